@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * atomic.h - the one vocabulary for concurrent accesses, on plain C objects.
+ *
+ * The order is part of the name, so that a reader of the code sees it and grep finds it. The
+ * builtins work on ordinary fields in C and C++ alike (there is no _Atomic / std::atomic mismatch
+ * in a header that both include), and ThreadSanitizer understands them. Nothing else in lull
+ * writes a builtin or an asm statement, except fence.h.
+ *
+ * A word that only one thread writes may be read by that thread with a plain load: no other
+ * thread can change it under its eyes, and the compiler may then fold the load into a compare.
+ */
+#ifndef LULL_ATOMIC_H
+#define LULL_ATOMIC_H
+
+#include <lull/base.h>
+
+#if defined(__SANITIZE_THREAD__)
+#define LULL__TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define LULL__TSAN 1
+#endif
+#endif
+
+#define lull_load_relaxed(p)	 __atomic_load_n((p), __ATOMIC_RELAXED)
+#define lull_load_acquire(p)	 __atomic_load_n((p), __ATOMIC_ACQUIRE)
+#define lull_store_relaxed(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
+#define lull_store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
+
+/* Read-modify-writes; each gives the value from before. */
+#define lull_xchg_relaxed(p, v) __atomic_exchange_n((p), (v), __ATOMIC_RELAXED)
+#define lull_xchg_acquire(p, v) __atomic_exchange_n((p), (v), __ATOMIC_ACQUIRE)
+#define lull_xchg_release(p, v) __atomic_exchange_n((p), (v), __ATOMIC_RELEASE)
+#define lull_xchg_acq_rel(p, v) __atomic_exchange_n((p), (v), __ATOMIC_ACQ_REL)
+#define lull_add_relaxed(p, v)	__atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
+#define lull_add_release(p, v)	__atomic_fetch_add((p), (v), __ATOMIC_RELEASE)
+#define lull_add_acq_rel(p, v)	__atomic_fetch_add((p), (v), __ATOMIC_ACQ_REL)
+#define lull_sub_relaxed(p, v)	__atomic_fetch_sub((p), (v), __ATOMIC_RELAXED)
+#define lull_or_relaxed(p, v)	__atomic_fetch_or((p), (v), __ATOMIC_RELAXED)
+#define lull_or_release(p, v)	__atomic_fetch_or((p), (v), __ATOMIC_RELEASE)
+#define lull_and_relaxed(p, v)	__atomic_fetch_and((p), (v), __ATOMIC_RELAXED)
+#define lull_and_release(p, v)	__atomic_fetch_and((p), (v), __ATOMIC_RELEASE)
+
+/* Strong compare-and-swap: true when *(p) was *(old) and is now v; else *(old) is what was seen. */
+#define lull_cas_relaxed(p, old, v)                                                                \
+	__atomic_compare_exchange_n((p), (old), (v), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)
+#define lull_cas_acquire(p, old, v)                                                                \
+	__atomic_compare_exchange_n((p), (old), (v), false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)
+#define lull_cas_release(p, old, v)                                                                \
+	__atomic_compare_exchange_n((p), (old), (v), false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)
+#define lull_cas_acq_rel(p, old, v)                                                                \
+	__atomic_compare_exchange_n((p), (old), (v), false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
+
+/* No compiler moves a memory access across this; the processor may. */
+#define lull_compiler_barrier() __asm__ __volatile__("" ::: "memory")
+
+/* A hint inside a spin loop: let the sibling hyper-thread run, do not speculate ahead. */
+LULL_INLINE void lull_cpu_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ __volatile__("isb" ::: "memory");
+#else
+	lull_compiler_barrier();
+#endif
+}
+
+/* Address of the instruction that this is compiled to, for debug builds to say where something began. */
+#if defined(__x86_64__)
+#define lull__instruction_pointer(p) __asm__ __volatile__("lea 0(%%rip), %0" : "=r"(p))
+#elif defined(__aarch64__)
+#define lull__instruction_pointer(p) __asm__ __volatile__("adr %0, ." : "=r"(p))
+#else
+#define lull__instruction_pointer(p) ((p) = __builtin_return_address(0))
+#endif
+
+/*
+ * Three tests that a read section makes. Compilers do not fold the load into the compare, an atomic one
+ * never and a plain one not when its value has another use; on x86 these do, one instruction each.
+ *
+ * lull_nonzero_relaxed: a word that others write is not 0 (a relaxed load).
+ * lull_own_is_zero, lull_own_low_is_zero: a word that only this thread writes is 0; is 0 in the low bits of @mask.
+ */
+LULL_INLINE bool lull_nonzero_relaxed(const uint32_t *p)
+{
+#if defined(__x86_64__) && !defined(LULL__TSAN)
+	bool nonzero;
+
+	__asm__ __volatile__("cmpl $0, %1" : "=@ccne"(nonzero) : "m"(*p));
+	return nonzero;
+#else
+	return lull_load_relaxed(p) != 0;
+#endif
+}
+
+LULL_INLINE bool lull_own_is_zero(const uint64_t *p)
+{
+#if defined(__x86_64__)
+	bool zero;
+
+	__asm__("cmpq $0, %1" : "=@cce"(zero) : "m"(*p));
+	return zero;
+#else
+	return *p == 0;
+#endif
+}
+
+LULL_INLINE bool lull_own_low_is_zero(const uint64_t *p, uint32_t mask)
+{
+#if defined(__x86_64__)
+	bool zero;
+
+	__asm__("testl %2, %1" : "=@cce"(zero) : "m"(*p), "ri"(mask));
+	return zero;
+#else
+	return (*p & mask) == 0;
+#endif
+}
+
+#endif /* LULL_ATOMIC_H */

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fence.h - asymmetric fences: nearly free for the many, dear for the few.
+ *
+ * Two threads that each store to their own flag and then look at the other's need a full fence
+ * between store and load on both sides (Dekker's handshake). RCU and hazard pointers are such
+ * handshakes in which one side, the reader, runs a million times as often as the other. So the
+ * reader makes a *light* fence and the updater a *heavy* one, and a pair of them orders as two full
+ * fences would:
+ *
+ *	reader					updater
+ *	store my word				unlink the object
+ *	lull_fence_light()			lull_fence_heavy()
+ *	load the pointer			load every reader's word
+ *
+ * After the heavy fence the updater sees the word, or the reader's loads see the unlinking.
+ *
+ * With membarrier(2) the heavy fence interrupts every processor that runs a thread of this process
+ * and a light fence only binds the compiler. Where membarrier is missing (ENOSYS: old kernel,
+ * gVisor) or forbidden (EPERM: seccomp) both are full fences. The choice is made once, before the
+ * first reader; LULL_FENCE=membarrier|full in the environment forces it, and compiling everything with
+ * LULL_FENCE_FIXED_FULL fixes it. If membarrier is taken away later (a seccomp filter that the
+ * program puts on itself), readers cannot be told in time: the heavy fence then runs on each allowed
+ * processor in turn, which is as good and takes milliseconds. Idea: membarrier(2), P1202,
+ * the folly and seize libraries.
+ */
+#ifndef LULL_FENCE_H
+#define LULL_FENCE_H
+
+#include <lull/atomic.h>
+
+enum lull_fence_strategy {
+	LULL_FENCE_MEMBARRIER, /* light binds the compiler, heavy is membarrier(2) */
+	LULL_FENCE_FULL,       /* both are full fences */
+};
+
+LULL_BEGIN_DECLS
+
+/* 1 when light fences must be real ones. Written once, before the first reader. */
+extern LULL_API uint32_t lull__fence_full_mode;
+
+/*
+ * Order all earlier accesses of this thread before all later ones. On x86 a locked
+ * read-modify-write of the own stack: 8 cycles, where mfence takes 65 and stops memory parallelism.
+ * Any context.
+ */
+LULL_INLINE void lull_fence_full(void)
+{
+#if defined(__x86_64__) && !defined(LULL__TSAN)
+	__asm__ __volatile__("lock; addl $0, -4(%%rsp)" ::: "memory", "cc");
+#elif defined(LULL__TSAN)
+	/* ThreadSanitizer does not see fences; a read-modify-write it does. */
+	uint32_t here = 0;
+
+	__atomic_fetch_add(&here, 1, __ATOMIC_SEQ_CST);
+#else
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
+
+/* The reader's half of an asymmetric pair. Any context, signal handlers too. */
+LULL_INLINE void lull_fence_light(void)
+{
+#if defined(LULL_FENCE_FIXED_FULL)
+	lull_fence_full();
+#else
+	lull_compiler_barrier();
+	if (lull_unlikely(lull__fence_full_mode))
+		lull_fence_full();
+#endif
+}
+
+/*
+ * The updater's half. Callers that wait at the same time share one system call. Takes 0.5 us, and
+ * an interrupt (1-8 us) on each other processor that is running a thread of this process.
+ * Cannot fail. May block for the time of another caller's fence; not in signal handlers. Does not
+ * wait for readers, so it may be called in a read section. After fork: yes.
+ */
+LULL_API void lull_fence_heavy(void);
+
+/* What was chosen for this process, as a value and as a word ("membarrier", "full"). Any thread. */
+LULL_API enum lull_fence_strategy lull_fence_strategy(void);
+LULL_API const char *lull_fence_strategy_name(void);
+
+/* Heavy fences that were carried out since the start (shared ones count once). Any context. */
+LULL_API uint64_t lull_fence_heavy_count(void);
+
+LULL_END_DECLS
+
+#endif /* LULL_FENCE_H */

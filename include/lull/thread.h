@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * thread.h - the record that every thread has and that inline read sides touch.
+ *
+ * A thread gets its record linked into the registry the first time it enters a read section, defers
+ * a call or asks for one; nobody has to say so. It leaves the registry when the thread exits.
+ * The record itself lives in the thread's static TLS: it is reached without a call and without a
+ * test. The test that a read lock makes anyway (am I outside?) also finds a thread that
+ * is not registered, because the word of such a thread is not 0 but LULL__RCU_REST.
+ *
+ * Thread exit: a destructor of a pthread key takes the record out. Destructors of other keys, and
+ * of C++ thread_local objects, may still run after that and may still read: from then on each
+ * outermost read section registers on entry and leaves on exit, which is slow and always right.
+ *
+ * fork: the child keeps the record of the thread that called fork and no other.
+ */
+#ifndef LULL_THREAD_H
+#define LULL_THREAD_H
+
+#include <lull/atomic.h>
+
+LULL_BEGIN_DECLS
+
+struct lull__bag;
+
+/*
+ * The hot words come first and share a cache line that only this thread writes, except for `flags`,
+ * which somebody who waits for this thread sets. Kept within 128 bytes so that a dlopened
+ * liblull fits into the static TLS reserve.
+ */
+struct lull__thread {
+	uint64_t rcu;	/* see rcu.h: 0 outside, else grace-period number and depth */
+	uint32_t flags; /* LULL__FLAG_*; set by others, cleared by this thread */
+	uint32_t state; /* LULL__STATE_*; this thread only */
+	struct lull__bag *bag; /* what this thread has deferred (src/reclaim.c); NULL until needed */
+	const void *rcu_site;  /* debug builds: return address of the outermost read lock */
+	struct lull__thread *next, *prev; /* registry; under the registry lock */
+	uint32_t tid;
+	uint32_t callback_depth; /* > 0 while a deferred callback runs on this thread */
+} __attribute__((aligned(64)));
+
+#define LULL__FLAG_RCU_WAITED 1u /* a grace period sleeps until this thread's section ends */
+
+#define LULL__STATE_REGISTERED 1u
+#define LULL__STATE_EXITED     2u /* exit handling is done: register per section from now on */
+#define LULL__STATE_ONLINE     4u /* quiescent-state thread, between online and offline */
+
+#if defined(__cplusplus) || defined(__GNUC__)
+#define LULL__THREAD __extension__ extern __thread
+#endif
+
+LULL__THREAD LULL_API struct lull__thread lull__self __attribute__((tls_model("initial-exec")));
+
+/*
+ * Link this thread's record in now instead of at first use: then the first read section is as fast
+ * as the second. Only real-time code and threads whose first use would be in a signal
+ * handler need it. Twice is harmless. Returns nothing, cannot fail. Not in signal handlers.
+ */
+LULL_API void lull_thread_register(void);
+
+/*
+ * Give the record back before the thread exits (a pool that parks threads for ever may like to).
+ * The next use registers again. Aborts inside a read section. Not in signal handlers.
+ */
+LULL_API void lull_thread_unregister(void);
+
+/* Threads that have a record linked in now. Takes the registry lock; not in signal handlers. */
+LULL_API unsigned lull_thread_count(void);
+
+LULL_END_DECLS
+
+#endif /* LULL_THREAD_H */

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * internal.h - what the library's own sources share and users do not see.
+ *
+ * Lock order, outermost first: lull__rcu_leader, a reclaim queue's consumer lock, bags lock,
+ * registry lock, heavy-fence leader. Nobody calls user code with any of them held.
+ */
+#ifndef LULL_INTERNAL_H
+#define LULL_INTERNAL_H
+
+#include <signal.h>
+
+#include <lull/debug.h>
+#include <lull/rcu.h>
+#include <lull/reclaim.h>
+
+#include "lock.h"
+
+#define LULL__CACHELINE 64
+
+/* ---- os/linux.c: what the kernel gives ---------------------------------------------------------- */
+
+/* Sleep while *word == value; woken, timed out, interrupted or different: returns. ns 0: no limit. */
+void lull__futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns);
+void lull__futex_wake(uint32_t *word, int how_many);
+
+bool lull__membarrier_register(void); /* true when private expedited works for this process */
+int lull__membarrier(void);	      /* 0 or -errno */
+int lull__visit_all_cpus(void);	      /* run on each CPU that any thread may use; 0 or -errno */
+
+void lull__fine_timers(void); /* this thread's timed sleeps end when they should */
+uint32_t lull__gettid(void);
+void lull__thread_name(uint32_t tid, char *buf, size_t size); /* "?" when it is gone */
+uint64_t lull__now_ns(void);				      /* CLOCK_MONOTONIC */
+
+/* ---- debug.c: the only place that prints -------------------------------------------------------- */
+
+/* One line through the message hook, then abort. For misuse and for states that cannot be. */
+void lull__die(const char *format, ...) __attribute__((noreturn, cold, format(printf, 1, 2)));
+void lull__say(const char *format, ...) __attribute__((cold, format(printf, 1, 2)));
+uint32_t lull__stall_ms(void);
+void lull__report_stall(const struct lull_stall *stall) __attribute__((cold));
+
+/* ---- thread.c ------------------------------------------------------------------------------------ */
+
+/* The registry: every thread's record, linked through next/prev, under this lock. */
+extern struct lull__lock lull__registry_lock;
+extern struct lull__thread lull__registry; /* list head */
+
+void lull__init(void);	 /* once per process; every slow path begins with it */
+void lull__ensure_registered(void);
+void lull__register_for_section(void); /* a thread past its exit handling: for one section */
+void lull__unregister_after_section(void);
+
+/* Take the registry lock to look at the records; *saved is what registry_leave() puts back. */
+struct lull__registry_hold {
+	sigset_t saved;
+	bool masked;
+};
+void lull__registry_enter(struct lull__registry_hold *hold);
+void lull__registry_leave(const struct lull__registry_hold *hold);
+
+/* The word of a thread outside: where light fences are real ones, each lock must go out of line. */
+static inline uint64_t lull__rest_word(void)
+{
+	return lull__fence_full_mode ? LULL__RCU_REST : 0;
+}
+
+#define lull__for_each_thread(t)                                                                   \
+	for ((t) = lull__registry.next; (t) != &lull__registry; (t) = (t)->next)
+
+/* ---- fence.c ------------------------------------------------------------------------------------- */
+
+void lull__fence_init(void);
+void lull__fence_fork_child(void);
+
+/* ---- rcu.c --------------------------------------------------------------------------------------- */
+
+/* Push the grace period of @cookie as far as it goes without waiting; true when it is over. */
+bool lull__rcu_advance(lull_rcu_cookie cookie);
+/* The same, waiting, until deadline_ns at the latest (0: for ever). The caller is in no section. */
+bool lull__rcu_wait_until(lull_rcu_cookie cookie, uint64_t deadline_ns);
+void lull__rcu_wait(lull_rcu_cookie cookie);
+lull_rcu_cookie lull__rcu_cookie(void);
+void lull__rcu_thread_exit(void); /* the calling thread's section, if any, is dropped */
+void lull__rcu_fork_child(void);
+void lull__rcu_no_section(const char *call); /* abort when waiting here would never end */
+
+/* ---- reclaim.c ----------------------------------------------------------------------------------- */
+
+void lull__reclaim_thread_exit(void); /* the calling thread's leftovers go to the reclaimer */
+void lull__reclaim_fork_child(void);
+void lull__reclaim_backlog(size_t *items, size_t *bytes);
+
+/* ---- faults ---------------------------------------------------------------------------------------- */
+
+/*
+ * Only a build with LULL_BUSTED (tests/torture) contains these: `lull torture --busted NAME` switches one of
+ * them on, to prove that it is found. Elsewhere nothing is left of them.
+ */
+#ifdef LULL_BUSTED
+#include "busted.h"
+#else
+#define LULL__BUSTED(fault)	      false
+#define lull__busted_word(thread, word) (word)
+#endif
+
+#endif /* LULL_INTERNAL_H */

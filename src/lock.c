@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lock.c - the contended paths of lock.h.
+ */
+#include "internal.h"
+
+#define SPINS 100 /* a section under these locks takes a fraction of a microsecond */
+
+void lull__lock_slow(struct lull__lock *lock)
+{
+	for (int i = 0; i < SPINS; i++) {
+		lull_cpu_relax();
+		if (lull_load_relaxed(&lock->word) == 0 && lull__trylock(lock))
+			return;
+	}
+	/* From here on the word says 2, also when this thread gets the lock: others may sleep. */
+	while (lull_xchg_acquire(&lock->word, 2u) != 0)
+		lull__futex_wait(&lock->word, 2, 0);
+}
+
+void lull__lock_wake(struct lull__lock *lock, int how_many)
+{
+	lull__futex_wake(&lock->word, how_many);
+}
+
+void lull__lock_await(struct lull__lock *lock, uint64_t timeout_ns)
+{
+	uint32_t word = 1;
+
+	if (lull_cas_relaxed(&lock->word, &word, 2u) || word == 2)
+		lull__futex_wait(&lock->word, 2, timeout_ns);
+}

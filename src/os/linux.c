@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * linux.c - what the Linux kernel gives: futex, membarrier, thread names, a walk over the CPUs.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../internal.h"
+
+void lull__futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns)
+{
+	struct timespec timeout = {
+		.tv_sec = (time_t)(timeout_ns / 1000000000u),
+		.tv_nsec = (long)(timeout_ns % 1000000000u),
+	};
+	int saved = errno;
+
+	/* Every caller looks at its condition again, so all reasons to return are alike. */
+	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, timeout_ns ? &timeout : NULL, NULL, 0);
+	errno = saved;
+}
+
+void lull__futex_wake(uint32_t *word, int how_many)
+{
+	int saved = errno;
+
+	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, how_many, NULL, NULL, 0);
+	errno = saved;
+}
+
+bool lull__membarrier_register(void)
+{
+	int saved = errno;
+	long commands = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
+	bool ok = commands > 0 && (commands & MEMBARRIER_CMD_PRIVATE_EXPEDITED) &&
+		  syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0 &&
+		  syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
+
+	errno = saved;
+	return ok;
+}
+
+int lull__membarrier(void)
+{
+	int saved = errno;
+	int result = 0;
+
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0)
+		result = -errno;
+	errno = saved;
+	return result;
+}
+
+/* Add the CPUs that thread @tid of this process may run on. */
+static int add_allowed(pid_t tid, cpu_set_t *all)
+{
+	cpu_set_t set;
+
+	if (sched_getaffinity(tid, sizeof(set), &set) != 0)
+		return errno == ESRCH ? 0 : -errno; /* it has exited since */
+	CPU_OR(all, all, &set);
+	return 0;
+}
+
+static int allowed_by_any_thread(cpu_set_t *all)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	struct dirent *entry;
+	int err = 0;
+
+	CPU_ZERO(all);
+	if (!tasks)
+		return -errno;
+	while (!err && (entry = readdir(tasks)))
+		if (entry->d_name[0] != '.')
+			err = add_allowed((pid_t)atoi(entry->d_name), all);
+	closedir(tasks);
+	return err;
+}
+
+/*
+ * To run on a CPU, this thread must be switched to there, and the switch orders the accesses of
+ * whatever ran before. A thread that was not running is ordered by its own switch.
+ */
+int lull__visit_all_cpus(void)
+{
+	int saved = errno;
+	cpu_set_t mine, all, one;
+	int err;
+
+	if (sched_getaffinity(0, sizeof(mine), &mine) != 0)
+		err = -errno;
+	else
+		err = allowed_by_any_thread(&all);
+	for (int cpu = 0; !err && cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, &all))
+			continue;
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		if (sched_setaffinity(0, sizeof(one), &one) != 0)
+			err = -errno;
+	}
+	if (err == 0 && sched_setaffinity(0, sizeof(mine), &mine) != 0)
+		err = -errno;
+	errno = saved;
+	return err;
+}
+
+void lull__fine_timers(void)
+{
+	prctl(PR_SET_TIMERSLACK, 1ul, 0ul, 0ul, 0ul);
+}
+
+uint32_t lull__gettid(void)
+{
+	return (uint32_t)syscall(SYS_gettid);
+}
+
+void lull__thread_name(uint32_t tid, char *buf, size_t size)
+{
+	char path[64];
+	int saved = errno;
+	ssize_t got = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%u/comm", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		got = read(fd, buf, size - 1);
+		close(fd);
+	}
+	if (got <= 0) {
+		snprintf(buf, size, "?");
+	} else {
+		buf[got] = '\0';
+		buf[strcspn(buf, "\n")] = '\0';
+	}
+	errno = saved;
+}
+
+uint64_t lull__now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}

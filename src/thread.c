@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * thread.c - the registry of thread records: first use, exit, fork.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* Unregistered: outside, and the first lock has to come here. */
+__thread struct lull__thread lull__self __attribute__((tls_model("initial-exec"))) = {
+	.rcu = LULL__RCU_REST,
+};
+_Static_assert(sizeof(struct lull__thread) <= 128, "must fit the static TLS reserve of dlopen");
+
+struct lull__lock lull__registry_lock;
+struct lull__thread lull__registry = { .next = &lull__registry, .prev = &lull__registry };
+
+static uint32_t init_state; /* 0 not yet, 1 being done, 2 done */
+static pthread_key_t exit_key;
+
+/*
+ * A signal handler that enters its thread's first read section needs the registry lock, so a thread
+ * that is not registered blocks signals while it holds it. A registered one need not: its handlers
+ * find the record linked in.
+ */
+void lull__registry_enter(struct lull__registry_hold *hold)
+{
+	hold->masked = !(lull__self.state & LULL__STATE_REGISTERED);
+	if (hold->masked) {
+		sigset_t all;
+
+		sigfillset(&all);
+		pthread_sigmask(SIG_BLOCK, &all, &hold->saved);
+	}
+	lull__lock(&lull__registry_lock);
+}
+
+void lull__registry_leave(const struct lull__registry_hold *hold)
+{
+	lull__unlock(&lull__registry_lock);
+	if (hold->masked)
+		pthread_sigmask(SIG_SETMASK, &hold->saved, NULL);
+}
+
+/* The same for who is about to change its own record: signals are blocked in any case. */
+static void record_enter(sigset_t *saved)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, saved);
+	lull__lock(&lull__registry_lock);
+}
+
+static void record_leave(const sigset_t *saved)
+{
+	lull__unlock(&lull__registry_lock);
+	pthread_sigmask(SIG_SETMASK, saved, NULL);
+}
+
+/* ORDER THR-1: a scan before a thread that was not there yet; pairs with THR-1 in gp_scan() (both hold the
+ * registry lock); without it a thread appears behind the scan and reads what is freed; model/thread-enter.litmus */
+static void link_record(void)
+{
+	struct lull__thread *self = &lull__self;
+
+	self->next = &lull__registry;
+	self->prev = lull__registry.prev;
+	self->prev->next = self;
+	self->next->prev = self;
+}
+
+/* ORDER THR-2: a leaving thread's reads before a scan that no longer finds it; pairs with THR-2 in gp_scan() (both
+ * hold the registry lock); without it what it read is freed too early; model/thread-exit.litmus */
+static void unlink_record(void)
+{
+	struct lull__thread *self = &lull__self;
+
+	self->prev->next = self->next;
+	self->next->prev = self->prev;
+	self->next = self->prev = NULL;
+}
+
+void lull__ensure_registered(void)
+{
+	struct lull__thread *self = &lull__self;
+	sigset_t saved;
+
+	if (lull_likely(self->state & (LULL__STATE_REGISTERED | LULL__STATE_EXITED)))
+		return;
+	lull__init();
+	record_enter(&saved);
+	/* A signal handler may have been faster. */
+	if (!(self->state & LULL__STATE_REGISTERED)) {
+		self->tid = lull__gettid();
+		link_record();
+		lull_store_release(&self->rcu, lull__rest_word());
+		lull_store_relaxed(&self->state, self->state | LULL__STATE_REGISTERED);
+		if (pthread_setspecific(exit_key, self) != 0)
+			lull__die("cannot note a new thread: out of memory");
+	}
+	record_leave(&saved);
+}
+
+/* @state: what the thread is from here on, beside not registered. */
+static void leave_registry(uint32_t state)
+{
+	struct lull__thread *self = &lull__self;
+	sigset_t saved;
+
+	record_enter(&saved);
+	if (self->state & LULL__STATE_REGISTERED) {
+		unlink_record();
+		lull_store_relaxed(&self->rcu, (uint64_t)LULL__RCU_REST);
+	}
+	lull_store_relaxed(&self->state, state);
+	record_leave(&saved);
+}
+
+/*
+ * After exit handling nobody will come to take the record out of the registry before the thread's
+ * memory goes, so it is in there only for as long as a section lasts.
+ */
+void lull__register_for_section(void)
+{
+	sigset_t saved;
+
+	record_enter(&saved);
+	if (!lull__self.next)
+		link_record();
+	record_leave(&saved);
+}
+
+void lull__unregister_after_section(void)
+{
+	sigset_t saved;
+
+	record_enter(&saved);
+	if (lull__self.next && lull__self.rcu < LULL__RCU_STEP)
+		unlink_record();
+	record_leave(&saved);
+}
+
+static void thread_exit(void *unused)
+{
+	(void)unused;
+	lull__rcu_thread_exit();
+	lull__reclaim_thread_exit();
+	leave_registry(LULL__STATE_EXITED);
+}
+
+void lull_thread_register(void)
+{
+	lull__ensure_registered();
+}
+
+void lull_thread_unregister(void)
+{
+	lull__rcu_no_section("lull_thread_unregister");
+	if (!(lull__self.state & LULL__STATE_REGISTERED))
+		return;
+	lull__reclaim_thread_exit();
+	leave_registry(0);
+	pthread_setspecific(exit_key, NULL);
+}
+
+unsigned lull_thread_count(void)
+{
+	struct lull__registry_hold hold;
+	struct lull__thread *thread;
+	unsigned count = 0;
+
+	lull__registry_enter(&hold);
+	lull__for_each_thread(thread)
+		count++;
+	lull__registry_leave(&hold);
+	return count;
+}
+
+/*
+ * fork: the registry must not be half changed in the child. Nothing else is waited for: a grace period
+ * may itself wait for the thread that forks.
+ */
+static sigset_t fork_saved;
+
+static void fork_prepare(void)
+{
+	sigset_t saved;
+
+	record_enter(&saved);
+	fork_saved = saved; /* guarded by the registry lock */
+}
+
+static void fork_parent(void)
+{
+	sigset_t saved = fork_saved;
+
+	record_leave(&saved);
+}
+
+static void fork_child(void)
+{
+	sigset_t saved = fork_saved;
+	struct lull__thread *self = &lull__self;
+	bool linked = self->next != NULL;
+
+	lull__registry.next = lull__registry.prev = &lull__registry;
+	self->tid = lull__gettid();
+	if (linked)
+		link_record();
+	lull__fence_fork_child();
+	lull__rcu_fork_child();
+	lull__registry_lock.word = 0;
+	lull__reclaim_fork_child();
+	pthread_sigmask(SIG_SETMASK, &saved, NULL);
+}
+
+static void init_slow(void)
+{
+	uint32_t not_yet = 0;
+
+	if (!lull_cas_acq_rel(&init_state, &not_yet, 1u)) {
+		while (lull_load_acquire(&init_state) != 2)
+			lull_cpu_relax();
+		return;
+	}
+	lull__fence_init();
+	if (pthread_key_create(&exit_key, thread_exit) != 0)
+		lull__die("no pthread key left to notice the exit of threads");
+	if (pthread_atfork(fork_prepare, fork_parent, fork_child) != 0)
+		lull__die("cannot register fork handlers: out of memory");
+	/* ORDER INIT-1: the strategy and the key before `done`; pairs with INIT-1 in lull__init(); without it a thread
+	 * uses a key that is not there; model/init.litmus */
+	lull_store_release(&init_state, 2u);
+}
+
+void lull__init(void)
+{
+	/* ORDER INIT-1: `done` before the use of what was set up; pairs with INIT-1 in init_slow(); without it as
+	 * there; model/init.litmus */
+	if (lull_unlikely(lull_load_acquire(&init_state) != 2))
+		init_slow();
+}
+
+/* Early, so that the key is a low one (glibc keeps those without allocating) and no other thread is there. */
+__attribute__((constructor)) static void init_at_load(void)
+{
+	lull__init();
+}
