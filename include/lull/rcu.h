@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rcu.h - read-copy update: readers that cost two stores, updaters that wait for them.
+ *
+ * A reader brackets its accesses with lull_rcu_read_lock() and lull_rcu_read_unlock(). An updater
+ * unlinks an object, so that no new reader can find it, and waits for a *grace period*: the time
+ * until every read section that was going on has ended. Then nobody has the object any more, and it
+ * may be freed. Sections never wait, never fail, nest, and may be used in signal handlers.
+ *
+ * How it works. Each thread has one 64-bit word: 0 outside a section, else the number of the newest
+ * grace period that the thread knew when it entered, shifted left, with the nesting depth (less one)
+ * in the low bits. A grace period takes the next number, makes one heavy fence, and looks at every
+ * thread's word once. A thread whose word is 0, or carries the new number or a later one, is done
+ * with. Any other may hold an object from before; the grace period waits until its word changes.
+ *
+ *	reader					grace period n+1
+ *	word = n	(light fence)		unlink A
+ *	p = load pointer to A			number = n+1
+ *						heavy fence
+ *	use *p					sees word == n: waits
+ *	word = 0	(store-release)		sees word == 0 (load-acquire): free A
+ *
+ * After the heavy fence either the word is seen, or the reader's loads come so late that they see the
+ * unlinking. One pass is enough because numbers never wrap (52 bits: 14 years of one grace
+ * period each 100 ns), so a word can never be mistaken for a newer one. It may be that a scan misses
+ * the 0 and sees the entry of the *next* section; so every store to the word is a release, not only the
+ * one that leaves. docs/ORDERING.md has the whole argument, model/ the proofs.
+ *
+ * Quiescent-state threads. A thread that runs an event loop can go *online*: it then counts as being
+ * in one endless section, its read sections cost no instruction, and it says lull_rcu_quiescent()
+ * now and then, when it holds no pointer. It goes offline around calls that block. Both kinds of threads
+ * read the same data at the same time.
+ *
+ * Sources: P. McKenney and J. Slingwine, "Read-Copy Update" (1998); Linux kernel/rcu; M. Desnoyers et
+ * al., "User-Level Implementations of Read-Copy Update" (2012), whose two-phase counter this replaces.
+ */
+#ifndef LULL_RCU_H
+#define LULL_RCU_H
+
+#include <lull/fence.h>
+#include <lull/thread.h>
+
+LULL_BEGIN_DECLS
+
+/* The word: number | flags | depth - 1. */
+#define LULL__RCU_DEPTH 0x3ffu /* nesting depth - 1 */
+#define LULL__RCU_SLOW	0x400u /* the outermost unlock must go out of line */
+#define LULL__RCU_REST	0x800u /* outside, and the next lock must go out of line */
+#define LULL__RCU_LOW	0xfffu
+#define LULL__RCU_STEP	0x1000u /* one grace period */
+#define LULL__RCU_DEEP	1000u	/* locks nested deeper than this are a runaway recursion: abort */
+
+/* Number of the newest grace period that has started, in steps. Written by its leader alone. */
+extern LULL_API uint64_t lull__rcu_gp;
+
+LULL_API void lull__rcu_read_lock_slow(void);
+LULL_API void lull__rcu_read_unlock_slow(void);
+LULL_API void lull__rcu_wake(void);
+LULL_API void lull__rcu_misuse(const char *what) __attribute__((noreturn, cold));
+
+#ifdef LULL_DEBUG
+/* An address in the function that this is inlined into: where the section was entered. */
+LULL_INLINE const void *lull__here(void)
+{
+	const void *here;
+
+	lull__instruction_pointer(here);
+	return here;
+}
+#endif
+
+/*
+ * Enter a read section. What was reachable at any time in the section stays allocated until the
+ * outermost unlock. Cannot fail, never blocks (except for linking a new thread's record in). May be
+ * nested 1000 deep, may be called in signal handlers and with any lock held. A forked child keeps the section
+ * that the forking thread was in.
+ */
+LULL_INLINE void lull_rcu_read_lock(void)
+{
+	uint64_t word;
+
+	if (lull_likely(lull_own_is_zero(&lull__self.rcu))) {
+		/*
+		 * ORDER RCU-1: load the number before the section's loads; pairs with RCU-1 in
+		 * gp_begin(): who carries number n sees every unlinking that n covers; without it the
+		 * grace period passes over a reader that still finds the object; model/rcu-number.litmus
+		 */
+		uint64_t number = lull_load_acquire(&lull__rcu_gp);
+
+		/*
+		 * ORDER RCU-4: the previous section's loads before this section's word; pairs with RCU-3 in
+		 * gp_scan(), which may see this store and never the 0 in between; without it an
+		 * object is freed under the previous section; model/rcu-reentry.litmus
+		 */
+		lull_store_release(&lull__self.rcu, number);
+		/*
+		 * ORDER RCU-2: the word before the section's loads; pairs with RCU-2 in gp_begin()
+		 * (heavy). A light fence: where that is a real one, the word rests at
+		 * LULL__RCU_REST and we are not here; without it the scan misses a reader that
+		 * found the object; model/rcu-enter.tpl
+		 */
+		lull_compiler_barrier();
+	} else if (word = lull__self.rcu,
+		   lull_likely((word & (LULL__RCU_REST | LULL__RCU_DEPTH)) < LULL__RCU_DEEP)) {
+		/*
+		 * ORDER RCU-6: an earlier section's loads before this word; pairs with RCU-3 in gp_scan(),
+		 * which may see this store and not the entry before it; without it as RCU-4;
+		 * model/rcu-nested.litmus
+		 */
+		lull_store_release(&lull__self.rcu, word + 1);
+		lull_compiler_barrier();
+	} else {
+		lull__rcu_read_lock_slow();
+	}
+#ifdef LULL_DEBUG
+	if (!lull__self.rcu_site)
+		lull_store_relaxed(&lull__self.rcu_site, lull__here());
+#endif
+}
+
+/*
+ * Leave a read section. After the outermost one no pointer that was read in it may be used. Wakes a grace
+ * period that sleeps for this thread (a system call, then only). Same contexts as the lock.
+ */
+LULL_INLINE void lull_rcu_read_unlock(void)
+{
+	uint64_t word;
+
+#ifdef LULL_DEBUG
+	word = lull__self.rcu;
+	if (lull_unlikely(word < LULL__RCU_STEP))
+		lull__rcu_misuse("lull_rcu_read_unlock: not in a read section");
+	if ((word & LULL__RCU_DEPTH) == (lull__self.state & LULL__STATE_ONLINE ? 1u : 0u))
+		lull_store_relaxed(&lull__self.rcu_site, (const void *)NULL);
+#endif
+	if (lull_likely(lull_own_low_is_zero(&lull__self.rcu, LULL__RCU_LOW))) {
+		/*
+		 * ORDER RCU-3: the section's loads before the 0; pairs with RCU-3 in gp_scan() (acquire);
+		 * without it an object is freed while its last reader still reads; model/rcu-exit.litmus
+		 */
+		lull_store_release(&lull__self.rcu, (uint64_t)0);
+		/*
+		 * ORDER RCU-5: the 0 before the look at the flag; pairs with RCU-5 in gp_wait_holdouts()
+		 * (flag, heavy, look at the word again). A light fence, see RCU-2; without it the grace
+		 * period sleeps for ever; model/rcu-wake.tpl
+		 */
+		lull_compiler_barrier();
+		if (lull_unlikely(lull_nonzero_relaxed(&lull__self.flags)))
+			lull__rcu_wake();
+	} else if (word = lull__self.rcu, lull_likely((word & LULL__RCU_DEPTH) != 0)) {
+		/* RCU-6 again, on the way out: the word keeps its number. */
+		lull_store_release(&lull__self.rcu, word - 1);
+	} else {
+		lull__rcu_read_unlock_slow();
+	}
+}
+
+/* True in a read section, and in an online thread. For assertions. Any context. */
+LULL_INLINE bool lull_rcu_read_lock_held(void)
+{
+	return lull__self.rcu >= LULL__RCU_STEP;
+}
+
+#ifdef LULL_DEBUG
+LULL_API void lull__rcu_check_section(const char *what);
+#define LULL__RCU_CHECK(what) lull__rcu_check_section(what)
+#else
+#define LULL__RCU_CHECK(what) ((void)0)
+#endif
+
+/*
+ * A read section until the end of the enclosing block, however that is left:
+ *	{ LULL_RCU_GUARD(); use(lull_rcu_dereference(config)); }
+ */
+struct lull_rcu_guard {
+	int held;
+};
+
+LULL_INLINE struct lull_rcu_guard lull__rcu_guard_enter(void)
+{
+	struct lull_rcu_guard guard = { 1 };
+
+	lull_rcu_read_lock();
+	return guard;
+}
+
+LULL_INLINE void lull__rcu_guard_leave(struct lull_rcu_guard *guard)
+{
+	(void)guard;
+	lull_rcu_read_unlock();
+}
+
+#define LULL__CAT2(a, b) a##b
+#define LULL__CAT(a, b)	 LULL__CAT2(a, b)
+#define LULL_RCU_GUARD()                                                                           \
+	struct lull_rcu_guard LULL__CAT(lull__guard, __LINE__)                                     \
+		__attribute__((cleanup(lull__rcu_guard_leave), unused)) = lull__rcu_guard_enter()
+
+/*
+ * Fetch a pointer that updaters change; @p is the pointer variable itself. What the updater stored
+ * in the object before it published it is seen. Only in a read section (debug builds check it).
+ *
+ * ORDER RCU-9: load the pointer before what is read through it; pairs with RCU-9 in lull_rcu_assign();
+ * without it a reader sees an object before its contents; model/rcu-publish.litmus
+ * (Acquire, not a plain load that hopes for the data dependency: compilers may break that.)
+ */
+#define lull_rcu_dereference(p)                                                                    \
+	__extension__({                                                                            \
+		LULL__RCU_CHECK("lull_rcu_dereference");                                           \
+		lull_load_acquire(&(p));                                                           \
+	})
+
+/* The same for who holds the update lock: nobody else changes the pointer, so no order is needed. */
+#define lull_rcu_dereference_protected(p) lull_load_relaxed(&(p))
+
+/* The value of such a pointer, not to be followed (a test for NULL, say). Any context. */
+#define lull_rcu_access(p) lull_load_relaxed(&(p))
+
+/*
+ * Publish @v in the pointer variable @p: readers that fetch it see all that was stored before. The caller
+ * holds the lock that orders updates. Any context.
+ *
+ * ORDER RCU-9: the object's contents before the pointer; pairs with RCU-9 in lull_rcu_dereference();
+ * without it a reader sees an object before its contents; model/rcu-publish.litmus
+ */
+#define lull_rcu_assign(p, v) lull_store_release(&(p), (v))
+
+/* Publish @v in @p and give the old pointer, to be retired. The caller holds the update lock. */
+#define lull_rcu_replace(p, v)                                                                     \
+	__extension__({                                                                            \
+		__typeof__(p) lull__old = lull_load_relaxed(&(p));                                 \
+		lull_rcu_assign(p, v);                                                             \
+		lull__old;                                                                         \
+	})
+
+/*
+ * Wait for a grace period: every read section that was going on at the call has ended at the return.
+ * Blocks; callers that wait at the same time share one. An online thread counts as quiescent
+ * meanwhile. Aborts in a read section (it would wait for itself). Not in signal handlers. Cannot fail.
+ * A grace period that lasts is reported, see debug.h. There is no expedited form: this one is.
+ */
+LULL_API void lull_rcu_synchronize(void);
+
+/*
+ * Polled grace periods. gp_start() takes a cookie for "all read sections of now have ended" and gets
+ * that grace period going; gp_poll() tells, without waiting, whether it is over (it pushes it along:
+ * one heavy fence at most); gp_wait() blocks like synchronize. A cookie never expires. gp_start and
+ * gp_poll may be called in read sections and with locks held; none in signal handlers.
+ */
+typedef uint64_t lull_rcu_cookie;
+LULL_API lull_rcu_cookie lull_rcu_gp_start(void);
+LULL_API bool lull_rcu_gp_poll(lull_rcu_cookie cookie);
+LULL_API void lull_rcu_gp_wait(lull_rcu_cookie cookie);
+
+/*
+ * Deferred calls. The head is embedded in the object; @func gets it after a grace period, on the
+ * reclaimer's thread (see reclaim.h), with signals blocked and no lock held. It may defer calls,
+ * synchronize, and free. Nothing is allocated per call. May be called in read sections, with locks
+ * held, in callbacks; not in signal handlers. Cannot fail. call_sized() tells how many bytes wait with the
+ * object, for the limits on the backlog; call() counts the head alone.
+ */
+struct lull_rcu_head {
+	struct lull_rcu_head *next;
+	void (*func)(struct lull_rcu_head *head);
+};
+typedef void (*lull_rcu_func)(struct lull_rcu_head *head);
+LULL_API void lull_rcu_call(struct lull_rcu_head *head, lull_rcu_func func);
+LULL_API void lull_rcu_call_sized(struct lull_rcu_head *head, lull_rcu_func func, size_t bytes);
+
+/*
+ * free(3) @ptr after a grace period; NULL is ignored. Nothing in the object is needed for that, and no
+ * user code runs, so the calling thread does it itself, a few at a time in later calls, while the memory is
+ * still in its cache; what it leaves behind the reclaimer frees. Same contexts as lull_rcu_call().
+ */
+LULL_API void lull_rcu_free(void *ptr);
+
+/*
+ * Wait until all that was deferred before (by any thread) has been called or freed, and what those
+ * callbacks deferred, and so on, 16 generations deep. Takes about one wake-up and one grace period each. Blocks.
+ * Aborts in a read section and in a callback. Not in signal handlers.
+ */
+LULL_API void lull_rcu_barrier(void);
+
+/*
+ * Quiescent-state threads. online(): from here on this thread is taken to hold pointers at any
+ * time, except in quiescent() (and in synchronize and its kin). offline(): no longer; do it around everything
+ * that may block. They do not nest. Each aborts where it makes no sense: online when online, the others when not,
+ * quiescent and offline inside a nested section. A thread that exits online is taken offline.
+ */
+LULL_API void lull_rcu_online(void);
+LULL_API void lull_rcu_offline(void);
+LULL_API void lull__rcu_quiescent_slow(uint64_t number);
+
+LULL_INLINE void lull_rcu_quiescent(void)
+{
+	uint64_t number = lull_load_relaxed(&lull__rcu_gp);
+
+	if (lull_unlikely(lull__self.rcu != number))
+		lull__rcu_quiescent_slow(number);
+}
+
+/*
+ * The read section of code that only online threads run: no instruction at all. The ordinary form
+ * works there too (it counts as nested) and is what shared code should use.
+ */
+LULL_INLINE void lull_rcu_online_read_lock(void)
+{
+#ifdef LULL_DEBUG
+	if (!(lull__self.state & LULL__STATE_ONLINE))
+		lull__rcu_misuse("lull_rcu_online_read_lock: thread is not online");
+#endif
+	lull_compiler_barrier();
+}
+
+LULL_INLINE void lull_rcu_online_read_unlock(void)
+{
+	lull_compiler_barrier();
+}
+
+LULL_END_DECLS
+
+#endif /* LULL_RCU_H */

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reclaim.h - who runs what was deferred, when, and how much may wait.
+ *
+ * Each thread has two queues: of pointers to free (lull_rcu_free) and of callbacks (lull_rcu_call). To
+ * defer is to append to one's own queue: no lock, no locked instruction, no allocation but for
+ * one page per 512 entries.
+ *
+ * What is only to be freed is freed by the thread that deferred it, in its later calls, a few at a
+ * time, as soon as a grace period has passed, while the memory is still in its cache. That bounds the
+ * backlog, and a small backlog is what makes deferral fast. Callbacks run user code and so go to
+ * one background thread: none ever runs while its caller holds a lock. What a thread leaves behind,
+ * because it went idle or exited, the background thread takes over. It is started by the first need, woken by
+ * events, and sleeps without wake-ups when nothing waits. A program may instead run callbacks in its own
+ * loop (LULL_RECLAIM_POLL), or let the deferring threads run them as well (LULL_RECLAIM_CALLER).
+ *
+ * After fork the child's queues hold what the parent's held, those of threads that are not there too;
+ * the background thread is started again by the child's next deferral, barrier or drain. A callback that was running
+ * in another thread at the time of the fork is not run again.
+ */
+#ifndef LULL_RECLAIM_H
+#define LULL_RECLAIM_H
+
+#include <lull/base.h>
+
+LULL_BEGIN_DECLS
+
+enum lull_reclaim_mode {
+	LULL_RECLAIM_THREAD, /* callbacks on a background thread */
+	LULL_RECLAIM_POLL,   /* callbacks in lull_reclaim_poll(), barrier and drain; no thread is started */
+	LULL_RECLAIM_CALLER, /* callbacks in later lull_rcu_call()s of the same thread; leftovers on the thread */
+};
+
+enum lull_reclaim_hard {
+	LULL_RECLAIM_TELL, /* past the hard limit: one line through the message hook, and go on */
+	LULL_RECLAIM_HELP, /* ... and the deferring thread waits and reclaims, callbacks included, until
+			    * the backlog is below; a thread in a read section or callback cannot, and goes on */
+};
+
+struct lull_reclaim_config {
+	enum lull_reclaim_mode mode;
+	enum lull_reclaim_hard on_hard;
+	size_t soft_items, soft_bytes; /* past this, reclaim at every chance; 0: no such limit */
+	size_t hard_items, hard_bytes; /* past this, on_hard; 0: no such limit */
+	uint32_t linger_ms;	       /* what waits to be freed this long is taken over */
+	void (*notify)(void *arg);     /* POLL: called when something begins to wait; may be NULL. In the */
+	void *notify_arg;	       /* context of the deferral: write to an eventfd, say, no more */
+};
+
+/* The configuration at the start: a thread, TELL, soft 4096 items or 16 MiB, hard 1,000,000 or 1 GiB, 10 ms. */
+LULL_API void lull_reclaim_default_config(struct lull_reclaim_config *config);
+
+/*
+ * Change it, at any time, from one thread at a time. Returns 0, or -EINVAL when an enumerator or a zero linger_ms
+ * makes no sense, or a hard limit is below its soft one; then nothing has changed. Not in signal handlers.
+ */
+LULL_API int lull_reclaim_configure(const struct lull_reclaim_config *config);
+
+/*
+ * Reclaim what can be without waiting, at most @max_items, for about @max_ns at most (0: no limit), on
+ * this thread. Returns how many items were reclaimed. Meant for LULL_RECLAIM_POLL, works in every
+ * mode. Not in callbacks or signal handlers; in a read section it can do little.
+ */
+LULL_API size_t lull_reclaim_poll(size_t max_items, uint64_t max_ns);
+
+/*
+ * lull_rcu_barrier() with a time limit. Returns 0, or -ETIMEDOUT when something is still waiting after @timeout_ms.
+ * Same contexts.
+ */
+LULL_API int lull_reclaim_drain(uint64_t timeout_ms);
+
+struct lull_reclaim_stats {
+	size_t items, bytes;	       /* waiting now */
+	size_t peak_items, peak_bytes; /* most at any time since the start or the last reset, to within 64 per thread */
+	uint64_t total_items;	       /* deferred since the start */
+	uint64_t passes;	       /* passes of the background thread (and of who stood in for it) */
+	uint64_t wakeups;	       /* times that it was woken or its timer ran out */
+};
+
+/* Any thread; not in signal handlers. */
+LULL_API void lull_reclaim_stats(struct lull_reclaim_stats *stats);
+LULL_API void lull_reclaim_reset_peak(void);
+
+LULL_END_DECLS
+
+#endif /* LULL_RECLAIM_H */

@@ -1,0 +1,1052 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reclaim.c - deferred frees and callbacks: queues, passes, limits, the background thread.
+ *
+ * A queue has one producer, the thread whose bag it is in, and one consumer at a time, who holds its lock. Entries are
+ * numbered from 0 for ever, and four numbers divide them:
+ *
+ *	done <= get <= ready <= wait <= put
+ *
+ *	[0, done)	reclaimed
+ *	[get, ready)	a grace period has passed: may be reclaimed
+ *	[ready, wait)	wait for the grace period of `cookie`
+ *	[wait, put)	no grace period asked for yet
+ *
+ * The consumer is the owner itself (frees; callbacks in CALLER mode), the background thread, or whoever stands
+ * in for it: poll, barrier without a thread, a thread over the hard limit.
+ *
+ * Bags are never freed. A thread that exits leaves its bag as an orphan; when it is empty the next new
+ * thread takes it. So a list of bags can be walked without a lock.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "internal.h"
+
+#define CHUNK_ITEMS    512u  /* a power of two; with the link a little over a page */
+#define LOOK_EVERY     64u   /* the owner looks at its queue at every 64th entry */
+#define RUN_AT_ONCE    128u  /* ... and reclaims so many then: twice what came in */
+#define ASK_AT	       1024u /* entries that share a grace period: enough to pay for the heavy fence */
+#define SOFT_WAIT_NS   2000000u /* a deferral over the soft limit takes no longer than this */
+#define NAP_NS	       20000u	/* between passes while callbacks flood in */
+#define NAP_BELOW      512u	/* ... and a pass finds fewer than these */
+#define EXIT_WAIT_NS   100000000 /* for a callback, or a grace period, that does not end */
+#define GENERATIONS    16    /* callbacks that defer callbacks, followed by a barrier */
+#define LINGER_DOUBLES 5     /* a busy owner is looked at ever more rarely, down to linger_ms << 5 */
+
+struct chunk {
+	struct chunk *next;
+	void *item[CHUNK_ITEMS];
+};
+
+struct queue {
+	/* The producer's line. */
+	uint64_t put;
+	uint64_t put_bytes;
+	uint64_t noted, noted_bytes; /* what of them the global backlog knows of */
+	struct chunk *tail;
+	/* The consumer's line; all but `done*` under the lock. */
+	struct lull__lock consumer __attribute__((aligned(LULL__CACHELINE)));
+	uint32_t kind;
+	uint64_t get, ready, wait;
+	lull_rcu_cookie cookie;
+	struct chunk *head;
+	uint64_t done;	     /* published when reclaimed */
+	uint64_t done_bytes; /* frees: counted one by one; calls: in proportion, exact when empty */
+	struct chunk *spare; /* a used chunk on its way back to the producer */
+	uint64_t flush_to;   /* a barrier wants all of these reclaimed */
+	uint64_t last_done;  /* `done` when the background thread last looked for leftovers */
+};
+
+enum { FREES, CALLS, KINDS };
+
+enum { BAG_FREE, BAG_OWNED, BAG_ORPHAN };
+
+struct lull__bag {
+	struct queue queue[KINDS];
+	struct lull__bag *next; /* all bags, never changes once linked */
+	uint32_t state;
+};
+
+#define CONFIG_AT_START                                                                            \
+	{                                                                                          \
+		.mode = LULL_RECLAIM_THREAD, .on_hard = LULL_RECLAIM_TELL, .soft_items = 4096,     \
+		.soft_bytes = (size_t)16 << 20, .hard_items = 1000000,                             \
+		.hard_bytes = (size_t)1 << 30, .linger_ms = 10,                                    \
+	}
+
+/* What the background thread sleeps on; a deferral wakes it when what it brings needs it. */
+enum {
+	AWAKE,
+	NAPPING,   /* a moment, so that a flood of callbacks comes in batches; barriers wake it */
+	LINGERING, /* until a timer; callbacks wake it */
+	ASLEEP,	   /* anything wakes it */
+};
+
+enum { NO_THREAD, HAS_THREAD, CANNOT_HAVE_ONE };
+
+static struct {
+	struct lull__bag *bags;
+	struct lull_rcu_head *overflow; /* callbacks for which there was no memory: a stack */
+
+	uint32_t sleep __attribute__((aligned(LULL__CACHELINE)));
+	uint32_t mode;
+	uint32_t thread; /* NO_THREAD ... */
+	uint32_t stop;	 /* the process ends */
+	pthread_t id;
+	uint32_t flush_event;
+	uint64_t flush_wanted, flush_done; /* tickets of barriers */
+	uint64_t offspring;		   /* newest flush whose callbacks deferred more */
+
+	size_t items, bytes, peak_items, peak_bytes; /* to within LOOK_EVERY per queue */
+	uint32_t told;				     /* over the hard limit, and said so */
+	uint64_t passes, wakeups;
+
+	struct lull__lock config_lock;
+	struct lull_reclaim_config config;
+} rc = {
+	.sleep = ASLEEP,
+	.config = CONFIG_AT_START,
+};
+
+enum pass_what {
+	PASS_CALLS, /* what nobody but the background thread reclaims */
+	PASS_LEFT,  /* ... and what its owner seems to have left behind */
+	PASS_ALL,   /* everything, for a barrier */
+};
+
+static size_t pass(enum pass_what what);
+static void wake_reclaimer(void);
+
+#define for_each_bag(bag)                                                                          \
+	for ((bag) = lull_load_acquire(&rc.bags); (bag); (bag) = (bag)->next)
+
+/* ---- backlog ---------------------------------------------------------------------------------------- */
+
+/* The counts can be below zero for a moment, when things are reclaimed before they were noted. */
+static bool over(size_t now, size_t limit)
+{
+	return now <= SIZE_MAX / 2 && now > limit;
+}
+
+static void raise_peak(size_t *peak, size_t now)
+{
+	size_t was = lull_load_relaxed(peak);
+
+	while (over(now, was) && !lull_cas_relaxed(peak, &was, now))
+		;
+}
+
+/* Tell the global backlog what this queue got since it was last told. Producer only. */
+static void note_put(struct queue *q)
+{
+	size_t items = (size_t)(q->put - q->noted), bytes = (size_t)(q->put_bytes - q->noted_bytes);
+
+	q->noted = q->put;
+	q->noted_bytes = q->put_bytes;
+	raise_peak(&rc.peak_items, lull_add_relaxed(&rc.items, items) + items);
+	raise_peak(&rc.peak_bytes, lull_add_relaxed(&rc.bytes, bytes) + bytes);
+}
+
+static bool over_limit(const size_t *now, const size_t *limit)
+{
+	size_t most = lull_load_relaxed(limit);
+
+	return most && over(lull_load_relaxed(now), most);
+}
+
+static bool over_soft(void)
+{
+	return over_limit(&rc.items, &rc.config.soft_items) ||
+	       over_limit(&rc.bytes, &rc.config.soft_bytes);
+}
+
+static bool over_hard(void)
+{
+	return over_limit(&rc.items, &rc.config.hard_items) ||
+	       over_limit(&rc.bytes, &rc.config.hard_bytes);
+}
+
+void lull__reclaim_backlog(size_t *items, size_t *bytes)
+{
+	struct lull__bag *bag;
+
+	*items = *bytes = 0;
+	for_each_bag(bag) {
+		for (int kind = 0; kind < KINDS; kind++) {
+			struct queue *q = &bag->queue[kind];
+			uint64_t done = lull_load_relaxed(&q->done);
+			uint64_t done_bytes = lull_load_relaxed(&q->done_bytes);
+			uint64_t put = lull_load_relaxed(&q->put);
+			uint64_t put_bytes = lull_load_relaxed(&q->put_bytes);
+
+			*items += put > done ? (size_t)(put - done) : 0;
+			*bytes += put_bytes > done_bytes ? (size_t)(put_bytes - done_bytes) : 0;
+		}
+	}
+}
+
+/* ---- the queue, producer's side --------------------------------------------------------------------- */
+
+static bool add_chunk(struct queue *q)
+{
+	/* ORDER REC-3: the consumer's last look at the chunk before its reuse; pairs with REC-3 in next_chunk(); without
+	 * it an entry is overwritten while it is read; model/chunk-reuse.litmus */
+	struct chunk *chunk = lull_xchg_acquire(&q->spare, (struct chunk *)NULL);
+
+	if (!chunk)
+		chunk = (struct chunk *)malloc(sizeof(*chunk));
+	if (!chunk)
+		return false;
+	chunk->next = NULL;
+	if (q->tail)
+		q->tail->next = chunk;
+	else
+		q->head = chunk; /* the consumer looks at it only after the first put */
+	q->tail = chunk;
+	return true;
+}
+
+static bool push(struct queue *q, void *item, size_t bytes)
+{
+	uint64_t put = q->put;
+	unsigned at = (unsigned)put % CHUNK_ITEMS;
+
+	if (lull_unlikely(at == 0) && !add_chunk(q))
+		return false;
+	q->tail->item[at] = item;
+	lull_store_relaxed(&q->put_bytes, q->put_bytes + bytes);
+	/* ORDER REC-1: the entry, and the unlinking before it, before the count; pairs with REC-1 in put_of(); without it
+	 * the consumer reads an entry that is not there; model/queue.litmus */
+	lull_store_release(&q->put, put + 1);
+	return true;
+}
+
+/* ---- the queue, consumer's side ---------------------------------------------------------------------- */
+
+static uint64_t put_of(struct queue *q)
+{
+	/* ORDER REC-1: the count before the entries; pairs with REC-1 in push(); without it as there; model/queue.litmus */
+	return lull_load_acquire(&q->put);
+}
+
+static bool is_empty(struct queue *q)
+{
+	/* ORDER REC-4: `done` before what the caller does about it; pairs with REC-4 in run_ready(); without it a barrier
+	 * returns before it sees what a callback did; model/queue-done.litmus */
+	uint64_t done = lull_load_acquire(&q->done);
+
+	return put_of(q) == done;
+}
+
+static void next_chunk(struct queue *q)
+{
+	struct chunk *used = q->head;
+
+	q->head = used->next;
+	/* ORDER REC-3: the last look at the chunk before it is given back; pairs with REC-3 in add_chunk(); without it as
+	 * there; model/chunk-reuse.litmus */
+	used = lull_xchg_release(&q->spare, used);
+	free(used);
+}
+
+/*
+ * Take an entry. It counts as taken before it is reclaimed: a child that is forked in between must not
+ * reclaim it again, its callback may be half done.
+ */
+static void *take(struct queue *q)
+{
+	unsigned at = (unsigned)q->get % CHUNK_ITEMS;
+
+	if (at == 0 && q->get > 0)
+		next_chunk(q);
+	lull_store_relaxed(&q->get, q->get + 1);
+	return q->head->item[at];
+}
+
+static uint64_t reclaim_free(void *ptr)
+{
+	uint64_t bytes = malloc_usable_size(ptr);
+
+	free(ptr);
+	return bytes;
+}
+
+static void run_call(struct lull_rcu_head *head)
+{
+	lull__self.callback_depth++;
+	head->func(head);
+	lull__self.callback_depth--;
+}
+
+/* Bytes of a callback are known in sum only. Give back a share; all of it with the last one. */
+static uint64_t call_bytes(const struct queue *q, uint64_t count)
+{
+	uint64_t items = lull_load_relaxed(&q->put) - q->done;
+	uint64_t bytes = lull_load_relaxed(&q->put_bytes) - q->done_bytes;
+
+	return count >= items ? bytes : bytes / items * count;
+}
+
+/* Reclaim up to @most of what is ready. Consumer's lock held. Returns how many. */
+static size_t run_ready(struct queue *q, size_t most)
+{
+	uint64_t bytes = 0;
+	size_t count = 0;
+
+	while (q->get < q->ready && count < most) {
+		void *item = take(q);
+
+		if (q->kind == FREES)
+			bytes += reclaim_free(item);
+		else
+			run_call((struct lull_rcu_head *)item);
+		count++;
+	}
+	if (count == 0)
+		return 0;
+	if (q->kind == CALLS)
+		bytes = call_bytes(q, count);
+	lull_sub_relaxed(&rc.items, count);
+	lull_sub_relaxed(&rc.bytes, (size_t)bytes);
+	lull_store_relaxed(&q->done_bytes, q->done_bytes + bytes);
+	/* ORDER REC-4: what callbacks did before `done`; pairs with REC-4 in is_empty(); without it as there; model/queue-done.litmus */
+	lull_store_release(&q->done, q->done + count);
+	return count;
+}
+
+/* Ask for a grace period for all that has come in. Consumer's lock held. */
+static void ask(struct queue *q)
+{
+	q->wait = put_of(q);
+	q->cookie = lull__rcu_cookie();
+}
+
+/* What waits for a grace period that is over becomes ready; push it along. Consumer's lock held. */
+static void advance(struct queue *q)
+{
+	if (q->ready < q->wait && lull__rcu_advance(q->cookie))
+		q->ready = q->wait;
+}
+
+/* The owner's own pass, from push to push. It never waits. */
+static void owner_pass(struct queue *q)
+{
+	bool soft = over_soft();
+
+	if (!lull__trylock(&q->consumer))
+		return; /* the background thread is at it */
+	advance(q);
+	if (q->ready == q->wait && (q->put - q->wait >= ASK_AT || (soft && q->put > q->wait))) {
+		ask(q);
+		advance(q);
+	}
+	run_ready(q, soft ? SIZE_MAX : RUN_AT_ONCE);
+	lull__unlock(&q->consumer);
+}
+
+/* Does the thread that defers also reclaim? */
+static bool is_left_to_owner(int kind)
+{
+	return kind == FREES || lull_load_relaxed(&rc.mode) == LULL_RECLAIM_CALLER;
+}
+
+/* ---- bags ---------------------------------------------------------------------------------------------- */
+
+static struct lull__bag *adopt_free_bag(void)
+{
+	struct lull__bag *bag;
+
+	for_each_bag(bag) {
+		uint32_t state = BAG_FREE;
+
+		/* ORDER REC-5: the last owner's use of the bag before the next one's; pairs with REC-5 in bag_settle(); without it
+		 * two producers see each other's half-done queue; model/bag.litmus */
+		if (lull_load_relaxed(&bag->state) == BAG_FREE &&
+		    lull_cas_acquire(&bag->state, &state, (uint32_t)BAG_OWNED))
+			return bag;
+	}
+	return NULL;
+}
+
+static struct lull__bag *new_bag(void)
+{
+	struct lull__bag *bag = NULL;
+
+	if (posix_memalign((void **)&bag, LULL__CACHELINE, sizeof(*bag)) != 0)
+		return NULL;
+	memset(bag, 0, sizeof(*bag));
+	bag->state = BAG_OWNED;
+	bag->queue[CALLS].kind = CALLS;
+	bag->next = lull_load_relaxed(&rc.bags);
+	/* ORDER REC-6: the bag before its link; pairs with REC-6 in for_each_bag(); without it a walker sees garbage;
+	 * model/queue.litmus */
+	while (!lull_cas_release(&rc.bags, &bag->next, bag))
+		;
+	return bag;
+}
+
+static struct lull__bag *own_bag(void)
+{
+	struct lull__bag *bag = lull__self.bag;
+
+	if (lull_likely(bag != NULL))
+		return bag;
+	lull__ensure_registered();
+	bag = adopt_free_bag();
+	if (!bag)
+		bag = new_bag();
+	lull__self.bag = bag;
+	return bag;
+}
+
+/* The calling thread defers no more: whoever reclaims may pass its bag on when it is empty. */
+void lull__reclaim_thread_exit(void)
+{
+	struct lull__bag *bag = lull__self.bag;
+
+	if (!bag)
+		return;
+	lull__self.bag = NULL;
+	note_put(&bag->queue[FREES]);
+	note_put(&bag->queue[CALLS]);
+	/* ORDER REC-5: the owner's use of the bag before it is an orphan; pairs with REC-5 in bag_settle(); without it as
+	 * there; model/bag.litmus */
+	lull_store_release(&bag->state, (uint32_t)BAG_ORPHAN);
+	lull_fence_light(); /* REC-2: as after a push */
+	if (lull_load_relaxed(&rc.sleep) != AWAKE)
+		wake_reclaimer();
+}
+
+/* ---- deferring ------------------------------------------------------------------------------------------- */
+
+/* May this thread wait for a grace period, and run what it finds? */
+static bool can_help(void)
+{
+	return !lull_rcu_read_lock_held() && !lull__self.callback_depth;
+}
+
+/* Over the hard limit. HELP: returns when the backlog is below, or when this thread cannot help. */
+static void hard_limit(void)
+{
+	if (lull_load_relaxed(&rc.config.on_hard) == LULL_RECLAIM_HELP && can_help()) {
+		pass(PASS_ALL);
+		return;
+	}
+	if (!lull_xchg_relaxed(&rc.told, 1u))
+		lull__say("%zu deferred objects (%zu bytes) wait, more than the hard limit",
+			  lull_load_relaxed(&rc.items), lull_load_relaxed(&rc.bytes));
+}
+
+/*
+ * Over the soft limit, and the queue's own grace period does not end: a reader lingers, most likely one that is
+ * preempted. Give it the processor, for a moment: what this thread may wait for can be waiting for a lock that this
+ * thread holds.
+ */
+static void soft_limit(struct queue *q)
+{
+	lull_rcu_cookie cookie;
+
+	if (!can_help() || !lull__trylock(&q->consumer))
+		return;
+	if (q->ready == q->wait && q->wait < q->put)
+		ask(q);
+	cookie = q->cookie;
+	lull__unlock(&q->consumer);
+	if (lull__rcu_wait_until(cookie, lull__now_ns() + SOFT_WAIT_NS))
+		owner_pass(q);
+}
+
+/* Every LOOK_EVERY entries: note them, reclaim, look at the limits. */
+static void look(struct queue *q)
+{
+	bool mine = is_left_to_owner((int)q->kind) && !lull__self.callback_depth;
+
+	note_put(q);
+	if (mine)
+		owner_pass(q);
+	if (lull_likely(!over_soft())) {
+		if (lull_unlikely(lull_load_relaxed(&rc.told)))
+			lull_store_relaxed(&rc.told, 0u);
+		return;
+	}
+	if (over_hard())
+		hard_limit();
+	else if (mine)
+		soft_limit(q);
+	if (lull_load_relaxed(&rc.sleep) == NAPPING)
+		wake_reclaimer();
+}
+
+/* ORDER REC-2: the entry before the look at the sleeper; pairs with REC-2 in go_to_sleep() (sleep, heavy, look at the queues
+ * again); without it the entry waits for the next one; model/reclaim-sleep.tpl */
+static void notify(uint32_t sleeps_too_deep)
+{
+	lull_fence_light();
+	if (lull_unlikely(lull_load_relaxed(&rc.sleep) >= sleeps_too_deep))
+		wake_reclaimer();
+}
+
+static void defer(int kind, void *item, size_t bytes)
+{
+	struct lull__bag *bag = own_bag();
+	struct queue *q = bag ? &bag->queue[kind] : NULL;
+
+	if (lull_unlikely(!q || !push(q, item, bytes))) {
+		if (kind == CALLS) {
+			/* The head has room for a link, after all. REC-1: entry before link. */
+			struct lull_rcu_head *head = (struct lull_rcu_head *)item;
+
+			head->next = lull_load_relaxed(&rc.overflow);
+			while (!lull_cas_release(&rc.overflow, &head->next, head))
+				;
+		} else if (!lull_rcu_read_lock_held() && !lull__self.callback_depth) {
+			lull_rcu_synchronize();
+			free(item);
+		} else {
+			lull__say("no memory to defer the free of %p in a read section: leaked", item);
+		}
+	} else if ((q->put & (LOOK_EVERY - 1)) == 0) {
+		look(q);
+	}
+	notify(is_left_to_owner(kind) ? ASLEEP : LINGERING);
+	if (lull_unlikely(lull__self.state & LULL__STATE_EXITED))
+		lull__reclaim_thread_exit();
+}
+
+void lull_rcu_call_sized(struct lull_rcu_head *head, lull_rcu_func func, size_t bytes)
+{
+	head->func = func;
+	defer(CALLS, head, bytes);
+}
+
+void lull_rcu_call(struct lull_rcu_head *head, lull_rcu_func func)
+{
+	lull_rcu_call_sized(head, func, sizeof(*head));
+}
+
+void lull_rcu_free(void *ptr)
+{
+	if (ptr)
+		defer(FREES, ptr, malloc_usable_size(ptr));
+}
+
+/* ---- passes over all bags ----------------------------------------------------------------------------- */
+
+/* An orphan that is empty may get a new owner. Called by whoever holds no consumer's lock. */
+static void bag_settle(struct lull__bag *bag)
+{
+	uint32_t state = BAG_ORPHAN;
+
+	/* REC-5: acquire, to see the last of what the owner put; then release to the next owner. */
+	if (lull_load_acquire(&bag->state) != BAG_ORPHAN)
+		return;
+	if (is_empty(&bag->queue[FREES]) && is_empty(&bag->queue[CALLS]))
+		lull_cas_release(&bag->state, &state, (uint32_t)BAG_FREE);
+}
+
+static bool is_due(struct lull__bag *bag, int kind, enum pass_what what)
+{
+	struct queue *q = &bag->queue[kind];
+
+	if (is_empty(q))
+		return false;
+	if (what == PASS_ALL || !is_left_to_owner(kind))
+		return true;
+	if (lull_load_relaxed(&bag->state) == BAG_ORPHAN)
+		return true;
+	return what == PASS_LEFT && lull_load_relaxed(&q->done) == lull_load_relaxed(&q->last_done);
+}
+
+static size_t run_overflow(void)
+{
+	/* REC-1: the link before what it links. */
+	struct lull_rcu_head *head = lull_xchg_acquire(&rc.overflow, (struct lull_rcu_head *)NULL);
+	size_t count = 0;
+
+	if (head)
+		lull__rcu_wait(lull__rcu_cookie());
+	for (; head; count++) {
+		struct lull_rcu_head *next = head->next;
+
+		run_call(head);
+		head = next;
+	}
+	return count;
+}
+
+/* Ask for the grace period of what is due in @q; returns the cookie to wait for, 0 for none. */
+static lull_rcu_cookie begin_queue(struct queue *q, enum pass_what what)
+{
+	lull_rcu_cookie cookie = 0;
+
+	lull__lock(&q->consumer);
+	if (q->wait < put_of(q))
+		ask(q);
+	if (q->ready < q->wait)
+		cookie = q->cookie;
+	if (what == PASS_ALL)
+		q->flush_to = q->wait;
+	lull__unlock(&q->consumer);
+	return cookie;
+}
+
+/* Reclaim what is ready; for a barrier, also what another pass has meanwhile asked a later grace period for. */
+static size_t finish_queue(struct queue *q, enum pass_what what)
+{
+	size_t count = 0;
+
+	lull__lock(&q->consumer);
+	for (;;) {
+		lull_rcu_cookie cookie;
+
+		advance(q);
+		count += run_ready(q, SIZE_MAX);
+		if (what != PASS_ALL || q->get >= q->flush_to)
+			break;
+		cookie = q->cookie;
+		lull__unlock(&q->consumer);
+		lull__rcu_wait(cookie);
+		lull__lock(&q->consumer);
+	}
+	lull__unlock(&q->consumer);
+	return count;
+}
+
+/*
+ * One pass: one grace period for all that is due, then reclaim it. Waits. Consumers' locks are not held
+ * while it waits, so that owners go on with theirs. Returns how many items were reclaimed.
+ */
+static size_t pass(enum pass_what what)
+{
+	lull_rcu_cookie latest = 0;
+	struct lull__bag *bag;
+	size_t count;
+
+	lull_add_relaxed(&rc.passes, (uint64_t)1);
+	for_each_bag(bag) {
+		for (int kind = 0; kind < KINDS; kind++) {
+			if (is_due(bag, kind, what)) {
+				lull_rcu_cookie cookie = begin_queue(&bag->queue[kind], what);
+
+				latest = cookie > latest ? cookie : latest;
+			}
+		}
+	}
+	if (latest)
+		lull__rcu_wait(latest);
+	count = run_overflow();
+	for_each_bag(bag) {
+		for (int kind = 0; kind < KINDS; kind++)
+			if (is_due(bag, kind, what))
+				count += finish_queue(&bag->queue[kind], what);
+		bag_settle(bag);
+	}
+	return count;
+}
+
+/* ---- the background thread ------------------------------------------------------------------------------ */
+
+/* Is there something that the background thread need not wait for a timer to do? */
+static bool something_due(enum pass_what what)
+{
+	struct lull__bag *bag;
+
+	if (lull_load_relaxed(&rc.stop))
+		return true;
+	if (lull_load_relaxed(&rc.mode) == LULL_RECLAIM_POLL)
+		return false;
+	if (lull_load_acquire(&rc.flush_wanted) > lull_load_relaxed(&rc.flush_done) ||
+	    lull_load_relaxed(&rc.overflow))
+		return true;
+	for_each_bag(bag) {
+		if (lull_load_relaxed(&bag->state) == BAG_ORPHAN)
+			return true;
+		for (int kind = 0; kind < KINDS; kind++)
+			if (is_due(bag, kind, what))
+				return true;
+	}
+	return false;
+}
+
+/*
+ * Note how far the owners have got with what is left to them. Tells whether anything waits, and whether any owner that
+ * has something waiting has got on since last time.
+ */
+static bool look_at_owners(bool *they_work)
+{
+	struct lull__bag *bag;
+	bool waits = false;
+
+	*they_work = false;
+	for_each_bag(bag) {
+		for (int kind = 0; kind < KINDS; kind++) {
+			struct queue *q = &bag->queue[kind];
+			uint64_t done = lull_load_relaxed(&q->done);
+
+			if (!is_left_to_owner(kind) || is_empty(q))
+				continue;
+			waits = true;
+			if (done != lull_load_relaxed(&q->last_done))
+				*they_work = true;
+			lull_store_relaxed(&q->last_done, done);
+		}
+	}
+	return waits;
+}
+
+/* Sleep until there is something to do; with a timer when owners have something waiting. */
+static void go_to_sleep(uint32_t depth, uint64_t timer_ns)
+{
+	lull_store_relaxed(&rc.sleep, depth);
+	if (depth == NAPPING) {
+		/* What comes in meanwhile waits for the end of the nap: no look at the queues, no fence. */
+		if (lull_load_acquire(&rc.flush_wanted) == lull_load_relaxed(&rc.flush_done))
+			lull__futex_wait(&rc.sleep, depth, timer_ns);
+		lull_store_relaxed(&rc.sleep, (uint32_t)AWAKE);
+		return;
+	}
+	/* ORDER REC-2: `sleep` before the last look at the queues; pairs with REC-2 in notify(); without it as there;
+	 * model/reclaim-sleep.tpl */
+	lull_fence_heavy();
+	if (!something_due(depth == ASLEEP ? PASS_ALL : PASS_CALLS)) {
+		lull__futex_wait(&rc.sleep, depth, timer_ns);
+		lull_add_relaxed(&rc.wakeups, (uint64_t)1);
+	}
+	lull_store_relaxed(&rc.sleep, (uint32_t)AWAKE);
+}
+
+static uint64_t own_puts(void)
+{
+	const struct lull__bag *bag = lull__self.bag;
+
+	return bag ? bag->queue[FREES].put + bag->queue[CALLS].put : 0;
+}
+
+/* A pass on behalf of all barriers up to @ticket. */
+static size_t flush_for(uint64_t ticket)
+{
+	uint64_t before = own_puts();
+	size_t count = pass(PASS_ALL);
+
+	if (own_puts() != before)
+		lull_store_relaxed(&rc.offspring, ticket);
+	/* ORDER REC-7: the pass before its ticket; pairs with REC-7 in flush_and_wait(); without it a barrier returns before it
+	 * sees what callbacks did; model/flush.litmus */
+	lull_store_release(&rc.flush_done, ticket);
+	lull_add_release(&rc.flush_event, 1u);
+	lull__futex_wake(&rc.flush_event, INT_MAX);
+	return count;
+}
+
+/* One round: what is due now. Returns how many items it reclaimed. */
+static size_t round_of(bool look_for_leftovers)
+{
+	uint64_t ticket = lull_load_acquire(&rc.flush_wanted);
+
+	if (lull_load_relaxed(&rc.mode) == LULL_RECLAIM_POLL)
+		return 0;
+	if (ticket > lull_load_relaxed(&rc.flush_done))
+		return flush_for(ticket);
+	return pass(look_for_leftovers ? PASS_LEFT : PASS_CALLS);
+}
+
+static void *reclaimer(void *unused)
+{
+	uint64_t look_at_ns = 0, now_ns;
+	uint32_t doubled = 0;
+	bool they_work, waits = false;
+	size_t count;
+
+	(void)unused;
+	lull__ensure_registered();
+	lull__fine_timers();
+	pthread_setname_np(pthread_self(), "lull-reclaim");
+	while (!lull_load_relaxed(&rc.stop)) {
+		now_ns = lull__now_ns();
+		count = round_of(waits && now_ns >= look_at_ns);
+		if (!waits || now_ns >= look_at_ns) {
+			waits = look_at_owners(&they_work);
+			doubled = they_work && doubled < LINGER_DOUBLES ? doubled + 1 : 0;
+			look_at_ns = now_ns + ((uint64_t)lull_load_relaxed(&rc.config.linger_ms) * 1000000u
+					       << doubled);
+		}
+		if (lull_load_relaxed(&rc.mode) == LULL_RECLAIM_POLL)
+			waits = false;
+		if (count > 1 && count < NAP_BELOW && something_due(PASS_CALLS) && !over_soft())
+			go_to_sleep(NAPPING, NAP_NS);
+		else if (!waits)
+			go_to_sleep(ASLEEP, 0);
+		else if ((now_ns = lull__now_ns()) < look_at_ns)
+			go_to_sleep(LINGERING, look_at_ns - now_ns);
+	}
+	return NULL;
+}
+
+/* Start the thread unless it is there; false when none can be had. */
+static bool start_reclaimer(void)
+{
+	uint32_t thread = NO_THREAD;
+	sigset_t all, saved;
+	int err;
+
+	if (!lull_cas_relaxed(&rc.thread, &thread, (uint32_t)HAS_THREAD))
+		return thread == HAS_THREAD;
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &saved);
+	err = pthread_create(&rc.id, NULL, reclaimer, NULL);
+	pthread_sigmask(SIG_SETMASK, &saved, NULL);
+	if (!err)
+		return true;
+	lull_store_relaxed(&rc.thread, (uint32_t)CANNOT_HAVE_ONE);
+	lull_store_relaxed(&rc.mode, (uint32_t)LULL_RECLAIM_CALLER);
+	lull__say("cannot start the reclaimer's thread (%s): deferring threads reclaim", strerror(err));
+	return false;
+}
+
+/*
+ * exit(): end the thread, so that leak checkers find nothing of it. What still waits stays where it
+ * is. A callback or a grace period that does not end is not waited for for long.
+ */
+__attribute__((destructor)) static void stop_reclaimer(void)
+{
+	struct timespec deadline;
+
+	if (lull_load_relaxed(&rc.thread) != HAS_THREAD || pthread_equal(rc.id, pthread_self()))
+		return;
+	lull_store_relaxed(&rc.stop, 1u);
+	notify(NAPPING);
+	clock_gettime(CLOCK_REALTIME, &deadline);
+	deadline.tv_nsec += EXIT_WAIT_NS;
+	if (deadline.tv_nsec >= 1000000000) {
+		deadline.tv_nsec -= 1000000000;
+		deadline.tv_sec++;
+	}
+	if (pthread_timedjoin_np(rc.id, NULL, &deadline) == 0)
+		lull_store_relaxed(&rc.thread, (uint32_t)NO_THREAD);
+	lull_store_relaxed(&rc.stop, 0u);
+}
+
+/* Something waits that the sleeper should see to. */
+static void wake_reclaimer(void)
+{
+	struct lull_reclaim_config config;
+
+	if (lull_load_relaxed(&rc.mode) == LULL_RECLAIM_POLL) {
+		if (lull_xchg_relaxed(&rc.sleep, (uint32_t)AWAKE) == AWAKE)
+			return;
+		lull__lock(&rc.config_lock);
+		config = rc.config;
+		lull__unlock(&rc.config_lock);
+		if (config.notify)
+			config.notify(config.notify_arg);
+		return;
+	}
+	start_reclaimer();
+	if (lull_xchg_relaxed(&rc.sleep, (uint32_t)AWAKE) != AWAKE)
+		lull__futex_wake(&rc.sleep, 1);
+}
+
+/* ---- barrier, drain, poll -------------------------------------------------------------------------------- */
+
+/*
+ * One generation of a barrier. @offspring: callbacks deferred more meanwhile. False when the time was up.
+ */
+static bool flush_and_wait(uint64_t deadline_ns, bool *offspring)
+{
+	uint64_t ticket, before;
+
+	if (lull_load_relaxed(&rc.mode) == LULL_RECLAIM_POLL || !start_reclaimer()) {
+		before = own_puts();
+		/* First without anything at stake, because a pass cannot be left half way. */
+		if (!lull__rcu_wait_until(lull__rcu_cookie(), deadline_ns))
+			return false;
+		pass(PASS_ALL);
+		*offspring = own_puts() != before;
+		return true;
+	}
+	ticket = lull_add_release(&rc.flush_wanted, (uint64_t)1) + 1;
+	notify(NAPPING);
+	for (;;) {
+		uint32_t event = lull_load_acquire(&rc.flush_event);
+		uint64_t now_ns = deadline_ns ? lull__now_ns() : 0;
+
+		/* ORDER REC-7: the ticket before what the caller does next; pairs with REC-7 in flush_for(); without it as there;
+		 * model/flush.litmus */
+		if (lull_load_acquire(&rc.flush_done) >= ticket)
+			break;
+		if (deadline_ns && now_ns >= deadline_ns)
+			return false;
+		lull__futex_wait(&rc.flush_event, event, deadline_ns ? deadline_ns - now_ns : 0);
+	}
+	*offspring = lull_load_relaxed(&rc.offspring) >= ticket;
+	return true;
+}
+
+static int barrier(const char *call, uint64_t deadline_ns)
+{
+	bool online = lull__self.state & LULL__STATE_ONLINE;
+	bool offspring = true, in_time = true;
+
+	lull__rcu_no_section(call);
+	if (lull__self.callback_depth)
+		lull__die("%s in a callback would wait for itself for ever", call);
+	lull__ensure_registered();
+	if (online)
+		lull_rcu_offline();
+	for (int i = 0; i < GENERATIONS && offspring && in_time; i++)
+		in_time = flush_and_wait(deadline_ns, &offspring);
+	if (online)
+		lull_rcu_online();
+	return in_time ? 0 : -ETIMEDOUT;
+}
+
+void lull_rcu_barrier(void)
+{
+	barrier("lull_rcu_barrier", 0);
+}
+
+int lull_reclaim_drain(uint64_t timeout_ms)
+{
+	return barrier("lull_reclaim_drain", lull__now_ns() + timeout_ms * 1000000u);
+}
+
+static size_t poll_queue(struct queue *q, size_t most)
+{
+	size_t count;
+
+	if (is_empty(q) || !lull__trylock(&q->consumer))
+		return 0;
+	advance(q);
+	if (q->ready == q->wait && q->wait < put_of(q)) {
+		ask(q);
+		advance(q);
+	}
+	count = run_ready(q, most);
+	lull__unlock(&q->consumer);
+	return count;
+}
+
+size_t lull_reclaim_poll(size_t max_items, uint64_t max_ns)
+{
+	uint64_t deadline_ns = max_ns ? lull__now_ns() + max_ns : 0;
+	struct lull__bag *bag;
+	size_t count = 0;
+
+	if (lull__self.callback_depth)
+		lull__die("lull_reclaim_poll in a callback");
+	lull__ensure_registered();
+	for_each_bag(bag) {
+		for (int kind = 0; kind < KINDS; kind++) {
+			size_t got;
+
+			do {
+				size_t left = max_items - count;
+
+				got = poll_queue(&bag->queue[kind], left < LOOK_EVERY ? left : LOOK_EVERY);
+				count += got;
+				if (count == max_items || (deadline_ns && lull__now_ns() >= deadline_ns))
+					return count;
+			} while (got == LOOK_EVERY);
+		}
+		bag_settle(bag);
+	}
+	/* All quiet: the next deferral shall notify again. */
+	if (lull_load_relaxed(&rc.mode) == LULL_RECLAIM_POLL && lull_load_relaxed(&rc.sleep) == AWAKE) {
+		size_t items, bytes;
+
+		lull__reclaim_backlog(&items, &bytes);
+		if (items == 0) {
+			lull_store_relaxed(&rc.sleep, (uint32_t)ASLEEP);
+			lull_fence_heavy(); /* REC-2, as in go_to_sleep() */
+			lull__reclaim_backlog(&items, &bytes);
+			if (items)
+				wake_reclaimer();
+		}
+	}
+	return count;
+}
+
+/* ---- configuration and counters ------------------------------------------------------------------------------ */
+
+static const struct lull_reclaim_config at_start = CONFIG_AT_START;
+
+void lull_reclaim_default_config(struct lull_reclaim_config *config)
+{
+	*config = at_start;
+}
+
+int lull_reclaim_configure(const struct lull_reclaim_config *config)
+{
+	size_t items, bytes;
+
+	if ((unsigned)config->mode > LULL_RECLAIM_CALLER ||
+	    (unsigned)config->on_hard > LULL_RECLAIM_HELP || config->linger_ms == 0 ||
+	    (config->hard_items && config->hard_items < config->soft_items) ||
+	    (config->hard_bytes && config->hard_bytes < config->soft_bytes))
+		return -EINVAL;
+	lull__lock(&rc.config_lock);
+	lull_store_relaxed(&rc.config.on_hard, config->on_hard);
+	lull_store_relaxed(&rc.config.soft_items, config->soft_items);
+	lull_store_relaxed(&rc.config.soft_bytes, config->soft_bytes);
+	lull_store_relaxed(&rc.config.hard_items, config->hard_items);
+	lull_store_relaxed(&rc.config.hard_bytes, config->hard_bytes);
+	lull_store_relaxed(&rc.config.linger_ms, config->linger_ms);
+	rc.config.notify = config->notify;
+	rc.config.notify_arg = config->notify_arg;
+	lull_store_relaxed(&rc.mode, (uint32_t)config->mode);
+	lull__unlock(&rc.config_lock);
+	/* Whoever is to see to what waits under the new mode hears of it. */
+	lull_store_relaxed(&rc.sleep, (uint32_t)ASLEEP);
+	lull_fence_heavy(); /* REC-2, as in go_to_sleep() */
+	lull__reclaim_backlog(&items, &bytes);
+	if (items)
+		wake_reclaimer();
+	return 0;
+}
+
+void lull_reclaim_stats(struct lull_reclaim_stats *stats)
+{
+	struct lull__bag *bag;
+
+	memset(stats, 0, sizeof(*stats));
+	lull__reclaim_backlog(&stats->items, &stats->bytes);
+	for_each_bag(bag)
+		for (int kind = 0; kind < KINDS; kind++)
+			stats->total_items += lull_load_relaxed(&bag->queue[kind].put);
+	raise_peak(&rc.peak_items, stats->items);
+	raise_peak(&rc.peak_bytes, stats->bytes);
+	stats->peak_items = lull_load_relaxed(&rc.peak_items);
+	stats->peak_bytes = lull_load_relaxed(&rc.peak_bytes);
+	stats->passes = lull_load_relaxed(&rc.passes);
+	stats->wakeups = lull_load_relaxed(&rc.wakeups);
+}
+
+void lull_reclaim_reset_peak(void)
+{
+	lull_store_relaxed(&rc.peak_items, (size_t)0);
+	lull_store_relaxed(&rc.peak_bytes, (size_t)0);
+}
+
+/* The owners of all other bags, the background thread and whoever held a lock are not here. */
+void lull__reclaim_fork_child(void)
+{
+	struct lull__bag *bag;
+
+	for_each_bag(bag) {
+		bag->queue[FREES].consumer.word = 0;
+		bag->queue[CALLS].consumer.word = 0;
+		if (bag != lull__self.bag && bag->state == BAG_OWNED)
+			bag->state = BAG_ORPHAN;
+	}
+	rc.config_lock.word = 0;
+	rc.thread = NO_THREAD;
+	rc.sleep = ASLEEP;
+	rc.flush_done = rc.flush_wanted;
+}
