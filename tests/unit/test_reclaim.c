@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_reclaim.c - reclaim.h: queues, leftovers, barriers, the three modes, limits.
+ */
+#include <errno.h>
+#include <sys/resource.h>
+
+#include "support.h"
+
+struct item {
+	struct lull_rcu_head rcu;
+	int number;
+};
+
+static int runs;
+static pthread_t run_by;
+
+static void count_run(struct lull_rcu_head *head)
+{
+	run_by = pthread_self();
+	lull_add_relaxed(&runs, 1);
+	free(lull_container_of(head, struct item, rcu));
+}
+
+static struct lull_rcu_head *new_head(void)
+{
+	struct item *item = (struct item *)malloc(sizeof(*item));
+
+	assert_non_null(item);
+	return &item->rcu;
+}
+
+static void set_mode(enum lull_reclaim_mode mode)
+{
+	struct lull_reclaim_config config;
+
+	lull_reclaim_default_config(&config);
+	config.mode = mode;
+	assert_int_equal(lull_reclaim_configure(&config), 0);
+}
+
+static size_t waiting(void)
+{
+	struct lull_reclaim_stats stats;
+
+	lull_reclaim_stats(&stats);
+	return stats.items;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	lull_rcu_barrier();
+	set_mode(LULL_RECLAIM_THREAD);
+	lull_store_relaxed(&runs, 0);
+	return 0;
+}
+
+static void test_calls(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3000; i++)
+		lull_rcu_call(new_head(), count_run);
+	lull_rcu_barrier();
+	assert_int_equal(runs, 3000);
+	assert_int_equal(waiting(), 0);
+	/* No callback ever runs under its caller's locks: it runs elsewhere. */
+	assert_false(pthread_equal(run_by, pthread_self()));
+}
+
+static void test_call_comes_by_itself(void **state)
+{
+	(void)state;
+	lull_rcu_call(new_head(), count_run);
+	await_flag(&runs, 1);
+}
+
+static void test_frees(void **state)
+{
+	(void)state;
+	lull_rcu_free(NULL);
+	for (int i = 0; i < 5000; i++)
+		lull_rcu_free(malloc(24));
+	lull_rcu_barrier();
+	assert_int_equal(waiting(), 0);
+}
+
+/* What a thread leaves behind is freed without anybody asking, whether it sleeps or is gone. */
+static void test_leftovers(void **state)
+{
+	(void)state;
+	lull_rcu_free(malloc(24));
+	while (waiting())
+		sched_yield();
+}
+
+static void *defers_and_exits(void *unused)
+{
+	(void)unused;
+	lull_rcu_free(malloc(24));
+	lull_rcu_call(new_head(), count_run);
+	return NULL;
+}
+
+static void test_orphans(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 300; i++)
+		join_thread(start_thread(defers_and_exits, NULL));
+	while (lull_load_relaxed(&runs) < 300 || waiting())
+		sched_yield();
+}
+
+/* Nothing is reclaimed under a reader that was there. */
+static int held_up_inside, held_up_leave;
+
+static void *holds_up(void *unused)
+{
+	(void)unused;
+	lull_rcu_read_lock();
+	lull_store_release(&held_up_inside, 1);
+	await_flag(&held_up_leave, 1);
+	lull_rcu_read_unlock();
+	return NULL;
+}
+
+static pthread_t start_hold_up(void)
+{
+	pthread_t thread;
+
+	held_up_inside = held_up_leave = 0;
+	thread = start_thread(holds_up, NULL);
+	await_flag(&held_up_inside, 1);
+	return thread;
+}
+
+static void end_hold_up(pthread_t thread)
+{
+	lull_store_release(&held_up_leave, 1);
+	join_thread(thread);
+}
+
+static void test_reader_holds_up(void **state)
+{
+	pthread_t thread = start_hold_up();
+
+	(void)state;
+	lull_rcu_call(new_head(), count_run);
+	lull_rcu_free(malloc(24));
+	assert_int_equal(lull_reclaim_drain(30), -ETIMEDOUT);
+	assert_int_equal(lull_load_relaxed(&runs), 0);
+	assert_int_equal(waiting(), 2);
+	end_hold_up(thread);
+	assert_int_equal(lull_reclaim_drain(10000), 0);
+	assert_int_equal(runs, 1);
+	assert_int_equal(waiting(), 0);
+}
+
+/* Deferral is legal in a section: what is deferred there waits for it too. */
+static void test_in_section(void **state)
+{
+	(void)state;
+	lull_rcu_read_lock();
+	for (int i = 0; i < 2000; i++) {
+		lull_rcu_call(new_head(), count_run);
+		lull_rcu_free(malloc(24));
+	}
+	nap_ms(20);
+	assert_int_equal(lull_load_relaxed(&runs), 0);
+	assert_int_equal(waiting(), 4000);
+	lull_rcu_read_unlock();
+	lull_rcu_barrier();
+	assert_int_equal(runs, 2000);
+}
+
+/* ---- barriers ---------------------------------------------------------------------------------------------- */
+
+static void defer_another(struct lull_rcu_head *head)
+{
+	struct item *item = lull_container_of(head, struct item, rcu);
+
+	lull_add_relaxed(&runs, 1);
+	lull_rcu_free(malloc(16));
+	if (--item->number > 0)
+		lull_rcu_call(head, defer_another);
+	else
+		free(item);
+}
+
+static void test_barrier_follows_callbacks(void **state)
+{
+	struct item *item = (struct item *)malloc(sizeof(*item));
+
+	(void)state;
+	assert_non_null(item);
+	item->number = 10;
+	lull_rcu_call(&item->rcu, defer_another);
+	lull_rcu_barrier();
+	assert_int_equal(runs, 10);
+	assert_int_equal(waiting(), 0);
+}
+
+static void *many_barriers(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < 200; i++) {
+		lull_rcu_call(new_head(), count_run);
+		lull_rcu_free(malloc(48));
+		lull_rcu_barrier();
+	}
+	return NULL;
+}
+
+static void test_concurrent_barriers(void **state)
+{
+	pthread_t threads[4];
+
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		threads[i] = start_thread(many_barriers, NULL);
+	for (int i = 0; i < 4; i++)
+		join_thread(threads[i]);
+	assert_int_equal(runs, 800);
+}
+
+static void bad_barrier(struct lull_rcu_head *head)
+{
+	(void)head;
+	lull_rcu_barrier();
+}
+
+static void barrier_in_callback(void)
+{
+	lull_rcu_call(new_head(), bad_barrier);
+	nap_ms(5000);
+}
+
+static void test_barrier_in_callback(void **state)
+{
+	(void)state;
+	expect_abort(barrier_in_callback, "lull_rcu_barrier in a callback would wait for itself");
+}
+
+/* A callback may wait for grace periods and read. */
+static void busy_callback(struct lull_rcu_head *head)
+{
+	lull_rcu_read_lock();
+	lull_rcu_read_unlock();
+	lull_rcu_synchronize();
+	count_run(head);
+}
+
+static void test_callback_synchronizes(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		lull_rcu_call(new_head(), busy_callback);
+	lull_rcu_barrier();
+	assert_int_equal(runs, 100);
+}
+
+/* ---- modes -------------------------------------------------------------------------------------------------- */
+
+static int notified;
+
+static void note(void *arg)
+{
+	lull_add_relaxed((int *)arg, 1);
+}
+
+static void test_poll_mode(void **state)
+{
+	struct lull_reclaim_config config;
+
+	(void)state;
+	lull_reclaim_default_config(&config);
+	config.mode = LULL_RECLAIM_POLL;
+	config.notify = note;
+	config.notify_arg = &notified;
+	assert_int_equal(lull_reclaim_configure(&config), 0);
+	notified = 0;
+	for (int i = 0; i < 10; i++)
+		lull_rcu_call(new_head(), count_run);
+	assert_int_equal(notified, 1); /* once, until it is all done */
+	nap_ms(30);
+	assert_int_equal(runs, 0); /* nobody else does it */
+	assert_int_equal(lull_reclaim_poll(3, 0), 3);
+	assert_int_equal(runs, 3);
+	assert_true(pthread_equal(run_by, pthread_self()));
+	assert_int_equal(lull_reclaim_poll(100, 0), 7);
+	assert_int_equal(lull_reclaim_poll(100, 0), 0);
+	lull_rcu_call(new_head(), count_run);
+	assert_int_equal(notified, 2);
+	lull_rcu_free(malloc(16));
+	lull_rcu_barrier(); /* does it itself */
+	assert_int_equal(runs, 11);
+	assert_int_equal(waiting(), 0);
+
+	/* A drain gives up in this mode too. */
+	pthread_t thread = start_hold_up();
+	lull_rcu_call(new_head(), count_run);
+	assert_int_equal(lull_reclaim_drain(30), -ETIMEDOUT);
+	assert_int_equal(runs, 11);
+	end_hold_up(thread);
+	assert_int_equal(lull_reclaim_drain(10000), 0);
+	assert_int_equal(runs, 12);
+
+	/* Back to the thread, which takes what waits. */
+	lull_rcu_call(new_head(), count_run);
+	set_mode(LULL_RECLAIM_THREAD);
+	await_flag(&runs, 13);
+}
+
+static void test_caller_mode(void **state)
+{
+	(void)state;
+	set_mode(LULL_RECLAIM_CALLER);
+	for (int i = 0; i < 5000; i++) {
+		lull_rcu_call(new_head(), count_run);
+		if (lull_load_relaxed(&runs))
+			assert_true(pthread_equal(run_by, pthread_self()));
+	}
+	assert_true(runs > 0);
+	lull_rcu_barrier();
+	assert_int_equal(runs, 5000);
+}
+
+static void poll_in_callback_body(struct lull_rcu_head *head)
+{
+	(void)head;
+	lull_reclaim_poll(1, 0);
+}
+
+static void poll_in_callback(void)
+{
+	lull_rcu_call(new_head(), poll_in_callback_body);
+	nap_ms(5000);
+}
+
+static void test_poll_in_callback(void **state)
+{
+	(void)state;
+	expect_abort(poll_in_callback, "lull_reclaim_poll in a callback");
+}
+
+static void test_bad_config(void **state)
+{
+	struct lull_reclaim_config good, bad;
+
+	(void)state;
+	lull_reclaim_default_config(&good);
+	bad = good;
+	bad.mode = (enum lull_reclaim_mode)17;
+	assert_int_equal(lull_reclaim_configure(&bad), -EINVAL);
+	bad = good;
+	bad.on_hard = (enum lull_reclaim_hard)17;
+	assert_int_equal(lull_reclaim_configure(&bad), -EINVAL);
+	bad = good;
+	bad.linger_ms = 0;
+	assert_int_equal(lull_reclaim_configure(&bad), -EINVAL);
+	bad = good;
+	bad.hard_items = bad.soft_items - 1;
+	assert_int_equal(lull_reclaim_configure(&bad), -EINVAL);
+	bad = good;
+	bad.hard_bytes = bad.soft_bytes - 1;
+	assert_int_equal(lull_reclaim_configure(&bad), -EINVAL);
+	assert_int_equal(lull_reclaim_configure(&good), 0);
+}
+
+/* ---- limits ------------------------------------------------------------------------------------------------- */
+
+static char heard[512];
+static int heard_lines;
+
+static void hear(const char *line)
+{
+	snprintf(heard, sizeof(heard), "%s", line);
+	lull_add_relaxed(&heard_lines, 1);
+}
+
+static void test_hard_limit_tells(void **state)
+{
+	struct lull_reclaim_config config;
+	pthread_t thread = start_hold_up();
+
+	(void)state;
+	lull_reclaim_default_config(&config);
+	config.soft_items = 64;
+	config.hard_items = 256;
+	assert_int_equal(lull_reclaim_configure(&config), 0);
+	lull_debug_set_message_hook(hear);
+	heard_lines = 0;
+	for (int i = 0; i < 1000; i++)
+		lull_rcu_call(new_head(), count_run);
+	assert_int_equal(heard_lines, 1);
+	assert_non_null(strstr(heard, "more than the hard limit"));
+	end_hold_up(thread);
+	lull_rcu_barrier();
+	lull_debug_set_message_hook(NULL);
+	assert_int_equal(runs, 1000);
+}
+
+static void *floods(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < 20000; i++)
+		lull_rcu_call(new_head(), count_run);
+	return NULL;
+}
+
+static void test_hard_limit_helps(void **state)
+{
+	struct lull_reclaim_config config;
+	struct lull_reclaim_stats stats;
+	pthread_t threads[3];
+
+	(void)state;
+	lull_reclaim_default_config(&config);
+	config.soft_items = 512;
+	config.hard_items = 1024;
+	config.on_hard = LULL_RECLAIM_HELP;
+	assert_int_equal(lull_reclaim_configure(&config), 0);
+	lull_reclaim_reset_peak();
+	for (int i = 0; i < 3; i++)
+		threads[i] = start_thread(floods, NULL);
+	for (int i = 0; i < 3; i++)
+		join_thread(threads[i]);
+	lull_rcu_barrier();
+	assert_int_equal(runs, 60000);
+	lull_reclaim_stats(&stats);
+	if (stats.peak_items > 1024 + 3 * 64)
+		print_error("peak %zu\n", stats.peak_items);
+	assert_true(stats.peak_items <= 1024 + 3 * 64);
+	assert_true(stats.peak_items >= 64);
+}
+
+/* Large blocks are what limits in bytes are for. */
+static void test_bytes(void **state)
+{
+	struct lull_reclaim_config config;
+	struct lull_reclaim_stats stats;
+
+	(void)state;
+	lull_reclaim_default_config(&config);
+	config.soft_bytes = 8 << 20;
+	assert_int_equal(lull_reclaim_configure(&config), 0);
+	lull_reclaim_reset_peak();
+	for (int i = 0; i < 1000; i++)
+		lull_rcu_free(malloc(1 << 20));
+	lull_reclaim_stats(&stats);
+	assert_true(stats.peak_bytes >= 8u << 20);
+	assert_true(stats.peak_bytes <= 80u << 20);
+	lull_rcu_call_sized(new_head(), count_run, 12345);
+	lull_rcu_barrier();
+	lull_reclaim_stats(&stats);
+	assert_int_equal(stats.bytes, 0);
+}
+
+/* ---- quiet --------------------------------------------------------------------------------------------------- */
+
+/* Used once and then idle: the reclaimer sleeps without a timer. */
+static void test_no_wakeups_when_idle(void **state)
+{
+	struct lull_reclaim_stats before, after;
+
+	(void)state;
+	lull_rcu_free(malloc(16));
+	lull_rcu_call(new_head(), count_run);
+	lull_rcu_barrier();
+	nap_ms(300); /* a timer that was set may run out */
+	lull_reclaim_stats(&before);
+	nap_ms(300);
+	lull_reclaim_stats(&after);
+	assert_int_equal(after.wakeups, before.wakeups);
+	assert_int_equal(after.passes, before.passes);
+}
+
+/* No thread to be had (the child may not make any): callbacks run all the same. */
+static void no_thread(void)
+{
+	struct rlimit none = { 0, 0 };
+
+	must(setrlimit(RLIMIT_NPROC, &none) == 0);
+	must(setgid(65534) == 0 && setuid(65534) == 0); /* the limit does not bind root */
+	lull_rcu_call(new_head(), count_run);
+	lull_rcu_barrier();
+	must(runs == 1);
+	for (int i = 0; i < 3000; i++)
+		lull_rcu_call(new_head(), count_run);
+	must(runs > 1000);
+}
+
+static void test_no_thread(void **state)
+{
+	char text[4096];
+	int status;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	status = run_child(no_thread, text, sizeof(text));
+	if (status)
+		print_error("%s", text);
+	assert_int_equal(status, 0);
+	assert_non_null(strstr(text, "cannot start the reclaimer's thread"));
+	assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_calls, setup),
+		cmocka_unit_test_setup(test_call_comes_by_itself, setup),
+		cmocka_unit_test_setup(test_frees, setup),
+		cmocka_unit_test_setup(test_leftovers, setup),
+		cmocka_unit_test_setup(test_orphans, setup),
+		cmocka_unit_test_setup(test_reader_holds_up, setup),
+		cmocka_unit_test_setup(test_in_section, setup),
+		cmocka_unit_test_setup(test_barrier_follows_callbacks, setup),
+		cmocka_unit_test_setup(test_concurrent_barriers, setup),
+		cmocka_unit_test_setup(test_barrier_in_callback, setup),
+		cmocka_unit_test_setup(test_callback_synchronizes, setup),
+		cmocka_unit_test_setup(test_poll_mode, setup),
+		cmocka_unit_test_setup(test_caller_mode, setup),
+		cmocka_unit_test_setup(test_poll_in_callback, setup),
+		cmocka_unit_test_setup(test_bad_config, setup),
+		cmocka_unit_test_setup(test_hard_limit_tells, setup),
+		cmocka_unit_test_setup(test_hard_limit_helps, setup),
+		cmocka_unit_test_setup(test_bytes, setup),
+		cmocka_unit_test_setup(test_no_wakeups_when_idle, setup),
+		cmocka_unit_test_setup(test_no_thread, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

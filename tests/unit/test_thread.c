@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_thread.c - thread.h: records come by themselves and go with their threads; late readers, fork, dlopen.
+ */
+#include <dlfcn.h>
+
+#include "support.h"
+
+static void test_count(void **state)
+{
+	unsigned before;
+
+	(void)state;
+	lull_thread_register();
+	lull_thread_register();
+	before = lull_thread_count();
+	lull_thread_unregister();
+	assert_int_equal(lull_thread_count(), before - 1);
+	lull_thread_unregister();
+	lull_rcu_read_lock();
+	lull_rcu_read_unlock();
+	assert_int_equal(lull_thread_count(), before);
+}
+
+static void *reads_once(void *unused)
+{
+	(void)unused;
+	lull_rcu_read_lock();
+	lull_rcu_read_unlock();
+	return NULL;
+}
+
+static void *touches_nothing(void *unused)
+{
+	(void)unused;
+	return NULL;
+}
+
+static void test_short_lived(void **state)
+{
+	unsigned before;
+
+	(void)state;
+	lull_thread_register();
+	before = lull_thread_count();
+	for (int i = 0; i < 2000; i++)
+		join_thread(start_thread(i % 3 ? reads_once : touches_nothing, NULL));
+	assert_int_equal(lull_thread_count(), before);
+	lull_rcu_synchronize();
+}
+
+/* ---- readers after exit handling -------------------------------------------------------------------------- */
+
+static pthread_key_t late_key;
+static int late_runs;
+static int *late_pointer;
+
+/* Asks for another round as long as glibc gives one, so the last one comes after lull's own destructor. */
+static void late_reader(void *value)
+{
+	lull_rcu_read_lock();
+	lull_rcu_read_lock();
+	assert_int_equal(*lull_rcu_dereference(late_pointer), 7);
+	lull_rcu_read_unlock();
+	lull_rcu_read_unlock();
+	lull_rcu_free(malloc(32));
+	lull_rcu_synchronize();
+	lull_add_relaxed(&late_runs, 1);
+	pthread_setspecific(late_key, value);
+}
+
+static void *ends_late(void *unused)
+{
+	(void)unused;
+	pthread_setspecific(late_key, &late_key);
+	lull_rcu_read_lock();
+	lull_rcu_read_unlock();
+	return NULL;
+}
+
+static void test_late_readers(void **state)
+{
+	unsigned before;
+	int seven = 7;
+
+	(void)state;
+	late_pointer = &seven;
+	lull_thread_register();
+	lull_rcu_free(malloc(32));
+	lull_rcu_barrier();
+	before = lull_thread_count();
+	assert_int_equal(pthread_key_create(&late_key, late_reader), 0);
+	for (int i = 0; i < 50; i++) {
+		join_thread(start_thread(ends_late, NULL));
+		lull_rcu_synchronize();
+	}
+	assert_true(late_runs >= 100); /* some of them after the record was given back */
+	assert_int_equal(lull_thread_count(), before);
+	pthread_key_delete(late_key);
+	lull_rcu_barrier();
+}
+
+/* ---- exit inside a section ----------------------------------------------------------------------------------- */
+
+static void *exits_inside(void *unused)
+{
+	(void)unused;
+	lull_rcu_read_lock();
+	lull_rcu_read_lock();
+	pthread_exit(NULL);
+}
+
+static char heard[512];
+
+static void hear(const char *line)
+{
+	snprintf(heard, sizeof(heard), "%s", line);
+}
+
+static void test_exit_inside(void **state)
+{
+	(void)state;
+	lull_debug_set_message_hook(hear);
+	join_thread(start_thread(exits_inside, NULL));
+	lull_rcu_synchronize(); /* does not wait for the dead */
+	lull_debug_set_message_hook(NULL);
+	assert_non_null(strstr(heard, "exits in a read section (depth 2)"));
+}
+
+/* ---- fork -------------------------------------------------------------------------------------------------- */
+
+static int other_inside, other_leave;
+
+static void *stays_inside(void *unused)
+{
+	(void)unused;
+	lull_rcu_read_lock();
+	lull_store_release(&other_inside, 1);
+	await_flag(&other_leave, 1);
+	lull_rcu_read_unlock();
+	return NULL;
+}
+
+static int callbacks_run;
+
+static void count_callback(struct lull_rcu_head *head)
+{
+	(void)head;
+	lull_add_relaxed(&callbacks_run, 1);
+}
+
+/* The other thread's section does not exist in the child, everything works there. */
+static void child_does_everything(void)
+{
+	static struct lull_rcu_head head;
+
+	must(lull_thread_count() <= 1);
+	lull_rcu_synchronize();
+	lull_rcu_read_lock();
+	lull_rcu_read_unlock();
+	lull_rcu_free(malloc(100));
+	lull_rcu_call(&head, count_callback);
+	lull_rcu_barrier();
+	must(callbacks_run == 1);
+	join_thread(start_thread(reads_once, NULL));
+	lull_rcu_synchronize();
+}
+
+static void test_fork(void **state)
+{
+	pthread_t other = start_thread(stays_inside, NULL);
+
+	(void)state;
+	await_flag(&other_inside, 1);
+	lull_rcu_free(malloc(100));
+	expect_fine(child_does_everything);
+	lull_store_release(&other_leave, 1);
+	join_thread(other);
+	lull_rcu_barrier();
+}
+
+/* The forking thread's own section goes on in the child. */
+static void child_in_section(void)
+{
+	must(lull_rcu_read_lock_held());
+	lull_rcu_cookie cookie = lull_rcu_gp_start();
+	must(!lull_rcu_gp_poll(cookie));
+	lull_rcu_read_unlock();
+	must(lull_rcu_gp_poll(cookie));
+}
+
+static void test_fork_in_section(void **state)
+{
+	(void)state;
+	lull_rcu_read_lock();
+	expect_fine(child_in_section);
+	lull_rcu_read_unlock();
+}
+
+/* fork while other threads lead grace periods, retire and come and go. */
+static int churn_stop;
+
+static void *churn(void *unused)
+{
+	(void)unused;
+	while (!lull_load_relaxed(&churn_stop)) {
+		lull_rcu_free(malloc(64));
+		lull_rcu_synchronize();
+		join_thread(start_thread(reads_once, NULL));
+	}
+	return NULL;
+}
+
+static void test_fork_under_load(void **state)
+{
+	pthread_t threads[2];
+
+	(void)state;
+	other_inside = other_leave = 0;
+	for (int i = 0; i < 2; i++)
+		threads[i] = start_thread(churn, NULL);
+	for (int i = 0; i < 50; i++)
+		expect_fine(child_does_everything);
+	lull_store_relaxed(&churn_stop, 1);
+	for (int i = 0; i < 2; i++)
+		join_thread(threads[i]);
+}
+
+/* ---- dlopen, dlclose -------------------------------------------------------------------------------------- */
+
+static void *uses_handle(void *handle)
+{
+	/* Another copy of the library than the one we are linked with? No: the same one. */
+	assert_ptr_equal(dlsym(handle, "lull_rcu_synchronize"), dlsym(RTLD_DEFAULT, "lull_rcu_synchronize"));
+	return NULL;
+}
+
+static void test_dlclose(void **state)
+{
+	void *handle = dlopen(LULL_TEST_LIBRARY, RTLD_NOW);
+
+	(void)state;
+	assert_non_null(handle);
+	join_thread(start_thread(uses_handle, handle));
+	assert_int_equal(dlclose(handle), 0);
+	lull_rcu_read_lock();
+	lull_rcu_read_unlock();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_count),
+		cmocka_unit_test(test_short_lived),
+		cmocka_unit_test(test_late_readers),
+		cmocka_unit_test(test_exit_inside),
+		cmocka_unit_test(test_fork),
+		cmocka_unit_test(test_fork_in_section),
+		cmocka_unit_test(test_fork_under_load),
+		cmocka_unit_test(test_dlclose),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
