@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+#
+# Language level, warnings and sanitizers of everything that is compiled here. Nothing of this reaches
+# those who use the library.
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS ON)
+set(CMAKE_CXX_STANDARD 17)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+if(PROJECT_IS_TOP_LEVEL)
+	add_compile_options(-Wall -Wextra -Wvla -Wundef -Wcast-qual -Wwrite-strings
+		-Wmissing-declarations
+		$<$<COMPILE_LANGUAGE:C>:-Wpedantic>
+		$<$<COMPILE_LANGUAGE:C>:-Wshadow>
+		$<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes>
+		$<$<COMPILE_LANGUAGE:C>:-Wold-style-definition>)
+endif()
+
+if(LULL_SANITIZE)
+	add_compile_options(-fsanitize=${LULL_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+	add_link_options(-fsanitize=${LULL_SANITIZE})
+endif()

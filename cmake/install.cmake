@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT
+#
+# cmake --install: headers, both libraries, the command, and the two ways to find them:
+# find_package(lull) and pkg-config. Both take the prefix from where they lie, so that an installed tree
+# can be moved.
+include(CMakePackageConfigHelpers)
+
+install(DIRECTORY include/lull TYPE INCLUDE FILES_MATCHING PATTERN *.h)
+install(TARGETS lull lull_static EXPORT lull)
+if(LULL_BUILD_TOOLS)
+	# The command, and the plugin it measures, find the library from where they lie.
+	cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_LIBDIR BASE_DIRECTORY ${CMAKE_INSTALL_FULL_BINDIR}
+		OUTPUT_VARIABLE libraries_from_bin)
+	set_target_properties(lull_tool PROPERTIES INSTALL_RPATH "$ORIGIN/${libraries_from_bin}")
+	set_target_properties(lull_bench_plugin PROPERTIES INSTALL_RPATH "$ORIGIN/..")
+endif()
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/lull)
+install(EXPORT lull NAMESPACE lull:: FILE lull-targets.cmake DESTINATION ${package_dir})
+configure_package_config_file(cmake/lull-config.cmake.in lull-config.cmake
+	INSTALL_DESTINATION ${package_dir}
+	NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+# Before 1.0 a new minor version may change anything.
+write_basic_package_version_file(lull-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/lull-config.cmake ${PROJECT_BINARY_DIR}/lull-config-version.cmake
+	DESTINATION ${package_dir})
+
+set(pc_dir ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig)
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY ${pc_dir} OUTPUT_VARIABLE LULL_PC_PREFIX)
+foreach(dir LIBDIR INCLUDEDIR)
+	cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_${dir} BASE_DIRECTORY ${CMAKE_INSTALL_PREFIX}
+		OUTPUT_VARIABLE LULL_PC_${dir})
+endforeach()
+configure_file(cmake/lull.pc.in lull.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/lull.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
