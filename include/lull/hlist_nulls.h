@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hlist_nulls.h - hlists for objects that move, or are reused, without a grace period.
+ *
+ * The memory must stay an object of the type as long as readers may be about (a pool that gives
+ * pages back after a grace period, or never). A reader that stands on an object is carried to the
+ * other list with it. It cannot know when that happens, but it finds out: the end of each list is
+ * not NULL but an odd "pointer" that carries a number of the user's choice, the bucket's index
+ * say. Who comes to another end than his own starts again:
+ *
+ *	restart:
+ *		lull_hlist_nulls_for_each_entry_rcu(obj, node, &table[i], link) {
+ *			if (lull_load_relaxed(&obj->key) != key)
+ *				continue;
+ *			if (!get_unless_zero(&obj->count))
+ *				continue;		being freed: as if not met
+ *			if (lull_load_relaxed(&obj->key) == key)
+ *				return obj;		ours now, and the right one
+ *			put(obj);			reused before we had the count
+ *			goto restart;
+ *		}
+ *		if (lull_get_nulls_value(node) != i)
+ *			goto restart;
+ *		return NULL;
+ *
+ * The key changes under readers, so it is loaded and stored relaxed; taking the count (acquire)
+ * orders the second look. Without counts the second look may be a comparison under a lock that
+ * freeing takes too.
+ *
+ * A walk that comes to its own end has met every object that was on the list all the while
+ * (others, and some of them twice). That holds because objects are added at the head only: one
+ * that comes back to the same list carries its readers to the front, where they have everything
+ * before them. Added at the tail, it would carry them past objects they have not met, and to the
+ * right end; so there is no such function, and lull_hlist_nulls_replace_rcu() takes only a node
+ * on which no reader can stand.
+ *
+ * Updaters of one list hold one lock, for a move the locks of both lists, one after the other or
+ * together. No function blocks, allocates or fails.
+ */
+#ifndef LULL_HLIST_NULLS_H
+#define LULL_HLIST_NULLS_H
+
+#include <lull/atomic.h>
+#include <lull/base.h>
+
+LULL_BEGIN_DECLS
+
+struct lull_hlist_nulls_node {
+	struct lull_hlist_nulls_node *next, **pprev;
+};
+
+struct lull_hlist_nulls_head {
+	struct lull_hlist_nulls_node *first;
+};
+
+/* Where `pprev` of deleted nodes points: in the first page, which is never mapped. */
+#define LULL_HLIST_NULLS_POISON ((struct lull_hlist_nulls_node **)(uintptr_t)0x440)
+
+/* True when @ptr is an end, not a node. */
+LULL_INLINE bool lull_is_a_nulls(const struct lull_hlist_nulls_node *ptr)
+{
+	return (uintptr_t)ptr & 1;
+}
+
+/* The number that the end @ptr carries. */
+LULL_INLINE uintptr_t lull_get_nulls_value(const struct lull_hlist_nulls_node *ptr)
+{
+	return (uintptr_t)ptr >> 1;
+}
+
+/* Make @head an empty list whose end carries @value, which has one bit less than a pointer. */
+LULL_INLINE void lull_hlist_nulls_init(struct lull_hlist_nulls_head *head, uintptr_t value)
+{
+	head->first = (struct lull_hlist_nulls_node *)(value << 1 | 1);
+}
+
+/* True when nothing is on the list. Any context; a hint to who has no lock. */
+LULL_INLINE bool lull_hlist_nulls_empty(const struct lull_hlist_nulls_head *head)
+{
+	return lull_is_a_nulls(lull_load_relaxed(&head->first));
+}
+
+/*
+ * True when @node is on no list: all zeros, or taken off by del_init_rcu. Any context; a hint to
+ * who has no lock.
+ */
+LULL_INLINE bool lull_hlist_nulls_unhashed(const struct lull_hlist_nulls_node *node)
+{
+	return !lull_load_relaxed(&node->pprev);
+}
+
+/* Does not compile unless @x is a struct lull_hlist_nulls_node; evaluates nothing. */
+#define LULL__NULLS_CHECK(x) ((void)sizeof(1 ? (x) : *(const struct lull_hlist_nulls_node *)0))
+
+/* The element of @type whose @member is the node at @ptr, which is not an end. */
+#define lull_hlist_nulls_entry(ptr, type, member)                                                  \
+	(LULL__NULLS_CHECK(*(ptr)), LULL__NULLS_CHECK(((type *)0)->member),                        \
+	 lull_container_of(ptr, type, member))
+
+/* Readers: what comes first, and what comes behind @node; a node or an end. */
+LULL_INLINE struct lull_hlist_nulls_node *
+lull_hlist_nulls_first_rcu(const struct lull_hlist_nulls_head *head)
+{
+	/*
+	 * ORDER NULLS-1: load the pointer before what is read through it; pairs with NULLS-1 in
+	 * lull__hlist_nulls_set(); without it a reader sees a node before its contents, or with
+	 * the link that it had on another list; model/list-publish.litmus
+	 */
+	return lull_load_acquire(&head->first);
+}
+
+LULL_INLINE struct lull_hlist_nulls_node *
+lull_hlist_nulls_next_rcu(const struct lull_hlist_nulls_node *node)
+{
+	/*
+	 * ORDER NULLS-2: load the pointer before what is read through it; pairs with NULLS-2 in
+	 * lull__hlist_nulls_set(); without it a reader that passes a deleted node's place sees
+	 * the next one before its contents; model/list-unlink.litmus
+	 *
+	 * ORDER NULLS-3: load the pointer before what is read through it; pairs with NULLS-3 in
+	 * lull_hlist_nulls_add_head_rcu(); without it a reader that was carried along sees the
+	 * next node before its contents; model/nulls-reuse.litmus
+	 */
+	return lull_load_acquire(&node->next);
+}
+
+/*
+ * @node, a struct lull_hlist_nulls_node pointer, runs along with @pos and is the end when the
+ * loop has come to one: then compare lull_get_nulls_value(@node).
+ */
+#define lull_hlist_nulls_for_each_entry_rcu(pos, node, head, member)                               \
+	for ((node) = lull_hlist_nulls_first_rcu(head);                                            \
+	     !lull_is_a_nulls(node) &&                                                             \
+	     ((pos) = lull_hlist_nulls_entry(node, __typeof__(*(pos)), member), 1);                \
+	     (node) = lull_hlist_nulls_next_rcu(node))
+
+/* Updaters. The caller holds the lock of the list. */
+
+LULL_INLINE void lull__hlist_nulls_set(struct lull_hlist_nulls_node **at,
+				       struct lull_hlist_nulls_node *node)
+{
+	/*
+	 * ORDER NULLS-1: the contents and the link of a node before the pointer to it; pairs with
+	 * NULLS-1 in lull_hlist_nulls_first_rcu(); without it a reader sees a node before its
+	 * contents, or with the link that it had on another list; model/list-publish.litmus
+	 *
+	 * ORDER NULLS-2: where a node is unlinked, the contents and the link of its successor
+	 * before the new pointer to it; pairs with NULLS-2 in lull_hlist_nulls_next_rcu(), whose
+	 * reader need not have seen the store that published the successor, only this one;
+	 * without it a reader sees the successor before its contents, or with the link that it
+	 * had further down this same list, and misses what is in between;
+	 * model/list-unlink.litmus
+	 */
+	lull_store_release(at, node);
+}
+
+LULL_INLINE void lull__hlist_nulls_set_pprev(struct lull_hlist_nulls_node *node,
+					     struct lull_hlist_nulls_node **pprev)
+{
+	if (!lull_is_a_nulls(node))
+		lull_store_relaxed(&node->pprev, pprev);
+}
+
+/* Add @node, whose contents must be complete. Readers may still stand on it from its last list. */
+LULL_INLINE void lull_hlist_nulls_add_head_rcu(struct lull_hlist_nulls_node *node,
+					       struct lull_hlist_nulls_head *head)
+{
+	struct lull_hlist_nulls_node *first = head->first;
+
+	/*
+	 * ORDER NULLS-3: the contents of the first node before the link to it; pairs with NULLS-3
+	 * in lull_hlist_nulls_next_rcu(), whose reader stands on @node since it was on another
+	 * list and never looks at this head; without it that reader sees the first node before
+	 * its contents; model/nulls-reuse.litmus
+	 */
+	lull_store_release(&node->next, first);
+	lull_store_relaxed(&node->pprev, &head->first);
+	lull__hlist_nulls_set_pprev(first, &node->next);
+	lull__hlist_nulls_set(&head->first, node);
+}
+
+LULL_INLINE void lull__hlist_nulls_unlink(struct lull_hlist_nulls_node *node,
+					  struct lull_hlist_nulls_node **mark)
+{
+	struct lull_hlist_nulls_node *next = node->next;
+
+	lull__hlist_nulls_set(node->pprev, next);
+	lull__hlist_nulls_set_pprev(next, node->pprev);
+	lull_store_relaxed(&node->pprev, mark);
+}
+
+/* Take @node off its list; it may be added to another at once. A second time is caught (poison). */
+LULL_INLINE void lull_hlist_nulls_del_rcu(struct lull_hlist_nulls_node *node)
+{
+	lull__hlist_nulls_unlink(node, LULL_HLIST_NULLS_POISON);
+}
+
+/* The same, if it is on a list; lull_hlist_nulls_unhashed() is true then. */
+LULL_INLINE void lull_hlist_nulls_del_init_rcu(struct lull_hlist_nulls_node *node)
+{
+	if (!lull_hlist_nulls_unhashed(node))
+		lull__hlist_nulls_unlink(node, NULL);
+}
+
+/*
+ * Put @node, complete, in the place of @old. @node must be fresh: on no list since before the
+ * last grace period. @old is as deleted.
+ */
+LULL_INLINE void lull_hlist_nulls_replace_rcu(struct lull_hlist_nulls_node *old,
+					      struct lull_hlist_nulls_node *node)
+{
+	struct lull_hlist_nulls_node *next = old->next;
+
+	node->next = next;
+	lull_store_relaxed(&node->pprev, old->pprev);
+	lull__hlist_nulls_set_pprev(next, &node->next);
+	lull__hlist_nulls_set(old->pprev, node);
+	lull_store_relaxed(&old->pprev, LULL_HLIST_NULLS_POISON);
+}
+
+LULL_END_DECLS
+
+#endif /* LULL_HLIST_NULLS_H */

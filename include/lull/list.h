@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * list.h - circular doubly linked lists that may be read while they are changed.
+ *
+ * A struct lull_list_head is embedded in each element, and one more, the head, stands for the
+ * list. Head and nodes form a ring; an empty list is a head that points to itself. Nothing is
+ * allocated and nothing can fail.
+ *
+ *	struct route {
+ *		struct lull_list_head list;
+ *		struct lull_rcu_head rcu;
+ *		...
+ *	};
+ *
+ *	reader, no lock				updater, with the lock of the list
+ *	lull_rcu_read_lock();			lull_list_add_rcu(&fresh->list, &routes);
+ *	lull_list_for_each_entry_rcu(r,		lull_list_del_rcu(&stale->list);
+ *				&routes, list)	lull_rcu_call(&stale->rcu, route_free);
+ *		...
+ *	lull_rcu_read_unlock();
+ *
+ * There are two families of the same verbs. The plain one (lull_list_add, ...) is for lists that
+ * one thread owns, or that one lock covers, readers too. The _rcu one is for lists with readers
+ * that hold no lock. Its updaters still need a lock, whatever kind, that keeps them apart: one
+ * updater per list at a time, and a splice is an update of both lists. Its readers need what
+ * keeps the nodes allocated: an RCU read section, or that same lock. A list changes family only
+ * while nobody else can reach it. None of the functions blocks, except
+ * lull_list_splice_init_rcu() and its tail twin, which wait for readers. A signal handler may do
+ * what a reader may do.
+ *
+ * What a reader sees. An element that is on the list during the whole walk is met exactly once,
+ * in order. One that is added or deleted meanwhile is met or not; of one that is replaced, the
+ * old or the new is met, never both and never neither. What is met is complete: all that was
+ * stored in it before it was added. A deleted node keeps its `next`, so a reader that stands on
+ * it goes on and comes back to the list.
+ *
+ * Hence the rules for who deletes: between lull_list_del_rcu() and the end of a grace period the
+ * node is neither freed nor changed nor added anywhere, because readers may stand on it: put on
+ * another list it would lead them to a head that is not theirs, and they would never end.
+ * (Objects that must move at once are what the nulls lists of hlist.h are for.) Changing a
+ * published element's fields in place is between the user and the readers: copy, change the copy
+ * and lull_list_replace_rcu().
+ *
+ * Both ways. Readers may walk backwards too (lull_list_for_each_entry_reverse_rcu) if *all*
+ * deletions and replacements on that list are the bidir ones, which keep `prev` as well; the
+ * others poison it, to catch a second deletion. A node of a bidir list may be met forwards before
+ * it can be met backwards, and a walk that turns round may meet others on its way back.
+ *
+ * The iteration macros assign to @pos, which the caller declares (as a pointer to const, if it
+ * likes), and declare nothing. @head is evaluated at every step. After a loop that ran to its end
+ * @pos points to no element. A @member that is not a struct lull_list_head does not compile.
+ */
+#ifndef LULL_LIST_H
+#define LULL_LIST_H
+
+#include <lull/atomic.h>
+#include <lull/base.h>
+
+LULL_BEGIN_DECLS
+
+struct lull_list_head {
+	struct lull_list_head *next, *prev;
+};
+
+/* An empty list, as an initialiser and as a definition (`static LULL_LIST_HEAD(routes);`). */
+#define LULL_LIST_HEAD_INIT(name)                                                                  \
+	{                                                                                          \
+		&(name), &(name)                                                                   \
+	}
+#define LULL_LIST_HEAD(name) struct lull_list_head name = LULL_LIST_HEAD_INIT(name)
+
+/* Where links of deleted nodes point: in the first page, which is never mapped. */
+#define LULL_LIST_POISON ((struct lull_list_head *)(uintptr_t)0x220)
+
+/* Make @node an empty list, or a node that is on none. Nobody else may look at it yet. */
+LULL_INLINE void lull_list_init(struct lull_list_head *node)
+{
+	node->next = node;
+	node->prev = node;
+}
+
+/*
+ * True when nothing is on the list. Both families, any context. To a reader without the lock it
+ * is a hint about a moment that has passed: never follow it by lull_list_first_entry(), which
+ * would take the head for an element if the last one went in between;
+ * lull_list_first_or_null_rcu() looks once.
+ */
+LULL_INLINE bool lull_list_empty(const struct lull_list_head *head)
+{
+	return lull_load_relaxed(&head->next) == head;
+}
+
+/* Does not compile unless @x is a struct lull_list_head; evaluates nothing. */
+#define LULL__LIST_CHECK(x) ((void)sizeof(1 ? (x) : *(const struct lull_list_head *)0))
+
+/* The element of @type whose @member is the node at @ptr. */
+#define lull_list_entry(ptr, type, member)                                                         \
+	(LULL__LIST_CHECK(*(ptr)), LULL__LIST_CHECK(((type *)0)->member),                          \
+	 lull_container_of(ptr, type, member))
+
+/* True when @pos, the cursor of a loop, has come round to the head. */
+#define lull_list_entry_is_head(pos, head, member) (&(pos)->member == (head))
+
+/* The plain family */
+
+/* First and last element of a list that is not empty; neighbours of one that has them. */
+#define lull_list_first_entry(head, type, member) lull_list_entry((head)->next, type, member)
+#define lull_list_last_entry(head, type, member)  lull_list_entry((head)->prev, type, member)
+#define lull_list_next_entry(pos, member)                                                          \
+	lull_list_entry((pos)->member.next, __typeof__(*(pos)), member)
+#define lull_list_prev_entry(pos, member)                                                          \
+	lull_list_entry((pos)->member.prev, __typeof__(*(pos)), member)
+
+LULL_INLINE void lull__list_join(struct lull_list_head *prev, struct lull_list_head *next)
+{
+	prev->next = next;
+	next->prev = prev;
+}
+
+/* Add @node right behind @head (or behind any node). */
+LULL_INLINE void lull_list_add(struct lull_list_head *node, struct lull_list_head *head)
+{
+	struct lull_list_head *next = head->next;
+
+	lull__list_join(node, next);
+	lull__list_join(head, node);
+}
+
+/* Add @node right before @head, that is at the end (or before any node). */
+LULL_INLINE void lull_list_add_tail(struct lull_list_head *node, struct lull_list_head *head)
+{
+	lull_list_add(node, head->prev);
+}
+
+/* Take @node off its list and poison it: it must be added or initialised before anything else. */
+LULL_INLINE void lull_list_del(struct lull_list_head *node)
+{
+	lull__list_join(node->prev, node->next);
+	node->next = LULL_LIST_POISON;
+	node->prev = LULL_LIST_POISON;
+}
+
+/* Take @node off its list and make it a list of its own: deleting it again is harmless. */
+LULL_INLINE void lull_list_del_init(struct lull_list_head *node)
+{
+	lull__list_join(node->prev, node->next);
+	lull_list_init(node);
+}
+
+/* Put @node in the place of @old, which may be an only element; @old is left as it was. */
+LULL_INLINE void lull_list_replace(struct lull_list_head *old, struct lull_list_head *node)
+{
+	lull__list_join(node, old->next);
+	lull__list_join(old->prev, node);
+}
+
+/* Take @node off its list and add it behind @head, of the same list or another. */
+LULL_INLINE void lull_list_move(struct lull_list_head *node, struct lull_list_head *head)
+{
+	lull__list_join(node->prev, node->next);
+	lull_list_add(node, head);
+}
+
+/* Insert all of @list, in order, between the node @at and its successor; leave @list empty. */
+LULL_INLINE void lull_list_splice(struct lull_list_head *list, struct lull_list_head *at)
+{
+	struct lull_list_head *first = list->next, *last = list->prev, *next = at->next;
+
+	if (first == list)
+		return;
+	lull__list_join(at, first);
+	lull__list_join(last, next);
+	lull_list_init(list);
+}
+
+/* The same between the node @at and its predecessor: at the end, if @at is a head. */
+LULL_INLINE void lull_list_splice_tail(struct lull_list_head *list, struct lull_list_head *at)
+{
+	lull_list_splice(list, at->prev);
+}
+
+#define lull_list_for_each_entry(pos, head, member)                                                \
+	for ((pos) = lull_list_first_entry(head, __typeof__(*(pos)), member);                      \
+	     !lull_list_entry_is_head(pos, head, member);                                          \
+	     (pos) = lull_list_next_entry(pos, member))
+
+#define lull_list_for_each_entry_reverse(pos, head, member)                                        \
+	for ((pos) = lull_list_last_entry(head, __typeof__(*(pos)), member);                       \
+	     !lull_list_entry_is_head(pos, head, member);                                          \
+	     (pos) = lull_list_prev_entry(pos, member))
+
+/* The body may delete or free @pos. @n, of the same type, holds the element after it. */
+#define lull_list_for_each_entry_safe(pos, n, head, member)                                        \
+	for ((pos) = lull_list_first_entry(head, __typeof__(*(pos)), member),                      \
+	    (n) = lull_list_next_entry(pos, member);                                               \
+	     !lull_list_entry_is_head(pos, head, member);                                          \
+	     (pos) = (n), (n) = lull_list_next_entry(n, member))
+
+/* The RCU family: readers */
+
+/* The node behind @node, or the head: a reader's one step. */
+LULL_INLINE struct lull_list_head *lull_list_next_rcu(const struct lull_list_head *node)
+{
+	/*
+	 * ORDER LIST-1: load the pointer before what is read through it; pairs with LIST-1 in
+	 * lull__list_set_next(); without it a reader sees a node before its contents;
+	 * model/list-publish.litmus
+	 *
+	 * ORDER LIST-2: load the pointer before what is read through it; pairs with LIST-2 in
+	 * lull__list_set_next(); without it a reader that passes a deleted node's place sees the
+	 * next one before its contents; model/list-unlink.litmus
+	 */
+	return lull_load_acquire(&node->next);
+}
+
+/* The node before @node, or the head. Only on a list whose deletions are all bidir. */
+LULL_INLINE struct lull_list_head *lull_list_prev_rcu(const struct lull_list_head *node)
+{
+	/*
+	 * ORDER LIST-3: load the pointer before what is read through it; pairs with LIST-3 in
+	 * lull__list_set_prev(); without it a reader walking backwards sees a node before its
+	 * contents; model/list-publish.litmus
+	 */
+	return lull_load_acquire(&node->prev);
+}
+
+/* The element behind the one at @pos, and before it: steps of the loops below. */
+#define lull_list_next_entry_rcu(pos, member)                                                      \
+	lull_list_entry(lull_list_next_rcu(&(pos)->member), __typeof__(*(pos)), member)
+#define lull_list_prev_entry_rcu(pos, member)                                                      \
+	lull_list_entry(lull_list_prev_rcu(&(pos)->member), __typeof__(*(pos)), member)
+
+/* The first element, or NULL when the list is empty. */
+#define lull_list_first_or_null_rcu(head, type, member)                                            \
+	lull_list_next_or_null_rcu(head, head, type, member)
+
+/* The element behind the node at @ptr, or NULL when that is the last on the list of @head. */
+#define lull_list_next_or_null_rcu(head, ptr, type, member)                                        \
+	__extension__({                                                                            \
+		struct lull_list_head *lull__next = lull_list_next_rcu(ptr);                       \
+		lull__next != (head) ? lull_list_entry(lull__next, type, member) : (type *)0;      \
+	})
+
+/* Over the nodes; @pos is a struct lull_list_head pointer. */
+#define lull_list_for_each_rcu(pos, head)                                                          \
+	for ((pos) = lull_list_next_rcu(head); (pos) != (head); (pos) = lull_list_next_rcu(pos))
+
+#define lull_list_for_each_entry_rcu(pos, head, member)                                            \
+	for ((pos) = lull_list_entry(lull_list_next_rcu(head), __typeof__(*(pos)), member);        \
+	     !lull_list_entry_is_head(pos, head, member);                                          \
+	     (pos) = lull_list_next_entry_rcu(pos, member))
+
+/*
+ * Go on behind @pos, and go on with @pos itself. The element must have been found in the read
+ * section that is still going on, or be held by other means and known not to have been deleted.
+ */
+#define lull_list_for_each_entry_continue_rcu(pos, head, member)                                   \
+	for ((pos) = lull_list_next_entry_rcu(pos, member);                                        \
+	     !lull_list_entry_is_head(pos, head, member);                                          \
+	     (pos) = lull_list_next_entry_rcu(pos, member))
+
+#define lull_list_for_each_entry_from_rcu(pos, head, member)                                       \
+	for (; !lull_list_entry_is_head(pos, head, member);                                        \
+	     (pos) = lull_list_next_entry_rcu(pos, member))
+
+/* Backwards, on a list whose deletions are all bidir. */
+#define lull_list_for_each_entry_reverse_rcu(pos, head, member)                                    \
+	for ((pos) = lull_list_entry(lull_list_prev_rcu(head), __typeof__(*(pos)), member);        \
+	     !lull_list_entry_is_head(pos, head, member);                                          \
+	     (pos) = lull_list_prev_entry_rcu(pos, member))
+
+/* The RCU family: updaters. The caller holds the lock of the list. */
+
+LULL_INLINE void lull__list_set_next(struct lull_list_head *at, struct lull_list_head *next)
+{
+	/*
+	 * ORDER LIST-1: the contents of a fresh node before the pointer to it; pairs with LIST-1
+	 * in lull_list_next_rcu(); without it a reader sees a node before its contents;
+	 * model/list-publish.litmus
+	 *
+	 * ORDER LIST-2: where a node is unlinked, the contents of its successor before the new
+	 * pointer to it; pairs with LIST-2 in lull_list_next_rcu(), whose reader need not have
+	 * seen the store that published the successor, only this one; without it a reader sees
+	 * the successor before its contents; model/list-unlink.litmus
+	 */
+	lull_store_release(&at->next, next);
+}
+
+LULL_INLINE void lull__list_set_prev(struct lull_list_head *at, struct lull_list_head *prev)
+{
+	/*
+	 * ORDER LIST-3: the contents of the node before the backward pointer to it; pairs with
+	 * LIST-3 in lull_list_prev_rcu(), to which the forward pointer's order is no help;
+	 * without it a reader walking backwards sees a node before its contents;
+	 * model/list-publish.litmus
+	 */
+	lull_store_release(&at->prev, prev);
+}
+
+/* Add @node right behind @head (or behind any node). Its contents must be complete. */
+LULL_INLINE void lull_list_add_rcu(struct lull_list_head *node, struct lull_list_head *head)
+{
+	struct lull_list_head *next = head->next;
+
+	node->next = next;
+	node->prev = head;
+	lull__list_set_next(head, node);
+	lull__list_set_prev(next, node);
+}
+
+/* Add @node right before @head, that is at the end (or before any node). */
+LULL_INLINE void lull_list_add_tail_rcu(struct lull_list_head *node, struct lull_list_head *head)
+{
+	lull_list_add_rcu(node, head->prev);
+}
+
+/*
+ * Take @node off its list. Readers on it go on by its `next`; free or reuse it only after a grace
+ * period. Its `prev` is poisoned, so deleting it again is caught by the processor.
+ */
+LULL_INLINE void lull_list_del_rcu(struct lull_list_head *node)
+{
+	struct lull_list_head *next = node->next, *prev = node->prev;
+
+	lull__list_set_next(prev, next);
+	next->prev = prev;
+	node->prev = LULL_LIST_POISON;
+}
+
+/* The same where readers also walk backwards: both links of @node stay. Delete it only once. */
+LULL_INLINE void lull_list_bidir_del_rcu(struct lull_list_head *node)
+{
+	struct lull_list_head *next = node->next, *prev = node->prev;
+
+	lull__list_set_next(prev, next);
+	lull__list_set_prev(next, prev);
+}
+
+/* The same where readers also walk backwards: both links of @old stay. */
+LULL_INLINE void lull_list_bidir_replace_rcu(struct lull_list_head *old,
+					     struct lull_list_head *node)
+{
+	struct lull_list_head *next = old->next, *prev = old->prev;
+
+	node->next = next;
+	node->prev = prev;
+	lull__list_set_next(prev, node);
+	lull__list_set_prev(next, node);
+}
+
+/*
+ * Put @node, complete, in the place of @old, in one step for readers: each walk meets one of the
+ * two. Then as lull_list_del_rcu() for @old.
+ */
+LULL_INLINE void lull_list_replace_rcu(struct lull_list_head *old, struct lull_list_head *node)
+{
+	lull_list_bidir_replace_rcu(old, node);
+	old->prev = LULL_LIST_POISON;
+}
+
+/*
+ * Insert all of @list, in order, between the node @at of another list and its successor, and
+ * leave @list empty. The readers of @list must be gone before its nodes lead to another head:
+ * @sync waits for them (lull_rcu_synchronize, or the like for what protects @list), so this
+ * blocks, must not be called in a read section, and keeps the locks of both lists all the while.
+ * Until it returns, readers find the nodes on neither list.
+ */
+LULL_INLINE void lull_list_splice_init_rcu(struct lull_list_head *list, struct lull_list_head *at,
+					   void (*sync)(void))
+{
+	struct lull_list_head *first = list->next, *last = list->prev, *next;
+
+	if (first == list)
+		return;
+	/* New readers find an empty list; those inside still come to the end, last->next. */
+	lull_store_relaxed(&list->next, list);
+	lull_store_relaxed(&list->prev, list);
+	sync();
+
+	next = at->next;
+	last->next = next;
+	first->prev = at;
+	lull__list_set_next(at, first);
+	lull__list_set_prev(next, last);
+}
+
+/* The same between the node @at and its predecessor: at the end, if @at is a head. */
+LULL_INLINE void lull_list_splice_tail_init_rcu(struct lull_list_head *list,
+						struct lull_list_head *at, void (*sync)(void))
+{
+	lull_list_splice_init_rcu(list, at->prev, sync);
+}
+
+LULL_END_DECLS
+
+#endif /* LULL_LIST_H */
