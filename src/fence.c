@@ -64,17 +64,17 @@ void lull_fence_heavy(void)
 
 	lull__init();
 	/*
-	 * ORDER FEN-1: the caller's stores before the look at what has started; pairs with FEN-1 below
-	 * (started, then the system call); without it a fence that began before these stores is taken
-	 * for one that covers them; model/fence-share.litmus
+	 * ORDER FEN-1: the caller's stores before the look at what has started; pairs with FEN-1 in
+	 * lull_fence_heavy() (started, then the system call); without it a fence that began before these stores
+	 * is taken for one that covers them; model/fence-share.tpl
 	 */
 	lull_fence_full();
 	if (lull__fence_full_mode)
 		return;
 	ticket = lull_load_relaxed(&heavy.started) + 1;
 	for (;;) {
-		/* ORDER FEN-2: a fence that is over before the caller's loads; pairs with FEN-2 below; without it
-		 * the caller's loads run ahead of the fence it shares; model/fence-done.litmus */
+		/* ORDER FEN-2: a fence that is over before the caller's loads; pairs with FEN-2 in lull_fence_heavy();
+		 * without it the caller's loads run ahead of the fence it shares; model/fence-done.litmus */
 		if (lull_load_acquire(&heavy.done) >= ticket)
 			return;
 		if (!lull__trylock(&heavy.leader)) {
@@ -83,10 +83,10 @@ void lull_fence_heavy(void)
 		}
 		if (heavy.done < ticket) {
 			/* ORDER FEN-1: `started` before the fence (membarrier begins with a full one); pairs with FEN-1
-			 * above; without it as there; model/fence-share.litmus */
+			 * in lull_fence_heavy(); without it as there; model/fence-share.tpl */
 			lull_store_relaxed(&heavy.started, heavy.started + 1);
 			carry_out();
-			/* ORDER FEN-2: the fence before `done`; pairs with FEN-2 above; without it as there;
+			/* ORDER FEN-2: the fence before `done`; pairs with FEN-2 in lull_fence_heavy(); without it as there;
 			 * model/fence-done.litmus */
 			lull_store_release(&heavy.done, heavy.started);
 		}

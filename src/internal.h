@@ -2,8 +2,8 @@
 /*
  * internal.h - what the library's own sources share and users do not see.
  *
- * Lock order, outermost first: lull__rcu_leader, a reclaim queue's consumer lock, bags lock,
- * registry lock, heavy-fence leader. Nobody calls user code with any of them held.
+ * Lock order, outermost first: a reclaim queue's consumer lock (callbacks run under it), the leader's lock of grace
+ * periods (the stall hook runs under it), registry lock, the leader's lock of heavy fences.
  */
 #ifndef LULL_INTERNAL_H
 #define LULL_INTERNAL_H
@@ -49,8 +49,8 @@ extern struct lull__thread lull__registry; /* list head */
 
 void lull__init(void);	 /* once per process; every slow path begins with it */
 void lull__ensure_registered(void);
-void lull__register_for_section(void); /* a thread past its exit handling: for one section */
-void lull__unregister_after_section(void);
+void lull__enter_unregistered(void); /* a read section of a thread past its exit handling */
+void lull__leave_unregistered(void);
 
 /* Take the registry lock to look at the records; *saved is what registry_leave() puts back. */
 struct lull__registry_hold {

@@ -23,7 +23,7 @@ static inline bool lull__trylock(struct lull__lock *lock)
 {
 	uint32_t free_word = 0;
 
-	/* ORDER LOCK-1: the lock before what it guards; pairs with LOCK-1 in lull__unlock(); without it
+	/* ORDER LOCK-1: the lock before what it guards; pairs with LOCK-1 in lull__unlock_wake(); without it
 	 * the last holder's stores are not seen; model/lock.litmus */
 	return lull_cas_acquire(&lock->word, &free_word, 1u);
 }

@@ -2,9 +2,9 @@
 /*
  * rcu.c - grace periods, and the parts of a read section that are rare.
  *
- * One thread at a time leads (the leader's lock). It starts grace period `lull__rcu_gp` by storing the next number
- * and making a heavy fence, scans all threads' words, and when none is older it stores
- * `completed`. A grace period need not end under the leader who began it: who only polls goes away and
+ * One thread at a time leads (the leader's lock). It starts a grace period by storing the next number in
+ * `started`, making a heavy fence, and storing the number in `lull__rcu_gp` for readers to carry. It scans all
+ * threads' words, and when none is older it stores `completed`. A grace period need not end under the leader who began it: who only polls goes away and
  * the next leader scans again, without a fence.
  *
  * A cookie is the number of the first grace period that starts after the cookie was taken. Callers whose cookie is
@@ -22,9 +22,13 @@ uint64_t lull__rcu_gp __attribute__((aligned(LULL__CACHELINE))) = LULL__RCU_STEP
 
 static struct {
 	struct lull__lock leader;
+	uint64_t started;   /* number of the newest grace period that has started */
 	uint32_t event;	    /* changes when a thread that is waited for leaves its section */
 	uint64_t completed; /* number of the newest grace period that is over */
-} gp __attribute__((aligned(LULL__CACHELINE))) = { .completed = LULL__RCU_STEP };
+} gp __attribute__((aligned(LULL__CACHELINE))) = {
+	.started = LULL__RCU_STEP,
+	.completed = LULL__RCU_STEP,
+};
 
 static uint64_t number_of(uint64_t word)
 {
@@ -45,20 +49,20 @@ void lull__rcu_misuse(const char *what)
 void lull__rcu_read_lock_slow(void)
 {
 	struct lull__thread *self = &lull__self;
-	uint64_t number;
 
 	if (!(self->rcu & LULL__RCU_REST))
 		lull__rcu_misuse("lull_rcu_read_lock: nested too deep; is an unlock missing?");
 	lull__ensure_registered();
-	if (self->state & LULL__STATE_EXITED)
-		lull__register_for_section();
-	else if (self->rcu == 0) {
+	if (self->state & LULL__STATE_EXITED) {
+		lull__enter_unregistered();
+		return;
+	}
+	if (self->rcu == 0) {
 		lull_rcu_read_lock();
 		return;
 	}
-	/* RCU-1, RCU-4 and RCU-2 as in lull_rcu_read_lock(), with the light fence in full. */
-	number = lull_load_acquire(&lull__rcu_gp);
-	lull_store_release(&self->rcu, number | LULL__RCU_SLOW);
+	/* RCU-4 and RCU-2 as in lull_rcu_read_lock(), with the light fence in full. */
+	lull_store_release(&self->rcu, lull_load_relaxed(&lull__rcu_gp) | LULL__RCU_SLOW);
 	lull_fence_light();
 }
 
@@ -74,7 +78,7 @@ void lull__rcu_read_unlock_slow(void)
 	if (lull_nonzero_relaxed(&self->flags))
 		lull__rcu_wake();
 	if (self->state & LULL__STATE_EXITED)
-		lull__unregister_after_section();
+		lull__leave_unregistered();
 }
 
 /* The section that a grace period sleeps for has ended. */
@@ -82,7 +86,7 @@ void lull__rcu_wake(void)
 {
 	lull_and_relaxed(&lull__self.flags, ~LULL__FLAG_RCU_WAITED);
 	/* ORDER RCU-11: the flag's clearing before the event; pairs with RCU-11 in gp_wait_holdouts(); without it the
-	 * leader takes a flag for set that is being cleared and sleeps; model/rcu-event.litmus */
+	 * leader takes a flag for set that is being cleared and sleeps; model/rcu-event.tpl */
 	lull_add_release(&gp.event, 1u);
 	lull__futex_wake(&gp.event, INT_MAX);
 }
@@ -144,10 +148,8 @@ void lull__rcu_thread_exit(void)
 
 static void enter_online(void)
 {
-	/* RCU-1, RCU-4 and RCU-2 as in lull_rcu_read_lock(). */
-	uint64_t number = lull_load_acquire(&lull__rcu_gp);
-
-	lull_store_release(&lull__self.rcu, number);
+	/* RCU-4 and RCU-2 as in lull_rcu_read_lock(). */
+	lull_store_release(&lull__self.rcu, lull_load_relaxed(&lull__rcu_gp));
 	lull_fence_light();
 }
 
@@ -189,8 +191,6 @@ void lull_rcu_offline(void)
 void lull__rcu_quiescent_slow(uint64_t number)
 {
 	check_online("lull_rcu_quiescent: not online", "lull_rcu_quiescent: in a read section");
-	/* RCU-1, as an entry into the next endless section. */
-	number = lull_load_acquire(&lull__rcu_gp);
 	/* ORDER RCU-10: all loads until now before the new number; pairs with RCU-3 in gp_scan(); without it an object is
 	 * freed that was read before the quiescent state; model/rcu-quiescent.litmus */
 	lull_store_release(&lull__self.rcu, number);
@@ -255,23 +255,20 @@ static unsigned gp_scan(uint64_t number, enum gp_scan_what what, struct holdouts
 
 static uint64_t gp_begin(void)
 {
-	uint64_t number = lull_load_relaxed(&lull__rcu_gp) + LULL__RCU_STEP;
+	uint64_t number = gp.started + LULL__RCU_STEP;
 
+	lull_store_relaxed(&gp.started, number);
 	/*
-	 * ORDER RCU-1: what was unlinked before the number; pairs with RCU-1 in lull_rcu_read_lock(); without it a
-	 * reader with this number still finds the object; model/rcu-number.litmus
-	 */
-	lull_store_release(&lull__rcu_gp, number);
-	/*
-	 * ORDER RCU-2: unlinking and number before the look at the words; pairs with RCU-2 in
+	 * ORDER RCU-2: unlinking before the look at the words; pairs with RCU-2 in
 	 * lull_rcu_read_lock(); without it a reader that found the object is not seen;
 	 * model/rcu-enter.tpl
-	 * ORDER RCU-7: the number before the look at the words; pairs with RCU-7 in lull__rcu_cookie();
-	 * without it a grace period that began before the unlinking is taken for one that covers it;
-	 * model/rcu-cookie.litmus
+	 * ORDER RCU-7: `started` before the number that readers carry; pairs with RCU-7 in
+	 * lull__rcu_cookie(); without it an updater takes a cookie for this grace period although a reader
+	 * with its number may still find what it unlinked; model/rcu-cookie.tpl
 	 */
 	if (!LULL__BUSTED(NO_HEAVY_FENCE))
 		lull_fence_heavy();
+	lull_store_relaxed(&lull__rcu_gp, number);
 	return number;
 }
 
@@ -336,7 +333,7 @@ static bool gp_wait_holdouts(uint64_t number, uint64_t deadline_ns)
 
 	while (!is_past(deadline_ns)) {
 		/* ORDER RCU-11: the event before the flags; pairs with RCU-11 in lull__rcu_wake(); without it as
-		 * there; model/rcu-event.litmus */
+		 * there; model/rcu-event.tpl */
 		uint32_t event = lull_load_acquire(&gp.event);
 		uint64_t until_ns = deadline_ns;
 
@@ -379,18 +376,16 @@ static bool gp_wait(uint64_t number, uint64_t deadline_ns)
 
 lull_rcu_cookie lull__rcu_cookie(void)
 {
-	/* ORDER RCU-7: the caller's unlinking before the look at the number; pairs with RCU-7 in gp_begin(); without
-	 * it as there; model/rcu-cookie.litmus */
+	/* ORDER RCU-7: the caller's unlinking before the look at `started`; pairs with RCU-7 in gp_begin(); without
+	 * it a grace period that began before the unlinking is taken for one that covers it; model/rcu-cookie.tpl */
 	lull_fence_full();
-	return lull_load_relaxed(&lull__rcu_gp) + LULL__RCU_STEP;
+	return lull_load_relaxed(&gp.started) + LULL__RCU_STEP;
 }
 
 /* Make the newest grace period one that covers @cookie. Leader only. */
 static uint64_t gp_covering(lull_rcu_cookie cookie)
 {
-	uint64_t number = lull_load_relaxed(&lull__rcu_gp);
-
-	return number >= cookie ? number : gp_begin();
+	return gp.started >= cookie ? gp.started : gp_begin();
 }
 
 bool lull__rcu_advance(lull_rcu_cookie cookie)

@@ -102,7 +102,7 @@ static struct {
 	pthread_t id;
 	uint32_t flush_event;
 	uint64_t flush_wanted, flush_done; /* tickets of barriers */
-	uint64_t offspring;		   /* newest flush whose callbacks deferred more */
+	uint64_t from_callbacks;	   /* deferrals that callbacks made */
 
 	size_t items, bytes, peak_items, peak_bytes; /* to within LOOK_EVERY per queue */
 	uint32_t told;				     /* over the hard limit, and said so */
@@ -124,6 +124,7 @@ enum pass_what {
 static size_t pass(enum pass_what what);
 static void wake_reclaimer(void);
 
+/* REC-6: the link before the bag. */
 #define for_each_bag(bag)                                                                          \
 	for ((bag) = lull_load_acquire(&rc.bags); (bag); (bag) = (bag)->next)
 
@@ -366,7 +367,7 @@ static struct lull__bag *adopt_free_bag(void)
 	for_each_bag(bag) {
 		uint32_t state = BAG_FREE;
 
-		/* ORDER REC-5: the last owner's use of the bag before the next one's; pairs with REC-5 in bag_settle(); without it
+		/* ORDER REC-5: the last owner's use of the bag before the next one's; pairs with REC-5 in lull__reclaim_thread_exit(); without it
 		 * two producers see each other's half-done queue; model/bag.litmus */
 		if (lull_load_relaxed(&bag->state) == BAG_FREE &&
 		    lull_cas_acquire(&bag->state, &state, (uint32_t)BAG_OWNED))
@@ -416,7 +417,7 @@ void lull__reclaim_thread_exit(void)
 	lull__self.bag = NULL;
 	note_put(&bag->queue[FREES]);
 	note_put(&bag->queue[CALLS]);
-	/* ORDER REC-5: the owner's use of the bag before it is an orphan; pairs with REC-5 in bag_settle(); without it as
+	/* ORDER REC-5: the owner's use of the bag before it is an orphan; pairs with REC-5 in adopt_free_bag(); without it as
 	 * there; model/bag.litmus */
 	lull_store_release(&bag->state, (uint32_t)BAG_ORPHAN);
 	lull_fence_light(); /* REC-2: as after a push */
@@ -515,6 +516,8 @@ static void defer(int kind, void *item, size_t bytes)
 	} else if ((q->put & (LOOK_EVERY - 1)) == 0) {
 		look(q);
 	}
+	if (lull_unlikely(lull__self.callback_depth))
+		lull_add_relaxed(&rc.from_callbacks, (uint64_t)1);
 	notify(is_left_to_owner(kind) ? ASLEEP : LINGERING);
 	if (lull_unlikely(lull__self.state & LULL__STATE_EXITED))
 		lull__reclaim_thread_exit();
@@ -544,11 +547,12 @@ static void bag_settle(struct lull__bag *bag)
 {
 	uint32_t state = BAG_ORPHAN;
 
-	/* REC-5: acquire, to see the last of what the owner put; then release to the next owner. */
-	if (lull_load_acquire(&bag->state) != BAG_ORPHAN)
+	/* Relaxed: the swap carries the orphan's release on to the next owner (REC-5), and an entry that is not
+	 * seen here yet is reclaimed in the bag's next life. */
+	if (lull_load_relaxed(&bag->state) != BAG_ORPHAN)
 		return;
 	if (is_empty(&bag->queue[FREES]) && is_empty(&bag->queue[CALLS]))
-		lull_cas_release(&bag->state, &state, (uint32_t)BAG_FREE);
+		lull_cas_relaxed(&bag->state, &state, (uint32_t)BAG_FREE);
 }
 
 static bool is_due(struct lull__bag *bag, int kind, enum pass_what what)
@@ -662,7 +666,7 @@ static bool something_due(enum pass_what what)
 		return true;
 	if (lull_load_relaxed(&rc.mode) == LULL_RECLAIM_POLL)
 		return false;
-	if (lull_load_acquire(&rc.flush_wanted) > lull_load_relaxed(&rc.flush_done) ||
+	if (lull_load_relaxed(&rc.flush_wanted) > lull_load_relaxed(&rc.flush_done) ||
 	    lull_load_relaxed(&rc.overflow))
 		return true;
 	for_each_bag(bag) {
@@ -701,15 +705,21 @@ static bool look_at_owners(bool *they_work)
 	return waits;
 }
 
+/* Not a plain store: poll and configure set `sleep` for others meanwhile. */
+static void get_up(uint32_t from)
+{
+	lull_cas_relaxed(&rc.sleep, &from, (uint32_t)AWAKE);
+}
+
 /* Sleep until there is something to do; with a timer when owners have something waiting. */
 static void go_to_sleep(uint32_t depth, uint64_t timer_ns)
 {
 	lull_store_relaxed(&rc.sleep, depth);
 	if (depth == NAPPING) {
 		/* What comes in meanwhile waits for the end of the nap: no look at the queues, no fence. */
-		if (lull_load_acquire(&rc.flush_wanted) == lull_load_relaxed(&rc.flush_done))
+		if (lull_load_relaxed(&rc.flush_wanted) == lull_load_relaxed(&rc.flush_done))
 			lull__futex_wait(&rc.sleep, depth, timer_ns);
-		lull_store_relaxed(&rc.sleep, (uint32_t)AWAKE);
+		get_up(depth);
 		return;
 	}
 	/* ORDER REC-2: `sleep` before the last look at the queues; pairs with REC-2 in notify(); without it as there;
@@ -719,26 +729,16 @@ static void go_to_sleep(uint32_t depth, uint64_t timer_ns)
 		lull__futex_wait(&rc.sleep, depth, timer_ns);
 		lull_add_relaxed(&rc.wakeups, (uint64_t)1);
 	}
-	lull_store_relaxed(&rc.sleep, (uint32_t)AWAKE);
-}
-
-static uint64_t own_puts(void)
-{
-	const struct lull__bag *bag = lull__self.bag;
-
-	return bag ? bag->queue[FREES].put + bag->queue[CALLS].put : 0;
+	get_up(depth);
 }
 
 /* A pass on behalf of all barriers up to @ticket. */
 static size_t flush_for(uint64_t ticket)
 {
-	uint64_t before = own_puts();
 	size_t count = pass(PASS_ALL);
 
-	if (own_puts() != before)
-		lull_store_relaxed(&rc.offspring, ticket);
-	/* ORDER REC-7: the pass before its ticket; pairs with REC-7 in flush_and_wait(); without it a barrier returns before it
-	 * sees what callbacks did; model/flush.litmus */
+	/* ORDER REC-7: the pass before its ticket; pairs with REC-7 in flush_and_wait(); without it a barrier returns
+	 * before it sees what callbacks did; model/flush.litmus */
 	lull_store_release(&rc.flush_done, ticket);
 	lull_add_release(&rc.flush_event, 1u);
 	lull__futex_wake(&rc.flush_event, INT_MAX);
@@ -748,7 +748,7 @@ static size_t flush_for(uint64_t ticket)
 /* One round: what is due now. Returns how many items it reclaimed. */
 static size_t round_of(bool look_for_leftovers)
 {
-	uint64_t ticket = lull_load_acquire(&rc.flush_wanted);
+	uint64_t ticket = lull_load_acquire(&rc.flush_wanted); /* REC-7: then what was deferred before */
 
 	if (lull_load_relaxed(&rc.mode) == LULL_RECLAIM_POLL)
 		return 0;
@@ -860,32 +860,33 @@ static void wake_reclaimer(void)
  */
 static bool flush_and_wait(uint64_t deadline_ns, bool *offspring)
 {
-	uint64_t ticket, before;
+	uint64_t before = lull_load_relaxed(&rc.from_callbacks);
+	uint64_t ticket;
 
 	if (lull_load_relaxed(&rc.mode) == LULL_RECLAIM_POLL || !start_reclaimer()) {
-		before = own_puts();
 		/* First without anything at stake, because a pass cannot be left half way. */
 		if (!lull__rcu_wait_until(lull__rcu_cookie(), deadline_ns))
 			return false;
 		pass(PASS_ALL);
-		*offspring = own_puts() != before;
+		*offspring = lull_load_relaxed(&rc.from_callbacks) != before;
 		return true;
 	}
+	/* REC-7, the other way: what was deferred before the ticket; acquire in round_of(). */
 	ticket = lull_add_release(&rc.flush_wanted, (uint64_t)1) + 1;
 	notify(NAPPING);
 	for (;;) {
-		uint32_t event = lull_load_acquire(&rc.flush_event);
+		uint32_t event = lull_load_acquire(&rc.flush_event); /* REC-7: before flush_done */
 		uint64_t now_ns = deadline_ns ? lull__now_ns() : 0;
 
-		/* ORDER REC-7: the ticket before what the caller does next; pairs with REC-7 in flush_for(); without it as there;
-		 * model/flush.litmus */
+		/* ORDER REC-7: the ticket before what the caller does next; pairs with REC-7 in flush_for(); without it as
+		 * there; model/flush.litmus */
 		if (lull_load_acquire(&rc.flush_done) >= ticket)
 			break;
 		if (deadline_ns && now_ns >= deadline_ns)
 			return false;
 		lull__futex_wait(&rc.flush_event, event, deadline_ns ? deadline_ns - now_ns : 0);
 	}
-	*offspring = lull_load_relaxed(&rc.offspring) >= ticket;
+	*offspring = lull_load_relaxed(&rc.from_callbacks) != before;
 	return true;
 }
 

@@ -97,7 +97,7 @@ void lull__ensure_registered(void)
 	if (!(self->state & LULL__STATE_REGISTERED)) {
 		self->tid = lull__gettid();
 		link_record();
-		lull_store_release(&self->rcu, lull__rest_word());
+		lull_store_relaxed(&self->rcu, lull__rest_word());
 		lull_store_relaxed(&self->state, self->state | LULL__STATE_REGISTERED);
 		if (pthread_setspecific(exit_key, self) != 0)
 			lull__die("cannot note a new thread: out of memory");
@@ -124,17 +124,21 @@ static void leave_registry(uint32_t state)
  * After exit handling nobody will come to take the record out of the registry before the thread's
  * memory goes, so it is in there only for as long as a section lasts.
  */
-void lull__register_for_section(void)
+void lull__enter_unregistered(void)
 {
 	sigset_t saved;
 
 	record_enter(&saved);
 	if (!lull__self.next)
 		link_record();
+	/* Within the lock: a handler that reads now nests, and does not take the record out on leaving.
+	 * RCU-4 as in lull_rcu_read_lock(). */
+	lull_store_release(&lull__self.rcu, lull_load_relaxed(&lull__rcu_gp) | LULL__RCU_SLOW);
 	record_leave(&saved);
+	lull_fence_light(); /* RCU-2 */
 }
 
-void lull__unregister_after_section(void)
+void lull__leave_unregistered(void)
 {
 	sigset_t saved;
 

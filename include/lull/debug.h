@@ -23,7 +23,7 @@ struct lull_stall {
 
 /*
  * Called when a grace period has waited stall_ms for a thread, and again at 2, 4, 8 ... times that, on the
- * thread that waits, with no lock held. The hook may not wait for grace periods. NULL restores the default: one
+ * thread that leads the grace period. The hook may read and defer, but not wait for a grace period. NULL restores the default: one
  * line through the message hook. Any thread, any time; not in signal handlers.
  */
 typedef void (*lull_stall_hook)(const struct lull_stall *stall, void *arg);

@@ -46,13 +46,10 @@ extern LULL_API uint32_t lull__fence_full_mode;
  */
 LULL_INLINE void lull_fence_full(void)
 {
-#if defined(__x86_64__) && !defined(LULL__TSAN)
+#if defined(__x86_64__)
 	__asm__ __volatile__("lock; addl $0, -4(%%rsp)" ::: "memory", "cc");
-#elif defined(LULL__TSAN)
-	/* ThreadSanitizer does not see fences; a read-modify-write it does. */
-	uint32_t here = 0;
-
-	__atomic_fetch_add(&here, 1, __ATOMIC_SEQ_CST);
+#elif defined(__aarch64__)
+	__asm__ __volatile__("dmb ish" ::: "memory");
 #else
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 #endif

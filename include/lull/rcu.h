@@ -9,14 +9,14 @@
  *
  * How it works. Each thread has one 64-bit word: 0 outside a section, else the number of the newest
  * grace period that the thread knew when it entered, shifted left, with the nesting depth (less one)
- * in the low bits. A grace period takes the next number, makes one heavy fence, and looks at every
- * thread's word once. A thread whose word is 0, or carries the new number or a later one, is done
+ * in the low bits. A grace period makes one heavy fence, then stores its number for new sections to
+ * carry, and looks at every thread's word once. A thread whose word is 0, or carries the new number or a later one, is done
  * with. Any other may hold an object from before; the grace period waits until its word changes.
  *
  *	reader					grace period n+1
  *	word = n	(light fence)		unlink A
- *	p = load pointer to A			number = n+1
- *						heavy fence
+ *	p = load pointer to A			heavy fence
+ *						number = n+1
  *	use *p					sees word == n: waits
  *	word = 0	(store-release)		sees word == 0 (load-acquire): free A
  *
@@ -50,7 +50,7 @@ LULL_BEGIN_DECLS
 #define LULL__RCU_STEP	0x1000u /* one grace period */
 #define LULL__RCU_DEEP	1000u	/* locks nested deeper than this are a runaway recursion: abort */
 
-/* Number of the newest grace period that has started, in steps. Written by its leader alone. */
+/* Number of the newest grace period whose heavy fence is done. Written by its leader alone. */
 extern LULL_API uint64_t lull__rcu_gp;
 
 LULL_API void lull__rcu_read_lock_slow(void);
@@ -81,11 +81,10 @@ LULL_INLINE void lull_rcu_read_lock(void)
 
 	if (lull_likely(lull_own_is_zero(&lull__self.rcu))) {
 		/*
-		 * ORDER RCU-1: load the number before the section's loads; pairs with RCU-1 in
-		 * gp_begin(): who carries number n sees every unlinking that n covers; without it the
-		 * grace period passes over a reader that still finds the object; model/rcu-number.litmus
+		 * Relaxed: the number is stored after the heavy fence of its grace period, so who
+		 * reads it comes after that fence (RCU-7), and so do the section's loads.
 		 */
-		uint64_t number = lull_load_acquire(&lull__rcu_gp);
+		uint64_t number = lull_load_relaxed(&lull__rcu_gp);
 
 		/*
 		 * ORDER RCU-4: the previous section's loads before this section's word; pairs with RCU-3 in
@@ -285,7 +284,8 @@ LULL_API void lull_rcu_barrier(void);
  * Quiescent-state threads. online(): from here on this thread is taken to hold pointers at any
  * time, except in quiescent() (and in synchronize and its kin). offline(): no longer; do it around everything
  * that may block. They do not nest. Each aborts where it makes no sense: online when online, the others when not,
- * quiescent and offline inside a nested section. A thread that exits online is taken offline.
+ * quiescent and offline inside a nested section. A thread that exits online is taken offline. While an online thread
+ * waits in synchronize and its kin it is offline: its signal handlers must use the ordinary read lock.
  */
 LULL_API void lull_rcu_online(void);
 LULL_API void lull_rcu_offline(void);
