@@ -86,6 +86,8 @@ void lull__rcu_thread_exit(void); /* the calling thread's section, if any, is dr
 void lull__rcu_fork_child(void);
 void lull__rcu_no_section(const char *call); /* abort when waiting here would never end */
 
+#include "queue.h"
+
 /* ---- reclaim.c ----------------------------------------------------------------------------------- */
 
 void lull__reclaim_thread_exit(void); /* the calling thread's leftovers go to the reclaimer */

@@ -1,22 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reclaim.c - deferred frees and callbacks: queues, passes, limits, the background thread.
+ * reclaim.c - when and by whom what was deferred is reclaimed: owners, passes, limits, the background thread.
  *
- * A queue has one producer, the thread whose bag it is in, and one consumer at a time, who holds its lock. Entries are
- * numbered from 0 for ever, and four numbers divide them:
- *
- *	done <= get <= ready <= wait <= put
- *
- *	[0, done)	reclaimed
- *	[get, ready)	a grace period has passed: may be reclaimed
- *	[ready, wait)	wait for the grace period of `cookie`
- *	[wait, put)	no grace period asked for yet
- *
- * The consumer is the owner itself (frees; callbacks in CALLER mode), the background thread, or whoever stands
- * in for it: poll, barrier without a thread, a thread over the hard limit.
- *
- * Bags are never freed. A thread that exits leaves its bag as an orphan; when it is empty the next new
- * thread takes it. So a list of bags can be walked without a lock.
+ * Each thread that defers has a bag with two queues (queue.h). Bags are never freed. A thread that exits leaves its
+ * bag as an orphan; when it is empty the next new thread takes it. So the list of bags can be walked without a
+ * lock.
  */
 #include <errno.h>
 #include <limits.h>
@@ -29,9 +17,7 @@
 
 #include "internal.h"
 
-#define CHUNK_ITEMS    512u  /* a power of two; with the link a little over a page */
 #define LOOK_EVERY     64u   /* the owner looks at its queue at every 64th entry */
-#define RUN_AT_ONCE    128u  /* ... and reclaims so many then: twice what came in */
 #define ASK_AT	       1024u /* entries that share a grace period: enough to pay for the heavy fence */
 #define SOFT_WAIT_NS   2000000u /* a deferral over the soft limit takes no longer than this */
 #define NAP_NS	       20000u	/* between passes while callbacks flood in */
@@ -40,36 +26,12 @@
 #define GENERATIONS    16    /* callbacks that defer callbacks, followed by a barrier */
 #define LINGER_DOUBLES 5     /* a busy owner is looked at ever more rarely, down to linger_ms << 5 */
 
-struct chunk {
-	struct chunk *next;
-	void *item[CHUNK_ITEMS];
-};
-
-struct queue {
-	/* The producer's line. */
-	uint64_t put;
-	uint64_t put_bytes;
-	uint64_t noted, noted_bytes; /* what of them the global backlog knows of */
-	struct chunk *tail;
-	/* The consumer's line; all but `done*` under the lock. */
-	struct lull__lock consumer __attribute__((aligned(LULL__CACHELINE)));
-	uint32_t kind;
-	uint64_t get, ready, wait;
-	lull_rcu_cookie cookie;
-	struct chunk *head;
-	uint64_t done;	     /* published when reclaimed */
-	uint64_t done_bytes; /* frees: counted one by one; calls: in proportion, exact when empty */
-	struct chunk *spare; /* a used chunk on its way back to the producer */
-	uint64_t flush_to;   /* a barrier wants all of these reclaimed */
-	uint64_t last_done;  /* `done` when the background thread last looked for leftovers */
-};
-
-enum { FREES, CALLS, KINDS };
+enum { KINDS = 2 };
 
 enum { BAG_FREE, BAG_OWNED, BAG_ORPHAN };
 
 struct lull__bag {
-	struct queue queue[KINDS];
+	struct lull__queue queue[KINDS];
 	struct lull__bag *next; /* all bags, never changes once linked */
 	uint32_t state;
 };
@@ -115,6 +77,7 @@ static struct {
 	.config = CONFIG_AT_START,
 };
 
+/* What a pass takes. */
 enum pass_what {
 	PASS_CALLS, /* what nobody but the background thread reclaims */
 	PASS_LEFT,  /* ... and what its owner seems to have left behind */
@@ -145,7 +108,7 @@ static void raise_peak(size_t *peak, size_t now)
 }
 
 /* Tell the global backlog what this queue got since it was last told. Producer only. */
-static void note_put(struct queue *q)
+static void note_put(struct lull__queue *q)
 {
 	size_t items = (size_t)(q->put - q->noted), bytes = (size_t)(q->put_bytes - q->noted_bytes);
 
@@ -153,6 +116,12 @@ static void note_put(struct queue *q)
 	q->noted_bytes = q->put_bytes;
 	raise_peak(&rc.peak_items, lull_add_relaxed(&rc.items, items) + items);
 	raise_peak(&rc.peak_bytes, lull_add_relaxed(&rc.bytes, bytes) + bytes);
+}
+
+static void note_done(size_t items, size_t bytes)
+{
+	lull_sub_relaxed(&rc.items, items);
+	lull_sub_relaxed(&rc.bytes, bytes);
 }
 
 static bool over_limit(const size_t *now, const size_t *limit)
@@ -181,7 +150,7 @@ void lull__reclaim_backlog(size_t *items, size_t *bytes)
 	*items = *bytes = 0;
 	for_each_bag(bag) {
 		for (int kind = 0; kind < KINDS; kind++) {
-			struct queue *q = &bag->queue[kind];
+			struct lull__queue *q = &bag->queue[kind];
 			uint64_t done = lull_load_relaxed(&q->done);
 			uint64_t done_bytes = lull_load_relaxed(&q->done_bytes);
 			uint64_t put = lull_load_relaxed(&q->put);
@@ -193,169 +162,21 @@ void lull__reclaim_backlog(size_t *items, size_t *bytes)
 	}
 }
 
-/* ---- the queue, producer's side --------------------------------------------------------------------- */
-
-static bool add_chunk(struct queue *q)
-{
-	/* ORDER REC-3: the consumer's last look at the chunk before its reuse; pairs with REC-3 in next_chunk(); without
-	 * it an entry is overwritten while it is read; model/chunk-reuse.litmus */
-	struct chunk *chunk = lull_xchg_acquire(&q->spare, (struct chunk *)NULL);
-
-	if (!chunk)
-		chunk = (struct chunk *)malloc(sizeof(*chunk));
-	if (!chunk)
-		return false;
-	chunk->next = NULL;
-	if (q->tail)
-		q->tail->next = chunk;
-	else
-		q->head = chunk; /* the consumer looks at it only after the first put */
-	q->tail = chunk;
-	return true;
-}
-
-static bool push(struct queue *q, void *item, size_t bytes)
-{
-	uint64_t put = q->put;
-	unsigned at = (unsigned)put % CHUNK_ITEMS;
-
-	if (lull_unlikely(at == 0) && !add_chunk(q))
-		return false;
-	q->tail->item[at] = item;
-	lull_store_relaxed(&q->put_bytes, q->put_bytes + bytes);
-	/* ORDER REC-1: the entry, and the unlinking before it, before the count; pairs with REC-1 in put_of(); without it
-	 * the consumer reads an entry that is not there; model/queue.litmus */
-	lull_store_release(&q->put, put + 1);
-	return true;
-}
-
-/* ---- the queue, consumer's side ---------------------------------------------------------------------- */
-
-static uint64_t put_of(struct queue *q)
-{
-	/* ORDER REC-1: the count before the entries; pairs with REC-1 in push(); without it as there; model/queue.litmus */
-	return lull_load_acquire(&q->put);
-}
-
-static bool is_empty(struct queue *q)
-{
-	/* ORDER REC-4: `done` before what the caller does about it; pairs with REC-4 in run_ready(); without it a barrier
-	 * returns before it sees what a callback did; model/queue-done.litmus */
-	uint64_t done = lull_load_acquire(&q->done);
-
-	return put_of(q) == done;
-}
-
-static void next_chunk(struct queue *q)
-{
-	struct chunk *used = q->head;
-
-	q->head = used->next;
-	/* ORDER REC-3: the last look at the chunk before it is given back; pairs with REC-3 in add_chunk(); without it as
-	 * there; model/chunk-reuse.litmus */
-	used = lull_xchg_release(&q->spare, used);
-	free(used);
-}
-
-/*
- * Take an entry. It counts as taken before it is reclaimed: a child that is forked in between must not
- * reclaim it again, its callback may be half done.
- */
-static void *take(struct queue *q)
-{
-	unsigned at = (unsigned)q->get % CHUNK_ITEMS;
-
-	if (at == 0 && q->get > 0)
-		next_chunk(q);
-	lull_store_relaxed(&q->get, q->get + 1);
-	return q->head->item[at];
-}
-
-static uint64_t reclaim_free(void *ptr)
-{
-	uint64_t bytes = malloc_usable_size(ptr);
-
-	free(ptr);
-	return bytes;
-}
-
-static void run_call(struct lull_rcu_head *head)
-{
-	lull__self.callback_depth++;
-	head->func(head);
-	lull__self.callback_depth--;
-}
-
-/* Bytes of a callback are known in sum only. Give back a share; all of it with the last one. */
-static uint64_t call_bytes(const struct queue *q, uint64_t count)
-{
-	uint64_t items = lull_load_relaxed(&q->put) - q->done;
-	uint64_t bytes = lull_load_relaxed(&q->put_bytes) - q->done_bytes;
-
-	return count >= items ? bytes : bytes / items * count;
-}
-
-/* Reclaim up to @most of what is ready. Consumer's lock held. Returns how many. */
-static size_t run_ready(struct queue *q, size_t most)
-{
-	uint64_t bytes = 0;
-	size_t count = 0;
-
-	while (q->get < q->ready && count < most) {
-		void *item = take(q);
-
-		if (q->kind == FREES)
-			bytes += reclaim_free(item);
-		else
-			run_call((struct lull_rcu_head *)item);
-		count++;
-	}
-	if (count == 0)
-		return 0;
-	if (q->kind == CALLS)
-		bytes = call_bytes(q, count);
-	lull_sub_relaxed(&rc.items, count);
-	lull_sub_relaxed(&rc.bytes, (size_t)bytes);
-	lull_store_relaxed(&q->done_bytes, q->done_bytes + bytes);
-	/* ORDER REC-4: what callbacks did before `done`; pairs with REC-4 in is_empty(); without it as there; model/queue-done.litmus */
-	lull_store_release(&q->done, q->done + count);
-	return count;
-}
-
-/* Ask for a grace period for all that has come in. Consumer's lock held. */
-static void ask(struct queue *q)
-{
-	q->wait = put_of(q);
-	q->cookie = lull__rcu_cookie();
-}
-
-/* What waits for a grace period that is over becomes ready; push it along. Consumer's lock held. */
-static void advance(struct queue *q)
-{
-	if (q->ready < q->wait && lull__rcu_advance(q->cookie))
-		q->ready = q->wait;
-}
-
-/* The owner's own pass, from push to push. It never waits. */
-static void owner_pass(struct queue *q)
-{
-	bool soft = over_soft();
-
-	if (!lull__trylock(&q->consumer))
-		return; /* the background thread is at it */
-	advance(q);
-	if (q->ready == q->wait && (q->put - q->wait >= ASK_AT || (soft && q->put > q->wait))) {
-		ask(q);
-		advance(q);
-	}
-	run_ready(q, soft ? SIZE_MAX : RUN_AT_ONCE);
-	lull__unlock(&q->consumer);
-}
-
 /* Does the thread that defers also reclaim? */
 static bool is_left_to_owner(int kind)
 {
-	return kind == FREES || lull_load_relaxed(&rc.mode) == LULL_RECLAIM_CALLER;
+	return kind == LULL__FREES || lull_load_relaxed(&rc.mode) == LULL_RECLAIM_CALLER;
+}
+
+/* The mode is looked at again inside: under another one, others take the queue without asking. */
+static bool owner_enter(struct lull__queue *q)
+{
+	if (!lull__queue_owner_enter(q))
+		return false;
+	if (lull_likely(is_left_to_owner((int)q->kind)))
+		return true;
+	lull__queue_owner_leave(q);
+	return false;
 }
 
 /* ---- bags ---------------------------------------------------------------------------------------------- */
@@ -384,7 +205,7 @@ static struct lull__bag *new_bag(void)
 		return NULL;
 	memset(bag, 0, sizeof(*bag));
 	bag->state = BAG_OWNED;
-	bag->queue[CALLS].kind = CALLS;
+	bag->queue[LULL__CALLS].kind = LULL__CALLS;
 	bag->next = lull_load_relaxed(&rc.bags);
 	/* ORDER REC-6: the bag before its link; pairs with REC-6 in for_each_bag(); without it a walker sees garbage;
 	 * model/queue.litmus */
@@ -415,8 +236,10 @@ void lull__reclaim_thread_exit(void)
 	if (!bag)
 		return;
 	lull__self.bag = NULL;
-	note_put(&bag->queue[FREES]);
-	note_put(&bag->queue[CALLS]);
+	for (int kind = 0; kind < KINDS; kind++) {
+		note_put(&bag->queue[kind]);
+		lull__queue_owner_leave(&bag->queue[kind]); /* a callback may have ended the thread */
+	}
 	/* ORDER REC-5: the owner's use of the bag before it is an orphan; pairs with REC-5 in adopt_free_bag(); without it as
 	 * there; model/bag.litmus */
 	lull_store_release(&bag->state, (uint32_t)BAG_ORPHAN);
@@ -450,32 +273,60 @@ static void hard_limit(void)
  * preempted. Give it the processor, for a moment: what this thread may wait for can be waiting for a lock that this
  * thread holds.
  */
-static void soft_limit(struct queue *q)
+static void soft_limit(struct lull__queue *q)
 {
 	lull_rcu_cookie cookie;
 
-	if (!can_help() || !lull__trylock(&q->consumer))
+	if (!can_help() || !owner_enter(q))
 		return;
 	if (q->ready == q->wait && q->wait < q->put)
-		ask(q);
+		lull__queue_ask(q, q->put);
 	cookie = q->cookie;
-	lull__unlock(&q->consumer);
-	if (lull__rcu_wait_until(cookie, lull__now_ns() + SOFT_WAIT_NS))
-		owner_pass(q);
+	lull__queue_owner_leave(q);
+	lull__rcu_wait_until(cookie, lull__now_ns() + SOFT_WAIT_NS);
 }
 
-/* Every LOOK_EVERY entries: note them, reclaim, look at the limits. */
-static void look(struct queue *q)
+/* Ask for grace periods, push them along. The owner has the right to consume. */
+static void owner_look(struct lull__queue *q, bool soft)
 {
-	bool mine = is_left_to_owner((int)q->kind) && !lull__self.callback_depth;
+	lull__queue_advance(q);
+	if (q->ready == q->wait && (q->put - q->wait >= ASK_AT || (soft && q->put > q->wait))) {
+		lull__queue_ask(q, q->put);
+		lull__queue_advance(q);
+	}
+}
 
+/*
+ * The owner's share of the work, at every deferral: reclaim one entry for the one that came in, more when many wait.
+ * One in, one out keeps malloc's own caches balanced; a batch would spill them.
+ */
+static void owner_step(struct lull__queue *q, bool look, bool soft)
+{
+	uint64_t waiting;
+	size_t bytes = 0, count;
+
+	if (!owner_enter(q))
+		return;
+	if (look)
+		owner_look(q, soft);
+	if (q->get < q->ready) {
+		waiting = q->put - q->get;
+		count = lull__queue_run(q, waiting <= 2 * ASK_AT ? 1 : soft ? LOOK_EVERY : 2, &bytes);
+		/* Rather than tell the world of each one: the world hears of so much less coming in. */
+		q->noted += count;
+		q->noted_bytes += bytes;
+	}
+	lull__queue_owner_leave(q);
+}
+
+/* Every LOOK_EVERY entries: note them, look at the limits. Tells whether a limit is passed. */
+static bool look_at_limits(struct lull__queue *q, bool mine)
+{
 	note_put(q);
-	if (mine)
-		owner_pass(q);
 	if (lull_likely(!over_soft())) {
 		if (lull_unlikely(lull_load_relaxed(&rc.told)))
 			lull_store_relaxed(&rc.told, 0u);
-		return;
+		return false;
 	}
 	if (over_hard())
 		hard_limit();
@@ -483,6 +334,7 @@ static void look(struct queue *q)
 		soft_limit(q);
 	if (lull_load_relaxed(&rc.sleep) == NAPPING)
 		wake_reclaimer();
+	return true;
 }
 
 /* ORDER REC-2: the entry before the look at the sleeper; pairs with REC-2 in go_to_sleep() (sleep, heavy, look at the queues
@@ -494,29 +346,41 @@ static void notify(uint32_t sleeps_too_deep)
 		wake_reclaimer();
 }
 
+/* No memory for another chunk. */
+static void defer_without_memory(int kind, void *item)
+{
+	if (kind == LULL__CALLS) {
+		/* The head has room for a link, after all. REC-1: entry before link. */
+		struct lull_rcu_head *head = (struct lull_rcu_head *)item;
+
+		head->next = lull_load_relaxed(&rc.overflow);
+		while (!lull_cas_release(&rc.overflow, &head->next, head))
+			;
+	} else if (can_help()) {
+		lull_rcu_synchronize();
+		free(item);
+	} else {
+		lull__say("no memory to defer the free of %p: leaked", item);
+	}
+}
+
 static void defer(int kind, void *item, size_t bytes)
 {
 	struct lull__bag *bag = own_bag();
-	struct queue *q = bag ? &bag->queue[kind] : NULL;
+	struct lull__queue *q = bag ? &bag->queue[kind] : NULL;
+	bool in_callback = lull__self.callback_depth, mine = is_left_to_owner(kind) && !in_callback;
+	bool look, soft = false;
 
-	if (lull_unlikely(!q || !push(q, item, bytes))) {
-		if (kind == CALLS) {
-			/* The head has room for a link, after all. REC-1: entry before link. */
-			struct lull_rcu_head *head = (struct lull_rcu_head *)item;
-
-			head->next = lull_load_relaxed(&rc.overflow);
-			while (!lull_cas_release(&rc.overflow, &head->next, head))
-				;
-		} else if (!lull_rcu_read_lock_held() && !lull__self.callback_depth) {
-			lull_rcu_synchronize();
-			free(item);
-		} else {
-			lull__say("no memory to defer the free of %p in a read section: leaked", item);
-		}
-	} else if ((q->put & (LOOK_EVERY - 1)) == 0) {
-		look(q);
+	if (lull_unlikely(!q || !lull__queue_push(q, item, bytes))) {
+		defer_without_memory(kind, item);
+	} else {
+		look = (q->put & (LOOK_EVERY - 1)) == 0;
+		if (look)
+			soft = look_at_limits(q, mine);
+		if (mine)
+			owner_step(q, look, soft);
 	}
-	if (lull_unlikely(lull__self.callback_depth))
+	if (lull_unlikely(in_callback))
 		lull_add_relaxed(&rc.from_callbacks, (uint64_t)1);
 	notify(is_left_to_owner(kind) ? ASLEEP : LINGERING);
 	if (lull_unlikely(lull__self.state & LULL__STATE_EXITED))
@@ -526,7 +390,7 @@ static void defer(int kind, void *item, size_t bytes)
 void lull_rcu_call_sized(struct lull_rcu_head *head, lull_rcu_func func, size_t bytes)
 {
 	head->func = func;
-	defer(CALLS, head, bytes);
+	defer(LULL__CALLS, head, bytes);
 }
 
 void lull_rcu_call(struct lull_rcu_head *head, lull_rcu_func func)
@@ -537,7 +401,7 @@ void lull_rcu_call(struct lull_rcu_head *head, lull_rcu_func func)
 void lull_rcu_free(void *ptr)
 {
 	if (ptr)
-		defer(FREES, ptr, malloc_usable_size(ptr));
+		defer(LULL__FREES, ptr, malloc_usable_size(ptr));
 }
 
 /* ---- passes over all bags ----------------------------------------------------------------------------- */
@@ -551,15 +415,15 @@ static void bag_settle(struct lull__bag *bag)
 	 * seen here yet is reclaimed in the bag's next life. */
 	if (lull_load_relaxed(&bag->state) != BAG_ORPHAN)
 		return;
-	if (is_empty(&bag->queue[FREES]) && is_empty(&bag->queue[CALLS]))
+	if (lull__queue_is_empty(&bag->queue[LULL__FREES]) && lull__queue_is_empty(&bag->queue[LULL__CALLS]))
 		lull_cas_relaxed(&bag->state, &state, (uint32_t)BAG_FREE);
 }
 
 static bool is_due(struct lull__bag *bag, int kind, enum pass_what what)
 {
-	struct queue *q = &bag->queue[kind];
+	struct lull__queue *q = &bag->queue[kind];
 
-	if (is_empty(q))
+	if (lull__queue_is_empty(q))
 		return false;
 	if (what == PASS_ALL || !is_left_to_owner(kind))
 		return true;
@@ -576,83 +440,96 @@ static size_t run_overflow(void)
 
 	if (head)
 		lull__rcu_wait(lull__rcu_cookie());
+	lull__self.callback_depth++;
 	for (; head; count++) {
 		struct lull_rcu_head *next = head->next;
 
-		run_call(head);
+		head->func(head);
 		head = next;
 	}
-	return count;
-}
-
-/* Ask for the grace period of what is due in @q; returns the cookie to wait for, 0 for none. */
-static lull_rcu_cookie begin_queue(struct queue *q, enum pass_what what)
-{
-	lull_rcu_cookie cookie = 0;
-
-	lull__lock(&q->consumer);
-	if (q->wait < put_of(q))
-		ask(q);
-	if (q->ready < q->wait)
-		cookie = q->cookie;
-	if (what == PASS_ALL)
-		q->flush_to = q->wait;
-	lull__unlock(&q->consumer);
-	return cookie;
-}
-
-/* Reclaim what is ready; for a barrier, also what another pass has meanwhile asked a later grace period for. */
-static size_t finish_queue(struct queue *q, enum pass_what what)
-{
-	size_t count = 0;
-
-	lull__lock(&q->consumer);
-	for (;;) {
-		lull_rcu_cookie cookie;
-
-		advance(q);
-		count += run_ready(q, SIZE_MAX);
-		if (what != PASS_ALL || q->get >= q->flush_to)
-			break;
-		cookie = q->cookie;
-		lull__unlock(&q->consumer);
-		lull__rcu_wait(cookie);
-		lull__lock(&q->consumer);
-	}
-	lull__unlock(&q->consumer);
+	lull__self.callback_depth--;
 	return count;
 }
 
 /*
- * One pass: one grace period for all that is due, then reclaim it. Waits. Consumers' locks are not held
- * while it waits, so that owners go on with theirs. Returns how many items were reclaimed.
+ * Take every queue that is due: one heavy fence revokes them all. Locks are taken in the order of the list of bags,
+ * in which new ones come first, so that two who take do not wait for each other.
  */
-static size_t pass(enum pass_what what)
+static struct lull__queue *take_due(enum pass_what what, bool wait_for_locks)
 {
-	lull_rcu_cookie latest = 0;
+	struct lull__queue *taken = NULL, **end = &taken;
 	struct lull__bag *bag;
-	size_t count;
+	bool revoked = false;
 
-	lull_add_relaxed(&rc.passes, (uint64_t)1);
 	for_each_bag(bag) {
 		for (int kind = 0; kind < KINDS; kind++) {
-			if (is_due(bag, kind, what)) {
-				lull_rcu_cookie cookie = begin_queue(&bag->queue[kind], what);
+			struct lull__queue *q = &bag->queue[kind];
 
-				latest = cookie > latest ? cookie : latest;
+			if (!is_due(bag, kind, what))
+				continue;
+			if (wait_for_locks)
+				lull__lock(&q->lock);
+			else if (!lull__trylock(&q->lock))
+				continue;
+			q->next_taken = NULL;
+			*end = q;
+			end = &q->next_taken;
+			if (bag != lull__self.bag && is_left_to_owner(kind)) {
+				lull__queue_revoke(q);
+				revoked = true;
 			}
 		}
 	}
+	if (revoked)
+		lull_fence_heavy(); /* REC-8 */
+	for (struct lull__queue *q = taken; q; q = q->next_taken)
+		if (q->revoked)
+			lull__queue_await_owner(q);
+	return taken;
+}
+
+static void give_back(struct lull__queue *taken)
+{
+	struct lull__bag *bag;
+
+	while (taken) {
+		struct lull__queue *q = taken;
+
+		taken = q->next_taken;
+		lull__queue_release(q);
+	}
+	for_each_bag(bag)
+		bag_settle(bag);
+}
+
+/*
+ * One pass: one grace period for all that is due, then reclaim it. Waits. Meanwhile owners go on deferring; only
+ * reclaiming is ours. Returns how many items were reclaimed.
+ */
+static size_t pass(enum pass_what what)
+{
+	struct lull__queue *taken = take_due(what, true);
+	lull_rcu_cookie latest = 0;
+	size_t count = 0, bytes = 0;
+
+	lull_add_relaxed(&rc.passes, (uint64_t)1);
+	for (struct lull__queue *q = taken; q; q = q->next_taken) {
+		uint64_t put = lull__queue_put(q);
+
+		if (q->wait < put)
+			lull__queue_ask(q, put);
+		if (q->ready < q->wait && q->cookie > latest)
+			latest = q->cookie;
+	}
 	if (latest)
 		lull__rcu_wait(latest);
-	count = run_overflow();
-	for_each_bag(bag) {
-		for (int kind = 0; kind < KINDS; kind++)
-			if (is_due(bag, kind, what))
-				count += finish_queue(&bag->queue[kind], what);
-		bag_settle(bag);
+	for (struct lull__queue *q = taken; q; q = q->next_taken) {
+		lull__queue_advance(q);
+		count += lull__queue_run(q, SIZE_MAX, &bytes);
 	}
-	return count;
+	note_done(count, bytes);
+	give_back(taken);
+	return count + run_overflow();
 }
 
 /* ---- the background thread ------------------------------------------------------------------------------ */
@@ -691,10 +568,10 @@ static bool look_at_owners(bool *they_work)
 	*they_work = false;
 	for_each_bag(bag) {
 		for (int kind = 0; kind < KINDS; kind++) {
-			struct queue *q = &bag->queue[kind];
+			struct lull__queue *q = &bag->queue[kind];
 			uint64_t done = lull_load_relaxed(&q->done);
 
-			if (!is_left_to_owner(kind) || is_empty(q))
+			if (!is_left_to_owner(kind) || lull__queue_is_empty(q))
 				continue;
 			waits = true;
 			if (done != lull_load_relaxed(&q->last_done))
@@ -918,46 +795,43 @@ int lull_reclaim_drain(uint64_t timeout_ms)
 	return barrier("lull_reclaim_drain", lull__now_ns() + timeout_ms * 1000000u);
 }
 
-static size_t poll_queue(struct queue *q, size_t most)
+/* Reclaim from one queue without waiting, in small steps until @deadline_ns. Returns how many. */
+static size_t poll_queue(struct lull__queue *q, size_t most, uint64_t deadline_ns)
 {
-	size_t count;
+	uint64_t put = lull__queue_put(q);
+	size_t count = 0, bytes = 0, got;
 
-	if (is_empty(q) || !lull__trylock(&q->consumer))
-		return 0;
-	advance(q);
-	if (q->ready == q->wait && q->wait < put_of(q)) {
-		ask(q);
-		advance(q);
+	lull__queue_advance(q);
+	if (q->ready == q->wait && q->wait < put) {
+		lull__queue_ask(q, put);
+		lull__queue_advance(q);
 	}
-	count = run_ready(q, most);
-	lull__unlock(&q->consumer);
+	do {
+		size_t left = most - count;
+
+		got = lull__queue_run(q, left < LOOK_EVERY ? left : LOOK_EVERY, &bytes);
+		count += got;
+	} while (got == LOOK_EVERY && !(deadline_ns && lull__now_ns() >= deadline_ns));
+	note_done(count, bytes);
 	return count;
 }
 
 size_t lull_reclaim_poll(size_t max_items, uint64_t max_ns)
 {
 	uint64_t deadline_ns = max_ns ? lull__now_ns() + max_ns : 0;
-	struct lull__bag *bag;
+	struct lull__queue *taken;
 	size_t count = 0;
 
 	if (lull__self.callback_depth)
 		lull__die("lull_reclaim_poll in a callback");
 	lull__ensure_registered();
-	for_each_bag(bag) {
-		for (int kind = 0; kind < KINDS; kind++) {
-			size_t got;
-
-			do {
-				size_t left = max_items - count;
-
-				got = poll_queue(&bag->queue[kind], left < LOOK_EVERY ? left : LOOK_EVERY);
-				count += got;
-				if (count == max_items || (deadline_ns && lull__now_ns() >= deadline_ns))
-					return count;
-			} while (got == LOOK_EVERY);
-		}
-		bag_settle(bag);
+	taken = take_due(PASS_ALL, false);
+	for (struct lull__queue *q = taken; q && count < max_items; q = q->next_taken) {
+		count += poll_queue(q, max_items - count, deadline_ns);
+		if (deadline_ns && lull__now_ns() >= deadline_ns)
+			break;
 	}
+	give_back(taken);
 	/* All quiet: the next deferral shall notify again. */
 	if (lull_load_relaxed(&rc.mode) == LULL_RECLAIM_POLL && lull_load_relaxed(&rc.sleep) == AWAKE) {
 		size_t items, bytes;
@@ -983,6 +857,27 @@ void lull_reclaim_default_config(struct lull_reclaim_config *config)
 	*config = at_start;
 }
 
+/*
+ * The mode says whether owners run callbacks, and so whether who takes a queue of them must revoke it. After a
+ * change nobody may be left inside under the old mode.
+ */
+static void owners_leave(void)
+{
+	struct lull__bag *bag;
+
+	for_each_bag(bag) {
+		struct lull__queue *q = &bag->queue[LULL__CALLS];
+
+		if (bag == lull__self.bag)
+			continue;
+		lull__lock(&q->lock);
+		lull__queue_revoke(q);
+		lull_fence_heavy(); /* REC-8: from here on the owner sees the new mode */
+		lull__queue_await_owner(q);
+		lull__queue_release(q);
+	}
+}
+
 int lull_reclaim_configure(const struct lull_reclaim_config *config)
 {
 	size_t items, bytes;
@@ -1003,6 +898,7 @@ int lull_reclaim_configure(const struct lull_reclaim_config *config)
 	rc.config.notify_arg = config->notify_arg;
 	lull_store_relaxed(&rc.mode, (uint32_t)config->mode);
 	lull__unlock(&rc.config_lock);
+	owners_leave();
 	/* Whoever is to see to what waits under the new mode hears of it. */
 	lull_store_relaxed(&rc.sleep, (uint32_t)ASLEEP);
 	lull_fence_heavy(); /* REC-2, as in go_to_sleep() */
@@ -1041,8 +937,12 @@ void lull__reclaim_fork_child(void)
 	struct lull__bag *bag;
 
 	for_each_bag(bag) {
-		bag->queue[FREES].consumer.word = 0;
-		bag->queue[CALLS].consumer.word = 0;
+		for (int kind = 0; kind < KINDS; kind++) {
+			bag->queue[kind].lock.word = 0;
+			bag->queue[kind].revoked = 0;
+			if (bag != lull__self.bag)
+				bag->queue[kind].busy = 0;
+		}
 		if (bag != lull__self.bag && bag->state == BAG_OWNED)
 			bag->state = BAG_ORPHAN;
 	}

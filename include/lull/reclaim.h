@@ -4,7 +4,7 @@
  *
  * Each thread has two queues: of pointers to free (lull_rcu_free) and of callbacks (lull_rcu_call). To
  * defer is to append to one's own queue: no lock, no locked instruction, no allocation but for
- * one page per 512 entries.
+ * one page per 256 entries.
  *
  * What is only to be freed is freed by the thread that deferred it, in its later calls, a few at a
  * time, as soon as a grace period has passed, while the memory is still in its cache. That bounds the

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hash.h - a hash table that is read without locks, updated per bucket, resized under its readers.
+ *
+ * A struct lull_hash_node is embedded in each element. The user hashes keys and compares them;
+ * the table never sees a key. Lookups are inline and run in RCU read sections. Updates lock the
+ * one bucket they change. An element that was taken out belongs to the caller, who retires it.
+ *
+ *	struct user { struct lull_hash_node node; int id; ... };
+ *
+ *	static inline bool user_match(const struct lull_hash_node *node, const void *key)
+ *	{
+ *		return lull_hash_entry(node, struct user, node)->id == *(const int *)key;
+ *	}
+ *
+ *	lull_rcu_read_lock();
+ *	node = lull_hash_lookup(&users, lull_hash_mix64(id), user_match, &id);
+ *	...				use it, here only
+ *	lull_rcu_read_unlock();
+ *
+ *	node = lull_hash_remove(&users, lull_hash_mix64(id), user_match, &id);
+ *	if (node)
+ *		lull_rcu_free(lull_hash_entry(node, struct user, node));
+ *
+ * How it resizes. A table is an array of buckets, each the head of a chain. To resize, a new
+ * table is made and the old one gets a pointer to it, its `future`. Then the old buckets are
+ * moved one by one, each under its lock, *beginning with the end of the chain*: the last element
+ * is first linked in at the head of its new chain, then cut off the old one.
+ *
+ *	old	A -> B -> C			A -> B -> C		A -> B
+ *	new	X			C -> X			C -> X
+ *		C.next = X, head = C		B.next = NULL
+ *
+ * When the bucket is empty it is marked: its keys are now at home in the new table, and an
+ * updater who finds the mark goes there. So each key has one home, and one lock, at any time.
+ * When all buckets are marked, the new table takes the old one's place and that is freed after a
+ * grace period.
+ *
+ * Why a reader never misses an element that is there all the while. A lookup walks the chain in
+ * the table it found, and when it comes to an end without a hit, goes on in the future of that
+ * table, if there is one, from the head of the chain there. On its way it may stand on an element
+ * that is being moved, be carried into a new chain, the wrong one perhaps, and come to the end of
+ * that. What it has skipped then are elements that were behind: and those were moved *before* the
+ * one it stood on, so they can be found from the head of their new chain. Whatever was in front
+ * it had met. The same holds from each table to the next, however many resizes a slow reader
+ * lives through. An element that was removed or replaced keeps its `next`: who stands on it goes
+ * on from there. An insertion puts its element at the head, a replacement in the place of the old
+ * element.
+ *
+ * So a lookup that hits costs one dependent load per hop and none for the resizing; one that does
+ * not hit looks at `future` too.
+ *
+ * Who does the work. Each update during a resize moves a few more buckets; lull_hash_resize()
+ * moves all of them. Without updates a resize rests, which only costs readers another hop:
+ * lull_hash_finish_resize() after filling a table that is from then on only read. Nobody waits
+ * for a grace period.
+ *
+ * The hash. Its low bits choose the bucket, as they are: a multiplication here would cost as much
+ * as the read section. So hashes have to be well mixed: lull_hash_mix64() for integers and
+ * pointers (small numbers that follow each other will do without), lull_hash_bytes() and
+ * lull_hash_string() for the rest. A bad hash makes long chains, in a table of any size, and
+ * nothing worse.
+ *
+ * Sources: J. Triplett, P. McKenney, J. Walpole, "Resizable, Scalable, Concurrent Hash Tables via
+ * Relativistic Programming" (2011); moving from the tail and the pointer to the next table as in
+ * T. Graf's and H. Xu's rhashtable (Linux).
+ */
+#ifndef LULL_HASH_H
+#define LULL_HASH_H
+
+#include <lull/rcu.h>
+
+LULL_BEGIN_DECLS
+
+/* In each element. The table fills it in; the hash stays as it is until the element is freed. */
+struct lull_hash_node {
+	struct lull_hash_node *next;
+	uint64_t hash;
+};
+
+/* The lock is beside the head: an update writes one line, and readers have no bits to mask off. */
+struct lull__hash_bucket {
+	struct lull_hash_node *first;
+	uint32_t lock;
+	uint32_t moved; /* under the lock: this bucket's keys are in the future table */
+};
+
+/* The buckets follow, off the line that all readers read. (A flexible array is not C++.) */
+struct lull__hash_table {
+	uint64_t mask;			 /* (number of buckets - 1) * size of a bucket */
+	struct lull__hash_table *future; /* where the elements are being moved to; set once */
+	uint64_t unused[6];
+};
+
+struct lull__hash_control;
+
+struct lull_hash {
+	struct lull__hash_table *table;
+	struct lull__hash_control *control; /* what only updates need */
+};
+
+/*
+ * Is @node the element with @key? Called only when the hashes are equal, by updates with a bucket
+ * locked: it must not update the table. Make it static inline, and lookups contain it.
+ */
+typedef bool (*lull_hash_match_fn)(const struct lull_hash_node *node, const void *key);
+
+/* Does not compile unless @x is a struct @tag; evaluates nothing. */
+#define LULL__HASH_CHECK(x, tag) ((void)sizeof(1 ? (x) : *(const struct tag *)0))
+
+/* The element of @type whose @member is the node at @ptr. */
+#define lull_hash_entry(ptr, type, member)                                                         \
+	(LULL__HASH_CHECK(*(ptr), lull_hash_node),                                                 \
+	 LULL__HASH_CHECK(((type *)0)->member, lull_hash_node),                                    \
+	 lull_container_of(ptr, type, member))
+
+/* The same, NULL for NULL. */
+#define lull_hash_entry_or_null(ptr, type, member)                                                 \
+	__extension__({                                                                            \
+		struct lull_hash_node *lull__hash_node = (ptr);                                    \
+		lull__hash_node ? lull_hash_entry(lull__hash_node, type, member) : (type *)0;      \
+	})
+
+/* ---- setting up ------------------------------------------------------------------------------ */
+
+#define LULL_HASH_FIXED	 1u /* never resize but by lull_hash_resize() */
+#define LULL_HASH_SHRINK 2u /* also give buckets back when most elements have gone */
+
+struct lull_hash_config {
+	size_t buckets;	    /* at the start, and least when shrinking; 0: 16 */
+	size_t max_buckets; /* the table does not grow by itself beyond; 0: no limit */
+	uint32_t flags;	    /* LULL_HASH_* */
+};
+
+/*
+ * Make an empty table. Numbers of buckets are rounded up to powers of two, at least 2. It doubles
+ * when there are more elements than buckets, and with LULL_HASH_SHRINK halves at one element per
+ * eight buckets. @config NULL: all zeros. Returns 0, -ENOMEM, or -EINVAL for unknown flags and a
+ * max_buckets below buckets. Any context but signal handlers.
+ */
+LULL_API int lull_hash_init(struct lull_hash *h, const struct lull_hash_config *config);
+
+/*
+ * Free the table, not the elements; @gone, if not NULL, is called for each of them (with @arg)
+ * and may free it. The caller sees to it that nobody reads or updates any more: after the last
+ * removal or the last reader a lull_rcu_synchronize() may be needed. Not in signal handlers.
+ */
+LULL_API void lull_hash_destroy(struct lull_hash *h,
+				void (*gone)(struct lull_hash_node *node, void *arg), void *arg);
+
+/* ---- lookups: in a read section (debug builds check it), signal handlers too ----------------- */
+
+LULL_INLINE struct lull__hash_bucket *lull__hash_bucket_of(const struct lull__hash_table *table,
+							uint64_t hash)
+{
+	uint64_t offset = (hash * sizeof(struct lull__hash_bucket)) & table->mask;
+
+	return (struct lull__hash_bucket *)((uintptr_t)table + sizeof(*table) + (uintptr_t)offset);
+}
+
+LULL_INLINE struct lull_hash_node *lull__hash_first(const struct lull__hash_table *table,
+						    uint64_t hash)
+{
+	/*
+	 * ORDER HASH-1: the link before the element; pairs with HASH-1 in link_element(); without
+	 * it a reader sees an element before its contents; model/hash-publish.litmus
+	 * ORDER HASH-2: the end of the old chain before the head of the new; pairs with HASH-2 in
+	 * move_run(); without it a reader misses what was moved; model/hash-move.litmus Both hold
+	 * for every `next` too.
+	 */
+	return lull_load_acquire(&lull__hash_bucket_of(table, hash)->first);
+}
+
+/* The next element with this key from @node on, in *@table or its futures; sets *@table to that. */
+LULL_INLINE struct lull_hash_node *lull__hash_seek(const struct lull__hash_table **table,
+						   struct lull_hash_node *node, uint64_t hash,
+						   lull_hash_match_fn match, const void *key)
+{
+	for (;;) {
+		for (; node; node = lull_load_acquire(&node->next)) {
+			if (node->hash == hash && match(node, key))
+				return node;
+		}
+		/*
+		 * ORDER HASH-3: the end of a chain before the look for a future; pairs with
+		 * HASH-3 in begin_resize(); without it a reader finds neither;
+		 * model/hash-future.litmus
+		 */
+		*table = lull_load_acquire(&(*table)->future);
+		if (!*table)
+			return NULL;
+		node = lull__hash_first(*table, hash);
+	}
+}
+
+LULL_INLINE const struct lull__hash_table *lull__hash_table_of(const struct lull_hash *h)
+{
+	/*
+	 * ORDER HASH-4: the table before its buckets; pairs with HASH-4 in end_resize(); without
+	 * it a reader misses what was moved; model/hash-switch.litmus
+	 */
+	return lull_load_acquire(&h->table);
+}
+
+/*
+ * The element with this key, the latest insertion if there are more, or NULL. What is there all
+ * the while is found, whatever else goes on. Never waits, cannot fail. Good until the read
+ * section ends.
+ */
+LULL_INLINE struct lull_hash_node *lull_hash_lookup(const struct lull_hash *h, uint64_t hash,
+						    lull_hash_match_fn match, const void *key)
+{
+	const struct lull__hash_table *table = lull__hash_table_of(h);
+
+	LULL__RCU_CHECK("lull_hash_lookup");
+	return lull__hash_seek(&table, lull__hash_first(table, hash), hash, match, key);
+}
+
+/* The same, as the element of @type whose node is @member. */
+#define lull_hash_lookup_entry(h, hash, match, key, type, member)                                  \
+	lull_hash_entry_or_null(lull_hash_lookup(h, hash, match, key), type, member)
+
+/* Where an iteration is. The caller declares it, the macros below fill it in. */
+struct lull_hash_iter {
+	const struct lull__hash_table *table;
+	size_t bucket;
+};
+
+LULL_INLINE struct lull_hash_node *lull__hash_first_match(const struct lull_hash *h,
+							  struct lull_hash_iter *iter,
+							  uint64_t hash, lull_hash_match_fn match,
+							  const void *key)
+{
+	LULL__RCU_CHECK("lull_hash_for_each_match");
+	iter->table = lull__hash_table_of(h);
+	return lull__hash_seek(&iter->table, lull__hash_first(iter->table, hash), hash, match, key);
+}
+
+LULL_INLINE struct lull_hash_node *lull__hash_next_match(struct lull_hash_iter *iter,
+							 const struct lull_hash_node *node,
+							 uint64_t hash, lull_hash_match_fn match,
+							 const void *key)
+{
+	/* HASH-1, HASH-2 as in lull__hash_first(). */
+	return lull__hash_seek(&iter->table, lull_load_acquire(&node->next), hash, match, key);
+}
+
+/*
+ * All elements with this key: @node (struct lull_hash_node *) is each of them in turn, NULL at
+ * the end; @iter is a struct lull_hash_iter *. As to who is met: see lull_hash_for_each().
+ */
+#define lull_hash_for_each_match(node, iter, h, hash, match, key)                                  \
+	for ((node) = lull__hash_first_match(h, iter, hash, match, key); (node);                   \
+	     (node) = lull__hash_next_match(iter, node, hash, match, key))
+
+LULL_API struct lull_hash_node *lull__hash_iter_first(const struct lull_hash *h,
+						      struct lull_hash_iter *iter);
+LULL_API struct lull_hash_node *lull__hash_iter_next(struct lull_hash_iter *iter,
+						     const struct lull_hash_node *node);
+
+/*
+ * All elements, in no order: @node is each in turn, NULL at the end; @iter as above. In one read
+ * section, which lasts as long as the walk. What is there all the while is met: once, or if a
+ * resize goes on, perhaps more than once. What comes or goes meanwhile is met or not. The element
+ * at hand may be removed or replaced.
+ */
+#define lull_hash_for_each(node, iter, h)                                                          \
+	for ((node) = lull__hash_iter_first(h, iter); (node);                                      \
+	     (node) = lull__hash_iter_next(iter, node))
+
+/* The same with @pos a pointer to the element type and @member its node. */
+#define lull_hash_for_each_entry(pos, iter, h, member)                                             \
+	for ((pos) = lull_hash_entry_or_null(lull__hash_iter_first(h, iter), __typeof__(*(pos)),   \
+					     member);                                              \
+	     (pos);                                                                                \
+	     (pos) = lull_hash_entry_or_null(lull__hash_iter_next(iter, &(pos)->member),           \
+					     __typeof__(*(pos)), member))
+
+/*
+ * Elements in the table; the number of buckets (of the table that is being left, during a
+ * resize). The first sums up counters: exact when nobody updates. Any context but, for the
+ * second, signal handlers.
+ */
+LULL_API size_t lull_hash_count(const struct lull_hash *h);
+LULL_API size_t lull_hash_buckets(const struct lull_hash *h);
+
+/* ---- updates --------------------------------------------------------------------------------- */
+
+/*
+ * Updates of different buckets go on side by side; of one bucket, one after the other. They may
+ * block for that, and never wait for readers. They may be called in read sections and in
+ * callbacks, not in signal handlers, nor in a forked child when another thread was updating at
+ * the fork.
+ *
+ * What is handed in is not on any table. What is handed out has just been taken off, by this
+ * caller and by no other; readers may still stand on it, so it is left unchanged and freed after
+ * a grace period (lull_rcu_free, lull_rcu_call, lull_rcu_synchronize). Outside a read section an
+ * element that is still in the table may be freed by somebody else.
+ */
+
+/* Insert @node unless there is one with this key. Returns 0, or -EEXIST. */
+LULL_API int lull_hash_insert(struct lull_hash *h, struct lull_hash_node *node, uint64_t hash,
+			      lull_hash_match_fn match, const void *key);
+
+/* The same; returns NULL, or what is there. In a read section, or that may be gone. */
+LULL_API struct lull_hash_node *lull_hash_lookup_or_insert(struct lull_hash *h,
+							   struct lull_hash_node *node,
+							   uint64_t hash, lull_hash_match_fn match,
+							   const void *key);
+
+/* Insert @node, whatever is there: for a key known to be new, or wanted more than once. */
+LULL_API void lull_hash_insert_dup(struct lull_hash *h, struct lull_hash_node *node, uint64_t hash);
+
+/*
+ * Put @node in the place of the element with this key, the latest if there are more, and return
+ * that; or insert it and return NULL. A reader finds one or the other, never both and never none.
+ */
+LULL_API struct lull_hash_node *lull_hash_replace(struct lull_hash *h, struct lull_hash_node *node,
+						  uint64_t hash, lull_hash_match_fn match,
+						  const void *key);
+
+/*
+ * Put @node, with an equal key, in the place of @old, which the caller found in the read section
+ * it is in: copy, change the copy, replace. Returns 0, or -ENOENT when somebody has been faster
+ * and @old is not in the table any more; then nothing has changed: look up again.
+ */
+LULL_API int lull_hash_replace_node(struct lull_hash *h, struct lull_hash_node *old,
+				    struct lull_hash_node *node);
+
+/* Remove the element with this key, the latest if there are more. Returns it, or NULL. */
+LULL_API struct lull_hash_node *lull_hash_remove(struct lull_hash *h, uint64_t hash,
+						 lull_hash_match_fn match, const void *key);
+
+/*
+ * Remove @node, which the caller found in the read section it is in, or knows to be alive.
+ * Returns 0: the caller has taken it off, or -ENOENT: somebody else has.
+ */
+LULL_API int lull_hash_remove_node(struct lull_hash *h, struct lull_hash_node *node);
+
+/* ---- resizing -------------------------------------------------------------------------------- */
+
+/*
+ * Move to a table of @buckets, after a resize that goes on already. Returns 0 when it is done,
+ * -ENOMEM (nothing has changed), or -EINVAL when @buckets is 0. The table may grow or shrink by
+ * itself afterwards. Contexts as for updates; long: some 10 ns per bucket and element.
+ */
+LULL_API int lull_hash_resize(struct lull_hash *h, size_t buckets);
+
+/* Finish the resize that goes on, if any. Returns nothing, cannot fail. Contexts as for updates. */
+LULL_API void lull_hash_finish_resize(struct lull_hash *h);
+
+/* ---- hashes: any context --------------------------------------------------------------------- */
+
+/* Each bit of @x changes half of the result's; no two give the same. For integers and pointers. */
+LULL_INLINE uint64_t lull_hash_mix64(uint64_t x)
+{
+	x ^= x >> 32;
+	x *= UINT64_C(0xd6e8feb86659fd93);
+	x ^= x >> 32;
+	x *= UINT64_C(0xd6e8feb86659fd93);
+	return x ^ x >> 32;
+}
+
+/*
+ * Hash @size bytes, or a string without its end. Take a @seed from getrandom() where strangers
+ * choose the keys. Not a cryptographic hash; may differ from one version or architecture to the
+ * next.
+ */
+LULL_API uint64_t lull_hash_bytes(const void *bytes, size_t size, uint64_t seed);
+LULL_API uint64_t lull_hash_string(const char *string, uint64_t seed);
+
+LULL_END_DECLS
+
+#endif /* LULL_HASH_H */

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * queue.c - the parts of queue.h that are rare or long.
+ */
+#include <stdlib.h>
+
+#include "internal.h"
+
+bool lull__queue_add_chunk(struct lull__queue *q)
+{
+	/* ORDER REC-3: the consumer's last look at the chunk before its reuse; pairs with REC-3 in next_chunk();
+	 * without it an entry is overwritten while it is read; model/chunk-reuse.litmus */
+	struct lull__chunk *chunk = lull_xchg_acquire(&q->spare, (struct lull__chunk *)NULL);
+
+	if (!chunk)
+		chunk = (struct lull__chunk *)malloc(sizeof(*chunk));
+	if (!chunk)
+		return false;
+	chunk->next = NULL;
+	if (q->tail)
+		q->tail->next = chunk;
+	else
+		q->head = chunk; /* the consumer looks at it only after the first put */
+	q->tail = chunk;
+	return true;
+}
+
+static void next_chunk(struct lull__queue *q)
+{
+	struct lull__chunk *used = q->head;
+
+	q->head = used->next;
+	/* ORDER REC-3: the last look at the chunk before it is given back; pairs with REC-3 in
+	 * lull__queue_add_chunk(); without it as there; model/chunk-reuse.litmus */
+	used = lull_xchg_release(&q->spare, used);
+	free(used);
+}
+
+/*
+ * Take an entry. It counts as taken before it is reclaimed: a child that is forked in between must not
+ * reclaim it again, its callback may be half done.
+ */
+static struct lull__entry take(struct lull__queue *q)
+{
+	unsigned at = (unsigned)q->get % LULL__CHUNK_ITEMS;
+
+	if (at == 0 && q->get > 0)
+		next_chunk(q);
+	q->get++;
+	return q->head->entry[at];
+}
+
+size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes)
+{
+	uint64_t ready = q->ready - q->get, count = ready < most ? ready : most;
+	size_t these = 0;
+
+	lull__self.callback_depth++;
+	for (uint64_t i = 0; i < count; i++) {
+		struct lull__entry entry = take(q);
+		struct lull_rcu_head *head = (struct lull_rcu_head *)entry.item;
+
+		these += entry.bytes;
+		if (q->kind == LULL__FREES)
+			free(entry.item);
+		else
+			head->func(head);
+	}
+	lull__self.callback_depth--;
+	lull_store_relaxed(&q->done_bytes, q->done_bytes + these);
+	/* ORDER REC-4: what callbacks did before `done`; pairs with REC-4 in lull__queue_is_empty(); without it
+	 * as there; model/queue-done.litmus */
+	lull_store_release(&q->done, q->done + count);
+	*bytes += these;
+	return (size_t)count;
+}
+
+void lull__queue_revoke(struct lull__queue *q)
+{
+	lull_store_relaxed(&q->revoked, 1u);
+	/* REC-8: the caller's lull_fence_heavy() comes next. */
+}
+
+void lull__queue_await_owner(struct lull__queue *q)
+{
+	/* ORDER REC-9: `busy` before the queue; pairs with REC-9 in lull__queue_owner_leave(); without it as there;
+	 * model/queue-bias.litmus */
+	while (lull_load_acquire(&q->busy))
+		lull__futex_wait(&q->busy, 1, 0);
+}
+
+void lull__queue_release(struct lull__queue *q)
+{
+	/* ORDER REC-9: what was consumed before `revoked` is taken back; pairs with REC-9 in
+	 * lull__queue_owner_enter(); without it as there; model/queue-bias.litmus */
+	lull_store_release(&q->revoked, 0u);
+	lull__unlock(&q->lock);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * queue.h - what one thread has deferred, in order: one producer, one consumer at a time, no locked instruction.
+ *
+ * Entries are numbered from 0 for ever, and five numbers divide them:
+ *
+ *	done <= get <= ready <= wait <= put
+ *
+ *	[0, done)	reclaimed
+ *	[get, ready)	a grace period has passed: may be reclaimed
+ *	[ready, wait)	wait for the grace period of `cookie`
+ *	[wait, put)	no grace period asked for yet
+ *
+ * The producer is the thread that owns the queue. The consumer is most often that thread too, entry by entry, and
+ * now and then somebody else, who takes over what was left behind. So the right to consume is biased: the
+ * owner takes it with a store and a light fence; another thread takes the lock, sets `revoked`, makes a heavy fence,
+ * and waits for the owner to be out (Dekker's handshake, as between a reader and a grace period).
+ */
+#ifndef LULL_QUEUE_H
+#define LULL_QUEUE_H
+
+#include <lull/rcu.h>
+
+#include "lock.h"
+
+#define LULL__CHUNK_ITEMS 256u /* a power of two; with the link a little over a page */
+
+struct lull__entry {
+	void *item;
+	size_t bytes; /* that wait with it */
+};
+
+struct lull__chunk {
+	struct lull__chunk *next;
+	struct lull__entry entry[LULL__CHUNK_ITEMS];
+};
+
+enum lull__queue_kind {
+	LULL__FREES, /* pointers for free(3) */
+	LULL__CALLS, /* struct lull_rcu_head */
+};
+
+struct lull__queue {
+	/* The producer's. */
+	uint64_t put;
+	uint64_t put_bytes;
+	uint64_t noted, noted_bytes; /* how much of them the global backlog knows of */
+	struct lull__chunk *tail;
+	uint32_t kind;
+	uint32_t busy; /* the owner consumes just now */
+	/* The consumer's, whoever it is. */
+	uint32_t revoked __attribute__((aligned(64))); /* the owner may not consume */
+	struct lull__lock lock; /* who may, other than the owner */
+	uint64_t get, ready, wait;
+	lull_rcu_cookie cookie;
+	struct lull__chunk *head;
+	uint64_t done;
+	uint64_t done_bytes;
+	struct lull__chunk *spare; /* a used chunk on its way back to the producer */
+	uint64_t last_done;	   /* `done` when the background thread last looked for leftovers */
+	struct lull__queue *next_taken; /* the list of whoever has taken it */
+};
+
+/* ---- producer ------------------------------------------------------------------------------------ */
+
+bool lull__queue_add_chunk(struct lull__queue *q);
+
+/* False when there is no memory for another chunk. */
+static inline bool lull__queue_push(struct lull__queue *q, void *item, size_t bytes)
+{
+	uint64_t put = q->put;
+	unsigned at = (unsigned)put % LULL__CHUNK_ITEMS;
+
+	if (lull_unlikely(at == 0) && !lull__queue_add_chunk(q))
+		return false;
+	q->tail->entry[at].item = item;
+	q->tail->entry[at].bytes = bytes;
+	lull_store_relaxed(&q->put_bytes, q->put_bytes + bytes);
+	/* ORDER REC-1: the entry, and the unlinking before it, before the count; pairs with REC-1 in
+	 * lull__queue_put(); without it the consumer reads an entry that is not there; model/queue.litmus */
+	lull_store_release(&q->put, put + 1);
+	return true;
+}
+
+/* ---- the right to consume -------------------------------------------------------------------------- */
+
+static inline void lull__queue_owner_leave(struct lull__queue *q)
+{
+	/* ORDER REC-9: what the owner consumed before it is out; pairs with REC-9 in lull__queue_await_owner();
+	 * without it an entry is reclaimed twice; model/queue-bias.litmus */
+	lull_store_release(&q->busy, 0u);
+	/* ORDER REC-10: `busy` before the look at `revoked`; pairs with REC-8 in lull__queue_revoke(); without it
+	 * nobody wakes who waits for the owner; model/queue-bias.tpl */
+	lull_fence_light();
+	if (lull_unlikely(lull_load_relaxed(&q->revoked)))
+		lull__futex_wake(&q->busy, 1);
+}
+
+/* The owner's way in. False: somebody else has the queue. */
+static inline bool lull__queue_owner_enter(struct lull__queue *q)
+{
+	lull_store_relaxed(&q->busy, 1u);
+	/* ORDER REC-8: `busy` before the look at `revoked`; pairs with REC-8 in lull__queue_revoke(); without it
+	 * two threads consume at once; model/queue-bias.tpl */
+	lull_fence_light();
+	/* ORDER REC-9: `revoked` before the queue; pairs with REC-9 in lull__queue_release(); without it the owner
+	 * does not see what another thread consumed; model/queue-bias.litmus */
+	if (lull_likely(!lull_load_acquire(&q->revoked)))
+		return true;
+	lull__queue_owner_leave(q);
+	return false;
+}
+
+/*
+ * Anybody else's: take the lock, revoke, lull_fence_heavy() (one for any number of queues), await the owner; at the
+ * end release. Who owns the queue needs only the lock.
+ */
+void lull__queue_revoke(struct lull__queue *q);
+void lull__queue_await_owner(struct lull__queue *q);
+void lull__queue_release(struct lull__queue *q);
+
+/* ---- consumer ---------------------------------------------------------------------------------------- */
+
+static inline uint64_t lull__queue_put(struct lull__queue *q)
+{
+	/* ORDER REC-1: the count before the entries; pairs with REC-1 in lull__queue_push(); without it as there;
+	 * model/queue.litmus */
+	return lull_load_acquire(&q->put);
+}
+
+/* Nothing waits and all is done. Any thread. */
+static inline bool lull__queue_is_empty(struct lull__queue *q)
+{
+	/* ORDER REC-4: `done` before what the caller does about it; pairs with REC-4 in lull__queue_run();
+	 * without it a barrier returns before it sees what a callback did; model/queue-done.litmus */
+	uint64_t done = lull_load_acquire(&q->done);
+
+	return lull__queue_put(q) == done;
+}
+
+/* Ask for a grace period for all that has come in. */
+static inline void lull__queue_ask(struct lull__queue *q, uint64_t put)
+{
+	q->wait = put;
+	q->cookie = lull__rcu_cookie();
+}
+
+/* What waits for a grace period that is over becomes ready; push the grace period along. */
+static inline void lull__queue_advance(struct lull__queue *q)
+{
+	if (q->ready < q->wait && lull__rcu_advance(q->cookie))
+		q->ready = q->wait;
+}
+
+/* Reclaim up to @most of what is ready. Returns how many; their bytes are added to *bytes. */
+size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes);
+
+#endif /* LULL_QUEUE_H */
