@@ -51,6 +51,7 @@ struct lull__queue {
 	/* The consumer's, whoever it is. */
 	uint32_t revoked __attribute__((aligned(64))); /* the owner may not consume */
 	struct lull__lock lock; /* who may, other than the owner */
+	uint32_t owner_helps;	/* calls: the owner runs them, because it deferred more than others could */
 	uint64_t get, ready, wait;
 	lull_rcu_cookie cookie;
 	struct lull__chunk *head;

@@ -54,24 +54,28 @@ enum {
 enum { NO_THREAD, HAS_THREAD, CANNOT_HAVE_ONE };
 
 static struct {
-	struct lull__bag *bags;
-	struct lull_rcu_head *overflow; /* callbacks for which there was no memory: a stack */
-
-	uint32_t sleep __attribute__((aligned(LULL__CACHELINE)));
+	/* What every deferral reads; written when the background thread goes to sleep or gets up, and rarely. */
+	struct lull__bag *bags __attribute__((aligned(LULL__CACHELINE)));
+	uint32_t sleep;
 	uint32_t mode;
 	uint32_t thread; /* NO_THREAD ... */
 	uint32_t stop;	 /* the process ends */
 	pthread_t id;
-	uint32_t flush_event;
-	uint64_t flush_wanted, flush_done; /* tickets of barriers */
-	uint64_t from_callbacks;	   /* deferrals that callbacks made */
-
-	size_t items, bytes, peak_items, peak_bytes; /* to within LOOK_EVERY per queue */
-	uint32_t told;				     /* over the hard limit, and said so */
-	uint64_t passes, wakeups;
-
-	struct lull__lock config_lock;
 	struct lull_reclaim_config config;
+
+	/* What some deferrals write. */
+	size_t items __attribute__((aligned(LULL__CACHELINE))); /* to within LOOK_EVERY per queue */
+	size_t bytes, peak_items, peak_bytes;
+	uint32_t told;		 /* over the hard limit, and said so */
+	uint64_t from_callbacks; /* deferrals that callbacks made */
+
+	/* What passes and barriers write. */
+	uint64_t passes __attribute__((aligned(LULL__CACHELINE)));
+	uint64_t wakeups;
+	uint64_t flush_wanted, flush_done; /* tickets of barriers */
+	uint32_t flush_event;
+	struct lull_rcu_head *overflow; /* callbacks for which there was no memory: a stack */
+	struct lull__lock config_lock;
 } rc = {
 	.sleep = ASLEEP,
 	.config = CONFIG_AT_START,
@@ -163,9 +167,10 @@ void lull__reclaim_backlog(size_t *items, size_t *bytes)
 }
 
 /* Does the thread that defers also reclaim? */
-static bool is_left_to_owner(int kind)
+static bool is_left_to_owner(const struct lull__queue *q)
 {
-	return kind == LULL__FREES || lull_load_relaxed(&rc.mode) == LULL_RECLAIM_CALLER;
+	return q->kind == LULL__FREES || lull_load_relaxed(&rc.mode) == LULL_RECLAIM_CALLER ||
+	       lull_load_relaxed(&q->owner_helps);
 }
 
 /* The mode is looked at again inside: under another one, others take the queue without asking. */
@@ -173,7 +178,7 @@ static bool owner_enter(struct lull__queue *q)
 {
 	if (!lull__queue_owner_enter(q))
 		return false;
-	if (lull_likely(is_left_to_owner((int)q->kind)))
+	if (lull_likely(is_left_to_owner(q)))
 		return true;
 	lull__queue_owner_leave(q);
 	return false;
@@ -256,11 +261,46 @@ static bool can_help(void)
 	return !lull_rcu_read_lock_held() && !lull__self.callback_depth;
 }
 
+/*
+ * Make the owner the one who runs what is in this queue. Others look at `owner_helps` with the lock held, so from here
+ * on they revoke. It ends when the queue is found left behind (take_due).
+ */
+static void begin_to_help(struct lull__queue *q)
+{
+	lull__lock(&q->lock);
+	lull_store_relaxed(&q->owner_helps, 1u);
+	lull__unlock(&q->lock);
+}
+
+/* Reclaim all that is in the thread's own queue. */
+static void help(struct lull__queue *q)
+{
+	lull_rcu_cookie cookie;
+	size_t bytes = 0, count = 0;
+
+	if (!is_left_to_owner(q))
+		begin_to_help(q);
+	if (!owner_enter(q))
+		return;
+	lull__queue_ask(q, q->put);
+	cookie = q->cookie;
+	lull__queue_owner_leave(q);
+	lull__rcu_wait(cookie);
+	if (!owner_enter(q))
+		return;
+	lull__queue_advance(q);
+	count = lull__queue_run(q, SIZE_MAX, &bytes);
+	lull__queue_owner_leave(q);
+	note_done(count, bytes);
+}
+
 /* Over the hard limit. HELP: returns when the backlog is below, or when this thread cannot help. */
-static void hard_limit(void)
+static void hard_limit(struct lull__queue *q)
 {
 	if (lull_load_relaxed(&rc.config.on_hard) == LULL_RECLAIM_HELP && can_help()) {
-		pass(PASS_ALL);
+		help(q);
+		if (over_hard())
+			pass(PASS_ALL);
 		return;
 	}
 	if (!lull_xchg_relaxed(&rc.told, 1u))
@@ -329,7 +369,7 @@ static bool look_at_limits(struct lull__queue *q, bool mine)
 		return false;
 	}
 	if (over_hard())
-		hard_limit();
+		hard_limit(q);
 	else if (mine)
 		soft_limit(q);
 	if (lull_load_relaxed(&rc.sleep) == NAPPING)
@@ -368,13 +408,13 @@ static void defer(int kind, void *item, size_t bytes)
 {
 	struct lull__bag *bag = own_bag();
 	struct lull__queue *q = bag ? &bag->queue[kind] : NULL;
-	bool in_callback = lull__self.callback_depth, mine = is_left_to_owner(kind) && !in_callback;
-	bool look, soft = false;
+	bool in_callback = lull__self.callback_depth, mine = false, look, soft = false;
 
 	if (lull_unlikely(!q || !lull__queue_push(q, item, bytes))) {
 		defer_without_memory(kind, item);
 	} else {
 		look = (q->put & (LOOK_EVERY - 1)) == 0;
+		mine = is_left_to_owner(q) && !in_callback;
 		if (look)
 			soft = look_at_limits(q, mine);
 		if (mine)
@@ -382,7 +422,7 @@ static void defer(int kind, void *item, size_t bytes)
 	}
 	if (lull_unlikely(in_callback))
 		lull_add_relaxed(&rc.from_callbacks, (uint64_t)1);
-	notify(is_left_to_owner(kind) ? ASLEEP : LINGERING);
+	notify(mine ? ASLEEP : LINGERING);
 	if (lull_unlikely(lull__self.state & LULL__STATE_EXITED))
 		lull__reclaim_thread_exit();
 }
@@ -425,7 +465,7 @@ static bool is_due(struct lull__bag *bag, int kind, enum pass_what what)
 
 	if (lull__queue_is_empty(q))
 		return false;
-	if (what == PASS_ALL || !is_left_to_owner(kind))
+	if (what == PASS_ALL || !is_left_to_owner(q))
 		return true;
 	if (lull_load_relaxed(&bag->state) == BAG_ORPHAN)
 		return true;
@@ -474,10 +514,13 @@ static struct lull__queue *take_due(enum pass_what what, bool wait_for_locks)
 			q->next_taken = NULL;
 			*end = q;
 			end = &q->next_taken;
-			if (bag != lull__self.bag && is_left_to_owner(kind)) {
+			if (bag != lull__self.bag && is_left_to_owner(q)) {
 				lull__queue_revoke(q);
 				revoked = true;
 			}
+			/* The owner may have begun to help between is_due() and the lock: see it above. */
+			if (what == PASS_LEFT)
+				lull_store_relaxed(&q->owner_helps, 0u);
 		}
 	}
 	if (revoked)
@@ -571,7 +614,7 @@ static bool look_at_owners(bool *they_work)
 			struct lull__queue *q = &bag->queue[kind];
 			uint64_t done = lull_load_relaxed(&q->done);
 
-			if (!is_left_to_owner(kind) || lull__queue_is_empty(q))
+			if (!is_left_to_owner(q) || lull__queue_is_empty(q))
 				continue;
 			waits = true;
 			if (done != lull_load_relaxed(&q->last_done))
@@ -868,12 +911,12 @@ static void owners_leave(void)
 	for_each_bag(bag) {
 		struct lull__queue *q = &bag->queue[LULL__CALLS];
 
-		if (bag == lull__self.bag)
-			continue;
 		lull__lock(&q->lock);
+		lull_store_relaxed(&q->owner_helps, 0u);
 		lull__queue_revoke(q);
 		lull_fence_heavy(); /* REC-8: from here on the owner sees the new mode */
-		lull__queue_await_owner(q);
+		if (bag != lull__self.bag) /* else it is not inside: this is not a callback */
+			lull__queue_await_owner(q);
 		lull__queue_release(q);
 	}
 }
@@ -887,6 +930,8 @@ int lull_reclaim_configure(const struct lull_reclaim_config *config)
 	    (config->hard_items && config->hard_items < config->soft_items) ||
 	    (config->hard_bytes && config->hard_bytes < config->soft_bytes))
 		return -EINVAL;
+	if (lull__self.callback_depth)
+		lull__die("lull_reclaim_configure in a callback");
 	lull__lock(&rc.config_lock);
 	lull_store_relaxed(&rc.config.on_hard, config->on_hard);
 	lull_store_relaxed(&rc.config.soft_items, config->soft_items);

@@ -33,8 +33,9 @@ enum lull_reclaim_mode {
 
 enum lull_reclaim_hard {
 	LULL_RECLAIM_TELL, /* past the hard limit: one line through the message hook, and go on */
-	LULL_RECLAIM_HELP, /* ... and the deferring thread waits and reclaims, callbacks included, until
-			    * the backlog is below; a thread in a read section or callback cannot, and goes on */
+	LULL_RECLAIM_HELP, /* the deferring thread waits until the backlog is below, and reclaims what it has
+			    * deferred, callbacks included, there and in its later deferrals until it falls idle;
+			    * in a read section or callback it cannot: then as TELL */
 };
 
 struct lull_reclaim_config {
@@ -52,7 +53,8 @@ LULL_API void lull_reclaim_default_config(struct lull_reclaim_config *config);
 
 /*
  * Change it, at any time, from one thread at a time. Returns 0, or -EINVAL when an enumerator or a zero linger_ms
- * makes no sense, or a hard limit is below its soft one; then nothing has changed. Not in signal handlers.
+ * makes no sense, or a hard limit is below its soft one; then nothing has changed. Aborts in a callback. Not in signal
+ * handlers.
  */
 LULL_API int lull_reclaim_configure(const struct lull_reclaim_config *config);
 
