@@ -342,7 +342,7 @@ static int begin_resize(struct lull_hash *h, size_t buckets)
 	return 0;
 }
 
-/* Help with the resize that goes on until it is over; not with the next, which may begin at once. */
+/* Help with the resize that goes on until it is over; not with one that begins after it. */
 static void finish_resize(struct lull_hash *h)
 {
 	/* HASH-4, as in end_resize(). */

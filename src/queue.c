@@ -8,15 +8,19 @@
 
 bool lull__queue_add_chunk(struct lull__queue *q)
 {
+	struct lull__chunk *chunk;
+
+	if (q->tail && q->tail->first == q->put)
+		return true; /* forked right here */
 	/* ORDER REC-3: the consumer's last look at the chunk before its reuse; pairs with REC-3 in next_chunk();
 	 * without it an entry is overwritten while it is read; model/chunk-reuse.litmus */
-	struct lull__chunk *chunk = lull_xchg_acquire(&q->spare, (struct lull__chunk *)NULL);
-
+	chunk = lull_xchg_acquire(&q->spare, (struct lull__chunk *)NULL);
 	if (!chunk)
 		chunk = (struct lull__chunk *)malloc(sizeof(*chunk));
 	if (!chunk)
 		return false;
 	chunk->next = NULL;
+	chunk->first = q->put;
 	if (q->tail)
 		q->tail->next = chunk;
 	else
@@ -42,12 +46,12 @@ static void next_chunk(struct lull__queue *q)
  */
 static struct lull__entry take(struct lull__queue *q)
 {
-	unsigned at = (unsigned)q->get % LULL__CHUNK_ITEMS;
+	uint64_t get = q->get;
 
-	if (at == 0 && q->get > 0)
+	if (lull_unlikely(get == q->head->first + LULL__CHUNK_ITEMS))
 		next_chunk(q);
-	q->get++;
-	return q->head->entry[at];
+	q->get = get + 1;
+	return q->head->entry[get % LULL__CHUNK_ITEMS];
 }
 
 size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes)
@@ -95,4 +99,18 @@ void lull__queue_release(struct lull__queue *q)
 	 * lull__queue_owner_enter(); without it as there; model/queue-bias.litmus */
 	lull_store_release(&q->revoked, 0u);
 	lull__unlock(&q->lock);
+}
+
+void lull__queue_fork_child(struct lull__queue *q)
+{
+	const struct lull__chunk *chunk = q->head;
+	uint64_t bytes = 0;
+
+	for (uint64_t at = q->get; at < q->put; at++) {
+		if (at == chunk->first + LULL__CHUNK_ITEMS)
+			chunk = chunk->next;
+		bytes += chunk->entry[at % LULL__CHUNK_ITEMS].bytes;
+	}
+	q->done = q->get;
+	q->done_bytes = q->put_bytes - bytes;
 }

@@ -30,8 +30,13 @@ struct lull__entry {
 	size_t bytes; /* that wait with it */
 };
 
+/*
+ * A chunk knows the number of its first entry, so that a child forked between any two instructions of producer or
+ * consumer finds its place: what is stored last (put, get) decides.
+ */
 struct lull__chunk {
 	struct lull__chunk *next;
+	uint64_t first;
 	struct lull__entry entry[LULL__CHUNK_ITEMS];
 };
 
@@ -70,12 +75,13 @@ bool lull__queue_add_chunk(struct lull__queue *q);
 static inline bool lull__queue_push(struct lull__queue *q, void *item, size_t bytes)
 {
 	uint64_t put = q->put;
-	unsigned at = (unsigned)put % LULL__CHUNK_ITEMS;
+	struct lull__entry *entry;
 
-	if (lull_unlikely(at == 0) && !lull__queue_add_chunk(q))
+	if (lull_unlikely(put % LULL__CHUNK_ITEMS == 0) && !lull__queue_add_chunk(q))
 		return false;
-	q->tail->entry[at].item = item;
-	q->tail->entry[at].bytes = bytes;
+	entry = &q->tail->entry[put % LULL__CHUNK_ITEMS];
+	entry->item = item;
+	entry->bytes = bytes;
 	lull_store_relaxed(&q->put_bytes, q->put_bytes + bytes);
 	/* ORDER REC-1: the entry, and the unlinking before it, before the count; pairs with REC-1 in
 	 * lull__queue_put(); without it the consumer reads an entry that is not there; model/queue.litmus */
@@ -152,6 +158,9 @@ static inline void lull__queue_advance(struct lull__queue *q)
 	if (q->ready < q->wait && lull__rcu_advance(q->cookie))
 		q->ready = q->wait;
 }
+
+/* In a forked child: what was being reclaimed at the time counts as done; it will not be done again. */
+void lull__queue_fork_child(struct lull__queue *q);
 
 /* Reclaim up to @most of what is ready. Returns how many; their bytes are added to *bytes. */
 size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes);

@@ -981,12 +981,21 @@ void lull__reclaim_fork_child(void)
 {
 	struct lull__bag *bag;
 
+	rc.items = rc.bytes = 0;
 	for_each_bag(bag) {
 		for (int kind = 0; kind < KINDS; kind++) {
-			bag->queue[kind].lock.word = 0;
-			bag->queue[kind].revoked = 0;
+			struct lull__queue *q = &bag->queue[kind];
+
+			q->lock.word = 0;
+			q->revoked = 0;
 			if (bag != lull__self.bag)
-				bag->queue[kind].busy = 0;
+				q->busy = 0;
+			if (!q->busy) /* else this is a callback that forked: it goes on */
+				lull__queue_fork_child(q);
+			q->noted = q->put;
+			q->noted_bytes = q->put_bytes;
+			rc.items += (size_t)(q->put - q->done);
+			rc.bytes += (size_t)(q->put_bytes - q->done_bytes);
 		}
 		if (bag != lull__self.bag && bag->state == BAG_OWNED)
 			bag->state = BAG_ORPHAN;

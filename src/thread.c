@@ -185,41 +185,45 @@ unsigned lull_thread_count(void)
 }
 
 /*
- * fork: the registry must not be half changed in the child. Nothing else is waited for: a grace period
- * may itself wait for the thread that forks.
+ * fork. The registry lock is not taken: the child makes its own registry anyway, and the lock would be held while fork
+ * waits for malloc's locks, which a thread may hold whose signal handler waits for the registry lock:
+ *
+ *	forking thread			another thread
+ *	registry lock			malloc's lock
+ *	waits for malloc's lock		signal handler: its first section waits for the registry lock
+ *
+ * Nothing else is waited for either: a grace period may itself wait for the thread that forks. Signals are blocked
+ * until the child is in order.
  */
-static sigset_t fork_saved;
+static __thread sigset_t fork_saved __attribute__((tls_model("initial-exec")));
 
 static void fork_prepare(void)
 {
-	sigset_t saved;
+	sigset_t all;
 
-	record_enter(&saved);
-	fork_saved = saved; /* guarded by the registry lock */
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &fork_saved);
 }
 
 static void fork_parent(void)
 {
-	sigset_t saved = fork_saved;
-
-	record_leave(&saved);
+	pthread_sigmask(SIG_SETMASK, &fork_saved, NULL);
 }
 
 static void fork_child(void)
 {
-	sigset_t saved = fork_saved;
 	struct lull__thread *self = &lull__self;
 	bool linked = self->next != NULL;
 
+	lull__registry_lock.word = 0;
 	lull__registry.next = lull__registry.prev = &lull__registry;
 	self->tid = lull__gettid();
 	if (linked)
 		link_record();
 	lull__fence_fork_child();
 	lull__rcu_fork_child();
-	lull__registry_lock.word = 0;
 	lull__reclaim_fork_child();
-	pthread_sigmask(SIG_SETMASK, &saved, NULL);
+	pthread_sigmask(SIG_SETMASK, &fork_saved, NULL);
 }
 
 static void init_slow(void)
