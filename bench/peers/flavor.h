@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The vocabulary in which a read-side discipline is measured.
+ *
+ * A file flavor_NAME.h describes one discipline - ours or a peer's - as inline functions and macros
+ *with the fixed names below. A measured body is a template header (ref_body.h, ...) that uses only
+ *these names; a three-line .c file joins the two, so that every discipline runs the very same code
+ *around its own calls and the compiler inlines what its library lets it inline:
+ *
+ *	#include "flavor_urcu_memb.h"
+ *	#define REF_BODY bench_ref_liburcu_memb
+ *	#include "ref_body.h"
+ *
+ * Each translation unit includes exactly one flavor.
+ *
+ *	FLAVOR_NAME			"liburcu-memb": the scheme's name on the command line
+ *	FLAVOR_WHAT			one line for --list
+ *	flavor_thread_enter/leave()	once per thread before and after use: registration, going
+ *online flavor_read_lock/unlock()	one read section flavor_dereference(p)		macro:
+ *protected load of the pointer lvalue p flavor_assign(p, v)		macro: publishing store to
+ *the pointer lvalue p
+ *	flavor_quiescent()		called between sections, every so often; most flavors need
+ *nothing
+ *
+ * FLAVOR_HAS_GP is defined where old versions can be waited for (not for locks):
+ *
+ *	flavor_synchronize()		outside read sections
+ *	struct flavor_head		to be embedded in an object that is retired
+ *	flavor_call(head, func)		func(struct flavor_head *) after a grace period
+ *	flavor_barrier()		all callbacks of this thread (at least) have run
+ *	flavor_poll()			for a discipline that reclaims only when asked; called after
+ *updates
+ *
+ * FLAVOR_HAS_FREE: flavor_free(object) frees malloc memory after a grace period without a callback.
+ */
+#ifndef BENCH_FLAVOR_H
+#define BENCH_FLAVOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+/* Online threads and epoch schemes get a flavor_quiescent() this often in a loop of sections. */
+#define FLAVOR_QUIESCENT_EVERY 256
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* liburcu's quiescent-state flavor, read side inlined. */
+#define _LGPL_SOURCE /* liburcu inlines its read side only for those who say this */
+#include <urcu/urcu-qsbr.h>
+
+#include "flavor.h"
+
+#define FLAVOR_NAME "liburcu-qsbr"
+#define FLAVOR_WHAT "liburcu quiescent-state flavor, inlined"
+#define FLAVOR_HAS_GP 1
+
+static inline void flavor_thread_enter(void) { urcu_qsbr_register_thread(); }
+static inline void flavor_thread_leave(void) { urcu_qsbr_unregister_thread(); }
+static inline void flavor_read_lock(void) { urcu_qsbr_read_lock(); }
+static inline void flavor_read_unlock(void) { urcu_qsbr_read_unlock(); }
+static inline void flavor_quiescent(void) { urcu_qsbr_quiescent_state(); }
+
+#define flavor_dereference(p) rcu_dereference(p)
+#define flavor_assign(p, v) rcu_assign_pointer(p, v)
+#define flavor_head rcu_head
+
+static inline void flavor_synchronize(void) { urcu_qsbr_synchronize_rcu(); }
+static inline void flavor_call(struct rcu_head *head, void (*func)(struct rcu_head *))
+{
+	urcu_qsbr_call_rcu(head, func);
+}
+static inline void flavor_barrier(void) { urcu_qsbr_barrier(); }
+static inline void flavor_poll(void) {}

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The bodies of gp.h over the flavor that was included before. GP_BODY names the scheme. A flavor may say beforehand
+ *
+ *	GP_REST(), GP_RESUME()		around a wait that the flavor knows nothing of: offline, online
+ *	GP_SLEEPER_ENTER()		registers a thread, where thread_enter does not
+ *	GP_POLLED			deferred calls run only in flavor_poll(), on the thread that deferred them
+ *	GP_PEAK_RESET(), GP_PEAK()	the most objects that waited, where the library counts them
+ *	GP_DEFER(func, p), GP_DEFER_ENTER(), GP_DEFER_LEAVE(), GP_DEFER_BARRIER()
+ */
+#include <semaphore.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <lull/atomic.h>
+
+#include "gp.h"
+
+#ifndef GP_REST
+#define GP_REST() ((void)0)
+#define GP_RESUME() ((void)0)
+#endif
+
+#ifndef GP_SLEEPER_ENTER
+#define GP_SLEEPER_ENTER() ((void)0)
+#endif
+
+#define GP_OBJECT_BYTES 64
+
+struct gp_object {
+	struct flavor_head head;
+	uint64_t value;
+	char rest[GP_OBJECT_BYTES - sizeof(struct flavor_head) - sizeof(uint64_t)];
+};
+
+static struct {
+	struct gp_object *object;
+} gp_slot __attribute__((aligned(128)));
+
+static uint64_t gp_clock(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* ---- threads beside the measuring one ----------------------------------------------------------- */
+
+static void gp_thread_enter(void)
+{
+	flavor_thread_enter();
+}
+
+static void gp_thread_leave(void)
+{
+	flavor_thread_leave();
+}
+
+static void gp_sleeper_enter(void)
+{
+	GP_SLEEPER_ENTER();
+	flavor_thread_enter();
+	GP_REST();
+}
+
+static void gp_sleeper_leave(void)
+{
+	GP_RESUME();
+	flavor_thread_leave();
+}
+
+static void gp_read(const uint32_t *stop, uint64_t hold_ns)
+{
+	unsigned every = hold_ns ? 1 : FLAVOR_QUIESCENT_EVERY, i;
+	static uint64_t sink;
+	uint64_t sum = 0;
+
+	while (!lull_load_relaxed(stop)) {
+		for (i = 0; i < every; i++) {
+			const struct gp_object *o;
+
+			flavor_read_lock();
+			o = flavor_dereference(gp_slot.object);
+			sum += o ? o->value : 0;
+			if (hold_ns)
+				bench_ref_delay(hold_ns);
+			flavor_read_unlock();
+		}
+		flavor_quiescent();
+	}
+	lull_store_relaxed(&sink, sum);
+}
+
+/* ---- latencies ---------------------------------------------------------------------------------- */
+
+static unsigned gp_synchronize(uint64_t *ns, unsigned most, uint64_t deadline_ns)
+{
+	uint64_t before = gp_clock(CLOCK_MONOTONIC), after = 0;
+	unsigned n;
+
+	for (n = 0; n < most && after < deadline_ns; n++) {
+		flavor_synchronize();
+		after = gp_clock(CLOCK_MONOTONIC);
+		ns[n] = after - before;
+		before = after;
+	}
+	return n;
+}
+
+/* Static: whoever runs the callback may still be in sem_post() when this thread has gone on. */
+static struct gp_call {
+	struct flavor_head head;
+	uint64_t at_ns;
+	sem_t called;
+} gp_one;
+
+static void gp_called(struct flavor_head *head)
+{
+	struct gp_call *c = lull_container_of(head, struct gp_call, head);
+
+	lull_store_relaxed(&c->at_ns, gp_clock(CLOCK_MONOTONIC));
+	sem_post(&c->called);
+}
+
+static void gp_await_call(void)
+{
+#ifdef GP_POLLED
+	while (sem_trywait(&gp_one.called) != 0)
+		flavor_poll();
+#else
+	GP_REST();
+	while (sem_wait(&gp_one.called) != 0)
+		;
+	GP_RESUME();
+#endif
+}
+
+static unsigned gp_call(uint64_t *ns, unsigned most, uint64_t deadline_ns)
+{
+	uint64_t before = 0;
+	unsigned n;
+
+	sem_init(&gp_one.called, 0, 0);
+	for (n = 0; n < most && before < deadline_ns; n++) {
+		before = gp_clock(CLOCK_MONOTONIC);
+		flavor_call(&gp_one.head, gp_called);
+		gp_await_call();
+		ns[n] = lull_load_relaxed(&gp_one.at_ns) - before;
+	}
+	return n;
+}
+
+static void gp_nothing(struct flavor_head *head)
+{
+	(void)head;
+}
+
+static unsigned gp_barrier(uint64_t *ns, unsigned most, uint64_t deadline_ns, unsigned queued)
+{
+	static struct flavor_head head[16];
+	uint64_t before, after = 0;
+	unsigned n, i;
+
+	for (n = 0; n < most && after < deadline_ns; n++) {
+		for (i = 0; i < queued && i < sizeof(head) / sizeof(head[0]); i++)
+			flavor_call(&head[i], gp_nothing);
+		before = gp_clock(CLOCK_MONOTONIC);
+		flavor_barrier();
+		after = gp_clock(CLOCK_MONOTONIC);
+		ns[n] = after - before;
+	}
+	return n;
+}
+
+/* ---- replacement -------------------------------------------------------------------------------- */
+
+/* Counted by whoever runs callbacks, which is one thread with all flavors that do not count themselves. */
+static uint64_t gp_freed;
+
+static void gp_free_object(struct flavor_head *head)
+{
+	free(lull_container_of(head, struct gp_object, head));
+#ifndef GP_PEAK
+	lull_store_relaxed(&gp_freed, lull_load_relaxed(&gp_freed) + 1);
+#endif
+}
+
+#ifdef GP_DEFER
+static void gp_free_deferred(void *object)
+{
+	free(object);
+	lull_store_relaxed(&gp_freed, lull_load_relaxed(&gp_freed) + 1);
+}
+#endif
+
+static struct gp_object *gp_new_object(uint64_t value)
+{
+	struct gp_object *o = malloc(sizeof(*o));
+
+	if (!o)
+		abort();
+	o->value = value;
+	return o;
+}
+
+/* Inlined with a constant way, so that each loop has its own call only. */
+static inline __attribute__((always_inline)) void gp_retire(enum bench_gp_way way, struct gp_object *o)
+{
+	switch (way) {
+	case BENCH_GP_CALL:
+		flavor_call(&o->head, gp_free_object);
+		flavor_poll();
+		break;
+#ifdef FLAVOR_HAS_FREE
+	case BENCH_GP_FREE:
+		flavor_free(o);
+		break;
+#endif
+#ifdef GP_DEFER
+	case BENCH_GP_DEFER:
+		GP_DEFER(gp_free_deferred, o);
+		break;
+#endif
+	default:
+		abort(); /* not in this flavor's ways */
+	}
+}
+
+/* Until all n are freed. Waiting for the count, not in a barrier, where that sleeps longer than it takes. */
+static void gp_wait_freed(enum bench_gp_way way, uint64_t n)
+{
+	(void)way;
+	(void)n;
+#ifdef GP_DEFER
+	if (way == BENCH_GP_DEFER) {
+		GP_DEFER_BARRIER();
+		return;
+	}
+#endif
+#if defined(GP_PEAK) || defined(GP_POLLED)
+	flavor_barrier();
+#else
+	GP_REST();
+	while (lull_load_relaxed(&gp_freed) < n)
+		usleep(50);
+	GP_RESUME();
+#endif
+}
+
+static inline __attribute__((always_inline)) uint64_t gp_replace_loop(enum bench_gp_way way, uint64_t n)
+{
+	uint64_t i, waiting, peak = 0;
+
+	for (i = 1; i <= n; i++) {
+		struct gp_object *fresh = gp_new_object(i), *old = gp_slot.object;
+
+		flavor_assign(gp_slot.object, fresh);
+		gp_retire(way, old);
+		if (i % 64 == 0) {
+			flavor_quiescent();
+			waiting = i - lull_load_relaxed(&gp_freed);
+			peak = waiting > peak ? waiting : peak;
+		}
+	}
+	return peak;
+}
+
+static uint64_t gp_replace_way(enum bench_gp_way way, uint64_t n)
+{
+	switch (way) {
+	case BENCH_GP_CALL:
+		return gp_replace_loop(BENCH_GP_CALL, n);
+	case BENCH_GP_FREE:
+		return gp_replace_loop(BENCH_GP_FREE, n);
+	default:
+		return gp_replace_loop(BENCH_GP_DEFER, n);
+	}
+}
+
+static void gp_begin(enum bench_gp_way way)
+{
+	(void)way;
+#ifdef GP_DEFER
+	if (way == BENCH_GP_DEFER)
+		GP_DEFER_ENTER();
+#endif
+	flavor_barrier();
+	lull_store_relaxed(&gp_freed, (uint64_t)0);
+#ifdef GP_PEAK
+	GP_PEAK_RESET();
+#endif
+}
+
+static void gp_end(enum bench_gp_way way)
+{
+	(void)way;
+	flavor_barrier();
+#ifdef GP_DEFER
+	if (way == BENCH_GP_DEFER)
+		GP_DEFER_LEAVE();
+#endif
+}
+
+static void gp_replace(enum bench_gp_way way, uint64_t n, struct bench_gp_replaced *out)
+{
+	uint64_t began;
+
+	gp_begin(way);
+	if (!gp_slot.object)
+		flavor_assign(gp_slot.object, gp_new_object(0));
+	began = gp_clock(CLOCK_MONOTONIC);
+	out->peak = gp_replace_way(way, n);
+	gp_wait_freed(way, n);
+	out->ns = (double)(gp_clock(CLOCK_MONOTONIC) - began) / (double)n;
+#ifdef GP_PEAK
+	out->peak = GP_PEAK();
+#endif
+	gp_end(way);
+}
+
+static double gp_retire_cost(enum bench_gp_way way, unsigned n, double *ns)
+{
+	struct gp_object **object = malloc(n * sizeof(struct gp_object *));
+	uint64_t cpu, before, after;
+	unsigned i, k;
+
+	if (!object)
+		abort();
+	gp_begin(way);
+	for (i = 0; i < n; i++)
+		object[i] = gp_new_object(i);
+	cpu = gp_clock(CLOCK_PROCESS_CPUTIME_ID);
+	for (i = 0; i + BENCH_GP_COST_BATCH <= n; i += BENCH_GP_COST_BATCH) {
+		before = gp_clock(CLOCK_MONOTONIC);
+		for (k = 0; k < BENCH_GP_COST_BATCH; k++) {
+			if (way == BENCH_GP_CALL)
+				gp_retire(BENCH_GP_CALL, object[i + k]);
+			else if (way == BENCH_GP_FREE)
+				gp_retire(BENCH_GP_FREE, object[i + k]);
+			else
+				gp_retire(BENCH_GP_DEFER, object[i + k]);
+		}
+		flavor_quiescent();
+		after = gp_clock(CLOCK_MONOTONIC);
+		ns[i / BENCH_GP_COST_BATCH] = (double)(after - before) / BENCH_GP_COST_BATCH;
+	}
+	gp_wait_freed(way, i);
+	cpu = gp_clock(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+	gp_end(way);
+	for (; i < n; i++)
+		free(object[i]);
+	free(object);
+	return (double)cpu / n;
+}
+
+const struct bench_gp_scheme GP_BODY = {
+	.name = FLAVOR_NAME,
+	.what = FLAVOR_WHAT,
+	.thread_enter = gp_thread_enter,
+	.thread_leave = gp_thread_leave,
+	.sleeper_enter = gp_sleeper_enter,
+	.sleeper_leave = gp_sleeper_leave,
+	.read = gp_read,
+	.synchronize = gp_synchronize,
+	.call = gp_call,
+	.barrier = gp_barrier,
+	.replace = gp_replace,
+	.retire_cost = gp_retire_cost,
+	.ways = {
+		[BENCH_GP_CALL] = true,
+#ifdef FLAVOR_HAS_FREE
+		[BENCH_GP_FREE] = true,
+#endif
+#ifdef GP_DEFER
+		[BENCH_GP_DEFER] = true,
+#endif
+	},
+};

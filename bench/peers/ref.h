@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What `lull refscale` measures: one read section = enter, load a shared pointer, read a field of
+ * the object, leave. Each scheme's loops come from the same text (ref_body.h), compiled around its
+ * own calls.
+ */
+#ifndef BENCH_REF_H
+#define BENCH_REF_H
+
+#include <stdint.h>
+
+#include "flavor.h"
+
+#define BENCH_REF_OBJECTS \
+	16 /* a ring of cells and objects, small enough to stay in the first-level cache */
+
+struct bench_ref_cell;
+
+struct bench_ref_object {
+	uint64_t value;
+	struct bench_ref_cell *next; /* where the chain goes on */
+	uint64_t count;		     /* references, for schemes that count */
+} __attribute__((aligned(64)));
+
+/* A shared pointer on a line of its own. */
+struct bench_ref_cell {
+	struct bench_ref_object *object;
+} __attribute__((aligned(64)));
+
+struct bench_ref_data {
+	struct bench_ref_cell cell[BENCH_REF_OBJECTS];
+	struct bench_ref_object object[BENCH_REF_OBJECTS];
+};
+
+/*
+ * The loops return a sum over what they read. read: the same pointer each time, sections
+ * independent of each other, so the processor overlaps them: throughput. chain: the pointer to load
+ * is found in the object that was read before, so a section adds its latency. hold: stays inside
+ * for about hold_ns.
+ */
+struct bench_ref_scheme {
+	const char *name;
+	const char *what;
+	void (*thread_enter)(void);
+	void (*thread_leave)(void);
+	uint64_t (*read)(struct bench_ref_data *data, uint64_t n);
+	uint64_t (*chain)(struct bench_ref_data *data, uint64_t n);
+	uint64_t (*hold)(struct bench_ref_data *data, uint64_t n, uint64_t hold_ns);
+	/*
+	 * A scheme that needs something at run time: returns NULL, or what is wrong. May itself be
+	 * NULL.
+	 */
+	const char *(*setup)(const struct bench_ref_scheme *scheme);
+};
+
+/* Busy-waits; the same for all schemes and never inlined, so that it does not change their code. */
+void bench_ref_delay(uint64_t ns);
+
+extern const struct bench_ref_scheme bench_ref_none, bench_ref_spinlock, bench_ref_mutex,
+	bench_ref_rwlock, bench_ref_brlock, bench_ref_refcount, bench_ref_seqlock, bench_ref_rcu,
+	bench_ref_rcu_qsbr, bench_ref_liburcu_memb, bench_ref_liburcu_mb, bench_ref_liburcu_qsbr,
+	bench_ref_liburcu_bp, bench_ref_liburcu_memb_call, bench_ref_ck_epoch;
+/* Its functions come from the plugin, hence not constant. */
+extern struct bench_ref_scheme bench_ref_rcu_plugin;
+
+#endif

@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: MIT */
+/* Read section: Concurrency Kit epochs. */
+#include "flavor_ck_epoch.h"
+#define REF_BODY bench_ref_ck_epoch
+#include "ref_body.h"

@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: MIT */
+/* Read section: lull RCU, online threads. */
+#include "flavor_lull_qsbr.h"
+#define REF_BODY bench_ref_rcu_qsbr
+#include "ref_body.h"

@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: MIT */
+/* Read section: liburcu-memb, inlined. */
+#include "flavor_urcu_memb.h"
+#define REF_BODY bench_ref_liburcu_memb
+#include "ref_body.h"

@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: MIT */
+/* Read section: liburcu-qsbr, inlined. */
+#include "flavor_urcu_qsbr.h"
+#define REF_BODY bench_ref_liburcu_qsbr
+#include "ref_body.h"

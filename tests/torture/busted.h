@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The faults that a build of the library with LULL_BUSTED contains. Each is a mistake that somebody could
+ * make in the core; `lull torture --busted NAME` switches one on, and has to find it. src/internal.h includes this.
+ */
+#ifndef LULL_BUSTED_H
+#define LULL_BUSTED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <lull/rcu.h>
+
+#define LULL__BUSTED_FAULTS(fault)                                                                   \
+	fault(NO_HEAVY_FENCE, "no-heavy-fence",                                                      \
+	      "a grace period looks at the threads without a heavy fence before")                   \
+	fault(NO_WAIT, "no-wait", "a grace period does not wait for the readers that it finds")      \
+	fault(NO_ACQUIRE, "no-acquire",                                                              \
+	      "the scan's loads are not ordered: a thread that was outside a scan ago still is")              \
+	fault(SKIP_QUIESCENT, "skip-quiescent",                                                      \
+	      "an online thread is taken for quiescent though it reported nothing")                 \
+	fault(ONE_RECORD_MISSED, "one-record-missed", "the scan misses the newest thread's record")  \
+	fault(EARLY_CALLBACK, "early-callback", "deferred calls and frees wait for no grace period")
+
+enum lull__busted {
+	LULL__BUSTED_NOTHING,
+#define LULL__BUSTED_ENUMERATOR(id, name, what) LULL__BUSTED_##id,
+	LULL__BUSTED_FAULTS(LULL__BUSTED_ENUMERATOR)
+};
+
+/* Set before the first thread is made. */
+extern enum lull__busted lull__busted;
+
+#define LULL__BUSTED(fault) (lull__busted == LULL__BUSTED_##fault)
+
+/* What a scan is made to believe of @thread, whose word is @word. Under the registry lock. */
+uint64_t lull__busted_word(const struct lull__thread *thread, uint64_t word);
+
+/* All sources but rcu.c are compiled with this in the place of lull__rcu_cookie(). */
+lull_rcu_cookie lull__busted_cookie(void);
+
+#endif

@@ -1,0 +1,841 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lull compare: what each protection costs on this machine, over these keys, and which one to use.
+ *
+ * Runs the other instruments in a short form, each as a process of its own, as from the command
+ * line: then none sees what another left in memory, and the figures are those that anybody gets
+ * from them. Their results come as JSON through a pipe.
+ */
+#include "compare.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "json.h"
+#include "keys.h"
+#include "main.h"
+#include "options.h"
+#include "report.h"
+
+#define DEFAULT_SECONDS 90.0
+#define DEFAULT_REPORT "lull-report.html"
+#define WIDTH 100 /* of the terminal */
+
+/* Shares of the time. */
+#define SHARE_LOOKUPS 0.22
+#define SHARE_MIXED 0.48
+#define SHARE_REFSCALE 0.08
+#define SHARE_RCUSCALE 0.22
+
+static const unsigned percents[] = { 0, 1, 3, 10, 33, 100 };
+
+#define NR_PERCENTS (sizeof(percents) / sizeof(percents[0]))
+
+/* Blue for lull, warm colours for locks, green for liburcu, violet for Concurrency Kit. */
+static const struct compare_style styles[] = {
+	{ "none", CHOOSE_UNPROTECTED, 0, NULL, true, 1, "#8a8f98", "#8b949e" },
+	{ "rcu", CHOOSE_DEFERRED, 3, NULL, false, 7, "#0b57d0", "#6ea8fe" },
+	{ "rcu-qsbr", CHOOSE_DEFERRED, 4, "threads can report quiescent states", false, 9,
+	  "#4a8df0", "#a5c8ff" },
+	{ "lull-hash", CHOOSE_DEFERRED, 2, NULL, false, 5, "#00869b", "#39c5d8" },
+	{ "seqlock", CHOOSE_LOCK, 3, "elements need never be freed", false, 2, "#8f7700",
+	  "#d8c34a" },
+	{ "brlock", CHOOSE_LOCK, 1, NULL, false, 4, "#d6409f", "#f58ac8" },
+	{ "spinlock", CHOOSE_LOCK, 0, NULL, false, 6, "#d1242f", "#ff7b72" },
+	{ "mutex", CHOOSE_LOCK, 0, NULL, false, 8, "#e8590c", "#ffa657" },
+	{ "rwlock", CHOOSE_LOCK, 0, NULL, false, 10, "#b35900", "#e3a857" },
+	{ "refcount", CHOOSE_LOCK, 1, NULL, true, 12, "#8c4a3c", "#c8917f" },
+	{ "liburcu-memb", CHOOSE_DEFERRED, 3, NULL, false, 7, "#1a7f37", "#56d364" },
+	{ "liburcu-mb", CHOOSE_DEFERRED, 3, NULL, false, 8, "#2da44e", "#7ee787" },
+	{ "liburcu-qsbr", CHOOSE_DEFERRED, 4, "threads can report quiescent states", false, 9,
+	  "#0f5323", "#a3f0b1" },
+	{ "liburcu-bp", CHOOSE_DEFERRED, 3, NULL, false, 10, "#57ab5a", "#3fb950" },
+	{ "liburcu-lfht", CHOOSE_DEFERRED, 2, NULL, false, 5, "#6a9a1f", "#b4d76b" },
+	{ "ck-epoch", CHOOSE_DEFERRED, 3, NULL, false, 7, "#8250df", "#d2a8ff" },
+	{ "ck-ht", CHOOSE_DEFERRED, 3, NULL, false, 5, "#5a32a3", "#b083f0" },
+};
+
+static const struct compare_style plain_style = { "", CHOOSE_UNPROTECTED, 0,	    NULL, false,
+						  1,  "#57606a",	  "#8b949e" };
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+struct settings {
+	const char *keys, *elements, *buckets, *report;
+};
+
+enum { OPT_KEYS = OPTIONS_OWN_KEYS, OPT_ELEMENTS, OPT_BUCKETS, OPT_REPORT };
+
+static const struct argp_option own_options[] = {
+	{ "keys", OPT_KEYS, "FILE", 0, "your keys, one per line; else the paths under " KEYS_ROOT,
+	  0 },
+	{ "elements", OPT_ELEMENTS, "N", 0, "use at most N keys; without --keys: N integers", 0 },
+	{ "buckets", OPT_BUCKETS, "N", 0, "a power of two; else one for each key", 0 },
+	{ "report", OPT_REPORT, "FILE", 0, "where the report goes; else " DEFAULT_REPORT, 0 },
+	{ 0 }
+};
+
+static void own_option(int key, char *arg, struct options *opt)
+{
+	struct settings *s = opt->own;
+
+	if (key == OPT_KEYS)
+		s->keys = arg;
+	else if (key == OPT_ELEMENTS)
+		s->elements = arg;
+	else if (key == OPT_BUCKETS)
+		s->buckets = arg;
+	else
+		s->report = arg;
+}
+
+/* ---- the instruments ------------------------------------------------------------------------- */
+
+#define ARGS_MAX 24
+
+struct command {
+	char *arg[ARGS_MAX];
+	size_t count;
+};
+
+__attribute__((format(printf, 2, 3))) static void add_arg(struct command *c, const char *format,
+							  ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	if (c->count == ARGS_MAX - 1 || vasprintf(&c->arg[c->count++], format, ap) < 0)
+		options_fail("out of memory");
+	va_end(ap);
+}
+
+static void free_args(struct command *c)
+{
+	while (c->count)
+		free(c->arg[--c->count]);
+}
+
+static _Noreturn void run_child(struct command *c)
+{
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	if (null < 0 || dup2(null, STDOUT_FILENO) < 0)
+		_exit(1);
+	execv("/proc/self/exe", c->arg);
+	fprintf(stderr, "lull compare: cannot start 'lull %s': %s\n", c->arg[1], strerror(errno));
+	_exit(1);
+}
+
+/*
+ * Runs one and gives its results. It has said itself what was wrong when it ends with anything but
+ * 0.
+ */
+static json_t *run_instrument(struct command *c)
+{
+	int fd[2], status;
+	json_error_t error;
+	json_t *root;
+	FILE *file;
+	pid_t pid;
+
+	if (pipe2(fd, O_CLOEXEC) != 0)
+		options_fail("cannot make a pipe: %s", strerror(errno));
+	add_arg(c, "--json");
+	add_arg(c, "/dev/fd/%d", fd[1]);
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0)
+		options_fail("cannot start 'lull %s': %s", c->arg[1], strerror(errno));
+	if (pid == 0) {
+		fcntl(fd[1], F_SETFD, 0);
+		run_child(c);
+	}
+	close(fd[1]);
+	file = fdopen(fd[0], "r");
+	root = file ? json_loadf(file, 0, &error) : NULL;
+	if (file)
+		fclose(file);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFEXITED(status) && WEXITSTATUS(status))
+		exit(WEXITSTATUS(status));
+	if (!WIFEXITED(status))
+		options_fail("'lull %s' ended with signal %d", c->arg[1], WTERMSIG(status));
+	if (!root)
+		options_fail("'lull %s' gave no results", c->arg[1]);
+	free_args(c);
+	return root;
+}
+
+static char *append(char *text, const char *more)
+{
+	char *longer = options_printf("%s%s", text, more);
+
+	free(text);
+	return longer;
+}
+
+static char *join_numbers(const unsigned *number, size_t count)
+{
+	char *list = options_printf("%u", number[0]), one[16];
+	size_t i;
+
+	for (i = 1; i < count; i++) {
+		snprintf(one, sizeof(one), ",%u", number[i]);
+		list = append(list, one);
+	}
+	return list;
+}
+
+static void add_table_args(struct command *c, const struct settings *s, const struct options *opt)
+{
+	size_t i;
+
+	if (s->keys)
+		add_arg(c, "--keys=%s", s->keys);
+	if (s->elements)
+		add_arg(c, "--elements=%s", s->elements);
+	if (s->buckets)
+		add_arg(c, "--buckets=%s", s->buckets);
+	if (opt->schemes) {
+		char *list = options_printf("--schemes=%s", opt->schemes[0]);
+
+		for (i = 1; i < opt->nr_schemes; i++)
+			list = append(append(list, ","), opt->schemes[i]);
+		add_arg(c, "%s", list);
+		free(list);
+	}
+	if (opt->runs)
+		add_arg(c, "--runs=%u", opt->runs);
+}
+
+static json_t *run_hashscale(const struct settings *s, const struct options *opt,
+			     const unsigned *threads, size_t nr_threads, const unsigned *updates,
+			     size_t nr_updates, double seconds)
+{
+	struct command c = { 0 };
+	char *list = join_numbers(threads, nr_threads), *mix = join_numbers(updates, nr_updates);
+	json_t *root;
+
+	add_arg(&c, "lull");
+	add_arg(&c, "hashscale");
+	add_table_args(&c, s, opt);
+	add_arg(&c, "--threads=%s", list);
+	add_arg(&c, "--updates=%s", mix);
+	add_arg(&c, "--seconds=%.2f", seconds);
+	root = run_instrument(&c);
+	free(list);
+	free(mix);
+	return root;
+}
+
+static json_t *run_refscale(const char *sections, double seconds)
+{
+	struct command c = { 0 };
+
+	add_arg(&c, "lull");
+	add_arg(&c, "refscale");
+	add_arg(&c, "--schemes=%s", sections);
+	add_arg(&c, "--threads=1,2");
+	add_arg(&c, "--seconds=%.2f", seconds / 2);
+	return run_instrument(&c);
+}
+
+/* What an instrument lists, one scheme per line, the name first. */
+static char *list_of(const char *instrument)
+{
+	char *path = options_printf("exec /proc/%d/exe %s --list", (int)getpid(), instrument),
+	     *listed = NULL;
+	size_t room = 0;
+	FILE *file = popen(path, "r");
+
+	if (!file || getdelim(&listed, &room, 0, file) < 0 || pclose(file) != 0)
+		options_fail("'lull %s --list' failed", instrument);
+	free(path);
+	return listed;
+}
+
+static bool is_listed(const char *listed, const char *name)
+{
+	size_t length = strlen(name);
+	const char *line;
+
+	for (line = listed; line; line = strchr(line, '\n'), line += line != NULL)
+		if (!strncmp(line, name, length) && line[length] == ' ')
+			return true;
+	return false;
+}
+
+/* The names of a list that the instrument knows; the list is freed. */
+static char *known_names(char *names, const char *instrument)
+{
+	char *listed = list_of(instrument), *known = options_printf("%s", ""), *rest = names, *name;
+
+	while ((name = strsep(&rest, ",")) != NULL)
+		if (is_listed(listed, name))
+			known = append(append(known, *known ? "," : ""), name);
+	free(listed);
+	free(names);
+	return known;
+}
+
+static json_t *run_rcuscale(const char *schemes, double seconds)
+{
+	struct command c = { 0 };
+
+	add_arg(&c, "lull");
+	add_arg(&c, "rcuscale");
+	add_arg(&c, "--schemes=%s", schemes);
+	add_arg(&c, "--seconds=%.2f", seconds);
+	return run_instrument(&c);
+}
+
+/* ---- reading their results ------------------------------------------------------------------- */
+
+static double number(const json_t *row, const char *key)
+{
+	return json_number_value(json_object_get(row, key));
+}
+
+static const char *text(const json_t *row, const char *key)
+{
+	const char *value = json_string_value(json_object_get(row, key));
+
+	return value ? value : "";
+}
+
+static struct bench_stat stat_of(const json_t *row)
+{
+	struct bench_stat s = { number(row, "min"), number(row, "median"), number(row, "max"), 1 };
+
+	return s;
+}
+
+static struct bench_latency latency_of(const json_t *row)
+{
+	struct bench_latency l = { .min = number(row, "min"),
+				   .mean = number(row, "mean"),
+				   .p50 = number(row, "p50"),
+				   .p90 = number(row, "p90"),
+				   .p99 = number(row, "p99"),
+				   .max = number(row, "max"),
+				   .count = (size_t)number(row, "count") };
+
+	return l;
+}
+
+static size_t index_of(const unsigned *list, size_t count, double value)
+{
+	size_t i;
+
+	for (i = 0; i < count && list[i] != value; i++)
+		;
+	return i;
+}
+
+static struct compare_scheme *find_scheme(struct compare *data, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < data->count; i++)
+		if (!strcmp(data->scheme[i].name, name))
+			return &data->scheme[i];
+	return NULL;
+}
+
+static const struct compare_style *find_style(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(styles) / sizeof(styles[0]); i++)
+		if (!strcmp(styles[i].name, name))
+			return &styles[i];
+	return &plain_style;
+}
+
+static void read_schemes(struct compare *data, const json_t *root)
+{
+	const json_t *list = json_object_get(root, "schemes"), *one;
+	size_t i;
+
+	data->count = json_array_size(list);
+	data->scheme = options_alloc(data->count, sizeof(*data->scheme));
+	json_array_foreach(list, i, one)
+	{
+		struct compare_scheme *s = &data->scheme[i];
+
+		s->name = text(one, "scheme");
+		s->what = text(one, "what");
+		s->holds_up = text(one, "holds_up");
+		s->style = find_style(s->name);
+		s->colour = (unsigned)i + 1;
+		s->own_section = !strcmp(text(one, "section"), s->name);
+		s->may_block = json_is_true(json_object_get(one, "reader_may_block"));
+		s->defers = json_is_true(json_object_get(one, "defers"));
+		s->object_bytes = number(one, "bytes_per_object");
+		s->thread_bytes = number(one, "bytes_per_thread");
+	}
+}
+
+static void read_keys(struct compare *data, const json_t *root)
+{
+	const json_t *keys = json_object_get(root, "keys");
+	const char *source = text(keys, "source");
+	double elements = number(keys, "elements"), buckets = number(keys, "buckets");
+
+	if (*source)
+		data->keys =
+			options_printf("%.0f keys from %s, %.1f bytes on average, in %.0f buckets",
+				       elements, source, number(keys, "bytes") / elements, buckets);
+	else
+		data->keys = options_printf("%.0f integers in %.0f buckets", elements, buckets);
+}
+
+static void read_lookups(struct compare *data, const json_t *root)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(json_object_get(root, "results"), i, row)
+	{
+		struct compare_scheme *s = find_scheme(data, text(row, "scheme"));
+		size_t at = index_of(data->threads, data->nr_threads, number(row, "threads"));
+
+		if (s && at < data->nr_threads && !strcmp(text(row, "metric"), "operations"))
+			s->lookups[at] = stat_of(row);
+	}
+}
+
+static void read_mixed(struct compare *data, const json_t *root)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(json_object_get(root, "results"), i, row)
+	{
+		struct compare_scheme *s = find_scheme(data, text(row, "scheme"));
+		const char *metric = text(row, "metric");
+		size_t at =
+			index_of(data->percent, data->nr_percents, number(row, "update_percent"));
+
+		if (!s)
+			continue;
+		if (!strcmp(metric, "operations") && at < data->nr_percents) {
+			s->mixed[at] = stat_of(row);
+			s->cpu_ns[at] = number(row, "cpu_ns");
+		} else if (!strcmp(metric, "update")) {
+			s->update = latency_of(row);
+		}
+		if (number(row, "deferred_bytes") > s->waiting_bytes)
+			s->waiting_bytes = number(row, "deferred_bytes");
+	}
+}
+
+/* The name of the read section that a scheme is made of, in the other instruments. */
+static const char *section_of(const json_t *hashscale, const char *scheme)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(json_object_get(hashscale, "schemes"), i,
+			   one) if (!strcmp(text(one, "scheme"), scheme)) return text(one,
+										      "section");
+	return "";
+}
+
+static void read_sections(struct compare *data, const json_t *root, const json_t *hashscale)
+{
+	const json_t *row;
+	size_t i, j;
+
+	json_array_foreach(json_object_get(root, "results"), i, row)
+	{
+		unsigned threads = (unsigned)number(row, "threads");
+
+		if (threads < 1 || threads > 2 || strcmp(text(row, "metric"), "read_section"))
+			continue;
+		for (j = 0; j < data->count; j++)
+			if (!strcmp(section_of(hashscale, data->scheme[j].name),
+				    text(row, "scheme")))
+				data->scheme[j].read[threads - 1] = stat_of(row);
+	}
+}
+
+/* Each name once: "none,rcu,..." of all schemes, or of those that defer. */
+static char *sections(const struct compare *data, const json_t *hashscale, bool deferring)
+{
+	char *list = options_printf("%s", "");
+	size_t i, j;
+
+	for (i = 0; i < data->count; i++) {
+		const char *section = section_of(hashscale, data->scheme[i].name);
+
+		if (deferring && !data->scheme[i].defers)
+			continue;
+		for (j = 0; j < i && strcmp(section_of(hashscale, data->scheme[j].name), section);
+		     j++)
+			;
+		if (j == i)
+			list = append(append(list, *list ? "," : ""), section);
+	}
+	return list;
+}
+
+/* The place of a kind of grace period, a new one if there is room. */
+static struct compare_sync *sync_of(struct compare *data, const char *metric)
+{
+	static const struct compare_sync known[] = {
+		{ "synchronize_idle", "synchronize, nobody reading" },
+		{ "synchronize_busy", "synchronize, one busy reader" },
+	};
+	size_t i;
+
+	for (i = 0; i < data->nr_syncs; i++)
+		if (!strcmp(data->sync[i].metric, metric))
+			return &data->sync[i];
+	if (i == COMPARE_SYNCS_MAX)
+		return NULL;
+	data->sync[data->nr_syncs++] = (struct compare_sync){ metric, metric };
+	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (!strcmp(known[i].metric, metric))
+			data->sync[data->nr_syncs - 1].what = known[i].what;
+	return &data->sync[data->nr_syncs - 1];
+}
+
+static void read_syncs(struct compare *data, const json_t *root)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(json_object_get(root, "results"), i, row)
+	{
+		struct compare_scheme *s = find_scheme(data, text(row, "scheme"));
+		const char *metric = text(row, "metric");
+		struct compare_sync *sync;
+
+		if (!s || strncmp(metric, "synchronize", 11) || number(row, "count") < 1)
+			continue;
+		sync = sync_of(data, metric);
+		if (sync)
+			s->sync[sync - data->sync] = latency_of(row);
+	}
+}
+
+/* ---- the recommendation ---------------------------------------------------------------------- */
+
+static double spread_of(const struct bench_stat *s)
+{
+	return s->median > 0 ? (s->max - s->min) / 2 / s->median : 0;
+}
+
+static void recommend(struct compare *data)
+{
+	struct choose_row *row = options_alloc(data->count, sizeof(*row));
+	struct choose_input in = { row, data->count, data->percent, data->nr_percents,
+				   data->mixed_threads };
+	struct choose_result result;
+	size_t i, j;
+
+	for (i = 0; i < data->count; i++) {
+		const struct compare_scheme *s = &data->scheme[i];
+
+		row[i].name = s->name;
+		row[i].family = s->style->family;
+		row[i].effort = s->style->effort;
+		row[i].demand = s->style->demand;
+		row[i].long_readers = s->style->long_readers;
+		row[i].waiting_bytes = s->waiting_bytes;
+		for (j = 0; j < data->nr_percents; j++) {
+			row[i].mops[j] = s->mixed[j].count ? s->mixed[j].median : 0;
+			row[i].spread[j] = spread_of(&s->mixed[j]);
+		}
+	}
+	choose(&in, &result);
+	data->nr_advice = choose_words(&in, &result, data->advice);
+	free(row);
+}
+
+/* ---- on the terminal ------------------------------------------------------------------------- */
+
+const char *compare_time(char *to, size_t size, double ns)
+{
+	if (ns < 0)
+		snprintf(to, size, "n/a");
+	else if (ns < 999.5)
+		snprintf(to, size, "%.0f ns", ns);
+	else if (ns < 999.5e3)
+		snprintf(to, size, "%.*f us", ns < 9.95e3 ? 1 : 0, ns / 1e3);
+	else
+		snprintf(to, size, "%.*f ms", ns < 9.95e6 ? 1 : 0, ns / 1e6);
+	return to;
+}
+
+const char *compare_bytes(char *to, size_t size, double bytes)
+{
+	if (bytes < 0)
+		snprintf(to, size, "-");
+	else if (bytes < 999.5)
+		snprintf(to, size, "%.*f", bytes > 0 && bytes < 9.95 && bytes != (double)(int)bytes,
+			 bytes);
+	else if (bytes < 999.5e3)
+		snprintf(to, size, "%.*f kB", bytes < 9.95e3 ? 1 : 0, bytes / 1e3);
+	else
+		snprintf(to, size, "%.*f MB", bytes < 9.95e6 ? 1 : 0, bytes / 1e6);
+	return to;
+}
+
+static void cell_median(struct bench_table *table, const struct bench_stat *s)
+{
+	if (!s->count)
+		bench_cell(table, "n/a");
+	else
+		bench_cell(table, "%.*f",
+			   s->median < 9.995   ? 2
+			   : s->median < 99.95 ? 1
+					       : 0,
+			   s->median);
+}
+
+static void print_decision(struct compare *data)
+{
+	struct bench_table *table = bench_table_new(
+		"scheme|ns/read|2 thr|x none|update|p99|waiting|B/obj|B/thr|holds up|sleeps");
+	static const struct bench_stat missing;
+	struct compare_scheme *none = find_scheme(data, "none");
+	char word[32];
+	size_t i;
+
+	for (i = 0; i < data->count; i++) {
+		const struct compare_scheme *s = &data->scheme[i];
+
+		bench_cell(table, "%s", s->name);
+		cell_median(table, &s->read[0]);
+		cell_median(table, &s->read[1]);
+		bench_cell_ratio(table, &s->read[0], none ? &none->read[0] : &missing);
+		bench_cell(table, "%s",
+			   compare_time(word, sizeof(word), s->update.count ? s->update.p50 : -1));
+		bench_cell(table, "%s",
+			   compare_time(word, sizeof(word), s->update.count ? s->update.p99 : -1));
+		bench_cell(table, "%s",
+			   compare_bytes(word, sizeof(word), s->defers ? s->waiting_bytes : -1));
+		bench_cell(table, "%s", compare_bytes(word, sizeof(word), s->object_bytes));
+		bench_cell(table, "%s", compare_bytes(word, sizeof(word), s->thread_bytes));
+		bench_cell(table, "%s", s->holds_up);
+		bench_cell(table, "%s", s->may_block ? "yes" : "no");
+	}
+	bench_table_print(table);
+	printf("\nns/read: one read section, 1 and 2 threads. update: one replacement, median and "
+	       "p99.\n"
+	       "waiting: most bytes that waited to be freed. B/obj, B/thr: what the scheme adds.\n"
+	       "holds up: what a reader that stays in delays; sleeps: whether it may sleep "
+	       "there.\n");
+}
+
+/* Lookups by threads and mixes by updates, side by side where that fits. */
+static void print_throughput(const struct compare *data, bool by_threads, bool by_updates)
+{
+	char *header = options_printf("M operations/s"), column[32];
+	struct bench_table *table;
+	size_t i, j;
+
+	for (j = 0; j < data->nr_threads && by_threads; j++) {
+		snprintf(column, sizeof(column), "|%u thr", data->threads[j]);
+		header = append(header, column);
+	}
+	for (j = 0; j < data->nr_percents && by_updates; j++) {
+		snprintf(column, sizeof(column), "|%u %%", data->percent[j]);
+		header = append(header, column);
+	}
+	table = bench_table_new(header);
+	for (i = 0; i < data->count; i++) {
+		bench_cell(table, "%s", data->scheme[i].name);
+		for (j = 0; j < data->nr_threads && by_threads; j++)
+			cell_median(table, &data->scheme[i].lookups[j]);
+		for (j = 0; j < data->nr_percents && by_updates; j++)
+			cell_median(table, &data->scheme[i].mixed[j]);
+	}
+	putchar('\n');
+	bench_table_print(table);
+	free(header);
+}
+
+static void print_wrapped(const char *line)
+{
+	size_t column = 0;
+
+	while (*line) {
+		size_t word = strcspn(line, " ");
+
+		if (column && column + 1 + word > WIDTH) {
+			printf("\n ");
+			column = 1;
+		}
+		printf("%s%.*s", column ? " " : "", (int)word, line);
+		column += word + (column > 0);
+		line += word + strspn(line + word, " ");
+	}
+	putchar('\n');
+}
+
+static void print_all(struct compare *data)
+{
+	size_t i;
+
+	machine_print(&data->machine);
+	printf("%s\n\n", data->keys);
+	print_decision(data);
+	if (data->nr_threads <= 4) {
+		print_throughput(data, true, true);
+	} else {
+		print_throughput(data, true, false);
+		print_throughput(data, false, true);
+	}
+	printf("thr: threads, lookups only; %%: of updates, on %u thread%s.\n\n",
+	       data->mixed_threads, data->mixed_threads == 1 ? "" : "s");
+	for (i = 0; i < data->nr_advice; i++)
+		print_wrapped(data->advice[i]);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void copy_results(json_t *to, const json_t *root)
+{
+	json_t *row;
+	size_t i;
+
+	json_array_foreach(json_object_get(root, "results"), i, row)
+	{
+		json_object_set(row, "instrument", json_object_get(root, "tool"));
+		json_array_append(to, row);
+	}
+}
+
+static void write_json(struct jsonout *json, const struct compare *data, json_t *const *roots,
+		       size_t count)
+{
+	json_t *root = jsonout_root(json), *advice;
+	size_t i;
+
+	if (!root)
+		return;
+	for (i = 0; i < count; i++)
+		if (roots[i])
+			copy_results(json_object_get(root, "results"), roots[i]);
+	json_object_set(root, "keys", json_object_get(roots[0], "keys"));
+	json_object_set(root, "schemes", json_object_get(roots[0], "schemes"));
+	advice = json_array();
+	for (i = 0; i < data->nr_advice; i++)
+		json_array_append_new(advice, json_string(data->advice[i]));
+	json_object_set_new(root, "advice", advice);
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+/* 1 to twice the CPUs, doubling, and all CPUs. */
+static void set_threads(struct options *opt)
+{
+	unsigned cpus = bench_cpus(), n;
+
+	opt->nr_threads = 0;
+	for (n = 1; n <= cpus * 2 && n <= OPTIONS_THREADS_LIMIT;
+	     n = n < cpus && n * 2 > cpus ? cpus : n * 2)
+		opt->threads[opt->nr_threads++] = n;
+}
+
+static void set_when(struct compare *data)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+	char day[64] = "";
+
+	if (localtime_r(&now, &tm))
+		strftime(day, sizeof(day), "%Y-%m-%d %H:%M", &tm);
+	data->when = options_printf("%s", day);
+}
+
+static void measure(struct compare *data, const struct settings *s, const struct options *opt,
+		    json_t **roots)
+{
+	static const unsigned none[] = { 0 };
+	double seconds = opt->seconds > 0 ? opt->seconds : DEFAULT_SECONDS;
+	uint64_t start = bench_now_ns();
+	char *names;
+
+	roots[0] = run_hashscale(s, opt, data->threads, data->nr_threads, none, 1,
+				 seconds * SHARE_LOOKUPS);
+	read_schemes(data, roots[0]);
+	read_keys(data, roots[0]);
+	read_lookups(data, roots[0]);
+	roots[1] = run_hashscale(s, opt, &data->mixed_threads, 1, percents, NR_PERCENTS,
+				 seconds * SHARE_MIXED);
+	read_mixed(data, roots[1]);
+	names = sections(data, roots[0], false);
+	roots[2] = run_refscale(names, seconds * SHARE_REFSCALE);
+	read_sections(data, roots[2], roots[0]);
+	free(names);
+	names = known_names(sections(data, roots[0], true), "rcuscale");
+	if (*names) {
+		roots[3] = run_rcuscale(names, seconds * SHARE_RCUSCALE);
+		read_syncs(data, roots[3]);
+	}
+	free(names);
+	data->took_seconds = (double)(bench_now_ns() - start) / 1e9;
+}
+
+int lull_cmd_compare(int argc, char **argv)
+{
+	struct settings settings = { .report = DEFAULT_REPORT };
+	struct options opt = OPTIONS_INIT("compare");
+	struct compare data = { 0 };
+	json_t *roots[4] = { NULL };
+	struct report *report;
+	struct jsonout *json;
+	size_t i;
+
+	opt.own = &settings;
+	/* 0 is no number of threads: if it is still there afterwards, none was given. */
+	opt.threads = options_alloc(COMPARE_THREADS_MAX, sizeof(*opt.threads));
+	opt.nr_threads = 1;
+	options_parse(
+		&opt, own_options, own_option,
+		"Measures on this machine, over your keys, what each protection costs, and says "
+		"which one to use.",
+		argc, argv);
+	if (opt.list)
+		execl("/proc/self/exe", "lull", "hashscale", "--list", (char *)NULL);
+	if (opt.threads[0] == 0)
+		set_threads(&opt);
+	if (opt.nr_threads > COMPARE_THREADS_MAX)
+		options_bad("--threads: at most %d of them here", COMPARE_THREADS_MAX);
+	report = report_open(settings.report);
+	json = jsonout_open(&opt);
+	data.command = opt.command;
+	data.threads = opt.threads;
+	data.nr_threads = opt.nr_threads;
+	data.mixed_threads = bench_cpus();
+	data.nr_percents = NR_PERCENTS;
+	memcpy(data.percent, percents, sizeof(percents));
+	machine_read(&data.machine);
+	set_when(&data);
+	measure(&data, &settings, &opt, roots);
+	recommend(&data);
+	print_all(&data);
+	write_json(json, &data, roots, 4);
+	jsonout_close(json);
+	report_write(report, &data);
+	printf("\nreport: %s\n", settings.report);
+	for (i = 0; i < 4; i++)
+		json_decref(roots[i]);
+	free(data.scheme);
+	free(data.keys);
+	free(data.when);
+	options_free(&opt);
+	return 0;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* Everything that `lull compare` has found out: what its table and its report are made of. */
+#ifndef LULL_TOOL_COMPARE_H
+#define LULL_TOOL_COMPARE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "bench.h"
+#include "choose.h"
+#include "machine.h"
+
+#define COMPARE_THREADS_MAX 40
+#define COMPARE_SYNCS_MAX 8
+
+/* How a scheme is drawn and weighed. */
+struct compare_style {
+	const char *name;
+	enum choose_family family;
+	unsigned effort;
+	const char *demand; /* see choose.h */
+	bool long_readers;
+	unsigned point;		  /* gnuplot's */
+	const char *light, *dark; /* colours */
+};
+
+/* A kind of grace period that was timed: "synchronize_idle", in words. */
+struct compare_sync {
+	const char *metric;
+	const char *what;
+};
+
+/* Strings belong to the JSON of the instruments. A figure with count 0 was not measured. */
+struct compare_scheme {
+	const char *name, *what, *holds_up;
+	const struct compare_style *style;
+	unsigned colour;  /* 1, 2, ... */
+	bool own_section; /* not that of another scheme */
+	bool may_block, defers;
+	double object_bytes, thread_bytes;
+	struct bench_stat read[2];			/* ns per read section, 1 and 2 threads */
+	struct bench_stat lookups[COMPARE_THREADS_MAX]; /* Mops by threads */
+	struct bench_stat mixed[CHOOSE_FRACTIONS_MAX];	/* Mops by updates */
+	double cpu_ns[CHOOSE_FRACTIONS_MAX];
+	struct bench_latency update;
+	double waiting_bytes;
+	struct bench_latency sync[COMPARE_SYNCS_MAX];
+};
+
+struct compare {
+	struct machine machine;
+	char *command; /* that gives this report again */
+	char *keys;    /* in words */
+	char *when;
+	double took_seconds;
+	unsigned *threads;
+	size_t nr_threads;
+	unsigned percent[CHOOSE_FRACTIONS_MAX];
+	size_t nr_percents;
+	unsigned mixed_threads;
+	struct compare_sync sync[COMPARE_SYNCS_MAX];
+	size_t nr_syncs;
+	struct compare_scheme *scheme;
+	size_t count;
+	char advice[CHOOSE_LINES_MAX][CHOOSE_LINE];
+	size_t nr_advice;
+};
+
+/* "455 ns", "5.9 us", "12 ms"; "n/a" for a negative one. */
+const char *compare_time(char *to, size_t size, double ns);
+/* "0", "512", "12 kB", "3.4 MB"; "-" for a negative one. */
+const char *compare_bytes(char *to, size_t size, double bytes);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The JSON an instrument writes: a thin layer over jansson that fixes the shape
+ *
+ *	{ "tool", "version", "machine": {...}, "command", "results": [ {...}, ... ] }
+ *
+ * and the handling of the file: it is opened before the run (so that a path that cannot be written
+ *costs no measurement), written beside its final name and renamed when it is complete.
+ */
+#ifndef LULL_TOOL_JSON_H
+#define LULL_TOOL_JSON_H
+
+#include <jansson.h>
+
+#include "bench.h"
+#include "options.h"
+
+struct jsonout;
+
+/*
+ * NULL when no --json was given; every call below accepts that NULL and does nothing. Unwritable:
+ * exit 2.
+ */
+struct jsonout *jsonout_open(const struct options *opt);
+/*
+ * Adds one result row: {"scheme","threads","metric","unit","min","median","max"}. metric says what
+ * was measured ("read_section", "synchronize_idle", ...). Returns the row, borrowed, for further
+ * members: json_object_set_new(row, "update_percent", json_integer(10)). Returns NULL when json is
+ * NULL.
+ */
+json_t *jsonout_stat(struct jsonout *json, const char *scheme, unsigned threads, const char *metric,
+		     const char *unit, const struct bench_stat *stat);
+/* The same for a latency distribution; adds "mean", "p50", "p90", "p99" and "count" to the row. */
+json_t *jsonout_latency(struct jsonout *json, const char *scheme, unsigned threads,
+			const char *metric, const struct bench_latency *lat);
+/* The whole document, borrowed, for members beside "results". NULL when json is NULL. */
+json_t *jsonout_root(struct jsonout *json);
+/* Sets a member unless obj is NULL; takes over value. */
+void jsonout_set(json_t *obj, const char *key, json_t *value);
+/* Writes, syncs, renames, frees. A write error is options_fail(). */
+void jsonout_close(struct jsonout *json);
+/* Drops the file without a trace (also done at exit for one that was never closed). */
+void jsonout_abandon(struct jsonout *json);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* What this machine is: the part of every report that tells two runs apart. */
+#ifndef LULL_TOOL_MACHINE_H
+#define LULL_TOOL_MACHINE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+struct machine {
+	char cpu_model[128];
+	char kernel[256];
+	char governor[32];   /* "n/a" when the system does not say */
+	char hypervisor[32]; /* "none", "KVM", ...; "unknown" where the CPU cannot be asked */
+	char fence[16];	     /* strategy lull chose in this process */
+	char compiler[64];
+	unsigned cpus_online;
+	unsigned cpus_allowed;
+	bool perf_counters; /* user-mode cycles and instructions can be counted */
+};
+
+void machine_read(struct machine *m);
+json_t *machine_json(const struct machine *m);
+/* One line for the head of a table: "2 of 2 CPUs, <model>, Linux 6.18 (KVM), fence membarrier". */
+void machine_print(const struct machine *m);
+
+#endif

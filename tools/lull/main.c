@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* lull: the command. Picks the instrument. */
+#include "main.h"
+
+#include <linux/membarrier.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <lull/base.h>
+
+static const struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *what;
+} commands[] = {
+#ifdef LULL_TOOL_COMPARE
+	{ "compare", lull_cmd_compare,
+	  "measure on your keys what each protection costs, and recommend one" },
+#endif
+	{ "refscale", lull_cmd_refscale, "cost of one read section" },
+#ifdef LULL_TOOL_RCUSCALE
+	{ "rcuscale", lull_cmd_rcuscale, "latency of grace periods, deferred calls and barriers" },
+#endif
+#ifdef LULL_TOOL_HASHSCALE
+	{ "hashscale", lull_cmd_hashscale, "hash table lookups and updates per second" },
+#endif
+#ifdef LULL_TOOL_TORTURE
+	{ "torture", lull_cmd_torture, "try to break it" },
+#endif
+	{ "doctor", lull_cmd_doctor, "what this machine and kernel offer" },
+};
+
+#define NR_COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+static void usage(FILE *out)
+{
+	size_t i;
+
+	fprintf(out, "Usage: lull COMMAND [OPTION...]\n\n");
+	for (i = 0; i < NR_COMMANDS; i++)
+		fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].what);
+	fprintf(out, "\n'lull COMMAND --help' lists the options of a command.\n");
+}
+
+/*
+ * The library refuses a bad LULL_FENCE while it is being loaded, by aborting. Here that is bad
+ * input like any other; the dynamic linker runs the executable's preinit functions before any
+ * library's, and before much of libc works.
+ */
+static void refuse(const char *a, const char *b, const char *c)
+{
+	char line[256];
+	int len = snprintf(line, sizeof(line), "lull: %s%.80s%s\n", a, b, c);
+
+	if (write(STDERR_FILENO, line, (size_t)len) < 0)
+		_exit(3);
+	_exit(2);
+}
+
+static void check_environment(int argc, char **argv, char **envp)
+{
+	static const char name[] = "LULL_FENCE=";
+	const char *value;
+
+	(void)argc;
+	(void)argv;
+	while (*envp && strncmp(*envp, name, sizeof(name) - 1))
+		envp++;
+	if (!*envp)
+		return;
+	value = *envp + sizeof(name) - 1;
+	if (!*value || !strcmp(value, "full"))
+		return;
+	if (strcmp(value, "membarrier"))
+		refuse("environment LULL_FENCE='", value,
+		       "' is not known; it can be membarrier or full");
+	if (!(syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0) &
+	      MEMBARRIER_CMD_PRIVATE_EXPEDITED))
+		refuse("environment LULL_FENCE=", value,
+		       ": the kernel does not offer that here; it can be full");
+}
+
+__attribute__((section(".preinit_array"),
+	       used)) static void (*const preinit)(int, char **, char **) = check_environment;
+
+int main(int argc, char **argv)
+{
+	char known[256] = "";
+	size_t i, len = 0;
+
+	if (argc < 2) {
+		fprintf(stderr, "lull: no command given; 'lull --help' lists them\n");
+		return 2;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "help")) {
+		usage(stdout);
+		return 0;
+	}
+	if (!strcmp(argv[1], "--version")) {
+		printf("lull %s\n", lull_version());
+		return 0;
+	}
+	for (i = 0; i < NR_COMMANDS; i++) {
+		if (!strcmp(argv[1], commands[i].name))
+			return commands[i].run(argc - 1, argv + 1);
+		len += (size_t)snprintf(known + len, sizeof(known) - len, "%s%s", i ? ", " : "",
+					commands[i].name);
+	}
+	fprintf(stderr, "lull: unknown command '%s'; known: %s\n", argv[1], known);
+	return 2;
+}

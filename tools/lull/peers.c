@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* Peers found, or not, when this was configured. */
+#include "peers.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct peer {
+	const char *library;
+	const char *prefix;  /* of its schemes' names */
+	const char *version; /* NULL: not found */
+} peers[] = {
+#ifdef BENCH_HAVE_URCU
+	{ "liburcu", "liburcu-", BENCH_HAVE_URCU },
+#else
+	{ "liburcu", "liburcu-", NULL },
+#endif
+#ifdef BENCH_HAVE_CK
+	{ "ck", "ck-", BENCH_HAVE_CK },
+#else
+	{ "ck", "ck-", NULL },
+#endif
+};
+
+#define NR_PEERS (sizeof(peers) / sizeof(peers[0]))
+
+const char *peers_missing_scheme(const char *scheme)
+{
+	static char line[64];
+	size_t i;
+
+	for (i = 0; i < NR_PEERS; i++)
+		if (!peers[i].version &&
+		    !strncmp(scheme, peers[i].prefix, strlen(peers[i].prefix))) {
+			snprintf(line, sizeof(line), "%s: not found at configure time",
+				 peers[i].library);
+			return line;
+		}
+	return NULL;
+}
+
+void peers_print_missing(void)
+{
+	size_t i;
+
+	for (i = 0; i < NR_PEERS; i++)
+		if (!peers[i].version)
+			printf("%s: not found at configure time\n", peers[i].library);
+}
+
+const char *peers_versions(void)
+{
+	static char text[128];
+	size_t i, len = 0;
+
+	text[0] = '\0';
+	for (i = 0; i < NR_PEERS; i++)
+		if (peers[i].version)
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s %s",
+						len ? ", " : "", peers[i].library,
+						peers[i].version);
+	return text;
+}

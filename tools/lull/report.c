@@ -1,0 +1,778 @@
+/* SPDX-License-Identifier: MIT */
+/* The report of `lull compare`; see report.h. */
+#include "report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <lull/base.h>
+
+#include "options.h"
+#include "peers.h"
+#include "plot.h"
+
+struct report {
+	char *path, *temporary; /* temporary NULL: written to path itself */
+	FILE *file;
+	const struct compare *data;
+};
+
+/*
+ * ---- the file
+ * -------------------------------------------------------------------------------------
+ */
+
+static char *unfinished;
+static pid_t unfinished_owner;
+
+static void remove_unfinished(void)
+{
+	if (unfinished && unfinished_owner == getpid())
+		unlink(unfinished);
+}
+
+struct report *report_open(const char *path)
+{
+	struct report *r = options_alloc(1, sizeof(*r));
+	struct stat st;
+	bool there = stat(path, &st) == 0;
+
+	if (!*path)
+		options_bad("--report: the file name is empty");
+	if (there && S_ISDIR(st.st_mode))
+		options_bad("--report: cannot write '%s': it is a directory", path);
+	if (there && access(path, W_OK) != 0)
+		options_bad("--report: cannot write '%s': %s", path, strerror(errno));
+	if (!plot_available())
+		options_fail("gnuplot is needed for the report's pictures and cannot be run here; "
+			     "install it with: apt-get install gnuplot-nox");
+	r->path = options_printf("%s", path);
+	if (!there || S_ISREG(st.st_mode))
+		r->temporary = options_printf("%s.tmp", path);
+	r->file = fopen(r->temporary ? r->temporary : path, "we");
+	if (!r->file)
+		options_bad("--report: cannot write '%s': %s", path, strerror(errno));
+	unfinished = r->temporary;
+	unfinished_owner = getpid();
+	atexit(remove_unfinished);
+	return r;
+}
+
+static void finish(struct report *r)
+{
+	bool good = fflush(r->file) == 0 && !ferror(r->file);
+
+	if (fclose(r->file) != 0 || !good)
+		options_fail("--report: cannot write '%s': %s", r->path, strerror(errno));
+	if (r->temporary && rename(r->temporary, r->path) != 0)
+		options_fail("--report: cannot write '%s': %s", r->path, strerror(errno));
+	unfinished = NULL;
+	free(r->temporary);
+	free(r->path);
+	free(r);
+}
+
+/*
+ * ---- HTML
+ * -----------------------------------------------------------------------------------------
+ */
+
+/* As it is: for markup only. */
+__attribute__((format(printf, 2, 3))) static void out(struct report *r, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	vfprintf(r->file, format, ap);
+	va_end(ap);
+}
+
+/* Anything that comes from outside. */
+static void out_text(struct report *r, const char *text)
+{
+	for (; *text; text++)
+		switch (*text) {
+		case '&':
+			out(r, "&amp;");
+			break;
+		case '<':
+			out(r, "&lt;");
+			break;
+		case '>':
+			out(r, "&gt;");
+			break;
+		case '"':
+			out(r, "&quot;");
+			break;
+		case '\'':
+			out(r, "&#39;");
+			break;
+		default:
+			fputc((unsigned char)*text < ' ' ? ' ' : *text, r->file);
+		}
+}
+
+static const char style_sheet[] =
+	"*{box-sizing:border-box}\n"
+	"body{margin:0;background:var(--bg);color:var(--fg);"
+	"font:16px/1.55 system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',sans-serif}\n"
+	"main{max-width:1240px;margin:0 auto;padding:2.2rem 1.2rem 4rem}\n"
+	"h1{font-size:1.9rem;line-height:1.2;margin:0 0 .4rem;letter-spacing:-.01em}\n"
+	"h2{font-size:1.25rem;margin:2.6rem 0 .8rem}\n"
+	"p{margin:.5rem 0}\n"
+	".muted,figcaption,th{color:var(--muted)}\n"
+	"code{font:.88em/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;"
+	"background:var(--card);border:1px solid var(--line);border-radius:6px;padding:.15em .4em;"
+	"overflow-wrap:anywhere}\n"
+	".advice{background:var(--card);border:1px solid var(--line);border-left:4px solid "
+	"var(--accent);"
+	"border-radius:10px;padding:.7rem 1.2rem}\n"
+	".advice p:first-child{font-weight:600}\n"
+	".grid{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,30rem),1fr));"
+	"gap:1.2rem;"
+	"align-items:start}\n"
+	"figure{margin:0;min-width:0;background:var(--card);border:1px solid var(--line);"
+	"border-radius:12px;padding:1rem 1rem .8rem}\n"
+	"figure h3{margin:0 0 .1rem;font-size:1.02rem}\n"
+	"figcaption{font-size:.88rem;line-height:1.4;margin-bottom:.5rem}\n"
+	"svg{display:block;width:100%;height:auto}\n"
+	".scroll{overflow-x:auto}\n"
+	"table{border-collapse:collapse;width:100%;font-size:.86rem;font-variant-numeric:"
+	"tabular-nums}\n"
+	"th,td{padding:.32rem .6rem;text-align:right;white-space:nowrap;"
+	"border-bottom:1px solid var(--line)}\n"
+	"th{font-weight:500;vertical-align:bottom}\n"
+	"th:first-child,td:first-child{text-align:left}\n"
+	"tbody td:first-child{font-weight:500;position:sticky;left:0;background:var(--card)}\n"
+	"td small{color:var(--muted);font-size:.82em}\n"
+	"td b{color:var(--accent)}\n"
+	".box{background:var(--card);border:1px solid var(--line);border-radius:12px;padding:"
+	".4rem .6rem}\n"
+	".dot{display:inline-block;width:.65em;height:.65em;border-radius:50%;margin-right:.5em}\n"
+	".key{display:grid;grid-template-columns:repeat(auto-fill,minmax(7.2rem,1fr));gap:0 .6rem;"
+	"list-style:none;margin:.2rem 0 .4rem;padding:0 0 0 .4rem;font-size:.86rem}\n"
+	".key span{display:inline-block;width:1.3em;text-align:center;margin-right:.2em}\n"
+	"details{margin-top:.5rem;font-size:.9rem}\n"
+	"summary{cursor:pointer;color:var(--muted)}\n"
+	"dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1rem;margin:.8rem 0}\n"
+	"dt{color:var(--muted)}dd{margin:0;overflow-wrap:anywhere}\n"
+	"@media(max-width:36rem){main{padding:1.4rem .7rem 3rem}dl{grid-template-columns:1fr}"
+	"dd{margin-bottom:.4rem}figure{padding:.8rem .5rem}}\n";
+
+static void out_colours(struct report *r, bool dark)
+{
+	size_t i;
+
+	out(r, ":root{%s",
+	    dark ? "--bg:#0d1117;--fg:#e6edf3;--muted:#9198a1;--line:#343c47;"
+		   "--card:#151b23;--accent:#6ea8fe;"
+		 : "--bg:#f6f8fa;--fg:#1f2328;--muted:#59636e;--line:#dde2e8;"
+		   "--card:#ffffff;--accent:#0b57d0;");
+	for (i = 0; i < r->data->count; i++)
+		out(r, "--c%u:%s;", r->data->scheme[i].colour,
+		    dark ? r->data->scheme[i].style->dark : r->data->scheme[i].style->light);
+	out(r, "}\n");
+}
+
+static void out_head(struct report *r)
+{
+	out(r, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+	       "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
+	       "<meta name=\"color-scheme\" content=\"light dark\">\n"
+	       "<title>lull: what each protection costs</title>\n<style>\n");
+	out_colours(r, false);
+	out(r, "@media(prefers-color-scheme:dark){");
+	out_colours(r, true);
+	out(r, "}\n%s</style>\n</head>\n<body>\n<main>\n", style_sheet);
+}
+
+static void out_term(struct report *r, const char *term, const char *text)
+{
+	out(r, "<dt>%s</dt><dd>", term);
+	out_text(r, text);
+	out(r, "</dd>\n");
+}
+
+static void out_machine(struct report *r)
+{
+	const struct machine *m = &r->data->machine;
+	char text[512];
+
+	out(r, "<dl>\n");
+	out_term(r, "keys", r->data->keys);
+	snprintf(text, sizeof(text), "%u of %u CPUs, %s", m->cpus_allowed, m->cpus_online,
+		 m->cpu_model);
+	out_term(r, "machine", text);
+	snprintf(text, sizeof(text), "%s, virtualised: %s, governor: %s", m->kernel, m->hypervisor,
+		 m->governor);
+	out_term(r, "system", text);
+	snprintf(text, sizeof(text), "lull %s (fence strategy %s)%s%s, %s", lull_version(),
+		 m->fence, *peers_versions() ? ", " : "", peers_versions(), m->compiler);
+	out_term(r, "software", text);
+	snprintf(text, sizeof(text), "%s, in %.0f s", r->data->when, r->data->took_seconds);
+	out_term(r, "measured", text);
+	out(r, "<dt>again</dt><dd><code>");
+	out_text(r, r->data->command);
+	out(r, "</code></dd>\n</dl>\n");
+}
+
+static void out_advice(struct report *r)
+{
+	size_t i;
+
+	out(r, "<h2>Which one to use</h2>\n<div class=\"advice\">\n");
+	for (i = 0; i < r->data->nr_advice; i++) {
+		out(r, "<p>");
+		out_text(r, r->data->advice[i]);
+		out(r, "</p>\n");
+	}
+	out(r, "</div>\n");
+}
+
+/*
+ * ---- cells
+ * ----------------------------------------------------------------------------------------
+ */
+
+static void out_name(struct report *r, const struct compare_scheme *s)
+{
+	out(r, "<tr><td><span class=\"dot\" style=\"background:var(--c%u)\"></span>", s->colour);
+	out_text(r, s->name);
+	out(r, "</td>");
+}
+
+static int digits(double v)
+{
+	return v < 9.995 ? 2 : v < 99.95 ? 1 : 0;
+}
+
+/* Median with minimum and maximum; the best of a column stands out. */
+static void out_stat(struct report *r, const struct bench_stat *s, bool best)
+{
+	int d = digits(s->median);
+
+	if (!s->count)
+		out(r, "<td>n/a</td>");
+	else
+		out(r, "<td>%s%.*f%s <small>%.*f..%.*f</small></td>", best ? "<b>" : "", d,
+		    s->median, best ? "</b>" : "", d, s->min, d, s->max);
+}
+
+static void out_time(struct report *r, const struct bench_latency *l, double ns)
+{
+	char word[32];
+
+	out(r, "<td>%s</td>", compare_time(word, sizeof(word), l->count ? ns : -1));
+}
+
+static void out_size(struct report *r, double bytes)
+{
+	char word[32];
+
+	out(r, "<td>%s</td>", compare_bytes(word, sizeof(word), bytes));
+}
+
+/*
+ * ---- the decision table
+ * ----------------------------------------------------------------------------
+ */
+
+static const struct compare_scheme *unprotected(const struct compare *data)
+{
+	size_t i;
+
+	for (i = 0; i < data->count; i++)
+		if (!strcmp(data->scheme[i].name, "none"))
+			return &data->scheme[i];
+	return NULL;
+}
+
+static void out_decision(struct report *r)
+{
+	const struct compare_scheme *none = unprotected(r->data);
+	size_t i;
+
+	out(r,
+	    "<h2>What each costs</h2>\n<div class=\"box "
+	    "scroll\"><table>\n<thead><tr><th>scheme</th>"
+	    "<th>ns per read,<br>1 thread</th><th>2 threads</th><th>x unprotected</th>"
+	    "<th>update,<br>median</th><th>update,<br>99 %%</th><th>memory that<br>waits, at "
+	    "most</th>"
+	    "<th>bytes per<br>object</th><th>bytes per<br>thread</th>"
+	    "<th>a reader that stays<br>holds up</th><th>and "
+	    "may<br>sleep</th></tr></thead>\n<tbody>\n");
+	for (i = 0; i < r->data->count; i++) {
+		const struct compare_scheme *s = &r->data->scheme[i];
+
+		out_name(r, s);
+		out_stat(r, &s->read[0], false);
+		out_stat(r, &s->read[1], false);
+		if (none && none->read[0].count && s->read[0].count)
+			out(r, "<td>%.*f</td>", digits(s->read[0].median / none->read[0].median),
+			    s->read[0].median / none->read[0].median);
+		else
+			out(r, "<td>n/a</td>");
+		out_time(r, &s->update, s->update.p50);
+		out_time(r, &s->update, s->update.p99);
+		out_size(r, s->defers ? s->waiting_bytes : -1);
+		out_size(r, s->object_bytes);
+		out_size(r, s->thread_bytes);
+		out(r, "<td>");
+		out_text(r, s->holds_up);
+		out(r, "</td><td>%s</td></tr>\n", s->may_block ? "yes" : "no");
+	}
+	out(r,
+	    "</tbody></table></div>\n<p class=\"muted\">A read is one read section: enter, load a "
+	    "shared "
+	    "pointer, read a field, leave, with the loop around it. An update replaces one "
+	    "element of the "
+	    "table while another thread looks up. Small figures are minimum and maximum.</p>\n");
+	out(r, "<details><summary>The schemes</summary><dl>\n");
+	for (i = 0; i < r->data->count; i++) {
+		out(r, "<dt>");
+		out_text(r, r->data->scheme[i].name);
+		out(r, "</dt><dd>");
+		out_text(r, r->data->scheme[i].what);
+		out(r, "</dd>\n");
+	}
+	out(r, "</dl></details>\n");
+}
+
+/*
+ * ---- pictures
+ * -------------------------------------------------------------------------------------
+ */
+
+#define PLOT_WIDTH 460
+
+struct picture {
+	const char *id, *title, *caption;
+	unsigned height;
+	bool key;
+	char *commands;
+	size_t size;
+	FILE *to;
+};
+
+static void begin_picture(struct picture *p)
+{
+	p->to = open_memstream(&p->commands, &p->size);
+	if (!p->to)
+		options_fail("out of memory");
+}
+
+/* Gnuplot's points, as far as they are used here. */
+static const char *symbol(unsigned point)
+{
+	static const char *const symbols[] = { "",	 "+",	   "\u00d7", "",       "\u25a1",
+					       "\u25a0", "\u25cb", "\u25cf", "\u25b3", "\u25b2",
+					       "\u25bd", "",	   "\u25c7" };
+
+	return point < sizeof(symbols) / sizeof(symbols[0]) ? symbols[point] : "";
+}
+
+static void out_key(struct report *r)
+{
+	size_t i;
+
+	out(r, "<ul class=\"key\">");
+	for (i = 0; i < r->data->count; i++) {
+		const struct compare_scheme *s = &r->data->scheme[i];
+
+		out(r, "<li><span style=\"color:var(--c%u)\">%s</span>", s->colour,
+		    symbol(s->style->point));
+		out_text(r, s->name);
+		out(r, "</li>");
+	}
+	out(r, "</ul>\n");
+}
+
+/* The figure up to its table, which is the caller's: header cells and rows. */
+static void out_picture(struct report *r, struct picture *p)
+{
+	char *svg;
+
+	fclose(p->to);
+	svg = plot_svg(p->id, p->title, PLOT_WIDTH, p->height, p->commands);
+	out(r, "<figure>\n<h3>%s</h3>\n<figcaption>%s</figcaption>\n%s", p->title, p->caption, svg);
+	if (p->key)
+		out_key(r);
+	out(r, "<details><summary>The figures</summary><div class=\"scroll\"><table>\n");
+	free(svg);
+	free(p->commands);
+}
+
+static void end_figure(struct report *r)
+{
+	out(r, "</tbody></table></div></details>\n</figure>\n");
+}
+
+typedef const struct bench_stat *(*series_of)(const struct compare_scheme *s, size_t index);
+
+static const struct bench_stat *lookups_of(const struct compare_scheme *s, size_t index)
+{
+	return &s->lookups[index];
+}
+
+static const struct bench_stat *mixed_of(const struct compare_scheme *s, size_t index)
+{
+	return &s->mixed[index];
+}
+
+static bool any(const struct compare_scheme *s, series_of series, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (series(s, i)->count)
+			return true;
+	return false;
+}
+
+/* One line per scheme, with a place on the horizontal axis for each index. */
+static void plot_lines(const struct compare *data, struct picture *p, series_of series,
+		       size_t count)
+{
+	const char *comma = "plot";
+	size_t i, j;
+
+	for (i = 0; i < data->count; i++) {
+		if (!any(&data->scheme[i], series, count))
+			continue;
+		fprintf(p->to, "$s%zu << END\n", i);
+		for (j = 0; j < count; j++)
+			if (series(&data->scheme[i], j)->count)
+				fprintf(p->to, "%zu %g\n", j, series(&data->scheme[i], j)->median);
+		fprintf(p->to, "END\n");
+	}
+	for (i = 0; i < data->count; i++) {
+		const struct compare_scheme *s = &data->scheme[i];
+
+		if (!any(s, series, count))
+			continue;
+		fprintf(p->to,
+			"%s $s%zu with linespoints lc rgb '#0000%02x' lw %s pt %u ps 0.75 dt %d "
+			"title '%s'",
+			comma, i, s->colour, s->style->family == CHOOSE_DEFERRED ? "1.8" : "1.2",
+			s->style->point, s->style->family == CHOOSE_UNPROTECTED ? 2 : 1, s->name);
+		comma = ",";
+	}
+	fprintf(p->to, "\n");
+}
+
+static double best_of(const struct compare *data, series_of series, size_t index)
+{
+	double best = 0;
+	size_t i;
+
+	for (i = 0; i < data->count; i++)
+		if (data->scheme[i].style->family != CHOOSE_UNPROTECTED &&
+		    series(&data->scheme[i], index)->median > best)
+			best = series(&data->scheme[i], index)->median;
+	return best;
+}
+
+static void out_series(struct report *r, series_of series, size_t count)
+{
+	size_t i, j;
+
+	for (i = 0; i < r->data->count; i++) {
+		out_name(r, &r->data->scheme[i]);
+		for (j = 0; j < count; j++) {
+			const struct bench_stat *s = series(&r->data->scheme[i], j);
+
+			out_stat(r, s, s->count && s->median == best_of(r->data, series, j));
+		}
+		out(r, "</tr>\n");
+	}
+}
+
+static void out_by_threads(struct report *r)
+{
+	struct picture p = {
+		.id = "threads",
+		.title = "Lookups by threads",
+		.height = 340,
+		.key = true,
+		.caption = "Million lookups per second, all threads together; no updates."
+	};
+	const struct compare *data = r->data;
+	size_t i;
+
+	begin_picture(&p);
+	fprintf(p.to,
+		"set xlabel 'threads' tc rgb '" PLOT_MUTED
+		"'\nset xrange [-0.2:%g]\nset yrange [0:*]\nset xtics (",
+		(double)data->nr_threads - 0.8);
+	for (i = 0; i < data->nr_threads; i++)
+		fprintf(p.to, "%s'%u' %zu", i ? "," : "", data->threads[i], i);
+	fprintf(p.to, ")\n");
+	plot_lines(data, &p, lookups_of, data->nr_threads);
+	out_picture(r, &p);
+	out(r, "<thead><tr><th>Mops</th>");
+	for (i = 0; i < data->nr_threads; i++)
+		out(r, "<th>%u thread%s</th>", data->threads[i], data->threads[i] == 1 ? "" : "s");
+	out(r, "</tr></thead>\n<tbody>\n");
+	out_series(r, lookups_of, data->nr_threads);
+	end_figure(r);
+}
+
+static void out_by_updates(struct report *r)
+{
+	struct picture p = { .id = "updates",
+			     .title = "Operations by fraction of updates",
+			     .height = 340,
+			     .key = true };
+	const struct compare *data = r->data;
+	char *caption = options_printf("Million operations per second on %u thread%s; logarithmic.",
+				       data->mixed_threads, data->mixed_threads == 1 ? "" : "s");
+	size_t i;
+
+	p.caption = caption;
+	begin_picture(&p);
+	fprintf(p.to,
+		"set xlabel 'updates' tc rgb '" PLOT_MUTED
+		"'\nset xrange [-0.2:%g]\nset logscale y\nset xtics (",
+		(double)data->nr_percents - 0.8);
+	for (i = 0; i < data->nr_percents; i++)
+		fprintf(p.to, "%s'%u %%%%' %zu", i ? "," : "", data->percent[i],
+			i); /* a format there */
+	fprintf(p.to, ")\n");
+	plot_lines(data, &p, mixed_of, data->nr_percents);
+	out_picture(r, &p);
+	free(caption);
+	out(r, "<thead><tr><th>Mops</th>");
+	for (i = 0; i < data->nr_percents; i++)
+		out(r, "<th>%u %%</th>", data->percent[i]);
+	out(r, "</tr></thead>\n<tbody>\n");
+	out_series(r, mixed_of, data->nr_percents);
+	end_figure(r);
+}
+
+/*
+ * ---- rows: one scheme below the other, a logarithmic axis
+ * ------------------------------------------
+ */
+
+static void plot_rows(struct picture *p, const struct compare *data, const bool *shown)
+{
+	const char *comma = "";
+	size_t i, row = 0;
+
+	fprintf(p->to, "set logscale x\nset ytics (");
+	for (i = 0; i < data->count; i++)
+		if (shown[i]) {
+			fprintf(p->to, "%s'%s' %zu", comma, data->scheme[i].name, row++);
+			comma = ",";
+		}
+	fprintf(p->to,
+		")\nset yrange [%g:-0.6]\nset ytics scale 0\nset grid noytics\n"
+		"set border 1\nset style fill solid 1 noborder\n",
+		(double)row - 0.4);
+}
+
+static unsigned rows_height(const bool *shown, size_t count)
+{
+	unsigned rows = 0;
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		rows += shown[i];
+	return 70 + rows * 24;
+}
+
+static void out_reads(struct report *r)
+{
+	struct picture p = {
+		.id = "reads",
+		.title = "What a read section costs",
+		.caption = "Nanoseconds, logarithmic: upper bar 1 thread, lower bar 2 threads."
+	};
+	const struct compare *data = r->data;
+	bool *shown = options_alloc(data->count, sizeof(*shown));
+	size_t i, row = 0;
+	double least = INFINITY, from;
+
+	for (i = 0; i < data->count; i++) {
+		const struct compare_scheme *s = &data->scheme[i];
+
+		shown[i] = s->own_section && s->read[0].count;
+		if (shown[i] && s->read[0].median < least)
+			least = s->read[0].median;
+	}
+	p.height = rows_height(shown, data->count);
+	from = isinf(least) ? 0.1 : pow(10, floor(log10(least / 2)));
+	begin_picture(&p);
+	plot_rows(&p, data, shown);
+	fprintf(p.to, "set xrange [%g:*]\n$d << END\n", from);
+	for (i = 0; i < data->count; i++) {
+		const struct compare_scheme *s = &data->scheme[i];
+
+		if (!shown[i])
+			continue;
+		fprintf(p.to, "%g %g %g %g %u\n", s->read[0].median, from, (double)row - 0.34,
+			(double)row - 0.02, s->colour);
+		if (s->read[1].count)
+			fprintf(p.to, "%g %g %g %g %u\n", s->read[1].median, from,
+				(double)row + 0.04, (double)row + 0.34, s->colour);
+		row++;
+	}
+	fprintf(p.to, "END\nplot $d using 1:3:2:1:3:4:5 with boxxy lc rgb variable\n");
+	out_picture(r, &p);
+	out(r, "<thead><tr><th>ns</th><th>1 thread</th><th>2 threads</th></tr></thead>\n<tbody>\n");
+	for (i = 0; i < data->count; i++) {
+		if (!shown[i])
+			continue;
+		out_name(r, &data->scheme[i]);
+		out_stat(r, &data->scheme[i].read[0], false);
+		out_stat(r, &data->scheme[i].read[1], false);
+		out(r, "</tr>\n");
+	}
+	end_figure(r);
+	free(shown);
+}
+
+typedef const struct bench_latency *(*latency_of)(const struct compare_scheme *s, size_t index);
+
+static const struct bench_latency *update_of(const struct compare_scheme *s, size_t index)
+{
+	(void)index;
+	return &s->update;
+}
+
+static const struct bench_latency *sync_of(const struct compare_scheme *s, size_t index)
+{
+	return &s->sync[index];
+}
+
+/*
+ * From minimum to maximum thin, from median to 99 % thick, the median a dot. Zero is not on the
+ * axis.
+ */
+static void out_latencies(struct report *r, struct picture *p, latency_of latency, size_t index)
+{
+	const struct compare *data = r->data;
+	bool *shown = options_alloc(data->count, sizeof(*shown));
+	size_t i, row = 0;
+
+	for (i = 0; i < data->count; i++)
+		shown[i] = latency(&data->scheme[i], index)->count > 0;
+	p->height = rows_height(shown, data->count);
+	begin_picture(p);
+	plot_rows(p, data, shown);
+	fprintf(p->to, "set format x '%%.0s %%cs'\n$d << END\n");
+	for (i = 0; i < data->count; i++) {
+		const struct bench_latency *l = latency(&data->scheme[i], index);
+
+		if (shown[i])
+			fprintf(p->to, "%g %g %g %g %zu %u\n", fmax(l->min, 1) / 1e9,
+				fmax(l->p50, 1) / 1e9, fmax(l->p99, 1) / 1e9, fmax(l->max, 1) / 1e9,
+				row++, data->scheme[i].colour);
+	}
+	fprintf(p->to,
+		"END\nplot $d using 1:5:($4-$1):(0):6 with vectors nohead lw 1.2 lc rgb variable, "
+		"$d using 2:5:2:3:($5-0.16):($5+0.16):6 with boxxy lc rgb variable, "
+		"$d using 2:5:6 with points pt 7 ps 0.9 lc rgb variable\n");
+	out_picture(r, p);
+	out(r,
+	    "<thead><tr><th></th><th>min</th><th>median</th><th>90 %%</th><th>99 "
+	    "%%</th><th>max</th>"
+	    "<th>mean</th></tr></thead>\n<tbody>\n");
+	for (i = 0; i < data->count; i++) {
+		const struct bench_latency *l = latency(&data->scheme[i], index);
+
+		if (!shown[i])
+			continue;
+		out_name(r, &data->scheme[i]);
+		out_time(r, l, l->min);
+		out_time(r, l, l->p50);
+		out_time(r, l, l->p90);
+		out_time(r, l, l->p99);
+		out_time(r, l, l->max);
+		out_time(r, l, l->mean);
+		out(r, "</tr>\n");
+	}
+	end_figure(r);
+	free(shown);
+}
+
+static void out_pictures(struct report *r)
+{
+	static const char *const ids[COMPARE_SYNCS_MAX] = { "sync0", "sync1", "sync2", "sync3",
+							    "sync4", "sync5", "sync6", "sync7" };
+	struct picture update = {
+		.id = "update",
+		.title = "How long an update takes",
+		.caption = "One replacement while another thread looks up; logarithmic. Dot: "
+			   "median; thick: up to 99 %; thin: minimum to maximum."
+	};
+	size_t i;
+
+	out(r, "<h2>Pictures</h2>\n<div class=\"grid\">\n");
+	out_by_threads(r);
+	out_by_updates(r);
+	out_reads(r);
+	out_latencies(r, &update, update_of, 0);
+	for (i = 0; i < r->data->nr_syncs; i++) {
+		struct picture p = {
+			.id = ids[i],
+			.title = r->data->sync[i].what,
+			.caption =
+				"Until synchronize returns; logarithmic. Dot: median; thick: up to "
+				"99 %; thin: minimum to maximum."
+		};
+
+		out_latencies(r, &p, sync_of, i);
+	}
+	out(r, "</div>\n");
+}
+
+/*
+ * ---- the page
+ * -------------------------------------------------------------------------------------
+ */
+
+static void out_method(struct report *r)
+{
+	out(r,
+	    "<h2>How it was measured</h2>\n"
+	    "<p>All schemes have the same keys in the same table: an array of buckets, chains of "
+	    "64-byte "
+	    "elements behind pointers, except where a library brings a table of its own. A lookup "
+	    "hashes a "
+	    "random key, finds its element and reads it. An update allocates an element, puts it "
+	    "in the "
+	    "place of the one with that key, and frees or retires the old one.</p>\n"
+	    "<p>Schemes take turns in short slices, so that a disturbance falls on all alike. "
+	    "Figures are "
+	    "medians, with minimum and maximum. Threads are pinned. A slice of lookups in which a "
+	    "thread was "
+	    "preempted is repeated; with updates every slice counts, because some libraries free "
+	    "memory on "
+	    "a thread of their own. Memory that waits is counted in elements of 64 bytes.</p>\n");
+}
+
+void report_write(struct report *r, const struct compare *data)
+{
+	r->data = data;
+	out_head(r);
+	out(r,
+	    "<h1>What each protection costs here</h1>\n"
+	    "<p class=\"muted\">Readers look things up while updaters replace them: with locks, "
+	    "counts, "
+	    "sequence numbers and RCU.</p>\n");
+	out_machine(r);
+	out_advice(r);
+	out_decision(r);
+	out_pictures(r);
+	out_method(r);
+	out(r, "</main>\n</body>\n</html>\n");
+	finish(r);
+}

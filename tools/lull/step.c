@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* Counting instructions by single steps of a traced child. */
+#include "step.h"
+
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+#define STEP_FEW 8u
+#define STEP_MANY 40u
+#define STEP_LIMIT 2000000u /* a body that does not come to its end */
+
+/* The child stops itself around each of the two parts that are counted. */
+static _Noreturn void child(void (*enter)(void), void (*leave)(void),
+			    uint64_t (*body)(void *, uint64_t), void *arg)
+{
+	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
+		_exit(1);
+	if (enter)
+		enter();
+	/* Lazy binding, first use, predictors: over before anything is counted. */
+	bench_sink(body(arg, STEP_MANY));
+	raise(SIGSTOP);
+	bench_sink(body(arg, STEP_FEW));
+	raise(SIGSTOP);
+	bench_sink(body(arg, STEP_MANY));
+	raise(SIGSTOP);
+	if (leave)
+		leave();
+	_exit(0);
+}
+
+/*
+ * Continues the child in the given way until it stops itself; returns the number of stops before,
+ * or -1.
+ */
+static long run_to_stop(pid_t pid, int how)
+{
+	long steps = 0;
+	int status;
+
+	while (steps < (long)STEP_LIMIT) {
+		if (ptrace(how, pid, NULL, NULL) != 0 || waitpid(pid, &status, 0) != pid ||
+		    !WIFSTOPPED(status))
+			return -1;
+		if (WSTOPSIG(status) == SIGSTOP)
+			return steps;
+		if (WSTOPSIG(status) != SIGTRAP)
+			return -1;
+		steps++;
+	}
+	return -1;
+}
+
+static double count_in(pid_t pid)
+{
+	int status;
+	long few, many;
+
+	if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
+		return -1;
+	few = run_to_stop(pid, PTRACE_SINGLESTEP);
+	many = few < 0 ? -1 : run_to_stop(pid, PTRACE_SINGLESTEP);
+	if (many < 0)
+		return -1;
+	/* What surrounds the body is the same in both, and goes away here. */
+	return (double)(many - few) / (STEP_MANY - STEP_FEW);
+}
+
+double step_count(void (*enter)(void), void (*leave)(void), uint64_t (*body)(void *arg, uint64_t n),
+		  void *arg)
+{
+	double result;
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return -1;
+	if (pid == 0)
+		child(enter, leave, body, arg);
+	result = count_in(pid);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return result;
+}

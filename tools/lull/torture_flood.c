@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* lull torture: callbacks by the thousand, and barriers that are counted. See torture.h. */
+#include "torture.h"
+
+#include <stdlib.h>
+
+#include "options.h"
+
+/* ---- flood -------------------------------------------------------------------------------------- */
+
+#define FLOOD_MOST	  20000u
+#define FLOOD_IN_SECTION  200u
+#define FLOOD_GENERATIONS 8u	/* within what a barrier follows */
+
+static uint32_t flood_called;
+
+struct drop {
+	struct lull_rcu_head head;
+	uint32_t again;	/* times that it defers itself once more */
+};
+
+static void drop_called(struct lull_rcu_head *head)
+{
+	struct drop *d = lull_container_of(head, struct drop, head);
+
+	lull_add_relaxed(&flood_called, 1u);
+	if (d->again--)
+		lull_rcu_call(head, drop_called);
+	else
+		free(d);
+}
+
+/* Returns how many callbacks it will be. */
+static uint32_t post_drop(uint32_t again)
+{
+	struct drop *d = malloc(sizeof(*d));
+
+	if (!d)
+		options_fail("out of memory");
+	d->again = again;
+	lull_rcu_call_sized(&d->head, drop_called, sizeof(*d));
+	return again + 1;
+}
+
+/* What is deferred in a section does not run in it. Returns how many callbacks it will be. */
+static uint32_t flood_section(struct torturer *t)
+{
+	uint32_t posted = 0, before;
+
+	lull_rcu_read_lock();
+	before = lull_load_relaxed(&flood_called);
+	while (posted < FLOOD_IN_SECTION)
+		posted += post_drop(0);
+	torture_spin_ns(torture_random(&t->rng, 100000));
+	if (lull_load_relaxed(&flood_called) != before)
+		torture_fail("a callback ran in the section that it was deferred in");
+	lull_rcu_read_unlock();
+	return posted;
+}
+
+static void flood(struct torturer *t)
+{
+	uint64_t n = torture_random(&t->rng, FLOOD_MOST);
+	uint32_t posted;
+
+	torture_doing("flooding");
+	lull_store_relaxed(&flood_called, 0u);
+	posted = flood_section(t);
+	for (; n; n--) {
+		posted += post_drop(torture_once_in(&t->rng, 64) ? FLOOD_GENERATIONS : 0);
+		lull_rcu_free(malloc(1 + torture_random(&t->rng, 200)));
+	}
+	torture_doing("lull_rcu_barrier after a flood");
+	lull_rcu_barrier();
+	if (lull_load_relaxed(&flood_called) != posted)
+		torture_fail("%u callbacks of %u have run after lull_rcu_barrier()",
+			     lull_load_relaxed(&flood_called), posted);
+	torture.floods++;
+}
+
+void *torture_flooder(void *arg)
+{
+	struct torturer *t = arg;
+
+	torture_me = t;
+	while (!torture_stopped()) {
+		torture_pause_point();
+		flood(t);
+		torture_sleep_us(torture_random(&t->rng, 200000));
+		lull_store_relaxed(&t->work, t->work + 1);
+	}
+	return NULL;
+}
+
+/* ---- barrier ------------------------------------------------------------------------------------ */
+
+#define POSTERS	   3u
+#define POST_MOST  50u
+
+/* Several threads defer, one waits for all of them. */
+static struct {
+	pthread_barrier_t meet;
+	uint32_t posted, called;
+	bool over;
+} test;
+
+struct poster {
+	uint64_t rng;
+	pthread_t thread;
+};
+
+struct letter {
+	struct lull_rcu_head head;
+};
+
+static void letter_called(struct lull_rcu_head *head)
+{
+	lull_add_relaxed(&test.called, 1u);
+	free(lull_container_of(head, struct letter, head));
+}
+
+static void *poster_main(void *arg)
+{
+	struct poster *p = arg;
+	uint64_t n;
+
+	for (;;) {
+		pthread_barrier_wait(&test.meet);
+		if (test.over)
+			return NULL;
+		n = torture_random(&p->rng, POST_MOST);
+		lull_add_relaxed(&test.posted, (uint32_t)n);
+		for (; n; n--) {
+			struct letter *l = malloc(sizeof(*l));
+
+			if (!l)
+				options_fail("out of memory");
+			lull_rcu_call(&l->head, letter_called);
+		}
+		pthread_barrier_wait(&test.meet);
+	}
+}
+
+static void barrier_round(void)
+{
+	uint32_t posted, called;
+
+	test.posted = test.called = 0;
+	pthread_barrier_wait(&test.meet);
+	pthread_barrier_wait(&test.meet);
+	torture_doing("lull_rcu_barrier for several threads");
+	lull_rcu_barrier();
+	posted = lull_load_relaxed(&test.posted);
+	called = lull_load_relaxed(&test.called);
+	if (called != posted)
+		torture_fail("%u callbacks of %u, deferred by %u threads, have run after lull_rcu_barrier()", called,
+			     posted, POSTERS);
+	torture.barriers++;
+}
+
+void *torture_barrier_tester(void *arg)
+{
+	struct torturer *t = arg;
+	struct poster poster[POSTERS];
+	unsigned i;
+
+	torture_me = t;
+	pthread_barrier_init(&test.meet, NULL, POSTERS + 1);
+	for (i = 0; i < POSTERS; i++) {
+		poster[i] = (struct poster){ .rng = torture_random(&t->rng, UINT64_MAX) | 1 };
+		if (pthread_create(&poster[i].thread, NULL, poster_main, &poster[i]) != 0)
+			options_fail("cannot make a thread");
+	}
+	while (!torture_stopped()) {
+		torture_pause_point();
+		barrier_round();
+		torture_sleep_us(torture_random(&t->rng, 20000));
+		lull_store_relaxed(&t->work, t->work + 1);
+	}
+	test.over = true;
+	pthread_barrier_wait(&test.meet);
+	for (i = 0; i < POSTERS; i++)
+		pthread_join(poster[i].thread, NULL);
+	pthread_barrier_destroy(&test.meet);
+	return NULL;
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/* lull torture: readers, ordinary and online, and the signal handler that reads. See torture.h. */
+#include "torture.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <sys/mman.h>
+
+#include "options.h"
+
+/* ---- what a section sees ------------------------------------------------------------------------ */
+
+void torture_glimpse(struct glimpse *g, uint64_t *rng)
+{
+	struct torture_slot *slot = &torture.slot[torture_random(rng, TORTURE_SLOTS)];
+
+	g->element = lull_rcu_dereference(slot->element);
+	g->serial = lull_load_relaxed(&g->element->serial);
+	if (g->element->contents != ~g->serial)
+		torture_fail("element %u was seen before its contents", g->element->index);
+	g->blob = lull_rcu_dereference(slot->blob);
+	g->blob_serial = g->blob->serial;
+	g->number = lull__self.rcu & ~(uint64_t)LULL__RCU_LOW;
+}
+
+static void check_element(const struct glimpse *g, struct torture_tally *tally, const char *where)
+{
+	const struct element *e = g->element;
+	uint32_t age = lull_load_relaxed(&e->age);
+
+	tally->age[age]++;
+	if (age > 1)
+		torture_fail("%s: element %u was removed and %u grace period%s ended while it was read", where,
+			     e->index, age - 1, age > 2 ? "s" : "");
+	else if (lull_load_relaxed(&e->serial) != g->serial || e->contents != ~g->serial)
+		torture_fail("%s: element %u was used again while it was read", where, e->index);
+}
+
+static void check_blob(const struct glimpse *g, const char *where)
+{
+	const struct blob *b = g->blob;
+
+	if (b->serial != g->blob_serial || b->check[0] != ~g->blob_serial || b->check[1] != ~g->blob_serial ||
+	    b->check[2] != ~g->blob_serial)
+		torture_fail("%s: memory given to lull_rcu_free() was freed while it was read", where);
+}
+
+void torture_glimpse_end(const struct glimpse *g, struct torture_tally *tally, const char *where)
+{
+	uint64_t batch = (lull_load_relaxed(&lull__rcu_gp) - g->number) / LULL__RCU_STEP;
+
+	tally->sections++;
+	tally->batch[batch < TORTURE_AGES ? batch : TORTURE_AGES]++;
+	check_element(g, tally, where);
+	check_blob(g, where);
+}
+
+/* ---- delays ------------------------------------------------------------------------------------- */
+
+/* As often as not nothing; now and then so long that a grace period goes to sleep. */
+static void linger(uint64_t *rng)
+{
+	uint64_t dice = torture_random(rng, 2000);
+
+	if (dice < 800)
+		return;
+	else if (dice < 1800)
+		torture_spin_ns(torture_random(rng, 4000));
+	else if (dice < 1960)
+		torture_spin_ns(torture_random(rng, 30000));
+	else if (dice < 1990)
+		sched_yield();
+	else if (dice < 1999)
+		torture_sleep_us(torture_random(rng, 200));
+	else
+		torture_sleep_us(torture_random(rng, 20000));
+}
+
+#define COLD_BYTES ((size_t)32 << 20)	/* more than fits into the caches */
+#define COLD_STORES 48u			/* about as many as a store buffer holds */
+
+static char *cold;
+
+void torture_read_init(void)
+{
+	cold = mmap(NULL, COLD_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (cold == MAP_FAILED)
+		options_fail("out of memory");
+}
+
+/*
+ * Stores that take the memory a long time. The next ones, a thread's RCU word among them, wait behind them in the
+ * processor's store buffer, while loads go ahead: only a fence, one's own or a grace period's heavy one, makes
+ * up for that.
+ */
+static void fill_store_buffer(uint64_t *rng)
+{
+	unsigned i;
+
+	for (i = 0; i < COLD_STORES; i++)
+		lull_store_relaxed(&cold[torture_random(rng, COLD_BYTES)], (char)i);
+}
+
+/* ---- sections ----------------------------------------------------------------------------------- */
+
+/* Either order of the loads will do: the section as a whole is before the grace period's end or after its begin. */
+static void read_mailbox(uint64_t *rng)
+{
+	const struct torture_mailbox *box = &torture.mailbox[torture_random(rng, torture.updaters)];
+	uint64_t before, after;
+
+	if (torture_once_in(rng, 2)) {
+		before = lull_load_relaxed(&box->before);
+		linger(rng);
+		after = lull_load_relaxed(&box->after);
+	} else {
+		after = lull_load_relaxed(&box->after);
+		linger(rng);
+		before = lull_load_relaxed(&box->before);
+	}
+	if (after > before)
+		torture_fail("a section saw letter %llu, written after a grace period, and before it only letter %llu",
+			     (unsigned long long)after, (unsigned long long)before);
+}
+
+/* A grace period asked for in a section cannot end in it. */
+static void poll_in_section(uint64_t *rng)
+{
+	lull_rcu_cookie cookie = lull_rcu_gp_start();
+	unsigned n;
+
+	for (n = (unsigned)torture_random(rng, 4); n; n--) {
+		torture_spin_ns(torture_random(rng, 2000));
+		if (lull_rcu_gp_poll(cookie)) {
+			torture_fail("a grace period asked for in a section ended in it");
+			return;
+		}
+	}
+}
+
+static void nested_section(struct torturer *t, unsigned depth)
+{
+	struct glimpse g;
+
+	lull_rcu_read_lock();
+	torture_glimpse(&g, &t->rng);
+	if (depth)
+		nested_section(t, depth - 1);
+	linger(&t->rng);
+	torture_glimpse_end(&g, &t->tally, "nested section");
+	lull_rcu_read_unlock();
+}
+
+void torture_section(struct torturer *t)
+{
+	uint64_t *rng = &t->rng;
+	bool fill = torture_once_in(rng, 3);
+	struct glimpse g;
+
+	if (fill)
+		fill_store_buffer(rng);
+	lull_rcu_read_lock();
+	torture_glimpse(&g, rng);
+	if (fill)
+		torture_spin_ns(torture_random(rng, 4000));
+	else
+		linger(rng);
+	if (torture_once_in(rng, 8))
+		nested_section(t, (unsigned)torture_random(rng, 4));
+	if (torture_once_in(rng, 8))
+		read_mailbox(rng);
+	if (torture_once_in(rng, 64))
+		poll_in_section(rng);
+	torture_glimpse_end(&g, &t->tally, "section");
+	lull_rcu_read_unlock();
+}
+
+/* ---- readers ------------------------------------------------------------------------------------ */
+
+static void ordinary_burst(struct torturer *t)
+{
+	uint64_t n;
+
+	for (n = torture_random(&t->rng, 100); n; n--)
+		torture_section(t);
+}
+
+/* From one quiescent state to the next. */
+static void online_span(struct torturer *t)
+{
+	uint64_t *rng = &t->rng, n;
+	struct glimpse whole, g;
+
+	torture_glimpse(&whole, rng);
+	for (n = torture_random(rng, 8); n; n--) {
+		lull_rcu_online_read_lock();
+		torture_glimpse(&g, rng);
+		linger(rng);
+		torture_glimpse_end(&g, &t->tally, "online section");
+		lull_rcu_online_read_unlock();
+		if (torture_once_in(rng, 8))
+			torture_section(t);
+	}
+	if (torture_once_in(rng, 4))
+		read_mailbox(rng);
+	torture_glimpse_end(&whole, &t->tally, "online thread between quiescent states");
+}
+
+/* Something that an online thread may do when it holds nothing. */
+static void online_pause(struct torturer *t)
+{
+	switch (torture_random(&t->rng, 16)) {
+	case 0:
+		lull_rcu_offline();
+		torture_sleep_us(torture_random(&t->rng, 1000));
+		lull_rcu_online();
+		break;
+	case 1:
+		torture_doing("lull_rcu_synchronize, online");
+		lull_rcu_synchronize();
+		break;
+	default:
+		lull_rcu_quiescent();
+	}
+}
+
+static void online_burst(struct torturer *t)
+{
+	uint64_t n;
+
+	lull_rcu_online();
+	for (n = torture_random(&t->rng, 20); n; n--) {
+		online_span(t);
+		online_pause(t);
+	}
+	lull_rcu_offline();
+}
+
+void *torture_reader(void *arg)
+{
+	struct torturer *t = arg;
+
+	torture_me = t;
+	lull_thread_register();
+	torture_timer_start(t, TORTURE_SIGNAL_US);
+	while (!torture_stopped()) {
+		torture_pause_point();
+		if (t->index >= lull_load_relaxed(&torture.active_readers)) {
+			torture_sleep_us(500);
+			continue;
+		}
+		torture_doing("reading");
+		if (!torture.without[PART_ONLINE] && torture_once_in(&t->rng, 3))
+			online_burst(t);
+		else
+			ordinary_burst(t);
+		lull_store_relaxed(&t->work, t->work + 1);
+	}
+	return NULL;
+}
+
+/* ---- the signal handler ------------------------------------------------------------------------- */
+
+/* It may have interrupted anything, the library's own functions and the exit of a thread too. */
+void torture_handler(int signal)
+{
+	struct torturer *t = torture_me;
+	int saved = errno;
+	struct glimpse g;
+
+	(void)signal;
+	if (!t)
+		return;
+	lull_rcu_read_lock();
+	torture_glimpse(&g, &t->handler_rng);
+	torture_spin_ns(torture_random(&t->handler_rng, 3000));
+	torture_glimpse_end(&g, &t->handler_tally, "signal handler");
+	lull_rcu_read_unlock();
+	errno = saved;
+}
