@@ -77,14 +77,14 @@ static struct lull__lock *lock_of(struct lull__hash_bucket *bucket)
 	return (struct lull__lock *)(void *)&bucket->lock;
 }
 
-static struct lull__hash_table *future_of(const struct lull__hash_table *table)
+static inline struct lull__hash_table *future_of(const struct lull__hash_table *table)
 {
 	/* ORDER HASH-3: the future before its buckets; pairs with HASH-3 in begin_resize(); without
 	 * it an update takes garbage for a bucket; model/hash-future.litmus */
 	return lull_load_acquire(&table->future);
 }
 
-static struct lull__hash_table *table_of(const struct lull_hash *h)
+static inline struct lull__hash_table *table_of(const struct lull_hash *h)
 {
 	/* ORDER HASH-4: the table before its buckets; pairs with HASH-4 in end_resize(); without it
 	 * an update takes garbage for a bucket; model/hash-switch.litmus */
@@ -125,13 +125,13 @@ static struct lull__hash_table *new_table(size_t buckets)
  * model/hash-publish.litmus (Links that are passed on when an element is taken out or replaced
  * too: the reader need not have seen the link that they are copied from.)
  */
-static void link_element(struct lull_hash_node **link, struct lull_hash_node *node)
+static inline void link_element(struct lull_hash_node **link, struct lull_hash_node *node)
 {
 	lull_store_release(link, node);
 }
 
 /* The bucket where the keys with this hash are at home, locked. In a read section. */
-static struct lull__hash_bucket *lock_home(const struct lull__hash_table *table, uint64_t hash)
+static inline struct lull__hash_bucket *lock_home(const struct lull__hash_table *table, uint64_t hash)
 {
 	for (;;) {
 		struct lull__hash_bucket *bucket = lull__hash_bucket_of(table, hash);
@@ -144,13 +144,13 @@ static struct lull__hash_bucket *lock_home(const struct lull__hash_table *table,
 	}
 }
 
-static void unlock_home(struct lull__hash_bucket *bucket)
+static inline void unlock_home(struct lull__hash_bucket *bucket)
 {
 	lull__unlock(lock_of(bucket));
 }
 
 /* The link to the element with this key, or NULL. */
-static struct lull_hash_node **find_key(struct lull__hash_bucket *bucket, uint64_t hash,
+static inline struct lull_hash_node **find_key(struct lull__hash_bucket *bucket, uint64_t hash,
 					lull_hash_match_fn match, const void *key)
 {
 	struct lull_hash_node **link = &bucket->first, *node;
@@ -163,7 +163,7 @@ static struct lull_hash_node **find_key(struct lull__hash_bucket *bucket, uint64
 }
 
 /* The link to @wanted, or NULL. */
-static struct lull_hash_node **find_node(struct lull__hash_bucket *bucket,
+static inline struct lull_hash_node **find_node(struct lull__hash_bucket *bucket,
 					 const struct lull_hash_node *wanted)
 {
 	struct lull_hash_node **link = &bucket->first, *node;
@@ -184,7 +184,7 @@ static void add_element(struct lull__hash_bucket *bucket, struct lull_hash_node 
 }
 
 /* Both leave the old element's own link as it is, for readers who stand on it. */
-static void replace_element(struct lull_hash_node **link, struct lull_hash_node *node)
+static inline void replace_element(struct lull_hash_node **link, struct lull_hash_node *node)
 {
 	const struct lull_hash_node *old = lull_load_relaxed(link);
 
@@ -193,7 +193,7 @@ static void replace_element(struct lull_hash_node **link, struct lull_hash_node 
 	link_element(link, node);
 }
 
-static void remove_element(struct lull_hash_node **link)
+static inline void remove_element(struct lull_hash_node **link)
 {
 	link_element(link, lull_load_relaxed(&lull_load_relaxed(link)->next));
 }
@@ -457,13 +457,13 @@ static void count_element(struct lull_hash *h, const struct lull__hash_table *ta
 
 /* ---- updates --------------------------------------------------------------------------------- */
 
-static struct lull__hash_table *begin_update(const struct lull_hash *h)
+static inline struct lull__hash_table *begin_update(const struct lull_hash *h)
 {
 	lull_rcu_read_lock();
 	return table_of(h);
 }
 
-static void end_update(struct lull_hash *h, struct lull__hash_table *table)
+static inline void end_update(struct lull_hash *h, struct lull__hash_table *table)
 {
 	if (lull_unlikely(future_of(table) != NULL))
 		move_some(h, table, MOVE_PER_UPDATE);

@@ -85,7 +85,7 @@ void lull__rcu_read_unlock_slow(void)
 void lull__rcu_wake(void)
 {
 	lull_and_relaxed(&lull__self.flags, ~LULL__FLAG_RCU_WAITED);
-	/* ORDER RCU-11: the flag's clearing before the event; pairs with RCU-11 in gp_wait_holdouts(); without it the
+	/* ORDER RCU-1: the flag's clearing before the event; pairs with RCU-1 in gp_wait_holdouts(); without it the
 	 * leader takes a flag for set that is being cleared and sleeps; model/rcu-event.tpl */
 	lull_add_release(&gp.event, 1u);
 	lull__futex_wake(&gp.event, INT_MAX);
@@ -192,7 +192,7 @@ void lull__rcu_quiescent_slow(uint64_t number)
 {
 	check_online("lull_rcu_quiescent: not online", "lull_rcu_quiescent: in a read section");
 	/* ORDER RCU-10: all loads until now before the new number; pairs with RCU-3 in gp_scan(); without it an object is
-	 * freed that was read before the quiescent state; model/rcu-quiescent.litmus */
+	 * freed that was read before the quiescent state; model/rcu-quiescent.tpl */
 	lull_store_release(&lull__self.rcu, number);
 	/* RCU-2 towards the next loads, RCU-5 towards the flag. */
 	lull_fence_light();
@@ -332,7 +332,7 @@ static bool gp_wait_holdouts(uint64_t number, uint64_t deadline_ns)
 	struct holdouts held;
 
 	while (!is_past(deadline_ns)) {
-		/* ORDER RCU-11: the event before the flags; pairs with RCU-11 in lull__rcu_wake(); without it as
+		/* ORDER RCU-1: the event before the flags; pairs with RCU-1 in lull__rcu_wake(); without it as
 		 * there; model/rcu-event.tpl */
 		uint32_t event = lull_load_acquire(&gp.event);
 		uint64_t until_ns = deadline_ns;

@@ -584,10 +584,11 @@ static bool something_due(enum pass_what what)
 
 	if (lull_load_relaxed(&rc.stop))
 		return true;
+	if (lull_load_relaxed(&rc.flush_wanted) > lull_load_relaxed(&rc.flush_done))
+		return true;
 	if (lull_load_relaxed(&rc.mode) == LULL_RECLAIM_POLL)
 		return false;
-	if (lull_load_relaxed(&rc.flush_wanted) > lull_load_relaxed(&rc.flush_done) ||
-	    lull_load_relaxed(&rc.overflow))
+	if (lull_load_relaxed(&rc.overflow))
 		return true;
 	for_each_bag(bag) {
 		if (lull_load_relaxed(&bag->state) == BAG_ORPHAN)
@@ -670,10 +671,10 @@ static size_t round_of(bool look_for_leftovers)
 {
 	uint64_t ticket = lull_load_acquire(&rc.flush_wanted); /* REC-7: then what was deferred before */
 
-	if (lull_load_relaxed(&rc.mode) == LULL_RECLAIM_POLL)
-		return 0;
 	if (ticket > lull_load_relaxed(&rc.flush_done))
 		return flush_for(ticket);
+	if (lull_load_relaxed(&rc.mode) == LULL_RECLAIM_POLL)
+		return 0; /* from now on it is the program's */
 	return pass(look_for_leftovers ? PASS_LEFT : PASS_CALLS);
 }
 

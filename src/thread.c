@@ -166,6 +166,8 @@ void lull_thread_unregister(void)
 	lull__rcu_no_section("lull_thread_unregister");
 	if (!(lull__self.state & LULL__STATE_REGISTERED))
 		return;
+	if (lull__self.state & LULL__STATE_ONLINE)
+		lull_rcu_offline();
 	lull__reclaim_thread_exit();
 	leave_registry(0);
 	pthread_setspecific(exit_key, NULL);

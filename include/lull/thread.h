@@ -60,7 +60,7 @@ LULL_API void lull_thread_register(void);
 
 /*
  * Give the record back before the thread exits (a pool that parks threads for ever may like to).
- * The next use registers again. Aborts inside a read section. Not in signal handlers.
+ * The next use registers again. An online thread goes offline. Aborts inside a read section. Not in signal handlers.
  */
 LULL_API void lull_thread_unregister(void);
 

@@ -293,6 +293,40 @@ static void *exits_online(void *unused)
 	return NULL;
 }
 
+/* A grace period that sleeps for an online thread hears of it when that gives its record back. */
+static void *unregisters_online(void *arg)
+{
+	struct looper *looper = (struct looper *)arg;
+
+	lull_rcu_online();
+	lull_store_release(&looper->online, 1);
+	await_flag(&looper->go, 1);
+	lull_thread_unregister();
+	lull_store_release(&looper->told, 1);
+	await_flag(&looper->finish, 1);
+	return NULL;
+}
+
+static void test_unregister_online(void **state)
+{
+	struct looper looper;
+	int done = 0;
+	pthread_t waiter;
+
+	(void)state;
+	lull_debug_set_stall_ms(0); /* nothing else shall wake it */
+	memset(&looper, 0, sizeof(looper));
+	looper.thread = start_thread(unregisters_online, &looper);
+	await_flag(&looper.online, 1);
+	waiter = start_thread(synchronizer_run, &done);
+	nap_ms(20);
+	lull_store_release(&looper.go, 1);
+	join_thread(waiter);
+	lull_store_release(&looper.finish, 1);
+	join_thread(looper.thread);
+	lull_debug_set_stall_ms(1000);
+}
+
 static void test_exit_online(void **state)
 {
 	(void)state;
@@ -549,6 +583,7 @@ int main(void)
 		cmocka_unit_test(test_online),
 		cmocka_unit_test(test_online_threads_synchronize),
 		cmocka_unit_test(test_exit_online),
+		cmocka_unit_test(test_unregister_online),
 		cmocka_unit_test(test_signal_handlers_read),
 		cmocka_unit_test(test_misuse),
 #ifdef LULL_DEBUG
