@@ -1,22 +1,22 @@
 C rcu-cookie
 (* SPDX-License-Identifier: MIT *)
 (*
- * ORDER RCU-1, RCU-7
+ * ORDER RCU-7
  * An updater unlinks and takes a cookie; another thread leads the grace period that the cookie
  * names; a reader enters.  Nobody but the updater ever stored the unlinking in view of the leader.
  * Where: lull__rcu_cookie(), gp_begin(), gp_scan() in src/rcu.c; lull_rcu_read_lock() in
  * include/lull/rcu.h
  *
- * RCU-1: the number that readers take (gp) is stored after the heavy fence, the one that cookies
- * are made of (started) before it.  With one variable for both, a reader may carry the new number,
- * find the object, and yet an updater that unlinks it may still read the old number.
+ * The number that cookies are made of (started) is stored before the heavy fence, the one that readers
+ * take (gp) after it.  With one variable for both, a reader may carry the new number, find the
+ * object, and yet an updater that unlinks it may still read the old number.
  * x is the pointer (0: leads to the object, 1: unlinked), obj the object's memory.
  * Never: the reader uses the object while or after the updater reuses it.
  *)
 { [gp]=1; [started]=1; [completed]=1; [word]=0; [x]=0; [obj]=1; }
 
 P0 (atomic_int* gp, atomic_int* word, atomic_int* x, int* obj) {
-  int r0 = atomic_load_explicit(gp, memory_order_acquire);
+  int r0 = atomic_load_explicit(gp, memory_order_relaxed);
   atomic_store_explicit(word, r0, memory_order_release);
 @LIGHT
   int r1 = atomic_load_explicit(x, memory_order_acquire);
@@ -26,9 +26,9 @@ P0 (atomic_int* gp, atomic_int* word, atomic_int* x, int* obj) {
 }
 
 P1 (atomic_int* gp, atomic_int* started, atomic_int* completed, atomic_int* word) {
-  atomic_store_explicit(started, 2, memory_order_relaxed);
+  atomic_store_explicit(started, 2, memory_order_relaxed); // RCU-7 late
 @HEAVY RCU-7
-  atomic_store_explicit(gp, 2, memory_order_release); // RCU-1 early (membarrier)
+  atomic_store_explicit(gp, 2, memory_order_relaxed); // RCU-7 early
   int r3 = atomic_load_explicit(word, memory_order_acquire);
   if (r3 != 1) {
     atomic_store_explicit(completed, 2, memory_order_release);

@@ -131,7 +131,8 @@ static inline void link_element(struct lull_hash_node **link, struct lull_hash_n
 }
 
 /* The bucket where the keys with this hash are at home, locked. In a read section. */
-static inline struct lull__hash_bucket *lock_home(const struct lull__hash_table *table, uint64_t hash)
+static inline struct lull__hash_bucket *lock_home(const struct lull__hash_table *table,
+						  uint64_t hash)
 {
 	for (;;) {
 		struct lull__hash_bucket *bucket = lull__hash_bucket_of(table, hash);
@@ -151,7 +152,7 @@ static inline void unlock_home(struct lull__hash_bucket *bucket)
 
 /* The link to the element with this key, or NULL. */
 static inline struct lull_hash_node **find_key(struct lull__hash_bucket *bucket, uint64_t hash,
-					lull_hash_match_fn match, const void *key)
+					       lull_hash_match_fn match, const void *key)
 {
 	struct lull_hash_node **link = &bucket->first, *node;
 
@@ -164,7 +165,7 @@ static inline struct lull_hash_node **find_key(struct lull__hash_bucket *bucket,
 
 /* The link to @wanted, or NULL. */
 static inline struct lull_hash_node **find_node(struct lull__hash_bucket *bucket,
-					 const struct lull_hash_node *wanted)
+						const struct lull_hash_node *wanted)
 {
 	struct lull_hash_node **link = &bucket->first, *node;
 

@@ -46,17 +46,17 @@ enum lull__queue_kind {
 };
 
 struct lull__queue {
-	/* The producer's. */
+	/* The producer's: others write nothing here that it reads at every deferral. */
 	uint64_t put;
 	uint64_t put_bytes;
 	uint64_t noted, noted_bytes; /* how much of them the global backlog knows of */
 	struct lull__chunk *tail;
 	uint32_t kind;
-	uint32_t busy; /* the owner consumes just now */
+	uint32_t busy;	      /* the owner consumes just now */
+	uint32_t owner_helps; /* calls: the owner runs them, because it deferred more than others could */
 	/* The consumer's, whoever it is. */
 	uint32_t revoked __attribute__((aligned(64))); /* the owner may not consume */
 	struct lull__lock lock; /* who may, other than the owner */
-	uint32_t owner_helps;	/* calls: the owner runs them, because it deferred more than others could */
 	uint64_t get, ready, wait;
 	lull_rcu_cookie cookie;
 	struct lull__chunk *head;

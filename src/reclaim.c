@@ -404,27 +404,42 @@ static void defer_without_memory(int kind, void *item)
 	}
 }
 
-static void defer(int kind, void *item, size_t bytes)
+/* A thread's first deferral, one in a callback, and one after the thread's exit handling. */
+static void defer_rarely(int kind, void *item, size_t bytes)
 {
 	struct lull__bag *bag = own_bag();
-	struct lull__queue *q = bag ? &bag->queue[kind] : NULL;
-	bool in_callback = lull__self.callback_depth, mine = false, look, soft = false;
 
-	if (lull_unlikely(!q || !lull__queue_push(q, item, bytes))) {
+	if (!bag || !lull__queue_push(&bag->queue[kind], item, bytes))
 		defer_without_memory(kind, item);
-	} else {
-		look = (q->put & (LOOK_EVERY - 1)) == 0;
-		mine = is_left_to_owner(q) && !in_callback;
-		if (look)
-			soft = look_at_limits(q, mine);
-		if (mine)
-			owner_step(q, look, soft);
-	}
-	if (lull_unlikely(in_callback))
+	if (lull__self.callback_depth)
 		lull_add_relaxed(&rc.from_callbacks, (uint64_t)1);
-	notify(mine ? ASLEEP : LINGERING);
-	if (lull_unlikely(lull__self.state & LULL__STATE_EXITED))
+	notify(LINGERING);
+	if (lull__self.state & LULL__STATE_EXITED)
 		lull__reclaim_thread_exit();
+}
+
+static inline void defer(int kind, void *item, size_t bytes)
+{
+	struct lull__bag *bag = lull__self.bag;
+	bool mine, look, soft = false;
+	struct lull__queue *q;
+
+	if (lull_unlikely(!bag || lull__self.callback_depth)) {
+		defer_rarely(kind, item, bytes);
+		return;
+	}
+	q = &bag->queue[kind];
+	if (lull_unlikely(!lull__queue_push(q, item, bytes))) {
+		defer_without_memory(kind, item);
+		return;
+	}
+	mine = is_left_to_owner(q);
+	look = (q->put & (LOOK_EVERY - 1)) == 0;
+	if (lull_unlikely(look))
+		soft = look_at_limits(q, mine);
+	if (mine)
+		owner_step(q, look, soft);
+	notify(mine ? ASLEEP : LINGERING);
 }
 
 void lull_rcu_call_sized(struct lull_rcu_head *head, lull_rcu_func func, size_t bytes)
@@ -700,7 +715,7 @@ static void *reclaimer(void *unused)
 		}
 		if (lull_load_relaxed(&rc.mode) == LULL_RECLAIM_POLL)
 			waits = false;
-		if (count > 1 && count < NAP_BELOW && something_due(PASS_CALLS) && !over_soft())
+		if (count > 1 && count < NAP_BELOW && !over_soft())
 			go_to_sleep(NAPPING, NAP_NS);
 		else if (!waits)
 			go_to_sleep(ASLEEP, 0);

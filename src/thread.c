@@ -158,6 +158,11 @@ static void thread_exit(void *unused)
 
 void lull_thread_register(void)
 {
+	uint32_t state = lull__self.state;
+
+	/* Back from lull_thread_unregister(). */
+	if (state & LULL__STATE_EXITED)
+		lull_store_relaxed(&lull__self.state, state & ~LULL__STATE_EXITED);
 	lull__ensure_registered();
 }
 
@@ -169,7 +174,7 @@ void lull_thread_unregister(void)
 	if (lull__self.state & LULL__STATE_ONLINE)
 		lull_rcu_offline();
 	lull__reclaim_thread_exit();
-	leave_registry(0);
+	leave_registry(LULL__STATE_EXITED);
 	pthread_setspecific(exit_key, NULL);
 }
 

@@ -53,8 +53,18 @@ static void gp_thread_enter(void)
 	flavor_thread_enter();
 }
 
+#ifdef GP_DEFER
+/* The library takes a thread's registration for this once in its life. */
+static __thread bool gp_defers;
+#endif
+
 static void gp_thread_leave(void)
 {
+#ifdef GP_DEFER
+	if (gp_defers)
+		GP_DEFER_LEAVE();
+	gp_defers = false;
+#endif
 	flavor_thread_leave();
 }
 
@@ -258,7 +268,7 @@ static inline __attribute__((always_inline)) uint64_t gp_replace_loop(enum bench
 
 		flavor_assign(gp_slot.object, fresh);
 		gp_retire(way, old);
-		if (i % 64 == 0) {
+		if (i % 64 == 32) {
 			flavor_quiescent();
 			waiting = i - lull_load_relaxed(&gp_freed);
 			peak = waiting > peak ? waiting : peak;
@@ -283,23 +293,14 @@ static void gp_begin(enum bench_gp_way way)
 {
 	(void)way;
 #ifdef GP_DEFER
-	if (way == BENCH_GP_DEFER)
+	if (way == BENCH_GP_DEFER && !gp_defers)
 		GP_DEFER_ENTER();
+	gp_defers = gp_defers || way == BENCH_GP_DEFER;
 #endif
 	flavor_barrier();
 	lull_store_relaxed(&gp_freed, (uint64_t)0);
 #ifdef GP_PEAK
 	GP_PEAK_RESET();
-#endif
-}
-
-static void gp_end(enum bench_gp_way way)
-{
-	(void)way;
-	flavor_barrier();
-#ifdef GP_DEFER
-	if (way == BENCH_GP_DEFER)
-		GP_DEFER_LEAVE();
 #endif
 }
 
@@ -317,7 +318,7 @@ static void gp_replace(enum bench_gp_way way, uint64_t n, struct bench_gp_replac
 #ifdef GP_PEAK
 	out->peak = GP_PEAK();
 #endif
-	gp_end(way);
+	flavor_barrier();
 }
 
 static double gp_retire_cost(enum bench_gp_way way, unsigned n, double *ns)
@@ -348,7 +349,7 @@ static double gp_retire_cost(enum bench_gp_way way, unsigned n, double *ns)
 	}
 	gp_wait_freed(way, i);
 	cpu = gp_clock(CLOCK_PROCESS_CPUTIME_ID) - cpu;
-	gp_end(way);
+	flavor_barrier();
 	for (; i < n; i++)
 		free(object[i]);
 	free(object);

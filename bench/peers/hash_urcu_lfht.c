@@ -44,12 +44,12 @@ static int match_integer(struct cds_lfht_node *node, const void *arg)
 {
 	const struct wanted *wanted = arg;
 
-	return caa_container_of(node, struct element, node)->hash == wanted->hash;
+	return lull_container_of(node, struct element, node)->hash == wanted->hash;
 }
 
 static int match_text(struct cds_lfht_node *node, const void *arg)
 {
-	const struct element *element = caa_container_of(node, struct element, node);
+	const struct element *element = lull_container_of(node, struct element, node);
 	const struct wanted *wanted = arg;
 
 	return element->hash == wanted->hash &&
@@ -70,14 +70,14 @@ BENCH_HASH_INLINE uint64_t hash_lookup(struct hash_table *table, enum bench_hash
 	node = cds_lfht_iter_get_node(&iter);
 	if (__builtin_expect(!node, 0))
 		bench_hash_broken(FLAVOR_NAME);
-	value = caa_container_of(node, struct element, node)->value;
+	value = lull_container_of(node, struct element, node)->value;
 	flavor_read_unlock();
 	return value;
 }
 
 static void reclaim(struct rcu_head *head)
 {
-	free(caa_container_of(head, struct element, head));
+	free(lull_container_of(head, struct element, head));
 	bench_hash_freed();
 }
 
@@ -113,7 +113,7 @@ BENCH_HASH_INLINE void hash_replace(struct hash_table *table, enum bench_hash_mo
 	if (!old)
 		return; /* while the table is filled */
 	bench_hash_retired();
-	flavor_call(&caa_container_of(old, struct element, node)->head, reclaim);
+	flavor_call(&lull_container_of(old, struct element, node)->head, reclaim);
 }
 
 static void *hash_create(const struct bench_hash_shape *shape)
@@ -147,7 +147,7 @@ static void hash_destroy(void *arg)
 	cds_lfht_for_each (table->ht, &iter, node) {
 		cds_lfht_del(table->ht, node);
 		bench_hash_retired();
-		flavor_call(&caa_container_of(node, struct element, node)->head, reclaim);
+		flavor_call(&lull_container_of(node, struct element, node)->head, reclaim);
 	}
 	flavor_read_unlock();
 	cds_lfht_destroy(table->ht, NULL);

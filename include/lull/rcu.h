@@ -72,7 +72,8 @@ LULL_INLINE const void *lull__here(void)
 /*
  * Enter a read section. What was reachable at any time in the section stays allocated until the
  * outermost unlock. Cannot fail, never blocks (except for linking a new thread's record in). May be
- * nested 1000 deep, may be called in signal handlers and with any lock held. A forked child keeps the section
+ * nested 1000 deep, may be called with any lock held and in signal handlers (of threads that have used lull before:
+ * thread.h). A forked child keeps the section
  * that the forking thread was in.
  */
 LULL_INLINE void lull_rcu_read_lock(void)

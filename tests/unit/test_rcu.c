@@ -348,7 +348,7 @@ static void reading_handler(int unused)
 
 static void *signalled_run(void *arg)
 {
-	/* The first section of this thread may well be the handler's. */
+	lull_thread_register();
 	while (!lull_load_acquire((int *)arg)) {
 		lull_rcu_read_lock();
 		lull_rcu_read_lock();

@@ -13,13 +13,27 @@ static void test_count(void **state)
 	(void)state;
 	lull_thread_register();
 	lull_thread_register();
+	lull_rcu_free(malloc(16));
+	lull_rcu_barrier(); /* the reclaimer has a record too */
 	before = lull_thread_count();
 	lull_thread_unregister();
 	assert_int_equal(lull_thread_count(), before - 1);
 	lull_thread_unregister();
+	/* Sections work, for as long as they last. */
+	lull_rcu_read_lock();
+	assert_int_equal(lull_thread_count(), before);
+	lull_rcu_cookie cookie = lull_rcu_gp_start();
+	assert_false(lull_rcu_gp_poll(cookie));
+	lull_rcu_read_unlock();
+	assert_true(lull_rcu_gp_poll(cookie));
+	assert_int_equal(lull_thread_count(), before - 1);
+	lull_rcu_free(malloc(16));
+	lull_rcu_synchronize();
+	lull_thread_register();
 	lull_rcu_read_lock();
 	lull_rcu_read_unlock();
 	assert_int_equal(lull_thread_count(), before);
+	lull_rcu_barrier();
 }
 
 static void *reads_once(void *unused)

@@ -93,8 +93,7 @@ static void say_machine(struct report *r)
 	say(r, "counters", "%s",
 	    m.perf_counters ? "cycles and instructions can be counted" :
 			      "n/a: cycles are estimated, instructions counted by single steps");
-	say(r, "peers", "%s",
-	    peers_versions()[0] ? peers_versions() : "none found at configure time");
+	say(r, "peers", "%s", peers_versions()[0] ? peers_versions() : peers_why_missing());
 }
 
 /* ---- membarrier ---- */
@@ -422,6 +421,14 @@ static void say_heavy(struct report *r, bool with_sibling)
 	free(h);
 }
 
+static void list_fences(void)
+{
+	printf("light          the fence of a read section\n"
+	       "full           a full fence in its place\n"
+	       "heavy-alone    the fence of a grace period, with no other thread running\n"
+	       "heavy-sibling  the same while another thread computes\n");
+}
+
 int lull_cmd_doctor(int argc, char **argv)
 {
 	struct options opt = OPTIONS_INIT("doctor");
@@ -432,6 +439,11 @@ int lull_cmd_doctor(int argc, char **argv)
 		      "Says what this machine and kernel offer, which fence strategy lull chose, "
 		      "and what it costs.",
 		      argc, argv);
+	if (opt.list) {
+		list_fences();
+		options_free(&opt);
+		return 0;
+	}
 	open_report(&report, &opt);
 	say_machine(&report);
 	say_membarrier(&report);

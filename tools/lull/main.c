@@ -2,33 +2,29 @@
 /* lull: the command. Picks the instrument. */
 #include "main.h"
 
+#include <errno.h>
 #include <linux/membarrier.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <lull/base.h>
 
+#include "options.h"
+
 static const struct command {
 	const char *name;
 	int (*run)(int argc, char **argv);
 	const char *what;
 } commands[] = {
-#ifdef LULL_TOOL_COMPARE
 	{ "compare", lull_cmd_compare,
 	  "measure on your keys what each protection costs, and recommend one" },
-#endif
 	{ "refscale", lull_cmd_refscale, "cost of one read section" },
-#ifdef LULL_TOOL_RCUSCALE
 	{ "rcuscale", lull_cmd_rcuscale, "latency of grace periods, deferred calls and barriers" },
-#endif
-#ifdef LULL_TOOL_HASHSCALE
 	{ "hashscale", lull_cmd_hashscale, "hash table lookups and updates per second" },
-#endif
-#ifdef LULL_TOOL_TORTURE
 	{ "torture", lull_cmd_torture, "try to break it" },
-#endif
 	{ "doctor", lull_cmd_doctor, "what this machine and kernel offer" },
 };
 
@@ -52,8 +48,11 @@ static void usage(FILE *out)
 static void refuse(const char *a, const char *b, const char *c)
 {
 	char line[256];
-	int len = snprintf(line, sizeof(line), "lull: %s%.80s%s\n", a, b, c);
+	int len = snprintf(line, sizeof(line), "lull: %s%.80s%s\n", a, b, c), i;
 
+	for (i = 0; i < len - 1; i++)
+		if ((unsigned char)line[i] < ' ')
+			line[i] = '?';
 	if (write(STDERR_FILENO, line, (size_t)len) < 0)
 		_exit(3);
 	_exit(2);
@@ -85,15 +84,23 @@ static void check_environment(int argc, char **argv, char **envp)
 __attribute__((section(".preinit_array"),
 	       used)) static void (*const preinit)(int, char **, char **) = check_environment;
 
+/* Results that could not be written, to a full disk say, are no success. */
+static void finish_output(void)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return;
+	fprintf(stderr, "lull: cannot write the output: %s\n", strerror(errno));
+	_exit(EXIT_FAILURE);
+}
+
 int main(int argc, char **argv)
 {
 	char known[256] = "";
 	size_t i, len = 0;
 
-	if (argc < 2) {
-		fprintf(stderr, "lull: no command given; 'lull --help' lists them\n");
-		return 2;
-	}
+	atexit(finish_output);
+	if (argc < 2)
+		options_bad("no command given; 'lull --help' lists them");
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "help")) {
 		usage(stdout);
 		return 0;
@@ -108,6 +115,5 @@ int main(int argc, char **argv)
 		len += (size_t)snprintf(known + len, sizeof(known) - len, "%s%s", i ? ", " : "",
 					commands[i].name);
 	}
-	fprintf(stderr, "lull: unknown command '%s'; known: %s\n", argv[1], known);
-	return 2;
+	options_bad("unknown command '%s'; known: %s", argv[1], known);
 }

@@ -44,11 +44,20 @@ static const struct argp_option common_options[] = {
 
 /* ---- complaints ---- */
 
+/* What was typed may contain line ends, and what could steer a terminal. */
+static void one_line(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || *text == '\177')
+			*text = '?';
+}
+
 static void complain(const char *fmt, va_list ap)
 {
 	char line[2048];
 
 	vsnprintf(line, sizeof(line), fmt, ap);
+	one_line(line);
 	bench_progress_clear();
 	if (tool_name)
 		fprintf(stderr, "lull %s: %s\n", tool_name, line);
@@ -296,12 +305,18 @@ static void set_schemes(struct options *opt, const char *arg)
 	opt->schemes = options_split("--schemes", arg, &opt->nr_schemes);
 }
 
-/* argp leaves the offending word just before state->next. */
+/*
+ * argp leaves the offending word just before state->next, except that it stands still at several
+ * short options in one word; there are none of those, so a word that looks like them is wrong.
+ */
 static _Noreturn void bad_option(const struct parse *parse, const struct argp_state *state)
 {
 	const char *word = state->next > 0 ? state->argv[state->next - 1] : "?";
+	const char *next = state->next < state->argc ? state->argv[state->next] : "";
 	const struct argp_option *o = parse->argp->options;
 
+	if (next[0] == '-' && next[1] && next[1] != '-' && next[2])
+		options_bad("unknown option '%s'; --help lists the options", next);
 	for (; o->name || o->doc; o++) {
 		size_t len = o->name ? strlen(o->name) : 0;
 
@@ -359,14 +374,35 @@ static error_t on_key(int key, char *arg, struct argp_state *state)
 	}
 }
 
+/* A word as a shell needs it, so that the line can be copied and run. */
+static char *quote(const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_-./=,:+@%";
+	char *text, *to;
+
+	if (*word && !word[strspn(word, plain)])
+		return options_printf("%s", word);
+	to = text = options_alloc(strlen(word) + 1, 4); /* at worst all of it is ' */
+	*to++ = '\'';
+	for (; *word; word++) {
+		if (*word == '\'')
+			to = stpcpy(to, "'\\'");
+		*to++ = *word;
+	}
+	*to = '\'';
+	return text;
+}
+
 static char *join_command(int argc, char **argv)
 {
 	char *text = options_printf("lull");
 	int i;
 
 	for (i = 0; i < argc; i++) {
-		char *longer = options_printf("%s %s", text, argv[i]);
+		char *word = quote(argv[i]), *longer = options_printf("%s %s", text, word);
 
+		free(word);
 		free(text);
 		text = longer;
 	}
@@ -375,8 +411,8 @@ static char *join_command(int argc, char **argv)
 
 static bool offered(const struct options *opt, const struct argp_option *o)
 {
-	return !opt->plain || !o->key || o->key == KEY_JSON || o->key == KEY_HELP ||
-	       o->key == KEY_VERSION;
+	return !opt->plain || !o->key || o->key == KEY_JSON || o->key == KEY_LIST ||
+	       o->key == KEY_HELP || o->key == KEY_VERSION;
 }
 
 /* One table for argp: the instrument's options, then the common ones. */

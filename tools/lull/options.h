@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Command line of the `lull` tool: the options that all instruments share, and the one way to
- *refuse bad input: one line on stderr that names what is wrong and what is allowed, then exit 2.
+ * refuse bad input: one line on stderr that names what is wrong and what is allowed, then exit 2.
  *
  * An instrument with options of its own:
  *
@@ -45,9 +45,9 @@ struct options {
 	unsigned runs;	/* --runs N; 0 when it was not given */
 	char **schemes; /* --schemes a,b as given; NULL for all */
 	size_t nr_schemes;
-	char *command; /* the command line as it was typed, for the JSON */
+	char *command; /* the command line as a shell takes it, for the JSON */
 	void *own;     /* the instrument's own settings */
-	bool plain; /* set before parsing: of the common options only json, help, version exist */
+	bool plain; /* set before parsing: of the common options only json, list, help, version exist */
 };
 
 #define OPTIONS_INIT(name)     \
@@ -69,7 +69,7 @@ void options_free(struct options *opt);
 /*
  * chosen[i] says whether names[i] was asked for (all of them when --schemes is absent). A name that
  * is not in the list ends the program: "unknown scheme 'rcuu': did you mean rcu? known: none,
- * spinlock, ...". Names of peers that this build lacks get "not found at configure time" instead.
+ * spinlock, ...". Of peers that this build lacks it says why (peers.h).
  * Returns how many were chosen.
  */
 size_t options_pick(const struct options *opt, const char *const *names, size_t count,

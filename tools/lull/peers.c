@@ -24,6 +24,16 @@ static const struct peer {
 
 #define NR_PEERS (sizeof(peers) / sizeof(peers[0]))
 
+/* The program with faults (tests/torture) measures nothing and has no peers. */
+#ifndef BENCH_WITHOUT_PEERS
+#define BENCH_WITHOUT_PEERS "not part of this program"
+#endif
+
+const char *peers_why_missing(void)
+{
+	return BENCH_WITHOUT_PEERS;
+}
+
 const char *peers_missing_scheme(const char *scheme)
 {
 	static char line[64];
@@ -32,8 +42,8 @@ const char *peers_missing_scheme(const char *scheme)
 	for (i = 0; i < NR_PEERS; i++)
 		if (!peers[i].version &&
 		    !strncmp(scheme, peers[i].prefix, strlen(peers[i].prefix))) {
-			snprintf(line, sizeof(line), "%s: not found at configure time",
-				 peers[i].library);
+			snprintf(line, sizeof(line), "%s: %s", peers[i].library,
+				 peers_why_missing());
 			return line;
 		}
 	return NULL;
@@ -45,7 +55,7 @@ void peers_print_missing(void)
 
 	for (i = 0; i < NR_PEERS; i++)
 		if (!peers[i].version)
-			printf("%s: not found at configure time\n", peers[i].library);
+			printf("%s: %s\n", peers[i].library, peers_why_missing());
 }
 
 const char *peers_versions(void)

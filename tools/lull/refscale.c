@@ -388,9 +388,9 @@ int lull_cmd_refscale(int argc, char **argv)
 		options_free(&opt);
 		return 0;
 	}
+	json = jsonout_open(&opt);
 	init_data();
 	choose(&run);
-	json = jsonout_open(&opt);
 	counters = bench_counters_work();
 	if (!counters && settings.mode != MODE_HOLD)
 		count_instructions(&run);

@@ -29,6 +29,18 @@
 #define TICK_US		20000
 #define MESSAGES	8
 
+/* ThreadSanitizer ends a child that makes threads; AddressSanitizer leaves it with locks that nobody holds. */
+#if defined(LULL__TSAN) || defined(__SANITIZE_ADDRESS__)
+#define SANITIZER_FORBIDS_FORK true
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZER_FORBIDS_FORK true
+#endif
+#endif
+#ifndef SANITIZER_FORBIDS_FORK
+#define SANITIZER_FORBIDS_FORK false
+#endif
+
 struct torture torture;
 __thread struct torturer *torture_me;
 
@@ -652,11 +664,10 @@ int lull_cmd_torture(int argc, char **argv)
 	torture.seconds = opt.seconds > 0 ? opt.seconds : DEFAULT_SECONDS;
 	if (!torture.seed)
 		torture.seed = any_seed();
-#ifdef LULL__TSAN
-	if (!torture.without[PART_FORK])
-		printf("no forked children: ThreadSanitizer allows no threads in them\n");
-	torture.without[PART_FORK] = true;
-#endif
+	if (SANITIZER_FORBIDS_FORK && !torture.without[PART_FORK]) {
+		printf("no forked children: this sanitizer cannot stand threads in them\n");
+		torture.without[PART_FORK] = true;
+	}
 	printf("--- Start of test: flavor rcu, %u readers, %u updaters, %g s, fence %s, %u CPUs%s%s\n", torture.readers,
 	       torture.updaters, torture.seconds, lull_fence_strategy_name(), bench_cpus(),
 	       torture.busted ? ", busted " : "", torture.busted ? torture.busted : "");
