@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""Running the lull command in a folder that is empty at first, and what every complaint must look like."""
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+LULL = os.environ["LULL_TOOL"]
+SANITIZE = os.environ.get("LULL_SANITIZE", "")
+
+INSTRUMENTS = ("compare", "refscale", "rcuscale", "hashscale", "torture", "doctor")
+
+# Each in its shortest form that still measures. The time is an upper bound of what is asked for, not of what it takes.
+SHORT = {
+    "refscale": ["--seconds", "0.05", "--runs", "1", "--threads", "1,2", "--schemes", "none,rcu,spinlock"],
+    "rcuscale": ["--seconds", "0.05", "--calls", "50", "--schemes", "rcu,rcu-qsbr", "--what", "synchronize,call,barrier",
+                 "--setup", "idle"],
+    "hashscale": ["--seconds", "0.1", "--runs", "1", "--threads", "1,2", "--schemes", "none,rcu,spinlock",
+                  "--elements", "100", "--updates", "0,10"],
+    "torture": ["--seconds", "0.3", "--readers", "2"],
+    "doctor": [],
+}
+
+# With any of these an instrument that measured before it looked at its input would not come to its end.
+ENDLESS = {
+    "compare": ["--seconds", "86400"],
+    "refscale": ["--seconds", "86400"],
+    "rcuscale": ["--seconds", "86400", "--calls", "1000000000"],
+    "hashscale": ["--seconds", "86400"],
+    "torture": ["--seconds", "86400"],
+    "doctor": [],
+}
+
+PATIENCE_S = 120
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="lull-test-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, content):
+        with open(self.path(name), "wb") as file:
+            file.write(content)
+        return self.path(name)
+
+    def files(self):
+        return sorted(os.listdir(self.folder))
+
+    def lull(self, *args, env=None, **more):
+        """Runs it in the folder, stdout and stderr in pipes."""
+        return subprocess.run([LULL, *args], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=PATIENCE_S, env={**os.environ, **(env or {})}, **more)
+
+    def good(self, *args, **more):
+        """Success with a quiet stderr; gives stdout."""
+        result = self.lull(*args, **more)
+        self.assertEqual((result.returncode, result.stderr), (0, b""), args)
+        return result.stdout.decode()
+
+    def assert_one_line(self, text, args):
+        self.assertTrue(text.startswith(b"lull"), (args, text))
+        self.assertTrue(text.endswith(b"\n"), (args, text))
+        line = text[:-1]
+        self.assertFalse([byte for byte in line if byte < 0x20 or byte == 0x7f], (args, text))
+
+    def bad(self, *args, **more):
+        """Refused with one line, before there was anything to say; leaves no files. Gives the line."""
+        before = self.files()
+        result = self.lull(*args, **more)
+        self.assertEqual((result.returncode, result.stdout), (2, b""), (args, result.stderr))
+        self.assert_one_line(result.stderr, args)
+        self.assertEqual(self.files(), before, args)
+        return result.stderr.decode(errors="replace")
+
+    def results(self, name):
+        with open(self.path(name), encoding="utf-8") as file:
+            return json.load(file)
+
+    def assert_documented(self, root, tool):
+        """{"tool", "version", "machine", "command", "results": [{"scheme", "threads", "unit", ...}]}"""
+        self.assertEqual(root["tool"], tool)
+        self.assertEqual("lull " + root["version"] + "\n", self.good("--version"))
+        self.assertIsInstance(root["machine"], dict)
+        self.assertTrue(root["machine"])
+        self.assertTrue(root["command"].startswith("lull " + tool), root["command"])
+        self.assertIsInstance(root["results"], list)
+        for row in root["results"]:
+            self.assertIsInstance(row["scheme"], str)
+            self.assertIs(type(row["threads"]), int)
+            self.assertIsInstance(row["unit"], str)
+            figures = [row["min"], row["median"], row["max"]]
+            if None in figures:
+                self.assertEqual(figures, [None] * 3, row)
+            else:
+                self.assertLessEqual(figures[0], figures[1], row)
+                self.assertLessEqual(figures[1], figures[2], row)

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+"""--help, --version and --list; nothing but text in a pipe, a progress line on a terminal."""
+import os
+import pty
+import subprocess
+import unittest
+
+from support import INSTRUMENTS, LULL, SANITIZE, SHORT, Case
+
+
+class Help(Case):
+    def test_command(self):
+        text = self.good("--help")
+        self.assertEqual(text, self.good("help"))
+        for name in INSTRUMENTS:
+            self.assertIn("\n  " + name + " ", text)
+
+    def test_help_of_each(self):
+        for name in INSTRUMENTS:
+            text = self.good(name, "--help")
+            self.assertTrue(text.startswith("Usage: lull " + name), text)
+            for option in ("--json", "--list", "--help", "--version"):
+                self.assertIn(option, text, name)
+
+    def test_version_of_each(self):
+        version = self.good("--version")
+        self.assertRegex(version, r"^lull \d+\.\d+\.\d+\n$")
+        for name in INSTRUMENTS:
+            self.assertEqual(self.good(name, "--version"), version)
+
+    def test_list_of_each(self):
+        for name in INSTRUMENTS:
+            self.assertTrue(self.good(name, "--list").endswith("\n"), name)
+
+    def test_listed_schemes_can_be_chosen(self):
+        for name in ("refscale", "rcuscale", "hashscale"):
+            lines = self.good(name, "--list").splitlines()
+            schemes = [line.split()[0] for line in lines if not line.split()[0].endswith(":")]
+            self.assertIn("rcu", schemes)
+            self.assertEqual(len(schemes), len(set(schemes)))
+            # A wrong one at the end keeps them from running.
+            line = self.bad(name, "--schemes", ",".join(schemes + ["nonsense"]))
+            self.assertIn("unknown scheme 'nonsense'", line)
+
+    def test_list_says_why_peers_are_missing(self):
+        text = self.good("refscale", "--list")
+        if SANITIZE:
+            self.assertIn("liburcu: left out of sanitizer builds\n", text)
+            self.assertIn("left out of sanitizer builds", self.bad("refscale", "--schemes", "liburcu-memb"))
+        elif "liburcu-" not in text:
+            self.assertIn("liburcu: ", text)
+
+
+class Output(Case):
+    def test_nothing_but_text_in_a_pipe(self):
+        for name, options in SHORT.items():
+            text = self.good(name, *options)
+            self.assertFalse([c for c in text if c < " " and c not in "\n"], name)
+            self.assertTrue(text, name)
+
+    def test_progress_on_a_terminal(self):
+        ours, theirs = pty.openpty()
+        with subprocess.Popen([LULL, "refscale", *SHORT["refscale"]], cwd=self.folder, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=theirs) as process:
+            os.close(theirs)
+            text = process.stdout.read()
+            shown = b""
+            try:
+                while chunk := os.read(ours, 65536):
+                    shown += chunk
+            except OSError:
+                pass  # how a terminal ends whose other side is closed
+        os.close(ours)
+        self.assertEqual(process.returncode, 0)
+        self.assertIn(b"refscale: ", shown)
+        self.assertTrue(shown.endswith(b"\r\x1b[K"), shown[-80:])
+        self.assertNotIn(b"\x1b", text)
+
+    def test_full_disk(self):
+        with open("/dev/full", "wb") as full:
+            for args in (["--help"], ["refscale", "--list"], ["doctor"]):
+                result = subprocess.run([LULL, *args], stdout=full, stderr=subprocess.PIPE, check=False)
+                self.assertEqual(result.returncode, 1, args)
+                self.assert_one_line(result.stderr, args)
+
+
+if __name__ == "__main__":
+    unittest.main()
