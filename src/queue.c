@@ -21,11 +21,12 @@ bool lull__queue_add_chunk(struct lull__queue *q)
 		return false;
 	chunk->next = NULL;
 	chunk->first = q->put;
+	/* Releases for a child that is forked in between; the consumer looks only after the put (REC-1). */
 	if (q->tail)
-		q->tail->next = chunk;
+		lull_store_release(&q->tail->next, chunk);
 	else
-		q->head = chunk; /* the consumer looks at it only after the first put */
-	q->tail = chunk;
+		q->head = chunk;
+	lull_store_release(&q->tail, chunk);
 	return true;
 }
 
@@ -48,7 +49,7 @@ static struct lull__entry take(struct lull__queue *q)
 {
 	uint64_t get = q->get;
 
-	if (lull_unlikely(get == q->head->first + LULL__CHUNK_ITEMS))
+	if (lull_unlikely(get >= q->head->first + LULL__CHUNK_ITEMS))
 		next_chunk(q);
 	q->get = get + 1;
 	return q->head->entry[get % LULL__CHUNK_ITEMS];
@@ -107,7 +108,7 @@ void lull__queue_fork_child(struct lull__queue *q)
 	uint64_t bytes = 0;
 
 	for (uint64_t at = q->get; at < q->put; at++) {
-		if (at == chunk->first + LULL__CHUNK_ITEMS)
+		if (at >= chunk->first + LULL__CHUNK_ITEMS)
 			chunk = chunk->next;
 		bytes += chunk->entry[at % LULL__CHUNK_ITEMS].bytes;
 	}

@@ -470,5 +470,6 @@ void lull_rcu_gp_wait(lull_rcu_cookie cookie)
 void lull__rcu_fork_child(void)
 {
 	gp.leader.word = 0;
+	gp.started = lull__rcu_gp; /* the one after may have been started and not be known to readers */
 	lull__self.flags = 0;
 }

@@ -169,11 +169,10 @@ void lull__reclaim_backlog(size_t *items, size_t *bytes)
 /* Does the thread that defers also reclaim? */
 static bool is_left_to_owner(const struct lull__queue *q)
 {
-	return q->kind == LULL__FREES || lull_load_relaxed(&rc.mode) == LULL_RECLAIM_CALLER ||
-	       lull_load_relaxed(&q->owner_helps);
+	return q->kind == LULL__FREES || lull_load_relaxed(&q->owner_helps);
 }
 
-/* The mode is looked at again inside: under another one, others take the queue without asking. */
+/* Looked at again inside: others take a queue that is not left to the owner without asking. */
 static bool owner_enter(struct lull__queue *q)
 {
 	if (!lull__queue_owner_enter(q))
@@ -262,14 +261,17 @@ static bool can_help(void)
 }
 
 /*
- * Make the owner the one who runs what is in this queue. Others look at `owner_helps` with the lock held, so from here
- * on they revoke. It ends when the queue is found left behind (take_due).
+ * Make the owner the one who runs what is in this queue, unless somebody has it just now. Others look at
+ * `owner_helps` with the lock held, so from here on they revoke. It ends when the queue is found left behind
+ * (take_due), and with a new configuration (owners_leave).
  */
-static void begin_to_help(struct lull__queue *q)
+static bool begin_to_help(struct lull__queue *q)
 {
-	lull__lock(&q->lock);
+	if (!lull__trylock(&q->lock))
+		return false;
 	lull_store_relaxed(&q->owner_helps, 1u);
 	lull__unlock(&q->lock);
+	return true;
 }
 
 /* Reclaim all that is in the thread's own queue. */
@@ -278,9 +280,7 @@ static void help(struct lull__queue *q)
 	lull_rcu_cookie cookie;
 	size_t bytes = 0, count = 0;
 
-	if (!is_left_to_owner(q))
-		begin_to_help(q);
-	if (!owner_enter(q))
+	if (!(is_left_to_owner(q) || begin_to_help(q)) || !owner_enter(q))
 		return;
 	lull__queue_ask(q, q->put);
 	cookie = q->cookie;
@@ -411,6 +411,8 @@ static void defer_rarely(int kind, void *item, size_t bytes)
 
 	if (!bag || !lull__queue_push(&bag->queue[kind], item, bytes))
 		defer_without_memory(kind, item);
+	else if ((bag->queue[kind].put & (LOOK_EVERY - 1)) == 0)
+		note_put(&bag->queue[kind]);
 	if (lull__self.callback_depth)
 		lull_add_relaxed(&rc.from_callbacks, (uint64_t)1);
 	notify(LINGERING);
@@ -421,7 +423,7 @@ static void defer_rarely(int kind, void *item, size_t bytes)
 static inline void defer(int kind, void *item, size_t bytes)
 {
 	struct lull__bag *bag = lull__self.bag;
-	bool mine, look, soft = false;
+	bool mine = false, look, soft = false;
 	struct lull__queue *q;
 
 	if (lull_unlikely(!bag || lull__self.callback_depth)) {
@@ -431,14 +433,15 @@ static inline void defer(int kind, void *item, size_t bytes)
 	q = &bag->queue[kind];
 	if (lull_unlikely(!lull__queue_push(q, item, bytes))) {
 		defer_without_memory(kind, item);
-		return;
+	} else {
+		mine = is_left_to_owner(q) || (lull_load_relaxed(&rc.mode) == LULL_RECLAIM_CALLER &&
+					       begin_to_help(q));
+		look = (q->put & (LOOK_EVERY - 1)) == 0;
+		if (lull_unlikely(look))
+			soft = look_at_limits(q, mine);
+		if (mine)
+			owner_step(q, look, soft);
 	}
-	mine = is_left_to_owner(q);
-	look = (q->put & (LOOK_EVERY - 1)) == 0;
-	if (lull_unlikely(look))
-		soft = look_at_limits(q, mine);
-	if (mine)
-		owner_step(q, look, soft);
 	notify(mine ? ASLEEP : LINGERING);
 }
 
@@ -533,8 +536,7 @@ static struct lull__queue *take_due(enum pass_what what, bool wait_for_locks)
 				lull__queue_revoke(q);
 				revoked = true;
 			}
-			/* The owner may have begun to help between is_due() and the lock: see it above. */
-			if (what == PASS_LEFT)
+			if (what == PASS_LEFT && lull_load_relaxed(&rc.mode) != LULL_RECLAIM_CALLER)
 				lull_store_relaxed(&q->owner_helps, 0u);
 		}
 	}
@@ -673,7 +675,7 @@ static size_t flush_for(uint64_t ticket)
 {
 	size_t count = pass(PASS_ALL);
 
-	/* ORDER REC-7: the pass before its ticket; pairs with REC-7 in flush_and_wait(); without it a barrier returns
+	/* ORDER REC-7: the pass before its ticket; pairs with REC-7 in flush_there(); without it a barrier returns
 	 * before it sees what callbacks did; model/flush.litmus */
 	lull_store_release(&rc.flush_done, ticket);
 	lull_add_release(&rc.flush_event, 1u);
@@ -740,8 +742,11 @@ static bool start_reclaimer(void)
 	pthread_sigmask(SIG_SETMASK, &saved, NULL);
 	if (!err)
 		return true;
-	lull_store_relaxed(&rc.thread, (uint32_t)CANNOT_HAVE_ONE);
 	lull_store_relaxed(&rc.mode, (uint32_t)LULL_RECLAIM_CALLER);
+	lull_store_relaxed(&rc.thread, (uint32_t)CANNOT_HAVE_ONE);
+	/* A barrier may wait for the thread already. */
+	lull_add_release(&rc.flush_event, 1u); /* REC-7 */
+	lull__futex_wake(&rc.flush_event, INT_MAX);
 	lull__say("cannot start the reclaimer's thread (%s): deferring threads reclaim", strerror(err));
 	return false;
 }
@@ -791,24 +796,22 @@ static void wake_reclaimer(void)
 
 /* ---- barrier, drain, poll -------------------------------------------------------------------------------- */
 
-/*
- * One generation of a barrier. @offspring: callbacks deferred more meanwhile. False when the time was up.
- */
-static bool flush_and_wait(uint64_t deadline_ns, bool *offspring)
+/* A pass by the caller, where there is no thread to do it. */
+static bool flush_here(uint64_t deadline_ns)
 {
-	uint64_t before = lull_load_relaxed(&rc.from_callbacks);
-	uint64_t ticket;
+	/* First without anything at stake, because a pass cannot be left half way. */
+	if (!lull__rcu_wait_until(lull__rcu_cookie(), deadline_ns))
+		return false;
+	pass(PASS_ALL);
+	return true;
+}
 
-	if (lull_load_relaxed(&rc.mode) == LULL_RECLAIM_POLL || !start_reclaimer()) {
-		/* First without anything at stake, because a pass cannot be left half way. */
-		if (!lull__rcu_wait_until(lull__rcu_cookie(), deadline_ns))
-			return false;
-		pass(PASS_ALL);
-		*offspring = lull_load_relaxed(&rc.from_callbacks) != before;
-		return true;
-	}
+/* A pass by the background thread. False when the time was up. */
+static bool flush_there(uint64_t deadline_ns)
+{
 	/* REC-7, the other way: what was deferred before the ticket; acquire in round_of(). */
-	ticket = lull_add_release(&rc.flush_wanted, (uint64_t)1) + 1;
+	uint64_t ticket = lull_add_release(&rc.flush_wanted, (uint64_t)1) + 1;
+
 	notify(NAPPING);
 	for (;;) {
 		uint32_t event = lull_load_acquire(&rc.flush_event); /* REC-7: before flush_done */
@@ -817,13 +820,24 @@ static bool flush_and_wait(uint64_t deadline_ns, bool *offspring)
 		/* ORDER REC-7: the ticket before what the caller does next; pairs with REC-7 in flush_for(); without it as
 		 * there; model/flush.litmus */
 		if (lull_load_acquire(&rc.flush_done) >= ticket)
-			break;
+			return true;
+		if (lull_load_relaxed(&rc.thread) == CANNOT_HAVE_ONE)
+			return flush_here(deadline_ns);
 		if (deadline_ns && now_ns >= deadline_ns)
 			return false;
 		lull__futex_wait(&rc.flush_event, event, deadline_ns ? deadline_ns - now_ns : 0);
 	}
+}
+
+/* One generation of a barrier. @offspring: callbacks deferred more meanwhile. */
+static bool flush_and_wait(uint64_t deadline_ns, bool *offspring)
+{
+	uint64_t before = lull_load_relaxed(&rc.from_callbacks);
+	bool here = lull_load_relaxed(&rc.mode) == LULL_RECLAIM_POLL || !start_reclaimer();
+	bool in_time = here ? flush_here(deadline_ns) : flush_there(deadline_ns);
+
 	*offspring = lull_load_relaxed(&rc.from_callbacks) != before;
-	return true;
+	return in_time;
 }
 
 static int barrier(const char *call, uint64_t deadline_ns)
@@ -891,18 +905,16 @@ size_t lull_reclaim_poll(size_t max_items, uint64_t max_ns)
 			break;
 	}
 	give_back(taken);
-	/* All quiet: the next deferral shall notify again. */
+	/* The next deferral shall notify again. */
 	if (lull_load_relaxed(&rc.mode) == LULL_RECLAIM_POLL && lull_load_relaxed(&rc.sleep) == AWAKE) {
-		size_t items, bytes;
+		size_t before, items, bytes;
 
+		lull__reclaim_backlog(&before, &bytes);
+		lull_store_relaxed(&rc.sleep, (uint32_t)ASLEEP);
+		lull_fence_heavy(); /* REC-2, as in go_to_sleep() */
 		lull__reclaim_backlog(&items, &bytes);
-		if (items == 0) {
-			lull_store_relaxed(&rc.sleep, (uint32_t)ASLEEP);
-			lull_fence_heavy(); /* REC-2, as in go_to_sleep() */
-			lull__reclaim_backlog(&items, &bytes);
-			if (items)
-				wake_reclaimer();
-		}
+		if (items > before)
+			wake_reclaimer();
 	}
 	return count;
 }
@@ -916,10 +928,7 @@ void lull_reclaim_default_config(struct lull_reclaim_config *config)
 	*config = at_start;
 }
 
-/*
- * The mode says whether owners run callbacks, and so whether who takes a queue of them must revoke it. After a
- * change nobody may be left inside under the old mode.
- */
+/* Owners that have begun to run callbacks do so no more; under CALLER they begin again. */
 static void owners_leave(void)
 {
 	struct lull__bag *bag;
@@ -930,7 +939,7 @@ static void owners_leave(void)
 		lull__lock(&q->lock);
 		lull_store_relaxed(&q->owner_helps, 0u);
 		lull__queue_revoke(q);
-		lull_fence_heavy(); /* REC-8: from here on the owner sees the new mode */
+		lull_fence_heavy(); /* REC-8 */
 		if (bag != lull__self.bag) /* else it is not inside: this is not a callback */
 			lull__queue_await_owner(q);
 		lull__queue_release(q);

@@ -160,8 +160,8 @@ void lull_thread_register(void)
 {
 	uint32_t state = lull__self.state;
 
-	/* Back from lull_thread_unregister(). */
-	if (state & LULL__STATE_EXITED)
+	/* Back from lull_thread_unregister(), but not in a section, for which it is linked in already. */
+	if (state & LULL__STATE_EXITED && lull__self.rcu < LULL__RCU_STEP)
 		lull_store_relaxed(&lull__self.state, state & ~LULL__STATE_EXITED);
 	lull__ensure_registered();
 }

@@ -35,7 +35,8 @@ enum lull_reclaim_hard {
 	LULL_RECLAIM_TELL, /* past the hard limit: one line through the message hook, and go on */
 	LULL_RECLAIM_HELP, /* the deferring thread waits until the backlog is below, and reclaims what it has
 			    * deferred, callbacks included, there and in its later deferrals until it falls idle;
-			    * in a read section or callback it cannot: then as TELL */
+			    * in a read section or callback it cannot: then as TELL. Do not
+			    * defer with a lock held that callbacks take */
 };
 
 struct lull_reclaim_config {
@@ -60,8 +61,10 @@ LULL_API int lull_reclaim_configure(const struct lull_reclaim_config *config);
 
 /*
  * Reclaim what can be without waiting, at most @max_items, for about @max_ns at most (0: no limit), on
- * this thread. Returns how many items were reclaimed. Meant for LULL_RECLAIM_POLL, works in every
- * mode. Not in callbacks or signal handlers; in a read section it can do little.
+ * this thread. Returns how many items were reclaimed. Meant for LULL_RECLAIM_POLL, works in every mode. What it
+ * leaves (for a limit, or for a grace period that a reader holds up) stays until the next call: notify tells of
+ * later deferrals only, so while lull_reclaim_stats() shows items, call again after a while. Aborts in callbacks. Not
+ * in signal handlers; in a read section it can do little.
  */
 LULL_API size_t lull_reclaim_poll(size_t max_items, uint64_t max_ns);
 

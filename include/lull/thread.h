@@ -54,8 +54,8 @@ LULL__THREAD LULL_API struct lull__thread lull__self __attribute__((tls_model("i
 /*
  * Link this thread's record in now instead of at first use: then the first read section is as fast as the second. Threads
  * whose signal handlers read should do it: a handler that runs while its thread is exiting, and is that thread's very
- * first use of lull, would leave a record behind that nobody takes out. Twice is harmless. Cannot fail. Not in signal
- * handlers, nor in destructors of thread-specific data.
+ * first use of lull, would leave a record behind that nobody takes out. Twice is harmless; so is calling it in a read
+ * section, but after lull_thread_unregister() it does nothing there. Cannot fail. Not in signal handlers, nor in destructors of thread-specific data.
  */
 LULL_API void lull_thread_register(void);
 

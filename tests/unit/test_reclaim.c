@@ -259,6 +259,15 @@ static void test_callback_synchronizes(void **state)
 	assert_int_equal(runs, 100);
 }
 
+static char heard[512];
+static int heard_lines;
+
+static void hear(const char *line)
+{
+	snprintf(heard, sizeof(heard), "%s", line);
+	lull_add_relaxed(&heard_lines, 1);
+}
+
 /* ---- modes -------------------------------------------------------------------------------------------------- */
 
 static int notified;
@@ -325,6 +334,100 @@ static void test_caller_mode(void **state)
 	assert_int_equal(runs, 5000);
 }
 
+/* The mode changes while others defer: nothing is run twice, or by two at once, or never. */
+static int changer_stop;
+static int in_queue_order[2];
+static __thread int last_number;
+
+static void check_order(struct lull_rcu_head *head)
+{
+	struct item *item = lull_container_of(head, struct item, rcu);
+	int owner = item->number & 1, number = item->number >> 1;
+
+	/* One consumer at a time: a queue's callbacks run in order, each once. */
+	assert_int_equal(number, lull_load_relaxed(&in_queue_order[owner]));
+	lull_store_relaxed(&in_queue_order[owner], number + 1);
+	free(item);
+}
+
+static void *defers_in_order(void *arg)
+{
+	int owner = arg != NULL;
+
+	for (int i = 0; !lull_load_relaxed(&changer_stop); i++) {
+		struct item *item = (struct item *)malloc(sizeof(*item));
+
+		item->number = i << 1 | owner;
+		lull_rcu_call(&item->rcu, check_order);
+		last_number = i;
+		if (i % 1000 == 0)
+			sched_yield();
+	}
+	return (void *)(intptr_t)(last_number + 1);
+}
+
+static void test_mode_changes(void **state)
+{
+	static const enum lull_reclaim_mode modes[] = { LULL_RECLAIM_CALLER, LULL_RECLAIM_THREAD,
+							LULL_RECLAIM_POLL, LULL_RECLAIM_CALLER };
+	pthread_t threads[2];
+	void *deferred[2];
+	struct lull_reclaim_config config;
+	uint64_t end = now_ns() + 300000000u;
+
+	(void)state;
+	changer_stop = in_queue_order[0] = in_queue_order[1] = 0;
+	lull_reclaim_default_config(&config);
+	config.hard_items = 20000;
+	config.on_hard = LULL_RECLAIM_HELP;
+	threads[0] = start_thread(defers_in_order, NULL);
+	threads[1] = start_thread(defers_in_order, &config);
+	for (int i = 0; now_ns() < end; i++) {
+		config.mode = modes[i % 4];
+		assert_int_equal(lull_reclaim_configure(&config), 0);
+		if (config.mode == LULL_RECLAIM_POLL)
+			lull_reclaim_poll(1000, 0);
+		nap_ms(i % 3);
+	}
+	lull_store_relaxed(&changer_stop, 1);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], &deferred[i]);
+	set_mode(LULL_RECLAIM_THREAD);
+	lull_rcu_barrier();
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(in_queue_order[i], (int)(intptr_t)deferred[i]);
+	assert_int_equal(waiting(), 0);
+}
+
+/* What callbacks defer counts towards the limits like anything else. */
+static void test_callbacks_count(void **state)
+{
+	struct lull_reclaim_config config;
+	pthread_t thread;
+
+	(void)state;
+	for (int i = 0; i < 3000; i++) {
+		struct item *item = (struct item *)malloc(sizeof(*item));
+
+		item->number = 3;
+		lull_rcu_call(&item->rcu, defer_another);
+	}
+	lull_rcu_barrier();
+	lull_reclaim_default_config(&config);
+	config.soft_items = 64;
+	config.hard_items = 256;
+	assert_int_equal(lull_reclaim_configure(&config), 0);
+	lull_debug_set_message_hook(hear);
+	heard_lines = 0;
+	thread = start_hold_up();
+	for (int i = 0; i < 1000; i++)
+		lull_rcu_call(new_head(), count_run);
+	end_hold_up(thread);
+	lull_rcu_barrier();
+	lull_debug_set_message_hook(NULL);
+	assert_int_equal(heard_lines, 1);
+}
+
 static void poll_in_callback_body(struct lull_rcu_head *head)
 {
 	(void)head;
@@ -368,15 +471,6 @@ static void test_bad_config(void **state)
 }
 
 /* ---- limits ------------------------------------------------------------------------------------------------- */
-
-static char heard[512];
-static int heard_lines;
-
-static void hear(const char *line)
-{
-	snprintf(heard, sizeof(heard), "%s", line);
-	lull_add_relaxed(&heard_lines, 1);
-}
 
 static void test_hard_limit_tells(void **state)
 {
@@ -522,6 +616,8 @@ int main(void)
 		cmocka_unit_test_setup(test_callback_synchronizes, setup),
 		cmocka_unit_test_setup(test_poll_mode, setup),
 		cmocka_unit_test_setup(test_caller_mode, setup),
+		cmocka_unit_test_setup(test_mode_changes, setup),
+		cmocka_unit_test_setup(test_callbacks_count, setup),
 		cmocka_unit_test_setup(test_poll_in_callback, setup),
 		cmocka_unit_test_setup(test_bad_config, setup),
 		cmocka_unit_test_setup(test_hard_limit_tells, setup),

@@ -29,6 +29,11 @@ static void test_count(void **state)
 	assert_int_equal(lull_thread_count(), before - 1);
 	lull_rcu_free(malloc(16));
 	lull_rcu_synchronize();
+	lull_rcu_read_lock();
+	lull_thread_register(); /* does nothing here: the record is linked in already */
+	assert_int_equal(lull_thread_count(), before);
+	lull_rcu_read_unlock();
+	assert_int_equal(lull_thread_count(), before - 1);
 	lull_thread_register();
 	lull_rcu_read_lock();
 	lull_rcu_read_unlock();
