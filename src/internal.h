@@ -86,9 +86,7 @@ void lull__rcu_thread_exit(void); /* the calling thread's section, if any, is dr
 void lull__rcu_fork_child(void);
 void lull__rcu_no_section(const char *call); /* abort when waiting here would never end */
 
-#include "queue.h"
-
-/* ---- reclaim.c ----------------------------------------------------------------------------------- */
+/* ---- defer.c, reclaim.c ----------------------------------------------------------------------------------- */
 
 void lull__reclaim_thread_exit(void); /* the calling thread's leftovers go to the reclaimer */
 void lull__reclaim_fork_child(void);
@@ -106,5 +104,7 @@ void lull__reclaim_backlog(size_t *items, size_t *bytes);
 #define LULL__BUSTED(fault)	      false
 #define lull__busted_word(thread, word) (word)
 #endif
+
+#include "defer.h"
 
 #endif /* LULL_INTERNAL_H */
