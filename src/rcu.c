@@ -164,8 +164,8 @@ static void leave_online(void)
 
 void lull_rcu_online(void)
 {
-	lull__ensure_registered();
-	if (lull__self.state & LULL__STATE_EXITED)
+	lull_thread_register();
+	if (lull__self.state & LULL__STATE_EXITING)
 		lull__rcu_misuse("lull_rcu_online: thread is exiting");
 	if (lull__self.rcu >= LULL__RCU_STEP)
 		lull__rcu_misuse("lull_rcu_online: online already, or in a read section");

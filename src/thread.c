@@ -153,7 +153,7 @@ static void thread_exit(void *unused)
 	(void)unused;
 	lull__rcu_thread_exit();
 	lull__reclaim_thread_exit();
-	leave_registry(LULL__STATE_EXITED);
+	leave_registry(LULL__STATE_EXITED | LULL__STATE_EXITING);
 }
 
 void lull_thread_register(void)
@@ -161,7 +161,8 @@ void lull_thread_register(void)
 	uint32_t state = lull__self.state;
 
 	/* Back from lull_thread_unregister(), but not in a section, for which it is linked in already. */
-	if (state & LULL__STATE_EXITED && lull__self.rcu < LULL__RCU_STEP)
+	if ((state & (LULL__STATE_EXITED | LULL__STATE_EXITING)) == LULL__STATE_EXITED &&
+	    lull__self.rcu < LULL__RCU_STEP)
 		lull_store_relaxed(&lull__self.state, state & ~LULL__STATE_EXITED);
 	lull__ensure_registered();
 }

@@ -42,8 +42,9 @@ struct lull__thread {
 #define LULL__FLAG_RCU_WAITED 1u /* a grace period sleeps until this thread's section ends */
 
 #define LULL__STATE_REGISTERED 1u
-#define LULL__STATE_EXITED     2u /* exit handling is done: register per section from now on */
+#define LULL__STATE_EXITED     2u /* gave its record back: registers per section */
 #define LULL__STATE_ONLINE     4u /* quiescent-state thread, between online and offline */
+#define LULL__STATE_EXITING    8u /* ... because it exits: never again for good */
 
 #if defined(__cplusplus) || defined(__GNUC__)
 #define LULL__THREAD __extension__ extern __thread

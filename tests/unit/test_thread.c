@@ -34,6 +34,10 @@ static void test_count(void **state)
 	assert_int_equal(lull_thread_count(), before);
 	lull_rcu_read_unlock();
 	assert_int_equal(lull_thread_count(), before - 1);
+	lull_rcu_online(); /* registers */
+	lull_rcu_offline();
+	assert_int_equal(lull_thread_count(), before);
+	lull_thread_unregister();
 	lull_thread_register();
 	lull_rcu_read_lock();
 	lull_rcu_read_unlock();
