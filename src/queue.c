@@ -51,7 +51,8 @@ static struct lull__entry take(struct lull__queue *q)
 
 	if (lull_unlikely(get >= q->head->first + LULL__CHUNK_ITEMS))
 		next_chunk(q);
-	q->get = get + 1;
+	lull_store_relaxed(&q->get, get + 1);
+	lull_compiler_barrier(); /* free(3) is known not to read it; a child forked in there does */
 	return q->head->entry[get % LULL__CHUNK_ITEMS];
 }
 
@@ -75,7 +76,7 @@ size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes)
 	lull_store_relaxed(&q->done_bytes, q->done_bytes + these);
 	/* ORDER REC-4: what callbacks did before `done`; pairs with REC-4 in lull__queue_is_empty(); without it
 	 * as there; model/queue-done.litmus */
-	lull_store_release(&q->done, q->done + count);
+	lull_store_release(&q->done, q->get);
 	*bytes += these;
 	return (size_t)count;
 }
