@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `lull rcuscale` measures: waiting for grace periods, deferring to after them. Each scheme's bodies come from the
- * same text (gp_body.h), compiled around its own calls.
+ * What `lull rcuscale` measures: waiting for grace periods, deferring to after them. Each
+ * scheme's bodies come from the same text (gp_body.h), compiled around its own calls.
  */
 #ifndef BENCH_GP_H
 #define BENCH_GP_H
@@ -15,14 +15,14 @@
 enum bench_gp_way {
 	BENCH_GP_CALL,	/* with a callback that frees it */
 	BENCH_GP_FREE,	/* by its address alone */
-	BENCH_GP_DEFER,	/* liburcu's defer_rcu(): a bounded queue of its own */
+	BENCH_GP_DEFER, /* liburcu's defer_rcu(): a bounded queue of its own */
 	BENCH_GP_NOW,	/* freed at once: the limit, for want of readers */
 	BENCH_GP_WAYS
 };
 
 struct bench_gp_replaced {
-	double ns;	/* per object, from the first malloc() until all are freed */
-	uint64_t peak;	/* most that were retired and not freed */
+	double ns;     /* per object, from the first malloc() until all are freed */
+	uint64_t peak; /* most that were retired and not freed */
 };
 
 #define BENCH_GP_COST_BATCH 500u
@@ -38,9 +38,10 @@ struct bench_gp_scheme {
 	/* Read sections of hold_ns (0: one access) back to back, until *stop. */
 	void (*read)(const uint32_t *stop, uint64_t hold_ns);
 	/*
-	 * The next three write the time that each of most operations took to ns, stop at deadline_ns, and return how
-	 * many it were. On a thread that has entered. call: from the call to the moment when the callback runs, one at
-	 * a time. barrier: with `queued` callbacks outstanding.
+	 * The next three write the time that each of most operations took to ns, stop at
+	 * deadline_ns, and return how many it were. On a thread that has entered. call: from the
+	 * call to the moment when the callback runs, one at a time. barrier: with `queued`
+	 * callbacks outstanding.
 	 */
 	unsigned (*synchronize)(uint64_t *ns, unsigned most, uint64_t deadline_ns);
 	unsigned (*call)(uint64_t *ns, unsigned most, uint64_t deadline_ns);
@@ -48,15 +49,19 @@ struct bench_gp_scheme {
 	bool ways[BENCH_GP_WAYS];
 	/* n times: allocate 64 bytes, publish, retire what was there. */
 	void (*replace)(enum bench_gp_way way, uint64_t n, struct bench_gp_replaced *out);
-	/* Retires n objects that were made before; ns each, for every batch of BENCH_GP_COST_BATCH. All are freed at
-	 * the return; gives the processor time of the whole process per object. */
+	/*
+	 * Retires n objects that were made before; ns each, for every batch of
+	 * BENCH_GP_COST_BATCH. All are freed at the return; gives the processor time of the whole
+	 * process per object.
+	 */
 	double (*retire_cost)(enum bench_gp_way way, unsigned n, double *ns);
 };
 
 /* Busy-waits; see ref.h. */
 void bench_ref_delay(uint64_t ns);
 
-extern const struct bench_gp_scheme bench_gp_rcu, bench_gp_rcu_qsbr, bench_gp_liburcu_memb, bench_gp_liburcu_mb,
-	bench_gp_liburcu_qsbr, bench_gp_liburcu_bp, bench_gp_ck_epoch, bench_gp_free_at_once;
+extern const struct bench_gp_scheme bench_gp_rcu, bench_gp_rcu_qsbr, bench_gp_liburcu_memb,
+	bench_gp_liburcu_mb, bench_gp_liburcu_qsbr, bench_gp_liburcu_bp, bench_gp_ck_epoch,
+	bench_gp_free_at_once;
 
 #endif

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The bodies of gp.h over the flavor that was included before. GP_BODY names the scheme. A flavor may say beforehand
+ * The bodies of gp.h over the flavor that was included before. GP_BODY names the scheme. A flavor
+ * may say beforehand
  *
- *	GP_REST(), GP_RESUME()		around a wait that the flavor knows nothing of: offline, online
- *	GP_SLEEPER_ENTER()		registers a thread, where thread_enter does not
- *	GP_POLLED			deferred calls run only in flavor_poll(), on the thread that deferred them
- *	GP_PEAK_RESET(), GP_PEAK()	the most objects that waited, where the library counts them
- *	GP_DEFER(func, p), GP_DEFER_ENTER(), GP_DEFER_LEAVE(), GP_DEFER_BARRIER()
+ *	GP_REST(), GP_RESUME()	around a wait that the flavor knows nothing of: offline, online
+ *	GP_SLEEPER_ENTER()	registers a thread, where thread_enter does not
+ *	GP_POLLED		deferred calls run only in flavor_poll(), on their own thread
+ *	GP_PEAK_RESET()		the most objects that waited, where the library counts them
+ *	GP_PEAK()		itself
+ *	GP_DEFER(func, p)	another way of deferring, with GP_DEFER_ENTER() and
+ *				GP_DEFER_LEAVE() for the thread, and GP_DEFER_BARRIER()
  */
 #include <semaphore.h>
 #include <string.h>
@@ -46,7 +49,7 @@ static uint64_t gp_clock(clockid_t clock)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* ---- threads beside the measuring one ----------------------------------------------------------- */
+/* ---- threads beside the measuring one ---------------------------------------------------- */
 
 static void gp_thread_enter(void)
 {
@@ -103,7 +106,7 @@ static void gp_read(const uint32_t *stop, uint64_t hold_ns)
 	lull_store_relaxed(&sink, sum);
 }
 
-/* ---- latencies ---------------------------------------------------------------------------------- */
+/* ---- latencies --------------------------------------------------------------------------- */
 
 static unsigned gp_synchronize(uint64_t *ns, unsigned most, uint64_t deadline_ns)
 {
@@ -184,9 +187,12 @@ static unsigned gp_barrier(uint64_t *ns, unsigned most, uint64_t deadline_ns, un
 	return n;
 }
 
-/* ---- replacement -------------------------------------------------------------------------------- */
+/* ---- replacement ------------------------------------------------------------------------- */
 
-/* Counted by whoever runs callbacks, which is one thread with all flavors that do not count themselves. */
+/*
+ * Counted by whoever runs callbacks, which is one thread with all flavors that do not count
+ * themselves.
+ */
 static uint64_t gp_freed;
 
 static void gp_free_object(struct flavor_head *head)
@@ -216,7 +222,8 @@ static struct gp_object *gp_new_object(uint64_t value)
 }
 
 /* Inlined with a constant way, so that each loop has its own call only. */
-static inline __attribute__((always_inline)) void gp_retire(enum bench_gp_way way, struct gp_object *o)
+static inline __attribute__((always_inline)) void gp_retire(enum bench_gp_way way,
+							    struct gp_object *o)
 {
 	switch (way) {
 	case BENCH_GP_CALL:
@@ -238,7 +245,10 @@ static inline __attribute__((always_inline)) void gp_retire(enum bench_gp_way wa
 	}
 }
 
-/* Until all n are freed. Waiting for the count, not in a barrier, where that sleeps longer than it takes. */
+/*
+ * Until all n are freed. Waiting for the count, not in a barrier, where that sleeps longer than it
+ * takes.
+ */
 static void gp_wait_freed(enum bench_gp_way way, uint64_t n)
 {
 	(void)way;
@@ -259,7 +269,8 @@ static void gp_wait_freed(enum bench_gp_way way, uint64_t n)
 #endif
 }
 
-static inline __attribute__((always_inline)) uint64_t gp_replace_loop(enum bench_gp_way way, uint64_t n)
+static inline __attribute__((always_inline)) uint64_t gp_replace_loop(enum bench_gp_way way,
+								      uint64_t n)
 {
 	uint64_t i, waiting, peak = 0;
 

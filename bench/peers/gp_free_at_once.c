@@ -22,7 +22,8 @@ static void replace(enum bench_gp_way way, uint64_t n, struct bench_gp_replaced 
 		free(old);
 	}
 	clock_gettime(CLOCK_MONOTONIC, &to);
-	out->ns = ((double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec)) / (double)n;
+	out->ns = ((double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec)) /
+		  (double)n;
 	out->peak = 0;
 }
 

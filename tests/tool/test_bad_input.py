@@ -136,6 +136,9 @@ class Files(Case):
             self.assertTrue(line.startswith("lull compare: --report: "), line)
             self.assertIn(f"'{path}'" if path else "empty", line)
 
+    def test_one_file_for_both(self):
+        self.bad("compare", *ENDLESS["compare"], "--json", "results", "--report", "results")
+
 
 if __name__ == "__main__":
     unittest.main()

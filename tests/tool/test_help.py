@@ -5,7 +5,7 @@ import pty
 import subprocess
 import unittest
 
-from support import INSTRUMENTS, LULL, SANITIZE, SHORT, Case
+from support import INSTRUMENTS, LULL, QUICK, SANITIZE, SHORT, Case
 
 
 class Help(Case):
@@ -60,7 +60,7 @@ class Output(Case):
 
     def test_progress_on_a_terminal(self):
         ours, theirs = pty.openpty()
-        with subprocess.Popen([LULL, "refscale", *SHORT["refscale"]], cwd=self.folder, stdin=subprocess.DEVNULL,
+        with subprocess.Popen([LULL, *QUICK], cwd=self.folder, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=theirs) as process:
             os.close(theirs)
             text = process.stdout.read()
@@ -72,7 +72,7 @@ class Output(Case):
                 pass  # how a terminal ends whose other side is closed
         os.close(ours)
         self.assertEqual(process.returncode, 0)
-        self.assertIn(b"refscale: ", shown)
+        self.assertIn(QUICK[0].encode() + b": ", shown)
         self.assertTrue(shown.endswith(b"\r\x1b[K"), shown[-80:])
         self.assertNotIn(b"\x1b", text)
 

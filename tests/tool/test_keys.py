@@ -6,7 +6,7 @@ import unittest
 from support import ENDLESS, Case
 
 RUN = ["--seconds", "0.02", "--runs", "1", "--threads", "1", "--updates", "0,100", "--schemes",
-       "none,rcu,rcu-qsbr,lull-hash,seqlock,refcount"]
+       "none,rcu,lull-hash"]
 
 
 class Keys(Case):
@@ -51,6 +51,14 @@ class Keys(Case):
         for content in (b"key\n", b"key"):
             _, keys = self.measured(content)
             self.assertEqual((keys["elements"], keys["bytes"], keys["buckets"]), (1, 3, 1))
+
+    def test_one_key_in_every_table(self):
+        self.write("keys", b"key\n")
+        schemes = [line.split()[0] for line in self.good("hashscale", "--list").splitlines()]
+        text = self.good("hashscale", "--keys", "keys", *RUN, "--schemes",
+                         ",".join(scheme for scheme in schemes if not scheme.endswith(":")))
+        for scheme in schemes:
+            self.assertEqual(scheme.endswith(":"), f"\n{scheme} " not in text, scheme)
 
     def test_duplicates(self):
         text, keys = self.measured(b"a\nb\na\n\nb\na\nc")

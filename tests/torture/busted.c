@@ -4,15 +4,16 @@
 
 enum lull__busted lull__busted;
 
-/* A power of two; more threads than that share an entry, which makes the fault worse, not better. */
+/* More threads than that share an entry, which makes the fault worse, not better. */
 #define SEEN_THREADS 1024
 
 static uint64_t seen[SEEN_THREADS];
 
 /*
- * On x86 a load is an acquire whether one asks for it or not, so that dropping the order changes nothing that can be
- * seen. What the language allows for such a load is an older value than the newest; so that is what this gives, where it
- * does harm: a thread that was outside when the scan before looked at it is outside for this one.
+ * On x86 a load is an acquire whether one asks for it or not, so that dropping the order changes
+ * nothing that can be seen. What the language allows for such a load is an older value than the
+ * newest; so that is what this gives, where it does harm: a thread that was outside when the scan
+ * before looked at it is outside for this one.
  */
 static uint64_t stale(const struct lull__thread *thread, uint64_t word)
 {
@@ -37,7 +38,10 @@ uint64_t lull__busted_word(const struct lull__thread *thread, uint64_t word)
 	}
 }
 
-/* In the place of lull__rcu_cookie() where something that was deferred asks for a grace period: cookie 0 is always over. */
+/*
+ * In the place of lull__rcu_cookie() where something that was deferred asks for a grace period:
+ * cookie 0 is always over.
+ */
 lull_rcu_cookie lull__busted_cookie(void)
 {
 	return LULL__BUSTED(EARLY_CALLBACK) ? 0 : lull__rcu_cookie();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The faults that a build of the library with LULL_BUSTED contains. Each is a mistake that somebody could
- * make in the core; `lull torture --busted NAME` switches one on, and has to find it. src/internal.h includes this.
+ * The faults that a build of the library with LULL_BUSTED contains. Each is a mistake that somebody
+ * could make in the core; `lull torture --busted NAME` switches one on, and has to find it.
+ * src/internal.h includes this.
  */
 #ifndef LULL_BUSTED_H
 #define LULL_BUSTED_H
@@ -11,16 +12,19 @@
 
 #include <lull/rcu.h>
 
-#define LULL__BUSTED_FAULTS(fault)                                                                   \
-	fault(NO_HEAVY_FENCE, "no-heavy-fence",                                                      \
-	      "a grace period looks at the threads without a heavy fence before")                   \
-	fault(NO_WAIT, "no-wait", "a grace period does not wait for the readers that it finds")      \
-	fault(NO_ACQUIRE, "no-acquire",                                                              \
-	      "the scan's loads are not ordered: a thread that was outside a scan ago still is")              \
-	fault(SKIP_QUIESCENT, "skip-quiescent",                                                      \
-	      "an online thread is taken for quiescent though it reported nothing")                 \
-	fault(ONE_RECORD_MISSED, "one-record-missed", "the scan misses the newest thread's record")  \
-	fault(EARLY_CALLBACK, "early-callback", "deferred calls and frees wait for no grace period")
+#define LULL__BUSTED_FAULTS(fault)								\
+	fault(NO_HEAVY_FENCE, "no-heavy-fence",							\
+	      "a grace period looks at the threads without a heavy fence before")		\
+	fault(NO_WAIT, "no-wait",								\
+	      "a grace period does not wait for the readers that it finds")			\
+	fault(NO_ACQUIRE, "no-acquire",								\
+	      "the scan's loads are not ordered: who was outside a scan ago still is")		\
+	fault(SKIP_QUIESCENT, "skip-quiescent",							\
+	      "an online thread is taken for quiescent though it reported nothing")		\
+	fault(ONE_RECORD_MISSED, "one-record-missed",						\
+	      "the scan misses the newest thread's record")					\
+	fault(EARLY_CALLBACK, "early-callback",							\
+	      "deferred calls and frees wait for no grace period")
 
 enum lull__busted {
 	LULL__BUSTED_NOTHING,

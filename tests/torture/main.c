@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* lull-torture-busted: `lull torture` around a library with faults. `lull torture --busted NAME` starts it. */
+/*
+ * lull-torture-busted: `lull torture` around a library with faults. `lull torture --busted NAME`
+ * starts it.
+ */
 #include <stdio.h>
 
 #include "busted.h"
@@ -34,8 +37,11 @@ void torture_fault_set(const char *name, char **argv)
 	for (i = 0; i < NR_FAULTS; i++)
 		words[i] = faults[i].name;
 	i = options_word("--busted", name, words);
-	if (faults[i].id == LULL__BUSTED_NO_HEAVY_FENCE && lull_fence_strategy() != LULL_FENCE_MEMBARRIER)
-		options_bad("--busted %s: light fences are full ones here, nothing depends on the heavy one", name);
+	if (faults[i].id == LULL__BUSTED_NO_HEAVY_FENCE &&
+	    lull_fence_strategy() != LULL_FENCE_MEMBARRIER)
+		options_bad("--busted %s: light fences are full ones here, nothing depends on the "
+			    "heavy one",
+			    name);
 	lull__busted = faults[i].id;
 }
 

@@ -11,10 +11,7 @@
 #define NOISY 0.20
 #define BIG_BACKLOG 1000000.0 /* bytes worth a word */
 
-/*
- * ---- figures
- * --------------------------------------------------------------------------------------
- */
+/* ---- figures --------------------------------------------------------------------------------- */
 
 static bool measured(const struct choose_row *row, size_t fraction)
 {
@@ -167,10 +164,7 @@ void choose(const struct choose_input *in, struct choose_result *out)
 	out->crossing = crossing(in);
 }
 
-/*
- * ---- words
- * ----------------------------------------------------------------------------------------
- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 struct text {
 	char (*line)[CHOOSE_LINE];
@@ -264,8 +258,7 @@ static void say_long_readers(struct text *t, const struct choose_input *in)
 	if (best != CHOOSE_NOTHING)
 		say(t,
 		    "A reader that keeps what it found for long, or sleeps with it: %s, %.3g M "
-		    "operations/s; "
-		    "elsewhere it holds up updates or memory.",
+		    "operations/s; elsewhere it holds up updates or memory.",
 		    in->row[best].name, in->row[best].mops[0]);
 }
 
@@ -316,6 +309,11 @@ size_t choose_words(const struct choose_input *in, const struct choose_result *r
 		say(&t, "Nothing was measured that could be recommended.");
 		return t.count;
 	}
+	if (result->noise > NOISY)
+		say(&t,
+		    "The figures scatter by %.0f %%: the machine was busy. Take this with care, or run "
+		    "it again when it is idle.",
+		    100 * result->noise);
 	if (!result->matters)
 		say(&t,
 		    "It does not matter here: nothing is faster than %s beyond doubt. Take that.",
@@ -329,10 +327,5 @@ size_t choose_words(const struct choose_input *in, const struct choose_result *r
 		    result->crossing);
 	say_long_readers(&t, in);
 	say_backlog(&t, in);
-	if (result->noise > NOISY)
-		say(&t,
-		    "The figures scatter by %.0f %%: the machine was busy. Run it again when it "
-		    "is idle.",
-		    100 * result->noise);
 	return t.count;
 }

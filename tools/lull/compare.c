@@ -24,9 +24,10 @@
 #include "options.h"
 #include "report.h"
 
-#define DEFAULT_SECONDS 90.0
+#define DEFAULT_SECONDS 80.0
 #define DEFAULT_REPORT "lull-report.html"
 #define WIDTH 100 /* of the terminal */
+#define REPLACE_OBJECTS 100000
 
 /* Shares of the time. */
 #define SHARE_LOOKUPS 0.22
@@ -64,6 +65,17 @@ static const struct compare_style styles[] = {
 
 static const struct compare_style plain_style = { "", CHOOSE_UNPROTECTED, 0,	    NULL, false,
 						  1,  "#57606a",	  "#8b949e" };
+
+const struct compare_wait compare_waits[COMPARE_WAITS_MAX] = {
+	{ "synchronize_idle", "Waiting for a grace period, nobody reading",
+	  "Until synchronize returns" },
+	{ "synchronize_busy", "Waiting for a grace period, one busy reader",
+	  "Until synchronize returns, while a thread reads in short sections back to back" },
+	{ "call_idle", "From a deferred call to its callback, nobody reading",
+	  "One call at a time" },
+	{ "call_busy", "From a deferred call to its callback, one busy reader",
+	  "One call at a time, while a thread reads in short sections back to back" },
+};
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -286,14 +298,23 @@ static char *known_names(char *names, const char *instrument)
 	return known;
 }
 
+/* What it takes for seconds is for one scheme, in one setup, of one kind. */
 static json_t *run_rcuscale(const char *schemes, double seconds)
 {
 	struct command c = { 0 };
+	unsigned count = 1;
+	const char *p;
+
+	for (p = schemes; *p; p++)
+		count += *p == ',';
 
 	add_arg(&c, "lull");
 	add_arg(&c, "rcuscale");
 	add_arg(&c, "--schemes=%s", schemes);
-	add_arg(&c, "--seconds=%.2f", seconds);
+	add_arg(&c, "--what=synchronize,call,replace");
+	add_arg(&c, "--setup=idle,busy");
+	add_arg(&c, "--objects=%d", REPLACE_OBJECTS);
+	add_arg(&c, "--seconds=%.2f", seconds / 4 / count);
 	return run_instrument(&c);
 }
 
@@ -488,28 +509,38 @@ static char *sections(const struct compare *data, const json_t *hashscale, bool 
 	return list;
 }
 
-/* The place of a kind of grace period, a new one if there is room. */
-static struct compare_sync *sync_of(struct compare *data, const char *metric)
+static void read_wait(struct compare_scheme *s, const json_t *row)
 {
-	static const struct compare_sync known[] = {
-		{ "synchronize_idle", "synchronize, nobody reading" },
-		{ "synchronize_busy", "synchronize, one busy reader" },
-	};
 	size_t i;
 
-	for (i = 0; i < data->nr_syncs; i++)
-		if (!strcmp(data->sync[i].metric, metric))
-			return &data->sync[i];
-	if (i == COMPARE_SYNCS_MAX)
-		return NULL;
-	data->sync[data->nr_syncs++] = (struct compare_sync){ metric, metric };
-	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (!strcmp(known[i].metric, metric))
-			data->sync[data->nr_syncs - 1].what = known[i].what;
-	return &data->sync[data->nr_syncs - 1];
+	for (i = 0; i < COMPARE_WAITS_MAX; i++)
+		if (!strcmp(compare_waits[i].metric, text(row, "metric")))
+			s->wait[i] = latency_of(row);
 }
 
-static void read_syncs(struct compare *data, const json_t *root)
+/* "replace_free_idle": how it is retired, and beside what. */
+static void read_replace(struct compare *data, const struct compare_scheme *s, const json_t *row)
+{
+	struct compare_replace *r = data->replace, *end = r + data->nr_replaces;
+	char way[16], beside[16];
+	size_t at;
+
+	if (sscanf(text(row, "metric"), "replace_%15[^_]_%15s", way, beside) != 2)
+		return;
+	at = !strcmp(beside, "busy");
+	if (!at && strcmp(beside, "idle"))
+		return;
+	while (r < end && (r->scheme != s || strcmp(r->way, way)))
+		r++;
+	if (r == end && data->nr_replaces++ == COMPARE_REPLACES_MAX)
+		options_fail("rcuscale has more to say than there is room for");
+	r->scheme = s;
+	memcpy(r->way, way, sizeof(way));
+	r->ns[at] = stat_of(row);
+	r->peak[at] = number(row, "peak_objects");
+}
+
+static void read_waits(struct compare *data, const json_t *root)
 {
 	const json_t *row;
 	size_t i;
@@ -517,14 +548,11 @@ static void read_syncs(struct compare *data, const json_t *root)
 	json_array_foreach(json_object_get(root, "results"), i, row)
 	{
 		struct compare_scheme *s = find_scheme(data, text(row, "scheme"));
-		const char *metric = text(row, "metric");
-		struct compare_sync *sync;
 
-		if (!s || strncmp(metric, "synchronize", 11) || number(row, "count") < 1)
+		if (!s)
 			continue;
-		sync = sync_of(data, metric);
-		if (sync)
-			s->sync[sync - data->sync] = latency_of(row);
+		read_wait(s, row);
+		read_replace(data, s, row);
 	}
 }
 
@@ -633,7 +661,8 @@ static void print_decision(struct compare *data)
 	bench_table_print(table);
 	printf("\nns/read: one read section, 1 and 2 threads. update: one replacement, median and "
 	       "p99.\n"
-	       "waiting: most bytes that waited to be freed. B/obj, B/thr: what the scheme adds.\n"
+	       "waiting: most bytes that waited to be freed. B/obj, B/thr: what the scheme "
+	       "adds.\n"
 	       "holds up: what a reader that stays in delays; sleeps: whether it may sleep "
 	       "there.\n");
 }
@@ -783,7 +812,7 @@ static void measure(struct compare *data, const struct settings *s, const struct
 	names = known_names(sections(data, roots[0], true), "rcuscale");
 	if (*names) {
 		roots[3] = run_rcuscale(names, seconds * SHARE_RCUSCALE);
-		read_syncs(data, roots[3]);
+		read_waits(data, roots[3]);
 	}
 	free(names);
 	data->took_seconds = (double)(bench_now_ns() - start) / 1e9;

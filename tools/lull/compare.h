@@ -11,7 +11,8 @@
 #include "machine.h"
 
 #define COMPARE_THREADS_MAX 40
-#define COMPARE_SYNCS_MAX 8
+#define COMPARE_WAITS_MAX 4
+#define COMPARE_REPLACES_MAX 64
 
 /* How a scheme is drawn and weighed. */
 struct compare_style {
@@ -24,11 +25,12 @@ struct compare_style {
 	const char *light, *dark; /* colours */
 };
 
-/* A kind of grace period that was timed: "synchronize_idle", in words. */
-struct compare_sync {
-	const char *metric;
-	const char *what;
+/* What one waits for, by rcuscale's name, and in words. */
+struct compare_wait {
+	const char *metric, *title, *caption;
 };
+
+extern const struct compare_wait compare_waits[COMPARE_WAITS_MAX];
 
 /* Strings belong to the JSON of the instruments. A figure with count 0 was not measured. */
 struct compare_scheme {
@@ -44,7 +46,15 @@ struct compare_scheme {
 	double cpu_ns[CHOOSE_FRACTIONS_MAX];
 	struct bench_latency update;
 	double waiting_bytes;
-	struct bench_latency sync[COMPARE_SYNCS_MAX];
+	struct bench_latency wait[COMPARE_WAITS_MAX];
+};
+
+/* Over and over: allocate, exchange, retire, until all are freed. Idle process, busy reader. */
+struct compare_replace {
+	const struct compare_scheme *scheme;
+	char way[16]; /* how they are retired */
+	struct bench_stat ns[2];
+	double peak[2]; /* objects that waited */
 };
 
 struct compare {
@@ -58,10 +68,10 @@ struct compare {
 	unsigned percent[CHOOSE_FRACTIONS_MAX];
 	size_t nr_percents;
 	unsigned mixed_threads;
-	struct compare_sync sync[COMPARE_SYNCS_MAX];
-	size_t nr_syncs;
 	struct compare_scheme *scheme;
 	size_t count;
+	struct compare_replace replace[COMPARE_REPLACES_MAX];
+	size_t nr_replaces;
 	char advice[CHOOSE_LINES_MAX][CHOOSE_LINE];
 	size_t nr_advice;
 };

@@ -61,8 +61,7 @@ static const struct argp_option own_options[] = {
 	{ "updates", OPT_UPDATES, "0,1,3,...", 0, "percentages of updates to measure", 0 },
 	{ "figure", OPT_FIGURE, "1|4|5", 0,
 	  "measure that figure of the 2003 article: 1 locks by threads, 4 all by threads (1024 "
-	  "integers in 1024 "
-	  "buckets), 5 all by updates (8192 in 1024)",
+	  "integers in 1024 buckets), 5 all by updates (8192 in 1024)",
 	  0 },
 	{ "seed", OPT_SEED, "N", 0, "order of the keys", 0 },
 	{ 0 }

@@ -4,8 +4,7 @@
  *
  *	{ "tool", "version", "machine": {...}, "command", "results": [ {...}, ... ] }
  *
- * and the handling of the file: it is opened before the run (so that a path that cannot be written
- *costs no measurement), written beside its final name and renamed when it is complete.
+ * and takes care that nothing of it is lost (outfile.h).
  */
 #ifndef LULL_TOOL_JSON_H
 #define LULL_TOOL_JSON_H
@@ -37,9 +36,9 @@ json_t *jsonout_latency(struct jsonout *json, const char *scheme, unsigned threa
 json_t *jsonout_root(struct jsonout *json);
 /* Sets a member unless obj is NULL; takes over value. */
 void jsonout_set(json_t *obj, const char *key, json_t *value);
-/* Writes, syncs, renames, frees. A write error is options_fail(). */
+/* A string of any bytes, from outside: JSON has only valid UTF-8, so that in others '?' stands in. */
+json_t *jsonout_string(const char *text);
+/* Completes the file and frees. A write error is options_fail(). */
 void jsonout_close(struct jsonout *json);
-/* Drops the file without a trace (also done at exit for one that was never closed). */
-void jsonout_abandon(struct jsonout *json);
 
 #endif

@@ -12,10 +12,7 @@
 #include "bench.h"
 #include "options.h"
 
-/*
- * ---- a set of texts
- * ------------------------------------------------------------------------------
- */
+/* ---- a set of texts -------------------------------------------------------------------------- */
 
 /* Keys while they come in: texts one behind the other, and a table that knows those that are there.
  */
@@ -159,10 +156,7 @@ void keys_free(struct keys *keys)
 	memset(keys, 0, sizeof(*keys));
 }
 
-/*
- * ---- lines of a file
- * ------------------------------------------------------------------------------
- */
+/* ---- lines of a file ------------------------------------------------------------------------- */
 
 static FILE *open_keys(const char *path)
 {
@@ -214,10 +208,7 @@ void keys_read_file(struct keys *keys, const char *path, size_t limit, uint64_t 
 	finish(keys, &c, seed);
 }
 
-/*
- * ---- paths
- * ----------------------------------------------------------------------------------------
- */
+/* ---- paths ----------------------------------------------------------------------------------- */
 
 static struct collection *walked; /* nftw() hands nothing through */
 

@@ -13,10 +13,7 @@
 
 #include "options.h"
 
-/*
- * ---- running it
- * -----------------------------------------------------------------------------------
- */
+/* ---- running it ------------------------------------------------------------------------------ */
 
 static int memory_file(void)
 {
@@ -95,10 +92,7 @@ static char *draw(unsigned width, unsigned height, const char *commands)
 	return picture;
 }
 
-/*
- * ---- rewriting
- * ------------------------------------------------------------------------------------
- */
+/* ---- rewriting ------------------------------------------------------------------------------- */
 
 static const char *begins(const char *text, const char *with)
 {

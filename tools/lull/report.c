@@ -24,10 +24,7 @@ struct report {
 	const struct compare *data;
 };
 
-/*
- * ---- the file
- * -------------------------------------------------------------------------------------
- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 static char *unfinished;
 static pid_t unfinished_owner;
@@ -79,10 +76,7 @@ static void finish(struct report *r)
 	free(r);
 }
 
-/*
- * ---- HTML
- * -----------------------------------------------------------------------------------------
- */
+/* ---- HTML ------------------------------------------------------------------------------------ */
 
 /* As it is: for markup only. */
 __attribute__((format(printf, 2, 3))) static void out(struct report *r, const char *format, ...)
@@ -121,8 +115,8 @@ static void out_text(struct report *r, const char *text)
 
 static const char style_sheet[] =
 	"*{box-sizing:border-box}\n"
-	"body{margin:0;background:var(--bg);color:var(--fg);"
-	"font:16px/1.55 system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',sans-serif}\n"
+	"body{margin:0;background:var(--bg);color:var(--fg);font:16px/1.55 "
+	"system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',sans-serif}\n"
 	"main{max-width:1240px;margin:0 auto;padding:2.2rem 1.2rem 4rem}\n"
 	"h1{font-size:1.9rem;line-height:1.2;margin:0 0 .4rem;letter-spacing:-.01em}\n"
 	"h2{font-size:1.25rem;margin:2.6rem 0 .8rem}\n"
@@ -132,29 +126,27 @@ static const char style_sheet[] =
 	"background:var(--card);border:1px solid var(--line);border-radius:6px;padding:.15em .4em;"
 	"overflow-wrap:anywhere}\n"
 	".advice{background:var(--card);border:1px solid var(--line);border-left:4px solid "
-	"var(--accent);"
-	"border-radius:10px;padding:.7rem 1.2rem}\n"
+	"var(--accent);border-radius:10px;padding:.7rem 1.2rem}\n"
 	".advice p:first-child{font-weight:600}\n"
 	".grid{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,30rem),1fr));"
-	"gap:1.2rem;"
-	"align-items:start}\n"
+	"gap:1.2rem;align-items:stretch}\n"
 	"figure{margin:0;min-width:0;background:var(--card);border:1px solid var(--line);"
 	"border-radius:12px;padding:1rem 1rem .8rem}\n"
 	"figure h3{margin:0 0 .1rem;font-size:1.02rem}\n"
 	"figcaption{font-size:.88rem;line-height:1.4;margin-bottom:.5rem}\n"
 	"svg{display:block;width:100%;height:auto}\n"
 	".scroll{overflow-x:auto}\n"
-	"table{border-collapse:collapse;width:100%;font-size:.86rem;font-variant-numeric:"
-	"tabular-nums}\n"
-	"th,td{padding:.32rem .6rem;text-align:right;white-space:nowrap;"
-	"border-bottom:1px solid var(--line)}\n"
+	"table{border-collapse:collapse;width:100%;font-size:.86rem;"
+	"font-variant-numeric:tabular-nums}\n"
+	"th,td{padding:.32rem .6rem;text-align:right;white-space:nowrap;border-bottom:1px solid "
+	"var(--line)}\n"
 	"th{font-weight:500;vertical-align:bottom}\n"
 	"th:first-child,td:first-child{text-align:left}\n"
 	"tbody td:first-child{font-weight:500;position:sticky;left:0;background:var(--card)}\n"
 	"td small{color:var(--muted);font-size:.82em}\n"
 	"td b{color:var(--accent)}\n"
-	".box{background:var(--card);border:1px solid var(--line);border-radius:12px;padding:"
-	".4rem .6rem}\n"
+	".box{background:var(--card);border:1px solid var(--line);border-radius:12px;"
+	"padding:.4rem .6rem}\n"
 	".dot{display:inline-block;width:.65em;height:.65em;border-radius:50%;margin-right:.5em}\n"
 	".key{display:grid;grid-template-columns:repeat(auto-fill,minmax(7.2rem,1fr));gap:0 .6rem;"
 	"list-style:none;margin:.2rem 0 .4rem;padding:0 0 0 .4rem;font-size:.86rem}\n"
@@ -186,7 +178,8 @@ static void out_head(struct report *r)
 	out(r, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 	       "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
 	       "<meta name=\"color-scheme\" content=\"light dark\">\n"
-	       "<title>lull: what each protection costs</title>\n<style>\n");
+	       "<title>lull: what each protection costs</title>\n"
+	       "<style>\n");
 	out_colours(r, false);
 	out(r, "@media(prefers-color-scheme:dark){");
 	out_colours(r, true);
@@ -236,16 +229,18 @@ static void out_advice(struct report *r)
 	out(r, "</div>\n");
 }
 
-/*
- * ---- cells
- * ----------------------------------------------------------------------------------------
- */
+/* ---- cells ----------------------------------------------------------------------------------- */
+
+static void out_label(struct report *r, const char *label, unsigned colour)
+{
+	out(r, "<tr><td><span class=\"dot\" style=\"background:var(--c%u)\"></span>", colour);
+	out_text(r, label);
+	out(r, "</td>");
+}
 
 static void out_name(struct report *r, const struct compare_scheme *s)
 {
-	out(r, "<tr><td><span class=\"dot\" style=\"background:var(--c%u)\"></span>", s->colour);
-	out_text(r, s->name);
-	out(r, "</td>");
+	out_label(r, s->name, s->colour);
 }
 
 static int digits(double v)
@@ -279,10 +274,7 @@ static void out_size(struct report *r, double bytes)
 	out(r, "<td>%s</td>", compare_bytes(word, sizeof(word), bytes));
 }
 
-/*
- * ---- the decision table
- * ----------------------------------------------------------------------------
- */
+/* ---- the decision table ---------------------------------------------------------------------- */
 
 static const struct compare_scheme *unprotected(const struct compare *data)
 {
@@ -299,15 +291,14 @@ static void out_decision(struct report *r)
 	const struct compare_scheme *none = unprotected(r->data);
 	size_t i;
 
-	out(r,
-	    "<h2>What each costs</h2>\n<div class=\"box "
-	    "scroll\"><table>\n<thead><tr><th>scheme</th>"
-	    "<th>ns per read,<br>1 thread</th><th>2 threads</th><th>x unprotected</th>"
-	    "<th>update,<br>median</th><th>update,<br>99 %%</th><th>memory that<br>waits, at "
-	    "most</th>"
-	    "<th>bytes per<br>object</th><th>bytes per<br>thread</th>"
-	    "<th>a reader that stays<br>holds up</th><th>and "
-	    "may<br>sleep</th></tr></thead>\n<tbody>\n");
+	out(r, "<h2>What each costs</h2>\n<div class=\"box "
+	       "scroll\"><table>\n"
+	       "<thead><tr><th>scheme</th><th>ns per read,<br>1 thread</th><th>2 threads</th><th>"
+	       "x unprotected</th><th>update,<br>median</th><th>update,<br>99 %%</th><th>memory "
+	       "that<br>waits, at most</th><th>bytes per<br>object</th><th>bytes per<br>"
+	       "thread</th><th>a reader that stays<br>holds up</th><th>and may<br>sleep</th></tr>"
+	       "</thead>\n"
+	       "<tbody>\n");
 	for (i = 0; i < r->data->count; i++) {
 		const struct compare_scheme *s = &r->data->scheme[i];
 
@@ -329,11 +320,10 @@ static void out_decision(struct report *r)
 		out(r, "</td><td>%s</td></tr>\n", s->may_block ? "yes" : "no");
 	}
 	out(r,
-	    "</tbody></table></div>\n<p class=\"muted\">A read is one read section: enter, load a "
-	    "shared "
-	    "pointer, read a field, leave, with the loop around it. An update replaces one "
-	    "element of the "
-	    "table while another thread looks up. Small figures are minimum and maximum.</p>\n");
+	    "</tbody></table></div>\n"
+	    "<p class=\"muted\">A read is one read section: enter, load a shared pointer, read a "
+	    "field, leave, with the loop around it. An update replaces one element of the table "
+	    "while another thread looks up. Small figures are minimum and maximum.</p>\n");
 	out(r, "<details><summary>The schemes</summary><dl>\n");
 	for (i = 0; i < r->data->count; i++) {
 		out(r, "<dt>");
@@ -345,12 +335,10 @@ static void out_decision(struct report *r)
 	out(r, "</dl></details>\n");
 }
 
-/*
- * ---- pictures
- * -------------------------------------------------------------------------------------
- */
+/* ---- pictures -------------------------------------------------------------------------------- */
 
 #define PLOT_WIDTH 460
+#define DECADES_LABELLED 5
 
 struct picture {
 	const char *id, *title, *caption;
@@ -556,36 +544,77 @@ static void out_by_updates(struct report *r)
 	end_figure(r);
 }
 
-/*
- * ---- rows: one scheme below the other, a logarithmic axis
- * ------------------------------------------
- */
+/* ---- rows: one below the other, a logarithmic axis ------------------------------------------- */
 
-static void plot_rows(struct picture *p, const struct compare *data, const bool *shown)
+#define ROWS_MAX 128
+
+struct row {
+	const char *label;
+	unsigned colour;
+	const struct bench_stat *upper, *lower; /* bars */
+	const struct bench_latency *latency;
+};
+
+static void plot_rows(struct picture *p, const struct row *row, size_t count)
 {
-	const char *comma = "";
-	size_t i, row = 0;
-
-	fprintf(p->to, "set logscale x\nset ytics (");
-	for (i = 0; i < data->count; i++)
-		if (shown[i]) {
-			fprintf(p->to, "%s'%s' %zu", comma, data->scheme[i].name, row++);
-			comma = ",";
-		}
-	fprintf(p->to,
-		")\nset yrange [%g:-0.6]\nset ytics scale 0\nset grid noytics\n"
-		"set border 1\nset style fill solid 1 noborder\n",
-		(double)row - 0.4);
-}
-
-static unsigned rows_height(const bool *shown, size_t count)
-{
-	unsigned rows = 0;
 	size_t i;
 
+	p->height = 64 + (unsigned)count * 22;
+	fprintf(p->to, "set logscale x\nset ytics (");
 	for (i = 0; i < count; i++)
-		rows += shown[i];
-	return 70 + rows * 24;
+		fprintf(p->to, "%s'%s' %zu", i ? "," : "", row[i].label, i);
+	fprintf(p->to,
+		")\n"
+		"set yrange [%g:-0.6]\n"
+		"set ytics scale 0\n"
+		"set grid noytics\n"
+		"set border 1\n"
+		"set style fill solid 1 noborder\n"
+		"set tmargin 0.5\n",
+		(double)count - 0.4);
+}
+
+/* Whole decades; a label at each, or at every second one when they are many. */
+static void plot_decades(struct picture *p, double least, double most)
+{
+	double from = floor(log10(least)), to = ceil(log10(most));
+
+	to = to > from ? to : from + 1;
+	fprintf(p->to, "set xrange [1e%g:1e%g]\nset xtics 1e%g,%d\n", from, to, from,
+		to - from > DECADES_LABELLED ? 100 : 10);
+}
+
+static void plot_bar(struct picture *p, const struct bench_stat *s, double from, double top,
+		     double bottom, unsigned colour)
+{
+	if (s->count)
+		fprintf(p->to, "%g %g %g %g %u\n", s->median, from, top, bottom, colour);
+}
+
+static void plot_bars(struct picture *p, const struct row *row, size_t count)
+{
+	double least = INFINITY, most = 0, from;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		const struct bench_stat *both[2] = { row[i].upper, row[i].lower }, **one;
+
+		for (one = both; one < both + 2; one++) {
+			least = (*one)->count ? fmin(least, (*one)->median) : least;
+			most = (*one)->count ? fmax(most, (*one)->median) : most;
+		}
+	}
+	/* No bar without length. */
+	from = fmax(least, 1e-3) / 1.5;
+	plot_rows(p, row, count);
+	plot_decades(p, from, fmax(most, from));
+	fprintf(p->to, "$d << END\n");
+	from = pow(10, floor(log10(from)));
+	for (i = 0; i < count; i++) {
+		plot_bar(p, row[i].upper, from, (double)i - 0.36, (double)i - 0.03, row[i].colour);
+		plot_bar(p, row[i].lower, from, (double)i + 0.03, (double)i + 0.36, row[i].colour);
+	}
+	fprintf(p->to, "END\nplot $d using 1:3:2:1:3:4:5 with boxxy lc rgb variable\n");
 }
 
 static void out_reads(struct report *r)
@@ -593,50 +622,71 @@ static void out_reads(struct report *r)
 	struct picture p = {
 		.id = "reads",
 		.title = "What a read section costs",
-		.caption = "Nanoseconds, logarithmic: upper bar 1 thread, lower bar 2 threads."
+		.caption = "Nanoseconds; logarithmic. Upper bar 1 thread, lower bar 2 threads."
 	};
 	const struct compare *data = r->data;
-	bool *shown = options_alloc(data->count, sizeof(*shown));
-	size_t i, row = 0;
-	double least = INFINITY, from;
+	struct row row[ROWS_MAX];
+	size_t count = 0, i;
 
-	for (i = 0; i < data->count; i++) {
+	for (i = 0; i < data->count && count < ROWS_MAX; i++) {
 		const struct compare_scheme *s = &data->scheme[i];
 
-		shown[i] = s->own_section && s->read[0].count;
-		if (shown[i] && s->read[0].median < least)
-			least = s->read[0].median;
+		if (s->own_section && s->read[0].count)
+			row[count++] =
+				(struct row){ s->name, s->colour, &s->read[0], &s->read[1], NULL };
 	}
-	p.height = rows_height(shown, data->count);
-	from = isinf(least) ? 0.1 : pow(10, floor(log10(least / 2)));
+	if (!count)
+		return;
 	begin_picture(&p);
-	plot_rows(&p, data, shown);
-	fprintf(p.to, "set xrange [%g:*]\n$d << END\n", from);
-	for (i = 0; i < data->count; i++) {
-		const struct compare_scheme *s = &data->scheme[i];
-
-		if (!shown[i])
-			continue;
-		fprintf(p.to, "%g %g %g %g %u\n", s->read[0].median, from, (double)row - 0.34,
-			(double)row - 0.02, s->colour);
-		if (s->read[1].count)
-			fprintf(p.to, "%g %g %g %g %u\n", s->read[1].median, from,
-				(double)row + 0.04, (double)row + 0.34, s->colour);
-		row++;
-	}
-	fprintf(p.to, "END\nplot $d using 1:3:2:1:3:4:5 with boxxy lc rgb variable\n");
+	plot_bars(&p, row, count);
 	out_picture(r, &p);
 	out(r, "<thead><tr><th>ns</th><th>1 thread</th><th>2 threads</th></tr></thead>\n<tbody>\n");
-	for (i = 0; i < data->count; i++) {
-		if (!shown[i])
-			continue;
-		out_name(r, &data->scheme[i]);
-		out_stat(r, &data->scheme[i].read[0], false);
-		out_stat(r, &data->scheme[i].read[1], false);
+	for (i = 0; i < count; i++) {
+		out_label(r, row[i].label, row[i].colour);
+		out_stat(r, row[i].upper, false);
+		out_stat(r, row[i].lower, false);
 		out(r, "</tr>\n");
 	}
 	end_figure(r);
-	free(shown);
+}
+
+static void out_replaces(struct report *r)
+{
+	struct picture p = {
+		.id = "replace",
+		.title = "What replacing an object costs",
+		.caption = "Nanoseconds per object until all of them are freed, one thread, one "
+			   "pointer; logarithmic. Upper bar: nobody reads; lower bar: one busy "
+			   "reader."
+	};
+	const struct compare *data = r->data;
+	struct row row[COMPARE_REPLACES_MAX];
+	char label[COMPARE_REPLACES_MAX][64];
+	size_t i;
+
+	if (!data->nr_replaces)
+		return;
+	for (i = 0; i < data->nr_replaces; i++) {
+		const struct compare_replace *c = &data->replace[i];
+
+		snprintf(label[i], sizeof(label[i]), "%s, %s", c->scheme->name, c->way);
+		row[i] = (struct row){ label[i], c->scheme->colour, &c->ns[0], &c->ns[1], NULL };
+	}
+	begin_picture(&p);
+	plot_bars(&p, row, data->nr_replaces);
+	out_picture(r, &p);
+	out(r,
+	    "<thead><tr><th>ns</th><th>nobody reads</th><th>busy reader</th><th>objects that<br>"
+	    "waited, at most</th><th>with a<br>busy reader</th></tr></thead>\n"
+	    "<tbody>\n");
+	for (i = 0; i < data->nr_replaces; i++) {
+		out_label(r, row[i].label, row[i].colour);
+		out_stat(r, row[i].upper, false);
+		out_stat(r, row[i].lower, false);
+		out(r, "<td>%.0f</td><td>%.0f</td></tr>\n", data->replace[i].peak[0],
+		    data->replace[i].peak[1]);
+	}
+	end_figure(r);
 }
 
 typedef const struct bench_latency *(*latency_of)(const struct compare_scheme *s, size_t index);
@@ -647,50 +697,69 @@ static const struct bench_latency *update_of(const struct compare_scheme *s, siz
 	return &s->update;
 }
 
-static const struct bench_latency *sync_of(const struct compare_scheme *s, size_t index)
+static const struct bench_latency *wait_of(const struct compare_scheme *s, size_t index)
 {
-	return &s->sync[index];
+	return &s->wait[index];
 }
 
-/*
- * From minimum to maximum thin, from median to 99 % thick, the median a dot. Zero is not on the
- * axis.
- */
+/* Seconds; zero is not on the axis. */
+static double on_axis(double ns)
+{
+	return fmax(ns, 1) / 1e9;
+}
+
+static void plot_latencies(struct picture *p, const struct row *row, size_t count)
+{
+	double least = INFINITY, most = 0;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		least = fmin(least, on_axis(row[i].latency->min));
+		most = fmax(most, on_axis(row[i].latency->max));
+	}
+	plot_rows(p, row, count);
+	plot_decades(p, least, most);
+	fprintf(p->to, "set format x '%%.0s %%cs'\n$d << END\n");
+	for (i = 0; i < count; i++) {
+		const struct bench_latency *l = row[i].latency;
+
+		fprintf(p->to, "%g %g %g %g %zu %u\n", on_axis(l->min), on_axis(l->p50),
+			on_axis(l->p99), on_axis(l->max), i, row[i].colour);
+	}
+	fprintf(p->to,
+		"END\n"
+		"plot $d using 1:5:($4-$1):(0):6 with vectors nohead lw 1.2 lc rgb variable, $d "
+		"using 2:5:2:3:($5-0.16):($5+0.16):6 with boxxy lc rgb variable, $d using 2:5:6 "
+		"with points pt 7 ps 0.8 lc rgb variable\n");
+}
+
+/* From minimum to maximum thin, from median to 99 % thick, the median a dot. */
 static void out_latencies(struct report *r, struct picture *p, latency_of latency, size_t index)
 {
 	const struct compare *data = r->data;
-	bool *shown = options_alloc(data->count, sizeof(*shown));
-	size_t i, row = 0;
+	struct row row[ROWS_MAX];
+	size_t count = 0, i;
 
-	for (i = 0; i < data->count; i++)
-		shown[i] = latency(&data->scheme[i], index)->count > 0;
-	p->height = rows_height(shown, data->count);
-	begin_picture(p);
-	plot_rows(p, data, shown);
-	fprintf(p->to, "set format x '%%.0s %%cs'\n$d << END\n");
-	for (i = 0; i < data->count; i++) {
-		const struct bench_latency *l = latency(&data->scheme[i], index);
+	for (i = 0; i < data->count && count < ROWS_MAX; i++) {
+		const struct compare_scheme *s = &data->scheme[i];
 
-		if (shown[i])
-			fprintf(p->to, "%g %g %g %g %zu %u\n", fmax(l->min, 1) / 1e9,
-				fmax(l->p50, 1) / 1e9, fmax(l->p99, 1) / 1e9, fmax(l->max, 1) / 1e9,
-				row++, data->scheme[i].colour);
+		if (latency(s, index)->count)
+			row[count++] =
+				(struct row){ s->name, s->colour, NULL, NULL, latency(s, index) };
 	}
-	fprintf(p->to,
-		"END\nplot $d using 1:5:($4-$1):(0):6 with vectors nohead lw 1.2 lc rgb variable, "
-		"$d using 2:5:2:3:($5-0.16):($5+0.16):6 with boxxy lc rgb variable, "
-		"$d using 2:5:6 with points pt 7 ps 0.9 lc rgb variable\n");
+	if (!count)
+		return;
+	begin_picture(p);
+	plot_latencies(p, row, count);
 	out_picture(r, p);
 	out(r,
-	    "<thead><tr><th></th><th>min</th><th>median</th><th>90 %%</th><th>99 "
-	    "%%</th><th>max</th>"
-	    "<th>mean</th></tr></thead>\n<tbody>\n");
-	for (i = 0; i < data->count; i++) {
-		const struct bench_latency *l = latency(&data->scheme[i], index);
+	    "<thead><tr><th></th><th>min</th><th>median</th><th>90 %%</th><th>99 %%</th><th>"
+	    "max</th><th>mean</th></tr></thead>\n"
+	    "<tbody>\n");
+	for (i = 0; i < count; i++) {
+		const struct bench_latency *l = row[i].latency;
 
-		if (!shown[i])
-			continue;
-		out_name(r, &data->scheme[i]);
+		out_label(r, row[i].label, row[i].colour);
 		out_time(r, l, l->min);
 		out_time(r, l, l->p50);
 		out_time(r, l, l->p90);
@@ -700,74 +769,74 @@ static void out_latencies(struct report *r, struct picture *p, latency_of latenc
 		out(r, "</tr>\n");
 	}
 	end_figure(r);
-	free(shown);
+}
+
+#define LATENCY_LEGEND "; logarithmic. Dot: median; thick: up to 99 %; thin: minimum to maximum."
+
+static void out_update_latency(struct report *r)
+{
+	struct picture p = { .id = "update",
+			     .title = "How long an update takes",
+			     .caption = "One replacement in the table while another thread looks "
+					"up" LATENCY_LEGEND };
+
+	out_latencies(r, &p, update_of, 0);
+}
+
+static void out_waits(struct report *r)
+{
+	char *caption, *id;
+	size_t i;
+
+	for (i = 0; i < COMPARE_WAITS_MAX; i++) {
+		struct picture p = { .title = compare_waits[i].title };
+
+		p.caption = caption =
+			options_printf("%s%s", compare_waits[i].caption, LATENCY_LEGEND);
+		p.id = id = options_printf("wait%zu", i);
+		out_latencies(r, &p, wait_of, i);
+		free(caption);
+		free(id);
+	}
 }
 
 static void out_pictures(struct report *r)
 {
-	static const char *const ids[COMPARE_SYNCS_MAX] = { "sync0", "sync1", "sync2", "sync3",
-							    "sync4", "sync5", "sync6", "sync7" };
-	struct picture update = {
-		.id = "update",
-		.title = "How long an update takes",
-		.caption = "One replacement while another thread looks up; logarithmic. Dot: "
-			   "median; thick: up to 99 %; thin: minimum to maximum."
-	};
-	size_t i;
-
 	out(r, "<h2>Pictures</h2>\n<div class=\"grid\">\n");
 	out_by_threads(r);
 	out_by_updates(r);
 	out_reads(r);
-	out_latencies(r, &update, update_of, 0);
-	for (i = 0; i < r->data->nr_syncs; i++) {
-		struct picture p = {
-			.id = ids[i],
-			.title = r->data->sync[i].what,
-			.caption =
-				"Until synchronize returns; logarithmic. Dot: median; thick: up to "
-				"99 %; thin: minimum to maximum."
-		};
-
-		out_latencies(r, &p, sync_of, i);
-	}
+	out_update_latency(r);
+	out_waits(r);
+	out_replaces(r);
 	out(r, "</div>\n");
 }
 
-/*
- * ---- the page
- * -------------------------------------------------------------------------------------
- */
+/* ---- the page -------------------------------------------------------------------------------- */
 
 static void out_method(struct report *r)
 {
 	out(r,
 	    "<h2>How it was measured</h2>\n"
 	    "<p>All schemes have the same keys in the same table: an array of buckets, chains of "
-	    "64-byte "
-	    "elements behind pointers, except where a library brings a table of its own. A lookup "
-	    "hashes a "
-	    "random key, finds its element and reads it. An update allocates an element, puts it "
-	    "in the "
-	    "place of the one with that key, and frees or retires the old one.</p>\n"
+	    "64-byte elements behind pointers, except where a library brings a table of its own. "
+	    "A lookup hashes a random key, finds its element and reads it. An update allocates "
+	    "an element, puts it in the place of the one with that key, and frees or retires the "
+	    "old one.</p>\n"
 	    "<p>Schemes take turns in short slices, so that a disturbance falls on all alike. "
-	    "Figures are "
-	    "medians, with minimum and maximum. Threads are pinned. A slice of lookups in which a "
-	    "thread was "
-	    "preempted is repeated; with updates every slice counts, because some libraries free "
-	    "memory on "
-	    "a thread of their own. Memory that waits is counted in elements of 64 bytes.</p>\n");
+	    "Figures are medians, with minimum and maximum. Threads are pinned. A slice of "
+	    "lookups in which a thread was preempted is repeated; with updates every slice "
+	    "counts, because some libraries free memory on a thread of their own. Memory that "
+	    "waits is counted in elements of 64 bytes.</p>\n");
 }
 
 void report_write(struct report *r, const struct compare *data)
 {
 	r->data = data;
 	out_head(r);
-	out(r,
-	    "<h1>What each protection costs here</h1>\n"
-	    "<p class=\"muted\">Readers look things up while updaters replace them: with locks, "
-	    "counts, "
-	    "sequence numbers and RCU.</p>\n");
+	out(r, "<h1>What each protection costs here</h1>\n"
+	       "<p class=\"muted\">Readers look things up while updaters replace them: with "
+	       "locks, counts, sequence numbers and RCU.</p>\n");
 	out_machine(r);
 	out_advice(r);
 	out_decision(r);

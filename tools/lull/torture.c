@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lull torture: tries to break the library. Options, control of the run, report; the parts are in torture_*.c, and what
- * is checked is told in torture.h.
+ * lull torture: tries to break the library. Options, control of the run, report; the parts are in
+ * torture_*.c, and what is checked is told in torture.h.
  */
 #include "torture.h"
 
@@ -24,12 +24,15 @@
 #include "options.h"
 
 #define DEFAULT_SECONDS 10.0
-#define MODE_EVERY_NS	100000000u
-#define PAUSE_EVERY_NS	1500000000u
-#define TICK_US		20000
-#define MESSAGES	8
+#define MODE_EVERY_NS 100000000u
+#define PAUSE_EVERY_NS 1500000000u
+#define TICK_US 20000
+#define MESSAGES 8
 
-/* ThreadSanitizer ends a child that makes threads; AddressSanitizer leaves it with locks that nobody holds. */
+/*
+ * ThreadSanitizer ends a child that makes threads; AddressSanitizer leaves it with locks that
+ * nobody holds.
+ */
 #if defined(LULL__TSAN) || defined(__SANITIZE_ADDRESS__)
 #define SANITIZER_FORBIDS_FORK true
 #elif defined(__has_feature)
@@ -57,7 +60,7 @@ static const struct part {
 	[PART_BARRIER] = { "no-barrier", "no barriers for callbacks of several threads" },
 };
 
-/* ---- small things that all parts use ------------------------------------------------------------ */
+/* ---- small things that all parts use ----------------------------------------------------- */
 
 static uint64_t began_ns;
 
@@ -163,7 +166,7 @@ void torture_timer_stop(struct torturer *t)
 	t->has_timer = false;
 }
 
-/* ---- pauses ------------------------------------------------------------------------------------- */
+/* ---- pauses ------------------------------------------------------------------------------ */
 
 static struct {
 	pthread_mutex_t lock;
@@ -205,7 +208,7 @@ static void pause_all(void)
 	if (all) {
 		lull_rcu_barrier();
 		torture_pool_check("in a pause");
-		torture.pauses++;
+		lull_store_relaxed(&torture.pauses, torture.pauses + 1);
 	}
 	pthread_mutex_lock(&park.lock);
 	lull_store_release(&torture.pausing, 0u);
@@ -213,11 +216,11 @@ static void pause_all(void)
 	pthread_mutex_unlock(&park.lock);
 }
 
-/* ---- changing conditions ------------------------------------------------------------------------ */
+/* ---- changing conditions ----------------------------------------------------------------- */
 
 /*
- * Half of the time one reader and one updater have the machine for themselves: only threads that really run at the same
- * time find what needs exact timing. Otherwise any number.
+ * Half of the time one reader and one updater have the machine for themselves: only threads that
+ * really run at the same time find what needs exact timing. Otherwise any number.
  */
 static void change_activity(uint64_t *rng)
 {
@@ -236,7 +239,8 @@ static void set_affinity(uint32_t tid, int cpu)
 
 	CPU_ZERO(&set);
 	for (i = 0; i < bench_cpus(); i++)
-		if ((cpu < 0 || bench_cpu(i) == cpu) && bench_cpu(i) >= 0 && bench_cpu(i) < CPU_SETSIZE)
+		if ((cpu < 0 || bench_cpu(i) == cpu) && bench_cpu(i) >= 0 &&
+		    bench_cpu(i) < CPU_SETSIZE)
 			CPU_SET((size_t)bench_cpu(i), &set);
 	/* Refused, or too many CPUs for the set: then it stays where it is. */
 	sched_setaffinity((pid_t)tid, sizeof(set), &set);
@@ -279,7 +283,7 @@ static void change_reclaim(uint64_t *rng)
 		torture_fail("lull_reclaim_configure() refuses a configuration that is in order");
 }
 
-/* ---- a run that hangs --------------------------------------------------------------------------- */
+/* ---- a run that hangs -------------------------------------------------------------------- */
 
 static void report(void);
 
@@ -329,7 +333,7 @@ static void *watchdog(void *unused)
 	return NULL;
 }
 
-/* ---- the run ------------------------------------------------------------------------------------ */
+/* ---- the run ----------------------------------------------------------------------------- */
 
 struct start {
 	struct torturer *t;
@@ -367,8 +371,9 @@ static void make_threads(uint64_t *rng)
 {
 	unsigned i;
 
-	torture.threads = aligned_alloc(TORTURE_LINE, (torture.readers + torture.updaters + NR_PARTS) *
-							      sizeof(*torture.threads));
+	torture.threads =
+		aligned_alloc(TORTURE_LINE, (torture.readers + torture.updaters + NR_PARTS) *
+						    sizeof(*torture.threads));
 	if (!torture.threads)
 		options_fail("out of memory");
 	for (i = 0; i < torture.readers; i++)
@@ -394,7 +399,9 @@ static void status_line(uint64_t now_ns)
 		return;
 	bench_progress("torture: %.0f of %.0f s, %.0f grace periods per second, %u threads",
 		       (double)(now_ns - began_ns) / 1e9, torture.seconds,
-		       last_ns ? (double)(gp - last_gp) / LULL__RCU_STEP * 1e9 / (double)(now_ns - last_ns) : 0.0,
+		       last_ns ? (double)(gp - last_gp) / LULL__RCU_STEP * 1e9 /
+					 (double)(now_ns - last_ns)
+			       : 0.0,
 		       lull_thread_count());
 	last_ns = now_ns;
 	last_gp = gp;
@@ -456,11 +463,12 @@ static void run(void)
 	pthread_join(dog, NULL);
 }
 
-/* ---- report ------------------------------------------------------------------------------------- */
+/* ---- report ------------------------------------------------------------------------------ */
 
 static const char *const form_name[NR_FORMS] = {
-	[FORM_SYNC] = "synchronize", [FORM_CALL] = "call",	 [FORM_POLL] = "gp_poll",   [FORM_WAIT] = "gp_wait",
-	[FORM_COOKIE] = "cookies",   [FORM_BARRIER] = "barrier", [FORM_DRAIN] = "drain",
+	[FORM_SYNC] = "synchronize", [FORM_CALL] = "call",	[FORM_POLL] = "gp_poll",
+	[FORM_WAIT] = "gp_wait",     [FORM_COOKIE] = "cookies", [FORM_BARRIER] = "barrier",
+	[FORM_DRAIN] = "drain",
 };
 
 static struct torture_tally total_tally(void)
@@ -469,7 +477,8 @@ static struct torture_tally total_tally(void)
 	unsigned i, k;
 
 	for (i = 0; i < torture.nr_threads; i++) {
-		const struct torture_tally *both[] = { &torture.threads[i].tally, &torture.threads[i].handler_tally };
+		const struct torture_tally *both[] = { &torture.threads[i].tally,
+						       &torture.threads[i].handler_tally };
 
 		for (k = 0; k < 2 * (TORTURE_AGES + 1); k++) {
 			sum.age[k / 2] += both[k & 1]->age[k / 2];
@@ -500,13 +509,16 @@ static void print_parts(void)
 
 	printf("%-24s", "Updates:");
 	for (i = 0; i < NR_FORMS; i++)
-		printf(" %s %llu%s", form_name[i], (unsigned long long)torture.forms[i], i + 1 < NR_FORMS ? "," : "");
+		printf(" %s %llu%s", form_name[i], (unsigned long long)torture.forms[i],
+		       i + 1 < NR_FORMS ? "," : "");
 	printf(", free %llu\n", (unsigned long long)torture.blobs);
-	printf("%-24s %llu threads came and went, %llu forked children, %llu sections in signal handlers,\n", "Parts:",
-	       (unsigned long long)torture.churned, (unsigned long long)torture.forked,
+	printf("%-24s %llu threads came and went, %llu forked children, %llu sections in signal "
+	       "handlers,\n",
+	       "Parts:", (unsigned long long)torture.churned, (unsigned long long)torture.forked,
 	       (unsigned long long)handlers);
-	printf("%-24s %llu floods, %llu counted barriers, %llu pauses, %llu callbacks of updaters\n", "",
-	       (unsigned long long)torture.floods, (unsigned long long)torture.barriers,
+	printf("%-24s %llu floods, %llu counted barriers, %llu pauses, %llu callbacks of "
+	       "updaters\n",
+	       "", (unsigned long long)torture.floods, (unsigned long long)torture.barriers,
 	       (unsigned long long)torture.pauses, (unsigned long long)torture.callbacks);
 }
 
@@ -528,8 +540,8 @@ static void report(void)
 	       (unsigned long long)lull_fence_heavy_count());
 	for (i = 0; i < failed && i < MESSAGES; i++)
 		if (lull_load_acquire(&failures.message[i].is_written))
-			printf("failure after %.3f s: %s\n", (double)failures.message[i].at_ns / 1e9,
-			       failures.message[i].text);
+			printf("failure after %.3f s: %s\n",
+			       (double)failures.message[i].at_ns / 1e9, failures.message[i].text);
 	if (failed > MESSAGES)
 		printf("... and %u more\n", failed - MESSAGES);
 	printf("--- End of test: %s\n", failed ? "FAILURE" : "SUCCESS");
@@ -560,9 +572,17 @@ static void write_json(struct jsonout *json)
 	jsonout_close(json);
 }
 
-/* ---- options ------------------------------------------------------------------------------------ */
+/* ---- options ----------------------------------------------------------------------------- */
 
-enum { OPT_FLAVOR = OPTIONS_OWN_KEYS, OPT_READERS, OPT_UPDATERS, OPT_SEED, OPT_RECLAIM, OPT_BUSTED, OPT_PART };
+enum {
+	OPT_FLAVOR = OPTIONS_OWN_KEYS,
+	OPT_READERS,
+	OPT_UPDATERS,
+	OPT_SEED,
+	OPT_RECLAIM,
+	OPT_BUSTED,
+	OPT_PART
+};
 
 static const char *const reclaim_words[] = { "thread", "poll", "caller", "mixed", NULL };
 
@@ -606,15 +626,18 @@ static const struct argp_option *own_options(void)
 		{ "flavor", OPT_FLAVOR, "rcu", 0, "what to torture", 0 },
 		{ "readers", OPT_READERS, "N", 0, "reader threads (2 per CPU)", 0 },
 		{ "updaters", OPT_UPDATERS, "N", 0, "updater threads (2)", 0 },
-		{ "seed", OPT_SEED, "N", 0, "seed of all that is random (another one each time)", 0 },
+		{ "seed", OPT_SEED, "N", 0, "seed of all that is random (another one each time)",
+		  0 },
 		{ "reclaim", OPT_RECLAIM, "thread|poll|caller|mixed", 0,
 		  "who reclaims; mixed: changes all the time (thread)", 0 },
-		{ "busted", OPT_BUSTED, "NAME", 0, "run a library with this fault; --list names them", 0 },
+		{ "busted", OPT_BUSTED, "NAME", 0,
+		  "run a library with this fault; --list names them", 0 },
 	};
 	unsigned i;
 
 	for (i = 0; i < NR_PARTS; i++)
-		all[FIXED_OPTIONS + i] = (struct argp_option){ parts[i].name, OPT_PART + (int)i, NULL, 0,
+		all[FIXED_OPTIONS + i] = (struct argp_option){ parts[i].name, OPT_PART + (int)i,
+							       NULL,	      0,
 							       parts[i].what, 0 };
 	return all;
 }
@@ -639,7 +662,7 @@ static uint64_t any_seed(void)
 	return bench_random(&mix) % 1000000000u + 1;
 }
 
-/* ---- the command --------------------------------------------------------------------------------- */
+/* ---- the command ------------------------------------------------------------------------- */
 
 int lull_cmd_torture(int argc, char **argv)
 {
@@ -649,15 +672,16 @@ int lull_cmd_torture(int argc, char **argv)
 
 	torture.readers = 2 * bench_cpus();
 	torture.updaters = 2;
-	options_parse(&opt, own_options(), own_option, "Tries to break the library, and says so when it could.", argc,
-		      argv);
+	options_parse(&opt, own_options(), own_option,
+		      "Tries to break the library, and says so when it could.", argc, argv);
 	if (opt.list) {
 		torture_faults_list();
 		options_free(&opt);
 		return 0;
 	}
 	if (opt.schemes || opt.runs)
-		options_bad("%s: torture has none; see --help", opt.schemes ? "--schemes" : "--runs");
+		options_bad("%s: torture has none; see --help",
+			    opt.schemes ? "--schemes" : "--runs");
 	if (torture.busted)
 		torture_fault_set(torture.busted, argv);
 	json = jsonout_open(&opt);
@@ -668,9 +692,11 @@ int lull_cmd_torture(int argc, char **argv)
 		printf("no forked children: this sanitizer cannot stand threads in them\n");
 		torture.without[PART_FORK] = true;
 	}
-	printf("--- Start of test: flavor rcu, %u readers, %u updaters, %g s, fence %s, %u CPUs%s%s\n", torture.readers,
-	       torture.updaters, torture.seconds, lull_fence_strategy_name(), bench_cpus(),
-	       torture.busted ? ", busted " : "", torture.busted ? torture.busted : "");
+	printf("--- Start of test: flavor rcu, %u readers, %u updaters, %g s, fence %s, %u "
+	       "CPUs%s%s\n",
+	       torture.readers, torture.updaters, torture.seconds, lull_fence_strategy_name(),
+	       bench_cpus(), torture.busted ? ", busted " : "",
+	       torture.busted ? torture.busted : "");
 	print_seed(&opt);
 	run();
 	report();

@@ -2,14 +2,16 @@
 /*
  * lull torture: what its parts share.
  *
- * The oracle is a pipe of ages. Updaters take an element from a pool, publish it in a slot and so remove the
- * one that was there; it is 1 old from then on, and a grace period older with each one that ends. A reader that found
- * an element in its section and sees at the section's end that it is more than 1 old has seen a grace period
- * begin and end while it was reading: that is the error. At TORTURE_AGES the element goes back to the pool.
+ * The oracle is a pipe of ages. Updaters take an element from a pool, publish it in a slot and so
+ * remove the one that was there; it is 1 old from then on, and a grace period older with each one
+ * that ends. A reader that found an element in its section and sees at the section's end that it
+ * is more than 1 old has seen a grace period begin and end while it was reading: that is the
+ * error. At TORTURE_AGES the element goes back to the pool.
  *
- * Three more things are watched. A mailbox per updater: a section that sees what was written after a grace period
- * must also see what was written before it, in whatever order it looks. Blocks of malloc memory that are retired with
- * lull_rcu_free(): they must stay what they are. And what an element contains, written plainly before it is published.
+ * Three more things are watched. A mailbox per updater: a section that sees what was written
+ * after a grace period must also see what was written before it, in whatever order it looks.
+ * Blocks of malloc memory that are retired with lull_rcu_free(): they must stay what they are.
+ * And what an element contains, written plainly before it is published.
  */
 #ifndef LULL_TOOL_TORTURE_H
 #define LULL_TOOL_TORTURE_H
@@ -21,9 +23,9 @@
 
 #include <lull/rcu.h>
 
-#define TORTURE_AGES	10u
-#define TORTURE_SLOTS	4u  /* published pointers of each kind */
-#define TORTURE_LINE	128 /* two cache lines, as in bench.h */
+#define TORTURE_AGES 10u
+#define TORTURE_SLOTS 4u      /* published pointers of each kind */
+#define TORTURE_LINE 128      /* two cache lines, as in bench.h */
 #define TORTURE_PATIENCE_S 60 /* nothing moves for so long: it hangs */
 
 /* What can be left out, in the order of --help. */
@@ -52,18 +54,18 @@ enum torture_form {
 
 struct element {
 	struct lull_rcu_head head;
-	uint32_t age;		/* 0: published, or in the pool */
+	uint32_t age; /* 0: published, or in the pool */
 	uint32_t index;
-	uint64_t serial;	/* of this publication */
-	uint64_t contents;	/* ~serial; written and read plainly, so that a sanitizer can see the order */
+	uint64_t serial;   /* of this publication */
+	uint64_t contents; /* ~serial; accessed plainly, so that a sanitizer sees the order */
 	lull_rcu_cookie cookie;
-	struct element *next;	/* in the pool, or with the updater that removed it */
+	struct element *next; /* in the pool, or with the updater that removed it */
 };
 
-/* malloc memory that is retired with lull_rcu_free(). The first words are those free() overwrites. */
+/* malloc memory that is retired with lull_rcu_free(); the first words are what free() overwrites. */
 struct blob {
 	uint64_t serial;
-	uint64_t check[3];	/* ~serial */
+	uint64_t check[3]; /* ~serial */
 };
 
 struct torture_slot {
@@ -82,23 +84,23 @@ struct torture_mailbox {
 struct torture_tally {
 	uint64_t sections;
 	uint64_t age[TORTURE_AGES + 1];
-	uint64_t batch[TORTURE_AGES + 1]; /* grace periods that began meanwhile: legal, shows how close it gets */
+	/* Grace periods that began meanwhile: legal, shows how close it gets. */
+	uint64_t batch[TORTURE_AGES + 1];
 };
 
 /* A thread of the run. */
 struct torturer {
 	const char *role;
-	const char *doing;	/* for the report of a hang */
+	const char *doing; /* for the report of a hang */
 	unsigned index;
 	uint32_t tid;
 	pthread_t thread;
 	uint64_t rng;
-	uint64_t handler_rng;	/* the handler interrupts whoever uses the other one */
+	uint64_t handler_rng; /* the handler interrupts whoever uses the other one */
 	struct torture_tally tally, handler_tally;
-	uint64_t work;		/* rounds of whatever it does; whether it moves */
+	uint64_t work; /* rounds of whatever it does; whether it moves */
 	timer_t timer;
 	bool has_timer;
-	bool online;
 	bool is_running;
 } __attribute__((aligned(TORTURE_LINE)));
 
@@ -108,7 +110,7 @@ struct torture {
 	double seconds;
 	unsigned readers, updaters;
 	bool without[NR_PARTS];
-	bool mixed_reclaim;	/* the mode changes all the time */
+	bool mixed_reclaim; /* the mode changes all the time */
 	const char *busted;
 
 	/* What readers and updaters share. */
@@ -123,7 +125,8 @@ struct torture {
 	/* Control. */
 	uint32_t stop;
 	uint32_t pausing;
-	uint32_t active_readers, active_updaters; /* the others rest: a few threads meet more often than many */
+	/* The others rest: a few threads meet more often than many. */
+	uint32_t active_readers, active_updaters;
 	struct torturer *threads;
 	unsigned nr_threads;
 	bool in_child;
@@ -136,13 +139,16 @@ struct torture {
 extern struct torture torture;
 extern __thread struct torturer *torture_me;
 
-/* ---- torture.c ---------------------------------------------------------------------------------- */
+/* ---- torture.c --------------------------------------------------------------------------- */
 
 /* Something is wrong with the library. Any context, signal handlers too; ends the run. */
 void torture_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 bool torture_stopped(void);
-/* The calling thread stays here while a pause is on. It holds nothing, is offline, and has nothing removed. */
+/*
+ * The calling thread stays here while a pause is on. It holds nothing, is offline, and has nothing
+ * removed.
+ */
 void torture_pause_point(void);
 void torture_doing(const char *what);
 
@@ -156,14 +162,14 @@ void torture_sleep_us(uint64_t us);
 /* For threads that are made in the run. The seed they get follows from the maker's. */
 void torture_thread_init(struct torturer *t, const char *role, unsigned index, uint64_t seed);
 /*
- * Signals to the calling thread, up to most_us apart, from here on until timer_stop (by anybody, when the thread is gone
- * at the latest).
+ * Signals to the calling thread, up to most_us apart, from here on until timer_stop (by anybody,
+ * when the thread is gone at the latest).
  */
 #define TORTURE_SIGNAL_US 2000u
 void torture_timer_start(struct torturer *t, uint64_t most_us);
 void torture_timer_stop(struct torturer *t);
 
-/* ---- torture_pipe.c ----------------------------------------------------------------------------- */
+/* ---- torture_pipe.c ---------------------------------------------------------------------- */
 
 void torture_pool_init(void);
 void torture_pool_lock(void); /* around fork */
@@ -173,7 +179,7 @@ void torture_pool_check(const char *when);
 void torture_pool_free(void);
 void *torture_updater(void *arg);
 
-/* ---- torture_read.c ----------------------------------------------------------------------------- */
+/* ---- torture_read.c ---------------------------------------------------------------------- */
 
 /* What a section found, and what it must still be at the end. */
 struct glimpse {
@@ -190,19 +196,22 @@ void torture_read_init(void);
 void torture_handler(int signal);
 void *torture_reader(void *arg);
 
-/* ---- torture_life.c: threads and processes that come and go -------------------------------------- */
+/* ---- torture_life.c: threads and processes that come and go ------------------------------ */
 
 void torture_life_init(void);
 void *torture_churner(void *arg);
 void *torture_forker(void *arg);
 
-/* ---- torture_busted.c; in the program with the faults, tests/torture/main.c ----------------------- */
+/* ---- torture_busted.c; in the program with the faults, tests/torture/main.c -------------- */
 
 void torture_faults_list(void);
-/* Returns with the fault switched on; else becomes the program that can, or ends this one as bad input. */
+/*
+ * Returns with the fault switched on; else becomes the program that can, or ends this one as bad
+ * input.
+ */
 void torture_fault_set(const char *name, char **argv);
 
-/* ---- torture_flood.c: callbacks by the thousand, and barriers ------------------------------------- */
+/* ---- torture_flood.c: callbacks by the thousand, and barriers ---------------------------- */
 
 void *torture_flooder(void *arg);
 void *torture_barrier_tester(void *arg);

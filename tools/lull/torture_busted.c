@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lull torture --busted: the faults are in a library of their own, built with the tests, in a program that is this
- * command again. See tests/torture/busted.h.
+ * lull torture --busted: the faults are in a library of their own, built with the tests, in a
+ * program that is this command again. See tests/torture/busted.h.
  */
 #include "torture.h"
 
@@ -18,7 +18,8 @@
 
 void torture_faults_list(void)
 {
-	printf("The faults for --busted are listed by '" PROGRAM " --list', which is built with the tests.\n");
+	printf("The faults for --busted are listed by '" PROGRAM
+	       " --list', which is built with the tests.\n");
 }
 
 void torture_fault_set(const char *name, char **argv)
@@ -31,6 +32,6 @@ void torture_fault_set(const char *name, char **argv)
 	self[len] = '\0';
 	snprintf(path, sizeof(path), "%s/" PROGRAM, dirname(self));
 	execv(path, argv);
-	options_bad("--busted %s needs %s (%s); it is built with the tests, and not installed", name, path,
-		    strerror(errno));
+	options_bad("--busted %s needs %s (%s); it is built with the tests, and not installed",
+		    name, path, strerror(errno));
 }

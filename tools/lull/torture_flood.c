@@ -6,17 +6,17 @@
 
 #include "options.h"
 
-/* ---- flood -------------------------------------------------------------------------------------- */
+/* ---- flood ------------------------------------------------------------------------------- */
 
-#define FLOOD_MOST	  20000u
-#define FLOOD_IN_SECTION  200u
-#define FLOOD_GENERATIONS 8u	/* within what a barrier follows */
+#define FLOOD_MOST 20000u
+#define FLOOD_IN_SECTION 200u
+#define FLOOD_GENERATIONS 8u /* within what a barrier follows */
 
 static uint32_t flood_called;
 
 struct drop {
 	struct lull_rcu_head head;
-	uint32_t again;	/* times that it defers itself once more */
+	uint32_t again; /* times that it defers itself once more */
 };
 
 static void drop_called(struct lull_rcu_head *head)
@@ -92,10 +92,10 @@ void *torture_flooder(void *arg)
 	return NULL;
 }
 
-/* ---- barrier ------------------------------------------------------------------------------------ */
+/* ---- barrier ----------------------------------------------------------------------------- */
 
-#define POSTERS	   3u
-#define POST_MOST  50u
+#define POSTERS 3u
+#define POST_MOST 50u
 
 /* Several threads defer, one waits for all of them. */
 static struct {
@@ -153,8 +153,9 @@ static void barrier_round(void)
 	posted = lull_load_relaxed(&test.posted);
 	called = lull_load_relaxed(&test.called);
 	if (called != posted)
-		torture_fail("%u callbacks of %u, deferred by %u threads, have run after lull_rcu_barrier()", called,
-			     posted, POSTERS);
+		torture_fail("%u callbacks of %u, deferred by %u threads, have run after "
+			     "lull_rcu_barrier()",
+			     called, posted, POSTERS);
 	torture.barriers++;
 }
 

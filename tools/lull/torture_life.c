@@ -15,11 +15,11 @@
 
 #include "options.h"
 
-/* ---- threads that come and go ------------------------------------------------------------------- */
+/* ---- threads that come and go ------------------------------------------------------------ */
 
 #define CHURN_AT_ONCE 4u
-#define CHURN_SIGNAL_US 200u	/* they do not live long */
-#define LATE_ROUNDS   3u	/* glibc runs destructors four times at most */
+#define CHURN_SIGNAL_US 200u /* they do not live long */
+#define LATE_ROUNDS 3u	     /* glibc runs destructors four times at most */
 
 /* Its destructor runs after the library's own: the library made its key when it was loaded. */
 static pthread_key_t late_key;
@@ -79,6 +79,15 @@ static void late_destructor(void *arg)
 		pthread_setspecific(late_key, t);
 }
 
+static void churn_online(struct torturer *t)
+{
+	lull_rcu_online();
+	short_section(t, "online section");
+	lull_rcu_quiescent();
+	if (torture_once_in(&t->rng, 2))
+		lull_rcu_offline(); /* else it exits, or unregisters, online */
+}
+
 static void churn_read(struct torturer *t)
 {
 	uint64_t n;
@@ -86,12 +95,17 @@ static void churn_read(struct torturer *t)
 	for (n = torture_random(&t->rng, 10); n; n--)
 		torture_section(t);
 	leave_debris(&t->rng);
-	if (!torture.without[PART_ONLINE] && torture_once_in(&t->rng, 4)) {
-		lull_rcu_online();
-		short_section(t, "online section");
-		lull_rcu_quiescent();
-		if (torture_once_in(&t->rng, 2))
-			lull_rcu_offline();	/* else it exits, or unregisters, online */
+}
+
+/* From here on each section registers for itself, or the thread does once more. */
+static void churn_unregister(struct torturer *t)
+{
+	lull_thread_unregister();
+	if (torture_once_in(&t->rng, 2))
+		churn_read(t);
+	if (torture_once_in(&t->rng, 2)) {
+		lull_thread_register();
+		churn_read(t);
 	}
 }
 
@@ -108,11 +122,10 @@ static void *churn_main(void *arg)
 	if (torture_once_in(&t->rng, 2))
 		pthread_setspecific(late_key, t);
 	churn_read(t);
-	if (!t->has_timer && torture_once_in(&t->rng, 4)) {
-		lull_thread_unregister();
-		if (torture_once_in(&t->rng, 2))
-			churn_read(t);
-	}
+	if (!torture.without[PART_ONLINE] && torture_once_in(&t->rng, 4))
+		churn_online(t);
+	if (torture_once_in(&t->rng, 4))
+		churn_unregister(t);
 	return NULL;
 }
 
@@ -134,7 +147,8 @@ static void churn(struct torturer *self)
 	unsigned n = 1 + (unsigned)torture_random(&self->rng, CHURN_AT_ONCE), i;
 
 	for (i = 0; i < n; i++) {
-		torture_thread_init(&made[i], "short-lived thread", i, torture_random(&self->rng, UINT64_MAX));
+		torture_thread_init(&made[i], "short-lived thread", i,
+				    torture_random(&self->rng, UINT64_MAX));
 		if (pthread_create(&made[i].thread, NULL, churn_main, &made[i]) != 0)
 			break;
 	}
@@ -169,13 +183,13 @@ void torture_life_init(void)
 		options_fail("no pthread key left");
 }
 
-/* ---- forked children ---------------------------------------------------------------------------- */
+/* ---- forked children --------------------------------------------------------------------- */
 
 #define CHILD_CALLBACKS 100u
-#define CHILD_UPDATES	30u
+#define CHILD_UPDATES 30u
 #define CHILD_PATIENCE_MS 30000
-#define IDLE_US		5000
-#define IDLE_PASSES	8u	/* what was under way may still be finished */
+#define IDLE_US 5000
+#define IDLE_PASSES 8u /* what was under way may still be finished */
 
 /* Of the child alone: it has an updater and a reader of its own. */
 static struct {
@@ -271,7 +285,8 @@ static void child_idles(void)
 	torture_sleep_us(IDLE_US);
 	lull_reclaim_stats(&after);
 	if (after.items)
-		torture_fail("%zu deferred objects are said to be waiting after a barrier", after.items);
+		torture_fail("%zu deferred objects are said to be waiting after a barrier",
+			     after.items);
 	if (after.passes - before.passes > IDLE_PASSES)
 		torture_fail("the reclaimer has made %llu passes while nothing was deferred",
 			     (unsigned long long)(after.passes - before.passes));
@@ -305,7 +320,7 @@ static pid_t fork_somewhere(struct torturer *t)
 		lull_rcu_online();
 	if (where)
 		torture_glimpse(&g, &t->rng);
-	torture_pool_lock();	/* callbacks of the parent run in the child too */
+	torture_pool_lock(); /* callbacks of the parent run in the child too */
 	pid = fork();
 	torture.in_child = pid == 0;
 	torture_pool_unlock();

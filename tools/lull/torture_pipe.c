@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* lull torture: the pool of elements, and the updaters that send them down the pipe of ages. See torture.h. */
+/*
+ * lull torture: the pool of elements, and the updaters that send them down the pipe of ages. See
+ * torture.h.
+ */
 #include "torture.h"
 
 #include <sched.h>
@@ -13,7 +16,7 @@
 #define ELEMENTS_PER_UPDATER 64u
 #define DRAIN_MS 50u
 
-/* ---- the pool ----------------------------------------------------------------------------------- */
+/* ---- the pool ---------------------------------------------------------------------------- */
 
 static struct {
 	pthread_mutex_t lock;
@@ -54,7 +57,7 @@ static void pool_put(struct element *e)
 	torture_pool_unlock();
 }
 
-/* ---- elements and blobs ------------------------------------------------------------------------- */
+/* ---- elements and blobs ------------------------------------------------------------------ */
 
 /* Unique in the run, and never 0. */
 static uint64_t new_serial(void)
@@ -120,7 +123,8 @@ void torture_pool_check(const char *when)
 			     torture.nr_elements);
 	lull_reclaim_stats(&stats);
 	if (stats.items)
-		torture_fail("%s: %zu deferred objects are said to be waiting after a barrier", when, stats.items);
+		torture_fail("%s: %zu deferred objects are said to be waiting after a barrier",
+			     when, stats.items);
 }
 
 void torture_pool_free(void)
@@ -147,7 +151,7 @@ static bool grow_older(struct element *e)
 	return true;
 }
 
-/* ---- the updater -------------------------------------------------------------------------------- */
+/* ---- the updater ------------------------------------------------------------------------- */
 
 struct flag {
 	struct lull_rcu_head head;
@@ -164,12 +168,9 @@ struct updater {
 };
 
 static const char *const form_doing[NR_FORMS] = {
-	[FORM_SYNC] = "lull_rcu_synchronize",
-	[FORM_CALL] = "lull_rcu_call",
-	[FORM_POLL] = "polling a grace period",
-	[FORM_WAIT] = "lull_rcu_gp_wait",
-	[FORM_COOKIE] = "lull_rcu_gp_start",
-	[FORM_BARRIER] = "lull_rcu_barrier",
+	[FORM_SYNC] = "lull_rcu_synchronize",	[FORM_CALL] = "lull_rcu_call",
+	[FORM_POLL] = "polling a grace period", [FORM_WAIT] = "lull_rcu_gp_wait",
+	[FORM_COOKIE] = "lull_rcu_gp_start",	[FORM_BARRIER] = "lull_rcu_barrier",
 	[FORM_DRAIN] = "lull_reclaim_drain",
 };
 
@@ -267,8 +268,8 @@ static void flag_called(struct lull_rcu_head *head)
 }
 
 /*
- * A callback of one's own, and a barrier for it. Not on the stack: a forked child runs the callback too, and gives
- * the stacks of threads that it has not to others.
+ * A callback of one's own, and a barrier for it. Not on the stack: a forked child runs the callback
+ * too, and gives the stacks of threads that it has not to others.
  */
 static void barrier_grace_period(struct updater *u, bool drain)
 {
@@ -318,7 +319,7 @@ static void update(struct updater *u, enum torture_form form)
 	struct element *old = swap_element(slot);
 
 	if (!old && (form == FORM_CALL || form == FORM_COOKIE))
-		form = FORM_SYNC;	/* the pool is empty: nothing was removed */
+		form = FORM_SYNC; /* the pool is empty: nothing was removed */
 	lull_add_relaxed(&torture.forms[form], (uint64_t)1);
 	torture_doing(form_doing[form]);
 	if (form == FORM_CALL) {

@@ -8,7 +8,7 @@
 
 #include "options.h"
 
-/* ---- what a section sees ------------------------------------------------------------------------ */
+/* ---- what a section sees ----------------------------------------------------------------- */
 
 void torture_glimpse(struct glimpse *g, uint64_t *rng)
 {
@@ -30,8 +30,9 @@ static void check_element(const struct glimpse *g, struct torture_tally *tally, 
 
 	tally->age[age]++;
 	if (age > 1)
-		torture_fail("%s: element %u was removed and %u grace period%s ended while it was read", where,
-			     e->index, age - 1, age > 2 ? "s" : "");
+		torture_fail(
+			"%s: element %u was removed and %u grace period%s ended while it was read",
+			where, e->index, age - 1, age > 2 ? "s" : "");
 	else if (lull_load_relaxed(&e->serial) != g->serial || e->contents != ~g->serial)
 		torture_fail("%s: element %u was used again while it was read", where, e->index);
 }
@@ -40,9 +41,10 @@ static void check_blob(const struct glimpse *g, const char *where)
 {
 	const struct blob *b = g->blob;
 
-	if (b->serial != g->blob_serial || b->check[0] != ~g->blob_serial || b->check[1] != ~g->blob_serial ||
-	    b->check[2] != ~g->blob_serial)
-		torture_fail("%s: memory given to lull_rcu_free() was freed while it was read", where);
+	if (b->serial != g->blob_serial || b->check[0] != ~g->blob_serial ||
+	    b->check[1] != ~g->blob_serial || b->check[2] != ~g->blob_serial)
+		torture_fail("%s: memory given to lull_rcu_free() was freed while it was read",
+			     where);
 }
 
 void torture_glimpse_end(const struct glimpse *g, struct torture_tally *tally, const char *where)
@@ -55,7 +57,7 @@ void torture_glimpse_end(const struct glimpse *g, struct torture_tally *tally, c
 	check_blob(g, where);
 }
 
-/* ---- delays ------------------------------------------------------------------------------------- */
+/* ---- delays ------------------------------------------------------------------------------ */
 
 /* As often as not nothing; now and then so long that a grace period goes to sleep. */
 static void linger(uint64_t *rng)
@@ -76,8 +78,8 @@ static void linger(uint64_t *rng)
 		torture_sleep_us(torture_random(rng, 20000));
 }
 
-#define COLD_BYTES ((size_t)32 << 20)	/* more than fits into the caches */
-#define COLD_STORES 48u			/* about as many as a store buffer holds */
+#define COLD_BYTES ((size_t)32 << 20) /* more than fits into the caches */
+#define COLD_STORES 48u		      /* about as many as a store buffer holds */
 
 static char *cold;
 
@@ -86,12 +88,17 @@ void torture_read_init(void)
 	cold = mmap(NULL, COLD_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (cold == MAP_FAILED)
 		options_fail("out of memory");
+	/*
+	 * Else each fork makes every store to it a page fault, and a fault empties the store
+	 * buffer.
+	 */
+	madvise(cold, COLD_BYTES, MADV_DONTFORK);
 }
 
 /*
- * Stores that take the memory a long time. The next ones, a thread's RCU word among them, wait behind them in the
- * processor's store buffer, while loads go ahead: only a fence, one's own or a grace period's heavy one, makes
- * up for that.
+ * Stores that take the memory a long time. The next ones, a thread's RCU word among them, wait
+ * behind them in the processor's store buffer, while loads go ahead: only a fence, one's own or a
+ * grace period's heavy one, makes up for that.
  */
 static void fill_store_buffer(uint64_t *rng)
 {
@@ -101,9 +108,12 @@ static void fill_store_buffer(uint64_t *rng)
 		lull_store_relaxed(&cold[torture_random(rng, COLD_BYTES)], (char)i);
 }
 
-/* ---- sections ----------------------------------------------------------------------------------- */
+/* ---- sections ---------------------------------------------------------------------------- */
 
-/* Either order of the loads will do: the section as a whole is before the grace period's end or after its begin. */
+/*
+ * Either order of the loads will do: the section as a whole is before the grace period's end or
+ * after its begin.
+ */
 static void read_mailbox(uint64_t *rng)
 {
 	const struct torture_mailbox *box = &torture.mailbox[torture_random(rng, torture.updaters)];
@@ -119,7 +129,8 @@ static void read_mailbox(uint64_t *rng)
 		before = lull_load_relaxed(&box->before);
 	}
 	if (after > before)
-		torture_fail("a section saw letter %llu, written after a grace period, and before it only letter %llu",
+		torture_fail("a section saw letter %llu, written after a grace period, and before "
+			     "it only letter %llu",
 			     (unsigned long long)after, (unsigned long long)before);
 }
 
@@ -175,12 +186,37 @@ void torture_section(struct torturer *t)
 	lull_rcu_read_unlock();
 }
 
-/* ---- readers ------------------------------------------------------------------------------------ */
+/*
+ * What a fence between the word and the first load is for: the word waits in the store buffer, the
+ * load does not. Short and always the same, on what updater 0 changes most, because everything has
+ * to meet within a fraction of a microsecond.
+ */
+static void duel(struct torturer *t)
+{
+	const struct torture_mailbox *box = &torture.mailbox[0];
+	uint64_t before, after, ns = torture_random(&t->rng, 2000);
+
+	fill_store_buffer(&t->rng);
+	lull_rcu_read_lock();
+	before = lull_load_relaxed(&box->before);
+	torture_spin_ns(ns);
+	after = lull_load_relaxed(&box->after);
+	if (after > before)
+		torture_fail("a section saw letter %llu, written after a grace period, and before "
+			     "it only letter %llu",
+			     (unsigned long long)after, (unsigned long long)before);
+	lull_rcu_read_unlock();
+}
+
+/* ---- readers ----------------------------------------------------------------------------- */
 
 static void ordinary_burst(struct torturer *t)
 {
 	uint64_t n;
 
+	if (torture_once_in(&t->rng, 2))
+		for (n = 200; n; n--)
+			duel(t);
 	for (n = torture_random(&t->rng, 100); n; n--)
 		torture_section(t);
 }
@@ -259,7 +295,7 @@ void *torture_reader(void *arg)
 	return NULL;
 }
 
-/* ---- the signal handler ------------------------------------------------------------------------- */
+/* ---- the signal handler ------------------------------------------------------------------ */
 
 /* It may have interrupted anything, the library's own functions and the exit of a thread too. */
 void torture_handler(int signal)

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lull rcuscale: its parts. A block is some calls of one scheme in one setup, on a thread of
+ * their own that is pinned to the first CPU; blocks of all schemes take turns.
+ */
+#ifndef LULL_TOOL_RCUSCALE_H
+#define LULL_TOOL_RCUSCALE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gp.h"
+#include "json.h"
+
+enum rcuscale_what {
+	WHAT_SYNCHRONIZE,
+	WHAT_CALL,
+	WHAT_BARRIER,
+	WHAT_BARRIER_QUEUED, /* with one callback outstanding */
+	NR_LATENCIES,
+	WHAT_REPLACE = NR_LATENCIES,
+	NR_WHATS
+};
+
+enum rcuscale_setup {
+	SETUP_IDLE,	 /* the measuring thread is alone */
+	SETUP_BUSY,	 /* a reader on the second CPU, short sections back to back */
+	SETUP_THREADS64, /* 64 registered threads that sleep */
+	SETUP_SECTIONS,	 /* a reader with sections of 20 us back to back */
+	NR_SETUPS
+};
+
+/* ---- rcuscale_run.c ---------------------------------------------------------------------- */
+
+struct rcuscale_job {
+	enum rcuscale_what what;
+	enum rcuscale_setup setup;
+	enum bench_gp_way way; /* replace */
+	uint32_t most;	       /* calls, or objects */
+	uint64_t budget_ns;    /* fewer calls when they take longer */
+};
+
+struct rcuscale_block {
+	uint32_t count; /* samples in ns[], or batches of calls in cost[] */
+	uint32_t interrupts_known;
+	uint64_t elapsed_ns;
+	uint64_t interrupts; /* function calls of one CPU by another, all CPUs, anybody's */
+	struct bench_gp_replaced replaced;
+	double cpu_ns; /* of the whole process, per retired object */
+	union {
+		uint64_t *ns;
+		double *cost; /* ns per retired object */
+	};
+};
+
+/* Starts the scheme's worker threads, if it has any, before a measuring thread is pinned. */
+void rcuscale_prime(const struct bench_gp_scheme *scheme);
+/* out->ns is allocated. */
+void rcuscale_run(const struct bench_gp_scheme *scheme, const struct rcuscale_job *job,
+		  struct rcuscale_block *out);
+/*
+ * The same for lull RCU with full fences, which takes a process of its own: this program again,
+ * with --block.
+ */
+void rcuscale_run_full(const struct rcuscale_job *job, struct rcuscale_block *out);
+/* That process: arg is what --block got. Writes the block to stdout. */
+void rcuscale_serve_block(const struct bench_gp_scheme *scheme, const char *arg);
+
+/* ---- rcuscale_polled.c ------------------------------------------------------------------- */
+
+enum rcuscale_self_qs { SELF_QS_LATE, SELF_QS_EARLY, SELF_QS_BOTH };
+
+struct rcuscale_polled {
+	enum rcuscale_self_qs self_qs;
+	uint64_t first_us, next_us;
+	unsigned calls, runs;
+};
+
+/* The two tables of the early report, and lull's own grace periods beside them. */
+void rcuscale_polled(const struct rcuscale_polled *polled, struct jsonout *json);
+
+#endif
