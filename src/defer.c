@@ -178,13 +178,15 @@ static bool can_help(void)
 }
 
 /*
- * Make the owner the one who runs what is in this queue, unless somebody has it just now. Others look at
- * `owner_helps` with the lock held, so from here on they revoke. It ends when the queue is found left behind
- * (take_due), and with a new configuration (owners_leave).
+ * Make the owner the one who runs what is in this queue. Others look at `owner_helps` with the lock held, so from here on
+ * they revoke. It ends when the queue is found left behind (take_due), and with a new configuration (owners_leave).
+ * False when somebody has the queue just now and @wait does not say to wait for that.
  */
-static bool begin_to_help(struct lull__queue *q)
+static bool begin_to_help(struct lull__queue *q, bool wait)
 {
-	if (!lull__trylock(&q->lock))
+	if (wait)
+		lull__lock(&q->lock);
+	else if (!lull__trylock(&q->lock))
 		return false;
 	lull_store_relaxed(&q->owner_helps, 1u);
 	lull__unlock(&q->lock);
@@ -197,7 +199,9 @@ static void help(struct lull__queue *q)
 	lull_rcu_cookie cookie;
 	size_t bytes = 0, count = 0;
 
-	if (!(lull__is_left_to_owner(q) || begin_to_help(q)) || !owner_enter(q))
+	if (!lull__is_left_to_owner(q))
+		begin_to_help(q, true);
+	if (!owner_enter(q))
 		return;
 	lull__queue_ask(q, q->put);
 	cookie = q->cookie;
@@ -343,7 +347,7 @@ static inline void defer(int kind, void *item, size_t bytes)
 		defer_without_memory(kind, item);
 	} else {
 		mine = lull__is_left_to_owner(q) || (lull_load_relaxed(&lull__rc.mode) == LULL_RECLAIM_CALLER &&
-					       begin_to_help(q));
+					       begin_to_help(q, false));
 		look = (q->put & (LOOK_EVERY - 1)) == 0;
 		if (lull_unlikely(look))
 			soft = look_at_limits(q, mine);

@@ -15,6 +15,7 @@
 enum bench_gp_way {
 	BENCH_GP_CALL,	/* with a callback that frees it */
 	BENCH_GP_FREE,	/* by its address alone */
+	BENCH_GP_HELP,	/* with a callback, past a limit run by the thread itself (lull) */
 	BENCH_GP_DEFER, /* liburcu's defer_rcu(): a bounded queue of its own */
 	BENCH_GP_NOW,	/* freed at once: the limit, for want of readers */
 	BENCH_GP_WAYS

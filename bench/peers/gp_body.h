@@ -227,6 +227,7 @@ static inline __attribute__((always_inline)) void gp_retire(enum bench_gp_way wa
 {
 	switch (way) {
 	case BENCH_GP_CALL:
+	case BENCH_GP_HELP:
 		flavor_call(&o->head, gp_free_object);
 		flavor_poll();
 		break;
@@ -293,6 +294,8 @@ static uint64_t gp_replace_way(enum bench_gp_way way, uint64_t n)
 	switch (way) {
 	case BENCH_GP_CALL:
 		return gp_replace_loop(BENCH_GP_CALL, n);
+	case BENCH_GP_HELP:
+		return gp_replace_loop(BENCH_GP_HELP, n);
 	case BENCH_GP_FREE:
 		return gp_replace_loop(BENCH_GP_FREE, n);
 	default:
@@ -312,6 +315,7 @@ static void gp_begin(enum bench_gp_way way)
 	lull_store_relaxed(&gp_freed, (uint64_t)0);
 #ifdef GP_PEAK
 	GP_PEAK_RESET();
+	gp_limit(way == BENCH_GP_HELP ? GP_LIMIT_ITEMS : 0);
 #endif
 }
 
@@ -328,6 +332,7 @@ static void gp_replace(enum bench_gp_way way, uint64_t n, struct bench_gp_replac
 	out->ns = (double)(gp_clock(CLOCK_MONOTONIC) - began) / (double)n;
 #ifdef GP_PEAK
 	out->peak = GP_PEAK();
+	gp_limit(0);
 #endif
 	flavor_barrier();
 }
@@ -347,7 +352,7 @@ static double gp_retire_cost(enum bench_gp_way way, unsigned n, double *ns)
 	for (i = 0; i + BENCH_GP_COST_BATCH <= n; i += BENCH_GP_COST_BATCH) {
 		before = gp_clock(CLOCK_MONOTONIC);
 		for (k = 0; k < BENCH_GP_COST_BATCH; k++) {
-			if (way == BENCH_GP_CALL)
+			if (way == BENCH_GP_CALL || way == BENCH_GP_HELP)
 				gp_retire(BENCH_GP_CALL, object[i + k]);
 			else if (way == BENCH_GP_FREE)
 				gp_retire(BENCH_GP_FREE, object[i + k]);
@@ -382,6 +387,9 @@ const struct bench_gp_scheme GP_BODY = {
 	.retire_cost = gp_retire_cost,
 	.ways = {
 		[BENCH_GP_CALL] = true,
+#ifdef GP_PEAK
+		[BENCH_GP_HELP] = true,
+#endif
 #ifdef FLAVOR_HAS_FREE
 		[BENCH_GP_FREE] = true,
 #endif

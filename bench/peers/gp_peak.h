@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The backlog as lull counts it itself, for gp_body.h. */
+/* The backlog as lull counts it itself, and the limit on it, for gp_body.h. */
+#include <stdlib.h>
+
 #include <lull/reclaim.h>
 
 static inline uint64_t gp_peak(void)
@@ -12,3 +14,19 @@ static inline uint64_t gp_peak(void)
 
 #define GP_PEAK_RESET() lull_reclaim_reset_peak()
 #define GP_PEAK() gp_peak()
+
+/* At most @items, with the help of whoever defers; 0: as it is at the start. */
+static inline void gp_limit(size_t items)
+{
+	struct lull_reclaim_config config;
+
+	lull_reclaim_default_config(&config);
+	if (items) {
+		config.hard_items = items;
+		config.on_hard = LULL_RECLAIM_HELP;
+	}
+	if (lull_reclaim_configure(&config) != 0)
+		abort();
+}
+
+#define GP_LIMIT_ITEMS 8192u

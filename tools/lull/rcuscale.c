@@ -78,6 +78,7 @@ static const char *const what_titles[NR_WHATS] = {
 static const char *const way_names[BENCH_GP_WAYS] = {
 	[BENCH_GP_CALL] = "call",
 	[BENCH_GP_FREE] = "free",
+	[BENCH_GP_HELP] = "help",
 	[BENCH_GP_DEFER] = "defer",
 	[BENCH_GP_NOW] = "now",
 };
