@@ -5,6 +5,7 @@
  *
  *	GP_REST(), GP_RESUME()	around a wait that the flavor knows nothing of: offline, online
  *	GP_SLEEPER_ENTER()	registers a thread, where thread_enter does not
+ *	GP_HELP			the limit on the backlog can be kept by who defers
  *	GP_POLLED		deferred calls run only in flavor_poll(), on their own thread
  *	GP_PEAK_RESET()		the most objects that waited, where the library counts them
  *	GP_PEAK()		itself
@@ -387,7 +388,7 @@ const struct bench_gp_scheme GP_BODY = {
 	.retire_cost = gp_retire_cost,
 	.ways = {
 		[BENCH_GP_CALL] = true,
-#ifdef GP_PEAK
+#ifdef GP_HELP
 		[BENCH_GP_HELP] = true,
 #endif
 #ifdef FLAVOR_HAS_FREE

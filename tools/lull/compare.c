@@ -10,10 +10,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,6 +29,7 @@
 #define DEFAULT_SECONDS 80.0
 #define DEFAULT_REPORT "lull-report.html"
 #define WIDTH 100 /* of the terminal */
+#define SECONDS_MIN 0.01
 #define REPLACE_OBJECTS 100000
 
 /* Shares of the time. */
@@ -128,6 +131,11 @@ __attribute__((format(printf, 2, 3))) static void add_arg(struct command *c, con
 	va_end(ap);
 }
 
+static void add_seconds(struct command *c, double seconds)
+{
+	add_arg(c, "--seconds=%.2f", seconds < SECONDS_MIN ? SECONDS_MIN : seconds);
+}
+
 static void free_args(struct command *c)
 {
 	while (c->count)
@@ -138,6 +146,8 @@ static _Noreturn void run_child(struct command *c)
 {
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
+	/* Whoever waits for the results may be killed. */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (null < 0 || dup2(null, STDOUT_FILENO) < 0)
 		_exit(1);
 	execv("/proc/self/exe", c->arg);
@@ -241,7 +251,7 @@ static json_t *run_hashscale(const struct settings *s, const struct options *opt
 	add_table_args(&c, s, opt);
 	add_arg(&c, "--threads=%s", list);
 	add_arg(&c, "--updates=%s", mix);
-	add_arg(&c, "--seconds=%.2f", seconds);
+	add_seconds(&c, seconds);
 	root = run_instrument(&c);
 	free(list);
 	free(mix);
@@ -256,7 +266,7 @@ static json_t *run_refscale(const char *sections, double seconds)
 	add_arg(&c, "refscale");
 	add_arg(&c, "--schemes=%s", sections);
 	add_arg(&c, "--threads=1,2");
-	add_arg(&c, "--seconds=%.2f", seconds / 2);
+	add_seconds(&c, seconds / 2);
 	return run_instrument(&c);
 }
 
@@ -314,7 +324,7 @@ static json_t *run_rcuscale(const char *schemes, double seconds)
 	add_arg(&c, "--what=synchronize,call,replace");
 	add_arg(&c, "--setup=idle,busy");
 	add_arg(&c, "--objects=%d", REPLACE_OBJECTS);
-	add_arg(&c, "--seconds=%.2f", seconds / 4 / count);
+	add_seconds(&c, seconds / 4 / count);
 	return run_instrument(&c);
 }
 

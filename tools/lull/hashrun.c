@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The slices of `lull hashscale`, and what is printed of them. */
+/*
+ * The slices of `lull hashscale`, and what is printed of them.
+ *
+ * Slices with updates are long and all of them count, also when a worker was preempted: some
+ * libraries free memory in a thread of their own, and its time is part of the price.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -334,7 +339,7 @@ static void cell_spread(struct bench_table *table, const struct bench_stat *s)
 	if (!s->count)
 		bench_cell(table, "n/a");
 	else
-		bench_cell(table, "%.*f \302\261%.0f%%", s->median < 9.995 ? 2 : 1, s->median,
+		bench_cell(table, "%.*f +-%.0f%%", s->median < 9.995 ? 2 : 1, s->median,
 			   100 * (up > down ? up : down) / s->median);
 }
 
@@ -471,7 +476,7 @@ static void measure_jobs(struct hashscale *run, struct bench_plan *plan, struct 
 	struct bench_result *results = options_alloc(count, sizeof(*results));
 	size_t i;
 
-	/* See above: with updates each slice counts, so each is a run. */
+	/* With updates each slice counts, so each is a run. */
 	plan->runs = run->opt->runs ? run->opt->runs : mixed ? rounds : rounds / ROUNDS_PER_RUN;
 	plan->slices = mixed || plan->runs >= rounds ? 1 : rounds / plan->runs;
 	plan->redo = mixed || plan->threads > bench_cpus() ? 0 : (plan->slices + 1) / 2;

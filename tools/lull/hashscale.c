@@ -4,9 +4,7 @@
  * fraction of updates; what a single update takes; how much memory waits to be freed meanwhile.
  *
  * All schemes have the same keys and the same shape of table (bench/peers/hash.h). Tables for
- * lookups alone share their elements; each scheme has another table for updates. Slices with
- * updates are long and all of them count, also when a worker was preempted: some libraries free
- * memory in a thread of their own, and its time is part of the price.
+ * lookups alone share their elements; each scheme has another table for updates.
  */
 #include <malloc.h>
 #include <stdio.h>
@@ -261,8 +259,11 @@ static double object_bytes(const struct bench_hash_scheme *scheme,
 static void make_tables(struct hashscale *run)
 {
 	struct bench_hash_shape shape = run->shape;
+	bool updates = false;
 	size_t heap, i;
 
+	for (i = 0; i < run->settings->nr_updates; i++)
+		updates = updates || run->settings->updates[i];
 	run->common = options_alloc(shape.elements, sizeof(*run->common));
 	for (i = 0; i < shape.elements; i++)
 		run->common[i] = bench_hash_element(&shape, shape.mode, i);
@@ -270,12 +271,13 @@ static void make_tables(struct hashscale *run)
 		struct hashscale_entry *e = &run->entries[i];
 
 		bench_progress("hashscale: making tables, %s", e->scheme->name);
+		heap = hashscale_heap();
 		shape.common = run->common;
 		e->lookups = e->scheme->create(&shape);
-		shape.common = NULL;
-		heap = hashscale_heap();
-		e->mixed = e->scheme->create(&shape);
 		e->object_bytes = object_bytes(e->scheme, &shape, hashscale_heap() - heap);
+		shape.common = NULL;
+		if (updates)
+			e->mixed = e->scheme->create(&shape);
 		if (e->scheme->settle)
 			e->scheme->settle();
 	}
@@ -288,7 +290,8 @@ static void free_tables(struct hashscale *run)
 
 	for (i = 0; i < run->count; i++) {
 		run->entries[i].scheme->destroy(run->entries[i].lookups);
-		run->entries[i].scheme->destroy(run->entries[i].mixed);
+		if (run->entries[i].mixed)
+			run->entries[i].scheme->destroy(run->entries[i].mixed);
 	}
 	for (i = 0; i < run->shape.elements; i++)
 		free(run->common[i]);
@@ -298,23 +301,6 @@ static void free_tables(struct hashscale *run)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* A path may have any bytes, JSON not. */
-static json_t *path_string(const char *path)
-{
-	json_t *string = json_string(path);
-	char *copy, *p;
-
-	if (string)
-		return string;
-	copy = options_printf("%s", path);
-	for (p = copy; *p; p++)
-		if ((unsigned char)*p > 126)
-			*p = '?';
-	string = json_string(copy);
-	free(copy);
-	return string;
-}
-
 static json_t *describe_keys(const struct hashscale *run)
 {
 	static const char *const kinds[] = { "integers", "texts", "prehashed texts" };
@@ -322,7 +308,7 @@ static json_t *describe_keys(const struct hashscale *run)
 	const char *source = run->settings->keys_path ? run->settings->keys_path : KEYS_ROOT;
 
 	return json_pack("{s:s, s:o, s:I, s:I, s:I, s:I, s:b}", "kind", kinds[shape->mode],
-			 "source", path_string(shape->mode == BENCH_HASH_INTEGERS ? "" : source),
+			 "source", jsonout_string(shape->mode == BENCH_HASH_INTEGERS ? "" : source),
 			 "elements", (json_int_t)shape->elements, "buckets",
 			 (json_int_t)shape->buckets, "duplicates", (json_int_t)run->keys.duplicates,
 			 "bytes", (json_int_t)run->keys.bytes, "more", (int)run->keys.more);

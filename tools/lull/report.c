@@ -2,77 +2,45 @@
 /* The report of `lull compare`; see report.h. */
 #include "report.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <lull/base.h>
 
 #include "options.h"
+#include "outfile.h"
 #include "peers.h"
 #include "plot.h"
 
 struct report {
-	char *path, *temporary; /* temporary NULL: written to path itself */
+	struct outfile *outfile;
 	FILE *file;
 	const struct compare *data;
 };
 
-/* ---- the file -------------------------------------------------------------------------------- */
-
-static char *unfinished;
-static pid_t unfinished_owner;
-
-static void remove_unfinished(void)
-{
-	if (unfinished && unfinished_owner == getpid())
-		unlink(unfinished);
-}
-
 struct report *report_open(const char *path)
 {
 	struct report *r = options_alloc(1, sizeof(*r));
-	struct stat st;
-	bool there = stat(path, &st) == 0;
 
-	if (!*path)
-		options_bad("--report: the file name is empty");
-	if (there && S_ISDIR(st.st_mode))
-		options_bad("--report: cannot write '%s': it is a directory", path);
-	if (there && access(path, W_OK) != 0)
-		options_bad("--report: cannot write '%s': %s", path, strerror(errno));
+	r->outfile = outfile_open("--report", path);
+	r->file = outfile_stream(r->outfile);
 	if (!plot_available())
 		options_fail("gnuplot is needed for the report's pictures and cannot be run here; "
 			     "install it with: apt-get install gnuplot-nox");
-	r->path = options_printf("%s", path);
-	if (!there || S_ISREG(st.st_mode))
-		r->temporary = options_printf("%s.tmp", path);
-	r->file = fopen(r->temporary ? r->temporary : path, "we");
-	if (!r->file)
-		options_bad("--report: cannot write '%s': %s", path, strerror(errno));
-	unfinished = r->temporary;
-	unfinished_owner = getpid();
-	atexit(remove_unfinished);
 	return r;
 }
 
 static void finish(struct report *r)
 {
-	bool good = fflush(r->file) == 0 && !ferror(r->file);
+	int err = outfile_finish(r->outfile);
 
-	if (fclose(r->file) != 0 || !good)
-		options_fail("--report: cannot write '%s': %s", r->path, strerror(errno));
-	if (r->temporary && rename(r->temporary, r->path) != 0)
-		options_fail("--report: cannot write '%s': %s", r->path, strerror(errno));
-	unfinished = NULL;
-	free(r->temporary);
-	free(r->path);
+	if (err)
+		options_fail("--report: cannot write '%s': %s", outfile_path(r->outfile),
+			     strerror(err));
+	outfile_free(r->outfile);
 	free(r);
 }
 
@@ -827,7 +795,9 @@ static void out_method(struct report *r)
 	    "Figures are medians, with minimum and maximum. Threads are pinned. A slice of "
 	    "lookups in which a thread was preempted is repeated; with updates every slice "
 	    "counts, because some libraries free memory on a thread of their own. Memory that "
-	    "waits is counted in elements of 64 bytes.</p>\n");
+	    "waits is counted in elements of 64 bytes. <code>lull hashscale</code>, <code>lull "
+	    "refscale</code> and <code>lull rcuscale</code> give the same figures in more "
+	    "detail.</p>\n");
 }
 
 void report_write(struct report *r, const struct compare *data)
