@@ -311,8 +311,8 @@ size_t choose_words(const struct choose_input *in, const struct choose_result *r
 	}
 	if (result->noise > NOISY)
 		say(&t,
-		    "The figures scatter by %.0f %%: the machine was busy. Take this with care, or run "
-		    "it again when it is idle.",
+		    "The figures scatter by %.0f %%: the machine was busy. Take this with care, "
+		    "or run it again when it is idle.",
 		    100 * result->noise);
 	if (!result->matters)
 		say(&t,

@@ -33,7 +33,7 @@ struct choose_row {
 	bool long_readers;  /* a reader may keep what it found for long, and sleep, at nobody's cost
 			     */
 	double mops[CHOOSE_FRACTIONS_MAX];   /* all threads together; 0: not measured */
-	double spread[CHOOSE_FRACTIONS_MAX]; /* half of what the figures scatter, relative */
+	double spread[CHOOSE_FRACTIONS_MAX]; /* how far the figures scatter, relative */
 	double waiting_bytes; /* most at a time, when every operation of a thread is an update */
 };
 

@@ -568,9 +568,10 @@ static void read_waits(struct compare *data, const json_t *root)
 
 /* ---- the recommendation ---------------------------------------------------------------------- */
 
+/* A disturbance makes things slower: what was best tells how much the median has suffered. */
 static double spread_of(const struct bench_stat *s)
 {
-	return s->median > 0 ? (s->max - s->min) / 2 / s->median : 0;
+	return s->median > 0 ? (s->max - s->median) / s->median : 0;
 }
 
 static void recommend(struct compare *data)

@@ -17,6 +17,8 @@
 #include "peers.h"
 
 #define ELEMENTS_MAX 100000000u
+#define ELEMENT_BYTES 100 /* with what malloc adds, and its share of what else there is */
+#define BUCKET_BYTES 100  /* two arrays; a reader-writer lock is the largest */
 
 static const struct bench_hash_scheme *const schemes[] = {
 	&bench_hash_none,	  &bench_hash_rcu,	    &bench_hash_rcu_qsbr,
@@ -256,6 +258,35 @@ static double object_bytes(const struct bench_hash_scheme *scheme,
 	return bytes > 0 ? bytes : 0;
 }
 
+/* Bytes that can be had without swapping; 0 where the system does not say. */
+static double available_bytes(void)
+{
+	FILE *file = fopen("/proc/meminfo", "re");
+	double kilobytes = 0;
+	char line[128];
+
+	while (file && fgets(line, sizeof(line), file) &&
+	       sscanf(line, "MemAvailable: %lf", &kilobytes) != 1)
+		;
+	if (file)
+		fclose(file);
+	return kilobytes * 1024;
+}
+
+/* All tables are there at the same time. Better refused now than killed later. */
+static void check_memory(const struct hashscale *run)
+{
+	double per_table = (double)run->shape.elements * ELEMENT_BYTES +
+			   (double)run->shape.buckets * BUCKET_BYTES;
+	double needed = per_table * (double)(run->count + 1), available = available_bytes();
+
+	if (available > 0 && needed > available * 0.8)
+		options_bad(
+			"%zu keys in the tables of %zu schemes need about %.1f GB and %.1f GB are "
+			"free; use --elements N for fewer keys, or --schemes",
+			run->shape.elements, run->count, needed / 1e9, available / 1e9);
+}
+
 static void make_tables(struct hashscale *run)
 {
 	struct bench_hash_shape shape = run->shape;
@@ -361,6 +392,7 @@ int lull_cmd_hashscale(int argc, char **argv)
 	load_keys(&run);
 	for (i = 0; i < run.count; i++)
 		hashscale_probe(&run.entries[i]);
+	check_memory(&run);
 	make_tables(&run);
 	print_head(&run);
 	describe(&run);

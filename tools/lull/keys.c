@@ -166,10 +166,9 @@ static FILE *open_keys(const char *path)
 	if (!file || fstat(fileno(file), &st) != 0)
 		options_bad("--keys: cannot read '%s': %s", path, strerror(errno));
 	if (S_ISDIR(st.st_mode))
-		options_bad(
-			"--keys: cannot read '%s': it is a directory; a file with one key per "
-			"line is needed",
-			path);
+		options_bad("--keys: cannot read '%s': it is a directory; a file with one key per "
+			    "line is needed",
+			    path);
 	return file;
 }
 
