@@ -12,7 +12,7 @@
 #define ASK_AT	     1024u    /* entries that share a grace period: enough to pay for the heavy fence */
 #define SOFT_WAIT_NS 2000000u /* a deferral over the soft limit takes no longer than this */
 
-/* ---- backlog ---------------------------------------------------------------------------------------- */
+/* ---- backlog -------------------------------------------------------------------------------- */
 
 /* The counts can be below zero for a moment, when things are reclaimed before they were noted. */
 static bool over(size_t now, size_t limit)
@@ -100,7 +100,7 @@ static bool owner_enter(struct lull__queue *q)
 	return false;
 }
 
-/* ---- bags ---------------------------------------------------------------------------------------------- */
+/* ---- bags ----------------------------------------------------------------------------------- */
 
 static struct lull__bag *adopt_free_bag(void)
 {
@@ -109,8 +109,11 @@ static struct lull__bag *adopt_free_bag(void)
 	lull__for_each_bag(bag) {
 		uint32_t state = BAG_FREE;
 
-		/* ORDER REC-5: the last owner's use of the bag before the next one's; pairs with REC-5 in lull__reclaim_thread_exit(); without it
-		 * two producers see each other's half-done queue; model/bag.litmus */
+		/*
+		 * ORDER REC-5: the last owner's use of the bag before the next one's; pairs with
+		 * REC-5 in lull__reclaim_thread_exit(); without it two producers see each other's
+		 * half-done queue; model/bag.litmus
+		 */
 		if (lull_load_relaxed(&bag->state) == BAG_FREE &&
 		    lull_cas_acquire(&bag->state, &state, (uint32_t)BAG_OWNED))
 			return bag;
@@ -128,8 +131,10 @@ static struct lull__bag *new_bag(void)
 	bag->state = BAG_OWNED;
 	bag->queue[LULL__CALLS].kind = LULL__CALLS;
 	bag->next = lull_load_relaxed(&lull__rc.bags);
-	/* ORDER REC-6: the bag before its link; pairs with REC-6 in lull__for_each_bag(); without it a walker sees garbage;
-	 * model/queue.litmus */
+	/*
+	 * ORDER REC-6: the bag before its link; pairs with REC-6 in lull__for_each_bag(); without
+	 * it a walker sees garbage; model/queue.litmus
+	 */
 	while (!lull_cas_release(&lull__rc.bags, &bag->next, bag))
 		;
 	return bag;
@@ -161,15 +166,17 @@ void lull__reclaim_thread_exit(void)
 		note_put(&bag->queue[kind]);
 		lull__queue_owner_leave(&bag->queue[kind]); /* a callback may have ended the thread */
 	}
-	/* ORDER REC-5: the owner's use of the bag before it is an orphan; pairs with REC-5 in adopt_free_bag(); without it as
-	 * there; model/bag.litmus */
+	/*
+	 * ORDER REC-5: the owner's use of the bag before it is an orphan; pairs with REC-5 in
+	 * adopt_free_bag(); without it as there; model/bag.litmus
+	 */
 	lull_store_release(&bag->state, (uint32_t)BAG_ORPHAN);
 	lull_fence_light(); /* REC-2: as after a push */
 	if (lull_load_relaxed(&lull__rc.sleep) != AWAKE)
 		lull__wake_reclaimer();
 }
 
-/* ---- deferring ------------------------------------------------------------------------------------------- */
+/* ---- deferring ------------------------------------------------------------------------------ */
 
 /* May this thread wait for a grace period, and run what it finds? */
 static bool can_help(void)
@@ -178,9 +185,10 @@ static bool can_help(void)
 }
 
 /*
- * Make the owner the one who runs what is in this queue. Others look at `owner_helps` with the lock held, so from here on
- * they revoke. It ends when the queue is found left behind (take_due), and with a new configuration (owners_leave).
- * False when somebody has the queue just now and @wait does not say to wait for that.
+ * Make the owner the one who runs what is in this queue. Others look at `owner_helps` with the lock
+ * held, so from here on they revoke. It ends when the queue is found left behind (take_due), and
+ * with a new configuration (owners_leave). False when somebody has the queue just now and @wait
+ * does not say to wait for that.
  */
 static bool begin_to_help(struct lull__queue *q, bool wait)
 {
@@ -230,9 +238,9 @@ static void hard_limit(struct lull__queue *q)
 }
 
 /*
- * Over the soft limit, and the queue's own grace period does not end: a reader lingers, most likely one that is
- * preempted. Give it the processor, for a moment: what this thread may wait for can be waiting for a lock that this
- * thread holds.
+ * Over the soft limit, and the queue's own grace period does not end: a reader lingers, most likely
+ * one that is preempted. Give it the processor, for a moment: what this thread may wait for can be
+ * waiting for a lock that this thread holds.
  */
 static void soft_limit(struct lull__queue *q)
 {
@@ -258,8 +266,9 @@ static void owner_look(struct lull__queue *q, bool soft)
 }
 
 /*
- * The owner's share of the work, at every deferral: reclaim one entry for the one that came in, more when many wait.
- * One in, one out keeps malloc's own caches balanced; a batch would spill them.
+ * The owner's share of the work, at every deferral: reclaim one entry for the one that came in,
+ * more when many wait. One in, one out keeps malloc's own caches balanced; a batch would spill
+ * them.
  */
 static void owner_step(struct lull__queue *q, bool look, bool soft)
 {
@@ -273,7 +282,10 @@ static void owner_step(struct lull__queue *q, bool look, bool soft)
 	if (q->get < q->ready) {
 		waiting = q->put - q->get;
 		count = lull__queue_run(q, waiting <= 2 * ASK_AT ? 1 : soft ? LOOK_EVERY : 2, &bytes);
-		/* Rather than tell the world of each one: the world hears of so much less coming in. */
+		/*
+		 * Rather than tell the world of each one: the world hears of so much less coming
+		 * in.
+		 */
 		q->noted += count;
 		q->noted_bytes += bytes;
 	}

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * defer.h - bags, and what deferring threads (defer.c) and those who reclaim for them (reclaim.c) share.
+ * defer.h - bags, and what deferring threads (defer.c) and those who reclaim for them (reclaim.c)
+ * share.
  *
- * Each thread that defers has a bag with two queues (queue.h). Bags are never freed. A thread that exits leaves its
- * bag as an orphan; when it is empty the next new thread takes it. So the list of bags can be walked without a
- * lock.
+ * Each thread that defers has a bag with two queues (queue.h). Bags are never freed. A thread that
+ * exits leaves its bag as an orphan; when it is empty the next new thread takes it. So the list of
+ * bags can be walked without a lock.
  */
 #ifndef LULL_DEFER_H
 #define LULL_DEFER_H
@@ -36,7 +37,10 @@ enum {
 enum { NO_THREAD, HAS_THREAD, CANNOT_HAVE_ONE };
 
 struct lull__rc {
-	/* What every deferral reads; written when the background thread goes to sleep or gets up, and rarely. */
+	/*
+	 * What every deferral reads; written when the background thread goes to sleep or gets up,
+	 * and rarely.
+	 */
 	struct lull__bag *bags __attribute__((aligned(LULL__CACHELINE)));
 	uint32_t sleep;
 	uint32_t mode;
@@ -73,7 +77,7 @@ enum lull__pass {
 #define lull__for_each_bag(bag)                                                                          \
 	for ((bag) = lull_load_acquire(&lull__rc.bags); (bag); (bag) = (bag)->next)
 
-/* ---- defer.c -------------------------------------------------------------------------------------- */
+/* ---- defer.c -------------------------------------------------------------------------------- */
 
 bool lull__over_soft(void);
 void lull__note_peak(size_t items, size_t bytes);
@@ -85,13 +89,16 @@ static inline bool lull__is_left_to_owner(const struct lull__queue *q)
 	return q->kind == LULL__FREES || lull_load_relaxed(&q->owner_helps);
 }
 
-/* ---- reclaim.c ------------------------------------------------------------------------------------ */
+/* ---- reclaim.c ------------------------------------------------------------------------------ */
 
 size_t lull__pass(enum lull__pass what);
 void lull__wake_reclaimer(void);
 
-/* ORDER REC-2: the entry before the look at the sleeper; pairs with REC-2 in go_to_sleep() (sleep, heavy, look at the queues
- * again); without it the entry waits for the next one; model/reclaim-sleep.tpl */
+/*
+ * ORDER REC-2: the entry before the look at the sleeper; pairs with REC-2 in go_to_sleep() (sleep,
+ * heavy, look at the queues again); without it the entry waits for the next one;
+ * model/reclaim-sleep.tpl
+ */
 static inline void lull__notify(uint32_t sleeps_too_deep)
 {
 	lull_fence_light();

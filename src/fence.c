@@ -2,9 +2,9 @@
 /*
  * fence.c - heavy fences: the strategy, and one membarrier for all who wait for one.
  *
- * Sharing works like a grace period. A caller takes a ticket: the fence after the newest that has started.
- * Whoever gets the leader's lock starts the next fence, which serves every ticket taken until then; the rest
- * sleep until it leaves.
+ * Sharing works like a grace period. A caller takes a ticket: the fence after the newest that has
+ * started. Whoever gets the leader's lock starts the next fence, which serves every ticket taken
+ * until then; the rest sleep until it leaves.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -48,8 +48,8 @@ static void carry_out(void)
 	if (lull_likely(err == 0))
 		return;
 	/*
-	 * It worked at the start. Readers rely on light fences that are only the compiler's, so there is no
-	 * way back to full ones; but any way of making each CPU switch threads will do.
+	 * It worked at the start. Readers rely on light fences that are only the compiler's, so
+	 * there is no way back to full ones; but any way of making each CPU switch threads will do.
 	 */
 	heavy.visit_cpus = true;
 	err = lull__visit_all_cpus();
@@ -65,16 +65,19 @@ void lull_fence_heavy(void)
 	lull__init();
 	/*
 	 * ORDER FEN-1: the caller's stores before the look at what has started; pairs with FEN-1 in
-	 * lull_fence_heavy() (started, then the system call); without it a fence that began before these stores
-	 * is taken for one that covers them; model/fence-share.tpl
+	 * lull_fence_heavy() (started, then the system call); without it a fence that began before
+	 * these stores is taken for one that covers them; model/fence-share.tpl
 	 */
 	lull_fence_full();
 	if (lull__fence_full_mode)
 		return;
 	ticket = lull_load_relaxed(&heavy.started) + 1;
 	for (;;) {
-		/* ORDER FEN-2: a fence that is over before the caller's loads; pairs with FEN-2 in lull_fence_heavy();
-		 * without it the caller's loads run ahead of the fence it shares; model/fence-done.litmus */
+		/*
+		 * ORDER FEN-2: a fence that is over before the caller's loads; pairs with FEN-2 in
+		 * lull_fence_heavy(); without it the caller's loads run ahead of the fence it
+		 * shares; model/fence-done.litmus
+		 */
 		if (lull_load_acquire(&heavy.done) >= ticket)
 			return;
 		if (!lull__trylock(&heavy.leader)) {
@@ -82,12 +85,17 @@ void lull_fence_heavy(void)
 			continue;
 		}
 		if (heavy.done < ticket) {
-			/* ORDER FEN-1: `started` before the fence (membarrier begins with a full one); pairs with FEN-1
-			 * in lull_fence_heavy(); without it as there; model/fence-share.tpl */
+			/*
+			 * ORDER FEN-1: `started` before the fence (membarrier begins with a full
+			 * one); pairs with FEN-1 in lull_fence_heavy(); without it as there;
+			 * model/fence-share.tpl
+			 */
 			lull_store_relaxed(&heavy.started, heavy.started + 1);
 			carry_out();
-			/* ORDER FEN-2: the fence before `done`; pairs with FEN-2 in lull_fence_heavy(); without it as there;
-			 * model/fence-done.litmus */
+			/*
+			 * ORDER FEN-2: the fence before `done`; pairs with FEN-2 in
+			 * lull_fence_heavy(); without it as there; model/fence-done.litmus
+			 */
 			lull_store_release(&heavy.done, heavy.started);
 		}
 		lull__unlock_wake(&heavy.leader, INT32_MAX);

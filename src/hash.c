@@ -117,7 +117,7 @@ static struct lull__hash_table *new_table(size_t buckets)
 	return &table->seen;
 }
 
-/* ---- chains, under the bucket's lock --------------------------------------------------------- */
+/* ---- chains, under the bucket's lock -------------------------------------------------------- */
 
 /*
  * ORDER HASH-1: an element's contents before the link to it; pairs with HASH-1 in
@@ -199,7 +199,7 @@ static inline void remove_element(struct lull_hash_node **link)
 	link_element(link, lull_load_relaxed(&lull_load_relaxed(link)->next));
 }
 
-/* ---- moving ---------------------------------------------------------------------------------- */
+/* ---- moving --------------------------------------------------------------------------------- */
 
 /*
  * Move the elements from *@link to @last, which is the last of its chain; all go to @to, so they
@@ -386,7 +386,7 @@ void lull_hash_finish_resize(struct lull_hash *h)
 	finish_resize(h);
 }
 
-/* ---- counting, and resizing by itself -------------------------------------------------------- */
+/* ---- counting, and resizing by itself ------------------------------------------------------- */
 
 size_t lull_hash_count(const struct lull_hash *h)
 {
@@ -456,7 +456,7 @@ static void count_element(struct lull_hash *h, const struct lull__hash_table *ta
 		consider_resize(h, table);
 }
 
-/* ---- updates --------------------------------------------------------------------------------- */
+/* ---- updates -------------------------------------------------------------------------------- */
 
 static inline struct lull__hash_table *begin_update(const struct lull_hash *h)
 {
@@ -572,7 +572,7 @@ int lull_hash_remove_node(struct lull_hash *h, struct lull_hash_node *node)
 	return link ? 0 : -ENOENT;
 }
 
-/* ---- iteration ------------------------------------------------------------------------------- */
+/* ---- iteration ------------------------------------------------------------------------------ */
 
 /* The first element in this bucket or a later one, of this table or a later one. */
 static struct lull_hash_node *iter_find(struct lull_hash_iter *iter)
@@ -613,7 +613,7 @@ struct lull_hash_node *lull__hash_iter_next(struct lull_hash_iter *iter,
 	return iter_find(iter);
 }
 
-/* ---- setting up ------------------------------------------------------------------------------ */
+/* ---- setting up ----------------------------------------------------------------------------- */
 
 int lull_hash_init(struct lull_hash *h, const struct lull_hash_config *config)
 {
@@ -664,7 +664,7 @@ void lull_hash_destroy(struct lull_hash *h, void (*gone)(struct lull_hash_node *
 	h->control = NULL;
 }
 
-/* ---- hashes ---------------------------------------------------------------------------------- */
+/* ---- hashes --------------------------------------------------------------------------------- */
 
 #define MULTIPLIER UINT64_C(0x9e3779b97f4a7c15) /* 2^64 / golden ratio */
 

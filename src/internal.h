@@ -2,8 +2,9 @@
 /*
  * internal.h - what the library's own sources share and users do not see.
  *
- * Lock order, outermost first: a reclaim queue's consumer lock (callbacks run under it), the leader's lock of grace
- * periods (the stall hook runs under it), registry lock, the leader's lock of heavy fences.
+ * Lock order, outermost first: a reclaim queue's consumer lock (callbacks run under it), the
+ * leader's lock of grace periods (the stall hook runs under it), registry lock, the leader's lock
+ * of heavy fences.
  */
 #ifndef LULL_INTERNAL_H
 #define LULL_INTERNAL_H
@@ -18,9 +19,11 @@
 
 #define LULL__CACHELINE 64
 
-/* ---- os/linux.c: what the kernel gives ---------------------------------------------------------- */
+/* ---- os/linux.c: what the kernel gives ------------------------------------------------------ */
 
-/* Sleep while *word == value; woken, timed out, interrupted or different: returns. ns 0: no limit. */
+/*
+ * Sleep while *word == value; woken, timed out, interrupted or different: returns. ns 0: no limit.
+ */
 void lull__futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns);
 void lull__futex_wake(uint32_t *word, int how_many);
 
@@ -33,7 +36,7 @@ uint32_t lull__gettid(void);
 void lull__thread_name(uint32_t tid, char *buf, size_t size); /* "?" when it is gone */
 uint64_t lull__now_ns(void);				      /* CLOCK_MONOTONIC */
 
-/* ---- debug.c: the only place that prints -------------------------------------------------------- */
+/* ---- debug.c: the only place that prints ---------------------------------------------------- */
 
 /* One line through the message hook, then abort. For misuse and for states that cannot be. */
 void lull__die(const char *format, ...) __attribute__((noreturn, cold, format(printf, 1, 2)));
@@ -41,7 +44,7 @@ void lull__say(const char *format, ...) __attribute__((cold, format(printf, 1, 2
 uint32_t lull__stall_ms(void);
 void lull__report_stall(const struct lull_stall *stall) __attribute__((cold));
 
-/* ---- thread.c ------------------------------------------------------------------------------------ */
+/* ---- thread.c ------------------------------------------------------------------------------- */
 
 /* The registry: every thread's record, linked through next/prev, under this lock. */
 extern struct lull__lock lull__registry_lock;
@@ -69,12 +72,12 @@ static inline uint64_t lull__rest_word(void)
 #define lull__for_each_thread(t)                                                                   \
 	for ((t) = lull__registry.next; (t) != &lull__registry; (t) = (t)->next)
 
-/* ---- fence.c ------------------------------------------------------------------------------------- */
+/* ---- fence.c -------------------------------------------------------------------------------- */
 
 void lull__fence_init(void);
 void lull__fence_fork_child(void);
 
-/* ---- rcu.c --------------------------------------------------------------------------------------- */
+/* ---- rcu.c ---------------------------------------------------------------------------------- */
 
 /* Push the grace period of @cookie as far as it goes without waiting; true when it is over. */
 bool lull__rcu_advance(lull_rcu_cookie cookie);
@@ -86,17 +89,17 @@ void lull__rcu_thread_exit(void); /* the calling thread's section, if any, is dr
 void lull__rcu_fork_child(void);
 void lull__rcu_no_section(const char *call); /* abort when waiting here would never end */
 
-/* ---- defer.c, reclaim.c ----------------------------------------------------------------------------------- */
+/* ---- defer.c, reclaim.c --------------------------------------------------------------------- */
 
 void lull__reclaim_thread_exit(void); /* the calling thread's leftovers go to the reclaimer */
 void lull__reclaim_fork_child(void);
 void lull__reclaim_backlog(size_t *items, size_t *bytes);
 
-/* ---- faults ---------------------------------------------------------------------------------------- */
+/* ---- faults --------------------------------------------------------------------------------- */
 
 /*
- * Only a build with LULL_BUSTED (tests/torture) contains these: `lull torture --busted NAME` switches one of
- * them on, to prove that it is found. Elsewhere nothing is left of them.
+ * Only a build with LULL_BUSTED (tests/torture) contains these: `lull torture --busted NAME`
+ * switches one of them on, to prove that it is found. Elsewhere nothing is left of them.
  */
 #ifdef LULL_BUSTED
 #include "busted.h"

@@ -13,7 +13,10 @@ void lull__lock_slow(struct lull__lock *lock)
 		if (lull_load_relaxed(&lock->word) == 0 && lull__trylock(lock))
 			return;
 	}
-	/* From here on the word says 2, also when this thread gets the lock: others may sleep. LOCK-1. */
+	/*
+	 * From here on the word says 2, also when this thread gets the lock: others may sleep.
+	 * LOCK-1.
+	 */
 	while (lull_xchg_acquire(&lock->word, 2u) != 0)
 		lull__futex_wait(&lock->word, 2, 0);
 }

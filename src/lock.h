@@ -2,8 +2,8 @@
 /*
  * lock.h - the library's own lock: all zeros is free, one atomic to take it, sleeps when it must.
  *
- * Also used as a leader's lock: who fails to become the leader waits for it to leave, all are woken at once,
- * and most find their work done (lull__lock_await, lull__unlock_wake).
+ * Also used as a leader's lock: who fails to become the leader waits for it to leave, all are woken
+ * at once, and most find their work done (lull__lock_await, lull__unlock_wake).
  */
 #ifndef LULL_LOCK_H
 #define LULL_LOCK_H
@@ -23,8 +23,10 @@ static inline bool lull__trylock(struct lull__lock *lock)
 {
 	uint32_t free_word = 0;
 
-	/* ORDER LOCK-1: the lock before what it guards; pairs with LOCK-1 in lull__unlock_wake(); without it
-	 * the last holder's stores are not seen; model/lock.litmus */
+	/*
+	 * ORDER LOCK-1: the lock before what it guards; pairs with LOCK-1 in lull__unlock_wake();
+	 * without it the last holder's stores are not seen; model/lock.litmus
+	 */
 	return lull_cas_acquire(&lock->word, &free_word, 1u);
 }
 
@@ -36,8 +38,10 @@ static inline void lull__lock(struct lull__lock *lock)
 
 static inline void lull__unlock_wake(struct lull__lock *lock, int how_many)
 {
-	/* ORDER LOCK-1: what it guards before the lock is free; pairs with LOCK-1 in lull__trylock(); without
-	 * it the next holder misses stores; model/lock.litmus */
+	/*
+	 * ORDER LOCK-1: what it guards before the lock is free; pairs with LOCK-1 in
+	 * lull__trylock(); without it the next holder misses stores; model/lock.litmus
+	 */
 	if (lull_unlikely(lull_xchg_release(&lock->word, 0u) == 2))
 		lull__lock_wake(lock, how_many);
 }

@@ -12,8 +12,11 @@ bool lull__queue_add_chunk(struct lull__queue *q)
 
 	if (q->tail && q->tail->first == q->put)
 		return true; /* forked right here */
-	/* ORDER REC-3: the consumer's last look at the chunk before its reuse; pairs with REC-3 in next_chunk();
-	 * without it an entry is overwritten while it is read; model/chunk-reuse.litmus */
+	/*
+	 * ORDER REC-3: the consumer's last look at the chunk before its reuse; pairs with REC-3 in
+	 * next_chunk(); without it an entry is overwritten while it is read;
+	 * model/chunk-reuse.litmus
+	 */
 	chunk = lull_xchg_acquire(&q->spare, (struct lull__chunk *)NULL);
 	if (!chunk)
 		chunk = (struct lull__chunk *)malloc(sizeof(*chunk));
@@ -21,7 +24,10 @@ bool lull__queue_add_chunk(struct lull__queue *q)
 		return false;
 	chunk->next = NULL;
 	chunk->first = q->put;
-	/* Releases for a child that is forked in between; the consumer looks only after the put (REC-1). */
+	/*
+	 * Releases for a child that is forked in between; the consumer looks only after the put
+	 * (REC-1).
+	 */
 	if (q->tail)
 		lull_store_release(&q->tail->next, chunk);
 	else
@@ -42,8 +48,8 @@ static void next_chunk(struct lull__queue *q)
 }
 
 /*
- * Take an entry. It counts as taken before it is reclaimed: a child that is forked in between must not
- * reclaim it again, its callback may be half done.
+ * Take an entry. It counts as taken before it is reclaimed: a child that is forked in between must
+ * not reclaim it again, its callback may be half done.
  */
 static struct lull__entry take(struct lull__queue *q)
 {
@@ -74,8 +80,10 @@ size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes)
 	}
 	lull__self.callback_depth--;
 	lull_store_relaxed(&q->done_bytes, q->done_bytes + these);
-	/* ORDER REC-4: what callbacks did before `done`; pairs with REC-4 in lull__queue_is_empty(); without it
-	 * as there; model/queue-done.litmus */
+	/*
+	 * ORDER REC-4: what callbacks did before `done`; pairs with REC-4 in
+	 * lull__queue_is_empty(); without it as there; model/queue-done.litmus
+	 */
 	lull_store_release(&q->done, q->get);
 	*bytes += these;
 	return (size_t)count;
@@ -89,8 +97,10 @@ void lull__queue_revoke(struct lull__queue *q)
 
 void lull__queue_await_owner(struct lull__queue *q)
 {
-	/* ORDER REC-9: `busy` before the queue; pairs with REC-9 in lull__queue_owner_leave(); without it as there;
-	 * model/queue-bias.litmus */
+	/*
+	 * ORDER REC-9: `busy` before the queue; pairs with REC-9 in lull__queue_owner_leave();
+	 * without it as there; model/queue-bias.litmus
+	 */
 	while (lull_load_acquire(&q->busy))
 		lull__futex_wait(&q->busy, 1, 0);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * queue.h - what one thread has deferred, in order: one producer, one consumer at a time, no locked instruction.
+ * queue.h - what one thread has deferred, in order: one producer, one consumer at a time, no locked
+ * instruction.
  *
  * Entries are numbered from 0 for ever, and five numbers divide them:
  *
@@ -11,10 +12,11 @@
  *	[ready, wait)	wait for the grace period of `cookie`
  *	[wait, put)	no grace period asked for yet
  *
- * The producer is the thread that owns the queue. The consumer is most often that thread too, entry by entry, and
- * now and then somebody else, who takes over what was left behind. So the right to consume is biased: the
- * owner takes it with a store and a light fence; another thread takes the lock, sets `revoked`, makes a heavy fence,
- * and waits for the owner to be out (Dekker's handshake, as between a reader and a grace period).
+ * The producer is the thread that owns the queue. The consumer is most often that thread too, entry
+ * by entry, and now and then somebody else, who takes over what was left behind. So the right to
+ * consume is biased: the owner takes it with a store and a light fence; another thread takes the
+ * lock, sets `revoked`, makes a heavy fence, and waits for the owner to be out (Dekker's handshake,
+ * as between a reader and a grace period).
  */
 #ifndef LULL_QUEUE_H
 #define LULL_QUEUE_H
@@ -31,8 +33,8 @@ struct lull__entry {
 };
 
 /*
- * A chunk knows the number of its first entry, so that a child forked between any two instructions of producer or
- * consumer finds its place: what is stored last (put, get) decides.
+ * A chunk knows the number of its first entry, so that a child forked between any two instructions
+ * of producer or consumer finds its place: what is stored last (put, get) decides.
  */
 struct lull__chunk {
 	struct lull__chunk *next;
@@ -67,7 +69,7 @@ struct lull__queue {
 	struct lull__queue *next_taken; /* the list of whoever has taken it */
 };
 
-/* ---- producer ------------------------------------------------------------------------------------ */
+/* ---- producer ------------------------------------------------------------------------------- */
 
 bool lull__queue_add_chunk(struct lull__queue *q);
 
@@ -83,21 +85,30 @@ static inline bool lull__queue_push(struct lull__queue *q, void *item, size_t by
 	entry->item = item;
 	entry->bytes = bytes;
 	lull_store_relaxed(&q->put_bytes, q->put_bytes + bytes);
-	/* ORDER REC-1: the entry, and the unlinking before it, before the count; pairs with REC-1 in
-	 * lull__queue_put(); without it the consumer reads an entry that is not there; model/queue.litmus */
+	/*
+	 * ORDER REC-1: the entry, and the unlinking before it, before the count; pairs with REC-1
+	 * in lull__queue_put(); without it the consumer reads an entry that is not there;
+	 * model/queue.litmus
+	 */
 	lull_store_release(&q->put, put + 1);
 	return true;
 }
 
-/* ---- the right to consume -------------------------------------------------------------------------- */
+/* ---- the right to consume ------------------------------------------------------------------- */
 
 static inline void lull__queue_owner_leave(struct lull__queue *q)
 {
-	/* ORDER REC-9: what the owner consumed before it is out; pairs with REC-9 in lull__queue_await_owner();
-	 * without it an entry is reclaimed twice; model/queue-bias.litmus */
+	/*
+	 * ORDER REC-9: what the owner consumed before it is out; pairs with REC-9 in
+	 * lull__queue_await_owner(); without it an entry is reclaimed twice;
+	 * model/queue-bias.litmus
+	 */
 	lull_store_release(&q->busy, 0u);
-	/* ORDER REC-10: `busy` before the look at `revoked`; pairs with REC-8 in lull__queue_revoke(); without it
-	 * nobody wakes who waits for the owner; model/queue-bias.tpl */
+	/*
+	 * ORDER REC-10: `busy` before the look at `revoked`; pairs with REC-8 in
+	 * lull__queue_revoke(); without it nobody wakes who waits for the owner;
+	 * model/queue-bias.tpl
+	 */
 	lull_fence_light();
 	if (lull_unlikely(lull_load_relaxed(&q->revoked)))
 		lull__futex_wake(&q->busy, 1);
@@ -107,11 +118,15 @@ static inline void lull__queue_owner_leave(struct lull__queue *q)
 static inline bool lull__queue_owner_enter(struct lull__queue *q)
 {
 	lull_store_relaxed(&q->busy, 1u);
-	/* ORDER REC-8: `busy` before the look at `revoked`; pairs with REC-8 in lull__queue_revoke(); without it
-	 * two threads consume at once; model/queue-bias.tpl */
+	/*
+	 * ORDER REC-8: `busy` before the look at `revoked`; pairs with REC-8 in
+	 * lull__queue_revoke(); without it two threads consume at once; model/queue-bias.tpl
+	 */
 	lull_fence_light();
-	/* ORDER REC-9: `revoked` before the queue; pairs with REC-9 in lull__queue_release(); without it the owner
-	 * does not see what another thread consumed; model/queue-bias.litmus */
+	/*
+	 * ORDER REC-9: `revoked` before the queue; pairs with REC-9 in lull__queue_release();
+	 * without it the owner does not see what another thread consumed; model/queue-bias.litmus
+	 */
 	if (lull_likely(!lull_load_acquire(&q->revoked)))
 		return true;
 	lull__queue_owner_leave(q);
@@ -119,27 +134,32 @@ static inline bool lull__queue_owner_enter(struct lull__queue *q)
 }
 
 /*
- * Anybody else's: take the lock, revoke, lull_fence_heavy() (one for any number of queues), await the owner; at the
- * end release. Who owns the queue needs only the lock.
+ * Anybody else's: take the lock, revoke, lull_fence_heavy() (one for any number of queues), await
+ * the owner; at the end release. Who owns the queue needs only the lock.
  */
 void lull__queue_revoke(struct lull__queue *q);
 void lull__queue_await_owner(struct lull__queue *q);
 void lull__queue_release(struct lull__queue *q);
 
-/* ---- consumer ---------------------------------------------------------------------------------------- */
+/* ---- consumer ------------------------------------------------------------------------------- */
 
 static inline uint64_t lull__queue_put(struct lull__queue *q)
 {
-	/* ORDER REC-1: the count before the entries; pairs with REC-1 in lull__queue_push(); without it as there;
-	 * model/queue.litmus */
+	/*
+	 * ORDER REC-1: the count before the entries; pairs with REC-1 in lull__queue_push();
+	 * without it as there; model/queue.litmus
+	 */
 	return lull_load_acquire(&q->put);
 }
 
 /* Nothing waits and all is done. Any thread. */
 static inline bool lull__queue_is_empty(struct lull__queue *q)
 {
-	/* ORDER REC-4: `done` before what the caller does about it; pairs with REC-4 in lull__queue_run();
-	 * without it a barrier returns before it sees what a callback did; model/queue-done.litmus */
+	/*
+	 * ORDER REC-4: `done` before what the caller does about it; pairs with REC-4 in
+	 * lull__queue_run(); without it a barrier returns before it sees what a callback did;
+	 * model/queue-done.litmus
+	 */
 	uint64_t done = lull_load_acquire(&q->done);
 
 	return lull__queue_put(q) == done;
@@ -159,7 +179,10 @@ static inline void lull__queue_advance(struct lull__queue *q)
 		q->ready = q->wait;
 }
 
-/* In a forked child: what was being reclaimed at the time counts as done; it will not be done again. */
+/*
+ * In a forked child: what was being reclaimed at the time counts as done; it will not be done
+ * again.
+ */
 void lull__queue_fork_child(struct lull__queue *q);
 
 /* Reclaim up to @most of what is ready. Returns how many; their bytes are added to *bytes. */

@@ -2,13 +2,14 @@
 /*
  * rcu.c - grace periods, and the parts of a read section that are rare.
  *
- * One thread at a time leads (the leader's lock). It starts a grace period by storing the next number in
- * `started`, making a heavy fence, and storing the number in `lull__rcu_gp` for readers to carry. It scans all
- * threads' words, and when none is older it stores `completed`. A grace period need not end under the leader who began it: who only polls goes away and
- * the next leader scans again, without a fence.
+ * One thread at a time leads (the leader's lock). It starts a grace period by storing the next
+ * number in `started`, making a heavy fence, and storing the number in `lull__rcu_gp` for readers
+ * to carry. It scans all threads' words, and when none is older it stores `completed`. A grace
+ * period need not end under the leader who began it: who only polls goes away and the next leader
+ * scans again, without a fence.
  *
- * A cookie is the number of the first grace period that starts after the cookie was taken. Callers whose cookie is
- * covered by the one that runs sleep on the leader's lock.
+ * A cookie is the number of the first grace period that starts after the cookie was taken. Callers
+ * whose cookie is covered by the one that runs sleep on the leader's lock.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -35,7 +36,7 @@ static uint64_t number_of(uint64_t word)
 	return word & ~(uint64_t)LULL__RCU_LOW;
 }
 
-/* ---- the rare parts of a section ---------------------------------------------------------------- */
+/* ---- the rare parts of a section ------------------------------------------------------------ */
 
 void lull__rcu_misuse(const char *what)
 {
@@ -85,8 +86,11 @@ void lull__rcu_read_unlock_slow(void)
 void lull__rcu_wake(void)
 {
 	lull_and_relaxed(&lull__self.flags, ~LULL__FLAG_RCU_WAITED);
-	/* ORDER RCU-1: the flag's clearing before the event; pairs with RCU-1 in gp_wait_holdouts(); without it the
-	 * leader takes a flag for set that is being cleared and sleeps; model/rcu-event.tpl */
+	/*
+	 * ORDER RCU-1: the flag's clearing before the event; pairs with RCU-1 in
+	 * gp_wait_holdouts(); without it the leader takes a flag for set that is being cleared and
+	 * sleeps; model/rcu-event.tpl
+	 */
 	lull_add_release(&gp.event, 1u);
 	lull__futex_wake(&gp.event, INT_MAX);
 }
@@ -144,7 +148,7 @@ void lull__rcu_thread_exit(void)
 		lull__rcu_wake();
 }
 
-/* ---- quiescent-state threads --------------------------------------------------------------------- */
+/* ---- quiescent-state threads ---------------------------------------------------------------- */
 
 static void enter_online(void)
 {
@@ -191,8 +195,11 @@ void lull_rcu_offline(void)
 void lull__rcu_quiescent_slow(uint64_t number)
 {
 	check_online("lull_rcu_quiescent: not online", "lull_rcu_quiescent: in a read section");
-	/* ORDER RCU-10: all loads until now before the new number; pairs with RCU-3 in gp_scan(); without it an object is
-	 * freed that was read before the quiescent state; model/rcu-quiescent.tpl */
+	/*
+	 * ORDER RCU-10: all loads until now before the new number; pairs with RCU-3 in gp_scan();
+	 * without it an object is freed that was read before the quiescent state;
+	 * model/rcu-quiescent.tpl
+	 */
 	lull_store_release(&lull__self.rcu, number);
 	/* RCU-2 towards the next loads, RCU-5 towards the flag. */
 	lull_fence_light();
@@ -200,7 +207,7 @@ void lull__rcu_quiescent_slow(uint64_t number)
 		lull__rcu_wake();
 }
 
-/* ---- grace periods -------------------------------------------------------------------------------- */
+/* ---- grace periods -------------------------------------------------------------------------- */
 
 struct holdouts {
 	unsigned count;
@@ -228,7 +235,9 @@ static void gp_note_holdout(struct lull__thread *thread, uint64_t word, enum gp_
 	held->count++;
 }
 
-/* Look at every thread: how many may be in a section from before grace period @number? Leader only. */
+/*
+ * Look at every thread: how many may be in a section from before grace period @number? Leader only.
+ */
 static unsigned gp_scan(uint64_t number, enum gp_scan_what what, struct holdouts *held)
 {
 	struct lull__registry_hold hold;
@@ -241,8 +250,8 @@ static unsigned gp_scan(uint64_t number, enum gp_scan_what what, struct holdouts
 	lull__for_each_thread(thread) {
 		/*
 		 * ORDER RCU-3: the word before whatever the caller frees; pairs with RCU-3 in
-		 * lull_rcu_read_unlock(), RCU-4, RCU-6, RCU-10; without it the free is seen by a read from
-		 * before the unlock; model/rcu-exit.litmus
+		 * lull_rcu_read_unlock(), RCU-4, RCU-6, RCU-10; without it the free is seen by a
+		 * read from before the unlock; model/rcu-exit.litmus
 		 */
 		uint64_t word = lull__busted_word(thread, lull_load_acquire(&thread->rcu));
 
@@ -263,8 +272,8 @@ static uint64_t gp_begin(void)
 	 * lull_rcu_read_lock(); without it a reader that found the object is not seen;
 	 * model/rcu-enter.tpl
 	 * ORDER RCU-7: `started` before the number that readers carry; pairs with RCU-7 in
-	 * lull__rcu_cookie(); without it an updater takes a cookie for this grace period although a reader
-	 * with its number may still find what it unlinked; model/rcu-cookie.tpl
+	 * lull__rcu_cookie(); without it an updater takes a cookie for this grace period although a
+	 * reader with its number may still find what it unlinked; model/rcu-cookie.tpl
 	 */
 	if (!LULL__BUSTED(NO_HEAVY_FENCE))
 		lull_fence_heavy();
@@ -274,15 +283,19 @@ static uint64_t gp_begin(void)
 
 static void gp_end(uint64_t number)
 {
-	/* ORDER RCU-8: all that the scan saw before `completed`; pairs with RCU-8 in gp_is_over(); without it
-	 * who shares or polls a grace period frees too early; model/rcu-completed.litmus */
+	/*
+	 * ORDER RCU-8: all that the scan saw before `completed`; pairs with RCU-8 in gp_is_over();
+	 * without it who shares or polls a grace period frees too early; model/rcu-completed.litmus
+	 */
 	lull_store_release(&gp.completed, number);
 }
 
 static bool gp_is_over(lull_rcu_cookie cookie)
 {
-	/* ORDER RCU-8: `completed` before the caller's free; pairs with RCU-8 in gp_end(); without it as there;
-	 * model/rcu-completed.litmus */
+	/*
+	 * ORDER RCU-8: `completed` before the caller's free; pairs with RCU-8 in gp_end(); without
+	 * it as there; model/rcu-completed.litmus
+	 */
 	return lull_load_acquire(&gp.completed) >= cookie;
 }
 
@@ -332,16 +345,21 @@ static bool gp_wait_holdouts(uint64_t number, uint64_t deadline_ns)
 	struct holdouts held;
 
 	while (!is_past(deadline_ns)) {
-		/* ORDER RCU-1: the event before the flags; pairs with RCU-1 in lull__rcu_wake(); without it as
-		 * there; model/rcu-event.tpl */
+		/*
+		 * ORDER RCU-1: the event before the flags; pairs with RCU-1 in lull__rcu_wake();
+		 * without it as there; model/rcu-event.tpl
+		 */
 		uint32_t event = lull_load_acquire(&gp.event);
 		uint64_t until_ns = deadline_ns;
 
 		if (gp_scan(number, GP_FLAG, &held) == 0)
 			return true;
 		if (held.flagged_now) {
-			/* ORDER RCU-5: the flag before the second look at the word; pairs with RCU-5 in
-			 * lull_rcu_read_unlock(); without it nobody wakes us; model/rcu-wake.tpl */
+			/*
+			 * ORDER RCU-5: the flag before the second look at the word; pairs with
+			 * RCU-5 in lull_rcu_read_unlock(); without it nobody wakes us;
+			 * model/rcu-wake.tpl
+			 */
 			lull_fence_heavy();
 			if (gp_scan(number, GP_LOOK, &held) == 0)
 				return true;
@@ -376,8 +394,11 @@ static bool gp_wait(uint64_t number, uint64_t deadline_ns)
 
 lull_rcu_cookie lull__rcu_cookie(void)
 {
-	/* ORDER RCU-7: the caller's unlinking before the look at `started`; pairs with RCU-7 in gp_begin(); without
-	 * it a grace period that began before the unlinking is taken for one that covers it; model/rcu-cookie.tpl */
+	/*
+	 * ORDER RCU-7: the caller's unlinking before the look at `started`; pairs with RCU-7 in
+	 * gp_begin(); without it a grace period that began before the unlinking is taken for one
+	 * that covers it; model/rcu-cookie.tpl
+	 */
 	lull_fence_full();
 	return lull_load_relaxed(&gp.started) + LULL__RCU_STEP;
 }
@@ -466,7 +487,10 @@ void lull_rcu_gp_wait(lull_rcu_cookie cookie)
 	lull__rcu_wait(cookie);
 }
 
-/* The leader of the parent's grace period is not here. The next one in the child covers its cookies. */
+/*
+ * The leader of the parent's grace period is not here. The next one in the child covers its
+ * cookies.
+ */
 void lull__rcu_fork_child(void)
 {
 	gp.leader.word = 0;

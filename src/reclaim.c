@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reclaim.c - reclaiming for others: passes over all bags, the background thread, barriers, the configuration.
+ * reclaim.c - reclaiming for others: passes over all bags, the background thread, barriers, the
+ * configuration.
  */
 #include <errno.h>
 #include <limits.h>
@@ -31,15 +32,17 @@ struct lull__rc lull__rc = {
 	.config = CONFIG_AT_START,
 };
 
-/* ---- passes over all bags ----------------------------------------------------------------------------- */
+/* ---- passes over all bags ------------------------------------------------------------------- */
 
 /* An orphan that is empty may get a new owner. Called by whoever holds no consumer's lock. */
 static void bag_settle(struct lull__bag *bag)
 {
 	uint32_t state = BAG_ORPHAN;
 
-	/* Relaxed: the swap carries the orphan's release on to the next owner (REC-5), and an entry that is not
-	 * seen here yet is reclaimed in the bag's next life. */
+	/*
+	 * Relaxed: the swap carries the orphan's release on to the next owner (REC-5), and an entry
+	 * that is not seen here yet is reclaimed in the bag's next life.
+	 */
 	if (lull_load_relaxed(&bag->state) != BAG_ORPHAN)
 		return;
 	if (lull__queue_is_empty(&bag->queue[LULL__FREES]) && lull__queue_is_empty(&bag->queue[LULL__CALLS]))
@@ -79,8 +82,8 @@ static size_t run_overflow(void)
 }
 
 /*
- * Take every queue that is due: one heavy fence revokes them all. Locks are taken in the order of the list of bags,
- * in which new ones come first, so that two who take do not wait for each other.
+ * Take every queue that is due: one heavy fence revokes them all. Locks are taken in the order of
+ * the list of bags, in which new ones come first, so that two who take do not wait for each other.
  */
 static struct lull__queue *take_due(enum lull__pass what, bool wait_for_locks)
 {
@@ -132,8 +135,8 @@ static void give_back(struct lull__queue *taken)
 }
 
 /*
- * One pass: one grace period for all that is due, then reclaim it. Waits. Meanwhile owners go on deferring; only
- * reclaiming is ours. Returns how many items were reclaimed.
+ * One pass: one grace period for all that is due, then reclaim it. Waits. Meanwhile owners go on
+ * deferring; only reclaiming is ours. Returns how many items were reclaimed.
  */
 size_t lull__pass(enum lull__pass what)
 {
@@ -161,7 +164,7 @@ size_t lull__pass(enum lull__pass what)
 	return count + run_overflow();
 }
 
-/* ---- the background thread ------------------------------------------------------------------------------ */
+/* ---- the background thread ------------------------------------------------------------------ */
 
 /* Is there something that the background thread need not wait for a timer to do? */
 static bool something_due(enum lull__pass what)
@@ -187,8 +190,8 @@ static bool something_due(enum lull__pass what)
 }
 
 /*
- * Note how far the owners have got with what is left to them. Tells whether anything waits, and whether any owner that
- * has something waiting has got on since last time.
+ * Note how far the owners have got with what is left to them. Tells whether anything waits, and
+ * whether any owner that has something waiting has got on since last time.
  */
 static bool look_at_owners(bool *they_work)
 {
@@ -223,14 +226,19 @@ static void go_to_sleep(uint32_t depth, uint64_t timer_ns)
 {
 	lull_store_relaxed(&lull__rc.sleep, depth);
 	if (depth == NAPPING) {
-		/* What comes in meanwhile waits for the end of the nap: no look at the queues, no fence. */
+		/*
+		 * What comes in meanwhile waits for the end of the nap: no look at the queues, no
+		 * fence.
+		 */
 		if (lull_load_relaxed(&lull__rc.flush_wanted) == lull_load_relaxed(&lull__rc.flush_done))
 			lull__futex_wait(&lull__rc.sleep, depth, timer_ns);
 		get_up(depth);
 		return;
 	}
-	/* ORDER REC-2: `sleep` before the last look at the queues; pairs with REC-2 in lull__notify(); without it as there;
-	 * model/reclaim-sleep.tpl */
+	/*
+	 * ORDER REC-2: `sleep` before the last look at the queues; pairs with REC-2 in
+	 * lull__notify(); without it as there; model/reclaim-sleep.tpl
+	 */
 	lull_fence_heavy();
 	if (!something_due(depth == ASLEEP ? PASS_ALL : PASS_CALLS)) {
 		lull__futex_wait(&lull__rc.sleep, depth, timer_ns);
@@ -244,8 +252,10 @@ static size_t flush_for(uint64_t ticket)
 {
 	size_t count = lull__pass(PASS_ALL);
 
-	/* ORDER REC-7: the pass before its ticket; pairs with REC-7 in flush_there(); without it a barrier returns
-	 * before it sees what callbacks did; model/flush.litmus */
+	/*
+	 * ORDER REC-7: the pass before its ticket; pairs with REC-7 in flush_there(); without it a
+	 * barrier returns before it sees what callbacks did; model/flush.litmus
+	 */
 	lull_store_release(&lull__rc.flush_done, ticket);
 	lull_add_release(&lull__rc.flush_event, 1u);
 	lull__futex_wake(&lull__rc.flush_event, INT_MAX);
@@ -363,7 +373,7 @@ void lull__wake_reclaimer(void)
 		lull__futex_wake(&lull__rc.sleep, 1);
 }
 
-/* ---- barrier, drain, poll -------------------------------------------------------------------------------- */
+/* ---- barrier, drain, poll ------------------------------------------------------------------- */
 
 /* A pass by the caller, where there is no thread to do it. */
 static bool flush_here(uint64_t deadline_ns)
@@ -386,8 +396,10 @@ static bool flush_there(uint64_t deadline_ns)
 		uint32_t event = lull_load_acquire(&lull__rc.flush_event); /* REC-7: before flush_done */
 		uint64_t now_ns = deadline_ns ? lull__now_ns() : 0;
 
-		/* ORDER REC-7: the ticket before what the caller does next; pairs with REC-7 in flush_for(); without it as
-		 * there; model/flush.litmus */
+		/*
+		 * ORDER REC-7: the ticket before what the caller does next; pairs with REC-7 in
+		 * flush_for(); without it as there; model/flush.litmus
+		 */
 		if (lull_load_acquire(&lull__rc.flush_done) >= ticket)
 			return true;
 		if (lull_load_relaxed(&lull__rc.thread) == CANNOT_HAVE_ONE)
@@ -488,7 +500,7 @@ size_t lull_reclaim_poll(size_t max_items, uint64_t max_ns)
 	return count;
 }
 
-/* ---- configuration and counters ------------------------------------------------------------------------------ */
+/* ---- configuration and counters ------------------------------------------------------------- */
 
 static const struct lull_reclaim_config at_start = CONFIG_AT_START;
 
@@ -547,7 +559,7 @@ int lull_reclaim_configure(const struct lull_reclaim_config *config)
 	return 0;
 }
 
-void lull_reclaim_stats(struct lull_reclaim_stats *stats)
+void lull_reclaim_stats(struct lull_reclaim_counts *stats)
 {
 	struct lull__bag *bag;
 

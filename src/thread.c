@@ -61,8 +61,11 @@ static void record_leave(const sigset_t *saved)
 	pthread_sigmask(SIG_SETMASK, saved, NULL);
 }
 
-/* ORDER THR-1: a scan before a thread that was not there yet; pairs with THR-1 in gp_scan() (both hold the
- * registry lock); without it a thread appears behind the scan and reads what is freed; model/thread-enter.litmus */
+/*
+ * ORDER THR-1: a scan before a thread that was not there yet; pairs with THR-1 in gp_scan() (both
+ * hold the registry lock); without it a thread appears behind the scan and reads what is freed;
+ * model/thread-enter.litmus
+ */
 static void link_record(void)
 {
 	struct lull__thread *self = &lull__self;
@@ -73,8 +76,11 @@ static void link_record(void)
 	self->next->prev = self;
 }
 
-/* ORDER THR-2: a leaving thread's reads before a scan that no longer finds it; pairs with THR-2 in gp_scan() (both
- * hold the registry lock); without it what it read is freed too early; model/thread-exit.litmus */
+/*
+ * ORDER THR-2: a leaving thread's reads before a scan that no longer finds it; pairs with THR-2 in
+ * gp_scan() (both hold the registry lock); without it what it read is freed too early;
+ * model/thread-exit.litmus
+ */
 static void unlink_record(void)
 {
 	struct lull__thread *self = &lull__self;
@@ -131,8 +137,10 @@ void lull__enter_unregistered(void)
 	record_enter(&saved);
 	if (!lull__self.next)
 		link_record();
-	/* Within the lock: a handler that reads now nests, and does not take the record out on leaving.
-	 * RCU-4 as in lull_rcu_read_lock(). */
+	/*
+	 * Within the lock: a handler that reads now nests, and does not take the record out on
+	 * leaving. RCU-4 as in lull_rcu_read_lock().
+	 */
 	lull_store_release(&lull__self.rcu, lull_load_relaxed(&lull__rcu_gp) | LULL__RCU_SLOW);
 	record_leave(&saved);
 	lull_fence_light(); /* RCU-2 */
@@ -160,7 +168,10 @@ void lull_thread_register(void)
 {
 	uint32_t state = lull__self.state;
 
-	/* Back from lull_thread_unregister(), but not in a section, for which it is linked in already. */
+	/*
+	 * Back from lull_thread_unregister(), but not in a section, for which it is linked in
+	 * already.
+	 */
 	if ((state & (LULL__STATE_EXITED | LULL__STATE_EXITING)) == LULL__STATE_EXITED &&
 	    lull__self.rcu < LULL__RCU_STEP)
 		lull_store_relaxed(&lull__self.state, state & ~LULL__STATE_EXITED);
@@ -193,15 +204,16 @@ unsigned lull_thread_count(void)
 }
 
 /*
- * fork. The registry lock is not taken: the child makes its own registry anyway, and the lock would be held while fork
- * waits for malloc's locks, which a thread may hold whose signal handler waits for the registry lock:
+ * fork. The registry lock is not taken: the child makes its own registry anyway, and the lock would
+ * be held while fork waits for malloc's locks, which a thread may hold whose signal handler waits
+ * for the registry lock:
  *
  *	forking thread			another thread
  *	registry lock			malloc's lock
  *	waits for malloc's lock		signal handler: its first section waits for the registry lock
  *
- * Nothing else is waited for either: a grace period may itself wait for the thread that forks. Signals are blocked
- * until the child is in order.
+ * Nothing else is waited for either: a grace period may itself wait for the thread that forks.
+ * Signals are blocked until the child is in order.
  */
 static __thread sigset_t fork_saved __attribute__((tls_model("initial-exec")));
 
@@ -248,20 +260,27 @@ static void init_slow(void)
 		lull__die("no pthread key left to notice the exit of threads");
 	if (pthread_atfork(fork_prepare, fork_parent, fork_child) != 0)
 		lull__die("cannot register fork handlers: out of memory");
-	/* ORDER INIT-1: the strategy and the key before `done`; pairs with INIT-1 in lull__init(); without it a thread
-	 * uses a key that is not there; model/init.litmus */
+	/*
+	 * ORDER INIT-1: the strategy and the key before `done`; pairs with INIT-1 in lull__init();
+	 * without it a thread uses a key that is not there; model/init.litmus
+	 */
 	lull_store_release(&init_state, 2u);
 }
 
 void lull__init(void)
 {
-	/* ORDER INIT-1: `done` before the use of what was set up; pairs with INIT-1 in init_slow(); without it as
-	 * there; model/init.litmus */
+	/*
+	 * ORDER INIT-1: `done` before the use of what was set up; pairs with INIT-1 in init_slow();
+	 * without it as there; model/init.litmus
+	 */
 	if (lull_unlikely(lull_load_acquire(&init_state) != 2))
 		init_slow();
 }
 
-/* Early, so that the key is a low one (glibc keeps those without allocating) and no other thread is there. */
+/*
+ * Early, so that the key is a low one (glibc keeps those without allocating) and no other thread is
+ * there.
+ */
 __attribute__((constructor)) static void init_at_load(void)
 {
 	lull__init();

@@ -2,10 +2,10 @@
 /*
  * The vocabulary in which a read-side discipline is measured.
  *
- * A file flavor_NAME.h describes one discipline - ours or a peer's - as inline functions and macros
- *with the fixed names below. A measured body is a template header (ref_body.h, ...) that uses only
- *these names; a three-line .c file joins the two, so that every discipline runs the very same code
- *around its own calls and the compiler inlines what its library lets it inline:
+ * A file flavor_NAME.h describes one discipline, ours or a peer's, as inline functions and macros
+ * with the fixed names below. A measured body is a template header (ref_body.h, ...) that uses only
+ * these names; a three-line .c file joins the two, so that every discipline runs the very same code
+ * around its own calls and the compiler inlines what its library lets it inline:
  *
  *	#include "flavor_urcu_memb.h"
  *	#define REF_BODY bench_ref_liburcu_memb
@@ -15,12 +15,11 @@
  *
  *	FLAVOR_NAME			"liburcu-memb": the scheme's name on the command line
  *	FLAVOR_WHAT			one line for --list
- *	flavor_thread_enter/leave()	once per thread before and after use: registration, going
- *online flavor_read_lock/unlock()	one read section flavor_dereference(p)		macro:
- *protected load of the pointer lvalue p flavor_assign(p, v)		macro: publishing store to
- *the pointer lvalue p
- *	flavor_quiescent()		called between sections, every so often; most flavors need
- *nothing
+ *	flavor_thread_enter/leave()	once per thread before and after use: registration, going online
+ *	flavor_read_lock/unlock()	one read section
+ *	flavor_dereference(p)		macro: protected load of the pointer lvalue p
+ *	flavor_assign(p, v)		macro: publishing store to the pointer lvalue p
+ *	flavor_quiescent()		between sections, every so often; most flavors need nothing
  *
  * FLAVOR_HAS_GP is defined where old versions can be waited for (not for locks):
  *

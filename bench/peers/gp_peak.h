@@ -6,7 +6,7 @@
 
 static inline uint64_t gp_peak(void)
 {
-	struct lull_reclaim_stats stats;
+	struct lull_reclaim_counts stats;
 
 	lull_reclaim_stats(&stats);
 	return stats.peak_items;

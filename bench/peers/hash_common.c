@@ -85,7 +85,7 @@ size_t bench_hash_deferred(bool reset)
 
 size_t bench_hash_lull_deferred(bool reset)
 {
-	struct lull_reclaim_stats stats;
+	struct lull_reclaim_counts stats;
 
 	lull_reclaim_stats(&stats);
 	if (reset)

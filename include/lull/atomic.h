@@ -67,7 +67,10 @@ LULL_INLINE void lull_cpu_relax(void)
 #endif
 }
 
-/* Address of the instruction that this is compiled to, for debug builds to say where something began. */
+/*
+ * Address of the instruction that this is compiled to, for debug builds to say where something
+ * began.
+ */
 #if defined(__x86_64__)
 #define lull__instruction_pointer(p) __asm__ __volatile__("lea 0(%%rip), %0" : "=r"(p))
 #elif defined(__aarch64__)
@@ -77,11 +80,12 @@ LULL_INLINE void lull_cpu_relax(void)
 #endif
 
 /*
- * Three tests that a read section makes. Compilers do not fold the load into the compare, an atomic one
- * never and a plain one not when its value has another use; on x86 these do, one instruction each.
+ * Three tests that a read section makes. Compilers do not fold the load into the compare, an atomic
+ * one never and a plain one not when its value has another use; on x86 these do, one instruction
+ * each.
  *
- * lull_nonzero_relaxed: a word that others write is not 0 (a relaxed load).
- * lull_own_is_zero, lull_own_low_is_zero: a word that only this thread writes is 0; is 0 in the low bits of @mask.
+ * lull_nonzero_relaxed: a word that others write is not 0 (a relaxed load). lull_own_is_zero,
+ * lull_own_low_is_zero: a word that only this thread writes is 0; is 0 in the low bits of @mask.
  */
 LULL_INLINE bool lull_nonzero_relaxed(const uint32_t *p)
 {

@@ -22,9 +22,10 @@ struct lull_stall {
 };
 
 /*
- * Called when a grace period has waited stall_ms for a thread, and again at 2, 4, 8 ... times that, on the
- * thread that leads the grace period. The hook may read and defer, but not wait for a grace period. NULL restores the default: one
- * line through the message hook. Any thread, any time; not in signal handlers.
+ * Called when a grace period has waited stall_ms for a thread, and again at 2, 4, 8 ... times that,
+ * on the thread that leads the grace period. The hook may read and defer, but not wait for a grace
+ * period. NULL restores the default: one line through the message hook. Any thread, any time; not
+ * in signal handlers.
  */
 typedef void (*lull_stall_hook)(const struct lull_stall *stall, void *arg);
 LULL_API void lull_debug_set_stall_hook(lull_stall_hook hook, void *arg);
@@ -34,8 +35,8 @@ LULL_API void lull_debug_set_stall_ms(uint32_t stall_ms);
 
 /*
  * Where lull's lines go: stalls, a backlog over its limit, and the line before an abort. One line
- * without a newline. NULL restores the default: standard error, prefixed "lull: ". The hook may run in any
- * context that the call at fault was made in.
+ * without a newline. NULL restores the default: standard error, prefixed "lull: ". The hook may run
+ * in any context that the call at fault was made in.
  */
 typedef void (*lull_message_hook)(const char *line);
 LULL_API void lull_debug_set_message_hook(lull_message_hook hook);

@@ -8,10 +8,11 @@
  * may be freed. Sections never wait, never fail, nest, and may be used in signal handlers.
  *
  * How it works. Each thread has one 64-bit word: 0 outside a section, else the number of the newest
- * grace period that the thread knew when it entered, shifted left, with the nesting depth (less one)
- * in the low bits. A grace period makes one heavy fence, then stores its number for new sections to
- * carry, and looks at every thread's word once. A thread whose word is 0, or carries the new number or a later one, is done
- * with. Any other may hold an object from before; the grace period waits until its word changes.
+ * grace period that the thread knew when it entered, shifted left, with the nesting depth (less
+ * one) in the low bits. A grace period makes one heavy fence, then stores its number for new
+ * sections to carry, and looks at every thread's word once. A thread whose word is 0, or carries
+ * the new number or a later one, is done with. Any other may hold an object from before; the grace
+ * period waits until its word changes.
  *
  *	reader					grace period n+1
  *	word = n	(light fence)		unlink A
@@ -20,19 +21,20 @@
  *	use *p					sees word == n: waits
  *	word = 0	(store-release)		sees word == 0 (load-acquire): free A
  *
- * After the heavy fence either the word is seen, or the reader's loads come so late that they see the
- * unlinking. One pass is enough because numbers never wrap (52 bits: 14 years of one grace
- * period each 100 ns), so a word can never be mistaken for a newer one. It may be that a scan misses
- * the 0 and sees the entry of the *next* section; so every store to the word is a release, not only the
- * one that leaves. docs/ORDERING.md has the whole argument, model/ the proofs.
+ * After the heavy fence either the word is seen, or the reader's loads come so late that they see
+ * the unlinking. One pass is enough because numbers never wrap (52 bits: 14 years of one grace
+ * period each 100 ns), so a word can never be mistaken for a newer one. It may be that a scan
+ * misses the 0 and sees the entry of the *next* section; so every store to the word is a release,
+ * not only the one that leaves. docs/ORDERING.md has the whole argument, model/ the proofs.
  *
- * Quiescent-state threads. A thread that runs an event loop can go *online*: it then counts as being
- * in one endless section, its read sections cost no instruction, and it says lull_rcu_quiescent()
- * now and then, when it holds no pointer. It goes offline around calls that block. Both kinds of threads
- * read the same data at the same time.
+ * Quiescent-state threads. A thread that runs an event loop can go *online*: it then counts as
+ * being in one endless section, its read sections cost no instruction, and it says
+ * lull_rcu_quiescent() now and then, when it holds no pointer. It goes offline around calls that
+ * block. Both kinds of threads read the same data at the same time.
  *
- * Sources: P. McKenney and J. Slingwine, "Read-Copy Update" (1998); Linux kernel/rcu; M. Desnoyers et
- * al., "User-Level Implementations of Read-Copy Update" (2012), whose two-phase counter this replaces.
+ * Sources: P. McKenney and J. Slingwine, "Read-Copy Update" (1998); Linux kernel/rcu; M. Desnoyers
+ * et al., "User-Level Implementations of Read-Copy Update" (2012), whose two-phase counter this
+ * replaces.
  */
 #ifndef LULL_RCU_H
 #define LULL_RCU_H
@@ -72,9 +74,8 @@ LULL_INLINE const void *lull__here(void)
 /*
  * Enter a read section. What was reachable at any time in the section stays allocated until the
  * outermost unlock. Cannot fail, never blocks (except for linking a new thread's record in). May be
- * nested 1000 deep, may be called with any lock held and in signal handlers (of threads that have used lull before:
- * thread.h). A forked child keeps the section
- * that the forking thread was in.
+ * nested 1000 deep, may be called with any lock held and in signal handlers (of threads that have
+ * used lull before: thread.h). A forked child keeps the section that the forking thread was in.
  */
 LULL_INLINE void lull_rcu_read_lock(void)
 {
@@ -88,9 +89,9 @@ LULL_INLINE void lull_rcu_read_lock(void)
 		uint64_t number = lull_load_relaxed(&lull__rcu_gp);
 
 		/*
-		 * ORDER RCU-4: the previous section's loads before this section's word; pairs with RCU-3 in
-		 * gp_scan(), which may see this store and never the 0 in between; without it an
-		 * object is freed under the previous section; model/rcu-reentry.litmus
+		 * ORDER RCU-4: the previous section's loads before this section's word; pairs with
+		 * RCU-3 in gp_scan(), which may see this store and never the 0 in between; without
+		 * it an object is freed under the previous section; model/rcu-reentry.litmus
 		 */
 		lull_store_release(&lull__self.rcu, number);
 		/*
@@ -103,9 +104,9 @@ LULL_INLINE void lull_rcu_read_lock(void)
 	} else if (word = lull__self.rcu,
 		   lull_likely((word & (LULL__RCU_REST | LULL__RCU_DEPTH)) < LULL__RCU_DEEP)) {
 		/*
-		 * ORDER RCU-6: an earlier section's loads before this word; pairs with RCU-3 in gp_scan(),
-		 * which may see this store and not the entry before it; without it as RCU-4;
-		 * model/rcu-nested.litmus
+		 * ORDER RCU-6: an earlier section's loads before this word; pairs with RCU-3 in
+		 * gp_scan(), which may see this store and not the entry before it; without it as
+		 * RCU-4; model/rcu-nested.litmus
 		 */
 		lull_store_release(&lull__self.rcu, word + 1);
 		lull_compiler_barrier();
@@ -119,8 +120,8 @@ LULL_INLINE void lull_rcu_read_lock(void)
 }
 
 /*
- * Leave a read section. After the outermost one no pointer that was read in it may be used. Wakes a grace
- * period that sleeps for this thread (a system call, then only). Same contexts as the lock.
+ * Leave a read section. After the outermost one no pointer that was read in it may be used. Wakes a
+ * grace period that sleeps for this thread (a system call, then only). Same contexts as the lock.
  */
 LULL_INLINE void lull_rcu_read_unlock(void)
 {
@@ -135,14 +136,15 @@ LULL_INLINE void lull_rcu_read_unlock(void)
 #endif
 	if (lull_likely(lull_own_low_is_zero(&lull__self.rcu, LULL__RCU_LOW))) {
 		/*
-		 * ORDER RCU-3: the section's loads before the 0; pairs with RCU-3 in gp_scan() (acquire);
-		 * without it an object is freed while its last reader still reads; model/rcu-exit.litmus
+		 * ORDER RCU-3: the section's loads before the 0; pairs with RCU-3 in gp_scan()
+		 * (acquire); without it an object is freed while its last reader still reads;
+		 * model/rcu-exit.litmus
 		 */
 		lull_store_release(&lull__self.rcu, (uint64_t)0);
 		/*
-		 * ORDER RCU-5: the 0 before the look at the flag; pairs with RCU-5 in gp_wait_holdouts()
-		 * (flag, heavy, look at the word again). A light fence, see RCU-2; without it the grace
-		 * period sleeps for ever; model/rcu-wake.tpl
+		 * ORDER RCU-5: the 0 before the look at the flag; pairs with RCU-5 in
+		 * gp_wait_holdouts() (flag, heavy, look at the word again). A light fence, see
+		 * RCU-2; without it the grace period sleeps for ever; model/rcu-wake.tpl
 		 */
 		lull_compiler_barrier();
 		if (lull_unlikely(lull_nonzero_relaxed(&lull__self.flags)))
@@ -200,9 +202,10 @@ LULL_INLINE void lull__rcu_guard_leave(struct lull_rcu_guard *guard)
  * Fetch a pointer that updaters change; @p is the pointer variable itself. What the updater stored
  * in the object before it published it is seen. Only in a read section (debug builds check it).
  *
- * ORDER RCU-9: load the pointer before what is read through it; pairs with RCU-9 in lull_rcu_assign();
- * without it a reader sees an object before its contents; model/rcu-publish.litmus
- * (Acquire, not a plain load that hopes for the data dependency: compilers may break that.)
+ * ORDER RCU-9: load the pointer before what is read through it; pairs with RCU-9 in
+ * lull_rcu_assign(); without it a reader sees an object before its contents;
+ * model/rcu-publish.litmus (Acquire, not a plain load that hopes for the data dependency: compilers
+ * may break that.)
  */
 #define lull_rcu_dereference(p)                                                                    \
 	__extension__({                                                                            \
@@ -210,18 +213,21 @@ LULL_INLINE void lull__rcu_guard_leave(struct lull_rcu_guard *guard)
 		lull_load_acquire(&(p));                                                           \
 	})
 
-/* The same for who holds the update lock: nobody else changes the pointer, so no order is needed. */
+/*
+ * The same for who holds the update lock: nobody else changes the pointer, so no order is needed.
+ */
 #define lull_rcu_dereference_protected(p) lull_load_relaxed(&(p))
 
 /* The value of such a pointer, not to be followed (a test for NULL, say). Any context. */
 #define lull_rcu_access(p) lull_load_relaxed(&(p))
 
 /*
- * Publish @v in the pointer variable @p: readers that fetch it see all that was stored before. The caller
- * holds the lock that orders updates. Any context.
+ * Publish @v in the pointer variable @p: readers that fetch it see all that was stored before. The
+ * caller holds the lock that orders updates. Any context.
  *
- * ORDER RCU-9: the object's contents before the pointer; pairs with RCU-9 in lull_rcu_dereference();
- * without it a reader sees an object before its contents; model/rcu-publish.litmus
+ * ORDER RCU-9: the object's contents before the pointer; pairs with RCU-9 in
+ * lull_rcu_dereference(); without it a reader sees an object before its contents;
+ * model/rcu-publish.litmus
  */
 #define lull_rcu_assign(p, v) lull_store_release(&(p), (v))
 
@@ -234,18 +240,19 @@ LULL_INLINE void lull__rcu_guard_leave(struct lull_rcu_guard *guard)
 	})
 
 /*
- * Wait for a grace period: every read section that was going on at the call has ended at the return.
- * Blocks; callers that wait at the same time share one. An online thread counts as quiescent
- * meanwhile. Aborts in a read section (it would wait for itself). Not in signal handlers. Cannot fail.
- * A grace period that lasts is reported, see debug.h. There is no expedited form: this one is.
+ * Wait for a grace period: every read section that was going on at the call has ended at the
+ * return. Blocks; callers that wait at the same time share one. An online thread counts as
+ * quiescent meanwhile. Aborts in a read section (it would wait for itself). Not in signal handlers.
+ * Cannot fail. A grace period that lasts is reported, see debug.h. There is no expedited form: this
+ * one is.
  */
 LULL_API void lull_rcu_synchronize(void);
 
 /*
- * Polled grace periods. gp_start() takes a cookie for "all read sections of now have ended" and gets
- * that grace period going; gp_poll() tells, without waiting, whether it is over (it pushes it along:
- * one heavy fence at most); gp_wait() blocks like synchronize. A cookie never expires. gp_start and
- * gp_poll may be called in read sections and with locks held; none in signal handlers.
+ * Polled grace periods. gp_start() takes a cookie for "all read sections of now have ended" and
+ * gets that grace period going; gp_poll() tells, without waiting, whether it is over (it pushes it
+ * along: one heavy fence at most); gp_wait() blocks like synchronize. A cookie never expires.
+ * gp_start and gp_poll may be called in read sections and with locks held; none in signal handlers.
  */
 typedef uint64_t lull_rcu_cookie;
 LULL_API lull_rcu_cookie lull_rcu_gp_start(void);
@@ -256,8 +263,8 @@ LULL_API void lull_rcu_gp_wait(lull_rcu_cookie cookie);
  * Deferred calls. The head is embedded in the object; @func gets it after a grace period, on the
  * reclaimer's thread (see reclaim.h), with signals blocked and no lock held. It may defer calls,
  * synchronize, and free. Nothing is allocated per call. May be called in read sections, with locks
- * held, in callbacks; not in signal handlers. Cannot fail. call_sized() tells how many bytes wait with the
- * object, for the limits on the backlog; call() counts the head alone.
+ * held, in callbacks; not in signal handlers. Cannot fail. call_sized() tells how many bytes wait
+ * with the object, for the limits on the backlog; call() counts the head alone.
  */
 struct lull_rcu_head {
 	struct lull_rcu_head *next;
@@ -268,25 +275,27 @@ LULL_API void lull_rcu_call(struct lull_rcu_head *head, lull_rcu_func func);
 LULL_API void lull_rcu_call_sized(struct lull_rcu_head *head, lull_rcu_func func, size_t bytes);
 
 /*
- * free(3) @ptr after a grace period; NULL is ignored. Nothing in the object is needed for that, and no
- * user code runs, so the calling thread does it itself, a few at a time in later calls, while the memory is
- * still in its cache; what it leaves behind the reclaimer frees. Same contexts as lull_rcu_call().
+ * free(3) @ptr after a grace period; NULL is ignored. Nothing in the object is needed for that, and
+ * no user code runs, so the calling thread does it itself, a few at a time in later calls, while
+ * the memory is still in its cache; what it leaves behind the reclaimer frees. Same contexts as
+ * lull_rcu_call().
  */
 LULL_API void lull_rcu_free(void *ptr);
 
 /*
  * Wait until all that was deferred before (by any thread) has been called or freed, and what those
- * callbacks deferred, and so on, 16 generations deep. Takes about one wake-up and one grace period each. Blocks.
- * Aborts in a read section and in a callback. Not in signal handlers.
+ * callbacks deferred, and so on, 16 generations deep. Takes about one wake-up and one grace period
+ * each. Blocks. Aborts in a read section and in a callback. Not in signal handlers.
  */
 LULL_API void lull_rcu_barrier(void);
 
 /*
  * Quiescent-state threads. online(): from here on this thread is taken to hold pointers at any
- * time, except in quiescent() (and in synchronize and its kin). offline(): no longer; do it around everything
- * that may block. They do not nest. Each aborts where it makes no sense: online when online, the others when not,
- * quiescent and offline inside a nested section. A thread that exits online is taken offline. While an online thread
- * waits in synchronize and its kin it is offline: its signal handlers must use the ordinary read lock.
+ * time, except in quiescent() (and in synchronize and its kin). offline(): no longer; do it around
+ * everything that may block. They do not nest. Each aborts where it makes no sense: online when
+ * online, the others when not, quiescent and offline inside a nested section. A thread that exits
+ * online is taken offline. While an online thread waits in synchronize and its kin it is offline:
+ * its signal handlers must use the ordinary read lock.
  */
 LULL_API void lull_rcu_online(void);
 LULL_API void lull_rcu_offline(void);

@@ -2,21 +2,22 @@
 /*
  * reclaim.h - who runs what was deferred, when, and how much may wait.
  *
- * Each thread has two queues: of pointers to free (lull_rcu_free) and of callbacks (lull_rcu_call). To
- * defer is to append to one's own queue: no lock, no locked instruction, no allocation but for
+ * Each thread has two queues: of pointers to free (lull_rcu_free) and of callbacks (lull_rcu_call).
+ * To defer is to append to one's own queue: no lock, no locked instruction, no allocation but for
  * one page per 256 entries.
  *
  * What is only to be freed is freed by the thread that deferred it, in its later calls, a few at a
- * time, as soon as a grace period has passed, while the memory is still in its cache. That bounds the
- * backlog, and a small backlog is what makes deferral fast. Callbacks run user code and so go to
- * one background thread: none ever runs while its caller holds a lock. What a thread leaves behind,
- * because it went idle or exited, the background thread takes over. It is started by the first need, woken by
- * events, and sleeps without wake-ups when nothing waits. A program may instead run callbacks in its own
- * loop (LULL_RECLAIM_POLL), or let the deferring threads run them as well (LULL_RECLAIM_CALLER).
+ * time, as soon as a grace period has passed, while the memory is still in its cache. That bounds
+ * the backlog, and a small backlog is what makes deferral fast. Callbacks run user code and so go
+ * to one background thread: none ever runs while its caller holds a lock. What a thread leaves
+ * behind, because it went idle or exited, the background thread takes over. It is started by the
+ * first need, woken by events, and sleeps without wake-ups when nothing waits. A program may
+ * instead run callbacks in its own loop (LULL_RECLAIM_POLL), or let the deferring threads run them
+ * as well (LULL_RECLAIM_CALLER).
  *
- * After fork the child's queues hold what the parent's held, those of threads that are not there too;
- * the background thread is started again by the child's next deferral, barrier or drain. A callback that was running
- * in another thread at the time of the fork is not run again.
+ * After fork the child's queues hold what the parent's held, those of threads that are not there
+ * too; the background thread is started again by the child's next deferral, barrier or drain. A
+ * callback that was running in another thread at the time of the fork is not run again.
  */
 #ifndef LULL_RECLAIM_H
 #define LULL_RECLAIM_H
@@ -34,8 +35,9 @@ enum lull_reclaim_mode {
 enum lull_reclaim_hard {
 	LULL_RECLAIM_TELL, /* past the hard limit: one line through the message hook, and go on */
 	LULL_RECLAIM_HELP, /* the deferring thread waits until the backlog is below, and reclaims what it has
-			    * deferred, callbacks included, there and in its later deferrals until it falls idle;
-			    * in a read section or callback it cannot: then as TELL. Do not
+			    * deferred, callbacks included, there and in its later deferrals until
+			    * it falls idle; in a read section or callback it cannot: then as TELL.
+			    * Do not
 			    * defer with a lock held that callbacks take */
 };
 
@@ -49,32 +51,36 @@ struct lull_reclaim_config {
 	void *notify_arg;	       /* context of the deferral: write to an eventfd, say, no more */
 };
 
-/* The configuration at the start: a thread, TELL, soft 4096 items or 16 MiB, hard 1,000,000 or 1 GiB, 10 ms. */
+/*
+ * The configuration at the start: a thread, TELL, soft 4096 items or 16 MiB, hard 1,000,000 or 1
+ * GiB, 10 ms.
+ */
 LULL_API void lull_reclaim_default_config(struct lull_reclaim_config *config);
 
 /*
- * Change it, at any time, from one thread at a time. Returns 0, or -EINVAL when an enumerator or a zero linger_ms
- * makes no sense, or a hard limit is below its soft one; then nothing has changed. Aborts in a callback. Not in signal
- * handlers.
+ * Change it, at any time, from one thread at a time. Returns 0, or -EINVAL when an enumerator or a
+ * zero linger_ms makes no sense, or a hard limit is below its soft one; then nothing has changed.
+ * Aborts in a callback. Not in signal handlers.
  */
 LULL_API int lull_reclaim_configure(const struct lull_reclaim_config *config);
 
 /*
- * Reclaim what can be without waiting, at most @max_items, for about @max_ns at most (0: no limit), on
- * this thread. Returns how many items were reclaimed. Meant for LULL_RECLAIM_POLL, works in every mode. What it
- * leaves (for a limit, or for a grace period that a reader holds up) stays until the next call: notify tells of
- * later deferrals only, so while lull_reclaim_stats() shows items, call again after a while. Aborts in callbacks. Not
- * in signal handlers; in a read section it can do little.
+ * Reclaim what can be without waiting, at most @max_items, for about @max_ns at most (0: no limit),
+ * on this thread. Returns how many items were reclaimed. Meant for LULL_RECLAIM_POLL, works in
+ * every mode. What it leaves (for a limit, or for a grace period that a reader holds up) stays
+ * until the next call: notify tells of later deferrals only, so while lull_reclaim_stats() shows
+ * items, call again after a while. Aborts in callbacks. Not in signal handlers; in a read section
+ * it can do little.
  */
 LULL_API size_t lull_reclaim_poll(size_t max_items, uint64_t max_ns);
 
 /*
- * lull_rcu_barrier() with a time limit. Returns 0, or -ETIMEDOUT when something is still waiting after @timeout_ms.
- * Same contexts.
+ * lull_rcu_barrier() with a time limit. Returns 0, or -ETIMEDOUT when something is still waiting
+ * after @timeout_ms. Same contexts.
  */
 LULL_API int lull_reclaim_drain(uint64_t timeout_ms);
 
-struct lull_reclaim_stats {
+struct lull_reclaim_counts {
 	size_t items, bytes;	       /* waiting now */
 	size_t peak_items, peak_bytes; /* most at any time since the start or the last reset, to within 64 per thread */
 	uint64_t total_items;	       /* deferred since the start */
@@ -83,7 +89,7 @@ struct lull_reclaim_stats {
 };
 
 /* Any thread; not in signal handlers. */
-LULL_API void lull_reclaim_stats(struct lull_reclaim_stats *stats);
+LULL_API void lull_reclaim_stats(struct lull_reclaim_counts *stats);
 LULL_API void lull_reclaim_reset_peak(void);
 
 LULL_END_DECLS

@@ -53,17 +53,20 @@ struct lull__thread {
 LULL__THREAD LULL_API struct lull__thread lull__self __attribute__((tls_model("initial-exec")));
 
 /*
- * Link this thread's record in now instead of at first use: then the first read section is as fast as the second. Threads
- * whose signal handlers read should do it: a handler that runs while its thread is exiting, and is that thread's very
- * first use of lull, would leave a record behind that nobody takes out. Twice is harmless; so is calling it in a read
- * section, but after lull_thread_unregister() it does nothing there. Cannot fail. Not in signal handlers, nor in destructors of thread-specific data.
+ * Link this thread's record in now instead of at first use: then the first read section is as fast
+ * as the second. Threads whose signal handlers read should do it: a handler that runs while its
+ * thread is exiting, and is that thread's very first use of lull, would leave a record behind that
+ * nobody takes out. Twice is harmless; so is calling it in a read section, but after
+ * lull_thread_unregister() it does nothing there. Cannot fail. Not in signal handlers, nor in
+ * destructors of thread-specific data.
  */
 LULL_API void lull_thread_register(void);
 
 /*
- * Give the record back before the thread exits, so that no scan looks at it (a pool that parks threads for ever may like
- * to). From then on each outermost section registers for itself, which is slow, until lull_thread_register(). An online
- * thread goes offline. Aborts inside a read section. Not in signal handlers.
+ * Give the record back before the thread exits, so that no scan looks at it (a pool that parks
+ * threads for ever may like to). From then on each outermost section registers for itself, which is
+ * slow, until lull_thread_register(). An online thread goes offline. Aborts inside a read section.
+ * Not in signal handlers.
  */
 LULL_API void lull_thread_unregister(void);
 

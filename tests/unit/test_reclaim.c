@@ -41,7 +41,7 @@ static void set_mode(enum lull_reclaim_mode mode)
 
 static size_t waiting(void)
 {
-	struct lull_reclaim_stats stats;
+	struct lull_reclaim_counts stats;
 
 	lull_reclaim_stats(&stats);
 	return stats.items;
@@ -505,7 +505,7 @@ static void *floods(void *unused)
 static void test_hard_limit_helps(void **state)
 {
 	struct lull_reclaim_config config;
-	struct lull_reclaim_stats stats;
+	struct lull_reclaim_counts stats;
 	pthread_t threads[3];
 
 	(void)state;
@@ -532,7 +532,7 @@ static void test_hard_limit_helps(void **state)
 static void test_bytes(void **state)
 {
 	struct lull_reclaim_config config;
-	struct lull_reclaim_stats stats;
+	struct lull_reclaim_counts stats;
 
 	(void)state;
 	lull_reclaim_default_config(&config);
@@ -555,7 +555,7 @@ static void test_bytes(void **state)
 /* Used once and then idle: the reclaimer sleeps without a timer. */
 static void test_no_wakeups_when_idle(void **state)
 {
-	struct lull_reclaim_stats before, after;
+	struct lull_reclaim_counts before, after;
 
 	(void)state;
 	lull_rcu_free(malloc(16));

@@ -279,7 +279,7 @@ static void child_barrier(void)
 /* Nothing waits any more, so nobody has anything to do. */
 static void child_idles(void)
 {
-	struct lull_reclaim_stats before, after;
+	struct lull_reclaim_counts before, after;
 
 	lull_reclaim_stats(&before);
 	torture_sleep_us(IDLE_US);

@@ -112,7 +112,7 @@ void torture_pool_init(void)
 
 void torture_pool_check(const char *when)
 {
-	struct lull_reclaim_stats stats;
+	struct lull_reclaim_counts stats;
 	unsigned back;
 
 	torture_pool_lock();
