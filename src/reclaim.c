@@ -215,6 +215,14 @@ static bool look_at_owners(bool *they_work)
 	return waits;
 }
 
+static bool nothing_waits(void)
+{
+	size_t items, bytes;
+
+	lull__reclaim_backlog(&items, &bytes);
+	return items == 0;
+}
+
 /* Not a plain store: poll and configure set `sleep` for others meanwhile. */
 static void get_up(uint32_t from)
 {
@@ -294,8 +302,8 @@ static void *reclaimer(void *unused)
 			look_at_ns = now_ns + ((uint64_t)lull_load_relaxed(&lull__rc.config.linger_ms) * 1000000u
 					       << doubled);
 		}
-		if (lull_load_relaxed(&lull__rc.mode) == LULL_RECLAIM_POLL)
-			waits = false;
+		if (lull_load_relaxed(&lull__rc.mode) == LULL_RECLAIM_POLL || nothing_waits())
+			waits = false; /* no timer then */
 		if (count > 1 && count < NAP_BELOW && !lull__over_soft())
 			go_to_sleep(NAPPING, NAP_NS);
 		else if (!waits)
