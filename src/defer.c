@@ -380,9 +380,14 @@ void lull_rcu_call(struct lull_rcu_head *head, lull_rcu_func func)
 	lull_rcu_call_sized(head, func, sizeof(*head));
 }
 
-void lull_rcu_free(void *ptr)
+void lull_rcu_free_sized(void *ptr, size_t bytes)
 {
 	if (ptr)
-		defer(LULL__FREES, ptr, malloc_usable_size(ptr));
+		defer(LULL__FREES, ptr, bytes);
+}
+
+void lull_rcu_free(void *ptr)
+{
+	lull_rcu_free_sized(ptr, ptr ? malloc_usable_size(ptr) : 0);
 }
 

@@ -27,10 +27,10 @@
  *	struct flavor_head		to be embedded in an object that is retired
  *	flavor_call(head, func)		func(struct flavor_head *) after a grace period
  *	flavor_barrier()		all callbacks of this thread (at least) have run
- *	flavor_poll()			for a discipline that reclaims only when asked; called after
- *updates
+ *	flavor_poll()			where reclaiming is done only when asked; called after updates
  *
- * FLAVOR_HAS_FREE: flavor_free(object) frees malloc memory after a grace period without a callback.
+ * FLAVOR_HAS_FREE: flavor_free(object) and flavor_free_sized(object, bytes) free malloc memory after a
+ * grace period without a callback.
  */
 #ifndef BENCH_FLAVOR_H
 #define BENCH_FLAVOR_H

@@ -27,3 +27,4 @@ static inline void flavor_call(struct lull_rcu_head *head, void (*func)(struct l
 static inline void flavor_barrier(void) { lull_rcu_barrier(); }
 static inline void flavor_poll(void) {}
 static inline void flavor_free(void *object) { lull_rcu_free(object); }
+static inline void flavor_free_sized(void *object, size_t bytes) { lull_rcu_free_sized(object, bytes); }

@@ -26,7 +26,7 @@
 #if defined(HASH_RETIRE)
 /* the file's own */
 #elif defined(FLAVOR_HAS_FREE)
-#define HASH_RETIRE(element) flavor_free(element)
+#define HASH_RETIRE(element) flavor_free_sized(element, sizeof(*(element)))
 #elif defined(FLAVOR_HAS_GP)
 #include "hash_defer.h"
 #define HASH_RETIRE(element) hash_defer(element)

@@ -89,7 +89,7 @@ BENCH_HASH_INLINE void hash_replace(struct hash_table *table, enum bench_hash_mo
 				mode == BENCH_HASH_INTEGERS ? match_integer : match_text, key);
 	if (__builtin_expect(!old, 0))
 		bench_hash_broken(FLAVOR_NAME);
-	lull_rcu_free(lull_hash_entry(old, struct element, node));
+	lull_rcu_free_sized(lull_hash_entry(old, struct element, node), sizeof(struct element));
 }
 
 static void *hash_create(const struct bench_hash_shape *shape)

@@ -79,6 +79,8 @@ static void test_frees(void **state)
 {
 	(void)state;
 	lull_rcu_free(NULL);
+	lull_rcu_free_sized(NULL, 10);
+	lull_rcu_free_sized(malloc(10), 10);
 	for (int i = 0; i < 5000; i++)
 		lull_rcu_free(malloc(24));
 	lull_rcu_barrier();
