@@ -162,6 +162,7 @@ static void forbidden_later(void)
 static void test_forbidden_later(void **state)
 {
 	(void)state;
+	NEEDS_THREADS_IN_CHILD();
 	expect_fine(forbidden_later);
 }
 

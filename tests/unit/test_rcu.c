@@ -449,16 +449,10 @@ static void unregister_inside(void)
 	lull_thread_unregister();
 }
 
-static void *unlock_first(void *unused)
-{
-	(void)unused;
-	lull_rcu_read_unlock();
-	return NULL;
-}
-
 static void unlock_without_lock(void)
 {
-	join_thread(start_thread(unlock_first, NULL));
+	lull_thread_unregister();
+	lull_rcu_read_unlock();
 }
 
 static void test_misuse(void **state)
