@@ -79,6 +79,7 @@ struct outfile *outfile_open(const char *option, const char *path)
 {
 	struct outfile *out = options_alloc(1, sizeof(*out));
 	const struct outfile *other;
+	sigset_t all, saved;
 
 	if (check_target(option, path))
 		out->temporary = options_printf("%s.tmp", path);
@@ -86,13 +87,17 @@ struct outfile *outfile_open(const char *option, const char *path)
 		if (out->temporary && !strcmp(other->path, path))
 			options_bad("%s: '%s' is written already", option, path);
 	out->path = options_printf("%s", path);
+	if (!owner)
+		clean_up_at_end();
+	/* A signal comes before the file is there, or when the handler knows of it. */
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &saved);
 	out->file = fopen(out->temporary ? out->temporary : path, "we");
 	if (!out->file)
 		options_bad("%s: cannot write '%s': %s", option, path, strerror(errno));
-	if (!owner)
-		clean_up_at_end();
 	out->next = unfinished;
 	unfinished = out;
+	sigprocmask(SIG_SETMASK, &saved, NULL);
 	return out;
 }
 
