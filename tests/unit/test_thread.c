@@ -214,14 +214,11 @@ static void child_reads_and_waits(void)
 
 static bool threads_in_child(bool churn)
 {
-#ifdef LULL__TSAN
-	(void)churn;
-	return false;
-#elif defined(__SANITIZE_ADDRESS__)
+#ifdef __SANITIZE_ADDRESS__
 	return !churn;
 #else
 	(void)churn;
-	return true;
+	return THREADS_IN_CHILD;
 #endif
 }
 
