@@ -148,7 +148,9 @@ static struct lull__bag *own_bag(void)
 		return bag;
 	lull__ensure_registered();
 	bag = adopt_free_bag();
-	if (!bag)
+	if (bag) /* its last owner may have helped; an owner that is not inside may stop at any time */
+		lull_store_relaxed(&bag->queue[LULL__CALLS].owner_helps, 0u);
+	else
 		bag = new_bag();
 	lull__self.bag = bag;
 	return bag;

@@ -532,6 +532,35 @@ static void test_hard_limit_helps(void **state)
 	assert_true(stats.peak_items >= 64);
 }
 
+/* Who begins to help does so for itself, not for the next thread that gets its bag. */
+static void *floods_a_little(void *unused)
+{
+	for (int i = 0; i < 5000; i++) {
+		lull_rcu_call(new_head(), count_run);
+		if (lull_load_relaxed(&runs))
+			assert_false(pthread_equal(lull_load_relaxed(&run_by), pthread_self()));
+	}
+	return unused;
+}
+
+static void test_help_is_not_inherited(void **state)
+{
+	struct lull_reclaim_config config;
+
+	(void)state;
+	lull_reclaim_default_config(&config);
+	config.soft_items = 5000;
+	config.hard_items = 6000;
+	config.on_hard = LULL_RECLAIM_HELP;
+	assert_int_equal(lull_reclaim_configure(&config), 0);
+	join_thread(start_thread(floods, NULL));
+	lull_rcu_barrier();
+	lull_store_relaxed(&runs, 0);
+	join_thread(start_thread(floods_a_little, NULL));
+	lull_rcu_barrier();
+	assert_int_equal(runs, 5000);
+}
+
 /* Large blocks are what limits in bytes are for. */
 static void test_bytes(void **state)
 {
@@ -627,6 +656,7 @@ int main(void)
 		cmocka_unit_test_setup(test_bad_config, setup),
 		cmocka_unit_test_setup(test_hard_limit_tells, setup),
 		cmocka_unit_test_setup(test_hard_limit_helps, setup),
+		cmocka_unit_test_setup(test_help_is_not_inherited, setup),
 		cmocka_unit_test_setup(test_bytes, setup),
 		cmocka_unit_test_setup(test_no_wakeups_when_idle, setup),
 		cmocka_unit_test_setup(test_no_thread, setup),
