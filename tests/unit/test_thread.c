@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_thread.c - thread.h: records come by themselves and go with their threads; late readers, fork, dlopen.
+ * test_thread.c - thread.h: records come by themselves and go with their threads; late readers, fork.
  */
-#include <dlfcn.h>
-
 #include "support.h"
 
 static void test_count(void **state)
@@ -285,27 +283,6 @@ static void test_fork_under_load(void **state)
 		join_thread(threads[i]);
 }
 
-/* ---- dlopen, dlclose -------------------------------------------------------------------------------------- */
-
-static void *uses_handle(void *handle)
-{
-	/* Another copy of the library than the one we are linked with? No: the same one. */
-	assert_ptr_equal(dlsym(handle, "lull_rcu_synchronize"), dlsym(RTLD_DEFAULT, "lull_rcu_synchronize"));
-	return NULL;
-}
-
-static void test_dlclose(void **state)
-{
-	void *handle = dlopen(LULL_TEST_LIBRARY, RTLD_NOW);
-
-	(void)state;
-	assert_non_null(handle);
-	join_thread(start_thread(uses_handle, handle));
-	assert_int_equal(dlclose(handle), 0);
-	lull_rcu_read_lock();
-	lull_rcu_read_unlock();
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -316,7 +293,6 @@ int main(void)
 		cmocka_unit_test(test_fork),
 		cmocka_unit_test(test_fork_in_section),
 		cmocka_unit_test(test_fork_under_load),
-		cmocka_unit_test(test_dlclose),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
