@@ -77,27 +77,35 @@ static bool check_target(const char *option, const char *path)
 
 struct outfile *outfile_open(const char *option, const char *path)
 {
-	struct outfile *out = options_alloc(1, sizeof(*out));
+	bool replace = check_target(option, path);
+	struct outfile *out;
 	const struct outfile *other;
 	sigset_t all, saved;
+	int err;
 
-	if (check_target(option, path))
-		out->temporary = options_printf("%s.tmp", path);
 	for (other = unfinished; other; other = other->next)
-		if (out->temporary && !strcmp(other->path, path))
+		if (replace && !strcmp(other->path, path))
 			options_bad("%s: '%s' is written already", option, path);
-	out->path = options_printf("%s", path);
 	if (!owner)
 		clean_up_at_end();
+	out = options_alloc(1, sizeof(*out));
+	out->path = options_printf("%s", path);
+	if (replace)
+		out->temporary = options_printf("%s.tmp", path);
 	/* A signal comes before the file is there, or when the handler knows of it. */
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &saved);
 	out->file = fopen(out->temporary ? out->temporary : path, "we");
-	if (!out->file)
-		options_bad("%s: cannot write '%s': %s", option, path, strerror(errno));
-	out->next = unfinished;
-	unfinished = out;
+	err = errno;
+	if (out->file) {
+		out->next = unfinished;
+		unfinished = out;
+	}
 	sigprocmask(SIG_SETMASK, &saved, NULL);
+	if (!out->file) {
+		outfile_free(out);
+		options_bad("%s: cannot write '%s': %s", option, path, strerror(err));
+	}
 	return out;
 }
 
