@@ -24,9 +24,10 @@ LULL_BEGIN_DECLS
 struct lull__bag;
 
 /*
- * The hot words come first and share a cache line that only this thread writes, except for `flags`,
- * which somebody who waits for this thread sets. Kept within 128 bytes so that a dlopened
- * liblull fits into the static TLS reserve.
+ * The hot words come first: 16 bytes that never straddle a cache line, which only this thread
+ * writes, except for `flags`, which somebody who waits for this thread sets. Within 128 bytes, and
+ * aligned to no more than 16, because a dlopened liblull has to fit into the static TLS that was set
+ * aside at the start (on AArch64 that block is aligned to 16, and a greater wish is refused).
  */
 struct lull__thread {
 	uint64_t rcu;	/* see rcu.h: 0 outside, else grace-period number and depth */
@@ -37,7 +38,7 @@ struct lull__thread {
 	struct lull__thread *next, *prev; /* registry; under the registry lock */
 	uint32_t tid;
 	uint32_t callback_depth; /* > 0 while a deferred callback runs on this thread */
-} __attribute__((aligned(64)));
+} __attribute__((aligned(16)));
 
 #define LULL__FLAG_RCU_WAITED 1u /* a grace period sleeps until this thread's section ends */
 
