@@ -21,7 +21,7 @@
  * first reader; LULL_FENCE=membarrier|full in the environment forces it, and compiling everything
  * with LULL_FENCE_FIXED_FULL fixes it. If membarrier is taken away later (a seccomp filter that the
  * program puts on itself), readers cannot be told in time: the heavy fence then runs on each
- * allowed processor in turn, which is as good and takes milliseconds. Idea: membarrier(2), P1202,
+ * allowed processor in turn, which is as good and far slower. Idea: membarrier(2), P1202,
  * the folly and seize libraries.
  */
 #ifndef LULL_FENCE_H
@@ -41,7 +41,7 @@ extern LULL_API uint32_t lull__fence_full_mode;
 
 /*
  * Order all earlier accesses of this thread before all later ones. On x86 a locked
- * read-modify-write of the own stack: 8 cycles, where mfence takes 65 and stops memory parallelism.
+ * read-modify-write of the own stack, which unlike mfence leaves independent loads in flight.
  * Any context.
  */
 LULL_INLINE void lull_fence_full(void)
@@ -68,8 +68,9 @@ LULL_INLINE void lull_fence_light(void)
 }
 
 /*
- * The updater's half. Callers that wait at the same time share one system call. Takes 0.5 us, and
- * an interrupt (1-8 us) on each other processor that is running a thread of this process.
+ * The updater's half. Callers that wait at the same time share one system call. Costs a
+ * system call, and an interrupt on each other processor that is running a thread of this process
+ * (`lull doctor` measures both).
  * Cannot fail. May block for the time of another caller's fence; not in signal handlers. Does not
  * wait for readers, so it may be called in a read section. After fork: yes.
  */

@@ -47,11 +47,7 @@ struct lull__thread {
 #define LULL__STATE_ONLINE     4u /* quiescent-state thread, between online and offline */
 #define LULL__STATE_EXITING    8u /* ... because it exits: never again for good */
 
-#if defined(__cplusplus) || defined(__GNUC__)
-#define LULL__THREAD __extension__ extern __thread
-#endif
-
-LULL__THREAD LULL_API struct lull__thread lull__self __attribute__((tls_model("initial-exec")));
+__extension__ extern __thread LULL_API struct lull__thread lull__self __attribute__((tls_model("initial-exec")));
 
 /*
  * Link this thread's record in now instead of at first use: then the first read section is as fast
