@@ -79,7 +79,10 @@ void lull__report_stall(const struct lull_stall *stall)
 		hook(stall, arg);
 		return;
 	}
-	if (stall->depth)
+	if (stall->slots)
+		snprintf(what, sizeof(what), "which protects it (%u slot%s in all)", stall->slots,
+			 stall->slots == 1 ? "" : "s");
+	else if (stall->depth)
 		snprintf(what, sizeof(what), "in a read section (depth %u)", stall->depth);
 	else
 		snprintf(what, sizeof(what), "online without a quiescent state");

@@ -6,11 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <lull/bridge.h>
+#include <lull/hazptr_full.h>
+
 #include "internal.h"
 
 #define LOOK_EVERY   64u      /* the owner looks at its queue at every 64th entry */
 #define ASK_AT	     1024u    /* entries that share a grace period: enough to pay for the heavy fence */
 #define SOFT_WAIT_NS 2000000u /* a deferral over the soft limit takes no longer than this */
+#define OOM_WAIT_MS  1000u    /* nor one for which there is no memory */
 
 /* ---- backlog -------------------------------------------------------------------------------- */
 
@@ -76,7 +80,7 @@ void lull__reclaim_backlog(size_t *items, size_t *bytes)
 
 	*items = *bytes = 0;
 	lull__for_each_bag(bag) {
-		for (int kind = 0; kind < KINDS; kind++) {
+		for (int kind = 0; kind < LULL__KINDS; kind++) {
 			struct lull__queue *q = &bag->queue[kind];
 			uint64_t done = lull_load_relaxed(&q->done);
 			uint64_t done_bytes = lull_load_relaxed(&q->done_bytes);
@@ -129,7 +133,8 @@ static struct lull__bag *new_bag(void)
 		return NULL;
 	memset(bag, 0, sizeof(*bag));
 	bag->state = BAG_OWNED;
-	bag->queue[LULL__CALLS].kind = LULL__CALLS;
+	for (uint32_t kind = 0; kind < LULL__KINDS; kind++)
+		bag->queue[kind].kind = kind;
 	bag->next = lull_load_relaxed(&lull__rc.bags);
 	/*
 	 * ORDER REC-6: the bag before its link; pairs with REC-6 in lull__for_each_bag(); without
@@ -140,7 +145,7 @@ static struct lull__bag *new_bag(void)
 	return bag;
 }
 
-static struct lull__bag *own_bag(void)
+struct lull__bag *lull__own_bag(void)
 {
 	struct lull__bag *bag = lull__self.bag;
 
@@ -148,9 +153,10 @@ static struct lull__bag *own_bag(void)
 		return bag;
 	lull__ensure_registered();
 	bag = adopt_free_bag();
-	if (bag) /* its last owner may have helped; an owner that is not inside may stop at any time */
-		lull_store_relaxed(&bag->queue[LULL__CALLS].owner_helps, 0u);
-	else
+	/* Its last owner may have helped; an owner that is not inside may stop at any time. */
+	for (int kind = 0; bag && kind < LULL__KINDS; kind++)
+		lull_store_relaxed(&bag->queue[kind].owner_helps, 0u);
+	if (!bag)
 		bag = new_bag();
 	lull__self.bag = bag;
 	return bag;
@@ -164,7 +170,7 @@ void lull__reclaim_thread_exit(void)
 	if (!bag)
 		return;
 	lull__self.bag = NULL;
-	for (int kind = 0; kind < KINDS; kind++) {
+	for (int kind = 0; kind < LULL__KINDS; kind++) {
 		note_put(&bag->queue[kind]);
 		lull__queue_owner_leave(&bag->queue[kind]); /* a callback may have ended the thread */
 	}
@@ -216,7 +222,8 @@ static void help(struct lull__queue *q)
 	lull__queue_ask(q, q->put);
 	cookie = q->cookie;
 	lull__queue_owner_leave(q);
-	lull__rcu_wait(cookie);
+	if (lull__kind_has_gp(q->kind))
+		lull__rcu_wait(cookie);
 	if (!owner_enter(q))
 		return;
 	lull__queue_advance(q);
@@ -248,20 +255,37 @@ static void soft_limit(struct lull__queue *q)
 {
 	lull_rcu_cookie cookie;
 
-	if (!can_help() || !owner_enter(q))
+	if (!lull__kind_has_gp(q->kind) || !can_help() || !owner_enter(q))
 		return;
-	if (q->ready == q->wait && q->wait < q->put)
+	if (q->ready == q->wait && lull__queue_new(q))
 		lull__queue_ask(q, q->put);
 	cookie = q->cookie;
 	lull__queue_owner_leave(q);
 	lull__rcu_wait_until(cookie, lull__now_ns() + SOFT_WAIT_NS);
 }
 
+/*
+ * How many entries share a look at all slots: few enough to keep to the bound that hazptr.h states,
+ * enough to pay for the look. Not reclaimed are, at most, what is named by slots, as many as were
+ * new at the last look, as many as are new now, and LOOK_EVERY of each because that is how often
+ * anybody counts: slots + 2 * (this + LOOK_EVERY).
+ */
+static uint64_t look_at_slots_at(void)
+{
+	uint64_t half = lull__hazptr_slots() / 2;
+	uint64_t few = 500 - LOOK_EVERY > half ? 500 - LOOK_EVERY - half : 0;
+
+	return few > half ? few : half > LOOK_EVERY ? half - LOOK_EVERY : LOOK_EVERY;
+}
+
 /* Ask for grace periods, push them along. The owner has the right to consume. */
 static void owner_look(struct lull__queue *q, bool soft)
 {
+	uint64_t new, ask_at = lull__kind_has_gp(q->kind) ? ASK_AT : look_at_slots_at();
+
 	lull__queue_advance(q);
-	if (q->ready == q->wait && (q->put - q->wait >= ASK_AT || (soft && q->put > q->wait))) {
+	new = lull__queue_new(q);
+	if (q->ready == q->wait && (new >= ask_at || (soft && new && lull__kind_has_gp(q->kind)))) {
 		lull__queue_ask(q, q->put);
 		lull__queue_advance(q);
 	}
@@ -312,18 +336,25 @@ static bool look_at_limits(struct lull__queue *q, bool mine)
 	return true;
 }
 
+/* Not for ever: this thread may protect it itself. */
+static bool wait_without_memory(const void *item)
+{
+	lull__ensure_registered();
+	lull__rcu_wait(lull__rcu_cookie());
+	return lull__hazptr_wait(NULL, item, 1, lull__deadline_ns(OOM_WAIT_MS), false);
+}
+
 /* No memory for another chunk. */
 static void defer_without_memory(int kind, void *item)
 {
-	if (kind == LULL__CALLS) {
+	if (lull__kind_is_call((uint32_t)kind)) {
 		/* The head has room for a link, after all. REC-1: entry before link. */
 		struct lull_rcu_head *head = (struct lull_rcu_head *)item;
 
 		head->next = lull_load_relaxed(&lull__rc.overflow);
 		while (!lull_cas_release(&lull__rc.overflow, &head->next, head))
 			;
-	} else if (can_help()) {
-		lull_rcu_synchronize();
+	} else if (can_help() && wait_without_memory(item)) {
 		free(item);
 	} else {
 		lull__say("no memory to defer the free of %p: leaked", item);
@@ -331,10 +362,12 @@ static void defer_without_memory(int kind, void *item)
 }
 
 /* A thread's first deferral, one in a callback, and one after the thread's exit handling. */
-static void defer_rarely(int kind, void *item, size_t bytes)
+static void defer_rarely(int kind, void *item, size_t bytes, bool full)
 {
-	struct lull__bag *bag = own_bag();
+	struct lull__bag *bag = lull__own_bag();
 
+	if (bag && !full)
+		lull_store_relaxed(&bag->queue[kind].has_light, 1u);
 	if (!bag || !lull__queue_push(&bag->queue[kind], item, bytes))
 		defer_without_memory(kind, item);
 	else if ((bag->queue[kind].put & (LOOK_EVERY - 1)) == 0)
@@ -346,17 +379,20 @@ static void defer_rarely(int kind, void *item, size_t bytes)
 		lull__reclaim_thread_exit();
 }
 
-static inline void defer(int kind, void *item, size_t bytes)
+/* @full: it is protected with full fences only (hazptr_full.h). */
+static inline void defer(int kind, void *item, size_t bytes, bool full)
 {
 	struct lull__bag *bag = lull__self.bag;
 	bool mine = false, look, soft = false;
 	struct lull__queue *q;
 
 	if (lull_unlikely(!bag || lull__self.callback_depth)) {
-		defer_rarely(kind, item, bytes);
+		defer_rarely(kind, item, bytes, full);
 		return;
 	}
 	q = &bag->queue[kind];
+	if (lull__kind_has_slots((uint32_t)kind) && !full)
+		lull_store_relaxed(&q->has_light, 1u);
 	if (lull_unlikely(!lull__queue_push(q, item, bytes))) {
 		defer_without_memory(kind, item);
 	} else {
@@ -374,7 +410,7 @@ static inline void defer(int kind, void *item, size_t bytes)
 void lull_rcu_call_sized(struct lull_rcu_head *head, lull_rcu_func func, size_t bytes)
 {
 	head->func = func;
-	defer(LULL__CALLS, head, bytes);
+	defer(LULL__CALLS, head, bytes, true);
 }
 
 void lull_rcu_call(struct lull_rcu_head *head, lull_rcu_func func)
@@ -385,7 +421,7 @@ void lull_rcu_call(struct lull_rcu_head *head, lull_rcu_func func)
 void lull_rcu_free_sized(void *ptr, size_t bytes)
 {
 	if (ptr)
-		defer(LULL__FREES, ptr, bytes);
+		defer(LULL__FREES, ptr, bytes, true);
 }
 
 void lull_rcu_free(void *ptr)
@@ -393,3 +429,54 @@ void lull_rcu_free(void *ptr)
 	lull_rcu_free_sized(ptr, ptr ? malloc_usable_size(ptr) : 0);
 }
 
+
+void lull_hazptr_call_sized(struct lull_rcu_head *head, lull_rcu_func func, size_t bytes)
+{
+	head->func = func;
+	defer(LULL__HAZPTR_CALLS, head, bytes, false);
+}
+
+void lull_hazptr_call(struct lull_rcu_head *head, lull_rcu_func func)
+{
+	lull_hazptr_call_sized(head, func, sizeof(*head));
+}
+
+void lull_hazptr_retire_sized(void *ptr, size_t bytes)
+{
+	if (ptr)
+		defer(LULL__HAZPTR_FREES, ptr, bytes, false);
+}
+
+void lull_hazptr_retire(void *ptr)
+{
+	lull_hazptr_retire_sized(ptr, ptr ? malloc_usable_size(ptr) : 0);
+}
+
+void lull_hazptr_full_call(struct lull_rcu_head *head, lull_rcu_func func)
+{
+	head->func = func;
+	defer(LULL__HAZPTR_CALLS, head, sizeof(*head), true);
+}
+
+void lull_hazptr_full_retire(void *ptr)
+{
+	if (ptr)
+		defer(LULL__HAZPTR_FREES, ptr, malloc_usable_size(ptr), true);
+}
+
+void lull_rcu_call_hazptr_sized(struct lull_rcu_head *head, lull_rcu_func func, size_t bytes)
+{
+	head->func = func;
+	defer(LULL__BRIDGE_CALLS, head, bytes, true);
+}
+
+void lull_rcu_call_hazptr(struct lull_rcu_head *head, lull_rcu_func func)
+{
+	lull_rcu_call_hazptr_sized(head, func, sizeof(*head));
+}
+
+void lull_rcu_free_hazptr(void *ptr)
+{
+	if (ptr)
+		defer(LULL__BRIDGE_FREES, ptr, malloc_usable_size(ptr), true);
+}

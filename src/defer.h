@@ -3,7 +3,7 @@
  * defer.h - bags, and what deferring threads (defer.c) and those who reclaim for them (reclaim.c)
  * share.
  *
- * Each thread that defers has a bag with two queues (queue.h). Bags are never freed. A thread that
+ * Each thread that defers has a bag with a queue of each kind (queue.h). Bags are never freed. A thread that
  * exits leaves its bag as an orphan; when it is empty the next new thread takes it. So the list of
  * bags can be walked without a lock.
  */
@@ -16,12 +16,11 @@
 
 #include "queue.h"
 
-enum { KINDS = 2 };
-
 enum { BAG_FREE, BAG_OWNED, BAG_ORPHAN };
 
 struct lull__bag {
-	struct lull__queue queue[KINDS];
+	struct lull__queue queue[LULL__KINDS];
+	struct lull__hazptr_table *table; /* for scans by this thread, see hazscan.c */
 	struct lull__bag *next; /* all bags, never changes once linked */
 	uint32_t state;
 };
@@ -60,6 +59,9 @@ struct lull__rc {
 	uint64_t wakeups;
 	uint64_t flush_wanted, flush_done; /* tickets of barriers */
 	uint32_t flush_event;
+	uint32_t mark_old;	 /* a barrier waits for what passes leave */
+	uint64_t old;		 /* entries that it waits for */
+	struct lull__lock barrier_lock; /* one barrier at a time marks and waits */
 	struct lull_rcu_head *overflow; /* callbacks for which there was no memory: a stack */
 	struct lull__lock config_lock;
 };
@@ -79,6 +81,7 @@ enum lull__pass {
 
 /* ---- defer.c -------------------------------------------------------------------------------- */
 
+struct lull__bag *lull__own_bag(void);
 bool lull__over_soft(void);
 void lull__note_peak(size_t items, size_t bytes);
 void lull__note_done(size_t items, size_t bytes);
@@ -86,7 +89,7 @@ void lull__note_done(size_t items, size_t bytes);
 /* Does the thread that defers also reclaim? */
 static inline bool lull__is_left_to_owner(const struct lull__queue *q)
 {
-	return q->kind == LULL__FREES || lull_load_relaxed(&q->owner_helps);
+	return !lull__kind_is_call(q->kind) || lull_load_relaxed(&q->owner_helps);
 }
 
 /* ---- reclaim.c ------------------------------------------------------------------------------ */

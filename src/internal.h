@@ -2,9 +2,9 @@
 /*
  * internal.h - what the library's own sources share and users do not see.
  *
- * Lock order, outermost first: a reclaim queue's consumer lock (callbacks run under it), the
- * leader's lock of grace periods (the stall hook runs under it), registry lock, the leader's lock
- * of heavy fences.
+ * Lock order, outermost first: the lock of hazard barriers, a reclaim queue's consumer lock
+ * (callbacks run under it), the leader's lock of grace periods (the stall hook runs under it), a
+ * shard of hazard slots, registry lock, the leader's lock of heavy fences.
  */
 #ifndef LULL_INTERNAL_H
 #define LULL_INTERNAL_H
@@ -12,8 +12,10 @@
 #include <signal.h>
 
 #include <lull/debug.h>
+#include <lull/hazptr.h>
 #include <lull/rcu.h>
 #include <lull/reclaim.h>
+#include <lull/shazptr.h>
 
 #include "lock.h"
 
@@ -35,6 +37,7 @@ void lull__fine_timers(void); /* this thread's timed sleeps end when they should
 uint32_t lull__gettid(void);
 void lull__thread_name(uint32_t tid, char *buf, size_t size); /* "?" when it is gone */
 uint64_t lull__now_ns(void);				      /* CLOCK_MONOTONIC */
+uint64_t lull__deadline_ns(uint64_t timeout_ms);	      /* from now, never 0 */
 
 /* ---- debug.c: the only place that prints ---------------------------------------------------- */
 
@@ -49,11 +52,14 @@ void lull__report_stall(const struct lull_stall *stall) __attribute__((cold));
 /* The registry: every thread's record, linked through next/prev, under this lock. */
 extern struct lull__lock lull__registry_lock;
 extern struct lull__thread lull__registry; /* list head */
+extern uint32_t lull__registry_count;	    /* written under the lock */
 
 void lull__init(void);	 /* once per process; every slow path begins with it */
 void lull__ensure_registered(void);
 void lull__enter_unregistered(void); /* a read section of a thread past its exit handling */
 void lull__leave_unregistered(void);
+void lull__shazptr_enter_unregistered(uintptr_t addr); /* the same for a simple hazard pointer */
+void lull__shazptr_leave_unregistered(void);
 
 /* Take the registry lock to look at the records; *saved is what registry_leave() puts back. */
 struct lull__registry_hold {
@@ -88,6 +94,52 @@ lull_rcu_cookie lull__rcu_cookie(void);
 void lull__rcu_thread_exit(void); /* the calling thread's section, if any, is dropped */
 void lull__rcu_fork_child(void);
 void lull__rcu_no_section(const char *call); /* abort when waiting here would never end */
+
+/* ---- hazptr.c, hazscan.c, hazwait.c --------------------------------------------------------- */
+
+struct lull__queue;
+struct lull__hazptr_table;
+
+void lull__hazptr_thread_enter(void);	  /* the calling thread's context, on registration ... */
+void lull__hazptr_thread_exit(void);	  /* ... whatever it still protects, on exit ... */
+void lull__hazptr_thread_leave(void);	  /* ... and no more slots from then on */
+void lull__hazptr_no_protection(const char *call); /* abort when its context protects something */
+void lull__hazptr_fork_child(uint32_t old_tid);
+size_t lull__hazptr_slots(void); /* that a scan looks at */
+
+/* The calling thread's table, large enough for the slots of now if there is memory; NULL: none. */
+struct lull__hazptr_table *lull__hazptr_reserve(void);
+/* Fill it with what all slots say. NULL: nothing to do. */
+void lull__hazptr_collect(struct lull__hazptr_table *table);
+/* [ready, wait) of @q: ready what no slot named when the table was filled. The consumer. */
+void lull__hazptr_sift(struct lull__queue *q, struct lull__hazptr_table *table);
+/*
+ * Let the slots that name what was kept in @taken say LEFT, and look again. From then on the
+ * reclaimer hears when one of them says something else. False: nothing was kept.
+ */
+bool lull__hazptr_settle(struct lull__queue *taken);
+
+/* A barrier has waited so long: tell for whom. */
+void lull__hazptr_report_left(uint64_t age_ms);
+
+/*
+ * Wait until every slot that names an address in [addr, addr + len) has been seen not to, false at
+ * the deadline (0: none). @call: abort in its name when the calling thread protects that; NULL: no.
+ * @full: the domain of hazptr_full.h.
+ */
+bool lull__hazptr_wait(const char *call, const void *addr, size_t len, uint64_t deadline_ns, bool full);
+
+/* ---- shazptr.c ------------------------------------------------------------------------------ */
+
+bool lull__shazptr_held(void); /* by the calling thread */
+void lull__shazptr_not_held(const char *call);
+void lull__shazptr_thread_exit(void); /* what the calling thread still holds is cleared */
+void lull__shazptr_fork_child(void);
+/* Under the registry lock: the calling thread comes and goes, or does so for one acquisition. */
+void lull__shazptr_thread_enter(void);
+void lull__shazptr_thread_leave(void);
+void lull__shazptr_late_enter(uintptr_t addr);
+void lull__shazptr_late_leave(void);
 
 /* ---- defer.c, reclaim.c --------------------------------------------------------------------- */
 

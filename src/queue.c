@@ -2,9 +2,10 @@
 /*
  * queue.c - the parts of queue.h that are rare or long.
  */
+#include <limits.h>
 #include <stdlib.h>
 
-#include "internal.h"
+#include "hazptr.h"
 
 bool lull__queue_add_chunk(struct lull__queue *q)
 {
@@ -62,9 +63,27 @@ static struct lull__entry take(struct lull__queue *q)
 	return q->head->entry[get % LULL__CHUNK_ITEMS];
 }
 
+/* Some of what a barrier waits for has been reclaimed. */
+static void note_old_done(struct lull__queue *q, uint64_t old)
+{
+	if (q->old < old)
+		return; /* forked by one of the callbacks: barriers of the parent are none here */
+	q->old -= old;
+	/*
+	 * ORDER REC-11: what callbacks did before the count of what a barrier waits for; pairs with
+	 * REC-11 in old_is_done(); without it the barrier returns before it sees that;
+	 * model/barrier-old.litmus
+	 */
+	if (lull_add_release(&lull__rc.old, -old) == old) {
+		lull_add_release(&lull__rc.flush_event, 1u); /* REC-7 */
+		lull__futex_wake(&lull__rc.flush_event, INT_MAX);
+	}
+}
+
 size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes)
 {
-	uint64_t ready = q->ready - q->get, count = ready < most ? ready : most;
+	uint64_t ready = q->ready - q->get, count = ready < most ? ready : most, old = 0;
+	bool is_call = lull__kind_is_call(q->kind);
 	size_t these = 0;
 
 	lull__self.callback_depth++;
@@ -72,10 +91,11 @@ size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes)
 		struct lull__entry entry = take(q);
 		struct lull_rcu_head *head = (struct lull_rcu_head *)entry.item;
 
-		these += entry.bytes;
-		if (q->kind == LULL__FREES)
+		these += entry.bytes & ~LULL__ENTRY_FLAGS;
+		old += (entry.bytes & LULL__ENTRY_OLD) != 0;
+		if (!is_call)
 			free(entry.item);
-		else
+		else if (head)
 			head->func(head);
 	}
 	lull__self.callback_depth--;
@@ -85,8 +105,26 @@ size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes)
 	 * lull__queue_is_empty(); without it as there; model/queue-done.litmus
 	 */
 	lull_store_release(&q->done, q->get);
+	if (lull_unlikely(old))
+		note_old_done(q, old);
 	*bytes += these;
 	return (size_t)count;
+}
+
+/* What is in [ready, wait) becomes ready unless a slot names it. */
+void lull__queue_look_at_slots(struct lull__queue *q)
+{
+	struct lull__hazptr_table *table = lull__hazptr_reserve();
+
+	/*
+	 * ORDER BRI-1: a grace period before the look at the slots; pairs with BRI-1 in
+	 * lull__hazptr_set_rcu(); without it as there; model/bridge.litmus (Where there was none,
+	 * a fence of its own.)
+	 */
+	if (!lull__kind_has_gp(q->kind))
+		lull__hazptr_fence(!lull_load_relaxed(&q->has_light));
+	lull__hazptr_collect(table);
+	lull__hazptr_sift(q, table);
 }
 
 void lull__queue_revoke(struct lull__queue *q)
@@ -113,16 +151,23 @@ void lull__queue_release(struct lull__queue *q)
 	lull__unlock(&q->lock);
 }
 
-void lull__queue_fork_child(struct lull__queue *q)
+void lull__queue_fork_child(struct lull__queue *q, bool is_running)
 {
-	const struct lull__chunk *chunk = q->head;
+	struct lull__chunk *chunk = q->head;
 	uint64_t bytes = 0;
 
 	for (uint64_t at = q->get; at < q->put; at++) {
+		struct lull__entry *entry;
+
 		if (at >= chunk->first + LULL__CHUNK_ITEMS)
 			chunk = chunk->next;
-		bytes += chunk->entry[at % LULL__CHUNK_ITEMS].bytes;
+		entry = &chunk->entry[at % LULL__CHUNK_ITEMS];
+		entry->bytes &= ~LULL__ENTRY_FLAGS;
+		bytes += entry->bytes;
 	}
+	q->kept = q->old = q->settled = 0;
+	if (is_running)
+		return;
 	q->done = q->get;
 	q->done_bytes = q->put_bytes - bytes;
 }

@@ -12,6 +12,9 @@
  *	[ready, wait)	wait for the grace period of `cookie`
  *	[wait, put)	no grace period asked for yet
  *
+ * Objects that hazard pointers may protect wait for a look at all slots instead, or after that. What
+ * a slot names then, `kept` entries, is moved to the end and stays: [wait, wait + kept).
+ *
  * The producer is the thread that owns the queue. The consumer is most often that thread too, entry
  * by entry, and now and then somebody else, who takes over what was left behind. So the right to
  * consume is biased: the owner takes it with a store and a light fence; another thread takes the
@@ -28,9 +31,13 @@
 #define LULL__CHUNK_ITEMS 256u /* a power of two; with the link a little over a page */
 
 struct lull__entry {
-	void *item;
-	size_t bytes; /* that wait with it */
+	void *item;   /* NULL: nothing */
+	size_t bytes; /* that wait with it, and LULL__ENTRY_* */
 };
+
+#define LULL__ENTRY_NAMED  (SIZE_MAX / 2 + 1) /* some slot names it */
+#define LULL__ENTRY_OLD	   (SIZE_MAX / 4 + 1) /* a barrier waits for it */
+#define LULL__ENTRY_FLAGS  (LULL__ENTRY_NAMED | LULL__ENTRY_OLD)
 
 /*
  * A chunk knows the number of its first entry, so that a child forked between any two instructions
@@ -42,9 +49,37 @@ struct lull__chunk {
 	struct lull__entry entry[LULL__CHUNK_ITEMS];
 };
 
+/* What is reclaimed after which wait, and how: pointers for free(3), or struct lull_rcu_head. */
 enum lull__queue_kind {
-	LULL__FREES, /* pointers for free(3) */
-	LULL__CALLS, /* struct lull_rcu_head */
+	LULL__FREES, /* after a grace period */
+	LULL__CALLS,
+	LULL__HAZPTR_FREES, /* when no slot names it */
+	LULL__HAZPTR_CALLS,
+	LULL__BRIDGE_FREES, /* after a grace period, and then when no slot names it */
+	LULL__BRIDGE_CALLS,
+	LULL__KINDS,
+};
+
+static inline bool lull__kind_is_call(uint32_t kind)
+{
+	return kind & 1;
+}
+
+static inline bool lull__kind_has_gp(uint32_t kind)
+{
+	return kind < LULL__HAZPTR_FREES || kind >= LULL__BRIDGE_FREES;
+}
+
+static inline bool lull__kind_has_slots(uint32_t kind)
+{
+	return kind >= LULL__HAZPTR_FREES;
+}
+
+/* Of entries that were kept: nothing needs to be done about them until... */
+enum {
+	LULL__UNSETTLED,
+	LULL__SETTLED,	      /* ... a slot that names them, and says LEFT, says something else */
+	LULL__SETTLED_RELOOK, /* ... or some time has passed: see lull__hazptr_settle() */
 };
 
 struct lull__queue {
@@ -56,6 +91,7 @@ struct lull__queue {
 	uint32_t kind;
 	uint32_t busy;	      /* the owner consumes just now */
 	uint32_t owner_helps; /* calls: the owner runs them, because it deferred more than others could */
+	uint32_t has_light;   /* of LULL__HAZPTR_*: not all of it is protected with full fences */
 	/* The consumer's, whoever it is. */
 	uint32_t revoked __attribute__((aligned(64))); /* the owner may not consume */
 	struct lull__lock lock; /* who may, other than the owner */
@@ -66,6 +102,11 @@ struct lull__queue {
 	uint64_t done_bytes;
 	struct lull__chunk *spare; /* a used chunk on its way back to the producer */
 	uint64_t last_done;	   /* `done` when the background thread last looked for leftovers */
+	uint64_t kept;		   /* entries from `wait` on that a slot named at the last look */
+	uint64_t old;		   /* entries with LULL__ENTRY_OLD */
+	uint32_t settled;	   /* LULL__SETTLED... */
+	uint32_t relooking;	   /* taken because of LULL__SETTLED_RELOOK */
+	uint32_t seen_left;	   /* left_event before they did */
 	struct lull__queue *next_taken; /* the list of whoever has taken it */
 };
 
@@ -79,6 +120,7 @@ static inline bool lull__queue_push(struct lull__queue *q, void *item, size_t by
 	uint64_t put = q->put;
 	struct lull__entry *entry;
 
+	bytes &= ~LULL__ENTRY_FLAGS;
 	if (lull_unlikely(put % LULL__CHUNK_ITEMS == 0) && !lull__queue_add_chunk(q))
 		return false;
 	entry = &q->tail->entry[put % LULL__CHUNK_ITEMS];
@@ -165,25 +207,45 @@ static inline bool lull__queue_is_empty(struct lull__queue *q)
 	return lull__queue_put(q) == done;
 }
 
-/* Ask for a grace period for all that has come in. */
+/* Entries for which nothing has been asked yet. */
+static inline uint64_t lull__queue_new(const struct lull__queue *q)
+{
+	return q->put - q->wait - q->kept;
+}
+
+/* Ask for a grace period, or a look at the slots, for all that has come in. */
 static inline void lull__queue_ask(struct lull__queue *q, uint64_t put)
 {
 	q->wait = put;
-	q->cookie = lull__rcu_cookie();
+	lull_store_relaxed(&q->kept, (uint64_t)0);
+	if (lull__kind_has_gp(q->kind))
+		q->cookie = lull__rcu_cookie();
 }
 
-/* What waits for a grace period that is over becomes ready; push the grace period along. */
+void lull__queue_look_at_slots(struct lull__queue *q);
+uint64_t lull__queue_mark_old(struct lull__queue *q); /* mark what was kept; how many were not marked */
+
+/*
+ * What waits for a grace period that is over becomes ready, or what no slot names; push the grace
+ * period along.
+ */
 static inline void lull__queue_advance(struct lull__queue *q)
 {
-	if (q->ready < q->wait && lull__rcu_advance(q->cookie))
+	if (q->ready == q->wait)
+		return;
+	if (lull__kind_has_gp(q->kind) && !lull__rcu_advance(q->cookie))
+		return;
+	if (lull__kind_has_slots(q->kind))
+		lull__queue_look_at_slots(q);
+	else
 		q->ready = q->wait;
 }
 
 /*
  * In a forked child: what was being reclaimed at the time counts as done; it will not be done
- * again.
+ * again. @is_running: it is a callback of this queue that forked, and that goes on.
  */
-void lull__queue_fork_child(struct lull__queue *q);
+void lull__queue_fork_child(struct lull__queue *q, bool is_running);
 
 /* Reclaim up to @most of what is ready. Returns how many; their bytes are added to *bytes. */
 size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "internal.h"
+#include "hazptr.h"
 
 #define NAP_NS	       20000u	 /* between passes while callbacks flood in */
 #define NAP_BELOW      512u	 /* ... and a pass finds fewer than these */
@@ -33,6 +33,14 @@ struct lull__rc lull__rc = {
 
 /* ---- passes over all bags ------------------------------------------------------------------- */
 
+static bool is_empty(struct lull__bag *bag)
+{
+	for (int kind = 0; kind < LULL__KINDS; kind++)
+		if (!lull__queue_is_empty(&bag->queue[kind]))
+			return false;
+	return true;
+}
+
 /* An orphan that is empty may get a new owner. Called by whoever holds no consumer's lock. */
 static void bag_settle(struct lull__bag *bag)
 {
@@ -42,10 +50,21 @@ static void bag_settle(struct lull__bag *bag)
 	 * Relaxed: the swap carries the orphan's release on to the next owner (REC-5), and an entry
 	 * that is not seen here yet is reclaimed in the bag's next life.
 	 */
-	if (lull_load_relaxed(&bag->state) != BAG_ORPHAN)
-		return;
-	if (lull__queue_is_empty(&bag->queue[LULL__FREES]) && lull__queue_is_empty(&bag->queue[LULL__CALLS]))
+	if (lull_load_relaxed(&bag->state) == BAG_ORPHAN && is_empty(bag))
 		lull_cas_relaxed(&bag->state, &state, (uint32_t)BAG_FREE);
+}
+
+/* Nothing but what slots name, and none of them has said something else since. */
+static bool is_settled(struct lull__queue *q)
+{
+	return lull_load_relaxed(&q->settled) != LULL__UNSETTLED &&
+	       lull_load_relaxed(&q->put) - lull_load_relaxed(&q->done) == lull_load_relaxed(&q->kept) &&
+	       lull_load_relaxed(&q->seen_left) == lull_load_relaxed(&lull__hazptr.left_event);
+}
+
+static bool needs_relook(struct lull__queue *q)
+{
+	return is_settled(q) && lull_load_relaxed(&q->settled) == LULL__SETTLED_RELOOK;
 }
 
 static bool is_due(struct lull__bag *bag, int kind, enum lull__pass what)
@@ -54,6 +73,8 @@ static bool is_due(struct lull__bag *bag, int kind, enum lull__pass what)
 
 	if (lull__queue_is_empty(q))
 		return false;
+	if (what != PASS_ALL && is_settled(q))
+		return what == PASS_LEFT && needs_relook(q);
 	if (what == PASS_ALL || !lull__is_left_to_owner(q))
 		return true;
 	if (lull_load_relaxed(&bag->state) == BAG_ORPHAN)
@@ -73,6 +94,7 @@ static size_t run_overflow(void)
 	for (; head; count++) {
 		struct lull_rcu_head *next = head->next;
 
+		lull__hazptr_wait(NULL, head, 1, 0, false);
 		head->func(head);
 		head = next;
 	}
@@ -91,7 +113,7 @@ static struct lull__queue *take_due(enum lull__pass what, bool wait_for_locks)
 	bool revoked = false;
 
 	lull__for_each_bag(bag) {
-		for (int kind = 0; kind < KINDS; kind++) {
+		for (int kind = 0; kind < LULL__KINDS; kind++) {
 			struct lull__queue *q = &bag->queue[kind];
 
 			if (!is_due(bag, kind, what))
@@ -101,6 +123,7 @@ static struct lull__queue *take_due(enum lull__pass what, bool wait_for_locks)
 			else if (!lull__trylock(&q->lock))
 				continue;
 			q->next_taken = NULL;
+			q->relooking = needs_relook(q);
 			*end = q;
 			end = &q->next_taken;
 			if (bag != lull__self.bag && lull__is_left_to_owner(q)) {
@@ -133,32 +156,109 @@ static void give_back(struct lull__queue *taken)
 		bag_settle(bag);
 }
 
+/* What the queues of a pass need. */
+struct needs {
+	lull_rcu_cookie latest; /* a grace period; 0: none */
+	bool newly_asked;	/* ... that begins after everything in the queues was unlinked */
+	bool slots;		/* a look at all slots */
+	bool fence;		/* ... after a fence */
+	bool heavy_fence;
+};
+
+static void ask_for_slots(struct lull__queue *taken, struct needs *needs)
+{
+	for (struct lull__queue *q = taken; q; q = q->next_taken) {
+		if (!lull__kind_has_slots(q->kind))
+			continue;
+		needs->slots = true;
+		if (lull__kind_has_gp(q->kind))
+			continue;
+		lull__queue_ask(q, lull__queue_put(q));
+		needs->fence = true;
+		needs->heavy_fence |= lull_load_relaxed(&q->has_light) != 0;
+	}
+}
+
+static void ask_for_gp(struct lull__queue *taken, struct needs *needs)
+{
+	for (struct lull__queue *q = taken; q; q = q->next_taken) {
+		uint64_t put = lull__queue_put(q);
+
+		if (!lull__kind_has_gp(q->kind))
+			continue;
+		if (q->wait < put) {
+			lull__queue_ask(q, put);
+			needs->newly_asked = true;
+		}
+		if (q->ready < q->wait && q->cookie > needs->latest)
+			needs->latest = q->cookie;
+	}
+}
+
+/* Everything that is in the queues by now becomes ready, but for what slots name. Waits. */
+static void make_ready(struct lull__queue *taken)
+{
+	struct lull__hazptr_table *table = NULL;
+	struct needs needs = { 0 };
+
+	ask_for_slots(taken, &needs); /* first: then a new grace period's fence is theirs too */
+	ask_for_gp(taken, &needs);
+	if (needs.slots)
+		table = lull__hazptr_reserve();
+	if (LULL__BUSTED(BRIDGE_SCAN_FIRST))
+		lull__hazptr_collect(table);
+	if (needs.latest)
+		lull__rcu_wait(needs.latest);
+	if (needs.fence && !(needs.latest && needs.newly_asked))
+		lull__hazptr_fence(!needs.heavy_fence);
+	if (needs.slots && !LULL__BUSTED(BRIDGE_SCAN_FIRST))
+		lull__hazptr_collect(table); /* BRI-1: after the grace period */
+	for (struct lull__queue *q = taken; q; q = q->next_taken) {
+		if (lull__kind_has_slots(q->kind))
+			lull__hazptr_sift(q, table);
+		else
+			q->ready = q->wait;
+	}
+}
+
+static size_t run_all(struct lull__queue *taken)
+{
+	size_t count = 0, bytes = 0;
+
+	for (struct lull__queue *q = taken; q; q = q->next_taken)
+		count += lull__queue_run(q, SIZE_MAX, &bytes);
+	lull__note_done(count, bytes);
+	return count;
+}
+
+/* What is left in the queues that slots name is what a barrier waits for. */
+static void mark_old(struct lull__queue *taken)
+{
+	for (struct lull__queue *q = taken; q; q = q->next_taken) {
+		uint64_t more = lull__queue_mark_old(q);
+
+		q->old += more;
+		lull_add_relaxed(&lull__rc.old, more);
+	}
+}
+
 /*
- * One pass: one grace period for all that is due, then reclaim it. Waits. Meanwhile owners go on
- * deferring; only reclaiming is ours. Returns how many items were reclaimed.
+ * One pass: one grace period and one look at the slots for all that is due, one heavy fence for
+ * both, then reclaim it. Waits. Meanwhile owners go on deferring; only reclaiming is ours. Returns
+ * how many items were reclaimed.
  */
 size_t lull__pass(enum lull__pass what)
 {
 	struct lull__queue *taken = take_due(what, true);
-	lull_rcu_cookie latest = 0;
-	size_t count = 0, bytes = 0;
+	size_t count;
 
 	lull_add_relaxed(&lull__rc.passes, (uint64_t)1);
-	for (struct lull__queue *q = taken; q; q = q->next_taken) {
-		uint64_t put = lull__queue_put(q);
-
-		if (q->wait < put)
-			lull__queue_ask(q, put);
-		if (q->ready < q->wait && q->cookie > latest)
-			latest = q->cookie;
-	}
-	if (latest)
-		lull__rcu_wait(latest);
-	for (struct lull__queue *q = taken; q; q = q->next_taken) {
-		lull__queue_advance(q);
-		count += lull__queue_run(q, SIZE_MAX, &bytes);
-	}
-	lull__note_done(count, bytes);
+	make_ready(taken);
+	count = run_all(taken);
+	if (lull__hazptr_settle(taken))
+		count += run_all(taken);
+	if (what == PASS_ALL && lull_load_relaxed(&lull__rc.mark_old))
+		mark_old(taken);
 	give_back(taken);
 	return count + run_overflow();
 }
@@ -179,10 +279,10 @@ static bool something_due(enum lull__pass what)
 	if (lull_load_relaxed(&lull__rc.overflow))
 		return true;
 	lull__for_each_bag(bag) {
-		if (lull_load_relaxed(&bag->state) == BAG_ORPHAN)
-			return true;
-		for (int kind = 0; kind < KINDS; kind++)
-			if (is_due(bag, kind, what))
+		if (lull_load_relaxed(&bag->state) == BAG_ORPHAN && is_empty(bag))
+			return true; /* to be settled */
+		for (int kind = 0; kind < LULL__KINDS; kind++)
+			if (!is_settled(&bag->queue[kind]) && is_due(bag, kind, what))
 				return true;
 	}
 	return false;
@@ -199,11 +299,13 @@ static bool look_at_owners(bool *they_work)
 
 	*they_work = false;
 	lull__for_each_bag(bag) {
-		for (int kind = 0; kind < KINDS; kind++) {
+		for (int kind = 0; kind < LULL__KINDS; kind++) {
 			struct lull__queue *q = &bag->queue[kind];
 			uint64_t done = lull_load_relaxed(&q->done);
 
-			if (!lull__is_left_to_owner(q) || lull__queue_is_empty(q))
+			if (needs_relook(q))
+				waits = true;
+			if (!lull__is_left_to_owner(q) || lull__queue_is_empty(q) || is_settled(q))
 				continue;
 			waits = true;
 			if (done != lull_load_relaxed(&q->last_done))
@@ -428,7 +530,77 @@ static bool flush_and_wait(uint64_t deadline_ns, bool *offspring)
 	return in_time;
 }
 
-static int barrier(const char *call, uint64_t deadline_ns)
+static bool old_is_done(void)
+{
+	/*
+	 * ORDER REC-11: the count before what the caller does next; pairs with REC-11 in
+	 * note_old_done(); without it as there; model/barrier-old.litmus
+	 */
+	return lull_load_acquire(&lull__rc.old) == 0;
+}
+
+static uint64_t left_until(uint64_t deadline_ns)
+{
+	uint64_t now_ns = deadline_ns ? lull__now_ns() : 0;
+
+	return !deadline_ns ? 0 : deadline_ns > now_ns ? deadline_ns - now_ns : 1;
+}
+
+static bool is_past(uint64_t deadline_ns)
+{
+	return deadline_ns && lull__now_ns() >= deadline_ns;
+}
+
+/* Wait until nothing is left of what passes have marked: slots that name it say something else. */
+static bool await_old(uint64_t deadline_ns)
+{
+	uint64_t began_ns = lull__now_ns(), report_ms = lull__stall_ms();
+
+	while (!old_is_done()) {
+		uint64_t report_ns = report_ms ? began_ns + report_ms * 1000000u : 0;
+		bool here = lull_load_relaxed(&lull__rc.mode) == LULL_RECLAIM_POLL ||
+			    lull_load_relaxed(&lull__rc.thread) != HAS_THREAD;
+		uint32_t *event = here ? &lull__hazptr.event : &lull__rc.flush_event;
+		uint32_t seen = lull_load_acquire(event); /* REC-7, HAZ-9: before what is looked at */
+
+		if (here)
+			lull__pass(PASS_ALL);
+		if (old_is_done())
+			break;
+		if (is_past(deadline_ns))
+			return false;
+		if (is_past(report_ns)) {
+			lull__hazptr_report_left((lull__now_ns() - began_ns) / 1000000u);
+			report_ms *= 2;
+			continue;
+		}
+		if (!report_ns || (deadline_ns && deadline_ns < report_ns))
+			report_ns = deadline_ns;
+		lull__futex_wait(event, seen, left_until(report_ns));
+	}
+	return true;
+}
+
+/* One generation of a barrier that also waits for what hazard pointers protect. */
+static bool flush_protected(uint64_t deadline_ns, bool *offspring)
+{
+	bool in_time;
+
+	while (!lull__trylock(&lull__rc.barrier_lock)) {
+		if (is_past(deadline_ns))
+			return false;
+		lull__lock_await(&lull__rc.barrier_lock, left_until(deadline_ns));
+	}
+	lull_store_relaxed(&lull__rc.mark_old, 1u);
+	in_time = flush_and_wait(deadline_ns, offspring);
+	lull_store_relaxed(&lull__rc.mark_old, 0u);
+	if (in_time)
+		in_time = await_old(deadline_ns);
+	lull__unlock_wake(&lull__rc.barrier_lock, INT_MAX);
+	return in_time;
+}
+
+static int barrier(const char *call, uint64_t deadline_ns, bool hazptr)
 {
 	bool online = lull__self.state & LULL__STATE_ONLINE;
 	bool offspring = true, in_time = true;
@@ -440,7 +612,7 @@ static int barrier(const char *call, uint64_t deadline_ns)
 	if (online)
 		lull_rcu_offline();
 	for (int i = 0; i < GENERATIONS && offspring && in_time; i++)
-		in_time = flush_and_wait(deadline_ns, &offspring);
+		in_time = hazptr ? flush_protected(deadline_ns, &offspring) : flush_and_wait(deadline_ns, &offspring);
 	if (online)
 		lull_rcu_online();
 	return in_time ? 0 : -ETIMEDOUT;
@@ -448,33 +620,59 @@ static int barrier(const char *call, uint64_t deadline_ns)
 
 void lull_rcu_barrier(void)
 {
-	barrier("lull_rcu_barrier", 0);
+	barrier("lull_rcu_barrier", 0, false);
+}
+
+void lull_hazptr_barrier(void)
+{
+	barrier("lull_hazptr_barrier", 0, true);
+}
+
+int lull_hazptr_barrier_timeout(uint64_t timeout_ms)
+{
+	return barrier("lull_hazptr_barrier_timeout", lull__deadline_ns(timeout_ms), true);
 }
 
 int lull_reclaim_drain(uint64_t timeout_ms)
 {
-	return barrier("lull_reclaim_drain", lull__now_ns() + timeout_ms * 1000000u);
+	return barrier("lull_reclaim_drain", lull__deadline_ns(timeout_ms), true);
 }
 
-/* Reclaim from one queue without waiting, in small steps until @deadline_ns. Returns how many. */
-static size_t poll_queue(struct lull__queue *q, size_t most, uint64_t deadline_ns)
+/* Reclaim what is ready in one queue, in small steps until @deadline_ns. Returns how many. */
+static size_t run_in_steps(struct lull__queue *q, size_t most, uint64_t deadline_ns)
 {
-	uint64_t put = lull__queue_put(q);
 	size_t count = 0, bytes = 0, got;
 
-	lull__queue_advance(q);
-	if (q->ready == q->wait && q->wait < put) {
-		lull__queue_ask(q, put);
-		lull__queue_advance(q);
-	}
 	do {
 		size_t left = most - count;
 
 		got = lull__queue_run(q, left < POLL_STEP ? left : POLL_STEP, &bytes);
 		count += got;
-	} while (got == POLL_STEP && !(deadline_ns && lull__now_ns() >= deadline_ns));
+	} while (got == POLL_STEP && !is_past(deadline_ns));
 	lull__note_done(count, bytes);
 	return count;
+}
+
+/* The same, with what becomes ready now, without waiting. */
+static size_t poll_queue(struct lull__queue *q, size_t most, uint64_t deadline_ns)
+{
+	uint64_t put = lull__queue_put(q);
+
+	lull__queue_advance(q);
+	if (q->ready == q->wait && q->wait < put && !is_settled(q)) {
+		lull__queue_ask(q, put);
+		lull__queue_advance(q);
+	}
+	return run_in_steps(q, most, deadline_ns);
+}
+
+/* Was something kept because of slots that say nothing of it yet? */
+static bool something_unsettled(struct lull__queue *taken)
+{
+	for (struct lull__queue *q = taken; q; q = q->next_taken)
+		if (q->kept && !is_settled(q))
+			return true;
+	return false;
 }
 
 size_t lull_reclaim_poll(size_t max_items, uint64_t max_ns)
@@ -487,11 +685,11 @@ size_t lull_reclaim_poll(size_t max_items, uint64_t max_ns)
 		lull__die("lull_reclaim_poll in a callback");
 	lull__ensure_registered();
 	taken = take_due(PASS_ALL, false);
-	for (struct lull__queue *q = taken; q && count < max_items; q = q->next_taken) {
+	for (struct lull__queue *q = taken; q && count < max_items && !is_past(deadline_ns); q = q->next_taken)
 		count += poll_queue(q, max_items - count, deadline_ns);
-		if (deadline_ns && lull__now_ns() >= deadline_ns)
-			break;
-	}
+	if (something_unsettled(taken) && lull__hazptr_settle(taken))
+		for (struct lull__queue *q = taken; q && count < max_items; q = q->next_taken)
+			count += run_in_steps(q, max_items - count, deadline_ns);
 	give_back(taken);
 	/* The next deferral shall notify again. */
 	if (lull_load_relaxed(&lull__rc.mode) == LULL_RECLAIM_POLL && lull_load_relaxed(&lull__rc.sleep) == AWAKE) {
@@ -516,21 +714,26 @@ void lull_reclaim_default_config(struct lull_reclaim_config *config)
 	*config = at_start;
 }
 
+static void owner_leaves(struct lull__bag *bag, struct lull__queue *q)
+{
+	lull__lock(&q->lock);
+	lull_store_relaxed(&q->owner_helps, 0u);
+	lull__queue_revoke(q);
+	lull_fence_heavy(); /* REC-8 */
+	if (bag != lull__self.bag) /* else it is not inside: this is not a callback */
+		lull__queue_await_owner(q);
+	lull__queue_release(q);
+}
+
 /* Owners that have begun to run callbacks do so no more; under CALLER they begin again. */
 static void owners_leave(void)
 {
 	struct lull__bag *bag;
 
 	lull__for_each_bag(bag) {
-		struct lull__queue *q = &bag->queue[LULL__CALLS];
-
-		lull__lock(&q->lock);
-		lull_store_relaxed(&q->owner_helps, 0u);
-		lull__queue_revoke(q);
-		lull_fence_heavy(); /* REC-8 */
-		if (bag != lull__self.bag) /* else it is not inside: this is not a callback */
-			lull__queue_await_owner(q);
-		lull__queue_release(q);
+		for (int kind = 0; kind < LULL__KINDS; kind++)
+			if (lull__kind_is_call((uint32_t)kind) && lull_load_relaxed(&bag->queue[kind].put))
+				owner_leaves(bag, &bag->queue[kind]);
 	}
 }
 
@@ -573,7 +776,7 @@ void lull_reclaim_stats(struct lull_reclaim_counts *stats)
 	memset(stats, 0, sizeof(*stats));
 	lull__reclaim_backlog(&stats->items, &stats->bytes);
 	lull__for_each_bag(bag)
-		for (int kind = 0; kind < KINDS; kind++)
+		for (int kind = 0; kind < LULL__KINDS; kind++)
 			stats->total_items += lull_load_relaxed(&bag->queue[kind].put);
 	lull__note_peak(stats->items, stats->bytes);
 	stats->peak_items = lull_load_relaxed(&lull__rc.peak_items);
@@ -595,15 +798,14 @@ void lull__reclaim_fork_child(void)
 
 	lull__rc.items = lull__rc.bytes = 0;
 	lull__for_each_bag(bag) {
-		for (int kind = 0; kind < KINDS; kind++) {
+		for (int kind = 0; kind < LULL__KINDS; kind++) {
 			struct lull__queue *q = &bag->queue[kind];
 
 			q->lock.word = 0;
 			q->revoked = 0;
 			if (bag != lull__self.bag)
 				q->busy = 0;
-			if (!q->busy) /* else this is a callback that forked: it goes on */
-				lull__queue_fork_child(q);
+			lull__queue_fork_child(q, q->busy);
 			q->noted = q->put;
 			q->noted_bytes = q->put_bytes;
 			lull__rc.items += (size_t)(q->put - q->done);
@@ -613,6 +815,9 @@ void lull__reclaim_fork_child(void)
 			bag->state = BAG_ORPHAN;
 	}
 	lull__rc.config_lock.word = 0;
+	lull__rc.barrier_lock.word = 0;
+	lull__rc.mark_old = 0;
+	lull__rc.old = 0;
 	lull__rc.thread = NO_THREAD;
 	lull__rc.sleep = ASLEEP;
 	lull__rc.flush_done = lull__rc.flush_wanted;

@@ -12,10 +12,12 @@
 /* Unregistered: outside, and the first lock has to come here. */
 __thread struct lull__thread lull__self __attribute__((tls_model("initial-exec"))) = {
 	.rcu = LULL__RCU_REST,
+	.shazptr = LULL__SHAZPTR_REST,
 };
-_Static_assert(sizeof(struct lull__thread) <= 128, "must fit the static TLS reserve of dlopen");
+_Static_assert(sizeof(struct lull__thread) <= 256, "must fit the static TLS reserve of dlopen");
 
 struct lull__lock lull__registry_lock;
+uint32_t lull__registry_count;
 struct lull__thread lull__registry = { .next = &lull__registry, .prev = &lull__registry };
 
 static uint32_t init_state; /* 0 not yet, 1 being done, 2 done */
@@ -74,6 +76,7 @@ static void link_record(void)
 	self->prev = lull__registry.prev;
 	self->prev->next = self;
 	self->next->prev = self;
+	lull_store_relaxed(&lull__registry_count, lull__registry_count + 1);
 }
 
 /*
@@ -88,6 +91,7 @@ static void unlink_record(void)
 	self->prev->next = self->next;
 	self->next->prev = self->prev;
 	self->next = self->prev = NULL;
+	lull_store_relaxed(&lull__registry_count, lull__registry_count - 1);
 }
 
 void lull__ensure_registered(void)
@@ -103,6 +107,8 @@ void lull__ensure_registered(void)
 	if (!(self->state & LULL__STATE_REGISTERED)) {
 		self->tid = lull__gettid();
 		link_record();
+		lull__hazptr_thread_enter();
+		lull__shazptr_thread_enter();
 		lull_store_relaxed(&self->rcu, lull__rest_word());
 		lull_store_relaxed(&self->state, self->state | LULL__STATE_REGISTERED);
 		if (pthread_setspecific(exit_key, self) != 0)
@@ -119,6 +125,8 @@ static void leave_registry(uint32_t state)
 
 	record_enter(&saved);
 	if (self->state & LULL__STATE_REGISTERED) {
+		lull__hazptr_thread_leave();
+		lull__shazptr_thread_leave();
 		unlink_record();
 		lull_store_relaxed(&self->rcu, (uint64_t)LULL__RCU_REST);
 	}
@@ -151,6 +159,34 @@ void lull__leave_unregistered(void)
 	sigset_t saved;
 
 	record_enter(&saved);
+	if (lull__self.next && lull__self.rcu < LULL__RCU_STEP && !lull__shazptr_held())
+		unlink_record();
+	record_leave(&saved);
+}
+
+/*
+ * A handler that acquires now nests, as above. SHAZ-1 as in lull__shazptr_acquire(): to the scan this
+ * is a thread that was not there yet (THR-1), or one whose slot it sees.
+ */
+void lull__shazptr_enter_unregistered(uintptr_t addr)
+{
+	sigset_t saved;
+
+	record_enter(&saved);
+	if (!lull__self.next)
+		link_record();
+	lull__shazptr_late_enter(addr);
+	record_leave(&saved);
+	lull_fence_full();
+}
+
+/* A handler that acquired and cleared just before has been here already. */
+void lull__shazptr_leave_unregistered(void)
+{
+	sigset_t saved;
+
+	record_enter(&saved);
+	lull__shazptr_late_leave();
 	if (lull__self.next && lull__self.rcu < LULL__RCU_STEP)
 		unlink_record();
 	record_leave(&saved);
@@ -160,6 +196,8 @@ static void thread_exit(void *unused)
 {
 	(void)unused;
 	lull__rcu_thread_exit();
+	lull__hazptr_thread_exit();
+	lull__shazptr_thread_exit();
 	lull__reclaim_thread_exit();
 	leave_registry(LULL__STATE_EXITED | LULL__STATE_EXITING);
 }
@@ -173,7 +211,7 @@ void lull_thread_register(void)
 	 * already.
 	 */
 	if ((state & (LULL__STATE_EXITED | LULL__STATE_EXITING)) == LULL__STATE_EXITED &&
-	    lull__self.rcu < LULL__RCU_STEP)
+	    lull__self.rcu < LULL__RCU_STEP && !lull__shazptr_held())
 		lull_store_relaxed(&lull__self.state, state & ~LULL__STATE_EXITED);
 	lull__ensure_registered();
 }
@@ -181,6 +219,8 @@ void lull_thread_register(void)
 void lull_thread_unregister(void)
 {
 	lull__rcu_no_section("lull_thread_unregister");
+	lull__hazptr_no_protection("lull_thread_unregister");
+	lull__shazptr_not_held("lull_thread_unregister");
 	if (!(lull__self.state & LULL__STATE_REGISTERED))
 		return;
 	if (lull__self.state & LULL__STATE_ONLINE)
@@ -234,14 +274,18 @@ static void fork_child(void)
 {
 	struct lull__thread *self = &lull__self;
 	bool linked = self->next != NULL;
+	uint32_t old_tid = self->tid;
 
 	lull__registry_lock.word = 0;
 	lull__registry.next = lull__registry.prev = &lull__registry;
+	lull__registry_count = 0;
 	self->tid = lull__gettid();
 	if (linked)
 		link_record();
 	lull__fence_fork_child();
 	lull__rcu_fork_child();
+	lull__hazptr_fork_child(old_tid);
+	lull__shazptr_fork_child();
 	lull__reclaim_fork_child();
 	pthread_sigmask(SIG_SETMASK, &fork_saved, NULL);
 }

@@ -80,12 +80,13 @@ LULL_INLINE void lull_cpu_relax(void)
 #endif
 
 /*
- * Three tests that a read section makes. Compilers do not fold the load into the compare, an atomic
+ * Four tests that readers make. Compilers do not fold the load into the compare, an atomic
  * one never and a plain one not when its value has another use; on x86 these do, one instruction
  * each.
  *
- * lull_nonzero_relaxed: a word that others write is not 0 (a relaxed load). lull_own_is_zero,
- * lull_own_low_is_zero: a word that only this thread writes is 0; is 0 in the low bits of @mask.
+ * lull_nonzero_relaxed, lull_low_nonzero_relaxed: a word that others write is not 0; is not 0 in the
+ * bits of @mask, which is less than 128 (a relaxed load). lull_own_is_zero, lull_own_low_is_zero: a
+ * word that only this thread writes is 0; is 0 in the low bits of @mask.
  */
 LULL_INLINE bool lull_nonzero_relaxed(const uint32_t *p)
 {
@@ -96,6 +97,18 @@ LULL_INLINE bool lull_nonzero_relaxed(const uint32_t *p)
 	return nonzero;
 #else
 	return lull_load_relaxed(p) != 0;
+#endif
+}
+
+LULL_INLINE bool lull_low_nonzero_relaxed(const uint64_t *p, uint8_t mask)
+{
+#if defined(__x86_64__) && !defined(LULL__TSAN)
+	bool nonzero;
+
+	__asm__ __volatile__("testb %2, %1" : "=@ccne"(nonzero) : "m"(*(const uint8_t *)p), "qi"(mask));
+	return nonzero;
+#else
+	return (lull_load_relaxed(p) & mask) != 0;
 #endif
 }
 

@@ -11,10 +11,11 @@ LULL_BEGIN_DECLS
 
 /* A thread that holds something up for longer than it should. */
 struct lull_stall {
-	const char *kind;	 /* what waits: "rcu grace period" */
+	const char *kind;	 /* what waits: "rcu grace period", "hazptr synchronize", ... */
 	const char *thread_name; /* of the thread that is waited for */
 	uint32_t tid;
 	uint32_t depth;		 /* nesting depth of its read section; 0: an online thread */
+	uint32_t slots;		 /* hazard pointers that are waited for; 0: it is a grace period that waits */
 	uint64_t age_ms;	 /* for how long this has been waited for */
 	const void *site;	 /* where it entered (debug builds), else NULL */
 	size_t waiting_items;	 /* deferred objects that wait behind it */

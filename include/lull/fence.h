@@ -55,6 +55,20 @@ LULL_INLINE void lull_fence_full(void)
 #endif
 }
 
+/*
+ * Store @v in *@p, all earlier accesses before it and all later ones after it: a release and a full
+ * fence in one locked instruction where there is one. Any context.
+ */
+LULL_INLINE void lull_store_fence(uintptr_t *p, uintptr_t v)
+{
+#if defined(__x86_64__) || defined(LULL__TSAN)
+	(void)__atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);
+#else
+	__atomic_store_n(p, v, __ATOMIC_RELEASE);
+	lull_fence_full();
+#endif
+}
+
 /* The reader's half of an asymmetric pair. Any context, signal handlers too. */
 LULL_INLINE void lull_fence_light(void)
 {

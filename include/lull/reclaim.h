@@ -2,13 +2,13 @@
 /*
  * reclaim.h - who runs what was deferred, when, and how much may wait.
  *
- * Each thread has two queues: of pointers to free (lull_rcu_free) and of callbacks (lull_rcu_call).
- * To defer is to append to one's own queue: no lock, no locked instruction, no allocation but for
- * one page per 256 entries.
+ * Each thread has queues of pointers to free (lull_rcu_free, lull_hazptr_retire, ...) and of
+ * callbacks (lull_rcu_call, lull_hazptr_call, ...). To defer is to append to one's own queue: no
+ * lock, no locked instruction, no allocation but for one page per 256 entries.
  *
  * What is only to be freed is freed by the thread that deferred it, in its later calls, a few at a
- * time, as soon as a grace period has passed, while the memory is still in its cache. That bounds
- * the backlog, and a small backlog is what makes deferral fast. Callbacks run user code and so go
+ * time, as soon as a grace period has passed, or no hazard pointer names it, while the memory is
+ * still in its cache. That bounds the backlog, and a small backlog is what makes deferral fast. Callbacks run user code and so go
  * to one background thread: none ever runs while its caller holds a lock. What a thread leaves
  * behind, because it went idle or exited, the background thread takes over. It is started by the
  * first need, woken by events, and sleeps without wake-ups when nothing waits. A program may
@@ -68,15 +68,15 @@ LULL_API int lull_reclaim_configure(const struct lull_reclaim_config *config);
  * Reclaim what can be without waiting, at most @max_items, for about @max_ns at most (0: no limit),
  * on this thread. Returns how many items were reclaimed. Meant for LULL_RECLAIM_POLL, works in
  * every mode. What it leaves (for a limit, or for a grace period that a reader holds up) stays
- * until the next call: notify tells of later deferrals only, so while lull_reclaim_stats() shows
- * items, call again after a while. Aborts in callbacks. Not in signal handlers; in a read section
+ * until the next call: notify tells of later deferrals, and of hazard pointers that let go of what
+ * was left for them, so while lull_reclaim_stats() shows items, call again after a while. Aborts in callbacks. Not in signal handlers; in a read section
  * it can do little.
  */
 LULL_API size_t lull_reclaim_poll(size_t max_items, uint64_t max_ns);
 
 /*
- * lull_rcu_barrier() with a time limit. Returns 0, or -ETIMEDOUT when something is still waiting
- * after @timeout_ms. Same contexts.
+ * lull_hazptr_barrier(), which does all that lull_rcu_barrier() does and more, with a time limit.
+ * Returns 0, or -ETIMEDOUT when something is still waiting after @timeout_ms. Same contexts.
  */
 LULL_API int lull_reclaim_drain(uint64_t timeout_ms);
 

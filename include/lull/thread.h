@@ -24,8 +24,36 @@ LULL_BEGIN_DECLS
 struct lull__bag;
 
 /*
+ * A hazard pointer: one address that its owner uses just now. See hazptr.h; nobody but lull looks
+ * inside.
+ */
+struct lull_hazptr {
+	uintptr_t addr; /* written by the owner alone; 0: nothing */
+	uint64_t state; /* LULL__HAZPTR_*, set by others, and above them a stamp that the owner sets */
+};
+
+#define LULL_HAZPTR_SLOTS 8
+
+struct lull__hazptr_links {
+	struct lull__hazptr_links *next, *prev;
+};
+
+/*
+ * Slots, and which of them are in use. Slots are taken and given back like plates from a stack;
+ * one that is given back from below the top waits in `holes` until the stack is used up.
+ */
+struct lull_hazptr_context {
+	struct lull_hazptr slot[LULL_HAZPTR_SLOTS];
+	struct lull_hazptr *top, *end;	 /* the next free slot; equal: no more */
+	struct lull__hazptr_links links; /* of contexts outside thread records; see src/hazptr.c */
+	uint16_t holes;			 /* bit n: slot n is free although it is below the top */
+	uint16_t shard;			 /* which of the lists it is on */
+	uint32_t owner;			 /* tid of the thread that uses it; 0: nobody in particular */
+};
+
+/*
  * The hot words come first: 16 bytes that never straddle a cache line, which only this thread
- * writes, except for `flags`, which somebody who waits for this thread sets. Within 128 bytes, and
+ * writes, except for `flags`, which somebody who waits for this thread sets. Within 256 bytes, and
  * aligned to no more than 16, because a dlopened liblull has to fit into the static TLS that was set
  * aside at the start (on AArch64 that block is aligned to 16, and a greater wish is refused).
  */
@@ -38,6 +66,11 @@ struct lull__thread {
 	struct lull__thread *next, *prev; /* registry; under the registry lock */
 	uint32_t tid;
 	uint32_t callback_depth; /* > 0 while a deferred callback runs on this thread */
+	struct lull_hazptr_context hazptr; /* the context for who does not want one; hazptr.h */
+	uintptr_t shazptr;	 /* see shazptr.h: 0, an address, or the wildcard */
+	uint64_t shazptr_state;	 /* set by others, and above that a stamp that this thread sets */
+	uint32_t shazptr_nested; /* acquisitions inside the outermost one */
+	uint32_t shazptr_group;	 /* which bit of a waiter's mask is this thread's */
 } __attribute__((aligned(16)));
 
 #define LULL__FLAG_RCU_WAITED 1u /* a grace period sleeps until this thread's section ends */
@@ -62,7 +95,9 @@ LULL_API void lull_thread_register(void);
 /*
  * Give the record back before the thread exits, so that no scan looks at it (a pool that parks
  * threads for ever may like to). From then on each outermost section registers for itself, which is
- * slow, until lull_thread_register(). An online thread goes offline. Aborts inside a read section.
+ * slow, until lull_thread_register(), and has no hazard pointers of its own but those of holds and
+ * contexts. An online thread goes offline. Aborts inside a read section and while the thread's own
+ * context protects something.
  * Not in signal handlers.
  */
 LULL_API void lull_thread_unregister(void);

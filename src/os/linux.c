@@ -156,3 +156,11 @@ uint64_t lull__now_ns(void)
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
+
+uint64_t lull__deadline_ns(uint64_t timeout_ms)
+{
+	uint64_t now_ns = lull__now_ns();
+
+	/* "For ever" in milliseconds is not a point in time. */
+	return timeout_ms < (UINT64_MAX - now_ns) / 1000000u ? now_ns + timeout_ms * 1000000u : UINT64_MAX;
+}

@@ -12,23 +12,36 @@
 
 #include <lull/rcu.h>
 
+/* fault(ID, name, flavor that finds it, what it is) */
 #define LULL__BUSTED_FAULTS(fault)								\
-	fault(NO_HEAVY_FENCE, "no-heavy-fence",							\
+	fault(NO_HEAVY_FENCE, "no-heavy-fence", "rcu",						\
 	      "a grace period looks at the threads without a heavy fence before")		\
-	fault(NO_WAIT, "no-wait",								\
+	fault(NO_WAIT, "no-wait", "rcu",							\
 	      "a grace period does not wait for the readers that it finds")			\
-	fault(NO_ACQUIRE, "no-acquire",								\
+	fault(NO_ACQUIRE, "no-acquire", "rcu",							\
 	      "the scan's loads are not ordered: who was outside a scan ago still is")		\
-	fault(SKIP_QUIESCENT, "skip-quiescent",							\
+	fault(SKIP_QUIESCENT, "skip-quiescent", "rcu",						\
 	      "an online thread is taken for quiescent though it reported nothing")		\
-	fault(ONE_RECORD_MISSED, "one-record-missed",						\
+	fault(ONE_RECORD_MISSED, "one-record-missed", "rcu",					\
 	      "the scan misses the newest thread's record")					\
-	fault(EARLY_CALLBACK, "early-callback",							\
-	      "deferred calls and frees wait for no grace period")
+	fault(EARLY_CALLBACK, "early-callback", "rcu",						\
+	      "deferred calls and frees wait for no grace period")				\
+	fault(HAZPTR_NO_FENCE, "hazptr-no-fence", "hazptr",					\
+	      "no heavy fence between an unlinking and the look at the slots")			\
+	fault(HAZPTR_LISTS_FIRST, "hazptr-lists-first", "hazptr",				\
+	      "the lists of holds are looked at before the threads' slots")			\
+	fault(HAZPTR_RELAXED_CLEAR, "hazptr-relaxed-clear", "hazptr",				\
+	      "a clear is not ordered: a reader's last look at the object comes after it")	\
+	fault(BRIDGE_SCAN_FIRST, "bridge-scan-first", "bridge",					\
+	      "the look at the slots comes first, and the grace period after it")		\
+	fault(SHAZPTR_FORGOTTEN_POINTER, "shazptr-forgotten-pointer", "shazptr",		\
+	      "a wait forgets what it is for, and waits for wildcards only")			\
+	fault(SHAZPTR_IGNORED_WILDCARD, "shazptr-ignored-wildcard", "shazptr",			\
+	      "a wildcard is taken for the name of something else")
 
 enum lull__busted {
 	LULL__BUSTED_NOTHING,
-#define LULL__BUSTED_ENUMERATOR(id, name, what) LULL__BUSTED_##id,
+#define LULL__BUSTED_ENUMERATOR(id, name, flavor, what) LULL__BUSTED_##id,
 	LULL__BUSTED_FAULTS(LULL__BUSTED_ENUMERATOR)
 };
 

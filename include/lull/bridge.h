@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bridge.h - from RCU to hazard pointers: find it in a read section, keep it after the section.
+ *
+ * RCU is for finding: a reader walks over many objects and pays nothing for each. A hazard pointer
+ * is for keeping: one object, over a blocking call, for as long as it takes. A reader that has found
+ * an object in a read section may turn it into a hazard pointer by a plain store, provided the
+ * object is reclaimed in this order: *first* a grace period, *then* a look at all slots.
+ *
+ *	reader					updater
+ *	read lock				unlink A
+ *	p = find A				grace period: waits for the reader's section
+ *	slot = A
+ *	read unlock				look at all slots: A is there, keep A
+ *	use *A, sleep, use *A
+ *	slot = 0 (release)			(acquire) free A
+ *
+ * The section keeps A until the slot names it, and the grace period ends after the section, so the
+ * look at the slots comes after the store: no fence, no second look, no retry. Readers that only
+ * use RCU, and readers that protect A by the functions of hazptr.h, are safe as well.
+ *
+ * The other way round (slots first, grace period second) a reader can name A after the slots were
+ * looked at. lull_hazptr_call() with a callback that does lull_rcu_call() gives that order; there a
+ * reader must look again: lull_hazptr_tryprotect(), and not lull_hazptr_protect_rcu().
+ */
+#ifndef LULL_BRIDGE_H
+#define LULL_BRIDGE_H
+
+#include <lull/hazptr.h>
+#include <lull/rcu.h>
+
+LULL_BEGIN_DECLS
+
+/*
+ * Protect @p, an object that was found in this read section and can be reclaimed by
+ * lull_rcu_call_hazptr() and lull_rcu_free_hazptr() only. @member is the struct lull_rcu_head in
+ * it; the _ptr form is for lull_rcu_free_hazptr(). Gives @p. NULL protects nothing. One store, cannot
+ * fail. Only in a read section (debug builds check it), signal handlers included.
+ */
+#define lull_hazptr_protect_rcu(h, p, member)                                                      \
+	__extension__({                                                                            \
+		__typeof__(p) lull__found = (p);                                                   \
+		lull__hazptr_set_rcu(h, (uintptr_t)lull__found + lull__member_offset(lull__found, member)); \
+		lull__found;                                                                       \
+	})
+#define lull_hazptr_protect_rcu_ptr(h, p)                                                          \
+	__extension__({                                                                            \
+		__typeof__(p) lull__found = (p);                                                   \
+		lull__hazptr_set_rcu(h, (uintptr_t)lull__found);                                   \
+		lull__found;                                                                       \
+	})
+
+LULL_INLINE void lull__hazptr_set_rcu(struct lull_hazptr *h, uintptr_t addr)
+{
+	LULL__RCU_CHECK("lull_hazptr_protect_rcu");
+	/*
+	 * ORDER BRI-1: the slot before the end of the section (RCU-3 is a release); pairs with
+	 * BRI-1 in lull__queue_look_at_slots(), after the grace period; without it the scan misses
+	 * a reader that kept the object; model/bridge.litmus
+	 */
+	lull__hazptr_set(h, addr);
+}
+
+/*
+ * The same with a hold: gives @p, or NULL, and nothing to release, when @p is NULL. By the object's
+ * own address.
+ */
+#define lull_hazptr_acquire_rcu(hold, p)                                                           \
+	__extension__({                                                                            \
+		struct lull_hazptr_hold *lull__hold = (hold);                                      \
+		__typeof__(p) lull__found = (p);                                                   \
+		lull__hazptr_set_rcu(lull__hazptr_hold_slot(lull__hold), (uintptr_t)lull__found);  \
+		lull__hazptr_hold_end(lull__hold, lull__found);                                    \
+		lull__found;                                                                       \
+	})
+
+/*
+ * Call @func(@head), or free(3) @ptr, after a grace period and then when no slot names it any more.
+ * Contexts and limits as for lull_hazptr_call() and lull_hazptr_retire(); lull_hazptr_barrier()
+ * waits for these too.
+ */
+LULL_API void lull_rcu_call_hazptr(struct lull_rcu_head *head, lull_rcu_func func);
+LULL_API void lull_rcu_call_hazptr_sized(struct lull_rcu_head *head, lull_rcu_func func, size_t bytes);
+LULL_API void lull_rcu_free_hazptr(void *ptr);
+
+LULL_END_DECLS
+
+#endif /* LULL_BRIDGE_H */

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hazptr.h - hazard pointers: a reader names the one object it uses, an updater spares what is named.
+ *
+ * A reader writes the address of the object into a slot that all updaters can see, and looks
+ * whether the object can still be found. If so, nobody frees it until the slot says something else:
+ * as long as the reader likes, over blocking calls too. An updater unlinks an object and retires it;
+ * it is reclaimed when no slot has its address. Other objects are not held up, so a reader that
+ * sleeps costs one object per slot and no more.
+ *
+ *	reader					updater
+ *	p = load pointer to A			unlink A
+ *	slot = A		(light fence)	heavy fence
+ *	load pointer again: still A?		look at all slots:
+ *	use *A					  A is there: keep A
+ *	slot = 0		(release)	  A is not (acquire): free A
+ *
+ * After the heavy fence the slot is seen, or the reader's second load sees the unlinking and the
+ * reader tries again. The second load is an acquire: the compiler may take the object's address
+ * from either load, and A may have been freed and come back in between.
+ *
+ * What a slot says must be what was retired. It is the address of the struct lull_rcu_head that is
+ * embedded in the object and given to lull_hazptr_call() (`member` below), or, in the _ptr forms,
+ * the object's own address, for lull_hazptr_retire() and lull_hazptr_synchronize(). A head that is
+ * the first member has both. Whoever waits for a whole object, wherever in it slots may point, uses
+ * lull_hazptr_synchronize_range().
+ *
+ * Slots come in contexts of eight. Each thread has one of its own; more can be had on the stack and
+ * on the heap, any number. Or do without: a struct lull_hazptr_hold takes one of the thread's slots
+ * or, when those are in use, the slot that it brings along, so that it cannot fail.
+ *
+ * One thread at a time. A context, its slots, and a hold belong to the thread that set them up. To
+ * let another thread go on with one, detach it first, then tell the other (by a lock, a queue: any
+ * release and acquire). Debug builds check this. A thread that exits takes with it what it has not
+ * detached: that protects nothing any more, and if it did, a line tells so.
+ *
+ * How much waits. A thread that retires (lull_hazptr_retire) reclaims too, as it goes. Not reclaimed
+ * of what it retired are at most max(1000, 2 * slots) objects, where `slots` counts the slots of
+ * all threads and contexts, whatever readers do and however long they stall. Of what goes to
+ * lull_hazptr_call() wait what came in while the reclaimer was busy, see reclaim.h, and at most one
+ * object per slot beyond that.
+ *
+ * What two slots hold is looked at in some order, so a protection must not be copied from slot to
+ * slot: let the second slot protect for itself. (lull_hazptr_detach() does move one, in the order
+ * in which updaters look.)
+ *
+ * Signal handlers may use their thread's context and holds if they give back all that they took, the
+ * last first, in threads that have used lull before. A forked child keeps what the forking thread and nobody in
+ * particular (after a detach) protected; other threads' slots are gone.
+ *
+ * Sources: M. Michael, "Hazard Pointers" (2004); B. Feng's contexts and call (Linux RFC 2024); M.
+ * Desnoyers' acquire, release, detach and backup slot (Linux 2026); folly's asymmetric fences.
+ */
+#ifndef LULL_HAZPTR_H
+#define LULL_HAZPTR_H
+
+#include <lull/rcu.h>
+
+LULL_BEGIN_DECLS
+
+/* Bits of a slot's state; a stamp of synchronize's clock is above them. */
+#define LULL__HAZPTR_WAITED 1u /* somebody sleeps until this slot says something else */
+#define LULL__HAZPTR_LEFT   2u /* the reclaimer does, which has left an object because of it */
+#define LULL__HAZPTR_FULL   4u /* light fences are real ones */
+#define LULL__HAZPTR_LOW    7u
+#define LULL__HAZPTR_STAMP  8u
+
+LULL_API void lull__hazptr_slow(struct lull_hazptr *h);
+LULL_API void *lull__hazptr_protect_again(struct lull_hazptr *h, const void *src, uintptr_t seen, uintptr_t offset);
+LULL_API struct lull_hazptr *lull__hazptr_alloc_slow(struct lull_hazptr_context *ctx);
+LULL_API void lull__hazptr_free_slow(struct lull_hazptr_context *ctx, struct lull_hazptr *h);
+
+#ifdef LULL_DEBUG
+LULL_API void lull__hazptr_check_owner(const char *call, const struct lull_hazptr_context *ctx);
+#define LULL__HAZPTR_CHECK(call, ctx) lull__hazptr_check_owner(call, ctx)
+#else
+#define LULL__HAZPTR_CHECK(call, ctx) ((void)0)
+#endif
+
+/* Everything that a reader does to a slot is this: it says something else. */
+LULL_INLINE void lull__hazptr_set(struct lull_hazptr *h, uintptr_t addr)
+{
+	/*
+	 * ORDER HAZ-2: all use of the object that the slot named before the slot says something
+	 * else (0, or the next object); pairs with HAZ-2 in lull__hazptr_look_at(); without it an
+	 * object is freed while its last reader still reads; model/hazptr-clear.litmus
+	 */
+	lull_store_release(&h->addr, addr);
+	/*
+	 * ORDER HAZ-1: the slot before the second look at the pointer; pairs with HAZ-1 in
+	 * lull__hazptr_fence() (heavy). A light fence: where that is a real one, the state says so
+	 * and the slow path makes it; without it the scan misses a reader that found the object;
+	 * model/hazptr-protect.tpl
+	 *
+	 * ORDER HAZ-5: the slot before the look at its state; pairs with HAZ-5 in sleep_until_seen()
+	 * (WAITED, heavy, look at the slot again). The same light fence; without it nobody wakes
+	 * who sleeps for this slot; model/hazptr-wake.tpl
+	 */
+	lull_compiler_barrier();
+	if (lull_unlikely(lull_low_nonzero_relaxed(&h->state, LULL__HAZPTR_LOW)))
+		lull__hazptr_slow(h);
+}
+
+/* ---- contexts and their slots --------------------------------------------------------------- */
+
+/*
+ * Make @ctx a context: eight free slots that updaters look at. Takes a lock for a moment; cannot
+ * fail. Not in signal handlers. The memory must stay in place until cleanup.
+ */
+LULL_API void lull_hazptr_context_init(struct lull_hazptr_context *ctx);
+
+/*
+ * The end of @ctx, by its owner. What its slots still protect is not protected any more. Not in
+ * signal handlers.
+ */
+LULL_API void lull_hazptr_context_cleanup(struct lull_hazptr_context *ctx);
+
+/*
+ * @ctx belongs to nobody in particular from here on: any thread may use it, one at a time, and clean
+ * it up. Any context.
+ */
+LULL_API void lull_hazptr_context_detach(struct lull_hazptr_context *ctx);
+
+/* The calling thread's own context. It is there as long as the thread; nothing to set up. */
+LULL_INLINE struct lull_hazptr_context *lull_hazptr_thread_context(void)
+{
+	return &lull__self.hazptr;
+}
+
+/*
+ * A free slot of @ctx, or NULL when all eight are in use (and, of the thread's own context, in
+ * destructors that run after the thread's exit handling: use a hold there). No locked instruction.
+ * In signal handlers: the thread's own context, freed again, last first, before the handler returns.
+ */
+LULL_INLINE struct lull_hazptr *lull_hazptr_alloc(struct lull_hazptr_context *ctx)
+{
+	struct lull_hazptr *h = ctx->top;
+
+	LULL__HAZPTR_CHECK("lull_hazptr_alloc", ctx);
+	if (lull_unlikely(h == ctx->end))
+		return lull__hazptr_alloc_slow(ctx);
+	/* Off the stack before it says anything: a signal handler takes the next one. HAZ-2. */
+	lull_store_relaxed(&ctx->top, h + 1);
+	return h;
+}
+
+/* What @h protects, if anything, is not protected any more. */
+LULL_INLINE void lull_hazptr_clear(struct lull_hazptr *h)
+{
+	lull__hazptr_set(h, 0);
+}
+
+/* Clear @h and give it back to @ctx, from which it came. */
+LULL_INLINE void lull_hazptr_free(struct lull_hazptr_context *ctx, struct lull_hazptr *h)
+{
+	LULL__HAZPTR_CHECK("lull_hazptr_free", ctx);
+	lull_hazptr_clear(h);
+	if (lull_likely(h + 1 == ctx->top))
+		lull_store_relaxed(&ctx->top, h);
+	else
+		lull__hazptr_free_slow(ctx, h);
+}
+
+/* ---- protect -------------------------------------------------------------------------------- */
+
+/*
+ * Protect what @gp, a pointer that updaters change (the variable itself), points to: give the
+ * object, or NULL when @gp is NULL or was changed meanwhile. In the object, @member is the struct
+ * lull_rcu_head with which it will be retired; the _ptr forms are for objects that are retired or
+ * waited for by their own address. Until the slot is cleared, freed, or told to protect another
+ * object, the object stays. What the updater stored in it before publishing it is seen. Cannot fail
+ * otherwise, takes a bounded number of steps, does not block.
+ *
+ * ORDER HAZ-3: the second look at the pointer before the object's contents; pairs with HAZ-3 in
+ * lull_hazptr_publish(); without it a reader sees an object before its contents, or what was at its
+ * address earlier; model/hazptr-aba.litmus
+ */
+#define lull__hazptr_tryprotect(h, gp, offset)                                                     \
+	__extension__({                                                                            \
+		struct lull_hazptr *lull__h = (h);                                                 \
+		__typeof__(lull_load_relaxed(&(gp))) lull__first = lull_load_relaxed(&(gp));       \
+		__typeof__(lull__first) lull__second;                                              \
+		lull__hazptr_set(lull__h, (uintptr_t)lull__first + (offset));                      \
+		lull__second = lull_load_acquire(&(gp));                                           \
+		if (lull_unlikely((uintptr_t)lull__first != (uintptr_t)lull__second)) {            \
+			lull_hazptr_clear(lull__h);                                                \
+			lull__second = NULL;                                                       \
+		}                                                                                  \
+		lull__second;                                                                      \
+	})
+#define lull_hazptr_tryprotect(h, gp, member)                                                      \
+	lull__hazptr_tryprotect(h, gp, lull__member_offset(gp, member))
+#define lull_hazptr_tryprotect_ptr(h, gp) lull__hazptr_tryprotect(h, gp, 0)
+
+/*
+ * The same, again and again until @gp was not changed meanwhile: NULL means that @gp is NULL.
+ * HAZ-3 as above.
+ */
+#define lull__hazptr_protect(h, gp, offset)                                                        \
+	__extension__({                                                                            \
+		struct lull_hazptr *lull__h = (h);                                                 \
+		__typeof__(lull_load_relaxed(&(gp))) lull__first = lull_load_relaxed(&(gp));       \
+		__typeof__(lull__first) lull__second;                                              \
+		lull__hazptr_set(lull__h, (uintptr_t)lull__first + (offset));                      \
+		lull__second = lull_load_acquire(&(gp));                                           \
+		if (lull_unlikely((uintptr_t)lull__first != (uintptr_t)lull__second))              \
+			lull__second = (__typeof__(lull__first))lull__hazptr_protect_again(        \
+				lull__h, (const void *)&(gp), (uintptr_t)lull__second, (offset));  \
+		lull__second;                                                                      \
+	})
+#define lull_hazptr_protect(h, gp, member)                                                         \
+	lull__hazptr_protect(h, gp, lull__member_offset(gp, member))
+#define lull_hazptr_protect_ptr(h, gp) lull__hazptr_protect(h, gp, 0)
+
+/* @gp is not evaluated. */
+#define lull__member_offset(gp, member) ((uintptr_t)offsetof(__typeof__(*(gp)), member))
+
+/* ---- holds: one protected object, and it cannot fail ------------------------------------------ */
+
+/* To be used as it is, uninitialised. Must stay in place while it holds something. */
+struct lull_hazptr_hold {
+	struct lull_hazptr *slot;
+	struct lull_hazptr backup; /* when the thread's slots are in use, and after detach */
+	struct lull__hazptr_links links;
+	uint32_t shard;
+	uint32_t owner;
+};
+
+LULL_API struct lull_hazptr *lull__hazptr_hold_slow(struct lull_hazptr_hold *hold);
+LULL_API void lull__hazptr_release_slow(struct lull_hazptr_hold *hold);
+
+LULL_INLINE struct lull_hazptr *lull__hazptr_hold_slot(struct lull_hazptr_hold *hold)
+{
+	struct lull_hazptr_context *ctx = &lull__self.hazptr;
+	struct lull_hazptr *h = ctx->top;
+
+	if (lull_unlikely(h == ctx->end))
+		return lull__hazptr_hold_slow(hold);
+	lull_store_relaxed(&ctx->top, h + 1);
+	hold->slot = h;
+	return h;
+}
+
+/*
+ * The hold lets go. NULL for @p, as acquire gave it, does nothing. By the thread that acquired, or,
+ * after detach, by any. Releasing another thread's hold that was not detached aborts.
+ */
+LULL_INLINE void lull_hazptr_release(struct lull_hazptr_hold *hold, const void *p)
+{
+	struct lull_hazptr_context *ctx = &lull__self.hazptr;
+	struct lull_hazptr *h = hold->slot;
+
+	if (!p)
+		return;
+	if (lull_likely(h + 1 == ctx->top)) {
+		lull_hazptr_clear(h);
+		lull_store_relaxed(&ctx->top, h);
+	} else {
+		lull__hazptr_release_slow(hold);
+	}
+}
+
+/* Give a hold's slot back when it turns out that there is nothing to hold. */
+LULL_INLINE void lull__hazptr_hold_end(struct lull_hazptr_hold *hold, const void *p)
+{
+	if (lull_unlikely(!p)) {
+		lull_hazptr_release(hold, hold);
+		hold->slot = NULL;
+	}
+}
+
+/*
+ * Protect what the pointer at @src points to, by the object's own address, until the hold is
+ * released. Gives the object; NULL, and nothing to release, when the pointer is NULL. Does not
+ * block, but takes a lock for a moment when all of the thread's slots are in use.
+ */
+#define lull_hazptr_acquire(hold, src)                                                             \
+	__extension__({                                                                            \
+		struct lull_hazptr_hold *lull__hold = (hold);                                      \
+		__typeof__(src) lull__src = (src);                                                 \
+		__typeof__(lull_load_relaxed(lull__src)) lull__held = lull__hazptr_protect(        \
+			lull__hazptr_hold_slot(lull__hold), *lull__src, 0);                        \
+		lull__hazptr_hold_end(lull__hold, lull__held);                                     \
+		lull__held;                                                                        \
+	})
+
+/*
+ * What the hold protects moves to the slot inside of it, so that another thread may release it, and
+ * so that this thread has its slot back. Needless twice, and when acquire gave NULL; harmless. Takes
+ * a lock for a moment. Not in signal handlers.
+ */
+LULL_API void lull_hazptr_detach(struct lull_hazptr_hold *hold);
+
+/* ---- updaters ------------------------------------------------------------------------------- */
+
+/*
+ * Call @func(@head) when no slot names @head any more, which was unlinked before the call: on the
+ * reclaimer's thread (reclaim.h), no lock held. It may retire, protect, synchronize, free. Nothing
+ * is allocated but for a page per 256 calls that wait. In read sections, with locks held, in
+ * callbacks, while the caller itself protects the object: yes; in signal handlers: no. Cannot fail.
+ * call_sized() tells how many bytes wait with the object, see reclaim.h.
+ */
+LULL_API void lull_hazptr_call(struct lull_rcu_head *head, lull_rcu_func func);
+LULL_API void lull_hazptr_call_sized(struct lull_rcu_head *head, lull_rcu_func func, size_t bytes);
+
+/*
+ * free(3) @ptr when no slot names it any more; NULL is ignored. No user code runs, so the calling
+ * thread does it itself, in later calls; what it leaves behind the reclaimer frees. Contexts as for
+ * lull_hazptr_call(). retire_sized() is told the size, as lull_rcu_free_sized().
+ */
+LULL_API void lull_hazptr_retire(void *ptr);
+LULL_API void lull_hazptr_retire_sized(void *ptr, size_t bytes);
+
+/*
+ * Wait until each slot that names @addr, or an address in [@addr, @addr + @len), has once been seen
+ * to say something else: who found the object before it was unlinked is done with it. A slot
+ * counts once, so readers that come back to what was not unlinked cannot make this last for ever.
+ * Sleeps while it waits; the reader that lets go wakes it. The _timeout forms give up after
+ * @timeout_ms and return -ETIMEDOUT, else 0. Aborts when the calling thread's own context protects
+ * it, which would never end. In read sections: yes, but they last as long; an online thread stays
+ * online (rcu.h). In callbacks: yes. With locks held: not such as the readers take. In signal
+ * handlers: no.
+ */
+LULL_API void lull_hazptr_synchronize(const void *addr);
+LULL_API void lull_hazptr_synchronize_range(const void *addr, size_t len);
+LULL_API int lull_hazptr_synchronize_timeout(const void *addr, uint64_t timeout_ms);
+LULL_API int lull_hazptr_synchronize_range_timeout(const void *addr, size_t len, uint64_t timeout_ms);
+
+/*
+ * Wait until all that was retired before, by any thread, with hazptr.h or bridge.h, has been
+ * reclaimed, and what callbacks retired meanwhile, 16 generations deep. So it lasts as long as
+ * something of that is protected. The timeout form returns -ETIMEDOUT after @timeout_ms, else 0.
+ * Aborts in a read section and in callbacks. Not in signal handlers.
+ */
+LULL_API void lull_hazptr_barrier(void);
+LULL_API int lull_hazptr_barrier_timeout(uint64_t timeout_ms);
+
+/*
+ * Publish @v in the pointer variable @p, to be found by tryprotect, protect and acquire.
+ *
+ * ORDER HAZ-3: the object's contents before the pointer; pairs with HAZ-3 in
+ * lull__hazptr_tryprotect(); without it as there; model/hazptr-aba.litmus
+ */
+#define lull_hazptr_publish(p, v) lull_store_release(&(p), (v))
+
+LULL_END_DECLS
+
+#endif /* LULL_HAZPTR_H */
