@@ -63,13 +63,16 @@ LULL_INLINE void lull__hazptr_set_rcu(struct lull_hazptr *h, uintptr_t addr)
 
 /*
  * The same with a hold: gives @p, or NULL, and nothing to release, when @p is NULL. By the object's
- * own address.
+ * own address, or in the _member form by that of @member.
  */
-#define lull_hazptr_acquire_rcu(hold, p)                                                           \
+#define lull_hazptr_acquire_rcu(hold, p) lull__hazptr_acquire_rcu(hold, p, 0)
+#define lull_hazptr_acquire_rcu_member(hold, p, member)                                            \
+	lull__hazptr_acquire_rcu(hold, p, lull__member_offset(p, member))
+#define lull__hazptr_acquire_rcu(hold, p, offset)                                                  \
 	__extension__({                                                                            \
 		struct lull_hazptr_hold *lull__hold = (hold);                                      \
 		__typeof__(p) lull__found = (p);                                                   \
-		lull__hazptr_set_rcu(lull__hazptr_hold_slot(lull__hold), (uintptr_t)lull__found);  \
+		lull__hazptr_set_rcu(lull__hazptr_hold_slot(lull__hold), (uintptr_t)lull__found + (offset));\
 		lull__hazptr_hold_end(lull__hold, lull__found);                                    \
 		lull__found;                                                                       \
 	})

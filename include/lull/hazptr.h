@@ -20,9 +20,10 @@
  * from either load, and A may have been freed and come back in between.
  *
  * What a slot says must be what was retired. It is the address of the struct lull_rcu_head that is
- * embedded in the object and given to lull_hazptr_call() (`member` below), or, in the _ptr forms,
- * the object's own address, for lull_hazptr_retire() and lull_hazptr_synchronize(). A head that is
- * the first member has both. Whoever waits for a whole object, wherever in it slots may point, uses
+ * embedded in the object and given to lull_hazptr_call() (`member` below), or, in the _ptr forms
+ * and in holds, the object's own address, for lull_hazptr_retire() and lull_hazptr_synchronize().
+ * Nothing tells when the two are mixed up: let the head be the first member, then they are the same.
+ * Whoever waits for a whole object, wherever in it slots may point, uses
  * lull_hazptr_synchronize_range().
  *
  * Slots come in contexts of eight. Each thread has one of its own; more can be had on the stack and
@@ -270,16 +271,20 @@ LULL_INLINE void lull__hazptr_hold_end(struct lull_hazptr_hold *hold, const void
 }
 
 /*
- * Protect what the pointer at @src points to, by the object's own address, until the hold is
- * released. Gives the object; NULL, and nothing to release, when the pointer is NULL. Does not
- * block, but takes a lock for a moment when all of the thread's slots are in use.
+ * Protect what the pointer at @src points to until the hold is released: by the object's own
+ * address, or, in the _member form, by that of the struct lull_rcu_head which is @member of it. Gives
+ * the object; NULL, and nothing to release, when the pointer is NULL. Does not block, but takes a
+ * lock for a moment when all of the thread's slots are in use.
  */
-#define lull_hazptr_acquire(hold, src)                                                             \
+#define lull_hazptr_acquire(hold, src) lull__hazptr_acquire(hold, src, 0)
+#define lull_hazptr_acquire_member(hold, src, member)                                              \
+	lull__hazptr_acquire(hold, src, lull__member_offset(*(src), member))
+#define lull__hazptr_acquire(hold, src, offset)                                                    \
 	__extension__({                                                                            \
 		struct lull_hazptr_hold *lull__hold = (hold);                                      \
 		__typeof__(src) lull__src = (src);                                                 \
 		__typeof__(lull_load_relaxed(lull__src)) lull__held = lull__hazptr_protect(        \
-			lull__hazptr_hold_slot(lull__hold), *lull__src, 0);                        \
+			lull__hazptr_hold_slot(lull__hold), *lull__src, offset);                   \
 		lull__hazptr_hold_end(lull__hold, lull__held);                                     \
 		lull__held;                                                                        \
 	})

@@ -268,6 +268,75 @@ static void remarks(void **state)
 	assert_true(said("scatter by 40 %: the machine was busy."));
 }
 
+/* Who keeps an object for long without a count is compared with who counts. */
+static void long_readers(void **state)
+{
+	struct choose_input in = ordinary();
+
+	(void)state;
+	row[QSBR].long_readers = true;
+	run(&in);
+	assert_true(said("sleeps with it: rcu-qsbr, 63 M operations/s, x4.5 refcount; elsewhere"));
+
+	row[QSBR].long_readers = false;
+	run(&in);
+	assert_true(said("sleeps with it: refcount, 14 M operations/s; elsewhere"));
+
+	row[COUNT].long_readers = false;
+	run(&in);
+	assert_false(said("keeps what it found"));
+}
+
+/* Memory that stays bounded is worth a word where the pick's does not. */
+static void bounded_memory(void **state)
+{
+	struct choose_input in = ordinary();
+
+	(void)state;
+	run(&in);
+	assert_false(said("bounded"));
+
+	row[COUNT].family = CHOOSE_DEFERRED;
+	row[COUNT].bounded = true;
+	row[COUNT].waiting_bytes = 64e3;
+	run(&in);
+	assert_true(said("must stay bounded all the same: refcount, 14 M operations/s, x0.233 rcu; at "
+			 "most 0.064 MB waited."));
+
+	row[RCU].bounded = true;
+	run(&in);
+	assert_false(said("bounded"));
+
+	/* With a lock nothing waits. */
+	row[RCU].bounded = false;
+	row[SPIN].mops[0] = 100;
+	assert_int_equal(run(&in).pick[0].row, SPIN);
+	assert_false(said("bounded"));
+}
+
+static void waits(void **state)
+{
+	struct choose_input in = ordinary();
+
+	(void)state;
+	row[RCU].wait_ns = 20000;
+	run(&in);
+	assert_false(said("goes on after"));
+
+	row[COUNT].wait_ns = 100;
+	run(&in);
+	assert_true(said("goes on after 0.1 us with refcount, after 20 us with rcu."));
+
+	/* Nothing that asks for something, and nothing that is about the same. */
+	row[COUNT].wait_ns = 0;
+	row[QSBR].wait_ns = 100;
+	run(&in);
+	assert_false(said("goes on after"));
+	row[COUNT].wait_ns = 10000;
+	run(&in);
+	assert_false(said("goes on after"));
+}
+
 /* Long names and many rows must not write past the lines. */
 static void lines_are_bounded(void **state)
 {
@@ -298,6 +367,9 @@ int main(void)
 		cmocka_unit_test(nothing_measured),
 		cmocka_unit_test(only_demands),
 		cmocka_unit_test(remarks),
+		cmocka_unit_test(long_readers),
+		cmocka_unit_test(bounded_memory),
+		cmocka_unit_test(waits),
 		cmocka_unit_test(lines_are_bounded),
 	};
 
