@@ -21,9 +21,25 @@
  *	flavor_assign(p, v)		macro: publishing store to the pointer lvalue p
  *	flavor_quiescent()		between sections, every so often; most flavors need nothing
  *
+ * Two kinds of disciplines have no read sections and say so. FLAVOR_KEEPS: a reader names the one
+ * object that it uses, in the slot that its thread has:
+ *
+ *	flavor_slot			the calling thread's, from flavor_thread_enter() on
+ *	flavor_keep(slot, p)		macro: protected load of the pointer lvalue p
+ *	flavor_drop(slot)		the object is not used any more
+ *
+ * FLAVOR_MARKS: a reader names the place from which it goes on to walk:
+ *
+ *	struct flavor_guard
+ *	flavor_mark(address)		gives a struct flavor_guard
+ *	flavor_unmark(guard)
+ *
+ * What all have in common is in flavor_read.h.
+ *
  * FLAVOR_HAS_GP is defined where old versions can be waited for (not for locks):
  *
- *	flavor_synchronize()		outside read sections
+ *	flavor_synchronize()		outside read sections; not where readers keep or mark, there
+ *	flavor_synchronize_on(address)	waits for who keeps the object, or marks the place
  *	struct flavor_head		to be embedded in an object that is retired
  *	flavor_call(head, func)		func(struct flavor_head *) after a grace period
  *	flavor_barrier()		all callbacks of this thread (at least) have run

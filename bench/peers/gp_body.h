@@ -9,6 +9,8 @@
  *	GP_POLLED		deferred calls run only in flavor_poll(), on their own thread
  *	GP_PEAK_RESET()		the most objects that waited, where the library counts them
  *	GP_PEAK()		itself
+ *	GP_NO_WAIT		there is no call that waits for readers
+ *	GP_NO_CALL		there are no deferred calls whose callbacks may be of any kind
  *	GP_DEFER(func, p)	another way of deferring, with GP_DEFER_ENTER() and
  *				GP_DEFER_LEAVE() for the thread, and GP_DEFER_BARRIER()
  */
@@ -19,6 +21,7 @@
 
 #include <lull/atomic.h>
 
+#include "flavor_read.h"
 #include "gp.h"
 
 #ifndef GP_REST
@@ -33,11 +36,16 @@
 #define GP_OBJECT_BYTES 64
 
 struct gp_object {
+#ifdef flavor_head
 	struct flavor_head head;
-	uint64_t value;
 	char rest[GP_OBJECT_BYTES - sizeof(struct flavor_head) - sizeof(uint64_t)];
+#else
+	char rest[GP_OBJECT_BYTES - sizeof(uint64_t)];
+#endif
+	uint64_t value;
 };
 
+/* What readers read. */
 static struct {
 	struct gp_object *object;
 } gp_slot __attribute__((aligned(128)));
@@ -52,10 +60,7 @@ static uint64_t gp_clock(clockid_t clock)
 
 /* ---- threads beside the measuring one ---------------------------------------------------- */
 
-static void gp_thread_enter(void)
-{
-	flavor_thread_enter();
-}
+static void gp_thread_enter(void) { flavor_thread_enter(); }
 
 #ifdef GP_DEFER
 /* The library takes a thread's registration for this once in its life. */
@@ -85,44 +90,128 @@ static void gp_sleeper_leave(void)
 	flavor_thread_leave();
 }
 
+static struct gp_object *gp_new_object(uint64_t value)
+{
+	struct gp_object *o = malloc(sizeof(*o));
+
+	if (!o)
+		abort();
+	o->value = value;
+	return o;
+}
+
+/* There is something to read, whoever comes first. */
+static void gp_fill_slot(void)
+{
+	struct gp_object *o = gp_new_object(0), *none = NULL;
+
+	if (!lull_cas_release(&gp_slot.object, &none, o))
+		free(o);
+}
+
+static void gp_stay(uint64_t ns)
+{
+	struct timespec ts = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
+
+	if (ns >= BENCH_GP_SLEEP_NS)
+		nanosleep(&ts, NULL);
+	else
+		bench_ref_delay(ns);
+}
+
 static void gp_read(const uint32_t *stop, uint64_t hold_ns)
 {
 	unsigned every = hold_ns ? 1 : FLAVOR_QUIESCENT_EVERY, i;
 	static uint64_t sink;
 	uint64_t sum = 0;
+	READ_STATE;
 
+	gp_fill_slot();
 	while (!lull_load_relaxed(stop)) {
 		for (i = 0; i < every; i++) {
 			const struct gp_object *o;
 
-			flavor_read_lock();
-			o = flavor_dereference(gp_slot.object);
+			o = READ_BEGIN(gp_slot.object);
 			sum += o ? o->value : 0;
 			if (hold_ns)
-				bench_ref_delay(hold_ns);
-			flavor_read_unlock();
+				gp_stay(hold_ns);
+			READ_END();
 		}
 		flavor_quiescent();
 	}
 	lull_store_relaxed(&sink, sum);
 }
 
-/* ---- latencies --------------------------------------------------------------------------- */
+/* ---- waiting ----------------------------------------------------------------------------- */
+
+#ifndef GP_NO_WAIT
+/* What the one reader reads that sleeps. */
+static struct {
+	struct gp_object *object;
+} gp_held __attribute__((aligned(128)));
+
+/* They take the place of what is waited for, where readers keep objects. */
+static struct gp_object gp_standing[2];
+
+static void gp_hold(uint64_t sleep_ns, sem_t *held, uint64_t *left_ns)
+{
+	const struct gp_object *o;
+	READ_STATE;
+
+	if (!lull_load_relaxed(&gp_held.object))
+		flavor_assign(gp_held.object, &gp_standing[0]);
+	o = READ_BEGIN(gp_held.object);
+	(void)o;
+	sem_post(held);
+	gp_stay(sleep_ns);
+	lull_store_relaxed(left_ns, gp_clock(CLOCK_MONOTONIC));
+	READ_END();
+	flavor_quiescent();
+}
+
+#if defined(FLAVOR_KEEPS)
+static void gp_replace_in(struct gp_object **slot)
+{
+	struct gp_object *old = *slot;
+
+	flavor_assign(*slot, old == &gp_standing[0] ? &gp_standing[1] : &gp_standing[0]);
+	flavor_synchronize_on(old);
+}
+
+static void gp_await_holder(void) { gp_replace_in(&gp_held.object); }
+static void gp_wait(void) { gp_replace_in(&gp_slot.object); }
+#elif defined(FLAVOR_MARKS)
+/* The readers are elsewhere, unless they say everywhere. */
+static void gp_await_holder(void) { flavor_synchronize_on(&gp_held.object); }
+static void gp_wait(void) { flavor_synchronize_on(&gp_standing[0]); }
+#else
+static void gp_await_holder(void) { flavor_synchronize(); }
+static void gp_wait(void) { flavor_synchronize(); }
+#endif
 
 static unsigned gp_synchronize(uint64_t *ns, unsigned most, uint64_t deadline_ns)
 {
-	uint64_t before = gp_clock(CLOCK_MONOTONIC), after = 0;
+	uint64_t before, after = 0;
+	struct gp_object *usual;
 	unsigned n;
 
+	gp_fill_slot();
+	usual = gp_slot.object;
+	before = gp_clock(CLOCK_MONOTONIC);
 	for (n = 0; n < most && after < deadline_ns; n++) {
-		flavor_synchronize();
+		gp_wait();
 		after = gp_clock(CLOCK_MONOTONIC);
 		ns[n] = after - before;
 		before = after;
 	}
+	flavor_assign(gp_slot.object, usual);
 	return n;
 }
+#endif
 
+/* ---- deferred calls ---------------------------------------------------------------------- */
+
+#ifndef GP_NO_CALL
 /* Static: whoever runs the callback may still be in sem_post() when this thread has gone on. */
 static struct gp_call {
 	struct flavor_head head;
@@ -166,10 +255,7 @@ static unsigned gp_call(uint64_t *ns, unsigned most, uint64_t deadline_ns)
 	return n;
 }
 
-static void gp_nothing(struct flavor_head *head)
-{
-	(void)head;
-}
+static void gp_nothing(struct flavor_head *head) { (void)head; }
 
 static unsigned gp_barrier(uint64_t *ns, unsigned most, uint64_t deadline_ns, unsigned queued)
 {
@@ -187,9 +273,11 @@ static unsigned gp_barrier(uint64_t *ns, unsigned most, uint64_t deadline_ns, un
 	}
 	return n;
 }
+#endif
 
 /* ---- replacement ------------------------------------------------------------------------- */
 
+#ifdef flavor_head
 /*
  * Counted by whoever runs callbacks, which is one thread with all flavors that do not count
  * themselves.
@@ -211,16 +299,6 @@ static void gp_free_deferred(void *object)
 	lull_store_relaxed(&gp_freed, lull_load_relaxed(&gp_freed) + 1);
 }
 #endif
-
-static struct gp_object *gp_new_object(uint64_t value)
-{
-	struct gp_object *o = malloc(sizeof(*o));
-
-	if (!o)
-		abort();
-	o->value = value;
-	return o;
-}
 
 /* Inlined with a constant way, so that each loop has its own call only. */
 static inline __attribute__((always_inline)) void gp_retire(enum bench_gp_way way,
@@ -325,8 +403,7 @@ static void gp_replace(enum bench_gp_way way, uint64_t n, struct bench_gp_replac
 	uint64_t began;
 
 	gp_begin(way);
-	if (!gp_slot.object)
-		flavor_assign(gp_slot.object, gp_new_object(0));
+	gp_fill_slot();
 	began = gp_clock(CLOCK_MONOTONIC);
 	out->peak = gp_replace_way(way, n);
 	gp_wait_freed(way, n);
@@ -373,6 +450,8 @@ static double gp_retire_cost(enum bench_gp_way way, unsigned n, double *ns)
 	return (double)cpu / n;
 }
 
+#endif
+
 const struct bench_gp_scheme GP_BODY = {
 	.name = FLAVOR_NAME,
 	.what = FLAVOR_WHAT,
@@ -381,9 +460,16 @@ const struct bench_gp_scheme GP_BODY = {
 	.sleeper_enter = gp_sleeper_enter,
 	.sleeper_leave = gp_sleeper_leave,
 	.read = gp_read,
+#ifndef GP_NO_WAIT
+	.hold = gp_hold,
+	.await_holder = gp_await_holder,
 	.synchronize = gp_synchronize,
+#endif
+#ifndef GP_NO_CALL
 	.call = gp_call,
 	.barrier = gp_barrier,
+#endif
+#ifdef flavor_head
 	.replace = gp_replace,
 	.retire_cost = gp_retire_cost,
 	.ways = {
@@ -398,4 +484,5 @@ const struct bench_gp_scheme GP_BODY = {
 		[BENCH_GP_DEFER] = true,
 #endif
 	},
+#endif
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What `lull refscale` measures: one read section = enter, load a shared pointer, read a field of
- * the object, leave. Each scheme's loops come from the same text (ref_body.h), compiled around its
+ * the object, leave; with hazard pointers: protect, read a field of the object, clear. Each scheme's loops come from the same text (ref_body.h), compiled around its
  * own calls.
  */
 #ifndef BENCH_REF_H
@@ -10,6 +10,10 @@
 #include <stdint.h>
 
 #include "flavor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 #define BENCH_REF_OBJECTS \
 	16 /* a ring of cells and objects, small enough to stay in the first-level cache */
@@ -59,8 +63,15 @@ void bench_ref_delay(uint64_t ns);
 extern const struct bench_ref_scheme bench_ref_none, bench_ref_spinlock, bench_ref_mutex,
 	bench_ref_rwlock, bench_ref_brlock, bench_ref_refcount, bench_ref_seqlock, bench_ref_rcu,
 	bench_ref_rcu_qsbr, bench_ref_liburcu_memb, bench_ref_liburcu_mb, bench_ref_liburcu_qsbr,
-	bench_ref_liburcu_bp, bench_ref_liburcu_memb_call, bench_ref_ck_epoch;
+	bench_ref_liburcu_bp, bench_ref_liburcu_memb_call, bench_ref_ck_epoch, bench_ref_hazptr,
+	bench_ref_hazptr_alloc, bench_ref_hazptr_hold, bench_ref_hazptr_full, bench_ref_hazptr_rcu,
+	bench_ref_shazptr, bench_ref_shazptr_wildcard, bench_ref_store_fence_store, bench_ref_ck_hp,
+	bench_ref_libcds_hp, bench_ref_xenium_hp;
 /* Its functions come from the plugin, hence not constant. */
 extern struct bench_ref_scheme bench_ref_rcu_plugin;
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

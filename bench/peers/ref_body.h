@@ -7,19 +7,19 @@
  * REF_READ(cell, sum, following): in one section, read the object behind the cell, add its value to
  * sum, call REF_HOLD().
  */
+#include "flavor_read.h"
 #include "ref.h"
 
 #ifndef REF_READ
-#define REF_READ(cell, sum, following)                           \
-	do {                                                     \
-		struct bench_ref_object *ref_object;             \
-                                                                 \
-		flavor_read_lock();                              \
-		ref_object = flavor_dereference((cell)->object); \
-		(sum) += ref_object->value;                      \
-		(following) = ref_object->next;                  \
-		REF_HOLD();                                      \
-		flavor_read_unlock();                            \
+#define REF_READ(cell, sum, following)                   \
+	do {                                             \
+		struct bench_ref_object *ref_object;     \
+                                                         \
+		ref_object = READ_BEGIN((cell)->object); \
+		(sum) += ref_object->value;              \
+		(following) = ref_object->next;          \
+		REF_HOLD();                              \
+		READ_END();                              \
 	} while (0)
 #endif
 
@@ -28,6 +28,7 @@
 static uint64_t ref_read(struct bench_ref_data *data, uint64_t n)
 {
 	struct bench_ref_cell *cell = &data->cell[0], *following;
+	READ_STATE;
 	uint64_t sum = 0;
 
 	while (n) {
@@ -46,6 +47,7 @@ static uint64_t ref_read(struct bench_ref_data *data, uint64_t n)
 static uint64_t ref_chain(struct bench_ref_data *data, uint64_t n)
 {
 	struct bench_ref_cell *cell = &data->cell[0], *following;
+	READ_STATE;
 	uint64_t sum = 0; /* not returned: the chain reads one field, where it goes on */
 
 	while (n) {
@@ -67,6 +69,7 @@ static uint64_t ref_chain(struct bench_ref_data *data, uint64_t n)
 static uint64_t ref_hold(struct bench_ref_data *data, uint64_t n, uint64_t hold_ns)
 {
 	struct bench_ref_cell *cell = &data->cell[0], *following;
+	READ_STATE;
 	uint64_t sum = 0;
 
 	for (; n; n--) {
@@ -85,4 +88,5 @@ const struct bench_ref_scheme REF_BODY = {
 	.read = ref_read,
 	.chain = ref_chain,
 	.hold = ref_hold,
+	.setup = NULL,
 };

@@ -11,7 +11,7 @@ import unittest
 LULL = os.environ["LULL_TOOL"]
 SANITIZE = os.environ.get("LULL_SANITIZE", "")
 
-INSTRUMENTS = ("compare", "refscale", "rcuscale", "hashscale", "torture", "doctor")
+INSTRUMENTS = ("compare", "refscale", "rcuscale", "hashscale", "keyscale", "labelscale", "torture", "doctor")
 
 # Each in its shortest form that still measures. The time is an upper bound of what is asked for, not of what it takes.
 SHORT = {
@@ -20,6 +20,9 @@ SHORT = {
                  "--setup", "idle"],
     "hashscale": ["--seconds", "0.1", "--runs", "1", "--threads", "1,2", "--schemes", "none,rcu,spinlock",
                   "--elements", "100", "--updates", "0,10"],
+    "keyscale": ["--seconds", "0.1", "--runs", "1", "--threads", "1", "--schemes", "rcu,hazptr,shazptr", "--keys", "100"],
+    "labelscale": ["--seconds", "0.1", "--runs", "1", "--threads", "1,2", "--schemes", "none,refcount,hazptr,rcu,bridge",
+                   "--root", "/etc"],
     "torture": ["--seconds", "0.3", "--readers", "2"],
     "doctor": [],
 }
@@ -33,6 +36,8 @@ ENDLESS = {
     "refscale": ["--seconds", "86400"],
     "rcuscale": ["--seconds", "86400", "--calls", "10000000"],
     "hashscale": ["--seconds", "86400"],
+    "keyscale": ["--seconds", "86400"],
+    "labelscale": ["--seconds", "86400"],
     "torture": ["--seconds", "86400"],
     "doctor": [],
 }

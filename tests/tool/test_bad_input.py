@@ -34,6 +34,8 @@ class Words(Case):
         for name in INSTRUMENTS:
             self.assertIn("--json needs a value", self.bad(name, "--json"))
             self.assertIn("--list takes no value", self.bad(name, "--list=3"))
+        self.assertIn("--flavor needs a value", self.bad("rcuscale", "--flavor"))
+        self.assertIn("--skip-self-scan takes no value", self.bad("rcuscale", "--flavor", "shazptr", "--skip-self-scan=1"))
 
     def test_options_that_an_instrument_lacks(self):
         self.assertIn("--threads", self.bad("doctor", "--threads", "1"))
@@ -51,7 +53,7 @@ class Words(Case):
 
     def test_unknown_word(self):
         self.assertIn("late", self.bad("rcuscale", "--gp", "polled", "--self-qs", "soon"))
-        for option in ("--gp", "--what", "--setup"):
+        for option in ("--gp", "--what", "--setup", "--flavor"):
             self.assertIn("'nonsense'", self.bad("rcuscale", *ENDLESS["rcuscale"], option, "nonsense"))
         self.assertIn("'6'", self.bad("hashscale", "--figure", "6"))
         for option in ("--flavor", "--reclaim", "--busted"):

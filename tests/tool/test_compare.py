@@ -7,7 +7,8 @@ import unittest
 
 from support import Case
 
-SHORT = ["--seconds", "0.01", "--runs", "1", "--threads", "1,2", "--schemes", "none,rcu,spinlock"]
+SCHEMES = {"none", "rcu", "spinlock", "refcount", "hazptr", "hazptr-rcu", "shazptr"}
+SHORT = ["--seconds", "0.01", "--runs", "1", "--threads", "1,2", "--schemes", ",".join(sorted(SCHEMES))]
 
 # Elements without an end tag.
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
@@ -54,9 +55,14 @@ class Compare(Case):
 
         root = self.results("results.json")
         self.assert_documented(root, "compare")
-        self.assertEqual({row["scheme"] for row in root["results"]}, {"none", "rcu", "spinlock"})
+        self.assertEqual({row["scheme"] for row in root["results"]}, SCHEMES)
         self.assertEqual({row["instrument"] for row in root["results"]}, {"hashscale", "refscale", "rcuscale"})
+        # All that defer or make updaters wait, and no others.
+        self.assertEqual({row["scheme"] for row in root["results"] if row["instrument"] == "rcuscale"},
+                         {"rcu", "hazptr", "hazptr-rcu", "shazptr"})
+        self.assertEqual({row["scheme"] for row in root["results"] if row["instrument"] == "refscale"}, SCHEMES)
         self.assertTrue(root["advice"])
+        self.assertTrue([line for line in root["advice"] if "sleeps with it: " in line], root["advice"])
         self.assertEqual(root["keys"]["elements"], 200)
 
         with open(self.path("report.html"), encoding="utf-8") as file:
@@ -65,8 +71,9 @@ class Compare(Case):
         self.assertEqual(page.errors, [])
         self.check_alone(source, page)
         self.assertGreater(page.tags.count("svg"), 2)
-        for scheme in ("none", "rcu", "spinlock"):
+        for scheme in SCHEMES:
             self.assertIn(scheme, page.text)
+            self.assertIn(f"\n{scheme} ", text)
         # What is to be typed to get the same again.
         self.assertIn(root["command"], page.text)
         self.assertEqual(shlex.split(root["command"]), ["lull", *args])

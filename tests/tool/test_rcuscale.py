@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""lull rcuscale: every kind of figure for every setup, the two tables of the early report, the kernel's lines."""
+"""lull rcuscale: every kind of figure for every setup, hazard pointers, the letter's lines, the early report, the kernel's lines."""
 import re
 import unittest
 
@@ -11,8 +11,8 @@ LATENCIES = ("synchronize", "call", "barrier", "barrier_queued")
 
 class Figures(Case):
     def test_every_kind_in_every_setup(self):
-        self.good("rcuscale", "--schemes", "rcu,rcu-qsbr,rcu-full", "--setup", "all", "--runs", "2", "--calls", "8",
-                  "--objects", "2000", "--json", "results.json")
+        self.good("rcuscale", "--schemes", "rcu,rcu-qsbr,rcu-full", "--setup", ",".join(SETUPS), "--runs", "2",
+                  "--calls", "8", "--objects", "2000", "--json", "results.json")
         rows = self.results("results.json")["results"]
         for scheme in ("rcu", "rcu-qsbr", "rcu-full"):
             ways = ("replace_call", "replace_free")
@@ -33,6 +33,120 @@ class Figures(Case):
         self.good("rcuscale", "--schemes", "free-at-once", "--objects", "1000", "--json", "results.json")
         rows = self.results("results.json")["results"]
         self.assertEqual([(row["metric"], row["peak_objects"]) for row in rows], [("replace_now_idle", 0)])
+
+
+class HazardPointers(Case):
+    SCHEMES = {
+        "hazptr": LATENCIES + ("replace_call", "replace_free"),
+        "hazptr-full": LATENCIES + ("replace_call", "replace_free"),
+        "hazptr-rcu": LATENCIES[1:] + ("replace_call", "replace_free"),
+        "shazptr": ("synchronize",),
+        "shazptr-wildcard": ("synchronize",),
+    }
+
+    def test_what_each_has_in_every_setup(self):
+        out = self.good("rcuscale", "--schemes", ",".join(self.SCHEMES), "--setup", ",".join(SETUPS), "--runs", "1",
+                        "--calls", "4", "--objects", "2000", "--json", "results.json")
+        rows = self.results("results.json")["results"]
+        for scheme, kinds in self.SCHEMES.items():
+            self.assertIn(f"\n{scheme} ", out)
+            self.assertEqual({row["metric"] for row in rows if row["scheme"] == scheme},
+                             {f"{kind}_{setup}" for kind in kinds for setup in SETUPS})
+
+    def test_peers(self):
+        if "\nck-hp " not in self.good("rcuscale", "--list"):
+            self.skipTest("ck-hp is not in this build")
+        self.good("rcuscale", "--schemes", "ck-hp", "--runs", "1", "--objects", "2000", "--json", "results.json")
+        rows = self.results("results.json")["results"]
+        self.assertEqual({row["metric"] for row in rows}, {"replace_call_idle", "replace_call_busy"})
+
+    def test_stuck_reader_and_the_stated_bound(self):
+        """A reader that keeps an object for 200 ms: at most max(1000, 2 * slots) wait, to within 64 per thread."""
+        self.good("rcuscale", "--schemes", "rcu,hazptr,hazptr-full", "--what", "replace", "--setup", "stuck", "--runs",
+                  "1", "--objects", "20000", "--json", "results.json")
+        rows = {(row["scheme"], row["metric"]): row for row in self.results("results.json")["results"]}
+        self.assertIn(("rcu", "replace_free_stuck"), rows)
+        for scheme in ("hazptr", "hazptr-full"):
+            self.assertLessEqual(rows[scheme, "replace_free_stuck"]["peak_objects"], 1000 + 2 * 64)
+
+    def test_interrupts(self):
+        """Who needs no heavy fence makes none; this is so whatever /proc/interrupts says."""
+        self.good("rcuscale", "--schemes", "rcu,hazptr,hazptr-full,shazptr", "--what", "interrupts", "--seconds", "0.02",
+                  "--runs", "1", "--json", "results.json")
+        root = self.results("results.json")
+        heavy = {row["scheme"]: row["heavy_fences_per_second"] for row in root["results"]}
+        self.assertEqual(set(heavy), {"rcu", "hazptr", "hazptr-full", "shazptr", "no-updates"})
+        self.assertEqual((heavy["shazptr"], heavy["no-updates"]), (0, 0))
+        if root["machine"]["fence"] == "membarrier":
+            self.assertEqual(heavy["hazptr-full"], 0)
+            self.assertGreater(heavy["rcu"], 0)
+            self.assertGreater(heavy["hazptr"], 0)
+
+    def test_wake(self):
+        """The instrument itself ends with a complaint when a call returns before the reader leaves."""
+        schemes = ("rcu", "rcu-qsbr", "rcu-full", "hazptr", "hazptr-full", "shazptr", "shazptr-wildcard")
+        self.good("rcuscale", "--schemes", ",".join(schemes + ("hazptr-rcu",)), "--what", "wake", "--calls", "4", "--runs",
+                  "2", "--json", "results.json")
+        rows = self.results("results.json")["results"]
+        self.assertEqual([(row["scheme"], row["metric"], row["count"]) for row in rows],
+                         [(scheme, "wake", 4) for scheme in schemes])
+        for row in rows:
+            self.assertGreater(row["min"], 0, row)
+            self.assertGreater(row["own_cpu_ns"], 0, row)
+
+    def test_scan(self):
+        self.good("rcuscale", "--schemes", "hazptr,free-at-once", "--what", "scan", "--runs", "1", "--json",
+                  "results.json")
+        rows = self.results("results.json")["results"]
+        self.assertEqual({(row["scheme"], row["metric"]) for row in rows},
+                         {(scheme, f"scan_{slots}") for scheme in ("hazptr", "free-at-once") for slots in (8, 500, 1000)})
+
+
+class Letter(Case):
+    SHORT = ("--calls", "40", "--runs", "2", "--json", "results.json")
+    LINES = ("Average", "Minimum", "50th percentile", "90th percentile", "99th percentile", "Maximum")
+
+    def blocks(self, *args):
+        """The titles of the blocks, each of which has the six lines, in this order."""
+        out = self.good("rcuscale", *args, *self.SHORT)
+        blocks = re.findall(r"^(\S+(?: \(skip_self_scan=1\))?):\n\n((?:.* grace-period duration: .*\n)+)", out, re.M)
+        rows = self.results("results.json")["results"]
+        self.assertEqual(len(rows), len(blocks))
+        for (title, lines), row in zip(blocks, rows):
+            self.assertEqual(tuple(line.split(" grace-period duration: ")[0] for line in lines.splitlines()), self.LINES,
+                             title)
+            self.assertRegex(lines.splitlines()[0], r"^Average grace-period duration: [0-9.]+ microseconds$")
+            figures = [float(re.search(r": ([0-9.]+)", line).group(1)) for line in lines.splitlines()]
+            for figure, name in zip(figures, ("mean", "min", "p50", "p90", "p99", "max")):
+                self.assertAlmostEqual(figure, row[name] / 1000, delta=0.001 + 1e-5 * figure, msg=(title, name))
+        return [title for title, _ in blocks]
+
+    def test_five_blocks(self):
+        self.assertEqual(self.blocks("--flavor", "letter"),
+                         ["rcu", "shazptr", "shazptr (skip_self_scan=1)", "shazptr-wildcard",
+                          "shazptr-wildcard (skip_self_scan=1)"])
+        rows = self.results("results.json")["results"]
+        self.assertEqual([(row["scheme"], row["metric"]) for row in rows],
+                         [("rcu", "flavor"), ("shazptr", "flavor"), ("shazptr", "flavor_skip_self_scan"),
+                          ("shazptr-wildcard", "flavor"), ("shazptr-wildcard", "flavor_skip_self_scan")])
+
+    def test_one_by_one(self):
+        self.assertEqual(self.blocks("--flavor", "shazptr", "--setup", "idle"), ["shazptr"])
+        self.assertEqual(self.blocks("--flavor", "shazptr,shazptr-wildcard", "--skip-self-scan"),
+                         ["shazptr (skip_self_scan=1)", "shazptr-wildcard (skip_self_scan=1)"])
+        self.assertEqual(self.blocks("--flavor", "hazptr,hazptr-full"), ["hazptr", "hazptr-full"])
+        self.assertEqual(len(self.blocks("--flavor", "all", "--setup", "sections")), 7)
+
+    def test_refused(self):
+        self.assertIn("--flavor shazptr", self.bad("rcuscale", "--skip-self-scan"))
+        self.assertIn("hazptr has no such scan", self.bad("rcuscale", "--flavor", "hazptr", "--skip-self-scan"))
+        self.assertIn("rcu has no such scan", self.bad("rcuscale", "--flavor", "shazptr,rcu", "--skip-self-scan"))
+        for more in (["--schemes", "rcu"], ["--what", "call"], ["--kernel-format"], ["--gp", "polled"]):
+            self.assertIn("does not go with", self.bad("rcuscale", "--flavor", "rcu", *more))
+        for setup in ("idle,busy", "all", "stuck"):
+            self.assertIn("one --setup", self.bad("rcuscale", "--flavor", "rcu", "--setup", setup))
+        for flavor in ("", "rcu,", "shazptrs", "RCU", "rc\nu"):
+            self.assertIn("--flavor: ", self.bad("rcuscale", "--flavor", flavor))
 
 
 class Polled(Case):

@@ -10,6 +10,7 @@
 #define TIE_MOST 0.25  /* more scatter than this does not make everything the same */
 #define NOISY 0.20
 #define BIG_BACKLOG 1000000.0 /* bytes worth a word */
+#define MUCH_LESS 3 /* times less */
 
 /* ---- figures --------------------------------------------------------------------------------- */
 
@@ -247,19 +248,85 @@ static void say_beyond(struct text *t, const struct choose_input *in, const stru
 	}
 }
 
-static void say_long_readers(struct text *t, const struct choose_input *in)
+/* The fastest for lookups of those that have the property; CHOOSE_NOTHING: there is none. */
+static size_t fastest_with(const struct choose_input *in, bool (*has)(const struct choose_row *row))
 {
 	size_t best = CHOOSE_NOTHING, i;
 
 	for (i = 0; i < in->rows; i++)
-		if (measured(&in->row[i], 0) && in->row[i].long_readers &&
+		if (measured(&in->row[i], 0) && has(&in->row[i]) &&
 		    (best == CHOOSE_NOTHING || in->row[i].mops[0] > in->row[best].mops[0]))
 			best = i;
-	if (best != CHOOSE_NOTHING)
+	return best;
+}
+
+static bool keeps_for_long(const struct choose_row *row)
+{
+	return row->long_readers;
+}
+
+static bool counts(const struct choose_row *row)
+{
+	return row->long_readers && row->family == CHOOSE_LOCK;
+}
+
+static bool is_bounded(const struct choose_row *row)
+{
+	return row->bounded;
+}
+
+static void say_long_readers(struct text *t, const struct choose_input *in)
+{
+	size_t best = fastest_with(in, keeps_for_long), count = fastest_with(in, counts);
+
+	if (best == CHOOSE_NOTHING)
+		return;
+	say(t,
+	    "A reader that keeps what it found for long, or sleeps with it: %s, %.3g M "
+	    "operations/s",
+	    in->row[best].name, in->row[best].mops[0]);
+	if (count != CHOOSE_NOTHING && count != best)
+		go_on(t, ", x%.3g %s", in->row[best].mops[0] / in->row[count].mops[0],
+		      in->row[count].name);
+	go_on(t, "; elsewhere it holds up updates or memory.");
+}
+
+/* Where what was picked for the fewest updates lets memory wait for its slowest reader. */
+static void say_bounded(struct text *t, const struct choose_input *in,
+			const struct choose_pick *pick)
+{
+	size_t best = fastest_with(in, is_bounded);
+	const struct choose_row *row;
+
+	if (best == CHOOSE_NOTHING || pick->row == CHOOSE_NOTHING ||
+	    in->row[pick->row].family != CHOOSE_DEFERRED || in->row[pick->row].bounded)
+		return;
+	row = &in->row[best];
+	say(t,
+	    "Where a reader may stall and memory must stay bounded all the same: %s, %.3g M "
+	    "operations/s, x%.3g %s; at most %.2g MB waited.",
+	    row->name, row->mops[0], row->mops[0] / in->row[pick->row].mops[0],
+	    in->row[pick->row].name, row->waiting_bytes / 1e6);
+}
+
+/* How long who waits for readers waits: the least, where that is much less than with the pick. */
+static void say_waits(struct text *t, const struct choose_input *in, const struct choose_pick *pick)
+{
+	const struct choose_row *usual, *least = NULL;
+	size_t i;
+
+	if (pick->row == CHOOSE_NOTHING || in->row[pick->row].wait_ns <= 0)
+		return;
+	usual = &in->row[pick->row];
+	for (i = 0; i < in->rows; i++)
+		if (measured(&in->row[i], 0) && !in->row[i].demand && in->row[i].wait_ns > 0 &&
+		    (!least || in->row[i].wait_ns < least->wait_ns))
+			least = &in->row[i];
+	if (least && least->wait_ns * MUCH_LESS < usual->wait_ns)
 		say(t,
-		    "A reader that keeps what it found for long, or sleeps with it: %s, %.3g M "
-		    "operations/s; elsewhere it holds up updates or memory.",
-		    in->row[best].name, in->row[best].mops[0]);
+		    "An updater that waits for readers, one of whom is busy, goes on after %.2g us "
+		    "with %s, after %.2g us with %s.",
+		    least->wait_ns / 1e3, least->name, usual->wait_ns / 1e3, usual->name);
 }
 
 static void say_backlog(struct text *t, const struct choose_input *in)
@@ -326,6 +393,10 @@ size_t choose_words(const struct choose_input *in, const struct choose_result *r
 		    "From about %.0f %% updates on, a lock is faster than deferred reclamation.",
 		    result->crossing);
 	say_long_readers(&t, in);
+	if (result->matters) {
+		say_bounded(&t, in, &result->pick[first]);
+		say_waits(&t, in, &result->pick[first]);
+	}
 	say_backlog(&t, in);
 	return t.count;
 }

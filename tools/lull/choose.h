@@ -21,7 +21,7 @@ extern "C" {
 enum choose_family {
 	CHOOSE_UNPROTECTED, /* a limit, never recommended */
 	CHOOSE_LOCK,	    /* readers write to something that they share */
-	CHOOSE_DEFERRED,    /* readers do not; memory waits for them */
+	CHOOSE_DEFERRED,    /* readers do not; memory waits for them, or updaters do */
 };
 
 struct choose_row {
@@ -32,8 +32,11 @@ struct choose_row {
 			       particular */
 	bool long_readers;  /* a reader may keep what it found for long, and sleep, at nobody's cost
 			     */
+	bool bounded;	    /* what waits to be freed is bounded whatever readers do */
 	double mops[CHOOSE_FRACTIONS_MAX];   /* all threads together; 0: not measured */
 	double spread[CHOOSE_FRACTIONS_MAX]; /* how far the figures scatter, relative */
+	/* Until who waits for readers goes on, one of them being busy; 0: not measured. */
+	double wait_ns;
 	double waiting_bytes; /* most at a time, when every operation of a thread is an update */
 };
 

@@ -44,35 +44,40 @@ static const unsigned percents[] = { 0, 1, 3, 10, 33, 100 };
 
 /* Blue for lull, warm colours for locks, green for liburcu, violet for Concurrency Kit. */
 static const struct compare_style styles[] = {
-	{ "none", CHOOSE_UNPROTECTED, 0, NULL, true, 1, "#8a8f98", "#8b949e" },
-	{ "rcu", CHOOSE_DEFERRED, 3, NULL, false, 7, "#0b57d0", "#6ea8fe" },
-	{ "rcu-qsbr", CHOOSE_DEFERRED, 4, "threads can report quiescent states", false, 9,
+	{ "none", CHOOSE_UNPROTECTED, 0, NULL, true, false, 1, "#8a8f98", "#8b949e" },
+	{ "rcu", CHOOSE_DEFERRED, 3, NULL, false, false, 7, "#0b57d0", "#6ea8fe" },
+	{ "rcu-qsbr", CHOOSE_DEFERRED, 4, "threads can report quiescent states", false, false, 9,
 	  "#4a8df0", "#a5c8ff" },
-	{ "lull-hash", CHOOSE_DEFERRED, 2, NULL, false, 5, "#00869b", "#39c5d8" },
-	{ "seqlock", CHOOSE_LOCK, 3, "elements need never be freed", false, 2, "#8f7700",
+	{ "lull-hash", CHOOSE_DEFERRED, 2, NULL, false, false, 5, "#00869b", "#39c5d8" },
+	{ "hazptr", CHOOSE_DEFERRED, 5, NULL, true, true, 4, "#0a3069", "#79c0ff" },
+	{ "hazptr-rcu", CHOOSE_DEFERRED, 4, NULL, true, false, 12, "#3b5bdb", "#91a7ff" },
+	{ "shazptr", CHOOSE_DEFERRED, 2, NULL, false, false, 8, "#1c7ed6", "#4dabf7" },
+	{ "seqlock", CHOOSE_LOCK, 3, "elements need never be freed", false, false, 2, "#8f7700",
 	  "#d8c34a" },
-	{ "brlock", CHOOSE_LOCK, 1, NULL, false, 4, "#d6409f", "#f58ac8" },
-	{ "spinlock", CHOOSE_LOCK, 0, NULL, false, 6, "#d1242f", "#ff7b72" },
-	{ "mutex", CHOOSE_LOCK, 0, NULL, false, 8, "#e8590c", "#ffa657" },
-	{ "rwlock", CHOOSE_LOCK, 0, NULL, false, 10, "#b35900", "#e3a857" },
-	{ "refcount", CHOOSE_LOCK, 1, NULL, true, 12, "#8c4a3c", "#c8917f" },
-	{ "liburcu-memb", CHOOSE_DEFERRED, 3, NULL, false, 7, "#1a7f37", "#56d364" },
-	{ "liburcu-mb", CHOOSE_DEFERRED, 3, NULL, false, 8, "#2da44e", "#7ee787" },
-	{ "liburcu-qsbr", CHOOSE_DEFERRED, 4, "threads can report quiescent states", false, 9,
-	  "#0f5323", "#a3f0b1" },
-	{ "liburcu-bp", CHOOSE_DEFERRED, 3, NULL, false, 10, "#57ab5a", "#3fb950" },
-	{ "liburcu-lfht", CHOOSE_DEFERRED, 2, NULL, false, 5, "#6a9a1f", "#b4d76b" },
-	{ "ck-epoch", CHOOSE_DEFERRED, 3, NULL, false, 7, "#8250df", "#d2a8ff" },
-	{ "ck-ht", CHOOSE_DEFERRED, 3, NULL, false, 5, "#5a32a3", "#b083f0" },
+	{ "brlock", CHOOSE_LOCK, 1, NULL, false, false, 4, "#d6409f", "#f58ac8" },
+	{ "spinlock", CHOOSE_LOCK, 0, NULL, false, false, 6, "#d1242f", "#ff7b72" },
+	{ "mutex", CHOOSE_LOCK, 0, NULL, false, false, 8, "#e8590c", "#ffa657" },
+	{ "rwlock", CHOOSE_LOCK, 0, NULL, false, false, 10, "#b35900", "#e3a857" },
+	{ "refcount", CHOOSE_LOCK, 1, NULL, true, false, 12, "#8c4a3c", "#c8917f" },
+	{ "liburcu-memb", CHOOSE_DEFERRED, 3, NULL, false, false, 7, "#1a7f37", "#56d364" },
+	{ "liburcu-mb", CHOOSE_DEFERRED, 3, NULL, false, false, 8, "#2da44e", "#7ee787" },
+	{ "liburcu-qsbr", CHOOSE_DEFERRED, 4, "threads can report quiescent states", false, false,
+	  9, "#0f5323", "#a3f0b1" },
+	{ "liburcu-bp", CHOOSE_DEFERRED, 3, NULL, false, false, 10, "#57ab5a", "#3fb950" },
+	{ "liburcu-lfht", CHOOSE_DEFERRED, 2, NULL, false, false, 5, "#6a9a1f", "#b4d76b" },
+	{ "ck-epoch", CHOOSE_DEFERRED, 3, NULL, false, false, 7, "#8250df", "#d2a8ff" },
+	{ "ck-ht", CHOOSE_DEFERRED, 3, NULL, false, false, 5, "#5a32a3", "#b083f0" },
 };
 
-static const struct compare_style plain_style = { "", CHOOSE_UNPROTECTED, 0,	    NULL, false,
-						  1,  "#57606a",	  "#8b949e" };
+static const struct compare_style plain_style = {
+	"", CHOOSE_UNPROTECTED, 0, NULL, false, false, 1, "#57606a", "#8b949e"
+};
+
+#define WAIT_BUSY 1 /* which of these tells how long updaters wait */
 
 const struct compare_wait compare_waits[COMPARE_WAITS_MAX] = {
-	{ "synchronize_idle", "Waiting for a grace period, nobody reading",
-	  "Until synchronize returns" },
-	{ "synchronize_busy", "Waiting for a grace period, one busy reader",
+	{ "synchronize_idle", "Waiting for readers, nobody reading", "Until synchronize returns" },
+	{ "synchronize_busy", "Waiting for readers, one of them busy",
 	  "Until synchronize returns, while a thread reads in short sections back to back" },
 	{ "call_idle", "From a deferred call to its callback, nobody reading",
 	  "One call at a time" },
@@ -499,7 +504,7 @@ static void read_sections(struct compare *data, const json_t *root, const json_t
 	}
 }
 
-/* Each name once: "none,rcu,..." of all schemes, or of those that defer. */
+/* Each name once: "none,rcu,..." of all schemes, or of those whose updaters defer or wait. */
 static char *sections(const struct compare *data, const json_t *hashscale, bool deferring)
 {
 	char *list = options_printf("%s", "");
@@ -508,7 +513,8 @@ static char *sections(const struct compare *data, const json_t *hashscale, bool 
 	for (i = 0; i < data->count; i++) {
 		const char *section = section_of(hashscale, data->scheme[i].name);
 
-		if (deferring && !data->scheme[i].defers)
+		if (deferring && !data->scheme[i].defers &&
+		    data->scheme[i].style->family != CHOOSE_DEFERRED)
 			continue;
 		for (j = 0; j < i && strcmp(section_of(hashscale, data->scheme[j].name), section);
 		     j++)
@@ -590,6 +596,8 @@ static void recommend(struct compare *data)
 		row[i].effort = s->style->effort;
 		row[i].demand = s->style->demand;
 		row[i].long_readers = s->style->long_readers;
+		row[i].bounded = s->style->bounded;
+		row[i].wait_ns = s->wait[WAIT_BUSY].count ? s->wait[WAIT_BUSY].p50 : 0;
 		row[i].waiting_bytes = s->waiting_bytes;
 		for (j = 0; j < data->nr_percents; j++) {
 			row[i].mops[j] = s->mixed[j].count ? s->mixed[j].median : 0;

@@ -20,7 +20,7 @@ struct compare_style {
 	enum choose_family family;
 	unsigned effort;
 	const char *demand; /* see choose.h */
-	bool long_readers;
+	bool long_readers, bounded;
 	unsigned point;		  /* gnuplot's */
 	const char *light, *dark; /* colours */
 };

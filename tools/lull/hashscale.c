@@ -24,7 +24,8 @@ static const struct bench_hash_scheme *const schemes[] = {
 	&bench_hash_none,	  &bench_hash_rcu,	    &bench_hash_rcu_qsbr,
 	&bench_hash_lull_hash,	  &bench_hash_seqlock,	    &bench_hash_brlock,
 	&bench_hash_spinlock,	  &bench_hash_mutex,	    &bench_hash_rwlock,
-	&bench_hash_refcount,
+	&bench_hash_refcount,	  &bench_hash_hazptr,	    &bench_hash_hazptr_rcu,
+	&bench_hash_shazptr,
 #ifdef BENCH_HAVE_URCU
 	&bench_hash_liburcu_memb, &bench_hash_liburcu_mb,   &bench_hash_liburcu_qsbr,
 	&bench_hash_liburcu_bp,	  &bench_hash_liburcu_lfht,

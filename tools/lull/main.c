@@ -24,6 +24,8 @@ static const struct command {
 	{ "refscale", lull_cmd_refscale, "cost of one read section" },
 	{ "rcuscale", lull_cmd_rcuscale, "latency of grace periods, deferred calls and barriers" },
 	{ "hashscale", lull_cmd_hashscale, "hash table lookups and updates per second" },
+	{ "keyscale", lull_cmd_keyscale, "taking out keys that others look up, one by one" },
+	{ "labelscale", lull_cmd_labelscale, "opening files under one shared label" },
 	{ "torture", lull_cmd_torture, "try to break it" },
 	{ "doctor", lull_cmd_doctor, "what this machine and kernel offer" },
 };

@@ -5,21 +5,36 @@
 #include <stdio.h>
 #include <string.h>
 
+#ifdef BENCH_HAVE_URCU
+#define HAVE_URCU BENCH_HAVE_URCU
+#else
+#define HAVE_URCU NULL
+#endif
+#ifdef BENCH_HAVE_CK
+#define HAVE_CK BENCH_HAVE_CK
+#else
+#define HAVE_CK NULL
+#endif
+#ifdef BENCH_HAVE_LIBCDS
+#define HAVE_LIBCDS BENCH_HAVE_LIBCDS
+#else
+#define HAVE_LIBCDS NULL
+#endif
+#ifdef BENCH_HAVE_XENIUM
+#define HAVE_XENIUM BENCH_HAVE_XENIUM
+#else
+#define HAVE_XENIUM NULL
+#endif
+
 static const struct peer {
 	const char *library;
 	const char *prefix;  /* of its schemes' names */
-	const char *version; /* NULL: not found */
+	const char *version; /* NULL: not found; "": it does not say */
 } peers[] = {
-#ifdef BENCH_HAVE_URCU
-	{ "liburcu", "liburcu-", BENCH_HAVE_URCU },
-#else
-	{ "liburcu", "liburcu-", NULL },
-#endif
-#ifdef BENCH_HAVE_CK
-	{ "ck", "ck-", BENCH_HAVE_CK },
-#else
-	{ "ck", "ck-", NULL },
-#endif
+	{ "liburcu", "liburcu-", HAVE_URCU },
+	{ "ck", "ck-", HAVE_CK },
+	{ "libcds", "libcds-", HAVE_LIBCDS },
+	{ "xenium", "xenium-", HAVE_XENIUM },
 };
 
 #define NR_PEERS (sizeof(peers) / sizeof(peers[0]))
@@ -66,8 +81,8 @@ const char *peers_versions(void)
 	text[0] = '\0';
 	for (i = 0; i < NR_PEERS; i++)
 		if (peers[i].version)
-			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s %s",
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s%s%s",
 						len ? ", " : "", peers[i].library,
-						peers[i].version);
+						*peers[i].version ? " " : "", peers[i].version);
 	return text;
 }

@@ -26,25 +26,33 @@
 #define DEFAULT_ROUNDS 10u
 #define DEFAULT_OBJECTS 1000000u
 #define REPLACE_ROUNDS 3u
+#define DEFAULT_WAITS 200u
+/* The seconds are for calls back to back; with so long between them it takes more. */
+#define INTERRUPTS_BUDGETS 6u
 
-static const struct scheme {
-	const char *name;
-	const char *what;
-	const struct bench_gp_scheme *gp; /* NULL: lull RCU in a process with full fences */
-} schemes[] = {
-	{ "rcu", "lull RCU, ordinary threads", &bench_gp_rcu },
-	{ "rcu-qsbr", "lull RCU, online threads", &bench_gp_rcu_qsbr },
-	{ "rcu-full", "lull RCU where light fences are full ones (a process of its own)", NULL },
+static const struct rcuscale_scheme schemes[] = {
+	{ "rcu", "lull RCU, ordinary threads", &bench_gp_rcu, true },
+	{ "rcu-qsbr", "lull RCU, online threads", &bench_gp_rcu_qsbr, true },
+	{ "rcu-full", "lull RCU where light fences are full ones (a process of its own)", NULL,
+	  true },
+	{ "hazptr", "lull hazard pointers", &bench_gp_hazptr, true },
+	{ "hazptr-full", "lull hazard pointers with full fences", &bench_gp_hazptr_full, true },
+	{ "hazptr-rcu", "lull bridge from RCU to hazard pointers", &bench_gp_hazptr_rcu, true },
+	{ "shazptr", "lull simple hazard pointers, readers elsewhere", &bench_gp_shazptr, true },
+	{ "shazptr-wildcard", "lull simple hazard pointers, readers everywhere",
+	  &bench_gp_shazptr_wildcard, true },
 #ifdef BENCH_HAVE_URCU
-	{ "liburcu-memb", "liburcu membarrier flavor", &bench_gp_liburcu_memb },
-	{ "liburcu-mb", "liburcu full-barrier flavor", &bench_gp_liburcu_mb },
-	{ "liburcu-qsbr", "liburcu quiescent-state flavor", &bench_gp_liburcu_qsbr },
-	{ "liburcu-bp", "liburcu self-registering flavor", &bench_gp_liburcu_bp },
+	{ "liburcu-memb", "liburcu membarrier flavor", &bench_gp_liburcu_memb, false },
+	{ "liburcu-mb", "liburcu full-barrier flavor", &bench_gp_liburcu_mb, false },
+	{ "liburcu-qsbr", "liburcu quiescent-state flavor", &bench_gp_liburcu_qsbr, false },
+	{ "liburcu-bp", "liburcu self-registering flavor", &bench_gp_liburcu_bp, false },
 #endif
 #ifdef BENCH_HAVE_CK
-	{ "ck-epoch", "Concurrency Kit epochs", &bench_gp_ck_epoch },
+	{ "ck-epoch", "Concurrency Kit epochs", &bench_gp_ck_epoch, false },
+	{ "ck-hp", "Concurrency Kit hazard pointers", &bench_gp_ck_hp, false },
 #endif
-	{ "free-at-once", "no grace period: the limit of replacement", &bench_gp_free_at_once },
+	{ "free-at-once", "no grace period: the limit of replacement", &bench_gp_free_at_once,
+	  false },
 };
 
 #define NR_SCHEMES (sizeof(schemes) / sizeof(schemes[0]))
@@ -54,6 +62,7 @@ static const char *const setup_names[NR_SETUPS] = {
 	[SETUP_BUSY] = "busy",
 	[SETUP_THREADS64] = "threads64",
 	[SETUP_SECTIONS] = "sections",
+	[SETUP_STUCK] = "stuck",
 };
 
 static const char *const setup_what[NR_SETUPS] = {
@@ -61,11 +70,13 @@ static const char *const setup_what[NR_SETUPS] = {
 	[SETUP_BUSY] = "one busy reader",
 	[SETUP_THREADS64] = "64 registered threads asleep",
 	[SETUP_SECTIONS] = "one reader in sections of 20 us",
+	[SETUP_STUCK] = "one reader that sleeps in its section for 200 ms",
 };
 
 /* In the order of enum rcuscale_what. */
 static const char *const metric_names[NR_WHATS] = { "synchronize", "call", "barrier",
-						    "barrier_queued", "replace" };
+						    "barrier_queued", "replace", "interrupts",
+						    "wake", "scan" };
 
 static const char *const what_titles[NR_WHATS] = {
 	[WHAT_SYNCHRONIZE] = "synchronize",
@@ -97,6 +108,7 @@ struct settings {
 	struct rcuscale_polled polled;
 	bool kernel_format;
 	const char *block;
+	struct rcuscale_letter letter;
 	bool chosen[NR_SCHEMES];
 };
 
@@ -110,13 +122,18 @@ enum {
 	OPT_FQS_FIRST,
 	OPT_FQS_NEXT,
 	OPT_KERNEL_FORMAT,
+	OPT_FLAVOR,
+	OPT_SKIP_SELF_SCAN,
 	OPT_BLOCK
 };
 
 static const struct argp_option own_options[] = {
-	{ "what", OPT_WHAT, "WHAT,...", 0, "synchronize, call, barrier, replace, all (all)", 0 },
+	{ "what", OPT_WHAT, "WHAT,...", 0, 
+	  "synchronize, call, barrier, replace (these four), interrupts, wake, scan, all", 0 },
 	{ "setup", OPT_SETUP, "SETUP,...", 0,
-	  "idle, busy, threads64, sections, all (synchronize: all; the others: idle and busy)", 0 },
+	  "idle, busy, threads64, sections, stuck (for replace), all (synchronize: all but stuck; "
+	  "the others: idle and busy)",
+	  0 },
 	{ "calls", OPT_CALLS, "N", 0,
 	  "calls of each scheme in each setup (1000), fewer where --seconds are over first", 0 },
 	{ "objects", OPT_OBJECTS, "N", 0, "objects to replace (1000000)", 0 },
@@ -130,20 +147,30 @@ static const struct argp_option own_options[] = {
 	  0 },
 	{ "kernel-format", OPT_KERNEL_FORMAT, NULL, 0,
 	  "samples of one scheme in the lines of the kernel's rcuscale, for its scripts", 0 },
+	{ "flavor", OPT_FLAVOR, "FLAVOR,...", 0,
+	  "rcu, hazptr, hazptr-full, shazptr, shazptr-wildcard, letter, all: six lines for each, as "
+	  "in the letter of the simple hazard pointers",
+	  0 },
+	{ "skip-self-scan", OPT_SKIP_SELF_SCAN, NULL, 0,
+	  "flavors shazptr, shazptr-wildcard: leave all to the scan thread", 0 },
 	{ "block", OPT_BLOCK, "BLOCK", OPTION_HIDDEN, NULL, 0 },
 	{ 0 }
 };
 
 static void set_whats(struct settings *s, const char *arg)
 {
-	static const char *const words[] = { "synchronize", "call", "barrier",
-					     "replace",	    "all",  NULL };
+	static const char *const words[] = { "synchronize", "call",  "barrier", "replace",
+					     "interrupts",  "wake", "scan",    "all",
+					     NULL };
 	static const bool includes[][NR_WHATS] = {
 		{ [WHAT_SYNCHRONIZE] = true },
 		{ [WHAT_CALL] = true },
 		{ [WHAT_BARRIER] = true, [WHAT_BARRIER_QUEUED] = true },
 		{ [WHAT_REPLACE] = true },
-		{ true, true, true, true, true },
+		{ [WHAT_INTERRUPTS] = true },
+		{ [WHAT_WAKE] = true },
+		{ [WHAT_SCAN] = true },
+		{ true, true, true, true, true, true, true, true },
 	};
 	size_t count, i, w;
 	char **items = options_split("--what", arg, &count);
@@ -161,7 +188,8 @@ static void set_whats(struct settings *s, const char *arg)
 
 static void set_setups(struct settings *s, const char *arg)
 {
-	static const char *const words[] = { "idle", "busy", "threads64", "sections", "all", NULL };
+	static const char *const words[] = { "idle",  "busy", "threads64", "sections",
+					     "stuck", "all",  NULL };
 	size_t count, i, k;
 	char **items = options_split("--setup", arg, &count);
 
@@ -211,6 +239,12 @@ static void own_option(int key, char *arg, struct options *opt)
 	case OPT_KERNEL_FORMAT:
 		s->kernel_format = true;
 		break;
+	case OPT_FLAVOR:
+		rcuscale_letter_flavors(&s->letter, arg);
+		break;
+	case OPT_SKIP_SELF_SCAN:
+		s->letter.skip_self_scan = true;
+		break;
 	default:
 		s->block = arg;
 	}
@@ -221,7 +255,7 @@ static void fill_in(struct settings *s, const struct options *opt)
 	size_t i;
 
 	for (i = 0; i < NR_WHATS; i++)
-		s->what[i] = s->what[i] || !s->what_given;
+		s->what[i] = s->what[i] || (!s->what_given && i <= WHAT_REPLACE);
 	s->budget_ns = (uint64_t)((opt->seconds > 0 ? opt->seconds : DEFAULT_SECONDS) * 1e9);
 	s->rounds = opt->runs;
 	s->polled.calls = s->calls_given ? s->calls : 100;
@@ -231,8 +265,12 @@ static void fill_in(struct settings *s, const struct options *opt)
 static bool wants_setup(const struct settings *s, enum rcuscale_what what,
 			enum rcuscale_setup setup)
 {
+	if (setup == SETUP_STUCK && what != WHAT_REPLACE)
+		return false;
 	if (s->setup_given)
 		return s->setup[setup];
+	if (setup == SETUP_STUCK)
+		return false;
 	return what == WHAT_SYNCHRONIZE || setup == SETUP_IDLE || setup == SETUP_BUSY;
 }
 
@@ -243,15 +281,6 @@ static const char *metric(enum rcuscale_what what, const char *way, enum rcuscal
 	snprintf(text, sizeof(text), "%s%s%s_%s", metric_names[what], way ? "_" : "",
 		 way ? way : "", setup_names[setup]);
 	return text;
-}
-
-static void run_block(const struct scheme *scheme, const struct rcuscale_job *job,
-		      struct rcuscale_block *out)
-{
-	if (scheme->gp)
-		rcuscale_run(scheme->gp, job, out);
-	else
-		rcuscale_run_full(job, out);
 }
 
 /* Of what other processors interrupted, per operation and per second and core. */
@@ -312,9 +341,9 @@ static void measure_series(const struct settings *s, enum rcuscale_what what,
 		for (i = 0; i < NR_SCHEMES; i++) {
 			struct rcuscale_block block;
 
-			if (!s->chosen[i] || (schemes[i].gp && !schemes[i].gp->call))
+			if (!s->chosen[i] || !rcuscale_can(&schemes[i], what))
 				continue;
-			run_block(&schemes[i], &job, &block);
+			rcuscale_run_scheme(&schemes[i], &job, &block);
 			add_block(&all[i], &block);
 		}
 	}
@@ -326,7 +355,7 @@ static void cell_us(struct bench_table *t, double ns)
 	bench_cell(t, "%.*f", ns < 99950 ? 2 : 0, ns / 1000);
 }
 
-static void latency_row(struct bench_table *t, const struct scheme *scheme, struct series *series,
+static void latency_row(struct bench_table *t, const struct rcuscale_scheme *scheme, struct series *series,
 			const char *name, unsigned threads, struct jsonout *json)
 {
 	struct bench_latency lat = bench_latency_of(series->ns, series->count);
@@ -383,7 +412,7 @@ static void latency_table(const struct settings *s, enum rcuscale_what what,
 
 /* One way of one scheme. */
 struct replacement {
-	const struct scheme *scheme;
+	const struct rcuscale_scheme *scheme;
 	enum bench_gp_way way;
 	double *ns, *cost, *cpu;
 	uint32_t rounds;
@@ -391,7 +420,7 @@ struct replacement {
 	uint64_t peak;
 };
 
-static bool scheme_has_way(const struct scheme *scheme, enum bench_gp_way way)
+static bool scheme_has_way(const struct rcuscale_scheme *scheme, enum bench_gp_way way)
 {
 	return (scheme->gp ? scheme->gp : &bench_gp_rcu)->ways[way];
 }
@@ -428,7 +457,7 @@ static void measure_replacement(const struct settings *s, enum rcuscale_setup se
 	};
 	struct rcuscale_block block;
 
-	run_block(r->scheme, &job, &block);
+	rcuscale_run_scheme(r->scheme, &job, &block);
 	r->ns[r->rounds] = block.replaced.ns;
 	r->has_cost = block.count > 0;
 	r->cost[r->rounds] = bench_stat_of(block.cost, block.count).median;
@@ -493,7 +522,7 @@ static void kernel_format(const struct settings *s)
 	struct rcuscale_job job = { .what = WHAT_SYNCHRONIZE,
 				    .most = s->calls,
 				    .budget_ns = s->budget_ns };
-	const struct scheme *scheme = NULL;
+	const struct rcuscale_scheme *scheme = NULL;
 	uint64_t gps = lull_load_relaxed(&lull__rcu_gp), began = bench_now_ns();
 	struct rcuscale_block block;
 	uint32_t i;
@@ -504,7 +533,7 @@ static void kernel_format(const struct settings *s)
 	for (i = 0; i < NR_SCHEMES; i++)
 		if (s->chosen[i])
 			scheme = &schemes[i];
-	run_block(scheme, &job, &block);
+	rcuscale_run_scheme(scheme, &job, &block);
 	gps = (lull_load_relaxed(&lull__rcu_gp) - gps) / LULL__RCU_STEP;
 	if (!gps) /* another library's, or in another process */
 		gps = block.count;
@@ -530,7 +559,7 @@ static void check_kernel_format(const struct settings *s, const struct options *
 			    "setup; "
 			    "name one with --schemes, and no --json");
 	for (i = 0; i < NR_SCHEMES; i++)
-		if (s->chosen[i] && schemes[i].gp && !schemes[i].gp->synchronize)
+		if (s->chosen[i] && !rcuscale_can(&schemes[i], WHAT_SYNCHRONIZE))
 			options_bad("--kernel-format: %s waits for nothing", schemes[i].name);
 }
 
@@ -559,6 +588,47 @@ static void choose(struct settings *s, const struct options *opt)
 			s->chosen[i] = false;
 }
 
+static void setup_table(const struct settings *s, enum rcuscale_what what,
+			enum rcuscale_setup setup, struct jsonout *json)
+{
+	if (!s->what[what] || !wants_setup(s, what, setup))
+		return;
+	if (what == WHAT_REPLACE)
+		replace_table(s, setup, json);
+	else
+		latency_table(s, what, setup, json);
+}
+
+/* Those of the chosen schemes that have it; NULL ends the list. */
+static const struct rcuscale_scheme **chosen_for(const struct settings *s, enum rcuscale_what what)
+{
+	const struct rcuscale_scheme **list = options_alloc(NR_SCHEMES + 1, sizeof(*list));
+	size_t count = 0, i;
+
+	for (i = 0; i < NR_SCHEMES; i++)
+		if (s->chosen[i] && rcuscale_can(&schemes[i], what))
+			list[count++] = &schemes[i];
+	return list;
+}
+
+/* Those that have one setup of their own. */
+static void other_table(const struct settings *s, enum rcuscale_what what, struct jsonout *json)
+{
+	const struct rcuscale_scheme **list;
+	uint32_t rounds = s->rounds ? s->rounds : DEFAULT_ROUNDS;
+
+	if (!s->what[what])
+		return;
+	list = chosen_for(s, what);
+	if (what == WHAT_SCAN)
+		rcuscale_scan(list, rounds, json);
+	else if (*list && what == WHAT_WAKE)
+		rcuscale_wake(list, rounds, s->calls_given ? s->calls : DEFAULT_WAITS, json);
+	else if (*list)
+		rcuscale_interrupts(list, rounds, s->budget_ns * INTERRUPTS_BUDGETS / rounds, json);
+	free(list);
+}
+
 static void all_tables(const struct settings *s, struct jsonout *json)
 {
 	struct machine machine;
@@ -570,27 +640,59 @@ static void all_tables(const struct settings *s, struct jsonout *json)
 	for (i = 0; i < NR_SCHEMES; i++)
 		if (s->chosen[i] && schemes[i].gp)
 			rcuscale_prime(schemes[i].gp);
-	for (what = 0; what < NR_WHATS; what++)
-		for (setup = 0; setup < NR_SETUPS; setup++) {
-			if (!s->what[what] ||
-			    !wants_setup(s, (enum rcuscale_what)what, (enum rcuscale_setup)setup))
-				continue;
-			if (what == WHAT_REPLACE)
-				replace_table(s, (enum rcuscale_setup)setup, json);
-			else
-				latency_table(s, (enum rcuscale_what)what,
-					      (enum rcuscale_setup)setup, json);
-		}
+	for (what = 0; what <= WHAT_REPLACE; what++)
+		for (setup = 0; setup < NR_SETUPS; setup++)
+			setup_table(s, (enum rcuscale_what)what, (enum rcuscale_setup)setup, json);
+	for (; what < NR_WHATS; what++)
+		other_table(s, (enum rcuscale_what)what, json);
+}
+
+static void letter(const struct settings *s, struct jsonout *json)
+{
+	struct rcuscale_letter l = s->letter;
+	struct machine machine;
+	int setup;
+
+	machine_read(&machine);
+	machine_print(&machine);
+	l.calls = s->calls;
+	l.rounds = s->rounds ? s->rounds : DEFAULT_ROUNDS;
+	l.budget_ns = s->budget_ns;
+	l.setup = SETUP_BUSY;
+	for (setup = 0; setup < NR_SETUPS; setup++)
+		if (s->setup[setup])
+			l.setup = (enum rcuscale_setup)setup;
+	printf("waiting for readers: %s\n", setup_what[l.setup]);
+	rcuscale_letter(&l, json);
+}
+
+static void check_letter(const struct settings *s, const struct options *opt)
+{
+	unsigned setups = 0, i;
+
+	rcuscale_letter_check(&s->letter);
+	if (!s->letter.given)
+		return;
+	for (i = 0; i < NR_SETUPS; i++)
+		setups += s->setup[i];
+	if (opt->nr_schemes || s->what_given || s->kernel_format || s->gp == GP_POLLED)
+		options_bad("--flavor says what to measure; it does not go with --schemes, --what, "
+			    "--gp and --kernel-format");
+	if (setups > 1 || s->setup[SETUP_STUCK])
+		options_bad("--flavor: one --setup, and not stuck");
 }
 
 static void run(struct settings *s, const struct options *opt)
 {
 	struct jsonout *json;
 
+	check_letter(s, opt);
 	if (s->kernel_format)
 		check_kernel_format(s, opt);
 	json = jsonout_open(opt);
-	if (s->gp == GP_POLLED)
+	if (s->letter.given)
+		letter(s, json);
+	else if (s->gp == GP_POLLED)
 		rcuscale_polled(&s->polled, json);
 	else if (s->kernel_format)
 		kernel_format(s);

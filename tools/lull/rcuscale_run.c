@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <lull/atomic.h>
+#include <lull/fence.h>
 
 #include "bench.h"
 #include "options.h"
@@ -21,9 +21,26 @@
 #define SLEEPERS 64u
 #define SLEEPER_STACK (64u * 1024)
 #define SECTION_NS 20000u
+#define STUCK_NS 200000000u
+#define STUCK_BEFORE_NS 2000000u /* for the reader to be in its section */
 #define COST_OBJECTS 50000u
 
 /* ---- threads beside the measuring one ---------------------------------------------------- */
+
+static void sleep_ns(uint64_t ns)
+{
+	struct timespec ts = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
+
+	nanosleep(&ts, NULL);
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
 
 /* Who is there while a block runs. */
 struct company {
@@ -32,14 +49,14 @@ struct company {
 	uint32_t stop;
 	sem_t ready, go;
 	pthread_t thread[SLEEPERS];
-	unsigned count;
+	unsigned count, pinned;
 };
 
 static void *reader_main(void *arg)
 {
 	struct company *c = arg;
 
-	bench_pin(1);
+	bench_pin(lull_add_relaxed(&c->pinned, 1u) + 1);
 	c->scheme->thread_enter();
 	sem_post(&c->ready);
 	c->scheme->read(&c->stop, c->hold_ns);
@@ -64,23 +81,39 @@ static void *sleeper_main(void *arg)
 	return NULL;
 }
 
-static void company_comes(struct company *c, const struct bench_gp_scheme *scheme,
-			  enum rcuscale_setup setup)
+/* One reader, or for what they are all to feel one on each CPU but the first. */
+static unsigned company_size(const struct rcuscale_job *job)
 {
-	unsigned count = setup == SETUP_IDLE ? 0 : setup == SETUP_THREADS64 ? SLEEPERS : 1, i;
+	unsigned others = bench_cpus() - 1;
+
+	if (job->setup == SETUP_IDLE)
+		return 0;
+	if (job->setup == SETUP_THREADS64)
+		return SLEEPERS;
+	if (job->what != WHAT_INTERRUPTS || others < 1)
+		return 1;
+	return others < SLEEPERS ? others : SLEEPERS;
+}
+
+static void company_comes(struct company *c, const struct bench_gp_scheme *scheme,
+			  const struct rcuscale_job *job)
+{
+	unsigned count = company_size(job), i;
 	pthread_attr_t attr;
 	int err;
 
 	memset(c, 0, sizeof(*c));
 	c->scheme = scheme;
-	c->hold_ns = setup == SETUP_SECTIONS ? SECTION_NS : 0;
+	c->hold_ns = job->setup == SETUP_SECTIONS ? SECTION_NS :
+		     job->setup == SETUP_STUCK	  ? STUCK_NS :
+						    0;
 	sem_init(&c->ready, 0, 0);
 	sem_init(&c->go, 0, 0);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, SLEEPER_STACK);
 	for (i = 0; i < count; i++) {
 		err = pthread_create(&c->thread[i], &attr,
-				     setup == SETUP_THREADS64 ? sleeper_main : reader_main, c);
+				     job->setup == SETUP_THREADS64 ? sleeper_main : reader_main, c);
 		if (err)
 			options_bad("cannot make %u threads: %s", count, strerror(err));
 	}
@@ -88,6 +121,8 @@ static void company_comes(struct company *c, const struct bench_gp_scheme *schem
 	c->count = count;
 	for (i = 0; i < count; i++)
 		sem_wait_for(&c->ready);
+	if (job->setup == SETUP_STUCK)
+		sleep_ns(STUCK_BEFORE_NS);
 }
 
 static void company_leaves(struct company *c)
@@ -153,6 +188,112 @@ static void measure_replace(const struct measuring *m)
 	out->cpu_ns = m->scheme->retire_cost(m->job->way, COST_OBJECTS, out->cost);
 }
 
+/*
+ * One update at a time at a fixed rate, asleep between them, and what all processors were
+ * interrupted meanwhile.
+ */
+static void measure_interrupts(const struct measuring *m)
+{
+	struct rcuscale_block *out = m->out;
+	uint64_t before = 0, after = 0, began, next, sample;
+	struct timespec ts;
+	uint32_t i;
+
+	if (!m->job->quiet)
+		m->scheme->synchronize(&sample, 1, UINT64_MAX); /* faults the code in */
+	out->interrupts_known = bench_call_interrupts(&before, NULL, 0);
+	out->heavy = lull_fence_heavy_count();
+	next = began = bench_now_ns();
+	for (i = 0; i < m->job->most; i++) {
+		next += 1000000000u / RCUSCALE_RATE;
+		ts.tv_sec = (time_t)(next / 1000000000u);
+		ts.tv_nsec = (long)(next % 1000000000u);
+		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
+			;
+		if (!m->job->quiet)
+			m->scheme->synchronize(&sample, 1, UINT64_MAX);
+	}
+	out->elapsed_ns = bench_now_ns() - began;
+	out->heavy = lull_fence_heavy_count() - out->heavy;
+	out->interrupts_known = out->interrupts_known && bench_call_interrupts(&after, NULL, 0);
+	out->interrupts = after - before;
+}
+
+/* ---- a reader that sleeps, and one who waits for it -------------------------------------- */
+
+struct holder {
+	const struct bench_gp_scheme *scheme;
+	uint32_t waits;
+	uint64_t left_ns;
+	sem_t go, held, done;
+};
+
+static void *holder_main(void *arg)
+{
+	struct holder *h = arg;
+	uint32_t i;
+
+	bench_pin(1);
+	h->scheme->thread_enter();
+	for (i = 0; i < h->waits; i++) {
+		sem_wait_for(&h->go);
+		h->scheme->hold(RCUSCALE_SLEEP_NS, &h->held, &h->left_ns);
+		sem_post(&h->done);
+	}
+	h->scheme->thread_leave();
+	return NULL;
+}
+
+/*
+ * From the time at which the reader leaves, until the call has returned; and the processor time of
+ * the call.
+ */
+static uint64_t wait_once(struct holder *h, uint64_t *cpu_ns)
+{
+	uint64_t left, back, cpu;
+
+	lull_store_relaxed(&h->left_ns, (uint64_t)0);
+	sem_post(&h->go);
+	sem_wait_for(&h->held);
+	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	h->scheme->await_holder();
+	back = bench_now_ns();
+	*cpu_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
+	left = lull_load_relaxed(&h->left_ns);
+	if (!left)
+		options_fail("%s did not wait for the reader", h->scheme->name);
+	sem_wait_for(&h->done);
+	return back - left;
+}
+
+static void measure_wake(const struct measuring *m)
+{
+	struct rcuscale_block *out = m->out;
+	struct holder h = { .scheme = m->scheme, .waits = m->job->most + 1 };
+	uint64_t own = 0, all;
+	pthread_t thread;
+	int err;
+
+	sem_init(&h.go, 0, 0);
+	sem_init(&h.held, 0, 0);
+	sem_init(&h.done, 0, 0);
+	err = pthread_create(&thread, NULL, holder_main, &h);
+	if (err)
+		options_bad("cannot make a thread: %s", strerror(err));
+	out->ns = options_alloc(m->job->most, sizeof(*out->ns));
+	wait_once(&h, &own); /* faults the code in */
+	own = 0;
+	all = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	for (out->count = 0; out->count < m->job->most; out->count++)
+		out->ns[out->count] = wait_once(&h, &own);
+	out->own_cpu_ns = (double)own / out->count;
+	out->cpu_ns = (double)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - all) / out->count;
+	pthread_join(thread, NULL);
+	sem_destroy(&h.go);
+	sem_destroy(&h.held);
+	sem_destroy(&h.done);
+}
+
 static void *measuring_main(void *arg)
 {
 	const struct measuring *m = arg;
@@ -161,6 +302,10 @@ static void *measuring_main(void *arg)
 	m->scheme->thread_enter();
 	if (m->job->what == WHAT_REPLACE)
 		measure_replace(m);
+	else if (m->job->what == WHAT_INTERRUPTS)
+		measure_interrupts(m);
+	else if (m->job->what == WHAT_WAKE)
+		measure_wake(m);
 	else
 		measure_calls(m);
 	m->scheme->thread_leave();
@@ -176,7 +321,7 @@ void rcuscale_run(const struct bench_gp_scheme *scheme, const struct rcuscale_jo
 	int err;
 
 	memset(out, 0, sizeof(*out));
-	company_comes(&company, scheme, job->setup);
+	company_comes(&company, scheme, job);
 	err = pthread_create(&thread, NULL, measuring_main, &m);
 	if (err)
 		options_bad("cannot make a thread: %s", strerror(err));
@@ -275,4 +420,32 @@ void rcuscale_run_full(const struct rcuscale_job *job, struct rcuscale_block *ou
 		;
 	if (!complete || status != 0)
 		options_fail("the process with full fences failed");
+}
+
+void rcuscale_run_scheme(const struct rcuscale_scheme *scheme, const struct rcuscale_job *job,
+			 struct rcuscale_block *out)
+{
+	if (scheme->gp)
+		rcuscale_run(scheme->gp, job, out);
+	else
+		rcuscale_run_full(job, out);
+}
+
+bool rcuscale_can(const struct rcuscale_scheme *scheme, enum rcuscale_what what)
+{
+	const struct bench_gp_scheme *gp = scheme->gp ? scheme->gp : &bench_gp_rcu;
+
+	switch (what) {
+	case WHAT_SYNCHRONIZE:
+	case WHAT_INTERRUPTS:
+		return gp->synchronize != NULL;
+	case WHAT_CALL:
+	case WHAT_BARRIER:
+	case WHAT_BARRIER_QUEUED:
+		return gp->call != NULL;
+	case WHAT_WAKE:
+		return gp->hold != NULL;
+	default:
+		return gp->replace != NULL;
+	}
 }

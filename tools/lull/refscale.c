@@ -2,9 +2,9 @@
 /*
  * lull refscale: what one read section costs, by scheme and number of readers.
  *
- * A section enters, loads a shared pointer, reads a field of the object and leaves
- * (bench/peers/ref_body.h). The loop around it is the same for all schemes and is included in the
- * figures; "none" is that loop alone.
+ * A section enters, loads a shared pointer, reads a field of the object and leaves; with hazard
+ * pointers the object is protected, read and let go (bench/peers/ref_body.h). The loop around it is
+ * the same for all schemes and is included in the figures; "none" is that loop alone.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +25,14 @@ static const struct bench_ref_scheme *const schemes[] = {
 	&bench_ref_rcu,
 	&bench_ref_rcu_qsbr,
 	&bench_ref_rcu_plugin,
+	&bench_ref_hazptr,
+	&bench_ref_hazptr_alloc,
+	&bench_ref_hazptr_hold,
+	&bench_ref_hazptr_full,
+	&bench_ref_hazptr_rcu,
+	&bench_ref_shazptr,
+	&bench_ref_shazptr_wildcard,
+	&bench_ref_store_fence_store,
 	&bench_ref_seqlock,
 	&bench_ref_brlock,
 	&bench_ref_spinlock,
@@ -40,6 +48,13 @@ static const struct bench_ref_scheme *const schemes[] = {
 #endif
 #ifdef BENCH_HAVE_CK
 	&bench_ref_ck_epoch,
+	&bench_ref_ck_hp,
+#endif
+#ifdef BENCH_HAVE_LIBCDS
+	&bench_ref_libcds_hp,
+#endif
+#ifdef BENCH_HAVE_XENIUM
+	&bench_ref_xenium_hp,
 #endif
 };
 

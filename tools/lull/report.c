@@ -806,7 +806,7 @@ void report_write(struct report *r, const struct compare *data)
 	out_head(r);
 	out(r, "<h1>What each protection costs here</h1>\n"
 	       "<p class=\"muted\">Readers look things up while updaters replace them: with "
-	       "locks, counts, sequence numbers and RCU.</p>\n");
+	       "locks, counts, sequence numbers, RCU and hazard pointers.</p>\n");
 	out_machine(r);
 	out_advice(r);
 	out_decision(r);

@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: MIT */
+/* Read section: lull simple hazard pointer. */
+#include "flavor_lull_shazptr.h"
+#define REF_BODY bench_ref_shazptr
+#include "ref_body.h"

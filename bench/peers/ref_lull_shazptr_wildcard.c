@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: MIT */
+/* Read section: lull simple hazard pointer, the wildcard. */
+#define FLAVOR_WILDCARD 1
+#include "flavor_lull_shazptr.h"
+#define REF_BODY bench_ref_shazptr_wildcard
+#include "ref_body.h"

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* The parts of `lull labelscale`, among themselves. */
+#ifndef LULL_TOOL_LABELSCALE_H
+#define LULL_TOOL_LABELSCALE_H
+
+#include <stdint.h>
+
+struct label;
+
+struct labelscale_scheme {
+	const char *name, *what;
+	int (*open)(const char *path); /* use the label, which stays meanwhile; -1: no file */
+	void (*retire)(struct label *old);
+};
+
+#define LABELSCALE_SCHEMES 5
+
+extern const struct labelscale_scheme labelscale_schemes[LABELSCALE_SCHEMES];
+
+/* Makes the label, and the thread that replaces it. */
+void labelscale_begin(unsigned replace_per_second);
+/* Opens are by this scheme from here on. NULL: there are none. */
+void labelscale_use(const struct labelscale_scheme *scheme);
+/* No more opens. Returns how often the label was replaced. */
+uint64_t labelscale_end(void);
+
+#endif
