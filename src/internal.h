@@ -4,11 +4,13 @@
  *
  * Lock order, outermost first: the lock of hazard barriers, a reclaim queue's consumer lock
  * (callbacks run under it), the leader's lock of grace periods (the stall hook runs under it), a
- * shard of hazard slots, registry lock, the leader's lock of heavy fences.
+ * shard of hazard slots, the lists of who waits in shazptr.c, registry lock, the leader's lock of
+ * heavy fences.
  */
 #ifndef LULL_INTERNAL_H
 #define LULL_INTERNAL_H
 
+#include <pthread.h>
 #include <signal.h>
 
 #include <lull/debug.h>
@@ -33,6 +35,7 @@ bool lull__membarrier_register(void); /* true when private expedited works for t
 int lull__membarrier(void);	      /* 0 or -errno */
 int lull__visit_all_cpus(void);	      /* run on each CPU that any thread may use; 0 or -errno */
 
+bool lull__join(pthread_t thread, uint64_t timeout_ns); /* below a second; false: it does not end */
 void lull__fine_timers(void); /* this thread's timed sleeps end when they should */
 uint32_t lull__gettid(void);
 void lull__thread_name(uint32_t tid, char *buf, size_t size); /* "?" when it is gone */

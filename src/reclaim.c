@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "hazptr.h"
 
@@ -445,19 +444,11 @@ static bool start_reclaimer(void)
  */
 __attribute__((destructor)) static void stop_reclaimer(void)
 {
-	struct timespec deadline;
-
 	if (lull_load_relaxed(&lull__rc.thread) != HAS_THREAD || pthread_equal(lull__rc.id, pthread_self()))
 		return;
 	lull_store_relaxed(&lull__rc.stop, 1u);
 	lull__notify(NAPPING);
-	clock_gettime(CLOCK_REALTIME, &deadline);
-	deadline.tv_nsec += EXIT_WAIT_NS;
-	if (deadline.tv_nsec >= 1000000000) {
-		deadline.tv_nsec -= 1000000000;
-		deadline.tv_sec++;
-	}
-	if (pthread_timedjoin_np(lull__rc.id, NULL, &deadline) == 0)
+	if (lull__join(lull__rc.id, EXIT_WAIT_NS))
 		lull_store_relaxed(&lull__rc.thread, (uint32_t)NO_THREAD);
 	lull_store_relaxed(&lull__rc.stop, 0u);
 }

@@ -20,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <lull/list.h>
 
@@ -577,7 +576,6 @@ static int start_thread(void)
 /* exit(): end the thread, so that leak checkers find nothing of it. */
 __attribute__((destructor)) static void stop_thread(void)
 {
-	struct timespec deadline;
 	bool running;
 
 	if (!lull__trylock(&scan.lock)) /* perhaps held by who is exiting, in a handler */
@@ -588,13 +586,7 @@ __attribute__((destructor)) static void stop_thread(void)
 		return;
 	lull_store_relaxed(&scan.stop, 1u);
 	tell_scanners(); /* SHAZ-5 */
-	clock_gettime(CLOCK_REALTIME, &deadline);
-	deadline.tv_nsec += EXIT_WAIT_NS;
-	if (deadline.tv_nsec >= 1000000000) {
-		deadline.tv_nsec -= 1000000000;
-		deadline.tv_sec++;
-	}
-	if (pthread_timedjoin_np(scan.thread, NULL, &deadline) == 0) {
+	if (lull__join(scan.thread, EXIT_WAIT_NS)) {
 		scan.running = false;
 		free(scan.snapshot);
 		scan.snapshot = NULL;

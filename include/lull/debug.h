@@ -23,10 +23,11 @@ struct lull_stall {
 };
 
 /*
- * Called when a grace period has waited stall_ms for a thread, and again at 2, 4, 8 ... times that,
- * on the thread that leads the grace period. The hook may read and defer, but not wait for a grace
- * period. NULL restores the default: one line through the message hook. Any thread, any time; not
- * in signal handlers.
+ * Called when a grace period, or whoever waits for hazard pointers, has waited stall_ms for a
+ * thread, and again at 2, 4, 8 ... times that, on the thread that waits (of those that share a grace
+ * period the one that leads it). The hook may read and defer, but not wait for a grace period. NULL
+ * restores the default: one line through the message hook. Any thread, any time; not in signal
+ * handlers.
  */
 typedef void (*lull_stall_hook)(const struct lull_stall *stall, void *arg);
 LULL_API void lull_debug_set_stall_hook(lull_stall_hook hook, void *arg);

@@ -117,6 +117,19 @@ int lull__visit_all_cpus(void)
 	return err;
 }
 
+bool lull__join(pthread_t thread, uint64_t timeout_ns)
+{
+	struct timespec deadline;
+
+	clock_gettime(CLOCK_REALTIME, &deadline);
+	deadline.tv_nsec += (long)timeout_ns;
+	if (deadline.tv_nsec >= 1000000000) {
+		deadline.tv_nsec -= 1000000000;
+		deadline.tv_sec++;
+	}
+	return pthread_timedjoin_np(thread, NULL, &deadline) == 0;
+}
+
 void lull__fine_timers(void)
 {
 	prctl(PR_SET_TIMERSLACK, 1ul, 0ul, 0ul, 0ul);
