@@ -292,6 +292,19 @@ static void owner_look(struct lull__queue *q, bool soft)
 }
 
 /*
+ * Somebody else has the queue. Beyond the bound that hazptr.h states its owner waits for that: all
+ * that is going on there is a look at the slots and free(3), but whoever does it may be preempted.
+ * For a moment only, because it may in turn wait for another queue, under whose lock callbacks run.
+ */
+static void await_consumer(struct lull__queue *q)
+{
+	size_t slots = lull__hazptr_slots(), bound = slots > 500 ? 2 * slots : 1000;
+
+	if (q->kind == LULL__HAZPTR_FREES && q->put - lull_load_relaxed(&q->done) + LOOK_EVERY > bound)
+		lull__lock_await(&q->lock, SOFT_WAIT_NS);
+}
+
+/*
  * The owner's share of the work, at every deferral: reclaim one entry for the one that came in,
  * more when many wait. One in, one out keeps malloc's own caches balanced; a batch would spill
  * them.
@@ -301,8 +314,11 @@ static void owner_step(struct lull__queue *q, bool look, bool soft)
 	uint64_t waiting;
 	size_t bytes = 0, count;
 
-	if (!owner_enter(q))
+	if (!owner_enter(q)) {
+		if (look)
+			await_consumer(q);
 		return;
+	}
 	if (look)
 		owner_look(q, soft);
 	if (q->get < q->ready) {

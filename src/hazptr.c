@@ -40,6 +40,12 @@ static void misuse(const char *call, const char *what)
 
 /* ---- setting a slot, when that is not all --------------------------------------------------- */
 
+void lull__hazptr_wake(void)
+{
+	lull_add_release(&lull__hazptr.event, 1u); /* HAZ-9: see lull__hazptr_slow() */
+	lull__futex_wake(&lull__hazptr.event, INT_MAX);
+}
+
 /*
  * The slot says something else already. Somebody may sleep for that; and where light fences are
  * real ones, this is where the one of lull__hazptr_set() is made.
@@ -73,8 +79,7 @@ void lull__hazptr_slow(struct lull_hazptr *h)
 	 * without it a waiter takes WAITED for set that is being taken off, and sleeps;
 	 * model/hazptr-event.tpl
 	 */
-	lull_add_release(&lull__hazptr.event, 1u);
-	lull__futex_wake(&lull__hazptr.event, INT_MAX);
+	lull__hazptr_wake();
 	/*
 	 * ORDER HAZ-10: left_event before the look at the sleeper; pairs with HAZ-10 in
 	 * lull__hazptr_settle(), and REC-2; without it an object stays although nobody protects it
@@ -157,16 +162,23 @@ struct lull_hazptr *lull__hazptr_alloc_slow(struct lull_hazptr_context *ctx)
 static void stack_put(struct lull_hazptr_context *ctx, struct lull_hazptr *h, const char *call)
 {
 	size_t n = (size_t)((uintptr_t)h - (uintptr_t)ctx->slot) / sizeof(*h);
+	size_t top = (size_t)(ctx->top - ctx->slot);
+	unsigned holes = ctx->holes;
 
 	if (n >= LULL_HAZPTR_SLOTS)
 		misuse(call, "the slot is not from this context");
-	if (h >= ctx->top || (ctx->holes & 1u << n))
+	if (n >= top || (holes & 1u << n))
 		misuse(call, "the slot is free already");
-	lull_store_relaxed(&ctx->holes, (uint16_t)(ctx->holes | 1u << n));
-	while (ctx->top > ctx->slot && (ctx->holes & 1u << (ctx->top - 1 - ctx->slot))) {
-		lull_store_relaxed(&ctx->holes, (uint16_t)(ctx->holes & ~(1u << (ctx->top - 1 - ctx->slot))));
-		lull_store_relaxed(&ctx->top, ctx->top - 1);
-	}
+	holes |= 1u << n;
+	while (top > 0 && (holes & 1u << (top - 1)))
+		holes &= ~(1u << --top);
+	/*
+	 * A signal handler in between leaves both as it found them, for there is never a hole right
+	 * below the top that it could take: what is no hole any more is not to be had yet.
+	 */
+	lull_store_relaxed(&ctx->holes, (uint16_t)holes);
+	lull_compiler_barrier();
+	lull_store_relaxed(&ctx->top, ctx->slot + top);
 }
 
 void lull__hazptr_free_slow(struct lull_hazptr_context *ctx, struct lull_hazptr *h)
@@ -234,7 +246,7 @@ void lull_hazptr_context_cleanup(struct lull_hazptr_context *ctx)
 			lull_hazptr_clear(&ctx->slot[i]);
 	ctx->top = ctx->end = NULL;
 	ctx->holes = 0;
-	if (!ctx->links.next)
+	if (!lull_load_relaxed(&ctx->links.next))
 		return; /* another thread's, before a fork */
 	lull__lock(&shard->lock);
 	unlink_slots(&ctx->links);
@@ -276,7 +288,7 @@ static void unlink_hold(struct lull_hazptr_hold *hold)
 {
 	struct lull__hazptr_shard *shard = &lull__hazptr.shard[hold->shard % LULL__HAZPTR_SHARDS];
 
-	if (!hold->links.next)
+	if (!lull_load_relaxed(&hold->links.next))
 		return; /* another thread's, before a fork */
 	lull__lock(&shard->lock);
 	unlink_slots(&hold->links);
@@ -396,10 +408,10 @@ static struct lull__hazptr_links *take_own(struct lull__hazptr_shard *shard, boo
 
 	lull__lock(&shard->lock);
 	for (at = list->next; at != list; at = at->next) {
-		uint32_t owner = hold ? lull_container_of(at, struct lull_hazptr_hold, links)->owner
-				      : lull_container_of(at, struct lull_hazptr_context, links)->owner;
+		const uint32_t *owner = hold ? &lull_container_of(at, struct lull_hazptr_hold, links)->owner
+					     : &lull_container_of(at, struct lull_hazptr_context, links)->owner;
 
-		if (owner == lull__self.tid)
+		if (lull_load_relaxed(owner) == lull__self.tid)
 			break;
 	}
 	if (at == list) {

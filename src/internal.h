@@ -90,7 +90,9 @@ void lull__fence_fork_child(void);
 
 /* Push the grace period of @cookie as far as it goes without waiting; true when it is over. */
 bool lull__rcu_advance(lull_rcu_cookie cookie);
-/* The same, waiting, until deadline_ns at the latest (0: for ever). The caller is in no section. */
+/* Is its heavy fence over? It covers what was unlinked before the cookie was taken. */
+bool lull__rcu_has_begun(lull_rcu_cookie cookie);
+/* As lull__rcu_advance(), waiting, until deadline_ns at the latest (0: for ever). The caller is in no section. */
 bool lull__rcu_wait_until(lull_rcu_cookie cookie, uint64_t deadline_ns);
 void lull__rcu_wait(lull_rcu_cookie cookie);
 lull_rcu_cookie lull__rcu_cookie(void);
@@ -109,6 +111,7 @@ void lull__hazptr_thread_leave(void);	  /* ... and no more slots from then on */
 void lull__hazptr_no_protection(const char *call); /* abort when its context protects something */
 void lull__hazptr_fork_child(uint32_t old_tid);
 size_t lull__hazptr_slots(void); /* that a scan looks at */
+void lull__hazptr_wake(void);	 /* all who sleep for slots, and barriers that wait for what slots name */
 
 /* The calling thread's table, large enough for the slots of now if there is memory; NULL: none. */
 struct lull__hazptr_table *lull__hazptr_reserve(void);

@@ -2,7 +2,6 @@
 /*
  * queue.c - the parts of queue.h that are rare or long.
  */
-#include <limits.h>
 #include <stdlib.h>
 
 #include "hazptr.h"
@@ -74,10 +73,8 @@ static void note_old_done(struct lull__queue *q, uint64_t old)
 	 * REC-11 in old_is_done(); without it the barrier returns before it sees that;
 	 * model/barrier-old.litmus
 	 */
-	if (lull_add_release(&lull__rc.old, -old) == old) {
-		lull_add_release(&lull__rc.flush_event, 1u); /* REC-7 */
-		lull__futex_wake(&lull__rc.flush_event, INT_MAX);
-	}
+	if (lull_add_release(&lull__rc.old, -old) == old)
+		lull__hazptr_wake();
 }
 
 size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes)

@@ -274,6 +274,10 @@ static uint64_t gp_begin(void)
 	 * ORDER RCU-7: `started` before the number that readers carry; pairs with RCU-7 in
 	 * lull__rcu_cookie(); without it an updater takes a cookie for this grace period although a
 	 * reader with its number may still find what it unlinked; model/rcu-cookie.tpl
+	 *
+	 * ORDER HAZ-11: the heavy fence before the number; pairs with HAZ-11 in
+	 * lull__rcu_has_begun(); without it hazard pointers are looked for before the fence that
+	 * makes them seen; model/hazptr-pass.tpl
 	 */
 	if (!LULL__BUSTED(NO_HEAVY_FENCE))
 		lull_fence_heavy();
@@ -425,6 +429,16 @@ bool lull__rcu_advance(lull_rcu_cookie cookie)
 	}
 	lull__unlock_wake(&gp.leader, INT_MAX);
 	return gp_is_over(cookie);
+}
+
+bool lull__rcu_has_begun(lull_rcu_cookie cookie)
+{
+	/*
+	 * ORDER HAZ-11: the grace period's number, which its heavy fence comes before, before the
+	 * caller's look at slots; pairs with HAZ-11 in gp_begin(); without it the look runs ahead
+	 * of the fence; model/hazptr-pass.tpl
+	 */
+	return lull_load_acquire(&lull__rcu_gp) >= cookie;
 }
 
 bool lull__rcu_wait_until(lull_rcu_cookie cookie, uint64_t deadline_ns)

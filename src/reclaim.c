@@ -155,63 +155,74 @@ static void give_back(struct lull__queue *taken)
 		bag_settle(bag);
 }
 
-/* What the queues of a pass need. */
-struct needs {
-	lull_rcu_cookie latest; /* a grace period; 0: none */
-	bool newly_asked;	/* ... that begins after everything in the queues was unlinked */
-	bool slots;		/* a look at all slots */
-	bool fence;		/* ... after a fence */
-	bool heavy_fence;
-};
-
-static void ask_for_slots(struct lull__queue *taken, struct needs *needs)
+/* Move those that wait for slots only to a list of their own. */
+static struct lull__queue *split(struct lull__queue **taken)
 {
-	for (struct lull__queue *q = taken; q; q = q->next_taken) {
-		if (!lull__kind_has_slots(q->kind))
+	struct lull__queue *picked = NULL, **end = &picked, **at = taken;
+
+	while (*at) {
+		struct lull__queue *q = *at;
+
+		if (lull__kind_has_gp(q->kind)) {
+			at = &q->next_taken;
 			continue;
-		needs->slots = true;
-		if (lull__kind_has_gp(q->kind))
-			continue;
-		lull__queue_ask(q, lull__queue_put(q));
-		needs->fence = true;
-		needs->heavy_fence |= lull_load_relaxed(&q->has_light) != 0;
+		}
+		*at = q->next_taken;
+		*end = q;
+		end = &q->next_taken;
 	}
+	*end = NULL;
+	return picked;
 }
 
-static void ask_for_gp(struct lull__queue *taken, struct needs *needs)
+/* For all that is in the queues by now. Returns whether some of it wants a heavy fence. */
+static bool ask_for_slots(struct lull__queue *taken)
 {
+	bool heavy = false;
+
+	for (struct lull__queue *q = taken; q; q = q->next_taken) {
+		lull__queue_ask(q, lull__queue_put(q));
+		heavy |= lull_load_relaxed(&q->has_light) != 0;
+	}
+	return heavy;
+}
+
+/* The same for grace periods. *newly: one that begins after this; 0: none was asked for. */
+static lull_rcu_cookie ask_for_gp(struct lull__queue *taken, lull_rcu_cookie *newly)
+{
+	lull_rcu_cookie latest = 0;
+
+	*newly = 0;
 	for (struct lull__queue *q = taken; q; q = q->next_taken) {
 		uint64_t put = lull__queue_put(q);
 
-		if (!lull__kind_has_gp(q->kind))
-			continue;
 		if (q->wait < put) {
 			lull__queue_ask(q, put);
-			needs->newly_asked = true;
+			*newly = q->cookie;
 		}
-		if (q->ready < q->wait && q->cookie > needs->latest)
-			needs->latest = q->cookie;
+		if (q->ready < q->wait && q->cookie > latest)
+			latest = q->cookie;
 	}
+	return latest;
 }
 
-/* Everything that is in the queues by now becomes ready, but for what slots name. Waits. */
-static void make_ready(struct lull__queue *taken)
+/*
+ * A fence between what was unlinked before ask_for_slots() and the look at the slots. A grace period
+ * that begins after that begins with one: then that is it.
+ */
+static void fence_for(bool heavy, lull_rcu_cookie newly)
 {
-	struct lull__hazptr_table *table = NULL;
-	struct needs needs = { 0 };
+	if (heavy && newly) {
+		lull__rcu_advance(newly);
+		if (lull__rcu_has_begun(newly))
+			return;
+	}
+	lull__hazptr_fence(!heavy);
+}
 
-	ask_for_slots(taken, &needs); /* first: then a new grace period's fence is theirs too */
-	ask_for_gp(taken, &needs);
-	if (needs.slots)
-		table = lull__hazptr_reserve();
-	if (LULL__BUSTED(BRIDGE_SCAN_FIRST))
-		lull__hazptr_collect(table);
-	if (needs.latest)
-		lull__rcu_wait(needs.latest);
-	if (needs.fence && !(needs.latest && needs.newly_asked))
-		lull__hazptr_fence(!needs.heavy_fence);
-	if (needs.slots && !LULL__BUSTED(BRIDGE_SCAN_FIRST))
-		lull__hazptr_collect(table); /* BRI-1: after the grace period */
+/* [ready, wait) of all becomes ready, but for what slots name now. */
+static void make_ready(struct lull__queue *taken, struct lull__hazptr_table *table)
+{
 	for (struct lull__queue *q = taken; q; q = q->next_taken) {
 		if (lull__kind_has_slots(q->kind))
 			lull__hazptr_sift(q, table);
@@ -220,12 +231,28 @@ static void make_ready(struct lull__queue *taken)
 	}
 }
 
-static size_t run_all(struct lull__queue *taken)
+static struct lull__hazptr_table *look_at_slots(struct lull__queue *taken)
+{
+	struct lull__hazptr_table *table = NULL;
+	bool wanted = false;
+
+	for (struct lull__queue *q = taken; q; q = q->next_taken)
+		wanted |= lull__kind_has_slots(q->kind);
+	if (wanted) {
+		table = lull__hazptr_reserve();
+		lull__hazptr_collect(table);
+	}
+	return table;
+}
+
+/* Run what is ready: of all, or of those only that are freed. */
+static size_t run_taken(struct lull__queue *taken, bool calls)
 {
 	size_t count = 0, bytes = 0;
 
 	for (struct lull__queue *q = taken; q; q = q->next_taken)
-		count += lull__queue_run(q, SIZE_MAX, &bytes);
+		if (calls || !lull__kind_is_call(q->kind))
+			count += lull__queue_run(q, SIZE_MAX, &bytes);
 	lull__note_done(count, bytes);
 	return count;
 }
@@ -241,24 +268,72 @@ static void mark_old(struct lull__queue *taken)
 	}
 }
 
+/* Give back those that are freed from. Returns the others. */
+static struct lull__queue *give_back_frees(struct lull__queue *taken)
+{
+	struct lull__queue *calls = NULL, **end = &calls;
+
+	while (taken) {
+		struct lull__queue *q = taken;
+
+		taken = q->next_taken;
+		if (!lull__kind_is_call(q->kind)) {
+			lull__queue_release(q);
+			continue;
+		}
+		*end = q;
+		end = &q->next_taken;
+	}
+	*end = NULL;
+	return calls;
+}
+
 /*
- * One pass: one grace period and one look at the slots for all that is due, one heavy fence for
- * both, then reclaim it. Waits. Meanwhile owners go on deferring; only reclaiming is ours. Returns
- * how many items were reclaimed.
+ * Reclaim what is ready in queues of which each is, and give them back: what is only freed first,
+ * so that its owners do not wait for callbacks.
+ */
+static size_t reclaim_taken(struct lull__queue *taken, bool old)
+{
+	size_t count = run_taken(taken, false);
+
+	if (lull__hazptr_settle(taken))
+		count += run_taken(taken, false);
+	if (old)
+		mark_old(taken);
+	taken = give_back_frees(taken);
+	count += run_taken(taken, true);
+	give_back(taken);
+	return count;
+}
+
+/*
+ * One pass over all that is due: what waits for slots only, then, after a grace period, the rest.
+ * One heavy fence serves both. Waits. Meanwhile owners go on deferring; only reclaiming is ours.
+ * Returns how many items were reclaimed.
  */
 size_t lull__pass(enum lull__pass what)
 {
-	struct lull__queue *taken = take_due(what, true);
-	size_t count;
+	struct lull__queue *taken = take_due(what, true), *slots_only = split(&taken);
+	struct lull__hazptr_table *table = NULL;
+	bool heavy = ask_for_slots(slots_only); /* first: then a new grace period's fence is theirs too */
+	bool old = what == PASS_ALL && lull_load_relaxed(&lull__rc.mark_old);
+	lull_rcu_cookie newly, gp = ask_for_gp(taken, &newly);
+	size_t count = 0;
 
 	lull_add_relaxed(&lull__rc.passes, (uint64_t)1);
-	make_ready(taken);
-	count = run_all(taken);
-	if (lull__hazptr_settle(taken))
-		count += run_all(taken);
-	if (what == PASS_ALL && lull_load_relaxed(&lull__rc.mark_old))
-		mark_old(taken);
-	give_back(taken);
+	if (slots_only) {
+		fence_for(heavy, newly);
+		make_ready(slots_only, look_at_slots(slots_only));
+		count += reclaim_taken(slots_only, old);
+	}
+	if (LULL__BUSTED(BRIDGE_SCAN_FIRST))
+		table = look_at_slots(taken);
+	if (gp)
+		lull__rcu_wait(gp);
+	if (!LULL__BUSTED(BRIDGE_SCAN_FIRST))
+		table = look_at_slots(taken); /* BRI-1: after the grace period */
+	make_ready(taken, table);
+	count += reclaim_taken(taken, old);
 	return count + run_overflow();
 }
 
@@ -549,12 +624,11 @@ static bool await_old(uint64_t deadline_ns)
 
 	while (!old_is_done()) {
 		uint64_t report_ns = report_ms ? began_ns + report_ms * 1000000u : 0;
-		bool here = lull_load_relaxed(&lull__rc.mode) == LULL_RECLAIM_POLL ||
-			    lull_load_relaxed(&lull__rc.thread) != HAS_THREAD;
-		uint32_t *event = here ? &lull__hazptr.event : &lull__rc.flush_event;
-		uint32_t seen = lull_load_acquire(event); /* REC-7, HAZ-9: before what is looked at */
+		/* HAZ-9: before what is looked at. */
+		uint32_t event = lull_load_acquire(&lull__hazptr.event);
 
-		if (here)
+		if (lull_load_relaxed(&lull__rc.mode) == LULL_RECLAIM_POLL ||
+		    lull_load_relaxed(&lull__rc.thread) != HAS_THREAD)
 			lull__pass(PASS_ALL);
 		if (old_is_done())
 			break;
@@ -567,7 +641,7 @@ static bool await_old(uint64_t deadline_ns)
 		}
 		if (!report_ns || (deadline_ns && deadline_ns < report_ns))
 			report_ns = deadline_ns;
-		lull__futex_wait(event, seen, left_until(report_ns));
+		lull__futex_wait(&lull__hazptr.event, event, left_until(report_ns));
 	}
 	return true;
 }
@@ -757,6 +831,7 @@ int lull_reclaim_configure(const struct lull_reclaim_config *config)
 	lull__reclaim_backlog(&items, &bytes);
 	if (items)
 		lull__wake_reclaimer();
+	lull__hazptr_wake(); /* a barrier may have to do itself what the thread did */
 	return 0;
 }
 

@@ -124,7 +124,7 @@ static void leave_registry(uint32_t state)
 	sigset_t saved;
 
 	record_enter(&saved);
-	if (self->state & LULL__STATE_REGISTERED) {
+	if (self->next) { /* registered, or exiting in the middle of a late section */
 		lull__hazptr_thread_leave();
 		lull__shazptr_thread_leave();
 		unlink_record();
@@ -226,8 +226,8 @@ void lull_thread_unregister(void)
 	if (lull__self.state & LULL__STATE_ONLINE)
 		lull_rcu_offline();
 	lull__reclaim_thread_exit();
+	/* The key stays: the thread may yet exit in the middle of a late section. */
 	leave_registry(LULL__STATE_EXITED);
-	pthread_setspecific(exit_key, NULL);
 }
 
 unsigned lull_thread_count(void)
