@@ -4,6 +4,7 @@
  * starts it.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "busted.h"
 #include "main.h"
@@ -12,9 +13,9 @@
 
 static const struct fault {
 	enum lull__busted id;
-	const char *name, *what;
+	const char *name, *flavor, *what;
 } faults[] = {
-#define FAULT(id, name, what) { LULL__BUSTED_##id, name, what },
+#define FAULT(id, name, flavor, what) { LULL__BUSTED_##id, name, flavor, what },
 	LULL__BUSTED_FAULTS(FAULT)
 };
 
@@ -25,24 +26,45 @@ void torture_faults_list(void)
 	size_t i;
 
 	for (i = 0; i < NR_FAULTS; i++)
-		printf("%-18s %s\n", faults[i].name, faults[i].what);
+		printf("%-25s %-7s %s\n", faults[i].name, faults[i].flavor, faults[i].what);
+}
+
+static const struct torture_flavor *flavor_named(const char *name)
+{
+	size_t i = 0;
+
+	while (strcmp(torture_flavors[i]->name, name) != 0)
+		i++;
+	return torture_flavors[i];
+}
+
+static void check_fits(const struct fault *fault)
+{
+	bool is_fence = fault->id == LULL__BUSTED_NO_HEAVY_FENCE || fault->id == LULL__BUSTED_HAZPTR_NO_FENCE;
+
+	if (torture.flavor && strcmp(torture.flavor->name, fault->flavor) != 0)
+		options_bad("--busted %s is a fault of --flavor %s, not of %s", fault->name,
+			    fault->flavor, torture.flavor->name);
+	if (is_fence && lull_fence_strategy() != LULL_FENCE_MEMBARRIER)
+		options_bad("--busted %s: light fences are full ones here, nothing depends on the "
+			    "heavy one",
+			    fault->name);
 }
 
 void torture_fault_set(const char *name, char **argv)
 {
 	const char *words[NR_FAULTS + 1] = { NULL };
+	const struct fault *fault;
 	size_t i;
 
 	(void)argv;
 	for (i = 0; i < NR_FAULTS; i++)
 		words[i] = faults[i].name;
-	i = options_word("--busted", name, words);
-	if (faults[i].id == LULL__BUSTED_NO_HEAVY_FENCE &&
-	    lull_fence_strategy() != LULL_FENCE_MEMBARRIER)
-		options_bad("--busted %s: light fences are full ones here, nothing depends on the "
-			    "heavy one",
-			    name);
-	lull__busted = faults[i].id;
+	fault = &faults[options_word("--busted", name, words)];
+	check_fits(fault);
+	torture.flavor = flavor_named(fault->flavor);
+	torture.look_after_clear = fault->id == LULL__BUSTED_HAZPTR_RELAXED_CLEAR;
+	lull__busted = fault->id;
 }
 
 int main(int argc, char **argv)

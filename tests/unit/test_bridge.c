@@ -19,7 +19,7 @@ static int setup(void **state)
 {
 	(void)state;
 	set_mode(LULL_RECLAIM_THREAD);
-	lull_hazptr_barrier();
+	assert_int_equal(lull_hazptr_barrier_timeout(20000), 0); /* no test leaves anything behind */
 	lull_rcu_barrier();
 	lull_debug_set_stall_ms(0);
 	lull_store_relaxed(&gone, 0);
@@ -247,7 +247,41 @@ static void test_order(void **state)
 	check_kept_late(LULL_RECLAIM_CALLER);
 }
 
-/* The same for what the retiring thread frees by itself, in later calls. */
+/* Many slots come up while the reclaimer waits for the grace period: more than it has made room for. */
+static void test_slots_grow_meanwhile(void **state)
+{
+	enum { CONTEXTS = 100, SLOTS = CONTEXTS * LULL_HAZPTR_SLOTS };
+	struct lull_hazptr_context *ctx = (struct lull_hazptr_context *)calloc(CONTEXTS, sizeof(*ctx));
+	struct thing *thing[SLOTS];
+	struct lull_reclaim_counts before, now;
+
+	(void)state;
+	assert_non_null(ctx);
+	lull_reclaim_stats(&before);
+	lull_rcu_read_lock();
+	for (int i = 0; i < SLOTS; i++) {
+		thing[i] = new_thing(&gone);
+		lull_rcu_call_hazptr(&thing[i]->rcu, thing_gone);
+	}
+	do {
+		nap_ms(20);
+		lull_reclaim_stats(&now);
+	} while (now.passes == before.passes);
+	for (int i = 0; i < SLOTS; i++) {
+		if (i % LULL_HAZPTR_SLOTS == 0)
+			lull_hazptr_context_init(&ctx[i / LULL_HAZPTR_SLOTS]);
+		lull_hazptr_protect_rcu(lull_hazptr_alloc(&ctx[i / LULL_HAZPTR_SLOTS]), thing[i], rcu);
+	}
+	lull_rcu_read_unlock();
+	assert_int_equal(lull_hazptr_barrier_timeout(50), -ETIMEDOUT);
+	assert_int_equal(lull_load_relaxed(&gone), 0);
+	for (int i = 0; i < CONTEXTS; i++)
+		lull_hazptr_context_cleanup(&ctx[i]);
+	await_count(&gone, SLOTS);
+	free(ctx);
+}
+
+/* First the grace period, too, for what the retiring thread frees by itself, in later calls. */
 static void test_order_of_frees(void **state)
 {
 	struct thing *thing = new_thing(NULL);
@@ -526,6 +560,7 @@ int main(void)
 		cmocka_unit_test_setup(test_acquire, setup),
 		cmocka_unit_test_setup(test_member, setup),
 		cmocka_unit_test_setup(test_order, setup),
+		cmocka_unit_test_setup(test_slots_grow_meanwhile, setup),
 		cmocka_unit_test_setup(test_order_of_frees, setup),
 		cmocka_unit_test_setup(test_comes_by_itself, setup),
 		cmocka_unit_test_setup(test_leftovers, setup),

@@ -61,7 +61,7 @@ static int setup(void **state)
 {
 	(void)state;
 	set_mode(LULL_RECLAIM_THREAD);
-	lull_hazptr_barrier();
+	assert_int_equal(lull_hazptr_barrier_timeout(20000), 0); /* no test leaves anything behind */
 	lull_rcu_barrier();
 	lull_debug_set_stall_ms(0);
 	lull_store_relaxed(&gone, 0);
@@ -1415,7 +1415,7 @@ static void test_waiting_sleeps(void **state)
 	join_thread(waiter.thread);
 	holder_finish(&holder);
 	assert_true(waiter.cpu_ns < 200000000u);
-	assert_true(waiter.switches < 40);
+	assert_true(waiter.switches < (lull_fence_strategy() == LULL_FENCE_FULL ? 40 : 10));
 }
 
 /* ---- starvation: readers that come back for ever to what was never unlinked ---------------------- */
@@ -2006,14 +2006,14 @@ static void take_note(const struct lull_hazptr *h, bool in_use)
 	lull_store_relaxed(&slot_in_use[n], in_use);
 }
 
-/* A few slots and holds, given back in an order that changes. */
+/* A few slots and holds, given back last first, as a handler must. */
 static void use_some(unsigned turn)
 {
 	struct lull_hazptr_context *ctx = lull_hazptr_thread_context();
 	struct lull_hazptr *h[3];
 	struct lull_hazptr_hold hold;
 	struct thing *thing;
-	unsigned n = turn % 4, from = turn / 4;
+	unsigned n = turn % 4;
 
 	for (unsigned i = 0; i < n; i++) {
 		h[i] = lull_hazptr_alloc(ctx);
@@ -2028,11 +2028,10 @@ static void use_some(unsigned turn)
 	thing = lull_hazptr_acquire(&hold, &signalled_source);
 	check_alive(thing);
 	lull_hazptr_release(&hold, thing);
-	for (unsigned i = 0; i < n; i++) {
-		struct lull_hazptr *next = h[(i + from) % n];
-
-		take_note(next, false);
-		lull_hazptr_free(ctx, next);
+	while (n > 0) {
+		n--;
+		take_note(h[n], false);
+		lull_hazptr_free(ctx, h[n]);
 	}
 }
 

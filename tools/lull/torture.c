@@ -187,6 +187,15 @@ void torture_pause_point(void)
 	pthread_mutex_unlock(&park.lock);
 }
 
+/* Nobody holds anything or removes anything any more: what was deferred comes home. */
+static void settle(void)
+{
+	if (torture.flavor->settle)
+		torture.flavor->settle();
+	if (torture.flavor->barrier)
+		torture.flavor->barrier();
+}
+
 /* Everybody stops, and after a barrier everything must be where it belongs. */
 static void pause_all(void)
 {
@@ -206,7 +215,7 @@ static void pause_all(void)
 	}
 	pthread_mutex_unlock(&park.lock);
 	if (all) {
-		lull_rcu_barrier();
+		settle();
 		torture_pool_check("in a pause");
 		lull_store_relaxed(&torture.pauses, torture.pauses + 1);
 	}
@@ -352,9 +361,9 @@ static void *thread_main(void *arg)
 	return result;
 }
 
-static void make_thread(const char *role, unsigned index, void *(*run)(void *), uint64_t *rng)
+static void start_thread(struct torturer *t, const char *role, unsigned index, void *(*run)(void *),
+			 uint64_t *rng)
 {
-	struct torturer *t = &torture.threads[torture.nr_threads];
 	struct start *start = options_alloc(1, sizeof(*start));
 	int err;
 
@@ -364,6 +373,11 @@ static void make_thread(const char *role, unsigned index, void *(*run)(void *), 
 	err = pthread_create(&t->thread, NULL, thread_main, start);
 	if (err)
 		options_bad("cannot make thread %u: %s", torture.nr_threads + 1, strerror(err));
+}
+
+static void make_thread(const char *role, unsigned index, void *(*run)(void *), uint64_t *rng)
+{
+	start_thread(&torture.threads[torture.nr_threads], role, index, run, rng);
 	torture.nr_threads++;
 }
 
@@ -377,16 +391,16 @@ static void make_threads(uint64_t *rng)
 	if (!torture.threads)
 		options_fail("out of memory");
 	for (i = 0; i < torture.readers; i++)
-		make_thread("reader", i, torture_reader, rng);
+		make_thread("reader", i, torture.flavor->reader, rng);
 	for (i = 0; i < torture.updaters; i++)
-		make_thread("updater", i, torture_updater, rng);
+		make_thread("updater", i, torture.flavor->updater, rng);
 	if (!torture.without[PART_CHURN])
 		make_thread("churner", 0, torture_churner, rng);
 	if (!torture.without[PART_FORK])
 		make_thread("forker", 0, torture_forker, rng);
-	if (!torture.without[PART_FLOOD])
+	if (torture.flavor->call && !torture.without[PART_FLOOD])
 		make_thread("flooder", 0, torture_flooder, rng);
-	if (!torture.without[PART_BARRIER])
+	if (torture.flavor->call && !torture.without[PART_BARRIER])
 		make_thread("barrier tester", 0, torture_barrier_tester, rng);
 }
 
@@ -420,6 +434,8 @@ static void control(uint64_t *rng)
 				shuffle(rng);
 			if (torture.mixed_reclaim)
 				change_reclaim(rng);
+			if (torture.flavor->change)
+				torture.flavor->change(rng);
 		}
 		if (!torture.without[PART_STUTTER] && now_ns >= pause_ns) {
 			pause_all();
@@ -434,21 +450,42 @@ static void control(uint64_t *rng)
 	bench_progress_clear();
 }
 
+/* It may have interrupted anything, the library's own functions and the exit of a thread too. */
+static void on_signal(int signal)
+{
+	int saved = errno;
+
+	(void)signal;
+	if (torture_me)
+		torture.flavor->handler(torture_me);
+	errno = saved;
+}
+
+/* Threads that exit while they hold something are meant to; all else is for people. */
+static void on_message(const char *line)
+{
+	if (!strstr(line, "exit"))
+		fprintf(stderr, "lull: %s\n", line);
+}
+
 static void run(void)
 {
 	uint64_t rng = torture.seed * 0x9e3779b97f4a7c15u | 1;
-	struct sigaction action = { .sa_handler = torture_handler, .sa_flags = SA_RESTART };
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
 	pthread_t dog;
 	unsigned i;
 
 	/* No stall reports: their timeouts would wake a grace period that was never woken. */
 	lull_debug_set_stall_ms(0);
+	lull_debug_set_message_hook(on_message);
 	sigaction(SIGUSR1, &action, NULL);
 	torture_pool_init();
 	torture_read_init();
 	torture_life_init();
 	began_ns = bench_now_ns();
 	make_threads(&rng);
+	if (torture.flavor->releaser)
+		start_thread(&torture.releaser, "releaser", 0, torture.flavor->releaser, &rng);
 	if (pthread_create(&dog, NULL, watchdog, NULL) != 0)
 		options_bad("cannot make the watchdog's thread");
 	control(&rng);
@@ -457,7 +494,10 @@ static void run(void)
 		pthread_join(torture.threads[i].thread, NULL);
 		torture_timer_stop(&torture.threads[i]);
 	}
-	lull_rcu_barrier();
+	lull_store_release(&torture.over, 1u);
+	if (torture.flavor->releaser)
+		pthread_join(torture.releaser.thread, NULL);
+	settle();
 	torture_pool_check("at the end");
 	pthread_cancel(dog);
 	pthread_join(dog, NULL);
@@ -465,15 +505,9 @@ static void run(void)
 
 /* ---- report ------------------------------------------------------------------------------ */
 
-static const char *const form_name[NR_FORMS] = {
-	[FORM_SYNC] = "synchronize", [FORM_CALL] = "call",	[FORM_POLL] = "gp_poll",
-	[FORM_WAIT] = "gp_wait",     [FORM_COOKIE] = "cookies", [FORM_BARRIER] = "barrier",
-	[FORM_DRAIN] = "drain",
-};
-
 static struct torture_tally total_tally(void)
 {
-	struct torture_tally sum = { 0 };
+	struct torture_tally sum = torture.releaser.tally;
 	unsigned i, k;
 
 	for (i = 0; i < torture.nr_threads; i++) {
@@ -508,11 +542,10 @@ static void print_parts(void)
 		handlers += torture.threads[i].handler_tally.sections;
 
 	printf("%-24s", "Updates:");
-	for (i = 0; i < NR_FORMS; i++)
-		printf(" %s %llu%s", form_name[i], (unsigned long long)torture.forms[i],
-		       i + 1 < NR_FORMS ? "," : "");
-	printf(", free %llu\n", (unsigned long long)torture.blobs);
-	printf("%-24s %llu threads came and went, %llu forked children, %llu sections in signal "
+	for (i = 0; i < TORTURE_FORMS && torture.flavor->form[i]; i++)
+		printf(" %s %llu,", torture.flavor->form[i], (unsigned long long)torture.forms[i]);
+	printf(" other objects %llu\n", (unsigned long long)torture.blobs);
+	printf("%-24s %llu threads came and went, %llu forked children, %llu uses in signal "
 	       "handlers,\n",
 	       "Parts:", (unsigned long long)torture.churned, (unsigned long long)torture.forked,
 	       (unsigned long long)handlers);
@@ -520,6 +553,10 @@ static void print_parts(void)
 	       "updaters\n",
 	       "", (unsigned long long)torture.floods, (unsigned long long)torture.barriers,
 	       (unsigned long long)torture.pauses, (unsigned long long)torture.callbacks);
+	if (torture.flavor->die)
+		printf("%-24s %llu handed over to another thread, %llu threads that exited while "
+		       "they held something\n",
+		       "", (unsigned long long)torture.handed, (unsigned long long)torture.dropped);
 }
 
 static void report(void)
@@ -531,7 +568,8 @@ static void report(void)
 	for (i = 2; i <= TORTURE_AGES; i++)
 		early = early || sum.age[i];
 	print_ages(early ? "Reader Pipe: !!!" : "Reader Pipe:", sum.age);
-	print_ages("Reader Batch:", sum.batch);
+	if (torture.flavor == &torture_rcu)
+		print_ages("Reader Batch:", sum.batch);
 	torture.circulation[0] = torture.circulation[1] + TORTURE_SLOTS;
 	print_ages("Free-Block Circulation:", torture.circulation);
 	print_parts();
@@ -562,6 +600,7 @@ static void write_json(struct jsonout *json)
 	struct torture_tally sum = total_tally();
 	json_t *root = jsonout_root(json);
 
+	jsonout_set(root, "flavor", json_string(torture.flavor->name));
 	jsonout_set(root, "seed", json_integer((json_int_t)torture.seed));
 	jsonout_set(root, "failures", json_integer(lull_load_relaxed(&failures.count)));
 	jsonout_set(root, "reader_pipe", json_counts(sum.age));
@@ -597,13 +636,18 @@ static void set_reclaim(const char *arg)
 	lull_reclaim_configure(&config);
 }
 
+static void set_flavor(const char *arg)
+{
+	static const char *const words[] = { "rcu", "hazptr", "shazptr", "bridge", NULL };
+
+	torture.flavor = torture_flavors[options_word("--flavor", arg, words)];
+}
+
 static void own_option(int key, char *arg, struct options *opt)
 {
-	static const char *const flavors[] = { "rcu", NULL };
-
 	(void)opt;
 	if (key == OPT_FLAVOR)
-		options_word("--flavor", arg, flavors);
+		set_flavor(arg);
 	else if (key == OPT_READERS)
 		torture.readers = (unsigned)options_unsigned("--readers", arg, 1, 1000);
 	else if (key == OPT_UPDATERS)
@@ -623,7 +667,7 @@ static void own_option(int key, char *arg, struct options *opt)
 static const struct argp_option *own_options(void)
 {
 	static struct argp_option all[FIXED_OPTIONS + NR_PARTS + 1] = {
-		{ "flavor", OPT_FLAVOR, "rcu", 0, "what to torture", 0 },
+		{ "flavor", OPT_FLAVOR, "rcu|hazptr|shazptr|bridge", 0, "what to torture (rcu)", 0 },
 		{ "readers", OPT_READERS, "N", 0, "reader threads (2 per CPU)", 0 },
 		{ "updaters", OPT_UPDATERS, "N", 0, "updater threads (2)", 0 },
 		{ "seed", OPT_SEED, "N", 0, "seed of all that is random (another one each time)",
@@ -684,6 +728,8 @@ int lull_cmd_torture(int argc, char **argv)
 			    opt.schemes ? "--schemes" : "--runs");
 	if (torture.busted)
 		torture_fault_set(torture.busted, argv);
+	if (!torture.flavor)
+		torture.flavor = &torture_rcu;
 	json = jsonout_open(&opt);
 	torture.seconds = opt.seconds > 0 ? opt.seconds : DEFAULT_SECONDS;
 	if (!torture.seed)
@@ -692,9 +738,9 @@ int lull_cmd_torture(int argc, char **argv)
 		printf("no forked children: this sanitizer cannot stand threads in them\n");
 		torture.without[PART_FORK] = true;
 	}
-	printf("--- Start of test: flavor rcu, %u readers, %u updaters, %g s, fence %s, %u "
+	printf("--- Start of test: flavor %s, %u readers, %u updaters, %g s, fence %s, %u "
 	       "CPUs%s%s\n",
-	       torture.readers, torture.updaters, torture.seconds, lull_fence_strategy_name(),
+	       torture.flavor->name, torture.readers, torture.updaters, torture.seconds, lull_fence_strategy_name(),
 	       bench_cpus(), torture.busted ? ", busted " : "",
 	       torture.busted ? torture.busted : "");
 	print_seed(&opt);

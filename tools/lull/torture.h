@@ -12,6 +12,10 @@
  * after a grace period must also see what was written before it, in whatever order it looks.
  * Blocks of malloc memory that are retired with lull_rcu_free(): they must stay what they are.
  * And what an element contains, written plainly before it is published.
+ *
+ * Hazard pointers, simple ones, and the bridge are tortured with the same pipe. There an element is
+ * older with each wait for the readers of this one element that ends, and a reader holds it from
+ * the protection to the release, wherever and by whomever that is.
  */
 #ifndef LULL_TOOL_TORTURE_H
 #define LULL_TOOL_TORTURE_H
@@ -21,7 +25,10 @@
 #include <stdint.h>
 #include <time.h>
 
+#include <lull/bridge.h>
+#include <lull/hazptr.h>
 #include <lull/rcu.h>
+#include <lull/shazptr.h>
 
 #define TORTURE_AGES 10u
 #define TORTURE_SLOTS 4u      /* published pointers of each kind */
@@ -41,6 +48,9 @@ enum torture_part {
 	NR_PARTS
 };
 
+#define TORTURE_FORMS 7u /* ways to wait, at most; each flavor has its own */
+
+/* Of flavor rcu. */
 enum torture_form {
 	FORM_SYNC,
 	FORM_CALL,
@@ -49,7 +59,6 @@ enum torture_form {
 	FORM_COOKIE,
 	FORM_BARRIER,
 	FORM_DRAIN,
-	NR_FORMS
 };
 
 struct element {
@@ -60,17 +69,27 @@ struct element {
 	uint64_t contents; /* ~serial; accessed plainly, so that a sanitizer sees the order */
 	lull_rcu_cookie cookie;
 	struct element *next; /* in the pool, or with the updater that removed it */
+	unsigned slot;	      /* from which it was removed */
 };
 
-/* malloc memory that is retired with lull_rcu_free(); the first words are what free() overwrites. */
+/* malloc memory that is retired with lull_rcu_free() or its like; the first words are what free()
+ * overwrites. */
 struct blob {
 	uint64_t serial;
 	uint64_t check[3]; /* ~serial */
 };
 
+/* malloc memory that a callback frees; its head, which hazard pointers name, is not at its begin. */
+struct parcel {
+	uint64_t serial;
+	uint64_t check[3]; /* ~serial */
+	struct lull_rcu_head head;
+};
+
 struct torture_slot {
 	struct element *element;
 	struct blob *blob;
+	struct parcel *parcel; /* not of flavor rcu */
 	pthread_mutex_t update;
 } __attribute__((aligned(TORTURE_LINE)));
 
@@ -111,7 +130,9 @@ struct torture {
 	unsigned readers, updaters;
 	bool without[NR_PARTS];
 	bool mixed_reclaim; /* the mode changes all the time */
+	const struct torture_flavor *flavor;
 	const char *busted;
+	bool look_after_clear; /* a fault of the readers: a clear without order allows this */
 
 	/* What readers and updaters share. */
 	struct torture_slot slot[TORTURE_SLOTS];
@@ -119,22 +140,70 @@ struct torture {
 	struct element *elements;
 	unsigned nr_elements;
 	uint64_t circulation[TORTURE_AGES + 1];
-	uint64_t forms[NR_FORMS];
+	uint64_t forms[TORTURE_FORMS];
 	uint64_t blobs;
 
 	/* Control. */
 	uint32_t stop;
+	uint32_t over; /* all but the releaser are gone */
 	uint32_t pausing;
 	/* The others rest: a few threads meet more often than many. */
 	uint32_t active_readers, active_updaters;
 	struct torturer *threads;
 	unsigned nr_threads;
+	struct torturer releaser; /* not among `threads`: it never pauses, and is the last to end */
 	bool in_child;
 	int child_fd; /* where a forked child puts what it found */
 
 	/* Counts of the parts. */
 	uint64_t churned, forked, floods, barriers, pauses, callbacks;
+	uint64_t handed;  /* holds and contexts that another thread released */
+	uint64_t dropped; /* threads that exited while they held something */
 };
+
+/* What one use of an element takes, in the simplest form. */
+struct torture_use {
+	struct lull_hazptr *h;
+	struct lull_shazptr_guard guard;
+};
+
+/* What is tortured. A function that a flavor does not have is NULL. */
+struct torture_flavor {
+	const char *name;
+	const char *wait; /* what makes an element older */
+	const char *form[TORTURE_FORMS];
+
+	void *(*reader)(void *);
+	void *(*updater)(void *);
+	void (*handler)(struct torturer *t);
+	/* For threads that do something else as well: any use, and a short one. */
+	void (*use)(struct torturer *t);
+	void (*use_shortly)(struct torturer *t, const char *where);
+	/* Also late in a thread's exit. */
+	void (*wait_once)(void);
+	/* More that short-lived threads do; from the second the thread exits. */
+	void (*live)(struct torturer *t);
+	void (*die)(struct torturer *t);
+
+	/* The simplest form of everything, for forked children. */
+	struct element *(*begin)(struct torture_use *use, struct element **where);
+	void (*end)(struct torture_use *use);
+	void (*wait_for)(struct element *e);
+	/* Fork with something in use; the child's first steps. */
+	pid_t (*fork)(struct torturer *t);
+	void (*child)(struct torturer *t);
+
+	void (*call)(struct lull_rcu_head *head, lull_rcu_func func, size_t bytes);
+	void (*free)(void *ptr);
+	void (*barrier)(void);
+
+	void *(*releaser)(void *);     /* a thread that goes on in pauses */
+	void (*change)(uint64_t *rng); /* settings, now and then */
+	void (*settle)(void);	       /* everybody pauses, but the releaser */
+};
+
+extern const struct torture_flavor torture_rcu, torture_hazptr, torture_shazptr, torture_bridge;
+extern const struct torture_flavor *const torture_flavors[]; /* NULL at the end */
 
 extern struct torture torture;
 extern __thread struct torturer *torture_me;
@@ -177,6 +246,13 @@ void torture_pool_unlock(void);
 /* With everybody paused and after a barrier: each element is published or in the pool. */
 void torture_pool_check(const char *when);
 void torture_pool_free(void);
+struct element *torture_pool_get(void); /* NULL: none is left */
+void torture_fill_element(struct element *e);
+/* Returns whether that was the last age and it is back in the pool. */
+bool torture_grow_older(struct element *e);
+struct blob *torture_new_blob(void);
+struct parcel *torture_new_parcel(void);
+void torture_put_in(struct element **list, struct element *e);
 void *torture_updater(void *arg);
 
 /* ---- torture_read.c ---------------------------------------------------------------------- */
@@ -192,22 +268,119 @@ void torture_glimpse(struct glimpse *g, uint64_t *rng);
 void torture_glimpse_end(const struct glimpse *g, struct torture_tally *tally, const char *where);
 /* A section of an ordinary thread, with or without anything unusual in it. */
 void torture_section(struct torturer *t);
-void torture_read_init(void);
-void torture_handler(int signal);
+void torture_short_section(struct torturer *t, const char *where);
+void torture_section_in_handler(struct torturer *t);
 void *torture_reader(void *arg);
+
+/* What was found whole is still that, and no older than allowed. */
+void torture_check_element(const struct element *e, uint64_t serial, struct torture_tally *tally,
+			   const char *where);
+void torture_check_blob(const struct blob *b, uint64_t serial, const char *where);
+
+/* As often as not nothing; now and then so long that whoever waits goes to sleep. */
+void torture_linger(uint64_t *rng);
+void torture_read_init(void);
+/*
+ * Stores that take the memory a long time. The next ones, a thread's RCU word or a hazard pointer
+ * among them, wait behind them in the processor's store buffer, while loads go ahead: only a fence,
+ * one's own or somebody else's heavy one, makes up for that.
+ */
+void torture_fill_store_buffer(uint64_t *rng);
+
+/* ---- torture_keep.c: readers of hazptr and bridge ---------------------------------------- */
+
+enum torture_kind { KIND_ELEMENT, KIND_BLOB, KIND_PARCEL, NR_KINDS };
+
+/* An object that is held. */
+struct grip {
+	enum torture_kind kind;
+	bool is_full;			 /* by hazptr_full.h */
+	struct lull_hazptr_context *ctx; /* that has the slot; NULL: a hold */
+	struct lull_hazptr *h;
+	struct lull_hazptr_hold hold;
+	void *object; /* NULL: a slot, and nothing is in it */
+	uint64_t serial;
+};
+
+/* One slot of the pool is for hazptr_full.h alone. */
+bool torture_slot_is_full(unsigned slot);
+/*
+ * Take hold of something by a slot of @ctx, or, if that is NULL or has none, by a hold. False when
+ * it did not work out; then there is nothing to release.
+ */
+bool torture_grip(struct grip *g, struct lull_hazptr_context *ctx, uint64_t *rng);
+void torture_grip_check(const struct grip *g, struct torture_tally *tally, const char *where);
+/* The last check, and let go. */
+void torture_grip_end(struct grip *g, struct torture_tally *tally, uint64_t *rng, const char *where);
+void torture_keep(struct torturer *t);
+void torture_keep_shortly(struct torturer *t, const char *where);
+void torture_keep_in_handler(struct torturer *t);
+void *torture_keeper(void *arg);
+
+/* ---- torture_hand.c: from thread to thread ----------------------------------------------- */
+
+void torture_hand_over(struct torturer *t);
+/* Release what another thread handed over, if there is anything. */
+bool torture_hand_take(struct torturer *t);
+/* No fork in between: what is detached is on the list, where a child finds it, or not any more. */
+void torture_hand_enter(void);
+void torture_hand_leave(void);
+void torture_hand_lock(void); /* around fork */
+void torture_hand_unlock(void);
+/* Of the child: release all, in whose hands it may have been. */
+void torture_hand_inherit(struct torturer *t);
+void *torture_releaser(void *arg);
+void torture_hand_settle(void); /* wait until the releaser has released all */
+
+/* ---- torture_retire.c: updaters of hazptr and bridge ------------------------------------- */
+
+void *torture_retirer(void *arg);
+bool torture_is_bridge(void);
+void torture_retire_debris(struct lull_rcu_head *head, lull_rcu_func func, size_t bytes);
+void torture_free_debris(void *ptr);
+void torture_wait_kept(struct element *e);
+void torture_wait_any(void);
+
+/* ---- torture_keeplife.c: their threads and processes ------------------------------------- */
+
+void torture_keep_live(struct torturer *t);
+void torture_keep_die(struct torturer *t);
+struct element *torture_keep_begin(struct torture_use *use, struct element **where);
+void torture_keep_end(struct torture_use *use);
+pid_t torture_keep_fork(struct torturer *t);
+void torture_keep_child(struct torturer *t);
+
+/* ---- torture_shazptr.c ------------------------------------------------------------------- */
+
+void torture_shaz(struct torturer *t);
+void torture_shaz_shortly(struct torturer *t, const char *where);
+void torture_shaz_in_handler(struct torturer *t);
+void *torture_shaz_reader(void *arg);
+void *torture_shaz_updater(void *arg);
+void torture_shaz_change(uint64_t *rng);
+void torture_shaz_die(struct torturer *t);
+struct element *torture_shaz_begin(struct torture_use *use, struct element **where);
+void torture_shaz_end(struct torture_use *use);
+void torture_shaz_wait_for(struct element *e);
+void torture_shaz_wait_any(void);
+pid_t torture_shaz_fork(struct torturer *t);
+void torture_shaz_child(struct torturer *t);
 
 /* ---- torture_life.c: threads and processes that come and go ------------------------------ */
 
 void torture_life_init(void);
 void *torture_churner(void *arg);
 void *torture_forker(void *arg);
+void torture_churn_online(struct torturer *t);
+void torture_leave_debris(uint64_t *rng);
+pid_t torture_fork_in_section(struct torturer *t);
 
 /* ---- torture_busted.c; in the program with the faults, tests/torture/main.c -------------- */
 
 void torture_faults_list(void);
 /*
- * Returns with the fault switched on; else becomes the program that can, or ends this one as bad
- * input.
+ * Returns with the fault switched on and, if it was not given, the flavor that has it; else becomes
+ * the program that can, or ends this one as bad input.
  */
 void torture_fault_set(const char *name, char **argv);
 

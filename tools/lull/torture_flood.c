@@ -25,7 +25,7 @@ static void drop_called(struct lull_rcu_head *head)
 
 	lull_add_relaxed(&flood_called, 1u);
 	if (d->again--)
-		lull_rcu_call(head, drop_called);
+		torture.flavor->call(head, drop_called, sizeof(*d));
 	else
 		free(d);
 }
@@ -38,11 +38,14 @@ static uint32_t post_drop(uint32_t again)
 	if (!d)
 		options_fail("out of memory");
 	d->again = again;
-	lull_rcu_call_sized(&d->head, drop_called, sizeof(*d));
+	torture.flavor->call(&d->head, drop_called, sizeof(*d));
 	return again + 1;
 }
 
-/* What is deferred in a section does not run in it. Returns how many callbacks it will be. */
+/*
+ * What is deferred in a section does not run in it: with RCU and the bridge. Returns how many
+ * callbacks it will be.
+ */
 static uint32_t flood_section(struct torturer *t)
 {
 	uint32_t posted = 0, before;
@@ -58,6 +61,24 @@ static uint32_t flood_section(struct torturer *t)
 	return posted;
 }
 
+/* What is held does not run: with hazard pointers and the bridge. */
+static uint32_t flood_held(struct torturer *t)
+{
+	struct lull_hazptr *h = lull_hazptr_alloc(lull_hazptr_thread_context());
+	struct drop *d = malloc(sizeof(*d)), *held;
+
+	if (!d)
+		options_fail("out of memory");
+	d->again = FLOOD_GENERATIONS;
+	held = lull_hazptr_protect(h, d, head);
+	torture.flavor->call(&d->head, drop_called, sizeof(*d));
+	torture_linger(&t->rng);
+	if (held->again != FLOOD_GENERATIONS)
+		torture_fail("a callback ran while its object was held to be read");
+	lull_hazptr_free(lull_hazptr_thread_context(), h);
+	return FLOOD_GENERATIONS + 1;
+}
+
 static void flood(struct torturer *t)
 {
 	uint64_t n = torture_random(&t->rng, FLOOD_MOST);
@@ -65,15 +86,17 @@ static void flood(struct torturer *t)
 
 	torture_doing("flooding");
 	lull_store_relaxed(&flood_called, 0u);
-	posted = flood_section(t);
+	posted = torture.flavor == &torture_hazptr ? 0 : flood_section(t);
+	if (torture.flavor != &torture_rcu)
+		posted += flood_held(t);
 	for (; n; n--) {
 		posted += post_drop(torture_once_in(&t->rng, 64) ? FLOOD_GENERATIONS : 0);
-		lull_rcu_free(malloc(1 + torture_random(&t->rng, 200)));
+		torture.flavor->free(malloc(1 + torture_random(&t->rng, 200)));
 	}
-	torture_doing("lull_rcu_barrier after a flood");
-	lull_rcu_barrier();
+	torture_doing("a barrier after a flood");
+	torture.flavor->barrier();
 	if (lull_load_relaxed(&flood_called) != posted)
-		torture_fail("%u callbacks of %u have run after lull_rcu_barrier()",
+		torture_fail("%u callbacks of %u have run after a barrier",
 			     lull_load_relaxed(&flood_called), posted);
 	torture.floods++;
 }
@@ -135,7 +158,7 @@ static void *poster_main(void *arg)
 
 			if (!l)
 				options_fail("out of memory");
-			lull_rcu_call(&l->head, letter_called);
+			torture.flavor->call(&l->head, letter_called, sizeof(*l));
 		}
 		pthread_barrier_wait(&test.meet);
 	}
@@ -148,13 +171,12 @@ static void barrier_round(void)
 	test.posted = test.called = 0;
 	pthread_barrier_wait(&test.meet);
 	pthread_barrier_wait(&test.meet);
-	torture_doing("lull_rcu_barrier for several threads");
-	lull_rcu_barrier();
+	torture_doing("a barrier for several threads");
+	torture.flavor->barrier();
 	posted = lull_load_relaxed(&test.posted);
 	called = lull_load_relaxed(&test.called);
 	if (called != posted)
-		torture_fail("%u callbacks of %u, deferred by %u threads, have run after "
-			     "lull_rcu_barrier()",
+		torture_fail("%u callbacks of %u, deferred by %u threads, have run after a barrier",
 			     called, posted, POSTERS);
 	torture.barriers++;
 }

@@ -35,9 +35,12 @@ static void debris_called(struct lull_rcu_head *head)
 }
 
 /* Things that are deferred, for others to see to. */
-static void leave_debris(uint64_t *rng)
+void torture_leave_debris(uint64_t *rng)
 {
 	uint64_t n;
+
+	if (!torture.flavor->call)
+		return;
 
 	for (n = torture_random(rng, 4); n; n--) {
 		struct debris *d = malloc(sizeof(*d));
@@ -45,21 +48,10 @@ static void leave_debris(uint64_t *rng)
 		if (!d)
 			options_fail("out of memory");
 		if (torture_once_in(rng, 2))
-			lull_rcu_call(&d->head, debris_called);
+			torture.flavor->call(&d->head, debris_called, sizeof(*d));
 		else
-			lull_rcu_free(d);
+			torture.flavor->free(d);
 	}
-}
-
-static void short_section(struct torturer *t, const char *where)
-{
-	struct glimpse g;
-
-	lull_rcu_read_lock();
-	torture_glimpse(&g, &t->rng);
-	torture_spin_ns(torture_random(&t->rng, torture_once_in(&t->rng, 4) ? 30000 : 2000));
-	torture_glimpse_end(&g, &t->tally, where);
-	lull_rcu_read_unlock();
 }
 
 /* The thread is no longer registered, and the signals go on. */
@@ -70,31 +62,31 @@ static void late_destructor(void *arg)
 
 	torture_doing("a late TLS destructor");
 	for (n = torture_random(&t->rng, 40); n; n--)
-		short_section(t, "late TLS destructor");
+		torture.flavor->use_shortly(t, "late TLS destructor");
 	if (torture_once_in(&t->rng, 4))
-		leave_debris(&t->rng);
+		torture_leave_debris(&t->rng);
 	if (torture_once_in(&t->rng, 4))
-		lull_rcu_synchronize();
+		torture.flavor->wait_once();
 	if (++t->work < LATE_ROUNDS && torture_once_in(&t->rng, 2))
 		pthread_setspecific(late_key, t);
 }
 
-static void churn_online(struct torturer *t)
+void torture_churn_online(struct torturer *t)
 {
 	lull_rcu_online();
-	short_section(t, "online section");
+	torture_short_section(t, "online section");
 	lull_rcu_quiescent();
 	if (torture_once_in(&t->rng, 2))
 		lull_rcu_offline(); /* else it exits, or unregisters, online */
 }
 
-static void churn_read(struct torturer *t)
+static void churn_use(struct torturer *t)
 {
 	uint64_t n;
 
 	for (n = torture_random(&t->rng, 10); n; n--)
-		torture_section(t);
-	leave_debris(&t->rng);
+		torture.flavor->use(t);
+	torture_leave_debris(&t->rng);
 }
 
 /* From here on each section registers for itself, or the thread does once more. */
@@ -102,10 +94,10 @@ static void churn_unregister(struct torturer *t)
 {
 	lull_thread_unregister();
 	if (torture_once_in(&t->rng, 2))
-		churn_read(t);
+		churn_use(t);
 	if (torture_once_in(&t->rng, 2)) {
 		lull_thread_register();
-		churn_read(t);
+		churn_use(t);
 	}
 }
 
@@ -121,11 +113,13 @@ static void *churn_main(void *arg)
 	}
 	if (torture_once_in(&t->rng, 2))
 		pthread_setspecific(late_key, t);
-	churn_read(t);
-	if (!torture.without[PART_ONLINE] && torture_once_in(&t->rng, 4))
-		churn_online(t);
+	churn_use(t);
+	if (torture.flavor->live)
+		torture.flavor->live(t);
 	if (torture_once_in(&t->rng, 4))
 		churn_unregister(t);
+	if (torture.flavor->die)
+		torture.flavor->die(t);
 	return NULL;
 }
 
@@ -204,19 +198,18 @@ static void *child_reader(void *arg)
 
 	torture_me = t;
 	while (!lull_load_acquire(&child.stop)) {
-		const struct element *e;
+		struct torture_use use;
+		const struct element *e = torture.flavor->begin(&use, &child.current);
 
-		lull_rcu_read_lock();
-		e = lull_rcu_dereference(child.current);
 		torture_spin_ns(torture_random(&t->rng, 20000));
-		if (lull_load_relaxed(&e->age))
+		if (e && lull_load_relaxed(&e->age))
 			torture_fail("an element is retired while it is read");
-		lull_rcu_read_unlock();
+		torture.flavor->end(&use);
 	}
 	return NULL;
 }
 
-static void child_update(struct torturer *t, struct element *two)
+static void child_update(struct element *two)
 {
 	unsigned i;
 
@@ -225,15 +218,12 @@ static void child_update(struct torturer *t, struct element *two)
 
 		lull_store_relaxed(&fresh->age, 0u);
 		old = lull_rcu_replace(child.current, fresh);
-		if (torture_once_in(&t->rng, 2))
-			lull_rcu_synchronize();
-		else
-			lull_rcu_gp_wait(lull_rcu_gp_start());
+		torture.flavor->wait_for(old);
 		lull_store_relaxed(&old->age, 1u);
 	}
 }
 
-/* Grace periods work in the child, with a thread of its own. */
+/* Waits work in the child, with a thread of its own. */
 static void child_reads(struct torturer *t)
 {
 	struct element three[3] = { { .age = 0 } };
@@ -245,7 +235,7 @@ static void child_reads(struct torturer *t)
 	err = pthread_create(&reader.thread, NULL, child_reader, &reader);
 	if (err)
 		torture_fail("cannot make a thread: %s", strerror(err));
-	child_update(t, three);
+	child_update(three);
 	lull_store_release(&child.stop, 1u);
 	pthread_join(reader.thread, NULL);
 }
@@ -267,12 +257,12 @@ static void child_barrier(void)
 
 		if (!d)
 			options_fail("out of memory");
-		lull_rcu_call(&d->head, child_called);
-		lull_rcu_free(malloc(100));
+		torture.flavor->call(&d->head, child_called, sizeof(*d));
+		torture.flavor->free(malloc(100));
 	}
-	lull_rcu_barrier();
+	torture.flavor->barrier();
 	if (lull_load_relaxed(&child.called) != CHILD_CALLBACKS)
-		torture_fail("%u callbacks of %u have run after lull_rcu_barrier()",
+		torture_fail("%u callbacks of %u have run after a barrier",
 			     lull_load_relaxed(&child.called), CHILD_CALLBACKS);
 }
 
@@ -299,21 +289,26 @@ static _Noreturn void child_main(struct torturer *t, int fd)
 	/* Alone, but for the reclaimer, which is there as soon as somebody needs it. */
 	if (lull_thread_count() > 2)
 		torture_fail("%u threads are registered", lull_thread_count());
-	child_barrier();
+	if (torture.flavor->child)
+		torture.flavor->child(t);
+	if (torture.flavor->call)
+		child_barrier();
 	child_reads(t);
-	child_barrier();
-	child_idles();
+	if (torture.flavor->call) {
+		child_barrier();
+		child_idles();
+	}
 	_exit(EXIT_SUCCESS);
 }
 
 /* What the forking thread is in the middle of. The child goes on with it. */
-static pid_t fork_somewhere(struct torturer *t)
+pid_t torture_fork_in_section(struct torturer *t)
 {
 	uint64_t where = torture_random(&t->rng, torture.without[PART_ONLINE] ? 2 : 3);
 	struct glimpse g;
 	pid_t pid;
 
-	leave_debris(&t->rng);
+	torture_leave_debris(&t->rng);
 	if (where == 1)
 		lull_rcu_read_lock();
 	else if (where == 2)
@@ -388,7 +383,7 @@ static void fork_once(struct torturer *t)
 	if (pipe(fds) != 0)
 		options_fail("no pipe: %s", strerror(errno));
 	torture.child_fd = fds[1];
-	pid = fork_somewhere(t);
+	pid = torture.flavor->fork(t);
 	if (pid == 0)
 		child_main(t, fds[1]);
 	close(fds[1]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lull torture: the pool of elements, and the updaters that send them down the pipe of ages. See
- * torture.h.
+ * lull torture: the pool of elements, and the updaters of RCU that send them down the pipe of ages.
+ * See torture.h.
  */
 #include "torture.h"
 
@@ -34,7 +34,7 @@ void torture_pool_unlock(void)
 	pthread_mutex_unlock(&pool.lock);
 }
 
-static struct element *pool_get(void)
+struct element *torture_pool_get(void)
 {
 	struct element *e;
 
@@ -67,7 +67,7 @@ static uint64_t new_serial(void)
 	return lull_add_relaxed(&serials, (uint64_t)1) + 1;
 }
 
-static void fill_element(struct element *e)
+void torture_fill_element(struct element *e)
 {
 	uint64_t serial = new_serial();
 
@@ -75,7 +75,7 @@ static void fill_element(struct element *e)
 	lull_store_relaxed(&e->serial, serial);
 }
 
-static struct blob *new_blob(void)
+struct blob *torture_new_blob(void)
 {
 	struct blob *b = malloc(sizeof(*b));
 
@@ -84,6 +84,17 @@ static struct blob *new_blob(void)
 	b->serial = new_serial();
 	b->check[0] = b->check[1] = b->check[2] = ~b->serial;
 	return b;
+}
+
+struct parcel *torture_new_parcel(void)
+{
+	struct parcel *p = malloc(sizeof(*p));
+
+	if (!p)
+		options_fail("out of memory");
+	p->serial = new_serial();
+	p->check[0] = p->check[1] = p->check[2] = ~p->serial;
+	return p;
 }
 
 void torture_pool_init(void)
@@ -104,9 +115,10 @@ void torture_pool_init(void)
 		struct torture_slot *slot = &torture.slot[i];
 
 		pthread_mutex_init(&slot->update, NULL);
-		slot->element = pool_get();
-		fill_element(slot->element);
-		slot->blob = new_blob();
+		slot->element = torture_pool_get();
+		torture_fill_element(slot->element);
+		slot->blob = torture_new_blob();
+		slot->parcel = torture_new_parcel();
 	}
 }
 
@@ -131,14 +143,15 @@ void torture_pool_free(void)
 {
 	unsigned i;
 
-	for (i = 0; i < TORTURE_SLOTS; i++)
+	for (i = 0; i < TORTURE_SLOTS; i++) {
 		free(torture.slot[i].blob);
+		free(torture.slot[i].parcel);
+	}
 	free(torture.mailbox);
 	free(torture.elements);
 }
 
-/* Returns whether that was the last age and it is back in the pool. */
-static bool grow_older(struct element *e)
+bool torture_grow_older(struct element *e)
 {
 	uint32_t age = lull_load_relaxed(&e->age) + 1;
 
@@ -167,7 +180,7 @@ struct updater {
 	struct flag *flag;
 };
 
-static const char *const form_doing[NR_FORMS] = {
+static const char *const form_doing[TORTURE_FORMS] = {
 	[FORM_SYNC] = "lull_rcu_synchronize",	[FORM_CALL] = "lull_rcu_call",
 	[FORM_POLL] = "polling a grace period", [FORM_WAIT] = "lull_rcu_gp_wait",
 	[FORM_COOKIE] = "lull_rcu_gp_start",	[FORM_BARRIER] = "lull_rcu_barrier",
@@ -179,7 +192,7 @@ static void element_called(struct lull_rcu_head *head)
 	struct element *e = lull_container_of(head, struct element, head);
 
 	lull_add_relaxed(&torture.callbacks, (uint64_t)1);
-	if (!grow_older(e))
+	if (!torture_grow_older(e))
 		lull_rcu_call(head, element_called);
 }
 
@@ -191,7 +204,7 @@ static void age_removed(struct updater *u)
 	while (*link) {
 		struct element *e = *link, *next = e->next;
 
-		if (grow_older(e))
+		if (torture_grow_older(e))
 			*link = next;
 		else
 			link = &e->next;
@@ -208,7 +221,7 @@ static void age_waiting(struct updater *u)
 
 		if (!lull_rcu_gp_poll(e->cookie)) {
 			link = &e->next;
-		} else if (grow_older(e)) {
+		} else if (torture_grow_older(e)) {
 			*link = next;
 		} else {
 			e->cookie = lull_rcu_gp_start();
@@ -217,7 +230,7 @@ static void age_waiting(struct updater *u)
 	}
 }
 
-static void put_in(struct element **list, struct element *e)
+void torture_put_in(struct element **list, struct element *e)
 {
 	e->next = *list;
 	*list = e;
@@ -225,21 +238,21 @@ static void put_in(struct element **list, struct element *e)
 
 static struct element *swap_element(struct torture_slot *slot)
 {
-	struct element *fresh = pool_get(), *old;
+	struct element *fresh = torture_pool_get(), *old;
 
 	if (!fresh)
 		return NULL;
-	fill_element(fresh);
+	torture_fill_element(fresh);
 	pthread_mutex_lock(&slot->update);
 	old = lull_rcu_replace(slot->element, fresh);
 	pthread_mutex_unlock(&slot->update);
-	grow_older(old);
+	torture_grow_older(old);
 	return old;
 }
 
 static void swap_blob(struct torture_slot *slot)
 {
-	struct blob *fresh = new_blob(), *old;
+	struct blob *fresh = torture_new_blob(), *old;
 
 	pthread_mutex_lock(&slot->update);
 	old = lull_rcu_replace(slot->blob, fresh);
@@ -331,11 +344,11 @@ static void update(struct updater *u, enum torture_form form)
 	}
 	if (form == FORM_COOKIE) {
 		old->cookie = lull_rcu_gp_start();
-		put_in(&u->waiting, old);
+		torture_put_in(&u->waiting, old);
 		return;
 	}
 	if (old)
-		put_in(&u->removed, old);
+		torture_put_in(&u->removed, old);
 	lull_store_relaxed(&u->box->before, ++u->letters);
 	wait_grace_period(u, form);
 	lull_store_relaxed(&u->box->after, u->letters);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* lull torture: readers, ordinary and online, and the signal handler that reads. See torture.h. */
+/* lull torture: readers of RCU, ordinary, online, and in signal handlers. See torture.h. */
 #include "torture.h"
 
-#include <errno.h>
 #include <sched.h>
 #include <sys/mman.h>
 
@@ -23,28 +22,24 @@ void torture_glimpse(struct glimpse *g, uint64_t *rng)
 	g->number = lull__self.rcu & ~(uint64_t)LULL__RCU_LOW;
 }
 
-static void check_element(const struct glimpse *g, struct torture_tally *tally, const char *where)
+void torture_check_element(const struct element *e, uint64_t serial, struct torture_tally *tally,
+			   const char *where)
 {
-	const struct element *e = g->element;
 	uint32_t age = lull_load_relaxed(&e->age);
 
 	tally->age[age]++;
 	if (age > 1)
-		torture_fail(
-			"%s: element %u was removed and %u grace period%s ended while it was read",
-			where, e->index, age - 1, age > 2 ? "s" : "");
-	else if (lull_load_relaxed(&e->serial) != g->serial || e->contents != ~g->serial)
+		torture_fail("%s: element %u was removed and %u %s%s ended while it was read",
+			     where, e->index, age - 1, torture.flavor->wait, age > 2 ? "s" : "");
+	else if (lull_load_relaxed(&e->serial) != serial || e->contents != ~serial)
 		torture_fail("%s: element %u was used again while it was read", where, e->index);
 }
 
-static void check_blob(const struct glimpse *g, const char *where)
+void torture_check_blob(const struct blob *b, uint64_t serial, const char *where)
 {
-	const struct blob *b = g->blob;
-
-	if (b->serial != g->blob_serial || b->check[0] != ~g->blob_serial ||
-	    b->check[1] != ~g->blob_serial || b->check[2] != ~g->blob_serial)
-		torture_fail("%s: memory given to lull_rcu_free() was freed while it was read",
-			     where);
+	if (b->serial != serial || b->check[0] != ~serial || b->check[1] != ~serial ||
+	    b->check[2] != ~serial)
+		torture_fail("%s: memory to be freed later was freed while it was read", where);
 }
 
 void torture_glimpse_end(const struct glimpse *g, struct torture_tally *tally, const char *where)
@@ -53,14 +48,13 @@ void torture_glimpse_end(const struct glimpse *g, struct torture_tally *tally, c
 
 	tally->sections++;
 	tally->batch[batch < TORTURE_AGES ? batch : TORTURE_AGES]++;
-	check_element(g, tally, where);
-	check_blob(g, where);
+	torture_check_element(g->element, g->serial, tally, where);
+	torture_check_blob(g->blob, g->blob_serial, where);
 }
 
 /* ---- delays ------------------------------------------------------------------------------ */
 
-/* As often as not nothing; now and then so long that a grace period goes to sleep. */
-static void linger(uint64_t *rng)
+void torture_linger(uint64_t *rng)
 {
 	uint64_t dice = torture_random(rng, 2000);
 
@@ -95,12 +89,7 @@ void torture_read_init(void)
 	madvise(cold, COLD_BYTES, MADV_DONTFORK);
 }
 
-/*
- * Stores that take the memory a long time. The next ones, a thread's RCU word among them, wait
- * behind them in the processor's store buffer, while loads go ahead: only a fence, one's own or a
- * grace period's heavy one, makes up for that.
- */
-static void fill_store_buffer(uint64_t *rng)
+void torture_fill_store_buffer(uint64_t *rng)
 {
 	unsigned i;
 
@@ -121,11 +110,11 @@ static void read_mailbox(uint64_t *rng)
 
 	if (torture_once_in(rng, 2)) {
 		before = lull_load_relaxed(&box->before);
-		linger(rng);
+		torture_linger(rng);
 		after = lull_load_relaxed(&box->after);
 	} else {
 		after = lull_load_relaxed(&box->after);
-		linger(rng);
+		torture_linger(rng);
 		before = lull_load_relaxed(&box->before);
 	}
 	if (after > before)
@@ -157,7 +146,7 @@ static void nested_section(struct torturer *t, unsigned depth)
 	torture_glimpse(&g, &t->rng);
 	if (depth)
 		nested_section(t, depth - 1);
-	linger(&t->rng);
+	torture_linger(&t->rng);
 	torture_glimpse_end(&g, &t->tally, "nested section");
 	lull_rcu_read_unlock();
 }
@@ -169,13 +158,13 @@ void torture_section(struct torturer *t)
 	struct glimpse g;
 
 	if (fill)
-		fill_store_buffer(rng);
+		torture_fill_store_buffer(rng);
 	lull_rcu_read_lock();
 	torture_glimpse(&g, rng);
 	if (fill)
 		torture_spin_ns(torture_random(rng, 4000));
 	else
-		linger(rng);
+		torture_linger(rng);
 	if (torture_once_in(rng, 8))
 		nested_section(t, (unsigned)torture_random(rng, 4));
 	if (torture_once_in(rng, 8))
@@ -196,7 +185,7 @@ static void duel(struct torturer *t)
 	const struct torture_mailbox *box = &torture.mailbox[0];
 	uint64_t before, after, ns = torture_random(&t->rng, 2000);
 
-	fill_store_buffer(&t->rng);
+	torture_fill_store_buffer(&t->rng);
 	lull_rcu_read_lock();
 	before = lull_load_relaxed(&box->before);
 	torture_spin_ns(ns);
@@ -231,7 +220,7 @@ static void online_span(struct torturer *t)
 	for (n = torture_random(rng, 8); n; n--) {
 		lull_rcu_online_read_lock();
 		torture_glimpse(&g, rng);
-		linger(rng);
+		torture_linger(rng);
 		torture_glimpse_end(&g, &t->tally, "online section");
 		lull_rcu_online_read_unlock();
 		if (torture_once_in(rng, 8))
@@ -295,22 +284,26 @@ void *torture_reader(void *arg)
 	return NULL;
 }
 
-/* ---- the signal handler ------------------------------------------------------------------ */
+/* ---- in passing -------------------------------------------------------------------------- */
 
-/* It may have interrupted anything, the library's own functions and the exit of a thread too. */
-void torture_handler(int signal)
+void torture_short_section(struct torturer *t, const char *where)
 {
-	struct torturer *t = torture_me;
-	int saved = errno;
 	struct glimpse g;
 
-	(void)signal;
-	if (!t)
-		return;
+	lull_rcu_read_lock();
+	torture_glimpse(&g, &t->rng);
+	torture_spin_ns(torture_random(&t->rng, torture_once_in(&t->rng, 4) ? 30000 : 2000));
+	torture_glimpse_end(&g, &t->tally, where);
+	lull_rcu_read_unlock();
+}
+
+void torture_section_in_handler(struct torturer *t)
+{
+	struct glimpse g;
+
 	lull_rcu_read_lock();
 	torture_glimpse(&g, &t->handler_rng);
 	torture_spin_ns(torture_random(&t->handler_rng, 3000));
 	torture_glimpse_end(&g, &t->handler_tally, "signal handler");
 	lull_rcu_read_unlock();
-	errno = saved;
 }

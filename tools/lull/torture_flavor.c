@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* lull torture: what can be tortured, and how. See torture.h. */
+#include "torture.h"
+
+static void rcu_wait_for(struct element *e)
+{
+	static uint32_t count;
+
+	(void)e;
+	if (count++ % 2)
+		lull_rcu_synchronize();
+	else
+		lull_rcu_gp_wait(lull_rcu_gp_start());
+}
+
+static struct element *rcu_begin(struct torture_use *use, struct element **where)
+{
+	(void)use;
+	lull_rcu_read_lock();
+	return lull_rcu_dereference(*where);
+}
+
+static void rcu_end(struct torture_use *use)
+{
+	(void)use;
+	lull_rcu_read_unlock();
+}
+
+static void rcu_live(struct torturer *t)
+{
+	if (!torture.without[PART_ONLINE] && torture_once_in(&t->rng, 4))
+		torture_churn_online(t);
+}
+
+const struct torture_flavor torture_rcu = {
+	.name = "rcu",
+	.wait = "grace period",
+	.form = {
+		[FORM_SYNC] = "synchronize", [FORM_CALL] = "call", [FORM_POLL] = "gp_poll",
+		[FORM_WAIT] = "gp_wait", [FORM_COOKIE] = "cookies", [FORM_BARRIER] = "barrier",
+		[FORM_DRAIN] = "drain",
+	},
+	.reader = torture_reader,
+	.updater = torture_updater,
+	.handler = torture_section_in_handler,
+	.use = torture_section,
+	.use_shortly = torture_short_section,
+	.wait_once = lull_rcu_synchronize,
+	.live = rcu_live,
+	.begin = rcu_begin,
+	.end = rcu_end,
+	.wait_for = rcu_wait_for,
+	.fork = torture_fork_in_section,
+	.call = lull_rcu_call_sized,
+	.free = lull_rcu_free,
+	.barrier = lull_rcu_barrier,
+};
+
+/* The bridge has the same readers and updaters, which take its way half of the time. */
+#define KEEP_FLAVOR                                                                                \
+	.wait = "wait",                                                            \
+	.form = { "synchronize",	  "synchronize_range", "synchronize_timeout", "call",      \
+		  "call and synchronize", "barrier",	       "barrier_timeout" },                \
+	.reader = torture_keeper, .updater = torture_retirer, .handler = torture_keep_in_handler,  \
+	.use = torture_keep, .use_shortly = torture_keep_shortly, .wait_once = torture_wait_any,   \
+	.live = torture_keep_live, .die = torture_keep_die, .begin = torture_keep_begin,           \
+	.end = torture_keep_end, .wait_for = torture_wait_kept, .fork = torture_keep_fork,         \
+	.child = torture_keep_child, .call = torture_retire_debris, .free = torture_free_debris,   \
+	.barrier = lull_hazptr_barrier, .releaser = torture_releaser,                              \
+	.settle = torture_hand_settle
+
+const struct torture_flavor torture_hazptr = {
+	.name = "hazptr",
+	KEEP_FLAVOR,
+};
+
+const struct torture_flavor torture_bridge = {
+	.name = "bridge",
+	KEEP_FLAVOR,
+};
+
+const struct torture_flavor torture_shazptr = {
+	.name = "shazptr",
+	.wait = "wait",
+	.form = { "synchronize", "synchronize of all", "synchronize and free" },
+	.reader = torture_shaz_reader,
+	.updater = torture_shaz_updater,
+	.handler = torture_shaz_in_handler,
+	.use = torture_shaz,
+	.use_shortly = torture_shaz_shortly,
+	.wait_once = torture_shaz_wait_any,
+	.die = torture_shaz_die,
+	.begin = torture_shaz_begin,
+	.end = torture_shaz_end,
+	.wait_for = torture_shaz_wait_for,
+	.fork = torture_shaz_fork,
+	.child = torture_shaz_child,
+	.change = torture_shaz_change,
+};
+
+const struct torture_flavor *const torture_flavors[] = { &torture_rcu, &torture_hazptr, &torture_shazptr,
+							 &torture_bridge, NULL };
