@@ -172,7 +172,9 @@ void lull__reclaim_thread_exit(void)
 	lull__self.bag = NULL;
 	for (int kind = 0; kind < LULL__KINDS; kind++) {
 		note_put(&bag->queue[kind]);
-		lull__queue_owner_leave(&bag->queue[kind]); /* a callback may have ended the thread */
+		/* A callback may have ended the thread. */
+		lull__queue_old_done(&bag->queue[kind]);
+		lull__queue_owner_leave(&bag->queue[kind]);
 	}
 	/*
 	 * ORDER REC-5: the owner's use of the bag before it is an orphan; pairs with REC-5 in

@@ -59,6 +59,7 @@ struct lull__rc {
 	uint64_t wakeups;
 	uint64_t flush_wanted, flush_done; /* tickets of barriers */
 	uint32_t flush_event;
+	uint32_t futile;	 /* passes in a row that took something and reclaimed nothing */
 	uint32_t mark_old;	 /* a barrier waits for what passes leave */
 	uint64_t old;		 /* entries that it waits for */
 	struct lull__lock barrier_lock; /* one barrier at a time marks and waits */
@@ -96,6 +97,7 @@ static inline bool lull__is_left_to_owner(const struct lull__queue *q)
 
 size_t lull__pass(enum lull__pass what);
 void lull__wake_reclaimer(void);
+void lull__notify_from_reader(void);
 
 /*
  * ORDER REC-2: the entry before the look at the sleeper; pairs with REC-2 in go_to_sleep() (sleep,

@@ -3,11 +3,14 @@
  * hazptr.c - slots: where they come from and go, and what is rare about setting one.
  */
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 
 #include <lull/hazptr_full.h>
 
 #include "hazptr.h"
+
+#define NO_OBJECT_BELOW 4096u
 
 #define SHARD(n)                                                                                   \
 	[n] = {                                                                                    \
@@ -58,6 +61,8 @@ void lull__hazptr_slow(struct lull_hazptr *h)
 		lull_fence_full(); /* HAZ-1, HAZ-5 */
 		state = lull_load_relaxed(&h->state);
 	}
+	if ((state & LULL__HAZPTR_DEAD) && h->addr)
+		misuse("lull_hazptr_protect", "a slot of a thread that is no longer registered protects nothing");
 	if (!(state & (LULL__HAZPTR_WAITED | LULL__HAZPTR_LEFT)))
 		return;
 	/*
@@ -86,7 +91,7 @@ void lull__hazptr_slow(struct lull_hazptr *h)
 	 * any more; model/hazptr-leftover.tpl
 	 */
 	if (state & LULL__HAZPTR_LEFT)
-		lull__notify(LINGERING);
+		lull__notify_from_reader();
 }
 
 /* The pointer variable of protect, whatever it points to. */
@@ -136,49 +141,92 @@ static void stack_init(struct lull_hazptr_context *ctx, uint32_t owner)
 {
 	for (int i = 0; i < LULL_HAZPTR_SLOTS; i++)
 		slot_init(&ctx->slot[i]);
-	ctx->holes = 0;
+	ctx->used = 0;
 	lull_store_relaxed(&ctx->owner, owner);
 	ctx->end = ctx->slot + LULL_HAZPTR_SLOTS;
 	lull_store_relaxed(&ctx->top, ctx->slot);
 }
 
+/*
+ * While the slots in use are the lowest ones, they are a stack: those below `top`. When one is given
+ * back from below the top, the context goes sparse: `top` and `end` are both the first slot, so that
+ * every alloc and every free comes here, and `used` says which are in use. As soon as it can it is a
+ * stack again. So which of the two it is, and what `top` and `used` are, follows from which slots are
+ * in use; and a signal handler that gives back what it took leaves it exactly as it found it, at
+ * whatever instruction it came. While `end` is the first slot and `top` is not, the one becomes the
+ * other, and a handler finds nothing free.
+ */
+static bool is_sparse(const struct lull_hazptr_context *ctx)
+{
+	return ctx->end == ctx->slot && ctx->top == ctx->slot;
+}
+
+/* Slot @n, which is not the top one, is given back to a stack. */
+static void make_sparse(struct lull_hazptr_context *ctx, size_t n)
+{
+	unsigned stack = (1u << (ctx->top - ctx->slot)) - 1;
+
+	lull_store_relaxed(&ctx->end, &ctx->slot[0]);
+	lull_compiler_barrier();
+	lull_store_relaxed(&ctx->used, (uint16_t)(stack & ~(1u << n)));
+	lull_compiler_barrier();
+	lull_store_relaxed(&ctx->top, &ctx->slot[0]);
+	lull_compiler_barrier();
+}
+
+static void set_used(struct lull_hazptr_context *ctx, unsigned used)
+{
+	lull_store_relaxed(&ctx->used, (uint16_t)used);
+	lull_compiler_barrier();
+	if (used & (used + 1))
+		return;
+	/* A stack again. */
+	lull_store_relaxed(&ctx->top, ctx->slot + __builtin_popcount(used));
+	lull_compiler_barrier();
+	lull_store_relaxed(&ctx->end, ctx->slot + LULL_HAZPTR_SLOTS);
+	lull_compiler_barrier();
+}
+
 struct lull_hazptr *lull__hazptr_alloc_slow(struct lull_hazptr_context *ctx)
 {
-	int hole;
+	unsigned used, n;
 
 	if (ctx == &lull__self.hazptr && !(lull__self.state & LULL__STATE_REGISTERED)) {
 		lull__ensure_registered();
-		if (ctx->top != ctx->end)
+		if (ctx->top < ctx->end)
 			return lull_hazptr_alloc(ctx);
 	}
-	if (!ctx->holes)
+	if (!ctx->end || !is_sparse(ctx))
 		return NULL;
-	hole = __builtin_ctz(ctx->holes);
-	lull_store_relaxed(&ctx->holes, (uint16_t)(ctx->holes & (ctx->holes - 1)));
-	return &ctx->slot[hole];
+	used = ctx->used;
+	n = (unsigned)__builtin_ctz(~used);
+	if (n >= LULL_HAZPTR_SLOTS)
+		return NULL;
+	set_used(ctx, used | 1u << n);
+	return &ctx->slot[n];
 }
 
-/* @h, which is clear, comes back from below the top. */
+/* Is @h in use? The context is not just changing from one to the other. */
+static bool is_used(const struct lull_hazptr_context *ctx, const struct lull_hazptr *h)
+{
+	return is_sparse(ctx) ? ctx->used >> (h - ctx->slot) & 1 : h < ctx->top;
+}
+
+/* @h, which is clear, comes back, and is not the top one of a stack. */
 static void stack_put(struct lull_hazptr_context *ctx, struct lull_hazptr *h, const char *call)
 {
 	size_t n = (size_t)((uintptr_t)h - (uintptr_t)ctx->slot) / sizeof(*h);
-	size_t top = (size_t)(ctx->top - ctx->slot);
-	unsigned holes = ctx->holes;
 
 	if (n >= LULL_HAZPTR_SLOTS)
 		misuse(call, "the slot is not from this context");
-	if (n >= top || (holes & 1u << n))
+	if (!ctx->end)
+		return; /* the thread has given its context back, and exits */
+	if (!is_used(ctx, h))
 		misuse(call, "the slot is free already");
-	holes |= 1u << n;
-	while (top > 0 && (holes & 1u << (top - 1)))
-		holes &= ~(1u << --top);
-	/*
-	 * A signal handler in between leaves both as it found them, for there is never a hole right
-	 * below the top that it could take: what is no hole any more is not to be had yet.
-	 */
-	lull_store_relaxed(&ctx->holes, (uint16_t)holes);
-	lull_compiler_barrier();
-	lull_store_relaxed(&ctx->top, ctx->slot + top);
+	if (is_sparse(ctx))
+		set_used(ctx, ctx->used & ~(1u << n));
+	else
+		make_sparse(ctx, n);
 }
 
 void lull__hazptr_free_slow(struct lull_hazptr_context *ctx, struct lull_hazptr *h)
@@ -245,7 +293,7 @@ void lull_hazptr_context_cleanup(struct lull_hazptr_context *ctx)
 		if (ctx->slot[i].addr)
 			lull_hazptr_clear(&ctx->slot[i]);
 	ctx->top = ctx->end = NULL;
-	ctx->holes = 0;
+	ctx->used = 0;
 	if (!lull_load_relaxed(&ctx->links.next))
 		return; /* another thread's, before a fork */
 	lull__lock(&shard->lock);
@@ -267,7 +315,7 @@ void lull__hazptr_check_owner(const char *call, const struct lull_hazptr_context
 {
 	uint32_t owner = lull_load_relaxed(&ctx->owner);
 
-	if (lull_unlikely(owner && lull__self.tid && owner != lull__self.tid))
+	if (lull_unlikely(owner && owner != lull__self.tid))
 		misuse(call, "the context belongs to another thread; detach it first");
 }
 #endif
@@ -360,7 +408,7 @@ void lull_hazptr_detach(struct lull_hazptr_hold *hold)
 		lull_store_relaxed(&hold->owner, 0u);
 		return;
 	}
-	if (!is_own(h) || h >= lull__self.hazptr.top)
+	if (!is_own(h) || !is_used(&lull__self.hazptr, h))
 		misuse("lull_hazptr_detach", "this thread does not hold it");
 	/*
 	 * With its stamp: the protection is as old as it was. The stamp is this thread's to write,
@@ -377,7 +425,7 @@ void lull_hazptr_detach(struct lull_hazptr_hold *hold)
 	hold->slot = &hold->backup;
 	lull_hazptr_clear(h);
 	stamp(h);
-	stack_put(&lull__self.hazptr, h, "lull_hazptr_detach");
+	lull_hazptr_free(&lull__self.hazptr, h);
 }
 
 /* ---- threads and forks ---------------------------------------------------------------------- */
@@ -387,18 +435,93 @@ void lull__hazptr_thread_enter(void)
 	stack_init(&lull__self.hazptr, lull__self.tid);
 }
 
-/* Clear @count slots. Returns how many of them said something. */
+static void make_dead(struct lull_hazptr *slot)
+{
+	for (int i = 0; i < LULL_HAZPTR_SLOTS; i++)
+		lull_or_relaxed(&slot[i].state, (uint64_t)LULL__HAZPTR_DEAD);
+}
+
+/*
+ * Clear @count slots. Returns how many of them protected something: what is in the first page is a
+ * NULL that was protected by a member.
+ */
 static unsigned drop(struct lull_hazptr *slot, int count)
 {
 	unsigned dropped = 0;
 
 	for (int i = 0; i < count; i++) {
-		if (!slot[i].addr)
-			continue;
+		dropped += slot[i].addr >= NO_OBJECT_BELOW;
 		lull_hazptr_clear(&slot[i]);
-		dropped++;
 	}
 	return dropped;
+}
+
+/* The stack of a thread that exits. Its frames are gone: what is there must not be looked at. */
+struct stack {
+	uintptr_t from;
+	size_t size;
+};
+
+static struct stack own_stack(void)
+{
+	struct stack stack = { 0, 0 };
+	pthread_attr_t attr;
+	void *from;
+
+	if (pthread_getattr_np(pthread_self(), &attr) != 0)
+		return stack;
+	if (pthread_attr_getstack(&attr, &from, &stack.size) == 0)
+		stack.from = (uintptr_t)from;
+	pthread_attr_destroy(&attr);
+	return stack;
+}
+
+static bool is_gone(const struct stack *stack, const struct lull__hazptr_links *at)
+{
+	return (uintptr_t)at - stack->from < stack->size;
+}
+
+/*
+ * Contexts and holds that the thread has left on its stack, overwritten by now: mend the list around
+ * them, from both ends. The shard's lock is held.
+ */
+static bool mend(struct lull__hazptr_links *list, const struct stack *stack)
+{
+	struct lull__hazptr_links *before = list, *after = list;
+
+	while (before->next != list && !is_gone(stack, before->next))
+		before = before->next;
+	if (before->next == list)
+		return false;
+	while (after->prev != list && !is_gone(stack, after->prev))
+		after = after->prev;
+	before->next = after;
+	after->prev = before;
+	return true;
+}
+
+static void mend_lists(void)
+{
+	struct stack stack = own_stack();
+	bool mended = false;
+	char name[32];
+
+	for (unsigned n = 0; n < LULL__HAZPTR_SHARDS; n++) {
+		struct lull__hazptr_shard *shard = &lull__hazptr.shard[n];
+
+		if (!lull_load_relaxed(&shard->slots))
+			continue; /* what is this thread's it has counted itself */
+		lull__lock(&shard->lock);
+		mended |= mend(&shard->contexts, &stack);
+		mended |= mend(&shard->holds, &stack);
+		lull__unlock(&shard->lock);
+	}
+	if (!mended)
+		return;
+	lull__hazptr_wake();
+	lull__thread_name(lull__self.tid, name, sizeof(name));
+	lull__say("thread \"%s\" (tid %u) exits with a hazard pointer context or hold left on its stack", name,
+		  lull__self.tid);
 }
 
 /* Off the list with a context, or a hold, of the calling thread: one, or NULL. */
@@ -425,24 +548,30 @@ static struct lull__hazptr_links *take_own(struct lull__hazptr_shard *shard, boo
 }
 
 /*
- * What the thread has left on the lists, most likely on a stack that is about to go. Cleared after
- * it is off the list: nobody looks there any more, but somebody may sleep for it.
+ * What the thread has left on the lists. Cleared after it is off the list: nobody looks there any
+ * more, but somebody may sleep for it.
  */
 static unsigned drop_own_lists(void)
 {
 	struct lull__hazptr_links *at;
 	unsigned dropped = 0;
 
+	mend_lists();
 	for (unsigned n = 0; n < LULL__HAZPTR_SHARDS; n++) {
 		struct lull__hazptr_shard *shard = &lull__hazptr.shard[n];
 
 		if (!lull_load_relaxed(&shard->slots))
-			continue; /* what is this thread's it has counted itself */
+			continue;
 		while ((at = take_own(shard, true)))
 			dropped += drop(&lull_container_of(at, struct lull_hazptr_hold, links)->backup, 1);
-		while ((at = take_own(shard, false)))
-			dropped += drop(lull_container_of(at, struct lull_hazptr_context, links)->slot,
-					LULL_HAZPTR_SLOTS);
+		while ((at = take_own(shard, false))) {
+			struct lull_hazptr_context *ctx = lull_container_of(at, struct lull_hazptr_context, links);
+
+			dropped += drop(ctx->slot, LULL_HAZPTR_SLOTS);
+			make_dead(ctx->slot);
+			ctx->top = ctx->end = NULL;
+			ctx->used = 0;
+		}
 	}
 	return dropped;
 }
@@ -461,31 +590,49 @@ void lull__hazptr_thread_exit(void)
 
 void lull__hazptr_no_protection(const char *call)
 {
-	for (int i = 0; i < LULL_HAZPTR_SLOTS; i++)
-		if (lull__self.hazptr.slot[i].addr)
-			misuse(call, "the thread's own context protects something");
+	struct lull_hazptr_context *ctx = &lull__self.hazptr;
+
+	if (!ctx->end)
+		return; /* not registered */
+	if (is_sparse(ctx) ? ctx->used : ctx->top != ctx->slot)
+		misuse(call, "slots of the thread's own context are in use");
 }
 
 void lull__hazptr_thread_leave(void)
 {
+	make_dead(lull__self.hazptr.slot);
+	lull_store_relaxed(&lull__self.hazptr.end, (struct lull_hazptr *)NULL);
 	lull_store_relaxed(&lull__self.hazptr.top, (struct lull_hazptr *)NULL);
-	lull__self.hazptr.end = NULL;
-	lull__self.hazptr.holes = 0;
+	lull__self.hazptr.used = 0;
 }
 
 /* In the child: is this the forking thread's, or nobody's in particular? Then it is that thread's. */
 static bool adopt(uint32_t *owner, uint32_t old_tid)
 {
-	if (*owner == old_tid)
+	if (old_tid && *owner == old_tid)
 		*owner = lull__self.tid;
 	return *owner == 0 || *owner == lull__self.tid;
 }
 
+/* Nobody in the child waits for them; who waited is in the parent. */
+static void forget_waiters(struct lull_hazptr *slot, int count)
+{
+	for (int i = 0; i < count; i++)
+		slot[i].state &= ~(uint64_t)(LULL__HAZPTR_WAITED | LULL__HAZPTR_LEFT);
+}
+
 static bool is_kept(struct lull__hazptr_links *at, bool is_hold, uint32_t old_tid)
 {
+	struct lull_hazptr_context *ctx = lull_container_of(at, struct lull_hazptr_context, links);
+	struct lull_hazptr_hold *hold = lull_container_of(at, struct lull_hazptr_hold, links);
+
+	if (!adopt(is_hold ? &hold->owner : &ctx->owner, old_tid))
+		return false;
 	if (is_hold)
-		return adopt(&lull_container_of(at, struct lull_hazptr_hold, links)->owner, old_tid);
-	return adopt(&lull_container_of(at, struct lull_hazptr_context, links)->owner, old_tid);
+		forget_waiters(&hold->backup, 1);
+	else
+		forget_waiters(ctx->slot, LULL_HAZPTR_SLOTS);
+	return true;
 }
 
 /* Only `next` can be relied on: another thread may have been at work on the list. */
@@ -516,5 +663,6 @@ void lull__hazptr_fork_child(uint32_t old_tid)
 		shard->slots = keep_own(&shard->contexts, false, old_tid) * LULL_HAZPTR_SLOTS;
 		shard->slots += keep_own(&shard->holds, true, old_tid);
 	}
+	forget_waiters(lull__self.hazptr.slot, LULL_HAZPTR_SLOTS);
 	lull__self.hazptr.owner = lull__self.tid;
 }

@@ -17,6 +17,7 @@
 struct lull__hazptr_table {
 	size_t size; /* a power of two, at least twice the number of addresses */
 	size_t used;
+	unsigned shift;	  /* 64 - log2(size) */
 	bool is_complete; /* all that the slots said is in it */
 	uintptr_t key[];
 };
@@ -24,7 +25,7 @@ struct lull__hazptr_table {
 static size_t place_of(const struct lull__hazptr_table *table, uintptr_t addr)
 {
 	/* Fibonacci hashing: the low bits of addresses are alike, the product's high bits are not. */
-	return (size_t)((uint64_t)addr * 0x9e3779b97f4a7c15u >> 20) & (table->size - 1);
+	return (size_t)((uint64_t)addr * 0x9e3779b97f4a7c15u >> table->shift);
 }
 
 /* Where @addr is, or would be. */
@@ -62,7 +63,7 @@ struct lull__hazptr_table *lull__hazptr_reserve(void)
 	/* A thread that is past its exit handling would leave a bag behind. */
 	struct lull__bag *bag = lull__self.state & LULL__STATE_EXITED ? NULL : lull__own_bag();
 	size_t slots = lull__hazptr_slots(), size = TABLE_LEAST;
-	struct lull__hazptr_table *table;
+	struct lull__hazptr_table *table, *old;
 
 	if (!bag)
 		return NULL;
@@ -74,8 +75,12 @@ struct lull__hazptr_table *lull__hazptr_reserve(void)
 	if (!table)
 		return bag->table;
 	table->size = size;
-	free(bag->table);
-	return bag->table = table;
+	table->shift = 64 - (unsigned)__builtin_ctzll(size);
+	old = bag->table;
+	bag->table = table;
+	lull_compiler_barrier(); /* a child that is forked in free() finds the new one */
+	free(old);
+	return table;
 }
 
 static void visit_insert(struct lull_hazptr *h, uintptr_t addr, uint32_t owner, void *arg)

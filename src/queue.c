@@ -62,24 +62,26 @@ static struct lull__entry take(struct lull__queue *q)
 	return q->head->entry[get % LULL__CHUNK_ITEMS];
 }
 
-/* Some of what a barrier waits for has been reclaimed. */
-static void note_old_done(struct lull__queue *q, uint64_t old)
+void lull__queue_old_done(struct lull__queue *q)
 {
-	if (q->old < old)
+	if (!q->running_old)
+		return;
+	q->running_old = 0;
+	if (q->old == 0)
 		return; /* forked by one of the callbacks: barriers of the parent are none here */
-	q->old -= old;
+	q->old--;
 	/*
 	 * ORDER REC-11: what callbacks did before the count of what a barrier waits for; pairs with
 	 * REC-11 in old_is_done(); without it the barrier returns before it sees that;
 	 * model/barrier-old.litmus
 	 */
-	if (lull_add_release(&lull__rc.old, -old) == old)
+	if (lull_add_release(&lull__rc.old, (uint64_t)-1) == 1)
 		lull__hazptr_wake();
 }
 
 size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes)
 {
-	uint64_t ready = q->ready - q->get, count = ready < most ? ready : most, old = 0;
+	uint64_t ready = q->ready - q->get, count = ready < most ? ready : most;
 	bool is_call = lull__kind_is_call(q->kind);
 	size_t these = 0;
 
@@ -89,11 +91,14 @@ size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes)
 		struct lull_rcu_head *head = (struct lull_rcu_head *)entry.item;
 
 		these += entry.bytes & ~LULL__ENTRY_FLAGS;
-		old += (entry.bytes & LULL__ENTRY_OLD) != 0;
+		if (lull_unlikely(entry.bytes & LULL__ENTRY_OLD))
+			q->running_old = 1;
 		if (!is_call)
 			free(entry.item);
 		else if (head)
 			head->func(head);
+		if (lull_unlikely(q->running_old))
+			lull__queue_old_done(q);
 	}
 	lull__self.callback_depth--;
 	lull_store_relaxed(&q->done_bytes, q->done_bytes + these);
@@ -102,8 +107,6 @@ size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes)
 	 * lull__queue_is_empty(); without it as there; model/queue-done.litmus
 	 */
 	lull_store_release(&q->done, q->get);
-	if (lull_unlikely(old))
-		note_old_done(q, old);
 	*bytes += these;
 	return (size_t)count;
 }

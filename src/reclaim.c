@@ -16,6 +16,9 @@
 #define POLL_STEP      64u	 /* entries between two looks at the clock */
 #define EXIT_WAIT_NS   100000000 /* for a callback, or a grace period, that does not end */
 #define GENERATIONS    16	 /* callbacks that defer callbacks, followed by a barrier */
+#define SERVE_NS       10000000u /* a grace period that lasts: look in between for what does not wait for it */
+#define FUTILE_MOST    9	 /* naps after passes that reclaim nothing double up to NAP_NS << 9: 10 ms */
+#define RELOOK_NS      10000000u
 #define LINGER_DOUBLES 5	 /* a busy owner is looked at ever more rarely, down to linger_ms << 5 */
 
 #define CONFIG_AT_START                                                                            \
@@ -105,7 +108,7 @@ static size_t run_overflow(void)
  * Take every queue that is due: one heavy fence revokes them all. Locks are taken in the order of
  * the list of bags, in which new ones come first, so that two who take do not wait for each other.
  */
-static struct lull__queue *take_due(enum lull__pass what, bool wait_for_locks)
+static struct lull__queue *take_due(enum lull__pass what, bool wait_for_locks, bool slots_only)
 {
 	struct lull__queue *taken = NULL, **end = &taken;
 	struct lull__bag *bag;
@@ -115,7 +118,7 @@ static struct lull__queue *take_due(enum lull__pass what, bool wait_for_locks)
 		for (int kind = 0; kind < LULL__KINDS; kind++) {
 			struct lull__queue *q = &bag->queue[kind];
 
-			if (!is_due(bag, kind, what))
+			if ((slots_only && lull__kind_has_gp(q->kind)) || !is_due(bag, kind, what))
 				continue;
 			if (wait_for_locks)
 				lull__lock(&q->lock);
@@ -306,6 +309,18 @@ static size_t reclaim_taken(struct lull__queue *taken, bool old)
 	return count;
 }
 
+/* What waits for slots only, if nobody else is at it. */
+static size_t serve_slots(void)
+{
+	struct lull__queue *taken = take_due(PASS_LEFT, false, true);
+
+	if (!taken)
+		return 0;
+	fence_for(ask_for_slots(taken), 0);
+	make_ready(taken, look_at_slots(taken));
+	return reclaim_taken(taken, false);
+}
+
 /*
  * One pass over all that is due: what waits for slots only, then, after a grace period, the rest.
  * One heavy fence serves both. Waits. Meanwhile owners go on deferring; only reclaiming is ours.
@@ -313,7 +328,8 @@ static size_t reclaim_taken(struct lull__queue *taken, bool old)
  */
 size_t lull__pass(enum lull__pass what)
 {
-	struct lull__queue *taken = take_due(what, true), *slots_only = split(&taken);
+	struct lull__queue *taken = take_due(what, true, false), *slots_only = split(&taken);
+	bool any = taken || slots_only;
 	struct lull__hazptr_table *table = NULL;
 	bool heavy = ask_for_slots(slots_only); /* first: then a new grace period's fence is theirs too */
 	bool old = what == PASS_ALL && lull_load_relaxed(&lull__rc.mark_old);
@@ -328,13 +344,18 @@ size_t lull__pass(enum lull__pass what)
 	}
 	if (LULL__BUSTED(BRIDGE_SCAN_FIRST))
 		table = look_at_slots(taken);
-	if (gp)
-		lull__rcu_wait(gp);
+	while (gp && !lull__rcu_wait_until(gp, lull__now_ns() + SERVE_NS))
+		count += serve_slots(); /* hazard pointers do not wait for sections */
 	if (!LULL__BUSTED(BRIDGE_SCAN_FIRST))
 		table = look_at_slots(taken); /* BRI-1: after the grace period */
 	make_ready(taken, table);
 	count += reclaim_taken(taken, old);
-	return count + run_overflow();
+	count += run_overflow();
+	if (count)
+		lull_store_relaxed(&lull__rc.futile, 0u);
+	else if (any)
+		lull_add_relaxed(&lull__rc.futile, 1u);
+	return count;
 }
 
 /* ---- the background thread ------------------------------------------------------------------ */
@@ -462,6 +483,7 @@ static void *reclaimer(void *unused)
 	uint64_t look_at_ns = 0, now_ns;
 	uint32_t doubled = 0;
 	bool they_work, waits = false;
+	uint32_t futile = 0, seen_futile;
 	size_t count;
 
 	(void)unused;
@@ -470,6 +492,7 @@ static void *reclaimer(void *unused)
 	pthread_setname_np(pthread_self(), "lull-reclaim");
 	while (!lull_load_relaxed(&lull__rc.stop)) {
 		now_ns = lull__now_ns();
+		seen_futile = futile;
 		count = round_of(waits && now_ns >= look_at_ns);
 		if (!waits || now_ns >= look_at_ns) {
 			waits = look_at_owners(&they_work);
@@ -479,8 +502,11 @@ static void *reclaimer(void *unused)
 		}
 		if (lull_load_relaxed(&lull__rc.mode) == LULL_RECLAIM_POLL || nothing_waits())
 			waits = false; /* no timer then */
+		futile = lull_load_relaxed(&lull__rc.futile);
 		if (count > 1 && count < NAP_BELOW && !lull__over_soft())
 			go_to_sleep(NAPPING, NAP_NS);
+		else if (futile > seen_futile) /* a reader says the same again and again, it may be */
+			go_to_sleep(NAPPING, (uint64_t)NAP_NS << (futile < FUTILE_MOST ? futile : FUTILE_MOST));
 		else if (!waits)
 			go_to_sleep(ASLEEP, 0);
 		else if ((now_ns = lull__now_ns()) < look_at_ns)
@@ -528,24 +554,61 @@ __attribute__((destructor)) static void stop_reclaimer(void)
 	lull_store_relaxed(&lull__rc.stop, 0u);
 }
 
+/* With signals blocked: a handler that lets go of a hazard pointer may have to notify, too. */
+static void config_enter(sigset_t *saved)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, saved);
+	lull__lock(&lull__rc.config_lock);
+}
+
+static void config_leave(const sigset_t *saved)
+{
+	lull__unlock(&lull__rc.config_lock);
+	pthread_sigmask(SIG_SETMASK, saved, NULL);
+}
+
+static void notify_program(void)
+{
+	struct lull_reclaim_config config;
+	sigset_t saved;
+
+	config_enter(&saved);
+	config = lull__rc.config;
+	config_leave(&saved);
+	if (config.notify)
+		config.notify(config.notify_arg);
+}
+
+static void wake_sleeper(void)
+{
+	if (lull_xchg_relaxed(&lull__rc.sleep, (uint32_t)AWAKE) == AWAKE)
+		return;
+	if (lull_load_relaxed(&lull__rc.mode) == LULL_RECLAIM_POLL)
+		notify_program();
+	else
+		lull__futex_wake(&lull__rc.sleep, 1);
+}
+
 /* Something waits that the sleeper should see to. */
 void lull__wake_reclaimer(void)
 {
-	struct lull_reclaim_config config;
+	if (lull_load_relaxed(&lull__rc.mode) != LULL_RECLAIM_POLL)
+		start_reclaimer();
+	wake_sleeper();
+}
 
-	if (lull_load_relaxed(&lull__rc.mode) == LULL_RECLAIM_POLL) {
-		if (lull_xchg_relaxed(&lull__rc.sleep, (uint32_t)AWAKE) == AWAKE)
-			return;
-		lull__lock(&lull__rc.config_lock);
-		config = lull__rc.config;
-		lull__unlock(&lull__rc.config_lock);
-		if (config.notify)
-			config.notify(config.notify_arg);
-		return;
-	}
-	start_reclaimer();
-	if (lull_xchg_relaxed(&lull__rc.sleep, (uint32_t)AWAKE) != AWAKE)
-		lull__futex_wake(&lull__rc.sleep, 1);
+/*
+ * The same by a reader, which may be in a signal handler, and starts no thread: somebody has seen to
+ * what was left because of it, and whoever that was is there. REC-2 as in lull__notify().
+ */
+void lull__notify_from_reader(void)
+{
+	lull_fence_light();
+	if (lull_load_relaxed(&lull__rc.sleep) >= LINGERING)
+		wake_sleeper();
 }
 
 /* ---- barrier, drain, poll ------------------------------------------------------------------- */
@@ -600,7 +663,7 @@ static bool old_is_done(void)
 {
 	/*
 	 * ORDER REC-11: the count before what the caller does next; pairs with REC-11 in
-	 * note_old_done(); without it as there; model/barrier-old.litmus
+	 * lull__queue_old_done(); without it as there; model/barrier-old.litmus
 	 */
 	return lull_load_acquire(&lull__rc.old) == 0;
 }
@@ -627,9 +690,11 @@ static bool await_old(uint64_t deadline_ns)
 		/* HAZ-9: before what is looked at. */
 		uint32_t event = lull_load_acquire(&lull__hazptr.event);
 
-		if (lull_load_relaxed(&lull__rc.mode) == LULL_RECLAIM_POLL ||
-		    lull_load_relaxed(&lull__rc.thread) != HAS_THREAD)
-			lull__pass(PASS_ALL);
+		bool here = lull_load_relaxed(&lull__rc.mode) == LULL_RECLAIM_POLL ||
+			    lull_load_relaxed(&lull__rc.thread) != HAS_THREAD;
+
+		if (here && !flush_here(deadline_ns))
+			return false;
 		if (old_is_done())
 			break;
 		if (is_past(deadline_ns))
@@ -641,6 +706,9 @@ static bool await_old(uint64_t deadline_ns)
 		}
 		if (!report_ns || (deadline_ns && deadline_ns < report_ns))
 			report_ns = deadline_ns;
+		/* LULL__SETTLED_RELOOK, if nobody else sees to it. */
+		if (here && lull__fence_full_mode)
+			report_ns = lull__now_ns() + RELOOK_NS;
 		lull__futex_wait(&lull__hazptr.event, event, left_until(report_ns));
 	}
 	return true;
@@ -718,55 +786,88 @@ static size_t run_in_steps(struct lull__queue *q, size_t most, uint64_t deadline
 	return count;
 }
 
-/* The same, with what becomes ready now, without waiting. */
-static size_t poll_queue(struct lull__queue *q, size_t most, uint64_t deadline_ns)
+/* What can become ready without waiting does. */
+static void poll_queue(struct lull__queue *q)
 {
 	uint64_t put = lull__queue_put(q);
 
 	lull__queue_advance(q);
-	if (q->ready == q->wait && q->wait < put && !is_settled(q)) {
+	if (q->ready == q->wait && q->wait < put && (!is_settled(q) || q->relooking)) {
 		lull__queue_ask(q, put);
 		lull__queue_advance(q);
 	}
-	return run_in_steps(q, most, deadline_ns);
+}
+
+static size_t run_polled(struct lull__queue *taken, bool calls, size_t most, uint64_t deadline_ns)
+{
+	size_t count = 0;
+
+	for (struct lull__queue *q = taken; q && count < most && !is_past(deadline_ns); q = q->next_taken)
+		if (lull__kind_is_call(q->kind) == calls)
+			count += run_in_steps(q, most - count, deadline_ns);
+	return count;
 }
 
 /* Was something kept because of slots that say nothing of it yet? */
-static bool something_unsettled(struct lull__queue *taken)
+static bool is_unsettled(struct lull__queue *q)
 {
+	return lull_load_relaxed(&q->kept) && !is_settled(q);
+}
+
+static void settle_polled(struct lull__queue *taken)
+{
+	bool unsettled = false;
+
 	for (struct lull__queue *q = taken; q; q = q->next_taken)
-		if (q->kept && !is_settled(q))
-			return true;
+		unsettled |= is_unsettled(q);
+	if (unsettled)
+		lull__hazptr_settle(taken);
+}
+
+static bool anything_unsettled(void)
+{
+	struct lull__bag *bag;
+
+	lull__for_each_bag(bag)
+		for (int kind = 0; kind < LULL__KINDS; kind++)
+			if (is_unsettled(&bag->queue[kind]))
+				return true;
 	return false;
+}
+
+/* What begins to wait from here on notifies again. */
+static void end_of_poll(void)
+{
+	size_t before, items, bytes;
+
+	if (lull_load_relaxed(&lull__rc.mode) != LULL_RECLAIM_POLL || lull_load_relaxed(&lull__rc.sleep) != AWAKE)
+		return;
+	lull__reclaim_backlog(&before, &bytes);
+	lull_store_relaxed(&lull__rc.sleep, (uint32_t)ASLEEP);
+	lull_fence_heavy(); /* REC-2, as in go_to_sleep() */
+	lull__reclaim_backlog(&items, &bytes);
+	if (items > before || anything_unsettled())
+		lull__wake_reclaimer();
 }
 
 size_t lull_reclaim_poll(size_t max_items, uint64_t max_ns)
 {
 	uint64_t deadline_ns = max_ns ? lull__now_ns() + max_ns : 0;
 	struct lull__queue *taken;
-	size_t count = 0;
+	size_t count;
 
 	if (lull__self.callback_depth)
 		lull__die("lull_reclaim_poll in a callback");
 	lull__ensure_registered();
-	taken = take_due(PASS_ALL, false);
-	for (struct lull__queue *q = taken; q && count < max_items && !is_past(deadline_ns); q = q->next_taken)
-		count += poll_queue(q, max_items - count, deadline_ns);
-	if (something_unsettled(taken) && lull__hazptr_settle(taken))
-		for (struct lull__queue *q = taken; q && count < max_items; q = q->next_taken)
-			count += run_in_steps(q, max_items - count, deadline_ns);
+	taken = take_due(PASS_ALL, false, false);
+	for (struct lull__queue *q = taken; q; q = q->next_taken)
+		poll_queue(q);
+	settle_polled(taken);
+	count = run_polled(taken, false, max_items, deadline_ns);
+	taken = give_back_frees(taken);
+	count += run_polled(taken, true, max_items - count, deadline_ns);
 	give_back(taken);
-	/* The next deferral shall notify again. */
-	if (lull_load_relaxed(&lull__rc.mode) == LULL_RECLAIM_POLL && lull_load_relaxed(&lull__rc.sleep) == AWAKE) {
-		size_t before, items, bytes;
-
-		lull__reclaim_backlog(&before, &bytes);
-		lull_store_relaxed(&lull__rc.sleep, (uint32_t)ASLEEP);
-		lull_fence_heavy(); /* REC-2, as in go_to_sleep() */
-		lull__reclaim_backlog(&items, &bytes);
-		if (items > before)
-			lull__wake_reclaimer();
-	}
+	end_of_poll();
 	return count;
 }
 
@@ -805,6 +906,7 @@ static void owners_leave(void)
 int lull_reclaim_configure(const struct lull_reclaim_config *config)
 {
 	size_t items, bytes;
+	sigset_t saved;
 
 	if ((unsigned)config->mode > LULL_RECLAIM_CALLER ||
 	    (unsigned)config->on_hard > LULL_RECLAIM_HELP || config->linger_ms == 0 ||
@@ -813,7 +915,7 @@ int lull_reclaim_configure(const struct lull_reclaim_config *config)
 		return -EINVAL;
 	if (lull__self.callback_depth)
 		lull__die("lull_reclaim_configure in a callback");
-	lull__lock(&lull__rc.config_lock);
+	config_enter(&saved);
 	lull_store_relaxed(&lull__rc.config.on_hard, config->on_hard);
 	lull_store_relaxed(&lull__rc.config.soft_items, config->soft_items);
 	lull_store_relaxed(&lull__rc.config.soft_bytes, config->soft_bytes);
@@ -823,7 +925,7 @@ int lull_reclaim_configure(const struct lull_reclaim_config *config)
 	lull__rc.config.notify = config->notify;
 	lull__rc.config.notify_arg = config->notify_arg;
 	lull_store_relaxed(&lull__rc.mode, (uint32_t)config->mode);
-	lull__unlock(&lull__rc.config_lock);
+	config_leave(&saved);
 	owners_leave();
 	/* Whoever is to see to what waits under the new mode hears of it. */
 	lull_store_relaxed(&lull__rc.sleep, (uint32_t)ASLEEP);

@@ -79,8 +79,9 @@ LULL_INLINE void lull__hazptr_set_rcu(struct lull_hazptr *h, uintptr_t addr)
 
 /*
  * Call @func(@head), or free(3) @ptr, after a grace period and then when no slot names it any more.
- * Contexts and limits as for lull_hazptr_call() and lull_hazptr_retire(); lull_hazptr_barrier()
- * waits for these too.
+ * Contexts as for lull_hazptr_call() and lull_hazptr_retire(). What waits is limited as with
+ * lull_rcu_call() and lull_rcu_free() (reclaim.h): a section that stalls holds it up.
+ * lull_hazptr_barrier() waits for these too.
  */
 LULL_API void lull_rcu_call_hazptr(struct lull_rcu_head *head, lull_rcu_func func);
 LULL_API void lull_rcu_call_hazptr_sized(struct lull_rcu_head *head, lull_rcu_func func, size_t bytes);

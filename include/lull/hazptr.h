@@ -33,7 +33,9 @@
  * One thread at a time. A context, its slots, and a hold belong to the thread that set them up. To
  * let another thread go on with one, detach it first, then tell the other (by a lock, a queue: any
  * release and acquire). Debug builds check this. A thread that exits takes with it what it has not
- * detached: that protects nothing any more, and if it did, a line tells so.
+ * detached: that protects nothing any more, if it did a line tells so, and to protect anything with
+ * its slots from then on aborts. What is on a stack must be cleaned up or released before its frame
+ * ends, also when that ends by pthread_exit() or a cancellation.
  *
  * How much waits. A thread that retires (lull_hazptr_retire) reclaims too, as it goes. Not reclaimed
  * of what it retired are at most max(1000, 2 * slots) objects, where `slots` counts the slots of
@@ -41,13 +43,16 @@
  * lull_hazptr_call() wait what came in while the reclaimer was busy, see reclaim.h, and at most one
  * object per slot beyond that.
  *
+ * What callbacks retire is reclaimed when they have returned, and counts from then on.
+ *
  * What two slots hold is looked at in some order, so a protection must not be copied from slot to
  * slot: let the second slot protect for itself. (lull_hazptr_detach() does move one, in the order
  * in which updaters look.)
  *
- * Signal handlers may use their thread's context and holds if they give back all that they took, the
- * last first, in threads that have used lull before. A forked child keeps what the forking thread and nobody in
- * particular (after a detach) protected; other threads' slots are gone.
+ * Signal handlers may use their thread's context and holds if they give back all that they took, in
+ * threads that have used lull before. A forked child keeps what the forking thread and nobody in
+ * particular (after a detach) protected; other threads' slots are gone. So what is detached must not
+ * be on another thread's stack when a program forks: in the child that stack is somebody else's.
  *
  * Sources: M. Michael, "Hazard Pointers" (2004); B. Feng's contexts and call (Linux RFC 2024); M.
  * Desnoyers' acquire, release, detach and backup slot (Linux 2026); folly's asymmetric fences.
@@ -63,8 +68,9 @@ LULL_BEGIN_DECLS
 #define LULL__HAZPTR_WAITED 1u /* somebody sleeps until this slot says something else */
 #define LULL__HAZPTR_LEFT   2u /* the reclaimer does, which has left an object because of it */
 #define LULL__HAZPTR_FULL   4u /* light fences are real ones */
-#define LULL__HAZPTR_LOW    7u
-#define LULL__HAZPTR_STAMP  8u
+#define LULL__HAZPTR_DEAD   8u /* nobody looks here any more: its thread has exited or unregistered */
+#define LULL__HAZPTR_LOW    15u
+#define LULL__HAZPTR_STAMP  16u
 
 LULL_API void lull__hazptr_slow(struct lull_hazptr *h);
 LULL_API void *lull__hazptr_protect_again(struct lull_hazptr *h, const void *src, uintptr_t seen, uintptr_t offset);
@@ -131,14 +137,15 @@ LULL_INLINE struct lull_hazptr_context *lull_hazptr_thread_context(void)
 /*
  * A free slot of @ctx, or NULL when all eight are in use (and, of the thread's own context, in
  * destructors that run after the thread's exit handling: use a hold there). No locked instruction.
- * In signal handlers: the thread's own context, freed again, last first, before the handler returns.
+ * In signal handlers: the thread's own context, freed again before the handler returns; there NULL
+ * may come a little sooner.
  */
 LULL_INLINE struct lull_hazptr *lull_hazptr_alloc(struct lull_hazptr_context *ctx)
 {
 	struct lull_hazptr *h = ctx->top;
 
 	LULL__HAZPTR_CHECK("lull_hazptr_alloc", ctx);
-	if (lull_unlikely(h == ctx->end))
+	if (lull_unlikely(h >= ctx->end))
 		return lull__hazptr_alloc_slow(ctx);
 	/* Off the stack before it says anything: a signal handler takes the next one. HAZ-2. */
 	lull_store_relaxed(&ctx->top, h + 1);
@@ -170,7 +177,7 @@ LULL_INLINE void lull_hazptr_free(struct lull_hazptr_context *ctx, struct lull_h
  * lull_rcu_head with which it will be retired; the _ptr forms are for objects that are retired or
  * waited for by their own address. Until the slot is cleared, freed, or told to protect another
  * object, the object stays. What the updater stored in it before publishing it is seen. Cannot fail
- * otherwise, takes a bounded number of steps, does not block.
+ * otherwise, takes a bounded number of steps, does not block. @gp is evaluated several times.
  *
  * ORDER HAZ-3: the second look at the pointer before the object's contents; pairs with HAZ-3 in
  * lull_hazptr_publish(); without it a reader sees an object before its contents, or what was at its
@@ -235,7 +242,7 @@ LULL_INLINE struct lull_hazptr *lull__hazptr_hold_slot(struct lull_hazptr_hold *
 	struct lull_hazptr_context *ctx = &lull__self.hazptr;
 	struct lull_hazptr *h = ctx->top;
 
-	if (lull_unlikely(h == ctx->end))
+	if (lull_unlikely(h >= ctx->end))
 		return lull__hazptr_hold_slow(hold);
 	lull_store_relaxed(&ctx->top, h + 1);
 	hold->slot = h;
@@ -259,6 +266,9 @@ LULL_INLINE void lull_hazptr_release(struct lull_hazptr_hold *hold, const void *
 	} else {
 		lull__hazptr_release_slow(hold);
 	}
+#ifdef LULL_DEBUG
+	hold->slot = NULL; /* a second release aborts, whoever has the slot by then */
+#endif
 }
 
 /* Give a hold's slot back when it turns out that there is nothing to hold. */
@@ -334,7 +344,7 @@ LULL_API int lull_hazptr_synchronize_range_timeout(const void *addr, size_t len,
 /*
  * Wait until all that was retired before, by any thread, with hazptr.h or bridge.h, has been
  * reclaimed, and what callbacks retired meanwhile, 16 generations deep. So it lasts as long as
- * something of that is protected. The timeout form returns -ETIMEDOUT after @timeout_ms, else 0.
+ * something of that is protected, by the calling thread too. The timeout form returns -ETIMEDOUT after @timeout_ms, else 0.
  * Aborts in a read section and in callbacks. Not in signal handlers.
  */
 LULL_API void lull_hazptr_barrier(void);

@@ -31,7 +31,7 @@ LULL_INLINE void lull__hazptr_full_set(struct lull_hazptr *h, uintptr_t addr)
 	 * model/hazptr-full.litmus
 	 */
 	lull_store_fence(&h->addr, addr); /* HAZ-2: release */
-	if (lull_unlikely(lull_low_nonzero_relaxed(&h->state, LULL__HAZPTR_WAITED | LULL__HAZPTR_LEFT)))
+	if (lull_unlikely(lull_low_nonzero_relaxed(&h->state, LULL__HAZPTR_LOW & ~LULL__HAZPTR_FULL)))
 		lull__hazptr_slow(h);
 }
 
@@ -43,7 +43,7 @@ LULL_INLINE void lull_hazptr_full_clear(struct lull_hazptr *h)
 {
 	lull_store_release(&h->addr, (uintptr_t)0); /* HAZ-2 */
 	lull_compiler_barrier();
-	if (lull_unlikely(lull_low_nonzero_relaxed(&h->state, LULL__HAZPTR_WAITED | LULL__HAZPTR_LEFT)))
+	if (lull_unlikely(lull_low_nonzero_relaxed(&h->state, LULL__HAZPTR_LOW & ~LULL__HAZPTR_FULL)))
 		lull__hazptr_slow(h);
 }
 

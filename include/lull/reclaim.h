@@ -29,7 +29,8 @@ LULL_BEGIN_DECLS
 enum lull_reclaim_mode {
 	LULL_RECLAIM_THREAD, /* callbacks on a background thread */
 	LULL_RECLAIM_POLL,   /* callbacks in lull_reclaim_poll(), barrier and drain; no thread is started */
-	LULL_RECLAIM_CALLER, /* callbacks in later lull_rcu_call()s of the same thread; leftovers on the thread */
+	LULL_RECLAIM_CALLER, /* callbacks in later lull_rcu_call()s of the same thread; leftovers on the thread.
+			      * They must not wait for what a thread that defers may protect just then */
 };
 
 enum lull_reclaim_hard {
@@ -37,8 +38,8 @@ enum lull_reclaim_hard {
 	LULL_RECLAIM_HELP, /* the deferring thread waits until the backlog is below, and reclaims what it has
 			    * deferred, callbacks included, there and in its later deferrals until
 			    * it falls idle; in a read section or callback it cannot: then as TELL.
-			    * Do not
-			    * defer with a lock held that callbacks take */
+			    * Do not defer with a lock held that callbacks take, nor while protecting
+			    * what they wait for */
 };
 
 struct lull_reclaim_config {
@@ -47,8 +48,9 @@ struct lull_reclaim_config {
 	size_t soft_items, soft_bytes; /* past this, reclaim at every chance; 0: no such limit */
 	size_t hard_items, hard_bytes; /* past this, on_hard; 0: no such limit */
 	uint32_t linger_ms;	       /* what waits to be freed this long is taken over */
-	void (*notify)(void *arg);     /* POLL: called when something begins to wait; may be NULL. In the */
-	void *notify_arg;	       /* context of the deferral: write to an eventfd, say, no more */
+	void (*notify)(void *arg);     /* POLL: called when something begins to wait; may be NULL. In the context */
+	void *notify_arg;	       /* of the deferral, or of a reader that lets go of what was left because of */
+				       /* it, in a signal handler even: write to an eventfd, say, no more */
 };
 
 /*

@@ -39,14 +39,14 @@ struct lull__hazptr_links {
 };
 
 /*
- * Slots, and which of them are in use. Slots are taken and given back like plates from a stack;
- * one that is given back from below the top waits in `holes` until the stack is used up.
+ * Slots, and which of them are in use. They are taken and given back like plates from a stack;
+ * src/hazptr.c says what happens when one is given back from below the top.
  */
 struct lull_hazptr_context {
 	struct lull_hazptr slot[LULL_HAZPTR_SLOTS];
-	struct lull_hazptr *top, *end;	 /* the next free slot; equal: no more */
+	struct lull_hazptr *top, *end;	 /* the next free slot; not below `end`: go out of line */
 	struct lull__hazptr_links links; /* of contexts outside thread records; see src/hazptr.c */
-	uint16_t holes;			 /* bit n: slot n is free although it is below the top */
+	uint16_t used;			 /* bit n: slot n is in use; not valid while it is a stack */
 	uint16_t shard;			 /* which of the lists it is on */
 	uint32_t owner;			 /* tid of the thread that uses it; 0: nobody in particular */
 };

@@ -2006,14 +2006,14 @@ static void take_note(const struct lull_hazptr *h, bool in_use)
 	lull_store_relaxed(&slot_in_use[n], in_use);
 }
 
-/* A few slots and holds, given back last first, as a handler must. */
+/* A few slots and holds, given back in an order that changes. */
 static void use_some(unsigned turn)
 {
 	struct lull_hazptr_context *ctx = lull_hazptr_thread_context();
 	struct lull_hazptr *h[3];
 	struct lull_hazptr_hold hold;
 	struct thing *thing;
-	unsigned n = turn % 4;
+	unsigned n = turn % 4, from = turn / 4;
 
 	for (unsigned i = 0; i < n; i++) {
 		h[i] = lull_hazptr_alloc(ctx);
@@ -2028,10 +2028,11 @@ static void use_some(unsigned turn)
 	thing = lull_hazptr_acquire(&hold, &signalled_source);
 	check_alive(thing);
 	lull_hazptr_release(&hold, thing);
-	while (n > 0) {
-		n--;
-		take_note(h[n], false);
-		lull_hazptr_free(ctx, h[n]);
+	for (unsigned i = 0; i < n; i++) {
+		struct lull_hazptr *next = h[(i + from) % n];
+
+		take_note(next, false);
+		lull_hazptr_free(ctx, next);
 	}
 }
 
