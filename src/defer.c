@@ -172,8 +172,9 @@ void lull__reclaim_thread_exit(void)
 	lull__self.bag = NULL;
 	for (int kind = 0; kind < LULL__KINDS; kind++) {
 		note_put(&bag->queue[kind]);
-		/* A callback may have ended the thread. */
-		lull__queue_old_done(&bag->queue[kind]);
+		/* Inside of it: a callback has ended the thread. */
+		if (bag->queue[kind].busy)
+			lull__queue_old_done(&bag->queue[kind]);
 		lull__queue_owner_leave(&bag->queue[kind]);
 	}
 	/*

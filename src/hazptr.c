@@ -3,6 +3,7 @@
  * hazptr.c - slots: where they come from and go, and what is rare about setting one.
  */
 #include <limits.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 
@@ -75,7 +76,7 @@ void lull__hazptr_slow(struct lull_hazptr *h)
 	 * The stamp: whatever this slot protected before the clock showed that, it does not any
 	 * more. A release, as HAZ-2, towards who goes by the stamp and not by the address.
 	 */
-	while (!lull_cas_release(&h->state, &state, clock * LULL__HAZPTR_STAMP | (state & LULL__HAZPTR_FULL)))
+	while (!lull_cas_release(&h->state, &state, clock * LULL__HAZPTR_STAMP | (state & (LULL__HAZPTR_FULL | LULL__HAZPTR_DEAD))))
 		;
 	if (state & LULL__HAZPTR_LEFT)
 		lull_add_release(&lull__hazptr.left_event, 1u); /* HAZ-10 */
@@ -456,76 +457,58 @@ static unsigned drop(struct lull_hazptr *slot, int count)
 	return dropped;
 }
 
-/* The stack of a thread that exits. Its frames are gone: what is there must not be looked at. */
-struct stack {
-	uintptr_t from;
-	size_t size;
+/*
+ * The stack of a thread that exits. Its frames are gone and overwritten, down from where its static
+ * TLS begins, which glibc puts on the same stack and which is still there.
+ */
+struct frames {
+	uintptr_t from, to;
+	bool known;
 };
 
-static struct stack own_stack(void)
+static int exclude_tls(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	struct stack stack = { 0, 0 };
+	struct frames *frames = arg;
+	uintptr_t tls = (uintptr_t)info->dlpi_tls_data;
+
+	(void)size;
+	if (tls >= frames->from && tls < frames->to)
+		frames->to = tls;
+	return 0;
+}
+
+static void find_frames(struct frames *frames)
+{
 	pthread_attr_t attr;
+	size_t size;
 	void *from;
 
+	if (frames->known)
+		return;
+	frames->known = true;
 	if (pthread_getattr_np(pthread_self(), &attr) != 0)
-		return stack;
-	if (pthread_attr_getstack(&attr, &from, &stack.size) == 0)
-		stack.from = (uintptr_t)from;
+		return;
+	if (pthread_attr_getstack(&attr, &from, &size) == 0) {
+		frames->from = (uintptr_t)from;
+		frames->to = (uintptr_t)from + size;
+		dl_iterate_phdr(exclude_tls, frames);
+	}
 	pthread_attr_destroy(&attr);
-	return stack;
 }
 
-static bool is_gone(const struct stack *stack, const struct lull__hazptr_links *at)
+static void left_on_stack(void) __attribute__((noreturn, cold));
+static void left_on_stack(void)
 {
-	return (uintptr_t)at - stack->from < stack->size;
-}
-
-/*
- * Contexts and holds that the thread has left on its stack, overwritten by now: mend the list around
- * them, from both ends. The shard's lock is held.
- */
-static bool mend(struct lull__hazptr_links *list, const struct stack *stack)
-{
-	struct lull__hazptr_links *before = list, *after = list;
-
-	while (before->next != list && !is_gone(stack, before->next))
-		before = before->next;
-	if (before->next == list)
-		return false;
-	while (after->prev != list && !is_gone(stack, after->prev))
-		after = after->prev;
-	before->next = after;
-	after->prev = before;
-	return true;
-}
-
-static void mend_lists(void)
-{
-	struct stack stack = own_stack();
-	bool mended = false;
 	char name[32];
 
-	for (unsigned n = 0; n < LULL__HAZPTR_SHARDS; n++) {
-		struct lull__hazptr_shard *shard = &lull__hazptr.shard[n];
-
-		if (!lull_load_relaxed(&shard->slots))
-			continue; /* what is this thread's it has counted itself */
-		lull__lock(&shard->lock);
-		mended |= mend(&shard->contexts, &stack);
-		mended |= mend(&shard->holds, &stack);
-		lull__unlock(&shard->lock);
-	}
-	if (!mended)
-		return;
-	lull__hazptr_wake();
 	lull__thread_name(lull__self.tid, name, sizeof(name));
-	lull__say("thread \"%s\" (tid %u) exits with a hazard pointer context or hold left on its stack", name,
+	lull__die("thread \"%s\" (tid %u) exits with a hazard pointer context or hold left on its stack", name,
 		  lull__self.tid);
 }
 
 /* Off the list with a context, or a hold, of the calling thread: one, or NULL. */
-static struct lull__hazptr_links *take_own(struct lull__hazptr_shard *shard, bool hold)
+static struct lull__hazptr_links *take_own(struct lull__hazptr_shard *shard, bool hold,
+					   const struct frames *frames)
 {
 	struct lull__hazptr_links *list = hold ? &shard->holds : &shard->contexts, *at;
 
@@ -534,6 +517,8 @@ static struct lull__hazptr_links *take_own(struct lull__hazptr_shard *shard, boo
 		const uint32_t *owner = hold ? &lull_container_of(at, struct lull_hazptr_hold, links)->owner
 					     : &lull_container_of(at, struct lull_hazptr_context, links)->owner;
 
+		if ((uintptr_t)at >= frames->from && (uintptr_t)at < frames->to)
+			left_on_stack();
 		if (lull_load_relaxed(owner) == lull__self.tid)
 			break;
 	}
@@ -553,18 +538,19 @@ static struct lull__hazptr_links *take_own(struct lull__hazptr_shard *shard, boo
  */
 static unsigned drop_own_lists(void)
 {
+	struct frames frames = { 0, 0, false };
 	struct lull__hazptr_links *at;
 	unsigned dropped = 0;
 
-	mend_lists();
 	for (unsigned n = 0; n < LULL__HAZPTR_SHARDS; n++) {
 		struct lull__hazptr_shard *shard = &lull__hazptr.shard[n];
 
 		if (!lull_load_relaxed(&shard->slots))
-			continue;
-		while ((at = take_own(shard, true)))
+			continue; /* what is this thread's it has counted itself */
+		find_frames(&frames);
+		while ((at = take_own(shard, true, &frames)))
 			dropped += drop(&lull_container_of(at, struct lull_hazptr_hold, links)->backup, 1);
-		while ((at = take_own(shard, false))) {
+		while ((at = take_own(shard, false, &frames))) {
 			struct lull_hazptr_context *ctx = lull_container_of(at, struct lull_hazptr_context, links);
 
 			dropped += drop(ctx->slot, LULL_HAZPTR_SLOTS);

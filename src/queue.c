@@ -2,6 +2,7 @@
 /*
  * queue.c - the parts of queue.h that are rare or long.
  */
+#include <limits.h>
 #include <stdlib.h>
 
 #include "hazptr.h"
@@ -64,18 +65,18 @@ static struct lull__entry take(struct lull__queue *q)
 
 void lull__queue_old_done(struct lull__queue *q)
 {
-	if (!q->running_old)
-		return;
+	uint64_t done = q->running_old;
+
 	q->running_old = 0;
-	if (q->old == 0)
+	if (q->old < done)
 		return; /* forked by one of the callbacks: barriers of the parent are none here */
-	q->old--;
+	q->old -= done;
 	/*
 	 * ORDER REC-11: what callbacks did before the count of what a barrier waits for; pairs with
 	 * REC-11 in old_is_done(); without it the barrier returns before it sees that;
 	 * model/barrier-old.litmus
 	 */
-	if (lull_add_release(&lull__rc.old, (uint64_t)-1) == 1)
+	if (done && lull_add_release(&lull__rc.old, -done) == done)
 		lull__hazptr_wake();
 }
 
@@ -92,13 +93,11 @@ size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes)
 
 		these += entry.bytes & ~LULL__ENTRY_FLAGS;
 		if (lull_unlikely(entry.bytes & LULL__ENTRY_OLD))
-			q->running_old = 1;
+			q->running_old++;
 		if (!is_call)
 			free(entry.item);
 		else if (head)
 			head->func(head);
-		if (lull_unlikely(q->running_old))
-			lull__queue_old_done(q);
 	}
 	lull__self.callback_depth--;
 	lull_store_relaxed(&q->done_bytes, q->done_bytes + these);
@@ -107,6 +106,8 @@ size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes)
 	 * lull__queue_is_empty(); without it as there; model/queue-done.litmus
 	 */
 	lull_store_release(&q->done, q->get);
+	if (lull_unlikely(q->running_old))
+		lull__queue_old_done(q);
 	*bytes += these;
 	return (size_t)count;
 }
@@ -148,7 +149,8 @@ void lull__queue_release(struct lull__queue *q)
 	/* ORDER REC-9: what was consumed before `revoked` is taken back; pairs with REC-9 in
 	 * lull__queue_owner_enter(); without it as there; model/queue-bias.litmus */
 	lull_store_release(&q->revoked, 0u);
-	lull__unlock(&q->lock);
+	/* All: an owner that awaits us does not take the lock, and would be woken in place of one who does. */
+	lull__unlock_wake(&q->lock, INT_MAX);
 }
 
 void lull__queue_fork_child(struct lull__queue *q, bool is_running)
@@ -165,7 +167,7 @@ void lull__queue_fork_child(struct lull__queue *q, bool is_running)
 		entry->bytes &= ~LULL__ENTRY_FLAGS;
 		bytes += entry->bytes;
 	}
-	q->kept = q->old = q->settled = 0;
+	q->kept = q->old = q->settled = q->running_old = 0;
 	if (is_running)
 		return;
 	q->done = q->get;

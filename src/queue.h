@@ -104,7 +104,7 @@ struct lull__queue {
 	uint64_t last_done;	   /* `done` when the background thread last looked for leftovers */
 	uint64_t kept;		   /* entries from `wait` on that a slot named at the last look */
 	uint64_t old;		   /* entries with LULL__ENTRY_OLD */
-	uint32_t running_old;	   /* one of them is being reclaimed */
+	uint32_t running_old;	   /* of them, how many have been taken out and are not in `done` yet */
 	uint32_t settled;	   /* LULL__SETTLED... */
 	uint32_t relooking;	   /* taken because of LULL__SETTLED_RELOOK */
 	uint32_t seen_left;	   /* left_event before they did */
@@ -224,7 +224,7 @@ static inline void lull__queue_ask(struct lull__queue *q, uint64_t put)
 }
 
 void lull__queue_look_at_slots(struct lull__queue *q);
-/* A barrier need not wait any more for the entry that was reclaimed last. */
+/* A barrier need not wait any more for what was taken out. The consumer. */
 void lull__queue_old_done(struct lull__queue *q);
 uint64_t lull__queue_mark_old(struct lull__queue *q); /* mark what was kept; how many were not marked */
 

@@ -26,6 +26,8 @@ static struct {
 	uint64_t started;   /* number of the newest grace period that has started */
 	uint32_t event;	    /* changes when a thread that is waited for leaves its section */
 	uint64_t completed; /* number of the newest grace period that is over */
+	/* Of the grace period that leaders sleep for, one after the other: */
+	uint64_t slept_for, began_ns, report_ms;
 } gp __attribute__((aligned(LULL__CACHELINE))) = {
 	.started = LULL__RCU_STEP,
 	.completed = LULL__RCU_STEP,
@@ -226,7 +228,7 @@ static void gp_note_holdout(struct lull__thread *thread, uint64_t word, enum gp_
 	if (what == GP_NAME && held->count < REPORT_AT_MOST) {
 		struct lull_stall *stall = &held->named[held->count];
 
-		stall->tid = thread->tid;
+		*stall = (struct lull_stall){ .tid = thread->tid };
 		stall->site = lull_load_relaxed(&thread->rcu_site);
 		stall->depth = (unsigned)(word & LULL__RCU_DEPTH) + 1;
 		if (lull_load_relaxed(&thread->state) & LULL__STATE_ONLINE)
@@ -344,10 +346,15 @@ static bool is_past(uint64_t deadline_ns)
 /* Sleep until no thread is in a section from before @number; false at the deadline. Leader only. */
 static bool gp_wait_holdouts(uint64_t number, uint64_t deadline_ns)
 {
-	uint64_t began_ns = lull__now_ns(), report_ms = lull__stall_ms();
-	uint64_t report_ns = report_ms ? began_ns + report_ms * 1000000u : 0;
+	uint64_t report_ns;
 	struct holdouts held;
 
+	if (gp.slept_for != number) {
+		gp.slept_for = number;
+		gp.began_ns = lull__now_ns();
+		gp.report_ms = lull__stall_ms();
+	}
+	report_ns = gp.report_ms ? gp.began_ns + gp.report_ms * 1000000u : 0;
 	while (!is_past(deadline_ns)) {
 		/*
 		 * ORDER RCU-1: the event before the flags; pairs with RCU-1 in lull__rcu_wake();
@@ -369,9 +376,9 @@ static bool gp_wait_holdouts(uint64_t number, uint64_t deadline_ns)
 				return true;
 		}
 		if (is_past(report_ns)) {
-			gp_report(number, (lull__now_ns() - began_ns) / 1000000u);
-			report_ms *= 2;
-			report_ns = began_ns + report_ms * 1000000u;
+			gp_report(number, (lull__now_ns() - gp.began_ns) / 1000000u);
+			gp.report_ms *= 2;
+			report_ns = gp.began_ns + gp.report_ms * 1000000u;
 			continue;
 		}
 		if (report_ns && (!until_ns || report_ns < until_ns))
@@ -508,6 +515,7 @@ void lull_rcu_gp_wait(lull_rcu_cookie cookie)
 void lull__rcu_fork_child(void)
 {
 	gp.leader.word = 0;
+	gp.slept_for = 0;
 	gp.started = lull__rcu_gp; /* the one after may have been started and not be known to readers */
 	lull__self.flags = 0;
 }

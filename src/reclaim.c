@@ -351,9 +351,9 @@ size_t lull__pass(enum lull__pass what)
 	make_ready(taken, table);
 	count += reclaim_taken(taken, old);
 	count += run_overflow();
-	if (count)
+	if (count || !any)
 		lull_store_relaxed(&lull__rc.futile, 0u);
-	else if (any)
+	else
 		lull_add_relaxed(&lull__rc.futile, 1u);
 	return count;
 }
@@ -505,7 +505,7 @@ static void *reclaimer(void *unused)
 		futile = lull_load_relaxed(&lull__rc.futile);
 		if (count > 1 && count < NAP_BELOW && !lull__over_soft())
 			go_to_sleep(NAPPING, NAP_NS);
-		else if (futile > seen_futile) /* a reader says the same again and again, it may be */
+		else if (futile > seen_futile && lull_load_relaxed(&lull__rc.mode) != LULL_RECLAIM_POLL) /* a reader says the same again and again, it may be */
 			go_to_sleep(NAPPING, (uint64_t)NAP_NS << (futile < FUTILE_MOST ? futile : FUTILE_MOST));
 		else if (!waits)
 			go_to_sleep(ASLEEP, 0);
@@ -707,7 +707,7 @@ static bool await_old(uint64_t deadline_ns)
 		if (!report_ns || (deadline_ns && deadline_ns < report_ns))
 			report_ns = deadline_ns;
 		/* LULL__SETTLED_RELOOK, if nobody else sees to it. */
-		if (here && lull__fence_full_mode)
+		if (here && lull__fence_full_mode && (!report_ns || lull__now_ns() + RELOOK_NS < report_ns))
 			report_ns = lull__now_ns() + RELOOK_NS;
 		lull__futex_wait(&lull__hazptr.event, event, left_until(report_ns));
 	}
@@ -802,9 +802,12 @@ static size_t run_polled(struct lull__queue *taken, bool calls, size_t most, uin
 {
 	size_t count = 0;
 
-	for (struct lull__queue *q = taken; q && count < most && !is_past(deadline_ns); q = q->next_taken)
+	for (struct lull__queue *q = taken; q && count < most; q = q->next_taken) {
 		if (lull__kind_is_call(q->kind) == calls)
 			count += run_in_steps(q, most - count, deadline_ns);
+		if (count && is_past(deadline_ns)) /* a step at least, however short the time */
+			break;
+	}
 	return count;
 }
 
@@ -812,6 +815,12 @@ static size_t run_polled(struct lull__queue *taken, bool calls, size_t most, uin
 static bool is_unsettled(struct lull__queue *q)
 {
 	return lull_load_relaxed(&q->kept) && !is_settled(q);
+}
+
+/* The same, unless somebody is at it, who looks again at the end. */
+static bool is_left_unsettled(struct lull__queue *q)
+{
+	return is_unsettled(q) && !lull_load_relaxed(&q->lock.word);
 }
 
 static void settle_polled(struct lull__queue *taken)
@@ -830,7 +839,7 @@ static bool anything_unsettled(void)
 
 	lull__for_each_bag(bag)
 		for (int kind = 0; kind < LULL__KINDS; kind++)
-			if (is_unsettled(&bag->queue[kind]))
+			if (is_left_unsettled(&bag->queue[kind]))
 				return true;
 	return false;
 }

@@ -35,7 +35,7 @@
  * release and acquire). Debug builds check this. A thread that exits takes with it what it has not
  * detached: that protects nothing any more, if it did a line tells so, and to protect anything with
  * its slots from then on aborts. What is on a stack must be cleaned up or released before its frame
- * ends, also when that ends by pthread_exit() or a cancellation.
+ * ends, also when that ends by pthread_exit() or a cancellation; else the thread's exit aborts.
  *
  * How much waits. A thread that retires (lull_hazptr_retire) reclaims too, as it goes. Not reclaimed
  * of what it retired are at most max(1000, 2 * slots) objects, where `slots` counts the slots of
@@ -260,6 +260,11 @@ LULL_INLINE void lull_hazptr_release(struct lull_hazptr_hold *hold, const void *
 
 	if (!p)
 		return;
+#ifdef LULL_DEBUG
+	if (lull_unlikely(!h))
+		lull__hazptr_release_slow(hold);
+	else
+#endif
 	if (lull_likely(h + 1 == ctx->top)) {
 		lull_hazptr_clear(h);
 		lull_store_relaxed(&ctx->top, h);

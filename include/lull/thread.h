@@ -96,9 +96,8 @@ LULL_API void lull_thread_register(void);
  * Give the record back before the thread exits, so that no scan looks at it (a pool that parks
  * threads for ever may like to). From then on each outermost section registers for itself, which is
  * slow, until lull_thread_register(), and has no hazard pointers of its own but those of holds and
- * contexts. An online thread goes offline. Aborts inside a read section and while the thread's own
- * context protects something.
- * Not in signal handlers.
+ * contexts. An online thread goes offline. Aborts inside a read section, and while slots of the
+ * thread's own context, or its simple hazard pointer, are in use. Not in signal handlers.
  */
 LULL_API void lull_thread_unregister(void);
 
