@@ -172,7 +172,7 @@ static void gp_hold(uint64_t sleep_ns, sem_t *held, uint64_t *left_ns)
 #if defined(FLAVOR_KEEPS)
 static void gp_replace_in(struct gp_object **slot)
 {
-	struct gp_object *old = *slot;
+	struct gp_object *old = lull_load_acquire(slot);
 
 	flavor_assign(*slot, old == &gp_standing[0] ? &gp_standing[1] : &gp_standing[0]);
 	flavor_synchronize_on(old);
@@ -196,7 +196,7 @@ static unsigned gp_synchronize(uint64_t *ns, unsigned most, uint64_t deadline_ns
 	unsigned n;
 
 	gp_fill_slot();
-	usual = gp_slot.object;
+	usual = lull_load_acquire(&gp_slot.object);
 	before = gp_clock(CLOCK_MONOTONIC);
 	for (n = 0; n < most && after < deadline_ns; n++) {
 		gp_wait();
@@ -355,7 +355,7 @@ static inline __attribute__((always_inline)) uint64_t gp_replace_loop(enum bench
 	uint64_t i, waiting, peak = 0;
 
 	for (i = 1; i <= n; i++) {
-		struct gp_object *fresh = gp_new_object(i), *old = gp_slot.object;
+		struct gp_object *fresh = gp_new_object(i), *old = lull_load_acquire(&gp_slot.object);
 
 		flavor_assign(gp_slot.object, fresh);
 		gp_retire(way, old);
