@@ -27,7 +27,7 @@ static struct {
 	uint32_t event;	    /* changes when a thread that is waited for leaves its section */
 	uint64_t completed; /* number of the newest grace period that is over */
 	/* Of the grace period that leaders sleep for, one after the other: */
-	uint64_t slept_for, began_ns, report_ms;
+	uint64_t clock_for, began_ns, report_ms;
 } gp __attribute__((aligned(LULL__CACHELINE))) = {
 	.started = LULL__RCU_STEP,
 	.completed = LULL__RCU_STEP,
@@ -349,8 +349,9 @@ static bool gp_wait_holdouts(uint64_t number, uint64_t deadline_ns)
 	uint64_t report_ns;
 	struct holdouts held;
 
-	if (gp.slept_for != number) {
-		gp.slept_for = number;
+	/* A newer number does not restart the clock while a reader that it started for is there. */
+	if (gp.clock_for != number && gp_scan(gp.clock_for, GP_LOOK, &held) == 0) {
+		gp.clock_for = number;
 		gp.began_ns = lull__now_ns();
 		gp.report_ms = lull__stall_ms();
 	}
@@ -515,7 +516,7 @@ void lull_rcu_gp_wait(lull_rcu_cookie cookie)
 void lull__rcu_fork_child(void)
 {
 	gp.leader.word = 0;
-	gp.slept_for = 0;
+	gp.clock_for = 0;
 	gp.started = lull__rcu_gp; /* the one after may have been started and not be known to readers */
 	lull__self.flags = 0;
 }

@@ -57,6 +57,9 @@ static void stall_with(void *online)
 	reader = start_thread(sleeps_inside, online);
 	await_flag(&inside, 1);
 	lull_rcu_free(malloc(1000));
+	/* The waiter needs a newer grace period, which waits for the same reader: the same stall goes on. */
+	while (lull_load_acquire(&stalls) < 1)
+		nap_ms(1);
 	waiter = start_thread(waits, NULL);
 	while (lull_load_acquire(&stalls) < 3)
 		nap_ms(1);
