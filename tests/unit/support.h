@@ -59,6 +59,12 @@ static inline void join_thread(pthread_t thread)
 	assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
+#ifdef LULL__TSAN
+#define UNDER_TSAN 1
+#else
+#define UNDER_TSAN 0
+#endif
+
 /* Forked children that start threads: beyond ThreadSanitizer, and beyond qemu-user. */
 #if defined(LULL__TSAN) || defined(LULL_TEST_EMULATED)
 #define THREADS_IN_CHILD 0
