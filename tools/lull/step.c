@@ -9,8 +9,14 @@
 
 #include "bench.h"
 
+/* A sanitizer makes hundreds of instructions out of ten, and a step costs 25 us. */
+#if defined __SANITIZE_THREAD__ || defined __SANITIZE_ADDRESS__
+#define STEP_FEW 1u
+#define STEP_MANY 4u
+#else
 #define STEP_FEW 8u
 #define STEP_MANY 40u
+#endif
 #define STEP_LIMIT 2000000u /* a body that does not come to its end */
 
 /* The child stops itself around each of the two parts that are counted. */
