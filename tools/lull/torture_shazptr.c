@@ -269,9 +269,11 @@ void *torture_shaz_updater(void *arg)
 	lull_thread_register();
 	torture_timer_start(u.t, TORTURE_SIGNAL_US);
 	while (!torture_stopped()) {
-		if (lull_load_relaxed(&torture.pausing))
+		/* One look for both: a pause may begin at any time, and finds nothing removed here. */
+		if (lull_load_relaxed(&torture.pausing)) {
 			flush(&u);
-		torture_pause_point();
+			torture_pause_point();
+		}
 		if (u.t->index >= lull_load_relaxed(&torture.active_updaters)) {
 			torture_sleep_us(500);
 			continue;
