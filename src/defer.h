@@ -64,6 +64,7 @@ struct lull__rc {
 	uint64_t old;		 /* entries that it waits for */
 	struct lull__lock barrier_lock; /* one barrier at a time marks and waits */
 	struct lull_rcu_head *overflow; /* callbacks for which there was no memory: a stack */
+	struct lull__lock overflow_lock; /* one pass at a time takes it all, and runs it */
 	struct lull__lock config_lock;
 };
 

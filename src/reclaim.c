@@ -84,12 +84,15 @@ static bool is_due(struct lull__bag *bag, int kind, enum lull__pass what)
 	return what == PASS_LEFT && lull_load_relaxed(&q->done) == lull_load_relaxed(&q->last_done);
 }
 
+/* Under a lock until it has run: a barrier's pass that finds nothing may rely on that. */
 static size_t run_overflow(void)
 {
-	/* REC-1: the link before what it links. */
-	struct lull_rcu_head *head = lull_xchg_acquire(&lull__rc.overflow, (struct lull_rcu_head *)NULL);
+	struct lull_rcu_head *head;
 	size_t count = 0;
 
+	lull__lock(&lull__rc.overflow_lock);
+	/* REC-1: the link before what it links. */
+	head = lull_xchg_acquire(&lull__rc.overflow, (struct lull_rcu_head *)NULL);
 	if (head)
 		lull__rcu_wait(lull__rcu_cookie());
 	lull__self.callback_depth++;
@@ -101,6 +104,7 @@ static size_t run_overflow(void)
 		head = next;
 	}
 	lull__self.callback_depth--;
+	lull__unlock(&lull__rc.overflow_lock);
 	return count;
 }
 
@@ -548,7 +552,10 @@ __attribute__((destructor)) static void stop_reclaimer(void)
 	if (lull_load_relaxed(&lull__rc.thread) != HAS_THREAD || pthread_equal(lull__rc.id, pthread_self()))
 		return;
 	lull_store_relaxed(&lull__rc.stop, 1u);
-	lull__notify(NAPPING);
+	/* Not lull__notify(): under POLL that tells the program, and wakes no thread. REC-2 as there. */
+	lull_fence_light();
+	lull_store_relaxed(&lull__rc.sleep, (uint32_t)AWAKE);
+	lull__futex_wake(&lull__rc.sleep, 1);
 	if (lull__join(lull__rc.id, EXIT_WAIT_NS))
 		lull_store_relaxed(&lull__rc.thread, (uint32_t)NO_THREAD);
 	lull_store_relaxed(&lull__rc.stop, 0u);
@@ -640,7 +647,9 @@ static bool flush_there(uint64_t deadline_ns)
 		 */
 		if (lull_load_acquire(&lull__rc.flush_done) >= ticket)
 			return true;
-		if (lull_load_relaxed(&lull__rc.thread) == CANNOT_HAVE_ONE)
+		/* No thread can be had after all, or nobody wakes it any more: see wake_sleeper(). */
+		if (lull_load_relaxed(&lull__rc.thread) == CANNOT_HAVE_ONE ||
+		    lull_load_relaxed(&lull__rc.mode) == LULL_RECLAIM_POLL)
 			return flush_here(deadline_ns);
 		if (deadline_ns && now_ns >= deadline_ns)
 			return false;
@@ -940,9 +949,14 @@ int lull_reclaim_configure(const struct lull_reclaim_config *config)
 	lull_store_relaxed(&lull__rc.sleep, (uint32_t)ASLEEP);
 	lull_fence_heavy(); /* REC-2, as in go_to_sleep() */
 	lull__reclaim_backlog(&items, &bytes);
-	if (items)
+	/* A barrier that began in between may have found `sleep` as the last mode left it. */
+	if (items || (config->mode != LULL_RECLAIM_POLL &&
+		      lull_load_relaxed(&lull__rc.flush_wanted) > lull_load_relaxed(&lull__rc.flush_done)))
 		lull__wake_reclaimer();
-	lull__hazptr_wake(); /* a barrier may have to do itself what the thread did */
+	/* A barrier may have to do itself what the thread did. */
+	lull_add_release(&lull__rc.flush_event, 1u); /* REC-7 */
+	lull__futex_wake(&lull__rc.flush_event, INT_MAX);
+	lull__hazptr_wake();
 	return 0;
 }
 
@@ -993,6 +1007,7 @@ void lull__reclaim_fork_child(void)
 	}
 	lull__rc.config_lock.word = 0;
 	lull__rc.barrier_lock.word = 0;
+	lull__rc.overflow_lock.word = 0;
 	lull__rc.mark_old = 0;
 	lull__rc.old = 0;
 	lull__rc.thread = NO_THREAD;

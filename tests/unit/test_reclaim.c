@@ -402,6 +402,69 @@ static void test_mode_changes(void **state)
 	assert_int_equal(waiting(), 0);
 }
 
+/* A callback that stays until it is told to go. */
+static int entered, may_leave;
+
+static void linger(struct lull_rcu_head *head)
+{
+	lull_store_release(&entered, 1);
+	await_flag(&may_leave, 1);
+	count_run(head);
+}
+
+static void *poll_one(void *unused)
+{
+	(void)unused;
+	while (lull_reclaim_poll(100, 0) == 0)
+		nap_ms(1);
+	return NULL;
+}
+
+static void *back_to_thread(void *unused)
+{
+	(void)unused;
+	set_mode(LULL_RECLAIM_THREAD);
+	return NULL;
+}
+
+static void *barrier_and_tell(void *done)
+{
+	lull_rcu_barrier();
+	lull_store_release((int *)done, 1);
+	return NULL;
+}
+
+/*
+ * A barrier finds the new mode and the sleeper's word of the old one: the change is held up in
+ * between, by a callback. The thread that the barrier relies on is told of it at the end.
+ */
+static void test_barrier_amid_mode_change(void **state)
+{
+	pthread_t threads[3];
+	static int done; /* a barrier that never ends outlives a test that fails */
+
+	(void)state;
+	lull_rcu_call(new_head(), count_run);
+	lull_rcu_barrier(); /* the thread is there */
+	set_mode(LULL_RECLAIM_POLL);
+	nap_ms(50); /* ... and asleep */
+	done = entered = may_leave = 0;
+	lull_rcu_call(new_head(), linger);
+	threads[0] = start_thread(poll_one, NULL);
+	await_flag(&entered, 1);
+	threads[1] = start_thread(back_to_thread, NULL);
+	nap_ms(50);
+	threads[2] = start_thread(barrier_and_tell, &done);
+	nap_ms(50);
+	lull_store_release(&may_leave, 1);
+	for (int ms = 0; ms < 10000 && !lull_load_acquire(&done); ms++)
+		nap_ms(1);
+	assert_int_equal(done, 1);
+	for (int i = 0; i < 3; i++)
+		join_thread(threads[i]);
+	assert_int_equal(runs, 2);
+}
+
 /* What callbacks defer counts towards the limits like anything else. */
 static void test_callbacks_count(void **state)
 {
@@ -583,6 +646,106 @@ static void test_bytes(void **state)
 	assert_int_equal(stats.bytes, 0);
 }
 
+/* ---- no memory ----------------------------------------------------------------------------------------------- */
+
+/* A sanitizer's malloc ends the program, and qemu-user knows no limits. */
+#if defined(LULL__TSAN) || defined(__SANITIZE_ADDRESS__) || defined(LULL_TEST_EMULATED)
+#define MALLOC_MAY_FAIL 0
+#else
+#define MALLOC_MAY_FAIL 1
+#endif
+
+#define BLOCK_BYTES 4000u /* less than a chunk of a queue */
+#define BLOCKS_MOST 100000
+
+static const int limited[] = { RLIMIT_AS, RLIMIT_DATA };
+static struct rlimit limits[2];
+
+struct block {
+	struct block *next;
+};
+
+/* From here on malloc() finds no block of this size. Returns those it found, NULL if there is no end of them. */
+static struct block *take_all_memory(void)
+{
+	struct block *first = NULL, *block;
+	int n = 0;
+
+	for (int i = 0; i < 2; i++) {
+		struct rlimit none;
+
+		getrlimit(limited[i], &limits[i]);
+		none = limits[i];
+		none.rlim_cur = 0;
+		setrlimit(limited[i], &none);
+	}
+	while (n < BLOCKS_MOST && (block = (struct block *)malloc(BLOCK_BYTES))) {
+		block->next = first;
+		first = block;
+		n++;
+	}
+	return first;
+}
+
+static void give_back_memory(struct block *first)
+{
+	for (int i = 0; i < 2; i++)
+		setrlimit(limited[i], &limits[i]);
+	while (first) {
+		struct block *next = first->next;
+
+		free(first);
+		first = next;
+	}
+}
+
+static void *barrier_at(void *when)
+{
+	await_flag((int *)when, 1);
+	lull_rcu_barrier();
+	return NULL;
+}
+
+static void linger_a_while(struct lull_rcu_head *head)
+{
+	lull_store_release(&entered, 1);
+	nap_ms(100);
+	count_run(head);
+}
+
+/* Callbacks for which there was no memory, and that another pass has taken just now. */
+static void test_barrier_without_memory(void **state)
+{
+	enum { MANY = 600 }; /* more than one chunk, and one that is left over */
+	struct lull_rcu_head *heads[MANY + 1];
+	struct block *memory;
+	pthread_t thread;
+	size_t in_queues;
+	int go = 0, seen;
+
+	(void)state;
+	if (!MALLOC_MAY_FAIL)
+		skip();
+	set_mode(LULL_RECLAIM_POLL); /* barriers make passes themselves */
+	entered = 0;
+	for (int i = 0; i <= MANY; i++)
+		heads[i] = new_head();
+	thread = start_thread(barrier_at, &go);
+	memory = take_all_memory();
+	for (int i = 0; i < MANY; i++)
+		lull_rcu_call(heads[i], count_run);
+	lull_rcu_call(heads[MANY], linger_a_while); /* the last comes first */
+	in_queues = waiting();
+	give_back_memory(memory);
+	lull_store_release(&go, 1);
+	await_flag(&entered, 1);
+	lull_rcu_barrier();
+	seen = lull_load_relaxed(&runs);
+	join_thread(thread);
+	assert_true(in_queues < MANY);
+	assert_int_equal(seen, MANY + 1);
+}
+
 /* ---- quiet --------------------------------------------------------------------------------------------------- */
 
 /* Used once and then idle: the reclaimer sleeps without a timer. */
@@ -600,6 +763,34 @@ static void test_no_wakeups_when_idle(void **state)
 	lull_reclaim_stats(&after);
 	assert_int_equal(after.wakeups, before.wakeups);
 	assert_int_equal(after.passes, before.passes);
+}
+
+static void say_notified(void *arg)
+{
+	(void)arg;
+	must(write(2, "notified", 8) == 8);
+}
+
+/* exit() ends the thread in this mode too; the program is not told of it. */
+static void exit_in_poll_mode(void)
+{
+	struct lull_reclaim_config config;
+
+	lull_rcu_call(new_head(), count_run);
+	lull_rcu_barrier();
+	lull_reclaim_default_config(&config);
+	config.mode = LULL_RECLAIM_POLL;
+	config.notify = say_notified;
+	must(lull_reclaim_configure(&config) == 0);
+	nap_ms(50); /* the thread is asleep */
+	exit(0);
+}
+
+static void test_exit_in_poll_mode(void **state)
+{
+	(void)state;
+	NEEDS_THREADS_IN_CHILD();
+	expect_fine(exit_in_poll_mode);
 }
 
 /* No thread to be had (the child may not make any): callbacks run all the same. */
@@ -651,6 +842,7 @@ int main(void)
 		cmocka_unit_test_setup(test_poll_mode, setup),
 		cmocka_unit_test_setup(test_caller_mode, setup),
 		cmocka_unit_test_setup(test_mode_changes, setup),
+		cmocka_unit_test_setup(test_barrier_amid_mode_change, setup),
 		cmocka_unit_test_setup(test_callbacks_count, setup),
 		cmocka_unit_test_setup(test_poll_in_callback, setup),
 		cmocka_unit_test_setup(test_bad_config, setup),
@@ -658,7 +850,9 @@ int main(void)
 		cmocka_unit_test_setup(test_hard_limit_helps, setup),
 		cmocka_unit_test_setup(test_help_is_not_inherited, setup),
 		cmocka_unit_test_setup(test_bytes, setup),
+		cmocka_unit_test_setup(test_barrier_without_memory, setup),
 		cmocka_unit_test_setup(test_no_wakeups_when_idle, setup),
+		cmocka_unit_test_setup(test_exit_in_poll_mode, setup),
 		cmocka_unit_test_setup(test_no_thread, setup),
 	};
 
