@@ -391,8 +391,13 @@ static void defer_rarely(int kind, void *item, size_t bytes, bool full)
 		defer_without_memory(kind, item);
 	else if ((bag->queue[kind].put & (LOOK_EVERY - 1)) == 0)
 		note_put(&bag->queue[kind]);
+	/*
+	 * ORDER REC-12: the entry before the count of those that callbacks deferred; pairs with
+	 * REC-12 in flush_and_wait(); without it a barrier has counted the entry, and its pass
+	 * overlooks it; model/barrier-offspring.litmus
+	 */
 	if (lull__self.callback_depth)
-		lull_add_relaxed(&lull__rc.from_callbacks, (uint64_t)1);
+		lull_add_release(&lull__rc.from_callbacks, (uint64_t)1);
 	lull__notify(LINGERING);
 	if (lull__self.state & LULL__STATE_EXITED)
 		lull__reclaim_thread_exit();

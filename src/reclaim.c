@@ -660,7 +660,11 @@ static bool flush_there(uint64_t deadline_ns)
 /* One generation of a barrier. @offspring: callbacks deferred more meanwhile. */
 static bool flush_and_wait(uint64_t deadline_ns, bool *offspring)
 {
-	uint64_t before = lull_load_relaxed(&lull__rc.from_callbacks);
+	/*
+	 * ORDER REC-12: the count before the pass; pairs with REC-12 in defer_rarely(); without it as
+	 * there; model/barrier-offspring.litmus
+	 */
+	uint64_t before = lull_load_acquire(&lull__rc.from_callbacks);
 	bool here = lull_load_relaxed(&lull__rc.mode) == LULL_RECLAIM_POLL || !start_reclaimer();
 	bool in_time = here ? flush_here(deadline_ns) : flush_there(deadline_ns);
 
