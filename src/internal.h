@@ -39,6 +39,7 @@ bool lull__join(pthread_t thread, uint64_t timeout_ns); /* below a second; false
 void lull__fine_timers(void); /* this thread's timed sleeps end when they should */
 uint32_t lull__gettid(void);
 void lull__thread_name(uint32_t tid, char *buf, size_t size); /* "?" when it is gone */
+unsigned lull__cpus_possible(void); /* CPU numbers are below this, also of CPUs that are plugged in later */
 uint64_t lull__now_ns(void);				      /* CLOCK_MONOTONIC */
 uint64_t lull__deadline_ns(uint64_t timeout_ms);	      /* from now, never 0 */
 

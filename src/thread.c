@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "internal.h"
+#include "percpu_ref.h"
 
 /* Unregistered: outside, and the first lock has to come here. */
 __thread struct lull__thread lull__self __attribute__((tls_model("initial-exec"))) = {
@@ -286,6 +287,8 @@ static void fork_child(void)
 	lull__rcu_fork_child();
 	lull__hazptr_fork_child(old_tid);
 	lull__shazptr_fork_child();
+	lull__percpu_fork_child();
+	lull__percpu_ref_fork_child();
 	lull__reclaim_fork_child();
 	pthread_sigmask(SIG_SETMASK, &fork_saved, NULL);
 }

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * refcount.h - one count of references in the object: it saturates instead of wrapping.
+ *
+ * Who holds a reference may use the object and take further references for others. The last put
+ * frees it. To take a reference without holding one, something else must keep the object there for
+ * the moment of the increment (RCU, a hazard pointer: ref_handoff.h), and zero must be refused:
+ * lull_refcount_inc_not_zero().
+ *
+ * A plain counter turns one put too many, or four billion gets too many, into a free under
+ * somebody's hands. This one stops: an increment from zero, a decrement below zero and a count past
+ * INT_MAX set it to LULL_REFCOUNT_SATURATED, in the middle of the negative numbers, where it stays
+ * however many gets and puts follow. The object is never freed, which is a leak and not a hole, and one line through
+ * the message hook (debug.h) names the call and the counter's address. Gets and puts of one reference
+ * that go wrong at the same moment cannot take it back to zero: that would take 2^30 of them. What
+ * no counter can tell: one put too many while others still hold references, and a put of nothing
+ * right behind a get from zero.
+ *
+ * Two words of warning, both about what a count cannot do. Every get and put writes to the
+ * counter's cache line: threads that share an object slow each other down, which percpu_ref.h and
+ * hazptr.h do not. And a get orders nothing: what a thread reads from the object it must have been
+ * given by whoever published the pointer; only lull_refcount_inc_not_zero_acquire() helps where memory is reused for
+ * another object of the same type.
+ *
+ * All calls: any context, signal handlers and callbacks included; never block; no allocation.
+ * Source: refcount_t of the Linux kernel; the saturation scheme is that of its lib/refcount.c.
+ */
+#ifndef LULL_REFCOUNT_H
+#define LULL_REFCOUNT_H
+
+#include <limits.h>
+
+#include <lull/atomic.h>
+
+LULL_BEGIN_DECLS
+
+struct lull_refcount {
+	int count; /* > 0: references; 0: none left; < 0: saturated */
+};
+
+#define LULL_REFCOUNT_SATURATED (INT_MIN / 2)
+#define LULL_REFCOUNT_INIT(n)	{ (n) }
+
+/* @change was made to a counter at @old: saturates it and reports, once for a counter. */
+LULL_API void lull__refcount_misuse(struct lull_refcount *r, const char *call, int old, int change)
+	__attribute__((cold));
+
+/* Nobody else may use it yet. @n > 0. */
+LULL_INLINE void lull_refcount_set(struct lull_refcount *r, int n)
+{
+	lull_store_relaxed(&r->count, n);
+}
+
+/*
+ * The same for an object in memory that may still be looked at as its predecessor of the same
+ * type: what was written to the object before is seen by who takes a reference with
+ * lull_refcount_inc_not_zero_acquire().
+ */
+LULL_INLINE void lull_refcount_set_release(struct lull_refcount *r, int n)
+{
+	/*
+	 * ORDER REF-2: the new object's fields before its count; pairs with REF-2 in
+	 * lull_refcount_inc_not_zero_acquire(); without it who gets a reference reads fields of
+	 * the object that was there before; model/refcount-reuse.litmus
+	 */
+	lull_store_release(&r->count, n);
+}
+
+/* How many there were at some moment. For people and assertions, not for decisions. */
+LULL_INLINE unsigned lull_refcount_read(const struct lull_refcount *r)
+{
+	return (unsigned)lull_load_relaxed(&r->count);
+}
+
+/* Is @old, the count before an addition of @n > 0, one from which it may be made? */
+LULL_INLINE void lull__refcount_check_add(struct lull_refcount *r, const char *call, int old, int n)
+{
+	if (lull_unlikely(old <= 0 || old > INT_MAX - n))
+		lull__refcount_misuse(r, call, old, n);
+}
+
+/* @n > 0 more references, by who holds one. */
+LULL_INLINE void lull_refcount_add(struct lull_refcount *r, int n)
+{
+	lull__refcount_check_add(r, "lull_refcount_add", lull_add_relaxed(&r->count, n), n);
+}
+
+/* One more reference, by who holds one. */
+LULL_INLINE void lull_refcount_inc(struct lull_refcount *r)
+{
+	lull__refcount_check_add(r, "lull_refcount_inc", lull_add_relaxed(&r->count, 1), 1);
+}
+
+/* Is @old, the count before @n were taken away, one that allows it? True: it was the last @n. */
+LULL_INLINE bool lull__refcount_check_sub(struct lull_refcount *r, const char *call, int old, int n)
+{
+	if (lull_likely(old > n))
+		return false;
+	if (lull_unlikely(old != n || old <= 0)) {
+		lull__refcount_misuse(r, call, old, -n);
+		return false;
+	}
+	return true;
+}
+
+/*
+ * Drop @n > 0 references. True: they were the last, the object is the caller's alone, and all that
+ * others did to it is seen.
+ */
+LULL_INLINE bool lull__refcount_sub(struct lull_refcount *r, const char *call, int n)
+{
+	/*
+	 * ORDER REF-1: this thread's use of the object before its references are gone; pairs with
+	 * REF-1 in lull__refcount_sub() (the last put); without it the object is freed under a
+	 * use that is still on its way; model/refcount-put.litmus
+	 */
+	int old = lull_add_release(&r->count, -n);
+
+	if (!lull__refcount_check_sub(r, call, old, n))
+		return false;
+	/*
+	 * ORDER REF-1: the last put before the caller's free; pairs with REF-1 in
+	 * lull__refcount_sub() (the puts before it); without it as there;
+	 * model/refcount-put.litmus
+	 */
+	(void)lull_load_acquire(&r->count);
+	return true;
+}
+
+LULL_INLINE bool lull_refcount_sub_and_test(struct lull_refcount *r, int n)
+{
+	return lull__refcount_sub(r, "lull_refcount_sub_and_test", n);
+}
+
+LULL_INLINE bool lull_refcount_dec_and_test(struct lull_refcount *r)
+{
+	return lull__refcount_sub(r, "lull_refcount_dec_and_test", 1);
+}
+
+/* Drop one of which the caller knows that it is not the last: that it is counts as misuse. */
+LULL_INLINE void lull_refcount_dec(struct lull_refcount *r)
+{
+	/* REF-1: whoever drops the last one acquires. */
+	int old = lull_add_release(&r->count, -1);
+
+	if (lull_unlikely(old <= 1))
+		lull__refcount_misuse(r, "lull_refcount_dec", old, -1);
+}
+
+/*
+ * @n > 0 references, unless there are none any more: then false, and nothing has changed. The
+ * object itself must be kept there by something else. True of a saturated counter.
+ */
+LULL_INLINE bool lull__refcount_add_not_zero(struct lull_refcount *r, const char *call, int n)
+{
+	int old = lull_load_relaxed(&r->count);
+
+	do {
+		if (old == 0)
+			return false;
+	} while (!lull_cas_relaxed(&r->count, &old, (int)((unsigned)old + (unsigned)n)));
+	if (lull_unlikely(old < 0 || old > INT_MAX - n))
+		lull__refcount_misuse(r, call, old, n);
+	return true;
+}
+
+LULL_INLINE bool lull_refcount_add_not_zero(struct lull_refcount *r, int n)
+{
+	return lull__refcount_add_not_zero(r, "lull_refcount_add_not_zero", n);
+}
+
+LULL_INLINE bool lull_refcount_inc_not_zero(struct lull_refcount *r)
+{
+	return lull__refcount_add_not_zero(r, "lull_refcount_inc_not_zero", 1);
+}
+
+/*
+ * The same where the memory may meanwhile be another object of the same type, given its count by
+ * lull_refcount_set_release(): the fields that are read afterwards are those of the object that
+ * was counted, so that the caller can see which one it got.
+ */
+LULL_INLINE bool lull_refcount_inc_not_zero_acquire(struct lull_refcount *r)
+{
+	bool got = lull__refcount_add_not_zero(r, "lull_refcount_inc_not_zero_acquire", 1);
+
+	/*
+	 * ORDER REF-2: the count before the object's fields; pairs with REF-2 in
+	 * lull_refcount_set_release(); without it as there; model/refcount-reuse.litmus
+	 */
+	if (got)
+		(void)lull_load_acquire(&r->count);
+	return got;
+}
+
+/* Drop the last one, or none: true when there was exactly one, which makes the object the caller's. */
+LULL_INLINE bool lull_refcount_dec_if_one(struct lull_refcount *r)
+{
+	int one = 1;
+
+	/* REF-1: it is the last put, which acquires. */
+	return lull_cas_acquire(&r->count, &one, 0);
+}
+
+/* Drop one unless it is the last: false then, and nothing has changed. True of a saturated counter. */
+LULL_INLINE bool lull_refcount_dec_not_one(struct lull_refcount *r)
+{
+	int old = lull_load_relaxed(&r->count);
+
+	do {
+		if (old == 1)
+			return false;
+		if (old <= 0) {
+			if (old == 0)
+				lull__refcount_misuse(r, "lull_refcount_dec_not_one", old, -1);
+			return true;
+		}
+		/* REF-1: whoever drops the last one acquires. */
+	} while (!lull_cas_release(&r->count, &old, old - 1));
+	return true;
+}
+
+LULL_END_DECLS
+
+#endif /* LULL_REFCOUNT_H */

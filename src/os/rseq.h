@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rseq.h - may restartable sequences be used in this process, and how to end those under way.
+ */
+#ifndef LULL_OS_RSEQ_H
+#define LULL_OS_RSEQ_H
+
+#include <lull/rseq.h>
+
+#include "../internal.h"
+
+/* The system has them, and a barrier that ends them; registers the process for that. */
+bool lull__rseq_usable(void);
+/*
+ * A fence on all CPUs that run this process, after which each sequence that began before is over or
+ * will start afresh.
+ */
+void lull__rseq_barrier(void);
+void lull__rseq_fork_child(void); /* where they are in use */
+
+#endif /* LULL_OS_RSEQ_H */
