@@ -3,13 +3,13 @@
  * From hazard pointer to reference count. The current session is replaced now and then; whoever
  * wants to use it for long, or hand it on, takes a reference. To take one the count has to be
  * touched, and to touch it the session has to be there: that is what a hazard pointer is for. It
- * is needed for the moment of the increment only.
+ * is needed for the moment of the increment only; lull_ref_handoff_hazptr() does both.
  *
  * Zero means that the last reference has gone: the session is on its way out and cannot be had back.
  * It has been replaced then, so the reader looks again. The last put retires the session instead of
  * freeing it, because another reader may be looking at the count just now.
  */
-#include <lull/hazptr.h>
+#include <lull/ref_handoff.h>
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -19,7 +19,7 @@
 
 struct session {
 	struct lull_rcu_head rcu;
-	uint32_t refs;
+	struct lull_refcount refs;
 	uint32_t serial, check; /* check is ~serial while it is alive */
 };
 
@@ -33,23 +33,11 @@ static struct session *session_new(uint32_t serial)
 
 	if (!s)
 		abort();
-	s->refs = 1;
+	lull_refcount_set(&s->refs, 1);
 	s->serial = serial;
 	s->check = ~serial;
 	made++;
 	return s;
-}
-
-/* Add a reference unless there is none any more. @s does not go away meanwhile. */
-static bool inc_not_zero(uint32_t *refs)
-{
-	uint32_t seen = lull_load_relaxed(refs);
-
-	do {
-		if (seen == 0)
-			return false;
-	} while (!lull_cas_relaxed(refs, &seen, seen + 1));
-	return true;
 }
 
 static void session_gone(struct lull_rcu_head *rcu)
@@ -61,30 +49,17 @@ static void session_gone(struct lull_rcu_head *rcu)
 	gone++;
 }
 
-/* The last use of the session by each thread comes before its end: hence acquire and release. */
+/* All use of the session, by whatever thread, is over when the last reference goes. */
 static void session_put(struct session *s)
 {
-	uint32_t before = lull_add_acq_rel(&s->refs, (uint32_t)-1);
-
-	if (before == 1)
+	if (lull_refcount_dec_and_test(&s->refs))
 		lull_hazptr_call(&s->rcu, session_gone);
 }
 
 /* The current session with a reference, for as long as the caller likes; NULL: there is none. */
 static struct session *session_get(void)
 {
-	struct lull_hazptr_hold hold;
-	struct session *s;
-	bool got;
-
-	do {
-		s = lull_hazptr_acquire(&hold, &current);
-		if (!s)
-			return NULL;
-		got = inc_not_zero(&s->refs);
-		lull_hazptr_release(&hold, s);
-	} while (!got);
-	return s;
+	return lull_ref_handoff_hazptr(&current, rcu, refs);
 }
 
 static void session_replace(struct session *s)

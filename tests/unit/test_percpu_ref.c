@@ -1,0 +1,969 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_percpu_ref.c - percpu_ref.h: what each call does, from init to exit, in each way to count;
+ * what is misuse; memory. Also as C++, and run without restartable sequences.
+ */
+#include <signal.h>
+
+#include "percpu_ref_support.h"
+
+static int setup(void **state)
+{
+	(void)state;
+	start_hearing();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	settle();
+	stop_hearing();
+	return 0;
+}
+
+static void check_silence(void)
+{
+	if (heard_lines)
+		print_error("heard: %s\n", heard);
+	assert_int_equal(heard_lines, 0);
+}
+
+/* One line that names the call, the ref and how it was. */
+static void check_heard(const char *name, const struct lull_percpu_ref *ref, const char *words)
+{
+	char where[64];
+
+	snprintf(where, sizeof(where), " %p ", (const void *)ref);
+	if (heard_lines != 1 || strncmp(heard, name, strlen(name)) != 0 || !strstr(heard, where) || !strstr(heard, words))
+		print_error("heard %d times, at last: %s\n", heard_lines, heard);
+	assert_int_equal(heard_lines, 1);
+	assert_int_equal(strncmp(heard, name, strlen(name)), 0);
+	assert_non_null(strstr(heard, where));
+	assert_non_null(strstr(heard, words));
+}
+
+/* The four ways in which a ref may be alive. */
+static const unsigned ways[] = {
+	0,
+	LULL_PERCPU_REF_ALLOW_REINIT,
+	LULL_PERCPU_REF_INIT_ATOMIC,
+	LULL_PERCPU_REF_INIT_ATOMIC | LULL_PERCPU_REF_ALLOW_REINIT,
+};
+
+enum { WAYS_TO_BE = sizeof(ways) / sizeof(ways[0]) };
+
+/* ---- which way ------------------------------------------------------------------------------------ */
+
+static void test_per_cpu(void **state)
+{
+	bool expected = false;
+
+	(void)state;
+#if defined(LULL__RSEQ) && !defined(LULL_TEST_EMULATED)
+	expected = lull_fence_strategy() == LULL_FENCE_MEMBARRIER && __rseq_size > 0;
+#endif
+	assert_int_equal(lull_percpu_ref_per_cpu(), expected);
+	assert_int_equal(lull_percpu_ref_per_cpu(), expected);
+	assert_true(sizeof(struct lull_percpu_ref) == 3 * sizeof(void *));
+}
+
+/* ---- a life ------------------------------------------------------------------------------------------ */
+
+static void test_init_fails(void **state)
+{
+	struct object o;
+
+	(void)state;
+	assert_int_equal(lull_percpu_ref_init(&o.ref, NULL, 0), -EINVAL);
+	assert_int_equal(lull_percpu_ref_init(&o.ref, note_release, 8), -EINVAL);
+	assert_int_equal(lull_percpu_ref_init(&o.ref, note_release, ~0u), -EINVAL);
+	assert_int_equal(lull_percpu_ref_init(&o.ref, note_release, 1u << 31), -EINVAL);
+	check_silence();
+}
+
+/* Dead, confirmed, without a reference: what is left to be had of it. */
+static void check_over(struct object *o)
+{
+	assert_true(lull_percpu_ref_is_dying(&o->ref));
+	assert_true(lull_percpu_ref_is_zero(&o->ref));
+	assert_false(lull_percpu_ref_tryget(&o->ref));
+	assert_false(lull_percpu_ref_tryget_many(&o->ref, 3));
+	assert_false(lull_percpu_ref_tryget_live(&o->ref));
+	assert_true(lull_percpu_ref_is_zero(&o->ref));
+}
+
+static void check_exit(struct object *o)
+{
+	lull_percpu_ref_exit(&o->ref);
+	check_over(o);
+	lull_percpu_ref_exit(&o->ref);
+	check_over(o);
+}
+
+static void live(struct object *o, bool counts_apart)
+{
+	int released = o->released;
+
+	assert_false(lull_percpu_ref_is_dying(&o->ref));
+	assert_false(lull_percpu_ref_is_zero(&o->ref));
+	lull_percpu_ref_get(&o->ref);
+	lull_percpu_ref_get_many(&o->ref, 10);
+	assert_true(lull_percpu_ref_tryget(&o->ref));
+	assert_true(lull_percpu_ref_tryget_many(&o->ref, 5));
+	assert_true(lull_percpu_ref_tryget_live(&o->ref));
+	lull_percpu_ref_put(&o->ref);
+	lull_percpu_ref_put_many(&o->ref, 17);
+	if (counts_apart) /* nobody knows that there is one reference left */
+		assert_true(lull_load_relaxed(&o->ref.count) > 1);
+	else
+		assert_int_equal(lull_load_relaxed(&o->ref.count), 1);
+	assert_false(lull_percpu_ref_is_zero(&o->ref));
+	assert_int_equal(o->released, released);
+}
+
+static void test_life(void **state)
+{
+	struct object o;
+
+	(void)state;
+	for (int i = 0; i < WAYS_TO_BE; i++) {
+		object_init(&o, ways[i]);
+		live(&o, !(ways[i] & LULL_PERCPU_REF_INIT_ATOMIC));
+		lull_percpu_ref_get_many(&o.ref, 3);
+		lull_percpu_ref_kill(&o.ref);
+		assert_true(lull_percpu_ref_is_dying(&o.ref));
+		settle();
+		/* Killed, with three references: more of them, but not by tryget_live. */
+		assert_false(lull_percpu_ref_tryget_live(&o.ref));
+		assert_true(lull_percpu_ref_tryget(&o.ref));
+		assert_true(lull_percpu_ref_tryget_many(&o.ref, 2));
+		lull_percpu_ref_get(&o.ref);
+		lull_percpu_ref_get_many(&o.ref, 2);
+		lull_percpu_ref_put_many(&o.ref, 6);
+		lull_percpu_ref_put_many(&o.ref, 2);
+		assert_false(lull_percpu_ref_is_zero(&o.ref));
+		assert_int_equal(o.released, 0);
+		assert_int_equal(lull_load_relaxed(&o.ref.count), 1);
+		lull_percpu_ref_put(&o.ref);
+		assert_int_equal(o.released, 1);
+		assert_true(pthread_equal(o.released_by, pthread_self()));
+		check_over(&o);
+		check_exit(&o);
+		assert_int_equal(o.released, 1);
+	}
+	check_silence();
+}
+
+/*
+ * What was got on a CPU, all put by way of the shared count, as whoever is interrupted each time does,
+ * and the other way round: that is not the end.
+ */
+static void test_interrupted_each_time(void **state)
+{
+	struct object o;
+
+	(void)state;
+	object_init(&o, LULL_PERCPU_REF_ALLOW_REINIT);
+	for (int life = 1; life <= 3; life++) {
+		for (int i = 0; i < 1000; i++)
+			lull_percpu_ref_get(&o.ref);
+		for (int i = 0; i < 1000; i++)
+			lull__percpu_ref_put_slow(&o.ref, 1);
+		for (int i = 0; i < 1000; i++)
+			lull__percpu_ref_get_slow(&o.ref, 1);
+		assert_true(lull__percpu_ref_tryget_slow(&o.ref, 1));
+		assert_true(lull__percpu_ref_tryget_live_slow(&o.ref, 1));
+		for (int i = 0; i < 1002; i++)
+			lull_percpu_ref_put(&o.ref);
+		assert_int_equal(o.released, life - 1);
+		lull_percpu_ref_kill(&o.ref);
+		expect_released(&o, life);
+		lull_percpu_ref_reinit(&o.ref);
+	}
+	lull_percpu_ref_exit(&o.ref);
+	check_silence();
+}
+
+/* Nobody but the owner: kill releases, here, or on the reclaimer's thread. */
+static void test_kill_alone(void **state)
+{
+	struct object o;
+
+	(void)state;
+	for (int i = 0; i < WAYS_TO_BE; i++) {
+		object_init(&o, ways[i]);
+		lull_percpu_ref_kill(&o.ref);
+		if (lull_percpu_ref_per_cpu() || (ways[i] & LULL_PERCPU_REF_INIT_ATOMIC))
+			assert_int_equal(o.released, 1);
+		expect_released(&o, 1);
+		check_over(&o);
+		check_exit(&o);
+	}
+}
+
+/* Confirmed once, before the release, which comes once and with the last put. */
+static void test_kill_and_confirm(void **state)
+{
+	struct object o;
+
+	(void)state;
+	for (int i = 0; i < WAYS_TO_BE; i++) {
+		object_init(&o, ways[i]);
+		lull_percpu_ref_get(&o.ref);
+		lull_percpu_ref_kill_and_confirm(&o.ref, note_confirm);
+		expect_count(&o.confirmed, 1);
+		assert_false(lull_percpu_ref_tryget_live(&o.ref));
+		assert_int_equal(o.released, 0);
+		lull_percpu_ref_put(&o.ref);
+		expect_released(&o, 1);
+		assert_int_equal(o.confirmed, 1);
+		lull_percpu_ref_exit(&o.ref);
+
+		object_init(&o, ways[i]);
+		lull_percpu_ref_kill_and_confirm(&o.ref, note_confirm);
+		expect_released(&o, 1);
+		assert_int_equal(o.confirmed, 1);
+		lull_percpu_ref_exit(&o.ref);
+
+		object_init(&o, ways[i]);
+		lull_percpu_ref_kill_and_confirm(&o.ref, NULL);
+		expect_released(&o, 1);
+		lull_percpu_ref_exit(&o.ref);
+	}
+}
+
+/* exit of what was never used, never killed, zeroed; the memory may be init'ed again each time. */
+static void test_exit(void **state)
+{
+	struct object o;
+
+	(void)state;
+	for (int i = 0; i < WAYS_TO_BE; i++) {
+		object_init(&o, ways[i]);
+		check_exit(&o);
+		object_init(&o, ways[i]);
+		lull_percpu_ref_get_many(&o.ref, 3);
+		check_exit(&o);
+		object_init(&o, ways[i] | LULL_PERCPU_REF_INIT_DEAD);
+		check_exit(&o);
+		assert_int_equal(o.released, 0);
+	}
+	memset(&o, 0, sizeof(o));
+	check_exit(&o);
+	check_silence();
+}
+
+static void release_and_exit(struct lull_percpu_ref *ref)
+{
+	note_release(ref);
+	lull_percpu_ref_exit(ref);
+}
+
+static int freed;
+
+static void release_and_free(struct lull_percpu_ref *ref)
+{
+	struct object *o = object_of(ref);
+
+	lull_percpu_ref_exit(ref);
+	free(o);
+	lull_add_release(&freed, 1);
+}
+
+/* Release may exit, and free. */
+static void test_release_ends_it(void **state)
+{
+	struct object o, *heap;
+
+	(void)state;
+	lull_store_relaxed(&freed, 0);
+	for (int i = 0; i < 2 * WAYS_TO_BE; i++) {
+		memset(&o, 0, sizeof(o));
+		assert_int_equal(lull_percpu_ref_init(&o.ref, release_and_exit, ways[i / 2]), 0);
+		heap = (struct object *)malloc(sizeof(*heap));
+		assert_non_null(heap);
+		assert_int_equal(lull_percpu_ref_init(&heap->ref, release_and_free, ways[i / 2]), 0);
+		if (i % 2) {
+			lull_percpu_ref_get(&o.ref);
+			lull_percpu_ref_get(&heap->ref);
+		}
+		lull_percpu_ref_kill(&o.ref);
+		lull_percpu_ref_kill(&heap->ref);
+		if (i % 2) {
+			lull_percpu_ref_put(&o.ref);
+			lull_percpu_ref_put(&heap->ref);
+		}
+		expect_released(&o, 1);
+		expect_count(&freed, i + 1);
+		check_over(&o);
+	}
+	check_silence();
+}
+
+/* kill in a read section, nested even: it does not wait for it. */
+static void test_kill_in_section(void **state)
+{
+	struct object o;
+
+	(void)state;
+	for (int i = 0; i < WAYS_TO_BE; i++) {
+		object_init(&o, ways[i]);
+		lull_percpu_ref_get(&o.ref);
+		lull_rcu_read_lock();
+		lull_rcu_read_lock();
+		lull_percpu_ref_kill_and_confirm(&o.ref, note_confirm);
+		assert_true(lull_percpu_ref_is_dying(&o.ref));
+		lull_percpu_ref_put(&o.ref);
+		lull_rcu_read_unlock();
+		lull_rcu_read_unlock();
+		expect_released(&o, 1);
+		assert_int_equal(o.confirmed, 1);
+		lull_percpu_ref_exit(&o.ref);
+	}
+}
+
+static struct object in_callback;
+
+static void kills(struct lull_rcu_head *head)
+{
+	(void)head;
+	lull_percpu_ref_get(&in_callback.ref);
+	lull_percpu_ref_kill_and_confirm(&in_callback.ref, note_confirm);
+	lull_percpu_ref_put(&in_callback.ref);
+}
+
+static void test_kill_in_callback(void **state)
+{
+	static struct lull_rcu_head head;
+
+	(void)state;
+	for (int i = 0; i < WAYS_TO_BE; i++) {
+		object_init(&in_callback, ways[i]);
+		lull_rcu_call(&head, kills);
+		expect_released(&in_callback, 1);
+		assert_int_equal(in_callback.confirmed, 1);
+		lull_percpu_ref_exit(&in_callback.ref);
+	}
+}
+
+/* Where callbacks run in poll, so does what a kill has left to do. */
+static void test_kill_when_polling(void **state)
+{
+	struct object o;
+
+	(void)state;
+	set_mode(LULL_RECLAIM_POLL);
+	object_init(&o, 0);
+	lull_percpu_ref_kill_and_confirm(&o.ref, note_confirm);
+	while (lull_load_relaxed(&o.released) == 0)
+		lull_reclaim_poll(100, 0);
+	assert_int_equal(o.confirmed, 1);
+	lull_percpu_ref_exit(&o.ref);
+	set_mode(LULL_RECLAIM_THREAD);
+}
+
+/* ---- one count ----------------------------------------------------------------------------------------- */
+
+/* Zero can be seen without a kill. */
+static void test_init_atomic(void **state)
+{
+	struct object o;
+
+	(void)state;
+	object_init(&o, LULL_PERCPU_REF_INIT_ATOMIC);
+	assert_true(lull_percpu_ref_tryget_live(&o.ref));
+	lull_percpu_ref_put(&o.ref);
+	assert_false(lull_percpu_ref_is_zero(&o.ref));
+	lull_percpu_ref_put(&o.ref);
+	assert_int_equal(o.released, 1);
+	assert_true(lull_percpu_ref_is_zero(&o.ref));
+	assert_false(lull_percpu_ref_is_dying(&o.ref));
+	assert_false(lull_percpu_ref_tryget(&o.ref));
+	assert_false(lull_percpu_ref_tryget_live(&o.ref));
+	lull_percpu_ref_exit(&o.ref);
+
+	/* Until switch_to_percpu, for which it needs no other flag, nor for reinit. */
+	object_init(&o, LULL_PERCPU_REF_INIT_ATOMIC);
+	lull_percpu_ref_switch_to_percpu(&o.ref);
+	live(&o, true);
+	lull_percpu_ref_kill(&o.ref);
+	expect_released(&o, 1);
+	lull_percpu_ref_reinit(&o.ref);
+	live(&o, true);
+	lull_percpu_ref_kill(&o.ref);
+	expect_released(&o, 2);
+	lull_percpu_ref_exit(&o.ref);
+	check_silence();
+}
+
+static void test_init_dead(void **state)
+{
+	struct object o;
+
+	(void)state;
+	for (int i = 0; i < WAYS_TO_BE; i++) {
+		bool atomic = ways[i] & LULL_PERCPU_REF_INIT_ATOMIC;
+
+		object_init(&o, ways[i] | LULL_PERCPU_REF_INIT_DEAD);
+		check_over(&o);
+		assert_int_equal(o.released, 0);
+		lull_percpu_ref_reinit(&o.ref);
+		live(&o, !atomic);
+		lull_percpu_ref_kill(&o.ref);
+		expect_released(&o, 1);
+		check_over(&o);
+		lull_percpu_ref_resurrect(&o.ref);
+		live(&o, !atomic);
+		o.released = 0;
+		lull_percpu_ref_kill_and_confirm(&o.ref, note_confirm);
+		expect_released(&o, 1);
+		assert_int_equal(o.confirmed, 1);
+		check_exit(&o);
+	}
+	check_silence();
+}
+
+static void test_switch(void **state)
+{
+	struct object o;
+
+	(void)state;
+	object_init(&o, LULL_PERCPU_REF_ALLOW_REINIT);
+	lull_percpu_ref_get_many(&o.ref, 4);
+	for (int i = 1; i <= 20; i++) {
+		lull_percpu_ref_switch_to_atomic(&o.ref, note_confirm);
+		expect_count(&o.confirmed, i);
+		settle();
+		assert_int_equal(lull_load_relaxed(&o.ref.count), 5);
+		assert_true(lull_percpu_ref_tryget_live(&o.ref));
+		lull_percpu_ref_get(&o.ref);
+		assert_int_equal(lull_load_relaxed(&o.ref.count), 7);
+		if (i % 2) {
+			lull_percpu_ref_switch_to_percpu(&o.ref);
+			lull_percpu_ref_switch_to_percpu(&o.ref);
+			assert_true(lull_load_relaxed(&o.ref.count) > 7);
+		}
+		lull_percpu_ref_put_many(&o.ref, 2);
+		assert_int_equal(references(&o), 5);
+		assert_int_equal(references(&o), 5);
+		if (i % 3 == 0)
+			lull_percpu_ref_switch_to_percpu(&o.ref);
+	}
+	lull_percpu_ref_switch_to_atomic(&o.ref, NULL);
+	lull_percpu_ref_put_many(&o.ref, 4);
+	assert_int_equal(o.released, 0);
+	lull_percpu_ref_switch_to_atomic_sync(&o.ref);
+	lull_percpu_ref_put(&o.ref); /* the owner's: without kill */
+	expect_released(&o, 1);
+	assert_int_equal(o.confirmed, 20);
+	lull_percpu_ref_exit(&o.ref);
+	check_silence();
+}
+
+/* Without a flag it goes to one count, too; only not back. */
+static void test_switch_for_good(void **state)
+{
+	struct object o;
+
+	(void)state;
+	object_init(&o, 0);
+	lull_percpu_ref_get(&o.ref);
+	assert_int_equal(references(&o), 2);
+	lull_percpu_ref_kill_and_confirm(&o.ref, note_confirm);
+	assert_int_equal(o.confirmed, 1);
+	assert_int_equal(o.released, 0);
+	lull_percpu_ref_put(&o.ref);
+	assert_int_equal(o.released, 1);
+	lull_percpu_ref_exit(&o.ref);
+}
+
+/* It stays so over reinit and resurrect; switch_to_percpu of a dead ref counts from the next life on. */
+static void test_switch_and_reinit(void **state)
+{
+	struct object o;
+
+	(void)state;
+	object_init(&o, LULL_PERCPU_REF_ALLOW_REINIT);
+	lull_percpu_ref_switch_to_atomic_sync(&o.ref);
+	for (int i = 1; i <= 4; i++) {
+		lull_percpu_ref_kill(&o.ref);
+		assert_int_equal(o.released, i);
+		if (i % 2)
+			lull_percpu_ref_reinit(&o.ref);
+		else
+			lull_percpu_ref_resurrect(&o.ref);
+		live(&o, false);
+	}
+	lull_percpu_ref_kill(&o.ref);
+	lull_percpu_ref_switch_to_percpu(&o.ref);
+	check_over(&o);
+	lull_percpu_ref_reinit(&o.ref);
+	live(&o, true);
+	lull_percpu_ref_kill(&o.ref);
+	expect_released(&o, 6);
+	check_exit(&o);
+	check_silence();
+}
+
+/* A dead ref counts in one place already: confirmed, and not a reference more or less. */
+static void test_switch_of_dead(void **state)
+{
+	struct object o;
+
+	(void)state;
+	object_init(&o, LULL_PERCPU_REF_ALLOW_REINIT);
+	lull_percpu_ref_get(&o.ref);
+	lull_percpu_ref_kill(&o.ref);
+	lull_percpu_ref_switch_to_atomic(&o.ref, note_confirm);
+	expect_count(&o.confirmed, 1);
+	lull_percpu_ref_switch_to_atomic_sync(&o.ref);
+	assert_int_equal(o.released, 0);
+	lull_percpu_ref_put(&o.ref);
+	expect_released(&o, 1);
+	lull_percpu_ref_switch_to_atomic(&o.ref, note_confirm);
+	expect_count(&o.confirmed, 2);
+	lull_percpu_ref_switch_to_atomic(&o.ref, NULL);
+	lull_percpu_ref_switch_to_atomic_sync(&o.ref);
+	o.released_when_confirmed = 0; /* it was released before, and rightly */
+	expect_released(&o, 1);
+	check_over(&o);
+	lull_percpu_ref_reinit(&o.ref);
+	live(&o, false);
+	lull_percpu_ref_exit(&o.ref);
+	check_silence();
+}
+
+/* ---- back to life ----------------------------------------------------------------------------------------- */
+
+static void test_resurrect_with_references(void **state)
+{
+	struct object o;
+
+	(void)state;
+	object_init(&o, LULL_PERCPU_REF_ALLOW_REINIT);
+	lull_percpu_ref_get_many(&o.ref, 5);
+	for (int i = 0; i < 20; i++) {
+		lull_percpu_ref_kill_and_confirm(&o.ref, note_confirm);
+		lull_percpu_ref_put(&o.ref);
+		lull_percpu_ref_resurrect(&o.ref); /* waits for the kill */
+		assert_int_equal(lull_load_relaxed(&o.confirmed), i + 1);
+		assert_false(lull_percpu_ref_is_dying(&o.ref));
+		assert_true(lull_percpu_ref_tryget_live(&o.ref));
+		if (i % 4 == 3) {
+			assert_int_equal(references(&o), 6);
+			lull_percpu_ref_switch_to_percpu(&o.ref);
+		}
+	}
+	lull_percpu_ref_kill(&o.ref);
+	lull_percpu_ref_put_many(&o.ref, 4);
+	settle();
+	assert_int_equal(o.released, 0);
+	lull_percpu_ref_put(&o.ref);
+	expect_released(&o, 1);
+	lull_percpu_ref_exit(&o.ref);
+	check_silence();
+}
+
+/* ---- memory ---------------------------------------------------------------------------------------------------- */
+
+static uintptr_t cell_of(const struct object *o)
+{
+	return o->ref.word & ~(uintptr_t)LULL__RSEQ_NOT;
+}
+
+/* The counters go back when the ref was killed; if it may come back, with exit. */
+static void test_when_counters_go(void **state)
+{
+	struct object a, b;
+	uintptr_t cell;
+
+	(void)state;
+	for (int keep = 0; keep < 2; keep++) {
+		object_init(&a, keep ? LULL_PERCPU_REF_ALLOW_REINIT : 0);
+		cell = cell_of(&a);
+		lull_percpu_ref_get_many(&a.ref, 7); /* what is left in there is no business of the next's */
+		lull_percpu_ref_kill(&a.ref);
+		settle();
+		object_init(&b, 0);
+		assert_int_equal(cell_of(&b) == cell, !keep);
+		assert_int_equal(references(&b), 1);
+		lull_percpu_ref_exit(&b.ref);
+		lull_percpu_ref_exit(&a.ref);
+		object_init(&b, 0);
+		assert_true(cell_of(&b) == cell);
+		assert_int_equal(references(&b), 1);
+		lull_percpu_ref_exit(&b.ref);
+	}
+}
+
+/* ---- misuse ------------------------------------------------------------------------------------------------------ */
+
+/* What anybody may yet do to a ref whose count went wrong: nothing comes of it. */
+static void check_never_released(struct object *o, int released)
+{
+	for (int i = 0; i < 1000; i++) {
+		lull_percpu_ref_put_many(&o->ref, 1u + (unsigned)i % 3);
+		if (i % 5 == 0)
+			lull_percpu_ref_get(&o->ref);
+		if (i % 7 == 0)
+			lull_percpu_ref_tryget(&o->ref);
+	}
+	assert_false(lull_percpu_ref_is_zero(&o->ref));
+	settle();
+	assert_int_equal(o->released, released);
+	assert_int_equal(heard_lines, 1);
+	lull_percpu_ref_exit(&o->ref);
+	start_hearing();
+}
+
+static void test_too_many_puts(void **state)
+{
+	struct object o;
+
+	(void)state;
+	for (int i = 0; i < WAYS_TO_BE; i++) {
+		/* When it is over. */
+		object_init(&o, ways[i]);
+		lull_percpu_ref_kill(&o.ref);
+		expect_released(&o, 1);
+		lull_percpu_ref_put(&o.ref);
+		check_heard("lull_percpu_ref_put: ", &o.ref, " 0 references");
+		check_never_released(&o, 1);
+
+		/* The last ones, and one more. */
+		object_init(&o, ways[i]);
+		lull_percpu_ref_get(&o.ref);
+		lull_percpu_ref_kill(&o.ref);
+		settle();
+		lull_percpu_ref_put_many(&o.ref, 2);
+		check_heard("lull_percpu_ref_put: ", &o.ref, " 1 references");
+		check_never_released(&o, 0);
+	}
+
+	/* While nobody looks: found by the kill. */
+	object_init(&o, 0);
+	lull_percpu_ref_put_many(&o.ref, 3);
+	assert_int_equal(heard_lines, 0);
+	lull_percpu_ref_kill_and_confirm(&o.ref, note_confirm);
+	expect_count(&o.confirmed, 1);
+	settle();
+	check_heard("lull_percpu_ref_put: ", &o.ref, "more were put than got");
+	check_never_released(&o, 0);
+}
+
+/* Found by the kill, which itself holds one reference for a while: that one must not save the day. */
+static void test_one_put_too_many(void **state)
+{
+	const unsigned flags[] = { 0, LULL_PERCPU_REF_ALLOW_REINIT };
+	struct object o;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		object_init(&o, flags[i]);
+		lull_percpu_ref_put(&o.ref);
+		lull_percpu_ref_kill_and_confirm(&o.ref, note_confirm);
+		expect_count(&o.confirmed, 1);
+		settle();
+		check_heard("lull_percpu_ref_put: ", &o.ref, " 0 references: more were put than got");
+		check_never_released(&o, 0);
+	}
+
+	/* Released without a kill, as the shared count allows; a kill after that has nothing to put. */
+	object_init(&o, LULL_PERCPU_REF_INIT_ATOMIC);
+	lull_percpu_ref_put(&o.ref);
+	expect_released(&o, 1);
+	lull_percpu_ref_kill(&o.ref);
+	settle();
+	check_heard("lull_percpu_ref_put: ", &o.ref, " 0 references");
+	check_never_released(&o, 1);
+
+	/* ... nor has it a life to go on with. */
+	object_init(&o, LULL_PERCPU_REF_INIT_ATOMIC);
+	lull_percpu_ref_put(&o.ref);
+	lull_percpu_ref_switch_to_percpu(&o.ref);
+	check_heard("lull_percpu_ref_switch_to_percpu: ", &o.ref, " 0 references");
+	check_never_released(&o, 1);
+}
+
+static void test_get_from_zero(void **state)
+{
+	struct object o;
+
+	(void)state;
+	for (int i = 0; i < WAYS_TO_BE; i++) {
+		object_init(&o, ways[i]);
+		lull_percpu_ref_kill(&o.ref);
+		expect_released(&o, 1);
+		lull_percpu_ref_get(&o.ref);
+		check_heard("lull_percpu_ref_get: ", &o.ref, " 0 references");
+		check_never_released(&o, 1);
+	}
+}
+
+static struct object wrong;
+
+static void *storms(void *unused)
+{
+	for (int i = 0; i < 100000; i++) {
+		lull_percpu_ref_put(&wrong.ref);
+		if (i % 3 == 0 && lull_percpu_ref_tryget(&wrong.ref))
+			lull_percpu_ref_put(&wrong.ref);
+	}
+	return unused;
+}
+
+/* Many more puts than gets, by many. */
+static void test_storm_after_misuse(void **state)
+{
+	pthread_t threads[4];
+
+	(void)state;
+	object_init(&wrong, 0);
+	lull_percpu_ref_kill(&wrong.ref);
+	expect_released(&wrong, 1);
+	lull_percpu_ref_put(&wrong.ref);
+	for (int i = 0; i < 4; i++)
+		threads[i] = start_thread(storms, NULL);
+	for (int i = 0; i < 4; i++)
+		join_thread(threads[i]);
+	check_never_released(&wrong, 1);
+}
+
+/* ---- what aborts --------------------------------------------------------------------------------------------------- */
+
+static struct object doomed;
+static unsigned doomed_flags;
+static void (*last_call)(void);
+
+static void child_inits(void)
+{
+	must(lull_percpu_ref_init(&doomed.ref, note_release, doomed_flags) == 0);
+}
+
+/* Killed; by way of one count, so that no thread is needed in the child. */
+static void child_kills(void)
+{
+	child_inits();
+	lull_percpu_ref_kill(&doomed.ref);
+}
+
+static void child_exits(void)
+{
+	child_inits();
+	lull_percpu_ref_exit(&doomed.ref);
+	lull_debug_set_message_hook(NULL);
+	last_call();
+}
+
+static void expect_abort_with(void (*func)(void), unsigned flags, const char *words)
+{
+	stop_hearing();
+	doomed_flags = flags;
+	expect_abort(func, words);
+}
+
+static void second_kill(void)
+{
+	child_kills();
+	lull_percpu_ref_kill(&doomed.ref);
+}
+
+static void second_kill_with_reference(void)
+{
+	child_inits();
+	lull_percpu_ref_get(&doomed.ref);
+	lull_percpu_ref_kill(&doomed.ref);
+	lull_percpu_ref_kill_and_confirm(&doomed.ref, note_confirm);
+}
+
+static void kill_of_dead(void)
+{
+	child_inits();
+	lull_percpu_ref_kill(&doomed.ref);
+}
+
+static void test_second_kill(void **state)
+{
+	(void)state;
+	if (lull_percpu_ref_per_cpu() || THREADS_IN_CHILD) {
+		expect_abort_with(second_kill, 0, "lull_percpu_ref_kill: percpu_ref ");
+		expect_abort_with(second_kill, LULL_PERCPU_REF_ALLOW_REINIT, " was killed before");
+		expect_abort_with(second_kill_with_reference, 0, " was killed before");
+	}
+	expect_abort_with(second_kill, LULL_PERCPU_REF_INIT_ATOMIC, " was killed before");
+	expect_abort_with(second_kill_with_reference, LULL_PERCPU_REF_INIT_ATOMIC, " was killed before");
+	expect_abort_with(kill_of_dead, LULL_PERCPU_REF_INIT_DEAD, " was killed before");
+}
+
+static void reinits(void)
+{
+	child_kills();
+	lull_percpu_ref_reinit(&doomed.ref);
+}
+
+static void resurrects(void)
+{
+	child_kills();
+	lull_percpu_ref_resurrect(&doomed.ref);
+}
+
+static void reinits_with_reference(void)
+{
+	child_inits();
+	lull_percpu_ref_get(&doomed.ref);
+	lull_percpu_ref_kill(&doomed.ref);
+	lull_percpu_ref_reinit(&doomed.ref);
+}
+
+static void reinits_the_living(void)
+{
+	child_inits();
+	lull_percpu_ref_reinit(&doomed.ref);
+}
+
+static void resurrects_the_living(void)
+{
+	child_inits();
+	lull_percpu_ref_resurrect(&doomed.ref);
+}
+
+static void switches_to_percpu(void)
+{
+	child_inits();
+	lull_percpu_ref_switch_to_percpu(&doomed.ref);
+}
+
+static void test_wrong_return_to_life(void **state)
+{
+	(void)state;
+	if (lull_percpu_ref_per_cpu() || THREADS_IN_CHILD) {
+		expect_abort_with(reinits, 0, "lull_percpu_ref_reinit: percpu_ref ");
+		expect_abort_with(reinits, 0, " was not made with LULL_PERCPU_REF_ALLOW_REINIT");
+		expect_abort_with(resurrects, 0, "lull_percpu_ref_resurrect: percpu_ref ");
+		expect_abort_with(resurrects, 0, " was not made with LULL_PERCPU_REF_ALLOW_REINIT");
+		expect_abort_with(reinits_with_reference, LULL_PERCPU_REF_ALLOW_REINIT, " still has references");
+	}
+	expect_abort_with(reinits_with_reference, LULL_PERCPU_REF_INIT_ATOMIC, " still has references");
+	expect_abort_with(reinits_the_living, LULL_PERCPU_REF_ALLOW_REINIT, " was not killed");
+	expect_abort_with(resurrects_the_living, LULL_PERCPU_REF_ALLOW_REINIT, " was not killed");
+	expect_abort_with(resurrects_the_living, LULL_PERCPU_REF_INIT_ATOMIC, " was not killed");
+	expect_abort_with(switches_to_percpu, 0, "lull_percpu_ref_switch_to_percpu: percpu_ref ");
+	expect_abort_with(switches_to_percpu, 0, " was not made with LULL_PERCPU_REF_ALLOW_REINIT");
+}
+
+static void gets(void)
+{
+	lull_percpu_ref_get(&doomed.ref);
+}
+
+static void gets_many(void)
+{
+	lull_percpu_ref_get_many(&doomed.ref, 2);
+}
+
+static void puts_one(void)
+{
+	lull_percpu_ref_put(&doomed.ref);
+}
+
+static void puts_many(void)
+{
+	lull_percpu_ref_put_many(&doomed.ref, 2);
+}
+
+static void kills_it(void)
+{
+	lull_percpu_ref_kill(&doomed.ref);
+}
+
+static void reinits_it(void)
+{
+	lull_percpu_ref_reinit(&doomed.ref);
+}
+
+static void resurrects_it(void)
+{
+	lull_percpu_ref_resurrect(&doomed.ref);
+}
+
+static void switches_it(void)
+{
+	lull_percpu_ref_switch_to_atomic(&doomed.ref, NULL);
+}
+
+static void switches_it_and_waits(void)
+{
+	lull_percpu_ref_switch_to_atomic_sync(&doomed.ref);
+}
+
+static void switches_it_back(void)
+{
+	lull_percpu_ref_switch_to_percpu(&doomed.ref);
+}
+
+static void test_use_after_exit(void **state)
+{
+	static void (*const calls[])(void) = {
+		gets,	    gets_many,	   puts_one,	puts_many,	       kills_it,
+		reinits_it, resurrects_it, switches_it, switches_it_and_waits, switches_it_back,
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		last_call = calls[i];
+		expect_abort_with(child_exits, 0, " was given up by lull_percpu_ref_exit()");
+		expect_abort_with(child_exits, LULL_PERCPU_REF_INIT_ATOMIC, " was given up by lull_percpu_ref_exit()");
+	}
+}
+
+static void waits_in_section(void)
+{
+	child_inits();
+	lull_rcu_read_lock();
+	lull_percpu_ref_switch_to_atomic_sync(&doomed.ref);
+}
+
+static void test_wait_in_section(void **state)
+{
+	(void)state;
+	expect_abort_with(waits_in_section, 0, "lull_percpu_ref_switch_to_atomic_sync in a read section");
+	expect_abort_with(waits_in_section, LULL_PERCPU_REF_INIT_ATOMIC,
+			  "lull_percpu_ref_switch_to_atomic_sync in a read section");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_per_cpu),
+		TEST(test_init_fails),
+		TEST(test_life),
+		TEST(test_interrupted_each_time),
+		TEST(test_kill_alone),
+		TEST(test_kill_and_confirm),
+		TEST(test_exit),
+		TEST(test_release_ends_it),
+		TEST(test_kill_in_section),
+		TEST(test_kill_in_callback),
+		TEST(test_kill_when_polling),
+		TEST(test_init_atomic),
+		TEST(test_init_dead),
+		TEST(test_switch),
+		TEST(test_switch_for_good),
+		TEST(test_switch_and_reinit),
+		TEST(test_switch_of_dead),
+		TEST(test_resurrect_with_references),
+		TEST(test_when_counters_go),
+		TEST(test_too_many_puts),
+		TEST(test_one_put_too_many),
+		TEST(test_get_from_zero),
+		TEST(test_storm_after_misuse),
+		TEST(test_second_kill),
+		TEST(test_wrong_return_to_life),
+		TEST(test_use_after_exit),
+		TEST(test_wait_in_section),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
