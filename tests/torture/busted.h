@@ -37,7 +37,15 @@
 	fault(SHAZPTR_FORGOTTEN_POINTER, "shazptr-forgotten-pointer", "shazptr",		\
 	      "a wait forgets what it is for, and waits for wildcards only")			\
 	fault(SHAZPTR_IGNORED_WILDCARD, "shazptr-ignored-wildcard", "shazptr",			\
-	      "a wildcard is taken for the name of something else")
+	      "a wildcard is taken for the name of something else")				\
+	fault(PERCPU_NO_BARRIER, "percpu-no-barrier", "percpu_ref",				\
+	      "a kill sums up the counters without a barrier that ends the sequences under way") \
+	fault(PERCPU_NO_BIAS, "percpu-no-bias", "percpu_ref",					\
+	      "the shared count has no bias while counters are in use")				\
+	fault(PERCPU_NO_RESTART, "percpu-no-restart", "percpu_ref",				\
+	      "an addition to a CPU's counter is not a restartable sequence")			\
+	fault(HANDOFF_NO_CHECK, "handoff-no-check", "percpu_ref",				\
+	      "a reference is taken without asking whether there are any left")
 
 enum lull__busted {
 	LULL__BUSTED_NOTHING,

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <lull/percpu_ref.h>
+
 #include "busted.h"
 #include "main.h"
 #include "options.h"
@@ -26,7 +28,7 @@ void torture_faults_list(void)
 	size_t i;
 
 	for (i = 0; i < NR_FAULTS; i++)
-		printf("%-25s %-7s %s\n", faults[i].name, faults[i].flavor, faults[i].what);
+		printf("%-25s %-10s %s\n", faults[i].name, faults[i].flavor, faults[i].what);
 }
 
 static const struct torture_flavor *flavor_named(const char *name)
@@ -48,6 +50,10 @@ static void check_fits(const struct fault *fault)
 	if (is_fence && lull_fence_strategy() != LULL_FENCE_MEMBARRIER)
 		options_bad("--busted %s: light fences are full ones here, nothing depends on the "
 			    "heavy one",
+			    fault->name);
+	if ((fault->id == LULL__BUSTED_PERCPU_NO_BARRIER || fault->id == LULL__BUSTED_PERCPU_NO_RESTART) &&
+	    !lull_percpu_ref_per_cpu())
+		options_bad("--busted %s: there are no restartable sequences here, nothing depends on the barrier",
 			    fault->name);
 }
 

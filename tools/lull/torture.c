@@ -26,6 +26,7 @@
 #define DEFAULT_SECONDS 10.0
 #define MODE_EVERY_NS 100000000u
 #define PAUSE_EVERY_NS 1500000000u
+#define PARK_NS 20000000
 #define TICK_US 20000
 #define MESSAGES 8
 
@@ -187,16 +188,28 @@ void torture_pause_point(void)
 	pthread_mutex_unlock(&park.lock);
 }
 
-/* Nobody holds anything or removes anything any more: what was deferred comes home. */
-static void settle(void)
+/*
+ * Nobody holds anything or removes anything any more: what was deferred comes home, and then
+ * everything must be where it belongs.
+ */
+static void settle(const char *when)
 {
 	if (torture.flavor->settle)
 		torture.flavor->settle();
 	if (torture.flavor->barrier)
 		torture.flavor->barrier();
+	torture_pool_check(when);
+	if (torture.flavor->check)
+		torture.flavor->check(when);
 }
 
-/* Everybody stops, and after a barrier everything must be where it belongs. */
+/* Somebody has to, where callbacks are left to the program: who waits may wait for one. */
+static void poll_callbacks(void)
+{
+	lull_reclaim_poll(100, 1000000);
+}
+
+/* Everybody stops. */
 static void pause_all(void)
 {
 	bool all = false;
@@ -208,15 +221,19 @@ static void pause_all(void)
 
 		/* Whoever fails tells nobody here. */
 		clock_gettime(CLOCK_REALTIME, &soon);
-		soon.tv_sec++;
+		soon.tv_nsec += PARK_NS;
+		soon.tv_sec += soon.tv_nsec / 1000000000;
+		soon.tv_nsec %= 1000000000;
 		all = park.parked == torture.nr_threads;
-		if (!all)
-			pthread_cond_timedwait(&park.changed, &park.lock, &soon);
+		if (!all && pthread_cond_timedwait(&park.changed, &park.lock, &soon) == ETIMEDOUT) {
+			pthread_mutex_unlock(&park.lock);
+			poll_callbacks();
+			pthread_mutex_lock(&park.lock);
+		}
 	}
 	pthread_mutex_unlock(&park.lock);
 	if (all) {
-		settle();
-		torture_pool_check("in a pause");
+		settle("in a pause");
 		lull_store_relaxed(&torture.pauses, torture.pauses + 1);
 	}
 	pthread_mutex_lock(&park.lock);
@@ -441,8 +458,7 @@ static void control(uint64_t *rng)
 			pause_all();
 			pause_ns = bench_now_ns() + PAUSE_EVERY_NS;
 		}
-		/* Somebody has to, where callbacks are left to the program. */
-		lull_reclaim_poll(100, 1000000);
+		poll_callbacks();
 		status_line(now_ns);
 		torture_sleep_us(TICK_US);
 		now_ns = bench_now_ns();
@@ -461,10 +477,29 @@ static void on_signal(int signal)
 	errno = saved;
 }
 
-/* Threads that exit while they hold something are meant to; all else is for people. */
+/*
+ * After what was found the library may have found it, too, and give up. Whoever reads this wants to
+ * know what came first.
+ */
+static void on_abort(int signal)
+{
+	(void)signal;
+	if (!lull_load_relaxed(&failures.count) || torture.in_child)
+		return;
+	report();
+	fflush(stdout);
+	_exit(EXIT_FAILURE);
+}
+
+/*
+ * Threads that exit while they hold something are meant to, counts that go wrong are not; all else
+ * is for people.
+ */
 static void on_message(const char *line)
 {
-	if (!strstr(line, "exit"))
+	if (strstr(line, "refcount ") || strstr(line, "percpu_ref "))
+		torture_fail("a count went wrong that was used as it should: %s", line);
+	else if (!strstr(line, "exit"))
 		fprintf(stderr, "lull: %s\n", line);
 }
 
@@ -479,9 +514,12 @@ static void run(void)
 	lull_debug_set_stall_ms(0);
 	lull_debug_set_message_hook(on_message);
 	sigaction(SIGUSR1, &action, NULL);
+	signal(SIGABRT, on_abort);
 	torture_pool_init();
 	torture_read_init();
 	torture_life_init();
+	if (torture.flavor->init)
+		torture.flavor->init();
 	began_ns = bench_now_ns();
 	make_threads(&rng);
 	if (torture.flavor->releaser)
@@ -491,14 +529,17 @@ static void run(void)
 	control(&rng);
 	lull_store_release(&torture.stop, 1u);
 	for (i = 0; i < torture.nr_threads; i++) {
+		while (lull_load_relaxed(&torture.threads[i].is_running)) {
+			poll_callbacks();
+			torture_sleep_us(1000);
+		}
 		pthread_join(torture.threads[i].thread, NULL);
 		torture_timer_stop(&torture.threads[i]);
 	}
 	lull_store_release(&torture.over, 1u);
 	if (torture.flavor->releaser)
 		pthread_join(torture.releaser.thread, NULL);
-	settle();
-	torture_pool_check("at the end");
+	settle("at the end");
 	pthread_cancel(dog);
 	pthread_join(dog, NULL);
 }
@@ -559,19 +600,29 @@ static void print_parts(void)
 		       "", (unsigned long long)torture.handed, (unsigned long long)torture.dropped);
 }
 
+static void print_pipe(const struct torture_tally *sum)
+{
+	bool early = false;
+	unsigned i;
+
+	for (i = 2; i <= TORTURE_AGES; i++)
+		early = early || sum->age[i];
+	print_ages(early ? "Reader Pipe: !!!" : "Reader Pipe:", sum->age);
+	if (torture.flavor == &torture_rcu)
+		print_ages("Reader Batch:", sum->batch);
+	torture.circulation[0] = torture.circulation[1] + TORTURE_SLOTS;
+	print_ages("Free-Block Circulation:", torture.circulation);
+}
+
 static void report(void)
 {
 	struct torture_tally sum = total_tally();
 	uint32_t failed = lull_load_relaxed(&failures.count), i;
-	bool early = false;
 
-	for (i = 2; i <= TORTURE_AGES; i++)
-		early = early || sum.age[i];
-	print_ages(early ? "Reader Pipe: !!!" : "Reader Pipe:", sum.age);
-	if (torture.flavor == &torture_rcu)
-		print_ages("Reader Batch:", sum.batch);
-	torture.circulation[0] = torture.circulation[1] + TORTURE_SLOTS;
-	print_ages("Free-Block Circulation:", torture.circulation);
+	if (torture.flavor->report)
+		torture.flavor->report(&sum);
+	else
+		print_pipe(&sum);
 	print_parts();
 	printf("%-24s %llu, with %llu heavy fences\n", "Grace periods:",
 	       (unsigned long long)(lull_load_relaxed(&lull__rcu_gp) / LULL__RCU_STEP),
@@ -638,7 +689,7 @@ static void set_reclaim(const char *arg)
 
 static void set_flavor(const char *arg)
 {
-	static const char *const words[] = { "rcu", "hazptr", "shazptr", "bridge", NULL };
+	static const char *const words[] = { "rcu", "hazptr", "shazptr", "bridge", "percpu_ref", NULL };
 
 	torture.flavor = torture_flavors[options_word("--flavor", arg, words)];
 }
@@ -667,7 +718,7 @@ static void own_option(int key, char *arg, struct options *opt)
 static const struct argp_option *own_options(void)
 {
 	static struct argp_option all[FIXED_OPTIONS + NR_PARTS + 1] = {
-		{ "flavor", OPT_FLAVOR, "rcu|hazptr|shazptr|bridge", 0, "what to torture (rcu)", 0 },
+		{ "flavor", OPT_FLAVOR, "rcu|hazptr|shazptr|bridge|percpu_ref", 0, "what to torture (rcu)", 0 },
 		{ "readers", OPT_READERS, "N", 0, "reader threads (2 per CPU)", 0 },
 		{ "updaters", OPT_UPDATERS, "N", 0, "updater threads (2)", 0 },
 		{ "seed", OPT_SEED, "N", 0, "seed of all that is random (another one each time)",

@@ -16,6 +16,8 @@
  * Hazard pointers, simple ones, and the bridge are tortured with the same pipe. There an element is
  * older with each wait for the readers of this one element that ends, and a reader holds it from
  * the protection to the release, wherever and by whomever that is.
+ *
+ * Counts are tortured with objects of their own: torture_count.h.
  */
 #ifndef LULL_TOOL_TORTURE_H
 #define LULL_TOOL_TORTURE_H
@@ -197,12 +199,17 @@ struct torture_flavor {
 	void (*free)(void *ptr);
 	void (*barrier)(void);
 
-	void *(*releaser)(void *);     /* a thread that goes on in pauses */
-	void (*change)(uint64_t *rng); /* settings, now and then */
-	void (*settle)(void);	       /* everybody pauses, but the releaser */
+	void *(*releaser)(void *);	 /* a thread that goes on in pauses */
+	void (*change)(uint64_t *rng);	 /* settings, now and then */
+	void (*settle)(void);		 /* everybody pauses, but the releaser */
+	void (*check)(const char *when); /* and after the barrier that follows */
+
+	/* Of a flavor with something other than the pipe. */
+	void (*init)(void);
+	void (*report)(const struct torture_tally *sum); /* in the place of the pipe's lines */
 };
 
-extern const struct torture_flavor torture_rcu, torture_hazptr, torture_shazptr, torture_bridge;
+extern const struct torture_flavor torture_rcu, torture_hazptr, torture_shazptr, torture_bridge, torture_percpu_ref;
 extern const struct torture_flavor *const torture_flavors[]; /* NULL at the end */
 
 extern struct torture torture;
@@ -365,6 +372,25 @@ void torture_shaz_wait_for(struct element *e);
 void torture_shaz_wait_any(void);
 pid_t torture_shaz_fork(struct torturer *t);
 void torture_shaz_child(struct torturer *t);
+
+/* ---- torture_countread.c, torture_countlife.c; torture_count.h tells about them ----------- */
+
+void torture_count(struct torturer *t);
+void torture_count_shortly(struct torturer *t, const char *where);
+void torture_count_in_handler(struct torturer *t);
+void torture_count_live(struct torturer *t);
+void torture_count_die(struct torturer *t);
+void *torture_count_reader(void *arg);
+void *torture_count_releaser(void *arg);
+void torture_count_hand_settle(void); /* wait until the releaser has put all that was handed over */
+void *torture_count_updater(void *arg);
+void torture_count_once(void);
+pid_t torture_count_fork(struct torturer *t);
+void torture_count_child(struct torturer *t);
+void torture_count_init(void);
+void torture_count_settle(void);
+void torture_count_check(const char *when);
+void torture_count_report(const struct torture_tally *sum);
 
 /* ---- torture_life.c: threads and processes that come and go ------------------------------ */
 
