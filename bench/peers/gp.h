@@ -2,7 +2,8 @@
 /*
  * What `lull rcuscale` measures: waiting for grace periods, deferring to after them; with hazard
  * pointers, waiting until nobody names an object. Each scheme's bodies come from the same text
- * (gp_body.h), compiled around its own calls.
+ * (gp_body.h), compiled around its own calls. And what it takes to end a percpu_ref
+ * (gp_percpu_ref.c).
  */
 #ifndef BENCH_GP_H
 #define BENCH_GP_H
@@ -59,6 +60,8 @@ struct bench_gp_scheme {
 	unsigned (*synchronize)(uint64_t *ns, unsigned most, uint64_t deadline_ns);
 	unsigned (*call)(uint64_t *ns, unsigned most, uint64_t deadline_ns);
 	unsigned (*barrier)(uint64_t *ns, unsigned most, uint64_t deadline_ns, unsigned queued);
+	/* The same, of who ends a count: until that is confirmed. May be NULL. */
+	unsigned (*kill)(uint64_t *ns, unsigned most, uint64_t deadline_ns);
 	bool ways[BENCH_GP_WAYS]; /* none: the two below are NULL */
 	/* n times: allocate 64 bytes, publish, retire what was there. */
 	void (*replace)(enum bench_gp_way way, uint64_t n, struct bench_gp_replaced *out);
@@ -76,6 +79,7 @@ void bench_ref_delay(uint64_t ns);
 extern const struct bench_gp_scheme bench_gp_rcu, bench_gp_rcu_qsbr, bench_gp_liburcu_memb,
 	bench_gp_liburcu_mb, bench_gp_liburcu_qsbr, bench_gp_liburcu_bp, bench_gp_ck_epoch,
 	bench_gp_free_at_once, bench_gp_hazptr, bench_gp_hazptr_full, bench_gp_hazptr_rcu,
-	bench_gp_shazptr, bench_gp_shazptr_wildcard, bench_gp_ck_hp;
+	bench_gp_shazptr, bench_gp_shazptr_wildcard, bench_gp_ck_hp, bench_gp_percpu_ref,
+	bench_gp_membarrier;
 
 #endif

@@ -23,6 +23,8 @@
 #include <string.h>
 
 #include <lull/atomic.h>
+#include <lull/percpu_ref.h>
+#include <lull/refcount.h>
 
 #include "bench.h"
 
@@ -46,10 +48,12 @@ struct bench_hash_element {
 	uint64_t hash;
 	const char *text;
 	uint32_t length;
-	uint32_t references; /* for the scheme that counts; starts at the table's own */
+	struct lull_refcount references; /* for schemes that count; starts at the table's own */
 	uint64_t value;
-	uint64_t head[2]; /* for schemes whose retirement needs room in the object */
-	uint64_t payload;
+	union {
+		uint64_t head[2]; /* for schemes whose retirement needs room in the object */
+		struct lull_percpu_ref percpu; /* for the scheme that counts so, which makes it */
+	};
 };
 
 _Static_assert(sizeof(struct bench_hash_element) == 64, "elements are 64 bytes in all schemes");
@@ -87,6 +91,7 @@ struct bench_hash_scheme {
 				  meanwhile */
 	bool updates_alone;    /* updates are right only while no other thread is there */
 	size_t object_bytes;   /* in each object */
+	size_t cpu_bytes;      /* for each object and CPU, outside the heap */
 	size_t bucket_bytes;   /* in each bucket, beside the pointer; or BENCH_HASH_MEASURED */
 	size_t thread_bytes;   /* for each thread, beside what it allocates */
 	void *(*create)(const struct bench_hash_shape *shape);
@@ -170,7 +175,7 @@ bench_hash_element(const struct bench_hash_shape *shape, enum bench_hash_mode mo
 	element->hash = mode == BENCH_HASH_INTEGERS ? index : kept->hash;
 	element->text = mode == BENCH_HASH_INTEGERS ? NULL : kept->text;
 	element->length = mode == BENCH_HASH_INTEGERS ? 0 : (uint32_t)kept->length;
-	element->references = 1;
+	lull_refcount_set(&element->references, 1);
 	element->value = index;
 	return element;
 }
@@ -210,7 +215,8 @@ static inline void bench_hash_freed(void)
 }
 
 extern const struct bench_hash_scheme bench_hash_none, bench_hash_spinlock, bench_hash_mutex,
-	bench_hash_rwlock, bench_hash_brlock, bench_hash_refcount, bench_hash_seqlock,
+	bench_hash_rwlock, bench_hash_brlock, bench_hash_refcount, bench_hash_refcount_lock,
+	bench_hash_percpu_ref, bench_hash_seqlock,
 	bench_hash_rcu, bench_hash_rcu_qsbr, bench_hash_lull_hash, bench_hash_liburcu_memb,
 	bench_hash_liburcu_mb, bench_hash_liburcu_qsbr, bench_hash_liburcu_bp,
 	bench_hash_liburcu_lfht, bench_hash_ck_epoch, bench_hash_ck_ht, bench_hash_hazptr,

@@ -6,8 +6,11 @@
  *
  *	HASH_READ_LOCK(bucket), HASH_READ_UNLOCK(bucket)
  *	HASH_HOLD(element), HASH_DROP(element)	keep it across the end of the section; else its
- *						value is read inside
+ *						value is read inside. HASH_HOLD is false when it
+ *						was too late: there is another one by now
  *	HASH_RETIRE(element)	after it was unlinked and the update lock dropped
+ *	HASH_MAKE(element), HASH_UNMAKE(element)	what it needs before it is in the table, and
+ *						gives back; the elements are the scheme's own then
  *	HASH_OWN_ACCESS		the file has its own hash_lookup() and hash_replace()
  *
  * HASH_HOLDS_UP is mandatory; the other words are as in struct bench_hash_scheme.
@@ -37,6 +40,20 @@
 /* ---- lookup and update ----------------------------------------------------------------------- */
 
 #ifndef HASH_OWN_ACCESS
+/* In a read section. */
+BENCH_HASH_INLINE struct bench_hash_element *hash_find(struct hash_bucket *bucket,
+						       enum bench_hash_mode mode, uint64_t hash,
+						       const struct bench_hash_key *key)
+{
+	struct bench_hash_element *element = flavor_dereference(bucket->first);
+
+	while (element && !bench_hash_match(element, mode, hash, key))
+		element = flavor_dereference(element->next);
+	if (__builtin_expect(!element, 0))
+		bench_hash_broken(FLAVOR_NAME);
+	return element;
+}
+
 BENCH_HASH_INLINE uint64_t hash_lookup(struct hash_table *table, enum bench_hash_mode mode,
 				       uint64_t hash, const struct bench_hash_key *key)
 {
@@ -45,17 +62,15 @@ BENCH_HASH_INLINE uint64_t hash_lookup(struct hash_table *table, enum bench_hash
 	uint64_t value;
 
 	HASH_READ_LOCK(bucket);
-	element = flavor_dereference(bucket->first);
-	while (element && !bench_hash_match(element, mode, hash, key))
-		element = flavor_dereference(element->next);
-	if (__builtin_expect(!element, 0))
-		bench_hash_broken(FLAVOR_NAME);
 #ifdef HASH_HOLD
-	HASH_HOLD(element);
+	do
+		element = hash_find(bucket, mode, hash, key);
+	while (__builtin_expect(!HASH_HOLD(element), 0));
 	HASH_READ_UNLOCK(bucket);
 	value = element->value;
 	HASH_DROP(element);
 #else
+	element = hash_find(bucket, mode, hash, key);
 	value = element->value;
 	HASH_READ_UNLOCK(bucket);
 #endif
@@ -87,6 +102,7 @@ BENCH_HASH_INLINE void hash_replace(struct hash_table *table, enum bench_hash_mo
 	uint64_t hash = bench_hash_of(key, index, mode);
 	struct hash_bucket *bucket = &table->bucket[hash & table->mask];
 
+	HASH_MAKE(element);
 	HASH_UPDATE_LOCK(bucket);
 	old = hash_exchange(bucket, element, mode, hash, key);
 	HASH_UPDATE_UNLOCK(bucket);

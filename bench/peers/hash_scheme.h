@@ -74,10 +74,14 @@ static void hash_update(void *arg, size_t index)
 	flavor_quiescent();
 }
 
+#ifndef HASH_BARRIER
+#define HASH_BARRIER() flavor_barrier()
+#endif
+
 #if defined(FLAVOR_HAS_GP) && !defined(HASH_SETTLES_IN_LEAVE)
 static void hash_settle(void)
 {
-	flavor_barrier();
+	HASH_BARRIER();
 }
 #else
 #define hash_settle NULL
@@ -101,6 +105,9 @@ static void hash_settle(void)
 #ifndef HASH_OBJECT_BYTES
 #define HASH_OBJECT_BYTES 0
 #endif
+#ifndef HASH_CPU_BYTES
+#define HASH_CPU_BYTES 0
+#endif
 #ifndef HASH_BUCKET_BYTES
 #define HASH_BUCKET_BYTES (sizeof(struct hash_bucket) - sizeof(void *))
 #endif
@@ -116,6 +123,7 @@ const struct bench_hash_scheme HASH_BODY = {
 	.reader_may_block = HASH_READER_MAY_BLOCK,
 	.updates_alone = HASH_UPDATES_ALONE,
 	.object_bytes = HASH_OBJECT_BYTES,
+	.cpu_bytes = HASH_CPU_BYTES,
 	.bucket_bytes = HASH_BUCKET_BYTES,
 	.thread_bytes = HASH_THREAD_BYTES,
 	.create = hash_create,

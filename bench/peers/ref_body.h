@@ -5,7 +5,9 @@
  *
  * A scheme that holds the object itself (refcount) or reads again (seqlock) defines its own
  * REF_READ(cell, sum, following): in one section, read the object behind the cell, add its value to
- * sum, call REF_HOLD().
+ * sum, call REF_HOLD(). REF_NESTS says that a thread can be in several sections at a time, or have
+ * several references, each with a READ_STATE of its own. REF_SETUP is the function `setup` of
+ * struct bench_ref_scheme.
  */
 #include "flavor_read.h"
 #include "ref.h"
@@ -80,6 +82,48 @@ static uint64_t ref_hold(struct bench_ref_data *data, uint64_t n, uint64_t hold_
 	return sum;
 }
 
+#ifdef REF_NESTS
+#undef REF_HOLD
+#define REF_HOLD()                                         \
+	do {                                               \
+		if (depth > 1)                             \
+			sum += ref_nest(cell, depth - 1);  \
+	} while (0)
+
+/* The call is the same for all schemes, and never inlined. */
+static __attribute__((noinline)) uint64_t ref_nest(struct bench_ref_cell *cell, unsigned depth)
+{
+	struct bench_ref_cell *following;
+	READ_STATE;
+	uint64_t sum = 0;
+
+	REF_READ(cell, sum, following);
+	(void)following;
+	return sum;
+}
+
+static uint64_t ref_nested(struct bench_ref_data *data, uint64_t n, unsigned depth)
+{
+	uint64_t sum = 0;
+
+	while (n) {
+		uint64_t burst = n < FLAVOR_QUIESCENT_EVERY ? n : FLAVOR_QUIESCENT_EVERY;
+
+		n -= burst;
+		for (; burst; burst--)
+			sum += ref_nest(&data->cell[0], depth);
+		flavor_quiescent();
+	}
+	return sum;
+}
+#else
+#define ref_nested NULL
+#endif
+
+#ifndef REF_SETUP
+#define REF_SETUP NULL
+#endif
+
 const struct bench_ref_scheme REF_BODY = {
 	.name = FLAVOR_NAME,
 	.what = FLAVOR_WHAT,
@@ -88,5 +132,6 @@ const struct bench_ref_scheme REF_BODY = {
 	.read = ref_read,
 	.chain = ref_chain,
 	.hold = ref_hold,
-	.setup = NULL,
+	.nested = ref_nested,
+	.setup = REF_SETUP,
 };

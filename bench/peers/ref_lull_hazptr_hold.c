@@ -20,4 +20,5 @@
 #define READ_END() lull_hazptr_release(&read_hold, read_kept)
 
 #define REF_BODY bench_ref_hazptr_hold
+#define REF_NESTS 1
 #include "ref_body.h"

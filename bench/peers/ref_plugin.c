@@ -33,11 +33,12 @@ static void *plugin_open(void)
 	return handle;
 }
 
-static const char *plugin_setup(const struct bench_ref_scheme *scheme)
+static const char *plugin_setup(const struct bench_ref_scheme *scheme, struct bench_ref_data *data)
 {
 	const struct bench_ref_scheme *body;
 	void *handle;
 
+	(void)data;
 	if (scheme->read)
 		return NULL;
 	handle = plugin_open();
@@ -51,6 +52,7 @@ static const char *plugin_setup(const struct bench_ref_scheme *scheme)
 	bench_ref_rcu_plugin.read = body->read;
 	bench_ref_rcu_plugin.chain = body->chain;
 	bench_ref_rcu_plugin.hold = body->hold;
+	bench_ref_rcu_plugin.nested = body->nested;
 	return NULL;
 }
 

@@ -5,4 +5,5 @@
  */
 #include "flavor_lull_rcu.h"
 #define REF_BODY bench_ref_plugin_body
+#define REF_NESTS 1
 #include "ref_body.h"

@@ -11,7 +11,8 @@ import unittest
 LULL = os.environ["LULL_TOOL"]
 SANITIZE = os.environ.get("LULL_SANITIZE", "")
 
-INSTRUMENTS = ("compare", "refscale", "rcuscale", "hashscale", "keyscale", "labelscale", "torture", "doctor")
+INSTRUMENTS = ("compare", "refscale", "rcuscale", "hashscale", "keyscale", "labelscale", "tradeoff",
+               "torture", "doctor")
 
 # Each in its shortest form that still measures. The time is an upper bound of what is asked for, not of what it takes.
 SHORT = {
@@ -21,8 +22,9 @@ SHORT = {
     "hashscale": ["--seconds", "0.1", "--runs", "1", "--threads", "1,2", "--schemes", "none,rcu,spinlock",
                   "--elements", "100", "--updates", "0,10"],
     "keyscale": ["--seconds", "0.1", "--runs", "1", "--threads", "1", "--schemes", "rcu,hazptr,shazptr", "--keys", "100"],
-    "labelscale": ["--seconds", "0.1", "--runs", "1", "--threads", "1,2", "--schemes", "none,refcount,hazptr,rcu,bridge",
-                   "--root", "/etc"],
+    "labelscale": ["--seconds", "0.1", "--runs", "1", "--threads", "1,2", "--schemes",
+                   "none,refcount,percpu_ref,hazptr,rcu,bridge", "--root", "/etc"],
+    "tradeoff": ["--seconds", "0.05", "--runs", "1", "--threads", "1,2", "--objects", "100", "--slow", "1ms"],
     "torture": ["--seconds", "0.3", "--readers", "2"],
     "doctor": [],
 }
@@ -38,6 +40,7 @@ ENDLESS = {
     "hashscale": ["--seconds", "86400"],
     "keyscale": ["--seconds", "86400"],
     "labelscale": ["--seconds", "86400"],
+    "tradeoff": ["--seconds", "86400"],
     "torture": ["--seconds", "86400"],
     "doctor": [],
 }

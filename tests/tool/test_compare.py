@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""lull compare from the beginning to the end, in its shortest form, and the page it writes."""
+"""lull compare from the beginning to the end, in its shortest form, its answer, and the page it writes."""
 import html.parser
 import re
 import shlex
 import unittest
 
-from support import Case
+from support import ENDLESS, Case
 
 SCHEMES = {"none", "rcu", "spinlock", "refcount", "hazptr", "hazptr-rcu", "shazptr"}
 SHORT = ["--seconds", "0.01", "--runs", "1", "--threads", "1,2", "--schemes", ",".join(sorted(SCHEMES))]
@@ -55,15 +55,21 @@ class Compare(Case):
 
         root = self.results("results.json")
         self.assert_documented(root, "compare")
-        self.assertEqual({row["scheme"] for row in root["results"]}, SCHEMES)
-        self.assertEqual({row["instrument"] for row in root["results"]}, {"hashscale", "refscale", "rcuscale"})
-        # All that defer or make updaters wait, and no others.
+        self.assertEqual({row["scheme"] for row in root["results"] if row["instrument"] == "hashscale"}, SCHEMES)
+        self.assertEqual({row["instrument"] for row in root["results"]},
+                         {"hashscale", "refscale", "rcuscale", "tradeoff"})
+        # All that defer or make updaters wait, the end of a percpu_ref, and no others.
         self.assertEqual({row["scheme"] for row in root["results"] if row["instrument"] == "rcuscale"},
-                         {"rcu", "hazptr", "hazptr-rcu", "shazptr"})
-        self.assertEqual({row["scheme"] for row in root["results"] if row["instrument"] == "refscale"}, SCHEMES)
+                         {"rcu", "hazptr", "hazptr-rcu", "shazptr", "percpu_ref", "membarrier"})
+        self.assertEqual({row["scheme"] for row in root["results"] if row["instrument"] == "refscale"},
+                         {scheme["section"] for scheme in root["schemes"]})
         self.assertTrue(root["advice"])
         self.assertTrue([line for line in root["advice"] if "sleeps with it: " in line], root["advice"])
         self.assertEqual(root["keys"]["elements"], 200)
+        self.check_answer(root, text)
+        # Nothing was said about the workload: what --help tells holds.
+        self.assertEqual([root["workload"][key] for key in ("updates", "hold_ns", "objects", "size", "block")],
+                         [0.01, 1000, 10000, 64, False])
 
         with open(self.path("report.html"), encoding="utf-8") as file:
             source = file.read()
@@ -71,12 +77,70 @@ class Compare(Case):
         self.assertEqual(page.errors, [])
         self.check_alone(source, page)
         self.assertGreater(page.tags.count("svg"), 2)
+        # Each picture has a title and a description; what was not measured says so.
+        self.assertGreater(source.count('role="img"'), 10)
+        self.assertEqual(source.count('role="img"'), page.tags.count("desc"))
+        self.assertIn("prediction", page.text)
         for scheme in SCHEMES:
             self.assertIn(scheme, page.text)
             self.assertIn(f"\n{scheme} ", text)
         # What is to be typed to get the same again.
         self.assertIn(root["command"], page.text)
         self.assertEqual(shlex.split(root["command"]), ["lull", *args])
+
+    def check_answer(self, root, text):
+        """The four ways in the table, and one of them for the workload, as it was described."""
+        ways = [way["scheme"] for way in root["ways"]]
+        self.assertEqual(ways, ["refcount", "percpu_ref", "rcu", "hazptr"])
+        self.assertEqual({row["scheme"] for row in root["results"] if row["instrument"] == "tradeoff"}, set(ways))
+        verdict = root["verdict"]
+        self.assertIn(verdict["use"], ways)
+        self.assertIn(verdict["runner_up"], ways)
+        self.assertNotEqual(verdict["use"], verdict["runner_up"])
+        self.assertIn(f"Use {verdict['use']}: ", root["answer"][0])
+        self.assertIn(f"Runner-up: {verdict['runner_up']}", root["answer"][1])
+        said = " ".join(text.split())
+        for line in root["answer"]:
+            self.assertIn(" ".join(line.split()), said)
+        for row in ("Readers, 1 thread", "Memory overhead, per object", "Protection duration", "Traversal retries",
+                    "Deferred memory"):
+            self.assertIn("\n" + row, text)
+        # Each change is told, and none is told that is not there.
+        told = [line for line in root["answer"] if re.match(r"(From|Up to) about ", line)]
+        self.assertEqual(len(told), len(verdict["changes"]))
+        for change, line in zip(verdict["changes"], told):
+            self.assertIn(f": {change['use']}, ", line)
+
+    def test_workload(self):
+        text = self.good("compare", *SHORT, "--elements", "100", "--updates", "25%", "--hold", "3us", "--objects", "50",
+                         "--size", "200", "--block", "yes", "--json", "results.json")
+        root = self.results("results.json")
+        self.check_answer(root, text)
+        workload = root["workload"]
+        self.assertEqual([workload[key] for key in ("updates", "hold_ns", "objects", "size", "block")],
+                         [0.25, 3000, 50, 200, True])
+        self.assertIn("Your workload: 25 % updates, readers hold an object for 3.0 us and sleep, 50 objects of 200 "
+                      "bytes", " ".join(text.split()))
+        # RCU's readers may not sleep: named as what it is not, and why.
+        self.assertNotIn("rcu", (root["verdict"]["use"], root["verdict"]["runner_up"]))
+        self.assertTrue([line for line in root["answer"] if line.startswith("Not rcu, because readers sleep: ")])
+        self.assertLessEqual(max(map(len, text[text.index("Four ways"):].splitlines())), 100)
+
+    def test_bad_workload(self):
+        bad = {
+            "--updates": ("", "x", "-1", "1.5", "101%", "10 %", "1e", "nan", "inf", "0x", "%", "10%%", "+1"),
+            "--hold": ("", "x", "5", "-1us", "5 us", "5m", "us", "1h", "101ms", "1s", "nan", "1e99s", "5us ", "+5us"),
+            "--objects": ("", "x", "0", "-1", "1.5", "1e3", "10000001", "99999999999999999999"),
+            "--size": ("", "x", "0", "7", "-1", "1.5", "1048577"),
+            "--block": ("", "x", "YES", "true", "1", "maybe"),
+        }
+        for name in ("compare", "tradeoff"):
+            for option, values in bad.items():
+                for value in values:
+                    self.assertIn(option + ": ", self.bad(name, *ENDLESS[name], option, value))
+                self.assertIn(option + " needs a value", self.bad(name, *ENDLESS[name], option))
+            line = self.bad(name, *ENDLESS[name], "--objects", "10000000", "--size", "1048576")
+            self.assertIn("more than fit into memory here", line)
 
     def check_alone(self, source, page):
         """Loads nothing, and refers to nothing that is not in it."""

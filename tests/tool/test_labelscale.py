@@ -6,7 +6,7 @@ import unittest
 
 from support import ENDLESS, LULL, PATIENCE_S, Case
 
-SCHEMES = ["none", "refcount", "hazptr", "rcu", "bridge"]
+SCHEMES = ["none", "refcount", "percpu_ref", "hazptr", "rcu", "bridge"]
 SHORT = ("--seconds", "0.3", "--runs", "1")
 
 
@@ -17,8 +17,8 @@ class Figures(Case):
         for name in ("a", "b", "c"):
             self.write("root/" + name, b"text")
 
-    def measure(self, *args):
-        text = self.good("labelscale", *args, "--json", "results.json")
+    def measure(self, *args, **more):
+        text = self.good("labelscale", *args, "--json", "results.json", **more)
         root = self.results("results.json")
         self.assert_documented(root, "labelscale")
         return text, root
@@ -40,6 +40,12 @@ class Figures(Case):
         self.assertGreater(root["replaced"], 20)
         _, root = self.measure(*SHORT, "--threads", "2", "--root", "root", "--replace-per-second", "0")
         self.assertEqual(root["replaced"], 0)
+
+    def test_without_restartable_sequences(self):
+        _, root = self.measure(*SHORT, "--threads", "2", "--root", "root", "--replace-per-second", "20000", "--schemes",
+                               "percpu_ref", env={"GLIBC_TUNABLES": "glibc.pthread.rseq=0"})
+        self.assertGreater(root["replaced"], 20)
+        self.assertEqual([row["scheme"] for row in root["results"]], ["none", "percpu_ref"])
 
     def test_none_is_always_measured(self):
         _, root = self.measure(*SHORT, "--threads", "1", "--root", "root", "--schemes", "bridge")

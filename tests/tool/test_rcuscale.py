@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""lull rcuscale: every kind of figure for every setup, hazard pointers, the letter's lines, the early report, the kernel's lines."""
+"""lull rcuscale: every kind of figure for every setup, hazard pointers, the end of a percpu_ref, the letter's lines, the early report, the kernel's lines."""
 import re
 import unittest
 
@@ -100,6 +100,34 @@ class HazardPointers(Case):
         rows = self.results("results.json")["results"]
         self.assertEqual({(row["scheme"], row["metric"]) for row in rows},
                          {(scheme, f"scan_{slots}") for scheme in ("hazptr", "free-at-once") for slots in (8, 500, 1000)})
+
+
+class Kill(Case):
+    def measure(self, *args, **more):
+        out = self.good("rcuscale", "--what", "kill", "--calls", "40", "--runs", "2", *args, "--json", "results.json", **more)
+        root = self.results("results.json")
+        for row in root["results"]:
+            self.assertEqual(row["count"], 40, row)
+            self.assertGreater(row["min"], 0, row)
+            self.assertLess(row["max"], 60e9, row)
+        return out, root, {(row["scheme"], row["metric"]) for row in root["results"]}
+
+    def test_beside_a_bare_membarrier(self):
+        _, root, rows = self.measure()
+        self.assertIn(("percpu_ref", "kill_busy"), rows)
+        if root["machine"]["fence"] == "membarrier":
+            self.assertEqual(rows, {(scheme, f"kill_{setup}") for scheme in ("percpu_ref", "membarrier")
+                                    for setup in ("idle", "busy")})
+
+    def test_every_setup(self):
+        _, _, rows = self.measure("--setup", ",".join(SETUPS), "--schemes", "percpu_ref,rcu")
+        self.assertEqual(rows, {("percpu_ref", f"kill_{setup}") for setup in SETUPS})
+
+    def test_without_restartable_sequences(self):
+        out, root, rows = self.measure("--schemes", "percpu_ref", env={"GLIBC_TUNABLES": "glibc.pthread.rseq=0"})
+        self.assertEqual(rows, {("percpu_ref", "kill_idle"), ("percpu_ref", "kill_busy")})
+        self.assertIs(root["percpu_ref_per_cpu"], False)
+        self.assertIn("it waits for a grace period", out)
 
 
 class Letter(Case):

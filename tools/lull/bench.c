@@ -16,6 +16,7 @@
 #include <lull/atomic.h>
 
 #include "options.h"
+#include "topology.h"
 
 #define CHUNK_MIN_NS 10000u	   /* shorter chunks and the clock shows in the result */
 #define CHUNK_MAX_NS 60000u	   /* longer ones and threads stop too far apart */
@@ -26,8 +27,9 @@
 
 #define MAX_CPUS 8192
 
-static int *cpu_list;
+static int *cpu_list; /* in the order in which threads take them */
 static unsigned cpu_count;
+static struct topology topology = { 1, 1 };
 
 /* The set that the process was started with, before any thread is pinned. */
 __attribute__((constructor)) static void read_cpus(void)
@@ -47,6 +49,7 @@ __attribute__((constructor)) static void read_cpus(void)
 		for (cpu = 0; cpu < MAX_CPUS; cpu++)
 			if (CPU_ISSET_S((size_t)cpu, size, set))
 				cpu_list[cpu_count++] = cpu;
+		topology = topology_sort(TOPOLOGY_ROOT, cpu_list, cpu_count);
 	}
 	CPU_FREE(set);
 }
@@ -54,6 +57,16 @@ __attribute__((constructor)) static void read_cpus(void)
 unsigned bench_cpus(void)
 {
 	return cpu_count;
+}
+
+unsigned bench_cores(void)
+{
+	return topology.cores;
+}
+
+unsigned bench_sockets(void)
+{
+	return topology.sockets;
 }
 
 int bench_cpu(unsigned index)

@@ -2,9 +2,9 @@
 /*
  * The measuring engine that all instruments share.
  *
- * Worker threads are made once, pinned round robin to the CPUs this process may use, and sleep
- * between slices. A slice runs ONE case on the first `threads` workers. bench_measure() runs the
- * cases round robin, slice by slice, so that a disturbance falls on all of them alike. In a slice
+ * Worker threads are made once, pinned round robin to the CPUs this process may use (one to each
+ * core first, see topology.h), and sleep between slices. A slice runs ONE case on the first
+ * `threads` workers. bench_measure() runs the cases round robin, slice by slice, so that a disturbance falls on all of them alike. In a slice
  * the workers meet at a starting line; from there each on its own does case->enter (untimed), the
  * body for warm_ns (untimed, finds the chunk length), the body in chunks until the common deadline,
  * and case->leave (untimed). So they stop within one chunk of each other, and a contended case is
@@ -77,10 +77,13 @@ static inline uint64_t bench_random(uint64_t *state)
 }
 
 /*
- * The CPUs this process may run on. bench_pin() pins the calling thread to the index-th of them,
- * round robin; returns the CPU number or -1 when the system refused (measuring goes on unpinned).
+ * The CPUs this process may run on, and how many cores and sockets they belong to. bench_pin() pins
+ * the calling thread to the index-th CPU in the order of topology.h, round robin; returns the CPU
+ * number or -1 when the system refused (measuring goes on unpinned).
  */
 unsigned bench_cpus(void);
+unsigned bench_cores(void);
+unsigned bench_sockets(void);
 int bench_cpu(unsigned index);
 int bench_pin(unsigned index);
 

@@ -71,6 +71,85 @@ void choose(const struct choose_input *in, struct choose_result *out);
 size_t choose_words(const struct choose_input *in, const struct choose_result *result,
 		    char line[CHOOSE_LINES_MAX][CHOOSE_LINE]);
 
+/* ---- one workload ---------------------------------------------------------------------------- */
+
+/*
+ * Which way to keep an object alive suits a workload that somebody has described. It was measured
+ * as described, and again with one of these changed at a time, so that there is something to tell
+ * from where on another answer is right.
+ */
+enum choose_axis { CHOOSE_UPDATES, CHOOSE_HOLD, CHOOSE_OBJECTS, CHOOSE_AXES };
+
+#define CHOOSE_POINTS_MAX 8
+#define CHOOSE_WAYS_MAX 16
+
+struct choose_point {
+	double ns;	/* thread time of an operation, the hold included; 0: not measured */
+	double spread;	/* how far that scatters, relative */
+	double waiting; /* bytes that waited to be freed, at most */
+};
+
+struct choose_way {
+	const char *name;
+	unsigned effort; /* to use it rightly; 0 is what everybody knows */
+	const char *may_not_block; /* why its readers may not; NULL: they may */
+	double object_bytes, thread_bytes; /* what it adds; 0 too where it was not measured */
+	/* What one reader that stayed for slow_ns did at update_rate; negative: not measured. */
+	double wait_ns;	  /* until another object was freed, at most */
+	double held_back; /* bytes that waited, at most */
+	struct choose_point point[CHOOSE_AXES][CHOOSE_POINTS_MAX];
+};
+
+struct choose_work {
+	double updates; /* share of operations, 0 to 1 */
+	double hold_ns, objects, size;
+	bool block;
+	unsigned threads;
+	double slow_ns, update_rate; /* how long the slow reader stayed; updates a second */
+	/* What was measured, ascending, by axis; the workload itself is point at[axis]. */
+	double value[CHOOSE_AXES][CHOOSE_POINTS_MAX];
+	size_t values[CHOOSE_AXES], at[CHOOSE_AXES];
+	const struct choose_way *way;
+	size_t ways;
+};
+
+/* What speaks for one of two. */
+enum choose_reason {
+	CHOOSE_ONLY,   /* there is no other */
+	CHOOSE_FASTER, /* beyond doubt */
+	CHOOSE_LEANER, /* as fast within the scatter; takes much less memory */
+	CHOOSE_EASIER, /* as fast within the scatter; asks less */
+};
+
+/* Another one would be named from there on. */
+struct choose_change {
+	enum choose_axis axis;
+	bool above;   /* from there upwards, else downwards */
+	double from;  /* between two measured points; a share, ns, or objects */
+	size_t point; /* the nearest that was measured beyond it */
+	size_t way;
+	enum choose_reason why; /* for that way, against the one that is named */
+};
+
+struct choose_verdict {
+	size_t best, second;	/* ways, or CHOOSE_NOTHING */
+	enum choose_reason why; /* for best, against second */
+	size_t fastest;		/* of those that may be used; best is as fast within the scatter */
+	bool matters; /* false: two or more may be used, and all are the same */
+	bool excluded[CHOOSE_WAYS_MAX]; /* readers have to block, and may not */
+	/* Who would be named if readers had to block, and if they had not. */
+	size_t blocking, unblocked;
+	struct choose_change change[2 * CHOOSE_AXES];
+	size_t changes;
+	size_t low[CHOOSE_AXES], high[CHOOSE_AXES]; /* points in between: the same answer */
+	double noise; /* median spread of what was compared */
+};
+
+void choose_for(const struct choose_work *work, struct choose_verdict *out);
+/* Sentences, each a line without its end; the first names the choice. Returns how many. */
+size_t choose_for_words(const struct choose_work *work, const struct choose_verdict *verdict,
+			char line[CHOOSE_LINES_MAX][CHOOSE_LINE]);
+
 #ifdef __cplusplus
 }
 #endif

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -25,40 +26,44 @@
 #include "main.h"
 #include "options.h"
 #include "report.h"
+#include "workload.h"
 
 #define DEFAULT_SECONDS 80.0
 #define DEFAULT_REPORT "lull-report.html"
-#define WIDTH 100 /* of the terminal */
+#define WIDTH 100 /* of lines, or as wide as a terminal that is narrower */
 #define SECONDS_MIN 0.01
 #define REPLACE_OBJECTS 100000
 
 /* Shares of the time. */
-#define SHARE_LOOKUPS 0.22
-#define SHARE_MIXED 0.48
-#define SHARE_REFSCALE 0.08
-#define SHARE_RCUSCALE 0.22
+#define SHARE_LOOKUPS 0.19
+#define SHARE_MIXED 0.40
+#define SHARE_REFSCALE 0.07
+#define SHARE_RCUSCALE 0.18
+#define SHARE_TRADEOFF 0.16
 
 static const unsigned percents[] = { 0, 1, 3, 10, 33, 100 };
 
 #define NR_PERCENTS (sizeof(percents) / sizeof(percents[0]))
 
-/* Blue for lull, warm colours for locks, green for liburcu, violet for Concurrency Kit. */
+/* Colours that stay apart for who sees few, in each picture; marks that do without them. */
 static const struct compare_style styles[] = {
 	{ "none", CHOOSE_UNPROTECTED, 0, NULL, true, false, 1, "#8a8f98", "#8b949e" },
 	{ "rcu", CHOOSE_DEFERRED, 3, NULL, false, false, 7, "#0b57d0", "#6ea8fe" },
 	{ "rcu-qsbr", CHOOSE_DEFERRED, 4, "threads can report quiescent states", false, false, 9,
-	  "#4a8df0", "#a5c8ff" },
+	  "#5b8def", "#b3cdff" },
 	{ "lull-hash", CHOOSE_DEFERRED, 2, NULL, false, false, 5, "#00869b", "#39c5d8" },
-	{ "hazptr", CHOOSE_DEFERRED, 5, NULL, true, true, 4, "#0a3069", "#79c0ff" },
-	{ "hazptr-rcu", CHOOSE_DEFERRED, 4, NULL, true, false, 12, "#3b5bdb", "#91a7ff" },
+	{ "hazptr", CHOOSE_DEFERRED, 5, NULL, true, true, 13, "#007a5a", "#4fd1a5" },
+	{ "hazptr-rcu", CHOOSE_DEFERRED, 4, NULL, true, false, 12, "#3f8f7f", "#8fdcc8" },
 	{ "shazptr", CHOOSE_DEFERRED, 2, NULL, false, false, 8, "#1c7ed6", "#4dabf7" },
-	{ "seqlock", CHOOSE_LOCK, 3, "elements need never be freed", false, false, 2, "#8f7700",
-	  "#d8c34a" },
-	{ "brlock", CHOOSE_LOCK, 1, NULL, false, false, 4, "#d6409f", "#f58ac8" },
-	{ "spinlock", CHOOSE_LOCK, 0, NULL, false, false, 6, "#d1242f", "#ff7b72" },
-	{ "mutex", CHOOSE_LOCK, 0, NULL, false, false, 8, "#e8590c", "#ffa657" },
-	{ "rwlock", CHOOSE_LOCK, 0, NULL, false, false, 10, "#b35900", "#e3a857" },
-	{ "refcount", CHOOSE_LOCK, 1, NULL, true, false, 12, "#8c4a3c", "#c8917f" },
+	{ "seqlock", CHOOSE_LOCK, 3, "elements need never be freed", false, false, 2, "#3a7d00",
+	  "#9bd35a" },
+	{ "brlock", CHOOSE_LOCK, 1, NULL, false, false, 4, "#8a6d00", "#d8b83a" },
+	{ "spinlock", CHOOSE_LOCK, 0, NULL, false, false, 6, "#6e40c9", "#b79bff" },
+	{ "mutex", CHOOSE_LOCK, 0, NULL, false, false, 8, "#57606a", "#9aa4af" },
+	{ "rwlock", CHOOSE_LOCK, 0, NULL, false, false, 10, "#7a4a2b", "#d9a06f" },
+	{ "refcount", CHOOSE_LOCK, 1, NULL, true, false, 5, "#c8470a", "#ff9466" },
+	{ "refcount-lock", CHOOSE_LOCK, 1, NULL, true, false, 12, "#a3261f", "#ff8a80" },
+	{ "percpu_ref", CHOOSE_DEFERRED, 5, NULL, true, false, 4, "#b0417f", "#f29ac6" },
 	{ "liburcu-memb", CHOOSE_DEFERRED, 3, NULL, false, false, 7, "#1a7f37", "#56d364" },
 	{ "liburcu-mb", CHOOSE_DEFERRED, 3, NULL, false, false, 8, "#2da44e", "#7ee787" },
 	{ "liburcu-qsbr", CHOOSE_DEFERRED, 4, "threads can report quiescent states", false, false,
@@ -83,12 +88,21 @@ const struct compare_wait compare_waits[COMPARE_WAITS_MAX] = {
 	  "One call at a time" },
 	{ "call_busy", "From a deferred call to its callback, one busy reader",
 	  "One call at a time, while a thread reads in short sections back to back" },
+	{ "barrier_queued_idle", "Until a barrier returns, nobody reading",
+	  "One deferred call is queued before each" },
+	{ "barrier_queued_busy", "Until a barrier returns, one busy reader",
+	  "One deferred call is queued before each, while a thread reads in short sections back "
+	  "to back" },
 };
 
 /* ---- options --------------------------------------------------------------------------------- */
 
+/* What their results are kept under. */
+enum { LOOKUPS, MIXED, REFSCALE, RCUSCALE, TRADEOFF, INSTRUMENTS };
+
 struct settings {
 	const char *keys, *elements, *buckets, *report;
+	struct workload work;
 };
 
 enum { OPT_KEYS = OPTIONS_OWN_KEYS, OPT_ELEMENTS, OPT_BUCKETS, OPT_REPORT };
@@ -99,6 +113,7 @@ static const struct argp_option own_options[] = {
 	{ "elements", OPT_ELEMENTS, "N", 0, "use at most N keys; without --keys: N integers", 0 },
 	{ "buckets", OPT_BUCKETS, "N", 0, "a power of two; else one for each key", 0 },
 	{ "report", OPT_REPORT, "FILE", 0, "where the report goes; else " DEFAULT_REPORT, 0 },
+	WORKLOAD_OPTIONS,
 	{ 0 }
 };
 
@@ -106,6 +121,8 @@ static void own_option(int key, char *arg, struct options *opt)
 {
 	struct settings *s = opt->own;
 
+	if (workload_option(&s->work, key, arg))
+		return;
 	if (key == OPT_KEYS)
 		s->keys = arg;
 	else if (key == OPT_ELEMENTS)
@@ -325,11 +342,29 @@ static json_t *run_rcuscale(const char *schemes, double seconds)
 
 	add_arg(&c, "lull");
 	add_arg(&c, "rcuscale");
-	add_arg(&c, "--schemes=%s", schemes);
-	add_arg(&c, "--what=synchronize,call,replace");
+	add_arg(&c, "--schemes=%s,percpu_ref,membarrier", schemes);
+	add_arg(&c, "--what=synchronize,call,barrier,kill,replace");
 	add_arg(&c, "--setup=idle,busy");
 	add_arg(&c, "--objects=%d", REPLACE_OBJECTS);
-	add_seconds(&c, seconds / 4 / count);
+	add_seconds(&c, seconds / 6 / count);
+	return run_instrument(&c);
+}
+
+static json_t *run_tradeoff(const struct workload *work, const struct options *opt,
+			    double seconds)
+{
+	struct command c = { 0 };
+
+	add_arg(&c, "lull");
+	add_arg(&c, "tradeoff");
+	add_arg(&c, "--updates=%.17g", work->updates);
+	add_arg(&c, "--hold=%.17gns", work->hold_ns);
+	add_arg(&c, "--objects=%zu", work->objects);
+	add_arg(&c, "--size=%zu", work->size);
+	add_arg(&c, "--block=%s", work->block ? "yes" : "no");
+	if (opt->runs)
+		add_arg(&c, "--runs=%u", opt->runs);
+	add_seconds(&c, seconds);
 	return run_instrument(&c);
 }
 
@@ -534,6 +569,17 @@ static void read_wait(struct compare_scheme *s, const json_t *row)
 			s->wait[i] = latency_of(row);
 }
 
+/* Kills belong to no scheme: the ways that are compared count or defer, this is the end of a count. */
+static void read_kill(struct compare *data, const json_t *row)
+{
+	const char *metric = text(row, "metric");
+	bool bare = !strcmp(text(row, "scheme"), "membarrier");
+	size_t at = !strcmp(metric, "kill_busy");
+
+	if (at || !strcmp(metric, "kill_idle"))
+		*(bare ? &data->membarrier[at] : &data->kill[at]) = latency_of(row);
+}
+
 /* "replace_free_idle": how it is retired, and beside what. */
 static void read_replace(struct compare *data, const struct compare_scheme *s, const json_t *row)
 {
@@ -565,6 +611,7 @@ static void read_waits(struct compare *data, const json_t *root)
 	{
 		struct compare_scheme *s = find_scheme(data, text(row, "scheme"));
 
+		read_kill(data, row);
 		if (!s)
 			continue;
 		read_wait(s, row);
@@ -714,14 +761,23 @@ static void print_throughput(const struct compare *data, bool by_threads, bool b
 	free(header);
 }
 
+static size_t line_width(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_col < WIDTH)
+		return size.ws_col;
+	return WIDTH;
+}
+
 static void print_wrapped(const char *line)
 {
-	size_t column = 0;
+	size_t column = 0, width = line_width();
 
 	while (*line) {
 		size_t word = strcspn(line, " ");
 
-		if (column && column + 1 + word > WIDTH) {
+		if (column && column + 1 + word > width) {
 			printf("\n ");
 			column = 1;
 		}
@@ -749,6 +805,12 @@ static void print_all(struct compare *data)
 	       data->mixed_threads, data->mixed_threads == 1 ? "" : "s");
 	for (i = 0; i < data->nr_advice; i++)
 		print_wrapped(data->advice[i]);
+	printf("\nFour ways to keep an object alive:\n\n");
+	tradeoff_print(&data->tradeoff);
+	putchar('\n');
+	print_wrapped(data->workload);
+	for (i = 0; i < data->nr_answers; i++)
+		print_wrapped(data->answer[i]);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -765,10 +827,20 @@ static void copy_results(json_t *to, const json_t *root)
 	}
 }
 
-static void write_json(struct jsonout *json, const struct compare *data, json_t *const *roots,
+static json_t *lines_of(char (*line)[CHOOSE_LINE], size_t count)
+{
+	json_t *list = json_array();
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		json_array_append_new(list, json_string(line[i]));
+	return list;
+}
+
+static void write_json(struct jsonout *json, struct compare *data, json_t *const *roots,
 		       size_t count)
 {
-	json_t *root = jsonout_root(json), *advice;
+	json_t *root = jsonout_root(json);
 	size_t i;
 
 	if (!root)
@@ -776,12 +848,13 @@ static void write_json(struct jsonout *json, const struct compare *data, json_t 
 	for (i = 0; i < count; i++)
 		if (roots[i])
 			copy_results(json_object_get(root, "results"), roots[i]);
-	json_object_set(root, "keys", json_object_get(roots[0], "keys"));
-	json_object_set(root, "schemes", json_object_get(roots[0], "schemes"));
-	advice = json_array();
-	for (i = 0; i < data->nr_advice; i++)
-		json_array_append_new(advice, json_string(data->advice[i]));
-	json_object_set_new(root, "advice", advice);
+	json_object_set(root, "keys", json_object_get(roots[LOOKUPS], "keys"));
+	json_object_set(root, "schemes", json_object_get(roots[LOOKUPS], "schemes"));
+	json_object_set_new(root, "advice", lines_of(data->advice, data->nr_advice));
+	json_object_set(root, "workload", json_object_get(roots[TRADEOFF], "workload"));
+	json_object_set(root, "ways", json_object_get(roots[TRADEOFF], "schemes"));
+	json_object_set_new(root, "verdict", compare_verdict_json(data));
+	json_object_set_new(root, "answer", lines_of(data->answer, data->nr_answers));
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -816,33 +889,35 @@ static void measure(struct compare *data, const struct settings *s, const struct
 	uint64_t start = bench_now_ns();
 	char *names;
 
-	roots[0] = run_hashscale(s, opt, data->threads, data->nr_threads, none, 1,
+	roots[LOOKUPS] = run_hashscale(s, opt, data->threads, data->nr_threads, none, 1,
 				 seconds * SHARE_LOOKUPS);
-	read_schemes(data, roots[0]);
-	read_keys(data, roots[0]);
-	read_lookups(data, roots[0]);
-	roots[1] = run_hashscale(s, opt, &data->mixed_threads, 1, percents, NR_PERCENTS,
+	read_schemes(data, roots[LOOKUPS]);
+	read_keys(data, roots[LOOKUPS]);
+	read_lookups(data, roots[LOOKUPS]);
+	roots[MIXED] = run_hashscale(s, opt, &data->mixed_threads, 1, percents, NR_PERCENTS,
 				 seconds * SHARE_MIXED);
-	read_mixed(data, roots[1]);
-	names = sections(data, roots[0], false);
-	roots[2] = run_refscale(names, seconds * SHARE_REFSCALE);
-	read_sections(data, roots[2], roots[0]);
+	read_mixed(data, roots[MIXED]);
+	names = sections(data, roots[LOOKUPS], false);
+	roots[REFSCALE] = run_refscale(names, seconds * SHARE_REFSCALE);
+	read_sections(data, roots[REFSCALE], roots[LOOKUPS]);
 	free(names);
-	names = known_names(sections(data, roots[0], true), "rcuscale");
+	names = known_names(sections(data, roots[LOOKUPS], true), "rcuscale");
 	if (*names) {
-		roots[3] = run_rcuscale(names, seconds * SHARE_RCUSCALE);
-		read_waits(data, roots[3]);
+		roots[RCUSCALE] = run_rcuscale(names, seconds * SHARE_RCUSCALE);
+		read_waits(data, roots[RCUSCALE]);
 	}
 	free(names);
+	roots[TRADEOFF] = run_tradeoff(&s->work, opt, seconds * SHARE_TRADEOFF);
+	tradeoff_read_json(roots[TRADEOFF], &data->tradeoff);
 	data->took_seconds = (double)(bench_now_ns() - start) / 1e9;
 }
 
 int lull_cmd_compare(int argc, char **argv)
 {
-	struct settings settings = { .report = DEFAULT_REPORT };
+	struct settings settings = { .report = DEFAULT_REPORT, .work = WORKLOAD_DEFAULT };
 	struct options opt = OPTIONS_INIT("compare");
 	struct compare data = { 0 };
-	json_t *roots[4] = { NULL };
+	json_t *roots[INSTRUMENTS] = { NULL };
 	struct report *report;
 	struct jsonout *json;
 	size_t i;
@@ -862,6 +937,7 @@ int lull_cmd_compare(int argc, char **argv)
 		set_threads(&opt);
 	if (opt.nr_threads > COMPARE_THREADS_MAX)
 		options_bad("--threads: at most %d of them here", COMPARE_THREADS_MAX);
+	workload_check(&settings.work);
 	report = report_open(settings.report);
 	json = jsonout_open(&opt);
 	data.command = opt.command;
@@ -874,12 +950,13 @@ int lull_cmd_compare(int argc, char **argv)
 	set_when(&data);
 	measure(&data, &settings, &opt, roots);
 	recommend(&data);
+	compare_answer(&data);
 	print_all(&data);
-	write_json(json, &data, roots, 4);
+	write_json(json, &data, roots, INSTRUMENTS);
 	jsonout_close(json);
 	report_write(report, &data);
 	printf("\nreport: %s\n", settings.report);
-	for (i = 0; i < 4; i++)
+	for (i = 0; i < INSTRUMENTS; i++)
 		json_decref(roots[i]);
 	free(data.scheme);
 	free(data.keys);

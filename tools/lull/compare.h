@@ -9,9 +9,10 @@
 #include "bench.h"
 #include "choose.h"
 #include "machine.h"
+#include "tradeoff.h"
 
 #define COMPARE_THREADS_MAX 40
-#define COMPARE_WAITS_MAX 4
+#define COMPARE_WAITS_MAX 6
 #define COMPARE_REPLACES_MAX 64
 
 /* How a scheme is drawn and weighed. */
@@ -21,7 +22,7 @@ struct compare_style {
 	unsigned effort;
 	const char *demand; /* see choose.h */
 	bool long_readers, bounded;
-	unsigned point;		  /* gnuplot's */
+	unsigned point;		  /* enum plot_mark */
 	const char *light, *dark; /* colours */
 };
 
@@ -72,13 +73,25 @@ struct compare {
 	size_t count;
 	struct compare_replace replace[COMPARE_REPLACES_MAX];
 	size_t nr_replaces;
+	/* Of a percpu_ref until it is confirmed, and one membarrier; idle process, busy reader. */
+	struct bench_latency kill[2], membarrier[2];
 	char advice[CHOOSE_LINES_MAX][CHOOSE_LINE];
 	size_t nr_advice;
+	/* Four ways to keep an object alive, and the one for the workload that was described. */
+	struct tradeoff tradeoff;
+	struct choose_verdict verdict; /* its indices: tradeoff.scheme[] */
+	char workload[CHOOSE_LINE];    /* in words */
+	char answer[CHOOSE_LINES_MAX][CHOOSE_LINE];
+	size_t nr_answers;
 };
 
 /* "455 ns", "5.9 us", "12 ms"; "n/a" for a negative one. */
 const char *compare_time(char *to, size_t size, double ns);
 /* "0", "512", "12 kB", "3.4 MB"; "-" for a negative one. */
 const char *compare_bytes(char *to, size_t size, double bytes);
+
+/* What suits the workload: fills in verdict, workload and answer. */
+void compare_answer(struct compare *data);
+json_t *compare_verdict_json(const struct compare *data);
 
 #endif

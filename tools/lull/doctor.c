@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <lull/fence.h>
+#include <lull/percpu_ref.h>
 
 #include "bench.h"
 #include "json.h"
@@ -164,6 +165,8 @@ static void say_rseq(struct report *r)
 		say(r, "kernel area", "%lu bytes", features);
 	else
 		say(r, "kernel area", "20 bytes (before 6.3)");
+	say(r, "percpu_ref", lull_percpu_ref_per_cpu() ?
+		"counts per CPU, by restartable sequences" : "counters are shared out among threads");
 	if (prctl(PRCTL_RSEQ_SLICE, PRCTL_RSEQ_SLICE_GET, 0, 0, 0) >= 0)
 		say(r, "slice extension", "offered");
 	else

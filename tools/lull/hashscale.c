@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "hashscale.h"
 #include "machine.h"
@@ -18,6 +19,7 @@
 
 #define ELEMENTS_MAX 100000000u
 #define ELEMENT_BYTES 100 /* with what malloc adds, and its share of what else there is */
+#define COUNTERS_BYTES 150 /* what belongs to them in the heap */
 #define BUCKET_BYTES 100  /* two arrays; a reader-writer lock is the largest */
 
 static const struct bench_hash_scheme *const schemes[] = {
@@ -25,7 +27,7 @@ static const struct bench_hash_scheme *const schemes[] = {
 	&bench_hash_lull_hash,	  &bench_hash_seqlock,	    &bench_hash_brlock,
 	&bench_hash_spinlock,	  &bench_hash_mutex,	    &bench_hash_rwlock,
 	&bench_hash_refcount,	  &bench_hash_hazptr,	    &bench_hash_hazptr_rcu,
-	&bench_hash_shazptr,
+	&bench_hash_shazptr,	  &bench_hash_refcount_lock, &bench_hash_percpu_ref,
 #ifdef BENCH_HAVE_URCU
 	&bench_hash_liburcu_memb, &bench_hash_liburcu_mb,   &bench_hash_liburcu_qsbr,
 	&bench_hash_liburcu_bp,	  &bench_hash_liburcu_lfht,
@@ -138,7 +140,8 @@ static void set_threads(struct options *opt)
 /* What was not given on the command line follows from the figure, if there is one. */
 static void fill_in(struct hashscale_settings *s, struct options *opt)
 {
-	static const char *const locks[] = { "none", "spinlock", "rwlock", "brlock", "refcount" };
+	static const char *const locks[] = { "none", "spinlock", "rwlock", "brlock",
+					     "refcount-lock" };
 	char all[] = "0,1,3,10,33,100", none[] = "0";
 	size_t i;
 
@@ -243,12 +246,18 @@ static void choose(struct hashscale *run)
 			run->entries[run->count++].scheme = schemes[i];
 }
 
+/* Counters are for all CPUs that the machine can have. */
+static double cpu_bytes(const struct bench_hash_scheme *scheme)
+{
+	return (double)scheme->cpu_bytes * (double)sysconf(_SC_NPROCESSORS_CONF);
+}
+
 /* What the scheme adds to an object, and to its share of the table. */
 static double object_bytes(const struct bench_hash_scheme *scheme,
 			   const struct bench_hash_shape *shape, size_t table)
 {
 	double share = (double)shape->buckets / (double)shape->elements,
-	       bytes = (double)scheme->object_bytes;
+	       bytes = (double)scheme->object_bytes + cpu_bytes(scheme);
 	void *element = malloc(sizeof(struct bench_hash_element));
 	double chunk = (double)(malloc_usable_size(element) + sizeof(size_t));
 
@@ -280,6 +289,12 @@ static void check_memory(const struct hashscale *run)
 	double per_table = (double)run->shape.elements * ELEMENT_BYTES +
 			   (double)run->shape.buckets * BUCKET_BYTES;
 	double needed = per_table * (double)(run->count + 1), available = available_bytes();
+	size_t i;
+
+	for (i = 0; i < run->count; i++)
+		if (run->entries[i].scheme->cpu_bytes)
+			needed += 2 * (double)run->shape.elements *
+				  (ELEMENT_BYTES + COUNTERS_BYTES + cpu_bytes(run->entries[i].scheme));
 
 	if (available > 0 && needed > available * 0.8)
 		options_bad(

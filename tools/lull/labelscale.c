@@ -171,7 +171,7 @@ static void list_schemes(void)
 	size_t i;
 
 	for (i = 0; i < LABELSCALE_SCHEMES; i++)
-		printf("%-9s %s\n", labelscale_schemes[i].name, labelscale_schemes[i].what);
+		printf("%-10s %s\n", labelscale_schemes[i].name, labelscale_schemes[i].what);
 }
 
 /* ---- the run --------------------------------------------------------------------------------- */

@@ -11,9 +11,12 @@ struct labelscale_scheme {
 	const char *name, *what;
 	int (*open)(const char *path); /* use the label, which stays meanwhile; -1: no file */
 	void (*retire)(struct label *old);
+	/* A label is going to be used by this scheme, or is not used by anybody any more. May be NULL. */
+	void (*make)(struct label *l);
+	void (*unmake)(struct label *l);
 };
 
-#define LABELSCALE_SCHEMES 5
+#define LABELSCALE_SCHEMES 6
 
 extern const struct labelscale_scheme labelscale_schemes[LABELSCALE_SCHEMES];
 

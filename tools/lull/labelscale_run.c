@@ -14,6 +14,7 @@
 #include <lull/bridge.h>
 #include <lull/hazptr.h>
 #include <lull/rcu.h>
+#include <lull/ref_handoff.h>
 
 #include "bench.h"
 #include "hash.h"
@@ -23,8 +24,9 @@
 
 /* On a cache line of its own. */
 struct label {
-	uint64_t count; /* references, for who counts */
-	int allowed;	/* what files may be opened for; asked before and after the open */
+	struct lull_refcount count;    /* references, for who counts */
+	struct lull_percpu_ref percpu; /* likewise; made only for who counts so */
+	int allowed;		       /* what files may be opened for; asked before and after the open */
 	struct label *next_old;
 } __attribute__((aligned(BENCH_LINE)));
 
@@ -34,7 +36,7 @@ static struct label *new_label(void)
 {
 	struct label *l = bench_hash_alloc(1, sizeof(*l));
 
-	l->count = 1;
+	lull_refcount_set(&l->count, 1);
 	l->allowed = O_RDONLY;
 	return l;
 }
@@ -67,39 +69,54 @@ static void none_retire(struct label *old)
 	old_labels = old;
 }
 
-/*
- * A count of 0 never rises again, so who finds 0 was too late, and the label has been replaced. The
- * section is for the label's memory while the count may turn out to be 0.
- */
-static bool count_up(struct label *l)
-{
-	uint64_t count = lull_load_relaxed(&l->count);
-
-	while (count && !lull_cas_relaxed(&l->count, &count, count + 1))
-		;
-	return count;
-}
-
+/* The label's memory must be there for who finds no references left, and looks again. */
 static void count_down(struct label *l)
 {
-	/* All use of the label before the last one's look at the count, which frees it. */
-	if (lull_add_acq_rel(&l->count, (uint64_t)-1) == 1)
+	if (lull_refcount_dec_and_test(&l->count))
 		lull_rcu_free(l);
 }
 
 static int refcount_open(const char *path)
 {
-	struct label *l;
-	int fd;
+	struct label *l = lull_ref_handoff_rcu(&label, count);
+	int fd = open_with(l, path);
 
-	lull_rcu_read_lock();
-	do {
-		l = lull_rcu_dereference(label);
-	} while (!count_up(l));
-	lull_rcu_read_unlock();
-	fd = open_with(l, path);
 	count_down(l);
 	return fd;
+}
+
+/* By the last of those who put, or by who kills. */
+static void percpu_ref_release(struct lull_percpu_ref *ref)
+{
+	struct label *l = lull_container_of(ref, struct label, percpu);
+
+	lull_percpu_ref_exit(ref);
+	lull_rcu_free(l);
+}
+
+static void percpu_ref_make(struct label *l)
+{
+	if (lull_percpu_ref_init(&l->percpu, percpu_ref_release, 0) != 0)
+		options_fail("out of memory");
+}
+
+static void percpu_ref_unmake(struct label *l)
+{
+	lull_percpu_ref_exit(&l->percpu);
+}
+
+static int percpu_ref_open(const char *path)
+{
+	struct label *l = lull_ref_handoff_rcu_percpu(&label, percpu);
+	int fd = open_with(l, path);
+
+	lull_percpu_ref_put(&l->percpu);
+	return fd;
+}
+
+static void percpu_ref_retire(struct label *old)
+{
+	lull_percpu_ref_kill(&old->percpu);
 }
 
 static int hazptr_open(const char *path)
@@ -153,13 +170,16 @@ static void bridge_retire(struct label *old)
 }
 
 const struct labelscale_scheme labelscale_schemes[LABELSCALE_SCHEMES] = {
-	{ "none", "no protection, old labels are kept: the limit", none_open, none_retire },
-	{ "refcount", "a count in the label, taken in an RCU section", refcount_open, count_down },
-	{ "hazptr", "a hazard pointer over the open", hazptr_open, hazptr_retire },
+	{ "none", "no protection, old labels are kept: the limit", none_open, none_retire, NULL, NULL },
+	{ "refcount", "a count in the label, taken in an RCU section", refcount_open, count_down, NULL,
+	  NULL },
+	{ "percpu_ref", "a per-CPU count of the label, taken in an RCU section", percpu_ref_open,
+	  percpu_ref_retire, percpu_ref_make, percpu_ref_unmake },
+	{ "hazptr", "a hazard pointer over the open", hazptr_open, hazptr_retire, NULL, NULL },
 	{ "rcu", "an RCU section over the open: as long as that sleeps, nothing is freed", rcu_open,
-	  rcu_retire },
+	  rcu_retire, NULL, NULL },
 	{ "bridge", "found in an RCU section, kept by a hazard pointer over the open", bridge_open,
-	  bridge_retire },
+	  bridge_retire, NULL, NULL },
 };
 
 /* ---- who replaces it ------------------------------------------------------------------------- */
@@ -178,7 +198,11 @@ static struct {
 /* Under the lock. */
 static void replace_label(void)
 {
-	replacer.scheme->retire(lull_rcu_replace(label, new_label()));
+	struct label *l = new_label();
+
+	if (replacer.scheme->make)
+		replacer.scheme->make(l);
+	replacer.scheme->retire(lull_rcu_replace(label, l));
 	replacer.replaced++;
 }
 
@@ -225,12 +249,16 @@ void labelscale_begin(unsigned replace_per_second)
 }
 
 /*
- * The label that is there suits any scheme, so nothing happens to it between slices. What this one
- * has retired is its own business, except for those that nobody could free.
+ * The label that is there is handed on from scheme to scheme; there are no opens meanwhile. What
+ * this one has retired is its own business, except for those that nobody could free.
  */
 void labelscale_use(const struct labelscale_scheme *scheme)
 {
 	pthread_mutex_lock(&replacer.lock);
+	if (replacer.scheme && replacer.scheme->unmake)
+		replacer.scheme->unmake(label);
+	if (scheme && scheme->make)
+		scheme->make(label);
 	replacer.scheme = scheme;
 	while (!scheme && old_labels) {
 		struct label *next = old_labels->next_old;
@@ -251,6 +279,8 @@ uint64_t labelscale_end(void)
 		pthread_join(replacer.thread, NULL);
 	pthread_cond_destroy(&replacer.wake);
 	lull_hazptr_barrier();
+	/* The second for what callbacks of the first have retired. */
+	lull_rcu_barrier();
 	lull_rcu_barrier();
 	free(label);
 	return replacer.replaced;

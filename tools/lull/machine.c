@@ -101,23 +101,27 @@ void machine_read(struct machine *m)
 #endif
 	m->cpus_online = online > 0 ? (unsigned)online : 1;
 	m->cpus_allowed = bench_cpus();
+	m->cores = bench_cores();
+	m->sockets = bench_sockets();
 	m->perf_counters = bench_counters_work();
 }
 
 json_t *machine_json(const struct machine *m)
 {
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:b, s:s}", "cpu", m->cpu_model,
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:b, s:s}", "cpu", m->cpu_model,
 			 "kernel", m->kernel, "governor", m->governor, "virtualised", m->hypervisor,
 			 "fence", m->fence, "compiler", m->compiler, "cpus_online",
-			 (int)m->cpus_online, "cpus_allowed", (int)m->cpus_allowed, "perf_counters",
-			 (int)m->perf_counters, "peers", peers_versions());
+			 (int)m->cpus_online, "cpus_allowed", (int)m->cpus_allowed, "cores", (int)m->cores,
+			 "sockets", (int)m->sockets, "perf_counters", (int)m->perf_counters, "peers",
+			 peers_versions());
 }
 
 void machine_print(const struct machine *m)
 {
 	bool guest = strcmp(m->hypervisor, "none") && strcmp(m->hypervisor, "unknown");
 
-	printf("%u of %u CPUs, %s, %s%s%s%s; fence strategy %s\n", m->cpus_allowed, m->cpus_online,
-	       m->cpu_model, m->kernel, guest ? " (guest of " : "", guest ? m->hypervisor : "",
-	       guest ? ")" : "", m->fence);
+	printf("%u of %u CPUs (%u core%s, %u socket%s), %s, %s%s%s%s; fence strategy %s\n",
+	       m->cpus_allowed, m->cpus_online, m->cores, m->cores == 1 ? "" : "s", m->sockets,
+	       m->sockets == 1 ? "" : "s", m->cpu_model, m->kernel, guest ? " (guest of " : "",
+	       guest ? m->hypervisor : "", guest ? ")" : "", m->fence);
 }

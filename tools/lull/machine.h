@@ -15,12 +15,13 @@ struct machine {
 	char compiler[64];
 	unsigned cpus_online;
 	unsigned cpus_allowed;
+	unsigned cores, sockets; /* that the allowed ones belong to */
 	bool perf_counters; /* user-mode cycles and instructions can be counted */
 };
 
 void machine_read(struct machine *m);
 json_t *machine_json(const struct machine *m);
-/* One line for the head of a table: "2 of 2 CPUs, <model>, Linux 6.18 (KVM), fence membarrier". */
+/* One line for the head of a table: "2 of 2 CPUs (2 cores, 1 socket), <model>, <kernel>, ...". */
 void machine_print(const struct machine *m);
 
 #endif

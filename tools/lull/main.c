@@ -26,6 +26,7 @@ static const struct command {
 	{ "hashscale", lull_cmd_hashscale, "hash table lookups and updates per second" },
 	{ "keyscale", lull_cmd_keyscale, "taking out keys that others look up, one by one" },
 	{ "labelscale", lull_cmd_labelscale, "opening files under one shared label" },
+	{ "tradeoff", lull_cmd_tradeoff, "four ways to keep an object alive, and what each costs" },
 	{ "torture", lull_cmd_torture, "try to break it" },
 	{ "doctor", lull_cmd_doctor, "what this machine and kernel offer" },
 };

@@ -11,5 +11,6 @@ int lull_cmd_labelscale(int argc, char **argv);
 int lull_cmd_rcuscale(int argc, char **argv);
 int lull_cmd_refscale(int argc, char **argv);
 int lull_cmd_torture(int argc, char **argv);
+int lull_cmd_tradeoff(int argc, char **argv);
 
 #endif

@@ -25,6 +25,11 @@
 #else
 #define HAVE_XENIUM NULL
 #endif
+#ifdef BENCH_HAVE_SHARED_PTR
+#define HAVE_SHARED_PTR BENCH_HAVE_SHARED_PTR
+#else
+#define HAVE_SHARED_PTR NULL
+#endif
 
 static const struct peer {
 	const char *library;
@@ -35,6 +40,7 @@ static const struct peer {
 	{ "ck", "ck-", HAVE_CK },
 	{ "libcds", "libcds-", HAVE_LIBCDS },
 	{ "xenium", "xenium-", HAVE_XENIUM },
+	{ "C++", "shared_ptr", HAVE_SHARED_PTR },
 };
 
 #define NR_PEERS (sizeof(peers) / sizeof(peers[0]))

@@ -1,198 +1,154 @@
 /* SPDX-License-Identifier: MIT */
-/* Running gnuplot, and rewriting its SVG; see plot.h. */
-#include "plot.h"
+/* The pieces of charts: text, marks, strokes; see plot.h and plot_parts.h. */
+#include "plot_parts.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <math.h>
+#include <stdbool.h>
 
-#include "options.h"
-
-/* ---- running it ------------------------------------------------------------------------------ */
-
-static int memory_file(void)
+void plot_text(FILE *to, const char *text)
 {
-	int fd = memfd_create("lull", MFD_CLOEXEC);
-
-	if (fd < 0)
-		options_fail("cannot make a file in memory: %s", strerror(errno));
-	return fd;
+	for (; *text; text++)
+		switch (*text) {
+		case '&':
+			fputs("&amp;", to);
+			break;
+		case '<':
+			fputs("&lt;", to);
+			break;
+		case '>':
+			fputs("&gt;", to);
+			break;
+		case '"':
+			fputs("&quot;", to);
+			break;
+		case '\'':
+			fputs("&#39;", to);
+			break;
+		default:
+			fputc((unsigned char)*text < ' ' || *text == 127 ? ' ' : *text, to);
+		}
 }
 
-/* Its exit status; 127 when it cannot be started. */
-static int run_gnuplot(const char *arg, int in, int out, int err)
+void plot_colour(FILE *to, unsigned colour)
 {
-	int status;
-	pid_t pid = fork();
-
-	if (pid < 0)
-		options_fail("cannot start gnuplot: %s", strerror(errno));
-	if (pid == 0) {
-		if (dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0 &&
-		    dup2(err, STDERR_FILENO) >= 0)
-			execlp("gnuplot", "gnuplot", arg, (char *)NULL);
-		_exit(127);
-	}
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 126;
-}
-
-bool plot_available(void)
-{
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC), status;
-
-	if (null < 0)
-		return false;
-	status = run_gnuplot("--version", null, null, null);
-	close(null);
-	return status == 0;
-}
-
-static char *read_all(int fd)
-{
-	off_t size = lseek(fd, 0, SEEK_END);
-	char *text = options_alloc(size > 0 ? (size_t)size + 1 : 1, 1);
-
-	if (size > 0 && pread(fd, text, (size_t)size, 0) != (ssize_t)size)
-		options_fail("cannot read what gnuplot has drawn");
-	return text;
-}
-
-static char *draw(unsigned width, unsigned height, const char *commands)
-{
-	int in = memory_file(), out = memory_file(), err = memory_file(), status;
-	char *picture;
-
-	dprintf(in,
-		"set terminal svg size %u,%u dynamic font ',13'\n"
-		"set border 3 lc rgb '" PLOT_MUTED "'\n"
-		"set tics nomirror tc rgb '" PLOT_MUTED "'\n"
-		"set grid lc rgb '" PLOT_LINE "' lt 1 lw 0.6\n"
-		"unset key\n"
-		"%s",
-		width, height, commands);
-	lseek(in, 0, SEEK_SET);
-	status = run_gnuplot("-", in, out, err);
-	if (status) {
-		char *said = read_all(err);
-
-		options_fail("gnuplot failed (exit %d): %s", status,
-			     said[strspn(said, "\n")] ? said : "no reason given");
-	}
-	picture = read_all(out);
-	close(in);
-	close(out);
-	close(err);
-	return picture;
-}
-
-/* ---- rewriting ------------------------------------------------------------------------------- */
-
-static const char *begins(const char *text, const char *with)
-{
-	size_t length = strlen(with);
-
-	return strncmp(text, with, length) ? NULL : text + length;
-}
-
-/* A colour of gnuplot's as one of the page's. Returns what follows it in @p. */
-static const char *put_colour(FILE *to, const char *p)
-{
-	int red, green, blue, length = 0;
-
-	if (sscanf(p, "rgb(%d,%d,%d)%n", &red, &green, &blue, &length) != 3 || !length) {
-		fputc(*p, to);
-		return p + 1;
-	}
-	if (green == 1)
-		fputs("var(--muted)", to);
-	else if (green == 2)
-		fputs("var(--line)", to);
+	if (colour)
+		fprintf(to, "var(--c%u)", colour);
 	else
-		fprintf(to, "var(--c%d)", blue);
-	return p + length;
+		fputs("var(--muted)", to);
 }
 
-struct rule {
-	const char *from, *to; /* %s in `to` is the id */
-};
-
-static const struct rule rules[] = {
-	{ " font-family=\"Arial\"", "" },
-	{ "color=\"black\"", "color=\"inherit\"" },
-	{ "color=\"white\"", "color=\"inherit\"" },
-	{ "color=\"gray\"", "color=\"inherit\"" },
-	{ "fill=\"black\"", "fill=\"currentColor\"" },
-	{ "stroke=\"black\"", "stroke=\"currentColor\"" },
-	{ "'gp", "'%s-gp" },
-	{ "'#gp", "'#%s-gp" },
-	{ "id=\"gnuplot_", "id=\"%s-" },
-	{ "<title>Gnuplot</title>", "" },
-};
-
-static const char *apply_rule(FILE *to, const char *p, const char *id)
+void plot_label(FILE *to, double x, double y, const char *anchor, const char *class,
+		const char *text)
 {
-	const char *after;
+	fprintf(to, "<text x=\"%.1f\" y=\"%.1f\"", x, y);
+	if (*anchor)
+		fprintf(to, " text-anchor=\"%s\"", anchor);
+	if (*class)
+		fprintf(to, " class=\"%s\"", class);
+	fputc('>', to);
+	plot_text(to, text);
+	fputs("</text>\n", to);
+}
+
+void plot_stroke(FILE *to, const char *class, double x1, double y1, double x2, double y2)
+{
+	fprintf(to, "<path class=\"%s\" d=\"M%.1f %.1fL%.1f %.1f\"/>\n", class, x1, y1, x2, y2);
+}
+
+static void put_shape(FILE *to, unsigned mark, double x, double y)
+{
+	double r = PLOT_RADIUS;
+
+	switch (mark) {
+	case PLOT_PLUS:
+		fprintf(to, "M%.1f %.1fh%.1fM%.1f %.1fv%.1f", x - r, y, 2 * r, x, y - r, 2 * r);
+		break;
+	case PLOT_CROSS:
+		r *= 0.8;
+		fprintf(to, "M%.1f %.1fl%.1f %.1fM%.1f %.1fl%.1f %.1f", x - r, y - r, 2 * r, 2 * r,
+			x - r, y + r, 2 * r, -2 * r);
+		break;
+	case PLOT_SQUARE:
+	case PLOT_SQUARE_FULL:
+		r *= 0.85;
+		fprintf(to, "M%.1f %.1fh%.1fv%.1fh%.1fz", x - r, y - r, 2 * r, 2 * r, -2 * r);
+		break;
+	case PLOT_TRIANGLE:
+	case PLOT_TRIANGLE_FULL:
+		fprintf(to, "M%.1f %.1fl%.1f %.1fh%.1fz", x, y - r * 1.1, r * 1.1, r * 1.9,
+			-r * 2.2);
+		break;
+	case PLOT_DOWN:
+	case PLOT_DOWN_FULL:
+		fprintf(to, "M%.1f %.1fl%.1f %.1fh%.1fz", x, y + r * 1.1, r * 1.1, -r * 1.9,
+			-r * 2.2);
+		break;
+	case PLOT_DIAMOND:
+	case PLOT_DIAMOND_FULL:
+		r *= 1.2;
+		fprintf(to, "M%.1f %.1fl%.1f %.1fl%.1f %.1fl%.1f %.1fz", x, y - r, r, r, -r, r, -r,
+			-r);
+		break;
+	default:
+		fprintf(to, "M%.1f %.1fa%.1f %.1f 0 1 0 %.1f 0a%.1f %.1f 0 1 0 %.1f 0z", x - r, y,
+			r, r, 2 * r, r, r, -2 * r);
+	}
+}
+
+static bool is_full(unsigned mark)
+{
+	return mark == PLOT_SQUARE_FULL || mark == PLOT_CIRCLE_FULL || mark == PLOT_TRIANGLE_FULL ||
+	       mark == PLOT_DOWN_FULL || mark == PLOT_DIAMOND_FULL;
+}
+
+void plot_point(FILE *to, unsigned mark, unsigned colour, double x, double y, const char *tip)
+{
+	fputs("<path class=\"m\" d=\"", to);
+	put_shape(to, mark, x, y);
+	fputs("\" stroke=\"", to);
+	plot_colour(to, colour);
+	fputs("\" fill=\"", to);
+	if (is_full(mark))
+		plot_colour(to, colour);
+	else
+		fputs("var(--card)", to);
+	fputs("\"", to);
+	if (*tip) {
+		fputs("><title>", to);
+		plot_text(to, tip);
+		fputs("</title></path>\n", to);
+	} else {
+		fputs("/>\n", to);
+	}
+}
+
+void plot_mark(FILE *to, unsigned mark, unsigned colour)
+{
+	fputs("<svg class=\"mark\" viewBox=\"0 0 14 12\" aria-hidden=\"true\">", to);
+	plot_point(to, mark, colour, 7, 6, "");
+	fputs("</svg>", to);
+}
+
+void plot_begin(FILE *to, const char *id, const char *title, const char *desc, double height)
+{
+	fprintf(to,
+		"<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-labelledby=\"%s-t %s-d\">\n"
+		"<title id=\"%s-t\">",
+		PLOT_WIDTH, height, id, id, id);
+	plot_text(to, title);
+	fprintf(to, "</title>\n<desc id=\"%s-d\">", id);
+	plot_text(to, desc);
+	fputs("</desc>\n", to);
+}
+
+void plot_widen(double *least, double *most, const double *y, size_t count)
+{
 	size_t i;
 
-	for (i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
-		const char *mark = strstr(rules[i].to, "%s");
-
-		after = begins(p, rules[i].from);
-		if (!after)
+	for (i = 0; y && i < count; i++) {
+		if (isnan(y[i]))
 			continue;
-		if (mark)
-			fprintf(to, "%.*s%s%s", (int)(mark - rules[i].to), rules[i].to, id,
-				mark + 2);
-		else
-			fputs(rules[i].to, to);
-		return after;
+		*least = fmin(*least, y[i]);
+		*most = fmax(*most, y[i]);
 	}
-	return NULL;
-}
-
-/* Past an element that is not wanted, or NULL: groups with nothing in them, what nobody refers to.
- */
-static const char *skip(const char *p)
-{
-	const char *end;
-
-	if (begins(p, "<desc>"))
-		return strstr(p, "</desc>") + strlen("</desc>");
-	if (begins(p, "<filter "))
-		return strstr(p, "</filter>") + strlen("</filter>");
-	if (begins(p, "<g ") && (end = strchr(p, '>')) != NULL && begins(end, ">\n</g>\n"))
-		return end + strlen(">\n</g>\n");
-	return NULL;
-}
-
-char *plot_svg(const char *id, const char *title, unsigned width, unsigned height,
-	       const char *commands)
-{
-	char *picture = draw(width, height, commands), *result = NULL;
-	const char *p = strstr(picture, "<svg"), *next;
-	size_t size;
-	FILE *to = open_memstream(&result, &size);
-
-	if (!to)
-		options_fail("out of memory");
-	if (!p || !strstr(p, "</svg>"))
-		options_fail("gnuplot has drawn nothing; does it have the svg terminal?");
-	fprintf(to, "<svg role=\"img\" aria-label=\"%s\"", title);
-	for (p += strlen("<svg"); *p; p = next) {
-		next = skip(p);
-		if (!next)
-			next = apply_rule(to, p, id);
-		if (!next)
-			next = put_colour(to, p);
-	}
-	fclose(to);
-	free(picture);
-	return result;
 }

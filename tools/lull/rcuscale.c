@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lull rcuscale: how long one waits for a grace period, a deferred call, a barrier, and what
- * replacing objects costs end to end. Options and tables; rcuscale_run.c measures.
+ * lull rcuscale: how long one waits for a grace period, a deferred call, a barrier, the end of a
+ * percpu_ref, and what replacing objects costs end to end. Options and tables; rcuscale_run.c
+ * measures.
  *
  * Schemes take turns, block by block, so that a disturbance falls on all of them alike. Percentile
  * P is the smallest time that at least P % of the calls did not exceed. The kernel's
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <lull/percpu_ref.h>
 #include <lull/rcu.h>
 
 #include "bench.h"
@@ -51,6 +53,9 @@ static const struct rcuscale_scheme schemes[] = {
 	{ "ck-epoch", "Concurrency Kit epochs", &bench_gp_ck_epoch, false },
 	{ "ck-hp", "Concurrency Kit hazard pointers", &bench_gp_ck_hp, false },
 #endif
+	{ "percpu_ref", "lull percpu_ref, which is killed", &bench_gp_percpu_ref, true },
+	{ "membarrier", "a bare membarrier of the kind that percpu_ref uses", &bench_gp_membarrier,
+	  false },
 	{ "free-at-once", "no grace period: the limit of replacement", &bench_gp_free_at_once,
 	  false },
 };
@@ -75,8 +80,8 @@ static const char *const setup_what[NR_SETUPS] = {
 
 /* In the order of enum rcuscale_what. */
 static const char *const metric_names[NR_WHATS] = { "synchronize", "call", "barrier",
-						    "barrier_queued", "replace", "interrupts",
-						    "wake", "scan" };
+						    "barrier_queued", "replace", "kill",
+						    "interrupts", "wake", "scan" };
 
 static const char *const what_titles[NR_WHATS] = {
 	[WHAT_SYNCHRONIZE] = "synchronize",
@@ -84,6 +89,7 @@ static const char *const what_titles[NR_WHATS] = {
 	[WHAT_BARRIER] = "barrier, nothing queued",
 	[WHAT_BARRIER_QUEUED] = "barrier, one callback queued",
 	[WHAT_REPLACE] = "replacing 64-byte objects",
+	[WHAT_KILL] = "kill of a percpu_ref until it is confirmed, and one membarrier",
 };
 
 static const char *const way_names[BENCH_GP_WAYS] = {
@@ -129,7 +135,7 @@ enum {
 
 static const struct argp_option own_options[] = {
 	{ "what", OPT_WHAT, "WHAT,...", 0, 
-	  "synchronize, call, barrier, replace (these four), interrupts, wake, scan, all", 0 },
+	  "synchronize, call, barrier, replace (these four), kill, interrupts, wake, scan, all", 0 },
 	{ "setup", OPT_SETUP, "SETUP,...", 0,
 	  "idle, busy, threads64, sections, stuck (for replace), all (synchronize: all but stuck; "
 	  "the others: idle and busy)",
@@ -159,18 +165,18 @@ static const struct argp_option own_options[] = {
 
 static void set_whats(struct settings *s, const char *arg)
 {
-	static const char *const words[] = { "synchronize", "call",  "barrier", "replace",
-					     "interrupts",  "wake", "scan",    "all",
-					     NULL };
+	static const char *const words[] = { "synchronize", "call", "barrier", "replace", "kill",
+					     "interrupts",  "wake", "scan",    "all",	  NULL };
 	static const bool includes[][NR_WHATS] = {
 		{ [WHAT_SYNCHRONIZE] = true },
 		{ [WHAT_CALL] = true },
 		{ [WHAT_BARRIER] = true, [WHAT_BARRIER_QUEUED] = true },
 		{ [WHAT_REPLACE] = true },
+		{ [WHAT_KILL] = true },
 		{ [WHAT_INTERRUPTS] = true },
 		{ [WHAT_WAKE] = true },
 		{ [WHAT_SCAN] = true },
-		{ true, true, true, true, true, true, true, true },
+		{ true, true, true, true, true, true, true, true, true },
 	};
 	size_t count, i, w;
 	char **items = options_split("--what", arg, &count);
@@ -395,7 +401,10 @@ static void latency_table(const struct settings *s, enum rcuscale_what what,
 	size_t i;
 
 	measure_series(s, what, setup, all);
-	printf("\n%s: %s; us\n", what_titles[what], setup_what[setup]);
+	printf("\n%s: %s; us%s\n", what_titles[what], setup_what[setup],
+	       what == WHAT_KILL && !lull_percpu_ref_per_cpu() ?
+		       "; no restartable sequences here, so it waits for a grace period" :
+		       "");
 	t = bench_table_new(
 		"scheme|calls|average|min|p50|p90|p99|max|p50 by round|interrupts/call|/s/core");
 	for (i = 0; i < NR_SCHEMES; i++) {
@@ -593,6 +602,9 @@ static void setup_table(const struct settings *s, enum rcuscale_what what,
 {
 	if (!s->what[what] || !wants_setup(s, what, setup))
 		return;
+	if (what == WHAT_KILL)
+		jsonout_set(jsonout_root(json), "percpu_ref_per_cpu",
+			    json_boolean(lull_percpu_ref_per_cpu()));
 	if (what == WHAT_REPLACE)
 		replace_table(s, setup, json);
 	else
@@ -640,7 +652,7 @@ static void all_tables(const struct settings *s, struct jsonout *json)
 	for (i = 0; i < NR_SCHEMES; i++)
 		if (s->chosen[i] && schemes[i].gp)
 			rcuscale_prime(schemes[i].gp);
-	for (what = 0; what <= WHAT_REPLACE; what++)
+	for (what = 0; what <= WHAT_KILL; what++)
 		for (setup = 0; setup < NR_SETUPS; setup++)
 			setup_table(s, (enum rcuscale_what)what, (enum rcuscale_setup)setup, json);
 	for (; what < NR_WHATS; what++)

@@ -19,6 +19,7 @@ enum rcuscale_what {
 	WHAT_BARRIER_QUEUED, /* with one callback outstanding */
 	NR_LATENCIES,
 	WHAT_REPLACE = NR_LATENCIES,
+	WHAT_KILL,	 /* of a percpu_ref until it is confirmed */
 	WHAT_INTERRUPTS, /* of other processors, by updates at a fixed rate */
 	WHAT_WAKE,	 /* synchronize held up by one reader that sleeps */
 	WHAT_SCAN,	 /* retiring while many hazard pointers are in use */

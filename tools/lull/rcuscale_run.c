@@ -156,6 +156,8 @@ static unsigned run_calls(const struct measuring *m, uint64_t *ns, unsigned most
 		return s->synchronize(ns, most, deadline_ns);
 	case WHAT_CALL:
 		return s->call(ns, most, deadline_ns);
+	case WHAT_KILL:
+		return s->kill(ns, most, deadline_ns);
 	default:
 		return s->barrier(ns, most, deadline_ns, m->job->what == WHAT_BARRIER_QUEUED);
 	}
@@ -443,6 +445,8 @@ bool rcuscale_can(const struct rcuscale_scheme *scheme, enum rcuscale_what what)
 	case WHAT_BARRIER:
 	case WHAT_BARRIER_QUEUED:
 		return gp->call != NULL;
+	case WHAT_KILL:
+		return gp->kill != NULL;
 	case WHAT_WAKE:
 		return gp->hold != NULL;
 	default:

@@ -3,11 +3,14 @@
  * lull refscale: what one read section costs, by scheme and number of readers.
  *
  * A section enters, loads a shared pointer, reads a field of the object and leaves; with hazard
- * pointers the object is protected, read and let go (bench/peers/ref_body.h). The loop around it is
- * the same for all schemes and is included in the figures; "none" is that loop alone.
+ * pointers the object is protected, read and let go, with counts a reference is got and put
+ * (bench/peers/ref_body.h). The loop around it is the same for all schemes and is included in the
+ * figures; "none" is that loop alone.
  */
 #include <stdlib.h>
 #include <string.h>
+
+#include <lull/percpu_ref.h>
 
 #include "bench.h"
 #include "json.h"
@@ -15,6 +18,7 @@
 #include "main.h"
 #include "options.h"
 #include "peers.h"
+#include "predict.h"
 #include "ref.h"
 #include "step.h"
 
@@ -39,6 +43,16 @@ static const struct bench_ref_scheme *const schemes[] = {
 	&bench_ref_mutex,
 	&bench_ref_rwlock,
 	&bench_ref_refcount,
+	&bench_ref_refcount_lock,
+	&bench_ref_refcount_rcu,
+	&bench_ref_refcount_hazptr,
+	&bench_ref_percpu_ref,
+	&bench_ref_percpu_ref_rcu,
+	&bench_ref_percpu_ref_hazptr,
+	&bench_ref_c11_atomic,
+#ifdef BENCH_HAVE_SHARED_PTR
+	&bench_ref_shared_ptr,
+#endif
 #ifdef BENCH_HAVE_URCU
 	&bench_ref_liburcu_memb,
 	&bench_ref_liburcu_mb,
@@ -60,39 +74,58 @@ static const struct bench_ref_scheme *const schemes[] = {
 
 #define NR_SCHEMES (sizeof(schemes) / sizeof(schemes[0]))
 
-enum mode { MODE_READ, MODE_CHAIN, MODE_HOLD };
+enum mode { MODE_READ, MODE_CHAIN, MODE_HOLD, MODE_NESTED };
+
+#define NESTED_MAX 16 /* twice the hazard pointers that a thread has at hand */
 
 struct settings {
 	enum mode mode;
 	uint64_t hold_ns;
+	unsigned nested;
+	unsigned *predict; /* readers to predict for */
+	size_t nr_predict;
 };
 
 static struct bench_ref_data data;
 
 /* ---- options ---- */
 
-enum { OPT_CHAIN = OPTIONS_OWN_KEYS, OPT_HOLD };
+enum { OPT_CHAIN = OPTIONS_OWN_KEYS, OPT_HOLD, OPT_NESTED, OPT_PREDICT };
 
 static const struct argp_option own_options[] = {
 	{ "chain", OPT_CHAIN, NULL, 0,
 	  "each pointer is found in the object before: latency instead of throughput", 0 },
 	{ "readers-hold", OPT_HOLD, "NS", 0, "readers stay in their section for NS nanoseconds",
 	  0 },
+	{ "nested", OPT_NESTED, "N", 0,
+	  "N sections, or references, inside each other, by a function that calls itself; figures "
+	  "are for all N",
+	  0 },
+	{ "predict", OPT_PREDICT, "4,8,...", 0,
+	  "say what so many readers would pay by a model, from what is measured here", 0 },
 	{ 0 }
 };
 
 static void own_option(int key, char *arg, struct options *opt)
 {
 	struct settings *s = opt->own;
+	enum mode mode;
 
-	if (s->mode != MODE_READ && (key == OPT_CHAIN) != (s->mode == MODE_CHAIN))
-		options_bad("--chain and --readers-hold exclude each other");
-	if (key == OPT_CHAIN) {
-		s->mode = MODE_CHAIN;
-	} else {
-		s->hold_ns = options_unsigned("--readers-hold", arg, 1, 1000000000);
-		s->mode = MODE_HOLD;
+	if (key == OPT_PREDICT) {
+		free(s->predict);
+		s->predict = options_unsigned_list("--predict", arg, 2, OPTIONS_THREADS_LIMIT,
+						   &s->nr_predict);
+		return;
 	}
+	mode = key == OPT_CHAIN ? MODE_CHAIN : key == OPT_HOLD ? MODE_HOLD : MODE_NESTED;
+
+	if (s->mode != MODE_READ && s->mode != mode)
+		options_bad("--chain, --readers-hold and --nested exclude each other");
+	s->mode = mode;
+	if (key == OPT_HOLD)
+		s->hold_ns = options_unsigned("--readers-hold", arg, 1, 1000000000);
+	else if (key == OPT_NESTED)
+		s->nested = (unsigned)options_unsigned("--nested", arg, 1, NESTED_MAX);
 }
 
 static void list_schemes(void)
@@ -111,6 +144,7 @@ struct entry {
 	const struct bench_ref_scheme *scheme;
 	const struct settings *settings;
 	double instructions; /* counted by single steps; negative: not */
+	double one, many;    /* ns with one reader and with run.many; 0: not measured */
 };
 
 static uint64_t run_loop(void *arg, uint64_t n)
@@ -122,6 +156,8 @@ static uint64_t run_loop(void *arg, uint64_t n)
 		return e->scheme->read(&data, n);
 	case MODE_CHAIN:
 		return e->scheme->chain(&data, n);
+	case MODE_NESTED:
+		return e->scheme->nested(&data, n, e->settings->nested);
 	default:
 		return e->scheme->hold(&data, n, e->settings->hold_ns);
 	}
@@ -152,7 +188,7 @@ static void init_data(void)
 	for (i = 0; i < BENCH_REF_OBJECTS; i++) {
 		data.object[i].value = i;
 		data.object[i].next = &data.cell[(i + 1) % BENCH_REF_OBJECTS];
-		data.object[i].count = 1;
+		lull_refcount_set(&data.object[i].count, 1);
 		data.cell[i].object = &data.object[i];
 	}
 }
@@ -208,9 +244,12 @@ static void fill_in(struct bench_result *r, const struct entry *e, const struct 
 
 static const char *metric_name(const struct settings *s)
 {
-	return s->mode == MODE_CHAIN ? "read_chain" :
-	       s->mode == MODE_HOLD  ? "read_hold" :
-				       "read_section";
+	static const char *const names[] = { [MODE_READ] = "read_section",
+					     [MODE_CHAIN] = "read_chain",
+					     [MODE_HOLD] = "read_hold",
+					     [MODE_NESTED] = "read_nested" };
+
+	return names[s->mode];
 }
 
 static void write_json(struct jsonout *json, const struct settings *s, const struct entry *e,
@@ -239,6 +278,8 @@ static void write_json(struct jsonout *json, const struct settings *s, const str
 	jsonout_set(row, "slices_disturbed", json_integer(r->disturbed));
 	if (s->mode == MODE_HOLD)
 		jsonout_set(row, "hold_ns", json_integer((json_int_t)s->hold_ns));
+	if (s->mode == MODE_NESTED)
+		jsonout_set(row, "nested", json_integer(s->nested));
 }
 
 static void print_table(const struct entry *entries, size_t count,
@@ -278,6 +319,7 @@ static void print_table(const struct entry *entries, size_t count,
 struct run {
 	const struct options *opt;
 	const struct settings *settings;
+	unsigned many; /* readers that a prediction begins from; 0: none is made */
 	struct entry entries[NR_SCHEMES];
 	size_t count;
 };
@@ -312,6 +354,10 @@ static void measure(struct run *run, struct bench_pool *pool, struct jsonout *js
 		fill_in(&results[i], &run->entries[i], &results[run->count]);
 		write_json(json, run->settings, &run->entries[i], threads, &results[i], &results[0],
 			   bench_pool_counters(pool));
+		if (threads == 1)
+			run->entries[i].one = results[i].ns.median;
+		if (threads == run->many)
+			run->entries[i].many = results[i].ns.median;
 	}
 	print_table(run->entries, run->count, results);
 }
@@ -322,10 +368,17 @@ static void print_head(const struct settings *s, bool counters)
 
 	machine_read(&machine);
 	machine_print(&machine);
+	if (!lull_percpu_ref_per_cpu())
+		printf("no restartable sequences here: a percpu_ref's counters are shared out "
+		       "among threads\n");
 	if (s->mode == MODE_HOLD)
 		printf("section: enter, load a pointer, read a field, stay for %llu ns, leave; "
 		       "loop included\n",
 		       (unsigned long long)s->hold_ns);
+	else if (s->mode == MODE_NESTED)
+		printf("section: enter, load a pointer, read a field, the next section, leave; "
+		       "%u inside each other, loop included\n",
+		       s->nested);
 	else
 		printf("section: enter, load a pointer, read a field, leave; loop included%s\n",
 		       s->mode == MODE_CHAIN ? "; the field says which pointer comes next" : "");
@@ -357,14 +410,18 @@ static void choose(struct run *run)
 		if (!chosen[i])
 			continue;
 		if (schemes[i]->setup)
-			wrong = schemes[i]->setup(schemes[i]);
+			wrong = schemes[i]->setup(schemes[i], &data);
+		if (!wrong && run->settings->mode == MODE_NESTED && !schemes[i]->nested)
+			wrong = "a thread has one at a time";
 		if (wrong && run->opt->schemes)
 			options_bad("scheme '%s' cannot run: %s", schemes[i]->name, wrong);
 		if (wrong)
 			printf("%s is left out: %s\n", schemes[i]->name, wrong);
 		else
-			run->entries[run->count++] = (struct entry){ schemes[i], run->settings,
-								     -1 };
+			run->entries[run->count++] =
+				(struct entry){ .scheme = schemes[i],
+						.settings = run->settings,
+						.instructions = -1 };
 	}
 }
 
@@ -382,9 +439,44 @@ static void count_instructions(struct run *run)
 	bench_progress_clear();
 }
 
+/* A prediction needs one reader, and as many as there can be without taking turns. */
+static void choose_prediction(struct run *run)
+{
+	const struct options *opt = run->opt;
+	bool one = false;
+	size_t i;
+
+	if (!run->settings->nr_predict)
+		return;
+	if (run->settings->mode != MODE_READ)
+		options_bad("--predict is for plain sections: not with --chain, --readers-hold or "
+			    "--nested");
+	for (i = 0; i < opt->nr_threads; i++) {
+		one = one || opt->threads[i] == 1;
+		if (opt->threads[i] > run->many && opt->threads[i] <= bench_cpus())
+			run->many = opt->threads[i];
+	}
+	if (!one || run->many < 2)
+		options_bad("--predict: nothing to predict from; it takes --threads 1,2 and two "
+			    "CPUs at least, and there are %u",
+			    bench_cpus());
+}
+
+static void predict(const struct run *run, struct jsonout *json)
+{
+	struct predict_row row[NR_SCHEMES];
+	size_t i;
+
+	for (i = 0; i < run->count; i++)
+		row[i] = (struct predict_row){ run->entries[i].scheme->name, run->entries[i].one,
+					       run->entries[i].many };
+	predict_print(json, row, run->count, run->many, run->settings->predict,
+		      run->settings->nr_predict);
+}
+
 int lull_cmd_refscale(int argc, char **argv)
 {
-	struct settings settings = { MODE_READ, 0 };
+	struct settings settings = { .mode = MODE_READ };
 	struct options opt = OPTIONS_INIT("refscale");
 	struct run run = { .opt = &opt, .settings = &settings };
 	struct bench_pool *pool;
@@ -403,6 +495,7 @@ int lull_cmd_refscale(int argc, char **argv)
 		options_free(&opt);
 		return 0;
 	}
+	choose_prediction(&run);
 	json = jsonout_open(&opt);
 	init_data();
 	choose(&run);
@@ -413,8 +506,13 @@ int lull_cmd_refscale(int argc, char **argv)
 		most = opt.threads[i] > most ? opt.threads[i] : most;
 	pool = bench_pool_new(most);
 	print_head(&settings, counters);
+	jsonout_set(jsonout_root(json), "percpu_ref_per_cpu",
+		    json_boolean(lull_percpu_ref_per_cpu()));
 	for (i = 0; i < opt.nr_threads; i++)
 		measure(&run, pool, json, opt.threads[i]);
+	if (run.many)
+		predict(&run, json);
+	free(settings.predict);
 	bench_pool_free(pool);
 	jsonout_close(json);
 	options_free(&opt);

@@ -8,8 +8,8 @@
 struct report;
 
 /*
- * Before anything is measured: options_fail() when there is no gnuplot, options_bad() when @path
- * cannot be written. The file is written beside its name and renamed by report_write().
+ * Before anything is measured: options_bad() when @path cannot be written. The file is written
+ * beside its name and renamed by report_write().
  */
 struct report *report_open(const char *path);
 /* Draws, writes, frees. What goes wrong now is options_fail(). */
