@@ -19,7 +19,7 @@ void lull__refcount_misuse(struct lull_refcount *r, const char *call, int old, i
 	/* Of several that find it wrong at the same time one finds it not saturated. */
 	int before = lull_xchg_relaxed(&r->count, LULL_REFCOUNT_SATURATED);
 	const char *what = change > 0 ? (old == 0 ? "it was at its end" : "too many") :
-			   old + change == 0 ? "the last one was dropped unseen" : "more were put than got";
+			   old == -change ? "the last one was dropped unseen" : "more were put than got";
 
 	if (is_saturated(before) || is_saturated(old))
 		return;

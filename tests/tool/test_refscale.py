@@ -99,7 +99,8 @@ class Instructions(Case):
         without, per_cpu = self.counted(("percpu_ref",), env=NO_RSEQ)
         self.assertFalse(per_cpu)
         self.assertGreaterEqual(with_them["percpu_ref"] - with_them["none"], 2 * 10)
-        self.assertLess(with_them["percpu_ref"] - with_them["none"], 40)
+        # Without optimisation what surrounds the sequences is as long again.
+        self.assertLess(with_them["percpu_ref"] - with_them["none"], 60)
         self.assertGreater(without["percpu_ref"], 2 * with_them["percpu_ref"])
 
     def test_more_for_more_inside_each_other(self):

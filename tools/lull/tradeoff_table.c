@@ -13,11 +13,16 @@ typedef void (*cell_func)(struct bench_table *table, const struct tradeoff *t,
 static void cell_read(struct bench_table *table, const struct tradeoff *t,
 		      const struct tradeoff_result *s, size_t at)
 {
+	double ns = s->read[at].median;
+	char word[32];
+
 	(void)t;
-	if (s->read[at].count)
-		bench_cell(table, "%.1f ns", s->read[at].median);
-	else
+	if (!s->read[at].count)
 		bench_cell(table, "n/a");
+	else if (ns < 9.95)
+		bench_cell(table, "%.1f ns", ns);
+	else
+		bench_cell(table, "%s", compare_time(word, sizeof(word), ns));
 }
 
 static void cell_bytes(struct bench_table *table, const struct bench_stat *bytes)
