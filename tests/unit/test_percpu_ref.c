@@ -60,7 +60,7 @@ static void test_per_cpu(void **state)
 	bool expected = false;
 
 	(void)state;
-#if defined(LULL__RSEQ) && !defined(LULL_TEST_EMULATED)
+#ifdef LULL__RSEQ
 	expected = lull_fence_strategy() == LULL_FENCE_MEMBARRIER && __rseq_size > 0;
 #endif
 	assert_int_equal(lull_percpu_ref_per_cpu(), expected);
