@@ -5,7 +5,7 @@
  * The order is part of the name, so that a reader of the code sees it and grep finds it. The
  * builtins work on ordinary fields in C and C++ alike (there is no _Atomic / std::atomic mismatch
  * in a header that both include), and ThreadSanitizer understands them. Nothing else in lull
- * writes a builtin or an asm statement, except fence.h and rseq.h.
+ * writes a builtin or an asm statement, except fence.h and arch/.
  *
  * A word that only one thread writes may be read by that thread with a plain load: no other
  * thread can change it under its eyes, and the compiler may then fold the load into a compare.

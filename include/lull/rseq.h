@@ -14,8 +14,8 @@
  * a place for each thread since 2.35; there is one per thread, so nobody else may. What there is
  * for a thread is read from that place: the number of its CPU, or a negative one.
  *
- * The other place with assembly beside atomic.h and fence.h; used by percpu_ref.h alone. Ideas:
- * rseq(2), P. Turner's restartable sequences, the librseq library.
+ * Used by percpu_ref.h alone; the instructions are in arch/. Ideas: rseq(2), P. Turner's restartable
+ * sequences, the librseq library.
  */
 #ifndef LULL_RSEQ_H
 #define LULL_RSEQ_H
@@ -56,76 +56,17 @@
 	".quad 1f, 2f - 1f, 4f\n\t"                                                                \
 	".popsection\n\t"
 
-/*
- * The sequence, for lull__rseq_add(); goes on at `interrupted` when it is not done. On x86 the signature is
- * the operand of an ud1; a negative number keeps its sign over the shift. On AArch64 it is a brk.
- */
-#if defined(__x86_64__)
-#define LULL__RSEQ_SEQUENCE(word, n, at)                                                                \
-	__asm__ goto(LULL__RSEQ_DESCRIPTOR                                                         \
-		     "leaq 3b(%%rip), %%rax\n\t"                                                   \
-		     "movq %%rax, %%fs:8(%[rseq])\n"                                               \
-		     "1:\n\t"                                                                      \
-		     "movq %[from], %%rax\n\t"                                                     \
-		     "testb $7, %%al\n\t"                                                          \
-		     "jnz 5f\n\t"                                                                  \
-		     "movl %%fs:4(%[rseq]), %%ecx\n\t"                                             \
-		     "shll $12, %%ecx\n\t"                                                         \
-		     "js 5f\n\t"                                                                   \
-		     "addq %[by], " at "(%%rax,%%rcx)\n"                                           \
-		     "2:\n\t"                                                                      \
-		     "movq $0, %%fs:8(%[rseq])\n\t"                                                \
-		     ".pushsection __rseq_failure, \"ax?\"\n\t"                                    \
-		     ".byte 0x0f, 0xb9, 0x3d\n\t"                                                  \
-		     ".long " LULL__RSEQ_TEXT(RSEQ_SIG) "\n"                                       \
-		     "4:\n\t"                                                                      \
-		     "jmp %l[interrupted]\n"                                                       \
-		     "5:\n\t"                                                                      \
-		     "movq $0, %%fs:8(%[rseq])\n\t"                                                \
-		     "jmp %l[interrupted]\n\t"                                                     \
-		     ".popsection"                                                                 \
-		     :                                                                             \
-		     : [from] "m"(*(word)), [rseq] "r"(__rseq_offset), [by] "er"(n)                \
-		     : "memory", "cc", "rax", "rcx"                                                \
-		     : interrupted)
+#ifdef __x86_64__
+#include <lull/arch/rseq_x86_64.h>
 #else
-#define LULL__RSEQ_SEQUENCE(word, n, at)                                                                \
-	__asm__ goto(LULL__RSEQ_DESCRIPTOR                                                         \
-		     "adrp x9, 3b\n\t"                                                             \
-		     "add x9, x9, :lo12:3b\n\t"                                                    \
-		     "str x9, [%[rseq], #8]\n"                                                     \
-		     "1:\n\t"                                                                      \
-		     "ldr x9, %[from]\n\t"                                                         \
-		     "tst x9, #7\n\t"                                                              \
-		     "b.ne 5f\n\t"                                                                 \
-		     "ldr w10, [%[rseq], #4]\n\t"                                                  \
-		     "tbnz w10, #31, 5f\n\t"                                                       \
-		     "add x9, x9, x10, lsl #12\n\t"                                                \
-		     "ldr x10, [x9, #" at "]\n\t"                                                  \
-		     "add x10, x10, %[by]\n\t"                                                     \
-		     "str x10, [x9, #" at "]\n"                                                    \
-		     "2:\n\t"                                                                      \
-		     "str xzr, [%[rseq], #8]\n\t"                                                  \
-		     "b 6f\n\t"                                                                    \
-		     ".inst 0xd428bc00\n"                                                          \
-		     "4:\n\t"                                                                      \
-		     "b %l[interrupted]\n"                                                         \
-		     "5:\n\t"                                                                      \
-		     "str xzr, [%[rseq], #8]\n\t"                                                  \
-		     "b %l[interrupted]\n"                                                         \
-		     "6:"                                                                          \
-		     :                                                                             \
-		     : [from] "Q"(*(word)),                                                        \
-		       [rseq] "r"((char *)__builtin_thread_pointer() + __rseq_offset), [by] "r"(n) \
-		     : "memory", "cc", "x9", "x10"                                                 \
-		     : interrupted)
+#include <lull/arch/rseq_aarch64.h>
 #endif
 
 /*
  * Add @n to this CPU's counter of those that *@word leads to, @at bytes further on (0 or 8, a
  * constant). False: nothing was done, because a low bit of the word says not to, this thread has no
- * restartable sequences, or the sequence was interrupted. It is not tried again here: under a debugger's single steps it would never end.
- * No ordering but the compiler's. Any context.
+ * restartable sequences, or the sequence was interrupted. It is not tried again here: under a
+ * debugger's single steps it would never end. No ordering but the compiler's. Any context.
  *
  * What is ordered all the same: what comes before the sequence, and the sequence, before a barrier
  * that it does not see the mark of (PCR-1: that barrier is a fence here); the word before the counter
