@@ -31,6 +31,15 @@
 void lull__futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns);
 void lull__futex_wake(uint32_t *word, int how_many);
 
+/*
+ * The same until a point in time (UINT64_MAX: none), for who wakes with a bit of @bitset; 0: woken;
+ * -EAGAIN, -EINTR, -ETIMEDOUT: not.
+ */
+int lull__futex_wait_until(uint32_t *word, uint32_t value, uint32_t bitset, uint64_t deadline_ns, bool shared);
+void lull__futex_wake_some(uint32_t *word, int how_many, uint32_t bitset, bool shared);
+/* Wake @wake who sleep on @from, and let the others sleep on @to. False: *from is not @value any more. */
+bool lull__futex_requeue(uint32_t *from, uint32_t value, int wake, uint32_t *to, bool shared);
+
 bool lull__membarrier_register(void); /* true when private expedited works for this process */
 int lull__membarrier(void);	      /* 0 or -errno */
 int lull__visit_all_cpus(void);	      /* run on each CPU that any thread may use; 0 or -errno */
@@ -39,6 +48,8 @@ bool lull__join(pthread_t thread, uint64_t timeout_ns); /* below a second; false
 void lull__fine_timers(void); /* this thread's timed sleeps end when they should */
 uint32_t lull__gettid(void);
 void lull__thread_name(uint32_t tid, char *buf, size_t size); /* "?" when it is gone */
+bool lull__peek(const uint32_t *from, uint32_t *to); /* false: there is no such memory */
+unsigned lull__cpus_allowed(void);  /* that the calling thread may run on, 1 at least */
 unsigned lull__cpus_possible(void); /* CPU numbers are below this, also of CPUs that are plugged in later */
 uint64_t lull__now_ns(void);				      /* CLOCK_MONOTONIC */
 uint64_t lull__deadline_ns(uint64_t timeout_ms);	      /* from now, never 0 */
@@ -60,6 +71,7 @@ extern uint32_t lull__registry_count;	    /* written under the lock */
 
 void lull__init(void);	 /* once per process; every slow path begins with it */
 void lull__ensure_registered(void);
+bool lull__note_exit(void); /* this thread's exit will be noticed; false: it is past that already */
 void lull__enter_unregistered(void); /* a read section of a thread past its exit handling */
 void lull__leave_unregistered(void);
 void lull__shazptr_enter_unregistered(uintptr_t addr); /* the same for a simple hazard pointer */

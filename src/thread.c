@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "internal.h"
+#include "owner.h"
 #include "percpu_ref.h"
 
 /* Unregistered: outside, and the first lock has to come here. */
@@ -112,10 +113,18 @@ void lull__ensure_registered(void)
 		lull__shazptr_thread_enter();
 		lull_store_relaxed(&self->rcu, lull__rest_word());
 		lull_store_relaxed(&self->state, self->state | LULL__STATE_REGISTERED);
-		if (pthread_setspecific(exit_key, self) != 0)
-			lull__die("cannot note a new thread: out of memory");
+		lull__note_exit();
 	}
 	record_leave(&saved);
+}
+
+bool lull__note_exit(void)
+{
+	if (lull__self.state & LULL__STATE_EXITING)
+		return false;
+	if (pthread_setspecific(exit_key, &lull__self) != 0)
+		lull__die("cannot note a new thread: out of memory");
+	return true;
 }
 
 /* @state: what the thread is from here on, beside not registered. */
@@ -200,6 +209,7 @@ static void thread_exit(void *unused)
 	lull__hazptr_thread_exit();
 	lull__shazptr_thread_exit();
 	lull__reclaim_thread_exit();
+	lull__owner_thread_exit();
 	leave_registry(LULL__STATE_EXITED | LULL__STATE_EXITING);
 }
 
@@ -289,6 +299,7 @@ static void fork_child(void)
 	lull__shazptr_fork_child();
 	lull__percpu_fork_child();
 	lull__percpu_ref_fork_child();
+	lull__owner_fork_child();
 	lull__reclaim_fork_child();
 	pthread_sigmask(SIG_SETMASK, &fork_saved, NULL);
 }
@@ -303,6 +314,7 @@ static void init_slow(void)
 		return;
 	}
 	lull__fence_init();
+	lull__owner_init();
 	if (pthread_key_create(&exit_key, thread_exit) != 0)
 		lull__die("no pthread key left to notice the exit of threads");
 	if (pthread_atfork(fork_prepare, fork_parent, fork_child) != 0)

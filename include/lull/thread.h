@@ -71,6 +71,7 @@ struct lull__thread {
 	uint64_t shazptr_state;	 /* set by others, and above that a stamp that this thread sets */
 	uint32_t shazptr_nested; /* acquisitions inside the outermost one */
 	uint32_t shazptr_group;	 /* which bit of a waiter's mask is this thread's */
+	uint32_t lock_tid;	 /* see mutex.h: the thread's id if it may lock inline, else 0 */
 } __attribute__((aligned(16)));
 
 #define LULL__FLAG_RCU_WAITED 1u /* a grace period sleeps until this thread's section ends */

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <sched.h>
@@ -13,6 +14,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,6 +39,40 @@ void lull__futex_wake(uint32_t *word, int how_many)
 
 	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, how_many, NULL, NULL, 0);
 	errno = saved;
+}
+
+int lull__futex_wait_until(uint32_t *word, uint32_t value, uint32_t bitset, uint64_t deadline_ns, bool shared)
+{
+	struct timespec deadline = {
+		.tv_sec = (time_t)(deadline_ns / 1000000000u),
+		.tv_nsec = (long)(deadline_ns % 1000000000u),
+	};
+	int op = shared ? FUTEX_WAIT_BITSET : FUTEX_WAIT_BITSET_PRIVATE;
+	int saved = errno, result = 0;
+
+	if (syscall(SYS_futex, word, op, value, deadline_ns == UINT64_MAX ? NULL : &deadline, NULL, bitset) != 0)
+		result = -errno;
+	errno = saved;
+	return result;
+}
+
+void lull__futex_wake_some(uint32_t *word, int how_many, uint32_t bitset, bool shared)
+{
+	int saved = errno;
+
+	syscall(SYS_futex, word, shared ? FUTEX_WAKE_BITSET : FUTEX_WAKE_BITSET_PRIVATE, how_many, NULL, NULL,
+		bitset);
+	errno = saved;
+}
+
+bool lull__futex_requeue(uint32_t *from, uint32_t value, int wake, uint32_t *to, bool shared)
+{
+	int saved = errno;
+	bool done = syscall(SYS_futex, from, shared ? FUTEX_CMP_REQUEUE : FUTEX_CMP_REQUEUE_PRIVATE, wake,
+			    (unsigned long)INT_MAX, to, value) >= 0;
+
+	errno = saved;
+	return done;
 }
 
 bool lull__membarrier_register(void)
@@ -162,6 +198,30 @@ unsigned lull__cpus_possible(void)
 	}
 	errno = saved;
 	return count;
+}
+
+unsigned lull__cpus_allowed(void)
+{
+	uint64_t mask[1024];
+	int saved = errno;
+	long bytes = syscall(SYS_sched_getaffinity, 0, sizeof(mask), mask);
+	unsigned count = 0;
+
+	for (long i = 0; i < bytes / (long)sizeof(*mask); i++)
+		count += (unsigned)__builtin_popcountll(mask[i]);
+	errno = saved;
+	return count ? count : 1;
+}
+
+bool lull__peek(const uint32_t *from, uint32_t *to)
+{
+	struct iovec local = { .iov_base = to, .iov_len = sizeof(*to) };
+	struct iovec remote = { .iov_base = (void *)(uintptr_t)from, .iov_len = sizeof(*from) };
+	int saved = errno;
+	bool got = process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == sizeof(*to);
+
+	errno = saved;
+	return got;
 }
 
 bool lull__join(pthread_t thread, uint64_t timeout_ns)

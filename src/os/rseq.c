@@ -11,6 +11,33 @@
 
 #include "rseq.h"
 
+/* What it takes to read the area is less than what it takes to run sequences. */
+#if defined(__GLIBC__)
+#if __GLIBC_PREREQ(2, 35)
+#define AREA 1
+#include <sys/rseq.h>
+#endif
+#endif
+
+#ifdef AREA
+
+const uint32_t *lull__rseq_cpu(void)
+{
+	const uint32_t *cpu = (const uint32_t *)(const void *)((char *)__builtin_thread_pointer() + __rseq_offset + 4);
+
+	/* A thread that could not be registered has a negative number there. */
+	return __rseq_size > 0 && (int)lull_load_relaxed(cpu) >= 0 ? cpu : NULL;
+}
+
+#else
+
+const uint32_t *lull__rseq_cpu(void)
+{
+	return NULL;
+}
+
+#endif
+
 #ifdef LULL__RSEQ
 
 static bool visit_cpus; /* membarrier was taken away */

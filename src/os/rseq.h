@@ -18,4 +18,10 @@ bool lull__rseq_usable(void);
 void lull__rseq_barrier(void);
 void lull__rseq_fork_child(void); /* where they are in use */
 
+/*
+ * Where the kernel writes the number of the CPU that the calling thread last ran on in user mode; NULL:
+ * it does not. There as long as the thread is.
+ */
+const uint32_t *lull__rseq_cpu(void);
+
 #endif /* LULL_OS_RSEQ_H */

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cond.h - a condition variable for lull_mutex.
+ *
+ *	lull_mutex_lock(&m);			lull_mutex_lock(&m);
+ *	while (!ready)				ready = true;
+ *		lull_cond_wait(&c, &m);		lull_cond_broadcast(&c);
+ *	...					lull_mutex_unlock(&m);
+ *	lull_mutex_unlock(&m);
+ *
+ * A broadcast wakes one waiter at the most; the others are moved, asleep, to the mutex, and each unlock wakes the
+ * next: there is no herd. Waits end for no reason, too: look at the condition again, as above.
+ * None of these is a cancellation point.
+ *
+ * Source of the idea: FUTEX_CMP_REQUEUE (the first condition variables of glibc's NPTL).
+ */
+#ifndef LULL_COND_H
+#define LULL_COND_H
+
+#include <lull/mutex.h>
+
+/*
+ * All zeros is one that nobody waits for. All who wait at a time use the same mutex. Not in signal
+ * handlers.
+ */
+struct lull_cond {
+	uint32_t seq;	  /* counts signals; the futex that waiters sleep on */
+	uint32_t waiters; /* calls of wait that have not returned, and LULL_MUTEX_SHARED */
+	intptr_t mutex;	  /* of those who wait: bytes from here to their mutex */
+};
+
+#ifdef __cplusplus
+#define LULL_COND_INIT {}
+#else
+#define LULL_COND_INIT { 0, 0, 0 }
+#endif
+
+LULL_BEGIN_DECLS
+
+/*
+ * @flags: 0 or LULL_MUTEX_SHARED (both in one mapping, at the same distance in each process). Only
+ * needed for flags, and for memory that is not zero. Any context.
+ */
+LULL_API void lull_cond_init(struct lull_cond *c, uint32_t flags);
+
+/* Aborts when a call of wait has not returned yet, woken or not. Any context. */
+LULL_API void lull_cond_destroy(struct lull_cond *c);
+
+LULL_API void lull__cond_wait(struct lull_cond *c, struct lull_mutex *m);
+LULL_API int lull__cond_timedwait(struct lull_cond *c, struct lull_mutex *m, uint64_t deadline_ns);
+
+/*
+ * Unlock @m, which the caller has, sleep until a signal that comes after this call began, and lock it
+ * again. Cannot fail.
+ */
+LULL_INLINE void lull_cond_wait(struct lull_cond *c, struct lull_mutex *m)
+{
+	LULL__TSAN_MUTEX(__tsan_mutex_pre_unlock(m, __tsan_mutex_linker_init));
+	LULL__TSAN_MUTEX(__tsan_mutex_post_unlock(m, __tsan_mutex_linker_init));
+	lull__cond_wait(c, m);
+	LULL__TSAN_MUTEX(__tsan_mutex_pre_lock(m, __tsan_mutex_linker_init));
+	LULL__TSAN_MUTEX(__tsan_mutex_post_lock(m, __tsan_mutex_linker_init, 1));
+}
+
+/*
+ * The same until @deadline_ns of CLOCK_MONOTONIC at the latest: then -ETIMEDOUT, with the lock held as
+ * well (getting it may take longer than that). Else 0.
+ */
+LULL_INLINE int lull_cond_timedwait(struct lull_cond *c, struct lull_mutex *m, uint64_t deadline_ns)
+{
+	int err;
+
+	LULL__TSAN_MUTEX(__tsan_mutex_pre_unlock(m, __tsan_mutex_linker_init));
+	LULL__TSAN_MUTEX(__tsan_mutex_post_unlock(m, __tsan_mutex_linker_init));
+	err = lull__cond_timedwait(c, m, deadline_ns);
+	LULL__TSAN_MUTEX(__tsan_mutex_pre_lock(m, __tsan_mutex_linker_init));
+	LULL__TSAN_MUTEX(__tsan_mutex_post_lock(m, __tsan_mutex_linker_init, 1));
+	return err;
+}
+
+/*
+ * Wake one who waits, if there is one. With the lock held or without: the condition must have been
+ * changed under the lock. No system call when nobody waits. Among threads of realtime priority that wait for
+ * different things use broadcast: one that came later, but is more important, may take the wake-up.
+ */
+LULL_API void lull_cond_signal(struct lull_cond *c);
+
+/* All who wait now return from their wait, one after the other as they get the lock. */
+LULL_API void lull_cond_broadcast(struct lull_cond *c);
+
+LULL_END_DECLS
+
+#endif /* LULL_COND_H */

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mutex.h - a mutex whose waiters spin only while its owner runs.
+ *
+ * To sleep and be woken costs more than most critical sections last, so a waiter had better spin;
+ * but to spin for an owner that does not run burns the time that the owner needs. The kernel's own
+ * mutex knows which it is and user space does not. Here the word that waiters sleep on is the owner's
+ * thread id, so that a waiter can ask an *oracle* whether that thread runs just now:
+ *
+ *	rseq	the owner's restartable-sequence area says on which CPU it last ran in user mode: if
+ *		that is the waiter's, or another waiter has been seen there since, it does not run;
+ *		else it is believed to, for so long
+ *	bpf	a table of who runs on each CPU, which a program in the kernel keeps up to date and
+ *		somebody with the right to do so has loaded (`lull oracle`)
+ *	kernel	as rseq; and the owner asks the kernel not to be preempted (rseq time-slice extension)
+ *	none	nobody knows: spin for a short bounded time
+ *
+ * The best that is there is chosen before the first lock, of `bpf`, `rseq`, `none`;
+ * LULL_OWNER_ORACLE=rseq|bpf|kernel|none in the environment forces one.
+ *
+ * Whoever finds the lock free takes it, in whatever order they came: no thread is waited for that has
+ * yet to be woken. A waiter that has had bad luck for LULL_MUTEX_PATIENCE_MS is made the heir: the next
+ * unlock gives the lock to it and nobody else. One heir at a time.
+ *
+ * Ideas: FUTEX_SPIN (A. Almeida, 2024), the mutex of the Linux kernel (spin on owner, hand-off), of
+ * Solaris (schedctl), of Go (starvation after 1 ms), U. Drepper, "Futexes are tricky".
+ */
+#ifndef LULL_MUTEX_H
+#define LULL_MUTEX_H
+
+#include <lull/thread.h>
+
+#ifdef LULL__TSAN
+#include <sanitizer/tsan_interface.h>
+#endif
+
+/*
+ * All zeros is a mutex that is free. As long as it is held, the low 30 bits of the word are the
+ * owner's thread id, so a debugger, or `lull_mutex_owner()`, can tell who has it. After fork the child's
+ * thread owns what the thread owned that forked; what other threads held stays locked (use
+ * lull_mutex_init()).
+ *
+ * Not in signal handlers, except lull_mutex_trylock() and the unlock that goes with it.
+ */
+struct lull_mutex {
+	uint32_t word; /* 0: free; else the owner's thread id, LULL__MUTEX_WAITERS, LULL__MUTEX_HEIR; a futex */
+	uint32_t rest; /* the heir's thread id, how many spin, LULL_MUTEX_SHARED */
+#ifdef __cplusplus
+	/* What std::lock_guard and its like want. */
+	inline void lock();
+	inline bool try_lock();
+	inline void unlock();
+#endif
+};
+
+#ifdef __cplusplus
+#define LULL_MUTEX_INIT {}
+#else
+#define LULL_MUTEX_INIT { 0, 0 }
+#endif
+
+/* Flags for lull_mutex_init(). */
+#define LULL_MUTEX_SHARED 0x80000000u /* in memory that processes share; they see the same thread ids */
+
+#define LULL_MUTEX_PATIENCE_MS 5
+
+#define LULL__MUTEX_TID	    0x3fffffffu /* FUTEX_TID_MASK */
+#define LULL__MUTEX_HEIR    0x40000000u /* somebody is to have it next */
+#define LULL__MUTEX_WAITERS 0x80000000u /* FUTEX_WAITERS: unlocking is not all there is to do */
+
+LULL_BEGIN_DECLS
+
+LULL_API void lull__mutex_lock_slow(struct lull_mutex *m);
+LULL_API bool lull__mutex_trylock_slow(struct lull_mutex *m);
+LULL_API int lull__mutex_timedlock_slow(struct lull_mutex *m, uint64_t deadline_ns);
+LULL_API void lull__mutex_unlock_slow(struct lull_mutex *m);
+
+/*
+ * Make it a free mutex, whatever it was. @flags: 0 or LULL_MUTEX_SHARED. Only needed for flags, and for
+ * memory that is not zero. Any context.
+ */
+LULL_API void lull_mutex_init(struct lull_mutex *m, uint32_t flags);
+
+/*
+ * Says that nobody uses it any more; aborts when it is held or waited for. It may be freed, or made
+ * another mutex, then; also without this call, as soon as the last one that will lock it has unlocked
+ * it. Any context.
+ */
+LULL_API void lull_mutex_destroy(struct lull_mutex *m);
+
+#ifdef LULL__TSAN
+#define LULL__TSAN_MUTEX(call) call
+#else
+#define LULL__TSAN_MUTEX(call) ((void)0)
+#endif
+
+/*
+ * The thread id with which this thread may lock inline; 0 where each lock has to go out of line: before
+ * the thread's first one, in debug builds, and with oracles that want to know.
+ */
+LULL_INLINE bool lull__mutex_try_inline(struct lull_mutex *m)
+{
+	uint32_t free_word = 0, tid = lull__self.lock_tid;
+
+	/*
+	 * ORDER MTX-1: the lock before what it guards; pairs with MTX-1 in lull_mutex_unlock();
+	 * without it the last owner's stores are not seen; model/mutex.litmus
+	 */
+	return lull_likely(tid != 0) && lull_likely(lull_cas_acquire(&m->word, &free_word, tid));
+}
+
+/*
+ * Lock it; waits as long as it takes. May block. Not in a read section of RCU that should be short. A thread
+ * that has it already aborts. Cannot fail.
+ */
+LULL_INLINE void lull_mutex_lock(struct lull_mutex *m)
+{
+	LULL__TSAN_MUTEX(__tsan_mutex_pre_lock(m, __tsan_mutex_linker_init));
+	if (lull_unlikely(!lull__mutex_try_inline(m)))
+		lull__mutex_lock_slow(m);
+	LULL__TSAN_MUTEX(__tsan_mutex_post_lock(m, __tsan_mutex_linker_init, 1));
+}
+
+/* Lock it if it is free: true. False when anybody has it, this thread too. Any context. */
+LULL_INLINE bool lull_mutex_trylock(struct lull_mutex *m)
+{
+	bool got;
+
+	LULL__TSAN_MUTEX(__tsan_mutex_pre_lock(m, __tsan_mutex_linker_init | __tsan_mutex_try_lock));
+	got = lull__mutex_try_inline(m) || lull__mutex_trylock_slow(m);
+	LULL__TSAN_MUTEX(__tsan_mutex_post_lock(m, __tsan_mutex_linker_init | __tsan_mutex_try_lock |
+							(got ? 0 : __tsan_mutex_try_lock_failed), 1));
+	return got;
+}
+
+/*
+ * Lock it, or give up at @deadline_ns of CLOCK_MONOTONIC (one in the past: tries once). 0 or
+ * -ETIMEDOUT. May block.
+ */
+LULL_INLINE int lull_mutex_timedlock(struct lull_mutex *m, uint64_t deadline_ns)
+{
+	int err = 0;
+
+	LULL__TSAN_MUTEX(__tsan_mutex_pre_lock(m, __tsan_mutex_linker_init | __tsan_mutex_try_lock));
+	if (lull_unlikely(!lull__mutex_try_inline(m)))
+		err = lull__mutex_timedlock_slow(m, deadline_ns);
+	LULL__TSAN_MUTEX(__tsan_mutex_post_lock(m, __tsan_mutex_linker_init | __tsan_mutex_try_lock |
+							(err ? __tsan_mutex_try_lock_failed : 0), 1));
+	return err;
+}
+
+/*
+ * Unlock it; another thread may free it at once. A thread that does not have it aborts. Does not
+ * block. Cannot fail.
+ */
+LULL_INLINE void lull_mutex_unlock(struct lull_mutex *m)
+{
+	uint32_t tid = lull__self.lock_tid, word = tid;
+
+	LULL__TSAN_MUTEX(__tsan_mutex_pre_unlock(m, __tsan_mutex_linker_init));
+	/*
+	 * ORDER MTX-1: what it guards before the lock is free; pairs with MTX-1 in
+	 * lull__mutex_try_inline(); without it the next owner misses stores; model/mutex.litmus
+	 */
+	if (lull_unlikely(tid == 0) || lull_unlikely(!lull_cas_release(&m->word, &word, 0u)))
+		lull__mutex_unlock_slow(m);
+	LULL__TSAN_MUTEX(__tsan_mutex_post_unlock(m, __tsan_mutex_linker_init));
+}
+
+/* The thread id of who has it, 0: nobody. Old news, unless it is the caller's. Any context. */
+LULL_INLINE uint32_t lull_mutex_owner(const struct lull_mutex *m)
+{
+	return lull_load_relaxed(&m->word) & LULL__MUTEX_TID;
+}
+
+LULL_INLINE bool lull_mutex_is_locked(const struct lull_mutex *m)
+{
+	return lull_mutex_owner(m) != 0;
+}
+
+/* What was chosen for this process: "rseq", "bpf", "kernel" or "none". Any context. */
+LULL_API const char *lull_mutex_oracle_name(void);
+
+/*
+ * Choose another, by its name: 0, -EINVAL (no such name) or -ENOTSUP (not on this machine). For instruments,
+ * and for programs that know better; holds for threads that have not locked yet. Not in signal handlers.
+ */
+LULL_API int lull_mutex_choose_oracle(const char *name);
+
+/*
+ * Held until the end of the enclosing block, however that is left:
+ *	{ LULL_MUTEX_GUARD(&lock); count++; }
+ */
+struct lull_mutex_guard {
+	struct lull_mutex *held;
+};
+
+LULL_INLINE struct lull_mutex_guard lull__mutex_guard_enter(struct lull_mutex *m)
+{
+	struct lull_mutex_guard guard = { m };
+
+	lull_mutex_lock(m);
+	return guard;
+}
+
+LULL_INLINE void lull__mutex_guard_leave(struct lull_mutex_guard *guard)
+{
+	lull_mutex_unlock(guard->held);
+}
+
+#define LULL__MUTEX_CAT2(a, b) a##b
+#define LULL__MUTEX_CAT(a, b)  LULL__MUTEX_CAT2(a, b)
+#define LULL_MUTEX_GUARD(m)                                                                        \
+	struct lull_mutex_guard LULL__MUTEX_CAT(lull__mutex_guard, __LINE__)                       \
+		__attribute__((cleanup(lull__mutex_guard_leave), unused)) = lull__mutex_guard_enter(m)
+
+LULL_END_DECLS
+
+#ifdef __cplusplus
+inline void lull_mutex::lock()
+{
+	lull_mutex_lock(this);
+}
+
+inline bool lull_mutex::try_lock()
+{
+	return lull_mutex_trylock(this);
+}
+
+inline void lull_mutex::unlock()
+{
+	lull_mutex_unlock(this);
+}
+#endif
+
+#endif /* LULL_MUTEX_H */

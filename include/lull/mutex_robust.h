@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mutex_robust.h - a mutex that says so when its owner has died.
+ *
+ * For memory that processes share, of which one may be killed at any time, or for threads that may
+ * exit. The kernel marks the word of each lock on a dead thread's list and wakes one waiter; the
+ * next to lock it has the lock, is told -EOWNERDEAD, and puts right what the lock guards:
+ *
+ *	err = lull_mutex_robust_lock(&m);
+ *	if (err == -EOWNERDEAD) {
+ *		repair();
+ *		lull_mutex_robust_consistent(&m);
+ *	}
+ *	...
+ *	lull_mutex_robust_unlock(&m);
+ *
+ * A type of its own and not a flag of lull_mutex: the list needs room beside the word, and keeping it
+ * costs four stores, which those who do not want it do not pay. The list is the one that the C library
+ * registers for pthread mutexes (there is one per thread); lull's are linked into it in the same form, so
+ * both kinds live side by side.
+ *
+ * Sources: set_robust_list(2), Documentation/locking/robust-futex-ABI, POSIX robust mutexes.
+ */
+#ifndef LULL_MUTEX_ROBUST_H
+#define LULL_MUTEX_ROBUST_H
+
+#include <errno.h>
+
+#include <lull/mutex.h>
+
+/*
+ * All zeros is one that is free and private. 40 bytes, so that the word is as far from the link as in a
+ * pthread mutex of glibc on 64-bit machines; elsewhere all calls give -ENOTSUP. Waiters spin and sleep as
+ * those of lull_mutex do; there is no heir. Not in signal handlers. After fork the child has none of them.
+ *
+ * Memory that holds one must not be unmapped while an unlock of it is under way (as for pthread mutexes: the
+ * kernel may wake through an address that is something else by then).
+ */
+struct lull_mutex_robust {
+	struct lull_mutex mutex; /* LULL_MUTEX_SHARED and what became of it in `rest` */
+	uint64_t unused[2];
+	uintptr_t prev, next; /* the thread's list; only its owner looks at them */
+};
+
+#ifdef __cplusplus
+#define LULL_MUTEX_ROBUST_INIT {}
+#else
+#define LULL_MUTEX_ROBUST_INIT { LULL_MUTEX_INIT, { 0, 0 }, 0, 0 }
+#endif
+
+LULL_BEGIN_DECLS
+
+/* @flags: 0 or LULL_MUTEX_SHARED. Any context. */
+LULL_API void lull_mutex_robust_init(struct lull_mutex_robust *m, uint32_t flags);
+
+LULL_API int lull__mutex_robust_lock(struct lull_mutex_robust *m);
+LULL_API int lull__mutex_robust_trylock(struct lull_mutex_robust *m);
+LULL_API int lull__mutex_robust_timedlock(struct lull_mutex_robust *m, uint64_t deadline_ns);
+LULL_API void lull__mutex_robust_unlock(struct lull_mutex_robust *m);
+
+/* For ThreadSanitizer: a lock was tried for, and this came of it. */
+LULL_INLINE int lull__mutex_robust_tried(struct lull_mutex_robust *m, int err)
+{
+	LULL__TSAN_MUTEX(__tsan_mutex_pre_lock(m, __tsan_mutex_linker_init | __tsan_mutex_try_lock));
+	LULL__TSAN_MUTEX(__tsan_mutex_post_lock(m, __tsan_mutex_linker_init | __tsan_mutex_try_lock |
+			 (err == 0 || err == -EOWNERDEAD ? 0 : __tsan_mutex_try_lock_failed), 1));
+	(void)m;
+	return err;
+}
+
+/*
+ * 0: locked. -EOWNERDEAD: locked, but the owner died with it. -ENOTRECOVERABLE: not locked, and never will be
+ * (an owner that was told -EOWNERDEAD unlocked it without lull_mutex_robust_consistent()). -ENOTSUP: there is
+ * no list here. trylock also -EBUSY, timedlock -ETIMEDOUT (@deadline_ns of CLOCK_MONOTONIC).
+ */
+LULL_INLINE int lull_mutex_robust_lock(struct lull_mutex_robust *m)
+{
+	return lull__mutex_robust_tried(m, lull__mutex_robust_lock(m));
+}
+
+LULL_INLINE int lull_mutex_robust_trylock(struct lull_mutex_robust *m)
+{
+	return lull__mutex_robust_tried(m, lull__mutex_robust_trylock(m));
+}
+
+LULL_INLINE int lull_mutex_robust_timedlock(struct lull_mutex_robust *m, uint64_t deadline_ns)
+{
+	return lull__mutex_robust_tried(m, lull__mutex_robust_timedlock(m, deadline_ns));
+}
+
+/* As lull_mutex_unlock(). */
+LULL_INLINE void lull_mutex_robust_unlock(struct lull_mutex_robust *m)
+{
+	LULL__TSAN_MUTEX(__tsan_mutex_pre_unlock(m, __tsan_mutex_linker_init));
+	lull__mutex_robust_unlock(m);
+	LULL__TSAN_MUTEX(__tsan_mutex_post_unlock(m, __tsan_mutex_linker_init));
+}
+
+/* What it guards is right again. The owner only; aborts when nothing was wrong. */
+LULL_API void lull_mutex_robust_consistent(struct lull_mutex_robust *m);
+
+LULL_INLINE uint32_t lull_mutex_robust_owner(const struct lull_mutex_robust *m)
+{
+	return lull_mutex_owner(&m->mutex);
+}
+
+LULL_END_DECLS
+
+#endif /* LULL_MUTEX_ROBUST_H */

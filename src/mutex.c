@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mutex.c - the contended paths of mutex.h: to spin, to sleep, to be woken, to inherit.
+ *
+ * The word is 0 when the lock is free. A waiter that is about to sleep sets WAITERS in it, and the kernel
+ * lets it sleep only if the word is still the same (MTX-4). An unlock that finds WAITERS makes the
+ * word 0 and wakes one; so it takes back the news that others sleep, too, and the thread that is woken
+ * has to spread it again: it sets WAITERS when it takes the lock, when it goes back to sleep, and when it
+ * gives up. At any time, then, either nobody sleeps, or WAITERS is set, or somebody is on its way who
+ * will set it or has yet to make a wake-up call. In the meantime others lock and unlock without a
+ * system call.
+ *
+ * Nothing touches the lock after the store that frees it: the next owner may free its memory. The wake-up
+ * call uses the address alone; threads that sleep there for another reason bear with it.
+ *
+ * The heir (MTX-2, MTX-3). A waiter that has waited for too long puts its thread id in `rest`, if there is no
+ * other's, and then HEIR in the word. The unlock that sees HEIR takes the heir out of `rest` and stores
+ * its thread id in the word: the lock was never free. Only a thread that has the lock takes an heir
+ * out, apart from the heir itself, so that an heir which gets the lock by chance, or gives up, and finds
+ * itself in `rest` still, has not been given it.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+
+#include "mutex.h"
+
+_Static_assert(LULL__MUTEX_TID == FUTEX_TID_MASK && LULL__MUTEX_WAITERS == FUTEX_WAITERS &&
+	       LULL__MUTEX_HEIR == FUTEX_OWNER_DIED, "the word is as the kernel knows it");
+_Static_assert(sizeof(struct lull_mutex) == 8, "");
+
+#define HEIR_TID  0x003fffffu /* Linux has no thread ids above */
+#define SPINNER	  0x00400000u
+#define SPINNERS  0x0fc00000u
+
+/*
+ * How long to spin for one owner. An owner that is only believed to run may have been preempted: this is what is
+ * wasted then. One that runs for certain is worth waiting for until the wait could just as well be a
+ * time slice.
+ */
+#define BELIEVED_NS 100000u
+#define UNKNOWN_NS  25000u
+#define CERTAIN_NS  1000000u
+
+#define LOOK 16 /* pauses between two questions to the clock and the oracle */
+
+bool lull__mutex_shared(const struct lull_mutex *m)
+{
+	return lull_load_relaxed(&m->rest) & LULL_MUTEX_SHARED;
+}
+
+void lull__mutex_misuse(const char *what, const void *m, uint32_t tid)
+{
+	uint32_t self = lull__owner_self();
+	char mine[32], other[32];
+
+	lull__thread_name(self, mine, sizeof(mine));
+	if (!tid)
+		lull__die("thread \"%s\" (tid %u) %s mutex %p, which nobody has", mine, self, what, m);
+	lull__thread_name(tid, other, sizeof(other));
+	lull__die("thread \"%s\" (tid %u) %s mutex %p, which thread \"%s\" (tid %u) has", mine, self, what, m,
+		  other, tid);
+}
+
+/* ---- to spin -------------------------------------------------------------------------------- */
+
+/* Only a few spin for one lock. Advice: who stays out, sleeps. */
+static bool may_spin(struct lull_mutex *m)
+{
+	uint32_t rest = lull_load_relaxed(&m->rest);
+
+	do {
+		if ((rest & SPINNERS) / SPINNER >= lull__spinners_max)
+			return false;
+	} while (!lull_cas_relaxed(&m->rest, &rest, rest + SPINNER));
+	return true;
+}
+
+/* After fork, or lull_mutex_init() under the spinner's eyes, there may be none. */
+static void spins_no_more(struct lull_mutex *m)
+{
+	uint32_t rest = lull_load_relaxed(&m->rest);
+
+	do {
+		if (!(rest & SPINNERS))
+			return;
+	} while (!lull_cas_relaxed(&m->rest, &rest, rest - SPINNER));
+}
+
+/*
+ * The lock is the waiter's, if it was free and could be taken, or if it has been handed over.
+ *
+ * ORDER MTX-2: the lock before what it guards; pairs with MTX-2 in hand_over(); without it the heir does
+ * not see the last owner's stores; model/mutex-heir.litmus
+ */
+static bool is_mine(struct lull__wait *wait)
+{
+	uint32_t word = lull_load_acquire(&wait->m->word);
+
+	if ((word & LULL__MUTEX_TID) == 0)
+		return wait->take(wait, word);
+	return (word & LULL__MUTEX_TID) == wait->tid;
+}
+
+static uint64_t spin_ns(enum lull__runs runs)
+{
+	switch (runs) {
+	case LULL__RUNS_YES:
+		return CERTAIN_NS;
+	case LULL__RUNS_BELIEVED:
+		return BELIEVED_NS;
+	case LULL__RUNS_UNKNOWN:
+		return UNKNOWN_NS;
+	default:
+		return 0;
+	}
+}
+
+/* One wait's spinning: for whom, and since when. */
+struct spin {
+	struct lull__watch watch;
+	uint32_t owner;
+	uint64_t since_ns; /* for this owner */
+};
+
+static bool worth_it(struct lull__wait *wait, struct spin *spin)
+{
+	uint32_t owner = lull_load_relaxed(&wait->m->word) & LULL__MUTEX_TID;
+	enum lull__runs runs;
+	uint64_t now_ns;
+
+	if (!owner)
+		return true;
+	if (lull__owner_slice_over())
+		return false;
+	runs = lull__owner_runs(&spin->watch, owner);
+	if (runs == LULL__RUNS_NO)
+		return false;
+	now_ns = lull__now_ns();
+	if (owner != spin->owner) {
+		spin->owner = owner;
+		spin->since_ns = now_ns;
+	}
+	if (!wait->impatient_ns)
+		wait->impatient_ns = now_ns + LULL_MUTEX_PATIENCE_MS * 1000000u;
+	return now_ns - spin->since_ns < spin_ns(runs) && now_ns < wait->deadline_ns &&
+	       (wait->heir || now_ns < wait->impatient_ns);
+}
+
+/* True: the lock is the waiter's. */
+static bool spin(struct lull__wait *wait)
+{
+	struct spin spin = { .owner = 0 };
+	bool mine = is_mine(wait);
+
+	if (mine || !may_spin(wait->m))
+		return mine;
+	while (worth_it(wait, &spin) && !mine) {
+		for (int i = 0; i < LOOK && !mine; i++) {
+			lull_cpu_relax();
+			mine = is_mine(wait);
+		}
+	}
+	spins_no_more(wait->m);
+	return mine;
+}
+
+/* ---- to sleep ------------------------------------------------------------------------------- */
+
+static void become_heir(struct lull__wait *wait)
+{
+	uint32_t rest = lull_load_relaxed(&wait->m->rest);
+
+	while (!(rest & HEIR_TID) && wait->tid <= HEIR_TID) {
+		if (lull_cas_relaxed(&wait->m->rest, &rest, rest | wait->tid)) {
+			wait->heir = true;
+			return;
+		}
+	}
+}
+
+/* False: it is too late, the owner is handing the lock over. */
+static bool heir_no_more(struct lull__wait *wait)
+{
+	uint32_t rest = lull_load_relaxed(&wait->m->rest);
+
+	wait->heir = false;
+	do {
+		if ((rest & HEIR_TID) != wait->tid)
+			return false;
+	} while (!lull_cas_relaxed(&wait->m->rest, &rest, rest & ~HEIR_TID));
+	return true;
+}
+
+static bool impatient(struct lull__wait *wait)
+{
+	uint64_t now_ns;
+
+	if (wait->heir || wait->impatient_ns == UINT64_MAX)
+		return false;
+	now_ns = lull__now_ns();
+	if (!wait->impatient_ns)
+		wait->impatient_ns = now_ns + LULL_MUTEX_PATIENCE_MS * 1000000u;
+	return now_ns >= wait->impatient_ns;
+}
+
+#ifdef LULL_DEBUG
+/* Those that have no end get up every now and then to look for a deadlock. */
+static int futex_wait(struct lull__wait *wait, uint32_t word, uint32_t bitset)
+{
+	uint64_t until_ns = lull__now_ns() + LULL__DEADLOCK_LOOK_NS;
+	int err;
+
+	if (wait->deadline_ns != UINT64_MAX)
+		return lull__futex_wait_until(&wait->m->word, word, bitset, wait->deadline_ns, wait->shared);
+	lull__owner_waits(wait->m, wait->tid);
+	err = lull__futex_wait_until(&wait->m->word, word, bitset, until_ns, wait->shared);
+	return err == -ETIMEDOUT ? -EINTR : err;
+}
+#else
+static int futex_wait(struct lull__wait *wait, uint32_t word, uint32_t bitset)
+{
+	return lull__futex_wait_until(&wait->m->word, word, bitset, wait->deadline_ns, wait->shared);
+}
+#endif
+
+/* -ETIMEDOUT, or else look again. */
+static int sleep_once(struct lull__wait *wait)
+{
+	uint32_t word = lull_load_relaxed(&wait->m->word), asleep;
+	int err;
+
+	if ((word & LULL__MUTEX_TID) == 0 || (word & LULL__MUTEX_TID) == wait->tid)
+		return 0;
+	asleep = word | LULL__MUTEX_WAITERS | (wait->heir ? LULL__MUTEX_HEIR : 0);
+	/*
+	 * ORDER MTX-3: the heir in `rest` before HEIR in the word; pairs with MTX-3 in hand_over();
+	 * without it the unlock sees HEIR and finds nobody, time after time; model/mutex-heir-set.litmus
+	 */
+	if (asleep != word && !lull_cas_release(&wait->m->word, &word, asleep))
+		return 0;
+	/* MTX-4 */
+	err = futex_wait(wait, asleep, wait->heir ? LULL__MUTEX_HEIRS : LULL__MUTEX_ANY);
+	if (err == 0)
+		wait->woken = true;
+	return err == -ETIMEDOUT ? err : 0;
+}
+
+/*
+ * A thread that was woken leaves without the lock: it was woken in the place of all who sleep. Either an
+ * owner learns of them, or there is none, and the next one is woken.
+ */
+static void pass_on(struct lull_mutex *m, bool shared)
+{
+	uint32_t word = lull_load_relaxed(&m->word);
+
+	while (word & LULL__MUTEX_TID) {
+		if ((word & LULL__MUTEX_WAITERS) || lull_cas_relaxed(&m->word, &word, word | LULL__MUTEX_WAITERS))
+			return;
+	}
+	lull__futex_wake_some(&m->word, 1, LULL__MUTEX_ANY, shared);
+}
+
+/* 0: it has been handed over at the last moment. */
+static int give_up(struct lull__wait *wait)
+{
+	if (wait->heir && !heir_no_more(wait)) {
+		/* The owner has read our name, and writes it in the word: a few instructions, if it runs. */
+		while (!is_mine(wait))
+			sched_yield();
+		return 0;
+	}
+	if (wait->woken)
+		pass_on(wait->m, wait->shared);
+	return -ETIMEDOUT;
+}
+
+int lull__wait_for(struct lull__wait *wait)
+{
+	int err = 0;
+
+	while (!spin(wait)) {
+		if (err || (wait->deadline_ns != UINT64_MAX && lull__now_ns() >= wait->deadline_ns)) {
+			err = give_up(wait);
+			break;
+		}
+		if (impatient(wait))
+			become_heir(wait);
+		err = sleep_once(wait);
+	}
+	if (wait->heir)
+		heir_no_more(wait);
+#ifdef LULL_DEBUG
+	lull__owner_waits(NULL, wait->tid);
+#endif
+	return err;
+}
+
+/* ---- lock ----------------------------------------------------------------------------------- */
+
+static bool take(struct lull__wait *wait, uint32_t word)
+{
+	uint32_t mine = wait->tid;
+
+	if (wait->woken && !LULL__BUSTED(MUTEX_NO_WAITERS))
+		mine |= LULL__MUTEX_WAITERS;
+	/* MTX-1 as in lull__mutex_try_inline(). */
+	return word == 0 && lull_cas_acquire(&wait->m->word, &word, mine);
+}
+
+static int lock_until(struct lull_mutex *m, uint64_t deadline_ns, bool woken)
+{
+	struct lull__wait wait = {
+		.m = m,
+		.take = take,
+		.tid = lull__owner_self(),
+		.woken = woken,
+		.shared = lull__mutex_shared(m),
+		.deadline_ns = deadline_ns,
+	};
+	uint32_t owner;
+	int err;
+
+	lull__owner_tries();
+	if (!take(&wait, lull_load_relaxed(&m->word))) {
+		owner = lull_mutex_owner(m);
+		if (lull_unlikely(owner == wait.tid || (owner && !wait.shared && lull__owner_was_me(owner))))
+			lull__mutex_misuse("locks", m, owner);
+		err = lull__wait_for(&wait);
+		if (err) {
+			lull__owner_released();
+			return err;
+		}
+	}
+	lull__owner_acquired();
+	return 0;
+}
+
+void lull__mutex_lock_slow(struct lull_mutex *m)
+{
+	lock_until(m, UINT64_MAX, false);
+}
+
+void lull__mutex_lock_woken(struct lull_mutex *m)
+{
+	lock_until(m, UINT64_MAX, true);
+}
+
+int lull__mutex_timedlock_slow(struct lull_mutex *m, uint64_t deadline_ns)
+{
+	return lock_until(m, deadline_ns == UINT64_MAX ? UINT64_MAX - 1 : deadline_ns, false);
+}
+
+bool lull__mutex_trylock_slow(struct lull_mutex *m)
+{
+	struct lull__wait wait = { .m = m, .tid = lull__owner_self() };
+
+	lull__owner_tries();
+	if (take(&wait, lull_load_relaxed(&m->word))) {
+		lull__owner_acquired();
+		return true;
+	}
+	lull__owner_released();
+	return false;
+}
+
+/* ---- unlock --------------------------------------------------------------------------------- */
+
+/*
+ * HEIR is set in @m's word, which the caller owns. False: the heir has withdrawn.
+ *
+ * ORDER MTX-3: HEIR in the word before the look into `rest`; pairs with MTX-3 in sleep_once(); without it
+ * as there; model/mutex-heir-set.litmus
+ */
+static bool hand_over(struct lull_mutex *m, bool shared)
+{
+	uint32_t heir;
+
+	(void)lull_load_acquire(&m->word);
+	heir = lull_and_relaxed(&m->rest, ~HEIR_TID) & HEIR_TID;
+	if (!heir)
+		return false;
+	if (LULL__BUSTED(MUTEX_HEIR_NOBODY))
+		heir = HEIR_TID;
+	/*
+	 * Somebody may set HEIR a second time until here, for the next heir: it has gone to sleep then, or will
+	 * find the word changed. All heirs are woken, and that one looks again.
+	 *
+	 * ORDER MTX-2: what it guards before the lock is the heir's; pairs with MTX-2 in is_mine();
+	 * without it the heir misses stores; model/mutex-heir.litmus
+	 */
+	lull_store_release(&m->word, heir | LULL__MUTEX_WAITERS);
+	lull__futex_wake_some(&m->word, INT_MAX, LULL__MUTEX_HEIRS, shared);
+	return true;
+}
+
+/*
+ * The word names the thread that forked this process by its old name. What it says of waiters is the
+ * parent's; make it say what it would if the child had locked it.
+ */
+static void inherit(struct lull_mutex *m, uint32_t tid)
+{
+	uint32_t word = lull_load_relaxed(&m->word);
+
+	lull_store_relaxed(&m->rest, 0u);
+	while (!lull_cas_relaxed(&m->word, &word, tid | (word & ~LULL__MUTEX_TID)))
+		;
+}
+
+void lull__mutex_must_own(struct lull_mutex *m, const char *what)
+{
+	uint32_t tid = lull__owner_self(), owner = lull_mutex_owner(m);
+
+	if (lull_likely(owner == tid))
+		return;
+	if (lull__mutex_shared(m) || !lull__owner_was_me(owner))
+		lull__mutex_misuse(what, m, owner);
+	inherit(m, tid);
+}
+
+void lull__mutex_unlock_slow(struct lull_mutex *m)
+{
+	bool shared = lull__mutex_shared(m);
+	uint32_t word;
+
+	lull__mutex_must_own(m, "unlocks");
+	do {
+		word = lull_load_relaxed(&m->word);
+		if ((word & LULL__MUTEX_HEIR) && hand_over(m, shared)) {
+			lull__owner_released();
+			return;
+		}
+		/* MTX-1 as in lull_mutex_unlock(). */
+	} while (!lull_cas_release(&m->word, &word, 0u));
+	lull__owner_released();
+	if ((word & LULL__MUTEX_WAITERS) && !LULL__BUSTED(MUTEX_NO_WAKE))
+		lull__futex_wake_some(&m->word, 1, LULL__MUTEX_ANY, shared);
+	/* One that has become the heir since it was looked for, and sleeps already. */
+	if (word & LULL__MUTEX_HEIR)
+		lull__futex_wake_some(&m->word, INT_MAX, LULL__MUTEX_HEIRS, shared);
+}
+
+/* ---- begin and end -------------------------------------------------------------------------- */
+
+void lull_mutex_init(struct lull_mutex *m, uint32_t flags)
+{
+	if (flags & ~LULL_MUTEX_SHARED)
+		lull__die("lull_mutex_init: unknown flags 0x%x", flags);
+	lull_store_relaxed(&m->word, 0u);
+	lull_store_relaxed(&m->rest, flags);
+#ifdef LULL__TSAN
+	__tsan_mutex_create(m, __tsan_mutex_not_static);
+#endif
+}
+
+void lull_mutex_destroy(struct lull_mutex *m)
+{
+	uint32_t owner = lull_mutex_owner(m), rest = lull_load_relaxed(&m->rest);
+
+	if (owner)
+		lull__mutex_misuse("destroys", m, owner);
+	if (rest & (SPINNERS | HEIR_TID))
+		lull__die("mutex %p is destroyed while threads wait for it", (void *)m);
+#ifdef LULL__TSAN
+	__tsan_mutex_destroy(m, 0);
+#endif
+}

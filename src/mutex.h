@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mutex.h - how the two kinds of mutex and the condition variable wait for a lock.
+ */
+#ifndef LULL_SRC_MUTEX_H
+#define LULL_SRC_MUTEX_H
+
+#include <lull/mutex.h>
+
+#include "owner.h"
+
+/* Who sleeps on a lock's word, as bits of futex bitsets. */
+#define LULL__MUTEX_ANY	 1u
+#define LULL__MUTEX_HEIRS 2u
+
+/* One thread's wait for one lock. */
+struct lull__wait {
+	struct lull_mutex *m;
+	bool (*take)(struct lull__wait *wait, uint32_t word); /* nobody has it: try */
+	uint32_t tid;	      /* of who waits */
+	bool woken;	      /* others may sleep: take it with WAITERS set */
+	bool heir;	      /* it is in m->rest */
+	bool shared;	      /* which kind of futex it is */
+	uint64_t deadline_ns; /* UINT64_MAX: none */
+	uint64_t impatient_ns; /* when to become the heir; 0: not computed, UINT64_MAX: never */
+};
+
+/* Wait for the lock, and take it: 0, or -ETIMEDOUT. */
+int lull__wait_for(struct lull__wait *wait);
+
+/* As lull_mutex_lock(), for a thread that was woken and may be the only one that knows of other sleepers. */
+void lull__mutex_lock_woken(struct lull_mutex *m);
+
+bool lull__mutex_shared(const struct lull_mutex *m);
+
+/* Abort in the name of @what unless the caller owns @m, or did before fork. */
+void lull__mutex_must_own(struct lull_mutex *m, const char *what);
+
+/* The caller @what the mutex, and @tid has it (0: nobody). One line, and abort. */
+void lull__mutex_misuse(const char *what, const void *m, uint32_t tid) __attribute__((noreturn, cold));
+
+#endif /* LULL_SRC_MUTEX_H */

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * owner.h - does the thread that owns a lock run just now? The oracles of mutex.h.
+ */
+#ifndef LULL_OWNER_H
+#define LULL_OWNER_H
+
+#include <lull/mutex.h>
+
+#include "internal.h"
+
+enum lull__runs {
+	LULL__RUNS_NO,	     /* it does not: spinning is in vain, or in its way */
+	LULL__RUNS_UNKNOWN,  /* nobody knows */
+	LULL__RUNS_BELIEVED, /* as far as is known */
+	LULL__RUNS_YES,	     /* the kernel says so */
+};
+
+/* What one waiter has seen of the thread that it waits for. All zeros: nothing. */
+struct lull__watch {
+	uint32_t tid, cpu, beats;
+};
+
+extern uint32_t lull__spinners_max; /* of one lock; 0: there is one CPU */
+
+void lull__owner_init(void);	    /* reads LULL_OWNER_ORACLE */
+void lull__owner_thread_exit(void); /* nobody looks at this thread's memory from then on */
+void lull__owner_fork_child(void);
+
+/* The calling thread's id; its first lock makes it known to the others. */
+uint32_t lull__owner_self(void);
+
+/* The calling thread is about to try for a lock; has it; has let it go, or given up. */
+void lull__owner_tries(void);
+void lull__owner_acquired(void);
+void lull__owner_released(void);
+
+enum lull__runs lull__owner_runs(struct lull__watch *watch, uint32_t tid);
+bool lull__owner_slice_over(void); /* the caller's time slice is, and it runs on by the kernel's leave */
+
+/* @tid is what the thread that forked this process was called before. */
+bool lull__owner_was_me(uint32_t tid);
+
+#ifdef LULL_DEBUG
+/*
+ * Deadlocks, in debug builds: a waiter notes what it waits for, and follows from owner to owner, again
+ * every now and then. Aborts when that leads back to itself.
+ */
+#define LULL__DEADLOCK_LOOK_NS 100000000u
+void lull__owner_waits(const struct lull_mutex *m, uint32_t tid); /* m NULL: no longer */
+#endif
+
+#endif /* LULL_OWNER_H */
