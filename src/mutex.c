@@ -3,7 +3,7 @@
  * mutex.c - the contended paths of mutex.h: to spin, to sleep, to be woken, to inherit.
  *
  * The word is 0 when the lock is free. A waiter that is about to sleep sets WAITERS in it, and the kernel
- * lets it sleep only if the word is still the same (MTX-4). An unlock that finds WAITERS makes the
+ * lets it sleep only if the word is still the same. An unlock that finds WAITERS makes the
  * word 0 and wakes one; so it takes back the news that others sleep, too, and the thread that is woken
  * has to spread it again: it sets WAITERS when it takes the lock, when it goes back to sleep, and when it
  * gives up. At any time, then, either nobody sleeps, or WAITERS is set, or somebody is on its way who
@@ -13,11 +13,12 @@
  * Nothing touches the lock after the store that frees it: the next owner may free its memory. The wake-up
  * call uses the address alone; threads that sleep there for another reason bear with it.
  *
- * The heir (MTX-2, MTX-3). A waiter that has waited for too long puts its thread id in `rest`, if there is no
+ * The heir (MTX-2). A waiter that has waited for too long puts its thread id in `rest`, if there is no
  * other's, and then HEIR in the word. The unlock that sees HEIR takes the heir out of `rest` and stores
  * its thread id in the word: the lock was never free. Only a thread that has the lock takes an heir
  * out, apart from the heir itself, so that an heir which gets the lock by chance, or gives up, and finds
- * itself in `rest` still, has not been given it.
+ * itself in `rest` still, has not been given it. That HEIR is set and nobody is in `rest` does no harm: the
+ * lock is freed, and all who sleep as heirs are woken.
  */
 #include <errno.h>
 #include <limits.h>
@@ -147,20 +148,27 @@ static bool worth_it(struct lull__wait *wait, struct spin *spin)
 	       (wait->heir || now_ns < wait->impatient_ns);
 }
 
+/* For a moment, asking nobody: most sections are shorter than the question. */
+static bool look_on(struct lull__wait *wait)
+{
+	for (int i = 0; i < LOOK; i++) {
+		if (is_mine(wait))
+			return true;
+		lull_cpu_relax();
+	}
+	return false;
+}
+
 /* True: the lock is the waiter's. */
 static bool spin(struct lull__wait *wait)
 {
 	struct spin spin = { .owner = 0 };
-	bool mine = is_mine(wait);
+	bool mine = lull__spinners_max ? look_on(wait) : is_mine(wait);
 
 	if (mine || !may_spin(wait->m))
 		return mine;
-	while (worth_it(wait, &spin) && !mine) {
-		for (int i = 0; i < LOOK && !mine; i++) {
-			lull_cpu_relax();
-			mine = is_mine(wait);
-		}
-	}
+	while (!mine && worth_it(wait, &spin))
+		mine = look_on(wait);
 	spins_no_more(wait->m);
 	return mine;
 }
@@ -233,13 +241,8 @@ static int sleep_once(struct lull__wait *wait)
 	if ((word & LULL__MUTEX_TID) == 0 || (word & LULL__MUTEX_TID) == wait->tid)
 		return 0;
 	asleep = word | LULL__MUTEX_WAITERS | (wait->heir ? LULL__MUTEX_HEIR : 0);
-	/*
-	 * ORDER MTX-3: the heir in `rest` before HEIR in the word; pairs with MTX-3 in hand_over();
-	 * without it the unlock sees HEIR and finds nobody, time after time; model/mutex-heir-set.litmus
-	 */
-	if (asleep != word && !lull_cas_release(&wait->m->word, &word, asleep))
+	if (asleep != word && !lull_cas_relaxed(&wait->m->word, &word, asleep))
 		return 0;
-	/* MTX-4 */
 	err = futex_wait(wait, asleep, wait->heir ? LULL__MUTEX_HEIRS : LULL__MUTEX_ANY);
 	if (err == 0)
 		wait->woken = true;
@@ -367,17 +370,13 @@ bool lull__mutex_trylock_slow(struct lull_mutex *m)
 /* ---- unlock --------------------------------------------------------------------------------- */
 
 /*
- * HEIR is set in @m's word, which the caller owns. False: the heir has withdrawn.
- *
- * ORDER MTX-3: HEIR in the word before the look into `rest`; pairs with MTX-3 in sleep_once(); without it
- * as there; model/mutex-heir-set.litmus
+ * HEIR is set in @m's word, which the caller owns. False: the heir has withdrawn, or its name has yet to be
+ * seen here.
  */
 static bool hand_over(struct lull_mutex *m, bool shared)
 {
-	uint32_t heir;
+	uint32_t heir = lull_and_relaxed(&m->rest, ~HEIR_TID) & HEIR_TID;
 
-	(void)lull_load_acquire(&m->word);
-	heir = lull_and_relaxed(&m->rest, ~HEIR_TID) & HEIR_TID;
 	if (!heir)
 		return false;
 	if (LULL__BUSTED(MUTEX_HEIR_NOBODY))

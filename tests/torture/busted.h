@@ -45,7 +45,15 @@
 	fault(PERCPU_NO_RESTART, "percpu-no-restart", "percpu_ref",				\
 	      "an addition to a CPU's counter is not a restartable sequence")			\
 	fault(HANDOFF_NO_CHECK, "handoff-no-check", "percpu_ref",				\
-	      "a reference is taken without asking whether there are any left")
+	      "a reference is taken without asking whether there are any left")			\
+	fault(MUTEX_NO_WAKE, "mutex-no-wake", "mutex",						\
+	      "an unlock that finds waiters wakes none of them")				\
+	fault(MUTEX_NO_WAITERS, "mutex-no-waiters", "mutex",					\
+	      "a thread that was woken takes the lock and does not say that others may sleep")	\
+	fault(MUTEX_HEIR_NOBODY, "mutex-heir-nobody", "mutex",					\
+	      "the lock is handed over to a thread that is not there")				\
+	fault(OWNER_NO_WAIT, "owner-no-wait", "mutex",						\
+	      "a thread exits while a waiter looks at its memory")
 
 enum lull__busted {
 	LULL__BUSTED_NOTHING,
