@@ -35,11 +35,11 @@ _Static_assert(sizeof(struct lull_mutex) == 8, "");
 #define SPINNERS  0x0fc00000u
 
 /*
- * How long to spin for one owner. An owner that is only believed to run may have been preempted: this is what is
- * wasted then. One that runs for certain is worth waiting for until the wait could just as well be a
- * time slice.
+ * How long to spin for one owner. An owner that is only believed to run may have gone to sleep: what is
+ * wasted then is about what it costs to sleep and be woken, in a virtual machine. One that runs for certain is
+ * worth waiting for until the wait could just as well be a time slice.
  */
-#define BELIEVED_NS 100000u
+#define BELIEVED_NS 60000u
 #define UNKNOWN_NS  25000u
 #define CERTAIN_NS  1000000u
 

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <linux/bpf.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>

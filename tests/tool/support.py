@@ -11,7 +11,7 @@ import unittest
 LULL = os.environ["LULL_TOOL"]
 SANITIZE = os.environ.get("LULL_SANITIZE", "")
 
-INSTRUMENTS = ("compare", "refscale", "rcuscale", "hashscale", "keyscale", "labelscale", "tradeoff",
+INSTRUMENTS = ("compare", "refscale", "rcuscale", "hashscale", "keyscale", "labelscale", "mutexscale", "tradeoff",
                "torture", "doctor")
 
 # Each in its shortest form that still measures. The time is an upper bound of what is asked for, not of what it takes.
@@ -24,6 +24,7 @@ SHORT = {
     "keyscale": ["--seconds", "0.1", "--runs", "1", "--threads", "1", "--schemes", "rcu,hazptr,shazptr", "--keys", "100"],
     "labelscale": ["--seconds", "0.1", "--runs", "1", "--threads", "1,2", "--schemes",
                    "none,refcount,percpu_ref,hazptr,rcu,bridge", "--root", "/etc"],
+    "mutexscale": ["--seconds", "0.05", "--runs", "1", "--threads", "1,2", "--section", "1us", "--schemes", "pthread,futex"],
     "tradeoff": ["--seconds", "0.05", "--runs", "1", "--threads", "1,2", "--objects", "100", "--slow", "1ms"],
     "torture": ["--seconds", "0.3", "--readers", "2"],
     "doctor": [],
@@ -40,6 +41,7 @@ ENDLESS = {
     "hashscale": ["--seconds", "86400"],
     "keyscale": ["--seconds", "86400"],
     "labelscale": ["--seconds", "86400"],
+    "mutexscale": ["--seconds", "86400"],
     "tradeoff": ["--seconds", "86400"],
     "torture": ["--seconds", "86400"],
     "doctor": [],

@@ -87,7 +87,7 @@ class Numbers(Case):
                     self.assertIn(option, self.bad(name, *ENDLESS[name], option, number))
 
     def test_seconds(self):
-        for name in ("compare", "refscale", "rcuscale", "hashscale", "torture"):
+        for name in ("compare", "refscale", "rcuscale", "hashscale", "mutexscale", "torture"):
             for number in ("", "x", "-1", "0", "1s", "nan", "inf", "1e99"):
                 self.assertIn("--seconds: ", self.bad(name, "--seconds", number))
 
@@ -101,7 +101,7 @@ class Numbers(Case):
             resource.setrlimit(resource.RLIMIT_AS, (300 << 20, 300 << 20))
 
         # Some have said what they measure by then; nothing is left behind all the same.
-        for name, args in (("refscale", []), ("hashscale", ["--elements", "10"])):
+        for name, args in (("refscale", []), ("hashscale", ["--elements", "10"]), ("mutexscale", ["--schemes", "pthread"])):
             result = self.lull(name, "--threads", "1,4096", "--schemes", "none", "--json", "results.json", *ENDLESS[name],
                                *args, preexec_fn=few)
             self.assertEqual(result.returncode, 2, result.stderr)
@@ -120,6 +120,15 @@ class Environment(Case):
         self.good("--version", env={"LULL_FENCE": "full"})
         self.good("--version", env={"LULL_FENCE": ""})
         self.assertIn("full: asked for by LULL_FENCE", self.good("doctor", env={"LULL_FENCE": "full"}))
+
+    def test_oracle(self):
+        for value in ("nonsense", "RSEQ", "rseq ", "two\nlines", "x" * 5000):
+            for args in (["--version"], ["mutexscale", *ENDLESS["mutexscale"]], []):
+                line = self.bad(*args, env={"LULL_OWNER_ORACLE": value})
+                self.assertIn("LULL_OWNER_ORACLE", line)
+                self.assertIn("rseq, bpf, kernel or none", line)
+        for value in ("none", ""):
+            self.good("--version", env={"LULL_OWNER_ORACLE": value})
 
 
 class Files(Case):

@@ -1,38 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* lull doctor: what this machine and kernel offer to lull, what lull chose, and what that costs. */
-#include <dlfcn.h>
-#include <errno.h>
-#include <linux/futex.h>
-#include <linux/membarrier.h>
+#include "doctor.h"
+
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/auxv.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <time.h>
 
 #include <lull/fence.h>
-#include <lull/percpu_ref.h>
 
 #include "bench.h"
-#include "json.h"
 #include "machine.h"
 #include "main.h"
-#include "options.h"
 #include "peers.h"
-
-/* System calls and constants that are newer than the headers this may be built with. */
-#ifndef SYS_futex_waitv
-#define SYS_futex_waitv 449
-#endif
-#define SYS_FUTEX2_WAIT 455
-#define FUTEX2_U32_PRIVATE (2u | 128u)
-#define MEMBARRIER_GET_REGISTRATIONS (1 << 9)
-#define PRCTL_RSEQ_SLICE 79
-#define PRCTL_RSEQ_SLICE_GET 1
-#define AUXV_RSEQ_FEATURE_SIZE 27
 
 #define HEAVY_CALLS 1000
 #define HEAVY_BATCH 100
@@ -41,14 +21,7 @@
 
 /* ---- findings ---- */
 
-struct report {
-	struct jsonout *json;
-	json_t *findings; /* "findings" of the JSON and its current section; borrowed, NULL without
-			     --json */
-	json_t *section;
-};
-
-static void section(struct report *r, const char *name)
+void doctor_section(struct report *r, const char *name)
 {
 	printf("%s\n", name);
 	if (!r->json)
@@ -65,9 +38,7 @@ static void open_report(struct report *r, const struct options *opt)
 		jsonout_set(jsonout_root(r->json), "findings", r->findings);
 }
 
-static void say(struct report *r, const char *key, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-static void say(struct report *r, const char *key, const char *fmt, ...)
+void doctor_say(struct report *r, const char *key, const char *fmt, ...)
 {
 	char text[512];
 	va_list ap;
@@ -84,131 +55,17 @@ static void say_machine(struct report *r)
 	struct machine m;
 
 	machine_read(&m);
-	section(r, "machine");
-	say(r, "cpu", "%s", m.cpu_model);
-	say(r, "cpus", "%u allowed of %u online", m.cpus_allowed, m.cpus_online);
-	say(r, "kernel", "%s", m.kernel);
-	say(r, "virtualised", "%s", m.hypervisor);
-	say(r, "governor", "%s", m.governor);
-	say(r, "compiler", "%s", m.compiler);
-	say(r, "counters", "%s",
+	doctor_section(r, "machine");
+	doctor_say(r, "cpu", "%s", m.cpu_model);
+	doctor_say(r, "cpus", "%u allowed of %u online", m.cpus_allowed, m.cpus_online);
+	doctor_say(r, "kernel", "%s", m.kernel);
+	doctor_say(r, "virtualised", "%s", m.hypervisor);
+	doctor_say(r, "governor", "%s", m.governor);
+	doctor_say(r, "compiler", "%s", m.compiler);
+	doctor_say(r, "counters", "%s",
 	    m.perf_counters ? "cycles and instructions can be counted" :
 			      "n/a: cycles are estimated, instructions counted by single steps");
-	say(r, "peers", "%s", peers_versions()[0] ? peers_versions() : peers_why_missing());
-}
-
-/* ---- membarrier ---- */
-
-static const struct {
-	int bit;
-	const char *name;
-} barrier_commands[] = {
-	{ MEMBARRIER_CMD_GLOBAL, "global" },
-	{ MEMBARRIER_CMD_GLOBAL_EXPEDITED, "global-expedited" },
-	{ MEMBARRIER_CMD_PRIVATE_EXPEDITED, "private-expedited" },
-	{ MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, "private-expedited-sync-core" },
-	{ MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, "private-expedited-rseq" },
-};
-
-/* Names of the commands in mask; registering has the bit above the command that it allows. */
-static void command_names(char *text, size_t size, long mask, int shift)
-{
-	size_t len = 0, i;
-
-	text[0] = '\0';
-	for (i = 0; i < sizeof(barrier_commands) / sizeof(barrier_commands[0]); i++)
-		if (len < size && mask & ((long)barrier_commands[i].bit << shift))
-			len += (size_t)snprintf(text + len, size - len, "%s%s", len ? ", " : "",
-						barrier_commands[i].name);
-}
-
-static void say_membarrier(struct report *r)
-{
-	long offered = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0), registered;
-	char text[256];
-
-	section(r, "membarrier");
-	if (offered < 0) {
-		say(r, "offered", "no (%s)", strerror(errno));
-		return;
-	}
-	command_names(text, sizeof(text), offered, 0);
-	say(r, "offered", "%s", text);
-	registered = syscall(SYS_membarrier, MEMBARRIER_GET_REGISTRATIONS, 0, 0);
-	if (registered < 0) {
-		say(r, "registered", "n/a (the kernel tells since 6.3)");
-		return;
-	}
-	command_names(text, sizeof(text), registered, 1);
-	say(r, "registered", "%s", text[0] ? text : "nothing");
-}
-
-/* ---- rseq, futex, robust lists ---- */
-
-static void say_rseq(struct report *r)
-{
-	const unsigned *size = dlsym(RTLD_DEFAULT, "__rseq_size");
-	const ptrdiff_t *offset = dlsym(RTLD_DEFAULT, "__rseq_offset");
-	unsigned long features = getauxval(AUXV_RSEQ_FEATURE_SIZE);
-
-	section(r, "rseq");
-	if (size && offset && *size)
-		say(r, "registered", "by the C library: %u bytes at thread pointer %+td", *size,
-		    *offset);
-	else if (syscall(SYS_rseq, NULL, 0, 0, 0) != 0 && errno == ENOSYS)
-		say(r, "registered", "no: the kernel does not offer it");
-	else
-		say(r, "registered", "no: the C library %s",
-		    size ? "was told not to (tunable), or could not" :
-			   "is too old (glibc does it since 2.35)");
-	if (features)
-		say(r, "kernel area", "%lu bytes", features);
-	else
-		say(r, "kernel area", "20 bytes (before 6.3)");
-	say(r, "percpu_ref", lull_percpu_ref_per_cpu() ?
-		"counts per CPU, by restartable sequences" : "counters are shared out among threads");
-	if (prctl(PRCTL_RSEQ_SLICE, PRCTL_RSEQ_SLICE_GET, 0, 0, 0) >= 0)
-		say(r, "slice extension", "offered");
-	else
-		say(r, "slice extension", "not offered (%s)", strerror(errno));
-}
-
-/* How the kernel answers a wait that must not sleep: EAGAIN where the call exists. */
-static const char *probe_answer(long result, int expected)
-{
-	if (result < 0 && errno == expected)
-		return "offered";
-	if (result < 0 && errno == ENOSYS)
-		return "not offered";
-	return result < 0 ? strerror(errno) : "unexpected answer";
-}
-
-static void say_futex(struct report *r)
-{
-	uint32_t word = 1;
-	size_t len = 0;
-	void *head = NULL;
-
-	section(r, "futex");
-	say(r, "wait", "%s",
-	    probe_answer(syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0), EAGAIN));
-	say(r, "pi", "%s",
-	    probe_answer(syscall(SYS_futex, &word, FUTEX_UNLOCK_PI_PRIVATE, 0, NULL, NULL, 0),
-			 EPERM));
-	say(r, "waitv", "%s", probe_answer(syscall(SYS_futex_waitv, NULL, 0, 0, NULL, 0), EINVAL));
-	say(r, "futex2 wait", "%s",
-	    probe_answer(
-		    syscall(SYS_FUTEX2_WAIT, &word, 0, UINT32_MAX, FUTEX2_U32_PRIVATE, NULL, 0),
-		    EAGAIN));
-	/*
-	 * 0x08, the flag of the published patch, means a memory policy today and is accepted: no
-	 * proof of anything.
-	 */
-	say(r, "spinning wait", "not told by any released kernel");
-	if (syscall(SYS_get_robust_list, 0, &head, &len) == 0 && head)
-		say(r, "robust list", "registered, %zu bytes", len);
-	else
-		say(r, "robust list", "not registered");
+	doctor_say(r, "peers", "%s", peers_versions()[0] ? peers_versions() : peers_why_missing());
 }
 
 /* ---- fences ---- */
@@ -227,8 +84,8 @@ static void say_strategy(struct report *r)
 		why = "the kernel offers membarrier";
 	else
 		why = "membarrier is missing or forbidden here";
-	section(r, "fence");
-	say(r, "strategy", "%s: %s", lull_fence_strategy_name(), why);
+	doctor_section(r, "fence");
+	doctor_say(r, "strategy", "%s: %s", lull_fence_strategy_name(), why);
 }
 
 /* A store, then the fence under test, then a load: how a read section uses it. */
@@ -275,7 +132,7 @@ static void say_reader_fences(struct report *r)
 		struct bench_stat added = { results[i].ns.min - base, ns, results[i].ns.max - base,
 					    results[i].ns.count };
 
-		say(r, cases[i].name, "%.2f ns between a store and a load (without: %.2f)",
+		doctor_say(r, cases[i].name, "%.2f ns between a store and a load (without: %.2f)",
 		    ns > 0 ? ns : 0.0, base);
 		jsonout_stat(r->json, cases[i].name, 1, "fence", "ns", &added);
 	}
@@ -411,10 +268,10 @@ static void say_heavy(struct report *r, bool with_sibling)
 		snprintf(interrupts, sizeof(interrupts), "%.2f interrupts each",
 			 (double)h->interrupts / h->count);
 	if (!h->count)
-		say(r, key,
+		doctor_say(r, key,
 		    "n/a: the sibling never had its CPU to itself, other programs are too busy");
 	else
-		say(r, key, "%.2f us, p99 %.2f us, %s", latency.p50 / 1000, latency.p99 / 1000,
+		doctor_say(r, key, "%.2f us, p99 %.2f us, %s", latency.p50 / 1000, latency.p99 / 1000,
 		    interrupts);
 	row = jsonout_latency(r->json, with_sibling ? "heavy-sibling" : "heavy-alone",
 			      1 + with_sibling, "fence", &latency);
@@ -449,16 +306,15 @@ int lull_cmd_doctor(int argc, char **argv)
 	}
 	open_report(&report, &opt);
 	say_machine(&report);
-	say_membarrier(&report);
-	say_rseq(&report);
-	say_futex(&report);
+	doctor_say_kernel(&report);
+	doctor_say_mutex(&report);
 	say_strategy(&report);
 	say_reader_fences(&report);
 	say_heavy(&report, false);
 	if (bench_cpus() > 1)
 		say_heavy(&report, true);
 	else
-		say(&report, "heavy, sibling", "n/a: needs two CPUs");
+		doctor_say(&report, "heavy, sibling", "n/a: needs two CPUs");
 	jsonout_close(report.json);
 	options_free(&opt);
 	return 0;

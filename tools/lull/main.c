@@ -12,6 +12,8 @@
 
 #include <lull/base.h>
 
+#include "../../src/os/bpf.h"
+#include "../../src/os/slice.h"
 #include "options.h"
 
 static const struct command {
@@ -26,8 +28,10 @@ static const struct command {
 	{ "hashscale", lull_cmd_hashscale, "hash table lookups and updates per second" },
 	{ "keyscale", lull_cmd_keyscale, "taking out keys that others look up, one by one" },
 	{ "labelscale", lull_cmd_labelscale, "opening files under one shared label" },
+	{ "mutexscale", lull_cmd_mutexscale, "threads that want one lock" },
 	{ "tradeoff", lull_cmd_tradeoff, "four ways to keep an object alive, and what each costs" },
 	{ "torture", lull_cmd_torture, "try to break it" },
+	{ "oracle", lull_cmd_oracle, "the table by which a mutex sees who runs" },
 	{ "doctor", lull_cmd_doctor, "what this machine and kernel offer" },
 };
 
@@ -44,8 +48,8 @@ static void usage(FILE *out)
 }
 
 /*
- * The library refuses a bad LULL_FENCE while it is being loaded, by aborting. Here that is bad
- * input like any other; the dynamic linker runs the executable's preinit functions before any
+ * The library refuses a bad LULL_FENCE or LULL_OWNER_ORACLE while it is being loaded, by aborting. Here
+ * that is bad input like any other; the dynamic linker runs the executable's preinit functions before any
  * library's, and before much of libc works.
  */
 static void refuse(const char *a, const char *b, const char *c)
@@ -61,19 +65,19 @@ static void refuse(const char *a, const char *b, const char *c)
 	_exit(2);
 }
 
-static void check_environment(int argc, char **argv, char **envp)
+/* Where @name, "LULL_X=", is in the environment; NULL: it is not, or is empty. */
+static char **find_setting(char **envp, const char *name)
 {
-	static const char name[] = "LULL_FENCE=";
-	const char *value;
+	size_t len = strlen(name);
 
-	(void)argc;
-	(void)argv;
-	while (*envp && strncmp(*envp, name, sizeof(name) - 1))
+	while (*envp && strncmp(*envp, name, len))
 		envp++;
-	if (!*envp)
-		return;
-	value = *envp + sizeof(name) - 1;
-	if (!*value || !strcmp(value, "full"))
+	return *envp && (*envp)[len] ? envp : NULL;
+}
+
+static void check_fence(const char *value)
+{
+	if (!strcmp(value, "full"))
 		return;
 	if (strcmp(value, "membarrier"))
 		refuse("environment LULL_FENCE='", value,
@@ -82,6 +86,38 @@ static void check_environment(int argc, char **argv, char **envp)
 	      MEMBARRIER_CMD_PRIVATE_EXPEDITED))
 		refuse("environment LULL_FENCE=", value,
 		       ": the kernel does not offer that here; it can be full");
+}
+
+static void check_oracle(const char *value)
+{
+	unsigned cpus;
+
+	if (!strcmp(value, "rseq") || !strcmp(value, "none"))
+		return;
+	if (strcmp(value, "bpf") && strcmp(value, "kernel"))
+		refuse("environment LULL_OWNER_ORACLE='", value,
+		       "' is not known; it can be rseq, bpf, kernel or none");
+	if (!strcmp(value, "bpf") && !lull__bpf_running(&cpus))
+		refuse("environment LULL_OWNER_ORACLE=", value,
+		       ": no table is loaded for this process; see 'lull oracle'");
+	if (!strcmp(value, "kernel") && !lull__slice_offered())
+		refuse("environment LULL_OWNER_ORACLE=", value, ": the kernel does not offer that here");
+}
+
+static void check_environment(int argc, char **argv, char **envp)
+{
+	char **setting = find_setting(envp, "LULL_FENCE=");
+
+	if (setting)
+		check_fence(strchr(*setting, '=') + 1);
+	setting = find_setting(envp, "LULL_OWNER_ORACLE=");
+	if (!setting)
+		return;
+	/* What is asked for may be what is about to be loaded. That command locks nothing. */
+	if (argc > 1 && !strcmp(argv[1], "oracle"))
+		strchr(*setting, '=')[1] = '\0';
+	else
+		check_oracle(strchr(*setting, '=') + 1);
 }
 
 __attribute__((section(".preinit_array"),

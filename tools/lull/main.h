@@ -8,6 +8,8 @@ int lull_cmd_doctor(int argc, char **argv);
 int lull_cmd_hashscale(int argc, char **argv);
 int lull_cmd_keyscale(int argc, char **argv);
 int lull_cmd_labelscale(int argc, char **argv);
+int lull_cmd_mutexscale(int argc, char **argv);
+int lull_cmd_oracle(int argc, char **argv);
 int lull_cmd_rcuscale(int argc, char **argv);
 int lull_cmd_refscale(int argc, char **argv);
 int lull_cmd_torture(int argc, char **argv);

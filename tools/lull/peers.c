@@ -30,6 +30,11 @@
 #else
 #define HAVE_SHARED_PTR NULL
 #endif
+#ifdef BENCH_HAVE_ABSL
+#define HAVE_ABSL BENCH_HAVE_ABSL
+#else
+#define HAVE_ABSL NULL
+#endif
 
 static const struct peer {
 	const char *library;
@@ -41,6 +46,7 @@ static const struct peer {
 	{ "libcds", "libcds-", HAVE_LIBCDS },
 	{ "xenium", "xenium-", HAVE_XENIUM },
 	{ "C++", "shared_ptr", HAVE_SHARED_PTR },
+	{ "Abseil", "absl", HAVE_ABSL },
 };
 
 #define NR_PEERS (sizeof(peers) / sizeof(peers[0]))

@@ -39,7 +39,7 @@ double workload_time(const char *what, const char *arg, double max_ns)
 	return ns;
 }
 
-static double fraction(const char *arg)
+double workload_share(const char *what, const char *arg)
 {
 	double value, whole = 1;
 	char *end;
@@ -50,9 +50,9 @@ static double fraction(const char *arg)
 		end++;
 	}
 	if (arg[0] < '0' || arg[0] > '9' || *end || !isfinite(value))
-		options_bad("--updates: '%s' is no fraction; write 0.1 or 10%%", arg);
+		options_bad("%s: '%s' is no fraction; write 0.1 or 10%%", what, arg);
 	if (value > whole)
-		options_bad("--updates: %s is out of range, 0 to 1 are allowed, or 0%% to 100%%",
+		options_bad("%s: %s is out of range, 0 to 1 are allowed, or 0%% to 100%%", what,
 			    arg);
 	return value / whole;
 }
@@ -63,7 +63,7 @@ bool workload_option(struct workload *w, int key, const char *arg)
 
 	switch (key) {
 	case WORKLOAD_KEY_UPDATES:
-		w->updates = fraction(arg);
+		w->updates = workload_share("--updates", arg);
 		return true;
 	case WORKLOAD_KEY_HOLD:
 		w->hold_ns = workload_time("--hold", arg, WORKLOAD_HOLD_MAX_NS);

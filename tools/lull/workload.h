@@ -45,6 +45,8 @@ bool workload_option(struct workload *w, int key, const char *arg);
 void workload_check(const struct workload *w);
 /* "--hold: '5' ..." A number and its unit; 0 needs none. In ns, 0 to max_ns. */
 double workload_time(const char *what, const char *arg, double max_ns);
+/* "0.1" or "10%", of 1. */
+double workload_share(const char *what, const char *arg);
 /* The most objects of that size that may be made here. */
 size_t workload_room(const struct workload *w);
 
