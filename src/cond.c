@@ -11,6 +11,7 @@
  * one is woken and not moved, and takes the lock as all do who come from here, with WAITERS.
  */
 #include <errno.h>
+#include <limits.h>
 
 #include <lull/cond.h>
 
@@ -51,8 +52,13 @@ static int wait_until(struct lull_cond *c, struct lull_mutex *m, uint64_t deadli
 	lull__mutex_must_own(m, "waits for a condition with");
 	if (shared != lull__mutex_shared(m))
 		lull__die("condition variable %p and mutex %p are not both shared", (void *)c, (void *)m);
-	lull_add_relaxed(&c->waiters, 1u);
 	lull_store_relaxed(&c->mutex, (intptr_t)m - (intptr_t)c);
+	/*
+	 * ORDER CND-2: which mutex it is before that somebody waits; pairs with CND-2 in
+	 * lull_cond_broadcast(); without it a broadcast follows the way to the mutex of those who waited
+	 * last time, which may be gone; model/cond-mutex.litmus
+	 */
+	lull_add_release(&c->waiters, 1u);
 	seq = lull_load_relaxed(&c->seq);
 	lull__mutex_unlock_slow(m);
 	err = lull__futex_wait_until(&c->seq, seq, LULL__MUTEX_ANY, deadline_ns, shared);
@@ -104,12 +110,19 @@ void lull_cond_broadcast(struct lull_cond *c)
 	bool shared = is_shared(c);
 	struct lull_mutex *m;
 	uint32_t seq;
+	int err;
 
-	if (!(lull_load_relaxed(&c->waiters) & COUNT))
+	/*
+	 * ORDER CND-2: that somebody waits before with which mutex; pairs with CND-2 in wait_until(); without
+	 * it as there; model/cond-mutex.litmus
+	 */
+	if (!(lull_load_acquire(&c->waiters) & COUNT))
 		return;
 	m = (struct lull_mutex *)((intptr_t)c + lull_load_relaxed(&c->mutex));
 	seq = lull_add_relaxed(&c->seq, 1u) + 1;
 	/* Another signal in between: the sleepers are still the ones to move. */
-	while (!lull__futex_requeue(&c->seq, seq, announce(m) ? 0 : 1, &m->word, shared))
+	while ((err = lull__futex_requeue(&c->seq, seq, announce(m) ? 0 : 1, &m->word, shared)) == -EAGAIN)
 		seq = lull_load_relaxed(&c->seq);
+	if (err) /* a sandbox that knows to wait and to wake only */
+		lull__futex_wake_some(&c->seq, INT_MAX, LULL__MUTEX_ANY, shared);
 }

@@ -37,8 +37,8 @@ void lull__futex_wake(uint32_t *word, int how_many);
  */
 int lull__futex_wait_until(uint32_t *word, uint32_t value, uint32_t bitset, uint64_t deadline_ns, bool shared);
 void lull__futex_wake_some(uint32_t *word, int how_many, uint32_t bitset, bool shared);
-/* Wake @wake who sleep on @from, and let the others sleep on @to. False: *from is not @value any more. */
-bool lull__futex_requeue(uint32_t *from, uint32_t value, int wake, uint32_t *to, bool shared);
+/* Wake @wake who sleep on @from, and let the others sleep on @to. 0; -EAGAIN: *from is not @value any more. */
+int lull__futex_requeue(uint32_t *from, uint32_t value, int wake, uint32_t *to, bool shared);
 
 bool lull__membarrier_register(void); /* true when private expedited works for this process */
 int lull__membarrier(void);	      /* 0 or -errno */

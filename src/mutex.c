@@ -33,6 +33,12 @@ _Static_assert(sizeof(struct lull_mutex) == 8, "");
 #define HEIR_TID  0x003fffffu /* Linux has no thread ids above */
 #define SPINNER	  0x00400000u
 #define SPINNERS  0x0fc00000u
+/*
+ * In which process the rest was written, counted in forks: what a child finds there of its parent's threads is void.
+ * (The count wraps round: an heir of eight generations ago would be believed.) Shared ones have no heir and count no
+ * spinners, since a process that is killed would leave them behind.
+ */
+#define GENERATION 0x70000000u
 
 /*
  * How long to spin for one owner. An owner that is only believed to run may have gone to sleep: what is
@@ -63,29 +69,34 @@ void lull__mutex_misuse(const char *what, const void *m, uint32_t tid)
 		  other, tid);
 }
 
+/* @rest, of a private mutex, without what is void. */
+static uint32_t valid(uint32_t rest)
+{
+	uint32_t now = lull__owner_generation() * (GENERATION & -GENERATION) & GENERATION;
+
+	return (rest & GENERATION) == now ? rest : now;
+}
+
 /* ---- to spin -------------------------------------------------------------------------------- */
 
 /* Only a few spin for one lock. Advice: who stays out, sleeps. */
-static bool may_spin(struct lull_mutex *m)
+static bool may_spin(struct lull__wait *wait)
 {
-	uint32_t rest = lull_load_relaxed(&m->rest);
+	uint32_t rest = lull_load_relaxed(&wait->m->rest);
 
+	if (wait->shared)
+		return lull__spinners_max > 0;
 	do {
-		if ((rest & SPINNERS) / SPINNER >= lull__spinners_max)
+		if ((valid(rest) & SPINNERS) / SPINNER >= lull__spinners_max)
 			return false;
-	} while (!lull_cas_relaxed(&m->rest, &rest, rest + SPINNER));
+	} while (!lull_cas_relaxed(&wait->m->rest, &rest, valid(rest) + SPINNER));
 	return true;
 }
 
-/* After fork, or lull_mutex_init() under the spinner's eyes, there may be none. */
-static void spins_no_more(struct lull_mutex *m)
+static void spins_no_more(struct lull__wait *wait)
 {
-	uint32_t rest = lull_load_relaxed(&m->rest);
-
-	do {
-		if (!(rest & SPINNERS))
-			return;
-	} while (!lull_cas_relaxed(&m->rest, &rest, rest - SPINNER));
+	if (!wait->shared)
+		lull_sub_relaxed(&wait->m->rest, SPINNER);
 }
 
 /*
@@ -165,11 +176,11 @@ static bool spin(struct lull__wait *wait)
 	struct spin spin = { .owner = 0 };
 	bool mine = lull__spinners_max ? look_on(wait) : is_mine(wait);
 
-	if (mine || !may_spin(wait->m))
+	if (mine || !may_spin(wait))
 		return mine;
 	while (!mine && worth_it(wait, &spin))
 		mine = look_on(wait);
-	spins_no_more(wait->m);
+	spins_no_more(wait);
 	return mine;
 }
 
@@ -179,8 +190,8 @@ static void become_heir(struct lull__wait *wait)
 {
 	uint32_t rest = lull_load_relaxed(&wait->m->rest);
 
-	while (!(rest & HEIR_TID) && wait->tid <= HEIR_TID) {
-		if (lull_cas_relaxed(&wait->m->rest, &rest, rest | wait->tid)) {
+	while (!(valid(rest) & HEIR_TID) && wait->tid <= HEIR_TID) {
+		if (lull_cas_relaxed(&wait->m->rest, &rest, valid(rest) | wait->tid)) {
 			wait->heir = true;
 			return;
 		}
@@ -267,10 +278,12 @@ static void pass_on(struct lull_mutex *m, bool shared)
 /* 0: it has been handed over at the last moment. */
 static int give_up(struct lull__wait *wait)
 {
+	unsigned rounds = 0;
+
 	if (wait->heir && !heir_no_more(wait)) {
 		/* The owner has read our name, and writes it in the word: a few instructions, if it runs. */
 		while (!is_mine(wait))
-			sched_yield();
+			lull__give_way(&rounds);
 		return 0;
 	}
 	if (wait->woken)
@@ -280,16 +293,17 @@ static int give_up(struct lull__wait *wait)
 
 int lull__wait_for(struct lull__wait *wait)
 {
+	bool late = false;
 	int err = 0;
 
 	while (!spin(wait)) {
-		if (err || (wait->deadline_ns != UINT64_MAX && lull__now_ns() >= wait->deadline_ns)) {
+		if (late || (wait->deadline_ns != UINT64_MAX && lull__now_ns() >= wait->deadline_ns)) {
 			err = give_up(wait);
 			break;
 		}
 		if (impatient(wait))
 			become_heir(wait);
-		err = sleep_once(wait);
+		late = sleep_once(wait) == -ETIMEDOUT;
 	}
 	if (wait->heir)
 		heir_no_more(wait);
@@ -320,6 +334,7 @@ static int lock_until(struct lull_mutex *m, uint64_t deadline_ns, bool woken)
 		.woken = woken,
 		.shared = lull__mutex_shared(m),
 		.deadline_ns = deadline_ns,
+		.impatient_ns = lull__mutex_shared(m) ? UINT64_MAX : 0,
 	};
 	uint32_t owner;
 	int err;
@@ -375,7 +390,7 @@ bool lull__mutex_trylock_slow(struct lull_mutex *m)
  */
 static bool hand_over(struct lull_mutex *m, bool shared)
 {
-	uint32_t heir = lull_and_relaxed(&m->rest, ~HEIR_TID) & HEIR_TID;
+	uint32_t heir = shared ? 0 : valid(lull_and_relaxed(&m->rest, ~HEIR_TID)) & HEIR_TID;
 
 	if (!heir)
 		return false;
@@ -393,15 +408,11 @@ static bool hand_over(struct lull_mutex *m, bool shared)
 	return true;
 }
 
-/*
- * The word names the thread that forked this process by its old name. What it says of waiters is the
- * parent's; make it say what it would if the child had locked it.
- */
+/* The word names the calling thread as it was called before fork. */
 static void inherit(struct lull_mutex *m, uint32_t tid)
 {
 	uint32_t word = lull_load_relaxed(&m->word);
 
-	lull_store_relaxed(&m->rest, 0u);
 	while (!lull_cas_relaxed(&m->word, &word, tid | (word & ~LULL__MUTEX_TID)))
 		;
 }
@@ -458,7 +469,7 @@ void lull_mutex_destroy(struct lull_mutex *m)
 
 	if (owner)
 		lull__mutex_misuse("destroys", m, owner);
-	if (rest & (SPINNERS | HEIR_TID))
+	if (!(rest & LULL_MUTEX_SHARED) && valid(rest) & (SPINNERS | HEIR_TID))
 		lull__die("mutex %p is destroyed while threads wait for it", (void *)m);
 #ifdef LULL__TSAN
 	__tsan_mutex_destroy(m, 0);

@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "owner.h"
 #include "os/bpf.h"
@@ -34,7 +35,6 @@ struct owner {
 };
 
 static struct owner owners[BUCKETS][WAYS] __attribute__((aligned(LULL__CACHELINE)));
-static uint32_t any_owner;
 
 /* Each waiter counts up where it spins. CPUs beyond share. */
 #define BEATS 256
@@ -46,6 +46,7 @@ static struct {
 
 static __thread struct {
 	uint32_t tid;
+	bool forked; /* it is the one that fork left over */
 	struct owner *entry;
 	const uint32_t *cpu;
 } me __attribute__((tls_model("initial-exec")));
@@ -55,8 +56,20 @@ static __thread struct {
 
 static uint32_t before_fork[FORKS];
 static unsigned forks;
+static uint32_t generation; /* both written before the child has a second thread */
 
 uint32_t lull__spinners_max;
+
+/* To yield is not enough where the other one has a lower realtime priority. */
+void lull__give_way(unsigned *rounds)
+{
+	struct timespec while_ns = { .tv_nsec = 50000 };
+
+	if ((*rounds)++ < 10)
+		sched_yield();
+	else
+		nanosleep(&while_ns, NULL);
+}
 
 /* ---- the oracles ---------------------------------------------------------------------------- */
 
@@ -121,13 +134,15 @@ static void open_entry(struct owner *entry, const uint32_t *cpu)
 
 static void close_entry(struct owner *entry)
 {
+	unsigned rounds = 0;
+
 	lull_and_relaxed(&entry->pins, ~OPEN);
 	/*
 	 * ORDER OWN-2: no pin before the memory goes; pairs with OWN-2 in unpin(); without it as there;
 	 * model/owner-exit.litmus
 	 */
 	while ((lull_load_acquire(&entry->pins) & ~OPEN) && !LULL__BUSTED(OWNER_NO_WAIT))
-		sched_yield();
+		lull__give_way(&rounds);
 	/*
 	 * ORDER OWN-3: the last look at the entry before somebody else claims it; pairs with OWN-3 in
 	 * claim(); without it a waiter that was early finds the pointer of an owner that came late;
@@ -376,8 +391,7 @@ void lull__owner_acquired(void)
 
 void lull__owner_released(void)
 {
-	if (lull_unlikely(lull_load_relaxed(&oracle) == KERNEL))
-		lull__slice_end();
+	lull__slice_end(); /* whatever the oracle is by now */
 }
 
 /* ---- threads come and go -------------------------------------------------------------------- */
@@ -391,7 +405,6 @@ static void enter(void)
 		me.entry = claim(me.tid);
 	if (me.entry)
 		open_entry(me.entry, me.cpu);
-	lull_store_relaxed(&any_owner, 1u);
 	if (lull_load_relaxed(&oracle) == KERNEL)
 		lull__slice_enable();
 #ifndef LULL_DEBUG
@@ -427,10 +440,16 @@ void lull__owner_thread_exit(void)
 
 void lull__owner_fork_child(void)
 {
-	if (lull_load_relaxed(&any_owner))
-		memset(owners, 0, sizeof(owners));
+	/* Only what is in use, as each page that is written to has to be copied. */
+	for (unsigned i = 0; i < BUCKETS * WAYS; i++)
+		if (owners[i / WAYS][i % WAYS].tid || owners[i / WAYS][i % WAYS].pins)
+			owners[i / WAYS][i % WAYS] = (struct owner){ .tid = 0 };
+	generation++;
 	if (!me.tid)
 		return;
+	if (!me.forked)
+		memset(before_fork, 0, sizeof(before_fork)); /* of another thread, in the parent */
+	me.forked = true;
 	before_fork[forks++ % FORKS] = me.tid;
 	me.entry = NULL;
 	lull__self.lock_tid = 0;
@@ -439,10 +458,15 @@ void lull__owner_fork_child(void)
 
 bool lull__owner_was_me(uint32_t tid)
 {
-	for (unsigned i = 0; i < FORKS; i++)
+	for (unsigned i = 0; i < FORKS && me.forked; i++)
 		if (tid && before_fork[i] == tid)
 			return !find(tid);
 	return false;
+}
+
+uint32_t lull__owner_generation(void)
+{
+	return generation;
 }
 
 /* ---- deadlocks ------------------------------------------------------------------------------ */
@@ -455,6 +479,11 @@ struct link {
 	uint32_t tid, seq;
 	const struct lull_mutex *waits;
 };
+
+static __thread struct {
+	uint32_t cycle;
+	uint64_t since_ns;
+} suspicion __attribute__((tls_model("initial-exec")));
 
 /* What @tid waits for. The lock may be gone by now, so that its word is read as the kernel would read it. */
 static bool link_of(uint32_t tid, struct link *link)
@@ -497,7 +526,26 @@ static unsigned find_cycle(uint32_t tid, struct link *cycle)
 		if (owner_of(cycle[i].waits) != cycle[(i + 1) % n].tid ||
 		    !link_of(cycle[i].tid, &again) || again.seq != cycle[i].seq)
 			return 0;
-	return n;
+	/* One of one: it has just been handed what it was about to wait for. */
+	return n > 1 ? n : 0;
+}
+
+/*
+ * A signal handler may have trylocked what it will unlock though its thread waits. So a cycle has to be there
+ * for a while, the same waits as before.
+ */
+static bool persists(const struct link *cycle, unsigned n)
+{
+	uint64_t now_ns = lull__now_ns();
+	uint32_t sum = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		sum = sum * 31 + cycle[i].tid + cycle[i].seq * 7;
+	if (suspicion.cycle != sum) {
+		suspicion.cycle = sum;
+		suspicion.since_ns = now_ns;
+	}
+	return now_ns - suspicion.since_ns >= LULL__DEADLOCK_LOOK_NS / 2;
 }
 
 static void print_cycle(const struct link *cycle, unsigned n)
@@ -523,7 +571,7 @@ void lull__owner_waits(const struct lull_mutex *m, uint32_t tid)
 	if (me.entry->waits != m)
 		lull_store_relaxed(&me.entry->waits_seq, me.entry->waits_seq + 1);
 	lull_store_relaxed(&me.entry->waits, m);
-	if (m && (n = find_cycle(tid, cycle)))
+	if (m && (n = find_cycle(tid, cycle)) && persists(cycle, n))
 		print_cycle(cycle, n);
 }
 

@@ -38,8 +38,12 @@ void lull__owner_released(void);
 enum lull__runs lull__owner_runs(struct lull__watch *watch, uint32_t tid);
 bool lull__owner_slice_over(void); /* the caller's time slice is, and it runs on by the kernel's leave */
 
-/* @tid is what the thread that forked this process was called before. */
+/* @tid is what the calling thread was called before it forked this process. */
 bool lull__owner_was_me(uint32_t tid);
+uint32_t lull__owner_generation(void); /* forks from the first process to this one */
+
+/* Let another thread run that will soon be done, whatever its priority. *rounds: 0 at first. */
+void lull__give_way(unsigned *rounds);
 
 #ifdef LULL_DEBUG
 /*

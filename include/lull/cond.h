@@ -21,7 +21,7 @@
 
 /*
  * All zeros is one that nobody waits for. All who wait at a time use the same mutex. Not in signal
- * handlers.
+ * handlers. A child has to lull_cond_init() one that its parent's threads were waiting for at the fork.
  */
 struct lull_cond {
 	uint32_t seq;	  /* counts signals; the futex that waiters sleep on */
@@ -57,8 +57,8 @@ LULL_INLINE void lull_cond_wait(struct lull_cond *c, struct lull_mutex *m)
 {
 	LULL__TSAN_MUTEX(__tsan_mutex_pre_unlock(m, __tsan_mutex_linker_init));
 	LULL__TSAN_MUTEX(__tsan_mutex_post_unlock(m, __tsan_mutex_linker_init));
-	lull__cond_wait(c, m);
 	LULL__TSAN_MUTEX(__tsan_mutex_pre_lock(m, __tsan_mutex_linker_init));
+	lull__cond_wait(c, m);
 	LULL__TSAN_MUTEX(__tsan_mutex_post_lock(m, __tsan_mutex_linker_init, 1));
 }
 
@@ -72,8 +72,8 @@ LULL_INLINE int lull_cond_timedwait(struct lull_cond *c, struct lull_mutex *m, u
 
 	LULL__TSAN_MUTEX(__tsan_mutex_pre_unlock(m, __tsan_mutex_linker_init));
 	LULL__TSAN_MUTEX(__tsan_mutex_post_unlock(m, __tsan_mutex_linker_init));
-	err = lull__cond_timedwait(c, m, deadline_ns);
 	LULL__TSAN_MUTEX(__tsan_mutex_pre_lock(m, __tsan_mutex_linker_init));
+	err = lull__cond_timedwait(c, m, deadline_ns);
 	LULL__TSAN_MUTEX(__tsan_mutex_post_lock(m, __tsan_mutex_linker_init, 1));
 	return err;
 }

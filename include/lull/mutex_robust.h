@@ -58,10 +58,15 @@ LULL_API int lull__mutex_robust_trylock(struct lull_mutex_robust *m);
 LULL_API int lull__mutex_robust_timedlock(struct lull_mutex_robust *m, uint64_t deadline_ns);
 LULL_API void lull__mutex_robust_unlock(struct lull_mutex_robust *m);
 
-/* For ThreadSanitizer: a lock was tried for, and this came of it. */
-LULL_INLINE int lull__mutex_robust_tried(struct lull_mutex_robust *m, int err)
+/* For ThreadSanitizer: a lock is tried for, and this came of it. */
+LULL_INLINE void lull__mutex_robust_tries(struct lull_mutex_robust *m)
 {
 	LULL__TSAN_MUTEX(__tsan_mutex_pre_lock(m, __tsan_mutex_linker_init | __tsan_mutex_try_lock));
+	(void)m;
+}
+
+LULL_INLINE int lull__mutex_robust_tried(struct lull_mutex_robust *m, int err)
+{
 	LULL__TSAN_MUTEX(__tsan_mutex_post_lock(m, __tsan_mutex_linker_init | __tsan_mutex_try_lock |
 			 (err == 0 || err == -EOWNERDEAD ? 0 : __tsan_mutex_try_lock_failed), 1));
 	(void)m;
@@ -75,16 +80,19 @@ LULL_INLINE int lull__mutex_robust_tried(struct lull_mutex_robust *m, int err)
  */
 LULL_INLINE int lull_mutex_robust_lock(struct lull_mutex_robust *m)
 {
+	lull__mutex_robust_tries(m);
 	return lull__mutex_robust_tried(m, lull__mutex_robust_lock(m));
 }
 
 LULL_INLINE int lull_mutex_robust_trylock(struct lull_mutex_robust *m)
 {
+	lull__mutex_robust_tries(m);
 	return lull__mutex_robust_tried(m, lull__mutex_robust_trylock(m));
 }
 
 LULL_INLINE int lull_mutex_robust_timedlock(struct lull_mutex_robust *m, uint64_t deadline_ns)
 {
+	lull__mutex_robust_tries(m);
 	return lull__mutex_robust_tried(m, lull__mutex_robust_timedlock(m, deadline_ns));
 }
 

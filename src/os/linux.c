@@ -65,14 +65,15 @@ void lull__futex_wake_some(uint32_t *word, int how_many, uint32_t bitset, bool s
 	errno = saved;
 }
 
-bool lull__futex_requeue(uint32_t *from, uint32_t value, int wake, uint32_t *to, bool shared)
+int lull__futex_requeue(uint32_t *from, uint32_t value, int wake, uint32_t *to, bool shared)
 {
-	int saved = errno;
-	bool done = syscall(SYS_futex, from, shared ? FUTEX_CMP_REQUEUE : FUTEX_CMP_REQUEUE_PRIVATE, wake,
-			    (unsigned long)INT_MAX, to, value) >= 0;
+	int op = shared ? FUTEX_CMP_REQUEUE : FUTEX_CMP_REQUEUE_PRIVATE;
+	int saved = errno, result = 0;
 
+	if (syscall(SYS_futex, from, op, wake, (unsigned long)INT_MAX, to, value) < 0)
+		result = -errno;
 	errno = saved;
-	return done;
+	return result;
 }
 
 bool lull__membarrier_register(void)
