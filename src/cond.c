@@ -47,6 +47,7 @@ static int wait_until(struct lull_cond *c, struct lull_mutex *m, uint64_t deadli
 {
 	bool shared = is_shared(c);
 	uint32_t seq;
+	bool late;
 	int err;
 
 	lull__mutex_must_own(m, "waits for a condition with");
@@ -62,6 +63,7 @@ static int wait_until(struct lull_cond *c, struct lull_mutex *m, uint64_t deadli
 	seq = lull_load_relaxed(&c->seq);
 	lull__mutex_unlock_slow(m);
 	err = lull__futex_wait_until(&c->seq, seq, LULL__MUTEX_ANY, deadline_ns, shared);
+	late = err == -ETIMEDOUT && lull_load_relaxed(&c->seq) == seq; /* a signal in time found this waiter, or another */
 	/*
 	 * ORDER CND-1: the last look at the condition variable before this waiter is gone from it; pairs with
 	 * CND-1 in lull_cond_destroy(); without it as there; model/cond-destroy.litmus
@@ -71,7 +73,7 @@ static int wait_until(struct lull_cond *c, struct lull_mutex *m, uint64_t deadli
 		lull__mutex_lock_woken(m);
 	else
 		lull__mutex_lock_slow(m);
-	return err == -ETIMEDOUT ? err : 0;
+	return late ? -ETIMEDOUT : 0;
 }
 
 void lull__cond_wait(struct lull_cond *c, struct lull_mutex *m)

@@ -177,6 +177,7 @@ void lull__reclaim_backlog(size_t *items, size_t *bytes);
 #else
 #define LULL__BUSTED(fault)	      false
 #define lull__busted_word(thread, word) (word)
+#define lull__busted_linger()	      ((void)0)
 #endif
 
 #include "defer.h"

@@ -49,6 +49,12 @@ _Static_assert(sizeof(struct lull_mutex) == 8, "");
 #define UNKNOWN_NS  25000u
 #define CERTAIN_NS  1000000u
 
+#ifdef LULL_DEBUG
+#define LOOKS_FOR_DEADLOCKS true
+#else
+#define LOOKS_FOR_DEADLOCKS false
+#endif
+
 #define LOOK 16 /* pauses between two questions to the clock and the oracle */
 
 bool lull__mutex_shared(const struct lull_mutex *m)
@@ -137,12 +143,14 @@ struct spin {
 
 static bool worth_it(struct lull__wait *wait, struct spin *spin)
 {
-	uint32_t owner = lull_load_relaxed(&wait->m->word) & LULL__MUTEX_TID;
+	uint32_t word = lull_load_relaxed(&wait->m->word), owner = word & LULL__MUTEX_TID;
 	enum lull__runs runs;
 	uint64_t now_ns;
 
 	if (!owner)
 		return true;
+	if (wait->heir && !(word & LULL__MUTEX_HEIR))
+		return false; /* the owner has yet to be told */
 	if (lull__owner_slice_over())
 		return false;
 	runs = lull__owner_runs(&spin->watch, owner);
@@ -223,25 +231,27 @@ static bool impatient(struct lull__wait *wait)
 	return now_ns >= wait->impatient_ns;
 }
 
-#ifdef LULL_DEBUG
-/* Those that have no end get up every now and then to look for a deadlock. */
+/*
+ * In debug builds waiters get up every now and then to look for a deadlock. So they do where others can be killed: one
+ * that was woken for all may have been.
+ */
 static int futex_wait(struct lull__wait *wait, uint32_t word, uint32_t bitset)
 {
-	uint64_t until_ns = lull__now_ns() + LULL__DEADLOCK_LOOK_NS;
+	uint64_t until_ns = wait->deadline_ns, look_ns;
 	int err;
 
-	if (wait->deadline_ns != UINT64_MAX)
-		return lull__futex_wait_until(&wait->m->word, word, bitset, wait->deadline_ns, wait->shared);
-	lull__owner_waits(wait->m, wait->tid);
-	err = lull__futex_wait_until(&wait->m->word, word, bitset, until_ns, wait->shared);
-	return err == -ETIMEDOUT ? -EINTR : err;
-}
-#else
-static int futex_wait(struct lull__wait *wait, uint32_t word, uint32_t bitset)
-{
-	return lull__futex_wait_until(&wait->m->word, word, bitset, wait->deadline_ns, wait->shared);
-}
+	if (wait->shared || LOOKS_FOR_DEADLOCKS) {
+		look_ns = lull__now_ns() + LULL__LOOK_AGAIN_NS;
+		if (look_ns < until_ns)
+			until_ns = look_ns;
+	}
+#ifdef LULL_DEBUG
+	if (wait->deadline_ns == UINT64_MAX)
+		lull__owner_waits(wait->m, wait->tid);
 #endif
+	err = lull__futex_wait_until(&wait->m->word, word, bitset, until_ns, wait->shared);
+	return err == -ETIMEDOUT && until_ns != wait->deadline_ns ? -EINTR : err;
+}
 
 /* -ETIMEDOUT, or else look again. */
 static int sleep_once(struct lull__wait *wait)
@@ -404,7 +414,6 @@ static bool hand_over(struct lull_mutex *m, bool shared)
 	 * without it the heir misses stores; model/mutex-heir.litmus
 	 */
 	lull_store_release(&m->word, heir | LULL__MUTEX_WAITERS);
-	lull__futex_wake_some(&m->word, INT_MAX, LULL__MUTEX_HEIRS, shared);
 	return true;
 }
 
@@ -430,22 +439,19 @@ void lull__mutex_must_own(struct lull_mutex *m, const char *what)
 
 void lull__mutex_unlock_slow(struct lull_mutex *m)
 {
-	bool shared = lull__mutex_shared(m);
+	bool shared = lull__mutex_shared(m), handed;
 	uint32_t word;
 
 	lull__mutex_must_own(m, "unlocks");
 	do {
 		word = lull_load_relaxed(&m->word);
-		if ((word & LULL__MUTEX_HEIR) && hand_over(m, shared)) {
-			lull__owner_released();
-			return;
-		}
+		handed = (word & LULL__MUTEX_HEIR) && hand_over(m, shared);
 		/* MTX-1 as in lull_mutex_unlock(). */
-	} while (!lull_cas_release(&m->word, &word, 0u));
+	} while (!handed && !lull_cas_release(&m->word, &word, 0u));
 	lull__owner_released();
-	if ((word & LULL__MUTEX_WAITERS) && !LULL__BUSTED(MUTEX_NO_WAKE))
+	if (!handed && (word & LULL__MUTEX_WAITERS) && !LULL__BUSTED(MUTEX_NO_WAKE))
 		lull__futex_wake_some(&m->word, 1, LULL__MUTEX_ANY, shared);
-	/* One that has become the heir since it was looked for, and sleeps already. */
+	/* The heir; or one that has become it since it was looked for, and sleeps already. */
 	if (word & LULL__MUTEX_HEIR)
 		lull__futex_wake_some(&m->word, INT_MAX, LULL__MUTEX_HEIRS, shared);
 }

@@ -7,13 +7,14 @@
  * in the thread's own memory and goes with it, so a waiter pins the entry while it looks, and an
  * exiting thread closes its entry and waits for the pins to go. Entries themselves are never freed.
  *
- * A thread that finds its bucket full is not in the table. Nothing is known of it then.
+ * A thread that finds its bucket full is not in the table. Nothing is known of it then. One that ends without
+ * exit handling (SYS_exit) leaves its entry open, until another thread has its id.
  */
 #include <errno.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "owner.h"
 #include "os/bpf.h"
@@ -47,6 +48,7 @@ static struct {
 static __thread struct {
 	uint32_t tid;
 	bool forked; /* it is the one that fork left over */
+	struct owner *pinned; /* by this thread, just now */
 	struct owner *entry;
 	const uint32_t *cpu;
 } me __attribute__((tls_model("initial-exec")));
@@ -60,15 +62,18 @@ static uint32_t generation; /* both written before the child has a second thread
 
 uint32_t lull__spinners_max;
 
-/* To yield is not enough where the other one has a lower realtime priority. */
+/*
+ * To yield is not enough where the other one has a lower realtime priority. The nap is nobody's futex, since libc's
+ * sleeps are cancellation points.
+ */
 void lull__give_way(unsigned *rounds)
 {
-	struct timespec while_ns = { .tv_nsec = 50000 };
+	uint32_t word = 0;
 
 	if ((*rounds)++ < 10)
 		sched_yield();
 	else
-		nanosleep(&while_ns, NULL);
+		lull__futex_wait(&word, 0, 50000);
 }
 
 /* ---- the oracles ---------------------------------------------------------------------------- */
@@ -80,7 +85,8 @@ struct oracle {
 	bool inline_locks; /* it need not be told of locks */
 };
 
-static const uint64_t *running; /* bpf: who runs on each CPU */
+/* bpf: who runs on each CPU; NULL, or none, until there is a table, whichever a thread sees first. */
+static const uint64_t *running;
 static unsigned running_cpus;
 
 static struct owner *find(uint32_t tid)
@@ -91,6 +97,17 @@ static struct owner *find(uint32_t tid)
 		if (lull_load_relaxed(&bucket[i].tid) == tid)
 			return &bucket[i];
 	return NULL;
+}
+
+/*
+ * ORDER OWN-2: the look at a thread's memory before the pin is gone; pairs with OWN-2 in close_entry();
+ * without it the memory is unmapped under the waiter's eyes; model/owner-exit.litmus
+ */
+static void unpin(struct owner *entry)
+{
+	/* A signal handler may have forked, and in the child this pin is gone. */
+	if (lull_load_relaxed(&me.pinned) == entry)
+		lull_sub_release(&entry->pins, 1u);
 }
 
 /*
@@ -105,20 +122,12 @@ static struct owner *pin(uint32_t tid)
 
 	if (!entry)
 		return NULL;
+	lull_store_relaxed(&me.pinned, entry);
 	if (!(lull_add_acquire(&entry->pins, 1u) & OPEN) || lull_load_relaxed(&entry->tid) != tid) {
-		lull_sub_release(&entry->pins, 1u); /* OWN-2 */
+		unpin(entry);
 		return NULL;
 	}
 	return entry;
-}
-
-/*
- * ORDER OWN-2: the look at a thread's memory before the pin is gone; pairs with OWN-2 in close_entry();
- * without it the memory is unmapped under the waiter's eyes; model/owner-exit.litmus
- */
-static void unpin(struct owner *entry)
-{
-	lull_sub_release(&entry->pins, 1u);
 }
 
 static void open_entry(struct owner *entry, const uint32_t *cpu)
@@ -153,8 +162,10 @@ static void close_entry(struct owner *entry)
 
 static struct owner *claim(uint32_t tid)
 {
-	struct owner *bucket = owners[tid % BUCKETS];
+	struct owner *bucket = owners[tid % BUCKETS], *left = find(tid);
 
+	if (left)
+		close_entry(left);
 	for (int i = 0; i < WAYS; i++) {
 		uint32_t nobody = 0;
 
@@ -179,6 +190,8 @@ static int cpu_of(uint32_t tid, bool *seen)
 	if (!entry)
 		return -1;
 	cpu = lull_load_relaxed(&entry->cpu);
+	if (LULL__BUSTED(OWNER_NO_WAIT))
+		lull__busted_linger();
 	if (cpu)
 		number = (int)lull_load_relaxed(cpu);
 	*seen = lull_load_relaxed(&entry->seen);
@@ -235,12 +248,13 @@ static enum lull__runs runs_rseq(struct lull__watch *watch, uint32_t tid)
 
 static enum lull__runs runs_bpf(struct lull__watch *watch, uint32_t tid)
 {
+	const uint64_t *table = lull_load_relaxed(&running);
 	bool seen = false;
 	int cpu = cpu_of(tid, &seen);
 
-	if (cpu < 0 || !seen || (unsigned)cpu >= running_cpus)
+	if (cpu < 0 || !seen || !table || (unsigned)cpu >= lull_load_relaxed(&running_cpus))
 		return runs_rseq(watch, tid);
-	return (uint32_t)lull_load_relaxed(&running[cpu]) == tid ? LULL__RUNS_YES : LULL__RUNS_NO;
+	return (uint32_t)lull_load_relaxed(&table[cpu]) == tid ? LULL__RUNS_YES : LULL__RUNS_NO;
 }
 
 static enum lull__runs runs_none(struct lull__watch *watch, uint32_t tid)
@@ -256,7 +270,7 @@ static bool usable_rseq(void)
 }
 
 /* Does the table name this thread where it runs? Not in another PID namespace, for one. */
-static bool table_knows_me(void)
+static bool table_knows_me(const uint64_t *table, unsigned cpus)
 {
 	const uint32_t *word = lull__rseq_cpu();
 	uint32_t tid = lull__gettid();
@@ -265,7 +279,7 @@ static bool table_knows_me(void)
 	for (int i = 0; word && i < 100; i++) {
 		uint32_t cpu = lull_load_relaxed(word);
 
-		if (cpu < running_cpus && (uint32_t)lull_load_relaxed(&running[cpu]) == tid)
+		if (cpu < cpus && (uint32_t)lull_load_relaxed(&table[cpu]) == tid)
 			return true;
 		sched_yield();
 	}
@@ -274,9 +288,15 @@ static bool table_knows_me(void)
 
 static bool usable_bpf(void)
 {
-	if (!running)
-		running = lull__bpf_running(&running_cpus);
-	return running && table_knows_me();
+	const uint64_t *table = lull_load_relaxed(&running), *nothing = NULL;
+	unsigned cpus = lull_load_relaxed(&running_cpus);
+
+	if (!table && (table = lull__bpf_running(&cpus))) {
+		/* Of two that choose at a time one mapping stays unused. */
+		lull_store_relaxed(&running_cpus, cpus);
+		(void)lull_cas_relaxed(&running, &nothing, table);
+	}
+	return table && table_knows_me(table, cpus);
 }
 
 static bool usable_kernel(void)
@@ -377,14 +397,16 @@ void lull__owner_tries(void)
 /* A table can be stale: of some threads the kernel does not tell when they go (a kernel's tracing has gaps). */
 void lull__owner_acquired(void)
 {
+	const uint64_t *table;
 	bool seen;
 	int cpu;
 
 	if (lull_load_relaxed(&oracle) != BPF || !me.entry)
 		return;
+	table = lull_load_relaxed(&running);
 	cpu = my_cpu();
-	seen = cpu >= 0 && (unsigned)cpu < running_cpus &&
-	       (uint32_t)lull_load_relaxed(&running[cpu]) == me.tid;
+	seen = table && cpu >= 0 && (unsigned)cpu < lull_load_relaxed(&running_cpus) &&
+	       (uint32_t)lull_load_relaxed(&table[cpu]) == me.tid;
 	if (me.entry->seen != seen)
 		lull_store_relaxed(&me.entry->seen, (uint32_t)seen);
 }
@@ -450,6 +472,7 @@ void lull__owner_fork_child(void)
 	if (!me.forked)
 		memset(before_fork, 0, sizeof(before_fork)); /* of another thread, in the parent */
 	me.forked = true;
+	lull_store_relaxed(&me.pinned, NULL);
 	before_fork[forks++ % FORKS] = me.tid;
 	me.entry = NULL;
 	lull__self.lock_tid = 0;
@@ -545,7 +568,7 @@ static bool persists(const struct link *cycle, unsigned n)
 		suspicion.cycle = sum;
 		suspicion.since_ns = now_ns;
 	}
-	return now_ns - suspicion.since_ns >= LULL__DEADLOCK_LOOK_NS / 2;
+	return now_ns - suspicion.since_ns >= LULL__LOOK_AGAIN_NS / 2;
 }
 
 static void print_cycle(const struct link *cycle, unsigned n)

@@ -45,12 +45,13 @@ uint32_t lull__owner_generation(void); /* forks from the first process to this o
 /* Let another thread run that will soon be done, whatever its priority. *rounds: 0 at first. */
 void lull__give_way(unsigned *rounds);
 
+#define LULL__LOOK_AGAIN_NS 100000000u /* how long a waiter sleeps at the most that has to */
+
 #ifdef LULL_DEBUG
 /*
  * Deadlocks, in debug builds: a waiter notes what it waits for, and follows from owner to owner, again
  * every now and then. Aborts when that leads back to itself.
  */
-#define LULL__DEADLOCK_LOOK_NS 100000000u
 void lull__owner_waits(const struct lull_mutex *m, uint32_t tid); /* m NULL: no longer */
 #endif
 

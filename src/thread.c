@@ -122,6 +122,9 @@ bool lull__note_exit(void)
 {
 	if (lull__self.state & LULL__STATE_EXITING)
 		return false;
+	/* Exit handling knows what is this thread's by that; 0 is what belongs to nobody. */
+	if (!lull__self.tid)
+		lull__self.tid = lull__gettid();
 	if (pthread_setspecific(exit_key, &lull__self) != 0)
 		lull__die("cannot note a new thread: out of memory");
 	return true;

@@ -85,7 +85,10 @@ LULL_INLINE int lull_cond_timedwait(struct lull_cond *c, struct lull_mutex *m, u
  */
 LULL_API void lull_cond_signal(struct lull_cond *c);
 
-/* All who wait now return from their wait, one after the other as they get the lock. */
+/*
+ * All who wait now return from their wait, one after the other as they get the lock. Called without the lock, it
+ * counts as a waiter itself: condition variable and mutex have to be there until it returns.
+ */
 LULL_API void lull_cond_broadcast(struct lull_cond *c);
 
 LULL_END_DECLS

@@ -16,8 +16,8 @@
 #define CPUS_MAX 65536 /* more than any kernel can be built for */
 
 /*
- * Only root can have put it there. This also comes first because it makes no bpf(2) call where there is nothing to be
- * had: sandboxes kill for that.
+ * Only root can have put it there. It comes first because no bpf(2) call may be made where there is
+ * nothing to be had: sandboxes kill for that.
  */
 static bool of_root(const char *dir, const char *pin)
 {

@@ -22,12 +22,12 @@
 
 /*
  * Map the table: its values, and in *@cpus how many there are. NULL: nothing is pinned, this process may
- * not have it (needs Linux 5.19 without privileges), or what is pinned is not what `lull oracle` makes. Each call maps
- * it anew, for as long as the process lives. errno stays as it was. Not in signal handlers.
+ * not have it (without privileges that takes Linux 5.19), or what is pinned is not what `lull oracle`
+ * makes. Each call maps it anew, for as long as the process lives. errno stays as it was.
  *
- * The values change at any time, so read them with lull_load_relaxed(). They can be old: of a table whose
- * program was taken away, and where a kernel does not report some switches. A thread that does not find itself
- * in it has learned that.
+ * The values change at any time, so read them with lull_load_relaxed(). They can be old: those of a table
+ * whose program was taken away, and where a kernel does not report some switches. A thread that does not
+ * find itself in it has learned that.
  */
 const uint64_t *lull__bpf_running(unsigned *cpus);
 

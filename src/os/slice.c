@@ -36,8 +36,8 @@ static __thread struct {
 } slice __attribute__((tls_model("initial-exec")));
 
 /*
- * The C library's area of this thread, if that has the extension; NULL else. A kernel that is new enough also accepts
- * the area of an old C library, which is too small, and has no extension for that.
+ * The C library's area of this thread, if that has the extension; NULL else. A kernel that is new enough
+ * also accepts the area of an old C library, which is too small, and has no extension for that.
  */
 static struct ctrl *find_ctrl(void)
 {
@@ -79,8 +79,8 @@ bool lull__slice_enable(void)
 }
 
 /*
- * The kernel looks at the area when it is about to preempt this thread, so program order is all that is needed,
- * and compilers must keep to it.
+ * The kernel looks at the area when it is about to preempt this thread, so all that is needed is that
+ * compilers keep to program order.
  */
 void lull__slice_begin(void)
 {
