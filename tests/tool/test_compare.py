@@ -57,7 +57,7 @@ class Compare(Case):
         self.assert_documented(root, "compare")
         self.assertEqual({row["scheme"] for row in root["results"] if row["instrument"] == "hashscale"}, SCHEMES)
         self.assertEqual({row["instrument"] for row in root["results"]},
-                         {"hashscale", "refscale", "rcuscale", "tradeoff"})
+                         {"hashscale", "refscale", "rcuscale", "tradeoff", "mutexscale"})
         # All that defer or make updaters wait, the end of a percpu_ref, and no others.
         self.assertEqual({row["scheme"] for row in root["results"] if row["instrument"] == "rcuscale"},
                          {"rcu", "hazptr", "hazptr-rcu", "shazptr", "percpu_ref", "membarrier"})
@@ -67,6 +67,7 @@ class Compare(Case):
         self.assertTrue([line for line in root["advice"] if "sleeps with it: " in line], root["advice"])
         self.assertEqual(root["keys"]["elements"], 200)
         self.check_answer(root, text)
+        self.check_locks(root, text, 1000)
         # Nothing was said about the workload: what --help tells holds.
         self.assertEqual([root["workload"][key] for key in ("updates", "hold_ns", "objects", "size", "block")],
                          [0.01, 1000, 10000, 64, False])
@@ -81,6 +82,9 @@ class Compare(Case):
         self.assertGreater(source.count('role="img"'), 10)
         self.assertEqual(source.count('role="img"'), page.tags.count("desc"))
         self.assertIn("prediction", page.text)
+        self.assertIn("Locks", page.text)
+        for line in root["lock_answer"]:
+            self.assertIn(line, page.text)
         for scheme in SCHEMES:
             self.assertIn(scheme, page.text)
             self.assertIn(f"\n{scheme} ", text)
@@ -111,11 +115,41 @@ class Compare(Case):
         for change, line in zip(verdict["changes"], told):
             self.assertIn(f": {change['use']}, ", line)
 
+    def check_locks(self, root, text, section_ns, sleep=False):
+        """Each lock alone, with each number of threads, with and without hogs, and in long sections."""
+        locks = ["pthread", "pthread-adaptive", "lull-mutex", "spin-park", "futex", "spinlock"]
+        self.assertEqual(root["locks"]["section_ns"], section_ns)
+        self.assertEqual(root["locks"]["sleep"], sleep)
+        rows = [row for row in root["results"] if row["instrument"] == "mutexscale"]
+        self.assertEqual(sorted(row["scheme"] for row in rows if row["metric"] == "pair"), sorted(locks))
+        hogs = root["locks"]["hogs"]
+        self.assertGreater(hogs, 0)
+        figure = "sleep_ns" if sleep else "section_ns"
+        cells = [(section_ns, threads, busy) for busy in (0, hogs) for threads in (1, 2)]
+        cells += [(root["locks"]["longer_ns"], 2, 0)]
+        for lock in locks:
+            measured = [(row[figure] if row[figure] else row["section_ns"], row["threads"], row["hogs"])
+                        for row in rows if row["scheme"] == lock and row["metric"] == "sections"]
+            self.assertEqual(measured, cells, lock)
+        # The words name what the figures name.
+        self.assertIn(root["locks"]["use"], locks)
+        self.assertEqual(set(root["locks"]["times_pthread"]), set(locks))
+        self.assertEqual(root["locks"]["times_pthread"]["pthread"], 1)
+        self.assertIn(root["locks"]["use"] + (" will do" if root["locks"]["use"] == "pthread" else ", which gets "),
+                      root["lock_answer"][0])
+        part = text[text.index("One lock that threads want at a time, sections "):]
+        self.assertLessEqual(max(map(len, part.splitlines())), 100)
+        for lock in locks:
+            self.assertRegex(part, f"\n{lock} .* x\\d")
+        for line in root["lock_answer"]:
+            self.assertIn(" ".join(line.split()), " ".join(part.split()))
+
     def test_workload(self):
         text = self.good("compare", *SHORT, "--elements", "100", "--updates", "25%", "--hold", "3us", "--objects", "50",
                          "--size", "200", "--block", "yes", "--json", "results.json")
         root = self.results("results.json")
         self.check_answer(root, text)
+        self.check_locks(root, text, 3000, sleep=True)
         workload = root["workload"]
         self.assertEqual([workload[key] for key in ("updates", "hold_ns", "objects", "size", "block")],
                          [0.25, 3000, 50, 200, True])

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The faults that take more than leaving something out; see busted.h. */
+#include <time.h>
+
 #include "internal.h"
 
 enum lull__busted lull__busted;
@@ -45,4 +47,13 @@ uint64_t lull__busted_word(const struct lull__thread *thread, uint64_t word)
 lull_rcu_cookie lull__busted_cookie(void)
 {
 	return LULL__BUSTED(EARLY_CALLBACK) ? 0 : lull__rcu_cookie();
+}
+
+#define LINGER_NS 200000
+
+void lull__busted_linger(void)
+{
+	struct timespec ts = { 0, LINGER_NS };
+
+	nanosleep(&ts, NULL);
 }

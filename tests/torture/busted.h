@@ -72,4 +72,7 @@ uint64_t lull__busted_word(const struct lull__thread *thread, uint64_t word);
 /* All sources but rcu.c are compiled with this in the place of lull__rcu_cookie(). */
 lull_rcu_cookie lull__busted_cookie(void);
 
+/* As if the thread had been preempted here. */
+void lull__busted_linger(void);
+
 #endif

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <lull/mutex.h>
 #include <lull/percpu_ref.h>
 
 #include "busted.h"
@@ -54,6 +55,9 @@ static void check_fits(const struct fault *fault)
 	if ((fault->id == LULL__BUSTED_PERCPU_NO_BARRIER || fault->id == LULL__BUSTED_PERCPU_NO_RESTART) &&
 	    !lull_percpu_ref_per_cpu())
 		options_bad("--busted %s: there are no restartable sequences here, nothing depends on the barrier",
+			    fault->name);
+	if (fault->id == LULL__BUSTED_OWNER_NO_WAIT && strcmp(lull_mutex_oracle_name(), "none") == 0)
+		options_bad("--busted %s: the oracle is \"none\" here, nobody looks at another thread's memory",
 			    fault->name);
 }
 

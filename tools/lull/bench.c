@@ -386,7 +386,7 @@ static int start_worker(struct bench_pool *pool, unsigned index, const pthread_a
 	return err;
 }
 
-static void *alloc_lines(size_t count, size_t size)
+void *bench_alloc_lines(size_t count, size_t size)
 {
 	void *p = aligned_alloc(BENCH_LINE,
 				(count * size + BENCH_LINE - 1) / BENCH_LINE * BENCH_LINE);
@@ -399,11 +399,11 @@ static void *alloc_lines(size_t count, size_t size)
 
 struct bench_pool *bench_pool_new(unsigned threads)
 {
-	struct bench_pool *pool = alloc_lines(1, sizeof(*pool));
+	struct bench_pool *pool = bench_alloc_lines(1, sizeof(*pool));
 	pthread_attr_t attr;
 	int err = 0;
 
-	pool->worker = alloc_lines(threads, sizeof(*pool->worker));
+	pool->worker = bench_alloc_lines(threads, sizeof(*pool->worker));
 	sem_init(&pool->done, 0, 0);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, WORKER_STACK);

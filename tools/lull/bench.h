@@ -56,12 +56,24 @@ double bench_percentile(const uint64_t *sorted, size_t count, double percent);
 
 /* ---- small tools ---- */
 
+static inline uint64_t bench_clock_ns(clockid_t clock)
+{
+	struct timespec ts = { 0, 0 };
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
 static inline uint64_t bench_now_ns(void)
 {
-	struct timespec ts;
+	return bench_clock_ns(CLOCK_MONOTONIC);
+}
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+static inline void bench_sleep_ns(uint64_t ns)
+{
+	struct timespec ts = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
+
+	nanosleep(&ts, NULL);
 }
 
 /* xorshift64*; state must not be 0. */
@@ -160,6 +172,9 @@ struct bench_result {
 	uint64_t ops;			/* in all slices that were taken */
 	unsigned slices, dropped, disturbed;
 };
+
+/* Zeros that share no line with anything else. Never NULL: no memory is options_fail(). */
+void *bench_alloc_lines(size_t count, size_t size);
 
 struct bench_pool;
 

@@ -66,6 +66,14 @@ struct choose_result {
 			    0: none */
 };
 
+/* A figure with its unit. */
+struct choose_word {
+	char text[48];
+};
+
+/* "455 ns", "5.9 us", "12 ms" */
+struct choose_word choose_time(double ns);
+
 void choose(const struct choose_input *in, struct choose_result *out);
 /* Sentences, each a line without its end. Returns how many. */
 size_t choose_words(const struct choose_input *in, const struct choose_result *result,
@@ -149,6 +157,55 @@ void choose_for(const struct choose_work *work, struct choose_verdict *out);
 /* Sentences, each a line without its end; the first names the choice. Returns how many. */
 size_t choose_for_words(const struct choose_work *work, const struct choose_verdict *verdict,
 			char line[CHOOSE_LINES_MAX][CHOOSE_LINE]);
+
+/* ---- a lock ---------------------------------------------------------------------------------- */
+
+/* Which lock, where threads want one at a time: several cases, against what everybody takes. */
+#define CHOOSE_LOCKS_MAX 8
+#define CHOOSE_CASES_MAX 96
+
+struct choose_lock {
+	const char *name;
+	unsigned effort;		 /* to use it rightly; 0 is what everybody knows */
+	double alone_ns;		 /* lock and unlock, when nobody else wants it; 0: not measured */
+	double rate[CHOOSE_CASES_MAX];	 /* sections a second, all threads together; 0: not measured */
+	double spread[CHOOSE_CASES_MAX]; /* how far that scatters, relative */
+};
+
+struct choose_lock_case {
+	unsigned threads;
+	bool hogs;   /* other processes burn processor time */
+	bool longer; /* sections of longer_ns; else of section_ns */
+};
+
+struct choose_locks {
+	const struct choose_lock *lock; /* the first is what everybody takes */
+	size_t locks;
+	const struct choose_lock_case *at;
+	size_t cases;
+	double section_ns, longer_ns;
+	bool sleep; /* section_ns is slept */
+	unsigned hogs;
+};
+
+/* What a lock gets done against the first one: geometric mean over the cases, and the worst. */
+struct choose_gain {
+	double mean, worst;
+	size_t worst_case;
+};
+
+struct choose_lock_verdict {
+	size_t best; /* CHOOSE_NOTHING: no two threads were measured */
+	struct choose_gain gain[CHOOSE_LOCKS_MAX];
+	double longer; /* the best one's in long sections; 0: not measured */
+	bool pays_alone, pays_longer;
+	double noise; /* spread of what was compared */
+};
+
+void choose_lock(const struct choose_locks *in, struct choose_lock_verdict *out);
+/* Sentences, as above. */
+size_t choose_lock_words(const struct choose_locks *in, const struct choose_lock_verdict *verdict,
+			 char line[CHOOSE_LINES_MAX][CHOOSE_LINE]);
 
 #ifdef __cplusplus
 }

@@ -41,13 +41,9 @@ __attribute__((format(printf, 2, 3))) static void tell_on(struct sentences *s, c
 
 /* ---- numbers in words ------------------------------------------------------------------------ */
 
-struct word {
-	char text[48];
-};
-
-static struct word in_time(double ns)
+struct choose_word choose_time(double ns)
 {
-	struct word w;
+	struct choose_word w;
 
 	if (ns < 999.5)
 		snprintf(w.text, sizeof(w.text), "%.3g ns", ns);
@@ -58,9 +54,9 @@ static struct word in_time(double ns)
 	return w;
 }
 
-static struct word in_bytes(double bytes)
+static struct choose_word in_bytes(double bytes)
 {
-	struct word w;
+	struct choose_word w;
 
 	if (bytes < 999.5)
 		snprintf(w.text, sizeof(w.text), "%.0f bytes", bytes);
@@ -72,12 +68,12 @@ static struct word in_bytes(double bytes)
 }
 
 /* Two figures for what lies between two measured points; there are not more in it. */
-static struct word in_units(enum choose_axis axis, double value, int digits)
+static struct choose_word in_units(enum choose_axis axis, double value, int digits)
 {
-	struct word w;
+	struct choose_word w;
 
 	if (axis == CHOOSE_HOLD)
-		return in_time(value);
+		return choose_time(value);
 	if (axis == CHOOSE_UPDATES)
 		snprintf(w.text, sizeof(w.text), "%.*g %%", digits, 100 * value);
 	else if (value < 1e6)
@@ -152,7 +148,7 @@ static void tell_no_matter(struct sentences *s)
 	tell(s, "It does not matter here: ");
 	tell_names(s);
 	tell_on(s, " are the same within the scatter, %s an operation. Use %s: it asks least.",
-		in_time(here(s, v->best)->ns).text, name_of(s, v->best));
+		choose_time(here(s, v->best)->ns).text, name_of(s, v->best));
 }
 
 static void tell_best(struct sentences *s)
@@ -163,7 +159,7 @@ static void tell_best(struct sentences *s)
 
 	if (v->why == CHOOSE_ONLY) {
 		tell(s, "Use %s, %s an operation: nothing else was measured that could be used.",
-		     best, in_time(ns).text);
+		     best, choose_time(ns).text);
 		return;
 	}
 	second = name_of(s, v->second);
@@ -172,15 +168,15 @@ static void tell_best(struct sentences *s)
 	else if (v->why == CHOOSE_FASTER)
 		tell(s, "Use %s: it is the fastest, %s an operation; with %s, the next, one takes "
 			"x%.3g as long.",
-		     best, in_time(ns).text, second, here(s, v->second)->ns / ns);
+		     best, choose_time(ns).text, second, here(s, v->second)->ns / ns);
 	else if (v->why == CHOOSE_LEANER)
 		tell(s, "Use %s: %s an operation, as fast as %s within the scatter, and in less "
 			"memory, %s beside the objects.",
-		     best, in_time(ns).text, second, in_bytes(memory_of(s, v->best)).text);
+		     best, choose_time(ns).text, second, in_bytes(memory_of(s, v->best)).text);
 	else
 		tell(s, "Use %s: %s and %s are the same here within the scatter, %s and %s an "
 			"operation; it %s.",
-		     best, best, second, in_time(ns).text, in_time(here(s, v->second)->ns).text,
+		     best, best, second, choose_time(ns).text, choose_time(here(s, v->second)->ns).text,
 		     asks_less(s) ? "asks less" : "was a little faster");
 }
 
@@ -195,13 +191,13 @@ static void tell_second(struct sentences *s)
 	second = name_of(s, v->second);
 	ns = here(s, v->second)->ns;
 	if (v->why == CHOOSE_FASTER)
-		tell(s, "Runner-up: %s, %s an operation.", second, in_time(ns).text);
+		tell(s, "Runner-up: %s, %s an operation.", second, choose_time(ns).text);
 	else if (v->why == CHOOSE_LEANER)
 		tell(s, "Runner-up: %s, which takes %s beside the objects, %s more.", second,
 		     in_bytes(memory_of(s, v->second)).text,
 		     in_bytes(memory_of(s, v->second) - memory_of(s, v->best)).text);
 	else
-		tell(s, "Runner-up: %s, %s an operation%s.", second, in_time(ns).text,
+		tell(s, "Runner-up: %s, %s an operation%s.", second, choose_time(ns).text,
 		     asks_less(s) ? "; it asks more" : "");
 }
 
@@ -220,7 +216,7 @@ static void tell_excluded(struct sentences *s)
 			tell_on(s,
 				"; one that stayed %s made others wait up to %s for memory, and %s "
 				"wait, at %.0f updates a second",
-				in_time(w->slow_ns).text, in_time(way->wait_ns).text,
+				choose_time(w->slow_ns).text, choose_time(way->wait_ns).text,
 				in_bytes(way->held_back).text, w->update_rate);
 		tell_on(s, ".");
 	}
@@ -229,7 +225,7 @@ static void tell_excluded(struct sentences *s)
 static void tell_from(struct sentences *s, const struct choose_change *c)
 {
 	const char *more = c->above ? "From" : "Up to", *on = c->above ? " on" : "";
-	struct word from = in_units(c->axis, rounded(c->from), 2);
+	struct choose_word from = in_units(c->axis, rounded(c->from), 2);
 
 	if (c->axis == CHOOSE_UPDATES)
 		tell(s, "%s about %s updates%s: ", more, from.text, on);
@@ -245,7 +241,7 @@ static void tell_change(struct sentences *s, const struct choose_change *c)
 	const struct choose_point *point = &w->way[c->way].point[c->axis][c->point];
 	const struct choose_point *than =
 		&w->way[s->verdict->best].point[c->axis][c->point];
-	struct word seen = in_units(c->axis, w->value[c->axis][c->point], 3);
+	struct choose_word seen = in_units(c->axis, w->value[c->axis][c->point], 3);
 	const char *what = c->axis == CHOOSE_UPDATES ? " updates" :
 			   c->axis == CHOOSE_HOLD    ? " of hold" :
 			   w->value[c->axis][c->point] == 1 ? " object" :

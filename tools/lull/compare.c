@@ -8,19 +8,14 @@
  */
 #include "compare.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "compare_run.h"
 #include "json.h"
 #include "keys.h"
 #include "main.h"
@@ -28,18 +23,18 @@
 #include "report.h"
 #include "workload.h"
 
-#define DEFAULT_SECONDS 80.0
+#define DEFAULT_SECONDS 92.0
 #define DEFAULT_REPORT "lull-report.html"
 #define WIDTH 100 /* of lines, or as wide as a terminal that is narrower */
-#define SECONDS_MIN 0.01
 #define REPLACE_OBJECTS 100000
 
 /* Shares of the time. */
-#define SHARE_LOOKUPS 0.19
-#define SHARE_MIXED 0.40
-#define SHARE_REFSCALE 0.07
-#define SHARE_RCUSCALE 0.18
-#define SHARE_TRADEOFF 0.16
+#define SHARE_LOOKUPS 0.165
+#define SHARE_MIXED 0.35
+#define SHARE_REFSCALE 0.06
+#define SHARE_RCUSCALE 0.155
+#define SHARE_TRADEOFF 0.14
+#define SHARE_LOCKS 0.13
 
 static const unsigned percents[] = { 0, 1, 3, 10, 33, 100 };
 
@@ -98,7 +93,15 @@ const struct compare_wait compare_waits[COMPARE_WAITS_MAX] = {
 /* ---- options --------------------------------------------------------------------------------- */
 
 /* What their results are kept under. */
-enum { LOOKUPS, MIXED, REFSCALE, RCUSCALE, TRADEOFF, INSTRUMENTS };
+enum {
+	LOOKUPS,
+	MIXED,
+	REFSCALE,
+	RCUSCALE,
+	TRADEOFF,
+	LOCKS,
+	INSTRUMENTS = LOCKS + COMPARE_LOCKS_ROOTS
+};
 
 struct settings {
 	const char *keys, *elements, *buckets, *report;
@@ -135,161 +138,54 @@ static void own_option(int key, char *arg, struct options *opt)
 
 /* ---- the instruments ------------------------------------------------------------------------- */
 
-#define ARGS_MAX 24
-
-struct command {
-	char *arg[ARGS_MAX];
-	size_t count;
-};
-
-__attribute__((format(printf, 2, 3))) static void add_arg(struct command *c, const char *format,
-							  ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	if (c->count == ARGS_MAX - 1 || vasprintf(&c->arg[c->count++], format, ap) < 0)
-		options_fail("out of memory");
-	va_end(ap);
-}
-
-static void add_seconds(struct command *c, double seconds)
-{
-	add_arg(c, "--seconds=%.2f", seconds < SECONDS_MIN ? SECONDS_MIN : seconds);
-}
-
-static void free_args(struct command *c)
-{
-	while (c->count)
-		free(c->arg[--c->count]);
-}
-
-static _Noreturn void run_child(struct command *c)
-{
-	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-
-	/* Whoever waits for the results may be killed. */
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (null < 0 || dup2(null, STDOUT_FILENO) < 0)
-		_exit(1);
-	execv("/proc/self/exe", c->arg);
-	fprintf(stderr, "lull compare: cannot start 'lull %s': %s\n", c->arg[1], strerror(errno));
-	_exit(1);
-}
-
-/*
- * Runs one and gives its results. It has said itself what was wrong when it ends with anything but
- * 0.
- */
-static json_t *run_instrument(struct command *c)
-{
-	int fd[2], status;
-	json_error_t error;
-	json_t *root;
-	FILE *file;
-	pid_t pid;
-
-	if (pipe2(fd, O_CLOEXEC) != 0)
-		options_fail("cannot make a pipe: %s", strerror(errno));
-	add_arg(c, "--json");
-	add_arg(c, "/dev/fd/%d", fd[1]);
-	fflush(NULL);
-	pid = fork();
-	if (pid < 0)
-		options_fail("cannot start 'lull %s': %s", c->arg[1], strerror(errno));
-	if (pid == 0) {
-		fcntl(fd[1], F_SETFD, 0);
-		run_child(c);
-	}
-	close(fd[1]);
-	file = fdopen(fd[0], "r");
-	root = file ? json_loadf(file, 0, &error) : NULL;
-	if (file)
-		fclose(file);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	if (WIFEXITED(status) && WEXITSTATUS(status))
-		exit(WEXITSTATUS(status));
-	if (!WIFEXITED(status))
-		options_fail("'lull %s' ended with signal %d", c->arg[1], WTERMSIG(status));
-	if (!root)
-		options_fail("'lull %s' gave no results", c->arg[1]);
-	free_args(c);
-	return root;
-}
-
-static char *append(char *text, const char *more)
-{
-	char *longer = options_printf("%s%s", text, more);
-
-	free(text);
-	return longer;
-}
-
-static char *join_numbers(const unsigned *number, size_t count)
-{
-	char *list = options_printf("%u", number[0]), one[16];
-	size_t i;
-
-	for (i = 1; i < count; i++) {
-		snprintf(one, sizeof(one), ",%u", number[i]);
-		list = append(list, one);
-	}
-	return list;
-}
-
-static void add_table_args(struct command *c, const struct settings *s, const struct options *opt)
+static void add_table_args(struct compare_command *c, const struct settings *s,
+			   const struct options *opt)
 {
 	size_t i;
 
 	if (s->keys)
-		add_arg(c, "--keys=%s", s->keys);
+		compare_arg(c, "--keys=%s", s->keys);
 	if (s->elements)
-		add_arg(c, "--elements=%s", s->elements);
+		compare_arg(c, "--elements=%s", s->elements);
 	if (s->buckets)
-		add_arg(c, "--buckets=%s", s->buckets);
+		compare_arg(c, "--buckets=%s", s->buckets);
 	if (opt->schemes) {
 		char *list = options_printf("--schemes=%s", opt->schemes[0]);
 
 		for (i = 1; i < opt->nr_schemes; i++)
-			list = append(append(list, ","), opt->schemes[i]);
-		add_arg(c, "%s", list);
+			list = compare_append(compare_append(list, ","), opt->schemes[i]);
+		compare_arg(c, "%s", list);
 		free(list);
 	}
 	if (opt->runs)
-		add_arg(c, "--runs=%u", opt->runs);
+		compare_arg(c, "--runs=%u", opt->runs);
 }
 
 static json_t *run_hashscale(const struct settings *s, const struct options *opt,
 			     const unsigned *threads, size_t nr_threads, const unsigned *updates,
 			     size_t nr_updates, double seconds)
 {
-	struct command c = { 0 };
-	char *list = join_numbers(threads, nr_threads), *mix = join_numbers(updates, nr_updates);
-	json_t *root;
+	struct compare_command c = { 0 };
 
-	add_arg(&c, "lull");
-	add_arg(&c, "hashscale");
+	compare_arg(&c, "lull");
+	compare_arg(&c, "hashscale");
 	add_table_args(&c, s, opt);
-	add_arg(&c, "--threads=%s", list);
-	add_arg(&c, "--updates=%s", mix);
-	add_seconds(&c, seconds);
-	root = run_instrument(&c);
-	free(list);
-	free(mix);
-	return root;
+	compare_numbers(&c, "--threads", threads, nr_threads);
+	compare_numbers(&c, "--updates", updates, nr_updates);
+	compare_seconds(&c, seconds);
+	return compare_run(&c);
 }
 
 static json_t *run_refscale(const char *sections, double seconds)
 {
-	struct command c = { 0 };
+	struct compare_command c = { 0 };
 
-	add_arg(&c, "lull");
-	add_arg(&c, "refscale");
-	add_arg(&c, "--schemes=%s", sections);
-	add_arg(&c, "--threads=1,2");
-	add_seconds(&c, seconds / 2);
-	return run_instrument(&c);
+	compare_arg(&c, "lull");
+	compare_arg(&c, "refscale");
+	compare_arg(&c, "--schemes=%s", sections);
+	compare_arg(&c, "--threads=1,2");
+	compare_seconds(&c, seconds / 2);
+	return compare_run(&c);
 }
 
 /* What an instrument lists, one scheme per line, the name first. */
@@ -324,7 +220,7 @@ static char *known_names(char *names, const char *instrument)
 
 	while ((name = strsep(&rest, ",")) != NULL)
 		if (is_listed(listed, name))
-			known = append(append(known, *known ? "," : ""), name);
+			known = compare_append(compare_append(known, *known ? "," : ""), name);
 	free(listed);
 	free(names);
 	return known;
@@ -333,74 +229,42 @@ static char *known_names(char *names, const char *instrument)
 /* What it takes for seconds is for one scheme, in one setup, of one kind. */
 static json_t *run_rcuscale(const char *schemes, double seconds)
 {
-	struct command c = { 0 };
+	struct compare_command c = { 0 };
 	unsigned count = 1;
 	const char *p;
 
 	for (p = schemes; *p; p++)
 		count += *p == ',';
 
-	add_arg(&c, "lull");
-	add_arg(&c, "rcuscale");
-	add_arg(&c, "--schemes=%s,percpu_ref,membarrier", schemes);
-	add_arg(&c, "--what=synchronize,call,barrier,kill,replace");
-	add_arg(&c, "--setup=idle,busy");
-	add_arg(&c, "--objects=%d", REPLACE_OBJECTS);
-	add_seconds(&c, seconds / 6 / count);
-	return run_instrument(&c);
+	compare_arg(&c, "lull");
+	compare_arg(&c, "rcuscale");
+	compare_arg(&c, "--schemes=%s,percpu_ref,membarrier", schemes);
+	compare_arg(&c, "--what=synchronize,call,barrier,kill,replace");
+	compare_arg(&c, "--setup=idle,busy");
+	compare_arg(&c, "--objects=%d", REPLACE_OBJECTS);
+	compare_seconds(&c, seconds / 6 / count);
+	return compare_run(&c);
 }
 
 static json_t *run_tradeoff(const struct workload *work, const struct options *opt,
 			    double seconds)
 {
-	struct command c = { 0 };
+	struct compare_command c = { 0 };
 
-	add_arg(&c, "lull");
-	add_arg(&c, "tradeoff");
-	add_arg(&c, "--updates=%.17g", work->updates);
-	add_arg(&c, "--hold=%.17gns", work->hold_ns);
-	add_arg(&c, "--objects=%zu", work->objects);
-	add_arg(&c, "--size=%zu", work->size);
-	add_arg(&c, "--block=%s", work->block ? "yes" : "no");
+	compare_arg(&c, "lull");
+	compare_arg(&c, "tradeoff");
+	compare_arg(&c, "--updates=%.17g", work->updates);
+	compare_arg(&c, "--hold=%.17gns", work->hold_ns);
+	compare_arg(&c, "--objects=%zu", work->objects);
+	compare_arg(&c, "--size=%zu", work->size);
+	compare_arg(&c, "--block=%s", work->block ? "yes" : "no");
 	if (opt->runs)
-		add_arg(&c, "--runs=%u", opt->runs);
-	add_seconds(&c, seconds);
-	return run_instrument(&c);
+		compare_arg(&c, "--runs=%u", opt->runs);
+	compare_seconds(&c, seconds);
+	return compare_run(&c);
 }
 
 /* ---- reading their results ------------------------------------------------------------------- */
-
-static double number(const json_t *row, const char *key)
-{
-	return json_number_value(json_object_get(row, key));
-}
-
-static const char *text(const json_t *row, const char *key)
-{
-	const char *value = json_string_value(json_object_get(row, key));
-
-	return value ? value : "";
-}
-
-static struct bench_stat stat_of(const json_t *row)
-{
-	struct bench_stat s = { number(row, "min"), number(row, "median"), number(row, "max"), 1 };
-
-	return s;
-}
-
-static struct bench_latency latency_of(const json_t *row)
-{
-	struct bench_latency l = { .min = number(row, "min"),
-				   .mean = number(row, "mean"),
-				   .p50 = number(row, "p50"),
-				   .p90 = number(row, "p90"),
-				   .p99 = number(row, "p99"),
-				   .max = number(row, "max"),
-				   .count = (size_t)number(row, "count") };
-
-	return l;
-}
 
 static size_t index_of(const unsigned *list, size_t count, double value)
 {
@@ -442,29 +306,29 @@ static void read_schemes(struct compare *data, const json_t *root)
 	{
 		struct compare_scheme *s = &data->scheme[i];
 
-		s->name = text(one, "scheme");
-		s->what = text(one, "what");
-		s->holds_up = text(one, "holds_up");
+		s->name = jsonin_text(one, "scheme");
+		s->what = jsonin_text(one, "what");
+		s->holds_up = jsonin_text(one, "holds_up");
 		s->style = find_style(s->name);
 		s->colour = (unsigned)i + 1;
-		s->own_section = !strcmp(text(one, "section"), s->name);
+		s->own_section = !strcmp(jsonin_text(one, "section"), s->name);
 		s->may_block = json_is_true(json_object_get(one, "reader_may_block"));
 		s->defers = json_is_true(json_object_get(one, "defers"));
-		s->object_bytes = number(one, "bytes_per_object");
-		s->thread_bytes = number(one, "bytes_per_thread");
+		s->object_bytes = jsonin_number(one, "bytes_per_object");
+		s->thread_bytes = jsonin_number(one, "bytes_per_thread");
 	}
 }
 
 static void read_keys(struct compare *data, const json_t *root)
 {
 	const json_t *keys = json_object_get(root, "keys");
-	const char *source = text(keys, "source");
-	double elements = number(keys, "elements"), buckets = number(keys, "buckets");
+	const char *source = jsonin_text(keys, "source");
+	double elements = jsonin_number(keys, "elements"), buckets = jsonin_number(keys, "buckets");
 
 	if (*source)
 		data->keys =
 			options_printf("%.0f keys from %s, %.1f bytes on average, in %.0f buckets",
-				       elements, source, number(keys, "bytes") / elements, buckets);
+				       elements, source, jsonin_number(keys, "bytes") / elements, buckets);
 	else
 		data->keys = options_printf("%.0f integers in %.0f buckets", elements, buckets);
 }
@@ -476,11 +340,11 @@ static void read_lookups(struct compare *data, const json_t *root)
 
 	json_array_foreach(json_object_get(root, "results"), i, row)
 	{
-		struct compare_scheme *s = find_scheme(data, text(row, "scheme"));
-		size_t at = index_of(data->threads, data->nr_threads, number(row, "threads"));
+		struct compare_scheme *s = find_scheme(data, jsonin_text(row, "scheme"));
+		size_t at = index_of(data->threads, data->nr_threads, jsonin_number(row, "threads"));
 
-		if (s && at < data->nr_threads && !strcmp(text(row, "metric"), "operations"))
-			s->lookups[at] = stat_of(row);
+		if (s && at < data->nr_threads && !strcmp(jsonin_text(row, "metric"), "operations"))
+			s->lookups[at] = jsonin_stat(row);
 	}
 }
 
@@ -491,21 +355,21 @@ static void read_mixed(struct compare *data, const json_t *root)
 
 	json_array_foreach(json_object_get(root, "results"), i, row)
 	{
-		struct compare_scheme *s = find_scheme(data, text(row, "scheme"));
-		const char *metric = text(row, "metric");
+		struct compare_scheme *s = find_scheme(data, jsonin_text(row, "scheme"));
+		const char *metric = jsonin_text(row, "metric");
 		size_t at =
-			index_of(data->percent, data->nr_percents, number(row, "update_percent"));
+			index_of(data->percent, data->nr_percents, jsonin_number(row, "update_percent"));
 
 		if (!s)
 			continue;
 		if (!strcmp(metric, "operations") && at < data->nr_percents) {
-			s->mixed[at] = stat_of(row);
-			s->cpu_ns[at] = number(row, "cpu_ns");
+			s->mixed[at] = jsonin_stat(row);
+			s->cpu_ns[at] = jsonin_number(row, "cpu_ns");
 		} else if (!strcmp(metric, "update")) {
-			s->update = latency_of(row);
+			s->update = jsonin_latency(row);
 		}
-		if (number(row, "deferred_bytes") > s->waiting_bytes)
-			s->waiting_bytes = number(row, "deferred_bytes");
+		if (jsonin_number(row, "deferred_bytes") > s->waiting_bytes)
+			s->waiting_bytes = jsonin_number(row, "deferred_bytes");
 	}
 }
 
@@ -516,7 +380,7 @@ static const char *section_of(const json_t *hashscale, const char *scheme)
 	size_t i;
 
 	json_array_foreach(json_object_get(hashscale, "schemes"), i,
-			   one) if (!strcmp(text(one, "scheme"), scheme)) return text(one,
+			   one) if (!strcmp(jsonin_text(one, "scheme"), scheme)) return jsonin_text(one,
 										      "section");
 	return "";
 }
@@ -528,14 +392,14 @@ static void read_sections(struct compare *data, const json_t *root, const json_t
 
 	json_array_foreach(json_object_get(root, "results"), i, row)
 	{
-		unsigned threads = (unsigned)number(row, "threads");
+		unsigned threads = (unsigned)jsonin_number(row, "threads");
 
-		if (threads < 1 || threads > 2 || strcmp(text(row, "metric"), "read_section"))
+		if (threads < 1 || threads > 2 || strcmp(jsonin_text(row, "metric"), "read_section"))
 			continue;
 		for (j = 0; j < data->count; j++)
 			if (!strcmp(section_of(hashscale, data->scheme[j].name),
-				    text(row, "scheme")))
-				data->scheme[j].read[threads - 1] = stat_of(row);
+				    jsonin_text(row, "scheme")))
+				data->scheme[j].read[threads - 1] = jsonin_stat(row);
 	}
 }
 
@@ -555,7 +419,7 @@ static char *sections(const struct compare *data, const json_t *hashscale, bool 
 		     j++)
 			;
 		if (j == i)
-			list = append(append(list, *list ? "," : ""), section);
+			list = compare_append(compare_append(list, *list ? "," : ""), section);
 	}
 	return list;
 }
@@ -565,19 +429,19 @@ static void read_wait(struct compare_scheme *s, const json_t *row)
 	size_t i;
 
 	for (i = 0; i < COMPARE_WAITS_MAX; i++)
-		if (!strcmp(compare_waits[i].metric, text(row, "metric")))
-			s->wait[i] = latency_of(row);
+		if (!strcmp(compare_waits[i].metric, jsonin_text(row, "metric")))
+			s->wait[i] = jsonin_latency(row);
 }
 
 /* Kills belong to no scheme: the ways that are compared count or defer, this is the end of a count. */
 static void read_kill(struct compare *data, const json_t *row)
 {
-	const char *metric = text(row, "metric");
-	bool bare = !strcmp(text(row, "scheme"), "membarrier");
+	const char *metric = jsonin_text(row, "metric");
+	bool bare = !strcmp(jsonin_text(row, "scheme"), "membarrier");
 	size_t at = !strcmp(metric, "kill_busy");
 
 	if (at || !strcmp(metric, "kill_idle"))
-		*(bare ? &data->membarrier[at] : &data->kill[at]) = latency_of(row);
+		*(bare ? &data->membarrier[at] : &data->kill[at]) = jsonin_latency(row);
 }
 
 /* "replace_free_idle": how it is retired, and beside what. */
@@ -587,7 +451,7 @@ static void read_replace(struct compare *data, const struct compare_scheme *s, c
 	char way[16], beside[16];
 	size_t at;
 
-	if (sscanf(text(row, "metric"), "replace_%15[^_]_%15s", way, beside) != 2)
+	if (sscanf(jsonin_text(row, "metric"), "replace_%15[^_]_%15s", way, beside) != 2)
 		return;
 	at = !strcmp(beside, "busy");
 	if (!at && strcmp(beside, "idle"))
@@ -598,8 +462,8 @@ static void read_replace(struct compare *data, const struct compare_scheme *s, c
 		options_fail("rcuscale has more to say than there is room for");
 	r->scheme = s;
 	memcpy(r->way, way, sizeof(way));
-	r->ns[at] = stat_of(row);
-	r->peak[at] = number(row, "peak_objects");
+	r->ns[at] = jsonin_stat(row);
+	r->peak[at] = jsonin_number(row, "peak_objects");
 }
 
 static void read_waits(struct compare *data, const json_t *root)
@@ -609,7 +473,7 @@ static void read_waits(struct compare *data, const json_t *root)
 
 	json_array_foreach(json_object_get(root, "results"), i, row)
 	{
-		struct compare_scheme *s = find_scheme(data, text(row, "scheme"));
+		struct compare_scheme *s = find_scheme(data, jsonin_text(row, "scheme"));
 
 		read_kill(data, row);
 		if (!s)
@@ -742,11 +606,11 @@ static void print_throughput(const struct compare *data, bool by_threads, bool b
 
 	for (j = 0; j < data->nr_threads && by_threads; j++) {
 		snprintf(column, sizeof(column), "|%u thr", data->threads[j]);
-		header = append(header, column);
+		header = compare_append(header, column);
 	}
 	for (j = 0; j < data->nr_percents && by_updates; j++) {
 		snprintf(column, sizeof(column), "|%u %%", data->percent[j]);
-		header = append(header, column);
+		header = compare_append(header, column);
 	}
 	table = bench_table_new(header);
 	for (i = 0; i < data->count; i++) {
@@ -811,6 +675,11 @@ static void print_all(struct compare *data)
 	print_wrapped(data->workload);
 	for (i = 0; i < data->nr_answers; i++)
 		print_wrapped(data->answer[i]);
+	putchar('\n');
+	compare_locks_print(&data->locks);
+	putchar('\n');
+	for (i = 0; i < data->locks.nr_answers; i++)
+		print_wrapped(data->locks.answer[i]);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -855,6 +724,9 @@ static void write_json(struct jsonout *json, struct compare *data, json_t *const
 	json_object_set(root, "ways", json_object_get(roots[TRADEOFF], "schemes"));
 	json_object_set_new(root, "verdict", compare_verdict_json(data));
 	json_object_set_new(root, "answer", lines_of(data->answer, data->nr_answers));
+	json_object_set_new(root, "locks", compare_locks_json(&data->locks));
+	json_object_set_new(root, "lock_answer",
+			    lines_of(data->locks.answer, data->locks.nr_answers));
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -909,6 +781,8 @@ static void measure(struct compare *data, const struct settings *s, const struct
 	free(names);
 	roots[TRADEOFF] = run_tradeoff(&s->work, opt, seconds * SHARE_TRADEOFF);
 	tradeoff_read_json(roots[TRADEOFF], &data->tradeoff);
+	compare_locks_measure(&data->locks, &s->work, data->threads, data->nr_threads, opt->runs,
+			      seconds * SHARE_LOCKS, &roots[LOCKS]);
 	data->took_seconds = (double)(bench_now_ns() - start) / 1e9;
 }
 

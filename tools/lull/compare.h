@@ -8,10 +8,10 @@
 
 #include "bench.h"
 #include "choose.h"
+#include "compare_locks.h"
 #include "machine.h"
 #include "tradeoff.h"
 
-#define COMPARE_THREADS_MAX 40
 #define COMPARE_WAITS_MAX 6
 #define COMPARE_REPLACES_MAX 64
 
@@ -83,6 +83,7 @@ struct compare {
 	char workload[CHOOSE_LINE];    /* in words */
 	char answer[CHOOSE_LINES_MAX][CHOOSE_LINE];
 	size_t nr_answers;
+	struct compare_locks locks;
 };
 
 /* "455 ns", "5.9 us", "12 ms"; "n/a" for a negative one. */

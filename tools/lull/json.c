@@ -144,3 +144,39 @@ void jsonout_close(struct jsonout *json)
 	json_decref(json->root);
 	free(json);
 }
+
+/* ---- what an instrument wrote, read again ---------------------------------------------------- */
+
+double jsonin_number(const json_t *row, const char *key)
+{
+	return json_number_value(json_object_get(row, key));
+}
+
+const char *jsonin_text(const json_t *row, const char *key)
+{
+	const char *value = json_string_value(json_object_get(row, key));
+
+	return value ? value : "";
+}
+
+struct bench_stat jsonin_stat(const json_t *row)
+{
+	struct bench_stat s = { jsonin_number(row, "min"), jsonin_number(row, "median"),
+				jsonin_number(row, "max"),
+				json_is_number(json_object_get(row, "median")) };
+
+	return s;
+}
+
+struct bench_latency jsonin_latency(const json_t *row)
+{
+	struct bench_latency l = { .min = jsonin_number(row, "min"),
+				   .mean = jsonin_number(row, "mean"),
+				   .p50 = jsonin_number(row, "p50"),
+				   .p90 = jsonin_number(row, "p90"),
+				   .p99 = jsonin_number(row, "p99"),
+				   .max = jsonin_number(row, "max"),
+				   .count = (size_t)jsonin_number(row, "count") };
+
+	return l;
+}

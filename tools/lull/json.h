@@ -41,4 +41,13 @@ json_t *jsonout_string(const char *text);
 /* Completes the file and frees. A write error is options_fail(). */
 void jsonout_close(struct jsonout *json);
 
+/* ---- what an instrument wrote, read again ---- */
+
+/* 0, and "", where there is none. Strings belong to @row. */
+double jsonin_number(const json_t *row, const char *key);
+const char *jsonin_text(const json_t *row, const char *key);
+/* Of a row of jsonout_stat(), jsonout_latency(). */
+struct bench_stat jsonin_stat(const json_t *row);
+struct bench_latency jsonin_latency(const json_t *row);
+
 #endif

@@ -27,21 +27,6 @@
 
 /* ---- threads beside the measuring one ---------------------------------------------------- */
 
-static void sleep_ns(uint64_t ns)
-{
-	struct timespec ts = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
-
-	nanosleep(&ts, NULL);
-}
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 /* Who is there while a block runs. */
 struct company {
 	const struct bench_gp_scheme *scheme;
@@ -122,7 +107,7 @@ static void company_comes(struct company *c, const struct bench_gp_scheme *schem
 	for (i = 0; i < count; i++)
 		sem_wait_for(&c->ready);
 	if (job->setup == SETUP_STUCK)
-		sleep_ns(STUCK_BEFORE_NS);
+		bench_sleep_ns(STUCK_BEFORE_NS);
 }
 
 static void company_leaves(struct company *c)
@@ -257,10 +242,10 @@ static uint64_t wait_once(struct holder *h, uint64_t *cpu_ns)
 	lull_store_relaxed(&h->left_ns, (uint64_t)0);
 	sem_post(&h->go);
 	sem_wait_for(&h->held);
-	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	cpu = bench_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	h->scheme->await_holder();
 	back = bench_now_ns();
-	*cpu_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
+	*cpu_ns += bench_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
 	left = lull_load_relaxed(&h->left_ns);
 	if (!left)
 		options_fail("%s did not wait for the reader", h->scheme->name);
@@ -285,11 +270,11 @@ static void measure_wake(const struct measuring *m)
 	out->ns = options_alloc(m->job->most, sizeof(*out->ns));
 	wait_once(&h, &own); /* faults the code in */
 	own = 0;
-	all = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	all = bench_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	for (out->count = 0; out->count < m->job->most; out->count++)
 		out->ns[out->count] = wait_once(&h, &own);
 	out->own_cpu_ns = (double)own / out->count;
-	out->cpu_ns = (double)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - all) / out->count;
+	out->cpu_ns = (double)(bench_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - all) / out->count;
 	pthread_join(thread, NULL);
 	sem_destroy(&h.go);
 	sem_destroy(&h.held);

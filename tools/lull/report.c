@@ -182,6 +182,7 @@ static void out_colours(struct report *r, bool dark)
 		out(r, "--c%u:%s;", r->data->scheme[i].colour,
 		    dark ? r->data->scheme[i].style->dark : r->data->scheme[i].style->light);
 	out_way_colours(r, dark);
+	out_lock_colours(r, dark);
 	out(r, "}\n");
 }
 
@@ -231,7 +232,7 @@ static void out_machine(struct report *r)
 	out(r, "</code></dd>\n</dl>\n");
 }
 
-static void out_lines(struct report *r, const char (*line)[CHOOSE_LINE], size_t count)
+void out_lines(struct report *r, const char (*line)[CHOOSE_LINE], size_t count)
 {
 	size_t i;
 
@@ -283,8 +284,10 @@ static void out_method(struct report *r)
 	    "slice of lookups in which a thread was preempted is repeated; with updates every "
 	    "slice counts, because some libraries free memory on a thread of their own. Memory "
 	    "that waits is counted in elements. What is called a prediction was not measured. "
-	    "<code>lull hashscale</code>, <code>lull refscale</code> and <code>lull "
-	    "rcuscale</code> give the same figures in more detail.</p>\n");
+	    "Threads that want a lock are not pinned; a slice that other programs disturbed is "
+	    "repeated. <code>lull hashscale</code>, <code>refscale</code>, <code>rcuscale</code>, "
+	    "<code>tradeoff</code> and <code>mutexscale</code> give the same figures in more "
+	    "detail.</p>\n");
 }
 
 void report_write(struct report *r, const struct compare *data)
@@ -301,6 +304,7 @@ void report_write(struct report *r, const struct compare *data)
 	out_advice(r);
 	out_figures(r);
 	out_latencies(r);
+	out_locks(r);
 	out_decision(r);
 	out_method(r);
 	out(r, "</main>\n</body>\n</html>\n");

@@ -47,7 +47,13 @@ void end_figure(struct report *r);
 /* The variables --cN of tradeoff.scheme[]; each looks like the scheme of that name. */
 void out_way_colours(struct report *r, bool dark);
 
+/* The same of compare.locks. */
+void out_lock_colours(struct report *r, bool dark);
+
 /* ---- parts of the page ---- */
+
+/* What is recommended, in a box. */
+void out_lines(struct report *r, const char (*line)[CHOOSE_LINE], size_t count);
 
 void out_foot_table(struct report *r); /* the table of the slides, report_ways.c */
 void out_way_pictures(struct report *r);
@@ -55,5 +61,6 @@ void out_decision(struct report *r); /* all schemes, report_table.c */
 void out_figures(struct report *r);  /* of the article, report_figures.c */
 void out_reads(struct report *r);    /* report_rows.c */
 void out_latencies(struct report *r);
+void out_locks(struct report *r); /* report_locks.c */
 
 #endif

@@ -167,6 +167,23 @@ void torture_timer_stop(struct torturer *t)
 	t->has_timer = false;
 }
 
+void *torture_rounds(struct torturer *t, const uint32_t *active, void (*round)(struct torturer *t))
+{
+	torture_me = t;
+	lull_thread_register();
+	torture_timer_start(t, TORTURE_SIGNAL_US);
+	while (!torture_stopped()) {
+		torture_pause_point();
+		if (t->index >= lull_load_relaxed(active)) {
+			torture_sleep_us(500);
+			continue;
+		}
+		round(t);
+		lull_store_relaxed(&t->work, t->work + 1);
+	}
+	return NULL;
+}
+
 /* ---- pauses ------------------------------------------------------------------------------ */
 
 static struct {
@@ -323,6 +340,14 @@ static uint64_t all_work(void)
 	return sum;
 }
 
+_Noreturn void torture_give_up(void)
+{
+	report();
+	/* Not of all files: their list may be locked by a fork that hangs. */
+	fflush(stdout);
+	_exit(EXIT_FAILURE);
+}
+
 static _Noreturn void hang(void)
 {
 	unsigned i;
@@ -335,10 +360,7 @@ static _Noreturn void hang(void)
 			printf("still there: %s %u (tid %u), %s\n", t->role, t->index, t->tid,
 			       lull_load_relaxed(&t->doing));
 	}
-	report();
-	/* Not of all files: their list may be locked by a fork that hangs. */
-	fflush(stdout);
-	_exit(EXIT_FAILURE);
+	torture_give_up();
 }
 
 static void *watchdog(void *unused)
@@ -423,19 +445,18 @@ static void make_threads(uint64_t *rng)
 
 static void status_line(uint64_t now_ns)
 {
-	static uint64_t last_ns, last_gp;
-	uint64_t gp = lull_load_relaxed(&lull__rcu_gp);
+	static uint64_t last_ns, last_count;
+	uint64_t count = torture.flavor->count ? torture.flavor->count()
+					       : lull_load_relaxed(&lull__rcu_gp) / LULL__RCU_STEP;
 
 	if (now_ns - last_ns < 1000000000u)
 		return;
-	bench_progress("torture: %.0f of %.0f s, %.0f grace periods per second, %u threads",
-		       (double)(now_ns - began_ns) / 1e9, torture.seconds,
-		       last_ns ? (double)(gp - last_gp) / LULL__RCU_STEP * 1e9 /
-					 (double)(now_ns - last_ns)
-			       : 0.0,
-		       lull_thread_count());
+	bench_progress("torture: %.0f of %.0f s, %.0f %s per second, %u threads", (double)(now_ns - began_ns) / 1e9,
+		       torture.seconds,
+		       last_ns ? (double)(count - last_count) * 1e9 / (double)(now_ns - last_ns) : 0.0,
+		       torture.flavor->unit ? torture.flavor->unit : "grace periods", lull_thread_count());
 	last_ns = now_ns;
-	last_gp = gp;
+	last_count = count;
 }
 
 static void control(uint64_t *rng)
@@ -486,9 +507,7 @@ static void on_abort(int signal)
 	(void)signal;
 	if (!lull_load_relaxed(&failures.count) || torture.in_child)
 		return;
-	report();
-	fflush(stdout);
-	_exit(EXIT_FAILURE);
+	torture_give_up();
 }
 
 /*
@@ -499,6 +518,8 @@ static void on_message(const char *line)
 {
 	if (strstr(line, "refcount ") || strstr(line, "percpu_ref "))
 		torture_fail("a count went wrong that was used as it should: %s", line);
+	else if (strstr(line, "mutex ") || strstr(line, "deadlock"))
+		torture_fail("a lock went wrong that was used as it should: %s", line);
 	else if (!strstr(line, "exit"))
 		fprintf(stderr, "lull: %s\n", line);
 }
@@ -668,6 +689,7 @@ enum {
 	OPT_FLAVOR = OPTIONS_OWN_KEYS,
 	OPT_READERS,
 	OPT_UPDATERS,
+	OPT_OVERSUBSCRIBE,
 	OPT_SEED,
 	OPT_RECLAIM,
 	OPT_BUSTED,
@@ -689,7 +711,7 @@ static void set_reclaim(const char *arg)
 
 static void set_flavor(const char *arg)
 {
-	static const char *const words[] = { "rcu", "hazptr", "shazptr", "bridge", "percpu_ref", NULL };
+	static const char *const words[] = { "rcu", "hazptr", "shazptr", "bridge", "percpu_ref", "mutex", NULL };
 
 	torture.flavor = torture_flavors[options_word("--flavor", arg, words)];
 }
@@ -703,6 +725,8 @@ static void own_option(int key, char *arg, struct options *opt)
 		torture.readers = (unsigned)options_unsigned("--readers", arg, 1, 1000);
 	else if (key == OPT_UPDATERS)
 		torture.updaters = (unsigned)options_unsigned("--updaters", arg, 1, 1000);
+	else if (key == OPT_OVERSUBSCRIBE)
+		torture.readers = bench_cpus() * (unsigned)options_unsigned("--oversubscribe", arg, 1, 64);
 	else if (key == OPT_SEED)
 		torture.seed = options_unsigned("--seed", arg, 1, INT64_MAX);
 	else if (key == OPT_RECLAIM)
@@ -713,13 +737,14 @@ static void own_option(int key, char *arg, struct options *opt)
 		torture.without[key - OPT_PART] = true;
 }
 
-#define FIXED_OPTIONS 6
+#define FIXED_OPTIONS 7
 
 static const struct argp_option *own_options(void)
 {
 	static struct argp_option all[FIXED_OPTIONS + NR_PARTS + 1] = {
-		{ "flavor", OPT_FLAVOR, "rcu|hazptr|shazptr|bridge|percpu_ref", 0, "what to torture (rcu)", 0 },
+		{ "flavor", OPT_FLAVOR, "rcu|hazptr|shazptr|bridge|percpu_ref|mutex", 0, "what to torture (rcu)", 0 },
 		{ "readers", OPT_READERS, "N", 0, "reader threads (2 per CPU)", 0 },
+		{ "oversubscribe", OPT_OVERSUBSCRIBE, "N", 0, "N reader threads per CPU", 0 },
 		{ "updaters", OPT_UPDATERS, "N", 0, "updater threads (2)", 0 },
 		{ "seed", OPT_SEED, "N", 0, "seed of all that is random (another one each time)",
 		  0 },

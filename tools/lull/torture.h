@@ -17,7 +17,7 @@
  * older with each wait for the readers of this one element that ends, and a reader holds it from
  * the protection to the release, wherever and by whomever that is.
  *
- * Counts are tortured with objects of their own: torture_count.h.
+ * Counts are tortured with objects of their own: torture_count.h; so are mutexes: torture_mutex.h.
  */
 #ifndef LULL_TOOL_TORTURE_H
 #define LULL_TOOL_TORTURE_H
@@ -207,9 +207,13 @@ struct torture_flavor {
 	/* Of a flavor with something other than the pipe. */
 	void (*init)(void);
 	void (*report)(const struct torture_tally *sum); /* in the place of the pipe's lines */
+	/* What the line on the terminal counts, in the place of grace periods. */
+	const char *unit;
+	uint64_t (*count)(void);
 };
 
-extern const struct torture_flavor torture_rcu, torture_hazptr, torture_shazptr, torture_bridge, torture_percpu_ref;
+extern const struct torture_flavor torture_rcu, torture_hazptr, torture_shazptr, torture_bridge, torture_percpu_ref,
+	torture_mutex_flavor;
 extern const struct torture_flavor *const torture_flavors[]; /* NULL at the end */
 
 extern struct torture torture;
@@ -219,6 +223,8 @@ extern __thread struct torturer *torture_me;
 
 /* Something is wrong with the library. Any context, signal handlers too; ends the run. */
 void torture_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Not all threads can be had to end after that: report, and end the process. */
+_Noreturn void torture_give_up(void);
 
 bool torture_stopped(void);
 /*
@@ -227,6 +233,11 @@ bool torture_stopped(void);
  */
 void torture_pause_point(void);
 void torture_doing(const char *what);
+/*
+ * The life of @t, the calling thread: @round again and again, while its index is below *@active, with signals
+ * and pauses in between. Returns NULL.
+ */
+void *torture_rounds(struct torturer *t, const uint32_t *active, void (*round)(struct torturer *t));
 
 /* 0 .. n-1 */
 uint64_t torture_random(uint64_t *rng, uint64_t n);
@@ -391,6 +402,24 @@ void torture_count_init(void);
 void torture_count_settle(void);
 void torture_count_check(const char *when);
 void torture_count_report(const struct torture_tally *sum);
+
+/* ---- torture_mutex.c; torture_mutex.h tells about it ------------------------------------------ */
+
+void torture_mutex(struct torturer *t);
+void torture_mutex_shortly(struct torturer *t, const char *where);
+void torture_mutex_in_handler(struct torturer *t);
+void torture_mutex_die(struct torturer *t);
+void torture_mutex_wait_once(void);
+void *torture_mutex_reader(void *arg);
+void *torture_mutex_updater(void *arg);
+void *torture_watcher(void *arg); /* torture_mutexwatch.c */
+void torture_mutex_change(uint64_t *rng);
+pid_t torture_mutex_fork(struct torturer *t);
+void torture_mutex_child(struct torturer *t);
+void torture_mutex_init(void);
+void torture_mutex_check(const char *when);
+uint64_t torture_mutex_count(void);
+void torture_mutex_report(const struct torture_tally *sum);
 
 /* ---- torture_life.c: threads and processes that come and go ------------------------------ */
 

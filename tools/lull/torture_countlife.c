@@ -200,28 +200,19 @@ static void duel(struct torturer *t)
 	}
 }
 
+static void update_round(struct torturer *t)
+{
+	torture_counted_retire_left();
+	if (torture_once_in(&t->rng, 8))
+		duel(t);
+	update(t, torture_once_in(&t->rng, 2) ? 0 : (unsigned)torture_random(&t->rng, COUNT_PLACES));
+	if (torture_once_in(&t->rng, 8))
+		torture_spin_ns(torture_random(&t->rng, 20000));
+}
+
 void *torture_count_updater(void *arg)
 {
-	struct torturer *t = arg;
-
-	torture_me = t;
-	lull_thread_register();
-	torture_timer_start(t, TORTURE_SIGNAL_US);
-	while (!torture_stopped()) {
-		torture_pause_point();
-		if (t->index >= lull_load_relaxed(&torture.active_updaters)) {
-			torture_sleep_us(500);
-			continue;
-		}
-		torture_counted_retire_left();
-		if (torture_once_in(&t->rng, 8))
-			duel(t);
-		update(t, torture_once_in(&t->rng, 2) ? 0 : (unsigned)torture_random(&t->rng, COUNT_PLACES));
-		if (torture_once_in(&t->rng, 8))
-			torture_spin_ns(torture_random(&t->rng, 20000));
-		lull_store_relaxed(&t->work, t->work + 1);
-	}
-	return NULL;
+	return torture_rounds(arg, &torture.active_updaters, update_round);
 }
 
 /* ---- a whole life in one place --------------------------------------------------------------- */

@@ -397,6 +397,7 @@ static void burst(struct torturer *t)
 {
 	uint64_t n;
 
+	torture_doing("holding references");
 	switch (torture_random(&t->rng, 4)) {
 	case 0:
 		duel_for_new(t);
@@ -418,20 +419,5 @@ static void burst(struct torturer *t)
 
 void *torture_count_reader(void *arg)
 {
-	struct torturer *t = arg;
-
-	torture_me = t;
-	lull_thread_register();
-	torture_timer_start(t, TORTURE_SIGNAL_US);
-	while (!torture_stopped()) {
-		torture_pause_point();
-		if (t->index >= lull_load_relaxed(&torture.active_readers)) {
-			torture_sleep_us(500);
-			continue;
-		}
-		torture_doing("holding references");
-		burst(t);
-		lull_store_relaxed(&t->work, t->work + 1);
-	}
-	return NULL;
+	return torture_rounds(arg, &torture.active_readers, burst);
 }

@@ -125,5 +125,31 @@ const struct torture_flavor torture_percpu_ref = {
 	.report = torture_count_report,
 };
 
+const struct torture_flavor torture_mutex_flavor = {
+	.name = "mutex",
+	.form = { "meetings", "starvations", "broadcasts", "cancellations", "exits of owners", "processes" },
+	.unit = "locks",
+	.count = torture_mutex_count,
+	.reader = torture_mutex_reader,
+	.updater = torture_mutex_updater,
+	.handler = torture_mutex_in_handler,
+	.use = torture_mutex,
+	.use_shortly = torture_mutex_shortly,
+	.wait_once = torture_mutex_wait_once,
+	.die = torture_mutex_die,
+	/* In a child the pipe of RCU beside the locks. */
+	.begin = rcu_begin,
+	.end = rcu_end,
+	.wait_for = rcu_wait_for,
+	.fork = torture_mutex_fork,
+	.child = torture_mutex_child,
+	.releaser = torture_watcher,
+	.change = torture_mutex_change,
+	.init = torture_mutex_init,
+	.check = torture_mutex_check,
+	.report = torture_mutex_report,
+};
+
 const struct torture_flavor *const torture_flavors[] = { &torture_rcu,	  &torture_hazptr,     &torture_shazptr,
-							 &torture_bridge, &torture_percpu_ref, NULL };
+							 &torture_bridge, &torture_percpu_ref,
+							 &torture_mutex_flavor, NULL };

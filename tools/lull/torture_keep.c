@@ -454,6 +454,7 @@ static void keep_burst(struct torturer *t)
 {
 	uint64_t n;
 
+	torture_doing("holding objects");
 	switch (torture_random(&t->rng, 6)) {
 	case 0:
 	case 1:
@@ -481,20 +482,5 @@ static void keep_burst(struct torturer *t)
 
 void *torture_keeper(void *arg)
 {
-	struct torturer *t = arg;
-
-	torture_me = t;
-	lull_thread_register();
-	torture_timer_start(t, TORTURE_SIGNAL_US);
-	while (!torture_stopped()) {
-		torture_pause_point();
-		if (t->index >= lull_load_relaxed(&torture.active_readers)) {
-			torture_sleep_us(500);
-			continue;
-		}
-		torture_doing("holding objects");
-		keep_burst(t);
-		lull_store_relaxed(&t->work, t->work + 1);
-	}
-	return NULL;
+	return torture_rounds(arg, &torture.active_readers, keep_burst);
 }

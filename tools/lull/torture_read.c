@@ -261,27 +261,18 @@ static void online_burst(struct torturer *t)
 	lull_rcu_offline();
 }
 
+static void burst(struct torturer *t)
+{
+	torture_doing("reading");
+	if (!torture.without[PART_ONLINE] && torture_once_in(&t->rng, 3))
+		online_burst(t);
+	else
+		ordinary_burst(t);
+}
+
 void *torture_reader(void *arg)
 {
-	struct torturer *t = arg;
-
-	torture_me = t;
-	lull_thread_register();
-	torture_timer_start(t, TORTURE_SIGNAL_US);
-	while (!torture_stopped()) {
-		torture_pause_point();
-		if (t->index >= lull_load_relaxed(&torture.active_readers)) {
-			torture_sleep_us(500);
-			continue;
-		}
-		torture_doing("reading");
-		if (!torture.without[PART_ONLINE] && torture_once_in(&t->rng, 3))
-			online_burst(t);
-		else
-			ordinary_burst(t);
-		lull_store_relaxed(&t->work, t->work + 1);
-	}
-	return NULL;
+	return torture_rounds(arg, &torture.active_readers, burst);
 }
 
 /* ---- in passing -------------------------------------------------------------------------- */

@@ -130,26 +130,18 @@ void torture_shaz_in_handler(struct torturer *t)
 	shaz_end(&s, &t->handler_tally, "signal handler");
 }
 
-void *torture_shaz_reader(void *arg)
+static void burst(struct torturer *t)
 {
-	struct torturer *t = arg;
 	uint64_t n;
 
-	torture_me = t;
-	lull_thread_register();
-	torture_timer_start(t, TORTURE_SIGNAL_US);
-	while (!torture_stopped()) {
-		torture_pause_point();
-		if (t->index >= lull_load_relaxed(&torture.active_readers)) {
-			torture_sleep_us(500);
-			continue;
-		}
-		torture_doing("reading");
-		for (n = torture_random(&t->rng, 100); n; n--)
-			torture_shaz(t);
-		lull_store_relaxed(&t->work, t->work + 1);
-	}
-	return NULL;
+	torture_doing("reading");
+	for (n = torture_random(&t->rng, 100); n; n--)
+		torture_shaz(t);
+}
+
+void *torture_shaz_reader(void *arg)
+{
+	return torture_rounds(arg, &torture.active_readers, burst);
 }
 
 /* ---- updaters ---------------------------------------------------------------------------- */

@@ -100,35 +100,9 @@ void tradeoff_write_json(struct jsonout *json, const struct tradeoff *t)
 
 /* ---- read ------------------------------------------------------------------------------------ */
 
-static double number(const json_t *row, const char *key)
-{
-	return json_number_value(json_object_get(row, key));
-}
-
-static struct bench_stat stat_of(const json_t *row)
-{
-	struct bench_stat s = { number(row, "min"), number(row, "median"), number(row, "max"),
-				json_is_number(json_object_get(row, "median")) };
-
-	return s;
-}
-
-static struct bench_latency latency_of(const json_t *row)
-{
-	struct bench_latency l = { .min = number(row, "min"),
-				   .mean = number(row, "mean"),
-				   .p50 = number(row, "p50"),
-				   .p90 = number(row, "p90"),
-				   .p99 = number(row, "p99"),
-				   .max = number(row, "max"),
-				   .count = (size_t)number(row, "count") };
-
-	return l;
-}
-
 static void read_get_put(struct tradeoff *t, struct tradeoff_result *s, const json_t *row)
 {
-	unsigned threads = (unsigned)number(row, "threads");
+	unsigned threads = (unsigned)jsonin_number(row, "threads");
 	size_t i;
 
 	for (i = 0; i < t->nr_threads && t->threads[i] != threads; i++)
@@ -137,18 +111,18 @@ static void read_get_put(struct tradeoff *t, struct tradeoff_result *s, const js
 		return;
 	if (i == t->nr_threads)
 		t->threads[t->nr_threads++] = threads;
-	s->read[i] = stat_of(row);
+	s->read[i] = jsonin_stat(row);
 }
 
 static void read_mix(struct tradeoff *t, struct tradeoff_result *s, const json_t *row)
 {
 	const char *name = json_string_value(json_object_get(row, "axis"));
-	size_t point = (size_t)number(row, "point"), axis;
+	size_t point = (size_t)jsonin_number(row, "point"), axis;
 
 	for (axis = 0; axis < CHOOSE_AXES; axis++)
 		if (name && !strcmp(axis_names[axis], name) && point < t->values[axis]) {
-			s->mix[axis][point] = stat_of(row);
-			s->mix_waiting[axis][point] = number(row, "waiting_bytes");
+			s->mix[axis][point] = jsonin_stat(row);
+			s->mix_waiting[axis][point] = jsonin_number(row, "waiting_bytes");
 		}
 }
 
@@ -159,23 +133,23 @@ static void read_row(struct tradeoff *t, struct tradeoff_result *s, const json_t
 	if (!strcmp(metric, "get_put")) {
 		read_get_put(t, s, row);
 	} else if (!strcmp(metric, "object_bytes")) {
-		s->object_bytes = stat_of(row);
+		s->object_bytes = jsonin_stat(row);
 	} else if (!strcmp(metric, "thread_bytes")) {
-		s->thread_bytes = stat_of(row);
+		s->thread_bytes = jsonin_stat(row);
 	} else if (!strcmp(metric, "hold_update")) {
-		s->update = latency_of(row);
+		s->update = jsonin_latency(row);
 	} else if (!strcmp(metric, "hold_wait")) {
-		s->wait = latency_of(row);
+		s->wait = jsonin_latency(row);
 	} else if (!strcmp(metric, "hold_waiting")) {
-		s->waiting = stat_of(row);
+		s->waiting = jsonin_stat(row);
 	} else if (!strcmp(metric, "hold_waiting_bytes")) {
-		s->waiting_bytes = stat_of(row);
+		s->waiting_bytes = jsonin_stat(row);
 	} else if (!strcmp(metric, "walk_restarts")) {
-		s->restarts = stat_of(row);
-		s->steps = number(row, "steps");
-		s->deletions = number(row, "deletions");
+		s->restarts = jsonin_stat(row);
+		s->steps = jsonin_number(row, "steps");
+		s->deletions = jsonin_number(row, "deletions");
 	} else if (!strcmp(metric, "walk_steps_again")) {
-		s->steps_again = stat_of(row);
+		s->steps_again = jsonin_stat(row);
 	} else {
 		read_mix(t, s, row);
 	}
@@ -183,20 +157,20 @@ static void read_row(struct tradeoff *t, struct tradeoff_result *s, const json_t
 
 static void read_settings(struct tradeoff *t, const json_t *from)
 {
-	const double own[CHOOSE_AXES] = { number(from, "updates"), number(from, "hold_ns"),
-					  number(from, "objects") };
+	const double own[CHOOSE_AXES] = { jsonin_number(from, "updates"), jsonin_number(from, "hold_ns"),
+					  jsonin_number(from, "objects") };
 	const json_t *list;
 	size_t i, j;
 
 	t->updates = own[CHOOSE_UPDATES];
 	t->hold_ns = own[CHOOSE_HOLD];
 	t->objects = own[CHOOSE_OBJECTS];
-	t->size = number(from, "size");
+	t->size = jsonin_number(from, "size");
 	t->block = json_is_true(json_object_get(from, "block"));
-	t->mix_threads = (unsigned)number(from, "threads");
-	t->slow_ns = number(from, "slow_ns");
-	t->update_rate = number(from, "update_rate");
-	t->list = (unsigned)number(from, "list");
+	t->mix_threads = (unsigned)jsonin_number(from, "threads");
+	t->slow_ns = jsonin_number(from, "slow_ns");
+	t->update_rate = jsonin_number(from, "update_rate");
+	t->list = (unsigned)jsonin_number(from, "list");
 	for (i = 0; i < CHOOSE_AXES; i++) {
 		list = json_object_get(json_object_get(from, "points"), axis_names[i]);
 		for (j = 0; j < json_array_size(list) && j < CHOOSE_POINTS_MAX; j++) {
@@ -224,7 +198,7 @@ void tradeoff_read_json(const json_t *root, struct tradeoff *t)
 		s->name = json_string_value(json_object_get(one, "scheme"));
 		s->title = json_string_value(json_object_get(one, "title"));
 		s->what = json_string_value(json_object_get(one, "what"));
-		s->effort = (unsigned)number(one, "effort");
+		s->effort = (unsigned)jsonin_number(one, "effort");
 		s->may_not_block = json_string_value(json_object_get(one, "may_not_block"));
 		json_array_foreach(json_object_get(root, "results"), j, row)
 		{

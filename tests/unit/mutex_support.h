@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mutex_support.h - what the tests of locks share: to know that a thread sleeps, to interrupt it, to hold a lock in
+ * another thread, and the exact line that misuse ends with.
+ */
+#ifndef LULL_TEST_MUTEX_SUPPORT_H
+#define LULL_TEST_MUTEX_SUPPORT_H
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "support.h"
+
+#include <lull/cond.h>
+
+/* Stop instead of waiting for ever for what a lost wake-up has made impossible. */
+#define PATIENCE_NS UINT64_C(20000000000)
+
+#define MS UINT64_C(1000000)
+
+static inline uint32_t my_tid(void)
+{
+	return (uint32_t)syscall(SYS_gettid);
+}
+
+/* As /proc has it: R runs, S sleeps, ...; 0: there is no such thread. */
+static inline char state_of(uint32_t tid)
+{
+	char path[64], text[256], *end = NULL;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", tid);
+	file = fopen(path, "r");
+	if (!file)
+		return 0;
+	if (fgets(text, sizeof(text), file))
+		end = strrchr(text, ')');
+	fclose(file);
+	return end ? end[2] : '\0';
+}
+
+static inline bool sleeps(const uint32_t *tid)
+{
+	uint32_t who = lull_load_acquire(tid);
+
+	return who && state_of(who) == 'S';
+}
+
+/* *tid has said with @bits in the word that it will sleep, and does. */
+static inline void await_asleep(const struct lull_mutex *m, uint32_t bits, const uint32_t *tid)
+{
+	uint64_t give_up_ns = now_ns() + PATIENCE_NS;
+
+	while ((lull_load_relaxed(&m->word) & bits) != bits || !sleeps(tid)) {
+		assert_true(now_ns() < give_up_ns);
+		nap_ms(1);
+	}
+}
+
+/* ---- signals ------------------------------------------------------------------------------------------------ */
+
+static inline void does_nothing(int signal)
+{
+	(void)signal;
+}
+
+/* Calls that @signal interrupts return. */
+static inline void handle(int signal, void (*handler)(int))
+{
+	struct sigaction action;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = handler;
+	assert_int_equal(sigaction(signal, &action, NULL), 0);
+}
+
+/* ---- a waiter in a thread of its own ------------------------------------------------------------------------ */
+
+/* Waits for the lock until the deadline, keeps it until `let_go`. */
+struct waiter {
+	struct lull_mutex *m;
+	uint64_t deadline_ns; /* 0: lull_mutex_lock() */
+	uint32_t tid;
+	int err, done, let_go;
+	pthread_t thread;
+};
+
+static inline void *waits(void *arg)
+{
+	struct waiter *w = (struct waiter *)arg;
+
+	lull_store_release(&w->tid, my_tid());
+	if (w->deadline_ns == 0)
+		lull_mutex_lock(w->m);
+	else
+		w->err = lull_mutex_timedlock(w->m, w->deadline_ns);
+	lull_store_release(&w->done, 1);
+	if (w->err == 0) {
+		await_flag(&w->let_go, 1);
+		lull_mutex_unlock(w->m);
+	}
+	return NULL;
+}
+
+static inline void waiter_start(struct waiter *w, struct lull_mutex *m, uint64_t deadline_ns)
+{
+	memset(w, 0, sizeof(*w));
+	w->m = m;
+	w->deadline_ns = deadline_ns;
+	w->thread = start_thread(waits, w);
+}
+
+static inline void waiter_join(struct waiter *w)
+{
+	lull_store_release(&w->let_go, 1);
+	join_thread(w->thread);
+}
+
+/*
+ * Get the sleeping waiter to look at the clock, until it has become the heir and sleeps again. Not so when somebody
+ * is the heir already.
+ */
+static inline void make_heir(struct waiter *w)
+{
+	uint64_t give_up_ns = now_ns() + PATIENCE_NS;
+
+	handle(SIGUSR1, does_nothing);
+	while (!(lull_load_relaxed(&w->m->word) & LULL__MUTEX_HEIR) || !sleeps(&w->tid)) {
+		assert_true(now_ns() < give_up_ns);
+		nap_ms(2);
+		pthread_kill(w->thread, SIGUSR1);
+	}
+}
+
+/* ---- misuse ------------------------------------------------------------------------------------------------- */
+
+/* The line that the child is going to abort with, if all is well; in memory that it shares with its parent. */
+static char *wanted_line;
+#define WANTED_SIZE 512
+
+static inline int make_wanted_line(void **state)
+{
+	(void)state;
+	wanted_line = (char *)mmap(NULL, WANTED_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	return wanted_line == MAP_FAILED;
+}
+
+#define want_line(...) snprintf(wanted_line, WANTED_SIZE, __VA_ARGS__)
+
+/* func aborts with the line that it has announced. */
+static inline void expect_wanted_line(void (*func)(void))
+{
+	char text[4096];
+	int status;
+
+	want_line("nothing announced");
+	status = run_child(func, text, sizeof(text));
+	if (strncmp(text, "lull: ", 6) || strncmp(text + 6, wanted_line, strlen(wanted_line)))
+		print_error("status %x, wrote: %swanted: %s\n", (unsigned)status, text, wanted_line);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGABRT);
+	assert_true(strncmp(text, "lull: ", 6) == 0);
+	assert_true(strncmp(text + 6, wanted_line, strlen(wanted_line)) == 0);
+#ifndef LULL_TEST_EMULATED /* the emulator has something to say about it, too */
+	assert_string_equal(text + 6 + strlen(wanted_line), "\n");
+#endif
+}
+
+#endif /* LULL_TEST_MUTEX_SUPPORT_H */

@@ -1,0 +1,606 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_mutex.c - mutex.h between the threads of one process: what each call does and says, misuse, who gets the lock
+ * after whom, and that nobody loses it. Also as C++, where it is what std::lock_guard takes.
+ */
+#include "mutex_support.h"
+
+#ifdef __cplusplus
+/* cmocka's word for it is in the way of the standard library. */
+#pragma push_macro("fail")
+#undef fail
+#include <mutex>
+#pragma pop_macro("fail")
+#endif
+
+/* Of struct lull_mutex's `rest`. */
+#define HEIR_TID 0x3fffffu
+
+static struct lull_mutex zero; /* never initialised */
+static const struct lull_mutex with_macro = LULL_MUTEX_INIT;
+
+/* ---- one thread --------------------------------------------------------------------------------------------- */
+
+static void *trylock_is(void *wanted)
+{
+	bool got = lull_mutex_trylock(&zero);
+
+	assert_int_equal(got, *(bool *)wanted);
+	if (got)
+		lull_mutex_unlock(&zero);
+	return NULL;
+}
+
+static void others_find_it(bool is_free)
+{
+	join_thread(start_thread(trylock_is, &is_free));
+}
+
+static void expect_held_by_me(const struct lull_mutex *m)
+{
+	assert_int_equal(m->word, my_tid());
+	assert_int_equal(lull_mutex_owner(m), my_tid());
+	assert_true(lull_mutex_is_locked(m));
+}
+
+static void expect_free(const struct lull_mutex *m)
+{
+	assert_int_equal(m->word, 0);
+	assert_int_equal(m->rest, 0);
+	assert_int_equal(lull_mutex_owner(m), 0);
+	assert_false(lull_mutex_is_locked(m));
+}
+
+static void test_states(void **state)
+{
+	(void)state;
+	assert_int_equal(sizeof(struct lull_mutex), 8);
+	assert_int_equal(memcmp(&zero, &with_macro, sizeof(zero)), 0);
+	expect_free(&zero);
+	for (int i = 0; i < 3; i++) {
+		lull_mutex_lock(&zero);
+		expect_held_by_me(&zero);
+		assert_false(lull_mutex_trylock(&zero)); /* held by this thread */
+		others_find_it(false);
+		lull_mutex_unlock(&zero);
+		expect_free(&zero);
+		others_find_it(true);
+		assert_true(lull_mutex_trylock(&zero));
+		expect_held_by_me(&zero);
+		lull_mutex_unlock(&zero);
+	}
+	lull_mutex_destroy(&zero);
+	expect_free(&zero);
+}
+
+static void test_init(void **state)
+{
+	struct lull_mutex m;
+
+	(void)state;
+	memset(&m, 0xa5, sizeof(m));
+	lull_mutex_init(&m, 0);
+	expect_free(&m);
+	lull_mutex_lock(&m);
+	lull_mutex_init(&m, LULL_MUTEX_SHARED);
+	assert_false(lull_mutex_is_locked(&m));
+	lull_mutex_lock(&m);
+	lull_mutex_unlock(&m);
+	lull_mutex_destroy(&m);
+	lull_mutex_init(&m, 0);
+	expect_free(&m);
+	lull_mutex_destroy(&m);
+}
+
+static void test_timedlock_free(void **state)
+{
+	const uint64_t deadlines[] = { 0, 1, now_ns(), now_ns() + MS, UINT64_MAX };
+	struct lull_mutex m = LULL_MUTEX_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(deadlines) / sizeof(deadlines[0]); i++) {
+		assert_int_equal(lull_mutex_timedlock(&m, deadlines[i]), 0);
+		expect_held_by_me(&m);
+		lull_mutex_unlock(&m);
+		expect_free(&m);
+	}
+}
+
+static int returns_inside(struct lull_mutex *m)
+{
+	LULL_MUTEX_GUARD(m);
+	return lull_mutex_owner(m) == my_tid();
+}
+
+static void test_guard(void **state)
+{
+	struct lull_mutex a = LULL_MUTEX_INIT, b = LULL_MUTEX_INIT;
+
+	(void)state;
+	{
+		LULL_MUTEX_GUARD(&a);
+		expect_held_by_me(&a);
+		{
+			LULL_MUTEX_GUARD(&b);
+			expect_held_by_me(&b);
+		}
+		expect_free(&b);
+		expect_held_by_me(&a);
+	}
+	expect_free(&a);
+	assert_true(returns_inside(&a));
+	expect_free(&a);
+	for (int i = 0; i < 3; i++) {
+		LULL_MUTEX_GUARD(&a);
+		if (i == 1)
+			break;
+	}
+	expect_free(&a);
+}
+
+#ifdef __cplusplus
+static void test_cxx(void **state)
+{
+	lull_mutex a = LULL_MUTEX_INIT, b{};
+
+	(void)state;
+	{
+		std::lock_guard<lull_mutex> guard(a);
+		expect_held_by_me(&a);
+		std::unique_lock<lull_mutex> second(b, std::try_to_lock);
+		assert_true(second.owns_lock());
+		expect_held_by_me(&b);
+		second.unlock();
+		expect_free(&b);
+	}
+	expect_free(&a);
+	try {
+		std::scoped_lock both(a, b);
+		expect_held_by_me(&a);
+		expect_held_by_me(&b);
+		assert_false(a.try_lock());
+		throw 1;
+	} catch (int) {
+	}
+	expect_free(&a);
+	expect_free(&b);
+}
+#endif
+
+/* ---- misuse ------------------------------------------------------------------------------------------------- */
+
+static struct lull_mutex misused;
+
+static void name_me(const char *name)
+{
+	pthread_setname_np(pthread_self(), name);
+}
+
+static void locks_twice(void)
+{
+	name_me("twice");
+	lull_mutex_lock(&misused);
+	want_line("thread \"twice\" (tid %u) locks mutex %p, which thread \"twice\" (tid %u) has", my_tid(),
+		  (void *)&misused, my_tid());
+	lull_mutex_lock(&misused);
+}
+
+static void timedlocks_twice(void)
+{
+	name_me("twice");
+	lull_mutex_lock(&misused);
+	want_line("thread \"twice\" (tid %u) locks mutex %p, which thread \"twice\" (tid %u) has", my_tid(),
+		  (void *)&misused, my_tid());
+	lull_mutex_timedlock(&misused, now_ns() + 100 * MS);
+}
+
+static void unlocks_free(void)
+{
+	name_me("wrong");
+	want_line("thread \"wrong\" (tid %u) unlocks mutex %p, which nobody has", my_tid(), (void *)&misused);
+	lull_mutex_unlock(&misused);
+}
+
+static void unlocks_twice(void)
+{
+	lull_mutex_lock(&misused);
+	lull_mutex_unlock(&misused);
+	unlocks_free();
+}
+
+static void destroys_held(void)
+{
+	name_me("mine");
+	lull_mutex_lock(&misused);
+	want_line("thread \"mine\" (tid %u) destroys mutex %p, which thread \"mine\" (tid %u) has", my_tid(),
+		  (void *)&misused, my_tid());
+	lull_mutex_destroy(&misused);
+}
+
+static int holder_has_it;
+static uint32_t holder_tid;
+
+static void *holds(void *unused)
+{
+	(void)unused;
+	name_me("holder");
+	lull_mutex_lock(&misused);
+	holder_tid = my_tid();
+	lull_store_release(&holder_has_it, 1);
+	while (pause())
+		;
+	return NULL;
+}
+
+static void somebody_holds(void)
+{
+	start_thread(holds, NULL);
+	await_flag(&holder_has_it, 1);
+	name_me("stranger");
+}
+
+static void unlocks_anothers(void)
+{
+	somebody_holds();
+	want_line("thread \"stranger\" (tid %u) unlocks mutex %p, which thread \"holder\" (tid %u) has", my_tid(),
+		  (void *)&misused, holder_tid);
+	lull_mutex_unlock(&misused);
+}
+
+static void destroys_anothers(void)
+{
+	somebody_holds();
+	want_line("thread \"stranger\" (tid %u) destroys mutex %p, which thread \"holder\" (tid %u) has", my_tid(),
+		  (void *)&misused, holder_tid);
+	lull_mutex_destroy(&misused);
+}
+
+/* The heir has yet to look, and nobody has the lock. */
+static void destroys_waited_for(void)
+{
+	static struct waiter w;
+
+	lull_mutex_lock(&misused);
+	waiter_start(&w, &misused, 0);
+	make_heir(&w);
+	lull_store_relaxed(&misused.word, 0u);
+	want_line("mutex %p is destroyed while threads wait for it", (void *)&misused);
+	lull_mutex_destroy(&misused);
+}
+
+static void unknown_flags(void)
+{
+	want_line("lull_mutex_init: unknown flags 0x2");
+	lull_mutex_init(&misused, 2);
+}
+
+static void test_misuse(void **state)
+{
+	(void)state;
+	expect_wanted_line(locks_twice);
+	expect_wanted_line(timedlocks_twice);
+	expect_wanted_line(unlocks_free);
+	expect_wanted_line(unlocks_twice);
+	expect_wanted_line(destroys_held);
+	expect_wanted_line(unknown_flags);
+}
+
+static void test_misuse_between_threads(void **state)
+{
+	(void)state;
+	NEEDS_THREADS_IN_CHILD();
+	expect_wanted_line(unlocks_anothers);
+	expect_wanted_line(destroys_anothers);
+	expect_wanted_line(destroys_waited_for);
+}
+
+/* ---- timeouts ----------------------------------------------------------------------------------------------- */
+
+static void *times_out(void *arg)
+{
+	struct lull_mutex *m = (struct lull_mutex *)arg;
+	uint64_t deadline_ns;
+
+	assert_int_equal(lull_mutex_timedlock(m, 0), -ETIMEDOUT);
+	assert_int_equal(lull_mutex_timedlock(m, now_ns() - 1), -ETIMEDOUT);
+	for (int i = 0; i < 5; i++) {
+		deadline_ns = now_ns() + (uint64_t)i * i * MS;
+		errno = 77;
+		assert_int_equal(lull_mutex_timedlock(m, deadline_ns), -ETIMEDOUT);
+		assert_int_equal(errno, 77);
+		assert_true(now_ns() >= deadline_ns);
+	}
+	assert_true(lull_mutex_owner(m) != my_tid());
+	return NULL;
+}
+
+static void test_timedlock_held(void **state)
+{
+	struct lull_mutex m = LULL_MUTEX_INIT;
+	struct waiter w;
+
+	(void)state;
+	lull_mutex_lock(&m);
+	join_thread(start_thread(times_out, &m));
+	waiter_start(&w, &m, UINT64_MAX);
+	await_asleep(&m, LULL__MUTEX_WAITERS, &w.tid);
+	lull_mutex_unlock(&m);
+	await_flag(&w.done, 1);
+	assert_int_equal(w.err, 0);
+	assert_int_equal(lull_mutex_owner(&m), w.tid);
+	waiter_join(&w);
+	assert_int_equal(lull_mutex_timedlock(&m, 0), 0);
+	lull_mutex_unlock(&m);
+	lull_mutex_destroy(&m);
+}
+
+/* Held until about the deadline of another, again and again. */
+struct close_call {
+	struct lull_mutex m;
+	uint64_t release_ns;
+	int turn; /* 1: lock it; 2: it is; 3: it no longer is; 4: that is all */
+};
+
+static void sleep_until(uint64_t time_ns)
+{
+	struct timespec time;
+
+	time.tv_sec = (time_t)(time_ns / 1000000000u);
+	time.tv_nsec = (long)(time_ns % 1000000000u);
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
+}
+
+static void *releases(void *arg)
+{
+	struct close_call *call = (struct close_call *)arg;
+	int turn;
+
+	for (;;) {
+		while ((turn = lull_load_acquire(&call->turn)) != 1) {
+			if (turn == 4)
+				return NULL;
+			sched_yield();
+		}
+		lull_mutex_lock(&call->m);
+		lull_store_release(&call->turn, 2);
+		sleep_until(call->release_ns);
+		lull_mutex_unlock(&call->m);
+		lull_store_release(&call->turn, 3);
+	}
+}
+
+/* Whoever is told that time is up does not have the lock, and who is not, has. */
+static void test_timeout_or_lock(void **state)
+{
+	struct close_call call;
+	pthread_t thread;
+	uint32_t random = 1;
+
+	(void)state;
+	memset(&call, 0, sizeof(call));
+	thread = start_thread(releases, &call);
+	for (int i = 0; i < 1500; i++) {
+		uint64_t deadline_ns = now_ns() + 300000;
+		int err;
+
+		random = random * 1664525u + 1013904223u;
+		call.release_ns = deadline_ns - 40000 + (random >> 8) % 80000;
+		lull_store_release(&call.turn, 1);
+		while (lull_load_acquire(&call.turn) < 2)
+			sched_yield();
+		err = lull_mutex_timedlock(&call.m, deadline_ns);
+		assert_int_equal(lull_mutex_owner(&call.m) == my_tid(), err == 0);
+		if (err == 0)
+			lull_mutex_unlock(&call.m);
+		else
+			assert_int_equal(err, -ETIMEDOUT);
+		await_flag(&call.turn, 3);
+		expect_free(&call.m);
+	}
+	lull_store_release(&call.turn, 4);
+	join_thread(thread);
+}
+
+/* The same for the heir, to whom the lock may be on its way. */
+static void test_heir_times_out(void **state)
+{
+	struct lull_mutex m = LULL_MUTEX_INIT;
+	struct waiter w;
+	int got = 0;
+
+	(void)state;
+	for (int i = 0; i < 40; i++) {
+		uint64_t deadline_ns = now_ns() + 12 * MS;
+
+		lull_mutex_lock(&m);
+		waiter_start(&w, &m, deadline_ns);
+		handle(SIGUSR1, does_nothing);
+		sleep_until(deadline_ns - 4 * MS);
+		pthread_kill(w.thread, SIGUSR1);
+		sleep_until(deadline_ns - 60000 + (uint64_t)i * 3000);
+		lull_mutex_unlock(&m);
+		waiter_join(&w);
+		got += w.err == 0;
+		assert_true(w.err == 0 || w.err == -ETIMEDOUT);
+		/* What HEIR may leave behind in the word goes with the next unlock. */
+		lull_mutex_lock(&m);
+		lull_mutex_unlock(&m);
+		expect_free(&m);
+	}
+	assert_true(got > 0);
+	lull_mutex_destroy(&m);
+}
+
+/* ---- who sleeps, who is woken ------------------------------------------------------------------------------- */
+
+static uint64_t late_ns;
+
+static void sleeps_past_deadline(int signal)
+{
+	(void)signal;
+	while (now_ns() < late_ns)
+		nap_ms(1);
+}
+
+/* An unlock has taken WAITERS back and woken one of two; before that one looks, the lock is held again. */
+static void unlock_and_lock(struct lull_mutex *m)
+{
+	lull_and_relaxed(&m->word, ~LULL__MUTEX_WAITERS);
+	syscall(SYS_futex, &m->word, 1 /* FUTEX_WAKE */ | 128 /* private */, 1);
+}
+
+/* Then its time is up: it must not be the only one that knew of the other. */
+static void test_gives_up_woken(void **state)
+{
+	struct lull_mutex m = LULL_MUTEX_INIT;
+	struct waiter first, second;
+
+	(void)state;
+	handle(SIGUSR2, sleeps_past_deadline);
+	for (int i = 0; i < 5; i++) {
+		lull_mutex_lock(&m);
+		late_ns = now_ns() + 100 * MS;
+		waiter_start(&first, &m, late_ns);
+		await_asleep(&m, LULL__MUTEX_WAITERS, &first.tid);
+		waiter_start(&second, &m, UINT64_MAX); /* does not look at the clock meanwhile */
+		await_asleep(&m, LULL__MUTEX_WAITERS, &second.tid);
+		unlock_and_lock(&m);
+		pthread_kill(first.thread, SIGUSR2);
+		waiter_join(&first);
+		assert_int_equal(first.err, -ETIMEDOUT);
+		assert_int_equal(m.word & ~LULL__MUTEX_HEIR, my_tid() | LULL__MUTEX_WAITERS);
+		lull_mutex_unlock(&m);
+		waiter_join(&second);
+		expect_free(&m);
+	}
+}
+
+/* The lock is never free in between. */
+static void test_hand_over(void **state)
+{
+	struct lull_mutex m = LULL_MUTEX_INIT;
+	struct waiter waiters[2], *heir;
+
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		lull_mutex_lock(&m);
+		waiter_start(&waiters[0], &m, 0);
+		await_asleep(&m, LULL__MUTEX_WAITERS, &waiters[0].tid);
+		waiter_start(&waiters[1], &m, 0);
+		make_heir(&waiters[1]);
+		assert_int_equal(lull_mutex_owner(&m), my_tid());
+		/* The other one may have got up first, in a build that looks for deadlocks. */
+		heir = &waiters[(m.rest & HEIR_TID) == waiters[1].tid];
+		assert_int_equal(m.rest & HEIR_TID, heir->tid);
+		lull_mutex_unlock(&m);
+		assert_int_equal(lull_mutex_owner(&m), heir->tid);
+		assert_false(lull_mutex_trylock(&m));
+		await_flag(&heir->done, 1);
+		assert_int_equal(lull_mutex_owner(&m), heir->tid);
+		waiter_join(heir);
+		waiter_join(&waiters[heir == waiters]);
+		expect_free(&m);
+	}
+}
+
+static struct lull_mutex coveted;
+static int barger_stops, starved_has_it;
+static uint32_t starved_tid;
+static long hand_overs;
+
+/* The CPUs that this process may run on, by turns. */
+static void stay_on_cpu(int nth)
+{
+	cpu_set_t set;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(set), &set), 0);
+	nth %= CPU_COUNT(&set);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &set) && nth-- != 0)
+			CPU_CLR(cpu, &set);
+	assert_int_equal(sched_setaffinity(0, sizeof(set), &set), 0);
+}
+
+static void work_for(uint64_t ns)
+{
+	uint64_t end_ns = now_ns() + ns;
+
+	while (now_ns() < end_ns)
+		;
+}
+
+/* Longer than anybody spins, and nanoseconds in between. */
+static void *barges(void *unused)
+{
+	uint64_t stop_ns = now_ns() + PATIENCE_NS;
+	uint32_t tid;
+
+	(void)unused;
+	stay_on_cpu(0);
+	while (!lull_load_acquire(&barger_stops) && now_ns() < stop_ns) {
+		lull_mutex_lock(&coveted);
+		work_for(300000);
+		lull_mutex_unlock(&coveted);
+		tid = lull_load_relaxed(&starved_tid);
+		if (tid && lull_mutex_owner(&coveted) == tid)
+			hand_overs++;
+	}
+	return NULL;
+}
+
+static void *is_starved(void *unused)
+{
+	(void)unused;
+	stay_on_cpu(1);
+	lull_store_release(&starved_tid, my_tid());
+	lull_mutex_lock(&coveted);
+	lull_store_release(&starved_has_it, 1);
+	nap_ms(2); /* so that the barger sees who has it */
+	lull_mutex_unlock(&coveted);
+	lull_store_release(&barger_stops, 1);
+	return NULL;
+}
+
+/* A thread that has been woken finds the lock held each time. (By chance it does not, now and then.) */
+static void test_starving(void **state)
+{
+	pthread_t barger, starved;
+
+	(void)state;
+	hand_overs = 0;
+	for (int i = 0; i < 30 && hand_overs < 2; i++) {
+		barger_stops = starved_has_it = 0;
+		starved_tid = 0;
+		barger = start_thread(barges, NULL);
+		nap_ms(1);
+		starved = start_thread(is_starved, NULL);
+		join_thread(barger);
+		assert_true(lull_load_acquire(&starved_has_it));
+		join_thread(starved);
+	}
+	assert_true(hand_overs >= 2);
+	lull_mutex_destroy(&coveted);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_states),
+		cmocka_unit_test(test_init),
+		cmocka_unit_test(test_timedlock_free),
+		cmocka_unit_test(test_guard),
+#ifdef __cplusplus
+		cmocka_unit_test(test_cxx),
+#endif
+		cmocka_unit_test(test_misuse),
+		cmocka_unit_test(test_misuse_between_threads),
+		cmocka_unit_test(test_timedlock_held),
+		cmocka_unit_test(test_timeout_or_lock),
+		cmocka_unit_test(test_heir_times_out),
+		cmocka_unit_test(test_gives_up_woken),
+		cmocka_unit_test(test_hand_over),
+		cmocka_unit_test(test_starving),
+	};
+
+	return cmocka_run_group_tests(tests, make_wanted_line, NULL);
+}
