@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ORDER MTX-4
+ * ORDER MTX-3
  * cond-requeue.c - waiting for a condition, for cbmc: threads lock, unlock, wait, signal and broadcast as
  * often as they like, with the lock and without, and get up by themselves at any time.
  * Where: wait_until(), announce(), lull_cond_signal(), lull_cond_broadcast() in src/cond.c; take(),
  * sleep_once(), lull__mutex_unlock_slow() in src/mutex.c
  *
- * Proved by induction, as mutex-wake.c.  Beyond that one's invariant: who began to wait before a broadcast has
- * seen an older count, or sleeps and is about to be woken or moved.
+ * Proved by induction, as mutex-wake.c.  Beyond that one's invariant: who began to wait before a broadcast
+ * has seen an older count, or sleeps and is about to be woken or moved.
  * Never: somebody sleeps for the lock, or for a condition that was broadcast since, while all others are
  * gone.  The broken ones begin anywhere in the invariant, and must come to such an end.
  * `old` stands for the count: it has changed since this thread read it.  A step is one access or one
  * system call; all are read-modify-writes, or ordered by the lock (MTX-1).
+ * Flags: --stop-on-fail
  * With each of these it must fail:
  * Busted NO_ANNOUNCEMENT: sc
  * Busted NOBODY_WOKEN: sc
@@ -23,7 +24,7 @@
 
 #if defined(NO_ANNOUNCEMENT) || defined(NOBODY_WOKEN) || defined(WOKEN_WITHOUT_WAITERS) ||         \
 	defined(COUNT_AFTER_UNLOCK) || defined(NO_RETRY)
-#define STEPS 5
+#define STEPS 4
 #else
 #define STEPS 1
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ORDER MTX-4
- * mutex-wake.c - nobody sleeps for ever, for cbmc: threads lock and unlock as often as they like, spin, sleep,
- * are woken, wake, and give up, at any time.
+ * ORDER MTX-3
+ * mutex-wake.c - nobody sleeps for ever, for cbmc: threads lock and unlock as often as they like, spin,
+ * sleep, are woken, wake, and give up, at any time.
  * Where: take(), sleep_once(), pass_on(), give_up(), lull__wait_for(), lull__mutex_unlock_slow() in
  * src/mutex.c; lull_mutex_lock(), lull_mutex_unlock() in include/lull/mutex.h
  *
@@ -13,6 +13,7 @@
  * are gone.
  * A step is one read-modify-write of the word or one system call, so the memory model is of no
  * consequence; a load that is late is a thread that was slow.  There is no heir; see mutex-heir.c.
+ * Flags: --stop-on-fail
  * With each of these it must fail:
  * Busted NO_WAITERS: sc
  * Busted NO_COMPARISON: sc

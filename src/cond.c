@@ -43,6 +43,7 @@ void lull_cond_destroy(struct lull_cond *c)
 		lull__die("condition variable %p is destroyed while threads wait for it", (void *)c);
 }
 
+/* With a shared one this returns every now and then; that nothing has happened is as good a reason as any. */
 static int wait_until(struct lull_cond *c, struct lull_mutex *m, uint64_t deadline_ns)
 {
 	bool shared = is_shared(c);
@@ -62,8 +63,9 @@ static int wait_until(struct lull_cond *c, struct lull_mutex *m, uint64_t deadli
 	lull_add_release(&c->waiters, 1u);
 	seq = lull_load_relaxed(&c->seq);
 	lull__mutex_unlock_slow(m);
-	err = lull__futex_wait_until(&c->seq, seq, LULL__MUTEX_ANY, deadline_ns, shared);
-	late = err == -ETIMEDOUT && lull_load_relaxed(&c->seq) == seq; /* a signal in time found this waiter, or another */
+	err = lull__futex_wait_until(&c->seq, seq, LULL__MUTEX_ANY, lull__sleep_until_ns(deadline_ns, shared), shared);
+	/* Not if there was a signal in time, which found this waiter or another. */
+	late = err == -ETIMEDOUT && lull_load_relaxed(&c->seq) == seq && lull__now_ns() >= deadline_ns;
 	/*
 	 * ORDER CND-1: the last look at the condition variable before this waiter is gone from it; pairs with
 	 * CND-1 in lull_cond_destroy(); without it as there; model/cond-destroy.litmus

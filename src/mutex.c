@@ -99,10 +99,14 @@ static bool may_spin(struct lull__wait *wait)
 	return true;
 }
 
+/* It is not counted any more where a signal handler has forked, in the child. */
 static void spins_no_more(struct lull__wait *wait)
 {
-	if (!wait->shared)
-		lull_sub_relaxed(&wait->m->rest, SPINNER);
+	uint32_t rest = lull_load_relaxed(&wait->m->rest);
+
+	while (!wait->shared && (valid(rest) & SPINNERS) &&
+	       !lull_cas_relaxed(&wait->m->rest, &rest, valid(rest) - SPINNER))
+		;
 }
 
 /*
@@ -231,20 +235,22 @@ static bool impatient(struct lull__wait *wait)
 	return now_ns >= wait->impatient_ns;
 }
 
+uint64_t lull__sleep_until_ns(uint64_t deadline_ns, bool looks_again)
+{
+	uint64_t look_ns = looks_again ? lull__now_ns() + LULL__LOOK_AGAIN_NS : UINT64_MAX;
+
+	return look_ns < deadline_ns ? look_ns : deadline_ns;
+}
+
 /*
  * In debug builds waiters get up every now and then to look for a deadlock. So they do where others can be killed: one
  * that was woken for all may have been.
  */
 static int futex_wait(struct lull__wait *wait, uint32_t word, uint32_t bitset)
 {
-	uint64_t until_ns = wait->deadline_ns, look_ns;
+	uint64_t until_ns = lull__sleep_until_ns(wait->deadline_ns, wait->shared || LOOKS_FOR_DEADLOCKS);
 	int err;
 
-	if (wait->shared || LOOKS_FOR_DEADLOCKS) {
-		look_ns = lull__now_ns() + LULL__LOOK_AGAIN_NS;
-		if (look_ns < until_ns)
-			until_ns = look_ns;
-	}
 #ifdef LULL_DEBUG
 	if (wait->deadline_ns == UINT64_MAX)
 		lull__owner_waits(wait->m, wait->tid);
@@ -262,6 +268,11 @@ static int sleep_once(struct lull__wait *wait)
 	if ((word & LULL__MUTEX_TID) == 0 || (word & LULL__MUTEX_TID) == wait->tid)
 		return 0;
 	asleep = word | LULL__MUTEX_WAITERS | (wait->heir ? LULL__MUTEX_HEIR : 0);
+	/*
+	 * ORDER MTX-3: WAITERS in the word before the kernel compares it (one word: relaxed will do); pairs with
+	 * MTX-3 in lull__mutex_unlock_slow(); without it the unlock does not know of a thread that
+	 * goes to sleep; model/mutex-wake.c
+	 */
 	if (asleep != word && !lull_cas_relaxed(&wait->m->word, &word, asleep))
 		return 0;
 	err = futex_wait(wait, asleep, wait->heir ? LULL__MUTEX_HEIRS : LULL__MUTEX_ANY);
@@ -449,6 +460,10 @@ void lull__mutex_unlock_slow(struct lull_mutex *m)
 		/* MTX-1 as in lull_mutex_unlock(). */
 	} while (!handed && !lull_cas_release(&m->word, &word, 0u));
 	lull__owner_released();
+	/*
+	 * ORDER MTX-3: the lock free, or the heir's, before the call that wakes; pairs with MTX-3 in sleep_once();
+	 * without it who is woken finds it as it was, and sleeps again; model/mutex-wake.c
+	 */
 	if (!handed && (word & LULL__MUTEX_WAITERS) && !LULL__BUSTED(MUTEX_NO_WAKE))
 		lull__futex_wake_some(&m->word, 1, LULL__MUTEX_ANY, shared);
 	/* The heir; or one that has become it since it was looked for, and sleeps already. */
@@ -469,6 +484,19 @@ void lull_mutex_init(struct lull_mutex *m, uint32_t flags)
 #endif
 }
 
+/* Nobody has it, but others want to; one of them has its name in there, or none. */
+static void destroyed_early(struct lull_mutex *m, uint32_t heir)
+{
+	uint32_t self = lull__owner_self();
+	char mine[32], other[32] = "?";
+
+	lull__thread_name(self, mine, sizeof(mine));
+	if (heir)
+		lull__thread_name(heir, other, sizeof(other));
+	lull__die("thread \"%s\" (tid %u) destroys mutex %p, for which thread \"%s\" (tid %u) waits", mine, self,
+		  (void *)m, other, heir);
+}
+
 void lull_mutex_destroy(struct lull_mutex *m)
 {
 	uint32_t owner = lull_mutex_owner(m), rest = lull_load_relaxed(&m->rest);
@@ -476,7 +504,7 @@ void lull_mutex_destroy(struct lull_mutex *m)
 	if (owner)
 		lull__mutex_misuse("destroys", m, owner);
 	if (!(rest & LULL_MUTEX_SHARED) && valid(rest) & (SPINNERS | HEIR_TID))
-		lull__die("mutex %p is destroyed while threads wait for it", (void *)m);
+		destroyed_early(m, valid(rest) & HEIR_TID);
 #ifdef LULL__TSAN
 	__tsan_mutex_destroy(m, 0);
 #endif

@@ -31,6 +31,12 @@ int lull__wait_for(struct lull__wait *wait);
 /* As lull_mutex_lock(), for a thread that was woken and may be the only one that knows of other sleepers. */
 void lull__mutex_lock_woken(struct lull_mutex *m);
 
+/*
+ * How long to sleep in one piece: until the deadline, or not as long, where it has to be looked again whether all is well
+ * because whoever would have woken this thread may have been killed.
+ */
+uint64_t lull__sleep_until_ns(uint64_t deadline_ns, bool looks_again);
+
 bool lull__mutex_shared(const struct lull_mutex *m);
 
 /* Abort in the name of @what unless the caller owns @m, or did before fork. */
