@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """lull compare from the beginning to the end, in its shortest form, its answer, and the page it writes."""
 import html.parser
+import math
 import re
 import shlex
 import unittest
@@ -122,25 +123,30 @@ class Compare(Case):
         self.assertEqual(root["locks"]["sleep"], sleep)
         rows = [row for row in root["results"] if row["instrument"] == "mutexscale"]
         self.assertEqual(sorted(row["scheme"] for row in rows if row["metric"] == "pair"), sorted(locks))
+        part = text[text.index("One lock that threads want at a time, sections "):]
         hogs = root["locks"]["hogs"]
         self.assertGreater(hogs, 0)
-        figure = "sleep_ns" if sleep else "section_ns"
-        cells = [(section_ns, threads, busy) for busy in (0, hogs) for threads in (1, 2)]
-        cells += [(root["locks"]["longer_ns"], 2, 0)]
+        section = (0, section_ns) if sleep else (section_ns, 0)
+        cells = [(*section, threads, busy) for busy in (0, hogs) for threads in (1, 2)]
+        cells += [(root["locks"]["longer_ns"], 0, 2, 0)]
         for lock in locks:
-            measured = [(row[figure] if row[figure] else row["section_ns"], row["threads"], row["hogs"])
-                        for row in rows if row["scheme"] == lock and row["metric"] == "sections"]
-            self.assertEqual(measured, cells, lock)
+            measured = {tuple(row[key] for key in ("section_ns", "sleep_ns", "threads", "hogs")): row["times_pthread"]
+                        for row in rows if row["scheme"] == lock and row["metric"] == "sections"}
+            self.assertEqual(list(measured), cells, lock)
+            # What is said of two threads, beside hogs, and in long sections, is what was measured there.
+            times = [measured[(*section, 2, 0)], measured[(*section, 2, hogs)], measured[cells[-1]]]
+            printed = re.findall(r" x(\d+\.\d+) ", re.search(rf"^{lock} .*$", part, re.M).group())
+            for said, was in zip(printed, times, strict=True):
+                self.assertAlmostEqual(float(said), was, delta=0.006 + was / 1e4)
+            mean = math.sqrt(times[0] * times[1])
+            self.assertAlmostEqual(root["locks"]["times_pthread"][lock] / mean, 1, delta=0.001)
         # The words name what the figures name.
         self.assertIn(root["locks"]["use"], locks)
         self.assertEqual(set(root["locks"]["times_pthread"]), set(locks))
         self.assertEqual(root["locks"]["times_pthread"]["pthread"], 1)
         self.assertIn(root["locks"]["use"] + (" will do" if root["locks"]["use"] == "pthread" else ", which gets "),
                       root["lock_answer"][0])
-        part = text[text.index("One lock that threads want at a time, sections "):]
         self.assertLessEqual(max(map(len, part.splitlines())), 100)
-        for lock in locks:
-            self.assertRegex(part, f"\n{lock} .* x\\d")
         for line in root["lock_answer"]:
             self.assertIn(" ".join(line.split()), " ".join(part.split()))
 

@@ -135,6 +135,74 @@ static inline void make_heir(struct waiter *w)
 	}
 }
 
+/* ---- released when time is up ------------------------------------------------------------------------------- */
+
+static inline void sleep_until(uint64_t time_ns)
+{
+	struct timespec time;
+
+	time.tv_sec = (time_t)(time_ns / 1000000000u);
+	time.tv_nsec = (long)(time_ns % 1000000000u);
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
+}
+
+/* A lock of any kind. */
+struct close_call {
+	void *lock;
+	const struct lull_mutex *m; /* its word */
+	int (*take)(void *lock, uint64_t deadline_ns);
+	void (*release)(void *lock);
+	uint64_t release_ns;
+	int turn; /* 1: take it; 2: it is; 3: it no longer is; 4: that is all */
+};
+
+static inline void *releases(void *arg)
+{
+	struct close_call *call = (struct close_call *)arg;
+	int turn;
+
+	for (;;) {
+		while ((turn = lull_load_acquire(&call->turn)) != 1) {
+			if (turn == 4)
+				return NULL;
+			sched_yield();
+		}
+		assert_int_equal(call->take(call->lock, UINT64_MAX), 0);
+		lull_store_release(&call->turn, 2);
+		sleep_until(call->release_ns);
+		call->release(call->lock);
+		lull_store_release(&call->turn, 3);
+	}
+}
+
+/* Held by another thread until about the deadline: who is told that time is up does not have it; who is not, has. */
+static inline void expect_timeout_or_lock(struct close_call *call, int rounds)
+{
+	pthread_t thread = start_thread(releases, call);
+	uint32_t random = 1;
+
+	for (int i = 0; i < rounds; i++) {
+		uint64_t deadline_ns = now_ns() + 300000;
+		int err;
+
+		random = random * 1664525u + 1013904223u;
+		call->release_ns = deadline_ns - 40000 + (random >> 8) % 80000;
+		lull_store_release(&call->turn, 1);
+		while (lull_load_acquire(&call->turn) < 2)
+			sched_yield();
+		err = call->take(call->lock, deadline_ns);
+		assert_int_equal(lull_mutex_owner(call->m) == my_tid(), err == 0);
+		if (err == 0)
+			call->release(call->lock);
+		else
+			assert_int_equal(err, -ETIMEDOUT);
+		await_flag(&call->turn, 3);
+		assert_int_equal(call->m->word, 0);
+	}
+	lull_store_release(&call->turn, 4);
+	join_thread(thread);
+}
+
 /* ---- misuse ------------------------------------------------------------------------------------------------- */
 
 /* The line that the child is going to abort with, if all is well; in memory that it shares with its parent. */

@@ -81,7 +81,8 @@ static void test_init(void **state)
 	memset(&m, 0xa5, sizeof(m));
 	lull_mutex_init(&m, 0);
 	expect_free(&m);
-	lull_mutex_lock(&m);
+	if (!UNDER_TSAN) /* which remembers that it was held */
+		lull_mutex_lock(&m);
 	lull_mutex_init(&m, LULL_MUTEX_SHARED);
 	assert_false(lull_mutex_is_locked(&m));
 	lull_mutex_lock(&m);
@@ -279,8 +280,10 @@ static void test_misuse(void **state)
 	(void)state;
 	expect_wanted_line(locks_twice);
 	expect_wanted_line(timedlocks_twice);
-	expect_wanted_line(unlocks_free);
-	expect_wanted_line(unlocks_twice);
+	if (!UNDER_TSAN) { /* which says so first */
+		expect_wanted_line(unlocks_free);
+		expect_wanted_line(unlocks_twice);
+	}
 	expect_wanted_line(destroys_held);
 	expect_wanted_line(unknown_flags);
 }
@@ -334,74 +337,32 @@ static void test_timedlock_held(void **state)
 	lull_mutex_destroy(&m);
 }
 
-/* Held until about the deadline of another, again and again. */
-struct close_call {
-	struct lull_mutex m;
-	uint64_t release_ns;
-	int turn; /* 1: lock it; 2: it is; 3: it no longer is; 4: that is all */
-};
-
-static void sleep_until(uint64_t time_ns)
+static int take_until(void *lock, uint64_t deadline_ns)
 {
-	struct timespec time;
-
-	time.tv_sec = (time_t)(time_ns / 1000000000u);
-	time.tv_nsec = (long)(time_ns % 1000000000u);
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
+	return lull_mutex_timedlock((struct lull_mutex *)lock, deadline_ns);
 }
 
-static void *releases(void *arg)
+static void release(void *lock)
 {
-	struct close_call *call = (struct close_call *)arg;
-	int turn;
-
-	for (;;) {
-		while ((turn = lull_load_acquire(&call->turn)) != 1) {
-			if (turn == 4)
-				return NULL;
-			sched_yield();
-		}
-		lull_mutex_lock(&call->m);
-		lull_store_release(&call->turn, 2);
-		sleep_until(call->release_ns);
-		lull_mutex_unlock(&call->m);
-		lull_store_release(&call->turn, 3);
-	}
+	lull_mutex_unlock((struct lull_mutex *)lock);
 }
 
-/* Whoever is told that time is up does not have the lock, and who is not, has. */
 static void test_timeout_or_lock(void **state)
 {
+	struct lull_mutex m = LULL_MUTEX_INIT;
 	struct close_call call;
-	pthread_t thread;
-	uint32_t random = 1;
 
 	(void)state;
 	memset(&call, 0, sizeof(call));
-	thread = start_thread(releases, &call);
-	for (int i = 0; i < 1500; i++) {
-		uint64_t deadline_ns = now_ns() + 300000;
-		int err;
-
-		random = random * 1664525u + 1013904223u;
-		call.release_ns = deadline_ns - 40000 + (random >> 8) % 80000;
-		lull_store_release(&call.turn, 1);
-		while (lull_load_acquire(&call.turn) < 2)
-			sched_yield();
-		err = lull_mutex_timedlock(&call.m, deadline_ns);
-		assert_int_equal(lull_mutex_owner(&call.m) == my_tid(), err == 0);
-		if (err == 0)
-			lull_mutex_unlock(&call.m);
-		else
-			assert_int_equal(err, -ETIMEDOUT);
-		await_flag(&call.turn, 3);
-		expect_free(&call.m);
-	}
-	lull_store_release(&call.turn, 4);
-	join_thread(thread);
+	call.lock = &m;
+	call.m = &m;
+	call.take = take_until;
+	call.release = release;
+	expect_timeout_or_lock(&call, 1500);
+	lull_mutex_destroy(&m);
 }
 
-/* The same for the heir, to whom the lock may be on its way. */
+/* To the heir the lock may be on its way then. */
 static void test_heir_times_out(void **state)
 {
 	struct lull_mutex m = LULL_MUTEX_INIT;
@@ -457,7 +418,7 @@ static void test_gives_up_woken(void **state)
 
 	(void)state;
 	handle(SIGUSR2, sleeps_past_deadline);
-	for (int i = 0; i < 5; i++) {
+	for (int i = 0; i < 4; i++) {
 		lull_mutex_lock(&m);
 		late_ns = now_ns() + 100 * MS;
 		waiter_start(&first, &m, late_ns);
@@ -468,7 +429,8 @@ static void test_gives_up_woken(void **state)
 		pthread_kill(first.thread, SIGUSR2);
 		waiter_join(&first);
 		assert_int_equal(first.err, -ETIMEDOUT);
-		assert_int_equal(m.word & ~LULL__MUTEX_HEIR, my_tid() | LULL__MUTEX_WAITERS);
+		/* At once; or, if it was so late that the other one was woken, when that sleeps again. */
+		await_asleep(&m, LULL__MUTEX_WAITERS, &second.tid);
 		lull_mutex_unlock(&m);
 		waiter_join(&second);
 		expect_free(&m);

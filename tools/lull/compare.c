@@ -677,7 +677,8 @@ static void print_all(struct compare *data)
 		print_wrapped(data->answer[i]);
 	putchar('\n');
 	compare_locks_print(&data->locks);
-	putchar('\n');
+	if (data->locks.nr_answers)
+		putchar('\n');
 	for (i = 0; i < data->locks.nr_answers; i++)
 		print_wrapped(data->locks.answer[i]);
 }

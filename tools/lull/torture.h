@@ -429,6 +429,8 @@ void *torture_forker(void *arg);
 void torture_churn_online(struct torturer *t);
 void torture_leave_debris(uint64_t *rng);
 pid_t torture_fork_in_section(struct torturer *t);
+/* Of a forked child: @parent may have ended before it, without a word. */
+void torture_die_with(pid_t parent);
 
 /* ---- torture_busted.c; in the program with the faults, tests/torture/main.c -------------- */
 

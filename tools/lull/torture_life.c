@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -288,6 +289,13 @@ static void child_idles(void)
 			     (unsigned long long)(after.passes - before.passes));
 }
 
+void torture_die_with(pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(EXIT_FAILURE);
+}
+
 static _Noreturn void child_main(struct torturer *t, int fd)
 {
 	torture.in_child = true;
@@ -383,15 +391,17 @@ static void reap_child(pid_t pid, int fd)
 
 static void fork_once(struct torturer *t)
 {
+	pid_t parent = getpid(), pid;
 	int fds[2];
-	pid_t pid;
 
 	if (pipe(fds) != 0)
 		options_fail("no pipe: %s", strerror(errno));
 	torture.child_fd = fds[1];
 	pid = torture.flavor->fork(t);
-	if (pid == 0)
+	if (pid == 0) {
+		torture_die_with(parent);
 		child_main(t, fds[1]);
+	}
 	close(fds[1]);
 	torture_doing("waiting for a forked child");
 	if (pid > 0)

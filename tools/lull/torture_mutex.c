@@ -321,8 +321,7 @@ static void reset(struct mutex_lock *l)
 	l->taken = 0;
 }
 
-/* Destroying it finds spinners and heirs. */
-static void check_lock(struct mutex_lock *l, const char *when)
+static void check_lock(const struct mutex_lock *l, const char *when)
 {
 	if (l->m.word)
 		torture_fail("%s: nobody uses a lock whose word is 0x%x", when, l->m.word);
@@ -330,8 +329,6 @@ static void check_lock(struct mutex_lock *l, const char *when)
 		torture_fail("%s: a lock was taken %llu times, what it guards was changed %llu and %llu times", when,
 			     (unsigned long long)l->taken, (unsigned long long)l->pair.a,
 			     (unsigned long long)l->pair.b);
-	lull_mutex_destroy(&l->m);
-	lull_mutex_init(&l->m, 0);
 }
 
 /* Locks of others stay locked in the child, so it makes them new, and shares them with threads of its own. */
@@ -370,13 +367,26 @@ void torture_mutex_init(void)
 	}
 }
 
-/* Everybody pauses, so that locks can be destroyed. */
+/* To be destroyed it must have neither spinners nor an heir. */
+static void renew(struct mutex_lock *l)
+{
+	struct mutex_watch watch = l->watch;
+
+	torture_watch_set(&l->watch, &(struct mutex_watch){ .word = NULL });
+	lull_mutex_destroy(&l->m);
+	lull_mutex_init(&l->m, 0);
+	torture_watch_set(&l->watch, &watch);
+}
+
+/* Everybody pauses. */
 void torture_mutex_check(const char *when)
 {
 	unsigned i;
 
-	for (i = 0; i < MUTEX_LOCKS; i++)
+	for (i = 0; i < MUTEX_LOCKS; i++) {
 		check_lock(&torture_mutexes.lock[i], when);
+		renew(&torture_mutexes.lock[i]);
+	}
 	torture_token_check(when);
 	torture_kill_check(when);
 }

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -145,7 +144,6 @@ static _Noreturn void process_main(uint64_t rng, bool robust)
 	uint64_t until = bench_now_ns() + LIFE_NS;
 	unsigned n;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	lull_add_relaxed(&shared->begun, 1u);
 	for (n = 0; robust ? bench_now_ns() < until : n < VISITS; n++)
 		must_be_right(robust ? robust_visit(&rng) : plain_visit(&rng));
@@ -157,6 +155,7 @@ static _Noreturn void process_main(uint64_t rng, bool robust)
 static unsigned start(struct torturer *t, pid_t *pid, bool robust)
 {
 	unsigned n = 1 + (unsigned)torture_random(&t->rng, PROCESSES), i;
+	pid_t parent = getpid();
 
 	lull_store_relaxed(&shared->begun, 0u);
 	for (i = 0; i < n; i++) {
@@ -165,6 +164,7 @@ static unsigned start(struct torturer *t, pid_t *pid, bool robust)
 		pid[i] = fork();
 		if (pid[i] == 0) {
 			torture.in_child = true;
+			torture_die_with(parent);
 			process_main(rng, robust);
 		}
 		if (pid[i] < 0)

@@ -24,21 +24,20 @@
 
 /* One call of a thread. In memory that forked processes share. */
 struct mutex_op {
-	uint32_t tid; /* 0: nobody's */
-	uint32_t pid;
+	uint64_t who;	/* process and thread, claimed in one; 0: nobody's */
 	uint32_t epoch; /* counts who it was */
 	struct mutex_watch *watch;
 } __attribute__((aligned(32)));
 
 static struct mutex_op *ops;
-static __thread uint32_t my_tid, my_pid;
+static __thread uint64_t me;
 
 /* No lock's memory goes while it is held. */
 static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER;
 
 static void fork_child(void)
 {
-	my_tid = 0;
+	me = 0;
 }
 
 void torture_watch_init(void)
@@ -52,19 +51,17 @@ void torture_watch_init(void)
 
 struct mutex_op *torture_op_begin(struct mutex_watch *watch)
 {
-	uint32_t nobody = 0, i;
+	uint64_t nobody = 0;
 	struct mutex_op *op;
+	uint32_t i;
 
-	if (!my_tid) {
-		my_tid = (uint32_t)syscall(SYS_gettid);
-		my_pid = (uint32_t)getpid();
-	}
-	for (i = my_tid;; i++, nobody = 0) {
+	if (!me)
+		me = (uint64_t)getpid() << 32 | (uint32_t)syscall(SYS_gettid);
+	for (i = (uint32_t)me;; i++, nobody = 0) {
 		op = &ops[i % OPS];
-		if (lull_load_relaxed(&op->tid) == 0 && lull_cas_acquire(&op->tid, &nobody, my_tid))
+		if (lull_load_relaxed(&op->who) == 0 && lull_cas_acquire(&op->who, &nobody, me))
 			break;
 	}
-	lull_store_relaxed(&op->pid, my_pid);
 	lull_store_relaxed(&op->epoch, lull_load_relaxed(&op->epoch) + 1);
 	lull_store_release(&op->watch, watch);
 	/* It is seen before what is done. */
@@ -75,7 +72,7 @@ struct mutex_op *torture_op_begin(struct mutex_watch *watch)
 void torture_op_end(struct mutex_op *op)
 {
 	lull_store_release(&op->watch, (struct mutex_watch *)NULL);
-	lull_store_release(&op->tid, 0u);
+	lull_store_release(&op->who, (uint64_t)0);
 }
 
 void torture_op_forget(pid_t pid)
@@ -83,7 +80,7 @@ void torture_op_forget(pid_t pid)
 	unsigned i;
 
 	for (i = 0; i < OPS; i++)
-		if (lull_load_acquire(&ops[i].tid) && lull_load_relaxed(&ops[i].pid) == (uint32_t)pid)
+		if (lull_load_acquire(&ops[i].who) >> 32 == (uint64_t)pid)
 			torture_op_end(&ops[i]);
 }
 
@@ -101,6 +98,7 @@ struct look {
 	uint32_t word, entries, ready;
 	unsigned callers, sleepers; /* in a call; and asleep on the word itself */
 	uint64_t mix;		    /* of who it is, and where they sleep */
+	char how[48];		    /* the system call of one of them */
 };
 
 static uint64_t mixed(uint64_t mix, uint64_t value)
@@ -109,14 +107,15 @@ static uint64_t mixed(uint64_t mix, uint64_t value)
 }
 
 /* The futex that a thread sleeps on; *mix: where exactly. 0: it runs, or sleeps for another reason. */
-static uintptr_t asleep_on(uint32_t pid, uint32_t tid, uint64_t *mix)
+static uintptr_t asleep_on(const struct mutex_op *op, uint64_t *mix, char how[48])
 {
+	uint64_t who = lull_load_relaxed(&op->who);
 	char path[64], line[256], *at;
 	uintptr_t futex;
 	ssize_t len;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%u/task/%u/syscall", pid, tid);
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/syscall", (unsigned)(who >> 32), (unsigned)who);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return 0;
@@ -126,6 +125,7 @@ static uintptr_t asleep_on(uint32_t pid, uint32_t tid, uint64_t *mix)
 	if (strtoul(line, &at, 10) != SYS_futex || at == line)
 		return 0;
 	futex = (uintptr_t)strtoull(at, &at, 16);
+	snprintf(how, 48, "%.40s", at);
 	for (; *at; at++)
 		*mix = mixed(*mix, (unsigned char)*at);
 	return futex;
@@ -134,7 +134,7 @@ static uintptr_t asleep_on(uint32_t pid, uint32_t tid, uint64_t *mix)
 static bool concerns(const struct mutex_op *op, const struct mutex_watch *watch)
 {
 	return lull_load_acquire(&op->watch) == watch &&
-	       (watch->is_shared || lull_load_relaxed(&op->pid) == (uint32_t)getpid());
+	       (watch->is_shared || lull_load_relaxed(&op->who) >> 32 == (uint64_t)getpid());
 }
 
 static void look_at_word(struct look *look, const struct mutex_watch *watch)
@@ -156,7 +156,7 @@ static bool look_at(struct look *look, const struct mutex_watch *watch)
 
 		if (!concerns(&ops[i], watch))
 			continue;
-		futex = asleep_on(lull_load_relaxed(&ops[i].pid), lull_load_relaxed(&ops[i].tid), &look->mix);
+		futex = asleep_on(&ops[i], &look->mix, look->how);
 		if (!futex)
 			return false;
 		look->callers++;
@@ -198,10 +198,10 @@ static const char *what_is_wrong(const struct look *look, const struct mutex_wat
 
 static _Noreturn void tell(const struct look *look, const struct mutex_watch *watch, const char *wrong)
 {
-	torture_fail("%u threads sleep for mutex %p (word 0x%x: owner %u%s%s; taken %u times): %s", look->callers,
+	torture_fail("%u threads sleep for mutex %p (word 0x%x: owner %u%s%s; taken %u times; futex%s%s): %s", look->callers,
 		     (const void *)watch->word, look->word, look->word & LULL__MUTEX_TID,
 		     look->word & LULL__MUTEX_WAITERS ? ", waiters" : "",
-		     look->word & LULL__MUTEX_HEIR ? ", heir" : "", look->entries, wrong);
+		     look->word & LULL__MUTEX_HEIR ? ", heir" : "", look->entries, look->how, watch->ready ? ", with a condition" : "", wrong);
 	torture_give_up();
 }
 
@@ -239,12 +239,13 @@ static void check_turns(const struct mutex_op *op, const struct seen *s, const s
 {
 	uint32_t turns = lull_load_relaxed(&watch->entries) - s->entries;
 	uint64_t mix = 1;
+	char how[48];
 
 	if (turns < TURNS_MOST || bench_now_ns() - s->since_ns < TURNS_S * 1000000000ull || watch->ready ||
-	    !asleep_on(lull_load_relaxed(&op->pid), lull_load_relaxed(&op->tid), &mix))
+	    !asleep_on(op, &mix, how))
 		return;
 	torture_fail("thread %u sleeps for mutex %p (word 0x%x), which others have taken %u times since",
-		     lull_load_relaxed(&op->tid), (const void *)watch->word, lull_load_relaxed(watch->word), turns);
+		     (unsigned)lull_load_relaxed(&op->who), (const void *)watch->word, lull_load_relaxed(watch->word), turns);
 	torture_give_up();
 }
 

@@ -1,0 +1,626 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_cond.c - cond.h: no wake-up is lost, a broadcast moves sleepers instead of waking them, and misuse. Also as C++.
+ */
+#include "mutex_support.h"
+
+static struct lull_mutex lock;
+static struct lull_cond cond;
+static const struct lull_cond with_macro = LULL_COND_INIT;
+
+#define COUNT 0x7fffffffu /* of lull_cond's `waiters` */
+
+static uint32_t how_many_wait(const struct lull_cond *c)
+{
+	return lull_load_acquire(&c->waiters) & COUNT;
+}
+
+/* ---- sleepers that wait for a turn ---------------------------------------------------------------------------- */
+
+enum { SLEEPERS = 5 };
+
+struct sleeper {
+	uint32_t tid;
+	int may_go; /* the condition, under the lock */
+	int back;
+	pthread_t thread;
+};
+
+static struct sleeper sleepers[SLEEPERS];
+static int all_back;
+
+static void *sleeps_for_turn(void *arg)
+{
+	struct sleeper *s = (struct sleeper *)arg;
+
+	lull_store_release(&s->tid, my_tid());
+	lull_mutex_lock(&lock);
+	errno = 77;
+	while (!s->may_go)
+		lull_cond_wait(&cond, &lock);
+	assert_int_equal(errno, 77);
+	assert_int_equal(lull_mutex_owner(&lock), my_tid());
+	lull_store_release(&s->back, 1);
+	lull_add_release(&all_back, 1);
+	lull_mutex_unlock(&lock);
+	return NULL;
+}
+
+static void await_all_asleep(void)
+{
+	uint64_t give_up_ns = now_ns() + PATIENCE_NS;
+
+	for (int i = 0; i < SLEEPERS; i++) {
+		while (how_many_wait(&cond) != SLEEPERS || !sleeps(&sleepers[i].tid)) {
+			assert_true(now_ns() < give_up_ns);
+			nap_ms(1);
+		}
+	}
+}
+
+static void start_sleepers(void)
+{
+	memset(sleepers, 0, sizeof(sleepers));
+	all_back = 0;
+	for (int i = 0; i < SLEEPERS; i++)
+		sleepers[i].thread = start_thread(sleeps_for_turn, &sleepers[i]);
+	await_all_asleep();
+}
+
+static void all_may_go(void)
+{
+	for (int i = 0; i < SLEEPERS; i++)
+		sleepers[i].may_go = 1;
+}
+
+static void join_sleepers(void)
+{
+	for (int i = 0; i < SLEEPERS; i++)
+		join_thread(sleepers[i].thread);
+	assert_int_equal(all_back, SLEEPERS);
+	assert_int_equal(lock.word, 0);
+	assert_int_equal(how_many_wait(&cond), 0);
+	lull_cond_destroy(&cond);
+	lull_mutex_destroy(&lock);
+}
+
+/* How often it has gone to sleep so far; 0 where that is not to be had. */
+static unsigned long sleeps_of(uint32_t tid)
+{
+	char path[64], line[256];
+	unsigned long number = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", tid);
+	file = fopen(path, "r");
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file))
+		sscanf(line, "voluntary_ctxt_switches: %lu", &number);
+	fclose(file);
+	return number;
+}
+
+/* By the owner: the mutex has sleepers now, and not one of them has got up. */
+static void test_broadcast_moves(void **state)
+{
+	unsigned long before[SLEEPERS];
+
+	(void)state;
+	start_sleepers();
+	lull_mutex_lock(&lock);
+	for (int i = 0; i < SLEEPERS; i++)
+		before[i] = sleeps_of(sleepers[i].tid);
+	assert_int_equal(lock.word, my_tid());
+	all_may_go();
+	lull_cond_broadcast(&cond);
+	assert_int_equal(lock.word, my_tid() | LULL__MUTEX_WAITERS);
+	nap_ms(20);
+	for (int i = 0; i < SLEEPERS; i++) {
+		assert_true(sleeps(&sleepers[i].tid));
+		assert_false(lull_load_acquire(&sleepers[i].back));
+#ifndef LULL_TEST_EMULATED
+		assert_int_equal(sleeps_of(sleepers[i].tid), before[i]);
+#endif
+	}
+	lull_mutex_unlock(&lock);
+	join_sleepers();
+}
+
+/* By a thread that does not have the lock, while another has it, or nobody. */
+static void test_broadcast_from_outside(void **state)
+{
+	struct waiter holder;
+
+	(void)state;
+	start_sleepers();
+	lull_mutex_lock(&lock);
+	all_may_go();
+	lull_mutex_unlock(&lock);
+	lull_cond_broadcast(&cond);
+	join_sleepers();
+
+	start_sleepers();
+	lull_mutex_lock(&lock);
+	all_may_go();
+	lull_mutex_unlock(&lock);
+	waiter_start(&holder, &lock, 0);
+	await_flag(&holder.done, 1);
+	lull_cond_broadcast(&cond);
+	nap_ms(5);
+	for (int i = 0; i < SLEEPERS; i++)
+		assert_false(lull_load_acquire(&sleepers[i].back));
+	waiter_join(&holder);
+	join_sleepers();
+}
+
+/* One signal each, with the lock and without. */
+static void test_signals(void **state)
+{
+	(void)state;
+	start_sleepers();
+	for (int i = 0; i < SLEEPERS; i++) {
+		lull_mutex_lock(&lock);
+		all_may_go();
+		if (i % 2)
+			lull_cond_signal(&cond);
+		lull_mutex_unlock(&lock);
+		if (i % 2 == 0)
+			lull_cond_signal(&cond);
+		while (lull_load_acquire(&all_back) == i)
+			sched_yield();
+	}
+	join_sleepers();
+}
+
+/* It wakes one and not all: the others have not got up since. */
+static void test_signal_wakes_one(void **state)
+{
+	unsigned long before[SLEEPERS];
+
+	(void)state;
+	start_sleepers();
+	lull_mutex_lock(&lock);
+	all_may_go();
+	for (int i = 0; i < SLEEPERS; i++)
+		before[i] = sleeps_of(sleepers[i].tid);
+	lull_mutex_unlock(&lock);
+	lull_cond_signal(&cond);
+	while (lull_load_acquire(&all_back) != 1)
+		sched_yield();
+	nap_ms(5);
+	assert_int_equal(lull_load_acquire(&all_back), 1);
+	assert_int_equal(how_many_wait(&cond), SLEEPERS - 1);
+#ifndef LULL_TEST_EMULATED
+	for (int i = 0; i < SLEEPERS; i++)
+		if (!lull_load_acquire(&sleepers[i].back))
+			assert_int_equal(sleeps_of(sleepers[i].tid), before[i]);
+#else
+	(void)before;
+#endif
+	lull_cond_broadcast(&cond);
+	join_sleepers();
+}
+
+static void test_nobody_waits(void **state)
+{
+	(void)state;
+	assert_int_equal(memcmp(&cond, &with_macro, sizeof(cond)), 0);
+	lull_cond_signal(&cond);
+	lull_cond_broadcast(&cond);
+	assert_int_equal(cond.seq, 0);
+	assert_int_equal(cond.waiters, 0);
+	lull_cond_destroy(&cond);
+	memset(&cond, 0xa5, sizeof(cond));
+	lull_cond_init(&cond, 0);
+	assert_int_equal(memcmp(&cond, &with_macro, sizeof(cond)), 0);
+}
+
+/* ---- timeouts ----------------------------------------------------------------------------------------------- */
+
+static void test_timeouts(void **state)
+{
+	(void)state;
+	lull_mutex_lock(&lock);
+	assert_int_equal(lull_cond_timedwait(&cond, &lock, 0), -ETIMEDOUT);
+	for (int i = 0; i < 4; i++) {
+		uint64_t deadline_ns = now_ns() + (uint64_t)i * i * MS;
+
+		errno = 77;
+		assert_int_equal(lull_cond_timedwait(&cond, &lock, deadline_ns), -ETIMEDOUT);
+		assert_int_equal(errno, 77);
+		assert_true(now_ns() >= deadline_ns);
+		assert_int_equal(lock.word, my_tid());
+		assert_int_equal(how_many_wait(&cond), 0);
+	}
+	lull_mutex_unlock(&lock);
+}
+
+static void *signals_soon(void *flag)
+{
+	lull_mutex_lock(&lock);
+	*(int *)flag = 1;
+	lull_cond_signal(&cond);
+	lull_mutex_unlock(&lock);
+	return NULL;
+}
+
+static void test_no_deadline(void **state)
+{
+	pthread_t thread;
+	int flag = 0;
+
+	(void)state;
+	lull_mutex_lock(&lock);
+	thread = start_thread(signals_soon, &flag);
+	while (!flag)
+		assert_int_equal(lull_cond_timedwait(&cond, &lock, UINT64_MAX), 0);
+	lull_mutex_unlock(&lock);
+	join_thread(thread);
+}
+
+/* ---- nothing is lost ---------------------------------------------------------------------------------------- */
+
+enum { PAIRS = 4, ROOM = 3, TOTAL = 12000 };
+
+static struct lull_cond not_empty, not_full;
+static int queued, put_in, taken_out;
+
+static uint32_t next_random(uint32_t *random)
+{
+	*random = *random * 1664525u + 1013904223u;
+	return *random >> 8;
+}
+
+static void wait_or_timeout(struct lull_cond *c, uint32_t random)
+{
+	if (random % 2)
+		lull_cond_wait(c, &lock);
+	else
+		lull_cond_timedwait(c, &lock, now_ns() + random % 16000);
+}
+
+/* With the lock or without, one or all. The end is for all. */
+static void tell(struct lull_cond *c, uint32_t random, bool all)
+{
+	bool outside = random & 1;
+
+	if (outside)
+		lull_mutex_unlock(&lock);
+	if (all || (random & 2))
+		lull_cond_broadcast(c);
+	else
+		lull_cond_signal(c);
+	if (!outside)
+		lull_mutex_unlock(&lock);
+}
+
+static void *produces(void *seed)
+{
+	uint32_t random = (uint32_t)(uintptr_t)seed;
+
+	for (;;) {
+		lull_mutex_lock(&lock);
+		while (queued == ROOM && put_in < TOTAL)
+			wait_or_timeout(&not_full, 1);
+		if (put_in == TOTAL) {
+			tell(&not_full, next_random(&random), true);
+			return NULL;
+		}
+		put_in++;
+		queued++;
+		tell(&not_empty, next_random(&random), false);
+	}
+}
+
+static void *consumes(void *seed)
+{
+	uint32_t random = (uint32_t)(uintptr_t)seed;
+
+	for (;;) {
+		lull_mutex_lock(&lock);
+		while (queued == 0 && taken_out < TOTAL)
+			wait_or_timeout(&not_empty, next_random(&random));
+		if (taken_out == TOTAL) {
+			tell(&not_empty, next_random(&random), true);
+			return NULL;
+		}
+		taken_out++;
+		queued--;
+		tell(&not_full, next_random(&random), taken_out == TOTAL);
+	}
+}
+
+static void test_queue(void **state)
+{
+	pthread_t threads[2 * PAIRS];
+
+	(void)state;
+	for (int i = 0; i < 2 * PAIRS; i++)
+		threads[i] = start_thread(i % 2 ? produces : consumes, (void *)(uintptr_t)(i + 1));
+	for (int i = 0; i < 2 * PAIRS; i++)
+		join_thread(threads[i]);
+	assert_int_equal(put_in, TOTAL);
+	assert_int_equal(taken_out, TOTAL);
+	assert_int_equal(queued, 0);
+	lull_cond_destroy(&not_empty);
+	lull_cond_destroy(&not_full);
+	lull_mutex_destroy(&lock);
+}
+
+static int token, finished;
+
+static void *waits_until(void *deadline_ns)
+{
+	lull_mutex_lock(&lock);
+	while (lull_cond_timedwait(&cond, &lock, *(uint64_t *)deadline_ns) == 0) {
+		if (token) {
+			token = 0;
+			break;
+		}
+	}
+	lull_mutex_unlock(&lock);
+	return NULL;
+}
+
+static void *waits_for_token(void *unused)
+{
+	(void)unused;
+	lull_mutex_lock(&lock);
+	while (!token && !finished)
+		lull_cond_wait(&cond, &lock);
+	token = 0;
+	lull_mutex_unlock(&lock);
+	return NULL;
+}
+
+static void await_waiters(uint32_t number, uint64_t give_up_ns)
+{
+	while (how_many_wait(&cond) < number && now_ns() < give_up_ns)
+		sched_yield();
+}
+
+static bool token_is_there(void)
+{
+	LULL_MUTEX_GUARD(&lock);
+	return token;
+}
+
+/* One signal, about when the first waiter's time is up: if it goes by that, it has not used it up. */
+static void test_timeout_or_signal(void **state)
+{
+	uint64_t deadline_ns, give_up_ns;
+	pthread_t first, second;
+
+	(void)state;
+	for (int i = 0; i < 200; i++) {
+		token = finished = 0;
+		deadline_ns = now_ns() + MS;
+		first = start_thread(waits_until, &deadline_ns);
+		await_waiters(1, deadline_ns);
+		second = start_thread(waits_for_token, NULL);
+		await_waiters(2, deadline_ns);
+		sleep_until(deadline_ns - 60000 + (uint64_t)(i % 100) * 1000);
+		lull_mutex_lock(&lock);
+		token = 1;
+		lull_mutex_unlock(&lock);
+		lull_cond_signal(&cond);
+		join_thread(first);
+		give_up_ns = now_ns() + PATIENCE_NS;
+		while (token_is_there()) {
+			assert_true(now_ns() < give_up_ns);
+			nap_ms(1);
+		}
+		lull_mutex_lock(&lock);
+		finished = 1;
+		lull_cond_broadcast(&cond);
+		lull_mutex_unlock(&lock);
+		join_thread(second);
+	}
+	lull_cond_destroy(&cond);
+}
+
+/* All who wait at a time use the same mutex; at another time another, and the first one may be gone. */
+static void *waits_once(void *arg)
+{
+	struct lull_mutex *m = (struct lull_mutex *)arg;
+
+	lull_mutex_lock(m);
+	lull_cond_wait(&cond, m);
+	lull_mutex_unlock(m);
+	return NULL;
+}
+
+static void test_mutex_after_mutex(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 50; i++) {
+		struct lull_mutex *m = (struct lull_mutex *)mmap(NULL, sizeof(*m), PROT_READ | PROT_WRITE,
+								 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		pthread_t threads[2];
+
+		assert_true(m != MAP_FAILED);
+		for (int j = 0; j < 2; j++)
+			threads[j] = start_thread(waits_once, m);
+		await_waiters(2, now_ns() + PATIENCE_NS);
+		lull_mutex_lock(m); /* the second has unlocked it by now */
+		lull_cond_broadcast(&cond);
+		lull_mutex_unlock(m);
+		for (int j = 0; j < 2; j++)
+			join_thread(threads[j]);
+		lull_cond_broadcast(&cond);
+		lull_mutex_destroy(m);
+		munmap(m, sizeof(*m));
+	}
+	lull_cond_destroy(&cond);
+}
+
+/* ---- between processes -------------------------------------------------------------------------------------- */
+
+struct page {
+	struct lull_mutex lock;
+	struct lull_cond cond;
+	int turn;
+};
+
+static struct page *page;
+
+static void plays(int me, int players, int rounds)
+{
+	for (int i = 0; i < rounds; i++) {
+		lull_mutex_lock(&page->lock);
+		while (page->turn % players != me)
+			lull_cond_wait(&page->cond, &page->lock);
+		page->turn++;
+		lull_cond_broadcast(&page->cond);
+		lull_mutex_unlock(&page->lock);
+	}
+}
+
+static void test_shared(void **state)
+{
+	enum { PLAYERS = 4, ROUNDS = 200 };
+	pid_t children[PLAYERS];
+	int status = 0;
+
+	(void)state;
+	page = (struct page *)mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(page != MAP_FAILED);
+	lull_mutex_init(&page->lock, LULL_MUTEX_SHARED);
+	lull_cond_init(&page->cond, LULL_MUTEX_SHARED);
+	for (int i = 1; i < PLAYERS; i++) {
+		children[i] = fork();
+		assert_true(children[i] >= 0);
+		if (children[i] == 0) {
+			plays(i, PLAYERS, ROUNDS);
+			_exit(0);
+		}
+	}
+	plays(0, PLAYERS, ROUNDS);
+	for (int i = 1; i < PLAYERS; i++) {
+		assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+		assert_int_equal(status, 0);
+	}
+	assert_int_equal(page->turn, PLAYERS * ROUNDS);
+	lull_cond_destroy(&page->cond);
+	lull_mutex_destroy(&page->lock);
+	munmap(page, sizeof(*page));
+}
+
+/* A child may use what the parent's threads wait for when it has made it anew. */
+static void uses_it_anew(void)
+{
+	lull_cond_init(&cond, 0);
+	lull_mutex_lock(&lock);
+	must(lull_cond_timedwait(&cond, &lock, now_ns() + MS) == -ETIMEDOUT);
+	lull_cond_broadcast(&cond);
+	lull_mutex_unlock(&lock);
+	lull_cond_destroy(&cond);
+	lull_mutex_destroy(&lock);
+}
+
+static void test_fork(void **state)
+{
+	(void)state;
+	if (UNDER_TSAN)
+		skip();
+	start_sleepers();
+	expect_fine(uses_it_anew);
+	lull_mutex_lock(&lock);
+	all_may_go();
+	lull_cond_broadcast(&cond);
+	lull_mutex_unlock(&lock);
+	join_sleepers();
+}
+
+/* ---- misuse ------------------------------------------------------------------------------------------------- */
+
+static void waits_without_lock(void)
+{
+	want_line("thread \"test_cond\" (tid %u) waits for a condition with mutex %p, which nobody has", my_tid(),
+		  (void *)&lock);
+	pthread_setname_np(pthread_self(), "test_cond"); /* also as C++ */
+	lull_cond_wait(&cond, &lock);
+}
+
+static void waits_with_one_private(void)
+{
+	static struct lull_mutex shared;
+
+	want_line("condition variable %p and mutex %p are not both shared", (void *)&cond, (void *)&shared);
+	lull_mutex_init(&shared, LULL_MUTEX_SHARED);
+	lull_mutex_lock(&shared);
+	lull_cond_timedwait(&cond, &shared, 0);
+}
+
+static void waits_with_one_shared(void)
+{
+	static struct lull_cond shared;
+
+	want_line("condition variable %p and mutex %p are not both shared", (void *)&shared, (void *)&lock);
+	lull_cond_init(&shared, LULL_MUTEX_SHARED);
+	lull_mutex_lock(&lock);
+	lull_cond_wait(&shared, &lock);
+}
+
+static void unknown_flags(void)
+{
+	want_line("lull_cond_init: unknown flags 0x1");
+	lull_cond_init(&cond, 1);
+}
+
+static void destroys_waited_for(void)
+{
+	start_sleepers();
+	want_line("condition variable %p is destroyed while threads wait for it", (void *)&cond);
+	lull_cond_destroy(&cond);
+}
+
+static void destroys_too_early(void)
+{
+	start_sleepers();
+	lull_mutex_lock(&lock);
+	all_may_go();
+	lull_cond_broadcast(&cond);
+	want_line("condition variable %p is destroyed while threads wait for it", (void *)&cond);
+	lull_cond_destroy(&cond);
+}
+
+static void test_misuse(void **state)
+{
+	(void)state;
+	if (!UNDER_TSAN) /* which says so first */
+		expect_wanted_line(waits_without_lock);
+	expect_wanted_line(waits_with_one_private);
+	expect_wanted_line(waits_with_one_shared);
+	expect_wanted_line(unknown_flags);
+}
+
+static void test_destroyed_early(void **state)
+{
+	(void)state;
+	NEEDS_THREADS_IN_CHILD();
+	expect_wanted_line(destroys_waited_for);
+	expect_wanted_line(destroys_too_early);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_nobody_waits),
+		cmocka_unit_test(test_broadcast_moves),
+		cmocka_unit_test(test_broadcast_from_outside),
+		cmocka_unit_test(test_signals),
+		cmocka_unit_test(test_signal_wakes_one),
+		cmocka_unit_test(test_timeouts),
+		cmocka_unit_test(test_no_deadline),
+		cmocka_unit_test(test_queue),
+		cmocka_unit_test(test_timeout_or_signal),
+		cmocka_unit_test(test_mutex_after_mutex),
+		cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_fork),
+		cmocka_unit_test(test_misuse),
+		cmocka_unit_test(test_destroyed_early),
+	};
+
+	return cmocka_run_group_tests(tests, make_wanted_line, NULL);
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_owner.c - the oracles, and the table of who locks, from the inside: this program has src/owner.c in it, with
+ * threads that it invents and a table of who runs that it writes itself.
+ */
+#include "mutex_support.h"
+
+#include "../../src/owner.c"
+
+/* Of no thread: Linux has none above 4194304. One bucket, and so on. */
+#define INVENTED 0x500000u
+
+/* ---- the table ------------------------------------------------------------------------------------------------ */
+
+static uint32_t nth_of_bucket(uint32_t first, unsigned nth)
+{
+	return first + nth * BUCKETS;
+}
+
+static void test_full_bucket(void **state)
+{
+	static const uint32_t cpu = 1;
+	struct owner *entries[WAYS + 1];
+
+	(void)state;
+	for (unsigned i = 0; i <= WAYS; i++) {
+		entries[i] = claim(nth_of_bucket(INVENTED, i));
+		assert_int_equal(entries[i] != NULL, i < WAYS);
+		for (unsigned j = 0; j < i; j++)
+			assert_ptr_not_equal(entries[i], entries[j]);
+	}
+	assert_null(find(nth_of_bucket(INVENTED, WAYS)));
+	assert_null(pin(nth_of_bucket(INVENTED, WAYS)));
+	for (unsigned i = 0; i < WAYS; i++) {
+		assert_ptr_equal(find(nth_of_bucket(INVENTED, i)), entries[i]);
+		assert_null(pin(nth_of_bucket(INVENTED, i))); /* not open yet */
+		open_entry(entries[i], &cpu);
+		assert_ptr_equal(pin(nth_of_bucket(INVENTED, i)), entries[i]);
+		unpin(entries[i]);
+	}
+	close_entry(entries[1]);
+	assert_null(pin(nth_of_bucket(INVENTED, 1)));
+	assert_ptr_equal(claim(nth_of_bucket(INVENTED, WAYS)), entries[1]);
+	assert_null(pin(nth_of_bucket(INVENTED, WAYS)));
+	for (unsigned i = 0; i < WAYS; i++)
+		close_entry(entries[i]);
+	for (unsigned i = 0; i <= WAYS; i++)
+		assert_null(find(nth_of_bucket(INVENTED, i)));
+}
+
+static struct lull_mutex lock;
+static long value;
+
+static void *counts(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < 3000; i++) {
+		lull_mutex_lock(&lock);
+		value++;
+		if (i % 256 == 0)
+			sched_yield();
+		lull_mutex_unlock(&lock);
+	}
+	return NULL;
+}
+
+/* Threads for which there is no room lock as well; nobody can look at them. */
+static void test_full_table(void **state)
+{
+	pthread_t threads[4];
+
+	(void)state;
+	for (unsigned i = 0; i < BUCKETS * WAYS; i++)
+		claim(INVENTED + i);
+	for (int i = 0; i < 4; i++)
+		threads[i] = start_thread(counts, NULL);
+	for (int i = 0; i < 4; i++)
+		join_thread(threads[i]);
+	assert_int_equal(value, 4 * 3000);
+	for (unsigned i = 0; i < BUCKETS * WAYS; i++)
+		if (find(INVENTED + i))
+			close_entry(find(INVENTED + i));
+}
+
+static int may_end;
+
+static void *locks_and_ends(void *tid)
+{
+	lull_mutex_lock(&lock);
+	lull_mutex_unlock(&lock);
+	lull_store_release((uint32_t *)tid, my_tid());
+	await_flag(&may_end, 1);
+	return NULL;
+}
+
+/* Its memory goes when nobody looks at it any more. */
+static void test_exit_waits_for_pins(void **state)
+{
+	uint32_t tid = 0;
+	struct owner *entry;
+	pthread_t thread;
+
+	(void)state;
+	may_end = 0;
+	thread = start_thread(locks_and_ends, &tid);
+	while (!lull_load_acquire(&tid))
+		sched_yield();
+	entry = pin(tid);
+	assert_non_null(entry);
+	lull_store_release(&may_end, 1);
+	nap_ms(20);
+	assert_int_equal(pthread_tryjoin_np(thread, NULL), EBUSY);
+	assert_int_equal(entry->tid, tid);
+	unpin(entry);
+	join_thread(thread);
+	assert_null(find(tid));
+	assert_null(pin(tid));
+	assert_int_equal(entry->pins, 0);
+}
+
+/* ---- what the oracles say --------------------------------------------------------------------------------------- */
+
+/* The invented thread runs on this CPU; the calling thread on that one. */
+static uint32_t its_cpu, my_cpu_word;
+static const uint32_t *my_real_cpu;
+
+static struct owner *invent(uint32_t cpu, uint32_t mine)
+{
+	struct owner *entry = claim(INVENTED);
+
+	assert_non_null(entry);
+	its_cpu = cpu;
+	open_entry(entry, &its_cpu);
+	lull__owner_self();
+	my_real_cpu = me.cpu;
+	my_cpu_word = mine;
+	me.cpu = &my_cpu_word;
+	return entry;
+}
+
+static void forget(struct owner *entry)
+{
+	close_entry(entry);
+	me.cpu = my_real_cpu;
+}
+
+static void *beats_there(void *cpu)
+{
+	lull__owner_self();
+	beat(*(int *)cpu);
+	return NULL;
+}
+
+static void test_rseq(void **state)
+{
+	struct lull__watch watch = { .tid = 0 };
+	struct owner *entry = invent(2, 1);
+	int cpu = 2;
+
+	(void)state;
+	assert_int_equal(runs_rseq(&watch, INVENTED), LULL__RUNS_BELIEVED);
+	assert_int_equal(runs_rseq(&watch, INVENTED), LULL__RUNS_BELIEVED);
+	assert_int_equal(runs_rseq(&watch, INVENTED + 1), LULL__RUNS_UNKNOWN);
+	its_cpu = 1; /* where the one that asks runs */
+	assert_int_equal(runs_rseq(&watch, INVENTED), LULL__RUNS_NO);
+	its_cpu = 2;
+	memset(&watch, 0, sizeof(watch));
+	assert_int_equal(runs_rseq(&watch, INVENTED), LULL__RUNS_BELIEVED);
+	join_thread(start_thread(beats_there, &cpu));
+	assert_int_equal(runs_rseq(&watch, INVENTED), LULL__RUNS_NO);
+	its_cpu = 3; /* it has moved on */
+	assert_int_equal(runs_rseq(&watch, INVENTED), LULL__RUNS_BELIEVED);
+	its_cpu = (uint32_t)-1; /* the kernel has yet to say */
+	assert_int_equal(runs_rseq(&watch, INVENTED), LULL__RUNS_UNKNOWN);
+	its_cpu = 2;
+	me.cpu = NULL; /* no such area here */
+	assert_int_equal(runs_rseq(&watch, INVENTED), LULL__RUNS_UNKNOWN);
+	forget(entry);
+	assert_int_equal(runs_rseq(&watch, INVENTED), LULL__RUNS_UNKNOWN);
+	assert_int_equal(runs_none(&watch, INVENTED), LULL__RUNS_UNKNOWN);
+}
+
+static void test_bpf(void **state)
+{
+	static uint64_t table[4];
+	struct lull__watch watch = { .tid = 0 };
+	struct owner *entry = invent(2, 1);
+	const struct oracle *chosen = oracle;
+	struct owner *my_entry = me.entry;
+
+	(void)state;
+	running = table;
+	running_cpus = 4;
+	table[2] = INVENTED;
+	/* It was not in the table at its last lock, so that is not asked. */
+	assert_int_equal(runs_bpf(&watch, INVENTED), LULL__RUNS_BELIEVED);
+	entry->seen = 1;
+	assert_int_equal(runs_bpf(&watch, INVENTED), LULL__RUNS_YES);
+	table[2] = INVENTED + 1;
+	assert_int_equal(runs_bpf(&watch, INVENTED), LULL__RUNS_NO);
+	its_cpu = 4; /* a CPU that the table does not have */
+	assert_int_equal(runs_bpf(&watch, INVENTED), LULL__RUNS_BELIEVED);
+	assert_int_equal(runs_bpf(&watch, INVENTED + 1), LULL__RUNS_UNKNOWN);
+
+	/* An owner notes whether it is in there. */
+	assert_non_null(my_entry);
+	oracle = BPF;
+	table[1] = my_tid();
+	lull__owner_acquired();
+	assert_int_equal(my_entry->seen, 1);
+	table[1] = INVENTED;
+	lull__owner_acquired();
+	assert_int_equal(my_entry->seen, 0);
+	table[1] = my_tid();
+	my_cpu_word = 4;
+	lull__owner_acquired();
+	assert_int_equal(my_entry->seen, 0);
+	oracle = chosen;
+	running = NULL;
+	running_cpus = 0;
+	forget(entry);
+}
+
+/* ---- which one ------------------------------------------------------------------------------------------------ */
+
+static void test_choose(void **state)
+{
+	const char *const names[] = { "rseq", "bpf", "kernel", "none" };
+	const char *before = lull_mutex_oracle_name();
+
+	(void)state;
+	assert_int_equal(lull_mutex_choose_oracle("nonsense"), -EINVAL);
+	assert_int_equal(lull_mutex_choose_oracle(""), -EINVAL);
+	assert_int_equal(lull_mutex_choose_oracle("Rseq"), -EINVAL);
+	assert_string_equal(lull_mutex_oracle_name(), before);
+	for (int i = 0; i < 4; i++) {
+		bool usable = by_name(names[i])->usable();
+
+		assert_int_equal(lull_mutex_choose_oracle(names[i]), usable ? 0 : -ENOTSUP);
+		assert_string_equal(lull_mutex_oracle_name(), usable ? names[i] : before);
+		value = 0;
+		for (int j = 0; j < 2; j++)
+			join_thread(start_thread(counts, NULL));
+		assert_int_equal(value, 2 * 3000);
+		assert_int_equal(lull_mutex_choose_oracle(before), 0);
+	}
+}
+
+static void init_with(const char *forced)
+{
+	setenv("LULL_OWNER_ORACLE", forced, 1);
+	lull__owner_init();
+}
+
+static void forced_nonsense(void)
+{
+	want_line("LULL_OWNER_ORACLE is \"rseqq\"; it can be rseq, bpf, kernel or none");
+	init_with("rseqq");
+}
+
+/* No table, no area, and nothing to ask the kernel for. */
+static const char *not_here;
+
+static void forced_not_here(void)
+{
+	want_line("LULL_OWNER_ORACLE is %s, which is not to be had here", not_here);
+	init_with(not_here);
+}
+
+static void forced_none(void)
+{
+	init_with("none");
+	must(strcmp(lull_mutex_oracle_name(), "none") == 0);
+	init_with(""); /* as if it were not there */
+	must(strcmp(lull_mutex_oracle_name(), "none") != 0 || !usable_rseq());
+}
+
+static void test_forced(void **state)
+{
+	const char *const names[] = { "rseq", "bpf", "kernel" };
+
+	(void)state;
+	lull_mutex_oracle_name(); /* the library has asked for itself */
+	expect_wanted_line(forced_nonsense);
+	for (int i = 0; i < 3; i++) {
+		not_here = names[i];
+		if (!by_name(names[i])->usable())
+			expect_wanted_line(forced_not_here);
+	}
+	expect_fine(forced_none);
+}
+
+/* ---- fork ----------------------------------------------------------------------------------------------------- */
+
+enum { GENERATIONS = FORKS + 2 };
+
+/* It knows by which names it went, of the last eight; not before that, and no other thread does. */
+static void *is_another(void *tids)
+{
+	for (int i = 0; i < GENERATIONS; i++)
+		must(!lull__owner_was_me(((uint32_t *)tids)[i]));
+	return NULL;
+}
+
+static void forks_on(uint32_t *tids, int nth)
+{
+	int status = 0;
+	pid_t child;
+
+	must(lull__owner_generation() == (uint32_t)nth);
+	for (int i = 0; i < nth; i++)
+		must(lull__owner_was_me(tids[i]) == (i >= nth - FORKS));
+	must(!lull__owner_was_me(0) && !lull__owner_was_me(my_tid()) && !lull__owner_was_me(INVENTED));
+	must(!find(INVENTED));
+	must(find(my_tid()) == me.entry);
+	if (THREADS_IN_CHILD && nth == GENERATIONS - 1)
+		join_thread(start_thread(is_another, tids));
+	if (nth == GENERATIONS)
+		return;
+	tids[nth] = lull__owner_self();
+	must(claim(INVENTED)); /* a thread that the child does not have */
+	child = fork();
+	if (child == 0) {
+		forks_on(tids, nth + 1);
+		_exit(0);
+	}
+	must(waitpid(child, &status, 0) == child && status == 0);
+}
+
+static void forks_first(void)
+{
+	uint32_t tids[GENERATIONS] = { 0 };
+
+	generation = 0;
+	forks = 0;
+	memset(before_fork, 0, sizeof(before_fork));
+	forks_on(tids, 0);
+}
+
+static void test_fork(void **state)
+{
+	(void)state;
+	lull__owner_self();
+	expect_fine(forks_first);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_full_bucket),
+		cmocka_unit_test(test_full_table),
+		cmocka_unit_test(test_exit_waits_for_pins),
+		cmocka_unit_test(test_rseq),
+		cmocka_unit_test(test_bpf),
+		cmocka_unit_test(test_choose),
+		cmocka_unit_test(test_forced),
+		cmocka_unit_test(test_fork),
+	};
+
+	return cmocka_run_group_tests(tests, make_wanted_line, NULL);
+}
