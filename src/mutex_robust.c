@@ -97,8 +97,10 @@ static bool take(struct lull__wait *wait, uint32_t word)
 	/* MTX-1 as in lull__mutex_try_inline(). */
 	if (!lull_cas_acquire(&wait->m->word, &word, mine))
 		return false;
-	if (word & OWNER_DIED)
+	if (word & OWNER_DIED) {
+		LULL__TSAN_MUTEX(__tsan_acquire(&lull__owner_exits));
 		lull_or_relaxed(&wait->m->rest, INCONSISTENT);
+	}
 	return true;
 }
 

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "owner.h"
 #include "os/bpf.h"
@@ -450,10 +451,15 @@ uint32_t lull__owner_self(void)
 	return me.tid;
 }
 
+#ifdef LULL__TSAN
+char lull__owner_exits;
+#endif
+
 void lull__owner_thread_exit(void)
 {
 	struct owner *entry = me.entry;
 
+	LULL__TSAN_MUTEX(__tsan_release(&lull__owner_exits));
 	if (!entry)
 		return;
 	me.entry = NULL;
@@ -573,8 +579,12 @@ static bool persists(const struct link *cycle, unsigned n)
 
 static void print_cycle(const struct link *cycle, unsigned n)
 {
+	static uint32_t printed;
 	char line[400], name[32];
 	size_t at = 0;
+
+	while (lull_xchg_relaxed(&printed, 1u))
+		sleep(1); /* another one of them has seen it, and aborts */
 
 	for (unsigned i = 0; i < n && at < sizeof(line); i++) {
 		lull__thread_name(cycle[i].tid, name, sizeof(name));

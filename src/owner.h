@@ -35,6 +35,11 @@ void lull__owner_tries(void);
 void lull__owner_acquired(void);
 void lull__owner_released(void);
 
+#ifdef LULL__TSAN
+/* What a thread did before its exit comes before what is done once the kernel has told of its death. */
+extern char lull__owner_exits;
+#endif
+
 enum lull__runs lull__owner_runs(struct lull__watch *watch, uint32_t tid);
 bool lull__owner_slice_over(void); /* the caller's time slice is, and it runs on by the kernel's leave */
 

@@ -195,7 +195,8 @@ LULL_API const char *lull_mutex_oracle_name(void);
 LULL_API int lull_mutex_choose_oracle(const char *name);
 
 /*
- * Held until the end of the enclosing block, however that is left:
+ * Held until the end of the enclosing block, however that is left (by cancellation or an exception: if compiled with
+ * -fexceptions, as C++ is):
  *	{ LULL_MUTEX_GUARD(&lock); count++; }
  */
 struct lull_mutex_guard {

@@ -58,17 +58,14 @@ LULL_API int lull__mutex_robust_trylock(struct lull_mutex_robust *m);
 LULL_API int lull__mutex_robust_timedlock(struct lull_mutex_robust *m, uint64_t deadline_ns);
 LULL_API void lull__mutex_robust_unlock(struct lull_mutex_robust *m);
 
-/* For ThreadSanitizer: a lock is tried for, and this came of it. */
-LULL_INLINE void lull__mutex_robust_tries(struct lull_mutex_robust *m)
-{
-	LULL__TSAN_MUTEX(__tsan_mutex_pre_lock(m, __tsan_mutex_linker_init | __tsan_mutex_try_lock));
-	(void)m;
-}
-
+/*
+ * For ThreadSanitizer. Not as a mutex: it would take the lock of a thread that has died for one that is
+ * held twice.
+ */
 LULL_INLINE int lull__mutex_robust_tried(struct lull_mutex_robust *m, int err)
 {
-	LULL__TSAN_MUTEX(__tsan_mutex_post_lock(m, __tsan_mutex_linker_init | __tsan_mutex_try_lock |
-			 (err == 0 || err == -EOWNERDEAD ? 0 : __tsan_mutex_try_lock_failed), 1));
+	if (err == 0 || err == -EOWNERDEAD)
+		LULL__TSAN_MUTEX(__tsan_acquire(m));
 	(void)m;
 	return err;
 }
@@ -80,28 +77,24 @@ LULL_INLINE int lull__mutex_robust_tried(struct lull_mutex_robust *m, int err)
  */
 LULL_INLINE int lull_mutex_robust_lock(struct lull_mutex_robust *m)
 {
-	lull__mutex_robust_tries(m);
 	return lull__mutex_robust_tried(m, lull__mutex_robust_lock(m));
 }
 
 LULL_INLINE int lull_mutex_robust_trylock(struct lull_mutex_robust *m)
 {
-	lull__mutex_robust_tries(m);
 	return lull__mutex_robust_tried(m, lull__mutex_robust_trylock(m));
 }
 
 LULL_INLINE int lull_mutex_robust_timedlock(struct lull_mutex_robust *m, uint64_t deadline_ns)
 {
-	lull__mutex_robust_tries(m);
 	return lull__mutex_robust_tried(m, lull__mutex_robust_timedlock(m, deadline_ns));
 }
 
 /* As lull_mutex_unlock(). */
 LULL_INLINE void lull_mutex_robust_unlock(struct lull_mutex_robust *m)
 {
-	LULL__TSAN_MUTEX(__tsan_mutex_pre_unlock(m, __tsan_mutex_linker_init));
+	LULL__TSAN_MUTEX(__tsan_release(m));
 	lull__mutex_robust_unlock(m);
-	LULL__TSAN_MUTEX(__tsan_mutex_post_unlock(m, __tsan_mutex_linker_init));
 }
 
 /* What it guards is right again. The owner only; aborts when nothing was wrong. */

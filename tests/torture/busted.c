@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The faults that take more than leaving something out; see busted.h. */
-#include <time.h>
-
 #include "internal.h"
 
 enum lull__busted lull__busted;
@@ -51,9 +49,10 @@ lull_rcu_cookie lull__busted_cookie(void)
 
 #define LINGER_NS 200000
 
+/* Not nanosleep(), at which threads can be cancelled. */
 void lull__busted_linger(void)
 {
-	struct timespec ts = { 0, LINGER_NS };
+	uint32_t word = 0;
 
-	nanosleep(&ts, NULL);
+	lull__futex_wait(&word, 0, LINGER_NS);
 }

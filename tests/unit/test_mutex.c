@@ -265,7 +265,10 @@ static void destroys_waited_for(void)
 	waiter_start(&w, &misused, 0);
 	make_heir(&w);
 	lull_store_relaxed(&misused.word, 0u);
-	want_line("mutex %p is destroyed while threads wait for it", (void *)&misused);
+	name_me("hasty");
+	want_line("thread \"hasty\" (tid %u) destroys mutex %p, for which thread \"impatient\" (tid %u) waits", my_tid(),
+		  (void *)&misused, w.tid);
+	pthread_setname_np(w.thread, "impatient");
 	lull_mutex_destroy(&misused);
 }
 
@@ -390,6 +393,30 @@ static void test_heir_times_out(void **state)
 	}
 	assert_true(got > 0);
 	lull_mutex_destroy(&m);
+}
+
+/* An owner has read the heir's name, and is stopped before it has written it down. The heir has to wait for that. */
+static void test_heir_is_named_late(void **state)
+{
+	struct lull_mutex m = LULL_MUTEX_INIT;
+	struct waiter w;
+	uint64_t deadline_ns;
+
+	(void)state;
+	if (UNDER_TSAN) /* which would miss the unlock */
+		skip();
+	lull_mutex_lock(&m);
+	deadline_ns = now_ns() + 300 * MS;
+	waiter_start(&w, &m, deadline_ns);
+	make_heir(&w);
+	assert_int_equal(lull_and_relaxed(&m.rest, ~HEIR_TID) & HEIR_TID, w.tid);
+	sleep_until(deadline_ns + 20 * MS);
+	assert_false(lull_load_acquire(&w.done));
+	lull_store_release(&m.word, w.tid | LULL__MUTEX_WAITERS);
+	await_flag(&w.done, 1);
+	assert_int_equal(w.err, 0);
+	waiter_join(&w);
+	expect_free(&m);
 }
 
 /* ---- who sleeps, who is woken ------------------------------------------------------------------------------- */
@@ -559,6 +586,7 @@ int main(void)
 		cmocka_unit_test(test_timedlock_held),
 		cmocka_unit_test(test_timeout_or_lock),
 		cmocka_unit_test(test_heir_times_out),
+		cmocka_unit_test(test_heir_is_named_late),
 		cmocka_unit_test(test_gives_up_woken),
 		cmocka_unit_test(test_hand_over),
 		cmocka_unit_test(test_starving),

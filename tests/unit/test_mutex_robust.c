@@ -334,6 +334,8 @@ static void test_mixed(void **state)
 	pthread_mutexattr_t attr;
 
 	(void)state;
+	if (UNDER_TSAN) /* which wants pthread's to be locked in one order, and unlocked by who is dead */
+		skip();
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
 	for (int i = 0; i < KIND; i++)

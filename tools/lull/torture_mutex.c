@@ -413,8 +413,8 @@ void torture_mutex_report(const struct torture_tally *sum)
 	printf("%-24s %llu times taken, %llu times not at once, %llu not in time; oracle %s\n", "Locks:",
 	       (unsigned long long)sum->sections, now(&m->busy), now(&m->timeouts), lull_mutex_oracle_name());
 	printf("%-24s %llu taken, %llu not in time\n", "Tokens:", now(&m->tokens), now(&m->tokens_late));
-	printf("%-24s %llu locks freed by the last to unlock, %llu threads cancelled, %llu exited with a robust lock\n",
-	       "Ends:", now(&m->freed), now(&m->cancelled), now(&m->exited));
+	printf("%-24s %llu locks freed by the last to unlock, %llu threads cancelled, %llu exited with a "
+	       "robust lock\n", "Ends:", now(&m->freed), now(&m->cancelled), now(&m->exited));
 	printf("%-24s %llu killed, %llu of them had the robust lock; %llu came for the shared one\n",
 	       "Processes:", now(&m->killed), now(&m->died), now(&m->visited));
 }

@@ -32,7 +32,7 @@ static void visit(struct torturer *t, struct mutex_lock *l)
 static void with_guard(struct torturer *t, struct mutex_lock *l)
 {
 	/* The guard's unlock, too, is within. */
-	struct mutex_op *op __attribute__((cleanup(op_leave))) = torture_op_begin(&l->watch);
+	struct mutex_op *op __attribute__((cleanup(op_leave), unused)) = torture_op_begin(&l->watch);
 	LULL_MUTEX_GUARD(&l->m);
 
 	lull_store_relaxed(&l->watch.entries, l->watch.entries + 1);

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 #define OPS 4096u
 #define LOOK_US 2000u
 #define LOOKS 3u
+#define HOW 48u
 
 /* So many turns, and so much time: then somebody who sleeps has been passed over. */
 #define TURNS_MOST 1000000u
@@ -98,7 +100,7 @@ struct look {
 	uint32_t word, entries, ready;
 	unsigned callers, sleepers; /* in a call; and asleep on the word itself */
 	uint64_t mix;		    /* of who it is, and where they sleep */
-	char how[48];		    /* the system call of one of them */
+	char how[HOW];		    /* the system call of one of them */
 };
 
 static uint64_t mixed(uint64_t mix, uint64_t value)
@@ -106,26 +108,49 @@ static uint64_t mixed(uint64_t mix, uint64_t value)
 	return (mix ^ value) * 0x9e3779b97f4a7c15u + (mix >> 29);
 }
 
-/* The futex that a thread sleeps on; *mix: where exactly. 0: it runs, or sleeps for another reason. */
-static uintptr_t asleep_on(const struct mutex_op *op, uint64_t *mix, char how[48])
+/* What /proc says of @op's thread in @file. False: nothing, it is gone. */
+static bool ask(const struct mutex_op *op, const char *file, char *line, size_t size)
 {
 	uint64_t who = lull_load_relaxed(&op->who);
-	char path[64], line[256], *at;
-	uintptr_t futex;
+	char path[64];
 	ssize_t len;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%u/task/%u/syscall", (unsigned)(who >> 32), (unsigned)who);
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/%s", (unsigned)(who >> 32), (unsigned)who, file);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return 0;
-	len = read(fd, line, sizeof(line) - 1);
+		return false;
+	len = read(fd, line, size - 1);
 	close(fd);
 	line[len > 0 ? len : 0] = '\0';
-	if (strtoul(line, &at, 10) != SYS_futex || at == line)
+	return len > 0;
+}
+
+/*
+ * It may be in a futex call and not sleep there: when it was woken, and its own memory is not at hand because
+ * another thread forks. Such waits are uninterruptible.
+ */
+static bool sleeps(const struct mutex_op *op)
+{
+	char line[256], *name_end;
+
+	if (!ask(op, "stat", line, sizeof(line)))
+		return false;
+	name_end = strrchr(line, ')');
+	return name_end && strncmp(name_end, ") S", 3) == 0;
+}
+
+/* The futex that a thread sleeps on; *mix and how: where exactly. 0: it runs, or sleeps for another reason. */
+static uintptr_t asleep_on(const struct mutex_op *op, uint64_t *mix, char how[HOW])
+{
+	char line[256], *at;
+	uintptr_t futex;
+
+	if (!ask(op, "syscall", line, sizeof(line)) || strtoul(line, &at, 10) != SYS_futex || at == line ||
+	    !sleeps(op))
 		return 0;
 	futex = (uintptr_t)strtoull(at, &at, 16);
-	snprintf(how, 48, "%.40s", at);
+	snprintf(how, HOW, "%.40s", at);
 	for (; *at; at++)
 		*mix = mixed(*mix, (unsigned char)*at);
 	return futex;
@@ -178,30 +203,29 @@ static bool is_gone(uint32_t tid)
 }
 
 /* What is wrong when everybody sleeps; NULL: nothing. */
-static const char *what_is_wrong(const struct look *look, const struct mutex_watch *watch)
+static const char *what_is_wrong(const struct look *look)
 {
 	uint32_t tid = look->word & LULL__MUTEX_TID;
 
 	if (tid && is_gone(tid))
 		return "its owner is not there";
 	if (!tid && look->ready)
-		return "it is free, what they wait for has come, and nobody will wake them";
+		return "what they wait for has come, and nobody will wake them";
 	if (!look->sleepers)
 		return NULL;
 	if (!tid)
 		return "it is free, and nobody will wake them";
 	if (!(look->word & LULL__MUTEX_WAITERS))
 		return "its owner does not know of them, and will wake nobody";
-	(void)watch;
 	return NULL;
 }
 
 static _Noreturn void tell(const struct look *look, const struct mutex_watch *watch, const char *wrong)
 {
-	torture_fail("%u threads sleep for mutex %p (word 0x%x: owner %u%s%s; taken %u times; futex%s%s): %s", look->callers,
-		     (const void *)watch->word, look->word, look->word & LULL__MUTEX_TID,
-		     look->word & LULL__MUTEX_WAITERS ? ", waiters" : "",
-		     look->word & LULL__MUTEX_HEIR ? ", heir" : "", look->entries, look->how, watch->ready ? ", with a condition" : "", wrong);
+	torture_fail("%u threads sleep for mutex %p%s, %s (word 0x%x: owner %u%s%s; taken %u times; futex%s)",
+		     look->callers, (const void *)watch->word, watch->ready ? " and its condition" : "", wrong,
+		     look->word, look->word & LULL__MUTEX_TID, look->word & LULL__MUTEX_WAITERS ? ", waiters" : "",
+		     look->word & LULL__MUTEX_HEIR ? ", heir" : "", look->entries, look->how);
 	torture_give_up();
 }
 
@@ -215,12 +239,12 @@ static void examine(const struct mutex_watch *watch)
 	/* Without asking the kernel most are seen to be in order. */
 	look_at_word(&first, watch);
 	first.sleepers = 1;
-	if (!what_is_wrong(&first, watch) || !look_at(&first, watch))
+	if (!what_is_wrong(&first) || !look_at(&first, watch))
 		return;
-	wrong = what_is_wrong(&first, watch);
+	wrong = what_is_wrong(&first);
 	for (n = 1; wrong && n < LOOKS; n++) {
 		torture_sleep_us(n == LOOKS - 1 ? LOOK_US + watch->heal_us : LOOK_US);
-		if (!look_at(&next, watch) || !same(&first, &next) || what_is_wrong(&next, watch) != wrong)
+		if (!look_at(&next, watch) || !same(&first, &next) || what_is_wrong(&next) != wrong)
 			return;
 	}
 	if (wrong)
@@ -239,13 +263,14 @@ static void check_turns(const struct mutex_op *op, const struct seen *s, const s
 {
 	uint32_t turns = lull_load_relaxed(&watch->entries) - s->entries;
 	uint64_t mix = 1;
-	char how[48];
+	char how[HOW];
 
 	if (turns < TURNS_MOST || bench_now_ns() - s->since_ns < TURNS_S * 1000000000ull || watch->ready ||
 	    !asleep_on(op, &mix, how))
 		return;
 	torture_fail("thread %u sleeps for mutex %p (word 0x%x), which others have taken %u times since",
-		     (unsigned)lull_load_relaxed(&op->who), (const void *)watch->word, lull_load_relaxed(watch->word), turns);
+		     (unsigned)lull_load_relaxed(&op->who), (const void *)watch->word,
+		     lull_load_relaxed(watch->word), turns);
 	torture_give_up();
 }
 
