@@ -120,6 +120,8 @@ static void test_broadcast_moves(void **state)
 		assert_false(lull_load_acquire(&sleepers[i].back));
 #ifndef LULL_TEST_EMULATED
 		assert_int_equal(sleeps_of(sleepers[i].tid), before[i]);
+#else
+		(void)before; /* what /proc says there is of the emulator */
 #endif
 	}
 	lull_mutex_unlock(&lock);
