@@ -219,6 +219,19 @@ static inline int make_wanted_line(void **state)
 #define want_line(...) snprintf(wanted_line, WANTED_SIZE, __VA_ARGS__)
 
 /* func aborts with the line that it has announced. */
+/* What /proc says that this thread is called: under an emulator, the emulator. */
+static inline const char *my_name(void)
+{
+	static char name[32];
+	FILE *file = fopen("/proc/thread-self/comm", "re");
+
+	assert_non_null(file);
+	assert_non_null(fgets(name, sizeof(name), file));
+	fclose(file);
+	name[strcspn(name, "\n")] = '\0';
+	return name;
+}
+
 static inline void expect_wanted_line(void (*func)(void))
 {
 	char text[4096];
