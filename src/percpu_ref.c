@@ -38,6 +38,7 @@ struct lull__percpu_data {
 	struct lull__lock lock;
 	intptr_t drops;	    /* references that the end of the switch drops */
 	uint32_t switching; /* 0, or state_now(): such a switch is under way */
+	uint32_t forks;	    /* in which process the lock was last taken; under mode.lock */
 	bool may_reinit, stay_atomic;
 };
 
@@ -208,6 +209,26 @@ static void await_readers(const char *call)
 	lull_rcu_barrier();
 }
 
+/*
+ * A thread of the parent's may have had the lock at the fork. Nobody in this process has it before it has come by here,
+ * so the first one to do so finds it free.
+ *
+ *	parent's thread		forking thread		child
+ *	takes the lock
+ *				fork
+ *							ends a switch: waits for the lock, for ever
+ */
+static void lock_data(struct lull__percpu_data *data)
+{
+	lull__lock(&mode.lock);
+	if (data->forks != forks) {
+		data->forks = forks;
+		data->lock.word = 0;
+	}
+	lull__unlock(&mode.lock);
+	lull__lock(&data->lock);
+}
+
 /* Take the lock of @ref, no switch being under way. */
 static struct lull__percpu_data *begin_change(struct lull_percpu_ref *ref, const char *call)
 {
@@ -216,7 +237,7 @@ static struct lull__percpu_data *begin_change(struct lull_percpu_ref *ref, const
 	uint32_t switching;
 
 	for (;;) {
-		lull__lock(&data->lock);
+		lock_data(data);
 		switching = lull_load_relaxed(&data->switching);
 		if (lull_likely(!switching))
 			return data;
@@ -273,7 +294,7 @@ static void switch_after_grace_period(struct lull_rcu_head *head)
 	 */
 	lull_store_relaxed(&data->switching, state_now(ENDS));
 	last = drop(ref, data->drops);
-	lull__lock(&data->lock);
+	lock_data(data);
 	lull_store_relaxed(&data->switching, 0);
 	lull__unlock(&data->lock);
 	lull__futex_wake(&data->switching, INT_MAX);
