@@ -5,6 +5,8 @@
  */
 #include <signal.h>
 
+#include <lull/mutex.h>
+
 #include "hazptr_support.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
@@ -474,9 +476,17 @@ static void detach_and_release_elsewhere(struct holder *holder)
 	lull_store_relaxed(&gone, 0);
 }
 
+static void *only_locks(void *lock)
+{
+	lull_mutex_lock((struct lull_mutex *)lock);
+	lull_mutex_unlock((struct lull_mutex *)lock);
+	return NULL;
+}
+
 static void test_detach(void **state)
 {
 	struct lull_hazptr *slot[LULL_HAZPTR_SLOTS];
+	static struct lull_mutex lock;
 	struct holder holder;
 
 	(void)state;
@@ -489,11 +499,12 @@ static void test_detach(void **state)
 	for (int i = 0; i < LULL_HAZPTR_SLOTS; i++)
 		lull_hazptr_free(own(), slot[i]);
 
-	/* By the thread itself, after all. */
+	/* By the thread itself, after all; nor is it anything to a thread that only locks, and ends. */
 	holder.thing = &first;
 	assert_ptr_equal(lull_hazptr_acquire(&holder.hold, &holder.thing), &first);
 	lull_hazptr_detach(&holder.hold);
 	check_all_free(own());
+	join_thread(start_thread(only_locks, &lock));
 	assert_false(is_free_of(&first));
 	lull_hazptr_release(&holder.hold, &first);
 	assert_true(is_free_of(&first));
