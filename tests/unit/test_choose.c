@@ -9,6 +9,8 @@
 
 #include "../../tools/lull/choose.c"
 
+#include "choose_support.h"
+
 static const unsigned percents[] = { 0, 10, 100 };
 
 enum { MUTEX, SPIN, RCU, QSBR, COUNT, ROWS };
@@ -43,9 +45,6 @@ static struct choose_input ordinary(void)
 	return in;
 }
 
-static char line[CHOOSE_LINES_MAX][CHOOSE_LINE];
-static size_t lines;
-
 static struct choose_result run(const struct choose_input *in)
 {
 	struct choose_result result;
@@ -53,16 +52,6 @@ static struct choose_result run(const struct choose_input *in)
 	choose(in, &result);
 	lines = choose_words(in, &result, line);
 	return result;
-}
-
-static bool said(const char *words)
-{
-	size_t i;
-
-	for (i = 0; i < lines; i++)
-		if (strstr(line[i], words))
-			return true;
-	return false;
 }
 
 static void picks_the_fastest(void **state)

@@ -10,6 +10,8 @@
 #include "../../tools/lull/choose_for.c"
 #include "../../tools/lull/choose_words.c"
 
+#include "choose_support.h"
+
 enum { COUNT, PERCPU, RCU, HAZARD, WAYS };
 
 static struct choose_way way[WAYS];
@@ -83,9 +85,6 @@ static void set_own(double count, double percpu, double rcu, double hazard)
 	set_ns(CHOOSE_OBJECTS, 1, count, percpu, rcu, hazard);
 }
 
-static char line[CHOOSE_LINES_MAX][CHOOSE_LINE];
-static size_t lines;
-
 static struct choose_verdict run(const struct choose_work *w)
 {
 	struct choose_verdict v;
@@ -93,16 +92,6 @@ static struct choose_verdict run(const struct choose_work *w)
 	choose_for(w, &v);
 	lines = choose_for_words(w, &v, line);
 	return v;
-}
-
-static bool said(const char *words)
-{
-	size_t i;
-
-	for (i = 0; i < lines; i++)
-		if (strstr(line[i], words))
-			return true;
-	return false;
 }
 
 static const struct choose_change *change_of(const struct choose_verdict *v, enum choose_axis axis,

@@ -10,6 +10,8 @@
 #include "../../tools/lull/choose_lock.c"
 #include "../../tools/lull/choose_words.c"
 
+#include "choose_support.h"
+
 enum { PTHREAD, ADAPTIVE, LULL, SPIN, LOCKS };
 enum { ONE, TWO, FOUR, TWO_HOGS, FOUR_HOGS, LONGER, CASES };
 
@@ -62,9 +64,6 @@ static struct choose_locks ordinary(void)
 	return in;
 }
 
-static char line[CHOOSE_LINES_MAX][CHOOSE_LINE];
-static size_t lines;
-
 static struct choose_lock_verdict run(const struct choose_locks *in)
 {
 	struct choose_lock_verdict v;
@@ -72,16 +71,6 @@ static struct choose_lock_verdict run(const struct choose_locks *in)
 	choose_lock(in, &v);
 	lines = choose_lock_words(in, &v, line);
 	return v;
-}
-
-static bool said(const char *words)
-{
-	size_t i;
-
-	for (i = 0; i < lines; i++)
-		if (strstr(line[i], words))
-			return true;
-	return false;
 }
 
 static void names_the_one_that_gets_most_done(void **state)
