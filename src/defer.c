@@ -9,7 +9,7 @@
 #include <lull/bridge.h>
 #include <lull/hazptr_full.h>
 
-#include "internal.h"
+#include "note.h"
 
 #define LOOK_EVERY   64u      /* the owner looks at its queue at every 64th entry */
 #define ASK_AT	     1024u    /* entries that share a grace period: enough to pay for the heavy fence */
@@ -37,10 +37,16 @@ static void note_put(struct lull__queue *q)
 {
 	size_t items = (size_t)(q->put - q->noted), bytes = (size_t)(q->put_bytes - q->noted_bytes);
 
+	lull__note_queued(items + q->ran, bytes + q->ran_bytes);
+	lull__note_reclaimed(q->ran, q->ran_bytes);
+	q->ran = q->ran_bytes = 0;
 	q->noted = q->put;
 	q->noted_bytes = q->put_bytes;
-	raise_peak(&lull__rc.peak_items, lull_add_relaxed(&lull__rc.items, items) + items);
-	raise_peak(&lull__rc.peak_bytes, lull_add_relaxed(&lull__rc.bytes, bytes) + bytes);
+	items += lull_add_relaxed(&lull__rc.items, items);
+	bytes += lull_add_relaxed(&lull__rc.bytes, bytes);
+	raise_peak(&lull__rc.peak_items, items);
+	raise_peak(&lull__rc.peak_bytes, bytes);
+	lull__note_waiting(items, bytes);
 }
 
 void lull__note_peak(size_t items, size_t bytes)
@@ -53,6 +59,7 @@ void lull__note_done(size_t items, size_t bytes)
 {
 	lull_sub_relaxed(&lull__rc.items, items);
 	lull_sub_relaxed(&lull__rc.bytes, bytes);
+	lull__note_reclaimed(items, bytes);
 }
 
 static bool over_limit(const size_t *now, const size_t *limit)
@@ -72,6 +79,24 @@ static bool over_hard(void)
 {
 	return over_limit(&lull__rc.items, &lull__rc.config.hard_items) ||
 	       over_limit(&lull__rc.bytes, &lull__rc.config.hard_bytes);
+}
+
+/*
+ * Tell the page what waits, to the entry. What was put and is not noted yet counts there already, so
+ * this and the notes of owners contradict each other by what is not noted: by 64 per queue at most.
+ */
+void lull__note_exactly(void)
+{
+	size_t items, bytes;
+	struct lull__bag *bag;
+	uint64_t kept = 0;
+
+	lull__reclaim_backlog(&items, &bytes);
+	lull__note_waiting(items, bytes);
+	lull__for_each_bag(bag)
+		for (int kind = LULL__HAZPTR_FREES; kind < LULL__KINDS; kind++)
+			kept += lull_load_relaxed(&bag->queue[kind].kept);
+	lull__note_kept(kept);
 }
 
 void lull__reclaim_backlog(size_t *items, size_t *bytes)
@@ -244,9 +269,12 @@ static void hard_limit(struct lull__queue *q)
 			lull__pass(PASS_ALL);
 		return;
 	}
-	if (!lull_xchg_relaxed(&lull__rc.told, 1u))
-		lull__say("%zu deferred objects (%zu bytes) wait, more than the hard limit",
-			  lull_load_relaxed(&lull__rc.items), lull_load_relaxed(&lull__rc.bytes));
+	if (!lull_xchg_relaxed(&lull__rc.told, 1u)) {
+		struct lull__vigil vigil = { .kind = LULL_WAIT_LIMIT, .since_ns = lull__now_ns() };
+		struct lull_stall stall = { .tid = lull__self.tid };
+
+		lull__vigil_report(&vigil, &stall);
+	}
 }
 
 /*
@@ -333,6 +361,8 @@ static void owner_step(struct lull__queue *q, bool look, bool soft)
 		 */
 		q->noted += count;
 		q->noted_bytes += bytes;
+		q->ran += count;
+		q->ran_bytes += bytes;
 	}
 	lull__queue_owner_leave(q);
 }

@@ -87,6 +87,7 @@ struct lull__bag *lull__own_bag(void);
 bool lull__over_soft(void);
 void lull__note_peak(size_t items, size_t bytes);
 void lull__note_done(size_t items, size_t bytes);
+void lull__note_exactly(void);
 
 /* Does the thread that defers also reclaim? */
 static inline bool lull__is_left_to_owner(const struct lull__queue *q)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "note.h"
 
 uint32_t lull__fence_full_mode; /* see fence.h */
 
@@ -92,6 +92,7 @@ void lull_fence_heavy(void)
 			 */
 			lull_store_relaxed(&heavy.started, heavy.started + 1);
 			carry_out();
+			lull_store_relaxed(&lull__stats->heavy_fences, lull__stats->heavy_fences + 1);
 			/*
 			 * ORDER FEN-2: the fence before `done`; pairs with FEN-2 in
 			 * lull_fence_heavy(); without it as there; model/fence-done.litmus

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "hazptr.h"
+#include "note.h"
 
 #define TABLE_LEAST 64u /* a power of two */
 
@@ -94,8 +95,10 @@ void lull__hazptr_collect(struct lull__hazptr_table *table)
 {
 	if (!table)
 		return;
+	lull__note_scan_start();
 	empty(table);
 	lull__hazptr_look(visit_insert, table);
+	lull__note_scan_end(table->used);
 }
 
 struct search {
@@ -249,19 +252,10 @@ static void insert_kept(struct lull__queue *q, struct lull__hazptr_table *table)
 	}
 }
 
-void lull__hazptr_report_left(uint64_t age_ms)
+void lull__hazptr_left(struct lull_stall *stall)
 {
-	struct lull_stall stall = { .kind = "hazptr barrier", .age_ms = age_ms, .thread_name = "?" };
-	char name[32];
-
-	stall.tid = lull_load_relaxed(&lull__hazptr.left_owner);
-	stall.slots = (uint32_t)lull_load_relaxed(&lull__rc.old);
-	if (stall.tid) {
-		lull__thread_name(stall.tid, name, sizeof(name));
-		stall.thread_name = name;
-	}
-	lull__reclaim_backlog(&stall.waiting_items, &stall.waiting_bytes);
-	lull__report_stall(&stall);
+	*stall = (struct lull_stall){ .tid = lull_load_relaxed(&lull__hazptr.left_owner) };
+	stall->slots = (uint32_t)lull_load_relaxed(&lull__rc.old);
 }
 
 /*

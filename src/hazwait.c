@@ -18,6 +18,7 @@
 #include <lull/hazptr_full.h>
 
 #include "hazptr.h"
+#include "vigil.h"
 
 #define SPIN_LOOKS     32	  /* before going to sleep: a few microseconds */
 #define RELOOK_NS      100000u	  /* readers make no fence when they clear: look again by oneself after this, */
@@ -62,30 +63,18 @@ static unsigned look(struct wait *w, bool flag)
 	return w->held;
 }
 
-static void report(const struct wait *w, uint64_t age_ms)
-{
-	struct lull_stall stall = { .kind = "hazptr synchronize", .tid = w->owner, .age_ms = age_ms };
-	char name[32] = "?";
-
-	if (w->owner)
-		lull__thread_name(w->owner, name, sizeof(name));
-	stall.thread_name = name;
-	stall.slots = w->held;
-	lull__reclaim_backlog(&stall.waiting_items, &stall.waiting_bytes);
-	lull__report_stall(&stall);
-}
-
 /* The earlier of two points in time, where 0 is never. */
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
 	return !a || (b && b < a) ? b : a;
 }
 
-static bool sleep_until_seen(struct wait *w, uint64_t deadline_ns, bool full)
+static bool sleep_until_seen(struct wait *w, struct lull__vigil *vigil, uint64_t deadline_ns, bool full)
 {
-	uint64_t began_ns = lull__now_ns(), now_ns = began_ns, report_ms = lull__stall_ms();
+	uint64_t now_ns;
 	/* A reader of hazptr_full.h may miss WAITED unless it is interrupted. */
 	bool relook = full || lull__fence_full_mode;
+	struct lull_stall stall;
 	unsigned doubled = 0;
 
 	for (;;) {
@@ -109,16 +98,14 @@ static bool sleep_until_seen(struct wait *w, uint64_t deadline_ns, bool full)
 		lull__hazptr_fence(full);
 		if (look(w, false) == 0)
 			return true;
+		stall = (struct lull_stall){ .tid = w->owner, .slots = w->held };
+		lull__vigil_holder(vigil, &stall, w->held);
+		if (lull__vigil_due(vigil))
+			lull__vigil_report(vigil, &stall);
 		now_ns = lull__now_ns();
 		if (deadline_ns && now_ns >= deadline_ns)
 			return false;
-		if (report_ms) {
-			if (now_ns - began_ns >= report_ms * 1000000u) {
-				report(w, (now_ns - began_ns) / 1000000u);
-				report_ms *= 2;
-			}
-			until_ns = earlier(until_ns, began_ns + report_ms * 1000000u);
-		}
+		until_ns = earlier(until_ns, lull__vigil_report_ns(vigil));
 		if (relook) {
 			until_ns = earlier(until_ns, now_ns + ((uint64_t)RELOOK_NS << doubled));
 			doubled += doubled < RELOOK_DOUBLES;
@@ -131,6 +118,8 @@ static bool sleep_until_seen(struct wait *w, uint64_t deadline_ns, bool full)
 bool lull__hazptr_wait(const char *call, const void *addr, size_t len, uint64_t deadline_ns, bool full)
 {
 	struct wait w = { .addr = (uintptr_t)addr, .len = len };
+	struct lull__vigil vigil;
+	bool in_time;
 
 	lull__ensure_registered();
 	w.self = call ? lull__self.tid : 0;
@@ -149,7 +138,10 @@ bool lull__hazptr_wait(const char *call, const void *addr, size_t len, uint64_t 
 		for (int pause = 0; pause <= i; pause++)
 			lull_cpu_relax();
 	}
-	return sleep_until_seen(&w, deadline_ns, full);
+	lull__vigil_begin(&vigil, LULL_WAIT_HAZPTR, 0);
+	in_time = sleep_until_seen(&w, &vigil, deadline_ns, full);
+	lull__vigil_end(&vigil);
+	return in_time;
 }
 
 static int wait_ms(const char *call, const void *addr, size_t len, uint64_t timeout_ms, bool full)

@@ -5,7 +5,7 @@
  * Lock order, outermost first: the lock of hazard barriers, a reclaim queue's consumer lock
  * (callbacks run under it), the leader's lock of grace periods (the stall hook runs under it), a
  * shard of hazard slots, the lists of who waits in shazptr.c, registry lock, the leader's lock of
- * heavy fences.
+ * heavy fences. The watchdog's lock (vigil.c) is taken with consumer locks held, and nothing under it.
  */
 #ifndef LULL_INTERNAL_H
 #define LULL_INTERNAL_H
@@ -47,12 +47,33 @@ int lull__visit_all_cpus(void);	      /* run on each CPU that any thread may use
 bool lull__join(pthread_t thread, uint64_t timeout_ns); /* below a second; false: it does not end */
 void lull__fine_timers(void); /* this thread's timed sleeps end when they should */
 uint32_t lull__gettid(void);
-void lull__thread_name(uint32_t tid, char *buf, size_t size); /* "?" when it is gone */
 bool lull__peek(const uint32_t *from, uint32_t *to); /* false: there is no such memory */
 unsigned lull__cpus_allowed(void);  /* that the calling thread may run on, 1 at least */
 unsigned lull__cpus_possible(void); /* CPU numbers are below this, also of CPUs that are plugged in later */
 uint64_t lull__now_ns(void);				      /* CLOCK_MONOTONIC */
 uint64_t lull__deadline_ns(uint64_t timeout_ms);	      /* from now, never 0 */
+
+/* ---- os/task.c: what /proc tells about a thread ------------------------------------------------- */
+
+struct lull__task {
+	char name[32]; /* "?" when it is gone */
+	char where[192];
+	enum lull_thread_state state;
+};
+
+void lull__task_look(uint32_t tid, struct lull__task *task); /* 0: nobody */
+void lull__thread_name(uint32_t tid, char *buf, size_t size); /* async-signal-safe; "?" when it is gone */
+void lull__symbol(const void *addr, char *buf, size_t size);  /* "" for NULL; takes the loader's lock */
+
+/* ---- os/shared_file.c: memory that other processes can look at ------------------------------------ */
+
+struct lull__shared_file {
+	int fd;
+	uint64_t device, inode;
+};
+
+void *lull__shared_file_make(struct lull__shared_file *file, const char *name, size_t size); /* NULL: none */
+void lull__shared_file_drop(struct lull__shared_file *file, void *at, size_t size);
 
 /* ---- debug.c: the only place that prints ---------------------------------------------------- */
 
@@ -138,8 +159,8 @@ void lull__hazptr_sift(struct lull__queue *q, struct lull__hazptr_table *table);
  */
 bool lull__hazptr_settle(struct lull__queue *taken);
 
-/* A barrier has waited so long: tell for whom. */
-void lull__hazptr_report_left(uint64_t age_ms);
+/* Whom a barrier waits for: one of those that protect what it waits for, and how much that is. */
+void lull__hazptr_left(struct lull_stall *stall);
 
 /*
  * Wait until every slot that names an address in [addr, addr + len) has been seen not to, false at
@@ -165,6 +186,7 @@ void lull__shazptr_late_leave(void);
 void lull__reclaim_thread_exit(void); /* the calling thread's leftovers go to the reclaimer */
 void lull__reclaim_fork_child(void);
 void lull__reclaim_backlog(size_t *items, size_t *bytes);
+void lull__reclaim_limits(uint64_t *items, uint64_t *bytes); /* the hard ones */
 
 /* ---- faults --------------------------------------------------------------------------------- */
 

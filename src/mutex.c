@@ -25,6 +25,7 @@
 #include <linux/futex.h>
 
 #include "mutex.h"
+#include "note.h"
 
 _Static_assert(LULL__MUTEX_TID == FUTEX_TID_MASK && LULL__MUTEX_WAITERS == FUTEX_WAITERS &&
 	       LULL__MUTEX_HEIR == FUTEX_OWNER_DIED, "the word is as the kernel knows it");
@@ -315,8 +316,10 @@ static int give_up(struct lull__wait *wait)
 int lull__wait_for(struct lull__wait *wait)
 {
 	bool late = false;
+	uint32_t slept = 0;
 	int err = 0;
 
+	lull__note_mutex_wait_start(wait->m, lull_load_relaxed(&wait->m->word) & LULL__MUTEX_TID);
 	while (!spin(wait)) {
 		if (late || (wait->deadline_ns != UINT64_MAX && lull__now_ns() >= wait->deadline_ns)) {
 			err = give_up(wait);
@@ -324,10 +327,13 @@ int lull__wait_for(struct lull__wait *wait)
 		}
 		if (impatient(wait))
 			become_heir(wait);
+		if (!slept++)
+			lull__note_mutex_sleep();
 		late = sleep_once(wait) == -ETIMEDOUT;
 	}
 	if (wait->heir)
 		heir_no_more(wait);
+	lull__note_mutex_wait_end(wait->m, slept);
 #ifdef LULL_DEBUG
 	lull__owner_waits(NULL, wait->tid);
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "hazptr.h"
+#include "note.h"
 
 bool lull__queue_add_chunk(struct lull__queue *q)
 {
@@ -87,6 +88,10 @@ size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes)
 	size_t these = 0;
 
 	lull__self.callback_depth++;
+	if (is_call && count) {
+		lull_store_relaxed(&q->runner_tid, lull__self.tid);
+		lull__note_batch_start(q->kind, count);
+	}
 	for (uint64_t i = 0; i < count; i++) {
 		struct lull__entry entry = take(q);
 		struct lull_rcu_head *head = (struct lull_rcu_head *)entry.item;
@@ -94,10 +99,16 @@ size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes)
 		these += entry.bytes & ~LULL__ENTRY_FLAGS;
 		if (lull_unlikely(entry.bytes & LULL__ENTRY_OLD))
 			q->running_old++;
-		if (!is_call)
+		if (!is_call) {
 			free(entry.item);
-		else if (head)
+		} else if (head) {
+			lull_store_relaxed(&q->running, (void *)(uintptr_t)head->func);
 			head->func(head);
+		}
+	}
+	if (is_call && count) {
+		lull_store_relaxed(&q->running, (void *)NULL);
+		lull__note_batch_end(q->kind, count, these);
 	}
 	lull__self.callback_depth--;
 	lull_store_relaxed(&q->done_bytes, q->done_bytes + these);

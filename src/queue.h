@@ -27,6 +27,7 @@
 #include <lull/rcu.h>
 
 #include "lock.h"
+#include "vigil.h"
 
 #define LULL__CHUNK_ITEMS 256u /* a power of two; with the link a little over a page */
 
@@ -87,6 +88,7 @@ struct lull__queue {
 	uint64_t put;
 	uint64_t put_bytes;
 	uint64_t noted, noted_bytes; /* how much of them the global backlog knows of */
+	uint64_t ran, ran_bytes;     /* what the owner has reclaimed since it last told */
 	struct lull__chunk *tail;
 	uint32_t kind;
 	uint32_t busy;	      /* the owner consumes just now */
@@ -109,6 +111,11 @@ struct lull__queue {
 	uint32_t relooking;	   /* taken because of LULL__SETTLED_RELOOK */
 	uint32_t seen_left;	   /* left_event before they did */
 	struct lull__queue *next_taken; /* the list of whoever has taken it */
+	void *running;		   /* the function of the callback that runs just now, and on which thread */
+	uint32_t runner_tid;
+	bool watched;		   /* the watchdog's, from here on: a callback has not returned */
+	uint64_t watched_get;	   /* ... since `get` was that */
+	struct lull__vigil vigil;
 };
 
 /* ---- producer ------------------------------------------------------------------------------- */

@@ -14,7 +14,7 @@
 #include <limits.h>
 #include <stdio.h>
 
-#include "internal.h"
+#include "note.h"
 
 #define SPIN_SCANS    64 /* scans before going to sleep: a few microseconds */
 #define REPORT_AT_MOST 4 /* threads named in one stall report */
@@ -26,8 +26,10 @@ static struct {
 	uint64_t started;   /* number of the newest grace period that has started */
 	uint32_t event;	    /* changes when a thread that is waited for leaves its section */
 	uint64_t completed; /* number of the newest grace period that is over */
+	uint64_t began_ns;  /* when the newest one started */
 	/* Of the grace period that leaders sleep for, one after the other: */
-	uint64_t clock_for, began_ns, report_ms;
+	uint64_t clock_for;
+	struct lull__vigil vigil;
 } gp __attribute__((aligned(LULL__CACHELINE))) = {
 	.started = LULL__RCU_STEP,
 	.completed = LULL__RCU_STEP,
@@ -217,7 +219,7 @@ struct holdouts {
 	struct lull_stall named[REPORT_AT_MOST];
 };
 
-enum gp_scan_what { GP_LOOK, GP_FLAG, GP_NAME };
+enum gp_scan_what { GP_LOOK, GP_FLAG };
 
 static void gp_note_holdout(struct lull__thread *thread, uint64_t word, enum gp_scan_what what,
 			    struct holdouts *held)
@@ -225,7 +227,7 @@ static void gp_note_holdout(struct lull__thread *thread, uint64_t word, enum gp_
 	if (what == GP_FLAG &&
 	    !(lull_or_relaxed(&thread->flags, LULL__FLAG_RCU_WAITED) & LULL__FLAG_RCU_WAITED))
 		held->flagged_now = true;
-	if (what == GP_NAME && held->count < REPORT_AT_MOST) {
+	if (what == GP_FLAG && held->count < REPORT_AT_MOST) {
 		struct lull_stall *stall = &held->named[held->count];
 
 		*stall = (struct lull_stall){ .tid = thread->tid };
@@ -268,6 +270,8 @@ static uint64_t gp_begin(void)
 {
 	uint64_t number = gp.started + LULL__RCU_STEP;
 
+	gp.began_ns = lull__now_ns();
+	lull__note_gp_start(number);
 	lull_store_relaxed(&gp.started, number);
 	/*
 	 * ORDER RCU-2: unlinking before the look at the words; pairs with RCU-2 in
@@ -294,6 +298,9 @@ static void gp_end(uint64_t number)
 	 * without it who shares or polls a grace period frees too early; model/rcu-completed.litmus
 	 */
 	lull_store_release(&gp.completed, number);
+	lull__note_gp_end(number, lull__now_ns() - gp.began_ns);
+	if (lull_unlikely(gp.vigil.kind != LULL_WAIT_NONE))
+		lull__vigil_end(&gp.vigil);
 }
 
 static bool gp_is_over(lull_rcu_cookie cookie)
@@ -303,28 +310,6 @@ static bool gp_is_over(lull_rcu_cookie cookie)
 	 * it as there; model/rcu-completed.litmus
 	 */
 	return lull_load_acquire(&gp.completed) >= cookie;
-}
-
-/* What waits, for how long, and for whom: one report per thread. */
-static void gp_report(uint64_t number, uint64_t age_ms)
-{
-	struct holdouts held;
-	size_t items, bytes;
-	unsigned count = gp_scan(number, GP_NAME, &held);
-
-	lull__reclaim_backlog(&items, &bytes);
-	for (unsigned i = 0; i < count && i < REPORT_AT_MOST; i++) {
-		struct lull_stall *stall = &held.named[i];
-		char name[32];
-
-		lull__thread_name(stall->tid, name, sizeof(name));
-		stall->kind = "rcu grace period";
-		stall->thread_name = name;
-		stall->age_ms = age_ms;
-		stall->waiting_items = items;
-		stall->waiting_bytes = bytes;
-		lull__report_stall(stall);
-	}
 }
 
 /* Time left until @deadline_ns: 0 for "no limit", 1 at the least otherwise. */
@@ -343,19 +328,33 @@ static bool is_past(uint64_t deadline_ns)
 	return deadline_ns && lull__now_ns() >= deadline_ns;
 }
 
+/* The clock of a stall. A newer number does not restart it while a reader that it started for is there. */
+static void gp_watch(uint64_t number)
+{
+	struct holdouts held;
+
+	if (gp.clock_for == number || gp_scan(gp.clock_for, GP_LOOK, &held) != 0)
+		return;
+	if (gp.vigil.kind != LULL_WAIT_NONE)
+		lull__vigil_end(&gp.vigil);
+	gp.clock_for = number;
+	lull__vigil_begin(&gp.vigil, LULL_WAIT_GP, 0);
+}
+
+/* For whom it waits: one report per thread. */
+static void gp_report(struct holdouts *held)
+{
+	for (unsigned i = 0; i < held->count && i < REPORT_AT_MOST; i++)
+		lull__vigil_report(&gp.vigil, &held->named[i]);
+}
+
 /* Sleep until no thread is in a section from before @number; false at the deadline. Leader only. */
 static bool gp_wait_holdouts(uint64_t number, uint64_t deadline_ns)
 {
+	struct holdouts held, again;
 	uint64_t report_ns;
-	struct holdouts held;
 
-	/* A newer number does not restart the clock while a reader that it started for is there. */
-	if (gp.clock_for != number && gp_scan(gp.clock_for, GP_LOOK, &held) == 0) {
-		gp.clock_for = number;
-		gp.began_ns = lull__now_ns();
-		gp.report_ms = lull__stall_ms();
-	}
-	report_ns = gp.report_ms ? gp.began_ns + gp.report_ms * 1000000u : 0;
+	gp_watch(number);
 	while (!is_past(deadline_ns)) {
 		/*
 		 * ORDER RCU-1: the event before the flags; pairs with RCU-1 in lull__rcu_wake();
@@ -373,15 +372,15 @@ static bool gp_wait_holdouts(uint64_t number, uint64_t deadline_ns)
 			 * model/rcu-wake.tpl
 			 */
 			lull_fence_heavy();
-			if (gp_scan(number, GP_LOOK, &held) == 0)
+			if (gp_scan(number, GP_LOOK, &again) == 0)
 				return true;
 		}
-		if (is_past(report_ns)) {
-			gp_report(number, (lull__now_ns() - gp.began_ns) / 1000000u);
-			gp.report_ms *= 2;
-			report_ns = gp.began_ns + gp.report_ms * 1000000u;
+		lull__vigil_holder(&gp.vigil, &held.named[0], held.count);
+		if (lull__vigil_due(&gp.vigil)) {
+			gp_report(&held);
 			continue;
 		}
+		report_ns = lull__vigil_report_ns(&gp.vigil);
 		if (report_ns && (!until_ns || report_ns < until_ns))
 			until_ns = report_ns;
 		lull__futex_wait(&gp.event, event, left_until(until_ns));
@@ -517,6 +516,7 @@ void lull__rcu_fork_child(void)
 {
 	gp.leader.word = 0;
 	gp.clock_for = 0;
+	gp.vigil.kind = LULL_WAIT_NONE;
 	gp.started = lull__rcu_gp; /* the one after may have been started and not be known to readers */
 	lull__self.flags = 0;
 }

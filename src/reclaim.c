@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "hazptr.h"
+#include "note.h"
 
 #define NAP_NS	       20000u	 /* between passes while callbacks flood in */
 #define NAP_BELOW      512u	 /* ... and a pass finds fewer than these */
@@ -308,7 +309,11 @@ static size_t reclaim_taken(struct lull__queue *taken, bool old)
 	if (old)
 		mark_old(taken);
 	taken = give_back_frees(taken);
-	count += run_taken(taken, true);
+	if (taken) {
+		lull__watchdog_enter();
+		count += run_taken(taken, true);
+		lull__watchdog_leave();
+	}
 	give_back(taken);
 	return count;
 }
@@ -341,6 +346,7 @@ size_t lull__pass(enum lull__pass what)
 	size_t count = 0;
 
 	lull_add_relaxed(&lull__rc.passes, (uint64_t)1);
+	lull__count(&lull__stats->passes, 1);
 	if (slots_only) {
 		fence_for(heavy, newly);
 		make_ready(slots_only, look_at_slots(slots_only));
@@ -355,6 +361,7 @@ size_t lull__pass(enum lull__pass what)
 	make_ready(taken, table);
 	count += reclaim_taken(taken, old);
 	count += run_overflow();
+	lull__note_exactly();
 	if (count || !any)
 		lull_store_relaxed(&lull__rc.futile, 0u);
 	else
@@ -451,6 +458,7 @@ static void go_to_sleep(uint32_t depth, uint64_t timer_ns)
 	if (!something_due(depth == ASLEEP ? PASS_ALL : PASS_CALLS)) {
 		lull__futex_wait(&lull__rc.sleep, depth, timer_ns);
 		lull_add_relaxed(&lull__rc.wakeups, (uint64_t)1);
+		lull__count(&lull__stats->wakeups, 1);
 	}
 	get_up(depth);
 }
@@ -531,6 +539,8 @@ static bool start_reclaimer(void)
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &saved);
 	err = pthread_create(&lull__rc.id, NULL, reclaimer, NULL);
+	if (!err)
+		lull__watchdog_start();
 	pthread_sigmask(SIG_SETMASK, &saved, NULL);
 	if (!err)
 		return true;
@@ -556,6 +566,7 @@ __attribute__((destructor)) static void stop_reclaimer(void)
 	lull_fence_light();
 	lull_store_relaxed(&lull__rc.sleep, (uint32_t)AWAKE);
 	lull__futex_wake(&lull__rc.sleep, 1);
+	lull__watchdog_stop();
 	if (lull__join(lull__rc.id, EXIT_WAIT_NS))
 		lull_store_relaxed(&lull__rc.thread, (uint32_t)NO_THREAD);
 	lull_store_relaxed(&lull__rc.stop, 0u);
@@ -694,12 +705,12 @@ static bool is_past(uint64_t deadline_ns)
 }
 
 /* Wait until nothing is left of what passes have marked: slots that name it say something else. */
-static bool await_old(uint64_t deadline_ns)
+static bool sleep_for_old(struct lull__vigil *vigil, uint64_t deadline_ns)
 {
-	uint64_t began_ns = lull__now_ns(), report_ms = lull__stall_ms();
+	struct lull_stall stall;
 
 	while (!old_is_done()) {
-		uint64_t report_ns = report_ms ? began_ns + report_ms * 1000000u : 0;
+		uint64_t wake_ns;
 		/* HAZ-9: before what is looked at. */
 		uint32_t event = lull_load_acquire(&lull__hazptr.event);
 
@@ -712,19 +723,34 @@ static bool await_old(uint64_t deadline_ns)
 			break;
 		if (is_past(deadline_ns))
 			return false;
-		if (is_past(report_ns)) {
-			lull__hazptr_report_left((lull__now_ns() - began_ns) / 1000000u);
-			report_ms *= 2;
+		lull__hazptr_left(&stall);
+		lull__vigil_holder(vigil, &stall, stall.slots);
+		if (lull__vigil_due(vigil)) {
+			lull__vigil_report(vigil, &stall);
 			continue;
 		}
-		if (!report_ns || (deadline_ns && deadline_ns < report_ns))
-			report_ns = deadline_ns;
+		wake_ns = lull__vigil_report_ns(vigil);
+		if (!wake_ns || (deadline_ns && deadline_ns < wake_ns))
+			wake_ns = deadline_ns;
 		/* LULL__SETTLED_RELOOK, if nobody else sees to it. */
-		if (here && lull__fence_full_mode && (!report_ns || lull__now_ns() + RELOOK_NS < report_ns))
-			report_ns = lull__now_ns() + RELOOK_NS;
-		lull__futex_wait(&lull__hazptr.event, event, left_until(report_ns));
+		if (here && lull__fence_full_mode && (!wake_ns || lull__now_ns() + RELOOK_NS < wake_ns))
+			wake_ns = lull__now_ns() + RELOOK_NS;
+		lull__futex_wait(&lull__hazptr.event, event, left_until(wake_ns));
 	}
 	return true;
+}
+
+static bool await_old(uint64_t deadline_ns)
+{
+	struct lull__vigil vigil;
+	bool in_time;
+
+	if (old_is_done())
+		return true;
+	lull__vigil_begin(&vigil, LULL_WAIT_HAZPTR_BARRIER, 0);
+	in_time = sleep_for_old(&vigil, deadline_ns);
+	lull__vigil_end(&vigil);
+	return in_time;
 }
 
 /* One generation of a barrier that also waits for what hazard pointers protect. */
@@ -947,6 +973,7 @@ int lull_reclaim_configure(const struct lull_reclaim_config *config)
 	lull__rc.config.notify = config->notify;
 	lull__rc.config.notify_arg = config->notify_arg;
 	lull_store_relaxed(&lull__rc.mode, (uint32_t)config->mode);
+	lull__reclaim_limits(&lull__stats->hard_items, &lull__stats->hard_bytes);
 	config_leave(&saved);
 	owners_leave();
 	/* Whoever is to see to what waits under the new mode hears of it. */
@@ -962,6 +989,12 @@ int lull_reclaim_configure(const struct lull_reclaim_config *config)
 	lull__futex_wake(&lull__rc.flush_event, INT_MAX);
 	lull__hazptr_wake();
 	return 0;
+}
+
+void lull__reclaim_limits(uint64_t *items, uint64_t *bytes)
+{
+	lull_store_relaxed(items, (uint64_t)lull_load_relaxed(&lull__rc.config.hard_items));
+	lull_store_relaxed(bytes, (uint64_t)lull_load_relaxed(&lull__rc.config.hard_bytes));
 }
 
 void lull_reclaim_stats(struct lull_reclaim_counts *stats)
@@ -984,6 +1017,8 @@ void lull_reclaim_reset_peak(void)
 {
 	lull_store_relaxed(&lull__rc.peak_items, (size_t)0);
 	lull_store_relaxed(&lull__rc.peak_bytes, (size_t)0);
+	lull_store_relaxed(&lull__stats->peak_items, (uint64_t)0);
+	lull_store_relaxed(&lull__stats->peak_bytes, (uint64_t)0);
 }
 
 /* The owners of all other bags, the background thread and whoever held a lock are not here. */

@@ -23,13 +23,14 @@
 
 #include <lull/list.h>
 
-#include "internal.h"
+#include "note.h"
 
 #define GROUPS	       64u
 #define NAP_NS	       100000u	 /* the first sleep without being woken; see nap_ns() */
 #define NAP_SHIFT      2u	 /* each next one lasts four times as long, ... */
 #define NAP_SHIFT_MOST 12u	 /* ... up to 0.4 s */
 #define SEEN_AT_FIRST  64u	 /* slots in the first snapshot's memory */
+#define LASTS_NS       1000000u /* before this nobody asks who is in the way */
 #define REPORT_AT_MOST 4u	 /* threads named in one stall report */
 #define EXIT_WAIT_NS   100000000 /* for a thread that waits for a lock of who called exit() */
 
@@ -280,6 +281,7 @@ static bool is_match(uintptr_t word, uintptr_t ptr)
 static void count_scan(void)
 {
 	lull_add_relaxed(&scan.scans, (uint64_t)1);
+	lull__count(&lull__stats->shazptr_scans, 1);
 }
 
 /* One look for one waiter. */
@@ -457,7 +459,7 @@ static void let_go(struct waiter *w)
 	lull_list_del(&w->list);
 	/*
 	 * ORDER SHAZ-6: what the looks at the slots saw, and the last use of the waiter, before
-	 * `done`; pairs with SHAZ-6 in wait_until(); without it the waiter frees too early, or its
+	 * `done`; pairs with SHAZ-6 in sleep_until(); without it the waiter frees too early, or its
 	 * stack is overwritten; model/shazptr-wait.litmus
 	 */
 	lull_store_release(&w->done, 1u);
@@ -599,13 +601,13 @@ __attribute__((destructor)) static void stop_thread(void)
 /* When who waits gets up by itself: to give up, and to report. */
 struct timer {
 	uint64_t deadline_ns; /* 0: none */
-	uint64_t began_ns;
-	uint64_t report_ms; /* after how long; 0: never */
+	bool lasts;	      /* it has slept for a while already */
+	struct lull__vigil vigil;
 };
 
-static void report(const struct waiter *w, uint64_t age_ms)
+/* Those that are in the way: the first few in @named, and how many in all. */
+static unsigned name_holders(const struct waiter *w, struct lull_stall named[REPORT_AT_MOST])
 {
-	struct lull_stall named[REPORT_AT_MOST];
 	struct lull__registry_hold hold;
 	struct lull__thread *thread;
 	unsigned count = 0;
@@ -617,21 +619,27 @@ static void report(const struct waiter *w, uint64_t age_ms)
 			continue;
 		if (count < REPORT_AT_MOST)
 			named[count] = (struct lull_stall){
-				.kind = "shazptr synchronize",
 				.tid = thread->tid,
 				.depth = lull_load_relaxed(&thread->shazptr_nested) + 1,
-				.age_ms = age_ms,
 			};
 		count++;
 	}
 	lull__registry_leave(&hold);
-	for (unsigned i = 0; i < count && i < REPORT_AT_MOST; i++) {
-		char name[32];
+	return count;
+}
 
-		lull__thread_name(named[i].tid, name, sizeof(name));
-		named[i].thread_name = name;
+static void look_at_holders(struct timer *timer, const struct waiter *w)
+{
+	struct lull_stall named[REPORT_AT_MOST];
+	unsigned count = name_holders(w, named);
+
+	if (count)
+		lull__vigil_holder(&timer->vigil, &named[0], count);
+	if (!lull__vigil_due(&timer->vigil))
+		return;
+	for (unsigned i = 0; i < count && i < REPORT_AT_MOST; i++) {
 		named[i].slots = count;
-		lull__report_stall(&named[i]);
+		lull__vigil_report(&timer->vigil, &named[i]);
 	}
 }
 
@@ -641,21 +649,16 @@ static void report(const struct waiter *w, uint64_t age_ms)
  */
 static bool time_is_left(struct timer *timer, const struct waiter *w, uint64_t *ns)
 {
-	uint64_t now_ns = lull__now_ns(), until_ns = timer->deadline_ns;
+	uint64_t now_ns = lull__now_ns(), until_ns = timer->deadline_ns, report_ns;
 
 	if (until_ns && now_ns >= until_ns)
 		return false;
-	if (timer->report_ms) {
-		uint64_t report_ns = timer->began_ns + timer->report_ms * 1000000u;
-
-		if (now_ns >= report_ns) {
-			report(w, (now_ns - timer->began_ns) / 1000000u);
-			timer->report_ms *= 2;
-			report_ns = timer->began_ns + timer->report_ms * 1000000u;
-		}
-		if (!until_ns || report_ns < until_ns)
-			until_ns = report_ns;
-	}
+	if (timer->lasts)
+		look_at_holders(timer, w);
+	report_ns = timer->lasts ? lull__vigil_report_ns(&timer->vigil) : timer->vigil.since_ns + LASTS_NS;
+	timer->lasts = timer->lasts || now_ns >= report_ns;
+	if (report_ns && (!until_ns || report_ns < until_ns))
+		until_ns = report_ns;
 	*ns = !until_ns ? 0 : until_ns > now_ns ? until_ns - now_ns : 1;
 	return true;
 }
@@ -726,27 +729,33 @@ static bool withdraw(struct waiter *w)
 	return done;
 }
 
-static bool wait_until(struct waiter *w, uint64_t deadline_ns)
+static bool sleep_until(struct waiter *w, struct timer *timer)
 {
-	struct timer timer = {
-		.deadline_ns = deadline_ns,
-		.began_ns = lull__now_ns(),
-		.report_ms = lull__stall_ms(),
-	};
 	uint64_t ns;
 
 	if (!enqueue(w))
-		return wait_alone(w, &timer);
+		return wait_alone(w, timer);
 	/*
 	 * ORDER SHAZ-6: `done` before the caller's free and before this stack is used again; pairs
 	 * with SHAZ-6 in let_go(); without it as there; model/shazptr-wait.litmus
 	 */
 	while (!lull_load_acquire(&w->done)) {
-		if (!time_is_left(&timer, w, &ns))
+		if (!time_is_left(timer, w, &ns))
 			return withdraw(w);
 		lull__futex_wait(&w->done, 0, ns);
 	}
 	return true;
+}
+
+static bool wait_until(struct waiter *w, uint64_t deadline_ns)
+{
+	struct timer timer = { .deadline_ns = deadline_ns };
+	bool done;
+
+	lull__vigil_begin(&timer.vigil, LULL_WAIT_SHAZPTR, 0);
+	done = sleep_until(w, &timer);
+	lull__vigil_end(&timer.vigil);
+	return done;
 }
 
 static bool shazptr_synchronize(const char *call, const void *ptr, uint64_t deadline_ns)

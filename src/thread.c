@@ -10,6 +10,7 @@
 #include "internal.h"
 #include "owner.h"
 #include "percpu_ref.h"
+#include "stats.h"
 
 /* Unregistered: outside, and the first lock has to come here. */
 __thread struct lull__thread lull__self __attribute__((tls_model("initial-exec"))) = {
@@ -65,6 +66,12 @@ static void record_leave(const sigset_t *saved)
 	pthread_sigmask(SIG_SETMASK, saved, NULL);
 }
 
+static void note_count(uint32_t count)
+{
+	lull_store_relaxed(&lull__registry_count, count);
+	lull_store_relaxed(&lull__stats->threads, count);
+}
+
 /*
  * ORDER THR-1: a scan before a thread that was not there yet; pairs with THR-1 in gp_scan() (both
  * hold the registry lock); without it a thread appears behind the scan and reads what is freed;
@@ -78,7 +85,7 @@ static void link_record(void)
 	self->prev = lull__registry.prev;
 	self->prev->next = self;
 	self->next->prev = self;
-	lull_store_relaxed(&lull__registry_count, lull__registry_count + 1);
+	note_count(lull__registry_count + 1);
 }
 
 /*
@@ -93,7 +100,7 @@ static void unlink_record(void)
 	self->prev->next = self->next;
 	self->next->prev = self->prev;
 	self->next = self->prev = NULL;
-	lull_store_relaxed(&lull__registry_count, lull__registry_count - 1);
+	note_count(lull__registry_count - 1);
 }
 
 void lull__ensure_registered(void)
@@ -293,9 +300,11 @@ static void fork_child(void)
 	lull__registry_lock.word = 0;
 	lull__registry.next = lull__registry.prev = &lull__registry;
 	lull__registry_count = 0;
+	lull__stats_fork_child();
 	self->tid = lull__gettid();
 	if (linked)
 		link_record();
+	lull__watchdog_fork_child();
 	lull__fence_fork_child();
 	lull__rcu_fork_child();
 	lull__hazptr_fork_child(old_tid);
@@ -317,6 +326,7 @@ static void init_slow(void)
 		return;
 	}
 	lull__fence_init();
+	lull__stats_init();
 	lull__owner_init();
 	if (pthread_key_create(&exit_key, thread_exit) != 0)
 		lull__die("no pthread key left to notice the exit of threads");

@@ -69,6 +69,10 @@ LULL_INLINE const void *lull__here(void)
 	lull__instruction_pointer(here);
 	return here;
 }
+
+/* For tracers: the outermost section begins, and ends. */
+LULL_API void lull__rcu_probe_enter(const void *site);
+LULL_API void lull__rcu_probe_exit(void);
 #endif
 
 /*
@@ -114,8 +118,10 @@ LULL_INLINE void lull_rcu_read_lock(void)
 		lull__rcu_read_lock_slow();
 	}
 #ifdef LULL_DEBUG
-	if (!lull__self.rcu_site)
+	if (!lull__self.rcu_site) {
 		lull_store_relaxed(&lull__self.rcu_site, lull__here());
+		lull__rcu_probe_enter(lull__self.rcu_site);
+	}
 #endif
 }
 
@@ -131,8 +137,10 @@ LULL_INLINE void lull_rcu_read_unlock(void)
 	word = lull__self.rcu;
 	if (lull_unlikely(word < LULL__RCU_STEP))
 		lull__rcu_misuse("lull_rcu_read_unlock: not in a read section");
-	if ((word & LULL__RCU_DEPTH) == (lull__self.state & LULL__STATE_ONLINE ? 1u : 0u))
+	if ((word & LULL__RCU_DEPTH) == (lull__self.state & LULL__STATE_ONLINE ? 1u : 0u)) {
+		lull__rcu_probe_exit();
 		lull_store_relaxed(&lull__self.rcu_site, (const void *)NULL);
+	}
 #endif
 	if (lull_likely(lull_own_low_is_zero(&lull__self.rcu, LULL__RCU_LOW))) {
 		/*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * linux.c - what the Linux kernel gives: futex, membarrier, thread names, a walk over the CPUs.
+ * linux.c - what the Linux kernel gives: futex, membarrier, a walk over the CPUs.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -246,28 +246,6 @@ void lull__fine_timers(void)
 uint32_t lull__gettid(void)
 {
 	return (uint32_t)syscall(SYS_gettid);
-}
-
-void lull__thread_name(uint32_t tid, char *buf, size_t size)
-{
-	char path[64];
-	int saved = errno;
-	ssize_t got = -1;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%u/comm", tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		got = read(fd, buf, size - 1);
-		close(fd);
-	}
-	if (got <= 0) {
-		snprintf(buf, size, "?");
-	} else {
-		buf[got] = '\0';
-		buf[strcspn(buf, "\n")] = '\0';
-	}
-	errno = saved;
 }
 
 uint64_t lull__now_ns(void)

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dump.c - the state of everything, in lines, from any context: lull_debug_dump().
+ *
+ * Called where the process may be in pieces: from a handler of SIGSEGV, or by a debugger while the
+ * other threads are stopped, with any lock held by anybody. So it takes a lock only if that can be had
+ * soon, and says so where it cannot. It formats with its own few functions, since snprintf(3) is not
+ * on the list of what a handler may call.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hazptr.h"
+#include "owner.h"
+#include "stats.h"
+
+#define TRIES 200 /* to get a lock, giving way in between */
+
+/* ---- lines ------------------------------------------------------------------------------------- */
+
+struct out {
+	int fd, err;
+	size_t len;
+	char line[512];
+};
+
+static void put_text(struct out *out, const char *text)
+{
+	while (*text && out->len < sizeof(out->line) - 1)
+		out->line[out->len++] = *text++;
+}
+
+static void put_number(struct out *out, uint64_t n, unsigned base)
+{
+	char digits[24], *at = digits + sizeof(digits) - 1;
+
+	*at = '\0';
+	do
+		*--at = "0123456789abcdef"[n % base];
+	while (n /= base);
+	put_text(out, at);
+}
+
+/* A format of its own: %s, %u (uint64_t), %x (the same, with 0x), %m (a time in ns, as ms ago). */
+union lull__arg {
+	const char *text;
+	uint64_t number;
+};
+
+static void put_age(struct out *out, uint64_t since_ns)
+{
+	uint64_t now_ns = lull__now_ns();
+
+	put_number(out, now_ns > since_ns ? (now_ns - since_ns) / 1000000u : 0, 10);
+	put_text(out, " ms");
+}
+
+static void flush(struct out *out)
+{
+	const char *at = out->line;
+
+	out->line[out->len++] = '\n';
+	while (out->len && !out->err) {
+		ssize_t done = write(out->fd, at, out->len);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0) {
+			out->err = done < 0 ? -errno : -EIO;
+			break;
+		}
+		at += done;
+		out->len -= (size_t)done;
+	}
+	out->len = 0;
+}
+
+static void put_args(struct out *out, const char *format, const union lull__arg *arg)
+{
+	for (; *format && out->len < sizeof(out->line) - 1; format++) {
+		if (*format != '%') {
+			out->line[out->len++] = *format;
+			continue;
+		}
+		switch (*++format) {
+		case 's':
+			put_text(out, arg++->text);
+			break;
+		case 'u':
+			put_number(out, arg++->number, 10);
+			break;
+		case 'x':
+			put_text(out, "0x");
+			put_number(out, arg++->number, 16);
+			break;
+		case 'm':
+			put_age(out, arg++->number);
+			break;
+		}
+	}
+}
+
+#define N(n) { .number = (uint64_t)(n) }
+#define S(s) { .text = (s) }
+#define PUT(out, format, ...) put_args(out, format, (const union lull__arg[]){ __VA_ARGS__ })
+#define LINE(out, format, ...) (PUT(out, format, __VA_ARGS__), flush(out))
+
+/* ---- locks -------------------------------------------------------------------------------------- */
+
+/* Whoever has it goes on meanwhile, unless that is this thread itself, or a debugger has stopped all. */
+static bool soon(struct lull__lock *lock)
+{
+	for (int i = 0; i < TRIES; i++) {
+		if (lull__trylock(lock))
+			return true;
+		sched_yield();
+	}
+	return false;
+}
+
+/* ---- parts --------------------------------------------------------------------------------------- */
+
+static void dump_process(struct out *out)
+{
+	const struct lull_stats_page *page = lull__stats;
+
+	LINE(out, "lull %s: process %u, fence %s, %s build, %u threads registered, for %m",
+	     S(lull_version()), N(getpid()), S(lull__fence_full_mode ? "full" : "membarrier"),
+	     S(page->debug ? "debug" : "release"), N(lull_load_relaxed(&lull__registry_count)), N(page->began_ns));
+	LINE(out, "grace periods: %u begun, %u over, %u heavy fences", N(page->gp_started), N(page->gp_ended),
+	     N(page->heavy_fences));
+	LINE(out, "deferred: %u objects (%u bytes) wait, at most %u did; hard limit %u; %u passes, %u stalls reported",
+	     N(page->waiting_items), N(page->waiting_bytes), N(page->peak_items), N(page->hard_items), N(page->passes),
+	     N(page->stalls));
+}
+
+static void dump_waits(struct out *out)
+{
+	for (unsigned i = 0; i < LULL_STATS_WAITS; i++) {
+		const struct lull_stats_wait *wait = &lull__stats->waits[i];
+		uint32_t kind = lull_load_relaxed(&wait->kind);
+
+		if (kind == LULL_WAIT_NONE)
+			continue;
+		PUT(out, "wait: %s", S(lull_wait_kind_name(kind)));
+		if (wait->waiter_tid)
+			PUT(out, ", by tid %u", N(wait->waiter_tid));
+		PUT(out, ", for %m", N(wait->since_ns));
+		if (wait->tid)
+			PUT(out, kind == LULL_WAIT_CALLBACK ? ", on tid %u" : ", for tid %u and %u in all",
+			    N(wait->tid), N(wait->holders));
+		if (wait->site)
+			PUT(out, kind == LULL_WAIT_CALLBACK ? ", function %x" : ", entered at %x", N(wait->site));
+		flush(out);
+	}
+}
+
+static unsigned slots_used(const struct lull__thread *t)
+{
+	unsigned count = 0;
+
+	for (int i = 0; i < LULL_HAZPTR_SLOTS; i++)
+		count += lull_load_relaxed(&t->hazptr.slot[i].addr) != 0;
+	return count;
+}
+
+static void dump_thread(struct out *out, const struct lull__thread *t, uint64_t newest)
+{
+	uint64_t word = lull_load_relaxed(&t->rcu);
+	uint32_t state = lull_load_relaxed(&t->state);
+	bool online = state & LULL__STATE_ONLINE;
+	uint64_t depth = (word & LULL__RCU_DEPTH) + !online;
+	uintptr_t simple = lull_load_relaxed(&t->shazptr);
+	char name[32];
+
+	lull__thread_name(t->tid, name, sizeof(name));
+	PUT(out, "thread %u \"%s\"%s:", N(t->tid), S(name), S(t == &lull__self ? " (this one)" : ""));
+	if (word < LULL__RCU_STEP)
+		put_text(out, " in no section");
+	else
+		PUT(out, "%s section depth %u, %u grace periods old", S(online ? " online," : ""), N(depth),
+		    N((newest - (word & ~(uint64_t)LULL__RCU_LOW)) / LULL__RCU_STEP));
+	if (lull_load_relaxed(&t->rcu_site))
+		PUT(out, ", entered at %x", N((uintptr_t)lull_load_relaxed(&t->rcu_site)));
+	PUT(out, ", %u hazard pointers", N(slots_used(t)));
+	if (simple == LULL__SHAZPTR_WILDCARD)
+		put_text(out, ", a simple one for everything");
+	else if (simple && simple != LULL__SHAZPTR_REST)
+		PUT(out, ", a simple one for %x", N(simple));
+	if (lull_load_relaxed(&t->flags) & LULL__FLAG_RCU_WAITED)
+		put_text(out, ", a grace period sleeps for it");
+	flush(out);
+}
+
+static void dump_threads(struct out *out)
+{
+	uint64_t newest = lull_load_relaxed(&lull__rcu_gp);
+	struct lull__thread *thread;
+
+	if (!soon(&lull__registry_lock)) {
+		LINE(out, "threads: %u, but the registry is locked", N(lull_load_relaxed(&lull__registry_count)));
+		return;
+	}
+	lull__for_each_thread(thread)
+		dump_thread(out, thread, newest);
+	lull__unlock(&lull__registry_lock);
+}
+
+static void dump_queue(struct out *out, const struct lull__queue *q, unsigned bag)
+{
+	static const char *const kinds[LULL__KINDS] = {
+		"rcu free", "rcu call", "hazptr retire", "hazptr call", "bridge free", "bridge call",
+	};
+	uint64_t put = lull_load_relaxed(&q->put), done = lull_load_relaxed(&q->done);
+
+	if (put <= done)
+		return;
+	PUT(out, "queue %u, %s: %u wait (%u bytes), %u of them ready, %u kept for hazard pointers", N(bag),
+	    S(kinds[q->kind]), N(put - done), N(lull_load_relaxed(&q->put_bytes) - lull_load_relaxed(&q->done_bytes)),
+	    N(lull_load_relaxed(&q->ready) - lull_load_relaxed(&q->get)), N(lull_load_relaxed(&q->kept)));
+	if (lull_load_relaxed(&q->running))
+		PUT(out, "; callback %x runs on tid %u", N((uintptr_t)lull_load_relaxed(&q->running)),
+		    N(lull_load_relaxed(&q->runner_tid)));
+	flush(out);
+}
+
+/* Bags are never freed, so this takes no lock. */
+static void dump_queues(struct out *out)
+{
+	struct lull__bag *bag;
+	unsigned number = 0;
+
+	lull__for_each_bag(bag) {
+		for (int kind = 0; kind < LULL__KINDS; kind++)
+			dump_queue(out, &bag->queue[kind], number);
+		number++;
+	}
+}
+
+int lull_debug_dump(int fd)
+{
+	struct out out = { .fd = fd };
+	int saved = errno;
+
+	dump_process(&out);
+	dump_waits(&out);
+	dump_threads(&out);
+	dump_queues(&out);
+	errno = saved;
+	return out.err;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shared_file.c - memory that other processes can look at and not change: a sealed memfd.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../internal.h"
+
+#ifndef F_SEAL_FUTURE_WRITE /* Linux 5.1 */
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
+
+void *lull__shared_file_make(struct lull__shared_file *file, const char *name, size_t size)
+{
+	int saved = errno, fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	void *at = MAP_FAILED;
+	struct stat st;
+
+	file->fd = -1;
+	if (fd >= 0 && ftruncate(fd, (off_t)size) == 0 && fstat(fd, &st) == 0)
+		at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	/*
+	 * Who opens it later must not write, nor cut it short under our feet. An old kernel that cannot
+	 * say the former says no to all of it: then without that, for a file that only this user opens.
+	 */
+	if (at != MAP_FAILED && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE) != 0 &&
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) {
+		munmap(at, size);
+		at = MAP_FAILED;
+	}
+	if (at != MAP_FAILED) {
+		file->fd = fd;
+		file->device = (uint64_t)st.st_dev;
+		file->inode = (uint64_t)st.st_ino;
+	} else if (fd >= 0) {
+		close(fd);
+	}
+	errno = saved;
+	return at == MAP_FAILED ? NULL : at;
+}
+
+void lull__shared_file_drop(struct lull__shared_file *file, void *at, size_t size)
+{
+	int saved = errno;
+	struct stat st;
+
+	munmap(at, size);
+	/* The program may have closed all it did not know, and the number may be another file's by now. */
+	if (file->fd >= 0 && fstat(file->fd, &st) == 0 && (uint64_t)st.st_dev == file->device &&
+	    (uint64_t)st.st_ino == file->inode)
+		close(file->fd);
+	file->fd = -1;
+	errno = saved;
+}

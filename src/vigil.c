@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vigil.c - waits that last, on the page and in reports; and who looks after callbacks.
+ */
+#include <pthread.h>
+#include <string.h>
+
+#include "internal.h"
+#include "note.h"
+#include "vigil.h"
+
+_Static_assert(LULL_STATS_WAITS <= 32, "one bit each");
+
+static uint32_t places; /* of the page, that are taken; kept here because the page is not believed */
+
+static int take_place(void)
+{
+	for (unsigned i = 0; i < LULL_STATS_WAITS; i++)
+		if (!(lull_load_relaxed(&places) >> i & 1) && !(lull_or_relaxed(&places, 1u << i) >> i & 1))
+			return (int)i;
+	return -1;
+}
+
+void lull__vigil_begin(struct lull__vigil *vigil, enum lull_wait_kind kind, uint64_t since_ns)
+{
+	struct lull_stats_wait *wait;
+
+	vigil->kind = kind;
+	vigil->since_ns = since_ns ? since_ns : lull__now_ns();
+	vigil->report_ms = lull__stall_ms();
+	vigil->place = take_place();
+	LULL__PROBE1(wait_start, kind);
+	if (vigil->place < 0)
+		return;
+	wait = &lull__stats->waits[vigil->place];
+	lull_store_relaxed(&wait->waiter_tid, kind == LULL_WAIT_CALLBACK ? 0 : lull__self.tid);
+	lull_store_relaxed(&wait->tid, 0u);
+	lull_store_relaxed(&wait->holders, 0u);
+	lull_store_relaxed(&wait->depth, 0u);
+	lull_store_relaxed(&wait->since_ns, vigil->since_ns);
+	lull_store_relaxed(&wait->site, (uint64_t)0);
+	lull_store_relaxed(&wait->kind, (uint32_t)kind);
+}
+
+void lull__vigil_end(struct lull__vigil *vigil)
+{
+	LULL__PROBE1(wait_end, vigil->kind);
+	if (vigil->place < 0)
+		return;
+	lull_store_relaxed(&lull__stats->waits[vigil->place].kind, (uint32_t)LULL_WAIT_NONE);
+	lull_and_relaxed(&places, ~(1u << vigil->place));
+	vigil->place = -1;
+}
+
+bool lull__vigil_due(struct lull__vigil *vigil)
+{
+	uint64_t due_ns = lull__vigil_report_ns(vigil);
+
+	if (!due_ns || lull__now_ns() < due_ns)
+		return false;
+	vigil->report_ms *= 2;
+	return true;
+}
+
+void lull__vigil_holder(const struct lull__vigil *vigil, const struct lull_stall *stall, unsigned holders)
+{
+	struct lull_stats_wait *wait;
+
+	if (vigil->place < 0)
+		return;
+	wait = &lull__stats->waits[vigil->place];
+	lull_store_relaxed(&wait->tid, stall->tid);
+	lull_store_relaxed(&wait->depth, stall->depth);
+	lull_store_relaxed(&wait->site, (uint64_t)(uintptr_t)stall->site);
+	lull_store_relaxed(&wait->holders, holders);
+}
+
+void lull__vigil_report(const struct lull__vigil *vigil, struct lull_stall *stall)
+{
+	uint64_t now_ns = lull__now_ns();
+	struct lull__task task;
+	char site[128];
+
+	lull__task_look(stall->tid, &task);
+	lull__symbol(stall->site, site, sizeof(site));
+	stall->what = vigil->kind;
+	stall->kind = lull_wait_kind_name(vigil->kind);
+	stall->thread_name = task.name;
+	stall->state = task.state;
+	stall->where = task.where;
+	stall->site_name = site;
+	stall->since_ns = vigil->since_ns;
+	stall->age_ms = now_ns > vigil->since_ns ? (now_ns - vigil->since_ns) / 1000000u : 0;
+	lull__reclaim_backlog(&stall->waiting_items, &stall->waiting_bytes);
+	lull__count(&lull__stats->stalls, 1);
+	LULL__PROBE4(stall, vigil->kind, stall->tid, stall->age_ms, stall->waiting_items);
+	lull__report_stall(stall);
+}
+
+/* ---- callbacks ---------------------------------------------------------------------------------- */
+
+static struct {
+	struct lull__lock lock; /* running, sleeps, stop */
+	uint32_t running;	/* passes that run callbacks just now */
+	uint32_t sleeps;	/* the thread, until the next one does */
+	uint32_t stop;
+	bool is_there;
+	pthread_t thread;
+} dog;
+
+/* How far the callbacks of a queue are, once every half stall_ms. */
+static void look_at(struct lull__queue *q, uint64_t now_ns)
+{
+	void *running = lull_load_relaxed(&q->running);
+	uint64_t get = lull_load_relaxed(&q->get);
+	struct lull_stall stall = { .tid = lull_load_relaxed(&q->runner_tid), .site = running };
+
+	if (q->watched && (!running || get != q->watched_get)) {
+		lull__vigil_end(&q->vigil);
+		q->watched = false;
+	}
+	if (!running)
+		return;
+	if (!q->watched) {
+		q->watched = true;
+		q->watched_get = get;
+		lull__vigil_begin(&q->vigil, LULL_WAIT_CALLBACK, now_ns);
+	}
+	lull__vigil_holder(&q->vigil, &stall, 1);
+	if (lull__vigil_due(&q->vigil))
+		lull__vigil_report(&q->vigil, &stall);
+}
+
+static void look_at_all(void)
+{
+	uint64_t now_ns = lull__now_ns();
+	struct lull__bag *bag;
+
+	lull__for_each_bag(bag)
+		for (int kind = 0; kind < LULL__KINDS; kind++)
+			if (lull__kind_is_call((uint32_t)kind))
+				look_at(&bag->queue[kind], now_ns);
+}
+
+/* Until passes run callbacks again, or the end. */
+static void sleep_deep(void)
+{
+	lull__lock(&dog.lock);
+	if (!dog.running && !dog.stop)
+		lull_store_relaxed(&dog.sleeps, 1u);
+	lull__unlock(&dog.lock);
+	while (lull_load_relaxed(&dog.sleeps))
+		lull__futex_wait(&dog.sleeps, 1, 0);
+}
+
+static void *watchdog(void *unused)
+{
+	(void)unused;
+	pthread_setname_np(pthread_self(), "lull-watchdog");
+	while (!lull_load_relaxed(&dog.stop)) {
+		uint32_t stall_ms = lull__stall_ms();
+		bool idle = !lull_load_relaxed(&dog.running);
+
+		look_at_all();
+		if (idle || !stall_ms)
+			sleep_deep();
+		else
+			lull__futex_wait(&dog.stop, 0, stall_ms > 2 ? stall_ms * (uint64_t)500000 : 1000000);
+	}
+	return NULL;
+}
+
+static void rouse(void)
+{
+	lull_store_relaxed(&dog.sleeps, 0u);
+	lull__futex_wake(&dog.sleeps, 1);
+}
+
+void lull__watchdog_enter(void)
+{
+	lull__lock(&dog.lock);
+	dog.running++;
+	if (lull_unlikely(dog.sleeps))
+		rouse();
+	lull__unlock(&dog.lock);
+}
+
+void lull__watchdog_leave(void)
+{
+	lull__lock(&dog.lock);
+	if (dog.running) /* else one of the callbacks forked, and this is the child */
+		dog.running--;
+	lull__unlock(&dog.lock);
+}
+
+/* With signals blocked, by whoever starts the reclaimer's thread. Without memory for it nobody looks. */
+void lull__watchdog_start(void)
+{
+	pthread_attr_t attr;
+
+	pthread_attr_init(&attr);
+	dog.is_there = pthread_create(&dog.thread, &attr, watchdog, NULL) == 0;
+	pthread_attr_destroy(&attr);
+}
+
+void lull__watchdog_stop(void)
+{
+	if (!dog.is_there)
+		return;
+	lull__lock(&dog.lock);
+	lull_store_relaxed(&dog.stop, 1u);
+	rouse();
+	lull__unlock(&dog.lock);
+	lull__futex_wake(&dog.stop, 1);
+	pthread_join(dog.thread, NULL);
+	dog.is_there = false;
+}
+
+void lull__watchdog_fork_child(void)
+{
+	struct lull__bag *bag;
+
+	memset(&dog, 0, sizeof(dog));
+	places = 0;
+	lull__for_each_bag(bag)
+		for (int kind = 0; kind < LULL__KINDS; kind++)
+			bag->queue[kind].watched = false;
+}
