@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_debug.c - debug.h: who holds up a grace period is named, again and again, at growing intervals.
+ * test_debug.c - debug.h: who holds something up is named, again and again, at growing intervals, and what that
+ * thread does instead; callbacks that do not return; the hard limit.
  */
 #include "support.h"
+
+#include <sys/syscall.h>
+
+#include <lull/hazptr.h>
+#include <lull/shazptr.h>
 
 static int inside, leave;
 static pid_t reader_tid;
@@ -28,7 +34,7 @@ static void *sleeps_inside(void *arg)
 
 static int stalls;
 static struct lull_stall last;
-static char last_name[64];
+static char last_name[64], last_where[256], last_site[256];
 static uint64_t ages[16];
 
 static void note_stall(const struct lull_stall *stall, void *arg)
@@ -36,6 +42,8 @@ static void note_stall(const struct lull_stall *stall, void *arg)
 	assert_ptr_equal(arg, &stalls);
 	last = *stall;
 	snprintf(last_name, sizeof(last_name), "%s", stall->thread_name);
+	snprintf(last_where, sizeof(last_where), "%s", stall->where);
+	snprintf(last_site, sizeof(last_site), "%s", stall->site_name);
 	if (stalls < 16)
 		ages[stalls] = stall->age_ms;
 	lull_add_release(&stalls, 1);
@@ -68,7 +76,9 @@ static void stall_with(void *online)
 	join_thread(reader);
 	lull_debug_set_stall_hook(NULL, NULL);
 	lull_debug_set_stall_ms(1000);
+	assert_int_equal(last.what, LULL_WAIT_GP);
 	assert_string_equal(last.kind, "rcu grace period");
+	assert_true(last.since_ns + last.age_ms * 1000000 <= now_ns());
 	assert_string_equal(last_name, "sleepy");
 	assert_int_equal(last.tid, reader_tid);
 	assert_true(last.waiting_items >= 1);
@@ -84,6 +94,9 @@ static void test_stall(void **state)
 	assert_int_equal(last.depth, 2);
 #ifdef LULL_DEBUG
 	assert_non_null(last.site);
+	assert_non_null(strstr(last_site, "+0x"));
+#else
+	assert_string_equal(last_site, "");
 #endif
 }
 
@@ -93,6 +106,294 @@ static void test_stall_online(void **state)
 	stall_with(&inside);
 	assert_int_equal(last.depth, 1);
 }
+
+/* ---- what the thread does instead ------------------------------------------------------------------------------ */
+
+static int ends[2];
+
+static void *reads_a_pipe_inside(void *unused)
+{
+	char text;
+
+	lull_rcu_read_lock();
+	lull_store_release(&inside, 1);
+	if (read(ends[0], &text, 1) != 1)
+		abort();
+	lull_rcu_read_unlock();
+	return unused;
+}
+
+static void test_asleep_in_a_call(void **state)
+{
+	pthread_t reader, waiter;
+
+	(void)state;
+	inside = stalls = 0;
+	assert_int_equal(pipe(ends), 0);
+	lull_debug_set_stall_hook(note_stall, &stalls);
+	lull_debug_set_stall_ms(20);
+	reader = start_thread(reads_a_pipe_inside, NULL);
+	await_flag(&inside, 1);
+	waiter = start_thread(waits, NULL);
+	while (lull_load_acquire(&stalls) < 2)
+		nap_ms(1);
+	lull_debug_set_stall_hook(NULL, NULL);
+	assert_int_equal(write(ends[1], "x", 1), 1);
+	join_thread(waiter);
+	join_thread(reader);
+	close(ends[0]);
+	close(ends[1]);
+	lull_debug_set_stall_ms(1000);
+	assert_int_equal(last.state, LULL_THREAD_SLEEPS);
+#ifndef LULL_TEST_EMULATED
+	assert_true(strncmp(last_where, "in read at ", 11) == 0);
+#endif
+}
+
+static void *spins_inside(void *unused)
+{
+	lull_rcu_read_lock();
+	lull_store_release(&inside, 1);
+	while (!lull_load_acquire(&leave))
+		lull_cpu_relax();
+	lull_rcu_read_unlock();
+	return unused;
+}
+
+static void test_running(void **state)
+{
+	pthread_t reader, waiter;
+
+	(void)state;
+	inside = leave = stalls = 0;
+	lull_debug_set_stall_hook(note_stall, &stalls);
+	lull_debug_set_stall_ms(20);
+	reader = start_thread(spins_inside, NULL);
+	await_flag(&inside, 1);
+	waiter = start_thread(waits, NULL);
+	while (lull_load_acquire(&stalls) < 1)
+		nap_ms(1);
+	lull_debug_set_stall_hook(NULL, NULL);
+	lull_store_release(&leave, 1);
+	join_thread(waiter);
+	join_thread(reader);
+	lull_debug_set_stall_ms(1000);
+	assert_int_equal(last.state, LULL_THREAD_RUNS);
+	assert_string_equal(last_where, "");
+}
+
+static void *is_gone_inside(void *unused)
+{
+	lull_rcu_read_lock();
+	lull_store_release(&inside, 1);
+	syscall(SYS_exit, 0); /* no destructor runs: lull does not hear of it */
+	return unused;
+}
+
+/* Its memory is there as long as nobody joins it. */
+static void waits_for_a_thread_that_is_gone(void)
+{
+	pthread_t thread;
+
+	lull_debug_set_stall_ms(20);
+	must(pthread_create(&thread, NULL, is_gone_inside, NULL) == 0);
+	await_flag(&inside, 1);
+	lull_rcu_gp_poll(lull_rcu_gp_start());
+	alarm(1);
+	lull_rcu_synchronize();
+}
+
+static void test_gone(void **state)
+{
+	char text[4096];
+	int status;
+
+	(void)state;
+	NEEDS_THREADS_IN_CHILD();
+	inside = 0;
+	status = run_child(waits_for_a_thread_that_is_gone, text, sizeof(text));
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM);
+	assert_non_null(strstr(text, "for thread \"?\" (tid "));
+	assert_non_null(strstr(text, "; it has exited and will never let go; 0 objects"));
+}
+
+/* ---- other waits ----------------------------------------------------------------------------------------------- */
+
+static int object;
+static int *place = &object;
+
+static void *protects(void *unused)
+{
+	struct lull_hazptr *hazptr = lull_hazptr_alloc(&lull__self.hazptr);
+
+	reader_tid = gettid();
+	pthread_setname_np(pthread_self(), "protector");
+	lull_hazptr_protect_ptr(hazptr, place);
+	lull_store_release(&inside, 1);
+	await_flag(&leave, 1);
+	lull_hazptr_free(&lull__self.hazptr, hazptr);
+	return unused;
+}
+
+static void *acquires(void *unused)
+{
+	struct lull_shazptr_guard guard = lull_shazptr_acquire(&object);
+
+	reader_tid = gettid();
+	pthread_setname_np(pthread_self(), "protector");
+	lull_store_release(&inside, 1);
+	await_flag(&leave, 1);
+	lull_shazptr_clear(guard);
+	return unused;
+}
+
+static void *waits_for_hazptr(void *unused)
+{
+	lull_hazptr_synchronize(&object);
+	return unused;
+}
+
+static void *waits_for_shazptr(void *unused)
+{
+	lull_shazptr_synchronize(&object);
+	return unused;
+}
+
+static void do_nothing(struct lull_rcu_head *head)
+{
+	(void)head;
+}
+
+static struct lull_rcu_head protected_head;
+
+static void *waits_for_barrier(void *unused)
+{
+	lull_hazptr_call(&protected_head, do_nothing);
+	lull_hazptr_barrier();
+	return unused;
+}
+
+static void stall_of(enum lull_wait_kind what, void *(*holds)(void *), void *(*wait)(void *))
+{
+	pthread_t holder, waiter;
+
+	inside = leave = stalls = 0;
+	lull_debug_set_stall_hook(note_stall, &stalls);
+	lull_debug_set_stall_ms(20);
+	holder = start_thread(holds, NULL);
+	await_flag(&inside, 1);
+	waiter = start_thread(wait, NULL);
+	while (lull_load_acquire(&stalls) < 2)
+		nap_ms(1);
+	lull_debug_set_stall_hook(NULL, NULL);
+	lull_store_release(&leave, 1);
+	join_thread(waiter);
+	join_thread(holder);
+	lull_debug_set_stall_ms(1000);
+	assert_int_equal(last.what, what);
+	assert_string_equal(last.kind, lull_wait_kind_name(what));
+	assert_string_equal(last_name, "protector");
+	assert_int_equal(last.tid, reader_tid);
+	assert_int_equal(last.slots, 1);
+	assert_true(ages[0] >= 20 && ages[1] >= 40);
+}
+
+static void test_hazptr(void **state)
+{
+	(void)state;
+	stall_of(LULL_WAIT_HAZPTR, protects, waits_for_hazptr);
+}
+
+static void test_shazptr(void **state)
+{
+	(void)state;
+	stall_of(LULL_WAIT_SHAZPTR, acquires, waits_for_shazptr);
+}
+
+static void test_hazptr_barrier(void **state)
+{
+	int *saved = place;
+
+	(void)state;
+	place = (int *)(void *)&protected_head;
+	stall_of(LULL_WAIT_HAZPTR_BARRIER, protects, waits_for_barrier);
+	place = saved;
+}
+
+/* ---- callbacks that do not return ------------------------------------------------------------------------------- */
+
+static void sleepy_callback(struct lull_rcu_head *head)
+{
+	(void)head;
+	reader_tid = gettid();
+	await_flag(&leave, 1);
+}
+
+static void test_callback(void **state)
+{
+	static struct lull_rcu_head head, next;
+
+	(void)state;
+	leave = stalls = 0;
+	lull_debug_set_stall_hook(note_stall, &stalls);
+	lull_debug_set_stall_ms(20);
+	lull_rcu_call(&head, sleepy_callback);
+	while (lull_load_acquire(&stalls) < 2)
+		nap_ms(1);
+	lull_rcu_call_sized(&next, do_nothing, 1000);
+	while (lull_load_acquire(&stalls) < 3)
+		nap_ms(1);
+	lull_debug_set_stall_hook(NULL, NULL);
+	lull_store_release(&leave, 1);
+	lull_rcu_barrier();
+	lull_debug_set_stall_ms(1000);
+	assert_int_equal(last.what, LULL_WAIT_CALLBACK);
+	assert_string_equal(last_name, "lull-reclaim");
+	assert_int_equal(last.tid, reader_tid);
+	assert_ptr_equal(last.site, (const void *)(uintptr_t)sleepy_callback);
+	assert_non_null(strstr(last_site, "+0x"));
+	assert_int_equal(last.waiting_items, 2);
+	assert_int_equal(last.waiting_bytes, sizeof(head) + 1000);
+	assert_true(ages[0] >= 20 && ages[1] >= 40 && ages[2] >= 80);
+	nap_ms(50);
+	assert_int_equal(lull_load_acquire(&stalls), 3);
+}
+
+/* ---- the hard limit --------------------------------------------------------------------------------------------- */
+
+static void test_hard_limit(void **state)
+{
+	struct lull_reclaim_config config;
+	pthread_t reader;
+
+	(void)state;
+	inside = leave = stalls = 0;
+	reader = start_thread(sleeps_inside, NULL);
+	await_flag(&inside, 1);
+	lull_reclaim_default_config(&config);
+	config.soft_items = 100;
+	config.hard_items = 200;
+	assert_int_equal(lull_reclaim_configure(&config), 0);
+	lull_debug_set_stall_ms(0);
+	lull_debug_set_stall_hook(note_stall, &stalls);
+	lull_rcu_read_lock(); /* else it would wait for a moment at each */
+	for (int i = 0; i < 300; i++)
+		lull_rcu_free(malloc(10));
+	lull_rcu_read_unlock();
+	lull_debug_set_stall_hook(NULL, NULL);
+	lull_store_release(&leave, 1);
+	join_thread(reader);
+	lull_rcu_barrier();
+	lull_reclaim_default_config(&config);
+	assert_int_equal(lull_reclaim_configure(&config), 0);
+	lull_debug_set_stall_ms(1000);
+	assert_int_equal(stalls, 1);
+	assert_int_equal(last.what, LULL_WAIT_LIMIT);
+	assert_int_equal(last.tid, gettid());
+	assert_in_range(last.waiting_items, 201, 201 + 64);
+}
+
+/* ---- in words --------------------------------------------------------------------------------------------------- */
 
 static char heard[512];
 
@@ -142,6 +443,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stall),
 		cmocka_unit_test(test_stall_online),
+		cmocka_unit_test(test_asleep_in_a_call),
+		cmocka_unit_test(test_running),
+		cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_hazptr),
+		cmocka_unit_test(test_shazptr),
+		cmocka_unit_test(test_hazptr_barrier),
+		cmocka_unit_test(test_callback),
+		cmocka_unit_test(test_hard_limit),
 		cmocka_unit_test(test_default_line),
 		cmocka_unit_test(test_version),
 	};

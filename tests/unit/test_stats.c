@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_stats.c - stats.h: the page counts what happens, another process sees it and cannot change it, and a child has its
+ * own.
+ */
+#include "support.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include <lull/stats.h>
+
+/* The descriptor of the page in /proc/@pid/fd; -1: none. */
+static int find_page(pid_t pid, int flags)
+{
+	char path[300], link[64];
+	struct dirent *entry;
+	DIR *dir;
+	int fd = -1;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	dir = opendir(path);
+	must(dir);
+	while (fd < 0 && (entry = readdir(dir))) {
+		ssize_t length;
+
+		snprintf(path, sizeof(path), "/proc/%d/fd/%s", (int)pid, entry->d_name);
+		length = readlink(path, link, sizeof(link) - 1);
+		link[length > 0 ? length : 0] = '\0';
+		if (strcmp(link, "/memfd:" LULL_STATS_NAME " (deleted)") == 0)
+			fd = open(path, flags);
+	}
+	closedir(dir);
+	return fd;
+}
+
+static uint64_t in_histogram(const struct lull_stats_page *page)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < LULL_STATS_BUCKETS; i++)
+		sum += page->gp_ns[i];
+	return sum;
+}
+
+static void test_header(void **state)
+{
+	const struct lull_stats_page *page = lull_stats_page();
+
+	(void)state;
+	assert_true(page->magic == LULL_STATS_MAGIC);
+	assert_int_equal(page->version, LULL_STATS_VERSION);
+	assert_int_equal(page->size, sizeof(*page));
+	assert_int_equal(page->pid, getpid());
+	assert_int_equal(page->fence, lull_fence_strategy());
+	assert_true(page->began_ns <= now_ns());
+	assert_int_equal(page->hard_items, 1000000);
+}
+
+static void test_counts(void **state)
+{
+	const struct lull_stats_page *page = lull_stats_page();
+	struct lull_stats_page before = *page;
+
+	(void)state;
+	for (int i = 0; i < 10; i++)
+		lull_rcu_synchronize();
+	assert_true(page->gp_ended >= before.gp_ended + 10);
+	assert_int_equal(page->gp_started, page->gp_ended);
+	assert_int_equal(in_histogram(page), page->gp_ended);
+	assert_true(page->gp_ns_sum > before.gp_ns_sum);
+	assert_true(page->gp_ns_max <= page->gp_ns_sum);
+	if (lull_fence_strategy() == LULL_FENCE_MEMBARRIER)
+		assert_true(page->heavy_fences >= before.heavy_fences + 10);
+	assert_int_equal(page->threads, lull_thread_count());
+}
+
+static void nothing(struct lull_rcu_head *head)
+{
+	free(head);
+}
+
+static struct lull_rcu_head *new_head(void)
+{
+	return (struct lull_rcu_head *)malloc(sizeof(struct lull_rcu_head));
+}
+
+static void test_reclaimed(void **state)
+{
+	const struct lull_stats_page *page = lull_stats_page();
+	struct lull_stats_page before;
+
+	(void)state;
+	lull_rcu_barrier();
+	before = *page;
+	for (int i = 0; i < 1000; i++) {
+		lull_rcu_call_sized(new_head(), nothing, 100);
+		lull_rcu_free_sized(malloc(50), 50);
+	}
+	lull_rcu_barrier();
+	/* What was put since a multiple of 64 is noted at the next one. */
+	assert_in_range(page->queued_items - before.queued_items, 2000 - 2 * 64, 2000 + 2 * 64);
+	assert_in_range(page->done_items - before.done_items, 2000 - 2 * 64, 2000 + 2 * 64);
+	assert_in_range(page->queued_bytes - before.queued_bytes, 150 * (1000 - 64), 150 * (1000 + 64));
+	assert_int_equal(page->waiting_items, 0);
+	assert_int_equal(page->waiting_bytes, 0);
+	assert_true(page->peak_items >= 64);
+	assert_true(page->passes > before.passes);
+}
+
+static int inside, leave;
+
+static void *reads(void *tid)
+{
+	*(uint32_t *)tid = (uint32_t)gettid();
+	lull_rcu_read_lock();
+	lull_store_release(&inside, 1);
+	await_flag(&leave, 1);
+	lull_rcu_read_unlock();
+	return NULL;
+}
+
+static void *waits(void *tid)
+{
+	*(uint32_t *)tid = (uint32_t)gettid();
+	lull_rcu_synchronize();
+	return NULL;
+}
+
+static const struct lull_stats_wait *find_wait(uint32_t waiter)
+{
+	for (unsigned i = 0; i < LULL_STATS_WAITS; i++) {
+		const struct lull_stats_wait *wait = &lull_stats_page()->waits[i];
+
+		if (lull_load_relaxed(&wait->kind) == LULL_WAIT_GP && lull_load_relaxed(&wait->waiter_tid) == waiter)
+			return wait;
+	}
+	return NULL;
+}
+
+static void test_who_waits_for_whom(void **state)
+{
+	uint32_t reader_tid, waiter_tid = 0;
+	const struct lull_stats_wait *wait;
+	pthread_t reader, waiter;
+	uint64_t began_ns = now_ns();
+
+	(void)state;
+	reader = start_thread(reads, &reader_tid);
+	await_flag(&inside, 1);
+	waiter = start_thread(waits, &waiter_tid);
+	while (!(wait = find_wait(lull_load_relaxed(&waiter_tid))) || !lull_load_relaxed(&wait->tid))
+		nap_ms(1);
+	assert_int_equal(wait->tid, reader_tid);
+	assert_int_equal(wait->holders, 1);
+	assert_int_equal(wait->depth, 1);
+	assert_true(wait->since_ns >= began_ns && wait->since_ns <= now_ns());
+	lull_store_release(&leave, 1);
+	join_thread(waiter);
+	join_thread(reader);
+	assert_null(find_wait(waiter_tid));
+}
+
+/* Of the parent's, in a child that has not touched it. */
+static void looks_at_parent(void)
+{
+	const struct lull_stats_page *page;
+	int fd = find_page(getppid(), O_RDONLY), writable = find_page(getppid(), O_RDWR);
+
+	must(fd >= 0);
+	page = (const struct lull_stats_page *)mmap(NULL, sizeof(*page), PROT_READ, MAP_SHARED, fd, 0);
+	must(page != MAP_FAILED);
+	must(page->magic == LULL_STATS_MAGIC && page->pid == (uint32_t)getppid());
+	must(page->gp_ended > 0);
+	must(ftruncate(writable, 0) != 0);
+#ifndef LULL_TEST_EMULATED
+	must(mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, writable, 0) == MAP_FAILED);
+	must(pwrite(writable, "x", 1, 0) < 0);
+#endif
+}
+
+static void test_others_look(void **state)
+{
+	(void)state;
+	lull_rcu_synchronize();
+	expect_fine(looks_at_parent);
+}
+
+static uint64_t parents_began_ns;
+
+static void has_its_own(void)
+{
+	const struct lull_stats_page *page = lull_stats_page();
+	struct lull_stats_page seen;
+	int fd = find_page(getpid(), O_RDONLY);
+
+	must(page->pid == (uint32_t)getpid());
+	must(page->gp_ended == 0 && page->queued_items == 0);
+	must(page->began_ns > parents_began_ns);
+	must(fd >= 0 && pread(fd, &seen, sizeof(seen), 0) == sizeof(seen));
+	must(seen.pid == (uint32_t)getpid());
+	lull_rcu_synchronize();
+	must(page->gp_ended == 1);
+}
+
+static void test_child(void **state)
+{
+	struct lull_stats_page before;
+
+	(void)state;
+	lull_rcu_synchronize();
+	before = *lull_stats_page();
+	parents_began_ns = before.began_ns;
+	expect_fine(has_its_own);
+	assert_memory_equal(&before, lull_stats_page(), sizeof(before));
+}
+
+/* The number that the page had is another file's by now, which a child must leave alone. */
+static void closes_all(void)
+{
+	int ends[2], status;
+	char text = 'x';
+	pid_t child;
+
+	for (int fd = 3; fd < 100; fd++)
+		close(fd);
+	must(pipe(ends) == 0);
+	child = fork();
+	if (child == 0)
+		_exit(write(ends[1], &text, 1) == 1 ? 0 : 1);
+	must(waitpid(child, &status, 0) == child && status == 0);
+	must(read(ends[0], &text, 1) == 1);
+	lull_rcu_synchronize();
+	must(lull_stats_page()->gp_ended > 0);
+}
+
+static void test_descriptor_closed(void **state)
+{
+	(void)state;
+	expect_fine(closes_all);
+}
+
+static void test_names(void **state)
+{
+	(void)state;
+	assert_string_equal(lull_wait_kind_name(LULL_WAIT_GP), "rcu grace period");
+	for (uint32_t kind = 0; kind < LULL_WAIT_KINDS; kind++)
+		assert_string_not_equal(lull_wait_kind_name(kind), "?");
+	assert_string_equal(lull_wait_kind_name(LULL_WAIT_KINDS), "?");
+	assert_string_equal(lull_wait_kind_name(UINT32_MAX), "?");
+}
+
+/* This program again, with LULL_STATS set to @wish. */
+static const char *wish;
+
+static void begins_again(void)
+{
+	char self[256];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	must(length > 0);
+	self[length] = '\0';
+	setenv("LULL_STATS", wish, 1);
+	execl(self, self, "without", (char *)NULL);
+	_exit(1);
+}
+
+static int without(void)
+{
+	lull_rcu_synchronize();
+	must(lull_stats_page()->gp_ended == 1);
+	must(find_page(getpid(), O_RDONLY) < 0);
+	return 0;
+}
+
+static void test_off(void **state)
+{
+	(void)state;
+#ifdef LULL_TEST_EMULATED
+	skip();
+#endif
+	wish = "off";
+	expect_fine(begins_again);
+	wish = "maybe";
+	expect_abort(begins_again, "LULL_STATS is \"maybe\"; it can be on or off");
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_header),
+		cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_reclaimed),
+		cmocka_unit_test(test_who_waits_for_whom),
+		cmocka_unit_test(test_others_look),
+		cmocka_unit_test(test_child),
+		cmocka_unit_test(test_descriptor_closed),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_off),
+	};
+
+	(void)argv;
+	if (argc > 1)
+		return without();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
