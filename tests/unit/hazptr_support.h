@@ -13,14 +13,6 @@
 #include <lull/bridge.h>
 #include <lull/hazptr.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(LULL__TSAN)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-
 /* The head comes first, so that it has the address of the object: slots and holds name the same. */
 struct thing {
 	struct lull_rcu_head rcu;

@@ -10,7 +10,7 @@
 
 #include <lull/percpu_ref.h>
 
-#if defined(SANITIZED) || defined(LULL_TEST_EMULATED)
+#if SANITIZED || defined(LULL_TEST_EMULATED)
 #define NEEDS_REAL_MEMORY() skip()
 #else
 #define NEEDS_REAL_MEMORY() ((void)0)

@@ -65,6 +65,20 @@ static inline void join_thread(pthread_t thread)
 #define UNDER_TSAN 0
 #endif
 
+/* gcc says so in a macro, clang in a feature. */
+#if defined(__SANITIZE_ADDRESS__)
+#define UNDER_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define UNDER_ASAN 1
+#endif
+#endif
+#ifndef UNDER_ASAN
+#define UNDER_ASAN 0
+#endif
+
+#define SANITIZED (UNDER_TSAN || UNDER_ASAN)
+
 /* Forked children that start threads: beyond ThreadSanitizer, and beyond qemu-user. */
 #if defined(LULL__TSAN) || defined(LULL_TEST_EMULATED)
 #define THREADS_IN_CHILD 0

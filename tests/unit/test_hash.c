@@ -12,14 +12,6 @@
 
 #include <lull/hash.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(LULL__TSAN)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-
 /* The node is not the first member, so that a forgotten offset shows. */
 struct item {
 	int key;
@@ -478,7 +470,7 @@ static void test_long_chain(void **state)
 	lull_hash_destroy(&h, free_item, NULL);
 }
 
-#ifndef SANITIZED
+#if !SANITIZED
 /* Stands in front of the C library's, for liblull.so too, which makes tables with it. */
 static bool no_memory;
 /* Not memset() itself: the compiler would make a calloc() of that and malloc(). */
@@ -998,7 +990,7 @@ int main(void)
 		cmocka_unit_test(test_resize),
 		cmocka_unit_test(test_resize_goes_on),
 		cmocka_unit_test(test_long_chain),
-#ifndef SANITIZED
+#if !SANITIZED
 		cmocka_unit_test(test_no_memory),
 #endif
 		cmocka_unit_test(test_for_each),

@@ -17,7 +17,7 @@
 #include "percpu_ref_support.h"
 
 /* How often each thing is done, and for how long at most: some machines have little time. */
-#if defined(SANITIZED) || defined(LULL_TEST_EMULATED)
+#if SANITIZED || defined(LULL_TEST_EMULATED)
 #define TIMES(n) ((n) / 10)
 #else
 #define TIMES(n) (n)

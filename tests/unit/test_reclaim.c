@@ -649,7 +649,7 @@ static void test_bytes(void **state)
 /* ---- no memory ----------------------------------------------------------------------------------------------- */
 
 /* A sanitizer's malloc ends the program, and qemu-user knows no limits. */
-#if defined(LULL__TSAN) || defined(__SANITIZE_ADDRESS__) || defined(LULL_TEST_EMULATED)
+#if SANITIZED || defined(LULL_TEST_EMULATED)
 #define MALLOC_MAY_FAIL 0
 #else
 #define MALLOC_MAY_FAIL 1
@@ -790,7 +790,7 @@ static void test_exit_in_poll_mode(void **state)
 {
 	(void)state;
 	NEEDS_THREADS_IN_CHILD();
-#ifdef __SANITIZE_ADDRESS__
+#if UNDER_ASAN
 	skip(); /* its look for leaks, in exit(), complains of the thread that is just ending */
 #endif
 	expect_fine(exit_in_poll_mode);

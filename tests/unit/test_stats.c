@@ -221,7 +221,7 @@ static void test_child(void **state)
 static void closes_all(void)
 {
 	int ends[2], status;
-	char text = 'x';
+	char text;
 	pid_t child;
 
 	for (int fd = 3; fd < 100; fd++)
@@ -229,9 +229,8 @@ static void closes_all(void)
 	must(pipe(ends) == 0);
 	child = fork();
 	if (child == 0)
-		_exit(write(ends[1], &text, 1) == 1 ? 0 : 1);
+		_exit(write(ends[1], "x", 1) == 1 && read(ends[0], &text, 1) == 1 && text == 'x' ? 0 : 1);
 	must(waitpid(child, &status, 0) == child && status == 0);
-	must(read(ends[0], &text, 1) == 1);
 	lull_rcu_synchronize();
 	must(lull_stats_page()->gp_ended > 0);
 }

@@ -212,7 +212,7 @@ static void child_reads_and_waits(void)
 
 static bool threads_in_child(bool churn)
 {
-#ifdef __SANITIZE_ADDRESS__
+#if UNDER_ASAN
 	return !churn;
 #else
 	(void)churn;
