@@ -62,12 +62,11 @@ void lull__rcu_read_lock_slow(void)
 		lull__enter_unregistered();
 		return;
 	}
-	if (self->rcu == 0) {
-		lull_rcu_read_lock();
-		return;
-	}
-	/* RCU-4 and RCU-2 as in lull_rcu_read_lock(), with the light fence in full. */
-	lull_store_release(&self->rcu, lull_load_relaxed(&lull__rcu_gp) | LULL__RCU_SLOW);
+	/*
+	 * RCU-4 and RCU-2 as in lull_rcu_read_lock(), with the light fence in full where it is one. There the word
+	 * rests at a value that is not 0, and so must the unlock come out of line.
+	 */
+	lull_store_release(&self->rcu, lull_load_relaxed(&lull__rcu_gp) | (self->rcu ? LULL__RCU_SLOW : 0));
 	lull_fence_light();
 }
 
