@@ -37,9 +37,9 @@ static void note_put(struct lull__queue *q)
 {
 	size_t items = (size_t)(q->put - q->noted), bytes = (size_t)(q->put_bytes - q->noted_bytes);
 
-	lull__note_queued(items + q->ran, bytes + q->ran_bytes);
-	lull__note_reclaimed(q->ran, q->ran_bytes);
-	q->ran = q->ran_bytes = 0;
+	lull__note_queued(q->put - q->counted, q->put_bytes - q->counted_bytes);
+	q->counted = q->put;
+	q->counted_bytes = q->put_bytes;
 	q->noted = q->put;
 	q->noted_bytes = q->put_bytes;
 	items += lull_add_relaxed(&lull__rc.items, items);
@@ -59,7 +59,6 @@ void lull__note_done(size_t items, size_t bytes)
 {
 	lull_sub_relaxed(&lull__rc.items, items);
 	lull_sub_relaxed(&lull__rc.bytes, bytes);
-	lull__note_reclaimed(items, bytes);
 }
 
 static bool over_limit(const size_t *now, const size_t *limit)
@@ -361,8 +360,6 @@ static void owner_step(struct lull__queue *q, bool look, bool soft)
 		 */
 		q->noted += count;
 		q->noted_bytes += bytes;
-		q->ran += count;
-		q->ran_bytes += bytes;
 	}
 	lull__queue_owner_leave(q);
 }

@@ -24,44 +24,43 @@ static inline void lull__note_gp_start(uint64_t number)
 	LULL__PROBE1(gp_start, number);
 }
 
-static inline void lull__note_gp_end(uint64_t number, uint64_t ns)
+/* @ns: how long it took, which stands for @weight of them; 0: it was not timed. */
+static inline void lull__note_gp_end(uint64_t number, uint64_t ns, uint32_t weight)
 {
 	struct lull_stats_page *page = lull__stats;
 	unsigned bucket = ns ? 63u - (unsigned)__builtin_clzll(ns) : 0;
 
+	lull_store_relaxed(&page->gp_ended, page->gp_ended + 1);
+	LULL__PROBE2(gp_end, number, ns);
+	if (!weight)
+		return;
 	if (bucket >= LULL_STATS_BUCKETS)
 		bucket = LULL_STATS_BUCKETS - 1;
-	lull_store_relaxed(&page->gp_ended, page->gp_ended + 1);
-	lull_store_relaxed(&page->gp_ns_sum, page->gp_ns_sum + ns);
+	lull_store_relaxed(&page->gp_ns_sum, page->gp_ns_sum + ns * weight);
 	if (ns > page->gp_ns_max)
 		lull_store_relaxed(&page->gp_ns_max, ns);
-	lull_store_relaxed(&page->gp_ns[bucket], page->gp_ns[bucket] + 1);
-	LULL__PROBE2(gp_end, number, ns);
+	lull_store_relaxed(&page->gp_ns[bucket], page->gp_ns[bucket] + weight);
 }
 
 /* ---- the reclaimer ------------------------------------------------------------------------------ */
 
-/* Of things that are noted late: the counts can be below zero for a moment. */
 static inline void lull__note_queued(uint64_t items, uint64_t bytes)
 {
 	lull__count(&lull__stats->queued_items, items);
 	lull__count(&lull__stats->queued_bytes, bytes);
 }
 
-static inline void lull__note_reclaimed(uint64_t items, uint64_t bytes)
-{
-	if (items) {
-		lull__count(&lull__stats->done_items, items);
-		lull__count(&lull__stats->done_bytes, bytes);
-	}
-}
-
+/* What was reclaimed is the difference: to count it where it happens would cost each deferral something. */
 static inline void lull__note_waiting(size_t items, size_t bytes)
 {
-	lull_store_relaxed(&lull__stats->waiting_items, (uint64_t)items);
-	lull_store_relaxed(&lull__stats->waiting_bytes, (uint64_t)bytes);
-	lull_store_relaxed(&lull__stats->peak_items, (uint64_t)lull_load_relaxed(&lull__rc.peak_items));
-	lull_store_relaxed(&lull__stats->peak_bytes, (uint64_t)lull_load_relaxed(&lull__rc.peak_bytes));
+	struct lull_stats_page *page = lull__stats;
+
+	lull_store_relaxed(&page->waiting_items, (uint64_t)items);
+	lull_store_relaxed(&page->waiting_bytes, (uint64_t)bytes);
+	lull_store_relaxed(&page->done_items, lull_load_relaxed(&page->queued_items) - items);
+	lull_store_relaxed(&page->done_bytes, lull_load_relaxed(&page->queued_bytes) - bytes);
+	lull_store_relaxed(&page->peak_items, (uint64_t)lull_load_relaxed(&lull__rc.peak_items));
+	lull_store_relaxed(&page->peak_bytes, (uint64_t)lull_load_relaxed(&lull__rc.peak_bytes));
 }
 
 static inline void lull__note_batch_start(uint32_t kind, uint64_t items)

@@ -5,7 +5,7 @@
  *	section_enter(site)				the outermost read section; debug builds only
  *	section_exit()
  *	gp_start(number)				on the thread that leads the grace period
- *	gp_end(number, ns)				ns: how long it took
+ *	gp_end(number, ns)				ns: how long it took, as far as it was timed (stats.h); else 0
  *	stall(kind, tid, age_ms, waiting_items)		as the stall hook is told, see debug.h
  *	batch_start(kind, items)			callbacks, on the thread that runs them
  *	batch_end(kind, items, bytes)
@@ -13,11 +13,12 @@
  *	scan_end(slots_in_use, kept)
  *	mutex_wait_start(mutex, owner_tid)		a lock that has to wait
  *	mutex_wait_end(mutex, slept)
- *	wait_start(kind)				enum lull_wait_kind of stats.h: the thread sleeps
- *	wait_end(kind)
+ *	wait_start(kind, wait)				enum lull_wait_kind of stats.h: somebody is about to sleep
+ *	wait_end(kind, wait)				wait: which one, of those that go on
  *
- * A start and its end come from the same thread, except of a grace period. `lull trace` and
- * examples/trace/ use them.
+ * A start and its end come from the same thread, but for those of a grace period and of a wait, which
+ * may come from whoever leads then. A grace period ends older ones that have not ended. `lull trace`
+ * and examples/trace/ use the probes.
  *
  * A probe that nobody watches is one nop. Its arguments are values that the code has at hand: who adds
  * a probe computes nothing for it. Where <sys/sdt.h> (systemtap-sdt-dev) is not installed, there are no

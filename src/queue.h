@@ -88,7 +88,7 @@ struct lull__queue {
 	uint64_t put;
 	uint64_t put_bytes;
 	uint64_t noted, noted_bytes; /* how much of them the global backlog knows of */
-	uint64_t ran, ran_bytes;     /* what the owner has reclaimed since it last told */
+	uint64_t counted, counted_bytes; /* how much of them the page of stats.h does */
 	struct lull__chunk *tail;
 	uint32_t kind;
 	uint32_t busy;	      /* the owner consumes just now */

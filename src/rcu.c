@@ -17,6 +17,7 @@
 #include "note.h"
 
 #define SPIN_SCANS    64 /* scans before going to sleep: a few microseconds */
+#define TIMED_EVERY    8 /* of those that nobody sleeps for: see stats.h */
 #define REPORT_AT_MOST 4 /* threads named in one stall report */
 
 uint64_t lull__rcu_gp __attribute__((aligned(LULL__CACHELINE))) = LULL__RCU_STEP;
@@ -26,7 +27,8 @@ static struct {
 	uint64_t started;   /* number of the newest grace period that has started */
 	uint32_t event;	    /* changes when a thread that is waited for leaves its section */
 	uint64_t completed; /* number of the newest grace period that is over */
-	uint64_t began_ns;  /* when the newest one started */
+	uint64_t began_ns;  /* when the newest one started, or was first slept for; 0: not timed */
+	bool slept;	    /* ... for that */
 	/* Of the grace period that leaders sleep for, one after the other: */
 	uint64_t clock_for;
 	struct lull__vigil vigil;
@@ -269,7 +271,8 @@ static uint64_t gp_begin(void)
 {
 	uint64_t number = gp.started + LULL__RCU_STEP;
 
-	gp.began_ns = lull__now_ns();
+	gp.began_ns = number / LULL__RCU_STEP % TIMED_EVERY ? 0 : lull__now_ns();
+	gp.slept = false;
 	lull__note_gp_start(number);
 	lull_store_relaxed(&gp.started, number);
 	/*
@@ -297,7 +300,10 @@ static void gp_end(uint64_t number)
 	 * without it who shares or polls a grace period frees too early; model/rcu-completed.litmus
 	 */
 	lull_store_release(&gp.completed, number);
-	lull__note_gp_end(number, lull__now_ns() - gp.began_ns);
+	if (lull_likely(!gp.began_ns))
+		lull__note_gp_end(number, 0, 0);
+	else
+		lull__note_gp_end(number, lull__now_ns() - gp.began_ns, gp.slept ? 1 : TIMED_EVERY);
 	if (lull_unlikely(gp.vigil.kind != LULL_WAIT_NONE))
 		lull__vigil_end(&gp.vigil);
 }
@@ -353,6 +359,9 @@ static bool gp_wait_holdouts(uint64_t number, uint64_t deadline_ns)
 	struct holdouts held, again;
 	uint64_t report_ns;
 
+	gp.slept = true;
+	if (!gp.began_ns)
+		gp.began_ns = lull__now_ns();
 	gp_watch(number);
 	while (!is_past(deadline_ns)) {
 		/*

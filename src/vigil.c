@@ -29,7 +29,7 @@ void lull__vigil_begin(struct lull__vigil *vigil, enum lull_wait_kind kind, uint
 	vigil->since_ns = since_ns ? since_ns : lull__now_ns();
 	vigil->report_ms = lull__stall_ms();
 	vigil->place = take_place();
-	LULL__PROBE1(wait_start, kind);
+	LULL__PROBE2(wait_start, kind, vigil);
 	if (vigil->place < 0)
 		return;
 	wait = &lull__stats->waits[vigil->place];
@@ -44,7 +44,8 @@ void lull__vigil_begin(struct lull__vigil *vigil, enum lull_wait_kind kind, uint
 
 void lull__vigil_end(struct lull__vigil *vigil)
 {
-	LULL__PROBE1(wait_end, vigil->kind);
+	LULL__PROBE2(wait_end, vigil->kind, vigil);
+	vigil->kind = LULL_WAIT_NONE;
 	if (vigil->place < 0)
 		return;
 	lull_store_relaxed(&lull__stats->waits[vigil->place].kind, (uint32_t)LULL_WAIT_NONE);

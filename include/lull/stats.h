@@ -60,7 +60,11 @@ struct lull_stats_page {
 	uint32_t threads; /* in the registry, when it last changed */
 	uint64_t began_ns; /* CLOCK_MONOTONIC, when the page was made */
 
-	/* Grace periods. */
+	/*
+	 * Grace periods. To look at a clock costs a good part of a short one, so of those that nobody had to
+	 * sleep for one in eight is timed, and counts for eight in the histogram and the sum. The others are all timed, seven in
+	 * eight of them from when somebody went to sleep.
+	 */
 	uint64_t gp_started, gp_ended;
 	uint64_t gp_ns_sum, gp_ns_max;
 	uint64_t gp_ns[LULL_STATS_BUCKETS];
