@@ -6,7 +6,7 @@
  *	section_exit()
  *	gp_start(number)				on the thread that leads the grace period
  *	gp_end(number, ns)				ns: how long it took, as far as it was timed (stats.h); else 0
- *	stall(kind, tid, age_ms, waiting_items)		as the stall hook is told, see debug.h
+ *	stall(kind, tid, age_ms, waiting_items, name)	as the stall hook is told, see debug.h; name: a string
  *	batch_start(kind, items)			callbacks, on the thread that runs them
  *	batch_end(kind, items, bytes)
  *	scan_start()					of all hazard pointers
@@ -40,17 +40,18 @@
 #pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments"
 #endif
 
-#define LULL__PROBE0(name)	       STAP_PROBE(lull, name)
-#define LULL__PROBE1(name, a)	       STAP_PROBE1(lull, name, a)
-#define LULL__PROBE2(name, a, b)       STAP_PROBE2(lull, name, a, b)
-#define LULL__PROBE3(name, a, b, c)    STAP_PROBE3(lull, name, a, b, c)
-#define LULL__PROBE4(name, a, b, c, d) STAP_PROBE4(lull, name, a, b, c, d)
+#define LULL__PROBE0(name)		  STAP_PROBE(lull, name)
+#define LULL__PROBE1(name, a)		  STAP_PROBE1(lull, name, a)
+#define LULL__PROBE2(name, a, b)	  STAP_PROBE2(lull, name, a, b)
+#define LULL__PROBE3(name, a, b, c)	  STAP_PROBE3(lull, name, a, b, c)
+#define LULL__PROBE5(name, a, b, c, d, e) STAP_PROBE5(lull, name, a, b, c, d, e)
 #else
-#define LULL__PROBE0(name)	       ((void)0)
-#define LULL__PROBE1(name, a)	       ((void)sizeof(a))
-#define LULL__PROBE2(name, a, b)       ((void)sizeof(a), (void)sizeof(b))
-#define LULL__PROBE3(name, a, b, c)    ((void)sizeof(a), (void)sizeof(b), (void)sizeof(c))
-#define LULL__PROBE4(name, a, b, c, d) ((void)sizeof(a), (void)sizeof(b), (void)sizeof(c), (void)sizeof(d))
+#define LULL__PROBE0(name)	    ((void)0)
+#define LULL__PROBE1(name, a)	    ((void)sizeof(a))
+#define LULL__PROBE2(name, a, b)    ((void)sizeof(a), (void)sizeof(b))
+#define LULL__PROBE3(name, a, b, c) ((void)sizeof(a), (void)sizeof(b), (void)sizeof(c))
+#define LULL__PROBE5(name, a, b, c, d, e)                                                          \
+	((void)sizeof(a), (void)sizeof(b), (void)sizeof(c), (void)sizeof(d), (void)sizeof(e))
 #endif
 
 #endif /* LULL_PROBE_H */

@@ -94,7 +94,7 @@ void lull__vigil_report(const struct lull__vigil *vigil, struct lull_stall *stal
 	stall->age_ms = now_ns > vigil->since_ns ? (now_ns - vigil->since_ns) / 1000000u : 0;
 	lull__reclaim_backlog(&stall->waiting_items, &stall->waiting_bytes);
 	lull__count(&lull__stats->stalls, 1);
-	LULL__PROBE4(stall, vigil->kind, stall->tid, stall->age_ms, stall->waiting_items);
+	LULL__PROBE5(stall, vigil->kind, stall->tid, stall->age_ms, stall->waiting_items, stall->thread_name);
 	lull__report_stall(stall);
 }
 
@@ -180,7 +180,7 @@ static void rouse(void)
 void lull__watchdog_enter(void)
 {
 	lull__lock(&dog.lock);
-	dog.running++;
+	lull_store_relaxed(&dog.running, dog.running + 1);
 	if (lull_unlikely(dog.sleeps))
 		rouse();
 	lull__unlock(&dog.lock);
@@ -190,7 +190,7 @@ void lull__watchdog_leave(void)
 {
 	lull__lock(&dog.lock);
 	if (dog.running) /* else one of the callbacks forked, and this is the child */
-		dog.running--;
+		lull_store_relaxed(&dog.running, dog.running - 1);
 	lull__unlock(&dog.lock);
 }
 

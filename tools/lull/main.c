@@ -31,6 +31,8 @@ static const struct command {
 	{ "mutexscale", lull_cmd_mutexscale, "threads that want one lock" },
 	{ "tradeoff", lull_cmd_tradeoff, "four ways to keep an object alive, and what each costs" },
 	{ "torture", lull_cmd_torture, "try to break it" },
+	{ "top", lull_cmd_top, "what lull does in a running process" },
+	{ "trace", lull_cmd_trace, "a timeline of what it does" },
 	{ "oracle", lull_cmd_oracle, "the table by which a mutex sees who runs" },
 	{ "doctor", lull_cmd_doctor, "what this machine and kernel offer" },
 };

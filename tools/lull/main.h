@@ -12,7 +12,9 @@ int lull_cmd_mutexscale(int argc, char **argv);
 int lull_cmd_oracle(int argc, char **argv);
 int lull_cmd_rcuscale(int argc, char **argv);
 int lull_cmd_refscale(int argc, char **argv);
+int lull_cmd_top(int argc, char **argv);
 int lull_cmd_torture(int argc, char **argv);
+int lull_cmd_trace(int argc, char **argv);
 int lull_cmd_tradeoff(int argc, char **argv);
 
 #endif

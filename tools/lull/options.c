@@ -363,6 +363,10 @@ static error_t on_key(int key, char *arg, struct argp_state *state)
 		set_schemes(opt, arg);
 		return 0;
 	case ARGP_KEY_ARG:
+		if (opt->arg_name && !opt->arg) {
+			opt->arg = arg;
+			return 0;
+		}
 		options_bad("unexpected '%s'; --help lists the options", arg);
 	case ARGP_KEY_ERROR:
 		bad_option(parse, state);
@@ -411,8 +415,9 @@ static char *join_command(int argc, char **argv)
 
 static bool offered(const struct options *opt, const struct argp_option *o)
 {
-	return !opt->plain || !o->key || o->key == KEY_JSON || o->key == KEY_LIST ||
-	       o->key == KEY_HELP || o->key == KEY_VERSION;
+	if (!o->key || o->key == KEY_HELP || o->key == KEY_VERSION)
+		return true;
+	return !opt->bare && (!opt->plain || o->key == KEY_JSON || o->key == KEY_LIST);
 }
 
 /* One table for argp: the instrument's options, then the common ones. */
@@ -436,7 +441,9 @@ void options_parse(struct options *opt, const struct argp_option *own, options_o
 		   const char *doc, int argc, char **argv)
 {
 	struct argp_option *all = merged_options(opt, own);
-	const struct argp argp = { .options = all, .parser = on_key, .doc = doc };
+	const struct argp argp = {
+		.options = all, .parser = on_key, .doc = doc, .args_doc = opt->arg_name
+	};
 	struct parse parse = { opt, &argp, on_own };
 
 	tool_name = opt->tool;

@@ -48,6 +48,9 @@ struct options {
 	char *command; /* the command line as a shell takes it, for the JSON */
 	void *own;     /* the instrument's own settings */
 	bool plain; /* set before parsing: of the common options only json, list, help, version exist */
+	bool bare;  /* set before parsing: only help and version */
+	const char *arg_name; /* set before parsing: what the one argument is, "PID"; NULL: there is none */
+	const char *arg;      /* that argument as given, or NULL */
 };
 
 #define OPTIONS_INIT(name)     \
