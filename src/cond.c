@@ -15,6 +15,7 @@
 
 #include <lull/cond.h>
 
+#include "check.h"
 #include "mutex.h"
 
 #define COUNT 0x7fffffffu /* of `waiters`; the bit above is LULL_MUTEX_SHARED */
@@ -52,6 +53,7 @@ static int wait_until(struct lull_cond *c, struct lull_mutex *m, uint64_t deadli
 	int err;
 
 	lull__mutex_must_own(m, "waits for a condition with");
+	lull__check_may_block("lull_cond_wait");
 	if (shared != lull__mutex_shared(m))
 		lull__die("condition variable %p and mutex %p are not both shared", (void *)c, (void *)m);
 	lull_store_relaxed(&c->mutex, (intptr_t)m - (intptr_t)c);

@@ -76,6 +76,8 @@ bool lull__over_soft(void)
 
 static bool over_hard(void)
 {
+	if (LULL__BUSTED(HARD_IGNORED))
+		return false;
 	return over_limit(&lull__rc.items, &lull__rc.config.hard_items) ||
 	       over_limit(&lull__rc.bytes, &lull__rc.config.hard_bytes);
 }
@@ -193,6 +195,7 @@ void lull__reclaim_thread_exit(void)
 
 	if (!bag)
 		return;
+	lull__busted_drop(bag);
 	lull__self.bag = NULL;
 	for (int kind = 0; kind < LULL__KINDS; kind++) {
 		note_put(&bag->queue[kind]);
@@ -393,6 +396,8 @@ static bool wait_without_memory(const void *item)
 /* No memory for another chunk. */
 static void defer_without_memory(int kind, void *item)
 {
+	if (LULL__BUSTED(OVERFLOW_LOST))
+		return;
 	if (lull__kind_is_call((uint32_t)kind)) {
 		/* The head has room for a link, after all. REC-1: entry before link. */
 		struct lull_rcu_head *head = (struct lull_rcu_head *)item;
@@ -401,8 +406,10 @@ static void defer_without_memory(int kind, void *item)
 		while (!lull_cas_release(&lull__rc.overflow, &head->next, head))
 			;
 	} else if (can_help() && wait_without_memory(item)) {
+		lull__check_reclaimed(item);
 		free(item);
 	} else {
+		lull__check_reclaimed(item);
 		lull__say("no memory to defer the free of %p: leaked", item);
 	}
 }
@@ -458,76 +465,89 @@ static inline void defer(int kind, void *item, size_t bytes, bool full)
 	lull__notify(mine ? ASLEEP : LINGERING);
 }
 
+#define CALLER __builtin_return_address(0) /* in each function that users call: of the deferral */
+
+static inline void defer_call(int kind, struct lull_rcu_head *head, lull_rcu_func func, size_t bytes, bool full,
+			      const void *caller)
+{
+	lull__check_deferred(kind, head, func, caller);
+	head->func = func;
+	defer(kind, head, bytes, full);
+}
+
+static inline void defer_free(int kind, void *ptr, size_t bytes, bool full, const void *caller)
+{
+	lull__check_deferred(kind, ptr, NULL, caller);
+	defer(kind, ptr, bytes, full);
+}
+
 void lull_rcu_call_sized(struct lull_rcu_head *head, lull_rcu_func func, size_t bytes)
 {
-	head->func = func;
-	defer(LULL__CALLS, head, bytes, true);
+	defer_call(LULL__CALLS, head, func, bytes, true, CALLER);
 }
 
 void lull_rcu_call(struct lull_rcu_head *head, lull_rcu_func func)
 {
-	lull_rcu_call_sized(head, func, sizeof(*head));
+	defer_call(LULL__CALLS, head, func, sizeof(*head), true, CALLER);
 }
 
 void lull_rcu_free_sized(void *ptr, size_t bytes)
 {
 	if (ptr)
-		defer(LULL__FREES, ptr, bytes, true);
+		defer_free(LULL__FREES, ptr, bytes, true, CALLER);
 }
 
 void lull_rcu_free(void *ptr)
 {
-	lull_rcu_free_sized(ptr, ptr ? malloc_usable_size(ptr) : 0);
+	if (ptr)
+		defer_free(LULL__FREES, ptr, malloc_usable_size(ptr), true, CALLER);
 }
-
 
 void lull_hazptr_call_sized(struct lull_rcu_head *head, lull_rcu_func func, size_t bytes)
 {
-	head->func = func;
-	defer(LULL__HAZPTR_CALLS, head, bytes, false);
+	defer_call(LULL__HAZPTR_CALLS, head, func, bytes, false, CALLER);
 }
 
 void lull_hazptr_call(struct lull_rcu_head *head, lull_rcu_func func)
 {
-	lull_hazptr_call_sized(head, func, sizeof(*head));
+	defer_call(LULL__HAZPTR_CALLS, head, func, sizeof(*head), false, CALLER);
 }
 
 void lull_hazptr_retire_sized(void *ptr, size_t bytes)
 {
 	if (ptr)
-		defer(LULL__HAZPTR_FREES, ptr, bytes, false);
+		defer_free(LULL__HAZPTR_FREES, ptr, bytes, false, CALLER);
 }
 
 void lull_hazptr_retire(void *ptr)
 {
-	lull_hazptr_retire_sized(ptr, ptr ? malloc_usable_size(ptr) : 0);
+	if (ptr)
+		defer_free(LULL__HAZPTR_FREES, ptr, malloc_usable_size(ptr), false, CALLER);
 }
 
 void lull_hazptr_full_call(struct lull_rcu_head *head, lull_rcu_func func)
 {
-	head->func = func;
-	defer(LULL__HAZPTR_CALLS, head, sizeof(*head), true);
+	defer_call(LULL__HAZPTR_CALLS, head, func, sizeof(*head), true, CALLER);
 }
 
 void lull_hazptr_full_retire(void *ptr)
 {
 	if (ptr)
-		defer(LULL__HAZPTR_FREES, ptr, malloc_usable_size(ptr), true);
+		defer_free(LULL__HAZPTR_FREES, ptr, malloc_usable_size(ptr), true, CALLER);
 }
 
 void lull_rcu_call_hazptr_sized(struct lull_rcu_head *head, lull_rcu_func func, size_t bytes)
 {
-	head->func = func;
-	defer(LULL__BRIDGE_CALLS, head, bytes, true);
+	defer_call(LULL__BRIDGE_CALLS, head, func, bytes, true, CALLER);
 }
 
 void lull_rcu_call_hazptr(struct lull_rcu_head *head, lull_rcu_func func)
 {
-	lull_rcu_call_hazptr_sized(head, func, sizeof(*head));
+	defer_call(LULL__BRIDGE_CALLS, head, func, sizeof(*head), true, CALLER);
 }
 
 void lull_rcu_free_hazptr(void *ptr)
 {
 	if (ptr)
-		defer(LULL__BRIDGE_FREES, ptr, malloc_usable_size(ptr), true);
+		defer_free(LULL__BRIDGE_FREES, ptr, malloc_usable_size(ptr), true, CALLER);
 }

@@ -103,6 +103,7 @@ static void put_args(struct out *out, const char *format, const union lull__arg 
 }
 
 #define N(n) { .number = (uint64_t)(n) }
+#define LOAD(n) N(lull_load_relaxed(&(n))) /* others write to it */
 #define S(s) { .text = (s) }
 #define PUT(out, format, ...) put_args(out, format, (const union lull__arg[]){ __VA_ARGS__ })
 #define LINE(out, format, ...) (PUT(out, format, __VA_ARGS__), flush(out))
@@ -129,11 +130,11 @@ static void dump_process(struct out *out)
 	LINE(out, "lull %s: process %u, fence %s, %s build, %u threads registered, for %m",
 	     S(lull_version()), N(getpid()), S(lull__fence_full_mode ? "full" : "membarrier"),
 	     S(page->debug ? "debug" : "release"), N(lull_load_relaxed(&lull__registry_count)), N(page->began_ns));
-	LINE(out, "grace periods: %u begun, %u over, %u heavy fences", N(page->gp_started), N(page->gp_ended),
-	     N(page->heavy_fences));
+	LINE(out, "grace periods: %u begun, %u over, %u heavy fences", LOAD(page->gp_started), LOAD(page->gp_ended),
+	     LOAD(page->heavy_fences));
 	LINE(out, "deferred: %u objects (%u bytes) wait, at most %u did; hard limit %u; %u passes, %u stalls reported",
-	     N(page->waiting_items), N(page->waiting_bytes), N(page->peak_items), N(page->hard_items), N(page->passes),
-	     N(page->stalls));
+	     LOAD(page->waiting_items), LOAD(page->waiting_bytes), LOAD(page->peak_items), LOAD(page->hard_items),
+	     LOAD(page->passes), LOAD(page->stalls));
 }
 
 static void dump_waits(struct out *out)
@@ -141,18 +142,20 @@ static void dump_waits(struct out *out)
 	for (unsigned i = 0; i < LULL_STATS_WAITS; i++) {
 		const struct lull_stats_wait *wait = &lull__stats->waits[i];
 		uint32_t kind = lull_load_relaxed(&wait->kind);
+		uint32_t waiter_tid = lull_load_relaxed(&wait->waiter_tid), tid = lull_load_relaxed(&wait->tid);
+		uint64_t site = lull_load_relaxed(&wait->site);
 
 		if (kind == LULL_WAIT_NONE)
 			continue;
 		PUT(out, "wait: %s", S(lull_wait_kind_name(kind)));
-		if (wait->waiter_tid)
-			PUT(out, ", by tid %u", N(wait->waiter_tid));
-		PUT(out, ", for %m", N(wait->since_ns));
-		if (wait->tid)
+		if (waiter_tid)
+			PUT(out, ", by tid %u", N(waiter_tid));
+		PUT(out, ", for %m", LOAD(wait->since_ns));
+		if (tid)
 			PUT(out, kind == LULL_WAIT_CALLBACK ? ", on tid %u" : ", for tid %u and %u in all",
-			    N(wait->tid), N(wait->holders));
-		if (wait->site)
-			PUT(out, kind == LULL_WAIT_CALLBACK ? ", function %x" : ", entered at %x", N(wait->site));
+			    N(tid), LOAD(wait->holders));
+		if (site)
+			PUT(out, kind == LULL_WAIT_CALLBACK ? ", function %x" : ", entered at %x", N(site));
 		flush(out);
 	}
 }

@@ -88,6 +88,7 @@ static inline struct lull__hash_table *table_of(const struct lull_hash *h)
 {
 	/* ORDER HASH-4: the table before its buckets; pairs with HASH-4 in end_resize(); without it
 	 * an update takes garbage for a bucket; model/hash-switch.litmus */
+	LULL__HASH_ALIVE(h);
 	return lull_load_acquire(&h->table);
 }
 
@@ -460,6 +461,7 @@ static void count_element(struct lull_hash *h, const struct lull__hash_table *ta
 
 static inline struct lull__hash_table *begin_update(const struct lull_hash *h)
 {
+	(void)LULL__CHECK_UPDATE("an update of a lull_hash", h);
 	lull_rcu_read_lock();
 	return table_of(h);
 }
@@ -566,11 +568,22 @@ int lull_hash_remove_node(struct lull_hash *h, struct lull_hash_node *node)
 	if (link)
 		remove_element(link);
 	unlock_home(bucket);
-	if (link)
+	if (link && !LULL__BUSTED(HASH_NO_COUNT))
 		count_element(h, table, -1);
 	end_update(h, table);
 	return link ? 0 : -ENOENT;
 }
+
+#ifdef LULL_DEBUG
+void lull__hash_gone(const struct lull_hash *h)
+{
+	char name[32];
+
+	lull__thread_name(lull__gettid(), name, sizeof(name));
+	lull__die("hash table %p is used, which was destroyed or never set up (thread \"%s\", tid %u)",
+		  (const void *)h, name, lull__gettid());
+}
+#endif
 
 /* ---- iteration ------------------------------------------------------------------------------ */
 
@@ -604,6 +617,7 @@ struct lull_hash_node *lull__hash_iter_first(const struct lull_hash *h, struct l
 struct lull_hash_node *lull__hash_iter_next(struct lull_hash_iter *iter,
 					    const struct lull_hash_node *node)
 {
+	LULL__RCU_CHECK("lull_hash_for_each");
 	/* HASH-1, HASH-2 as in lull__hash_first(). */
 	struct lull_hash_node *next = lull_load_acquire(&node->next);
 

@@ -261,10 +261,10 @@ static void link_slots(struct lull__hazptr_links *node, struct lull__hazptr_link
 	lull_store_release(&list->next, node);
 }
 
-/* HAZ-4: what the slots said, which is nothing any more, before they are gone. */
+/* HAZ-4, by the lock: what the slots said, which is nothing any more, before they are gone. */
 static void unlink_slots(struct lull__hazptr_links *node)
 {
-	lull_store_release(&node->prev->next, node->next);
+	lull_store_relaxed(&node->prev->next, node->next);
 	node->next->prev = node->prev;
 	node->next = NULL;
 }
@@ -415,7 +415,7 @@ void lull_hazptr_detach(struct lull_hazptr_hold *hold)
 	 * With its stamp: the protection is as old as it was. The stamp is this thread's to write,
 	 * so it is that of the address.
 	 */
-	lull_store_relaxed(&hold->backup.addr, h->addr);
+	lull_store_relaxed(&hold->backup.addr, LULL__BUSTED(HAZPTR_LOST_DETACH) ? 0 : h->addr);
 	lull_store_relaxed(&hold->backup.state,
 			   lull_load_relaxed(&h->state) & ~(uint64_t)(LULL__HAZPTR_WAITED | LULL__HAZPTR_LEFT));
 	/*

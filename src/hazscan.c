@@ -88,7 +88,7 @@ static void visit_insert(struct lull_hazptr *h, uintptr_t addr, uint32_t owner, 
 {
 	(void)h;
 	(void)owner;
-	insert(arg, addr);
+	insert(arg, LULL__BUSTED(HAZPTR_WRONG_KEY) ? addr & ~(uintptr_t)63 : addr);
 }
 
 void lull__hazptr_collect(struct lull__hazptr_table *table)
@@ -208,7 +208,7 @@ void lull__hazptr_sift(struct lull__queue *q, struct lull__hazptr_table *table)
 		move_to_end(q, named);
 	lull_store_relaxed(&q->kept, named);
 	lull_store_relaxed(&q->settled, (uint32_t)LULL__UNSETTLED);
-	q->ready = q->wait - named;
+	lull__queue_make_ready(q, q->wait - named);
 	q->wait = q->ready;
 }
 

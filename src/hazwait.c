@@ -51,6 +51,8 @@ static void visit(struct lull_hazptr *h, uintptr_t addr, uint32_t owner, void *a
 		w->self = 0;
 	w->held++;
 	w->owner = owner;
+	if (w->flag && LULL__BUSTED(HAZPTR_NO_RECHECK))
+		lull__busted_linger();
 	if (w->flag)
 		lull_or_relaxed(&h->state, (uint64_t)LULL__HAZPTR_WAITED);
 }
@@ -96,7 +98,7 @@ static bool sleep_until_seen(struct wait *w, struct lull__vigil *vigil, uint64_t
 		 * model/hazptr-wake-two.tpl
 		 */
 		lull__hazptr_fence(full);
-		if (look(w, false) == 0)
+		if (!LULL__BUSTED(HAZPTR_NO_RECHECK) && look(w, false) == 0)
 			return true;
 		stall = (struct lull_stall){ .tid = w->owner, .slots = w->held };
 		lull__vigil_holder(vigil, &stall, w->held);
@@ -127,7 +129,7 @@ bool lull__hazptr_wait(const char *call, const void *addr, size_t len, uint64_t 
 	 * ORDER HAZ-8: the unlinking before the tick; pairs with HAZ-8 in lull__hazptr_slow();
 	 * without it as there; model/hazptr-stamp.litmus
 	 */
-	w.stamp = lull_add_acq_rel(&lull__hazptr.clock, (uint64_t)1) + 1;
+	w.stamp = lull_add_release(&lull__hazptr.clock, (uint64_t)1) + 1;
 	lull__hazptr_fence(full);
 	for (int i = 0; i < SPIN_LOOKS; i++) {
 		if (look(&w, false) == 0)
@@ -138,6 +140,8 @@ bool lull__hazptr_wait(const char *call, const void *addr, size_t len, uint64_t 
 		for (int pause = 0; pause <= i; pause++)
 			lull_cpu_relax();
 	}
+	if (call)
+		lull__check_may_block(call);
 	lull__vigil_begin(&vigil, LULL_WAIT_HAZPTR, 0);
 	in_time = sleep_until_seen(&w, &vigil, deadline_ns, full);
 	lull__vigil_end(&vigil);

@@ -19,6 +19,7 @@
 #include <lull/reclaim.h>
 #include <lull/shazptr.h>
 
+#include "check.h"
 #include "lock.h"
 
 #define LULL__CACHELINE 64
@@ -200,6 +201,8 @@ void lull__reclaim_limits(uint64_t *items, uint64_t *bytes); /* the hard ones */
 #define LULL__BUSTED(fault)	      false
 #define lull__busted_word(thread, word) (word)
 #define lull__busted_linger()	      ((void)0)
+#define lull__busted_run(head)	      ((head)->func(head))
+#define lull__busted_drop(bag)	      ((void)0)
 #endif
 
 #include "defer.h"

@@ -24,6 +24,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 
+#include "check.h"
 #include "mutex.h"
 #include "note.h"
 
@@ -252,6 +253,7 @@ static int futex_wait(struct lull__wait *wait, uint32_t word, uint32_t bitset)
 	uint64_t until_ns = lull__sleep_until_ns(wait->deadline_ns, wait->shared || LOOKS_FOR_DEADLOCKS);
 	int err;
 
+	lull__check_may_block("lull_mutex_lock");
 #ifdef LULL_DEBUG
 	if (wait->deadline_ns == UINT64_MAX)
 		lull__owner_waits(wait->m, wait->tid);

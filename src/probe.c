@@ -11,7 +11,6 @@
 #ifdef LULL_DEBUG
 void lull__rcu_probe_enter(const void *site)
 {
-	(void)site;
 	LULL__PROBE1(section_enter, site);
 }
 

@@ -96,6 +96,7 @@ size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes)
 		struct lull__entry entry = take(q);
 		struct lull_rcu_head *head = (struct lull_rcu_head *)entry.item;
 
+		lull__check_reclaimed(entry.item);
 		these += entry.bytes & ~LULL__ENTRY_FLAGS;
 		if (lull_unlikely(entry.bytes & LULL__ENTRY_OLD))
 			q->running_old++;
@@ -103,7 +104,7 @@ size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes)
 			free(entry.item);
 		} else if (head) {
 			lull_store_relaxed(&q->running, (void *)(uintptr_t)head->func);
-			head->func(head);
+			lull__busted_run(head);
 		}
 	}
 	if (is_call && count) {

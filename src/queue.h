@@ -26,6 +26,7 @@
 
 #include <lull/rcu.h>
 
+#include "check.h"
 #include "lock.h"
 #include "vigil.h"
 
@@ -230,6 +231,13 @@ static inline void lull__queue_ask(struct lull__queue *q, uint64_t put)
 		q->cookie = lull__rcu_cookie();
 }
 
+/* [q->ready, @ready) waits for nothing any more. */
+static inline void lull__queue_make_ready(struct lull__queue *q, uint64_t ready)
+{
+	lull__check_ready(q, ready);
+	q->ready = ready;
+}
+
 void lull__queue_look_at_slots(struct lull__queue *q);
 /* A barrier need not wait any more for what was taken out. The consumer. */
 void lull__queue_old_done(struct lull__queue *q);
@@ -248,7 +256,7 @@ static inline void lull__queue_advance(struct lull__queue *q)
 	if (lull__kind_has_slots(q->kind))
 		lull__queue_look_at_slots(q);
 	else
-		q->ready = q->wait;
+		lull__queue_make_ready(q, q->wait);
 }
 
 /*

@@ -225,6 +225,8 @@ enum gp_scan_what { GP_LOOK, GP_FLAG };
 static void gp_note_holdout(struct lull__thread *thread, uint64_t word, enum gp_scan_what what,
 			    struct holdouts *held)
 {
+	if (what == GP_FLAG && LULL__BUSTED(NO_RECHECK))
+		lull__busted_linger();
 	if (what == GP_FLAG &&
 	    !(lull_or_relaxed(&thread->flags, LULL__FLAG_RCU_WAITED) & LULL__FLAG_RCU_WAITED))
 		held->flagged_now = true;
@@ -373,7 +375,7 @@ static bool gp_wait_holdouts(uint64_t number, uint64_t deadline_ns)
 
 		if (gp_scan(number, GP_FLAG, &held) == 0)
 			return true;
-		if (held.flagged_now) {
+		if (held.flagged_now && !LULL__BUSTED(NO_RECHECK)) {
 			/*
 			 * ORDER RCU-5: the flag before the second look at the word; pairs with
 			 * RCU-5 in lull_rcu_read_unlock(); without it nobody wakes us;
@@ -419,6 +421,8 @@ lull_rcu_cookie lull__rcu_cookie(void)
 	 * that covers it; model/rcu-cookie.tpl
 	 */
 	lull_fence_full();
+	if (LULL__BUSTED(STALE_COOKIE))
+		return lull_load_relaxed(&gp.started);
 	return lull_load_relaxed(&gp.started) + LULL__RCU_STEP;
 }
 
@@ -462,7 +466,7 @@ bool lull__rcu_wait_until(lull_rcu_cookie cookie, uint64_t deadline_ns)
 	uint64_t number;
 
 	/* A thread that waits holds nothing: report it now, not when a scan stumbles over it. */
-	if (online)
+	if (online && !LULL__BUSTED(ONLINE_WAITS))
 		leave_online();
 	while (!gp_is_over(cookie) && !is_past(deadline_ns)) {
 		if (!lull__trylock(&gp.leader)) {

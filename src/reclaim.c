@@ -53,7 +53,7 @@ static void bag_settle(struct lull__bag *bag)
 	 * Relaxed: the swap carries the orphan's release on to the next owner (REC-5), and an entry
 	 * that is not seen here yet is reclaimed in the bag's next life.
 	 */
-	if (lull_load_relaxed(&bag->state) == BAG_ORPHAN && is_empty(bag))
+	if (lull_load_relaxed(&bag->state) == BAG_ORPHAN && is_empty(bag) && !LULL__BUSTED(BAG_LEAKED))
 		lull_cas_relaxed(&bag->state, &state, (uint32_t)BAG_FREE);
 }
 
@@ -101,6 +101,7 @@ static size_t run_overflow(void)
 		struct lull_rcu_head *next = head->next;
 
 		lull__hazptr_wait(NULL, head, 1, 0, false);
+		lull__check_reclaimed(head);
 		head->func(head);
 		head = next;
 	}
@@ -216,7 +217,7 @@ static lull_rcu_cookie ask_for_gp(struct lull__queue *taken, lull_rcu_cookie *ne
 
 /*
  * A fence between what was unlinked before ask_for_slots() and the look at the slots. A grace period
- * that begins after that begins with one: then that is it.
+ * that begins after that begins with one: then that is it. HAZ-1, HAZ-11.
  */
 static void fence_for(bool heavy, lull_rcu_cookie newly)
 {
@@ -235,7 +236,7 @@ static void make_ready(struct lull__queue *taken, struct lull__hazptr_table *tab
 		if (lull__kind_has_slots(q->kind))
 			lull__hazptr_sift(q, table);
 		else
-			q->ready = q->wait;
+			lull__queue_make_ready(q, q->wait);
 	}
 }
 
@@ -677,7 +678,7 @@ static bool flush_and_wait(uint64_t deadline_ns, bool *offspring)
 	 */
 	uint64_t before = lull_load_acquire(&lull__rc.from_callbacks);
 	bool here = lull_load_relaxed(&lull__rc.mode) == LULL_RECLAIM_POLL || !start_reclaimer();
-	bool in_time = here ? flush_here(deadline_ns) : flush_there(deadline_ns);
+	bool in_time = LULL__BUSTED(EARLY_BARRIER) || (here ? flush_here(deadline_ns) : flush_there(deadline_ns));
 
 	*offspring = lull_load_relaxed(&lull__rc.from_callbacks) != before;
 	return in_time;
@@ -780,6 +781,8 @@ static int barrier(const char *call, uint64_t deadline_ns, bool hazptr)
 	lull__rcu_no_section(call);
 	if (lull__self.callback_depth)
 		lull__die("%s in a callback would wait for itself for ever", call);
+	if (hazptr && !deadline_ns)
+		lull__check_protects_none(call);
 	lull__ensure_registered();
 	if (online)
 		lull_rcu_offline();

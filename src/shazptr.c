@@ -120,6 +120,8 @@ void lull__shazptr_acquire_slow(uintptr_t addr)
 	 * and misses the inner one; model/shazptr-wildcard.litmus
 	 */
 	lull_store_fence(&self->shazptr, LULL__SHAZPTR_WILDCARD);
+	if (LULL__BUSTED(SHAZPTR_NESTED))
+		lull_store_relaxed(&self->shazptr, addr);
 }
 
 static uint64_t stamp_of_now(void)
@@ -789,6 +791,7 @@ static bool shazptr_synchronize(const char *call, const void *ptr, uint64_t dead
 		if (!w.groups)
 			return true;
 	}
+	lull__check_may_block(call);
 	return wait_until(&w, deadline_ns);
 }
 

@@ -167,9 +167,9 @@ void lull__enter_unregistered(void)
 		link_record();
 	/*
 	 * Within the lock: a handler that reads now nests, and does not take the record out on
-	 * leaving. RCU-4 as in lull_rcu_read_lock().
+	 * leaving. Relaxed, for the scan has the lock too: THR-2 in the place of RCU-4.
 	 */
-	lull_store_release(&lull__self.rcu, lull_load_relaxed(&lull__rcu_gp) | LULL__RCU_SLOW);
+	lull_store_relaxed(&lull__self.rcu, lull_load_relaxed(&lull__rcu_gp) | LULL__RCU_SLOW);
 	record_leave(&saved);
 	lull_fence_light(); /* RCU-2 */
 }
@@ -284,10 +284,12 @@ static void fork_prepare(void)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &fork_saved);
+	lull__check_fork_prepare();
 }
 
 static void fork_parent(void)
 {
+	lull__check_fork_parent();
 	pthread_sigmask(SIG_SETMASK, &fork_saved, NULL);
 }
 
@@ -313,6 +315,7 @@ static void fork_child(void)
 	lull__percpu_ref_fork_child();
 	lull__owner_fork_child();
 	lull__reclaim_fork_child();
+	lull__check_fork_child();
 	pthread_sigmask(SIG_SETMASK, &fork_saved, NULL);
 }
 
@@ -320,7 +323,7 @@ static void init_slow(void)
 {
 	uint32_t not_yet = 0;
 
-	if (!lull_cas_acq_rel(&init_state, &not_yet, 1u)) {
+	if (!lull_cas_relaxed(&init_state, &not_yet, 1u)) {
 		while (lull_load_acquire(&init_state) != 2)
 			lull_cpu_relax();
 		return;

@@ -193,12 +193,20 @@ LULL_INLINE struct lull_hash_node *lull__hash_seek(const struct lull__hash_table
 	}
 }
 
+#ifdef LULL_DEBUG
+LULL_API void lull__hash_gone(const struct lull_hash *h) __attribute__((noreturn, cold));
+#define LULL__HASH_ALIVE(h) (lull_likely((h)->control != NULL) ? (void)0 : lull__hash_gone(h))
+#else
+#define LULL__HASH_ALIVE(h) ((void)0)
+#endif
+
 LULL_INLINE const struct lull__hash_table *lull__hash_table_of(const struct lull_hash *h)
 {
 	/*
 	 * ORDER HASH-4: the table before its buckets; pairs with HASH-4 in end_resize(); without
 	 * it a reader misses what was moved; model/hash-switch.litmus
 	 */
+	LULL__HASH_ALIVE(h);
 	return lull_load_acquire(&h->table);
 }
 
@@ -241,6 +249,7 @@ LULL_INLINE struct lull_hash_node *lull__hash_next_match(struct lull_hash_iter *
 							 uint64_t hash, lull_hash_match_fn match,
 							 const void *key)
 {
+	LULL__RCU_CHECK("lull_hash_for_each_match");
 	/* HASH-1, HASH-2 as in lull__hash_first(). */
 	return lull__hash_seek(&iter->table, lull_load_acquire(&node->next), hash, match, key);
 }

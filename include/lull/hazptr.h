@@ -317,8 +317,9 @@ LULL_API void lull_hazptr_detach(struct lull_hazptr_hold *hold);
  * Call @func(@head) when no slot names @head any more, which was unlinked before the call: on the
  * reclaimer's thread (reclaim.h), no lock held. It may retire, protect, synchronize, free. Nothing
  * is allocated but for a page per 256 calls that wait. In read sections, with locks held, in
- * callbacks, while the caller itself protects the object: yes; in signal handlers: no. Cannot fail.
- * call_sized() tells how many bytes wait with the object, see reclaim.h.
+ * callbacks, while the caller itself protects the object: yes (debug builds tell when it still does at a
+ * later deferral, stall_ms on); in signal handlers: no. Cannot fail. call_sized() tells how many bytes wait
+ * with the object, see reclaim.h.
  */
 LULL_API void lull_hazptr_call(struct lull_rcu_head *head, lull_rcu_func func);
 LULL_API void lull_hazptr_call_sized(struct lull_rcu_head *head, lull_rcu_func func, size_t bytes);
@@ -349,7 +350,8 @@ LULL_API int lull_hazptr_synchronize_range_timeout(const void *addr, size_t len,
 /*
  * Wait until all that was retired before, by any thread, with hazptr.h or bridge.h, has been
  * reclaimed, and what callbacks retired meanwhile, 16 generations deep. So it lasts as long as
- * something of that is protected, by the calling thread too. The timeout form returns -ETIMEDOUT after @timeout_ms, else 0.
+ * something of that is protected, by the calling thread too (for ever then: debug builds abort). The timeout
+ * form returns -ETIMEDOUT after @timeout_ms, else 0.
  * Aborts in a read section and in callbacks. Not in signal handlers.
  */
 LULL_API void lull_hazptr_barrier(void);

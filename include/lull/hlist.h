@@ -18,6 +18,7 @@
 
 #include <lull/atomic.h>
 #include <lull/base.h>
+#include <lull/check.h>
 #include <lull/hlist_nulls.h>
 
 LULL_BEGIN_DECLS
@@ -171,6 +172,7 @@ LULL_INLINE void lull_hlist_replace(struct lull_hlist_node *old, struct lull_hli
 /* The first node of a list and the one behind @node, NULL at the end: a reader's one step. */
 LULL_INLINE struct lull_hlist_node *lull_hlist_first_rcu(const struct lull_hlist_head *head)
 {
+	LULL__CHECK_WALK("lull_hlist_first_rcu", head);
 	/*
 	 * ORDER HLIST-1: load the pointer before what is read through it; pairs with HLIST-1 in
 	 * lull__hlist_set(); without it a reader sees a node before its contents;
@@ -234,14 +236,14 @@ LULL_INLINE void lull__hlist_put_rcu(struct lull_hlist_node *node, struct lull_h
 	lull_store_relaxed(&node->pprev, pprev);
 	if (next)
 		lull_store_relaxed(&next->pprev, &node->next);
-	lull__hlist_set(pprev, node);
+	lull__hlist_set(LULL__CHECK_UPDATE("lull_hlist_add_rcu", pprev), node);
 }
 
 LULL_INLINE void lull__hlist_unlink_rcu(struct lull_hlist_node *node, struct lull_hlist_node **mark)
 {
 	struct lull_hlist_node *next = node->next;
 
-	lull__hlist_set(node->pprev, next);
+	lull__hlist_set(LULL__CHECK_UPDATE("lull_hlist_del_rcu", node->pprev), next);
 	if (next)
 		lull_store_relaxed(&next->pprev, node->pprev);
 	lull_store_relaxed(&node->pprev, mark);

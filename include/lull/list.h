@@ -55,6 +55,7 @@
 
 #include <lull/atomic.h>
 #include <lull/base.h>
+#include <lull/check.h>
 
 LULL_BEGIN_DECLS
 
@@ -201,6 +202,7 @@ LULL_INLINE void lull_list_splice_tail(struct lull_list_head *list, struct lull_
 /* The node behind @node, or the head: a reader's one step. */
 LULL_INLINE struct lull_list_head *lull_list_next_rcu(const struct lull_list_head *node)
 {
+	LULL__CHECK_WALK("lull_list_next_rcu", node);
 	/*
 	 * ORDER LIST-1: load the pointer before what is read through it; pairs with LIST-1 in
 	 * lull__list_set_next(); without it a reader sees a node before its contents;
@@ -216,6 +218,7 @@ LULL_INLINE struct lull_list_head *lull_list_next_rcu(const struct lull_list_hea
 /* The node before @node, or the head. Only on a list whose deletions are all bidir. */
 LULL_INLINE struct lull_list_head *lull_list_prev_rcu(const struct lull_list_head *node)
 {
+	LULL__CHECK_WALK("lull_list_prev_rcu", node);
 	/*
 	 * ORDER LIST-3: load the pointer before what is read through it; pairs with LIST-3 in
 	 * lull__list_set_prev(); without it a reader walking backwards sees a node before its
@@ -271,6 +274,14 @@ LULL_INLINE struct lull_list_head *lull_list_prev_rcu(const struct lull_list_hea
 
 /* The RCU family: updaters. The caller holds the lock of the list. */
 
+/* An update between @prev and @next, one of which may be a head that check.h knows. */
+LULL_INLINE void lull__list_check(const char *call, struct lull_list_head *prev, struct lull_list_head *next)
+{
+	(void)call;
+	(void)LULL__CHECK_UPDATE(call, prev);
+	(void)LULL__CHECK_UPDATE(call, next);
+}
+
 LULL_INLINE void lull__list_set_next(struct lull_list_head *at, struct lull_list_head *next)
 {
 	/*
@@ -302,6 +313,7 @@ LULL_INLINE void lull_list_add_rcu(struct lull_list_head *node, struct lull_list
 {
 	struct lull_list_head *next = head->next;
 
+	lull__list_check("lull_list_add_rcu", head, next);
 	node->next = next;
 	node->prev = head;
 	lull__list_set_next(head, node);
@@ -322,6 +334,7 @@ LULL_INLINE void lull_list_del_rcu(struct lull_list_head *node)
 {
 	struct lull_list_head *next = node->next, *prev = node->prev;
 
+	lull__list_check("lull_list_del_rcu", prev, next);
 	lull__list_set_next(prev, next);
 	next->prev = prev;
 	node->prev = LULL_LIST_POISON;
@@ -332,6 +345,7 @@ LULL_INLINE void lull_list_bidir_del_rcu(struct lull_list_head *node)
 {
 	struct lull_list_head *next = node->next, *prev = node->prev;
 
+	lull__list_check("lull_list_bidir_del_rcu", prev, next);
 	lull__list_set_next(prev, next);
 	lull__list_set_prev(next, prev);
 }
@@ -342,6 +356,7 @@ LULL_INLINE void lull_list_bidir_replace_rcu(struct lull_list_head *old,
 {
 	struct lull_list_head *next = old->next, *prev = old->prev;
 
+	lull__list_check("lull_list_replace_rcu", prev, next);
 	node->next = next;
 	node->prev = prev;
 	lull__list_set_next(prev, node);
@@ -370,6 +385,7 @@ LULL_INLINE void lull_list_splice_init_rcu(struct lull_list_head *list, struct l
 {
 	struct lull_list_head *first = list->next, *last = list->prev, *next;
 
+	lull__list_check("lull_list_splice_init_rcu", list, at);
 	if (first == list)
 		return;
 	/* New readers find an empty list; those inside still come to the end, last->next. */

@@ -39,6 +39,7 @@
 #ifndef LULL_RCU_H
 #define LULL_RCU_H
 
+#include <lull/check.h>
 #include <lull/fence.h>
 #include <lull/thread.h>
 
@@ -113,7 +114,6 @@ LULL_INLINE void lull_rcu_read_lock(void)
 		 * RCU-4; model/rcu-nested.litmus
 		 */
 		lull_store_release(&lull__self.rcu, word + 1);
-		lull_compiler_barrier();
 	} else {
 		lull__rcu_read_lock_slow();
 	}
@@ -174,8 +174,13 @@ LULL_INLINE bool lull_rcu_read_lock_held(void)
 #ifdef LULL_DEBUG
 LULL_API void lull__rcu_check_section(const char *what);
 #define LULL__RCU_CHECK(what) lull__rcu_check_section(what)
+/* The pointer at @at is fetched by a reader: @what. (As large as a pointer, or it is not known what it is.) */
+#define LULL__RCU_CHECK_FETCH(what, at)                                                            \
+	(lull__rcu_check_section(what),                                                            \
+	 sizeof(*(at)) == sizeof(void *) ? lull__check_found(what, (const void *)(at)) : (void)0)
 #else
-#define LULL__RCU_CHECK(what) ((void)0)
+#define LULL__RCU_CHECK(what)	    ((void)0)
+#define LULL__RCU_CHECK_FETCH(what, at) ((void)0)
 #endif
 
 /*
@@ -208,7 +213,8 @@ LULL_INLINE void lull__rcu_guard_leave(struct lull_rcu_guard *guard)
 
 /*
  * Fetch a pointer that updaters change; @p is the pointer variable itself. What the updater stored
- * in the object before it published it is seen. Only in a read section (debug builds check it).
+ * in the object before it published it is seen. Only in a read section (debug builds check it, and
+ * that the object was not retired before the section began). Debug builds evaluate @p twice.
  *
  * ORDER RCU-9: load the pointer before what is read through it; pairs with RCU-9 in
  * lull_rcu_assign(); without it a reader sees an object before its contents;
@@ -217,27 +223,28 @@ LULL_INLINE void lull__rcu_guard_leave(struct lull_rcu_guard *guard)
  */
 #define lull_rcu_dereference(p)                                                                    \
 	__extension__({                                                                            \
-		LULL__RCU_CHECK("lull_rcu_dereference");                                           \
+		LULL__RCU_CHECK_FETCH("lull_rcu_dereference", &(p));                               \
 		lull_load_acquire(&(p));                                                           \
 	})
 
 /*
  * The same for who holds the update lock: nobody else changes the pointer, so no order is needed.
  */
-#define lull_rcu_dereference_protected(p) lull_load_relaxed(&(p))
+#define lull_rcu_dereference_protected(p)                                                          \
+	lull_load_relaxed(LULL__CHECK_UPDATE("lull_rcu_dereference_protected", &(p)))
 
 /* The value of such a pointer, not to be followed (a test for NULL, say). Any context. */
 #define lull_rcu_access(p) lull_load_relaxed(&(p))
 
 /*
  * Publish @v in the pointer variable @p: readers that fetch it see all that was stored before. The
- * caller holds the lock that orders updates. Any context.
+ * caller holds the lock that orders updates (debug builds check it where check.h tells which). Any context.
  *
  * ORDER RCU-9: the object's contents before the pointer; pairs with RCU-9 in
  * lull_rcu_dereference(); without it a reader sees an object before its contents;
  * model/rcu-publish.litmus
  */
-#define lull_rcu_assign(p, v) lull_store_release(&(p), (v))
+#define lull_rcu_assign(p, v) lull_store_release(LULL__CHECK_UPDATE("lull_rcu_assign", &(p)), (v))
 
 /* Publish @v in @p and give the old pointer, to be retired. The caller holds the update lock. */
 #define lull_rcu_replace(p, v)                                                                     \
@@ -329,12 +336,14 @@ LULL_INLINE void lull_rcu_online_read_lock(void)
 	if (!(lull__self.state & LULL__STATE_ONLINE))
 		lull__rcu_misuse("lull_rcu_online_read_lock: thread is not online");
 #endif
-	lull_compiler_barrier();
 }
 
 LULL_INLINE void lull_rcu_online_read_unlock(void)
 {
-	lull_compiler_barrier();
+#ifdef LULL_DEBUG
+	if (!(lull__self.state & LULL__STATE_ONLINE))
+		lull__rcu_misuse("lull_rcu_online_read_unlock: thread is not online");
+#endif
 }
 
 LULL_END_DECLS

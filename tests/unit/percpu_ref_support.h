@@ -13,7 +13,11 @@
 #if SANITIZED || defined(LULL_TEST_EMULATED)
 #define NEEDS_REAL_MEMORY() skip()
 #else
-#define NEEDS_REAL_MEMORY() ((void)0)
+#define NEEDS_REAL_MEMORY()                                                                        \
+	do {                                                                                       \
+		if (under_valgrind())                                                              \
+			skip();                                                                    \
+	} while (0)
 #endif
 
 /* Stop instead of waiting for ever for what a lost reference has made impossible. */

@@ -79,6 +79,12 @@ static inline void join_thread(pthread_t thread)
 
 #define SANITIZED (UNDER_TSAN || UNDER_ASAN)
 
+/* The tests valgrind_* say so. Its malloc() is its own and ends the program, and it traces no processor. */
+static inline bool under_valgrind(void)
+{
+	return getenv("LULL_TEST_VALGRIND") != NULL;
+}
+
 /* Forked children that start threads: beyond ThreadSanitizer, and beyond qemu-user. */
 #if defined(LULL__TSAN) || defined(LULL_TEST_EMULATED)
 #define THREADS_IN_CHILD 0

@@ -82,7 +82,7 @@ static const char *try_setup(void)
 		return "no folder in /tmp";
 	snprintf(dir, sizeof(dir), "%s/lull", root);
 	snprintf(pin, sizeof(pin), "%s/running", dir);
-	if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+	if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) != 0)
 		return "no file systems of its own";
 	if (mount("bpf", root, "bpf", 0, "mode=0755") != 0 || mkdir(dir, 0755) != 0 || chmod(dir, 0755) != 0)
 		return "no BPF file system";

@@ -84,7 +84,8 @@ static void test_tells_all(void **state)
 	reader = start_thread(reads, NULL);
 	await_flag(&inside, 1);
 	waiter = start_thread(waits, NULL);
-	while (lull_stats_page()->waits[0].kind != LULL_WAIT_GP || !lull_stats_page()->waits[0].tid)
+	while (lull_load_relaxed(&lull_stats_page()->waits[0].kind) != LULL_WAIT_GP ||
+	       !lull_load_relaxed(&lull_stats_page()->waits[0].tid))
 		nap_ms(1);
 	lull_rcu_free(malloc(5000));
 	dump();

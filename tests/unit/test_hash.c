@@ -492,6 +492,8 @@ static void test_no_memory(void **state)
 	struct lull_hash h;
 
 	(void)state;
+	if (under_valgrind()) /* where the calloc() above is not called */
+		skip();
 	no_memory = true;
 	assert_int_equal(lull_hash_init(&h, NULL), -ENOMEM);
 	no_memory = false;

@@ -306,13 +306,13 @@ static void test_protect(void **state)
 
 static int flip_stop;
 
+/* One change in each turn: wherever in a turn this thread is preempted, another time something else is there. */
 static void *flip_run(void *unused)
 {
-	while (!lull_load_relaxed(&flip_stop)) {
-		lull_hazptr_publish(variable, &first);
-		lull_hazptr_publish(variable, &second);
-		lull_hazptr_publish(variable, (struct thing *)NULL);
-	}
+	static struct thing *const values[] = { &first, &second, NULL };
+
+	for (unsigned turn = 0; !lull_load_relaxed(&flip_stop); turn++)
+		lull_hazptr_publish(variable, values[turn % 3]);
 	return unused;
 }
 

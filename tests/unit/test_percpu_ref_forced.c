@@ -600,7 +600,7 @@ static void test_single_steps(void **state)
 	pid_t child;
 
 	(void)state;
-	if (UNDER_TSAN)
+	if (UNDER_TSAN || under_valgrind())
 		skip();
 	fflush(NULL);
 	child = fork();

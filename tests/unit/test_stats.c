@@ -41,7 +41,7 @@ static uint64_t in_histogram(const struct lull_stats_page *page)
 	uint64_t sum = 0;
 
 	for (unsigned i = 0; i < LULL_STATS_BUCKETS; i++)
-		sum += page->gp_ns[i];
+		sum += lull_load_relaxed(&page->gp_ns[i]);
 	return sum;
 }
 
@@ -59,22 +59,28 @@ static void test_header(void **state)
 	assert_int_equal(page->hard_items, 1000000);
 }
 
+/* Others count meanwhile. */
+#define READ(field) lull_load_relaxed(&lull_stats_page()->field)
+
 static void test_counts(void **state)
 {
 	const struct lull_stats_page *page = lull_stats_page();
-	struct lull_stats_page before = *page;
+	struct lull_stats_page before;
 
 	(void)state;
+	before.gp_ended = READ(gp_ended);
+	before.gp_ns_sum = READ(gp_ns_sum);
+	before.heavy_fences = READ(heavy_fences);
 	for (int i = 0; i < 10; i++)
 		lull_rcu_synchronize();
-	assert_true(page->gp_ended >= before.gp_ended + 10);
-	assert_int_equal(page->gp_started, page->gp_ended);
-	assert_in_range(in_histogram(page), page->gp_ended > 8 ? page->gp_ended - 8 : 0, page->gp_ended + 8);
-	assert_true(page->gp_ns_sum > before.gp_ns_sum);
-	assert_true(page->gp_ns_max <= page->gp_ns_sum);
+	assert_true(READ(gp_ended) >= before.gp_ended + 10);
+	assert_int_equal(READ(gp_started), READ(gp_ended));
+	assert_in_range(in_histogram(page), READ(gp_ended) > 8 ? READ(gp_ended) - 8 : 0, READ(gp_ended) + 8);
+	assert_true(READ(gp_ns_sum) > before.gp_ns_sum);
+	assert_true(READ(gp_ns_max) <= READ(gp_ns_sum));
 	if (lull_fence_strategy() == LULL_FENCE_MEMBARRIER)
-		assert_true(page->heavy_fences >= before.heavy_fences + 10);
-	assert_int_equal(page->threads, lull_thread_count());
+		assert_true(READ(heavy_fences) >= before.heavy_fences + 10);
+	assert_int_equal(READ(threads), lull_thread_count());
 }
 
 static void nothing(struct lull_rcu_head *head)
@@ -89,25 +95,27 @@ static struct lull_rcu_head *new_head(void)
 
 static void test_reclaimed(void **state)
 {
-	const struct lull_stats_page *page = lull_stats_page();
 	struct lull_stats_page before;
 
 	(void)state;
 	lull_rcu_barrier();
-	before = *page;
+	before.queued_items = READ(queued_items);
+	before.queued_bytes = READ(queued_bytes);
+	before.done_items = READ(done_items);
+	before.passes = READ(passes);
 	for (int i = 0; i < 1000; i++) {
 		lull_rcu_call_sized(new_head(), nothing, 100);
 		lull_rcu_free_sized(malloc(50), 50);
 	}
 	lull_rcu_barrier();
 	/* What was put since a multiple of 64 is noted at the next one. */
-	assert_in_range(page->queued_items - before.queued_items, 2000 - 2 * 64, 2000 + 2 * 64);
-	assert_in_range(page->done_items - before.done_items, 2000 - 2 * 64, 2000 + 2 * 64);
-	assert_in_range(page->queued_bytes - before.queued_bytes, 150 * (1000 - 64), 150 * (1000 + 64));
-	assert_int_equal(page->waiting_items, 0);
-	assert_int_equal(page->waiting_bytes, 0);
-	assert_true(page->peak_items >= 64);
-	assert_true(page->passes > before.passes);
+	assert_in_range(READ(queued_items) - before.queued_items, 2000 - 2 * 64, 2000 + 2 * 64);
+	assert_in_range(READ(done_items) - before.done_items, 2000 - 2 * 64, 2000 + 2 * 64);
+	assert_in_range(READ(queued_bytes) - before.queued_bytes, 150 * (1000 - 64), 150 * (1000 + 64));
+	assert_int_equal(READ(waiting_items), 0);
+	assert_int_equal(READ(waiting_bytes), 0);
+	assert_true(READ(peak_items) >= 64);
+	assert_true(READ(passes) > before.passes);
 }
 
 static int inside, leave;
@@ -124,7 +132,7 @@ static void *reads(void *tid)
 
 static void *waits(void *tid)
 {
-	*(uint32_t *)tid = (uint32_t)gettid();
+	lull_store_relaxed((uint32_t *)tid, (uint32_t)gettid());
 	lull_rcu_synchronize();
 	return NULL;
 }
@@ -145,7 +153,7 @@ static void test_who_waits_for_whom(void **state)
 	uint32_t reader_tid, waiter_tid = 0;
 	const struct lull_stats_wait *wait;
 	pthread_t reader, waiter;
-	uint64_t began_ns = now_ns();
+	uint64_t began_ns = now_ns(), since_ns;
 
 	(void)state;
 	reader = start_thread(reads, &reader_tid);
@@ -153,10 +161,14 @@ static void test_who_waits_for_whom(void **state)
 	waiter = start_thread(waits, &waiter_tid);
 	while (!(wait = find_wait(lull_load_relaxed(&waiter_tid))) || !lull_load_relaxed(&wait->tid))
 		nap_ms(1);
-	assert_int_equal(wait->tid, reader_tid);
-	assert_int_equal(wait->holders, 1);
-	assert_int_equal(wait->depth, 1);
-	assert_true(wait->since_ns >= began_ns && wait->since_ns <= now_ns());
+	since_ns = lull_load_relaxed(&wait->since_ns);
+	assert_int_equal(lull_load_relaxed(&wait->tid), reader_tid);
+	/* Written after the thread's number, in any order. */
+	while (!lull_load_relaxed(&wait->holders) || !lull_load_relaxed(&wait->depth))
+		nap_ms(1);
+	assert_int_equal(lull_load_relaxed(&wait->holders), 1);
+	assert_int_equal(lull_load_relaxed(&wait->depth), 1);
+	assert_true(since_ns >= began_ns && since_ns <= now_ns());
 	lull_store_release(&leave, 1);
 	join_thread(waiter);
 	join_thread(reader);
@@ -207,14 +219,19 @@ static void has_its_own(void)
 
 static void test_child(void **state)
 {
-	struct lull_stats_page before;
+	const struct lull_stats_page *page = lull_stats_page();
+	uint64_t ended, queued;
 
 	(void)state;
 	lull_rcu_synchronize();
-	before = *lull_stats_page();
-	parents_began_ns = before.began_ns;
+	ended = lull_load_relaxed(&page->gp_ended);
+	queued = lull_load_relaxed(&page->queued_items);
+	parents_began_ns = page->began_ns;
 	expect_fine(has_its_own);
-	assert_memory_equal(&before, lull_stats_page(), sizeof(before));
+	assert_int_equal(page->pid, getpid());
+	assert_true(page->began_ns == parents_began_ns);
+	assert_int_equal(lull_load_relaxed(&page->gp_ended), ended);
+	assert_int_equal(lull_load_relaxed(&page->queued_items), queued);
 }
 
 /* The number that the page had is another file's by now, which a child must leave alone. */

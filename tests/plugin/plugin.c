@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plugin.c - a module that a program loads and unloads, with a callback in it. (unit/test_check_retired.c)
+ */
+#include <lull/rcu.h>
+
+struct thing {
+	int before;
+	struct lull_rcu_head rcu;
+	int after;
+};
+
+void plugin_callback(struct lull_rcu_head *head);
+
+__attribute__((visibility("default"))) void plugin_callback(struct lull_rcu_head *head)
+{
+	lull_container_of(head, struct thing, rcu)->after = 42;
+}
