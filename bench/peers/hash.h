@@ -139,6 +139,13 @@ static inline bool bench_hash_same(const char *text, size_t length,
 	return length == key->length && !memcmp(text, key->text, length);
 }
 
+/* A key out of shape->asked or kept. Integers have none: NULL. */
+BENCH_HASH_INLINE const struct bench_hash_key *
+bench_hash_key_at(const struct bench_hash_key *keys, enum bench_hash_mode mode, size_t index)
+{
+	return mode == BENCH_HASH_INTEGERS ? NULL : &keys[index];
+}
+
 /* The hash of a key, at the price that the mode has. */
 BENCH_HASH_INLINE uint64_t bench_hash_of(const struct bench_hash_key *key, uint64_t index,
 					 enum bench_hash_mode mode)
@@ -168,13 +175,13 @@ BENCH_HASH_INLINE struct bench_hash_element *
 bench_hash_element(const struct bench_hash_shape *shape, enum bench_hash_mode mode, size_t index)
 {
 	struct bench_hash_element *element = (struct bench_hash_element *)malloc(sizeof(*element));
-	const struct bench_hash_key *kept = &shape->kept[index];
+	const struct bench_hash_key *kept = bench_hash_key_at(shape->kept, mode, index);
 
 	if (__builtin_expect(!element, 0))
 		bench_hash_no_memory();
-	element->hash = mode == BENCH_HASH_INTEGERS ? index : kept->hash;
-	element->text = mode == BENCH_HASH_INTEGERS ? NULL : kept->text;
-	element->length = mode == BENCH_HASH_INTEGERS ? 0 : (uint32_t)kept->length;
+	element->hash = kept ? kept->hash : index;
+	element->text = kept ? kept->text : NULL;
+	element->length = kept ? (uint32_t)kept->length : 0;
 	lull_refcount_set(&element->references, 1);
 	element->value = index;
 	return element;

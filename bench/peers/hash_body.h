@@ -97,7 +97,7 @@ BENCH_HASH_INLINE struct bench_hash_element *hash_exchange(struct hash_bucket *b
 BENCH_HASH_INLINE void hash_replace(struct hash_table *table, enum bench_hash_mode mode,
 				    size_t index)
 {
-	const struct bench_hash_key *key = &table->shape.asked[index];
+	const struct bench_hash_key *key = bench_hash_key_at(table->shape.asked, mode, index);
 	struct bench_hash_element *element = bench_hash_element(&table->shape, mode, index), *old;
 	uint64_t hash = bench_hash_of(key, index, mode);
 	struct hash_bucket *bucket = &table->bucket[hash & table->mask];

@@ -93,7 +93,7 @@ BENCH_HASH_INLINE void ht_set(struct hash_table *table, enum bench_hash_mode mod
 BENCH_HASH_INLINE void hash_replace(struct hash_table *table, enum bench_hash_mode mode,
 				    size_t index)
 {
-	const struct bench_hash_key *key = &table->shape.asked[index];
+	const struct bench_hash_key *key = bench_hash_key_at(table->shape.asked, mode, index);
 	struct bench_hash_element *element = bench_hash_element(&table->shape, mode, index);
 	uint64_t hash = bench_hash_of(key, index, mode);
 	ck_ht_entry_t entry;

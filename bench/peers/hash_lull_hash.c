@@ -68,12 +68,12 @@ BENCH_HASH_INLINE struct element *lull_element(const struct bench_hash_shape *sh
 					       enum bench_hash_mode mode, size_t index)
 {
 	struct element *element = malloc(sizeof(*element));
-	const struct bench_hash_key *kept = &shape->kept[index];
+	const struct bench_hash_key *kept = bench_hash_key_at(shape->kept, mode, index);
 
 	if (__builtin_expect(!element, 0))
 		bench_hash_no_memory();
-	element->text = mode == BENCH_HASH_INTEGERS ? NULL : kept->text;
-	element->length = mode == BENCH_HASH_INTEGERS ? 0 : kept->length;
+	element->text = kept ? kept->text : NULL;
+	element->length = kept ? kept->length : 0;
 	element->value = index;
 	return element;
 }
@@ -81,7 +81,7 @@ BENCH_HASH_INLINE struct element *lull_element(const struct bench_hash_shape *sh
 BENCH_HASH_INLINE void hash_replace(struct hash_table *table, enum bench_hash_mode mode,
 				    size_t index)
 {
-	const struct bench_hash_key *key = &table->shape.asked[index];
+	const struct bench_hash_key *key = bench_hash_key_at(table->shape.asked, mode, index);
 	struct element *element = lull_element(&table->shape, mode, index);
 	struct lull_hash_node *old;
 

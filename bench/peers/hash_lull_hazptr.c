@@ -71,7 +71,7 @@ BENCH_HASH_INLINE uint64_t hash_lookup(struct hash_table *table, enum bench_hash
 BENCH_HASH_INLINE void hash_replace(struct hash_table *table, enum bench_hash_mode mode,
 				    size_t index)
 {
-	const struct bench_hash_key *key = &table->shape.asked[index];
+	const struct bench_hash_key *key = bench_hash_key_at(table->shape.asked, mode, index);
 	struct bench_hash_element *element = bench_hash_element(&table->shape, mode, index);
 	uint64_t hash = bench_hash_of(key, index, mode);
 	struct hash_bucket *bucket = &table->bucket[hash & table->mask];

@@ -30,13 +30,12 @@ BENCH_HASH_INLINE uint64_t hash_loop(struct bench_thread *t, struct hash_table *
 		for (; burst; burst--) {
 			uint64_t random = hash_random(&rng),
 				 index = (random >> 32) * elements >> 32;
+			const struct bench_hash_key *key = bench_hash_key_at(asked, mode, index);
 
 			if (mixed && (uint32_t)random < updates)
 				hash_replace(table, mode, index);
 			else
-				sum += hash_lookup(table, mode,
-						   bench_hash_of(&asked[index], index, mode),
-						   &asked[index]);
+				sum += hash_lookup(table, mode, bench_hash_of(key, index, mode), key);
 		}
 		flavor_quiescent();
 	}

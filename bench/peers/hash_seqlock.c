@@ -148,7 +148,7 @@ BENCH_HASH_INLINE struct bench_hash_element *seq_element(const struct bench_hash
 BENCH_HASH_INLINE void hash_replace(struct hash_table *table, enum bench_hash_mode mode,
 				    size_t index)
 {
-	const struct bench_hash_key *key = &table->shape.asked[index];
+	const struct bench_hash_key *key = bench_hash_key_at(table->shape.asked, mode, index);
 	struct bench_hash_element *element = seq_element(&table->shape, mode, index), **link, *old;
 	uint64_t hash = bench_hash_of(key, index, mode);
 	struct hash_bucket *bucket = &table->bucket[hash & table->mask];

@@ -207,9 +207,11 @@ static bool is_listed(const char *listed, const char *name)
 	size_t length = strlen(name);
 	const char *line;
 
-	for (line = listed; line; line = strchr(line, '\n'), line += line != NULL)
+	for (line = listed; *line; line += line[0] == '\n') {
 		if (!strncmp(line, name, length) && line[length] == ' ')
 			return true;
+		line += strcspn(line, "\n");
+	}
 	return false;
 }
 

@@ -16,9 +16,14 @@
  * A sanitizer makes hundreds of instructions out of ten; nobody wants to know how many, and a step
  * costs 25 us.
  */
-#if defined __SANITIZE_THREAD__ || defined __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define STEP_SENSIBLE false
-#else
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define STEP_SENSIBLE false
+#endif
+#endif
+#ifndef STEP_SENSIBLE
 #define STEP_SENSIBLE true
 #endif
 
