@@ -126,14 +126,17 @@ static bool soon(struct lull__lock *lock)
 static void dump_process(struct out *out)
 {
 	const struct lull_stats_page *page = lull__stats;
+	uint64_t peak = lull_load_relaxed(&page->peak_items);
+	size_t items, bytes;
 
+	lull__reclaim_backlog(&items, &bytes); /* takes no lock; the page knows it to within 64 per thread */
 	LINE(out, "lull %s: process %u, fence %s, %s build, %u threads registered, for %m",
 	     S(lull_version()), N(getpid()), S(lull__fence_full_mode ? "full" : "membarrier"),
 	     S(page->debug ? "debug" : "release"), N(lull_load_relaxed(&lull__registry_count)), N(page->began_ns));
 	LINE(out, "grace periods: %u begun, %u over, %u heavy fences", LOAD(page->gp_started), LOAD(page->gp_ended),
 	     LOAD(page->heavy_fences));
 	LINE(out, "deferred: %u objects (%u bytes) wait, at most %u did; hard limit %u; %u passes, %u stalls reported",
-	     LOAD(page->waiting_items), LOAD(page->waiting_bytes), LOAD(page->peak_items), LOAD(page->hard_items),
+	     N(items), N(bytes), N(peak > items ? peak : items), LOAD(page->hard_items),
 	     LOAD(page->passes), LOAD(page->stalls));
 }
 

@@ -81,6 +81,7 @@ static void test_tells_all(void **state)
 	pthread_t reader, waiter;
 
 	(void)state;
+	pthread_setname_np(pthread_self(), "asks");
 	reader = start_thread(reads, NULL);
 	await_flag(&inside, 1);
 	waiter = start_thread(waits, NULL);
@@ -93,10 +94,11 @@ static void test_tells_all(void **state)
 	assert_says("thread %u \"holds all\": section depth 2, 1 grace periods old", reader_tid);
 	assert_says(", 1 hazard pointers, a simple one for 0x%lx", (unsigned long)(uintptr_t)&object);
 	assert_says(", a grace period sleeps for it\n%s", "");
-	assert_says("\"%s (this one): in no section", "test_dump\"");
+	assert_says("\"%s\" (this one): in no section", "asks");
 	assert_says("wait: rcu grace period, by tid %s", "");
 	assert_says(", for tid %u and 1 in all", reader_tid);
 	assert_says("rcu free: 1 wait (%s", "5");
+	assert_says("deferred: 1 objects (%s", "5");
 #ifdef LULL_DEBUG
 	assert_says(", entered at 0x%s", "");
 #endif
