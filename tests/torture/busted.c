@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The faults that take more than leaving something out; see busted.h. */
+#include <malloc.h>
+#include <pthread.h>
+#include <string.h>
+
 #include "internal.h"
 
 enum lull__busted lull__busted;
@@ -55,4 +59,112 @@ void lull__busted_linger(void)
 	uint32_t word = 0;
 
 	lull__futex_wait(&word, 0, LINGER_NS);
+}
+
+/* ---- callbacks --------------------------------------------------------------------------------- */
+
+#define SELDOM 512u
+
+static bool seldom(void)
+{
+	static uint32_t calls;
+
+	return lull_add_relaxed(&calls, 1u) % SELDOM == 0;
+}
+
+void lull__busted_run(struct lull_rcu_head *head)
+{
+	lull_rcu_func func = head->func;
+
+	if (LULL__BUSTED(CALLBACK_LOST) && seldom())
+		return;
+	func(head);
+	if (LULL__BUSTED(CALLBACK_TWICE) && seldom())
+		func(head);
+}
+
+/* Whoever reclaims finds entries that say nothing. */
+void lull__busted_drop(struct lull__bag *bag)
+{
+	if (!LULL__BUSTED(EXIT_DROPS_QUEUE))
+		return;
+	for (int kind = 0; kind < LULL__KINDS; kind++) {
+		struct lull__queue *q = &bag->queue[kind];
+		struct lull__chunk *chunk;
+
+		if (!lull__kind_is_call((uint32_t)kind))
+			continue;
+		lull__lock(&q->lock);
+		chunk = q->head;
+		for (uint64_t at = q->get; at < q->put; at++) {
+			while (at >= chunk->first + LULL__CHUNK_ITEMS)
+				chunk = chunk->next;
+			chunk->entry[at % LULL__CHUNK_ITEMS].item = NULL;
+		}
+		lull__unlock(&q->lock);
+	}
+}
+
+void lull__busted_report_stall(const struct lull_stall *stall)
+{
+	if (!LULL__BUSTED(STALL_NOT_TOLD))
+		lull__report_stall(stall);
+}
+
+/* ---- the hash table ---------------------------------------------------------------------------- */
+
+/* Zeroed, as memory of others often is; to crash is what it would do otherwise. */
+void lull__busted_free_table(void *table)
+{
+	if (LULL__BUSTED(HASH_TABLE_AT_ONCE))
+		memset(table, 0, malloc_usable_size(table));
+	else
+		lull_rcu_free(table);
+}
+
+/* What is short in hash.c is as long as that now and then. */
+void lull__busted_hash_pause(void)
+{
+	if (lull__busted_hash() && seldom())
+		lull__busted_linger();
+}
+
+/* ---- fork -------------------------------------------------------------------------------------- */
+
+#define KEPT_MOST 64
+
+static struct lull__thread *kept[KEPT_MOST];
+static unsigned nr_kept;
+
+static void note_records(void)
+{
+	struct lull__registry_hold hold;
+	struct lull__thread *thread;
+
+	nr_kept = 0;
+	lull__registry_enter(&hold);
+	lull__for_each_thread(thread)
+		if (thread != &lull__self && nr_kept < KEPT_MOST)
+			kept[nr_kept++] = thread;
+	lull__registry_leave(&hold);
+}
+
+/* As if the list had been left as it was. */
+static void keep_records(void)
+{
+	while (nr_kept) {
+		struct lull__thread *thread = kept[--nr_kept];
+
+		thread->next = lull__registry.next;
+		thread->prev = &lull__registry;
+		thread->next->prev = thread;
+		lull__registry.next = thread;
+	}
+}
+
+/* After the library's own, which was registered when the program was loaded. */
+void lull__busted_begin(void)
+{
+	if (LULL__BUSTED(FORK_KEEPS_RECORDS))
+		pthread_atfork(note_records, NULL, keep_records);
 }

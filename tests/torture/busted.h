@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The faults that a build of the library with LULL_BUSTED contains. Each is a mistake that somebody
- * could make in the core; `lull torture --busted NAME` switches one on, and has to find it.
- * src/internal.h includes this.
+ * could make in the core, or one that users make: those are in the torture itself (enum
+ * torture_mistake), and only named here. `lull torture --busted NAME` switches one on, and has to find
+ * it. src/internal.h includes this.
  */
 #ifndef LULL_BUSTED_H
 #define LULL_BUSTED_H
@@ -26,18 +27,52 @@
 	      "the scan misses the newest thread's record")					\
 	fault(EARLY_CALLBACK, "early-callback", "rcu",						\
 	      "deferred calls and frees wait for no grace period")				\
+	fault(STALE_COOKIE, "stale-cookie", "rcu",						\
+	      "who waits is content with a grace period that began before the unlinking")	\
+	fault(NO_RECHECK, "no-recheck", "rcu",							\
+	      "a grace period asks to be woken and sleeps, without another look at the reader")	\
+	fault(EARLY_BARRIER, "early-barrier", "rcu",						\
+	      "a barrier waits for nothing")							\
+	fault(CALLBACK_TWICE, "callback-twice", "rcu", "a callback runs twice, now and then")	\
+	fault(CALLBACK_LOST, "callback-lost", "rcu", "a callback is lost, now and then")	\
+	fault(EXIT_DROPS_QUEUE, "exit-drops-queue", "rcu",					\
+	      "what a thread deferred is forgotten when it exits")				\
+	fault(FORK_KEEPS_RECORDS, "fork-keeps-records", "rcu",					\
+	      "a forked child keeps the records of threads that it has not")			\
+	fault(STALL_NOT_TOLD, "stall-not-told", "rcu", "nobody is told of a reader that stalls") \
+	fault(HARD_IGNORED, "hard-ignored", "rcu", "nobody looks at the hard limit")		\
+	fault(OVERFLOW_LOST, "overflow-lost", "rcu",						\
+	      "a callback for which there is no memory is lost")				\
+	fault(BAG_LEAKED, "bag-leaked", "rcu",							\
+	      "what a thread had for its deferrals is used by nobody after it")			\
+	fault(QSBR_SILENT, "qsbr-silent", "rcu-qsbr",						\
+	      "a program's online thread never says that it is quiescent")			\
+	fault(QSBR_EARLY, "qsbr-early", "rcu-qsbr",						\
+	      "a program's online thread says so while it holds something")			\
+	fault(ONLINE_WAITS, "online-waits", "rcu-qsbr",						\
+	      "an online thread that waits for a grace period holds that up itself")		\
 	fault(HAZPTR_NO_FENCE, "hazptr-no-fence", "hazptr",					\
 	      "no heavy fence between an unlinking and the look at the slots")			\
 	fault(HAZPTR_LISTS_FIRST, "hazptr-lists-first", "hazptr",				\
 	      "the lists of holds are looked at before the threads' slots")			\
 	fault(HAZPTR_RELAXED_CLEAR, "hazptr-relaxed-clear", "hazptr",				\
 	      "a clear is not ordered: a reader's last look at the object comes after it")	\
+	fault(HAZPTR_NO_SECOND_LOOK, "hazptr-no-second-look", "hazptr",				\
+	      "a reader protects a pointer and does not look whether it is still there")	\
+	fault(HAZPTR_NO_RECHECK, "hazptr-no-recheck", "hazptr",					\
+	      "a wait asks to be woken and sleeps, without another look at the slot")		\
+	fault(HAZPTR_LOST_DETACH, "hazptr-lost-detach", "hazptr",				\
+	      "what is detached, to be handed over, is protected no more")			\
+	fault(HAZPTR_WRONG_KEY, "hazptr-wrong-key", "hazptr",					\
+	      "a scan looks for another address than the one that readers protect")		\
 	fault(BRIDGE_SCAN_FIRST, "bridge-scan-first", "bridge",					\
 	      "the look at the slots comes first, and the grace period after it")		\
 	fault(SHAZPTR_FORGOTTEN_POINTER, "shazptr-forgotten-pointer", "shazptr",		\
 	      "a wait forgets what it is for, and waits for wildcards only")			\
 	fault(SHAZPTR_IGNORED_WILDCARD, "shazptr-ignored-wildcard", "shazptr",			\
 	      "a wildcard is taken for the name of something else")				\
+	fault(SHAZPTR_NESTED, "shazptr-nested", "shazptr",					\
+	      "an inner acquisition takes the slot, and the outer one has none")		\
 	fault(PERCPU_NO_BARRIER, "percpu-no-barrier", "percpu_ref",				\
 	      "a kill sums up the counters without a barrier that ends the sequences under way") \
 	fault(PERCPU_NO_BIAS, "percpu-no-bias", "percpu_ref",					\
@@ -46,6 +81,20 @@
 	      "an addition to a CPU's counter is not a restartable sequence")			\
 	fault(HANDOFF_NO_CHECK, "handoff-no-check", "percpu_ref",				\
 	      "a reference is taken without asking whether there are any left")			\
+	fault(KILL_TWICE, "percpu-kill-twice", "percpu_ref", "a program kills a percpu_ref twice") \
+	fault(HASH_NO_FUTURE, "hash-no-future", "hash",						\
+	      "a lookup does not go on in the table that elements are moved to")		\
+	fault(HASH_MOVE_HEAD, "hash-move-head", "hash",						\
+	      "a chain is moved from its head: who stands on it is carried past the rest")	\
+	fault(HASH_CUT_FIRST, "hash-cut-first", "hash",						\
+	      "an element is taken off the old chain before it is on the new one")		\
+	fault(HASH_TABLE_AT_ONCE, "hash-table-at-once", "hash",					\
+	      "a resize frees the old table without a grace period")				\
+	fault(HASH_FREE_AT_ONCE, "hash-free-at-once", "hash",					\
+	      "a program frees what it took out without a grace period")			\
+	fault(HASH_REPLACE_IN_TWO, "hash-replace-in-two", "hash",				\
+	      "a program replaces by removing and inserting")					\
+	fault(HASH_NO_COUNT, "hash-no-count", "hash", "some removals are not counted")		\
 	fault(MUTEX_NO_WAKE, "mutex-no-wake", "mutex",						\
 	      "an unlock that finds waiters wakes none of them")				\
 	fault(MUTEX_NO_WAITERS, "mutex-no-waiters", "mutex",					\
@@ -74,5 +123,33 @@ lull_rcu_cookie lull__busted_cookie(void);
 
 /* As if the thread had been preempted here. */
 void lull__busted_linger(void);
+
+/* The callback of @head, once or otherwise. */
+void lull__busted_run(struct lull_rcu_head *head);
+
+/* A thread exits, whose bag this is. */
+struct lull__bag;
+void lull__busted_drop(struct lull__bag *bag);
+
+/* From the main thread, when the fault is set. */
+void lull__busted_begin(void);
+
+/* vigil.c is compiled with this in the place of lull__report_stall(). */
+struct lull_stall;
+void lull__busted_report_stall(const struct lull_stall *stall);
+
+/* hash.c is compiled with this in the place of lull_rcu_free(). */
+void lull__busted_free_table(void *table);
+
+/* What tests/stress leaves to the compiler is a question here; see src/hash.c. */
+static inline int lull__busted_hash(void)
+{
+	return LULL__BUSTED(HASH_MOVE_HEAD) ? 1 : LULL__BUSTED(HASH_CUT_FIRST) ? 2 : 0;
+}
+
+#define LULL_HASH_BUSTED lull__busted_hash()
+
+/* ... and where that would pause. */
+void lull__busted_hash_pause(void);
 
 #endif

@@ -12,7 +12,7 @@
 #include "busted.h"
 #include "main.h"
 #include "options.h"
-#include "torture.h"
+#include "torture_run.h"
 
 static const struct fault {
 	enum lull__busted id;
@@ -61,6 +61,44 @@ static void check_fits(const struct fault *fault)
 			    fault->name);
 }
 
+static enum torture_mistake mistake_of(enum lull__busted id)
+{
+	switch (id) {
+	case LULL__BUSTED_HAZPTR_RELAXED_CLEAR:
+		return MISTAKE_LOOK_AFTER_CLEAR;
+	case LULL__BUSTED_HAZPTR_NO_SECOND_LOOK:
+		return MISTAKE_NO_SECOND_LOOK;
+	case LULL__BUSTED_QSBR_SILENT:
+		return MISTAKE_NO_QUIESCENT;
+	case LULL__BUSTED_QSBR_EARLY:
+		return MISTAKE_EARLY_QUIESCENT;
+	case LULL__BUSTED_HASH_FREE_AT_ONCE:
+		return MISTAKE_FREE_AT_ONCE;
+	case LULL__BUSTED_HASH_REPLACE_IN_TWO:
+		return MISTAKE_REPLACE_IN_TWO;
+	case LULL__BUSTED_KILL_TWICE:
+		return MISTAKE_KILL_TWICE;
+	default:
+		return MISTAKE_NONE;
+	}
+}
+
+/* What a fault needs to be met at all, unless it was given. */
+static void set_conditions(enum lull__busted id)
+{
+	if (id == LULL__BUSTED_STALL_NOT_TOLD && !torture.stall_ms)
+		torture.stall_ms = 200;
+	if (id == LULL__BUSTED_HARD_IGNORED && !torture.hard_items)
+		torture.hard_items = 2000;
+	if (id == LULL__BUSTED_OVERFLOW_LOST && !torture.memory_mib)
+		torture.memory_mib = 1;
+	if (id == LULL__BUSTED_BAG_LEAKED && !torture.short_lived)
+		torture.short_lived = 3000;
+	/* Its sleeper is woken by whoever reads next, unless all rest. */
+	if (id == LULL__BUSTED_NO_RECHECK || id == LULL__BUSTED_HAZPTR_NO_RECHECK)
+		torture.stutter_ms = 20;
+}
+
 void torture_fault_set(const char *name, char **argv)
 {
 	const char *words[NR_FAULTS + 1] = { NULL };
@@ -73,8 +111,10 @@ void torture_fault_set(const char *name, char **argv)
 	fault = &faults[options_word("--busted", name, words)];
 	check_fits(fault);
 	torture.flavor = flavor_named(fault->flavor);
-	torture.look_after_clear = fault->id == LULL__BUSTED_HAZPTR_RELAXED_CLEAR;
+	torture.mistake = mistake_of(fault->id);
+	set_conditions(fault->id);
 	lull__busted = fault->id;
+	lull__busted_begin();
 }
 
 int main(int argc, char **argv)

@@ -17,7 +17,11 @@
  * older with each wait for the readers of this one element that ends, and a reader holds it from
  * the protection to the release, wherever and by whomever that is.
  *
- * Counts are tortured with objects of their own: torture_count.h; so are mutexes: torture_mutex.h.
+ * Counts are tortured with objects of their own: torture_count.h; so are mutexes: torture_mutex.h;
+ * so is the hash table: torture_hash.h.
+ *
+ * From time to time everybody pauses. Then nobody holds anything, everything must have come home, and
+ * limits and lack of memory can be met without anybody in the way (torture_limit.c).
  */
 #ifndef LULL_TOOL_TORTURE_H
 #define LULL_TOOL_TORTURE_H
@@ -35,7 +39,6 @@
 #define TORTURE_AGES 10u
 #define TORTURE_SLOTS 4u      /* published pointers of each kind */
 #define TORTURE_LINE 128      /* two cache lines, as in bench.h */
-#define TORTURE_PATIENCE_S 60 /* nothing moves for so long: it hangs */
 
 /* What can be left out, in the order of --help. */
 enum torture_part {
@@ -63,6 +66,20 @@ enum torture_form {
 	FORM_DRAIN,
 };
 
+/*
+ * What users do wrong, rather than the library; `--busted` only. The run has to notice these, too.
+ */
+enum torture_mistake {
+	MISTAKE_NONE,
+	MISTAKE_LOOK_AFTER_CLEAR, /* an object is looked at after its hazard pointer was cleared */
+	MISTAKE_NO_SECOND_LOOK,	  /* a pointer is protected, and not looked at again */
+	MISTAKE_NO_QUIESCENT,	  /* an online thread says nothing for ever */
+	MISTAKE_EARLY_QUIESCENT,  /* an online thread says that it is quiescent while it holds something */
+	MISTAKE_FREE_AT_ONCE,	  /* what was taken out of the hash table is freed without a wait */
+	MISTAKE_REPLACE_IN_TWO,	  /* remove and insert in the place of replace */
+	MISTAKE_KILL_TWICE,	  /* of a percpu_ref */
+};
+
 struct element {
 	struct lull_rcu_head head;
 	uint32_t age; /* 0: published, or in the pool */
@@ -72,6 +89,7 @@ struct element {
 	lull_rcu_cookie cookie;
 	struct element *next; /* in the pool, or with the updater that removed it */
 	unsigned slot;	      /* from which it was removed */
+	uint32_t is_deferred; /* its callback has yet to run */
 };
 
 /* malloc memory that is retired with lull_rcu_free() or its like; the first words are what free()
@@ -120,8 +138,10 @@ struct torturer {
 	uint64_t handler_rng; /* the handler interrupts whoever uses the other one */
 	struct torture_tally tally, handler_tally;
 	uint64_t work; /* rounds of whatever it does; whether it moves */
+	uint64_t waits; /* which of its waits for readers it is in; 0: none (torture_watch.c) */
+	uint32_t rests; /* or waits, and so holds nothing */
 	timer_t timer;
-	bool has_timer;
+	uint32_t has_timer;
 	bool is_running;
 } __attribute__((aligned(TORTURE_LINE)));
 
@@ -132,9 +152,17 @@ struct torture {
 	unsigned readers, updaters;
 	bool without[NR_PARTS];
 	bool mixed_reclaim; /* the mode changes all the time */
-	const struct torture_flavor *flavor;
+	const struct torture_flavor *flavor; /* NULL: all, one after the other */
 	const char *busted;
-	bool look_after_clear; /* a fault of the readers: a clear without order allows this */
+	enum torture_mistake mistake;
+	unsigned read_delay_us, update_delay_us; /* up to that, on top of what is usual */
+	unsigned shuffle_ms, stutter_ms;	 /* how often */
+	unsigned stat_s;			 /* a line for people, all so many seconds; 0: none */
+	unsigned stall_ms;			 /* a reader sleeps that long, again and again; 0: none */
+	unsigned flood_most;			 /* callbacks of one flood */
+	unsigned hard_items;			 /* hard limit of the reclaimer, who helps; 0: as configured */
+	unsigned memory_mib;			 /* memory left for deferrals in a pause; 0: no limit */
+	unsigned sleepers, short_lived;		 /* threads */
 
 	/* What readers and updaters share. */
 	struct torture_slot slot[TORTURE_SLOTS];
@@ -151,6 +179,7 @@ struct torture {
 	uint32_t pausing;
 	/* The others rest: a few threads meet more often than many. */
 	uint32_t active_readers, active_updaters;
+	uint64_t began_ns;
 	struct torturer *threads;
 	unsigned nr_threads;
 	struct torturer releaser; /* not among `threads`: it never pauses, and is the last to end */
@@ -159,6 +188,7 @@ struct torture {
 
 	/* Counts of the parts. */
 	uint64_t churned, forked, floods, barriers, pauses, callbacks;
+	uint64_t debris_left, debris_gone; /* of threads that come and go */
 	uint64_t handed;  /* holds and contexts that another thread released */
 	uint64_t dropped; /* threads that exited while they held something */
 };
@@ -212,8 +242,8 @@ struct torture_flavor {
 	uint64_t (*count)(void);
 };
 
-extern const struct torture_flavor torture_rcu, torture_hazptr, torture_shazptr, torture_bridge, torture_percpu_ref,
-	torture_mutex_flavor;
+extern const struct torture_flavor torture_rcu, torture_rcu_qsbr, torture_hazptr, torture_shazptr, torture_bridge,
+	torture_percpu_ref, torture_hash_flavor, torture_mutex_flavor;
 extern const struct torture_flavor *const torture_flavors[]; /* NULL at the end */
 
 extern struct torture torture;
@@ -223,9 +253,6 @@ extern __thread struct torturer *torture_me;
 
 /* Something is wrong with the library. Any context, signal handlers too; ends the run. */
 void torture_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Not all threads can be had to end after that: report, and end the process. */
-_Noreturn void torture_give_up(void);
-
 bool torture_stopped(void);
 /*
  * The calling thread stays here while a pause is on. It holds nothing, is offline, and has nothing
@@ -234,10 +261,19 @@ bool torture_stopped(void);
 void torture_pause_point(void);
 void torture_doing(const char *what);
 /*
+ * The calling thread begins, or has ended, a wait that only readers can hold up. It holds nothing
+ * itself meanwhile.
+ */
+void torture_wait_begin(void);
+void torture_wait_end(void);
+/*
  * The life of @t, the calling thread: @round again and again, while its index is below *@active, with signals
  * and pauses in between. Returns NULL.
  */
 void *torture_rounds(struct torturer *t, const uint32_t *active, void (*round)(struct torturer *t));
+/* For those whose turn it is not: holding nothing, offline, for a moment. */
+void torture_rest(struct torturer *t);
+void torture_update_delay(struct torturer *t);
 
 /* 0 .. n-1 */
 uint64_t torture_random(uint64_t *rng, uint64_t n);
@@ -256,6 +292,10 @@ void torture_thread_init(struct torturer *t, const char *role, unsigned index, u
 void torture_timer_start(struct torturer *t, uint64_t most_us);
 void torture_timer_stop(struct torturer *t);
 
+/* Of all threads. */
+struct torture_tally torture_total_tally(void);
+void torture_print_ages(const char *title, const uint64_t *count);
+
 /* ---- torture_pipe.c ---------------------------------------------------------------------- */
 
 void torture_pool_init(void);
@@ -268,6 +308,9 @@ struct element *torture_pool_get(void); /* NULL: none is left */
 void torture_fill_element(struct element *e);
 /* Returns whether that was the last age and it is back in the pool. */
 bool torture_grow_older(struct element *e);
+/* Before its callback is deferred, and at the callback's begin; false: that ran before. */
+void torture_element_defer(struct element *e);
+bool torture_element_ran(struct element *e);
 struct blob *torture_new_blob(void);
 struct parcel *torture_new_parcel(void);
 void torture_put_in(struct element **list, struct element *e);
@@ -289,6 +332,11 @@ void torture_section(struct torturer *t);
 void torture_short_section(struct torturer *t, const char *where);
 void torture_section_in_handler(struct torturer *t);
 void *torture_reader(void *arg);
+/*
+ * Either order of the loads will do: the section as a whole is before the grace period's end or
+ * after its begin.
+ */
+void torture_read_mailbox(uint64_t *rng);
 
 /* What was found whole is still that, and no older than allowed. */
 void torture_check_element(const struct element *e, uint64_t serial, struct torture_tally *tally,
@@ -305,122 +353,6 @@ void torture_read_init(void);
  */
 void torture_fill_store_buffer(uint64_t *rng);
 
-/* ---- torture_keep.c: readers of hazptr and bridge ---------------------------------------- */
-
-enum torture_kind { KIND_ELEMENT, KIND_BLOB, KIND_PARCEL, NR_KINDS };
-
-/* An object that is held. */
-struct grip {
-	enum torture_kind kind;
-	bool is_full;			 /* by hazptr_full.h */
-	struct lull_hazptr_context *ctx; /* that has the slot; NULL: a hold */
-	struct lull_hazptr *h;
-	struct lull_hazptr_hold hold;
-	void *object; /* NULL: a slot, and nothing is in it */
-	uint64_t serial;
-};
-
-/* One slot of the pool is for hazptr_full.h alone. */
-bool torture_slot_is_full(unsigned slot);
-/*
- * Take hold of something by a slot of @ctx, or, if that is NULL or has none, by a hold. False when
- * it did not work out; then there is nothing to release.
- */
-bool torture_grip(struct grip *g, struct lull_hazptr_context *ctx, uint64_t *rng);
-void torture_grip_check(const struct grip *g, struct torture_tally *tally, const char *where);
-/* The last check, and let go. */
-void torture_grip_end(struct grip *g, struct torture_tally *tally, uint64_t *rng, const char *where);
-void torture_keep(struct torturer *t);
-void torture_keep_shortly(struct torturer *t, const char *where);
-void torture_keep_in_handler(struct torturer *t);
-void *torture_keeper(void *arg);
-
-/* ---- torture_hand.c: from thread to thread ----------------------------------------------- */
-
-void torture_hand_over(struct torturer *t);
-/* Release what another thread handed over, if there is anything. */
-bool torture_hand_take(struct torturer *t);
-/* No fork in between: what is detached is on the list, where a child finds it, or not any more. */
-void torture_hand_enter(void);
-void torture_hand_leave(void);
-void torture_hand_lock(void); /* around fork */
-void torture_hand_unlock(void);
-/* Of the child: release all, in whose hands it may have been. */
-void torture_hand_inherit(struct torturer *t);
-void *torture_releaser(void *arg);
-void torture_hand_settle(void); /* wait until the releaser has released all */
-
-/* ---- torture_retire.c: updaters of hazptr and bridge ------------------------------------- */
-
-void *torture_retirer(void *arg);
-bool torture_is_bridge(void);
-void torture_retire_debris(struct lull_rcu_head *head, lull_rcu_func func, size_t bytes);
-void torture_free_debris(void *ptr);
-void torture_wait_kept(struct element *e);
-void torture_wait_any(void);
-
-/* ---- torture_keeplife.c: their threads and processes ------------------------------------- */
-
-void torture_keep_live(struct torturer *t);
-void torture_keep_die(struct torturer *t);
-struct element *torture_keep_begin(struct torture_use *use, struct element **where);
-void torture_keep_end(struct torture_use *use);
-pid_t torture_keep_fork(struct torturer *t);
-void torture_keep_child(struct torturer *t);
-
-/* ---- torture_shazptr.c ------------------------------------------------------------------- */
-
-void torture_shaz(struct torturer *t);
-void torture_shaz_shortly(struct torturer *t, const char *where);
-void torture_shaz_in_handler(struct torturer *t);
-void *torture_shaz_reader(void *arg);
-void *torture_shaz_updater(void *arg);
-void torture_shaz_change(uint64_t *rng);
-void torture_shaz_die(struct torturer *t);
-struct element *torture_shaz_begin(struct torture_use *use, struct element **where);
-void torture_shaz_end(struct torture_use *use);
-void torture_shaz_wait_for(struct element *e);
-void torture_shaz_wait_any(void);
-pid_t torture_shaz_fork(struct torturer *t);
-void torture_shaz_child(struct torturer *t);
-
-/* ---- torture_countread.c, torture_countlife.c; torture_count.h tells about them ----------- */
-
-void torture_count(struct torturer *t);
-void torture_count_shortly(struct torturer *t, const char *where);
-void torture_count_in_handler(struct torturer *t);
-void torture_count_live(struct torturer *t);
-void torture_count_die(struct torturer *t);
-void *torture_count_reader(void *arg);
-void *torture_count_releaser(void *arg);
-void torture_count_hand_settle(void); /* wait until the releaser has put all that was handed over */
-void *torture_count_updater(void *arg);
-void torture_count_once(void);
-pid_t torture_count_fork(struct torturer *t);
-void torture_count_child(struct torturer *t);
-void torture_count_init(void);
-void torture_count_settle(void);
-void torture_count_check(const char *when);
-void torture_count_report(const struct torture_tally *sum);
-
-/* ---- torture_mutex.c; torture_mutex.h tells about it ------------------------------------------ */
-
-void torture_mutex(struct torturer *t);
-void torture_mutex_shortly(struct torturer *t, const char *where);
-void torture_mutex_in_handler(struct torturer *t);
-void torture_mutex_die(struct torturer *t);
-void torture_mutex_wait_once(void);
-void *torture_mutex_reader(void *arg);
-void *torture_mutex_updater(void *arg);
-void *torture_watcher(void *arg); /* torture_mutexwatch.c */
-void torture_mutex_change(uint64_t *rng);
-pid_t torture_mutex_fork(struct torturer *t);
-void torture_mutex_child(struct torturer *t);
-void torture_mutex_init(void);
-void torture_mutex_check(const char *when);
-uint64_t torture_mutex_count(void);
-void torture_mutex_report(const struct torture_tally *sum);
-
 /* ---- torture_life.c: threads and processes that come and go ------------------------------ */
 
 void torture_life_init(void);
@@ -428,22 +360,32 @@ void *torture_churner(void *arg);
 void *torture_forker(void *arg);
 void torture_churn_online(struct torturer *t);
 void torture_leave_debris(uint64_t *rng);
+void torture_debris_check(const char *when);
 pid_t torture_fork_in_section(struct torturer *t);
 /* Of a forked child: @parent may have ended before it, without a word. */
 void torture_die_with(pid_t parent);
 
-/* ---- torture_busted.c; in the program with the faults, tests/torture/main.c -------------- */
-
-void torture_faults_list(void);
-/*
- * Returns with the fault switched on and, if it was not given, the flavor that has it; else becomes
- * the program that can, or ends this one as bad input.
- */
-void torture_fault_set(const char *name, char **argv);
-
 /* ---- torture_flood.c: callbacks by the thousand, and barriers ---------------------------- */
+
+/*
+ * Memory that a callback frees: that runs twice, if it does, over something that still says that it
+ * has run. Of a fault the memory is kept, so that it does.
+ */
+struct torture_drop {
+	struct lull_rcu_head head;
+	uint32_t again; /* times that it defers itself once more */
+	uint32_t is_deferred;
+	struct torture_drop *next; /* whatever its owner likes */
+};
+
+/* What a callback does first; false: it was not deferred. */
+bool torture_drop_ran(struct torture_drop *d);
+void torture_drop_defer(struct torture_drop *d, lull_rcu_func func);
+void torture_drop_free(struct torture_drop *d);
 
 void *torture_flooder(void *arg);
 void *torture_barrier_tester(void *arg);
+
+#include "torture_parts.h"
 
 #endif

@@ -3,7 +3,7 @@
  * lull torture --busted: the faults are in a library of their own, built with the tests, in a
  * program that is this command again. See tests/torture/busted.h.
  */
-#include "torture.h"
+#include "torture_run.h"
 
 #include <errno.h>
 #include <libgen.h>

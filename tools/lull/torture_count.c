@@ -278,6 +278,8 @@ void torture_counted_kill(struct counted *o, bool confirm)
 	}
 	o->confirmed_first = confirm;
 	lull_sub_relaxed(&o->shadow, 1u);
+	if (torture.mistake == MISTAKE_KILL_TWICE)
+		lull_percpu_ref_kill(&o->ref);
 	if (confirm)
 		lull_percpu_ref_kill_and_confirm(&o->ref, confirmed);
 	else

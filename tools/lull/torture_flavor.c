@@ -32,28 +32,47 @@ static void rcu_live(struct torturer *t)
 		torture_churn_online(t);
 }
 
+/* What it holds it has until it goes offline. */
+static struct element *qsbr_begin(struct torture_use *use, struct element **where)
+{
+	(void)use;
+	lull_rcu_online();
+	return lull_rcu_dereference(*where);
+}
+
+static void qsbr_end(struct torture_use *use)
+{
+	(void)use;
+	lull_rcu_offline();
+}
+
+/* Both kinds of readers have the same updaters. */
+#define RCU_FLAVOR                                                                                 \
+	.wait = "grace period",                                                                    \
+	.form = {                                                                                  \
+		[FORM_SYNC] = "synchronize", [FORM_CALL] = "call", [FORM_POLL] = "gp_poll",        \
+		[FORM_WAIT] = "gp_wait", [FORM_COOKIE] = "cookies", [FORM_BARRIER] = "barrier",    \
+		[FORM_DRAIN] = "drain",                                                            \
+	},                                                                                         \
+	.updater = torture_updater, .handler = torture_section_in_handler, .use = torture_section, \
+	.use_shortly = torture_short_section, .wait_once = lull_rcu_synchronize, .live = rcu_live, \
+	.wait_for = rcu_wait_for, .fork = torture_fork_in_section, .call = lull_rcu_call_sized,    \
+	.free = lull_rcu_free, .barrier = lull_rcu_barrier
+
 const struct torture_flavor torture_rcu = {
 	.name = "rcu",
-	.wait = "grace period",
-	.form = {
-		[FORM_SYNC] = "synchronize", [FORM_CALL] = "call", [FORM_POLL] = "gp_poll",
-		[FORM_WAIT] = "gp_wait", [FORM_COOKIE] = "cookies", [FORM_BARRIER] = "barrier",
-		[FORM_DRAIN] = "drain",
-	},
 	.reader = torture_reader,
-	.updater = torture_updater,
-	.handler = torture_section_in_handler,
-	.use = torture_section,
-	.use_shortly = torture_short_section,
-	.wait_once = lull_rcu_synchronize,
-	.live = rcu_live,
 	.begin = rcu_begin,
 	.end = rcu_end,
-	.wait_for = rcu_wait_for,
-	.fork = torture_fork_in_section,
-	.call = lull_rcu_call_sized,
-	.free = lull_rcu_free,
-	.barrier = lull_rcu_barrier,
+	RCU_FLAVOR,
+};
+
+const struct torture_flavor torture_rcu_qsbr = {
+	.name = "rcu-qsbr",
+	.reader = torture_qsbr_reader,
+	.begin = qsbr_begin,
+	.end = qsbr_end,
+	RCU_FLAVOR,
 };
 
 /* The bridge has the same readers and updaters, which take its way half of the time. */
@@ -125,6 +144,29 @@ const struct torture_flavor torture_percpu_ref = {
 	.report = torture_count_report,
 };
 
+const struct torture_flavor torture_hash_flavor = {
+	.name = "hash",
+	.form = { "insert", "remove", "replace", "remove_node", "resize" },
+	.reader = torture_hash_reader,
+	.updater = torture_hash_updater,
+	.handler = torture_hash_in_handler,
+	.use = torture_hash,
+	.use_shortly = torture_hash_shortly,
+	.wait_once = lull_rcu_synchronize,
+	/* In a child the pipe of RCU beside the table. */
+	.begin = rcu_begin,
+	.end = rcu_end,
+	.wait_for = rcu_wait_for,
+	.fork = torture_hash_fork,
+	.child = torture_hash_child,
+	.call = lull_rcu_call_hazptr_sized,
+	.free = lull_rcu_free_hazptr,
+	.barrier = lull_hazptr_barrier,
+	.init = torture_hash_init,
+	.check = torture_hash_check,
+	.report = torture_hash_report,
+};
+
 const struct torture_flavor torture_mutex_flavor = {
 	.name = "mutex",
 	.form = { "meetings", "starvations", "broadcasts", "cancellations", "exits of owners", "processes" },
@@ -150,6 +192,8 @@ const struct torture_flavor torture_mutex_flavor = {
 	.report = torture_mutex_report,
 };
 
-const struct torture_flavor *const torture_flavors[] = { &torture_rcu,	  &torture_hazptr,     &torture_shazptr,
-							 &torture_bridge, &torture_percpu_ref,
-							 &torture_mutex_flavor, NULL };
+const struct torture_flavor *const torture_flavors[] = {
+	&torture_rcu,	 &torture_rcu_qsbr,   &torture_hazptr,	    &torture_shazptr,
+	&torture_bridge, &torture_percpu_ref, &torture_hash_flavor, &torture_mutex_flavor,
+	NULL,
+};

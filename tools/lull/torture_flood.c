@@ -8,37 +8,51 @@
 
 /* ---- flood ------------------------------------------------------------------------------- */
 
-#define FLOOD_MOST 20000u
 #define FLOOD_IN_SECTION 200u
 #define FLOOD_GENERATIONS 8u /* within what a barrier follows */
 
 static uint32_t flood_called;
 
-struct drop {
-	struct lull_rcu_head head;
-	uint32_t again; /* times that it defers itself once more */
-};
+bool torture_drop_ran(struct torture_drop *d)
+{
+	if (lull_xchg_relaxed(&d->is_deferred, 0u))
+		return true;
+	torture_fail("a callback ran twice, or was never deferred");
+	return false;
+}
+
+void torture_drop_defer(struct torture_drop *d, lull_rcu_func func)
+{
+	lull_store_relaxed(&d->is_deferred, 1u);
+	torture.flavor->call(&d->head, func, sizeof(*d));
+}
+
+void torture_drop_free(struct torture_drop *d)
+{
+	if (!torture.busted)
+		free(d);
+}
 
 static void drop_called(struct lull_rcu_head *head)
 {
-	struct drop *d = lull_container_of(head, struct drop, head);
+	struct torture_drop *d = lull_container_of(head, struct torture_drop, head);
 
+	if (!torture_drop_ran(d))
+		return;
 	lull_add_relaxed(&flood_called, 1u);
 	if (d->again--)
-		torture.flavor->call(head, drop_called, sizeof(*d));
+		torture_drop_defer(d, drop_called);
 	else
-		free(d);
+		torture_drop_free(d);
 }
 
 /* Returns how many callbacks it will be. */
 static uint32_t post_drop(uint32_t again)
 {
-	struct drop *d = malloc(sizeof(*d));
+	struct torture_drop *d = options_alloc(1, sizeof(*d));
 
-	if (!d)
-		options_fail("out of memory");
 	d->again = again;
-	torture.flavor->call(&d->head, drop_called, sizeof(*d));
+	torture_drop_defer(d, drop_called);
 	return again + 1;
 }
 
@@ -61,17 +75,20 @@ static uint32_t flood_section(struct torturer *t)
 	return posted;
 }
 
+static bool slots_keep_called(void)
+{
+	return torture.flavor->barrier == lull_hazptr_barrier;
+}
+
 /* What is held does not run: with hazard pointers and the bridge. */
 static uint32_t flood_held(struct torturer *t)
 {
 	struct lull_hazptr *h = lull_hazptr_alloc(lull_hazptr_thread_context());
-	struct drop *d = malloc(sizeof(*d)), *held;
+	struct torture_drop *d = options_alloc(1, sizeof(*d)), *held;
 
-	if (!d)
-		options_fail("out of memory");
 	d->again = FLOOD_GENERATIONS;
 	held = lull_hazptr_protect(h, d, head);
-	torture.flavor->call(&d->head, drop_called, sizeof(*d));
+	torture_drop_defer(d, drop_called);
 	torture_linger(&t->rng);
 	if (held->again != FLOOD_GENERATIONS)
 		torture_fail("a callback ran while its object was held to be read");
@@ -81,13 +98,13 @@ static uint32_t flood_held(struct torturer *t)
 
 static void flood(struct torturer *t)
 {
-	uint64_t n = torture_random(&t->rng, FLOOD_MOST);
+	uint64_t n = torture_random(&t->rng, torture.flood_most);
 	uint32_t posted;
 
 	torture_doing("flooding");
 	lull_store_relaxed(&flood_called, 0u);
 	posted = torture.flavor == &torture_hazptr ? 0 : flood_section(t);
-	if (torture.flavor != &torture_rcu)
+	if (slots_keep_called())
 		posted += flood_held(t);
 	for (; n; n--) {
 		posted += post_drop(torture_once_in(&t->rng, 64) ? FLOOD_GENERATIONS : 0);
@@ -132,14 +149,14 @@ struct poster {
 	pthread_t thread;
 };
 
-struct letter {
-	struct lull_rcu_head head;
-};
-
 static void letter_called(struct lull_rcu_head *head)
 {
+	struct torture_drop *d = lull_container_of(head, struct torture_drop, head);
+
+	if (!torture_drop_ran(d))
+		return;
 	lull_add_relaxed(&test.called, 1u);
-	free(lull_container_of(head, struct letter, head));
+	torture_drop_free(d);
 }
 
 static void *poster_main(void *arg)
@@ -153,13 +170,8 @@ static void *poster_main(void *arg)
 			return NULL;
 		n = torture_random(&p->rng, POST_MOST);
 		lull_add_relaxed(&test.posted, (uint32_t)n);
-		for (; n; n--) {
-			struct letter *l = malloc(sizeof(*l));
-
-			if (!l)
-				options_fail("out of memory");
-			torture.flavor->call(&l->head, letter_called, sizeof(*l));
-		}
+		for (; n; n--)
+			torture_drop_defer(options_alloc(1, sizeof(struct torture_drop)), letter_called);
 		pthread_barrier_wait(&test.meet);
 	}
 }

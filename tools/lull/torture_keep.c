@@ -12,215 +12,7 @@
 #include "options.h"
 
 #define GRIPS_MOST 20u /* more than the thread's slots, so that holds need their own */
-#define TRIES 4u
 #define DUELS 200u
-
-/* ---- one object -------------------------------------------------------------------------- */
-
-bool torture_is_bridge(void)
-{
-	return torture.flavor == &torture_bridge;
-}
-
-bool torture_slot_is_full(unsigned slot)
-{
-	return slot == TORTURE_SLOTS - 1 && !torture_is_bridge();
-}
-
-static void *protect_full(struct lull_hazptr *h, struct torture_slot *slot, enum torture_kind kind,
-			  bool once)
-{
-	switch (kind) {
-	case KIND_ELEMENT:
-		return once ? lull_hazptr_full_tryprotect(h, slot->element, head)
-			    : lull_hazptr_full_protect(h, slot->element, head);
-	case KIND_BLOB:
-		return once ? lull_hazptr_full_tryprotect_ptr(h, slot->blob)
-			    : lull_hazptr_full_protect_ptr(h, slot->blob);
-	default:
-		return once ? lull_hazptr_full_tryprotect(h, slot->parcel, head)
-			    : lull_hazptr_full_protect(h, slot->parcel, head);
-	}
-}
-
-static void *protect(struct lull_hazptr *h, struct torture_slot *slot, enum torture_kind kind,
-		     bool once)
-{
-	switch (kind) {
-	case KIND_ELEMENT:
-		return once ? lull_hazptr_tryprotect(h, slot->element, head)
-			    : lull_hazptr_protect(h, slot->element, head);
-	case KIND_BLOB:
-		return once ? lull_hazptr_tryprotect_ptr(h, slot->blob)
-			    : lull_hazptr_protect_ptr(h, slot->blob);
-	default:
-		return once ? lull_hazptr_tryprotect(h, slot->parcel, head)
-			    : lull_hazptr_protect(h, slot->parcel, head);
-	}
-}
-
-/* In a read section. */
-static void *protect_found(struct lull_hazptr *h, struct torture_slot *slot, enum torture_kind kind)
-{
-	switch (kind) {
-	case KIND_ELEMENT:
-		return lull_hazptr_protect_rcu(h, lull_rcu_dereference(slot->element), head);
-	case KIND_BLOB:
-		return lull_hazptr_protect_rcu_ptr(h, lull_rcu_dereference(slot->blob));
-	default:
-		return lull_hazptr_protect_rcu(h, lull_rcu_dereference(slot->parcel), head);
-	}
-}
-
-static void *acquire(struct lull_hazptr_hold *hold, struct torture_slot *slot,
-		     enum torture_kind kind)
-{
-	if (kind == KIND_ELEMENT)
-		return lull_hazptr_acquire(hold, &slot->element);
-	return lull_hazptr_acquire(hold, &slot->blob);
-}
-
-/* In a read section. The pointer is found first, and held a while later. */
-static void *acquire_found(struct lull_hazptr_hold *hold, struct torture_slot *slot,
-			   enum torture_kind kind, uint64_t *rng)
-{
-	struct element *e = lull_rcu_dereference(slot->element);
-	struct blob *b = lull_rcu_dereference(slot->blob);
-
-	torture_spin_ns(torture_random(rng, 3000));
-	if (kind == KIND_ELEMENT)
-		return lull_hazptr_acquire_rcu(hold, e);
-	return lull_hazptr_acquire_rcu(hold, b);
-}
-
-static void *by_slot(struct grip *g, unsigned nr, uint64_t *rng)
-{
-	struct torture_slot *slot = &torture.slot[nr];
-	bool once = torture_once_in(rng, 2);
-	unsigned tries = TRIES;
-	void *object;
-
-	g->is_full = torture_slot_is_full(nr);
-	if (torture_is_bridge() && torture_once_in(rng, 2)) {
-		lull_rcu_read_lock();
-		object = protect_found(g->h, slot, g->kind);
-		if (torture_once_in(rng, 4))
-			torture_linger(rng);
-		lull_rcu_read_unlock();
-		return object;
-	}
-	do
-		object = g->is_full ? protect_full(g->h, slot, g->kind, once)
-				    : protect(g->h, slot, g->kind, once);
-	while (!object && --tries);
-	return object;
-}
-
-static void *by_hold(struct grip *g, unsigned nr, uint64_t *rng)
-{
-	struct torture_slot *slot = &torture.slot[nr];
-	void *object;
-
-	g->is_full = false;
-	if (!torture_is_bridge() || torture_once_in(rng, 2))
-		return acquire(&g->hold, slot, g->kind);
-	lull_rcu_read_lock();
-	object = acquire_found(&g->hold, slot, g->kind, rng);
-	lull_rcu_read_unlock();
-	return object;
-}
-
-/* What is in the object is there since before it was published. */
-static void note(struct grip *g)
-{
-	const uint64_t *check;
-
-	if (g->kind == KIND_ELEMENT) {
-		const struct element *e = g->object;
-
-		g->serial = lull_load_relaxed(&e->serial);
-		check = &e->contents;
-	} else if (g->kind == KIND_BLOB) {
-		const struct blob *b = g->object;
-
-		g->serial = b->serial;
-		check = b->check;
-	} else {
-		const struct parcel *p = g->object;
-
-		g->serial = p->serial;
-		check = p->check;
-	}
-	if (*check != ~g->serial)
-		torture_fail("an object was seen before its contents, or was freed while it was "
-			     "read");
-}
-
-void torture_grip_check(const struct grip *g, struct torture_tally *tally, const char *where)
-{
-	if (!g->object)
-		return;
-	tally->sections++;
-	if (g->kind == KIND_ELEMENT) {
-		torture_check_element(g->object, g->serial, tally, where);
-	} else if (g->kind == KIND_BLOB) {
-		torture_check_blob(g->object, g->serial, where);
-	} else {
-		const struct parcel *p = g->object;
-		struct blob b = { p->serial, { p->check[0], p->check[1], p->check[2] } };
-
-		torture_check_blob(&b, g->serial, where);
-	}
-}
-
-bool torture_grip(struct grip *g, struct lull_hazptr_context *ctx, uint64_t *rng)
-{
-	unsigned nr = (unsigned)torture_random(rng, TORTURE_SLOTS);
-
-	/* Half of the time what is changed most. */
-	if (torture_once_in(rng, 2))
-		nr = 0;
-	g->kind = (enum torture_kind)torture_random(rng, NR_KINDS);
-	g->h = ctx ? lull_hazptr_alloc(ctx) : NULL;
-	g->ctx = g->h ? ctx : NULL;
-	if (g->h) {
-		g->object = by_slot(g, nr, rng);
-	} else {
-		/* A hold names the object itself: no parcels; and it is not of hazptr_full.h. */
-		if (g->kind == KIND_PARCEL)
-			g->kind = KIND_ELEMENT;
-		g->object = by_hold(g, torture_slot_is_full(nr) ? 0 : nr, rng);
-	}
-	if (g->object)
-		note(g);
-	else if (g->h)
-		lull_hazptr_free(g->ctx, g->h);
-	return g->object != NULL;
-}
-
-static void let_go(struct grip *g)
-{
-	if (!g->ctx) {
-		lull_hazptr_release(&g->hold, g->object);
-		return;
-	}
-	if (g->is_full)
-		lull_hazptr_full_clear(g->h);
-	lull_hazptr_free(g->ctx, g->h);
-}
-
-void torture_grip_end(struct grip *g, struct torture_tally *tally, uint64_t *rng, const char *where)
-{
-	if (!torture.look_after_clear) {
-		torture_grip_check(g, tally, where);
-		let_go(g);
-		return;
-	}
-	/* The last look at the object was not ordered before the clear, and so it comes late. */
-	let_go(g);
-	torture_spin_ns(torture_random(rng, 4000));
-	torture_grip_check(g, tally, where);
-}
 
 /* ---- many at a time ---------------------------------------------------------------------- */
 
@@ -240,9 +32,9 @@ static void overwrite(struct grip *g, struct torturer *t)
 		nr = (unsigned)torture_random(&t->rng, TORTURE_SLOTS);
 	while (torture_slot_is_full(nr) != g->is_full);
 	g->kind = (enum torture_kind)torture_random(&t->rng, NR_KINDS);
-	g->object = by_slot(g, nr, &t->rng);
+	g->object = torture_grip_by_slot(g, nr, &t->rng);
 	if (g->object)
-		note(g);
+		torture_grip_note(g);
 }
 
 /*
@@ -400,7 +192,7 @@ static void duel_by_slot(struct torturer *t)
 
 		torture_fill_store_buffer(&t->rng);
 		g.object = lull_hazptr_protect(g.h, torture.slot[0].element, head);
-		note(&g);
+		torture_grip_note(&g);
 		torture_spin_ns(ns);
 		torture_grip_check(&g, &t->tally, "object held shortly");
 		lull_hazptr_clear(g.h);
@@ -419,7 +211,7 @@ static void duel_by_hold(struct torturer *t)
 
 	for (n = 0; n < DUELS; n++) {
 		g.object = lull_hazptr_acquire(&g.hold, &torture.slot[0].element);
-		note(&g);
+		torture_grip_note(&g);
 		torture_spin_ns(torture_random(&t->rng, 12000));
 		detach(&g, t, 1000 + torture_random(&t->rng, 8000));
 	}
@@ -441,7 +233,7 @@ static void duel_over_bridge(struct torturer *t)
 		e = lull_rcu_dereference(torture.slot[0].element);
 		torture_spin_ns(torture_random(&t->rng, 150000));
 		g.object = lull_hazptr_acquire_rcu(&g.hold, e);
-		note(&g);
+		torture_grip_note(&g);
 		lull_rcu_read_unlock();
 		torture_spin_ns(torture_random(&t->rng, 300000));
 		torture_grip_end(&g, &t->tally, &t->rng, "object kept from a section");

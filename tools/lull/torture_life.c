@@ -25,14 +25,15 @@
 /* Its destructor runs after the library's own: the library made its key when it was loaded. */
 static pthread_key_t late_key;
 
-struct debris {
-	struct lull_rcu_head head;
-};
-
 static void debris_called(struct lull_rcu_head *head)
 {
+	struct torture_drop *d = lull_container_of(head, struct torture_drop, head);
+
+	if (!torture_drop_ran(d))
+		return;
 	lull_add_relaxed(&torture.callbacks, (uint64_t)1);
-	free(lull_container_of(head, struct debris, head));
+	lull_add_relaxed(&torture.debris_gone, (uint64_t)1);
+	torture_drop_free(d);
 }
 
 /* Things that are deferred, for others to see to. */
@@ -44,15 +45,25 @@ void torture_leave_debris(uint64_t *rng)
 		return;
 
 	for (n = torture_random(rng, 4); n; n--) {
-		struct debris *d = malloc(sizeof(*d));
+		struct torture_drop *d = options_alloc(1, sizeof(*d));
 
-		if (!d)
-			options_fail("out of memory");
-		if (torture_once_in(rng, 2))
-			torture.flavor->call(&d->head, debris_called, sizeof(*d));
-		else
+		if (torture_once_in(rng, 2)) {
+			lull_add_relaxed(&torture.debris_left, (uint64_t)1);
+			torture_drop_defer(d, debris_called);
+		} else {
 			torture.flavor->free(d);
+		}
 	}
+}
+
+/* After a barrier, with everybody paused. */
+void torture_debris_check(const char *when)
+{
+	uint64_t left = lull_load_relaxed(&torture.debris_left), gone = lull_load_relaxed(&torture.debris_gone);
+
+	if (left != gone)
+		torture_fail("%s: %llu callbacks of %llu that threads left behind have run", when,
+			     (unsigned long long)gone, (unsigned long long)left);
 }
 
 /* The thread is no longer registered, and the signals go on. */
@@ -250,7 +261,7 @@ static void child_reads(struct torturer *t)
 static void child_called(struct lull_rcu_head *head)
 {
 	lull_add_relaxed(&child.called, 1u);
-	free(lull_container_of(head, struct debris, head));
+	torture_drop_free(lull_container_of(head, struct torture_drop, head));
 }
 
 static void child_barrier(void)
@@ -260,11 +271,7 @@ static void child_barrier(void)
 	lull_store_relaxed(&child.called, 0u);
 
 	for (i = 0; i < CHILD_CALLBACKS; i++) {
-		struct debris *d = malloc(sizeof(*d));
-
-		if (!d)
-			options_fail("out of memory");
-		torture.flavor->call(&d->head, child_called, sizeof(*d));
+		torture_drop_defer(options_alloc(1, sizeof(struct torture_drop)), child_called);
 		torture.flavor->free(malloc(100));
 	}
 	torture.flavor->barrier();

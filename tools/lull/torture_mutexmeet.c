@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* lull torture: short-lived threads that meet at a lock, and end as soon as they have had it. See torture_mutex.h. */
 #include "torture_mutex.h"
+#include "torture_run.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* lull torture: who looks whether everybody who sleeps for a lock will be woken. See torture_mutex.h. */
 #include "torture_mutex.h"
+#include "torture_run.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -164,6 +164,19 @@ bool torture_grow_older(struct element *e)
 	return true;
 }
 
+void torture_element_defer(struct element *e)
+{
+	lull_store_relaxed(&e->is_deferred, 1u);
+}
+
+bool torture_element_ran(struct element *e)
+{
+	if (lull_xchg_relaxed(&e->is_deferred, 0u))
+		return true;
+	torture_fail("the callback of element %u ran twice", e->index);
+	return false;
+}
+
 /* ---- the updater ------------------------------------------------------------------------- */
 
 struct flag {
@@ -191,9 +204,13 @@ static void element_called(struct lull_rcu_head *head)
 {
 	struct element *e = lull_container_of(head, struct element, head);
 
+	if (!torture_element_ran(e))
+		return;
 	lull_add_relaxed(&torture.callbacks, (uint64_t)1);
-	if (!torture_grow_older(e))
-		lull_rcu_call(head, element_called);
+	if (torture_grow_older(e))
+		return;
+	torture_element_defer(e);
+	lull_rcu_call(head, element_called);
 }
 
 /* A grace period has passed since all of them were removed. */
@@ -297,28 +314,33 @@ static void barrier_grace_period(struct updater *u, bool drain)
 		return;
 	torture_fail("%s has returned and a callback from before it has not run",
 		     drain ? "lull_reclaim_drain" : "lull_rcu_barrier");
-	while (!lull_load_relaxed(&u->flag->ran))
-		torture_sleep_us(100);
+	/* That callback may yet come. */
+	u->flag = options_alloc(1, sizeof(*u->flag));
 }
 
 /* The forms in which the caller itself waits for the grace period. */
 static void wait_grace_period(struct updater *u, enum torture_form form)
 {
 	uint64_t *rng = &u->t->rng;
-	bool online = !torture.without[PART_ONLINE] && form != FORM_POLL && torture_once_in(rng, 8);
+	bool often = torture.flavor == &torture_rcu_qsbr;
+	bool online = !torture.without[PART_ONLINE] && form != FORM_POLL && torture_once_in(rng, often ? 2 : 8);
 	lull_rcu_cookie cookie;
 
 	/* Whoever waits is quiescent, online or not. */
 	if (online)
 		lull_rcu_online();
 	if (form == FORM_SYNC) {
+		torture_wait_begin();
 		lull_rcu_synchronize();
+		torture_wait_end();
 	} else if (form == FORM_POLL) {
 		poll_grace_period(rng);
 	} else if (form == FORM_WAIT) {
 		cookie = lull_rcu_gp_start();
 		torture_spin_ns(torture_random(rng, 5000));
+		torture_wait_begin();
 		lull_rcu_gp_wait(cookie);
+		torture_wait_end();
 	} else {
 		barrier_grace_period(u, form == FORM_DRAIN);
 	}
@@ -336,6 +358,7 @@ static void update(struct updater *u, enum torture_form form)
 	lull_add_relaxed(&torture.forms[form], (uint64_t)1);
 	torture_doing(form_doing[form]);
 	if (form == FORM_CALL) {
+		torture_element_defer(old);
 		if (torture_once_in(&u->t->rng, 2))
 			lull_rcu_call(&old->head, element_called);
 		else
@@ -350,7 +373,9 @@ static void update(struct updater *u, enum torture_form form)
 	if (old)
 		torture_put_in(&u->removed, old);
 	lull_store_relaxed(&u->box->before, ++u->letters);
+	lull_store_relaxed(&u->t->rests, 1u);
 	wait_grace_period(u, form);
+	lull_store_relaxed(&u->t->rests, 0u);
 	lull_store_relaxed(&u->box->after, u->letters);
 	age_removed(u);
 }
@@ -370,7 +395,9 @@ static void flush(struct updater *u)
 {
 	torture_doing("sending what it removed down the pipe");
 	while (u->removed || u->waiting) {
+		torture_wait_begin();
 		lull_rcu_synchronize();
+		torture_wait_end();
 		age_removed(u);
 		age_waiting(u);
 	}
@@ -392,7 +419,7 @@ void *torture_updater(void *arg)
 			torture_pause_point();
 		}
 		if (u.t->index >= lull_load_relaxed(&torture.active_updaters)) {
-			torture_sleep_us(500);
+			torture_rest(u.t);
 			continue;
 		}
 		update(&u, pick_form(&u.t->rng));
@@ -401,6 +428,7 @@ void *torture_updater(void *arg)
 			swap_blob(&torture.slot[torture_random(&u.t->rng, TORTURE_SLOTS)]);
 		if (torture_once_in(&u.t->rng, 8))
 			torture_spin_ns(torture_random(&u.t->rng, 20000));
+		torture_update_delay(u.t);
 		lull_store_relaxed(&u.t->work, u.t->work + 1);
 	}
 	flush(&u);

@@ -58,6 +58,8 @@ void torture_linger(uint64_t *rng)
 {
 	uint64_t dice = torture_random(rng, 2000);
 
+	if (torture.read_delay_us)
+		torture_sleep_us(torture_random(rng, torture.read_delay_us + 1));
 	if (dice < 800)
 		return;
 	else if (dice < 1800)
@@ -99,11 +101,7 @@ void torture_fill_store_buffer(uint64_t *rng)
 
 /* ---- sections ---------------------------------------------------------------------------- */
 
-/*
- * Either order of the loads will do: the section as a whole is before the grace period's end or
- * after its begin.
- */
-static void read_mailbox(uint64_t *rng)
+void torture_read_mailbox(uint64_t *rng)
 {
 	const struct torture_mailbox *box = &torture.mailbox[torture_random(rng, torture.updaters)];
 	uint64_t before, after;
@@ -168,7 +166,7 @@ void torture_section(struct torturer *t)
 	if (torture_once_in(rng, 8))
 		nested_section(t, (unsigned)torture_random(rng, 4));
 	if (torture_once_in(rng, 8))
-		read_mailbox(rng);
+		torture_read_mailbox(rng);
 	if (torture_once_in(rng, 64))
 		poll_in_section(rng);
 	torture_glimpse_end(&g, &t->tally, "section");
@@ -210,62 +208,11 @@ static void ordinary_burst(struct torturer *t)
 		torture_section(t);
 }
 
-/* From one quiescent state to the next. */
-static void online_span(struct torturer *t)
-{
-	uint64_t *rng = &t->rng, n;
-	struct glimpse whole, g;
-
-	torture_glimpse(&whole, rng);
-	for (n = torture_random(rng, 8); n; n--) {
-		lull_rcu_online_read_lock();
-		torture_glimpse(&g, rng);
-		torture_linger(rng);
-		torture_glimpse_end(&g, &t->tally, "online section");
-		lull_rcu_online_read_unlock();
-		if (torture_once_in(rng, 8))
-			torture_section(t);
-	}
-	if (torture_once_in(rng, 4))
-		read_mailbox(rng);
-	torture_glimpse_end(&whole, &t->tally, "online thread between quiescent states");
-}
-
-/* Something that an online thread may do when it holds nothing. */
-static void online_pause(struct torturer *t)
-{
-	switch (torture_random(&t->rng, 16)) {
-	case 0:
-		lull_rcu_offline();
-		torture_sleep_us(torture_random(&t->rng, 1000));
-		lull_rcu_online();
-		break;
-	case 1:
-		torture_doing("lull_rcu_synchronize, online");
-		lull_rcu_synchronize();
-		break;
-	default:
-		lull_rcu_quiescent();
-	}
-}
-
-static void online_burst(struct torturer *t)
-{
-	uint64_t n;
-
-	lull_rcu_online();
-	for (n = torture_random(&t->rng, 20); n; n--) {
-		online_span(t);
-		online_pause(t);
-	}
-	lull_rcu_offline();
-}
-
 static void burst(struct torturer *t)
 {
 	torture_doing("reading");
 	if (!torture.without[PART_ONLINE] && torture_once_in(&t->rng, 3))
-		online_burst(t);
+		torture_online_burst(t);
 	else
 		ordinary_burst(t);
 }

@@ -195,7 +195,9 @@ static void wait_for_last(struct shaz_updater *u)
 	if (!u->removed)
 		return;
 	name = name_of(u->removed);
+	torture_wait_begin();
 	lull_shazptr_synchronize(name);
+	torture_wait_end();
 	age(u, name);
 }
 
@@ -267,12 +269,13 @@ void *torture_shaz_updater(void *arg)
 			torture_pause_point();
 		}
 		if (u.t->index >= lull_load_relaxed(&torture.active_updaters)) {
-			torture_sleep_us(500);
+			torture_rest(u.t);
 			continue;
 		}
 		update(&u);
 		if (torture_once_in(&u.t->rng, 8))
 			torture_spin_ns(torture_random(&u.t->rng, 20000));
+		torture_update_delay(u.t);
 		lull_store_relaxed(&u.t->work, u.t->work + 1);
 	}
 	flush(&u);
