@@ -174,13 +174,20 @@ LULL_INLINE bool lull_rcu_read_lock_held(void)
 #ifdef LULL_DEBUG
 LULL_API void lull__rcu_check_section(const char *what);
 #define LULL__RCU_CHECK(what) lull__rcu_check_section(what)
-/* The pointer at @at is fetched by a reader: @what. (As large as a pointer, or it is not known what it is.) */
-#define LULL__RCU_CHECK_FETCH(what, at)                                                            \
-	(lull__rcu_check_section(what),                                                            \
-	 sizeof(*(at)) == sizeof(void *) ? lull__check_found(what, (const void *)(at)) : (void)0)
+
+/* The pointer at @at, of @size, is fetched by a reader: @what. (If it is none, it is not known what it is.) */
+LULL_INLINE void *lull__rcu_check_fetch(const char *what, const void *at, size_t size)
+{
+	lull__rcu_check_section(what);
+	if (size == sizeof(void *))
+		lull__check_found(what, at);
+	return (void *)(uintptr_t)at;
+}
+
+#define LULL__RCU_CHECK_FETCH(what, at) ((__typeof__(at))lull__rcu_check_fetch(what, at, sizeof(*(at))))
 #else
-#define LULL__RCU_CHECK(what)	    ((void)0)
-#define LULL__RCU_CHECK_FETCH(what, at) ((void)0)
+#define LULL__RCU_CHECK(what)		((void)0)
+#define LULL__RCU_CHECK_FETCH(what, at) (at)
 #endif
 
 /*
@@ -221,11 +228,7 @@ LULL_INLINE void lull__rcu_guard_leave(struct lull_rcu_guard *guard)
  * model/rcu-publish.litmus (Acquire, not a plain load that hopes for the data dependency: compilers
  * may break that.)
  */
-#define lull_rcu_dereference(p)                                                                    \
-	__extension__({                                                                            \
-		LULL__RCU_CHECK_FETCH("lull_rcu_dereference", &(p));                               \
-		lull_load_acquire(&(p));                                                           \
-	})
+#define lull_rcu_dereference(p) lull_load_acquire(LULL__RCU_CHECK_FETCH("lull_rcu_dereference", &(p)))
 
 /*
  * The same for who holds the update lock: nobody else changes the pointer, so no order is needed.
@@ -249,8 +252,9 @@ LULL_INLINE void lull__rcu_guard_leave(struct lull_rcu_guard *guard)
 /* Publish @v in @p and give the old pointer, to be retired. The caller holds the update lock. */
 #define lull_rcu_replace(p, v)                                                                     \
 	__extension__({                                                                            \
-		__typeof__(p) lull__old = lull_load_relaxed(&(p));                                 \
-		lull_rcu_assign(p, v);                                                             \
+		__typeof__(&(p)) lull__place = &(p);                                               \
+		__typeof__(p) lull__old = lull_load_relaxed(lull__place);                          \
+		lull_rcu_assign(*lull__place, v);                                                  \
 		lull__old;                                                                         \
 	})
 

@@ -563,9 +563,33 @@ static void test_storm(void **state)
 	free(current);
 }
 
+/* Macros, and yet their arguments are evaluated once. */
+static void test_evaluated_once(void **state)
+{
+	static int values[3];
+	static int *places[3];
+	int **at = places;
+	int *value = values;
+
+	(void)state;
+	lull_rcu_assign(*at++, value++);
+	assert_null(lull_rcu_replace(*at++, value++));
+	lull_rcu_assign(*at++, value++);
+	assert_ptr_equal(at, places + 3);
+	assert_ptr_equal(value, values + 3);
+	at = places;
+	lull_rcu_read_lock();
+	assert_ptr_equal(lull_rcu_dereference(*at++), &values[0]);
+	assert_ptr_equal(lull_rcu_dereference(*at++), &values[1]);
+	lull_rcu_read_unlock();
+	assert_ptr_equal(lull_rcu_dereference_protected(*at++), &values[2]);
+	assert_ptr_equal(at, places + 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_evaluated_once),
 		cmocka_unit_test(test_held),
 		cmocka_unit_test(test_guard),
 		cmocka_unit_test(test_publish),
