@@ -6,7 +6,7 @@
  * perhaps been said WAITED to, and lets go in either order.  One updater unlinks, takes the time, and
  * looks at most three times, at the slot and then at the list.
  * Where: lull__hazptr_set(), lull__hazptr_protect() in include/lull/hazptr.h; lull__hazptr_slow(),
- * lull_hazptr_detach(), link_hold() in src/hazptr.c; lull__hazptr_look() in src/hazptr.h;
+ * lull__hazptr_protect_again(), lull_hazptr_detach(), link_hold() in src/hazptr.c; lull__hazptr_look() in src/hazptr.h;
  * lull__hazptr_wait(), visit() in src/hazwait.c
  *
  * cbmc takes no pointers between threads, so slots and objects are variables.  Fences are full ones
@@ -16,6 +16,7 @@
  * fence is for, hazptr-protect.tpl tells.
  * Must hold under sc, tso and pso; with each of these it must not:
  * Busted NO_LIGHT: tso pso
+ * Busted NO_SECOND_LOOK: sc
  * Busted LISTS_FIRST: sc
  * Busted CLEAR_BEFORE_LINK: sc
  * Busted SUM_OF_LOOKS: sc
@@ -95,10 +96,16 @@ void set(int addr)
 /* Returns whether the object is protected. */
 int protect(void)
 {
+#ifdef NO_SECOND_LOOK
+	int found = !unlinked;
+
+	set(1);
+#else
 	int found;
 
 	set(1);
 	found = !unlinked;
+#endif
 #ifdef STAMP_AFTER_SECOND_LOOK
 	if (waited)
 		slow();

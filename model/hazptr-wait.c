@@ -3,7 +3,8 @@
  * ORDER HAZ-5, HAZ-9
  * hazptr-wait.c - the sleep of synchronize, bounded, for cbmc: one reader sets one slot three times, and
  * two waiters wait for it, who each go to sleep at most twice.
- * Where: lull__hazptr_set() in include/lull/hazptr.h; lull__hazptr_slow() in src/hazptr.c;
+ * Where: lull__hazptr_set() in include/lull/hazptr.h; lull__hazptr_full_set(),
+ * lull_hazptr_full_clear() in include/lull/hazptr_full.h; lull__hazptr_slow(), lull__hazptr_wake() in src/hazptr.c;
  * sleep_until_seen(), look(), visit() in src/hazwait.c
  *
  * A sleep is futex_wait(): it begins if the event is still what the waiter took, and ends with the next
@@ -16,6 +17,8 @@
  * Must hold under sc, tso and pso; with each of these it must not:
  * Busted NO_LIGHT: tso pso
  * Busted NO_SECOND_LOOK: sc
+ * Busted NO_FLAG: sc
+ * Busted FLAG_NOT_LOOKED_AT: sc
  * Busted EVENT_AFTER_FLAG: sc
  * Busted EVENT_BEFORE_UNFLAG: sc
  */
@@ -72,8 +75,10 @@ void set(int addr)
 	RELEASE();
 	slot = addr;
 	LIGHT();
+#ifndef FLAG_NOT_LOOKED_AT
 	if (waited)
 		slow();
+#endif
 }
 
 void reader(void)
@@ -103,7 +108,7 @@ void reader(void)
 			is_clean = 1;                                                              \
 		} else {                                                                           \
 			__CPROVER_atomic_begin();                                                  \
-			waited = 1;                                                                \
+			FLAG();                                                                    \
 			__CPROVER_atomic_end();                                                    \
 			LATE_EVENT(expected);                                                      \
 			HEAVY();                                                                   \
@@ -122,6 +127,12 @@ void reader(void)
 			}                                                                          \
 		}                                                                                  \
 	}
+
+#ifdef NO_FLAG
+#define FLAG()
+#else
+#define FLAG() waited = 1
+#endif
 
 #ifdef EVENT_AFTER_FLAG
 #define LATE_EVENT(expected) expected = event

@@ -24,11 +24,12 @@
  * Busted MARK_NOT_KEPT: sc
  * Busted WAITERS_NOT_KEPT: sc
  * Busted ENDLESS_SLEEP: sc
+ * Busted NO_WAKE: sc
  */
 #include <assert.h>
 
 #if defined(NO_PENDING_LOCK) || defined(NO_PENDING_UNLOCK) || defined(NO_PENDING_WAIT) ||          \
-	defined(MARK_NOT_KEPT) || defined(WAITERS_NOT_KEPT) || defined(ENDLESS_SLEEP)
+	defined(MARK_NOT_KEPT) || defined(WAITERS_NOT_KEPT) || defined(ENDLESS_SLEEP) || defined(NO_WAKE)
 #define STEPS 4
 #else
 #define STEPS 1
@@ -247,7 +248,9 @@ void step(num self)
 		release(t);
 		break;
 	case WAKES:
+#ifndef NO_WAKE
 		wake_one();
+#endif
 		t->at = QUITS;
 		break;
 	case DYING:

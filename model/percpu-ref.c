@@ -4,7 +4,7 @@
  * percpu-ref.c - the life of a per-CPU count, bounded, for cbmc: two threads get and put on the
  * counters of two CPUs, or on the shared count where their sequence was interrupted, while the
  * owner kills the ref.
- * Where: lull__rseq_add() in include/lull/rseq.h; drop(),
+ * Where: lull__rseq_add() in include/lull/rseq.h; bias(), drop(),
  * lull__percpu_ref_tryget_live_slow(), to_shared(), fold(), end_switch(), switch_after_grace_period(),
  * lull_percpu_ref_kill_and_confirm() in src/percpu_ref.c; lull__rseq_barrier() in src/os/rseq.c
  *

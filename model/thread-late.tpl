@@ -15,7 +15,7 @@ C thread-late
 
 P0 (atomic_int* linked, atomic_int* gp, atomic_int* word, atomic_int* x) {
   int r0 = atomic_load_explicit(gp, memory_order_relaxed);
-  atomic_store_explicit(word, r0, memory_order_release);
+  atomic_store_explicit(word, r0, memory_order_relaxed);
   atomic_store_explicit(linked, 1, memory_order_release);
 @LIGHT RCU-2 (full)
   int r1 = atomic_load_explicit(x, memory_order_acquire);

@@ -4,8 +4,9 @@
  * wake-up.c - the leader's sleep, bounded, for cbmc: a reader goes through three sections; the leader,
  * which waits for words older than its number, flags the reader and sleeps at most twice.  The flag
  * may be left over from an earlier grace period.
- * Where: lull_rcu_read_unlock() in include/lull/rcu.h; lull__rcu_wake(), gp_wait_holdouts() in
- * src/rcu.c
+ * Where: lull_rcu_read_unlock() in include/lull/rcu.h; lull__rcu_read_unlock_slow(),
+ * lull__rcu_thread_exit(), leave_online(), lull__rcu_quiescent_slow(), lull__rcu_wake(),
+ * gp_note_holdout(), gp_wait_holdouts() in src/rcu.c
  *
  * A sleep is futex_wait(): it begins if the event is still what the leader took, and ends with the
  * next futex_wake().  Never: the leader is asleep when all sections are over.
@@ -14,6 +15,8 @@
  * Must hold under sc, tso and pso; with each of these it must not:
  * Busted NO_LIGHT: tso pso
  * Busted NO_SECOND_SCAN: sc
+ * Busted NO_FLAG: sc
+ * Busted FLAG_NOT_LOOKED_AT: sc
  * Busted EVENT_AFTER_FLAG: sc
  */
 #include <assert.h>
@@ -73,8 +76,10 @@ void leave(void)
 	RELEASE();
 	word = 0;
 	LIGHT();
+#ifndef FLAG_NOT_LOOKED_AT
 	if (flag)
 		wake();
+#endif
 }
 
 void reader(void)
@@ -104,7 +109,9 @@ int turn(void)
 		return 0;
 	__CPROVER_atomic_begin();
 	flagged_now = !flag;
+#ifndef NO_FLAG
 	flag = 1;
+#endif
 	__CPROVER_atomic_end();
 #ifdef EVENT_AFTER_FLAG
 	expected = event;

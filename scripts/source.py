@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: MIT
+"""A C source cut into functions and macros, for order-check and mutate."""
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+
+# A call of an access with an order, or of a fence; not what defines or declares one.
+ORDERED = re.compile(r"(?<!void )\b(?:lull_(?P<access>fence_(?:light|heavy|full)|store_fence|"
+                     r"(?:load|store|xchg|add|sub|or|and|cas)_(?:acquire|release|acq_rel))|"
+                     r"lull__(?P<barrier>rseq_barrier|hazptr_fence))\s*\((?!p[,)])")
+KEYWORDS = ("if", "for", "while", "switch", "return", "sizeof", "defined")
+
+
+def files(root, folders, endings):
+    """Names from @root on."""
+    for folder in folders:
+        for path, _, names in sorted(os.walk(os.path.join(root, folder))):
+            for name in sorted(names):
+                if name.endswith(endings):
+                    yield os.path.relpath(os.path.join(path, name), root)
+
+
+class Source:
+    """One file: its comments, and the pieces (functions, macros) that it defines."""
+
+    def __init__(self, root, name):
+        self.name = name
+        with open(os.path.join(root, name), encoding="utf-8") as file:
+            self.text = file.read()
+        self.lines = self.text.split("\n")
+        self.code = self.without_comments()
+        self.pieces = {}  # name -> text, with the comment on top
+        self.piece_of_line = {}
+        self.name_of_line = {}
+        self.code_of = {}  # name -> code
+        self.find_pieces()
+
+    def without_comments(self):
+        """The lines with comments and strings blanked out."""
+        def blank(match):
+            return re.sub(r"[^\n]", " ", match.group(0))
+        return re.sub(r'/\*.*?\*/|"(?:[^"\\\n]|\\.)*"', blank, self.text, flags=re.S).split("\n")
+
+    def comments(self):
+        """(line number, text on one line)"""
+        for match in re.finditer(r"/\*.*?\*/", self.text, re.S):
+            line = self.text.count("\n", 0, match.start()) + 1
+            body = re.sub(r"\n\s*\*(?!/)", " ", match.group(0)[2:-2])
+            yield line, re.sub(r"\s+", " ", body.lstrip("*")).strip()
+
+    def comment_above(self, at):
+        """First line of the comment that ends right above line @at."""
+        end = at - 1
+        if end < 0 or not self.lines[end].rstrip().endswith("*/"):
+            return at
+        while end >= 0 and "/*" not in self.lines[end]:
+            end -= 1
+        return max(end, 0)
+
+    def add_piece(self, name, start, end):
+        top = self.comment_above(start)
+        text = "\n".join(self.lines[top : end + 1])
+        self.pieces[name] = self.pieces.get(name, "") + text
+        for line in range(top, end + 1):
+            self.piece_of_line[line] = (top, end)
+        for line in range(start, end + 1):
+            self.name_of_line[line] = name
+        self.code_of[name] = self.code_of.get(name, "") + "\n".join(self.code[start : end + 1])
+
+    def find_pieces(self):
+        at = 0
+        while at < len(self.code):
+            line = self.code[at]
+            macro = re.match(r"#\s*define\s+(\w+)", line)
+            if macro:
+                end = at
+                while end + 1 < len(self.code) and self.code[end].rstrip().endswith("\\"):
+                    end += 1
+                self.add_piece(macro.group(1), at, end)
+                at = end + 1
+                continue
+            if line.rstrip() == "{":
+                # The head of the function begins behind the last blank line, directive or brace.
+                start = at
+                while start > 0 and self.code[start - 1].strip() and \
+                        not re.match(r"[#}]|.*;\s*$", self.code[start - 1]):
+                    start -= 1
+                head = " ".join(self.code[start:at])
+                names = [n for n in re.findall(r"(\w+)\s*\(", head)
+                         if n not in KEYWORDS and not n.startswith("__")]
+                end = at
+                while end + 1 < len(self.code) and not self.code[end].startswith("}"):
+                    end += 1
+                if names:
+                    self.add_piece(names[0], start, end)
+                at = end
+            at += 1
+
+    def code_hash(self, name):
+        """Of a function's code, whatever is said about it and however it is laid out."""
+        words = re.sub(r"\s+", " ", self.code_of[name])
+        return hashlib.sha256(words.encode()).hexdigest()[:12]
+
+
+def where(text):
+    """What a model says it stands for: [(function, file)]; the file is None where none is named."""
+    part = re.search(r"^ \* Where: (.*?)\n \*\s*(?:\n|[A-Z]\w* [A-Z_]+-?\d*:)", text, re.M | re.S)
+    if not part:
+        return None
+    found, open_names = [], []
+    for name, file in re.findall(r"(\w+)\(\)|\bin\s(?:\*\s*)?((?:src|include)/[\w/.]+\w)",
+                                 re.sub(r"\n \*\s*", " ", part.group(1))):
+        if name:
+            open_names.append(name)
+        else:
+            found += [(n, file) for n in open_names]
+            open_names = []
+    return found + [(n, None) for n in open_names]
+
+
+def try_broken(what, good, broken, check):
+    """A self-test: @check, given the root of a tree, finds nothing in @good, and the defect that is named in each tree
+    that (file, old, new, defect) makes of it."""
+    def defects_of(tree):
+        root = tempfile.mkdtemp()
+        try:
+            for name, text in tree.items():
+                path = os.path.join(root, name)
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text)
+            return check(root)
+        finally:
+            shutil.rmtree(root)
+
+    failed = 0
+    for defect in defects_of(good):
+        print(f"FAILED the good tree: {defect}")
+        failed = 1
+    for name, old, new, wanted in broken:
+        assert old in good[name], (name, old)
+        found = defects_of({**good, name: good[name].replace(old, new)})
+        if not any(wanted in defect for defect in found):
+            print(f"FAILED {name} with {new!r} for {old!r}: no \"{wanted}\" in {found}")
+            failed += 1
+    print(f"{what}: {len(broken) + 1 - failed} passed, {failed} failed")
+    return 1 if failed else 0
