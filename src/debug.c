@@ -40,9 +40,12 @@ static void say(const char *format, va_list args)
 {
 	lull_message_hook hook = lull_load_relaxed(&message_hook);
 	char line[LINE_MAX_BYTES];
+	int cancel;
 
 	vsnprintf(line, sizeof(line), format, args);
+	lull__no_cancel(&cancel);
 	(hook ? hook : default_message)(line);
+	lull__may_cancel(cancel);
 }
 
 void lull__say(const char *format, ...)
@@ -135,7 +138,13 @@ void lull__report_stall(const struct lull_stall *stall)
 	arg = stall_arg;
 	lull__unlock(&hook_lock);
 	if (hook) {
+		/*
+		 * What it defers is left to others, as in a callback: this thread may lead the grace period that it
+		 * would wait for, or be in the middle of the queue.
+		 */
+		lull__self.callback_depth++;
 		hook(stall, arg);
+		lull__self.callback_depth--;
 		return;
 	}
 	default_stall(stall);

@@ -212,8 +212,10 @@ void lull__reclaim_thread_exit(void)
 	for (int kind = 0; kind < LULL__KINDS; kind++) {
 		note_put(&bag->queue[kind]);
 		/* Inside of it: a callback has ended the thread. */
-		if (bag->queue[kind].busy)
+		if (bag->queue[kind].busy) {
+			lull_store_relaxed(&bag->queue[kind].running, (void *)NULL);
 			lull__queue_old_done(&bag->queue[kind]);
+		}
 		lull__queue_owner_leave(&bag->queue[kind]);
 	}
 	/*

@@ -4,8 +4,9 @@
  *
  * Called where the process may be in pieces: from a handler of SIGSEGV, or by a debugger while the
  * other threads are stopped, with any lock held by anybody. So it takes a lock only if that can be had
- * soon, and says so where it cannot. It formats with its own few functions, since snprintf(3) is not
- * on the list of what a handler may call.
+ * soon, says so where it cannot, and writes nothing while it has one, for the reader of a pipe may
+ * sleep. It formats with its own few functions, since snprintf(3) is not on the list of what a handler
+ * may call.
  */
 #include <errno.h>
 #include <sched.h>
@@ -16,7 +17,8 @@
 #include "owner.h"
 #include "stats.h"
 
-#define TRIES 200 /* to get a lock, giving way in between */
+#define TRIES		200 /* to get a lock, giving way in between */
+#define THREADS_AT_ONCE 8   /* looked at, each time that the registry is locked */
 
 /* ---- lines ------------------------------------------------------------------------------------- */
 
@@ -163,6 +165,14 @@ static void dump_waits(struct out *out)
 	}
 }
 
+/* A record as it was when the registry was locked: nothing is written under that. */
+struct seen {
+	uint64_t rcu;
+	uintptr_t site, simple;
+	uint32_t tid, state, flags, slots;
+	bool is_self;
+};
+
 static unsigned slots_used(const struct lull__thread *t)
 {
 	unsigned count = 0;
@@ -172,46 +182,82 @@ static unsigned slots_used(const struct lull__thread *t)
 	return count;
 }
 
-static void dump_thread(struct out *out, const struct lull__thread *t, uint64_t newest)
+static void look_at(const struct lull__thread *t, struct seen *seen)
 {
-	uint64_t word = lull_load_relaxed(&t->rcu);
-	uint32_t state = lull_load_relaxed(&t->state);
-	bool online = state & LULL__STATE_ONLINE;
-	uint64_t depth = (word & LULL__RCU_DEPTH) + !online;
-	uintptr_t simple = lull_load_relaxed(&t->shazptr);
+	seen->rcu = lull_load_relaxed(&t->rcu);
+	seen->site = (uintptr_t)lull_load_relaxed(&t->rcu_site);
+	seen->simple = lull_load_relaxed(&t->shazptr);
+	seen->tid = t->tid;
+	seen->state = lull_load_relaxed(&t->state);
+	seen->flags = lull_load_relaxed(&t->flags);
+	seen->slots = slots_used(t);
+	seen->is_self = t == &lull__self;
+}
+
+/*
+ * The records from number @from on, as many as there is room for. -1: locked. With signals blocked: the handler of a
+ * thread that is not registered may need the lock.
+ */
+static int look_at_some(unsigned from, struct seen seen[THREADS_AT_ONCE])
+{
+	struct lull__thread *thread;
+	unsigned number = 0;
+	sigset_t all, saved;
+	int count = -1;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &saved);
+	if (soon(&lull__registry_lock)) {
+		count = 0;
+		lull__for_each_thread(thread)
+			if (number++ >= from && count < THREADS_AT_ONCE)
+				look_at(thread, &seen[count++]);
+		lull__unlock(&lull__registry_lock);
+	}
+	pthread_sigmask(SIG_SETMASK, &saved, NULL);
+	return count;
+}
+
+static void dump_thread(struct out *out, const struct seen *t, uint64_t newest)
+{
+	bool online = t->state & LULL__STATE_ONLINE;
+	uint64_t depth = (t->rcu & LULL__RCU_DEPTH) + !online;
 	char name[32];
 
 	lull__thread_name(t->tid, name, sizeof(name));
-	PUT(out, "thread %u \"%s\"%s:", N(t->tid), S(name), S(t == &lull__self ? " (this one)" : ""));
-	if (word < LULL__RCU_STEP)
+	PUT(out, "thread %u \"%s\"%s:", N(t->tid), S(name), S(t->is_self ? " (this one)" : ""));
+	if (t->rcu < LULL__RCU_STEP)
 		put_text(out, " in no section");
 	else
 		PUT(out, "%s section depth %u, %u grace periods old", S(online ? " online," : ""), N(depth),
-		    N((newest - (word & ~(uint64_t)LULL__RCU_LOW)) / LULL__RCU_STEP));
-	if (lull_load_relaxed(&t->rcu_site))
-		PUT(out, ", entered at %x", N((uintptr_t)lull_load_relaxed(&t->rcu_site)));
-	PUT(out, ", %u hazard pointers", N(slots_used(t)));
-	if (simple == LULL__SHAZPTR_WILDCARD)
+		    N((newest - (t->rcu & ~(uint64_t)LULL__RCU_LOW)) / LULL__RCU_STEP));
+	if (t->site)
+		PUT(out, ", entered at %x", N(t->site));
+	PUT(out, ", %u hazard pointers", N(t->slots));
+	if (t->simple == LULL__SHAZPTR_WILDCARD)
 		put_text(out, ", a simple one for everything");
-	else if (simple && simple != LULL__SHAZPTR_REST)
-		PUT(out, ", a simple one for %x", N(simple));
-	if (lull_load_relaxed(&t->flags) & LULL__FLAG_RCU_WAITED)
+	else if (t->simple && t->simple != LULL__SHAZPTR_REST)
+		PUT(out, ", a simple one for %x", N(t->simple));
+	if (t->flags & LULL__FLAG_RCU_WAITED)
 		put_text(out, ", a grace period sleeps for it");
 	flush(out);
 }
 
 static void dump_threads(struct out *out)
 {
-	uint64_t newest = lull_load_relaxed(&lull__rcu_gp);
-	struct lull__thread *thread;
+	struct seen seen[THREADS_AT_ONCE];
+	unsigned from = 0;
+	int count;
 
-	if (!soon(&lull__registry_lock)) {
-		LINE(out, "threads: %u, but the registry is locked", N(lull_load_relaxed(&lull__registry_count)));
-		return;
+	while ((count = look_at_some(from, seen)) > 0) {
+		uint64_t newest = lull_load_relaxed(&lull__rcu_gp);
+
+		for (int i = 0; i < count; i++)
+			dump_thread(out, &seen[i], newest);
+		from += (unsigned)count;
 	}
-	lull__for_each_thread(thread)
-		dump_thread(out, thread, newest);
-	lull__unlock(&lull__registry_lock);
+	if (count < 0)
+		LINE(out, "threads: %u, but the registry is locked", N(lull_load_relaxed(&lull__registry_count)));
 }
 
 static void dump_queue(struct out *out, const struct lull__queue *q, unsigned bag)
@@ -248,12 +294,14 @@ static void dump_queues(struct out *out)
 int lull_debug_dump(int fd)
 {
 	struct out out = { .fd = fd };
-	int saved = errno;
+	int saved = errno, cancel;
 
+	lull__no_cancel(&cancel);
 	dump_process(&out);
 	dump_waits(&out);
 	dump_threads(&out);
 	dump_queues(&out);
+	lull__may_cancel(cancel);
 	errno = saved;
 	return out.err;
 }

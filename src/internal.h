@@ -64,7 +64,22 @@ struct lull__task {
 
 void lull__task_look(uint32_t tid, struct lull__task *task); /* 0: nobody */
 void lull__thread_name(uint32_t tid, char *buf, size_t size); /* async-signal-safe; "?" when it is gone */
-void lull__symbol(const void *addr, char *buf, size_t size);  /* "" for NULL; takes the loader's lock */
+
+/* ---- os/symbol.c ------------------------------------------------------------------------------------ */
+
+void lull__symbol(const void *addr, char *buf, size_t size); /* "" for NULL; takes no lock, the loader's neither */
+
+/* ---- no cancellation where it could end a thread that has a lock of ours -------------------------- */
+
+static inline void lull__no_cancel(int *saved)
+{
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, saved);
+}
+
+static inline void lull__may_cancel(int saved)
+{
+	pthread_setcancelstate(saved, NULL);
+}
 
 /* ---- os/shared_file.c: memory that other processes can look at ------------------------------------ */
 

@@ -114,8 +114,8 @@ struct lull__queue {
 	struct lull__queue *next_taken; /* the list of whoever has taken it */
 	void *running;		   /* the function of the callback that runs just now, and on which thread */
 	uint32_t runner_tid;
-	bool watched;		   /* the watchdog's, from here on: a callback has not returned */
-	uint64_t watched_get;	   /* ... since `get` was that */
+	uint64_t watched_get;	   /* the watchdog's, from here on: what `get` was at its last look, ... */
+	uint64_t watched_ns;	   /* ... and since when; 0: nothing was running */
 	struct lull__vigil vigil;
 };
 

@@ -306,7 +306,7 @@ static void fork_child(void)
 	self->tid = lull__gettid();
 	if (linked)
 		link_record();
-	lull__watchdog_fork_child();
+	lull__watchdog_fork_child(old_tid);
 	lull__fence_fork_child();
 	lull__rcu_fork_child();
 	lull__hazptr_fork_child(old_tid);

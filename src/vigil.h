@@ -43,9 +43,9 @@ void lull__vigil_report(const struct lull__vigil *vigil, struct lull_stall *stal
  * get on; it is there as long as the reclaimer's thread is, and sleeps while none are run.
  */
 void lull__watchdog_start(void);
-void lull__watchdog_stop(void); /* and wait for its end */
+void lull__watchdog_stop(void); /* and wait for its end, but not for long */
 void lull__watchdog_enter(void);
 void lull__watchdog_leave(void);
-void lull__watchdog_fork_child(void);
+void lull__watchdog_fork_child(uint32_t old_tid);
 
 #endif /* LULL_VIGIL_H */

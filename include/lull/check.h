@@ -49,7 +49,8 @@ LULL_API void lull__check_walk(const char *call, const void *at);
 LULL_API void lull__check_found(const char *call, const void *at);
 
 /* @at, a pointer to what @call is about to change; the lock is checked on the way. */
-#define LULL__CHECK_UPDATE(call, at) ((__typeof__(at))lull__check_update(call, at))
+#define LULL__CHECK_UPDATE(call, at)                                                                \
+	((__typeof__(at))lull__check_update(call, (const void *)(uintptr_t)(at)))
 /* A reader steps from @at to the next one. */
 #define LULL__CHECK_WALK(call, at) lull__check_walk(call, at)
 #else

@@ -44,7 +44,7 @@ struct lull_stall {
  * period the one that leads it); when a callback on the reclaimer's thread has not returned for as
  * long, and again (at most stall_ms / 2 late), on a thread of the library's own; and when the
  * backlog passes its hard limit, on the thread that defers. The hook may read and defer, but not
- * wait for a grace period. NULL restores the default: one line through the message hook. Any thread, any
+ * wait for a grace period, and is no cancellation point. NULL restores the default: one line through the message hook. Any thread, any
  * time; not in signal handlers.
  */
 typedef void (*lull_stall_hook)(const struct lull_stall *stall, void *arg);
@@ -69,7 +69,7 @@ LULL_API void lull_debug_set_message_hook(lull_message_hook hook);
  *	gdb -p PID -batch -ex 'call (void)lull_debug_dump(2)'
  *
  * A part that is locked by a thread that does not let go is left out, and that is said. Allocates
- * nothing; waits a few milliseconds at most. Returns 0 or -errno of the first write that failed.
+ * nothing; waits for locks for a few milliseconds at most, and for who reads @fd as long as write(2) does. Returns 0 or -errno of the first write that failed.
  */
 LULL_API int lull_debug_dump(int fd);
 

@@ -184,7 +184,8 @@ LULL_INLINE void *lull__rcu_check_fetch(const char *what, const void *at, size_t
 	return (void *)(uintptr_t)at;
 }
 
-#define LULL__RCU_CHECK_FETCH(what, at) ((__typeof__(at))lull__rcu_check_fetch(what, at, sizeof(*(at))))
+#define LULL__RCU_CHECK_FETCH(what, at)                                                            \
+	((__typeof__(at))lull__rcu_check_fetch(what, (const void *)(uintptr_t)(at), sizeof(*(at))))
 #else
 #define LULL__RCU_CHECK(what)		((void)0)
 #define LULL__RCU_CHECK_FETCH(what, at) (at)

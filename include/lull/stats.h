@@ -8,7 +8,8 @@
  * decides depends on what the page says. The file is sealed: nobody else can write to it.
  *
  * LULL_STATS=off in the environment, or a kernel that refuses a memfd, keeps the page private: all
- * is counted, and nobody else sees it. A forked child has a page of its own, which begins with zeros.
+ * is counted, and nobody else sees it. A forked child has a page of its own, which begins with zeros; a
+ * program that is killed for memfd_create(2), by a filter that it puts on itself, and forks, needs "off".
  */
 #ifndef LULL_STATS_H
 #define LULL_STATS_H

@@ -14,12 +14,26 @@
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
 
+/* A program that begins without standard input, output or error must not find this in their place. */
+static int not_standard(int fd)
+{
+	int higher;
+
+	if (fd < 0 || fd > STDERR_FILENO)
+		return fd;
+	higher = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	close(fd);
+	return higher;
+}
+
 void *lull__shared_file_make(struct lull__shared_file *file, const char *name, size_t size)
 {
-	int saved = errno, fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int saved = errno, cancel, fd;
 	void *at = MAP_FAILED;
 	struct stat st;
 
+	lull__no_cancel(&cancel);
+	fd = not_standard(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
 	file->fd = -1;
 	if (fd >= 0 && ftruncate(fd, (off_t)size) == 0 && fstat(fd, &st) == 0)
 		at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -39,20 +53,23 @@ void *lull__shared_file_make(struct lull__shared_file *file, const char *name, s
 	} else if (fd >= 0) {
 		close(fd);
 	}
+	lull__may_cancel(cancel);
 	errno = saved;
 	return at == MAP_FAILED ? NULL : at;
 }
 
 void lull__shared_file_drop(struct lull__shared_file *file, void *at, size_t size)
 {
-	int saved = errno;
+	int saved = errno, cancel;
 	struct stat st;
 
+	lull__no_cancel(&cancel);
 	munmap(at, size);
 	/* The program may have closed all it did not know, and the number may be another file's by now. */
 	if (file->fd >= 0 && fstat(file->fd, &st) == 0 && (uint64_t)st.st_dev == file->device &&
 	    (uint64_t)st.st_ino == file->inode)
 		close(file->fd);
 	file->fd = -1;
+	lull__may_cancel(cancel);
 	errno = saved;
 }

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * task.c - what /proc tells about a thread of this process: its name, whether it runs, where it is;
- * and what the dynamic loader tells about an address.
+ * task.c - what /proc tells about a thread of this process: its name, whether it runs, where it is.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,19 +12,35 @@
 
 #include "../internal.h"
 
-/* The contents of /proc/self/task/@tid/@what, without the newline. Async-signal-safe. */
+/* "/proc/self/task/@tid@what" */
+static void task_path(uint32_t tid, const char *what, char path[64])
+{
+	char digits[12], *at = digits + sizeof(digits) - 1;
+
+	*at = '\0';
+	do
+		*--at = (char)('0' + tid % 10);
+	while (tid /= 10);
+	strcpy(path, "/proc/self/task/");
+	strcat(path, at);
+	strcat(path, what);
+}
+
+/* What the file contains, without the newline. Async-signal-safe, and no cancellation point. */
 static bool read_task(uint32_t tid, const char *what, char *buf, size_t size)
 {
+	int saved = errno, fd, cancel;
 	char path[64];
-	int saved = errno, fd;
 	ssize_t got = -1;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%u/%s", tid, what);
+	lull__no_cancel(&cancel);
+	task_path(tid, what, path);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
 		got = read(fd, buf, size - 1);
 		close(fd);
 	}
+	lull__may_cancel(cancel);
 	errno = saved;
 	buf[got > 0 ? got : 0] = '\0';
 	buf[strcspn(buf, "\n")] = '\0';
@@ -35,8 +49,18 @@ static bool read_task(uint32_t tid, const char *what, char *buf, size_t size)
 
 void lull__thread_name(uint32_t tid, char *buf, size_t size)
 {
-	if (!read_task(tid, "comm", buf, size))
+	if (!read_task(tid, "/comm", buf, size))
 		snprintf(buf, size, "?");
+}
+
+/* In a namespace of processes of its own, with the /proc of another, every thread there is somebody else's. */
+static bool proc_is_ours(void)
+{
+	char link[16];
+	ssize_t got = readlink("/proc/self", link, sizeof(link) - 1);
+
+	link[got > 0 ? got : 0] = '\0';
+	return got > 0 && atoi(link) == (int)getpid();
 }
 
 /* The letter behind the name, which may contain anything, brackets too. */
@@ -45,8 +69,8 @@ static enum lull_thread_state state_of(uint32_t tid)
 	char stat[256], path[64];
 	const char *behind;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%u", tid);
-	if (!read_task(tid, "stat", stat, sizeof(stat)))
+	task_path(tid, "", path);
+	if (!read_task(tid, "/stat", stat, sizeof(stat)))
 		return access("/proc/self/task", F_OK) == 0 && access(path, F_OK) != 0 ? LULL_THREAD_GONE
 										       : LULL_THREAD_UNKNOWN;
 	behind = strrchr(stat, ')');
@@ -124,7 +148,7 @@ static void where_is(uint32_t tid, char *buf, size_t size)
 	long number;
 
 	buf[0] = '\0';
-	if (!read_task(tid, "syscall", line, sizeof(line)) || line[0] == 'r')
+	if (!read_task(tid, "/syscall", line, sizeof(line)) || line[0] == 'r')
 		return;
 	number = strtol(line, NULL, 10);
 	pc = strrchr(line, ' ');
@@ -143,32 +167,11 @@ void lull__task_look(uint32_t tid, struct lull__task *task)
 	int saved = errno;
 
 	*task = (struct lull__task){ .name = "?" };
-	if (tid) {
+	if (tid && proc_is_ours()) {
 		lull__thread_name(tid, task->name, sizeof(task->name));
 		task->state = state_of(tid);
 		if (task->state != LULL_THREAD_RUNS)
 			where_is(tid, task->where, sizeof(task->where));
 	}
 	errno = saved;
-}
-
-void lull__symbol(const void *addr, char *buf, size_t size)
-{
-	const char *file;
-	Dl_info info;
-
-	buf[0] = '\0';
-	if (!addr)
-		return;
-	if (!dladdr(addr, &info) || !info.dli_fname) {
-		snprintf(buf, size, "%p", addr);
-		return;
-	}
-	file = strrchr(info.dli_fname, '/');
-	file = file ? file + 1 : info.dli_fname;
-	if (info.dli_sname)
-		snprintf(buf, size, "%s+0x%zx", info.dli_sname,
-			 (size_t)((const char *)addr - (const char *)info.dli_saddr));
-	else
-		snprintf(buf, size, "%s+0x%zx", file, (size_t)((const char *)addr - (const char *)info.dli_fbase));
 }

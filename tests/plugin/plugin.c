@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plugin.c - a module that a program loads and unloads, with a callback in it. (unit/test_check_retired.c)
+ * plugin.c - a module that a program loads and unloads, with a callback in it (unit/test_check_retired.c), and a
+ * constructor that waits with the loader's lock held (unit/test_debug.c).
  */
 #include <lull/rcu.h>
 
@@ -15,4 +16,9 @@ void plugin_callback(struct lull_rcu_head *head);
 __attribute__((visibility("default"))) void plugin_callback(struct lull_rcu_head *head)
 {
 	lull_container_of(head, struct thing, rcu)->after = 42;
+}
+
+__attribute__((constructor)) static void wait_for_readers(void)
+{
+	lull_rcu_synchronize();
 }

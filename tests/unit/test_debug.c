@@ -5,6 +5,7 @@
  */
 #include "support.h"
 
+#include <dlfcn.h>
 #include <sys/syscall.h>
 
 #include <lull/hazptr.h>
@@ -405,6 +406,143 @@ static void test_hard_limit(void **state)
 	assert_in_range(last.waiting_items, 201, 201 + 64);
 }
 
+/* ---- what reports must not do ----------------------------------------------------------------------------------- */
+
+static pthread_t begin_stall(void)
+{
+	pthread_t reader;
+
+	inside = leave = stalls = 0;
+	lull_debug_set_stall_ms(10);
+	reader = start_thread(sleeps_inside, NULL);
+	await_flag(&inside, 1);
+	return reader;
+}
+
+static void end_stall(pthread_t reader)
+{
+	lull_debug_set_stall_hook(NULL, NULL);
+	lull_store_release(&leave, 1);
+	join_thread(reader);
+	lull_debug_set_stall_ms(1000);
+}
+
+static void hook_that_sleeps(const struct lull_stall *stall, void *arg)
+{
+	(void)stall;
+	(void)arg;
+	lull_add_release(&stalls, 1);
+	nap_ms(20); /* a cancellation point anywhere else */
+}
+
+/* Who waits in synchronize has locks that nobody else would give back. */
+static void test_cancelled(void **state)
+{
+	pthread_t reader = begin_stall(), waiter;
+
+	(void)state;
+	lull_debug_set_stall_hook(hook_that_sleeps, NULL);
+	waiter = start_thread(waits, NULL);
+	while (lull_load_acquire(&stalls) < 1)
+		nap_ms(1);
+	pthread_cancel(waiter);
+	while (lull_load_acquire(&stalls) < 2)
+		nap_ms(1);
+	end_stall(reader);
+	join_thread(waiter);
+	lull_rcu_synchronize();
+}
+
+static void hook_that_defers(const struct lull_stall *stall, void *arg)
+{
+	(void)stall;
+	(void)arg;
+	for (int i = 0; i < 300; i++)
+		lull_rcu_free(malloc(10));
+	lull_add_release(&stalls, 1);
+}
+
+/* Over the hard limit a deferral helps and waits, but not in here, for the grace period that it is called by. */
+static void test_hook_defers(void **state)
+{
+	struct lull_reclaim_config config;
+	pthread_t reader = begin_stall(), waiter;
+
+	(void)state;
+	lull_reclaim_default_config(&config);
+	config.soft_items = 100;
+	config.hard_items = 200;
+	config.on_hard = LULL_RECLAIM_HELP;
+	assert_int_equal(lull_reclaim_configure(&config), 0);
+	lull_debug_set_stall_hook(hook_that_defers, NULL);
+	waiter = start_thread(waits, NULL);
+	while (lull_load_acquire(&stalls) < 2)
+		nap_ms(1);
+	end_stall(reader);
+	join_thread(waiter);
+	lull_rcu_barrier();
+	lull_reclaim_default_config(&config);
+	assert_int_equal(lull_reclaim_configure(&config), 0);
+}
+
+static void hook_for_ever(const struct lull_stall *stall, void *arg)
+{
+	(void)stall;
+	(void)arg;
+	lull_add_release(&stalls, 1);
+	for (;;)
+		nap_ms(1000);
+}
+
+/* Neither a callback nor a hook that does not return keeps the process from its end. */
+static void exits_all_the_same(void)
+{
+	static struct lull_rcu_head head;
+
+	stalls = leave = 0;
+	lull_debug_set_stall_ms(10);
+	lull_debug_set_stall_hook(hook_for_ever, NULL);
+	lull_rcu_call(&head, sleepy_callback);
+	while (lull_load_acquire(&stalls) < 1)
+		nap_ms(1);
+	exit(0);
+}
+
+static void test_exit(void **state)
+{
+	(void)state;
+	NEEDS_THREADS_IN_CHILD();
+	expect_fine(exits_all_the_same);
+}
+
+#ifdef LULL_TEST_PLUGIN
+static void *loads_plugin(void *unused)
+{
+	void *plugin = dlopen(LULL_TEST_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+
+	assert_non_null(plugin);
+	dlclose(plugin);
+	return unused;
+}
+
+/* The plugin's constructor waits for a grace period with the loader's lock held, which a report must not want. */
+static void test_loader(void **state)
+{
+	pthread_t reader = begin_stall(), waiter, loader;
+
+	(void)state;
+	lull_debug_set_stall_hook(note_stall, &stalls);
+	waiter = start_thread(waits, NULL);
+	nap_ms(2);
+	loader = start_thread(loads_plugin, NULL);
+	while (lull_load_acquire(&stalls) < 3)
+		nap_ms(1);
+	end_stall(reader);
+	join_thread(loader);
+	join_thread(waiter);
+}
+#endif
+
 /* ---- in words --------------------------------------------------------------------------------------------------- */
 
 static char heard[512];
@@ -463,6 +601,12 @@ int main(void)
 		cmocka_unit_test(test_hazptr_barrier),
 		cmocka_unit_test(test_callback),
 		cmocka_unit_test(test_hard_limit),
+		cmocka_unit_test(test_cancelled),
+		cmocka_unit_test(test_hook_defers),
+		cmocka_unit_test(test_exit),
+#ifdef LULL_TEST_PLUGIN
+		cmocka_unit_test(test_loader),
+#endif
 		cmocka_unit_test(test_default_line),
 		cmocka_unit_test(test_version),
 	};

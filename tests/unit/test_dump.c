@@ -157,6 +157,62 @@ static void test_callback(void **state)
 	lull_rcu_barrier();
 }
 
+static int written;
+
+static void *dumps(void *unused)
+{
+	lull_debug_dump(ends[1]);
+	lull_store_release(&written, 1);
+	return unused;
+}
+
+/* Whoever should read what is written sleeps: that is no reason to keep anybody from anything. */
+static void test_pipe_is_full(void **state)
+{
+	int flags = fcntl(ends[1], F_GETFL);
+	pthread_t thread;
+
+	(void)state;
+	fcntl(ends[1], F_SETFL, flags | O_NONBLOCK);
+	while (write(ends[1], text, 1) == 1)
+		;
+	fcntl(ends[1], F_SETFL, flags);
+	thread = start_thread(dumps, NULL);
+	nap_ms(20);
+	lull_rcu_synchronize();
+	join_thread(start_thread(waits, NULL)); /* and comes and goes */
+	assert_int_equal(lull_load_acquire(&written), 0);
+	while (!lull_load_acquire(&written))
+		take_all();
+	join_thread(thread);
+	fcntl(ends[0], F_SETFL, O_NONBLOCK);
+	while (read(ends[0], text, sizeof(text)) > 0)
+		;
+	fcntl(ends[0], F_SETFL, 0);
+}
+
+static void looks_after_fork(void)
+{
+	must(lull_debug_dump(ends[1]) == 0);
+}
+
+/* A callback that another thread of the parent's runs is not the child's. */
+static void test_callback_and_fork(void **state)
+{
+	static struct lull_rcu_head head;
+
+	(void)state;
+	lull_store_release(&inside, 0);
+	lull_store_release(&leave, 0);
+	lull_rcu_call(&head, sleepy_callback);
+	await_flag(&inside, 2);
+	expect_fine(looks_after_fork);
+	take_all();
+	assert_null(strstr(text, "callback 0x"));
+	lull_store_release(&leave, 2);
+	lull_rcu_barrier();
+}
+
 static void test_full(void **state)
 {
 	int fd = open("/dev/full", O_WRONLY);
@@ -181,6 +237,8 @@ int main(void)
 		cmocka_unit_test(test_tells_all),
 		cmocka_unit_test(test_in_handler_with_lock_held),
 		cmocka_unit_test(test_callback),
+		cmocka_unit_test(test_pipe_is_full),
+		cmocka_unit_test(test_callback_and_fork),
 		cmocka_unit_test(test_full),
 	};
 

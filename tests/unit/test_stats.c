@@ -271,6 +271,8 @@ static void test_names(void **state)
 /* This program again, with LULL_STATS set to @wish. */
 static const char *wish;
 
+static bool without_standard;
+
 static void begins_again(void)
 {
 	char self[256];
@@ -279,7 +281,9 @@ static void begins_again(void)
 	must(length > 0);
 	self[length] = '\0';
 	setenv("LULL_STATS", wish, 1);
-	execl(self, self, "without", (char *)NULL);
+	for (int fd = 0; without_standard && fd <= 2; fd++)
+		close(fd);
+	execl(self, self, without_standard ? "standard" : "without", (char *)NULL);
 	_exit(1);
 }
 
@@ -289,6 +293,27 @@ static int without(void)
 	must(lull_stats_page()->gp_ended == 1);
 	must(find_page(getpid(), O_RDONLY) < 0);
 	return 0;
+}
+
+/* What it was started without is still not there. */
+static int standard(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) >= 0)
+			return 1;
+	return find_page(getpid(), O_RDONLY) >= 0 ? 0 : 1;
+}
+
+static void test_no_standard_files(void **state)
+{
+	(void)state;
+#ifdef LULL_TEST_EMULATED
+	skip();
+#endif
+	wish = "on";
+	without_standard = true;
+	expect_fine(begins_again);
+	without_standard = false;
 }
 
 static void test_off(void **state)
@@ -314,11 +339,11 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_child),
 		cmocka_unit_test(test_descriptor_closed),
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_no_standard_files),
 		cmocka_unit_test(test_off),
 	};
 
-	(void)argv;
 	if (argc > 1)
-		return without();
+		return strcmp(argv[1], "standard") == 0 ? standard() : without();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,12 +44,19 @@ static const struct argp_option common_options[] = {
 
 /* ---- complaints ---- */
 
-/* What was typed may contain line ends, and what could steer a terminal. */
-static void one_line(char *text)
+/* In UTF-8, what begins with C2 and goes on with 80 to 9F is a control character as well. */
+void options_one_line(char *text)
 {
-	for (; *text; text++)
-		if ((unsigned char)*text < ' ' || *text == '\177')
+	for (; *text; text++) {
+		unsigned char byte = (unsigned char)*text, next = (unsigned char)text[1];
+
+		if (byte < ' ' || byte == 0x7f || (byte == 0xc2 && next >= 0x80 && next < 0xa0))
 			*text = '?';
+		else
+			continue;
+		if (byte == 0xc2)
+			*++text = '?';
+	}
 }
 
 static void complain(const char *fmt, va_list ap)
@@ -57,7 +64,7 @@ static void complain(const char *fmt, va_list ap)
 	char line[2048];
 
 	vsnprintf(line, sizeof(line), fmt, ap);
-	one_line(line);
+	options_one_line(line);
 	bench_progress_clear();
 	if (tool_name)
 		fprintf(stderr, "lull %s: %s\n", tool_name, line);

@@ -99,6 +99,9 @@ _Noreturn void options_bad(const char *fmt, ...) __attribute__((format(printf, 1
 /* The machine could not do it (out of memory, write error): the same line, exit 1. */
 _Noreturn void options_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* '?' for what could steer a terminal, line ends too: for names and words from outside. */
+void options_one_line(char *text);
+
 /* Never return NULL: no memory is options_fail(). */
 void *options_alloc(size_t count, size_t size);
 char *options_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

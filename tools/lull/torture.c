@@ -390,6 +390,8 @@ int lull_cmd_torture(int argc, char **argv)
 	       bench_cpus(), torture.busted ? ", busted " : "",
 	       torture.busted ? torture.busted : "");
 	print_seed(&opt);
+	if (torture.children_forbidden)
+		printf("no forked children: this sanitizer cannot stand threads in them\n");
 	run();
 	torture_report();
 	torture_write_json(json);

@@ -151,6 +151,7 @@ struct torture {
 	double seconds;
 	unsigned readers, updaters;
 	bool without[NR_PARTS];
+	bool children_forbidden; /* by a sanitizer: PART_FORK is without */
 	bool mixed_reclaim; /* the mode changes all the time */
 	const struct torture_flavor *flavor; /* NULL: all, one after the other */
 	const char *busted;

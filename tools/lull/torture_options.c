@@ -225,7 +225,7 @@ void torture_options_check(void)
 		options_bad("--memory: the sanitizer in this build needs the address space that is to be limited");
 	torture_crowd_check();
 	if (HAS_SANITIZER && torture.flavor && !torture.without[PART_FORK]) {
-		printf("no forked children: this sanitizer cannot stand threads in them\n");
+		torture.children_forbidden = true;
 		torture.without[PART_FORK] = true;
 	}
 }

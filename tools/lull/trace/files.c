@@ -5,6 +5,7 @@
  */
 #include <elf.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,14 @@ static bool same_file(const char *a, const char *b)
 	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+char *trace_shown(const char *name)
+{
+	char *shown = options_printf("%s", name);
+
+	options_one_line(shown);
+	return shown;
+}
+
 void trace_files_add(struct trace_files *files, const char *name, const char *path)
 {
 	struct trace_notes notes;
@@ -37,8 +46,7 @@ void trace_files_add(struct trace_files *files, const char *name, const char *pa
 	if (!more)
 		options_fail("out of memory");
 	files->file = more;
-	more[files->count++] = (struct trace_file){ options_printf("%s", name),
-						    options_printf("%s", path), notes };
+	more[files->count++] = (struct trace_file){ trace_shown(name), options_printf("%s", path), notes };
 }
 
 void trace_files_free(struct trace_files *files)
@@ -219,10 +227,36 @@ static void add_all_listed(struct trace_files *files, char *linker, const char *
 	waitpid(child, NULL, 0);
 }
 
-void trace_files_of_program(struct trace_files *files, const char *path)
+static bool is_in_usual_place(const char *path)
+{
+	return !fnmatch("/lib*/ld*.so*", path, 0) || !fnmatch("/usr/lib*/ld*.so*", path, 0);
+}
+
+/*
+ * A dynamic linker of the system runs nothing of what it lists. Any other file could do anything, so both
+ * name and file must be where root alone puts them; the name is looked at because the file's may differ.
+ */
+static bool is_of_system(const char *linker)
+{
+	char *file = realpath(linker, NULL);
+	struct stat st;
+	bool is;
+
+	is = file && !strstr(linker, "/../") && is_in_usual_place(linker) &&
+	     (!strncmp(file, "/lib", 4) || !strncmp(file, "/usr/lib", 8)) && stat(file, &st) == 0 &&
+	     S_ISREG(st.st_mode) && st.st_uid == 0 && !(st.st_mode & (S_IWGRP | S_IWOTH));
+	free(file);
+	return is;
+}
+
+void trace_files_of_program(struct trace_files *files, const char *path, bool may_run)
 {
 	char *linker = interpreter(path);
 
+	if (linker && !may_run && !is_of_system(linker))
+		options_fail("what '%s' is linked with cannot be found without running '%s', which it "
+			     "names as its dynamic linker",
+			     path, linker);
 	trace_files_add(files, path, path);
 	if (linker)
 		add_all_listed(files, linker, path);

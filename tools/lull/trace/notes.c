@@ -5,16 +5,18 @@
  */
 #include <elf.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "options.h"
 #include "trace.h"
 
 #define PROVIDER "lull"
 #define NOTE_TYPE 3u
 #define NOTE_OWNER "stapsdt"
+#define NOTES_LIMIT ((uint64_t)64 << 20) /* bytes of a file: more than any has that is not made for it */
 
 const char *const trace_probe_name[TRACE_PROBES] = {
 	[TRACE_SECTION_ENTER] = "section_enter",
@@ -33,16 +35,38 @@ const char *const trace_probe_name[TRACE_PROBES] = {
 };
 
 struct image {
-	const unsigned char *at;
-	size_t size;
+	int fd;
+	uint64_t size;
+	uint64_t notes_left; /* bytes that may still be read as notes */
 };
 
-/* @size bytes at @offset, or NULL where the file does not have them. */
-static const void *part(const struct image *image, uint64_t offset, uint64_t size)
+static bool read_at(const struct image *image, void *to, size_t size, uint64_t at)
 {
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t got = pread(image->fd, (char *)to + done, size - done, (off_t)(at + done));
+
+		/* It may have become shorter since it was measured. */
+		if (got <= 0)
+			return false;
+		done += (size_t)got;
+	}
+	return true;
+}
+
+/* @size bytes at @offset, to be freed; NULL where the file does not have them. */
+static void *part(const struct image *image, uint64_t offset, uint64_t size)
+{
+	void *bytes;
+
 	if (offset > image->size || size > image->size - offset)
 		return NULL;
-	return image->at + offset;
+	bytes = options_alloc(1, size);
+	if (read_at(image, bytes, size, offset))
+		return bytes;
+	free(bytes);
+	return NULL;
 }
 
 /* A string that ends within what is left of [*at, end); steps over it. NULL: it does not. */
@@ -112,52 +136,50 @@ static void read_notes(const char *at, const char *end, struct trace_notes *note
 	}
 }
 
-static void read_sections(const struct image *image, struct trace_notes *notes)
+/* Those of a file that is as it should be do not overlap; of others they could be read again and again. */
+static void read_section(struct image *image, const Elf64_Shdr *section, struct trace_notes *notes)
 {
-	const Elf64_Ehdr *elf = part(image, 0, sizeof(*elf));
+	char *body;
+
+	if (section->sh_type != SHT_NOTE || section->sh_size > image->notes_left)
+		return;
+	image->notes_left -= section->sh_size;
+	body = part(image, section->sh_offset, section->sh_size);
+	if (body)
+		read_notes(body, body + section->sh_size, notes);
+	free(body);
+}
+
+static void read_sections(struct image *image, struct trace_notes *notes)
+{
+	Elf64_Shdr *section;
+	Elf64_Ehdr elf;
 	unsigned i;
 
-	if (!elf || memcmp(elf->e_ident, ELFMAG, SELFMAG) || elf->e_ident[EI_CLASS] != ELFCLASS64 ||
-	    elf->e_shentsize != sizeof(Elf64_Shdr))
+	if (!read_at(image, &elf, sizeof(elf), 0) || memcmp(elf.e_ident, ELFMAG, SELFMAG) ||
+	    elf.e_ident[EI_CLASS] != ELFCLASS64 || elf.e_shentsize != sizeof(*section))
 		return;
-	for (i = 0; i < elf->e_shnum; i++) {
-		const unsigned char *where = part(image, elf->e_shoff,
-						  (i + 1) * sizeof(Elf64_Shdr));
-		Elf64_Shdr section;
-		const char *body;
-
-		if (!where)
-			return;
-		memcpy(&section, where + i * sizeof(section), sizeof(section));
-		body = section.sh_type == SHT_NOTE ?
-			       part(image, section.sh_offset, section.sh_size) :
-			       NULL;
-		if (body)
-			read_notes(body, body + section.sh_size, notes);
-	}
+	section = part(image, elf.e_shoff, elf.e_shnum * sizeof(*section));
+	for (i = 0; section && i < elf.e_shnum; i++)
+		read_section(image, &section[i], notes);
+	free(section);
 }
 
 bool trace_notes_read(const char *path, struct trace_notes *notes)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct image image = { NULL, 0 };
+	struct image image = { .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) };
 	struct stat st;
 	unsigned i;
 
 	memset(notes, 0, sizeof(*notes));
-	if (fd < 0)
+	if (image.fd < 0)
 		return false;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
-		void *at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-
-		if (at != MAP_FAILED)
-			image = (struct image){ at, (size_t)st.st_size };
+	if (fstat(image.fd, &st) == 0 && S_ISREG(st.st_mode)) {
+		image.size = (uint64_t)st.st_size;
+		image.notes_left = image.size < NOTES_LIMIT ? image.size : NOTES_LIMIT;
+		read_sections(&image, notes);
 	}
-	close(fd);
-	if (!image.at)
-		return false;
-	read_sections(&image, notes);
-	munmap((void *)(uintptr_t)image.at, image.size);
+	close(image.fd);
 	for (i = 0; i < TRACE_PROBES; i++)
 		if (notes->places[i])
 			return true;

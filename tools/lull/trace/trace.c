@@ -6,13 +6,10 @@
 #include "trace.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,22 +28,6 @@ struct own {
 	double seconds;
 	bool sections, list;
 };
-
-/* A program that was started, and waits to be let go. */
-struct child {
-	pid_t pid;
-	int gate;     /* a byte lets the child go on; without one, closing it ends the child */
-	int complain; /* the errno of exec comes from here, or nothing */
-	bool ended;
-	int status;
-};
-
-static volatile sig_atomic_t stop = 0;
-
-static void on_signal(int sig)
-{
-	stop = sig;
-}
 
 static const struct argp_option own_options[] = {
 	{ "run", OPT_RUN, "CMD", 0,
@@ -145,7 +126,8 @@ static void find_files(struct trace_files *files, const struct own *own, pid_t p
 	path = find_program(own->run[0]);
 	if (!path)
 		options_bad("--run: cannot run '%s': %s", own->run[0], strerror(errno));
-	trace_files_of_program(files, path);
+	/* Who asks what there is to trace does not ask to run any of it. */
+	trace_files_of_program(files, path, !own->list);
 	if (!files->count)
 		options_fail("'%s' is not linked with probes of lull; --object FILE names a library "
 			     "that it loads later, or that it starts when it is a script",
@@ -168,79 +150,6 @@ static void list_probes(const struct trace_files *files)
 				       notes->args[j], notes->args[j] == 1 ? "" : "s",
 				       notes->places[j], notes->places[j] == 1 ? "" : "s");
 	}
-}
-
-/* ---- the program that is run ---- */
-
-static void run_child(char **command, int gate, int complain)
-{
-	ssize_t got;
-	char byte;
-	int err;
-
-	do
-		got = read(gate, &byte, 1);
-	while (got < 0 && errno == EINTR);
-	/* Whoever was to trace it could not. */
-	if (got != 1)
-		_exit(127);
-	execvp(command[0], command);
-	err = errno;
-	if (write(complain, &err, sizeof(err)) < 0)
-		_exit(126);
-	_exit(127);
-}
-
-static struct child start_child(char **command)
-{
-	struct child child = { .pid = -1 };
-	int gate[2], complain[2];
-
-	if (pipe2(gate, O_CLOEXEC) != 0 || pipe2(complain, O_CLOEXEC) != 0)
-		options_fail("cannot make a pipe: %s", strerror(errno));
-	/* Else nobody would hear of its end. */
-	signal(SIGCHLD, SIG_DFL);
-	child.pid = fork();
-	if (child.pid < 0)
-		options_fail("cannot fork: %s", strerror(errno));
-	if (child.pid == 0) {
-		close(gate[1]);
-		close(complain[0]);
-		run_child(command, gate[0], complain[1]);
-	}
-	close(gate[0]);
-	close(complain[1]);
-	child.gate = gate[1];
-	child.complain = complain[0];
-	return child;
-}
-
-static void let_go(const struct child *child, const char *name)
-{
-	int err;
-
-	if (write(child->gate, "", 1) != 1)
-		options_fail("cannot start '%s': %s", name, strerror(errno));
-	close(child->gate);
-	if (read(child->complain, &err, sizeof(err)) == (ssize_t)sizeof(err))
-		options_fail("cannot run '%s': %s", name, strerror(err));
-	close(child->complain);
-}
-
-static bool has_ended(struct child *child, int options)
-{
-	if (!child->ended)
-		child->ended = waitpid(child->pid, &child->status, options) == child->pid;
-	return child->ended;
-}
-
-static int status_of(const struct child *child, const char *name)
-{
-	if (WIFEXITED(child->status))
-		return WEXITSTATUS(child->status);
-	fprintf(stderr, "lull trace: '%s' was ended by signal %d (%s)\n", name,
-		WTERMSIG(child->status), strsignal(WTERMSIG(child->status)));
-	return 128 + WTERMSIG(child->status);
 }
 
 /* ---- the run ---- */
@@ -274,24 +183,29 @@ static bool is_gone(int pidfd)
 	return poll(&gone, 1, 0) > 0;
 }
 
-static bool is_over(struct child *child, int pidfd)
+static bool is_over(struct trace_child *child, int pidfd)
 {
-	return stop || (child ? has_ended(child, WNOHANG) : is_gone(pidfd));
+	bool ended = child ? trace_child_has_ended(child) : is_gone(pidfd);
+
+	return ended || trace_stopped();
 }
 
 static void say(const struct trace_counts *counts, const char *path, double seconds, uint64_t lost)
 {
+	char *shown = trace_shown(path);
+
 	fprintf(stderr,
 		"lull trace: %s: %llu slices and %llu stalls of %u threads in %.3g s; "
 		"ui.perfetto.dev opens it\n",
-		path, (unsigned long long)counts->slices, (unsigned long long)counts->stalls,
+		shown, (unsigned long long)counts->slices, (unsigned long long)counts->stalls,
 		counts->threads, seconds);
+	free(shown);
 	if (lost || counts->unpaired)
 		fprintf(stderr, "lull trace: %llu records were lost, and %llu had no partner\n",
 			(unsigned long long)lost, (unsigned long long)counts->unpaired);
 }
 
-static void write_down(struct trace_session *session, struct child *child, int pidfd,
+static void write_down(struct trace_session *session, struct trace_child *child, int pidfd,
 		       struct outfile *out, const struct trace_subject *subject, double seconds)
 {
 	uint64_t until = seconds > 0 ? subject->begin_ns + (uint64_t)(seconds * 1e9) : UINT64_MAX,
@@ -330,46 +244,49 @@ static int open_process(pid_t pid)
 	return pidfd;
 }
 
-static void stop_at(int sig)
+/* What has its number by now is another one. */
+static void check_process(int pidfd, pid_t pid)
 {
-	struct sigaction action = { .sa_handler = on_signal }, old;
-
-	if (sigaction(sig, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-		sigaction(sig, &action, NULL);
+	if (is_gone(pidfd))
+		options_fail("process %d ended before it could be traced", (int)pid);
 }
 
-static int trace(const struct own *own, pid_t pid, const struct trace_files *files,
+/* Begins, with everything in place; or not, if meanwhile it became the wrong thing to do. */
+static void go(struct trace_session *session, const struct own *own, const struct trace_child *child,
+	       int pidfd)
+{
+	if (!own->run)
+		check_process(pidfd, child->pid);
+	else if (trace_stopped())
+		trace_child_give_up(child, own->run[0]);
+	trace_go(session, true);
+	if (own->run)
+		trace_child_let_go(child, own->run[0]);
+	else
+		fprintf(stderr, "lull trace: process %d is being traced; Ctrl-C ends that\n",
+			(int)child->pid);
+}
+
+static int trace(const struct own *own, pid_t pid, int pidfd, const struct trace_files *files,
 		 struct outfile *out, const char *command)
 {
-	int pidfd = own->run ? -1 : open_process(pid);
-	struct child child = { .pid = pid };
+	struct trace_child child = { .pid = pid };
 	struct trace_subject subject;
 	struct trace_session *session;
 	char name[64];
 
 	if (own->run)
-		child = start_child(own->run);
+		child = trace_child_start(own->run);
 	session = trace_attach(child.pid, files, own->sections);
 	subject.begin_ns = now_ns();
-	trace_go(session, true);
-	if (own->run)
-		let_go(&child, own->run[0]);
-	else
-		fprintf(stderr, "lull trace: process %d is being traced; Ctrl-C ends that\n",
-			(int)pid);
+	go(session, own, &child, pidfd);
 	subject.pid = child.pid;
 	read_name(child.pid, name, sizeof(name));
 	subject.name = name;
 	subject.command = command;
 	subject.place = trace_place;
 	write_down(session, own->run ? &child : NULL, pidfd, out, &subject, own->seconds);
-	if (!own->run)
-		return 0;
-	if (stop == SIGTERM)
-		kill(child.pid, SIGTERM);
-	while (!has_ended(&child, 0))
-		;
-	return status_of(&child, own->run[0]);
+	return own->run ? trace_child_wait(&child, own->run[0]) : 0;
 }
 
 static char *whole_command(const struct options *opt, char **run)
@@ -390,16 +307,21 @@ static int trace_to_file(const struct own *own, pid_t pid, struct trace_files *f
 {
 	char *command = whole_command(opt, own->run);
 	struct outfile *out;
-	int status;
+	int status, pidfd;
 
 	trace_need_bpf();
-	/* Before the file is opened: its own handlers would take away what there is by then. */
-	stop_at(SIGINT);
-	stop_at(SIGTERM);
+	/* From here on it is this process, whoever gets its number after its end. */
+	pidfd = own->run ? -1 : open_process(pid);
 	out = outfile_open("--json", own->json_path);
 	find_files(files, own, pid);
-	status = trace(own, pid, files, out, command);
+	if (!own->run)
+		check_process(pidfd, pid);
+	/* Until now a signal ended all at once, and the file with it. */
+	trace_catch_signals();
+	status = trace(own, pid, pidfd, files, out, command);
 	outfile_free(out);
+	if (!own->run)
+		close(pidfd);
 	free(command);
 	return status;
 }

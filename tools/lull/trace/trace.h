@@ -26,7 +26,7 @@ bool trace_notes_read(const char *path, struct trace_notes *notes);
 /* ---- files.c: which files to look into ---------------------------------------------------------- */
 
 struct trace_file {
-	char *name; /* for people */
+	char *name; /* for people; trace_shown() */
 	char *path; /* from where this process sees it, even if the name is another file meanwhile */
 	struct trace_notes notes;
 };
@@ -40,14 +40,19 @@ struct trace_files {
 void trace_files_add(struct trace_files *files, const char *name, const char *path);
 /* What the process has mapped. No such process, or one that may not be looked at: exit 1. */
 void trace_files_of_process(struct trace_files *files, pid_t pid);
-/* What the program @path will be linked with. Nothing that is not linked, by a script or dlopen(). */
-void trace_files_of_program(struct trace_files *files, const char *path);
+/*
+ * What the program @path will be linked with. Nothing that is not linked, by a script or dlopen(). That takes
+ * its dynamic linker, which is whatever file it names: unless it @may_run, one of the system's, else exit 1.
+ */
+void trace_files_of_program(struct trace_files *files, const char *path, bool may_run);
 void trace_files_free(struct trace_files *files);
 /*
  * "program+0x12f0", as addr2line takes it, for an address in what the process has mapped. False: it is not
  * there, or not any more.
  */
 bool trace_place(pid_t pid, uint64_t address, char *place, size_t size);
+/* A name as it can be shown: nothing in it steers a terminal. To be freed. */
+char *trace_shown(const char *name);
 
 /* ---- write.c: a timeline ------------------------------------------------------------------------ */
 
@@ -74,6 +79,30 @@ struct trace_writer *trace_writer_new(FILE *file, const struct trace_subject *su
 void trace_writer_add(struct trace_writer *w, const struct trace_record *r);
 /* Ends what has not ended, and the file; frees @w. @lost: records that never came. */
 struct trace_counts trace_writer_end(struct trace_writer *w, uint64_t end_ns, uint64_t lost);
+
+/* ---- child.c: the program that is run, and signals ---------------------------------------------- */
+
+struct trace_child {
+	pid_t pid;
+	int gate, gate_inside; /* a byte lets the child go on; without one, closing it ends the child */
+	int complain;	       /* the errno of exec comes from here, or nothing */
+	bool ended;
+	int status;
+};
+
+/* From now on the signals that end a program end the trace. One that is ignored stays so. */
+void trace_catch_signals(void);
+/* The last of them; 0: none came. */
+int trace_stopped(void);
+/* Stops before exec(). */
+struct trace_child trace_child_start(char **command);
+void trace_child_let_go(const struct trace_child *child, const char *name);
+/* When a signal came first: nothing of it runs; exit 1. */
+_Noreturn void trace_child_give_up(const struct trace_child *child, const char *name);
+/* These two pass on what came here, but for Ctrl-C, to the child. */
+bool trace_child_has_ended(struct trace_child *child);
+/* Returns the exit status as a shell has it. */
+int trace_child_wait(struct trace_child *child, const char *name);
 
 /* ---- attach.c: the program in the kernel -------------------------------------------------------- */
 
