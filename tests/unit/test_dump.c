@@ -166,29 +166,44 @@ static void *dumps(void *unused)
 	return unused;
 }
 
+static void *is_there(void *unused)
+{
+	lull_thread_register();
+	lull_add_release(&inside, 1);
+	await_flag(&leave, 3);
+	return unused;
+}
+
+#define MANY 20
+#define ROOM 600 /* for what comes before the threads, and not for all of them */
+
 /* Whoever should read what is written sleeps: that is no reason to keep anybody from anything. */
 static void test_pipe_is_full(void **state)
 {
-	int flags = fcntl(ends[1], F_GETFL);
-	pthread_t thread;
+	int flags = fcntl(ends[1], F_GETFL), size = fcntl(ends[1], F_SETPIPE_SZ, 4096);
+	pthread_t threads[MANY], dumper;
 
 	(void)state;
-	fcntl(ends[1], F_SETFL, flags | O_NONBLOCK);
-	while (write(ends[1], text, 1) == 1)
-		;
-	fcntl(ends[1], F_SETFL, flags);
-	thread = start_thread(dumps, NULL);
+	if (size <= ROOM)
+		skip();
+	inside = 0;
+	for (int i = 0; i < MANY; i++)
+		threads[i] = start_thread(is_there, NULL);
+	await_flag(&inside, MANY);
+	assert_int_equal(write(ends[1], text, (size_t)(size - ROOM)), size - ROOM);
+	dumper = start_thread(dumps, NULL);
 	nap_ms(20);
-	lull_rcu_synchronize();
-	join_thread(start_thread(waits, NULL)); /* and comes and goes */
+	join_thread(start_thread(waits, NULL)); /* it comes, scans and goes */
 	assert_int_equal(lull_load_acquire(&written), 0);
-	while (!lull_load_acquire(&written))
-		take_all();
-	join_thread(thread);
-	fcntl(ends[0], F_SETFL, O_NONBLOCK);
-	while (read(ends[0], text, sizeof(text)) > 0)
-		;
+	fcntl(ends[0], F_SETFL, flags | O_NONBLOCK);
+	while (!lull_load_acquire(&written) || read(ends[0], text, sizeof(text)) > 0)
+		if (read(ends[0], text, sizeof(text)) < 0)
+			nap_ms(1);
 	fcntl(ends[0], F_SETFL, 0);
+	lull_store_release(&leave, 3);
+	join_thread(dumper);
+	for (int i = 0; i < MANY; i++)
+		join_thread(threads[i]);
 }
 
 static void looks_after_fork(void)
