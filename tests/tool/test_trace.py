@@ -9,7 +9,9 @@ import random
 import re
 import shutil
 import signal
+import struct
 import subprocess
+import time
 import unittest
 
 from support import LULL, PATIENCE_S, Case
@@ -175,6 +177,39 @@ class Probes(Case):
                     data[at] = generator.randrange(256)
             result = self.lull("trace", "--list", "--object", self.write("part.so", bytes(data)), "--run", TARGET)
             self.assertIn(result.returncode, (0, 2), result.stderr)
+
+
+    def test_sections_that_overlap(self):
+        """Many times the same notes, which are many."""
+        sections, notes, size = 60000, 4 << 20, 32 << 20
+        header = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\x02\x01\x01", 3, 62, 1, 0, 0, 64, 0, 64, 0, 0, 64, sections, 0)
+        path = self.write("often.so", header + struct.pack("<IIQQQQIIQQ", 0, 7, 0, 0, notes, size - notes, 0, 0, 4, 0) * sections)
+        os.truncate(path, size)
+        self.assertIn("has no probes", self.bad("trace", "--list", "--object", path, "--run", TARGET))
+
+    def test_names_that_steer_a_terminal(self):
+        if not SDT:
+            self.skipTest("built without <sys/sdt.h>")
+        path = self.path("a\x1b]0;b\x07\n\x7f\u009bc\u00e9.so")
+        shutil.copy(SMALL, path)
+        listed = self.good("trace", "--list", "--object", path, "--run", TARGET)
+        self.assertEqual(listed.splitlines()[0], self.path("a?]0;b?????c\u00e9.so"))
+
+    def test_a_list_runs_nothing(self):
+        """Not even what the program names as its dynamic linker."""
+        with open(TARGET, "rb") as file:
+            whole = file.read()
+        linker = re.search(rb"/[\w./-]*/ld[\w.-]*\.so\.\d+", whole).group()
+        os.chmod(self.write("ld.so.1", b"#!/bin/sh\n>it-ran\n"), 0o700)
+        os.symlink("/bin/touch", self.path("ld.so.2"))
+        places = [b"./ld.so.1", b"./ld.so.2", b"/lib/../bin/touch", b"/bin/touch", b"/lib/no/ld.so.1"]
+        for place in places:
+            os.chmod(self.write("program", whole.replace(linker, place.ljust(len(linker), b"\0"))), 0o700)
+            result = self.lull("trace", "--list", "--run", "./program")
+            self.assertEqual((result.returncode, result.stdout), (1, b""), place)
+            self.assert_one_line(result.stderr, place)
+            self.assertIn(b"without running '" + place + b"'", result.stderr)
+            self.assertEqual(self.files(), ["ld.so.1", "ld.so.2", "program"])
 
 
 class Words(Case):
@@ -478,6 +513,83 @@ class Traced(Timeline):
         self.assertEqual(result.returncode, 128 + 9)
         self.assertIn(b"'sh' was ended by signal 9", result.stderr)
         self.check(self.timeline())
+
+    def begin(self, *command, options=()):
+        """Traces a program; Ctrl-C would reach both."""
+        tracer = subprocess.Popen([LULL, "trace", "--object", SMALL, *options, "--run", *command], cwd=self.folder,
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  start_new_session=True)
+        self.addCleanup(tracer.communicate)
+        self.addCleanup(lambda: tracer.poll() is None and os.killpg(tracer.pid, signal.SIGKILL))
+        return tracer
+
+    def test_signals_are_passed_on(self):
+        """Those that reach the tracer alone: while it traces, and while it waits for the program's end."""
+        script = "trap 'trap \"exit 5\" {0}; echo again' {0}; echo ready; while :; do sleep 0.02; done"
+        for name, options in (("TERM", ()), ("HUP", ()), ("TERM", ("--seconds", "0.01")), ("HUP", ("--seconds", "0.01"))):
+            tracer = self.begin("sh", "-c", script.format(name), options=options)
+            self.assertEqual(tracer.stdout.readline(), b"ready\n")
+            if options:
+                self.assertIn(b"slices", tracer.stderr.readline())
+            tracer.send_signal(getattr(signal, "SIG" + name))
+            self.assertEqual(tracer.stdout.readline(), b"again\n")
+            tracer.send_signal(getattr(signal, "SIG" + name))
+            self.assertEqual(tracer.wait(PATIENCE_S), 5)
+            self.check(self.timeline())
+            os.unlink(self.path("lull-trace.json"))
+
+    def at_the_gate(self):
+        """A tracer that is stopped before it has let a script go, and the process that is to run that."""
+        os.chmod(self.write("program", b"#!/bin/sh\n>it-ran\n"), 0o700)
+        for _ in range(20):
+            tracer = self.begin("./program", options=("--object", LIBRARY))
+            try:
+                children = []
+                while not children:
+                    with open("/proc/%d/task/%d/children" % (tracer.pid, tracer.pid), encoding="ascii") as file:
+                        children = file.read().split()
+                tracer.send_signal(signal.SIGSTOP)
+                time.sleep(0.05)  # if it had been let go already, it would run by now
+                if os.path.samefile("/proc/%s/exe" % children[0], LULL):
+                    self.assertNotIn("it-ran", self.files())
+                    return tracer, int(children[0])
+            except FileNotFoundError:
+                pass  # it was let go, and has ended
+            tracer.send_signal(signal.SIGCONT)
+            tracer.wait(PATIENCE_S)
+            os.unlink(self.path("it-ran"))
+        self.fail("never seen at the gate")
+
+    def test_signals_before_the_program_runs(self):
+        for reached in ("tracer", "program", "both"):
+            tracer, child = self.at_the_gate()
+            if reached != "tracer":
+                os.kill(child, signal.SIGINT)
+            if reached != "program":
+                tracer.send_signal(signal.SIGINT)
+            tracer.send_signal(signal.SIGCONT)
+            status = tracer.wait(PATIENCE_S)
+            words = tracer.stderr.read()
+            self.assertNotIn("it-ran", self.files(), reached)
+            if reached == "program":
+                self.assertEqual(status, 128 + signal.SIGINT)
+                self.assertIn(b"'./program' was ended by signal 2", words)
+                os.unlink(self.path("lull-trace.json"))
+            else:
+                self.assertEqual(status, 1)
+                self.assert_one_line(words, reached)
+                self.assertIn(b"before './program' was started", words)
+                self.assertEqual(self.files(), ["program"])
+
+    def test_process_that_has_ended(self):
+        """Its number may be another one's by the time it is traced."""
+        process = self.start("true")
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        result = self.lull("trace", "--object", SMALL, str(process.pid))
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assert_one_line(result.stderr, "trace")
+        self.assertIn(b"ended before it could be traced", result.stderr)
+        self.assertEqual(self.files(), [])
 
     def test_program_that_cannot_be_run(self):
         path = self.write("nothing", b"#!/no/such/interpreter\n")

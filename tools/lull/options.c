@@ -49,13 +49,12 @@ void options_one_line(char *text)
 {
 	for (; *text; text++) {
 		unsigned char byte = (unsigned char)*text, next = (unsigned char)text[1];
+		bool is_pair = byte == 0xc2 && next >= 0x80 && next < 0xa0;
 
-		if (byte < ' ' || byte == 0x7f || (byte == 0xc2 && next >= 0x80 && next < 0xa0))
+		if (is_pair)
+			*text++ = '?';
+		if (is_pair || byte < ' ' || byte == 0x7f)
 			*text = '?';
-		else
-			continue;
-		if (byte == 0xc2)
-			*++text = '?';
 	}
 }
 

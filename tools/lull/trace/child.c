@@ -145,7 +145,7 @@ void trace_child_let_go(const struct trace_child *child, const char *name)
 
 void trace_child_give_up(const struct trace_child *child, const char *name)
 {
-	close(child->gate);
+	kill(child->pid, SIGKILL);
 	while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	options_fail("stopped by signal %d (%s) before '%s' was started", trace_stopped(),

@@ -227,9 +227,10 @@ static void add_all_listed(struct trace_files *files, char *linker, const char *
 	waitpid(child, NULL, 0);
 }
 
+/* "/lib", "/lib64", "/usr/lib32/": only root puts anything there. */
 static bool is_in_usual_place(const char *path)
 {
-	return !fnmatch("/lib*/ld*.so*", path, 0) || !fnmatch("/usr/lib*/ld*.so*", path, 0);
+	return !strncmp(path, "/lib", 4) || !strncmp(path, "/usr/lib", 8);
 }
 
 /*
@@ -238,12 +239,13 @@ static bool is_in_usual_place(const char *path)
  */
 static bool is_of_system(const char *linker)
 {
+	const char *slash = strrchr(linker, '/');
 	char *file = realpath(linker, NULL);
 	struct stat st;
 	bool is;
 
-	is = file && !strstr(linker, "/../") && is_in_usual_place(linker) &&
-	     (!strncmp(file, "/lib", 4) || !strncmp(file, "/usr/lib", 8)) && stat(file, &st) == 0 &&
+	is = file && slash && !fnmatch("/ld[-.6]*", slash, 0) && !strstr(linker, "/../") &&
+	     is_in_usual_place(linker) && is_in_usual_place(file) && stat(file, &st) == 0 &&
 	     S_ISREG(st.st_mode) && st.st_uid == 0 && !(st.st_mode & (S_IWGRP | S_IWOTH));
 	free(file);
 	return is;

@@ -94,7 +94,7 @@ struct trace_child {
 void trace_catch_signals(void);
 /* The last of them; 0: none came. */
 int trace_stopped(void);
-/* Stops before exec(). */
+/* It waits before exec(). */
 struct trace_child trace_child_start(char **command);
 void trace_child_let_go(const struct trace_child *child, const char *name);
 /* When a signal came first: nothing of it runs; exit 1. */
