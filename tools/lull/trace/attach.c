@@ -96,8 +96,10 @@ static void map_control(struct trace_session *s)
 }
 
 /* Old kernels, and those without the events of perf, have uprobes in tracefs alone. */
-static _Noreturn void attach_failed(const char *probe, const char *name, int err)
+static _Noreturn void attach_failed(pid_t pid, const char *probe, const char *name, int err)
 {
+	if (err == ESRCH)
+		trace_ended_early(pid);
 	if (access("/sys/bus/event_source/devices/uprobe", F_OK) != 0 &&
 	    access("/sys/kernel/tracing/uprobe_events", F_OK) != 0 &&
 	    access("/sys/kernel/debug/tracing/uprobe_events", F_OK) != 0)
@@ -116,8 +118,11 @@ static void attach_probe(struct trace_session *s, pid_t pid, const struct trace_
 
 	link = bpf_program__attach_usdt(program, pid, file->path, PROVIDER, trace_probe_name[probe],
 					&options);
+	/* A signal may have ended the process as well. */
+	if (!link && trace_stopped())
+		return;
 	if (!link)
-		attach_failed(trace_probe_name[probe], file->name, errno);
+		attach_failed(pid, trace_probe_name[probe], file->name, errno);
 	s->link[s->nr_links++] = link;
 }
 
@@ -132,6 +137,9 @@ static void attach_all(struct trace_session *s, pid_t pid, const struct trace_fi
 		for (j = 0; j < TRACE_PROBES; j++) {
 			bool is_section = j == TRACE_SECTION_ENTER || j == TRACE_SECTION_EXIT;
 
+			/* Many places take long; nobody waits for the others then. */
+			if (trace_stopped())
+				return;
 			if (files->file[i].notes.places[j] && (sections || !is_section))
 				attach_probe(s, pid, &files->file[i], j);
 		}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program that --run starts: it waits at a gate until all is in place. And the signals that end a trace:
- * who started the program may know no other process to send them to.
+ * The program that --run starts: it waits at a gate until all is in place. And the signals that end
+ * a trace: whoever sends them for the program may know no other process than this one.
  */
 #include <errno.h>
 #include <fcntl.h>

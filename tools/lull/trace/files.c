@@ -234,8 +234,9 @@ static bool is_in_usual_place(const char *path)
 }
 
 /*
- * A dynamic linker of the system runs nothing of what it lists. Any other file could do anything, so both
- * name and file must be where root alone puts them; the name is looked at because the file's may differ.
+ * A dynamic linker of the system runs nothing of what it lists. Any other file could do anything,
+ * so both the name and the file that it leads to must be where root alone puts them; and the name
+ * must be one of a dynamic linker, since other programs there have a --list that does other things.
  */
 static bool is_of_system(const char *linker)
 {
@@ -256,8 +257,8 @@ void trace_files_of_program(struct trace_files *files, const char *path, bool ma
 	char *linker = interpreter(path);
 
 	if (linker && !may_run && !is_of_system(linker))
-		options_fail("what '%s' is linked with cannot be found without running '%s', which it "
-			     "names as its dynamic linker",
+		options_fail("what '%s' is linked with cannot be found without running '%s', which "
+			     "it names as its dynamic linker",
 			     path, linker);
 	trace_files_add(files, path, path);
 	if (linker)

@@ -16,7 +16,7 @@
 #define PROVIDER "lull"
 #define NOTE_TYPE 3u
 #define NOTE_OWNER "stapsdt"
-#define NOTES_LIMIT ((uint64_t)64 << 20) /* bytes of a file: more than any has that is not made for it */
+#define NOTES_LIMIT ((uint64_t)64 << 20) /* bytes; a million places */
 
 const char *const trace_probe_name[TRACE_PROBES] = {
 	[TRACE_SECTION_ENTER] = "section_enter",
@@ -136,7 +136,7 @@ static void read_notes(const char *at, const char *end, struct trace_notes *note
 	}
 }
 
-/* Those of a file that is as it should be do not overlap; of others they could be read again and again. */
+/* In a file that is as it should be they do not overlap; in others they may, thousands of times. */
 static void read_section(struct image *image, const Elf64_Shdr *section, struct trace_notes *notes)
 {
 	char *body;

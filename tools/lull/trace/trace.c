@@ -244,21 +244,28 @@ static int open_process(pid_t pid)
 	return pidfd;
 }
 
+void trace_ended_early(pid_t pid)
+{
+	options_fail("process %d ended before it could be traced", (int)pid);
+}
+
 /* What has its number by now is another one. */
 static void check_process(int pidfd, pid_t pid)
 {
 	if (is_gone(pidfd))
-		options_fail("process %d ended before it could be traced", (int)pid);
+		trace_ended_early(pid);
 }
 
 /* Begins, with everything in place; or not, if meanwhile it became the wrong thing to do. */
-static void go(struct trace_session *session, const struct own *own, const struct trace_child *child,
+static void go(struct trace_session *session, const struct own *own, struct trace_child *child,
 	       int pidfd)
 {
 	if (!own->run)
 		check_process(pidfd, child->pid);
 	else if (trace_stopped())
 		trace_child_give_up(child, own->run[0]);
+	else if (trace_child_has_ended(child))
+		trace_ended_early(child->pid);
 	trace_go(session, true);
 	if (own->run)
 		trace_child_let_go(child, own->run[0]);

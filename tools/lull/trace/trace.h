@@ -80,6 +80,11 @@ void trace_writer_add(struct trace_writer *w, const struct trace_record *r);
 /* Ends what has not ended, and the file; frees @w. @lost: records that never came. */
 struct trace_counts trace_writer_end(struct trace_writer *w, uint64_t end_ns, uint64_t lost);
 
+/* ---- trace.c ------------------------------------------------------------------------------------ */
+
+/* Exit 1, with that. */
+_Noreturn void trace_ended_early(pid_t pid);
+
 /* ---- child.c: the program that is run, and signals ---------------------------------------------- */
 
 struct trace_child {
@@ -110,7 +115,10 @@ struct trace_session;
 
 /* Exit 1 when this build has no BPF. Before anything else is done. */
 void trace_need_bpf(void);
-/* Behind the probes in @files, in process @pid, whose threads pass them without a record until trace_go(). */
+/*
+ * Behind the probes in @files, in process @pid, whose threads pass them without a record until trace_go().
+ * Not behind all of them if trace_stopped().
+ */
 struct trace_session *trace_attach(pid_t pid, const struct trace_files *files, bool sections);
 void trace_go(struct trace_session *session, bool go);
 /* Hands over what there is, after waiting for it for @wait_ms at most. */
