@@ -79,7 +79,14 @@ static inline bool is_wanted(const char *text)
 		text = end;
 		line += strlen(SITE);
 	}
-	return !strncmp(text, line, strlen(line)) && !strcmp(text + strlen(line), "\n");
+	if (strncmp(text, line, strlen(line)))
+		return false;
+	text += strlen(line);
+#ifdef LULL_TEST_EMULATED
+	return text[0] == '\n'; /* the emulator has something to say about an abort, too */
+#else
+	return !strcmp(text, "\n");
+#endif
 }
 
 static void (*body)(void), (*well_ending)(void);
