@@ -215,11 +215,7 @@ void lull__watchdog_leave(void)
 /* With signals blocked, by whoever starts the reclaimer's thread. Without memory for it nobody looks. */
 void lull__watchdog_start(void)
 {
-	pthread_attr_t attr;
-
-	pthread_attr_init(&attr);
-	dog.is_there = pthread_create(&dog.thread, &attr, watchdog, NULL) == 0;
-	pthread_attr_destroy(&attr);
+	dog.is_there = pthread_create(&dog.thread, NULL, watchdog, NULL) == 0;
 }
 
 void lull__watchdog_stop(void)

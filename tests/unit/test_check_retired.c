@@ -174,15 +174,7 @@ static void test_changed(void **state)
 	expect_end(frees_head);
 }
 
-#if defined(__SANITIZE_ADDRESS__)
-#define HAS_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAS_ASAN 1
-#endif
-#endif
-
-#if defined(HAS_ASAN) && defined(LULL_DEBUG)
+#if UNDER_ASAN && defined(LULL_DEBUG)
 /* Their grace period is over, and none but the first has been freed. */
 static void reads_too_late(void)
 {
