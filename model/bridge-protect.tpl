@@ -7,7 +7,7 @@ C bridge-protect
  * which another thread leads; the updater makes a full one when it takes its cookie, and none before
  * it looks.
  * Where: lull__hazptr_set(), lull__hazptr_protect() in include/lull/hazptr.h; lull__rcu_cookie(),
- * gp_begin(), gp_end(), gp_is_over() in src/rcu.c; lull__hazptr_look_at() in src/hazptr.h
+ * gp_begin(), gp_end(), gp_is_over() in src/rcu/grace_period.c; lull__hazptr_look_at() in src/hazptr/slots.h
  *
  * No thread is in a section: the grace period is its heavy fence.
  * Never: the reader uses the object while or after the updater reuses it.

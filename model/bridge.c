@@ -6,8 +6,8 @@
  * it does the same again.  One updater unlinks; either it waits for a grace period and looks then, and
  * the reader need not look twice; or it looks first, and the reader looks at the pointer again.
  * Where: lull__hazptr_set_rcu() in include/lull/bridge.h; lull__hazptr_tryprotect() in
- * include/lull/hazptr.h; make_ready() in src/reclaim.c; lull__queue_look_at_slots() in src/queue.c;
- * gp_begin(), gp_scan() in src/rcu.c
+ * include/lull/hazptr.h; make_ready() in src/reclaim/pass.c; lull__queue_look_at_slots() in src/reclaim/queue.c;
+ * gp_begin(), gp_scan() in src/rcu/grace_period.c
  *
  * Fences are full ones (LULL_FENCE=full).  Who would have to wait gives up.  Never: the reader uses
  * what is freed.

@@ -8,7 +8,7 @@ C handoff-hazptr
  * count's included.
  * Where: lull__ref_handoff_hazptr() in include/lull/ref_handoff.h; lull_refcount_add_not_zero(),
  * lull__refcount_sub() in include/lull/refcount.h; lull__hazptr_set(), lull__hazptr_protect() in
- * include/lull/hazptr.h; lull__hazptr_fence(), lull__hazptr_look_at() in src/hazptr.h
+ * include/lull/hazptr.h; lull__hazptr_fence(), lull__hazptr_look_at() in src/hazptr/slots.h
  *
  * x is the pointer (1: leads to the object, 2: unpublished), obj the object's memory: the first look
  * at it is the touch of the count.  one is what the count is compared with, no concern of others'.

@@ -8,7 +8,7 @@ C handoff-last
  * that touches the count, and finds it at zero.
  * Where: lull__ref_handoff_rcu() in include/lull/ref_handoff.h; lull__refcount_sub() in
  * include/lull/refcount.h; lull_rcu_read_lock(), lull_rcu_read_unlock() in include/lull/rcu.h;
- * gp_begin(), gp_scan() in src/rcu.c
+ * gp_begin(), gp_scan() in src/rcu/grace_period.c
  *
  * x is the pointer (0: leads to the object, 1: unpublished).  The load that acquires, after the last
  * put, is left out: the heavy fence does as much.

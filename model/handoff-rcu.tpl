@@ -7,7 +7,7 @@ C handoff-rcu
  * the last, it waits for a grace period and reuses the memory, the count's included.
  * Where: lull__ref_handoff_rcu() in include/lull/ref_handoff.h; lull_refcount_add_not_zero(),
  * lull__refcount_sub() in include/lull/refcount.h; lull_rcu_read_lock(), lull_rcu_read_unlock() in
- * include/lull/rcu.h; gp_begin(), gp_scan() in src/rcu.c
+ * include/lull/rcu.h; gp_begin(), gp_scan() in src/rcu/grace_period.c
  *
  * x is the pointer (0: leads to the object, 1: unpublished), obj the object's memory: the first look
  * at it is the touch of the count.  one is what the count is compared with, no concern of others'.

@@ -6,8 +6,8 @@
  * perhaps been said WAITED to, and lets go in either order.  One updater unlinks, takes the time, and
  * looks at most three times, at the slot and then at the list.
  * Where: lull__hazptr_set(), lull__hazptr_protect() in include/lull/hazptr.h; lull__hazptr_slow(),
- * lull__hazptr_protect_again(), lull_hazptr_detach(), link_hold() in src/hazptr.c; lull__hazptr_look() in src/hazptr.h;
- * lull__hazptr_wait(), visit() in src/hazwait.c
+ * lull__hazptr_protect_again(), lull_hazptr_detach(), link_hold() in src/hazptr/slots.c; lull__hazptr_look() in src/hazptr/slots.h;
+ * lull__hazptr_wait(), visit() in src/hazptr/wait.c
  *
  * cbmc takes no pointers between threads, so slots and objects are variables.  Fences are full ones
  * (LULL_FENCE=full).  Another waiter may have moved the clock and said WAITED before; it may do so

@@ -4,9 +4,9 @@ C hazptr-wake
  * ORDER HAZ-5
  * A reader lets its slot say something else and looks whether somebody waits for that; who waits says
  * so in the slot's state and looks at the slot again before it sleeps.
- * Where: lull__hazptr_set() in include/lull/hazptr.h; lull_hazptr_full_clear() in
- * include/lull/hazptr_full.h; sleep_until_seen() in src/hazwait.c; lull__hazptr_settle() in
- * src/hazscan.c
+ * Where: lull__hazptr_set() in include/lull/hazptr.h; lull_hazptr_fenced_clear() in
+ * include/lull/hazptr_fenced.h; sleep_until_seen() in src/hazptr/wait.c; lull__hazptr_settle() in
+ * src/hazptr/table.c
  *
  * Never: the waiter sleeps (saw the address) and the reader wakes nobody (saw no flag).
  *)

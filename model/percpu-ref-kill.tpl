@@ -5,9 +5,9 @@ C percpu-ref-kill
  * A thread uses the object and puts its reference by a restartable sequence, while the owner kills the
  * ref: marks it, ends all sequences, adds the counter to the shared count, takes the bias off, and
  * puts its own reference.
- * Where: lull__rseq_add() in include/lull/rseq.h; lull_percpu_ref_put_many() in
+ * Where: lull__rseq_add() in include/lull/detail/rseq.h; lull_percpu_ref_put_many() in
  * include/lull/percpu_ref.h; to_shared(), fold(), drop(), lull_percpu_ref_kill_and_confirm() in
- * src/percpu_ref.c; lull__rseq_barrier() in src/os/rseq.c
+ * src/count/percpu_ref.c; lull__rseq_barrier() in src/os/rseq_use.c
  *
  * cell is the counter of a CPU: the thread's reference. count has the owner's and a bias of 10.  The
  * fold and the put are one step here; percpu-ref-fold.litmus has the two.

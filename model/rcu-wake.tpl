@@ -6,7 +6,7 @@ C rcu-wake
  * looks at the word again before it sleeps.
  * Where: lull_rcu_read_unlock() in include/lull/rcu.h; lull__rcu_read_unlock_slow(),
  * lull__rcu_thread_exit(), leave_online(), lull__rcu_quiescent_slow(), gp_wait_holdouts() in
- * src/rcu.c
+ * src/rcu/grace_period.c
  *
  * Never: the leader sleeps (saw the word) and the reader wakes nobody (saw no flag).
  *)

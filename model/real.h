@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * real.h - what src/rcu.c needs of the rest of the library, for the models that are that code as it is:
+ * real.h - what src/rcu/grace_period.c needs of the rest of the library, for the models that are that code as it is:
  * real-rcu.c and real-grace.c. The thread is registered, and what aborts for the caller's mistake is left
  * out: NEVER(), which the model defines, is how its tool calls off an execution. Included after rcu.c.
  */

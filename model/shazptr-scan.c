@@ -7,7 +7,7 @@
  * and a snapshot twice.
  * Where: lull__shazptr_acquire(), lull_shazptr_clear() in include/lull/shazptr.h;
  * lull__shazptr_acquire_slow(), answer(), shazptr_synchronize(), shazptr_look(), is_match(), enqueue(),
- * begin_scan(), copy_slots(), look_in_snapshot(), scan_for_all(), let_go() in src/shazptr.c
+ * begin_scan(), copy_slots(), look_in_snapshot(), scan_for_all(), let_go() in src/hazptr/shazptr.c
  *
  * cbmc takes no pointers between threads: names are 1 and 2, objects and waiters are variables, and
  * the scanning thread frees what a waiter would free when it is told.  Each reader is a group.

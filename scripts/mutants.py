@@ -20,7 +20,7 @@ def script(path):
 
 
 EXPAND = script("model/expand")
-HOME = re.compile(r"include/lull/(?:atomic|fence|arch/\w+)\.h")
+HOME = re.compile(r"include/lull/(?:atomic|fence|detail/arch/\w+)\.h")
 ENVIRONMENT = {"full": {"LULL_FENCE": "full"}, "none": {"LULL_OWNER_ORACLE": "none"},
                "norseq": {"GLIBC_TUNABLES": "glibc.pthread.rseq=0"}}
 FLAVORS = ("rcu", "rcu-qsbr", "hazptr", "shazptr", "bridge", "percpu_ref", "hash", "mutex")

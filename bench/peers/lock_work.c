@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What threads do under a lock and outside, and the distribution of waits; see lock.h. */
-#include <lull/base.h>
+#include <lull/detail/base.h>
 
 #include "bench.h"
 #include "lock.h"

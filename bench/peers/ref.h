@@ -85,7 +85,7 @@ extern const struct bench_ref_scheme bench_ref_none, bench_ref_spinlock, bench_r
 	bench_ref_shared_ptr, bench_ref_seqlock, bench_ref_rcu,
 	bench_ref_rcu_qsbr, bench_ref_liburcu_memb, bench_ref_liburcu_mb, bench_ref_liburcu_qsbr,
 	bench_ref_liburcu_bp, bench_ref_liburcu_memb_call, bench_ref_ck_epoch, bench_ref_hazptr,
-	bench_ref_hazptr_alloc, bench_ref_hazptr_hold, bench_ref_hazptr_full, bench_ref_hazptr_rcu,
+	bench_ref_hazptr_alloc, bench_ref_hazptr_hold, bench_ref_hazptr_fenced, bench_ref_hazptr_rcu,
 	bench_ref_shazptr, bench_ref_shazptr_wildcard, bench_ref_store_fence_store, bench_ref_ck_hp,
 	bench_ref_libcds_hp, bench_ref_xenium_hp;
 /* Its functions come from the plugin, hence not constant. */

@@ -20,7 +20,7 @@ struct bench_scan_scheme {
 	void (*barrier)(void);
 };
 
-extern const struct bench_scan_scheme bench_scan_free, bench_scan_hazptr, bench_scan_hazptr_full,
+extern const struct bench_scan_scheme bench_scan_free, bench_scan_hazptr, bench_scan_hazptr_fenced,
 	bench_scan_ck_hp;
 
 #endif

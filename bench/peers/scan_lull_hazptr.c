@@ -2,7 +2,7 @@
 /* Scans: lull hazard pointers, in contexts of eight slots. */
 #include <stdlib.h>
 
-#include <lull/hazptr_full.h>
+#include <lull/hazptr_fenced.h>
 
 #include "scan.h"
 
@@ -51,7 +51,7 @@ static void retire_full(void **object, size_t count)
 	size_t i;
 
 	for (i = 0; i < count; i++)
-		lull_hazptr_full_retire(object[i]);
+		lull_hazptr_fenced_retire(object[i]);
 }
 
 const struct bench_scan_scheme bench_scan_hazptr = {
@@ -63,8 +63,8 @@ const struct bench_scan_scheme bench_scan_hazptr = {
 	.barrier = lull_hazptr_barrier,
 };
 
-const struct bench_scan_scheme bench_scan_hazptr_full = {
-	.name = "hazptr-full",
+const struct bench_scan_scheme bench_scan_hazptr_fenced = {
+	.name = "hazptr-fenced",
 	.what = "lull hazard pointers with full fences",
 	.occupy = occupy,
 	.vacate = vacate,

@@ -13,7 +13,7 @@
 #ifndef LULL_ATOMIC_H
 #define LULL_ATOMIC_H
 
-#include <lull/base.h>
+#include <lull/detail/base.h>
 
 #if defined(__SANITIZE_THREAD__)
 #define LULL__TSAN 1

@@ -19,7 +19,7 @@
 #ifndef LULL_CHECK_H
 #define LULL_CHECK_H
 
-#include <lull/base.h>
+#include <lull/detail/base.h>
 
 LULL_BEGIN_DECLS
 

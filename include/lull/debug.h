@@ -6,7 +6,7 @@
 #ifndef LULL_DEBUG_H
 #define LULL_DEBUG_H
 
-#include <lull/base.h>
+#include <lull/detail/base.h>
 #include <lull/stats.h>
 
 LULL_BEGIN_DECLS

@@ -17,7 +17,7 @@
 #define LULL_HLIST_H
 
 #include <lull/atomic.h>
-#include <lull/base.h>
+#include <lull/detail/base.h>
 #include <lull/check.h>
 #include <lull/hlist_nulls.h>
 

@@ -41,7 +41,7 @@
 #define LULL_HLIST_NULLS_H
 
 #include <lull/atomic.h>
-#include <lull/base.h>
+#include <lull/detail/base.h>
 
 LULL_BEGIN_DECLS
 

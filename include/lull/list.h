@@ -54,7 +54,7 @@
 #define LULL_LIST_H
 
 #include <lull/atomic.h>
-#include <lull/base.h>
+#include <lull/detail/base.h>
 #include <lull/check.h>
 
 LULL_BEGIN_DECLS

@@ -59,7 +59,7 @@
 #ifndef LULL_PERCPU_REF_H
 #define LULL_PERCPU_REF_H
 
-#include <lull/rseq.h>
+#include <lull/detail/rseq.h>
 
 LULL_BEGIN_DECLS
 

@@ -22,7 +22,7 @@
 #ifndef LULL_RECLAIM_H
 #define LULL_RECLAIM_H
 
-#include <lull/base.h>
+#include <lull/detail/base.h>
 
 LULL_BEGIN_DECLS
 

@@ -120,7 +120,7 @@ LULL_INLINE void lull_shazptr_clear(struct lull_shazptr_guard guard)
 		 * reader still reads; model/shazptr-clear.litmus
 		 */
 		lull_store_release(&lull__self.shazptr, (uintptr_t)0);
-		/* No fence: see nap_ns() in src/shazptr.c for why WAITED is not missed for long. */
+		/* No fence: see nap_ns() in src/hazptr/shazptr.c for why WAITED is not missed for long. */
 		if (lull_unlikely(
 			    lull_low_nonzero_relaxed(&lull__self.shazptr_state, LULL__SHAZPTR_LOW)))
 			lull__shazptr_clear_slow();

@@ -14,7 +14,7 @@
 #ifndef LULL_STATS_H
 #define LULL_STATS_H
 
-#include <lull/base.h>
+#include <lull/detail/base.h>
 
 LULL_BEGIN_DECLS
 

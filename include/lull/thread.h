@@ -40,12 +40,12 @@ struct lull__hazptr_links {
 
 /*
  * Slots, and which of them are in use. They are taken and given back like plates from a stack;
- * src/hazptr.c says what happens when one is given back from below the top.
+ * src/hazptr/slots.c says what happens when one is given back from below the top.
  */
 struct lull_hazptr_context {
 	struct lull_hazptr slot[LULL_HAZPTR_SLOTS];
 	struct lull_hazptr *top, *end;	 /* the next free slot; not below `end`: go out of line */
-	struct lull__hazptr_links links; /* of contexts outside thread records; see src/hazptr.c */
+	struct lull__hazptr_links links; /* of contexts outside thread records; see src/hazptr/slots.c */
 	uint16_t used;			 /* bit n: slot n is in use; not valid while it is a stack */
 	uint16_t shard;			 /* which of the lists it is on */
 	uint32_t owner;			 /* tid of the thread that uses it; 0: nobody in particular */
@@ -61,7 +61,7 @@ struct lull__thread {
 	uint64_t rcu;	/* see rcu.h: 0 outside, else grace-period number and depth */
 	uint32_t flags; /* LULL__FLAG_*; set by others, cleared by this thread */
 	uint32_t state; /* LULL__STATE_*; this thread only */
-	struct lull__bag *bag; /* what this thread has deferred (src/reclaim.c); NULL until needed */
+	struct lull__bag *bag; /* what this thread has deferred (src/reclaim/pass.c); NULL until needed */
 	const void *rcu_site;  /* debug builds: return address of the outermost read lock */
 	struct lull__thread *next, *prev; /* registry; under the registry lock */
 	uint32_t tid;

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../internal.h"
+#include "../base/internal.h"
 
 void lull__futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns)
 {

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../internal.h"
+#include "../base/internal.h"
 
 /* "/proc/self/task/@tid@what" */
 static void task_path(uint32_t tid, const char *what, char path[64])

@@ -3,7 +3,7 @@
  * stress_hash.c - a hash table that never loses an element, however it is updated and resized.
  *
  * First by steps: one thread, readers that are advanced hop by hop, also from inside a resize
- * (src/hash.c is compiled into this program with pauses). Every interleaving is one of a seed.
+ * (src/hash/hash.c is compiled into this program with pauses). Every interleaving is one of a seed.
  * Then with threads: readers, a walker, updaters and some that resize up and down without end.
  *
  * Steady keys are always there, so every lookup of one must find it; the others come and go. An
@@ -27,7 +27,7 @@
 #ifndef LULL_HASH_BUSTED
 #define LULL_HASH_BUSTED 0
 #endif
-/* 1 and 2 are in src/hash.c: begins to move with the head; cuts off before linking in. */
+/* 1 and 2 are in src/hash/hash.c: begins to move with the head; cuts off before linking in. */
 #define BUSTED_NO_FUTURE 3 /* readers do not look for a future table */
 #define BUSTED_NO_WAIT	 4 /* elements are spoilt at once */
 

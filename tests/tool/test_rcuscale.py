@@ -38,7 +38,7 @@ class Figures(Case):
 class HazardPointers(Case):
     SCHEMES = {
         "hazptr": LATENCIES + ("replace_call", "replace_free"),
-        "hazptr-full": LATENCIES + ("replace_call", "replace_free"),
+        "hazptr-fenced": LATENCIES + ("replace_call", "replace_free"),
         "hazptr-rcu": LATENCIES[1:] + ("replace_call", "replace_free"),
         "shazptr": ("synchronize",),
         "shazptr-wildcard": ("synchronize",),
@@ -62,29 +62,29 @@ class HazardPointers(Case):
 
     def test_stuck_reader_and_the_stated_bound(self):
         """A reader that keeps an object for 200 ms: at most max(1000, 2 * slots) wait, to within 64 per thread."""
-        self.good("rcuscale", "--schemes", "rcu,hazptr,hazptr-full", "--what", "replace", "--setup", "stuck", "--runs",
+        self.good("rcuscale", "--schemes", "rcu,hazptr,hazptr-fenced", "--what", "replace", "--setup", "stuck", "--runs",
                   "1", "--objects", "20000", "--json", "results.json")
         rows = {(row["scheme"], row["metric"]): row for row in self.results("results.json")["results"]}
         self.assertIn(("rcu", "replace_free_stuck"), rows)
-        for scheme in ("hazptr", "hazptr-full"):
+        for scheme in ("hazptr", "hazptr-fenced"):
             self.assertLessEqual(rows[scheme, "replace_free_stuck"]["peak_objects"], 1000 + 2 * 64)
 
     def test_interrupts(self):
         """Who needs no heavy fence makes none; this is so whatever /proc/interrupts says."""
-        self.good("rcuscale", "--schemes", "rcu,hazptr,hazptr-full,shazptr", "--what", "interrupts", "--seconds", "0.02",
+        self.good("rcuscale", "--schemes", "rcu,hazptr,hazptr-fenced,shazptr", "--what", "interrupts", "--seconds", "0.02",
                   "--runs", "1", "--json", "results.json")
         root = self.results("results.json")
         heavy = {row["scheme"]: row["heavy_fences_per_second"] for row in root["results"]}
-        self.assertEqual(set(heavy), {"rcu", "hazptr", "hazptr-full", "shazptr", "no-updates"})
+        self.assertEqual(set(heavy), {"rcu", "hazptr", "hazptr-fenced", "shazptr", "no-updates"})
         self.assertEqual((heavy["shazptr"], heavy["no-updates"]), (0, 0))
         if root["machine"]["fence"] == "membarrier":
-            self.assertEqual(heavy["hazptr-full"], 0)
+            self.assertEqual(heavy["hazptr-fenced"], 0)
             self.assertGreater(heavy["rcu"], 0)
             self.assertGreater(heavy["hazptr"], 0)
 
     def test_wake(self):
         """The instrument itself ends with a complaint when a call returns before the reader leaves."""
-        schemes = ("rcu", "rcu-qsbr", "rcu-full", "hazptr", "hazptr-full", "shazptr", "shazptr-wildcard")
+        schemes = ("rcu", "rcu-qsbr", "rcu-full", "hazptr", "hazptr-fenced", "shazptr", "shazptr-wildcard")
         self.good("rcuscale", "--schemes", ",".join(schemes + ("hazptr-rcu",)), "--what", "wake", "--calls", "4", "--runs",
                   "2", "--json", "results.json")
         rows = self.results("results.json")["results"]
@@ -162,7 +162,7 @@ class Letter(Case):
         self.assertEqual(self.blocks("--flavor", "shazptr", "--setup", "idle"), ["shazptr"])
         self.assertEqual(self.blocks("--flavor", "shazptr,shazptr-wildcard", "--skip-self-scan"),
                          ["shazptr (skip_self_scan=1)", "shazptr-wildcard (skip_self_scan=1)"])
-        self.assertEqual(self.blocks("--flavor", "hazptr,hazptr-full"), ["hazptr", "hazptr-full"])
+        self.assertEqual(self.blocks("--flavor", "hazptr,hazptr-fenced"), ["hazptr", "hazptr-fenced"])
         self.assertEqual(len(self.blocks("--flavor", "all", "--setup", "sections")), 7)
 
     def test_refused(self):

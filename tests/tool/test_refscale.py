@@ -4,7 +4,7 @@ import unittest
 
 from support import ENDLESS, Case
 
-OURS = ("hazptr", "hazptr-alloc", "hazptr-hold", "hazptr-full", "hazptr-rcu", "shazptr", "shazptr-wildcard",
+OURS = ("hazptr", "hazptr-alloc", "hazptr-hold", "hazptr-fenced", "hazptr-rcu", "shazptr", "shazptr-wildcard",
         "store-fence-store")
 PEERS = ("ck-hp", "libcds-hp", "xenium-hp")
 COUNTS = ("refcount", "refcount-lock", "refcount-rcu", "refcount-hazptr", "percpu_ref", "percpu_ref-rcu",

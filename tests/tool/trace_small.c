@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A library with one probe, which nobody passes: quicker to be put in place than all of them. */
-#include "../../src/probe.h"
+#include "../../src/base/probe.h"
 
 void lull_trace_small(void);
 

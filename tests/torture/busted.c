@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "internal.h"
+#include "base/internal.h"
 
 enum lull__busted lull__busted;
 

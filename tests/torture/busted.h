@@ -3,7 +3,7 @@
  * The faults that a build of the library with LULL_BUSTED contains. Each is a mistake that somebody
  * could make in the core, or one that users make: those are in the torture itself (enum
  * torture_mistake), and only named here. `lull torture --busted NAME` switches one on, and has to find
- * it. src/internal.h includes this.
+ * it. src/base/internal.h includes this.
  */
 #ifndef LULL_BUSTED_H
 #define LULL_BUSTED_H
@@ -141,7 +141,7 @@ void lull__busted_report_stall(const struct lull_stall *stall);
 /* hash.c is compiled with this in the place of lull_rcu_free(). */
 void lull__busted_free_table(void *table);
 
-/* What tests/stress leaves to the compiler is a question here; see src/hash.c. */
+/* What tests/stress leaves to the compiler is a question here; see src/hash/hash.c. */
 static inline int lull__busted_hash(void)
 {
 	return LULL__BUSTED(HASH_MOVE_HEAD) ? 1 : LULL__BUSTED(HASH_CUT_FIRST) ? 2 : 0;

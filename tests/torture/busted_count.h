@@ -9,7 +9,7 @@
 #include <sched.h>
 
 #include <lull/refcount.h>
-#include <lull/rseq.h>
+#include <lull/detail/rseq.h>
 
 #include "busted.h"
 

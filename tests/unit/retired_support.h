@@ -9,7 +9,7 @@
 #include "check_support.h"
 
 #include <lull/bridge.h>
-#include <lull/hazptr_full.h>
+#include <lull/hazptr_fenced.h>
 
 struct thing {
 	int before; /* so that the head has an address of its own */
@@ -41,13 +41,13 @@ WAY(way_free, lull_rcu_free(thing))
 WAY(way_free_sized, lull_rcu_free_sized(thing, sizeof(*thing)))
 WAY(way_retire, lull_hazptr_retire(thing))
 WAY(way_retire_sized, lull_hazptr_retire_sized(thing, sizeof(*thing)))
-WAY(way_full_retire, lull_hazptr_full_retire(thing))
+WAY(way_full_retire, lull_hazptr_fenced_retire(thing))
 WAY(way_free_hazptr, lull_rcu_free_hazptr(thing))
 WAY(way_call, lull_rcu_call(&thing->rcu, thing_gone))
 WAY(way_call_sized, lull_rcu_call_sized(&thing->rcu, thing_gone, sizeof(*thing)))
 WAY(way_hazptr_call, lull_hazptr_call(&thing->rcu, thing_gone))
 WAY(way_hazptr_call_sized, lull_hazptr_call_sized(&thing->rcu, thing_gone, sizeof(*thing)))
-WAY(way_full_call, lull_hazptr_full_call(&thing->rcu, thing_gone))
+WAY(way_full_call, lull_hazptr_fenced_call(&thing->rcu, thing_gone))
 WAY(way_call_hazptr, lull_rcu_call_hazptr(&thing->rcu, thing_gone))
 WAY(way_call_hazptr_sized, lull_rcu_call_hazptr_sized(&thing->rcu, thing_gone, sizeof(*thing)))
 

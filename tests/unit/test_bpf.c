@@ -16,7 +16,7 @@
 
 #include "support.h"
 
-#include "../../src/os/bpf.c"
+#include "../../src/oracle/bpf.c"
 
 #define NOBODY 65534
 

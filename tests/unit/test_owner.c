@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_owner.c - the oracles, and the table of who locks, from the inside: this program has src/owner.c in it, with
+ * test_owner.c - the oracles, and the table of who locks, from the inside: this program has src/mutex/owner.c in it, with
  * threads that it invents and a table of who runs that it writes itself.
  */
 #include "mutex_support.h"
 
-#include "../../src/owner.c"
+#include "../../src/mutex/owner.c"
 
 /* Of no thread: Linux has none above 4194304. One bucket, and so on. */
 #define INVENTED 0x500000u

@@ -11,7 +11,7 @@
 
 #include "support.h"
 
-#include <lull/rseq.h>
+#include <lull/detail/rseq.h>
 
 #ifdef LULL__RSEQ
 static long fake_syscall(long number);
@@ -23,7 +23,7 @@ static unsigned registered_size;
 #define getauxval(tag) kernel_size
 #define __rseq_size    registered_size
 #endif
-#include "../../src/os/slice.c"
+#include "../../src/oracle/slice.c"
 #undef syscall
 #undef prctl
 #undef getauxval

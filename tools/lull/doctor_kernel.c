@@ -16,8 +16,8 @@
 #include <lull/mutex.h>
 #include <lull/percpu_ref.h>
 
-#include "../../src/os/bpf.h"
-#include "../../src/os/slice.h"
+#include "../../src/oracle/bpf.h"
+#include "../../src/oracle/slice.h"
 
 /* System calls and constants that are newer than the headers this may be built with. */
 #ifndef SYS_futex_waitv

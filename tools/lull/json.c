@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <lull/base.h>
+#include <lull/detail/base.h>
 
 #include "machine.h"
 #include "outfile.h"

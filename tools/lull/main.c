@@ -10,10 +10,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <lull/base.h>
+#include <lull/detail/base.h>
 
-#include "../../src/os/bpf.h"
-#include "../../src/os/slice.h"
+#include "../../src/oracle/bpf.h"
+#include "../../src/oracle/slice.h"
 #include "options.h"
 
 static const struct command {

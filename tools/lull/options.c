@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <lull/base.h>
+#include <lull/detail/base.h>
 
 #include "bench.h"
 #include "peers.h"

@@ -38,7 +38,7 @@ static const struct rcuscale_scheme schemes[] = {
 	{ "rcu-full", "lull RCU where light fences are full ones (a process of its own)", NULL,
 	  true },
 	{ "hazptr", "lull hazard pointers", &bench_gp_hazptr, true },
-	{ "hazptr-full", "lull hazard pointers with full fences", &bench_gp_hazptr_full, true },
+	{ "hazptr-fenced", "lull hazard pointers with full fences", &bench_gp_hazptr_fenced, true },
 	{ "hazptr-rcu", "lull bridge from RCU to hazard pointers", &bench_gp_hazptr_rcu, true },
 	{ "shazptr", "lull simple hazard pointers, readers elsewhere", &bench_gp_shazptr, true },
 	{ "shazptr-wildcard", "lull simple hazard pointers, readers everywhere",
@@ -154,7 +154,7 @@ static const struct argp_option own_options[] = {
 	{ "kernel-format", OPT_KERNEL_FORMAT, NULL, 0,
 	  "samples of one scheme in the lines of the kernel's rcuscale, for its scripts", 0 },
 	{ "flavor", OPT_FLAVOR, "FLAVOR,...", 0,
-	  "rcu, hazptr, hazptr-full, shazptr, shazptr-wildcard, letter, all: six lines for each, as "
+	  "rcu, hazptr, hazptr-fenced, shazptr, shazptr-wildcard, letter, all: six lines for each, as "
 	  "in the letter of the simple hazard pointers",
 	  0 },
 	{ "skip-self-scan", OPT_SKIP_SELF_SCAN, NULL, 0,

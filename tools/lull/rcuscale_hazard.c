@@ -193,7 +193,7 @@ void rcuscale_wake(const struct rcuscale_scheme *const *schemes, unsigned rounds
 static const struct bench_scan_scheme *const scans[] = {
 	&bench_scan_free,
 	&bench_scan_hazptr,
-	&bench_scan_hazptr_full,
+	&bench_scan_hazptr_fenced,
 #ifdef BENCH_HAVE_CK
 	&bench_scan_ck_hp,
 #endif

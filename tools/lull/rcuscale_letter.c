@@ -22,7 +22,7 @@ static const struct flavor {
 	{ "shazptr", &bench_gp_shazptr, true, true },
 	{ "shazptr-wildcard", &bench_gp_shazptr_wildcard, true, true },
 	{ "hazptr", &bench_gp_hazptr, false, false },
-	{ "hazptr-full", &bench_gp_hazptr_full, false, false },
+	{ "hazptr-fenced", &bench_gp_hazptr_fenced, false, false },
 };
 
 #define NR_FLAVORS (sizeof(flavors) / sizeof(flavors[0]))

@@ -32,7 +32,7 @@ static const struct bench_ref_scheme *const schemes[] = {
 	&bench_ref_hazptr,
 	&bench_ref_hazptr_alloc,
 	&bench_ref_hazptr_hold,
-	&bench_ref_hazptr_full,
+	&bench_ref_hazptr_fenced,
 	&bench_ref_hazptr_rcu,
 	&bench_ref_shazptr,
 	&bench_ref_shazptr_wildcard,

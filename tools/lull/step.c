@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <lull/rseq.h>
+#include <lull/detail/rseq.h>
 
 #include "bench.h"
 

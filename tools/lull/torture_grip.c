@@ -5,7 +5,7 @@
  */
 #include "torture.h"
 
-#include <lull/hazptr_full.h>
+#include <lull/hazptr_fenced.h>
 
 #define TRIES 4u
 
@@ -24,14 +24,14 @@ static void *protect_full(struct lull_hazptr *h, struct torture_slot *slot, enum
 {
 	switch (kind) {
 	case KIND_ELEMENT:
-		return once ? lull_hazptr_full_tryprotect(h, slot->element, head)
-			    : lull_hazptr_full_protect(h, slot->element, head);
+		return once ? lull_hazptr_fenced_tryprotect(h, slot->element, head)
+			    : lull_hazptr_fenced_protect(h, slot->element, head);
 	case KIND_BLOB:
-		return once ? lull_hazptr_full_tryprotect_ptr(h, slot->blob)
-			    : lull_hazptr_full_protect_ptr(h, slot->blob);
+		return once ? lull_hazptr_fenced_tryprotect_ptr(h, slot->blob)
+			    : lull_hazptr_fenced_protect_ptr(h, slot->blob);
 	default:
-		return once ? lull_hazptr_full_tryprotect(h, slot->parcel, head)
-			    : lull_hazptr_full_protect(h, slot->parcel, head);
+		return once ? lull_hazptr_fenced_tryprotect(h, slot->parcel, head)
+			    : lull_hazptr_fenced_protect(h, slot->parcel, head);
 	}
 }
 
@@ -192,7 +192,7 @@ bool torture_grip(struct grip *g, struct lull_hazptr_context *ctx, uint64_t *rng
 	if (g->h) {
 		g->object = torture_grip_by_slot(g, nr, rng);
 	} else {
-		/* A hold names the object itself: no parcels; and it is not of hazptr_full.h. */
+		/* A hold names the object itself: no parcels; and it is not of hazptr_fenced.h. */
 		if (g->kind == KIND_PARCEL)
 			g->kind = KIND_ELEMENT;
 		g->object = by_hold(g, torture_slot_is_full(nr) ? 0 : nr, rng);
@@ -211,7 +211,7 @@ static void let_go(struct grip *g)
 		return;
 	}
 	if (g->is_full)
-		lull_hazptr_full_clear(g->h);
+		lull_hazptr_fenced_clear(g->h);
 	lull_hazptr_free(g->ctx, g->h);
 }
 

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include <lull/hazptr_full.h>
+#include <lull/hazptr_fenced.h>
 
 #include "options.h"
 

@@ -23,7 +23,7 @@ enum torture_kind { KIND_ELEMENT, KIND_BLOB, KIND_PARCEL, NR_KINDS };
 /* An object that is held. */
 struct grip {
 	enum torture_kind kind;
-	bool is_full;			 /* by hazptr_full.h */
+	bool is_full;			 /* by hazptr_fenced.h */
 	struct lull_hazptr_context *ctx; /* that has the slot; NULL: a hold */
 	struct lull_hazptr *h;
 	struct lull_hazptr_hold hold;
@@ -31,7 +31,7 @@ struct grip {
 	uint64_t serial;
 };
 
-/* One slot of the pool is for hazptr_full.h alone. */
+/* One slot of the pool is for hazptr_fenced.h alone. */
 bool torture_slot_is_full(unsigned slot);
 /*
  * Take hold of something by a slot of @ctx, or, if that is NULL or has none, by a hold. False when

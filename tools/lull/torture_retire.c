@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include <lull/hazptr_full.h>
+#include <lull/hazptr_fenced.h>
 #include <lull/reclaim.h>
 
 #include "options.h"
@@ -61,12 +61,12 @@ void torture_wait_any(void)
 	torture_wait_kept(&nobodys);
 }
 
-/* @full: only readers of hazptr_full.h have it. */
+/* @full: only readers of hazptr_fenced.h have it. */
 static void call(struct lull_rcu_head *head, lull_rcu_func func, size_t bytes, bool full,
 		 uint64_t *rng)
 {
 	if (full && torture_once_in(rng, 2))
-		lull_hazptr_full_call(head, func);
+		lull_hazptr_fenced_call(head, func);
 	else if (torture_once_in(rng, 2))
 		torture_retire_debris(head, func, bytes);
 	else if (torture_is_bridge())
@@ -78,7 +78,7 @@ static void call(struct lull_rcu_head *head, lull_rcu_func func, size_t bytes, b
 static void retire(struct blob *b, bool full, uint64_t *rng)
 {
 	if (full && torture_once_in(rng, 2))
-		lull_hazptr_full_retire(b);
+		lull_hazptr_fenced_retire(b);
 	else if (!torture_is_bridge() && torture_once_in(rng, 2))
 		lull_hazptr_retire_sized(b, sizeof(*b));
 	else
@@ -214,9 +214,9 @@ struct retirer {
 static void wait_full(struct element *e, uint64_t *rng)
 {
 	if (torture_once_in(rng, 2))
-		lull_hazptr_full_synchronize(e);
+		lull_hazptr_fenced_synchronize(e);
 	else
-		while (lull_hazptr_full_synchronize_range_timeout(e, sizeof(*e), TIMEOUT_MOST_MS) != 0)
+		while (lull_hazptr_fenced_synchronize_range_timeout(e, sizeof(*e), TIMEOUT_MOST_MS) != 0)
 			;
 }
 

@@ -14,7 +14,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "../../../src/os/bpf.h"
+#include "../../../src/oracle/bpf.h"
 #include "options.h"
 #include "oracle.h"
 #include "switch_object.h" /* made of switch.bpf.c */

@@ -11,7 +11,7 @@
 
 #include <lull/atomic.h>
 
-#include "../../../src/os/bpf.h"
+#include "../../../src/oracle/bpf.h"
 #include "json.h"
 #include "oracle.h"
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <lull/base.h>
+#include <lull/detail/base.h>
 
 #include "top.h"
 

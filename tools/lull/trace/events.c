@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <lull/base.h>
+#include <lull/detail/base.h>
 #include <lull/rcu.h>
 #include <lull/stats.h>
 
@@ -67,7 +67,7 @@ static const struct type {
 	[EVENTS_TYPE(TRACE_WAIT_START)] = { "wait", { { 0 } }, { { 0 } } },
 };
 
-/* Of enum lull__queue_kind in the library's src/queue.h. */
+/* Of enum lull__queue_kind in the library's src/reclaim/queue.h. */
 static const char *queue_name(uint64_t kind)
 {
 	static const char *const names[] = { "rcu free",    "rcu call",	   "hazptr free",

@@ -12,7 +12,7 @@
 #define TRACE_ARGS 4
 #define TRACE_NAME 16
 
-/* The probes of src/probe.h. The end of something is one above its start. */
+/* The probes of src/base/probe.h. The end of something is one above its start. */
 enum trace_probe {
 	TRACE_SECTION_ENTER,
 	TRACE_SECTION_EXIT,

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hazptr_fenced.h - hazard pointers with full fences, for threads that must not be interrupted.
+ *
+ * The heavy fence of hazptr.h interrupts every processor that runs a thread of the process. Here
+ * readers make a full fence themselves, one locked instruction per protection, and updaters need
+ * none but their own. It is a domain of its own over the same slots: what is protected with these
+ * functions must be retired or waited for with these (or with those of hazptr.h, which do more than
+ * is needed), and what is retired with these must be protected with these.
+ *
+ * What a thread leaves behind is taken over by the reclaimer, which does interrupt, and so do grace
+ * periods: LULL_FENCE=full (fence.h) does away with both.
+ *
+ * Errors and contexts are those of the functions of the same name in hazptr.h.
+ */
+#ifndef LULL_HAZPTR_FENCED_H
+#define LULL_HAZPTR_FENCED_H
+
+#include <lull/hazptr.h>
+
+LULL_BEGIN_DECLS
+
+LULL_API void *lull__hazptr_fenced_protect_again(struct lull_hazptr *h, const void *src, uintptr_t seen,
+					       uintptr_t offset);
+
+LULL_INLINE void lull__hazptr_fenced_set(struct lull_hazptr *h, uintptr_t addr)
+{
+	/*
+	 * ORDER HAZ-6: the slot before the second look at the pointer, by a full fence; pairs with
+	 * HAZ-6 in lull__hazptr_fence(); without it the scan misses a reader that found the object;
+	 * model/hazptr-fenced.litmus
+	 */
+	lull_store_fence(&h->addr, addr); /* HAZ-2: release */
+	if (lull_unlikely(lull_low_nonzero_relaxed(&h->state, LULL__HAZPTR_LOW & ~LULL__HAZPTR_FULL)))
+		lull__hazptr_slow(h);
+}
+
+/*
+ * What @h protects is not protected any more. No fence: who sleeps for it looks again by itself, in
+ * the unlikely case that it goes to sleep at this very moment.
+ */
+LULL_INLINE void lull_hazptr_fenced_clear(struct lull_hazptr *h)
+{
+	lull_store_release(&h->addr, (uintptr_t)0); /* HAZ-2 */
+	lull_compiler_barrier();
+	if (lull_unlikely(lull_low_nonzero_relaxed(&h->state, LULL__HAZPTR_LOW & ~LULL__HAZPTR_FULL)))
+		lull__hazptr_slow(h);
+}
+
+/* HAZ-3 as in lull__hazptr_tryprotect(). */
+#define lull__hazptr_fenced_tryprotect(h, gp, offset)                                                \
+	__extension__({                                                                            \
+		struct lull_hazptr *lull__h = (h);                                                 \
+		__typeof__(lull_load_relaxed(&(gp))) lull__first = lull_load_relaxed(&(gp));       \
+		__typeof__(lull__first) lull__second;                                              \
+		lull__hazptr_fenced_set(lull__h, (uintptr_t)lull__first + (offset));                 \
+		lull__second = lull_load_acquire(&(gp));                                           \
+		if (lull_unlikely((uintptr_t)lull__first != (uintptr_t)lull__second)) {            \
+			lull_hazptr_fenced_clear(lull__h);                                           \
+			lull__second = NULL;                                                       \
+		}                                                                                  \
+		lull__second;                                                                      \
+	})
+#define lull_hazptr_fenced_tryprotect(h, gp, member)                                                 \
+	lull__hazptr_fenced_tryprotect(h, gp, lull__member_offset(gp, member))
+#define lull_hazptr_fenced_tryprotect_ptr(h, gp) lull__hazptr_fenced_tryprotect(h, gp, 0)
+
+/* HAZ-3 as in lull__hazptr_protect(). */
+#define lull__hazptr_fenced_protect(h, gp, offset)                                                   \
+	__extension__({                                                                            \
+		struct lull_hazptr *lull__h = (h);                                                 \
+		__typeof__(lull_load_relaxed(&(gp))) lull__first = lull_load_relaxed(&(gp));       \
+		__typeof__(lull__first) lull__second;                                              \
+		lull__hazptr_fenced_set(lull__h, (uintptr_t)lull__first + (offset));                 \
+		lull__second = lull_load_acquire(&(gp));                                           \
+		if (lull_unlikely((uintptr_t)lull__first != (uintptr_t)lull__second))              \
+			lull__second = (__typeof__(lull__first))lull__hazptr_fenced_protect_again(   \
+				lull__h, (const void *)&(gp), (uintptr_t)lull__second, (offset));  \
+		lull__second;                                                                      \
+	})
+#define lull_hazptr_fenced_protect(h, gp, member)                                                    \
+	lull__hazptr_fenced_protect(h, gp, lull__member_offset(gp, member))
+#define lull_hazptr_fenced_protect_ptr(h, gp) lull__hazptr_fenced_protect(h, gp, 0)
+
+LULL_API void lull_hazptr_fenced_call(struct lull_rcu_head *head, lull_rcu_func func);
+LULL_API void lull_hazptr_fenced_retire(void *ptr);
+LULL_API void lull_hazptr_fenced_synchronize(const void *addr);
+LULL_API int lull_hazptr_fenced_synchronize_range_timeout(const void *addr, size_t len, uint64_t timeout_ms);
+
+LULL_END_DECLS
+
+#endif /* LULL_HAZPTR_FENCED_H */

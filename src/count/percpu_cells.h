@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * percpu.h - counters of which each CPU has its own: cells LULL__PERCPU_STRIDE bytes apart.
+ */
+#ifndef LULL_PERCPU_H
+#define LULL_PERCPU_H
+
+#include <lull/detail/rseq.h>
+
+#include "../base/internal.h"
+
+#define LULL__PERCPU_STRIDE ((size_t)1 << LULL__RSEQ_SHIFT)
+
+struct lull__percpu_chunk;
+
+struct lull__percpu {
+	struct lull__percpu_chunk *chunk;
+	intptr_t *first; /* CPU 0's, one that counts up and one that counts down; the others follow */
+};
+
+/* All zeros; false: no memory. Not in signal handlers. */
+bool lull__percpu_alloc(struct lull__percpu *cell);
+void lull__percpu_free(struct lull__percpu *cell);
+
+unsigned lull__percpu_count(void); /* CPUs; not before the first alloc */
+/* What was counted up less what was counted down. Meant for when nobody adds any more: what was read and added is not one moment's. */
+intptr_t lull__percpu_sum(const struct lull__percpu *cell);
+void lull__percpu_zero(const struct lull__percpu *cell);
+
+#endif /* LULL_PERCPU_H */

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * refcount.c - what happens when a count of refcount.h goes wrong.
+ */
+#include <stdlib.h>
+
+#include <lull/refcount.h>
+
+#include "../base/internal.h"
+
+/* As far from SATURATED as gets and puts that are under way can have moved it. */
+static bool is_saturated(int count)
+{
+	return count < LULL_REFCOUNT_SATURATED / 2 && count > LULL_REFCOUNT_SATURATED + LULL_REFCOUNT_SATURATED / 2;
+}
+
+void lull__refcount_misuse(struct lull_refcount *r, const char *call, int old, int change)
+{
+	/* Of several that find it wrong at the same time one finds it not saturated. */
+	int before = lull_xchg_relaxed(&r->count, LULL_REFCOUNT_SATURATED);
+	const char *what = change > 0 ? (old == 0 ? "it was at its end" : "too many") :
+			   old == -change ? "the last one was dropped unseen" : "more were put than got";
+
+	if (is_saturated(before) || is_saturated(old))
+		return;
+	lull__say("%s: refcount %p had %d references: %s. It stays saturated, the object is not freed", call,
+		  (void *)r, old, what);
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hazptr.h - what the sources about hazard pointers share: where all slots are, and how to look at
+ * them.
+ *
+ * Slots are in three places: each thread's own context (in its record), contexts beside that, and
+ * holds that use the slot they brought along. The last two are on lists in 16 shards. A node goes on
+ * whichever shard's lock is free, so that a signal handler that interrupted its thread under one of
+ * the locks takes another.
+ */
+#ifndef LULL_SRC_HAZPTR_H
+#define LULL_SRC_HAZPTR_H
+
+#include <lull/hazptr.h>
+
+#include "../base/internal.h"
+
+#define LULL__HAZPTR_SHARDS 16u
+
+struct lull__hazptr_shard {
+	struct lull__lock lock;
+	uint32_t slots; /* on both lists */
+	struct lull__hazptr_links contexts, holds;
+} __attribute__((aligned(LULL__CACHELINE)));
+
+struct lull__hazptr_domain {
+	/* What readers look at when they wake somebody. */
+	uint64_t clock __attribute__((aligned(LULL__CACHELINE))); /* ticks at each synchronize */
+	uint32_t event; /* changes when a slot with WAITED or LEFT says something else */
+	uint32_t left_event; /* ... with LEFT */
+	uint32_t left_owner; /* tid of a thread because of which something is left */
+	struct lull__hazptr_shard shard[LULL__HAZPTR_SHARDS];
+};
+
+extern struct lull__hazptr_domain lull__hazptr;
+
+/* Calls of this are inlined into the walk. @owner: tid, or 0. */
+typedef void (*lull__hazptr_visit)(struct lull_hazptr *h, uintptr_t addr, uint32_t owner, void *arg);
+
+static inline void lull__hazptr_look_at(struct lull_hazptr *h, uint32_t owner, lull__hazptr_visit visit,
+					void *arg)
+{
+	/*
+	 * ORDER HAZ-2: what the slot says before whatever the caller frees; pairs with HAZ-2 in
+	 * lull__hazptr_set(); without it the free is seen by a use from before the slot was
+	 * cleared; model/hazptr-clear.litmus
+	 */
+	uintptr_t addr = lull_load_acquire(&h->addr);
+
+	if (addr)
+		visit(h, addr, owner, arg);
+}
+
+static inline void lull__hazptr_look_at_threads(lull__hazptr_visit visit, void *arg)
+{
+	struct lull__registry_hold hold;
+	struct lull__thread *thread;
+
+	/*
+	 * Threads come and go under this lock, before the look or after it: THR-1 and THR-2, and
+	 * what a thread's slots protected it has let go before it goes.
+	 */
+	lull__registry_enter(&hold);
+	lull__for_each_thread(thread)
+		for (int i = 0; i < LULL_HAZPTR_SLOTS; i++)
+			lull__hazptr_look_at(&thread->hazptr.slot[i], thread->tid, visit, arg);
+	lull__registry_leave(&hold);
+}
+
+static inline void lull__hazptr_look_at_lists(lull__hazptr_visit visit, void *arg)
+{
+	for (unsigned n = 0; n < LULL__HAZPTR_SHARDS; n++) {
+		struct lull__hazptr_shard *shard = &lull__hazptr.shard[n];
+		struct lull__hazptr_links *at;
+
+		/*
+		 * ORDER HAZ-4: the look at a shard before the link of a slot that was not there;
+		 * pairs with HAZ-4 in link_slots() (both hold the shard's lock); without it a slot
+		 * appears behind the look, and its reader finds what is freed;
+		 * model/hazptr-grow.litmus
+		 */
+		lull__lock(&shard->lock);
+		for (at = shard->contexts.next; at != &shard->contexts; at = at->next) {
+			struct lull_hazptr_context *ctx =
+				lull_container_of(at, struct lull_hazptr_context, links);
+
+			for (int i = 0; i < LULL_HAZPTR_SLOTS; i++)
+				lull__hazptr_look_at(&ctx->slot[i], lull_load_relaxed(&ctx->owner), visit, arg);
+		}
+		for (at = shard->holds.next; at != &shard->holds; at = at->next) {
+			struct lull_hazptr_hold *held = lull_container_of(at, struct lull_hazptr_hold, links);
+
+			lull__hazptr_look_at(&held->backup, lull_load_relaxed(&held->owner), visit, arg);
+		}
+		lull__unlock(&shard->lock);
+	}
+}
+
+/* Visit every slot that says something. */
+static inline void lull__hazptr_look(lull__hazptr_visit visit, void *arg)
+{
+	if (LULL__BUSTED(HAZPTR_LISTS_FIRST)) {
+		lull__hazptr_look_at_lists(visit, arg);
+		lull__hazptr_look_at_threads(visit, arg);
+		return;
+	}
+	/*
+	 * ORDER HAZ-7: threads' own slots before the lists; pairs with HAZ-7 in
+	 * lull_hazptr_detach(); without it a protection that moves from the one to the other is
+	 * seen in neither; model/hazptr-detach.litmus
+	 */
+	lull__hazptr_look_at_threads(visit, arg);
+	lull__hazptr_look_at_lists(visit, arg);
+}
+
+/* Between an unlinking and the look at the slots. @full: readers make full fences. */
+static inline void lull__hazptr_fence(bool full)
+{
+	if (LULL__BUSTED(HAZPTR_NO_FENCE))
+		return;
+	if (full) {
+		/*
+		 * ORDER HAZ-6: unlinking before the look at the slots; pairs with HAZ-6 in
+		 * lull__hazptr_fenced_set(); without it the scan misses a reader that found the
+		 * object; model/hazptr-fenced.litmus
+		 */
+		lull_fence_full();
+		return;
+	}
+	/*
+	 * ORDER HAZ-1: unlinking before the look at the slots; pairs with HAZ-1 in
+	 * lull__hazptr_set() (light); without it as there; model/hazptr-protect.tpl
+	 */
+	lull_fence_heavy();
+}
+
+#endif /* LULL_SRC_HAZPTR_H */

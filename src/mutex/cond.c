@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cond.c - waiting for a condition: a count of signals to sleep on, and a move to the mutex's queue.
+ *
+ * A waiter reads the count before it unlocks, so that a signal which comes after the unlock has changed
+ * the count, and the kernel does not let the waiter sleep; or finds it asleep. That there are waiters is
+ * seen by whoever has had the lock since (MTX-1), and nobody else has anything to signal.
+ *
+ * A broadcast moves sleepers to the mutex's word, behind the back of its WAITERS bit. Their existence has to be
+ * known to somebody who will set it (see mutex.c): the caller, if it owns the mutex, sets it now; else
+ * one is woken and not moved, and takes the lock as all do who come from here, with WAITERS.
+ */
+#include <errno.h>
+#include <limits.h>
+
+#include <lull/cond.h>
+
+#include "../check/hooks.h"
+#include "waiting.h"
+
+#define COUNT 0x7fffffffu /* of `waiters`; the bit above is LULL_MUTEX_SHARED */
+
+static bool is_shared(const struct lull_cond *c)
+{
+	return lull_load_relaxed(&c->waiters) & LULL_MUTEX_SHARED;
+}
+
+void lull_cond_init(struct lull_cond *c, uint32_t flags)
+{
+	if (flags & ~LULL_MUTEX_SHARED)
+		lull__die("lull_cond_init: unknown flags 0x%x", flags);
+	lull_store_relaxed(&c->seq, 0u);
+	lull_store_relaxed(&c->waiters, flags);
+	c->mutex = 0;
+}
+
+void lull_cond_destroy(struct lull_cond *c)
+{
+	/*
+	 * ORDER CND-1: no waiter before the memory may be used for something else; pairs with CND-1 in
+	 * wait_until(); without it a waiter's last look comes after that; model/cond-destroy.litmus
+	 */
+	if (lull_load_acquire(&c->waiters) & COUNT)
+		lull__die("condition variable %p is destroyed while threads wait for it", (void *)c);
+}
+
+/* With a shared one this returns every now and then; that nothing has happened is as good a reason as any. */
+static int wait_until(struct lull_cond *c, struct lull_mutex *m, uint64_t deadline_ns)
+{
+	bool shared = is_shared(c);
+	uint32_t seq;
+	bool late;
+	int err;
+
+	lull__mutex_must_own(m, "waits for a condition with");
+	lull__check_may_block("lull_cond_wait");
+	if (shared != lull__mutex_shared(m))
+		lull__die("condition variable %p and mutex %p are not both shared", (void *)c, (void *)m);
+	lull_store_relaxed(&c->mutex, (intptr_t)m - (intptr_t)c);
+	/*
+	 * ORDER CND-2: which mutex it is before that somebody waits; pairs with CND-2 in
+	 * lull_cond_broadcast(); without it a broadcast follows the way to the mutex of those who waited
+	 * last time, which may be gone; model/cond-mutex.litmus
+	 */
+	lull_add_release(&c->waiters, 1u);
+	seq = lull_load_relaxed(&c->seq);
+	lull__mutex_unlock_slow(m);
+	err = lull__futex_wait_until(&c->seq, seq, LULL__MUTEX_ANY, lull__sleep_until_ns(deadline_ns, shared), shared);
+	/* Not if there was a signal in time, which found this waiter or another. */
+	late = err == -ETIMEDOUT && lull_load_relaxed(&c->seq) == seq && lull__now_ns() >= deadline_ns;
+	/*
+	 * ORDER CND-1: the last look at the condition variable before this waiter is gone from it; pairs with
+	 * CND-1 in lull_cond_destroy(); without it as there; model/cond-destroy.litmus
+	 */
+	lull_sub_release(&c->waiters, 1u);
+	if (err == 0)
+		lull__mutex_lock_woken(m);
+	else
+		lull__mutex_lock_slow(m);
+	return late ? -ETIMEDOUT : 0;
+}
+
+void lull__cond_wait(struct lull_cond *c, struct lull_mutex *m)
+{
+	wait_until(c, m, UINT64_MAX);
+}
+
+int lull__cond_timedwait(struct lull_cond *c, struct lull_mutex *m, uint64_t deadline_ns)
+{
+	return wait_until(c, m, deadline_ns == UINT64_MAX ? UINT64_MAX - 1 : deadline_ns);
+}
+
+void lull_cond_signal(struct lull_cond *c)
+{
+	bool shared = is_shared(c);
+
+	if (!(lull_load_relaxed(&c->waiters) & COUNT))
+		return;
+	lull_add_relaxed(&c->seq, 1u);
+	lull__futex_wake_some(&c->seq, 1, LULL__MUTEX_ANY, shared);
+}
+
+/* Does the caller have it? Then it tells its own unlock of the sleepers to come. */
+static bool announce(struct lull_mutex *m)
+{
+	uint32_t word = lull_load_relaxed(&m->word);
+
+	while ((word & LULL__MUTEX_TID) == lull__owner_self())
+		if (lull_cas_relaxed(&m->word, &word, word | LULL__MUTEX_WAITERS))
+			return true;
+	return false;
+}
+
+void lull_cond_broadcast(struct lull_cond *c)
+{
+	bool shared = is_shared(c);
+	struct lull_mutex *m;
+	uint32_t seq;
+	int err;
+
+	/*
+	 * ORDER CND-2: that somebody waits before with which mutex; pairs with CND-2 in wait_until(); without
+	 * it as there; model/cond-mutex.litmus
+	 */
+	if (!(lull_load_acquire(&c->waiters) & COUNT))
+		return;
+	m = (struct lull_mutex *)((intptr_t)c + lull_load_relaxed(&c->mutex));
+	seq = lull_add_relaxed(&c->seq, 1u) + 1;
+	/* Another signal in between: the sleepers are still the ones to move. */
+	while ((err = lull__futex_requeue(&c->seq, seq, announce(m) ? 0 : 1, &m->word, shared)) == -EAGAIN)
+		seq = lull_load_relaxed(&c->seq);
+	if (err) /* a sandbox that knows to wait and to wake only */
+		lull__futex_wake_some(&c->seq, INT_MAX, LULL__MUTEX_ANY, shared);
+}

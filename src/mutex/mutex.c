@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mutex.c - the contended paths of mutex.h: to spin, to sleep, to be woken, to inherit.
+ *
+ * The word is 0 when the lock is free. A waiter that is about to sleep sets WAITERS in it, and the kernel
+ * lets it sleep only if the word is still the same. An unlock that finds WAITERS makes the
+ * word 0 and wakes one; so it takes back the news that others sleep, too, and the thread that is woken
+ * has to spread it again: it sets WAITERS when it takes the lock, when it goes back to sleep, and when it
+ * gives up. At any time, then, either nobody sleeps, or WAITERS is set, or somebody is on its way who
+ * will set it or has yet to make a wake-up call. In the meantime others lock and unlock without a
+ * system call.
+ *
+ * Nothing touches the lock after the store that frees it: the next owner may free its memory. The wake-up
+ * call uses the address alone; threads that sleep there for another reason bear with it.
+ *
+ * The heir (MTX-2). A waiter that has waited for too long puts its thread id in `rest`, if there is no
+ * other's, and then HEIR in the word. The unlock that sees HEIR takes the heir out of `rest` and stores
+ * its thread id in the word: the lock was never free. Only a thread that has the lock takes an heir
+ * out, apart from the heir itself, so that an heir which gets the lock by chance, or gives up, and finds
+ * itself in `rest` still, has not been given it. That HEIR is set and nobody is in `rest` does no harm: the
+ * lock is freed, and all who sleep as heirs are woken.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+
+#include "../check/hooks.h"
+#include "waiting.h"
+#include "../base/events.h"
+
+_Static_assert(LULL__MUTEX_TID == FUTEX_TID_MASK && LULL__MUTEX_WAITERS == FUTEX_WAITERS &&
+	       LULL__MUTEX_HEIR == FUTEX_OWNER_DIED, "the word is as the kernel knows it");
+_Static_assert(sizeof(struct lull_mutex) == 8, "");
+
+#define HEIR_TID  0x003fffffu /* Linux has no thread ids above */
+#define SPINNER	  0x00400000u
+#define SPINNERS  0x0fc00000u
+/*
+ * In which process the rest was written, counted in forks: what a child finds there of its parent's threads is void.
+ * (The count wraps round: an heir of eight generations ago would be believed.) Shared ones have no heir and count no
+ * spinners, since a process that is killed would leave them behind.
+ */
+#define GENERATION 0x70000000u
+
+/*
+ * How long to spin for one owner. An owner that is only believed to run may have gone to sleep: what is
+ * wasted then is about what it costs to sleep and be woken, in a virtual machine. One that runs for certain is
+ * worth waiting for until the wait could just as well be a time slice.
+ */
+#define BELIEVED_NS 60000u
+#define UNKNOWN_NS  25000u
+#define CERTAIN_NS  1000000u
+
+#ifdef LULL_DEBUG
+#define LOOKS_FOR_DEADLOCKS true
+#else
+#define LOOKS_FOR_DEADLOCKS false
+#endif
+
+#define LOOK 16 /* pauses between two questions to the clock and the oracle */
+
+bool lull__mutex_shared(const struct lull_mutex *m)
+{
+	return lull_load_relaxed(&m->rest) & LULL_MUTEX_SHARED;
+}
+
+void lull__mutex_misuse(const char *what, const void *m, uint32_t tid)
+{
+	uint32_t self = lull__owner_self();
+	char mine[32], other[32];
+
+	lull__thread_name(self, mine, sizeof(mine));
+	if (!tid)
+		lull__die("thread \"%s\" (tid %u) %s mutex %p, which nobody has", mine, self, what, m);
+	lull__thread_name(tid, other, sizeof(other));
+	lull__die("thread \"%s\" (tid %u) %s mutex %p, which thread \"%s\" (tid %u) has", mine, self, what, m,
+		  other, tid);
+}
+
+/* @rest, of a private mutex, without what is void. */
+static uint32_t valid(uint32_t rest)
+{
+	uint32_t now = lull__owner_generation() * (GENERATION & -GENERATION) & GENERATION;
+
+	return (rest & GENERATION) == now ? rest : now;
+}
+
+/* ---- to spin -------------------------------------------------------------------------------- */
+
+/* Only a few spin for one lock. Advice: who stays out, sleeps. */
+static bool may_spin(struct lull__wait *wait)
+{
+	uint32_t rest = lull_load_relaxed(&wait->m->rest);
+
+	if (wait->shared)
+		return lull__spinners_max > 0;
+	do {
+		if ((valid(rest) & SPINNERS) / SPINNER >= lull__spinners_max)
+			return false;
+	} while (!lull_cas_relaxed(&wait->m->rest, &rest, valid(rest) + SPINNER));
+	return true;
+}
+
+/* It is not counted any more where a signal handler has forked, in the child. */
+static void spins_no_more(struct lull__wait *wait)
+{
+	uint32_t rest = lull_load_relaxed(&wait->m->rest);
+
+	while (!wait->shared && (valid(rest) & SPINNERS) &&
+	       !lull_cas_relaxed(&wait->m->rest, &rest, valid(rest) - SPINNER))
+		;
+}
+
+/*
+ * The lock is the waiter's, if it was free and could be taken, or if it has been handed over.
+ *
+ * ORDER MTX-2: the lock before what it guards; pairs with MTX-2 in hand_over(); without it the heir does
+ * not see the last owner's stores; model/mutex-heir.litmus
+ */
+static bool is_mine(struct lull__wait *wait)
+{
+	uint32_t word = lull_load_acquire(&wait->m->word);
+
+	if ((word & LULL__MUTEX_TID) == 0)
+		return wait->take(wait, word);
+	return (word & LULL__MUTEX_TID) == wait->tid;
+}
+
+static uint64_t spin_ns(enum lull__runs runs)
+{
+	switch (runs) {
+	case LULL__RUNS_YES:
+		return CERTAIN_NS;
+	case LULL__RUNS_BELIEVED:
+		return BELIEVED_NS;
+	case LULL__RUNS_UNKNOWN:
+		return UNKNOWN_NS;
+	default:
+		return 0;
+	}
+}
+
+/* One wait's spinning: for whom, and since when. */
+struct spin {
+	struct lull__watch watch;
+	uint32_t owner;
+	uint64_t since_ns; /* for this owner */
+};
+
+static bool worth_it(struct lull__wait *wait, struct spin *spin)
+{
+	uint32_t word = lull_load_relaxed(&wait->m->word), owner = word & LULL__MUTEX_TID;
+	enum lull__runs runs;
+	uint64_t now_ns;
+
+	if (!owner)
+		return true;
+	if (wait->heir && !(word & LULL__MUTEX_HEIR))
+		return false; /* the owner has yet to be told */
+	if (lull__owner_slice_over())
+		return false;
+	runs = lull__owner_runs(&spin->watch, owner);
+	if (runs == LULL__RUNS_NO)
+		return false;
+	now_ns = lull__now_ns();
+	if (owner != spin->owner) {
+		spin->owner = owner;
+		spin->since_ns = now_ns;
+	}
+	if (!wait->impatient_ns)
+		wait->impatient_ns = now_ns + LULL_MUTEX_PATIENCE_MS * 1000000u;
+	return now_ns - spin->since_ns < spin_ns(runs) && now_ns < wait->deadline_ns &&
+	       (wait->heir || now_ns < wait->impatient_ns);
+}
+
+/* For a moment, asking nobody: most sections are shorter than the question. */
+static bool look_on(struct lull__wait *wait)
+{
+	for (int i = 0; i < LOOK; i++) {
+		if (is_mine(wait))
+			return true;
+		lull_cpu_relax();
+	}
+	return false;
+}
+
+/* True: the lock is the waiter's. */
+static bool spin(struct lull__wait *wait)
+{
+	struct spin spin = { .owner = 0 };
+	bool mine = lull__spinners_max ? look_on(wait) : is_mine(wait);
+
+	if (mine || !may_spin(wait))
+		return mine;
+	while (!mine && worth_it(wait, &spin))
+		mine = look_on(wait);
+	spins_no_more(wait);
+	return mine;
+}
+
+/* ---- to sleep ------------------------------------------------------------------------------- */
+
+static void become_heir(struct lull__wait *wait)
+{
+	uint32_t rest = lull_load_relaxed(&wait->m->rest);
+
+	while (!(valid(rest) & HEIR_TID) && wait->tid <= HEIR_TID) {
+		if (lull_cas_relaxed(&wait->m->rest, &rest, valid(rest) | wait->tid)) {
+			wait->heir = true;
+			return;
+		}
+	}
+}
+
+/* False: it is too late, the owner is handing the lock over. */
+static bool heir_no_more(struct lull__wait *wait)
+{
+	uint32_t rest = lull_load_relaxed(&wait->m->rest);
+
+	wait->heir = false;
+	do {
+		if ((rest & HEIR_TID) != wait->tid)
+			return false;
+	} while (!lull_cas_relaxed(&wait->m->rest, &rest, rest & ~HEIR_TID));
+	return true;
+}
+
+static bool impatient(struct lull__wait *wait)
+{
+	uint64_t now_ns;
+
+	if (wait->heir || wait->impatient_ns == UINT64_MAX)
+		return false;
+	now_ns = lull__now_ns();
+	if (!wait->impatient_ns)
+		wait->impatient_ns = now_ns + LULL_MUTEX_PATIENCE_MS * 1000000u;
+	return now_ns >= wait->impatient_ns;
+}
+
+uint64_t lull__sleep_until_ns(uint64_t deadline_ns, bool looks_again)
+{
+	uint64_t look_ns = looks_again ? lull__now_ns() + LULL__LOOK_AGAIN_NS : UINT64_MAX;
+
+	return look_ns < deadline_ns ? look_ns : deadline_ns;
+}
+
+/*
+ * In debug builds waiters get up every now and then to look for a deadlock. So they do where others can be killed: one
+ * that was woken for all may have been.
+ */
+static int futex_wait(struct lull__wait *wait, uint32_t word, uint32_t bitset)
+{
+	uint64_t until_ns = lull__sleep_until_ns(wait->deadline_ns, wait->shared || LOOKS_FOR_DEADLOCKS);
+	int err;
+
+	lull__check_may_block("lull_mutex_lock");
+#ifdef LULL_DEBUG
+	if (wait->deadline_ns == UINT64_MAX)
+		lull__owner_waits(wait->m, wait->tid);
+#endif
+	err = lull__futex_wait_until(&wait->m->word, word, bitset, until_ns, wait->shared);
+	return err == -ETIMEDOUT && until_ns != wait->deadline_ns ? -EINTR : err;
+}
+
+/* -ETIMEDOUT, or else look again. */
+static int sleep_once(struct lull__wait *wait)
+{
+	uint32_t word = lull_load_relaxed(&wait->m->word), asleep;
+	int err;
+
+	if ((word & LULL__MUTEX_TID) == 0 || (word & LULL__MUTEX_TID) == wait->tid)
+		return 0;
+	asleep = word | LULL__MUTEX_WAITERS | (wait->heir ? LULL__MUTEX_HEIR : 0);
+	/*
+	 * ORDER MTX-3: WAITERS in the word before the kernel compares it (one word: relaxed will do); pairs with
+	 * MTX-3 in lull__mutex_unlock_slow(); without it the unlock does not know of a thread that
+	 * goes to sleep; model/mutex-wake.c
+	 */
+	if (asleep != word && !lull_cas_relaxed(&wait->m->word, &word, asleep))
+		return 0;
+	err = futex_wait(wait, asleep, wait->heir ? LULL__MUTEX_HEIRS : LULL__MUTEX_ANY);
+	if (err == 0)
+		wait->woken = true;
+	return err == -ETIMEDOUT ? err : 0;
+}
+
+/*
+ * A thread that was woken leaves without the lock: it was woken in the place of all who sleep. Either an
+ * owner learns of them, or there is none, and the next one is woken.
+ */
+static void pass_on(struct lull_mutex *m, bool shared)
+{
+	uint32_t word = lull_load_relaxed(&m->word);
+
+	while (word & LULL__MUTEX_TID) {
+		if ((word & LULL__MUTEX_WAITERS) || lull_cas_relaxed(&m->word, &word, word | LULL__MUTEX_WAITERS))
+			return;
+	}
+	lull__futex_wake_some(&m->word, 1, LULL__MUTEX_ANY, shared);
+}
+
+/* 0: it has been handed over at the last moment. */
+static int give_up(struct lull__wait *wait)
+{
+	unsigned rounds = 0;
+
+	if (wait->heir && !heir_no_more(wait)) {
+		/* The owner has read our name, and writes it in the word: a few instructions, if it runs. */
+		while (!is_mine(wait))
+			lull__give_way(&rounds);
+		return 0;
+	}
+	if (wait->woken)
+		pass_on(wait->m, wait->shared);
+	return -ETIMEDOUT;
+}
+
+int lull__wait_for(struct lull__wait *wait)
+{
+	bool late = false;
+	uint32_t slept = 0;
+	int err = 0;
+
+	lull__note_mutex_wait_start(wait->m, lull_load_relaxed(&wait->m->word) & LULL__MUTEX_TID);
+	while (!spin(wait)) {
+		if (late || (wait->deadline_ns != UINT64_MAX && lull__now_ns() >= wait->deadline_ns)) {
+			err = give_up(wait);
+			break;
+		}
+		if (impatient(wait))
+			become_heir(wait);
+		if (!slept++)
+			lull__note_mutex_sleep();
+		late = sleep_once(wait) == -ETIMEDOUT;
+	}
+	if (wait->heir)
+		heir_no_more(wait);
+	lull__note_mutex_wait_end(wait->m, slept);
+#ifdef LULL_DEBUG
+	lull__owner_waits(NULL, wait->tid);
+#endif
+	return err;
+}
+
+/* ---- lock ----------------------------------------------------------------------------------- */
+
+static bool take(struct lull__wait *wait, uint32_t word)
+{
+	uint32_t mine = wait->tid;
+
+	if (wait->woken && !LULL__BUSTED(MUTEX_NO_WAITERS))
+		mine |= LULL__MUTEX_WAITERS;
+	/* MTX-1 as in lull__mutex_try_inline(). */
+	return word == 0 && lull_cas_acquire(&wait->m->word, &word, mine);
+}
+
+static int lock_until(struct lull_mutex *m, uint64_t deadline_ns, bool woken)
+{
+	struct lull__wait wait = {
+		.m = m,
+		.take = take,
+		.tid = lull__owner_self(),
+		.woken = woken,
+		.shared = lull__mutex_shared(m),
+		.deadline_ns = deadline_ns,
+		.impatient_ns = lull__mutex_shared(m) ? UINT64_MAX : 0,
+	};
+	uint32_t owner;
+	int err;
+
+	lull__owner_tries();
+	if (!take(&wait, lull_load_relaxed(&m->word))) {
+		owner = lull_mutex_owner(m);
+		if (lull_unlikely(owner == wait.tid || (owner && !wait.shared && lull__owner_was_me(owner))))
+			lull__mutex_misuse("locks", m, owner);
+		err = lull__wait_for(&wait);
+		if (err) {
+			lull__owner_released();
+			return err;
+		}
+	}
+	lull__owner_acquired();
+	return 0;
+}
+
+void lull__mutex_lock_slow(struct lull_mutex *m)
+{
+	lock_until(m, UINT64_MAX, false);
+}
+
+void lull__mutex_lock_woken(struct lull_mutex *m)
+{
+	lock_until(m, UINT64_MAX, true);
+}
+
+int lull__mutex_timedlock_slow(struct lull_mutex *m, uint64_t deadline_ns)
+{
+	return lock_until(m, deadline_ns == UINT64_MAX ? UINT64_MAX - 1 : deadline_ns, false);
+}
+
+bool lull__mutex_trylock_slow(struct lull_mutex *m)
+{
+	struct lull__wait wait = { .m = m, .tid = lull__owner_self() };
+
+	lull__owner_tries();
+	if (take(&wait, lull_load_relaxed(&m->word))) {
+		lull__owner_acquired();
+		return true;
+	}
+	lull__owner_released();
+	return false;
+}
+
+/* ---- unlock --------------------------------------------------------------------------------- */
+
+/*
+ * HEIR is set in @m's word, which the caller owns. False: the heir has withdrawn, or its name has yet to be
+ * seen here.
+ */
+static bool hand_over(struct lull_mutex *m, bool shared)
+{
+	uint32_t heir = shared ? 0 : valid(lull_and_relaxed(&m->rest, ~HEIR_TID)) & HEIR_TID;
+
+	if (!heir)
+		return false;
+	if (LULL__BUSTED(MUTEX_HEIR_NOBODY))
+		heir = HEIR_TID;
+	/*
+	 * Somebody may set HEIR a second time until here, for the next heir: it has gone to sleep then, or will
+	 * find the word changed. All heirs are woken, and that one looks again.
+	 *
+	 * ORDER MTX-2: what it guards before the lock is the heir's; pairs with MTX-2 in is_mine();
+	 * without it the heir misses stores; model/mutex-heir.litmus
+	 */
+	lull_store_release(&m->word, heir | LULL__MUTEX_WAITERS);
+	return true;
+}
+
+/* The word names the calling thread as it was called before fork. */
+static void inherit(struct lull_mutex *m, uint32_t tid)
+{
+	uint32_t word = lull_load_relaxed(&m->word);
+
+	while (!lull_cas_relaxed(&m->word, &word, tid | (word & ~LULL__MUTEX_TID)))
+		;
+}
+
+void lull__mutex_must_own(struct lull_mutex *m, const char *what)
+{
+	uint32_t tid = lull__owner_self(), owner = lull_mutex_owner(m);
+
+	if (lull_likely(owner == tid))
+		return;
+	if (lull__mutex_shared(m) || !lull__owner_was_me(owner))
+		lull__mutex_misuse(what, m, owner);
+	inherit(m, tid);
+}
+
+void lull__mutex_unlock_slow(struct lull_mutex *m)
+{
+	bool shared = lull__mutex_shared(m), handed;
+	uint32_t word;
+
+	lull__mutex_must_own(m, "unlocks");
+	do {
+		word = lull_load_relaxed(&m->word);
+		handed = (word & LULL__MUTEX_HEIR) && hand_over(m, shared);
+		/* MTX-1 as in lull_mutex_unlock(). */
+	} while (!handed && !lull_cas_release(&m->word, &word, 0u));
+	lull__owner_released();
+	/*
+	 * ORDER MTX-3: the lock free, or the heir's, before the call that wakes; pairs with MTX-3 in sleep_once();
+	 * without it who is woken finds it as it was, and sleeps again; model/mutex-wake.c
+	 */
+	if (!handed && (word & LULL__MUTEX_WAITERS) && !LULL__BUSTED(MUTEX_NO_WAKE))
+		lull__futex_wake_some(&m->word, 1, LULL__MUTEX_ANY, shared);
+	/* The heir; or one that has become it since it was looked for, and sleeps already. */
+	if (word & LULL__MUTEX_HEIR)
+		lull__futex_wake_some(&m->word, INT_MAX, LULL__MUTEX_HEIRS, shared);
+}
+
+/* ---- begin and end -------------------------------------------------------------------------- */
+
+void lull_mutex_init(struct lull_mutex *m, uint32_t flags)
+{
+	if (flags & ~LULL_MUTEX_SHARED)
+		lull__die("lull_mutex_init: unknown flags 0x%x", flags);
+	lull_store_relaxed(&m->word, 0u);
+	lull_store_relaxed(&m->rest, flags);
+#ifdef LULL__TSAN
+	__tsan_mutex_create(m, __tsan_mutex_not_static);
+#endif
+}
+
+/* Nobody has it, but others want to; one of them has its name in there, or none. */
+static void destroyed_early(struct lull_mutex *m, uint32_t heir)
+{
+	uint32_t self = lull__owner_self();
+	char mine[32], other[32] = "?";
+
+	lull__thread_name(self, mine, sizeof(mine));
+	if (heir)
+		lull__thread_name(heir, other, sizeof(other));
+	lull__die("thread \"%s\" (tid %u) destroys mutex %p, for which thread \"%s\" (tid %u) waits", mine, self,
+		  (void *)m, other, heir);
+}
+
+void lull_mutex_destroy(struct lull_mutex *m)
+{
+	uint32_t owner = lull_mutex_owner(m), rest = lull_load_relaxed(&m->rest);
+
+	if (owner)
+		lull__mutex_misuse("destroys", m, owner);
+	if (!(rest & LULL_MUTEX_SHARED) && valid(rest) & (SPINNERS | HEIR_TID))
+		destroyed_early(m, valid(rest) & HEIR_TID);
+#ifdef LULL__TSAN
+	__tsan_mutex_destroy(m, 0);
+#endif
+}

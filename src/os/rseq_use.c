@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rseq.c - may restartable sequences be used in this process, and how to end those under way.
+ */
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "rseq_use.h"
+
+/* What it takes to read the area is less than what it takes to run sequences. */
+#if defined(__GLIBC__)
+#if __GLIBC_PREREQ(2, 35)
+#define AREA 1
+#include <sys/rseq.h>
+#endif
+#endif
+
+#ifdef AREA
+
+const uint32_t *lull__rseq_cpu(void)
+{
+	const uint32_t *cpu = (const uint32_t *)(const void *)((char *)__builtin_thread_pointer() + __rseq_offset + 4);
+
+	/* A thread that could not be registered has a negative number there. */
+	return __rseq_size > 0 && (int)lull_load_relaxed(cpu) >= 0 ? cpu : NULL;
+}
+
+#else
+
+const uint32_t *lull__rseq_cpu(void)
+{
+	return NULL;
+}
+
+#endif
+
+#ifdef LULL__RSEQ
+
+static bool visit_cpus; /* membarrier was taken away */
+
+/*
+ * glibc says that it has registered this thread. That is so after a checkpoint was restored by
+ * somebody who did not know of rseq, too: then the kernel has no idea, takes our registration, and the CPU's
+ * number stays what it was. Registering again fails in one way or another.
+ */
+static bool kernel_knows(void)
+{
+	char *area = (char *)__builtin_thread_pointer() + __rseq_offset;
+	uint32_t length = __rseq_size < 32 ? 32 : __rseq_size;
+
+	if ((int)lull_load_relaxed((uint32_t *)(void *)(area + 4)) < 0)
+		return false;
+	if (syscall(SYS_rseq, area, length, 0, RSEQ_SIG) != 0)
+		return errno != ENOSYS;
+	syscall(SYS_rseq, area, length, RSEQ_FLAG_UNREGISTER, RSEQ_SIG);
+	return false;
+}
+
+static bool barrier(void)
+{
+	return syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, 0, 0) == 0;
+}
+
+static bool register_barrier(void)
+{
+	return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0) == 0 && barrier();
+}
+
+bool lull__rseq_usable(void)
+{
+	int saved = errno;
+	bool usable = !lull__fence_full_mode && __rseq_size > 0 && kernel_knows() && register_barrier();
+
+	errno = saved;
+	return usable;
+}
+
+void lull__rseq_barrier(void)
+{
+	int saved = errno, err;
+
+	if (lull_unlikely(lull_load_relaxed(&visit_cpus) || !barrier())) {
+		/* It worked at the start. To be switched to, on each CPU, ends what ran there as well. */
+		lull_store_relaxed(&visit_cpus, true);
+		err = lull__visit_all_cpus();
+		if (err)
+			lull__die("membarrier is no longer permitted and threads cannot be moved either (%s); "
+				  "start the program with LULL_FENCE=full", strerror(-err));
+	}
+	errno = saved;
+}
+
+void lull__rseq_fork_child(void)
+{
+	int saved = errno;
+
+	if (!visit_cpus && !register_barrier())
+		visit_cpus = true;
+	errno = saved;
+}
+
+#else
+
+bool lull__rseq_usable(void)
+{
+	return false;
+}
+
+void lull__rseq_barrier(void)
+{
+}
+
+void lull__rseq_fork_child(void)
+{
+}
+
+#endif

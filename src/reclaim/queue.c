@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * queue.c - the parts of queue.h that are rare or long.
+ */
+#include <limits.h>
+#include <stdlib.h>
+
+#include "../hazptr/slots.h"
+#include "../base/events.h"
+
+bool lull__queue_add_chunk(struct lull__queue *q)
+{
+	struct lull__chunk *chunk;
+
+	if (q->tail && q->tail->first == q->put)
+		return true; /* forked right here */
+	/*
+	 * ORDER REC-3: the consumer's last look at the chunk before its reuse; pairs with REC-3 in
+	 * next_chunk(); without it an entry is overwritten while it is read;
+	 * model/chunk-reuse.litmus
+	 */
+	chunk = lull_xchg_acquire(&q->spare, (struct lull__chunk *)NULL);
+	if (!chunk)
+		chunk = (struct lull__chunk *)malloc(sizeof(*chunk));
+	if (!chunk)
+		return false;
+	chunk->next = NULL;
+	chunk->first = q->put;
+	/*
+	 * Releases for a child that is forked in between; the consumer looks only after the put
+	 * (REC-1).
+	 */
+	if (q->tail)
+		lull_store_release(&q->tail->next, chunk);
+	else
+		q->head = chunk;
+	lull_store_release(&q->tail, chunk);
+	return true;
+}
+
+static void next_chunk(struct lull__queue *q)
+{
+	struct lull__chunk *used = q->head;
+
+	q->head = used->next;
+	/* ORDER REC-3: the last look at the chunk before it is given back; pairs with REC-3 in
+	 * lull__queue_add_chunk(); without it as there; model/chunk-reuse.litmus */
+	used = lull_xchg_release(&q->spare, used);
+	free(used);
+}
+
+/*
+ * Take an entry. It counts as taken before it is reclaimed: a child that is forked in between must
+ * not reclaim it again, its callback may be half done.
+ */
+static struct lull__entry take(struct lull__queue *q)
+{
+	uint64_t get = q->get;
+
+	if (lull_unlikely(get >= q->head->first + LULL__CHUNK_ITEMS))
+		next_chunk(q);
+	lull_store_relaxed(&q->get, get + 1);
+	lull_compiler_barrier(); /* free(3) is known not to read it; a child forked in there does */
+	return q->head->entry[get % LULL__CHUNK_ITEMS];
+}
+
+void lull__queue_old_done(struct lull__queue *q)
+{
+	uint64_t done = q->running_old;
+
+	q->running_old = 0;
+	if (q->old < done)
+		return; /* forked by one of the callbacks: barriers of the parent are none here */
+	q->old -= done;
+	/*
+	 * ORDER REC-11: what callbacks did before the count of what a barrier waits for; pairs with
+	 * REC-11 in old_is_done(); without it the barrier returns before it sees that;
+	 * model/barrier-old.litmus
+	 */
+	if (done && lull_add_release(&lull__rc.old, -done) == done)
+		lull__hazptr_wake();
+}
+
+size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes)
+{
+	uint64_t ready = q->ready - q->get, count = ready < most ? ready : most;
+	bool is_call = lull__kind_is_call(q->kind);
+	size_t these = 0;
+
+	lull__self.callback_depth++;
+	if (is_call && count) {
+		lull_store_relaxed(&q->runner_tid, lull__self.tid);
+		lull__note_batch_start(q->kind, count);
+	}
+	for (uint64_t i = 0; i < count; i++) {
+		struct lull__entry entry = take(q);
+		struct lull_rcu_head *head = (struct lull_rcu_head *)entry.item;
+
+		lull__check_reclaimed(entry.item);
+		these += entry.bytes & ~LULL__ENTRY_FLAGS;
+		if (lull_unlikely(entry.bytes & LULL__ENTRY_OLD))
+			q->running_old++;
+		if (!is_call) {
+			free(entry.item);
+		} else if (head) {
+			lull_store_relaxed(&q->running, (void *)(uintptr_t)head->func);
+			lull__busted_run(head);
+		}
+	}
+	if (is_call && count) {
+		lull_store_relaxed(&q->running, (void *)NULL);
+		lull__note_batch_end(q->kind, count, these);
+	}
+	lull__self.callback_depth--;
+	lull_store_relaxed(&q->done_bytes, q->done_bytes + these);
+	/*
+	 * ORDER REC-4: what callbacks did before `done`; pairs with REC-4 in
+	 * lull__queue_is_empty(); without it as there; model/queue-done.litmus
+	 */
+	lull_store_release(&q->done, q->get);
+	if (lull_unlikely(q->running_old))
+		lull__queue_old_done(q);
+	*bytes += these;
+	return (size_t)count;
+}
+
+/* What is in [ready, wait) becomes ready unless a slot names it. */
+void lull__queue_look_at_slots(struct lull__queue *q)
+{
+	struct lull__hazptr_table *table = lull__hazptr_reserve();
+
+	/*
+	 * ORDER BRI-1: a grace period before the look at the slots; pairs with BRI-1 in
+	 * lull__hazptr_set_rcu(); without it as there; model/bridge.litmus (Where there was none,
+	 * a fence of its own.)
+	 */
+	if (!lull__kind_has_gp(q->kind))
+		lull__hazptr_fence(!lull_load_relaxed(&q->has_light));
+	lull__hazptr_collect(table);
+	lull__hazptr_sift(q, table);
+}
+
+void lull__queue_revoke(struct lull__queue *q)
+{
+	lull_store_relaxed(&q->revoked, 1u);
+	/* REC-8: the caller's lull_fence_heavy() comes next. */
+}
+
+void lull__queue_await_owner(struct lull__queue *q)
+{
+	/*
+	 * ORDER REC-9: `busy` before the queue; pairs with REC-9 in lull__queue_owner_leave();
+	 * without it as there; model/queue-bias.litmus
+	 */
+	while (lull_load_acquire(&q->busy))
+		lull__futex_wait(&q->busy, 1, 0);
+}
+
+void lull__queue_release(struct lull__queue *q)
+{
+	/* ORDER REC-9: what was consumed before `revoked` is taken back; pairs with REC-9 in
+	 * lull__queue_owner_enter(); without it as there; model/queue-bias.litmus */
+	lull_store_release(&q->revoked, 0u);
+	/* All: an owner that awaits us does not take the lock, and would be woken in place of one who does. */
+	lull__unlock_wake(&q->lock, INT_MAX);
+}
+
+void lull__queue_fork_child(struct lull__queue *q, bool is_running)
+{
+	struct lull__chunk *chunk = q->head;
+	uint64_t bytes = 0;
+
+	for (uint64_t at = q->get; at < q->put; at++) {
+		struct lull__entry *entry;
+
+		if (at >= chunk->first + LULL__CHUNK_ITEMS)
+			chunk = chunk->next;
+		entry = &chunk->entry[at % LULL__CHUNK_ITEMS];
+		entry->bytes &= ~LULL__ENTRY_FLAGS;
+		bytes += entry->bytes;
+	}
+	q->kept = q->old = q->settled = q->running_old = 0;
+	if (is_running)
+		return;
+	q->done = q->get;
+	q->done_bytes = q->put_bytes - bytes;
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * queue.h - what one thread has deferred, in order: one producer, one consumer at a time, no locked
+ * instruction.
+ *
+ * Entries are numbered from 0 for ever, and five numbers divide them:
+ *
+ *	done <= get <= ready <= wait <= put
+ *
+ *	[0, done)	reclaimed
+ *	[get, ready)	a grace period has passed: may be reclaimed
+ *	[ready, wait)	wait for the grace period of `cookie`
+ *	[wait, put)	no grace period asked for yet
+ *
+ * Objects that hazard pointers may protect wait for a look at all slots instead, or after that. What
+ * a slot names then, `kept` entries, is moved to the end and stays: [wait, wait + kept).
+ *
+ * The producer is the thread that owns the queue. The consumer is most often that thread too, entry
+ * by entry, and now and then somebody else, who takes over what was left behind. So the right to
+ * consume is biased: the owner takes it with a store and a light fence; another thread takes the
+ * lock, sets `revoked`, makes a heavy fence, and waits for the owner to be out (Dekker's handshake,
+ * as between a reader and a grace period).
+ */
+#ifndef LULL_QUEUE_H
+#define LULL_QUEUE_H
+
+#include <lull/rcu.h>
+
+#include "../check/hooks.h"
+#include "../base/lock.h"
+#include "../watch/stall.h"
+
+#define LULL__CHUNK_ITEMS 256u /* a power of two; with the link a little over a page */
+
+struct lull__entry {
+	void *item;   /* NULL: nothing */
+	size_t bytes; /* that wait with it, and LULL__ENTRY_* */
+};
+
+#define LULL__ENTRY_NAMED  (SIZE_MAX / 2 + 1) /* some slot names it */
+#define LULL__ENTRY_OLD	   (SIZE_MAX / 4 + 1) /* a barrier waits for it */
+#define LULL__ENTRY_FLAGS  (LULL__ENTRY_NAMED | LULL__ENTRY_OLD)
+
+/*
+ * A chunk knows the number of its first entry, so that a child forked between any two instructions
+ * of producer or consumer finds its place: what is stored last (put, get) decides.
+ */
+struct lull__chunk {
+	struct lull__chunk *next;
+	uint64_t first;
+	struct lull__entry entry[LULL__CHUNK_ITEMS];
+};
+
+/* What is reclaimed after which wait, and how: pointers for free(3), or struct lull_rcu_head. */
+enum lull__queue_kind {
+	LULL__FREES, /* after a grace period */
+	LULL__CALLS,
+	LULL__HAZPTR_FREES, /* when no slot names it */
+	LULL__HAZPTR_CALLS,
+	LULL__BRIDGE_FREES, /* after a grace period, and then when no slot names it */
+	LULL__BRIDGE_CALLS,
+	LULL__KINDS,
+};
+
+static inline bool lull__kind_is_call(uint32_t kind)
+{
+	return kind & 1;
+}
+
+static inline bool lull__kind_has_gp(uint32_t kind)
+{
+	return kind < LULL__HAZPTR_FREES || kind >= LULL__BRIDGE_FREES;
+}
+
+static inline bool lull__kind_has_slots(uint32_t kind)
+{
+	return kind >= LULL__HAZPTR_FREES;
+}
+
+/* Of entries that were kept: nothing needs to be done about them until... */
+enum {
+	LULL__UNSETTLED,
+	LULL__SETTLED,	      /* ... a slot that names them, and says LEFT, says something else */
+	LULL__SETTLED_RELOOK, /* ... or some time has passed: see lull__hazptr_settle() */
+};
+
+struct lull__queue {
+	/* The producer's: others write nothing here that it reads at every deferral. */
+	uint64_t put;
+	uint64_t put_bytes;
+	uint64_t noted, noted_bytes; /* how much of them the global backlog knows of */
+	uint64_t counted, counted_bytes; /* how much of them the page of stats.h does */
+	struct lull__chunk *tail;
+	uint32_t kind;
+	uint32_t busy;	      /* the owner consumes just now */
+	uint32_t owner_helps; /* calls: the owner runs them, because it deferred more than others could */
+	uint32_t has_light;   /* of LULL__HAZPTR_*: not all of it is protected with full fences */
+	/* The consumer's, whoever it is. */
+	uint32_t revoked __attribute__((aligned(64))); /* the owner may not consume */
+	struct lull__lock lock; /* who may, other than the owner */
+	uint64_t get, ready, wait;
+	lull_rcu_cookie cookie;
+	struct lull__chunk *head;
+	uint64_t done;
+	uint64_t done_bytes;
+	struct lull__chunk *spare; /* a used chunk on its way back to the producer */
+	uint64_t last_done;	   /* `done` when the background thread last looked for leftovers */
+	uint64_t kept;		   /* entries from `wait` on that a slot named at the last look */
+	uint64_t old;		   /* entries with LULL__ENTRY_OLD */
+	uint32_t running_old;	   /* of them, how many have been taken out and are not in `done` yet */
+	uint32_t settled;	   /* LULL__SETTLED... */
+	uint32_t relooking;	   /* taken because of LULL__SETTLED_RELOOK */
+	uint32_t seen_left;	   /* left_event before they did */
+	struct lull__queue *next_taken; /* the list of whoever has taken it */
+	void *running;		   /* the function of the callback that runs just now, and on which thread */
+	uint32_t runner_tid;
+	uint64_t watched_get;	   /* the watchdog's, from here on: what `get` was at its last look, ... */
+	uint64_t watched_ns;	   /* ... and since when; 0: nothing was running */
+	struct lull__vigil vigil;
+};
+
+/* ---- producer ------------------------------------------------------------------------------- */
+
+bool lull__queue_add_chunk(struct lull__queue *q);
+
+/* False when there is no memory for another chunk. */
+static inline bool lull__queue_push(struct lull__queue *q, void *item, size_t bytes)
+{
+	uint64_t put = q->put;
+	struct lull__entry *entry;
+
+	bytes &= ~LULL__ENTRY_FLAGS;
+	if (lull_unlikely(put % LULL__CHUNK_ITEMS == 0) && !lull__queue_add_chunk(q))
+		return false;
+	entry = &q->tail->entry[put % LULL__CHUNK_ITEMS];
+	entry->item = item;
+	entry->bytes = bytes;
+	lull_store_relaxed(&q->put_bytes, q->put_bytes + bytes);
+	/*
+	 * ORDER REC-1: the entry, and the unlinking before it, before the count; pairs with REC-1
+	 * in lull__queue_put(); without it the consumer reads an entry that is not there;
+	 * model/queue.litmus
+	 */
+	lull_store_release(&q->put, put + 1);
+	return true;
+}
+
+/* ---- the right to consume ------------------------------------------------------------------- */
+
+static inline void lull__queue_owner_leave(struct lull__queue *q)
+{
+	/*
+	 * ORDER REC-9: what the owner consumed before it is out; pairs with REC-9 in
+	 * lull__queue_await_owner(); without it an entry is reclaimed twice;
+	 * model/queue-bias.litmus
+	 */
+	lull_store_release(&q->busy, 0u);
+	/*
+	 * ORDER REC-10: `busy` before the look at `revoked`; pairs with REC-8 in
+	 * lull__queue_revoke(); without it nobody wakes who waits for the owner;
+	 * model/queue-bias.tpl
+	 */
+	lull_fence_light();
+	if (lull_unlikely(lull_load_relaxed(&q->revoked)))
+		lull__futex_wake(&q->busy, 1);
+}
+
+/* The owner's way in. False: somebody else has the queue. */
+static inline bool lull__queue_owner_enter(struct lull__queue *q)
+{
+	lull_store_relaxed(&q->busy, 1u);
+	/*
+	 * ORDER REC-8: `busy` before the look at `revoked`; pairs with REC-8 in
+	 * lull__queue_revoke(); without it two threads consume at once; model/queue-bias.tpl
+	 */
+	lull_fence_light();
+	/*
+	 * ORDER REC-9: `revoked` before the queue; pairs with REC-9 in lull__queue_release();
+	 * without it the owner does not see what another thread consumed; model/queue-bias.litmus
+	 */
+	if (lull_likely(!lull_load_acquire(&q->revoked)))
+		return true;
+	lull__queue_owner_leave(q);
+	return false;
+}
+
+/*
+ * Anybody else's: take the lock, revoke, lull_fence_heavy() (one for any number of queues), await
+ * the owner; at the end release. Who owns the queue needs only the lock.
+ */
+void lull__queue_revoke(struct lull__queue *q);
+void lull__queue_await_owner(struct lull__queue *q);
+void lull__queue_release(struct lull__queue *q);
+
+/* ---- consumer ------------------------------------------------------------------------------- */
+
+static inline uint64_t lull__queue_put(struct lull__queue *q)
+{
+	/*
+	 * ORDER REC-1: the count before the entries; pairs with REC-1 in lull__queue_push();
+	 * without it as there; model/queue.litmus
+	 */
+	return lull_load_acquire(&q->put);
+}
+
+/* Nothing waits and all is done. Any thread. */
+static inline bool lull__queue_is_empty(struct lull__queue *q)
+{
+	/*
+	 * ORDER REC-4: `done` before what the caller does about it; pairs with REC-4 in
+	 * lull__queue_run(); without it a barrier returns before it sees what a callback did;
+	 * model/queue-done.litmus
+	 */
+	uint64_t done = lull_load_acquire(&q->done);
+
+	return lull__queue_put(q) == done;
+}
+
+/* Entries for which nothing has been asked yet. */
+static inline uint64_t lull__queue_new(const struct lull__queue *q)
+{
+	return q->put - q->wait - q->kept;
+}
+
+/* Ask for a grace period, or a look at the slots, for all that has come in. */
+static inline void lull__queue_ask(struct lull__queue *q, uint64_t put)
+{
+	q->wait = put;
+	lull_store_relaxed(&q->kept, (uint64_t)0);
+	if (lull__kind_has_gp(q->kind))
+		q->cookie = lull__rcu_cookie();
+}
+
+/* [q->ready, @ready) waits for nothing any more. */
+static inline void lull__queue_make_ready(struct lull__queue *q, uint64_t ready)
+{
+	lull__check_ready(q, ready);
+	q->ready = ready;
+}
+
+void lull__queue_look_at_slots(struct lull__queue *q);
+/* A barrier need not wait any more for what was taken out. The consumer. */
+void lull__queue_old_done(struct lull__queue *q);
+uint64_t lull__queue_mark_old(struct lull__queue *q); /* mark what was kept; how many were not marked */
+
+/*
+ * What waits for a grace period that is over becomes ready, or what no slot names; push the grace
+ * period along.
+ */
+static inline void lull__queue_advance(struct lull__queue *q)
+{
+	if (q->ready == q->wait)
+		return;
+	if (lull__kind_has_gp(q->kind) && !lull__rcu_advance(q->cookie))
+		return;
+	if (lull__kind_has_slots(q->kind))
+		lull__queue_look_at_slots(q);
+	else
+		lull__queue_make_ready(q, q->wait);
+}
+
+/*
+ * In a forked child: what was being reclaimed at the time counts as done; it will not be done
+ * again. @is_running: it is a callback of this queue that forked, and that goes on.
+ */
+void lull__queue_fork_child(struct lull__queue *q, bool is_running);
+
+/* Reclaim up to @most of what is ready. Returns how many; their bytes are added to *bytes. */
+size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes);
+
+#endif /* LULL_QUEUE_H */

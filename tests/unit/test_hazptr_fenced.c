@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_hazptr_fenced.c - hazptr_fenced.h: the same protection without interrupts. Also compiled as C++.
+ */
+#include "hazptr_support.h"
+
+#include <lull/hazptr_fenced.h>
+
+static int gone;
+static struct thing first, second, *variable;
+
+static struct lull_hazptr_context *own(void)
+{
+	lull_thread_register();
+	return lull_hazptr_thread_context();
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	set_mode(LULL_RECLAIM_THREAD);
+	assert_int_equal(lull_hazptr_barrier_timeout(20000), 0); /* no test leaves anything behind */
+	lull_debug_set_stall_ms(0);
+	lull_store_relaxed(&gone, 0);
+	return 0;
+}
+
+static bool is_full_free_of(const void *addr)
+{
+	return lull_hazptr_fenced_synchronize_range_timeout(addr, 1, 0) == 0;
+}
+
+/* Who looks must not be who protects. */
+static void *full_look_run(void *arg)
+{
+	return is_full_free_of(*(const void **)arg) ? arg : NULL;
+}
+
+static bool others_find_free(const void *addr)
+{
+	void *result;
+
+	assert_int_equal(pthread_join(start_thread(full_look_run, &addr), &result), 0);
+	return result != NULL;
+}
+
+static int looks;
+
+/* The pointer variable, which another thread changes between a first look and the second. */
+static struct thing **changing(void)
+{
+	static struct thing *seen[2];
+
+	seen[0] = &first;
+	seen[1] = &second;
+	return &seen[looks++ > 0];
+}
+
+static void test_protect(void **state)
+{
+	struct lull_hazptr *h = lull_hazptr_alloc(own());
+
+	(void)state;
+	variable = NULL;
+	assert_null(lull_hazptr_fenced_tryprotect(h, variable, rcu));
+	assert_null(lull_hazptr_fenced_tryprotect_ptr(h, variable));
+	assert_null(lull_hazptr_fenced_protect(h, variable, rcu));
+	assert_null(lull_hazptr_fenced_protect_ptr(h, variable));
+	lull_hazptr_publish(variable, &first);
+	assert_ptr_equal(lull_hazptr_fenced_tryprotect(h, variable, rcu), &first);
+	assert_false(others_find_free(&first));
+	assert_false(is_free_of(&first)); /* hazptr.h sees the same slots */
+	assert_ptr_equal(lull_hazptr_fenced_tryprotect_ptr(h, variable), &first);
+	lull_hazptr_publish(variable, &second);
+	assert_ptr_equal(lull_hazptr_fenced_protect(h, variable, rcu), &second);
+	assert_true(others_find_free(&first));
+	assert_ptr_equal(lull_hazptr_fenced_protect_ptr(h, variable), &second);
+	assert_false(others_find_free(&second));
+	lull_hazptr_fenced_clear(h);
+	assert_true(others_find_free(&second));
+
+	/* Changed meanwhile. */
+	looks = 0;
+	assert_null(lull_hazptr_fenced_tryprotect_ptr(h, *changing()));
+	assert_true(others_find_free(&first) && others_find_free(&second));
+	looks = 0;
+	assert_ptr_equal(lull_hazptr_fenced_protect_ptr(h, *changing()), &second);
+	assert_true(others_find_free(&first));
+	assert_false(others_find_free(&second));
+	lull_hazptr_free(own(), h);
+}
+
+struct offset_thing {
+	long before[3];
+	struct lull_rcu_head rcu;
+};
+
+static void test_member(void **state)
+{
+	struct lull_hazptr *h = lull_hazptr_alloc(own());
+	struct offset_thing object, *thing = &object, *none = NULL;
+
+	(void)state;
+	assert_null(lull_hazptr_fenced_tryprotect(h, none, rcu));
+	assert_null(lull_hazptr_fenced_protect(h, none, rcu));
+	lull_hazptr_fenced_protect(h, thing, rcu);
+	assert_false(others_find_free(&object.rcu));
+	assert_true(others_find_free(&object));
+	lull_hazptr_fenced_tryprotect_ptr(h, thing);
+	assert_true(others_find_free(&object.rcu));
+	assert_false(others_find_free(&object));
+	lull_hazptr_free(own(), h);
+}
+
+static void test_call_and_retire(void **state)
+{
+	struct lull_hazptr *h = lull_hazptr_alloc(own()), *other = lull_hazptr_alloc(own());
+	struct thing *called = new_thing(&gone), *retired = new_thing(NULL);
+
+	(void)state;
+	lull_hazptr_fenced_retire(NULL);
+	lull_hazptr_fenced_protect(h, called, rcu);
+	lull_hazptr_fenced_protect_ptr(other, retired);
+	lull_hazptr_fenced_call(&called->rcu, thing_gone);
+	lull_hazptr_fenced_retire(retired);
+	for (int i = 0; i < 5000; i++)
+		lull_hazptr_fenced_retire(malloc(32));
+	await_waiting(2);
+	check_alive(called);
+	check_alive(retired);
+	lull_hazptr_fenced_clear(h);
+	await_count(&gone, 1);
+	check_alive(retired);
+	lull_hazptr_fenced_clear(other);
+	lull_hazptr_barrier();
+	assert_int_equal(waiting(), 0);
+	lull_hazptr_free(own(), other);
+	lull_hazptr_free(own(), h);
+}
+
+/* What is protected here may also be retired with hazptr.h. */
+static void test_retired_by_other_domain(void **state)
+{
+	struct lull_hazptr *h = lull_hazptr_alloc(own());
+	struct thing *thing = new_thing(&gone);
+
+	(void)state;
+	lull_hazptr_fenced_protect(h, thing, rcu);
+	lull_hazptr_call(&thing->rcu, thing_gone);
+	assert_int_equal(lull_hazptr_barrier_timeout(20), -ETIMEDOUT);
+	check_alive(thing);
+	lull_hazptr_fenced_clear(h);
+	await_count(&gone, 1);
+	lull_hazptr_free(own(), h);
+}
+
+/* ---- waiting ------------------------------------------------------------------------------------- */
+
+struct full_waiter {
+	pthread_t thread;
+	int done;
+	uint64_t cpu_ns;
+};
+
+static void *full_waiter_run(void *arg)
+{
+	struct full_waiter *waiter = (struct full_waiter *)arg;
+	uint64_t cpu_ns = thread_cpu_ns();
+
+	lull_hazptr_fenced_synchronize(&first);
+	waiter->cpu_ns = thread_cpu_ns() - cpu_ns;
+	lull_store_release(&waiter->done, 1);
+	return NULL;
+}
+
+static void test_synchronize(void **state)
+{
+	struct lull_hazptr *h = lull_hazptr_alloc(own());
+
+	(void)state;
+	lull_hazptr_fenced_synchronize(&first);
+	lull_hazptr_publish(variable, &first);
+	for (int way = 0; way < 3; way++) {
+		struct full_waiter waiter = { 0, 0, 0 };
+		struct thing *other = &second;
+
+		lull_hazptr_fenced_protect(h, variable, rcu);
+		waiter.thread = start_thread(full_waiter_run, &waiter);
+		nap_ms(way ? 20 : 500);
+		assert_int_equal(lull_load_acquire(&waiter.done), 0);
+		if (way == 0)
+			lull_hazptr_fenced_clear(h);
+		else if (way == 1)
+			lull_hazptr_fenced_protect(h, other, rcu);
+		else
+			lull_hazptr_free(own(), h);
+		join_thread(waiter.thread);
+		assert_true(waiter.cpu_ns < 200000000u);
+	}
+}
+
+static int again_stop;
+
+static void *again_run(void *unused)
+{
+	struct lull_hazptr *h = lull_hazptr_alloc(lull_hazptr_thread_context());
+
+	for (unsigned n = 0; !lull_load_relaxed(&again_stop); n++) {
+		lull_hazptr_fenced_protect(h, variable, rcu);
+		if (n % 3 == 0)
+			lull_hazptr_fenced_clear(h);
+	}
+	lull_hazptr_free(lull_hazptr_thread_context(), h);
+	return unused;
+}
+
+/* Readers that come back for ever to what was never unlinked do not make it last. */
+static void test_starvation(void **state)
+{
+	pthread_t thread[2];
+
+	(void)state;
+	again_stop = 0;
+	lull_hazptr_publish(variable, &first);
+	for (int i = 0; i < 2; i++)
+		thread[i] = start_thread(again_run, NULL);
+	for (int i = 0; i < 100; i++)
+		lull_hazptr_fenced_synchronize(&first);
+	lull_store_relaxed(&again_stop, 1);
+	for (int i = 0; i < 2; i++)
+		join_thread(thread[i]);
+}
+
+/* ---- no interrupts ------------------------------------------------------------------------------- */
+
+/*
+ * Protecting, waiting, and what a thread reclaims of what it retired, make no heavy fence. The first of all tests, so
+ * that the reclaimer's thread, which makes one when it goes to sleep, is not there.
+ */
+static void test_no_heavy_fences(void **state)
+{
+	struct lull_hazptr *h = lull_hazptr_alloc(own());
+	struct thing *kept = new_thing(NULL);
+	struct lull_reclaim_counts stats;
+	uint64_t before;
+
+	(void)state;
+	set_mode(LULL_RECLAIM_POLL);
+	lull_hazptr_fenced_retire(malloc(16));
+	lull_hazptr_barrier();
+	before = lull_fence_heavy_count();
+	lull_reclaim_reset_peak();
+	lull_hazptr_fenced_protect(h, kept, rcu);
+	lull_hazptr_fenced_retire(kept);
+	lull_hazptr_publish(variable, &first);
+	for (int i = 0; i < 50000; i++) {
+		struct lull_hazptr *other = lull_hazptr_alloc(own());
+
+		assert_ptr_equal(lull_hazptr_fenced_protect(other, variable, rcu), &first);
+		lull_hazptr_fenced_clear(other);
+		lull_hazptr_free(own(), other);
+		lull_hazptr_fenced_retire(malloc(32));
+		if (i % 16 == 0)
+			lull_hazptr_fenced_synchronize(&second);
+	}
+	assert_int_equal(lull_fence_heavy_count(), before);
+	lull_reclaim_stats(&stats);
+	assert_true(stats.peak_items <= 1000); /* it did reclaim */
+	check_alive(kept);
+	lull_hazptr_fenced_clear(h);
+	lull_hazptr_free(own(), h);
+	lull_hazptr_barrier();
+	assert_int_equal(waiting(), 0);
+}
+
+/* ---- readers and updaters ------------------------------------------------------------------------ */
+
+static struct thing *shared[2];
+static int storm_stop;
+
+static void *storm_reader(void *unused)
+{
+	struct lull_hazptr_context *ctx = lull_hazptr_thread_context();
+	struct lull_hazptr *one = lull_hazptr_alloc(ctx), *two = lull_hazptr_alloc(ctx);
+
+	while (!lull_load_relaxed(&storm_stop)) {
+		struct thing *a = lull_hazptr_fenced_protect(one, shared[0], rcu);
+		struct thing *b = lull_hazptr_fenced_tryprotect(two, shared[1], rcu);
+
+		for (int i = 0; i < 20; i++)
+			check_alive(a);
+		lull_hazptr_fenced_clear(one);
+		if (b)
+			check_alive(b);
+		lull_hazptr_fenced_clear(two);
+	}
+	lull_hazptr_free(ctx, two);
+	lull_hazptr_free(ctx, one);
+	return unused;
+}
+
+static void *storm_updater(void *unused)
+{
+	for (unsigned n = 0; !lull_load_relaxed(&storm_stop); n++) {
+		struct thing *old = lull_xchg_acq_rel(&shared[n % 2], new_thing(NULL));
+
+		switch (n % 5) {
+		case 0:
+			lull_hazptr_fenced_synchronize(old);
+			thing_gone(&old->rcu);
+			break;
+		case 1:
+			lull_hazptr_fenced_retire(old);
+			break;
+		case 2:
+			lull_hazptr_call(&old->rcu, thing_gone);
+			break;
+		default:
+			lull_hazptr_fenced_call(&old->rcu, thing_gone);
+			break;
+		}
+	}
+	return unused;
+}
+
+static void test_storm(void **state)
+{
+	pthread_t thread[4];
+
+	(void)state;
+	storm_stop = 0;
+	shared[0] = new_thing(NULL);
+	shared[1] = new_thing(NULL);
+	for (int i = 0; i < 4; i++)
+		thread[i] = start_thread(i < 2 ? storm_reader : storm_updater, NULL);
+	nap_ms(700);
+	lull_store_relaxed(&storm_stop, 1);
+	for (int i = 0; i < 4; i++)
+		join_thread(thread[i]);
+	lull_hazptr_barrier();
+	assert_int_equal(waiting(), 0);
+	free(shared[0]);
+	free(shared[1]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_no_heavy_fences),
+		cmocka_unit_test_setup(test_protect, setup),
+		cmocka_unit_test_setup(test_member, setup),
+		cmocka_unit_test_setup(test_call_and_retire, setup),
+		cmocka_unit_test_setup(test_retired_by_other_domain, setup),
+		cmocka_unit_test_setup(test_synchronize, setup),
+		cmocka_unit_test_setup(test_starvation, setup),
+		cmocka_unit_test_setup(test_storm, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
