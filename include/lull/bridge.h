@@ -55,7 +55,7 @@ LULL_INLINE void lull__hazptr_set_rcu(struct lull_hazptr *h, uintptr_t addr)
 	LULL__RCU_CHECK("lull_hazptr_protect_rcu");
 	/*
 	 * ORDER BRI-1: the slot before the end of the section (RCU-3 is a release); pairs with
-	 * BRI-1 in lull__queue_look_at_slots(), after the grace period; without it the scan misses
+	 * BRI-1 in scan_queue(), after the grace period; without it the scan misses
 	 * a reader that kept the object; model/bridge.litmus
 	 */
 	lull__hazptr_set(h, addr);

@@ -66,7 +66,7 @@ LULL_BEGIN_DECLS
 
 /* Bits of a slot's state; a stamp of synchronize's clock is above them. */
 #define LULL__HAZPTR_WAITED 1u /* somebody sleeps until this slot says something else */
-#define LULL__HAZPTR_LEFT   2u /* the reclaimer does, which has left an object because of it */
+#define LULL__HAZPTR_PARKED   2u /* the reclaimer does, which has parked an object because of it */
 #define LULL__HAZPTR_FULL   4u /* light fences are real ones */
 #define LULL__HAZPTR_DEAD   8u /* nobody looks here any more: its thread has exited or unregistered */
 #define LULL__HAZPTR_LOW    15u
@@ -89,7 +89,7 @@ LULL_INLINE void lull__hazptr_set(struct lull_hazptr *h, uintptr_t addr)
 {
 	/*
 	 * ORDER HAZ-2: all use of the object that the slot named before the slot says something
-	 * else (0, or the next object); pairs with HAZ-2 in lull__hazptr_look_at(); without it an
+	 * else (0, or the next object); pairs with HAZ-2 in visit_slot(); without it an
 	 * object is freed while its last reader still reads; model/hazptr-clear.litmus
 	 */
 	lull_store_release(&h->addr, addr);

@@ -77,7 +77,7 @@ LULL_INLINE struct lull_shazptr_guard lull__shazptr_acquire(uintptr_t addr)
 	if (lull_likely(lull__self.shazptr == 0)) {
 		/*
 		 * ORDER SHAZ-1: the slot before the caller's loads; pairs with SHAZ-1 in
-		 * shazptr_synchronize(); without it the scan misses a reader that found the object;
+		 * synchronize_until(); without it the scan misses a reader that found the object;
 		 * model/shazptr-enter.litmus
 		 */
 		lull_store_fence(&lull__self.shazptr, addr);
@@ -116,7 +116,7 @@ LULL_INLINE void lull_shazptr_clear(struct lull_shazptr_guard guard)
 	if (lull_likely(lull__self.shazptr_nested == 0)) {
 		/*
 		 * ORDER SHAZ-2: all use of the objects before the 0; pairs with SHAZ-2 in
-		 * shazptr_look() and copy_slots(); without it an object is freed while its last
+		 * lull__shazptr_look() and copy_slots(); without it an object is freed while its last
 		 * reader still reads; model/shazptr-clear.litmus
 		 */
 		lull_store_release(&lull__self.shazptr, (uintptr_t)0);

@@ -1,33 +1,48 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * note.h - what happens, said once: to the page of counts (stats.h) and to the probes (probe.h).
+ * events.h - what happens, said once: to the page of counts (stats.h) and to the probes (probe.h).
  *
- * Relaxed all of it: numbers for people, which nothing is decided by. None of it is on a read side.
+ * Relaxed all of it: numbers for people, by which nothing is decided. No read side says anything.
  */
-#ifndef LULL_NOTE_H
-#define LULL_NOTE_H
+#ifndef LULL_EVENTS_H
+#define LULL_EVENTS_H
 
-#include "internal.h"
+#include <lull/atomic.h>
+#include <lull/stats.h>
+
 #include "probe.h"
-#include "stats_page.h"
 
-static inline void lull__count(uint64_t *what, uint64_t n)
+/* Never NULL. Private memory, unless the watch has made a page that others can read. */
+extern struct lull_stats_page *lull__page;
+
+static inline void lull__event_count(uint64_t *what, uint64_t n)
 {
 	lull_add_relaxed(what, n);
 }
 
+static inline void lull__event_threads(uint32_t count)
+{
+	lull_store_relaxed(&lull__page->threads, count);
+}
+
+/* One thread at a time makes one. */
+static inline void lull__event_heavy_fence(void)
+{
+	lull_store_relaxed(&lull__page->heavy_fences, lull__page->heavy_fences + 1);
+}
+
 /* ---- grace periods: the leader ----------------------------------------------------------------- */
 
-static inline void lull__note_gp_start(uint64_t number)
+static inline void lull__event_gp_start(uint64_t number)
 {
-	lull_store_relaxed(&lull__stats->gp_started, lull__stats->gp_started + 1);
+	lull_store_relaxed(&lull__page->gp_started, lull__page->gp_started + 1);
 	LULL__PROBE1(gp_start, number);
 }
 
-/* @ns: how long it took, which stands for @weight of them; 0: it was not timed. */
-static inline void lull__note_gp_end(uint64_t number, uint64_t ns, uint32_t weight)
+/* Grace period @number took @ns and stands for @weight of them; @weight 0: it was not timed. */
+static inline void lull__event_gp_end(uint64_t number, uint64_t ns, uint32_t weight)
 {
-	struct lull_stats_page *page = lull__stats;
+	struct lull_stats_page *page = lull__page;
 	unsigned bucket = ns ? 63u - (unsigned)__builtin_clzll(ns) : 0;
 
 	lull_store_relaxed(&page->gp_ended, page->gp_ended + 1);
@@ -44,69 +59,73 @@ static inline void lull__note_gp_end(uint64_t number, uint64_t ns, uint32_t weig
 
 /* ---- the reclaimer ------------------------------------------------------------------------------ */
 
-static inline void lull__note_queued(uint64_t items, uint64_t bytes)
+static inline void lull__event_queued(uint64_t items, uint64_t bytes)
 {
-	lull__count(&lull__stats->queued_items, items);
-	lull__count(&lull__stats->queued_bytes, bytes);
+	lull__event_count(&lull__page->queued_items, items);
+	lull__event_count(&lull__page->queued_bytes, bytes);
 }
 
 /* What was reclaimed is the difference: to count it where it happens would cost each deferral something. */
-static inline void lull__note_waiting(size_t items, size_t bytes)
+static inline void lull__event_waiting(size_t items, size_t bytes)
 {
-	struct lull_stats_page *page = lull__stats;
+	struct lull_stats_page *page = lull__page;
 
 	lull_store_relaxed(&page->waiting_items, (uint64_t)items);
 	lull_store_relaxed(&page->waiting_bytes, (uint64_t)bytes);
 	lull_store_relaxed(&page->done_items, lull_load_relaxed(&page->queued_items) - items);
 	lull_store_relaxed(&page->done_bytes, lull_load_relaxed(&page->queued_bytes) - bytes);
-	lull_store_relaxed(&page->peak_items, (uint64_t)lull_load_relaxed(&lull__rc.peak_items));
-	lull_store_relaxed(&page->peak_bytes, (uint64_t)lull_load_relaxed(&lull__rc.peak_bytes));
 }
 
-static inline void lull__note_batch_start(uint32_t kind, uint64_t items)
+static inline void lull__event_peak(size_t items, size_t bytes)
+{
+	lull_store_relaxed(&lull__page->peak_items, (uint64_t)items);
+	lull_store_relaxed(&lull__page->peak_bytes, (uint64_t)bytes);
+}
+
+static inline void lull__event_batch_start(uint32_t kind, uint64_t items)
 {
 	LULL__PROBE2(batch_start, kind, items);
 }
 
-static inline void lull__note_batch_end(uint32_t kind, uint64_t items, uint64_t bytes)
+static inline void lull__event_batch_end(uint32_t kind, uint64_t items, uint64_t bytes)
 {
 	LULL__PROBE3(batch_end, kind, items, bytes);
 }
 
 /* ---- hazard pointers ---------------------------------------------------------------------------- */
 
-static inline void lull__note_scan_start(void)
+static inline void lull__event_scan_start(void)
 {
 	LULL__PROBE0(scan_start);
 }
 
-static inline void lull__note_scan_end(uint64_t in_use)
+static inline void lull__event_scan_end(uint64_t in_use)
 {
-	lull__count(&lull__stats->scans, 1);
-	lull_store_relaxed(&lull__stats->slots_in_use, in_use);
-	LULL__PROBE2(scan_end, in_use, lull_load_relaxed(&lull__stats->kept));
+	lull__event_count(&lull__page->scans, 1);
+	lull_store_relaxed(&lull__page->slots_in_use, in_use);
+	LULL__PROBE2(scan_end, in_use, lull_load_relaxed(&lull__page->kept));
 }
 
-static inline void lull__note_kept(uint64_t kept)
+static inline void lull__event_kept(uint64_t kept)
 {
-	lull_store_relaxed(&lull__stats->kept, kept);
+	lull_store_relaxed(&lull__page->kept, kept);
 }
 
 /* ---- the mutex ---------------------------------------------------------------------------------- */
 
-static inline void lull__note_mutex_wait_start(const void *mutex, uint32_t owner)
+static inline void lull__event_mutex_wait_start(const void *mutex, uint32_t owner)
 {
 	LULL__PROBE2(mutex_wait_start, mutex, owner);
 }
 
-static inline void lull__note_mutex_sleep(void)
+static inline void lull__event_mutex_sleep(void)
 {
-	lull__count(&lull__stats->mutex_sleeps, 1);
+	lull__event_count(&lull__page->mutex_sleeps, 1);
 }
 
-static inline void lull__note_mutex_wait_end(const void *mutex, uint32_t slept)
+static inline void lull__event_mutex_wait_end(const void *mutex, uint32_t slept)
 {
 	LULL__PROBE2(mutex_wait_end, mutex, slept);
 }
 
-#endif /* LULL_NOTE_H */
+#endif /* LULL_EVENTS_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fence.c - heavy fences: the strategy, and one membarrier for all who wait for one.
+ * fence.c - heavy fences: the strategy, and one membarrier for all callers that wait for one.
  *
  * Sharing works like a grace period. A caller takes a ticket: the fence after the newest that has
  * started. Whoever gets the leader's lock starts the next fence, which serves every ticket taken
@@ -11,6 +11,10 @@
 #include <string.h>
 
 #include "events.h"
+#include "fence_choice.h"
+#include "lock.h"
+#include "message.h"
+#include "process.h"
 
 uint32_t lull__fence_full_mode; /* see fence.h */
 
@@ -81,7 +85,7 @@ void lull_fence_heavy(void)
 		if (lull_load_acquire(&heavy.done) >= ticket)
 			return;
 		if (!lull__trylock(&heavy.leader)) {
-			lull__lock_await(&heavy.leader, 0);
+			lull__lock_await(&heavy.leader, LULL__NEVER);
 			continue;
 		}
 		if (heavy.done < ticket) {
@@ -92,7 +96,7 @@ void lull_fence_heavy(void)
 			 */
 			lull_store_relaxed(&heavy.started, heavy.started + 1);
 			carry_out();
-			lull_store_relaxed(&lull__stats->heavy_fences, lull__stats->heavy_fences + 1);
+			lull__event_heavy_fence();
 			/*
 			 * ORDER FEN-2: the fence before `done`; pairs with FEN-2 in
 			 * lull_fence_heavy(); without it as there; model/fence-done.litmus
@@ -119,9 +123,10 @@ uint64_t lull_fence_heavy_count(void)
 	return lull_load_relaxed(&heavy.done);
 }
 
-/* Whoever led a fence in the parent is not here; the child's first fence starts afresh. */
-void lull__fence_fork_child(void)
+/* The thread that led a fence in the parent is not here; the child's first fence starts afresh. */
+void lull__fence_fork_child(uint32_t old_tid)
 {
+	(void)old_tid;
 	heavy.leader.word = 0;
 	heavy.started = heavy.done;
 	if (!lull__fence_full_mode && !heavy.visit_cpus && !lull__membarrier_register())

@@ -2,13 +2,14 @@
 /*
  * lock.c - the contended paths of lock.h.
  */
-#include "internal.h"
+#include "lock.h"
+#include "../os/os.h"
 
-#define SPINS 100 /* a section under these locks takes a fraction of a microsecond */
+#define LOCK_SPINS 100 /* a section under these locks takes a fraction of a microsecond */
 
 void lull__lock_slow(struct lull__lock *lock)
 {
-	for (int i = 0; i < SPINS; i++) {
+	for (int i = 0; i < LOCK_SPINS; i++) {
 		lull_cpu_relax();
 		if (lull_load_relaxed(&lock->word) == 0 && lull__trylock(lock))
 			return;
@@ -18,7 +19,7 @@ void lull__lock_slow(struct lull__lock *lock)
 	 * LOCK-1.
 	 */
 	while (lull_xchg_acquire(&lock->word, 2u) != 0)
-		lull__futex_wait(&lock->word, 2, 0);
+		lull__futex_wait(&lock->word, 2, LULL__NEVER);
 }
 
 void lull__lock_wake(struct lull__lock *lock, int how_many)
@@ -26,10 +27,10 @@ void lull__lock_wake(struct lull__lock *lock, int how_many)
 	lull__futex_wake(&lock->word, how_many);
 }
 
-void lull__lock_await(struct lull__lock *lock, uint64_t timeout_ns)
+void lull__lock_await(struct lull__lock *lock, uint64_t deadline_ns)
 {
 	uint32_t word = 1;
 
 	if (lull_cas_relaxed(&lock->word, &word, 2u) || word == 2)
-		lull__futex_wait(&lock->word, 2, timeout_ns);
+		lull__futex_wait(&lock->word, 2, deadline_ns);
 }

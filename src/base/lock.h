@@ -2,13 +2,15 @@
 /*
  * lock.h - the library's own lock: all zeros is free, one atomic to take it, sleeps when it must.
  *
- * Also used as a leader's lock: who fails to become the leader waits for it to leave, all are woken
- * at once, and most find their work done (lull__lock_await, lull__unlock_wake).
+ * Also used as a leader's lock: a thread that fails to become the leader waits until the leader leaves, all are
+ * woken at once, and most find their work done (lull__lock_await, lull__unlock_wake).
  */
 #ifndef LULL_LOCK_H
 #define LULL_LOCK_H
 
 #include <lull/atomic.h>
+
+#define LULL__CACHELINE 64
 
 struct lull__lock {
 	uint32_t word; /* 0 free, 1 held, 2 held and somebody sleeps */
@@ -16,8 +18,8 @@ struct lull__lock {
 
 void lull__lock_slow(struct lull__lock *lock);
 void lull__lock_wake(struct lull__lock *lock, int how_many);
-/* Sleep until the holder leaves, without taking the lock; at most timeout_ns (0: no limit). */
-void lull__lock_await(struct lull__lock *lock, uint64_t timeout_ns);
+/* Sleep until the holder leaves, without taking the lock; until @deadline_ns at the latest. */
+void lull__lock_await(struct lull__lock *lock, uint64_t deadline_ns);
 
 static inline bool lull__trylock(struct lull__lock *lock)
 {

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check.c - debug builds: which lock guards what (lull/check.h), and who sleeps while it is online.
+ * guards.c - debug builds: which lock guards what (lull/check.h), and threads that sleep while they are online.
  */
-#include "hooks.h"
-
 #ifdef LULL_DEBUG
 #include <pthread.h>
 
-#include <lull/mutex.h>
+#include <lull/check.h>
 
-#include "../base/internal.h"
+#include "../base/message.h"
+#include "../base/registry.h"
 #include "../mutex/owner.h"
+#include "../mutex/self.h"
+#include "checks.h"
 #include "ranges.h"
 
 struct guard {
@@ -23,21 +24,21 @@ static struct lull__ranges guards = { .size = sizeof(struct guard) };
 
 /* ---- whose lock ----------------------------------------------------------------------------- */
 
-static bool is_me(uint32_t tid)
+static bool is_calling_thread(uint32_t tid)
 {
-	return tid == lull__owner_self() || lull__owner_was_me(tid);
+	return tid == lull__mutex_self() || lull__owner_was_me(tid);
 }
 
 bool lull_check_mutex_held(const void *mutex)
 {
-	return is_me(lull_mutex_owner((const struct lull_mutex *)mutex));
+	return is_calling_thread(lull_mutex_owner((const struct lull_mutex *)mutex));
 }
 
 bool lull_check_pthread_mutex_held(const void *mutex)
 {
 #ifdef __GLIBC__
 	/* What other threads write there is never this thread's number. */
-	return is_me((uint32_t)lull_load_relaxed(&((const pthread_mutex_t *)mutex)->__data.__owner));
+	return is_calling_thread((uint32_t)lull_load_relaxed(&((const pthread_mutex_t *)mutex)->__data.__owner));
 #else
 	(void)mutex;
 	return true;
@@ -46,7 +47,7 @@ bool lull_check_pthread_mutex_held(const void *mutex)
 
 /* ---- guards --------------------------------------------------------------------------------- */
 
-static void forget(uintptr_t from, uintptr_t to)
+static void forget_guards(uintptr_t from, uintptr_t to)
 {
 	struct lull__range *range;
 
@@ -54,18 +55,18 @@ static void forget(uintptr_t from, uintptr_t to)
 		lull__ranges_remove(&guards, range);
 }
 
-void lull__check_freed(uintptr_t from, uintptr_t to)
+void lull__guards_forget(uintptr_t from, uintptr_t to)
 {
 	if (lull_likely(!lull_load_relaxed(&guards.count)))
 		return;
 	lull__ranges_enter(&guards);
-	forget(from, to);
+	forget_guards(from, to);
 	lull__ranges_leave(&guards);
 }
 
 void lull_check_unguarded(const void *at, size_t len)
 {
-	lull__check_freed((uintptr_t)at, (uintptr_t)at + len);
+	lull__guards_forget((uintptr_t)at, (uintptr_t)at + len);
 }
 
 void lull_check_guarded_by(const void *at, size_t len, lull_check_held held, const void *lock)
@@ -73,7 +74,7 @@ void lull_check_guarded_by(const void *at, size_t len, lull_check_held held, con
 	struct guard *guard;
 
 	lull__ranges_enter(&guards);
-	forget((uintptr_t)at, (uintptr_t)at + len);
+	forget_guards((uintptr_t)at, (uintptr_t)at + len);
 	guard = (struct guard *)lull__ranges_new(&guards);
 	if (guard) {
 		guard->range.from = (uintptr_t)at;
@@ -101,16 +102,11 @@ static bool is_unlocked(const void *at, struct guard *guard)
 	return found && !guard->held(guard->lock);
 }
 
-static void without(const char *call, const char *what, const void *at, const void *lock)
+static void without_lock(const char *call, const char *what, const void *at, const void *lock)
 	__attribute__((noreturn, cold));
-static void without(const char *call, const char *what, const void *at, const void *lock)
+static void without_lock(const char *call, const char *what, const void *at, const void *lock)
 {
-	uint32_t tid = lull__gettid();
-	char name[32];
-
-	lull__thread_name(tid, name, sizeof(name));
-	lull__die("%s: %p is %s without the lock that guards it, %p (thread \"%s\", tid %u)", call, at, what, lock,
-		  name, tid);
+	lull__misuse("%s: %p is %s without the lock that guards it, %p", call, at, what, lock);
 }
 
 void *lull__check_update(const char *call, const void *at)
@@ -118,7 +114,7 @@ void *lull__check_update(const char *call, const void *at)
 	struct guard guard;
 
 	if (lull_unlikely(is_unlocked(at, &guard)))
-		without(call, "used", at, guard.lock);
+		without_lock(call, "used", at, guard.lock);
 	return (void *)(uintptr_t)at;
 }
 
@@ -126,51 +122,43 @@ void lull__check_walk(const char *call, const void *at)
 {
 	struct guard guard;
 
-	if (lull_rcu_read_lock_held() || lull__shazptr_held())
+	if (lull_rcu_read_lock_held() || lull__record_holds_shazptr())
 		return;
 	if (lull_unlikely(is_unlocked(at, &guard)))
-		without(call, "read outside a read section", at, guard.lock);
+		without_lock(call, "read outside a read section", at, guard.lock);
 }
 
 /* ---- sleeping online ------------------------------------------------------------------------ */
 
-static __thread bool told __attribute__((tls_model("initial-exec")));
+static __thread bool warned __attribute__((tls_model("initial-exec")));
 
-void lull__check_may_block(const char *call)
+void lull__check_sleeps_online(const char *call)
 {
-	char name[32];
-
 	/* One that waits for a grace period is offline meanwhile, whatever its state says. */
-	if (lull_likely(!(lull__self.state & LULL__STATE_ONLINE)) || lull__self.rcu < LULL__RCU_STEP || told)
+	if (lull_likely(!(lull__self.state & LULL__STATE_ONLINE)) || lull__self.rcu < LULL__RCU_STEP || warned)
 		return;
-	told = true;
-	lull__thread_name(lull__self.tid, name, sizeof(name));
-	lull__say("%s: thread \"%s\" (tid %u) sleeps while it is online, and grace periods wait for it: "
-		  "lull_rcu_offline() first",
-		  call, name, lull__self.tid);
+	warned = true;
+	lull__say("%s: %s sleeps while it is online, and grace periods wait for it: lull_rcu_offline() first", call,
+		  lull__thread_words(lull__self.tid).text);
 }
 
 /* ---- fork ----------------------------------------------------------------------------------- */
 
-static __thread bool whole[2] __attribute__((tls_model("initial-exec")));
+static __thread bool guards_whole __attribute__((tls_model("initial-exec")));
 
-void lull__check_fork_prepare(void)
+void lull__guards_fork_prepare(void)
 {
-	whole[0] = lull__ranges_fork_prepare(&guards);
-	whole[1] = lull__ranges_fork_prepare(&lull__outstanding);
+	guards_whole = lull__ranges_fork_prepare(&guards);
 }
 
-void lull__check_fork_parent(void)
+void lull__guards_fork_parent(void)
 {
-	if (whole[0])
+	if (guards_whole)
 		lull__ranges_leave(&guards);
-	if (whole[1])
-		lull__ranges_leave(&lull__outstanding);
 }
 
-void lull__check_fork_child(void)
+void lull__guards_fork_child(void)
 {
-	lull__ranges_fork_child(&guards, whole[0]);
-	lull__ranges_fork_child(&lull__outstanding, whole[1]);
+	lull__ranges_fork_child(&guards, guards_whole);
 }
 #endif

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * outstanding.c - debug builds: what has been deferred and not been reclaimed, to find mistakes with it.
+ * retired.c - debug builds: what has been deferred and not been reclaimed, to find mistakes with it.
  *
  * Every object that waits to be freed, and every head that waits for its callback, is a range of
  * addresses here: from before it is put into a queue until just before it is freed or called. So
  * nothing that the program may use again is in here, and what is must not be deferred again, in whole or
  * in part.
  */
-#include "hooks.h"
+#include "checks.h"
 
-#if LULL__CHECK_OUTSTANDING
+#if LULL__CHECK_RETIRED
 #include <dlfcn.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "../base/internal.h"
+#include "../base/message.h"
+#include "../base/registry.h"
+#include "../reclaim/queue.h"
+#include "../watch/report.h"
 #include "ranges.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -49,12 +52,12 @@ struct deferred {
 	lull_rcu_cookie cookie; /* of the first grace period that begins after it was deferred */
 	uint32_t tid;
 	uint16_t kind;
-	bool told; /* that who deferred it protects it */
+	bool warned; /* that the thread that deferred it protects it */
 };
 
-struct lull__ranges lull__outstanding = { .size = sizeof(struct deferred) };
+static struct lull__ranges retired = { .size = sizeof(struct deferred) };
 
-static uint32_t stopped; /* there was no memory to note one */
+static uint32_t stopped; /* there was no memory for one */
 
 /*
  * How many begin at addresses with this hash. Readers look here, at every pointer that they fetch,
@@ -82,7 +85,7 @@ static const char *call_of(const struct deferred *d)
 	return names[d->kind];
 }
 
-/* Who deferred it, how and where, in words. */
+/* Put into @words which thread deferred @d, how and where. */
 #define STORY_BYTES 128
 static const char *story(const struct deferred *d, char *words)
 {
@@ -93,9 +96,9 @@ static const char *story(const struct deferred *d, char *words)
 	return words;
 }
 
-static struct deferred *find(uintptr_t from, uintptr_t to)
+static struct deferred *find_retired(uintptr_t from, uintptr_t to)
 {
-	return (struct deferred *)lull__ranges_find(&lull__outstanding, from, to);
+	return (struct deferred *)lull__ranges_find(&retired, from, to);
 }
 
 /* ---- callbacks of modules that may be unloaded ---------------------------------------------- */
@@ -144,12 +147,12 @@ static void check_callback(const struct deferred *d)
 			  (void *)(uintptr_t)head->func);
 }
 
-/* ---- retired by who protects it ------------------------------------------------------------- */
+/* ---- retired by the thread that protects it ------------------------------------------------------------- */
 
 /* What a slot of the calling thread names, if that is outstanding and waits for the slot. Locked. */
 static struct deferred *protected_by_me(const struct lull_hazptr *slot)
 {
-	struct deferred *d = slot->addr ? find(slot->addr, slot->addr + 1) : NULL;
+	struct deferred *d = slot->addr ? find_retired(slot->addr, slot->addr + 1) : NULL;
 
 	return d && d->range.from == slot->addr && lull__kind_has_slots(d->kind) ? d : NULL;
 }
@@ -165,26 +168,26 @@ static bool has_not_let_go(struct deferred *late)
 	for (int i = 0; i < LULL_HAZPTR_SLOTS && stall_ns; i++) {
 		struct deferred *d = protected_by_me(&lull__self.hazptr.slot[i]);
 
-		if (lull_likely(!d) || d->told || d->tid != lull__self.tid || lull__now_ns() - d->since_ns < stall_ns)
+		if (lull_likely(!d) || d->warned || d->tid != lull__self.tid || lull__now_ns() - d->since_ns < stall_ns)
 			continue;
-		d->told = true;
+		d->warned = true;
 		*late = *d;
 		return true;
 	}
 	return false;
 }
 
-void lull__check_protects_none(const char *call)
+void lull__retired_protects_none(const char *call)
 {
 	struct deferred *d = NULL, copy;
 	char words[STORY_BYTES], name[32];
 
-	lull__ranges_enter(&lull__outstanding);
+	lull__ranges_enter(&retired);
 	for (int i = 0; i < LULL_HAZPTR_SLOTS && !d; i++)
 		d = protected_by_me(&lull__self.hazptr.slot[i]);
 	if (d)
 		copy = *d;
-	lull__ranges_leave(&lull__outstanding);
+	lull__ranges_leave(&retired);
 	if (lull_likely(!d))
 		return;
 	lull__thread_name(lull__self.tid, name, sizeof(name));
@@ -209,21 +212,21 @@ static void deferred_twice(const struct deferred *now, const struct deferred *be
 }
 
 /* False: there is no memory. Locked. */
-static bool note(const struct deferred *d)
+static bool add(const struct deferred *d)
 {
-	struct lull__range *range = lull__ranges_new(&lull__outstanding);
+	struct lull__range *range = lull__ranges_new(&retired);
 
 	if (!range)
 		return false;
 	*(struct deferred *)range = *d;
-	lull__ranges_insert(&lull__outstanding, range);
+	lull__ranges_insert(&retired, range);
 	lull_add_relaxed(filter_of(range->from), 1u);
 	return true;
 }
 
-void lull__check_deferred(int kind, void *item, lull_rcu_func func, const void *site)
+void lull__retired_add(int kind, void *item, lull_rcu_func func, const void *site)
 {
-	bool is_call = lull__kind_is_call((uint32_t)kind), noted = true, is_late;
+	bool is_call = lull__kind_is_call((uint32_t)kind), added = true, is_late;
 	size_t bytes = is_call ? sizeof(struct lull_rcu_head) : malloc_usable_size(item);
 	struct deferred fresh = {
 		.range = { .from = (uintptr_t)item, .to = (uintptr_t)item + (bytes ? bytes : 1) },
@@ -241,17 +244,17 @@ void lull__check_deferred(int kind, void *item, lull_rcu_func func, const void *
 		return;
 	if (is_call)
 		fresh.module = module_of(func, &fresh.module_start);
-	lull__ranges_enter(&lull__outstanding);
+	lull__ranges_enter(&retired);
 	is_late = has_not_let_go(&late);
-	found = find(fresh.range.from, fresh.range.to);
+	found = find_retired(fresh.range.from, fresh.range.to);
 	if (found)
 		before = *found;
 	else
-		noted = note(&fresh);
-	lull__ranges_leave(&lull__outstanding);
+		added = add(&fresh);
+	lull__ranges_leave(&retired);
 	if (lull_unlikely(found != NULL))
 		deferred_twice(&fresh, &before);
-	if (lull_unlikely(!noted) && !lull_xchg_relaxed(&stopped, 1u))
+	if (lull_unlikely(!added) && !lull_xchg_relaxed(&stopped, 1u))
 		lull__say("no memory to check what is deferred: that ends here");
 	if (lull_unlikely(is_late)) {
 		lull__thread_name(late.tid, name, sizeof(name));
@@ -260,27 +263,27 @@ void lull__check_deferred(int kind, void *item, lull_rcu_func func, const void *
 	}
 }
 
-void lull__check_reclaimed(void *item)
+void lull__retired_remove(void *item)
 {
 	struct deferred *found, copy = { .kind = LULL__KINDS };
 
 	if (!item)
 		return;
-	lull__ranges_enter(&lull__outstanding);
-	found = find((uintptr_t)item, (uintptr_t)item + 1);
+	lull__ranges_enter(&retired);
+	found = find_retired((uintptr_t)item, (uintptr_t)item + 1);
 	if (found && found->range.from == (uintptr_t)item) {
 		copy = *found;
 		lull_sub_relaxed(filter_of((uintptr_t)item), 1u);
-		lull__ranges_remove(&lull__outstanding, &found->range);
+		lull__ranges_remove(&retired, &found->range);
 	}
-	lull__ranges_leave(&lull__outstanding);
+	lull__ranges_leave(&retired);
 	if (copy.kind == LULL__KINDS)
 		return; /* from before a fork that found the set in pieces, or from after its end */
 	if (lull__kind_is_call(copy.kind)) {
 		check_callback(&copy);
 		return;
 	}
-	lull__check_freed(copy.range.from, copy.range.to);
+	lull__guards_forget(copy.range.from, copy.range.to);
 #ifdef HAS_ASAN
 	ASAN_UNPOISON_MEMORY_REGION(item, poison_bytes(item));
 #endif
@@ -289,7 +292,7 @@ void lull__check_reclaimed(void *item)
 /* ---- used although it is retired ------------------------------------------------------------ */
 
 /* Only what is freed: where a callback comes, the object may live on, or change hands. */
-void lull__check_ready(const struct lull__queue *q, uint64_t ready)
+void lull__retired_ready(const struct lull__queue *q, uint64_t ready)
 {
 #ifdef HAS_ASAN
 	const struct lull__chunk *chunk = q->head;
@@ -322,31 +325,48 @@ void lull__check_found(const char *call, const void *at)
 {
 	uintptr_t found = (uintptr_t)lull_load_relaxed((const any_pointer *)at);
 	uint64_t number = lull__self.rcu & ~(uint64_t)LULL__RCU_LOW;
-	char words[STORY_BYTES], name[32];
+	char words[STORY_BYTES];
 	struct deferred *d, copy;
 
 	if (lull_likely(!found || !lull_load_relaxed(filter_of(found))))
 		return;
-	if (!lull__ranges_try_enter(&lull__outstanding))
+	if (!lull__ranges_try_enter(&retired))
 		return;
-	d = find(found, found + 1);
+	d = find_retired(found, found + 1);
 	if (d && (d->range.from != found || d->kind != LULL__FREES || number < d->cookie))
 		d = NULL;
 	if (d)
 		copy = *d;
-	lull__ranges_leave(&lull__outstanding);
+	lull__ranges_leave(&retired);
 	if (lull_likely(!d))
 		return;
-	lull__thread_name(lull__self.tid, name, sizeof(name));
-	lull__die("%s: found %p, which %s before this read section began: it was not unlinked first "
-		  "(thread \"%s\", tid %u)",
-		  call, (void *)found, story(&copy, words), name, lull__gettid());
+	lull__misuse("%s: found %p, which %s before this read section began: it was not unlinked first", call,
+		     (void *)found, story(&copy, words));
+}
+
+/* ---- fork ----------------------------------------------------------------------------------- */
+
+static __thread bool retired_whole __attribute__((tls_model("initial-exec")));
+
+void lull__retired_fork_prepare(void)
+{
+	retired_whole = lull__ranges_fork_prepare(&retired);
+}
+
+void lull__retired_fork_parent(void)
+{
+	if (retired_whole)
+		lull__ranges_leave(&retired);
+}
+
+void lull__retired_fork_child(void)
+{
+	lull__ranges_fork_child(&retired, retired_whole);
 }
 #elif defined(LULL_DEBUG)
-#include "ranges.h"
+#include <lull/check.h>
 
-struct lull__ranges lull__outstanding;
-
+/* Inline code of users asks it; in a library with faults nothing is known of what is retired. */
 void lull__check_found(const char *call, const void *at)
 {
 	(void)call;

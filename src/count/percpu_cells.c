@@ -11,8 +11,10 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "../base/lock.h"
+#include "../os/os.h"
 #include "percpu_cells.h"
-#include "percpu_fork.h"
+#include "percpu_life.h"
 
 #define CELL  2 /* words */
 #define CELLS (LULL__PERCPU_STRIDE / (CELL * sizeof(intptr_t)))
@@ -172,8 +174,9 @@ void lull__percpu_zero(const struct lull__percpu *cell)
  * The lock is not taken for fork: other fork handlers may then wait for who waits for it. So a thread
  * that is not there may have been changing the list, and the child begins a new one.
  */
-void lull__percpu_fork_child(void)
+void lull__percpu_cells_fork_child(uint32_t old_tid)
 {
+	(void)old_tid;
 	percpu.lock.word = 0;
 	percpu.partial = NULL;
 	percpu.forks++;

@@ -7,8 +7,6 @@
 
 #include <lull/detail/rseq.h>
 
-#include "../base/internal.h"
-
 #define LULL__PERCPU_STRIDE ((size_t)1 << LULL__RSEQ_SHIFT)
 
 struct lull__percpu_chunk;

@@ -18,10 +18,15 @@
 
 #include <lull/percpu_ref.h>
 
-#include "../base/internal.h"
-#include "../os/rseq_use.h"
+#include "../base/fault.h"
+#include "../base/lock.h"
+#include "../base/message.h"
+#include "../base/process.h"
+#include "../base/rseq_use.h"
+#include "../os/os.h"
+#include "../rcu/section.h"
 #include "percpu_cells.h"
-#include "percpu_fork.h"
+#include "percpu_life.h"
 
 #define BIAS	  ((intptr_t)1 << (sizeof(intptr_t) * CHAR_BIT - 2))
 #define SATURATED (BIAS / 2) /* of a ref whose count went wrong; as far from zero as from a bias */
@@ -249,7 +254,7 @@ static struct lull__percpu_data *begin_change(struct lull_percpu_ref *ref, const
 		if ((switching & STATE) == WAITS_FOR_READERS)
 			await_readers(call);
 		else if (!is_of_parent(switching))
-			lull__futex_wait(&data->switching, switching, 0);
+			lull__futex_wait(&data->switching, switching, LULL__NEVER);
 		waited = true;
 	}
 }
@@ -487,8 +492,9 @@ void lull_percpu_ref_switch_to_percpu(struct lull_percpu_ref *ref)
 	lull__unlock(&data->lock);
 }
 
-void lull__percpu_ref_fork_child(void)
+void lull__percpu_ref_fork_child(uint32_t old_tid)
 {
+	(void)old_tid;
 	mode.lock.word = 0;
 	forks++;
 	if (mode.rseq)

@@ -6,7 +6,7 @@
 
 #include <lull/refcount.h>
 
-#include "../base/internal.h"
+#include "../base/message.h"
 
 /* As far from SATURATED as gets and puts that are under way can have moved it. */
 static bool is_saturated(int count)

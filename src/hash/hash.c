@@ -14,7 +14,11 @@
 
 #include <lull/hash.h>
 
-#include "../base/internal.h"
+#include "../base/fault.h"
+#include "../base/lock.h"
+#include "../base/message.h"
+#include "../os/os.h"
+#include "../rcu/section.h"
 
 /* tests/stress/stress_hash.c puts a function here, and mistakes that it has to catch. */
 #ifdef LULL_HASH_PAUSE
@@ -359,7 +363,7 @@ static void finish_resize(struct lull_hash *h)
 		table = table_of(h);
 		going_on = future_of(table) && lull_load_acquire(&h->control->resizes) == number;
 		if (going_on && !move_some(h, table, MOVE_AT_ONCE))
-			lull__lock_await(&whole(table)->leaving, 0);
+			lull__lock_await(&whole(table)->leaving, LULL__NEVER);
 		lull_rcu_read_unlock();
 	} while (going_on);
 }

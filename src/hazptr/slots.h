@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hazptr.h - what the sources about hazard pointers share: where all slots are, and how to look at
- * them.
+ * slots.h - where all slots are, and how to visit them.
  *
  * Slots are in three places: each thread's own context (in its record), contexts beside that, and
  * holds that use the slot they brought along. The last two are on lists in 16 shards. A node goes on
  * whichever shard's lock is free, so that a signal handler that interrupted its thread under one of
  * the locks takes another.
  */
-#ifndef LULL_SRC_HAZPTR_H
-#define LULL_SRC_HAZPTR_H
+#ifndef LULL_SLOTS_H
+#define LULL_SLOTS_H
 
 #include <lull/hazptr.h>
 
-#include "../base/internal.h"
+#include "../base/fault.h"
+#include "../base/registry.h"
 
 #define LULL__HAZPTR_SHARDS 16u
 
@@ -26,18 +26,19 @@ struct lull__hazptr_shard {
 struct lull__hazptr_domain {
 	/* What readers look at when they wake somebody. */
 	uint64_t clock __attribute__((aligned(LULL__CACHELINE))); /* ticks at each synchronize */
-	uint32_t event; /* changes when a slot with WAITED or LEFT says something else */
-	uint32_t left_event; /* ... with LEFT */
-	uint32_t left_owner; /* tid of a thread because of which something is left */
+	uint32_t event;	       /* changes when a slot with WAITED or PARKED says something else */
+	uint32_t unpark_event; /* ... with PARKED */
+	uint32_t parked_owner; /* tid of a thread whose slot keeps something parked */
+	void (*on_unpark)(void); /* the reclaimer's: a reader has let go of something that is parked */
 	struct lull__hazptr_shard shard[LULL__HAZPTR_SHARDS];
 };
 
 extern struct lull__hazptr_domain lull__hazptr;
 
-/* Calls of this are inlined into the walk. @owner: tid, or 0. */
+/* What to do with one slot, which names @addr; @owner is the tid of the thread that uses it, or 0. Inlined into the walk. */
 typedef void (*lull__hazptr_visit)(struct lull_hazptr *h, uintptr_t addr, uint32_t owner, void *arg);
 
-static inline void lull__hazptr_look_at(struct lull_hazptr *h, uint32_t owner, lull__hazptr_visit visit,
+static inline void visit_slot(struct lull_hazptr *h, uint32_t owner, lull__hazptr_visit visit,
 					void *arg)
 {
 	/*
@@ -51,7 +52,7 @@ static inline void lull__hazptr_look_at(struct lull_hazptr *h, uint32_t owner, l
 		visit(h, addr, owner, arg);
 }
 
-static inline void lull__hazptr_look_at_threads(lull__hazptr_visit visit, void *arg)
+static inline void visit_thread_slots(lull__hazptr_visit visit, void *arg)
 {
 	struct lull__registry_hold hold;
 	struct lull__thread *thread;
@@ -63,11 +64,11 @@ static inline void lull__hazptr_look_at_threads(lull__hazptr_visit visit, void *
 	lull__registry_enter(&hold);
 	lull__for_each_thread(thread)
 		for (int i = 0; i < LULL_HAZPTR_SLOTS; i++)
-			lull__hazptr_look_at(&thread->hazptr.slot[i], thread->tid, visit, arg);
+			visit_slot(&thread->hazptr.slot[i], thread->tid, visit, arg);
 	lull__registry_leave(&hold);
 }
 
-static inline void lull__hazptr_look_at_lists(lull__hazptr_visit visit, void *arg)
+static inline void visit_listed_slots(lull__hazptr_visit visit, void *arg)
 {
 	for (unsigned n = 0; n < LULL__HAZPTR_SHARDS; n++) {
 		struct lull__hazptr_shard *shard = &lull__hazptr.shard[n];
@@ -85,23 +86,23 @@ static inline void lull__hazptr_look_at_lists(lull__hazptr_visit visit, void *ar
 				lull_container_of(at, struct lull_hazptr_context, links);
 
 			for (int i = 0; i < LULL_HAZPTR_SLOTS; i++)
-				lull__hazptr_look_at(&ctx->slot[i], lull_load_relaxed(&ctx->owner), visit, arg);
+				visit_slot(&ctx->slot[i], lull_load_relaxed(&ctx->owner), visit, arg);
 		}
 		for (at = shard->holds.next; at != &shard->holds; at = at->next) {
 			struct lull_hazptr_hold *held = lull_container_of(at, struct lull_hazptr_hold, links);
 
-			lull__hazptr_look_at(&held->backup, lull_load_relaxed(&held->owner), visit, arg);
+			visit_slot(&held->backup, lull_load_relaxed(&held->owner), visit, arg);
 		}
 		lull__unlock(&shard->lock);
 	}
 }
 
-/* Visit every slot that says something. */
-static inline void lull__hazptr_look(lull__hazptr_visit visit, void *arg)
+/* Visit every slot that names something. */
+static inline void lull__hazptr_for_each_slot(lull__hazptr_visit visit, void *arg)
 {
 	if (LULL__BUSTED(HAZPTR_LISTS_FIRST)) {
-		lull__hazptr_look_at_lists(visit, arg);
-		lull__hazptr_look_at_threads(visit, arg);
+		visit_listed_slots(visit, arg);
+		visit_thread_slots(visit, arg);
 		return;
 	}
 	/*
@@ -109,11 +110,11 @@ static inline void lull__hazptr_look(lull__hazptr_visit visit, void *arg)
 	 * lull_hazptr_detach(); without it a protection that moves from the one to the other is
 	 * seen in neither; model/hazptr-detach.litmus
 	 */
-	lull__hazptr_look_at_threads(visit, arg);
-	lull__hazptr_look_at_lists(visit, arg);
+	visit_thread_slots(visit, arg);
+	visit_listed_slots(visit, arg);
 }
 
-/* Between an unlinking and the look at the slots. @full: readers make full fences. */
+/* Make the fence between an unlinking and the visit to the slots. @full: readers make full fences. */
 static inline void lull__hazptr_fence(bool full)
 {
 	if (LULL__BUSTED(HAZPTR_NO_FENCE))
@@ -134,4 +135,18 @@ static inline void lull__hazptr_fence(bool full)
 	lull_fence_heavy();
 }
 
-#endif /* LULL_SRC_HAZPTR_H */
+size_t lull__hazptr_slots(void); /* how many a visit comes to */
+void lull__hazptr_wake(void);	 /* wake all that sleep for slots, and barriers that wait for what slots name */
+
+/* A slot that is new: it names nothing, and nobody waits for it. */
+void lull__hazptr_slot_init(struct lull_hazptr *h);
+/* Put a stamp of now on @h, which names nothing: what it will name is younger. */
+void lull__hazptr_stamp(struct lull_hazptr *h);
+
+/* The stack of free slots of @ctx. Give @h back, which is clear and not on top; abort in the name of @call if it is free. */
+void lull__hazptr_stack_init(struct lull_hazptr_context *ctx, uint32_t owner);
+void lull__hazptr_stack_put(struct lull_hazptr_context *ctx, struct lull_hazptr *h, const char *call);
+bool lull__hazptr_is_used(const struct lull_hazptr_context *ctx, const struct lull_hazptr *h);
+bool lull__hazptr_any_used(const struct lull_hazptr_context *ctx);
+
+#endif /* LULL_SLOTS_H */

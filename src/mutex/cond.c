@@ -15,7 +15,10 @@
 
 #include <lull/cond.h>
 
-#include "../check/hooks.h"
+#include "../base/deadline.h"
+#include "../base/hooks.h"
+#include "../base/message.h"
+#include "self.h"
 #include "waiting.h"
 
 #define COUNT 0x7fffffffu /* of `waiters`; the bit above is LULL_MUTEX_SHARED */
@@ -65,7 +68,7 @@ static int wait_until(struct lull_cond *c, struct lull_mutex *m, uint64_t deadli
 	lull_add_release(&c->waiters, 1u);
 	seq = lull_load_relaxed(&c->seq);
 	lull__mutex_unlock_slow(m);
-	err = lull__futex_wait_until(&c->seq, seq, LULL__MUTEX_ANY, lull__sleep_until_ns(deadline_ns, shared), shared);
+	err = lull__futex_wait_bits(&c->seq, seq, LULL__MUTEX_ANY, lull__sleep_until_ns(deadline_ns, shared), shared);
 	/* Not if there was a signal in time, which found this waiter or another. */
 	late = err == -ETIMEDOUT && lull_load_relaxed(&c->seq) == seq && lull__now_ns() >= deadline_ns;
 	/*
@@ -82,12 +85,12 @@ static int wait_until(struct lull_cond *c, struct lull_mutex *m, uint64_t deadli
 
 void lull__cond_wait(struct lull_cond *c, struct lull_mutex *m)
 {
-	wait_until(c, m, UINT64_MAX);
+	wait_until(c, m, LULL__NEVER);
 }
 
 int lull__cond_timedwait(struct lull_cond *c, struct lull_mutex *m, uint64_t deadline_ns)
 {
-	return wait_until(c, m, deadline_ns == UINT64_MAX ? UINT64_MAX - 1 : deadline_ns);
+	return wait_until(c, m, deadline_ns);
 }
 
 void lull_cond_signal(struct lull_cond *c)
@@ -97,7 +100,7 @@ void lull_cond_signal(struct lull_cond *c)
 	if (!(lull_load_relaxed(&c->waiters) & COUNT))
 		return;
 	lull_add_relaxed(&c->seq, 1u);
-	lull__futex_wake_some(&c->seq, 1, LULL__MUTEX_ANY, shared);
+	lull__futex_wake_bits(&c->seq, 1, LULL__MUTEX_ANY, shared);
 }
 
 /* Does the caller have it? Then it tells its own unlock of the sleepers to come. */
@@ -105,7 +108,7 @@ static bool announce(struct lull_mutex *m)
 {
 	uint32_t word = lull_load_relaxed(&m->word);
 
-	while ((word & LULL__MUTEX_TID) == lull__owner_self())
+	while ((word & LULL__MUTEX_TID) == lull__mutex_self())
 		if (lull_cas_relaxed(&m->word, &word, word | LULL__MUTEX_WAITERS))
 			return true;
 	return false;
@@ -130,5 +133,5 @@ void lull_cond_broadcast(struct lull_cond *c)
 	while ((err = lull__futex_requeue(&c->seq, seq, announce(m) ? 0 : 1, &m->word, shared)) == -EAGAIN)
 		seq = lull_load_relaxed(&c->seq);
 	if (err) /* a sandbox that knows to wait and to wake only */
-		lull__futex_wake_some(&c->seq, INT_MAX, LULL__MUTEX_ANY, shared);
+		lull__futex_wake_bits(&c->seq, INT_MAX, LULL__MUTEX_ANY, shared);
 }

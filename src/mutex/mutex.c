@@ -24,9 +24,13 @@
 #include <limits.h>
 #include <linux/futex.h>
 
-#include "../check/hooks.h"
-#include "waiting.h"
 #include "../base/events.h"
+#include "../base/fault.h"
+#include "../base/hooks.h"
+#include "../base/message.h"
+#include "oracle.h"
+#include "self.h"
+#include "waiting.h"
 
 _Static_assert(LULL__MUTEX_TID == FUTEX_TID_MASK && LULL__MUTEX_WAITERS == FUTEX_WAITERS &&
 	       LULL__MUTEX_HEIR == FUTEX_OWNER_DIED, "the word is as the kernel knows it");
@@ -66,7 +70,7 @@ bool lull__mutex_shared(const struct lull_mutex *m)
 
 void lull__mutex_misuse(const char *what, const void *m, uint32_t tid)
 {
-	uint32_t self = lull__owner_self();
+	uint32_t self = lull__mutex_self();
 	char mine[32], other[32];
 
 	lull__thread_name(self, mine, sizeof(mine));
@@ -88,7 +92,7 @@ static uint32_t valid(uint32_t rest)
 /* ---- to spin -------------------------------------------------------------------------------- */
 
 /* Only a few spin for one lock. Advice: who stays out, sleeps. */
-static bool may_spin(struct lull__wait *wait)
+static bool may_spin(struct lull__lock_wait *wait)
 {
 	uint32_t rest = lull_load_relaxed(&wait->m->rest);
 
@@ -102,7 +106,7 @@ static bool may_spin(struct lull__wait *wait)
 }
 
 /* It is not counted any more where a signal handler has forked, in the child. */
-static void spins_no_more(struct lull__wait *wait)
+static void spins_no_more(struct lull__lock_wait *wait)
 {
 	uint32_t rest = lull_load_relaxed(&wait->m->rest);
 
@@ -117,7 +121,7 @@ static void spins_no_more(struct lull__wait *wait)
  * ORDER MTX-2: the lock before what it guards; pairs with MTX-2 in hand_over(); without it the heir does
  * not see the last owner's stores; model/mutex-heir.litmus
  */
-static bool is_mine(struct lull__wait *wait)
+static bool is_mine(struct lull__lock_wait *wait)
 {
 	uint32_t word = lull_load_acquire(&wait->m->word);
 
@@ -142,12 +146,12 @@ static uint64_t spin_ns(enum lull__runs runs)
 
 /* One wait's spinning: for whom, and since when. */
 struct spin {
-	struct lull__watch watch;
+	struct lull__sighting sighting;
 	uint32_t owner;
 	uint64_t since_ns; /* for this owner */
 };
 
-static bool worth_it(struct lull__wait *wait, struct spin *spin)
+static bool worth_it(struct lull__lock_wait *wait, struct spin *spin)
 {
 	uint32_t word = lull_load_relaxed(&wait->m->word), owner = word & LULL__MUTEX_TID;
 	enum lull__runs runs;
@@ -157,9 +161,9 @@ static bool worth_it(struct lull__wait *wait, struct spin *spin)
 		return true;
 	if (wait->heir && !(word & LULL__MUTEX_HEIR))
 		return false; /* the owner has yet to be told */
-	if (lull__owner_slice_over())
+	if (lull__oracle_slice_over())
 		return false;
-	runs = lull__owner_runs(&spin->watch, owner);
+	runs = lull__oracle_runs(&spin->sighting, owner);
 	if (runs == LULL__RUNS_NO)
 		return false;
 	now_ns = lull__now_ns();
@@ -174,7 +178,7 @@ static bool worth_it(struct lull__wait *wait, struct spin *spin)
 }
 
 /* For a moment, asking nobody: most sections are shorter than the question. */
-static bool look_on(struct lull__wait *wait)
+static bool look_on(struct lull__lock_wait *wait)
 {
 	for (int i = 0; i < LOOK; i++) {
 		if (is_mine(wait))
@@ -185,7 +189,7 @@ static bool look_on(struct lull__wait *wait)
 }
 
 /* True: the lock is the waiter's. */
-static bool spin(struct lull__wait *wait)
+static bool spin(struct lull__lock_wait *wait)
 {
 	struct spin spin = { .owner = 0 };
 	bool mine = lull__spinners_max ? look_on(wait) : is_mine(wait);
@@ -200,7 +204,7 @@ static bool spin(struct lull__wait *wait)
 
 /* ---- to sleep ------------------------------------------------------------------------------- */
 
-static void become_heir(struct lull__wait *wait)
+static void become_heir(struct lull__lock_wait *wait)
 {
 	uint32_t rest = lull_load_relaxed(&wait->m->rest);
 
@@ -213,7 +217,7 @@ static void become_heir(struct lull__wait *wait)
 }
 
 /* False: it is too late, the owner is handing the lock over. */
-static bool heir_no_more(struct lull__wait *wait)
+static bool heir_no_more(struct lull__lock_wait *wait)
 {
 	uint32_t rest = lull_load_relaxed(&wait->m->rest);
 
@@ -225,11 +229,11 @@ static bool heir_no_more(struct lull__wait *wait)
 	return true;
 }
 
-static bool impatient(struct lull__wait *wait)
+static bool impatient(struct lull__lock_wait *wait)
 {
 	uint64_t now_ns;
 
-	if (wait->heir || wait->impatient_ns == UINT64_MAX)
+	if (wait->heir || wait->impatient_ns == LULL__NEVER)
 		return false;
 	now_ns = lull__now_ns();
 	if (!wait->impatient_ns)
@@ -239,7 +243,7 @@ static bool impatient(struct lull__wait *wait)
 
 uint64_t lull__sleep_until_ns(uint64_t deadline_ns, bool looks_again)
 {
-	uint64_t look_ns = looks_again ? lull__now_ns() + LULL__LOOK_AGAIN_NS : UINT64_MAX;
+	uint64_t look_ns = looks_again ? lull__now_ns() + LULL__LOOK_AGAIN_NS : LULL__NEVER;
 
 	return look_ns < deadline_ns ? look_ns : deadline_ns;
 }
@@ -248,22 +252,20 @@ uint64_t lull__sleep_until_ns(uint64_t deadline_ns, bool looks_again)
  * In debug builds waiters get up every now and then to look for a deadlock. So they do where others can be killed: one
  * that was woken for all may have been.
  */
-static int futex_wait(struct lull__wait *wait, uint32_t word, uint32_t bitset)
+static int futex_wait(struct lull__lock_wait *wait, uint32_t word, uint32_t bitset)
 {
 	uint64_t until_ns = lull__sleep_until_ns(wait->deadline_ns, wait->shared || LOOKS_FOR_DEADLOCKS);
 	int err;
 
 	lull__check_may_block("lull_mutex_lock");
-#ifdef LULL_DEBUG
-	if (wait->deadline_ns == UINT64_MAX)
-		lull__owner_waits(wait->m, wait->tid);
-#endif
-	err = lull__futex_wait_until(&wait->m->word, word, bitset, until_ns, wait->shared);
+	if (wait->deadline_ns == LULL__NEVER)
+		lull__check_mutex_waits(wait->m, wait->tid);
+	err = lull__futex_wait_bits(&wait->m->word, word, bitset, until_ns, wait->shared);
 	return err == -ETIMEDOUT && until_ns != wait->deadline_ns ? -EINTR : err;
 }
 
 /* -ETIMEDOUT, or else look again. */
-static int sleep_once(struct lull__wait *wait)
+static int sleep_once(struct lull__lock_wait *wait)
 {
 	uint32_t word = lull_load_relaxed(&wait->m->word), asleep;
 	int err;
@@ -296,11 +298,11 @@ static void pass_on(struct lull_mutex *m, bool shared)
 		if ((word & LULL__MUTEX_WAITERS) || lull_cas_relaxed(&m->word, &word, word | LULL__MUTEX_WAITERS))
 			return;
 	}
-	lull__futex_wake_some(&m->word, 1, LULL__MUTEX_ANY, shared);
+	lull__futex_wake_bits(&m->word, 1, LULL__MUTEX_ANY, shared);
 }
 
 /* 0: it has been handed over at the last moment. */
-static int give_up(struct lull__wait *wait)
+static int give_up(struct lull__lock_wait *wait)
 {
 	unsigned rounds = 0;
 
@@ -315,36 +317,34 @@ static int give_up(struct lull__wait *wait)
 	return -ETIMEDOUT;
 }
 
-int lull__wait_for(struct lull__wait *wait)
+int lull__wait_for(struct lull__lock_wait *wait)
 {
 	bool late = false;
 	uint32_t slept = 0;
 	int err = 0;
 
-	lull__note_mutex_wait_start(wait->m, lull_load_relaxed(&wait->m->word) & LULL__MUTEX_TID);
+	lull__event_mutex_wait_start(wait->m, lull_load_relaxed(&wait->m->word) & LULL__MUTEX_TID);
 	while (!spin(wait)) {
-		if (late || (wait->deadline_ns != UINT64_MAX && lull__now_ns() >= wait->deadline_ns)) {
+		if (late || (wait->deadline_ns != LULL__NEVER && lull__now_ns() >= wait->deadline_ns)) {
 			err = give_up(wait);
 			break;
 		}
 		if (impatient(wait))
 			become_heir(wait);
 		if (!slept++)
-			lull__note_mutex_sleep();
+			lull__event_mutex_sleep();
 		late = sleep_once(wait) == -ETIMEDOUT;
 	}
 	if (wait->heir)
 		heir_no_more(wait);
-	lull__note_mutex_wait_end(wait->m, slept);
-#ifdef LULL_DEBUG
-	lull__owner_waits(NULL, wait->tid);
-#endif
+	lull__event_mutex_wait_end(wait->m, slept);
+	lull__check_mutex_waits(NULL, wait->tid);
 	return err;
 }
 
 /* ---- lock ----------------------------------------------------------------------------------- */
 
-static bool take(struct lull__wait *wait, uint32_t word)
+static bool take(struct lull__lock_wait *wait, uint32_t word)
 {
 	uint32_t mine = wait->tid;
 
@@ -356,58 +356,58 @@ static bool take(struct lull__wait *wait, uint32_t word)
 
 static int lock_until(struct lull_mutex *m, uint64_t deadline_ns, bool woken)
 {
-	struct lull__wait wait = {
+	struct lull__lock_wait wait = {
 		.m = m,
 		.take = take,
-		.tid = lull__owner_self(),
+		.tid = lull__mutex_self(),
 		.woken = woken,
 		.shared = lull__mutex_shared(m),
 		.deadline_ns = deadline_ns,
-		.impatient_ns = lull__mutex_shared(m) ? UINT64_MAX : 0,
+		.impatient_ns = lull__mutex_shared(m) ? LULL__NEVER : 0,
 	};
 	uint32_t owner;
 	int err;
 
-	lull__owner_tries();
+	lull__oracle_tries();
 	if (!take(&wait, lull_load_relaxed(&m->word))) {
 		owner = lull_mutex_owner(m);
 		if (lull_unlikely(owner == wait.tid || (owner && !wait.shared && lull__owner_was_me(owner))))
 			lull__mutex_misuse("locks", m, owner);
 		err = lull__wait_for(&wait);
 		if (err) {
-			lull__owner_released();
+			lull__oracle_released();
 			return err;
 		}
 	}
-	lull__owner_acquired();
+	lull__oracle_acquired();
 	return 0;
 }
 
 void lull__mutex_lock_slow(struct lull_mutex *m)
 {
-	lock_until(m, UINT64_MAX, false);
+	lock_until(m, LULL__NEVER, false);
 }
 
 void lull__mutex_lock_woken(struct lull_mutex *m)
 {
-	lock_until(m, UINT64_MAX, true);
+	lock_until(m, LULL__NEVER, true);
 }
 
 int lull__mutex_timedlock_slow(struct lull_mutex *m, uint64_t deadline_ns)
 {
-	return lock_until(m, deadline_ns == UINT64_MAX ? UINT64_MAX - 1 : deadline_ns, false);
+	return lock_until(m, deadline_ns, false);
 }
 
 bool lull__mutex_trylock_slow(struct lull_mutex *m)
 {
-	struct lull__wait wait = { .m = m, .tid = lull__owner_self() };
+	struct lull__lock_wait wait = { .m = m, .tid = lull__mutex_self() };
 
-	lull__owner_tries();
+	lull__oracle_tries();
 	if (take(&wait, lull_load_relaxed(&m->word))) {
-		lull__owner_acquired();
+		lull__oracle_acquired();
 		return true;
 	}
-	lull__owner_released();
+	lull__oracle_released();
 	return false;
 }
 
@@ -447,7 +447,7 @@ static void inherit(struct lull_mutex *m, uint32_t tid)
 
 void lull__mutex_must_own(struct lull_mutex *m, const char *what)
 {
-	uint32_t tid = lull__owner_self(), owner = lull_mutex_owner(m);
+	uint32_t tid = lull__mutex_self(), owner = lull_mutex_owner(m);
 
 	if (lull_likely(owner == tid))
 		return;
@@ -467,16 +467,16 @@ void lull__mutex_unlock_slow(struct lull_mutex *m)
 		handed = (word & LULL__MUTEX_HEIR) && hand_over(m, shared);
 		/* MTX-1 as in lull_mutex_unlock(). */
 	} while (!handed && !lull_cas_release(&m->word, &word, 0u));
-	lull__owner_released();
+	lull__oracle_released();
 	/*
 	 * ORDER MTX-3: the lock free, or the heir's, before the call that wakes; pairs with MTX-3 in sleep_once();
 	 * without it who is woken finds it as it was, and sleeps again; model/mutex-wake.c
 	 */
 	if (!handed && (word & LULL__MUTEX_WAITERS) && !LULL__BUSTED(MUTEX_NO_WAKE))
-		lull__futex_wake_some(&m->word, 1, LULL__MUTEX_ANY, shared);
+		lull__futex_wake_bits(&m->word, 1, LULL__MUTEX_ANY, shared);
 	/* The heir; or one that has become it since it was looked for, and sleeps already. */
 	if (word & LULL__MUTEX_HEIR)
-		lull__futex_wake_some(&m->word, INT_MAX, LULL__MUTEX_HEIRS, shared);
+		lull__futex_wake_bits(&m->word, INT_MAX, LULL__MUTEX_HEIRS, shared);
 }
 
 /* ---- begin and end -------------------------------------------------------------------------- */
@@ -495,7 +495,7 @@ void lull_mutex_init(struct lull_mutex *m, uint32_t flags)
 /* Nobody has it, but others want to; one of them has its name in there, or none. */
 static void destroyed_early(struct lull_mutex *m, uint32_t heir)
 {
-	uint32_t self = lull__owner_self();
+	uint32_t self = lull__mutex_self();
 	char mine[32], other[32] = "?";
 
 	lull__thread_name(self, mine, sizeof(mine));

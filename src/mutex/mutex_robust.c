@@ -20,6 +20,9 @@
 
 #include <lull/mutex_robust.h>
 
+#include "../base/message.h"
+#include "oracle.h"
+#include "self.h"
 #include "waiting.h"
 
 #define OWNER_DIED   LULL__MUTEX_HEIR /* the kernel's bit; these have no heirs */
@@ -88,7 +91,7 @@ void lull_mutex_robust_init(struct lull_mutex_robust *m, uint32_t flags)
 }
 
 /* The word says died until somebody has the lock; from then on `rest` does. */
-static bool take(struct lull__wait *wait, uint32_t word)
+static bool take(struct lull__lock_wait *wait, uint32_t word)
 {
 	uint32_t mine = wait->tid | (word & LULL__MUTEX_WAITERS) | (wait->woken ? LULL__MUTEX_WAITERS : 0);
 
@@ -112,9 +115,9 @@ static void unlock(struct lull_mutex_robust *m)
 	take_out(m);
 	/* MTX-1 as in lull_mutex_unlock(). */
 	word = lull_xchg_release(&m->mutex.word, 0u);
-	lull__owner_released();
+	lull__oracle_released();
 	if (word & LULL__MUTEX_WAITERS)
-		lull__futex_wake_some(&m->mutex.word, 1, LULL__MUTEX_ANY, true);
+		lull__futex_wake_bits(&m->mutex.word, 1, LULL__MUTEX_ANY, true);
 	pending(NULL);
 }
 
@@ -125,7 +128,7 @@ static int verdict(struct lull_mutex_robust *m)
 
 	put_in(m);
 	pending(NULL);
-	lull__owner_acquired();
+	lull__oracle_acquired();
 	if (rest & LOST) {
 		unlock(m);
 		return -ENOTRECOVERABLE;
@@ -135,13 +138,13 @@ static int verdict(struct lull_mutex_robust *m)
 
 static int lock_until(struct lull_mutex_robust *m, uint64_t deadline_ns, bool waits)
 {
-	struct lull__wait wait = {
+	struct lull__lock_wait wait = {
 		.m = &m->mutex,
 		.take = take,
-		.tid = lull__owner_self(),
+		.tid = lull__mutex_self(),
 		.shared = true,
 		.deadline_ns = deadline_ns,
-		.impatient_ns = UINT64_MAX,
+		.impatient_ns = LULL__NEVER,
 	};
 	int err = 0;
 
@@ -149,13 +152,13 @@ static int lock_until(struct lull_mutex_robust *m, uint64_t deadline_ns, bool wa
 		return -ENOTSUP;
 	if (lull_unlikely(waits && lull_mutex_owner(&m->mutex) == wait.tid))
 		lull__mutex_misuse("locks", m, wait.tid);
-	lull__owner_tries();
+	lull__oracle_tries();
 	pending(m);
 	if (!take(&wait, lull_load_relaxed(&m->mutex.word)))
 		err = waits ? lull__wait_for(&wait) : -EBUSY;
 	if (err) {
 		pending(NULL);
-		lull__owner_released();
+		lull__oracle_released();
 		return err;
 	}
 	return verdict(m);
@@ -163,7 +166,7 @@ static int lock_until(struct lull_mutex_robust *m, uint64_t deadline_ns, bool wa
 
 int lull__mutex_robust_lock(struct lull_mutex_robust *m)
 {
-	return lock_until(m, UINT64_MAX, true);
+	return lock_until(m, LULL__NEVER, true);
 }
 
 int lull__mutex_robust_trylock(struct lull_mutex_robust *m)
@@ -173,14 +176,14 @@ int lull__mutex_robust_trylock(struct lull_mutex_robust *m)
 
 int lull__mutex_robust_timedlock(struct lull_mutex_robust *m, uint64_t deadline_ns)
 {
-	return lock_until(m, deadline_ns == UINT64_MAX ? UINT64_MAX - 1 : deadline_ns, true);
+	return lock_until(m, deadline_ns, true);
 }
 
 static void must_own(struct lull_mutex_robust *m, const char *what)
 {
 	uint32_t owner = lull_mutex_owner(&m->mutex);
 
-	if (lull_unlikely(owner != lull__owner_self()))
+	if (lull_unlikely(owner != lull__mutex_self()))
 		lull__mutex_misuse(what, m, owner);
 }
 

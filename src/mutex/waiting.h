@@ -14,19 +14,19 @@
 #define LULL__MUTEX_HEIRS 2u
 
 /* One thread's wait for one lock. */
-struct lull__wait {
+struct lull__lock_wait {
 	struct lull_mutex *m;
-	bool (*take)(struct lull__wait *wait, uint32_t word); /* nobody has it: try */
+	bool (*take)(struct lull__lock_wait *wait, uint32_t word); /* nobody has it: try */
 	uint32_t tid;	      /* of who waits */
 	bool woken;	      /* others may sleep: take it with WAITERS set */
 	bool heir;	      /* it is in m->rest */
 	bool shared;	      /* which kind of futex it is */
-	uint64_t deadline_ns; /* UINT64_MAX: none */
-	uint64_t impatient_ns; /* when to become the heir; 0: not computed, UINT64_MAX: never */
+	uint64_t deadline_ns; /* LULL__NEVER: none */
+	uint64_t impatient_ns; /* when to become the heir; 0: not computed, LULL__NEVER: never */
 };
 
 /* Wait for the lock, and take it: 0, or -ETIMEDOUT. */
-int lull__wait_for(struct lull__wait *wait);
+int lull__wait_for(struct lull__lock_wait *wait);
 
 /* As lull_mutex_lock(), for a thread that was woken and may be the only one that knows of other sleepers. */
 void lull__mutex_lock_woken(struct lull_mutex *m);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * linux.c - what the Linux kernel gives: futex, membarrier, a walk over the CPUs.
+ * linux.c - futex, membarrier, clocks, CPUs: the system calls of os.h.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -18,19 +18,27 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../base/internal.h"
+#include "os.h"
 
-void lull__futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns)
+int lull__futex_wait_bits(uint32_t *word, uint32_t value, uint32_t bitset, uint64_t deadline_ns, bool shared)
 {
-	struct timespec timeout = {
-		.tv_sec = (time_t)(timeout_ns / 1000000000u),
-		.tv_nsec = (long)(timeout_ns % 1000000000u),
+	struct timespec deadline = {
+		.tv_sec = (time_t)(deadline_ns / 1000000000u),
+		.tv_nsec = (long)(deadline_ns % 1000000000u),
 	};
-	int saved = errno;
+	int op = shared ? FUTEX_WAIT_BITSET : FUTEX_WAIT_BITSET_PRIVATE;
+	int saved = errno, result = 0;
 
-	/* Every caller looks at its condition again, so all reasons to return are alike. */
-	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, timeout_ns ? &timeout : NULL, NULL, 0);
+	if (syscall(SYS_futex, word, op, value, deadline_ns == LULL__NEVER ? NULL : &deadline, NULL, bitset) != 0)
+		result = -errno;
 	errno = saved;
+	return result;
+}
+
+/* Every caller looks at its condition again, so all reasons to return are alike. */
+void lull__futex_wait(uint32_t *word, uint32_t value, uint64_t deadline_ns)
+{
+	(void)lull__futex_wait_bits(word, value, FUTEX_BITSET_MATCH_ANY, deadline_ns, false);
 }
 
 void lull__futex_wake(uint32_t *word, int how_many)
@@ -41,22 +49,7 @@ void lull__futex_wake(uint32_t *word, int how_many)
 	errno = saved;
 }
 
-int lull__futex_wait_until(uint32_t *word, uint32_t value, uint32_t bitset, uint64_t deadline_ns, bool shared)
-{
-	struct timespec deadline = {
-		.tv_sec = (time_t)(deadline_ns / 1000000000u),
-		.tv_nsec = (long)(deadline_ns % 1000000000u),
-	};
-	int op = shared ? FUTEX_WAIT_BITSET : FUTEX_WAIT_BITSET_PRIVATE;
-	int saved = errno, result = 0;
-
-	if (syscall(SYS_futex, word, op, value, deadline_ns == UINT64_MAX ? NULL : &deadline, NULL, bitset) != 0)
-		result = -errno;
-	errno = saved;
-	return result;
-}
-
-void lull__futex_wake_some(uint32_t *word, int how_many, uint32_t bitset, bool shared)
+void lull__futex_wake_bits(uint32_t *word, int how_many, uint32_t bitset, bool shared)
 {
 	int saved = errno;
 
@@ -256,10 +249,9 @@ uint64_t lull__now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-uint64_t lull__deadline_ns(uint64_t timeout_ms)
+void lull__nap(uint64_t ns)
 {
-	uint64_t now_ns = lull__now_ns();
+	uint32_t word = 0;
 
-	/* "For ever" in milliseconds is not a point in time. */
-	return timeout_ms < (UINT64_MAX - now_ns) / 1000000u ? now_ns + timeout_ms * 1000000u : UINT64_MAX;
+	lull__futex_wait(&word, 0, lull__now_ns() + ns);
 }

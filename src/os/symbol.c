@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../base/internal.h"
+#include "os.h"
 
 #ifdef DLFO_EH_SEGMENT_TYPE
 

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../base/internal.h"
+#include "os.h"
 
 /* "/proc/self/task/@tid@what" */
 static void task_path(uint32_t tid, const char *what, char path[64])
@@ -162,7 +162,7 @@ static void where_is(uint32_t tid, char *buf, size_t size)
 		snprintf(buf, size, "in system call %ld at %s", number, at);
 }
 
-void lull__task_look(uint32_t tid, struct lull__task *task)
+void lull__task_read(uint32_t tid, struct lull__task *task)
 {
 	int saved = errno;
 

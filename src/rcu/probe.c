@@ -5,8 +5,8 @@
  */
 #include <lull/rcu.h>
 
-#include "../base/internal.h"
 #include "../base/probe.h"
+
 
 #ifdef LULL_DEBUG
 void lull__rcu_probe_enter(const void *site)

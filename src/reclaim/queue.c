@@ -5,8 +5,12 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "../hazptr/slots.h"
 #include "../base/events.h"
+#include "../base/fault.h"
+#include "../hazptr/slots.h"
+#include "queue.h"
+
+uint64_t lull__queue_awaited;
 
 bool lull__queue_add_chunk(struct lull__queue *q)
 {
@@ -64,20 +68,20 @@ static struct lull__entry take(struct lull__queue *q)
 	return q->head->entry[get % LULL__CHUNK_ITEMS];
 }
 
-void lull__queue_old_done(struct lull__queue *q)
+void lull__queue_awaited_done(struct lull__queue *q)
 {
-	uint64_t done = q->running_old;
+	uint64_t done = q->running_awaited;
 
-	q->running_old = 0;
-	if (q->old < done)
+	q->running_awaited = 0;
+	if (q->awaited < done)
 		return; /* forked by one of the callbacks: barriers of the parent are none here */
-	q->old -= done;
+	q->awaited -= done;
 	/*
 	 * ORDER REC-11: what callbacks did before the count of what a barrier waits for; pairs with
-	 * REC-11 in old_is_done(); without it the barrier returns before it sees that;
+	 * REC-11 in awaited_is_done(); without it the barrier returns before it sees that;
 	 * model/barrier-old.litmus
 	 */
-	if (done && lull_add_release(&lull__rc.old, -done) == done)
+	if (done && lull_add_release(&lull__queue_awaited, -done) == done)
 		lull__hazptr_wake();
 }
 
@@ -90,7 +94,7 @@ size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes)
 	lull__self.callback_depth++;
 	if (is_call && count) {
 		lull_store_relaxed(&q->runner_tid, lull__self.tid);
-		lull__note_batch_start(q->kind, count);
+		lull__event_batch_start(q->kind, count);
 	}
 	for (uint64_t i = 0; i < count; i++) {
 		struct lull__entry entry = take(q);
@@ -98,8 +102,8 @@ size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes)
 
 		lull__check_reclaimed(entry.item);
 		these += entry.bytes & ~LULL__ENTRY_FLAGS;
-		if (lull_unlikely(entry.bytes & LULL__ENTRY_OLD))
-			q->running_old++;
+		if (lull_unlikely(entry.bytes & LULL__ENTRY_AWAITED))
+			q->running_awaited++;
 		if (!is_call) {
 			free(entry.item);
 		} else if (head) {
@@ -109,7 +113,7 @@ size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes)
 	}
 	if (is_call && count) {
 		lull_store_relaxed(&q->running, (void *)NULL);
-		lull__note_batch_end(q->kind, count, these);
+		lull__event_batch_end(q->kind, count, these);
 	}
 	lull__self.callback_depth--;
 	lull_store_relaxed(&q->done_bytes, q->done_bytes + these);
@@ -118,26 +122,10 @@ size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes)
 	 * lull__queue_is_empty(); without it as there; model/queue-done.litmus
 	 */
 	lull_store_release(&q->done, q->get);
-	if (lull_unlikely(q->running_old))
-		lull__queue_old_done(q);
+	if (lull_unlikely(q->running_awaited))
+		lull__queue_awaited_done(q);
 	*bytes += these;
 	return (size_t)count;
-}
-
-/* What is in [ready, wait) becomes ready unless a slot names it. */
-void lull__queue_look_at_slots(struct lull__queue *q)
-{
-	struct lull__hazptr_table *table = lull__hazptr_reserve();
-
-	/*
-	 * ORDER BRI-1: a grace period before the look at the slots; pairs with BRI-1 in
-	 * lull__hazptr_set_rcu(); without it as there; model/bridge.litmus (Where there was none,
-	 * a fence of its own.)
-	 */
-	if (!lull__kind_has_gp(q->kind))
-		lull__hazptr_fence(!lull_load_relaxed(&q->has_light));
-	lull__hazptr_collect(table);
-	lull__hazptr_sift(q, table);
 }
 
 void lull__queue_revoke(struct lull__queue *q)
@@ -153,7 +141,7 @@ void lull__queue_await_owner(struct lull__queue *q)
 	 * without it as there; model/queue-bias.litmus
 	 */
 	while (lull_load_acquire(&q->busy))
-		lull__futex_wait(&q->busy, 1, 0);
+		lull__futex_wait(&q->busy, 1, LULL__NEVER);
 }
 
 void lull__queue_release(struct lull__queue *q)
@@ -179,7 +167,7 @@ void lull__queue_fork_child(struct lull__queue *q, bool is_running)
 		entry->bytes &= ~LULL__ENTRY_FLAGS;
 		bytes += entry->bytes;
 	}
-	q->kept = q->old = q->settled = q->running_old = 0;
+	q->named = q->awaited = q->parked = q->running_awaited = 0;
 	if (is_running)
 		return;
 	q->done = q->get;

@@ -13,10 +13,10 @@
  *	[wait, put)	no grace period asked for yet
  *
  * Objects that hazard pointers may protect wait for a look at all slots instead, or after that. What
- * a slot names then, `kept` entries, is moved to the end and stays: [wait, wait + kept).
+ * a slot names then, `named` entries, is moved to the end and stays: [wait, wait + named).
  *
  * The producer is the thread that owns the queue. The consumer is most often that thread too, entry
- * by entry, and now and then somebody else, who takes over what was left behind. So the right to
+ * by entry, and now and then another thread, which takes over what the owner abandoned. So the right to
  * consume is biased: the owner takes it with a store and a light fence; another thread takes the
  * lock, sets `revoked`, makes a heavy fence, and waits for the owner to be out (Dekker's handshake,
  * as between a reader and a grace period).
@@ -26,9 +26,10 @@
 
 #include <lull/rcu.h>
 
-#include "../check/hooks.h"
+#include "../base/hooks.h"
 #include "../base/lock.h"
-#include "../watch/stall.h"
+#include "../base/wait.h"
+#include "../rcu/grace_period.h"
 
 #define LULL__CHUNK_ITEMS 256u /* a power of two; with the link a little over a page */
 
@@ -38,8 +39,8 @@ struct lull__entry {
 };
 
 #define LULL__ENTRY_NAMED  (SIZE_MAX / 2 + 1) /* some slot names it */
-#define LULL__ENTRY_OLD	   (SIZE_MAX / 4 + 1) /* a barrier waits for it */
-#define LULL__ENTRY_FLAGS  (LULL__ENTRY_NAMED | LULL__ENTRY_OLD)
+#define LULL__ENTRY_AWAITED	   (SIZE_MAX / 4 + 1) /* a barrier waits for it */
+#define LULL__ENTRY_FLAGS  (LULL__ENTRY_NAMED | LULL__ENTRY_AWAITED)
 
 /*
  * A chunk knows the number of its first entry, so that a child forked between any two instructions
@@ -77,19 +78,19 @@ static inline bool lull__kind_has_slots(uint32_t kind)
 	return kind >= LULL__HAZPTR_FREES;
 }
 
-/* Of entries that were kept: nothing needs to be done about them until... */
+/* Of entries that slots name: nothing needs to be done about them until... */
 enum {
-	LULL__UNSETTLED,
-	LULL__SETTLED,	      /* ... a slot that names them, and says LEFT, says something else */
-	LULL__SETTLED_RELOOK, /* ... or some time has passed: see lull__hazptr_settle() */
+	LULL__NOT_PARKED,
+	LULL__PARKED,	      /* ... a slot that names them, and says PARKED, says something else */
+	LULL__PARKED_RECHECK, /* ... or some time has passed: see lull__park_named() */
 };
 
 struct lull__queue {
 	/* The producer's: others write nothing here that it reads at every deferral. */
 	uint64_t put;
 	uint64_t put_bytes;
-	uint64_t noted, noted_bytes; /* how much of them the global backlog knows of */
-	uint64_t counted, counted_bytes; /* how much of them the page of stats.h does */
+	uint64_t in_backlog, in_backlog_bytes; /* how much of them the backlog of the process knows of */
+	uint64_t in_stats, in_stats_bytes; /* how much of them the page of stats.h does */
 	struct lull__chunk *tail;
 	uint32_t kind;
 	uint32_t busy;	      /* the owner consumes just now */
@@ -104,26 +105,26 @@ struct lull__queue {
 	uint64_t done;
 	uint64_t done_bytes;
 	struct lull__chunk *spare; /* a used chunk on its way back to the producer */
-	uint64_t last_done;	   /* `done` when the background thread last looked for leftovers */
-	uint64_t kept;		   /* entries from `wait` on that a slot named at the last look */
-	uint64_t old;		   /* entries with LULL__ENTRY_OLD */
-	uint32_t running_old;	   /* of them, how many have been taken out and are not in `done` yet */
-	uint32_t settled;	   /* LULL__SETTLED... */
-	uint32_t relooking;	   /* taken because of LULL__SETTLED_RELOOK */
-	uint32_t seen_left;	   /* left_event before they did */
+	uint64_t last_done;	   /* `done` when the background thread last looked for abandoned entries */
+	uint64_t named;		   /* entries from `wait` on that a slot named at the last look */
+	uint64_t awaited;	   /* entries with LULL__ENTRY_AWAITED */
+	uint32_t running_awaited;	   /* of them, how many have been taken out and are not in `done` yet */
+	uint32_t parked;	   /* LULL__PARKED... */
+	uint32_t rechecking;	   /* taken because of LULL__PARKED_RECHECK */
+	uint32_t seen_unpark;	   /* unpark_event before they did */
 	struct lull__queue *next_taken; /* the list of whoever has taken it */
 	void *running;		   /* the function of the callback that runs just now, and on which thread */
 	uint32_t runner_tid;
 	uint64_t watched_get;	   /* the watchdog's, from here on: what `get` was at its last look, ... */
 	uint64_t watched_ns;	   /* ... and since when; 0: nothing was running */
-	struct lull__vigil vigil;
+	struct lull__wait callback_wait;
 };
 
 /* ---- producer ------------------------------------------------------------------------------- */
 
 bool lull__queue_add_chunk(struct lull__queue *q);
 
-/* False when there is no memory for another chunk. */
+/* Append @item, with which @bytes wait. Returns false when there is no memory for another chunk. */
 static inline bool lull__queue_push(struct lull__queue *q, void *item, size_t bytes)
 {
 	uint64_t put = q->put;
@@ -165,7 +166,7 @@ static inline void lull__queue_owner_leave(struct lull__queue *q)
 		lull__futex_wake(&q->busy, 1);
 }
 
-/* The owner's way in. False: somebody else has the queue. */
+/* Take the right to consume @q as its owner. Returns false when another thread has it. */
 static inline bool lull__queue_owner_enter(struct lull__queue *q)
 {
 	lull_store_relaxed(&q->busy, 1u);
@@ -185,8 +186,8 @@ static inline bool lull__queue_owner_enter(struct lull__queue *q)
 }
 
 /*
- * Anybody else's: take the lock, revoke, lull_fence_heavy() (one for any number of queues), await
- * the owner; at the end release. Who owns the queue needs only the lock.
+ * To consume a queue that another thread owns: take the lock, revoke, lull_fence_heavy() (one for any number of
+ * queues), await the owner; at the end release. The owner itself needs only the lock.
  */
 void lull__queue_revoke(struct lull__queue *q);
 void lull__queue_await_owner(struct lull__queue *q);
@@ -203,7 +204,7 @@ static inline uint64_t lull__queue_put(struct lull__queue *q)
 	return lull_load_acquire(&q->put);
 }
 
-/* Nothing waits and all is done. Any thread. */
+/* Is everything in @q done? Any thread. */
 static inline bool lull__queue_is_empty(struct lull__queue *q)
 {
 	/*
@@ -216,17 +217,17 @@ static inline bool lull__queue_is_empty(struct lull__queue *q)
 	return lull__queue_put(q) == done;
 }
 
-/* Entries for which nothing has been asked yet. */
+/* How many entries of @q no grace period or look at the slots has been asked for. */
 static inline uint64_t lull__queue_new(const struct lull__queue *q)
 {
-	return q->put - q->wait - q->kept;
+	return q->put - q->wait - q->named;
 }
 
 /* Ask for a grace period, or a look at the slots, for all that has come in. */
 static inline void lull__queue_ask(struct lull__queue *q, uint64_t put)
 {
 	q->wait = put;
-	lull_store_relaxed(&q->kept, (uint64_t)0);
+	lull_store_relaxed(&q->named, (uint64_t)0);
 	if (lull__kind_has_gp(q->kind))
 		q->cookie = lull__rcu_cookie();
 }
@@ -238,25 +239,16 @@ static inline void lull__queue_make_ready(struct lull__queue *q, uint64_t ready)
 	q->ready = ready;
 }
 
-void lull__queue_look_at_slots(struct lull__queue *q);
-/* A barrier need not wait any more for what was taken out. The consumer. */
-void lull__queue_old_done(struct lull__queue *q);
-uint64_t lull__queue_mark_old(struct lull__queue *q); /* mark what was kept; how many were not marked */
+/* Entries of all queues that a barrier waits for. */
+extern uint64_t lull__queue_awaited;
 
-/*
- * What waits for a grace period that is over becomes ready, or what no slot names; push the grace
- * period along.
- */
-static inline void lull__queue_advance(struct lull__queue *q)
+/* What was taken out of @q need not be waited for by a barrier any more. The consumer. */
+void lull__queue_awaited_done(struct lull__queue *q);
+
+/* Does the thread that defers to @q also reclaim? */
+static inline bool lull__queue_owner_reclaims(const struct lull__queue *q)
 {
-	if (q->ready == q->wait)
-		return;
-	if (lull__kind_has_gp(q->kind) && !lull__rcu_advance(q->cookie))
-		return;
-	if (lull__kind_has_slots(q->kind))
-		lull__queue_look_at_slots(q);
-	else
-		lull__queue_make_ready(q, q->wait);
+	return !lull__kind_is_call(q->kind) || lull_load_relaxed(&q->owner_helps);
 }
 
 /*

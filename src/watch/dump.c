@@ -13,9 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../hazptr/slots.h"
-#include "../mutex/owner.h"
-#include "../base/stats_page.h"
+#include "../base/events.h"
+#include "../base/registry.h"
+#include "../reclaim/backlog.h"
 
 #define TRIES		200 /* to get a lock, giving way in between */
 #define THREADS_AT_ONCE 8   /* looked at, each time that the registry is locked */
@@ -113,7 +113,7 @@ static void put_args(struct out *out, const char *format, const union lull__arg 
 /* ---- locks -------------------------------------------------------------------------------------- */
 
 /* Whoever has it goes on meanwhile, unless that is this thread itself, or a debugger has stopped all. */
-static bool soon(struct lull__lock *lock)
+static bool lock_soon(struct lull__lock *lock)
 {
 	for (int i = 0; i < TRIES; i++) {
 		if (lull__trylock(lock))
@@ -127,11 +127,11 @@ static bool soon(struct lull__lock *lock)
 
 static void dump_process(struct out *out)
 {
-	const struct lull_stats_page *page = lull__stats;
+	const struct lull_stats_page *page = lull__page;
 	uint64_t peak = lull_load_relaxed(&page->peak_items);
 	size_t items, bytes;
 
-	lull__reclaim_backlog(&items, &bytes); /* takes no lock; the page knows it to within 64 per thread */
+	lull__backlog(&items, &bytes); /* takes no lock; the page knows it to within 64 per thread */
 	LINE(out, "lull %s: process %u, fence %s, %s build, %u threads registered, for %m",
 	     S(lull_version()), N(getpid()), S(lull__fence_full_mode ? "full" : "membarrier"),
 	     S(page->debug ? "debug" : "release"), N(lull_load_relaxed(&lull__registry_count)), N(page->began_ns));
@@ -145,7 +145,7 @@ static void dump_process(struct out *out)
 static void dump_waits(struct out *out)
 {
 	for (unsigned i = 0; i < LULL_STATS_WAITS; i++) {
-		const struct lull_stats_wait *wait = &lull__stats->waits[i];
+		const struct lull_stats_wait *wait = &lull__page->waits[i];
 		uint32_t kind = lull_load_relaxed(&wait->kind);
 		uint32_t waiter_tid = lull_load_relaxed(&wait->waiter_tid), tid = lull_load_relaxed(&wait->tid);
 		uint64_t site = lull_load_relaxed(&wait->site);
@@ -166,7 +166,7 @@ static void dump_waits(struct out *out)
 }
 
 /* A record as it was when the registry was locked: nothing is written under that. */
-struct seen {
+struct seen_thread {
 	uint64_t rcu;
 	uintptr_t site, simple;
 	uint32_t tid, state, flags, slots;
@@ -182,7 +182,7 @@ static unsigned slots_used(const struct lull__thread *t)
 	return count;
 }
 
-static void look_at(const struct lull__thread *t, struct seen *seen)
+static void read_thread(const struct lull__thread *t, struct seen_thread *seen)
 {
 	seen->rcu = lull_load_relaxed(&t->rcu);
 	seen->site = (uintptr_t)lull_load_relaxed(&t->rcu_site);
@@ -198,27 +198,26 @@ static void look_at(const struct lull__thread *t, struct seen *seen)
  * The records from number @from on, as many as there is room for. -1: locked. With signals blocked: the handler of a
  * thread that is not registered may need the lock.
  */
-static int look_at_some(unsigned from, struct seen seen[THREADS_AT_ONCE])
+static int read_some_threads(unsigned from, struct seen_thread seen[THREADS_AT_ONCE])
 {
 	struct lull__thread *thread;
 	unsigned number = 0;
-	sigset_t all, saved;
+	sigset_t saved;
 	int count = -1;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &saved);
-	if (soon(&lull__registry_lock)) {
+	lull__block_signals(&saved);
+	if (lock_soon(&lull__registry_lock)) {
 		count = 0;
 		lull__for_each_thread(thread)
 			if (number++ >= from && count < THREADS_AT_ONCE)
-				look_at(thread, &seen[count++]);
+				read_thread(thread, &seen[count++]);
 		lull__unlock(&lull__registry_lock);
 	}
-	pthread_sigmask(SIG_SETMASK, &saved, NULL);
+	lull__restore_signals(&saved);
 	return count;
 }
 
-static void dump_thread(struct out *out, const struct seen *t, uint64_t newest)
+static void dump_thread(struct out *out, const struct seen_thread *t, uint64_t newest)
 {
 	bool online = t->state & LULL__STATE_ONLINE;
 	uint64_t depth = (t->rcu & LULL__RCU_DEPTH) + !online;
@@ -245,11 +244,11 @@ static void dump_thread(struct out *out, const struct seen *t, uint64_t newest)
 
 static void dump_threads(struct out *out)
 {
-	struct seen seen[THREADS_AT_ONCE];
+	struct seen_thread seen[THREADS_AT_ONCE];
 	unsigned from = 0;
 	int count;
 
-	while ((count = look_at_some(from, seen)) > 0) {
+	while ((count = read_some_threads(from, seen)) > 0) {
 		uint64_t newest = lull_load_relaxed(&lull__rcu_gp);
 
 		for (int i = 0; i < count; i++)
@@ -271,7 +270,7 @@ static void dump_queue(struct out *out, const struct lull__queue *q, unsigned ba
 		return;
 	PUT(out, "queue %u, %s: %u wait (%u bytes), %u of them ready, %u kept for hazard pointers", N(bag),
 	    S(kinds[q->kind]), N(put - done), N(lull_load_relaxed(&q->put_bytes) - lull_load_relaxed(&q->done_bytes)),
-	    N(lull_load_relaxed(&q->ready) - lull_load_relaxed(&q->get)), N(lull_load_relaxed(&q->kept)));
+	    N(lull_load_relaxed(&q->ready) - lull_load_relaxed(&q->get)), N(lull_load_relaxed(&q->named)));
 	if (lull_load_relaxed(&q->running))
 		PUT(out, "; callback %x runs on tid %u", N((uintptr_t)lull_load_relaxed(&q->running)),
 		    N(lull_load_relaxed(&q->runner_tid)));

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vigil.c - waits that last, on the page and in reports; and who looks after callbacks.
+ * stall.c - waits that last: shown on the page of stats.h, and reported when they have lasted for stall_ms, and for twice,
+ * four, eight ... times that.
  */
-#include <pthread.h>
-#include <string.h>
-
-#include "../base/internal.h"
 #include "../base/events.h"
+#include "../base/lock.h"
+#include "../base/wait.h"
+#include "../reclaim/backlog.h"
+#include "report.h"
 #include "stall.h"
-
-#define LOOK_MOST_NS 100000000u /* between two looks at callbacks: one that is over is not shown for longer */
-#define STOP_WAIT_NS 100000000	/* at exit, for a hook that does not return */
 
 _Static_assert(LULL_STATS_WAITS <= 32, "one bit each");
 
@@ -28,66 +26,56 @@ static int take_place(void)
 	return -1;
 }
 
-void lull__vigil_begin(struct lull__vigil *vigil, enum lull_wait_kind kind, uint64_t since_ns)
+void lull__stall_begin(struct lull__wait *wait)
 {
-	struct lull_stats_wait *wait;
+	struct lull_stats_wait *shown;
 
-	vigil->kind = kind;
-	vigil->since_ns = since_ns ? since_ns : lull__now_ns();
-	vigil->report_ms = lull__stall_ms();
-	LULL__PROBE2(wait_start, kind, vigil);
+	wait->report_ms = lull__stall_ms();
+	LULL__PROBE2(wait_start, wait->kind, wait);
 	lull__lock(&places_lock);
-	vigil->place = take_place();
-	if (vigil->place >= 0) {
-		wait = &lull__stats->waits[vigil->place];
-		lull_store_relaxed(&wait->waiter_tid, kind == LULL_WAIT_CALLBACK ? 0 : lull__self.tid);
-		lull_store_relaxed(&wait->tid, 0u);
-		lull_store_relaxed(&wait->holders, 0u);
-		lull_store_relaxed(&wait->depth, 0u);
-		lull_store_relaxed(&wait->since_ns, vigil->since_ns);
-		lull_store_relaxed(&wait->site, (uint64_t)0);
-		lull_store_relaxed(&wait->kind, (uint32_t)kind);
+	wait->place = take_place();
+	if (wait->place >= 0) {
+		shown = &lull__page->waits[wait->place];
+		lull_store_relaxed(&shown->waiter_tid, wait->kind == LULL_WAIT_CALLBACK ? 0 : lull__self.tid);
+		lull_store_relaxed(&shown->tid, 0u);
+		lull_store_relaxed(&shown->holders, 0u);
+		lull_store_relaxed(&shown->depth, 0u);
+		lull_store_relaxed(&shown->since_ns, wait->since_ns);
+		lull_store_relaxed(&shown->site, (uint64_t)0);
+		lull_store_relaxed(&shown->kind, (uint32_t)wait->kind);
 	}
 	lull__unlock(&places_lock);
 }
 
-void lull__vigil_end(struct lull__vigil *vigil)
+void lull__stall_end(struct lull__wait *wait)
 {
-	LULL__PROBE2(wait_end, vigil->kind, vigil);
-	vigil->kind = LULL_WAIT_NONE;
-	if (vigil->place < 0)
+	LULL__PROBE2(wait_end, wait->kind, wait);
+	wait->kind = LULL_WAIT_NONE;
+	if (wait->place < 0)
 		return;
 	lull__lock(&places_lock);
-	lull_store_relaxed(&lull__stats->waits[vigil->place].kind, (uint32_t)LULL_WAIT_NONE);
-	places &= ~(1u << vigil->place);
+	lull_store_relaxed(&lull__page->waits[wait->place].kind, (uint32_t)LULL_WAIT_NONE);
+	places &= ~(1u << wait->place);
 	lull__unlock(&places_lock);
-	vigil->place = -1;
+	wait->place = -1;
 }
 
-bool lull__vigil_due(struct lull__vigil *vigil)
+/* Publish which thread is waited for (one of @holders). */
+static void show_holder(const struct lull__wait *wait, const struct lull_stall *stall, unsigned holders)
 {
-	uint64_t due_ns = lull__vigil_report_ns(vigil);
+	struct lull_stats_wait *shown;
 
-	if (!due_ns || lull__now_ns() < due_ns)
-		return false;
-	vigil->report_ms *= 2;
-	return true;
-}
-
-void lull__vigil_holder(const struct lull__vigil *vigil, const struct lull_stall *stall, unsigned holders)
-{
-	struct lull_stats_wait *wait;
-
-	if (vigil->place < 0)
+	if (wait->place < 0)
 		return;
-	wait = &lull__stats->waits[vigil->place];
-	lull_store_relaxed(&wait->tid, stall->tid);
-	lull_store_relaxed(&wait->depth, stall->depth);
-	lull_store_relaxed(&wait->site, (uint64_t)(uintptr_t)stall->site);
-	lull_store_relaxed(&wait->holders, holders);
+	shown = &lull__page->waits[wait->place];
+	lull_store_relaxed(&shown->tid, stall->tid);
+	lull_store_relaxed(&shown->depth, stall->depth);
+	lull_store_relaxed(&shown->site, (uint64_t)(uintptr_t)stall->site);
+	lull_store_relaxed(&shown->holders, holders);
 }
 
-void lull__vigil_report(const struct lull__vigil *vigil, struct lull_stall *stall)
+/* Report @stall, in which tid, depth, slots and site are set, as a stall of @wait. Finds out the rest. */
+static void report(const struct lull__wait *wait, struct lull_stall *stall)
 {
 	uint64_t now_ns = lull__now_ns();
 	struct lull__task task;
@@ -95,160 +83,68 @@ void lull__vigil_report(const struct lull__vigil *vigil, struct lull_stall *stal
 	int cancel;
 
 	lull__no_cancel(&cancel); /* a hook of the program's, with locks of ours held */
-	lull__task_look(stall->tid, &task);
+	lull__task_read(stall->tid, &task);
 	lull__symbol(stall->site, site, sizeof(site));
-	stall->what = vigil->kind;
-	stall->kind = lull_wait_kind_name(vigil->kind);
+	stall->what = wait->kind;
+	stall->kind = lull_wait_kind_name(wait->kind);
 	stall->thread_name = task.name;
 	stall->state = task.state;
 	stall->where = task.where;
 	stall->site_name = site;
-	stall->since_ns = vigil->since_ns;
-	stall->age_ms = now_ns > vigil->since_ns ? (now_ns - vigil->since_ns) / 1000000u : 0;
-	lull__reclaim_backlog(&stall->waiting_items, &stall->waiting_bytes);
-	lull__count(&lull__stats->stalls, 1);
-	LULL__PROBE5(stall, vigil->kind, stall->tid, stall->age_ms, stall->waiting_items, stall->thread_name);
+	stall->since_ns = wait->since_ns;
+	stall->age_ms = now_ns > wait->since_ns ? (now_ns - wait->since_ns) / 1000000u : 0;
+	lull__backlog(&stall->waiting_items, &stall->waiting_bytes);
+	lull__event_count(&lull__page->stalls, 1);
+	LULL__PROBE5(stall, wait->kind, stall->tid, stall->age_ms, stall->waiting_items, stall->thread_name);
 	lull__report_stall(stall);
 	lull__may_cancel(cancel);
 }
 
-/* ---- callbacks ---------------------------------------------------------------------------------- */
-
-static struct {
-	struct lull__lock lock; /* running, sleeps, stop */
-	uint32_t running;	/* passes that run callbacks just now */
-	uint32_t sleeps;	/* the thread, until the next one does */
-	uint32_t stop;
-	bool is_there;
-	pthread_t thread;
-} dog;
-
-/* How far the callbacks of a queue are. The second look that finds the same one is when it begins to last. */
-static void look_at(struct lull__queue *q, uint64_t now_ns)
+/* When the next report of @wait is due. */
+static uint64_t due_ns(const struct lull__wait *wait)
 {
-	void *running = lull_load_relaxed(&q->running);
-	uint64_t get = lull_load_relaxed(&q->get);
-	struct lull_stall stall = { .tid = lull_load_relaxed(&q->runner_tid), .site = running };
+	return wait->report_ms ? wait->since_ns + wait->report_ms * 1000000u : LULL__NEVER;
+}
 
-	if (!running || get != q->watched_get || !q->watched_ns) {
-		if (q->vigil.kind != LULL_WAIT_NONE)
-			lull__vigil_end(&q->vigil);
-		q->watched_get = get;
-		q->watched_ns = running ? now_ns : 0;
-		return;
+uint64_t lull__stall_blame(struct lull__wait *wait, struct lull_stall *first, unsigned named, unsigned holders)
+{
+	if (named)
+		show_holder(wait, &first[0], holders);
+	if (lull__is_past(due_ns(wait))) {
+		wait->report_ms *= 2;
+		for (unsigned i = 0; i < named; i++)
+			report(wait, &first[i]);
 	}
-	if (q->vigil.kind == LULL_WAIT_NONE)
-		lull__vigil_begin(&q->vigil, LULL_WAIT_CALLBACK, q->watched_ns);
-	lull__vigil_holder(&q->vigil, &stall, 1);
-	if (lull__vigil_due(&q->vigil))
-		lull__vigil_report(&q->vigil, &stall);
+	return due_ns(wait);
 }
 
-static void look_at_all(void)
+void lull__stall_over_limit(void)
 {
-	uint64_t now_ns = lull__now_ns();
-	struct lull__bag *bag;
+	struct lull__wait wait = { .kind = LULL_WAIT_LIMIT, .place = -1, .since_ns = lull__now_ns() };
+	struct lull_stall stall = { .tid = lull__self.tid };
 
-	lull__for_each_bag(bag)
-		for (int kind = 0; kind < LULL__KINDS; kind++)
-			if (lull__kind_is_call((uint32_t)kind))
-				look_at(&bag->queue[kind], now_ns);
+	report(&wait, &stall);
 }
 
-/* Until passes run callbacks again, or the end. */
-static void sleep_deep(void)
+/* The threads that waited are in the parent. */
+void lull__stall_fork_child(uint32_t old_tid)
 {
-	lull__lock(&dog.lock);
-	if (!dog.running && !dog.stop)
-		lull_store_relaxed(&dog.sleeps, 1u);
-	lull__unlock(&dog.lock);
-	while (lull_load_relaxed(&dog.sleeps))
-		lull__futex_wait(&dog.sleeps, 1, 0);
-}
-
-static uint64_t look_every_ns(void)
-{
-	uint64_t half_ns = lull__stall_ms() * (uint64_t)500000;
-
-	return half_ns && half_ns < LOOK_MOST_NS ? half_ns : LOOK_MOST_NS;
-}
-
-static void *watchdog(void *unused)
-{
-	(void)unused;
-	pthread_setname_np(pthread_self(), "lull-watchdog");
-	while (!lull_load_relaxed(&dog.stop)) {
-		bool idle = !lull_load_relaxed(&dog.running);
-
-		look_at_all();
-		if (idle)
-			sleep_deep();
-		else
-			lull__futex_wait(&dog.stop, 0, look_every_ns());
-	}
-	return NULL;
-}
-
-static void rouse(void)
-{
-	lull_store_relaxed(&dog.sleeps, 0u);
-	lull__futex_wake(&dog.sleeps, 1);
-}
-
-void lull__watchdog_enter(void)
-{
-	lull__lock(&dog.lock);
-	lull_store_relaxed(&dog.running, dog.running + 1);
-	if (lull_unlikely(dog.sleeps))
-		rouse();
-	lull__unlock(&dog.lock);
-}
-
-void lull__watchdog_leave(void)
-{
-	lull__lock(&dog.lock);
-	if (dog.running) /* else one of the callbacks forked, and this is the child */
-		lull_store_relaxed(&dog.running, dog.running - 1);
-	lull__unlock(&dog.lock);
-}
-
-/* With signals blocked, by whoever starts the reclaimer's thread. Without memory for it nobody looks. */
-void lull__watchdog_start(void)
-{
-	dog.is_there = pthread_create(&dog.thread, NULL, watchdog, NULL) == 0;
-}
-
-void lull__watchdog_stop(void)
-{
-	if (!dog.is_there)
-		return;
-	lull__lock(&dog.lock);
-	lull_store_relaxed(&dog.stop, 1u);
-	rouse();
-	lull__unlock(&dog.lock);
-	lull__futex_wake(&dog.stop, 1);
-	if (lull__join(dog.thread, STOP_WAIT_NS))
-		dog.is_there = false;
-}
-
-/* Other threads' callbacks run in the parent. @old_tid: as it was called there. */
-void lull__watchdog_fork_child(uint32_t old_tid)
-{
-	struct lull__bag *bag;
-
-	memset(&dog, 0, sizeof(dog));
+	(void)old_tid;
 	places_lock.word = 0;
 	places = 0;
-	lull__for_each_bag(bag) {
-		for (int kind = 0; kind < LULL__KINDS; kind++) {
-			struct lull__queue *q = &bag->queue[kind];
+}
 
-			q->watched_ns = 0;
-			q->vigil.kind = LULL_WAIT_NONE;
-			if (q->runner_tid != old_tid || !lull__self.callback_depth)
-				q->running = NULL;
-			else
-				q->runner_tid = lull__self.tid;
-		}
-	}
+const char *lull_wait_kind_name(uint32_t kind)
+{
+	static const char *const names[LULL_WAIT_KINDS] = {
+		[LULL_WAIT_NONE] = "nothing",
+		[LULL_WAIT_GP] = "rcu grace period",
+		[LULL_WAIT_HAZPTR] = "hazptr synchronize",
+		[LULL_WAIT_HAZPTR_BARRIER] = "hazptr barrier",
+		[LULL_WAIT_SHAZPTR] = "shazptr synchronize",
+		[LULL_WAIT_CALLBACK] = "callback",
+		[LULL_WAIT_LIMIT] = "hard limit",
+	};
+
+	return kind < LULL_WAIT_KINDS ? names[kind] : "?";
 }

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stats.c - the page of stats.h: where it is, and that a child gets its own.
+ * stats_page.c - the page of stats.h: where it is, and that a child gets its own.
  */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "../base/internal.h"
-#include "../base/stats_page.h"
+#include "../base/events.h"
+#include "../base/message.h"
+#include "../base/process.h"
+#include "../base/registry.h"
+#include "../reclaim/reclaim_life.h"
+#include "stats_page.h"
 
-/* Until there is one that others can see, and for good where there can be none. */
-static struct lull_stats_page private_page;
-
-struct lull_stats_page *lull__stats = &private_page;
+static struct lull_stats_page *private_page; /* that of events.c */
 
 static struct lull__shared_file file = { .fd = -1 };
 
@@ -29,8 +30,8 @@ static void begin(struct lull_stats_page *page)
 	page->began_ns = lull__now_ns();
 	lull__reclaim_limits(&page->hard_items, &page->hard_bytes);
 	/*
-	 * Last, for who looks at the page of a process that has just begun; from another process, where
-	 * no order of ours is worth anything, so it is looked at with suspicion anyway.
+	 * Last, for another process that reads the page of one that has just begun; no order of ours is
+	 * worth anything there, so the reader must not trust the page anyway.
 	 */
 	lull_store_relaxed(&page->magic, (uint64_t)LULL_STATS_MAGIC);
 }
@@ -46,50 +47,35 @@ static bool is_off(void)
 	return true;
 }
 
-void lull__stats_init(void)
+void lull__page_init(void)
 {
-	void *shared = is_off() ? NULL : lull__shared_file_make(&file, LULL_STATS_NAME, sizeof(private_page));
+	void *shared = is_off() ? NULL : lull__shared_file_make(&file, LULL_STATS_NAME, sizeof(*private_page));
 
+	private_page = lull__page;
 	if (shared)
-		lull__stats = shared;
-	begin(lull__stats);
+		lull__page = shared;
+	begin(lull__page);
 }
 
 /* The parent's page is the parent's: not one number of it may change here. */
-void lull__stats_fork_child(void)
+void lull__page_fork_child(uint32_t old_tid)
 {
-	bool was_shared = lull__stats != &private_page;
+	struct lull_stats_page *parents = lull__page;
 
-	memset(&private_page, 0, sizeof(private_page));
-	if (was_shared) {
-		struct lull_stats_page *parents = lull__stats;
-
-		lull__stats = &private_page;
+	(void)old_tid;
+	memset(private_page, 0, sizeof(*private_page));
+	lull__page = private_page;
+	if (parents != private_page) {
 		lull__shared_file_drop(&file, parents, sizeof(*parents));
-		parents = lull__shared_file_make(&file, LULL_STATS_NAME, sizeof(private_page));
+		parents = lull__shared_file_make(&file, LULL_STATS_NAME, sizeof(*parents));
 		if (parents)
-			lull__stats = parents;
+			lull__page = parents;
 	}
-	begin(lull__stats);
+	begin(lull__page);
 }
 
 const struct lull_stats_page *lull_stats_page(void)
 {
 	lull__init();
-	return lull__stats;
-}
-
-const char *lull_wait_kind_name(uint32_t kind)
-{
-	static const char *const names[LULL_WAIT_KINDS] = {
-		[LULL_WAIT_NONE] = "nothing",
-		[LULL_WAIT_GP] = "rcu grace period",
-		[LULL_WAIT_HAZPTR] = "hazptr synchronize",
-		[LULL_WAIT_HAZPTR_BARRIER] = "hazptr barrier",
-		[LULL_WAIT_SHAZPTR] = "shazptr synchronize",
-		[LULL_WAIT_CALLBACK] = "callback",
-		[LULL_WAIT_LIMIT] = "hard limit",
-	};
-
-	return kind < LULL_WAIT_KINDS ? names[kind] : "?";
+	return lull__page;
 }

@@ -4,7 +4,11 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "base/internal.h"
+#include "base/fault.h"
+#include "base/registry.h"
+#include "rcu/grace_period.h"
+#include "reclaim/bag.h"
+#include "watch/report.h"
 
 enum lull__busted lull__busted;
 
@@ -56,9 +60,7 @@ lull_rcu_cookie lull__busted_cookie(void)
 /* Not nanosleep(), at which threads can be cancelled. */
 void lull__busted_linger(void)
 {
-	uint32_t word = 0;
-
-	lull__futex_wait(&word, 0, LINGER_NS);
+	lull__nap(LINGER_NS);
 }
 
 /* ---- callbacks --------------------------------------------------------------------------------- */

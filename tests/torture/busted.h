@@ -3,7 +3,7 @@
  * The faults that a build of the library with LULL_BUSTED contains. Each is a mistake that somebody
  * could make in the core, or one that users make: those are in the torture itself (enum
  * torture_mistake), and only named here. `lull torture --busted NAME` switches one on, and has to find
- * it. src/base/internal.h includes this.
+ * it. src/base/fault.h includes this.
  */
 #ifndef LULL_BUSTED_H
 #define LULL_BUSTED_H
@@ -118,7 +118,7 @@ extern enum lull__busted lull__busted;
 /* What a scan is made to believe of @thread, whose word is @word. Under the registry lock. */
 uint64_t lull__busted_word(const struct lull__thread *thread, uint64_t word);
 
-/* All sources but rcu.c are compiled with this in the place of lull__rcu_cookie(). */
+/* All sources but grace_period.c are compiled with this in the place of lull__rcu_cookie(). */
 lull_rcu_cookie lull__busted_cookie(void);
 
 /* As if the thread had been preempted here. */
@@ -134,7 +134,7 @@ void lull__busted_drop(struct lull__bag *bag);
 /* From the main thread, when the fault is set. */
 void lull__busted_begin(void);
 
-/* vigil.c is compiled with this in the place of lull__report_stall(). */
+/* stall.c is compiled with this in the place of lull__report_stall(). */
 struct lull_stall;
 void lull__busted_report_stall(const struct lull_stall *stall);
 

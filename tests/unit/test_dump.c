@@ -12,7 +12,7 @@
 #include <lull/hazptr.h>
 #include <lull/shazptr.h>
 
-#include "../../src/base/internal.h"
+#include "../../src/base/registry.h"
 
 static char text[65536];
 static int ends[2];

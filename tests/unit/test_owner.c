@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_owner.c - the oracles, and the table of who locks, from the inside: this program has src/mutex/owner.c in it, with
- * threads that it invents and a table of who runs that it writes itself.
+ * test_owner.c - the oracles, and the table of threads that lock, from the inside: this program contains their sources,
+ * with threads that it invents and a table of running threads that it writes itself.
  */
 #include "mutex_support.h"
 
 #include "../../src/mutex/owner.c"
+#include "../../src/mutex/oracle.c"
+#include "../../src/mutex/self.h"
+#include "../../src/oracle/bpf_oracle.c"
 
 /* Of no thread: Linux has none above 4194304. One bucket, and so on. */
 #define INVENTED 0x500000u
@@ -24,28 +27,28 @@ static void test_full_bucket(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i <= WAYS; i++) {
-		entries[i] = claim(nth_of_bucket(INVENTED, i));
+		entries[i] = claim_entry(nth_of_bucket(INVENTED, i));
 		assert_int_equal(entries[i] != NULL, i < WAYS);
 		for (unsigned j = 0; j < i; j++)
 			assert_ptr_not_equal(entries[i], entries[j]);
 	}
-	assert_null(find(nth_of_bucket(INVENTED, WAYS)));
-	assert_null(pin(nth_of_bucket(INVENTED, WAYS)));
+	assert_null(find_owner(nth_of_bucket(INVENTED, WAYS)));
+	assert_null(pin_owner(nth_of_bucket(INVENTED, WAYS)));
 	for (unsigned i = 0; i < WAYS; i++) {
-		assert_ptr_equal(find(nth_of_bucket(INVENTED, i)), entries[i]);
-		assert_null(pin(nth_of_bucket(INVENTED, i))); /* not open yet */
+		assert_ptr_equal(find_owner(nth_of_bucket(INVENTED, i)), entries[i]);
+		assert_null(pin_owner(nth_of_bucket(INVENTED, i))); /* not open yet */
 		open_entry(entries[i], &cpu);
-		assert_ptr_equal(pin(nth_of_bucket(INVENTED, i)), entries[i]);
-		unpin(entries[i]);
+		assert_ptr_equal(pin_owner(nth_of_bucket(INVENTED, i)), entries[i]);
+		unpin_owner(entries[i]);
 	}
 	close_entry(entries[1]);
-	assert_null(pin(nth_of_bucket(INVENTED, 1)));
-	assert_ptr_equal(claim(nth_of_bucket(INVENTED, WAYS)), entries[1]);
-	assert_null(pin(nth_of_bucket(INVENTED, WAYS)));
+	assert_null(pin_owner(nth_of_bucket(INVENTED, 1)));
+	assert_ptr_equal(claim_entry(nth_of_bucket(INVENTED, WAYS)), entries[1]);
+	assert_null(pin_owner(nth_of_bucket(INVENTED, WAYS)));
 	for (unsigned i = 0; i < WAYS; i++)
 		close_entry(entries[i]);
 	for (unsigned i = 0; i <= WAYS; i++)
-		assert_null(find(nth_of_bucket(INVENTED, i)));
+		assert_null(find_owner(nth_of_bucket(INVENTED, i)));
 }
 
 static struct lull_mutex lock;
@@ -71,15 +74,15 @@ static void test_full_table(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < BUCKETS * WAYS; i++)
-		claim(INVENTED + i);
+		claim_entry(INVENTED + i);
 	for (int i = 0; i < 4; i++)
 		threads[i] = start_thread(counts, NULL);
 	for (int i = 0; i < 4; i++)
 		join_thread(threads[i]);
 	assert_int_equal(value, 4 * 3000);
 	for (unsigned i = 0; i < BUCKETS * WAYS; i++)
-		if (find(INVENTED + i))
-			close_entry(find(INVENTED + i));
+		if (find_owner(INVENTED + i))
+			close_entry(find_owner(INVENTED + i));
 }
 
 static int may_end;
@@ -105,16 +108,16 @@ static void test_exit_waits_for_pins(void **state)
 	thread = start_thread(locks_and_ends, &tid);
 	while (!lull_load_acquire(&tid))
 		sched_yield();
-	entry = pin(tid);
+	entry = pin_owner(tid);
 	assert_non_null(entry);
 	lull_store_release(&may_end, 1);
 	nap_ms(20);
 	assert_int_equal(pthread_tryjoin_np(thread, NULL), EBUSY);
 	assert_int_equal(entry->tid, tid);
-	unpin(entry);
+	unpin_owner(entry);
 	join_thread(thread);
-	assert_null(find(tid));
-	assert_null(pin(tid));
+	assert_null(find_owner(tid));
+	assert_null(pin_owner(tid));
 	assert_int_equal(entry->pins, 0);
 }
 
@@ -126,12 +129,12 @@ static const uint32_t *my_real_cpu;
 
 static struct owner *invent(uint32_t cpu, uint32_t mine)
 {
-	struct owner *entry = claim(INVENTED);
+	struct owner *entry = claim_entry(INVENTED);
 
 	assert_non_null(entry);
 	its_cpu = cpu;
 	open_entry(entry, &its_cpu);
-	lull__owner_self();
+	lull__mutex_self();
 	my_real_cpu = me.cpu;
 	my_cpu_word = mine;
 	me.cpu = &my_cpu_word;
@@ -146,46 +149,46 @@ static void forget(struct owner *entry)
 
 static void *beats_there(void *cpu)
 {
-	lull__owner_self();
+	lull__mutex_self();
 	beat(*(int *)cpu);
 	return NULL;
 }
 
 static void test_rseq(void **state)
 {
-	struct lull__watch watch = { .tid = 0 };
+	struct lull__sighting sighting = { .tid = 0 };
 	struct owner *entry = invent(2, 1);
 	int cpu = 2;
 
 	(void)state;
-	assert_int_equal(runs_rseq(&watch, INVENTED), LULL__RUNS_BELIEVED);
-	assert_int_equal(runs_rseq(&watch, INVENTED), LULL__RUNS_BELIEVED);
-	assert_int_equal(runs_rseq(&watch, INVENTED + 1), LULL__RUNS_UNKNOWN);
+	assert_int_equal(lull__oracle_rseq_runs(&sighting, INVENTED), LULL__RUNS_BELIEVED);
+	assert_int_equal(lull__oracle_rseq_runs(&sighting, INVENTED), LULL__RUNS_BELIEVED);
+	assert_int_equal(lull__oracle_rseq_runs(&sighting, INVENTED + 1), LULL__RUNS_UNKNOWN);
 	its_cpu = 1; /* where the one that asks runs */
-	assert_int_equal(runs_rseq(&watch, INVENTED), LULL__RUNS_NO);
+	assert_int_equal(lull__oracle_rseq_runs(&sighting, INVENTED), LULL__RUNS_NO);
 	its_cpu = 2;
-	memset(&watch, 0, sizeof(watch));
-	assert_int_equal(runs_rseq(&watch, INVENTED), LULL__RUNS_BELIEVED);
+	memset(&sighting, 0, sizeof(sighting));
+	assert_int_equal(lull__oracle_rseq_runs(&sighting, INVENTED), LULL__RUNS_BELIEVED);
 	join_thread(start_thread(beats_there, &cpu));
-	assert_int_equal(runs_rseq(&watch, INVENTED), LULL__RUNS_NO);
+	assert_int_equal(lull__oracle_rseq_runs(&sighting, INVENTED), LULL__RUNS_NO);
 	its_cpu = 3; /* it has moved on */
-	assert_int_equal(runs_rseq(&watch, INVENTED), LULL__RUNS_BELIEVED);
+	assert_int_equal(lull__oracle_rseq_runs(&sighting, INVENTED), LULL__RUNS_BELIEVED);
 	its_cpu = (uint32_t)-1; /* the kernel has yet to say */
-	assert_int_equal(runs_rseq(&watch, INVENTED), LULL__RUNS_UNKNOWN);
+	assert_int_equal(lull__oracle_rseq_runs(&sighting, INVENTED), LULL__RUNS_UNKNOWN);
 	its_cpu = 2;
 	me.cpu = NULL; /* no such area here */
-	assert_int_equal(runs_rseq(&watch, INVENTED), LULL__RUNS_UNKNOWN);
+	assert_int_equal(lull__oracle_rseq_runs(&sighting, INVENTED), LULL__RUNS_UNKNOWN);
 	forget(entry);
-	assert_int_equal(runs_rseq(&watch, INVENTED), LULL__RUNS_UNKNOWN);
-	assert_int_equal(runs_none(&watch, INVENTED), LULL__RUNS_UNKNOWN);
+	assert_int_equal(lull__oracle_rseq_runs(&sighting, INVENTED), LULL__RUNS_UNKNOWN);
+	assert_int_equal(none_runs(&sighting, INVENTED), LULL__RUNS_UNKNOWN);
 }
 
 static void test_bpf(void **state)
 {
 	static uint64_t table[4];
-	struct lull__watch watch = { .tid = 0 };
+	struct lull__sighting sighting = { .tid = 0 };
 	struct owner *entry = invent(2, 1);
-	const struct oracle *chosen = oracle;
+	const struct lull__oracle *before = chosen;
 	struct owner *my_entry = me.entry;
 
 	(void)state;
@@ -193,29 +196,29 @@ static void test_bpf(void **state)
 	running_cpus = 4;
 	table[2] = INVENTED;
 	/* It was not in the table at its last lock, so that is not asked. */
-	assert_int_equal(runs_bpf(&watch, INVENTED), LULL__RUNS_BELIEVED);
+	assert_int_equal(bpf_runs(&sighting, INVENTED), LULL__RUNS_BELIEVED);
 	entry->seen = 1;
-	assert_int_equal(runs_bpf(&watch, INVENTED), LULL__RUNS_YES);
+	assert_int_equal(bpf_runs(&sighting, INVENTED), LULL__RUNS_YES);
 	table[2] = INVENTED + 1;
-	assert_int_equal(runs_bpf(&watch, INVENTED), LULL__RUNS_NO);
+	assert_int_equal(bpf_runs(&sighting, INVENTED), LULL__RUNS_NO);
 	its_cpu = 4; /* a CPU that the table does not have */
-	assert_int_equal(runs_bpf(&watch, INVENTED), LULL__RUNS_BELIEVED);
-	assert_int_equal(runs_bpf(&watch, INVENTED + 1), LULL__RUNS_UNKNOWN);
+	assert_int_equal(bpf_runs(&sighting, INVENTED), LULL__RUNS_BELIEVED);
+	assert_int_equal(bpf_runs(&sighting, INVENTED + 1), LULL__RUNS_UNKNOWN);
 
 	/* An owner notes whether it is in there. */
 	assert_non_null(my_entry);
-	oracle = BPF;
+	chosen = &lull__oracle_bpf;
 	table[1] = my_tid();
-	lull__owner_acquired();
+	lull__oracle_acquired();
 	assert_int_equal(my_entry->seen, 1);
 	table[1] = INVENTED;
-	lull__owner_acquired();
+	lull__oracle_acquired();
 	assert_int_equal(my_entry->seen, 0);
 	table[1] = my_tid();
 	my_cpu_word = 4;
-	lull__owner_acquired();
+	lull__oracle_acquired();
 	assert_int_equal(my_entry->seen, 0);
-	oracle = chosen;
+	chosen = before;
 	running = NULL;
 	running_cpus = 0;
 	forget(entry);
@@ -249,12 +252,12 @@ static void test_choose(void **state)
 static void init_with(const char *forced)
 {
 	setenv("LULL_OWNER_ORACLE", forced, 1);
-	lull__owner_init();
+	lull__oracle_init();
 }
 
 static void forced_nonsense(void)
 {
-	want_line("LULL_OWNER_ORACLE is \"rseqq\"; it can be rseq, bpf, kernel or none");
+	want_line("LULL_OWNER_ORACLE is \"rseqq\"; it can be bpf, rseq, none or kernel");
 	init_with("rseqq");
 }
 
@@ -272,7 +275,7 @@ static void forced_none(void)
 	init_with("none");
 	must(strcmp(lull_mutex_oracle_name(), "none") == 0);
 	init_with(""); /* as if it were not there */
-	must(strcmp(lull_mutex_oracle_name(), "none") != 0 || !usable_rseq());
+	must(strcmp(lull_mutex_oracle_name(), "none") != 0 || !lull__oracle_rseq_usable());
 }
 
 static void test_forced(void **state)
@@ -311,14 +314,14 @@ static void forks_on(uint32_t *tids, int nth)
 	for (int i = 0; i < nth; i++)
 		must(lull__owner_was_me(tids[i]) == (i >= nth - FORKS));
 	must(!lull__owner_was_me(0) && !lull__owner_was_me(my_tid()) && !lull__owner_was_me(INVENTED));
-	must(!find(INVENTED));
-	must(find(my_tid()) == me.entry);
+	must(!find_owner(INVENTED));
+	must(find_owner(my_tid()) == me.entry);
 	if (THREADS_IN_CHILD && nth == GENERATIONS - 1)
 		join_thread(start_thread(is_another, tids));
 	if (nth == GENERATIONS)
 		return;
-	tids[nth] = lull__owner_self();
-	must(claim(INVENTED)); /* a thread that the child does not have */
+	tids[nth] = lull__mutex_self();
+	must(claim_entry(INVENTED)); /* a thread that the child does not have */
 	child = fork();
 	if (child == 0) {
 		forks_on(tids, nth + 1);
@@ -340,7 +343,7 @@ static void forks_first(void)
 static void test_fork(void **state)
 {
 	(void)state;
-	lull__owner_self();
+	lull__mutex_self();
 	expect_fine(forks_first);
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rseq.h - may restartable sequences be used in this process, and how to end those under way.
+ * rseq_use.h - may restartable sequences be used in this process, and how to end those under way.
  */
-#ifndef LULL_OS_RSEQ_H
-#define LULL_OS_RSEQ_H
+#ifndef LULL_RSEQ_USE_H
+#define LULL_RSEQ_USE_H
 
 #include <lull/detail/rseq.h>
 
-#include "../base/internal.h"
+#include <stdbool.h>
 
 /* The system has them, and a barrier that ends them; registers the process for that. */
 bool lull__rseq_usable(void);
@@ -24,4 +24,4 @@ void lull__rseq_fork_child(void); /* where they are in use */
  */
 const uint32_t *lull__rseq_cpu(void);
 
-#endif /* LULL_OS_RSEQ_H */
+#endif /* LULL_RSEQ_USE_H */

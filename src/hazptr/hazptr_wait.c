@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hazwait.c - synchronize: wait until no slot that named an address does so any more.
+ * hazptr_wait.c - synchronize: wait until no slot that named an address does so any more.
  *
  * A waiter takes the next tick of a clock, t. From then on it needs to know of each slot only whether
  * that names the address and when it was last seen to change. It says WAITED in the state of those
@@ -17,14 +17,16 @@
 
 #include <lull/hazptr_fenced.h>
 
+#include "../base/message.h"
+#include "../base/wait.h"
+#include "hazptr_wait.h"
 #include "slots.h"
-#include "../watch/stall.h"
 
 #define SPIN_LOOKS     32	  /* before going to sleep: a few microseconds */
-#define RELOOK_NS      100000u	  /* readers make no fence when they clear: look again by oneself after this, */
-#define RELOOK_DOUBLES 12	  /* ... and twice that, and so on, up to 0.4 s */
+#define RECHECK_NS      100000u	  /* readers make no fence when they clear: look again without being woken after this, */
+#define RECHECK_DOUBLES 12	  /* ... and twice that, and so on, up to 0.4 s */
 
-struct wait {
+struct slot_wait {
 	uintptr_t addr;
 	size_t len;
 	uint64_t stamp;
@@ -34,9 +36,9 @@ struct wait {
 	uint32_t self;	/* this thread's tid, to find its own protection; 0: not looked for */
 };
 
-static void visit(struct lull_hazptr *h, uintptr_t addr, uint32_t owner, void *arg)
+static void visit_held(struct lull_hazptr *h, uintptr_t addr, uint32_t owner, void *arg)
 {
-	struct wait *w = arg;
+	struct slot_wait *w = arg;
 
 	if (addr - w->addr >= w->len)
 		return;
@@ -57,37 +59,39 @@ static void visit(struct lull_hazptr *h, uintptr_t addr, uint32_t owner, void *a
 		lull_or_relaxed(&h->state, (uint64_t)LULL__HAZPTR_WAITED);
 }
 
-static unsigned look(struct wait *w, bool flag)
+static unsigned count_holders(struct slot_wait *w, bool flag)
 {
 	w->held = 0;
 	w->flag = flag;
-	lull__hazptr_look(visit, w);
+	lull__hazptr_for_each_slot(visit_held, w);
 	return w->held;
 }
 
-/* The earlier of two points in time, where 0 is never. */
-static uint64_t earlier(uint64_t a, uint64_t b)
+/* Blame the owner of one of the slots. */
+static unsigned blame_slots(void *arg, struct lull_stall *first, unsigned *holders)
 {
-	return !a || (b && b < a) ? b : a;
+	const struct slot_wait *w = arg;
+
+	*first = (struct lull_stall){ .tid = w->owner, .slots = w->held };
+	*holders = w->held;
+	return 1;
 }
 
-static bool sleep_until_seen(struct wait *w, struct lull__vigil *vigil, uint64_t deadline_ns, bool full)
+static bool sleep_until_seen(struct slot_wait *w, struct lull__wait *wait, uint64_t deadline_ns, bool full)
 {
-	uint64_t now_ns;
 	/* A reader of hazptr_fenced.h may miss WAITED unless it is interrupted. */
-	bool relook = full || lull__fence_full_mode;
-	struct lull_stall stall;
+	bool recheck = full || lull__fence_full_mode;
+	uint64_t again_ns = LULL__NEVER;
 	unsigned doubled = 0;
+	uint32_t event;
 
-	for (;;) {
+	do {
 		/*
 		 * ORDER HAZ-9: the event before WAITED; pairs with HAZ-9 in lull__hazptr_slow();
 		 * without it as there; model/hazptr-event.tpl
 		 */
-		uint32_t event = lull_load_acquire(&lull__hazptr.event);
-		uint64_t until_ns = deadline_ns;
-
-		if (look(w, true) == 0)
+		event = lull_load_acquire(&lull__hazptr.event);
+		if (count_holders(w, true) == 0)
 			return true;
 		/*
 		 * ORDER HAZ-5: WAITED before the second look at the slot; pairs with HAZ-5 in
@@ -98,29 +102,20 @@ static bool sleep_until_seen(struct wait *w, struct lull__vigil *vigil, uint64_t
 		 * model/hazptr-wake-two.tpl
 		 */
 		lull__hazptr_fence(full);
-		if (!LULL__BUSTED(HAZPTR_NO_RECHECK) && look(w, false) == 0)
+		if (!LULL__BUSTED(HAZPTR_NO_RECHECK) && count_holders(w, false) == 0)
 			return true;
-		stall = (struct lull_stall){ .tid = w->owner, .slots = w->held };
-		lull__vigil_holder(vigil, &stall, w->held);
-		if (lull__vigil_due(vigil))
-			lull__vigil_report(vigil, &stall);
-		now_ns = lull__now_ns();
-		if (deadline_ns && now_ns >= deadline_ns)
-			return false;
-		until_ns = earlier(until_ns, lull__vigil_report_ns(vigil));
-		if (relook) {
-			until_ns = earlier(until_ns, now_ns + ((uint64_t)RELOOK_NS << doubled));
-			doubled += doubled < RELOOK_DOUBLES;
+		if (recheck) {
+			again_ns = lull__now_ns() + ((uint64_t)RECHECK_NS << doubled);
+			doubled += doubled < RECHECK_DOUBLES;
 		}
-		lull__futex_wait(&lull__hazptr.event, event,
-				 !until_ns ? 0 : until_ns > now_ns ? until_ns - now_ns : 1);
-	}
+	} while (lull__wait_sleep(wait, &lull__hazptr.event, event, deadline_ns, again_ns, blame_slots, w));
+	return false;
 }
 
 bool lull__hazptr_wait(const char *call, const void *addr, size_t len, uint64_t deadline_ns, bool full)
 {
-	struct wait w = { .addr = (uintptr_t)addr, .len = len };
-	struct lull__vigil vigil;
+	struct slot_wait w = { .addr = (uintptr_t)addr, .len = len };
+	struct lull__wait wait;
 	bool in_time;
 
 	lull__ensure_registered();
@@ -132,7 +127,7 @@ bool lull__hazptr_wait(const char *call, const void *addr, size_t len, uint64_t 
 	w.stamp = lull_add_release(&lull__hazptr.clock, (uint64_t)1) + 1;
 	lull__hazptr_fence(full);
 	for (int i = 0; i < SPIN_LOOKS; i++) {
-		if (look(&w, false) == 0)
+		if (count_holders(&w, false) == 0)
 			return true;
 		if (call && !w.self)
 			lull__die("%s of %p, which this thread (tid %u) protects, would wait for itself for ever",
@@ -142,25 +137,25 @@ bool lull__hazptr_wait(const char *call, const void *addr, size_t len, uint64_t 
 	}
 	if (call)
 		lull__check_may_block(call);
-	lull__vigil_begin(&vigil, LULL_WAIT_HAZPTR, 0);
-	in_time = sleep_until_seen(&w, &vigil, deadline_ns, full);
-	lull__vigil_end(&vigil);
+	lull__wait_begin(&wait, LULL_WAIT_HAZPTR, 0);
+	in_time = sleep_until_seen(&w, &wait, deadline_ns, full);
+	lull__wait_end(&wait);
 	return in_time;
 }
 
 static int wait_ms(const char *call, const void *addr, size_t len, uint64_t timeout_ms, bool full)
 {
-	return lull__hazptr_wait(call, addr, len, lull__deadline_ns(timeout_ms), full) ? 0 : -ETIMEDOUT;
+	return lull__hazptr_wait(call, addr, len, lull__deadline_in_ms(timeout_ms), full) ? 0 : -ETIMEDOUT;
 }
 
 void lull_hazptr_synchronize(const void *addr)
 {
-	lull__hazptr_wait("lull_hazptr_synchronize", addr, 1, 0, false);
+	lull__hazptr_wait("lull_hazptr_synchronize", addr, 1, LULL__NEVER, false);
 }
 
 void lull_hazptr_synchronize_range(const void *addr, size_t len)
 {
-	lull__hazptr_wait("lull_hazptr_synchronize_range", addr, len, 0, false);
+	lull__hazptr_wait("lull_hazptr_synchronize_range", addr, len, LULL__NEVER, false);
 }
 
 int lull_hazptr_synchronize_timeout(const void *addr, uint64_t timeout_ms)
@@ -175,7 +170,7 @@ int lull_hazptr_synchronize_range_timeout(const void *addr, size_t len, uint64_t
 
 void lull_hazptr_fenced_synchronize(const void *addr)
 {
-	lull__hazptr_wait("lull_hazptr_fenced_synchronize", addr, 1, 0, true);
+	lull__hazptr_wait("lull_hazptr_fenced_synchronize", addr, 1, LULL__NEVER, true);
 }
 
 int lull_hazptr_fenced_synchronize_range_timeout(const void *addr, size_t len, uint64_t timeout_ms)

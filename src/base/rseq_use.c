@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rseq.c - may restartable sequences be used in this process, and how to end those under way.
+ * rseq_use.c - may restartable sequences be used in this process, and how to end those under way.
  */
 #include <errno.h>
 #include <linux/membarrier.h>
@@ -9,6 +9,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <lull/fence.h>
+
+#include "../os/os.h"
+#include "message.h"
 #include "rseq_use.h"
 
 /* What it takes to read the area is less than what it takes to run sequences. */

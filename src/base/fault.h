@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fault.h - faults that can be switched on, to prove that they are found.
+ *
+ * Only a build with LULL_BUSTED (tests/torture) contains them: `lull torture --busted NAME` switches one on.
+ * Elsewhere nothing is left of them.
+ */
+#ifndef LULL_FAULT_H
+#define LULL_FAULT_H
+
+#ifdef LULL_BUSTED
+#include "busted.h"
+#else
+#define LULL__BUSTED(fault)	      false
+#define lull__busted_word(thread, word) (word)
+#define lull__busted_linger()	      ((void)0)
+#define lull__busted_run(head)	      ((head)->func(head))
+#define lull__busted_drop(bag)	      ((void)0)
+#endif
+
+#endif /* LULL_FAULT_H */

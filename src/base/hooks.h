@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hooks.h - all that the lower floors know of the upper ones: four tables that life.c fills in.
+ *
+ * Everything else is called downwards. A name that is declared here and nowhere below is the complete list of ways up.
+ */
+#ifndef LULL_HOOKS_H
+#define LULL_HOOKS_H
+
+#include <lull/debug.h>
+#include <lull/rcu.h>
+
+/* ---- mechanisms: first use, threads that come and go, fork ------------------------------------- */
+
+/* What the life of a process and of its threads asks of one mechanism. NULL: nothing. */
+struct lull__mechanism {
+	const char *name;
+	void (*init)(void);		      /* once per process, before the first use */
+	void (*enter)(void);		      /* the calling thread's record has just been linked in */
+	void (*unregister)(const char *call); /* lull_thread_unregister(): abort if in use, else give back */
+	void (*exit)(void);		      /* the calling thread exits */
+	void (*leave)(void);		      /* its record is about to be taken out */
+	void (*fork_child)(uint32_t old_tid); /* in a forked child, whose only thread was @old_tid before */
+};
+
+/*
+ * In the order of init, enter, exit, leave and fork. Ends with a name that is NULL. enter() and leave() run
+ * with the registry lock held and signals blocked.
+ */
+extern const struct lull__mechanism lull__mechanisms[];
+
+/* ---- watch: waits that last, callbacks that do not return -------------------------------------- */
+
+struct lull__wait;
+
+struct lull__watch {
+	/* @wait, whose kind and beginning are set, is about to sleep; and is over. */
+	void (*wait_begin)(struct lull__wait *wait);
+	void (*wait_end)(struct lull__wait *wait);
+	/*
+	 * @wait goes on because of @holders threads or slots, of which the first @named are described. Publish it, and
+	 * report it if that is due. Returns when the next report will be due.
+	 */
+	uint64_t (*wait_blame)(struct lull__wait *wait, struct lull_stall *first, unsigned named, unsigned holders);
+	void (*over_limit)(void);      /* the backlog is over its hard limit, and the calling thread defers more */
+	void (*callbacks_begin)(void); /* the calling thread is about to run callbacks; and has run them */
+	void (*callbacks_end)(void);
+	void (*worker_begin)(void); /* the background thread starts; and is to end */
+	void (*worker_end)(void);
+};
+
+extern const struct lull__watch *const lull__watch; /* NULL: built without */
+
+/* ---- oracles: does the owner of a lock run? (mutex/oracle.h) ------------------------------------ */
+
+struct lull__oracle;
+
+extern const struct lull__oracle *const lull__oracles[]; /* in the order in which they are tried; ends with NULL */
+
+/* ---- check: how the library is used, in debug builds ------------------------------------------- */
+
+struct lull__queue;
+struct lull_mutex;
+
+#ifdef LULL_DEBUG
+struct lull__checks {
+	void (*may_block)(const char *call);
+	void (*deferred)(int kind, void *item, lull_rcu_func func, const void *site);
+	void (*ready)(const struct lull__queue *q, uint64_t ready);
+	void (*reclaimed)(void *item);
+	void (*protects_none)(const char *call);
+	void (*mutex_waits)(const struct lull_mutex *m, uint32_t tid);
+	void (*fork_prepare)(void);
+	void (*fork_parent)(void);
+};
+
+extern const struct lull__checks lull__checks;
+
+#define LULL__CHECK(hook, ...)                                                                     \
+	do {                                                                                       \
+		if (lull__checks.hook)                                                             \
+			lull__checks.hook(__VA_ARGS__);                                            \
+	} while (0)
+#else
+#define LULL__CHECK(hook, ...) ((void)0)
+#endif
+
+/* The calling thread goes to sleep in @call: abort if it holds up what it waits for. */
+static inline void lull__check_may_block(const char *call)
+{
+	(void)call;
+	LULL__CHECK(may_block, call);
+}
+
+/* @item is about to be deferred from @site; @func is NULL for memory that is freed. Is it deferred already? */
+static inline void lull__check_deferred(int kind, void *item, lull_rcu_func func, const void *site)
+{
+	(void)kind;
+	(void)item;
+	(void)func;
+	(void)site;
+	LULL__CHECK(deferred, kind, item, func, site);
+}
+
+/* [q->ready, @ready) of @q waits for nothing any more: a reader of what is to be freed comes too late. */
+static inline void lull__check_ready(const struct lull__queue *q, uint64_t ready)
+{
+	(void)q;
+	(void)ready;
+	LULL__CHECK(ready, q, ready);
+}
+
+/* @item is about to be freed, or its callback called. */
+static inline void lull__check_reclaimed(void *item)
+{
+	(void)item;
+	LULL__CHECK(reclaimed, item);
+}
+
+/* @call is about to wait until nothing is protected that has been retired: abort if the caller protects some. */
+static inline void lull__check_protects_none(const char *call)
+{
+	(void)call;
+	LULL__CHECK(protects_none, call);
+}
+
+/* Thread @tid waits for @m without a deadline; for nothing any more, if @m is NULL. Abort in a deadlock. */
+static inline void lull__check_mutex_waits(const struct lull_mutex *m, uint32_t tid)
+{
+	(void)m;
+	(void)tid;
+	LULL__CHECK(mutex_waits, m, tid);
+}
+
+#endif /* LULL_HOOKS_H */

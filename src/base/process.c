@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * process.c - first use and fork, for all mechanisms in their order.
+ */
+#include <lull/thread.h>
+
+#include "hooks.h"
+#include "message.h"
+#include "process.h"
+
+static uint32_t init_state; /* 0 not yet, 1 being done, 2 done */
+
+/* ---- fork ----------------------------------------------------------------------------------- */
+
+/*
+ * The registry lock is not taken: the child makes its own registry anyway, and the lock would
+ * be held while fork waits for malloc's locks, which a thread may hold whose signal handler waits
+ * for the registry lock:
+ *
+ *	forking thread			another thread
+ *	registry lock			malloc's lock
+ *	waits for malloc's lock		signal handler: its first section waits for the registry lock
+ *
+ * Nothing else is waited for either: a grace period may itself wait for the thread that forks.
+ * Signals are blocked until the child is in order.
+ */
+static __thread sigset_t fork_saved __attribute__((tls_model("initial-exec")));
+
+static void fork_prepare(void)
+{
+	lull__block_signals(&fork_saved);
+	LULL__CHECK(fork_prepare);
+}
+
+static void fork_parent(void)
+{
+	LULL__CHECK(fork_parent);
+	lull__restore_signals(&fork_saved);
+}
+
+static void fork_child(void)
+{
+	uint32_t old_tid = lull__self.tid;
+
+	for (const struct lull__mechanism *m = lull__mechanisms; m->name; m++)
+		if (m->fork_child)
+			m->fork_child(old_tid);
+	lull__restore_signals(&fork_saved);
+}
+
+void lull__process_init(void)
+{
+	if (pthread_atfork(fork_prepare, fork_parent, fork_child) != 0)
+		lull__die("cannot register fork handlers: out of memory");
+}
+
+/* ---- first use ------------------------------------------------------------------------------ */
+
+static void init_slow(void)
+{
+	uint32_t not_yet = 0;
+
+	if (!lull_cas_relaxed(&init_state, &not_yet, 1u)) {
+		while (lull_load_acquire(&init_state) != 2)
+			lull_cpu_relax();
+		return;
+	}
+	for (const struct lull__mechanism *m = lull__mechanisms; m->name; m++)
+		if (m->init)
+			m->init();
+	/*
+	 * ORDER INIT-1: the strategy and the key before `done`; pairs with INIT-1 in lull__init();
+	 * without it a thread uses a key that is not there; model/init.litmus
+	 */
+	lull_store_release(&init_state, 2u);
+}
+
+void lull__init(void)
+{
+	/*
+	 * ORDER INIT-1: `done` before the use of what was set up; pairs with INIT-1 in init_slow();
+	 * without it as there; model/init.litmus
+	 */
+	if (lull_unlikely(lull_load_acquire(&init_state) != 2))
+		init_slow();
+}
+
+/*
+ * Early, so that the key is a low one (glibc keeps those without allocating) and no other thread is
+ * there.
+ */
+__attribute__((constructor)) static void init_at_load(void)
+{
+	lull__init();
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wait.c - begin, sleep, end: see wait.h.
+ */
+#include "wait.h"
+
+void lull__wait_begin(struct lull__wait *wait, enum lull_wait_kind kind, uint64_t quiet_ns)
+{
+	wait->kind = kind;
+	wait->place = -1;
+	wait->since_ns = lull__now_ns();
+	wait->quiet_until_ns = wait->since_ns + quiet_ns;
+	wait->report_ms = 0;
+	if (lull__watch)
+		lull__watch->wait_begin(wait);
+}
+
+void lull__wait_end(struct lull__wait *wait)
+{
+	if (lull__watch)
+		lull__watch->wait_end(wait);
+	wait->kind = LULL_WAIT_NONE;
+}
+
+/* Returns when to look again at who holds @wait up. */
+static uint64_t blame_now(struct lull__wait *wait, lull__blame blame, void *arg)
+{
+	struct lull_stall first[LULL__BLAME_MOST];
+	unsigned holders = 0, named;
+
+	if (!lull__watch)
+		return LULL__NEVER;
+	if (lull__now_ns() < wait->quiet_until_ns)
+		return wait->quiet_until_ns;
+	named = blame(arg, first, &holders);
+	return lull__watch->wait_blame(wait, first, named, holders);
+}
+
+bool lull__wait_sleep(struct lull__wait *wait, uint32_t *word, uint32_t value, uint64_t deadline_ns,
+		      uint64_t again_ns, lull__blame blame, void *arg)
+{
+	uint64_t report_ns;
+
+	if (lull__is_past(deadline_ns))
+		return false;
+	report_ns = blame_now(wait, blame, arg);
+	lull__futex_wait(word, value, lull__earlier(report_ns, lull__earlier(again_ns, deadline_ns)));
+	return true;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * checks.h - the checks of debug builds, as life.c puts them into the table of hooks.h.
+ */
+#ifndef LULL_CHECKS_H
+#define LULL_CHECKS_H
+
+#include "../base/hooks.h"
+
+/*
+ * Not in a library with faults (LULL_BUSTED): the checks' own lock and fence, at every deferral, would hide
+ * that one is missing.
+ */
+#if defined(LULL_DEBUG) && !defined(LULL_BUSTED)
+#define LULL__CHECK_RETIRED 1
+#else
+#define LULL__CHECK_RETIRED 0
+#endif
+
+#ifdef LULL_DEBUG
+/* guards.c */
+void lull__check_sleeps_online(const char *call); /* @call sleeps: is the calling thread online? One line per thread */
+void lull__guards_forget(uintptr_t from, uintptr_t to); /* what was declared of memory that is freed holds no more */
+void lull__guards_fork_prepare(void);
+void lull__guards_fork_parent(void);
+void lull__guards_fork_child(void);
+
+/* deadlock.c: see mutex_waits in hooks.h */
+void lull__deadlock_check(const struct lull_mutex *m, uint32_t tid);
+#endif
+
+#if LULL__CHECK_RETIRED
+/* retired.c: see hooks.h */
+void lull__retired_add(int kind, void *item, lull_rcu_func func, const void *site);
+void lull__retired_ready(const struct lull__queue *q, uint64_t ready);
+void lull__retired_remove(void *item);
+void lull__retired_protects_none(const char *call);
+void lull__retired_fork_prepare(void);
+void lull__retired_fork_parent(void);
+void lull__retired_fork_child(void);
+#endif
+
+#endif /* LULL_CHECKS_H */

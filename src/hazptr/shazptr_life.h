@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shazptr_life.h - simple hazard pointers in the lives of threads and processes; for life.c.
+ */
+#ifndef LULL_SHAZPTR_LIFE_H
+#define LULL_SHAZPTR_LIFE_H
+
+#include <stdint.h>
+
+void lull__shazptr_thread_enter(void);		/* the calling thread's slot, on registration; registry lock */
+void lull__shazptr_unregister(const char *call); /* abort in the name of @call when it is in use */
+void lull__shazptr_thread_exit(void);		/* clear what the calling thread still holds */
+void lull__shazptr_thread_leave(void);		/* no more acquisitions; registry lock */
+void lull__shazptr_fork_child(uint32_t old_tid);
+
+#endif /* LULL_SHAZPTR_LIFE_H */

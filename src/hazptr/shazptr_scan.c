@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shazptr_scan.c - looks at all simple hazard pointers: one for one waiter, and the thread that looks for all.
+ *
+ * An updater takes the next tick of a clock, makes a full fence, and looks at all slots. Those that
+ * are in its way it remembers by *group*: each thread has one of 64, a bit in a mask. It goes on a
+ * list and sleeps. The scanning thread takes all who are on the list, makes one snapshot of all
+ * slots, and clears in each one's mask the groups that the snapshot does not show to be in its way;
+ * who has none left goes on. So a group has to be seen out of the way once, not now.
+ *
+ * That alone would not end if a slot (or one of two in a group) were in the way at each snapshot.
+ * So the scanning thread says WAITED in the state of the slots of the groups that are left. Whoever
+ * clears such a slot stamps it with the clock, and a slot with a stamp is in the way of those only
+ * whose tick is later: what it says has been said after the stamp, by a reader that sees what was
+ * unlinked before an earlier tick. So each slot holds a waiter up until it is cleared, no longer.
+ */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/events.h"
+#include "../base/fault.h"
+#include "../base/message.h"
+#include "../base/registry.h"
+#include "shazptr_scan.h"
+
+#define NAP_NS	       100000u	 /* the first sleep without being woken; see lull__shazptr_nap_ns() */
+#define NAP_SHIFT      2u	 /* each next one lasts four times as long, ... */
+#define NAP_SHIFT_MOST 12u	 /* ... up to 0.4 s */
+#define SEEN_AT_FIRST  64u	 /* slots in the first snapshot's memory */
+#define EXIT_WAIT_NS   100000000 /* for a thread that waits for a lock of the thread that called exit() */
+
+/* What a slot said. */
+struct seen_slot {
+	uintptr_t word;
+	uint64_t state;
+	uint64_t group; /* its bit */
+};
+
+struct lull__shazptr_snapshot {
+	size_t room;
+	struct seen_slot slot[];
+};
+
+struct lull__shazptr_domain lull__shazptr __attribute__((aligned(LULL__CACHELINE))) = {
+	.queued = LULL_LIST_HEAD_INIT(lull__shazptr.queued),
+	.scanning = LULL_LIST_HEAD_INIT(lull__shazptr.scanning),
+};
+
+static uint64_t group_of(const struct lull__thread *thread)
+{
+	return (uint64_t)1 << thread->shazptr_group;
+}
+
+void lull__shazptr_tell_scanners(void)
+{
+	/* SHAZ-5: see answer() and lull__shazptr_enqueue(). */
+	lull_add_release(&lull__shazptr.event, 1u);
+	lull__futex_wake(&lull__shazptr.event, INT_MAX);
+}
+
+/* ---- looking --------------------------------------------------------------------------------- */
+
+bool lull__shazptr_is_match(uintptr_t word, uintptr_t ptr)
+{
+	if (word == LULL__SHAZPTR_WILDCARD)
+		return !LULL__BUSTED(SHAZPTR_IGNORED_WILDCARD);
+	return word == ptr;
+}
+
+void lull__shazptr_count_scan(void)
+{
+	lull_add_relaxed(&lull__shazptr.scans, (uint64_t)1);
+	lull__event_count(&lull__page->shazptr_scans, 1);
+}
+
+/* One look for one waiter. */
+void lull__shazptr_look(const struct lull__shazptr_waiter *w, struct lull__shazptr_way *way)
+{
+	struct lull__registry_hold hold;
+	struct lull__thread *thread;
+
+	*way = (struct lull__shazptr_way){ .tick = w->tick };
+	/*
+	 * THR-1 and THR-2: threads come and go under this lock, before the look or after it. SHAZ-4
+	 * when slots have been flagged.
+	 */
+	lull__registry_enter(&hold);
+	lull__for_each_thread(thread) {
+		/*
+		 * ORDER SHAZ-2: the slot before whatever the caller frees; pairs with SHAZ-2 in
+		 * lull_shazptr_clear(); without it the free is seen by a read from before the
+		 * clear; model/shazptr-clear.litmus
+		 */
+		uintptr_t word = lull_load_acquire(&thread->shazptr);
+		uint64_t state;
+
+		if (!lull__shazptr_is_match(word, w->ptr))
+			continue;
+		/*
+		 * ORDER SHAZ-3: the stamp before whatever the caller frees; pairs with SHAZ-3 in
+		 * answer(); without it the free is seen by a read from before the stamp;
+		 * model/shazptr-stamp.litmus
+		 */
+		state = lull_load_acquire(&thread->shazptr_state);
+		if (state / LULL__SHAZPTR_STAMP >= w->tick)
+			continue;
+		way->groups |= group_of(thread);
+		if ((w->groups & group_of(thread)) && !(state & LULL__SHAZPTR_WAITED))
+			way->unflagged = true;
+	}
+	lull__registry_leave(&hold);
+	way->groups &= w->groups;
+}
+
+/*
+ * Say WAITED in all slots of the groups that are in the way, whatever they say just now, so that a
+ * reader which comes and goes does not slip through again and again.
+ */
+void lull__shazptr_flag(const struct lull__shazptr_way *way)
+{
+	struct lull__registry_hold hold;
+	struct lull__thread *thread;
+
+	lull__registry_enter(&hold);
+	lull__for_each_thread(thread) {
+		if ((way->groups & group_of(thread)) &&
+		    lull_load_relaxed(&thread->shazptr_state) / LULL__SHAZPTR_STAMP < way->tick)
+			lull_or_relaxed(&thread->shazptr_state, (uint64_t)LULL__SHAZPTR_WAITED);
+	}
+	lull__registry_leave(&hold);
+	/*
+	 * ORDER SHAZ-4: WAITED before the next look at the slots; pairs with SHAZ-4 in
+	 * lull__shazptr_look() and copy_slots(); without it a reader that clears meanwhile is overlooked
+	 * for longer than its 0 is under way (see lull__shazptr_nap_ns()); model/shazptr-wake.litmus
+	 */
+	lull_fence_full();
+}
+
+/* ---- the scanning thread: snapshots ---------------------------------------------------------- */
+
+/* Memory for @room slots. The old one stays where there is none. */
+static bool make_room(size_t room)
+{
+	struct lull__shazptr_snapshot *old = lull__shazptr.snapshot, *grown;
+
+	if (room < SEEN_AT_FIRST)
+		room = SEEN_AT_FIRST;
+	grown = (struct lull__shazptr_snapshot *)malloc(sizeof(*grown) + room * sizeof(grown->slot[0]));
+	if (!grown)
+		return false;
+	grown->room = room;
+	lull__shazptr.snapshot = grown;
+	free(old);
+	return true;
+}
+
+/* Copy all slots that say something. False: there are more than there is room for; *count tells. */
+static bool copy_slots(size_t room, size_t *count)
+{
+	struct lull__registry_hold hold;
+	struct lull__thread *thread;
+
+	*count = 0;
+	lull__registry_enter(&hold);
+	lull__for_each_thread(thread) {
+		/* SHAZ-2 and SHAZ-3 as in lull__shazptr_look(); after SHAZ-4 when slots were flagged. */
+		uintptr_t word = lull_load_acquire(&thread->shazptr);
+		uint64_t state = lull_load_acquire(&thread->shazptr_state);
+
+		if (word == 0 || word == LULL__SHAZPTR_REST)
+			continue;
+		if (*count < room) {
+			struct seen_slot *seen = &lull__shazptr.snapshot->slot[*count];
+
+			*seen = (struct seen_slot){ word, state, group_of(thread) };
+		}
+		++*count;
+	}
+	lull__registry_leave(&hold);
+	return *count <= room;
+}
+
+static int by_word(const void *a, const void *b)
+{
+	uintptr_t one = ((const struct seen_slot *)a)->word, other = ((const struct seen_slot *)b)->word;
+
+	return one < other ? -1 : one > other;
+}
+
+/*
+ * All slots that say something, sorted by what they say. False when there is no memory for it.
+ */
+static bool take_snapshot(void)
+{
+	while (!copy_slots(lull__shazptr.snapshot ? lull__shazptr.snapshot->room : 0, &lull__shazptr.count))
+		if (!make_room(2 * lull__shazptr.count))
+			return false;
+	if (lull__shazptr.count)
+		qsort(lull__shazptr.snapshot->slot, lull__shazptr.count, sizeof(lull__shazptr.snapshot->slot[0]), by_word);
+	return true;
+}
+
+/* The first slot in the snapshot that does not say less than @word. */
+static size_t first_of(uintptr_t word)
+{
+	size_t from = 0, to = lull__shazptr.count;
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (lull__shazptr.snapshot->slot[middle].word < word)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
+/* Add to @way what the slots that say @word do to @w. */
+static void add_equals(const struct lull__shazptr_waiter *w, uintptr_t word, struct lull__shazptr_way *way)
+{
+	for (size_t i = first_of(word); i < lull__shazptr.count; i++) {
+		const struct seen_slot *seen = &lull__shazptr.snapshot->slot[i];
+
+		if (seen->word != word)
+			return;
+		if (seen->state / LULL__SHAZPTR_STAMP >= w->tick || !(seen->group & w->groups))
+			continue;
+		way->groups |= seen->group;
+		if (!(seen->state & LULL__SHAZPTR_WAITED))
+			way->unflagged = true;
+	}
+}
+
+/* As lull__shazptr_look(), in the snapshot. */
+static void find_in_snapshot(const struct lull__shazptr_waiter *w, struct lull__shazptr_way *way)
+{
+	*way = (struct lull__shazptr_way){ .tick = w->tick };
+	add_equals(w, LULL__BUSTED(SHAZPTR_FORGOTTEN_POINTER) ? 0 : w->ptr, way);
+	if (!LULL__BUSTED(SHAZPTR_IGNORED_WILDCARD))
+		add_equals(w, LULL__SHAZPTR_WILDCARD, way);
+}
+
+/* ---- the scanning thread: rounds ------------------------------------------------------------- */
+
+static void let_go(struct lull__shazptr_waiter *w)
+{
+	lull_list_del(&w->list);
+	/*
+	 * ORDER SHAZ-6: what the looks at the slots saw, and the last use of the waiter, before
+	 * `done`; pairs with SHAZ-6 in sleep_until_done(); without it the waiter frees too early, or its
+	 * stack is overwritten; model/shazptr-wait.litmus
+	 */
+	lull_store_release(&w->done, 1u);
+	/* From here on only an address, which the kernel does not look behind. */
+	lull__futex_wake(&w->done, 1);
+}
+
+/*
+ * Who came after this is for the next snapshot: the one that is made now may be older than what was
+ * unlinked. True when somebody waits.
+ */
+static bool begin_scan(void)
+{
+	bool any;
+
+	lull__lock(&lull__shazptr.lock);
+	lull_list_splice_tail(&lull__shazptr.queued, &lull__shazptr.scanning);
+	lull_list_init(&lull__shazptr.queued);
+	any = !lull_list_empty(&lull__shazptr.scanning);
+	lull__unlock(&lull__shazptr.lock);
+	return any;
+}
+
+/* Let go of those whose last group has been seen out of the way. @left: of the others. */
+static void scan_for_all(struct lull__shazptr_way *left)
+{
+	struct lull__shazptr_waiter *w, *next;
+	bool have_snapshot;
+
+	*left = (struct lull__shazptr_way){ 0 };
+	if (!begin_scan())
+		return;
+	lull__shazptr_count_scan();
+	have_snapshot = take_snapshot();
+	lull__lock(&lull__shazptr.lock);
+	lull_list_for_each_entry_safe(w, next, &lull__shazptr.scanning, list) {
+		struct lull__shazptr_way way;
+
+		(have_snapshot ? find_in_snapshot : lull__shazptr_look)(w, &way);
+		w->groups = way.groups;
+		if (!w->groups) {
+			let_go(w);
+			continue;
+		}
+		left->groups |= way.groups;
+		left->unflagged |= way.unflagged;
+		if (left->tick < w->tick)
+			left->tick = w->tick;
+	}
+	lull__unlock(&lull__shazptr.lock);
+}
+
+/*
+ * A reader makes no fence between clearing its slot and looking for WAITED. So it may be that its
+ * look comes first and finds nothing, and that its 0, still on its way out of the processor, is not
+ * there for our look after lull__shazptr_flag(), and that we go to sleep and are not woken. The 0 arrives
+ * in far less than a microsecond, and so a second look by ourselves after NAP_NS finds it. By then
+ * WAITED has been there for as long, and is not missed by a reader that clears later. So the naps
+ * that follow are there for the language, which does not promise how long anything is under way;
+ * they grow, and a reader that takes its time costs a few looks.
+ */
+uint64_t lull__shazptr_nap_ns(unsigned *shift)
+{
+	uint64_t ns = (uint64_t)NAP_NS << *shift;
+
+	if (*shift < NAP_SHIFT_MOST)
+		*shift += NAP_SHIFT;
+	return ns;
+}
+
+static void *scan_thread(void *unused)
+{
+	struct lull__shazptr_way left;
+	unsigned shift = 0;
+
+	(void)unused;
+	lull__ensure_registered();
+	lull__fine_timers();
+	pthread_setname_np(pthread_self(), "lull-scan");
+	for (;;) {
+		/*
+		 * ORDER SHAZ-5: the event before the look at WAITED, at the slots and at the list
+		 * of waiters; pairs with SHAZ-5 in answer() and lull__shazptr_enqueue(); without it as there;
+		 * model/shazptr-event.litmus
+		 */
+		uint32_t event = lull_load_acquire(&lull__shazptr.event);
+
+		if (lull_load_relaxed(&lull__shazptr.stop))
+			return NULL;
+		scan_for_all(&left);
+		if (left.unflagged) {
+			lull__shazptr_flag(&left);
+			shift = 0;
+		} else if (left.groups) {
+			lull__futex_wait(&lull__shazptr.event, event, lull__now_ns() + lull__shazptr_nap_ns(&shift));
+		} else {
+			lull__futex_wait(&lull__shazptr.event, event, LULL__NEVER);
+		}
+	}
+}
+
+/* Under lull__shazptr.lock, so that nobody queues for a thread that does not come. 0 or an errno value. */
+static int start_scan_thread(void)
+{
+	sigset_t saved;
+	int err;
+
+	lull__block_signals(&saved);
+	err = pthread_create(&lull__shazptr.thread, NULL, scan_thread, NULL);
+	lull__restore_signals(&saved);
+	lull__shazptr.running = err == 0;
+	return err;
+}
+
+/* exit(): end the thread, so that leak checkers find nothing of it. */
+__attribute__((destructor)) static void stop_scan_thread(void)
+{
+	bool running;
+
+	if (!lull__trylock(&lull__shazptr.lock)) /* perhaps held by who is exiting, in a handler */
+		return;
+	running = lull__shazptr.running;
+	lull__unlock(&lull__shazptr.lock);
+	if (!running || pthread_equal(lull__shazptr.thread, pthread_self()))
+		return;
+	lull_store_relaxed(&lull__shazptr.stop, 1u);
+	lull__shazptr_tell_scanners(); /* SHAZ-5 */
+	if (lull__join(lull__shazptr.thread, EXIT_WAIT_NS)) {
+		lull__shazptr.running = false;
+		free(lull__shazptr.snapshot);
+		lull__shazptr.snapshot = NULL;
+	}
+	lull_store_relaxed(&lull__shazptr.stop, 0u);
+}
+
+/* ---- who waits ------------------------------------------------------------------------------- */
+
+bool lull__shazptr_enqueue(struct lull__shazptr_waiter *w)
+{
+	bool first_failure;
+	int err;
+
+	lull__lock(&lull__shazptr.lock);
+	err = lull__shazptr.running ? 0 : start_scan_thread();
+	if (!err)
+		lull_list_add_tail(&w->list, &lull__shazptr.queued);
+	first_failure = err && !lull__shazptr.failed;
+	lull__shazptr.failed |= first_failure;
+	lull__unlock(&lull__shazptr.lock);
+	if (first_failure)
+		lull__say("cannot start the scanning thread of simple hazard pointers (%s): "
+			  "who waits scans",
+			  strerror(err));
+	/*
+	 * ORDER SHAZ-5: the waiter on its list before the event; pairs with SHAZ-5 in
+	 * scan_thread(); without it the thread sleeps and nobody looks for this waiter;
+	 * model/shazptr-queue.litmus
+	 */
+	if (!err)
+		lull__shazptr_tell_scanners();
+	return !err;
+}
+
+/* The time is up. False unless the scanning thread has been faster. */
+bool lull__shazptr_withdraw(struct lull__shazptr_waiter *w)
+{
+	bool done;
+
+	lull__lock(&lull__shazptr.lock);
+	done = lull_load_relaxed(&w->done);
+	if (!done)
+		lull_list_del(&w->list);
+	lull__unlock(&lull__shazptr.lock);
+	return done;
+}
+

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * life.c - the only file that knows all mechanisms: what each of them does when the process begins, when a thread comes
+ * and goes, and in a forked child, in this order; and who answers the hooks of the lower floors.
+ */
+#include "base/fence_choice.h"
+#include "base/hooks.h"
+#include "base/process.h"
+#include "base/registry.h"
+#include "hazptr/shazptr_life.h"
+#include "hazptr/threads.h"
+#include "rcu/grace_period.h"
+#include "rcu/section.h"
+#include "reclaim/reclaim_life.h"
+
+#ifndef LULL_CORE_ALONE
+#include "count/percpu_life.h"
+#include "mutex/oracle.h"
+#include "mutex/owner.h"
+#include "mutex/self.h"
+#include "oracle/oracles.h"
+#endif
+
+#ifdef LULL_WATCH
+#include "watch/stall.h"
+#include "watch/stats_page.h"
+#include "watch/watchdog.h"
+#endif
+
+#ifdef LULL_DEBUG
+#include "check/checks.h"
+
+static void checks_fork_prepare(void)
+{
+	lull__guards_fork_prepare();
+#if LULL__CHECK_RETIRED
+	lull__retired_fork_prepare();
+#endif
+}
+
+static void checks_fork_parent(void)
+{
+	lull__guards_fork_parent();
+#if LULL__CHECK_RETIRED
+	lull__retired_fork_parent();
+#endif
+}
+
+static void checks_fork_child(uint32_t old_tid)
+{
+	(void)old_tid;
+	lull__guards_fork_child();
+#if LULL__CHECK_RETIRED
+	lull__retired_fork_child();
+#endif
+}
+
+const struct lull__checks lull__checks = {
+	.may_block = lull__check_sleeps_online,
+#if LULL__CHECK_RETIRED
+	.deferred = lull__retired_add,
+	.ready = lull__retired_ready,
+	.reclaimed = lull__retired_remove,
+	.protects_none = lull__retired_protects_none,
+#endif
+	.mutex_waits = lull__deadlock_check,
+	.fork_prepare = checks_fork_prepare,
+	.fork_parent = checks_fork_parent,
+};
+#endif
+
+/* The page of counts is made after the fences it names have been chosen, and before anything is counted on it. */
+const struct lull__mechanism lull__mechanisms[] = {
+	{ "fence", .init = lull__fence_init, .fork_child = lull__fence_fork_child },
+	{ "registry", .init = lull__registry_init, .fork_child = lull__registry_fork_child },
+	{ "process", .init = lull__process_init },
+#ifdef LULL_WATCH
+	{ "page", .init = lull__page_init, .fork_child = lull__page_fork_child },
+	{ "stall", .fork_child = lull__stall_fork_child },
+	{ "watchdog", .fork_child = lull__watchdog_fork_child },
+#endif
+	{ "rcu", .unregister = lull__rcu_unregister, .exit = lull__rcu_thread_exit, .fork_child = lull__rcu_fork_child },
+	{ "hazptr", .enter = lull__hazptr_thread_enter, .unregister = lull__hazptr_unregister,
+	  .exit = lull__hazptr_thread_exit, .leave = lull__hazptr_thread_leave, .fork_child = lull__hazptr_fork_child },
+	{ "shazptr", .enter = lull__shazptr_thread_enter, .unregister = lull__shazptr_unregister,
+	  .exit = lull__shazptr_thread_exit, .leave = lull__shazptr_thread_leave,
+	  .fork_child = lull__shazptr_fork_child },
+	{ "reclaim", .init = lull__reclaim_init, .unregister = lull__reclaim_unregister,
+	  .exit = lull__reclaim_thread_exit, .fork_child = lull__reclaim_fork_child },
+#ifndef LULL_CORE_ALONE
+	{ "percpu cells", .fork_child = lull__percpu_cells_fork_child },
+	{ "percpu_ref", .fork_child = lull__percpu_ref_fork_child },
+	{ "mutex", .init = lull__oracle_init, .exit = lull__owner_thread_exit, .fork_child = lull__mutex_fork_child },
+#endif
+#ifdef LULL_DEBUG
+	{ "checks", .fork_child = checks_fork_child },
+#endif
+	{ .name = NULL },
+};
+
+#ifndef LULL_CORE_ALONE
+/* In the order in which they are tried. */
+const struct lull__oracle *const lull__oracles[] = {
+#ifdef LULL_ORACLE_BPF
+	&lull__oracle_bpf,
+#endif
+	&lull__oracle_rseq,
+	&lull__oracle_none,
+#ifdef LULL_ORACLE_SLICE
+	&lull__oracle_slice,
+#endif
+	NULL,
+};
+#endif
+
+#ifdef LULL_WATCH
+static const struct lull__watch watch = {
+	.wait_begin = lull__stall_begin,
+	.wait_end = lull__stall_end,
+	.wait_blame = lull__stall_blame,
+	.over_limit = lull__stall_over_limit,
+	.callbacks_begin = lull__watchdog_callbacks_begin,
+	.callbacks_end = lull__watchdog_callbacks_end,
+	.worker_begin = lull__watchdog_start,
+	.worker_end = lull__watchdog_stop,
+};
+
+const struct lull__watch *const lull__watch = &watch;
+#else
+const struct lull__watch *const lull__watch = NULL;
+#endif

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * oracle.c - the choice of an oracle, and the two that need no wing: rseq and none.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/hooks.h"
+#include "../base/message.h"
+#include "../base/process.h"
+#include "../base/rseq_use.h"
+#include "oracle.h"
+#include "owner.h"
+
+uint32_t lull__spinners_max;
+
+static const struct lull__oracle *chosen = &lull__oracle_none;
+
+/* ---- rseq: where the kernel writes the CPU that a thread runs on ----------------------------- */
+
+/* Each waiter counts up where it spins. CPUs beyond share. */
+#define BEATS 256
+
+static struct {
+	uint32_t count, tid;
+	char pad[LULL__CACHELINE - 8];
+} beats[BEATS] __attribute__((aligned(LULL__CACHELINE)));
+
+/* Not exact when two waiters count at a time; it only has to change. */
+static void beat(int cpu)
+{
+	unsigned at = (unsigned)cpu % BEATS;
+
+	lull_store_relaxed(&beats[at].tid, lull__self.tid);
+	lull_store_relaxed(&beats[at].count, lull_load_relaxed(&beats[at].count) + 1);
+}
+
+/*
+ * Has another thread of ours run where @tid was last seen, after the waiter saw it there first? Then
+ * it does not run, since it would have run somewhere else to be running again; or it has been back
+ * in between, and the waiter is wrong and sleeps once too often.
+ */
+static bool displaced(struct lull__sighting *sighting, uint32_t tid, int cpu)
+{
+	unsigned at = (unsigned)cpu % BEATS;
+	uint32_t count = lull_load_relaxed(&beats[at].count);
+	bool same = sighting->tid == tid && sighting->cpu == (uint32_t)cpu;
+	bool moved = same && count != sighting->beats && lull_load_relaxed(&beats[at].tid) != tid;
+
+	if (!same)
+		*sighting = (struct lull__sighting){ .tid = tid, .cpu = (uint32_t)cpu, .beats = count };
+	return moved;
+}
+
+enum lull__runs lull__oracle_rseq_runs(struct lull__sighting *sighting, uint32_t tid)
+{
+	int mine = lull__owner_my_cpu(), cpu;
+	bool seen;
+
+	if (mine < 0)
+		return LULL__RUNS_UNKNOWN;
+	beat(mine);
+	cpu = lull__owner_cpu(tid, &seen);
+	if (cpu < 0)
+		return LULL__RUNS_UNKNOWN;
+	if (cpu == mine || displaced(sighting, tid, cpu))
+		return LULL__RUNS_NO;
+	return LULL__RUNS_BELIEVED;
+}
+
+bool lull__oracle_rseq_usable(void)
+{
+	return lull__rseq_cpu() != NULL;
+}
+
+const struct lull__oracle lull__oracle_rseq = {
+	.name = "rseq",
+	.inline_locks = true,
+	.usable = lull__oracle_rseq_usable,
+	.runs = lull__oracle_rseq_runs,
+};
+
+/* ---- none: nothing is known ------------------------------------------------------------------ */
+
+static enum lull__runs none_runs(struct lull__sighting *sighting, uint32_t tid)
+{
+	(void)sighting;
+	(void)tid;
+	return LULL__RUNS_UNKNOWN;
+}
+
+static bool none_usable(void)
+{
+	return true;
+}
+
+const struct lull__oracle lull__oracle_none = {
+	.name = "none",
+	.inline_locks = true,
+	.usable = none_usable,
+	.runs = none_runs,
+};
+
+/* ---- the choice ------------------------------------------------------------------------------ */
+
+static const struct lull__oracle *by_name(const char *name)
+{
+	for (const struct lull__oracle *const *at = lull__oracles; *at; at++)
+		if (strcmp(name, (*at)->name) == 0)
+			return *at;
+	return NULL;
+}
+
+static const struct lull__oracle *first_usable(void)
+{
+	const struct lull__oracle *const *at = lull__oracles;
+
+	while ((*at)->when_asked || !(*at)->usable())
+		at++; /* `none` is among them */
+	return *at;
+}
+
+/* The names of all, "rseq, bpf or none". */
+static const char *all_names(char *buf, size_t size)
+{
+	buf[0] = '\0';
+	for (const struct lull__oracle *const *at = lull__oracles; *at; at++) {
+		strncat(buf, at == lull__oracles ? "" : at[1] ? ", " : " or ", size - strlen(buf) - 1);
+		strncat(buf, (*at)->name, size - strlen(buf) - 1);
+	}
+	return buf;
+}
+
+static void count_cpus(void)
+{
+	unsigned cpus = lull__cpus_allowed();
+
+	/*
+	 * One waiter spins in time to take over, a few more bridge the time it takes to wake one. More
+	 * only pull the lock's line out of the owner's hands.
+	 */
+	lull__spinners_max = cpus > 4 ? 4 : cpus - 1;
+}
+
+void lull__oracle_init(void)
+{
+	const char *forced = getenv("LULL_OWNER_ORACLE");
+	const struct lull__oracle *choice;
+	char names[64];
+
+	count_cpus();
+	if (forced && *forced) {
+		choice = by_name(forced);
+		if (!choice)
+			lull__die("LULL_OWNER_ORACLE is \"%.60s\"; it can be %s", forced,
+				  all_names(names, sizeof(names)));
+		if (!choice->usable())
+			lull__die("LULL_OWNER_ORACLE is %s, which is not to be had here", forced);
+	} else {
+		choice = first_usable();
+	}
+	lull_store_relaxed(&chosen, choice);
+}
+
+const char *lull_mutex_oracle_name(void)
+{
+	lull__init();
+	return lull_load_relaxed(&chosen)->name;
+}
+
+int lull_mutex_choose_oracle(const char *name)
+{
+	const struct lull__oracle *choice = by_name(name);
+
+	lull__init();
+	if (!choice)
+		return -EINVAL;
+	if (!choice->usable())
+		return -ENOTSUP;
+	lull_store_relaxed(&chosen, choice);
+	return 0;
+}
+
+/* ---- asking and telling it ------------------------------------------------------------------- */
+
+enum lull__runs lull__oracle_runs(struct lull__sighting *sighting, uint32_t tid)
+{
+	return lull_load_relaxed(&chosen)->runs(sighting, tid);
+}
+
+bool lull__oracle_inline_locks(void)
+{
+	return lull_load_relaxed(&chosen)->inline_locks;
+}
+
+bool lull__oracle_slice_over(void)
+{
+	const struct lull__oracle *oracle = lull_load_relaxed(&chosen);
+
+	return oracle->slice_over && oracle->slice_over();
+}
+
+void lull__oracle_thread_enter(void)
+{
+	const struct lull__oracle *oracle = lull_load_relaxed(&chosen);
+
+	if (oracle->thread_enter)
+		oracle->thread_enter();
+}
+
+void lull__oracle_tries(void)
+{
+	const struct lull__oracle *oracle = lull_load_relaxed(&chosen);
+
+	if (lull_unlikely(oracle->tries != NULL))
+		oracle->tries();
+}
+
+void lull__oracle_acquired(void)
+{
+	const struct lull__oracle *oracle = lull_load_relaxed(&chosen);
+
+	if (lull_unlikely(oracle->acquired != NULL))
+		oracle->acquired();
+}
+
+void lull__oracle_released(void)
+{
+	for (const struct lull__oracle *const *at = lull__oracles; *at; at++)
+		if ((*at)->released)
+			(*at)->released();
+}

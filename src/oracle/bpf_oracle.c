@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bpf_oracle.c - the oracle that reads which thread runs on each CPU from the table of bpf.h.
+ */
+#include <sched.h>
+
+#include "../base/registry.h"
+#include "../base/rseq_use.h"
+#include "../mutex/oracle.h"
+#include "../mutex/owner.h"
+#include "bpf.h"
+#include "oracles.h"
+
+/* Which thread runs on each CPU; NULL, or none, until there is a table, whichever a thread sees first. */
+static const uint64_t *running;
+static unsigned running_cpus;
+
+static enum lull__runs bpf_runs(struct lull__sighting *sighting, uint32_t tid)
+{
+	const uint64_t *table = lull_load_relaxed(&running);
+	bool seen = false;
+	int cpu = lull__owner_cpu(tid, &seen);
+
+	if (cpu < 0 || !seen || !table || (unsigned)cpu >= lull_load_relaxed(&running_cpus))
+		return lull__oracle_rseq_runs(sighting, tid);
+	return (uint32_t)lull_load_relaxed(&table[cpu]) == tid ? LULL__RUNS_YES : LULL__RUNS_NO;
+}
+
+/* Does the table name this thread where it runs? Not in another PID namespace, for one. */
+static bool table_knows_me(const uint64_t *table, unsigned cpus)
+{
+	const uint32_t *word = lull__rseq_cpu();
+	uint32_t tid = lull__gettid();
+
+	/* Between the two looks it may be moved; not each time. */
+	for (int i = 0; word && i < 100; i++) {
+		uint32_t cpu = lull_load_relaxed(word);
+
+		if (cpu < cpus && (uint32_t)lull_load_relaxed(&table[cpu]) == tid)
+			return true;
+		sched_yield();
+	}
+	return false;
+}
+
+static bool bpf_usable(void)
+{
+	const uint64_t *table = lull_load_relaxed(&running), *nothing = NULL;
+	unsigned cpus = lull_load_relaxed(&running_cpus);
+
+	if (!table && (table = lull__bpf_running(&cpus))) {
+		/* Of two that choose at a time one mapping stays unused. */
+		lull_store_relaxed(&running_cpus, cpus);
+		(void)lull_cas_relaxed(&running, &nothing, table);
+	}
+	return table && table_knows_me(table, cpus);
+}
+
+/* A table can be stale: of some threads the kernel does not tell when they go (a kernel's tracing has gaps). */
+static void bpf_acquired(void)
+{
+	const uint64_t *table;
+	bool seen;
+	int cpu;
+
+	table = lull_load_relaxed(&running);
+	cpu = lull__owner_my_cpu();
+	seen = table && cpu >= 0 && (unsigned)cpu < lull_load_relaxed(&running_cpus) &&
+	       (uint32_t)lull_load_relaxed(&table[cpu]) == lull__self.tid;
+	lull__owner_set_seen(seen);
+}
+
+const struct lull__oracle lull__oracle_bpf = {
+	.name = "bpf",
+	.usable = bpf_usable,
+	.runs = bpf_runs,
+	.acquired = bpf_acquired,
+};

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * os.h - all that the library asks of Linux: futexes, membarrier, clocks, CPUs, threads, shared memory.
+ *
+ * No logic of the library's own and no state. Every function leaves errno as it was.
+ */
+#ifndef LULL_OS_H
+#define LULL_OS_H
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <lull/debug.h>
+
+/* ---- linux.c: time ---------------------------------------------------------------------------- */
+
+/*
+ * Points in time are CLOCK_MONOTONIC in ns. LULL__NEVER is the one that does not come: "no deadline"
+ * everywhere in the library, so that the earlier of two times is the smaller number.
+ */
+#define LULL__NEVER UINT64_MAX
+
+uint64_t lull__now_ns(void);
+void lull__nap(uint64_t ns);	/* sleep, without a cancellation point */
+void lull__fine_timers(void);	/* end the calling thread's timed sleeps when they should end */
+
+/* ---- linux.c: futexes ------------------------------------------------------------------------- */
+
+/* Sleep while *@word == @value, until @deadline_ns at the latest. May return early; look again. */
+void lull__futex_wait(uint32_t *word, uint32_t value, uint64_t deadline_ns);
+void lull__futex_wake(uint32_t *word, int how_many);
+
+/*
+ * The same for sleepers of several kinds: a wake-up reaches those whose @bitset has a bit of its own.
+ * @shared: processes share the word. Returns 0 when woken, else -EAGAIN, -EINTR or -ETIMEDOUT.
+ */
+int lull__futex_wait_bits(uint32_t *word, uint32_t value, uint32_t bitset, uint64_t deadline_ns, bool shared);
+void lull__futex_wake_bits(uint32_t *word, int how_many, uint32_t bitset, bool shared);
+
+/*
+ * Wake @wake of those that sleep on @from and let the others sleep on @to. Returns 0, or -EAGAIN when
+ * *@from is no longer @value.
+ */
+int lull__futex_requeue(uint32_t *from, uint32_t value, int wake, uint32_t *to, bool shared);
+
+/* ---- linux.c: fences on other CPUs ------------------------------------------------------------ */
+
+bool lull__membarrier_register(void); /* true: private expedited works for this process */
+int lull__membarrier(void);	      /* 0 or -errno */
+int lull__visit_all_cpus(void);	      /* run on each CPU that any thread may use; 0 or -errno */
+
+/* ---- linux.c: CPUs, threads, memory ----------------------------------------------------------- */
+
+unsigned lull__cpus_allowed(void);  /* CPUs that the calling thread may run on, at least 1 */
+unsigned lull__cpus_possible(void); /* all CPU numbers are below this, also of CPUs plugged in later */
+uint32_t lull__gettid(void);
+bool lull__join(pthread_t thread, uint64_t timeout_ns); /* below a second; false: it has not ended */
+bool lull__peek(const uint32_t *from, uint32_t *to);	/* false: there is no such memory */
+
+/* Keep the calling thread from being cancelled while it has a lock of the library's. */
+static inline void lull__no_cancel(int *saved)
+{
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, saved);
+}
+
+static inline void lull__may_cancel(int saved)
+{
+	pthread_setcancelstate(saved, NULL);
+}
+
+/* Keep signal handlers away from the calling thread. */
+static inline void lull__block_signals(sigset_t *saved)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, saved);
+}
+
+static inline void lull__restore_signals(const sigset_t *saved)
+{
+	pthread_sigmask(SIG_SETMASK, saved, NULL);
+}
+
+/* ---- task.c: what /proc tells about a thread of this process ---------------------------------- */
+
+struct lull__task {
+	char name[32]; /* "?" when the thread is gone */
+	char where[192];
+	enum lull_thread_state state;
+};
+
+void lull__task_read(uint32_t tid, struct lull__task *task);  /* @tid 0: no thread in particular */
+void lull__thread_name(uint32_t tid, char *buf, size_t size); /* async-signal-safe; "?" when it is gone */
+
+/* ---- symbol.c --------------------------------------------------------------------------------- */
+
+/* Put @addr into words, "" for NULL. Takes no lock, nor one of the loader's. */
+void lull__symbol(const void *addr, char *buf, size_t size);
+
+/* ---- shared_file.c: memory that other processes can read -------------------------------------- */
+
+struct lull__shared_file {
+	int fd;
+	uint64_t device, inode;
+};
+
+void *lull__shared_file_make(struct lull__shared_file *file, const char *name, size_t size); /* NULL: none */
+void lull__shared_file_drop(struct lull__shared_file *file, void *at, size_t size);
+
+#endif /* LULL_OS_H */

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * grace_period.h - what the rest of the library asks of grace periods, beside rcu.h.
+ */
+#ifndef LULL_GRACE_PERIOD_H
+#define LULL_GRACE_PERIOD_H
+
+#include <lull/rcu.h>
+
+/* The first grace period that begins from here on. */
+lull_rcu_cookie lull__rcu_cookie(void);
+/* Push the grace period of @cookie as far as it goes without waiting; true when it is over. */
+bool lull__rcu_advance(lull_rcu_cookie cookie);
+/* Is its heavy fence over? It covers what was unlinked before the cookie was taken. */
+bool lull__rcu_has_begun(lull_rcu_cookie cookie);
+/* As lull__rcu_advance(), waiting, until @deadline_ns at the latest. The caller is in no section. */
+bool lull__rcu_wait_until(lull_rcu_cookie cookie, uint64_t deadline_ns);
+void lull__rcu_wait(lull_rcu_cookie cookie);
+
+/* For life.c. */
+void lull__rcu_fork_child(uint32_t old_tid);
+
+#endif /* LULL_GRACE_PERIOD_H */

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * barrier.c - wait until what was deferred has been reclaimed: barriers and drain.
+ */
+#include <errno.h>
+#include <limits.h>
+
+#include <lull/hazptr_fenced.h>
+
+#include "../base/fault.h"
+#include "../base/message.h"
+#include "../base/registry.h"
+#include "../base/wait.h"
+#include "../hazptr/slots.h"
+#include "../rcu/section.h"
+#include "pass.h"
+#include "worker.h"
+
+#define GENERATIONS    16	 /* callbacks that defer callbacks, followed by a barrier */
+#define RECHECK_NS     10000000u
+
+/* A pass by the caller, where there is no thread to do it. */
+static bool flush_here(uint64_t deadline_ns)
+{
+	/* First without anything at stake, because a pass cannot be left half way. */
+	if (!lull__rcu_wait_until(lull__rcu_cookie(), deadline_ns))
+		return false;
+	lull__pass(PASS_ALL);
+	return true;
+}
+
+/* A pass by the background thread. False when the time was up. */
+static bool flush_there(uint64_t deadline_ns)
+{
+	/* REC-7, the other way: what was deferred before the ticket; acquire in round_of(). */
+	uint64_t ticket = lull_add_release(&lull__reclaimer.flush_wanted, (uint64_t)1) + 1;
+
+	lull__notify(NAPPING);
+	for (;;) {
+		uint32_t event = lull_load_acquire(&lull__reclaimer.flush_event); /* REC-7: before flush_done */
+
+		/*
+		 * ORDER REC-7: the ticket before what the caller does next; pairs with REC-7 in
+		 * flush_for(); without it as there; model/flush.litmus
+		 */
+		if (lull_load_acquire(&lull__reclaimer.flush_done) >= ticket)
+			return true;
+		/* No thread can be had after all, or nobody wakes it any more: see wake_sleeper(). */
+		if (lull_load_relaxed(&lull__reclaimer.thread) == CANNOT_HAVE_ONE ||
+		    lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_POLL)
+			return flush_here(deadline_ns);
+		if (lull__is_past(deadline_ns))
+			return false;
+		lull__futex_wait(&lull__reclaimer.flush_event, event, deadline_ns);
+	}
+}
+
+/* One generation of a barrier. @offspring: callbacks deferred more meanwhile. */
+static bool flush_and_wait(uint64_t deadline_ns, bool *offspring)
+{
+	/*
+	 * ORDER REC-12: the count before the pass; pairs with REC-12 in defer_rarely(); without it as
+	 * there; model/barrier-offspring.litmus
+	 */
+	uint64_t before = lull_load_acquire(&lull__reclaimer.from_callbacks);
+	bool here = lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_POLL || !lull__start_worker();
+	bool in_time = LULL__BUSTED(EARLY_BARRIER) || (here ? flush_here(deadline_ns) : flush_there(deadline_ns));
+
+	*offspring = lull_load_relaxed(&lull__reclaimer.from_callbacks) != before;
+	return in_time;
+}
+
+static bool awaited_is_done(void)
+{
+	/*
+	 * ORDER REC-11: the count before what the caller does next; pairs with REC-11 in
+	 * lull__queue_awaited_done(); without it as there; model/barrier-old.litmus
+	 */
+	return lull_load_acquire(&lull__queue_awaited) == 0;
+}
+
+/* Blame a thread whose slot keeps what the barrier waits for. */
+static unsigned blame_parked(void *arg, struct lull_stall *first, unsigned *holders)
+{
+	(void)arg;
+	*first = (struct lull_stall){ .tid = lull_load_relaxed(&lull__hazptr.parked_owner) };
+	first->slots = (uint32_t)lull_load_relaxed(&lull__queue_awaited);
+	*holders = first->slots;
+	return 1;
+}
+
+/* Wait until slots no longer name what passes have marked. */
+static bool sleep_for_awaited(struct lull__wait *wait, uint64_t deadline_ns)
+{
+	uint64_t again_ns = LULL__NEVER;
+	uint32_t event;
+
+	do {
+		/* HAZ-9: before what is looked at. */
+		event = lull_load_acquire(&lull__hazptr.event);
+
+		bool here = lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_POLL ||
+			    lull_load_relaxed(&lull__reclaimer.thread) != HAS_THREAD;
+
+		if (here && !flush_here(deadline_ns))
+			return false;
+		if (awaited_is_done())
+			return true;
+		/* LULL__PARKED_RECHECK, if nobody else sees to it. */
+		if (here && lull__fence_full_mode)
+			again_ns = lull__now_ns() + RECHECK_NS;
+	} while (lull__wait_sleep(wait, &lull__hazptr.event, event, deadline_ns, again_ns, blame_parked, NULL));
+	return false;
+}
+
+static bool await_awaited(uint64_t deadline_ns)
+{
+	struct lull__wait wait;
+	bool in_time;
+
+	if (awaited_is_done())
+		return true;
+	lull__wait_begin(&wait, LULL_WAIT_HAZPTR_BARRIER, 0);
+	in_time = sleep_for_awaited(&wait, deadline_ns);
+	lull__wait_end(&wait);
+	return in_time;
+}
+
+/* One generation of a barrier that also waits for what hazard pointers protect. */
+static bool flush_protected(uint64_t deadline_ns, bool *offspring)
+{
+	bool in_time;
+
+	while (!lull__trylock(&lull__reclaimer.barrier_lock)) {
+		if (lull__is_past(deadline_ns))
+			return false;
+		lull__lock_await(&lull__reclaimer.barrier_lock, deadline_ns);
+	}
+	lull_store_relaxed(&lull__reclaimer.mark_awaited, 1u);
+	in_time = flush_and_wait(deadline_ns, offspring);
+	lull_store_relaxed(&lull__reclaimer.mark_awaited, 0u);
+	if (in_time)
+		in_time = await_awaited(deadline_ns);
+	lull__unlock_wake(&lull__reclaimer.barrier_lock, INT_MAX);
+	return in_time;
+}
+
+static int barrier(const char *call, uint64_t deadline_ns, bool hazptr)
+{
+	bool online = lull__self.state & LULL__STATE_ONLINE;
+	bool offspring = true, in_time = true;
+
+	lull__rcu_no_section(call);
+	if (lull__self.callback_depth)
+		lull__die("%s in a callback would wait for itself for ever", call);
+	if (hazptr && deadline_ns == LULL__NEVER)
+		lull__check_protects_none(call);
+	lull__ensure_registered();
+	if (online)
+		lull_rcu_offline();
+	for (int i = 0; i < GENERATIONS && offspring && in_time; i++)
+		in_time = hazptr ? flush_protected(deadline_ns, &offspring) : flush_and_wait(deadline_ns, &offspring);
+	if (online)
+		lull_rcu_online();
+	return in_time ? 0 : -ETIMEDOUT;
+}
+
+void lull_rcu_barrier(void)
+{
+	barrier("lull_rcu_barrier", LULL__NEVER, false);
+}
+
+void lull_hazptr_barrier(void)
+{
+	barrier("lull_hazptr_barrier", LULL__NEVER, true);
+}
+
+int lull_hazptr_barrier_timeout(uint64_t timeout_ms)
+{
+	return barrier("lull_hazptr_barrier_timeout", lull__deadline_in_ms(timeout_ms), true);
+}
+
+int lull_reclaim_drain(uint64_t timeout_ms)
+{
+	return barrier("lull_reclaim_drain", lull__deadline_in_ms(timeout_ms), true);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * partition.c - which entries of a queue do slots name? See partition.h.
+ */
+#include "../base/registry.h"
+#include "../hazptr/slots.h"
+#include "../hazptr/table.h"
+#include "partition.h"
+
+struct cursor {
+	struct lull__chunk *chunk;
+	uint64_t at; /* number of the entry that comes next */
+};
+
+static struct lull__entry *next_entry(struct cursor *cursor)
+{
+	while (cursor->at >= cursor->chunk->first + LULL__CHUNK_ITEMS)
+		cursor->chunk = cursor->chunk->next;
+	return &cursor->chunk->entry[cursor->at++ % LULL__CHUNK_ITEMS];
+}
+
+/*
+ * A child that is forked in here must not find an entry twice; that it finds one of them nowhere,
+ * and never frees it, does no harm.
+ */
+static void exchange(struct lull__entry *a, struct lull__entry *b)
+{
+	struct lull__entry was_a = *a, was_b = *b;
+
+	lull_store_relaxed(&a->item, (void *)NULL);
+	lull_store_relaxed(&b->item, (void *)NULL);
+	lull_compiler_barrier();
+	a->bytes = was_b.bytes;
+	b->bytes = was_a.bytes;
+	lull_compiler_barrier();
+	lull_store_relaxed(&a->item, was_b.item);
+	lull_store_relaxed(&b->item, was_a.item);
+}
+
+/* Mark the entries that slots name. Returns how many. */
+static uint64_t mark_named(struct lull__queue *q, struct lull__hazptr_table *table)
+{
+	struct cursor cursor = { q->head, q->ready };
+	uint64_t named = 0;
+
+	while (cursor.at < q->wait) {
+		struct lull__entry *entry = next_entry(&cursor);
+
+		entry->bytes &= ~LULL__ENTRY_NAMED;
+		if (entry->item && lull__hazptr_is_named(table, entry->item)) {
+			entry->bytes |= LULL__ENTRY_NAMED;
+			named++;
+		}
+	}
+	return named;
+}
+
+/* Move what is marked to the end of [ready, wait), where @named entries are. */
+static void move_to_end(struct lull__queue *q, uint64_t named)
+{
+	struct cursor from = { q->head, q->ready }, to = { q->head, q->wait - named };
+
+	while (to.at < q->wait) {
+		struct lull__entry *here = next_entry(&to), *marked;
+
+		if (here->bytes & LULL__ENTRY_NAMED)
+			continue;
+		do
+			marked = next_entry(&from);
+		while (!(marked->bytes & LULL__ENTRY_NAMED));
+		exchange(here, marked);
+	}
+}
+
+/*
+ * [ready, wait) is what was unlinked before the fence that came before the table was filled; of a
+ * queue with grace periods, its grace period is over. What is not named is ready now.
+ */
+void lull__partition(struct lull__queue *q, struct lull__hazptr_table *table)
+{
+	uint64_t named;
+
+	if (q->ready == q->wait)
+		return;
+	named = mark_named(q, table);
+	if (named)
+		move_to_end(q, named);
+	lull_store_relaxed(&q->named, named);
+	lull_store_relaxed(&q->parked, (uint32_t)LULL__NOT_PARKED);
+	lull__queue_make_ready(q, q->wait - named);
+	q->wait = q->ready;
+}
+
+uint64_t lull__mark_awaited(struct lull__queue *q)
+{
+	struct cursor cursor = { q->head, q->ready };
+	uint64_t marked = 0;
+
+	for (uint64_t i = 0; i < q->named; i++) {
+		struct lull__entry *entry = next_entry(&cursor);
+
+		if (entry->bytes & LULL__ENTRY_AWAITED)
+			continue;
+		entry->bytes |= LULL__ENTRY_AWAITED;
+		marked++;
+	}
+	return marked;
+}
+
+/* ---- parked ----------------------------------------------------------------------------------- */
+
+static void insert_named(struct lull__queue *q, struct lull__hazptr_table *table)
+{
+	struct cursor cursor = { q->head, q->ready };
+
+	for (uint64_t i = 0; i < q->named; i++) {
+		struct lull__entry *entry = next_entry(&cursor);
+
+		if (entry->item)
+			lull__hazptr_table_insert(table, (uintptr_t)entry->item);
+	}
+}
+
+/*
+ * Where the heavy fence is only this thread's, a reader that clears without a fence
+ * (lull_hazptr_full_clear) may miss PARKED if it does so at this very moment. Its slot is seen to be
+ * clear a moment later, so look once more, after linger_ms.
+ */
+static uint32_t parked_how(const struct lull__queue *q)
+{
+	if (!q->named)
+		return LULL__NOT_PARKED;
+	return lull__fence_full_mode && !q->rechecking ? LULL__PARKED_RECHECK : LULL__PARKED;
+}
+
+bool lull__park_named(struct lull__queue *taken)
+{
+	struct lull__hazptr_table *table;
+	struct lull__queue *q;
+	uint32_t unpark_event;
+	uint64_t named = 0;
+
+	for (q = taken; q; q = q->next_taken)
+		named += q->named;
+	if (!named)
+		return false;
+	/*
+	 * ORDER HAZ-10: unpark_event before PARKED; pairs with HAZ-10 in lull__hazptr_slow(); without
+	 * it as there; model/hazptr-leftover.tpl
+	 */
+	unpark_event = lull_load_acquire(&lull__hazptr.unpark_event);
+	table = lull__own_table();
+	if (table) {
+		lull__hazptr_table_empty(table);
+		for (q = taken; q; q = q->next_taken)
+			insert_named(q, table);
+	}
+	lull__hazptr_park(table);
+	lull__hazptr_collect(table);
+	for (q = taken; q; q = q->next_taken) {
+		if (!q->named)
+			continue;
+		q->wait = q->ready + q->named;
+		lull__partition(q, table);
+		lull_store_relaxed(&q->seen_unpark, unpark_event);
+		lull_store_relaxed(&q->parked, parked_how(q));
+	}
+	return true;
+}
+
+bool lull__queue_is_parked(struct lull__queue *q)
+{
+	return lull_load_relaxed(&q->parked) != LULL__NOT_PARKED &&
+	       lull_load_relaxed(&q->put) - lull_load_relaxed(&q->done) == lull_load_relaxed(&q->named) &&
+	       lull_load_relaxed(&q->seen_unpark) == lull_load_relaxed(&lull__hazptr.unpark_event);
+}
+
+bool lull__queue_needs_recheck(struct lull__queue *q)
+{
+	return lull__queue_is_parked(q) && lull_load_relaxed(&q->parked) == LULL__PARKED_RECHECK;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * poll.c - reclaim a little in the program's own loop: lull_reclaim_poll().
+ */
+#include "../base/deadline.h"
+#include "../base/message.h"
+#include "../base/registry.h"
+#include "backlog.h"
+#include "partition.h"
+#include "pass.h"
+#include "worker.h"
+
+#define POLL_STEP 64u /* entries between two looks at the clock */
+
+/* Reclaim what is ready in one queue, in small steps until @deadline_ns. Returns how many. */
+static size_t run_in_steps(struct lull__queue *q, size_t most, uint64_t deadline_ns)
+{
+	size_t count = 0, bytes = 0, got;
+
+	do {
+		size_t step = most - count < POLL_STEP ? most - count : POLL_STEP;
+
+		got = lull__queue_run(q, step, &bytes);
+		count += got;
+	} while (got == POLL_STEP && !lull__is_past(deadline_ns));
+	lull__backlog_sub(count, bytes);
+	return count;
+}
+
+/* Advance @q as far as possible without blocking. */
+static void poll_queue(struct lull__queue *q)
+{
+	uint64_t put = lull__queue_put(q);
+
+	lull__advance(q);
+	if (q->ready == q->wait && q->wait < put && (!lull__queue_is_parked(q) || q->rechecking)) {
+		lull__queue_ask(q, put);
+		lull__advance(q);
+	}
+}
+
+static size_t run_polled(struct lull__queue *taken, bool calls, size_t most, uint64_t deadline_ns)
+{
+	size_t count = 0;
+
+	for (struct lull__queue *q = taken; q && count < most; q = q->next_taken) {
+		if (lull__kind_is_call(q->kind) == calls)
+			count += run_in_steps(q, most - count, deadline_ns);
+		if (count && lull__is_past(deadline_ns)) /* a step at least, however short the time */
+			break;
+	}
+	return count;
+}
+
+/* Was something named because of slots that say nothing of it yet? */
+static bool is_unparked(struct lull__queue *q)
+{
+	return lull_load_relaxed(&q->named) && !lull__queue_is_parked(q);
+}
+
+/* The same, unless somebody is at it, who looks again at the end. */
+static bool is_free_and_unparked(struct lull__queue *q)
+{
+	return is_unparked(q) && !lull_load_relaxed(&q->lock.word);
+}
+
+static void park_polled(struct lull__queue *taken)
+{
+	bool any = false;
+
+	for (struct lull__queue *q = taken; q; q = q->next_taken)
+		any |= is_unparked(q);
+	if (any)
+		lull__park_named(taken);
+}
+
+static bool anything_unparked(void)
+{
+	struct lull__bag *bag;
+
+	lull__for_each_bag(bag)
+		for (int kind = 0; kind < LULL__KINDS; kind++)
+			if (is_free_and_unparked(&bag->queue[kind]))
+				return true;
+	return false;
+}
+
+/* Re-arm the program's notification. */
+static void end_of_poll(void)
+{
+	size_t before, items, bytes;
+
+	if (lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_POLL || lull_load_relaxed(&lull__reclaimer.sleep) != AWAKE)
+		return;
+	lull__backlog(&before, &bytes);
+	lull_store_relaxed(&lull__reclaimer.sleep, (uint32_t)ASLEEP);
+	lull_fence_heavy(); /* REC-2, as in go_to_sleep() */
+	lull__backlog(&items, &bytes);
+	if (items > before || anything_unparked())
+		lull__wake_reclaimer();
+}
+
+size_t lull_reclaim_poll(size_t max_items, uint64_t max_ns)
+{
+	uint64_t deadline_ns = max_ns && max_ns < LULL__NEVER - lull__now_ns() ? lull__now_ns() + max_ns : LULL__NEVER;
+	struct lull__queue *taken;
+	size_t count;
+
+	if (lull__self.callback_depth)
+		lull__die("lull_reclaim_poll in a callback");
+	lull__ensure_registered();
+	taken = lull__take_due(PASS_ALL, false, false);
+	for (struct lull__queue *q = taken; q; q = q->next_taken)
+		poll_queue(q);
+	park_polled(taken);
+	count = run_polled(taken, false, max_items, deadline_ns);
+	taken = lull__give_back_frees(taken);
+	count += run_polled(taken, true, max_items - count, deadline_ns);
+	lull__give_back(taken);
+	end_of_poll();
+	return count;
+}

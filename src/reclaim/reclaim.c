@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reclaim.c - configuration and counters, and reclaiming in the life of a process.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "../base/events.h"
+#include "../base/message.h"
+#include "../base/registry.h"
+#include "../hazptr/slots.h"
+#include "backlog.h"
+#include "reclaim_life.h"
+#include "worker.h"
+
+static const struct lull_reclaim_config at_start = LULL__RECLAIM_AT_START;
+
+void lull_reclaim_default_config(struct lull_reclaim_config *config)
+{
+	*config = at_start;
+}
+
+static void owner_leaves(struct lull__bag *bag, struct lull__queue *q)
+{
+	lull__lock(&q->lock);
+	lull_store_relaxed(&q->owner_helps, 0u);
+	lull__queue_revoke(q);
+	lull_fence_heavy(); /* REC-8 */
+	if (bag != lull__self.bag) /* else it is not inside: this is not a callback */
+		lull__queue_await_owner(q);
+	lull__queue_release(q);
+}
+
+/* Owners that have begun to run callbacks do so no more; under CALLER they begin again. */
+static void owners_leave(void)
+{
+	struct lull__bag *bag;
+
+	lull__for_each_bag(bag) {
+		for (int kind = 0; kind < LULL__KINDS; kind++)
+			if (lull__kind_is_call((uint32_t)kind) && lull_load_relaxed(&bag->queue[kind].put))
+				owner_leaves(bag, &bag->queue[kind]);
+	}
+}
+
+int lull_reclaim_configure(const struct lull_reclaim_config *config)
+{
+	size_t items, bytes;
+	sigset_t saved;
+
+	if ((unsigned)config->mode > LULL_RECLAIM_CALLER ||
+	    (unsigned)config->on_hard > LULL_RECLAIM_HELP || config->linger_ms == 0 ||
+	    (config->hard_items && config->hard_items < config->soft_items) ||
+	    (config->hard_bytes && config->hard_bytes < config->soft_bytes))
+		return -EINVAL;
+	if (lull__self.callback_depth)
+		lull__die("lull_reclaim_configure in a callback");
+	lull__config_enter(&saved);
+	lull_store_relaxed(&lull__reclaimer.config.on_hard, config->on_hard);
+	lull_store_relaxed(&lull__reclaimer.config.soft_items, config->soft_items);
+	lull_store_relaxed(&lull__reclaimer.config.soft_bytes, config->soft_bytes);
+	lull_store_relaxed(&lull__reclaimer.config.hard_items, config->hard_items);
+	lull_store_relaxed(&lull__reclaimer.config.hard_bytes, config->hard_bytes);
+	lull_store_relaxed(&lull__reclaimer.config.linger_ms, config->linger_ms);
+	lull__reclaimer.config.notify = config->notify;
+	lull__reclaimer.config.notify_arg = config->notify_arg;
+	lull_store_relaxed(&lull__reclaimer.mode, (uint32_t)config->mode);
+	lull__reclaim_limits(&lull__page->hard_items, &lull__page->hard_bytes);
+	lull__config_leave(&saved);
+	owners_leave();
+	/* Wake whoever reclaims under the new mode. */
+	lull_store_relaxed(&lull__reclaimer.sleep, (uint32_t)ASLEEP);
+	lull_fence_heavy(); /* REC-2, as in go_to_sleep() */
+	lull__backlog(&items, &bytes);
+	/* A barrier that began in between may have found `sleep` as the last mode left it. */
+	if (items || (config->mode != LULL_RECLAIM_POLL &&
+		      lull_load_relaxed(&lull__reclaimer.flush_wanted) > lull_load_relaxed(&lull__reclaimer.flush_done)))
+		lull__wake_reclaimer();
+	/* A barrier may have to do itself what the thread did. */
+	lull_add_release(&lull__reclaimer.flush_event, 1u); /* REC-7 */
+	lull__futex_wake(&lull__reclaimer.flush_event, INT_MAX);
+	lull__hazptr_wake();
+	return 0;
+}
+
+void lull__reclaim_limits(uint64_t *items, uint64_t *bytes)
+{
+	lull_store_relaxed(items, (uint64_t)lull_load_relaxed(&lull__reclaimer.config.hard_items));
+	lull_store_relaxed(bytes, (uint64_t)lull_load_relaxed(&lull__reclaimer.config.hard_bytes));
+}
+
+void lull_reclaim_stats(struct lull_reclaim_counts *stats)
+{
+	struct lull__bag *bag;
+
+	memset(stats, 0, sizeof(*stats));
+	lull__backlog(&stats->items, &stats->bytes);
+	lull__for_each_bag(bag)
+		for (int kind = 0; kind < LULL__KINDS; kind++)
+			stats->total_items += lull_load_relaxed(&bag->queue[kind].put);
+	lull__backlog_raise_peak(stats->items, stats->bytes);
+	stats->peak_items = lull_load_relaxed(&lull__reclaimer.peak_items);
+	stats->peak_bytes = lull_load_relaxed(&lull__reclaimer.peak_bytes);
+	stats->passes = lull_load_relaxed(&lull__reclaimer.passes);
+	stats->wakeups = lull_load_relaxed(&lull__reclaimer.wakeups);
+}
+
+void lull_reclaim_reset_peak(void)
+{
+	lull_store_relaxed(&lull__reclaimer.peak_items, (size_t)0);
+	lull_store_relaxed(&lull__reclaimer.peak_bytes, (size_t)0);
+	lull__event_peak(0, 0);
+}
+
+void lull__reclaim_init(void)
+{
+	lull_store_relaxed(&lull__hazptr.on_unpark, lull__notify_from_reader);
+}
+
+/* The owners of all other bags, the background thread and whoever held a lock are not here. */
+void lull__reclaim_fork_child(uint32_t old_tid)
+{
+	struct lull__bag *bag;
+
+	(void)old_tid;
+	lull__reclaimer.items = lull__reclaimer.bytes = 0;
+	lull__for_each_bag(bag) {
+		for (int kind = 0; kind < LULL__KINDS; kind++) {
+			struct lull__queue *q = &bag->queue[kind];
+
+			q->lock.word = 0;
+			q->revoked = 0;
+			if (bag != lull__self.bag)
+				q->busy = 0;
+			lull__queue_fork_child(q, q->busy);
+			q->in_backlog = q->put;
+			q->in_backlog_bytes = q->put_bytes;
+			lull__reclaimer.items += (size_t)(q->put - q->done);
+			lull__reclaimer.bytes += (size_t)(q->put_bytes - q->done_bytes);
+		}
+		if (bag != lull__self.bag && bag->state == BAG_OWNED)
+			bag->state = BAG_ORPHAN;
+	}
+	lull__reclaimer.config_lock.word = 0;
+	lull__reclaimer.barrier_lock.word = 0;
+	lull__reclaimer.overflow_lock.word = 0;
+	lull__reclaimer.mark_awaited = 0;
+	lull__queue_awaited = 0;
+	lull__reclaimer.thread = NO_THREAD;
+	lull__reclaimer.sleep = ASLEEP;
+	lull__reclaimer.flush_done = lull__reclaimer.flush_wanted;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reclaim_life.h - reclaiming in the lives of threads and processes; for life.c and the watch.
+ */
+#ifndef LULL_RECLAIM_LIFE_H
+#define LULL_RECLAIM_LIFE_H
+
+#include <stdint.h>
+
+void lull__reclaim_init(void);
+void lull__reclaim_thread_exit(void); /* what the calling thread has deferred is an orphan's */
+void lull__reclaim_unregister(const char *call);
+void lull__reclaim_fork_child(uint32_t old_tid);
+void lull__reclaim_limits(uint64_t *items, uint64_t *bytes); /* the hard ones, of now */
+
+#endif /* LULL_RECLAIM_LIFE_H */

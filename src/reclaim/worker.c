@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * worker.c - the background thread: when it gets up, what it does, when it sleeps.
+ */
+#include <limits.h>
+#include <string.h>
+
+#include "../base/deadline.h"
+#include "../base/events.h"
+#include "../base/message.h"
+#include "../base/registry.h"
+#include "backlog.h"
+#include "partition.h"
+#include "pass.h"
+#include "worker.h"
+
+#define NAP_NS	       20000u	 /* between passes while callbacks flood in */
+#define NAP_BELOW      512u	 /* ... and a pass finds fewer than these */
+#define EXIT_WAIT_NS   100000000 /* for a callback, or a grace period, that does not end */
+#define FUTILE_MOST    9	 /* naps after passes that reclaim nothing double up to NAP_NS << 9: 10 ms */
+#define LINGER_DOUBLES 5	 /* a busy owner is looked at ever more rarely, down to linger_ms << 5 */
+
+/* Is there something that the background thread need not wait for a timer to do? */
+static bool something_due(enum lull__pass what)
+{
+	struct lull__bag *bag;
+
+	if (lull_load_relaxed(&lull__reclaimer.stop))
+		return true;
+	if (lull_load_relaxed(&lull__reclaimer.flush_wanted) > lull_load_relaxed(&lull__reclaimer.flush_done))
+		return true;
+	if (lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_POLL)
+		return false;
+	if (lull_load_relaxed(&lull__reclaimer.overflow))
+		return true;
+	lull__for_each_bag(bag) {
+		if (lull_load_relaxed(&bag->state) == BAG_ORPHAN && lull__bag_is_empty(bag))
+			return true; /* to be parked */
+		for (int kind = 0; kind < LULL__KINDS; kind++)
+			if (!lull__queue_is_parked(&bag->queue[kind]) && lull__is_due(bag, kind, what))
+				return true;
+	}
+	return false;
+}
+
+/*
+ * Note how far the owners have got with what is left to them. Tells whether anything waits, and
+ * whether any owner that has something waiting has got on since last time.
+ */
+static bool sample_owner_progress(bool *they_work)
+{
+	struct lull__bag *bag;
+	bool waits = false;
+
+	*they_work = false;
+	lull__for_each_bag(bag) {
+		for (int kind = 0; kind < LULL__KINDS; kind++) {
+			struct lull__queue *q = &bag->queue[kind];
+			uint64_t done = lull_load_relaxed(&q->done);
+
+			if (lull__queue_needs_recheck(q))
+				waits = true;
+			if (!lull__queue_owner_reclaims(q) || lull__queue_is_empty(q) || lull__queue_is_parked(q))
+				continue;
+			waits = true;
+			if (done != lull_load_relaxed(&q->last_done))
+				*they_work = true;
+			lull_store_relaxed(&q->last_done, done);
+		}
+	}
+	return waits;
+}
+
+static bool nothing_waits(void)
+{
+	size_t items, bytes;
+
+	lull__backlog(&items, &bytes);
+	return items == 0;
+}
+
+/* Not a plain store: poll and configure set `sleep` for others meanwhile. */
+static void get_up(uint32_t from)
+{
+	lull_cas_relaxed(&lull__reclaimer.sleep, &from, (uint32_t)AWAKE);
+}
+
+/* Sleep until there is something to do; with a timer when owners have something waiting. */
+static void go_to_sleep(uint32_t depth, uint64_t until_ns)
+{
+	lull_store_relaxed(&lull__reclaimer.sleep, depth);
+	if (depth == NAPPING) {
+		/*
+		 * What comes in meanwhile waits for the end of the nap: no look at the queues, no
+		 * fence.
+		 */
+		if (lull_load_relaxed(&lull__reclaimer.flush_wanted) == lull_load_relaxed(&lull__reclaimer.flush_done))
+			lull__futex_wait(&lull__reclaimer.sleep, depth, until_ns);
+		get_up(depth);
+		return;
+	}
+	/*
+	 * ORDER REC-2: `sleep` before the last look at the queues; pairs with REC-2 in
+	 * lull__notify(); without it as there; model/reclaim-sleep.tpl
+	 */
+	lull_fence_heavy();
+	if (!something_due(depth == ASLEEP ? PASS_ALL : PASS_CALLS)) {
+		lull__futex_wait(&lull__reclaimer.sleep, depth, until_ns);
+		lull_add_relaxed(&lull__reclaimer.wakeups, (uint64_t)1);
+		lull__event_count(&lull__page->wakeups, 1);
+	}
+	get_up(depth);
+}
+
+/* A pass on behalf of all barriers up to @ticket. */
+static size_t flush_for(uint64_t ticket)
+{
+	size_t count = lull__pass(PASS_ALL);
+
+	/*
+	 * ORDER REC-7: the pass before its ticket; pairs with REC-7 in flush_there(); without it a
+	 * barrier returns before it sees what callbacks did; model/flush.litmus
+	 */
+	lull_store_release(&lull__reclaimer.flush_done, ticket);
+	lull_add_release(&lull__reclaimer.flush_event, 1u);
+	lull__futex_wake(&lull__reclaimer.flush_event, INT_MAX);
+	return count;
+}
+
+/* One round: what is due now. Returns how many items it reclaimed. */
+static size_t round_of(bool look_for_leftovers)
+{
+	uint64_t ticket = lull_load_acquire(&lull__reclaimer.flush_wanted); /* REC-7: then what was deferred before */
+
+	if (ticket > lull_load_relaxed(&lull__reclaimer.flush_done))
+		return flush_for(ticket);
+	if (lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_POLL)
+		return 0; /* from now on it is the program's */
+	return lull__pass(look_for_leftovers ? PASS_ABANDONED : PASS_CALLS);
+}
+
+static void *worker(void *unused)
+{
+	uint64_t look_at_ns = 0, now_ns;
+	uint32_t doubled = 0;
+	bool they_work, waits = false;
+	uint32_t futile = 0, seen_futile;
+	size_t count;
+
+	(void)unused;
+	lull__ensure_registered();
+	lull__fine_timers();
+	pthread_setname_np(pthread_self(), "lull-reclaim");
+	while (!lull_load_relaxed(&lull__reclaimer.stop)) {
+		now_ns = lull__now_ns();
+		seen_futile = futile;
+		count = round_of(waits && now_ns >= look_at_ns);
+		if (!waits || now_ns >= look_at_ns) {
+			waits = sample_owner_progress(&they_work);
+			doubled = they_work && doubled < LINGER_DOUBLES ? doubled + 1 : 0;
+			look_at_ns = now_ns + ((uint64_t)lull_load_relaxed(&lull__reclaimer.config.linger_ms) * 1000000u
+					       << doubled);
+		}
+		if (lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_POLL || nothing_waits())
+			waits = false; /* no timer then */
+		futile = lull_load_relaxed(&lull__reclaimer.futile);
+		if (count > 1 && count < NAP_BELOW && !lull__over_soft())
+			go_to_sleep(NAPPING, lull__now_ns() + NAP_NS);
+		else if (futile > seen_futile && lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_POLL) /* a reader says the same again and again, it may be */
+			go_to_sleep(NAPPING, lull__now_ns() + ((uint64_t)NAP_NS << (futile < FUTILE_MOST ? futile : FUTILE_MOST)));
+		else if (!waits)
+			go_to_sleep(ASLEEP, LULL__NEVER);
+		else if (lull__now_ns() < look_at_ns)
+			go_to_sleep(LINGERING, look_at_ns);
+	}
+	return NULL;
+}
+
+/* Start the thread unless it is there; false when none can be had. */
+bool lull__start_worker(void)
+{
+	uint32_t thread = NO_THREAD;
+	sigset_t saved;
+	int err;
+
+	if (!lull_cas_relaxed(&lull__reclaimer.thread, &thread, (uint32_t)HAS_THREAD))
+		return thread == HAS_THREAD;
+	lull__block_signals(&saved);
+	err = pthread_create(&lull__reclaimer.id, NULL, worker, NULL);
+	if (!err && lull__watch)
+		lull__watch->worker_begin();
+	lull__restore_signals(&saved);
+	if (!err)
+		return true;
+	lull_store_relaxed(&lull__reclaimer.mode, (uint32_t)LULL_RECLAIM_CALLER);
+	lull_store_relaxed(&lull__reclaimer.thread, (uint32_t)CANNOT_HAVE_ONE);
+	/* A barrier may wait for the thread already. */
+	lull_add_release(&lull__reclaimer.flush_event, 1u); /* REC-7 */
+	lull__futex_wake(&lull__reclaimer.flush_event, INT_MAX);
+	lull__say("cannot start the reclaimer's thread (%s): deferring threads reclaim", strerror(err));
+	return false;
+}
+
+/*
+ * exit(): end the thread, so that leak checkers find nothing of it. What still waits stays where it
+ * is. A callback or a grace period that does not end is not waited for for long.
+ */
+__attribute__((destructor)) static void stop_worker(void)
+{
+	if (lull_load_relaxed(&lull__reclaimer.thread) != HAS_THREAD || pthread_equal(lull__reclaimer.id, pthread_self()))
+		return;
+	lull_store_relaxed(&lull__reclaimer.stop, 1u);
+	/* Not lull__notify(): under POLL that tells the program, and wakes no thread. REC-2 as there. */
+	lull_fence_light();
+	lull_store_relaxed(&lull__reclaimer.sleep, (uint32_t)AWAKE);
+	lull__futex_wake(&lull__reclaimer.sleep, 1);
+	if (lull__watch)
+		lull__watch->worker_end();
+	if (lull__join(lull__reclaimer.id, EXIT_WAIT_NS))
+		lull_store_relaxed(&lull__reclaimer.thread, (uint32_t)NO_THREAD);
+	lull_store_relaxed(&lull__reclaimer.stop, 0u);
+}
+
+/* A handler that lets go of a hazard pointer may have to notify, too: signals are blocked. */
+void lull__config_enter(sigset_t *saved)
+{
+	lull__block_signals(saved);
+	lull__lock(&lull__reclaimer.config_lock);
+}
+
+void lull__config_leave(const sigset_t *saved)
+{
+	lull__unlock(&lull__reclaimer.config_lock);
+	lull__restore_signals(saved);
+}
+
+static void notify_program(void)
+{
+	struct lull_reclaim_config config;
+	sigset_t saved;
+
+	lull__config_enter(&saved);
+	config = lull__reclaimer.config;
+	lull__config_leave(&saved);
+	if (config.notify)
+		config.notify(config.notify_arg);
+}
+
+static void wake_sleeper(void)
+{
+	if (lull_xchg_relaxed(&lull__reclaimer.sleep, (uint32_t)AWAKE) == AWAKE)
+		return;
+	if (lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_POLL)
+		notify_program();
+	else
+		lull__futex_wake(&lull__reclaimer.sleep, 1);
+}
+
+/* Something waits that the sleeper should see to. */
+void lull__wake_reclaimer(void)
+{
+	if (lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_POLL)
+		lull__start_worker();
+	wake_sleeper();
+}
+
+/*
+ * The same by a reader, which may be in a signal handler, and starts no thread: somebody has seen to
+ * what was left because of it, and whoever that was is there. REC-2 as in lull__notify().
+ */
+void lull__notify_from_reader(void)
+{
+	lull_fence_light();
+	if (lull_load_relaxed(&lull__reclaimer.sleep) >= LINGERING)
+		wake_sleeper();
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * worker.h - the background thread that reclaims, and how it hears that it should.
+ */
+#ifndef LULL_WORKER_H
+#define LULL_WORKER_H
+
+#include <signal.h>
+
+#include "bag.h"
+
+/* Start the thread unless it is there. Returns false when none can be had. */
+bool lull__start_worker(void);
+
+/* Wake whoever reclaims: something waits. */
+void lull__wake_reclaimer(void);
+
+/* The same by a reader, which may be in a signal handler. Starts no thread. */
+void lull__notify_from_reader(void);
+
+/* Take the lock of the configuration, with signals blocked. */
+void lull__config_enter(sigset_t *saved);
+void lull__config_leave(const sigset_t *saved);
+
+/*
+ * ORDER REC-2: the entry before the look at the sleeper; pairs with REC-2 in go_to_sleep() (sleep,
+ * heavy, look at the queues again); without it the entry waits for the next one;
+ * model/reclaim-sleep.tpl
+ */
+static inline void lull__notify(uint32_t sleeps_too_deep)
+{
+	lull_fence_light();
+	if (lull_unlikely(lull_load_relaxed(&lull__reclaimer.sleep) >= sleeps_too_deep))
+		lull__wake_reclaimer();
+}
+
+#endif /* LULL_WORKER_H */

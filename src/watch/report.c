@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report.c - stalls in words, and the hook that is told of them.
+ */
+#include <stdio.h>
+
+#include <lull/rcu.h>
+
+#include "../base/lock.h"
+#include "../base/message.h"
+#include "report.h"
+
+static struct lull__lock hook_lock; /* stall hook and its argument change together */
+static lull_stall_hook stall_hook;
+static void *stall_arg;
+static uint32_t stall_ms = 1000;
+
+/* Put into words what the thread of @stall holds. */
+static void hold_words(const struct lull_stall *stall, char *buf, size_t size)
+{
+	bool sleeps = stall->state == LULL_THREAD_SLEEPS;
+	const char *plural = stall->slots == 1 ? "" : "s";
+
+	if (stall->what == LULL_WAIT_GP && stall->depth)
+		snprintf(buf, size, "in a read section (depth %u)", stall->depth);
+	else if (stall->what == LULL_WAIT_GP)
+		snprintf(buf, size, "online without a quiescent state%s", sleeps ? ", and asleep" : "");
+	else
+		snprintf(buf, size, "which protects it (%u slot%s in all)", stall->slots, plural);
+}
+
+/* Put into words what it is doing instead. */
+static void now_words(const struct lull_stall *stall, char *buf, size_t size)
+{
+	static const char *const states[] = {
+		[LULL_THREAD_UNKNOWN] = "",
+		[LULL_THREAD_RUNS] = "it runs",
+		[LULL_THREAD_SLEEPS] = "it sleeps",
+		[LULL_THREAD_STOPPED] = "it is stopped",
+		[LULL_THREAD_GONE] = "it has exited and will never let go",
+	};
+	bool where = stall->where[0] && stall->state != LULL_THREAD_GONE;
+
+	snprintf(buf, size, "%s%s%s%s", stall->state ? "; " : "", states[stall->state], where ? " " : "",
+		 where ? stall->where : "");
+}
+
+/* Say it in one line, where no hook is set. */
+static void default_stall(const struct lull_stall *stall)
+{
+	char hold[64], now[256], site[160] = "";
+	unsigned long long age_ms = stall->age_ms;
+
+	now_words(stall, now, sizeof(now));
+	if (stall->what == LULL_WAIT_LIMIT) {
+		lull__say("%zu deferred objects (%zu bytes) wait, more than the hard limit; thread \"%s\" (tid %u) "
+			  "defers more", stall->waiting_items, stall->waiting_bytes, stall->thread_name, stall->tid);
+		return;
+	}
+	if (stall->what == LULL_WAIT_CALLBACK) {
+		lull__say("callback %s has not returned for %llu ms on thread \"%s\" (tid %u)%s; %zu objects (%zu "
+			  "bytes) wait behind it", stall->site_name, age_ms, stall->thread_name, stall->tid, now,
+			  stall->waiting_items, stall->waiting_bytes);
+		return;
+	}
+	if (stall->site)
+		snprintf(site, sizeof(site), " entered at %s", stall->site_name);
+	if (!stall->tid) {
+		lull__say("%s has waited %llu ms for %u slot%s of nobody in particular; %zu objects (%zu bytes) wait "
+			  "behind it", stall->kind, age_ms, stall->slots, stall->slots == 1 ? "" : "s",
+			  stall->waiting_items, stall->waiting_bytes);
+		return;
+	}
+	hold_words(stall, hold, sizeof(hold));
+	lull__say("%s has waited %llu ms for thread \"%s\" (tid %u), %s%s%s; %zu objects (%zu bytes) wait behind it",
+		  stall->kind, age_ms, stall->thread_name, stall->tid, hold, site, now, stall->waiting_items,
+		  stall->waiting_bytes);
+}
+
+void lull__report_stall(const struct lull_stall *stall)
+{
+	lull_stall_hook hook;
+	void *arg;
+	lull__lock(&hook_lock);
+	hook = stall_hook;
+	arg = stall_arg;
+	lull__unlock(&hook_lock);
+	if (hook) {
+		/*
+		 * What it defers is left to others, as in a callback: this thread may lead the grace period that it
+		 * would wait for, or be in the middle of the queue.
+		 */
+		lull__self.callback_depth++;
+		hook(stall, arg);
+		lull__self.callback_depth--;
+		return;
+	}
+	default_stall(stall);
+}
+
+void lull_debug_set_stall_hook(lull_stall_hook hook, void *arg)
+{
+	lull__lock(&hook_lock);
+	stall_hook = hook;
+	stall_arg = arg;
+	lull__unlock(&hook_lock);
+}
+
+void lull_debug_set_stall_ms(uint32_t ms)
+{
+	lull_store_relaxed(&stall_ms, ms);
+}
+
+uint32_t lull__stall_ms(void)
+{
+	return lull_load_relaxed(&stall_ms);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report.h - report a stall, to the program's hook or in one line.
+ */
+#ifndef LULL_REPORT_H
+#define LULL_REPORT_H
+
+#include <lull/debug.h>
+
+uint32_t lull__stall_ms(void);
+void lull__report_stall(const struct lull_stall *stall) __attribute__((cold));
+
+#endif /* LULL_REPORT_H */

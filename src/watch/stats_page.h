@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stats_page.h - make the page that other processes can read; for life.c.
+ */
+#ifndef LULL_STATS_PAGE_H
+#define LULL_STATS_PAGE_H
+
+#include <stdint.h>
+
+void lull__page_init(void);
+void lull__page_fork_child(uint32_t old_tid);
+
+#endif /* LULL_STATS_PAGE_H */

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * watchdog.c - callbacks that do not return: a thread that checks while a pass runs some.
+ *
+ * It is there as long as the reclaimer's thread is, and sleeps while no callbacks run.
+ */
+#include <string.h>
+
+#include "../reclaim/bag.h"
+#include "report.h"
+#include "stall.h"
+#include "watchdog.h"
+
+#define CHECK_MOST_NS 100000000u /* between two checks: a callback that is over is not shown for longer */
+#define STOP_WAIT_NS  100000000	 /* at exit, for a hook that does not return */
+
+static struct {
+	struct lull__lock lock; /* running, sleeps, stop */
+	uint32_t running;	/* passes that run callbacks just now */
+	uint32_t sleeps;	/* the thread, until the next one does */
+	uint32_t stop;
+	bool is_there;
+	pthread_t thread;
+} watchdog;
+
+/*
+ * Check whether the callbacks of @q get on. One begins to last when the second check in a row finds that the same one runs.
+ */
+static void check_running_callback(struct lull__queue *q, uint64_t now_ns)
+{
+	void *running = lull_load_relaxed(&q->running);
+	uint64_t get = lull_load_relaxed(&q->get);
+	struct lull_stall stall = { .tid = lull_load_relaxed(&q->runner_tid), .site = running };
+
+	if (!running || get != q->watched_get || !q->watched_ns) {
+		if (q->callback_wait.kind != LULL_WAIT_NONE)
+			lull__stall_end(&q->callback_wait);
+		q->watched_get = get;
+		q->watched_ns = running ? now_ns : 0;
+		return;
+	}
+	if (q->callback_wait.kind == LULL_WAIT_NONE) {
+		q->callback_wait = (struct lull__wait){ .kind = LULL_WAIT_CALLBACK, .since_ns = q->watched_ns };
+		lull__stall_begin(&q->callback_wait);
+	}
+	lull__stall_blame(&q->callback_wait, &stall, 1, 1);
+}
+
+static void check_all(void)
+{
+	uint64_t now_ns = lull__now_ns();
+	struct lull__bag *bag;
+
+	lull__for_each_bag(bag)
+		for (int kind = 0; kind < LULL__KINDS; kind++)
+			if (lull__kind_is_call((uint32_t)kind))
+				check_running_callback(&bag->queue[kind], now_ns);
+}
+
+/* Until passes run callbacks again, or the end. */
+static void sleep_until_needed(void)
+{
+	lull__lock(&watchdog.lock);
+	if (!watchdog.running && !watchdog.stop)
+		lull_store_relaxed(&watchdog.sleeps, 1u);
+	lull__unlock(&watchdog.lock);
+	while (lull_load_relaxed(&watchdog.sleeps))
+		lull__futex_wait(&watchdog.sleeps, 1, LULL__NEVER);
+}
+
+static uint64_t check_every_ns(void)
+{
+	uint64_t half_ns = lull__stall_ms() * (uint64_t)500000;
+
+	return half_ns && half_ns < CHECK_MOST_NS ? half_ns : CHECK_MOST_NS;
+}
+
+static void *watchdog_thread(void *unused)
+{
+	(void)unused;
+	pthread_setname_np(pthread_self(), "lull-watchdog");
+	while (!lull_load_relaxed(&watchdog.stop)) {
+		bool idle = !lull_load_relaxed(&watchdog.running);
+
+		check_all();
+		if (idle)
+			sleep_until_needed();
+		else
+			lull__futex_wait(&watchdog.stop, 0, lull__now_ns() + check_every_ns());
+	}
+	return NULL;
+}
+
+static void wake(void)
+{
+	lull_store_relaxed(&watchdog.sleeps, 0u);
+	lull__futex_wake(&watchdog.sleeps, 1);
+}
+
+void lull__watchdog_callbacks_begin(void)
+{
+	lull__lock(&watchdog.lock);
+	lull_store_relaxed(&watchdog.running, watchdog.running + 1);
+	if (lull_unlikely(watchdog.sleeps))
+		wake();
+	lull__unlock(&watchdog.lock);
+}
+
+void lull__watchdog_callbacks_end(void)
+{
+	lull__lock(&watchdog.lock);
+	if (watchdog.running) /* else one of the callbacks forked, and this is the child */
+		lull_store_relaxed(&watchdog.running, watchdog.running - 1);
+	lull__unlock(&watchdog.lock);
+}
+
+/* Signals are blocked. Without memory for the thread nobody checks. */
+void lull__watchdog_start(void)
+{
+	watchdog.is_there = pthread_create(&watchdog.thread, NULL, watchdog_thread, NULL) == 0;
+}
+
+void lull__watchdog_stop(void)
+{
+	if (!watchdog.is_there)
+		return;
+	lull__lock(&watchdog.lock);
+	lull_store_relaxed(&watchdog.stop, 1u);
+	wake();
+	lull__unlock(&watchdog.lock);
+	lull__futex_wake(&watchdog.stop, 1);
+	if (lull__join(watchdog.thread, STOP_WAIT_NS))
+		watchdog.is_there = false;
+}
+
+/* Other threads' callbacks run in the parent, where the calling thread was @old_tid. */
+void lull__watchdog_fork_child(uint32_t old_tid)
+{
+	struct lull__bag *bag;
+
+	memset(&watchdog, 0, sizeof(watchdog));
+	lull__for_each_bag(bag) {
+		for (int kind = 0; kind < LULL__KINDS; kind++) {
+			struct lull__queue *q = &bag->queue[kind];
+
+			q->watched_ns = 0;
+			q->callback_wait.kind = LULL_WAIT_NONE;
+			if (q->runner_tid != old_tid || !lull__self.callback_depth)
+				q->running = NULL;
+			else
+				q->runner_tid = lull__self.tid;
+		}
+	}
+}
