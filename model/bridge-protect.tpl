@@ -6,8 +6,8 @@ C bridge-protect
  * and a look at the slots.  The heavy fence between unlinking and look is that of the grace period,
  * which another thread leads; the updater makes a full one when it takes its cookie, and none before
  * it looks.
- * Where: lull__hazptr_set(), lull__hazptr_protect() in include/lull/hazptr.h; lull__rcu_cookie(),
- * gp_begin(), gp_end(), gp_is_over() in src/rcu/grace_period.c; lull__hazptr_look_at() in src/hazptr/slots.h
+ * Where: lull__hazptr_set(), lull__hazptr_protect(), lull__rcu_cookie(), gp_begin(), gp_end(),
+ * gp_is_over(), lull__hazptr_look_at()
  *
  * No thread is in a section: the grace period is its heavy fence.
  * Never: the reader uses the object while or after the updater reuses it.

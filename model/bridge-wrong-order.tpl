@@ -6,8 +6,8 @@ C bridge-wrong-order
  * updater looks at the slot first and waits for the section then.  That is safe only if the reader,
  * in the section, looks at the pointer again after it has set the slot, with a light fence between.
  * Without that (a twin) it names an object whose slot has been looked at.
- * Where: lull_hazptr_tryprotect() in include/lull/hazptr.h; lull__hazptr_set_rcu() in
- * include/lull/bridge.h, which has no second look and must not be used here
+ * Where: lull_hazptr_tryprotect(), lull__hazptr_set_rcu(), which has no second look and must not be used
+ * here
  *
  * gp is the pointer (1: leads to the object, 2: to another one).  The section has begun before.
  * Never: the reader uses the object while or after the updater reuses it.

@@ -5,9 +5,8 @@
  * object in a read section, names it in a slot, leaves the section, uses the object, and lets go; then
  * it does the same again.  One updater unlinks; either it waits for a grace period and looks then, and
  * the reader need not look twice; or it looks first, and the reader looks at the pointer again.
- * Where: lull__hazptr_set_rcu() in include/lull/bridge.h; lull__hazptr_tryprotect() in
- * include/lull/hazptr.h; make_ready() in src/reclaim/pass.c; lull__queue_look_at_slots() in src/reclaim/queue.c;
- * gp_begin(), gp_scan() in src/rcu/grace_period.c
+ * Where: lull__hazptr_set_rcu(), lull__hazptr_tryprotect(), make_ready(), lull__queue_look_at_slots(),
+ * gp_begin(), gp_scan()
  *
  * Fences are full ones (LULL_FENCE=full).  Who would have to wait gives up.  Never: the reader uses
  * what is freed.

@@ -3,8 +3,8 @@
  * ORDER MTX-3
  * cond-requeue.c - waiting for a condition, for cbmc: threads lock, unlock, wait, signal and broadcast as
  * often as they like, with the lock and without, and get up by themselves at any time.
- * Where: wait_until(), announce(), lull_cond_signal(), lull_cond_broadcast() in src/mutex/cond.c; take(),
- * sleep_once(), lull__mutex_unlock_slow() in src/mutex/mutex.c
+ * Where: wait_until() in cond.c, announce(), lull_cond_signal(), lull_cond_broadcast(), take() in
+ * mutex.c, sleep_once(), lull__mutex_unlock_slow()
  *
  * Proved by induction, as mutex-wake.c.  Beyond that one's invariant: who began to wait before a broadcast
  * has seen an older count, or sleeps and is about to be woken or moved.

@@ -5,7 +5,7 @@ C fence-share
  * Strategy: membarrier
  * Two threads want a heavy fence.  One (P2) carries it out; the other (P1) has taken a ticket for it
  * and leans on it as on its own.
- * Where: lull_fence_heavy() in src/base/fence.c
+ * Where: lull_fence_heavy()
  *
  * x is what P1 did before its heavy fence, word what a reader did before its light one.
  * Never: neither sees the other's, although P1 held the ticket and found that fence done.

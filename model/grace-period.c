@@ -4,8 +4,8 @@
  * grace-period.c - whole grace periods, bounded, for cbmc: two readers, and two updaters that unlink
  * one object each, take cookies, and push the grace period along twice without waiting.  So they
  * share grace periods, lead them for each other, and leave them open for the next one to scan.
- * Where: lull__rcu_cookie(), lull__rcu_advance(), gp_covering(), gp_begin(), gp_scan(), gp_end() in
- * src/rcu/grace_period.c; lull_rcu_read_lock(), lull_rcu_read_unlock() in include/lull/rcu.h
+ * Where: lull__rcu_cookie(), lull__rcu_advance(), gp_covering(), gp_begin(), gp_scan(), gp_end(),
+ * lull_rcu_read_lock(), lull_rcu_read_unlock()
  *
  * cbmc takes no pointers between threads, so objects are variables.  Fences are full ones
  * (LULL_FENCE=full).  Must hold under sc, tso and pso; with each of these it must not:

@@ -6,9 +6,8 @@ C handoff-hazptr
  * none any more, clears the slot, and uses the object.  The updater unpublishes the object and puts
  * the pointer's reference; if that was the last, it looks at the slot and reuses the memory, the
  * count's included.
- * Where: lull__ref_handoff_hazptr() in include/lull/ref_handoff.h; lull_refcount_add_not_zero(),
- * lull__refcount_sub() in include/lull/refcount.h; lull__hazptr_set(), lull__hazptr_protect() in
- * include/lull/hazptr.h; lull__hazptr_fence(), lull__hazptr_look_at() in src/hazptr/slots.h
+ * Where: lull__ref_handoff_hazptr(), lull_refcount_add_not_zero(), lull__refcount_sub(),
+ * lull__hazptr_set(), lull__hazptr_protect(), lull__hazptr_fence(), lull__hazptr_look_at()
  *
  * x is the pointer (1: leads to the object, 2: unpublished), obj the object's memory: the first look
  * at it is the touch of the count.  one is what the count is compared with, no concern of others'.

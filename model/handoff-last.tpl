@@ -6,9 +6,8 @@ C handoff-last
  * pointer's reference; P0 has one of its own, puts it last, and then waits for the readers: a grace
  * period that begins after the unpublishing, for the puts hand that on.  P2 is a reader in a section
  * that touches the count, and finds it at zero.
- * Where: lull__ref_handoff_rcu() in include/lull/ref_handoff.h; lull__refcount_sub() in
- * include/lull/refcount.h; lull_rcu_read_lock(), lull_rcu_read_unlock() in include/lull/rcu.h;
- * gp_begin(), gp_scan() in src/rcu/grace_period.c
+ * Where: lull__ref_handoff_rcu(), lull__refcount_sub(), lull_rcu_read_lock(), lull_rcu_read_unlock(),
+ * gp_begin(), gp_scan()
  *
  * x is the pointer (0: leads to the object, 1: unpublished).  The load that acquires, after the last
  * put, is left out: the heavy fence does as much.

@@ -5,9 +5,8 @@ C handoff-rcu
  * A reader finds an object in a section, takes a reference unless there is none any more, leaves, and
  * uses the object.  The updater unpublishes the object and puts the pointer's reference; if that was
  * the last, it waits for a grace period and reuses the memory, the count's included.
- * Where: lull__ref_handoff_rcu() in include/lull/ref_handoff.h; lull_refcount_add_not_zero(),
- * lull__refcount_sub() in include/lull/refcount.h; lull_rcu_read_lock(), lull_rcu_read_unlock() in
- * include/lull/rcu.h; gp_begin(), gp_scan() in src/rcu/grace_period.c
+ * Where: lull__ref_handoff_rcu(), lull_refcount_add_not_zero(), lull__refcount_sub(),
+ * lull_rcu_read_lock(), lull_rcu_read_unlock(), gp_begin(), gp_scan()
  *
  * x is the pointer (0: leads to the object, 1: unpublished), obj the object's memory: the first look
  * at it is the touch of the count.  one is what the count is compared with, no concern of others'.

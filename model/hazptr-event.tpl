@@ -9,8 +9,8 @@ C hazptr-event
  * that it took must be the old one: futex_wait() then does not sleep.
  * The same with LEFT for WAITED and left_event for event: then it is the reclaimer who does not look
  * again.
- * Where: lull__hazptr_slow(), lull__hazptr_wake() in src/hazptr/slots.c; sleep_until_seen(), visit() in
- * src/hazptr/wait.c; lull__hazptr_settle(), visit_left() in src/hazptr/table.c
+ * Where: lull__hazptr_slow(), lull__hazptr_wake(), sleep_until_seen(), visit(), lull__hazptr_settle(),
+ * visit_left()
  *
  * slot is 1 for the first protection, 2 for the second of the same address.  What is done to the state
  * is relaxed here; in the source it is not, for HAZ-8's sake.

@@ -6,8 +6,8 @@ C hazptr-leftover
  * said something else (left_event), says LEFT in the slot's state, looks at the slot again, and goes to
  * sleep unless the count is another one by then.  The reader clears the slot, takes LEFT off, counts,
  * and looks whether the reclaimer sleeps.
- * Where: lull__hazptr_slow() in src/hazptr/slots.c; lull__hazptr_settle(), visit_left() in src/hazptr/table.c;
- * lull__notify_from_reader(), is_settled(), go_to_sleep() in src/reclaim/pass.c
+ * Where: lull__hazptr_slow(), lull__hazptr_settle(), visit_left(), lull__notify_from_reader(),
+ * is_settled(), go_to_sleep()
  *
  * That the reader does not miss LEFT is HAZ-5, and needs a heavy fence that is not in here; that LEFT is
  * not lost in the clearing of an older one is hazptr-event.tpl.

@@ -4,9 +4,8 @@ C hazptr-retire
  * ORDER HAZ-1, REC-1
  * One thread unlinks and retires; another, who consumes its queue, makes the heavy fence and looks at
  * the slots.
- * Where: lull__queue_push(), lull__queue_put() in src/reclaim/queue.h; lull__hazptr_look_at(),
- * lull__hazptr_fence() in src/hazptr/slots.h; lull__queue_look_at_slots() in src/reclaim/queue.c; fence_for() in
- * src/reclaim/pass.c; lull__hazptr_set() in include/lull/hazptr.h
+ * Where: lull__queue_push(), lull__queue_put(), lull__hazptr_look_at(), lull__hazptr_fence(),
+ * lull__queue_look_at_slots(), fence_for(), lull__hazptr_set()
  *
  * Never: the reader uses the object while or after the consumer reuses it.
  *)

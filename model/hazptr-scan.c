@@ -5,9 +5,8 @@
  * protection to the hold's own slot (detach), protects once more with its thread's slot, which has
  * perhaps been said WAITED to, and lets go in either order.  One updater unlinks, takes the time, and
  * looks at most three times, at the slot and then at the list.
- * Where: lull__hazptr_set(), lull__hazptr_protect() in include/lull/hazptr.h; lull__hazptr_slow(),
- * lull__hazptr_protect_again(), lull_hazptr_detach(), link_hold() in src/hazptr/slots.c; lull__hazptr_look() in src/hazptr/slots.h;
- * lull__hazptr_wait(), visit() in src/hazptr/wait.c
+ * Where: lull__hazptr_set(), lull__hazptr_protect(), lull__hazptr_slow(), lull__hazptr_protect_again(),
+ * lull_hazptr_detach(), link_hold(), lull__hazptr_look(), lull__hazptr_wait(), visit()
  *
  * cbmc takes no pointers between threads, so slots and objects are variables.  Fences are full ones
  * (LULL_FENCE=full).  Another waiter may have moved the clock and said WAITED before; it may do so

@@ -3,9 +3,8 @@
  * ORDER HAZ-5, HAZ-9
  * hazptr-wait.c - the sleep of synchronize, bounded, for cbmc: one reader sets one slot three times, and
  * two waiters wait for it, who each go to sleep at most twice.
- * Where: lull__hazptr_set() in include/lull/hazptr.h; lull__hazptr_fenced_set(),
- * lull_hazptr_fenced_clear() in include/lull/hazptr_fenced.h; lull__hazptr_slow(), lull__hazptr_wake() in src/hazptr/slots.c;
- * sleep_until_seen(), look(), visit() in src/hazptr/wait.c
+ * Where: lull__hazptr_set(), lull__hazptr_fenced_set(), lull_hazptr_fenced_clear(), lull__hazptr_slow(),
+ * lull__hazptr_wake(), sleep_until_seen(), look(), visit()
  *
  * A sleep is futex_wait(): it begins if the event is still what the waiter took, and ends with the next
  * futex_wake().  Left out are the lock under which slots are looked at, and stamps: whether a slot that

@@ -4,7 +4,7 @@
  * mutex-heir.c - the heir, for cbmc: threads lock and unlock as often as they like, lose patience, become
  * the heir, sleep, give up, and hand the lock over, at any time.
  * Where: become_heir(), heir_no_more(), is_mine(), sleep_once(), give_up(), lull__wait_for(),
- * hand_over(), lull__mutex_unlock_slow() in src/mutex/mutex.c
+ * hand_over(), lull__mutex_unlock_slow()
  *
  * Proved by induction, as mutex-wake.c.  Beyond that one's invariant: a sleeping heir is known by HEIR or
  * is about to be woken; a thread that is taken out of rest stays until it has the lock; who has the

@@ -3,8 +3,9 @@
  * ORDER MTX-1, MTX-3
  * mutex-robust.c - owners die, for cbmc: threads lock, unlock, wait, give up, put right what is wrong or do
  * not, and are killed between any two accesses.
- * Where: put_in(), take_out(), pending(), verdict(), unlock(), lull_mutex_robust_consistent() in
- * src/mutex/mutex_robust.c; take(), futex_wait(), sleep_once(), pass_on(), lull__wait_for() in src/mutex/mutex.c
+ * Where: put_in(), take_out(), pending(), verdict(), unlock() in mutex_robust.c,
+ * lull_mutex_robust_consistent(), take() in mutex.c, futex_wait(), sleep_once(), pass_on(),
+ * lull__wait_for()
  *
  * Proved by induction, as mutex-wake.c.  Beyond that one's invariant: who owns is on its list or pending;
  * what is wrong is said by the word while nobody has the lock, and by rest while somebody has.

@@ -4,9 +4,7 @@ C percpu-ref-get
  * ORDER PCR-1
  * A thread without a reference asks for one by a restartable sequence, while the owner kills the ref.
  * Either the sequence is over when the counters are summed up, or it sees the mark.
- * Where: lull__rseq_add() in include/lull/detail/rseq.h; lull_percpu_ref_tryget_live() in
- * include/lull/percpu_ref.h; to_shared(), fold() in src/count/percpu_ref.c; lull__rseq_barrier() in
- * src/os/rseq_use.c
+ * Where: lull__rseq_add(), lull_percpu_ref_tryget_live(), to_shared(), fold(), lull__rseq_barrier()
  *
  * Never: the thread gets a reference that the sum does not have.
  *)

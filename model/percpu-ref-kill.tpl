@@ -5,9 +5,8 @@ C percpu-ref-kill
  * A thread uses the object and puts its reference by a restartable sequence, while the owner kills the
  * ref: marks it, ends all sequences, adds the counter to the shared count, takes the bias off, and
  * puts its own reference.
- * Where: lull__rseq_add() in include/lull/detail/rseq.h; lull_percpu_ref_put_many() in
- * include/lull/percpu_ref.h; to_shared(), fold(), drop(), lull_percpu_ref_kill_and_confirm() in
- * src/count/percpu_ref.c; lull__rseq_barrier() in src/os/rseq_use.c
+ * Where: lull__rseq_add(), lull_percpu_ref_put_many(), to_shared(), fold(), drop() in percpu_ref.c,
+ * lull_percpu_ref_kill_and_confirm(), lull__rseq_barrier()
  *
  * cell is the counter of a CPU: the thread's reference. count has the owner's and a bias of 10.  The
  * fold and the put are one step here; percpu-ref-fold.litmus has the two.

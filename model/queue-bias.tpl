@@ -4,8 +4,8 @@ C queue-bias
  * ORDER REC-8, REC-10
  * The owner of a queue enters, consumes, and leaves; another thread revokes its right and looks whether
  * the owner is inside.
- * Where: lull__queue_owner_enter(), lull__queue_owner_leave() in src/reclaim/queue.h; lull__queue_revoke(),
- * lull__queue_await_owner() in src/reclaim/queue.c; take_due(), owner_leaves() in src/reclaim/pass.c
+ * Where: lull__queue_owner_enter(), lull__queue_owner_leave(), lull__queue_revoke(),
+ * lull__queue_await_owner(), take_due(), owner_leaves()
  *
  * q is what only a consumer touches.  The second look at busy is futex_wait()'s.
  * Never: both consume at once; or the other thread sleeps until the owner is out (saw busy) and the

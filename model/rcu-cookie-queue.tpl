@@ -4,8 +4,8 @@ C rcu-cookie-queue
  * ORDER REC-1, RCU-7
  * A thread unlinks and defers; the consumer of its queue takes the cookie for it, and another thread
  * leads the grace period.
- * Where: lull__queue_push(), lull__queue_put(), lull__queue_ask() in src/reclaim/queue.h; lull__rcu_cookie(),
- * gp_begin(), gp_scan() in src/rcu/grace_period.c; lull_rcu_read_lock() in include/lull/rcu.h
+ * Where: lull__queue_push(), lull__queue_put(), lull__queue_ask(), lull__rcu_cookie(), gp_begin(),
+ * gp_scan(), lull_rcu_read_lock()
  *
  * Never: the reader uses the object while or after the consumer frees it.
  *)

@@ -4,8 +4,7 @@ C rcu-cookie
  * ORDER RCU-7
  * An updater unlinks and takes a cookie; another thread leads the grace period that the cookie
  * names; a reader enters.  Nobody but the updater ever stored the unlinking in view of the leader.
- * Where: lull__rcu_cookie(), gp_begin(), gp_scan() in src/rcu/grace_period.c; lull_rcu_read_lock() in
- * include/lull/rcu.h
+ * Where: lull__rcu_cookie(), gp_begin(), gp_scan(), lull_rcu_read_lock()
  *
  * The number that cookies are made of (started) is stored before the heavy fence, the one that readers
  * take (gp) after it.  With one variable for both, a reader may carry the new number, find the

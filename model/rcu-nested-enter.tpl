@@ -4,7 +4,7 @@ C rcu-nested-enter
  * ORDER RCU-2
  * rcu-enter.tpl with a nested section in which the object is used: the word keeps the number of the
  * outermost lock, however late that was loaded.
- * Where: lull_rcu_read_lock() in include/lull/rcu.h; gp_begin(), gp_scan() in src/rcu/grace_period.c
+ * Where: lull_rcu_read_lock(), gp_begin(), gp_scan()
  *
  * A word is 10 times the number, plus the depth less one.
  * Never: the reader uses the object while or after the updater reuses it.

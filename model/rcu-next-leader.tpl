@@ -4,8 +4,8 @@ C rcu-next-leader
  * ORDER RCU-7
  * Two leaders, one grace period.  P1 begins it and leaves; P2, which unlinked and took its cookie
  * before that, gets the leader's lock next, makes no fence, and scans.
- * Where: lull__rcu_advance(), gp_covering(), gp_begin(), lull__rcu_cookie(), gp_scan() in src/rcu/grace_period.c;
- * lull_rcu_read_lock() in include/lull/rcu.h
+ * Where: lull__rcu_advance(), gp_covering(), gp_begin(), lull__rcu_cookie(), gp_scan(),
+ * lull_rcu_read_lock()
  *
  * leader is the lock: 1 held by P1, 0 given back.
  * Never: the reader finds the object and P2 takes no notice of the reader's word (0, or 2).

@@ -4,7 +4,7 @@ C rcu-two-periods
  * ORDER RCU-2
  * Two grace periods, two leaders.  P1 leads number 2; P2 unlinks too late for it and leads number 3.
  * A reader may carry 1, 2 or 3; whoever carries less than 3 is waited for.
- * Where: gp_begin(), gp_scan() in src/rcu/grace_period.c; lull_rcu_read_lock() in include/lull/rcu.h
+ * Where: gp_begin(), gp_scan(), lull_rcu_read_lock()
  *
  * leader is the lock: 1 held by P1, 0 given back.
  * Never: the reader finds the object and P2 takes no notice of the reader's word (0, or 3).

@@ -4,9 +4,9 @@
  * real-grace.c - a reader against a grace period, for ESBMC, which takes threads with pointers between them: the
  * code of include/lull/rcu.h and src/rcu/grace_period.c, as it is.  An updater unpublishes an object and pushes the
  * grace period along once; a reader goes through one section.
- * Where: lull_rcu_read_lock(), lull_rcu_read_unlock(), lull_rcu_dereference(), lull_rcu_assign() in
- * include/lull/rcu.h; lull__rcu_cookie(), lull__rcu_advance(), gp_covering(), gp_begin(), gp_scan(), gp_end(),
- * gp_is_over(), number_of() in src/rcu/grace_period.c; lull__trylock(), lull__unlock_wake() in src/base/lock.h
+ * Where: lull_rcu_read_lock(), lull_rcu_read_unlock(), lull_rcu_dereference(), lull_rcu_assign(),
+ * lull__rcu_cookie(), lull__rcu_advance(), gp_covering(), gp_begin(), gp_scan(), gp_end(), gp_is_over(),
+ * number_of(), lull__trylock(), lull__unlock_wake()
  *
  * Never: the reader finds the object in use for something else.
  * Sequential consistency, up to three switches from one thread to the other: what the fences are for is

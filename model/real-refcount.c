@@ -3,10 +3,10 @@
  * ORDER REF-1, REF-2
  * real-refcount.c - the count itself, for cbmc: the code of include/lull/refcount.h and src/count/refcount.c, as
  * it is, from any count and with any number.
- * Where: lull_refcount_add(), lull_refcount_inc(), lull__refcount_check_add(), lull__refcount_check_sub(),
- * lull__refcount_sub(), lull_refcount_sub_and_test(), lull_refcount_dec(), lull__refcount_add_not_zero(),
- * lull_refcount_inc_not_zero_acquire(), lull_refcount_dec_if_one(), lull_refcount_dec_not_one() in
- * include/lull/refcount.h; lull__refcount_misuse() in src/count/refcount.c
+ * Where: lull_refcount_add(), lull_refcount_inc(), lull__refcount_check_add(),
+ * lull__refcount_check_sub(), lull__refcount_sub(), lull_refcount_sub_and_test(), lull_refcount_dec(),
+ * lull__refcount_add_not_zero(), lull_refcount_inc_not_zero_acquire(), lull_refcount_dec_if_one(),
+ * lull_refcount_dec_not_one(), lull__refcount_misuse()
  *
  * One thread: one call.  Never: a count that was wrong, or too much, comes to zero or above; a right one
  * is not what it should be; or a call says that it was the last reference when it was not.  (A

@@ -4,8 +4,8 @@ C reclaim-sleep
  * ORDER REC-2
  * A thread defers something and looks whether the reclaimer sleeps; the reclaimer says that it sleeps
  * and looks at the queues once more.
- * Where: lull__notify() in src/reclaim/bag.h; lull__reclaim_thread_exit() in src/reclaim/defer.c; go_to_sleep(),
- * end_of_poll(), lull_reclaim_configure() in src/reclaim/pass.c
+ * Where: lull__notify(), lull__reclaim_thread_exit(), go_to_sleep(), end_of_poll(),
+ * lull_reclaim_configure()
  *
  * Never: the reclaimer sleeps (saw nothing put) and nobody wakes it (saw it awake).
  *)

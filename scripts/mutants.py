@@ -5,7 +5,7 @@ import os
 import re
 from importlib import machinery, util
 
-from source import ORDERED, Source, files, try_broken, where
+from source import ORDERED, Source, files, find, try_broken, where
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LIST = "model/mutants"
@@ -192,7 +192,7 @@ class List:
 class Models:
     """Marks and macros, and which functions each model stands for."""
 
-    def __init__(self, root):
+    def __init__(self, root, sources):
         self.marks, self.where, self.macros, self.hash = {}, {}, {}, {}
         folder = os.path.join(root, "model")
         for path in files(root, ("model",), (".litmus", ".tpl", ".c")):
@@ -202,7 +202,8 @@ class Models:
             self.where[name] = set(where(text) or [])
             said = PROSE.sub("", text)
             if name.startswith("real-"):  # it is as good as the code that it goes through
-                said += "".join(Source(root, file).text for file in sorted({file for _, file in self.where[name]}))
+                found = {find(sources.values(), called)[0] for called in self.where[name]}
+                said += "".join(sorted(source.text for source in found if source))
             self.hash[name] = hashlib.sha256(said.encode()).hexdigest()[:12]
             if path.endswith(".c"):
                 self.macros[name] = set(re.findall(r"Busted (\w+):", text))
@@ -231,7 +232,7 @@ class Models:
 class Check:
     def __init__(self, listed):
         self.listed, self.root, self.defect = listed, listed.root, listed.defect
-        self.models = Models(self.root)
+        self.models = Models(self.root, listed.sources)
 
     def killer(self, mutant, killer):
         name, _, what = killer.partition(":")
@@ -259,8 +260,8 @@ class Check:
     def stands_for(self, mutant, model):
         code = self.listed.sources[mutant.file].code_of.get(mutant.function, "")
         called = set(re.findall(r"(\w+)\s*\(", code)) if mutant.old is not None else set()
-        if not any((function == mutant.function and file in (mutant.file, None)) or function in called
-                   for function, file in self.models.where[model]):
+        own = (mutant.function, f"{os.path.basename(mutant.file)}:{mutant.function}")
+        if not any(name in own or name.rpartition(":")[2] in called for name in self.models.where[model]):
             self.defect(mutant.place, f"model/{model} does not say that it stands for {mutant.function}() in "
                                       f"{mutant.file}")
 
@@ -341,7 +342,7 @@ static int take(int *box)
     "model/box.litmus": """C box
 (*
  * ORDER BOX-1
- * Where: put(), take() in src/a.c; B() in include/lull/b.h
+ * Where: put(), take() in a.c, B()
  *
  *)
 { [box]=0; [a]=0; }
@@ -358,7 +359,7 @@ P1 (atomic_int* box, atomic_int* a) {
 
 exists (1:r1=1)
 """,
-    "model/box.c": "/*\n * ORDER BOX-1\n * Where: put(), take() in src/a.c\n *\n * Busted NO_FLAG: sc\n */\n",
+    "model/box.c": "/*\n * ORDER BOX-1\n * Where: put(), take()\n *\n * Busted NO_FLAG: sc\n */\n",
     "model/mutants": """# Two files.
 src/a.c: unit:test_a
 	put store_release -> relaxed: box.litmus:P0:BOX-1
@@ -398,8 +399,8 @@ BROKEN = [
     ("model/mutants", "torture:rcu", "torture:rcv", "there is no such flavor"),
     ("model/mutants", "nobody uses it, and it is here for the test", "so it is", "needs an argument"),
     ("model/mutants", "	put fence", "	put store_release -> relaxed: box.litmus:P0:BOX-1\n	put fence", "is there twice"),
-    ("model/box.litmus", "put(), take() in src/a.c", "put() in src/a.c", "does not say that it stands for take()"),
-    ("model/box.litmus", "in src/a.c", "in include/lull/b.h", "does not say that it stands for put()"),
+    ("model/box.litmus", "put(), take()", "put()", "does not say that it stands for take()"),
+    ("model/box.litmus", "take() in a.c", "take() in b.h", "does not say that it stands for take()"),
     ("model/box.litmus", "memory_order_release); // BOX-1", "memory_order_release);", "does not lose what"),
 ]
 
