@@ -201,10 +201,10 @@ class Models:
         for path in files(root, ("model",), (".litmus", ".tpl", ".c")):
             with open(os.path.join(root, path), encoding="utf-8") as file:
                 text = file.read()
-            name = os.path.basename(path)
+            name = os.path.relpath(path, "model")
             self.where[name] = set(where(text) or [])
             said = PROSE.sub("", text)
-            if name.startswith("real-"):  # it is as good as the code that it goes through
+            if name.startswith("real/"):  # it is as good as the code that it goes through
                 found = {find(sources.values(), called)[0] for called in self.where[name]}
                 said += "".join(sorted(source.text for source in found if source))
             self.hash[name] = hashlib.sha256(said.encode()).hexdigest()[:12]
@@ -342,7 +342,7 @@ static int take(int *box)
 """,
     "include/lull/b.h": "#define B(p) lull_load_acquire(&(p))\n",
     "tests/unit/test_a.c": "",
-    "model/box.litmus": """C box
+    "model/a/box.litmus": """C a-box
 (*
  * ORDER BOX-1
  * Where: put(), take() in a.c, B()
@@ -362,17 +362,17 @@ P1 (atomic_int* box, atomic_int* a) {
 
 exists (1:r1=1)
 """,
-    "model/box.c": "/*\n * ORDER BOX-1\n * Where: put(), take()\n *\n * Busted NO_FLAG: sc\n */\n",
+    "model/a/box.c": "/*\n * ORDER BOX-1\n * Where: put(), take()\n *\n * Busted NO_FLAG: sc\n */\n",
     "model/mutants": """# Two mechanisms.
 a: unit:test_a
-	put store_release -> relaxed: box.litmus:P0:BOX-1
-	put fence_light -> nothing: box.litmus:P0:BOX-2
-	put flag "lull_nonzero_relaxed( &flags )" -> "false": box.c:NO_FLAG, unit:test_a@full
-	a.c:take load_acquire -> relaxed: box.litmus:P1:BOX-1,
+	put store_release -> relaxed: a/box.litmus:P0:BOX-1
+	put fence_light -> nothing: a/box.litmus:P0:BOX-2
+	put flag "lull_nonzero_relaxed( &flags )" -> "false": a/box.c:NO_FLAG, unit:test_a@full
+	a.c:take load_acquire -> relaxed: a/box.litmus:P1:BOX-1,
 		torture:rcu
-	take wait "if (!v) lull__futex_wait(box, 0, 0);" -> ";": box.litmus:P1:BOX-1
-	take add_acq_rel -> acquire: box.litmus:P0:BOX-1#3
-	take add_acq_rel -> release: box.litmus:P0:BOX-1#3
+	take wait "if (!v) lull__futex_wait(box, 0, 0);" -> ";": a/box.litmus:P1:BOX-1
+	take add_acq_rel -> acquire: a/box.litmus:P0:BOX-1#3
+	take add_acq_rel -> release: a/box.litmus:P0:BOX-1#3
 b:
 	B load_acquire -> relaxed: equivalent: nobody uses it, and it is here for the test
 """,
@@ -391,22 +391,22 @@ BROKEN = [
     ("model/mutants", "	take wait", "	take flag", "take() sleeps or waits: model/mutants has no wait"),
     ("model/mutants", "	put flag", "	put wait", "put() tests a flag: model/mutants has no flag"),
     ("model/mutants", "	put flag", "	put gate", "\"gate\" is none of"),
-    ("model/mutants", "	take add_acq_rel -> release: box.litmus:P0:BOX-1#3\n", "", "add_acq_rel -> release is not in"),
+    ("model/mutants", "	take add_acq_rel -> release: a/box.litmus:P0:BOX-1#3\n", "", "add_acq_rel -> release is not in"),
     ("model/mutants", "put store_release -> relaxed", "put store_release", "is not FUNCTION ACCESS"),
     ("model/mutants", "b:\n", "b\n", "is neither a mechanism and a colon"),
     ("model/mutants", "	B load", "	C load", "there is no C()"),
     ("model/mutants", "P0:BOX-2", "P0:BOX-3", "has no mark P0:BOX-3"),
     ("model/mutants", "P0:BOX-2", "P1:BOX-1", "does not lose what a.c:put:fence_light:nothing loses"),
     ("model/mutants", "box.c:NO_FLAG", "box.c:FLAG", "has no Busted FLAG"),
-    ("model/mutants", "box.c:NO_FLAG", "bag.c:NO_FLAG", "there is no model/bag.c"),
+    ("model/mutants", "box.c:NO_FLAG", "bag.c:NO_FLAG", "there is no model/a/bag.c"),
     ("model/mutants", "test_a@full", "test_b@full", "there is no such test"),
     ("model/mutants", "test_a@full", "test_a@fast", "there is no @fast"),
     ("model/mutants", "torture:rcu", "torture:rcv", "there is no such flavor"),
     ("model/mutants", "nobody uses it, and it is here for the test", "so it is", "needs an argument"),
-    ("model/mutants", "	put fence", "	put store_release -> relaxed: box.litmus:P0:BOX-1\n	put fence", "is there twice"),
-    ("model/box.litmus", "put(), take()", "put()", "does not say that it stands for take()"),
-    ("model/box.litmus", "take() in a.c", "take() in b.h", "does not say that it stands for take()"),
-    ("model/box.litmus", "memory_order_release); // BOX-1", "memory_order_release);", "does not lose what"),
+    ("model/mutants", "	put fence", "	put store_release -> relaxed: a/box.litmus:P0:BOX-1\n	put fence", "is there twice"),
+    ("model/a/box.litmus", "put(), take()", "put()", "does not say that it stands for take()"),
+    ("model/a/box.litmus", "take() in a.c", "take() in b.h", "does not say that it stands for take()"),
+    ("model/a/box.litmus", "memory_order_release); // BOX-1", "memory_order_release);", "does not lose what"),
 ]
 
 

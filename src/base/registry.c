@@ -75,7 +75,7 @@ static void note_count(uint32_t count)
 /*
  * ORDER THR-1: a scan before a thread that was not there yet; pairs with THR-1 in gp_scan() (both
  * hold the registry lock); without it a thread appears behind the scan and reads what is freed;
- * model/thread-enter.litmus
+ * model/base/thread-enter.litmus
  */
 static void link_record(void)
 {
@@ -91,7 +91,7 @@ static void link_record(void)
 /*
  * ORDER THR-2: a leaving thread's reads before a scan that no longer finds it; pairs with THR-2 in
  * gp_scan() (both hold the registry lock); without it what it read is freed too early;
- * model/thread-exit.litmus
+ * model/base/thread-exit.litmus
  */
 static void unlink_record(void)
 {
@@ -337,7 +337,7 @@ static void init_slow(void)
 		lull__die("cannot register fork handlers: out of memory");
 	/*
 	 * ORDER INIT-1: the strategy and the key before `done`; pairs with INIT-1 in lull__init();
-	 * without it a thread uses a key that is not there; model/init.litmus
+	 * without it a thread uses a key that is not there; model/base/init.litmus
 	 */
 	lull_store_release(&init_state, 2u);
 }
@@ -346,7 +346,7 @@ void lull__init(void)
 {
 	/*
 	 * ORDER INIT-1: `done` before the use of what was set up; pairs with INIT-1 in init_slow();
-	 * without it as there; model/init.litmus
+	 * without it as there; model/base/init.litmus
 	 */
 	if (lull_unlikely(lull_load_acquire(&init_state) != 2))
 		init_slow();

@@ -117,7 +117,7 @@ void lull__shazptr_acquire_slow(uintptr_t addr)
 	/*
 	 * ORDER SHAZ-1: the wildcard before the caller's loads; pairs with SHAZ-1 in
 	 * shazptr_synchronize(); without it the scan takes the slot for the outer acquisition's
-	 * and misses the inner one; model/shazptr-wildcard.litmus
+	 * and misses the inner one; model/hazptr/shazptr-wildcard.litmus
 	 */
 	lull_store_fence(&self->shazptr, LULL__SHAZPTR_WILDCARD);
 	if (LULL__BUSTED(SHAZPTR_NESTED))
@@ -150,7 +150,7 @@ static void answer(void)
 	 * ORDER SHAZ-3: the clock before the next acquisition's loads (that fence), and all use of
 	 * the objects before the stamp; pairs with SHAZ-3 in shazptr_synchronize() and
 	 * SHAZ-3 in shazptr_look() and copy_slots(); without it a slot passes for one whose reader
-	 * sees the unlinking although it does not; model/shazptr-stamp.litmus
+	 * sees the unlinking although it does not; model/hazptr/shazptr-stamp.litmus
 	 */
 	uint64_t stamp = stamp_of_now(), answered;
 
@@ -162,7 +162,7 @@ static void answer(void)
 	/*
 	 * ORDER SHAZ-5: taking WAITED off before the event; pairs with SHAZ-5 in scan_thread() and
 	 * wait_alone(); without it a scanner takes WAITED for set that is being taken off, and
-	 * sleeps; model/shazptr-event.litmus
+	 * sleeps; model/hazptr/shazptr-event.litmus
 	 */
 	tell_scanners();
 }
@@ -302,7 +302,7 @@ static void shazptr_look(const struct waiter *w, struct in_the_way *way)
 		/*
 		 * ORDER SHAZ-2: the slot before whatever the caller frees; pairs with SHAZ-2 in
 		 * lull_shazptr_clear(); without it the free is seen by a read from before the
-		 * clear; model/shazptr-clear.litmus
+		 * clear; model/hazptr/shazptr-clear.litmus
 		 */
 		uintptr_t word = lull_load_acquire(&thread->shazptr);
 		uint64_t state;
@@ -312,7 +312,7 @@ static void shazptr_look(const struct waiter *w, struct in_the_way *way)
 		/*
 		 * ORDER SHAZ-3: the stamp before whatever the caller frees; pairs with SHAZ-3 in
 		 * answer(); without it the free is seen by a read from before the stamp;
-		 * model/shazptr-stamp.litmus
+		 * model/hazptr/shazptr-stamp.litmus
 		 */
 		state = lull_load_acquire(&thread->shazptr_state);
 		if (state / LULL__SHAZPTR_STAMP >= w->tick)
@@ -344,7 +344,7 @@ static void flag_slots(const struct in_the_way *way)
 	/*
 	 * ORDER SHAZ-4: WAITED before the next look at the slots; pairs with SHAZ-4 in
 	 * shazptr_look() and copy_slots(); without it a reader that clears meanwhile is overlooked
-	 * for longer than its 0 is under way (see nap_ns()); model/shazptr-wake.litmus
+	 * for longer than its 0 is under way (see nap_ns()); model/hazptr/shazptr-wake.litmus
 	 */
 	lull_fence_full();
 }
@@ -462,7 +462,7 @@ static void let_go(struct waiter *w)
 	/*
 	 * ORDER SHAZ-6: what the looks at the slots saw, and the last use of the waiter, before
 	 * `done`; pairs with SHAZ-6 in sleep_until(); without it the waiter frees too early, or its
-	 * stack is overwritten; model/shazptr-wait.litmus
+	 * stack is overwritten; model/hazptr/shazptr-wait.litmus
 	 */
 	lull_store_release(&w->done, 1u);
 	/* From here on only an address, which the kernel does not look behind. */
@@ -545,7 +545,7 @@ static void *scan_thread(void *unused)
 		/*
 		 * ORDER SHAZ-5: the event before the look at WAITED, at the slots and at the list
 		 * of waiters; pairs with SHAZ-5 in answer() and enqueue(); without it as there;
-		 * model/shazptr-event.litmus
+		 * model/hazptr/shazptr-event.litmus
 		 */
 		uint32_t event = lull_load_acquire(&scan.event);
 
@@ -711,7 +711,7 @@ static bool enqueue(struct waiter *w)
 	/*
 	 * ORDER SHAZ-5: the waiter on its list before the event; pairs with SHAZ-5 in
 	 * scan_thread(); without it the thread sleeps and nobody looks for this waiter;
-	 * model/shazptr-queue.litmus
+	 * model/hazptr/shazptr-queue.litmus
 	 */
 	if (!err)
 		tell_scanners();
@@ -739,7 +739,7 @@ static bool sleep_until(struct waiter *w, struct timer *timer)
 		return wait_alone(w, timer);
 	/*
 	 * ORDER SHAZ-6: `done` before the caller's free and before this stack is used again; pairs
-	 * with SHAZ-6 in let_go(); without it as there; model/shazptr-wait.litmus
+	 * with SHAZ-6 in let_go(); without it as there; model/hazptr/shazptr-wait.litmus
 	 */
 	while (!lull_load_acquire(&w->done)) {
 		if (!time_is_left(timer, w, &ns))
@@ -776,13 +776,13 @@ static bool shazptr_synchronize(const char *call, const void *ptr, uint64_t dead
 	/*
 	 * ORDER SHAZ-3: the unlinking before the tick; pairs with SHAZ-3 in answer(); without it a
 	 * reader is stamped with the tick and finds the object all the same;
-	 * model/shazptr-stamp.litmus
+	 * model/hazptr/shazptr-stamp.litmus
 	 */
 	w.tick = lull_add_release(&scan.clock, (uint64_t)1) + 1;
 	/*
 	 * ORDER SHAZ-1: the unlinking before the look at the slots, by whomever; pairs with SHAZ-1
 	 * in lull__shazptr_acquire(); without it a reader that found the object is not seen;
-	 * model/shazptr-enter.litmus
+	 * model/hazptr/shazptr-enter.litmus
 	 */
 	lull_fence_full();
 	if (!lull_load_relaxed(&scan.skip_self_scan)) {

@@ -69,7 +69,7 @@ void lull__hazptr_slow(struct lull_hazptr *h)
 	/*
 	 * ORDER HAZ-8: the clock after the slot was set and before the second look at the pointer;
 	 * pairs with HAZ-8 in lull__hazptr_wait(); without it a slot that protects what it found
-	 * before the unlinking passes for one that was set after it; model/hazptr-stamp.litmus
+	 * before the unlinking passes for one that was set after it; model/hazptr/stamp.litmus
 	 */
 	clock = lull_load_acquire(&lull__hazptr.clock);
 	/*
@@ -83,13 +83,13 @@ void lull__hazptr_slow(struct lull_hazptr *h)
 	/*
 	 * ORDER HAZ-9: WAITED off before the event; pairs with HAZ-9 in sleep_until_seen();
 	 * without it a waiter takes WAITED for set that is being taken off, and sleeps;
-	 * model/hazptr-event.tpl
+	 * model/hazptr/event.tpl
 	 */
 	lull__hazptr_wake();
 	/*
 	 * ORDER HAZ-10: left_event before the look at the sleeper; pairs with HAZ-10 in
 	 * lull__hazptr_settle(), and REC-2; without it an object stays although nobody protects it
-	 * any more; model/hazptr-leftover.tpl
+	 * any more; model/hazptr/leftover.tpl
 	 */
 	if (state & LULL__HAZPTR_LEFT)
 		lull__notify_from_reader();
@@ -250,7 +250,7 @@ static struct lull__hazptr_shard *lock_any_shard(uint32_t *which)
 /*
  * ORDER HAZ-4: the link before its slots are used; pairs with HAZ-4 in
  * lull__hazptr_look_at_lists() (both hold the shard's lock); without it as there;
- * model/hazptr-grow.litmus
+ * model/hazptr/grow.litmus
  */
 static void link_slots(struct lull__hazptr_links *node, struct lull__hazptr_links *list)
 {
@@ -420,7 +420,7 @@ void lull_hazptr_detach(struct lull_hazptr_hold *hold)
 			   lull_load_relaxed(&h->state) & ~(uint64_t)(LULL__HAZPTR_WAITED | LULL__HAZPTR_LEFT));
 	/*
 	 * ORDER HAZ-7: the slot on the list before the thread's own is clear; pairs with HAZ-7 in
-	 * lull__hazptr_look(); without it as there; model/hazptr-detach.litmus
+	 * lull__hazptr_look(); without it as there; model/hazptr/detach.litmus
 	 */
 	link_hold(hold, 0);
 	hold->slot = &hold->backup;

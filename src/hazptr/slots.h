@@ -43,7 +43,7 @@ static inline void lull__hazptr_look_at(struct lull_hazptr *h, uint32_t owner, l
 	/*
 	 * ORDER HAZ-2: what the slot says before whatever the caller frees; pairs with HAZ-2 in
 	 * lull__hazptr_set(); without it the free is seen by a use from before the slot was
-	 * cleared; model/hazptr-clear.litmus
+	 * cleared; model/hazptr/clear.litmus
 	 */
 	uintptr_t addr = lull_load_acquire(&h->addr);
 
@@ -77,7 +77,7 @@ static inline void lull__hazptr_look_at_lists(lull__hazptr_visit visit, void *ar
 		 * ORDER HAZ-4: the look at a shard before the link of a slot that was not there;
 		 * pairs with HAZ-4 in link_slots() (both hold the shard's lock); without it a slot
 		 * appears behind the look, and its reader finds what is freed;
-		 * model/hazptr-grow.litmus
+		 * model/hazptr/grow.litmus
 		 */
 		lull__lock(&shard->lock);
 		for (at = shard->contexts.next; at != &shard->contexts; at = at->next) {
@@ -107,7 +107,7 @@ static inline void lull__hazptr_look(lull__hazptr_visit visit, void *arg)
 	/*
 	 * ORDER HAZ-7: threads' own slots before the lists; pairs with HAZ-7 in
 	 * lull_hazptr_detach(); without it a protection that moves from the one to the other is
-	 * seen in neither; model/hazptr-detach.litmus
+	 * seen in neither; model/hazptr/detach.litmus
 	 */
 	lull__hazptr_look_at_threads(visit, arg);
 	lull__hazptr_look_at_lists(visit, arg);
@@ -122,14 +122,14 @@ static inline void lull__hazptr_fence(bool full)
 		/*
 		 * ORDER HAZ-6: unlinking before the look at the slots; pairs with HAZ-6 in
 		 * lull__hazptr_fenced_set(); without it the scan misses a reader that found the
-		 * object; model/hazptr-fenced.litmus
+		 * object; model/hazptr/fenced.litmus
 		 */
 		lull_fence_full();
 		return;
 	}
 	/*
 	 * ORDER HAZ-1: unlinking before the look at the slots; pairs with HAZ-1 in
-	 * lull__hazptr_set() (light); without it as there; model/hazptr-protect.tpl
+	 * lull__hazptr_set() (light); without it as there; model/hazptr/protect.tpl
 	 */
 	lull_fence_heavy();
 }

@@ -283,7 +283,7 @@ bool lull__hazptr_settle(struct lull__queue *taken)
 		return false;
 	/*
 	 * ORDER HAZ-10: left_event before LEFT; pairs with HAZ-10 in lull__hazptr_slow(); without
-	 * it as there; model/hazptr-leftover.tpl
+	 * it as there; model/hazptr/leftover.tpl
 	 */
 	left_event = lull_load_acquire(&lull__hazptr.left_event);
 	table = lull__hazptr_reserve();

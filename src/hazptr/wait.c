@@ -43,7 +43,7 @@ static void visit(struct lull_hazptr *h, uintptr_t addr, uint32_t owner, void *a
 	/*
 	 * ORDER HAZ-8: the unlinking before the tick, and the stamp before whatever the caller
 	 * frees; pairs with HAZ-8 in lull__hazptr_slow(); without it as there;
-	 * model/hazptr-stamp.litmus
+	 * model/hazptr/stamp.litmus
 	 */
 	if (lull_load_acquire(&h->state) / LULL__HAZPTR_STAMP >= w->stamp)
 		return;
@@ -82,7 +82,7 @@ static bool sleep_until_seen(struct wait *w, struct lull__vigil *vigil, uint64_t
 	for (;;) {
 		/*
 		 * ORDER HAZ-9: the event before WAITED; pairs with HAZ-9 in lull__hazptr_slow();
-		 * without it as there; model/hazptr-event.tpl
+		 * without it as there; model/hazptr/event.tpl
 		 */
 		uint32_t event = lull_load_acquire(&lull__hazptr.event);
 		uint64_t until_ns = deadline_ns;
@@ -91,11 +91,11 @@ static bool sleep_until_seen(struct wait *w, struct lull__vigil *vigil, uint64_t
 			return true;
 		/*
 		 * ORDER HAZ-5: WAITED before the second look at the slot; pairs with HAZ-5 in
-		 * lull__hazptr_set(); without it nobody wakes us; model/hazptr-wake.tpl
+		 * lull__hazptr_set(); without it nobody wakes us; model/hazptr/wake.tpl
 		 *
 		 * Also where another waiter said WAITED before: its fence may be yet to come, and
 		 * when it then sees that the slot is clear, it goes and wakes nobody;
-		 * model/hazptr-wake-two.tpl
+		 * model/hazptr/wake-two.tpl
 		 */
 		lull__hazptr_fence(full);
 		if (!LULL__BUSTED(HAZPTR_NO_RECHECK) && look(w, false) == 0)
@@ -127,7 +127,7 @@ bool lull__hazptr_wait(const char *call, const void *addr, size_t len, uint64_t 
 	w.self = call ? lull__self.tid : 0;
 	/*
 	 * ORDER HAZ-8: the unlinking before the tick; pairs with HAZ-8 in lull__hazptr_slow();
-	 * without it as there; model/hazptr-stamp.litmus
+	 * without it as there; model/hazptr/stamp.litmus
 	 */
 	w.stamp = lull_add_release(&lull__hazptr.clock, (uint64_t)1) + 1;
 	lull__hazptr_fence(full);

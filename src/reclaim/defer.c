@@ -154,7 +154,7 @@ static struct lull__bag *adopt_free_bag(void)
 		/*
 		 * ORDER REC-5: the last owner's use of the bag before the next one's; pairs with
 		 * REC-5 in lull__reclaim_thread_exit(); without it two producers see each other's
-		 * half-done queue; model/bag.litmus
+		 * half-done queue; model/reclaim/bag.litmus
 		 */
 		if (lull_load_relaxed(&bag->state) == BAG_FREE &&
 		    lull_cas_acquire(&bag->state, &state, (uint32_t)BAG_OWNED))
@@ -176,7 +176,7 @@ static struct lull__bag *new_bag(void)
 	bag->next = lull_load_relaxed(&lull__rc.bags);
 	/*
 	 * ORDER REC-6: the bag before its link; pairs with REC-6 in lull__for_each_bag(); without
-	 * it a walker sees garbage; model/queue.litmus
+	 * it a walker sees garbage; model/reclaim/queue.litmus
 	 */
 	while (!lull_cas_release(&lull__rc.bags, &bag->next, bag))
 		;
@@ -220,7 +220,7 @@ void lull__reclaim_thread_exit(void)
 	}
 	/*
 	 * ORDER REC-5: the owner's use of the bag before it is an orphan; pairs with REC-5 in
-	 * adopt_free_bag(); without it as there; model/bag.litmus
+	 * adopt_free_bag(); without it as there; model/reclaim/bag.litmus
 	 */
 	lull_store_release(&bag->state, (uint32_t)BAG_ORPHAN);
 	lull_fence_light(); /* REC-2: as after a push */
@@ -445,7 +445,7 @@ static void defer_rarely(int kind, void *item, size_t bytes, bool full)
 	/*
 	 * ORDER REC-12: the entry before the count of those that callbacks deferred; pairs with
 	 * REC-12 in flush_and_wait(); without it a barrier has counted the entry, and its pass
-	 * overlooks it; model/barrier-offspring.litmus
+	 * overlooks it; model/reclaim/barrier-offspring.litmus
 	 */
 	if (lull__self.callback_depth)
 		lull_add_release(&lull__rc.from_callbacks, (uint64_t)1);

@@ -453,7 +453,7 @@ static void go_to_sleep(uint32_t depth, uint64_t timer_ns)
 	}
 	/*
 	 * ORDER REC-2: `sleep` before the last look at the queues; pairs with REC-2 in
-	 * lull__notify(); without it as there; model/reclaim-sleep.tpl
+	 * lull__notify(); without it as there; model/reclaim/sleep.tpl
 	 */
 	lull_fence_heavy();
 	if (!something_due(depth == ASLEEP ? PASS_ALL : PASS_CALLS)) {
@@ -471,7 +471,7 @@ static size_t flush_for(uint64_t ticket)
 
 	/*
 	 * ORDER REC-7: the pass before its ticket; pairs with REC-7 in flush_there(); without it a
-	 * barrier returns before it sees what callbacks did; model/flush.litmus
+	 * barrier returns before it sees what callbacks did; model/reclaim/flush.litmus
 	 */
 	lull_store_release(&lull__rc.flush_done, ticket);
 	lull_add_release(&lull__rc.flush_event, 1u);
@@ -655,7 +655,7 @@ static bool flush_there(uint64_t deadline_ns)
 
 		/*
 		 * ORDER REC-7: the ticket before what the caller does next; pairs with REC-7 in
-		 * flush_for(); without it as there; model/flush.litmus
+		 * flush_for(); without it as there; model/reclaim/flush.litmus
 		 */
 		if (lull_load_acquire(&lull__rc.flush_done) >= ticket)
 			return true;
@@ -674,7 +674,7 @@ static bool flush_and_wait(uint64_t deadline_ns, bool *offspring)
 {
 	/*
 	 * ORDER REC-12: the count before the pass; pairs with REC-12 in defer_rarely(); without it as
-	 * there; model/barrier-offspring.litmus
+	 * there; model/reclaim/barrier-offspring.litmus
 	 */
 	uint64_t before = lull_load_acquire(&lull__rc.from_callbacks);
 	bool here = lull_load_relaxed(&lull__rc.mode) == LULL_RECLAIM_POLL || !start_reclaimer();
@@ -688,7 +688,7 @@ static bool old_is_done(void)
 {
 	/*
 	 * ORDER REC-11: the count before what the caller does next; pairs with REC-11 in
-	 * lull__queue_old_done(); without it as there; model/barrier-old.litmus
+	 * lull__queue_old_done(); without it as there; model/reclaim/barrier-old.litmus
 	 */
 	return lull_load_acquire(&lull__rc.old) == 0;
 }
