@@ -5,7 +5,7 @@ import os
 import re
 from importlib import machinery, util
 
-from source import ORDERED, Source, files, try_broken, where
+from source import ORDERED, Source, files, find, try_broken, where
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LIST = "model/mutants"
@@ -85,9 +85,9 @@ def loose(text):
 
 
 class Mutant:
-    def __init__(self, place, file, match):
-        self.place, self.file = place, file
-        self.function, self.what, self.old = match["function"], match["what"], match["old"]
+    def __init__(self, place, group, file, match):
+        self.place, self.group, self.file = place, group, file
+        self.function, self.what, self.old = match["called"].rpartition(":")[2], match["what"], match["old"]
         self.new, self.left = match["new"], match["left"]
         self.access, _, n = self.what.partition("#")
         self.n = int(n or 1)
@@ -137,7 +137,7 @@ class Mutant:
         return None
 
 
-LINE = re.compile(r'(?P<function>\w+) (?P<what>[\w#]+) (?:"(?P<old>(?:[^"\\]|\\.)+)" -> "(?P<new>(?:[^"\\]|\\.)*)"|'
+LINE = re.compile(r'(?P<called>(?:[\w.]+:)?\w+) (?P<what>[\w#]+) (?:"(?P<old>(?:[^"\\]|\\.)+)" -> "(?P<new>(?:[^"\\]|\\.)*)"|'
                   r"-> (?P<left>\w+)): *(?P<rest>.+)")
 
 
@@ -156,7 +156,7 @@ class List:
     def read(self):
         with open(os.path.join(self.root, LIST), encoding="utf-8") as file:
             lines = [(n, line.rstrip()) for n, line in enumerate(file, 1)]
-        name, names = None, {}
+        group, names = None, {}
         joined = []  # [number, indent, text]
         for number, line in lines:
             indent = len(line) - len(line.lstrip())
@@ -169,16 +169,19 @@ class List:
         for number, indent, line in joined:
             place = f"{LIST}:{number}"
             if not indent:
-                name, _, default = line.partition(":")
-                self.defaults[name] = [k for k in re.split(r",\s*", default.strip()) if k]
-                if name not in self.sources:
-                    self.defect(place, f"there is no {name}")
+                group, colon, default = line.partition(":")
+                self.defaults[group] = [k for k in re.split(r",\s*", default.strip()) if k]
+                if not colon:
+                    self.defect(place, "is neither a mechanism and a colon nor indented")
                 continue
             match = LINE.fullmatch(line)
+            source, wrong = find(self.sources.values(), match["called"]) if match else (None, None)
             if not match:
-                self.defect(place, "is neither a file nor FUNCTION ACCESS -> LEFT: KILLERS")
-            elif name in self.sources:
-                mutant = Mutant(place, name, match.groupdict())
+                self.defect(place, "is not FUNCTION ACCESS -> LEFT: KILLERS")
+            elif wrong:
+                self.defect(place, wrong)
+            else:
+                mutant = Mutant(place, group, source.name, match.groupdict())
                 if mutant.old is not None:
                     names[mutant.name] = n = names.get(mutant.name, 0) + 1
                     mutant.name += f"#{n}" if n > 1 else ""
@@ -186,23 +189,24 @@ class List:
 
     def native(self, mutant):
         own = [k for k in mutant.killers if k.startswith(("unit:", "torture:"))]
-        return own or ([] if mutant.argument else self.defaults.get(mutant.file, []))
+        return own or ([] if mutant.argument else self.defaults.get(mutant.group, []))
 
 
 class Models:
     """Marks and macros, and which functions each model stands for."""
 
-    def __init__(self, root):
+    def __init__(self, root, sources):
         self.marks, self.where, self.macros, self.hash = {}, {}, {}, {}
         folder = os.path.join(root, "model")
         for path in files(root, ("model",), (".litmus", ".tpl", ".c")):
             with open(os.path.join(root, path), encoding="utf-8") as file:
                 text = file.read()
-            name = os.path.basename(path)
+            name = os.path.relpath(path, "model")
             self.where[name] = set(where(text) or [])
             said = PROSE.sub("", text)
-            if name.startswith("real-"):  # it is as good as the code that it goes through
-                said += "".join(Source(root, file).text for file in sorted({file for _, file in self.where[name]}))
+            if name.startswith("real/"):  # it is as good as the code that it goes through
+                found = {find(sources.values(), called)[0] for called in self.where[name]}
+                said += "".join(sorted(source.text for source in found if source))
             self.hash[name] = hashlib.sha256(said.encode()).hexdigest()[:12]
             if path.endswith(".c"):
                 self.macros[name] = set(re.findall(r"Busted (\w+):", text))
@@ -231,7 +235,7 @@ class Models:
 class Check:
     def __init__(self, listed):
         self.listed, self.root, self.defect = listed, listed.root, listed.defect
-        self.models = Models(self.root)
+        self.models = Models(self.root, listed.sources)
 
     def killer(self, mutant, killer):
         name, _, what = killer.partition(":")
@@ -259,8 +263,8 @@ class Check:
     def stands_for(self, mutant, model):
         code = self.listed.sources[mutant.file].code_of.get(mutant.function, "")
         called = set(re.findall(r"(\w+)\s*\(", code)) if mutant.old is not None else set()
-        if not any((function == mutant.function and file in (mutant.file, None)) or function in called
-                   for function, file in self.models.where[model]):
+        own = (mutant.function, f"{os.path.basename(mutant.file)}:{mutant.function}")
+        if not any(name in own or name.rpartition(":")[2] in called for name in self.models.where[model]):
             self.defect(mutant.place, f"model/{model} does not say that it stands for {mutant.function}() in "
                                       f"{mutant.file}")
 
@@ -338,10 +342,10 @@ static int take(int *box)
 """,
     "include/lull/b.h": "#define B(p) lull_load_acquire(&(p))\n",
     "tests/unit/test_a.c": "",
-    "model/box.litmus": """C box
+    "model/a/box.litmus": """C a-box
 (*
  * ORDER BOX-1
- * Where: put(), take() in src/a.c; B() in include/lull/b.h
+ * Where: put(), take() in a.c, B()
  *
  *)
 { [box]=0; [a]=0; }
@@ -358,18 +362,18 @@ P1 (atomic_int* box, atomic_int* a) {
 
 exists (1:r1=1)
 """,
-    "model/box.c": "/*\n * ORDER BOX-1\n * Where: put(), take() in src/a.c\n *\n * Busted NO_FLAG: sc\n */\n",
-    "model/mutants": """# Two files.
-src/a.c: unit:test_a
-	put store_release -> relaxed: box.litmus:P0:BOX-1
-	put fence_light -> nothing: box.litmus:P0:BOX-2
-	put flag "lull_nonzero_relaxed( &flags )" -> "false": box.c:NO_FLAG, unit:test_a@full
-	take load_acquire -> relaxed: box.litmus:P1:BOX-1,
+    "model/a/box.c": "/*\n * ORDER BOX-1\n * Where: put(), take()\n *\n * Busted NO_FLAG: sc\n */\n",
+    "model/mutants": """# Two mechanisms.
+a: unit:test_a
+	put store_release -> relaxed: a/box.litmus:P0:BOX-1
+	put fence_light -> nothing: a/box.litmus:P0:BOX-2
+	put flag "lull_nonzero_relaxed( &flags )" -> "false": a/box.c:NO_FLAG, unit:test_a@full
+	a.c:take load_acquire -> relaxed: a/box.litmus:P1:BOX-1,
 		torture:rcu
-	take wait "if (!v) lull__futex_wait(box, 0, 0);" -> ";": box.litmus:P1:BOX-1
-	take add_acq_rel -> acquire: box.litmus:P0:BOX-1#3
-	take add_acq_rel -> release: box.litmus:P0:BOX-1#3
-include/lull/b.h
+	take wait "if (!v) lull__futex_wait(box, 0, 0);" -> ";": a/box.litmus:P1:BOX-1
+	take add_acq_rel -> acquire: a/box.litmus:P0:BOX-1#3
+	take add_acq_rel -> release: a/box.litmus:P0:BOX-1#3
+b:
 	B load_acquire -> relaxed: equivalent: nobody uses it, and it is here for the test
 """,
 }
@@ -378,7 +382,8 @@ BROKEN = [
     ("src/a.c", "wake();", "wake();\n\tlull_fence_full();", "put(): fence_full -> nothing is not in"),
     ("src/a.c", "wake();", "wake();\n\tlull_store_release(box, 2);", "put(): store_release#2 -> relaxed is not in"),
     ("src/a.c", "lull_store_release(box, v); /*", "lull_store_relaxed(box, v); /*", "no store_release#1 -> relaxed in put()"),
-    ("src/a.c", "static int take(", "static int fetch(", "no load_acquire#1 -> relaxed in take()"),
+    ("src/a.c", "static int take(", "static int fetch(", "there is no take() in a.c"),
+    ("include/lull/b.h", "B(p)", "put(p)", "put() is in include/lull/b.h and in src/a.c: say in which"),
     ("src/a.c", "if (!v)", "if (v == 0)", "is 0 times in take()"),
     ("src/a.c", "return lull_add", "lull__give_way(&v);\n\tif (!v)\n\t\tlull__futex_wait(box, 0, 0);\n\treturn lull_add",
      "is 2 times in take()"),
@@ -386,21 +391,22 @@ BROKEN = [
     ("model/mutants", "	take wait", "	take flag", "take() sleeps or waits: model/mutants has no wait"),
     ("model/mutants", "	put flag", "	put wait", "put() tests a flag: model/mutants has no flag"),
     ("model/mutants", "	put flag", "	put gate", "\"gate\" is none of"),
-    ("model/mutants", "	take add_acq_rel -> release: box.litmus:P0:BOX-1#3\n", "", "add_acq_rel -> release is not in"),
-    ("model/mutants", "put store_release -> relaxed", "put store_release", "is neither a file nor"),
-    ("model/mutants", "src/a.c:", "src/c.c:", "there is no src/c.c"),
+    ("model/mutants", "	take add_acq_rel -> release: a/box.litmus:P0:BOX-1#3\n", "", "add_acq_rel -> release is not in"),
+    ("model/mutants", "put store_release -> relaxed", "put store_release", "is not FUNCTION ACCESS"),
+    ("model/mutants", "b:\n", "b\n", "is neither a mechanism and a colon"),
+    ("model/mutants", "	B load", "	C load", "there is no C()"),
     ("model/mutants", "P0:BOX-2", "P0:BOX-3", "has no mark P0:BOX-3"),
     ("model/mutants", "P0:BOX-2", "P1:BOX-1", "does not lose what a.c:put:fence_light:nothing loses"),
     ("model/mutants", "box.c:NO_FLAG", "box.c:FLAG", "has no Busted FLAG"),
-    ("model/mutants", "box.c:NO_FLAG", "bag.c:NO_FLAG", "there is no model/bag.c"),
+    ("model/mutants", "box.c:NO_FLAG", "bag.c:NO_FLAG", "there is no model/a/bag.c"),
     ("model/mutants", "test_a@full", "test_b@full", "there is no such test"),
     ("model/mutants", "test_a@full", "test_a@fast", "there is no @fast"),
     ("model/mutants", "torture:rcu", "torture:rcv", "there is no such flavor"),
     ("model/mutants", "nobody uses it, and it is here for the test", "so it is", "needs an argument"),
-    ("model/mutants", "	put fence", "	put store_release -> relaxed: box.litmus:P0:BOX-1\n	put fence", "is there twice"),
-    ("model/box.litmus", "put(), take() in src/a.c", "put() in src/a.c", "does not say that it stands for take()"),
-    ("model/box.litmus", "in src/a.c", "in include/lull/b.h", "does not say that it stands for put()"),
-    ("model/box.litmus", "memory_order_release); // BOX-1", "memory_order_release);", "does not lose what"),
+    ("model/mutants", "	put fence", "	put store_release -> relaxed: a/box.litmus:P0:BOX-1\n	put fence", "is there twice"),
+    ("model/a/box.litmus", "put(), take()", "put()", "does not say that it stands for take()"),
+    ("model/a/box.litmus", "take() in a.c", "take() in b.h", "does not say that it stands for take()"),
+    ("model/a/box.litmus", "memory_order_release); // BOX-1", "memory_order_release);", "does not lose what"),
 ]
 
 

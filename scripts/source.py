@@ -98,26 +98,36 @@ class Source:
                 at = end
             at += 1
 
-    def code_hash(self, name):
-        """Of a function's code, whatever is said about it and however it is laid out."""
+    def code_hash(self, name, renamed=None):
+        """Of a function's code, whatever is said about it and however it is laid out; with the names as they were before
+        they were @renamed (new -> old), unless old and new names are both in use."""
         words = re.sub(r"\s+", " ", self.code_of[name])
+        here = set(re.findall(r"\w+", words)) if renamed else set()
+        if not any(new in here and old in here for new, old in (renamed or {}).items()):
+            words = re.sub(r"\w+", lambda m: (renamed or {}).get(m.group(0), m.group(0)), words)
         return hashlib.sha256(words.encode()).hexdigest()[:12]
 
 
 def where(text):
-    """What a model says it stands for: [(function, file)]; the file is None where none is named."""
+    """What a model says it stands for: the functions, each "take" or, where the name is there twice and the model says
+    "take() in mutex.c", "mutex.c:take"."""
     part = re.search(r"^ \* Where: (.*?)\n \*\s*(?:\n|[A-Z]\w* [A-Z_]+-?\d*:)", text, re.M | re.S)
     if not part:
         return None
-    found, open_names = [], []
-    for name, file in re.findall(r"(\w+)\(\)|\bin\s(?:\*\s*)?((?:src|include)/[\w/.]+\w)",
-                                 re.sub(r"\n \*\s*", " ", part.group(1))):
-        if name:
-            open_names.append(name)
-        else:
-            found += [(n, file) for n in open_names]
-            open_names = []
-    return found + [(n, None) for n in open_names]
+    words = re.sub(r"\n \*\s*", " ", part.group(1))
+    return [f"{os.path.basename(file)}:{name}" if file else name
+            for name, file in re.findall(r"(\w+)\(\)(?: in ([\w/]+\.[ch])\b)?", words)]
+
+
+def find(sources, called):
+    """(the source that has the function which is @called so, None), or (None, what is wrong with that)"""
+    file, _, function = called.rpartition(":")
+    found = [s for s in sources if function in s.code_of and file in ("", os.path.basename(s.name))]
+    if len(found) == 1:
+        return found[0], None
+    if not found:
+        return None, f"there is no {function}()" + (f" in {file}" if file else "")
+    return None, f"{function}() is in {' and in '.join(s.name for s in found)}: say in which"
 
 
 def try_broken(what, good, broken, check):

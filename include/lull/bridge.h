@@ -56,7 +56,7 @@ LULL_INLINE void lull__hazptr_set_rcu(struct lull_hazptr *h, uintptr_t addr)
 	/*
 	 * ORDER BRI-1: the slot before the end of the section (RCU-3 is a release); pairs with
 	 * BRI-1 in scan_queue(), after the grace period; without it the scan misses
-	 * a reader that kept the object; model/bridge.litmus
+	 * a reader that kept the object; model/reclaim/bridge.litmus
 	 */
 	lull__hazptr_set(h, addr);
 }

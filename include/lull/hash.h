@@ -163,9 +163,9 @@ LULL_INLINE struct lull_hash_node *lull__hash_first(const struct lull__hash_tabl
 {
 	/*
 	 * ORDER HASH-1: the link before the element; pairs with HASH-1 in link_element(); without
-	 * it a reader sees an element before its contents; model/hash-publish.litmus
+	 * it a reader sees an element before its contents; model/structure/hash-publish.litmus
 	 * ORDER HASH-2: the end of the old chain before the head of the new; pairs with HASH-2 in
-	 * move_run(); without it a reader misses what was moved; model/hash-move.litmus Both hold
+	 * move_run(); without it a reader misses what was moved; model/structure/hash-move.litmus Both hold
 	 * for every `next` too.
 	 */
 	return lull_load_acquire(&lull__hash_bucket_of(table, hash)->first);
@@ -184,7 +184,7 @@ LULL_INLINE struct lull_hash_node *lull__hash_seek(const struct lull__hash_table
 		/*
 		 * ORDER HASH-3: the end of a chain before the look for a future; pairs with
 		 * HASH-3 in begin_resize(); without it a reader finds neither;
-		 * model/hash-future.litmus
+		 * model/structure/hash-future.litmus
 		 */
 		*table = lull_load_acquire(&(*table)->future);
 		if (!*table)
@@ -204,7 +204,7 @@ LULL_INLINE const struct lull__hash_table *lull__hash_table_of(const struct lull
 {
 	/*
 	 * ORDER HASH-4: the table before its buckets; pairs with HASH-4 in end_resize(); without
-	 * it a reader misses what was moved; model/hash-switch.litmus
+	 * it a reader misses what was moved; model/structure/hash-switch.litmus
 	 */
 	LULL__HASH_ALIVE(h);
 	return lull_load_acquire(&h->table);

@@ -90,18 +90,18 @@ LULL_INLINE void lull__hazptr_set(struct lull_hazptr *h, uintptr_t addr)
 	/*
 	 * ORDER HAZ-2: all use of the object that the slot named before the slot says something
 	 * else (0, or the next object); pairs with HAZ-2 in visit_slot(); without it an
-	 * object is freed while its last reader still reads; model/hazptr-clear.litmus
+	 * object is freed while its last reader still reads; model/hazptr/clear.litmus
 	 */
 	lull_store_release(&h->addr, addr);
 	/*
 	 * ORDER HAZ-1: the slot before the second look at the pointer; pairs with HAZ-1 in
 	 * lull__hazptr_fence() (heavy). A light fence: where that is a real one, the state says so
 	 * and the slow path makes it; without it the scan misses a reader that found the object;
-	 * model/hazptr-protect.tpl
+	 * model/hazptr/protect.tpl
 	 *
 	 * ORDER HAZ-5: the slot before the look at its state; pairs with HAZ-5 in sleep_until_seen()
 	 * (WAITED, heavy, look at the slot again). The same light fence; without it nobody wakes
-	 * who sleeps for this slot; model/hazptr-wake.tpl
+	 * who sleeps for this slot; model/hazptr/wake.tpl
 	 */
 	lull_compiler_barrier();
 	if (lull_unlikely(lull_low_nonzero_relaxed(&h->state, LULL__HAZPTR_LOW)))
@@ -181,7 +181,7 @@ LULL_INLINE void lull_hazptr_free(struct lull_hazptr_context *ctx, struct lull_h
  *
  * ORDER HAZ-3: the second look at the pointer before the object's contents; pairs with HAZ-3 in
  * lull_hazptr_publish(); without it a reader sees an object before its contents, or what was at its
- * address earlier; model/hazptr-aba.litmus
+ * address earlier; model/hazptr/aba.litmus
  */
 #define lull__hazptr_tryprotect(h, gp, offset)                                                     \
 	__extension__({                                                                            \
@@ -361,7 +361,7 @@ LULL_API int lull_hazptr_barrier_timeout(uint64_t timeout_ms);
  * Publish @v in the pointer variable @p, to be found by tryprotect, protect and acquire.
  *
  * ORDER HAZ-3: the object's contents before the pointer; pairs with HAZ-3 in
- * lull__hazptr_tryprotect(); without it as there; model/hazptr-aba.litmus
+ * lull__hazptr_tryprotect(); without it as there; model/hazptr/aba.litmus
  */
 #define lull_hazptr_publish(p, v) lull_store_release(&(p), (v))
 

@@ -28,7 +28,7 @@ LULL_INLINE void lull__hazptr_fenced_set(struct lull_hazptr *h, uintptr_t addr)
 	/*
 	 * ORDER HAZ-6: the slot before the second look at the pointer, by a full fence; pairs with
 	 * HAZ-6 in lull__hazptr_fence(); without it the scan misses a reader that found the object;
-	 * model/hazptr-fenced.litmus
+	 * model/hazptr/fenced.litmus
 	 */
 	lull_store_fence(&h->addr, addr); /* HAZ-2: release */
 	if (lull_unlikely(lull_low_nonzero_relaxed(&h->state, LULL__HAZPTR_LOW & ~LULL__HAZPTR_FULL)))

@@ -176,7 +176,7 @@ LULL_INLINE struct lull_hlist_node *lull_hlist_first_rcu(const struct lull_hlist
 	/*
 	 * ORDER HLIST-1: load the pointer before what is read through it; pairs with HLIST-1 in
 	 * lull__hlist_set(); without it a reader sees a node before its contents;
-	 * model/list-publish.litmus
+	 * model/structure/list-publish.litmus
 	 */
 	return lull_load_acquire(&head->first);
 }
@@ -186,11 +186,11 @@ LULL_INLINE struct lull_hlist_node *lull_hlist_next_rcu(const struct lull_hlist_
 	/*
 	 * ORDER HLIST-1: load the pointer before what is read through it; pairs with HLIST-1 in
 	 * lull__hlist_set(); without it a reader sees a node before its contents;
-	 * model/list-publish.litmus
+	 * model/structure/list-publish.litmus
 	 *
 	 * ORDER HLIST-2: load the pointer before what is read through it; pairs with HLIST-2 in
 	 * lull__hlist_set(); without it a reader that passes a deleted node's place sees the next
-	 * one before its contents; model/list-unlink.litmus
+	 * one before its contents; model/structure/list-unlink.litmus
 	 */
 	return lull_load_acquire(&node->next);
 }
@@ -218,12 +218,12 @@ LULL_INLINE void lull__hlist_set(struct lull_hlist_node **at, struct lull_hlist_
 	/*
 	 * ORDER HLIST-1: the contents of a fresh node before the pointer to it; pairs with
 	 * HLIST-1 in lull_hlist_next_rcu() and lull_hlist_first_rcu(); without it a reader sees a
-	 * node before its contents; model/list-publish.litmus
+	 * node before its contents; model/structure/list-publish.litmus
 	 *
 	 * ORDER HLIST-2: where a node is unlinked, the contents of its successor before the new
 	 * pointer to it; pairs with HLIST-2 in lull_hlist_next_rcu(), whose reader need not have
 	 * seen the store that published the successor, only this one; without it a reader sees
-	 * the successor before its contents; model/list-unlink.litmus
+	 * the successor before its contents; model/structure/list-unlink.litmus
 	 */
 	lull_store_release(at, node);
 }

@@ -104,7 +104,7 @@ lull_hlist_nulls_first_rcu(const struct lull_hlist_nulls_head *head)
 	/*
 	 * ORDER NULLS-1: load the pointer before what is read through it; pairs with NULLS-1 in
 	 * lull__hlist_nulls_set(); without it a reader sees a node before its contents, or with
-	 * the link that it had on another list; model/list-publish.litmus
+	 * the link that it had on another list; model/structure/list-publish.litmus
 	 */
 	return lull_load_acquire(&head->first);
 }
@@ -115,11 +115,11 @@ lull_hlist_nulls_next_rcu(const struct lull_hlist_nulls_node *node)
 	/*
 	 * ORDER NULLS-2: load the pointer before what is read through it; pairs with NULLS-2 in
 	 * lull__hlist_nulls_set(); without it a reader that passes a deleted node's place sees
-	 * the next one before its contents; model/list-unlink.litmus
+	 * the next one before its contents; model/structure/list-unlink.litmus
 	 *
 	 * ORDER NULLS-3: load the pointer before what is read through it; pairs with NULLS-3 in
 	 * lull_hlist_nulls_add_head_rcu(); without it a reader that was carried along sees the
-	 * next node before its contents; model/nulls-reuse.litmus
+	 * next node before its contents; model/structure/nulls-reuse.litmus
 	 */
 	return lull_load_acquire(&node->next);
 }
@@ -142,14 +142,14 @@ LULL_INLINE void lull__hlist_nulls_set(struct lull_hlist_nulls_node **at,
 	/*
 	 * ORDER NULLS-1: the contents and the link of a node before the pointer to it; pairs with
 	 * NULLS-1 in lull_hlist_nulls_first_rcu(); without it a reader sees a node before its
-	 * contents, or with the link that it had on another list; model/list-publish.litmus
+	 * contents, or with the link that it had on another list; model/structure/list-publish.litmus
 	 *
 	 * ORDER NULLS-2: where a node is unlinked, the contents and the link of its successor
 	 * before the new pointer to it; pairs with NULLS-2 in lull_hlist_nulls_next_rcu(), whose
 	 * reader need not have seen the store that published the successor, only this one;
 	 * without it a reader sees the successor before its contents, or with the link that it
 	 * had further down this same list, and misses what is in between;
-	 * model/list-unlink.litmus
+	 * model/structure/list-unlink.litmus
 	 */
 	lull_store_release(at, node);
 }
@@ -171,7 +171,7 @@ LULL_INLINE void lull_hlist_nulls_add_head_rcu(struct lull_hlist_nulls_node *nod
 	 * ORDER NULLS-3: the contents of the first node before the link to it; pairs with NULLS-3
 	 * in lull_hlist_nulls_next_rcu(), whose reader stands on @node since it was on another
 	 * list and never looks at this head; without it that reader sees the first node before
-	 * its contents; model/nulls-reuse.litmus
+	 * its contents; model/structure/nulls-reuse.litmus
 	 */
 	lull_store_release(&node->next, first);
 	lull_store_relaxed(&node->pprev, &head->first);

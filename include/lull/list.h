@@ -206,11 +206,11 @@ LULL_INLINE struct lull_list_head *lull_list_next_rcu(const struct lull_list_hea
 	/*
 	 * ORDER LIST-1: load the pointer before what is read through it; pairs with LIST-1 in
 	 * lull__list_set_next(); without it a reader sees a node before its contents;
-	 * model/list-publish.litmus
+	 * model/structure/list-publish.litmus
 	 *
 	 * ORDER LIST-2: load the pointer before what is read through it; pairs with LIST-2 in
 	 * lull__list_set_next(); without it a reader that passes a deleted node's place sees the
-	 * next one before its contents; model/list-unlink.litmus
+	 * next one before its contents; model/structure/list-unlink.litmus
 	 */
 	return lull_load_acquire(&node->next);
 }
@@ -222,7 +222,7 @@ LULL_INLINE struct lull_list_head *lull_list_prev_rcu(const struct lull_list_hea
 	/*
 	 * ORDER LIST-3: load the pointer before what is read through it; pairs with LIST-3 in
 	 * lull__list_set_prev(); without it a reader walking backwards sees a node before its
-	 * contents; model/list-publish.litmus
+	 * contents; model/structure/list-publish.litmus
 	 */
 	return lull_load_acquire(&node->prev);
 }
@@ -287,12 +287,12 @@ LULL_INLINE void lull__list_set_next(struct lull_list_head *at, struct lull_list
 	/*
 	 * ORDER LIST-1: the contents of a fresh node before the pointer to it; pairs with LIST-1
 	 * in lull_list_next_rcu(); without it a reader sees a node before its contents;
-	 * model/list-publish.litmus
+	 * model/structure/list-publish.litmus
 	 *
 	 * ORDER LIST-2: where a node is unlinked, the contents of its successor before the new
 	 * pointer to it; pairs with LIST-2 in lull_list_next_rcu(), whose reader need not have
 	 * seen the store that published the successor, only this one; without it a reader sees
-	 * the successor before its contents; model/list-unlink.litmus
+	 * the successor before its contents; model/structure/list-unlink.litmus
 	 */
 	lull_store_release(&at->next, next);
 }
@@ -303,7 +303,7 @@ LULL_INLINE void lull__list_set_prev(struct lull_list_head *at, struct lull_list
 	 * ORDER LIST-3: the contents of the node before the backward pointer to it; pairs with
 	 * LIST-3 in lull_list_prev_rcu(), to which the forward pointer's order is no help;
 	 * without it a reader walking backwards sees a node before its contents;
-	 * model/list-publish.litmus
+	 * model/structure/list-publish.litmus
 	 */
 	lull_store_release(&at->prev, prev);
 }

@@ -111,7 +111,7 @@ LULL_INLINE bool lull__mutex_try_inline(struct lull_mutex *m)
 
 	/*
 	 * ORDER MTX-1: the lock before what it guards; pairs with MTX-1 in lull_mutex_unlock();
-	 * without it the last owner's stores are not seen; model/mutex.litmus
+	 * without it the last owner's stores are not seen; model/mutex/lock.litmus
 	 */
 	return lull_likely(tid != 0) && lull_likely(lull_cas_acquire(&m->word, &free_word, tid));
 }
@@ -167,7 +167,7 @@ LULL_INLINE void lull_mutex_unlock(struct lull_mutex *m)
 	LULL__TSAN_MUTEX(__tsan_mutex_pre_unlock(m, __tsan_mutex_linker_init));
 	/*
 	 * ORDER MTX-1: what it guards before the lock is free; pairs with MTX-1 in
-	 * lull__mutex_try_inline(); without it the next owner misses stores; model/mutex.litmus
+	 * lull__mutex_try_inline(); without it the next owner misses stores; model/mutex/lock.litmus
 	 */
 	if (lull_unlikely(tid == 0) || lull_unlikely(!lull_cas_release(&m->word, &word, 0u)))
 		lull__mutex_unlock_slow(m);

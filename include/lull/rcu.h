@@ -96,14 +96,14 @@ LULL_INLINE void lull_rcu_read_lock(void)
 		/*
 		 * ORDER RCU-4: the previous section's loads before this section's word; pairs with
 		 * RCU-3 in gp_scan(), which may see this store and never the 0 in between; without
-		 * it an object is freed under the previous section; model/rcu-reentry.litmus
+		 * it an object is freed under the previous section; model/rcu/reentry.litmus
 		 */
 		lull_store_release(&lull__self.rcu, number);
 		/*
 		 * ORDER RCU-2: the word before the section's loads; pairs with RCU-2 in gp_begin()
 		 * (heavy). A light fence: where that is a real one, the word rests at
 		 * LULL__RCU_REST and we are not here; without it the scan misses a reader that
-		 * found the object; model/rcu-enter.tpl
+		 * found the object; model/rcu/enter.tpl
 		 */
 		lull_compiler_barrier();
 	} else if (word = lull__self.rcu,
@@ -111,7 +111,7 @@ LULL_INLINE void lull_rcu_read_lock(void)
 		/*
 		 * ORDER RCU-6: an earlier section's loads before this word; pairs with RCU-3 in
 		 * gp_scan(), which may see this store and not the entry before it; without it as
-		 * RCU-4; model/rcu-nested.litmus
+		 * RCU-4; model/rcu/nested.litmus
 		 */
 		lull_store_release(&lull__self.rcu, word + 1);
 	} else {
@@ -146,13 +146,13 @@ LULL_INLINE void lull_rcu_read_unlock(void)
 		/*
 		 * ORDER RCU-3: the section's loads before the 0; pairs with RCU-3 in gp_scan()
 		 * (acquire); without it an object is freed while its last reader still reads;
-		 * model/rcu-exit.litmus
+		 * model/rcu/exit.litmus
 		 */
 		lull_store_release(&lull__self.rcu, (uint64_t)0);
 		/*
 		 * ORDER RCU-5: the 0 before the look at the flag; pairs with RCU-5 in
 		 * gp_wait_holdouts() (flag, heavy, look at the word again). A light fence, see
-		 * RCU-2; without it the grace period sleeps for ever; model/rcu-wake.tpl
+		 * RCU-2; without it the grace period sleeps for ever; model/rcu/wake.tpl
 		 */
 		lull_compiler_barrier();
 		if (lull_unlikely(lull_nonzero_relaxed(&lull__self.flags)))
@@ -226,7 +226,7 @@ LULL_INLINE void lull__rcu_guard_leave(struct lull_rcu_guard *guard)
  *
  * ORDER RCU-9: load the pointer before what is read through it; pairs with RCU-9 in
  * lull_rcu_assign(); without it a reader sees an object before its contents;
- * model/rcu-publish.litmus (Acquire, not a plain load that hopes for the data dependency: compilers
+ * model/rcu/publish.litmus (Acquire, not a plain load that hopes for the data dependency: compilers
  * may break that.)
  */
 #define lull_rcu_dereference(p) lull_load_acquire(LULL__RCU_CHECK_FETCH("lull_rcu_dereference", &(p)))
@@ -246,7 +246,7 @@ LULL_INLINE void lull__rcu_guard_leave(struct lull_rcu_guard *guard)
  *
  * ORDER RCU-9: the object's contents before the pointer; pairs with RCU-9 in
  * lull_rcu_dereference(); without it a reader sees an object before its contents;
- * model/rcu-publish.litmus
+ * model/rcu/publish.litmus
  */
 #define lull_rcu_assign(p, v) lull_store_release(LULL__CHECK_UPDATE("lull_rcu_assign", &(p)), (v))
 

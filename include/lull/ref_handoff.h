@@ -67,7 +67,7 @@ LULL_BEGIN_DECLS
  * ORDER REF-3: the increment before the end of the section (RCU-3 is a release); pairs with REF-3
  * in lull__ref_handoff_rcu() (whoever drops the last reference waits for readers, and only then
  * frees); without it the object is freed between the look at the pointer and the increment;
- * model/handoff-rcu.tpl
+ * model/count/handoff-rcu.tpl
  */
 #define lull__ref_handoff_rcu(src, count)                                                          \
 	__extension__({                                                                            \
@@ -86,7 +86,7 @@ LULL_BEGIN_DECLS
 /*
  * ORDER REF-4: the increment before the slot is cleared (HAZ-2 is a release); pairs with REF-4 in
  * lull__ref_handoff_hazptr() (whoever drops the last reference retires the object); without it
- * the object is freed between the look at the pointer and the increment; model/handoff-hazptr.tpl
+ * the object is freed between the look at the pointer and the increment; model/count/handoff-hazptr.tpl
  */
 #define lull__ref_handoff_hazptr(src, head, count)                                                 \
 	__extension__({                                                                            \

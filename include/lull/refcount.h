@@ -61,7 +61,7 @@ LULL_INLINE void lull_refcount_set_release(struct lull_refcount *r, int n)
 	/*
 	 * ORDER REF-2: the new object's fields before its count; pairs with REF-2 in
 	 * lull_refcount_inc_not_zero_acquire(); without it who gets a reference reads fields of
-	 * the object that was there before; model/refcount-reuse.litmus
+	 * the object that was there before; model/count/refcount-reuse.litmus
 	 */
 	lull_store_release(&r->count, n);
 }
@@ -112,7 +112,7 @@ LULL_INLINE bool lull__refcount_sub(struct lull_refcount *r, const char *call, i
 	/*
 	 * ORDER REF-1: this thread's use of the object before its references are gone; pairs with
 	 * REF-1 in lull__refcount_sub() (the last put); without it the object is freed under a
-	 * use that is still on its way; model/refcount-put.litmus
+	 * use that is still on its way; model/count/refcount-put.litmus
 	 */
 	int old = lull_add_release(&r->count, -n);
 
@@ -121,7 +121,7 @@ LULL_INLINE bool lull__refcount_sub(struct lull_refcount *r, const char *call, i
 	/*
 	 * ORDER REF-1: the last put before the caller's free; pairs with REF-1 in
 	 * lull__refcount_sub() (the puts before it); without it as there;
-	 * model/refcount-put.litmus
+	 * model/count/refcount-put.litmus
 	 */
 	(void)lull_load_acquire(&r->count);
 	return true;
@@ -185,7 +185,7 @@ LULL_INLINE bool lull_refcount_inc_not_zero_acquire(struct lull_refcount *r)
 
 	/*
 	 * ORDER REF-2: the count before the object's fields; pairs with REF-2 in
-	 * lull_refcount_set_release(); without it as there; model/refcount-reuse.litmus
+	 * lull_refcount_set_release(); without it as there; model/count/refcount-reuse.litmus
 	 */
 	if (got)
 		(void)lull_load_acquire(&r->count);

@@ -78,7 +78,7 @@ LULL_INLINE struct lull_shazptr_guard lull__shazptr_acquire(uintptr_t addr)
 		/*
 		 * ORDER SHAZ-1: the slot before the caller's loads; pairs with SHAZ-1 in
 		 * synchronize_until(); without it the scan misses a reader that found the object;
-		 * model/shazptr-enter.litmus
+		 * model/hazptr/shazptr-enter.litmus
 		 */
 		lull_store_fence(&lull__self.shazptr, addr);
 	} else {
@@ -117,7 +117,7 @@ LULL_INLINE void lull_shazptr_clear(struct lull_shazptr_guard guard)
 		/*
 		 * ORDER SHAZ-2: all use of the objects before the 0; pairs with SHAZ-2 in
 		 * lull__shazptr_look() and copy_slots(); without it an object is freed while its last
-		 * reader still reads; model/shazptr-clear.litmus
+		 * reader still reads; model/hazptr/shazptr-clear.litmus
 		 */
 		lull_store_release(&lull__self.shazptr, (uintptr_t)0);
 		/* No fence: see nap_ns() in src/hazptr/shazptr.c for why WAITED is not missed for long. */

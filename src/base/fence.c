@@ -70,7 +70,7 @@ void lull_fence_heavy(void)
 	/*
 	 * ORDER FEN-1: the caller's stores before the look at what has started; pairs with FEN-1 in
 	 * lull_fence_heavy() (started, then the system call); without it a fence that began before
-	 * these stores is taken for one that covers them; model/fence-share.tpl
+	 * these stores is taken for one that covers them; model/base/fence-share.tpl
 	 */
 	lull_fence_full();
 	if (lull__fence_full_mode)
@@ -80,7 +80,7 @@ void lull_fence_heavy(void)
 		/*
 		 * ORDER FEN-2: a fence that is over before the caller's loads; pairs with FEN-2 in
 		 * lull_fence_heavy(); without it the caller's loads run ahead of the fence it
-		 * shares; model/fence-done.litmus
+		 * shares; model/base/fence-done.litmus
 		 */
 		if (lull_load_acquire(&heavy.done) >= ticket)
 			return;
@@ -92,14 +92,14 @@ void lull_fence_heavy(void)
 			/*
 			 * ORDER FEN-1: `started` before the fence (membarrier begins with a full
 			 * one); pairs with FEN-1 in lull_fence_heavy(); without it as there;
-			 * model/fence-share.tpl
+			 * model/base/fence-share.tpl
 			 */
 			lull_store_relaxed(&heavy.started, heavy.started + 1);
 			carry_out();
 			lull__event_heavy_fence();
 			/*
 			 * ORDER FEN-2: the fence before `done`; pairs with FEN-2 in
-			 * lull_fence_heavy(); without it as there; model/fence-done.litmus
+			 * lull_fence_heavy(); without it as there; model/base/fence-done.litmus
 			 */
 			lull_store_release(&heavy.done, heavy.started);
 		}

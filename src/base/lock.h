@@ -27,7 +27,7 @@ static inline bool lull__trylock(struct lull__lock *lock)
 
 	/*
 	 * ORDER LOCK-1: the lock before what it guards; pairs with LOCK-1 in lull__unlock_wake();
-	 * without it the last holder's stores are not seen; model/lock.litmus
+	 * without it the last holder's stores are not seen; model/base/lock.litmus
 	 */
 	return lull_cas_acquire(&lock->word, &free_word, 1u);
 }
@@ -42,7 +42,7 @@ static inline void lull__unlock_wake(struct lull__lock *lock, int how_many)
 {
 	/*
 	 * ORDER LOCK-1: what it guards before the lock is free; pairs with LOCK-1 in
-	 * lull__trylock(); without it the next holder misses stores; model/lock.litmus
+	 * lull__trylock(); without it the next holder misses stores; model/base/lock.litmus
 	 */
 	if (lull_unlikely(lull_xchg_release(&lock->word, 0u) == 2))
 		lull__lock_wake(lock, how_many);

@@ -70,7 +70,7 @@ static void init_slow(void)
 			m->init();
 	/*
 	 * ORDER INIT-1: the strategy and the key before `done`; pairs with INIT-1 in lull__init();
-	 * without it a thread uses a key that is not there; model/init.litmus
+	 * without it a thread uses a key that is not there; model/base/init.litmus
 	 */
 	lull_store_release(&init_state, 2u);
 }
@@ -79,7 +79,7 @@ void lull__init(void)
 {
 	/*
 	 * ORDER INIT-1: `done` before the use of what was set up; pairs with INIT-1 in init_slow();
-	 * without it as there; model/init.litmus
+	 * without it as there; model/base/init.litmus
 	 */
 	if (lull_unlikely(lull_load_acquire(&init_state) != 2))
 		init_slow();

@@ -56,7 +56,7 @@ static void set_thread_count(uint32_t count)
 /*
  * ORDER THR-1: a scan before a thread that was not there yet; pairs with THR-1 in gp_scan() (both
  * hold the registry lock); without it a thread appears behind the scan and reads what is freed;
- * model/thread-enter.litmus
+ * model/base/thread-enter.litmus
  */
 static void link_record(void)
 {
@@ -72,7 +72,7 @@ static void link_record(void)
 /*
  * ORDER THR-2: a leaving thread's reads before a scan that no longer finds it; pairs with THR-2 in
  * gp_scan() (both hold the registry lock); without it what it read is freed too early;
- * model/thread-exit.litmus
+ * model/base/thread-exit.litmus
  */
 static void unlink_record(void)
 {

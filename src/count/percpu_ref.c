@@ -102,10 +102,10 @@ static bool add_in_threads(struct lull_percpu_ref *ref, intptr_t n)
 	lull_rcu_read_lock();
 	/*
 	 * ORDER PCR-2: the word before all that is done with a reference got here; pairs with PCR-2
-	 * in to_counters(); without it as there; model/percpu-ref-bias.litmus
+	 * in to_counters(); without it as there; model/count/percpu-ref-bias.litmus
 	 *
 	 * ORDER PCR-3: the word before the counter; pairs with PCR-3 in to_counters(); without it
-	 * an addition is wiped out by the clearing that it came after; model/percpu-ref-reinit.litmus
+	 * an addition is wiped out by the clearing that it came after; model/count/percpu-ref-reinit.litmus
 	 */
 	word = lull_load_acquire(&ref->word);
 	if (!(word & LULL__PERCPU_REF_ATOMIC)) {
@@ -134,7 +134,7 @@ static bool drop(struct lull_percpu_ref *ref, intptr_t n)
 	/*
 	 * ORDER REF-1: this thread's use of the object before its references are gone; pairs with
 	 * REF-1 in drop() (the last put); without it the object is freed under a use that is still
-	 * on its way; model/refcount-put.litmus
+	 * on its way; model/count/refcount-put.litmus
 	 */
 	intptr_t old = lull_add_release(&ref->count, -n);
 
@@ -146,7 +146,7 @@ static bool drop(struct lull_percpu_ref *ref, intptr_t n)
 	}
 	/*
 	 * ORDER REF-1: the last put before the release; pairs with REF-1 in drop() (the puts before
-	 * it); without it as there; model/refcount-put.litmus
+	 * it); without it as there; model/count/refcount-put.litmus
 	 */
 	(void)lull_load_acquire(&ref->count);
 	return true;
@@ -324,7 +324,7 @@ static void to_shared(struct lull_percpu_ref *ref, uintptr_t marks, lull_percpu_
 	/*
 	 * ORDER PCR-1: the mark before the sum; pairs with PCR-1 in add_in_threads() and
 	 * lull__rseq_add(); without it something is added to a counter that was summed up already,
-	 * and is lost; model/percpu-ref-kill.tpl
+	 * and is lost; model/count/percpu-ref-kill.tpl
 	 */
 	lull_store_relaxed(&ref->word, word | marks);
 	if (shared) {
@@ -362,10 +362,11 @@ static void to_counters(struct lull_percpu_ref *ref, const char *call)
 	/*
 	 * ORDER PCR-2: the bias before the word; pairs with PCR-2 in add_in_threads() and
 	 * lull__rseq_add() (there by what hands the reference on); without it a put on the shared
-	 * count takes that to zero while references are in the counters; model/percpu-ref-bias.litmus
+	 * count takes that to zero while references are in the counters; model/count/percpu-ref-bias.litmus
 	 *
 	 * ORDER PCR-3: the cleared counters before the word; pairs with PCR-3 in add_in_threads() and
-	 * lull__rseq_add() (there by the dependency); without it as there; model/percpu-ref-reinit.litmus
+	 * lull__rseq_add() (there by the dependency); without it as there;
+	 * model/count/percpu-ref-reinit.litmus
 	 */
 	lull_store_release(&ref->word, (uintptr_t)data->cell.first | (ref->word & LULL__PERCPU_REF_THREADS));
 }

@@ -84,14 +84,14 @@ static struct lull__lock *lock_of(struct lull__hash_bucket *bucket)
 static inline struct lull__hash_table *future_of(const struct lull__hash_table *table)
 {
 	/* ORDER HASH-3: the future before its buckets; pairs with HASH-3 in begin_resize(); without
-	 * it an update takes garbage for a bucket; model/hash-future.litmus */
+	 * it an update takes garbage for a bucket; model/structure/hash-future.litmus */
 	return lull_load_acquire(&table->future);
 }
 
 static inline struct lull__hash_table *table_of(const struct lull_hash *h)
 {
 	/* ORDER HASH-4: the table before its buckets; pairs with HASH-4 in end_resize(); without it
-	 * an update takes garbage for a bucket; model/hash-switch.litmus */
+	 * an update takes garbage for a bucket; model/structure/hash-switch.litmus */
 	LULL__HASH_ALIVE(h);
 	return lull_load_acquire(&h->table);
 }
@@ -127,7 +127,7 @@ static struct lull__hash_table *new_table(size_t buckets)
 /*
  * ORDER HASH-1: an element's contents before the link to it; pairs with HASH-1 in
  * lull__hash_first(); without it a reader sees the element before its contents;
- * model/hash-publish.litmus (Links that are passed on when an element is taken out or replaced
+ * model/structure/hash-publish.litmus (Links that are passed on when an element is taken out or replaced
  * too: the reader need not have seen the link that they are copied from.)
  */
 static inline void link_element(struct lull_hash_node **link, struct lull_hash_node *node)
@@ -223,7 +223,7 @@ static void move_run(struct lull_hash_node **link, struct lull_hash_node *last,
 	/*
 	 * ORDER HASH-2: what was moved before, linked in, before the way from here into the new
 	 * chain; pairs with HASH-2 in lull__hash_first(); without it who goes that way misses
-	 * what was behind; model/hash-move.litmus
+	 * what was behind; model/structure/hash-move.litmus
 	 */
 	lull_store_release(&last->next, lull_load_relaxed(&to->first));
 	LULL_HASH_PAUSE();
@@ -233,7 +233,7 @@ static void move_run(struct lull_hash_node **link, struct lull_hash_node *last,
 	/*
 	 * ORDER HASH-2: the link in the new chain before the end of the old; pairs with HASH-2 in
 	 * lull__hash_first(); without it a reader finds the element in neither;
-	 * model/hash-move.litmus
+	 * model/structure/hash-move.litmus
 	 */
 	lull_store_release(link, (struct lull_hash_node *)NULL);
 }
@@ -290,7 +290,7 @@ static void end_resize(struct lull_hash *h, struct lull__hash_table *old)
 	/*
 	 * ORDER HASH-4: all that was moved before the table; pairs with HASH-4 in
 	 * lull__hash_table_of(); without it a reader misses what was moved;
-	 * model/hash-switch.litmus
+	 * model/structure/hash-switch.litmus
 	 */
 	lull_store_release(&h->table, future_of(old));
 	/* HASH-4 again: who sees the number sees the table. */
@@ -317,7 +317,7 @@ static bool move_some(struct lull_hash *h, struct lull__hash_table *old, size_t 
 	/*
 	 * ORDER HASH-5: what was moved before its being counted, and the count before
 	 * end_resize(); pairs with HASH-5 in move_some(), in the thread that counts the last;
-	 * without it HASH-4 covers that thread's moves only; model/hash-count.litmus
+	 * without it HASH-4 covers that thread's moves only; model/structure/hash-count.litmus
 	 */
 	if (lull_add_acq_rel(&table->moved, most) + most == size)
 		end_resize(h, old);
@@ -342,7 +342,7 @@ static int begin_resize(struct lull_hash *h, size_t buckets)
 	/*
 	 * ORDER HASH-3: the new table's contents before the future, and that before the moving
 	 * that who sees it begins with; pairs with HASH-3 in lull__hash_seek(); without it a
-	 * reader finds what was moved in neither table; model/hash-future.litmus
+	 * reader finds what was moved in neither table; model/structure/hash-future.litmus
 	 */
 	lull_store_release(&old->future, fresh);
 	return 0;

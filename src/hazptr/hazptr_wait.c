@@ -45,7 +45,7 @@ static void visit_held(struct lull_hazptr *h, uintptr_t addr, uint32_t owner, vo
 	/*
 	 * ORDER HAZ-8: the unlinking before the tick, and the stamp before whatever the caller
 	 * frees; pairs with HAZ-8 in lull__hazptr_slow(); without it as there;
-	 * model/hazptr-stamp.litmus
+	 * model/hazptr/stamp.litmus
 	 */
 	if (lull_load_acquire(&h->state) / LULL__HAZPTR_STAMP >= w->stamp)
 		return;
@@ -88,18 +88,18 @@ static bool sleep_until_seen(struct slot_wait *w, struct lull__wait *wait, uint6
 	do {
 		/*
 		 * ORDER HAZ-9: the event before WAITED; pairs with HAZ-9 in lull__hazptr_slow();
-		 * without it as there; model/hazptr-event.tpl
+		 * without it as there; model/hazptr/event.tpl
 		 */
 		event = lull_load_acquire(&lull__hazptr.event);
 		if (count_holders(w, true) == 0)
 			return true;
 		/*
 		 * ORDER HAZ-5: WAITED before the second look at the slot; pairs with HAZ-5 in
-		 * lull__hazptr_set(); without it nobody wakes us; model/hazptr-wake.tpl
+		 * lull__hazptr_set(); without it nobody wakes us; model/hazptr/wake.tpl
 		 *
 		 * Also where another waiter said WAITED before: its fence may be yet to come, and
 		 * when it then sees that the slot is clear, it goes and wakes nobody;
-		 * model/hazptr-wake-two.tpl
+		 * model/hazptr/wake-two.tpl
 		 */
 		lull__hazptr_fence(full);
 		if (!LULL__BUSTED(HAZPTR_NO_RECHECK) && count_holders(w, false) == 0)
@@ -122,7 +122,7 @@ bool lull__hazptr_wait(const char *call, const void *addr, size_t len, uint64_t 
 	w.self = call ? lull__self.tid : 0;
 	/*
 	 * ORDER HAZ-8: the unlinking before the tick; pairs with HAZ-8 in lull__hazptr_slow();
-	 * without it as there; model/hazptr-stamp.litmus
+	 * without it as there; model/hazptr/stamp.litmus
 	 */
 	w.stamp = lull_add_release(&lull__hazptr.clock, (uint64_t)1) + 1;
 	lull__hazptr_fence(full);

@@ -20,7 +20,7 @@ static struct lull__hazptr_shard *lock_any_shard(uint32_t *which)
 /*
  * ORDER HAZ-4: the link before its slots are used; pairs with HAZ-4 in
  * visit_listed_slots() (both hold the shard's lock); without it as there;
- * model/hazptr-grow.litmus
+ * model/hazptr/grow.litmus
  */
 void lull__hazptr_link(struct lull__hazptr_links *node, struct lull__hazptr_links *list)
 {
@@ -176,7 +176,7 @@ void lull_hazptr_detach(struct lull_hazptr_hold *hold)
 			   lull_load_relaxed(&h->state) & ~(uint64_t)(LULL__HAZPTR_WAITED | LULL__HAZPTR_PARKED));
 	/*
 	 * ORDER HAZ-7: the slot on the list before the thread's own is clear; pairs with HAZ-7 in
-	 * lull__hazptr_for_each_slot(); without it as there; model/hazptr-detach.litmus
+	 * lull__hazptr_for_each_slot(); without it as there; model/hazptr/detach.litmus
 	 */
 	link_hold(hold, 0);
 	hold->slot = &hold->backup;

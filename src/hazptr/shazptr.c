@@ -72,7 +72,7 @@ void lull__shazptr_acquire_slow(uintptr_t addr)
 	/*
 	 * ORDER SHAZ-1: the wildcard before the caller's loads; pairs with SHAZ-1 in
 	 * synchronize_until(); without it the scan takes the slot for the outer acquisition's
-	 * and misses the inner one; model/shazptr-wildcard.litmus
+	 * and misses the inner one; model/hazptr/shazptr-wildcard.litmus
 	 */
 	lull_store_fence(&self->shazptr, LULL__SHAZPTR_WILDCARD);
 	if (LULL__BUSTED(SHAZPTR_NESTED))
@@ -93,7 +93,7 @@ static void answer(void)
 	 * ORDER SHAZ-3: the clock before the next acquisition's loads (that fence), and all use of
 	 * the objects before the stamp; pairs with SHAZ-3 in synchronize_until() and
 	 * SHAZ-3 in lull__shazptr_look() and copy_slots(); without it a slot passes for one whose reader
-	 * sees the unlinking although it does not; model/shazptr-stamp.litmus
+	 * sees the unlinking although it does not; model/hazptr/shazptr-stamp.litmus
 	 */
 	uint64_t stamp = stamp_of_now(), answered;
 
@@ -105,7 +105,7 @@ static void answer(void)
 	/*
 	 * ORDER SHAZ-5: taking WAITED off before the event; pairs with SHAZ-5 in scan_thread() and
 	 * wait_alone(); without it a scanner takes WAITED for set that is being taken off, and
-	 * sleeps; model/shazptr-event.litmus
+	 * sleeps; model/hazptr/shazptr-event.litmus
 	 */
 	lull__shazptr_tell_scanners();
 }
@@ -248,7 +248,7 @@ static bool sleep_until_done(struct lull__shazptr_waiter *w, struct lull__wait *
 		return wait_alone(w, wait, deadline_ns);
 	/*
 	 * ORDER SHAZ-6: `done` before the caller's free and before this stack is used again; pairs
-	 * with SHAZ-6 in let_go(); without it as there; model/shazptr-wait.litmus
+	 * with SHAZ-6 in let_go(); without it as there; model/hazptr/shazptr-wait.litmus
 	 */
 	while (!lull_load_acquire(&w->done))
 		if (!lull__wait_sleep(wait, &w->done, 0, deadline_ns, LULL__NEVER, blame_readers, w))
@@ -283,13 +283,13 @@ static bool synchronize_until(const char *call, const void *ptr, uint64_t deadli
 	/*
 	 * ORDER SHAZ-3: the unlinking before the tick; pairs with SHAZ-3 in answer(); without it a
 	 * reader is stamped with the tick and finds the object all the same;
-	 * model/shazptr-stamp.litmus
+	 * model/hazptr/shazptr-stamp.litmus
 	 */
 	w.tick = lull_add_release(&lull__shazptr.clock, (uint64_t)1) + 1;
 	/*
 	 * ORDER SHAZ-1: the unlinking before the look at the slots, by whomever; pairs with SHAZ-1
 	 * in lull__shazptr_acquire(); without it a reader that found the object is not seen;
-	 * model/shazptr-enter.litmus
+	 * model/hazptr/shazptr-enter.litmus
 	 */
 	lull_fence_full();
 	if (!lull_load_relaxed(&lull__shazptr.skip_self_scan)) {

@@ -90,7 +90,7 @@ void lull__shazptr_look(const struct lull__shazptr_waiter *w, struct lull__shazp
 		/*
 		 * ORDER SHAZ-2: the slot before whatever the caller frees; pairs with SHAZ-2 in
 		 * lull_shazptr_clear(); without it the free is seen by a read from before the
-		 * clear; model/shazptr-clear.litmus
+		 * clear; model/hazptr/shazptr-clear.litmus
 		 */
 		uintptr_t word = lull_load_acquire(&thread->shazptr);
 		uint64_t state;
@@ -100,7 +100,7 @@ void lull__shazptr_look(const struct lull__shazptr_waiter *w, struct lull__shazp
 		/*
 		 * ORDER SHAZ-3: the stamp before whatever the caller frees; pairs with SHAZ-3 in
 		 * answer(); without it the free is seen by a read from before the stamp;
-		 * model/shazptr-stamp.litmus
+		 * model/hazptr/shazptr-stamp.litmus
 		 */
 		state = lull_load_acquire(&thread->shazptr_state);
 		if (state / LULL__SHAZPTR_STAMP >= w->tick)
@@ -132,7 +132,7 @@ void lull__shazptr_flag(const struct lull__shazptr_way *way)
 	/*
 	 * ORDER SHAZ-4: WAITED before the next look at the slots; pairs with SHAZ-4 in
 	 * lull__shazptr_look() and copy_slots(); without it a reader that clears meanwhile is overlooked
-	 * for longer than its 0 is under way (see lull__shazptr_nap_ns()); model/shazptr-wake.litmus
+	 * for longer than its 0 is under way (see lull__shazptr_nap_ns()); model/hazptr/shazptr-wake.litmus
 	 */
 	lull_fence_full();
 }
@@ -250,7 +250,7 @@ static void let_go(struct lull__shazptr_waiter *w)
 	/*
 	 * ORDER SHAZ-6: what the looks at the slots saw, and the last use of the waiter, before
 	 * `done`; pairs with SHAZ-6 in sleep_until_done(); without it the waiter frees too early, or its
-	 * stack is overwritten; model/shazptr-wait.litmus
+	 * stack is overwritten; model/hazptr/shazptr-wait.litmus
 	 */
 	lull_store_release(&w->done, 1u);
 	/* From here on only an address, which the kernel does not look behind. */
@@ -333,7 +333,7 @@ static void *scan_thread(void *unused)
 		/*
 		 * ORDER SHAZ-5: the event before the look at WAITED, at the slots and at the list
 		 * of waiters; pairs with SHAZ-5 in answer() and lull__shazptr_enqueue(); without it as there;
-		 * model/shazptr-event.litmus
+		 * model/hazptr/shazptr-event.litmus
 		 */
 		uint32_t event = lull_load_acquire(&lull__shazptr.event);
 
@@ -406,7 +406,7 @@ bool lull__shazptr_enqueue(struct lull__shazptr_waiter *w)
 	/*
 	 * ORDER SHAZ-5: the waiter on its list before the event; pairs with SHAZ-5 in
 	 * scan_thread(); without it the thread sleeps and nobody looks for this waiter;
-	 * model/shazptr-queue.litmus
+	 * model/hazptr/shazptr-queue.litmus
 	 */
 	if (!err)
 		lull__shazptr_tell_scanners();

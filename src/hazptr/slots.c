@@ -56,7 +56,7 @@ void lull__hazptr_slow(struct lull_hazptr *h)
 	/*
 	 * ORDER HAZ-8: the clock after the slot was set and before the second look at the pointer;
 	 * pairs with HAZ-8 in lull__hazptr_wait(); without it a slot that protects what it found
-	 * before the unlinking passes for one that was set after it; model/hazptr-stamp.litmus
+	 * before the unlinking passes for one that was set after it; model/hazptr/stamp.litmus
 	 */
 	clock = lull_load_acquire(&lull__hazptr.clock);
 	/*
@@ -70,13 +70,13 @@ void lull__hazptr_slow(struct lull_hazptr *h)
 	/*
 	 * ORDER HAZ-9: WAITED off before the event; pairs with HAZ-9 in sleep_until_seen();
 	 * without it a waiter takes WAITED for set that is being taken off, and sleeps;
-	 * model/hazptr-event.tpl
+	 * model/hazptr/event.tpl
 	 */
 	lull__hazptr_wake();
 	/*
 	 * ORDER HAZ-10: unpark_event before the look at the sleeper; pairs with HAZ-10 in
 	 * lull__hazptr_settle(), and REC-2; without it an object stays although nobody protects it
-	 * any more; model/hazptr-leftover.tpl
+	 * any more; model/hazptr/leftover.tpl
 	 */
 	if (state & LULL__HAZPTR_PARKED)
 		lull_load_relaxed(&lull__hazptr.on_unpark)();

@@ -44,7 +44,7 @@ static inline void visit_slot(struct lull_hazptr *h, uint32_t owner, lull__hazpt
 	/*
 	 * ORDER HAZ-2: what the slot says before whatever the caller frees; pairs with HAZ-2 in
 	 * lull__hazptr_set(); without it the free is seen by a use from before the slot was
-	 * cleared; model/hazptr-clear.litmus
+	 * cleared; model/hazptr/clear.litmus
 	 */
 	uintptr_t addr = lull_load_acquire(&h->addr);
 
@@ -78,7 +78,7 @@ static inline void visit_listed_slots(lull__hazptr_visit visit, void *arg)
 		 * ORDER HAZ-4: the look at a shard before the link of a slot that was not there;
 		 * pairs with HAZ-4 in link_slots() (both hold the shard's lock); without it a slot
 		 * appears behind the look, and its reader finds what is freed;
-		 * model/hazptr-grow.litmus
+		 * model/hazptr/grow.litmus
 		 */
 		lull__lock(&shard->lock);
 		for (at = shard->contexts.next; at != &shard->contexts; at = at->next) {
@@ -108,7 +108,7 @@ static inline void lull__hazptr_for_each_slot(lull__hazptr_visit visit, void *ar
 	/*
 	 * ORDER HAZ-7: threads' own slots before the lists; pairs with HAZ-7 in
 	 * lull_hazptr_detach(); without it a protection that moves from the one to the other is
-	 * seen in neither; model/hazptr-detach.litmus
+	 * seen in neither; model/hazptr/detach.litmus
 	 */
 	visit_thread_slots(visit, arg);
 	visit_listed_slots(visit, arg);
@@ -123,14 +123,14 @@ static inline void lull__hazptr_fence(bool full)
 		/*
 		 * ORDER HAZ-6: unlinking before the look at the slots; pairs with HAZ-6 in
 		 * lull__hazptr_fenced_set(); without it the scan misses a reader that found the
-		 * object; model/hazptr-fenced.litmus
+		 * object; model/hazptr/fenced.litmus
 		 */
 		lull_fence_full();
 		return;
 	}
 	/*
 	 * ORDER HAZ-1: unlinking before the look at the slots; pairs with HAZ-1 in
-	 * lull__hazptr_set() (light); without it as there; model/hazptr-protect.tpl
+	 * lull__hazptr_set() (light); without it as there; model/hazptr/protect.tpl
 	 */
 	lull_fence_heavy();
 }

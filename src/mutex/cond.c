@@ -41,7 +41,7 @@ void lull_cond_destroy(struct lull_cond *c)
 {
 	/*
 	 * ORDER CND-1: no waiter before the memory may be used for something else; pairs with CND-1 in
-	 * wait_until(); without it a waiter's last look comes after that; model/cond-destroy.litmus
+	 * wait_until(); without it a waiter's last look comes after that; model/mutex/cond-destroy.litmus
 	 */
 	if (lull_load_acquire(&c->waiters) & COUNT)
 		lull__die("condition variable %p is destroyed while threads wait for it", (void *)c);
@@ -63,7 +63,7 @@ static int wait_until(struct lull_cond *c, struct lull_mutex *m, uint64_t deadli
 	/*
 	 * ORDER CND-2: which mutex it is before that somebody waits; pairs with CND-2 in
 	 * lull_cond_broadcast(); without it a broadcast follows the way to the mutex of those who waited
-	 * last time, which may be gone; model/cond-mutex.litmus
+	 * last time, which may be gone; model/mutex/cond-mutex.litmus
 	 */
 	lull_add_release(&c->waiters, 1u);
 	seq = lull_load_relaxed(&c->seq);
@@ -73,7 +73,7 @@ static int wait_until(struct lull_cond *c, struct lull_mutex *m, uint64_t deadli
 	late = err == -ETIMEDOUT && lull_load_relaxed(&c->seq) == seq && lull__now_ns() >= deadline_ns;
 	/*
 	 * ORDER CND-1: the last look at the condition variable before this waiter is gone from it; pairs with
-	 * CND-1 in lull_cond_destroy(); without it as there; model/cond-destroy.litmus
+	 * CND-1 in lull_cond_destroy(); without it as there; model/mutex/cond-destroy.litmus
 	 */
 	lull_sub_release(&c->waiters, 1u);
 	if (err == 0)
@@ -123,7 +123,7 @@ void lull_cond_broadcast(struct lull_cond *c)
 
 	/*
 	 * ORDER CND-2: that somebody waits before with which mutex; pairs with CND-2 in wait_until(); without
-	 * it as there; model/cond-mutex.litmus
+	 * it as there; model/mutex/cond-mutex.litmus
 	 */
 	if (!(lull_load_acquire(&c->waiters) & COUNT))
 		return;

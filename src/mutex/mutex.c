@@ -119,7 +119,7 @@ static void spins_no_more(struct lull__lock_wait *wait)
  * The lock is the waiter's, if it was free and could be taken, or if it has been handed over.
  *
  * ORDER MTX-2: the lock before what it guards; pairs with MTX-2 in hand_over(); without it the heir does
- * not see the last owner's stores; model/mutex-heir.litmus
+ * not see the last owner's stores; model/mutex/heir.litmus
  */
 static bool is_mine(struct lull__lock_wait *wait)
 {
@@ -276,7 +276,7 @@ static int sleep_once(struct lull__lock_wait *wait)
 	/*
 	 * ORDER MTX-3: WAITERS in the word before the kernel compares it (one word: relaxed will do); pairs with
 	 * MTX-3 in lull__mutex_unlock_slow(); without it the unlock does not know of a thread that
-	 * goes to sleep; model/mutex-wake.c
+	 * goes to sleep; model/mutex/wake.c
 	 */
 	if (asleep != word && !lull_cas_relaxed(&wait->m->word, &word, asleep))
 		return 0;
@@ -430,7 +430,7 @@ static bool hand_over(struct lull_mutex *m, bool shared)
 	 * find the word changed. All heirs are woken, and that one looks again.
 	 *
 	 * ORDER MTX-2: what it guards before the lock is the heir's; pairs with MTX-2 in is_mine();
-	 * without it the heir misses stores; model/mutex-heir.litmus
+	 * without it the heir misses stores; model/mutex/heir.litmus
 	 */
 	lull_store_release(&m->word, heir | LULL__MUTEX_WAITERS);
 	return true;
@@ -470,7 +470,7 @@ void lull__mutex_unlock_slow(struct lull_mutex *m)
 	lull__oracle_released();
 	/*
 	 * ORDER MTX-3: the lock free, or the heir's, before the call that wakes; pairs with MTX-3 in sleep_once();
-	 * without it who is woken finds it as it was, and sleeps again; model/mutex-wake.c
+	 * without it who is woken finds it as it was, and sleeps again; model/mutex/wake.c
 	 */
 	if (!handed && (word & LULL__MUTEX_WAITERS) && !LULL__BUSTED(MUTEX_NO_WAKE))
 		lull__futex_wake_bits(&m->word, 1, LULL__MUTEX_ANY, shared);

@@ -74,7 +74,7 @@ static struct owner *find_owner(uint32_t tid)
 
 /*
  * ORDER OWN-2: the look at a thread's memory before the pin is gone; pairs with OWN-2 in close_entry();
- * without it the memory is unmapped under the waiter's eyes; model/owner-exit.litmus
+ * without it the memory is unmapped under the waiter's eyes; model/mutex/owner-exit.litmus
  */
 static void unpin_owner(struct owner *entry)
 {
@@ -87,7 +87,7 @@ static void unpin_owner(struct owner *entry)
  * The entry of @tid, which stays open until it is unpinned; NULL: not there, or about to go.
  *
  * ORDER OWN-1: that the entry is open before what it says; pairs with OWN-1 in open_entry(); without it the
- * pointer of the entry's last owner is followed, whose memory is gone; model/owner-open.litmus
+ * pointer of the entry's last owner is followed, whose memory is gone; model/mutex/owner-open.litmus
  */
 static struct owner *pin_owner(uint32_t tid)
 {
@@ -109,7 +109,7 @@ static void open_entry(struct owner *entry, const uint32_t *cpu)
 	lull_store_relaxed(&entry->cpu, cpu);
 	/*
 	 * ORDER OWN-1: what the entry says before it is open; pairs with OWN-1 in pin_owner(); without it as
-	 * there; model/owner-open.litmus
+	 * there; model/mutex/owner-open.litmus
 	 */
 	lull_or_release(&entry->pins, OPEN);
 }
@@ -121,14 +121,14 @@ static void close_entry(struct owner *entry)
 	lull_and_relaxed(&entry->pins, ~OPEN);
 	/*
 	 * ORDER OWN-2: no pin before the memory goes; pairs with OWN-2 in unpin_owner(); without it as there;
-	 * model/owner-exit.litmus
+	 * model/mutex/owner-exit.litmus
 	 */
 	while ((lull_load_acquire(&entry->pins) & ~OPEN) && !LULL__BUSTED(OWNER_NO_WAIT))
 		lull__give_way(&rounds);
 	/*
 	 * ORDER OWN-3: the last look at the entry before somebody else claims it; pairs with OWN-3 in
 	 * claim_entry(); without it a waiter that was early finds the pointer of an owner that came late;
-	 * model/owner-claim.litmus
+	 * model/mutex/owner-claim.litmus
 	 */
 	lull_store_release(&entry->tid, 0u);
 }
@@ -144,7 +144,7 @@ static struct owner *claim_entry(uint32_t tid)
 
 		/*
 		 * ORDER OWN-3: the claim before what the entry says; pairs with OWN-3 in close_entry();
-		 * without it as there; model/owner-claim.litmus
+		 * without it as there; model/mutex/owner-claim.litmus
 		 */
 		if (lull_load_relaxed(&bucket[i].tid) == 0 &&
 		    lull_cas_acquire(&bucket[i].tid, &nobody, tid))

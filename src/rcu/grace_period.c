@@ -88,7 +88,7 @@ static unsigned gp_scan(uint64_t number, enum gp_scan_what what, struct holdouts
 		/*
 		 * ORDER RCU-3: the word before whatever the caller frees; pairs with RCU-3 in
 		 * lull_rcu_read_unlock(), RCU-4, RCU-6, RCU-10; without it the free is seen by a
-		 * read from before the unlock; model/rcu-exit.litmus
+		 * read from before the unlock; model/rcu/exit.litmus
 		 */
 		uint64_t word = lull__busted_word(thread, lull_load_acquire(&thread->rcu));
 
@@ -110,14 +110,14 @@ static uint64_t gp_begin(void)
 	/*
 	 * ORDER RCU-2: unlinking before the look at the words; pairs with RCU-2 in
 	 * lull_rcu_read_lock(); without it a reader that found the object is not seen;
-	 * model/rcu-enter.tpl
+	 * model/rcu/enter.tpl
 	 * ORDER RCU-7: `started` before the number that readers carry; pairs with RCU-7 in
 	 * lull__rcu_cookie(); without it an updater takes a cookie for this grace period although a
-	 * reader with its number may still find what it unlinked; model/rcu-cookie.tpl
+	 * reader with its number may still find what it unlinked; model/rcu/cookie.tpl
 	 *
 	 * ORDER HAZ-11: the heavy fence before the number; pairs with HAZ-11 in
 	 * lull__rcu_has_begun(); without it hazard pointers are looked for before the fence that
-	 * makes them seen; model/hazptr-pass.tpl
+	 * makes them seen; model/hazptr/pass.tpl
 	 */
 	if (!LULL__BUSTED(NO_HEAVY_FENCE))
 		lull_fence_heavy();
@@ -129,7 +129,7 @@ static void gp_end(uint64_t number)
 {
 	/*
 	 * ORDER RCU-8: all that the scan saw before `completed`; pairs with RCU-8 in gp_is_over();
-	 * without it who shares or polls a grace period frees too early; model/rcu-completed.litmus
+	 * without it who shares or polls a grace period frees too early; model/rcu/completed.litmus
 	 */
 	lull_store_release(&gp.completed, number);
 	if (lull_likely(!gp.began_ns))
@@ -144,7 +144,7 @@ static bool gp_is_over(lull_rcu_cookie cookie)
 {
 	/*
 	 * ORDER RCU-8: `completed` before the caller's free; pairs with RCU-8 in gp_end(); without
-	 * it as there; model/rcu-completed.litmus
+	 * it as there; model/rcu/completed.litmus
 	 */
 	return lull_load_acquire(&gp.completed) >= cookie;
 }
@@ -189,7 +189,7 @@ static bool gp_wait_holdouts(uint64_t number, uint64_t deadline_ns)
 	do {
 		/*
 		 * ORDER RCU-1: the event before the flags; pairs with RCU-1 in lull__rcu_wake();
-		 * without it as there; model/rcu-event.tpl
+		 * without it as there; model/rcu/event.tpl
 		 */
 		event = lull_load_acquire(&lull__rcu_event);
 		if (gp_scan(number, GP_FLAG, &held) == 0)
@@ -198,7 +198,7 @@ static bool gp_wait_holdouts(uint64_t number, uint64_t deadline_ns)
 			/*
 			 * ORDER RCU-5: the flag before the second look at the word; pairs with
 			 * RCU-5 in lull_rcu_read_unlock(); without it nobody wakes us;
-			 * model/rcu-wake.tpl
+			 * model/rcu/wake.tpl
 			 */
 			lull_fence_heavy();
 			if (gp_scan(number, GP_COUNT, &again) == 0)
@@ -228,7 +228,7 @@ lull_rcu_cookie lull__rcu_cookie(void)
 	/*
 	 * ORDER RCU-7: the caller's unlinking before the look at `started`; pairs with RCU-7 in
 	 * gp_begin(); without it a grace period that began before the unlinking is taken for one
-	 * that covers it; model/rcu-cookie.tpl
+	 * that covers it; model/rcu/cookie.tpl
 	 */
 	lull_fence_full();
 	if (LULL__BUSTED(STALE_COOKIE))
@@ -265,7 +265,7 @@ bool lull__rcu_has_begun(lull_rcu_cookie cookie)
 	/*
 	 * ORDER HAZ-11: the grace period's number, which its heavy fence comes before, before the
 	 * caller's look at slots; pairs with HAZ-11 in gp_begin(); without it the look runs ahead
-	 * of the fence; model/hazptr-pass.tpl
+	 * of the fence; model/hazptr/pass.tpl
 	 */
 	return lull_load_acquire(&lull__rcu_gp) >= cookie;
 }

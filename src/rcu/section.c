@@ -19,7 +19,7 @@ void lull__rcu_wake(void)
 	/*
 	 * ORDER RCU-1: the flag's clearing before the event; pairs with RCU-1 in
 	 * gp_wait_holdouts(); without it the leader takes a flag for set that is being cleared and
-	 * sleeps; model/rcu-event.tpl
+	 * sleeps; model/rcu/event.tpl
 	 */
 	lull_add_release(&lull__rcu_event, 1u);
 	lull__futex_wake(&lull__rcu_event, INT_MAX);
@@ -189,7 +189,7 @@ void lull__rcu_quiescent_slow(uint64_t number)
 	/*
 	 * ORDER RCU-10: all loads until now before the new number; pairs with RCU-3 in gp_scan();
 	 * without it an object is freed that was read before the quiescent state;
-	 * model/rcu-quiescent.tpl
+	 * model/rcu/quiescent.tpl
 	 */
 	lull_store_release(&lull__self.rcu, number);
 	/* RCU-2 towards the next loads, RCU-5 towards the flag. */

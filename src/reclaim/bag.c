@@ -25,7 +25,7 @@ static struct lull__bag *adopt_free_bag(void)
 		/*
 		 * ORDER REC-5: the last owner's use of the bag before the next one's; pairs with
 		 * REC-5 in lull__reclaim_thread_exit(); without it two producers see each other's
-		 * half-done queue; model/bag.litmus
+		 * half-done queue; model/reclaim/bag.litmus
 		 */
 		if (lull_load_relaxed(&bag->state) == BAG_FREE &&
 		    lull_cas_acquire(&bag->state, &state, (uint32_t)BAG_OWNED))
@@ -47,7 +47,7 @@ static struct lull__bag *new_bag(void)
 	bag->next = lull_load_relaxed(&lull__reclaimer.bags);
 	/*
 	 * ORDER REC-6: the bag before its link; pairs with REC-6 in lull__for_each_bag(); without
-	 * it a walker sees garbage; model/queue.litmus
+	 * it a walker sees garbage; model/reclaim/queue.litmus
 	 */
 	while (!lull_cas_release(&lull__reclaimer.bags, &bag->next, bag))
 		;

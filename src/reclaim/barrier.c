@@ -41,7 +41,7 @@ static bool flush_there(uint64_t deadline_ns)
 
 		/*
 		 * ORDER REC-7: the ticket before what the caller does next; pairs with REC-7 in
-		 * flush_for(); without it as there; model/flush.litmus
+		 * flush_for(); without it as there; model/reclaim/flush.litmus
 		 */
 		if (lull_load_acquire(&lull__reclaimer.flush_done) >= ticket)
 			return true;
@@ -60,7 +60,7 @@ static bool flush_and_wait(uint64_t deadline_ns, bool *offspring)
 {
 	/*
 	 * ORDER REC-12: the count before the pass; pairs with REC-12 in defer_rarely(); without it as
-	 * there; model/barrier-offspring.litmus
+	 * there; model/reclaim/barrier-offspring.litmus
 	 */
 	uint64_t before = lull_load_acquire(&lull__reclaimer.from_callbacks);
 	bool here = lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_POLL || !lull__start_worker();
@@ -74,7 +74,7 @@ static bool awaited_is_done(void)
 {
 	/*
 	 * ORDER REC-11: the count before what the caller does next; pairs with REC-11 in
-	 * lull__queue_awaited_done(); without it as there; model/barrier-old.litmus
+	 * lull__queue_awaited_done(); without it as there; model/reclaim/barrier-old.litmus
 	 */
 	return lull_load_acquire(&lull__queue_awaited) == 0;
 }

@@ -54,7 +54,7 @@ void lull__reclaim_thread_exit(void)
 	}
 	/*
 	 * ORDER REC-5: the owner's use of the bag before it is an orphan; pairs with REC-5 in
-	 * adopt_free_bag(); without it as there; model/bag.litmus
+	 * adopt_free_bag(); without it as there; model/reclaim/bag.litmus
 	 */
 	lull_store_release(&bag->state, (uint32_t)BAG_ORPHAN);
 	lull_fence_light(); /* REC-2: as after a push */
@@ -281,7 +281,7 @@ static void defer_rarely(int kind, void *item, size_t bytes, bool full)
 	/*
 	 * ORDER REC-12: the entry before the count of those that callbacks deferred; pairs with
 	 * REC-12 in flush_and_wait(); without it a barrier has in_stats the entry, and its pass
-	 * overlooks it; model/barrier-offspring.litmus
+	 * overlooks it; model/reclaim/barrier-offspring.litmus
 	 */
 	if (lull__self.callback_depth)
 		lull_add_release(&lull__reclaimer.from_callbacks, (uint64_t)1);

@@ -24,7 +24,7 @@ static void scan_queue(struct lull__queue *q)
 
 	/*
 	 * ORDER BRI-1: a grace period before the look at the slots; pairs with BRI-1 in
-	 * lull__hazptr_set_rcu(); without it as there; model/bridge.litmus (Where there was none,
+	 * lull__hazptr_set_rcu(); without it as there; model/reclaim/bridge.litmus (Where there was none,
 	 * a fence of its own.)
 	 */
 	if (!lull__kind_has_gp(q->kind))

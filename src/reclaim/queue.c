@@ -21,7 +21,7 @@ bool lull__queue_add_chunk(struct lull__queue *q)
 	/*
 	 * ORDER REC-3: the consumer's last look at the chunk before its reuse; pairs with REC-3 in
 	 * next_chunk(); without it an entry is overwritten while it is read;
-	 * model/chunk-reuse.litmus
+	 * model/reclaim/chunk-reuse.litmus
 	 */
 	chunk = lull_xchg_acquire(&q->spare, (struct lull__chunk *)NULL);
 	if (!chunk)
@@ -48,7 +48,7 @@ static void next_chunk(struct lull__queue *q)
 
 	q->head = used->next;
 	/* ORDER REC-3: the last look at the chunk before it is given back; pairs with REC-3 in
-	 * lull__queue_add_chunk(); without it as there; model/chunk-reuse.litmus */
+	 * lull__queue_add_chunk(); without it as there; model/reclaim/chunk-reuse.litmus */
 	used = lull_xchg_release(&q->spare, used);
 	free(used);
 }
@@ -79,7 +79,7 @@ void lull__queue_awaited_done(struct lull__queue *q)
 	/*
 	 * ORDER REC-11: what callbacks did before the count of what a barrier waits for; pairs with
 	 * REC-11 in awaited_is_done(); without it the barrier returns before it sees that;
-	 * model/barrier-old.litmus
+	 * model/reclaim/barrier-old.litmus
 	 */
 	if (done && lull_add_release(&lull__queue_awaited, -done) == done)
 		lull__hazptr_wake();
@@ -119,7 +119,7 @@ size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes)
 	lull_store_relaxed(&q->done_bytes, q->done_bytes + these);
 	/*
 	 * ORDER REC-4: what callbacks did before `done`; pairs with REC-4 in
-	 * lull__queue_is_empty(); without it as there; model/queue-done.litmus
+	 * lull__queue_is_empty(); without it as there; model/reclaim/queue-done.litmus
 	 */
 	lull_store_release(&q->done, q->get);
 	if (lull_unlikely(q->running_awaited))
@@ -138,7 +138,7 @@ void lull__queue_await_owner(struct lull__queue *q)
 {
 	/*
 	 * ORDER REC-9: `busy` before the queue; pairs with REC-9 in lull__queue_owner_leave();
-	 * without it as there; model/queue-bias.litmus
+	 * without it as there; model/reclaim/queue-bias.litmus
 	 */
 	while (lull_load_acquire(&q->busy))
 		lull__futex_wait(&q->busy, 1, LULL__NEVER);
@@ -147,7 +147,7 @@ void lull__queue_await_owner(struct lull__queue *q)
 void lull__queue_release(struct lull__queue *q)
 {
 	/* ORDER REC-9: what was consumed before `revoked` is taken back; pairs with REC-9 in
-	 * lull__queue_owner_enter(); without it as there; model/queue-bias.litmus */
+	 * lull__queue_owner_enter(); without it as there; model/reclaim/queue-bias.litmus */
 	lull_store_release(&q->revoked, 0u);
 	/* All: an owner that awaits us does not take the lock, and would be woken in place of one who does. */
 	lull__unlock_wake(&q->lock, INT_MAX);

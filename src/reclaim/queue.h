@@ -140,7 +140,7 @@ static inline bool lull__queue_push(struct lull__queue *q, void *item, size_t by
 	/*
 	 * ORDER REC-1: the entry, and the unlinking before it, before the count; pairs with REC-1
 	 * in lull__queue_put(); without it the consumer reads an entry that is not there;
-	 * model/queue.litmus
+	 * model/reclaim/queue.litmus
 	 */
 	lull_store_release(&q->put, put + 1);
 	return true;
@@ -153,13 +153,13 @@ static inline void lull__queue_owner_leave(struct lull__queue *q)
 	/*
 	 * ORDER REC-9: what the owner consumed before it is out; pairs with REC-9 in
 	 * lull__queue_await_owner(); without it an entry is reclaimed twice;
-	 * model/queue-bias.litmus
+	 * model/reclaim/queue-bias.litmus
 	 */
 	lull_store_release(&q->busy, 0u);
 	/*
 	 * ORDER REC-10: `busy` before the look at `revoked`; pairs with REC-8 in
 	 * lull__queue_revoke(); without it nobody wakes who waits for the owner;
-	 * model/queue-bias.tpl
+	 * model/reclaim/queue-bias.tpl
 	 */
 	lull_fence_light();
 	if (lull_unlikely(lull_load_relaxed(&q->revoked)))
@@ -172,12 +172,12 @@ static inline bool lull__queue_owner_enter(struct lull__queue *q)
 	lull_store_relaxed(&q->busy, 1u);
 	/*
 	 * ORDER REC-8: `busy` before the look at `revoked`; pairs with REC-8 in
-	 * lull__queue_revoke(); without it two threads consume at once; model/queue-bias.tpl
+	 * lull__queue_revoke(); without it two threads consume at once; model/reclaim/queue-bias.tpl
 	 */
 	lull_fence_light();
 	/*
 	 * ORDER REC-9: `revoked` before the queue; pairs with REC-9 in lull__queue_release();
-	 * without it the owner does not see what another thread consumed; model/queue-bias.litmus
+	 * without it the owner does not see what another thread consumed; model/reclaim/queue-bias.litmus
 	 */
 	if (lull_likely(!lull_load_acquire(&q->revoked)))
 		return true;
@@ -199,7 +199,7 @@ static inline uint64_t lull__queue_put(struct lull__queue *q)
 {
 	/*
 	 * ORDER REC-1: the count before the entries; pairs with REC-1 in lull__queue_push();
-	 * without it as there; model/queue.litmus
+	 * without it as there; model/reclaim/queue.litmus
 	 */
 	return lull_load_acquire(&q->put);
 }
@@ -210,7 +210,7 @@ static inline bool lull__queue_is_empty(struct lull__queue *q)
 	/*
 	 * ORDER REC-4: `done` before what the caller does about it; pairs with REC-4 in
 	 * lull__queue_run(); without it a barrier returns before it sees what a callback did;
-	 * model/queue-done.litmus
+	 * model/reclaim/queue-done.litmus
 	 */
 	uint64_t done = lull_load_acquire(&q->done);
 

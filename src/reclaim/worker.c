@@ -101,7 +101,7 @@ static void go_to_sleep(uint32_t depth, uint64_t until_ns)
 	}
 	/*
 	 * ORDER REC-2: `sleep` before the last look at the queues; pairs with REC-2 in
-	 * lull__notify(); without it as there; model/reclaim-sleep.tpl
+	 * lull__notify(); without it as there; model/reclaim/sleep.tpl
 	 */
 	lull_fence_heavy();
 	if (!something_due(depth == ASLEEP ? PASS_ALL : PASS_CALLS)) {
@@ -119,7 +119,7 @@ static size_t flush_for(uint64_t ticket)
 
 	/*
 	 * ORDER REC-7: the pass before its ticket; pairs with REC-7 in flush_there(); without it a
-	 * barrier returns before it sees what callbacks did; model/flush.litmus
+	 * barrier returns before it sees what callbacks did; model/reclaim/flush.litmus
 	 */
 	lull_store_release(&lull__reclaimer.flush_done, ticket);
 	lull_add_release(&lull__reclaimer.flush_event, 1u);

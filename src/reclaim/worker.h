@@ -25,7 +25,7 @@ void lull__config_leave(const sigset_t *saved);
 /*
  * ORDER REC-2: the entry before the look at the sleeper; pairs with REC-2 in go_to_sleep() (sleep,
  * heavy, look at the queues again); without it the entry waits for the next one;
- * model/reclaim-sleep.tpl
+ * model/reclaim/sleep.tpl
  */
 static inline void lull__notify(uint32_t sleeps_too_deep)
 {

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ORDER HAZ-1, HAZ-7, HAZ-8
+ * scan.c - protection against looks, bounded, for cbmc: one reader protects an object, moves the
+ * protection to the hold's own slot (detach), protects once more with its thread's slot, which has
+ * perhaps been said WAITED to, and lets go in either order.  One updater unlinks, takes the time, and
+ * looks at most three times, at the slot and then at the list.
+ * Where: lull__hazptr_set(), lull__hazptr_protect(), lull__hazptr_slow(), lull__hazptr_protect_again(),
+ * lull_hazptr_detach(), link_hold(), lull__hazptr_look(), lull__hazptr_wait(), visit()
+ *
+ * cbmc takes no pointers between threads, so slots and objects are variables.  Fences are full ones
+ * (LULL_FENCE=full).  Another waiter may have moved the clock and said WAITED before; it may do so
+ * again at any time.  Never: the reader uses what is freed.
+ * The clock ticks by a read-modify-write, which these memory models take for a fence: what the heavy
+ * fence is for, protect.tpl tells.
+ * Must hold under sc, tso and pso; with each of these it must not:
+ * Busted NO_LIGHT: tso pso
+ * Busted NO_SECOND_LOOK: sc
+ * Busted LISTS_FIRST: sc
+ * Busted CLEAR_BEFORE_LINK: sc
+ * Busted SUM_OF_LOOKS: sc
+ * Busted NEW_STAMP_ON_DETACH: sc
+ * Busted STAMP_AFTER_SECOND_LOOK: sc
+ * Busted OLDER_STAMP_PASSES: sc
+ * Busted TICK_BEFORE_UNLINKING: sc
+ */
+#include <assert.h>
+
+#define FULL()                                                                                     \
+	__CPROVER_fence("WWfence", "RRfence", "RWfence", "WRfence", "WWcumul", "RRcumul",          \
+			"RWcumul", "WRcumul")
+#define RELEASE() __CPROVER_fence("WWfence", "RWfence", "WWcumul", "RWcumul")
+#ifdef NO_LIGHT
+#define LIGHT()
+#else
+#define LIGHT() FULL()
+#endif
+#define HEAVY() FULL()
+#ifdef OLDER_STAMP_PASSES
+#define YOUNG_ENOUGH(stamp, tick) ((stamp) + 1 >= (tick))
+#else
+#define YOUNG_ENOUGH(stamp, tick) ((stamp) >= (tick))
+#endif
+
+int unlinked;		/* the pointer to the object */
+int freed;		/* the object's memory */
+int slot, stamp;	/* the thread's slot: 1 is the object; and the stamp in its state */
+int waited;		/* WAITED in its state */
+int backup, old_stamp;	/* the hold's slot, when it is linked */
+int linked;		/* into the list */
+int shard;		/* the list's lock */
+int tick = 1;		/* synchronize's clock */
+int nondet_int(void);
+
+void lock(void)
+{
+	int got;
+
+	__CPROVER_atomic_begin();
+	got = !shard;
+	shard = 1;
+	__CPROVER_atomic_end();
+	__CPROVER_assume(got);
+	FULL();
+}
+
+void unlock(void)
+{
+	RELEASE();
+	shard = 0;
+}
+
+void slow(void)
+{
+	int now = tick;
+
+	__CPROVER_atomic_begin();
+	stamp = now;
+	waited = 0;
+	__CPROVER_atomic_end();
+	FULL();
+}
+
+void set(int addr)
+{
+	RELEASE();
+	slot = addr;
+	LIGHT();
+#ifndef STAMP_AFTER_SECOND_LOOK
+	if (waited)
+		slow();
+#endif
+}
+
+/* Returns whether the object is protected. */
+int protect(void)
+{
+#ifdef NO_SECOND_LOOK
+	int found = !unlinked;
+
+	set(1);
+#else
+	int found;
+
+	set(1);
+	found = !unlinked;
+#endif
+#ifdef STAMP_AFTER_SECOND_LOOK
+	if (waited)
+		slow();
+#endif
+	if (!found)
+		set(0);
+	return found;
+}
+
+/* A slot that says nothing may be stamped: it is as young as this from its next address on. */
+void stamp_empty_slot(void)
+{
+	int now = tick;
+
+	__CPROVER_atomic_begin();
+	stamp = now;
+	__CPROVER_atomic_end();
+	FULL();
+}
+
+void detach(void)
+{
+#ifdef CLEAR_BEFORE_LINK
+	set(0);
+#endif
+	backup = 1;
+#ifdef NEW_STAMP_ON_DETACH
+	old_stamp = tick;
+#else
+	old_stamp = stamp;
+#endif
+	lock();
+	linked = 1;
+	unlock();
+#ifndef CLEAR_BEFORE_LINK
+	set(0);
+#endif
+	if (nondet_int())
+		stamp_empty_slot();
+}
+
+void release_detached(void)
+{
+	RELEASE();
+	backup = 0;
+	lock();
+	linked = 0;
+	unlock();
+}
+
+void reader(void)
+{
+	int again, which = nondet_int();
+
+	if (!protect())
+		return;
+	assert(!freed);
+	detach();
+	assert(!freed);
+	again = protect();
+	if (again)
+		assert(!freed);
+	if (which) {
+		set(0);
+		assert(!freed);
+		release_detached();
+	} else {
+		release_detached();
+		if (again)
+			assert(!freed);
+		set(0);
+	}
+}
+
+int look_at_slot(int since)
+{
+	int addr = slot, when = stamp;
+
+	return addr == 1 && !YOUNG_ENOUGH(when, since);
+}
+
+int look_at_list(int since)
+{
+	int held;
+
+	lock();
+	held = linked && backup == 1 && !YOUNG_ENOUGH(old_stamp, since);
+	unlock();
+	return held;
+}
+
+/* A complete look; tells whether the object is free to go. */
+#ifdef LISTS_FIRST
+#define LOOK()                                                                                     \
+	{                                                                                          \
+		list_held = look_at_list(since);                                                   \
+		slot_held = look_at_slot(since);                                                   \
+	}
+#elif defined(SUM_OF_LOOKS)
+#define LOOK()                                                                                     \
+	{                                                                                          \
+		if (slot_held)                                                                     \
+			slot_held = look_at_slot(since);                                           \
+		if (list_held)                                                                     \
+			list_held = look_at_list(since);                                           \
+	}
+#else
+#define LOOK()                                                                                     \
+	{                                                                                          \
+		slot_held = look_at_slot(since);                                                   \
+		list_held = look_at_list(since);                                                   \
+	}
+#endif
+
+#define FLAG()                                                                                     \
+	{                                                                                          \
+		__CPROVER_atomic_begin();                                                          \
+		waited = 1;                                                                        \
+		__CPROVER_atomic_end();                                                            \
+		HEAVY();                                                                           \
+	}
+
+int take_the_time(void)
+{
+	int since;
+
+	RELEASE();
+	__CPROVER_atomic_begin();
+	tick = tick + 1;
+	since = tick;
+	__CPROVER_atomic_end();
+	return since;
+}
+
+void updater(void)
+{
+	int since, slot_held = 1, list_held = 1;
+
+#ifdef TICK_BEFORE_UNLINKING
+	since = take_the_time();
+	unlinked = 1;
+#else
+	unlinked = 1;
+	since = take_the_time();
+#endif
+	HEAVY();
+	LOOK();
+	if (slot_held || list_held) {
+		FLAG();
+		LOOK();
+	}
+	if (slot_held || list_held)
+		LOOK();
+	if (!slot_held && !list_held)
+		freed = 1;
+}
+
+void other_waiter(void)
+{
+	take_the_time();
+	FLAG();
+}
+
+int main(void)
+{
+	waited = nondet_int() ? 1 : 0;
+__CPROVER_ASYNC_1:
+	reader();
+__CPROVER_ASYNC_2:
+	other_waiter();
+	updater();
+	return 0;
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ORDER SHAZ-1, SHAZ-2, SHAZ-3
+ * shazptr-scan.c - waiters and the scanning thread, bounded, for cbmc: a reader that nests and clears
+ * in the wrong order, a second one that comes back to what it held; an updater each for two names,
+ * who looks for itself or does not, and then leaves it to the scanning thread, which takes the list
+ * and a snapshot twice.
+ * Where: lull__shazptr_acquire(), lull_shazptr_clear(), lull__shazptr_acquire_slow(), answer(),
+ * shazptr_synchronize(), shazptr_look(), is_match(), enqueue(), begin_scan(), copy_slots(),
+ * look_in_snapshot(), scan_for_all(), let_go()
+ *
+ * cbmc takes no pointers between threads: names are 1 and 2, objects and waiters are variables, and
+ * the scanning thread frees what a waiter would free when it is told.  Each reader is a group.
+ * Ticks and locks are read-modify-writes, which these memory models take for fences: what the
+ * updater's fence is for, shazptr-enter.litmus and shazptr-queue.litmus tell.
+ * Must hold under sc, tso and pso; with each of these it must not:
+ * Busted NO_READER_FENCE: tso pso
+ * Busted FORGOTTEN_POINTER: sc
+ * Busted IGNORED_WILDCARD: sc
+ * Busted IGNORED_WILDCARD_BY_CALLER: sc
+ * Busted NESTED_KEEPS_THE_NAME: sc
+ * Busted NESTED_TAKES_THE_NAME: sc
+ * Busted FIRST_CLEAR_IS_THE_LAST: sc
+ * Busted LIST_AFTER_SNAPSHOT: sc
+ * Busted STAMP_BEFORE_CLEAR: sc
+ * Busted EARLIER_STAMP_PASSES: sc
+ */
+#include <assert.h>
+
+#define FULL()                                                                                     \
+	__CPROVER_fence("WWfence", "RRfence", "RWfence", "WRfence", "WWcumul", "RRcumul",          \
+			"RWcumul", "WRcumul")
+#define RELEASE() __CPROVER_fence("WWfence", "RWfence", "WWcumul", "RWcumul")
+#ifdef NO_READER_FENCE
+#define READER_FENCE()
+#else
+#define READER_FENCE() FULL()
+#endif
+
+#define WILDCARD 3
+
+int word1, word2;	   /* the readers' slots */
+int stamp1, stamp2;	   /* and their stamps */
+int clock;
+int unlinked_a, unlinked_b; /* the objects; name 1 leads to a, name 2 to b */
+int freed_a, freed_b;
+
+/* The waiters. on_list: 1 queued, 2 being scanned for. mask: bit 0 for reader 1, bit 1 for reader 2. */
+int on_list_a, tick_a, mask_a;
+int on_list_b, tick_b, mask_b;
+
+int nondet_int(void);
+
+#define USE_A(got) if (got) assert(!freed_a)
+#define USE_B(got) if (got) assert(!freed_b)
+
+void reader1(void)
+{
+	int nested = 0, got_a, got_b;
+
+	word1 = 1;
+	READER_FENCE();
+	got_a = !unlinked_a;
+	USE_A(got_a);
+
+	nested++;
+#if defined(NESTED_TAKES_THE_NAME)
+	word1 = 2;
+#elif !defined(NESTED_KEEPS_THE_NAME)
+	word1 = WILDCARD;
+#endif
+	READER_FENCE();
+	got_b = !unlinked_b;
+	USE_B(got_b);
+	USE_A(got_a);
+
+	/* Clear either of the two first: the other one's object is still used. */
+	nested--;
+#ifdef FIRST_CLEAR_IS_THE_LAST
+	RELEASE();
+	word1 = 0;
+#endif
+	if (nondet_int())
+		USE_A(got_a);
+	else
+		USE_B(got_b);
+	if (!nested) {
+		RELEASE();
+		word1 = 0;
+	}
+}
+
+void reader2(void)
+{
+	int got_a, stamp;
+
+	word2 = 1;
+	READER_FENCE();
+	got_a = !unlinked_a;
+#ifdef STAMP_BEFORE_CLEAR
+	stamp = clock;
+	RELEASE();
+	stamp2 = stamp;
+#endif
+	USE_A(got_a);
+	RELEASE();
+	word2 = 0;
+	/* Somebody may wait; then it answers. */
+	if (nondet_int()) {
+		stamp = clock;
+		RELEASE();
+		stamp2 = stamp;
+	}
+	word2 = 1;
+	READER_FENCE();
+	got_a = !unlinked_a;
+	USE_A(got_a);
+	RELEASE();
+	word2 = 0;
+}
+
+#ifdef EARLIER_STAMP_PASSES
+#define IS_STAMPED(stamp, tick) ((stamp) + 1 >= (tick))
+#else
+#define IS_STAMPED(stamp, tick) ((stamp) >= (tick))
+#endif
+
+#ifdef IGNORED_WILDCARD
+#define SCAN_MATCH(word, name) ((word) == (name))
+#else
+#define SCAN_MATCH(word, name) ((word) == (name) || (word) == WILDCARD)
+#endif
+#ifdef IGNORED_WILDCARD_BY_CALLER
+#define SELF_MATCH(word, name) ((word) == (name))
+#else
+#define SELF_MATCH(word, name) ((word) == (name) || (word) == WILDCARD)
+#endif
+
+#define BLOCKING(match, w1, s1, w2, s2, name, tick)                                                \
+	((match(w1, name) && !IS_STAMPED(s1, tick) ? 1 : 0) |                                      \
+	 (match(w2, name) && !IS_STAMPED(s2, tick) ? 2 : 0))
+
+#define UPDATER(name, unlinked, freed, on_list, tick, mask)                                        \
+	{                                                                                          \
+		unlinked = 1;                                                                      \
+		RELEASE();                                                                         \
+		__CPROVER_atomic_begin();                                                          \
+		clock = clock + 1;                                                                 \
+		tick = clock;                                                                      \
+		__CPROVER_atomic_end();                                                            \
+		FULL();                                                                            \
+		mask = 3;                                                                          \
+		if (nondet_int()) {                                                                \
+			int w1 = word1, s1 = stamp1, w2 = word2, s2 = stamp2;                      \
+                                                                                                   \
+			mask = BLOCKING(SELF_MATCH, w1, s1, w2, s2, name, tick);                   \
+		}                                                                                  \
+		if (!mask) {                                                                       \
+			freed = 1;                                                                 \
+		} else {                                                                           \
+			FULL();                                                                    \
+			on_list = 1;                                                               \
+		}                                                                                  \
+	}
+
+void updater_a(void)
+{
+	UPDATER(1, unlinked_a, freed_a, on_list_a, tick_a, mask_a);
+}
+
+void updater_b(void)
+{
+	UPDATER(2, unlinked_b, freed_b, on_list_b, tick_b, mask_b);
+}
+
+#define SPLICE()                                                                                   \
+	if (on_list_a == 1)                                                                        \
+		on_list_a = 2;                                                                     \
+	if (on_list_b == 1)                                                                        \
+		on_list_b = 2;                                                                     \
+	FULL()
+
+#define JUDGE(name, freed, on_list, tick, mask)                                                    \
+	if (on_list == 2) {                                                                        \
+		mask &= BLOCKING(SCAN_MATCH, w1, s1, w2, s2, name, tick);                          \
+		if (!mask) {                                                                       \
+			on_list = 0;                                                               \
+			RELEASE();                                                                 \
+			freed = 1;                                                                 \
+		}                                                                                  \
+	}
+
+#ifdef FORGOTTEN_POINTER
+#define NAME_OF_WAITER(name) (-1)
+#else
+#define NAME_OF_WAITER(name) (name)
+#endif
+
+void scan_for_all(void)
+{
+	int w1, s1, w2, s2;
+
+#ifndef LIST_AFTER_SNAPSHOT
+	SPLICE();
+#endif
+	w1 = word1;
+	s1 = stamp1;
+	w2 = word2;
+	s2 = stamp2;
+#ifdef LIST_AFTER_SNAPSHOT
+	SPLICE();
+#endif
+	JUDGE(NAME_OF_WAITER(1), freed_a, on_list_a, tick_a, mask_a);
+	JUDGE(NAME_OF_WAITER(2), freed_b, on_list_b, tick_b, mask_b);
+}
+
+int main(void)
+{
+__CPROVER_ASYNC_1:
+	reader1();
+__CPROVER_ASYNC_2:
+	reader2();
+__CPROVER_ASYNC_3:
+	updater_a();
+__CPROVER_ASYNC_4:
+	updater_b();
+	scan_for_all();
+	scan_for_all();
+	return 0;
+}

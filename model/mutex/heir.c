@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ORDER MTX-2, MTX-3
+ * heir.c - the heir, for cbmc: threads lock and unlock as often as they like, lose patience, become
+ * the heir, sleep, give up, and hand the lock over, at any time.
+ * Where: become_heir(), heir_no_more(), is_mine(), sleep_once(), give_up(), lull__wait_for(),
+ * hand_over(), lull__mutex_unlock_slow()
+ *
+ * Proved by induction, as wake.c.  Beyond that one's invariant: a sleeping heir is known by HEIR or
+ * is about to be woken; a thread that is taken out of rest stays until it has the lock; who has the
+ * lock is not in rest for longer than it takes to leave it, and a thread that has gone is not in rest.
+ * The broken ones begin anywhere in the invariant.
+ * An heir's sleep is not a waiter's: the wake-up calls for the one do not reach the other.
+ * Never: the lock is handed to a thread that does not wait for it, or somebody sleeps while all others
+ * are gone.
+ * Each step is one access or one system call.  HEIR is set after rest, but nothing orders the two, so the
+ * unlock may see HEIR and come too early to see the name; it then does as if there was none.
+ * Flags: --stop-on-fail
+ * With each of these it must fail:
+ * Busted HEIR_NOBODY: sc
+ * Busted STAYS_IN_REST: sc
+ * Busted LEAVES_UNASKED: sc
+ * Busted NO_HEIR_WAKE: sc
+ * Busted WAKES_ONE_HEIR: sc
+ * Busted GIVEN_WITHOUT_WAITERS: sc
+ */
+#include <assert.h>
+
+#if defined(HEIR_NOBODY) || defined(STAYS_IN_REST) || defined(LEAVES_UNASKED) ||                   \
+	defined(NO_HEIR_WAKE) || defined(WAKES_ONE_HEIR) || defined(GIVEN_WITHOUT_WAITERS)
+#define STEPS 4
+#else
+#define STEPS 1
+#endif
+
+#define THREADS 3
+#define TID	3
+#define HEIR	4
+#define WAITERS 8
+
+enum {
+	OUT,	   /* has not got the lock and does not want it */
+	TRIES,	   /* spins, or has just got up */
+	ASKS,	   /* about to call futex_wait() */
+	ASLEEP,
+	WITHDRAWS, /* out of time: about to leave rest */
+	AWAITS,	   /* out of time, and being handed the lock */
+	GOT,	   /* has the lock, and may be in rest */
+	OWNS,
+	LOOKS,	   /* saw HEIR: about to look into rest */
+	GIVES,	   /* has taken somebody out of rest */
+	RELEASES,  /* has found nobody there */
+	WAKES,	   /* about to make the calls that `calls` says */
+	PASSES_ON,
+};
+
+typedef unsigned char num;
+
+num word, rest;
+struct thread {
+	num at, woken, heir;
+	num seen;  /* the word that it expects */
+	num to;	   /* to whom it gives the lock */
+	num calls; /* WAITERS: wake one; HEIR: wake all heirs */
+} threads[THREADS + 1];
+num nondet_num(void);
+
+_Bool asleep(num i, _Bool heir)
+{
+	return threads[i].at == ASLEEP && threads[i].heir == heir;
+}
+
+num any_thread(void)
+{
+	num self = nondet_num();
+
+	__CPROVER_assume(self >= 1 && self <= THREADS);
+	return self;
+}
+
+void get_up(num i)
+{
+	threads[i].at = TRIES;
+	threads[i].woken = 1;
+}
+
+void wake_one(_Bool heir)
+{
+	num who = any_thread();
+	_Bool done = !asleep(1, heir) && !asleep(2, heir) && !asleep(3, heir);
+
+	for (num i = 1; i <= THREADS; i++)
+		if (i == who && asleep(i, heir)) {
+			get_up(i);
+			done = 1;
+		}
+	__CPROVER_assume(done);
+}
+
+void wake(struct thread *t)
+{
+	if (t->calls & WAITERS) {
+		wake_one(0);
+		t->calls &= HEIR;
+	} else if (t->calls) {
+#ifdef WAKES_ONE_HEIR
+		wake_one(1);
+#else
+		for (num i = 1; i <= THREADS; i++)
+			if (asleep(i, 1))
+				get_up(i);
+#endif
+		t->calls = 0;
+	}
+	if (!t->calls)
+		t->at = OUT;
+}
+
+void try(struct thread *t, num self)
+{
+	if (!word) {
+		word = self | (t->woken ? WAITERS : 0);
+		t->at = GOT;
+	} else if ((word & TID) == self) {
+		t->at = GOT;
+	} else if (nondet_num()) {
+		t->at = WITHDRAWS;
+	} else if (!t->heir && !rest && nondet_num()) {
+		rest = self;
+		t->heir = 1;
+	} else if (nondet_num()) {
+		word |= WAITERS | (t->heir ? HEIR : 0);
+		t->seen = word;
+		t->at = ASKS;
+	}
+}
+
+void leave_rest(struct thread *t, num self)
+{
+#ifndef STAYS_IN_REST
+	if (rest == self)
+		rest = 0;
+#endif
+	t->heir = 0;
+}
+
+void withdraw(struct thread *t, num self)
+{
+	_Bool late = t->heir && rest != self;
+
+	leave_rest(t, self);
+	t->at = late ? AWAITS : t->woken ? PASSES_ON : OUT;
+#ifdef LEAVES_UNASKED
+	t->at = t->woken ? PASSES_ON : OUT;
+#endif
+}
+
+void release(struct thread *t)
+{
+	t->calls = word & (WAITERS | HEIR);
+	word = 0;
+#ifdef NO_HEIR_WAKE
+	t->calls &= WAITERS;
+#endif
+	t->at = t->calls ? WAKES : OUT;
+}
+
+void look(struct thread *t)
+{
+	_Bool too_early = nondet_num();
+
+	t->to = too_early ? 0 : rest;
+	if (!too_early)
+		rest = 0;
+	t->at = t->to ? GIVES : RELEASES;
+#ifdef HEIR_NOBODY
+	if (!t->to)
+		t->to = any_thread();
+	t->at = GIVES;
+#endif
+}
+
+void give(struct thread *t)
+{
+	word = t->to | WAITERS;
+#ifdef GIVEN_WITHOUT_WAITERS
+	word = t->to;
+#endif
+	t->calls = HEIR;
+	t->at = WAKES;
+}
+
+void pass_on(struct thread *t)
+{
+	t->at = word ? OUT : WAKES;
+	t->calls = word ? 0 : WAITERS;
+	if (word)
+		word |= WAITERS;
+}
+
+void step(num self)
+{
+	struct thread *t = &threads[self];
+
+	switch (t->at) {
+	case OUT:
+		t->at = TRIES;
+		t->woken = 0;
+		t->heir = 0;
+		break;
+	case TRIES:
+		try(t, self);
+		break;
+	case ASKS:
+		t->at = word == t->seen ? ASLEEP : TRIES;
+		break;
+	case ASLEEP:
+		t->at = TRIES; /* its time is up, or a signal came */
+		break;
+	case WITHDRAWS:
+		withdraw(t, self);
+		break;
+	case AWAITS:
+		assert(word & TID);
+		if ((word & TID) == self)
+			t->at = OWNS;
+		break;
+	case GOT:
+		leave_rest(t, self);
+		t->at = OWNS;
+		break;
+	case OWNS:
+		t->seen = word;
+		if (word & HEIR)
+			t->at = LOOKS;
+		else
+			release(t);
+		break;
+	case LOOKS:
+		look(t);
+		break;
+	case GIVES:
+		give(t);
+		break;
+	case RELEASES:
+		if (word == t->seen)
+			release(t);
+		else
+			t->at = OWNS;
+		break;
+	case WAKES:
+		wake(t);
+		break;
+	case PASSES_ON:
+		pass_on(t);
+		break;
+	}
+}
+
+_Bool waits(num i)
+{
+	return threads[i].at >= TRIES && threads[i].at <= WITHDRAWS;
+}
+
+_Bool owns(num i)
+{
+	return threads[i].at >= GOT && threads[i].at <= RELEASES;
+}
+
+/* Thread i is being handed the lock: somebody is at it. */
+_Bool given_to(num i)
+{
+	return (threads[1].at == GIVES && threads[1].to == i) ||
+	       (threads[2].at == GIVES && threads[2].to == i) ||
+	       (threads[3].at == GIVES && threads[3].to == i);
+}
+
+_Bool wakes(num call)
+{
+	return (threads[1].at == WAKES && (threads[1].calls & call)) ||
+	       (threads[2].at == WAKES && (threads[2].calls & call)) ||
+	       (threads[3].at == WAKES && (threads[3].calls & call));
+}
+
+/* Somebody who will see to those that sleep and are no heirs. */
+_Bool on_its_way(num i)
+{
+	const struct thread *t = &threads[i];
+
+	return t->at == PASSES_ON || (waits(i) && t->at != ASLEEP && t->woken);
+}
+
+/* What is said of a thread that owns, or is to own. */
+_Bool owner_in_order(num i)
+{
+	const struct thread *t = &threads[i];
+	_Bool named = (word & TID) == i, called = waits(i) && t->heir && rest != i;
+
+	if (owns(i))
+		return named && (t->at != RELEASES || (t->seen & HEIR)) &&
+		       (t->at != LOOKS || (word & t->seen & HEIR)) &&
+		       (t->at != GIVES || (t->to && t->to <= THREADS && t->to != i &&
+					   rest != t->to && (word & HEIR) &&
+					   (threads[t->to].at == AWAITS ||
+					    (waits(t->to) && threads[t->to].heir))));
+	return named + given_to(i) == (called || t->at == AWAITS) && (!named || (word & WAITERS));
+}
+
+_Bool in_order(num i)
+{
+	const struct thread *t = &threads[i];
+	num known = WAITERS | (t->heir ? HEIR : 0);
+
+	return t->at <= PASSES_ON && t->woken <= 1 && t->heir <= 1 && owner_in_order(i) &&
+	       (rest != i || (t->heir && (waits(i) || t->at == GOT))) &&
+	       (t->at != WAKES || (t->calls && !(t->calls & ~(WAITERS | HEIR)))) &&
+	       (t->at != ASKS || ((t->seen & known) == known && (t->seen & TID) &&
+				  (t->seen & TID) != i)) &&
+	       (!asleep(i, 1) || (word & HEIR) || wakes(HEIR)) &&
+	       (!asleep(i, 1) || (word & TID) != i || wakes(HEIR));
+}
+
+_Bool invariant(void)
+{
+	_Bool sleep = 0, known = (word & WAITERS) || wakes(WAITERS);
+	_Bool ok = word < 16 && (!word || (word & TID)) && (!(word & HEIR) || (word & WAITERS)) &&
+		   rest <= THREADS;
+
+	for (num i = 1; i <= THREADS; i++) {
+		sleep |= asleep(i, 0);
+		known |= on_its_way(i);
+		ok = ok && in_order(i);
+	}
+	return ok && (!sleep || known);
+}
+
+_Bool nobody_moves(void)
+{
+	_Bool still = 1;
+
+	for (num i = 1; i <= THREADS; i++)
+		still &= threads[i].at == OUT || threads[i].at == ASLEEP ||
+			 (threads[i].at == AWAITS && (word & TID) != i);
+	return still;
+}
+
+int main(void)
+{
+	assert(invariant());
+	word = nondet_num();
+	rest = nondet_num();
+	for (num i = 1; i <= THREADS; i++)
+		threads[i] = (struct thread){ nondet_num(), nondet_num(), nondet_num(),
+					      nondet_num(), nondet_num(), nondet_num() };
+	__CPROVER_assume(invariant());
+	for (int i = 0; i < STEPS; i++) {
+		num self = any_thread();
+
+		for (num k = 1; k <= THREADS; k++)
+			/* Nobody gets up by itself where that would save it. */
+			if (k == self && (STEPS == 1 || threads[k].at != ASLEEP))
+				step(k);
+	}
+	if (STEPS == 1)
+		assert(invariant());
+	if (nobody_moves())
+		for (num i = 1; i <= THREADS; i++)
+			assert(threads[i].at == OUT && !word);
+	return 0;
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ORDER MTX-1, MTX-3
+ * robust.c - owners die, for cbmc: threads lock, unlock, wait, give up, put right what is wrong or do
+ * not, and are killed between any two accesses.
+ * Where: put_in(), take_out(), pending(), verdict(), unlock() in mutex_robust.c,
+ * lull_mutex_robust_consistent(), take() in mutex.c, futex_wait(), sleep_once(), pass_on(),
+ * lull__wait_for()
+ *
+ * Proved by induction, as wake.c.  Beyond that one's invariant: who owns is on its list or pending;
+ * what is wrong is said by the word while nobody has the lock, and by rest while somebody has.
+ * The kernel marks the word of a dead thread if that is the owner and is listed or pending, keeps WAITERS,
+ * and wakes one; if the lock is pending and nobody has it, it only wakes one.
+ * Never: a dead thread has the lock; an owner is not told that one before it died, or is told for nothing;
+ * or somebody sleeps while all others are gone.  The broken ones begin anywhere in the invariant.
+ * A thread may be killed that was on its way to those that sleep, while another has the lock already and
+ * knows nothing of them; the kernel does nothing then.  `missed` is that.  Nobody sleeps for ever for all
+ * that, because each sleep has an end, and the sleeper then looks again (futex_wait()).
+ * A step is one access or one system call; a thread's own are seen by the kernel in their order.
+ * Flags: --stop-on-fail
+ * With each of these it must fail:
+ * Busted NO_PENDING_LOCK: sc
+ * Busted NO_PENDING_UNLOCK: sc
+ * Busted NO_PENDING_WAIT: sc
+ * Busted MARK_NOT_KEPT: sc
+ * Busted WAITERS_NOT_KEPT: sc
+ * Busted ENDLESS_SLEEP: sc
+ * Busted NO_WAKE: sc
+ */
+#include <assert.h>
+
+#if defined(NO_PENDING_LOCK) || defined(NO_PENDING_UNLOCK) || defined(NO_PENDING_WAIT) ||          \
+	defined(MARK_NOT_KEPT) || defined(WAITERS_NOT_KEPT) || defined(ENDLESS_SLEEP) || defined(NO_WAKE)
+#define STEPS 4
+#else
+#define STEPS 1
+#endif
+
+#define THREADS 3
+#define TID	3
+#define DIED	4
+#define WAITERS 8
+
+enum {
+	OUT,	   /* has not got the lock and does not want it */
+	TRIES,	   /* spins, or has just got up */
+	ASKS,	   /* about to call futex_wait() */
+	ASLEEP,
+	PASSES_ON, /* gives up after it was woken */
+	QUITS,	   /* gives up */
+	TOOK,	   /* has the lock, and may have to write down what the word said */
+	MARKED,	   /* has done that */
+	LISTED,
+	OWNS,
+	LETS_GO,   /* about to leave the list */
+	UNLISTED,  /* about to release */
+	WAKES,	   /* has released, and is about to wake one */
+	DYING,	   /* the kernel is about to wake one in its name */
+	DEAD,
+};
+
+typedef unsigned char num;
+
+num word, inconsistent, lost;
+num wrong;  /* what it guards is: an owner died */
+num missed;
+struct thread {
+	num at, woken, seen;
+	num pending, listed; /* the lock, in this thread's list */
+	num died;	     /* the word said so when it took the lock */
+	num told;	     /* -EOWNERDEAD */
+	num refused;	     /* -ENOTRECOVERABLE */
+} threads[THREADS + 1];
+num nondet_num(void);
+
+_Bool asleep(num i)
+{
+	return threads[i].at == ASLEEP;
+}
+
+num any_thread(void)
+{
+	num self = nondet_num();
+
+	__CPROVER_assume(self >= 1 && self <= THREADS);
+	return self;
+}
+
+void wake_one(void)
+{
+	num who = any_thread();
+	_Bool done = !asleep(1) && !asleep(2) && !asleep(3);
+
+	for (num i = 1; i <= THREADS; i++)
+		if (i == who && asleep(i)) {
+			threads[i].at = TRIES;
+			threads[i].woken = 1;
+			done = 1;
+		}
+	__CPROVER_assume(done);
+}
+
+_Bool owns(num i)
+{
+	return threads[i].at >= TOOK && threads[i].at <= UNLISTED;
+}
+
+/* Somebody who will see to those that sleep. */
+_Bool on_its_way(num i)
+{
+	const struct thread *t = &threads[i];
+
+	return t->at == PASSES_ON || t->at == WAKES || t->at == DYING ||
+	       ((t->at == TRIES || t->at == ASKS) && t->woken);
+}
+
+void die(num self)
+{
+	struct thread *t = &threads[self];
+	_Bool mine = (word & TID) == self, carried = on_its_way(self);
+
+#ifdef NO_PENDING_WAIT
+	if (t->at < TOOK)
+		t->pending = 0;
+#endif
+	wrong |= mine;
+	t->at = DEAD;
+	if (mine && (t->pending || t->listed)) {
+#ifdef WAITERS_NOT_KEPT
+		word = DIED;
+#else
+		t->at = word & WAITERS ? DYING : DEAD;
+		word = (word & WAITERS) | DIED;
+#endif
+	} else if (t->pending && !(word & TID)) {
+		t->at = DYING;
+	} else if (carried && (word & TID) && !(word & WAITERS)) {
+		missed = 1;
+	}
+	t->pending = 0;
+	t->listed = 0;
+}
+
+void try(struct thread *t, num self)
+{
+	if (!(word & TID)) {
+		t->died = word & DIED;
+		word = self | (word & WAITERS) | (t->woken ? WAITERS : 0);
+#ifdef NO_PENDING_LOCK
+		t->pending = 0;
+#endif
+		t->at = TOOK;
+	} else if (nondet_num()) {
+		t->at = t->woken ? PASSES_ON : QUITS;
+	} else if (nondet_num()) {
+		word |= WAITERS;
+		t->seen = word;
+		t->at = ASKS;
+	}
+}
+
+void release(struct thread *t)
+{
+	t->at = word & WAITERS ? WAKES : QUITS;
+	word = 0;
+}
+
+void use(struct thread *t)
+{
+	if (t->told && nondet_num()) {
+		inconsistent = 0;
+		t->told = 0;
+		wrong = 0;
+		return;
+	}
+	if (inconsistent)
+		lost = 1;
+	t->at = LETS_GO;
+}
+
+void pass_on(struct thread *t)
+{
+	t->at = word & TID ? QUITS : WAKES;
+	if (word & TID)
+		word |= WAITERS;
+}
+
+void begin(struct thread *t)
+{
+	t->woken = 0;
+	t->pending = 1;
+	t->at = TRIES;
+}
+
+void step(num self)
+{
+	struct thread *t = &threads[self];
+
+	switch (t->at) {
+	case OUT:
+		begin(t);
+		break;
+	case TRIES:
+		try(t, self);
+		break;
+	case ASKS:
+		t->at = word == t->seen ? ASLEEP : TRIES;
+		break;
+	case ASLEEP:
+		t->at = TRIES; /* its time is up, a signal came, or it looks again */
+		break;
+	case PASSES_ON:
+		pass_on(t);
+		break;
+	case QUITS:
+		t->pending = 0;
+		t->at = OUT;
+		break;
+	case TOOK:
+#ifndef MARK_NOT_KEPT
+		if (t->died)
+			inconsistent = 1;
+#endif
+		t->pending = 1;
+		t->at = MARKED;
+		break;
+	case MARKED:
+		t->told = inconsistent;
+		t->refused = lost;
+		t->listed = 1;
+		t->at = LISTED;
+		break;
+	case LISTED:
+		assert(t->refused || t->told == wrong);
+		t->pending = 0;
+		t->at = t->refused ? LETS_GO : OWNS;
+		break;
+	case OWNS:
+		use(t);
+		break;
+	case LETS_GO:
+#ifndef NO_PENDING_UNLOCK
+		t->pending = 1;
+#endif
+		t->listed = 0;
+		t->at = UNLISTED;
+		break;
+	case UNLISTED:
+		release(t);
+		break;
+	case WAKES:
+#ifndef NO_WAKE
+		wake_one();
+#endif
+		t->at = QUITS;
+		break;
+	case DYING:
+		wake_one();
+		t->at = DEAD;
+		break;
+	}
+}
+
+_Bool owner_in_order(const struct thread *t)
+{
+	switch (t->at) {
+	case TOOK:
+		return lost || wrong == (t->died || inconsistent);
+	case MARKED:
+		return lost || wrong == inconsistent;
+	case LISTED:
+		return t->refused == lost &&
+		       (lost || (wrong == inconsistent && t->told == inconsistent));
+	case OWNS:
+		return !lost && wrong == inconsistent && t->told == inconsistent;
+	default:
+		return lost || (!wrong && !inconsistent);
+	}
+}
+
+_Bool in_order(num i)
+{
+	const struct thread *t = &threads[i];
+	_Bool named = (word & TID) == i;
+
+	if (owns(i) && !(named && (t->pending || t->listed) && owner_in_order(t)))
+		return 0;
+	return t->at <= DEAD && (owns(i) || !named) && t->told <= 1 && t->refused <= 1 &&
+	       (t->at != ASKS || ((t->seen & WAITERS) && (t->seen & TID))) &&
+	       t->listed == (t->at >= LISTED && t->at <= LETS_GO) &&
+	       t->pending == ((t->at >= TRIES && t->at <= LISTED) || t->at == UNLISTED ||
+			      t->at == WAKES);
+}
+
+_Bool invariant(void)
+{
+	_Bool sleep = 0, known = ((word & WAITERS) && (word & TID)) || missed;
+	_Bool ok = word < 16 && !((word & TID) && (word & DIED)) && inconsistent <= 1 &&
+		   lost <= 1 && wrong <= 1 && missed <= 1;
+
+	for (num i = 1; i <= THREADS; i++) {
+		sleep |= asleep(i);
+		known |= on_its_way(i);
+		ok = ok && in_order(i);
+	}
+	if (!(word & TID))
+		ok = ok && (lost || (wrong == !!(word & DIED) && inconsistent <= wrong));
+	return ok && (!sleep || known);
+}
+
+_Bool nobody_moves(void)
+{
+	_Bool still = 1;
+
+	for (num i = 1; i <= THREADS; i++)
+		still &= threads[i].at == OUT || threads[i].at == DEAD || asleep(i);
+	return still;
+}
+
+int main(void)
+{
+	assert(invariant());
+	word = nondet_num();
+	inconsistent = nondet_num();
+	lost = nondet_num();
+	wrong = nondet_num();
+	missed = STEPS == 1 && nondet_num();
+	for (num i = 1; i <= THREADS; i++)
+		threads[i] = (struct thread){ nondet_num(), nondet_num(), nondet_num(), nondet_num(),
+					      nondet_num(), nondet_num(), nondet_num(), nondet_num() };
+	__CPROVER_assume(invariant());
+	for (int i = 0; i < STEPS; i++) {
+		num self = any_thread(), killed = nondet_num();
+
+		for (num k = 1; k <= THREADS; k++) {
+			if (k != self)
+				continue;
+			if (killed && threads[k].at < DYING)
+				die(k);
+			/* Nobody gets up by itself where that would save it. */
+			else if (STEPS == 1 || !asleep(k))
+				step(k);
+		}
+	}
+	if (STEPS == 1)
+		assert(invariant());
+#ifdef ENDLESS_SLEEP
+	missed = 0;
+#endif
+	if (nobody_moves())
+		for (num i = 1; i <= THREADS; i++)
+			assert((word & TID) != i && (!asleep(i) || missed));
+	return 0;
+}

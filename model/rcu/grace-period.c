@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ORDER RCU-2, RCU-7, RCU-8
+ * grace-period.c - whole grace periods, bounded, for cbmc: two readers, and two updaters that unlink
+ * one object each, take cookies, and push the grace period along twice without waiting.  So they
+ * share grace periods, lead them for each other, and leave them open for the next one to scan.
+ * Where: lull__rcu_cookie(), lull__rcu_advance(), gp_covering(), gp_begin(), gp_scan(), gp_end(),
+ * lull_rcu_read_lock(), lull_rcu_read_unlock()
+ *
+ * cbmc takes no pointers between threads, so objects are variables.  Fences are full ones
+ * (LULL_FENCE=full).  Must hold under sc, tso and pso; with each of these it must not:
+ * Busted NO_LIGHT: tso pso
+ * Busted NO_HEAVY: tso pso
+ * Busted NO_COOKIE_FENCE: tso pso
+ * Busted COOKIE_OF_THE_OPEN_ONE: sc
+ * Busted OLD_READER_PASSES: sc
+ * Busted SCAN_MISSES_A_READER: sc
+ * Busted SCAN_BEFORE_THE_NUMBER: sc
+ */
+#include <assert.h>
+
+#define FULL()                                                                                     \
+	__CPROVER_fence("WWfence", "RRfence", "RWfence", "WRfence", "WWcumul", "RRcumul",          \
+			"RWcumul", "WRcumul")
+#define RELEASE() __CPROVER_fence("WWfence", "RWfence", "WWcumul", "RWcumul")
+#ifdef NO_LIGHT
+#define LIGHT()
+#else
+#define LIGHT() FULL()
+#endif
+#ifdef NO_HEAVY
+#define HEAVY()
+#else
+#define HEAVY() FULL()
+#endif
+
+int started = 1, gp = 1, completed = 1;
+int word1, word2;	      /* the readers' words */
+int unlinked1, unlinked2;     /* the pointers to the objects */
+int freed1, freed2;	      /* the objects' memory */
+int leader;		      /* the leader's lock */
+
+#define READER(word)                                                                               \
+	{                                                                                          \
+		int number = gp;                                                                   \
+		RELEASE();                                                                         \
+		word = number;                                                                     \
+		LIGHT();                                                                           \
+		if (!unlinked1)                                                                    \
+			assert(!freed1);                                                           \
+		if (!unlinked2)                                                                    \
+			assert(!freed2);                                                           \
+		RELEASE();                                                                         \
+		word = 0;                                                                          \
+	}
+
+void reader1(void)
+{
+	READER(word1);
+	READER(word1);
+}
+
+void reader2(void)
+{
+	READER(word2);
+}
+
+int trylock(void)
+{
+	int got;
+
+	__CPROVER_atomic_begin();
+	got = !leader;
+	leader = 1;
+	__CPROVER_atomic_end();
+	FULL();
+	return got;
+}
+
+void unlock(void)
+{
+	FULL();
+	leader = 0;
+}
+
+int scan(int number)
+{
+	int w1 = word1, w2 = word2;
+
+#ifdef SCAN_MISSES_A_READER
+	w2 = 0;
+#endif
+#ifdef OLD_READER_PASSES
+	number--;
+#endif
+	return (w1 == 0 || w1 >= number) && (w2 == 0 || w2 >= number);
+}
+
+void advance(int cookie)
+{
+	int number, passed;
+
+	if (completed >= cookie || !trylock())
+		return;
+	if (completed < cookie) {
+		number = started;
+		if (number < cookie) {
+			number++;
+#ifdef SCAN_BEFORE_THE_NUMBER
+			passed = scan(number);
+#endif
+			started = number;
+			HEAVY();
+			gp = number;
+		}
+#ifndef SCAN_BEFORE_THE_NUMBER
+		passed = scan(number);
+#endif
+		if (passed) {
+			RELEASE();
+			completed = number;
+		}
+	}
+	unlock();
+}
+
+#define UPDATER(unlinked, freed)                                                                   \
+	{                                                                                          \
+		int cookie;                                                                        \
+                                                                                                   \
+		unlinked = 1;                                                                      \
+		COOKIE_FENCE();                                                                    \
+		cookie = started + COOKIE_STEP;                                                    \
+		advance(cookie);                                                                   \
+		advance(cookie);                                                                   \
+		if (completed >= cookie)                                                           \
+			freed = 1;                                                                 \
+	}
+
+#ifdef NO_COOKIE_FENCE
+#define COOKIE_FENCE()
+#else
+#define COOKIE_FENCE() FULL()
+#endif
+#ifdef COOKIE_OF_THE_OPEN_ONE
+#define COOKIE_STEP 0
+#else
+#define COOKIE_STEP 1
+#endif
+
+void updater1(void)
+{
+	UPDATER(unlinked1, freed1);
+}
+
+void updater2(void)
+{
+	UPDATER(unlinked2, freed2);
+}
+
+int main(void)
+{
+__CPROVER_ASYNC_1:
+	reader1();
+__CPROVER_ASYNC_2:
+	reader2();
+__CPROVER_ASYNC_3:
+	updater1();
+	updater2();
+	return 0;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ORDER RCU-5
+ * wake.c - the leader's sleep, bounded, for cbmc: a reader goes through three sections; the leader,
+ * which waits for words older than its number, flags the reader and sleeps at most twice.  The flag
+ * may be left over from an earlier grace period.
+ * Where: lull_rcu_read_unlock(), lull__rcu_read_unlock_slow(), lull__rcu_thread_exit(), leave_online(),
+ * lull__rcu_quiescent_slow(), lull__rcu_wake(), gp_note_holdout(), gp_wait_holdouts()
+ *
+ * A sleep is futex_wait(): it begins if the event is still what the leader took, and ends with the
+ * next futex_wake().  Never: the leader is asleep when all sections are over.
+ * The flag is set by a read-modify-write, which these memory models take for a fence: what the heavy
+ * fence is for, wake.tpl tells; and for the order of event and flag, event.tpl.
+ * Must hold under sc, tso and pso; with each of these it must not:
+ * Busted NO_LIGHT: tso pso
+ * Busted NO_SECOND_SCAN: sc
+ * Busted NO_FLAG: sc
+ * Busted FLAG_NOT_LOOKED_AT: sc
+ * Busted EVENT_AFTER_FLAG: sc
+ */
+#include <assert.h>
+
+#define FULL()                                                                                     \
+	__CPROVER_fence("WWfence", "RRfence", "RWfence", "WRfence", "WWcumul", "RRcumul",          \
+			"RWcumul", "WRcumul")
+#define RELEASE() __CPROVER_fence("WWfence", "RWfence", "WWcumul", "RWcumul")
+#ifdef NO_LIGHT
+#define LIGHT()
+#else
+#define LIGHT() FULL()
+#endif
+#define HEAVY() FULL()
+
+int word = 1;	  /* in its first section when the grace period begins */
+int flag;	  /* set from the start, perhaps */
+int event;	  /* counts wakes; the kernel's sleep is tied to it */
+int asleep;	  /* 1 while the leader is in futex_wait() */
+int sections_over;
+int nondet_int(void);
+
+/* The system calls: atomic and fenced, as the kernel's hash bucket lock makes them. */
+void futex_wait(int expected)
+{
+	FULL();
+	__CPROVER_atomic_begin();
+	if (event == expected)
+		asleep = 1;
+	__CPROVER_atomic_end();
+	FULL();
+}
+
+void count_event(void)
+{
+	RELEASE();
+	__CPROVER_atomic_begin();
+	event = event + 1;
+	__CPROVER_atomic_end();
+}
+
+void wake(void)
+{
+	__CPROVER_atomic_begin();
+	flag = 0;
+	__CPROVER_atomic_end();
+	count_event();
+	FULL();
+	__CPROVER_atomic_begin();
+	asleep = 0;
+	__CPROVER_atomic_end();
+	FULL();
+}
+
+void leave(void)
+{
+	RELEASE();
+	word = 0;
+	LIGHT();
+#ifndef FLAG_NOT_LOOKED_AT
+	if (flag)
+		wake();
+#endif
+}
+
+void reader(void)
+{
+	leave();
+	/* The next two may have entered with the old number: whether it is seen is a matter of luck. */
+	word = 1;
+	LIGHT();
+	leave();
+	word = 1;
+	LIGHT();
+	leave();
+	FULL();
+	sections_over = 1;
+}
+
+/* One turn of the loop in gp_wait_holdouts(). Returns 0 when the scan found nobody. */
+int turn(void)
+{
+	int expected, flagged_now;
+
+#ifndef EVENT_AFTER_FLAG
+	expected = event;
+#endif
+	RELEASE();
+	if (word != 1)
+		return 0;
+	__CPROVER_atomic_begin();
+	flagged_now = !flag;
+#ifndef NO_FLAG
+	flag = 1;
+#endif
+	__CPROVER_atomic_end();
+#ifdef EVENT_AFTER_FLAG
+	expected = event;
+#endif
+	if (flagged_now) {
+		HEAVY();
+#ifndef NO_SECOND_SCAN
+		if (word != 1)
+			return 0;
+#endif
+	}
+	futex_wait(expected);
+	return 1;
+}
+
+void leader(void)
+{
+	if (turn()) {
+		/* Woken, or the reader is gone and the sleep is for good. */
+		__CPROVER_assume(!asleep || sections_over);
+		assert(!asleep);
+		if (turn()) {
+			__CPROVER_assume(!asleep || sections_over);
+			assert(!asleep);
+		}
+	}
+}
+
+int main(void)
+{
+	flag = nondet_int() ? 1 : 0;
+__CPROVER_ASYNC_1:
+	reader();
+	leader();
+	return 0;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ORDER RCU-3, RCU-4, RCU-6, RCU-10
+ * reader.c - a reader's word, for cbmc: the code of include/lull/rcu.h and src/rcu/grace_period.c, as it is.
+ * Where: lull_rcu_read_lock(), lull_rcu_read_unlock(), lull_rcu_quiescent(),
+ * lull_rcu_online_read_lock(), lull_rcu_online_read_unlock(), lull__rcu_read_lock_slow(),
+ * lull__rcu_read_unlock_slow(), lull__rcu_quiescent_slow(), enter_online(), leave_online(),
+ * lull_rcu_online(), lull_rcu_offline(), in_section(), check_online()
+ *
+ * One thread: from any word that is in order one call, at any depth, while the newest grace period is any,
+ * with light fences that are real ones and without.  Never: the word is not in order afterwards.  In
+ * order is one that says nothing outside, and inside the depth and the number that the outermost lock found;
+ * an online thread is inside always.  What aborts for the caller's mistake is left out.
+ * Flags: --unwind 2
+ * With each of these it must fail:
+ * Busted OUT_OF_DEPTH: sc
+ */
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#undef __x86_64__ /* cbmc reads no assembly */
+#include "rcu/grace_period.c"
+
+#ifdef OUT_OF_DEPTH /* one more is a bit that means something else */
+#undef LULL__RCU_DEEP
+#define LULL__RCU_DEEP 2000u
+#endif
+
+bool nondet_bool(void);
+unsigned nondet_unsigned(void);
+uint64_t nondet_uint64_t(void);
+
+__thread struct lull__thread lull__self;
+uint32_t lull__fence_full_mode;
+
+#define NEVER() __CPROVER_assume(false)
+#include "rest.h"
+
+void lull_thread_register(void)
+{
+}
+
+static unsigned depth;	/* sections that the thread is in */
+static uint64_t number; /* of the outermost one, or of its last report */
+static bool online;
+
+static bool in_order(void)
+{
+	uint64_t word = lull__self.rcu, slow = lull__fence_full_mode ? LULL__RCU_SLOW : 0;
+
+	if (online != !!(lull__self.state & LULL__STATE_ONLINE))
+		return false;
+	if (online)
+		return word == (number | depth);
+	return depth ? word == (number | slow | (depth - 1)) : word == (slow ? LULL__RCU_REST : 0);
+}
+
+int main(void)
+{
+	lull__fence_full_mode = nondet_bool();
+	lull__rcu_gp = nondet_uint64_t();
+	lull__self.rcu = nondet_uint64_t();
+	lull__self.state = LULL__STATE_REGISTERED | (nondet_bool() ? LULL__STATE_ONLINE : 0);
+	online = lull__self.state & LULL__STATE_ONLINE;
+	number = nondet_uint64_t();
+	depth = nondet_unsigned();
+	__CPROVER_assume(depth <= LULL__RCU_DEEP && number % LULL__RCU_STEP == 0 && number &&
+			 lull__rcu_gp % LULL__RCU_STEP == 0 && lull__rcu_gp >= number);
+	__CPROVER_assume(in_order());
+
+	switch (nondet_unsigned()) {
+	case 0:
+		lull_rcu_read_lock();
+		if (!depth && !online)
+			number = lull__rcu_gp;
+		depth++;
+		break;
+	case 1:
+		__CPROVER_assume(depth);
+		lull_rcu_read_unlock();
+		depth--;
+		break;
+	case 2:
+		__CPROVER_assume(online && !depth);
+		lull_rcu_quiescent();
+		number = lull__rcu_gp;
+		break;
+	case 3:
+		__CPROVER_assume(!online && !depth);
+		lull_rcu_online();
+		number = lull__rcu_gp;
+		online = true;
+		break;
+	case 4:
+		__CPROVER_assume(online && !depth);
+		lull_rcu_offline();
+		online = false;
+		break;
+	case 5:
+		lull_rcu_online_read_lock();
+		lull_rcu_online_read_unlock();
+		break;
+	}
+	assert(in_order());
+	return 0;
+}
