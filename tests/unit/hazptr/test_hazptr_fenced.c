@@ -2,7 +2,7 @@
 /*
  * test_hazptr_fenced.c - hazptr_fenced.h: the same protection without interrupts. Also compiled as C++.
  */
-#include "hazptr_support.h"
+#include "hazptr/hazptr_support.h"
 
 #include <lull/hazptr_fenced.h>
 

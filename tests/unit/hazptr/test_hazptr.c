@@ -7,7 +7,7 @@
 
 #include <lull/mutex.h>
 
-#include "hazptr_support.h"
+#include "hazptr/hazptr_support.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -3,7 +3,7 @@
  * test_owner.c - the oracles, and the table of who locks, from the inside: this program has src/mutex/owner.c in it, with
  * threads that it invents and a table of who runs that it writes itself.
  */
-#include "mutex_support.h"
+#include "mutex/mutex_support.h"
 
 #include "../../src/mutex/owner.c"
 

@@ -4,7 +4,7 @@
  */
 #include <signal.h>
 
-#include "hazptr_support.h"
+#include "hazptr/hazptr_support.h"
 
 static int gone;
 static struct thing *variable;
