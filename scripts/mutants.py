@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """model/mutants: its form, and whether it is whole. See scripts/mutate."""
+import glob
 import hashlib
 import os
 import re
@@ -245,7 +246,7 @@ class Check:
                 self.defect(mutant.place, f"{killer}: there is no @{how}")
             elif name == "torture" and test not in FLAVORS:
                 self.defect(mutant.place, f"{killer}: there is no such flavor")
-            elif name == "unit" and not os.path.exists(os.path.join(self.root, "tests", "unit", test + ".c")):
+            elif name == "unit" and not glob.glob(os.path.join(self.root, "tests", "unit", "*", test + ".c")):
                 self.defect(mutant.place, f"{killer}: there is no such test")
             return
         if name not in self.models.where:
@@ -341,7 +342,7 @@ static int take(int *box)
 }
 """,
     "include/lull/b.h": "#define B(p) lull_load_acquire(&(p))\n",
-    "tests/unit/test_a.c": "",
+    "tests/unit/a/test_a.c": "",
     "model/a/box.litmus": """C a-box
 (*
  * ORDER BOX-1

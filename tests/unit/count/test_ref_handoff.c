@@ -6,7 +6,7 @@
  */
 #include <signal.h>
 
-#include "percpu_ref_support.h"
+#include "count/percpu_ref_support.h"
 
 #include <lull/ref_handoff.h>
 

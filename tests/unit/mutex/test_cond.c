@@ -2,7 +2,7 @@
 /*
  * test_cond.c - cond.h: no wake-up is lost, a broadcast moves sleepers instead of waking them, and misuse. Also as C++.
  */
-#include "mutex_support.h"
+#include "mutex/mutex_support.h"
 
 static struct lull_mutex lock;
 static struct lull_cond cond;

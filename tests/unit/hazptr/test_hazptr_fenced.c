@@ -2,28 +2,9 @@
 /*
  * test_hazptr_fenced.c - hazptr_fenced.h: the same protection without interrupts. Also compiled as C++.
  */
-#include "hazptr_support.h"
+#include "hazptr/hazptr_fixture.h"
 
 #include <lull/hazptr_fenced.h>
-
-static int gone;
-static struct thing first, second, *variable;
-
-static struct lull_hazptr_context *own(void)
-{
-	lull_thread_register();
-	return lull_hazptr_thread_context();
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	set_mode(LULL_RECLAIM_THREAD);
-	assert_int_equal(lull_hazptr_barrier_timeout(20000), 0); /* no test leaves anything behind */
-	lull_debug_set_stall_ms(0);
-	lull_store_relaxed(&gone, 0);
-	return 0;
-}
 
 static bool is_full_free_of(const void *addr)
 {
@@ -42,18 +23,6 @@ static bool others_find_free(const void *addr)
 
 	assert_int_equal(pthread_join(start_thread(full_look_run, &addr), &result), 0);
 	return result != NULL;
-}
-
-static int looks;
-
-/* The pointer variable, which another thread changes between a first look and the second. */
-static struct thing **changing(void)
-{
-	static struct thing *seen[2];
-
-	seen[0] = &first;
-	seen[1] = &second;
-	return &seen[looks++ > 0];
 }
 
 static void test_protect(void **state)
@@ -89,11 +58,6 @@ static void test_protect(void **state)
 	assert_false(others_find_free(&second));
 	lull_hazptr_free(own(), h);
 }
-
-struct offset_thing {
-	long before[3];
-	struct lull_rcu_head rcu;
-};
 
 static void test_member(void **state)
 {

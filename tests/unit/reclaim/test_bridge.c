@@ -4,27 +4,7 @@
  */
 #include <signal.h>
 
-#include "hazptr_support.h"
-
-static int gone;
-static struct thing *variable;
-
-static struct lull_hazptr_context *own(void)
-{
-	lull_thread_register();
-	return lull_hazptr_thread_context();
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	set_mode(LULL_RECLAIM_THREAD);
-	assert_int_equal(lull_hazptr_barrier_timeout(20000), 0); /* no test leaves anything behind */
-	lull_rcu_barrier();
-	lull_debug_set_stall_ms(0);
-	lull_store_relaxed(&gone, 0);
-	return 0;
-}
+#include "hazptr/hazptr_fixture.h"
 
 /* ---- keeping ------------------------------------------------------------------------------------- */
 
@@ -133,21 +113,6 @@ static void test_acquire(void **state)
 		}
 		await_count(&gone, i + 1);
 	}
-}
-
-struct offset_thing {
-	long before[3];
-	struct lull_rcu_head rcu;
-	int *gone;
-};
-
-static void offset_thing_gone(struct lull_rcu_head *head)
-{
-	struct offset_thing *thing = lull_container_of(head, struct offset_thing, rcu);
-	int *count = thing->gone;
-
-	free(thing);
-	lull_add_release(count, 1);
 }
 
 static void test_member(void **state)

@@ -3,7 +3,7 @@
  * test_mutex_deadlock.c - builds with LULL_DEBUG find threads that wait for each other in a circle, name them and
  * abort; and find nothing where there is no circle, or none that lasts. Also as C++.
  */
-#include "mutex_support.h"
+#include "mutex/mutex_support.h"
 
 enum { MOST = 3 };
 

@@ -14,7 +14,7 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
-#include "percpu_ref_support.h"
+#include "count/percpu_ref_support.h"
 
 /* How often each thing is done, and for how long at most: some machines have little time. */
 #if SANITIZED || defined(LULL_TEST_EMULATED)

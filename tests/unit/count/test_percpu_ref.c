@@ -5,7 +5,7 @@
  */
 #include <signal.h>
 
-#include "percpu_ref_support.h"
+#include "count/percpu_ref_support.h"
 
 static int setup(void **state)
 {

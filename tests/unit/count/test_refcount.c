@@ -5,7 +5,7 @@
  */
 #include <signal.h>
 
-#include "hazptr_support.h"
+#include "hazptr/hazptr_support.h"
 
 #include <lull/refcount.h>
 

@@ -6,7 +6,7 @@
 #ifndef LULL_TEST_PERCPU_REF_SUPPORT_H
 #define LULL_TEST_PERCPU_REF_SUPPORT_H
 
-#include "hazptr_support.h"
+#include "hazptr/hazptr_support.h"
 
 #include <lull/percpu_ref.h>
 

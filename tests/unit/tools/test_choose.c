@@ -9,7 +9,7 @@
 
 #include "../../tools/lull/choose.c"
 
-#include "choose_support.h"
+#include "tools/choose_support.h"
 
 static const unsigned percents[] = { 0, 10, 100 };
 

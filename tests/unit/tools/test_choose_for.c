@@ -10,7 +10,7 @@
 #include "../../tools/lull/choose_for.c"
 #include "../../tools/lull/choose_words.c"
 
-#include "choose_support.h"
+#include "tools/choose_support.h"
 
 enum { COUNT, PERCPU, RCU, HAZARD, WAYS };
 

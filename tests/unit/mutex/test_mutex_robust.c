@@ -3,7 +3,7 @@
  * test_mutex_robust.c - mutex_robust.h: threads that end and processes that are killed with a lock, what the next one
  * is told, and that pthread's robust mutexes on the same list are left alone. Also as C++.
  */
-#include "mutex_support.h"
+#include "mutex/mutex_support.h"
 
 #include <lull/mutex_robust.h>
 

@@ -3,7 +3,7 @@
  * test_mutex_process.c - mutex.h where threads and processes come and go: contention, memory that is freed with the
  * last unlock, threads that end, signals, fork, and locks in memory that processes share. Also as C++.
  */
-#include "mutex_support.h"
+#include "mutex/mutex_support.h"
 
 /* ---- counting ----------------------------------------------------------------------------------------------- */
 

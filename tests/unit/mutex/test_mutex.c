@@ -3,7 +3,7 @@
  * test_mutex.c - mutex.h between the threads of one process: what each call does and says, misuse, who gets the lock
  * after whom, and that nobody loses it. Also as C++, where it is what std::lock_guard takes.
  */
-#include "mutex_support.h"
+#include "mutex/mutex_support.h"
 
 #ifdef __cplusplus
 /* cmocka's word for it is in the way of the standard library. */

@@ -10,7 +10,7 @@
 #include "../../tools/lull/choose_lock.c"
 #include "../../tools/lull/choose_words.c"
 
-#include "choose_support.h"
+#include "tools/choose_support.h"
 
 enum { PTHREAD, ADAPTIVE, LULL, SPIN, LOCKS };
 enum { ONE, TWO, FOUR, TWO_HOGS, FOUR_HOGS, LONGER, CASES };

@@ -3,7 +3,7 @@
  * test_owner.c - the oracles, and the table of threads that lock, from the inside: this program contains their sources,
  * with threads that it invents and a table of running threads that it writes itself.
  */
-#include "mutex_support.h"
+#include "mutex/mutex_support.h"
 
 #include "../../src/mutex/owner.c"
 #include "../../src/mutex/oracle.c"

@@ -12,7 +12,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include "percpu_ref_support.h"
+#include "count/percpu_ref_support.h"
 
 static int setup(void **state)
 {

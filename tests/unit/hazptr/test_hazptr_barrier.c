@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_hazptr_barrier.c - hazptr.h: barriers, and what callbacks may do. Also compiled as C++.
+ */
+#include "hazptr/hazptr_fixture.h"
+
+/* ---- callbacks ----------------------------------------------------------------------------------- */
+
+static struct thing callbacks_thing, *callbacks_source = &callbacks_thing;
+
+static void defer_another(struct lull_rcu_head *head)
+{
+	struct thing *thing = lull_container_of(head, struct thing, rcu);
+
+	if (lull_sub_relaxed(&thing->value, 1) > 30)
+		lull_hazptr_call(head, defer_another);
+	else
+		thing_gone(head);
+}
+
+/* Retires, protects what others publish, protects what it has itself, waits, in all ways. */
+static void busy_callback(struct lull_rcu_head *head)
+{
+	struct lull_hazptr_context *ctx = lull_hazptr_thread_context();
+	struct lull_hazptr_hold hold[12];
+	struct lull_hazptr *h = lull_hazptr_alloc(ctx);
+
+	assert_non_null(h);
+	assert_ptr_equal(lull_hazptr_protect(h, callbacks_source, rcu), &callbacks_thing);
+	for (int i = 0; i < 12; i++)
+		lull_hazptr_acquire(&hold[i], &callbacks_source);
+	lull_hazptr_retire(malloc(40));
+	lull_rcu_free(malloc(40));
+	lull_rcu_free_hazptr(malloc(40));
+	lull_hazptr_synchronize(&first);
+	lull_hazptr_synchronize(head);
+	assert_int_equal(lull_hazptr_synchronize_range_timeout(&first, sizeof(first), 1000), 0);
+	for (int i = 0; i < 12; i++)
+		lull_hazptr_release(&hold[i], &callbacks_thing);
+	lull_hazptr_free(ctx, h);
+	lull_rcu_synchronize();
+	lull_hazptr_call(head, thing_gone);
+}
+
+static void test_busy_callbacks(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		lull_hazptr_call(&new_thing(&gone)->rcu, busy_callback);
+	lull_hazptr_barrier();
+	assert_int_equal(gone, 100);
+	assert_int_equal(waiting(), 0);
+}
+
+static void test_callbacks_call(void **state)
+{
+	(void)state;
+	lull_hazptr_call(&new_thing(&gone)->rcu, defer_another);
+	lull_hazptr_barrier(); /* follows 16 generations */
+	assert_int_equal(gone, 1);
+	assert_int_equal(waiting(), 0);
+}
+
+/* A callback waits for what a reader holds, and others go on when that lets go. */
+static void waiting_callback(struct lull_rcu_head *head)
+{
+	lull_hazptr_synchronize(&callbacks_thing);
+	thing_gone(head);
+}
+
+static void test_callback_waits(void **state)
+{
+	struct holder holder;
+
+	(void)state;
+	callbacks_thing.value = 42;
+	holder_start(&holder, CLEAR, &callbacks_source);
+	lull_hazptr_call(&new_thing(&gone)->rcu, waiting_callback);
+	nap_ms(30);
+	assert_int_equal(lull_load_relaxed(&gone), 0);
+	holder_let_go(&holder);
+	await_count(&gone, 1);
+	holder_finish(&holder);
+}
+
+/* What a callback protects beyond its end stays, too. */
+static struct lull_hazptr_hold callbacks_hold;
+static struct thing *callbacks_kept;
+
+static void keeping_callback(struct lull_rcu_head *head)
+{
+	lull_hazptr_acquire(&callbacks_hold, &callbacks_kept);
+	lull_hazptr_detach(&callbacks_hold);
+	lull_hazptr_call(&callbacks_kept->rcu, thing_gone);
+	thing_gone(head);
+}
+
+static void test_callback_keeps(void **state)
+{
+	(void)state;
+	callbacks_kept = new_thing(&gone);
+	lull_hazptr_call(&new_thing(&gone)->rcu, keeping_callback);
+	await_count(&gone, 1);
+	assert_int_equal(lull_hazptr_barrier_timeout(20), -ETIMEDOUT);
+	check_alive(callbacks_kept);
+	lull_hazptr_release(&callbacks_hold, callbacks_kept);
+	await_count(&gone, 2);
+}
+
+static void self_waiting_callback(struct lull_rcu_head *head)
+{
+	struct lull_hazptr_hold hold;
+
+	lull_hazptr_acquire(&hold, &callbacks_source);
+	lull_hazptr_synchronize(&callbacks_thing);
+	thing_gone(head);
+}
+
+static void synchronize_own_in_callback(void)
+{
+	lull_hazptr_call(&new_thing(&gone)->rcu, self_waiting_callback);
+	nap_ms(5000);
+}
+
+static void barrier_callback(struct lull_rcu_head *head)
+{
+	(void)head;
+	lull_hazptr_barrier();
+}
+
+static void barrier_in_callback(void)
+{
+	lull_hazptr_call(&new_thing(&gone)->rcu, barrier_callback);
+	nap_ms(5000);
+}
+
+static void test_callback_misuse(void **state)
+{
+	(void)state;
+	NEEDS_THREADS_IN_CHILD();
+	expect_abort(synchronize_own_in_callback, "lull_hazptr_synchronize");
+	expect_abort(barrier_in_callback, "lull_hazptr_barrier in a callback");
+}
+
+/* ---- barrier ------------------------------------------------------------------------------------- */
+
+static void *barrier_run(void *arg)
+{
+	lull_hazptr_barrier();
+	lull_store_release((int *)arg, 1);
+	return NULL;
+}
+
+static void *barriers_run(void *unused)
+{
+	for (int i = 0; i < 100; i++) {
+		int mine = 0;
+
+		lull_hazptr_call(&new_thing(&mine)->rcu, thing_gone);
+		lull_hazptr_retire(malloc(48));
+		lull_hazptr_barrier();
+		assert_int_equal(lull_load_acquire(&mine), 1);
+	}
+	return unused;
+}
+
+static void test_barrier(void **state)
+{
+	struct lull_hazptr *h = lull_hazptr_alloc(own());
+	struct thing *thing = new_thing(&gone);
+	pthread_t thread[4];
+	int done[4] = { 0 };
+
+	(void)state;
+	lull_hazptr_barrier();
+	lull_hazptr_protect(h, thing, rcu);
+	lull_hazptr_call(&thing->rcu, thing_gone);
+	for (int i = 0; i < 4; i++)
+		thread[i] = start_thread(barrier_run, &done[i]);
+	nap_ms(50);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(lull_load_acquire(&done[i]), 0);
+	assert_int_equal(lull_hazptr_barrier_timeout(0), -ETIMEDOUT);
+	assert_int_equal(lull_hazptr_barrier_timeout(20), -ETIMEDOUT);
+	lull_hazptr_free(own(), h);
+	for (int i = 0; i < 4; i++)
+		join_thread(thread[i]);
+	assert_int_equal(gone, 1);
+	assert_int_equal(lull_hazptr_barrier_timeout(60000), 0);
+}
+
+static void test_concurrent_barriers(void **state)
+{
+	pthread_t thread[4];
+
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		thread[i] = start_thread(barriers_run, NULL);
+	for (int i = 0; i < 4; i++)
+		join_thread(thread[i]);
+}
+
+/* What is retired and protected after a barrier began does not make it last. */
+static void test_barrier_is_of_before(void **state)
+{
+	struct lull_hazptr *h = lull_hazptr_alloc(own()), *later = lull_hazptr_alloc(own());
+	struct thing *old = new_thing(&gone), *young = new_thing(&gone);
+	pthread_t thread;
+	int done = 0;
+
+	(void)state;
+	lull_hazptr_protect(h, old, rcu);
+	lull_hazptr_protect(later, young, rcu);
+	lull_hazptr_call(&old->rcu, thing_gone);
+	thread = start_thread(barrier_run, &done);
+	nap_ms(50);
+	assert_int_equal(lull_load_acquire(&done), 0);
+	lull_hazptr_call(&young->rcu, thing_gone);
+	lull_hazptr_free(own(), h);
+	join_thread(thread);
+	assert_true(lull_load_acquire(&gone) >= 1);
+	check_alive(young);
+	lull_hazptr_free(own(), later);
+	await_count(&gone, 2);
+}
+
+/* A grace period's barrier has nothing to do with what hazard pointers protect. */
+static void test_rcu_barrier_does_not_wait(void **state)
+{
+	struct lull_hazptr *h = lull_hazptr_alloc(own());
+	struct thing *thing = new_thing(&gone);
+
+	(void)state;
+	lull_hazptr_protect(h, thing, rcu);
+	lull_hazptr_call(&thing->rcu, thing_gone);
+	lull_rcu_barrier();
+	check_alive(thing);
+	assert_int_equal(lull_reclaim_drain(20), -ETIMEDOUT); /* of all there is */
+	check_alive(thing);
+	lull_hazptr_free(own(), h);
+	await_count(&gone, 1);
+}
+
+static void barrier_in_section(void)
+{
+	lull_rcu_read_lock();
+	lull_hazptr_barrier();
+}
+
+static void barrier_timeout_in_section(void)
+{
+	lull_rcu_read_lock();
+	lull_hazptr_barrier_timeout(10);
+}
+
+static void test_barrier_misuse(void **state)
+{
+	(void)state;
+	expect_abort(barrier_in_section, "lull_hazptr_barrier in a read section");
+	expect_abort(barrier_timeout_in_section, "lull_hazptr_barrier_timeout in a read section");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_busy_callbacks),
+		TEST(test_callbacks_call),
+		TEST(test_callback_waits),
+		TEST(test_callback_keeps),
+		TEST(test_callback_misuse),
+		TEST(test_barrier),
+		TEST(test_concurrent_barriers),
+		TEST(test_barrier_is_of_before),
+		TEST(test_rcu_barrier_does_not_wait),
+		TEST(test_barrier_misuse),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

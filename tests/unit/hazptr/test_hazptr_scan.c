@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_hazptr_scan.c - hazptr.h: what is retired stays while it is protected, and goes when it is
+ * not; how much of it waits; in all modes. Also compiled as C++.
+ */
+#include "hazptr/hazptr_fixture.h"
+
+/* ---- retiring ------------------------------------------------------------------------------------ */
+
+/* Not reclaimed while protected, reclaimed when let go of in any way, without anybody else's help. */
+static void test_call(void **state)
+{
+	(void)state;
+	for (int way = 0; way < WAYS; way++) {
+		struct thing *thing = new_thing(&gone);
+		struct holder holder;
+
+		start_hearing();
+		holder_start(&holder, (enum letting_go)way, &thing);
+		lull_hazptr_call(&thing->rcu, thing_gone);
+		assert_int_equal(lull_hazptr_barrier_timeout(20), -ETIMEDOUT);
+		assert_int_equal(lull_load_relaxed(&gone), 0);
+		assert_int_equal(waiting(), 1);
+		holder_let_go(&holder);
+		await_count(&gone, 1);
+		holder_finish(&holder);
+		stop_hearing();
+		assert_int_equal(heard_lines, holder_exits(&holder) ? 1 : 0);
+		while (waiting())
+			nap_ms(1);
+		lull_store_relaxed(&gone, 0);
+	}
+}
+
+static void test_retire(void **state)
+{
+	(void)state;
+	for (int way = 0; way < WAYS; way++) {
+		struct thing *thing = new_thing(NULL);
+		struct holder holder;
+
+		start_hearing();
+		holder_start(&holder, (enum letting_go)way, &thing);
+		lull_hazptr_retire(thing);
+		for (int i = 0; i < 5000; i++)
+			lull_hazptr_retire(malloc(sizeof(*thing)));
+		await_waiting(1);
+		check_alive(thing); /* free() would have written over the first words at least */
+		holder_let_go(&holder);
+		while (waiting())
+			nap_ms(1);
+		holder_finish(&holder);
+		stop_hearing();
+	}
+}
+
+static void test_retire_forms(void **state)
+{
+	struct lull_reclaim_counts stats;
+	struct lull_hazptr *h = lull_hazptr_alloc(own());
+	struct thing *thing = new_thing(&gone);
+
+	(void)state;
+	lull_hazptr_retire(NULL);
+	lull_hazptr_retire_sized(NULL, 100);
+	assert_int_equal(waiting(), 0);
+
+	/* By who protects it, in a read section, with the bytes counted. */
+	lull_hazptr_protect(h, thing, rcu);
+	lull_rcu_read_lock();
+	lull_hazptr_call_sized(&thing->rcu, thing_gone, 123456);
+	lull_rcu_read_unlock();
+	assert_int_equal(lull_hazptr_barrier_timeout(20), -ETIMEDOUT);
+	lull_reclaim_stats(&stats);
+	assert_int_equal(stats.items, 1);
+	assert_true(stats.bytes >= 123456 && stats.bytes < 123456 + 4096);
+	lull_hazptr_clear(h);
+	await_count(&gone, 1);
+	thing = new_thing(NULL);
+	lull_hazptr_protect_ptr(h, thing);
+	lull_hazptr_retire_sized(thing, sizeof(*thing));
+	assert_int_equal(lull_hazptr_barrier_timeout(20), -ETIMEDOUT);
+	check_alive(thing);
+	lull_hazptr_free(own(), h);
+	lull_hazptr_barrier();
+	lull_reclaim_stats(&stats);
+	assert_int_equal(stats.items, 0);
+	assert_int_equal(stats.bytes, 0);
+}
+
+/* A hazard pointer is no read section: what RCU readers do does not matter. */
+static void test_read_sections_do_not_matter(void **state)
+{
+	struct thing *thing = new_thing(&gone);
+
+	(void)state;
+	lull_rcu_read_lock();
+	lull_hazptr_call(&thing->rcu, thing_gone);
+	await_count(&gone, 1);
+	lull_hazptr_retire(malloc(16));
+	while (waiting())
+		nap_ms(1);
+	lull_rcu_read_unlock();
+}
+
+static pthread_t called_by;
+
+static void note_caller(struct lull_rcu_head *head)
+{
+	lull_store_relaxed(&called_by, pthread_self());
+	thing_gone(head);
+}
+
+static void *retires_and_exits(void *unused)
+{
+	lull_hazptr_retire(malloc(24));
+	lull_hazptr_call(&new_thing(&gone)->rcu, note_caller);
+	return unused;
+}
+
+/* What a thread leaves behind is reclaimed without anybody asking, whether it sleeps or is gone. */
+static void test_leftovers(void **state)
+{
+	(void)state;
+	lull_hazptr_retire(malloc(24));
+	while (waiting())
+		nap_ms(1);
+	for (int i = 0; i < 100; i++)
+		join_thread(start_thread(retires_and_exits, NULL));
+	await_count(&gone, 100);
+	while (waiting())
+		nap_ms(1);
+	lull_hazptr_call(&new_thing(&gone)->rcu, note_caller);
+	await_count(&gone, 101);
+	assert_false(pthread_equal(lull_load_relaxed(&called_by), pthread_self()));
+}
+
+/* Orphans that are protected are kept, too. */
+static struct thing *orphan;
+
+static void *retires_orphan(void *unused)
+{
+	lull_hazptr_call(&orphan->rcu, thing_gone);
+	return unused;
+}
+
+static void test_protected_orphan(void **state)
+{
+	struct lull_hazptr *h = lull_hazptr_alloc(own());
+
+	(void)state;
+	orphan = new_thing(&gone);
+	lull_hazptr_protect(h, orphan, rcu);
+	join_thread(start_thread(retires_orphan, NULL));
+	assert_int_equal(lull_hazptr_barrier_timeout(20), -ETIMEDOUT);
+	assert_int_equal(lull_load_relaxed(&gone), 0);
+	lull_hazptr_free(own(), h);
+	await_count(&gone, 1);
+}
+
+static void test_quiet_while_protected(void **state)
+{
+	struct lull_hazptr *h = lull_hazptr_alloc(own()), *other = lull_hazptr_alloc(own());
+	struct thing *called = new_thing(&gone), *retired = new_thing(NULL);
+
+	(void)state;
+	lull_hazptr_protect(h, called, rcu);
+	lull_hazptr_protect(other, retired, rcu);
+	lull_hazptr_call(&called->rcu, thing_gone);
+	lull_hazptr_retire(retired);
+	check_quiet(2);
+	check_alive(called);
+	check_alive(retired);
+	lull_hazptr_free(own(), h);
+	await_count(&gone, 1);
+	check_alive(retired);
+	lull_hazptr_free(own(), other);
+	while (waiting())
+		nap_ms(1);
+}
+
+/* ---- how much waits ------------------------------------------------------------------------------ */
+
+static size_t bound_of(size_t contexts)
+{
+	size_t slots = (lull_thread_count() + contexts) * LULL_HAZPTR_SLOTS;
+
+	return 2 * slots > 1000 ? 2 * slots : 1000;
+}
+
+enum { RETIRED = 100000, BLOCK = 64 };
+
+static void check_block(const unsigned char *block)
+{
+	for (int i = 0; i < BLOCK; i++)
+		assert_int_equal(block[i], 0xa7);
+}
+
+/*
+ * Retire many blocks, of which @contexts * 8 get protected at about even distances, by readers that then
+ * do nothing more. Never do more than the bound wait.
+ */
+static void retire_under_stalled_readers(size_t contexts)
+{
+	size_t slots = contexts * LULL_HAZPTR_SLOTS, held = 0, bound;
+	size_t stride = RETIRED / (slots + 1);
+	struct lull_hazptr_context *ctx = (struct lull_hazptr_context *)calloc(contexts + 1, sizeof(*ctx));
+	unsigned char **block = (unsigned char **)calloc(slots + 1, sizeof(*block)), *next;
+	struct lull_reclaim_counts stats;
+
+	assert_true(ctx && block && stride);
+	for (size_t i = 0; i < contexts; i++)
+		lull_hazptr_context_init(&ctx[i]);
+	lull_reclaim_reset_peak();
+	for (size_t i = 0; i < RETIRED; i++) {
+		next = (unsigned char *)malloc(BLOCK);
+		memset(next, 0xa7, BLOCK);
+		if (i % stride == 0 && held < slots) {
+			struct lull_hazptr *h = lull_hazptr_alloc(&ctx[held / LULL_HAZPTR_SLOTS]);
+
+			block[held++] = lull_hazptr_protect_ptr(h, next);
+		}
+		lull_hazptr_retire(next);
+		if (i % 97 == 0)
+			assert_true(waiting() <= bound_of(contexts));
+	}
+	bound = bound_of(contexts);
+	lull_reclaim_stats(&stats);
+	if (stats.peak_items > bound)
+		print_error("%zu waited, %zu are allowed\n", stats.peak_items, bound);
+	assert_true(stats.peak_items <= bound);
+	assert_true(stats.peak_items >= held);
+	assert_true(stats.items >= held);
+	for (size_t i = 0; i < held; i++)
+		check_block(block[i]);
+	if (held)
+		await_waiting(held);
+	for (size_t i = 0; i < held; i++)
+		check_block(block[i]);
+	for (size_t i = 0; i < contexts; i++)
+		lull_hazptr_context_cleanup(&ctx[i]);
+	lull_hazptr_barrier();
+	assert_int_equal(waiting(), 0);
+	free(block);
+	free(ctx);
+}
+
+static void test_bound(void **state)
+{
+	static const enum lull_reclaim_mode modes[] = { LULL_RECLAIM_THREAD, LULL_RECLAIM_CALLER,
+							LULL_RECLAIM_POLL };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+		set_mode(modes[i]);
+		retire_under_stalled_readers(0);
+		retire_under_stalled_readers(1);
+		retire_under_stalled_readers(50);
+		retire_under_stalled_readers(200);
+	}
+}
+
+/* A reader that is stuck in a read section holds up nothing of it. */
+static void test_bound_under_rcu_reader(void **state)
+{
+	(void)state;
+	lull_rcu_read_lock();
+	for (int i = 0; i < 100000; i++) {
+		lull_hazptr_retire(malloc(BLOCK));
+		if (i % 97 == 0)
+			assert_true(waiting() <= bound_of(0));
+	}
+	lull_rcu_read_unlock();
+	lull_hazptr_barrier();
+}
+
+/*
+ * Nor does the reclaimer, when that has taken everything for a barrier and comes to nothing: because of a stuck
+ * RCU reader, or in a callback that does not end.
+ */
+static int stuck, unstick;
+
+static void *stuck_reader(void *unused)
+{
+	lull_rcu_read_lock();
+	lull_store_release(&stuck, 1);
+	await_count(&unstick, 1);
+	lull_rcu_read_unlock();
+	return unused;
+}
+
+static void stuck_callback(struct lull_rcu_head *head)
+{
+	lull_store_release(&stuck, 1);
+	await_count(&unstick, 1);
+	thing_gone(head);
+}
+
+static void *rcu_barrier_run(void *unused)
+{
+	lull_rcu_barrier();
+	return unused;
+}
+
+static void retire_under_stuck_reclaimer(void)
+{
+	pthread_t thread = start_thread(rcu_barrier_run, NULL);
+	size_t most = 0;
+
+	await_count(&stuck, 1);
+	nap_ms(50);
+	for (int i = 0; i < 100000; i++) {
+		size_t now;
+
+		lull_hazptr_retire(malloc(BLOCK));
+		if (i % 97 == 0 && (now = waiting()) > most)
+			most = now;
+	}
+	lull_store_release(&unstick, 1);
+	join_thread(thread);
+	lull_hazptr_barrier();
+	if (most > bound_of(0))
+		print_error("%zu waited, %zu are allowed\n", most, bound_of(0));
+	assert_true(most <= bound_of(0));
+}
+
+static void test_bound_under_stuck_reclaimer(void **state)
+{
+	pthread_t reader;
+
+	(void)state;
+	for (int way = 0; way < 2; way++) {
+		stuck = unstick = 0;
+		lull_hazptr_retire(malloc(BLOCK));
+		if (way == 0)
+			reader = start_thread(stuck_reader, NULL);
+		else
+			lull_hazptr_call(&new_thing(NULL)->rcu, stuck_callback);
+		await_count(&stuck, 1);
+		lull_rcu_free(malloc(BLOCK));
+		lull_hazptr_retire(malloc(BLOCK));
+		retire_under_stuck_reclaimer();
+		if (way == 0)
+			join_thread(reader);
+	}
+}
+
+/* Many more slots, all protecting, than there were when this thread retired for the first time. */
+static void test_slots_grow(void **state)
+{
+	enum { CONTEXTS = 1500, SLOTS = CONTEXTS * LULL_HAZPTR_SLOTS };
+	struct lull_hazptr_context *ctx = (struct lull_hazptr_context *)calloc(CONTEXTS, sizeof(*ctx));
+	unsigned char **block = (unsigned char **)calloc(SLOTS, sizeof(*block));
+
+	(void)state;
+	assert_true(ctx && block);
+	lull_hazptr_retire(malloc(BLOCK));
+	lull_hazptr_barrier();
+	for (int i = 0; i < SLOTS; i++) {
+		if (i % LULL_HAZPTR_SLOTS == 0)
+			lull_hazptr_context_init(&ctx[i / LULL_HAZPTR_SLOTS]);
+		block[i] = (unsigned char *)malloc(BLOCK);
+		memset(block[i], 0xa7, BLOCK);
+		lull_hazptr_protect_ptr(lull_hazptr_alloc(&ctx[i / LULL_HAZPTR_SLOTS]), block[i]);
+		lull_hazptr_retire(block[i]);
+		lull_hazptr_retire(malloc(BLOCK));
+	}
+	await_waiting(SLOTS);
+	for (int i = 0; i < 3 * SLOTS; i++)
+		lull_hazptr_retire(malloc(BLOCK));
+	assert_true(waiting() <= bound_of(CONTEXTS));
+	for (int i = 0; i < SLOTS; i++)
+		check_block(block[i]);
+	for (int i = 0; i < CONTEXTS; i++)
+		lull_hazptr_context_cleanup(&ctx[i]);
+	lull_hazptr_barrier();
+	assert_int_equal(waiting(), 0);
+	free(block);
+	free(ctx);
+}
+
+/* ---- modes --------------------------------------------------------------------------------------- */
+
+static int notified;
+
+static void note(void *arg)
+{
+	lull_add_relaxed((int *)arg, 1);
+}
+
+static void test_poll_mode(void **state)
+{
+	struct lull_hazptr *h = lull_hazptr_alloc(own());
+	struct thing *kept = new_thing(&gone);
+	struct lull_reclaim_config config;
+
+	(void)state;
+	lull_reclaim_default_config(&config);
+	config.mode = LULL_RECLAIM_POLL;
+	config.notify = note;
+	config.notify_arg = &notified;
+	assert_int_equal(lull_reclaim_configure(&config), 0);
+	notified = 0;
+	lull_hazptr_protect(h, kept, rcu);
+	lull_hazptr_call(&kept->rcu, note_caller);
+	assert_int_equal(notified, 1);
+	for (int i = 0; i < 10; i++)
+		lull_hazptr_call(&new_thing(&gone)->rcu, note_caller);
+	nap_ms(30);
+	assert_int_equal(lull_load_relaxed(&gone), 0); /* nobody else does it */
+	assert_int_equal(lull_reclaim_poll(3, 0), 3);
+	assert_int_equal(lull_reclaim_poll(100, 0), 7);
+	assert_int_equal(gone, 10);
+	assert_true(pthread_equal(lull_load_relaxed(&called_by), pthread_self()));
+	assert_int_equal(lull_reclaim_poll(100, 0), 0);
+	check_alive(kept);
+	assert_int_equal(lull_hazptr_barrier_timeout(20), -ETIMEDOUT);
+	check_alive(kept);
+	lull_hazptr_clear(h);
+	assert_int_equal(lull_reclaim_poll(100, 0), 1);
+	assert_int_equal(gone, 11);
+	lull_hazptr_free(own(), h);
+
+	/* A barrier does it itself, and what is left goes to the thread. */
+	lull_hazptr_call(&new_thing(&gone)->rcu, thing_gone);
+	lull_hazptr_barrier();
+	assert_int_equal(gone, 12);
+	lull_hazptr_call(&new_thing(&gone)->rcu, thing_gone);
+	set_mode(LULL_RECLAIM_THREAD);
+	await_count(&gone, 13);
+}
+
+static void test_caller_mode(void **state)
+{
+	struct lull_hazptr *h = lull_hazptr_alloc(own());
+	struct thing *kept = new_thing(&gone);
+
+	(void)state;
+	set_mode(LULL_RECLAIM_CALLER);
+	lull_hazptr_protect(h, kept, rcu);
+	lull_hazptr_call(&kept->rcu, thing_gone);
+	for (int i = 0; i < 5000; i++) {
+		lull_hazptr_call(&new_thing(&gone)->rcu, note_caller);
+		if (lull_load_acquire(&gone))
+			assert_true(pthread_equal(lull_load_relaxed(&called_by), pthread_self()));
+	}
+	assert_true(gone > 0);
+	await_waiting(1);
+	assert_int_equal(lull_load_relaxed(&gone), 5000);
+	check_alive(kept);
+	lull_hazptr_free(own(), h);
+	await_count(&gone, 5001);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_call),
+		TEST(test_retire),
+		TEST(test_retire_forms),
+		TEST(test_read_sections_do_not_matter),
+		TEST(test_leftovers),
+		TEST(test_protected_orphan),
+		TEST(test_quiet_while_protected),
+		TEST(test_bound),
+		TEST(test_bound_under_rcu_reader),
+		TEST(test_bound_under_stuck_reclaimer),
+		TEST(test_slots_grow),
+		TEST(test_poll_mode),
+		TEST(test_caller_mode),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_hazptr_slots.c - hazptr.h: contexts and their slots, protecting with them, and how both are
+ * misused. Also compiled as C++.
+ */
+#include "hazptr/hazptr_fixture.h"
+
+/* ---- contexts and slots ---------------------------------------------------------------------- */
+
+static void test_slots(void **state)
+{
+	struct lull_hazptr_context on_stack, *on_heap;
+
+	(void)state;
+	check_all_free(own());
+	check_all_free(own());
+
+	lull_hazptr_context_init(&on_stack);
+	check_all_free(&on_stack);
+	lull_hazptr_context_cleanup(&on_stack);
+	memset(&on_stack, 0x5a, sizeof(on_stack));
+	lull_hazptr_context_init(&on_stack);
+	check_all_free(&on_stack);
+	lull_hazptr_context_cleanup(&on_stack);
+
+	on_heap = (struct lull_hazptr_context *)malloc(sizeof(*on_heap));
+	assert_non_null(on_heap);
+	lull_hazptr_context_init(on_heap);
+	check_all_free(on_heap);
+	lull_hazptr_context_cleanup(on_heap);
+	free(on_heap);
+}
+
+/* A thread that has never heard of lull has its eight slots, too. */
+static void test_slots_of_new_thread(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 20; i++)
+		join_thread(start_thread(first_slot_run, NULL));
+}
+
+/* Take all, give back in this order, some at first and the rest later: none is lost or had twice. */
+static void free_in_order(struct lull_hazptr_context *ctx, const int *order, int at_first)
+{
+	struct lull_hazptr *slot[LULL_HAZPTR_SLOTS], *again[LULL_HAZPTR_SLOTS];
+
+	for (int i = 0; i < LULL_HAZPTR_SLOTS; i++)
+		slot[i] = lull_hazptr_alloc(ctx);
+	for (int i = 0; i < at_first; i++)
+		lull_hazptr_free(ctx, slot[order[i]]);
+	for (int i = 0; i < at_first; i++) {
+		again[i] = lull_hazptr_alloc(ctx);
+		assert_non_null(again[i]);
+		for (int j = 0; j < i; j++)
+			assert_ptr_not_equal(again[i], again[j]);
+		for (int j = at_first; j < LULL_HAZPTR_SLOTS; j++)
+			assert_ptr_not_equal(again[i], slot[order[j]]);
+	}
+	assert_null(lull_hazptr_alloc(ctx));
+	for (int i = 0; i < at_first; i++)
+		lull_hazptr_free(ctx, again[i]);
+	for (int i = at_first; i < LULL_HAZPTR_SLOTS; i++)
+		lull_hazptr_free(ctx, slot[order[i]]);
+	check_all_free(ctx);
+}
+
+static void test_free_in_any_order(void **state)
+{
+	int order[LULL_HAZPTR_SLOTS];
+	struct lull_hazptr_context ctx;
+
+	(void)state;
+	lull_hazptr_context_init(&ctx);
+	for (int i = 0; i < LULL_HAZPTR_SLOTS; i++)
+		order[i] = i;
+	for (int round = 0; round < 3000; round++) {
+		for (int i = LULL_HAZPTR_SLOTS - 1; i > 0; i--)
+			swap(&order[i], &order[random_below((uint32_t)i + 1)]);
+		free_in_order(round % 2 ? &ctx : own(), order, round % (LULL_HAZPTR_SLOTS + 1));
+	}
+	lull_hazptr_context_cleanup(&ctx);
+}
+
+/* Slots are protected by as many contexts as there are, and by each until it ends. */
+static void test_many_contexts(void **state)
+{
+	enum { CONTEXTS = 100 };
+	struct lull_hazptr_context *ctx =
+		(struct lull_hazptr_context *)malloc(CONTEXTS * sizeof(*ctx));
+	int n = 0;
+
+	(void)state;
+	assert_non_null(ctx);
+	for (int i = 0; i < CONTEXTS; i++) {
+		lull_hazptr_context_init(&ctx[i]);
+		for (int j = 0; j < LULL_HAZPTR_SLOTS; j++, n++) {
+			struct thing *thing = new_thing(&gone);
+
+			assert_ptr_equal(lull_hazptr_protect(lull_hazptr_alloc(&ctx[i]), thing, rcu), thing);
+			lull_hazptr_call(&thing->rcu, thing_gone);
+		}
+	}
+	assert_int_equal(lull_hazptr_barrier_timeout(30), -ETIMEDOUT);
+	assert_int_equal(lull_load_relaxed(&gone), 0);
+	assert_int_equal(waiting(), n);
+	for (int i = 0; i < CONTEXTS; i++) {
+		lull_hazptr_context_cleanup(&ctx[i]);
+		if (i % 25 == 0)
+			await_count(&gone, (i + 1) * LULL_HAZPTR_SLOTS);
+	}
+	lull_hazptr_barrier();
+	assert_int_equal(gone, n);
+	free(ctx);
+}
+
+/* A context that was detached goes on with another thread. */
+struct handed_over {
+	struct lull_hazptr_context ctx;
+	struct lull_hazptr *h;
+	struct thing *thing;
+};
+
+static void *goes_on_run(void *arg)
+{
+	struct handed_over *over = (struct handed_over *)arg;
+
+	check_alive(over->thing);
+	lull_hazptr_clear(over->h);
+	lull_hazptr_free(&over->ctx, over->h);
+	check_all_free(&over->ctx);
+	lull_hazptr_context_cleanup(&over->ctx);
+	return NULL;
+}
+
+static void test_context_detach(void **state)
+{
+	struct handed_over over;
+
+	(void)state;
+	lull_hazptr_context_init(&over.ctx);
+	over.h = lull_hazptr_alloc(&over.ctx);
+	over.thing = new_thing(&gone);
+	lull_hazptr_protect(over.h, over.thing, rcu);
+	lull_hazptr_context_detach(&over.ctx);
+	lull_hazptr_call(&over.thing->rcu, thing_gone);
+	assert_int_equal(lull_hazptr_barrier_timeout(20), -ETIMEDOUT);
+	assert_int_equal(lull_load_relaxed(&gone), 0);
+	join_thread(start_thread(goes_on_run, &over));
+	await_count(&gone, 1);
+}
+
+/* ---- protecting ---------------------------------------------------------------------------------- */
+
+static void test_tryprotect(void **state)
+{
+	struct lull_hazptr *h = lull_hazptr_alloc(own());
+
+	(void)state;
+	variable = NULL;
+	assert_null(lull_hazptr_tryprotect(h, variable, rcu));
+	assert_null(lull_hazptr_tryprotect_ptr(h, variable));
+	lull_hazptr_publish(variable, &first);
+	assert_ptr_equal(lull_hazptr_tryprotect(h, variable, rcu), &first);
+	assert_false(is_free_of(&first));
+	lull_hazptr_publish(variable, &second);
+	assert_ptr_equal(lull_hazptr_tryprotect_ptr(h, variable), &second);
+	assert_true(is_free_of(&first));
+	assert_false(is_free_of(&second));
+	lull_hazptr_clear(h);
+	assert_true(is_free_of(&second));
+
+	/* Changed meanwhile: nothing, and nothing is protected. */
+	looks = 0;
+	assert_null(lull_hazptr_tryprotect_ptr(h, *changing()));
+	assert_true(is_free_of(&first));
+	assert_true(is_free_of(&second));
+	lull_hazptr_free(own(), h);
+}
+
+static void test_protect(void **state)
+{
+	struct lull_hazptr *h = lull_hazptr_alloc(own());
+
+	(void)state;
+	variable = NULL;
+	assert_null(lull_hazptr_protect(h, variable, rcu));
+	assert_null(lull_hazptr_protect_ptr(h, variable));
+	lull_hazptr_publish(variable, &first);
+	assert_ptr_equal(lull_hazptr_protect(h, variable, rcu), &first);
+	assert_ptr_equal(lull_hazptr_protect_ptr(h, variable), &first);
+	assert_false(is_free_of(&first));
+
+	/* Changed meanwhile: the new one. */
+	looks = 0;
+	assert_ptr_equal(lull_hazptr_protect_ptr(h, *changing()), &second);
+	assert_true(is_free_of(&first));
+	assert_false(is_free_of(&second));
+	lull_hazptr_free(own(), h);
+	assert_true(is_free_of(&second));
+}
+
+static int flip_stop;
+
+/* One change in each turn: wherever in a turn this thread is preempted, another time something else is there. */
+static void *flip_run(void *unused)
+{
+	static struct thing *const values[] = { &first, &second, NULL };
+
+	for (unsigned turn = 0; !lull_load_relaxed(&flip_stop); turn++)
+		lull_hazptr_publish(variable, values[turn % 3]);
+	return unused;
+}
+
+/* Under a thread that changes the pointer all the time: what comes back is what is protected. */
+static void test_protect_what_changes(void **state)
+{
+	struct lull_hazptr *h = lull_hazptr_alloc(own());
+	int results[3] = { 0, 0, 0 };
+	pthread_t thread;
+
+	(void)state;
+	flip_stop = 0;
+	thread = start_thread(flip_run, NULL);
+	for (uint64_t end = now_ns() + 100000000u; now_ns() < end || !results[1] || !results[2];) {
+		struct thing *got = random_below(2) ? lull_hazptr_tryprotect(h, variable, rcu)
+						    : lull_hazptr_protect(h, variable, rcu);
+
+		assert_true(!got || got == &first || got == &second);
+		if (got)
+			assert_true(h->addr == (uintptr_t)got);
+		results[got == &first ? 1 : got == &second ? 2 : 0]++;
+	}
+	lull_store_relaxed(&flip_stop, 1);
+	join_thread(thread);
+	lull_hazptr_free(own(), h);
+}
+
+/* What is scanned is the address of the head, wherever that is, and in the _ptr forms the object's. */
+static void test_member(void **state)
+{
+	struct lull_hazptr *h = lull_hazptr_alloc(own());
+	struct offset_thing *thing = (struct offset_thing *)malloc(sizeof(*thing));
+
+	(void)state;
+	assert_non_null(thing);
+	thing->gone = &gone;
+	assert_ptr_equal(lull_hazptr_tryprotect(h, thing, rcu), thing);
+	assert_false(is_free_of(&thing->rcu));
+	assert_true(is_free_of(thing));
+	assert_ptr_equal(lull_hazptr_protect_ptr(h, thing), thing);
+	assert_true(is_free_of(&thing->rcu));
+	assert_false(is_free_of(thing));
+	assert_ptr_equal(lull_hazptr_tryprotect_ptr(h, thing), thing);
+	assert_false(is_free_of(thing));
+	assert_ptr_equal(lull_hazptr_protect(h, thing, rcu), thing);
+	assert_false(is_free_of(&thing->rcu));
+
+	lull_hazptr_call(&thing->rcu, offset_thing_gone);
+	assert_int_equal(lull_hazptr_barrier_timeout(20), -ETIMEDOUT);
+	assert_int_equal(lull_load_relaxed(&gone), 0);
+	lull_hazptr_free(own(), h);
+	await_count(&gone, 1);
+}
+
+static void test_member_of_null(void **state)
+{
+	struct lull_hazptr *h = lull_hazptr_alloc(own());
+	struct offset_thing *none = NULL;
+
+	(void)state;
+	assert_null(lull_hazptr_tryprotect(h, none, rcu));
+	assert_null(lull_hazptr_protect(h, none, rcu));
+	lull_hazptr_free(own(), h);
+}
+
+/* ---- misuse ---------------------------------------------------------------------------------------- */
+
+static void free_twice(void)
+{
+	struct lull_hazptr *low = lull_hazptr_alloc(own()), *high = lull_hazptr_alloc(own());
+
+	must(high);
+	lull_hazptr_free(own(), low);
+	lull_hazptr_free(own(), low);
+}
+
+static void free_to_wrong_context(void)
+{
+	struct lull_hazptr_context other;
+
+	lull_hazptr_context_init(&other);
+	lull_hazptr_free(own(), lull_hazptr_alloc(&other));
+}
+
+static void clean_up_own(void)
+{
+	lull_hazptr_context_cleanup(own());
+}
+
+static void detach_own(void)
+{
+	lull_hazptr_context_detach(own());
+}
+
+static void test_slot_misuse(void **state)
+{
+	(void)state;
+	expect_abort(free_twice, "lull_hazptr_free: ");
+	expect_abort(free_to_wrong_context, "lull_hazptr_free: ");
+	expect_abort(clean_up_own, "lull_hazptr_context_cleanup: ");
+	expect_abort(detach_own, "lull_hazptr_context_detach: ");
+}
+
+#ifdef LULL_DEBUG
+static struct lull_hazptr_context others;
+
+static void *alloc_foreign_run(void *unused)
+{
+	lull_hazptr_alloc(&others);
+	return unused;
+}
+
+static void alloc_foreign(void)
+{
+	lull_hazptr_context_init(&others);
+	join_thread(start_thread(first_slot_run, NULL));
+	join_thread(start_thread(alloc_foreign_run, NULL));
+}
+
+static struct lull_hazptr *others_slot;
+
+static void *free_foreign_run(void *unused)
+{
+	lull_thread_register();
+	lull_hazptr_free(&others, others_slot);
+	return unused;
+}
+
+static void free_foreign(void)
+{
+	lull_hazptr_context_init(&others);
+	others_slot = lull_hazptr_alloc(&others);
+	join_thread(start_thread(free_foreign_run, NULL));
+}
+
+static void *cleanup_foreign_run(void *unused)
+{
+	lull_thread_register();
+	lull_hazptr_context_cleanup(&others);
+	return unused;
+}
+
+static void cleanup_foreign(void)
+{
+	lull_hazptr_context_init(&others);
+	join_thread(start_thread(cleanup_foreign_run, NULL));
+}
+
+static void test_debug_checks(void **state)
+{
+	(void)state;
+	NEEDS_THREADS_IN_CHILD();
+	expect_abort(alloc_foreign, "lull_hazptr_alloc: the context belongs to another thread");
+	expect_abort(free_foreign, "lull_hazptr_free: the context belongs to another thread");
+	expect_abort(cleanup_foreign, "lull_hazptr_context_cleanup: the context belongs to another");
+}
+#endif
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_slots),
+		TEST(test_slots_of_new_thread),
+		TEST(test_free_in_any_order),
+		TEST(test_many_contexts),
+		TEST(test_context_detach),
+		TEST(test_tryprotect),
+		TEST(test_protect),
+		TEST(test_protect_what_changes),
+		TEST(test_member),
+		TEST(test_member_of_null),
+		TEST(test_slot_misuse),
+#ifdef LULL_DEBUG
+		TEST(test_debug_checks),
+#endif
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

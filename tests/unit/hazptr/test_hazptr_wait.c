@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_hazptr_wait.c - hazptr.h: waiting until nobody protects an object or a range of addresses.
+ * Also compiled as C++.
+ */
+#include "hazptr/hazptr_fixture.h"
+
+/* ---- synchronize --------------------------------------------------------------------------------- */
+
+static void test_synchronize_nothing(void **state)
+{
+	struct lull_hazptr *h = lull_hazptr_alloc(own());
+	struct thing *thing = &first;
+
+	(void)state;
+	lull_hazptr_synchronize(&first);
+	lull_hazptr_synchronize_range(&first, sizeof(first));
+	lull_hazptr_synchronize(NULL); /* empty slots do not protect it */
+	lull_hazptr_protect(h, thing, rcu);
+	lull_hazptr_synchronize(&second);
+	lull_hazptr_synchronize_range(&second, sizeof(second));
+	assert_int_equal(lull_hazptr_synchronize_timeout(&second, 0), 0);
+	assert_int_equal(lull_hazptr_synchronize_range_timeout(&second, sizeof(second), 0), 0);
+	lull_rcu_read_lock();
+	lull_hazptr_synchronize(&second);
+	lull_rcu_read_unlock();
+	lull_rcu_online();
+	lull_hazptr_synchronize(&second);
+	assert_true(lull_rcu_read_lock_held());
+	lull_rcu_offline();
+	lull_hazptr_free(own(), h);
+}
+
+/* Waits while it is held, and is woken however that ends. */
+static void test_synchronize(void **state)
+{
+	struct thing *thing = &first;
+
+	(void)state;
+	first.value = 42;
+	for (int way = 0; way < WAYS; way++) {
+		struct waiter waiter[2];
+		struct holder holder;
+
+		start_hearing();
+		holder_start(&holder, (enum letting_go)way, &thing);
+		waiter_start(&waiter[0], &first, 0);
+		waiter_start(&waiter[1], &first, sizeof(first));
+		nap_ms(20);
+		assert_int_equal(lull_load_acquire(&waiter[0].done), 0);
+		assert_int_equal(lull_load_acquire(&waiter[1].done), 0);
+		holder_let_go(&holder);
+		for (int i = 0; i < 2; i++)
+			join_thread(waiter[i].thread);
+		holder_finish(&holder);
+		stop_hearing();
+		assert_int_equal(heard_lines, holder_exits(&holder) ? 1 : 0);
+	}
+}
+
+/* The same with the waiter at any point of its way to sleep. */
+static struct thing *bounce;
+static int bounce_stop;
+
+static void *bounce_run(void *unused)
+{
+	struct lull_hazptr_hold hold;
+
+	while (!lull_load_relaxed(&bounce_stop)) {
+		struct thing *thing = lull_hazptr_acquire(&hold, &bounce);
+
+		for (int i = 0; i < 50; i++)
+			check_alive(thing);
+		lull_hazptr_release(&hold, thing);
+	}
+	return unused;
+}
+
+static void test_synchronize_many_times(void **state)
+{
+	pthread_t thread[2];
+
+	(void)state;
+	bounce_stop = 0;
+	bounce = new_thing(NULL);
+	for (int i = 0; i < 2; i++)
+		thread[i] = start_thread(bounce_run, NULL);
+	for (uint64_t end = now_ns() + 300000000u; now_ns() < end;) {
+		struct thing *old = bounce;
+
+		lull_hazptr_publish(bounce, new_thing(NULL));
+		lull_hazptr_synchronize(old);
+		thing_gone(&old->rcu);
+	}
+	lull_store_relaxed(&bounce_stop, 1);
+	for (int i = 0; i < 2; i++)
+		join_thread(thread[i]);
+	free(bounce);
+}
+
+/* Waiting costs no processor time. (Where fences are full ones the waiter may look again, ever more rarely.) */
+static void test_waiting_sleeps(void **state)
+{
+	struct thing *thing = &first;
+	struct waiter waiter;
+	struct holder holder;
+
+	(void)state;
+	first.value = 42;
+	holder_start(&holder, RELEASE, &thing);
+	waiter_start(&waiter, &first, 0);
+	nap_ms(1000);
+	assert_int_equal(lull_load_acquire(&waiter.done), 0);
+	holder_let_go(&holder);
+	join_thread(waiter.thread);
+	holder_finish(&holder);
+	assert_true(waiter.cpu_ns < 200000000u);
+	assert_true(waiter.switches < (lull_fence_strategy() == LULL_FENCE_FULL ? 40 : 10));
+}
+
+/* ---- starvation: readers that come back for ever to what was never unlinked ---------------------- */
+
+static int again_stop, again_started;
+
+static void *again_clears(void *unused)
+{
+	struct lull_hazptr *h = lull_hazptr_alloc(lull_hazptr_thread_context());
+
+	lull_add_release(&again_started, 1);
+	while (!lull_load_relaxed(&again_stop)) {
+		lull_hazptr_protect(h, variable, rcu);
+		lull_hazptr_clear(h);
+	}
+	lull_hazptr_free(lull_hazptr_thread_context(), h);
+	return unused;
+}
+
+static void *again_overwrites(void *unused)
+{
+	struct lull_hazptr *h = lull_hazptr_alloc(lull_hazptr_thread_context());
+
+	lull_add_release(&again_started, 1);
+	while (!lull_load_relaxed(&again_stop))
+		lull_hazptr_protect(h, variable, rcu);
+	lull_hazptr_free(lull_hazptr_thread_context(), h);
+	return unused;
+}
+
+/* One of the two slots has it at any time. */
+static void *again_hand_over_hand(void *unused)
+{
+	struct lull_hazptr_context *ctx = lull_hazptr_thread_context();
+	struct lull_hazptr *h[2] = { lull_hazptr_alloc(ctx), lull_hazptr_alloc(ctx) };
+
+	lull_hazptr_protect(h[0], variable, rcu);
+	lull_add_release(&again_started, 1);
+	for (int i = 0; !lull_load_relaxed(&again_stop); i ^= 1) {
+		lull_hazptr_protect(h[i ^ 1], variable, rcu);
+		lull_hazptr_clear(h[i]);
+	}
+	lull_hazptr_free(ctx, h[0]);
+	lull_hazptr_free(ctx, h[1]);
+	return unused;
+}
+
+/* Holds one after the other, in slots and without, and detached, so that the lists move as well. */
+static void *again_holds(void *unused)
+{
+	struct lull_hazptr_hold hold[10];
+	unsigned n = 0;
+
+	for (; n < 10; n++)
+		lull_hazptr_acquire(&hold[n], &variable);
+	lull_add_release(&again_started, 1);
+	for (; !lull_load_relaxed(&again_stop); n++) {
+		struct lull_hazptr_hold *next = &hold[n % 10];
+
+		if (n % 3 == 0)
+			lull_hazptr_detach(next);
+		lull_hazptr_release(next, &first);
+		lull_hazptr_acquire(next, &variable);
+	}
+	for (int i = 0; i < 10; i++)
+		lull_hazptr_release(&hold[i], &first);
+	return unused;
+}
+
+static void wait_under(void *(*one)(void *), void *(*other)(void *))
+{
+	pthread_t thread[2];
+
+	again_stop = again_started = 0;
+	lull_hazptr_publish(variable, &first);
+	thread[0] = start_thread(one, NULL);
+	thread[1] = start_thread(other, NULL);
+	await_count(&again_started, 2);
+	for (int round = 0; round < 30; round++) {
+		struct waiter waiter[2];
+
+		waiter_start(&waiter[0], &first, 0);
+		waiter_start(&waiter[1], &first, sizeof(first));
+		join_thread(waiter[0].thread);
+		join_thread(waiter[1].thread);
+	}
+	lull_store_relaxed(&again_stop, 1);
+	join_thread(thread[0]);
+	join_thread(thread[1]);
+}
+
+static void test_starvation(void **state)
+{
+	(void)state;
+	wait_under(again_clears, again_clears);
+	wait_under(again_overwrites, again_clears);
+	wait_under(again_hand_over_hand, again_overwrites);
+	wait_under(again_hand_over_hand, again_holds);
+}
+
+/* ---- ranges and time limits ------------------------------------------------------------------------ */
+
+static char array[64], *inside;
+
+static void *range_run(void *arg)
+{
+	int *result = (int *)arg;
+
+	*result = lull_hazptr_synchronize_range_timeout(array + 16, 32, 5);
+	return NULL;
+}
+
+static int range_with(char *pointer)
+{
+	struct lull_hazptr *h = lull_hazptr_alloc(own());
+	int result;
+
+	inside = pointer;
+	assert_ptr_equal(lull_hazptr_protect_ptr(h, inside), pointer);
+	join_thread(start_thread(range_run, &result));
+	lull_hazptr_free(own(), h);
+	return result;
+}
+
+static void test_range(void **state)
+{
+	struct waiter waiter;
+	struct lull_hazptr *h;
+
+	(void)state;
+	for (int i = 0; i < 64; i++)
+		assert_int_equal(range_with(array + i), i >= 16 && i < 48 ? -ETIMEDOUT : 0);
+
+	/* It ends when the slot points to somewhere else, outside. */
+	h = lull_hazptr_alloc(own());
+	inside = array + 20;
+	lull_hazptr_protect_ptr(h, inside);
+	waiter_start(&waiter, array + 16, 32);
+	nap_ms(20);
+	assert_int_equal(lull_load_acquire(&waiter.done), 0);
+	inside = array + 48;
+	lull_hazptr_protect_ptr(h, inside);
+	join_thread(waiter.thread);
+	lull_hazptr_free(own(), h);
+}
+
+static void test_timeout(void **state)
+{
+	struct thing *thing = &first;
+	struct holder holder;
+
+	(void)state;
+	first.value = 42;
+	holder_start(&holder, FREE_SLOT, &thing);
+	for (uint64_t ms = 0; ms < 30; ms += 10) {
+		uint64_t start_ns = now_ns();
+
+		assert_int_equal(lull_hazptr_synchronize_timeout(&first, ms), -ETIMEDOUT);
+		assert_int_equal(lull_hazptr_synchronize_range_timeout(array, sizeof(array), ms), 0);
+		assert_int_equal(lull_hazptr_synchronize_range_timeout(&first, 1, ms), -ETIMEDOUT);
+		assert_true(now_ns() - start_ns >= 2 * ms * 1000000u);
+	}
+	holder_let_go(&holder);
+	assert_int_equal(lull_hazptr_synchronize_timeout(&first, 60000), 0);
+	holder_finish(&holder);
+}
+
+/* ---- misuse ---------------------------------------------------------------------------------------- */
+
+static struct lull_hazptr_hold misused;
+static struct thing misused_thing, *misused_source = &misused_thing;
+
+static void protect_misused(void)
+{
+	must(lull_hazptr_protect_ptr(lull_hazptr_alloc(own()), misused_source));
+}
+
+static void synchronize_own(void)
+{
+	protect_misused();
+	lull_hazptr_synchronize(&misused_thing);
+}
+
+static void synchronize_own_range(void)
+{
+	inside = array + 8;
+	must(lull_hazptr_protect_ptr(lull_hazptr_alloc(own()), inside));
+	lull_hazptr_synchronize_range(array, sizeof(array));
+}
+
+static void synchronize_own_timeout(void)
+{
+	protect_misused();
+	lull_hazptr_synchronize_timeout(&misused_thing, 1000);
+}
+
+static void synchronize_own_hold(void)
+{
+	lull_hazptr_acquire(&misused, &misused_source);
+	lull_hazptr_synchronize(&misused_thing);
+}
+
+static void unregister_protecting(void)
+{
+	protect_misused();
+	lull_thread_unregister();
+}
+
+static void test_misuse(void **state)
+{
+	(void)state;
+	expect_abort(synchronize_own, "lull_hazptr_synchronize");
+	expect_abort(synchronize_own_range, "lull_hazptr_synchronize_range");
+	expect_abort(synchronize_own_timeout, "lull_hazptr_synchronize_timeout");
+	expect_abort(synchronize_own_hold, "lull_hazptr_synchronize");
+	expect_abort(unregister_protecting, "lull_thread_unregister");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_synchronize_nothing),
+		TEST(test_synchronize),
+		TEST(test_synchronize_many_times),
+		TEST(test_waiting_sleeps),
+		TEST(test_starvation),
+		TEST(test_range),
+		TEST(test_timeout),
+		TEST(test_misuse),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
