@@ -19,7 +19,7 @@ OF_OUR_OWN = ("lull_", "LULL_")
 
 
 class Definition:
-    """@kind: function, data, macro (one with parameters), constant (one without). @local: no other file sees it."""
+    """@kind: function, data, type, macro (one with parameters), constant (one without). @local: no other file sees it."""
 
     def __init__(self, file, name, kind, line, local):
         self.file, self.name, self.kind, self.line, self.local = file, name, kind, line, local
@@ -39,6 +39,7 @@ class CFile:
         self.declared = {}  # name -> (line, is it LULL_API?, is it a function?, only in debug builds?)
         self.uses = {}  # name -> first line where it is used
         self.calls = set()  # names that ( follows
+        self.undefined = set()  # macros that do not outlive the file
         self.inside = None  # the definition whose text is being read
         self.code_lines = 0
         self.read()
@@ -89,6 +90,8 @@ class CFile:
         elif word == "endif" and conditions:
             conditions.pop()
             in_debug.pop()
+        elif word == "undef":
+            self.undefined.add(rest.strip())
         elif word == "define":
             self.read_macro(rest, line)
         if word in ("if", "elif"):
@@ -200,6 +203,9 @@ class CFile:
             self.use_tokens(tokens[words.index("="):])
         name = self.function_name(tokens)
         line = tokens[0][2]
+        for at, (_, text, _) in enumerate(tokens[:-2]):
+            if text in ("struct", "union", "enum") and tokens[at + 2][1] == "{":
+                self.define(tokens[at + 1][1], "type", line, self.name.endswith((".c", ".cpp")))
         if name:
             self.declared.setdefault(name, (line, "LULL_API" in words, True, self.debug))
             return
