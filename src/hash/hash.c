@@ -16,18 +16,6 @@
 
 #include "../base/internal.h"
 
-/* tests/stress/stress_hash.c puts a function here, and mistakes that it has to catch. */
-#ifdef LULL_HASH_PAUSE
-void LULL_HASH_PAUSE(void);
-#else
-#define LULL_HASH_PAUSE() ((void)0)
-#endif
-#ifndef LULL_HASH_BUSTED
-#define LULL_HASH_BUSTED 0
-#endif
-#define BUSTED_MOVE_HEAD 1
-#define BUSTED_CUT_FIRST 2
-
 #define LEAST_BUCKETS	16u  /* unless told otherwise */
 #define SHARDS		16u  /* of the count of elements; threads spread over them */
 #define MOVE_PER_UPDATE 16u  /* buckets: done long before the next resize is due */
@@ -211,9 +199,9 @@ static void move_run(struct lull_hash_node **link, struct lull_hash_node *last,
 {
 	struct lull_hash_node *first = lull_load_relaxed(link);
 
-	if (LULL_HASH_BUSTED == BUSTED_CUT_FIRST) {
+	if (LULL__BUSTED(HASH_CUT_FIRST)) {
 		lull_store_release(link, (struct lull_hash_node *)NULL);
-		LULL_HASH_PAUSE();
+		lull__busted_pause();
 	}
 	lull__lock(lock_of(to));
 	/*
@@ -222,10 +210,10 @@ static void move_run(struct lull_hash_node **link, struct lull_hash_node *last,
 	 * what was behind; model/hash-move.litmus
 	 */
 	lull_store_release(&last->next, lull_load_relaxed(&to->first));
-	LULL_HASH_PAUSE();
+	lull__busted_pause();
 	link_element(&to->first, first);
 	lull__unlock(lock_of(to));
-	LULL_HASH_PAUSE();
+	lull__busted_pause();
 	/*
 	 * ORDER HASH-2: the link in the new chain before the end of the old; pairs with HASH-2 in
 	 * lull__hash_first(); without it a reader finds the element in neither;
@@ -243,7 +231,7 @@ static void move_chain(struct lull__hash_bucket *from, const struct lull__hash_t
 	struct { struct lull_hash_node **link; struct lull__hash_bucket *to; } run[RUNS];
 	struct lull_hash_node *node;
 
-	while (LULL_HASH_BUSTED == BUSTED_MOVE_HEAD && (node = from->first)) {
+	while (LULL__BUSTED(HASH_MOVE_HEAD) && (node = from->first)) {
 		struct lull_hash_node *rest = node->next;
 
 		move_run(&from->first, node, lull__hash_bucket_of(future, node->hash));
