@@ -138,10 +138,10 @@ void lull__busted_begin(void);
 struct lull_stall;
 void lull__busted_report_stall(const struct lull_stall *stall);
 
-/* hash.c is compiled with this in the place of lull_rcu_free(). */
+/* resize.c is compiled with this in the place of lull_rcu_free(). */
 void lull__busted_free_table(void *table);
 
-/* hash.c calls this in the middle of a move; tests/stress has its own. */
+/* resize.c calls this in the middle of a move; tests/stress has its own. */
 void lull__busted_pause(void);
 
 #endif
