@@ -132,7 +132,8 @@ def find(sources, called):
 
 def try_broken(what, good, broken, check):
     """A self-test: @check, given the root of a tree, finds nothing in @good, and the defect that is named in each tree
-    that (file, old, new, defect) makes of it."""
+    that (file, old, new, defect) makes of it; a file that @good does not have comes with an
+    empty old."""
     def defects_of(tree):
         root = tempfile.mkdtemp()
         try:
@@ -150,8 +151,9 @@ def try_broken(what, good, broken, check):
         print(f"FAILED the good tree: {defect}")
         failed = 1
     for name, old, new, wanted in broken:
-        assert old in good[name], (name, old)
-        found = defects_of({**good, name: good[name].replace(old, new)})
+        text = good.get(name, "")
+        assert old in text, (name, old)
+        found = defects_of({**good, name: text.replace(old, new)})
         if not any(wanted in defect for defect in found):
             print(f"FAILED {name} with {new!r} for {old!r}: no \"{wanted}\" in {found}")
             failed += 1

@@ -162,7 +162,7 @@ LULL_INLINE struct lull_hash_node *lull__hash_first(const struct lull__hash_tabl
 						    uint64_t hash)
 {
 	/*
-	 * ORDER HASH-1: the link before the element; pairs with HASH-1 in link_element(); without
+	 * ORDER HASH-1: the link before the element; pairs with HASH-1 in lull__hash_link(); without
 	 * it a reader sees an element before its contents; model/structure/hash-publish.litmus
 	 * ORDER HASH-2: the end of the old chain before the head of the new; pairs with HASH-2 in
 	 * move_run(); without it a reader misses what was moved; model/structure/hash-move.litmus Both hold

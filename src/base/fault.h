@@ -14,6 +14,7 @@
 #define LULL__BUSTED(fault)	      false
 #define lull__busted_word(thread, word) (word)
 #define lull__busted_linger()	      ((void)0)
+#define lull__busted_pause()	      ((void)0)
 #define lull__busted_run(head)	      ((head)->func(head))
 #define lull__busted_drop(bag)	      ((void)0)
 #endif

@@ -3,33 +3,29 @@
  * stress_hash.c - a hash table that never loses an element, however it is updated and resized.
  *
  * First by steps: one thread, readers that are advanced hop by hop, also from inside a resize
- * (src/hash/hash.c is compiled into this program with pauses). Every interleaving is one of a seed.
+ * (the sources of src/hash are compiled into this program with pauses). Every interleaving is one of a seed.
  * Then with threads: readers, a walker, updaters and some that resize up and down without end.
  *
  * Steady keys are always there, so every lookup of one must find it; the others come and go. An
  * element's contents are spoilt before its memory is freed, and readers look. Most keys have one
  * updater, who knows what must be there; contested keys have two, whose successes must add up.
  *
- *	stress_hash [SEED [MILLISECONDS]]
+ *	stress_hash [--busted FAULT] [SEED [MILLISECONDS]]
  *
- * Compiled with LULL_HASH_BUSTED=1..4 the program contains a mistake, which it has to notice:
- * then the exit status is the other way round.
+ * --busted switches a fault on (tests/torture/busted.h), which the program has to notice: then the
+ * exit status is the other way round.
  */
 #include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include <lull/hash.h>
 
-#ifndef LULL_HASH_BUSTED
-#define LULL_HASH_BUSTED 0
-#endif
-/* 1 and 2 are in src/hash/hash.c: begins to move with the head; cuts off before linking in. */
-#define BUSTED_NO_FUTURE 3 /* readers do not look for a future table */
-#define BUSTED_NO_WAIT	 4 /* elements are spoilt at once */
+#include "busted.h"
 
 #define STEADY	40
 #define OWNED	96 /* keys below have one updater */
@@ -43,6 +39,7 @@ struct element {
 	unsigned key, check; /* check == ~key until it is spoilt */
 };
 
+enum lull__busted lull__busted;
 static struct lull_hash table;
 static struct element *element_of[OWNED]; /* the updater's view */
 static int balance_of[KEYS];		 /* of contested keys: insertions less removals */
@@ -92,18 +89,16 @@ static void spoil(struct lull_rcu_head *head)
 	if (element->check != ~element->key)
 		report("taken out of the table twice", element->key);
 	element->key = element->check = SPOILT;
-#if LULL_HASH_BUSTED != BUSTED_NO_WAIT /* there, readers may still come to see */
-	free(element);
-#endif
+	if (!LULL__BUSTED(HASH_FREE_AT_ONCE)) /* with it, readers may still come to see */
+		free(element);
 }
 
 static void retire(struct element *element)
 {
-#if LULL_HASH_BUSTED == BUSTED_NO_WAIT
-	spoil(&element->rcu);
-#else
-	lull_rcu_call_sized(&element->rcu, spoil, sizeof(*element));
-#endif
+	if (LULL__BUSTED(HASH_FREE_AT_ONCE))
+		spoil(&element->rcu);
+	else
+		lull_rcu_call_sized(&element->rcu, spoil, sizeof(*element));
 }
 
 static void toggle(unsigned key)
@@ -205,9 +200,8 @@ static bool lookup_hop(struct lookup *lookup)
 		return false;
 	}
 	lookup->table = lull_load_acquire(&lookup->table->future);
-#if LULL_HASH_BUSTED == BUSTED_NO_FUTURE
-	lookup->table = NULL;
-#endif
+	if (LULL__BUSTED(HASH_NO_FUTURE))
+		lookup->table = NULL;
 	if (!lookup->table)
 		return true;
 	lookup->node = lull__hash_first(lookup->table, hash_of(lookup->key));
@@ -303,8 +297,7 @@ static void pause_somewhat(void)
 			lull_cpu_relax();
 }
 
-void stress_pause(void);
-void stress_pause(void)
+void lull__busted_pause(void)
 {
 	if (stepping)
 		step_some();
@@ -316,10 +309,8 @@ static const struct lull_hash_node *look_up(unsigned key)
 {
 	struct lookup lookup;
 
-#if LULL_HASH_BUSTED != BUSTED_NO_FUTURE
-	if (dice(&thread_random, 2))
+	if (!LULL__BUSTED(HASH_NO_FUTURE) && dice(&thread_random, 2))
 		return lull_hash_lookup(&table, hash_of(key), match, &key);
-#endif
 	lookup_begin(&lookup, key);
 	while (!lookup_hop(&lookup))
 		pause_somewhat();
@@ -515,17 +506,45 @@ static void run_threads(uint64_t seed, uint64_t milliseconds)
 	empty();
 }
 
+/* Switch on the fault that is called @name. False: it is none of those that this program notices. */
+static bool switch_on(const char *name)
+{
+	static const struct {
+		const char *name;
+		enum lull__busted fault;
+	} faults[] = {
+		{ "hash-no-future", LULL__BUSTED_HASH_NO_FUTURE },
+		{ "hash-move-head", LULL__BUSTED_HASH_MOVE_HEAD },
+		{ "hash-cut-first", LULL__BUSTED_HASH_CUT_FIRST },
+		{ "hash-free-at-once", LULL__BUSTED_HASH_FREE_AT_ONCE },
+	};
+
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		if (strcmp(faults[i].name, name) == 0)
+			lull__busted = faults[i].fault;
+	return lull__busted != LULL__BUSTED_NOTHING;
+}
+
 int main(int argc, char **argv)
 {
-	uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : now_ms() | 1;
-	uint64_t milliseconds = argc > 2 ? strtoull(argv[2], NULL, 0) : 1000;
+	uint64_t seed, milliseconds;
 
+	if (argc > 2 && strcmp(argv[1], "--busted") == 0) {
+		if (!switch_on(argv[2])) {
+			fprintf(stderr, "%s: no such fault: %s\n", argv[0], argv[2]);
+			return 2;
+		}
+		argc -= 2;
+		argv += 2;
+	}
+	seed = argc > 1 ? strtoull(argv[1], NULL, 0) : now_ms() | 1;
+	milliseconds = argc > 2 ? strtoull(argv[2], NULL, 0) : 1000;
 	printf("seed %" PRIu64 "\n", seed);
 	run_stepped(seed);
 	if (!failures)
 		run_threads(seed, milliseconds);
 	printf("%u failures\n", failures);
-	if (LULL_HASH_BUSTED)
+	if (lull__busted != LULL__BUSTED_NOTHING)
 		return failures ? 0 : 1;
 	return failures ? 1 : 0;
 }

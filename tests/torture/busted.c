@@ -124,10 +124,10 @@ void lull__busted_free_table(void *table)
 		lull_rcu_free(table);
 }
 
-/* What is short in hash.c is as long as that now and then. */
-void lull__busted_hash_pause(void)
+/* With a fault in the move, linger in the middle of it now and then. */
+void lull__busted_pause(void)
 {
-	if (lull__busted_hash() && seldom())
+	if ((LULL__BUSTED(HASH_MOVE_HEAD) || LULL__BUSTED(HASH_CUT_FIRST)) && seldom())
 		lull__busted_linger();
 }
 

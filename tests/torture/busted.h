@@ -138,18 +138,10 @@ void lull__busted_begin(void);
 struct lull_stall;
 void lull__busted_report_stall(const struct lull_stall *stall);
 
-/* hash.c is compiled with this in the place of lull_rcu_free(). */
+/* resize.c is compiled with this in the place of lull_rcu_free(). */
 void lull__busted_free_table(void *table);
 
-/* What tests/stress leaves to the compiler is a question here; see src/hash/hash.c. */
-static inline int lull__busted_hash(void)
-{
-	return LULL__BUSTED(HASH_MOVE_HEAD) ? 1 : LULL__BUSTED(HASH_CUT_FIRST) ? 2 : 0;
-}
-
-#define LULL_HASH_BUSTED lull__busted_hash()
-
-/* ... and where that would pause. */
-void lull__busted_hash_pause(void);
+/* resize.c calls this in the middle of a move; tests/stress has its own. */
+void lull__busted_pause(void);
 
 #endif

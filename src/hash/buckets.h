@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * buckets.h - what updates and resizes of the hash table share: its control block, a table with all that
+ * belongs to it, and the ways from a table to its buckets and to its future.
+ *
+ * Locks, outermost first: `begin` of the control block; a bucket; the same key's bucket in the
+ * future table. Tables are followed from old to new only, in a read section, so none vanishes. A
+ * table's future is set once, and only when the table is the current one, so there is never a
+ * third table that elements are moved to.
+ */
+#ifndef LULL_HASH_BUCKETS_H
+#define LULL_HASH_BUCKETS_H
+
+#include <lull/hash.h>
+
+#include "../base/fault.h"
+#include "../base/lock.h"
+#include "../base/message.h"
+#include "../os/os.h"
+#include "../rcu/section.h"
+
+#define LULL__HASH_SHARDS 16u /* of the count of elements; threads spread over them */
+
+struct lull__hash_shard {
+	long count;
+} __attribute__((aligned(LULL__CACHELINE)));
+
+struct lull__hash_control {
+	struct lull__hash_shard shard[LULL__HASH_SHARDS];
+	struct lull__lock begin; /* who starts a resize */
+	uint64_t resizes;	 /* that are over */
+	size_t least, most;
+	uint32_t flags;
+};
+
+/* In front of what lookups see, and well away from it: what the movers of the buckets share. */
+struct lull__hash_whole {
+	struct lull__lock leaving; /* locked until all elements have left for the future */
+	size_t claimed;		   /* buckets that somebody has moved or is moving */
+	size_t moved;
+	char apart[104];
+	struct lull__hash_table seen;
+};
+_Static_assert(offsetof(struct lull__hash_whole, seen) >= 2 * LULL__CACHELINE, "no line in common");
+_Static_assert(sizeof(struct lull__hash_whole) % sizeof(struct lull__hash_bucket) == 0,
+	       "buckets are aligned");
+
+static inline struct lull__hash_whole *lull__hash_whole(const struct lull__hash_table *seen)
+{
+	return lull_container_of(seen, struct lull__hash_whole, seen);
+}
+
+static inline size_t lull__hash_size(const struct lull__hash_table *table)
+{
+	return (size_t)table->mask / sizeof(struct lull__hash_bucket) + 1;
+}
+
+static inline struct lull__lock *lull__hash_lock_of(struct lull__hash_bucket *bucket)
+{
+	return (struct lull__lock *)(void *)&bucket->lock;
+}
+
+static inline struct lull__hash_table *lull__hash_future(const struct lull__hash_table *table)
+{
+	/* ORDER HASH-3: the future before its buckets; pairs with HASH-3 in begin_resize(); without
+	 * it an update takes garbage for a bucket; model/structure/hash-future.litmus */
+	return lull_load_acquire(&table->future);
+}
+
+static inline struct lull__hash_table *lull__hash_current(const struct lull_hash *h)
+{
+	/* ORDER HASH-4: the table before its buckets; pairs with HASH-4 in end_resize(); without it
+	 * an update takes garbage for a bucket; model/structure/hash-switch.litmus */
+	LULL__HASH_ALIVE(h);
+	return lull_load_acquire(&h->table);
+}
+
+/*
+ * ORDER HASH-1: an element's contents before the link to it; pairs with HASH-1 in
+ * lull__hash_first(); without it a reader sees the element before its contents;
+ * model/structure/hash-publish.litmus (Links that are passed on when an element is taken out or replaced
+ * too: the reader need not have seen the link that they are copied from.)
+ */
+static inline void lull__hash_link(struct lull_hash_node **link, struct lull_hash_node *node)
+{
+	lull_store_release(link, node);
+}
+
+/* ---- buckets.c -------------------------------------------------------------------------------- */
+
+/* The power of two from 2 up that is @buckets or the next; 0 when there is none. */
+size_t lull__hash_round_up(size_t buckets);
+/* A table of that many buckets, all empty, or NULL. Free what lull__hash_whole() makes of it. */
+struct lull__hash_table *lull__hash_new_table(size_t buckets);
+
+/* ---- resize.c --------------------------------------------------------------------------------- */
+
+/* Start a resize of @table, the current one, if one is due. In a read section; no bucket is locked. */
+void lull__hash_consider_resize(struct lull_hash *h, const struct lull__hash_table *table);
+/* Move some of the elements that are still in @table. The same contexts. */
+void lull__hash_help_resize(struct lull_hash *h, struct lull__hash_table *table);
+
+#endif /* LULL_HASH_BUCKETS_H */
