@@ -213,8 +213,6 @@ LULL_INLINE void lull__rcu_guard_leave(struct lull_rcu_guard *guard)
 	lull_rcu_read_unlock();
 }
 
-#define LULL__CAT2(a, b) a##b
-#define LULL__CAT(a, b)	 LULL__CAT2(a, b)
 #define LULL_RCU_GUARD()                                                                           \
 	struct lull_rcu_guard LULL__CAT(lull__guard, __LINE__)                                     \
 		__attribute__((cleanup(lull__rcu_guard_leave), unused)) = lull__rcu_guard_enter()

@@ -64,14 +64,14 @@ static bool kernel_knows(void)
 	return false;
 }
 
-static bool barrier(void)
+static bool call_rseq_barrier(void)
 {
 	return syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, 0, 0) == 0;
 }
 
 static bool register_barrier(void)
 {
-	return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0) == 0 && barrier();
+	return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0) == 0 && call_rseq_barrier();
 }
 
 bool lull__rseq_usable(void)
@@ -87,7 +87,7 @@ void lull__rseq_barrier(void)
 {
 	int saved = errno, err;
 
-	if (lull_unlikely(lull_load_relaxed(&visit_cpus) || !barrier())) {
+	if (lull_unlikely(lull_load_relaxed(&visit_cpus) || !call_rseq_barrier())) {
 		/* It worked at the start. To be switched to, on each CPU, ends what ran there as well. */
 		lull_store_relaxed(&visit_cpus, true);
 		err = lull__visit_all_cpus();

@@ -4,6 +4,18 @@
  */
 #include "wait.h"
 
+static uint32_t stall_ms = 1000;
+
+void lull_debug_set_stall_ms(uint32_t ms)
+{
+	lull_store_relaxed(&stall_ms, ms);
+}
+
+uint32_t lull__stall_ms(void)
+{
+	return lull_load_relaxed(&stall_ms);
+}
+
 void lull__wait_begin(struct lull__wait *wait, enum lull_wait_kind kind, uint64_t quiet_ns)
 {
 	wait->kind = kind;

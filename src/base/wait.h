@@ -13,6 +13,8 @@
 
 #define LULL__BLAME_MOST 4u /* threads named in one report */
 
+uint32_t lull__stall_ms(void); /* a wait that lasts so long is a stall; 0: none is */
+
 /* One wait, from when somebody is about to sleep. */
 struct lull__wait {
 	enum lull_wait_kind kind; /* LULL_WAIT_NONE: it is over */

@@ -17,8 +17,8 @@
 
 #include "../base/message.h"
 #include "../base/registry.h"
+#include "../base/wait.h"
 #include "../reclaim/queue.h"
-#include "../watch/report.h"
 #include "ranges.h"
 
 #if defined(__SANITIZE_ADDRESS__)

@@ -23,16 +23,13 @@
 #include "../base/message.h"
 #include "../base/process.h"
 #include "../base/rseq_use.h"
-#include "../os/os.h"
 #include "../rcu/section.h"
 #include "percpu_cells.h"
 #include "percpu_life.h"
 
 #define BIAS	  ((intptr_t)1 << (sizeof(intptr_t) * CHAR_BIT - 2))
 #define SATURATED (BIAS / 2) /* of a ref whose count went wrong; as far from zero as from a bias */
-
 #define KNOWN_FLAGS (LULL_PERCPU_REF_INIT_ATOMIC | LULL_PERCPU_REF_INIT_DEAD | LULL_PERCPU_REF_ALLOW_REINIT)
-
 enum switching { WAITS_FOR_READERS = 1, ENDS = 2, STATE = 3 };
 
 struct lull__percpu_data {
@@ -52,7 +49,7 @@ static struct {
 	bool decided, rseq;
 } mode;
 
-static uint32_t forks; /* between this process and the one that was started */
+static uint32_t process_forks; /* between this process and the one that was started */
 
 bool lull_percpu_ref_per_cpu(void)
 {
@@ -196,12 +193,12 @@ static intptr_t bias(void)
 /* Who ends a switch may be a thread of the parent's, which is not in this process. */
 static uint32_t state_now(enum switching state)
 {
-	return (forks << 2) | (uint32_t)state;
+	return (process_forks << 2) | (uint32_t)state;
 }
 
 static bool is_of_parent(uint32_t switching)
 {
-	return switching >> 2 != (forks & (UINT32_MAX >> 2));
+	return switching >> 2 != (process_forks & (UINT32_MAX >> 2));
 }
 
 /* A switch of @ref waits for a grace period, and for its turn in the reclaimer. */
@@ -226,8 +223,8 @@ static void await_readers(const char *call)
 static void lock_data(struct lull__percpu_data *data)
 {
 	lull__lock(&mode.lock);
-	if (data->forks != forks) {
-		data->forks = forks;
+	if (data->forks != process_forks) {
+		data->forks = process_forks;
 		data->lock.word = 0;
 	}
 	lull__unlock(&mode.lock);
@@ -497,7 +494,7 @@ void lull__percpu_ref_fork_child(uint32_t old_tid)
 {
 	(void)old_tid;
 	mode.lock.word = 0;
-	forks++;
+	process_forks++;
 	if (mode.rseq)
 		lull__rseq_fork_child();
 }

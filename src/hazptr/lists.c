@@ -81,16 +81,6 @@ void lull_hazptr_context_detach(struct lull_hazptr_context *ctx)
 	lull_store_relaxed(&ctx->owner, 0u);
 }
 
-#ifdef LULL_DEBUG
-void lull__hazptr_check_owner(const char *call, const struct lull_hazptr_context *ctx)
-{
-	uint32_t owner = lull_load_relaxed(&ctx->owner);
-
-	if (lull_unlikely(owner && owner != lull__self.tid))
-		lull__misuse("%s: the context belongs to another thread; detach it first", call);
-}
-#endif
-
 /* ---- holds ---------------------------------------------------------------------------------- */
 
 static void link_hold(struct lull_hazptr_hold *hold, uint32_t owner)

@@ -28,7 +28,7 @@
 #define NAP_SHIFT      2u	 /* each next one lasts four times as long, ... */
 #define NAP_SHIFT_MOST 12u	 /* ... up to 0.4 s */
 #define SEEN_AT_FIRST  64u	 /* slots in the first snapshot's memory */
-#define EXIT_WAIT_NS   100000000 /* for a thread that waits for a lock of the thread that called exit() */
+#define SCAN_EXIT_NS   100000000 /* for a thread that waits for a lock of the thread that called exit() */
 
 /* What a slot said. */
 struct seen_slot {
@@ -377,7 +377,7 @@ __attribute__((destructor)) static void stop_scan_thread(void)
 		return;
 	lull_store_relaxed(&lull__shazptr.stop, 1u);
 	lull__shazptr_tell_scanners(); /* SHAZ-5 */
-	if (lull__join(lull__shazptr.thread, EXIT_WAIT_NS)) {
+	if (lull__join(lull__shazptr.thread, SCAN_EXIT_NS)) {
 		lull__shazptr.running = false;
 		free(lull__shazptr.snapshot);
 		lull__shazptr.snapshot = NULL;

@@ -240,3 +240,13 @@ bool lull__hazptr_any_used(const struct lull_hazptr_context *ctx)
 {
 	return is_sparse(ctx) ? ctx->used : ctx->top != ctx->slot;
 }
+
+#ifdef LULL_DEBUG
+void lull__hazptr_check_owner(const char *call, const struct lull_hazptr_context *ctx)
+{
+	uint32_t owner = lull_load_relaxed(&ctx->owner);
+
+	if (lull_unlikely(owner && owner != lull__self.tid))
+		lull__misuse("%s: the context belongs to another thread; detach it first", call);
+}
+#endif

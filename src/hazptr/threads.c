@@ -25,7 +25,7 @@ static void make_dead(struct lull_hazptr *slot)
  * Clear @count slots. Returns how many of them protected something: what is in the first page is a
  * NULL that was protected by a member.
  */
-static unsigned drop(struct lull_hazptr *slot, int count)
+static unsigned drop_slots(struct lull_hazptr *slot, int count)
 {
 	unsigned dropped = 0;
 
@@ -125,11 +125,11 @@ static unsigned drop_own_lists(void)
 			continue; /* what is this thread's it has counted itself */
 		find_frames(&frames);
 		while ((at = take_own(shard, true, &frames)))
-			dropped += drop(&lull_container_of(at, struct lull_hazptr_hold, links)->backup, 1);
+			dropped += drop_slots(&lull_container_of(at, struct lull_hazptr_hold, links)->backup, 1);
 		while ((at = take_own(shard, false, &frames))) {
 			struct lull_hazptr_context *ctx = lull_container_of(at, struct lull_hazptr_context, links);
 
-			dropped += drop(ctx->slot, LULL_HAZPTR_SLOTS);
+			dropped += drop_slots(ctx->slot, LULL_HAZPTR_SLOTS);
 			make_dead(ctx->slot);
 			ctx->top = ctx->end = NULL;
 			ctx->used = 0;
@@ -140,7 +140,7 @@ static unsigned drop_own_lists(void)
 
 void lull__hazptr_thread_exit(void)
 {
-	unsigned dropped = drop(lull__self.hazptr.slot, LULL_HAZPTR_SLOTS) + drop_own_lists();
+	unsigned dropped = drop_slots(lull__self.hazptr.slot, LULL_HAZPTR_SLOTS) + drop_own_lists();
 
 	if (dropped)
 		lull__say("%s exits while it protects %u object%s by hazard pointers; no longer",

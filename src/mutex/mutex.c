@@ -34,7 +34,7 @@
 
 _Static_assert(LULL__MUTEX_TID == FUTEX_TID_MASK && LULL__MUTEX_WAITERS == FUTEX_WAITERS &&
 	       LULL__MUTEX_HEIR == FUTEX_OWNER_DIED, "the word is as the kernel knows it");
-_Static_assert(sizeof(struct lull_mutex) == 8, "");
+_Static_assert(sizeof(struct lull_mutex) == 8, "its size is part of the ABI");
 
 #define HEIR_TID  0x003fffffu /* Linux has no thread ids above */
 #define SPINNER	  0x00400000u
@@ -55,12 +55,6 @@ _Static_assert(sizeof(struct lull_mutex) == 8, "");
 #define UNKNOWN_NS  25000u
 #define CERTAIN_NS  1000000u
 
-#ifdef LULL_DEBUG
-#define LOOKS_FOR_DEADLOCKS true
-#else
-#define LOOKS_FOR_DEADLOCKS false
-#endif
-
 #define LOOK 16 /* pauses between two questions to the clock and the oracle */
 
 bool lull__mutex_shared(const struct lull_mutex *m)
@@ -70,15 +64,11 @@ bool lull__mutex_shared(const struct lull_mutex *m)
 
 void lull__mutex_misuse(const char *what, const void *m, uint32_t tid)
 {
-	uint32_t self = lull__mutex_self();
-	char mine[32], other[32];
+	struct lull__thread_words self = lull__thread_words(lull__mutex_self());
 
-	lull__thread_name(self, mine, sizeof(mine));
 	if (!tid)
-		lull__die("thread \"%s\" (tid %u) %s mutex %p, which nobody has", mine, self, what, m);
-	lull__thread_name(tid, other, sizeof(other));
-	lull__die("thread \"%s\" (tid %u) %s mutex %p, which thread \"%s\" (tid %u) has", mine, self, what, m,
-		  other, tid);
+		lull__die("%s %s mutex %p, which nobody has", self.text, what, m);
+	lull__die("%s %s mutex %p, which %s has", self.text, what, m, lull__thread_words(tid).text);
 }
 
 /* @rest, of a private mutex, without what is void. */
@@ -254,7 +244,7 @@ uint64_t lull__sleep_until_ns(uint64_t deadline_ns, bool looks_again)
  */
 static int futex_wait(struct lull__lock_wait *wait, uint32_t word, uint32_t bitset)
 {
-	uint64_t until_ns = lull__sleep_until_ns(wait->deadline_ns, wait->shared || LOOKS_FOR_DEADLOCKS);
+	uint64_t until_ns = lull__sleep_until_ns(wait->deadline_ns, wait->shared || LULL__LOOKS_FOR_DEADLOCKS);
 	int err;
 
 	lull__check_may_block("lull_mutex_lock");
@@ -413,10 +403,7 @@ bool lull__mutex_trylock_slow(struct lull_mutex *m)
 
 /* ---- unlock --------------------------------------------------------------------------------- */
 
-/*
- * HEIR is set in @m's word, which the caller owns. False: the heir has withdrawn, or its name has yet to be
- * seen here.
- */
+/* HEIR is set in @m's word, which the caller owns. Returns false if the heir has withdrawn, or is not seen here yet. */
 static bool hand_over(struct lull_mutex *m, bool shared)
 {
 	uint32_t heir = shared ? 0 : valid(lull_and_relaxed(&m->rest, ~HEIR_TID)) & HEIR_TID;
@@ -492,17 +479,11 @@ void lull_mutex_init(struct lull_mutex *m, uint32_t flags)
 #endif
 }
 
-/* Nobody has it, but others want to; one of them has its name in there, or none. */
+/* Abort: nobody has @m, but others want to. @heir is the tid of one of them, or 0. */
 static void destroyed_early(struct lull_mutex *m, uint32_t heir)
 {
-	uint32_t self = lull__mutex_self();
-	char mine[32], other[32] = "?";
-
-	lull__thread_name(self, mine, sizeof(mine));
-	if (heir)
-		lull__thread_name(heir, other, sizeof(other));
-	lull__die("thread \"%s\" (tid %u) destroys mutex %p, for which thread \"%s\" (tid %u) waits", mine, self,
-		  (void *)m, other, heir);
+	lull__die("%s destroys mutex %p, for which %s waits", lull__thread_words(lull__mutex_self()).text, (void *)m,
+		  lull__thread_words(heir).text);
 }
 
 void lull_mutex_destroy(struct lull_mutex *m)

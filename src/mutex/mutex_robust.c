@@ -91,7 +91,7 @@ void lull_mutex_robust_init(struct lull_mutex_robust *m, uint32_t flags)
 }
 
 /* The word says died until somebody has the lock; from then on `rest` does. */
-static bool take(struct lull__lock_wait *wait, uint32_t word)
+static bool take_robust(struct lull__lock_wait *wait, uint32_t word)
 {
 	uint32_t mine = wait->tid | (word & LULL__MUTEX_WAITERS) | (wait->woken ? LULL__MUTEX_WAITERS : 0);
 
@@ -136,11 +136,11 @@ static int verdict(struct lull_mutex_robust *m)
 	return rest & INCONSISTENT ? -EOWNERDEAD : 0;
 }
 
-static int lock_until(struct lull_mutex_robust *m, uint64_t deadline_ns, bool waits)
+static int lock_robust_until(struct lull_mutex_robust *m, uint64_t deadline_ns, bool waits)
 {
 	struct lull__lock_wait wait = {
 		.m = &m->mutex,
-		.take = take,
+		.take = take_robust,
 		.tid = lull__mutex_self(),
 		.shared = true,
 		.deadline_ns = deadline_ns,
@@ -154,7 +154,7 @@ static int lock_until(struct lull_mutex_robust *m, uint64_t deadline_ns, bool wa
 		lull__mutex_misuse("locks", m, wait.tid);
 	lull__oracle_tries();
 	pending(m);
-	if (!take(&wait, lull_load_relaxed(&m->mutex.word)))
+	if (!take_robust(&wait, lull_load_relaxed(&m->mutex.word)))
 		err = waits ? lull__wait_for(&wait) : -EBUSY;
 	if (err) {
 		pending(NULL);
@@ -166,17 +166,17 @@ static int lock_until(struct lull_mutex_robust *m, uint64_t deadline_ns, bool wa
 
 int lull__mutex_robust_lock(struct lull_mutex_robust *m)
 {
-	return lock_until(m, LULL__NEVER, true);
+	return lock_robust_until(m, LULL__NEVER, true);
 }
 
 int lull__mutex_robust_trylock(struct lull_mutex_robust *m)
 {
-	return lock_until(m, 0, false);
+	return lock_robust_until(m, 0, false);
 }
 
 int lull__mutex_robust_timedlock(struct lull_mutex_robust *m, uint64_t deadline_ns)
 {
-	return lock_until(m, deadline_ns, true);
+	return lock_robust_until(m, deadline_ns, true);
 }
 
 static void must_own(struct lull_mutex_robust *m, const char *what)

@@ -9,6 +9,12 @@
 
 #include "owner.h"
 
+#ifdef LULL_DEBUG
+#define LULL__LOOKS_FOR_DEADLOCKS true
+#else
+#define LULL__LOOKS_FOR_DEADLOCKS false
+#endif
+
 /* Who sleeps on a lock's word, as bits of futex bitsets. */
 #define LULL__MUTEX_ANY	 1u
 #define LULL__MUTEX_HEIRS 2u

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * os.h - all that the library asks of Linux: futexes, membarrier, clocks, CPUs, threads, shared memory.
+ * os.h - all that the library asks of Linux: futexes, membarrier, clocks, CPUs, threads.
  *
  * No logic of the library's own and no state. Every function leaves errno as it was.
  */
@@ -84,28 +84,8 @@ static inline void lull__restore_signals(const sigset_t *saved)
 
 /* ---- task.c: what /proc tells about a thread of this process ---------------------------------- */
 
-struct lull__task {
-	char name[32]; /* "?" when the thread is gone */
-	char where[192];
-	enum lull_thread_state state;
-};
-
-void lull__task_read(uint32_t tid, struct lull__task *task);  /* @tid 0: no thread in particular */
+/* Read file @what ("/comm") of thread @tid, without the newline. Async-signal-safe, no cancellation point. */
+bool lull__task_file(uint32_t tid, const char *what, char *buf, size_t size);
 void lull__thread_name(uint32_t tid, char *buf, size_t size); /* async-signal-safe; "?" when it is gone */
-
-/* ---- symbol.c --------------------------------------------------------------------------------- */
-
-/* Put @addr into words, "" for NULL. Takes no lock, nor one of the loader's. */
-void lull__symbol(const void *addr, char *buf, size_t size);
-
-/* ---- shared_file.c: memory that other processes can read -------------------------------------- */
-
-struct lull__shared_file {
-	int fd;
-	uint64_t device, inode;
-};
-
-void *lull__shared_file_make(struct lull__shared_file *file, const char *name, size_t size); /* NULL: none */
-void lull__shared_file_drop(struct lull__shared_file *file, void *at, size_t size);
 
 #endif /* LULL_OS_H */

@@ -17,7 +17,7 @@
 #include "worker.h"
 
 #define GENERATIONS    16	 /* callbacks that defer callbacks, followed by a barrier */
-#define RECHECK_NS     10000000u
+#define BARRIER_RECHECK_NS     10000000u
 
 /* A pass by the caller, where there is no thread to do it. */
 static bool flush_here(uint64_t deadline_ns)
@@ -108,7 +108,7 @@ static bool sleep_for_awaited(struct lull__wait *wait, uint64_t deadline_ns)
 			return true;
 		/* LULL__PARKED_RECHECK, if nobody else sees to it. */
 		if (here && lull__fence_full_mode)
-			again_ns = lull__now_ns() + RECHECK_NS;
+			again_ns = lull__now_ns() + BARRIER_RECHECK_NS;
 	} while (lull__wait_sleep(wait, &lull__hazptr.event, event, deadline_ns, again_ns, blame_parked, NULL));
 	return false;
 }
@@ -145,7 +145,7 @@ static bool flush_protected(uint64_t deadline_ns, bool *offspring)
 	return in_time;
 }
 
-static int barrier(const char *call, uint64_t deadline_ns, bool hazptr)
+static int await_reclaimed(const char *call, uint64_t deadline_ns, bool hazptr)
 {
 	bool online = lull__self.state & LULL__STATE_ONLINE;
 	bool offspring = true, in_time = true;
@@ -167,20 +167,20 @@ static int barrier(const char *call, uint64_t deadline_ns, bool hazptr)
 
 void lull_rcu_barrier(void)
 {
-	barrier("lull_rcu_barrier", LULL__NEVER, false);
+	await_reclaimed("lull_rcu_barrier", LULL__NEVER, false);
 }
 
 void lull_hazptr_barrier(void)
 {
-	barrier("lull_hazptr_barrier", LULL__NEVER, true);
+	await_reclaimed("lull_hazptr_barrier", LULL__NEVER, true);
 }
 
 int lull_hazptr_barrier_timeout(uint64_t timeout_ms)
 {
-	return barrier("lull_hazptr_barrier_timeout", lull__deadline_in_ms(timeout_ms), true);
+	return await_reclaimed("lull_hazptr_barrier_timeout", lull__deadline_in_ms(timeout_ms), true);
 }
 
 int lull_reclaim_drain(uint64_t timeout_ms)
 {
-	return barrier("lull_reclaim_drain", lull__deadline_in_ms(timeout_ms), true);
+	return await_reclaimed("lull_reclaim_drain", lull__deadline_in_ms(timeout_ms), true);
 }

@@ -57,7 +57,7 @@ static void next_chunk(struct lull__queue *q)
  * Take an entry. It counts as taken before it is reclaimed: a child that is forked in between must
  * not reclaim it again, its callback may be half done.
  */
-static struct lull__entry take(struct lull__queue *q)
+static struct lull__entry take_entry(struct lull__queue *q)
 {
 	uint64_t get = q->get;
 
@@ -97,7 +97,7 @@ size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes)
 		lull__event_batch_start(q->kind, count);
 	}
 	for (uint64_t i = 0; i < count; i++) {
-		struct lull__entry entry = take(q);
+		struct lull__entry entry = take_entry(q);
 		struct lull_rcu_head *head = (struct lull_rcu_head *)entry.item;
 
 		lull__check_reclaimed(entry.item);

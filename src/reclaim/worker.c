@@ -14,10 +14,10 @@
 #include "pass.h"
 #include "worker.h"
 
-#define NAP_NS	       20000u	 /* between passes while callbacks flood in */
+#define FLOOD_NAP_NS	       20000u	 /* between passes while callbacks flood in */
 #define NAP_BELOW      512u	 /* ... and a pass finds fewer than these */
-#define EXIT_WAIT_NS   100000000 /* for a callback, or a grace period, that does not end */
-#define FUTILE_MOST    9	 /* naps after passes that reclaim nothing double up to NAP_NS << 9: 10 ms */
+#define WORKER_EXIT_NS   100000000 /* for a callback, or a grace period, that does not end */
+#define FUTILE_MOST    9	 /* naps after passes that reclaim nothing double up to FLOOD_NAP_NS << 9: 10 ms */
 #define LINGER_DOUBLES 5	 /* a busy owner is looked at ever more rarely, down to linger_ms << 5 */
 
 /* Is there something that the background thread need not wait for a timer to do? */
@@ -165,9 +165,9 @@ static void *worker(void *unused)
 			waits = false; /* no timer then */
 		futile = lull_load_relaxed(&lull__reclaimer.futile);
 		if (count > 1 && count < NAP_BELOW && !lull__over_soft())
-			go_to_sleep(NAPPING, lull__now_ns() + NAP_NS);
+			go_to_sleep(NAPPING, lull__now_ns() + FLOOD_NAP_NS);
 		else if (futile > seen_futile && lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_POLL) /* a reader says the same again and again, it may be */
-			go_to_sleep(NAPPING, lull__now_ns() + ((uint64_t)NAP_NS << (futile < FUTILE_MOST ? futile : FUTILE_MOST)));
+			go_to_sleep(NAPPING, lull__now_ns() + ((uint64_t)FLOOD_NAP_NS << (futile < FUTILE_MOST ? futile : FUTILE_MOST)));
 		else if (!waits)
 			go_to_sleep(ASLEEP, LULL__NEVER);
 		else if (lull__now_ns() < look_at_ns)
@@ -216,7 +216,7 @@ __attribute__((destructor)) static void stop_worker(void)
 	lull__futex_wake(&lull__reclaimer.sleep, 1);
 	if (lull__watch)
 		lull__watch->worker_end();
-	if (lull__join(lull__reclaimer.id, EXIT_WAIT_NS))
+	if (lull__join(lull__reclaimer.id, WORKER_EXIT_NS))
 		lull_store_relaxed(&lull__reclaimer.thread, (uint32_t)NO_THREAD);
 	lull_store_relaxed(&lull__reclaimer.stop, 0u);
 }

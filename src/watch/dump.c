@@ -17,7 +17,7 @@
 #include "../base/registry.h"
 #include "../reclaim/backlog.h"
 
-#define TRIES		200 /* to get a lock, giving way in between */
+#define LOCK_TRIES		200 /* to get a lock, giving way in between */
 #define THREADS_AT_ONCE 8   /* looked at, each time that the registry is locked */
 
 /* ---- lines ------------------------------------------------------------------------------------- */
@@ -115,7 +115,7 @@ static void put_args(struct out *out, const char *format, const union lull__arg 
 /* Whoever has it goes on meanwhile, unless that is this thread itself, or a debugger has stopped all. */
 static bool lock_soon(struct lull__lock *lock)
 {
-	for (int i = 0; i < TRIES; i++) {
+	for (int i = 0; i < LOCK_TRIES; i++) {
 		if (lull__trylock(lock))
 			return true;
 		sched_yield();

@@ -13,7 +13,6 @@
 static struct lull__lock hook_lock; /* stall hook and its argument change together */
 static lull_stall_hook stall_hook;
 static void *stall_arg;
-static uint32_t stall_ms = 1000;
 
 /* Put into words what the thread of @stall holds. */
 static void hold_words(const struct lull_stall *stall, char *buf, size_t size)
@@ -104,14 +103,4 @@ void lull_debug_set_stall_hook(lull_stall_hook hook, void *arg)
 	stall_hook = hook;
 	stall_arg = arg;
 	lull__unlock(&hook_lock);
-}
-
-void lull_debug_set_stall_ms(uint32_t ms)
-{
-	lull_store_relaxed(&stall_ms, ms);
-}
-
-uint32_t lull__stall_ms(void)
-{
-	return lull_load_relaxed(&stall_ms);
 }

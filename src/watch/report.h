@@ -7,7 +7,6 @@
 
 #include <lull/debug.h>
 
-uint32_t lull__stall_ms(void);
 void lull__report_stall(const struct lull_stall *stall) __attribute__((cold));
 
 #endif /* LULL_REPORT_H */

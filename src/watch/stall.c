@@ -9,6 +9,8 @@
 #include "../reclaim/backlog.h"
 #include "report.h"
 #include "stall.h"
+#include "symbol.h"
+#include "task.h"
 
 _Static_assert(LULL_STATS_WAITS <= 32, "one bit each");
 

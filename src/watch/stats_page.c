@@ -11,9 +11,10 @@
 #include "../base/process.h"
 #include "../base/registry.h"
 #include "../reclaim/reclaim_life.h"
+#include "shared_file.h"
 #include "stats_page.h"
 
-static struct lull_stats_page *private_page; /* that of events.c */
+static struct lull_stats_page *first_page; /* that of events.c */
 
 static struct lull__shared_file file = { .fd = -1 };
 
@@ -49,9 +50,9 @@ static bool is_off(void)
 
 void lull__page_init(void)
 {
-	void *shared = is_off() ? NULL : lull__shared_file_make(&file, LULL_STATS_NAME, sizeof(*private_page));
+	void *shared = is_off() ? NULL : lull__shared_file_make(&file, LULL_STATS_NAME, sizeof(*first_page));
 
-	private_page = lull__page;
+	first_page = lull__page;
 	if (shared)
 		lull__page = shared;
 	begin(lull__page);
@@ -63,9 +64,9 @@ void lull__page_fork_child(uint32_t old_tid)
 	struct lull_stats_page *parents = lull__page;
 
 	(void)old_tid;
-	memset(private_page, 0, sizeof(*private_page));
-	lull__page = private_page;
-	if (parents != private_page) {
+	memset(first_page, 0, sizeof(*first_page));
+	lull__page = first_page;
+	if (parents != first_page) {
 		lull__shared_file_drop(&file, parents, sizeof(*parents));
 		parents = lull__shared_file_make(&file, LULL_STATS_NAME, sizeof(*parents));
 		if (parents)

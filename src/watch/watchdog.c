@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "../reclaim/bag.h"
-#include "report.h"
 #include "stall.h"
 #include "watchdog.h"
 

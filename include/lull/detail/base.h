@@ -34,6 +34,9 @@
 #define lull_container_of(ptr, type, member)                                                       \
 	((type *)(void *)((char *)(uintptr_t)(ptr)-offsetof(type, member)))
 
+#define LULL__CAT2(a, b) a##b
+#define LULL__CAT(a, b)	 LULL__CAT2(a, b)
+
 LULL_BEGIN_DECLS
 
 /* Version of the library that is loaded, "major.minor.patch". Any context. */

@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "os.h"
+#include "symbol.h"
 
 #ifdef DLFO_EH_SEGMENT_TYPE
 

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * task.h - what a thread of this process is doing.
+ */
+#ifndef LULL_TASK_H
+#define LULL_TASK_H
+
+#include <lull/debug.h>
+
+struct lull__task {
+	char name[32]; /* "?" when the thread is gone */
+	char where[192];
+	enum lull_thread_state state;
+};
+
+void lull__task_read(uint32_t tid, struct lull__task *task);  /* @tid 0: no thread in particular */
+
+#endif /* LULL_TASK_H */
