@@ -5,7 +5,7 @@ C base-thread-late
  * A thread that has no record (it is past its exit handling) links it in and enters a section within
  * one hold of the registry's lock, while a grace period begins and scans.  Here the scan comes second
  * and finds the record; that it comes first is thread-enter.litmus.
- * Where: lull__enter_unregistered(), gp_begin(), gp_scan()
+ * Where: enter_late(), gp_begin(), gp_scan()
  *
  * linked is the registry's lock, given back by the thread: the record is linked in.
  * x is the pointer (0: leads to the object, 1: unlinked).

@@ -7,7 +7,7 @@ C count-handoff-hazptr
  * the pointer's reference; if that was the last, it looks at the slot and reuses the memory, the
  * count's included.
  * Where: lull__ref_handoff_hazptr(), lull_refcount_add_not_zero(), lull__refcount_sub(),
- * lull__hazptr_set(), lull__hazptr_protect(), lull__hazptr_fence(), lull__hazptr_look_at()
+ * lull__hazptr_set(), lull__hazptr_protect(), lull__hazptr_fence(), visit_slot()
  *
  * x is the pointer (1: leads to the object, 2: unpublished), obj the object's memory: the first look
  * at it is the touch of the count.  one is what the count is compared with, no concern of others'.

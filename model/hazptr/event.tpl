@@ -7,10 +7,10 @@ C hazptr-event
  * is too old for the waiter.  Meanwhile that waiter takes the count, sees the slot, sets WAITED,
  * and sees the slot again.  If its WAITED is the one that is being taken off, the count
  * that it took must be the old one: futex_wait() then does not sleep.
- * The same with LEFT for WAITED and left_event for event: then it is the reclaimer who does not look
+ * The same with LEFT for WAITED and unpark_event for event: then it is the reclaimer who does not look
  * again.
- * Where: lull__hazptr_slow(), lull__hazptr_wake(), sleep_until_seen(), visit(), lull__hazptr_settle(),
- * visit_left()
+ * Where: lull__hazptr_slow(), lull__hazptr_wake(), sleep_until_seen(), visit_held(), lull__park_named(),
+ * visit_park()
  *
  * slot is 1 for the first protection, 2 for the second of the same address.  What is done to the state
  * is relaxed here; in the source it is not, for HAZ-8's sake.

@@ -5,7 +5,7 @@ C hazptr-pass
  * A pass of the reclaimer looks at the slots while the grace period that it has asked for is still
  * going on: its heavy fence is over, that is all that is needed. Another thread may lead it.
  * Where: ask_for_gp(), fence_for(), lull__rcu_cookie(), gp_begin(), lull__rcu_has_begun(),
- * lull__hazptr_set(), lull__hazptr_look_at()
+ * lull__hazptr_set(), visit_slot()
  *
  * Never: the reader uses the object while or after the pass reuses it.
  *)

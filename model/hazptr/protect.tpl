@@ -4,8 +4,8 @@ C hazptr-protect
  * ORDER HAZ-1
  * A reader names the object in its slot and looks at the pointer again; an updater unlinks the object
  * and looks at the slot.  Either the updater sees the slot or the reader sees the unlinking.
- * Where: lull__hazptr_set(), lull__hazptr_protect(), lull__hazptr_look_at(), lull__hazptr_fence(),
- * lull__queue_look_at_slots(), fence_for(), lull__hazptr_wait()
+ * Where: lull__hazptr_set(), lull__hazptr_protect(), visit_slot(), lull__hazptr_fence(),
+ * scan_queue(), fence_for(), lull__hazptr_wait()
  *
  * gp is the pointer (1: leads to the object, 2: to another one), obj the object's memory.
  * Never: the reader uses the object while or after the updater reuses it.

@@ -4,8 +4,8 @@ C hazptr-retire
  * ORDER HAZ-1, REC-1
  * One thread unlinks and retires; another, who consumes its queue, makes the heavy fence and looks at
  * the slots.
- * Where: lull__queue_push(), lull__queue_put(), lull__hazptr_look_at(), lull__hazptr_fence(),
- * lull__queue_look_at_slots(), fence_for(), lull__hazptr_set()
+ * Where: lull__queue_push(), lull__queue_put(), visit_slot(), lull__hazptr_fence(),
+ * scan_queue(), fence_for(), lull__hazptr_set()
  *
  * Never: the reader uses the object while or after the consumer reuses it.
  *)

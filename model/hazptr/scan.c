@@ -6,7 +6,7 @@
  * perhaps been said WAITED to, and lets go in either order.  One updater unlinks, takes the time, and
  * looks at most three times, at the slot and then at the list.
  * Where: lull__hazptr_set(), lull__hazptr_protect(), lull__hazptr_slow(), lull__hazptr_protect_again(),
- * lull_hazptr_detach(), link_hold(), lull__hazptr_look(), lull__hazptr_wait(), visit()
+ * lull_hazptr_detach(), link_hold(), lull__hazptr_for_each_slot(), lull__hazptr_wait(), visit_held()
  *
  * cbmc takes no pointers between threads, so slots and objects are variables.  Fences are full ones
  * (LULL_FENCE=full).  Another waiter may have moved the clock and said WAITED before; it may do so

@@ -5,7 +5,7 @@ C hazptr-wake-two
  * Two wait for one slot.  The one who finds WAITED set by the other looks at the slot again all the
  * same: the reader's store may be on its way still when both have set WAITED, and the second look of the
  * one who set it first, after his heavy fence, tells nobody else.
- * Where: lull__hazptr_set(), sleep_until_seen(), visit()
+ * Where: lull__hazptr_set(), sleep_until_seen(), visit_held()
  *
  * The first waiter is done when it has seen the slot clear, and so is the reader; nobody is left to wake
  * the second one.

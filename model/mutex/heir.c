@@ -144,7 +144,7 @@ void leave_rest(struct thread *t, num self)
 	t->heir = 0;
 }
 
-void withdraw(struct thread *t, num self)
+void lull__shazptr_withdraw(struct thread *t, num self)
 {
 	_Bool late = t->heir && rest != self;
 
@@ -218,7 +218,7 @@ void step(num self)
 		t->at = TRIES; /* its time is up, or a signal came */
 		break;
 	case WITHDRAWS:
-		withdraw(t, self);
+		lull__shazptr_withdraw(t, self);
 		break;
 	case AWAITS:
 		assert(word & TID);

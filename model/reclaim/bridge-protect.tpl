@@ -7,7 +7,7 @@ C reclaim-bridge-protect
  * which another thread leads; the updater makes a full one when it takes its cookie, and none before
  * it looks.
  * Where: lull__hazptr_set(), lull__hazptr_protect(), lull__rcu_cookie(), gp_begin(), gp_end(),
- * gp_is_over(), lull__hazptr_look_at()
+ * gp_is_over(), visit_slot()
  *
  * No thread is in a section: the grace period is its heavy fence.
  * Never: the reader uses the object while or after the updater reuses it.

@@ -5,7 +5,7 @@
  * object in a read section, names it in a slot, leaves the section, uses the object, and lets go; then
  * it does the same again.  One updater unlinks; either it waits for a grace period and looks then, and
  * the reader need not look twice; or it looks first, and the reader looks at the pointer again.
- * Where: lull__hazptr_set_rcu(), lull__hazptr_tryprotect(), make_ready(), lull__queue_look_at_slots(),
+ * Where: lull__hazptr_set_rcu(), lull__hazptr_tryprotect(), make_ready(), scan_queue(),
  * gp_begin(), gp_scan()
  *
  * Fences are full ones (LULL_FENCE=full).  Who would have to wait gives up.  Never: the reader uses
@@ -109,10 +109,10 @@ void updater(void)
 	unlinked = 1;
 	HEAVY();
 	if (slots_first) {
-		if (look() && grace_period())
+		if (count_holders() && grace_period())
 			freed = 1;
 	} else {
-		if (grace_period() && look())
+		if (grace_period() && count_holders())
 			freed = 1;
 	}
 }

@@ -4,7 +4,7 @@ C reclaim-stop
  * ORDER REC-2
  * At exit a thread tells the reclaimer to stop, and that it is awake; the reclaimer says that it sleeps and looks
  * once more whether it is to stop.
- * Where: stop_reclaimer(), go_to_sleep(), something_due()
+ * Where: stop_worker(), go_to_sleep(), something_due()
  *
  * Never: `sleep` is what the reclaimer made it, so that it does sleep, and it has not seen the stop.
  *)

@@ -75,7 +75,7 @@ void lull__hazptr_slow(struct lull_hazptr *h)
 	lull__hazptr_wake();
 	/*
 	 * ORDER HAZ-10: unpark_event before the look at the sleeper; pairs with HAZ-10 in
-	 * lull__hazptr_settle(), and REC-2; without it an object stays although nobody protects it
+	 * lull__park_named(), and REC-2; without it an object stays although nobody protects it
 	 * any more; model/hazptr/leftover.tpl
 	 */
 	if (state & LULL__HAZPTR_PARKED)

@@ -76,7 +76,7 @@ static inline void visit_listed_slots(lull__hazptr_visit visit, void *arg)
 
 		/*
 		 * ORDER HAZ-4: the look at a shard before the link of a slot that was not there;
-		 * pairs with HAZ-4 in link_slots() (both hold the shard's lock); without it a slot
+		 * pairs with HAZ-4 in lull__hazptr_link() (both hold the shard's lock); without it a slot
 		 * appears behind the look, and its reader finds what is freed;
 		 * model/hazptr/grow.litmus
 		 */

@@ -164,13 +164,13 @@ static struct lull__queue *split(struct lull__queue **taken)
 /* For all that is in the queues by now. Returns whether some of it wants a heavy fence. */
 static bool ask_for_slots(struct lull__queue *taken)
 {
-	bool heavy = false;
+	bool wants_heavy = false;
 
 	for (struct lull__queue *q = taken; q; q = q->next_taken) {
 		lull__queue_ask(q, lull__queue_put(q));
-		heavy |= lull_load_relaxed(&q->has_light) != 0;
+		wants_heavy |= lull_load_relaxed(&q->has_light) != 0;
 	}
-	return heavy;
+	return wants_heavy;
 }
 
 /* The same for grace periods. *newly: one that begins after this; 0: none was asked for. */
@@ -196,14 +196,14 @@ static lull_rcu_cookie ask_for_gp(struct lull__queue *taken, lull_rcu_cookie *ne
  * A fence between what was unlinked before ask_for_slots() and the look at the slots. A grace period
  * that begins after that begins with one: then that is it. HAZ-1, HAZ-11.
  */
-static void fence_for(bool heavy, lull_rcu_cookie newly)
+static void fence_for(bool wants_heavy, lull_rcu_cookie newly)
 {
-	if (heavy && newly) {
+	if (wants_heavy && newly) {
 		lull__rcu_advance(newly);
 		if (lull__rcu_has_begun(newly))
 			return;
 	}
-	lull__hazptr_fence(!heavy);
+	lull__hazptr_fence(!wants_heavy);
 }
 
 /* [ready, wait) of all becomes ready, but for what slots name now. */
@@ -320,21 +320,21 @@ size_t lull__pass(enum lull__pass what)
 	struct lull__queue *taken = lull__take_due(what, true, false), *slots_only = split(&taken);
 	bool any = taken || slots_only;
 	struct lull__hazptr_table *table = NULL;
-	bool heavy = ask_for_slots(slots_only); /* first: then a new grace period's fence is theirs too */
+	bool wants_heavy = ask_for_slots(slots_only); /* first: then a new grace period's fence is theirs too */
 	bool awaited = what == PASS_ALL && lull_load_relaxed(&lull__reclaimer.mark_awaited);
-	lull_rcu_cookie newly, gp = ask_for_gp(taken, &newly);
+	lull_rcu_cookie newly, latest = ask_for_gp(taken, &newly);
 	size_t count = 0;
 
 	lull_add_relaxed(&lull__reclaimer.passes, (uint64_t)1);
 	lull__event_count(&lull__page->passes, 1);
 	if (slots_only) {
-		fence_for(heavy, newly);
+		fence_for(wants_heavy, newly);
 		make_ready(slots_only, collect_slots(slots_only));
 		count += reclaim_taken(slots_only, awaited);
 	}
 	if (LULL__BUSTED(BRIDGE_SCAN_FIRST))
 		table = collect_slots(taken);
-	while (gp && !lull__rcu_wait_until(gp, lull__now_ns() + SERVE_NS))
+	while (latest && !lull__rcu_wait_until(latest, lull__now_ns() + SERVE_NS))
 		count += serve_slots(); /* hazard pointers do not wait for sections */
 	if (!LULL__BUSTED(BRIDGE_SCAN_FIRST))
 		table = collect_slots(taken); /* BRI-1: after the grace period */

@@ -16,7 +16,7 @@
 
 static struct lull_stats_page *first_page; /* that of events.c */
 
-static struct lull__shared_file file = { .fd = -1 };
+static struct lull__shared_file page_file = { .fd = -1 };
 
 static void begin(struct lull_stats_page *page)
 {
@@ -50,7 +50,7 @@ static bool is_off(void)
 
 void lull__page_init(void)
 {
-	void *shared = is_off() ? NULL : lull__shared_file_make(&file, LULL_STATS_NAME, sizeof(*first_page));
+	void *shared = is_off() ? NULL : lull__shared_file_make(&page_file, LULL_STATS_NAME, sizeof(*first_page));
 
 	first_page = lull__page;
 	if (shared)
@@ -67,8 +67,8 @@ void lull__page_fork_child(uint32_t old_tid)
 	memset(first_page, 0, sizeof(*first_page));
 	lull__page = first_page;
 	if (parents != first_page) {
-		lull__shared_file_drop(&file, parents, sizeof(*parents));
-		parents = lull__shared_file_make(&file, LULL_STATS_NAME, sizeof(*parents));
+		lull__shared_file_drop(&page_file, parents, sizeof(*parents));
+		parents = lull__shared_file_make(&page_file, LULL_STATS_NAME, sizeof(*parents));
 		if (parents)
 			lull__page = parents;
 	}

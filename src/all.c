@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * all.c - the library as one source, for programs that carry it with them:
+ *
+ *	cc -O2 -Iinclude -c src/all.c
+ *
+ * With the watch and the oracle of rseq, without what needs a tool of lull's or a kernel option; -DLULL_NO_WATCH leaves
+ * the watch out, -DLULL_DEBUG checks how the library is used (then for the program, too).
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#if !defined(LULL_NO_WATCH) && !defined(LULL_WATCH)
+#define LULL_WATCH
+#endif
+
+#include "os/linux.c"
+#include "os/task.c"
+
+#include "base/events.c"
+#include "base/fence.c"
+#include "base/lock.c"
+#include "base/message.c"
+#include "base/process.c"
+#include "base/record.c"
+#include "base/registry.c"
+#include "base/rseq_use.c"
+#include "base/wait.c"
+
+#include "rcu/grace_period.c"
+#include "rcu/probe.c"
+#include "rcu/section.c"
+
+#include "hazptr/hazptr_wait.c"
+#include "hazptr/lists.c"
+#include "hazptr/shazptr.c"
+#include "hazptr/shazptr_scan.c"
+#include "hazptr/slots.c"
+#include "hazptr/table.c"
+#include "hazptr/threads.c"
+
+#include "reclaim/backlog.c"
+#include "reclaim/bag.c"
+#include "reclaim/barrier.c"
+#include "reclaim/defer.c"
+#include "reclaim/partition.c"
+#include "reclaim/pass.c"
+#include "reclaim/poll.c"
+#include "reclaim/queue.c"
+#include "reclaim/reclaim.c"
+#include "reclaim/worker.c"
+
+#include "count/percpu_cells.c"
+#include "count/percpu_ref.c"
+#include "count/refcount.c"
+
+#include "mutex/cond.c"
+#include "mutex/mutex.c"
+#include "mutex/mutex_robust.c"
+#include "mutex/oracle.c"
+#include "mutex/owner.c"
+#include "mutex/self.c"
+
+#include "hash/buckets.c"
+#include "hash/hash.c"
+#include "hash/resize.c"
+
+#ifdef LULL_WATCH
+#include "watch/dump.c"
+#include "watch/report.c"
+#include "watch/shared_file.c"
+#include "watch/stall.c"
+#include "watch/stats_page.c"
+#include "watch/symbol.c"
+#include "watch/task.c"
+#include "watch/watchdog.c"
+#endif
+
+#ifdef LULL_DEBUG
+#include "check/deadlock.c"
+#include "check/guards.c"
+#include "check/ranges.c"
+#include "check/retired.c"
+#endif
+
+#include "life.c"
