@@ -125,10 +125,14 @@ static void detach_and_release_elsewhere(struct holder *holder)
 	lull_store_relaxed(&gone, 0);
 }
 
+/* A thread that only locks, and ends; without locks, one that only ends. */
 static void *only_locks(void *lock)
 {
+#ifndef LULL_TEST_CORE
 	lull_mutex_lock((struct lull_mutex *)lock);
 	lull_mutex_unlock((struct lull_mutex *)lock);
+#endif
+	(void)lock;
 	return NULL;
 }
 
