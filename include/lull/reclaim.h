@@ -11,7 +11,8 @@
  * still in its cache. That bounds the backlog, and a small backlog is what makes deferral fast. Callbacks run user code and so go
  * to one background thread: none ever runs while its caller holds a lock. What a thread leaves
  * behind, because it went idle or exited, the background thread takes over. It is started by the
- * first need, woken by events, and sleeps without wake-ups when nothing waits. A program may
+ * first need, woken by events, and sleeps without wake-ups when nothing waits. When it cannot be started, callbacks wait;
+ * later deferrals and barriers try again, and a barrier runs them itself meanwhile. A program may
  * instead run callbacks in its own loop (LULL_RECLAIM_POLL), or let the deferring threads run them
  * as well (LULL_RECLAIM_CALLER).
  *

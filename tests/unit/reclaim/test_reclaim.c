@@ -807,19 +807,34 @@ static void test_exit_in_poll_mode(void **state)
 	expect_fine(exit_in_poll_mode);
 }
 
-/* No thread to be had (the child may not make any): callbacks run all the same. */
+/*
+ * No thread to be had (the child may not make any): callbacks wait for a barrier, and never run in a thread that only
+ * defers. As soon as there can be one, a later deferral starts it.
+ */
 static void no_thread(void)
 {
-	struct rlimit none = { 0, 0 };
+	struct rlimit limit;
+	int seen;
 
-	must(setrlimit(RLIMIT_NPROC, &none) == 0);
+	must(getrlimit(RLIMIT_NPROC, &limit) == 0);
+	limit.rlim_cur = 0;
+	must(setrlimit(RLIMIT_NPROC, &limit) == 0);
 	must(setgid(65534) == 0 && setuid(65534) == 0); /* the limit does not bind root */
 	lull_rcu_call(new_head(), count_run);
 	lull_rcu_barrier();
 	must(runs == 1);
 	for (int i = 0; i < 3000; i++)
 		lull_rcu_call(new_head(), count_run);
-	must(runs > 1000);
+	must(runs == 1);
+	lull_rcu_barrier();
+	must(runs == 3001);
+	limit.rlim_cur = limit.rlim_max;
+	must(setrlimit(RLIMIT_NPROC, &limit) == 0);
+	for (seen = 0; lull_load_relaxed(&runs) == 3001; seen++) {
+		lull_rcu_call(new_head(), count_run);
+		nap_ms(1);
+	}
+	must(seen > 0);
 }
 
 static void test_no_thread(void **state)
