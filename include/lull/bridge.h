@@ -33,7 +33,7 @@ LULL_BEGIN_DECLS
 
 /*
  * Protect @p, an object that was found in this read section and can be reclaimed by
- * lull_rcu_call_hazptr() and lull_rcu_free_hazptr() only. @member is the struct lull_rcu_head in
+ * lull_rcu_call_hazptr() and lull_rcu_free_hazptr() only. @member is the struct lull_head in
  * it; the _ptr form is for lull_rcu_free_hazptr(). Gives @p. NULL protects nothing. One store, cannot
  * fail. Only in a read section (debug builds check it), signal handlers included.
  */
@@ -83,8 +83,8 @@ LULL_INLINE void lull__hazptr_set_rcu(struct lull_hazptr *h, uintptr_t addr)
  * lull_rcu_call() and lull_rcu_free() (reclaim.h): a section that stalls holds it up.
  * lull_hazptr_barrier() waits for these too.
  */
-LULL_API void lull_rcu_call_hazptr(struct lull_rcu_head *head, lull_rcu_func func);
-LULL_API void lull_rcu_call_hazptr_sized(struct lull_rcu_head *head, lull_rcu_func func, size_t bytes);
+LULL_API void lull_rcu_call_hazptr(struct lull_head *head, lull_rcu_func func);
+LULL_API void lull_rcu_call_hazptr_sized(struct lull_head *head, lull_rcu_func func, size_t bytes);
 LULL_API void lull_rcu_free_hazptr(void *ptr);
 
 LULL_END_DECLS

@@ -19,7 +19,7 @@
  * reader tries again. The second load is an acquire: the compiler may take the object's address
  * from either load, and A may have been freed and come back in between.
  *
- * What a slot says must be what was retired. It is the address of the struct lull_rcu_head that is
+ * What a slot says must be what was retired. It is the address of the struct lull_head that is
  * embedded in the object and given to lull_hazptr_call() (`member` below), or, in the _ptr forms
  * and in holds, the object's own address, for lull_hazptr_retire() and lull_hazptr_synchronize().
  * Nothing tells when the two are mixed up: let the head be the first member, then they are the same.
@@ -174,7 +174,7 @@ LULL_INLINE void lull_hazptr_free(struct lull_hazptr_context *ctx, struct lull_h
 /*
  * Protect what @gp, a pointer that updaters change (the variable itself), points to: give the
  * object, or NULL when @gp is NULL or was changed meanwhile. In the object, @member is the struct
- * lull_rcu_head with which it will be retired; the _ptr forms are for objects that are retired or
+ * lull_head with which it will be retired; the _ptr forms are for objects that are retired or
  * waited for by their own address. Until the slot is cleared, freed, or told to protect another
  * object, the object stays. What the updater stored in it before publishing it is seen. Cannot fail
  * otherwise, takes a bounded number of steps, does not block. @gp is evaluated several times.
@@ -287,7 +287,7 @@ LULL_INLINE void lull__hazptr_hold_end(struct lull_hazptr_hold *hold, const void
 
 /*
  * Protect what the pointer at @src points to until the hold is released: by the object's own
- * address, or, in the _member form, by that of the struct lull_rcu_head which is @member of it. Gives
+ * address, or, in the _member form, by that of the struct lull_head which is @member of it. Gives
  * the object; NULL, and nothing to release, when the pointer is NULL. Does not block, but takes a
  * lock for a moment when all of the thread's slots are in use.
  */
@@ -321,8 +321,8 @@ LULL_API void lull_hazptr_detach(struct lull_hazptr_hold *hold);
  * later deferral, stall_ms on); in signal handlers: no. Cannot fail. call_sized() tells how many bytes wait
  * with the object, see reclaim.h.
  */
-LULL_API void lull_hazptr_call(struct lull_rcu_head *head, lull_rcu_func func);
-LULL_API void lull_hazptr_call_sized(struct lull_rcu_head *head, lull_rcu_func func, size_t bytes);
+LULL_API void lull_hazptr_call(struct lull_head *head, lull_rcu_func func);
+LULL_API void lull_hazptr_call_sized(struct lull_head *head, lull_rcu_func func, size_t bytes);
 
 /*
  * free(3) @ptr when no slot names it any more; NULL is ignored. No user code runs, so the calling

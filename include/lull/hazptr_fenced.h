@@ -82,7 +82,7 @@ LULL_INLINE void lull_hazptr_fenced_clear(struct lull_hazptr *h)
 	lull__hazptr_fenced_protect(h, gp, lull__member_offset(gp, member))
 #define lull_hazptr_fenced_protect_ptr(h, gp) lull__hazptr_fenced_protect(h, gp, 0)
 
-LULL_API void lull_hazptr_fenced_call(struct lull_rcu_head *head, lull_rcu_func func);
+LULL_API void lull_hazptr_fenced_call(struct lull_head *head, lull_rcu_func func);
 LULL_API void lull_hazptr_fenced_retire(void *ptr);
 LULL_API void lull_hazptr_fenced_synchronize(const void *addr);
 LULL_API int lull_hazptr_fenced_synchronize_range_timeout(const void *addr, size_t len, uint64_t timeout_ms);

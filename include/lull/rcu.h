@@ -284,13 +284,16 @@ LULL_API void lull_rcu_gp_wait(lull_rcu_cookie cookie);
  * held, in callbacks; not in signal handlers. Cannot fail. call_sized() tells how many bytes wait
  * with the object, for the limits on the backlog; call() counts the head alone.
  */
-struct lull_rcu_head {
-	struct lull_rcu_head *next;
-	void (*func)(struct lull_rcu_head *head);
+struct lull_head {
+	struct lull_head *next;
+	void (*func)(struct lull_head *head);
 };
-typedef void (*lull_rcu_func)(struct lull_rcu_head *head);
-LULL_API void lull_rcu_call(struct lull_rcu_head *head, lull_rcu_func func);
-LULL_API void lull_rcu_call_sized(struct lull_rcu_head *head, lull_rcu_func func, size_t bytes);
+/* The name that the kernel's users know, for the same type: one head serves RCU and hazard pointers. */
+#define lull_rcu_head lull_head
+
+typedef void (*lull_rcu_func)(struct lull_head *head);
+LULL_API void lull_rcu_call(struct lull_head *head, lull_rcu_func func);
+LULL_API void lull_rcu_call_sized(struct lull_head *head, lull_rcu_func func, size_t bytes);
 
 /*
  * free(3) @ptr after a grace period; NULL is ignored. Nothing in the object is needed for that, and
