@@ -7,8 +7,8 @@
  * in a header that both include), and ThreadSanitizer understands them. Nothing else in lull
  * writes a builtin or an asm statement, except fence.h and arch/.
  *
- * A word that only one thread writes may be read by that thread with a plain load: no other
- * thread can change it under its eyes, and the compiler may then fold the load into a compare.
+ * A word that only one thread writes may be read by that thread with a plain load: no other thread
+ * changes it, and the compiler may then fold the load into a compare.
  */
 #ifndef LULL_ATOMIC_H
 #define LULL_ATOMIC_H
@@ -28,7 +28,7 @@
 #define lull_store_relaxed(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
 #define lull_store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
 
-/* Read-modify-writes; each gives the value from before. */
+/* Read-modify-writes; each returns the previous value. */
 #define lull_xchg_relaxed(p, v) __atomic_exchange_n((p), (v), __ATOMIC_RELAXED)
 #define lull_xchg_acquire(p, v) __atomic_exchange_n((p), (v), __ATOMIC_ACQUIRE)
 #define lull_xchg_release(p, v) __atomic_exchange_n((p), (v), __ATOMIC_RELEASE)
@@ -43,7 +43,7 @@
 #define lull_or_release(p, v)	__atomic_fetch_or((p), (v), __ATOMIC_RELEASE)
 #define lull_and_relaxed(p, v)	__atomic_fetch_and((p), (v), __ATOMIC_RELAXED)
 
-/* Strong compare-and-swap: true when *(p) was *(old) and is now v; else *(old) is what was seen. */
+/* Strong compare-and-swap: true if *(p) was *(old) and is now v; else *(old) is the value found. */
 #define lull_cas_relaxed(p, old, v)                                                                \
 	__atomic_compare_exchange_n((p), (old), (v), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)
 #define lull_cas_acquire(p, old, v)                                                                \
@@ -53,10 +53,10 @@
 #define lull_cas_acq_rel(p, old, v)                                                                \
 	__atomic_compare_exchange_n((p), (old), (v), false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
 
-/* No compiler moves a memory access across this; the processor may. */
+/* Keep the compiler from moving a memory access across this; the processor may still do it. */
 #define lull_compiler_barrier() __asm__ __volatile__("" ::: "memory")
 
-/* A hint inside a spin loop: let the sibling hyper-thread run, do not speculate ahead. */
+/* Hint inside a spin loop: let the sibling hyper-thread run, do not speculate ahead. */
 LULL_INLINE void lull_cpu_relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -69,8 +69,8 @@ LULL_INLINE void lull_cpu_relax(void)
 }
 
 /*
- * Address of the instruction that this is compiled to, for debug builds to say where something
- * began.
+ * Store in @p the address of the instruction that this is compiled to, for debug builds to say where
+ * something began.
  */
 #if defined(__x86_64__)
 #define lull__instruction_pointer(p) __asm__ __volatile__("lea 0(%%rip), %0" : "=r"(p))
@@ -81,13 +81,12 @@ LULL_INLINE void lull_cpu_relax(void)
 #endif
 
 /*
- * Four tests that readers make. Compilers do not fold the load into the compare, an atomic
- * one never and a plain one not when its value has another use; on x86 these do, one instruction
- * each.
+ * Four tests that readers make, in one instruction each on x86. Compilers never fold an atomic load
+ * into the compare, and a plain one only when its value has no other use.
  *
- * lull_nonzero_relaxed, lull_low_nonzero_relaxed: a word that others write is not 0; is not 0 in the
- * bits of @mask, which is less than 128 (a relaxed load). lull_own_is_zero, lull_own_low_is_zero: a
- * word that only this thread writes is 0; is 0 in the low bits of @mask.
+ * lull_nonzero_relaxed, lull_low_nonzero_relaxed: is a word that other threads write not 0; has it a
+ * bit of @mask, which is less than 128 (a relaxed load)? lull_own_is_zero, lull_own_low_is_zero: is a
+ * word that only this thread writes 0; has it no bit of @mask?
  */
 LULL_INLINE bool lull_nonzero_relaxed(const uint32_t *p)
 {

@@ -5,23 +5,23 @@
  * RCU is for finding: a reader walks over many objects and pays nothing for each. A hazard pointer
  * is for keeping: one object, over a blocking call, for as long as it takes. A reader that has found
  * an object in a read section may turn it into a hazard pointer by a plain store, provided the
- * object is reclaimed in this order: *first* a grace period, *then* a look at all slots.
+ * object is reclaimed in this order: *first* a grace period, *then* a scan of all slots.
  *
  *	reader					updater
  *	read lock				unlink A
  *	p = find A				grace period: waits for the reader's section
  *	slot = A
- *	read unlock				look at all slots: A is there, keep A
+ *	read unlock				scan all slots: A is there, keep A
  *	use *A, sleep, use *A
  *	slot = 0 (release)			(acquire) free A
  *
  * The section keeps A until the slot names it, and the grace period ends after the section, so the
- * look at the slots comes after the store: no fence, no second look, no retry. Readers that only
+ * scan of the slots comes after the store: no fence, no second load, no retry. Readers that only
  * use RCU, and readers that protect A by the functions of hazptr.h, are safe as well.
  *
- * The other way round (slots first, grace period second) a reader can name A after the slots were
- * looked at. lull_hazptr_call() with a callback that does lull_rcu_call() gives that order; there a
- * reader must look again: lull_hazptr_tryprotect(), and not lull_hazptr_protect_rcu().
+ * In the other order (slots first, grace period second) a reader can name A after the scan of the
+ * slots. lull_hazptr_call() with a callback that does lull_rcu_call() is that order; there a reader
+ * must load the pointer again: lull_hazptr_tryprotect(), and not lull_hazptr_protect_rcu().
  */
 #ifndef LULL_BRIDGE_H
 #define LULL_BRIDGE_H
@@ -33,8 +33,8 @@ LULL_BEGIN_DECLS
 
 /*
  * Protect @p, an object that was found in this read section and can be reclaimed by
- * lull_rcu_call_hazptr() and lull_rcu_free_hazptr() only. @member is the struct lull_rcu_head in
- * it; the _ptr form is for lull_rcu_free_hazptr(). Gives @p. NULL protects nothing. One store, cannot
+ * lull_rcu_call_hazptr() and lull_rcu_free_hazptr() only. @member is the struct lull_head in
+ * it; the _ptr form is for lull_rcu_free_hazptr(). Returns @p. NULL protects nothing. One store, cannot
  * fail. Only in a read section (debug builds check it), signal handlers included.
  */
 #define lull_hazptr_protect_rcu(h, p, member)                                                      \
@@ -62,8 +62,8 @@ LULL_INLINE void lull__hazptr_set_rcu(struct lull_hazptr *h, uintptr_t addr)
 }
 
 /*
- * The same with a hold: gives @p, or NULL, and nothing to release, when @p is NULL. By the object's
- * own address, or in the _member form by that of @member.
+ * Protect @p in the same way, with a hold. Returns @p; if that is NULL, there is nothing to release.
+ * Protects by the object's own address, or, in the _member form, by the address of @member.
  */
 #define lull_hazptr_acquire_rcu(hold, p) lull__hazptr_acquire_rcu(hold, p, 0)
 #define lull_hazptr_acquire_rcu_member(hold, p, member)                                            \
@@ -79,12 +79,12 @@ LULL_INLINE void lull__hazptr_set_rcu(struct lull_hazptr *h, uintptr_t addr)
 
 /*
  * Call @func(@head), or free(3) @ptr, after a grace period and then when no slot names it any more.
- * Contexts as for lull_hazptr_call() and lull_hazptr_retire(). What waits is limited as with
+ * Contexts as for lull_hazptr_call() and lull_hazptr_retire(). How much waits is limited as with
  * lull_rcu_call() and lull_rcu_free() (reclaim.h): a section that stalls holds it up.
  * lull_hazptr_barrier() waits for these too.
  */
-LULL_API void lull_rcu_call_hazptr(struct lull_rcu_head *head, lull_rcu_func func);
-LULL_API void lull_rcu_call_hazptr_sized(struct lull_rcu_head *head, lull_rcu_func func, size_t bytes);
+LULL_API void lull_rcu_call_hazptr(struct lull_head *head, lull_rcu_func func);
+LULL_API void lull_rcu_call_hazptr_sized(struct lull_head *head, lull_rcu_func func, size_t bytes);
 LULL_API void lull_rcu_free_hazptr(void *ptr);
 
 LULL_END_DECLS

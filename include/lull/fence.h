@@ -40,8 +40,8 @@ LULL_BEGIN_DECLS
 extern LULL_API uint32_t lull__fence_full_mode;
 
 /*
- * Order all earlier accesses of this thread before all later ones. On x86 a locked
- * read-modify-write of the own stack, which unlike mfence leaves independent loads in flight.
+ * Order all earlier accesses of this thread before all later ones. On x86 a locked read-modify-write
+ * of the thread's own stack, which unlike mfence does not hold up independent loads.
  * Any context.
  */
 LULL_INLINE void lull_fence_full(void)
@@ -56,8 +56,8 @@ LULL_INLINE void lull_fence_full(void)
 }
 
 /*
- * Store @v in *@p, all earlier accesses before it and all later ones after it: a release and a full
- * fence in one locked instruction where there is one. Any context.
+ * Store @v in *@p, with all earlier accesses before it and all later ones after it: a release and a
+ * full fence, in one locked instruction where the processor has one. Any context.
  */
 LULL_INLINE void lull_store_fence(uintptr_t *p, uintptr_t v)
 {
@@ -69,7 +69,7 @@ LULL_INLINE void lull_store_fence(uintptr_t *p, uintptr_t v)
 #endif
 }
 
-/* The reader's half of an asymmetric pair. Any context, signal handlers too. */
+/* Make the reader's half of an asymmetric pair. Any context, signal handlers too. */
 LULL_INLINE void lull_fence_light(void)
 {
 #if defined(LULL_FENCE_FIXED_FULL)
@@ -82,19 +82,18 @@ LULL_INLINE void lull_fence_light(void)
 }
 
 /*
- * The updater's half. Callers that wait at the same time share one system call. Costs a
- * system call, and an interrupt on each other processor that is running a thread of this process
- * (`lull doctor` measures both).
- * Cannot fail. May block for the time of another caller's fence; not in signal handlers. Does not
- * wait for readers, so it may be called in a read section. After fork: yes.
+ * Make the updater's half. Callers that wait at the same time share one system call. Costs a system
+ * call, and an interrupt on each other processor that is running a thread of this process (`lull
+ * doctor` measures both). Cannot fail. May block for the time of another caller's fence; not in
+ * signal handlers. Does not wait for readers, so it may be called in a read section. After fork: yes.
  */
 LULL_API void lull_fence_heavy(void);
 
-/* What was chosen for this process, as a value and as a word ("membarrier", "full"). Any thread. */
+/* Return the choice for this process, as a value and as a word ("membarrier", "full"). Any thread. */
 LULL_API enum lull_fence_strategy lull_fence_strategy(void);
 LULL_API const char *lull_fence_strategy_name(void);
 
-/* Heavy fences that were carried out since the start (shared ones count once). Any context. */
+/* Count the heavy fences that were carried out since the start (shared ones once). Any context. */
 LULL_API uint64_t lull_fence_heavy_count(void);
 
 LULL_END_DECLS

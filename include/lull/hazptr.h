@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hazptr.h - hazard pointers: a reader names the one object it uses, an updater spares what is named.
+ * hazptr.h - hazard pointers: a reader names the object it uses, an updater frees none that is named.
  *
- * A reader writes the address of the object into a slot that all updaters can see, and looks
- * whether the object can still be found. If so, nobody frees it until the slot says something else:
+ * A reader writes the address of the object into a slot that all updaters can see, and checks
+ * whether the object can still be found. If so, nobody frees it until the slot's address changes:
  * as long as the reader likes, over blocking calls too. An updater unlinks an object and retires it;
  * it is reclaimed when no slot has its address. Other objects are not held up, so a reader that
  * sleeps costs one object per slot and no more.
@@ -11,7 +11,7 @@
  *	reader					updater
  *	p = load pointer to A			unlink A
  *	slot = A		(light fence)	heavy fence
- *	load pointer again: still A?		look at all slots:
+ *	load pointer again: still A?		scan all slots:
  *	use *A					  A is there: keep A
  *	slot = 0		(release)	  A is not (acquire): free A
  *
@@ -19,40 +19,39 @@
  * reader tries again. The second load is an acquire: the compiler may take the object's address
  * from either load, and A may have been freed and come back in between.
  *
- * What a slot says must be what was retired. It is the address of the struct lull_rcu_head that is
- * embedded in the object and given to lull_hazptr_call() (`member` below), or, in the _ptr forms
+ * A slot must have the very address that is retired. It is the address of the struct lull_head that
+ * is embedded in the object and given to lull_hazptr_call() (`member` below), or, in the _ptr forms
  * and in holds, the object's own address, for lull_hazptr_retire() and lull_hazptr_synchronize().
- * Nothing tells when the two are mixed up: let the head be the first member, then they are the same.
- * Whoever waits for a whole object, wherever in it slots may point, uses
- * lull_hazptr_synchronize_range().
+ * Nothing detects a mix-up of the two: make the head the first member, then they are the same. To
+ * wait for a whole object, wherever in it slots may point, use lull_hazptr_synchronize_range().
  *
  * Slots come in contexts of eight. Each thread has one of its own; more can be had on the stack and
  * on the heap, any number. Or do without: a struct lull_hazptr_hold takes one of the thread's slots
  * or, when those are in use, the slot that it brings along, so that it cannot fail.
  *
  * One thread at a time. A context, its slots, and a hold belong to the thread that set them up. To
- * let another thread go on with one, detach it first, then tell the other (by a lock, a queue: any
- * release and acquire). Debug builds check this. A thread that exits takes with it what it has not
- * detached: that protects nothing any more, if it did a line tells so, and to protect anything with
- * its slots from then on aborts. What is on a stack must be cleaned up or released before its frame
- * ends, also when that ends by pthread_exit() or a cancellation; else the thread's exit aborts.
+ * let another thread go on with one, detach it first, then hand it over (by a lock, a queue: any
+ * release and acquire). Debug builds check this. When a thread exits, whatever it has not detached
+ * stops protecting: if it did protect something, a line says so, and a later use of those slots
+ * aborts. A context or hold on a stack must be cleaned up or released before its frame ends, also
+ * when that ends by pthread_exit() or a cancellation; else the thread's exit aborts.
  *
- * How much waits. A thread that retires (lull_hazptr_retire) reclaims too, as it goes. Not reclaimed
- * of what it retired are at most max(1000, 2 * slots) objects, where `slots` counts the slots of
- * all threads and contexts, whatever readers do and however long they stall. Of what goes to
- * lull_hazptr_call() wait what came in while the reclaimer was busy, see reclaim.h, and at most one
- * object per slot beyond that.
+ * How much waits. A thread that retires (lull_hazptr_retire) also reclaims. Of the objects that it
+ * retired, at most max(1000, 2 * slots) wait, where `slots` counts the slots of all threads and
+ * contexts, whatever readers do and however long they stall. Of the objects given to
+ * lull_hazptr_call(), those wait that came in while the reclaimer was busy, see reclaim.h, and at
+ * most one per slot beyond that.
  *
- * What callbacks retire is reclaimed when they have returned, and counts from then on.
+ * Objects that callbacks retire are reclaimed after those have returned, and count from then on.
  *
- * What two slots hold is looked at in some order, so a protection must not be copied from slot to
- * slot: let the second slot protect for itself. (lull_hazptr_detach() does move one, in the order
- * in which updaters look.)
+ * Updaters scan slots one after the other, so a protection must not be copied from slot to slot: let
+ * the second slot protect for itself. (lull_hazptr_detach() does move a protection, in the order of
+ * the scan.)
  *
  * Signal handlers may use their thread's context and holds if they give back all that they took, in
- * threads that have used lull before. A forked child keeps what the forking thread and nobody in
- * particular (after a detach) protected; other threads' slots are gone. So what is detached must not
- * be on another thread's stack when a program forks: in the child that stack is somebody else's.
+ * threads that have used lull before. A forked child keeps the protections of the forking thread and
+ * the detached ones; other threads' slots are gone. So a detached hold or context must not be on
+ * another thread's stack when a program forks: in the child that stack may be used again.
  *
  * Sources: M. Michael, "Hazard Pointers" (2004); B. Feng's contexts and call (Linux RFC 2024); M.
  * Desnoyers' acquire, release, detach and backup slot (Linux 2026); folly's asymmetric fences.
@@ -65,10 +64,10 @@
 LULL_BEGIN_DECLS
 
 /* Bits of a slot's state; a stamp of synchronize's clock is above them. */
-#define LULL__HAZPTR_WAITED 1u /* somebody sleeps until this slot says something else */
-#define LULL__HAZPTR_PARKED   2u /* the reclaimer does, which has parked an object because of it */
+#define LULL__HAZPTR_WAITED 1u /* a thread sleeps until this slot's address changes */
+#define LULL__HAZPTR_PARKED   2u /* the reclaimer has parked an object because of this slot */
 #define LULL__HAZPTR_FULL   4u /* light fences are real ones */
-#define LULL__HAZPTR_DEAD   8u /* nobody looks here any more: its thread has exited or unregistered */
+#define LULL__HAZPTR_DEAD   8u /* no scan visits it any more: its thread has exited or unregistered */
 #define LULL__HAZPTR_LOW    15u
 #define LULL__HAZPTR_STAMP  16u
 
@@ -84,24 +83,24 @@ LULL_API void lull__hazptr_check_owner(const char *call, const struct lull_hazpt
 #define LULL__HAZPTR_CHECK(call, ctx) ((void)0)
 #endif
 
-/* Everything that a reader does to a slot is this: it says something else. */
+/* Let the slot @h have @addr, or 0. Readers change slots in no other way. */
 LULL_INLINE void lull__hazptr_set(struct lull_hazptr *h, uintptr_t addr)
 {
 	/*
-	 * ORDER HAZ-2: all use of the object that the slot named before the slot says something
-	 * else (0, or the next object); pairs with HAZ-2 in visit_slot(); without it an
-	 * object is freed while its last reader still reads; model/hazptr/clear.litmus
+	 * ORDER HAZ-2: all use of the object that the slot named before the slot's new address (0,
+	 * or the next object's); pairs with HAZ-2 in visit_slot(); without it an object is freed
+	 * while its last reader still reads; model/hazptr/clear.litmus
 	 */
 	lull_store_release(&h->addr, addr);
 	/*
-	 * ORDER HAZ-1: the slot before the second look at the pointer; pairs with HAZ-1 in
+	 * ORDER HAZ-1: the slot before the second load of the pointer; pairs with HAZ-1 in
 	 * lull__hazptr_fence() (heavy). A light fence: where that is a real one, the state says so
 	 * and the slow path makes it; without it the scan misses a reader that found the object;
 	 * model/hazptr/protect.tpl
 	 *
-	 * ORDER HAZ-5: the slot before the look at its state; pairs with HAZ-5 in sleep_until_seen()
-	 * (WAITED, heavy, look at the slot again). The same light fence; without it nobody wakes
-	 * who sleeps for this slot; model/hazptr/wake.tpl
+	 * ORDER HAZ-5: the slot before the load of its state; pairs with HAZ-5 in sleep_until_seen()
+	 * (WAITED, heavy, load the slot again). The same light fence; without it a thread that
+	 * sleeps for this slot is never woken; model/hazptr/wake.tpl
 	 */
 	lull_compiler_barrier();
 	if (lull_unlikely(lull_low_nonzero_relaxed(&h->state, LULL__HAZPTR_LOW)))
@@ -111,34 +110,33 @@ LULL_INLINE void lull__hazptr_set(struct lull_hazptr *h, uintptr_t addr)
 /* ---- contexts and their slots --------------------------------------------------------------- */
 
 /*
- * Make @ctx a context: eight free slots that updaters look at. Takes a lock for a moment; cannot
+ * Make @ctx a context: eight free slots that updaters scan. Takes a lock for a moment; cannot
  * fail. Not in signal handlers. The memory must stay in place until cleanup.
  */
 LULL_API void lull_hazptr_context_init(struct lull_hazptr_context *ctx);
 
 /*
- * The end of @ctx, by its owner. What its slots still protect is not protected any more. Not in
- * signal handlers.
+ * End @ctx; the caller is its owner. Its slots stop protecting. Not in signal handlers.
  */
 LULL_API void lull_hazptr_context_cleanup(struct lull_hazptr_context *ctx);
 
 /*
- * @ctx belongs to nobody in particular from here on: any thread may use it, one at a time, and clean
- * it up. Any context.
+ * Give up the ownership of @ctx: from here on any thread may use it, one at a time, and clean it up.
+ * Any context.
  */
 LULL_API void lull_hazptr_context_detach(struct lull_hazptr_context *ctx);
 
-/* The calling thread's own context. It is there as long as the thread; nothing to set up. */
+/* Return the calling thread's own context. It exists as long as the thread; nothing to set up. */
 LULL_INLINE struct lull_hazptr_context *lull_hazptr_thread_context(void)
 {
 	return &lull__self.hazptr;
 }
 
 /*
- * A free slot of @ctx, or NULL when all eight are in use (and, of the thread's own context, in
- * destructors that run after the thread's exit handling: use a hold there). No locked instruction.
- * In signal handlers: the thread's own context, freed again before the handler returns; there NULL
- * may come a little sooner.
+ * Take a free slot of @ctx. Returns NULL when all eight are in use, and, for the thread's own
+ * context, in destructors that run after the thread's exit handling: use a hold there. No locked
+ * instruction. In signal handlers: only slots of the thread's own context, freed before the handler
+ * returns; there NULL may come before all eight are in use.
  */
 LULL_INLINE struct lull_hazptr *lull_hazptr_alloc(struct lull_hazptr_context *ctx)
 {
@@ -147,12 +145,12 @@ LULL_INLINE struct lull_hazptr *lull_hazptr_alloc(struct lull_hazptr_context *ct
 	LULL__HAZPTR_CHECK("lull_hazptr_alloc", ctx);
 	if (lull_unlikely(h >= ctx->end))
 		return lull__hazptr_alloc_slow(ctx);
-	/* Off the stack before it says anything: a signal handler takes the next one. HAZ-2. */
+	/* Off the stack before it has an address: a signal handler takes the next one. HAZ-2. */
 	lull_store_relaxed(&ctx->top, h + 1);
 	return h;
 }
 
-/* What @h protects, if anything, is not protected any more. */
+/* Stop protecting what @h protects, if anything. */
 LULL_INLINE void lull_hazptr_clear(struct lull_hazptr *h)
 {
 	lull__hazptr_set(h, 0);
@@ -172,14 +170,15 @@ LULL_INLINE void lull_hazptr_free(struct lull_hazptr_context *ctx, struct lull_h
 /* ---- protect -------------------------------------------------------------------------------- */
 
 /*
- * Protect what @gp, a pointer that updaters change (the variable itself), points to: give the
- * object, or NULL when @gp is NULL or was changed meanwhile. In the object, @member is the struct
- * lull_rcu_head with which it will be retired; the _ptr forms are for objects that are retired or
- * waited for by their own address. Until the slot is cleared, freed, or told to protect another
- * object, the object stays. What the updater stored in it before publishing it is seen. Cannot fail
- * otherwise, takes a bounded number of steps, does not block. @gp is evaluated several times.
+ * Protect the object that @gp points to, a pointer that updaters change (the variable itself).
+ * Returns the object, or NULL when @gp is NULL or was changed meanwhile. In the object, @member is
+ * the struct lull_head with which it will be retired; the _ptr forms are for objects that are
+ * retired or waited for by their own address. The object stays until the slot is cleared, freed, or
+ * protects another object. The reader sees all that the updater stored in it before publishing it.
+ * Cannot fail otherwise, takes a bounded number of steps, does not block. @gp is evaluated several
+ * times.
  *
- * ORDER HAZ-3: the second look at the pointer before the object's contents; pairs with HAZ-3 in
+ * ORDER HAZ-3: the second load of the pointer before the object's contents; pairs with HAZ-3 in
  * lull_hazptr_publish(); without it a reader sees an object before its contents, or what was at its
  * address earlier; model/hazptr/aba.litmus
  */
@@ -201,8 +200,8 @@ LULL_INLINE void lull_hazptr_free(struct lull_hazptr_context *ctx, struct lull_h
 #define lull_hazptr_tryprotect_ptr(h, gp) lull__hazptr_tryprotect(h, gp, 0)
 
 /*
- * The same, again and again until @gp was not changed meanwhile: NULL means that @gp is NULL.
- * HAZ-3 as above.
+ * Protect as tryprotect does, again and again until @gp was not changed meanwhile: NULL means that
+ * @gp is NULL. HAZ-3 as above.
  */
 #define lull__hazptr_protect(h, gp, offset)                                                        \
 	__extension__({                                                                            \
@@ -220,12 +219,12 @@ LULL_INLINE void lull_hazptr_free(struct lull_hazptr_context *ctx, struct lull_h
 	lull__hazptr_protect(h, gp, lull__member_offset(gp, member))
 #define lull_hazptr_protect_ptr(h, gp) lull__hazptr_protect(h, gp, 0)
 
-/* @gp is not evaluated. */
+/* Return the offset of @member in what @gp points to. @gp is not evaluated. */
 #define lull__member_offset(gp, member) ((uintptr_t)offsetof(__typeof__(*(gp)), member))
 
 /* ---- holds: one protected object, and it cannot fail ------------------------------------------ */
 
-/* To be used as it is, uninitialised. Must stay in place while it holds something. */
+/* Needs no initialisation. Must stay in place while it holds something. */
 struct lull_hazptr_hold {
 	struct lull_hazptr *slot;
 	struct lull_hazptr backup; /* when the thread's slots are in use, and after detach */
@@ -250,8 +249,9 @@ LULL_INLINE struct lull_hazptr *lull__hazptr_hold_slot(struct lull_hazptr_hold *
 }
 
 /*
- * The hold lets go. NULL for @p, as acquire gave it, does nothing. By the thread that acquired, or,
- * after detach, by any. Releasing another thread's hold that was not detached aborts.
+ * Release @hold. @p is what acquire returned; if that was NULL, nothing is done. To be called by the
+ * thread that acquired, or, after detach, by any. Releasing another thread's hold that was not
+ * detached aborts.
  */
 LULL_INLINE void lull_hazptr_release(struct lull_hazptr_hold *hold, const void *p)
 {
@@ -276,7 +276,7 @@ LULL_INLINE void lull_hazptr_release(struct lull_hazptr_hold *hold, const void *
 #endif
 }
 
-/* Give a hold's slot back when it turns out that there is nothing to hold. */
+/* Give the slot of @hold back if @p is NULL: there is nothing to hold. */
 LULL_INLINE void lull__hazptr_hold_end(struct lull_hazptr_hold *hold, const void *p)
 {
 	if (lull_unlikely(!p)) {
@@ -286,9 +286,9 @@ LULL_INLINE void lull__hazptr_hold_end(struct lull_hazptr_hold *hold, const void
 }
 
 /*
- * Protect what the pointer at @src points to until the hold is released: by the object's own
- * address, or, in the _member form, by that of the struct lull_rcu_head which is @member of it. Gives
- * the object; NULL, and nothing to release, when the pointer is NULL. Does not block, but takes a
+ * Protect the object that the pointer at @src points to until @hold is released: by the object's own
+ * address, or, in the _member form, by that of its struct lull_head @member. Returns the object. If
+ * the pointer is NULL, returns NULL, and there is nothing to release. Does not block, but takes a
  * lock for a moment when all of the thread's slots are in use.
  */
 #define lull_hazptr_acquire(hold, src) lull__hazptr_acquire(hold, src, 0)
@@ -305,42 +305,42 @@ LULL_INLINE void lull__hazptr_hold_end(struct lull_hazptr_hold *hold, const void
 	})
 
 /*
- * What the hold protects moves to the slot inside of it, so that another thread may release it, and
- * so that this thread has its slot back. Needless twice, and when acquire gave NULL; harmless. Takes
- * a lock for a moment. Not in signal handlers.
+ * Move the protection of @hold to the slot inside it, so that another thread may release it and this
+ * thread gets its own slot back. A second call does nothing, nor does a call after acquire returned
+ * NULL. Takes a lock for a moment. Not in signal handlers.
  */
 LULL_API void lull_hazptr_detach(struct lull_hazptr_hold *hold);
 
 /* ---- updaters ------------------------------------------------------------------------------- */
 
 /*
- * Call @func(@head) when no slot names @head any more, which was unlinked before the call: on the
- * reclaimer's thread (reclaim.h), no lock held. It may retire, protect, synchronize, free. Nothing
- * is allocated but for a page per 256 calls that wait. In read sections, with locks held, in
- * callbacks, while the caller itself protects the object: yes (debug builds tell when it still does at a
- * later deferral, stall_ms on); in signal handlers: no. Cannot fail. call_sized() tells how many bytes wait
- * with the object, see reclaim.h.
+ * Call @func(@head) when no slot names @head any more, on the reclaimer's thread (reclaim.h), with no
+ * lock held. The object was unlinked before this call. @func may retire, protect, synchronize, free.
+ * Nothing is allocated but one page per 256 calls that wait. In read sections, with locks held, in
+ * callbacks, while the caller itself protects the object: yes (debug builds report it if it still
+ * does at a later deferral, stall_ms on); in signal handlers: no. Cannot fail. call_sized() takes
+ * the @bytes that wait with the object, see reclaim.h.
  */
-LULL_API void lull_hazptr_call(struct lull_rcu_head *head, lull_rcu_func func);
-LULL_API void lull_hazptr_call_sized(struct lull_rcu_head *head, lull_rcu_func func, size_t bytes);
+LULL_API void lull_hazptr_call(struct lull_head *head, lull_rcu_func func);
+LULL_API void lull_hazptr_call_sized(struct lull_head *head, lull_rcu_func func, size_t bytes);
 
 /*
  * free(3) @ptr when no slot names it any more; NULL is ignored. No user code runs, so the calling
- * thread does it itself, in later calls; what it leaves behind the reclaimer frees. Contexts as for
- * lull_hazptr_call(). retire_sized() is told the size, as lull_rcu_free_sized().
+ * thread frees it itself, in later calls; the reclaimer frees the rest. Contexts as for
+ * lull_hazptr_call(). retire_sized() takes the size, as lull_rcu_free_sized() does.
  */
 LULL_API void lull_hazptr_retire(void *ptr);
 LULL_API void lull_hazptr_retire_sized(void *ptr, size_t bytes);
 
 /*
  * Wait until each slot that names @addr, or an address in [@addr, @addr + @len), has once been seen
- * to say something else: who found the object before it was unlinked is done with it. A slot
- * counts once, so readers that come back to what was not unlinked cannot make this last for ever.
- * Sleeps while it waits; the reader that lets go wakes it. The _timeout forms give up after
- * @timeout_ms and return -ETIMEDOUT, else 0. Aborts when the calling thread's own context protects
- * it, which would never end. In read sections: yes, but they last as long; an online thread stays
- * online (rcu.h). In callbacks: yes. With locks held: not such as the readers take. In signal
- * handlers: no.
+ * with another address: then no reader that found the object before it was unlinked uses it any
+ * more. A slot counts once, so readers that come back to an object that is still linked cannot make
+ * this last for ever. Sleeps while it waits; the reader that clears its slot wakes it. The _timeout
+ * forms give up after @timeout_ms and return -ETIMEDOUT, else 0. Aborts when the calling thread's
+ * own context protects the object, which would never end. In read sections: yes, but they last as
+ * long; an online thread stays online (rcu.h). In callbacks: yes. With locks held: not with locks
+ * that the readers take. In signal handlers: no.
  */
 LULL_API void lull_hazptr_synchronize(const void *addr);
 LULL_API void lull_hazptr_synchronize_range(const void *addr, size_t len);
@@ -348,17 +348,17 @@ LULL_API int lull_hazptr_synchronize_timeout(const void *addr, uint64_t timeout_
 LULL_API int lull_hazptr_synchronize_range_timeout(const void *addr, size_t len, uint64_t timeout_ms);
 
 /*
- * Wait until all that was retired before, by any thread, with hazptr.h or bridge.h, has been
- * reclaimed, and what callbacks retired meanwhile, 16 generations deep. So it lasts as long as
- * something of that is protected, by the calling thread too (for ever then: debug builds abort). The timeout
- * form returns -ETIMEDOUT after @timeout_ms, else 0.
- * Aborts in a read section and in callbacks. Not in signal handlers.
+ * Wait until everything that any thread retired before the call, with hazptr.h or bridge.h, has been
+ * reclaimed, and what callbacks retired meanwhile, 16 generations deep. So it waits as long as any of
+ * those objects is protected; if the calling thread protects one, for ever (debug builds abort). The
+ * timeout form returns -ETIMEDOUT after @timeout_ms, else 0. Aborts in a read section and in
+ * callbacks. Not in signal handlers.
  */
 LULL_API void lull_hazptr_barrier(void);
 LULL_API int lull_hazptr_barrier_timeout(uint64_t timeout_ms);
 
 /*
- * Publish @v in the pointer variable @p, to be found by tryprotect, protect and acquire.
+ * Publish @v in the pointer variable @p, for tryprotect, protect and acquire to find.
  *
  * ORDER HAZ-3: the object's contents before the pointer; pairs with HAZ-3 in
  * lull__hazptr_tryprotect(); without it as there; model/hazptr/aba.litmus

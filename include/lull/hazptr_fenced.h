@@ -8,8 +8,8 @@
  * functions must be retired or waited for with these (or with those of hazptr.h, which do more than
  * is needed), and what is retired with these must be protected with these.
  *
- * What a thread leaves behind is taken over by the reclaimer, which does interrupt, and so do grace
- * periods: LULL_FENCE=full (fence.h) does away with both.
+ * The reclaimer takes over what a thread has not reclaimed when it falls idle or exits. The
+ * reclaimer does interrupt, and so do grace periods: LULL_FENCE=full (fence.h) stops both.
  *
  * Errors and contexts are those of the functions of the same name in hazptr.h.
  */
@@ -26,7 +26,7 @@ LULL_API void *lull__hazptr_fenced_protect_again(struct lull_hazptr *h, const vo
 LULL_INLINE void lull__hazptr_fenced_set(struct lull_hazptr *h, uintptr_t addr)
 {
 	/*
-	 * ORDER HAZ-6: the slot before the second look at the pointer, by a full fence; pairs with
+	 * ORDER HAZ-6: the slot before the second load of the pointer, by a full fence; pairs with
 	 * HAZ-6 in lull__hazptr_fence(); without it the scan misses a reader that found the object;
 	 * model/hazptr/fenced.litmus
 	 */
@@ -36,8 +36,8 @@ LULL_INLINE void lull__hazptr_fenced_set(struct lull_hazptr *h, uintptr_t addr)
 }
 
 /*
- * What @h protects is not protected any more. No fence: who sleeps for it looks again by itself, in
- * the unlikely case that it goes to sleep at this very moment.
+ * Stop protecting what @h protects. No fence: a thread that goes to sleep for this slot at this very
+ * moment may miss it, but it looks again by itself after a while.
  */
 LULL_INLINE void lull_hazptr_fenced_clear(struct lull_hazptr *h)
 {
@@ -82,7 +82,7 @@ LULL_INLINE void lull_hazptr_fenced_clear(struct lull_hazptr *h)
 	lull__hazptr_fenced_protect(h, gp, lull__member_offset(gp, member))
 #define lull_hazptr_fenced_protect_ptr(h, gp) lull__hazptr_fenced_protect(h, gp, 0)
 
-LULL_API void lull_hazptr_fenced_call(struct lull_rcu_head *head, lull_rcu_func func);
+LULL_API void lull_hazptr_fenced_call(struct lull_head *head, lull_rcu_func func);
 LULL_API void lull_hazptr_fenced_retire(void *ptr);
 LULL_API void lull_hazptr_fenced_synchronize(const void *addr);
 LULL_API int lull_hazptr_fenced_synchronize_range_timeout(const void *addr, size_t len, uint64_t timeout_ms);

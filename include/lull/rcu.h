@@ -4,15 +4,15 @@
  *
  * A reader brackets its accesses with lull_rcu_read_lock() and lull_rcu_read_unlock(). An updater
  * unlinks an object, so that no new reader can find it, and waits for a *grace period*: the time
- * until every read section that was going on has ended. Then nobody has the object any more, and it
- * may be freed. Sections never wait, never fail, nest, and may be used in signal handlers.
+ * until every read section that was going on has ended. Then no reader has the object any more, and
+ * it may be freed. Sections never wait, never fail, nest, and may be used in signal handlers.
  *
  * How it works. Each thread has one 64-bit word: 0 outside a section, else the number of the newest
  * grace period that the thread knew when it entered, shifted left, with the nesting depth (less
  * one) in the low bits. A grace period makes one heavy fence, then stores its number for new
- * sections to carry, and looks at every thread's word once. A thread whose word is 0, or carries
- * the new number or a later one, is done with. Any other may hold an object from before; the grace
- * period waits until its word changes.
+ * sections to carry, and reads every thread's word once. A thread whose word is 0, or carries the
+ * new number or a later one, need not be waited for. Any other thread may hold an object from
+ * before; the grace period waits until its word changes.
  *
  *	reader					grace period n+1
  *	word = n	(light fence)		unlink A
@@ -71,16 +71,16 @@ LULL_INLINE const void *lull__here(void)
 	return here;
 }
 
-/* For tracers: the outermost section begins, and ends. */
+/* Tell tracers that the outermost section begins, and that it ends. */
 LULL_API void lull__rcu_probe_enter(const void *site);
 LULL_API void lull__rcu_probe_exit(void);
 #endif
 
 /*
- * Enter a read section. What was reachable at any time in the section stays allocated until the
- * outermost unlock. Cannot fail, never blocks (except for linking a new thread's record in). May be
- * nested 1000 deep, may be called with any lock held and in signal handlers (of threads that have
- * used lull before: thread.h). A forked child keeps the section that the forking thread was in.
+ * Enter a read section. Every object that was reachable at any time in the section stays allocated
+ * until the outermost unlock. Cannot fail, never blocks (except to link a new thread's record in).
+ * May be nested 1000 deep, may be called with any lock held and in signal handlers (of threads that
+ * have used lull before: thread.h). A forked child keeps the section that the forking thread was in.
  */
 LULL_INLINE void lull_rcu_read_lock(void)
 {
@@ -88,8 +88,8 @@ LULL_INLINE void lull_rcu_read_lock(void)
 
 	if (lull_likely(lull_own_is_zero(&lull__self.rcu))) {
 		/*
-		 * Relaxed: the number is stored after the heavy fence of its grace period, so who
-		 * reads it comes after that fence (RCU-7), and so do the section's loads.
+		 * Relaxed: the number is stored after the heavy fence of its grace period, so a
+		 * thread that reads it comes after that fence (RCU-7), and so do its loads.
 		 */
 		uint64_t number = lull_load_relaxed(&lull__rcu_gp);
 
@@ -150,8 +150,8 @@ LULL_INLINE void lull_rcu_read_unlock(void)
 		 */
 		lull_store_release(&lull__self.rcu, (uint64_t)0);
 		/*
-		 * ORDER RCU-5: the 0 before the look at the flag; pairs with RCU-5 in
-		 * gp_wait_holdouts() (flag, heavy, look at the word again). A light fence, see
+		 * ORDER RCU-5: the 0 before the load of the flag; pairs with RCU-5 in
+		 * gp_wait_holdouts() (flag, heavy, load the word again). A light fence, see
 		 * RCU-2; without it the grace period sleeps for ever; model/rcu/wake.tpl
 		 */
 		lull_compiler_barrier();
@@ -165,7 +165,7 @@ LULL_INLINE void lull_rcu_read_unlock(void)
 	}
 }
 
-/* True in a read section, and in an online thread. For assertions. Any context. */
+/* Is the calling thread in a read section, or online? For assertions. Any context. */
 LULL_INLINE bool lull_rcu_read_lock_held(void)
 {
 	return lull__self.rcu >= LULL__RCU_STEP;
@@ -175,7 +175,7 @@ LULL_INLINE bool lull_rcu_read_lock_held(void)
 LULL_API void lull__rcu_check_section(const char *what);
 #define LULL__RCU_CHECK(what) lull__rcu_check_section(what)
 
-/* The pointer at @at, of @size, is fetched by a reader: @what. (If it is none, it is not known what it is.) */
+/* Check that a reader may fetch, in the call @what, the word of @size at @at (a pointer, if it has its size). */
 LULL_INLINE void *lull__rcu_check_fetch(const char *what, const void *at, size_t size)
 {
 	lull__rcu_check_section(what);
@@ -192,7 +192,7 @@ LULL_INLINE void *lull__rcu_check_fetch(const char *what, const void *at, size_t
 #endif
 
 /*
- * A read section until the end of the enclosing block, however that is left:
+ * Enter a read section that ends with the enclosing block, in whatever way the block ends:
  *	{ LULL_RCU_GUARD(); use(lull_rcu_dereference(config)); }
  */
 struct lull_rcu_guard {
@@ -218,9 +218,10 @@ LULL_INLINE void lull__rcu_guard_leave(struct lull_rcu_guard *guard)
 		__attribute__((cleanup(lull__rcu_guard_leave), unused)) = lull__rcu_guard_enter()
 
 /*
- * Fetch a pointer that updaters change; @p is the pointer variable itself. What the updater stored
- * in the object before it published it is seen. Only in a read section (debug builds check it, and
- * that the object was not retired before the section began). Debug builds evaluate @p twice.
+ * Fetch a pointer that updaters change; @p is the pointer variable itself. The reader sees all that
+ * the updater stored in the object before it published it. Only in a read section (debug builds
+ * check it, and that the object was not retired before the section began). Debug builds evaluate @p
+ * twice.
  *
  * ORDER RCU-9: load the pointer before what is read through it; pairs with RCU-9 in
  * lull_rcu_assign(); without it a reader sees an object before its contents;
@@ -229,18 +230,17 @@ LULL_INLINE void lull__rcu_guard_leave(struct lull_rcu_guard *guard)
  */
 #define lull_rcu_dereference(p) lull_load_acquire(LULL__RCU_CHECK_FETCH("lull_rcu_dereference", &(p)))
 
-/*
- * The same for who holds the update lock: nobody else changes the pointer, so no order is needed.
- */
+/* Fetch @p as an updater that holds the update lock. No other thread changes it: no order is needed. */
 #define lull_rcu_dereference_protected(p)                                                          \
 	lull_load_relaxed(LULL__CHECK_UPDATE("lull_rcu_dereference_protected", &(p)))
 
-/* The value of such a pointer, not to be followed (a test for NULL, say). Any context. */
+/* Read the value of such a pointer without following it (to test for NULL, say). Any context. */
 #define lull_rcu_access(p) lull_load_relaxed(&(p))
 
 /*
  * Publish @v in the pointer variable @p: readers that fetch it see all that was stored before. The
- * caller holds the lock that orders updates (debug builds check it where check.h tells which). Any context.
+ * caller holds the lock that orders updates (debug builds check it if they know the lock: check.h).
+ * Any context.
  *
  * ORDER RCU-9: the object's contents before the pointer; pairs with RCU-9 in
  * lull_rcu_dereference(); without it a reader sees an object before its contents;
@@ -248,7 +248,7 @@ LULL_INLINE void lull__rcu_guard_leave(struct lull_rcu_guard *guard)
  */
 #define lull_rcu_assign(p, v) lull_store_release(LULL__CHECK_UPDATE("lull_rcu_assign", &(p)), (v))
 
-/* Publish @v in @p and give the old pointer, to be retired. The caller holds the update lock. */
+/* Publish @v in @p and return the previous pointer, to be retired. The caller holds the update lock. */
 #define lull_rcu_replace(p, v)                                                                     \
 	__extension__({                                                                            \
 		__typeof__(&(p)) lull__place = &(p);                                               \
@@ -261,16 +261,17 @@ LULL_INLINE void lull__rcu_guard_leave(struct lull_rcu_guard *guard)
  * Wait for a grace period: every read section that was going on at the call has ended at the
  * return. Blocks; callers that wait at the same time share one. An online thread counts as
  * quiescent meanwhile. Aborts in a read section (it would wait for itself). Not in signal handlers.
- * Cannot fail. A grace period that lasts is reported, see debug.h. There is no expedited form: this
- * one is.
+ * Cannot fail. A grace period that takes too long is reported, see debug.h. There is no separate
+ * expedited form: this one is expedited.
  */
 LULL_API void lull_rcu_synchronize(void);
 
 /*
- * Polled grace periods. gp_start() takes a cookie for "all read sections of now have ended" and
- * gets that grace period going; gp_poll() tells, without waiting, whether it is over (it pushes it
- * along: one heavy fence at most); gp_wait() blocks like synchronize. A cookie never expires.
- * gp_start and gp_poll may be called in read sections and with locks held; none in signal handlers.
+ * Polled grace periods. gp_start() returns a cookie for "all read sections that are going on now
+ * have ended" and starts that grace period; gp_poll() says, without waiting, whether it is over (and
+ * advances it: one heavy fence at most); gp_wait() blocks like synchronize. A cookie never expires.
+ * gp_start and gp_poll may be called in read sections and with locks held; none of the three in
+ * signal handlers.
  */
 typedef uint64_t lull_rcu_cookie;
 LULL_API lull_rcu_cookie lull_rcu_gp_start(void);
@@ -278,44 +279,47 @@ LULL_API bool lull_rcu_gp_poll(lull_rcu_cookie cookie);
 LULL_API void lull_rcu_gp_wait(lull_rcu_cookie cookie);
 
 /*
- * Deferred calls. The head is embedded in the object; @func gets it after a grace period, on the
- * reclaimer's thread (see reclaim.h), with signals blocked and no lock held. It may defer calls,
- * synchronize, and free. Nothing is allocated per call. May be called in read sections, with locks
- * held, in callbacks; not in signal handlers. Cannot fail. call_sized() tells how many bytes wait
- * with the object, for the limits on the backlog; call() counts the head alone.
+ * Call @func(@head) after a grace period, on the reclaimer's thread (see reclaim.h), with signals
+ * blocked and no lock held. The head is embedded in the object. @func may defer calls, synchronize,
+ * and free. Nothing is allocated per call. May be called in read sections, with locks held, in
+ * callbacks; not in signal handlers. Cannot fail. call_sized() takes the @bytes that wait with the
+ * object, for the limits on the backlog; call() counts the head alone.
  */
-struct lull_rcu_head {
-	struct lull_rcu_head *next;
-	void (*func)(struct lull_rcu_head *head);
+struct lull_head {
+	struct lull_head *next;
+	void (*func)(struct lull_head *head);
 };
-typedef void (*lull_rcu_func)(struct lull_rcu_head *head);
-LULL_API void lull_rcu_call(struct lull_rcu_head *head, lull_rcu_func func);
-LULL_API void lull_rcu_call_sized(struct lull_rcu_head *head, lull_rcu_func func, size_t bytes);
+/* The name that the kernel's users know, for the same type: one head serves RCU and hazard pointers. */
+#define lull_rcu_head lull_head
+
+typedef void (*lull_rcu_func)(struct lull_head *head);
+LULL_API void lull_rcu_call(struct lull_head *head, lull_rcu_func func);
+LULL_API void lull_rcu_call_sized(struct lull_head *head, lull_rcu_func func, size_t bytes);
 
 /*
  * free(3) @ptr after a grace period; NULL is ignored. Nothing in the object is needed for that, and
- * no user code runs, so the calling thread does it itself, a few at a time in later calls, while
- * the memory is still in its cache; what it leaves behind the reclaimer frees. Same contexts as
- * lull_rcu_call(). free_sized() is told the size, which free() has to look up beside the object: a
- * cache miss less where another processor made it.
+ * no user code runs, so the calling thread frees the memory itself, a few objects at a time in later
+ * calls, while they are still in its cache; the reclaimer frees the rest. Same contexts as
+ * lull_rcu_call(). free_sized() takes the size, which free() has to read beside the object: one
+ * cache miss fewer where another processor wrote it.
  */
 LULL_API void lull_rcu_free(void *ptr);
 LULL_API void lull_rcu_free_sized(void *ptr, size_t bytes);
 
 /*
- * Wait until all that was deferred before (by any thread) has been called or freed, and what those
- * callbacks deferred, and so on, 16 generations deep. Takes about one wake-up and one grace period
- * each. Blocks. Aborts in a read section and in a callback. Not in signal handlers.
+ * Wait until everything that any thread deferred before the call has been called or freed, and what
+ * those callbacks deferred, and so on, 16 generations deep. Takes about one wake-up and one grace
+ * period per generation. Blocks. Aborts in a read section and in a callback. Not in signal handlers.
  */
 LULL_API void lull_rcu_barrier(void);
 
 /*
  * Quiescent-state threads. online(): from here on this thread is taken to hold pointers at any
- * time, except in quiescent() (and in synchronize and its kin). offline(): no longer; do it around
- * everything that may block. They do not nest. Each aborts where it makes no sense: online when
- * online, the others when not, quiescent and offline inside a nested section. A thread that exits
- * online is taken offline. While an online thread waits in synchronize and its kin it is offline:
- * its signal handlers must use the ordinary read lock.
+ * time, except in quiescent() (and in synchronize, gp_wait and the barriers). offline(): no longer;
+ * go offline around everything that may block. They do not nest. Each aborts where it makes no
+ * sense: online when online, the others when offline, quiescent and offline inside a nested section.
+ * A thread that exits online is taken offline. While an online thread waits in one of those calls it
+ * is offline: its signal handlers must use the ordinary read lock.
  */
 LULL_API void lull_rcu_online(void);
 LULL_API void lull_rcu_offline(void);
@@ -330,8 +334,8 @@ LULL_INLINE void lull_rcu_quiescent(void)
 }
 
 /*
- * The read section of code that only online threads run: no instruction at all. The ordinary form
- * works there too (it counts as nested) and is what shared code should use.
+ * Enter and leave a read section in code that only online threads run: no instruction at all. The
+ * ordinary form works there too (it counts as nested); code that both kinds of threads run uses it.
  */
 LULL_INLINE void lull_rcu_online_read_lock(void)
 {

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reclaim.h - who runs what was deferred, when, and how much may wait.
+ * reclaim.h - which thread runs what was deferred, when, and how much may wait.
  *
  * Each thread has queues of pointers to free (lull_rcu_free, lull_hazptr_retire, ...) and of
  * callbacks (lull_rcu_call, lull_hazptr_call, ...). To defer is to append to one's own queue: no
  * lock, no locked instruction, no allocation but for one page per 256 entries.
  *
- * What is only to be freed is freed by the thread that deferred it, in its later calls, a few at a
- * time, as soon as a grace period has passed, or no hazard pointer names it, while the memory is
- * still in its cache. That bounds the backlog, and a small backlog is what makes deferral fast. Callbacks run user code and so go
- * to one background thread: none ever runs while its caller holds a lock. What a thread leaves
- * behind, because it went idle or exited, the background thread takes over. It is started by the
- * first need, woken by events, and sleeps without wake-ups when nothing waits. When it cannot be started, callbacks wait;
- * later deferrals and barriers try again, and a barrier runs them itself meanwhile. A program may
- * instead run callbacks in its own loop (LULL_RECLAIM_POLL), or let the deferring threads run them
- * as well (LULL_RECLAIM_CALLER).
+ * Pointers that are only to be freed are freed by the thread that deferred them, in its later calls,
+ * a few at a time, as soon as a grace period has passed, or no hazard pointer names them, while the
+ * memory is still in its cache. That bounds the backlog, and a small backlog makes deferral fast.
+ * Callbacks run user code and so go to one background thread: none ever runs while its caller holds
+ * a lock. The background thread also takes over the queues of threads that fell idle or exited. It
+ * is started when first needed, woken by events, and sleeps without wake-ups when nothing waits. When
+ * it cannot be started, callbacks wait: later deferrals try again, and a barrier runs them itself. A
+ * program may instead run callbacks in its own loop (LULL_RECLAIM_POLL), or let the deferring threads
+ * run them as well (LULL_RECLAIM_CALLER).
  *
- * After fork the child's queues hold what the parent's held, those of threads that are not there
- * too; the background thread is started again by the child's next deferral, barrier or drain. A
+ * After fork the child's queues hold what the parent's held, also those of threads that the child
+ * does not have; the child's next deferral, barrier or drain starts the background thread again. A
  * callback that was running in another thread at the time of the fork is not run again.
  */
 #ifndef LULL_RECLAIM_H
@@ -30,15 +30,16 @@ LULL_BEGIN_DECLS
 enum lull_reclaim_mode {
 	LULL_RECLAIM_THREAD, /* callbacks on a background thread */
 	LULL_RECLAIM_POLL,   /* callbacks in lull_reclaim_poll(), barrier and drain; no thread is started */
-	LULL_RECLAIM_CALLER, /* callbacks in later lull_rcu_call()s of the same thread; leftovers on the thread.
-			      * They must not wait for what a thread that defers may protect just then */
+	LULL_RECLAIM_CALLER, /* callbacks in later lull_rcu_call()s of the same thread; the background
+			      * thread runs the rest. They must not wait for anything that a thread may
+			      * protect while it defers */
 };
 
 enum lull_reclaim_hard {
 	LULL_RECLAIM_TELL, /* past the hard limit: one line through the message hook, and go on */
 	LULL_RECLAIM_HELP, /* the deferring thread waits until the backlog is below, and reclaims what it has
 			    * deferred, callbacks included, there and in its later deferrals until
-			    * it falls idle; in a read section or callback it cannot: then as TELL.
+			    * it falls idle; in a read section or callback it cannot: there like TELL.
 			    * Do not defer with a lock held that callbacks take, nor while protecting
 			    * what they wait for */
 };
@@ -48,38 +49,38 @@ struct lull_reclaim_config {
 	enum lull_reclaim_hard on_hard;
 	size_t soft_items, soft_bytes; /* past this, reclaim at every chance; 0: no such limit */
 	size_t hard_items, hard_bytes; /* past this, on_hard; 0: no such limit */
-	uint32_t linger_ms;	       /* what waits to be freed this long is taken over */
-	void (*notify)(void *arg);     /* POLL: called when something begins to wait; may be NULL. In the context */
-	void *notify_arg;	       /* of the deferral, or of a reader that lets go of what was left because of */
-				       /* it, in a signal handler even: write to an eventfd, say, no more */
+	uint32_t linger_ms;	       /* the background thread takes over pointers that wait this long */
+	void (*notify)(void *arg);     /* POLL: called when something begins to wait; may be NULL. Runs in the */
+	void *notify_arg;	       /* deferral, or in a reader that clears a slot for which an object is parked, */
+				       /* even in a signal handler: do no more than write to an eventfd, say */
 };
 
 /*
- * The configuration at the start: a thread, TELL, soft 4096 items or 16 MiB, hard 1,000,000 or 1
- * GiB, 10 ms.
+ * Fill @config with the configuration at the start: THREAD, TELL, soft limits 4096 items and 16 MiB,
+ * hard limits 1,000,000 items and 1 GiB, linger 10 ms.
  */
 LULL_API void lull_reclaim_default_config(struct lull_reclaim_config *config);
 
 /*
- * Change it, at any time, from one thread at a time. Returns 0, or -EINVAL when an enumerator or a
- * zero linger_ms makes no sense, or a hard limit is below its soft one; then nothing has changed.
+ * Set the configuration, at any time, from one thread at a time. Returns 0, or -EINVAL for an unknown
+ * enumerator, a zero linger_ms or a hard limit below its soft one; then nothing has changed.
  * Aborts in a callback. Not in signal handlers.
  */
 LULL_API int lull_reclaim_configure(const struct lull_reclaim_config *config);
 
 /*
- * Reclaim what can be without waiting, at most @max_items, for about @max_ns at most (0: no limit),
- * on this thread. Returns how many items were reclaimed. Meant for LULL_RECLAIM_POLL, works in
- * every mode. What it leaves (for a limit, or for a grace period that a reader holds up) stays
- * until the next call: notify tells of later deferrals, and of hazard pointers that let go of what
- * was left for them, so while lull_reclaim_stats() shows items, call again after a while. Aborts in callbacks. Not in signal handlers; in a read section
- * it can do little.
+ * Reclaim what is possible without waiting, at most @max_items, for about @max_ns at most (0: no
+ * limit), on this thread. Returns how many items were reclaimed. Meant for LULL_RECLAIM_POLL, works
+ * in every mode. Items beyond a limit, or in a grace period that a reader holds up, stay until the
+ * next call. notify is called for later deferrals and for parked objects whose hazard pointer is
+ * cleared, but not for the end of a grace period: while lull_reclaim_stats() shows items, call again
+ * after a while. Aborts in callbacks. Not in signal handlers; in a read section it can do little.
  */
 LULL_API size_t lull_reclaim_poll(size_t max_items, uint64_t max_ns);
 
 /*
- * lull_hazptr_barrier(), which does all that lull_rcu_barrier() does and more, with a time limit.
- * Returns 0, or -ETIMEDOUT when something is still waiting after @timeout_ms. Same contexts.
+ * Wait as lull_hazptr_barrier() does, which includes lull_rcu_barrier(), with a time limit. Returns
+ * 0, or -ETIMEDOUT when something still waits after @timeout_ms. Same contexts.
  */
 LULL_API int lull_reclaim_drain(uint64_t timeout_ms);
 
@@ -87,11 +88,11 @@ struct lull_reclaim_counts {
 	size_t items, bytes;	       /* waiting now */
 	size_t peak_items, peak_bytes; /* most at any time since the start or the last reset, to within 64 per thread */
 	uint64_t total_items;	       /* deferred since the start */
-	uint64_t passes;	       /* passes of the background thread (and of who stood in for it) */
+	uint64_t passes;	       /* passes of the background thread (and of threads that stood in for it) */
 	uint64_t wakeups;	       /* times that it was woken or its timer ran out */
 };
 
-/* Any thread; not in signal handlers. */
+/* Fill @stats; begin a new peak. Any thread; not in signal handlers. */
 LULL_API void lull_reclaim_stats(struct lull_reclaim_counts *stats);
 LULL_API void lull_reclaim_reset_peak(void);
 

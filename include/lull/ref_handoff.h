@@ -52,7 +52,7 @@ LULL_BEGIN_DECLS
 	lull__ref_handoff_rcu(src, lull_percpu_ref_tryget_live(&lull__object->member))
 
 /*
- * Hazard pointer to refcount. @head: the struct lull_rcu_head in the object by which it is retired
+ * Hazard pointer to refcount. @head: the struct lull_head in the object by which it is retired
  * (lull_hazptr_call()); @member: the struct lull_refcount. Takes one of the thread's slots
  * meanwhile, and cannot fail for want of one. Contexts as for lull_hazptr_acquire().
  */

@@ -2,8 +2,8 @@
 /*
  * thread.h - the record that every thread has and that inline read sides touch.
  *
- * A thread gets its record linked into the registry the first time it enters a read section, defers
- * a call or asks for one; nobody has to say so. It leaves the registry when the thread exits.
+ * A thread's record is linked into the registry the first time that the thread enters a read
+ * section, defers a call or registers. No call is needed. It leaves the registry when the thread exits.
  * The record itself lives in the thread's static TLS: it is reached without a call and without a
  * test. The test that a read lock makes anyway (am I outside?) also finds a thread that
  * is not registered, because the word of such a thread is not 0 but LULL__RCU_REST.
@@ -24,8 +24,8 @@ LULL_BEGIN_DECLS
 struct lull__bag;
 
 /*
- * A hazard pointer: one address that its owner uses just now. See hazptr.h; nobody but lull looks
- * inside.
+ * A hazard pointer: the address of one object that its owner uses now. See hazptr.h; the members are
+ * lull's own.
  */
 struct lull_hazptr {
 	uintptr_t addr; /* written by the owner alone; 0: nothing */
@@ -52,10 +52,10 @@ struct lull_hazptr_context {
 };
 
 /*
- * The hot words come first: 16 bytes that never straddle a cache line, which only this thread
- * writes, except for `flags`, which somebody who waits for this thread sets. Within 256 bytes, and
- * aligned to no more than 16, because a dlopened liblull has to fit into the static TLS that was set
- * aside at the start (on AArch64 that block is aligned to 16, and a greater wish is refused).
+ * The hot words come first: 16 bytes that never straddle a cache line. Only this thread writes them,
+ * except `flags`, which a thread that waits for this one sets. Within 256 bytes, and aligned to no
+ * more than 16, because a dlopened liblull has to fit into the static TLS that was reserved at the
+ * start (on AArch64 that block is aligned to 16, and a greater alignment is refused).
  */
 struct lull__thread {
 	uint64_t rcu;	/* see rcu.h: 0 outside, else grace-period number and depth */
@@ -66,7 +66,7 @@ struct lull__thread {
 	struct lull__thread *next, *prev; /* registry; under the registry lock */
 	uint32_t tid;
 	uint32_t callback_depth; /* > 0 while a deferred callback runs on this thread */
-	struct lull_hazptr_context hazptr; /* the context for who does not want one; hazptr.h */
+	struct lull_hazptr_context hazptr; /* default context, for callers that bring none; hazptr.h */
 	uintptr_t shazptr;	 /* see shazptr.h: 0, an address, or the wildcard */
 	uint64_t shazptr_state;	 /* set by others, and above that a stamp that this thread sets */
 	uint32_t shazptr_nested; /* acquisitions inside the outermost one */
@@ -79,30 +79,30 @@ struct lull__thread {
 #define LULL__STATE_REGISTERED 1u
 #define LULL__STATE_EXITED     2u /* gave its record back: registers per section */
 #define LULL__STATE_ONLINE     4u /* quiescent-state thread, between online and offline */
-#define LULL__STATE_EXITING    8u /* ... because it exits: never again for good */
+#define LULL__STATE_EXITING    8u /* ... because it exits: never registers for good again */
 
 __extension__ extern __thread LULL_API struct lull__thread lull__self __attribute__((tls_model("initial-exec")));
 
 /*
  * Link this thread's record in now instead of at first use: then the first read section is as fast
  * as the second. Threads whose signal handlers read should do it: a handler that runs while its
- * thread is exiting, and is that thread's very first use of lull, would leave a record behind that
- * nobody takes out. Twice is harmless; so is calling it in a read section, but after
+ * thread is exiting, and is that thread's very first use of lull, would leave a record in the
+ * registry for ever. A second call is harmless; so is a call in a read section, but after
  * lull_thread_unregister() it does nothing there. Cannot fail. Not in signal handlers, nor in
  * destructors of thread-specific data.
  */
 LULL_API void lull_thread_register(void);
 
 /*
- * Give the record back before the thread exits, so that no scan looks at it (a pool that parks
- * threads for ever may like to). From then on each outermost section registers for itself, which is
- * slow, until lull_thread_register(), and has no hazard pointers of its own but those of holds and
- * contexts. An online thread goes offline. Aborts inside a read section, and while slots of the
+ * Give the record back before the thread exits, so that no scan visits it (useful for a pool whose
+ * threads sleep for ever). From then on, until lull_thread_register(), each outermost section
+ * registers for itself, which is slow, and the thread has no hazard pointers but those of holds and
+ * other contexts. An online thread goes offline. Aborts inside a read section, and while slots of the
  * thread's own context, or its simple hazard pointer, are in use. Not in signal handlers.
  */
 LULL_API void lull_thread_unregister(void);
 
-/* Threads that have a record linked in now. Takes the registry lock; not in signal handlers. */
+/* Count the threads whose record is linked in now. Takes the registry lock; not in signal handlers. */
 LULL_API unsigned lull_thread_count(void);
 
 LULL_END_DECLS

@@ -43,7 +43,7 @@ static size_t poison_bytes(void *item)
 #endif
 
 struct deferred {
-	struct lull__range range; /* what free(3) is to free, or the struct lull_rcu_head */
+	struct lull__range range; /* what free(3) is to free, or the struct lull_head */
 	lull_rcu_func func;	  /* of a call */
 	const void *module;	  /* which that is in, and where it begins; NULL: not known */
 	const void *module_start;
@@ -134,7 +134,7 @@ static bool is_unloaded(const struct deferred *d)
 
 static void check_callback(const struct deferred *d)
 {
-	struct lull_rcu_head *head = (struct lull_rcu_head *)d->range.from;
+	struct lull_head *head = (struct lull_head *)d->range.from;
 	char words[STORY_BYTES];
 
 	if (lull_unlikely(is_unloaded(d)))
@@ -227,7 +227,7 @@ static bool add(const struct deferred *d)
 void lull__retired_add(int kind, void *item, lull_rcu_func func, const void *site)
 {
 	bool is_call = lull__kind_is_call((uint32_t)kind), added = true, is_late;
-	size_t bytes = is_call ? sizeof(struct lull_rcu_head) : malloc_usable_size(item);
+	size_t bytes = is_call ? sizeof(struct lull_head) : malloc_usable_size(item);
 	struct deferred fresh = {
 		.range = { .from = (uintptr_t)item, .to = (uintptr_t)item + (bytes ? bytes : 1) },
 		.func = func,

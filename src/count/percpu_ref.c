@@ -36,7 +36,7 @@ struct lull__percpu_data {
 	struct lull__percpu cell; /* .chunk is NULL when the counters were given back */
 	lull_percpu_ref_func release, confirm;
 	struct lull_percpu_ref *ref;
-	struct lull_rcu_head rcu; /* of the switch that waits for a grace period */
+	struct lull_head rcu; /* of the switch that waits for a grace period */
 	struct lull__lock lock;
 	intptr_t drops;	    /* references that the end of the switch drops */
 	uint32_t switching; /* 0, or state_now(): such a switch is under way */
@@ -281,7 +281,7 @@ static void end_switch(struct lull_percpu_ref *ref, lull_percpu_ref_func confirm
 		ref->data->release(ref);
 }
 
-static void switch_after_grace_period(struct lull_rcu_head *head)
+static void switch_after_grace_period(struct lull_head *head)
 {
 	struct lull__percpu_data *data = lull_container_of(head, struct lull__percpu_data, rcu);
 	struct lull_percpu_ref *ref = data->ref;

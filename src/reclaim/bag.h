@@ -70,7 +70,7 @@ struct lull__reclaimer {
 	uint32_t futile;	 /* passes in a row that took something and reclaimed nothing */
 	uint32_t mark_awaited;	 /* a barrier waits for what passes cannot reclaim */
 	struct lull__lock barrier_lock; /* one barrier at a time marks and waits */
-	struct lull_rcu_head *overflow; /* callbacks for which there was no memory: a stack */
+	struct lull_head *overflow; /* callbacks for which there was no memory: a stack */
 	struct lull__lock overflow_lock; /* one pass at a time takes it all, and runs it */
 	struct lull__lock config_lock;
 };

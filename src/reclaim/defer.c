@@ -253,7 +253,7 @@ static void defer_without_memory(int kind, void *item)
 		return;
 	if (lull__kind_is_call((uint32_t)kind)) {
 		/* The head has room for a link, after all. REC-1: entry before link. */
-		struct lull_rcu_head *head = (struct lull_rcu_head *)item;
+		struct lull_head *head = (struct lull_head *)item;
 
 		head->next = lull_load_relaxed(&lull__reclaimer.overflow);
 		while (!lull_cas_release(&lull__reclaimer.overflow, &head->next, head))
@@ -320,7 +320,7 @@ static inline void defer(int kind, void *item, size_t bytes, bool full)
 
 #define CALLER __builtin_return_address(0) /* in each function that users call: of the deferral */
 
-static inline void defer_call(int kind, struct lull_rcu_head *head, lull_rcu_func func, size_t bytes, bool full,
+static inline void defer_call(int kind, struct lull_head *head, lull_rcu_func func, size_t bytes, bool full,
 			      const void *caller)
 {
 	lull__check_deferred(kind, head, func, caller);
@@ -334,12 +334,12 @@ static inline void defer_free(int kind, void *ptr, size_t bytes, bool full, cons
 	defer(kind, ptr, bytes, full);
 }
 
-void lull_rcu_call_sized(struct lull_rcu_head *head, lull_rcu_func func, size_t bytes)
+void lull_rcu_call_sized(struct lull_head *head, lull_rcu_func func, size_t bytes)
 {
 	defer_call(LULL__CALLS, head, func, bytes, true, CALLER);
 }
 
-void lull_rcu_call(struct lull_rcu_head *head, lull_rcu_func func)
+void lull_rcu_call(struct lull_head *head, lull_rcu_func func)
 {
 	defer_call(LULL__CALLS, head, func, sizeof(*head), true, CALLER);
 }
@@ -356,12 +356,12 @@ void lull_rcu_free(void *ptr)
 		defer_free(LULL__FREES, ptr, malloc_usable_size(ptr), true, CALLER);
 }
 
-void lull_hazptr_call_sized(struct lull_rcu_head *head, lull_rcu_func func, size_t bytes)
+void lull_hazptr_call_sized(struct lull_head *head, lull_rcu_func func, size_t bytes)
 {
 	defer_call(LULL__HAZPTR_CALLS, head, func, bytes, false, CALLER);
 }
 
-void lull_hazptr_call(struct lull_rcu_head *head, lull_rcu_func func)
+void lull_hazptr_call(struct lull_head *head, lull_rcu_func func)
 {
 	defer_call(LULL__HAZPTR_CALLS, head, func, sizeof(*head), false, CALLER);
 }
@@ -378,7 +378,7 @@ void lull_hazptr_retire(void *ptr)
 		defer_free(LULL__HAZPTR_FREES, ptr, malloc_usable_size(ptr), false, CALLER);
 }
 
-void lull_hazptr_fenced_call(struct lull_rcu_head *head, lull_rcu_func func)
+void lull_hazptr_fenced_call(struct lull_head *head, lull_rcu_func func)
 {
 	defer_call(LULL__HAZPTR_CALLS, head, func, sizeof(*head), true, CALLER);
 }
@@ -389,12 +389,12 @@ void lull_hazptr_fenced_retire(void *ptr)
 		defer_free(LULL__HAZPTR_FREES, ptr, malloc_usable_size(ptr), true, CALLER);
 }
 
-void lull_rcu_call_hazptr_sized(struct lull_rcu_head *head, lull_rcu_func func, size_t bytes)
+void lull_rcu_call_hazptr_sized(struct lull_head *head, lull_rcu_func func, size_t bytes)
 {
 	defer_call(LULL__BRIDGE_CALLS, head, func, bytes, true, CALLER);
 }
 
-void lull_rcu_call_hazptr(struct lull_rcu_head *head, lull_rcu_func func)
+void lull_rcu_call_hazptr(struct lull_head *head, lull_rcu_func func)
 {
 	defer_call(LULL__BRIDGE_CALLS, head, func, sizeof(*head), true, CALLER);
 }

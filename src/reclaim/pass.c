@@ -65,17 +65,17 @@ bool lull__is_due(struct lull__bag *bag, int kind, enum lull__pass what)
 /* Under a lock until it has run: a barrier's pass that finds nothing may rely on that. */
 static size_t run_overflow(void)
 {
-	struct lull_rcu_head *head;
+	struct lull_head *head;
 	size_t count = 0;
 
 	lull__lock(&lull__reclaimer.overflow_lock);
 	/* REC-1: the link before what it links. */
-	head = lull_xchg_acquire(&lull__reclaimer.overflow, (struct lull_rcu_head *)NULL);
+	head = lull_xchg_acquire(&lull__reclaimer.overflow, (struct lull_head *)NULL);
 	if (head)
 		lull__rcu_wait(lull__rcu_cookie());
 	lull__self.callback_depth++;
 	for (; head; count++) {
-		struct lull_rcu_head *next = head->next;
+		struct lull_head *next = head->next;
 
 		lull__hazptr_wait(NULL, head, 1, LULL__NEVER, false);
 		lull__check_reclaimed(head);

@@ -98,7 +98,7 @@ size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes)
 	}
 	for (uint64_t i = 0; i < count; i++) {
 		struct lull__entry entry = take_entry(q);
-		struct lull_rcu_head *head = (struct lull_rcu_head *)entry.item;
+		struct lull_head *head = (struct lull_head *)entry.item;
 
 		lull__check_reclaimed(entry.item);
 		these += entry.bytes & ~LULL__ENTRY_FLAGS;

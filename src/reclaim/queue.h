@@ -52,7 +52,7 @@ struct lull__chunk {
 	struct lull__entry entry[LULL__CHUNK_ITEMS];
 };
 
-/* What is reclaimed after which wait, and how: pointers for free(3), or struct lull_rcu_head. */
+/* What is reclaimed after which wait, and how: pointers for free(3), or struct lull_head. */
 enum lull__queue_kind {
 	LULL__FREES, /* after a grace period */
 	LULL__CALLS,

@@ -24,13 +24,13 @@
 #define LULL_INLINE static inline __attribute__((always_inline))
 #endif
 
-/* The library is built with hidden visibility; what carries LULL_API is the ABI. */
+/* The library is built with hidden visibility; the symbols that carry LULL_API are the ABI. */
 #define LULL_API __attribute__((visibility("default")))
 
 #define lull_likely(x)	 (__builtin_expect(!!(x), 1))
 #define lull_unlikely(x) (__builtin_expect(!!(x), 0))
 
-/* The structure of @type whose @member is at @ptr. @ptr must not be NULL. */
+/* Return the structure of @type whose @member is at @ptr. @ptr must not be NULL. */
 #define lull_container_of(ptr, type, member)                                                       \
 	((type *)(void *)((char *)(uintptr_t)(ptr)-offsetof(type, member)))
 
@@ -39,7 +39,7 @@
 
 LULL_BEGIN_DECLS
 
-/* Version of the library that is loaded, "major.minor.patch". Any context. */
+/* Return the version of the loaded library, "major.minor.patch". Any context. */
 LULL_API const char *lull_version(void);
 
 LULL_END_DECLS

@@ -5,14 +5,14 @@
  * "Which CPU am I on?" is answered too late: the thread may have been moved before it uses the
  * answer, and two threads then add to one counter with plain instructions. A restartable sequence
  * (rseq(2)) is a stretch of code that says where it begins and ends; when the kernel preempts or
- * moves the thread, or delivers a signal to it, in the middle of that, it goes on at another place instead.
- * The last instruction of the stretch is the only one that anybody sees. So each sequence has
- * happened, on one CPU, or has not, and membarrier(2) can end all that are under way
- * (MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ).
+ * moves the thread, or delivers a signal to it, in the middle of the stretch, the thread goes on at
+ * another place instead. Only the last instruction of the stretch has an effect that others see. So
+ * each sequence has happened, on one CPU, or has not, and membarrier(2) can end all that are under
+ * way (MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ).
  *
  * The kernel has to know where each thread keeps the address of its stretch. glibc registers such
- * a place for each thread since 2.35; there is one per thread, so nobody else may. What there is
- * for a thread is read from that place: the number of its CPU, or a negative one.
+ * a place for each thread since 2.35; there is one per thread, so nobody else may register one. In
+ * that place stands the number of the thread's CPU, or a negative one if it has no sequences.
  *
  * Used by percpu_ref.h alone; the instructions are in arch/. Ideas: rseq(2), P. Turner's restartable
  * sequences, the librseq library.
@@ -23,8 +23,8 @@
 #include <lull/atomic.h>
 
 /*
- * ThreadSanitizer does not see what assembly stores, and would report what it orders. LULL_NO_RSEQ
- * does the same for whoever wants the other path.
+ * ThreadSanitizer does not see what assembly stores, and would report accesses that it orders.
+ * LULL_NO_RSEQ chooses the other path as well.
  */
 #if defined(__linux__) && defined(__GLIBC__) && defined(__LP64__) && !defined(LULL__TSAN) &&       \
 	!defined(LULL_NO_RSEQ) && (defined(__x86_64__) || defined(__aarch64__))
@@ -63,15 +63,15 @@
 #endif
 
 /*
- * Add @n to this CPU's counter of those that *@word leads to, @at bytes further on (0 or 8, a
- * constant). False: nothing was done, because a low bit of the word says not to, this thread has no
+ * Add @n to this CPU's counter among those that *@word leads to, at the offset @at (0 or 8, a
+ * constant). Returns false if nothing was done: a low bit of the word forbids it, this thread has no
  * restartable sequences, or the sequence was interrupted. It is not tried again here: under a
  * debugger's single steps it would never end. No ordering but the compiler's. Any context.
  *
- * What is ordered all the same: what comes before the sequence, and the sequence, before a barrier
- * that it does not see the mark of (PCR-1: that barrier is a fence here); the word before the counter
- * that it leads to (PCR-3: the address is made of it) and before a store or release that comes after
- * (PCR-2: the branch).
+ * Some accesses are ordered all the same: those before the sequence, and the sequence, before a
+ * barrier whose mark it does not see (PCR-1: that barrier is a fence here); the load of the word
+ * before the counter that it leads to (PCR-3: the address is made of it) and before a later store or
+ * release (PCR-2: the branch).
  *
  *	3: from 1, to 2, else 4
  *	my sequence = 3

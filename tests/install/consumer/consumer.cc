@@ -8,6 +8,9 @@
 #include <iostream>
 #include <string>
 #include <thread>
+#include <type_traits>
+
+static_assert(std::is_same<lull_head, lull_rcu_head>::value, "one type with two names");
 
 namespace {
 

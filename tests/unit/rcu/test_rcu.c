@@ -11,6 +11,9 @@ struct thing {
 	struct lull_rcu_head rcu;
 };
 
+/* One type with two names: a head serves RCU and hazard pointers, and the kernel's name compiles. */
+_Static_assert(__builtin_types_compatible_p(struct lull_head, struct lull_rcu_head), "the two names differ");
+
 /* A thread that is in a read section from `inside` until it is told to leave. */
 struct reader {
 	pthread_t thread;
