@@ -11,8 +11,7 @@
  * is set again is waited for again is a matter of luck.
  * Never: a waiter is asleep when the slot is clear for good.
  * WAITED is set by a read-modify-write, which these memory models take for a fence: what the heavy fence
- * is for, wake.tpl and wake-two.tpl tell; and for the order of event and WAITED,
- * event.tpl.
+ * is for, wake.tpl and wake-two.tpl tell; and for the order of event and WAITED, event.tpl.
  * Must hold; with each of these it must not:
  * Busted NO_LIGHT: tso
  * Busted NO_SECOND_LOOK: sc
