@@ -205,6 +205,9 @@ class Models:
             name = os.path.relpath(path, "model")
             self.where[name] = set(where(text) or [])
             said = PROSE.sub("", text)
+            for header in re.findall(r'^#include "((?:\.\./)?\w+\.h)"', text, re.M):
+                with open(os.path.join(root, os.path.dirname(path), header), encoding="utf-8") as file:
+                    said += file.read()
             if name.startswith("real/"):  # it is as good as the code that it goes through
                 found = {find(sources.values(), called)[0] for called in self.where[name]}
                 said += "".join(sorted(source.text for source in found if source))

@@ -2,7 +2,7 @@
 /*
  * rest.h - what src/rcu/grace_period.c needs of the rest of the library, for the models that are that code as it is:
  * reader.c and grace-period.c. The thread is registered, and what aborts for the caller's mistake is left
- * out: NEVER(), which the model defines, is how its tool calls off an execution. Included after rcu.c.
+ * out: NEVER(), which the model defines, is how its tool calls off an execution. Included after grace_period.c.
  */
 void lull__die(const char *format, ...)
 {
