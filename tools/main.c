@@ -10,10 +10,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <lull/detail/base.h>
+#include <lull/debug.h>
+#include <lull/mutex.h>
 
-#include "../src/oracle/bpf.h"
-#include "../src/oracle/slice.h"
 #include "common/options.h"
 
 static const struct command {
@@ -90,20 +89,45 @@ static void check_fence(const char *value)
 		       ": the kernel does not offer that here; it can be full");
 }
 
-static void check_oracle(const char *value)
-{
-	unsigned cpus;
+/*
+ * An oracle that may not work here is kept from the library while that is loaded, and chosen by main(): the library
+ * knows whether it works.
+ */
+static char *hidden_oracle, hidden_letter;
 
+static void hide_oracle(char *value)
+{
+	hidden_oracle = value;
+	hidden_letter = value[0];
+	value[0] = '\0';
+}
+
+static void check_oracle(char *value)
+{
 	if (!strcmp(value, "rseq") || !strcmp(value, "none"))
 		return;
 	if (strcmp(value, "bpf") && strcmp(value, "kernel"))
 		refuse("environment LULL_OWNER_ORACLE='", value,
 		       "' is not known; it can be rseq, bpf, kernel or none");
-	if (!strcmp(value, "bpf") && !lull__bpf_running(&cpus))
-		refuse("environment LULL_OWNER_ORACLE=", value,
+	hide_oracle(value);
+}
+
+/* Make up for hide_oracle(): for this process, and for those that it will start. */
+static void choose_oracle(void)
+{
+	int err;
+
+	if (!hidden_oracle)
+		return;
+	hidden_oracle[0] = hidden_letter;
+	err = lull_mutex_choose_oracle(hidden_oracle);
+	if (err == -EINVAL)
+		refuse("environment LULL_OWNER_ORACLE=", hidden_oracle, ": lull was built without it");
+	if (err && !strcmp(hidden_oracle, "bpf"))
+		refuse("environment LULL_OWNER_ORACLE=", hidden_oracle,
 		       ": no table is loaded for this process; see 'lull oracle'");
-	if (!strcmp(value, "kernel") && !lull__slice_offered())
-		refuse("environment LULL_OWNER_ORACLE=", value, ": the kernel does not offer that here");
+	if (err)
+		refuse("environment LULL_OWNER_ORACLE=", hidden_oracle, ": the kernel does not offer that here");
 }
 
 static void check_environment(int argc, char **argv, char **envp)
@@ -139,6 +163,7 @@ int main(int argc, char **argv)
 	char known[256] = "";
 	size_t i, len = 0;
 
+	choose_oracle();
 	atexit(finish_output);
 	if (argc < 2)
 		options_bad("no command given; 'lull --help' lists them");

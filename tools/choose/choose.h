@@ -66,14 +66,6 @@ struct choose_result {
 			    0: none */
 };
 
-/* A figure with its unit. */
-struct choose_word {
-	char text[48];
-};
-
-/* "455 ns", "5.9 us", "12 ms" */
-struct choose_word choose_time(double ns);
-
 void choose(const struct choose_input *in, struct choose_result *out);
 /* Sentences, each a line without its end. Returns how many. */
 size_t choose_words(const struct choose_input *in, const struct choose_result *result,

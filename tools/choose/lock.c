@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "choose/choose.h"
+#include "common/units.h"
 
 #define TIE_LEAST 0.08	/* closer than this is the same: the next run may turn it round */
 #define TIE_MOST 0.25	/* more scatter than this does not make everything the same */
@@ -200,7 +201,7 @@ static void add_cases(struct lock_text *t, const struct choose_locks *in)
 		add(t, " beside them");
 	}
 	add(t, ", sections %s %s", in->sleep ? "that sleep for" : "of",
-	    choose_time(in->section_ns).text);
+	    units_time(in->section_ns).text);
 }
 
 static void add_case(struct lock_text *t, const struct choose_locks *in, size_t at)
@@ -239,13 +240,13 @@ static void tell_choice(struct lock_text *t, const struct choose_locks *in,
 static void add_alone(struct lock_text *t, const struct choose_locks *in, size_t best)
 {
 	add(t, "where nobody waits (lock and unlock: %s, %s %s)",
-	    choose_time(in->lock[best].alone_ns).text, in->lock[0].name,
-	    choose_time(in->lock[0].alone_ns).text);
+	    units_time(in->lock[best].alone_ns).text, in->lock[0].name,
+	    units_time(in->lock[0].alone_ns).text);
 }
 
 static void add_longer(struct lock_text *t, const struct choose_locks *in, double times)
 {
-	add(t, "where sections take %s (%.2f x)", choose_time(in->longer_ns).text, times);
+	add(t, "where sections take %s (%.2f x)", units_time(in->longer_ns).text, times);
 }
 
 /* Where it pays beside that, and where it does not. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The recommendation; see choose.h. */
 #include "choose/choose.h"
+#include "common/units.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -304,9 +305,9 @@ static void say_bounded(struct text *t, const struct choose_input *in,
 	row = &in->row[best];
 	say(t,
 	    "Where a reader may stall and memory must stay bounded all the same: %s, %.3g M "
-	    "operations/s, x%.3g %s; at most %.2g MB waited.",
+	    "operations/s, x%.3g %s; at most %s waited.",
 	    row->name, row->mops[0], row->mops[0] / in->row[pick->row].mops[0],
-	    in->row[pick->row].name, row->waiting_bytes / 1e6);
+	    in->row[pick->row].name, units_bytes(row->waiting_bytes).text);
 }
 
 /* How long who waits for readers waits: the least, where that is much less than with the pick. */
@@ -324,9 +325,9 @@ static void say_waits(struct text *t, const struct choose_input *in, const struc
 			least = &in->row[i];
 	if (least && least->wait_ns * MUCH_LESS < usual->wait_ns)
 		say(t,
-		    "An updater that waits for readers, one of whom is busy, goes on after %.2g us "
-		    "with %s, after %.2g us with %s.",
-		    least->wait_ns / 1e3, least->name, usual->wait_ns / 1e3, usual->name);
+		    "An updater that waits for readers, one of whom is busy, goes on after %s "
+		    "with %s, after %s with %s.",
+		    units_time(least->wait_ns).text, least->name, units_time(usual->wait_ns).text, usual->name);
 }
 
 static void say_backlog(struct text *t, const struct choose_input *in)
@@ -345,8 +346,9 @@ static void say_backlog(struct text *t, const struct choose_input *in)
 			least = row;
 	}
 	if (most && most->waiting_bytes >= BIG_BACKLOG)
-		say(t, "Memory that waits to be freed: up to %.2g MB with %s, %.2g MB with %s.",
-		    most->waiting_bytes / 1e6, most->name, least->waiting_bytes / 1e6, least->name);
+		say(t, "Memory that waits to be freed: up to %s with %s, %s with %s.",
+		    units_bytes(most->waiting_bytes).text, most->name,
+		    units_bytes(least->waiting_bytes).text, least->name);
 }
 
 static void say_picks(struct text *t, const struct choose_input *in, const struct choose_result *r)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "choose/choose.h"
+#include "common/units.h"
 
 #define SCATTERS 0.20 /* more than this is worth a word */
 
@@ -41,39 +42,13 @@ __attribute__((format(printf, 2, 3))) static void tell_on(struct sentences *s, c
 
 /* ---- numbers in words ------------------------------------------------------------------------ */
 
-struct choose_word choose_time(double ns)
-{
-	struct choose_word w;
-
-	if (ns < 999.5)
-		snprintf(w.text, sizeof(w.text), "%.3g ns", ns);
-	else if (ns < 999.5e3)
-		snprintf(w.text, sizeof(w.text), "%.3g us", ns / 1e3);
-	else
-		snprintf(w.text, sizeof(w.text), "%.3g ms", ns / 1e6);
-	return w;
-}
-
-static struct choose_word in_bytes(double bytes)
-{
-	struct choose_word w;
-
-	if (bytes < 999.5)
-		snprintf(w.text, sizeof(w.text), "%.0f bytes", bytes);
-	else if (bytes < 999.5e3)
-		snprintf(w.text, sizeof(w.text), "%.2g kB", bytes / 1e3);
-	else
-		snprintf(w.text, sizeof(w.text), "%.*f MB", bytes < 9.95e6, bytes / 1e6);
-	return w;
-}
-
 /* Two figures for what lies between two measured points; there are not more in it. */
-static struct choose_word in_units(enum choose_axis axis, double value, int digits)
+static struct units_text in_units(enum choose_axis axis, double value, int digits)
 {
-	struct choose_word w;
+	struct units_text w;
 
 	if (axis == CHOOSE_HOLD)
-		return choose_time(value);
+		return units_time(value);
 	if (axis == CHOOSE_UPDATES)
 		snprintf(w.text, sizeof(w.text), "%.*g %%", digits, 100 * value);
 	else if (value < 1e6)
@@ -148,7 +123,7 @@ static void tell_no_matter(struct sentences *s)
 	tell(s, "It does not matter here: ");
 	tell_names(s);
 	tell_on(s, " are the same within the scatter, %s an operation. Use %s: it asks least.",
-		choose_time(here(s, v->best)->ns).text, name_of(s, v->best));
+		units_time(here(s, v->best)->ns).text, name_of(s, v->best));
 }
 
 static void tell_best(struct sentences *s)
@@ -159,7 +134,7 @@ static void tell_best(struct sentences *s)
 
 	if (v->why == CHOOSE_ONLY) {
 		tell(s, "Use %s, %s an operation: nothing else was measured that could be used.",
-		     best, choose_time(ns).text);
+		     best, units_time(ns).text);
 		return;
 	}
 	second = name_of(s, v->second);
@@ -168,15 +143,15 @@ static void tell_best(struct sentences *s)
 	else if (v->why == CHOOSE_FASTER)
 		tell(s, "Use %s: it is the fastest, %s an operation; with %s, the next, one takes "
 			"x%.3g as long.",
-		     best, choose_time(ns).text, second, here(s, v->second)->ns / ns);
+		     best, units_time(ns).text, second, here(s, v->second)->ns / ns);
 	else if (v->why == CHOOSE_LEANER)
 		tell(s, "Use %s: %s an operation, as fast as %s within the scatter, and in less "
 			"memory, %s beside the objects.",
-		     best, choose_time(ns).text, second, in_bytes(memory_of(s, v->best)).text);
+		     best, units_time(ns).text, second, units_bytes(memory_of(s, v->best)).text);
 	else
 		tell(s, "Use %s: %s and %s are the same here within the scatter, %s and %s an "
 			"operation; it %s.",
-		     best, best, second, choose_time(ns).text, choose_time(here(s, v->second)->ns).text,
+		     best, best, second, units_time(ns).text, units_time(here(s, v->second)->ns).text,
 		     asks_less(s) ? "asks less" : "was a little faster");
 }
 
@@ -191,13 +166,13 @@ static void tell_second(struct sentences *s)
 	second = name_of(s, v->second);
 	ns = here(s, v->second)->ns;
 	if (v->why == CHOOSE_FASTER)
-		tell(s, "Runner-up: %s, %s an operation.", second, choose_time(ns).text);
+		tell(s, "Runner-up: %s, %s an operation.", second, units_time(ns).text);
 	else if (v->why == CHOOSE_LEANER)
 		tell(s, "Runner-up: %s, which takes %s beside the objects, %s more.", second,
-		     in_bytes(memory_of(s, v->second)).text,
-		     in_bytes(memory_of(s, v->second) - memory_of(s, v->best)).text);
+		     units_bytes(memory_of(s, v->second)).text,
+		     units_bytes(memory_of(s, v->second) - memory_of(s, v->best)).text);
 	else
-		tell(s, "Runner-up: %s, %s an operation%s.", second, choose_time(ns).text,
+		tell(s, "Runner-up: %s, %s an operation%s.", second, units_time(ns).text,
 		     asks_less(s) ? "; it asks more" : "");
 }
 
@@ -216,8 +191,8 @@ static void tell_excluded(struct sentences *s)
 			tell_on(s,
 				"; one that stayed %s made others wait up to %s for memory, and %s "
 				"wait, at %.0f updates a second",
-				choose_time(w->slow_ns).text, choose_time(way->wait_ns).text,
-				in_bytes(way->held_back).text, w->update_rate);
+				units_time(w->slow_ns).text, units_time(way->wait_ns).text,
+				units_bytes(way->held_back).text, w->update_rate);
 		tell_on(s, ".");
 	}
 }
@@ -225,7 +200,7 @@ static void tell_excluded(struct sentences *s)
 static void tell_from(struct sentences *s, const struct choose_change *c)
 {
 	const char *more = c->above ? "From" : "Up to", *on = c->above ? " on" : "";
-	struct choose_word from = in_units(c->axis, rounded(c->from), 2);
+	struct units_text from = in_units(c->axis, rounded(c->from), 2);
 
 	if (c->axis == CHOOSE_UPDATES)
 		tell(s, "%s about %s updates%s: ", more, from.text, on);
@@ -241,7 +216,7 @@ static void tell_change(struct sentences *s, const struct choose_change *c)
 	const struct choose_point *point = &w->way[c->way].point[c->axis][c->point];
 	const struct choose_point *than =
 		&w->way[s->verdict->best].point[c->axis][c->point];
-	struct choose_word seen = in_units(c->axis, w->value[c->axis][c->point], 3);
+	struct units_text seen = in_units(c->axis, w->value[c->axis][c->point], 3);
 	const char *what = c->axis == CHOOSE_UPDATES ? " updates" :
 			   c->axis == CHOOSE_HOLD    ? " of hold" :
 			   w->value[c->axis][c->point] == 1 ? " object" :

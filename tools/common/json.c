@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <lull/detail/base.h>
+#include <lull/debug.h>
 
+#include "common/figures.h"
 #include "common/machine.h"
 #include "common/outfile.h"
 

@@ -11,7 +11,7 @@
 
 #include <jansson.h>
 
-#include "engine/bench.h"
+#include "common/figures.h"
 #include "common/options.h"
 
 struct jsonout;

@@ -12,7 +12,8 @@
 
 #include <lull/fence.h>
 
-#include "engine/bench.h"
+#include "common/counters.h"
+#include "common/cpus.h"
 #include "common/peers.h"
 
 static void copy_line(char *to, size_t size, const char *from)

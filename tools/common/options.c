@@ -9,10 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <lull/detail/base.h>
+#include <lull/debug.h>
 
-#include "engine/bench.h"
+#include "common/cpus.h"
 #include "common/peers.h"
+#include "common/progress.h"
 
 #define EXIT_BAD_INPUT 2
 

@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compare/compare.h"
+#include "common/figures.h"
 #include "common/options.h"
+#include "common/units.h"
+#include "compare/compare.h"
 
 /* A disturbance makes things slower: what was best tells how much the median has suffered. */
 static double spread_of(const struct bench_stat *s)
@@ -60,7 +62,6 @@ void compare_answer(struct compare *data)
 	const struct tradeoff *t = &data->tradeoff;
 	struct choose_way way[TRADEOFF_SCHEMES] = { 0 };
 	struct choose_work work = { .way = way, .ways = t->count };
-	char hold[32], bytes[32];
 	size_t i;
 
 	set_work(&work, t);
@@ -70,10 +71,10 @@ void compare_answer(struct compare *data)
 	data->nr_answers = choose_for_words(&work, &data->verdict, data->answer);
 	snprintf(data->workload, sizeof(data->workload),
 		 "Your workload: %.3g %% updates, readers hold an object for %s%s, %.0f objects "
-		 "of %s%s, %u thread%s.",
-		 100 * t->updates, compare_time(hold, sizeof(hold), t->hold_ns),
+		 "of %s, %u thread%s.",
+		 100 * t->updates, units_time(t->hold_ns).text,
 		 t->block ? " and sleep" : "", t->objects,
-		 compare_bytes(bytes, sizeof(bytes), t->size), t->size < 999.5 ? " bytes" : "",
+		 units_bytes(t->size).text,
 		 t->mix_threads, t->mix_threads == 1 ? "" : "s");
 }
 

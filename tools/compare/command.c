@@ -15,13 +15,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "compare/instrument.h"
-#include "common/json.h"
-#include "common/keys.h"
+#include "common/clock.h"
 #include "common/commands.h"
+#include "common/cpus.h"
+#include "common/figures.h"
+#include "common/json.h"
 #include "common/options.h"
-#include "report/compare_report.h"
+#include "common/text_table.h"
+#include "common/units.h"
 #include "common/workload.h"
+#include "compare/instrument.h"
+#include "compare/locks.h"
+#include "report/compare_report.h"
+#include "scale/key_list.h"
 
 #define DEFAULT_SECONDS 92.0
 #define DEFAULT_REPORT "lull-report.html"
@@ -74,21 +80,6 @@ static const struct compare_style plain_style = {
 };
 
 #define WAIT_BUSY 1 /* which of these tells how long updaters wait */
-
-const struct compare_wait compare_waits[COMPARE_WAITS_MAX] = {
-	{ "synchronize_idle", "Waiting for readers, nobody reading", "Until synchronize returns" },
-	{ "synchronize_busy", "Waiting for readers, one of them busy",
-	  "Until synchronize returns, while a thread reads in short sections back to back" },
-	{ "call_idle", "From a deferred call to its callback, nobody reading",
-	  "One call at a time" },
-	{ "call_busy", "From a deferred call to its callback, one busy reader",
-	  "One call at a time, while a thread reads in short sections back to back" },
-	{ "barrier_queued_idle", "Until a barrier returns, nobody reading",
-	  "One deferred call is queued before each" },
-	{ "barrier_queued_busy", "Until a barrier returns, one busy reader",
-	  "One deferred call is queued before each, while a thread reads in short sections back "
-	  "to back" },
-};
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -524,33 +515,6 @@ static void recommend(struct compare *data)
 
 /* ---- on the terminal ------------------------------------------------------------------------- */
 
-const char *compare_time(char *to, size_t size, double ns)
-{
-	if (ns < 0)
-		snprintf(to, size, "n/a");
-	else if (ns < 999.5)
-		snprintf(to, size, "%.0f ns", ns);
-	else if (ns < 999.5e3)
-		snprintf(to, size, "%.*f us", ns < 9.95e3 ? 1 : 0, ns / 1e3);
-	else
-		snprintf(to, size, "%.*f ms", ns < 9.95e6 ? 1 : 0, ns / 1e6);
-	return to;
-}
-
-const char *compare_bytes(char *to, size_t size, double bytes)
-{
-	if (bytes < 0)
-		snprintf(to, size, "-");
-	else if (bytes < 999.5)
-		snprintf(to, size, "%.*f", bytes > 0 && bytes < 9.95 && bytes != (double)(int)bytes,
-			 bytes);
-	else if (bytes < 999.5e3)
-		snprintf(to, size, "%.*f kB", bytes < 9.95e3 ? 1 : 0, bytes / 1e3);
-	else
-		snprintf(to, size, "%.*f MB", bytes < 9.95e6 ? 1 : 0, bytes / 1e6);
-	return to;
-}
-
 static void cell_median(struct bench_table *table, const struct bench_stat *s)
 {
 	if (!s->count)
@@ -569,7 +533,6 @@ static void print_decision(struct compare *data)
 		"scheme|ns/read|2 thr|x none|update|p99|waiting|B/obj|B/thr|holds up|sleeps");
 	static const struct bench_stat missing;
 	struct compare_scheme *none = find_scheme(data, "none");
-	char word[32];
 	size_t i;
 
 	for (i = 0; i < data->count; i++) {
@@ -580,13 +543,13 @@ static void print_decision(struct compare *data)
 		cell_median(table, &s->read[1]);
 		bench_cell_ratio(table, &s->read[0], none ? &none->read[0] : &missing);
 		bench_cell(table, "%s",
-			   compare_time(word, sizeof(word), s->update.count ? s->update.p50 : -1));
+			   units_time(s->update.count ? s->update.p50 : -1).text);
 		bench_cell(table, "%s",
-			   compare_time(word, sizeof(word), s->update.count ? s->update.p99 : -1));
+			   units_time(s->update.count ? s->update.p99 : -1).text);
 		bench_cell(table, "%s",
-			   compare_bytes(word, sizeof(word), s->defers ? s->waiting_bytes : -1));
-		bench_cell(table, "%s", compare_bytes(word, sizeof(word), s->object_bytes));
-		bench_cell(table, "%s", compare_bytes(word, sizeof(word), s->thread_bytes));
+			   units_bytes(s->defers ? s->waiting_bytes : -1).text);
+		bench_cell(table, "%s", units_bytes(s->object_bytes).text);
+		bench_cell(table, "%s", units_bytes(s->thread_bytes).text);
 		bench_cell(table, "%s", s->holds_up);
 		bench_cell(table, "%s", s->may_block ? "yes" : "no");
 	}

@@ -11,9 +11,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "compare/compare.h"
-#include "compare/instrument.h"
+#include "common/cpus.h"
+#include "common/figures.h"
 #include "common/options.h"
+#include "common/text_table.h"
+#include "common/units.h"
+#include "compare/instrument.h"
 
 /* What everybody takes first. */
 static const struct {
@@ -156,16 +159,6 @@ static void read_contended(struct compare_locks *to, const json_t *root, unsigne
 
 /* ---- the choice ------------------------------------------------------------------------------ */
 
-size_t compare_locks_most(const struct compare_locks *locks)
-{
-	size_t most = 0, i;
-
-	for (i = 1; i < locks->nr_threads; i++)
-		if (locks->threads[i] > locks->threads[most])
-			most = i;
-	return most;
-}
-
 static void set_case(struct choose_lock *to, size_t at, const struct bench_stat *rate)
 {
 	to->rate[at] = rate->count ? rate->median : 0;
@@ -275,43 +268,37 @@ static void cell_times(struct bench_table *table, const struct bench_stat *rate,
 
 static void cell_time(struct bench_table *table, const struct bench_stat *ns)
 {
-	char word[32];
-
-	bench_cell(table, "%s", compare_time(word, sizeof(word), ns->count ? ns->median : -1));
+	bench_cell(table, "%s", units_time(ns->count ? ns->median : -1).text);
 }
 
 static void print_head(const struct compare_locks *locks)
 {
-	char section[32], outside[32];
-
 	printf("One lock that threads want at a time, sections %s %s, up to %s between them:\n\n",
 	       locks->sleep ? "that sleep for" : "of",
-	       compare_time(section, sizeof(section), locks->section_ns),
-	       compare_time(outside, sizeof(outside), COMPARE_LOCK_OUTSIDE * locks->section_ns));
+	       units_time(locks->section_ns).text,
+	       units_time(COMPARE_LOCK_OUTSIDE * locks->section_ns).text);
 }
 
 static void print_legend(const struct compare_locks *locks, unsigned threads)
 {
-	char longer[32];
-
 	printf("\nalone: lock and unlock, nobody else wants it. k/s: thousand sections a second with %u "
 	       "thread%s,\nx: against pthread's; hogs: beside %u process%s burning processor time; "
 	       "%s: in sections so long.\nwait, its p99.9, processor time: per section, without "
 	       "hogs.\n",
 	       threads, threads == 1 ? "" : "s", locks->hogs, locks->hogs == 1 ? "" : "es",
-	       compare_time(longer, sizeof(longer), locks->longer_ns));
+	       units_time(locks->longer_ns).text);
 }
 
 void compare_locks_print(const struct compare_locks *locks)
 {
 	size_t most = compare_locks_most(locks), i;
 	unsigned threads = locks->threads[most];
-	char longer[32], *header;
+	char *header;
 	struct bench_table *table;
 
 	print_head(locks);
-	compare_time(longer, sizeof(longer), locks->longer_ns);
-	header = options_printf("lock|alone|k/s|x|hogs: k/s|x|%s: x|wait|p99.9|CPU time", longer);
+	header = options_printf("lock|alone|k/s|x|hogs: k/s|x|%s: x|wait|p99.9|CPU time",
+				units_time(locks->longer_ns).text);
 	table = bench_table_new(header);
 	free(header);
 	for (i = 0; i < locks->count; i++) {

@@ -3,212 +3,32 @@
 #include "engine/bench.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <pthread.h>
-#include <sched.h>
 #include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <lull/atomic.h>
 
+#include "common/clock.h"
+#include "common/counters.h"
+#include "common/cpus.h"
+#include "common/figures.h"
 #include "common/options.h"
-#include "common/topology.h"
+#include "common/progress.h"
 
 #define CHUNK_MIN_NS 10000u	   /* shorter chunks and the clock shows in the result */
 #define CHUNK_MAX_NS 60000u	   /* longer ones and threads stop too far apart */
 #define CROWDED_SLICE_NS 20000000u /* more threads than CPUs: several turns of the scheduler */
 #define WORKER_STACK (256u * 1024)
 
-/* ---- the machine under us -------------------------------------------------------------------- */
-
-#define MAX_CPUS 8192
-
-static int *cpu_list; /* in the order in which threads take them */
-static unsigned cpu_count;
-static struct topology topology = { 1, 1 };
-
-/* The set that the process was started with, before any thread is pinned. */
-__attribute__((constructor)) static void read_cpus(void)
-{
-	cpu_set_t *set = CPU_ALLOC(MAX_CPUS);
-	size_t size = CPU_ALLOC_SIZE(MAX_CPUS);
-	int cpu;
-
-	cpu_count = 1;
-	if (!set)
-		return;
-	CPU_ZERO_S(size, set);
-	if (sched_getaffinity(0, size, set) == 0 && CPU_COUNT_S(size, set) > 0)
-		cpu_list = malloc((size_t)CPU_COUNT_S(size, set) * sizeof(*cpu_list));
-	if (cpu_list) {
-		cpu_count = 0;
-		for (cpu = 0; cpu < MAX_CPUS; cpu++)
-			if (CPU_ISSET_S((size_t)cpu, size, set))
-				cpu_list[cpu_count++] = cpu;
-		topology = topology_sort(TOPOLOGY_ROOT, cpu_list, cpu_count);
-	}
-	CPU_FREE(set);
-}
-
-unsigned bench_cpus(void)
-{
-	return cpu_count;
-}
-
-unsigned bench_cores(void)
-{
-	return topology.cores;
-}
-
-unsigned bench_sockets(void)
-{
-	return topology.sockets;
-}
-
-int bench_cpu(unsigned index)
-{
-	return cpu_list ? cpu_list[index % cpu_count] : -1;
-}
-
-int bench_pin(unsigned index)
-{
-	cpu_set_t *set = CPU_ALLOC(MAX_CPUS);
-	size_t size = CPU_ALLOC_SIZE(MAX_CPUS);
-	int cpu = bench_cpu(index);
-
-	if (!set || cpu < 0)
-		return -1;
-	CPU_ZERO_S(size, set);
-	CPU_SET_S((size_t)cpu, size, set);
-	if (sched_setaffinity(0, size, set) != 0)
-		cpu = -1;
-	CPU_FREE(set);
-	return cpu;
-}
-
-/* Reads "CPU0 CPU3 ..." into the CPU number of each column. */
-static size_t interrupt_columns(char *header, unsigned *cpu, size_t room)
-{
-	size_t count = 0;
-	char *word, *rest;
-
-	for (word = strtok_r(header, " \t\n", &rest); word && count < room;
-	     word = strtok_r(NULL, " \t\n", &rest))
-		if (!strncmp(word, "CPU", 3))
-			cpu[count++] = (unsigned)strtoul(word + 3, NULL, 10);
-	return count;
-}
-
-bool bench_call_interrupts(uint64_t *total, uint64_t *per_cpu, unsigned nr)
-{
-	static unsigned column_cpu[MAX_CPUS];
-	FILE *file = fopen("/proc/interrupts", "re");
-	size_t columns, room = 0, i;
-	char *line = NULL, *p, *end;
-	bool found = false;
-
-	*total = 0;
-	if (per_cpu)
-		memset(per_cpu, 0, nr * sizeof(*per_cpu));
-	if (!file || getline(&line, &room, file) < 0)
-		goto out;
-	columns = interrupt_columns(line, column_cpu, MAX_CPUS);
-	while (!found && getline(&line, &room, file) >= 0) {
-		if (!strstr(line, "Function call interrupts"))
-			continue;
-		p = strchr(line, ':');
-		for (i = 0; p && i < columns; i++) {
-			uint64_t value = strtoull(p + 1, &end, 10);
-
-			if (end == p + 1)
-				break;
-			*total += value;
-			if (per_cpu && column_cpu[i] < nr)
-				per_cpu[column_cpu[i]] = value;
-			p = end - 1;
-		}
-		found = true;
-	}
-out:
-	free(line);
-	if (file)
-		fclose(file);
-	return found;
-}
-
 void bench_sink(uint64_t value)
 {
 	static __thread uint64_t kept;
 
 	lull_store_relaxed(&kept, lull_load_relaxed(&kept) ^ value);
-}
-
-/* ---- hardware counters ----------------------------------------------------------------------- */
-
-struct counters {
-	int cycles; /* -1: not available; leads the group */
-	int instructions;
-};
-
-static int counter_open(uint64_t config, int group)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_HARDWARE,
-		.size = sizeof(attr),
-		.config = config,
-		.read_format = PERF_FORMAT_GROUP,
-		.exclude_kernel = 1,
-		.exclude_hv = 1,
-	};
-
-	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, group, PERF_FLAG_FD_CLOEXEC);
-}
-
-static void counters_close(struct counters *c)
-{
-	if (c->instructions >= 0)
-		close(c->instructions);
-	if (c->cycles >= 0)
-		close(c->cycles);
-	c->cycles = c->instructions = -1;
-}
-
-/* Of the calling thread. */
-static void counters_open(struct counters *c)
-{
-	c->instructions = -1;
-	c->cycles = counter_open(PERF_COUNT_HW_CPU_CYCLES, -1);
-	if (c->cycles < 0)
-		return;
-	c->instructions = counter_open(PERF_COUNT_HW_INSTRUCTIONS, c->cycles);
-	if (c->instructions < 0)
-		counters_close(c);
-}
-
-static bool counters_read(const struct counters *c, uint64_t *cycles, uint64_t *instructions)
-{
-	uint64_t buf[3]; /* how many, then the group in order */
-
-	if (c->cycles < 0 || read(c->cycles, buf, sizeof(buf)) != (ssize_t)sizeof(buf))
-		return false;
-	*cycles = buf[1];
-	*instructions = buf[2];
-	return true;
-}
-
-bool bench_counters_work(void)
-{
-	struct counters c;
-	bool work;
-
-	counters_open(&c);
-	work = c.cycles >= 0;
-	counters_close(&c);
-	return work;
 }
 
 /* ---- workers --------------------------------------------------------------------------------- */
@@ -225,7 +45,7 @@ struct worker {
 	struct bench_pool *pool;
 	struct sample sample;
 	uint64_t *chunk; /* per case; this worker's own calibration */
-	struct counters counters;
+	struct bench_counters counters;
 	sem_t go;
 	pthread_t thread;
 } __attribute__((aligned(BENCH_LINE)));
@@ -302,14 +122,14 @@ static void measured_part(struct worker *w, const struct bench_case *c, uint64_t
 	struct rusage before;
 
 	getrusage(RUSAGE_THREAD, &before);
-	s.counted = counters_read(&w->counters, &cycles0, &instructions0);
+	s.counted = bench_counters_read(&w->counters, &cycles0, &instructions0);
 	s.start = bench_now_ns();
 	do {
 		bench_sink(c->body(&w->t, c->arg, chunk));
 		s.ops += chunk;
 		s.end = bench_now_ns();
 	} while (s.end < deadline);
-	s.counted = s.counted && counters_read(&w->counters, &cycles1, &instructions1);
+	s.counted = s.counted && bench_counters_read(&w->counters, &cycles1, &instructions1);
 	if (s.counted) {
 		s.cycles = cycles1 - cycles0;
 		s.instructions = instructions1 - instructions0;
@@ -350,7 +170,7 @@ static void *worker_main(void *arg)
 	struct worker *w = arg;
 
 	w->t.cpu = bench_pin(w->t.index);
-	counters_open(&w->counters);
+	bench_counters_open(&w->counters);
 	sem_post(&w->pool->done);
 	for (;;) {
 		sem_wait_all(&w->go, 1);
@@ -359,7 +179,7 @@ static void *worker_main(void *arg)
 		run_slice(w);
 		sem_post(&w->pool->done);
 	}
-	counters_close(&w->counters);
+	bench_counters_close(&w->counters);
 	return NULL;
 }
 

@@ -25,95 +25,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <time.h>
+
+#include "common/clock.h"
+#include "common/cpus.h"
+#include "common/figures.h"
 
 #define BENCH_LINE 128 /* two lines: the adjacent-line prefetcher couples pairs */
-
-/* ---- figures --------------------------------------------------------------------------------- */
-
-struct bench_stat {
-	double min, median, max;
-	size_t count; /* 0: not available, prints as n/a */
-};
-
-/* Sorts v in place. */
-struct bench_stat bench_stat_of(double *v, size_t count);
-/* s * factor, for other units. */
-struct bench_stat bench_stat_scale(struct bench_stat s, double factor);
-
-struct bench_latency {
-	double min, mean, p50, p90, p99, max; /* ns */
-	size_t count;
-};
-
-/*
- * Sorts ns in place. Percentile P is the smallest value with at least P % of the values at or below
- * it.
- */
-struct bench_latency bench_latency_of(uint64_t *ns, size_t count);
-double bench_percentile(const uint64_t *sorted, size_t count, double percent);
-
-/* ---- small tools ----------------------------------------------------------------------------- */
-
-static inline uint64_t bench_clock_ns(clockid_t clock)
-{
-	struct timespec ts = { 0, 0 };
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-static inline uint64_t bench_now_ns(void)
-{
-	return bench_clock_ns(CLOCK_MONOTONIC);
-}
-
-static inline void bench_sleep_ns(uint64_t ns)
-{
-	struct timespec ts = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
-
-	nanosleep(&ts, NULL);
-}
-
-/* xorshift64*; state must not be 0. */
-static inline uint64_t bench_random(uint64_t *state)
-{
-	uint64_t x = *state;
-
-	x ^= x >> 12;
-	x ^= x << 25;
-	x ^= x >> 27;
-	*state = x;
-	return x * 0x2545f4914f6cdd1du;
-}
-
-/*
- * The CPUs this process may run on, and how many cores and sockets they belong to. bench_pin() pins
- * the calling thread to the index-th CPU in the order of topology.h, round robin; returns the CPU
- * number or -1 when the system refused (measuring goes on unpinned).
- */
-unsigned bench_cpus(void);
-unsigned bench_cores(void);
-unsigned bench_sockets(void);
-int bench_cpu(unsigned index);
-int bench_pin(unsigned index);
-
-/*
- * Function-call interrupts (CAL line of /proc/interrupts), all CPUs together and per CPU.
- * Returns false where the line does not exist; per_cpu may be NULL, else holds nr entries by CPU
- * number.
- */
-bool bench_call_interrupts(uint64_t *total, uint64_t *per_cpu, unsigned nr);
-
-/* User-mode cycles and instructions can be counted in this process (perf_event_open). */
-bool bench_counters_work(void);
-
-/*
- * Progress line on stderr: only on a terminal, rewritten in place; bench_progress_clear() wipes it.
- */
-void bench_progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void bench_progress_clear(void);
 
 /* Keeps a computed value alive without storing it anywhere shared. */
 void bench_sink(uint64_t value);
@@ -186,21 +103,5 @@ bool bench_pool_counters(const struct bench_pool *pool);
 /* results[i] belongs to cases[i]. */
 void bench_measure(struct bench_pool *pool, const struct bench_plan *plan,
 		   const struct bench_case *cases, size_t nr_cases, struct bench_result *results);
-
-/* ---- tables on stdout ------------------------------------------------------------------------ */
-
-struct bench_table;
-
-/* Header cells; the first column is left-aligned, the others right-aligned. "a|b|c" */
-struct bench_table *bench_table_new(const char *header);
-/* Fills the next cell, row by row. */
-void bench_cell(struct bench_table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* "12.3 [11.9..14.0]" with a sensible number of digits; "n/a" for count 0. */
-void bench_cell_stat(struct bench_table *t, const struct bench_stat *s);
-/* "x1.24" of the medians; "n/a" when either is missing. */
-void bench_cell_ratio(struct bench_table *t, const struct bench_stat *s,
-		      const struct bench_stat *base);
-/* Prints to stdout and frees. */
-void bench_table_print(struct bench_table *t);
 
 #endif

@@ -2,6 +2,8 @@
 /* Long slices that all count; see rounds.h. */
 #include "engine/rounds.h"
 
+#include "engine/bench.h"
+
 #define SLICE_NS 20000000.0 /* several turns of the scheduler */
 #define SLICE_NS_MIN 1000000.0
 #define RUNS_MIN 3u

@@ -6,8 +6,8 @@
 #ifndef LULL_TOOL_ROUNDS_H
 #define LULL_TOOL_ROUNDS_H
 
-#include "engine/bench.h"
 #include "common/options.h"
+#include "engine/bench.h"
 
 /*
  * Spends about `seconds` on all cases together, in as many runs as were asked for, else in as many

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/units.h"
 #include "plot/pieces.h"
 
 #define ROW 19.0
@@ -46,21 +47,16 @@ static void set_span(const struct plot_rows *p, struct span *s)
 
 static void put_decades(FILE *to, const struct span *s, double bottom)
 {
-	static const char *const unit[] = { "ns", "us", "ms", "s" };
 	double room = (s->right - s->left) / (s->to - s->from);
 	int every = room < 20 ? 3 : room < 40 ? 2 : 1, decade;
 
 	for (decade = s->from; decade <= s->to; decade++) {
 		double x = along(s, pow(10, decade));
-		int which = decade < 0 ? 0 : decade / 3;
-		char text[32];
 
-		which = which > 3 ? 3 : which;
 		plot_stroke(to, "g", x, 4, x, bottom);
 		if ((decade - s->from) % every)
 			continue;
-		snprintf(text, sizeof(text), "%g %s", pow(10, decade - 3 * which), unit[which]);
-		plot_label(to, x, bottom + 14, "middle", "t", text);
+		plot_label(to, x, bottom + 14, "middle", "t", units_time(pow(10, decade)).text);
 	}
 }
 

@@ -3,7 +3,7 @@
 #ifndef LULL_TOOL_COMPARE_REPORT_H
 #define LULL_TOOL_COMPARE_REPORT_H
 
-#include "compare/compare.h"
+#include "report/compared.h"
 
 struct report;
 

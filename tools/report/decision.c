@@ -2,6 +2,8 @@
 /* The report's table of all schemes: what each costs, in every respect. */
 #include <string.h>
 
+#include "common/figures.h"
+#include "common/units.h"
 #include "report/page.h"
 
 static const struct compare_scheme *unprotected(const struct compare *data)
@@ -20,7 +22,7 @@ static void out_times_none(struct report *r, const struct bench_stat *s,
 	double times = none && none->read[0].count ? s->median / none->read[0].median : 0;
 
 	if (times > 0 && s->count)
-		out(r, "<td>%.*f</td>", out_digits(times), times);
+		out(r, "<td>%.*f</td>", units_decimals(times), times);
 	else
 		out(r, "<td>n/a</td>");
 }

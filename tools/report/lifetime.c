@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/figures.h"
 #include "common/options.h"
-#include "scale/read/predict.h"
+#include "common/units.h"
 #include "report/page.h"
+#include "scale/read/predict.h"
 
 #define OWN_COLOURS 900 /* of ways that are not among the schemes */
 
@@ -70,12 +72,10 @@ typedef void (*put_cell)(struct report *r, const struct tradeoff_result *t);
 
 static void out_bytes_stat(struct report *r, const struct bench_stat *s, const char *per)
 {
-	char word[32];
-
 	if (!s->count)
 		out(r, "n/a %s", per);
 	else
-		out(r, "<b>%s</b> %s", compare_bytes(word, sizeof(word), fmax(s->median, 0)), per);
+		out(r, "<b>%s</b> %s", units_bytes(fmax(s->median, 0)).text, per);
 }
 
 static void cell_readers(struct report *r, const struct tradeoff_result *t)
@@ -88,22 +88,20 @@ static void cell_readers(struct report *r, const struct tradeoff_result *t)
 
 		if (!s->count)
 			continue;
-		out(r, "%s<b>%.*f ns</b> with %u reader%s", i ? "<br>" : "", out_digits(s->median),
-		    s->median, all->threads[i], all->threads[i] == 1 ? "" : "s");
+		out(r, "%s<b>%s</b> with %u reader%s", i ? "<br>" : "", units_time(s->median).text,
+		    all->threads[i], all->threads[i] == 1 ? "" : "s");
 	}
 }
 
 static void cell_memory(struct report *r, const struct tradeoff_result *t)
 {
-	out_bytes_stat(r, &t->object_bytes, "bytes per object");
+	out_bytes_stat(r, &t->object_bytes, "per object");
 	out(r, "<br>");
 	out_bytes_stat(r, &t->thread_bytes, "per thread");
 }
 
 static void cell_duration(struct report *r, const struct tradeoff_result *t)
 {
-	char word[32];
-
 	if (t->may_not_block) {
 		out(r, "<b>not across a wait</b>: ");
 		out_text(r, t->may_not_block);
@@ -112,8 +110,8 @@ static void cell_duration(struct report *r, const struct tradeoff_result *t)
 	}
 	if (!t->wait.count)
 		return;
-	out(r, "<br>others freed after %s, ", compare_time(word, sizeof(word), t->wait.p50));
-	out(r, "at most %s", compare_time(word, sizeof(word), t->wait.max));
+	out(r, "<br>others freed after %s, ", units_time(t->wait.p50).text);
+	out(r, "at most %s", units_time(t->wait.max).text);
 }
 
 static void cell_retries(struct report *r, const struct tradeoff_result *t)
@@ -122,37 +120,31 @@ static void cell_retries(struct report *r, const struct tradeoff_result *t)
 		out(r, "n/a");
 		return;
 	}
-	out(r, "<b>%.*f</b> restarts", out_digits(t->restarts.median), t->restarts.median);
+	out(r, "<b>%.*f</b> restarts", units_decimals(t->restarts.median), t->restarts.median);
 	if (t->steps_again.count)
-		out(r, "<br>%.*f single steps again", out_digits(t->steps_again.median),
+		out(r, "<br>%.*f single steps again", units_decimals(t->steps_again.median),
 		    t->steps_again.median);
 }
 
 static void cell_deferred(struct report *r, const struct tradeoff_result *t)
 {
-	char word[32];
-
 	if (!t->waiting.count) {
 		out(r, "n/a");
 		return;
 	}
 	out(r, "<b>%.0f</b> object%s", t->waiting.max, t->waiting.max == 1 ? "" : "s");
 	if (t->waiting_bytes.count)
-		out(r, ", %s", compare_bytes(word, sizeof(word), t->waiting_bytes.max));
-	if (t->waiting_bytes.count && t->waiting_bytes.max < 999.5)
-		out(r, " bytes");
+		out(r, ", %s", units_bytes(t->waiting_bytes.max).text);
 }
 
 static void cell_updater(struct report *r, const struct tradeoff_result *t)
 {
-	char word[32];
-
 	if (!t->update.count) {
 		out(r, "n/a");
 		return;
 	}
-	out(r, "<b>%s</b>", compare_time(word, sizeof(word), t->update.p50));
-	out(r, ", 99 %%: %s", compare_time(word, sizeof(word), t->update.p99));
+	out(r, "<b>%s</b>", units_time(t->update.p50).text);
+	out(r, ", 99 %%: %s", units_time(t->update.p99).text);
 }
 
 static void out_property(struct report *r, const char *name, const char *unit, put_cell cell,
@@ -177,7 +169,7 @@ static void out_property(struct report *r, const char *name, const char *unit, p
 void out_foot_table(struct report *r)
 {
 	const struct tradeoff *all = &r->data->tradeoff;
-	char hold[32], unit[120];
+	char unit[120];
 	size_t i;
 
 	if (!all->count)
@@ -197,7 +189,7 @@ void out_foot_table(struct report *r)
 	out_property(r, "readers", "get and put", cell_readers, offsetof(struct way, readers));
 	out_property(r, "memory overhead", "", cell_memory, offsetof(struct way, memory));
 	snprintf(unit, sizeof(unit), "a reader that stays for %s, %.0f replacements a second",
-		 compare_time(hold, sizeof(hold), all->slow_ns), all->update_rate);
+		 units_time(all->slow_ns).text, all->update_rate);
 	out_property(r, "protection duration", unit, cell_duration, offsetof(struct way, duration));
 	out_property(r, "traversal retries", "per million steps", cell_retries,
 		     offsetof(struct way, retries));
@@ -286,10 +278,10 @@ static void out_reader_rows(struct report *r, const struct readers *c)
 			if (isnan(y))
 				out(r, "<td>n/a</td>");
 			else if (j >= c->measured)
-				out(r, "<td><i>%.*f</i></td>", out_digits(y), y);
+				out(r, "<td><i>%.*f</i></td>", units_decimals(y), y);
 			else
-				out(r, "<td>%.*f <small>%.*f..%.*f</small></td>", out_digits(y), y,
-				    out_digits(y), c->low[i][j], out_digits(y), c->high[i][j]);
+				out(r, "<td>%.*f <small>%.*f..%.*f</small></td>", units_decimals(y), y,
+				    units_decimals(y), c->low[i][j], units_decimals(y), c->high[i][j]);
 		}
 		out(r, "</tr>\n");
 	}
@@ -353,7 +345,7 @@ static const char *value_word(enum choose_axis axis, double value, char *word, s
 	if (axis == CHOOSE_UPDATES)
 		snprintf(word, size, "%.3g %%", value * 100);
 	else if (axis == CHOOSE_HOLD)
-		compare_time(word, size, value);
+		snprintf(word, size, "%s", units_time(value).text);
 	else if (value < 1e6)
 		snprintf(word, size, "%.*f%s", value < 1e4 || fmod(value, 1e3) == 0 ? 0 : 1,
 			 value < 1e4 ? value : value / 1e3, value < 1e4 ? "" : "k");

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/figures.h"
 #include "common/options.h"
+#include "common/units.h"
 #include "report/page.h"
 
 #define LOCK_COLOURS 950 /* and on */
@@ -77,9 +79,7 @@ static void out_times(struct report *r, const struct bench_stat *rate,
 
 static void out_ns(struct report *r, const struct bench_stat *ns)
 {
-	char word[32];
-
-	out(r, "<td>%s</td>", compare_time(word, sizeof(word), ns->count ? ns->median : -1));
+	out(r, "<td>%s</td>", units_time(ns->count ? ns->median : -1).text);
 }
 
 /* ---- by threads ------------------------------------------------------------------------------ */
@@ -183,13 +183,10 @@ struct wait_row {
 static struct plot_row row_of(const struct compare_locks *locks, struct wait_row *row)
 {
 	const struct compare_contention *c = row->c;
-	char word[4][32];
 
 	snprintf(row->tip, WORDS, "%s: mean %s, 99 %% %s, 99.9 %% %s, longest %s", row->label,
-		 compare_time(word[0], sizeof(word[0]), c->wait.median),
-		 compare_time(word[1], sizeof(word[1]), c->p99.median),
-		 compare_time(word[2], sizeof(word[2]), c->p999.median),
-		 compare_time(word[3], sizeof(word[3]), c->longest.median));
+		 units_time(c->wait.median).text, units_time(c->p99.median).text,
+		 units_time(c->p999.median).text, units_time(c->longest.median).text);
 	return (struct plot_row){ .label = row->label,
 				  .colour = colour_of(locks, row->lock),
 				  .thin = { c->wait.median, c->longest.median },
@@ -262,14 +259,13 @@ static void out_lock_table(struct report *r)
 	const struct compare_locks *locks = &r->data->locks;
 	const struct compare_lock *first = &locks->lock[0];
 	size_t most = compare_locks_most(locks), i;
-	char longer[32];
 
 	out(r, "<div class=\"box scroll\" tabindex=\"0\"><table>\n<thead><tr><th>lock</th><th>ns, "
 	       "nobody<br>waits</th><th>thousand/s,<br>%u thread%s</th><th>x pthread</th><th>beside "
 	       "%u<br>hog%s</th><th>x pthread</th><th>sections of<br>%s, x</th><th>mean "
 	       "wait</th><th>99.9 %%</th><th>CPU time per<br>section</th></tr></thead>\n<tbody>\n",
 	    locks->threads[most], locks->threads[most] == 1 ? "" : "s", locks->hogs,
-	    locks->hogs == 1 ? "" : "s", compare_time(longer, sizeof(longer), locks->longer_ns));
+	    locks->hogs == 1 ? "" : "s", units_time(locks->longer_ns).text);
 	for (i = 0; i < locks->count; i++) {
 		const struct compare_lock *lock = &locks->lock[i];
 		const struct compare_contention *plain = &lock->plain[most], *hogs = &lock->hogs[most];
@@ -299,7 +295,7 @@ static void out_lock_table(struct report *r)
 void out_locks(struct report *r)
 {
 	const struct compare_locks *locks = &r->data->locks;
-	char section[32], outside[32], *hogs;
+	char *hogs;
 
 	out(r,
 	    "<h2>Locks</h2>\n<p class=\"muted\">Threads want one lock, for sections %s %s, with work "
@@ -307,8 +303,8 @@ void out_locks(struct report *r)
 	    "time: then owners are preempted, and who spins for one of those spins for "
 	    "nothing.</p>\n",
 	    locks->sleep ? "that sleep for" : "of",
-	    compare_time(section, sizeof(section), locks->section_ns),
-	    compare_time(outside, sizeof(outside), COMPARE_LOCK_OUTSIDE * locks->section_ns));
+	    units_time(locks->section_ns).text,
+	    units_time(COMPARE_LOCK_OUTSIDE * locks->section_ns).text);
 	out_lines(r, locks->answer, locks->nr_answers);
 	out(r, "<div class=\"grid\">\n");
 	out_by_threads(r, "lock-threads", "What gets done under one lock", "Sections by threads.",

@@ -6,9 +6,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "compare/compare.h"
+#include "common/figures.h"
 #include "common/outfile.h"
 #include "plot/plot.h"
+#include "report/compared.h"
 
 struct report {
 	struct outfile *outfile;
@@ -19,9 +20,6 @@ struct report {
 /* As it is: for markup only. What comes from outside goes through out_text(). */
 void out(struct report *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void out_text(struct report *r, const char *text);
-
-/* Decimals for three significant digits. */
-int out_digits(double v);
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 

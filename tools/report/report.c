@@ -2,11 +2,10 @@
 /* The report of `lull compare`: the page, its style, what was measured where; see compare_report.h. */
 #include "report/compare_report.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <lull/detail/base.h>
+#include <lull/debug.h>
 
 #include "common/options.h"
 #include "common/peers.h"
@@ -30,87 +29,6 @@ static void finish(struct report *r)
 			     strerror(err));
 	outfile_free(r->outfile);
 	free(r);
-}
-
-/* ---- text and cells -------------------------------------------------------------------------- */
-
-void out(struct report *r, const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	vfprintf(r->file, format, ap);
-	va_end(ap);
-}
-
-void out_text(struct report *r, const char *text)
-{
-	plot_text(r->file, text);
-}
-
-int out_digits(double v)
-{
-	if (v < 0)
-		v = -v;
-	return v < 9.995 ? 2 : v < 99.95 ? 1 : 0;
-}
-
-void out_label(struct report *r, const char *label, unsigned colour, unsigned mark)
-{
-	out(r, "<tr><th scope=\"row\">");
-	plot_mark(r->file, mark, colour);
-	out_text(r, label);
-	out(r, "</th>");
-}
-
-void out_name(struct report *r, const struct compare_scheme *s)
-{
-	out_label(r, s->name, s->colour, s->style->point);
-}
-
-void out_stat(struct report *r, const struct bench_stat *s, bool best)
-{
-	int d = out_digits(s->median);
-
-	if (!s->count)
-		out(r, "<td>n/a</td>");
-	else
-		out(r, "<td>%s%.*f%s <small>%.*f..%.*f</small></td>", best ? "<b>" : "", d,
-		    s->median, best ? "</b>" : "", d, s->min, d, s->max);
-}
-
-void out_time(struct report *r, const struct bench_latency *l, double ns)
-{
-	char word[32];
-
-	out(r, "<td>%s</td>", compare_time(word, sizeof(word), l->count ? ns : -1));
-}
-
-void out_size(struct report *r, double bytes)
-{
-	char word[32];
-
-	out(r, "<td>%s</td>", compare_bytes(word, sizeof(word), bytes));
-}
-
-void begin_figure(struct report *r, const char *title, const char *caption)
-{
-	out(r, "<figure>\n<h3>");
-	out_text(r, title);
-	out(r, "</h3>\n<figcaption>");
-	out_text(r, caption);
-	out(r, "</figcaption>\n");
-}
-
-void begin_numbers(struct report *r)
-{
-	out(r, "<details><summary>The numbers</summary><div class=\"scroll\" tabindex=\"0\">"
-	       "<table>\n");
-}
-
-void end_figure(struct report *r)
-{
-	out(r, "</tbody></table></div></details>\n</figure>\n");
 }
 
 /* ---- the style ------------------------------------------------------------------------------- */
@@ -230,21 +148,6 @@ static void out_machine(struct report *r)
 	out(r, "<dt>again</dt><dd><code>");
 	out_text(r, r->data->command);
 	out(r, "</code></dd>\n</dl>\n");
-}
-
-void out_lines(struct report *r, const char (*line)[CHOOSE_LINE], size_t count)
-{
-	size_t i;
-
-	if (!count)
-		return;
-	out(r, "<div class=\"advice\">\n");
-	for (i = 0; i < count; i++) {
-		out(r, "<p>");
-		out_text(r, line[i]);
-		out(r, "</p>\n");
-	}
-	out(r, "</div>\n");
 }
 
 static void out_verdict(struct report *r)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/figures.h"
 #include "common/options.h"
 #include "report/page.h"
 

@@ -3,7 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "common/figures.h"
 #include "common/options.h"
+#include "common/units.h"
 #include "report/page.h"
 
 #define ROWS_MAX 128
@@ -28,8 +30,8 @@ static void add_pair(struct rows *rows, const struct compare_scheme *s, const ch
 
 	snprintf(rows->label[at], sizeof(rows->label[at]), "%s%s%s", s->name, *way ? ", " : "",
 		 way);
-	snprintf(rows->tip[at], WORDS, "%s%s%s: %.3g and %.3g ns", s->name, *way ? ", " : "", way,
-		 dot, ring);
+	snprintf(rows->tip[at], WORDS, "%s%s%s: %s and %s", s->name, *way ? ", " : "", way,
+		 units_time(dot).text, units_time(ring).text);
 	rows->upper[at] = upper;
 	rows->lower[at] = lower;
 	rows->mark[at] = s->style->point;
@@ -46,16 +48,12 @@ static void add_pair(struct rows *rows, const struct compare_scheme *s, const ch
 static void add_latency(struct rows *rows, const char *label, unsigned colour, unsigned mark,
 			const struct bench_latency *l)
 {
-	char word[5][32];
 	size_t at = rows->count++;
 
 	snprintf(rows->label[at], sizeof(rows->label[at]), "%s", label);
 	snprintf(rows->tip[at], WORDS, "%s: min %s, median %s, 90 %% %s, 99 %% %s, max %s", label,
-		 compare_time(word[0], sizeof(word[0]), l->min),
-		 compare_time(word[1], sizeof(word[1]), l->p50),
-		 compare_time(word[2], sizeof(word[2]), l->p90),
-		 compare_time(word[3], sizeof(word[3]), l->p99),
-		 compare_time(word[4], sizeof(word[4]), l->max));
+		 units_time(l->min).text, units_time(l->p50).text, units_time(l->p90).text,
+		 units_time(l->p99).text, units_time(l->max).text);
 	rows->latency[at] = l;
 	rows->mark[at] = mark;
 	rows->row[at] = (struct plot_row){ .label = rows->label[at],

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/json.h"
 
 #define MORE_WORDS 9 /* lull torture, three options with values, --part-of-all; what was typed goes between */

@@ -12,7 +12,7 @@
 
 #include <lull/reclaim.h>
 
-#include "engine/bench.h"
+#include "common/clock.h"
 #include "common/options.h"
 
 #define STACK_BYTES 65536u /* what a sanitizer's thread needs, and the static TLS */

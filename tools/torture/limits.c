@@ -13,7 +13,6 @@
 
 #include <lull/reclaim.h>
 
-#include "engine/bench.h"
 #include "common/options.h"
 
 #define BATCH 64u	   /* deferrals of one kind by one thread, between two times that it tells of them */

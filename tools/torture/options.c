@@ -8,7 +8,8 @@
 
 #include <lull/reclaim.h>
 
-#include "engine/bench.h"
+#include "common/clock.h"
+#include "common/cpus.h"
 #include "torture/run.h"
 
 #define DEFAULT_SECONDS 10.0

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* lull torture: pauses in which everything must have come home, and conditions that change. See torture.h. */
+#include "common/cpus.h"
 #include "torture/run.h"
 
 #include <errno.h>
@@ -7,8 +8,6 @@
 #include <time.h>
 
 #include <lull/reclaim.h>
-
-#include "engine/bench.h"
 
 #define PARK_NS 20000000
 

@@ -10,7 +10,9 @@
 
 #include <lull/reclaim.h>
 
+#include "common/clock.h"
 #include "common/json.h"
+#include "common/progress.h"
 
 #define MESSAGES 8
 

@@ -16,10 +16,12 @@
 #include <lull/debug.h>
 #include <lull/reclaim.h>
 
-#include "engine/bench.h"
-#include "common/json.h"
+#include "common/clock.h"
 #include "common/commands.h"
+#include "common/cpus.h"
+#include "common/json.h"
 #include "common/options.h"
+#include "common/progress.h"
 
 #define MODE_EVERY_NS 100000000u
 #define TICK_US 20000

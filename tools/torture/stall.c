@@ -3,6 +3,7 @@
  * lull torture: a reader that sleeps long while it holds something, and another thread that waits for
  * it. The library has to say so, and name the thread that sleeps; nothing else may fail. See torture.h.
  */
+#include "common/clock.h"
 #include "torture/run.h"
 
 #include <stdio.h>
@@ -11,8 +12,6 @@
 #include <unistd.h>
 
 #include <lull/debug.h>
-
-#include "engine/bench.h"
 
 #define NAME "torture-stall"
 #define REPORT_PART 4u /* the library reports after such a part of the stall */

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "../../tools/choose/lock.c"
+#include "../../tools/common/units.c"
 #include "../../tools/choose/workload_words.c"
 
 #include "tools/choose_support.h"

@@ -3,16 +3,20 @@
 #include "inspect/doctor/doctor.h"
 
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include <lull/fence.h>
 
-#include "engine/bench.h"
-#include "common/machine.h"
+#include "common/clock.h"
 #include "common/commands.h"
+#include "common/cpus.h"
+#include "common/figures.h"
+#include "common/machine.h"
 #include "common/peers.h"
+#include "common/progress.h"
+#include "common/units.h"
+#include "engine/bench.h"
 
 #define HEAVY_CALLS 1000
 #define HEAVY_BATCH 100
@@ -21,33 +25,12 @@
 
 /* ---- findings -------------------------------------------------------------------------------- */
 
-void doctor_section(struct report *r, const char *name)
-{
-	printf("%s\n", name);
-	if (!r->json)
-		return;
-	r->section = json_object();
-	jsonout_set(r->findings, name, r->section);
-}
-
 static void open_report(struct report *r, const struct options *opt)
 {
 	r->json = jsonout_open(opt);
 	r->findings = r->json ? json_object() : NULL;
 	if (r->findings)
 		jsonout_set(jsonout_root(r->json), "findings", r->findings);
-}
-
-void doctor_say(struct report *r, const char *key, const char *fmt, ...)
-{
-	char text[512];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	printf("  %-16s %s\n", key, text);
-	jsonout_set(r->section, key, json_string(text));
 }
 
 static void say_machine(struct report *r)
@@ -132,8 +115,8 @@ static void say_reader_fences(struct report *r)
 		struct bench_stat added = { results[i].ns.min - base, ns, results[i].ns.max - base,
 					    results[i].ns.count };
 
-		doctor_say(r, cases[i].name, "%.2f ns between a store and a load (without: %.2f)",
-		    ns > 0 ? ns : 0.0, base);
+		doctor_say(r, cases[i].name, "%s between a store and a load (without: %s)",
+		    units_time(ns > 0 ? ns : 0).text, units_time(base).text);
 		jsonout_stat(r->json, cases[i].name, 1, "fence", "ns", &added);
 	}
 }
@@ -271,7 +254,7 @@ static void say_heavy(struct report *r, bool with_sibling)
 		doctor_say(r, key,
 		    "n/a: the sibling never had its CPU to itself, other programs are too busy");
 	else
-		doctor_say(r, key, "%.2f us, p99 %.2f us, %s", latency.p50 / 1000, latency.p99 / 1000,
+		doctor_say(r, key, "%s, p99 %s, %s", units_time(latency.p50).text, units_time(latency.p99).text,
 		    interrupts);
 	row = jsonout_latency(r->json, with_sibling ? "heavy-sibling" : "heavy-alone",
 			      1 + with_sibling, "fence", &latency);

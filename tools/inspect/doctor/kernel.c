@@ -11,13 +11,12 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include <lull/mutex.h>
 #include <lull/percpu_ref.h>
 
-#include "../../../src/oracle/bpf.h"
-#include "../../../src/oracle/slice.h"
 
 /* System calls and constants that are newer than the headers this may be built with. */
 #ifndef SYS_futex_waitv
@@ -77,13 +76,30 @@ static void say_membarrier(struct report *r)
 
 /* ---- rseq, futex, robust lists --------------------------------------------------------------- */
 
+/*
+ * Ask the library whether @oracle would work in this process: 0, -ENOTSUP, or -EINVAL when it was built without.
+ * What it has chosen stays.
+ */
+static int try_oracle(const char *oracle)
+{
+	const char *chosen = lull_mutex_oracle_name();
+	int err = lull_mutex_choose_oracle(oracle);
+
+	if (!err)
+		lull_mutex_choose_oracle(chosen);
+	return err;
+}
+
 /* On an area that is too small, the kernel's own answer can be taken for a yes. */
 static void say_slice(struct report *r, unsigned long features, unsigned registered)
 {
 	const char *key = "slice extension";
+	int err = try_oracle("kernel");
 
-	if (lull__slice_offered())
+	if (!err)
 		doctor_say(r, key, "offered");
+	else if (err == -EINVAL)
+		doctor_say(r, key, "n/a (lull was built without it)");
 	else if (features < SLICE_FEATURE_SIZE)
 		doctor_say(r, key, "not offered (the kernel's area ends before it)");
 	else if (registered < SLICE_FEATURE_SIZE)
@@ -169,14 +185,16 @@ void doctor_say_kernel(struct report *r)
 void doctor_say_mutex(struct report *r)
 {
 	const char *forced = getenv("LULL_OWNER_ORACLE");
-	unsigned cpus;
+	int err = try_oracle("bpf");
 
 	doctor_section(r, "mutex");
 	doctor_say(r, "oracle", "%s: %s", lull_mutex_oracle_name(),
 		   forced && *forced ? "asked for by LULL_OWNER_ORACLE" : "the best that is there");
-	if (lull__bpf_running(&cpus))
-		doctor_say(r, "table", "loaded, of %u CPUs", cpus);
-	else if (access(LULL__BPF_TABLE, F_OK) == 0)
+	if (!err)
+		doctor_say(r, "table", "loaded, of %d CPUs", get_nprocs_conf());
+	else if (err == -EINVAL)
+		doctor_say(r, "table", "n/a (lull was built without it)");
+	else if (access(LULL_MUTEX_TABLE, F_OK) == 0)
 		doctor_say(r, "table", "loaded, but not for this process");
 	else
 		doctor_say(r, "table", "not loaded (%s; lull oracle load)", strerror(errno));

@@ -14,7 +14,6 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "../../../src/oracle/bpf.h"
 #include "common/options.h"
 #include "inspect/oracle/oracle_program.h"
 #include "switch_object.h" /* made of switch.bpf.c */
@@ -74,12 +73,12 @@ static void mount_pins(void)
 {
 	struct statfs fs;
 
-	if (statfs(LULL__BPF_MOUNT, &fs) == 0 && fs.f_type == BPF_FS_MAGIC)
+	if (statfs(ORACLE_MOUNT, &fs) == 0 && fs.f_type == BPF_FS_MAGIC)
 		return;
-	if (mount("bpf", LULL__BPF_MOUNT, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0755") != 0)
-		options_fail("cannot mount the BPF file system on " LULL__BPF_MOUNT ": %s",
+	if (mount("bpf", ORACLE_MOUNT, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0755") != 0)
+		options_fail("cannot mount the BPF file system on " ORACLE_MOUNT ": %s",
 			     strerror(errno));
-	printf("mounted   " LULL__BPF_MOUNT "\n");
+	printf("mounted   " ORACLE_MOUNT "\n");
 }
 
 /* systemd mounts it for root alone. What is pinned there has modes of its own. */
@@ -87,13 +86,13 @@ static void let_others_in(void)
 {
 	struct stat st;
 
-	if (stat(LULL__BPF_MOUNT, &st) != 0)
-		options_fail(LULL__BPF_MOUNT ": %s", strerror(errno));
+	if (stat(ORACLE_MOUNT, &st) != 0)
+		options_fail(ORACLE_MOUNT ": %s", strerror(errno));
 	if (st.st_mode & S_IXOTH)
 		return;
-	if (chmod(LULL__BPF_MOUNT, (st.st_mode & 07777) | S_IXGRP | S_IXOTH) != 0)
-		options_fail("cannot let others into " LULL__BPF_MOUNT ": %s", strerror(errno));
-	printf("changed   " LULL__BPF_MOUNT " may be passed through by everybody now; its mode was %04o\n",
+	if (chmod(ORACLE_MOUNT, (st.st_mode & 07777) | S_IXGRP | S_IXOTH) != 0)
+		options_fail("cannot let others into " ORACLE_MOUNT ": %s", strerror(errno));
+	printf("changed   " ORACLE_MOUNT " may be passed through by everybody now; its mode was %04o\n",
 	       st.st_mode & 07777u);
 }
 
@@ -101,8 +100,8 @@ static void let_others_in(void)
 
 static void refuse_second(void)
 {
-	if (access(LULL__BPF_TABLE, F_OK) == 0 || access(LULL__BPF_LINK, F_OK) == 0)
-		options_fail("already loaded, see " LULL__BPF_DIR "; 'lull oracle unload' takes it away");
+	if (access(ORACLE_TABLE, F_OK) == 0 || access(ORACLE_LINK, F_OK) == 0)
+		options_fail("already loaded, see " ORACLE_DIR "; 'lull oracle unload' takes it away");
 }
 
 /* The link first: without it, a table would be one that nobody keeps. */
@@ -111,24 +110,24 @@ static int pin(int link, int table, const struct oracle_rights *rights)
 	struct stat st;
 	int err;
 
-	if (mkdir(LULL__BPF_DIR, 0755) != 0 && errno != EEXIST)
+	if (mkdir(ORACLE_DIR, 0755) != 0 && errno != EEXIST)
 		return errno;
-	if (lstat(LULL__BPF_DIR, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != 0)
+	if (lstat(ORACLE_DIR, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != 0)
 		return EEXIST; /* of somebody who could take away what is in it */
-	if (chmod(LULL__BPF_DIR, 0755) != 0)
+	if (chmod(ORACLE_DIR, 0755) != 0)
 		return errno;
-	if (bpf_obj_pin(link, LULL__BPF_LINK) != 0)
+	if (bpf_obj_pin(link, ORACLE_LINK) != 0)
 		return errno;
-	if (bpf_obj_pin(table, LULL__BPF_TABLE) == 0) {
-		if (chown(LULL__BPF_TABLE, 0, rights->group) == 0 &&
-		    chmod(LULL__BPF_TABLE, rights->mode) == 0)
+	if (bpf_obj_pin(table, ORACLE_TABLE) == 0) {
+		if (chown(ORACLE_TABLE, 0, rights->group) == 0 &&
+		    chmod(ORACLE_TABLE, rights->mode) == 0)
 			return 0;
 		err = errno;
-		unlink(LULL__BPF_TABLE);
+		unlink(ORACLE_TABLE);
 	} else {
 		err = errno;
 	}
-	unlink(LULL__BPF_LINK);
+	unlink(ORACLE_LINK);
 	return err;
 }
 
@@ -166,8 +165,8 @@ void oracle_load(const struct oracle_rights *rights)
 		let_others_in();
 	err = pin(bpf_link__fd(link), table, rights);
 	if (err)
-		options_fail("cannot pin it in " LULL__BPF_DIR ": %s", strerror(err));
-	printf("loaded    " LULL__BPF_TABLE ", mode %04o, group %u\n", rights->mode, rights->group);
+		options_fail("cannot pin it in " ORACLE_DIR ": %s", strerror(err));
+	printf("loaded    " ORACLE_TABLE ", mode %04o, group %u\n", rights->mode, rights->group);
 	if (rights->mode & 007)
 		warn_of_programs();
 	bpf_link__destroy(link);
@@ -179,17 +178,17 @@ void oracle_unload(void)
 	bool found = false;
 
 	oracle_need_root();
-	if (unlink(LULL__BPF_LINK) == 0)
+	if (unlink(ORACLE_LINK) == 0)
 		found = true;
 	else if (errno != ENOENT)
-		options_fail(LULL__BPF_LINK ": %s", strerror(errno));
-	if (unlink(LULL__BPF_TABLE) == 0)
+		options_fail(ORACLE_LINK ": %s", strerror(errno));
+	if (unlink(ORACLE_TABLE) == 0)
 		found = true;
 	else if (errno != ENOENT)
-		options_fail(LULL__BPF_TABLE ": %s", strerror(errno));
+		options_fail(ORACLE_TABLE ": %s", strerror(errno));
 	if (!found)
 		options_fail("not loaded");
-	rmdir(LULL__BPF_DIR);
+	rmdir(ORACLE_DIR);
 	printf("unloaded; processes that have the table go on with what they find out themselves\n");
 }
 
@@ -210,7 +209,7 @@ int oracle_attached(struct oracle_cost *cost)
 {
 	struct bpf_link_info info = { 0 };
 	uint32_t size = sizeof(info);
-	int link = bpf_obj_get(LULL__BPF_LINK), program, err;
+	int link = bpf_obj_get(ORACLE_LINK), program, err;
 
 	if (link < 0)
 		return errno;

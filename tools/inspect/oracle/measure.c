@@ -11,7 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "engine/bench.h"
+#include "common/clock.h"
+#include "common/figures.h"
 #include "inspect/oracle/oracle_program.h"
 
 #define ROUNDS 10

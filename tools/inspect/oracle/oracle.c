@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/json.h"
 #include "common/commands.h"
+#include "common/json.h"
 
 enum {
 	OPT_GROUP = OPTIONS_OWN_KEYS,

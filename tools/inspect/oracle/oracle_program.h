@@ -10,7 +10,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include <lull/mutex.h>
+
 #include "common/json.h"
+
+/* Where things are pinned. The library looks for the table; the link keeps the program attached. */
+#define ORACLE_MOUNT "/sys/fs/bpf"
+#define ORACLE_DIR   ORACLE_MOUNT "/lull"
+#define ORACLE_TABLE LULL_MUTEX_TABLE
+#define ORACLE_LINK  ORACLE_DIR "/link"
 
 struct bpf_link;
 struct bpf_object;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* lull oracle status: what is pinned, whether this process can use it, and whether it is right. */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -11,11 +14,27 @@
 
 #include <lull/atomic.h>
 
-#include "../../../src/oracle/bpf.h"
 #include "common/json.h"
 #include "inspect/oracle/oracle_program.h"
 
 #define LOOKS 100
+
+/*
+ * Map the pinned table, which has a value for each CPU that there can be, and put their number into *@cpus. Return
+ * NULL when that does not work. Whether the table can be trusted is for the library to decide.
+ */
+static const uint64_t *map_table(unsigned *cpus)
+{
+	int possible = libbpf_num_possible_cpus(), fd = bpf_obj_get(ORACLE_TABLE);
+	void *values = MAP_FAILED;
+
+	if (fd >= 0 && possible > 0)
+		values = mmap(NULL, (size_t)possible * sizeof(uint64_t), PROT_READ, MAP_SHARED, fd, 0);
+	if (fd >= 0)
+		close(fd);
+	*cpus = possible > 0 ? (unsigned)possible : 0;
+	return values == MAP_FAILED ? NULL : values;
+}
 
 /*
  * Does it name this thread on the CPU that it runs on? After a nap, so that there has been a switch to it
@@ -63,14 +82,14 @@ void oracle_status(struct jsonout *json)
 {
 	json_t *out = json ? json_object() : NULL;
 	const uint64_t *running;
-	bool loaded, live;
+	bool loaded, usable, live;
 	unsigned cpus = 0;
 	struct stat st;
 
 	jsonout_set(jsonout_root(json), "oracle", out);
-	loaded = stat(LULL__BPF_TABLE, &st) == 0;
+	loaded = stat(ORACLE_TABLE, &st) == 0;
 	if (!loaded && errno != ENOENT && errno != ENOTDIR) {
-		printf("table     n/a: " LULL__BPF_TABLE ": %s\n", strerror(errno));
+		printf("table     n/a: " ORACLE_TABLE ": %s\n", strerror(errno));
 		jsonout_set(out, "loaded", json_null());
 		return;
 	}
@@ -79,15 +98,16 @@ void oracle_status(struct jsonout *json)
 		printf("table     not loaded\n");
 		return;
 	}
-	running = lull__bpf_running(&cpus);
+	usable = lull_mutex_choose_oracle("bpf") == 0;
+	running = usable ? map_table(&cpus) : NULL;
 	live = running && names_this_thread(running, cpus);
 	jsonout_set(out, "mode", json_integer(st.st_mode & 0777));
 	jsonout_set(out, "group", json_integer(st.st_gid));
-	jsonout_set(out, "readable", json_boolean(running));
+	jsonout_set(out, "readable", json_boolean(usable));
 	jsonout_set(out, "cpus", running ? json_integer(cpus) : json_null());
 	jsonout_set(out, "live", running ? json_boolean(live) : json_null());
-	printf("table     " LULL__BPF_TABLE ", mode %04o, group %u\n", st.st_mode & 0777u, st.st_gid);
-	if (!running) {
+	printf("table     " ORACLE_TABLE ", mode %04o, group %u\n", st.st_mode & 0777u, st.st_gid);
+	if (!usable) {
 		printf("readable  no, not by this process\n");
 	} else {
 		printf("readable  yes, %u CPUs\n", cpus);

@@ -14,7 +14,7 @@ struct task_struct {
 	int pid; /* what user space calls thread id, in the first PID namespace */
 } __attribute__((preserve_access_index));
 
-/* See src/oracle/bpf.h. The command sets the number of entries. */
+/* Which thread runs on each CPU; liblull maps it. The command sets the number of entries. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);

@@ -16,7 +16,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "engine/bench.h"
+#include "common/clock.h"
 #include "inspect/top/procfile.h"
 #include "inspect/top/top.h"
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <lull/detail/base.h>
+#include <lull/debug.h>
 
 #include "inspect/top/top.h"
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/units.h"
 #include "inspect/top/words.h"
 
 /* Whatever came from the process has passed through here before it meets a terminal. */
@@ -31,7 +32,7 @@ static void say(struct top_lines *lines, enum top_look look, const char *fmt, ..
 
 static void say_process(struct top_lines *lines, const struct top_view *view)
 {
-	struct top_word up = top_word_age(view->up_s);
+	struct units_text up = units_age(view->up_s);
 
 	say(lines, TOP_TITLE, "process %u (%s), up %s, threads %u, fence %s%s", view->pid,
 	    view->command, view->up_known ? up.text : "?", view->threads,
@@ -44,13 +45,13 @@ static void say_process(struct top_lines *lines, const struct top_view *view)
 static void count_words(char *to, size_t size, const struct top_view *view, unsigned i)
 {
 	const struct top_counter *c = &top_counters[i];
-	struct top_word rate = top_word_rate(&view->rate[i]),
+	struct units_text rate = top_word_rate(&view->rate[i]),
 			total = top_word_count(view->total[i]);
 
 	if (c->bytes) {
-		total = top_word_bytes((double)view->total[i]);
+		total = units_bytes((double)view->total[i]);
 		if (view->rate[i].known)
-			rate = top_word_bytes(view->rate[i].per_s);
+			rate = units_bytes(view->rate[i].per_s);
 	}
 	snprintf(to, size, "%-14s%11s%13s", c->label, rate.text, total.text);
 }
@@ -73,8 +74,8 @@ static void say_counts(struct top_lines *lines, const struct top_view *view)
 
 static void say_latency(struct top_lines *lines, const char *what, const struct top_latency *l)
 {
-	struct top_word mean = top_word_ns(l->mean), p50 = top_word_ns(l->p50),
-			p99 = top_word_ns(l->p99), max = top_word_ns(l->max),
+	struct units_text mean = units_time(l->mean), p50 = units_time(l->p50),
+			p99 = units_time(l->p99), max = units_time(l->max),
 			count = top_word_count(l->count);
 	char bound[40];
 
@@ -91,7 +92,7 @@ static void say_latency(struct top_lines *lines, const char *what, const struct 
 
 static void say_latencies(struct top_lines *lines, const struct top_view *view)
 {
-	struct top_word seconds = top_word_age(view->seconds);
+	struct units_text seconds = units_age(view->seconds);
 	char what[48];
 
 	say(lines, TOP_HEADING, "%-18s%11s%11s%11s%13s%10s", "grace periods", "mean", "p50", "p99",
@@ -117,9 +118,9 @@ static void fill_bar(char *bar, const struct top_backlog *b)
 }
 
 static void say_backlog(struct top_lines *lines, const char *what, const struct top_backlog *b,
-			struct top_word (*word)(uint64_t))
+			struct units_text (*word)(uint64_t))
 {
-	struct top_word now = word(b->now), peak = word(b->peak), hard = word(b->hard);
+	struct units_text now = word(b->now), peak = word(b->peak), hard = word(b->hard);
 	bool over = b->hard && b->now > b->hard;
 	enum top_look look = over ? TOP_WARN : b->now ? TOP_PLAIN : TOP_CALM;
 	char bar[BAR + 1];
@@ -129,9 +130,9 @@ static void say_backlog(struct top_lines *lines, const char *what, const struct 
 	    b->hard ? hard.text : "no limit", peak.text, over ? "  OVER" : "");
 }
 
-static struct top_word bytes_word(uint64_t bytes)
+static struct units_text bytes_word(uint64_t bytes)
 {
-	return top_word_bytes((double)bytes);
+	return units_bytes((double)bytes);
 }
 
 static void say_backlogs(struct top_lines *lines, const struct top_view *view)
@@ -175,7 +176,7 @@ static void say_holder(struct top_lines *lines, const struct top_wait *w)
 
 static void say_wait(struct top_lines *lines, const struct top_wait *w)
 {
-	struct top_word age = top_word_age((double)w->age_ns / 1e9);
+	struct units_text age = units_age((double)w->age_ns / 1e9);
 	char waiter[40], holder[40], more[40] = "";
 
 	thread_words(waiter, sizeof(waiter), &w->waiter);

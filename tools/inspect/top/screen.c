@@ -7,7 +7,7 @@
 #include <termcap.h>
 #include <unistd.h>
 
-#include "engine/bench.h"
+#include "common/clock.h"
 #include "inspect/top/top.h"
 
 #define LEAST_COLUMNS 60

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "engine/bench.h"
+#include "common/clock.h"
 #include "common/commands.h"
 #include "common/options.h"
 

@@ -50,6 +50,11 @@ int trace_stopped(void)
 	return stopped;
 }
 
+void trace_ended_early(pid_t pid)
+{
+	options_fail("process %d ended before it could be traced", (int)pid);
+}
+
 /* ---- its start ------------------------------------------------------------------------------- */
 
 /* What is ignored stays so, as in any program that is started. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <lull/detail/base.h>
+#include <lull/debug.h>
 #include <lull/rcu.h>
 #include <lull/stats.h>
 

@@ -244,11 +244,6 @@ static int open_process(pid_t pid)
 	return pidfd;
 }
 
-void trace_ended_early(pid_t pid)
-{
-	options_fail("process %d ended before it could be traced", (int)pid);
-}
-
 /* What has its number by now is another one. */
 static void check_process(int pidfd, pid_t pid)
 {

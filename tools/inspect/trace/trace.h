@@ -80,12 +80,10 @@ void trace_writer_add(struct trace_writer *w, const struct trace_record *r);
 /* Ends what has not ended, and the file; frees @w. @lost: records that never came. */
 struct trace_counts trace_writer_end(struct trace_writer *w, uint64_t end_ns, uint64_t lost);
 
-/* ---- trace.c --------------------------------------------------------------------------------- */
-
-/* Exit 1, with that. */
-_Noreturn void trace_ended_early(pid_t pid);
-
 /* ---- child.c: the program that is run, and signals ------------------------------------------- */
+
+/* Say that process @pid has ended too early, and exit 1. */
+_Noreturn void trace_ended_early(pid_t pid);
 
 struct trace_child {
 	pid_t pid;

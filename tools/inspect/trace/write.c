@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inspect/trace/timeline.h"
 #include "common/options.h"
+#include "inspect/trace/timeline.h"
 
 #define DEPTH 16		    /* slices in one another on a thread */
 #define AFLOAT 256		    /* grace periods and waits that go on at a time */

@@ -12,10 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "scale/hash/hashscale.h"
-#include "common/machine.h"
 #include "common/commands.h"
+#include "common/cpus.h"
+#include "common/machine.h"
 #include "common/peers.h"
+#include "common/progress.h"
+#include "scale/hash/hashscale.h"
 
 #define ELEMENTS_MAX 100000000u
 #define ELEMENT_BYTES 100 /* with what malloc adds, and its share of what else there is */

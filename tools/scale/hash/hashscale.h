@@ -7,11 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/json.h"
+#include "common/options.h"
 #include "engine/bench.h"
 #include "hash.h"
-#include "common/json.h"
-#include "common/keys.h"
-#include "common/options.h"
+#include "scale/key_list.h"
 
 #define HASHSCALE_SCHEMES_MAX 32
 

@@ -10,6 +10,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/clock.h"
+#include "common/cpus.h"
+#include "common/figures.h"
+#include "common/text_table.h"
+#include "common/units.h"
+#include "engine/bench.h"
 #include "scale/hash/hashscale.h"
 
 #define DEFAULT_SECONDS 60.0
@@ -198,22 +204,9 @@ static struct bench_latency update_latency(const struct update_job *u)
 	return l;
 }
 
-static void time_in_words(char *to, size_t size, double ns)
-{
-	if (ns < 9999.5)
-		snprintf(to, size, "%.0f ns", ns);
-	else if (ns < 9999.5e3)
-		snprintf(to, size, "%.*f us", ns < 99.5e3 ? 1 : 0, ns / 1e3);
-	else
-		snprintf(to, size, "%.*f ms", ns < 99.5e6 ? 1 : 0, ns / 1e6);
-}
-
 static void cell_time(struct bench_table *table, double ns)
 {
-	char text[32];
-
-	time_in_words(text, sizeof(text), ns);
-	bench_cell(table, "%s", text);
+	bench_cell(table, "%s", units_time(ns).text);
 }
 
 static void report_updates(struct hashscale *run, struct update_job *jobs, size_t count,

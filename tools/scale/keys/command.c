@@ -12,9 +12,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/commands.h"
+#include "common/cpus.h"
+#include "common/figures.h"
 #include "common/json.h"
 #include "common/machine.h"
-#include "common/commands.h"
+#include "common/text_table.h"
+#include "common/units.h"
+#include "engine/bench.h"
 
 #define DEFAULT_SECONDS 6.0
 #define DEFAULT_KEYS 8192u
@@ -205,8 +210,8 @@ static void print_title(const struct run *run, enum keyscale_setup setup, unsign
 	printf("\n%u thread%s look%s up keys", lookups, lookups == 1 ? "" : "s",
 	       lookups == 1 ? "s" : "");
 	if (setup == KEYSCALE_UNRELATED)
-		printf(", one protects something else for %.3g ms at a time",
-		       (double)run->settings->shape.unrelated_ns / 1e6);
+		printf(", one protects something else for %s at a time",
+		       units_time((double)run->settings->shape.unrelated_ns).text);
 	putchar('\n');
 }
 

@@ -7,8 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine/bench.h"
+#include "common/figures.h"
 #include "common/options.h"
+#include "engine/bench.h"
 
 enum keyscale_setup {
 	KEYSCALE_IDLE,	    /* nobody but those who unregister */

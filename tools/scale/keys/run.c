@@ -6,9 +6,12 @@
 
 #include <lull/hazptr.h>
 
+#include "common/clock.h"
+#include "common/figures.h"
+#include "engine/bench.h"
+#include "engine/rounds.h"
 #include "hash.h"
 #include "scale/keys/keyscale.h"
-#include "engine/rounds.h"
 
 #define SAMPLES (1u << 20) /* single times that are kept per scheme */
 #define CHUNK_NS 20000u

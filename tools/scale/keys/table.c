@@ -16,6 +16,8 @@
 #include <lull/rcu.h>
 #include <lull/shazptr.h>
 
+#include "common/clock.h"
+#include "engine/bench.h"
 #include "hash.h"
 #include "scale/keys/keyscale.h"
 

@@ -16,12 +16,16 @@
 
 #include <lull/atomic.h>
 
-#include "common/json.h"
-#include "common/keys.h"
-#include "scale/labels/labelscale.h"
-#include "common/machine.h"
+#include "common/clock.h"
 #include "common/commands.h"
+#include "common/figures.h"
+#include "common/json.h"
+#include "common/machine.h"
+#include "common/text_table.h"
+#include "engine/bench.h"
 #include "engine/rounds.h"
+#include "scale/key_list.h"
+#include "scale/labels/labelscale.h"
 
 #define DEFAULT_SECONDS 10.0
 #define DEFAULT_REPLACE 10u

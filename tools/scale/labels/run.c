@@ -16,9 +16,10 @@
 #include <lull/rcu.h>
 #include <lull/ref_handoff.h>
 
+#include "common/clock.h"
+#include "common/options.h"
 #include "engine/bench.h"
 #include "hash.h"
-#include "common/options.h"
 
 /* ---- the label ------------------------------------------------------------------------------- */
 

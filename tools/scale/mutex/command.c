@@ -13,11 +13,15 @@
 
 #include <lull/mutex.h>
 
-#include "common/machine.h"
 #include "common/commands.h"
+#include "common/figures.h"
+#include "common/machine.h"
 #include "common/options.h"
 #include "common/peers.h"
+#include "common/text_table.h"
+#include "common/units.h"
 #include "common/workload.h"
+#include "engine/bench.h"
 
 #define SECTION_MAX_NS 10e6
 #define SLEEP_MAX_NS 100e6
@@ -227,70 +231,7 @@ static void choose(struct mutexscale *m)
 	}
 }
 
-size_t mutexscale_find(const struct mutexscale *m, const struct bench_lock_scheme *scheme)
-{
-	size_t i;
-
-	for (i = 0; i < m->count && m->locks[i] != scheme; i++)
-		;
-	return i;
-}
-
-/* ---- results --------------------------------------------------------------------------------- */
-
-static const struct {
-	const char *metric, *unit;
-} figures[NR_FIGURES] = {
-	[FIGURE_RATE] = { "sections", "1/s" },	 [FIGURE_WAIT] = { "wait_mean", "ns" },
-	[FIGURE_P99] = { "wait_p99", "ns" },	 [FIGURE_P999] = { "wait_p999", "ns" },
-	[FIGURE_MAX] = { "wait_max", "ns" },	 [FIGURE_CPU] = { "cpu", "ns" },
-	[FIGURE_SWITCHES] = { "switches", "1" }, [FIGURE_JAIN] = { "jain", "1" },
-};
-
-static void describe_cell(json_t *row, const struct mutexscale_cell *c)
-{
-	jsonout_set(row, "shape", json_string(c->name));
-	jsonout_set(row, "section_ns", json_real(c->section));
-	jsonout_set(row, "outside_ns", json_real(c->outside));
-	jsonout_set(row, "long_share", json_real(c->longer_share));
-	jsonout_set(row, "long_ns", json_real(c->longer));
-	jsonout_set(row, "sleep_share", json_real(c->sleep_share));
-	jsonout_set(row, "sleep_ns", json_real(c->sleep));
-	jsonout_set(row, "hogs", json_integer(c->hogs));
-}
-
-void mutexscale_json(const struct mutexscale *m, const struct mutexscale_cell *cell,
-		     const struct mutexscale_result *results)
-{
-	size_t i, f;
-
-	for (i = 0; i < m->count && m->json; i++)
-		for (f = 0; f < NR_FIGURES; f++) {
-			const struct bench_stat *stat = &results[i].stat[f];
-			double base = results[0].stat[f].median;
-			json_t *row = jsonout_stat(m->json, m->locks[i]->name, cell->threads,
-						   figures[f].metric, figures[f].unit, stat);
-
-			describe_cell(row, cell);
-			jsonout_set(row, "times_pthread",
-				    base > 0 ? json_real(stat->median / base) : json_null());
-			jsonout_set(row, "disturbed", json_integer(results[i].disturbed));
-		}
-}
-
-void mutexscale_print_disturbed(const struct mutexscale *m, const struct mutexscale_result *results,
-				size_t count)
-{
-	unsigned disturbed = 0;
-	size_t i;
-
-	for (i = 0; i < count; i++)
-		disturbed += results[i].disturbed;
-	if (disturbed)
-		printf("(other programs ran during %u of %zu measurements, though they were "
-		       "repeated)\n",
-		       disturbed, count * m->runs);
-}
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static void print_table(const struct mutexscale *m, const struct mutexscale_result *results)
 {
@@ -331,10 +272,10 @@ static void print_shape(const struct settings *s)
 
 	printf("threads work, take the lock, work, give it back");
 	if (c->longer_share > 0)
-		printf("; %g %% of the sections %g us longer", c->longer_share * 100,
-		       c->longer / 1e3);
+		printf("; %g %% of the sections %s longer", c->longer_share * 100,
+		       units_time(c->longer).text);
 	if (c->sleep_share > 0)
-		printf("; %g %% sleep %g us in the section", c->sleep_share * 100, c->sleep / 1e3);
+		printf("; %g %% sleep %s in the section", c->sleep_share * 100, units_time(c->sleep).text);
 	if (c->hogs)
 		printf("; %u other processes burn processor time", c->hogs);
 	printf("\nwaits, and the processor time of all threads, are per section, work outside "
@@ -361,9 +302,9 @@ static void measure_contended(const struct mutexscale *m, const struct settings 
 			mutexscale_measure(m->locks, m->count, &cell, m->runs,
 					   (uint64_t)(slice > SLICE_MIN_NS ? slice : SLICE_MIN_NS),
 					   results);
-			printf("\n%u thread%s, sections of %g us, up to %g us between them\n",
-			       cell.threads, cell.threads == 1 ? "" : "s", cell.section / 1e3,
-			       cell.outside / 1e3);
+			printf("\n%u thread%s, sections of %s, up to %s between them\n",
+			       cell.threads, cell.threads == 1 ? "" : "s", units_time(cell.section).text,
+			       units_time(cell.outside).text);
 			mutexscale_json(m, &cell, results);
 			print_table(m, results);
 		}

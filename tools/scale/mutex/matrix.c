@@ -9,7 +9,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "common/cpus.h"
+#include "common/figures.h"
 #include "common/options.h"
+#include "common/text_table.h"
+#include "common/units.h"
 
 #define OUTSIDE 4 /* sections, at most */
 #define SLICE_MIN_NS 5e6
@@ -146,7 +150,7 @@ static void print_view(const struct matrix *x, const struct view *v)
 
 		if (!shown(v, c))
 			continue;
-		bench_cell(table, "%s, %g us, %u threads%s", c->name, c->section / 1e3, c->threads,
+		bench_cell(table, "%s, %s, %u threads%s", c->name, units_time(c->section).text, c->threads,
 			   c->hogs ? ", hogs" : "");
 		for (i = 0; i < x->m->count; i++)
 			bench_cell(table, "%.2f", ratio(x, v, cell, i));
@@ -229,8 +233,8 @@ void mutexscale_matrix(const struct mutexscale *m, double seconds)
 	for (i = 0; i < x.count; i++)
 		measure_cell(&x, &x.cells[i], &x.results[i * m->count]);
 	printf("up to 4 sections' time between two sections; hogs: as many other processes as CPUs "
-	       "burn processor time; %g ms for each lock, %u times\n",
-	       (double)x.slice_ns / 1e6, m->runs);
+	       "burn processor time; %s for each lock, %u times\n",
+	       units_time((double)x.slice_ns).text, m->runs);
 	mutexscale_print_disturbed(m, x.results, x.count * m->count);
 	for (i = 0; i < sizeof(views) / sizeof(views[0]); i++)
 		print_view(&x, &views[i]);

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "engine/bench.h"
+#include "common/figures.h"
 #include "common/json.h"
 #include "lock.h"
 
@@ -74,7 +74,7 @@ void mutexscale_load_read(struct mutexscale_load *load, const pid_t *hogs, unsig
  */
 double mutexscale_foreign(const struct mutexscale_load *from, const struct mutexscale_load *to);
 
-/* ---- mutexscale.c ---------------------------------------------------------------------------- */
+/* ---- scale/mutex/results.c -------------------------------------------------------------------- */
 
 #define MUTEXSCALE_LOCKS 16 /* no more than so many */
 

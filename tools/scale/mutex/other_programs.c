@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
+#include "common/cpus.h"
 #include "common/options.h"
 
 #define SHARE 0.1	   /* of the processors: more than so much is a disturbance */

@@ -4,7 +4,13 @@
 
 #include <stdlib.h>
 
+#include "common/clock.h"
+#include "common/cpus.h"
+#include "common/figures.h"
 #include "common/options.h"
+#include "common/progress.h"
+#include "common/text_table.h"
+#include "engine/bench.h"
 #include "engine/instructions.h"
 
 #define BATCH_NS 100000.0

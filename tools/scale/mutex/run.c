@@ -18,7 +18,12 @@
 
 #include <lull/atomic.h>
 
+#include "common/clock.h"
+#include "common/figures.h"
 #include "common/options.h"
+#include "common/progress.h"
+#include "common/units.h"
+#include "engine/bench.h"
 
 #define STACK (256u * 1024)
 #define WARM_SHARE 8 /* of a slice, before it */
@@ -265,8 +270,8 @@ static const char *describe(const struct mutexscale_cell *cell)
 {
 	static char text[96];
 
-	snprintf(text, sizeof(text), "%s %g us, %u threads, %u hogs", cell->name,
-		 cell->section / 1e3, cell->threads, cell->hogs);
+	snprintf(text, sizeof(text), "%s %s, %u threads, %u hogs", cell->name,
+		 units_time(cell->section).text, cell->threads, cell->hogs);
 	return text;
 }
 

@@ -12,7 +12,13 @@
 
 #include <lull/atomic.h>
 
+#include "common/clock.h"
+#include "common/cpus.h"
+#include "common/figures.h"
 #include "common/options.h"
+#include "common/progress.h"
+#include "common/text_table.h"
+#include "engine/bench.h"
 
 #define WAITS 1000u
 #define WAITS_MIN 3u

@@ -17,11 +17,15 @@
 #include <lull/percpu_ref.h>
 #include <lull/rcu.h>
 
-#include "engine/bench.h"
-#include "common/machine.h"
+#include "common/clock.h"
 #include "common/commands.h"
+#include "common/cpus.h"
+#include "common/figures.h"
+#include "common/machine.h"
 #include "common/options.h"
 #include "common/peers.h"
+#include "common/progress.h"
+#include "common/text_table.h"
 
 #define DEFAULT_CALLS 1000u
 #define DEFAULT_SECONDS 0.5 /* for the calls of one scheme in one setup */

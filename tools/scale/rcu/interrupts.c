@@ -10,8 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/bench.h"
+#include "common/clock.h"
+#include "common/cpus.h"
+#include "common/figures.h"
 #include "common/options.h"
+#include "common/progress.h"
+#include "common/text_table.h"
+#include "common/units.h"
 #include "scan.h"
 
 static size_t count_of(const struct rcuscale_scheme *const *schemes)
@@ -170,9 +175,9 @@ void rcuscale_wake(const struct rcuscale_scheme *const *schemes, unsigned rounds
 			run_wake(schemes[i], calls, &all[i]);
 		}
 	bench_progress_clear();
-	printf("\nwaiting for a reader that sleeps for %.0f ms: from its leaving to the return, "
+	printf("\nwaiting for a reader that sleeps for %s: from its leaving to the return, "
 	       "and processor time per wait; us\n",
-	       RCUSCALE_SLEEP_NS / 1e6);
+	       units_time(RCUSCALE_SLEEP_NS).text);
 	t = bench_table_new("scheme|waits|min|p50|p90|p99|max|cpu of the call|of the process");
 	for (i = 0; i < count; i++) {
 		wake_row(t, schemes[i], &all[i], json);

@@ -12,9 +12,11 @@
 
 #include <lull/rcu.h>
 
-#include "engine/bench.h"
-#include "scale/rcu/fqs.h"
+#include "common/clock.h"
+#include "common/figures.h"
 #include "common/options.h"
+#include "common/progress.h"
+#include "scale/rcu/fqs.h"
 
 #define IDLE_THREADS 4u
 

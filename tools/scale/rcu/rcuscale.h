@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "gp.h"
 #include "common/json.h"
+#include "gp.h"
 
 enum rcuscale_what {
 	WHAT_SYNCHRONIZE,

@@ -15,7 +15,8 @@
 
 #include <lull/fence.h>
 
-#include "engine/bench.h"
+#include "common/clock.h"
+#include "common/cpus.h"
 #include "common/options.h"
 
 #define SLEEPERS 64u

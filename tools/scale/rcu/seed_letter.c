@@ -9,8 +9,9 @@
 
 #include <lull/shazptr.h>
 
-#include "engine/bench.h"
+#include "common/figures.h"
 #include "common/options.h"
+#include "common/progress.h"
 #include "scale/rcu/rcuscale.h"
 
 static const struct flavor {

@@ -12,15 +12,20 @@
 
 #include <lull/percpu_ref.h>
 
-#include "engine/bench.h"
+#include "common/commands.h"
+#include "common/counters.h"
+#include "common/cpus.h"
+#include "common/figures.h"
 #include "common/json.h"
 #include "common/machine.h"
-#include "common/commands.h"
 #include "common/options.h"
 #include "common/peers.h"
-#include "scale/read/predict.h"
-#include "ref.h"
+#include "common/progress.h"
+#include "common/text_table.h"
+#include "engine/bench.h"
 #include "engine/instructions.h"
+#include "ref.h"
+#include "scale/read/predict.h"
 
 #define DEFAULT_SECONDS 2.0
 

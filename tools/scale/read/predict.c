@@ -10,7 +10,12 @@
 
 #include <lull/atomic.h>
 
+#include "common/clock.h"
+#include "common/cpus.h"
+#include "common/figures.h"
 #include "common/options.h"
+#include "common/text_table.h"
+#include "engine/bench.h"
 
 bool predict_is_shared(const char *scheme)
 {

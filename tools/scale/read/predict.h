@@ -19,7 +19,7 @@
 
 #include <stdbool.h>
 
-#include "engine/bench.h"
+#include "common/figures.h"
 #include "common/json.h"
 
 /* Do all readers of this scheme write to one line? By name, as in refscale. */

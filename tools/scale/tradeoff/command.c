@@ -16,9 +16,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/machine.h"
+#include "common/clock.h"
 #include "common/commands.h"
-#include "ref.h"
+#include "common/figures.h"
+#include "common/machine.h"
+#include "common/progress.h"
 #include "scale/tradeoff/ways.h"
 
 #define DEFAULT_SECONDS 10.0
@@ -32,15 +34,6 @@
 #define SHARE_HOLD 0.15
 #define SHARE_WALK 0.15
 #define SHARE_MIX 0.55
-
-const struct tradeoff_scheme *const tradeoff_schemes[TRADEOFF_SCHEMES] = {
-	&tradeoff_refcount,
-	&tradeoff_percpu_ref,
-	&tradeoff_rcu,
-	&tradeoff_hazptr,
-};
-
-void (*tradeoff_seen)(const uint64_t *body);
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -83,45 +76,6 @@ static void pick(struct tradeoff_run *run)
 	for (i = 0; i < TRADEOFF_SCHEMES; i++)
 		names[i] = tradeoff_schemes[i]->name;
 	options_pick(run->opt, names, TRADEOFF_SCHEMES, run->chosen);
-}
-
-/* ---- for the measurements -------------------------------------------------------------------- */
-
-void tradeoff_stay(double ns, bool block)
-{
-	struct timespec ts = { (time_t)(ns / 1e9), (long)(ns - 1e9 * (double)(time_t)(ns / 1e9)) };
-
-	if (ns <= 0)
-		return;
-	if (!block)
-		bench_ref_delay((uint64_t)ns);
-	else
-		nanosleep(&ts, NULL);
-}
-
-bool tradeoff_due(struct tradeoff_pace *pace)
-{
-	static const struct timespec nap = { 0, 50000 };
-	uint64_t now;
-
-	for (;;) {
-		now = bench_now_ns();
-		if (now >= pace->until)
-			return false;
-		if ((double)pace->done <= (double)(now - pace->start) * pace->rate / 1e9) {
-			pace->done++;
-			return true;
-		}
-		nanosleep(&nap, NULL);
-	}
-}
-
-void tradeoff_thread(pthread_t *thread, void *(*main)(void *), void *arg)
-{
-	int err = pthread_create(thread, NULL, main, arg);
-
-	if (err)
-		options_bad("cannot make a thread: %s", strerror(err));
 }
 
 /* ---- a process for each ---------------------------------------------------------------------- */

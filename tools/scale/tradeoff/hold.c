@@ -10,6 +10,9 @@
 #include <lull/atomic.h>
 #include <lull/reclaim.h>
 
+#include "common/clock.h"
+#include "common/cpus.h"
+#include "common/figures.h"
 #include "scale/tradeoff/ways.h"
 
 #define CELLS 64

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/cpus.h"
+#include "engine/bench.h"
 #include "scale/tradeoff/ways.h"
 
 #define OBJECTS 20000

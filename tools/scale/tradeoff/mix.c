@@ -7,6 +7,9 @@
 
 #include <lull/reclaim.h>
 
+#include "common/figures.h"
+#include "common/progress.h"
+#include "engine/bench.h"
 #include "scale/tradeoff/ways.h"
 
 #define DRAIN_MS 10000

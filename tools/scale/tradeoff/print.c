@@ -3,8 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "compare/compare.h"
+#include "common/figures.h"
 #include "common/options.h"
+#include "common/text_table.h"
+#include "common/units.h"
+#include "scale/tradeoff/tradeoff.h"
 
 /* Properties down, schemes across: a row is a name and one cell for each. */
 typedef void (*cell_func)(struct bench_table *table, const struct tradeoff *t,
@@ -14,28 +17,23 @@ static void cell_read(struct bench_table *table, const struct tradeoff *t,
 		      const struct tradeoff_result *s, size_t at)
 {
 	double ns = s->read[at].median;
-	char word[32];
 
 	(void)t;
 	if (!s->read[at].count)
 		bench_cell(table, "n/a");
-	else if (ns < 9.95)
-		bench_cell(table, "%.1f ns", ns);
 	else
-		bench_cell(table, "%s", compare_time(word, sizeof(word), ns));
+		bench_cell(table, "%s", units_time(ns).text);
 }
 
 static void cell_bytes(struct bench_table *table, const struct bench_stat *bytes)
 {
 	double median = bytes->median;
-	char word[32];
 
 	if (!bytes->count)
 		bench_cell(table, "n/a");
 	else
-		bench_cell(table, "%s%s%s", median < 0 ? "-" : "",
-			   compare_bytes(word, sizeof(word), median < 0 ? -median : median),
-			   median < 999.5 && median > -999.5 ? " B" : "");
+		bench_cell(table, "%s%s", median < 0 ? "-" : "",
+			   units_bytes(median < 0 ? -median : median).text);
 }
 
 static void cell_object(struct bench_table *table, const struct tradeoff *t,
@@ -64,9 +62,7 @@ static void cell_duration(struct bench_table *table, const struct tradeoff *t,
 
 static void cell_latency(struct bench_table *table, const struct bench_latency *l, double ns)
 {
-	char word[32];
-
-	bench_cell(table, "%s", compare_time(word, sizeof(word), l->count ? ns : -1));
+	bench_cell(table, "%s", units_time(l->count ? ns : -1).text);
 }
 
 static void cell_wait(struct bench_table *table, const struct tradeoff *t,
@@ -135,11 +131,9 @@ static void cell_mix(struct bench_table *table, const struct tradeoff *t,
 		     const struct tradeoff_result *s, size_t arg)
 {
 	const struct bench_stat *mix = &s->mix[CHOOSE_UPDATES][t->at[CHOOSE_UPDATES]];
-	char word[32];
 
 	(void)arg;
-	bench_cell(table, "%s",
-		   compare_time(word, sizeof(word), mix->count ? mix->median : -1));
+	bench_cell(table, "%s", units_time(mix->count ? mix->median : -1).text);
 }
 
 static void row(struct bench_table *table, const struct tradeoff *t, const char *name,
@@ -170,17 +164,13 @@ static struct bench_table *new_table(const struct tradeoff *t)
 
 static void explain(const struct tradeoff *t)
 {
-	char slow[32], hold[32];
-
-	compare_time(slow, sizeof(slow), t->slow_ns);
-	compare_time(hold, sizeof(hold), t->hold_ns);
 	printf("\nReaders: get and put (lock and unlock, protect and clear), all on one object.\n"
-	       "Memory: what an object of %.0f bytes, a thread, really take more than without.\n"
+	       "Memory: what an object of %s, a thread, really take more than without.\n"
 	       "Slow reader: one stays %s at a time, beside %.0f updates a second.\n"
 	       "Walks: %u elements, as many deletions a second; per million steps.\n",
-	       t->size, slow, t->update_rate, t->list);
+	       units_bytes(t->size).text, units_time(t->slow_ns).text, t->update_rate, t->list);
 	printf("Workload: %.3g %% updates, readers hold %s%s, %.0f objects, %u thread%s.\n",
-	       100 * t->updates, hold, t->block ? " asleep" : "", t->objects, t->mix_threads,
+	       100 * t->updates, units_time(t->hold_ns).text, t->block ? " asleep" : "", t->objects, t->mix_threads,
 	       t->mix_threads == 1 ? "" : "s");
 }
 

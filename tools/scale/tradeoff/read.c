@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* lull tradeoff: what a get and a put cost, all threads on one object. */
+#include "engine/bench.h"
 #include "scale/tradeoff/ways.h"
 
 struct shared_object {

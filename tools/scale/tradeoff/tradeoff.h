@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine/bench.h"
 #include "choose/choose.h"
+#include "common/figures.h"
 #include "common/json.h"
 
 #define TRADEOFF_SCHEMES 4 /* refcount, percpu_ref, rcu, hazptr, in the order of the slides */

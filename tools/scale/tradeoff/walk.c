@@ -4,6 +4,10 @@
 
 #include <lull/atomic.h>
 
+#include "common/clock.h"
+#include "common/cpus.h"
+#include "common/figures.h"
+#include "engine/bench.h"
 #include "scale/tradeoff/ways.h"
 
 struct walker {

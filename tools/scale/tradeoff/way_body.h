@@ -17,6 +17,7 @@
  */
 #include <stdlib.h>
 
+#include "common/clock.h"
 #include "common/options.h"
 
 #define HEAD (offsetof(struct keep, body))

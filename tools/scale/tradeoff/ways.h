@@ -10,8 +10,8 @@
 
 #include "common/json.h"
 #include "common/options.h"
-#include "scale/tradeoff/tradeoff.h"
 #include "common/workload.h"
+#include "scale/tradeoff/tradeoff.h"
 
 /* ---- the schemes ----------------------------------------------------------------------------- */
 
@@ -111,6 +111,5 @@ bool tradeoff_due(struct tradeoff_pace *pace);
 
 /* Options_bad() where there can be no such thread. */
 void tradeoff_thread(pthread_t *thread, void *(*main)(void *), void *arg);
-
 
 #endif

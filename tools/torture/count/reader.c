@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* lull torture: readers of objects with a count, and references that change hands. See torture_count.h. */
+#include "common/cpus.h"
 #include "torture/count/torture_count.h"
 
 #include <sched.h>
-
-#include "engine/bench.h"
 
 #define HOLDS_MOST 6u
 #define MORE_MOST 5u

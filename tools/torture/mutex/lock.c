@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* lull torture: locks that are taken in all ways there are, and what they guard. See torture_mutex.h. */
+#include "common/clock.h"
 #include "torture/mutex/torture_mutex.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
-
-#include "engine/bench.h"
 
 struct torture_mutexes torture_mutexes;
 

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "engine/bench.h"
+#include "common/clock.h"
 #include "common/options.h"
 
 #define PROCESSES 3u

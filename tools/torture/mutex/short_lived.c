@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "engine/bench.h"
+#include "common/clock.h"
 #include "common/options.h"
 
 #define STACK_BYTES ((size_t)2 << 20) /* ThreadSanitizer needs one */

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "engine/bench.h"
+#include "common/clock.h"
 #include "common/options.h"
 
 #define OPS 4096u

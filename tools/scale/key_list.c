@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading keys; see keys.h. */
-#include "common/keys.h"
+/* Reading keys; see key_list.h. */
+#include "scale/key_list.h"
 
 #include <errno.h>
 #include <ftw.h>
@@ -9,8 +9,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "engine/bench.h"
+#include "common/clock.h"
 #include "common/options.h"
+#include "common/progress.h"
 
 /* ---- a set of texts -------------------------------------------------------------------------- */
 
