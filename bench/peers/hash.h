@@ -26,7 +26,7 @@
 #include <lull/percpu_ref.h>
 #include <lull/refcount.h>
 
-#include "bench.h"
+#include "engine/bench.h"
 
 /* What a key is. */
 enum bench_hash_mode {

@@ -9,7 +9,7 @@
 
 #include <lull/reclaim.h>
 
-#include "options.h"
+#include "common/options.h"
 
 void bench_hash_broken(const char *scheme)
 {

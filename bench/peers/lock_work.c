@@ -2,7 +2,7 @@
 /* What threads do under a lock and outside, and the distribution of waits; see lock.h. */
 #include <lull/detail/base.h>
 
-#include "bench.h"
+#include "engine/bench.h"
 #include "lock.h"
 
 /* ---- waits ---- */

@@ -10,9 +10,9 @@
 #include <lull/percpu_ref.h>
 
 #include "busted.h"
-#include "main.h"
-#include "options.h"
-#include "torture_run.h"
+#include "common/commands.h"
+#include "common/options.h"
+#include "torture/run.h"
 
 static const struct fault {
 	enum lull__busted id;

@@ -97,6 +97,16 @@ static inline bool under_valgrind(void)
 			skip();                                                                    \
 	} while (0)
 
+/* Report a wait every @ms milliseconds, 0: never. The core alone (tests/core) never does. */
+static inline void set_stall_ms(uint32_t ms)
+{
+#ifndef LULL_TEST_CORE
+	lull_debug_set_stall_ms(ms);
+#else
+	(void)ms;
+#endif
+}
+
 /* Run func in a forked child; what it wrote to standard error goes to text. Returns the wait status. */
 static inline int run_child(void (*func)(void), char *text, size_t size)
 {

@@ -314,7 +314,7 @@ static void test_unregister_online(void **state)
 	pthread_t waiter;
 
 	(void)state;
-	lull_debug_set_stall_ms(0); /* nothing else shall wake it */
+	set_stall_ms(0); /* nothing else shall wake it */
 	memset(&looper, 0, sizeof(looper));
 	looper.thread = start_thread(unregisters_online, &looper);
 	await_flag(&looper.online, 1);
@@ -324,7 +324,7 @@ static void test_unregister_online(void **state)
 	join_thread(waiter);
 	lull_store_release(&looper.finish, 1);
 	join_thread(looper.thread);
-	lull_debug_set_stall_ms(1000);
+	set_stall_ms(1000);
 }
 
 static void test_exit_online(void **state)

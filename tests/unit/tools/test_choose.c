@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "../../tools/lull/choose.c"
+#include "../../tools/choose/protection.c"
 
 #include "tools/choose_support.h"
 
