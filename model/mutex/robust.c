@@ -4,7 +4,7 @@
  * robust.c - owners die, for cbmc: threads lock, unlock, wait, give up, put right what is wrong or do
  * not, and are killed between any two accesses.
  * Where: put_in(), take_out(), pending(), verdict(), unlock() in mutex_robust.c,
- * lull_mutex_robust_consistent(), take() in mutex.c, futex_wait(), sleep_once(), pass_on(),
+ * lull_mutex_robust_consistent(), take_robust(), futex_wait(), sleep_once(), pass_on(),
  * lull__wait_for()
  *
  * Proved by induction, as wake.c.  Beyond that one's invariant: who owns is on its list or pending;
