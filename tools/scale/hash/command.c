@@ -3,7 +3,7 @@
  * lull hashscale: hash table lookups and updates per second, by scheme, number of threads and
  * fraction of updates; what a single update takes; how much memory waits to be freed meanwhile.
  *
- * All schemes have the same keys and the same shape of table (bench/peers/hash.h). Tables for
+ * All schemes have the same keys and the same shape of table (bench/peers/body/hash_scheme.h). Tables for
  * lookups alone share their elements; each scheme has another table for updates.
  */
 #include <malloc.h>

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "engine/bench.h"
-#include "hash.h"
+#include "hash_scheme.h"
 #include "common/json.h"
 #include "common/keys.h"
 #include "common/options.h"

@@ -6,7 +6,7 @@
 
 #include <lull/hazptr.h>
 
-#include "hash.h"
+#include "hash_scheme.h"
 #include "scale/keys/keyscale.h"
 #include "engine/rounds.h"
 

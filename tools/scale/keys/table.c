@@ -16,7 +16,7 @@
 #include <lull/rcu.h>
 #include <lull/shazptr.h>
 
-#include "hash.h"
+#include "hash_scheme.h"
 #include "scale/keys/keyscale.h"
 
 #define REGISTERED UINT64_C(0x6b65792d6c697665)

@@ -17,7 +17,7 @@
 #include <lull/ref_handoff.h>
 
 #include "engine/bench.h"
-#include "hash.h"
+#include "hash_scheme.h"
 #include "common/options.h"
 
 /* ---- the label ------------------------------------------------------------------------------- */

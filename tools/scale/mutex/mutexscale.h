@@ -9,7 +9,7 @@
 
 #include "engine/bench.h"
 #include "common/json.h"
-#include "lock.h"
+#include "lock_scheme.h"
 
 /* ---- scale/mutex/run.c ----------------------------------------------------------------------- */
 

@@ -12,7 +12,7 @@
 
 #include "engine/bench.h"
 #include "common/options.h"
-#include "scan.h"
+#include "scan_scheme.h"
 
 static size_t count_of(const struct rcuscale_scheme *const *schemes)
 {

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "gp.h"
+#include "gp_scheme.h"
 #include "common/json.h"
 
 enum rcuscale_what {

@@ -4,7 +4,7 @@
  *
  * A section enters, loads a shared pointer, reads a field of the object and leaves; with hazard
  * pointers the object is protected, read and let go, with counts a reference is got and put
- * (bench/peers/ref_body.h). The loop around it is the same for all schemes and is included in the
+ * (bench/peers/body/ref_body.h). The loop around it is the same for all schemes and is included in the
  * figures; "none" is that loop alone.
  */
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 #include "common/options.h"
 #include "common/peers.h"
 #include "scale/read/predict.h"
-#include "ref.h"
+#include "ref_scheme.h"
 #include "engine/instructions.h"
 
 #define DEFAULT_SECONDS 2.0

@@ -18,7 +18,7 @@
 
 #include "common/machine.h"
 #include "common/commands.h"
-#include "ref.h"
+#include "ref_scheme.h"
 #include "scale/tradeoff/ways.h"
 
 #define DEFAULT_SECONDS 10.0
