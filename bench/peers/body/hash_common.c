@@ -9,8 +9,6 @@
 
 #include <lull/reclaim.h>
 
-#include "common/options.h"
-
 void bench_hash_broken(const char *scheme)
 {
 	fprintf(stderr, "lull hashscale: scheme %s lost an element that was always there\n",
@@ -20,7 +18,8 @@ void bench_hash_broken(const char *scheme)
 
 void bench_hash_no_memory(void)
 {
-	options_fail("out of memory");
+	fprintf(stderr, "lull: out of memory\n");
+	exit(EXIT_FAILURE);
 }
 
 void *bench_hash_alloc(size_t count, size_t size)
@@ -35,7 +34,7 @@ void *bench_hash_alloc(size_t count, size_t size)
 
 /* ---- elements that wait ---------------------------------------------------------------------- */
 
-#define COUNTS (OPTIONS_THREADS_LIMIT + 64) /* workers, and the libraries' own threads */
+#define COUNTS (4096 + 64) /* the most workers that there can be, and the libraries' own threads */
 
 __thread struct bench_hash_count *bench_hash_count;
 

@@ -88,8 +88,6 @@ extern const struct bench_ref_scheme bench_ref_none, bench_ref_spinlock, bench_r
 	bench_ref_hazptr_alloc, bench_ref_hazptr_hold, bench_ref_hazptr_fenced, bench_ref_hazptr_rcu,
 	bench_ref_shazptr, bench_ref_shazptr_wildcard, bench_ref_store_fence_store, bench_ref_ck_hp,
 	bench_ref_libcds_hp, bench_ref_xenium_hp;
-/* Its functions come from the plugin, hence not constant. */
-extern struct bench_ref_scheme bench_ref_rcu_plugin;
 
 #ifdef __cplusplus
 }

@@ -5,6 +5,7 @@
 #include <absl/synchronization/mutex.h>
 
 #include "lock_scheme.h"
+#include "peer_module.h"
 
 /* It is made anew in the same place for each measurement. */
 alignas(BENCH_LOCK_LINE) static absl::Mutex lock_shared;
@@ -29,3 +30,9 @@ static const char *lock_renew(const struct bench_lock_scheme *)
 #include "lock_body.h"
 
 LOCK_SCHEME(bench_lock_absl, "absl", "Abseil's absl::Mutex (C++)", nullptr);
+
+/* ---- the module ---- */
+
+static const void *const lock[] = { &bench_lock_absl, nullptr };
+
+const struct peer_module lull_peer_module = { PEER_BUILD, "Abseil", PEER_VERSION, { nullptr, nullptr, nullptr, lock } };

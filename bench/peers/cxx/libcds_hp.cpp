@@ -7,6 +7,7 @@
 #include <cds/gc/hp.h>
 
 #include "flavor.h"
+#include "peer_module.h"
 #include "ref_scheme.h"
 
 #define FLAVOR_NAME "libcds-hp"
@@ -51,3 +52,9 @@ static inline std::atomic<bench_ref_object *> &flavor_atomic(bench_ref_object *&
 
 #define REF_BODY bench_ref_libcds_hp
 #include "ref_body.h"
+
+/* ---- the module ---- */
+
+static const void *const ref[] = { &bench_ref_libcds_hp, nullptr };
+
+const struct peer_module lull_peer_module = { PEER_BUILD, "libcds", PEER_VERSION, { ref } };

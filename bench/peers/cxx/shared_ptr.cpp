@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "flavor.h"
+#include "peer_module.h"
 #include "ref_scheme.h"
 
 #define FLAVOR_NAME "shared_ptr"
@@ -55,3 +56,9 @@ static inline const flavor_pointer &flavor_of(const bench_ref_cell *cell)
 #define REF_BODY bench_ref_shared_ptr
 #define REF_NESTS 1
 #include "ref_body.h"
+
+/* ---- the module ---- */
+
+static const void *const ref[] = { &bench_ref_shared_ptr, nullptr };
+
+const struct peer_module lull_peer_module = { PEER_BUILD, "C++", PEER_VERSION, { ref } };

@@ -6,6 +6,7 @@
 #include <xenium/reclamation/hazard_pointer.hpp>
 
 #include "flavor.h"
+#include "peer_module.h"
 #include "ref_scheme.h"
 
 #define FLAVOR_NAME "xenium-hp"
@@ -42,3 +43,9 @@ static inline bench_ref_object *flavor_acquire(flavor_pointer::guard_ptr &guard,
 
 #define REF_BODY bench_ref_xenium_hp
 #include "ref_body.h"
+
+/* ---- the module ---- */
+
+static const void *const ref[] = { &bench_ref_xenium_hp, nullptr };
+
+const struct peer_module lull_peer_module = { PEER_BUILD, "xenium", PEER_VERSION, { ref } };

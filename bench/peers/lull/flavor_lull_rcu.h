@@ -4,8 +4,11 @@
 
 #include "flavor.h"
 
+/* A file may have names of its own. */
+#ifndef FLAVOR_NAME
 #define FLAVOR_NAME "rcu"
 #define FLAVOR_WHAT "lull RCU, ordinary threads"
+#endif
 #define FLAVOR_HAS_GP 1
 #define FLAVOR_HAS_FREE 1
 

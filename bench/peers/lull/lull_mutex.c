@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lock: lull_mutex, with each of those who may know whether its owner runs. */
+/* Lock: lull_mutex, with each of the oracles that may know whether its owner runs. */
 #include <lull/mutex.h>
 
 #include <errno.h>
@@ -31,6 +31,10 @@ static const char *lock_renew(const struct bench_lock_scheme *scheme)
 
 #include "lock_body.h"
 
+#ifdef BENCH_BUILTIN
+LOCK_SCHEME(bench_lock_lull_mutex, "lull-mutex-builtin",
+	    "the same, compiled into the command: what a module costs", NULL);
+#else
 LOCK_SCHEME(bench_lock_lull_mutex, "lull-mutex", "lull_mutex, with the oracle that lull chose",
 	    NULL);
 LOCK_SCHEME(bench_lock_lull_mutex_rseq, "lull-mutex-rseq",
@@ -40,3 +44,4 @@ LOCK_SCHEME(bench_lock_lull_mutex_bpf, "lull-mutex-bpf",
 LOCK_SCHEME(bench_lock_lull_mutex_kernel, "lull-mutex-kernel",
 	    "lull_mutex, owners ask for a longer time slice", "kernel");
 LOCK_SCHEME(bench_lock_lull_mutex_none, "lull-mutex-none", "lull_mutex, nobody is asked", "none");
+#endif
