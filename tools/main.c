@@ -14,26 +14,28 @@
 #include <lull/mutex.h>
 
 #include "common/options.h"
+#include "common/peers.h"
 
 static const struct command {
 	const char *name;
 	int (*run)(int argc, char **argv);
 	const char *what;
+	bool loads_peers;
 } commands[] = {
 	{ "compare", lull_cmd_compare,
-	  "measure on your keys what each protection costs, and recommend one" },
-	{ "refscale", lull_cmd_refscale, "cost of one read section" },
-	{ "rcuscale", lull_cmd_rcuscale, "latency of grace periods, deferred calls and barriers" },
-	{ "hashscale", lull_cmd_hashscale, "hash table lookups and updates per second" },
-	{ "keyscale", lull_cmd_keyscale, "taking out keys that others look up, one by one" },
-	{ "labelscale", lull_cmd_labelscale, "opening files under one shared label" },
-	{ "mutexscale", lull_cmd_mutexscale, "threads that want one lock" },
-	{ "tradeoff", lull_cmd_tradeoff, "four ways to keep an object alive, and what each costs" },
-	{ "torture", lull_cmd_torture, "try to break it" },
-	{ "top", lull_cmd_top, "what lull does in a running process" },
-	{ "trace", lull_cmd_trace, "a timeline of what it does" },
-	{ "oracle", lull_cmd_oracle, "the table by which a mutex sees who runs" },
-	{ "doctor", lull_cmd_doctor, "what this machine and kernel offer" },
+	  "measure on your keys what each protection costs, and recommend one", true },
+	{ "refscale", lull_cmd_refscale, "cost of one read section", true },
+	{ "rcuscale", lull_cmd_rcuscale, "latency of grace periods, deferred calls and barriers", true },
+	{ "hashscale", lull_cmd_hashscale, "hash table lookups and updates per second", true },
+	{ "keyscale", lull_cmd_keyscale, "taking out keys that others look up, one by one", false },
+	{ "labelscale", lull_cmd_labelscale, "opening files under one shared label", false },
+	{ "mutexscale", lull_cmd_mutexscale, "threads that want one lock", true },
+	{ "tradeoff", lull_cmd_tradeoff, "four ways to keep an object alive, and what each costs", false },
+	{ "torture", lull_cmd_torture, "try to break it", false },
+	{ "top", lull_cmd_top, "what lull does in a running process", false },
+	{ "trace", lull_cmd_trace, "a timeline of what it does", false },
+	{ "oracle", lull_cmd_oracle, "the table by which a mutex sees who runs", false },
+	{ "doctor", lull_cmd_doctor, "what this machine and kernel offer", true },
 };
 
 #define NR_COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -176,8 +178,11 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	for (i = 0; i < NR_COMMANDS; i++) {
-		if (!strcmp(argv[1], commands[i].name))
+		if (!strcmp(argv[1], commands[i].name)) {
+			if (commands[i].loads_peers)
+				peers_make_room(argv);
 			return commands[i].run(argc - 1, argv + 1);
+		}
 		len += (size_t)snprintf(known + len, sizeof(known) - len, "%s%s", i ? ", " : "",
 					commands[i].name);
 	}

@@ -109,12 +109,17 @@ void machine_read(struct machine *m)
 
 json_t *machine_json(const struct machine *m)
 {
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:b, s:s}", "cpu", m->cpu_model,
+	json_t *json = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:b, s:s}", "cpu", m->cpu_model,
 			 "kernel", m->kernel, "governor", m->governor, "virtualised", m->hypervisor,
 			 "fence", m->fence, "compiler", m->compiler, "cpus_online",
 			 (int)m->cpus_online, "cpus_allowed", (int)m->cpus_allowed, "cores", (int)m->cores,
 			 "sockets", (int)m->sockets, "perf_counters", (int)m->perf_counters, "peers",
 			 peers_versions());
+	json_t *missing = peers_missing_json();
+
+	if (json && missing)
+		json_object_set_new(json, "peers_missing", missing);
+	return json;
 }
 
 void machine_print(const struct machine *m)

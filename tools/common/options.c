@@ -14,6 +14,7 @@
 #include "common/cpus.h"
 #include "common/peers.h"
 #include "common/progress.h"
+#include "engine/bench.h"
 
 #define EXIT_BAD_INPUT 2
 
@@ -250,6 +251,8 @@ static _Noreturn void unknown_scheme(const char *name, const char *const *names,
 	options_bad("unknown scheme '%s'; known: %s", name, known);
 }
 
+const char *(*options_why_missing)(const char *scheme);
+
 size_t options_pick(const struct options *opt, const char *const *names, size_t count, bool *chosen)
 {
 	size_t i, j, picked = 0;
@@ -265,9 +268,9 @@ size_t options_pick(const struct options *opt, const char *const *names, size_t 
 			chosen[i] = true;
 			continue;
 		}
-		missing = peers_missing_scheme(opt->schemes[j]);
+		missing = options_why_missing ? options_why_missing(opt->schemes[j]) : NULL;
 		if (missing)
-			options_bad("scheme '%s' is not in this build: %s", opt->schemes[j],
+			options_bad("scheme '%s' is not here: %s", opt->schemes[j],
 				    missing);
 		unknown_scheme(opt->schemes[j], names, count);
 	}

@@ -72,11 +72,13 @@ void options_free(struct options *opt);
 /*
  * chosen[i] says whether names[i] was asked for (all of them when --schemes is absent). A name that
  * is not in the list ends the program: "unknown scheme 'rcuu': did you mean rcu? known: none,
- * spinlock, ...". Of peers that this build lacks it says why (peers.h).
+ * spinlock, ...", or why it is missing, where options_why_missing knows.
  * Returns how many were chosen.
  */
 size_t options_pick(const struct options *opt, const char *const *names, size_t count,
 		    bool *chosen);
+/* Says why @scheme is missing, or NULL; peers_load() sets it. */
+extern const char *(*options_why_missing)(const char *scheme);
 
 /*
  * Numbers and lists for own options; `what` is the option as typed. Out of range or no number:

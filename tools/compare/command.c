@@ -21,11 +21,13 @@
 #include "common/figures.h"
 #include "common/json.h"
 #include "common/options.h"
+#include "common/peers.h"
 #include "common/text_table.h"
 #include "common/units.h"
 #include "common/workload.h"
 #include "compare/instrument.h"
 #include "compare/locks.h"
+#include "hash_scheme.h"
 #include "report/compare_report.h"
 #include "scale/key_list.h"
 
@@ -33,6 +35,7 @@
 #define DEFAULT_REPORT "lull-report.html"
 #define WIDTH 100 /* of lines, or as wide as a terminal that is narrower */
 #define REPLACE_OBJECTS 100000
+#define SCHEMES_MAX 32
 
 /* Shares of the time. */
 #define SHARE_LOOKUPS 0.165
@@ -129,9 +132,24 @@ static void own_option(int key, char *arg, struct options *opt)
 
 /* ---- the instruments ------------------------------------------------------------------------- */
 
+/* All that a module has: "rcu-builtin", which none has, is no protection of its own. */
+static char *all_schemes(void)
+{
+	static const char *const any_order[] = { NULL };
+	const void *found[SCHEMES_MAX];
+	size_t count = peers_schemes(PEER_HASH, any_order, found, SCHEMES_MAX), i;
+	char *list = options_printf("--schemes=");
+
+	for (i = 0; i < count; i++)
+		list = compare_append(compare_append(list, i ? "," : ""),
+				      ((const struct bench_hash_scheme *)found[i])->name);
+	return list;
+}
+
 static void add_table_args(struct compare_command *c, const struct settings *s,
 			   const struct options *opt)
 {
+	char *list;
 	size_t i;
 
 	if (s->keys)
@@ -140,14 +158,14 @@ static void add_table_args(struct compare_command *c, const struct settings *s,
 		compare_arg(c, "--elements=%s", s->elements);
 	if (s->buckets)
 		compare_arg(c, "--buckets=%s", s->buckets);
-	if (opt->schemes) {
-		char *list = options_printf("--schemes=%s", opt->schemes[0]);
-
-		for (i = 1; i < opt->nr_schemes; i++)
-			list = compare_append(compare_append(list, ","), opt->schemes[i]);
-		compare_arg(c, "%s", list);
-		free(list);
-	}
+	if (opt->schemes)
+		list = options_printf("--schemes=%s", opt->schemes[0]);
+	else
+		list = all_schemes();
+	for (i = 1; i < opt->nr_schemes; i++)
+		list = compare_append(compare_append(list, ","), opt->schemes[i]);
+	compare_arg(c, "%s", list);
+	free(list);
 	if (opt->runs)
 		compare_arg(c, "--runs=%u", opt->runs);
 }
@@ -621,6 +639,7 @@ static void print_all(struct compare *data)
 {
 	size_t i;
 
+	peers_print_broken();
 	machine_print(&data->machine);
 	printf("%s\n\n", data->keys);
 	print_decision(data);
@@ -778,6 +797,7 @@ int lull_cmd_compare(int argc, char **argv)
 	if (opt.nr_threads > COMPARE_THREADS_MAX)
 		options_bad("--threads: at most %d of them here", COMPARE_THREADS_MAX);
 	workload_check(&settings.work);
+	peers_load(NULL);
 	report = report_open(settings.report);
 	json = jsonout_open(&opt);
 	data.command = opt.command;

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "hash.h"
+#include "hash_scheme.h"
 
 #define KEYS_LENGTH_LIMIT 65535 /* bytes; what the tables of all peers can take */
 #define KEYS_FILE_LIMIT 1000000 /* how many keys are read unless told otherwise */

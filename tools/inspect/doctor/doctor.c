@@ -35,7 +35,9 @@ static void open_report(struct report *r, const struct options *opt)
 
 static void say_machine(struct report *r)
 {
+	const char *library, *why;
 	struct machine m;
+	size_t i;
 
 	machine_read(&m);
 	doctor_section(r, "machine");
@@ -48,7 +50,14 @@ static void say_machine(struct report *r)
 	doctor_say(r, "counters", "%s",
 	    m.perf_counters ? "cycles and instructions can be counted" :
 			      "n/a: cycles are estimated, instructions counted by single steps");
-	doctor_say(r, "peers", "%s", peers_versions()[0] ? peers_versions() : peers_why_missing());
+	peers_load(NULL);
+	doctor_say(r, "peers", "%s", *peers_versions() ? peers_versions() : "none");
+	for (i = 0; (library = peers_missing(i, &why)); i++) {
+		char key[64];
+
+		snprintf(key, sizeof(key), "peer %s", library);
+		doctor_say(r, key, "%s", why);
+	}
 }
 
 /* ---- fences ---------------------------------------------------------------------------------- */

@@ -3,8 +3,8 @@
  * lull hashscale: hash table lookups and updates per second, by scheme, number of threads and
  * fraction of updates; what a single update takes; how much memory waits to be freed meanwhile.
  *
- * All schemes have the same keys and the same shape of table (bench/peers/hash.h). Tables for
- * lookups alone share their elements; each scheme has another table for updates.
+ * All schemes have the same keys and the same shape of table (bench/peers/body/hash_scheme.h). Tables
+ * for lookups alone share their elements; each scheme has another table for updates.
  */
 #include <malloc.h>
 #include <stdio.h>
@@ -24,24 +24,16 @@
 #define COUNTERS_BYTES 150 /* what belongs to them in the heap */
 #define BUCKET_BYTES 100  /* two arrays; a reader-writer lock is the largest */
 
-static const struct bench_hash_scheme *const schemes[] = {
-	&bench_hash_none,	  &bench_hash_rcu,	    &bench_hash_rcu_qsbr,
-	&bench_hash_lull_hash,	  &bench_hash_seqlock,	    &bench_hash_brlock,
-	&bench_hash_spinlock,	  &bench_hash_mutex,	    &bench_hash_rwlock,
-	&bench_hash_refcount,	  &bench_hash_hazptr,	    &bench_hash_hazptr_rcu,
-	&bench_hash_shazptr,	  &bench_hash_refcount_lock, &bench_hash_percpu_ref,
-#ifdef BENCH_HAVE_URCU
-	&bench_hash_liburcu_memb, &bench_hash_liburcu_mb,   &bench_hash_liburcu_qsbr,
-	&bench_hash_liburcu_bp,	  &bench_hash_liburcu_lfht,
-#endif
-#ifdef BENCH_HAVE_CK
-	&bench_hash_ck_epoch,	  &bench_hash_ck_ht,
-#endif
+/* As they are listed; others that a module has come last. */
+static const char *const order[] = {
+	"none", "rcu", "rcu-builtin", "rcu-qsbr", "lull-hash", "seqlock", "brlock", "spinlock",
+	"mutex", "rwlock", "refcount", "hazptr", "hazptr-rcu", "shazptr", "refcount-lock",
+	"percpu_ref", "liburcu-memb", "liburcu-mb", "liburcu-qsbr", "liburcu-bp", "liburcu-lfht",
+	"ck-epoch", "ck-ht", NULL,
 };
 
-#define NR_SCHEMES (sizeof(schemes) / sizeof(schemes[0]))
-
-_Static_assert(NR_SCHEMES <= HASHSCALE_SCHEMES_MAX, "room for all");
+static const struct bench_hash_scheme *schemes[HASHSCALE_SCHEMES_MAX];
+static size_t nr_schemes;
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -169,11 +161,24 @@ static void fill_in(struct hashscale_settings *s, struct options *opt)
 	}
 }
 
+static void find_schemes(void)
+{
+	const void *found[HASHSCALE_SCHEMES_MAX];
+	size_t i;
+
+	peers_load(&bench_builtin);
+	nr_schemes = peers_schemes(PEER_HASH, order, found, HASHSCALE_SCHEMES_MAX);
+	if (!nr_schemes)
+		peers_need(PEER_HASH, order[0]);
+	for (i = 0; i < nr_schemes; i++)
+		schemes[i] = found[i];
+}
+
 static void list_schemes(void)
 {
 	size_t i;
 
-	for (i = 0; i < NR_SCHEMES; i++)
+	for (i = 0; i < nr_schemes; i++)
 		printf("%-14s %s\n", schemes[i]->name, schemes[i]->what);
 	peers_print_missing();
 }
@@ -236,14 +241,16 @@ static void print_head(const struct hashscale *run)
 
 static void choose(struct hashscale *run)
 {
-	const char *names[NR_SCHEMES];
-	bool chosen[NR_SCHEMES];
+	const char *names[HASHSCALE_SCHEMES_MAX];
+	bool chosen[HASHSCALE_SCHEMES_MAX];
 	size_t i;
 
-	for (i = 0; i < NR_SCHEMES; i++)
+	if (!run->opt->schemes)
+		peers_print_broken();
+	for (i = 0; i < nr_schemes; i++)
 		names[i] = schemes[i]->name;
-	options_pick(run->opt, names, NR_SCHEMES, chosen);
-	for (i = 0; i < NR_SCHEMES; i++)
+	options_pick(run->opt, names, nr_schemes, chosen);
+	for (i = 0; i < nr_schemes; i++)
 		if (chosen[i])
 			run->entries[run->count++].scheme = schemes[i];
 }
@@ -399,6 +406,7 @@ int lull_cmd_hashscale(int argc, char **argv)
 		"Measures hash table lookups and updates per second, by threads and by fraction "
 		"of updates.",
 		argc, argv);
+	find_schemes();
 	if (opt.list) {
 		list_schemes();
 		options_free(&opt);

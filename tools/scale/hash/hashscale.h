@@ -10,7 +10,7 @@
 #include "common/json.h"
 #include "common/options.h"
 #include "engine/bench.h"
-#include "hash.h"
+#include "hash_scheme.h"
 #include "scale/key_list.h"
 
 #define HASHSCALE_SCHEMES_MAX 32

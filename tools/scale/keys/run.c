@@ -10,7 +10,7 @@
 #include "common/figures.h"
 #include "engine/bench.h"
 #include "engine/rounds.h"
-#include "hash.h"
+#include "hash_scheme.h"
 #include "scale/keys/keyscale.h"
 
 #define SAMPLES (1u << 20) /* single times that are kept per scheme */

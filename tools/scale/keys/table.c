@@ -18,7 +18,7 @@
 
 #include "common/clock.h"
 #include "engine/bench.h"
-#include "hash.h"
+#include "hash_scheme.h"
 #include "scale/keys/keyscale.h"
 
 #define REGISTERED UINT64_C(0x6b65792d6c697665)

@@ -19,7 +19,7 @@
 #include "common/clock.h"
 #include "common/options.h"
 #include "engine/bench.h"
-#include "hash.h"
+#include "hash_scheme.h"
 
 /* ---- the label ------------------------------------------------------------------------------- */
 

@@ -29,27 +29,18 @@
 #define SLICE_MIN_NS 5e6
 #define OUTSIDE_DEFAULT 4 /* sections, at most */
 
-/* pthread first: ratios are taken against it. */
-static const struct bench_lock_scheme *const locks[] = {
-	&bench_lock_pthread,
-	&bench_lock_lull_mutex, /* before those that choose another oracle */
-	&bench_lock_lull_mutex_rseq,
-	&bench_lock_lull_mutex_bpf,
-	&bench_lock_lull_mutex_kernel,
-	&bench_lock_lull_mutex_none,
-	&bench_lock_pthread_adaptive,
-	&bench_lock_pthread_pi,
-	&bench_lock_spinlock,
-	&bench_lock_futex,
-	&bench_lock_spin_park,
-	&bench_lock_spin1000_park,
-#ifdef BENCH_HAVE_ABSL
-	&bench_lock_absl,
-#endif
+/*
+ * As they are listed; others that a module has come last. pthread first: ratios are taken against it.
+ * lull-mutex before those that choose another oracle.
+ */
+static const char *const order[] = {
+	"pthread", "lull-mutex", "lull-mutex-builtin", "lull-mutex-rseq", "lull-mutex-bpf",
+	"lull-mutex-kernel", "lull-mutex-none", "pthread-adaptive", "pthread-pi", "spinlock",
+	"futex", "spin-park", "spin1000-park", "absl", NULL,
 };
 
-#define NR_LOCKS (sizeof(locks) / sizeof(locks[0]))
-_Static_assert(NR_LOCKS <= MUTEXSCALE_LOCKS, "all of them fit");
+static const struct bench_lock_scheme *locks[MUTEXSCALE_LOCKS];
+static size_t nr_locks;
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -194,12 +185,23 @@ static void check(struct settings *s)
 		set_sections(s, "100ns,1us,5us");
 }
 
+static void find_locks(void)
+{
+	const void *found[MUTEXSCALE_LOCKS];
+	size_t i;
+
+	peers_load(&bench_builtin);
+	nr_locks = peers_schemes(PEER_LOCK, order, found, MUTEXSCALE_LOCKS);
+	for (i = 0; i < nr_locks; i++)
+		locks[i] = found[i];
+}
+
 static void list_locks(void)
 {
 	size_t i;
 
-	for (i = 0; i < NR_LOCKS; i++)
-		printf("%-17s %s\n", locks[i]->name, locks[i]->what);
+	for (i = 0; i < nr_locks; i++)
+		printf("%-18s %s\n", locks[i]->name, locks[i]->what);
 	peers_print_missing();
 }
 
@@ -208,16 +210,19 @@ static void list_locks(void)
 /* One that cannot be had here is left out, or is bad input when it was named. */
 static void choose(struct mutexscale *m)
 {
-	const char *names[NR_LOCKS];
-	bool chosen[NR_LOCKS];
+	const char *names[MUTEXSCALE_LOCKS];
+	bool chosen[MUTEXSCALE_LOCKS];
 	size_t i;
 
-	for (i = 0; i < NR_LOCKS; i++)
+	peers_need(PEER_LOCK, order[0]);
+	if (!m->opt->schemes)
+		peers_print_broken();
+	for (i = 0; i < nr_locks; i++)
 		names[i] = locks[i]->name;
-	options_pick(m->opt, names, NR_LOCKS, chosen);
+	options_pick(m->opt, names, nr_locks, chosen);
 	chosen[0] = true;
 	/* Each is asked, chosen or not: the first lull-mutex finds out what lull chose itself. */
-	for (i = 0; i < NR_LOCKS; i++) {
+	for (i = 0; i < nr_locks; i++) {
 		const char *wrong = locks[i]->renew(locks[i]);
 
 		if (!chosen[i])
@@ -354,6 +359,7 @@ int lull_cmd_mutexscale(int argc, char **argv)
 		      "Measures threads that want one lock: how many sections they get done, how "
 		      "long they wait, and what that costs.",
 		      argc, argv);
+	find_locks();
 	if (opt.list) {
 		list_locks();
 		options_free(&opt);

@@ -45,20 +45,20 @@ struct matrix {
 struct view {
 	const char *title;
 	enum mutexscale_figure figure;
-	const struct bench_lock_scheme *base;
+	const char *base;
 	bool more_is_better;
 	bool sleepers; /* only where owners sleep */
 };
 
 static const struct view views[] = {
 	{ "throughput, of the best lock", FIGURE_RATE, NULL, true, false },
-	{ "throughput, x pthread", FIGURE_RATE, &bench_lock_pthread, true, false },
-	{ "mean wait, x pthread", FIGURE_WAIT, &bench_lock_pthread, false, false },
-	{ "p99.9 wait, x pthread-adaptive", FIGURE_P999, &bench_lock_pthread_adaptive, false,
+	{ "throughput, x pthread", FIGURE_RATE, "pthread", true, false },
+	{ "mean wait, x pthread", FIGURE_WAIT, "pthread", false, false },
+	{ "p99.9 wait, x pthread-adaptive", FIGURE_P999, "pthread-adaptive", false,
 	  false },
-	{ "processor time per section, x pthread", FIGURE_CPU, &bench_lock_pthread, false, false },
+	{ "processor time per section, x pthread", FIGURE_CPU, "pthread", false, false },
 	{ "processor time per section where owners sleep, x spin-park", FIGURE_CPU,
-	  &bench_lock_spin_park, false, true },
+	  "spin-park", false, true },
 };
 
 static double median(const struct matrix *x, size_t cell, size_t lock,

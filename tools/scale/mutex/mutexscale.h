@@ -9,7 +9,7 @@
 
 #include "common/figures.h"
 #include "common/json.h"
-#include "lock.h"
+#include "lock_scheme.h"
 
 /* ---- scale/mutex/run.c ----------------------------------------------------------------------- */
 
@@ -92,8 +92,8 @@ void mutexscale_print_disturbed(const struct mutexscale *m, const struct mutexsc
 /* One row for each figure of each lock. */
 void mutexscale_json(const struct mutexscale *m, const struct mutexscale_cell *cell,
 		     const struct mutexscale_result *results);
-/* Which of the locks it is, or m->count. */
-size_t mutexscale_find(const struct mutexscale *m, const struct bench_lock_scheme *scheme);
+/* Return which of the locks is called @name, or m->count. */
+size_t mutexscale_find(const struct mutexscale *m, const char *name);
 
 /* ---- the other things to measure ------------------------------------------------------------- */
 

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* lull mutexscale: what is written of each measurement, and how disturbed they were. */
 #include <stdio.h>
+#include <string.h>
 
 #include "common/figures.h"
 #include "common/json.h"
 #include "scale/mutex/mutexscale.h"
 
-size_t mutexscale_find(const struct mutexscale *m, const struct bench_lock_scheme *scheme)
+size_t mutexscale_find(const struct mutexscale *m, const char *name)
 {
 	size_t i;
 
-	for (i = 0; i < m->count && m->locks[i] != scheme; i++)
+	for (i = 0; i < m->count && strcmp(m->locks[i]->name, name); i++)
 		;
 	return i;
 }

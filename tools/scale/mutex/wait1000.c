@@ -114,7 +114,7 @@ static double run_block(const struct bench_lock_scheme *scheme, unsigned us, dou
 
 static void print(const struct mutexscale *m, const struct bench_stat (*total)[MUTEXSCALE_LOCKS])
 {
-	size_t futex = mutexscale_find(m, &bench_lock_futex), i, j;
+	size_t futex = mutexscale_find(m, "futex"), i, j;
 	size_t base = futex < m->count ? futex : 0;
 
 	for (j = 0; j < NR_BUSY; j++) {

@@ -36,35 +36,35 @@
 /* The seconds are for calls back to back; with so long between them it takes more. */
 #define INTERRUPTS_BUDGETS 6u
 
-static const struct rcuscale_scheme schemes[] = {
-	{ "rcu", "lull RCU, ordinary threads", &bench_gp_rcu, true },
-	{ "rcu-qsbr", "lull RCU, online threads", &bench_gp_rcu_qsbr, true },
+#define SCHEMES_MAX 32
+
+/* As they are listed; others that a module has come last. */
+static const struct rcuscale_scheme usual[] = {
+	{ "rcu", "lull RCU, ordinary threads", NULL, true },
+	{ "rcu-builtin", "the same, compiled into the command: what a module costs", NULL, true },
+	{ "rcu-qsbr", "lull RCU, online threads", NULL, true },
 	{ "rcu-full", "lull RCU where light fences are full ones (a process of its own)", NULL,
 	  true },
-	{ "hazptr", "lull hazard pointers", &bench_gp_hazptr, true },
-	{ "hazptr-fenced", "lull hazard pointers with full fences", &bench_gp_hazptr_fenced, true },
-	{ "hazptr-rcu", "lull bridge from RCU to hazard pointers", &bench_gp_hazptr_rcu, true },
-	{ "shazptr", "lull simple hazard pointers, readers elsewhere", &bench_gp_shazptr, true },
-	{ "shazptr-wildcard", "lull simple hazard pointers, readers everywhere",
-	  &bench_gp_shazptr_wildcard, true },
-#ifdef BENCH_HAVE_URCU
-	{ "liburcu-memb", "liburcu membarrier flavor", &bench_gp_liburcu_memb, false },
-	{ "liburcu-mb", "liburcu full-barrier flavor", &bench_gp_liburcu_mb, false },
-	{ "liburcu-qsbr", "liburcu quiescent-state flavor", &bench_gp_liburcu_qsbr, false },
-	{ "liburcu-bp", "liburcu self-registering flavor", &bench_gp_liburcu_bp, false },
-#endif
-#ifdef BENCH_HAVE_CK
-	{ "ck-epoch", "Concurrency Kit epochs", &bench_gp_ck_epoch, false },
-	{ "ck-hp", "Concurrency Kit hazard pointers", &bench_gp_ck_hp, false },
-#endif
-	{ "percpu_ref", "lull percpu_ref, which is killed", &bench_gp_percpu_ref, true },
-	{ "membarrier", "a bare membarrier of the kind that percpu_ref uses", &bench_gp_membarrier,
-	  false },
-	{ "free-at-once", "no grace period: the limit of replacement", &bench_gp_free_at_once,
-	  false },
+	{ "hazptr", "lull hazard pointers", NULL, true },
+	{ "hazptr-fenced", "lull hazard pointers with full fences", NULL, true },
+	{ "hazptr-rcu", "lull bridge from RCU to hazard pointers", NULL, true },
+	{ "shazptr", "lull simple hazard pointers, readers elsewhere", NULL, true },
+	{ "shazptr-wildcard", "lull simple hazard pointers, readers everywhere", NULL, true },
+	{ "liburcu-memb", "liburcu membarrier flavor", NULL, false },
+	{ "liburcu-mb", "liburcu full-barrier flavor", NULL, false },
+	{ "liburcu-qsbr", "liburcu quiescent-state flavor", NULL, false },
+	{ "liburcu-bp", "liburcu self-registering flavor", NULL, false },
+	{ "ck-epoch", "Concurrency Kit epochs", NULL, false },
+	{ "ck-hp", "Concurrency Kit hazard pointers", NULL, false },
+	{ "percpu_ref", "lull percpu_ref, which is killed", NULL, true },
+	{ "membarrier", "a bare membarrier of the kind that percpu_ref uses", NULL, false },
+	{ "free-at-once", "no grace period: the limit of replacement", NULL, false },
 };
 
-#define NR_SCHEMES (sizeof(schemes) / sizeof(schemes[0]))
+#define NR_USUAL (sizeof(usual) / sizeof(usual[0]))
+
+static struct rcuscale_scheme schemes[SCHEMES_MAX];
+static size_t nr_schemes;
 
 static const char *const setup_names[NR_SETUPS] = {
 	[SETUP_IDLE] = "idle",
@@ -119,7 +119,7 @@ struct settings {
 	bool kernel_format;
 	const char *block;
 	struct rcuscale_letter letter;
-	bool chosen[NR_SCHEMES];
+	bool chosen[SCHEMES_MAX];
 };
 
 enum {
@@ -340,7 +340,7 @@ static void measure_series(const struct settings *s, enum rcuscale_what what,
 		rounds = s->calls;
 	job.most = (s->calls + rounds - 1) / rounds;
 	job.budget_ns = s->budget_ns / rounds;
-	for (i = 0; i < NR_SCHEMES; i++) {
+	for (i = 0; i < nr_schemes; i++) {
 		all[i] = (struct series){ .interrupts_known = true };
 		all[i].ns = options_alloc((size_t)job.most * rounds, sizeof(*all[i].ns));
 		all[i].p50 = options_alloc(rounds, sizeof(*all[i].p50));
@@ -348,7 +348,7 @@ static void measure_series(const struct settings *s, enum rcuscale_what what,
 	for (round = 0; round < rounds; round++) {
 		bench_progress("rcuscale: %s, %s, round %u of %u", what_titles[what],
 			       setup_what[setup], round + 1, rounds);
-		for (i = 0; i < NR_SCHEMES; i++) {
+		for (i = 0; i < nr_schemes; i++) {
 			struct rcuscale_block block;
 
 			if (!s->chosen[i] || !rcuscale_can(&schemes[i], what))
@@ -400,7 +400,7 @@ static void latency_table(const struct settings *s, enum rcuscale_what what,
 			  enum rcuscale_setup setup, struct jsonout *json)
 {
 	unsigned threads = setup == SETUP_IDLE ? 1 : setup == SETUP_THREADS64 ? 65 : 2;
-	struct series all[NR_SCHEMES];
+	struct series all[SCHEMES_MAX];
 	struct bench_table *t;
 	size_t i;
 
@@ -411,7 +411,7 @@ static void latency_table(const struct settings *s, enum rcuscale_what what,
 		       "");
 	t = bench_table_new(
 		"scheme|calls|average|min|p50|p90|p99|max|p50 by round|interrupts/call|/s/core");
-	for (i = 0; i < NR_SCHEMES; i++) {
+	for (i = 0; i < nr_schemes; i++) {
 		if (all[i].count)
 			latency_row(t, &schemes[i], &all[i], metric(what, NULL, setup), threads,
 				    json);
@@ -435,7 +435,7 @@ struct replacement {
 
 static bool scheme_has_way(const struct rcuscale_scheme *scheme, enum bench_gp_way way)
 {
-	return (scheme->gp ? scheme->gp : &bench_gp_rcu)->ways[way];
+	return rcuscale_gp(scheme)->ways[way];
 }
 
 static size_t list_replacements(const struct settings *s, enum rcuscale_setup setup,
@@ -444,7 +444,7 @@ static size_t list_replacements(const struct settings *s, enum rcuscale_setup se
 	size_t i, count = 0;
 	int way;
 
-	for (i = 0; i < NR_SCHEMES; i++) {
+	for (i = 0; i < nr_schemes; i++) {
 		for (way = 0; way < BENCH_GP_WAYS; way++) {
 			if (!s->chosen[i] || !scheme_has_way(&schemes[i], (enum bench_gp_way)way))
 				continue;
@@ -503,7 +503,7 @@ static void replacement_row(struct bench_table *t, struct replacement *r, enum r
 static void replace_table(const struct settings *s, enum rcuscale_setup setup, struct jsonout *json)
 {
 	uint32_t rounds = s->rounds ? s->rounds : REPLACE_ROUNDS, round;
-	struct replacement all[NR_SCHEMES * BENCH_GP_WAYS];
+	struct replacement all[SCHEMES_MAX * BENCH_GP_WAYS];
 	size_t count = list_replacements(s, setup, rounds, all), i;
 	struct bench_table *t;
 
@@ -543,7 +543,7 @@ static void kernel_format(const struct settings *s)
 	for (i = 0; i < NR_SETUPS; i++)
 		if (s->setup[i])
 			job.setup = (enum rcuscale_setup)i;
-	for (i = 0; i < NR_SCHEMES; i++)
+	for (i = 0; i < nr_schemes; i++)
 		if (s->chosen[i])
 			scheme = &schemes[i];
 	rcuscale_run_scheme(scheme, &job, &block);
@@ -571,32 +571,69 @@ static void check_kernel_format(const struct settings *s, const struct options *
 		options_bad("--kernel-format: the lines have no place for more than one scheme and "
 			    "setup; "
 			    "name one with --schemes, and no --json");
-	for (i = 0; i < NR_SCHEMES; i++)
+	for (i = 0; i < nr_schemes; i++)
 		if (s->chosen[i] && !rcuscale_can(&schemes[i], WHAT_SYNCHRONIZE))
 			options_bad("--kernel-format: %s waits for nothing", schemes[i].name);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
+static bool is_usual(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < NR_USUAL && strcmp(usual[i].name, name); i++)
+		;
+	return i < NR_USUAL;
+}
+
+static void find_schemes(void)
+{
+	static const char *const no_order[] = { NULL };
+	const void *found[SCHEMES_MAX];
+	size_t count, i;
+
+	peers_load(&bench_builtin);
+	for (i = 0; i < NR_USUAL; i++) {
+		struct rcuscale_scheme s = usual[i];
+		bool full = !strcmp(s.name, "rcu-full");
+
+		s.gp = peers_scheme(PEER_GP, s.name);
+		if (s.gp || (full && peers_scheme(PEER_GP, "rcu")))
+			schemes[nr_schemes++] = s;
+	}
+	count = peers_schemes(PEER_GP, no_order, found, SCHEMES_MAX);
+	for (i = 0; i < count && nr_schemes < SCHEMES_MAX; i++) {
+		const struct bench_gp_scheme *gp = found[i];
+
+		if (!is_usual(gp->name))
+			schemes[nr_schemes++] = (struct rcuscale_scheme){ gp->name, gp->what, gp, false };
+	}
+	if (!nr_schemes)
+		peers_need(PEER_GP, "rcu");
+}
+
 static void list_schemes(void)
 {
 	size_t i;
 
-	for (i = 0; i < NR_SCHEMES; i++)
+	for (i = 0; i < nr_schemes; i++)
 		printf("%-18s %s\n", schemes[i].name, schemes[i].what);
 	peers_print_missing();
 }
 
 static void choose(struct settings *s, const struct options *opt)
 {
-	const char *names[NR_SCHEMES];
+	const char *names[SCHEMES_MAX];
 	size_t i;
 
-	for (i = 0; i < NR_SCHEMES; i++)
+	if (!opt->schemes && !s->kernel_format)
+		peers_print_broken();
+	for (i = 0; i < nr_schemes; i++)
 		names[i] = schemes[i].name;
-	options_pick(opt, names, NR_SCHEMES, s->chosen);
+	options_pick(opt, names, nr_schemes, s->chosen);
 	/* Where fences are full ones anyway it would be the same as rcu. */
-	for (i = 0; i < NR_SCHEMES && !opt->schemes; i++)
+	for (i = 0; i < nr_schemes && !opt->schemes; i++)
 		if (!schemes[i].gp && lull_fence_strategy() == LULL_FENCE_FULL)
 			s->chosen[i] = false;
 }
@@ -618,10 +655,10 @@ static void setup_table(const struct settings *s, enum rcuscale_what what,
 /* Those of the chosen schemes that have it; NULL ends the list. */
 static const struct rcuscale_scheme **chosen_for(const struct settings *s, enum rcuscale_what what)
 {
-	const struct rcuscale_scheme **list = options_alloc(NR_SCHEMES + 1, sizeof(*list));
+	const struct rcuscale_scheme **list = options_alloc(nr_schemes + 1, sizeof(*list));
 	size_t count = 0, i;
 
-	for (i = 0; i < NR_SCHEMES; i++)
+	for (i = 0; i < nr_schemes; i++)
 		if (s->chosen[i] && rcuscale_can(&schemes[i], what))
 			list[count++] = &schemes[i];
 	return list;
@@ -653,7 +690,7 @@ static void all_tables(const struct settings *s, struct jsonout *json)
 
 	machine_read(&machine);
 	machine_print(&machine);
-	for (i = 0; i < NR_SCHEMES; i++)
+	for (i = 0; i < nr_schemes; i++)
 		if (s->chosen[i] && schemes[i].gp)
 			rcuscale_prime(schemes[i].gp);
 	for (what = 0; what <= WHAT_KILL; what++)
@@ -733,10 +770,11 @@ int lull_cmd_rcuscale(int argc, char **argv)
 		      "replace objects.",
 		      argc, argv);
 	fill_in(&settings, &opt);
+	find_schemes();
 	if (opt.list) {
 		list_schemes();
 	} else if (settings.block) {
-		rcuscale_serve_block(&bench_gp_rcu, settings.block);
+		rcuscale_serve_block(settings.block);
 	} else {
 		choose(&settings, &opt);
 		run(&settings, &opt);

@@ -14,10 +14,11 @@
 #include "common/cpus.h"
 #include "common/figures.h"
 #include "common/options.h"
+#include "common/peers.h"
 #include "common/progress.h"
 #include "common/text_table.h"
 #include "common/units.h"
-#include "scan.h"
+#include "scan_scheme.h"
 
 static size_t count_of(const struct rcuscale_scheme *const *schemes)
 {
@@ -50,7 +51,7 @@ static void run_interrupts(const struct rcuscale_scheme *scheme, uint64_t round_
 	if (scheme)
 		rcuscale_run_scheme(scheme, &job, &block);
 	else
-		rcuscale_run(&bench_gp_rcu, &job, &block);
+		rcuscale_run(rcuscale_gp(NULL), &job, &block);
 	free(block.ns);
 	seconds = (double)block.elapsed_ns / 1e9;
 	to->known = block.interrupts_known;
@@ -195,16 +196,10 @@ void rcuscale_wake(const struct rcuscale_scheme *const *schemes, unsigned rounds
 #define SCAN_TIMES 24u
 #define OBJECT_BYTES 64u
 
-static const struct bench_scan_scheme *const scans[] = {
-	&bench_scan_free,
-	&bench_scan_hazptr,
-	&bench_scan_hazptr_fenced,
-#ifdef BENCH_HAVE_CK
-	&bench_scan_ck_hp,
-#endif
-};
+/* As they are listed; others that a module has come last. */
+static const char *const scan_order[] = { "free-at-once", "hazptr", "hazptr-fenced", "ck-hp", NULL };
 
-#define NR_SCANS (sizeof(scans) / sizeof(scans[0]))
+#define SCANS_MAX 16
 
 /* One context of 8 to 125 of them. */
 static const size_t scan_slots[] = { 8, 500, 1000 };
@@ -299,16 +294,21 @@ static void print_scans(struct scan *all, size_t count, struct jsonout *json)
 void rcuscale_scan(const struct rcuscale_scheme *const *schemes, unsigned rounds,
 		   struct jsonout *json)
 {
-	struct scan all[NR_SCANS * NR_SLOTS];
-	size_t count = 0, i, j;
+	size_t scans, count = 0, i, j;
+	struct scan all[SCANS_MAX * NR_SLOTS];
+	const void *found[SCANS_MAX];
 	unsigned round;
 
-	for (i = 0; i < NR_SCANS; i++)
-		for (j = 0; j < NR_SLOTS && is_chosen(schemes, scans[i]->name); j++) {
-			if (scans[i]->most_slots && scan_slots[j] > scans[i]->most_slots)
+	scans = peers_schemes(PEER_SCAN, scan_order, found, SCANS_MAX);
+	for (i = 0; i < scans; i++)
+		for (j = 0; j < NR_SLOTS; j++) {
+			const struct bench_scan_scheme *scheme = found[i];
+
+			if (!is_chosen(schemes, scheme->name) ||
+			    (scheme->most_slots && scan_slots[j] > scheme->most_slots))
 				continue;
 			all[count++] = (struct scan){
-				.scheme = scans[i],
+				.scheme = scheme,
 				.slots = scan_slots[j],
 				.ns = options_alloc(rounds, sizeof(double)),
 			};

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "common/json.h"
-#include "gp.h"
+#include "gp_scheme.h"
 
 enum rcuscale_what {
 	WHAT_SYNCHRONIZE,
@@ -87,8 +87,10 @@ void rcuscale_run_scheme(const struct rcuscale_scheme *scheme, const struct rcus
 			 struct rcuscale_block *out);
 /* Whether the scheme has something of that kind. */
 bool rcuscale_can(const struct rcuscale_scheme *scheme, enum rcuscale_what what);
-/* That process: arg is what --block got. Writes the block to stdout. */
-void rcuscale_serve_block(const struct bench_gp_scheme *scheme, const char *arg);
+/* That process: @arg is what --block got. Writes the block to stdout. */
+void rcuscale_serve_block(const char *arg);
+/* Return what runs for @scheme, here or in that process; NULL: for lull RCU. */
+const struct bench_gp_scheme *rcuscale_gp(const struct rcuscale_scheme *scheme);
 
 /* ---- scale/rcu/polled.c ---------------------------------------------------------------------- */
 

@@ -18,6 +18,7 @@
 #include "common/clock.h"
 #include "common/cpus.h"
 #include "common/options.h"
+#include "common/peers.h"
 
 #define SLEEPERS 64u
 #define SLEEPER_STACK (64u * 1024)
@@ -344,8 +345,14 @@ static size_t samples_size(const struct rcuscale_job *job, const struct rcuscale
 	       (job->what == WHAT_REPLACE ? sizeof(*block->cost) : sizeof(*block->ns));
 }
 
-void rcuscale_serve_block(const struct bench_gp_scheme *scheme, const char *arg)
+const struct bench_gp_scheme *rcuscale_gp(const struct rcuscale_scheme *scheme)
 {
+	return scheme && scheme->gp ? scheme->gp : peers_need(PEER_GP, "rcu");
+}
+
+void rcuscale_serve_block(const char *arg)
+{
+	const struct bench_gp_scheme *scheme = rcuscale_gp(NULL);
 	struct rcuscale_job job;
 	struct rcuscale_block block;
 	unsigned what, setup, way;
@@ -421,7 +428,7 @@ void rcuscale_run_scheme(const struct rcuscale_scheme *scheme, const struct rcus
 
 bool rcuscale_can(const struct rcuscale_scheme *scheme, enum rcuscale_what what)
 {
-	const struct bench_gp_scheme *gp = scheme->gp ? scheme->gp : &bench_gp_rcu;
+	const struct bench_gp_scheme *gp = rcuscale_gp(scheme);
 
 	switch (what) {
 	case WHAT_SYNCHRONIZE:

@@ -11,19 +11,19 @@
 
 #include "common/figures.h"
 #include "common/options.h"
+#include "common/peers.h"
 #include "common/progress.h"
 #include "scale/rcu/rcuscale.h"
 
 static const struct flavor {
 	const char *name;
-	const struct bench_gp_scheme *gp;
 	bool scans, letter; /* has a scan to skip; is in the letter */
 } flavors[] = {
-	{ "rcu", &bench_gp_rcu, false, true },
-	{ "shazptr", &bench_gp_shazptr, true, true },
-	{ "shazptr-wildcard", &bench_gp_shazptr_wildcard, true, true },
-	{ "hazptr", &bench_gp_hazptr, false, false },
-	{ "hazptr-fenced", &bench_gp_hazptr_fenced, false, false },
+	{ "rcu", false, true },
+	{ "shazptr", true, true },
+	{ "shazptr-wildcard", true, true },
+	{ "hazptr", false, false },
+	{ "hazptr-fenced", false, false },
 };
 
 #define NR_FLAVORS (sizeof(flavors) / sizeof(flavors[0]))
@@ -73,6 +73,7 @@ void rcuscale_letter_check(const struct rcuscale_letter *letter)
 
 struct letter_block {
 	const struct flavor *flavor;
+	const struct bench_gp_scheme *gp;
 	bool skip;
 	uint64_t *ns;
 	uint32_t count;
@@ -85,7 +86,7 @@ static void run_block(const struct rcuscale_job *job, struct letter_block *b)
 	struct rcuscale_block block;
 
 	lull_shazptr_set_skip_self_scan(b->skip);
-	rcuscale_run(b->flavor->gp, job, &block);
+	rcuscale_run(b->gp, job, &block);
 	lull_shazptr_set_skip_self_scan(false);
 	memcpy(b->ns + b->count, block.ns, block.count * sizeof(*block.ns));
 	b->count += block.count;
@@ -134,6 +135,7 @@ static size_t list_blocks(const struct rcuscale_letter *letter, struct letter_bl
 				continue;
 			blocks[count++] = (struct letter_block){
 				.flavor = &flavors[i],
+				.gp = peers_need(PEER_GP, flavors[i].name),
 				.skip = skip,
 				.ns = options_alloc(samples, sizeof(uint64_t)),
 			};
@@ -152,7 +154,7 @@ void rcuscale_letter(const struct rcuscale_letter *letter, struct jsonout *json)
 	job.budget_ns = letter->budget_ns / rounds;
 	count = list_blocks(letter, blocks, (size_t)job.most * rounds);
 	for (i = 0; i < count; i++)
-		rcuscale_prime(blocks[i].flavor->gp);
+		rcuscale_prime(blocks[i].gp);
 	for (round = 0; round < rounds; round++)
 		for (i = 0; i < count; i++) {
 			bench_progress("rcuscale: %s, round %u of %u", blocks[i].flavor->name,

@@ -4,7 +4,7 @@
  *
  * A section enters, loads a shared pointer, reads a field of the object and leaves; with hazard
  * pointers the object is protected, read and let go, with counts a reference is got and put
- * (bench/peers/ref_body.h). The loop around it is the same for all schemes and is included in the
+ * (bench/peers/body/ref_body.h). The loop around it is the same for all schemes and is included in the
  * figures; "none" is that loop alone.
  */
 #include <stdlib.h>
@@ -24,60 +24,25 @@
 #include "common/text_table.h"
 #include "engine/bench.h"
 #include "engine/instructions.h"
-#include "ref.h"
+#include "ref_scheme.h"
 #include "scale/read/predict.h"
 
 #define DEFAULT_SECONDS 2.0
 
-static const struct bench_ref_scheme *const schemes[] = {
-	&bench_ref_none, /* first: every ratio is taken against it */
-	&bench_ref_rcu,
-	&bench_ref_rcu_qsbr,
-	&bench_ref_rcu_plugin,
-	&bench_ref_hazptr,
-	&bench_ref_hazptr_alloc,
-	&bench_ref_hazptr_hold,
-	&bench_ref_hazptr_fenced,
-	&bench_ref_hazptr_rcu,
-	&bench_ref_shazptr,
-	&bench_ref_shazptr_wildcard,
-	&bench_ref_store_fence_store,
-	&bench_ref_seqlock,
-	&bench_ref_brlock,
-	&bench_ref_spinlock,
-	&bench_ref_mutex,
-	&bench_ref_rwlock,
-	&bench_ref_refcount,
-	&bench_ref_refcount_lock,
-	&bench_ref_refcount_rcu,
-	&bench_ref_refcount_hazptr,
-	&bench_ref_percpu_ref,
-	&bench_ref_percpu_ref_rcu,
-	&bench_ref_percpu_ref_hazptr,
-	&bench_ref_c11_atomic,
-#ifdef BENCH_HAVE_SHARED_PTR
-	&bench_ref_shared_ptr,
-#endif
-#ifdef BENCH_HAVE_URCU
-	&bench_ref_liburcu_memb,
-	&bench_ref_liburcu_mb,
-	&bench_ref_liburcu_qsbr,
-	&bench_ref_liburcu_bp,
-	&bench_ref_liburcu_memb_call,
-#endif
-#ifdef BENCH_HAVE_CK
-	&bench_ref_ck_epoch,
-	&bench_ref_ck_hp,
-#endif
-#ifdef BENCH_HAVE_LIBCDS
-	&bench_ref_libcds_hp,
-#endif
-#ifdef BENCH_HAVE_XENIUM
-	&bench_ref_xenium_hp,
-#endif
+/* As they are listed; others that a module has come last. All ratios are taken against the first. */
+static const char *const order[] = {
+	"none", "rcu", "rcu-builtin", "rcu-qsbr", "hazptr", "hazptr-alloc", "hazptr-hold",
+	"hazptr-fenced", "hazptr-rcu", "shazptr", "shazptr-wildcard", "store-fence-store",
+	"seqlock", "brlock", "spinlock", "mutex", "rwlock", "refcount", "refcount-lock",
+	"refcount-rcu", "refcount-hazptr", "percpu_ref", "percpu_ref-rcu", "percpu_ref-hazptr",
+	"c11-atomic", "shared_ptr", "liburcu-memb", "liburcu-mb", "liburcu-qsbr", "liburcu-bp",
+	"liburcu-memb-call", "ck-epoch", "ck-hp", "libcds-hp", "xenium-hp", NULL,
 };
 
-#define NR_SCHEMES (sizeof(schemes) / sizeof(schemes[0]))
+#define SCHEMES_MAX 64
+
+static const struct bench_ref_scheme *schemes[SCHEMES_MAX];
+static size_t nr_schemes;
 
 enum mode { MODE_READ, MODE_CHAIN, MODE_HOLD, MODE_NESTED };
 
@@ -133,11 +98,22 @@ static void own_option(int key, char *arg, struct options *opt)
 		s->nested = (unsigned)options_unsigned("--nested", arg, 1, NESTED_MAX);
 }
 
+static void find_schemes(void)
+{
+	const void *found[SCHEMES_MAX];
+	size_t i;
+
+	peers_load(&bench_builtin);
+	nr_schemes = peers_schemes(PEER_REF, order, found, SCHEMES_MAX);
+	for (i = 0; i < nr_schemes; i++)
+		schemes[i] = found[i];
+}
+
 static void list_schemes(void)
 {
 	size_t i;
 
-	for (i = 0; i < NR_SCHEMES; i++)
+	for (i = 0; i < nr_schemes; i++)
 		printf("%-18s %s\n", schemes[i]->name, schemes[i]->what);
 	peers_print_missing();
 }
@@ -325,15 +301,15 @@ struct run {
 	const struct options *opt;
 	const struct settings *settings;
 	unsigned many; /* readers that a prediction begins from; 0: none is made */
-	struct entry entries[NR_SCHEMES];
+	struct entry entries[SCHEMES_MAX];
 	size_t count;
 };
 
 static void measure(struct run *run, struct bench_pool *pool, struct jsonout *json,
 		    unsigned threads)
 {
-	struct bench_case cases[NR_SCHEMES + 1];
-	struct bench_result results[NR_SCHEMES + 1];
+	struct bench_case cases[SCHEMES_MAX + 1];
+	struct bench_result results[SCHEMES_MAX + 1];
 	double seconds = run->opt->seconds > 0 ? run->opt->seconds : DEFAULT_SECONDS;
 	struct bench_plan plan = bench_plan_for(threads, run->opt->runs, seconds, run->count + 1);
 	size_t i;
@@ -401,15 +377,18 @@ static void print_head(const struct settings *s, bool counters)
  */
 static void choose(struct run *run)
 {
-	const char *names[NR_SCHEMES];
-	bool chosen[NR_SCHEMES];
+	const char *names[SCHEMES_MAX];
+	bool chosen[SCHEMES_MAX];
 	size_t i;
 
-	for (i = 0; i < NR_SCHEMES; i++)
+	peers_need(PEER_REF, order[0]);
+	if (!run->opt->schemes)
+		peers_print_broken();
+	for (i = 0; i < nr_schemes; i++)
 		names[i] = schemes[i]->name;
-	options_pick(run->opt, names, NR_SCHEMES, chosen);
+	options_pick(run->opt, names, nr_schemes, chosen);
 	chosen[0] = true;
-	for (i = 0; i < NR_SCHEMES; i++) {
+	for (i = 0; i < nr_schemes; i++) {
 		const char *wrong = NULL;
 
 		if (!chosen[i])
@@ -469,7 +448,7 @@ static void choose_prediction(struct run *run)
 
 static void predict(const struct run *run, struct jsonout *json)
 {
-	struct predict_row row[NR_SCHEMES];
+	struct predict_row row[SCHEMES_MAX];
 	size_t i;
 
 	for (i = 0; i < run->count; i++)
@@ -495,6 +474,7 @@ int lull_cmd_refscale(int argc, char **argv)
 		      "Measures what one read section costs: enter, load a shared pointer, read a "
 		      "field, leave.",
 		      argc, argv);
+	find_schemes();
 	if (opt.list) {
 		list_schemes();
 		options_free(&opt);

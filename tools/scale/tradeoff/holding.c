@@ -5,7 +5,7 @@
 
 #include "common/clock.h"
 #include "common/options.h"
-#include "ref.h"
+#include "ref_scheme.h"
 #include "scale/tradeoff/ways.h"
 
 void (*tradeoff_seen)(const uint64_t *body);
