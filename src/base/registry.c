@@ -117,7 +117,7 @@ bool lull__arm_thread_exit(void)
 	if (!lull__self.tid)
 		lull__self.tid = lull__gettid();
 	if (pthread_setspecific(exit_key, &lull__self) != 0)
-		lull__die("cannot note a new thread: out of memory");
+		lull__die("cannot register a new thread: out of memory");
 	return true;
 }
 

@@ -129,7 +129,7 @@ void lull__rcu_thread_exit(void)
 	if (self->rcu < LULL__RCU_STEP)
 		return;
 	if (in_section())
-		lull__say("%s exits in a read section (depth %u); it ends here", lull__thread_words(self->tid).text,
+		lull__say("%s exits in a read section (depth %u); the section ends here", lull__thread_words(self->tid).text,
 			  (unsigned)(self->rcu & LULL__RCU_DEPTH) + 1);
 	lull_store_relaxed(&self->state, self->state & ~LULL__STATE_ONLINE);
 	/* RCU-3, RCU-5: an unlock. */
