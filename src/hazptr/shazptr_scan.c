@@ -412,7 +412,7 @@ bool lull__shazptr_enqueue(struct lull__shazptr_waiter *w)
 	lull__unlock(&lull__shazptr.lock);
 	if (first_failure)
 		lull__say("cannot start the scanning thread of simple hazard pointers (%s): "
-			  "who waits scans",
+			  "each waiting thread scans for itself",
 			  strerror(err));
 	/*
 	 * ORDER SHAZ-5: the waiter on its list before the event; pairs with SHAZ-5 in

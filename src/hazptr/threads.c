@@ -146,7 +146,7 @@ void lull__hazptr_thread_exit(void)
 	unsigned dropped = drop_slots(lull__self.hazptr.slot, LULL_HAZPTR_SLOTS) + drop_own_lists();
 
 	if (dropped)
-		lull__say("%s exits while it protects %u object%s by hazard pointers; no longer",
+		lull__say("%s exits while it protects %u object%s by hazard pointers; the protection ends here",
 			  lull__thread_words(lull__self.tid).text, dropped, dropped == 1 ? "" : "s");
 }
 

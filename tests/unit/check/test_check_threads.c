@@ -143,7 +143,7 @@ static void *exits_in_online_section(void *unused)
 
 static void *exits_with_slot(void *unused)
 {
-	want_exit("while it protects 1 object by hazard pointers; no longer");
+	want_exit("while it protects 1 object by hazard pointers; the protection ends here");
 	lull_hazptr_acquire(&hold, &pointer);
 	return unused;
 }
