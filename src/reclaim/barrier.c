@@ -37,7 +37,7 @@ static bool flush_there(uint64_t deadline_ns)
 
 	lull__notify(NAPPING);
 	for (;;) {
-		uint32_t event = lull_load_acquire(&lull__reclaimer.flush_event); /* REC-7: before flush_done */
+		uint32_t event = lull_load_acquire(&lull__reclaimer.flush_event); /* REC-7 */
 
 		/*
 		 * ORDER REC-7: the ticket before what the caller does next; pairs with REC-7 in
@@ -106,7 +106,7 @@ static bool sleep_for_awaited(struct lull__wait *wait, uint64_t deadline_ns)
 			return false;
 		if (awaited_is_done())
 			return true;
-		/* LULL__PARKED_RECHECK, if nobody else sees to it. */
+		/* LULL__PARKED_RECHECK: no other thread will check again. */
 		if (here && lull__fence_full_mode)
 			again_ns = lull__now_ns() + BARRIER_RECHECK_NS;
 	} while (lull__wait_sleep(wait, &lull__hazptr.event, event, deadline_ns, again_ns, blame_parked, NULL));

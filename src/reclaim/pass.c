@@ -333,7 +333,8 @@ size_t lull__pass(enum lull__pass what)
 	struct lull__queue *taken = lull__take_due(what, true, false), *slots_only = split(&taken);
 	bool any = taken || slots_only;
 	struct lull__hazptr_table *table = NULL;
-	bool wants_heavy = ask_for_slots(slots_only); /* first: then a new grace period's fence serves them too */
+	/* First, so that the fence of a new grace period serves them too. */
+	bool wants_heavy = ask_for_slots(slots_only);
 	bool awaited = what == PASS_ALL && lull_load_relaxed(&lull__reclaimer.mark_awaited);
 	lull_rcu_cookie newly, latest = ask_for_gp(taken, &newly);
 	size_t count = 0;

@@ -64,7 +64,7 @@ static struct lull__entry take_entry(struct lull__queue *q)
 	if (lull_unlikely(get >= q->head->first + LULL__CHUNK_ITEMS))
 		next_chunk(q);
 	lull_store_relaxed(&q->get, get + 1);
-	lull_compiler_barrier(); /* the compiler knows that free(3) does not read it; a child forked there does */
+	lull_compiler_barrier(); /* to the compiler free(3) does not read `get`; a child forked there does */
 	return q->head->entry[get % LULL__CHUNK_ITEMS];
 }
 

@@ -86,10 +86,7 @@ enum {
 };
 
 struct lull__queue {
-	/*
-	 * The producer's. At every deferral it reads only words that no other thread writes, and
-	 * owner_helps.
-	 */
+	/* The producer's: other threads write only owner_helps, and rarely. */
 	uint64_t put;
 	uint64_t put_bytes;
 	uint64_t in_backlog, in_backlog_bytes; /* how many of these are in the backlog of the process */
@@ -111,14 +108,14 @@ struct lull__queue {
 	uint64_t last_done;	   /* `done` when the background thread last checked for abandoned entries */
 	uint64_t named;		   /* entries from `wait` on that a slot named at the last scan */
 	uint64_t awaited;	   /* entries with LULL__ENTRY_AWAITED */
-	uint32_t running_awaited;	   /* of them, how many have been taken out and are not in `done` yet */
+	uint32_t running_awaited;	   /* those that are taken out and not in `done` yet */
 	uint32_t parked;	   /* LULL__PARKED... */
 	uint32_t rechecking;	   /* taken because of LULL__PARKED_RECHECK */
 	uint32_t seen_unpark;	   /* unpark_event before PARKED was set in the slots */
 	struct lull__queue *next_taken; /* on the list of the thread that has taken it */
 	void *running;		   /* the function of the callback that is running */
 	uint32_t runner_tid;	   /* ... and on which thread */
-	uint64_t watched_get;	   /* from here on the watchdog's: the value of `get` at its last check, ... */
+	uint64_t watched_get;	   /* the watchdog's: `get` at its last check, ... */
 	uint64_t watched_ns;	   /* ... and since when; 0: nothing was running */
 	struct lull__wait callback_wait;
 };

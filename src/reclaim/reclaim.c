@@ -27,7 +27,7 @@ static void owner_leaves(struct lull__bag *bag, struct lull__queue *q)
 	lull_store_relaxed(&q->owner_helps, 0u);
 	lull__queue_revoke(q);
 	lull_fence_heavy(); /* REC-8 */
-	if (bag != lull__self.bag) /* this thread is not consuming: that would be a callback */
+	if (bag != lull__self.bag) /* the caller is in no callback, so it does not consume its own */
 		lull__queue_await_owner(q);
 	lull__queue_release(q);
 }

@@ -17,7 +17,7 @@
 #define FLOOD_NAP_NS	       20000u	 /* between passes while callbacks flood in */
 #define NAP_BELOW      512u	 /* ... and a pass finds fewer than these */
 #define WORKER_EXIT_NS   100000000 /* for a callback, or a grace period, that does not end */
-#define FUTILE_MOST    9	 /* naps after passes that reclaim nothing double up to FLOOD_NAP_NS << 9: 10 ms */
+#define FUTILE_MOST    9	 /* naps after passes in vain double up to FLOOD_NAP_NS << 9: 10 ms */
 #define LINGER_DOUBLES 5	 /* a busy owner is checked ever more rarely, down to every linger_ms << 5 */
 
 /* Is there work that the background thread can do before its timer runs out? */
@@ -165,7 +165,8 @@ static void *worker(void *unused)
 		futile = lull_load_relaxed(&lull__reclaimer.futile);
 		if (count > 1 && count < NAP_BELOW && !lull__over_soft())
 			go_to_sleep(NAPPING, lull__now_ns() + FLOOD_NAP_NS);
-		else if (futile > seen_futile && lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_POLL) /* a reader says the same again and again, it may be */
+		else if (futile > seen_futile && lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_POLL)
+			/* Perhaps a reader sets its slot to the same object again and again. */
 			go_to_sleep(NAPPING, lull__now_ns() + ((uint64_t)FLOOD_NAP_NS << (futile < FUTILE_MOST ? futile : FUTILE_MOST)));
 		else if (!waits)
 			go_to_sleep(ASLEEP, LULL__NEVER);
