@@ -4,8 +4,9 @@
  *
  *	cc -O2 -Iinclude -c src/all.c
  *
- * With the watch and the oracle of rseq, without what needs a tool of lull's or a kernel option; -DLULL_NO_WATCH leaves
- * the watch out, -DLULL_DEBUG checks how the library is used (then for the program, too).
+ * Contains the watch and the oracle of rseq, and nothing that needs a tool of lull's or a kernel option.
+ * -DLULL_NO_WATCH leaves the watch out; -DLULL_DEBUG checks how the library is used (then compile the
+ * program with it, too).
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * life.c - the only file that knows all mechanisms: what each of them does when the process begins, when a thread comes
- * and goes, and in a forked child, in this order; and who answers the hooks of the lower floors.
+ * life.c - the only file that knows all mechanisms.
+ *
+ * It lists what each of them does when the process begins, when a thread comes and goes, and in a forked
+ * child, in this order; and the functions behind the hooks of the lower floors.
  */
 #include "base/fence_choice.h"
 #include "base/hooks.h"
@@ -60,7 +62,10 @@ const struct lull__checks lull__checks = {
 };
 #endif
 
-/* The page of counts is made after the fences it names have been chosen, and before anything is counted on it. */
+/*
+ * The page of counts is made after the fences that it names have been chosen, and before any event is
+ * counted on it.
+ */
 const struct lull__mechanism lull__mechanisms[] = {
 	{ "fence", .init = lull__fence_init, .fork_child = lull__fence_fork_child },
 	{ "registry", .init = lull__registry_init, .fork_child = lull__registry_fork_child },

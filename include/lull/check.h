@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check.h - which lock guards which data: said once by the program, looked at by debug builds at every update.
+ * check.h - which lock guards which data: said once by the program, looked at by debug builds at every
+ * update.
  *
  * Pointers that RCU readers follow are changed with some lock held, and nothing in the pointer tells
  * which. So the program may say it:

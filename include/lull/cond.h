@@ -8,8 +8,8 @@
  *	...					lull_mutex_unlock(&m);
  *	lull_mutex_unlock(&m);
  *
- * A broadcast wakes one waiter at the most; the others are moved, asleep, to the mutex, and each unlock wakes the
- * next: there is no herd. Waits end for no reason, too: look at the condition again, as above.
+ * A broadcast wakes one waiter at the most; the others are moved, asleep, to the mutex, and each unlock
+ * wakes the next: there is no herd. Waits end for no reason, too: look at the condition again, as above.
  * None of these is a cancellation point.
  *
  * Source of the idea: FUTEX_CMP_REQUEUE (the first condition variables of glibc's NPTL).
@@ -86,8 +86,8 @@ LULL_INLINE int lull_cond_timedwait(struct lull_cond *c, struct lull_mutex *m, u
 LULL_API void lull_cond_signal(struct lull_cond *c);
 
 /*
- * All who wait now return from their wait, one after the other as they get the lock. Called without the lock, it
- * counts as a waiter itself: condition variable and mutex have to be there until it returns.
+ * All who wait now return from their wait, one after the other as they get the lock. Called without the
+ * lock, it counts as a waiter itself: condition variable and mutex have to be there until it returns.
  */
 LULL_API void lull_cond_broadcast(struct lull_cond *c);
 

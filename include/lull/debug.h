@@ -24,7 +24,7 @@ enum lull_thread_state {
 struct lull_stall {
 	enum lull_wait_kind what;
 	const char *kind;	 /* the same in words: "rcu grace period", "hazptr synchronize", ... */
-	const char *thread_name; /* of the thread that is waited for; "?" when it is gone, or nobody in particular */
+	const char *thread_name; /* of the thread that is waited for; "?" if it is gone, or none is known */
 	uint32_t tid;
 	enum lull_thread_state state;
 	const char *where;   /* the thread just now: "in futex at libc.so.6+0x8ce22"; "": not known */
@@ -39,13 +39,13 @@ struct lull_stall {
 };
 
 /*
- * Called when a grace period, or whoever waits for hazard pointers, has waited stall_ms for a
- * thread, and again at 2, 4, 8 ... times that, on the thread that waits (of those that share a grace
- * period the one that leads it); when a callback on the reclaimer's thread has not returned for as
- * long, and again (at most stall_ms / 2 late), on a thread of the library's own; and when the
- * backlog passes its hard limit, on the thread that defers. The hook may read and defer, but not
- * wait for a grace period, and is no cancellation point. NULL restores the default: one line through the message hook. Any thread, any
- * time; not in signal handlers.
+ * Called when a grace period, or whoever waits for hazard pointers, has waited stall_ms for a thread, and
+ * again at 2, 4, 8 ... times that, on the thread that waits (of those that share a grace period the one
+ * that leads it); when a callback on the reclaimer's thread has not returned for as long, and again (at
+ * most stall_ms / 2 late), on a thread of the library's own; and when the backlog passes its hard limit, on
+ * the thread that defers. The hook may read and defer, but not wait for a grace period, and is no
+ * cancellation point. NULL restores the default: one line through the message hook. Any thread, any time;
+ * not in signal handlers.
  */
 typedef void (*lull_stall_hook)(const struct lull_stall *stall, void *arg);
 LULL_API void lull_debug_set_stall_hook(lull_stall_hook hook, void *arg);
@@ -68,8 +68,9 @@ LULL_API void lull_debug_set_message_hook(lull_message_hook hook);
  *
  *	gdb -p PID -batch -ex 'call (void)lull_debug_dump(2)'
  *
- * A part that is locked by a thread that does not let go is left out, and that is said. Allocates
- * nothing; waits for locks for a few milliseconds at most, and for who reads @fd as long as write(2) does. Returns 0 or -errno of the first write that failed.
+ * A part that is locked by a thread that does not let go is left out, and that is said. Allocates nothing;
+ * waits for locks for a few milliseconds at most, and for who reads @fd as long as write(2) does. Returns 0
+ * or -errno of the first write that failed.
  */
 LULL_API int lull_debug_dump(int fd);
 

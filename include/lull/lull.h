@@ -52,9 +52,10 @@
  *	hlist_nulls.h	memory of one type is reused at once,		a grace period before reuse is cheap
  *			without a grace period (a cache)		enough: hlist.h has simpler readers
  *
- * Look inside: debug.h (stalls, misuse, dump), stats.h (counts for other processes), check.h (which lock guards
- * which data). Ground for all of these: fence.h (asymmetric fences), thread.h (registration), atomic.h (accesses
- * with their order in the name). docs/GUIDE.md has chapters on most of this; docs/CHOOSING.md has figures.
+ * Look inside: debug.h (stalls, misuse, dump), stats.h (counts for other processes), check.h (which lock
+ * guards which data). Ground for all of these: fence.h (asymmetric fences), thread.h (registration),
+ * atomic.h (accesses with their order in the name). docs/GUIDE.md has chapters on most of this;
+ * docs/CHOOSING.md has figures.
  */
 #ifndef LULL_LULL_H
 #define LULL_LULL_H

@@ -18,13 +18,13 @@
  * The best that is there is chosen before the first lock, of `bpf`, `rseq`, `none`;
  * LULL_OWNER_ORACLE=rseq|bpf|kernel|none in the environment forces one.
  *
- * Whoever finds the lock free takes it, in whatever order they came: no thread is waited for that has
- * yet to be woken. Sleepers are woken in the order in which they went to sleep. A waiter that is up, and finds
- * the lock taken again LULL_MUTEX_PATIENCE_MS after it began to wait, is made the heir: the next unlock gives
- * the lock to it and nobody else. One heir at a time; the next one to be woken is the next heir. So a thread's
- * wait, once it is at the head of the sleepers, ends after LULL_MUTEX_PATIENCE_MS, the sections of the
- * owner and of an heir before it, and the time that the scheduler takes to run it. Mutexes that processes share have no
- * heir, as it may be killed.
+ * Whoever finds the lock free takes it, in whatever order they came: no thread is waited for that has yet
+ * to be woken. Sleepers are woken in the order in which they went to sleep. A waiter that is up, and finds
+ * the lock taken again LULL_MUTEX_PATIENCE_MS after it began to wait, is made the heir: the next unlock
+ * gives the lock to it and nobody else. One heir at a time; the next one to be woken is the next heir. So a
+ * thread's wait, once it is at the head of the sleepers, ends after LULL_MUTEX_PATIENCE_MS, the sections of
+ * the owner and of an heir before it, and the time that the scheduler takes to run it. Mutexes that
+ * processes share have no heir, as it may be killed.
  *
  * Ideas: FUTEX_SPIN (A. Almeida, 2024), the mutex of the Linux kernel (spin on owner, hand-off), of
  * Solaris (schedctl), of Go (starvation after 1 ms), U. Drepper, "Futexes are tricky".
@@ -45,9 +45,9 @@
  * lull_mutex_init()).
  *
  * Not in signal handlers, except lull_mutex_trylock() and the unlock that goes with it. A call that waits
- * must not be left by longjmp() or asynchronous cancellation; none is a cancellation point. A thread that locks must end
- * by returning or by pthread_exit(), and not lock for the first time in the last round of its destructors: it would
- * not be noticed that its memory goes.
+ * must not be left by longjmp() or asynchronous cancellation; none is a cancellation point. A thread that
+ * locks must end by returning or by pthread_exit(), and not lock for the first time in the last round of
+ * its destructors: it would not be noticed that its memory goes.
  */
 struct lull_mutex {
 	uint32_t word; /* 0: free; else the owner's thread id, LULL__MUTEX_WAITERS, LULL__MUTEX_HEIR; a futex */
@@ -202,8 +202,8 @@ LULL_API const char *lull_mutex_oracle_name(void);
 LULL_API int lull_mutex_choose_oracle(const char *name);
 
 /*
- * Held until the end of the enclosing block, however that is left (by cancellation or an exception: if compiled with
- * -fexceptions, as C++ is):
+ * Held until the end of the enclosing block, however that is left (by cancellation or an exception: if
+ * compiled with -fexceptions, as C++ is):
  *	{ LULL_MUTEX_GUARD(&lock); count++; }
  */
 struct lull_mutex_guard {

@@ -175,7 +175,7 @@ LULL_INLINE bool lull_rcu_read_lock_held(void)
 LULL_API void lull__rcu_check_section(const char *what);
 #define LULL__RCU_CHECK(what) lull__rcu_check_section(what)
 
-/* Check that a reader may fetch, in the call @what, the word of @size at @at (a pointer, if it has its size). */
+/* Check that a reader may fetch what is at @at, of @size, in the call @what. */
 LULL_INLINE void *lull__rcu_check_fetch(const char *what, const void *at, size_t size)
 {
 	lull__rcu_check_section(what);

@@ -62,16 +62,18 @@ struct lull_stats_page {
 	uint64_t began_ns; /* CLOCK_MONOTONIC, when the page was made */
 
 	/*
-	 * Grace periods. To look at a clock costs a good part of a short one, so of those that nobody had to
-	 * sleep for one in eight is timed, and counts for eight in the histogram and the sum. The others are all timed, seven in
-	 * eight of them from when somebody went to sleep.
+	 * Grace periods. To look at a clock costs a good part of a short one, so of those that nobody had
+	 * to sleep for one in eight is timed, and counts for eight in the histogram and the sum. The others
+	 * are all timed, seven in eight of them from when somebody went to sleep.
 	 */
 	uint64_t gp_started, gp_ended;
 	uint64_t gp_ns_sum, gp_ns_max;
 	uint64_t gp_ns[LULL_STATS_BUCKETS];
 	uint64_t heavy_fences;
 
-	/* Deferred objects, callbacks and pointers to free: to within 64 per thread, exact after each pass. */
+	/*
+	 * Deferred objects, callbacks and pointers to free: to within 64 per thread, exact after each pass.
+	 */
 	uint64_t queued_items, queued_bytes; /* since the start */
 	uint64_t done_items, done_bytes;
 	uint64_t waiting_items, waiting_bytes;

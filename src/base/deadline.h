@@ -7,7 +7,7 @@
 
 #include "../os/os.h"
 
-/* The time @timeout_ms from now. One that cannot be reached is never. */
+/* Return the time @timeout_ms from now; LULL__NEVER if it is too large for the clock. */
 static inline uint64_t lull__deadline_in_ms(uint64_t timeout_ms)
 {
 	uint64_t now_ns = lull__now_ns();
@@ -15,7 +15,7 @@ static inline uint64_t lull__deadline_in_ms(uint64_t timeout_ms)
 	return timeout_ms < (LULL__NEVER - now_ns) / 1000000u ? now_ns + timeout_ms * 1000000u : LULL__NEVER;
 }
 
-/* Asks for the time only where there is a deadline. */
+/* Is @deadline_ns past? Reads the clock only if there is a deadline. */
 static inline bool lull__is_past(uint64_t deadline_ns)
 {
 	return deadline_ns != LULL__NEVER && lull__now_ns() >= deadline_ns;

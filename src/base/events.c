@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * events.c - the page of counts until there is one that other processes can read, and for good where there can be none.
+ * events.c - the page of counts until the watch makes one that other processes can read, if it can.
  */
 #include "events.h"
 

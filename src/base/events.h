@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * events.h - what happens, said once: to the page of counts (stats.h) and to the probes (probe.h).
+ * events.h - each event in one call, for the page of counts (stats.h) and for the probes (probe.h).
  *
- * Relaxed all of it: numbers for people, by which nothing is decided. No read side says anything.
+ * All accesses are relaxed: the numbers are for people, and no code decides by them. Read sides report no
+ * events.
  */
 #ifndef LULL_EVENTS_H
 #define LULL_EVENTS_H
@@ -12,7 +13,7 @@
 
 #include "probe.h"
 
-/* Never NULL. Private memory, unless the watch has made a page that others can read. */
+/* Never NULL. Private memory, unless the watch has made a page that other processes can read. */
 extern struct lull_stats_page *lull__page;
 
 static inline void lull__event_count(uint64_t *what, uint64_t n)
@@ -25,7 +26,7 @@ static inline void lull__event_threads(uint32_t count)
 	lull_store_relaxed(&lull__page->threads, count);
 }
 
-/* One thread at a time makes one. */
+/* Count a heavy fence. Only the leader of heavy fences calls this. */
 static inline void lull__event_heavy_fence(void)
 {
 	lull_store_relaxed(&lull__page->heavy_fences, lull__page->heavy_fences + 1);
@@ -39,7 +40,7 @@ static inline void lull__event_gp_start(uint64_t number)
 	LULL__PROBE1(gp_start, number);
 }
 
-/* Grace period @number took @ns and stands for @weight of them; @weight 0: it was not timed. */
+/* Say that grace period @number ended after @ns, and count it @weight times; @weight 0: it was not timed. */
 static inline void lull__event_gp_end(uint64_t number, uint64_t ns, uint32_t weight)
 {
 	struct lull_stats_page *page = lull__page;
@@ -65,7 +66,10 @@ static inline void lull__event_queued(uint64_t items, uint64_t bytes)
 	lull__event_count(&lull__page->queued_bytes, bytes);
 }
 
-/* What was reclaimed is the difference: to count it where it happens would cost each deferral something. */
+/*
+ * Publish that @items and @bytes wait. What was reclaimed is computed from that: counting it where it
+ * happens would slow down each deferral.
+ */
 static inline void lull__event_waiting(size_t items, size_t bytes)
 {
 	struct lull_stats_page *page = lull__page;

@@ -3,7 +3,7 @@
  * fault.h - faults that can be switched on, to prove that they are found.
  *
  * Only a build with LULL_BUSTED (tests/torture) contains them: `lull torture --busted NAME` switches one on.
- * Elsewhere nothing is left of them.
+ * In other builds the macros below compile to nothing.
  */
 #ifndef LULL_FAULT_H
 #define LULL_FAULT_H

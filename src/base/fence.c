@@ -3,8 +3,8 @@
  * fence.c - heavy fences: the strategy, and one membarrier for all callers that wait for one.
  *
  * Sharing works like a grace period. A caller takes a ticket: the fence after the newest that has
- * started. Whoever gets the leader's lock starts the next fence, which serves every ticket taken
- * until then; the rest sleep until it leaves.
+ * started. The thread that gets the leader's lock starts the next fence, which serves every ticket
+ * taken until then; the others sleep until the leader leaves.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -52,8 +52,9 @@ static void carry_out(void)
 	if (lull_likely(err == 0))
 		return;
 	/*
-	 * It worked at the start. Readers rely on light fences that are only the compiler's, so
-	 * there is no way back to full ones; but any way of making each CPU switch threads will do.
+	 * membarrier worked at the start. Readers rely on light fences that are only the compiler's,
+	 * so they cannot go back to full ones; but any other way to make each CPU switch threads
+	 * will do.
 	 */
 	heavy.visit_cpus = true;
 	err = lull__visit_all_cpus();
@@ -68,7 +69,7 @@ void lull_fence_heavy(void)
 
 	lull__init();
 	/*
-	 * ORDER FEN-1: the caller's stores before the look at what has started; pairs with FEN-1 in
+	 * ORDER FEN-1: the caller's stores before the load of `started`; pairs with FEN-1 in
 	 * lull_fence_heavy() (started, then the system call); without it a fence that began before
 	 * these stores is taken for one that covers them; model/base/fence-share.tpl
 	 */
@@ -123,7 +124,7 @@ uint64_t lull_fence_heavy_count(void)
 	return lull_load_relaxed(&heavy.done);
 }
 
-/* The thread that led a fence in the parent is not here; the child's first fence starts afresh. */
+/* Begin afresh in the child: the thread that led a fence in the parent does not exist here. */
 void lull__fence_fork_child(uint32_t old_tid)
 {
 	(void)old_tid;

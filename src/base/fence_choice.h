@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fence_choice.h - which kind of fences this process uses: chosen at first use, and again in a forked child.
+ * fence_choice.h - choose which kind of fences this process uses: at first use, and again in a forked child.
  */
 #ifndef LULL_FENCE_CHOICE_H
 #define LULL_FENCE_CHOICE_H

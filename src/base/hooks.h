@@ -2,7 +2,8 @@
 /*
  * hooks.h - all that the lower floors know of the upper ones: four tables that life.c fills in.
  *
- * Everything else is called downwards. A name that is declared here and nowhere below is the complete list of ways up.
+ * Everything else is called downwards. A name that is declared here and nowhere below is the complete list
+ * of ways up.
  */
 #ifndef LULL_HOOKS_H
 #define LULL_HOOKS_H
@@ -12,14 +13,14 @@
 
 /* ---- mechanisms: first use, threads that come and go, fork ------------------------------------- */
 
-/* What the life of a process and of its threads asks of one mechanism. NULL: nothing. */
+/* What one mechanism does in the life of the process and of its threads. NULL: nothing. */
 struct lull__mechanism {
 	const char *name;
 	void (*init)(void);		      /* once per process, before the first use */
 	void (*enter)(void);		      /* the calling thread's record has just been linked in */
 	void (*unregister)(const char *call); /* lull_thread_unregister(): abort if in use, else give back */
 	void (*exit)(void);		      /* the calling thread exits */
-	void (*leave)(void);		      /* its record is about to be taken out */
+	void (*leave)(void);		      /* the calling thread's record is about to be taken out */
 	void (*fork_child)(uint32_t old_tid); /* in a forked child, whose only thread was @old_tid before */
 };
 
@@ -34,19 +35,19 @@ extern const struct lull__mechanism lull__mechanisms[];
 struct lull__wait;
 
 struct lull__watch {
-	/* @wait, whose kind and beginning are set, is about to sleep; and is over. */
+	/* @wait, whose kind and beginning are set, is about to sleep; @wait is over. */
 	void (*wait_begin)(struct lull__wait *wait);
 	void (*wait_end)(struct lull__wait *wait);
 	/*
-	 * @wait goes on because of @holders threads or slots, of which the first @named are described. Publish it, and
-	 * report it if that is due. Returns when the next report will be due.
+	 * @wait goes on because of @holders threads or slots, of which the first @named are described.
+	 * Publish it, and report it if that is due. Returns when the next report will be due.
 	 */
 	uint64_t (*wait_blame)(struct lull__wait *wait, struct lull_stall *first, unsigned named, unsigned holders);
-	void (*over_limit)(void);      /* the backlog is over its hard limit, and the calling thread defers more */
-	void (*callbacks_begin)(void); /* the calling thread is about to run callbacks; and has run them */
-	void (*callbacks_end)(void);
-	void (*worker_begin)(void); /* the background thread starts; and is to end */
-	void (*worker_end)(void);
+	void (*over_limit)(void);      /* the calling thread defers past the backlog's hard limit */
+	void (*callbacks_begin)(void); /* the calling thread is about to run callbacks */
+	void (*callbacks_end)(void);   /* ... and has run them */
+	void (*worker_begin)(void);    /* the background thread starts */
+	void (*worker_end)(void);      /* ... and is about to end */
 };
 
 extern const struct lull__watch *const lull__watch; /* NULL: built without */
@@ -55,7 +56,8 @@ extern const struct lull__watch *const lull__watch; /* NULL: built without */
 
 struct lull__oracle;
 
-extern const struct lull__oracle *const lull__oracles[]; /* in the order in which they are tried; ends with NULL */
+/* In the order in which they are tried. Ends with NULL. */
+extern const struct lull__oracle *const lull__oracles[];
 
 /* ---- check: how the library is used, in debug builds ------------------------------------------- */
 
@@ -84,14 +86,16 @@ extern const struct lull__checks lull__checks;
 #define LULL__CHECK(hook, ...) ((void)0)
 #endif
 
-/* The calling thread goes to sleep in @call: abort if it holds up what it waits for. */
+/* Check that the calling thread may sleep in @call: abort if it holds up what it waits for. */
 static inline void lull__check_may_block(const char *call)
 {
 	(void)call;
 	LULL__CHECK(may_block, call);
 }
 
-/* @item is about to be deferred from @site; @func is NULL for memory that is freed. Is it deferred already? */
+/*
+ * Check @item, about to be deferred from @site: abort if it is deferred already. @func is NULL for free(3).
+ */
 static inline void lull__check_deferred(int kind, void *item, lull_rcu_func func, const void *site)
 {
 	(void)kind;
@@ -101,7 +105,7 @@ static inline void lull__check_deferred(int kind, void *item, lull_rcu_func func
 	LULL__CHECK(deferred, kind, item, func, site);
 }
 
-/* [q->ready, @ready) of @q waits for nothing any more: a reader of what is to be freed comes too late. */
+/* Poison the entries [q->ready, @ready) of @q, which wait for nothing any more, so that a late read is found. */
 static inline void lull__check_ready(const struct lull__queue *q, uint64_t ready)
 {
 	(void)q;
@@ -109,21 +113,21 @@ static inline void lull__check_ready(const struct lull__queue *q, uint64_t ready
 	LULL__CHECK(ready, q, ready);
 }
 
-/* @item is about to be freed, or its callback called. */
+/* Forget @item, which is about to be freed, or its callback called. */
 static inline void lull__check_reclaimed(void *item)
 {
 	(void)item;
 	LULL__CHECK(reclaimed, item);
 }
 
-/* @call is about to wait until nothing is protected that has been retired: abort if the caller protects some. */
+/* Check before @call waits until no retired object is protected: abort if the calling thread protects one. */
 static inline void lull__check_protects_none(const char *call)
 {
 	(void)call;
 	LULL__CHECK(protects_none, call);
 }
 
-/* Thread @tid waits for @m without a deadline; for nothing any more, if @m is NULL. Abort in a deadlock. */
+/* Record that thread @tid waits for @m without a deadline, or no longer (NULL). Abort in a deadlock. */
 static inline void lull__check_mutex_waits(const struct lull_mutex *m, uint32_t tid)
 {
 	(void)m;

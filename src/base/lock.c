@@ -15,7 +15,7 @@ void lull__lock_slow(struct lull__lock *lock)
 			return;
 	}
 	/*
-	 * From here on the word says 2, also when this thread gets the lock: others may sleep.
+	 * From here on the word is 2, also when this thread gets the lock: others may sleep.
 	 * LOCK-1.
 	 */
 	while (lull_xchg_acquire(&lock->word, 2u) != 0)

@@ -2,8 +2,8 @@
 /*
  * lock.h - the library's own lock: all zeros is free, one atomic to take it, sleeps when it must.
  *
- * Also used as a leader's lock: a thread that fails to become the leader waits until the leader leaves, all are
- * woken at once, and most find their work done (lull__lock_await, lull__unlock_wake).
+ * Also used as a leader's lock: a thread that fails to become the leader waits until the leader leaves, all
+ * are woken at once, and most find their work done (lull__lock_await, lull__unlock_wake).
  */
 #ifndef LULL_LOCK_H
 #define LULL_LOCK_H
@@ -13,7 +13,7 @@
 #define LULL__CACHELINE 64
 
 struct lull__lock {
-	uint32_t word; /* 0 free, 1 held, 2 held and somebody sleeps */
+	uint32_t word; /* 0 free, 1 held, 2 held and a thread sleeps */
 };
 
 void lull__lock_slow(struct lull__lock *lock);

@@ -12,13 +12,13 @@
 /* Say one line. */
 void lull__say(const char *format, ...) __attribute__((cold, format(printf, 1, 2)));
 
-/* The same, then abort: for states that cannot be. */
+/* Say one line, then abort: for states that must not occur. */
 void lull__die(const char *format, ...) __attribute__((noreturn, cold, format(printf, 1, 2)));
 
 /* Abort because the calling thread misuses the library; the line ends with that thread's name and tid. */
 void lull__misuse(const char *format, ...) __attribute__((noreturn, cold, format(printf, 1, 2)));
 
-/* A thread in words: `thread "name" (tid 7)`. */
+/* Put thread @tid into words: `thread "name" (tid 7)`. */
 struct lull__thread_words {
 	char text[64];
 };

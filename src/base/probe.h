@@ -5,38 +5,38 @@
  *	section_enter(site)				the outermost read section; debug builds only
  *	section_exit()
  *	gp_start(number)				on the thread that leads the grace period
- *	gp_end(number, ns)				ns: how long it took, as far as it was timed (stats.h); else 0
- *	stall(kind, tid, age_ms, waiting_items, name)	as the stall hook is told, see debug.h; name: a string
+ *	gp_end(number, ns)				ns: how long it took; 0: it was not timed (stats.h)
+ *	stall(kind, tid, age_ms, waiting_items, name)	what the stall hook gets, see debug.h; name: a string
  *	batch_start(kind, items)			callbacks, on the thread that runs them
  *	batch_end(kind, items, bytes)
  *	scan_start()					of all hazard pointers
  *	scan_end(slots_in_use, kept)
  *	mutex_wait_start(mutex, owner_tid)		a lock that has to wait
  *	mutex_wait_end(mutex, slept)
- *	wait_start(kind, wait)				enum lull_wait_kind of stats.h: somebody is about to sleep
+ *	wait_start(kind, wait)				a thread is about to sleep; enum lull_wait_kind
  *	wait_end(kind, wait)				wait: which one, of those that go on
  *
- * A start and its end come from the same thread, but for those of a grace period and of a wait, which
- * may come from whoever leads then. A grace period ends older ones that have not ended. `lull trace`
- * and examples/trace/ use the probes.
+ * A start and its end come from the same thread, except those of a grace period and of a wait: a thread
+ * that leads later may make the end. The end of a grace period also ends older ones that have not ended.
+ * `lull trace` and examples/trace/ use the probes.
  *
- * A probe that nobody watches is one nop. Its arguments are values that the code has at hand: who adds
- * a probe computes nothing for it. Where <sys/sdt.h> (systemtap-sdt-dev) is not installed, there are no
- * probes, and arguments are not evaluated.
+ * A probe that nobody watches is one nop. Its arguments are values that the code has at hand: compute
+ * nothing for a probe. Where <sys/sdt.h> (systemtap-sdt-dev) is not installed, there are no probes, and
+ * arguments are not evaluated.
  */
 #ifndef LULL_PROBE_H
 #define LULL_PROBE_H
 
 #if __has_include(<sys/sdt.h>)
 /*
- * Registers and constants alone. Left to itself the compiler may name memory in ways that tracers
- * do not follow: indexed, or relative to the program counter or a thread's block.
+ * Registers and constants only. Otherwise the compiler may name memory in ways that tracers do not
+ * follow: indexed, or relative to the program counter or a thread's block.
  */
 #define STAP_SDT_ARG_CONSTRAINT nr
 #include <sys/sdt.h>
 
 #ifdef __clang__
-/* Of macros within that header, complained of where they are used. */
+/* clang warns about macros of that header where they are used. */
 #pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments"
 #endif
 

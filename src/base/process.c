@@ -13,15 +13,15 @@ static uint32_t init_state; /* 0 not yet, 1 being done, 2 done */
 /* ---- fork ----------------------------------------------------------------------------------- */
 
 /*
- * The registry lock is not taken: the child makes its own registry anyway, and the lock would
- * be held while fork waits for malloc's locks, which a thread may hold whose signal handler waits
- * for the registry lock:
+ * The registry lock is not taken. The child makes its own registry anyway, and the lock would be held
+ * while fork waits for malloc's locks. A thread may hold one of those whose signal handler waits for
+ * the registry lock:
  *
  *	forking thread			another thread
  *	registry lock			malloc's lock
  *	waits for malloc's lock		signal handler: its first section waits for the registry lock
  *
- * Nothing else is waited for either: a grace period may itself wait for the thread that forks.
+ * fork waits for nothing else either: a grace period may itself wait for the thread that forks.
  * Signals are blocked until the child is in order.
  */
 static __thread sigset_t fork_saved __attribute__((tls_model("initial-exec")));
@@ -86,8 +86,8 @@ void lull__init(void)
 }
 
 /*
- * Early, so that the key is a low one (glibc keeps those without allocating) and no other thread is
- * there.
+ * Initialise early, while there is no other thread and the key gets a low number (glibc stores the
+ * values of low keys without allocating).
  */
 __attribute__((constructor)) static void init_at_load(void)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process.h - what happens once per process: first use, and fork.
+ * process.h - the first use of the library in a process, and fork.
  */
 #ifndef LULL_PROCESS_H
 #define LULL_PROCESS_H
 
-/* Initialise the library unless it is. Every slow path begins with it. */
+/* Initialise the library, once. Every slow path begins with this call. */
 void lull__init(void);
 
-/* A mechanism's init(): handle fork. */
+/* Register the handlers of fork: the init() of a mechanism. */
 void lull__process_init(void);
 
 #endif /* LULL_PROCESS_H */

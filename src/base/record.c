@@ -5,7 +5,7 @@
 #include <lull/rcu.h>
 #include <lull/shazptr.h>
 
-/* Outside of everything, and the first read section has to go out of line. */
+/* In no section, with no hazard pointer, and the first read section has to go out of line. */
 __thread struct lull__thread lull__self __attribute__((tls_model("initial-exec"))) = {
 	.rcu = LULL__RCU_REST,
 	.shazptr = LULL__SHAZPTR_REST,

@@ -15,9 +15,9 @@ struct lull__thread lull__registry = { .next = &lull__registry, .prev = &lull__r
 static pthread_key_t exit_key;
 
 /*
- * A signal handler that enters its thread's first read section needs the registry lock, so a thread
- * that is not registered blocks signals while it holds it. A registered one need not: its handlers
- * find the record linked in.
+ * Take the registry lock. A signal handler that enters its thread's first read section needs this
+ * lock, so a thread that is not registered blocks signals while it holds it. A registered thread need
+ * not: its handlers find the record linked in.
  */
 void lull__registry_enter(struct lull__registry_hold *hold)
 {
@@ -34,7 +34,7 @@ void lull__registry_leave(const struct lull__registry_hold *hold)
 		lull__restore_signals(&hold->saved);
 }
 
-/* Signals are blocked in any case: a handler must not find the record half changed. */
+/* Block signals in any case: a handler must not find the record half changed. */
 void lull__record_enter(sigset_t *saved)
 {
 	lull__block_signals(saved);
@@ -113,17 +113,17 @@ bool lull__arm_thread_exit(void)
 {
 	if (lull__self.state & LULL__STATE_EXITING)
 		return false;
-	/* Exit handling knows what is this thread's by that; 0 is what belongs to nobody. */
+	/* Exit handling finds what belongs to this thread by its tid; 0 stands for no owner. */
 	if (!lull__self.tid)
 		lull__self.tid = lull__gettid();
 	if (pthread_setspecific(exit_key, &lull__self) != 0)
-		lull__die("cannot note a new thread: out of memory");
+		lull__die("cannot register a new thread: out of memory");
 	return true;
 }
 
 /* ---- exit ----------------------------------------------------------------------------------- */
 
-/* Take the calling thread's record out. @state: what the thread is from here on, beside not registered. */
+/* Take the calling thread's record out of the registry. Its state is @state from then on. */
 static void leave_registry(uint32_t state)
 {
 	struct lull__thread *self = &lull__self;
@@ -152,7 +152,7 @@ static void thread_exit(void *unused)
 
 /* ---- after exit ----------------------------------------------------------------------------- */
 
-/* Nothing in use that a scan has to find. */
+/* Does the calling thread use nothing that a scan has to find? */
 static bool is_idle(void)
 {
 	return lull__self.rcu < LULL__RCU_STEP && !lull__record_holds_shazptr();
@@ -164,7 +164,7 @@ void lull__record_link_late(void)
 		link_record();
 }
 
-/* A handler that used something just before has been here already. */
+/* Take the record out, unless a signal handler that came just before has done it. */
 void lull__record_unlink_late(void)
 {
 	if (lull__self.next && is_idle())
@@ -178,7 +178,7 @@ void lull_thread_register(void)
 	uint32_t state = lull__self.state;
 
 	/*
-	 * Back from lull_thread_unregister(), but not in a section, for which it is linked in
+	 * Undo lull_thread_unregister(), but not in a section: the record is linked in for that
 	 * already.
 	 */
 	if ((state & (LULL__STATE_EXITED | LULL__STATE_EXITING)) == LULL__STATE_EXITED && is_idle())
@@ -217,7 +217,10 @@ void lull__registry_init(void)
 		lull__die("no pthread key left to notice the exit of threads");
 }
 
-/* The list begins anew, with the forking thread's record or with none. The page of counts is still the parent's. */
+/*
+ * Begin the list anew, with the forking thread's record or with none. Count nothing: the page of counts is
+ * still the parent's.
+ */
 void lull__registry_fork_child(uint32_t old_tid)
 {
 	struct lull__thread *self = &lull__self, *head = &lull__registry;

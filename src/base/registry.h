@@ -2,10 +2,10 @@
 /*
  * registry.h - the records of all threads, in one list under one lock.
  *
- * Locks of the library, outermost first: the lock of hazard barriers, a reclaim queue's consumer lock (callbacks
- * run under it), the leader's lock of grace periods (the stall hook runs under it), a shard of hazard slots, the
- * lists of waiters for simple hazard pointers, the registry lock, the leader's lock of heavy fences. The watchdog's
- * lock is taken with consumer locks held, and nothing under it.
+ * Locks of the library, outermost first: the lock of hazard barriers, a reclaim queue's consumer lock
+ * (callbacks run under it), the leader's lock of grace periods (the stall hook runs under it), a shard of
+ * hazard slots, the lists of waiters for simple hazard pointers, the registry lock, the leader's lock of
+ * heavy fences. The watchdog's lock is taken with consumer locks held, and nothing under it.
  */
 #ifndef LULL_REGISTRY_H
 #define LULL_REGISTRY_H
@@ -23,7 +23,7 @@ extern uint32_t lull__registry_count;	    /* written under the lock */
 #define lull__for_each_thread(t)                                                                   \
 	for ((t) = lull__registry.next; (t) != &lull__registry; (t) = (t)->next)
 
-/* Take the registry lock to look at the records. lull__registry_leave() puts the signal mask back. */
+/* Take the registry lock to read the records. lull__registry_leave() restores the signal mask. */
 struct lull__registry_hold {
 	sigset_t saved;
 	bool masked;
@@ -36,8 +36,8 @@ void lull__registry_leave(const struct lull__registry_hold *hold);
 void lull__ensure_registered(void);
 
 /*
- * Have the calling thread's exit noticed, whether it is registered or not. Returns false when it is past its exit
- * handling already.
+ * Arrange for the exit handling of the calling thread, registered or not. Returns false if the thread is
+ * already past it.
  */
 bool lull__arm_thread_exit(void);
 
@@ -46,8 +46,9 @@ void lull__record_enter(sigset_t *saved);
 void lull__record_leave(const sigset_t *saved);
 
 /*
- * For a thread past its exit handling, whose record is in the list only while it uses something: nobody will come to
- * take it out before the thread's memory goes. Between record_enter() and record_leave().
+ * Link the record of a thread that is past its exit handling, and take it out again. Such a record is in
+ * the list only while the thread uses something: no later exit handling takes it out before the thread's
+ * memory goes. To be called between record_enter() and record_leave().
  */
 void lull__record_link_late(void);
 void lull__record_unlink_late(void); /* unless it still uses something */
@@ -58,7 +59,7 @@ static inline bool lull__record_holds_shazptr(void)
 	return lull__self.shazptr != 0 && lull__self.shazptr != LULL__SHAZPTR_REST;
 }
 
-/* The word of a thread outside: where light fences are real ones, each lock must go out of line. */
+/* Return the word of a thread outside sections. If light fences are real ones, each lock goes out of line. */
 static inline uint64_t lull__rest_word(void)
 {
 	return lull__fence_full_mode ? LULL__RCU_REST : 0;

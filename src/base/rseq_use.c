@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rseq_use.c - may restartable sequences be used in this process, and how to end those under way.
+ * rseq_use.c - find out whether this process may use restartable sequences; end those under way.
  */
 #include <errno.h>
 #include <linux/membarrier.h>
@@ -15,7 +15,7 @@
 #include "message.h"
 #include "rseq_use.h"
 
-/* What it takes to read the area is less than what it takes to run sequences. */
+/* Reading the area takes only glibc; running sequences takes more (LULL__RSEQ). */
 #if defined(__GLIBC__)
 #if __GLIBC_PREREQ(2, 35)
 #define AREA 1
@@ -47,9 +47,10 @@ const uint32_t *lull__rseq_cpu(void)
 static bool visit_cpus; /* membarrier was taken away */
 
 /*
- * glibc says that it has registered this thread. That is so after a checkpoint was restored by
- * somebody who did not know of rseq, too: then the kernel has no idea, takes our registration, and the CPU's
- * number stays what it was. Registering again fails in one way or another.
+ * Does the kernel know of this thread's area? glibc says that it has registered the thread. It also says so
+ * after a tool that does not know of rseq has restored the process from a checkpoint: then the kernel
+ * accepts our registration, and until then the CPU's number does not change. If the kernel knows the area,
+ * a second registration fails.
  */
 static bool kernel_knows(void)
 {
@@ -88,7 +89,7 @@ void lull__rseq_barrier(void)
 	int saved = errno, err;
 
 	if (lull_unlikely(lull_load_relaxed(&visit_cpus) || !call_rseq_barrier())) {
-		/* It worked at the start. To be switched to, on each CPU, ends what ran there as well. */
+		/* It worked at the start. A thread switch on each CPU ends the sequences there as well. */
 		lull_store_relaxed(&visit_cpus, true);
 		err = lull__visit_all_cpus();
 		if (err)

@@ -34,7 +34,7 @@ void lull__wait_end(struct lull__wait *wait)
 	wait->kind = LULL_WAIT_NONE;
 }
 
-/* Returns when to look again at who holds @wait up. */
+/* Blame the threads that hold @wait up, and return when to do that again. */
 static uint64_t blame_now(struct lull__wait *wait, lull__blame blame, void *arg)
 {
 	struct lull_stall first[LULL__BLAME_MOST];

@@ -2,16 +2,16 @@
 /*
  * hazptr_wait.c - synchronize: wait until no slot that named an address does so any more.
  *
- * A waiter takes the next tick of a clock, t. From then on it needs to know of each slot only whether
- * that names the address and when it was last seen to change. It says WAITED in the state of those
- * that do; whoever sets such a slot stamps it with the clock, takes WAITED off and wakes all
- * waiters. A slot with a stamp of t or later is not waited for, whatever it says: what it says was
- * said after the unlinking. So each slot holds a waiter up until it is next set, and no longer, and
- * a waiter remembers nothing about slots; it looks at all of them again.
+ * A waiter takes the next tick of a clock, t. From then on it needs to know two things of each slot:
+ * whether it names the address, and when it was last seen to change. The waiter sets WAITED in the
+ * state of the slots that name the address. A thread that sets such a slot stamps it with the clock,
+ * takes WAITED off and wakes all waiters. A slot with a stamp of t or later is not waited for,
+ * whatever it names: it was set after the unlinking. So each slot holds a waiter up until it is next
+ * set, and no longer. A waiter remembers nothing about slots; each scan visits all of them again.
  *
- * One complete look that finds nothing ends the wait, not the sum of several: a protection may move
- * from a thread's slot to a list (detach) after the look at the list, but not between the two in one
- * look.
+ * The wait ends with one complete scan that finds nothing, not with the sum of several: a protection
+ * may move from a thread's slot to a list (detach) after a scan has passed the list, but within one
+ * scan it cannot be missed in both places.
  */
 #include <errno.h>
 
@@ -23,17 +23,18 @@
 #include "slots.h"
 
 #define SPIN_LOOKS     32	  /* before going to sleep: a few microseconds */
-#define RECHECK_NS      100000u	  /* readers make no fence when they clear: look again without being woken after this, */
-#define RECHECK_DOUBLES 12	  /* ... and twice that, and so on, up to 0.4 s */
+/* Readers that make no fence when they clear may wake nobody: scan again, first after RECHECK_NS. */
+#define RECHECK_NS      100000u
+#define RECHECK_DOUBLES 12	  /* each time after twice as long, up to 0.4 s */
 
 struct slot_wait {
 	uintptr_t addr;
 	size_t len;
 	uint64_t stamp;
-	bool flag; /* say WAITED in what is found */
+	bool flag; /* set WAITED in the slots that are found */
 	unsigned held;
 	uint32_t owner; /* of one of the slots */
-	uint32_t self;	/* this thread's tid, to find its own protection; 0: not looked for */
+	uint32_t self;	/* this thread's tid, to find its own protection; 0: found, or not asked for */
 };
 
 static void visit_held(struct lull_hazptr *h, uintptr_t addr, uint32_t owner, void *arg)
@@ -79,7 +80,7 @@ static unsigned blame_slots(void *arg, struct lull_stall *first, unsigned *holde
 
 static bool sleep_until_seen(struct slot_wait *w, struct lull__wait *wait, uint64_t deadline_ns, bool full)
 {
-	/* A reader of hazptr_fenced.h may miss WAITED unless it is interrupted. */
+	/* A reader of hazptr_fenced.h may miss WAITED if no heavy fence interrupts it. */
 	bool recheck = full || lull__fence_full_mode;
 	uint64_t again_ns = LULL__NEVER;
 	unsigned doubled = 0;
@@ -94,11 +95,11 @@ static bool sleep_until_seen(struct slot_wait *w, struct lull__wait *wait, uint6
 		if (count_holders(w, true) == 0)
 			return true;
 		/*
-		 * ORDER HAZ-5: WAITED before the second look at the slot; pairs with HAZ-5 in
-		 * lull__hazptr_set(); without it nobody wakes us; model/hazptr/wake.tpl
+		 * ORDER HAZ-5: WAITED before the second load of the slot; pairs with HAZ-5 in
+		 * lull__hazptr_set(); without it the waiter is never woken; model/hazptr/wake.tpl
 		 *
-		 * Also where another waiter said WAITED before: its fence may be yet to come, and
-		 * when it then sees that the slot is clear, it goes and wakes nobody;
+		 * The fence is needed even if another waiter has set WAITED: its fence may be yet to
+		 * come, and if it then sees that the slot is clear, it leaves and wakes nobody;
 		 * model/hazptr/wake-two.tpl
 		 */
 		lull__hazptr_fence(full);

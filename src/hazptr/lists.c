@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lists.c - slots beside those of thread records: contexts, and holds that use the slot they brought along.
+ * lists.c - slots outside thread records: contexts, and holds that use the slot inside themselves.
  */
 #include "../base/message.h"
 #include "lists.h"
@@ -27,11 +27,11 @@ void lull__hazptr_link(struct lull__hazptr_links *node, struct lull__hazptr_link
 	node->next = list->next;
 	node->prev = list;
 	node->next->prev = node;
-	/* Last, and one store: a child that is forked in between goes by `next` alone. */
+	/* Last, and one store: a child that is forked in the middle follows `next` alone. */
 	lull_store_release(&list->next, node);
 }
 
-/* HAZ-4, by the lock: what the slots said, which is nothing any more, before they are gone. */
+/* Take @node off its list. HAZ-4, by the lock: its slots are clear before they are gone. */
 void lull__hazptr_unlink(struct lull__hazptr_links *node)
 {
 	lull_store_relaxed(&node->prev->next, node->next);
@@ -158,8 +158,8 @@ void lull_hazptr_detach(struct lull_hazptr_hold *hold)
 	if (!is_own(h) || !lull__hazptr_is_used(&lull__self.hazptr, h))
 		lull__misuse("lull_hazptr_detach: this thread does not hold it");
 	/*
-	 * With its stamp: the protection is as old as it was. The stamp is this thread's to write,
-	 * so it is that of the address.
+	 * Copy the stamp too: the protection is as old as before. Only this thread writes the stamp,
+	 * so it belongs to this address.
 	 */
 	lull_store_relaxed(&hold->backup.addr, LULL__BUSTED(HAZPTR_LOST_DETACH) ? 0 : h->addr);
 	lull_store_relaxed(&hold->backup.state,

@@ -7,7 +7,7 @@
 
 #include "slots.h"
 
-/* With the lock of the shard that has @list. */
+/* Put @node on @list; take it off. The caller holds the lock of the list's shard. */
 void lull__hazptr_link(struct lull__hazptr_links *node, struct lull__hazptr_links *list);
 void lull__hazptr_unlink(struct lull__hazptr_links *node);
 

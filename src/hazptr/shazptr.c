@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shazptr.c - simple hazard pointers: the rare parts of a reader, and waiting for readers (shazptr_scan.c looks at them).
+ * shazptr.c - simple hazard pointers: the rare parts of a reader, and waiting for readers.
+ *
+ * shazptr_scan.c scans the readers' slots.
  */
 #include <errno.h>
 
@@ -12,7 +14,7 @@
 #include "shazptr_life.h"
 #include "shazptr_scan.h"
 
-#define LASTS_NS 1000000u /* before this nobody asks who is in the way */
+#define LASTS_NS 1000000u /* a wait must last this long before readers are blamed for it */
 
 static uint64_t stamp_of_now(void)
 {
@@ -22,8 +24,9 @@ static uint64_t stamp_of_now(void)
 /* ---- threads past their exit handling --------------------------------------------------------- */
 
 /*
- * A handler that acquires now nests, as in a late read section. SHAZ-1 as in lull__shazptr_acquire(): to the scan this
- * is a thread that was not there yet (THR-1), or one whose slot it sees.
+ * Acquire @addr in a thread past its exit handling. A signal handler that acquires after this nests, as in
+ * a late read section. SHAZ-1 as in lull__shazptr_acquire(): either the scan comes before this record is
+ * linked in (THR-1), or it sees the slot.
  */
 static void acquire_late(uintptr_t addr)
 {
@@ -38,7 +41,10 @@ static void acquire_late(uintptr_t addr)
 	lull_fence_full();
 }
 
-/* A handler that acquired and cleared just before has been here already. */
+/*
+ * Clear in such a thread. A signal handler that acquired and cleared just before may have done this
+ * already.
+ */
 static void clear_late(void)
 {
 	sigset_t saved;
@@ -80,8 +86,8 @@ void lull__shazptr_acquire_slow(uintptr_t addr)
 }
 
 /*
- * Somebody waits for this slot, which says 0 now. A signal handler in between, which uses the slot,
- * leaves it at 0 and may have answered already.
+ * Stamp the slot, which is 0 now, and wake the threads that wait for it. A signal handler that uses the
+ * slot in between leaves it at 0 and may have answered already.
  */
 static void answer(void)
 {
@@ -92,8 +98,8 @@ static void answer(void)
 	 *
 	 * ORDER SHAZ-3: the clock before the next acquisition's loads (that fence), and all use of
 	 * the objects before the stamp; pairs with SHAZ-3 in synchronize_until() and
-	 * SHAZ-3 in lull__shazptr_look() and copy_slots(); without it a slot passes for one whose reader
-	 * sees the unlinking although it does not; model/hazptr/shazptr-stamp.litmus
+	 * SHAZ-3 in lull__shazptr_look() and copy_slots(); without it a scan passes a slot whose
+	 * reader does not see the unlinking; model/hazptr/shazptr-stamp.litmus
 	 */
 	uint64_t stamp = stamp_of_now(), answered;
 
@@ -104,8 +110,8 @@ static void answer(void)
 	} while (!lull_cas_release(&self->shazptr_state, &state, answered));
 	/*
 	 * ORDER SHAZ-5: taking WAITED off before the event; pairs with SHAZ-5 in scan_thread() and
-	 * wait_alone(); without it a scanner takes WAITED for set that is being taken off, and
-	 * sleeps; model/hazptr/shazptr-event.litmus
+	 * wait_alone(); without it a scanner sees a WAITED that is being taken off, and sleeps;
+	 * model/hazptr/shazptr-event.litmus
 	 */
 	lull__shazptr_tell_scanners();
 }
@@ -136,8 +142,8 @@ void lull__shazptr_check_owner(const struct lull__thread *owner)
 /* ---- threads come and go; the registry lock is held, signals are blocked --------------------- */
 
 /*
- * A new slot is stamped as if it had just been cleared: no series of short-lived threads holds
- * anybody up. SHAZ-3.
+ * Set up the calling thread's slot. It is stamped as if it had just been cleared, so that a series of
+ * short-lived threads holds up no waiter. SHAZ-3.
  */
 void lull__shazptr_thread_enter(void)
 {
@@ -174,7 +180,7 @@ void lull__shazptr_thread_exit(void)
 	answer();
 }
 
-/* The scanning thread, and the other threads that waited, are not here. */
+/* Begin afresh in the child: the scanning thread and the other threads that waited do not exist here. */
 void lull__shazptr_fork_child(uint32_t old_tid)
 {
 	(void)old_tid;
@@ -187,7 +193,7 @@ void lull__shazptr_fork_child(uint32_t old_tid)
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-/* Blame the threads that are in the way of @arg, a waiter. */
+/* Blame the threads whose slots hold up the waiter @arg. */
 static unsigned blame_readers(void *arg, struct lull_stall *first, unsigned *holders)
 {
 	const struct lull__shazptr_waiter *w = arg;
@@ -215,7 +221,7 @@ static unsigned blame_readers(void *arg, struct lull_stall *first, unsigned *hol
 	return named;
 }
 
-/* Wait for @w where no scanning thread can be had: scan here. */
+/* Wait on behalf of @w without the scanning thread, which could not be started: scan here. */
 static bool wait_alone(struct lull__shazptr_waiter *w, struct lull__wait *wait, uint64_t deadline_ns)
 {
 	struct lull__shazptr_way way;
@@ -273,7 +279,7 @@ static bool synchronize_until(const char *call, const void *ptr, uint64_t deadli
 	struct lull__shazptr_way way;
 
 	if (!ptr)
-		return true; /* nobody can have acquired that */
+		return true; /* no reader can have acquired NULL */
 	if (lull__record_holds_shazptr() && lull__shazptr_is_match(lull__self.shazptr, w.ptr))
 		lull__die("%s of %p, which this thread (tid %u) has acquired%s, would wait for "
 			  "itself for ever",
@@ -287,7 +293,7 @@ static bool synchronize_until(const char *call, const void *ptr, uint64_t deadli
 	 */
 	w.tick = lull_add_release(&lull__shazptr.clock, (uint64_t)1) + 1;
 	/*
-	 * ORDER SHAZ-1: the unlinking before the look at the slots, by whomever; pairs with SHAZ-1
+	 * ORDER SHAZ-1: the unlinking before the scan of the slots, by any thread; pairs with SHAZ-1
 	 * in lull__shazptr_acquire(); without it a reader that found the object is not seen;
 	 * model/hazptr/shazptr-enter.litmus
 	 */

@@ -7,10 +7,10 @@
 
 #include <stdint.h>
 
-void lull__shazptr_thread_enter(void);		/* the calling thread's slot, on registration; registry lock */
-void lull__shazptr_unregister(const char *call); /* abort in the name of @call when it is in use */
-void lull__shazptr_thread_exit(void);		/* clear what the calling thread still holds */
-void lull__shazptr_thread_leave(void);		/* no more acquisitions; registry lock */
+void lull__shazptr_thread_enter(void);		/* set up the calling thread's slot; registry lock held */
+void lull__shazptr_unregister(const char *call); /* abort in the name of @call if the slot is in use */
+void lull__shazptr_thread_exit(void);		/* clear the calling thread's slot */
+void lull__shazptr_thread_leave(void);		/* allow no more acquisitions; registry lock held */
 void lull__shazptr_fork_child(uint32_t old_tid);
 
 #endif /* LULL_SHAZPTR_LIFE_H */

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shazptr_scan.c - looks at all simple hazard pointers: one for one waiter, and the thread that looks for all.
+ * shazptr_scan.c - scan all simple hazard pointers: once for one waiter, or in a thread for all of them.
  *
- * An updater takes the next tick of a clock, makes a full fence, and looks at all slots. Those that
- * are in its way it remembers by *group*: each thread has one of 64, a bit in a mask. It goes on a
- * list and sleeps. The scanning thread takes all who are on the list, makes one snapshot of all
- * slots, and clears in each one's mask the groups that the snapshot does not show to be in its way;
- * who has none left goes on. So a group has to be seen out of the way once, not now.
+ * An updater takes the next tick of a clock, makes a full fence, and scans all slots. It remembers
+ * the slots that are in its way by *group*: each thread has one of 64, a bit in a mask. It goes on a
+ * list and sleeps. The scanning thread takes all waiters from the list, makes one snapshot of all
+ * slots, and clears in each waiter's mask the groups that the snapshot does not show to be in its
+ * way. A waiter with an empty mask goes on. So a group has to be seen out of the way once, at any
+ * time.
  *
  * That alone would not end if a slot (or one of two in a group) were in the way at each snapshot.
- * So the scanning thread says WAITED in the state of the slots of the groups that are left. Whoever
- * clears such a slot stamps it with the clock, and a slot with a stamp is in the way of those only
- * whose tick is later: what it says has been said after the stamp, by a reader that sees what was
- * unlinked before an earlier tick. So each slot holds a waiter up until it is cleared, no longer.
+ * So the scanning thread sets WAITED in the state of the slots of the remaining groups. A reader that
+ * clears such a slot stamps it with the clock, and a slot with a stamp is in the way only of waiters
+ * with a later tick: its address was set after the stamp, by a reader that sees all unlinking from
+ * before an earlier tick. So each slot holds a waiter up until it is cleared, no longer.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -30,7 +31,7 @@
 #define SEEN_AT_FIRST  64u	 /* slots in the first snapshot's memory */
 #define SCAN_EXIT_NS   100000000 /* for a thread that waits for a lock of the thread that called exit() */
 
-/* What a slot said. */
+/* A copy of one slot. */
 struct seen_slot {
 	uintptr_t word;
 	uint64_t state;
@@ -59,7 +60,7 @@ void lull__shazptr_tell_scanners(void)
 	lull__futex_wake(&lull__shazptr.event, INT_MAX);
 }
 
-/* ---- looking --------------------------------------------------------------------------------- */
+/* ---- one scan -------------------------------------------------------------------------------- */
 
 bool lull__shazptr_is_match(uintptr_t word, uintptr_t ptr)
 {
@@ -74,7 +75,7 @@ void lull__shazptr_count_scan(void)
 	lull__event_count(&lull__page->shazptr_scans, 1);
 }
 
-/* One look for one waiter. */
+/* Scan all slots once for @w, and store in @way what is in its way. */
 void lull__shazptr_look(const struct lull__shazptr_waiter *w, struct lull__shazptr_way *way)
 {
 	struct lull__registry_hold hold;
@@ -82,8 +83,8 @@ void lull__shazptr_look(const struct lull__shazptr_waiter *w, struct lull__shazp
 
 	*way = (struct lull__shazptr_way){ .tick = w->tick };
 	/*
-	 * THR-1 and THR-2: threads come and go under this lock, before the look or after it. SHAZ-4
-	 * when slots have been flagged.
+	 * THR-1 and THR-2: threads come and go under this lock, before the scan or after it. SHAZ-4
+	 * if slots have been flagged.
 	 */
 	lull__registry_enter(&hold);
 	lull__for_each_thread(thread) {
@@ -114,8 +115,8 @@ void lull__shazptr_look(const struct lull__shazptr_waiter *w, struct lull__shazp
 }
 
 /*
- * Say WAITED in all slots of the groups that are in the way, whatever they say just now, so that a
- * reader which comes and goes does not slip through again and again.
+ * Set WAITED in all slots of the groups of @way, whatever they hold now, so that a reader that comes
+ * and goes is not missed again and again.
  */
 void lull__shazptr_flag(const struct lull__shazptr_way *way)
 {
@@ -130,7 +131,7 @@ void lull__shazptr_flag(const struct lull__shazptr_way *way)
 	}
 	lull__registry_leave(&hold);
 	/*
-	 * ORDER SHAZ-4: WAITED before the next look at the slots; pairs with SHAZ-4 in
+	 * ORDER SHAZ-4: WAITED before the next scan of the slots; pairs with SHAZ-4 in
 	 * lull__shazptr_look() and copy_slots(); without it a reader that clears meanwhile is overlooked
 	 * for longer than its 0 is under way (see lull__shazptr_nap_ns()); model/hazptr/shazptr-wake.litmus
 	 */
@@ -139,7 +140,10 @@ void lull__shazptr_flag(const struct lull__shazptr_way *way)
 
 /* ---- the scanning thread: snapshots ---------------------------------------------------------- */
 
-/* Memory for @room slots. The old one stays where there is none. */
+/*
+ * Make a snapshot with memory for @room slots. Returns false, and keeps the current one, if there is no
+ * memory.
+ */
 static bool make_room(size_t room)
 {
 	struct lull__shazptr_snapshot *old = lull__shazptr.snapshot, *grown;
@@ -155,7 +159,10 @@ static bool make_room(size_t room)
 	return true;
 }
 
-/* Copy all slots that say something. False: there are more than there is room for; *count tells. */
+/*
+ * Copy all slots that are in use and store their number in *@count. Returns false if that is more than
+ * @room.
+ */
 static bool copy_slots(size_t room, size_t *count)
 {
 	struct lull__registry_hold hold;
@@ -188,9 +195,7 @@ static int by_word(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
-/*
- * All slots that say something, sorted by what they say. False when there is no memory for it.
- */
+/* Copy all slots that are in use, sorted by address. Returns false if there is no memory for it. */
 static bool take_snapshot(void)
 {
 	while (!copy_slots(lull__shazptr.snapshot ? lull__shazptr.snapshot->room : 0, &lull__shazptr.count))
@@ -201,7 +206,7 @@ static bool take_snapshot(void)
 	return true;
 }
 
-/* The first slot in the snapshot that does not say less than @word. */
+/* Find the first slot in the snapshot whose word is not less than @word. */
 static size_t first_of(uintptr_t word)
 {
 	size_t from = 0, to = lull__shazptr.count;
@@ -217,7 +222,7 @@ static size_t first_of(uintptr_t word)
 	return from;
 }
 
-/* Add to @way what the slots that say @word do to @w. */
+/* Add to @way the slots with @word that are in the way of @w. */
 static void add_equals(const struct lull__shazptr_waiter *w, uintptr_t word, struct lull__shazptr_way *way)
 {
 	for (size_t i = first_of(word); i < lull__shazptr.count; i++) {
@@ -233,7 +238,7 @@ static void add_equals(const struct lull__shazptr_waiter *w, uintptr_t word, str
 	}
 }
 
-/* As lull__shazptr_look(), in the snapshot. */
+/* Do as lull__shazptr_look(), in the snapshot. */
 static void find_in_snapshot(const struct lull__shazptr_waiter *w, struct lull__shazptr_way *way)
 {
 	*way = (struct lull__shazptr_way){ .tick = w->tick };
@@ -248,18 +253,18 @@ static void let_go(struct lull__shazptr_waiter *w)
 {
 	lull_list_del(&w->list);
 	/*
-	 * ORDER SHAZ-6: what the looks at the slots saw, and the last use of the waiter, before
-	 * `done`; pairs with SHAZ-6 in sleep_until_done(); without it the waiter frees too early, or its
-	 * stack is overwritten; model/hazptr/shazptr-wait.litmus
+	 * ORDER SHAZ-6: all loads of the scans, and the last use of the waiter, before `done`; pairs
+	 * with SHAZ-6 in sleep_until_done(); without it the waiter frees too early, or its stack is
+	 * overwritten; model/hazptr/shazptr-wait.litmus
 	 */
 	lull_store_release(&w->done, 1u);
-	/* From here on only an address, which the kernel does not look behind. */
+	/* From here on @w is only an address: the kernel does not read what is there. */
 	lull__futex_wake(&w->done, 1);
 }
 
 /*
- * Who came after this is for the next snapshot: the one that is made now may be older than what was
- * unlinked. True when somebody waits.
+ * Take all queued waiters for the next snapshot. Waiters that come later need a later one: this one may
+ * be older than their unlinking. Returns whether any thread waits.
  */
 static bool begin_scan(void)
 {
@@ -273,7 +278,10 @@ static bool begin_scan(void)
 	return any;
 }
 
-/* Let go of those whose last group has been seen out of the way. @left: of the others. */
+/*
+ * Wake each waiter whose last group has been seen out of the way. Store in @left what is in the way of the
+ * others.
+ */
 static void scan_for_all(struct lull__shazptr_way *left)
 {
 	struct lull__shazptr_waiter *w, *next;
@@ -303,13 +311,13 @@ static void scan_for_all(struct lull__shazptr_way *left)
 }
 
 /*
- * A reader makes no fence between clearing its slot and looking for WAITED. So it may be that its
- * look comes first and finds nothing, and that its 0, still on its way out of the processor, is not
- * there for our look after lull__shazptr_flag(), and that we go to sleep and are not woken. The 0 arrives
- * in far less than a microsecond, and so a second look by ourselves after NAP_NS finds it. By then
- * WAITED has been there for as long, and is not missed by a reader that clears later. So the naps
- * that follow are there for the language, which does not promise how long anything is under way;
- * they grow, and a reader that takes its time costs a few looks.
+ * Return how long to sleep before the next scan. A reader makes no fence between clearing its slot and
+ * loading WAITED. So the load may come first and find nothing, while the 0, still on its way out of the
+ * processor, is not seen by the scan after lull__shazptr_flag(): then the scanner goes to sleep and is
+ * not woken. The 0 arrives in far less than a microsecond, so a second scan after NAP_NS finds it. By
+ * then WAITED has been visible for as long, and a reader that clears later does not miss it. The naps
+ * after that are needed only by the language, which does not promise how long a store is under way.
+ * They grow, so that a slow reader costs a few scans.
  */
 uint64_t lull__shazptr_nap_ns(unsigned *shift)
 {
@@ -331,9 +339,9 @@ static void *scan_thread(void *unused)
 	pthread_setname_np(pthread_self(), "lull-scan");
 	for (;;) {
 		/*
-		 * ORDER SHAZ-5: the event before the look at WAITED, at the slots and at the list
-		 * of waiters; pairs with SHAZ-5 in answer() and lull__shazptr_enqueue(); without it as there;
-		 * model/hazptr/shazptr-event.litmus
+		 * ORDER SHAZ-5: the event before the loads of WAITED, of the slots and of the list of
+		 * waiters; pairs with SHAZ-5 in answer() and lull__shazptr_enqueue(); without it as
+		 * there; model/hazptr/shazptr-event.litmus
 		 */
 		uint32_t event = lull_load_acquire(&lull__shazptr.event);
 
@@ -351,7 +359,10 @@ static void *scan_thread(void *unused)
 	}
 }
 
-/* Under lull__shazptr.lock, so that nobody queues for a thread that does not come. 0 or an errno value. */
+/*
+ * Start the scanning thread. Returns 0 or an errno value. Under lull__shazptr.lock, so that no waiter
+ * queues for a thread that could not be started.
+ */
 static int start_scan_thread(void)
 {
 	sigset_t saved;
@@ -364,12 +375,12 @@ static int start_scan_thread(void)
 	return err;
 }
 
-/* exit(): end the thread, so that leak checkers find nothing of it. */
+/* End the scanning thread at exit(), so that leak checkers find nothing of it. */
 __attribute__((destructor)) static void stop_scan_thread(void)
 {
 	bool running;
 
-	if (!lull__trylock(&lull__shazptr.lock)) /* perhaps held by who is exiting, in a handler */
+	if (!lull__trylock(&lull__shazptr.lock)) /* exit() may run in a signal handler of the holder */
 		return;
 	running = lull__shazptr.running;
 	lull__unlock(&lull__shazptr.lock);
@@ -385,7 +396,7 @@ __attribute__((destructor)) static void stop_scan_thread(void)
 	lull_store_relaxed(&lull__shazptr.stop, 0u);
 }
 
-/* ---- who waits ------------------------------------------------------------------------------- */
+/* ---- waiters --------------------------------------------------------------------------------- */
 
 bool lull__shazptr_enqueue(struct lull__shazptr_waiter *w)
 {
@@ -401,11 +412,11 @@ bool lull__shazptr_enqueue(struct lull__shazptr_waiter *w)
 	lull__unlock(&lull__shazptr.lock);
 	if (first_failure)
 		lull__say("cannot start the scanning thread of simple hazard pointers (%s): "
-			  "who waits scans",
+			  "each waiting thread scans for itself",
 			  strerror(err));
 	/*
 	 * ORDER SHAZ-5: the waiter on its list before the event; pairs with SHAZ-5 in
-	 * scan_thread(); without it the thread sleeps and nobody looks for this waiter;
+	 * scan_thread(); without it the thread sleeps and never scans for this waiter;
 	 * model/hazptr/shazptr-queue.litmus
 	 */
 	if (!err)
@@ -413,7 +424,9 @@ bool lull__shazptr_enqueue(struct lull__shazptr_waiter *w)
 	return !err;
 }
 
-/* The time is up. False unless the scanning thread has been faster. */
+/*
+ * Take @w off its list, as its time is up. Returns true if the scanning thread has finished with it before.
+ */
 bool lull__shazptr_withdraw(struct lull__shazptr_waiter *w)
 {
 	bool done;

@@ -14,20 +14,20 @@
 
 #define LULL__SHAZPTR_GROUPS 64u
 
-/* One thread that waits; on its stack. Under the domain's lock while it is on a list, but for `done`. */
+/* One waiting thread, on its stack. Guarded by the domain's lock while it is on a list, except `done`. */
 struct lull__shazptr_waiter {
 	struct lull_list_head list;
 	uintptr_t ptr;
 	uint64_t tick;
-	uint64_t groups; /* that have not been seen out of the way */
+	uint64_t groups; /* groups that have not been seen out of the way */
 	uint32_t done;
 };
 
-/* What stands in the way of one waiter, or of several. */
+/* The groups that are in the way of one waiter, or of several. */
 struct lull__shazptr_way {
 	uint64_t groups;
-	uint64_t tick;	/* the latest */
-	bool unflagged; /* by a slot that does not say WAITED */
+	uint64_t tick;	/* the latest one of these waiters */
+	bool unflagged; /* one of the slots does not have WAITED */
 };
 
 struct lull__shazptr_snapshot;
@@ -42,31 +42,31 @@ struct lull__shazptr_domain {
 	struct lull__lock lock;
 	struct lull_list_head queued;	/* for the next snapshot */
 	struct lull_list_head scanning; /* for the one that is being made or used */
-	bool running;			/* there is a thread */
-	bool failed;			/* there could not be one, once */
+	bool running;			/* the scanning thread has been started */
+	bool failed;			/* it could not be started, and a line has said so */
 	pthread_t thread;
-	struct lull__shazptr_snapshot *snapshot; /* the scanning thread's; NULL or whole at any time, for fork */
+	struct lull__shazptr_snapshot *snapshot; /* scanning thread only; NULL or complete at a fork */
 	size_t count;
 };
 
 extern struct lull__shazptr_domain lull__shazptr;
 
-/* Does a slot that says @word stand in the way of one who waits for @ptr? */
+/* Is a slot with @word in the way of a waiter for @ptr? */
 bool lull__shazptr_is_match(uintptr_t word, uintptr_t ptr);
 
 void lull__shazptr_count_scan(void);
-/* Look at all slots once for @w. */
+/* Scan all slots once for @w, and store in @way what is in its way. */
 void lull__shazptr_look(const struct lull__shazptr_waiter *w, struct lull__shazptr_way *way);
-/* Say WAITED in all slots of the groups of @way, and fence. */
+/* Set WAITED in all slots of the groups of @way, and fence. */
 void lull__shazptr_flag(const struct lull__shazptr_way *way);
-/* How long to sleep before the next look; longer each time. *@shift: 0 at first. */
+/* Return how long to sleep before the next scan; longer each time. *@shift: 0 at first. */
 uint64_t lull__shazptr_nap_ns(unsigned *shift);
 
 /* Wake the scanning thread, and the threads that scan for themselves. */
 void lull__shazptr_tell_scanners(void);
-/* Hand @w to the scanning thread. Returns false when there can be none. */
+/* Hand @w to the scanning thread. Returns false if that cannot be started. */
 bool lull__shazptr_enqueue(struct lull__shazptr_waiter *w);
-/* Take @w back, as the time is up. Returns true when the scanning thread has been faster. */
+/* Take @w back, as its time is up. Returns true if the scanning thread has finished with it before. */
 bool lull__shazptr_withdraw(struct lull__shazptr_waiter *w);
 
 #endif /* LULL_SHAZPTR_SCAN_H */

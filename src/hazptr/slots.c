@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slots.c - where all slots are, what is rare about setting one, and which slots of a context are free.
+ * slots.c - all slots: the rare part of setting one, and which slots of a context are free.
  */
 #include <limits.h>
 
@@ -29,7 +29,7 @@ size_t lull__hazptr_slots(void)
 	return slots;
 }
 
-/* ---- setting a slot, when that is not all --------------------------------------------------- */
+/* ---- the rare part of setting a slot -------------------------------------------------------- */
 
 void lull__hazptr_wake(void)
 {
@@ -38,8 +38,8 @@ void lull__hazptr_wake(void)
 }
 
 /*
- * The slot says something else already. Somebody may sleep for that; and where light fences are
- * real ones, this is where the one of lull__hazptr_set() is made.
+ * Finish the setting of @h, whose address has changed already: wake the threads that sleep for that. If
+ * light fences are real ones, make the one of lull__hazptr_set() first.
  */
 void lull__hazptr_slow(struct lull_hazptr *h)
 {
@@ -54,14 +54,14 @@ void lull__hazptr_slow(struct lull_hazptr *h)
 	if (!(state & (LULL__HAZPTR_WAITED | LULL__HAZPTR_PARKED)))
 		return;
 	/*
-	 * ORDER HAZ-8: the clock after the slot was set and before the second look at the pointer;
-	 * pairs with HAZ-8 in lull__hazptr_wait(); without it a slot that protects what it found
-	 * before the unlinking passes for one that was set after it; model/hazptr/stamp.litmus
+	 * ORDER HAZ-8: the clock after the slot was set and before the second load of the pointer;
+	 * pairs with HAZ-8 in lull__hazptr_wait(); without it a slot that protects an object found
+	 * before the unlinking is taken for one that was set after it; model/hazptr/stamp.litmus
 	 */
 	clock = lull_load_acquire(&lull__hazptr.clock);
 	/*
-	 * The stamp: whatever this slot protected before the clock showed that, it does not any
-	 * more. A release, as HAZ-2, towards who goes by the stamp and not by the address.
+	 * The stamp says that this slot no longer protects what it protected before that tick. A
+	 * release, as HAZ-2, for waiters that decide by the stamp and not by the address.
 	 */
 	while (!lull_cas_release(&h->state, &state, clock * LULL__HAZPTR_STAMP | (state & (LULL__HAZPTR_FULL | LULL__HAZPTR_DEAD))))
 		;
@@ -69,25 +69,25 @@ void lull__hazptr_slow(struct lull_hazptr *h)
 		lull_add_release(&lull__hazptr.unpark_event, 1u); /* HAZ-10 */
 	/*
 	 * ORDER HAZ-9: WAITED off before the event; pairs with HAZ-9 in sleep_until_seen();
-	 * without it a waiter takes WAITED for set that is being taken off, and sleeps;
+	 * without it a waiter sees a WAITED that is being taken off, and sleeps;
 	 * model/hazptr/event.tpl
 	 */
 	lull__hazptr_wake();
 	/*
-	 * ORDER HAZ-10: unpark_event before the look at the sleeper; pairs with HAZ-10 in
-	 * lull__park_named(), and REC-2; without it an object stays although nobody protects it
+	 * ORDER HAZ-10: unpark_event before the load of the sleeper's word; pairs with HAZ-10 in
+	 * lull__park_named(), and REC-2; without it an object stays although no slot protects it
 	 * any more; model/hazptr/leftover.tpl
 	 */
 	if (state & LULL__HAZPTR_PARKED)
 		lull_load_relaxed(&lull__hazptr.on_unpark)();
 }
 
-/* The pointer variable of protect, whatever it points to. */
+/* The type of a pointer variable to protect, whatever it points to. */
 typedef void *any_pointer __attribute__((may_alias));
 
 /*
- * The pointer was changed while it was being protected: @seen is what it says now. Again, until that
- * does not happen. HAZ-3 as in lull__hazptr_protect().
+ * Protect what the pointer at @src points to, again and again until it does not change meanwhile. @seen
+ * is its value now. HAZ-3 as in lull__hazptr_protect().
  */
 void *lull__hazptr_protect_again(struct lull_hazptr *h, const void *src, uintptr_t seen, uintptr_t offset)
 {
@@ -114,7 +114,7 @@ void *lull__hazptr_fenced_protect_again(struct lull_hazptr *h, const void *src, 
 	return (void *)seen;
 }
 
-/* What a slot that is new says: nothing; and nobody has waited for it. */
+/* Set up a new slot: it names nothing, and its stamp is of now. */
 void lull__hazptr_slot_init(struct lull_hazptr *h)
 {
 	uint64_t clock = lull_load_acquire(&lull__hazptr.clock); /* HAZ-8 */
@@ -124,9 +124,9 @@ void lull__hazptr_slot_init(struct lull_hazptr *h)
 }
 
 /*
- * @h says nothing: whatever it says next is younger than this stamp. Else a reader that detaches
- * for ever, and whose own slot is never seen to say anything, would hand the old stamp on for ever,
- * and a waiter would find one old protection after another on the lists.
+ * Stamp @h, which names nothing: whatever it names next is younger than the stamp. Otherwise a reader
+ * that protects and detaches again and again would hand the same old stamp on for ever, and a waiter
+ * would find one protection with an old stamp after another on the lists.
  */
 void lull__hazptr_stamp(struct lull_hazptr *h)
 {
@@ -150,20 +150,20 @@ void lull__hazptr_stack_init(struct lull_hazptr_context *ctx, uint32_t owner)
 }
 
 /*
- * While the slots in use are the lowest ones, they are a stack: those below `top`. When one is given
- * back from below the top, the context goes sparse: `top` and `end` are both the first slot, so that
- * every alloc and every free comes here, and `used` says which are in use. As soon as it can it is a
- * stack again. So which of the two it is, and what `top` and `used` are, follows from which slots are
- * in use; and a signal handler that gives back what it took leaves it exactly as it found it, at
- * whatever instruction it came. While `end` is the first slot and `top` is not, the one becomes the
- * other, and a handler finds nothing free.
+ * Is @ctx sparse? While the slots in use are the lowest ones, they are a stack: those below `top`. When
+ * one is given back from below the top, the context becomes sparse: `top` and `end` are both the first
+ * slot, so that every alloc and every free comes here, and `used` says which are in use. It becomes a
+ * stack again as soon as the slots in use are the lowest ones. So the slots in use alone decide which of
+ * the two it is, and what `top` and `used` are; and a signal handler that gives back what it took leaves
+ * the context exactly as it found it, at whatever instruction it came. While `end` is the first slot and
+ * `top` is not, the context changes from one to the other, and a handler finds no free slot.
  */
 static bool is_sparse(const struct lull_hazptr_context *ctx)
 {
 	return ctx->end == ctx->slot && ctx->top == ctx->slot;
 }
 
-/* Slot @n, which is not the top one, is given back to a stack. */
+/* Give slot @n, which is not the top one, back to a stack. */
 static void make_sparse(struct lull_hazptr_context *ctx, size_t n)
 {
 	unsigned stack = (1u << (ctx->top - ctx->slot)) - 1;
@@ -208,13 +208,13 @@ struct lull_hazptr *lull__hazptr_alloc_slow(struct lull_hazptr_context *ctx)
 	return &ctx->slot[n];
 }
 
-/* Is @h in use? The context is not just changing from one to the other. */
+/* Is @h in use? The context must not be changing from stack to sparse or back. */
 bool lull__hazptr_is_used(const struct lull_hazptr_context *ctx, const struct lull_hazptr *h)
 {
 	return is_sparse(ctx) ? ctx->used >> (h - ctx->slot) & 1 : h < ctx->top;
 }
 
-/* @h, which is clear, comes back, and is not the top one of a stack. */
+/* Give back @h, which is clear and not the top one of a stack. */
 void lull__hazptr_stack_put(struct lull_hazptr_context *ctx, struct lull_hazptr *h, const char *call)
 {
 	size_t n = (size_t)((uintptr_t)h - (uintptr_t)ctx->slot) / sizeof(*h);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slots.h - where all slots are, and how to visit them.
+ * slots.h - all slots, and how to visit them.
  *
- * Slots are in three places: each thread's own context (in its record), contexts beside that, and
- * holds that use the slot they brought along. The last two are on lists in 16 shards. A node goes on
- * whichever shard's lock is free, so that a signal handler that interrupted its thread under one of
- * the locks takes another.
+ * Slots are in three places: each thread's own context (in its record), other contexts, and holds that
+ * use the slot inside themselves. The last two are on lists in 16 shards. A node goes on any shard whose
+ * lock is free, so that a signal handler that interrupted its thread under one of the locks takes
+ * another.
  */
 #ifndef LULL_SLOTS_H
 #define LULL_SLOTS_H
@@ -24,25 +24,25 @@ struct lull__hazptr_shard {
 } __attribute__((aligned(LULL__CACHELINE)));
 
 struct lull__hazptr_domain {
-	/* What readers look at when they wake somebody. */
+	/* Used by readers when they wake a thread. */
 	uint64_t clock __attribute__((aligned(LULL__CACHELINE))); /* ticks at each synchronize */
-	uint32_t event;	       /* changes when a slot with WAITED or PARKED says something else */
+	uint32_t event;	       /* changes when a slot with WAITED or PARKED is set */
 	uint32_t unpark_event; /* ... with PARKED */
-	uint32_t parked_owner; /* tid of a thread whose slot keeps something parked */
-	void (*on_unpark)(void); /* the reclaimer's: a reader has let go of something that is parked */
+	uint32_t parked_owner; /* tid of a thread because of whose slot an object is parked */
+	void (*on_unpark)(void); /* the reclaimer's: called when a slot with PARKED is set */
 	struct lull__hazptr_shard shard[LULL__HAZPTR_SHARDS];
 };
 
 extern struct lull__hazptr_domain lull__hazptr;
 
-/* What to do with one slot, which names @addr; @owner is the tid of the thread that uses it, or 0. Inlined into the walk. */
+/* Handle @h, which names @addr; @owner is the tid of the thread that uses it, or 0. Inlined into the walk. */
 typedef void (*lull__hazptr_visit)(struct lull_hazptr *h, uintptr_t addr, uint32_t owner, void *arg);
 
 static inline void visit_slot(struct lull_hazptr *h, uint32_t owner, lull__hazptr_visit visit,
 					void *arg)
 {
 	/*
-	 * ORDER HAZ-2: what the slot says before whatever the caller frees; pairs with HAZ-2 in
+	 * ORDER HAZ-2: the slot before whatever the caller frees; pairs with HAZ-2 in
 	 * lull__hazptr_set(); without it the free is seen by a use from before the slot was
 	 * cleared; model/hazptr/clear.litmus
 	 */
@@ -58,8 +58,8 @@ static inline void visit_thread_slots(lull__hazptr_visit visit, void *arg)
 	struct lull__thread *thread;
 
 	/*
-	 * Threads come and go under this lock, before the look or after it: THR-1 and THR-2, and
-	 * what a thread's slots protected it has let go before it goes.
+	 * Threads come and go under this lock, before the visit or after it: THR-1 and THR-2. A
+	 * thread clears its slots before it leaves.
 	 */
 	lull__registry_enter(&hold);
 	lull__for_each_thread(thread)
@@ -75,9 +75,9 @@ static inline void visit_listed_slots(lull__hazptr_visit visit, void *arg)
 		struct lull__hazptr_links *at;
 
 		/*
-		 * ORDER HAZ-4: the look at a shard before the link of a slot that was not there;
-		 * pairs with HAZ-4 in lull__hazptr_link() (both hold the shard's lock); without it a slot
-		 * appears behind the look, and its reader finds what is freed;
+		 * ORDER HAZ-4: the visit to a shard before the link of a slot that was not there;
+		 * pairs with HAZ-4 in lull__hazptr_link() (both hold the shard's lock); without it a
+		 * slot appears after the visit, and its reader finds an object that is freed;
 		 * model/hazptr/grow.litmus
 		 */
 		lull__lock(&shard->lock);
@@ -97,7 +97,7 @@ static inline void visit_listed_slots(lull__hazptr_visit visit, void *arg)
 	}
 }
 
-/* Visit every slot that names something. */
+/* Call @visit with @arg for every slot that names an address. */
 static inline void lull__hazptr_for_each_slot(lull__hazptr_visit visit, void *arg)
 {
 	if (LULL__BUSTED(HAZPTR_LISTS_FIRST)) {
@@ -107,8 +107,8 @@ static inline void lull__hazptr_for_each_slot(lull__hazptr_visit visit, void *ar
 	}
 	/*
 	 * ORDER HAZ-7: threads' own slots before the lists; pairs with HAZ-7 in
-	 * lull_hazptr_detach(); without it a protection that moves from the one to the other is
-	 * seen in neither; model/hazptr/detach.litmus
+	 * lull_hazptr_detach(); without it a protection that moves from a slot to a list is seen in
+	 * neither; model/hazptr/detach.litmus
 	 */
 	visit_thread_slots(visit, arg);
 	visit_listed_slots(visit, arg);
@@ -121,7 +121,7 @@ static inline void lull__hazptr_fence(bool full)
 		return;
 	if (full) {
 		/*
-		 * ORDER HAZ-6: unlinking before the look at the slots; pairs with HAZ-6 in
+		 * ORDER HAZ-6: unlinking before the loads of the slots; pairs with HAZ-6 in
 		 * lull__hazptr_fenced_set(); without it the scan misses a reader that found the
 		 * object; model/hazptr/fenced.litmus
 		 */
@@ -129,22 +129,26 @@ static inline void lull__hazptr_fence(bool full)
 		return;
 	}
 	/*
-	 * ORDER HAZ-1: unlinking before the look at the slots; pairs with HAZ-1 in
+	 * ORDER HAZ-1: unlinking before the loads of the slots; pairs with HAZ-1 in
 	 * lull__hazptr_set() (light); without it as there; model/hazptr/protect.tpl
 	 */
 	lull_fence_heavy();
 }
 
-size_t lull__hazptr_slots(void); /* how many a visit comes to */
-void lull__hazptr_wake(void);	 /* wake all that sleep for slots, and barriers that wait for what slots name */
+size_t lull__hazptr_slots(void); /* count the slots */
+void lull__hazptr_wake(void);	 /* wake threads that sleep for slots, and barriers */
 
-/* A slot that is new: it names nothing, and nobody waits for it. */
+/* Set up the new slot @h: it names nothing, and no thread waits for it. */
 void lull__hazptr_slot_init(struct lull_hazptr *h);
-/* Put a stamp of now on @h, which names nothing: what it will name is younger. */
+/* Stamp @h, which names nothing, with the time of now: what it will name is younger. */
 void lull__hazptr_stamp(struct lull_hazptr *h);
 
-/* The stack of free slots of @ctx. Give @h back, which is clear and not on top; abort in the name of @call if it is free. */
+/* Make all slots of @ctx free, as a stack; it belongs to thread @owner. */
 void lull__hazptr_stack_init(struct lull_hazptr_context *ctx, uint32_t owner);
+/*
+ * Give @h, which is clear and not the top one, back to @ctx; abort in the name of @call if it is free
+ * already.
+ */
 void lull__hazptr_stack_put(struct lull_hazptr_context *ctx, struct lull_hazptr *h, const char *call);
 bool lull__hazptr_is_used(const struct lull_hazptr_context *ctx, const struct lull_hazptr *h);
 bool lull__hazptr_any_used(const struct lull_hazptr_context *ctx);

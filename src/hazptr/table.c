@@ -15,7 +15,7 @@ struct lull__hazptr_table {
 	size_t size; /* a power of two, at least twice the number of addresses */
 	size_t used;
 	unsigned shift;	  /* 64 - log2(size) */
-	bool is_complete; /* all that the slots said is in it */
+	bool is_complete; /* it contains all addresses that the slots named */
 	uintptr_t key[];
 };
 
@@ -25,7 +25,7 @@ static size_t place_of(const struct lull__hazptr_table *table, uintptr_t addr)
 	return (size_t)((uint64_t)addr * 0x9e3779b97f4a7c15u >> table->shift);
 }
 
-/* The place where @addr is, or would be. */
+/* Find the place where @addr is, or would be. */
 static uintptr_t *find_key(struct lull__hazptr_table *table, uintptr_t addr)
 {
 	size_t at = place_of(table, addr);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * table.h - which addresses do slots name?
+ * table.h - the addresses that slots name, in a table.
  *
- * What all slots say goes into a table with open addressing, and each retired object is looked up in it: a
- * scan costs the number of slots plus the number of objects. The table belongs to the caller. It is made before a
- * scan, for all slots that there are then, and never in one; when it turns out too small, or there was no memory for
- * it, objects are looked for slot by slot.
+ * The addresses of all slots go into a table with open addressing, and each retired object is looked up in
+ * it: a scan costs the number of slots plus the number of objects. The table belongs to the caller. It is
+ * allocated before a scan, for all slots that there are then, and never during one. If it turns out too
+ * small, or there was no memory for it, each object is compared with slot after slot.
  */
 #ifndef LULL_TABLE_H
 #define LULL_TABLE_H
@@ -17,23 +17,23 @@
 struct lull__hazptr_table;
 
 /*
- * Make *@place, NULL or an older table, large enough for the slots of now, if there is memory. Returns the table; NULL:
- * there is none.
+ * Make *@place, NULL or an older table, large enough for the current slots, if there is memory. Returns the
+ * table, or NULL if there is none.
  */
 struct lull__hazptr_table *lull__hazptr_table_reserve(struct lull__hazptr_table **place);
 
 void lull__hazptr_table_empty(struct lull__hazptr_table *table);
 void lull__hazptr_table_insert(struct lull__hazptr_table *table, uintptr_t addr);
 
-/* Fill @table with what all slots name. NULL: nothing to do. */
+/* Fill @table with the addresses that all slots name. NULL: do nothing. */
 void lull__hazptr_collect(struct lull__hazptr_table *table);
 
-/* Does a slot name @item, as far as @table, filled by lull__hazptr_collect(), knows? NULL: ask the slots. */
+/* Does a slot name @item? Looks it up in @table, filled by lull__hazptr_collect(); NULL: visits the slots. */
 bool lull__hazptr_is_named(struct lull__hazptr_table *table, const void *item);
 
 /*
- * Let all slots that name an address in @table (NULL: any) say PARKED, and fence: on_unpark() is called when one of
- * them says something else from then on.
+ * Set PARKED in all slots that name an address in @table (NULL: any address), and fence. From then on
+ * on_unpark() is called when one of them is set.
  */
 void lull__hazptr_park(struct lull__hazptr_table *table);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * threads.c - what becomes of slots when threads come and go, and in a forked child.
+ * threads.c - the slots of threads that come and go, and those of a forked child.
  */
 #include <link.h>
 
@@ -22,8 +22,8 @@ static void make_dead(struct lull_hazptr *slot)
 }
 
 /*
- * Clear @count slots. Returns how many of them protected something: what is in the first page is a
- * NULL that was protected by a member.
+ * Clear @count slots. Returns how many of them protected an object: an address in the first page is
+ * that of a member of NULL.
  */
 static unsigned drop_slots(struct lull_hazptr *slot, int count)
 {
@@ -37,8 +37,8 @@ static unsigned drop_slots(struct lull_hazptr *slot, int count)
 }
 
 /*
- * The stack of a thread that exits. Its frames are gone and overwritten, down from where its static
- * TLS begins, which glibc puts on the same stack and which is still there.
+ * The frames of a thread that exits, which are gone: the part of its stack below its static TLS. glibc
+ * puts the TLS on the same stack, and it is still there.
  */
 struct frames {
 	uintptr_t from, to;
@@ -82,7 +82,10 @@ static void on_stack_of_exiting(void)
 		  lull__thread_words(lull__self.tid).text);
 }
 
-/* Take one context, or one hold, of the calling thread off the list of @shard. Returns NULL when there is none. */
+/*
+ * Take one context, or one @hold, of the calling thread off the list of @shard. Returns NULL if there is
+ * none.
+ */
 static struct lull__hazptr_links *take_own(struct lull__hazptr_shard *shard, bool hold,
 					   const struct frames *frames)
 {
@@ -109,8 +112,8 @@ static struct lull__hazptr_links *take_own(struct lull__hazptr_shard *shard, boo
 }
 
 /*
- * What the thread has left on the lists. Cleared after it is off the list: nobody looks there any
- * more, but somebody may sleep for it.
+ * Drop the calling thread's contexts and holds from the lists. Each is cleared after it is off its list:
+ * no scan visits it any more, but a thread may sleep for it.
  */
 static unsigned drop_own_lists(void)
 {
@@ -122,7 +125,7 @@ static unsigned drop_own_lists(void)
 		struct lull__hazptr_shard *shard = &lull__hazptr.shard[n];
 
 		if (!lull_load_relaxed(&shard->slots))
-			continue; /* what is this thread's it has counted itself */
+			continue; /* none of this thread's: it would have counted it itself */
 		find_frames(&frames);
 		while ((at = take_own(shard, true, &frames)))
 			dropped += drop_slots(&lull_container_of(at, struct lull_hazptr_hold, links)->backup, 1);
@@ -143,7 +146,7 @@ void lull__hazptr_thread_exit(void)
 	unsigned dropped = drop_slots(lull__self.hazptr.slot, LULL_HAZPTR_SLOTS) + drop_own_lists();
 
 	if (dropped)
-		lull__say("%s exits while it protects %u object%s by hazard pointers; no longer",
+		lull__say("%s exits while it protects %u object%s by hazard pointers; the protection ends here",
 			  lull__thread_words(lull__self.tid).text, dropped, dropped == 1 ? "" : "s");
 }
 
@@ -151,7 +154,7 @@ void lull__hazptr_unregister(const char *call)
 {
 	struct lull_hazptr_context *ctx = &lull__self.hazptr;
 
-	/* One that is not registered has no end. */
+	/* If the thread is not registered, `end` is NULL. */
 	if (ctx->end && lull__hazptr_any_used(ctx))
 		lull__misuse("%s: slots of the thread's own context are in use", call);
 }
@@ -164,7 +167,9 @@ void lull__hazptr_thread_leave(void)
 	lull__self.hazptr.used = 0;
 }
 
-/* In the child: is this the forking thread's, or nobody's in particular? Then it is that thread's. */
+/*
+ * Does the child keep what has *@owner: the forking thread's and what is detached? Updates the owner's tid.
+ */
 static bool adopt(uint32_t *owner, uint32_t old_tid)
 {
 	if (old_tid && *owner == old_tid)
@@ -172,7 +177,7 @@ static bool adopt(uint32_t *owner, uint32_t old_tid)
 	return *owner == 0 || *owner == lull__self.tid;
 }
 
-/* Nobody in the child waits for them; who waited is in the parent. */
+/* Clear the flags of waiters in @count slots: the threads that waited are in the parent. */
 static void forget_waiters(struct lull_hazptr *slot, int count)
 {
 	for (int i = 0; i < count; i++)
@@ -193,7 +198,10 @@ static bool is_own_here(struct lull__hazptr_links *at, bool is_hold, uint32_t ol
 	return true;
 }
 
-/* Only `next` can be relied on: another thread may have been at work on the list. */
+/*
+ * Begin @list anew with the nodes that the child keeps, and return their number. Only `next` can be relied
+ * on: another thread may have been changing the list at the fork.
+ */
 static uint32_t keep_own(struct lull__hazptr_links *list, bool is_hold, uint32_t old_tid)
 {
 	struct lull__hazptr_links *at = list->next, *next;

@@ -7,10 +7,10 @@
 
 #include <stdint.h>
 
-void lull__hazptr_thread_enter(void);		 /* the calling thread's context, on registration ... */
-void lull__hazptr_unregister(const char *call);	 /* abort in the name of @call when it protects something */
-void lull__hazptr_thread_exit(void);		 /* drop whatever it still protects, on exit ... */
-void lull__hazptr_thread_leave(void);		 /* ... and no more slots from then on */
+void lull__hazptr_thread_enter(void);		 /* set up the calling thread's context, on registration */
+void lull__hazptr_unregister(const char *call);	 /* abort in the name of @call if slots of it are in use */
+void lull__hazptr_thread_exit(void);		 /* drop all that the calling thread still protects */
+void lull__hazptr_thread_leave(void);		 /* allow no slots of it from then on */
 void lull__hazptr_fork_child(uint32_t old_tid);
 
 #endif /* LULL_THREADS_H */

@@ -35,7 +35,7 @@ int lull__futex_wait_bits(uint32_t *word, uint32_t value, uint32_t bitset, uint6
 	return result;
 }
 
-/* Every caller looks at its condition again, so all reasons to return are alike. */
+/* Every caller checks its condition again, so all reasons to return are alike. */
 void lull__futex_wait(uint32_t *word, uint32_t value, uint64_t deadline_ns)
 {
 	(void)lull__futex_wait_bits(word, value, FUTEX_BITSET_MATCH_ANY, deadline_ns, false);
@@ -120,8 +120,9 @@ static int allowed_by_any_thread(cpu_set_t *all)
 }
 
 /*
- * To run on a CPU, this thread must be switched to there, and the switch orders the accesses of
- * whatever ran before. A thread that was not running is ordered by its own switch.
+ * Order the accesses of all other threads. To run on a CPU, this thread must be switched to there, and
+ * the switch orders the accesses of the thread that ran before. A thread that was not running is
+ * ordered by its own switch.
  */
 int lull__visit_all_cpus(void)
 {
@@ -147,7 +148,7 @@ int lull__visit_all_cpus(void)
 	return err;
 }
 
-/* "0-3,8-11": the last number and one; 0: no such file. */
+/* Return the last number of a list like "0-3,8-11" plus one; 0: no such file. */
 static unsigned possible_from_file(void)
 {
 	char text[256];
@@ -171,9 +172,9 @@ static unsigned possible_from_file(void)
 }
 
 /*
- * Sandboxes put files of their own there, and a number that is too small is a write outside of the
- * counters; so the file is not believed when this thread may run on a CPU that it says there is not. The kernel's
- * mask is as long as there are possible CPUs, rounded up.
+ * Sandboxes put files of their own there, and with too small a number lull would write outside its
+ * counters. So the file is not believed if this thread may run on a CPU that is not in it. The kernel's
+ * mask has a bit for each possible CPU, rounded up.
  */
 unsigned lull__cpus_possible(void)
 {
@@ -188,7 +189,7 @@ unsigned lull__cpus_possible(void)
 	} else {
 		for (cpu = count; cpu < most; cpu++)
 			if (mask[cpu / 64] >> cpu % 64 & 1)
-				count = most; /* may run on a CPU that the file says cannot be */
+				count = most; /* this thread may run on a CPU that is not in the file */
 	}
 	errno = saved;
 	return count;

@@ -15,31 +15,32 @@
 /* ---- linux.c: time ---------------------------------------------------------------------------- */
 
 /*
- * Points in time are CLOCK_MONOTONIC in ns. LULL__NEVER is the one that does not come: "no deadline"
- * everywhere in the library, so that the earlier of two times is the smaller number.
+ * Points in time are CLOCK_MONOTONIC in ns. LULL__NEVER is later than all: it means "no deadline"
+ * everywhere in the library, and the earlier of two times is the smaller number.
  */
 #define LULL__NEVER UINT64_MAX
 
 uint64_t lull__now_ns(void);
 void lull__nap(uint64_t ns);	/* sleep, without a cancellation point */
-void lull__fine_timers(void);	/* end the calling thread's timed sleeps when they should end */
+void lull__fine_timers(void);	/* make the calling thread's timed sleeps end on time (no timer slack) */
 
 /* ---- linux.c: futexes ------------------------------------------------------------------------- */
 
-/* Sleep while *@word == @value, until @deadline_ns at the latest. May return early; look again. */
+/* Sleep while *@word == @value, until @deadline_ns at the latest. May return early: check again. */
 void lull__futex_wait(uint32_t *word, uint32_t value, uint64_t deadline_ns);
 void lull__futex_wake(uint32_t *word, int how_many);
 
 /*
- * The same for sleepers of several kinds: a wake-up reaches those whose @bitset has a bit of its own.
- * @shared: processes share the word. Returns 0 when woken, else -EAGAIN, -EINTR or -ETIMEDOUT.
+ * Sleep and wake with several kinds of sleepers: a wake-up reaches those whose @bitset has a bit in
+ * common with it. @shared: processes share the word. Returns 0 when woken, else -EAGAIN, -EINTR or
+ * -ETIMEDOUT.
  */
 int lull__futex_wait_bits(uint32_t *word, uint32_t value, uint32_t bitset, uint64_t deadline_ns, bool shared);
 void lull__futex_wake_bits(uint32_t *word, int how_many, uint32_t bitset, bool shared);
 
 /*
- * Wake @wake of those that sleep on @from and let the others sleep on @to. Returns 0, or -EAGAIN when
- * *@from is no longer @value.
+ * Wake @wake of the threads that sleep on @from and let the others sleep on @to. Returns 0, or -EAGAIN
+ * if *@from is no longer @value.
  */
 int lull__futex_requeue(uint32_t *from, uint32_t value, int wake, uint32_t *to, bool shared);
 
@@ -52,9 +53,9 @@ int lull__visit_all_cpus(void);	      /* run on each CPU that any thread may use
 /* ---- linux.c: CPUs, threads, memory ----------------------------------------------------------- */
 
 unsigned lull__cpus_allowed(void);  /* CPUs that the calling thread may run on, at least 1 */
-unsigned lull__cpus_possible(void); /* all CPU numbers are below this, also of CPUs plugged in later */
+unsigned lull__cpus_possible(void); /* all CPU numbers are below this, also those plugged in later */
 uint32_t lull__gettid(void);
-bool lull__join(pthread_t thread, uint64_t timeout_ns); /* below a second; false: it has not ended */
+bool lull__join(pthread_t thread, uint64_t timeout_ns); /* @timeout_ns < 1 s; false: it has not ended */
 bool lull__peek(const uint32_t *from, uint32_t *to);	/* false: there is no such memory */
 
 /* Keep the calling thread from being cancelled while it has a lock of the library's. */
@@ -82,7 +83,7 @@ static inline void lull__restore_signals(const sigset_t *saved)
 	pthread_sigmask(SIG_SETMASK, saved, NULL);
 }
 
-/* ---- task.c: what /proc tells about a thread of this process ---------------------------------- */
+/* ---- task.c: what /proc says about a thread of this process ----------------------------------- */
 
 /* Read file @what ("/comm") of thread @tid, without the newline. Async-signal-safe, no cancellation point. */
 bool lull__task_file(uint32_t tid, const char *what, char *buf, size_t size);

@@ -10,7 +10,7 @@
 
 #include "os.h"
 
-/* "/proc/self/task/@tid@what" */
+/* Build "/proc/self/task/@tid@what" in @path. */
 static void task_path(uint32_t tid, const char *what, char path[64])
 {
 	char digits[12], *at = digits + sizeof(digits) - 1;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * grace_period.c - grace periods: begin one, wait until no reader is left in it, share it.
+ * grace_period.c - grace periods: begin one, wait until all readers from before have left, share it.
  *
  * One thread at a time leads (the leader's lock). It starts a grace period by storing the next
  * number in `started`, making a heavy fence, and storing the number in `lull__rcu_gp` for readers
  * to carry. It scans all threads' words, and when none is older it stores `completed`. A grace
- * period need not end under the leader that began it: a caller that only polls goes away, and the next leader
- * scans again, without a fence.
+ * period need not end under the leader that began it: a caller that only polls goes away, and the
+ * next leader scans again, without a fence.
  *
  * A cookie is the number of the first grace period that starts after the cookie was taken. Callers
  * whose cookie is covered by the one that runs sleep on the leader's lock.
@@ -21,14 +21,14 @@
 #include "section.h"
 
 #define SPIN_SCANS    64 /* scans before going to sleep: a few microseconds */
-#define TIMED_EVERY    8 /* of those that nobody sleeps for: see stats.h */
+#define TIMED_EVERY    8 /* one in so many is timed, of those that no thread sleeps for: see stats.h */
 
 static struct {
 	struct lull__lock leader;
 	uint64_t started;   /* number of the newest grace period that has started */
 	uint64_t completed; /* number of the newest grace period that is over */
-	uint64_t began_ns;  /* when the newest one started, or was first slept for; 0: not timed */
-	bool slept;	    /* ... for that */
+	uint64_t began_ns;  /* when the newest one started, or a thread first slept for it; 0: not timed */
+	bool slept;	    /* a thread has slept for the newest one */
 	/* Of the grace period that leaders sleep for, one after the other: */
 	uint64_t clock_for;
 	struct lull__wait wait;
@@ -42,7 +42,7 @@ static uint64_t number_of(uint64_t word)
 	return word & ~(uint64_t)LULL__RCU_LOW;
 }
 
-/* ---- looking at readers --------------------------------------------------------------------- */
+/* ---- scanning readers ----------------------------------------------------------------------- */
 
 struct holdouts {
 	unsigned count;
@@ -72,9 +72,7 @@ static void gp_add_holdout(struct lull__thread *thread, uint64_t word, enum gp_s
 	held->count++;
 }
 
-/*
- * Look at every thread: how many may be in a section from before grace period @number? Leader only.
- */
+/* Count the threads that may be in a section from before grace period @number. Leader only. */
 static unsigned gp_scan(uint64_t number, enum gp_scan_what what, struct holdouts *held)
 {
 	struct lull__registry_hold hold;
@@ -108,7 +106,7 @@ static uint64_t gp_begin(void)
 	lull__event_gp_start(number);
 	lull_store_relaxed(&gp.started, number);
 	/*
-	 * ORDER RCU-2: unlinking before the look at the words; pairs with RCU-2 in
+	 * ORDER RCU-2: unlinking before the loads of the words; pairs with RCU-2 in
 	 * lull_rcu_read_lock(); without it a reader that found the object is not seen;
 	 * model/rcu/enter.tpl
 	 * ORDER RCU-7: `started` before the number that readers carry; pairs with RCU-7 in
@@ -116,8 +114,8 @@ static uint64_t gp_begin(void)
 	 * reader with its number may still find what it unlinked; model/rcu/cookie.tpl
 	 *
 	 * ORDER HAZ-11: the heavy fence before the number; pairs with HAZ-11 in
-	 * lull__rcu_has_begun(); without it hazard pointers are looked for before the fence that
-	 * makes them seen; model/hazptr/pass.tpl
+	 * lull__rcu_has_begun(); without it hazard pointers are scanned before the fence that makes
+	 * them visible; model/hazptr/pass.tpl
 	 */
 	if (!LULL__BUSTED(NO_HEAVY_FENCE))
 		lull_fence_heavy();
@@ -129,7 +127,8 @@ static void gp_end(uint64_t number)
 {
 	/*
 	 * ORDER RCU-8: all that the scan saw before `completed`; pairs with RCU-8 in gp_is_over();
-	 * without it who shares or polls a grace period frees too early; model/rcu/completed.litmus
+	 * without it a thread that shares or polls a grace period frees too early;
+	 * model/rcu/completed.litmus
 	 */
 	lull_store_release(&gp.completed, number);
 	if (lull_likely(!gp.began_ns))
@@ -151,7 +150,10 @@ static bool gp_is_over(lull_rcu_cookie cookie)
 
 /* ---- waiting for readers --------------------------------------------------------------------- */
 
-/* The clock of a stall. A newer number does not restart it while a reader that it started for is there. */
+/*
+ * Start the clock of a stall for grace period @number. It goes on, for newer numbers as well, while a
+ * reader that it was started for is in its section.
+ */
 static void gp_watch(uint64_t number)
 {
 	struct holdouts held;
@@ -196,8 +198,8 @@ static bool gp_wait_holdouts(uint64_t number, uint64_t deadline_ns)
 			return true;
 		if (held.flagged_now && !LULL__BUSTED(NO_RECHECK)) {
 			/*
-			 * ORDER RCU-5: the flag before the second look at the word; pairs with
-			 * RCU-5 in lull_rcu_read_unlock(); without it nobody wakes us;
+			 * ORDER RCU-5: the flag before the second load of the word; pairs with
+			 * RCU-5 in lull_rcu_read_unlock(); without it the leader is never woken;
 			 * model/rcu/wake.tpl
 			 */
 			lull_fence_heavy();
@@ -226,7 +228,7 @@ static bool gp_wait(uint64_t number, uint64_t deadline_ns)
 lull_rcu_cookie lull__rcu_cookie(void)
 {
 	/*
-	 * ORDER RCU-7: the caller's unlinking before the look at `started`; pairs with RCU-7 in
+	 * ORDER RCU-7: the caller's unlinking before the load of `started`; pairs with RCU-7 in
 	 * gp_begin(); without it a grace period that began before the unlinking is taken for one
 	 * that covers it; model/rcu/cookie.tpl
 	 */
@@ -263,8 +265,8 @@ bool lull__rcu_advance(lull_rcu_cookie cookie)
 bool lull__rcu_has_begun(lull_rcu_cookie cookie)
 {
 	/*
-	 * ORDER HAZ-11: the grace period's number, which its heavy fence comes before, before the
-	 * caller's look at slots; pairs with HAZ-11 in gp_begin(); without it the look runs ahead
+	 * ORDER HAZ-11: the grace period's number, which is stored after its heavy fence, before the
+	 * caller's scan of slots; pairs with HAZ-11 in gp_begin(); without it the scan runs ahead
 	 * of the fence; model/hazptr/pass.tpl
 	 */
 	return lull_load_acquire(&lull__rcu_gp) >= cookie;
@@ -275,7 +277,7 @@ bool lull__rcu_wait_until(lull_rcu_cookie cookie, uint64_t deadline_ns)
 	bool online = lull__self.state & LULL__STATE_ONLINE;
 	uint64_t number;
 
-	/* A thread that waits holds nothing: report it now, not when a scan stumbles over it. */
+	/* An online thread that waits holds no pointer: go offline now, so that no scan waits for it. */
 	if (online && !LULL__BUSTED(ONLINE_WAITS))
 		lull__rcu_leave_online();
 	while (!gp_is_over(cookie) && !lull__is_past(deadline_ns)) {
@@ -331,8 +333,8 @@ void lull_rcu_gp_wait(lull_rcu_cookie cookie)
 }
 
 /*
- * The leader of the parent's grace period is not here. The next one in the child covers its
- * cookies.
+ * Begin afresh in the child: the leader of the parent's grace period does not exist here. The child's
+ * next grace period covers the parent's cookies.
  */
 void lull__rcu_fork_child(uint32_t old_tid)
 {
@@ -340,6 +342,6 @@ void lull__rcu_fork_child(uint32_t old_tid)
 	gp.leader.word = 0;
 	gp.clock_for = 0;
 	gp.wait.kind = LULL_WAIT_NONE;
-	gp.started = lull__rcu_gp; /* the one after may have been started and not be known to readers */
+	gp.started = lull__rcu_gp; /* the parent may have started the next one; readers do not know it yet */
 	lull__self.flags = 0;
 }

@@ -7,13 +7,13 @@
 
 #include <lull/rcu.h>
 
-/* The first grace period that begins from here on. */
+/* Return the cookie of the first grace period that begins from here on. */
 lull_rcu_cookie lull__rcu_cookie(void);
-/* Push the grace period of @cookie as far as it goes without waiting; true when it is over. */
+/* Advance the grace period of @cookie as far as it goes without waiting. Returns whether it is over. */
 bool lull__rcu_advance(lull_rcu_cookie cookie);
-/* Is its heavy fence over? It covers what was unlinked before the cookie was taken. */
+/* Is the heavy fence of the grace period over? It covers what was unlinked before @cookie was taken. */
 bool lull__rcu_has_begun(lull_rcu_cookie cookie);
-/* As lull__rcu_advance(), waiting, until @deadline_ns at the latest. The caller is in no section. */
+/* Wait for the grace period of @cookie until @deadline_ns. Returns whether it is over. Not in a section. */
 bool lull__rcu_wait_until(lull_rcu_cookie cookie, uint64_t deadline_ns);
 void lull__rcu_wait(lull_rcu_cookie cookie);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The probes of read sections: in debug builds alone, where read sides call them out of line, so that
- * a tracer finds them in one file and not in every program.
+ * probe.c - the probes of read sections, in debug builds only.
+ *
+ * Read sides call them out of line, so that a tracer finds them in one file and not in every program.
  */
 #include <lull/rcu.h>
 

@@ -27,7 +27,7 @@ void lull__rcu_wake(void)
 
 /* ---- threads that are not registered -------------------------------------------------------- */
 
-/* Enter a read section of a thread past its exit handling: it is in the registry for as long as that lasts. */
+/* Enter a read section of a thread past its exit handling, which is in the registry only for that section. */
 static void enter_late(void)
 {
 	sigset_t saved;
@@ -35,8 +35,8 @@ static void enter_late(void)
 	lull__record_enter(&saved);
 	lull__record_link_late();
 	/*
-	 * Within the lock: a handler that reads now nests, and does not take the record out on
-	 * leaving. Relaxed, for the scan has the lock too: THR-2 in the place of RCU-4.
+	 * Within the lock: a handler that reads from now on nests, and does not take the record out
+	 * when it leaves. Relaxed, for the scan takes the lock too: THR-2 instead of RCU-4.
 	 */
 	lull_store_relaxed(&lull__self.rcu, lull_load_relaxed(&lull__rcu_gp) | LULL__RCU_SLOW);
 	lull__record_leave(&saved);
@@ -53,8 +53,8 @@ static void leave_late(void)
 }
 
 /*
- * Enter for threads that are not registered, for all threads where light fences are real ones, and for those that
- * nest without an end.
+ * Enter a read section out of line: for threads that are not registered, for all threads if light fences
+ * are real ones, and to abort if a thread nests too deep.
  */
 void lull__rcu_read_lock_slow(void)
 {
@@ -68,8 +68,8 @@ void lull__rcu_read_lock_slow(void)
 		return;
 	}
 	/*
-	 * RCU-4 and RCU-2 as in lull_rcu_read_lock(), with the light fence in full where it is one. There the word
-	 * rests at a value that is not 0, and so must the unlock come out of line.
+	 * RCU-4 and RCU-2 as in lull_rcu_read_lock(), with a full fence if light fences are real ones. The
+	 * word then rests at a value that is not 0, so the unlock must go out of line as well.
 	 */
 	lull_store_release(&self->rcu, lull_load_relaxed(&lull__rcu_gp) | (self->rcu ? LULL__RCU_SLOW : 0));
 	lull_fence_light();
@@ -81,7 +81,7 @@ void lull__rcu_read_unlock_slow(void)
 
 	if (self->rcu & LULL__RCU_REST)
 		lull__misuse("lull_rcu_read_unlock: not in a read section");
-	/* RCU-3 and RCU-5 as in lull_rcu_read_unlock(), with the light fence in full. */
+	/* RCU-3 and RCU-5 as in lull_rcu_read_unlock(), with a full fence. */
 	lull_store_release(&self->rcu, (uint64_t)LULL__RCU_REST);
 	lull_fence_light();
 	if (lull_nonzero_relaxed(&self->flags))
@@ -104,7 +104,7 @@ void lull__rcu_check_section(const char *what)
 }
 #endif
 
-/* ---- what the calling thread is in ---------------------------------------------------------- */
+/* ---- is the calling thread in a section? ----------------------------------------------------- */
 
 static bool in_section(void)
 {
@@ -129,7 +129,7 @@ void lull__rcu_thread_exit(void)
 	if (self->rcu < LULL__RCU_STEP)
 		return;
 	if (in_section())
-		lull__say("%s exits in a read section (depth %u); it ends here", lull__thread_words(self->tid).text,
+		lull__say("%s exits in a read section (depth %u); the section ends here", lull__thread_words(self->tid).text,
 			  (unsigned)(self->rcu & LULL__RCU_DEPTH) + 1);
 	lull_store_relaxed(&self->state, self->state & ~LULL__STATE_ONLINE);
 	/* RCU-3, RCU-5: an unlock. */
@@ -192,13 +192,13 @@ void lull__rcu_quiescent_slow(uint64_t number)
 	 * model/rcu/quiescent.tpl
 	 */
 	lull_store_release(&lull__self.rcu, number);
-	/* RCU-2 towards the next loads, RCU-5 towards the flag. */
+	/* RCU-2 for the next loads, RCU-5 for the flag. */
 	lull_fence_light();
 	if (lull_nonzero_relaxed(&lull__self.flags))
 		lull__rcu_wake();
 }
 
-/* The calling thread unregisters: it is in no section, and not online any more. */
+/* Prepare the calling thread for unregistering in @call: abort in a section, go offline. */
 void lull__rcu_unregister(const char *call)
 {
 	lull__rcu_no_section(call);

@@ -9,14 +9,15 @@
 
 extern uint32_t lull__rcu_event; /* changes when a thread that is waited for leaves its section */
 
-void lull__rcu_no_section(const char *call); /* abort when waiting here would never end */
+/* Abort if the calling thread is in a read section, where @call would never end. */
+void lull__rcu_no_section(const char *call);
 
-/* Around a wait of an online thread, which holds nothing meanwhile. */
+/* Go offline before a wait, and online again after it: an online thread that waits holds no pointer. */
 void lull__rcu_leave_online(void);
 void lull__rcu_enter_online(void);
 
 /* For life.c. */
-void lull__rcu_thread_exit(void); /* the calling thread's section, if any, is dropped */
+void lull__rcu_thread_exit(void); /* end the calling thread's section, if it is in one */
 void lull__rcu_unregister(const char *call);
 
 #endif /* LULL_SECTION_H */

@@ -7,7 +7,10 @@
 #include "../base/registry.h"
 #include "backlog.h"
 
-/* The counts can be below zero for a moment, when things are reclaimed before they were added. */
+/*
+ * Is @now over @limit? A count can be below zero for a moment, if items are reclaimed before they are
+ * added.
+ */
 static bool over(size_t now, size_t limit)
 {
 	return now <= SIZE_MAX / 2 && now > limit;
@@ -69,9 +72,10 @@ bool lull__over_soft(void)
 }
 
 /*
- * Up to LULL__CHECK_EVERY - 1 entries of each queue are not in the backlog yet, for as long as its owner rests.
- * So near the limit they are counted: then a flood passes it by the entries of the deferring threads
- * that nobody has looked at, and by no more. (Bytes have no such bound.)
+ * Is the backlog over its hard limit? Up to LULL__CHECK_EVERY - 1 entries of each queue are not in the
+ * backlog yet, for as long as the queue's owner does not defer. So near the limit all entries are counted:
+ * then a flood of deferrals exceeds the limit by no more than the entries that the deferring threads have
+ * not added yet. (There is no such bound for bytes.)
  */
 bool lull__over_hard(void)
 {
@@ -89,8 +93,8 @@ bool lull__over_hard(void)
 }
 
 /*
- * What was put and is not in the backlog yet counts there already, so this and lull__backlog_add() contradict each other
- * by that: by 64 entries per queue at most.
+ * Publish exact counts. They include entries that are not in the backlog yet, so they differ from those that
+ * lull__backlog_add() publishes, by 64 entries per queue at most.
  */
 void lull__backlog_publish(void)
 {

@@ -7,15 +7,15 @@
 
 #include "bag.h"
 
-/* Add what @q got since it was last added. Its producer. */
+/* Add the entries that came to @q since the last call. The producer of @q. */
 void lull__backlog_add(struct lull__queue *q);
-/* Take off what was reclaimed. */
+/* Subtract what was reclaimed. */
 void lull__backlog_sub(size_t items, size_t bytes);
 void lull__backlog_raise_peak(size_t items, size_t bytes);
 
-/* Count what waits, to the entry. Takes no lock. */
+/* Count exactly what waits. Takes no lock. */
 void lull__backlog(size_t *items, size_t *bytes);
-/* Tell the page of stats.h what waits, to the entry. */
+/* Publish on the page of stats.h exactly what waits. */
 void lull__backlog_publish(void);
 
 bool lull__over_soft(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bag.c - who owns which bag.
+ * bag.c - which thread owns which bag.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +62,7 @@ struct lull__bag *lull__own_bag(void)
 		return bag;
 	lull__ensure_registered();
 	bag = adopt_free_bag();
-	/* Its last owner may have helped; an owner that is not inside may stop at any time. */
+	/* Its last owner may have helped. An owner that is not consuming may stop that at any time. */
 	for (int kind = 0; bag && kind < LULL__KINDS; kind++)
 		lull_store_relaxed(&bag->queue[kind].owner_helps, 0u);
 	if (!bag)
@@ -92,8 +92,8 @@ void lull__bag_recycle(struct lull__bag *bag)
 	uint32_t state = BAG_ORPHAN;
 
 	/*
-	 * Relaxed: the swap carries the orphan's release on to the next owner (REC-5), and an entry
-	 * that is not seen here yet is reclaimed in the bag's next life.
+	 * Relaxed: the swap passes the orphan's release on to the next owner (REC-5), and an entry that
+	 * is not seen here yet is reclaimed after the bag has a new owner.
 	 */
 	if (lull_load_relaxed(&bag->state) == BAG_ORPHAN && lull__bag_is_empty(bag) && !LULL__BUSTED(BAG_LEAKED))
 		lull_cas_relaxed(&bag->state, &state, (uint32_t)BAG_FREE);

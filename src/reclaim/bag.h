@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bag.h - bags, and what deferring threads and the threads that reclaim for them share.
+ * bag.h - bags, and the state that deferring threads and the threads that reclaim for them share.
  *
- * Each thread that defers has a bag with a queue of each kind (queue.h). Bags are never freed. A thread that
- * exits leaves its bag as an orphan; when it is empty the next new thread takes it. So the list of
- * bags can be walked without a lock.
+ * Each thread that defers has a bag with a queue of each kind (queue.h). Bags are never freed. The bag of a
+ * thread that exits becomes an orphan; when it is empty, the next new thread takes it. So the list of bags
+ * can be walked without a lock.
  */
 #ifndef LULL_BAG_H
 #define LULL_BAG_H
@@ -24,7 +24,7 @@ struct lull__bag {
 	uint32_t state;
 };
 
-/* What the background thread sleeps on; a deferral wakes it when what it brings needs it. */
+/* How deep the background thread sleeps. A deferral wakes it if it must not wait for the end of the sleep. */
 enum {
 	AWAKE,
 	NAPPING,   /* a moment, so that a flood of callbacks comes in batches; barriers wake it */
@@ -43,8 +43,8 @@ enum { NO_THREAD, HAS_THREAD, CANNOT_HAVE_ONE };
 
 struct lull__reclaimer {
 	/*
-	 * What every deferral reads; written when the background thread goes to sleep or gets up,
-	 * and rarely.
+	 * Read by every deferral; written when the background thread goes to sleep or wakes up, and
+	 * otherwise rarely.
 	 */
 	struct lull__bag *bags __attribute__((aligned(LULL__CACHELINE)));
 	uint32_t sleep;
@@ -56,37 +56,37 @@ struct lull__reclaimer {
 	pthread_t id;
 	struct lull_reclaim_config config;
 
-	/* What some deferrals write. */
+	/* Written by some deferrals. */
 	size_t items __attribute__((aligned(LULL__CACHELINE))); /* to within LULL__CHECK_EVERY per queue */
 	size_t bytes, peak_items, peak_bytes;
-	uint32_t limit_reported; /* over the hard limit, and said so */
+	uint32_t limit_reported; /* the backlog is over its hard limit, and that has been reported */
 	uint64_t from_callbacks; /* deferrals that callbacks made */
 
-	/* What passes and barriers write. */
+	/* Written by passes and barriers. */
 	uint64_t passes __attribute__((aligned(LULL__CACHELINE)));
 	uint64_t wakeups;
 	uint64_t flush_wanted, flush_done; /* tickets of barriers */
 	uint32_t flush_event;
 	uint32_t futile;	 /* passes in a row that took something and reclaimed nothing */
-	uint32_t mark_awaited;	 /* a barrier waits for what passes cannot reclaim */
+	uint32_t mark_awaited;	 /* a barrier also waits for the entries that passes cannot reclaim */
 	struct lull__lock barrier_lock; /* one barrier at a time marks and waits */
 	struct lull_head *overflow; /* callbacks for which there was no memory: a stack */
-	struct lull__lock overflow_lock; /* one pass at a time takes it all, and runs it */
+	struct lull__lock overflow_lock; /* one pass at a time takes and runs all of them */
 	struct lull__lock config_lock;
 };
 
 extern struct lull__reclaimer lull__reclaimer;
 
-#define LULL__CHECK_EVERY 64u /* the owner looks at its queue, and at the limits, at every 64th entry */
+#define LULL__CHECK_EVERY 64u /* the owner checks its queue and the limits at every 64th entry */
 
 /* REC-6: the link before the bag. */
 #define lull__for_each_bag(bag)                                                                          \
 	for ((bag) = lull_load_acquire(&lull__reclaimer.bags); (bag); (bag) = (bag)->next)
 
-/* The calling thread's bag, which it gets if it has none. NULL: no memory. */
+/* Return the calling thread's bag; give it one if it has none. NULL: no memory. */
 struct lull__bag *lull__own_bag(void);
 
-/* A table for scans by the calling thread, for all slots of now if there is memory. NULL: none. */
+/* Return a table for scans by the calling thread, for all current slots if there is memory. NULL: none. */
 struct lull__hazptr_table *lull__own_table(void);
 
 /* Let a new thread have @bag if it is an orphan and empty. The caller holds no consumer's lock. */

@@ -16,28 +16,28 @@
 #include "pass.h"
 #include "worker.h"
 
-#define GENERATIONS    16	 /* callbacks that defer callbacks, followed by a barrier */
+#define GENERATIONS    16	 /* of callbacks that defer callbacks: how many a barrier follows */
 #define BARRIER_RECHECK_NS     10000000u
 
-/* A pass by the caller, where there is no thread to do it. */
+/* Make a pass in the calling thread, as no background thread will. Returns false if the time was up. */
 static bool flush_here(uint64_t deadline_ns)
 {
-	/* First without anything at stake, because a pass cannot be left half way. */
+	/* Wait for a grace period before the pass, because a pass that has begun cannot be abandoned. */
 	if (!lull__rcu_wait_until(lull__rcu_cookie(), deadline_ns))
 		return false;
 	lull__pass(PASS_ALL);
 	return true;
 }
 
-/* A pass by the background thread. False when the time was up. */
+/* Let the background thread make a pass. Returns false if the time was up. */
 static bool flush_there(uint64_t deadline_ns)
 {
-	/* REC-7, the other way: what was deferred before the ticket; acquire in round_of(). */
+	/* REC-7 in the other direction: deferrals before the ticket; acquire in round_of(). */
 	uint64_t ticket = lull_add_release(&lull__reclaimer.flush_wanted, (uint64_t)1) + 1;
 
 	lull__notify(NAPPING);
 	for (;;) {
-		uint32_t event = lull_load_acquire(&lull__reclaimer.flush_event); /* REC-7: before flush_done */
+		uint32_t event = lull_load_acquire(&lull__reclaimer.flush_event); /* REC-7 */
 
 		/*
 		 * ORDER REC-7: the ticket before what the caller does next; pairs with REC-7 in
@@ -45,7 +45,7 @@ static bool flush_there(uint64_t deadline_ns)
 		 */
 		if (lull_load_acquire(&lull__reclaimer.flush_done) >= ticket)
 			return true;
-		/* No thread can be had after all, or nobody wakes it any more: see wake_sleeper(). */
+		/* The thread could not be started, or is not woken any more: see wake_sleeper(). */
 		if (lull_load_relaxed(&lull__reclaimer.thread) == CANNOT_HAVE_ONE ||
 		    lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_POLL)
 			return flush_here(deadline_ns);
@@ -55,7 +55,7 @@ static bool flush_there(uint64_t deadline_ns)
 	}
 }
 
-/* One generation of a barrier. @offspring: callbacks deferred more meanwhile. */
+/* Wait for one generation of a barrier. *@offspring: did callbacks defer more meanwhile? */
 static bool flush_and_wait(uint64_t deadline_ns, bool *offspring)
 {
 	/*
@@ -79,7 +79,7 @@ static bool awaited_is_done(void)
 	return lull_load_acquire(&lull__queue_awaited) == 0;
 }
 
-/* Blame a thread whose slot keeps what the barrier waits for. */
+/* Blame a thread because of whose slot an object is parked that the barrier waits for. */
 static unsigned blame_parked(void *arg, struct lull_stall *first, unsigned *holders)
 {
 	(void)arg;
@@ -89,14 +89,14 @@ static unsigned blame_parked(void *arg, struct lull_stall *first, unsigned *hold
 	return 1;
 }
 
-/* Wait until slots no longer name what passes have marked. */
+/* Wait until no slot names an entry that passes have marked. */
 static bool sleep_for_awaited(struct lull__wait *wait, uint64_t deadline_ns)
 {
 	uint64_t again_ns = LULL__NEVER;
 	uint32_t event;
 
 	do {
-		/* HAZ-9: before what is looked at. */
+		/* HAZ-9: before the slots are scanned. */
 		event = lull_load_acquire(&lull__hazptr.event);
 
 		bool here = lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_POLL ||
@@ -106,7 +106,7 @@ static bool sleep_for_awaited(struct lull__wait *wait, uint64_t deadline_ns)
 			return false;
 		if (awaited_is_done())
 			return true;
-		/* LULL__PARKED_RECHECK, if nobody else sees to it. */
+		/* LULL__PARKED_RECHECK: no other thread will check again. */
 		if (here && lull__fence_full_mode)
 			again_ns = lull__now_ns() + BARRIER_RECHECK_NS;
 	} while (lull__wait_sleep(wait, &lull__hazptr.event, event, deadline_ns, again_ns, blame_parked, NULL));
@@ -126,7 +126,7 @@ static bool await_awaited(uint64_t deadline_ns)
 	return in_time;
 }
 
-/* One generation of a barrier that also waits for what hazard pointers protect. */
+/* Wait for one generation of a barrier that also waits for objects that hazard pointers protect. */
 static bool flush_protected(uint64_t deadline_ns, bool *offspring)
 {
 	bool in_time;

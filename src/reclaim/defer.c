@@ -20,10 +20,13 @@
 #include "worker.h"
 
 #define ASK_AT	     1024u    /* entries that share a grace period: enough to pay for the heavy fence */
-#define SOFT_WAIT_NS 2000000u /* a deferral over the soft limit takes no longer than this */
-#define OOM_WAIT_MS  1000u    /* nor one for which there is no memory */
+#define SOFT_WAIT_NS 2000000u /* a deferral over the soft limit waits no longer than this */
+#define OOM_WAIT_MS  1000u    /* one for which there is no memory waits no longer than this */
 
-/* Looked at again inside: others take a queue that is not left to the owner without asking. */
+/*
+ * Take the right to consume @q, if its owner reclaims. That is checked with the right in hand: other
+ * threads take a queue whose owner does not reclaim without revoking.
+ */
 static bool owner_enter(struct lull__queue *q)
 {
 	if (!lull__queue_owner_enter(q))
@@ -34,7 +37,10 @@ static bool owner_enter(struct lull__queue *q)
 	return false;
 }
 
-/* The calling thread defers no more: whoever reclaims may pass its bag on when it is empty. */
+/*
+ * Make the calling thread's bag an orphan: the thread defers no more, and a new one may get the bag when it
+ * is empty.
+ */
 void lull__reclaim_thread_exit(void)
 {
 	struct lull__bag *bag = lull__self.bag;
@@ -45,7 +51,7 @@ void lull__reclaim_thread_exit(void)
 	lull__self.bag = NULL;
 	for (int kind = 0; kind < LULL__KINDS; kind++) {
 		lull__backlog_add(&bag->queue[kind]);
-		/* Inside of it: a callback has ended the thread. */
+		/* The thread was consuming this queue: a callback has ended it. */
 		if (bag->queue[kind].busy) {
 			lull_store_relaxed(&bag->queue[kind].running, (void *)NULL);
 			lull__queue_awaited_done(&bag->queue[kind]);
@@ -70,17 +76,16 @@ void lull__reclaim_unregister(const char *call)
 
 /* ---- deferring ------------------------------------------------------------------------------ */
 
-/* May this thread wait for a grace period, and run what it finds? */
+/* May this thread wait for a grace period, and run callbacks? */
 static bool can_help(void)
 {
 	return !lull_rcu_read_lock_held() && !lull__self.callback_depth;
 }
 
 /*
- * Make the owner the one who runs what is in this queue. Others look at `owner_helps` with the lock
- * held, so from here on they revoke. It ends when the queue is found left behind (take_due), and
- * with a new configuration (owners_leave). False when somebody has the queue just now and @wait
- * does not say to wait for that.
+ * Let the owner run the callbacks in its queue @q. Other threads read `owner_helps` with the lock held, so
+ * from here on they revoke. The help ends when a pass finds the queue abandoned (lull__take_due), and with
+ * a new configuration (owners_leave). Returns false if another thread has the queue now and @wait is false.
  */
 static bool begin_to_help(struct lull__queue *q, bool wait)
 {
@@ -93,7 +98,7 @@ static bool begin_to_help(struct lull__queue *q, bool wait)
 	return true;
 }
 
-/* Reclaim all that is in the thread's own queue. */
+/* Reclaim everything in @q, the calling thread's own queue. */
 static void help(struct lull__queue *q)
 {
 	lull_rcu_cookie cookie;
@@ -116,7 +121,7 @@ static void help(struct lull__queue *q)
 	lull__backlog_sub(count, bytes);
 }
 
-/* Over the hard limit. HELP: returns when the backlog is below, or when this thread cannot help. */
+/* Act on the hard limit: reclaim with HELP, if this thread can; else report it, once. */
 static void hard_limit(struct lull__queue *q)
 {
 	if (lull_load_relaxed(&lull__reclaimer.config.on_hard) == LULL_RECLAIM_HELP && can_help()) {
@@ -130,9 +135,9 @@ static void hard_limit(struct lull__queue *q)
 }
 
 /*
- * Over the soft limit, and the queue's own grace period does not end: a reader lingers, most likely
- * one that is preempted. Give it the processor, for a moment: what this thread may wait for can be
- * waiting for a lock that this thread holds.
+ * Act on the soft limit: the grace period of @q does not end because of a reader, most likely one that is
+ * preempted. Wait a moment, to give it the processor. Only a moment, for the reader may itself wait for a
+ * lock that this thread holds.
  */
 static void soft_limit(struct lull__queue *q)
 {
@@ -148,10 +153,10 @@ static void soft_limit(struct lull__queue *q)
 }
 
 /*
- * How many entries share a look at all slots: few enough to keep to the bound that hazptr.h states,
- * enough to pay for the look. Not reclaimed are, at most, what is named by slots, as many as were
- * new at the last look, as many as are new now, and LULL__CHECK_EVERY of each because that is how often
- * anybody counts: slots + 2 * (this + LULL__CHECK_EVERY).
+ * Return how many entries share a scan of all slots: few enough for the bound that hazptr.h states, enough
+ * to pay for the scan. At most these entries wait: those that slots name, those that were new at the last
+ * scan, those that are new now, and LULL__CHECK_EVERY of each of the last two, because they are counted
+ * only that often: slots + 2 * (this + LULL__CHECK_EVERY).
  */
 static uint64_t scan_threshold(void)
 {
@@ -161,7 +166,7 @@ static uint64_t scan_threshold(void)
 	return few > half ? few : half > LULL__CHECK_EVERY ? half - LULL__CHECK_EVERY : LULL__CHECK_EVERY;
 }
 
-/* Ask for grace periods, push them along. The owner has the right to consume. */
+/* Ask for a grace period or a scan for @q if enough entries are new, and advance it. The owner, consuming. */
 static void advance_own_queue(struct lull__queue *q, bool soft)
 {
 	uint64_t new, ask_at = lull__kind_has_gp(q->kind) ? ASK_AT : scan_threshold();
@@ -175,9 +180,9 @@ static void advance_own_queue(struct lull__queue *q, bool soft)
 }
 
 /*
- * Somebody else has the queue. Beyond the bound that hazptr.h states its owner waits for that: all
- * that is going on there is a look at the slots and free(3), but whoever does it may be preempted.
- * For a moment only, because it may in turn wait for another queue, under whose lock callbacks run.
+ * Let the owner of @q wait for the thread that consumes it, if more entries wait than the bound of hazptr.h
+ * allows: that thread only scans slots and frees, but it may be preempted. Only a moment, because it may in
+ * turn wait for another queue, under whose lock callbacks run.
  */
 static void await_consumer(struct lull__queue *q)
 {
@@ -188,9 +193,8 @@ static void await_consumer(struct lull__queue *q)
 }
 
 /*
- * The owner's share of the work, at every deferral: reclaim one entry for the one that came in,
- * more when many wait. One in, one out keeps malloc's own caches balanced; a batch would spill
- * them.
+ * Do the owner's share of the work, at every deferral: reclaim one entry for the one that came in, more if
+ * many wait. One in, one out keeps malloc's own caches balanced; a batch would spill them.
  */
 static void owner_step(struct lull__queue *q, bool look, bool soft)
 {
@@ -207,17 +211,14 @@ static void owner_step(struct lull__queue *q, bool look, bool soft)
 	if (q->get < q->ready) {
 		waiting = q->put - q->get;
 		count = lull__queue_run(q, waiting <= 2 * ASK_AT ? 1 : soft ? LULL__CHECK_EVERY : 2, &bytes);
-		/*
-		 * Rather than tell the world of each one: the world hears of so much less coming
-		 * in.
-		 */
+		/* Instead of lull__backlog_sub() for each one: so much less will be added. */
 		q->in_backlog += count;
 		q->in_backlog_bytes += bytes;
 	}
 	lull__queue_owner_leave(q);
 }
 
-/* Every LULL__CHECK_EVERY entries: note them, look at the limits. Tells whether a limit is passed. */
+/* Add the new entries of @q to the backlog and check its limits. Returns whether one is exceeded. */
 static bool check_limits(struct lull__queue *q, bool mine)
 {
 	bool hard;
@@ -238,7 +239,7 @@ static bool check_limits(struct lull__queue *q, bool mine)
 	return true;
 }
 
-/* Not for ever: this thread may protect it itself. */
+/* Wait until @item can be freed. Returns false after OOM_WAIT_MS: this thread may protect it itself. */
 static bool wait_without_memory(const void *item)
 {
 	lull__ensure_registered();
@@ -246,13 +247,13 @@ static bool wait_without_memory(const void *item)
 	return lull__hazptr_wait(NULL, item, 1, lull__deadline_in_ms(OOM_WAIT_MS), false);
 }
 
-/* No memory for another chunk. */
+/* Defer @item although there is no memory for another chunk. */
 static void defer_without_memory(int kind, void *item)
 {
 	if (LULL__BUSTED(OVERFLOW_LOST))
 		return;
 	if (lull__kind_is_call((uint32_t)kind)) {
-		/* The head has room for a link, after all. REC-1: entry before link. */
+		/* The head has room for a link. REC-1: entry before link. */
 		struct lull_head *head = (struct lull_head *)item;
 
 		head->next = lull_load_relaxed(&lull__reclaimer.overflow);
@@ -267,7 +268,10 @@ static void defer_without_memory(int kind, void *item)
 	}
 }
 
-/* A thread's first deferral, one in a callback, and one after the thread's exit handling. */
+/*
+ * Defer in the rare cases: a thread's first deferral, one in a callback, one after the thread's exit
+ * handling.
+ */
 static void defer_rarely(int kind, void *item, size_t bytes, bool full)
 {
 	struct lull__bag *bag = lull__own_bag();
@@ -280,7 +284,7 @@ static void defer_rarely(int kind, void *item, size_t bytes, bool full)
 		lull__backlog_add(&bag->queue[kind]);
 	/*
 	 * ORDER REC-12: the entry before the count of those that callbacks deferred; pairs with
-	 * REC-12 in flush_and_wait(); without it a barrier has in_stats the entry, and its pass
+	 * REC-12 in flush_and_wait(); without it a barrier has counted the entry, and its pass
 	 * overlooks it; model/reclaim/barrier-offspring.litmus
 	 */
 	if (lull__self.callback_depth)
@@ -290,7 +294,10 @@ static void defer_rarely(int kind, void *item, size_t bytes, bool full)
 		lull__reclaim_thread_exit();
 }
 
-/* @full: it is protected with full fences only (hazptr_fenced.h). */
+/*
+ * Append @item to the calling thread's queue of @kind. @full: only full fences protect it
+ * (hazptr_fenced.h).
+ */
 static inline void defer(int kind, void *item, size_t bytes, bool full)
 {
 	struct lull__bag *bag = lull__self.bag;
@@ -318,7 +325,7 @@ static inline void defer(int kind, void *item, size_t bytes, bool full)
 	lull__notify(mine ? ASLEEP : LINGERING);
 }
 
-#define CALLER __builtin_return_address(0) /* in each function that users call: of the deferral */
+#define CALLER __builtin_return_address(0) /* in each function that users call: the place of the deferral */
 
 static inline void defer_call(int kind, struct lull_head *head, lull_rcu_func func, size_t bytes, bool full,
 			      const void *caller)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * partition.c - which entries of a queue do slots name? See partition.h.
+ * partition.c - divide a queue into the entries that slots name and the others. See partition.h.
  */
 #include "../base/registry.h"
 #include "../hazptr/slots.h"
@@ -9,7 +9,7 @@
 
 struct cursor {
 	struct lull__chunk *chunk;
-	uint64_t at; /* number of the entry that comes next */
+	uint64_t at; /* number of the next entry */
 };
 
 static struct lull__entry *next_entry(struct cursor *cursor)
@@ -20,8 +20,8 @@ static struct lull__entry *next_entry(struct cursor *cursor)
 }
 
 /*
- * A child that is forked in here must not find an entry twice; that it finds one of them nowhere,
- * and never frees it, does no harm.
+ * Exchange two entries. A child that is forked in the middle must not find an entry twice. It may miss one
+ * of them and never free it; that does no harm.
  */
 static void exchange(struct lull__entry *a, struct lull__entry *b)
 {
@@ -55,7 +55,7 @@ static uint64_t mark_named(struct lull__queue *q, struct lull__hazptr_table *tab
 	return named;
 }
 
-/* Move what is marked to the end of [ready, wait), where @named entries are. */
+/* Move the @named marked entries of @q to the end of [ready, wait). */
 static void move_to_end(struct lull__queue *q, uint64_t named)
 {
 	struct cursor from = { q->head, q->ready }, to = { q->head, q->wait - named };
@@ -72,10 +72,6 @@ static void move_to_end(struct lull__queue *q, uint64_t named)
 	}
 }
 
-/*
- * [ready, wait) is what was unlinked before the fence that came before the table was filled; of a
- * queue with grace periods, its grace period is over. What is not named is ready now.
- */
 void lull__partition(struct lull__queue *q, struct lull__hazptr_table *table)
 {
 	uint64_t named;
@@ -122,9 +118,9 @@ static void insert_named(struct lull__queue *q, struct lull__hazptr_table *table
 }
 
 /*
- * Where the heavy fence is only this thread's, a reader that clears without a fence
- * (lull_hazptr_full_clear) may miss PARKED if it does so at this very moment. Its slot is seen to be
- * clear a moment later, so look once more, after linger_ms.
+ * Return how the entries of @q are parked. If heavy fences order only the calling thread, a reader that
+ * clears without a fence (lull_hazptr_fenced_clear) at this very moment may miss PARKED. Its slot is seen
+ * to be clear a moment later, so check the entries once more, after linger_ms.
  */
 static uint32_t parked_how(const struct lull__queue *q)
 {

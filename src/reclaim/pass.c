@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pass.c - one pass over all queues: take what is due, wait for readers, reclaim, give back.
+ * pass.c - one pass over all queues: take those that are due, wait for readers, reclaim, give back.
  */
 #include "../base/events.h"
 #include "../base/fault.h"
@@ -13,19 +13,19 @@
 #include "partition.h"
 #include "pass.h"
 
-#define SERVE_NS 10000000u /* a grace period that lasts: look in between for what does not wait for it */
+#define SERVE_NS 10000000u /* in a long grace period, so often reclaim entries that do not wait for it */
 
 /* ---- one queue -------------------------------------------------------------------------------- */
 
-/* Make [ready, wait) of @q ready, but for what slots name. */
+/* Make [ready, wait) of @q ready, except the entries that slots name. */
 static void scan_queue(struct lull__queue *q)
 {
 	struct lull__hazptr_table *table = lull__own_table();
 
 	/*
-	 * ORDER BRI-1: a grace period before the look at the slots; pairs with BRI-1 in
-	 * lull__hazptr_set_rcu(); without it as there; model/reclaim/bridge.litmus (Where there was none,
-	 * a fence of its own.)
+	 * ORDER BRI-1: a grace period before the scan of the slots; pairs with BRI-1 in
+	 * lull__hazptr_set_rcu(); without it as there; model/reclaim/bridge.litmus (A queue without
+	 * grace periods makes a fence instead.)
 	 */
 	if (!lull__kind_has_gp(q->kind))
 		lull__hazptr_fence(!lull_load_relaxed(&q->has_light));
@@ -62,14 +62,17 @@ bool lull__is_due(struct lull__bag *bag, int kind, enum lull__pass what)
 	return what == PASS_ABANDONED && lull_load_relaxed(&q->done) == lull_load_relaxed(&q->last_done);
 }
 
-/* Under a lock until it has run: a barrier's pass that finds nothing may rely on that. */
+/*
+ * Run the callbacks for which there was no memory. The lock is held until they have run, so that a
+ * barrier's pass that finds none knows that they have.
+ */
 static size_t run_overflow(void)
 {
 	struct lull_head *head;
 	size_t count = 0;
 
 	lull__lock(&lull__reclaimer.overflow_lock);
-	/* REC-1: the link before what it links. */
+	/* REC-1: the link before the head that it leads to. */
 	head = lull_xchg_acquire(&lull__reclaimer.overflow, (struct lull_head *)NULL);
 	if (head)
 		lull__rcu_wait(lull__rcu_cookie());
@@ -88,8 +91,8 @@ static size_t run_overflow(void)
 }
 
 /*
- * Take every queue that is due: one heavy fence revokes them all. Locks are taken in the order of
- * the list of bags, in which new ones come first, so that two who take do not wait for each other.
+ * Take every queue that is due: one heavy fence revokes them all. Locks are taken in the order of the list
+ * of bags, in which new ones come first, so that two threads that take queues cannot deadlock.
  */
 struct lull__queue *lull__take_due(enum lull__pass what, bool wait_for_locks, bool slots_only)
 {
@@ -141,7 +144,7 @@ void lull__give_back(struct lull__queue *taken)
 		lull__bag_recycle(bag);
 }
 
-/* Move those that wait for slots only to a list of their own. */
+/* Move the queues that wait for slots only from @taken to a list of their own, and return that. */
 static struct lull__queue *split(struct lull__queue **taken)
 {
 	struct lull__queue *picked = NULL, **end = &picked, **at = taken;
@@ -161,7 +164,10 @@ static struct lull__queue *split(struct lull__queue **taken)
 	return picked;
 }
 
-/* For all that is in the queues by now. Returns whether some of it wants a heavy fence. */
+/*
+ * Ask for a scan for all entries that are in the queues now. Returns whether one of them needs a heavy
+ * fence.
+ */
 static bool ask_for_slots(struct lull__queue *taken)
 {
 	bool wants_heavy = false;
@@ -173,7 +179,10 @@ static bool ask_for_slots(struct lull__queue *taken)
 	return wants_heavy;
 }
 
-/* The same for grace periods. *newly: one that begins after this; 0: none was asked for. */
+/*
+ * Ask for grace periods for all entries that are in the queues now. Returns the latest one that a queue
+ * waits for. *@newly: one that begins after this call; 0: none was asked for.
+ */
 static lull_rcu_cookie ask_for_gp(struct lull__queue *taken, lull_rcu_cookie *newly)
 {
 	lull_rcu_cookie latest = 0;
@@ -193,8 +202,8 @@ static lull_rcu_cookie ask_for_gp(struct lull__queue *taken, lull_rcu_cookie *ne
 }
 
 /*
- * A fence between what was unlinked before ask_for_slots() and the look at the slots. A grace period
- * that begins after that begins with one: then that is it. HAZ-1, HAZ-11.
+ * Make the fence between the unlinking before ask_for_slots() and the scan of the slots. A grace period
+ * that begins after ask_for_slots() begins with such a fence: then no other is needed. HAZ-1, HAZ-11.
  */
 static void fence_for(bool wants_heavy, lull_rcu_cookie newly)
 {
@@ -206,7 +215,9 @@ static void fence_for(bool wants_heavy, lull_rcu_cookie newly)
 	lull__hazptr_fence(!wants_heavy);
 }
 
-/* [ready, wait) of all becomes ready, but for what slots name now. */
+/*
+ * Make [ready, wait) of all queues in @taken ready, except the entries that slots name according to @table.
+ */
 static void make_ready(struct lull__queue *taken, struct lull__hazptr_table *table)
 {
 	for (struct lull__queue *q = taken; q; q = q->next_taken) {
@@ -231,7 +242,9 @@ static struct lull__hazptr_table *collect_slots(struct lull__queue *taken)
 	return table;
 }
 
-/* Run what is ready: of all, or of those only that are freed. */
+/*
+ * Reclaim what is ready in @taken; without @calls only in queues of memory to free. Returns how many items.
+ */
 static size_t run_taken(struct lull__queue *taken, bool calls)
 {
 	size_t count = 0, bytes = 0;
@@ -243,7 +256,7 @@ static size_t run_taken(struct lull__queue *taken, bool calls)
 	return count;
 }
 
-/* What is left in the queues that slots name is what a barrier waits for. */
+/* Mark the entries that remain in @taken because slots name them: a barrier waits for them. */
 static void mark_taken_awaited(struct lull__queue *taken)
 {
 	for (struct lull__queue *q = taken; q; q = q->next_taken) {
@@ -254,7 +267,7 @@ static void mark_taken_awaited(struct lull__queue *taken)
 	}
 }
 
-/* Give back those that are freed from. Returns the others. */
+/* Give back the queues of memory to free. Returns the others. */
 struct lull__queue *lull__give_back_frees(struct lull__queue *taken)
 {
 	struct lull__queue *calls = NULL, **end = &calls;
@@ -275,8 +288,8 @@ struct lull__queue *lull__give_back_frees(struct lull__queue *taken)
 }
 
 /*
- * Reclaim what is ready in queues of which each is, and give them back: what is only freed first,
- * so that its owners do not wait for callbacks.
+ * Reclaim what is ready in @taken, and give the queues back: those of memory to free first, so that their
+ * owners do not wait for callbacks. @awaited: a barrier waits for the rest.
  */
 static size_t reclaim_taken(struct lull__queue *taken, bool awaited)
 {
@@ -298,7 +311,7 @@ static size_t reclaim_taken(struct lull__queue *taken, bool awaited)
 	return count;
 }
 
-/* What waits for slots only, if nobody else is at it. */
+/* Reclaim from the queues that wait for slots only, if no other thread has them. */
 static size_t serve_slots(void)
 {
 	struct lull__queue *taken = lull__take_due(PASS_ABANDONED, false, true);
@@ -311,16 +324,17 @@ static size_t serve_slots(void)
 }
 
 /*
- * One pass over all that is due: what waits for slots only, then, after a grace period, the rest.
- * One heavy fence serves both. Waits. Meanwhile owners go on deferring; only reclaiming is ours.
- * Returns how many items were reclaimed.
+ * Make one pass over all queues that are due: those that wait for slots only, then, after a grace period,
+ * the others. One heavy fence serves both. Waits. Meanwhile the owners go on deferring; only reclaiming is
+ * up to this thread. Returns how many items were reclaimed.
  */
 size_t lull__pass(enum lull__pass what)
 {
 	struct lull__queue *taken = lull__take_due(what, true, false), *slots_only = split(&taken);
 	bool any = taken || slots_only;
 	struct lull__hazptr_table *table = NULL;
-	bool wants_heavy = ask_for_slots(slots_only); /* first: then a new grace period's fence is theirs too */
+	/* First, so that the fence of a new grace period serves them too. */
+	bool wants_heavy = ask_for_slots(slots_only);
 	bool awaited = what == PASS_ALL && lull_load_relaxed(&lull__reclaimer.mark_awaited);
 	lull_rcu_cookie newly, latest = ask_for_gp(taken, &newly);
 	size_t count = 0;

@@ -9,29 +9,29 @@
 
 /* What a pass takes. */
 enum lull__pass {
-	PASS_CALLS,	/* what nobody but the background thread reclaims */
-	PASS_ABANDONED, /* ... and what its owner seems to have abandoned */
+	PASS_CALLS,	/* queues that only the background thread reclaims */
+	PASS_ABANDONED, /* ... and queues that their owners seem to have abandoned */
 	PASS_ALL,	/* everything, for a barrier */
 };
 
 /*
- * Reclaim all that is due: first what waits for slots only, then, after a grace period, the rest. One heavy
- * fence serves both. Waits. Returns how many items were reclaimed.
+ * Reclaim everything that is due: first the entries that wait for slots only, then, after a grace period,
+ * the others. One heavy fence serves both. Waits. Returns how many items were reclaimed.
  */
 size_t lull__pass(enum lull__pass what);
 
 /*
- * Make what waits in @q ready as far as that is possible without waiting: its grace period is over, no slot names it.
- * Push the grace period along. The consumer.
+ * Make ready as much of @q as possible without waiting: entries whose grace period is over and that no slot
+ * names. Advances the grace period. The consumer of @q.
  */
 void lull__advance(struct lull__queue *q);
 
-/* Is there something in queue @kind of @bag for a pass of kind @what? */
+/* Does queue @kind of @bag have entries for a pass of kind @what? */
 bool lull__is_due(struct lull__bag *bag, int kind, enum lull__pass what);
 
 /*
- * Take every queue that is due, as a list; one heavy fence revokes them all. Without @wait_for_locks not those that
- * somebody else has; with @slots_only not those that wait for grace periods.
+ * Take every queue that is due, as a list; one heavy fence revokes them all. Without @wait_for_locks skip
+ * queues that another thread has; with @slots_only skip queues that wait for grace periods.
  */
 struct lull__queue *lull__take_due(enum lull__pass what, bool wait_for_locks, bool slots_only);
 /* Give back the queues in @taken from which memory is freed. Returns the others. */

@@ -10,7 +10,7 @@
 #include "pass.h"
 #include "worker.h"
 
-#define POLL_STEP 64u /* entries between two looks at the clock */
+#define POLL_STEP 64u /* read the clock after so many entries */
 
 /* Reclaim what is ready in one queue, in small steps until @deadline_ns. Returns how many. */
 static size_t run_in_steps(struct lull__queue *q, size_t most, uint64_t deadline_ns)
@@ -46,19 +46,19 @@ static size_t run_polled(struct lull__queue *taken, bool calls, size_t most, uin
 	for (struct lull__queue *q = taken; q && count < most; q = q->next_taken) {
 		if (lull__kind_is_call(q->kind) == calls)
 			count += run_in_steps(q, most - count, deadline_ns);
-		if (count && lull__is_past(deadline_ns)) /* a step at least, however short the time */
+		if (count && lull__is_past(deadline_ns)) /* one step at least, however short the time */
 			break;
 	}
 	return count;
 }
 
-/* Was something named because of slots that say nothing of it yet? */
+/* Does @q have entries that slots name, and for which PARKED is not set? */
 static bool is_unparked(struct lull__queue *q)
 {
 	return lull_load_relaxed(&q->named) && !lull__queue_is_parked(q);
 }
 
-/* The same, unless somebody is at it, who looks again at the end. */
+/* Does it, and has no other thread taken @q? That thread would check again at the end of its poll. */
 static bool is_free_and_unparked(struct lull__queue *q)
 {
 	return is_unparked(q) && !lull_load_relaxed(&q->lock.word);

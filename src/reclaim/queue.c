@@ -19,7 +19,7 @@ bool lull__queue_add_chunk(struct lull__queue *q)
 	if (q->tail && q->tail->first == q->put)
 		return true; /* forked right here */
 	/*
-	 * ORDER REC-3: the consumer's last look at the chunk before its reuse; pairs with REC-3 in
+	 * ORDER REC-3: the consumer's last load from the chunk before its reuse; pairs with REC-3 in
 	 * next_chunk(); without it an entry is overwritten while it is read;
 	 * model/reclaim/chunk-reuse.litmus
 	 */
@@ -31,8 +31,8 @@ bool lull__queue_add_chunk(struct lull__queue *q)
 	chunk->next = NULL;
 	chunk->first = q->put;
 	/*
-	 * Releases for a child that is forked in between; the consumer looks only after the put
-	 * (REC-1).
+	 * Releases for a child that is forked in the middle; the consumer reads these only after the
+	 * put (REC-1).
 	 */
 	if (q->tail)
 		lull_store_release(&q->tail->next, chunk);
@@ -47,15 +47,15 @@ static void next_chunk(struct lull__queue *q)
 	struct lull__chunk *used = q->head;
 
 	q->head = used->next;
-	/* ORDER REC-3: the last look at the chunk before it is given back; pairs with REC-3 in
+	/* ORDER REC-3: the last load from the chunk before it is given back; pairs with REC-3 in
 	 * lull__queue_add_chunk(); without it as there; model/reclaim/chunk-reuse.litmus */
 	used = lull_xchg_release(&q->spare, used);
 	free(used);
 }
 
 /*
- * Take an entry. It counts as taken before it is reclaimed: a child that is forked in between must
- * not reclaim it again, its callback may be half done.
+ * Take an entry. It counts as taken before it is reclaimed: a child that is forked in the middle must not
+ * reclaim it again, as its callback may be half done.
  */
 static struct lull__entry take_entry(struct lull__queue *q)
 {
@@ -64,7 +64,7 @@ static struct lull__entry take_entry(struct lull__queue *q)
 	if (lull_unlikely(get >= q->head->first + LULL__CHUNK_ITEMS))
 		next_chunk(q);
 	lull_store_relaxed(&q->get, get + 1);
-	lull_compiler_barrier(); /* free(3) is known not to read it; a child forked in there does */
+	lull_compiler_barrier(); /* to the compiler free(3) does not read `get`; a child forked there does */
 	return q->head->entry[get % LULL__CHUNK_ITEMS];
 }
 
@@ -74,12 +74,12 @@ void lull__queue_awaited_done(struct lull__queue *q)
 
 	q->running_awaited = 0;
 	if (q->awaited < done)
-		return; /* forked by one of the callbacks: barriers of the parent are none here */
+		return; /* one of the callbacks has forked: in the child the parent's barriers do not exist */
 	q->awaited -= done;
 	/*
-	 * ORDER REC-11: what callbacks did before the count of what a barrier waits for; pairs with
-	 * REC-11 in awaited_is_done(); without it the barrier returns before it sees that;
-	 * model/reclaim/barrier-old.litmus
+	 * ORDER REC-11: what callbacks did before the count of entries that a barrier waits for;
+	 * pairs with REC-11 in awaited_is_done(); without it the barrier returns before it sees what
+	 * they did; model/reclaim/barrier-old.litmus
 	 */
 	if (done && lull_add_release(&lull__queue_awaited, -done) == done)
 		lull__hazptr_wake();
@@ -149,7 +149,10 @@ void lull__queue_release(struct lull__queue *q)
 	/* ORDER REC-9: what was consumed before `revoked` is taken back; pairs with REC-9 in
 	 * lull__queue_owner_enter(); without it as there; model/reclaim/queue-bias.litmus */
 	lull_store_release(&q->revoked, 0u);
-	/* All: an owner that awaits us does not take the lock, and would be woken in place of one who does. */
+	/*
+	 * Wake all: an owner that awaits this thread does not take the lock, and must not use up the only
+	 * wake-up.
+	 */
 	lull__unlock_wake(&q->lock, INT_MAX);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * queue.h - what one thread has deferred, in order: one producer, one consumer at a time, no locked
- * instruction.
+ * queue.h - one thread's deferrals in order: one producer, one consumer at a time, no locked instruction.
  *
  * Entries are numbered from 0 for ever, and five numbers divide them:
  *
@@ -12,14 +11,15 @@
  *	[ready, wait)	wait for the grace period of `cookie`
  *	[wait, put)	no grace period asked for yet
  *
- * Objects that hazard pointers may protect wait for a look at all slots instead, or after that. What
- * a slot names then, `named` entries, is moved to the end and stays: [wait, wait + named).
+ * Objects that hazard pointers may protect wait for a scan of all slots instead, or after the grace
+ * period. The entries that a slot names then, `named` of them, are moved to the end and stay:
+ * [wait, wait + named).
  *
  * The producer is the thread that owns the queue. The consumer is most often that thread too, entry
- * by entry, and now and then another thread, which takes over what the owner abandoned. So the right to
- * consume is biased: the owner takes it with a store and a light fence; another thread takes the
- * lock, sets `revoked`, makes a heavy fence, and waits for the owner to be out (Dekker's handshake,
- * as between a reader and a grace period).
+ * by entry, and now and then another thread, which takes over the entries that the owner abandoned.
+ * So the right to consume is biased: the owner takes it with a store and a light fence; another
+ * thread takes the lock, sets `revoked`, makes a heavy fence, and waits until the owner no longer
+ * consumes (Dekker's handshake, as between a reader and a grace period).
  */
 #ifndef LULL_QUEUE_H
 #define LULL_QUEUE_H
@@ -35,16 +35,16 @@
 
 struct lull__entry {
 	void *item;   /* NULL: nothing */
-	size_t bytes; /* that wait with it, and LULL__ENTRY_* */
+	size_t bytes; /* how many wait with it, and LULL__ENTRY_* */
 };
 
-#define LULL__ENTRY_NAMED  (SIZE_MAX / 2 + 1) /* some slot names it */
+#define LULL__ENTRY_NAMED  (SIZE_MAX / 2 + 1) /* a slot names it */
 #define LULL__ENTRY_AWAITED	   (SIZE_MAX / 4 + 1) /* a barrier waits for it */
 #define LULL__ENTRY_FLAGS  (LULL__ENTRY_NAMED | LULL__ENTRY_AWAITED)
 
 /*
- * A chunk knows the number of its first entry, so that a child forked between any two instructions
- * of producer or consumer finds its place: what is stored last (put, get) decides.
+ * A chunk knows the number of its first entry, so that a child forked between any two instructions of the
+ * producer or the consumer finds its place: the number that is stored last (put, get) decides.
  */
 struct lull__chunk {
 	struct lull__chunk *next;
@@ -52,7 +52,7 @@ struct lull__chunk {
 	struct lull__entry entry[LULL__CHUNK_ITEMS];
 };
 
-/* What is reclaimed after which wait, and how: pointers for free(3), or struct lull_head. */
+/* What the entries wait for, and what they are: pointers for free(3), or struct lull_head. */
 enum lull__queue_kind {
 	LULL__FREES, /* after a grace period */
 	LULL__CALLS,
@@ -78,44 +78,44 @@ static inline bool lull__kind_has_slots(uint32_t kind)
 	return kind >= LULL__HAZPTR_FREES;
 }
 
-/* Of entries that slots name: nothing needs to be done about them until... */
+/* Are the entries that slots name parked? If so, nothing needs to be done about them until... */
 enum {
 	LULL__NOT_PARKED,
-	LULL__PARKED,	      /* ... a slot that names them, and says PARKED, says something else */
-	LULL__PARKED_RECHECK, /* ... or some time has passed: see lull__park_named() */
+	LULL__PARKED,	      /* ... one of these slots is set */
+	LULL__PARKED_RECHECK, /* ... or some time has passed: see parked_how() */
 };
 
 struct lull__queue {
-	/* The producer's: others write nothing here that it reads at every deferral. */
+	/* The producer's: other threads write only owner_helps, and rarely. */
 	uint64_t put;
 	uint64_t put_bytes;
-	uint64_t in_backlog, in_backlog_bytes; /* how much of them the backlog of the process knows of */
-	uint64_t in_stats, in_stats_bytes; /* how much of them the page of stats.h does */
+	uint64_t in_backlog, in_backlog_bytes; /* how many of these are in the backlog of the process */
+	uint64_t in_stats, in_stats_bytes; /* how many of these are on the page of stats.h */
 	struct lull__chunk *tail;
 	uint32_t kind;
-	uint32_t busy;	      /* the owner consumes just now */
-	uint32_t owner_helps; /* calls: the owner runs them, because it deferred more than others could */
-	uint32_t has_light;   /* of LULL__HAZPTR_*: not all of it is protected with full fences */
-	/* The consumer's, whoever it is. */
+	uint32_t busy;	      /* the owner is consuming */
+	uint32_t owner_helps; /* calls: the owner runs them, because it defers more than others can run */
+	uint32_t has_light;   /* LULL__HAZPTR_*: not all entries are protected with full fences */
+	/* The consumer's. */
 	uint32_t revoked __attribute__((aligned(64))); /* the owner may not consume */
-	struct lull__lock lock; /* who may, other than the owner */
+	struct lull__lock lock; /* held by a consumer other than the owner */
 	uint64_t get, ready, wait;
 	lull_rcu_cookie cookie;
 	struct lull__chunk *head;
 	uint64_t done;
 	uint64_t done_bytes;
 	struct lull__chunk *spare; /* a used chunk on its way back to the producer */
-	uint64_t last_done;	   /* `done` when the background thread last looked for abandoned entries */
-	uint64_t named;		   /* entries from `wait` on that a slot named at the last look */
+	uint64_t last_done;	   /* `done` when the background thread last checked for abandoned entries */
+	uint64_t named;		   /* entries from `wait` on that a slot named at the last scan */
 	uint64_t awaited;	   /* entries with LULL__ENTRY_AWAITED */
-	uint32_t running_awaited;	   /* of them, how many have been taken out and are not in `done` yet */
+	uint32_t running_awaited;	   /* those that are taken out and not in `done` yet */
 	uint32_t parked;	   /* LULL__PARKED... */
 	uint32_t rechecking;	   /* taken because of LULL__PARKED_RECHECK */
-	uint32_t seen_unpark;	   /* unpark_event before they did */
-	struct lull__queue *next_taken; /* the list of whoever has taken it */
-	void *running;		   /* the function of the callback that runs just now, and on which thread */
-	uint32_t runner_tid;
-	uint64_t watched_get;	   /* the watchdog's, from here on: what `get` was at its last look, ... */
+	uint32_t seen_unpark;	   /* unpark_event before PARKED was set in the slots */
+	struct lull__queue *next_taken; /* on the list of the thread that has taken it */
+	void *running;		   /* the function of the callback that is running */
+	uint32_t runner_tid;	   /* ... and on which thread */
+	uint64_t watched_get;	   /* the watchdog's: `get` at its last check, ... */
 	uint64_t watched_ns;	   /* ... and since when; 0: nothing was running */
 	struct lull__wait callback_wait;
 };
@@ -151,14 +151,14 @@ static inline bool lull__queue_push(struct lull__queue *q, void *item, size_t by
 static inline void lull__queue_owner_leave(struct lull__queue *q)
 {
 	/*
-	 * ORDER REC-9: what the owner consumed before it is out; pairs with REC-9 in
+	 * ORDER REC-9: what the owner consumed before `busy` is 0; pairs with REC-9 in
 	 * lull__queue_await_owner(); without it an entry is reclaimed twice;
 	 * model/reclaim/queue-bias.litmus
 	 */
 	lull_store_release(&q->busy, 0u);
 	/*
-	 * ORDER REC-10: `busy` before the look at `revoked`; pairs with REC-8 in
-	 * lull__queue_revoke(); without it nobody wakes who waits for the owner;
+	 * ORDER REC-10: `busy` before the load of `revoked`; pairs with REC-8 in
+	 * lull__queue_revoke(); without it a thread that waits for the owner is never woken;
 	 * model/reclaim/queue-bias.tpl
 	 */
 	lull_fence_light();
@@ -171,7 +171,7 @@ static inline bool lull__queue_owner_enter(struct lull__queue *q)
 {
 	lull_store_relaxed(&q->busy, 1u);
 	/*
-	 * ORDER REC-8: `busy` before the look at `revoked`; pairs with REC-8 in
+	 * ORDER REC-8: `busy` before the load of `revoked`; pairs with REC-8 in
 	 * lull__queue_revoke(); without it two threads consume at once; model/reclaim/queue-bias.tpl
 	 */
 	lull_fence_light();
@@ -186,8 +186,8 @@ static inline bool lull__queue_owner_enter(struct lull__queue *q)
 }
 
 /*
- * To consume a queue that another thread owns: take the lock, revoke, lull_fence_heavy() (one for any number of
- * queues), await the owner; at the end release. The owner itself needs only the lock.
+ * To consume a queue that another thread owns: take the lock, revoke, lull_fence_heavy() (one for any
+ * number of queues), await the owner; at the end release. The owner itself needs only the lock.
  */
 void lull__queue_revoke(struct lull__queue *q);
 void lull__queue_await_owner(struct lull__queue *q);
@@ -217,13 +217,13 @@ static inline bool lull__queue_is_empty(struct lull__queue *q)
 	return lull__queue_put(q) == done;
 }
 
-/* How many entries of @q no grace period or look at the slots has been asked for. */
+/* Count the entries of @q for which no grace period or scan of the slots has been asked for. */
 static inline uint64_t lull__queue_new(const struct lull__queue *q)
 {
 	return q->put - q->wait - q->named;
 }
 
-/* Ask for a grace period, or a look at the slots, for all that has come in. */
+/* Ask for a grace period, or a scan of the slots, for all entries before @put. */
 static inline void lull__queue_ask(struct lull__queue *q, uint64_t put)
 {
 	q->wait = put;
@@ -232,7 +232,7 @@ static inline void lull__queue_ask(struct lull__queue *q, uint64_t put)
 		q->cookie = lull__rcu_cookie();
 }
 
-/* [q->ready, @ready) waits for nothing any more. */
+/* Make [q->ready, @ready) ready: these entries wait for nothing any more. */
 static inline void lull__queue_make_ready(struct lull__queue *q, uint64_t ready)
 {
 	lull__check_ready(q, ready);
@@ -242,7 +242,7 @@ static inline void lull__queue_make_ready(struct lull__queue *q, uint64_t ready)
 /* Entries of all queues that a barrier waits for. */
 extern uint64_t lull__queue_awaited;
 
-/* What was taken out of @q need not be waited for by a barrier any more. The consumer. */
+/* Count the awaited entries that were taken out of @q as done, for a barrier. The consumer of @q. */
 void lull__queue_awaited_done(struct lull__queue *q);
 
 /* Does the thread that defers to @q also reclaim? */
@@ -252,8 +252,8 @@ static inline bool lull__queue_owner_reclaims(const struct lull__queue *q)
 }
 
 /*
- * In a forked child: what was being reclaimed at the time counts as done; it will not be done
- * again. @is_running: it is a callback of this queue that forked, and that goes on.
+ * Repair @q in a forked child: entries that were being reclaimed count as done and are not reclaimed again.
+ * @is_running: a callback of this queue has forked, and it goes on in the child.
  */
 void lull__queue_fork_child(struct lull__queue *q, bool is_running);
 

@@ -27,12 +27,12 @@ static void owner_leaves(struct lull__bag *bag, struct lull__queue *q)
 	lull_store_relaxed(&q->owner_helps, 0u);
 	lull__queue_revoke(q);
 	lull_fence_heavy(); /* REC-8 */
-	if (bag != lull__self.bag) /* else it is not inside: this is not a callback */
+	if (bag != lull__self.bag) /* the caller is in no callback, so it does not consume its own */
 		lull__queue_await_owner(q);
 	lull__queue_release(q);
 }
 
-/* Owners that have begun to run callbacks do so no more; under CALLER they begin again. */
+/* Stop all owners from running callbacks; under CALLER they begin again. */
 static void owners_leave(void)
 {
 	struct lull__bag *bag;
@@ -69,15 +69,15 @@ int lull_reclaim_configure(const struct lull_reclaim_config *config)
 	lull__reclaim_limits(&lull__page->hard_items, &lull__page->hard_bytes);
 	lull__config_leave(&saved);
 	owners_leave();
-	/* Wake whoever reclaims under the new mode. */
+	/* Wake the thread, or notify the program, that reclaims under the new mode. */
 	lull_store_relaxed(&lull__reclaimer.sleep, (uint32_t)ASLEEP);
 	lull_fence_heavy(); /* REC-2, as in go_to_sleep() */
 	lull__backlog(&items, &bytes);
-	/* A barrier that began in between may have found `sleep` as the last mode left it. */
+	/* A barrier that began meanwhile may have seen the value of `sleep` from the previous mode. */
 	if (items || (config->mode != LULL_RECLAIM_POLL &&
 		      lull_load_relaxed(&lull__reclaimer.flush_wanted) > lull_load_relaxed(&lull__reclaimer.flush_done)))
 		lull__wake_reclaimer();
-	/* A barrier may have to do itself what the thread did. */
+	/* A barrier may now have to make the passes itself. */
 	lull_add_release(&lull__reclaimer.flush_event, 1u); /* REC-7 */
 	lull__futex_wake(&lull__reclaimer.flush_event, INT_MAX);
 	lull__hazptr_wake();
@@ -118,7 +118,10 @@ void lull__reclaim_init(void)
 	lull_store_relaxed(&lull__hazptr.on_unpark, lull__notify_from_reader);
 }
 
-/* The owners of all other bags, the background thread and whoever held a lock are not here. */
+/*
+ * Repair the queues in the child: the other bags' owners, the background thread and holders of locks do not
+ * exist.
+ */
 void lull__reclaim_fork_child(uint32_t old_tid)
 {
 	struct lull__bag *bag;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * worker.c - the background thread: when it gets up, what it does, when it sleeps.
+ * worker.c - the background thread: when it wakes up, what it does, when it sleeps.
  */
 #include <limits.h>
 #include <string.h>
@@ -17,12 +17,12 @@
 #define FLOOD_NAP_NS   20000u	 /* between passes while callbacks flood in */
 #define NAP_BELOW      512u	 /* ... and a pass finds fewer than these */
 #define WORKER_EXIT_NS 100000000 /* for a callback, or a grace period, that does not end */
-#define FUTILE_MOST    9	 /* naps after passes that reclaim nothing double up to FLOOD_NAP_NS << 9: 10 ms */
+#define FUTILE_MOST    9	 /* naps after passes in vain double up to FLOOD_NAP_NS << 9: 10 ms */
 #define RETRY_NS       10000000u /* after a failure to start the thread; doubles ... */
 #define RETRY_DOUBLES  7	 /* ... up to 1.28 s */
-#define LINGER_DOUBLES 5	 /* a busy owner is looked at ever more rarely, down to linger_ms << 5 */
+#define LINGER_DOUBLES 5	 /* a busy owner is checked ever more rarely, down to every linger_ms << 5 */
 
-/* Is there something that the background thread need not wait for a timer to do? */
+/* Is there work that the background thread can do before its timer runs out? */
 static bool something_due(enum lull__pass what)
 {
 	struct lull__bag *bag;
@@ -37,7 +37,7 @@ static bool something_due(enum lull__pass what)
 		return true;
 	lull__for_each_bag(bag) {
 		if (lull_load_relaxed(&bag->state) == BAG_ORPHAN && lull__bag_is_empty(bag))
-			return true; /* to be parked */
+			return true; /* to be recycled */
 		for (int kind = 0; kind < LULL__KINDS; kind++)
 			if (!lull__queue_is_parked(&bag->queue[kind]) && lull__is_due(bag, kind, what))
 				return true;
@@ -46,8 +46,8 @@ static bool something_due(enum lull__pass what)
 }
 
 /*
- * Note how far the owners have got with what is left to them. Tells whether anything waits, and
- * whether any owner that has something waiting has got on since last time.
+ * Record how far the owners have reclaimed their own queues. Returns whether any entry waits. *@they_work:
+ * has an owner with waiting entries made progress since the last call?
  */
 static bool sample_owner_progress(bool *they_work)
 {
@@ -81,20 +81,19 @@ static bool nothing_waits(void)
 	return items == 0;
 }
 
-/* Not a plain store: poll and configure set `sleep` for others meanwhile. */
+/* Say that the thread is awake. Not a plain store: poll and configure may have set `sleep` meanwhile. */
 static void get_up(uint32_t from)
 {
 	lull_cas_relaxed(&lull__reclaimer.sleep, &from, (uint32_t)AWAKE);
 }
 
-/* Sleep until there is something to do; with a timer when owners have something waiting. */
+/* Sleep as deep as @depth until there is something to do, until @until_ns at the latest. */
 static void go_to_sleep(uint32_t depth, uint64_t until_ns)
 {
 	lull_store_relaxed(&lull__reclaimer.sleep, depth);
 	if (depth == NAPPING) {
 		/*
-		 * What comes in meanwhile waits for the end of the nap: no look at the queues, no
-		 * fence.
+		 * New entries wait for the end of the nap: no check of the queues, no fence.
 		 */
 		if (lull_load_relaxed(&lull__reclaimer.flush_wanted) == lull_load_relaxed(&lull__reclaimer.flush_done))
 			lull__futex_wait(&lull__reclaimer.sleep, depth, until_ns);
@@ -102,7 +101,7 @@ static void go_to_sleep(uint32_t depth, uint64_t until_ns)
 		return;
 	}
 	/*
-	 * ORDER REC-2: `sleep` before the last look at the queues; pairs with REC-2 in
+	 * ORDER REC-2: `sleep` before the last check of the queues; pairs with REC-2 in
 	 * lull__notify(); without it as there; model/reclaim/sleep.tpl
 	 */
 	lull_fence_heavy();
@@ -114,7 +113,7 @@ static void go_to_sleep(uint32_t depth, uint64_t until_ns)
 	get_up(depth);
 }
 
-/* A pass on behalf of all barriers up to @ticket. */
+/* Make a pass on behalf of all barriers up to @ticket. */
 static size_t flush_for(uint64_t ticket)
 {
 	size_t count = lull__pass(PASS_ALL);
@@ -129,15 +128,15 @@ static size_t flush_for(uint64_t ticket)
 	return count;
 }
 
-/* One round: what is due now. Returns how many items it reclaimed. */
+/* Make one round: reclaim what is due now. Returns how many items were reclaimed. */
 static size_t round_of(bool look_for_leftovers)
 {
-	uint64_t ticket = lull_load_acquire(&lull__reclaimer.flush_wanted); /* REC-7: then what was deferred before */
+	uint64_t ticket = lull_load_acquire(&lull__reclaimer.flush_wanted); /* REC-7: before the queues */
 
 	if (ticket > lull_load_relaxed(&lull__reclaimer.flush_done))
 		return flush_for(ticket);
 	if (lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_POLL)
-		return 0; /* from now on it is the program's */
+		return 0; /* from now on the program reclaims */
 	return lull__pass(look_for_leftovers ? PASS_ABANDONED : PASS_CALLS);
 }
 
@@ -227,15 +226,15 @@ bool lull__start_worker(void)
 }
 
 /*
- * exit(): end the thread, so that leak checkers find nothing of it. What still waits stays where it
- * is. A callback or a grace period that does not end is not waited for for long.
+ * End the thread at exit(), so that leak checkers find nothing of it. Entries that still wait stay where
+ * they are. For a callback or a grace period that does not end, wait WORKER_EXIT_NS only.
  */
 __attribute__((destructor)) static void stop_worker(void)
 {
 	if (lull_load_relaxed(&lull__reclaimer.thread) != HAS_THREAD || pthread_equal(lull__reclaimer.id, pthread_self()))
 		return;
 	lull_store_relaxed(&lull__reclaimer.stop, 1u);
-	/* Not lull__notify(): under POLL that tells the program, and wakes no thread. REC-2 as there. */
+	/* Not lull__notify(): under POLL that notifies the program and wakes no thread. REC-2 as there. */
 	lull_fence_light();
 	lull_store_relaxed(&lull__reclaimer.sleep, (uint32_t)AWAKE);
 	lull__futex_wake(&lull__reclaimer.sleep, 1);
@@ -246,7 +245,7 @@ __attribute__((destructor)) static void stop_worker(void)
 	lull_store_relaxed(&lull__reclaimer.stop, 0u);
 }
 
-/* A handler that lets go of a hazard pointer may have to notify, too: signals are blocked. */
+/* Signals are blocked: a handler that clears a hazard pointer may also take the lock, to notify. */
 void lull__config_enter(sigset_t *saved)
 {
 	lull__block_signals(saved);
@@ -281,7 +280,6 @@ static void wake_sleeper(void)
 		lull__futex_wake(&lull__reclaimer.sleep, 1);
 }
 
-/* Something waits that the sleeper should see to. */
 void lull__wake_reclaimer(void)
 {
 	/* Without a thread `sleep` stays as deep as it is, so that the next deferral comes here, too. */
@@ -290,8 +288,8 @@ void lull__wake_reclaimer(void)
 }
 
 /*
- * The same by a reader, which may be in a signal handler, and starts no thread: somebody has seen to
- * what was left because of it, and whoever that was is there. REC-2 as in lull__notify().
+ * Start no thread: the one that parked an object because of this reader is there. REC-2 as in
+ * lull__notify().
  */
 void lull__notify_from_reader(void)
 {

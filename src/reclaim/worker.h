@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * worker.h - the background thread that reclaims, and how it hears that it should.
+ * worker.h - the background thread that reclaims, and how it is woken.
  */
 #ifndef LULL_WORKER_H
 #define LULL_WORKER_H
@@ -9,13 +9,13 @@
 
 #include "bag.h"
 
-/* Start the thread unless it is there. Returns false when none can be had. */
+/* Start the thread if it is not running. Returns false if that fails. */
 bool lull__start_worker(void);
 
-/* Wake whoever reclaims: something waits. */
+/* Wake the background thread, or notify the program under POLL: something waits. */
 void lull__wake_reclaimer(void);
 
-/* The same by a reader, which may be in a signal handler. Starts no thread. */
+/* Do that from a reader that clears a slot with PARKED, maybe in a signal handler. Starts no thread. */
 void lull__notify_from_reader(void);
 
 /* Take the lock of the configuration, with signals blocked. */
@@ -23,8 +23,8 @@ void lull__config_enter(sigset_t *saved);
 void lull__config_leave(const sigset_t *saved);
 
 /*
- * ORDER REC-2: the entry before the look at the sleeper; pairs with REC-2 in go_to_sleep() (sleep,
- * heavy, look at the queues again); without it the entry waits for the next one;
+ * ORDER REC-2: the entry before the load of `sleep`; pairs with REC-2 in go_to_sleep() (sleep,
+ * heavy, check the queues again); without it the entry waits for the next one;
  * model/reclaim/sleep.tpl
  */
 static inline void lull__notify(uint32_t sleeps_too_deep)

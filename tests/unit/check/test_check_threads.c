@@ -127,7 +127,7 @@ static void want_exit(const char *what)
 
 static void *exits_in_section(void *unused)
 {
-	want_exit("in a read section (depth 2); it ends here");
+	want_exit("in a read section (depth 2); the section ends here");
 	lull_rcu_read_lock();
 	lull_rcu_read_lock();
 	return unused;
@@ -135,7 +135,7 @@ static void *exits_in_section(void *unused)
 
 static void *exits_in_online_section(void *unused)
 {
-	want_exit("in a read section (depth 2); it ends here");
+	want_exit("in a read section (depth 2); the section ends here");
 	lull_rcu_online();
 	lull_rcu_read_lock();
 	return unused;
@@ -143,7 +143,7 @@ static void *exits_in_online_section(void *unused)
 
 static void *exits_with_slot(void *unused)
 {
-	want_exit("while it protects 1 object by hazard pointers; no longer");
+	want_exit("while it protects 1 object by hazard pointers; the protection ends here");
 	lull_hazptr_acquire(&hold, &pointer);
 	return unused;
 }
