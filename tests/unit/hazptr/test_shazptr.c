@@ -633,13 +633,6 @@ static void test_no_heavy_fences(void **state)
 
 /* ---- threads that end, and after ------------------------------------------------------------- */
 
-static char heard[512];
-
-static void hear(const char *line)
-{
-	snprintf(heard, sizeof(heard), "%s", line);
-}
-
 static void test_exit_while_holding(void **state)
 {
 	(void)state;
@@ -647,15 +640,14 @@ static void test_exit_while_holding(void **state)
 		struct holder holder;
 		struct waiter waiter;
 
-		heard[0] = '\0';
-		lull_debug_set_message_hook(hear);
+		start_hearing();
 		hold_and_exit(&holder, (enum way)way, &name_a);
 		waiter_start(&waiter, &name_a);
 		nap_ms(20);
 		assert_int_equal(lull_load_acquire(&waiter.done), 0);
 		finish(&holder);
 		join_thread(waiter.thread);
-		lull_debug_set_message_hook(NULL);
+		stop_hearing();
 		assert_non_null(strstr(heard, "exits with its simple hazard pointer in use"));
 		assert_non_null(strstr(heard, way == NESTED ? "(depth 2)" : "(depth 1)"));
 		assert_gets_through(&name_a);
@@ -781,14 +773,14 @@ static void test_wakes(void **state)
 	bool by_clear = false, by_exit = false, by_late_clear = false;
 
 	(void)state;
-	lull_debug_set_message_hook(hear);
+	start_hearing();
 	for (int i = 0; i < 10 && !by_clear; i++)
 		by_clear = was_woken(false, false);
 	for (int i = 0; i < 10 && !by_exit; i++)
 		by_exit = was_woken(true, false);
 	for (int i = 0; i < 10 && !by_late_clear; i++)
 		by_late_clear = was_woken(false, true);
-	lull_debug_set_message_hook(NULL);
+	stop_hearing();
 	assert_true(by_clear);
 	assert_true(by_exit);
 	assert_true(by_late_clear);
@@ -841,12 +833,12 @@ static void test_late_destructors(void **state)
 	before = lull_thread_count();
 	late_runs = 0;
 	assert_int_equal(pthread_key_create(&late_key, late_destructor), 0);
-	lull_debug_set_message_hook(hear);
+	start_hearing();
 	for (int i = 0; i < 50; i++) {
 		join_thread(start_thread(ends_late, i % 8 == 7 ? &late_key : NULL));
 		lull_shazptr_synchronize(&name_a);
 	}
-	lull_debug_set_message_hook(NULL);
+	stop_hearing();
 	assert_true(late_runs >= 100);
 	assert_int_equal(lull_thread_count(), before);
 	pthread_key_delete(late_key);
