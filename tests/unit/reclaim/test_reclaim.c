@@ -30,23 +30,6 @@ static struct lull_rcu_head *new_head(void)
 	return &item->rcu;
 }
 
-static void set_mode(enum lull_reclaim_mode mode)
-{
-	struct lull_reclaim_config config;
-
-	lull_reclaim_default_config(&config);
-	config.mode = mode;
-	assert_int_equal(lull_reclaim_configure(&config), 0);
-}
-
-static size_t waiting(void)
-{
-	struct lull_reclaim_counts stats;
-
-	lull_reclaim_stats(&stats);
-	return stats.items;
-}
-
 static int setup(void **state)
 {
 	(void)state;
@@ -261,17 +244,6 @@ static void test_callback_synchronizes(void **state)
 	lull_rcu_barrier();
 	assert_int_equal(runs, 100);
 }
-
-#ifndef LULL_TEST_CORE /* which tells nothing */
-static char heard[512];
-static int heard_lines;
-
-static void hear(const char *line)
-{
-	snprintf(heard, sizeof(heard), "%s", line);
-	lull_add_relaxed(&heard_lines, 1);
-}
-#endif
 
 /* ---- modes -------------------------------------------------------------------------------------------------- */
 
@@ -490,14 +462,13 @@ static void test_callbacks_count(void **state)
 	config.soft_items = 64;
 	config.hard_items = 256;
 	assert_int_equal(lull_reclaim_configure(&config), 0);
-	lull_debug_set_message_hook(hear);
-	heard_lines = 0;
+	start_hearing();
 	thread = start_hold_up();
 	for (int i = 0; i < 1000; i++)
 		lull_rcu_call(new_head(), count_run);
 	end_hold_up(thread);
 	lull_rcu_barrier();
-	lull_debug_set_message_hook(NULL);
+	stop_hearing();
 	assert_int_equal(heard_lines, 1);
 }
 #endif
@@ -558,15 +529,14 @@ static void test_hard_limit_tells(void **state)
 	config.soft_items = 64;
 	config.hard_items = 256;
 	assert_int_equal(lull_reclaim_configure(&config), 0);
-	lull_debug_set_message_hook(hear);
-	heard_lines = 0;
+	start_hearing();
 	for (int i = 0; i < 1000; i++)
 		lull_rcu_call(new_head(), count_run);
 	assert_int_equal(heard_lines, 1);
 	assert_non_null(strstr(heard, "more than the hard limit"));
 	end_hold_up(thread);
 	lull_rcu_barrier();
-	lull_debug_set_message_hook(NULL);
+	stop_hearing();
 	assert_int_equal(runs, 1000);
 }
 #endif
