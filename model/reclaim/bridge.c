@@ -97,10 +97,10 @@ void updater(void)
 	unlinked = 1;
 	HEAVY();
 	if (slots_first) {
-		if (count_holders() && grace_period())
+		if (look() && grace_period())
 			freed = 1;
 	} else {
-		if (grace_period() && count_holders())
+		if (grace_period() && look())
 			freed = 1;
 	}
 }
