@@ -12,9 +12,7 @@
 #include <lull/debug.h>
 
 #include "common/cpus.h"
-#include "common/peers.h"
 #include "common/progress.h"
-#include "engine/bench.h"
 
 #define EXIT_BAD_INPUT 2
 

@@ -785,11 +785,9 @@ int lull_cmd_compare(int argc, char **argv)
 	/* 0 is no number of threads: if it is still there afterwards, none was given. */
 	opt.threads = options_alloc(COMPARE_THREADS_MAX, sizeof(*opt.threads));
 	opt.nr_threads = 1;
-	options_parse(
-		&opt, own_options, own_option,
-		"Measures on this machine, over your keys, what each protection costs, and says "
-		"which one to use.",
-		argc, argv);
+	options_parse(&opt, own_options, own_option,
+		      "Measures on this machine, over your keys, what each protection costs, and says "
+		      "which one to use.", argc, argv);
 	if (opt.list)
 		execl("/proc/self/exe", "lull", "hashscale", "--list", (char *)NULL);
 	if (opt.threads[0] == 0)

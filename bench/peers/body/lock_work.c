@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What threads do under a lock and outside, and the distribution of waits; see lock_scheme.h. */
-#include <lull/detail/base.h>
+#include <lull/atomic.h>
 
 #include "engine/bench.h"
 #include "lock_scheme.h"

@@ -26,22 +26,11 @@
 #include "engine/instructions.h"
 #include "ref_scheme.h"
 #include "scale/read/predict.h"
+#include "scale/read/schemes.h"
 
 #define DEFAULT_SECONDS 2.0
 
-/* As they are listed; others that a module has come last. All ratios are taken against the first. */
-static const char *const order[] = {
-	"none", "rcu", "rcu-builtin", "rcu-qsbr", "hazptr", "hazptr-alloc", "hazptr-hold",
-	"hazptr-fenced", "hazptr-rcu", "shazptr", "shazptr-wildcard", "store-fence-store",
-	"seqlock", "brlock", "spinlock", "mutex", "rwlock", "refcount", "refcount-lock",
-	"refcount-rcu", "refcount-hazptr", "percpu_ref", "percpu_ref-rcu", "percpu_ref-hazptr",
-	"c11-atomic", "shared_ptr", "liburcu-memb", "liburcu-mb", "liburcu-qsbr", "liburcu-bp",
-	"liburcu-memb-call", "ck-epoch", "ck-hp", "libcds-hp", "xenium-hp", NULL,
-};
-
-#define SCHEMES_MAX 64
-
-static const struct bench_ref_scheme *schemes[SCHEMES_MAX];
+static const struct bench_ref_scheme *schemes[READ_SCHEMES_MAX];
 static size_t nr_schemes;
 
 enum mode { MODE_READ, MODE_CHAIN, MODE_HOLD, MODE_NESTED };
@@ -96,26 +85,6 @@ static void own_option(int key, char *arg, struct options *opt)
 		s->hold_ns = options_unsigned("--readers-hold", arg, 1, 1000000000);
 	else if (key == OPT_NESTED)
 		s->nested = (unsigned)options_unsigned("--nested", arg, 1, NESTED_MAX);
-}
-
-static void find_schemes(void)
-{
-	const void *found[SCHEMES_MAX];
-	size_t i;
-
-	peers_load(&bench_builtin);
-	nr_schemes = peers_schemes(PEER_REF, order, found, SCHEMES_MAX);
-	for (i = 0; i < nr_schemes; i++)
-		schemes[i] = found[i];
-}
-
-static void list_schemes(void)
-{
-	size_t i;
-
-	for (i = 0; i < nr_schemes; i++)
-		printf("%-18s %s\n", schemes[i]->name, schemes[i]->what);
-	peers_print_missing();
 }
 
 /* ---- cases ----------------------------------------------------------------------------------- */
@@ -301,15 +270,15 @@ struct run {
 	const struct options *opt;
 	const struct settings *settings;
 	unsigned many; /* readers that a prediction begins from; 0: none is made */
-	struct entry entries[SCHEMES_MAX];
+	struct entry entries[READ_SCHEMES_MAX];
 	size_t count;
 };
 
 static void measure(struct run *run, struct bench_pool *pool, struct jsonout *json,
 		    unsigned threads)
 {
-	struct bench_case cases[SCHEMES_MAX + 1];
-	struct bench_result results[SCHEMES_MAX + 1];
+	struct bench_case cases[READ_SCHEMES_MAX + 1];
+	struct bench_result results[READ_SCHEMES_MAX + 1];
 	double seconds = run->opt->seconds > 0 ? run->opt->seconds : DEFAULT_SECONDS;
 	struct bench_plan plan = bench_plan_for(threads, run->opt->runs, seconds, run->count + 1);
 	size_t i;
@@ -377,11 +346,11 @@ static void print_head(const struct settings *s, bool counters)
  */
 static void choose(struct run *run)
 {
-	const char *names[SCHEMES_MAX];
-	bool chosen[SCHEMES_MAX];
+	const char *names[READ_SCHEMES_MAX];
+	bool chosen[READ_SCHEMES_MAX];
 	size_t i;
 
-	peers_need(PEER_REF, order[0]);
+	read_schemes_need_first();
 	if (!run->opt->schemes)
 		peers_print_broken();
 	for (i = 0; i < nr_schemes; i++)
@@ -448,7 +417,7 @@ static void choose_prediction(struct run *run)
 
 static void predict(const struct run *run, struct jsonout *json)
 {
-	struct predict_row row[SCHEMES_MAX];
+	struct predict_row row[READ_SCHEMES_MAX];
 	size_t i;
 
 	for (i = 0; i < run->count; i++)
@@ -474,9 +443,9 @@ int lull_cmd_refscale(int argc, char **argv)
 		      "Measures what one read section costs: enter, load a shared pointer, read a "
 		      "field, leave.",
 		      argc, argv);
-	find_schemes();
+	nr_schemes = read_schemes(schemes);
 	if (opt.list) {
-		list_schemes();
+		read_schemes_print(schemes, nr_schemes);
 		options_free(&opt);
 		return 0;
 	}

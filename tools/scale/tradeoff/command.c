@@ -21,7 +21,6 @@
 #include "common/figures.h"
 #include "common/machine.h"
 #include "common/progress.h"
-#include "ref_scheme.h"
 #include "scale/tradeoff/ways.h"
 
 #define DEFAULT_SECONDS 10.0
