@@ -12,6 +12,7 @@
 #include "busted.h"
 #include "common/commands.h"
 #include "common/options.h"
+#include "torture/flavors.h"
 #include "torture/run.h"
 
 static const struct fault {

@@ -10,6 +10,7 @@
 
 #include "common/clock.h"
 #include "common/cpus.h"
+#include "torture/flavors.h"
 #include "torture/run.h"
 
 #define DEFAULT_SECONDS 10.0

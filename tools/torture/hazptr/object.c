@@ -3,7 +3,7 @@
  * lull torture: one object that a reader of hazptr or bridge takes hold of, in all ways there are, and
  * lets go. See torture.h.
  */
-#include "torture/torture.h"
+#include "torture/hazptr/torture_hazptr.h"
 
 #include <lull/hazptr_fenced.h>
 
@@ -11,7 +11,7 @@
 
 bool torture_is_bridge(void)
 {
-	return torture.flavor == &torture_bridge;
+	return torture.flavor->is_bridge;
 }
 
 bool torture_slot_is_full(unsigned slot)

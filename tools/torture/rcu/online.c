@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* lull torture: readers that are online, for a while or for good. See torture.h. */
-#include "torture/torture.h"
-
-#define ORDINARY_EACH 4u /* every so manieth reader of rcu-qsbr is an ordinary one */
+#include "torture/rcu/torture_rcu.h"
 
 /* A section of code that only online threads run. */
 static void online_section(struct torturer *t)
@@ -71,8 +69,7 @@ void torture_online_burst(struct torturer *t)
 	lull_rcu_offline();
 }
 
-/* The life of a thread that is online, but for the times when it blocks. */
-static void *online_life(struct torturer *t)
+void *torture_online_life(struct torturer *t)
 {
 	bool forgets = torture.mistake == MISTAKE_NO_QUIESCENT && t->index == 0;
 
@@ -98,13 +95,4 @@ static void *online_life(struct torturer *t)
 	}
 	lull_rcu_offline();
 	return NULL;
-}
-
-void *torture_qsbr_reader(void *arg)
-{
-	struct torturer *t = arg;
-
-	if (t->index % ORDINARY_EACH == ORDINARY_EACH - 1)
-		return torture_reader(t);
-	return online_life(t);
 }
