@@ -22,7 +22,7 @@ void torture_drop_defer(struct torture_drop *d, lull_rcu_func func)
 
 void torture_drop_free(struct torture_drop *d)
 {
-	if (!torture.busted)
+	if (!torture.fault_name)
 		free(d);
 }
 

@@ -246,8 +246,8 @@ int lull_cmd_torture(int argc, char **argv)
 		options_free(&opt);
 		return EXIT_SUCCESS;
 	}
-	if (torture.busted)
-		torture_fault_set(torture.busted, argv);
+	if (torture.fault_name)
+		torture_fault_set(torture.fault_name, argv);
 	torture_options_check();
 	json = jsonout_open(&opt);
 	if (!torture.flavor)
@@ -255,8 +255,8 @@ int lull_cmd_torture(int argc, char **argv)
 	printf("--- Start of test: flavor %s, %u readers, %u updaters, %g s, fence %s, %u "
 	       "CPUs%s%s\n",
 	       torture.flavor->name, torture.readers, torture.updaters, torture.seconds, lull_fence_strategy_name(),
-	       bench_cpus(), torture.busted ? ", busted " : "",
-	       torture.busted ? torture.busted : "");
+	       bench_cpus(), torture.fault_name ? ", busted " : "",
+	       torture.fault_name ? torture.fault_name : "");
 	print_seed(&opt);
 	if (torture.children_forbidden)
 		printf("no forked children: this sanitizer cannot stand threads in them\n");

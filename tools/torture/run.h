@@ -83,7 +83,7 @@ void torture_limit_report(void);
 /* One flavor after the other, each in a process of its own. Returns the worst exit status. */
 int torture_all(struct options *opt, struct jsonout *json, char **argv);
 
-/* ---- torture/busted.c; in the program with the faults, tests/torture/main.c ------------------ */
+/* ---- torture/faults.c; in the program with the faults, tests/torture/main.c ------------------ */
 
 void torture_faults_list(void);
 /*

@@ -56,17 +56,17 @@ enum torture_part {
 #define TORTURE_FORMS 7u /* ways to wait, at most; each flavor has its own */
 
 /*
- * What users do wrong, rather than the library; `--busted` only. The run has to notice these, too.
+ * Faults in how the library is used, rather than in the library; `--busted` only. The run has to find these, too.
  */
-enum torture_mistake {
-	MISTAKE_NONE,
-	MISTAKE_LOOK_AFTER_CLEAR, /* an object is looked at after its hazard pointer was cleared */
-	MISTAKE_NO_SECOND_LOOK,	  /* a pointer is protected, and not looked at again */
-	MISTAKE_NO_QUIESCENT,	  /* an online thread says nothing for ever */
-	MISTAKE_EARLY_QUIESCENT,  /* an online thread says that it is quiescent while it holds something */
-	MISTAKE_FREE_AT_ONCE,	  /* what was taken out of the hash table is freed without a wait */
-	MISTAKE_REPLACE_IN_TWO,	  /* remove and insert in the place of replace */
-	MISTAKE_KILL_TWICE,	  /* of a percpu_ref */
+enum torture_use_fault {
+	FAULT_NONE,
+	FAULT_LOOK_AFTER_CLEAR, /* an object is looked at after its hazard pointer was cleared */
+	FAULT_NO_SECOND_LOOK,	  /* a pointer is protected, and not looked at again */
+	FAULT_NO_QUIESCENT,	  /* an online thread says nothing for ever */
+	FAULT_EARLY_QUIESCENT,  /* an online thread says that it is quiescent while it holds something */
+	FAULT_FREE_AT_ONCE,	  /* what was taken out of the hash table is freed without a wait */
+	FAULT_REPLACE_IN_TWO,	  /* remove and insert in the place of replace */
+	FAULT_KILL_TWICE,	  /* of a percpu_ref */
 };
 
 struct element {
@@ -143,8 +143,8 @@ struct torture {
 	bool children_forbidden; /* by a sanitizer: PART_FORK is without */
 	bool mixed_reclaim; /* the mode changes all the time */
 	const struct torture_flavor *flavor; /* NULL: all, one after the other */
-	const char *busted;
-	enum torture_mistake mistake;
+	const char *fault_name; /* --busted; NULL: none */
+	enum torture_use_fault use_fault;
 	unsigned read_delay_us, update_delay_us; /* up to that, on top of what is usual */
 	unsigned shuffle_ms, stutter_ms;	 /* how often */
 	unsigned stat_s;			 /* a line for people, all so many seconds; 0: none */

@@ -10,7 +10,7 @@ static void online_section(struct torturer *t)
 	lull_rcu_online_read_lock();
 	torture_glimpse(&g, &t->rng);
 	torture_linger(&t->rng);
-	if (torture.mistake == MISTAKE_EARLY_QUIESCENT && torture_once_in(&t->rng, 4)) {
+	if (torture.use_fault == FAULT_EARLY_QUIESCENT && torture_once_in(&t->rng, 4)) {
 		lull_rcu_quiescent();
 		torture_spin_ns(torture_random(&t->rng, 30000));
 	}
@@ -38,7 +38,7 @@ static void online_span(struct torturer *t)
 /* Something that an online thread may do when it holds nothing. */
 static void online_pause(struct torturer *t)
 {
-	if (torture.mistake == MISTAKE_NO_QUIESCENT && t->index == 0)
+	if (torture.use_fault == FAULT_NO_QUIESCENT && t->index == 0)
 		return;
 	switch (torture_random(&t->rng, 16)) {
 	case 0:
@@ -71,7 +71,7 @@ void torture_online_burst(struct torturer *t)
 
 void *torture_online_life(struct torturer *t)
 {
-	bool forgets = torture.mistake == MISTAKE_NO_QUIESCENT && t->index == 0;
+	bool forgets = torture.use_fault == FAULT_NO_QUIESCENT && t->index == 0;
 
 	torture_me = t;
 	lull_thread_register();
