@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,8 +21,6 @@
 #include "common/json.h"
 #include "common/options.h"
 #include "common/peers.h"
-#include "common/text_table.h"
-#include "common/units.h"
 #include "common/workload.h"
 #include "compare/instrument.h"
 #include "compare/locks.h"
@@ -33,7 +30,6 @@
 
 #define DEFAULT_SECONDS 92.0
 #define DEFAULT_REPORT "lull-report.html"
-#define WIDTH 100 /* of lines, or as wide as a terminal that is narrower */
 #define REPLACE_OBJECTS 100000
 #define SCHEMES_MAX 32
 
@@ -48,39 +44,6 @@
 static const unsigned percents[] = { 0, 1, 3, 10, 33, 100 };
 
 #define NR_PERCENTS (sizeof(percents) / sizeof(percents[0]))
-
-/* Colours that stay apart for who sees few, in each picture; marks that do without them. */
-static const struct compare_style styles[] = {
-	{ "none", CHOOSE_UNPROTECTED, 0, NULL, true, false, 1, "#8a8f98", "#8b949e" },
-	{ "rcu", CHOOSE_DEFERRED, 3, NULL, false, false, 7, "#0b57d0", "#6ea8fe" },
-	{ "rcu-qsbr", CHOOSE_DEFERRED, 4, "threads can report quiescent states", false, false, 9,
-	  "#5b8def", "#b3cdff" },
-	{ "lull-hash", CHOOSE_DEFERRED, 2, NULL, false, false, 5, "#00869b", "#39c5d8" },
-	{ "hazptr", CHOOSE_DEFERRED, 5, NULL, true, true, 13, "#007a5a", "#4fd1a5" },
-	{ "hazptr-rcu", CHOOSE_DEFERRED, 4, NULL, true, false, 12, "#3f8f7f", "#8fdcc8" },
-	{ "shazptr", CHOOSE_DEFERRED, 2, NULL, false, false, 8, "#1c7ed6", "#4dabf7" },
-	{ "seqlock", CHOOSE_LOCK, 3, "elements need never be freed", false, false, 2, "#3a7d00",
-	  "#9bd35a" },
-	{ "brlock", CHOOSE_LOCK, 1, NULL, false, false, 4, "#8a6d00", "#d8b83a" },
-	{ "spinlock", CHOOSE_LOCK, 0, NULL, false, false, 6, "#6e40c9", "#b79bff" },
-	{ "mutex", CHOOSE_LOCK, 0, NULL, false, false, 8, "#57606a", "#9aa4af" },
-	{ "rwlock", CHOOSE_LOCK, 0, NULL, false, false, 10, "#7a4a2b", "#d9a06f" },
-	{ "refcount", CHOOSE_LOCK, 1, NULL, true, false, 5, "#c8470a", "#ff9466" },
-	{ "refcount-lock", CHOOSE_LOCK, 1, NULL, true, false, 12, "#a3261f", "#ff8a80" },
-	{ "percpu_ref", CHOOSE_DEFERRED, 5, NULL, true, false, 4, "#b0417f", "#f29ac6" },
-	{ "liburcu-memb", CHOOSE_DEFERRED, 3, NULL, false, false, 7, "#1a7f37", "#56d364" },
-	{ "liburcu-mb", CHOOSE_DEFERRED, 3, NULL, false, false, 8, "#2da44e", "#7ee787" },
-	{ "liburcu-qsbr", CHOOSE_DEFERRED, 4, "threads can report quiescent states", false, false,
-	  9, "#0f5323", "#a3f0b1" },
-	{ "liburcu-bp", CHOOSE_DEFERRED, 3, NULL, false, false, 10, "#57ab5a", "#3fb950" },
-	{ "liburcu-lfht", CHOOSE_DEFERRED, 2, NULL, false, false, 5, "#6a9a1f", "#b4d76b" },
-	{ "ck-epoch", CHOOSE_DEFERRED, 3, NULL, false, false, 7, "#8250df", "#d2a8ff" },
-	{ "ck-ht", CHOOSE_DEFERRED, 3, NULL, false, false, 5, "#5a32a3", "#b083f0" },
-};
-
-static const struct compare_style plain_style = {
-	"", CHOOSE_UNPROTECTED, 0, NULL, false, false, 1, "#57606a", "#8b949e"
-};
 
 #define WAIT_BUSY 1 /* which of these tells how long updaters wait */
 
@@ -275,225 +238,6 @@ static json_t *run_tradeoff(const struct workload *work, const struct options *o
 	return compare_run(&c);
 }
 
-/* ---- reading their results ------------------------------------------------------------------- */
-
-static size_t index_of(const unsigned *list, size_t count, double value)
-{
-	size_t i;
-
-	for (i = 0; i < count && list[i] != value; i++)
-		;
-	return i;
-}
-
-static struct compare_scheme *find_scheme(struct compare *data, const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < data->count; i++)
-		if (!strcmp(data->scheme[i].name, name))
-			return &data->scheme[i];
-	return NULL;
-}
-
-static const struct compare_style *find_style(const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < sizeof(styles) / sizeof(styles[0]); i++)
-		if (!strcmp(styles[i].name, name))
-			return &styles[i];
-	return &plain_style;
-}
-
-static void read_schemes(struct compare *data, const json_t *root)
-{
-	const json_t *list = json_object_get(root, "schemes"), *one;
-	size_t i;
-
-	data->count = json_array_size(list);
-	data->scheme = options_alloc(data->count, sizeof(*data->scheme));
-	json_array_foreach(list, i, one)
-	{
-		struct compare_scheme *s = &data->scheme[i];
-
-		s->name = jsonin_text(one, "scheme");
-		s->what = jsonin_text(one, "what");
-		s->holds_up = jsonin_text(one, "holds_up");
-		s->style = find_style(s->name);
-		s->colour = (unsigned)i + 1;
-		s->own_section = !strcmp(jsonin_text(one, "section"), s->name);
-		s->may_block = json_is_true(json_object_get(one, "reader_may_block"));
-		s->defers = json_is_true(json_object_get(one, "defers"));
-		s->object_bytes = jsonin_number(one, "bytes_per_object");
-		s->thread_bytes = jsonin_number(one, "bytes_per_thread");
-	}
-}
-
-static void read_keys(struct compare *data, const json_t *root)
-{
-	const json_t *keys = json_object_get(root, "keys");
-	const char *source = jsonin_text(keys, "source");
-	double elements = jsonin_number(keys, "elements"), buckets = jsonin_number(keys, "buckets");
-
-	if (*source)
-		data->keys =
-			options_printf("%.0f keys from %s, %.1f bytes on average, in %.0f buckets",
-				       elements, source, jsonin_number(keys, "bytes") / elements, buckets);
-	else
-		data->keys = options_printf("%.0f integers in %.0f buckets", elements, buckets);
-}
-
-static void read_lookups(struct compare *data, const json_t *root)
-{
-	const json_t *row;
-	size_t i;
-
-	json_array_foreach(json_object_get(root, "results"), i, row)
-	{
-		struct compare_scheme *s = find_scheme(data, jsonin_text(row, "scheme"));
-		size_t at = index_of(data->threads, data->nr_threads, jsonin_number(row, "threads"));
-
-		if (s && at < data->nr_threads && !strcmp(jsonin_text(row, "metric"), "operations"))
-			s->lookups[at] = jsonin_stat(row);
-	}
-}
-
-static void read_mixed(struct compare *data, const json_t *root)
-{
-	const json_t *row;
-	size_t i;
-
-	json_array_foreach(json_object_get(root, "results"), i, row)
-	{
-		struct compare_scheme *s = find_scheme(data, jsonin_text(row, "scheme"));
-		const char *metric = jsonin_text(row, "metric");
-		size_t at =
-			index_of(data->percent, data->nr_percents, jsonin_number(row, "update_percent"));
-
-		if (!s)
-			continue;
-		if (!strcmp(metric, "operations") && at < data->nr_percents) {
-			s->mixed[at] = jsonin_stat(row);
-			s->cpu_ns[at] = jsonin_number(row, "cpu_ns");
-		} else if (!strcmp(metric, "update")) {
-			s->update = jsonin_latency(row);
-		}
-		if (jsonin_number(row, "deferred_bytes") > s->waiting_bytes)
-			s->waiting_bytes = jsonin_number(row, "deferred_bytes");
-	}
-}
-
-/* The name of the read section that a scheme is made of, in the other instruments. */
-static const char *section_of(const json_t *hashscale, const char *scheme)
-{
-	const json_t *one;
-	size_t i;
-
-	json_array_foreach(json_object_get(hashscale, "schemes"), i,
-			   one) if (!strcmp(jsonin_text(one, "scheme"), scheme)) return jsonin_text(one,
-										      "section");
-	return "";
-}
-
-static void read_sections(struct compare *data, const json_t *root, const json_t *hashscale)
-{
-	const json_t *row;
-	size_t i, j;
-
-	json_array_foreach(json_object_get(root, "results"), i, row)
-	{
-		unsigned threads = (unsigned)jsonin_number(row, "threads");
-
-		if (threads < 1 || threads > 2 || strcmp(jsonin_text(row, "metric"), "read_section"))
-			continue;
-		for (j = 0; j < data->count; j++)
-			if (!strcmp(section_of(hashscale, data->scheme[j].name),
-				    jsonin_text(row, "scheme")))
-				data->scheme[j].read[threads - 1] = jsonin_stat(row);
-	}
-}
-
-/* Each name once: "none,rcu,..." of all schemes, or of those whose updaters defer or wait. */
-static char *sections(const struct compare *data, const json_t *hashscale, bool deferring)
-{
-	char *list = options_printf("%s", "");
-	size_t i, j;
-
-	for (i = 0; i < data->count; i++) {
-		const char *section = section_of(hashscale, data->scheme[i].name);
-
-		if (deferring && !data->scheme[i].defers &&
-		    data->scheme[i].style->family != CHOOSE_DEFERRED)
-			continue;
-		for (j = 0; j < i && strcmp(section_of(hashscale, data->scheme[j].name), section);
-		     j++)
-			;
-		if (j == i)
-			list = compare_append(compare_append(list, *list ? "," : ""), section);
-	}
-	return list;
-}
-
-static void read_wait(struct compare_scheme *s, const json_t *row)
-{
-	size_t i;
-
-	for (i = 0; i < COMPARE_WAITS_MAX; i++)
-		if (!strcmp(compare_waits[i].metric, jsonin_text(row, "metric")))
-			s->wait[i] = jsonin_latency(row);
-}
-
-/* Kills belong to no scheme: the ways that are compared count or defer, this is the end of a count. */
-static void read_kill(struct compare *data, const json_t *row)
-{
-	const char *metric = jsonin_text(row, "metric");
-	bool bare = !strcmp(jsonin_text(row, "scheme"), "membarrier");
-	size_t at = !strcmp(metric, "kill_busy");
-
-	if (at || !strcmp(metric, "kill_idle"))
-		*(bare ? &data->membarrier[at] : &data->kill[at]) = jsonin_latency(row);
-}
-
-/* "replace_free_idle": how it is retired, and beside what. */
-static void read_replace(struct compare *data, const struct compare_scheme *s, const json_t *row)
-{
-	struct compare_replace *r = data->replace, *end = r + data->nr_replaces;
-	char way[16], beside[16];
-	size_t at;
-
-	if (sscanf(jsonin_text(row, "metric"), "replace_%15[^_]_%15s", way, beside) != 2)
-		return;
-	at = !strcmp(beside, "busy");
-	if (!at && strcmp(beside, "idle"))
-		return;
-	while (r < end && (r->scheme != s || strcmp(r->way, way)))
-		r++;
-	if (r == end && data->nr_replaces++ == COMPARE_REPLACES_MAX)
-		options_fail("rcuscale has more to say than there is room for");
-	r->scheme = s;
-	memcpy(r->way, way, sizeof(way));
-	r->ns[at] = jsonin_stat(row);
-	r->peak[at] = jsonin_number(row, "peak_objects");
-}
-
-static void read_waits(struct compare *data, const json_t *root)
-{
-	const json_t *row;
-	size_t i;
-
-	json_array_foreach(json_object_get(root, "results"), i, row)
-	{
-		struct compare_scheme *s = find_scheme(data, jsonin_text(row, "scheme"));
-
-		read_kill(data, row);
-		if (!s)
-			continue;
-		read_wait(s, row);
-		read_replace(data, s, row);
-	}
-}
-
 /* ---- the recommendation ---------------------------------------------------------------------- */
 
 /* A disturbance makes things slower: what was best tells how much the median has suffered. */
@@ -529,142 +273,6 @@ static void recommend(struct compare *data)
 	choose(&in, &result);
 	data->nr_advice = choose_words(&in, &result, data->advice);
 	free(row);
-}
-
-/* ---- on the terminal ------------------------------------------------------------------------- */
-
-static void cell_median(struct bench_table *table, const struct bench_stat *s)
-{
-	if (!s->count)
-		bench_cell(table, "n/a");
-	else
-		bench_cell(table, "%.*f",
-			   s->median < 9.995   ? 2
-			   : s->median < 99.95 ? 1
-					       : 0,
-			   s->median);
-}
-
-static void print_decision(struct compare *data)
-{
-	struct bench_table *table = bench_table_new(
-		"scheme|ns/read|2 thr|x none|update|p99|waiting|B/obj|B/thr|holds up|sleeps");
-	static const struct bench_stat missing;
-	struct compare_scheme *none = find_scheme(data, "none");
-	size_t i;
-
-	for (i = 0; i < data->count; i++) {
-		const struct compare_scheme *s = &data->scheme[i];
-
-		bench_cell(table, "%s", s->name);
-		cell_median(table, &s->read[0]);
-		cell_median(table, &s->read[1]);
-		bench_cell_ratio(table, &s->read[0], none ? &none->read[0] : &missing);
-		bench_cell(table, "%s",
-			   units_time(s->update.count ? s->update.p50 : -1).text);
-		bench_cell(table, "%s",
-			   units_time(s->update.count ? s->update.p99 : -1).text);
-		bench_cell(table, "%s",
-			   units_bytes(s->defers ? s->waiting_bytes : -1).text);
-		bench_cell(table, "%s", units_bytes(s->object_bytes).text);
-		bench_cell(table, "%s", units_bytes(s->thread_bytes).text);
-		bench_cell(table, "%s", s->holds_up);
-		bench_cell(table, "%s", s->may_block ? "yes" : "no");
-	}
-	bench_table_print(table);
-	printf("\nns/read: one read section, 1 and 2 threads. update: one replacement, median and "
-	       "p99.\n"
-	       "waiting: most bytes that waited to be freed. B/obj, B/thr: what the scheme "
-	       "adds.\n"
-	       "holds up: what a reader that stays in delays; sleeps: whether it may sleep "
-	       "there.\n");
-}
-
-/* Lookups by threads and mixes by updates, side by side where that fits. */
-static void print_throughput(const struct compare *data, bool by_threads, bool by_updates)
-{
-	char *header = options_printf("M operations/s"), column[32];
-	struct bench_table *table;
-	size_t i, j;
-
-	for (j = 0; j < data->nr_threads && by_threads; j++) {
-		snprintf(column, sizeof(column), "|%u thr", data->threads[j]);
-		header = compare_append(header, column);
-	}
-	for (j = 0; j < data->nr_percents && by_updates; j++) {
-		snprintf(column, sizeof(column), "|%u %%", data->percent[j]);
-		header = compare_append(header, column);
-	}
-	table = bench_table_new(header);
-	for (i = 0; i < data->count; i++) {
-		bench_cell(table, "%s", data->scheme[i].name);
-		for (j = 0; j < data->nr_threads && by_threads; j++)
-			cell_median(table, &data->scheme[i].lookups[j]);
-		for (j = 0; j < data->nr_percents && by_updates; j++)
-			cell_median(table, &data->scheme[i].mixed[j]);
-	}
-	putchar('\n');
-	bench_table_print(table);
-	free(header);
-}
-
-static size_t line_width(void)
-{
-	struct winsize size;
-
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_col < WIDTH)
-		return size.ws_col;
-	return WIDTH;
-}
-
-static void print_wrapped(const char *line)
-{
-	size_t column = 0, width = line_width();
-
-	while (*line) {
-		size_t word = strcspn(line, " ");
-
-		if (column && column + 1 + word > width) {
-			printf("\n ");
-			column = 1;
-		}
-		printf("%s%.*s", column ? " " : "", (int)word, line);
-		column += word + (column > 0);
-		line += word + strspn(line + word, " ");
-	}
-	putchar('\n');
-}
-
-static void print_all(struct compare *data)
-{
-	size_t i;
-
-	peers_print_broken();
-	machine_print(&data->machine);
-	printf("%s\n\n", data->keys);
-	print_decision(data);
-	if (data->nr_threads <= 4) {
-		print_throughput(data, true, true);
-	} else {
-		print_throughput(data, true, false);
-		print_throughput(data, false, true);
-	}
-	printf("thr: threads, lookups only; %%: of updates, on %u thread%s.\n\n",
-	       data->mixed_threads, data->mixed_threads == 1 ? "" : "s");
-	for (i = 0; i < data->nr_advice; i++)
-		print_wrapped(data->advice[i]);
-	printf("\nFour ways to keep an object alive:\n\n");
-	tradeoff_print(&data->tradeoff);
-	putchar('\n');
-	print_wrapped(data->workload);
-	for (i = 0; i < data->nr_answers; i++)
-		print_wrapped(data->answer[i]);
-	putchar('\n');
-	compare_locks_print(&data->locks);
-	if (data->locks.nr_answers)
-		putchar('\n');
-	for (i = 0; i < data->locks.nr_answers; i++)
-		print_wrapped(data->locks.answer[i]);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -748,20 +356,20 @@ static void measure(struct compare *data, const struct settings *s, const struct
 
 	roots[LOOKUPS] = run_hashscale(s, opt, data->threads, data->nr_threads, none, 1,
 				 seconds * SHARE_LOOKUPS);
-	read_schemes(data, roots[LOOKUPS]);
-	read_keys(data, roots[LOOKUPS]);
-	read_lookups(data, roots[LOOKUPS]);
+	compare_read_schemes(data, roots[LOOKUPS]);
+	compare_read_keys(data, roots[LOOKUPS]);
+	compare_read_lookups(data, roots[LOOKUPS]);
 	roots[MIXED] = run_hashscale(s, opt, &data->mixed_threads, 1, percents, NR_PERCENTS,
 				 seconds * SHARE_MIXED);
-	read_mixed(data, roots[MIXED]);
-	names = sections(data, roots[LOOKUPS], false);
+	compare_read_mixed(data, roots[MIXED]);
+	names = compare_sections(data, roots[LOOKUPS], false);
 	roots[REFSCALE] = run_refscale(names, seconds * SHARE_REFSCALE);
-	read_sections(data, roots[REFSCALE], roots[LOOKUPS]);
+	compare_read_sections(data, roots[REFSCALE], roots[LOOKUPS]);
 	free(names);
-	names = known_names(sections(data, roots[LOOKUPS], true), "rcuscale");
+	names = known_names(compare_sections(data, roots[LOOKUPS], true), "rcuscale");
 	if (*names) {
 		roots[RCUSCALE] = run_rcuscale(names, seconds * SHARE_RCUSCALE);
-		read_waits(data, roots[RCUSCALE]);
+		compare_read_waits(data, roots[RCUSCALE]);
 	}
 	free(names);
 	roots[TRADEOFF] = run_tradeoff(&s->work, opt, seconds * SHARE_TRADEOFF);
@@ -769,6 +377,17 @@ static void measure(struct compare *data, const struct settings *s, const struct
 	compare_locks_measure(&data->locks, &s->work, data->threads, data->nr_threads, opt->runs,
 			      seconds * SHARE_LOCKS, &roots[LOCKS]);
 	data->took_seconds = (double)(bench_now_ns() - start) / 1e9;
+}
+
+static void clean_up(struct compare *data, json_t **roots)
+{
+	size_t i;
+
+	for (i = 0; i < INSTRUMENTS; i++)
+		json_decref(roots[i]);
+	free(data->scheme);
+	free(data->keys);
+	free(data->when);
 }
 
 int lull_cmd_compare(int argc, char **argv)
@@ -779,7 +398,6 @@ int lull_cmd_compare(int argc, char **argv)
 	json_t *roots[INSTRUMENTS] = { NULL };
 	struct report *report;
 	struct jsonout *json;
-	size_t i;
 
 	opt.own = &settings;
 	/* 0 is no number of threads: if it is still there afterwards, none was given. */
@@ -809,16 +427,12 @@ int lull_cmd_compare(int argc, char **argv)
 	measure(&data, &settings, &opt, roots);
 	recommend(&data);
 	compare_answer(&data);
-	print_all(&data);
+	compare_print(&data);
 	write_json(json, &data, roots, INSTRUMENTS);
 	jsonout_close(json);
 	report_write(report, &data);
 	printf("\nreport: %s\n", settings.report);
-	for (i = 0; i < INSTRUMENTS; i++)
-		json_decref(roots[i]);
-	free(data.scheme);
-	free(data.keys);
-	free(data.when);
+	clean_up(&data, roots);
 	options_free(&opt);
 	return 0;
 }

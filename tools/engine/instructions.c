@@ -4,11 +4,10 @@
 
 #include <signal.h>
 #include <sys/ptrace.h>
+#include <sys/rseq.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <lull/detail/rseq.h>
 
 #include "engine/bench.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* lull torture --flavor all: one flavor after the other, each in a process of its own. See torture.h. */
+#include "torture/flavors.h"
 #include "torture/run.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* lull torture: callbacks by the thousand, and barriers that are counted. See torture.h. */
-#include "torture/torture.h"
+#include "torture/flavors.h"
+#include "torture/run.h"
 
 #include <stdlib.h>
 
@@ -12,26 +13,6 @@
 #define FLOOD_GENERATIONS 8u /* within what a barrier follows */
 
 static uint32_t flood_called;
-
-bool torture_drop_ran(struct torture_drop *d)
-{
-	if (lull_xchg_relaxed(&d->is_deferred, 0u))
-		return true;
-	torture_fail("a callback ran twice, or was never deferred");
-	return false;
-}
-
-void torture_drop_defer(struct torture_drop *d, lull_rcu_func func)
-{
-	lull_store_relaxed(&d->is_deferred, 1u);
-	torture.flavor->call(&d->head, func, sizeof(*d));
-}
-
-void torture_drop_free(struct torture_drop *d)
-{
-	if (!torture.busted)
-		free(d);
-}
 
 static void drop_called(struct lull_rcu_head *head)
 {

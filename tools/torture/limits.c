@@ -4,6 +4,7 @@
  * flood behind a reader that stalls, which has to stay within the hard limit, and deferrals when malloc()
  * has nothing left, none of which may be lost or come early. See torture.h.
  */
+#include "torture/flavors.h"
 #include "torture/run.h"
 
 #include <stdio.h>

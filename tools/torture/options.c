@@ -10,6 +10,7 @@
 
 #include "common/clock.h"
 #include "common/cpus.h"
+#include "torture/flavors.h"
 #include "torture/run.h"
 
 #define DEFAULT_SECONDS 10.0
@@ -130,7 +131,7 @@ static void own_option(int key, char *arg, struct options *opt)
 	} else if (key == OPT_RECLAIM) {
 		set_reclaim(arg);
 	} else if (key == OPT_BUSTED) {
-		torture.busted = arg;
+		torture.fault_name = arg;
 	} else if (key == OPT_PART_OF_ALL) {
 		part_of_all = true;
 	} else if (key >= OPT_PART) {
@@ -196,10 +197,10 @@ void torture_options(struct options *opt, int argc, char **argv)
 	torture.seconds = opt->seconds > 0 ? opt->seconds : DEFAULT_SECONDS;
 	if (!torture.seed)
 		torture.seed = any_seed();
-	if (!torture.flavor && !all_flavors && !torture.busted)
+	if (!torture.flavor && !all_flavors && !torture.fault_name)
 		torture.flavor = &torture_rcu;
-	if (all_flavors && torture.busted)
-		options_bad("--busted %s: a fault has a flavor of its own, not all", torture.busted);
+	if (all_flavors && torture.fault_name)
+		options_bad("--busted %s: a fault has a flavor of its own, not all", torture.fault_name);
 }
 
 /* What only those have who defer. */

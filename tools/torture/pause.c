@@ -1,87 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* lull torture: pauses in which everything must have come home, and conditions that change. See torture.h. */
+/* lull torture: pauses, and conditions that change. See run.h. */
 #include "common/cpus.h"
 #include "torture/run.h"
 
-#include <errno.h>
 #include <sched.h>
-#include <time.h>
 
 #include <lull/reclaim.h>
 
-#define PARK_NS 20000000
-
-static struct {
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	unsigned parked;
-} park = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
-
-void torture_pause_point(void)
-{
-	if (!lull_load_acquire(&torture.pausing))
-		return;
-	pthread_mutex_lock(&park.lock);
-	park.parked++;
-	lull_store_relaxed(&torture_me->rests, 1u);
-	pthread_cond_broadcast(&park.changed);
-	while (lull_load_relaxed(&torture.pausing) && !torture_stopped())
-		pthread_cond_wait(&park.changed, &park.lock);
-	lull_store_relaxed(&torture_me->rests, 0u);
-	park.parked--;
-	pthread_mutex_unlock(&park.lock);
-}
-
-void torture_settle(const char *when)
-{
-	if (torture.flavor->settle)
-		torture.flavor->settle();
-	if (torture.flavor->barrier)
-		torture.flavor->barrier();
-	torture_pool_check(when);
-	torture_debris_check(when);
-	if (torture.flavor->check)
-		torture.flavor->check(when);
-}
-
-/* Somebody has to, where callbacks are left to the program: who waits may wait for one. */
-void torture_poll_callbacks(void)
-{
-	lull_reclaim_poll(100, 1000000);
-}
-
-/* Everybody stops. */
+/* Stop everybody, and look. */
 void torture_pause_all(void)
 {
-	bool all = false;
-
-	pthread_mutex_lock(&park.lock);
-	lull_store_release(&torture.pausing, 1u);
-	while (!torture_stopped() && !all) {
-		struct timespec soon;
-
-		/* Whoever fails tells nobody here. */
-		clock_gettime(CLOCK_REALTIME, &soon);
-		soon.tv_nsec += PARK_NS;
-		soon.tv_sec += soon.tv_nsec / 1000000000;
-		soon.tv_nsec %= 1000000000;
-		all = park.parked == torture.nr_threads;
-		if (!all && pthread_cond_timedwait(&park.changed, &park.lock, &soon) == ETIMEDOUT) {
-			pthread_mutex_unlock(&park.lock);
-			torture_poll_callbacks();
-			pthread_mutex_lock(&park.lock);
-		}
-	}
-	pthread_mutex_unlock(&park.lock);
-	if (all) {
+	if (torture_park_all()) {
 		torture_settle("in a pause");
 		torture_limit_meet();
 		lull_store_relaxed(&torture.pauses, torture.pauses + 1);
 	}
-	pthread_mutex_lock(&park.lock);
-	lull_store_release(&torture.pausing, 0u);
-	pthread_cond_broadcast(&park.changed);
-	pthread_mutex_unlock(&park.lock);
+	torture_unpark();
 }
 
 /* ---- changing conditions --------------------------------------------------------------------- */

@@ -1,68 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* lull torture: what went wrong, the line for people while it runs, and the report at the end. See torture.h. */
+/* lull torture: the line for people while it runs, and the report at the end. See run.h. */
+#include "torture/flavors.h"
 #include "torture/run.h"
 
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include <lull/reclaim.h>
 
-#include "common/clock.h"
 #include "common/json.h"
 #include "common/progress.h"
-
-#define MESSAGES 8
-
-/* ---- failures -------------------------------------------------------------------------------- */
-
-static struct {
-	uint32_t count;
-	struct {
-		uint64_t at_ns;
-		char text[200];
-		uint32_t is_written;
-	} message[MESSAGES];
-} failures;
-
-/* Also in signal handlers: nothing is allocated or locked here. */
-void torture_fail(const char *fmt, ...)
-{
-	char text[sizeof(failures.message[0].text)];
-	uint32_t nr;
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	if (torture.in_child) {
-		if (write(torture.child_fd, text, strlen(text)) < 0)
-			_exit(2);
-		_exit(1);
-	}
-	nr = lull_add_relaxed(&failures.count, 1u);
-	if (nr < MESSAGES) {
-		failures.message[nr].at_ns = bench_now_ns() - torture.began_ns;
-		memcpy(failures.message[nr].text, text, sizeof(text));
-		lull_store_release(&failures.message[nr].is_written, 1u);
-	}
-	lull_store_release(&torture.stop, 1u);
-}
-
-uint32_t torture_failed(void)
-{
-	return lull_load_relaxed(&failures.count);
-}
-
-_Noreturn void torture_give_up(void)
-{
-	torture_report();
-	/* Not of all files: their list may be locked by a fork that hangs. */
-	fflush(stdout);
-	_exit(EXIT_FAILURE);
-}
 
 /* ---- while it runs --------------------------------------------------------------------------- */
 
@@ -119,16 +65,6 @@ void torture_status_line(uint64_t now_ns)
 
 /* ---- at the end ------------------------------------------------------------------------------ */
 
-void torture_print_ages(const char *title, const uint64_t *count)
-{
-	unsigned i;
-
-	printf("%-24s", title);
-	for (i = 0; i <= TORTURE_AGES; i++)
-		printf(" %llu", (unsigned long long)count[i]);
-	putchar('\n');
-}
-
 static void print_parts(void)
 {
 	uint64_t handlers = 0;
@@ -174,7 +110,7 @@ static void print_pipe(const struct torture_tally *sum)
 void torture_report(void)
 {
 	struct torture_tally sum = torture_total_tally();
-	uint32_t failed = torture_failed(), i;
+	uint32_t failed = torture_failed();
 
 	if (torture.flavor->report)
 		torture.flavor->report(&sum);
@@ -183,12 +119,7 @@ void torture_report(void)
 	print_parts();
 	printf("%-24s %llu, with %llu heavy fences\n", "Grace periods:", grace_periods(),
 	       (unsigned long long)lull_fence_heavy_count());
-	for (i = 0; i < failed && i < MESSAGES; i++)
-		if (lull_load_acquire(&failures.message[i].is_written))
-			printf("failure after %.3f s: %s\n",
-			       (double)failures.message[i].at_ns / 1e9, failures.message[i].text);
-	if (failed > MESSAGES)
-		printf("... and %u more\n", failed - MESSAGES);
+	torture_print_failures();
 	printf("--- End of test: %s\n", failed ? "FAILURE" : "SUCCESS");
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lull torture: tries to break the library. The run, from the first thread to the last; the parts are in
- * torture_*.c, and what is checked is told in torture.h.
+ * lull torture: tries to break the library. The run, from the first thread to the last; what is checked is told in
+ * torture.h.
  */
 #include "torture/run.h"
 
@@ -25,141 +25,6 @@
 
 #define MODE_EVERY_NS 100000000u
 #define TICK_US 20000
-
-struct torture torture;
-__thread struct torturer *torture_me;
-
-/* ---- small things that all parts use --------------------------------------------------------- */
-
-bool torture_stopped(void)
-{
-	return lull_load_acquire(&torture.stop);
-}
-
-void torture_doing(const char *what)
-{
-	lull_store_relaxed(&torture_me->doing, what);
-}
-
-void torture_wait_begin(void)
-{
-	static uint64_t waits;
-
-	lull_store_relaxed(&torture_me->waits, lull_add_relaxed(&waits, (uint64_t)1) + 1);
-}
-
-void torture_wait_end(void)
-{
-	lull_store_relaxed(&torture_me->waits, (uint64_t)0);
-}
-
-uint64_t torture_random(uint64_t *rng, uint64_t n)
-{
-	return n ? (bench_random(rng) >> 16) % n : 0;
-}
-
-bool torture_once_in(uint64_t *rng, uint64_t n)
-{
-	return torture_random(rng, n) == 0;
-}
-
-void torture_spin_ns(uint64_t ns)
-{
-	uint64_t until = bench_now_ns() + ns;
-
-	while (bench_now_ns() < until)
-		lull_cpu_relax();
-}
-
-void torture_sleep_us(uint64_t us)
-{
-	struct timespec ts = { (time_t)(us / 1000000), (long)(us % 1000000) * 1000 };
-
-	/* A signal may cut it short; nobody depends on the length. */
-	nanosleep(&ts, NULL);
-}
-
-void torture_thread_init(struct torturer *t, const char *role, unsigned index, uint64_t seed)
-{
-	memset(t, 0, sizeof(*t));
-	t->role = role;
-	t->index = index;
-	t->doing = "starting";
-	t->rng = (seed ^ 0x9e3779b97f4a7c15u) | 1;
-	t->handler_rng = (seed * 0xbf58476d1ce4e5b9u) | 1;
-}
-
-void torture_timer_start(struct torturer *t, uint64_t most_us)
-{
-	uint64_t ns = 20000 + torture_random(&t->rng, most_us * 1000);
-	struct itimerspec often = { { 0, (long)ns }, { 0, (long)ns } };
-	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR1 };
-
-	if (torture.without[PART_SIGNALS])
-		return;
-	/* glibc names this member only in later versions. */
-	event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
-	if (timer_create(CLOCK_MONOTONIC, &event, &t->timer) != 0)
-		return;
-	lull_store_release(&t->has_timer, 1u);
-	timer_settime(t->timer, 0, &often, NULL);
-}
-
-void torture_timer_stop(struct torturer *t)
-{
-	if (lull_xchg_acquire(&t->has_timer, 0u))
-		timer_delete(t->timer);
-}
-
-void torture_rest(struct torturer *t)
-{
-	lull_store_relaxed(&t->rests, 1u);
-	torture_sleep_us(500);
-	lull_store_relaxed(&t->rests, 0u);
-}
-
-void torture_update_delay(struct torturer *t)
-{
-	if (torture.update_delay_us)
-		torture_sleep_us(torture_random(&t->rng, torture.update_delay_us + 1));
-}
-
-void *torture_rounds(struct torturer *t, const uint32_t *active, void (*round)(struct torturer *t))
-{
-	torture_me = t;
-	lull_thread_register();
-	torture_timer_start(t, TORTURE_SIGNAL_US);
-	while (!torture_stopped()) {
-		torture_pause_point();
-		if (t->index >= lull_load_relaxed(active)) {
-			torture_rest(t);
-			continue;
-		}
-		round(t);
-		if (active == &torture.active_updaters)
-			torture_update_delay(t);
-		lull_store_relaxed(&t->work, t->work + 1);
-	}
-	return NULL;
-}
-
-struct torture_tally torture_total_tally(void)
-{
-	struct torture_tally sum = torture.releaser.tally;
-	unsigned i, k;
-
-	for (i = 0; i < torture.nr_threads; i++) {
-		const struct torture_tally *both[] = { &torture.threads[i].tally,
-						       &torture.threads[i].handler_tally };
-
-		for (k = 0; k < 2 * (TORTURE_AGES + 1); k++) {
-			sum.age[k / 2] += both[k & 1]->age[k / 2];
-			sum.batch[k / 2] += both[k & 1]->batch[k / 2];
-		}
-		sum.sections += both[0]->sections + both[1]->sections;
-	}
-	return sum;
-}
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
@@ -321,6 +186,7 @@ static void set_up(void)
 	lull_debug_set_message_hook(on_message);
 	sigaction(SIGUSR1, &action, NULL);
 	signal(SIGABRT, on_abort);
+	torture_on_give_up(torture_report);
 	torture_pool_init();
 	torture_read_init();
 	torture_life_init();
@@ -380,8 +246,8 @@ int lull_cmd_torture(int argc, char **argv)
 		options_free(&opt);
 		return EXIT_SUCCESS;
 	}
-	if (torture.busted)
-		torture_fault_set(torture.busted, argv);
+	if (torture.fault_name)
+		torture_fault_set(torture.fault_name, argv);
 	torture_options_check();
 	json = jsonout_open(&opt);
 	if (!torture.flavor)
@@ -389,8 +255,8 @@ int lull_cmd_torture(int argc, char **argv)
 	printf("--- Start of test: flavor %s, %u readers, %u updaters, %g s, fence %s, %u "
 	       "CPUs%s%s\n",
 	       torture.flavor->name, torture.readers, torture.updaters, torture.seconds, lull_fence_strategy_name(),
-	       bench_cpus(), torture.busted ? ", busted " : "",
-	       torture.busted ? torture.busted : "");
+	       bench_cpus(), torture.fault_name ? ", busted " : "",
+	       torture.fault_name ? torture.fault_name : "");
 	print_seed(&opt);
 	if (torture.children_forbidden)
 		printf("no forked children: this sanitizer cannot stand threads in them\n");

@@ -19,22 +19,21 @@ void torture_options_check(void);
 
 /* ---- torture/report.c ------------------------------------------------------------------------ */
 
-uint32_t torture_failed(void); /* how often */
-/* Not all threads can be had to end after that: report, and end the process. */
-_Noreturn void torture_give_up(void);
 void torture_report(void);
 struct jsonout;
 void torture_write_json(struct jsonout *json);
 void torture_status_line(uint64_t now_ns);
 
-/* ---- torture/pause.c ------------------------------------------------------------------------- */
+/* ---- torture/settle.c ------------------------------------------------------------------------ */
 
 /*
  * Nobody holds anything or removes anything any more: what was deferred comes home, and then
  * everything must be where it belongs.
  */
 void torture_settle(const char *when);
-void torture_poll_callbacks(void);
+
+/* ---- torture/pause.c ------------------------------------------------------------------------- */
+
 void torture_pause_all(void);
 void torture_change_activity(uint64_t *rng);
 void torture_shuffle(uint64_t *rng);
@@ -53,6 +52,17 @@ uint64_t torture_all_work(void); /* rounds of all threads, and pauses */
 void torture_stall_init(void);
 void *torture_staller(void *arg);
 void torture_stall_report(void);
+
+/* ---- torture/threads.c: threads and processes that come and go ------------------------------- */
+
+void torture_life_init(void);
+void *torture_churner(void *arg);
+void *torture_forker(void *arg);
+
+/* ---- torture/flood.c: callbacks by the thousand, and barriers that are counted --------------- */
+
+void *torture_flooder(void *arg);
+void *torture_barrier_tester(void *arg);
 
 /* ---- torture/crowd.c: many threads that sleep, many that are short-lived --------------------- */
 
@@ -73,7 +83,7 @@ void torture_limit_report(void);
 /* One flavor after the other, each in a process of its own. Returns the worst exit status. */
 int torture_all(struct options *opt, struct jsonout *json, char **argv);
 
-/* ---- torture/busted.c; in the program with the faults, tests/torture/main.c ------------------ */
+/* ---- torture/faults.c; in the program with the faults, tests/torture/main.c ------------------ */
 
 void torture_faults_list(void);
 /*

@@ -31,7 +31,7 @@ static void on_stall(const struct lull_stall *seen, void *unused)
 	uint64_t now_ns = bench_now_ns(), due_ns, late_ns;
 
 	(void)unused;
-	if (torture.mistake == MISTAKE_NO_QUIESCENT) {
+	if (torture.use_fault == FAULT_NO_QUIESCENT) {
 		torture_fail("%s has waited %llu ms for thread %u, which says nothing", seen->kind,
 			     (unsigned long long)seen->age_ms, seen->tid);
 		return;
@@ -52,7 +52,7 @@ void torture_stall_init(void)
 {
 	/* Else no reports: their timeouts would wake a grace period that was never woken. */
 	lull_debug_set_stall_ms(torture.stall_ms ? torture.stall_ms / REPORT_PART
-				: torture.mistake == MISTAKE_NO_QUIESCENT ? QSBR_MS : 0);
+				: torture.use_fault == FAULT_NO_QUIESCENT ? QSBR_MS : 0);
 	lull_debug_set_stall_hook(on_stall, NULL);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* lull torture: threads that come and go, and forked children. See torture.h. */
-#include "torture/torture.h"
+#include "torture/run.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,47 +23,6 @@
 
 /* Its destructor runs after the library's own: the library made its key when it was loaded. */
 static pthread_key_t late_key;
-
-static void debris_called(struct lull_rcu_head *head)
-{
-	struct torture_drop *d = lull_container_of(head, struct torture_drop, head);
-
-	if (!torture_drop_ran(d))
-		return;
-	lull_add_relaxed(&torture.callbacks, (uint64_t)1);
-	lull_add_relaxed(&torture.debris_gone, (uint64_t)1);
-	torture_drop_free(d);
-}
-
-/* Things that are deferred, for others to see to. */
-void torture_leave_debris(uint64_t *rng)
-{
-	uint64_t n;
-
-	if (!torture.flavor->call)
-		return;
-
-	for (n = torture_random(rng, 4); n; n--) {
-		struct torture_drop *d = options_alloc(1, sizeof(*d));
-
-		if (torture_once_in(rng, 2)) {
-			lull_add_relaxed(&torture.debris_left, (uint64_t)1);
-			torture_drop_defer(d, debris_called);
-		} else {
-			torture.flavor->free(d);
-		}
-	}
-}
-
-/* After a barrier, with everybody paused. */
-void torture_debris_check(const char *when)
-{
-	uint64_t left = lull_load_relaxed(&torture.debris_left), gone = lull_load_relaxed(&torture.debris_gone);
-
-	if (left != gone)
-		torture_fail("%s: %llu callbacks of %llu that threads left behind have run", when,
-			     (unsigned long long)gone, (unsigned long long)left);
-}
 
 /* The thread is no longer registered, and the signals go on. */
 static void late_destructor(void *arg)
@@ -87,15 +45,6 @@ static void late_destructor(void *arg)
 		torture.flavor->wait_once();
 	if (++t->work < LATE_ROUNDS && torture_once_in(&t->rng, 2))
 		pthread_setspecific(late_key, t);
-}
-
-void torture_churn_online(struct torturer *t)
-{
-	lull_rcu_online();
-	torture_short_section(t, "online section");
-	lull_rcu_quiescent();
-	if (torture_once_in(&t->rng, 2))
-		lull_rcu_offline(); /* else it exits, or unregisters, online */
 }
 
 static void churn_use(struct torturer *t)
@@ -141,17 +90,6 @@ static void *churn_main(void *arg)
 	return NULL;
 }
 
-static void add_tally(struct torture_tally *to, const struct torture_tally *from)
-{
-	unsigned i;
-
-	to->sections += from->sections;
-	for (i = 0; i <= TORTURE_AGES; i++) {
-		to->age[i] += from->age[i];
-		to->batch[i] += from->batch[i];
-	}
-}
-
 /* A few at a time, so that they meet each other's exits. */
 static void churn(struct torturer *self)
 {
@@ -168,8 +106,8 @@ static void churn(struct torturer *self)
 	for (i = 0; i < n; i++) {
 		pthread_join(made[i].thread, NULL);
 		torture_timer_stop(&made[i]);
-		add_tally(&self->tally, &made[i].tally);
-		add_tally(&self->handler_tally, &made[i].handler_tally);
+		torture_add_tally(&self->tally, &made[i].tally);
+		torture_add_tally(&self->handler_tally, &made[i].handler_tally);
 	}
 	torture.churned += n;
 }
@@ -296,13 +234,6 @@ static void child_idles(void)
 			     (unsigned long long)(after.passes - before.passes));
 }
 
-void torture_die_with(pid_t parent)
-{
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(EXIT_FAILURE);
-}
-
 static _Noreturn void child_main(struct torturer *t, int fd)
 {
 	torture.in_child = true;
@@ -320,33 +251,6 @@ static _Noreturn void child_main(struct torturer *t, int fd)
 		child_idles();
 	}
 	_exit(EXIT_SUCCESS);
-}
-
-/* What the forking thread is in the middle of. The child goes on with it. */
-pid_t torture_fork_in_section(struct torturer *t)
-{
-	uint64_t where = torture_random(&t->rng, torture.without[PART_ONLINE] ? 2 : 3);
-	struct glimpse g;
-	pid_t pid;
-
-	torture_leave_debris(&t->rng);
-	if (where == 1)
-		lull_rcu_read_lock();
-	else if (where == 2)
-		lull_rcu_online();
-	if (where)
-		torture_glimpse(&g, &t->rng);
-	torture_pool_lock(); /* callbacks of the parent run in the child too */
-	pid = fork();
-	torture.in_child = pid == 0;
-	torture_pool_unlock();
-	if (where)
-		torture_glimpse_end(&g, &t->tally, "section around a fork");
-	if (where == 1)
-		lull_rcu_read_unlock();
-	else if (where == 2)
-		lull_rcu_offline();
-	return pid;
 }
 
 /* Reads what the child has to say until it is gone. False when it takes too long. */

@@ -55,29 +55,18 @@ enum torture_part {
 
 #define TORTURE_FORMS 7u /* ways to wait, at most; each flavor has its own */
 
-/* Of flavor rcu. */
-enum torture_form {
-	FORM_SYNC,
-	FORM_CALL,
-	FORM_POLL,
-	FORM_WAIT,
-	FORM_COOKIE,
-	FORM_BARRIER,
-	FORM_DRAIN,
-};
-
 /*
- * What users do wrong, rather than the library; `--busted` only. The run has to notice these, too.
+ * Faults in how the library is used, rather than in the library; `--busted` only. The run has to find these, too.
  */
-enum torture_mistake {
-	MISTAKE_NONE,
-	MISTAKE_LOOK_AFTER_CLEAR, /* an object is looked at after its hazard pointer was cleared */
-	MISTAKE_NO_SECOND_LOOK,	  /* a pointer is protected, and not looked at again */
-	MISTAKE_NO_QUIESCENT,	  /* an online thread says nothing for ever */
-	MISTAKE_EARLY_QUIESCENT,  /* an online thread says that it is quiescent while it holds something */
-	MISTAKE_FREE_AT_ONCE,	  /* what was taken out of the hash table is freed without a wait */
-	MISTAKE_REPLACE_IN_TWO,	  /* remove and insert in the place of replace */
-	MISTAKE_KILL_TWICE,	  /* of a percpu_ref */
+enum torture_use_fault {
+	FAULT_NONE,
+	FAULT_LOOK_AFTER_CLEAR, /* an object is looked at after its hazard pointer was cleared */
+	FAULT_NO_SECOND_LOOK,	  /* a pointer is protected, and not looked at again */
+	FAULT_NO_QUIESCENT,	  /* an online thread says nothing for ever */
+	FAULT_EARLY_QUIESCENT,  /* an online thread says that it is quiescent while it holds something */
+	FAULT_FREE_AT_ONCE,	  /* what was taken out of the hash table is freed without a wait */
+	FAULT_REPLACE_IN_TWO,	  /* remove and insert in the place of replace */
+	FAULT_KILL_TWICE,	  /* of a percpu_ref */
 };
 
 struct element {
@@ -154,8 +143,8 @@ struct torture {
 	bool children_forbidden; /* by a sanitizer: PART_FORK is without */
 	bool mixed_reclaim; /* the mode changes all the time */
 	const struct torture_flavor *flavor; /* NULL: all, one after the other */
-	const char *busted;
-	enum torture_mistake mistake;
+	const char *fault_name; /* --busted; NULL: none */
+	enum torture_use_fault use_fault;
 	unsigned read_delay_us, update_delay_us; /* up to that, on top of what is usual */
 	unsigned shuffle_ms, stutter_ms;	 /* how often */
 	unsigned stat_s;			 /* a line for people, all so many seconds; 0: none */
@@ -203,6 +192,8 @@ struct torture_use {
 /* What is tortured. A function that a flavor does not have is NULL. */
 struct torture_flavor {
 	const char *name;
+	bool is_bridge;	     /* half of the time what is retired goes the bridge's way */
+	bool online_readers; /* and updaters that wait online often */
 	const char *wait; /* what makes an element older */
 	const char *form[TORTURE_FORMS];
 
@@ -243,23 +234,12 @@ struct torture_flavor {
 	uint64_t (*count)(void);
 };
 
-extern const struct torture_flavor torture_rcu, torture_rcu_qsbr, torture_hazptr, torture_shazptr, torture_bridge,
-	torture_percpu_ref, torture_hash_flavor, torture_mutex_flavor;
-extern const struct torture_flavor *const torture_flavors[]; /* NULL at the end */
-
 extern struct torture torture;
 extern __thread struct torturer *torture_me;
 
-/* ---- torture.c ------------------------------------------------------------------------------- */
+/* ---- torture/state.c -------------------------------------------------------------------------- */
 
-/* Something is wrong with the library. Any context, signal handlers too; ends the run. */
-void torture_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 bool torture_stopped(void);
-/*
- * The calling thread stays here while a pause is on. It holds nothing, is offline, and has nothing
- * removed.
- */
-void torture_pause_point(void);
 void torture_doing(const char *what);
 /*
  * The calling thread begins, or has ended, a wait that only readers can hold up. It holds nothing
@@ -267,11 +247,6 @@ void torture_doing(const char *what);
  */
 void torture_wait_begin(void);
 void torture_wait_end(void);
-/*
- * The life of @t, the calling thread: @round again and again, while its index is below *@active, with signals
- * and pauses in between. Returns NULL.
- */
-void *torture_rounds(struct torturer *t, const uint32_t *active, void (*round)(struct torturer *t));
 /* For those whose turn it is not: holding nothing, offline, for a moment. */
 void torture_rest(struct torturer *t);
 void torture_update_delay(struct torturer *t);
@@ -282,6 +257,8 @@ uint64_t torture_random(uint64_t *rng, uint64_t n);
 bool torture_once_in(uint64_t *rng, uint64_t n);
 void torture_spin_ns(uint64_t ns);
 void torture_sleep_us(uint64_t us);
+/* Of a forked child: @parent may have ended before it, without a word. */
+void torture_die_with(pid_t parent);
 
 /* For threads that are made in the run. The seed they get follows from the maker's. */
 void torture_thread_init(struct torturer *t, const char *role, unsigned index, uint64_t seed);
@@ -293,11 +270,42 @@ void torture_thread_init(struct torturer *t, const char *role, unsigned index, u
 void torture_timer_start(struct torturer *t, uint64_t most_us);
 void torture_timer_stop(struct torturer *t);
 
+/* ---- torture/fail.c --------------------------------------------------------------------------- */
+
+/* Something is wrong with the library. Any context, signal handlers too; ends the run. */
+void torture_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+uint32_t torture_failed(void); /* how often */
+void torture_print_failures(void);
+/* Not all threads can be had to end after that: report, and end the process. */
+_Noreturn void torture_give_up(void);
+void torture_on_give_up(void (*report)(void)); /* how that reports */
+
+/* ---- torture/park.c --------------------------------------------------------------------------- */
+
+/*
+ * The calling thread stays here while a pause is on. It holds nothing, is offline, and has nothing
+ * removed.
+ */
+void torture_pause_point(void);
+/*
+ * The life of @t, the calling thread: @round again and again, while its index is below *@active, with signals
+ * and pauses in between. Returns NULL.
+ */
+void *torture_rounds(struct torturer *t, const uint32_t *active, void (*round)(struct torturer *t));
+/* Run callbacks that are left to the program. */
+void torture_poll_callbacks(void);
+/* Stop all threads at their pause points; false: the run ends instead. Then let them go on. */
+bool torture_park_all(void);
+void torture_unpark(void);
+
+/* ---- torture/tally.c -------------------------------------------------------------------------- */
+
 /* Of all threads. */
 struct torture_tally torture_total_tally(void);
 void torture_print_ages(const char *title, const uint64_t *count);
+void torture_add_tally(struct torture_tally *to, const struct torture_tally *from);
 
-/* ---- torture/pipe.c -------------------------------------------------------------------------- */
+/* ---- torture/pool.c -------------------------------------------------------------------------- */
 
 void torture_pool_init(void);
 void torture_pool_lock(void); /* around fork */
@@ -315,9 +323,12 @@ bool torture_element_ran(struct element *e);
 struct blob *torture_new_blob(void);
 struct parcel *torture_new_parcel(void);
 void torture_put_in(struct element **list, struct element *e);
-void *torture_updater(void *arg);
+/* What was found whole is still that, and no older than allowed. */
+void torture_check_element(const struct element *e, uint64_t serial, struct torture_tally *tally,
+			   const char *where);
+void torture_check_blob(const struct blob *b, uint64_t serial, const char *where);
 
-/* ---- torture/rcu/reader.c -------------------------------------------------------------------- */
+/* ---- torture/section.c ------------------------------------------------------------------------ */
 
 /* What a section found, and what it must still be at the end. */
 struct glimpse {
@@ -332,17 +343,20 @@ void torture_glimpse_end(const struct glimpse *g, struct torture_tally *tally, c
 void torture_section(struct torturer *t);
 void torture_short_section(struct torturer *t, const char *where);
 void torture_section_in_handler(struct torturer *t);
-void *torture_reader(void *arg);
 /*
  * Either order of the loads will do: the section as a whole is before the grace period's end or
  * after its begin.
  */
 void torture_read_mailbox(uint64_t *rng);
 
-/* What was found whole is still that, and no older than allowed. */
-void torture_check_element(const struct element *e, uint64_t serial, struct torture_tally *tally,
-			   const char *where);
-void torture_check_blob(const struct blob *b, uint64_t serial, const char *where);
+void torture_churn_online(struct torturer *t);
+
+/* A use in the simplest form, for forked children of all flavors that have no better one. */
+struct element *torture_rcu_begin(struct torture_use *use, struct element **where);
+void torture_rcu_end(struct torture_use *use);
+void torture_rcu_wait_for(struct element *e);
+
+/* ---- torture/delays.c ------------------------------------------------------------------------- */
 
 /* As often as not nothing; now and then so long that whoever waits goes to sleep. */
 void torture_linger(uint64_t *rng);
@@ -354,19 +368,7 @@ void torture_read_init(void);
  */
 void torture_fill_store_buffer(uint64_t *rng);
 
-/* ---- torture/threads.c: threads and processes that come and go ------------------------------- */
-
-void torture_life_init(void);
-void *torture_churner(void *arg);
-void *torture_forker(void *arg);
-void torture_churn_online(struct torturer *t);
-void torture_leave_debris(uint64_t *rng);
-void torture_debris_check(const char *when);
-pid_t torture_fork_in_section(struct torturer *t);
-/* Of a forked child: @parent may have ended before it, without a word. */
-void torture_die_with(pid_t parent);
-
-/* ---- torture/flood.c: callbacks by the thousand, and barriers -------------------------------- */
+/* ---- torture/drop.c: memory that a callback frees --------------------------------------------- */
 
 /*
  * Memory that a callback frees: that runs twice, if it does, over something that still says that it
@@ -384,9 +386,9 @@ bool torture_drop_ran(struct torture_drop *d);
 void torture_drop_defer(struct torture_drop *d, lull_rcu_func func);
 void torture_drop_free(struct torture_drop *d);
 
-void *torture_flooder(void *arg);
-void *torture_barrier_tester(void *arg);
-
-#include "torture/flavors.h"
+/* Defer some things, for others to see to. */
+void torture_leave_debris(uint64_t *rng);
+/* After a barrier, with everybody paused: all of it must be gone. */
+void torture_debris_check(const char *when);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The slices of `lull hashscale`, and what is printed of them.
+ * The slices of `lull hashscale`, and what single updates take.
  *
  * Slices with updates are long and all of them count, also when a worker was preempted: some
  * libraries free memory in a thread of their own, and its time is part of the price.
@@ -16,6 +16,7 @@
 #include "common/text_table.h"
 #include "common/units.h"
 #include "engine/bench.h"
+#include "scale/hash/hash_job.h"
 #include "scale/hash/hashscale.h"
 
 #define DEFAULT_SECONDS 60.0
@@ -27,19 +28,6 @@
 #define WARM_NS_MAX 30000000u
 #define ROUNDS_MIN 3u
 #define ROUNDS_PER_RUN 3u
-
-/* A scheme at one fraction of updates. */
-struct job {
-	const struct hashscale_entry *entry;
-	void *table;
-	uint64_t updates; /* of 2^32 */
-	unsigned percent;
-	double cpu_before;
-	double *cpu; /* of the whole process, ns per operation, slice by slice */
-	size_t slices;
-	size_t waiting; /* elements at most */
-	struct bench_result result;
-};
 
 /* What one worker did in the slice, warming up included. */
 struct done {
@@ -61,12 +49,12 @@ static double cpu_ns(void)
 static void job_enter(struct bench_thread *t, void *arg)
 {
 	(void)t;
-	((struct job *)arg)->entry->scheme->thread_enter();
+	((struct hashscale_job *)arg)->entry->scheme->thread_enter();
 }
 
 static uint64_t job_body(struct bench_thread *t, void *arg, uint64_t n)
 {
-	const struct job *job = arg;
+	const struct hashscale_job *job = arg;
 
 	done[t->index].ops += n;
 	return job->entry->scheme->run(t, job->table, n, job->updates);
@@ -75,12 +63,12 @@ static uint64_t job_body(struct bench_thread *t, void *arg, uint64_t n)
 static void job_leave(struct bench_thread *t, void *arg)
 {
 	(void)t;
-	((struct job *)arg)->entry->scheme->thread_leave();
+	((struct hashscale_job *)arg)->entry->scheme->thread_leave();
 }
 
 static void job_before(void *arg, unsigned threads)
 {
-	struct job *job = arg;
+	struct hashscale_job *job = arg;
 	unsigned i;
 
 	for (i = 0; i < threads; i++)
@@ -92,8 +80,8 @@ static void job_before(void *arg, unsigned threads)
 
 static void job_after(void *arg, unsigned threads, uint64_t ops, uint64_t ns)
 {
-	const struct bench_hash_scheme *scheme = ((struct job *)arg)->entry->scheme;
-	struct job *job = arg;
+	const struct bench_hash_scheme *scheme = ((struct hashscale_job *)arg)->entry->scheme;
+	struct hashscale_job *job = arg;
 	uint64_t all = 0;
 	size_t waiting;
 	unsigned i;
@@ -121,7 +109,7 @@ static void job_after(void *arg, unsigned threads, uint64_t ops, uint64_t ns)
 #define UPDATE_SAMPLES 2000000u
 
 struct update_job {
-	struct job job; /* first: it has functions in common with the others */
+	struct hashscale_job job; /* first: it has functions in common with the others */
 	size_t elements;
 	struct bench_latency slice[UPDATE_SLICES + 1]; /* the engine runs one before the first */
 	unsigned slices;
@@ -219,7 +207,7 @@ static void report_updates(struct hashscale *run, struct update_job *jobs, size_
 	printf("\nsingle updates, %s\n", threads > 1 ? "while another thread looks up" : "alone");
 	for (i = 0; i < count; i++) {
 		struct bench_latency l = update_latency(&jobs[i]);
-		struct job *job = &jobs[i].job;
+		struct hashscale_job *job = &jobs[i].job;
 		json_t *row =
 			jsonout_latency(run->json, job->entry->scheme->name, threads, "update", &l);
 
@@ -257,7 +245,7 @@ static void measure_updates(struct hashscale *run, double seconds)
 		if (run->entries[i].scheme->updates_alone && threads > 1)
 			continue;
 		jobs[count].job =
-			(struct job){ .entry = &run->entries[i], .table = run->entries[i].mixed };
+			(struct hashscale_job){ .entry = &run->entries[i], .table = run->entries[i].mixed };
 		jobs[count].elements = run->shape.elements;
 		cases[count] = (struct bench_case){
 			.name = run->entries[i].scheme->name,
@@ -286,121 +274,6 @@ static void measure_updates(struct hashscale *run, double seconds)
 	free(results);
 }
 
-/* ---- results --------------------------------------------------------------------------------- */
-
-static const struct job *find_job(const struct job *jobs, size_t count, const char *scheme,
-				  unsigned percent)
-{
-	size_t i;
-
-	for (i = 0; i < count; i++)
-		if (jobs[i].percent == percent && !strcmp(jobs[i].entry->scheme->name, scheme))
-			return &jobs[i];
-	return NULL;
-}
-
-static void write_json(struct hashscale *run, const struct job *jobs, size_t count,
-		       unsigned threads)
-{
-	const struct job *none = find_job(jobs, count, "none", 0);
-	size_t i;
-
-	for (i = 0; i < count && run->json; i++) {
-		const struct job *job = &jobs[i];
-		json_t *row = jsonout_stat(run->json, job->entry->scheme->name, threads,
-					   "operations", "Mops", &job->result.mops);
-		double cpu = bench_stat_of(job->cpu, job->slices).median;
-
-		jsonout_set(row, "update_percent", json_integer(job->percent));
-		jsonout_set(row, "ns", json_real(job->result.ns.median));
-		jsonout_set(row, "cpu_ns", json_real(cpu));
-		jsonout_set(row, "times_none",
-			    none ? json_real(job->result.ns.median / none->result.ns.median)
-				 : json_null());
-		jsonout_set(row, "deferred_items", json_integer((json_int_t)job->waiting));
-		jsonout_set(row, "slices", json_integer(job->result.slices));
-		jsonout_set(row, "slices_dropped", json_integer(job->result.dropped));
-		jsonout_set(row, "slices_disturbed", json_integer(job->result.disturbed));
-	}
-}
-
-/* "46.1 +-2%": the farther of minimum and maximum. */
-static void cell_spread(struct bench_table *table, const struct bench_stat *s)
-{
-	double up = s->max - s->median, down = s->median - s->min;
-
-	if (!s->count)
-		bench_cell(table, "n/a");
-	else
-		bench_cell(table, "%.*f +-%.0f%%", s->median < 9.995 ? 2 : 1, s->median,
-			   100 * (up > down ? up : down) / s->median);
-}
-
-static char *table_header(const struct hashscale_settings *s, const char *first)
-{
-	char *header = options_printf("%s", first);
-	size_t i;
-
-	for (i = 0; i < s->nr_updates; i++) {
-		char *longer = options_printf("%s|%u %%", header, s->updates[i]);
-
-		free(header);
-		header = longer;
-	}
-	return header;
-}
-
-static void print_mops(const struct hashscale *run, const struct job *jobs, size_t count)
-{
-	char *header = table_header(run->settings, "Mops/s by updates");
-	const struct job *none = find_job(jobs, count, "none", 0), *at_zero = NULL, *job;
-	char *with_ratio = options_printf("%s|x none", header);
-	struct bench_table *table = bench_table_new(with_ratio);
-	size_t i, j;
-
-	for (i = 0; i < run->count; i++) {
-		static const struct bench_stat missing;
-		const char *name = run->entries[i].scheme->name;
-
-		bench_cell(table, "%s", name);
-		for (j = 0; j < run->settings->nr_updates; j++) {
-			job = find_job(jobs, count, name, run->settings->updates[j]);
-			cell_spread(table, job ? &job->result.mops : &missing);
-		}
-		at_zero = find_job(jobs, count, name, 0);
-		bench_cell_ratio(table, at_zero ? &at_zero->result.ns : &missing,
-				 none ? &none->result.ns : &missing);
-	}
-	bench_table_print(table);
-	free(header);
-	free(with_ratio);
-}
-
-static void print_cpu(const struct hashscale *run, const struct job *jobs, size_t count)
-{
-	char *header = table_header(run->settings, "CPU ns/operation");
-	struct bench_table *table = bench_table_new(header);
-	size_t i, j;
-
-	for (i = 0; i < run->count; i++) {
-		const char *name = run->entries[i].scheme->name;
-
-		bench_cell(table, "%s", name);
-		for (j = 0; j < run->settings->nr_updates; j++) {
-			const struct job *job =
-				find_job(jobs, count, name, run->settings->updates[j]);
-
-			if (job)
-				bench_cell(table, "%.0f",
-					   bench_stat_of(job->cpu, job->slices).median);
-			else
-				bench_cell(table, "n/a");
-		}
-	}
-	bench_table_print(table);
-	free(header);
-}
-
 /* ---- lookups and mixes ----------------------------------------------------------------------- */
 
 static uint64_t warm_ns(const struct hashscale *run, unsigned threads)
@@ -427,7 +300,7 @@ static struct bench_plan make_plan(const struct hashscale *run, unsigned threads
 
 /* The schemes that can be measured at this fraction. */
 static size_t make_jobs(const struct hashscale *run, unsigned threads, unsigned percent,
-			struct job *jobs)
+			struct hashscale_job *jobs)
 {
 	size_t count = 0, i;
 
@@ -436,7 +309,7 @@ static size_t make_jobs(const struct hashscale *run, unsigned threads, unsigned 
 
 		if (e->scheme->updates_alone && percent && threads > 1)
 			continue;
-		jobs[count++] = (struct job){
+		jobs[count++] = (struct hashscale_job){
 			.entry = e,
 			.table = percent ? e->mixed : e->lookups,
 			.updates = ((uint64_t)percent << 32) / 100,
@@ -462,7 +335,7 @@ static double round_ns(const struct hashscale *run, unsigned threads)
 	return ns;
 }
 
-static void measure_jobs(struct hashscale *run, struct bench_plan *plan, struct job *jobs,
+static void measure_jobs(struct hashscale *run, struct bench_plan *plan, struct hashscale_job *jobs,
 			 size_t count, bool mixed, unsigned rounds)
 {
 	struct bench_case *cases = options_alloc(count, sizeof(*cases));
@@ -494,7 +367,7 @@ static void measure_jobs(struct hashscale *run, struct bench_plan *plan, struct 
 static void measure(struct hashscale *run, unsigned threads, unsigned rounds)
 {
 	const struct hashscale_settings *s = run->settings;
-	struct job *jobs = options_alloc(run->count * s->nr_updates, sizeof(*jobs));
+	struct hashscale_job *jobs = options_alloc(run->count * s->nr_updates, sizeof(*jobs));
 	struct bench_plan plan;
 	size_t split = 0, count, i;
 
@@ -510,11 +383,11 @@ static void measure(struct hashscale *run, unsigned threads, unsigned rounds)
 	measure_jobs(run, &plan, jobs + split, count - split, true, rounds);
 
 	printf("\n%u thread%s\n", threads, threads == 1 ? "" : "s");
-	write_json(run, jobs, count, threads);
-	print_mops(run, jobs, count);
+	hashscale_write_json(run, jobs, count, threads);
+	hashscale_print_mops(run, jobs, count);
 	if (count > split) {
 		putchar('\n');
-		print_cpu(run, jobs, count);
+		hashscale_print_cpu(run, jobs, count);
 	}
 	for (i = 0; i < count; i++)
 		free(jobs[i].cpu);

@@ -140,7 +140,7 @@ void torture_counted_retire(struct counted *o)
 		return;
 	}
 	/* With a fault there may be puts to come, for which the library aborts. */
-	if (o->serial % 4 < 2 && !torture.busted)
+	if (o->serial % 4 < 2 && !torture.fault_name)
 		lull_percpu_ref_exit(&o->ref);
 	if (o->by_hazptr)
 		lull_hazptr_call_sized(&o->head, freed, sizeof(*o));
@@ -270,7 +270,7 @@ static void confirmed(struct lull_percpu_ref *ref)
  */
 void torture_counted_kill(struct counted *o, bool confirm)
 {
-	bool held = torture.busted || o->serial % 8 < 4;
+	bool held = torture.fault_name || o->serial % 8 < 4;
 
 	if (held) {
 		lull_percpu_ref_get(&o->ref);
@@ -278,7 +278,7 @@ void torture_counted_kill(struct counted *o, bool confirm)
 	}
 	o->confirmed_first = confirm;
 	lull_sub_relaxed(&o->shadow, 1u);
-	if (torture.mistake == MISTAKE_KILL_TWICE)
+	if (torture.use_fault == FAULT_KILL_TWICE)
 		lull_percpu_ref_kill(&o->ref);
 	if (confirm)
 		lull_percpu_ref_kill_and_confirm(&o->ref, confirmed);

@@ -88,4 +88,23 @@ void torture_counted_flush(void);	/* what was freed is really freed */
 struct counted *torture_count_publish(unsigned place, struct counted *o);
 bool torture_count_set_handler(bool in_handler); /* this thread; returns what it was */
 
+/* ---- what the flavor is made of: torture/count/reader.c, torture/count/updater.c -------------- */
+
+void torture_count(struct torturer *t);
+void torture_count_shortly(struct torturer *t, const char *where);
+void torture_count_in_handler(struct torturer *t);
+void torture_count_live(struct torturer *t);
+void torture_count_die(struct torturer *t);
+void *torture_count_reader(void *arg);
+void *torture_count_releaser(void *arg);
+void torture_count_hand_settle(void); /* wait until the releaser has put all that was handed over */
+void *torture_count_updater(void *arg);
+void torture_count_once(void);
+pid_t torture_count_fork(struct torturer *t);
+void torture_count_child(struct torturer *t);
+void torture_count_init(void);
+void torture_count_settle(void);
+void torture_count_check(const char *when);
+void torture_count_report(const struct torture_tally *sum);
+
 #endif

@@ -84,7 +84,7 @@ static void item_gone(struct lull_rcu_head *head)
 	item->serial = item->contents = SPOILT;
 	lull_add_relaxed(&torture_hashes.freed, (uint64_t)1);
 	/* A sanitizer sees more if it goes at once. */
-	if (serial % 2 || torture.busted)
+	if (serial % 2 || torture.fault_name)
 		item = lull_xchg_acq_rel(&buried[lull_add_relaxed(&next, 1u) % BURIED], item);
 	if (item)
 		dig_up(item);
@@ -94,7 +94,7 @@ void torture_item_retire(struct hash_item *item, uint64_t *rng)
 {
 	lull_add_relaxed(&torture_hashes.taken_out, (uint64_t)1);
 	lull_store_relaxed(&item->age, 1u);
-	if (torture.mistake == MISTAKE_FREE_AT_ONCE) {
+	if (torture.use_fault == FAULT_FREE_AT_ONCE) {
 		item_gone(&item->head);
 	} else if (torture_hash_is_kept(item->key)) {
 		lull_rcu_call_hazptr_sized(&item->head, item_gone, sizeof(*item));

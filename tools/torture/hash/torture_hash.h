@@ -62,4 +62,17 @@ void torture_item_check(const struct hash_item *item, uint32_t key, uint64_t ser
 			const char *where);
 void torture_items_flush(void); /* what was freed is really freed */
 
+/* ---- what the flavor is made of: torture/hash/reader.c, torture/hash/updater.c ---------------- */
+
+void torture_hash(struct torturer *t);
+void torture_hash_shortly(struct torturer *t, const char *where);
+void torture_hash_in_handler(struct torturer *t);
+void *torture_hash_reader(void *arg);
+void *torture_hash_updater(void *arg);
+pid_t torture_hash_fork(struct torturer *t);
+void torture_hash_child(struct torturer *t);
+void torture_hash_init(void);
+void torture_hash_check(const char *when);
+void torture_hash_report(const struct torture_tally *sum);
+
 #endif

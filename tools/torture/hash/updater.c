@@ -79,7 +79,7 @@ static void replace(uint32_t key, uint64_t *rng)
 	struct lull_hash_node *node;
 
 	doing(HASH_REPLACE);
-	if (torture.mistake == MISTAKE_REPLACE_IN_TWO) {
+	if (torture.use_fault == FAULT_REPLACE_IN_TWO) {
 		old = remove_it(key, false);
 		lull_hash_insert_dup(&torture_hashes.table, &item->node, torture_hash_of(key));
 	} else {

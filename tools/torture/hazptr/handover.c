@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* lull torture: holds and contexts that one thread sets up and another releases. See torture.h. */
-#include "torture/torture.h"
+#include "torture/hazptr/torture_hazptr.h"
 
 #include <stdlib.h>
 

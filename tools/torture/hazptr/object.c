@@ -3,7 +3,7 @@
  * lull torture: one object that a reader of hazptr or bridge takes hold of, in all ways there are, and
  * lets go. See torture.h.
  */
-#include "torture/torture.h"
+#include "torture/hazptr/torture_hazptr.h"
 
 #include <lull/hazptr_fenced.h>
 
@@ -11,7 +11,7 @@
 
 bool torture_is_bridge(void)
 {
-	return torture.flavor == &torture_bridge;
+	return torture.flavor->is_bridge;
 }
 
 bool torture_slot_is_full(unsigned slot)
@@ -64,7 +64,7 @@ static void *protect_late(struct lull_hazptr *h, struct torture_slot *slot)
 static void *protect(struct lull_hazptr *h, struct torture_slot *slot, enum torture_kind kind,
 		     bool once)
 {
-	if (torture.mistake == MISTAKE_NO_SECOND_LOOK && kind == KIND_ELEMENT)
+	if (torture.use_fault == FAULT_NO_SECOND_LOOK && kind == KIND_ELEMENT)
 		return protect_late(h, slot);
 	switch (kind) {
 	case KIND_ELEMENT:
@@ -217,7 +217,7 @@ static void let_go(struct grip *g)
 
 void torture_grip_end(struct grip *g, struct torture_tally *tally, uint64_t *rng, const char *where)
 {
-	if (torture.mistake != MISTAKE_LOOK_AFTER_CLEAR) {
+	if (torture.use_fault != FAULT_LOOK_AFTER_CLEAR) {
 		torture_grip_check(g, tally, where);
 		let_go(g);
 		return;

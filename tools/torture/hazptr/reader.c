@@ -3,7 +3,7 @@
  * lull torture: readers of hazptr and bridge. They hold many objects at a time, by slots of all
  * kinds of contexts and by holds, longer than any section lasts. See torture.h.
  */
-#include "torture/torture.h"
+#include "torture/hazptr/torture_hazptr.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* lull torture: short-lived threads and forked children of hazptr and bridge. See torture.h. */
-#include "torture/torture.h"
+#include "torture/hazptr/torture_hazptr.h"
 
 #include <unistd.h>
 

@@ -3,7 +3,7 @@
  * lull torture: updaters of hazptr and bridge. An element goes down the pipe of ages by waits for
  * this one element, or by callbacks; other objects are retired. See torture.h.
  */
-#include "torture/torture.h"
+#include "torture/hazptr/torture_hazptr.h"
 
 #include <errno.h>
 #include <stdlib.h>

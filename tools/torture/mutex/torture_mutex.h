@@ -113,4 +113,6 @@ void torture_op_forget(pid_t pid); /* a process that was killed in the middle of
 /* For another lock from here on; .word NULL: for none, the lock's memory goes. */
 void torture_watch_set(struct mutex_watch *watch, const struct mutex_watch *to);
 
+void *torture_watcher(void *arg);
+
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* lull torture: readers that are online, for a while or for good. See torture.h. */
-#include "torture/torture.h"
-
-#define ORDINARY_EACH 4u /* every so manieth reader of rcu-qsbr is an ordinary one */
+#include "torture/rcu/torture_rcu.h"
 
 /* A section of code that only online threads run. */
 static void online_section(struct torturer *t)
@@ -12,7 +10,7 @@ static void online_section(struct torturer *t)
 	lull_rcu_online_read_lock();
 	torture_glimpse(&g, &t->rng);
 	torture_linger(&t->rng);
-	if (torture.mistake == MISTAKE_EARLY_QUIESCENT && torture_once_in(&t->rng, 4)) {
+	if (torture.use_fault == FAULT_EARLY_QUIESCENT && torture_once_in(&t->rng, 4)) {
 		lull_rcu_quiescent();
 		torture_spin_ns(torture_random(&t->rng, 30000));
 	}
@@ -40,7 +38,7 @@ static void online_span(struct torturer *t)
 /* Something that an online thread may do when it holds nothing. */
 static void online_pause(struct torturer *t)
 {
-	if (torture.mistake == MISTAKE_NO_QUIESCENT && t->index == 0)
+	if (torture.use_fault == FAULT_NO_QUIESCENT && t->index == 0)
 		return;
 	switch (torture_random(&t->rng, 16)) {
 	case 0:
@@ -71,10 +69,9 @@ void torture_online_burst(struct torturer *t)
 	lull_rcu_offline();
 }
 
-/* The life of a thread that is online, but for the times when it blocks. */
-static void *online_life(struct torturer *t)
+void *torture_online_life(struct torturer *t)
 {
-	bool forgets = torture.mistake == MISTAKE_NO_QUIESCENT && t->index == 0;
+	bool forgets = torture.use_fault == FAULT_NO_QUIESCENT && t->index == 0;
 
 	torture_me = t;
 	lull_thread_register();
@@ -98,13 +95,4 @@ static void *online_life(struct torturer *t)
 	}
 	lull_rcu_offline();
 	return NULL;
-}
-
-void *torture_qsbr_reader(void *arg)
-{
-	struct torturer *t = arg;
-
-	if (t->index % ORDINARY_EACH == ORDINARY_EACH - 1)
-		return torture_reader(t);
-	return online_life(t);
 }

@@ -3,6 +3,7 @@
  * lull torture: readers, updaters, threads and children of shazptr. What is named is either the
  * place where an element is found, or the element. See torture.h.
  */
+#include "torture/flavors.h"
 #include "torture/torture.h"
 
 #include <stdlib.h>
@@ -102,7 +103,7 @@ static void shaz_crossed(struct torturer *t)
 	shaz_end(&second, &t->tally, "element that was named inside");
 }
 
-void torture_shaz(struct torturer *t)
+static void torture_shaz(struct torturer *t)
 {
 	bool nest = torture_once_in(&t->rng, 4);
 
@@ -112,7 +113,7 @@ void torture_shaz(struct torturer *t)
 		shaz_nested(t, nest ? (unsigned)torture_random(&t->rng, DEPTH_MOST) : 0);
 }
 
-void torture_shaz_shortly(struct torturer *t, const char *where)
+static void torture_shaz_shortly(struct torturer *t, const char *where)
 {
 	struct shaz s;
 
@@ -121,7 +122,7 @@ void torture_shaz_shortly(struct torturer *t, const char *where)
 	shaz_end(&s, &t->tally, where);
 }
 
-void torture_shaz_in_handler(struct torturer *t)
+static void torture_shaz_in_handler(struct torturer *t)
 {
 	struct shaz s;
 
@@ -139,7 +140,7 @@ static void burst(struct torturer *t)
 		torture_shaz(t);
 }
 
-void *torture_shaz_reader(void *arg)
+static void *torture_shaz_reader(void *arg)
 {
 	return torture_rounds(arg, &torture.active_readers, burst);
 }
@@ -255,7 +256,7 @@ static void flush(struct shaz_updater *u)
 		wait_for_last(u);
 }
 
-void *torture_shaz_updater(void *arg)
+static void *torture_shaz_updater(void *arg)
 {
 	struct shaz_updater u = { .t = arg };
 
@@ -282,7 +283,7 @@ void *torture_shaz_updater(void *arg)
 	return NULL;
 }
 
-void torture_shaz_change(uint64_t *rng)
+static void torture_shaz_change(uint64_t *rng)
 {
 	lull_shazptr_set_skip_self_scan(torture_once_in(rng, 2));
 }
@@ -290,7 +291,7 @@ void torture_shaz_change(uint64_t *rng)
 /* ---- short-lived threads, and forked children ------------------------------------------------ */
 
 /* What it names is forgotten at its exit. */
-void torture_shaz_die(struct torturer *t)
+static void torture_shaz_die(struct torturer *t)
 {
 	if (!torture_once_in(&t->rng, 16))
 		return;
@@ -300,22 +301,22 @@ void torture_shaz_die(struct torturer *t)
 	lull_add_relaxed(&torture.dropped, (uint64_t)1);
 }
 
-struct element *torture_shaz_begin(struct torture_use *use, struct element **where)
+static struct element *torture_shaz_begin(struct torture_use *use, struct element **where)
 {
 	return name_element(&use->guard, where);
 }
 
-void torture_shaz_end(struct torture_use *use)
+static void torture_shaz_end(struct torture_use *use)
 {
 	lull_shazptr_clear(use->guard);
 }
 
-void torture_shaz_wait_for(struct element *e)
+static void torture_shaz_wait_for(struct element *e)
 {
 	lull_shazptr_synchronize(e);
 }
 
-void torture_shaz_wait_any(void)
+static void torture_shaz_wait_any(void)
 {
 	static struct element nobodys;
 
@@ -323,7 +324,7 @@ void torture_shaz_wait_any(void)
 }
 
 /* The child names what the forking thread named. */
-pid_t torture_shaz_fork(struct torturer *t)
+static pid_t torture_shaz_fork(struct torturer *t)
 {
 	uint64_t how = torture_random(&t->rng, 3);
 	struct shaz outer, inner;
@@ -344,7 +345,7 @@ pid_t torture_shaz_fork(struct torturer *t)
 }
 
 /* Others' names are gone. */
-void torture_shaz_child(struct torturer *t)
+static void torture_shaz_child(struct torturer *t)
 {
 	unsigned i;
 
@@ -352,3 +353,22 @@ void torture_shaz_child(struct torturer *t)
 	for (i = 0; i < TORTURE_SLOTS; i++)
 		lull_shazptr_synchronize(&torture.slot[i]);
 }
+
+const struct torture_flavor torture_shazptr = {
+	.name = "shazptr",
+	.wait = "wait",
+	.form = { "synchronize", "synchronize of all", "synchronize and free" },
+	.reader = torture_shaz_reader,
+	.updater = torture_shaz_updater,
+	.handler = torture_shaz_in_handler,
+	.use = torture_shaz,
+	.use_shortly = torture_shaz_shortly,
+	.wait_once = torture_shaz_wait_any,
+	.die = torture_shaz_die,
+	.begin = torture_shaz_begin,
+	.end = torture_shaz_end,
+	.wait_for = torture_shaz_wait_for,
+	.fork = torture_shaz_fork,
+	.child = torture_shaz_child,
+	.change = torture_shaz_change,
+};
