@@ -556,7 +556,7 @@ static void test_storm(void **state)
 	end = now_ns() + 300000000u;
 	while (now_ns() < end) {
 		for (int i = 0; i < 50; i++)
-			lull_rcu_call(&lull_rcu_replace(current, new_thing())->rcu, storm_dead);
+			lull_rcu_call(head_by_either_name(&lull_rcu_replace(current, new_thing())->rcu), storm_dead);
 		struct thing *old = lull_rcu_replace(current, new_thing());
 		lull_rcu_synchronize();
 		storm_dead(&old->rcu);
