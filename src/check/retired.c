@@ -258,10 +258,10 @@ void lull__retired_add(int kind, void *item, lull_rcu_func func, const void *sit
 	if (lull_unlikely(found != NULL))
 		deferred_twice(&fresh, &before);
 	if (lull_unlikely(!added) && !lull_xchg_relaxed(&stopped, 1u))
-		lull__say("no memory to check what is deferred: that ends here");
+		lull__say("no memory to check deferred objects: no more of them are checked");
 	if (lull_unlikely(is_late)) {
 		lull__thread_name(late.tid, name, sizeof(name));
-		lull__say("thread \"%s\" (tid %u) still protects %p, which %s: nobody can reclaim it", name, late.tid,
+		lull__say("thread \"%s\" (tid %u) still protects %p, which %s: it cannot be reclaimed", name, late.tid,
 			  (void *)late.range.from, story(&late, words));
 	}
 }

@@ -72,7 +72,7 @@ bool lull_percpu_ref_per_cpu(void)
 static void saturate(struct lull_percpu_ref *ref, const char *call, intptr_t count, const char *what)
 {
 	if (!lull_load_relaxed(&ref->data))
-		lull__die("%s: percpu_ref %p was given up by lull_percpu_ref_exit()", call, (void *)ref);
+		lull__die("%s: percpu_ref %p is used after lull_percpu_ref_exit()", call, (void *)ref);
 	lull_store_relaxed(&ref->count, SATURATED);
 	lull__say("%s: percpu_ref %p had %lld references: %s. It is never released now", call, (void *)ref,
 		  (long long)count, what);
@@ -83,7 +83,7 @@ static struct lull__percpu_data *data_of(struct lull_percpu_ref *ref, const char
 	struct lull__percpu_data *data = ref->data;
 
 	if (!data)
-		lull__die("%s: percpu_ref %p was given up by lull_percpu_ref_exit()", call, (void *)ref);
+		lull__die("%s: percpu_ref %p is used after lull_percpu_ref_exit()", call, (void *)ref);
 	return data;
 }
 

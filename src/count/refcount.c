@@ -19,7 +19,7 @@ void lull__refcount_misuse(struct lull_refcount *r, const char *call, int old, i
 	/* If several threads find it wrong at the same time, one of them finds it not saturated yet. */
 	int before = lull_xchg_relaxed(&r->count, LULL_REFCOUNT_SATURATED);
 	const char *what = change > 0 ? (old == 0 ? "it was at its end" : "too many") :
-			   old == -change ? "the last one was dropped unseen" : "more were put than got";
+			   old == -change ? "the last one was dropped without a test" : "more were put than got";
 
 	if (is_saturated(before) || is_saturated(old))
 		return;

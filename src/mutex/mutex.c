@@ -66,8 +66,8 @@ void lull__mutex_misuse(const char *what, const void *m, uint32_t tid)
 	struct lull__thread_words self = lull__thread_words(lull__mutex_self());
 
 	if (!tid)
-		lull__die("%s %s mutex %p, which nobody has", self.text, what, m);
-	lull__die("%s %s mutex %p, which %s has", self.text, what, m, lull__thread_words(tid).text);
+		lull__die("%s %s mutex %p, which no thread holds", self.text, what, m);
+	lull__die("%s %s mutex %p, which %s holds", self.text, what, m, lull__thread_words(tid).text);
 }
 
 /* Return @rest, of a private mutex, without what is not valid in this process. */

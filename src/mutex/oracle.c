@@ -156,7 +156,7 @@ void lull__oracle_init(void)
 			lull__die("LULL_OWNER_ORACLE is \"%.60s\"; it can be %s", forced,
 				  all_names(names, sizeof(names)));
 		if (!choice->usable())
-			lull__die("LULL_OWNER_ORACLE is %s, which is not to be had here", forced);
+			lull__die("LULL_OWNER_ORACLE is %s, which is not available here", forced);
 	} else {
 		choice = first_usable();
 	}

@@ -36,7 +36,7 @@ static void now_words(const struct lull_stall *stall, char *buf, size_t size)
 		[LULL_THREAD_RUNS] = "it runs",
 		[LULL_THREAD_SLEEPS] = "it sleeps",
 		[LULL_THREAD_STOPPED] = "it is stopped",
-		[LULL_THREAD_GONE] = "it has exited and will never let go",
+		[LULL_THREAD_GONE] = "it has exited, so this wait will never end",
 	};
 	bool where = stall->where[0] && stall->state != LULL_THREAD_GONE;
 
@@ -65,7 +65,7 @@ static void default_stall(const struct lull_stall *stall)
 	if (stall->site)
 		snprintf(site, sizeof(site), " entered at %s", stall->site_name);
 	if (!stall->tid) {
-		lull__say("%s has waited %llu ms for %u slot%s of nobody in particular; %zu objects (%zu bytes) wait "
+		lull__say("%s has waited %llu ms for %u slot%s that no thread owns; %zu objects (%zu bytes) wait "
 			  "behind it", stall->kind, age_ms, stall->slots, stall->slots == 1 ? "" : "s",
 			  stall->waiting_items, stall->waiting_bytes);
 		return;
