@@ -36,7 +36,7 @@ function(lull_bpf_header name)
 	set(header ${CMAKE_CURRENT_BINARY_DIR}/${name}_object.h)
 	add_custom_command(OUTPUT ${header}
 		COMMAND ${LULL_BPF_CLANG} -target bpf -ffreestanding -O2 -g -Wall -Wextra -Werror
-			-D__TARGET_ARCH_${lull_bpf_arch} -isystem /usr/include/${CMAKE_LIBRARY_ARCHITECTURE}
+			-D__TARGET_ARCH_${lull_bpf_arch} -I${PROJECT_SOURCE_DIR}/tools -isystem /usr/include/${CMAKE_LIBRARY_ARCHITECTURE}
 			-c ${CMAKE_CURRENT_SOURCE_DIR}/${name}.bpf.c -o ${object}
 		COMMAND ${CMAKE_COMMAND} -DNAME=${name}_object -DFROM=${object} -DTO=${header}
 			-P ${lull_bpf_bytes}

@@ -8,11 +8,10 @@ include(CMakePackageConfigHelpers)
 install(DIRECTORY include/lull TYPE INCLUDE FILES_MATCHING PATTERN *.h)
 install(TARGETS lull lull_static EXPORT lull)
 if(LULL_BUILD_TOOLS)
-	# The command, and the plugin it measures, find the library from where they lie.
+	# The command finds the library from where it lies; so do the modules with what it measures.
 	cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_LIBDIR BASE_DIRECTORY ${CMAKE_INSTALL_FULL_BINDIR}
 		OUTPUT_VARIABLE libraries_from_bin)
 	set_target_properties(lull_tool PROPERTIES INSTALL_RPATH "$ORIGIN/${libraries_from_bin}")
-	set_target_properties(lull_bench_plugin PROPERTIES INSTALL_RPATH "$ORIGIN/..")
 endif()
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/lull)

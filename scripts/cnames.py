@@ -170,9 +170,9 @@ class CFile:
 
     def function_name(self, tokens):
         """Of a definition that @tokens begin, up to its brace, or of a declaration; None: of something else."""
-        last = None
-        for kind, text, _ in self.without_specifiers(tokens):
-            if text in ("=", "{", "[", "typedef"):
+        last, tokens = None, self.without_specifiers(tokens)
+        for n, (kind, text, _) in enumerate(tokens):
+            if text in ("=", "{", "[", "typedef") or [token[1] for token in tokens[n : n + 2]] == ["(", "*"]:
                 return None
             if text == "(":
                 return last[1] if last and last[0] == "word" and last[1] not in NOT_A_FUNCTION else None
@@ -225,7 +225,7 @@ class CFile:
                     names.append(tokens[n - 1][1])
                     ended = True
                 elif text == "(" and depth == 0 and not ended and n + 2 < len(tokens) and tokens[n + 1][1] == "*":
-                    names.append(tokens[n + 2][1])
+                    names += [word for kind, word, _ in tokens[n + 2:] if kind == "word" and word != "const"][:1]
                     ended = True
                 depth += 1
             elif text in ")}]":

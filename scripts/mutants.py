@@ -29,11 +29,11 @@ FLAVORS = ("rcu", "rcu-qsbr", "hazptr", "shazptr", "bridge", "percpu_ref", "hash
 # What a function does, and the kinds of mutants of which it then has one.
 DEMANDS = [
     ("sleeps or waits", ("wait", "pause", "recheck"),
-     re.compile(r"(?<!void )(?<!int )(?<!bool )\b(?:lull__futex_wait(?:_until)?|lull__give_way|lull__lock_await|"
+     re.compile(r"(?<!void )(?<!int )(?<!bool )\b(?:lull__futex_wait|lull__wait_sleep|lull__give_way|lull__nap|lull__lock_await|"
                 r"lull__queue_await_owner|lull__rcu_wait(?:_until)?|lull__hazptr_wait|lull_rcu_barrier)\(")),
     ("tests a flag", ("flag",), re.compile(r"(?<!bool )\blull_(?:low_)?nonzero_relaxed\(")),
     ("sets a flag or tests it", ("flag",),
-     re.compile(r"(?:or_relaxed\(.*|& |\| |\()(?:LULL__\w+_)?(?:WAITED|LEFT|WAITERS|HEIR)\b")),
+     re.compile(r"(?:or_relaxed\(.*|& |\| |\()(?:LULL__\w+_)?(?:WAITED|PARKED|WAITERS|HEIR)\b")),
     ("looks for wildcards", ("wildcard",), re.compile(r"[=,] LULL__SHAZPTR_WILDCARD(?! \?)")),
     ("makes a heavy fence", ("recheck", "check", "wait"),
      re.compile(r"(?<!void )\b(?:lull_fence_heavy|lull__hazptr_fence)\(")),
@@ -205,6 +205,9 @@ class Models:
             name = os.path.relpath(path, "model")
             self.where[name] = set(where(text) or [])
             said = PROSE.sub("", text)
+            for header in re.findall(r'^#include "((?:\.\./)?\w+\.h)"', text, re.M):
+                with open(os.path.join(root, os.path.dirname(path), header), encoding="utf-8") as file:
+                    said += file.read()
             if name.startswith("real/"):  # it is as good as the code that it goes through
                 found = {find(sources.values(), called)[0] for called in self.where[name]}
                 said += "".join(sorted(source.text for source in found if source))
@@ -383,6 +386,7 @@ BROKEN = [
     ("src/a.c", "wake();", "wake();\n\tlull_fence_full();", "put(): fence_full -> nothing is not in"),
     ("src/a.c", "wake();", "wake();\n\tlull_store_release(box, 2);", "put(): store_release#2 -> relaxed is not in"),
     ("src/a.c", "lull_store_release(box, v); /*", "lull_store_relaxed(box, v); /*", "no store_release#1 -> relaxed in put()"),
+    ("src/a.c", "wake();", "lull__wait_sleep(w);", "put() sleeps or waits: model/mutants has no wait"),
     ("src/a.c", "static int take(", "static int fetch(", "there is no take() in a.c"),
     ("include/lull/b.h", "B(p)", "put(p)", "put() is in include/lull/b.h and in src/a.c: say in which"),
     ("src/a.c", "if (!v)", "if (v == 0)", "is 0 times in take()"),

@@ -32,19 +32,11 @@
 #ifdef LULL_DEBUG
 #include "check/checks.h"
 
-static void checks_fork_prepare(void)
+static void checks_fork(bool begins)
 {
-	lull__guards_fork_prepare();
+	lull__guards_fork(begins);
 #if LULL__CHECK_RETIRED
-	lull__retired_fork_prepare();
-#endif
-}
-
-static void checks_fork_parent(void)
-{
-	lull__guards_fork_parent();
-#if LULL__CHECK_RETIRED
-	lull__retired_fork_parent();
+	lull__retired_fork(begins);
 #endif
 }
 
@@ -66,8 +58,7 @@ const struct lull__checks lull__checks = {
 	.protects_none = lull__retired_protects_none,
 #endif
 	.mutex_waits = lull__deadlock_check,
-	.fork_prepare = checks_fork_prepare,
-	.fork_parent = checks_fork_parent,
+	.fork = checks_fork,
 };
 #endif
 

@@ -42,7 +42,6 @@
 #define lull_or_relaxed(p, v)	__atomic_fetch_or((p), (v), __ATOMIC_RELAXED)
 #define lull_or_release(p, v)	__atomic_fetch_or((p), (v), __ATOMIC_RELEASE)
 #define lull_and_relaxed(p, v)	__atomic_fetch_and((p), (v), __ATOMIC_RELAXED)
-#define lull_and_release(p, v)	__atomic_fetch_and((p), (v), __ATOMIC_RELEASE)
 
 /* Strong compare-and-swap: true if *(p) was *(old) and is now v; else *(old) is the value found. */
 #define lull_cas_relaxed(p, old, v)                                                                \

@@ -11,7 +11,8 @@
  * memory is still in its cache. That bounds the backlog, and a small backlog makes deferral fast.
  * Callbacks run user code and so go to one background thread: none ever runs while its caller holds
  * a lock. The background thread also takes over the queues of threads that fell idle or exited. It
- * is started when first needed, woken by events, and sleeps without wake-ups when nothing waits. A
+ * is started when first needed, woken by events, and sleeps without wake-ups when nothing waits. When
+ * it cannot be started, callbacks wait: later deferrals try again, and a barrier runs them itself. A
  * program may instead run callbacks in its own loop (LULL_RECLAIM_POLL), or let the deferring threads
  * run them as well (LULL_RECLAIM_CALLER).
  *

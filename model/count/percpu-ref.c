@@ -16,7 +16,7 @@
  * Never: the ref is released while somebody has a reference, twice, or not at all.
  * An addition is one step here, and a fence to cbmc; what is ordered by what, percpu-ref-kill.tpl and
  * its neighbours tell.
- * Must hold under sc, tso and pso; with each of these it must not:
+ * Must hold; with each of these it must not:
  * Busted NO_BARRIER: sc
  * Busted NO_WAITING: sc
  * Busted NO_BIAS: sc
@@ -24,11 +24,7 @@
  * Busted SUM_BEFORE_MARK: sc
  * Busted SPLIT_ADDITION: sc
  */
-#include <assert.h>
-
-#define FULL()                                                                                     \
-	__CPROVER_fence("WWfence", "RRfence", "RWfence", "WRfence", "WWcumul", "RRcumul",          \
-			"RWcumul", "WRcumul")
+#include "../harness.h"
 
 #ifdef NO_BIAS
 #define BIAS 0
@@ -47,14 +43,10 @@ num threads;			   /* do they? */
 num held0, held1;		   /* the thread knows that it has a reference */
 num released;
 num done0, done1;
-int nondet_int(void);
 
 #define ADD(where, n)                                                                              \
 	{                                                                                          \
-		__CPROVER_atomic_begin();                                                          \
-		old = where;                                                                       \
-		where = old + (n);                                                                 \
-		__CPROVER_atomic_end();                                                            \
+		AT_ONCE(old = where; where = old + (n));                                           \
 	}
 
 /* The counter of the CPU that it runs on; the sequence is over with it. */

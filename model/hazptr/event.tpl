@@ -7,7 +7,7 @@ C hazptr-event
  * is too old for the waiter.  Meanwhile that waiter takes the count, sees the slot, sets WAITED,
  * and sees the slot again.  If its WAITED is the one that is being taken off, the count
  * that it took must be the old one: futex_wait() then does not sleep.
- * The same with LEFT for WAITED and unpark_event for event: then it is the reclaimer who does not look
+ * The same with PARKED for WAITED and unpark_event for event: then it is the reclaimer who does not look
  * again.
  * Where: lull__hazptr_slow(), lull__hazptr_wake(), sleep_until_seen(), visit_held(), lull__park_named(),
  * visit_park()

@@ -3,13 +3,13 @@ C hazptr-leftover
 (*
  * ORDER HAZ-10
  * The reclaimer leaves an object because a slot names it.  It takes the count of such slots that have
- * said something else (unpark_event), says LEFT in the slot's state, looks at the slot again, and goes to
- * sleep unless the count is another one by then.  The reader clears the slot, takes LEFT off, counts,
+ * said something else (unpark_event), says PARKED in the slot's state, looks at the slot again, and goes to
+ * sleep unless the count is another one by then.  The reader clears the slot, takes PARKED off, counts,
  * and looks whether the reclaimer sleeps.
  * Where: lull__hazptr_slow(), lull__park_named(), visit_park(), lull__notify_from_reader(),
  * lull__queue_is_parked(), go_to_sleep()
  *
- * That the reader does not miss LEFT is HAZ-5, and needs a heavy fence that is not in here; that LEFT is
+ * That the reader does not miss PARKED is HAZ-5, and needs a heavy fence that is not in here; that PARKED is
  * not lost in the clearing of an older one is event.tpl.
  * Never: the reclaimer sleeps with the object left, and the reader has not woken it.
  *)

@@ -13,8 +13,8 @@
  * again at any time.  Never: the reader uses what is freed.
  * The clock ticks by a read-modify-write, which these memory models take for a fence: what the heavy
  * fence is for, protect.tpl tells.
- * Must hold under sc, tso and pso; with each of these it must not:
- * Busted NO_LIGHT: tso pso
+ * Must hold; with each of these it must not:
+ * Busted NO_LIGHT: tso
  * Busted NO_SECOND_LOOK: sc
  * Busted LISTS_FIRST: sc
  * Busted CLEAR_BEFORE_LINK: sc
@@ -24,18 +24,7 @@
  * Busted OLDER_STAMP_PASSES: sc
  * Busted TICK_BEFORE_UNLINKING: sc
  */
-#include <assert.h>
-
-#define FULL()                                                                                     \
-	__CPROVER_fence("WWfence", "RRfence", "RWfence", "WRfence", "WWcumul", "RRcumul",          \
-			"RWcumul", "WRcumul")
-#define RELEASE() __CPROVER_fence("WWfence", "RWfence", "WWcumul", "RWcumul")
-#ifdef NO_LIGHT
-#define LIGHT()
-#else
-#define LIGHT() FULL()
-#endif
-#define HEAVY() FULL()
+#include "../harness.h"
 #ifdef OLDER_STAMP_PASSES
 #define YOUNG_ENOUGH(stamp, tick) ((stamp) + 1 >= (tick))
 #else
@@ -50,34 +39,12 @@ int backup, old_stamp;	/* the hold's slot, when it is linked */
 int linked;		/* into the list */
 int shard;		/* the list's lock */
 int tick = 1;		/* synchronize's clock */
-int nondet_int(void);
-
-void lock(void)
-{
-	int got;
-
-	__CPROVER_atomic_begin();
-	got = !shard;
-	shard = 1;
-	__CPROVER_atomic_end();
-	__CPROVER_assume(got);
-	FULL();
-}
-
-void unlock(void)
-{
-	RELEASE();
-	shard = 0;
-}
 
 void slow(void)
 {
 	int now = tick;
 
-	__CPROVER_atomic_begin();
-	stamp = now;
-	waited = 0;
-	__CPROVER_atomic_end();
+	AT_ONCE(stamp = now; waited = 0);
 	FULL();
 }
 
@@ -119,9 +86,7 @@ void stamp_empty_slot(void)
 {
 	int now = tick;
 
-	__CPROVER_atomic_begin();
-	stamp = now;
-	__CPROVER_atomic_end();
+	AT_ONCE(stamp = now);
 	FULL();
 }
 
@@ -136,9 +101,9 @@ void detach(void)
 #else
 	old_stamp = stamp;
 #endif
-	lock();
+	LOCK(shard);
 	linked = 1;
-	unlock();
+	UNLOCK(shard);
 #ifndef CLEAR_BEFORE_LINK
 	set(0);
 #endif
@@ -150,9 +115,9 @@ void release_detached(void)
 {
 	RELEASE();
 	backup = 0;
-	lock();
+	LOCK(shard);
 	linked = 0;
-	unlock();
+	UNLOCK(shard);
 }
 
 void reader(void)
@@ -190,9 +155,9 @@ int look_at_list(int since)
 {
 	int held;
 
-	lock();
+	LOCK(shard);
 	held = linked && backup == 1 && !YOUNG_ENOUGH(old_stamp, since);
-	unlock();
+	UNLOCK(shard);
 	return held;
 }
 
@@ -221,9 +186,7 @@ int look_at_list(int since)
 
 #define FLAG()                                                                                     \
 	{                                                                                          \
-		__CPROVER_atomic_begin();                                                          \
-		waited = 1;                                                                        \
-		__CPROVER_atomic_end();                                                            \
+		AT_ONCE(waited = 1);                                                               \
 		HEAVY();                                                                           \
 	}
 
@@ -232,10 +195,7 @@ int take_the_time(void)
 	int since;
 
 	RELEASE();
-	__CPROVER_atomic_begin();
-	tick = tick + 1;
-	since = tick;
-	__CPROVER_atomic_end();
+	AT_ONCE(tick = tick + 1; since = tick);
 	return since;
 }
 

@@ -13,8 +13,8 @@
  * the scanning thread frees what a waiter would free when it is told.  Each reader is a group.
  * Ticks and locks are read-modify-writes, which these memory models take for fences: what the
  * updater's fence is for, shazptr-enter.litmus and shazptr-queue.litmus tell.
- * Must hold under sc, tso and pso; with each of these it must not:
- * Busted NO_READER_FENCE: tso pso
+ * Must hold; with each of these it must not:
+ * Busted NO_READER_FENCE: tso
  * Busted FORGOTTEN_POINTER: sc
  * Busted IGNORED_WILDCARD: sc
  * Busted IGNORED_WILDCARD_BY_CALLER: sc
@@ -25,12 +25,7 @@
  * Busted STAMP_BEFORE_CLEAR: sc
  * Busted EARLIER_STAMP_PASSES: sc
  */
-#include <assert.h>
-
-#define FULL()                                                                                     \
-	__CPROVER_fence("WWfence", "RRfence", "RWfence", "WRfence", "WWcumul", "RRcumul",          \
-			"RWcumul", "WRcumul")
-#define RELEASE() __CPROVER_fence("WWfence", "RWfence", "WWcumul", "RWcumul")
+#include "../harness.h"
 #ifdef NO_READER_FENCE
 #define READER_FENCE()
 #else
@@ -48,8 +43,6 @@ int freed_a, freed_b;
 /* The waiters. on_list: 1 queued, 2 being scanned for. mask: bit 0 for reader 1, bit 1 for reader 2. */
 int on_list_a, tick_a, mask_a;
 int on_list_b, tick_b, mask_b;
-
-int nondet_int(void);
 
 #define USE_A(got) if (got) assert(!freed_a)
 #define USE_B(got) if (got) assert(!freed_b)
@@ -144,10 +137,7 @@ void reader2(void)
 	{                                                                                          \
 		unlinked = 1;                                                                      \
 		RELEASE();                                                                         \
-		__CPROVER_atomic_begin();                                                          \
-		clock = clock + 1;                                                                 \
-		tick = clock;                                                                      \
-		__CPROVER_atomic_end();                                                            \
+		AT_ONCE(clock = clock + 1; tick = clock);                                          \
 		FULL();                                                                            \
 		mask = 3;                                                                          \
 		if (nondet_int()) {                                                                \

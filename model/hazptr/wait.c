@@ -11,62 +11,33 @@
  * is set again is waited for again is a matter of luck.
  * Never: a waiter is asleep when the slot is clear for good.
  * WAITED is set by a read-modify-write, which these memory models take for a fence: what the heavy fence
- * is for, wake.tpl and wake-two.tpl tell; and for the order of event and WAITED,
- * event.tpl.
- * Must hold under sc, tso and pso; with each of these it must not:
- * Busted NO_LIGHT: tso pso
+ * is for, wake.tpl and wake-two.tpl tell; and for the order of event and WAITED, event.tpl.
+ * Must hold; with each of these it must not:
+ * Busted NO_LIGHT: tso
  * Busted NO_SECOND_LOOK: sc
  * Busted NO_FLAG: sc
  * Busted FLAG_NOT_LOOKED_AT: sc
  * Busted EVENT_AFTER_FLAG: sc
  * Busted EVENT_BEFORE_UNFLAG: sc
  */
-#include <assert.h>
-
-#define FULL()                                                                                     \
-	__CPROVER_fence("WWfence", "RRfence", "RWfence", "WRfence", "WWcumul", "RRcumul",          \
-			"RWcumul", "WRcumul")
-#define RELEASE() __CPROVER_fence("WWfence", "RWfence", "WWcumul", "RWcumul")
-#ifdef NO_LIGHT
-#define LIGHT()
-#else
-#define LIGHT() FULL()
-#endif
-#define HEAVY() FULL()
+#include "../harness.h"
 
 int slot = 1;	      /* 1: the address that is waited for */
 int waited;	      /* WAITED, from the start, perhaps */
 int event;	      /* counts wakes; the kernel's sleep is tied to it */
 int asleep1, asleep2; /* 1 while that waiter is in futex_wait() */
 int reader_is_done;
-int nondet_int(void);
-
-void count_event(void)
-{
-	RELEASE();
-	__CPROVER_atomic_begin();
-	event = event + 1;
-	__CPROVER_atomic_end();
-}
 
 void slow(void)
 {
 #ifdef EVENT_BEFORE_UNFLAG
-	count_event();
+	COUNT_EVENT(event);
 #endif
-	__CPROVER_atomic_begin();
-	waited = 0;
-	__CPROVER_atomic_end();
+	AT_ONCE(waited = 0);
 #ifndef EVENT_BEFORE_UNFLAG
-	count_event();
+	COUNT_EVENT(event);
 #endif
-	/* futex_wake(): atomic and fenced, as the kernel's hash bucket lock makes it. */
-	FULL();
-	__CPROVER_atomic_begin();
-	asleep1 = 0;
-	asleep2 = 0;
-	__CPROVER_atomic_end();
-	FULL();
+	FUTEX_WAKE(asleep1 = 0; asleep2 = 0);
 }
 
 void set(int addr)
@@ -106,20 +77,13 @@ void reader(void)
 		if (slot != 1) {                                                                   \
 			is_clean = 1;                                                              \
 		} else {                                                                           \
-			__CPROVER_atomic_begin();                                                  \
-			FLAG();                                                                    \
-			__CPROVER_atomic_end();                                                    \
+			AT_ONCE(FLAG());                                                           \
 			LATE_EVENT(expected);                                                      \
 			HEAVY();                                                                   \
 			if (SECOND_LOOK && slot != 1) {                                       \
 				is_clean = 1;                                                      \
 			} else {                                                                   \
-				FULL();                                                            \
-				__CPROVER_atomic_begin();                                          \
-				if (event == expected)                                             \
-					asleep = 1;                                                \
-				__CPROVER_atomic_end();                                            \
-				FULL();                                                            \
+				FUTEX_WAIT(event, expected, asleep);                               \
 				/* Woken, or the reader is gone and the sleep is for good. */      \
 				__CPROVER_assume(!asleep || reader_is_done);                       \
 				assert(!asleep);                                                   \

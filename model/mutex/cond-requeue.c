@@ -20,18 +20,7 @@
  * Busted COUNT_AFTER_UNLOCK: sc
  * Busted NO_RETRY: sc
  */
-#include <assert.h>
-
-#if defined(NO_ANNOUNCEMENT) || defined(NOBODY_WOKEN) || defined(WOKEN_WITHOUT_WAITERS) ||         \
-	defined(COUNT_AFTER_UNLOCK) || defined(NO_RETRY)
-#define STEPS 4
-#else
-#define STEPS 1
-#endif
-
-#define THREADS 3
-#define TID	3
-#define WAITERS 8
+#include "induction.h"
 
 enum {
 	OUT,	    /* has not got the lock and does not want it */
@@ -48,8 +37,6 @@ enum {
 	SIGNALS,
 };
 
-typedef unsigned char num;
-
 num word;
 struct thread {
 	num at, woken, seen;
@@ -58,7 +45,7 @@ struct thread {
 	num due;    /* there has been a broadcast since it waits */
 	num stranger; /* it broadcasts without the lock */
 } threads[THREADS + 1];
-num nondet_num(void);
+struct thread nondet_thread(void);
 
 _Bool asleep(num i)
 {
@@ -70,33 +57,27 @@ _Bool dreams(num i)
 	return threads[i].at == DREAMS;
 }
 
-num any_thread(void)
+_Bool sleeps(num i)
 {
-	num self = nondet_num();
-
-	__CPROVER_assume(self >= 1 && self <= THREADS);
-	return self;
+	return asleep(i) || dreams(i);
 }
 
-void get_up(num i, num woken)
+_Bool is_there(num i, num where)
+{
+	return threads[i].at == where;
+}
+
+void get_up_alone(num i)
 {
 	threads[i].at = TRIES;
-	threads[i].woken |= woken;
 	threads[i].waits = 0;
 	threads[i].due = 0;
 }
 
-void wake_one(num where)
+void get_up(num i)
 {
-	num who = any_thread();
-	_Bool done = threads[1].at != where && threads[2].at != where && threads[3].at != where;
-
-	for (num i = 1; i <= THREADS; i++)
-		if (i == who && threads[i].at == where) {
-			get_up(i, 1);
-			done = 1;
-		}
-	__CPROVER_assume(done);
+	get_up_alone(i);
+	threads[i].woken = 1;
 }
 
 void count(_Bool broadcast)
@@ -195,6 +176,8 @@ void step(num self)
 	struct thread *t = &threads[self];
 	num was = word;
 
+	if (!may_get_up(self))
+		return;
 	switch (t->at) {
 	case OUT:
 	case OWNS:
@@ -208,7 +191,7 @@ void step(num self)
 		break;
 	case ASLEEP:
 	case DREAMS:
-		get_up(self, 0); /* its time is up, or a signal came */
+		get_up_alone(self); /* its time is up, or a signal came */
 		break;
 	case LEAVES:
 		word = 0;
@@ -223,7 +206,7 @@ void step(num self)
 		break;
 	case WAITS:
 		if (t->old)
-			get_up(self, 0);
+			get_up_alone(self);
 		else
 			t->at = DREAMS;
 		break;
@@ -289,26 +272,16 @@ _Bool nobody_moves(void)
 	return still;
 }
 
-int main(void)
+void anything(void)
 {
-	assert(invariant());
 	word = nondet_num();
 	for (num i = 1; i <= THREADS; i++)
-		threads[i] = (struct thread){ nondet_num(), nondet_num(), nondet_num(), nondet_num(),
-					      nondet_num(), nondet_num(), nondet_num() };
-	__CPROVER_assume(invariant());
-	for (int i = 0; i < STEPS; i++) {
-		num self = any_thread();
+		threads[i] = nondet_thread();
+}
 
-		for (num k = 1; k <= THREADS; k++)
-			/* Nobody gets up by itself where that would save it. */
-			if (k == self && (STEPS == 1 || (!asleep(k) && !dreams(k))))
-				step(k);
-	}
-	if (STEPS == 1)
-		assert(invariant());
+void check_the_end(void)
+{
 	if (nobody_moves())
 		for (num i = 1; i <= THREADS; i++)
 			assert(!asleep(i) && !(dreams(i) && threads[i].due));
-	return 0;
 }

@@ -4,7 +4,7 @@
  * robust.c - owners die, for cbmc: threads lock, unlock, wait, give up, put right what is wrong or do
  * not, and are killed between any two accesses.
  * Where: put_in(), take_out(), pending(), verdict(), unlock() in mutex_robust.c,
- * lull_mutex_robust_consistent(), take() in mutex.c, futex_wait(), sleep_once(), pass_on(),
+ * lull_mutex_robust_consistent(), take_robust(), futex_wait(), sleep_once(), pass_on(),
  * lull__wait_for()
  *
  * Proved by induction, as wake.c.  Beyond that one's invariant: who owns is on its list or pending;
@@ -27,19 +27,9 @@
  * Busted ENDLESS_SLEEP: sc
  * Busted NO_WAKE: sc
  */
-#include <assert.h>
+#include "induction.h"
 
-#if defined(NO_PENDING_LOCK) || defined(NO_PENDING_UNLOCK) || defined(NO_PENDING_WAIT) ||          \
-	defined(MARK_NOT_KEPT) || defined(WAITERS_NOT_KEPT) || defined(ENDLESS_SLEEP) || defined(NO_WAKE)
-#define STEPS 4
-#else
-#define STEPS 1
-#endif
-
-#define THREADS 3
-#define TID	3
 #define DIED	4
-#define WAITERS 8
 
 enum {
 	OUT,	   /* has not got the lock and does not want it */
@@ -59,8 +49,6 @@ enum {
 	DEAD,
 };
 
-typedef unsigned char num;
-
 num word, inconsistent, lost;
 num wrong;  /* what it guards is: an owner died */
 num missed;
@@ -71,33 +59,22 @@ struct thread {
 	num told;	     /* -EOWNERDEAD */
 	num refused;	     /* -ENOTRECOVERABLE */
 } threads[THREADS + 1];
-num nondet_num(void);
+struct thread nondet_thread(void);
 
-_Bool asleep(num i)
+_Bool sleeps(num i)
 {
 	return threads[i].at == ASLEEP;
 }
 
-num any_thread(void)
+_Bool is_there(num i, num where)
 {
-	num self = nondet_num();
-
-	__CPROVER_assume(self >= 1 && self <= THREADS);
-	return self;
+	return threads[i].at == where;
 }
 
-void wake_one(void)
+void get_up(num i)
 {
-	num who = any_thread();
-	_Bool done = !asleep(1) && !asleep(2) && !asleep(3);
-
-	for (num i = 1; i <= THREADS; i++)
-		if (i == who && asleep(i)) {
-			threads[i].at = TRIES;
-			threads[i].woken = 1;
-			done = 1;
-		}
-	__CPROVER_assume(done);
+	threads[i].at = TRIES;
+	threads[i].woken = 1;
 }
 
 _Bool owns(num i)
@@ -196,6 +173,12 @@ void step(num self)
 {
 	struct thread *t = &threads[self];
 
+	if (nondet_num() && t->at < DYING) {
+		die(self);
+		return;
+	}
+	if (!may_get_up(self))
+		return;
 	switch (t->at) {
 	case OUT:
 		begin(t);
@@ -250,12 +233,12 @@ void step(num self)
 		break;
 	case WAKES:
 #ifndef NO_WAKE
-		wake_one();
+		wake_one(ASLEEP);
 #endif
 		t->at = QUITS;
 		break;
 	case DYING:
-		wake_one();
+		wake_one(ASLEEP);
 		t->at = DEAD;
 		break;
 	}
@@ -299,7 +282,7 @@ _Bool invariant(void)
 		   lost <= 1 && wrong <= 1 && missed <= 1;
 
 	for (num i = 1; i <= THREADS; i++) {
-		sleep |= asleep(i);
+		sleep |= sleeps(i);
 		known |= on_its_way(i);
 		ok = ok && in_order(i);
 	}
@@ -313,42 +296,27 @@ _Bool nobody_moves(void)
 	_Bool still = 1;
 
 	for (num i = 1; i <= THREADS; i++)
-		still &= threads[i].at == OUT || threads[i].at == DEAD || asleep(i);
+		still &= threads[i].at == OUT || threads[i].at == DEAD || sleeps(i);
 	return still;
 }
 
-int main(void)
+void anything(void)
 {
-	assert(invariant());
 	word = nondet_num();
 	inconsistent = nondet_num();
 	lost = nondet_num();
 	wrong = nondet_num();
 	missed = STEPS == 1 && nondet_num();
 	for (num i = 1; i <= THREADS; i++)
-		threads[i] = (struct thread){ nondet_num(), nondet_num(), nondet_num(), nondet_num(),
-					      nondet_num(), nondet_num(), nondet_num(), nondet_num() };
-	__CPROVER_assume(invariant());
-	for (int i = 0; i < STEPS; i++) {
-		num self = any_thread(), killed = nondet_num();
+		threads[i] = nondet_thread();
+}
 
-		for (num k = 1; k <= THREADS; k++) {
-			if (k != self)
-				continue;
-			if (killed && threads[k].at < DYING)
-				die(k);
-			/* Nobody gets up by itself where that would save it. */
-			else if (STEPS == 1 || !asleep(k))
-				step(k);
-		}
-	}
-	if (STEPS == 1)
-		assert(invariant());
+void check_the_end(void)
+{
 #ifdef ENDLESS_SLEEP
 	missed = 0;
 #endif
 	if (nobody_moves())
 		for (num i = 1; i <= THREADS; i++)
-			assert((word & TID) != i && (!asleep(i) || missed));
-	return 0;
+			assert((word & TID) != i && (!sleeps(i) || missed));
 }

@@ -22,18 +22,11 @@
  * Busted WOKEN_WITHOUT_WAITERS: sc
  * Busted NO_PASS_ON: sc
  */
-#include <assert.h>
-
-#if defined(NO_WAITERS) || defined(NO_COMPARISON) || defined(NO_WAKE) ||                           \
-	defined(WAKE_BEFORE_RELEASE) || defined(WOKEN_WITHOUT_WAITERS) || defined(NO_PASS_ON)
-#define BROKEN
+#ifdef BUSTED
 #define STEPS 14
-#else
-#define STEPS 1
+#define FROM_THE_BEGINNING
 #endif
-
-#define THREADS 3
-#define WAITERS 8 /* in the word, above the thread ids 1, 2, 3 */
+#include "induction.h"
 
 enum {
 	OUT,	 /* has not got the lock and does not want it */
@@ -46,39 +39,26 @@ enum {
 	PASSES_ON,
 };
 
-typedef unsigned char num;
-
 num word;
 struct thread {
 	num at, woken, seen;
 } threads[THREADS + 1];
-num nondet_num(void);
+struct thread nondet_thread(void);
 
-_Bool asleep(num i)
+_Bool sleeps(num i)
 {
 	return threads[i].at == ASLEEP;
 }
 
-num any_thread(void)
+_Bool is_there(num i, num where)
 {
-	num self = nondet_num();
-
-	__CPROVER_assume(self >= 1 && self <= THREADS);
-	return self;
+	return threads[i].at == where;
 }
 
-void wake_one(void)
+void get_up(num i)
 {
-	num who = any_thread();
-	_Bool done = !asleep(1) && !asleep(2) && !asleep(3);
-
-	for (num i = 1; i <= THREADS; i++)
-		if (i == who && asleep(i)) {
-			threads[i].at = TRIES;
-			threads[i].woken = 1;
-			done = 1;
-		}
-	__CPROVER_assume(done);
+	threads[i].at = TRIES;
+	threads[i].woken = 1;
 }
 
 void release(struct thread *t)
@@ -127,6 +107,8 @@ void step(num self)
 {
 	struct thread *t = &threads[self];
 
+	if (!may_get_up(self))
+		return;
 	switch (t->at) {
 	case OUT:
 		t->at = TRIES;
@@ -148,7 +130,7 @@ void step(num self)
 	case OWNS:
 #ifdef WAKE_BEFORE_RELEASE
 		if (word & WAITERS)
-			wake_one();
+			wake_one(ASLEEP);
 		t->at = RELEASES;
 		break;
 	case RELEASES:
@@ -156,7 +138,7 @@ void step(num self)
 		release(t);
 		break;
 	case WAKES:
-		wake_one();
+		wake_one(ASLEEP);
 		t->at = OUT;
 		break;
 	case PASSES_ON:
@@ -187,7 +169,7 @@ _Bool invariant(void)
 	_Bool sleep = 0, known = word & WAITERS, ok = word < 2 * WAITERS && word != WAITERS;
 
 	for (num i = 1; i <= THREADS; i++) {
-		sleep |= asleep(i);
+		sleep |= sleeps(i);
 		known |= on_its_way(i);
 		ok &= in_order(i);
 	}
@@ -199,31 +181,19 @@ _Bool nobody_moves(void)
 	_Bool still = 1;
 
 	for (num i = 1; i <= THREADS; i++)
-		still &= threads[i].at == OUT || asleep(i);
+		still &= threads[i].at == OUT || sleeps(i);
 	return still;
 }
 
-int main(void)
+void anything(void)
 {
-	assert(invariant());
-#ifndef BROKEN
 	word = nondet_num();
 	for (num i = 1; i <= THREADS; i++)
-		threads[i] = (struct thread){ nondet_num(), nondet_num(), nondet_num() };
-	__CPROVER_assume(invariant());
-#endif
-	for (int i = 0; i < STEPS; i++) {
-		num self = any_thread();
+		threads[i] = nondet_thread();
+}
 
-		for (num k = 1; k <= THREADS; k++)
-			/* Nobody gets up by itself where that would save it. */
-			if (k == self && (STEPS == 1 || !asleep(k)))
-				step(k);
-	}
-#ifndef BROKEN
-	assert(invariant());
-#endif
+void check_the_end(void)
+{
 	if (nobody_moves())
-		assert(!asleep(1) && !asleep(2) && !asleep(3));
-	return 0;
+		assert(!sleeps(1) && !sleeps(2) && !sleeps(3));
 }

@@ -8,31 +8,16 @@
  * lull_rcu_read_lock(), lull_rcu_read_unlock()
  *
  * cbmc takes no pointers between threads, so objects are variables.  Fences are full ones
- * (LULL_FENCE=full).  Must hold under sc, tso and pso; with each of these it must not:
- * Busted NO_LIGHT: tso pso
- * Busted NO_HEAVY: tso pso
- * Busted NO_COOKIE_FENCE: tso pso
+ * (LULL_FENCE=full).  Must hold; with each of these it must not:
+ * Busted NO_LIGHT: tso
+ * Busted NO_HEAVY: tso
+ * Busted NO_COOKIE_FENCE: tso
  * Busted COOKIE_OF_THE_OPEN_ONE: sc
  * Busted OLD_READER_PASSES: sc
  * Busted SCAN_MISSES_A_READER: sc
  * Busted SCAN_BEFORE_THE_NUMBER: sc
  */
-#include <assert.h>
-
-#define FULL()                                                                                     \
-	__CPROVER_fence("WWfence", "RRfence", "RWfence", "WRfence", "WWcumul", "RRcumul",          \
-			"RWcumul", "WRcumul")
-#define RELEASE() __CPROVER_fence("WWfence", "RWfence", "WWcumul", "RWcumul")
-#ifdef NO_LIGHT
-#define LIGHT()
-#else
-#define LIGHT() FULL()
-#endif
-#ifdef NO_HEAVY
-#define HEAVY()
-#else
-#define HEAVY() FULL()
-#endif
+#include "../harness.h"
 
 int started = 1, gp = 1, completed = 1;
 int word1, word2;	      /* the readers' words */
@@ -69,10 +54,7 @@ int trylock(void)
 {
 	int got;
 
-	__CPROVER_atomic_begin();
-	got = !leader;
-	leader = 1;
-	__CPROVER_atomic_end();
+	AT_ONCE(got = !leader; leader = 1);
 	FULL();
 	return got;
 }

@@ -11,63 +11,26 @@
  * next futex_wake().  Never: the leader is asleep when all sections are over.
  * The flag is set by a read-modify-write, which these memory models take for a fence: what the heavy
  * fence is for, wake.tpl tells; and for the order of event and flag, event.tpl.
- * Must hold under sc, tso and pso; with each of these it must not:
- * Busted NO_LIGHT: tso pso
+ * Must hold; with each of these it must not:
+ * Busted NO_LIGHT: tso
  * Busted NO_SECOND_SCAN: sc
  * Busted NO_FLAG: sc
  * Busted FLAG_NOT_LOOKED_AT: sc
  * Busted EVENT_AFTER_FLAG: sc
  */
-#include <assert.h>
-
-#define FULL()                                                                                     \
-	__CPROVER_fence("WWfence", "RRfence", "RWfence", "WRfence", "WWcumul", "RRcumul",          \
-			"RWcumul", "WRcumul")
-#define RELEASE() __CPROVER_fence("WWfence", "RWfence", "WWcumul", "RWcumul")
-#ifdef NO_LIGHT
-#define LIGHT()
-#else
-#define LIGHT() FULL()
-#endif
-#define HEAVY() FULL()
+#include "../harness.h"
 
 int word = 1;	  /* in its first section when the grace period begins */
 int flag;	  /* set from the start, perhaps */
 int event;	  /* counts wakes; the kernel's sleep is tied to it */
 int asleep;	  /* 1 while the leader is in futex_wait() */
 int sections_over;
-int nondet_int(void);
-
-/* The system calls: atomic and fenced, as the kernel's hash bucket lock makes them. */
-void futex_wait(int expected)
-{
-	FULL();
-	__CPROVER_atomic_begin();
-	if (event == expected)
-		asleep = 1;
-	__CPROVER_atomic_end();
-	FULL();
-}
-
-void count_event(void)
-{
-	RELEASE();
-	__CPROVER_atomic_begin();
-	event = event + 1;
-	__CPROVER_atomic_end();
-}
 
 void wake(void)
 {
-	__CPROVER_atomic_begin();
-	flag = 0;
-	__CPROVER_atomic_end();
-	count_event();
-	FULL();
-	__CPROVER_atomic_begin();
-	asleep = 0;
-	__CPROVER_atomic_end();
-	FULL();
+	AT_ONCE(flag = 0);
+	COUNT_EVENT(event);
+	FUTEX_WAKE(asleep = 0);
 }
 
 void leave(void)
@@ -122,7 +85,7 @@ int turn(void)
 			return 0;
 #endif
 	}
-	futex_wait(expected);
+	FUTEX_WAIT(event, expected, asleep);
 	return 1;
 }
 

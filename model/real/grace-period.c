@@ -2,7 +2,7 @@
 /*
  * ORDER RCU-2, RCU-3, RCU-7, RCU-8
  * grace-period.c - a reader against a grace period, for ESBMC, which takes threads with pointers between them: the
- * code of include/lull/rcu.h and src/rcu/grace_period.c, as it is.  An updater unpublishes an object and pushes the
+ * code of include/lull/rcu.h and src/rcu/, as it is.  An updater unpublishes an object and pushes the
  * grace period along once; a reader goes through one section.
  * Where: lull_rcu_read_lock(), lull_rcu_read_unlock(), lull_rcu_dereference(), lull_rcu_assign(),
  * lull__rcu_cookie(), lull__rcu_advance(), gp_covering(), gp_begin(), gp_scan(), gp_end(), gp_is_over(),
@@ -37,6 +37,7 @@
 static struct lull__thread readers;
 #define lull__self readers
 #include "rcu/grace_period.c"
+#include "rcu/section.c"
 
 uint32_t lull__fence_full_mode;
 struct lull__thread lull__registry;
@@ -64,11 +65,6 @@ void lull__registry_leave(const struct lull__registry_hold *hold)
 void lull__lock_wake(struct lull__lock *lock, int how_many)
 {
 	(void)lock, (void)how_many;
-}
-
-void lull__futex_wake(uint32_t *word, int how_many)
-{
-	(void)word, (void)how_many;
 }
 
 static void *reader(void *unused)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ORDER RCU-3, RCU-4, RCU-6, RCU-10
- * reader.c - a reader's word, for cbmc: the code of include/lull/rcu.h and src/rcu/grace_period.c, as it is.
+ * reader.c - a reader's word, for cbmc: the code of include/lull/rcu.h and src/rcu/section.c, as it is.
  * Where: lull_rcu_read_lock(), lull_rcu_read_unlock(), lull_rcu_quiescent(),
  * lull_rcu_online_read_lock(), lull_rcu_online_read_unlock(), lull__rcu_read_lock_slow(),
  * lull__rcu_read_unlock_slow(), lull__rcu_quiescent_slow(), lull__rcu_enter_online(), lull__rcu_leave_online(),
@@ -27,7 +27,8 @@
 #include <string.h>
 #include <time.h>
 #undef __x86_64__ /* cbmc reads no assembly */
-#include "rcu/grace_period.c"
+#include "base/events.h"
+#include "rcu/section.c"
 
 #ifdef OUT_OF_DEPTH /* one more is a bit that means something else */
 #undef LULL__RCU_DEEP

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rest.h - what src/rcu/grace_period.c needs of the rest of the library, for the models that are that code as it is:
- * reader.c and grace-period.c. The thread is registered, and what aborts for the caller's mistake is left
- * out: NEVER(), which the model defines, is how its tool calls off an execution. Included after rcu.c.
+ * rest.h - what src/rcu/ needs of the rest of the library, for the models that are that code as it is: reader.c and
+ * grace-period.c. The thread is registered, and what aborts for the caller's mistake is left out: NEVER(), which the
+ * model defines, is how its tool calls off an execution. Included after the sources.
  */
-void lull__die(const char *format, ...)
+static struct lull_stats_page page;
+struct lull_stats_page *lull__page = &page;
+
+void lull__misuse(const char *format, ...)
 {
 	(void)format;
 	NEVER();
@@ -12,17 +15,48 @@ void lull__die(const char *format, ...)
 		;
 }
 
+void lull__say(const char *format, ...)
+{
+	(void)format;
+}
+
+struct lull__thread_words lull__thread_words(uint32_t tid)
+{
+	struct lull__thread_words words = { "" };
+
+	(void)tid;
+	return words;
+}
+
 uint32_t lull__gettid(void)
 {
 	return 1;
 }
 
-void lull__thread_name(uint32_t tid, char *name, size_t size)
+void lull__ensure_registered(void)
 {
-	(void)tid, (void)size;
-	name[0] = 0;
 }
 
-void lull__ensure_registered(void)
+void lull__futex_wake(uint32_t *word, int how_many)
+{
+	(void)word, (void)how_many;
+}
+
+void lull__record_enter(sigset_t *saved)
+{
+	(void)saved;
+	NEVER(); /* for threads past their exit handling */
+}
+
+void lull__record_leave(const sigset_t *saved)
+{
+	(void)saved;
+}
+
+void lull__record_link_late(void)
+{
+}
+
+void lull__record_unlink_late(void)
 {
 }

@@ -10,24 +10,13 @@
  *
  * Fences are full ones (LULL_FENCE=full).  Who would have to wait gives up.  Never: the reader uses
  * what is freed.
- * Must hold under sc, tso and pso; with each of these it must not:
+ * Must hold; with each of these it must not:
  * Busted SLOTS_FIRST_NO_SECOND_LOOK: sc
  * Busted NO_GRACE_PERIOD: sc
- * Busted NO_LIGHT: tso pso
+ * Busted NO_LIGHT: tso
  * Busted SLOT_AFTER_SECTION: sc
  */
-#include <assert.h>
-
-#define FULL()                                                                                     \
-	__CPROVER_fence("WWfence", "RRfence", "RWfence", "WRfence", "WWcumul", "RRcumul",          \
-			"RWcumul", "WRcumul")
-#define RELEASE() __CPROVER_fence("WWfence", "RWfence", "WWcumul", "RWcumul")
-#ifdef NO_LIGHT
-#define LIGHT()
-#else
-#define LIGHT() FULL()
-#endif
-#define HEAVY() FULL()
+#include "../harness.h"
 
 int slots_first; /* which order; and then the reader looks again */
 int gp = 1;	 /* the grace period that readers carry */
@@ -35,7 +24,6 @@ int word;	 /* the reader's */
 int slot;	 /* 1: the object */
 int unlinked;	 /* the pointer to the object */
 int freed;	 /* the object's memory */
-int nondet_int(void);
 
 #ifdef SLOTS_FIRST_NO_SECOND_LOOK
 #define LOOKS_AGAIN 0
@@ -109,10 +97,10 @@ void updater(void)
 	unlinked = 1;
 	HEAVY();
 	if (slots_first) {
-		if (count_holders() && grace_period())
+		if (look() && grace_period())
 			freed = 1;
 	} else {
-		if (grace_period() && count_holders())
+		if (grace_period() && look())
 			freed = 1;
 	}
 }

@@ -72,8 +72,7 @@ struct lull__checks {
 	void (*reclaimed)(void *item);
 	void (*protects_none)(const char *call);
 	void (*mutex_waits)(const struct lull_mutex *m, uint32_t tid);
-	void (*fork_prepare)(void);
-	void (*fork_parent)(void);
+	void (*fork)(bool begins);
 };
 
 extern const struct lull__checks lull__checks;
@@ -134,6 +133,13 @@ static inline void lull__check_mutex_waits(const struct lull_mutex *m, uint32_t 
 	(void)m;
 	(void)tid;
 	LULL__CHECK(mutex_waits, m, tid);
+}
+
+/* The process is about to fork; has forked, and this is the parent. Signals are blocked. */
+static inline void lull__check_fork(bool begins)
+{
+	(void)begins;
+	LULL__CHECK(fork, begins);
 }
 
 #endif /* LULL_HOOKS_H */

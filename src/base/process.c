@@ -29,12 +29,12 @@ static __thread sigset_t fork_saved __attribute__((tls_model("initial-exec")));
 static void fork_prepare(void)
 {
 	lull__block_signals(&fork_saved);
-	LULL__CHECK(fork_prepare);
+	lull__check_fork(true);
 }
 
 static void fork_parent(void)
 {
-	LULL__CHECK(fork_parent);
+	lull__check_fork(false);
 	lull__restore_signals(&fork_saved);
 }
 

@@ -21,8 +21,7 @@
 /* guards.c */
 void lull__check_sleeps_online(const char *call); /* say so if an online thread sleeps, once each */
 void lull__guards_forget(uintptr_t from, uintptr_t to); /* drop the declarations for memory that is freed */
-void lull__guards_fork_prepare(void);
-void lull__guards_fork_parent(void);
+void lull__guards_fork(bool begins);
 void lull__guards_fork_child(void);
 
 /* deadlock.c: see mutex_waits in hooks.h */
@@ -35,8 +34,7 @@ void lull__retired_add(int kind, void *item, lull_rcu_func func, const void *sit
 void lull__retired_ready(const struct lull__queue *q, uint64_t ready);
 void lull__retired_remove(void *item);
 void lull__retired_protects_none(const char *call);
-void lull__retired_fork_prepare(void);
-void lull__retired_fork_parent(void);
+void lull__retired_fork(bool begins);
 void lull__retired_fork_child(void);
 #endif
 

@@ -146,14 +146,11 @@ void lull__check_sleeps_online(const char *call)
 
 static __thread bool guards_whole __attribute__((tls_model("initial-exec")));
 
-void lull__guards_fork_prepare(void)
+void lull__guards_fork(bool begins)
 {
-	guards_whole = lull__ranges_fork_prepare(&guards);
-}
-
-void lull__guards_fork_parent(void)
-{
-	if (guards_whole)
+	if (begins)
+		guards_whole = lull__ranges_fork_prepare(&guards);
+	else if (guards_whole)
 		lull__ranges_leave(&guards);
 }
 

@@ -351,14 +351,11 @@ void lull__check_found(const char *call, const void *at)
 
 static __thread bool retired_whole __attribute__((tls_model("initial-exec")));
 
-void lull__retired_fork_prepare(void)
+void lull__retired_fork(bool begins)
 {
-	retired_whole = lull__ranges_fork_prepare(&retired);
-}
-
-void lull__retired_fork_parent(void)
-{
-	if (retired_whole)
+	if (begins)
+		retired_whole = lull__ranges_fork_prepare(&retired);
+	else if (retired_whole)
 		lull__ranges_leave(&retired);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "buckets.h"
+#include "../base/message.h"
 
 #define LEAST_BUCKETS 16u /* unless told otherwise */
 
@@ -106,10 +107,6 @@ size_t lull_hash_buckets(const struct lull_hash *h)
 #ifdef LULL_DEBUG
 void lull__hash_gone(const struct lull_hash *h)
 {
-	char name[32];
-
-	lull__thread_name(lull__gettid(), name, sizeof(name));
-	lull__die("hash table %p is used, which was destroyed or never set up (thread \"%s\", tid %u)",
-		  (const void *)h, name, lull__gettid());
+	lull__misuse("hash table %p is used, which was destroyed or never set up", (const void *)h);
 }
 #endif

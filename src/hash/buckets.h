@@ -12,11 +12,7 @@
 
 #include <lull/hash.h>
 
-#include "../base/fault.h"
 #include "../base/lock.h"
-#include "../base/message.h"
-#include "../os/os.h"
-#include "../rcu/section.h"
 
 #define LULL__HASH_SHARDS 16u /* of the count of elements; threads spread over them */
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "buckets.h"
+#include "../base/fault.h"
 
 /* ---- chains, under the bucket's lock -------------------------------------------------------- */
 

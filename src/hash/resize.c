@@ -6,6 +6,8 @@
 #include <limits.h>
 
 #include "buckets.h"
+#include "../base/fault.h"
+#include "../os/os.h"
 
 #define MOVE_PER_UPDATE 16u  /* buckets: done long before the next resize is due */
 #define MOVE_AT_ONCE	256u /* buckets that lull_hash_resize() claims at a time */

@@ -11,6 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <lull/mutex.h>
+
 #include "bpf.h"
 
 #define CPUS_MAX 65536 /* more than any kernel can be built for */
@@ -91,5 +93,5 @@ static const uint64_t *running_in(const char *dir, const char *pin, unsigned *cp
 
 const uint64_t *lull__bpf_running(unsigned *cpus)
 {
-	return running_in(LULL__BPF_DIR, LULL__BPF_TABLE, cpus);
+	return running_in(LULL_MUTEX_TABLE_DIR, LULL_MUTEX_TABLE, cpus);
 }

@@ -6,19 +6,11 @@
  * that can be mapped, with one 64-bit value for each possible CPU, the thread id as the first PID
  * namespace has it, 0 before the first switch. It was frozen before it was pinned, so that no process
  * writes to it.
- *
- * Needs nothing but libc; the command has this in it as well as the library.
  */
 #ifndef LULL_OS_BPF_H
 #define LULL_OS_BPF_H
 
 #include <stdint.h>
-
-/* Where the table is pinned. No setting changes that: a process must not be made to read another table. */
-#define LULL__BPF_MOUNT "/sys/fs/bpf"
-#define LULL__BPF_DIR	LULL__BPF_MOUNT "/lull"
-#define LULL__BPF_TABLE LULL__BPF_DIR "/running"
-#define LULL__BPF_LINK	LULL__BPF_DIR "/link" /* what keeps the program attached */
 
 /*
  * Map the table. Returns its values, and in *@cpus how many there are. Returns NULL if nothing is pinned, if

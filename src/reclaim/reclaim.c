@@ -151,6 +151,7 @@ void lull__reclaim_fork_child(uint32_t old_tid)
 	lull__reclaimer.mark_awaited = 0;
 	lull__queue_awaited = 0;
 	lull__reclaimer.thread = NO_THREAD;
+	lull__reclaimer.failures = 0;
 	lull__reclaimer.sleep = ASLEEP;
 	lull__reclaimer.flush_done = lull__reclaimer.flush_wanted;
 }

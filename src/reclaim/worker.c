@@ -14,10 +14,12 @@
 #include "pass.h"
 #include "worker.h"
 
-#define FLOOD_NAP_NS	       20000u	 /* between passes while callbacks flood in */
+#define FLOOD_NAP_NS   20000u	 /* between passes while callbacks flood in */
 #define NAP_BELOW      512u	 /* ... and a pass finds fewer than these */
-#define WORKER_EXIT_NS   100000000 /* for a callback, or a grace period, that does not end */
+#define WORKER_EXIT_NS 100000000 /* for a callback, or a grace period, that does not end */
 #define FUTILE_MOST    9	 /* naps after passes in vain double up to FLOOD_NAP_NS << 9: 10 ms */
+#define RETRY_NS       10000000u /* after a failure to start the thread; doubles ... */
+#define RETRY_DOUBLES  7	 /* ... up to 1.28 s */
 #define LINGER_DOUBLES 5	 /* a busy owner is checked ever more rarely, down to every linger_ms << 5 */
 
 /* Is there work that the background thread can do before its timer runs out? */
@@ -138,6 +140,12 @@ static size_t round_of(bool look_for_leftovers)
 	return lull__pass(look_for_leftovers ? PASS_ABANDONED : PASS_CALLS);
 }
 
+/* How long to nap after @futile passes that reclaimed nothing: a reader may protect the same again and again. */
+static uint64_t futile_nap_ns(uint32_t futile)
+{
+	return (uint64_t)FLOOD_NAP_NS << (futile < FUTILE_MOST ? futile : FUTILE_MOST);
+}
+
 static void *worker(void *unused)
 {
 	uint64_t look_at_ns = 0, now_ns;
@@ -166,8 +174,7 @@ static void *worker(void *unused)
 		if (count > 1 && count < NAP_BELOW && !lull__over_soft())
 			go_to_sleep(NAPPING, lull__now_ns() + FLOOD_NAP_NS);
 		else if (futile > seen_futile && lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_POLL)
-			/* Perhaps a reader sets its slot to the same object again and again. */
-			go_to_sleep(NAPPING, lull__now_ns() + ((uint64_t)FLOOD_NAP_NS << (futile < FUTILE_MOST ? futile : FUTILE_MOST)));
+			go_to_sleep(NAPPING, lull__now_ns() + futile_nap_ns(futile));
 		else if (!waits)
 			go_to_sleep(ASLEEP, LULL__NEVER);
 		else if (lull__now_ns() < look_at_ns)
@@ -176,12 +183,36 @@ static void *worker(void *unused)
 	return NULL;
 }
 
+/*
+ * No thread could be had. Say so once, and let somebody who needs it try again later. What waits stays in its queues:
+ * no callback runs in a thread that has not asked for it.
+ */
+static void no_worker(int err)
+{
+	uint32_t failures = lull_add_relaxed(&lull__reclaimer.failures, 1u);
+	uint64_t wait_ns = (uint64_t)RETRY_NS << (failures < RETRY_DOUBLES ? failures : RETRY_DOUBLES);
+
+	/* A thread that sees CANNOT_HAVE_ONE and not the time tries too early: no more than that. */
+	lull_store_relaxed(&lull__reclaimer.retry_ns, lull__now_ns() + wait_ns);
+	lull_store_relaxed(&lull__reclaimer.thread, (uint32_t)CANNOT_HAVE_ONE);
+	/* A barrier may wait for the thread already. */
+	lull_add_release(&lull__reclaimer.flush_event, 1u); /* REC-7 */
+	lull__futex_wake(&lull__reclaimer.flush_event, INT_MAX);
+	if (!failures)
+		lull__say("cannot start the reclaimer's thread (%s): callbacks wait for a barrier, or until it can be "
+			  "started", strerror(err));
+}
+
 bool lull__start_worker(void)
 {
-	uint32_t thread = NO_THREAD;
+	uint32_t thread = lull_load_relaxed(&lull__reclaimer.thread);
 	sigset_t saved;
 	int err;
 
+	if (thread == HAS_THREAD)
+		return true;
+	if (thread == CANNOT_HAVE_ONE && !lull__is_past(lull_load_relaxed(&lull__reclaimer.retry_ns)))
+		return false;
 	if (!lull_cas_relaxed(&lull__reclaimer.thread, &thread, (uint32_t)HAS_THREAD))
 		return thread == HAS_THREAD;
 	lull__block_signals(&saved);
@@ -189,15 +220,9 @@ bool lull__start_worker(void)
 	if (!err && lull__watch)
 		lull__watch->worker_begin();
 	lull__restore_signals(&saved);
-	if (!err)
-		return true;
-	lull_store_relaxed(&lull__reclaimer.mode, (uint32_t)LULL_RECLAIM_CALLER);
-	lull_store_relaxed(&lull__reclaimer.thread, (uint32_t)CANNOT_HAVE_ONE);
-	/* A barrier may wait for the thread already. */
-	lull_add_release(&lull__reclaimer.flush_event, 1u); /* REC-7 */
-	lull__futex_wake(&lull__reclaimer.flush_event, INT_MAX);
-	lull__say("cannot start the reclaimer's thread (%s): deferring threads reclaim", strerror(err));
-	return false;
+	if (err)
+		no_worker(err);
+	return !err;
 }
 
 /*
@@ -257,9 +282,9 @@ static void wake_sleeper(void)
 
 void lull__wake_reclaimer(void)
 {
-	if (lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_POLL)
-		lull__start_worker();
-	wake_sleeper();
+	/* Without a thread `sleep` stays as deep as it is, so that the next deferral comes here, too. */
+	if (lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_POLL || lull__start_worker())
+		wake_sleeper();
 }
 
 /*

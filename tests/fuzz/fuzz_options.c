@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_options.c - the command line of an instrument (tools/lull/options.h) that has an option of each kind. The input
+ * fuzz_options.c - the command line of an instrument (tools/common/options.h) that has an option of each kind. The input
  * is its words, one a line. Either they are refused in one line, or what comes out of them is in the range that was
  * asked for, and the command line that is kept for the results gives the same words in a shell.
  */
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "fuzz_exit.h"
-#include "options.h"
+#include "common/options.h"
 
 #define WORDS_MAX 64
 

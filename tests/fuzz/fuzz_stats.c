@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_stats.c - what lull top makes of a stats page (tools/lull/top/): whatever is on it, and
+ * fuzz_stats.c - what lull top makes of a stats page (tools/inspect/top/): whatever is on it, and
  * whatever the threads' names are, it is refused or shown, in printable characters and with figures
  * that can be.
  *
@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "top/top.h"
+#include "inspect/top/top.h"
 
 #define PID 4711u
 #define SECOND UINT64_C(1000000000)

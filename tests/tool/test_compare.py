@@ -159,8 +159,8 @@ class Compare(Case):
         workload = root["workload"]
         self.assertEqual([workload[key] for key in ("updates", "hold_ns", "objects", "size", "block")],
                          [0.25, 3000, 50, 200, True])
-        self.assertIn("Your workload: 25 % updates, readers hold an object for 3.0 us and sleep, 50 objects of 200 "
-                      "bytes", " ".join(text.split()))
+        self.assertIn("Your workload: 25 % updates, readers hold an object for 3 us and sleep, 50 objects of 200 B, "
+                      "2 thread", " ".join(text.split()))
         # RCU's readers may not sleep: named as what it is not, and why.
         self.assertNotIn("rcu", (root["verdict"]["use"], root["verdict"]["runner_up"]))
         self.assertTrue([line for line in root["answer"] if line.startswith("Not rcu, because readers sleep: ")])

@@ -5,7 +5,7 @@ import pty
 import subprocess
 import unittest
 
-from support import INSTRUMENTS, LULL, QUICK, SANITIZE, SHORT, Case
+from support import INSTRUMENTS, LULL, QUICK, SHORT, Case
 
 
 class Help(Case):
@@ -41,14 +41,6 @@ class Help(Case):
             # A wrong one at the end keeps them from running.
             line = self.bad(name, "--schemes", ",".join(schemes + ["nonsense"]))
             self.assertIn("unknown scheme 'nonsense'", line)
-
-    def test_list_says_why_peers_are_missing(self):
-        text = self.good("refscale", "--list")
-        if SANITIZE:
-            self.assertIn("liburcu: left out of sanitizer builds\n", text)
-            self.assertIn("left out of sanitizer builds", self.bad("refscale", "--schemes", "liburcu-memb"))
-        elif "liburcu-" not in text:
-            self.assertIn("liburcu: ", text)
 
 
 class Output(Case):

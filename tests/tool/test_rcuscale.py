@@ -55,7 +55,7 @@ class HazardPointers(Case):
 
     def test_peers(self):
         if "\nck-hp " not in self.good("rcuscale", "--list"):
-            self.skipTest("ck-hp is not in this build")
+            self.skipTest("ck-hp is not here")
         self.good("rcuscale", "--schemes", "ck-hp", "--runs", "1", "--objects", "2000", "--json", "results.json")
         rows = self.results("results.json")["results"]
         self.assertEqual({row["metric"] for row in rows}, {"replace_call_idle", "replace_call_busy"})

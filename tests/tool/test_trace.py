@@ -24,7 +24,7 @@ DEBUG = os.environ["LULL_DEBUG"] == "1"
 SDT = os.environ["LULL_SDT"] == "1"
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-PROBE_H = os.path.join(TOP, "src", "probe.h")
+PROBE_H = os.path.join(TOP, "src", "base", "probe.h")
 
 # In the order of the records.
 PROBES = ("section_enter", "section_exit", "gp_start", "gp_end", "batch_start", "batch_end", "scan_start", "scan_end",

@@ -23,7 +23,7 @@ class Tradeoff(Case):
             self.assertEqual(list(self.rows(root, metric)), WAYS, metric)
         self.assertEqual({row["threads"] for row in root["results"] if row["metric"] == "get_put"}, {1, 2})
         if not SANITIZE:
-            self.assertLessEqual(max(map(len, text.split("\n\n", 1)[1].splitlines())), 80)
+            self.assertLessEqual(max(map(len, text.split("\n\n", 1)[1].splitlines())), 100)
         self.check_points(root)
         self.check_figures(root)
 

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
-#include "options.h"
-#include "trace/trace.h"
+#include "common/json.h"
+#include "common/options.h"
+#include "inspect/trace/trace.h"
 
 /* What the writer needs of the rest of the command. */
 void *options_alloc(size_t count, size_t size)

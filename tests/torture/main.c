@@ -10,9 +10,10 @@
 #include <lull/percpu_ref.h>
 
 #include "busted.h"
-#include "main.h"
-#include "options.h"
-#include "torture_run.h"
+#include "common/commands.h"
+#include "common/options.h"
+#include "torture/flavors.h"
+#include "torture/run.h"
 
 static const struct fault {
 	enum lull__busted id;
@@ -61,25 +62,25 @@ static void check_fits(const struct fault *fault)
 			    fault->name);
 }
 
-static enum torture_mistake mistake_of(enum lull__busted id)
+static enum torture_use_fault use_fault_of(enum lull__busted id)
 {
 	switch (id) {
 	case LULL__BUSTED_HAZPTR_RELAXED_CLEAR:
-		return MISTAKE_LOOK_AFTER_CLEAR;
+		return FAULT_LOOK_AFTER_CLEAR;
 	case LULL__BUSTED_HAZPTR_NO_SECOND_LOOK:
-		return MISTAKE_NO_SECOND_LOOK;
+		return FAULT_NO_SECOND_LOOK;
 	case LULL__BUSTED_QSBR_SILENT:
-		return MISTAKE_NO_QUIESCENT;
+		return FAULT_NO_QUIESCENT;
 	case LULL__BUSTED_QSBR_EARLY:
-		return MISTAKE_EARLY_QUIESCENT;
+		return FAULT_EARLY_QUIESCENT;
 	case LULL__BUSTED_HASH_FREE_AT_ONCE:
-		return MISTAKE_FREE_AT_ONCE;
+		return FAULT_FREE_AT_ONCE;
 	case LULL__BUSTED_HASH_REPLACE_IN_TWO:
-		return MISTAKE_REPLACE_IN_TWO;
+		return FAULT_REPLACE_IN_TWO;
 	case LULL__BUSTED_KILL_TWICE:
-		return MISTAKE_KILL_TWICE;
+		return FAULT_KILL_TWICE;
 	default:
-		return MISTAKE_NONE;
+		return FAULT_NONE;
 	}
 }
 
@@ -111,7 +112,7 @@ void torture_fault_set(const char *name, char **argv)
 	fault = &faults[options_word("--busted", name, words)];
 	check_fits(fault);
 	torture.flavor = flavor_named(fault->flavor);
-	torture.mistake = mistake_of(fault->id);
+	torture.use_fault = use_fault_of(fault->id);
 	set_conditions(fault->id);
 	lull__busted = fault->id;
 	lull__busted_begin();

@@ -2,14 +2,7 @@
 /*
  * test_fence.c - fence.h: the strategies, their choice, what happens when membarrier is taken away.
  */
-#include <errno.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-
-#include "support.h"
+#include "seccomp_support.h"
 
 #ifdef LULL_TEST_EMULATED
 #define NEEDS_KERNEL() skip()
@@ -108,21 +101,6 @@ static void test_sharing(void **state)
 	for (int i = 0; i < 4; i++)
 		join_thread(threads[i]);
 	assert_true(lull_fence_heavy_count() - before <= 8000);
-}
-
-/* A seccomp filter that answers membarrier with @error. */
-static void forbid_membarrier(unsigned error)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)SYS_membarrier, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
-
-	must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-	must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
 }
 
 static int reading_inside, reading_leave, waiting_over;

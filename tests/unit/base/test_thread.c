@@ -142,20 +142,13 @@ static void *exits_inside(void *unused)
 	pthread_exit(NULL);
 }
 
-static char heard[512];
-
-static void hear(const char *line)
-{
-	snprintf(heard, sizeof(heard), "%s", line);
-}
-
 static void test_exit_inside(void **state)
 {
 	(void)state;
-	lull_debug_set_message_hook(hear);
+	start_hearing();
 	join_thread(start_thread(exits_inside, NULL));
 	lull_rcu_synchronize(); /* does not wait for the dead */
-	lull_debug_set_message_hook(NULL);
+	stop_hearing();
 	assert_non_null(strstr(heard, "exits in a read section (depth 2)"));
 }
 

@@ -196,7 +196,7 @@ enum { HEARD_MS = 10000 }; /* after this nobody will be */
 static int ready, done;
 static struct lull_cond cond;
 
-static void hear(const char *line)
+static void hear_aloud(const char *line)
 {
 	char text[LINE_BYTES + 8];
 
@@ -232,7 +232,7 @@ static void sleeps_in(const char *call, void (*sleep)(void))
 	pthread_t thread = start_thread(has_all, NULL);
 
 	await_flag(&ready, 1);
-	lull_debug_set_message_hook(hear);
+	lull_debug_set_message_hook(hear_aloud);
 	want_sleep(call);
 	lull_rcu_online();
 	sleep();
@@ -265,7 +265,7 @@ static void waits_for_simple_slots(void)
 
 static void waits_for_condition(void)
 {
-	lull_debug_set_message_hook(hear);
+	lull_debug_set_message_hook(hear_aloud);
 	want_sleep("lull_cond_wait");
 	lull_rcu_online();
 	lull_mutex_lock(&lock);

@@ -37,6 +37,16 @@ static inline struct object *object_of(struct lull_percpu_ref *ref)
 	return lull_container_of(ref, struct object, ref);
 }
 
+/* The four ways in which a ref may be alive. */
+static const unsigned ways[] __attribute__((unused)) = {
+	0,
+	LULL_PERCPU_REF_ALLOW_REINIT,
+	LULL_PERCPU_REF_INIT_ATOMIC,
+	LULL_PERCPU_REF_INIT_ATOMIC | LULL_PERCPU_REF_ALLOW_REINIT,
+};
+
+enum { WAYS_TO_BE = sizeof(ways) / sizeof(ways[0]) };
+
 static inline void note_release(struct lull_percpu_ref *ref)
 {
 	struct object *o = object_of(ref);
@@ -95,6 +105,36 @@ static inline long references(struct object *o)
 {
 	lull_percpu_ref_switch_to_atomic_sync(&o->ref);
 	return (long)lull_load_relaxed(&o->ref.count);
+}
+
+static inline int hearing_setup(void **state)
+{
+	(void)state;
+	start_hearing();
+	return 0;
+}
+
+/* All that has been begun is done, and what has been said does not matter any more. */
+static inline int settle_teardown(void **state)
+{
+	(void)state;
+	settle();
+	stop_hearing();
+	return 0;
+}
+
+/* One line that names the call, the ref and how it was. */
+static inline void check_heard(const char *name, const struct lull_percpu_ref *ref, const char *words)
+{
+	char where[64];
+
+	snprintf(where, sizeof(where), " %p ", (const void *)ref);
+	if (heard_lines != 1 || strncmp(heard, name, strlen(name)) != 0 || !strstr(heard, where) || !strstr(heard, words))
+		print_error("heard %d times, at last: %s\n", heard_lines, heard);
+	assert_int_equal(heard_lines, 1);
+	assert_int_equal(strncmp(heard, name, strlen(name)), 0);
+	assert_non_null(strstr(heard, where));
+	assert_non_null(strstr(heard, words));
 }
 
 #endif /* LULL_TEST_PERCPU_REF_SUPPORT_H */

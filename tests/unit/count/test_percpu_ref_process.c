@@ -4,22 +4,12 @@
  * and what may happen to a process: no memory, fork, a system call that is taken away, a kernel that
  * does not know of its restartable sequences. Also as C++, and run without them.
  */
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include "count/percpu_ref_support.h"
-
-static int setup(void **state)
-{
-	(void)state;
-	start_hearing();
-	return 0;
-}
+#include "seccomp_support.h"
 
 static int teardown(void **state)
 {
@@ -302,20 +292,6 @@ static void test_fork_under_load(void **state)
 
 #ifndef LULL_TEST_EMULATED
 
-static void forbid_membarrier(void)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)SYS_membarrier, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
-
-	must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-	must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
-}
-
 static uint64_t churned; /* turns of one thread */
 
 static void *counts_in_child(void *unused)
@@ -338,7 +314,7 @@ static void forbidden_later(void)
 	lull_store_relaxed(&churn_stop, 0);
 	must(lull_percpu_ref_init(&inherited.ref, note_release, LULL_PERCPU_REF_ALLOW_REINIT) == 0);
 	thread = start_thread(counts_in_child, NULL);
-	forbid_membarrier();
+	forbid_membarrier(EPERM);
 	for (int i = 0; i < 300; i++) {
 		before = lull_load_relaxed(&churned);
 		while (lull_load_relaxed(&churned) == before)
@@ -390,7 +366,7 @@ static void test_restored(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, hearing_setup, teardown)
 	const struct CMUnitTest tests[] = {
 #if defined(LULL__RSEQ) && !defined(LULL_TEST_EMULATED)
 		TEST(test_restored), /* the first: the way to count is chosen once */

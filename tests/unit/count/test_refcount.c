@@ -11,23 +11,10 @@
 
 #define SATURATED ((unsigned)LULL_REFCOUNT_SATURATED)
 
-static void set_hook(void)
-{
-	start_hearing();
-}
-
-/* Nothing has been said since the last look. */
-static void check_silence(void)
-{
-	if (heard_lines)
-		print_error("heard: %s\n", heard);
-	assert_int_equal(heard_lines, 0);
-}
-
 static int setup(void **state)
 {
 	(void)state;
-	set_hook();
+	start_hearing();
 	return 0;
 }
 
@@ -226,7 +213,7 @@ static void test_misuse(void **state)
 	for (int i = 0; i < MISUSES; i++) {
 		struct lull_refcount r;
 
-		set_hook();
+		start_hearing();
 		lull_refcount_set(&r, misuses[i].start);
 		assert_false(misuses[i].call(&r));
 		check_heard(&r, misuses[i].name, misuses[i].start);
@@ -245,7 +232,7 @@ static void test_misuse_of_two(void **state)
 
 	(void)state;
 	for (int i = 0; i < 2; i++) {
-		set_hook();
+		start_hearing();
 		lull_refcount_inc(&r[i]);
 		check_heard(&r[i], "lull_refcount_inc: ", 0);
 	}

@@ -77,7 +77,7 @@ static inline int setup(void **state)
 	set_mode(LULL_RECLAIM_THREAD);
 	assert_int_equal(lull_hazptr_barrier_timeout(20000), 0); /* no test leaves anything behind */
 	lull_rcu_barrier();
-	lull_debug_set_stall_ms(0);
+	set_stall_ms(0);
 	lull_store_relaxed(&gone, 0);
 	return 0;
 }

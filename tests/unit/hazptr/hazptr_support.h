@@ -54,14 +54,6 @@ static inline void check_alive(const struct thing *thing)
 	assert_int_equal(lull_load_relaxed(&thing->value), 42);
 }
 
-static inline size_t waiting(void)
-{
-	struct lull_reclaim_counts stats;
-
-	lull_reclaim_stats(&stats);
-	return stats.items;
-}
-
 /*
  * Until all but @kept, which are protected, are reclaimed: they stay. (A barrier's time may be up before the
  * reclaimer has come to anything.)
@@ -87,36 +79,6 @@ static inline void check_quiet(size_t kept)
 		lull_reclaim_stats(&after);
 		assert_int_equal(after.items, kept);
 	} while (after.wakeups != before.wakeups || after.passes != before.passes);
-}
-
-static inline void set_mode(enum lull_reclaim_mode mode)
-{
-	struct lull_reclaim_config config;
-
-	lull_reclaim_default_config(&config);
-	config.mode = mode;
-	assert_int_equal(lull_reclaim_configure(&config), 0);
-}
-
-static char heard[512];
-static int heard_lines;
-
-static inline void hear(const char *line)
-{
-	snprintf(heard, sizeof(heard), "%s", line);
-	lull_add_relaxed(&heard_lines, 1);
-}
-
-static inline void start_hearing(void)
-{
-	heard[0] = '\0';
-	heard_lines = 0;
-	lull_debug_set_message_hook(hear);
-}
-
-static inline void stop_hearing(void)
-{
-	lull_debug_set_message_hook(NULL);
 }
 
 /* ---- a thread that protects a thing ------------------------------------------------------------- */

@@ -290,7 +290,7 @@ static void without_bpf(void)
 	must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
 	must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
 	must(running_in("/", "/nowhere/lull/running", &cpus) == NULL);
-	must(access(LULL__BPF_TABLE, F_OK) == 0 || lull__bpf_running(&cpus) == NULL);
+	must(access(LULL_MUTEX_TABLE, F_OK) == 0 || lull__bpf_running(&cpus) == NULL);
 }
 
 static void no_call_without_a_pin(void **state)

@@ -340,6 +340,26 @@ static void test_or_null_rcu(void **state)
 	assert_null(lull_list_next_or_null_rcu(&list, &items[1].link, struct item, link));
 }
 
+/* A reader's single steps, from element to element. */
+static void test_step_rcu(void **state)
+{
+	const struct item *pos = &items[1];
+
+	(void)state;
+	fill(&list, 0, 4);
+	assert_ptr_equal(lull_list_next_entry_rcu(pos, link), &items[2]);
+	assert_ptr_equal(lull_list_prev_entry_rcu(pos, link), &items[0]);
+	lull_list_bidir_del_rcu(&items[1].link); /* leads to both its old neighbours */
+	assert_ptr_equal(lull_list_next_entry_rcu(pos, link), &items[2]);
+	assert_ptr_equal(lull_list_prev_entry_rcu(pos, link), &items[0]);
+	assert_ptr_equal(lull_list_prev_entry_rcu(&items[2], link), &items[0]);
+	assert_ptr_equal(lull_list_next_entry_rcu(&items[0], link), &items[2]);
+	pos = lull_list_next_entry_rcu(&items[3], link);
+	assert_true(lull_list_entry_is_head(pos, &list, link));
+	pos = lull_list_prev_entry_rcu(&items[0], link);
+	assert_true(lull_list_entry_is_head(pos, &list, link));
+}
+
 static void test_for_each_rcu(void **state)
 {
 	const struct lull_list_head *head = &list;
@@ -445,6 +465,7 @@ int main(void)
 		cmocka_unit_test_setup(test_replace_rcu, setup),
 		cmocka_unit_test_setup(test_splice_init_rcu, setup),
 		cmocka_unit_test_setup(test_or_null_rcu, setup),
+		cmocka_unit_test_setup(test_step_rcu, setup),
 		cmocka_unit_test_setup(test_for_each_rcu, setup),
 		cmocka_unit_test_setup(test_walk_while_changed, setup),
 		cmocka_unit_test_setup(test_macro_hygiene, setup),

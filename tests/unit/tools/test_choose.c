@@ -7,7 +7,8 @@
 
 #include <cmocka.h>
 
-#include "../../tools/lull/choose.c"
+#include "../../tools/choose/protection.c"
+#include "../../tools/common/units.c"
 
 #include "tools/choose_support.h"
 
@@ -246,14 +247,14 @@ static void remarks(void **state)
 	row[QSBR].waiting_bytes = 130e3;
 	run(&in);
 	assert_true(said("keeps what it found for long, or sleeps with it: refcount, 14 M"));
-	assert_false(said("MB"));
+	assert_false(said("to be freed"));
 
 	row[QSBR].waiting_bytes = 17e6;
 	for (i = 0; i < ROWS; i++)
 		for (j = 0; j < 3; j++)
 			row[i].spread[j] = 0.4;
 	run(&in);
-	assert_true(said("up to 17 MB with rcu-qsbr, 0.12 MB with rcu."));
+	assert_true(said("up to 17 MB with rcu-qsbr, 120 kB with rcu."));
 	assert_true(said("scatter by 40 %: the machine was busy."));
 }
 
@@ -290,7 +291,7 @@ static void bounded_memory(void **state)
 	row[COUNT].waiting_bytes = 64e3;
 	run(&in);
 	assert_true(said("must stay bounded all the same: refcount, 14 M operations/s, x0.233 rcu; at "
-			 "most 0.064 MB waited."));
+			 "most 64 kB waited."));
 
 	row[RCU].bounded = true;
 	run(&in);
@@ -314,7 +315,7 @@ static void waits(void **state)
 
 	row[COUNT].wait_ns = 100;
 	run(&in);
-	assert_true(said("goes on after 0.1 us with refcount, after 20 us with rcu."));
+	assert_true(said("goes on after 100 ns with refcount, after 20 us with rcu."));
 
 	/* Nothing that asks for something, and nothing that is about the same. */
 	row[COUNT].wait_ns = 0;

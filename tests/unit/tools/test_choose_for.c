@@ -7,8 +7,9 @@
 
 #include <cmocka.h>
 
-#include "../../tools/lull/choose_for.c"
-#include "../../tools/lull/choose_words.c"
+#include "../../tools/choose/workload.c"
+#include "../../tools/common/units.c"
+#include "../../tools/choose/workload_words.c"
 
 #include "tools/choose_support.h"
 

@@ -7,8 +7,9 @@
 
 #include <cmocka.h>
 
-#include "../../tools/lull/choose_lock.c"
-#include "../../tools/lull/choose_words.c"
+#include "../../tools/choose/lock.c"
+#include "../../tools/common/units.c"
+#include "../../tools/choose/workload_words.c"
 
 #include "tools/choose_support.h"
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "../../tools/lull/topology.c"
+#include "../../tools/common/topology.c"
 
 #include <ftw.h>
 #include <string.h>

@@ -547,11 +547,9 @@ static void test_loader(void **state)
 
 /* ---- in words --------------------------------------------------------------------------------------------------- */
 
-static char heard[512];
-
-static void hear(const char *line)
+static void hear_of_stall(const char *line)
 {
-	snprintf(heard, sizeof(heard), "%s", line);
+	hear(line);
 	lull_add_release(&stalls, 1);
 }
 
@@ -562,7 +560,7 @@ static void test_default_line(void **state)
 
 	(void)state;
 	inside = leave = stalls = 0;
-	lull_debug_set_message_hook(hear);
+	lull_debug_set_message_hook(hear_of_stall);
 	lull_debug_set_stall_ms(10);
 	reader = start_thread(sleeps_inside, NULL);
 	await_flag(&inside, 1);

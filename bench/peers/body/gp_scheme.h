@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What `lull rcuscale` measures: waiting for grace periods, deferring to after them; with hazard
+ * pointers, waiting until nobody names an object. Each scheme's bodies come from the same text
+ * (gp_body.h), compiled around its own calls. And what it takes to end a percpu_ref
+ * (counts/percpu_ref.c).
+ */
+#ifndef BENCH_GP_SCHEME_H
+#define BENCH_GP_SCHEME_H
+
+#include <semaphore.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "flavor.h"
+
+/* How a replaced object is retired. */
+enum bench_gp_way {
+	BENCH_GP_CALL,	/* with a callback that frees it */
+	BENCH_GP_FREE,	/* by its address alone */
+	BENCH_GP_HELP,	/* with a callback, past a limit run by the thread itself (lull) */
+	BENCH_GP_DEFER, /* liburcu's defer_rcu(): a bounded queue of its own */
+	BENCH_GP_NOW,	/* freed at once: the limit, for want of readers */
+	BENCH_GP_WAYS
+};
+
+struct bench_gp_replaced {
+	double ns;     /* per object, from the first malloc() until all are freed */
+	uint64_t peak; /* most that were retired and not freed */
+};
+
+#define BENCH_GP_COST_BATCH 500u
+#define BENCH_GP_SLEEP_NS 1000000u
+
+struct bench_gp_scheme {
+	const char *name;
+	const char *what;
+	void (*thread_enter)(void);
+	void (*thread_leave)(void);
+	/* For a thread that sleeps: known to the scheme, and in nobody's way. */
+	void (*sleeper_enter)(void);
+	void (*sleeper_leave)(void);
+	/*
+	 * Read sections of hold_ns (0: one access) back to back, until *stop. From
+	 * BENCH_GP_SLEEP_NS on the reader does not run meanwhile, it sleeps.
+	 */
+	void (*read)(const uint32_t *stop, uint64_t hold_ns);
+	/*
+	 * One read section in which the thread sleeps for sleep_ns, from *held on; *left_ns is the
+	 * time at which it leaves. And what somebody else does who must wait for that thread.
+	 */
+	void (*hold)(uint64_t sleep_ns, sem_t *held, uint64_t *left_ns);
+	void (*await_holder)(void);
+	/*
+	 * The next three write the time that each of most operations took to ns, stop at
+	 * deadline_ns, and return how many it were. On a thread that has entered. call: from the
+	 * call to the moment when the callback runs, one at a time. barrier: with `queued`
+	 * callbacks outstanding. NULL, as the two above, where a scheme has no such thing.
+	 */
+	unsigned (*synchronize)(uint64_t *ns, unsigned most, uint64_t deadline_ns);
+	unsigned (*call)(uint64_t *ns, unsigned most, uint64_t deadline_ns);
+	unsigned (*barrier)(uint64_t *ns, unsigned most, uint64_t deadline_ns, unsigned queued);
+	/* The same, of who ends a count: until that is confirmed. May be NULL. */
+	unsigned (*kill)(uint64_t *ns, unsigned most, uint64_t deadline_ns);
+	bool ways[BENCH_GP_WAYS]; /* none: the two below are NULL */
+	/* n times: allocate 64 bytes, publish, retire what was there. */
+	void (*replace)(enum bench_gp_way way, uint64_t n, struct bench_gp_replaced *out);
+	/*
+	 * Retires n objects that were made before; ns each, for every batch of
+	 * BENCH_GP_COST_BATCH. All are freed at the return; gives the processor time of the whole
+	 * process per object.
+	 */
+	double (*retire_cost)(enum bench_gp_way way, unsigned n, double *ns);
+};
+
+/* Busy-waits; see ref_scheme.h. */
+void bench_ref_delay(uint64_t ns);
+
+extern const struct bench_gp_scheme bench_gp_rcu, bench_gp_rcu_qsbr, bench_gp_liburcu_memb,
+	bench_gp_liburcu_mb, bench_gp_liburcu_qsbr, bench_gp_liburcu_bp, bench_gp_ck_epoch,
+	bench_gp_free_at_once, bench_gp_hazptr, bench_gp_hazptr_fenced, bench_gp_hazptr_rcu,
+	bench_gp_shazptr, bench_gp_shazptr_wildcard, bench_gp_ck_hp, bench_gp_percpu_ref,
+	bench_gp_membarrier;
+
+#endif

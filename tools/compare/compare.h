@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* lull compare: what its instruments have found out, the choice that follows, and what is said of both. */
+#ifndef LULL_TOOL_COMPARE_H
+#define LULL_TOOL_COMPARE_H
+
+#include <jansson.h>
+
+#include "report/compared.h"
+
+/* What suits the workload: fills in verdict, workload and answer. */
+void compare_answer(struct compare *data);
+json_t *compare_verdict_json(const struct compare *data);
+
+/* ---- compare/read.c: what the instruments have found out, each from its JSON ----------------- */
+
+/* Fill in the schemes; all else belongs to one of them. */
+void compare_read_schemes(struct compare *data, const json_t *hashscale);
+void compare_read_keys(struct compare *data, const json_t *hashscale);
+void compare_read_lookups(struct compare *data, const json_t *hashscale);
+void compare_read_mixed(struct compare *data, const json_t *hashscale);
+void compare_read_sections(struct compare *data, const json_t *refscale, const json_t *hashscale);
+void compare_read_waits(struct compare *data, const json_t *rcuscale);
+/* Return "none,rcu,...", each read section once: of all schemes, or of those whose updaters defer or wait. */
+char *compare_sections(const struct compare *data, const json_t *hashscale, bool deferring);
+/* Return the scheme of that name, or NULL. */
+struct compare_scheme *compare_find_scheme(struct compare *data, const char *name);
+
+/* ---- compare/print.c ------------------------------------------------------------------------- */
+
+void compare_print(struct compare *data);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* The report: one HTML file that stands alone. */
+#ifndef LULL_TOOL_COMPARE_REPORT_H
+#define LULL_TOOL_COMPARE_REPORT_H
+
+#include "report/compared.h"
+
+struct report;
+
+/*
+ * Before anything is measured: options_bad() when @path cannot be written. The file is written
+ * beside its name and renamed by report_write().
+ */
+struct report *report_open(const char *path);
+/* Draws, writes, frees. What goes wrong now is options_fail(). */
+void report_write(struct report *report, const struct compare *data);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* The parts of `lull mutexscale`, among themselves. */
+#ifndef LULL_TOOL_MUTEXSCALE_H
+#define LULL_TOOL_MUTEXSCALE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/figures.h"
+#include "common/json.h"
+#include "lock_scheme.h"
+
+/* ---- scale/mutex/run.c ----------------------------------------------------------------------- */
+
+/* What the threads of one measurement do; times in ns, shares of 1. */
+struct mutexscale_cell {
+	const char *name; /* of the shape, in tables and JSON */
+	unsigned threads;
+	unsigned hogs; /* processes beside them that only burn processor time */
+	double section;
+	double outside; /* at most, between two sections; 0 to so long, any time as likely */
+	double longer, longer_share;
+	double sleep, sleep_share;
+};
+
+enum mutexscale_figure {
+	FIGURE_RATE,	 /* sections per second, all threads together */
+	FIGURE_WAIT,	 /* ns, mean over all sections */
+	FIGURE_P99,	 /* of the waits */
+	FIGURE_P999,
+	FIGURE_MAX,
+	FIGURE_CPU,	 /* processor time, ns per section, outside included */
+	FIGURE_SWITCHES, /* context switches per section */
+	FIGURE_JAIN,	 /* 1: all threads did the same; 1/threads: one did all */
+	NR_FIGURES
+};
+
+struct mutexscale_result {
+	struct bench_stat stat[NR_FIGURES];
+	unsigned disturbed; /* of the slices: other programs ran meanwhile */
+};
+
+/* Finds how long a turn of work is; once, first of all. */
+void mutexscale_calibrate(void);
+/* In as many turns of work. */
+uint64_t mutexscale_turns(double ns);
+
+/*
+ * Every lock once in each of @runs, in an order that chance decides, @slice_ns each; results[i]
+ * belongs to locks[i]. A slice that other programs disturbed is repeated, so that there are up to
+ * twice as many.
+ */
+void mutexscale_measure(const struct bench_lock_scheme *const *locks, size_t count,
+			const struct mutexscale_cell *cell, unsigned runs, uint64_t slice_ns,
+			struct mutexscale_result *results);
+/* Puts @order, 0 to count - 1, into an order that chance decides. */
+void mutexscale_shuffle(size_t *order, size_t count);
+/* Runs @main_fn to its end in a thread that is new, and has locked nothing. */
+void mutexscale_in_thread(void *(*main_fn)(void *), void *arg);
+
+/* ---- scale/mutex/other_programs.c ------------------------------------------------------------ */
+
+struct mutexscale_load {
+	uint64_t ns;
+	uint64_t own_ns, hogs_ns; /* processor time of this process, and of those */
+	uint64_t idle_ns;	  /* of the processors */
+};
+
+void mutexscale_load_read(struct mutexscale_load *load, const pid_t *hogs, unsigned count);
+/*
+ * Of the processors' time in between, the share that others took beyond what is put up with: bad
+ * above 0.
+ */
+double mutexscale_foreign(const struct mutexscale_load *from, const struct mutexscale_load *to);
+
+/* ---- scale/mutex/results.c -------------------------------------------------------------------- */
+
+#define MUTEXSCALE_LOCKS 16 /* no more than so many */
+
+struct mutexscale {
+	const struct options *opt;
+	struct jsonout *json;
+	const struct bench_lock_scheme *locks[MUTEXSCALE_LOCKS]; /* the first is pthread */
+	size_t count;
+	unsigned runs;
+};
+
+/* "(3 of 40 slices ...)", when there were any. */
+void mutexscale_print_disturbed(const struct mutexscale *m, const struct mutexscale_result *results,
+				size_t count);
+/* One row for each figure of each lock. */
+void mutexscale_json(const struct mutexscale *m, const struct mutexscale_cell *cell,
+		     const struct mutexscale_result *results);
+/* Return which of the locks is called @name, or m->count. */
+size_t mutexscale_find(const struct mutexscale *m, const char *name);
+
+/* ---- the other things to measure ------------------------------------------------------------- */
+
+/* scale/mutex/matrix.c: many cells, each lock against the best one. */
+void mutexscale_matrix(const struct mutexscale *m, double seconds);
+/* scale/mutex/pair.c: nobody else wants the lock. */
+void mutexscale_pair(const struct mutexscale *m, double seconds);
+/* scale/mutex/wait1000.c: one owner, one waiter, how long it waits. */
+void mutexscale_wait(const struct mutexscale *m, double seconds);
+
+#endif

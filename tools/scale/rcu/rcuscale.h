@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lull rcuscale: its parts. A block is some calls of one scheme in one setup, on a thread of
+ * their own that is pinned to the first CPU; blocks of all schemes take turns.
+ */
+#ifndef LULL_TOOL_RCUSCALE_H
+#define LULL_TOOL_RCUSCALE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/json.h"
+#include "gp_scheme.h"
+
+enum rcuscale_what {
+	WHAT_SYNCHRONIZE,
+	WHAT_CALL,
+	WHAT_BARRIER,
+	WHAT_BARRIER_QUEUED, /* with one callback outstanding */
+	NR_LATENCIES,
+	WHAT_REPLACE = NR_LATENCIES,
+	WHAT_KILL,	 /* of a percpu_ref until it is confirmed */
+	WHAT_INTERRUPTS, /* of other processors, by updates at a fixed rate */
+	WHAT_WAKE,	 /* synchronize held up by one reader that sleeps */
+	WHAT_SCAN,	 /* retiring while many hazard pointers are in use */
+	NR_WHATS
+};
+
+enum rcuscale_setup {
+	SETUP_IDLE,	 /* the measuring thread is alone */
+	SETUP_BUSY,	 /* a reader on the second CPU, short sections back to back */
+	SETUP_THREADS64, /* 64 registered threads that sleep */
+	SETUP_SECTIONS,	 /* a reader with sections of 20 us back to back */
+	SETUP_STUCK,	 /* replacement: a reader that sleeps in its section, 200 ms at a time */
+	NR_SETUPS
+};
+
+/* ---- scale/rcu/run.c ------------------------------------------------------------------------- */
+
+struct rcuscale_job {
+	enum rcuscale_what what;
+	enum rcuscale_setup setup;
+	enum bench_gp_way way; /* replace */
+	uint32_t most;	       /* calls, or objects */
+	bool quiet;	       /* interrupts: no updates, for comparison */
+	uint64_t budget_ns;    /* fewer calls when they take longer */
+};
+
+struct rcuscale_block {
+	uint32_t count; /* samples in ns[], or batches of calls in cost[] */
+	uint32_t interrupts_known;
+	uint64_t elapsed_ns;
+	uint64_t interrupts; /* function calls of one CPU by another, all CPUs, anybody's */
+	uint64_t heavy;	     /* lull's heavy fences meanwhile */
+	struct bench_gp_replaced replaced;
+	double cpu_ns;	   /* of the whole process, per retired object, or per wait */
+	double own_cpu_ns; /* of the thread that waits, in its call, per wait */
+	union {
+		uint64_t *ns;
+		double *cost; /* ns per retired object */
+	};
+};
+
+struct rcuscale_scheme {
+	const char *name;
+	const char *what;
+	const struct bench_gp_scheme *gp; /* NULL: lull RCU in a process with full fences */
+	bool ours;			  /* its heavy fences are lull's */
+};
+
+/* Updates per second for WHAT_INTERRUPTS; how long the reader of WHAT_WAKE sleeps. */
+#define RCUSCALE_RATE 100u
+#define RCUSCALE_SLEEP_NS 2000000u
+
+/* Starts the scheme's worker threads, if it has any, before a measuring thread is pinned. */
+void rcuscale_prime(const struct bench_gp_scheme *scheme);
+/* out->ns is allocated. */
+void rcuscale_run(const struct bench_gp_scheme *scheme, const struct rcuscale_job *job,
+		  struct rcuscale_block *out);
+/*
+ * The same for lull RCU with full fences, which takes a process of its own: this program again,
+ * with --block.
+ */
+void rcuscale_run_full(const struct rcuscale_job *job, struct rcuscale_block *out);
+/* One or the other. */
+void rcuscale_run_scheme(const struct rcuscale_scheme *scheme, const struct rcuscale_job *job,
+			 struct rcuscale_block *out);
+/* Whether the scheme has something of that kind. */
+bool rcuscale_can(const struct rcuscale_scheme *scheme, enum rcuscale_what what);
+/* That process: @arg is what --block got. Writes the block to stdout. */
+void rcuscale_serve_block(const char *arg);
+/* Return what runs for @scheme, here or in that process; NULL: for lull RCU. */
+const struct bench_gp_scheme *rcuscale_gp(const struct rcuscale_scheme *scheme);
+
+/* ---- scale/rcu/polled.c ---------------------------------------------------------------------- */
+
+enum rcuscale_self_qs { SELF_QS_LATE, SELF_QS_EARLY, SELF_QS_BOTH };
+
+struct rcuscale_polled {
+	enum rcuscale_self_qs self_qs;
+	uint64_t first_us, next_us;
+	unsigned calls, runs;
+};
+
+/* The two tables of the early report, and lull's own grace periods beside them. */
+void rcuscale_polled(const struct rcuscale_polled *polled, struct jsonout *json);
+
+/* ---- scale/rcu/interrupts.c ------------------------------------------------------------------ */
+
+/* The schemes to measure; NULL ends the list. */
+void rcuscale_interrupts(const struct rcuscale_scheme *const *schemes, unsigned rounds,
+			 uint64_t round_ns, struct jsonout *json);
+void rcuscale_wake(const struct rcuscale_scheme *const *schemes, unsigned rounds, unsigned calls,
+		   struct jsonout *json);
+void rcuscale_scan(const struct rcuscale_scheme *const *schemes, unsigned rounds,
+		   struct jsonout *json);
+
+/* ---- scale/rcu/seed_letter.c ----------------------------------------------------------------- */
+
+#define RCUSCALE_FLAVORS_MAX 8
+
+/* What --flavor says. */
+struct rcuscale_letter {
+	bool flavor[RCUSCALE_FLAVORS_MAX];
+	bool given, skip_self_scan, both;
+	unsigned calls, rounds;
+	uint64_t budget_ns;
+	enum rcuscale_setup setup;
+};
+
+/* Bad words are options_bad(). */
+void rcuscale_letter_flavors(struct rcuscale_letter *letter, const char *arg);
+void rcuscale_letter_check(const struct rcuscale_letter *letter);
+/* Six lines for each, as the letter that introduced simple hazard pointers has them. */
+void rcuscale_letter(const struct rcuscale_letter *letter, struct jsonout *json);
+
+#endif

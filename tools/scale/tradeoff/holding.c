@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* lull tradeoff: what the code of all ways shares: a reader's stay, and the updates that come at a rate. */
+#include <string.h>
+#include <time.h>
+
+#include "common/clock.h"
+#include "common/options.h"
+#include "ref_scheme.h"
+#include "scale/tradeoff/ways.h"
+
+void (*tradeoff_seen)(const uint64_t *body);
+
+void tradeoff_stay(double ns, bool block)
+{
+	struct timespec ts = { (time_t)(ns / 1e9), (long)(ns - 1e9 * (double)(time_t)(ns / 1e9)) };
+
+	if (ns <= 0)
+		return;
+	if (!block)
+		bench_ref_delay((uint64_t)ns);
+	else
+		nanosleep(&ts, NULL);
+}
+
+bool tradeoff_due(struct tradeoff_pace *pace)
+{
+	static const struct timespec nap = { 0, 50000 };
+	uint64_t now;
+
+	for (;;) {
+		now = bench_now_ns();
+		if (now >= pace->until)
+			return false;
+		if ((double)pace->done <= (double)(now - pace->start) * pace->rate / 1e9) {
+			pace->done++;
+			return true;
+		}
+		nanosleep(&nap, NULL);
+	}
+}
+
+void tradeoff_thread(pthread_t *thread, void *(*main)(void *), void *arg)
+{
+	int err = pthread_create(thread, NULL, main, arg);
+
+	if (err)
+		options_bad("cannot make a thread: %s", strerror(err));
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* lull torture: what can be tortured. See flavors.h. */
+#include "torture/flavors.h"
+
+#include <stddef.h>
+
+const struct torture_flavor *const torture_flavors[] = {
+	&torture_rcu,	 &torture_rcu_qsbr,   &torture_hazptr,	    &torture_shazptr,
+	&torture_bridge, &torture_percpu_ref, &torture_hash_flavor, &torture_mutex_flavor,
+	NULL,
+};

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* lull torture: what can be tortured. */
+#ifndef LULL_TOOL_FLAVORS_H
+#define LULL_TOOL_FLAVORS_H
+
+#include "torture/torture.h"
+
+extern const struct torture_flavor torture_rcu, torture_rcu_qsbr, torture_hazptr, torture_shazptr, torture_bridge,
+	torture_percpu_ref, torture_hash_flavor, torture_mutex_flavor;
+extern const struct torture_flavor *const torture_flavors[]; /* NULL at the end */
+
+#endif
