@@ -8,9 +8,9 @@
  *	...					lull_mutex_unlock(&m);
  *	lull_mutex_unlock(&m);
  *
- * A broadcast wakes one waiter at the most; the others are moved, asleep, to the mutex, and each unlock
- * wakes the next: there is no herd. Waits end for no reason, too: look at the condition again, as above.
- * None of these is a cancellation point.
+ * A broadcast wakes one waiter at most; the others are moved, asleep, to the mutex, and each unlock wakes
+ * the next: there is no herd. A wait may also end for no reason: check the condition again, as above. None
+ * of these calls is a cancellation point.
  *
  * Source of the idea: FUTEX_CMP_REQUEUE (the first condition variables of glibc's NPTL).
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mutex_robust.h - a mutex that says so when its owner has died.
+ * mutex_robust.h - a mutex whose next owner learns that the last one has died.
  *
  * For memory that processes share, of which one may be killed at any time, or for threads that may
  * exit. The kernel marks the word of each lock on a dead thread's list and wakes one waiter; the

@@ -7,19 +7,18 @@
  * during the increment (RCU, a hazard pointer: ref_handoff.h), and zero must be refused:
  * lull_refcount_inc_not_zero().
  *
- * A plain counter turns one put too many, or four billion gets too many, into a free under somebody's
- * hands. This one stops: an increment from zero, a decrement below zero and a count past INT_MAX set it to
+ * With a plain counter one put too many, or four billion gets too many, free an object that is in use. This
+ * one stops: an increment from zero, a decrement below zero and a count past INT_MAX set it to
  * LULL_REFCOUNT_SATURATED, in the middle of the negative numbers, where it stays however many gets and puts
  * follow. The object is never freed, which is a leak and not a hole, and one line through the message hook
- * (debug.h) names the call and the counter's address. Gets and puts of one reference that go wrong at the
- * same moment cannot take it back to zero: that would take 2^30 of them. What no counter can tell: one put
- * too many while others still hold references, and a put of nothing right behind a get from zero.
+ * (debug.h) names the call and the counter's address. Wrong gets and puts at the same moment cannot take it
+ * back to zero: that would take 2^30 of them. No counter can detect one put too many while others still hold
+ * references, or a put of nothing right after a get from zero.
  *
- * Two words of warning, both about what a count cannot do. Every get and put writes to the counter's cache
- * line: threads that share an object slow each other down, which percpu_ref.h and hazptr.h do not. And a
- * get orders nothing: what a thread reads from the object it must have been given by whoever published the
- * pointer; only lull_refcount_inc_not_zero_acquire() helps where memory is reused for another object of the
- * same type.
+ * Two things that a count cannot do. Every get and put writes to the counter's cache line: threads that share
+ * an object slow each other down; with percpu_ref.h and hazptr.h they do not. And a get orders nothing: the
+ * thread must have the object's contents from the thread that published the pointer. Only
+ * lull_refcount_inc_not_zero_acquire() helps if memory is reused for another object of the same type.
  *
  * All calls: any context, signal handlers and callbacks included; never block; no allocation.
  * Source: refcount_t of the Linux kernel; the saturation scheme is that of its lib/refcount.c.

@@ -48,7 +48,7 @@ struct lull_hazptr_context {
 	struct lull__hazptr_links links; /* of contexts outside thread records; see src/hazptr/slots.c */
 	uint16_t used;			 /* bit n: slot n is in use; not valid while it is a stack */
 	uint16_t shard;			 /* which of the lists it is on */
-	uint32_t owner;			 /* tid of the thread that uses it; 0: nobody in particular */
+	uint32_t owner;			 /* tid of the thread that uses it; 0: any thread may (detached) */
 };
 
 /*

@@ -9,7 +9,7 @@
 
 /*
  * Not in a library with faults (LULL_BUSTED): the checks' own lock and fence, at every deferral, would hide
- * that one is missing.
+ * a missing fence.
  */
 #if defined(LULL_DEBUG) && !defined(LULL_BUSTED)
 #define LULL__CHECK_RETIRED 1
@@ -19,8 +19,8 @@
 
 #ifdef LULL_DEBUG
 /* guards.c */
-void lull__check_sleeps_online(const char *call); /* @call sleeps: is the calling thread online? One line per thread */
-void lull__guards_forget(uintptr_t from, uintptr_t to); /* what was declared of memory that is freed holds no more */
+void lull__check_sleeps_online(const char *call); /* say so if an online thread sleeps, once each */
+void lull__guards_forget(uintptr_t from, uintptr_t to); /* drop the declarations for memory that is freed */
 void lull__guards_fork(bool begins);
 void lull__guards_fork_child(void);
 

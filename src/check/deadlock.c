@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * deadlock.c - debug builds: a waiter says what it waits for, and follows from owner to owner, again every now and then.
- * It aborts when that leads back to itself.
+ * deadlock.c - debug builds: find deadlocks of mutexes.
+ *
+ * A waiter publishes which mutex it waits for, and follows the way from owner to owner, every now and then.
+ * It aborts if that leads back to itself.
  */
 #ifdef LULL_DEBUG
 #include <stdio.h>
@@ -18,7 +20,7 @@ static __thread struct {
 	uint64_t since_ns;
 } suspicion __attribute__((tls_model("initial-exec")));
 
-/* The lock may be gone by now, so that its word is read as the kernel would read it. */
+/* Return the owner of @m, which may be freed by now: so the kernel reads its word. */
 static uint32_t owner_of(const struct lull_mutex *m)
 {
 	uint32_t word = 0;
@@ -27,9 +29,10 @@ static uint32_t owner_of(const struct lull_mutex *m)
 }
 
 /*
- * Every thread on the way waits, without an end, for a lock that the next one has; the last has what
- * the first, the caller, waits for. A thread that has just been woken may still say that it waits; but
- * then the word no longer names the next one. So all is looked at twice, in this order.
+ * Find a cycle: every thread on the way waits, without a deadline, for a lock that the next one holds, and
+ * the last one waits for a lock of the first, the caller. A thread that has just been woken may still be
+ * published as waiting; but then the word no longer names the next one. So all is read twice, in this
+ * order.
  */
 static unsigned find_cycle(uint32_t tid, struct lull__owner_wish *cycle)
 {
@@ -46,13 +49,13 @@ static unsigned find_cycle(uint32_t tid, struct lull__owner_wish *cycle)
 		if (owner_of(cycle[i].waits) != cycle[(i + 1) % n].tid ||
 		    !lull__owner_wish(cycle[i].tid, &again) || again.seq != cycle[i].seq)
 			return 0;
-	/* One of one: it has just been handed what it was about to wait for. */
+	/* A cycle of one: the caller has just been handed the lock that it was about to wait for. */
 	return n > 1 ? n : 0;
 }
 
 /*
- * A signal handler may have trylocked what it will unlock though its thread waits. So a cycle has to be there
- * for a while, the same waits as before.
+ * Has the same cycle existed for a while? A signal handler may hold a lock by trylock, and will unlock it
+ * although its thread waits.
  */
 static bool persists(const struct lull__owner_wish *cycle, unsigned n)
 {
@@ -75,7 +78,7 @@ static void print_cycle(const struct lull__owner_wish *cycle, unsigned n)
 	size_t at = 0;
 
 	while (lull_xchg_relaxed(&printed, 1u))
-		sleep(1); /* another one of them has seen it, and aborts */
+		sleep(1); /* another thread of the cycle has found it, and aborts */
 
 	for (unsigned i = 0; i < n && at < sizeof(line); i++)
 		at += (size_t)snprintf(line + at, sizeof(line) - at, "%s%s waits for mutex %p", i ? ", held by " : "",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * guards.c - debug builds: which lock guards what (lull/check.h), and threads that sleep while they are online.
+ * guards.c - debug builds: check which lock guards what (lull/check.h), and that no online thread sleeps.
  */
 #ifdef LULL_DEBUG
 #include <pthread.h>
@@ -22,7 +22,7 @@ struct guard {
 
 static struct lull__ranges guards = { .size = sizeof(struct guard) };
 
-/* ---- whose lock ----------------------------------------------------------------------------- */
+/* ---- owners of locks ------------------------------------------------------------------------ */
 
 static bool is_calling_thread(uint32_t tid)
 {
@@ -37,7 +37,7 @@ bool lull_check_mutex_held(const void *mutex)
 bool lull_check_pthread_mutex_held(const void *mutex)
 {
 #ifdef __GLIBC__
-	/* What other threads write there is never this thread's number. */
+	/* Other threads never write this thread's id there. */
 	return is_calling_thread((uint32_t)lull_load_relaxed(&((const pthread_mutex_t *)mutex)->__data.__owner));
 #else
 	(void)mutex;
@@ -88,7 +88,7 @@ void lull_check_guarded_by(const void *at, size_t len, lull_check_held held, con
 		lull__say("lull_check_guarded_by: no memory: %p is not checked", at);
 }
 
-/* Is @at guarded by a lock that this thread does not have? Gives that in *guard. */
+/* Is @at guarded by a lock that this thread does not hold? Stores the guard in *@guard. */
 static bool is_unlocked(const void *at, struct guard *guard)
 {
 	const struct guard *found;
@@ -134,7 +134,7 @@ static __thread bool warned __attribute__((tls_model("initial-exec")));
 
 void lull__check_sleeps_online(const char *call)
 {
-	/* One that waits for a grace period is offline meanwhile, whatever its state says. */
+	/* A thread that waits for a grace period is offline meanwhile, whatever its state says. */
 	if (lull_likely(!(lull__self.state & LULL__STATE_ONLINE)) || lull__self.rcu < LULL__RCU_STEP || warned)
 		return;
 	warned = true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ranges.c - the treap of ranges.h, and where its elements come from.
+ * ranges.c - the treap of ranges.h, and the memory of its elements.
  */
 #include "ranges.h"
 
@@ -15,8 +15,8 @@
 #define FORK_TRIES  10000
 
 /*
- * This thread has a lock of these, or tries. (A handler that waited for it would not only wait in vain: where
- * signals come faster than it gives up, its thread would never let go.)
+ * This thread holds a lock of a set, or tries to. A handler must then not try: if signals come faster than
+ * it gives up, its thread would never release the lock.
  */
 static __thread bool inside __attribute__((tls_model("initial-exec")));
 
@@ -69,7 +69,10 @@ struct lull__range *lull__ranges_find(const struct lull__ranges *set, uintptr_t 
 	return last && last->to > from ? last : NULL;
 }
 
-/* Not malloc: leak checkers, and limits that a program sets itself for its heap, hear nothing of it. */
+/*
+ * Add memory for more elements. Not by malloc, so that leak checkers and limits on the heap do not count
+ * it.
+ */
 static void add_block(struct lull__ranges *set)
 {
 	char *block = (char *)mmap(NULL, BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -104,7 +107,7 @@ void lull__ranges_insert(struct lull__ranges *set, struct lull__range *range)
 		at = range->from < (*at)->from ? &(*at)->left : &(*at)->right;
 	rest = *at;
 	*at = range;
-	/* What was here is divided into what is on its left and on its right. */
+	/* Divide the subtree that was here into the parts on the left and on the right of @range. */
 	while (rest) {
 		if (rest->from < range->from) {
 			*left = rest;
@@ -145,7 +148,7 @@ void lull__ranges_remove(struct lull__ranges *set, struct lull__range *range)
 
 bool lull__ranges_fork_prepare(struct lull__ranges *set)
 {
-	/* With signals blocked, so that nobody minds `inside`. */
+	/* Signals are blocked, so `inside` need not be set. */
 	for (int i = 0; i < FORK_TRIES && !inside; i++) {
 		if (lull__trylock(&set->lock))
 			return true;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * retired.c - debug builds: what has been deferred and not been reclaimed, to find mistakes with it.
+ * retired.c - debug builds: find mistakes with objects that are deferred and not reclaimed yet.
  *
  * Every object that waits to be freed, and every head that waits for its callback, is a range of
- * addresses here: from before it is put into a queue until just before it is freed or called. So
- * nothing that the program may use again is in here, and what is must not be deferred again, in whole or
- * in part.
+ * addresses here: from before it is put into a queue until just before it is freed or called. So a range
+ * here contains nothing that the program may use again, and no part of it must be deferred again.
  */
 #include "checks.h"
 
@@ -31,7 +30,7 @@
 #ifdef HAS_ASAN
 #include <sanitizer/asan_interface.h>
 
-/* Of what is to be freed and must not be read: enough for who reads it, and no more work for larger blocks. */
+/* How much of an object to poison: enough to catch most readers, and no more work for larger objects. */
 #define POISON_MOST 4096u
 
 static size_t poison_bytes(void *item)
@@ -43,25 +42,25 @@ static size_t poison_bytes(void *item)
 #endif
 
 struct deferred {
-	struct lull__range range; /* what free(3) is to free, or the struct lull_head */
+	struct lull__range range; /* the memory to free(3), or the struct lull_head */
 	lull_rcu_func func;	  /* of a call */
-	const void *module;	  /* which that is in, and where it begins; NULL: not known */
+	const void *module;	  /* the module that contains func; NULL: not known */
 	const void *module_start;
-	const void *site; /* that deferred it */
+	const void *site; /* the place in the program that deferred it */
 	uint64_t since_ns;
 	lull_rcu_cookie cookie; /* of the first grace period that begins after it was deferred */
 	uint32_t tid;
 	uint16_t kind;
-	bool warned; /* that the thread that deferred it protects it */
+	bool warned; /* a line has said that the thread that deferred it protects it */
 };
 
 static struct lull__ranges retired = { .size = sizeof(struct deferred) };
 
-static uint32_t stopped; /* there was no memory for one */
+static uint32_t stopped; /* there was no memory for an element */
 
 /*
- * How many begin at addresses with this hash. Readers look here, at every pointer that they fetch,
- * before they take the lock.
+ * How many ranges begin at addresses with this hash. Readers check this, at every pointer that they
+ * fetch, before they take the lock.
  */
 #define FILTER 4096u
 static uint32_t filter[FILTER];
@@ -103,7 +102,10 @@ static struct deferred *find_retired(uintptr_t from, uintptr_t to)
 
 /* ---- callbacks of modules that may be unloaded ---------------------------------------------- */
 
-/* Other C libraries have no way to ask that takes no lock of the loader's, which dlclose() may hold. */
+/*
+ * Find the module that contains @func. Other C libraries cannot do that without a lock of the loader's,
+ * which dlclose() may hold.
+ */
 #ifdef DLFO_EH_SEGMENT_TYPE
 static const void *module_of(lull_rcu_func func, const void **start)
 {
@@ -147,9 +149,9 @@ static void check_callback(const struct deferred *d)
 			  (void *)(uintptr_t)head->func);
 }
 
-/* ---- retired by the thread that protects it ------------------------------------------------------------- */
+/* ---- retired by the thread that protects it ------------------------------------------------- */
 
-/* What a slot of the calling thread names, if that is outstanding and waits for the slot. Locked. */
+/* Find the object that @slot, of the calling thread, names, if it is retired and waits for slots. Locked. */
 static struct deferred *protected_by_me(const struct lull_hazptr *slot)
 {
 	struct deferred *d = slot->addr ? find_retired(slot->addr, slot->addr + 1) : NULL;
@@ -158,8 +160,9 @@ static struct deferred *protected_by_me(const struct lull_hazptr *slot)
 }
 
 /*
- * To retire what one protects is how many algorithms end, which then let go of it. It is told of when
- * that has not happened for as long as a stall. Locked; the first that is found is given in *late.
+ * Does the calling thread protect an object that it has retired itself, and for as long as a stall? Many
+ * algorithms retire what they protect at the end, and clear the slot then. Locked; stores the first one
+ * that is found in *@late.
  */
 static bool has_not_let_go(struct deferred *late)
 {
@@ -211,7 +214,7 @@ static void deferred_twice(const struct deferred *now, const struct deferred *be
 		  story(before, words), name, now->tid);
 }
 
-/* False: there is no memory. Locked. */
+/* Add @d to the set. Returns false if there is no memory. Locked. */
 static bool add(const struct deferred *d)
 {
 	struct lull__range *range = lull__ranges_new(&retired);
@@ -255,10 +258,10 @@ void lull__retired_add(int kind, void *item, lull_rcu_func func, const void *sit
 	if (lull_unlikely(found != NULL))
 		deferred_twice(&fresh, &before);
 	if (lull_unlikely(!added) && !lull_xchg_relaxed(&stopped, 1u))
-		lull__say("no memory to check what is deferred: that ends here");
+		lull__say("no memory to check deferred objects: no more of them are checked");
 	if (lull_unlikely(is_late)) {
 		lull__thread_name(late.tid, name, sizeof(name));
-		lull__say("thread \"%s\" (tid %u) still protects %p, which %s: nobody can reclaim it", name, late.tid,
+		lull__say("thread \"%s\" (tid %u) still protects %p, which %s: it cannot be reclaimed", name, late.tid,
 			  (void *)late.range.from, story(&late, words));
 	}
 }
@@ -278,7 +281,7 @@ void lull__retired_remove(void *item)
 	}
 	lull__ranges_leave(&retired);
 	if (copy.kind == LULL__KINDS)
-		return; /* from before a fork that found the set in pieces, or from after its end */
+		return; /* deferred before a fork that found the set incomplete, or after `stopped` */
 	if (lull__kind_is_call(copy.kind)) {
 		check_callback(&copy);
 		return;
@@ -291,7 +294,7 @@ void lull__retired_remove(void *item)
 
 /* ---- used although it is retired ------------------------------------------------------------ */
 
-/* Only what is freed: where a callback comes, the object may live on, or change hands. */
+/* Poison the entries [q->ready, @ready) of @q, but not those with callbacks: their objects may live on. */
 void lull__retired_ready(const struct lull__queue *q, uint64_t ready)
 {
 #ifdef HAS_ASAN
@@ -312,14 +315,14 @@ void lull__retired_ready(const struct lull__queue *q, uint64_t ready)
 #endif
 }
 
-/* The pointer variable of lull_rcu_dereference(), whatever it points to. */
+/* The type of a pointer variable of lull_rcu_dereference(), whatever it points to. */
 typedef void *any_pointer __attribute__((may_alias));
 
 /*
- * Does the variable at @at point to what was retired before this read section began? It began after the
- * heavy fence of the grace period whose number it carries (RCU-7), and that period after the retirement:
- * so the section sees what was stored before that, and would see the unlinking. Nobody else's
- * retirements are sure to be so old, and what only a hazard pointer or a callback keeps may be found.
+ * Abort if the variable at @at points to an object that was retired before this read section began. The
+ * section began after the heavy fence of the grace period whose number it carries (RCU-7), and that period
+ * began after the retirement: so the section sees what was stored before the retirement, and would see the
+ * unlinking. Objects that were retired later, or that wait for a hazard pointer or a callback, may be found.
  */
 void lull__check_found(const char *call, const void *at)
 {
@@ -363,7 +366,7 @@ void lull__retired_fork_child(void)
 #elif defined(LULL_DEBUG)
 #include <lull/check.h>
 
-/* Inline code of users asks it; in a library with faults nothing is known of what is retired. */
+/* Inline code of users calls it; a library with faults does not know which objects are retired. */
 void lull__check_found(const char *call, const void *at)
 {
 	(void)call;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * percpu.c - counters of which each CPU has its own.
+ * percpu_cells.c - allocate counters of which each CPU has its own.
  *
- * A chunk is a page for each CPU that the machine can have, in a row; cell n of a CPU is the n-th
- * pair of words in its page, which count up and down. So a CPU's counters of many refs share its lines and nobody else's, the CPU
- * that first counts there gets the page from memory that is near, and pages of CPUs that never run
- * this process are never made.
+ * A chunk is a page for each CPU that the machine can have, in a row; cell n of a CPU is the n-th pair of
+ * words in its page, which count up and down. So the counters of many refs share the lines of one CPU and
+ * no other's, a page comes from memory near the CPU that first counts there, and pages of CPUs that never
+ * run this process are never allocated.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 #define WORDS (CELLS / 64)
 
 struct lull__percpu_chunk {
-	struct lull__percpu_chunk *next, *prev; /* of those with a free cell */
+	struct lull__percpu_chunk *next, *prev; /* list of the chunks with a free cell */
 	intptr_t *base;
 	unsigned used, forks;
 	uint64_t taken[WORDS];
@@ -31,7 +31,7 @@ static struct {
 	struct lull__lock lock;
 	struct lull__percpu_chunk *partial;
 	unsigned cpus;
-	unsigned forks; /* between this process and the one that was started */
+	unsigned forks; /* from the first process to this one */
 } percpu;
 
 static void link_chunk(struct lull__percpu_chunk *chunk)
@@ -53,7 +53,7 @@ static void unlink_chunk(struct lull__percpu_chunk *chunk)
 		chunk->next->prev = chunk->prev;
 }
 
-/* The same whoever asks first. */
+/* Return the number of possible CPUs. Threads that compute it at the same time get the same number. */
 static unsigned cpus(void)
 {
 	unsigned count = lull_load_relaxed(&percpu.cpus);
@@ -128,7 +128,7 @@ void lull__percpu_free(struct lull__percpu *cell)
 	chunk->taken[index / 64] &= ~(UINT64_C(1) << index % 64);
 	if (chunk->used-- == CELLS)
 		link_chunk(chunk);
-	/* One empty chunk is kept: the next ref is as likely as not to come soon. */
+	/* Keep one empty chunk: the next ref may come soon. */
 	empty = chunk->used == 0 && (chunk->next || chunk->prev);
 	if (empty)
 		unlink_chunk(chunk);
@@ -163,7 +163,7 @@ intptr_t lull__percpu_sum(const struct lull__percpu *cell)
 
 void lull__percpu_zero(const struct lull__percpu *cell)
 {
-	/* A store would make the page of a CPU that has never counted. */
+	/* A store would allocate the page of a CPU that has never counted. */
 	for (unsigned cpu = 0; cpu < percpu.cpus; cpu++)
 		for (unsigned word = 0; word < CELL; word++)
 			if (lull_load_relaxed(of_cpu(cell, cpu) + word) != 0)
@@ -171,8 +171,8 @@ void lull__percpu_zero(const struct lull__percpu *cell)
 }
 
 /*
- * The lock is not taken for fork: other fork handlers may then wait for who waits for it. So a thread
- * that is not there may have been changing the list, and the child begins a new one.
+ * Begin a new list in the child. The lock is not taken for fork: other fork handlers might then wait for a
+ * thread that waits for it. So a thread that the child does not have may have been changing the list.
  */
 void lull__percpu_cells_fork_child(uint32_t old_tid)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * percpu.h - counters of which each CPU has its own: cells LULL__PERCPU_STRIDE bytes apart.
+ * percpu_cells.h - counters of which each CPU has its own: cells LULL__PERCPU_STRIDE bytes apart.
  */
 #ifndef LULL_PERCPU_H
 #define LULL_PERCPU_H
@@ -16,12 +16,12 @@ struct lull__percpu {
 	intptr_t *first; /* CPU 0's, one that counts up and one that counts down; the others follow */
 };
 
-/* All zeros; false: no memory. Not in signal handlers. */
+/* Allocate a cell of zeros. Returns false if there is no memory. Not in signal handlers. */
 bool lull__percpu_alloc(struct lull__percpu *cell);
 void lull__percpu_free(struct lull__percpu *cell);
 
-unsigned lull__percpu_count(void); /* CPUs; not before the first alloc */
-/* What was counted up less what was counted down. Meant for when nobody adds any more: what was read and added is not one moment's. */
+unsigned lull__percpu_count(void); /* return the number of CPUs; not before the first alloc */
+/* Sum up what was counted up less what was counted down. Exact only when no thread adds any more. */
 intptr_t lull__percpu_sum(const struct lull__percpu *cell);
 void lull__percpu_zero(const struct lull__percpu *cell);
 

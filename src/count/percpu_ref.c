@@ -3,14 +3,14 @@
  * percpu_ref.c - the rare half of percpu_ref.h: the shared count, and the switches between the two
  * ways to count.
  *
- * While counters are in use the shared count is BIAS too high, so that no put that comes here for
- * whatever reason (a sequence that was interrupted, a thread without rseq) takes it to zero. All such
- * a thread has to do is to add to the shared count: in either way of counting that is right.
+ * While counters are in use the shared count is BIAS too high, so that no put that comes here for any
+ * reason (a sequence that was interrupted, a thread without rseq) takes it to zero. Such a thread only
+ * has to add to the shared count: in either way of counting that is right.
  *
- * To shared: mark the word, end the sequences under way and fence (or wait for a grace period), add
- * the counters' sum and take the bias off. To counters: clear them, add the bias, then clear the
- * mark. Who changes a ref's life holds its lock; a switch that waits for a grace period has let go of
- * the lock and set `switching`, for which the next one waits.
+ * To shared: mark the word, end the sequences under way and fence (or wait for a grace period), add the
+ * counters' sum and take the bias off. To counters: clear them, add the bias, then clear the mark. A
+ * thread that kills, revives or switches a ref holds its lock; a switch that waits for a grace period has
+ * released the lock and set `switching`, for which the next one waits.
  */
 #include <errno.h>
 #include <limits.h>
@@ -28,7 +28,7 @@
 #include "percpu_life.h"
 
 #define BIAS	  ((intptr_t)1 << (sizeof(intptr_t) * CHAR_BIT - 2))
-#define SATURATED (BIAS / 2) /* of a ref whose count went wrong; as far from zero as from a bias */
+#define SATURATED (BIAS / 2) /* the count of a ref after misuse; as far from zero as from a bias */
 #define KNOWN_FLAGS (LULL_PERCPU_REF_INIT_ATOMIC | LULL_PERCPU_REF_INIT_DEAD | LULL_PERCPU_REF_ALLOW_REINIT)
 enum switching { WAITS_FOR_READERS = 1, ENDS = 2, STATE = 3 };
 
@@ -39,8 +39,8 @@ struct lull__percpu_data {
 	struct lull_head rcu; /* of the switch that waits for a grace period */
 	struct lull__lock lock;
 	intptr_t drops;	    /* references that the end of the switch drops */
-	uint32_t switching; /* 0, or state_now(): such a switch is under way */
-	uint32_t forks;	    /* in which process the lock was last taken; under mode.lock */
+	uint32_t switching; /* 0, or state_now() of the switch that is under way */
+	uint32_t forks;	    /* process_forks when the lock was last taken; under mode.lock */
 	bool may_reinit, stay_atomic;
 };
 
@@ -49,7 +49,7 @@ static struct {
 	bool decided, rseq;
 } mode;
 
-static uint32_t process_forks; /* between this process and the one that was started */
+static uint32_t process_forks; /* from the first process to this one */
 
 bool lull_percpu_ref_per_cpu(void)
 {
@@ -68,11 +68,11 @@ bool lull_percpu_ref_per_cpu(void)
 
 /* ---- misuse ---------------------------------------------------------------------------------- */
 
-/* The count of @ref, seen to be @count, is wrong: it will not reach zero again. */
+/* Saturate @ref, whose count @count is wrong, and report it: it will not reach zero again. */
 static void saturate(struct lull_percpu_ref *ref, const char *call, intptr_t count, const char *what)
 {
 	if (!lull_load_relaxed(&ref->data))
-		lull__die("%s: percpu_ref %p was given up by lull_percpu_ref_exit()", call, (void *)ref);
+		lull__die("%s: percpu_ref %p is used after lull_percpu_ref_exit()", call, (void *)ref);
 	lull_store_relaxed(&ref->count, SATURATED);
 	lull__say("%s: percpu_ref %p had %lld references: %s. It is never released now", call, (void *)ref,
 		  (long long)count, what);
@@ -83,13 +83,13 @@ static struct lull__percpu_data *data_of(struct lull_percpu_ref *ref, const char
 	struct lull__percpu_data *data = ref->data;
 
 	if (!data)
-		lull__die("%s: percpu_ref %p was given up by lull_percpu_ref_exit()", call, (void *)ref);
+		lull__die("%s: percpu_ref %p is used after lull_percpu_ref_exit()", call, (void *)ref);
 	return data;
 }
 
 /* ---- get and put ----------------------------------------------------------------------------- */
 
-/* Where counters are shared out among threads and in use: add to this thread's. */
+/* Add @n to this thread's counter. Returns false if threads have no counters, or these are not in use. */
 static bool add_in_threads(struct lull_percpu_ref *ref, intptr_t n)
 {
 	uintptr_t word = lull_load_relaxed(&ref->word), cpu;
@@ -109,7 +109,7 @@ static bool add_in_threads(struct lull_percpu_ref *ref, intptr_t n)
 		cpu = lull__self.tid % lull__percpu_count();
 		lull_add_relaxed((intptr_t *)(word - LULL__PERCPU_REF_THREADS + (cpu << LULL__RSEQ_SHIFT)), n);
 	}
-	/* PCR-1: in the section, so before the end of the grace period that the mark is followed by. */
+	/* PCR-1: in the section, so before the end of the grace period that follows the mark. */
 	lull_rcu_read_unlock();
 	return !(word & LULL__PERCPU_REF_ATOMIC);
 }
@@ -125,7 +125,7 @@ void lull__percpu_ref_get_slow(struct lull_percpu_ref *ref, intptr_t n)
 		saturate(ref, "lull_percpu_ref_get", old, "it was at its end");
 }
 
-/* True: it was the last @n. */
+/* Drop @n references from the shared count. Returns whether they were the last. */
 static bool drop(struct lull_percpu_ref *ref, intptr_t n)
 {
 	/*
@@ -190,7 +190,7 @@ static intptr_t bias(void)
 	return LULL__BUSTED(PERCPU_NO_BIAS) ? 0 : BIAS;
 }
 
-/* Who ends a switch may be a thread of the parent's, which is not in this process. */
+/* Add the process to @state: after a fork the thread that would end a switch may be the parent's. */
 static uint32_t state_now(enum switching state)
 {
 	return (process_forks << 2) | (uint32_t)state;
@@ -201,7 +201,7 @@ static bool is_of_parent(uint32_t switching)
 	return switching >> 2 != (process_forks & (UINT32_MAX >> 2));
 }
 
-/* A switch of @ref waits for a grace period, and for its turn in the reclaimer. */
+/* Wait for a switch that waits for a grace period, and for its turn in the reclaimer. */
 static void await_readers(const char *call)
 {
 	lull__rcu_no_section(call);
@@ -212,8 +212,8 @@ static void await_readers(const char *call)
 }
 
 /*
- * A thread of the parent's may have had the lock at the fork. Nobody in this process has it before it has come by here,
- * so the first one to do so finds it free.
+ * Take the lock of @data. A thread of the parent's may have held it at the fork. Every thread of this
+ * process takes it here, so the first one in each process can make it free.
  *
  *	parent's thread		forking thread		child
  *	takes the lock
@@ -231,7 +231,7 @@ static void lock_data(struct lull__percpu_data *data)
 	lull__lock(&data->lock);
 }
 
-/* Take the lock of @ref, no switch being under way. */
+/* Take the lock of @ref at a time when no switch is under way. */
 static struct lull__percpu_data *begin_change(struct lull_percpu_ref *ref, const char *call)
 {
 	struct lull__percpu_data *data = data_of(ref, call);
@@ -256,10 +256,7 @@ static struct lull__percpu_data *begin_change(struct lull_percpu_ref *ref, const
 	}
 }
 
-/*
- * Nobody adds to the counters any more: all that they say goes to the shared count, which holds at
- * least the @drops references that the end of the switch drops.
- */
+/* Add the counters, to which no thread adds any more, to the shared count. The switch then drops @drops. */
 static void fold(struct lull_percpu_ref *ref, intptr_t drops)
 {
 	struct lull__percpu_data *data = ref->data;
@@ -272,7 +269,7 @@ static void fold(struct lull_percpu_ref *ref, intptr_t drops)
 		lull__percpu_free(&data->cell);
 }
 
-/* The shared count is in use, and the lock is free. @ref may be gone afterwards. */
+/* End a switch: the shared count is in use, and the lock is free. @ref may be gone afterwards. */
 static void end_switch(struct lull_percpu_ref *ref, lull_percpu_ref_func confirm, intptr_t drops)
 {
 	if (confirm)
@@ -291,8 +288,8 @@ static void switch_after_grace_period(struct lull_head *head)
 	if (data->confirm)
 		data->confirm(ref);
 	/*
-	 * The last look at the ref unless it is ours alone: exit(), which may be called by whoever
-	 * puts the last reference, waits until `switching` is over.
+	 * The last use of the ref, unless this drop is the last. lull_percpu_ref_exit(), which the
+	 * thread that puts the last reference may call, waits until `switching` is 0.
 	 */
 	lull_store_relaxed(&data->switching, state_now(ENDS));
 	last = drop(ref, data->drops);
@@ -305,9 +302,9 @@ static void switch_after_grace_period(struct lull_head *head)
 }
 
 /*
- * Have @marks set in the word, the shared count in use, @confirm called, and @owners references
- * dropped: those and the one of the switch itself at once, so that the ref is there until then and
- * no longer. Takes over the lock; @ref may be gone afterwards.
+ * Set @marks in the word, switch to the shared count, call @confirm, and drop @owners references: those
+ * and the one of the switch itself at once, so that the ref exists until then and no longer. Releases
+ * the lock; @ref may be gone afterwards.
  */
 static void to_shared(struct lull_percpu_ref *ref, uintptr_t marks, lull_percpu_ref_func confirm, intptr_t owners)
 {
@@ -315,13 +312,13 @@ static void to_shared(struct lull_percpu_ref *ref, uintptr_t marks, lull_percpu_
 	uintptr_t word = ref->word;
 	bool shared = word & LULL__PERCPU_REF_ATOMIC;
 
-	/* A shared count needs no switch, and may be at zero: then it was released. */
+	/* A shared count needs no switch, and may be zero: then the ref was released. */
 	if (!shared)
 		lull_add_relaxed(&ref->count, 1);
 	/*
 	 * ORDER PCR-1: the mark before the sum; pairs with PCR-1 in add_in_threads() and
-	 * lull__rseq_add(); without it something is added to a counter that was summed up already,
-	 * and is lost; model/count/percpu-ref-kill.tpl
+	 * lull__rseq_add(); without it an addition to a counter that was summed up already is lost;
+	 * model/count/percpu-ref-kill.tpl
 	 */
 	lull_store_relaxed(&ref->word, word | marks);
 	if (shared) {
@@ -343,7 +340,7 @@ static void to_shared(struct lull_percpu_ref *ref, uintptr_t marks, lull_percpu_
 	}
 }
 
-/* Counters, unless somebody wants the shared count or the ref is dead. Under the lock. */
+/* Switch to counters, unless the shared count was asked for or the ref is dead. Under the lock. */
 static void to_counters(struct lull_percpu_ref *ref, const char *call)
 {
 	struct lull__percpu_data *data = ref->data;
@@ -358,8 +355,9 @@ static void to_counters(struct lull_percpu_ref *ref, const char *call)
 	lull_add_relaxed(&ref->count, bias());
 	/*
 	 * ORDER PCR-2: the bias before the word; pairs with PCR-2 in add_in_threads() and
-	 * lull__rseq_add() (there by what hands the reference on); without it a put on the shared
-	 * count takes that to zero while references are in the counters; model/count/percpu-ref-bias.litmus
+	 * lull__rseq_add() (there by the way in which the reference is passed on); without it a put
+	 * on the shared count takes that to zero while references are in the counters;
+	 * model/count/percpu-ref-bias.litmus
 	 *
 	 * ORDER PCR-3: the cleared counters before the word; pairs with PCR-3 in add_in_threads() and
 	 * lull__rseq_add() (there by the dependency); without it as there;
@@ -403,7 +401,7 @@ void lull_percpu_ref_exit(struct lull_percpu_ref *ref)
 	struct lull__percpu_data *data = ref->data;
 
 	if (!data) {
-		/* Zeroed, it would lead to counters at address 0. */
+		/* In a zeroed struct the word would lead to counters at address 0. */
 		lull_store_relaxed(&ref->word, LULL__PERCPU_REF_ATOMIC | LULL__PERCPU_REF_DEAD);
 		return;
 	}
@@ -468,7 +466,7 @@ void lull_percpu_ref_switch_to_atomic_sync(struct lull_percpu_ref *ref)
 	bool held;
 
 	lull__rcu_no_section("lull_percpu_ref_switch_to_atomic_sync");
-	/* Whoever waits for the switch needs the ref. At zero there is no switch to wait for. */
+	/* A thread that waits for the switch needs the ref. At zero there is no switch to wait for. */
 	held = lull__percpu_ref_tryget_slow(ref, 1);
 	lull_percpu_ref_switch_to_atomic(ref, NULL);
 	if (!held)

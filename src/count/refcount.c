@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * refcount.c - what happens when a count of refcount.h goes wrong.
+ * refcount.c - saturate a count of refcount.h after misuse, and report it.
  */
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 
 #include "../base/message.h"
 
-/* As far from SATURATED as gets and puts that are under way can have moved it. */
+/* Is @count as close to SATURATED as gets and puts that are under way can have left it? */
 static bool is_saturated(int count)
 {
 	return count < LULL_REFCOUNT_SATURATED / 2 && count > LULL_REFCOUNT_SATURATED + LULL_REFCOUNT_SATURATED / 2;
@@ -16,10 +16,10 @@ static bool is_saturated(int count)
 
 void lull__refcount_misuse(struct lull_refcount *r, const char *call, int old, int change)
 {
-	/* Of several that find it wrong at the same time one finds it not saturated. */
+	/* If several threads find it wrong at the same time, one of them finds it not saturated yet. */
 	int before = lull_xchg_relaxed(&r->count, LULL_REFCOUNT_SATURATED);
 	const char *what = change > 0 ? (old == 0 ? "it was at its end" : "too many") :
-			   old == -change ? "the last one was dropped unseen" : "more were put than got";
+			   old == -change ? "the last one was dropped without a test" : "more were put than got";
 
 	if (is_saturated(before) || is_saturated(old))
 		return;

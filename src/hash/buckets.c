@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * buckets.c - set a hash table up and free it, and count what is in it.
+ * buckets.c - set a hash table up, free it, and count its elements.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ struct lull__hash_table *lull__hash_new_table(size_t buckets)
 
 	if (!buckets || buckets > SIZE_MAX / 2 / sizeof(struct lull__hash_bucket))
 		return NULL;
-	/* Not memset: fresh pages are zero, and so are touched one by one as buckets are moved. */
+	/* Not memset: fresh pages are zero, and are touched only one by one as buckets are moved. */
 	buckets *= sizeof(struct lull__hash_bucket);
 	table = (struct lull__hash_whole *)calloc(1, sizeof(*table) + buckets);
 	if (!table)

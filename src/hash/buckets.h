@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * buckets.h - what updates and resizes of the hash table share: its control block, a table with all that
- * belongs to it, and the ways from a table to its buckets and to its future.
+ * buckets.h - shared by updates and resizes of the hash table: the control block, and tables.
  *
  * Locks, outermost first: `begin` of the control block; a bucket; the same key's bucket in the
  * future table. Tables are followed from old to new only, in a read section, so none vanishes. A
@@ -23,16 +22,16 @@ struct lull__hash_shard {
 
 struct lull__hash_control {
 	struct lull__hash_shard shard[LULL__HASH_SHARDS];
-	struct lull__lock begin; /* who starts a resize */
+	struct lull__lock begin; /* held by the thread that starts a resize */
 	uint64_t resizes;	 /* that are over */
 	size_t least, most;
 	uint32_t flags;
 };
 
-/* In front of what lookups see, and well away from it: what the movers of the buckets share. */
+/* A table, with the words that the threads that move its buckets share well apart from what lookups read. */
 struct lull__hash_whole {
 	struct lull__lock leaving; /* locked until all elements have left for the future */
-	size_t claimed;		   /* buckets that somebody has moved or is moving */
+	size_t claimed;		   /* buckets that a thread has moved or is moving */
 	size_t moved;
 	char apart[104];
 	struct lull__hash_table seen;
@@ -74,8 +73,8 @@ static inline struct lull__hash_table *lull__hash_current(const struct lull_hash
 /*
  * ORDER HASH-1: an element's contents before the link to it; pairs with HASH-1 in
  * lull__hash_first(); without it a reader sees the element before its contents;
- * model/structure/hash-publish.litmus (Links that are passed on when an element is taken out or replaced
- * too: the reader need not have seen the link that they are copied from.)
+ * model/structure/hash-publish.litmus (This includes links that are copied when an element is removed or
+ * replaced: the reader need not have seen the link that they are copied from.)
  */
 static inline void lull__hash_link(struct lull_hash_node **link, struct lull_hash_node *node)
 {
@@ -84,16 +83,19 @@ static inline void lull__hash_link(struct lull_hash_node **link, struct lull_has
 
 /* ---- buckets.c -------------------------------------------------------------------------------- */
 
-/* The power of two from 2 up that is @buckets or the next; 0 when there is none. */
+/* Round @buckets up to a power of two, at least 2. Returns 0 if there is none. */
 size_t lull__hash_round_up(size_t buckets);
-/* A table of that many buckets, all empty, or NULL. Free what lull__hash_whole() makes of it. */
+/*
+ * Allocate a table of @buckets, all empty. Returns NULL if there is no memory. To free it, free
+ * lull__hash_whole().
+ */
 struct lull__hash_table *lull__hash_new_table(size_t buckets);
 
 /* ---- resize.c --------------------------------------------------------------------------------- */
 
 /* Start a resize of @table, the current one, if one is due. In a read section; no bucket is locked. */
 void lull__hash_consider_resize(struct lull_hash *h, const struct lull__hash_table *table);
-/* Move some of the elements that are still in @table. The same contexts. */
+/* Move some of the elements that are still in @table. In a read section; no bucket is locked. */
 void lull__hash_help_resize(struct lull_hash *h, struct lull__hash_table *table);
 
 #endif /* LULL_HASH_BUCKETS_H */

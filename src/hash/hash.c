@@ -10,7 +10,7 @@
 
 /* ---- chains, under the bucket's lock -------------------------------------------------------- */
 
-/* The bucket where the keys with this hash are at home, locked. In a read section. */
+/* Lock and return the bucket to which keys with @hash belong now. In a read section. */
 static inline struct lull__hash_bucket *lock_home(const struct lull__hash_table *table,
 						  uint64_t hash)
 {
@@ -30,7 +30,7 @@ static inline void unlock_home(struct lull__hash_bucket *bucket)
 	lull__unlock(lull__hash_lock_of(bucket));
 }
 
-/* The link to the element with this key, or NULL. */
+/* Find the link to the element with @key, or NULL. */
 static inline struct lull_hash_node **find_by_key(struct lull__hash_bucket *bucket, uint64_t hash,
 						  lull_hash_match_fn match, const void *key)
 {
@@ -43,7 +43,7 @@ static inline struct lull_hash_node **find_by_key(struct lull__hash_bucket *buck
 	return NULL;
 }
 
-/* The link to @wanted, or NULL. */
+/* Find the link to @wanted, or NULL. */
 static inline struct lull_hash_node **find_by_node(struct lull__hash_bucket *bucket,
 						   const struct lull_hash_node *wanted)
 {
@@ -64,7 +64,7 @@ static void add_element(struct lull__hash_bucket *bucket, struct lull_hash_node 
 	lull__hash_link(&bucket->first, node);
 }
 
-/* Both leave the old element's own link as it is, for readers who stand on it. */
+/* Replace or remove the element at @link. Its own link stays, for readers that stand on it. */
 static inline void replace_element(struct lull_hash_node **link, struct lull_hash_node *node)
 {
 	const struct lull_hash_node *old = lull_load_relaxed(link);
@@ -95,7 +95,7 @@ static inline void end_update(struct lull_hash *h, struct lull__hash_table *tabl
 	lull_rcu_read_unlock();
 }
 
-/* An element more or less. In a read section; no bucket is locked. */
+/* Add @change to the count of elements. In a read section; no bucket is locked. */
 static void count_element(struct lull_hash *h, const struct lull__hash_table *table, long change)
 {
 	struct lull__hash_control *control = h->control;
@@ -113,7 +113,7 @@ static void count_element(struct lull_hash *h, const struct lull__hash_table *ta
 		lull__hash_consider_resize(h, table);
 }
 
-/* Insert @node if there is no such key (@match NULL: in any case). Returns what there is. */
+/* Insert @node if there is no element with @key (@match NULL: in any case). Returns that element, or NULL. */
 static struct lull_hash_node *insert_element(struct lull_hash *h, struct lull_hash_node *node,
 					     uint64_t hash, lull_hash_match_fn match, const void *key)
 {
@@ -216,7 +216,7 @@ int lull_hash_remove_node(struct lull_hash *h, struct lull_hash_node *node)
 
 /* ---- iteration ------------------------------------------------------------------------------ */
 
-/* The first element in this bucket or a later one, of this table or a later one. */
+/* Find the first element in this bucket or a later one, of this table or a later one. */
 static struct lull_hash_node *iter_find(struct lull_hash_iter *iter)
 {
 	do {
@@ -228,7 +228,7 @@ static struct lull_hash_node *iter_find(struct lull_hash_iter *iter)
 			if (node)
 				return node;
 		}
-		/* What has been moved before we came to its bucket is there. */
+		/* Elements that were moved before the walk came to their bucket are there. */
 		iter->table = lull__hash_future(iter->table);
 		iter->bucket = 0;
 	} while (iter->table);

@@ -10,8 +10,8 @@
 #include "../os/os.h"
 
 #define MOVE_PER_UPDATE 16u  /* buckets: done long before the next resize is due */
-#define MOVE_AT_ONCE	256u /* buckets that a thread claims which does nothing else */
-#define RUNS		64u  /* runs of a chain noted in one walk over it */
+#define MOVE_AT_ONCE	256u /* buckets that lull_hash_resize() claims at a time */
+#define RUNS		64u  /* runs of a chain that one walk over it records */
 
 /* ---- moving --------------------------------------------------------------------------------- */
 
@@ -30,9 +30,9 @@ static void move_run(struct lull_hash_node **link, struct lull_hash_node *last,
 	}
 	lull__lock(lull__hash_lock_of(to));
 	/*
-	 * ORDER HASH-2: what was moved before, linked in, before the way from here into the new
-	 * chain; pairs with HASH-2 in lull__hash_first(); without it who goes that way misses
-	 * what was behind; model/structure/hash-move.litmus
+	 * ORDER HASH-2: the elements that were moved before, linked in, before the link from here
+	 * into the new chain; pairs with HASH-2 in lull__hash_first(); without it a reader that
+	 * follows that link misses elements that were behind; model/structure/hash-move.litmus
 	 */
 	lull_store_release(&last->next, lull_load_relaxed(&to->first));
 	lull__busted_pause();
@@ -48,8 +48,8 @@ static void move_run(struct lull_hash_node **link, struct lull_hash_node *last,
 }
 
 /*
- * Move a chain, from its end. Neighbours that go to the same bucket go as one run. Only the last
- * RUNS runs are noted in a walk over the chain; if there are more, it is walked again.
+ * Move a chain, from its end. Neighbours that go to the same bucket go as one run. A walk over the chain
+ * records only the last RUNS runs; if there are more, it is walked again.
  */
 static void move_chain(struct lull__hash_bucket *from, const struct lull__hash_table *future)
 {
@@ -77,7 +77,7 @@ static void move_chain(struct lull__hash_bucket *from, const struct lull__hash_t
 		for (size_t left = count < RUNS ? count : RUNS; left; left--) {
 			link = run[--count % RUNS].link;
 			move_run(link, last, run[count % RUNS].to);
-			/* The link that was cut is the `next` of the last one left, or the head. */
+			/* The link that was cut is the `next` of the last remaining element, or the head. */
 			last = lull_container_of(link, struct lull_hash_node, next);
 		}
 	}
@@ -91,24 +91,25 @@ static void move_bucket(struct lull__hash_bucket *from, const struct lull__hash_
 	lull__unlock(lull__hash_lock_of(from));
 }
 
-/* All has been moved. In a read section: @old is still there afterwards. */
+/* End a resize after all elements have been moved. In a read section: @old still exists afterwards. */
 static void end_resize(struct lull_hash *h, struct lull__hash_table *old)
 {
 	struct lull__hash_control *control = h->control;
 
 	/*
-	 * ORDER HASH-4: all that was moved before the table; pairs with HASH-4 in
-	 * lull__hash_table_of(); without it a reader misses what was moved;
-	 * model/structure/hash-switch.litmus
+	 * ORDER HASH-4: all moves before the table; pairs with HASH-4 in lull__hash_table_of();
+	 * without it a reader misses elements that were moved; model/structure/hash-switch.litmus
 	 */
 	lull_store_release(&h->table, lull__hash_future(old));
-	/* HASH-4 again: who sees the number sees the table. */
+	/* HASH-4 again: a thread that sees the number sees the table. */
 	lull_add_release(&control->resizes, (uint64_t)1);
 	lull__unlock_wake(&lull__hash_whole(old)->leaving, INT_MAX);
 	lull_rcu_free(lull__hash_whole(old));
 }
 
-/* Move up to @most buckets that nobody has claimed. False: there were none. In a read section. */
+/*
+ * Move up to @most buckets that no thread has claimed. Returns false if there were none. In a read section.
+ */
 static bool move_some(struct lull_hash *h, struct lull__hash_table *old, size_t most)
 {
 	struct lull__hash_whole *table = lull__hash_whole(old);
@@ -124,8 +125,8 @@ static bool move_some(struct lull_hash *h, struct lull__hash_table *old, size_t 
 	for (; at < end; at++)
 		move_bucket(lull__hash_bucket_of(old, at), lull__hash_future(old));
 	/*
-	 * ORDER HASH-5: what was moved before its being counted, and the count before
-	 * end_resize(); pairs with HASH-5 in move_some(), in the thread that counts the last;
+	 * ORDER HASH-5: the moves before they are counted, and the count before end_resize(); pairs
+	 * with HASH-5 in move_some(), in the thread that counts the last;
 	 * without it HASH-4 covers that thread's moves only; model/structure/hash-count.litmus
 	 */
 	if (lull_add_acq_rel(&table->moved, most) + most == size)
@@ -134,8 +135,8 @@ static bool move_some(struct lull_hash *h, struct lull__hash_table *old, size_t 
 }
 
 /*
- * Start a resize. The `begin` lock is held: nobody else does. In a read section. Returns 0,
- * -EBUSY when one goes on, or -ENOMEM.
+ * Start a resize. The caller holds the `begin` lock, so no other thread does. In a read section. Returns
+ * 0, -EBUSY if one goes on, or -ENOMEM.
  */
 static int begin_resize(struct lull_hash *h, size_t buckets)
 {
@@ -149,9 +150,9 @@ static int begin_resize(struct lull_hash *h, size_t buckets)
 	if (!fresh)
 		return -ENOMEM;
 	/*
-	 * ORDER HASH-3: the new table's contents before the future, and that before the moving
-	 * that who sees it begins with; pairs with HASH-3 in lull__hash_seek(); without it a
-	 * reader finds what was moved in neither table; model/structure/hash-future.litmus
+	 * ORDER HASH-3: the new table's contents before the future, and that before the moves of
+	 * threads that see it; pairs with HASH-3 in lull__hash_seek(); without it a reader finds an
+	 * element that was moved in neither table; model/structure/hash-future.litmus
 	 */
 	lull_store_release(&old->future, fresh);
 	return 0;
@@ -200,9 +201,9 @@ void lull_hash_finish_resize(struct lull_hash *h)
 	finish_resize(h);
 }
 
-/* ---- resizing by itself ------------------------------------------------------------------------ */
+/* ---- resizes that the table starts itself ------------------------------------------------------ */
 
-/* How many buckets it should have with @count elements and @now buckets. */
+/* Return how many buckets a table should have that has @count elements and @now buckets. */
 static size_t fitting(const struct lull__hash_control *control, size_t count, size_t now)
 {
 	size_t want;
@@ -218,7 +219,7 @@ static size_t fitting(const struct lull__hash_control *control, size_t count, si
 	return now;
 }
 
-/* Without memory, chains get longer until there is some. */
+/* Start a resize if one is due. Without memory, chains get longer until there is some. */
 void lull__hash_consider_resize(struct lull_hash *h, const struct lull__hash_table *table)
 {
 	struct lull__hash_control *control = h->control;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cond.c - waiting for a condition: a count of signals to sleep on, and a move to the mutex's queue.
+ * cond.c - wait for a condition: a count of signals to sleep on, and a move to the mutex's queue.
  *
- * A waiter reads the count before it unlocks, so that a signal which comes after the unlock has changed
- * the count, and the kernel does not let the waiter sleep; or finds it asleep. That there are waiters is
- * seen by whoever has had the lock since (MTX-1), and nobody else has anything to signal.
+ * A waiter reads the count before it unlocks, so that a signal after the unlock either has changed the
+ * count, and the kernel does not let the waiter sleep; or it finds the waiter asleep. A thread that has had
+ * the lock since then sees that there are waiters (MTX-1), and other threads have nothing to signal.
  *
- * A broadcast moves sleepers to the mutex's word, behind the back of its WAITERS bit. Their existence has to be
- * known to somebody who will set it (see mutex.c): the caller, if it owns the mutex, sets it now; else
- * one is woken and not moved, and takes the lock as all do who come from here, with WAITERS.
+ * A broadcast moves sleepers to the mutex's word without setting its WAITERS bit. A thread that knows of
+ * them has to set it (see mutex.c): the caller, if it owns the mutex, sets it now; else one sleeper is
+ * woken instead of moved, and takes the lock with WAITERS, as all threads do that come from here.
  */
 #include <errno.h>
 #include <limits.h>
@@ -41,13 +41,16 @@ void lull_cond_destroy(struct lull_cond *c)
 {
 	/*
 	 * ORDER CND-1: no waiter before the memory may be used for something else; pairs with CND-1 in
-	 * wait_until(); without it a waiter's last look comes after that; model/mutex/cond-destroy.litmus
+	 * wait_until(); without it a waiter's last load comes after that; model/mutex/cond-destroy.litmus
 	 */
 	if (lull_load_acquire(&c->waiters) & COUNT)
 		lull__die("condition variable %p is destroyed while threads wait for it", (void *)c);
 }
 
-/* With a shared one this returns every now and then; that nothing has happened is as good a reason as any. */
+/*
+ * Wait on @c until @deadline_ns. Returns 0 or -ETIMEDOUT. If @c is shared, this returns every now and then
+ * for no reason, which callers have to expect anyway.
+ */
 static int wait_until(struct lull_cond *c, struct lull_mutex *m, uint64_t deadline_ns)
 {
 	bool shared = is_shared(c);
@@ -61,19 +64,19 @@ static int wait_until(struct lull_cond *c, struct lull_mutex *m, uint64_t deadli
 		lull__die("condition variable %p and mutex %p are not both shared", (void *)c, (void *)m);
 	lull_store_relaxed(&c->mutex, (intptr_t)m - (intptr_t)c);
 	/*
-	 * ORDER CND-2: which mutex it is before that somebody waits; pairs with CND-2 in
-	 * lull_cond_broadcast(); without it a broadcast follows the way to the mutex of those who waited
-	 * last time, which may be gone; model/mutex/cond-mutex.litmus
+	 * ORDER CND-2: the mutex's place before the count of waiters; pairs with CND-2 in
+	 * lull_cond_broadcast(); without it a broadcast follows the way to the mutex of earlier waiters,
+	 * which may be gone; model/mutex/cond-mutex.litmus
 	 */
 	lull_add_release(&c->waiters, 1u);
 	seq = lull_load_relaxed(&c->seq);
 	lull__mutex_unlock_slow(m);
 	err = lull__futex_wait_bits(&c->seq, seq, LULL__MUTEX_ANY, lull__sleep_until_ns(deadline_ns, shared), shared);
-	/* Not if there was a signal in time, which found this waiter or another. */
+	/* Not late if there was a signal in time, for this waiter or another. */
 	late = err == -ETIMEDOUT && lull_load_relaxed(&c->seq) == seq && lull__now_ns() >= deadline_ns;
 	/*
-	 * ORDER CND-1: the last look at the condition variable before this waiter is gone from it; pairs with
-	 * CND-1 in lull_cond_destroy(); without it as there; model/mutex/cond-destroy.litmus
+	 * ORDER CND-1: the last load from the condition variable before this waiter is no longer counted;
+	 * pairs with CND-1 in lull_cond_destroy(); without it as there; model/mutex/cond-destroy.litmus
 	 */
 	lull_sub_release(&c->waiters, 1u);
 	if (err == 0)
@@ -103,7 +106,7 @@ void lull_cond_signal(struct lull_cond *c)
 	lull__futex_wake_bits(&c->seq, 1, LULL__MUTEX_ANY, shared);
 }
 
-/* Does the caller have it? Then it tells its own unlock of the sleepers to come. */
+/* Does the caller hold @m? Then set WAITERS, so that its own unlock knows of the sleepers to come. */
 static bool announce(struct lull_mutex *m)
 {
 	uint32_t word = lull_load_relaxed(&m->word);
@@ -122,16 +125,16 @@ void lull_cond_broadcast(struct lull_cond *c)
 	int err;
 
 	/*
-	 * ORDER CND-2: that somebody waits before with which mutex; pairs with CND-2 in wait_until(); without
-	 * it as there; model/mutex/cond-mutex.litmus
+	 * ORDER CND-2: the count of waiters before the mutex's place; pairs with CND-2 in wait_until();
+	 * without it as there; model/mutex/cond-mutex.litmus
 	 */
 	if (!(lull_load_acquire(&c->waiters) & COUNT))
 		return;
 	m = (struct lull_mutex *)((intptr_t)c + lull_load_relaxed(&c->mutex));
 	seq = lull_add_relaxed(&c->seq, 1u) + 1;
-	/* Another signal in between: the sleepers are still the ones to move. */
+	/* -EAGAIN: another signal came in between. Still move the sleepers. */
 	while ((err = lull__futex_requeue(&c->seq, seq, announce(m) ? 0 : 1, &m->word, shared)) == -EAGAIN)
 		seq = lull_load_relaxed(&c->seq);
-	if (err) /* a sandbox that knows to wait and to wake only */
+	if (err) /* a sandbox that knows futex wait and wake only */
 		lull__futex_wake_bits(&c->seq, INT_MAX, LULL__MUTEX_ANY, shared);
 }

@@ -3,22 +3,21 @@
  * mutex.c - the contended paths of mutex.h: to spin, to sleep, to be woken, to inherit.
  *
  * The word is 0 when the lock is free. A waiter that is about to sleep sets WAITERS in it, and the kernel
- * lets it sleep only if the word is still the same. An unlock that finds WAITERS makes the
- * word 0 and wakes one; so it takes back the news that others sleep, too, and the thread that is woken
- * has to spread it again: it sets WAITERS when it takes the lock, when it goes back to sleep, and when it
- * gives up. At any time, then, either nobody sleeps, or WAITERS is set, or somebody is on its way who
- * will set it or has yet to make a wake-up call. In the meantime others lock and unlock without a
- * system call.
+ * lets it sleep only if the word is still the same. An unlock that finds WAITERS makes the word 0 and wakes
+ * one thread; so the word no longer shows that others sleep, and the thread that is woken has to set WAITERS
+ * again: when it takes the lock, when it goes back to sleep, and when it gives up. At any time, then, either
+ * no thread sleeps, or WAITERS is set, or a thread is on its way that will set it or has yet to make a
+ * wake-up call. Meanwhile other threads lock and unlock without a system call.
  *
  * Nothing touches the lock after the store that frees it: the next owner may free its memory. The wake-up
- * call uses the address alone; threads that sleep there for another reason bear with it.
+ * call uses only the address; threads that sleep there for another reason must expect wake-ups.
  *
  * The heir (MTX-2). A waiter that has waited for too long puts its thread id in `rest`, if there is no
- * other's, and then HEIR in the word. The unlock that sees HEIR takes the heir out of `rest` and stores
- * its thread id in the word: the lock was never free. Only a thread that has the lock takes an heir
- * out, apart from the heir itself, so that an heir which gets the lock by chance, or gives up, and finds
- * itself in `rest` still, has not been given it. That HEIR is set and nobody is in `rest` does no harm: the
- * lock is freed, and all who sleep as heirs are woken.
+ * other's, and then HEIR in the word. The unlock that sees HEIR takes the heir out of `rest` and stores its
+ * thread id in the word: the lock was never free. Apart from the heir itself, only a thread that holds the
+ * lock takes an heir out. So an heir that gets the lock by chance, or gives up, and is still in `rest`, has
+ * not been handed the lock. It does no harm if HEIR is set and no heir is in `rest`: the lock is freed, and
+ * all threads that sleep as heirs are woken.
  */
 #include <errno.h>
 #include <limits.h>
@@ -40,22 +39,22 @@ _Static_assert(sizeof(struct lull_mutex) == 8, "its size is part of the ABI");
 #define SPINNER	  0x00400000u
 #define SPINNERS  0x0fc00000u
 /*
- * In which process the rest was written, counted in forks: what a child finds there of its parent's threads is void.
- * (The count wraps round: an heir of eight generations ago would be believed.) Shared ones have no heir and count no
- * spinners, since a process that is killed would leave them behind.
+ * The process in which `rest` was written, counted in forks: what a child finds there of its parent's
+ * threads is not valid. (The count wraps round: an heir of eight generations ago would be believed.) Shared
+ * mutexes have no heir and count no spinners, since a process that is killed would leave them behind.
  */
 #define GENERATION 0x70000000u
 
 /*
- * How long to spin for one owner. An owner that is only believed to run may have gone to sleep: what is
- * wasted then is about what it costs to sleep and be woken, in a virtual machine. One that runs for certain is
- * worth waiting for until the wait could just as well be a time slice.
+ * How long to spin for one owner. An owner that is only believed to run may have gone to sleep: the time
+ * wasted then is about that of sleeping and being woken, in a virtual machine. An owner that runs for
+ * certain is worth spinning for until the wait is as long as a time slice.
  */
 #define BELIEVED_NS 60000u
 #define UNKNOWN_NS  25000u
 #define CERTAIN_NS  1000000u
 
-#define LOOK 16 /* pauses between two questions to the clock and the oracle */
+#define LOOK 16 /* pauses before the clock and the oracle are asked again */
 
 bool lull__mutex_shared(const struct lull_mutex *m)
 {
@@ -67,11 +66,11 @@ void lull__mutex_misuse(const char *what, const void *m, uint32_t tid)
 	struct lull__thread_words self = lull__thread_words(lull__mutex_self());
 
 	if (!tid)
-		lull__die("%s %s mutex %p, which nobody has", self.text, what, m);
-	lull__die("%s %s mutex %p, which %s has", self.text, what, m, lull__thread_words(tid).text);
+		lull__die("%s %s mutex %p, which no thread holds", self.text, what, m);
+	lull__die("%s %s mutex %p, which %s holds", self.text, what, m, lull__thread_words(tid).text);
 }
 
-/* @rest, of a private mutex, without what is void. */
+/* Return @rest, of a private mutex, without what is not valid in this process. */
 static uint32_t valid(uint32_t rest)
 {
 	uint32_t now = lull__owner_generation() * (GENERATION & -GENERATION) & GENERATION;
@@ -81,7 +80,7 @@ static uint32_t valid(uint32_t rest)
 
 /* ---- to spin -------------------------------------------------------------------------------- */
 
-/* Only a few spin for one lock. Advice: who stays out, sleeps. */
+/* Join the few threads that may spin for one lock. Returns false if there are enough: then sleep. */
 static bool may_spin(struct lull__lock_wait *wait)
 {
 	uint32_t rest = lull_load_relaxed(&wait->m->rest);
@@ -95,7 +94,7 @@ static bool may_spin(struct lull__lock_wait *wait)
 	return true;
 }
 
-/* It is not counted any more where a signal handler has forked, in the child. */
+/* Leave the threads that spin. If a signal handler has forked: in the child this thread is not counted. */
 static void spins_no_more(struct lull__lock_wait *wait)
 {
 	uint32_t rest = lull_load_relaxed(&wait->m->rest);
@@ -106,7 +105,7 @@ static void spins_no_more(struct lull__lock_wait *wait)
 }
 
 /*
- * The lock is the waiter's, if it was free and could be taken, or if it has been handed over.
+ * Does the waiter have the lock: was it free and could be taken, or has it been handed over?
  *
  * ORDER MTX-2: the lock before what it guards; pairs with MTX-2 in hand_over(); without it the heir does
  * not see the last owner's stores; model/mutex/heir.litmus
@@ -134,7 +133,7 @@ static uint64_t spin_ns(enum lull__runs runs)
 	}
 }
 
-/* One wait's spinning: for whom, and since when. */
+/* One wait's spinning: for which owner, and since when. */
 struct spin {
 	struct lull__sighting sighting;
 	uint32_t owner;
@@ -150,7 +149,7 @@ static bool worth_it(struct lull__lock_wait *wait, struct spin *spin)
 	if (!owner)
 		return true;
 	if (wait->heir && !(word & LULL__MUTEX_HEIR))
-		return false; /* the owner has yet to be told */
+		return false; /* HEIR has yet to be set */
 	if (lull__oracle_slice_over())
 		return false;
 	runs = lull__oracle_runs(&spin->sighting, owner);
@@ -167,7 +166,7 @@ static bool worth_it(struct lull__lock_wait *wait, struct spin *spin)
 	       (wait->heir || now_ns < wait->impatient_ns);
 }
 
-/* For a moment, asking nobody: most sections are shorter than the question. */
+/* Spin for a moment without asking the oracle: most sections are shorter than that takes. */
 static bool look_on(struct lull__lock_wait *wait)
 {
 	for (int i = 0; i < LOOK; i++) {
@@ -178,7 +177,7 @@ static bool look_on(struct lull__lock_wait *wait)
 	return false;
 }
 
-/* True: the lock is the waiter's. */
+/* Spin as long as it is worth it. Returns whether the waiter has the lock. */
 static bool spin(struct lull__lock_wait *wait)
 {
 	struct spin spin = { .owner = 0 };
@@ -206,7 +205,7 @@ static void become_heir(struct lull__lock_wait *wait)
 	}
 }
 
-/* False: it is too late, the owner is handing the lock over. */
+/* Withdraw as heir. Returns false if it is too late: the owner is handing the lock over. */
 static bool heir_no_more(struct lull__lock_wait *wait)
 {
 	uint32_t rest = lull_load_relaxed(&wait->m->rest);
@@ -239,8 +238,8 @@ uint64_t lull__sleep_until_ns(uint64_t deadline_ns, bool looks_again)
 }
 
 /*
- * In debug builds waiters get up every now and then to look for a deadlock. So they do where others can be killed: one
- * that was woken for all may have been.
+ * Sleep on the mutex's word. Waiters wake up every now and then: in debug builds to search for a deadlock,
+ * and if processes share the mutex, because the waiter that was woken for all may have been killed.
  */
 static int futex_wait(struct lull__lock_wait *wait, uint32_t word, uint32_t bitset)
 {
@@ -254,7 +253,7 @@ static int futex_wait(struct lull__lock_wait *wait, uint32_t word, uint32_t bits
 	return err == -ETIMEDOUT && until_ns != wait->deadline_ns ? -EINTR : err;
 }
 
-/* -ETIMEDOUT, or else look again. */
+/* Sleep once. Returns -ETIMEDOUT, or 0: check again. */
 static int sleep_once(struct lull__lock_wait *wait)
 {
 	uint32_t word = lull_load_relaxed(&wait->m->word), asleep;
@@ -264,8 +263,8 @@ static int sleep_once(struct lull__lock_wait *wait)
 		return 0;
 	asleep = word | LULL__MUTEX_WAITERS | (wait->heir ? LULL__MUTEX_HEIR : 0);
 	/*
-	 * ORDER MTX-3: WAITERS in the word before the kernel compares it (one word: relaxed will do); pairs with
-	 * MTX-3 in lull__mutex_unlock_slow(); without it the unlock does not know of a thread that
+	 * ORDER MTX-3: WAITERS in the word before the kernel compares it (one word: relaxed will do); pairs
+	 * with MTX-3 in lull__mutex_unlock_slow(); without it the unlock does not know of a thread that
 	 * goes to sleep; model/mutex/wake.c
 	 */
 	if (asleep != word && !lull_cas_relaxed(&wait->m->word, &word, asleep))
@@ -277,8 +276,8 @@ static int sleep_once(struct lull__lock_wait *wait)
 }
 
 /*
- * A thread that was woken leaves without the lock: it was woken in the place of all who sleep. Either an
- * owner learns of them, or there is none, and the next one is woken.
+ * Pass on a wake-up: a thread that was woken for all sleepers leaves without the lock. Set WAITERS for an
+ * owner, or, if the lock is free, wake the next sleeper.
  */
 static void pass_on(struct lull_mutex *m, bool shared)
 {
@@ -291,13 +290,13 @@ static void pass_on(struct lull_mutex *m, bool shared)
 	lull__futex_wake_bits(&m->word, 1, LULL__MUTEX_ANY, shared);
 }
 
-/* 0: it has been handed over at the last moment. */
+/* Stop waiting. Returns -ETIMEDOUT, or 0 if the lock has been handed over at the last moment. */
 static int give_up(struct lull__lock_wait *wait)
 {
 	unsigned rounds = 0;
 
 	if (wait->heir && !heir_no_more(wait)) {
-		/* The owner has read our name, and writes it in the word: a few instructions, if it runs. */
+		/* The owner has read this thread's id and is about to store it in the word. */
 		while (!is_mine(wait))
 			lull__give_way(&rounds);
 		return 0;
@@ -403,7 +402,7 @@ bool lull__mutex_trylock_slow(struct lull_mutex *m)
 
 /* ---- unlock --------------------------------------------------------------------------------- */
 
-/* HEIR is set in @m's word, which the caller owns. Returns false if the heir has withdrawn, or is not seen here yet. */
+/* Hand @m, whose word has HEIR, over to the heir. Returns false if that has withdrawn, or is not seen yet. */
 static bool hand_over(struct lull_mutex *m, bool shared)
 {
 	uint32_t heir = shared ? 0 : valid(lull_and_relaxed(&m->rest, ~HEIR_TID)) & HEIR_TID;
@@ -413,8 +412,8 @@ static bool hand_over(struct lull_mutex *m, bool shared)
 	if (LULL__BUSTED(MUTEX_HEIR_NOBODY))
 		heir = HEIR_TID;
 	/*
-	 * Somebody may set HEIR a second time until here, for the next heir: it has gone to sleep then, or will
-	 * find the word changed. All heirs are woken, and that one looks again.
+	 * Until here the next heir may set HEIR a second time: it has gone to sleep then, or will find the
+	 * word changed. All heirs are woken, and that one checks again.
 	 *
 	 * ORDER MTX-2: what it guards before the lock is the heir's; pairs with MTX-2 in is_mine();
 	 * without it the heir misses stores; model/mutex/heir.litmus
@@ -423,7 +422,7 @@ static bool hand_over(struct lull_mutex *m, bool shared)
 	return true;
 }
 
-/* The word names the calling thread as it was called before fork. */
+/* Store @tid in the word of @m, which has the calling thread's id from before fork. */
 static void inherit(struct lull_mutex *m, uint32_t tid)
 {
 	uint32_t word = lull_load_relaxed(&m->word);
@@ -456,12 +455,12 @@ void lull__mutex_unlock_slow(struct lull_mutex *m)
 	} while (!handed && !lull_cas_release(&m->word, &word, 0u));
 	lull__oracle_released();
 	/*
-	 * ORDER MTX-3: the lock free, or the heir's, before the call that wakes; pairs with MTX-3 in sleep_once();
-	 * without it who is woken finds it as it was, and sleeps again; model/mutex/wake.c
+	 * ORDER MTX-3: the lock free, or the heir's, before the call that wakes; pairs with MTX-3 in
+	 * sleep_once(); without it the woken thread sees no change and sleeps again; model/mutex/wake.c
 	 */
 	if (!handed && (word & LULL__MUTEX_WAITERS) && !LULL__BUSTED(MUTEX_NO_WAKE))
 		lull__futex_wake_bits(&m->word, 1, LULL__MUTEX_ANY, shared);
-	/* The heir; or one that has become it since it was looked for, and sleeps already. */
+	/* Wake the heir; or one that became the heir after hand_over() found none, and sleeps already. */
 	if (word & LULL__MUTEX_HEIR)
 		lull__futex_wake_bits(&m->word, INT_MAX, LULL__MUTEX_HEIRS, shared);
 }
@@ -479,7 +478,7 @@ void lull_mutex_init(struct lull_mutex *m, uint32_t flags)
 #endif
 }
 
-/* Abort: nobody has @m, but others want to. @heir is the tid of one of them, or 0. */
+/* Abort because other threads wait for @m, which is free. @heir is the tid of one of them, or 0. */
 static void destroyed_early(struct lull_mutex *m, uint32_t heir)
 {
 	lull__die("%s destroys mutex %p, for which %s waits", lull__thread_words(lull__mutex_self()).text, (void *)m,

@@ -2,16 +2,16 @@
 /*
  * mutex_robust.c - mutexes on the thread's robust list, which the kernel walks when the thread dies.
  *
- * The kernel is told which lock is on its way into the list or out of it (`list_op_pending`), so that at no
- * instruction a lock is held and unknown. All stores here are for the kernel to read in this very thread:
- * the compiler has to keep their order, and nobody else looks.
+ * `list_op_pending` tells the kernel which lock is on its way into the list or out of it, so that at no
+ * instruction a lock is held and unknown. The kernel reads all stores here in this same thread: only the
+ * compiler has to keep their order.
  *
  * A link is the address of a `next`; the word before it is the address of the link that leads there. The
- * list's head, in the C library's thread structure, has such a word as well. Bit 0 of a link belongs to
- * somebody else's priority inheritance and is kept.
+ * list's head, in the C library's thread structure, has such a word as well. Bit 0 of a link belongs to the
+ * C library's priority inheritance and stays unchanged.
  *
- * On death the kernel makes the word FUTEX_OWNER_DIED, keeps WAITERS, and wakes one; it does not know of
- * private futexes there, so all of these are shared ones.
+ * On death the kernel makes the word FUTEX_OWNER_DIED, keeps WAITERS, and wakes one thread; it does not know
+ * of private futexes there, so all of these are shared ones.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -26,8 +26,8 @@
 #include "waiting.h"
 
 #define OWNER_DIED   LULL__MUTEX_HEIR /* the kernel's bit; these have no heirs */
-#define INCONSISTENT 0x10000000u      /* in `rest`: the owner was told of a death, and has not put it right */
-#define LOST	     0x20000000u      /* in `rest`: nobody has */
+#define INCONSISTENT 0x10000000u      /* in `rest`: an owner has died, and the data are not repaired yet */
+#define LOST	     0x20000000u      /* in `rest`: ... and never will be */
 
 #ifdef __LP64__
 _Static_assert(sizeof(struct lull_mutex_robust) == 40 &&
@@ -37,7 +37,7 @@ _Static_assert(sizeof(struct lull_mutex_robust) == 40 &&
 
 static __thread struct robust_list_head *list __attribute__((tls_model("initial-exec")));
 
-/* The calling thread's list, if the word is where it says; NULL: it is not for us. */
+/* Return the calling thread's list, if the word is at the offset that it asks for; else NULL. */
 static struct robust_list_head *my_list(void)
 {
 	struct robust_list_head *head = NULL;
@@ -90,7 +90,7 @@ void lull_mutex_robust_init(struct lull_mutex_robust *m, uint32_t flags)
 	m->prev = m->next = 0;
 }
 
-/* The word says died until somebody has the lock; from then on `rest` does. */
+/* Take the lock. The word has OWNER_DIED until a thread takes it; from then on `rest` has INCONSISTENT. */
 static bool take_robust(struct lull__lock_wait *wait, uint32_t word)
 {
 	uint32_t mine = wait->tid | (word & LULL__MUTEX_WAITERS) | (wait->woken ? LULL__MUTEX_WAITERS : 0);
@@ -121,7 +121,7 @@ static void unlock(struct lull_mutex_robust *m)
 	pending(NULL);
 }
 
-/* It is locked: what is to be said of it? */
+/* Return the result of the lock, which the calling thread holds now. */
 static int verdict(struct lull_mutex_robust *m)
 {
 	uint32_t rest = lull_load_relaxed(&m->mutex.rest);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oracle.c - the choice of an oracle, and the two that need no wing: rseq and none.
+ * oracle.c - choose an oracle, and ask it; the two oracles of this folder, rseq and none.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static const struct lull__oracle *chosen = &lull__oracle_none;
 
 /* ---- rseq: where the kernel writes the CPU that a thread runs on ----------------------------- */
 
-/* Each waiter counts up where it spins. CPUs beyond share. */
+/* Each waiter increments the counter of the CPU that it spins on. CPUs with higher numbers share counters. */
 #define BEATS 256
 
 static struct {
@@ -27,7 +27,7 @@ static struct {
 	char pad[LULL__CACHELINE - 8];
 } beats[BEATS] __attribute__((aligned(LULL__CACHELINE)));
 
-/* Not exact when two waiters count at a time; it only has to change. */
+/* Increment the counter of @cpu. Not exact if two waiters do it at the same time; it only has to change. */
 static void beat(int cpu)
 {
 	unsigned at = (unsigned)cpu % BEATS;
@@ -37,9 +37,9 @@ static void beat(int cpu)
 }
 
 /*
- * Has another thread of ours run where @tid was last seen, after the waiter saw it there first? Then
- * it does not run, since it would have run somewhere else to be running again; or it has been back
- * in between, and the waiter is wrong and sleeps once too often.
+ * Has another waiter run on @cpu, where @tid was last seen, since the calling waiter first saw it there?
+ * Then @tid does not run: to run again it would have to be on another CPU. Or it has come back to @cpu in
+ * between; then the calling waiter is wrong and sleeps once too often.
  */
 static bool displaced(struct lull__sighting *sighting, uint32_t tid, int cpu)
 {
@@ -81,7 +81,7 @@ const struct lull__oracle lull__oracle_rseq = {
 	.runs = lull__oracle_rseq_runs,
 };
 
-/* ---- none: nothing is known ------------------------------------------------------------------ */
+/* ---- none: knows nothing --------------------------------------------------------------------- */
 
 static enum lull__runs none_runs(struct lull__sighting *sighting, uint32_t tid)
 {
@@ -117,11 +117,11 @@ static const struct lull__oracle *first_usable(void)
 	const struct lull__oracle *const *at = lull__oracles;
 
 	while ((*at)->when_asked || !(*at)->usable())
-		at++; /* `none` is among them */
+		at++; /* ends at `none`, if not before */
 	return *at;
 }
 
-/* The names of all, "rseq, bpf or none". */
+/* Put the names of all oracles in @buf: "rseq, bpf or none". */
 static const char *all_names(char *buf, size_t size)
 {
 	buf[0] = '\0';
@@ -137,8 +137,8 @@ static void count_cpus(void)
 	unsigned cpus = lull__cpus_allowed();
 
 	/*
-	 * One waiter spins in time to take over, a few more bridge the time it takes to wake one. More
-	 * only pull the lock's line out of the owner's hands.
+	 * One waiter spins to take over in time, a few more bridge the time that it takes to wake a
+	 * sleeper. More would only take the lock's cache line away from the owner.
 	 */
 	lull__spinners_max = cpus > 4 ? 4 : cpus - 1;
 }
@@ -156,7 +156,7 @@ void lull__oracle_init(void)
 			lull__die("LULL_OWNER_ORACLE is \"%.60s\"; it can be %s", forced,
 				  all_names(names, sizeof(names)));
 		if (!choice->usable())
-			lull__die("LULL_OWNER_ORACLE is %s, which is not to be had here", forced);
+			lull__die("LULL_OWNER_ORACLE is %s, which is not available here", forced);
 	} else {
 		choice = first_usable();
 	}
@@ -182,7 +182,7 @@ int lull_mutex_choose_oracle(const char *name)
 	return 0;
 }
 
-/* ---- asking and telling it ------------------------------------------------------------------- */
+/* ---- ask the oracle, and tell it of locks ---------------------------------------------------- */
 
 enum lull__runs lull__oracle_runs(struct lull__sighting *sighting, uint32_t tid)
 {

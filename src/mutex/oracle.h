@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oracle.h - does the thread that owns a lock run just now? The oracles of mutex.h.
+ * oracle.h - the oracles of mutex.h: is the thread that owns a lock running?
  */
 #ifndef LULL_ORACLE_H
 #define LULL_ORACLE_H
@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 enum lull__runs {
-	LULL__RUNS_NO,	     /* it does not: spinning is in vain, or in its way */
-	LULL__RUNS_UNKNOWN,  /* nobody knows */
-	LULL__RUNS_BELIEVED, /* as far as is known */
+	LULL__RUNS_NO,	     /* no: spinning is in vain, or in its way */
+	LULL__RUNS_UNKNOWN,  /* it is not known */
+	LULL__RUNS_BELIEVED, /* yes, as far as is known */
 	LULL__RUNS_YES,	     /* the kernel says so */
 };
 
@@ -22,31 +22,30 @@ struct lull__sighting {
 
 struct lull__oracle {
 	const char *name;
-	bool inline_locks; /* it need not be told of locks */
-	bool when_asked;   /* never chosen unless asked for by name */
+	bool inline_locks; /* the oracle need not be told of locks */
+	bool when_asked;   /* choose it only by name */
 	bool (*usable)(void);
 	enum lull__runs (*runs)(struct lull__sighting *sighting, uint32_t tid);
-	/* The calling thread: locks for the first time; is about to try for a lock; has it. NULL: need not be told. */
-	void (*thread_enter)(void);
-	void (*tries)(void);
-	void (*acquired)(void);
-	/* It has let go of a lock, or given up. Also told when another oracle has been chosen since. */
-	void (*released)(void);
-	/* Its time slice is over, and it runs on by courtesy of the kernel. */
+	/* NULL: the oracle need not be told. */
+	void (*thread_enter)(void); /* the calling thread locks for the first time */
+	void (*tries)(void);	    /* the calling thread is about to try for a lock */
+	void (*acquired)(void);	    /* ... and has it */
+	void (*released)(void);	    /* ... has released it, or given up; told to all oracles */
+	/* Is the calling thread's time slice over, and does it run on time that the kernel has granted? */
 	bool (*slice_over)(void);
 };
 
-/* The two that need nothing but rseq, or nothing at all. The wings have others; hooks.h lists all. */
+/* The two that need only rseq, or nothing. The folder oracle/ has others; hooks.h lists all. */
 extern const struct lull__oracle lull__oracle_rseq, lull__oracle_none;
 
 enum lull__runs lull__oracle_rseq_runs(struct lull__sighting *sighting, uint32_t tid);
 bool lull__oracle_rseq_usable(void);
 
-extern uint32_t lull__spinners_max; /* of one lock; 0: there is one CPU */
+extern uint32_t lull__spinners_max; /* how many threads may spin for one lock; 0: there is one CPU */
 
 void lull__oracle_init(void); /* reads LULL_OWNER_ORACLE */
 
-/* What the chosen one says, and is told. */
+/* Call the functions of the chosen oracle. */
 enum lull__runs lull__oracle_runs(struct lull__sighting *sighting, uint32_t tid);
 bool lull__oracle_slice_over(void);
 bool lull__oracle_inline_locks(void);

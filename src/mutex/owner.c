@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * owner.c - the table of threads that lock: from a thread id to the place where the kernel says on which CPU it runs.
+ * owner.c - the table of threads that lock: finds by thread id the CPU that a thread last ran on.
  *
  * A lock's word names its owner by thread id. The table leads from there to the place where the kernel
- * writes the number of the CPU that the thread last ran on in user mode (its rseq area). That place is
- * in the thread's own memory and goes with it, so a waiter pins the entry while it looks, and an
- * exiting thread closes its entry and waits for the pins to go. Entries themselves are never freed.
+ * writes the number of the CPU that the thread last ran on in user mode (its rseq area). That place is in
+ * the thread's own memory and goes with it, so a waiter pins the entry while it reads there, and an exiting
+ * thread closes its entry and waits until no waiter has it pinned. Entries themselves are never freed.
  *
- * A thread that finds its bucket full is not in the table. Nothing is known of it then. One that ends without
- * exit handling (SYS_exit) leaves its entry open, until another thread has its id.
+ * A thread that finds its bucket full is not in the table: nothing is known of it then. A thread that ends
+ * without exit handling (SYS_exit) leaves its entry open, until another thread has its id.
  */
 #include <sched.h>
 #include <string.h>
@@ -21,28 +21,28 @@
 #define BUCKETS 1024 /* thread ids are handed out in sequence, so they spread evenly */
 #define WAYS	4
 
-#define OPEN 0x80000000u /* in `pins`: the rest of the entry may be looked at */
+#define OPEN 0x80000000u /* in `pins`: the rest of the entry may be read */
 
 struct owner {
-	uint32_t tid;  /* 0: nobody's; claimed by compare-and-swap */
-	uint32_t pins; /* waiters that look just now, and OPEN */
+	uint32_t tid;  /* 0: free; claimed by compare-and-swap */
+	uint32_t pins; /* how many waiters read the entry now, and OPEN */
 	const uint32_t *cpu;
-	uint32_t seen; /* bpf: the table knew of it when it took its last lock */
-	uint32_t waits_seq; /* debug: counts its waits */
-	const struct lull_mutex *waits; /* debug: NULL when it does not wait */
+	uint32_t seen; /* bpf: the kernel's table had the thread when it took its last lock */
+	uint32_t waits_seq; /* debug: counts the thread's waits */
+	const struct lull_mutex *waits; /* debug: NULL if the thread does not wait */
 };
 
 static struct owner owners[BUCKETS][WAYS] __attribute__((aligned(LULL__CACHELINE)));
 
 static __thread struct {
 	uint32_t tid;
-	bool forked; /* it is the one that fork left over */
-	struct owner *pinned; /* by this thread, just now */
+	bool forked; /* this thread has forked this process */
+	struct owner *pinned; /* by this thread, now */
 	struct owner *entry;
 	const uint32_t *cpu;
 } me __attribute__((tls_model("initial-exec")));
 
-/* A mutex that was held over fork has the parent's thread id in it. */
+/* A mutex that was held at a fork has the thread id from the parent in it. */
 #define FORKS 8
 
 static uint32_t before_fork[FORKS];
@@ -50,7 +50,8 @@ static unsigned forks;
 static uint32_t generation; /* both written before the child has a second thread */
 
 /*
- * To yield is not enough where the other one has a lower realtime priority. libc's own sleeps are cancellation points.
+ * Yield at first, then sleep: to yield is not enough if the other thread has a lower realtime priority.
+ * libc's own sleeps are cancellation points.
  */
 void lull__give_way(unsigned *rounds)
 {
@@ -73,8 +74,8 @@ static struct owner *find_owner(uint32_t tid)
 }
 
 /*
- * ORDER OWN-2: the look at a thread's memory before the pin is gone; pairs with OWN-2 in close_entry();
- * without it the memory is unmapped under the waiter's eyes; model/mutex/owner-exit.litmus
+ * ORDER OWN-2: the load from a thread's memory before the pin is gone; pairs with OWN-2 in close_entry();
+ * without it the memory is unmapped while the waiter reads it; model/mutex/owner-exit.litmus
  */
 static void unpin_owner(struct owner *entry)
 {
@@ -84,10 +85,11 @@ static void unpin_owner(struct owner *entry)
 }
 
 /*
- * The entry of @tid, which stays open until it is unpinned; NULL: not there, or about to go.
+ * Pin the entry of @tid: it stays open until it is unpinned. Returns NULL if there is none, or if it is
+ * about to go.
  *
- * ORDER OWN-1: that the entry is open before what it says; pairs with OWN-1 in open_entry(); without it the
- * pointer of the entry's last owner is followed, whose memory is gone; model/mutex/owner-open.litmus
+ * ORDER OWN-1: OPEN before the rest of the entry; pairs with OWN-1 in open_entry(); without it the pointer of
+ * the entry's last owner is followed, whose memory is gone; model/mutex/owner-open.litmus
  */
 static struct owner *pin_owner(uint32_t tid)
 {
@@ -108,7 +110,7 @@ static void open_entry(struct owner *entry, const uint32_t *cpu)
 	entry->seen = 0;
 	lull_store_relaxed(&entry->cpu, cpu);
 	/*
-	 * ORDER OWN-1: what the entry says before it is open; pairs with OWN-1 in pin_owner(); without it as
+	 * ORDER OWN-1: the rest of the entry before OPEN; pairs with OWN-1 in pin_owner(); without it as
 	 * there; model/mutex/owner-open.litmus
 	 */
 	lull_or_release(&entry->pins, OPEN);
@@ -126,8 +128,8 @@ static void close_entry(struct owner *entry)
 	while ((lull_load_acquire(&entry->pins) & ~OPEN) && !LULL__BUSTED(OWNER_NO_WAIT))
 		lull__give_way(&rounds);
 	/*
-	 * ORDER OWN-3: the last look at the entry before somebody else claims it; pairs with OWN-3 in
-	 * claim_entry(); without it a waiter that was early finds the pointer of an owner that came late;
+	 * ORDER OWN-3: the last load from the entry before another thread claims it; pairs with OWN-3 in
+	 * claim_entry(); without it an early waiter finds the pointer of a later owner;
 	 * model/mutex/owner-claim.litmus
 	 */
 	lull_store_release(&entry->tid, 0u);
@@ -143,7 +145,7 @@ static struct owner *claim_entry(uint32_t tid)
 		uint32_t nobody = 0;
 
 		/*
-		 * ORDER OWN-3: the claim before what the entry says; pairs with OWN-3 in close_entry();
+		 * ORDER OWN-3: the claim before the rest of the entry; pairs with OWN-3 in close_entry();
 		 * without it as there; model/mutex/owner-claim.litmus
 		 */
 		if (lull_load_relaxed(&bucket[i].tid) == 0 &&
@@ -193,7 +195,7 @@ void lull__owner_enter(void)
 {
 	me.tid = lull__gettid();
 	me.cpu = lull__rseq_cpu();
-	/* Past its exit handling, nobody would close the entry before the thread's memory goes. */
+	/* Past the exit handling nothing would close the entry before the thread's memory goes. */
 	if (lull__arm_thread_exit())
 		me.entry = claim_entry(me.tid);
 	if (me.entry)
@@ -217,7 +219,7 @@ void lull__owner_thread_exit(void)
 
 void lull__owner_fork_child(void)
 {
-	/* Only what is in use, as each page that is written to has to be copied. */
+	/* Clear only entries in use, as each page that is written to has to be copied. */
 	for (unsigned i = 0; i < BUCKETS * WAYS; i++)
 		if (owners[i / WAYS][i % WAYS].tid || owners[i / WAYS][i % WAYS].pins)
 			owners[i / WAYS][i % WAYS] = (struct owner){ .tid = 0 };
@@ -225,7 +227,7 @@ void lull__owner_fork_child(void)
 	if (!me.tid)
 		return;
 	if (!me.forked)
-		memset(before_fork, 0, sizeof(before_fork)); /* of another thread, in the parent */
+		memset(before_fork, 0, sizeof(before_fork)); /* they were another thread's, in the parent */
 	me.forked = true;
 	lull_store_relaxed(&me.pinned, NULL);
 	before_fork[forks++ % FORKS] = me.tid;

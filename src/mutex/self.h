@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * self.h - the calling thread as one that locks.
+ * self.h - the calling thread's id as owner of locks.
  */
 #ifndef LULL_SELF_H
 #define LULL_SELF_H
 
 #include <stdint.h>
 
-/* The calling thread's id. Its first lock makes it known to the others, and to the oracle. */
+/* Return the calling thread's id. At its first lock, put it into the table of owners and tell the oracle. */
 uint32_t lull__mutex_self(void);
 
 /* For life.c. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bpf.c - map the table of which thread runs on each CPU, if it is there and can be trusted.
+ * bpf.c - map the table of the threads that run on each CPU, if it exists and can be trusted.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -18,8 +18,8 @@
 #define CPUS_MAX 65536 /* more than any kernel can be built for */
 
 /*
- * Only root can have put it there. It comes first because no bpf(2) call may be made where there is
- * nothing to be had: sandboxes kill for that.
+ * Can only root have put the pin there? Checked first, because no bpf(2) call may be made if there is no
+ * table: sandboxes kill for that.
  */
 static bool of_root(const char *dir, const char *pin)
 {
@@ -31,8 +31,8 @@ static bool of_root(const char *dir, const char *pin)
 }
 
 /*
- * For writing too, though nobody will: the kernel maps nothing that was opened for reading only. A
- * map refuses all writes from user space once it is frozen.
+ * Open the pin for writing too, though lull never writes: the kernel maps nothing that was opened for
+ * reading only. A map refuses all writes from user space once it is frozen.
  */
 static int open_pin(const char *pin)
 {
@@ -43,7 +43,7 @@ static int open_pin(const char *pin)
 	return (int)syscall(SYS_bpf, BPF_OBJ_GET, &attr, sizeof(attr));
 }
 
-/* How many values it has; 0: this is another kind of map, or no map. */
+/* Return how many values the map has; 0: this is another kind of map, or no map. */
 static unsigned count_of(int fd)
 {
 	struct bpf_map_info info;
@@ -69,7 +69,7 @@ static const uint64_t *map_values(int fd, unsigned count)
 	void *values = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	if (values != MAP_FAILED) {
-		munmap(values, size); /* not frozen: anybody may write to it, and may have */
+		munmap(values, size); /* not frozen: any process may have written to it */
 		return NULL;
 	}
 	values = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);

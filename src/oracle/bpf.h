@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bpf.h - the table of which thread runs on each CPU, where somebody has loaded it (`lull oracle load`).
+ * bpf.h - the table of the threads that run on each CPU, if it has been loaded (`lull oracle load`).
  *
  * A program in the kernel writes it at each context switch. It is one for the whole machine: a BPF array
  * that can be mapped, with one 64-bit value for each possible CPU, the thread id as the first PID
@@ -13,13 +13,13 @@
 #include <stdint.h>
 
 /*
- * Map the table: its values, and in *@cpus how many there are. NULL: nothing is pinned, this process may
- * not have it (without privileges that takes Linux 5.19), or what is pinned is not what `lull oracle`
- * makes. Each call maps it anew, for as long as the process lives. errno stays as it was.
+ * Map the table. Returns its values, and in *@cpus how many there are. Returns NULL if nothing is pinned, if
+ * this process may not read it (without privileges that takes Linux 5.19), or if it is not a table of `lull
+ * oracle`. Each call maps it anew, for as long as the process lives. errno stays as it was.
  *
- * The values change at any time, so read them with lull_load_relaxed(). They can be old: those of a table
- * whose program was taken away, and where a kernel does not report some switches. A thread that does not
- * find itself in it has learned that.
+ * The values change at any time, so read them with lull_load_relaxed(). They can be out of date: if the
+ * program was removed, or if the kernel does not report some switches. A thread that does not find itself in
+ * the table knows that they are.
  */
 const uint64_t *lull__bpf_running(unsigned *cpus);
 

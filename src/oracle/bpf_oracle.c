@@ -11,7 +11,7 @@
 #include "bpf.h"
 #include "oracles.h"
 
-/* Which thread runs on each CPU; NULL, or none, until there is a table, whichever a thread sees first. */
+/* Which thread runs on each CPU. NULL, or 0 CPUs, until there is a table: a thread may see either first. */
 static const uint64_t *running;
 static unsigned running_cpus;
 
@@ -26,13 +26,13 @@ static enum lull__runs bpf_runs(struct lull__sighting *sighting, uint32_t tid)
 	return (uint32_t)lull_load_relaxed(&table[cpu]) == tid ? LULL__RUNS_YES : LULL__RUNS_NO;
 }
 
-/* Does the table name this thread where it runs? Not in another PID namespace, for one. */
+/* Does the table have this thread at its CPU? It does not in another PID namespace, for example. */
 static bool table_knows_me(const uint64_t *table, unsigned cpus)
 {
 	const uint32_t *word = lull__rseq_cpu();
 	uint32_t tid = lull__gettid();
 
-	/* Between the two looks it may be moved; not each time. */
+	/* Between the two loads the thread may be moved to another CPU; but not each time. */
 	for (int i = 0; word && i < 100; i++) {
 		uint32_t cpu = lull_load_relaxed(word);
 
@@ -49,14 +49,17 @@ static bool bpf_usable(void)
 	unsigned cpus = lull_load_relaxed(&running_cpus);
 
 	if (!table && (table = lull__bpf_running(&cpus))) {
-		/* Of two that choose at a time one mapping stays unused. */
+		/* If two threads choose at the same time, one of the mappings stays unused. */
 		lull_store_relaxed(&running_cpus, cpus);
 		(void)lull_cas_relaxed(&running, &nothing, table);
 	}
 	return table && table_knows_me(table, cpus);
 }
 
-/* A table can be stale: of some threads the kernel does not tell when they go (a kernel's tracing has gaps). */
+/*
+ * Record whether the table has this thread. A table can be out of date: of some threads the kernel does not
+ * report when they stop running (its tracing has gaps).
+ */
 static void bpf_acquired(void)
 {
 	const uint64_t *table;

@@ -14,7 +14,7 @@
 
 #include "slice.h"
 
-/* What headers older than the extension do not know; the numbers are the same on all processors. */
+/* Numbers that headers older than the extension do not have. They are the same on all processors. */
 #define AUXV_RSEQ_FEATURE_SIZE 27
 #define FEATURE_SIZE	       33 /* of an area that has it */
 #define OFFSET_CTRL	       28 /* in the area: u8 request, u8 granted, u16 zero */
@@ -26,7 +26,7 @@
 #ifdef LULL__RSEQ
 
 struct ctrl {
-	uint8_t request; /* by this thread; the kernel takes it back as it grants */
+	uint8_t request; /* by this thread; the kernel clears it when it grants */
 	uint8_t granted; /* by the kernel */
 };
 
@@ -36,8 +36,8 @@ static __thread struct {
 } slice __attribute__((tls_model("initial-exec")));
 
 /*
- * The C library's area of this thread, if that has the extension; NULL else. A kernel that is new enough
- * also accepts the area of an old C library, which is too small, and has no extension for that.
+ * Find the control word in the C library's area of this thread. Returns NULL if the area does not have the
+ * extension: a new kernel also accepts the area of an old C library, which is too small for it.
  */
 static struct ctrl *find_ctrl(void)
 {
@@ -58,7 +58,7 @@ bool lull__slice_offered(void)
 	int saved = errno, was_on;
 	bool offered = false;
 
-	/* That it is off, the kernel also says where it cannot be turned on. */
+	/* The kernel says "off" also if the extension cannot be turned on. */
 	if (find_ctrl() && (was_on = prctl(PRCTL_SLICE, PRCTL_SLICE_GET, 0ul, 0ul, 0ul)) >= 0) {
 		offered = was_on || set(1);
 		if (offered && !was_on)
@@ -79,8 +79,8 @@ bool lull__slice_enable(void)
 }
 
 /*
- * The kernel looks at the area when it is about to preempt this thread, so all that is needed is that
- * compilers keep to program order.
+ * Ask for more time. The kernel reads the area when it is about to preempt this thread, so only the
+ * compiler has to keep program order.
  */
 void lull__slice_begin(void)
 {

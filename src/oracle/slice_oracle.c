@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slice_oracle.c - the oracle that also asks the kernel not to preempt an owner (slice.h). It costs where sections
- * are short, so it is chosen only by name.
+ * slice_oracle.c - the oracle that also asks the kernel not to preempt an owner (slice.h).
+ *
+ * That costs something if sections are short, so it is chosen only by name.
  */
 #include "../mutex/oracle.h"
 #include "oracles.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dump.c - the state of everything, in lines, from any context: lull_debug_dump().
+ * dump.c - write the state of the library in lines, from any context: lull_debug_dump().
  *
- * Called where the process may be in pieces: from a handler of SIGSEGV, or by a debugger while the
- * other threads are stopped, with any lock held by anybody. So it takes a lock only if that can be had
- * soon, says so where it cannot, and writes nothing while it has one, for the reader of a pipe may
- * sleep. It formats with its own few functions, since snprintf(3) is not on the list of what a handler
- * may call.
+ * It is called when the process may be broken: from a handler of SIGSEGV, or by a debugger while the
+ * other threads are stopped, with any lock held by any thread. So it takes a lock only if that is free
+ * soon, says so if it is not, and writes nothing while it holds one, for the reader of a pipe may sleep.
+ * It formats with its own few functions, since snprintf(3) is not on the list of functions that a
+ * handler may call.
  */
 #include <errno.h>
 #include <sched.h>
@@ -17,8 +17,8 @@
 #include "../base/registry.h"
 #include "../reclaim/backlog.h"
 
-#define LOCK_TRIES		200 /* to get a lock, giving way in between */
-#define THREADS_AT_ONCE 8   /* looked at, each time that the registry is locked */
+#define LOCK_TRIES		200 /* to get a lock, with a yield in between */
+#define THREADS_AT_ONCE 8   /* read each time that the registry is locked */
 
 /* ---- lines ------------------------------------------------------------------------------------- */
 
@@ -45,7 +45,7 @@ static void put_number(struct out *out, uint64_t n, unsigned base)
 	put_text(out, at);
 }
 
-/* A format of its own: %s, %u (uint64_t), %x (the same, with 0x), %m (a time in ns, as ms ago). */
+/* Arguments of formats with %s, %u (uint64_t), %x (uint64_t, with 0x), %m (a time in ns, as ms ago). */
 union lull__arg {
 	const char *text;
 	uint64_t number;
@@ -112,7 +112,10 @@ static void put_args(struct out *out, const char *format, const union lull__arg 
 
 /* ---- locks -------------------------------------------------------------------------------------- */
 
-/* Whoever has it goes on meanwhile, unless that is this thread itself, or a debugger has stopped all. */
+/*
+ * Try to take @lock for a while. Its holder runs on meanwhile, unless that is this thread itself, or a
+ * debugger has stopped it.
+ */
 static bool lock_soon(struct lull__lock *lock)
 {
 	for (int i = 0; i < LOCK_TRIES; i++) {
@@ -131,7 +134,7 @@ static void dump_process(struct out *out)
 	uint64_t peak = lull_load_relaxed(&page->peak_items);
 	size_t items, bytes;
 
-	lull__backlog(&items, &bytes); /* takes no lock; the page knows it to within 64 per thread */
+	lull__backlog(&items, &bytes); /* takes no lock, and is exact; the page is not, by 64 per thread */
 	LINE(out, "lull %s: process %u, fence %s, %s build, %u threads registered, for %m",
 	     S(lull_version()), N(getpid()), S(lull__fence_full_mode ? "full" : "membarrier"),
 	     S(page->debug ? "debug" : "release"), N(lull_load_relaxed(&lull__registry_count)), N(page->began_ns));
@@ -165,7 +168,7 @@ static void dump_waits(struct out *out)
 	}
 }
 
-/* A record as it was when the registry was locked: nothing is written under that. */
+/* A copy of a record: nothing is written while the registry is locked. */
 struct seen_thread {
 	uint64_t rcu;
 	uintptr_t site, simple;
@@ -195,8 +198,9 @@ static void read_thread(const struct lull__thread *t, struct seen_thread *seen)
 }
 
 /*
- * The records from number @from on, as many as there is room for. -1: locked. With signals blocked: the handler of a
- * thread that is not registered may need the lock.
+ * Copy the records from number @from on, as many as there is room for, and return how many; -1: the
+ * registry is locked. With signals blocked: the handler of a thread that is not registered may need the
+ * lock.
  */
 static int read_some_threads(unsigned from, struct seen_thread seen[THREADS_AT_ONCE])
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report.c - stalls in words, and the hook that is told of them.
+ * report.c - report a stall, in words or to the program's hook.
  */
 #include <stdio.h>
 
@@ -28,7 +28,7 @@ static void hold_words(const struct lull_stall *stall, char *buf, size_t size)
 		snprintf(buf, size, "which protects it (%u slot%s in all)", stall->slots, plural);
 }
 
-/* Put into words what it is doing instead. */
+/* Put into words what that thread is doing now. */
 static void now_words(const struct lull_stall *stall, char *buf, size_t size)
 {
 	static const char *const states[] = {
@@ -36,7 +36,7 @@ static void now_words(const struct lull_stall *stall, char *buf, size_t size)
 		[LULL_THREAD_RUNS] = "it runs",
 		[LULL_THREAD_SLEEPS] = "it sleeps",
 		[LULL_THREAD_STOPPED] = "it is stopped",
-		[LULL_THREAD_GONE] = "it has exited and will never let go",
+		[LULL_THREAD_GONE] = "it has exited, so this wait will never end",
 	};
 	bool where = stall->where[0] && stall->state != LULL_THREAD_GONE;
 
@@ -44,7 +44,7 @@ static void now_words(const struct lull_stall *stall, char *buf, size_t size)
 		 where ? stall->where : "");
 }
 
-/* Say it in one line, where no hook is set. */
+/* Say @stall in one line, if no hook is set. */
 static void default_stall(const struct lull_stall *stall)
 {
 	char hold[64], now[256], site[160] = "";
@@ -65,7 +65,7 @@ static void default_stall(const struct lull_stall *stall)
 	if (stall->site)
 		snprintf(site, sizeof(site), " entered at %s", stall->site_name);
 	if (!stall->tid) {
-		lull__say("%s has waited %llu ms for %u slot%s of nobody in particular; %zu objects (%zu bytes) wait "
+		lull__say("%s has waited %llu ms for %u slot%s that no thread owns; %zu objects (%zu bytes) wait "
 			  "behind it", stall->kind, age_ms, stall->slots, stall->slots == 1 ? "" : "s",
 			  stall->waiting_items, stall->waiting_bytes);
 		return;
@@ -86,8 +86,8 @@ void lull__report_stall(const struct lull_stall *stall)
 	lull__unlock(&hook_lock);
 	if (hook) {
 		/*
-		 * What it defers is left to others, as in a callback: this thread may lead the grace period that it
-		 * would wait for, or be in the middle of the queue.
+		 * As in a callback, this thread does not reclaim what the hook defers: it may lead the
+		 * grace period that it would wait for, or be in the middle of the queue.
 		 */
 		lull__self.callback_depth++;
 		hook(stall, arg);

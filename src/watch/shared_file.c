@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shared_file.c - memory that other processes can look at and not change: a sealed memfd.
+ * shared_file.c - memory that other processes can read but not change: a sealed memfd.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,10 @@
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
 
-/* A program that begins without standard input, output or error must not find this in their place. */
+/*
+ * Replace @fd if its number is that of standard input, output or error: a program that begins without one
+ * of these must not find this file there.
+ */
 static int not_standard(int fd)
 {
 	int higher;
@@ -39,8 +42,9 @@ void *lull__shared_file_make(struct lull__shared_file *file, const char *name, s
 	if (fd >= 0 && ftruncate(fd, (off_t)size) == 0 && fstat(fd, &st) == 0)
 		at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	/*
-	 * Who opens it later must not write, nor cut it short under our feet. An old kernel that cannot
-	 * say the former says no to all of it: then without that, for a file that only this user opens.
+	 * A process that opens the file later must not write to it, nor shrink it while it is mapped. An
+	 * old kernel that does not know the seal against writing refuses them all: then seal without it,
+	 * as only this user can open the file.
 	 */
 	if (at != MAP_FAILED && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE) != 0 &&
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) {
@@ -66,7 +70,9 @@ void lull__shared_file_drop(struct lull__shared_file *file, void *at, size_t siz
 
 	lull__no_cancel(&cancel);
 	munmap(at, size);
-	/* The program may have closed all it did not know, and the number may be another file's by now. */
+	/*
+	 * The program may have closed files that it did not know, and the number may be another file's now.
+	 */
 	if (file->fd >= 0 && fstat(file->fd, &st) == 0 && (uint64_t)st.st_dev == file->device &&
 	    (uint64_t)st.st_ino == file->inode)
 		close(file->fd);

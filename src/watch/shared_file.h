@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shared_file.h - memory that other processes can read and not change.
+ * shared_file.h - memory that other processes can read but not change.
  */
 #ifndef LULL_SHARED_FILE_H
 #define LULL_SHARED_FILE_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stall.c - waits that last: shown on the page of stats.h, and reported when they have lasted for stall_ms, and for twice,
- * four, eight ... times that.
+ * stall.c - show waits on the page of stats.h, and report long ones.
+ *
+ * A wait is reported when it has lasted for stall_ms, and for twice, four, eight ... times that.
  */
 #include "../base/events.h"
 #include "../base/lock.h"
@@ -15,9 +16,9 @@
 _Static_assert(LULL_STATS_WAITS <= 32, "one bit each");
 
 static struct lull__lock places_lock;
-static uint32_t places; /* of the page, that are taken; kept here because the page is not believed */
+static uint32_t places; /* which places of the page are taken; not on the page, which is not trusted */
 
-/* Locked. */
+/* Take a free place, with the lock held. Returns -1 if there is none. */
 static int take_place(void)
 {
 	for (unsigned i = 0; i < LULL_STATS_WAITS; i++)
@@ -76,7 +77,7 @@ static void show_holder(const struct lull__wait *wait, const struct lull_stall *
 	lull_store_relaxed(&shown->holders, holders);
 }
 
-/* Report @stall, in which tid, depth, slots and site are set, as a stall of @wait. Finds out the rest. */
+/* Report @stall, in which tid, depth, slots and site are set, as a stall of @wait. Fills in the rest. */
 static void report(const struct lull__wait *wait, struct lull_stall *stall)
 {
 	uint64_t now_ns = lull__now_ns();
@@ -84,7 +85,7 @@ static void report(const struct lull__wait *wait, struct lull_stall *stall)
 	char site[128];
 	int cancel;
 
-	lull__no_cancel(&cancel); /* a hook of the program's, with locks of ours held */
+	lull__no_cancel(&cancel); /* the program's hook runs with locks of the library held */
 	lull__task_read(stall->tid, &task);
 	lull__symbol(stall->site, site, sizeof(site));
 	stall->what = wait->kind;
@@ -102,7 +103,7 @@ static void report(const struct lull__wait *wait, struct lull_stall *stall)
 	lull__may_cancel(cancel);
 }
 
-/* When the next report of @wait is due. */
+/* Return when the next report of @wait is due. */
 static uint64_t due_ns(const struct lull__wait *wait)
 {
 	return wait->report_ms ? wait->since_ns + wait->report_ms * 1000000u : LULL__NEVER;
@@ -128,7 +129,7 @@ void lull__stall_over_limit(void)
 	report(&wait, &stall);
 }
 
-/* The threads that waited are in the parent. */
+/* Free all places in the child: the threads that waited are in the parent. */
 void lull__stall_fork_child(uint32_t old_tid)
 {
 	(void)old_tid;

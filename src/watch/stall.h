@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stall.h - what the watch does about waits that last; hooks.h says when.
+ * stall.h - the watch's part in waits; hooks.h says when these are called.
  */
 #ifndef LULL_STALL_H
 #define LULL_STALL_H

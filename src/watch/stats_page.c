@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stats_page.c - the page of stats.h: where it is, and that a child gets its own.
+ * stats_page.c - make the page of stats.h, and another one in a forked child.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,8 +31,8 @@ static void begin(struct lull_stats_page *page)
 	page->began_ns = lull__now_ns();
 	lull__reclaim_limits(&page->hard_items, &page->hard_bytes);
 	/*
-	 * Last, for another process that reads the page of one that has just begun; no order of ours is
-	 * worth anything there, so the reader must not trust the page anyway.
+	 * Last, for another process that reads the page of one that has just begun. The store is not
+	 * ordered, so the reader must not trust the page anyway.
 	 */
 	lull_store_relaxed(&page->magic, (uint64_t)LULL_STATS_MAGIC);
 }
@@ -58,7 +58,7 @@ void lull__page_init(void)
 	begin(lull__page);
 }
 
-/* The parent's page is the parent's: not one number of it may change here. */
+/* Make a new page in the child, without changing any number on the parent's. */
 void lull__page_fork_child(uint32_t old_tid)
 {
 	struct lull_stats_page *parents = lull__page;

@@ -2,14 +2,14 @@
 /*
  * symbol.c - an address in words: "function+0x1a", or "program+0x12f0".
  *
- * Not by dladdr(3), which takes the loader's lock. Stalls are reported with locks of ours held, and a module's
- * constructor or destructor, which runs under the loader's, may wait for one of those:
+ * Not by dladdr(3), which takes the loader's lock. Stalls are reported with locks of the library held, and
+ * a module's constructor or destructor, which runs under the loader's lock, may wait for one of those:
  *
  *	leader of a grace period		another thread
  *	a reader stalls: report it		dlopen: the loader's lock
  *	dladdr waits for the loader's lock	constructor: synchronize waits for the leader
  *
- * glibc (2.35 and later) finds a module without it; the table of symbols is read here.
+ * glibc (2.35 and later) finds a module without that lock; this file reads the table of symbols.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -28,7 +28,7 @@ struct symbols {
 	const uint32_t *gnu_hash, *hash;
 };
 
-/* Where the loader has not put the address in itself, it is an offset. */
+/* Return the address in @entry. If the loader has not relocated it, it is an offset. */
 static const void *placed(const struct link_map *map, const ElfW(Dyn) *entry)
 {
 	ElfW(Addr) at = entry->d_un.d_ptr;
@@ -51,7 +51,7 @@ static void find_symbols(const struct link_map *map, struct symbols *found)
 	}
 }
 
-/* The table does not say how long it is; the last chain of its hash table does. */
+/* Count the symbols. Their table does not say how long it is; the last chain of its hash table does. */
 static uint32_t count_symbols(const struct symbols *symbols)
 {
 	const uint32_t *header = symbols->gnu_hash, *buckets, *chains;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * task.c - what a thread of this process is doing, as /proc tells: whether it runs, and where it is.
+ * task.c - what a thread of this process is doing, according to /proc: does it run, and where is it?
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include "symbol.h"
 #include "task.h"
 
-/* In a namespace of processes of its own, with the /proc of another, every thread there is somebody else's. */
+/* Does /proc show this process? In a PID namespace with the /proc of another one it shows other processes. */
 static bool proc_is_ours(void)
 {
 	char link[16];
@@ -24,7 +24,7 @@ static bool proc_is_ours(void)
 	return got > 0 && atoi(link) == (int)getpid();
 }
 
-/* The letter behind the name, which may contain anything, brackets too. */
+/* Return the state of thread @tid: the letter behind its name, which may contain anything, brackets too. */
 static enum lull_thread_state state_of(uint32_t tid)
 {
 	char stat[256], path[64];
@@ -45,7 +45,7 @@ static enum lull_thread_state state_of(uint32_t tid)
 	case 'T':
 	case 't':
 		return LULL_THREAD_STOPPED;
-	case 'Z': /* the first thread, when it has exited and others go on */
+	case 'Z': /* the first thread has exited and others go on */
 	case 'X':
 		return LULL_THREAD_GONE;
 	default:
@@ -53,7 +53,7 @@ static enum lull_thread_state state_of(uint32_t tid)
 	}
 }
 
-/* Those that threads sleep in. */
+/* Return the name of a system call in which threads sleep, or NULL. */
 static const char *call_name(long number)
 {
 	static const struct {
@@ -101,7 +101,10 @@ static const char *call_name(long number)
 	return NULL;
 }
 
-/* "NUMBER six arguments SP PC", "-1 SP PC" for a fault, "running": see proc(5). */
+/*
+ * Put into @buf where @tid is. The file has "NUMBER six arguments SP PC", "-1 SP PC" or "running": see
+ * proc(5).
+ */
 static void where_is(uint32_t tid, char *buf, size_t size)
 {
 	char line[256], at[128];

@@ -13,6 +13,6 @@ struct lull__task {
 	enum lull_thread_state state;
 };
 
-void lull__task_read(uint32_t tid, struct lull__task *task);  /* @tid 0: no thread in particular */
+void lull__task_read(uint32_t tid, struct lull__task *task);  /* @tid 0: the thread is not known */
 
 #endif /* LULL_TASK_H */

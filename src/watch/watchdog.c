@@ -2,7 +2,7 @@
 /*
  * watchdog.c - callbacks that do not return: a thread that checks while a pass runs some.
  *
- * It is there as long as the reclaimer's thread is, and sleeps while no callbacks run.
+ * The thread exists as long as the reclaimer's thread, and sleeps while no callbacks run.
  */
 #include <string.h>
 
@@ -15,15 +15,16 @@
 
 static struct {
 	struct lull__lock lock; /* running, sleeps, stop */
-	uint32_t running;	/* passes that run callbacks just now */
-	uint32_t sleeps;	/* the thread, until the next one does */
+	uint32_t running;	/* how many passes run callbacks now */
+	uint32_t sleeps;	/* 1: the thread sleeps until a pass runs callbacks */
 	uint32_t stop;
 	bool is_there;
 	pthread_t thread;
 } watchdog;
 
 /*
- * Check whether the callbacks of @q get on. One begins to last when the second check in a row finds that the same one runs.
+ * Check whether the callbacks of @q make progress. A wait for a callback begins when two checks in a row
+ * find that the same one runs.
  */
 static void check_running_callback(struct lull__queue *q, uint64_t now_ns)
 {
@@ -56,7 +57,7 @@ static void check_all(void)
 				check_running_callback(&bag->queue[kind], now_ns);
 }
 
-/* Until passes run callbacks again, or the end. */
+/* Sleep until a pass runs callbacks again, or the thread is to end. */
 static void sleep_until_needed(void)
 {
 	lull__lock(&watchdog.lock);
@@ -113,7 +114,7 @@ void lull__watchdog_callbacks_end(void)
 	lull__unlock(&watchdog.lock);
 }
 
-/* Signals are blocked. Without memory for the thread nobody checks. */
+/* Start the thread, with signals blocked. Without memory for it callbacks are not checked. */
 void lull__watchdog_start(void)
 {
 	watchdog.is_there = pthread_create(&watchdog.thread, NULL, watchdog_thread, NULL) == 0;
@@ -132,7 +133,10 @@ void lull__watchdog_stop(void)
 		watchdog.is_there = false;
 }
 
-/* Other threads' callbacks run in the parent, where the calling thread was @old_tid. */
+/*
+ * Begin afresh in the child: other threads' callbacks run in the parent, where the calling thread was
+ * @old_tid.
+ */
 void lull__watchdog_fork_child(uint32_t old_tid)
 {
 	struct lull__bag *bag;

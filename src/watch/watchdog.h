@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 void lull__watchdog_start(void);
-void lull__watchdog_stop(void); /* and wait for its end, but not for long */
+void lull__watchdog_stop(void); /* stop the thread, and wait for its end, but not for long */
 void lull__watchdog_callbacks_begin(void);
 void lull__watchdog_callbacks_end(void);
 void lull__watchdog_fork_child(uint32_t old_tid);

@@ -333,7 +333,7 @@ static void released(struct lull_percpu_ref *unused)
 static void kills_ref(struct lull_rcu_head *unused)
 {
 	(void)unused;
-	want("lull_percpu_ref_kill: percpu_ref %p was given up by lull_percpu_ref_exit()", (void *)&ref);
+	want("lull_percpu_ref_kill: percpu_ref %p is used after lull_percpu_ref_exit()", (void *)&ref);
 	lull_percpu_ref_kill(&ref);
 }
 

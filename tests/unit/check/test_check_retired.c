@@ -97,7 +97,7 @@ static void keeps_what_it_retires(void)
 	make_thing();
 	protect_thing();
 	story(words, sizeof(words));
-	want("thread \"%s\" (tid %u) still protects %p, which %s: nobody can reclaim it", own_name(), own_tid(), (void *)thing,
+	want("thread \"%s\" (tid %u) still protects %p, which %s: it cannot be reclaimed", own_name(), own_tid(), (void *)thing,
 	     words);
 	first->defer();
 	lull_hazptr_retire(malloc(1)); /* too early to say so */

@@ -97,7 +97,7 @@ static void lets_another_release(void)
 
 static void unlocks_mutex(void)
 {
-	want("thread \"%s\" (tid %u) unlocks mutex %p, which nobody has", own_name(), own_tid(), (void *)&lock);
+	want("thread \"%s\" (tid %u) unlocks mutex %p, which no thread holds", own_name(), own_tid(), (void *)&lock);
 	lull_mutex_unlock(&lock);
 }
 

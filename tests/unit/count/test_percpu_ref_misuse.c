@@ -320,8 +320,8 @@ static void test_use_after_exit(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
 		last_call = calls[i];
-		expect_abort_with(child_exits, 0, " was given up by lull_percpu_ref_exit()");
-		expect_abort_with(child_exits, LULL_PERCPU_REF_INIT_ATOMIC, " was given up by lull_percpu_ref_exit()");
+		expect_abort_with(child_exits, 0, " is used after lull_percpu_ref_exit()");
+		expect_abort_with(child_exits, LULL_PERCPU_REF_INIT_ATOMIC, " is used after lull_percpu_ref_exit()");
 	}
 }
 

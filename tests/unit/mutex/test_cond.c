@@ -538,7 +538,7 @@ static void test_fork(void **state)
 
 static void waits_without_lock(void)
 {
-	want_line("thread \"test_cond\" (tid %u) waits for a condition with mutex %p, which nobody has", my_tid(),
+	want_line("thread \"test_cond\" (tid %u) waits for a condition with mutex %p, which no thread holds", my_tid(),
 		  (void *)&lock);
 	pthread_setname_np(pthread_self(), "test_cond"); /* also as C++ */
 	lull_cond_wait(&cond, &lock);

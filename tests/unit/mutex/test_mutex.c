@@ -181,7 +181,7 @@ static void locks_twice(void)
 {
 	name_me("twice");
 	lull_mutex_lock(&misused);
-	want_line("thread \"twice\" (tid %u) locks mutex %p, which thread \"twice\" (tid %u) has", my_tid(),
+	want_line("thread \"twice\" (tid %u) locks mutex %p, which thread \"twice\" (tid %u) holds", my_tid(),
 		  (void *)&misused, my_tid());
 	lull_mutex_lock(&misused);
 }
@@ -190,7 +190,7 @@ static void timedlocks_twice(void)
 {
 	name_me("twice");
 	lull_mutex_lock(&misused);
-	want_line("thread \"twice\" (tid %u) locks mutex %p, which thread \"twice\" (tid %u) has", my_tid(),
+	want_line("thread \"twice\" (tid %u) locks mutex %p, which thread \"twice\" (tid %u) holds", my_tid(),
 		  (void *)&misused, my_tid());
 	lull_mutex_timedlock(&misused, now_ns() + 100 * MS);
 }
@@ -198,7 +198,7 @@ static void timedlocks_twice(void)
 static void unlocks_free(void)
 {
 	name_me("wrong");
-	want_line("thread \"wrong\" (tid %u) unlocks mutex %p, which nobody has", my_tid(), (void *)&misused);
+	want_line("thread \"wrong\" (tid %u) unlocks mutex %p, which no thread holds", my_tid(), (void *)&misused);
 	lull_mutex_unlock(&misused);
 }
 
@@ -213,7 +213,7 @@ static void destroys_held(void)
 {
 	name_me("mine");
 	lull_mutex_lock(&misused);
-	want_line("thread \"mine\" (tid %u) destroys mutex %p, which thread \"mine\" (tid %u) has", my_tid(),
+	want_line("thread \"mine\" (tid %u) destroys mutex %p, which thread \"mine\" (tid %u) holds", my_tid(),
 		  (void *)&misused, my_tid());
 	lull_mutex_destroy(&misused);
 }
@@ -243,7 +243,7 @@ static void somebody_holds(void)
 static void unlocks_anothers(void)
 {
 	somebody_holds();
-	want_line("thread \"stranger\" (tid %u) unlocks mutex %p, which thread \"holder\" (tid %u) has", my_tid(),
+	want_line("thread \"stranger\" (tid %u) unlocks mutex %p, which thread \"holder\" (tid %u) holds", my_tid(),
 		  (void *)&misused, holder_tid);
 	lull_mutex_unlock(&misused);
 }
@@ -251,7 +251,7 @@ static void unlocks_anothers(void)
 static void destroys_anothers(void)
 {
 	somebody_holds();
-	want_line("thread \"stranger\" (tid %u) destroys mutex %p, which thread \"holder\" (tid %u) has", my_tid(),
+	want_line("thread \"stranger\" (tid %u) destroys mutex %p, which thread \"holder\" (tid %u) holds", my_tid(),
 		  (void *)&misused, holder_tid);
 	lull_mutex_destroy(&misused);
 }

@@ -369,14 +369,14 @@ static void test_held_over_fork(void **state)
 
 static void locks_what_it_has(void)
 {
-	want_line("thread \"%s\" (tid %u) locks mutex %p, which thread \"?\" (tid %u) has", my_name(),
+	want_line("thread \"%s\" (tid %u) locks mutex %p, which thread \"?\" (tid %u) holds", my_name(),
 		  my_tid(), (void *)&forked, lull_mutex_owner(&forked));
 	lull_mutex_lock(&forked);
 }
 
 static void unlocks_what_another_had(void)
 {
-	want_line("thread \"%s\" (tid %u) unlocks mutex %p, which thread \"?\" (tid %u) has", my_name(),
+	want_line("thread \"%s\" (tid %u) unlocks mutex %p, which thread \"?\" (tid %u) holds", my_name(),
 		  my_tid(), (void *)&forked, lull_mutex_owner(&forked));
 	lull_mutex_unlock(&forked);
 }
@@ -638,7 +638,7 @@ static void test_shared(void **state)
 /* It does not name a process's thread that goes by another name in the parent: a shared one is not inherited. */
 static void unlocks_parents(void)
 {
-	want_line("thread \"%s\" (tid %u) unlocks mutex %p, which thread \"?\" (tid %u) has", my_name(),
+	want_line("thread \"%s\" (tid %u) unlocks mutex %p, which thread \"?\" (tid %u) holds", my_name(),
 		  my_tid(), (void *)&page->c.lock, (unsigned)getppid());
 	lull_mutex_unlock(&page->c.lock);
 }

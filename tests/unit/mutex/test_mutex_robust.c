@@ -511,7 +511,7 @@ static void name_me(void)
 static void locks_twice(void)
 {
 	name_me();
-	want_line("thread \"robust\" (tid %u) locks mutex %p, which thread \"robust\" (tid %u) has", my_tid(),
+	want_line("thread \"robust\" (tid %u) locks mutex %p, which thread \"robust\" (tid %u) holds", my_tid(),
 		  (void *)&m, my_tid());
 	lull_mutex_robust_lock(&m);
 	lull_mutex_robust_lock(&m);
@@ -520,14 +520,14 @@ static void locks_twice(void)
 static void unlocks_free(void)
 {
 	name_me();
-	want_line("thread \"robust\" (tid %u) unlocks mutex %p, which nobody has", my_tid(), (void *)&m);
+	want_line("thread \"robust\" (tid %u) unlocks mutex %p, which no thread holds", my_tid(), (void *)&m);
 	lull_mutex_robust_unlock(&m);
 }
 
 static void repairs_free(void)
 {
 	name_me();
-	want_line("thread \"robust\" (tid %u) makes consistent mutex %p, which nobody has", my_tid(), (void *)&m);
+	want_line("thread \"robust\" (tid %u) makes consistent mutex %p, which no thread holds", my_tid(), (void *)&m);
 	lull_mutex_robust_consistent(&m);
 }
 

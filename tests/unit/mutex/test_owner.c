@@ -266,7 +266,7 @@ static const char *not_here;
 
 static void forced_not_here(void)
 {
-	want_line("LULL_OWNER_ORACLE is %s, which is not to be had here", not_here);
+	want_line("LULL_OWNER_ORACLE is %s, which is not available here", not_here);
 	init_with(not_here);
 }
 

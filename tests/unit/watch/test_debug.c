@@ -215,7 +215,7 @@ static void test_gone(void **state)
 	status = run_child(waits_for_a_thread_that_is_gone, text, sizeof(text));
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM);
 	assert_non_null(strstr(text, "for thread \"?\" (tid "));
-	assert_non_null(strstr(text, "; it has exited and will never let go; 0 objects"));
+	assert_non_null(strstr(text, "; it has exited, so this wait will never end; 0 objects"));
 }
 
 /* ---- other waits ----------------------------------------------------------------------------------------------- */
