@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check.h - which lock guards which data: said once by the program, looked at by debug builds at every
- * update.
+ * check.h - which lock guards which data: declared once by the program, checked by debug builds.
  *
- * Pointers that RCU readers follow are changed with some lock held, and nothing in the pointer tells
- * which. So the program may say it:
+ * Pointers that RCU readers follow are changed with some lock held, and nothing in the pointer says which
+ * one. So the program may declare it:
  *
  *	lull_check_guarded_by(&config, sizeof(config), lull_check_mutex_held, &config_lock);
  *
- * From then on a build with LULL_DEBUG ends the program with one line when a thread without that lock
- * changes what is there by lull_rcu_assign(), lull_rcu_replace(), the _rcu updates of lists, or an
- * update of a hash table that is there, reads it by lull_rcu_dereference_protected(), or walks a list
- * whose head is there, outside a read section. (A node is guarded where it is next to the head. Without
- * LULL_DEBUG nothing is left of all this.) What nobody has declared is not checked: any lock will do
- * to hold updates apart, and any number of them.
+ * From then on a build with LULL_DEBUG ends the program with one line if a thread without that lock
+ * changes a guarded word by lull_rcu_assign(), lull_rcu_replace(), the _rcu updates of lists, or an update
+ * of a guarded hash table, reads it by lull_rcu_dereference_protected(), or walks a list whose head is
+ * guarded, outside a read section. (A node counts as guarded if it is next to the head. Without LULL_DEBUG
+ * all this compiles to nothing.) Data that are not declared are not checked: any lock, or several, may
+ * keep updates apart.
  *
  * The other checks of debug builds need no declaration; docs/GUIDE.md has the table.
  */
@@ -24,23 +23,23 @@
 
 LULL_BEGIN_DECLS
 
-/* Does the calling thread hold @lock? It must not take any; called with signals as they are. */
+/* Does the calling thread hold @lock? Must not take any lock; is called with the caller's signal mask. */
 typedef bool (*lull_check_held)(const void *lock);
 
 #ifdef LULL_DEBUG
 /*
- * What is in [@at, @at + @len) is changed by threads only for which @held(@lock) is true: the _held
- * functions below, or your own for other locks, or for "only this thread does". Takes the place of all
- * that was declared there before. To be taken back, by lull_check_unguarded(), before the memory is used
- * for something else; lull_rcu_free() and its kin do that by themselves. Any context but signal handlers.
+ * Declare that only threads for which @held(@lock) is true change [@at, @at + @len). @held is one of the
+ * _held functions below, or your own for other locks, or for "only this thread". Replaces all earlier
+ * declarations there. Take it back, by lull_check_unguarded(), before the memory is used for something
+ * else; lull_rcu_free() and the other forms of free do that themselves. Not in signal handlers.
  */
 LULL_API void lull_check_guarded_by(const void *at, size_t len, lull_check_held held, const void *lock);
 LULL_API void lull_check_unguarded(const void *at, size_t len);
 
 /*
- * For struct lull_mutex (also the one in a robust mutex), and for pthread_mutex_t of whatever type. The
- * second asks glibc's own note of who has the mutex; so it is always true with other C libraries, and of
- * no use with lock elision, which is off unless a tunable asks for it.
+ * Does the calling thread hold @mutex: a struct lull_mutex (also the one in a robust mutex), or a
+ * pthread_mutex_t of any type? The second reads the owner that glibc stores in the mutex; so it is always
+ * true with other C libraries, and of no use with lock elision, which is off unless a tunable asks for it.
  */
 LULL_API bool lull_check_mutex_held(const void *mutex);
 LULL_API bool lull_check_pthread_mutex_held(const void *mutex);
@@ -49,10 +48,10 @@ LULL_API void *lull__check_update(const char *call, const void *at);
 LULL_API void lull__check_walk(const char *call, const void *at);
 LULL_API void lull__check_found(const char *call, const void *at);
 
-/* @at, a pointer to what @call is about to change; the lock is checked on the way. */
+/* Return @at, a pointer to what @call is about to change, after a check of the lock. */
 #define LULL__CHECK_UPDATE(call, at)                                                                \
 	((__typeof__(at))lull__check_update(call, (const void *)(uintptr_t)(at)))
-/* A reader steps from @at to the next one. */
+/* Check a reader's step in @call from @at to the next node. */
 #define LULL__CHECK_WALK(call, at) lull__check_walk(call, at)
 #else
 LULL_INLINE void lull_check_guarded_by(const void *at, size_t len, lull_check_held held, const void *lock)

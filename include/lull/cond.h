@@ -20,13 +20,13 @@
 #include <lull/mutex.h>
 
 /*
- * All zeros is one that nobody waits for. All who wait at a time use the same mutex. Not in signal
+ * All zeros is one without waiters. All threads that wait at a time use the same mutex. Not in signal
  * handlers. A child has to lull_cond_init() one that its parent's threads were waiting for at the fork.
  */
 struct lull_cond {
 	uint32_t seq;	  /* counts signals; the futex that waiters sleep on */
 	uint32_t waiters; /* calls of wait that have not returned, and LULL_MUTEX_SHARED */
-	intptr_t mutex;	  /* of those who wait: bytes from here to their mutex */
+	intptr_t mutex;	  /* distance in bytes from here to the waiters' mutex */
 };
 
 #ifdef __cplusplus
@@ -38,19 +38,20 @@ struct lull_cond {
 LULL_BEGIN_DECLS
 
 /*
- * @flags: 0 or LULL_MUTEX_SHARED (both in one mapping, at the same distance in each process). Only
- * needed for flags, and for memory that is not zero. Any context.
+ * Make @c a condition variable without waiters. @flags: 0 or LULL_MUTEX_SHARED (@c and the mutex in one
+ * mapping, at the same distance in each process). Only needed for flags, and for memory that is not
+ * zero. Any context.
  */
 LULL_API void lull_cond_init(struct lull_cond *c, uint32_t flags);
 
-/* Aborts when a call of wait has not returned yet, woken or not. Any context. */
+/* Say that @c is not used any more. Aborts if a wait has not returned yet, woken or not. Any context. */
 LULL_API void lull_cond_destroy(struct lull_cond *c);
 
 LULL_API void lull__cond_wait(struct lull_cond *c, struct lull_mutex *m);
 LULL_API int lull__cond_timedwait(struct lull_cond *c, struct lull_mutex *m, uint64_t deadline_ns);
 
 /*
- * Unlock @m, which the caller has, sleep until a signal that comes after this call began, and lock it
+ * Unlock @m, which the caller holds, sleep until a signal that comes after this call began, and lock @m
  * again. Cannot fail.
  */
 LULL_INLINE void lull_cond_wait(struct lull_cond *c, struct lull_mutex *m)
@@ -63,8 +64,8 @@ LULL_INLINE void lull_cond_wait(struct lull_cond *c, struct lull_mutex *m)
 }
 
 /*
- * The same until @deadline_ns of CLOCK_MONOTONIC at the latest: then -ETIMEDOUT, with the lock held as
- * well (getting it may take longer than that). Else 0.
+ * Wait until @deadline_ns of CLOCK_MONOTONIC at the latest: then returns -ETIMEDOUT, also with the lock
+ * held (getting it may take longer than that). Else returns 0.
  */
 LULL_INLINE int lull_cond_timedwait(struct lull_cond *c, struct lull_mutex *m, uint64_t deadline_ns)
 {
@@ -79,15 +80,15 @@ LULL_INLINE int lull_cond_timedwait(struct lull_cond *c, struct lull_mutex *m, u
 }
 
 /*
- * Wake one who waits, if there is one. With the lock held or without: the condition must have been
- * changed under the lock. No system call when nobody waits. Among threads of realtime priority that wait for
- * different things use broadcast: one that came later, but is more important, may take the wake-up.
+ * Wake one waiter, if there is one. With the lock held or without: the condition must have been changed
+ * under the lock. No system call if there is no waiter. If threads of realtime priority wait for different
+ * conditions, use broadcast: a waiter that came later, but is more important, may take the wake-up.
  */
 LULL_API void lull_cond_signal(struct lull_cond *c);
 
 /*
- * All who wait now return from their wait, one after the other as they get the lock. Called without the
- * lock, it counts as a waiter itself: condition variable and mutex have to be there until it returns.
+ * Let all current waiters return, one after the other as they get the lock. A call without the lock counts
+ * as a waiter itself: @c and the mutex must stay allocated until it returns.
  */
 LULL_API void lull_cond_broadcast(struct lull_cond *c);
 

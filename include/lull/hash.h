@@ -31,29 +31,27 @@
  *	new	X			C -> X			C -> X
  *		C.next = X, head = C		B.next = NULL
  *
- * When the bucket is empty it is marked: its keys are now at home in the new table, and an
- * updater who finds the mark goes there. So each key has one home, and one lock, at any time.
- * When all buckets are marked, the new table takes the old one's place and that is freed after a
- * grace period.
+ * When the bucket is empty it is marked: its keys now belong to the new table, and an updater that
+ * finds the mark goes there. So each key has one place, and one lock, at any time. When all buckets
+ * are marked, the new table takes the old one's place, and the old one is freed after a grace period.
  *
- * Why a reader never misses an element that is there all the while. A lookup walks the chain in
- * the table it found, and when it comes to an end without a hit, goes on in the future of that
+ * Why a reader never misses an element that is in the table all the while. A lookup walks the chain
+ * in the table it found. When it comes to the end without a hit, it goes on in the future of that
  * table, if there is one, from the head of the chain there. On its way it may stand on an element
- * that is being moved, be carried into a new chain, the wrong one perhaps, and come to the end of
- * that. What it has skipped then are elements that were behind: and those were moved *before* the
- * one it stood on, so they can be found from the head of their new chain. Whatever was in front
- * it had met. The same holds from each table to the next, however many resizes a slow reader
- * lives through. An element that was removed or replaced keeps its `next`: who stands on it goes
- * on from there. An insertion puts its element at the head, a replacement in the place of the old
- * element.
+ * that is being moved, be carried into a new chain, perhaps the wrong one, and come to its end. It
+ * has then skipped elements that were behind the one it stood on; but those were moved *before* that
+ * one, so they can be found from the head of their new chain. It had met all elements in front. The
+ * same holds from each table to the next, however many resizes a slow reader lives through. An
+ * element that was removed or replaced keeps its `next`, by which a reader that stands on it goes on.
+ * An insertion puts its element at the head, a replacement in the place of the old element.
  *
  * So a lookup that hits costs one dependent load per hop and none for the resizing; one that does
- * not hit looks at `future` too.
+ * not hit loads `future` too.
  *
- * Who does the work. Each update during a resize moves a few more buckets; lull_hash_resize()
- * moves all of them. Without updates a resize rests, which only costs readers another hop:
- * lull_hash_finish_resize() after filling a table that is from then on only read. Nobody waits
- * for a grace period.
+ * Which thread does the work. Each update during a resize moves a few more buckets;
+ * lull_hash_resize() moves all of them. Without updates a resize makes no progress, which only costs
+ * readers another hop: call lull_hash_finish_resize() after filling a table that is from then on only
+ * read. No thread waits for a grace period.
  *
  * The hash. Its low bits choose the bucket, as they are: a multiplication here would cost as much
  * as the read section. So hashes have to be well mixed: lull_hash_mix64() for integers and
@@ -96,7 +94,7 @@ struct lull__hash_control;
 
 struct lull_hash {
 	struct lull__hash_table *table;
-	struct lull__hash_control *control; /* what only updates need */
+	struct lull__hash_control *control; /* only updates use it */
 };
 
 /*
@@ -108,13 +106,13 @@ typedef bool (*lull_hash_match_fn)(const struct lull_hash_node *node, const void
 /* Does not compile unless @x is a struct @tag; evaluates nothing. */
 #define LULL__HASH_CHECK(x, tag) ((void)sizeof(1 ? (x) : *(const struct tag *)0))
 
-/* The element of @type whose @member is the node at @ptr. */
+/* Return the element of @type whose @member is the node at @ptr. */
 #define lull_hash_entry(ptr, type, member)                                                         \
 	(LULL__HASH_CHECK(*(ptr), lull_hash_node),                                                 \
 	 LULL__HASH_CHECK(((type *)0)->member, lull_hash_node),                                    \
 	 lull_container_of(ptr, type, member))
 
-/* The same, NULL for NULL. */
+/* Return that element, or NULL if @ptr is NULL. */
 #define lull_hash_entry_or_null(ptr, type, member)                                                 \
 	__extension__({                                                                            \
 		struct lull_hash_node *lull__hash_node = (ptr);                                    \
@@ -127,8 +125,8 @@ typedef bool (*lull_hash_match_fn)(const struct lull_hash_node *node, const void
 #define LULL_HASH_SHRINK 2u /* also give buckets back when most elements have gone */
 
 struct lull_hash_config {
-	size_t buckets;	    /* at the start, and least when shrinking; 0: 16 */
-	size_t max_buckets; /* the table does not grow by itself beyond; 0: no limit */
+	size_t buckets;	    /* at the start, and the least when shrinking; 0: 16 */
+	size_t max_buckets; /* the table does not grow by itself beyond this; 0: no limit */
 	uint32_t flags;	    /* LULL_HASH_* */
 };
 
@@ -141,9 +139,9 @@ struct lull_hash_config {
 LULL_API int lull_hash_init(struct lull_hash *h, const struct lull_hash_config *config);
 
 /*
- * Free the table, not the elements; @gone, if not NULL, is called for each of them (with @arg)
- * and may free it. The caller sees to it that nobody reads or updates any more: after the last
- * removal or the last reader a lull_rcu_synchronize() may be needed. Not in signal handlers.
+ * Free the table, not the elements; @gone, if not NULL, is called for each of them (with @arg) and may
+ * free it. The caller ensures that no thread reads or updates any more: after the last removal or the
+ * last reader a lull_rcu_synchronize() may be needed. Not in signal handlers.
  */
 LULL_API void lull_hash_destroy(struct lull_hash *h,
 				void (*gone)(struct lull_hash_node *node, void *arg), void *arg);
@@ -165,13 +163,13 @@ LULL_INLINE struct lull_hash_node *lull__hash_first(const struct lull__hash_tabl
 	 * ORDER HASH-1: the link before the element; pairs with HASH-1 in lull__hash_link(); without
 	 * it a reader sees an element before its contents; model/structure/hash-publish.litmus
 	 * ORDER HASH-2: the end of the old chain before the head of the new; pairs with HASH-2 in
-	 * move_run(); without it a reader misses what was moved; model/structure/hash-move.litmus Both hold
-	 * for every `next` too.
+	 * move_run(); without it a reader misses elements that were moved;
+	 * model/structure/hash-move.litmus (Both hold for every `next` too.)
 	 */
 	return lull_load_acquire(&lull__hash_bucket_of(table, hash)->first);
 }
 
-/* The next element with this key from @node on, in *@table or its futures; sets *@table to that. */
+/* Find the next element with @key from @node on, in *@table or its futures; set *@table to its table. */
 LULL_INLINE struct lull_hash_node *lull__hash_seek(const struct lull__hash_table **table,
 						   struct lull_hash_node *node, uint64_t hash,
 						   lull_hash_match_fn match, const void *key)
@@ -182,7 +180,7 @@ LULL_INLINE struct lull_hash_node *lull__hash_seek(const struct lull__hash_table
 				return node;
 		}
 		/*
-		 * ORDER HASH-3: the end of a chain before the look for a future; pairs with
+		 * ORDER HASH-3: the end of a chain before the load of `future`; pairs with
 		 * HASH-3 in begin_resize(); without it a reader finds neither;
 		 * model/structure/hash-future.litmus
 		 */
@@ -204,16 +202,16 @@ LULL_INLINE const struct lull__hash_table *lull__hash_table_of(const struct lull
 {
 	/*
 	 * ORDER HASH-4: the table before its buckets; pairs with HASH-4 in end_resize(); without
-	 * it a reader misses what was moved; model/structure/hash-switch.litmus
+	 * it a reader misses elements that were moved; model/structure/hash-switch.litmus
 	 */
 	LULL__HASH_ALIVE(h);
 	return lull_load_acquire(&h->table);
 }
 
 /*
- * The element with this key, the latest insertion if there are more, or NULL. What is there all
- * the while is found, whatever else goes on. Never waits, cannot fail. Good until the read
- * section ends.
+ * Find the element with @key, the latest insertion if there are more. Returns NULL if there is none. An
+ * element that is in the table all the while is found, whatever else goes on. Never waits, cannot fail.
+ * The result is valid until the read section ends.
  */
 LULL_INLINE struct lull_hash_node *lull_hash_lookup(const struct lull_hash *h, uint64_t hash,
 						    lull_hash_match_fn match, const void *key)
@@ -224,11 +222,11 @@ LULL_INLINE struct lull_hash_node *lull_hash_lookup(const struct lull_hash *h, u
 	return lull__hash_seek(&table, lull__hash_first(table, hash), hash, match, key);
 }
 
-/* The same, as the element of @type whose node is @member. */
+/* Look up, and return the element of @type whose node is @member. */
 #define lull_hash_lookup_entry(h, hash, match, key, type, member)                                  \
 	lull_hash_entry_or_null(lull_hash_lookup(h, hash, match, key), type, member)
 
-/* Where an iteration is. The caller declares it, the macros below fill it in. */
+/* The position of an iteration. The caller declares it, the macros below fill it in. */
 struct lull_hash_iter {
 	const struct lull__hash_table *table;
 	size_t bucket;
@@ -255,8 +253,8 @@ LULL_INLINE struct lull_hash_node *lull__hash_next_match(struct lull_hash_iter *
 }
 
 /*
- * All elements with this key: @node (struct lull_hash_node *) is each of them in turn, NULL at
- * the end; @iter is a struct lull_hash_iter *. As to who is met: see lull_hash_for_each().
+ * Loop over all elements with @key: @node (struct lull_hash_node *) is each of them in turn, NULL at
+ * the end; @iter is a struct lull_hash_iter *. lull_hash_for_each() says which elements it meets.
  */
 #define lull_hash_for_each_match(node, iter, h, hash, match, key)                                  \
 	for ((node) = lull__hash_first_match(h, iter, hash, match, key); (node);                   \
@@ -268,16 +266,16 @@ LULL_API struct lull_hash_node *lull__hash_iter_next(struct lull_hash_iter *iter
 						     const struct lull_hash_node *node);
 
 /*
- * All elements, in no order: @node is each in turn, NULL at the end; @iter as above. In one read
- * section, which lasts as long as the walk. What is there all the while is met: once, or if a
- * resize goes on, perhaps more than once. What comes or goes meanwhile is met or not. The element
- * at hand may be removed or replaced.
+ * Loop over all elements, in no order: @node is each in turn, NULL at the end; @iter as above. In one
+ * read section, which lasts as long as the walk. An element that is in the table all the while is met:
+ * once, or if a resize goes on, perhaps more than once. One that comes or goes meanwhile is met or not.
+ * The current element may be removed or replaced.
  */
 #define lull_hash_for_each(node, iter, h)                                                          \
 	for ((node) = lull__hash_iter_first(h, iter); (node);                                      \
 	     (node) = lull__hash_iter_next(iter, node))
 
-/* The same with @pos a pointer to the element type and @member its node. */
+/* Loop with @pos, a pointer to the element type, whose node is @member. */
 #define lull_hash_for_each_entry(pos, iter, h, member)                                             \
 	for ((pos) = lull_hash_entry_or_null(lull__hash_iter_first(h, iter), __typeof__(*(pos)),   \
 					     member);                                              \
@@ -286,9 +284,9 @@ LULL_API struct lull_hash_node *lull__hash_iter_next(struct lull_hash_iter *iter
 					     __typeof__(*(pos)), member))
 
 /*
- * Elements in the table; the number of buckets (of the table that is being left, during a
- * resize). The first sums up counters: exact when nobody updates. Any context but, for the
- * second, signal handlers.
+ * Count the elements in the table; return the number of buckets (during a resize, of the old table).
+ * The first sums up counters: exact while no thread updates. Any context, except that the second must
+ * not be called in signal handlers.
  */
 LULL_API size_t lull_hash_count(const struct lull_hash *h);
 LULL_API size_t lull_hash_buckets(const struct lull_hash *h);
@@ -301,66 +299,69 @@ LULL_API size_t lull_hash_buckets(const struct lull_hash *h);
  * callbacks, not in signal handlers, nor in a forked child when another thread was updating at
  * the fork.
  *
- * What is handed in is not on any table. What is handed out has just been taken off, by this
- * caller and by no other; readers may still stand on it, so it is left unchanged and freed after
- * a grace period (lull_rcu_free, lull_rcu_call, lull_rcu_synchronize). Outside a read section an
- * element that is still in the table may be freed by somebody else.
+ * A node that is passed in is in no table. A node that is returned as removed or replaced has just been
+ * taken off by this call and by no other; readers may still stand on it, so do not change it, and free it
+ * after a grace period (lull_rcu_free, lull_rcu_call, lull_rcu_synchronize). Outside a read section
+ * another thread may free an element that is still in the table.
  */
 
-/* Insert @node unless there is one with this key. Returns 0, or -EEXIST. */
+/* Insert @node unless there is an element with @key. Returns 0, or -EEXIST. */
 LULL_API int lull_hash_insert(struct lull_hash *h, struct lull_hash_node *node, uint64_t hash,
 			      lull_hash_match_fn match, const void *key);
 
-/* The same; returns NULL, or what is there. In a read section, or that may be gone. */
+/* Insert like that. Returns NULL, or the element that is there; call it in a read section to use that. */
 LULL_API struct lull_hash_node *lull_hash_lookup_or_insert(struct lull_hash *h,
 							   struct lull_hash_node *node,
 							   uint64_t hash, lull_hash_match_fn match,
 							   const void *key);
 
-/* Insert @node, whatever is there: for a key known to be new, or wanted more than once. */
+/* Insert @node, even if there is an element with its key. */
 LULL_API void lull_hash_insert_dup(struct lull_hash *h, struct lull_hash_node *node, uint64_t hash);
 
 /*
- * Put @node in the place of the element with this key, the latest if there are more, and return
- * that; or insert it and return NULL. A reader finds one or the other, never both and never none.
+ * Put @node in the place of the element with @key, the latest if there are more, and return that
+ * element; or insert @node and return NULL. A reader finds one or the other, never both and never none.
  */
 LULL_API struct lull_hash_node *lull_hash_replace(struct lull_hash *h, struct lull_hash_node *node,
 						  uint64_t hash, lull_hash_match_fn match,
 						  const void *key);
 
 /*
- * Put @node, with an equal key, in the place of @old, which the caller found in the read section
- * it is in: copy, change the copy, replace. Returns 0, or -ENOENT when somebody has been faster
- * and @old is not in the table any more; then nothing has changed: look up again.
+ * Put @node, with an equal key, in the place of @old, which the caller found in this same read section:
+ * copy, change the copy, replace. Returns 0, or -ENOENT if another thread was faster and @old is not in
+ * the table any more; then nothing has changed: look up again.
  */
 LULL_API int lull_hash_replace_node(struct lull_hash *h, struct lull_hash_node *old,
 				    struct lull_hash_node *node);
 
-/* Remove the element with this key, the latest if there are more. Returns it, or NULL. */
+/* Remove the element with @key, the latest if there are more. Returns it, or NULL. */
 LULL_API struct lull_hash_node *lull_hash_remove(struct lull_hash *h, uint64_t hash,
 						 lull_hash_match_fn match, const void *key);
 
 /*
- * Remove @node, which the caller found in the read section it is in, or knows to be alive.
- * Returns 0: the caller has taken it off, or -ENOENT: somebody else has.
+ * Remove @node, which the caller found in this same read section, or knows to be alive. Returns 0, or
+ * -ENOENT if another thread has removed it.
  */
 LULL_API int lull_hash_remove_node(struct lull_hash *h, struct lull_hash_node *node);
 
 /* ---- resizing -------------------------------------------------------------------------------- */
 
 /*
- * Move to a table of @buckets, after a resize that goes on already. Returns 0 when it is done,
- * -ENOMEM (nothing has changed), or -EINVAL when @buckets is 0. The table may grow or shrink by
+ * Move to a table of @buckets; a resize that goes on is finished first. Returns 0 when it is done,
+ * -ENOMEM (nothing has changed), or -EINVAL if @buckets is 0. The table may grow or shrink by
  * itself afterwards. Contexts as for updates; long: some 10 ns per bucket and element.
  */
 LULL_API int lull_hash_resize(struct lull_hash *h, size_t buckets);
 
-/* Finish the resize that goes on, if any. Returns nothing, cannot fail. Contexts as for updates. */
+/* Finish the resize that goes on, if any. Cannot fail. Contexts as for updates. */
 LULL_API void lull_hash_finish_resize(struct lull_hash *h);
 
 /* ---- hashes: any context --------------------------------------------------------------------- */
 
-/* Each bit of @x changes half of the result's; no two give the same. For integers and pointers. */
+/*
+ * Mix @x: each bit changes half of the result's, and no two numbers give the same. For integers and
+ * pointers.
+ */
 LULL_INLINE uint64_t lull_hash_mix64(uint64_t x)
 {
 	x ^= x >> 32;
@@ -371,9 +372,8 @@ LULL_INLINE uint64_t lull_hash_mix64(uint64_t x)
 }
 
 /*
- * Hash @size bytes, or a string without its end. Take a @seed from getrandom() where strangers
- * choose the keys. Not a cryptographic hash; may differ from one version or architecture to the
- * next.
+ * Hash @size bytes, or a string without its end. Take a @seed from getrandom() if strangers choose the
+ * keys. Not a cryptographic hash; may differ from one version or architecture to the next.
  */
 LULL_API uint64_t lull_hash_bytes(const void *bytes, size_t size, uint64_t seed);
 LULL_API uint64_t lull_hash_string(const char *string, uint64_t seed);

@@ -11,7 +11,7 @@
  * loops leave @pos NULL when they come to the end.
  *
  * For objects that cannot wait for the grace period there are the nulls lists of hlist_nulls.h,
- * which this header brings along.
+ * which this header includes.
  */
 #ifndef LULL_HLIST_H
 #define LULL_HLIST_H
@@ -37,7 +37,7 @@ struct lull_hlist_head {
 		NULL                                                                               \
 	}
 
-/* Where links of deleted nodes point: in the first page, which is never mapped. */
+/* The links of deleted nodes point into the first page, which is never mapped. */
 #define LULL_HLIST_POISON_NEXT	((struct lull_hlist_node *)(uintptr_t)0x220)
 #define LULL_HLIST_POISON_PPREV ((struct lull_hlist_node **)(uintptr_t)0x440)
 
@@ -52,15 +52,15 @@ LULL_INLINE void lull_hlist_node_init(struct lull_hlist_node *node)
 	node->pprev = NULL;
 }
 
-/* True when nothing is on the list. Both families, any context; a hint to who has no lock. */
+/* Is the list empty? Both families, any context; without the lock the answer is only a hint. */
 LULL_INLINE bool lull_hlist_empty(const struct lull_hlist_head *head)
 {
 	return !lull_load_relaxed(&head->first);
 }
 
 /*
- * True when @node is on no list: never added, or taken off by one of the del_init. (Not after a
- * plain or _rcu del, which poison.) Both families, any context; a hint to who has no lock.
+ * Is @node on no list: never added, or taken off by one of the del_init? (Not after a plain or _rcu
+ * del, which poison.) Both families, any context; without the lock the answer is only a hint.
  */
 LULL_INLINE bool lull_hlist_unhashed(const struct lull_hlist_node *node)
 {
@@ -70,13 +70,13 @@ LULL_INLINE bool lull_hlist_unhashed(const struct lull_hlist_node *node)
 /* Does not compile unless @x is a struct @tag; evaluates nothing. */
 #define LULL__HLIST_CHECK(x, tag) ((void)sizeof(1 ? (x) : *(const struct tag *)0))
 
-/* The element of @type whose @member is the node at @ptr. */
+/* Return the element of @type whose @member is the node at @ptr. */
 #define lull_hlist_entry(ptr, type, member)                                                        \
 	(LULL__HLIST_CHECK(*(ptr), lull_hlist_node),                                               \
 	 LULL__HLIST_CHECK(((type *)0)->member, lull_hlist_node),                                  \
 	 lull_container_of(ptr, type, member))
 
-/* The same, NULL for NULL. */
+/* Return that element, or NULL if @ptr is NULL. */
 #define lull_hlist_entry_or_null(ptr, type, member)                                                \
 	__extension__({                                                                            \
 		struct lull_hlist_node *lull__node = (ptr);                                        \
@@ -85,7 +85,7 @@ LULL_INLINE bool lull_hlist_unhashed(const struct lull_hlist_node *node)
 
 /* The plain family */
 
-/* Let @node be what *@pprev points to, with @next behind it. */
+/* Let *@pprev point to @node, with @next behind it. */
 LULL_INLINE void lull__hlist_put(struct lull_hlist_node *node, struct lull_hlist_node **pprev,
 				 struct lull_hlist_node *next)
 {
@@ -151,7 +151,7 @@ LULL_INLINE void lull_hlist_del_init(struct lull_hlist_node *node)
 	lull_hlist_node_init(node);
 }
 
-/* Put @node in the place of @old, which is left as it was. */
+/* Put @node in the place of @old, which stays unchanged. */
 LULL_INLINE void lull_hlist_replace(struct lull_hlist_node *old, struct lull_hlist_node *node)
 {
 	lull__hlist_put(node, old->pprev, old->next);
@@ -169,7 +169,7 @@ LULL_INLINE void lull_hlist_replace(struct lull_hlist_node *old, struct lull_hli
 
 /* The RCU family: readers */
 
-/* The first node of a list and the one behind @node, NULL at the end: a reader's one step. */
+/* Return the first node of a list, or the one behind @node; NULL at the end: a reader's one step. */
 LULL_INLINE struct lull_hlist_node *lull_hlist_first_rcu(const struct lull_hlist_head *head)
 {
 	LULL__CHECK_WALK("lull_hlist_first_rcu", head);
@@ -203,7 +203,7 @@ LULL_INLINE struct lull_hlist_node *lull_hlist_next_rcu(const struct lull_hlist_
 					      member);                                             \
 	     (pos); (pos) = lull_hlist_next_entry_rcu(pos, member))
 
-/* Go on behind @pos, and with @pos itself (or NULL), found in this same read section. */
+/* Go on behind @pos, or with @pos itself (or NULL), found in this same read section. */
 #define lull_hlist_for_each_entry_continue_rcu(pos, member)                                        \
 	for ((pos) = lull_hlist_next_entry_rcu(pos, member); (pos);                                \
 	     (pos) = lull_hlist_next_entry_rcu(pos, member))
@@ -228,7 +228,10 @@ LULL_INLINE void lull__hlist_set(struct lull_hlist_node **at, struct lull_hlist_
 	lull_store_release(at, node);
 }
 
-/* `pprev` is no concern of readers, but lull_hlist_unhashed() may look at it at any time. */
+/*
+ * Put @node as lull__hlist_put(). Readers do not use `pprev`, but lull_hlist_unhashed() may load it at any
+ * time.
+ */
 LULL_INLINE void lull__hlist_put_rcu(struct lull_hlist_node *node, struct lull_hlist_node **pprev,
 				     struct lull_hlist_node *next)
 {
@@ -285,7 +288,7 @@ LULL_INLINE void lull_hlist_del_rcu(struct lull_hlist_node *node)
 	lull__hlist_unlink_rcu(node, LULL_HLIST_POISON_PPREV);
 }
 
-/* The same, if it is on a list; lull_hlist_unhashed() is true then, and `next` stays. */
+/* Take @node off its list, if it is on one; then lull_hlist_unhashed() is true, and `next` stays. */
 LULL_INLINE void lull_hlist_del_init_rcu(struct lull_hlist_node *node)
 {
 	if (!lull_hlist_unhashed(node))
@@ -300,8 +303,8 @@ LULL_INLINE void lull_hlist_replace_rcu(struct lull_hlist_node *old, struct lull
 }
 
 /*
- * Exchange two whole lists; each walk follows one of them to its end. In between both heads lead
- * to the list that was @b's, so readers who must not miss the other need a rule of their own.
+ * Exchange two whole lists; each walk follows one of them to its end. For a moment both heads lead to
+ * the list that was @b's, so readers that must not miss the other need a rule of their own.
  */
 LULL_INLINE void lull_hlist_swap_heads_rcu(struct lull_hlist_head *a, struct lull_hlist_head *b)
 {

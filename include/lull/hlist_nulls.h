@@ -2,11 +2,11 @@
 /*
  * hlist_nulls.h - hlists for objects that move, or are reused, without a grace period.
  *
- * The memory must stay an object of the type as long as readers may be about (a pool that gives
- * pages back after a grace period, or never). A reader that stands on an object is carried to the
- * other list with it. It cannot know when that happens, but it finds out: the end of each list is
- * not NULL but an odd "pointer" that carries a number of the user's choice, the bucket's index
- * say. Who comes to another end than his own starts again:
+ * The memory must stay an object of the type as long as there may be readers (a pool that gives pages
+ * back after a grace period, or never). A reader that stands on an object is carried to the other list
+ * with it. It cannot know when that happens, but it finds out: the end of each list is not NULL but an
+ * odd "pointer" that carries a number of the user's choice, the bucket's index say. A reader that comes
+ * to another end than that of its own list starts again:
  *
  *	restart:
  *		lull_hlist_nulls_for_each_entry_rcu(obj, node, &table[i], link) {
@@ -23,9 +23,9 @@
  *			goto restart;
  *		return NULL;
  *
- * The key changes under readers, so it is loaded and stored relaxed; taking the count (acquire)
- * orders the second look. Without counts the second look may be a comparison under a lock that
- * freeing takes too.
+ * The key changes under readers, so it is loaded and stored relaxed; taking the count (acquire) orders
+ * the second load. Without counts the second test may be a comparison under a lock that freeing takes
+ * too.
  *
  * A walk that comes to its own end has met every object that was on the list all the while
  * (others, and some of them twice). That holds because objects are added at the head only: one
@@ -53,16 +53,16 @@ struct lull_hlist_nulls_head {
 	struct lull_hlist_nulls_node *first;
 };
 
-/* Where `pprev` of deleted nodes points: in the first page, which is never mapped. */
+/* The `pprev` of deleted nodes points into the first page, which is never mapped. */
 #define LULL_HLIST_NULLS_POISON ((struct lull_hlist_nulls_node **)(uintptr_t)0x440)
 
-/* True when @ptr is an end, not a node. */
+/* Is @ptr an end, not a node? */
 LULL_INLINE bool lull_is_a_nulls(const struct lull_hlist_nulls_node *ptr)
 {
 	return (uintptr_t)ptr & 1;
 }
 
-/* The number that the end @ptr carries. */
+/* Return the number that the end @ptr carries. */
 LULL_INLINE uintptr_t lull_get_nulls_value(const struct lull_hlist_nulls_node *ptr)
 {
 	return (uintptr_t)ptr >> 1;
@@ -74,15 +74,15 @@ LULL_INLINE void lull_hlist_nulls_init(struct lull_hlist_nulls_head *head, uintp
 	head->first = (struct lull_hlist_nulls_node *)(value << 1 | 1);
 }
 
-/* True when nothing is on the list. Any context; a hint to who has no lock. */
+/* Is the list empty? Any context; without the lock the answer is only a hint. */
 LULL_INLINE bool lull_hlist_nulls_empty(const struct lull_hlist_nulls_head *head)
 {
 	return lull_is_a_nulls(lull_load_relaxed(&head->first));
 }
 
 /*
- * True when @node is on no list: all zeros, or taken off by del_init_rcu. Any context; a hint to
- * who has no lock.
+ * Is @node on no list: all zeros, or taken off by del_init_rcu? Any context; without the lock the
+ * answer is only a hint.
  */
 LULL_INLINE bool lull_hlist_nulls_unhashed(const struct lull_hlist_nulls_node *node)
 {
@@ -92,12 +92,12 @@ LULL_INLINE bool lull_hlist_nulls_unhashed(const struct lull_hlist_nulls_node *n
 /* Does not compile unless @x is a struct lull_hlist_nulls_node; evaluates nothing. */
 #define LULL__NULLS_CHECK(x) ((void)sizeof(1 ? (x) : *(const struct lull_hlist_nulls_node *)0))
 
-/* The element of @type whose @member is the node at @ptr, which is not an end. */
+/* Return the element of @type whose @member is the node at @ptr, which is not an end. */
 #define lull_hlist_nulls_entry(ptr, type, member)                                                  \
 	(LULL__NULLS_CHECK(*(ptr)), LULL__NULLS_CHECK(((type *)0)->member),                        \
 	 lull_container_of(ptr, type, member))
 
-/* Readers: what comes first, and what comes behind @node; a node or an end. */
+/* Return what comes first, or behind @node: a node or an end. For readers. */
 LULL_INLINE struct lull_hlist_nulls_node *
 lull_hlist_nulls_first_rcu(const struct lull_hlist_nulls_head *head)
 {
@@ -125,8 +125,8 @@ lull_hlist_nulls_next_rcu(const struct lull_hlist_nulls_node *node)
 }
 
 /*
- * @node, a struct lull_hlist_nulls_node pointer, runs along with @pos and is the end when the
- * loop has come to one: then compare lull_get_nulls_value(@node).
+ * Loop over the list of @head. @node, a struct lull_hlist_nulls_node pointer, follows @pos. After the
+ * loop it is the end that was found: compare lull_get_nulls_value(@node).
  */
 #define lull_hlist_nulls_for_each_entry_rcu(pos, node, head, member)                               \
 	for ((node) = lull_hlist_nulls_first_rcu(head);                                            \
@@ -170,8 +170,8 @@ LULL_INLINE void lull_hlist_nulls_add_head_rcu(struct lull_hlist_nulls_node *nod
 	/*
 	 * ORDER NULLS-3: the contents of the first node before the link to it; pairs with NULLS-3
 	 * in lull_hlist_nulls_next_rcu(), whose reader stands on @node since it was on another
-	 * list and never looks at this head; without it that reader sees the first node before
-	 * its contents; model/structure/nulls-reuse.litmus
+	 * list and never loads this head; without it that reader sees the first node before its
+	 * contents; model/structure/nulls-reuse.litmus
 	 */
 	lull_store_release(&node->next, first);
 	lull_store_relaxed(&node->pprev, &head->first);
@@ -195,7 +195,7 @@ LULL_INLINE void lull_hlist_nulls_del_rcu(struct lull_hlist_nulls_node *node)
 	lull__hlist_nulls_unlink(node, LULL_HLIST_NULLS_POISON);
 }
 
-/* The same, if it is on a list; lull_hlist_nulls_unhashed() is true then. */
+/* Take @node off its list, if it is on one; then lull_hlist_nulls_unhashed() is true. */
 LULL_INLINE void lull_hlist_nulls_del_init_rcu(struct lull_hlist_nulls_node *node)
 {
 	if (!lull_hlist_nulls_unhashed(node))

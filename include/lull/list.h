@@ -2,9 +2,8 @@
 /*
  * list.h - circular doubly linked lists that may be read while they are changed.
  *
- * A struct lull_list_head is embedded in each element, and one more, the head, stands for the
- * list. Head and nodes form a ring; an empty list is a head that points to itself. Nothing is
- * allocated and nothing can fail.
+ * A struct lull_list_head is embedded in each element; one more, the head, stands for the list. Head and
+ * nodes form a ring; an empty list is a head that points to itself. Nothing is allocated or can fail.
  *
  *	struct route {
  *		struct lull_list_head list;
@@ -19,36 +18,30 @@
  *		...
  *	lull_rcu_read_unlock();
  *
- * There are two families of the same verbs. The plain one (lull_list_add, ...) is for lists that
- * one thread owns, or that one lock covers, readers too. The _rcu one is for lists with readers
- * that hold no lock. Its updaters still need a lock, whatever kind, that keeps them apart: one
- * updater per list at a time, and a splice is an update of both lists. Its readers need what
- * keeps the nodes allocated: an RCU read section, or that same lock. A list changes family only
- * while nobody else can reach it. None of the functions blocks, except
- * lull_list_splice_init_rcu() and its tail twin, which wait for readers. A signal handler may do
- * what a reader may do.
+ * There are two families of the same verbs. The plain one (lull_list_add, ...) is for lists that one thread
+ * owns, or that one lock covers, readers too. The _rcu one is for lists with readers that hold no lock. Its
+ * updaters need a lock of any kind: one updater per list at a time, and a splice updates both lists. Its
+ * readers need an RCU read section, or that same lock, to keep the nodes allocated. A list changes family
+ * only while no other thread can reach it. None of the functions blocks, except lull_list_splice_init_rcu()
+ * and its tail form, which wait for readers. A signal handler may do what a reader may do.
  *
- * What a reader sees. An element that is on the list during the whole walk is met exactly once,
- * in order. One that is added or deleted meanwhile is met or not; of one that is replaced, the
- * old or the new is met, never both and never neither. What is met is complete: all that was
- * stored in it before it was added. A deleted node keeps its `next`, so a reader that stands on
- * it goes on and comes back to the list.
+ * What a reader sees. It meets an element that is on the list during the whole walk exactly once, in order;
+ * one that is added or deleted meanwhile, or not; of one that is replaced, the old or the new, never both
+ * and never neither. An element that it meets is complete: it has all that was stored in it before it was
+ * added. A deleted node keeps its `next`, so a reader that stands on it goes on and comes back to the list.
  *
- * Hence the rules for who deletes: between lull_list_del_rcu() and the end of a grace period the
- * node is neither freed nor changed nor added anywhere, because readers may stand on it: put on
- * another list it would lead them to a head that is not theirs, and they would never end.
- * (Objects that must move at once are what the nulls lists of hlist.h are for.) Changing a
- * published element's fields in place is between the user and the readers: copy, change the copy
- * and lull_list_replace_rcu().
+ * Rules for deleting: between lull_list_del_rcu() and the end of a grace period the node is neither freed
+ * nor changed nor added anywhere, because readers may stand on it: on another list it would lead them to a
+ * head that is not theirs, and they would never end. (Objects that must move at once need the nulls lists of
+ * hlist_nulls.h.) To change a published element: copy it, change the copy, lull_list_replace_rcu().
  *
- * Both ways. Readers may walk backwards too (lull_list_for_each_entry_reverse_rcu) if *all*
- * deletions and replacements on that list are the bidir ones, which keep `prev` as well; the
- * others poison it, to catch a second deletion. A node of a bidir list may be met forwards before
- * it can be met backwards, and a walk that turns round may meet others on its way back.
+ * Both ways. Readers may walk backwards too (lull_list_for_each_entry_reverse_rcu) if *all* deletions and
+ * replacements on that list are the bidir ones, which keep `prev` as well; the others poison it, to catch a
+ * second deletion. A walk may meet a node forwards before it can be met backwards; on its way back it may
+ * meet others.
  *
- * The iteration macros assign to @pos, which the caller declares (as a pointer to const, if it
- * likes), and declare nothing. @head is evaluated at every step. After a loop that ran to its end
- * @pos points to no element. A @member that is not a struct lull_list_head does not compile.
+ * The iteration macros declare nothing: the caller declares @pos, as a pointer to const if it likes. @head
+ * is evaluated at every step. After a loop that ran to its end @pos points to no element.
  */
 #ifndef LULL_LIST_H
 #define LULL_LIST_H
@@ -63,17 +56,17 @@ struct lull_list_head {
 	struct lull_list_head *next, *prev;
 };
 
-/* An empty list, as an initialiser and as a definition (`static LULL_LIST_HEAD(routes);`). */
+/* Define an empty list, as an initialiser and as a definition (`static LULL_LIST_HEAD(routes);`). */
 #define LULL_LIST_HEAD_INIT(name)                                                                  \
 	{                                                                                          \
 		&(name), &(name)                                                                   \
 	}
 #define LULL_LIST_HEAD(name) struct lull_list_head name = LULL_LIST_HEAD_INIT(name)
 
-/* Where links of deleted nodes point: in the first page, which is never mapped. */
+/* The links of deleted nodes point into the first page, which is never mapped. */
 #define LULL_LIST_POISON ((struct lull_list_head *)(uintptr_t)0x220)
 
-/* Make @node an empty list, or a node that is on none. Nobody else may look at it yet. */
+/* Make @node an empty list, or a node that is on none. No other thread may reach it yet. */
 LULL_INLINE void lull_list_init(struct lull_list_head *node)
 {
 	node->next = node;
@@ -81,10 +74,9 @@ LULL_INLINE void lull_list_init(struct lull_list_head *node)
 }
 
 /*
- * True when nothing is on the list. Both families, any context. To a reader without the lock it
- * is a hint about a moment that has passed: never follow it by lull_list_first_entry(), which
- * would take the head for an element if the last one went in between;
- * lull_list_first_or_null_rcu() looks once.
+ * Is the list empty? Both families, any context. Without the lock the answer is only a hint: never follow it
+ * by lull_list_first_entry(), which would take the head for an element if the last one went in between. Use
+ * lull_list_first_or_null_rcu(), which loads the pointer once.
  */
 LULL_INLINE bool lull_list_empty(const struct lull_list_head *head)
 {
@@ -94,17 +86,17 @@ LULL_INLINE bool lull_list_empty(const struct lull_list_head *head)
 /* Does not compile unless @x is a struct lull_list_head; evaluates nothing. */
 #define LULL__LIST_CHECK(x) ((void)sizeof(1 ? (x) : *(const struct lull_list_head *)0))
 
-/* The element of @type whose @member is the node at @ptr. */
+/* Return the element of @type whose @member is the node at @ptr. */
 #define lull_list_entry(ptr, type, member)                                                         \
 	(LULL__LIST_CHECK(*(ptr)), LULL__LIST_CHECK(((type *)0)->member),                          \
 	 lull_container_of(ptr, type, member))
 
-/* True when @pos, the cursor of a loop, has come round to the head. */
+/* Has @pos, the cursor of a loop, come round to the head? */
 #define lull_list_entry_is_head(pos, head, member) (&(pos)->member == (head))
 
 /* The plain family */
 
-/* First and last element of a list that is not empty; neighbours of one that has them. */
+/* Return the first or last element of a list that is not empty, or a neighbour of one that has it. */
 #define lull_list_first_entry(head, type, member) lull_list_entry((head)->next, type, member)
 #define lull_list_last_entry(head, type, member)  lull_list_entry((head)->prev, type, member)
 #define lull_list_next_entry(pos, member)                                                          \
@@ -148,7 +140,7 @@ LULL_INLINE void lull_list_del_init(struct lull_list_head *node)
 	lull_list_init(node);
 }
 
-/* Put @node in the place of @old, which may be an only element; @old is left as it was. */
+/* Put @node in the place of @old, which may be an only element; @old stays unchanged. */
 LULL_INLINE void lull_list_replace(struct lull_list_head *old, struct lull_list_head *node)
 {
 	lull__list_join(node, old->next);
@@ -174,7 +166,7 @@ LULL_INLINE void lull_list_splice(struct lull_list_head *list, struct lull_list_
 	lull_list_init(list);
 }
 
-/* The same between the node @at and its predecessor: at the end, if @at is a head. */
+/* Splice between the node @at and its predecessor: at the end, if @at is a head. */
 LULL_INLINE void lull_list_splice_tail(struct lull_list_head *list, struct lull_list_head *at)
 {
 	lull_list_splice(list, at->prev);
@@ -199,7 +191,7 @@ LULL_INLINE void lull_list_splice_tail(struct lull_list_head *list, struct lull_
 
 /* The RCU family: readers */
 
-/* The node behind @node, or the head: a reader's one step. */
+/* Return the node behind @node, or the head: a reader's one step. */
 LULL_INLINE struct lull_list_head *lull_list_next_rcu(const struct lull_list_head *node)
 {
 	LULL__CHECK_WALK("lull_list_next_rcu", node);
@@ -215,7 +207,7 @@ LULL_INLINE struct lull_list_head *lull_list_next_rcu(const struct lull_list_hea
 	return lull_load_acquire(&node->next);
 }
 
-/* The node before @node, or the head. Only on a list whose deletions are all bidir. */
+/* Return the node before @node, or the head. Only on a list whose deletions are all bidir. */
 LULL_INLINE struct lull_list_head *lull_list_prev_rcu(const struct lull_list_head *node)
 {
 	LULL__CHECK_WALK("lull_list_prev_rcu", node);
@@ -227,24 +219,24 @@ LULL_INLINE struct lull_list_head *lull_list_prev_rcu(const struct lull_list_hea
 	return lull_load_acquire(&node->prev);
 }
 
-/* The element behind the one at @pos, and before it: steps of the loops below. */
+/* Return the element behind the one at @pos, or before it: steps of the loops below. */
 #define lull_list_next_entry_rcu(pos, member)                                                      \
 	lull_list_entry(lull_list_next_rcu(&(pos)->member), __typeof__(*(pos)), member)
 #define lull_list_prev_entry_rcu(pos, member)                                                      \
 	lull_list_entry(lull_list_prev_rcu(&(pos)->member), __typeof__(*(pos)), member)
 
-/* The first element, or NULL when the list is empty. */
+/* Return the first element, or NULL if the list is empty. */
 #define lull_list_first_or_null_rcu(head, type, member)                                            \
 	lull_list_next_or_null_rcu(head, head, type, member)
 
-/* The element behind the node at @ptr, or NULL when that is the last on the list of @head. */
+/* Return the element behind the node at @ptr, or NULL if that is the last on the list of @head. */
 #define lull_list_next_or_null_rcu(head, ptr, type, member)                                        \
 	__extension__({                                                                            \
 		struct lull_list_head *lull__next = lull_list_next_rcu(ptr);                       \
 		lull__next != (head) ? lull_list_entry(lull__next, type, member) : (type *)0;      \
 	})
 
-/* Over the nodes; @pos is a struct lull_list_head pointer. */
+/* Loop over the nodes; @pos is a struct lull_list_head pointer. */
 #define lull_list_for_each_rcu(pos, head)                                                          \
 	for ((pos) = lull_list_next_rcu(head); (pos) != (head); (pos) = lull_list_next_rcu(pos))
 
@@ -254,8 +246,8 @@ LULL_INLINE struct lull_list_head *lull_list_prev_rcu(const struct lull_list_hea
 	     (pos) = lull_list_next_entry_rcu(pos, member))
 
 /*
- * Go on behind @pos, and go on with @pos itself. The element must have been found in the read
- * section that is still going on, or be held by other means and known not to have been deleted.
+ * Go on behind @pos, or with @pos itself. The element must have been found in this same read section, or be
+ * kept by other means and known not to have been deleted.
  */
 #define lull_list_for_each_entry_continue_rcu(pos, head, member)                                   \
 	for ((pos) = lull_list_next_entry_rcu(pos, member);                                        \
@@ -266,7 +258,7 @@ LULL_INLINE struct lull_list_head *lull_list_prev_rcu(const struct lull_list_hea
 	for (; !lull_list_entry_is_head(pos, head, member);                                        \
 	     (pos) = lull_list_next_entry_rcu(pos, member))
 
-/* Backwards, on a list whose deletions are all bidir. */
+/* Loop backwards, on a list whose deletions are all bidir. */
 #define lull_list_for_each_entry_reverse_rcu(pos, head, member)                                    \
 	for ((pos) = lull_list_entry(lull_list_prev_rcu(head), __typeof__(*(pos)), member);        \
 	     !lull_list_entry_is_head(pos, head, member);                                          \
@@ -274,7 +266,7 @@ LULL_INLINE struct lull_list_head *lull_list_prev_rcu(const struct lull_list_hea
 
 /* The RCU family: updaters. The caller holds the lock of the list. */
 
-/* An update between @prev and @next, one of which may be a head that check.h knows. */
+/* Check an update between @prev and @next, one of which may be a head that check.h knows. */
 LULL_INLINE void lull__list_check(const char *call, struct lull_list_head *prev, struct lull_list_head *next)
 {
 	(void)call;
@@ -301,7 +293,7 @@ LULL_INLINE void lull__list_set_prev(struct lull_list_head *at, struct lull_list
 {
 	/*
 	 * ORDER LIST-3: the contents of the node before the backward pointer to it; pairs with
-	 * LIST-3 in lull_list_prev_rcu(), to which the forward pointer's order is no help;
+	 * LIST-3 in lull_list_prev_rcu(), for which the forward pointer's order is no help;
 	 * without it a reader walking backwards sees a node before its contents;
 	 * model/structure/list-publish.litmus
 	 */
@@ -340,7 +332,7 @@ LULL_INLINE void lull_list_del_rcu(struct lull_list_head *node)
 	node->prev = LULL_LIST_POISON;
 }
 
-/* The same where readers also walk backwards: both links of @node stay. Delete it only once. */
+/* Delete @node where readers also walk backwards: both its links stay. Delete it only once. */
 LULL_INLINE void lull_list_bidir_del_rcu(struct lull_list_head *node)
 {
 	struct lull_list_head *next = node->next, *prev = node->prev;
@@ -350,7 +342,7 @@ LULL_INLINE void lull_list_bidir_del_rcu(struct lull_list_head *node)
 	lull__list_set_prev(next, prev);
 }
 
-/* The same where readers also walk backwards: both links of @old stay. */
+/* Replace @old where readers also walk backwards: both its links stay. */
 LULL_INLINE void lull_list_bidir_replace_rcu(struct lull_list_head *old,
 					     struct lull_list_head *node)
 {
@@ -363,10 +355,7 @@ LULL_INLINE void lull_list_bidir_replace_rcu(struct lull_list_head *old,
 	lull__list_set_prev(next, node);
 }
 
-/*
- * Put @node, complete, in the place of @old, in one step for readers: each walk meets one of the
- * two. Then as lull_list_del_rcu() for @old.
- */
+/* Put @node, complete, in the place of @old; each walk meets one of the two. @old is as deleted. */
 LULL_INLINE void lull_list_replace_rcu(struct lull_list_head *old, struct lull_list_head *node)
 {
 	lull_list_bidir_replace_rcu(old, node);
@@ -374,11 +363,10 @@ LULL_INLINE void lull_list_replace_rcu(struct lull_list_head *old, struct lull_l
 }
 
 /*
- * Insert all of @list, in order, between the node @at of another list and its successor, and
- * leave @list empty. The readers of @list must be gone before its nodes lead to another head:
- * @sync waits for them (lull_rcu_synchronize, or the like for what protects @list), so this
- * blocks, must not be called in a read section, and keeps the locks of both lists all the while.
- * Until it returns, readers find the nodes on neither list.
+ * Insert all of @list, in order, between the node @at of another list and its successor, and leave @list
+ * empty. The readers of @list must be gone before its nodes lead to another head: @sync waits for them
+ * (lull_rcu_synchronize, if they are RCU readers). So this blocks, must not be called in a read section, and
+ * keeps the locks of both lists all the while. Until it returns, readers find the nodes on neither list.
  */
 LULL_INLINE void lull_list_splice_init_rcu(struct lull_list_head *list, struct lull_list_head *at,
 					   void (*sync)(void))
@@ -400,7 +388,7 @@ LULL_INLINE void lull_list_splice_init_rcu(struct lull_list_head *list, struct l
 	lull__list_set_prev(next, last);
 }
 
-/* The same between the node @at and its predecessor: at the end, if @at is a head. */
+/* Splice between the node @at and its predecessor: at the end, if @at is a head. */
 LULL_INLINE void lull_list_splice_tail_init_rcu(struct lull_list_head *list,
 						struct lull_list_head *at, void (*sync)(void))
 {

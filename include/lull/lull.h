@@ -17,10 +17,10 @@
  *	rcu.h		readers pass many objects and stay for		readers sleep in their sections: all
  *			a short time; the cheapest reads		that RCU defers waits for them
  *	hazptr.h	a reader keeps one object, for any time,	readers walk long lists: each object
- *			across blocking calls too			costs a store and a second look
+ *			across blocking calls too			costs a store and a second load
  *	bridge.h	readers find by RCU and then keep by		one of the two is enough
  *			hazard pointer
- *	hazptr_fenced.h	as hazptr.h, and updates are frequent and	reads must be cheapest: each protection
+ *	hazptr_fenced.h	as hazptr.h, and updates are frequent and	reads must be cheapest: a protection
  *			must not interrupt other threads		costs a locked instruction
  *	shazptr.h	updaters wait often and briefly, for the	reads are hot, or a reader stays for
  *			readers of one place				long: each thread has only one slot

@@ -10,21 +10,21 @@
  *	rseq	the owner's restartable-sequence area says on which CPU it last ran in user mode: if
  *		that is the waiter's, or another waiter has been seen there since, it does not run;
  *		else it is believed to, for so long
- *	bpf	a table of who runs on each CPU, which a program in the kernel keeps up to date and
- *		somebody with the right to do so has loaded (`lull oracle`)
+ *	bpf	a program in the kernel keeps a table of the thread that runs on each CPU; a user with the
+ *		right to do so has loaded it (`lull oracle`)
  *	kernel	as rseq; and the owner asks the kernel not to be preempted (rseq time-slice extension)
- *	none	nobody knows: spin for a short bounded time
+ *	none	it is not known: spin for a short bounded time
  *
  * The best that is there is chosen before the first lock, of `bpf`, `rseq`, `none`;
  * LULL_OWNER_ORACLE=rseq|bpf|kernel|none in the environment forces one.
  *
- * Whoever finds the lock free takes it, in whatever order they came: no thread is waited for that has yet
- * to be woken. Sleepers are woken in the order in which they went to sleep. A waiter that is up, and finds
- * the lock taken again LULL_MUTEX_PATIENCE_MS after it began to wait, is made the heir: the next unlock
- * gives the lock to it and nobody else. One heir at a time; the next one to be woken is the next heir. So a
- * thread's wait, once it is at the head of the sleepers, ends after LULL_MUTEX_PATIENCE_MS, the sections of
- * the owner and of an heir before it, and the time that the scheduler takes to run it. Mutexes that
- * processes share have no heir, as it may be killed.
+ * A thread that finds the lock free takes it, whoever came first: a free lock never waits for a sleeper to
+ * wake up. Sleepers are woken in the order in which they went to sleep. A waiter that has been woken, and
+ * finds the lock taken again LULL_MUTEX_PATIENCE_MS after it began to wait, becomes the heir: the next
+ * unlock gives the lock to it and to no other thread. There is one heir at a time; the next one to be woken
+ * is the next heir. So a thread's wait, once it is at the head of the sleepers, lasts no longer than
+ * LULL_MUTEX_PATIENCE_MS, the sections of the owner and of an heir before it, and the time that the
+ * scheduler takes to run it. Mutexes that processes share have no heir, as it may be killed.
  *
  * Ideas: FUTEX_SPIN (A. Almeida, 2024), the mutex of the Linux kernel (spin on owner, hand-off), of
  * Solaris (schedctl), of Go (starvation after 1 ms), U. Drepper, "Futexes are tricky".
@@ -39,21 +39,20 @@
 #endif
 
 /*
- * All zeros is a mutex that is free. As long as it is held, the low 30 bits of the word are the
- * owner's thread id, so a debugger, or `lull_mutex_owner()`, can tell who has it. After fork the child's
- * thread owns what the thread owned that forked; what other threads held stays locked (use
- * lull_mutex_init()).
+ * All zeros is a mutex that is free. As long as it is held, the low 30 bits of the word are the owner's
+ * thread id, so a debugger, or `lull_mutex_owner()`, can show who holds it. After fork the child's thread
+ * owns the mutexes of the thread that forked; those of other threads stay locked (use lull_mutex_init()).
  *
  * Not in signal handlers, except lull_mutex_trylock() and the unlock that goes with it. A call that waits
  * must not be left by longjmp() or asynchronous cancellation; none is a cancellation point. A thread that
- * locks must end by returning or by pthread_exit(), and not lock for the first time in the last round of
- * its destructors: it would not be noticed that its memory goes.
+ * locks must end by returning or by pthread_exit(). It must not lock for the first time in the last round
+ * of its destructors: lull would not notice that its memory goes.
  */
 struct lull_mutex {
-	uint32_t word; /* 0: free; else the owner's thread id, LULL__MUTEX_WAITERS, LULL__MUTEX_HEIR; a futex */
+	uint32_t word; /* a futex; 0: free; else the owner's thread id and LULL__MUTEX_WAITERS, _HEIR */
 	uint32_t rest; /* the heir's thread id, how many spin, LULL_MUTEX_SHARED */
 #ifdef __cplusplus
-	/* What std::lock_guard and its like want. */
+	/* For std::lock_guard and its like. */
 	inline void lock();
 	inline bool try_lock();
 	inline void unlock();
@@ -72,8 +71,8 @@ struct lull_mutex {
 #define LULL_MUTEX_PATIENCE_MS 5
 
 #define LULL__MUTEX_TID	    0x3fffffffu /* FUTEX_TID_MASK */
-#define LULL__MUTEX_HEIR    0x40000000u /* somebody is to have it next */
-#define LULL__MUTEX_WAITERS 0x80000000u /* FUTEX_WAITERS: unlocking is not all there is to do */
+#define LULL__MUTEX_HEIR    0x40000000u /* the heir gets it next */
+#define LULL__MUTEX_WAITERS 0x80000000u /* FUTEX_WAITERS: unlock must go out of line */
 
 LULL_BEGIN_DECLS
 
@@ -83,15 +82,15 @@ LULL_API int lull__mutex_timedlock_slow(struct lull_mutex *m, uint64_t deadline_
 LULL_API void lull__mutex_unlock_slow(struct lull_mutex *m);
 
 /*
- * Make it a free mutex, whatever it was. @flags: 0 or LULL_MUTEX_SHARED. Only needed for flags, and for
+ * Make @m a free mutex, whatever it was. @flags: 0 or LULL_MUTEX_SHARED. Only needed for flags, and for
  * memory that is not zero. Any context.
  */
 LULL_API void lull_mutex_init(struct lull_mutex *m, uint32_t flags);
 
 /*
- * Says that nobody uses it any more; aborts when it is held or waited for. It may be freed, or made
- * another mutex, then; also without this call, as soon as the last one that will lock it has unlocked
- * it. Any context.
+ * Say that @m is not used any more. Aborts if it is held or waited for. Then it may be freed, or made
+ * another mutex; also without this call, as soon as the last thread that will lock it has unlocked it.
+ * Any context.
  */
 LULL_API void lull_mutex_destroy(struct lull_mutex *m);
 
@@ -102,8 +101,8 @@ LULL_API void lull_mutex_destroy(struct lull_mutex *m);
 #endif
 
 /*
- * The thread id with which this thread may lock inline; 0 where each lock has to go out of line: before
- * the thread's first one, in debug builds, and with oracles that want to know.
+ * Try to lock @m inline, with lock_tid. That is 0 if each lock has to go out of line: before the thread's
+ * first lock, in debug builds, and with oracles that act at each lock.
  */
 LULL_INLINE bool lull__mutex_try_inline(struct lull_mutex *m)
 {
@@ -117,8 +116,8 @@ LULL_INLINE bool lull__mutex_try_inline(struct lull_mutex *m)
 }
 
 /*
- * Lock it; waits as long as it takes. May block. Not in a read section of RCU that should be short. A thread
- * that has it already aborts. Cannot fail.
+ * Lock @m; waits as long as it takes. May block. Not in a read section of RCU that should be short. Aborts
+ * if the thread holds it already. Cannot fail.
  */
 LULL_INLINE void lull_mutex_lock(struct lull_mutex *m)
 {
@@ -128,7 +127,7 @@ LULL_INLINE void lull_mutex_lock(struct lull_mutex *m)
 	LULL__TSAN_MUTEX(__tsan_mutex_post_lock(m, __tsan_mutex_linker_init, 1));
 }
 
-/* Lock it if it is free: true. False when anybody has it, this thread too. Any context. */
+/* Lock @m if it is free. Returns false if any thread holds it, including this one. Any context. */
 LULL_INLINE bool lull_mutex_trylock(struct lull_mutex *m)
 {
 	bool got;
@@ -141,7 +140,7 @@ LULL_INLINE bool lull_mutex_trylock(struct lull_mutex *m)
 }
 
 /*
- * Lock it, or give up at @deadline_ns of CLOCK_MONOTONIC (one in the past: tries once). 0 or
+ * Lock @m, or give up at @deadline_ns of CLOCK_MONOTONIC (if that is past: try once). Returns 0 or
  * -ETIMEDOUT. May block.
  */
 LULL_INLINE int lull_mutex_timedlock(struct lull_mutex *m, uint64_t deadline_ns)
@@ -157,8 +156,8 @@ LULL_INLINE int lull_mutex_timedlock(struct lull_mutex *m, uint64_t deadline_ns)
 }
 
 /*
- * Unlock it; another thread may free it at once. A thread that does not have it aborts. Does not
- * block. Cannot fail.
+ * Unlock @m; another thread may free it at once. Aborts if this thread does not hold it. Does not block.
+ * Cannot fail.
  */
 LULL_INLINE void lull_mutex_unlock(struct lull_mutex *m)
 {
@@ -174,7 +173,7 @@ LULL_INLINE void lull_mutex_unlock(struct lull_mutex *m)
 	LULL__TSAN_MUTEX(__tsan_mutex_post_unlock(m, __tsan_mutex_linker_init));
 }
 
-/* The thread id of who has it, 0: nobody. Old news, unless it is the caller's. Any context. */
+/* Return the owner's thread id; 0: it is free. May be out of date, unless it is the caller's. Any context. */
 LULL_INLINE uint32_t lull_mutex_owner(const struct lull_mutex *m)
 {
 	return lull_load_relaxed(&m->word) & LULL__MUTEX_TID;
@@ -192,18 +191,19 @@ LULL_INLINE bool lull_mutex_is_locked(const struct lull_mutex *m)
 #define LULL_MUTEX_TABLE_DIR "/sys/fs/bpf/lull"
 #define LULL_MUTEX_TABLE     LULL_MUTEX_TABLE_DIR "/running"
 
-/* What was chosen for this process: "rseq", "bpf", "kernel" or "none". Any context. */
+/* Return the oracle of this process: "rseq", "bpf", "kernel" or "none". Any context. */
 LULL_API const char *lull_mutex_oracle_name(void);
 
 /*
- * Choose another, by its name: 0, -EINVAL (no such name) or -ENOTSUP (not on this machine). For instruments,
- * and for programs that know better; holds for threads that have not locked yet. Not in signal handlers.
+ * Choose another oracle by its @name. Returns 0, -EINVAL (no such name) or -ENOTSUP (not on this machine).
+ * For instruments, and for programs that know better; applies to threads that have not locked yet. Not in
+ * signal handlers.
  */
 LULL_API int lull_mutex_choose_oracle(const char *name);
 
 /*
- * Held until the end of the enclosing block, however that is left (by cancellation or an exception: if
- * compiled with -fexceptions, as C++ is):
+ * Lock @m until the end of the enclosing block, in whatever way the block ends (by cancellation or an
+ * exception: if compiled with -fexceptions, as C++ is):
  *	{ LULL_MUTEX_GUARD(&lock); count++; }
  */
 struct lull_mutex_guard {

@@ -4,7 +4,7 @@
  *
  * For memory that processes share, of which one may be killed at any time, or for threads that may
  * exit. The kernel marks the word of each lock on a dead thread's list and wakes one waiter; the
- * next to lock it has the lock, is told -EOWNERDEAD, and puts right what the lock guards:
+ * next thread to lock it has the lock, gets -EOWNERDEAD, and repairs what the lock guards:
  *
  *	err = lull_mutex_robust_lock(&m);
  *	if (err == -EOWNERDEAD) {
@@ -15,7 +15,7 @@
  *	lull_mutex_robust_unlock(&m);
  *
  * A type of its own and not a flag of lull_mutex: the list needs room beside the word, and keeping it
- * costs four stores, which those who do not want it do not pay. The list is the one that the C library
+ * costs four stores, which users of lull_mutex do not pay. The list is the one that the C library
  * registers for pthread mutexes (there is one per thread); lull's are linked into it in the same form, so
  * both kinds live side by side.
  *
@@ -37,9 +37,9 @@
  * kernel may wake through an address that is something else by then).
  */
 struct lull_mutex_robust {
-	struct lull_mutex mutex; /* LULL_MUTEX_SHARED and what became of it in `rest` */
+	struct lull_mutex mutex; /* `rest`: LULL_MUTEX_SHARED, and whether the data are consistent */
 	uint64_t unused[2];
-	uintptr_t prev, next; /* the thread's list; only its owner looks at them */
+	uintptr_t prev, next; /* the thread's list; only the owner uses them */
 };
 
 #ifdef __cplusplus
@@ -50,7 +50,7 @@ struct lull_mutex_robust {
 
 LULL_BEGIN_DECLS
 
-/* @flags: 0 or LULL_MUTEX_SHARED. Any context. */
+/* Make @m a free mutex. @flags: 0 or LULL_MUTEX_SHARED. Any context. */
 LULL_API void lull_mutex_robust_init(struct lull_mutex_robust *m, uint32_t flags);
 
 LULL_API int lull__mutex_robust_lock(struct lull_mutex_robust *m);
@@ -59,8 +59,8 @@ LULL_API int lull__mutex_robust_timedlock(struct lull_mutex_robust *m, uint64_t 
 LULL_API void lull__mutex_robust_unlock(struct lull_mutex_robust *m);
 
 /*
- * For ThreadSanitizer. Not as a mutex: it would take the lock of a thread that has died for one that is
- * held twice.
+ * Tell ThreadSanitizer about the result @err of a lock. Not as a mutex: it would take the lock of a thread
+ * that has died for one that is held twice.
  */
 LULL_INLINE int lull__mutex_robust_tried(struct lull_mutex_robust *m, int err)
 {
@@ -71,9 +71,10 @@ LULL_INLINE int lull__mutex_robust_tried(struct lull_mutex_robust *m, int err)
 }
 
 /*
- * 0: locked. -EOWNERDEAD: locked, but the owner died with it. -ENOTRECOVERABLE: not locked, and never will be
- * (an owner that was told -EOWNERDEAD unlocked it without lull_mutex_robust_consistent()). -ENOTSUP: there is
- * no list here. trylock also -EBUSY, timedlock -ETIMEDOUT (@deadline_ns of CLOCK_MONOTONIC).
+ * Lock @m. Returns 0: locked. -EOWNERDEAD: locked, but the last owner died with it. -ENOTRECOVERABLE: not
+ * locked, and never will be (an owner that got -EOWNERDEAD unlocked it without
+ * lull_mutex_robust_consistent()). -ENOTSUP: this system has no such list. trylock also returns -EBUSY,
+ * timedlock -ETIMEDOUT (@deadline_ns of CLOCK_MONOTONIC).
  */
 LULL_INLINE int lull_mutex_robust_lock(struct lull_mutex_robust *m)
 {
@@ -90,14 +91,14 @@ LULL_INLINE int lull_mutex_robust_timedlock(struct lull_mutex_robust *m, uint64_
 	return lull__mutex_robust_tried(m, lull__mutex_robust_timedlock(m, deadline_ns));
 }
 
-/* As lull_mutex_unlock(). */
+/* Unlock @m, as lull_mutex_unlock() does. */
 LULL_INLINE void lull_mutex_robust_unlock(struct lull_mutex_robust *m)
 {
 	LULL__TSAN_MUTEX(__tsan_release(m));
 	lull__mutex_robust_unlock(m);
 }
 
-/* What it guards is right again. The owner only; aborts when nothing was wrong. */
+/* Say that the data that @m guards are repaired. The owner only; aborts if the lock gave no -EOWNERDEAD. */
 LULL_API void lull_mutex_robust_consistent(struct lull_mutex_robust *m);
 
 LULL_INLINE uint32_t lull_mutex_robust_owner(const struct lull_mutex_robust *m)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ref_handoff.h - lull_ref_handoff: from finding an object to having a reference of one's own.
+ * ref_handoff.h - lull_ref_handoff: find an object, and take a reference to it.
  *
- * A shared pointer has a reference of its own on what it points to. A reader that wants one too
- * has to touch the count, so the object must be there meanwhile, and must refuse when the count
- * has gone to zero. Three ways to keep it there, and what each asks of who frees it:
+ * A shared pointer has a reference of its own to the object that it points to. A reader that wants one
+ * too has to change the count, so something must keep the object allocated meanwhile, and the reader
+ * must give up if the count is zero. There are four ways, and each asks something of the last put:
  *
  *	find by		then count with		the last put, or release, frees it
  *	RCU		refcount		after a grace period: lull_rcu_call(), lull_rcu_free()
@@ -15,17 +15,18 @@
  *	reader					updater
  *	keep *p there: section or slot		unpublish: gp = another one
  *	p = gp					drop the pointer's reference (put, or kill)
- *	count of *p up, unless it is zero	... whoever drops the last one:
- *	let go: leave the section, clear	    wait for readers that keep it, then free
+ *	count of *p up, unless it is zero	... the thread that drops the last one:
+ *	leave the section, or clear the slot	    wait for readers that keep it, then free
  *	use *p for as long as it takes
  *	put
  *
  * Zero, or dead, means that the pointer's own reference is gone, and so the pointer leads elsewhere
- * by now, or is about to: look again. The macros do all of that. They give the object with a
+ * by now, or is about to: load it again. The macros do all of that. They return the object with a
  * reference, or NULL when the pointer is NULL.
  *
- * Never drop the pointer's reference before it is unpublished: whoever then drops the last one waits for
- * readers, but new ones still come by the pointer. If the drop was not the last, readers spin in between.
+ * Never drop the pointer's reference before you unpublish the object: the thread that then drops the
+ * last one waits for readers, but new readers still find the object. If the drop was not the last one,
+ * readers spin in between.
  *
  * Source: the kernel's get_file_rcu(), kref_get_unless_zero(); "hazptr to reference count" in
  * M. Desnoyers's hpref; docs of percpu_ref_tryget_live().
@@ -41,32 +42,33 @@
 LULL_BEGIN_DECLS
 
 /*
- * RCU to refcount. @src: address of the shared pointer; @member: the struct lull_refcount in the
- * object. The caller need not be in a read section. Any context, signal handlers and callbacks too.
+ * Find by RCU, count with a refcount. @src: address of the shared pointer; @member: the struct
+ * lull_refcount in the object. The caller need not be in a read section. Any context, signal handlers
+ * and callbacks too.
  */
 #define lull_ref_handoff_rcu(src, member)                                                          \
 	lull__ref_handoff_rcu(src, lull_refcount_inc_not_zero(&lull__object->member))
 
-/* RCU to percpu_ref. @member: the struct lull_percpu_ref. */
+/* Find by RCU, count with a percpu_ref. @member: the struct lull_percpu_ref. */
 #define lull_ref_handoff_rcu_percpu(src, member)                                                   \
 	lull__ref_handoff_rcu(src, lull_percpu_ref_tryget_live(&lull__object->member))
 
 /*
- * Hazard pointer to refcount. @head: the struct lull_head in the object by which it is retired
- * (lull_hazptr_call()); @member: the struct lull_refcount. Takes one of the thread's slots
- * meanwhile, and cannot fail for want of one. Contexts as for lull_hazptr_acquire().
+ * Find by hazard pointer, count with a refcount. @head: the struct lull_head in the object with which it
+ * is retired (lull_hazptr_call()); @member: the struct lull_refcount. Takes one of the thread's slots
+ * meanwhile; cannot fail if none is free. Contexts as for lull_hazptr_acquire().
  */
 #define lull_ref_handoff_hazptr(src, head, member)                                                 \
 	lull__ref_handoff_hazptr(src, head, lull_refcount_inc_not_zero(&lull__object->member))
 
-/* Hazard pointer to percpu_ref. @member: the struct lull_percpu_ref. */
+/* Find by hazard pointer, count with a percpu_ref. @member: the struct lull_percpu_ref. */
 #define lull_ref_handoff_hazptr_percpu(src, head, member)                                          \
 	lull__ref_handoff_hazptr(src, head, lull_percpu_ref_tryget_live(&lull__object->member))
 
 /*
  * ORDER REF-3: the increment before the end of the section (RCU-3 is a release); pairs with REF-3
- * in lull__ref_handoff_rcu() (whoever drops the last reference waits for readers, and only then
- * frees); without it the object is freed between the look at the pointer and the increment;
+ * in lull__ref_handoff_rcu() (the thread that drops the last reference waits for readers, and only then
+ * frees); without it the object is freed between the load of the pointer and the increment;
  * model/count/handoff-rcu.tpl
  */
 #define lull__ref_handoff_rcu(src, count)                                                          \
@@ -85,8 +87,8 @@ LULL_BEGIN_DECLS
 
 /*
  * ORDER REF-4: the increment before the slot is cleared (HAZ-2 is a release); pairs with REF-4 in
- * lull__ref_handoff_hazptr() (whoever drops the last reference retires the object); without it
- * the object is freed between the look at the pointer and the increment; model/count/handoff-hazptr.tpl
+ * lull__ref_handoff_hazptr() (the thread that drops the last reference retires the object); without it
+ * the object is freed between the load of the pointer and the increment; model/count/handoff-hazptr.tpl
  */
 #define lull__ref_handoff_hazptr(src, head, count)                                                 \
 	__extension__({                                                                            \

@@ -2,9 +2,9 @@
 /*
  * refcount.h - one count of references in the object: it saturates instead of wrapping.
  *
- * Who holds a reference may use the object and take further references for others. The last put
- * frees it. To take a reference without holding one, something else must keep the object there for
- * the moment of the increment (RCU, a hazard pointer: ref_handoff.h), and zero must be refused:
+ * A holder of a reference may use the object and take further references for others. The last put
+ * frees it. To take a reference without holding one, something else must keep the object allocated
+ * during the increment (RCU, a hazard pointer: ref_handoff.h), and zero must be refused:
  * lull_refcount_inc_not_zero().
  *
  * A plain counter turns one put too many, or four billion gets too many, into a free under somebody's
@@ -40,57 +40,57 @@ struct lull_refcount {
 #define LULL_REFCOUNT_SATURATED (INT_MIN / 2)
 #define LULL_REFCOUNT_INIT(n)	{ (n) }
 
-/* @change was made to a counter at @old: saturates it and reports, once for a counter. */
+/* Saturate @r, to which @change was made at @old in @call, and report it, once for a counter. */
 LULL_API void lull__refcount_misuse(struct lull_refcount *r, const char *call, int old, int change)
 	__attribute__((cold));
 
-/* Nobody else may use it yet. @n > 0. */
+/* Set the count to @n > 0. No other thread may use @r yet. */
 LULL_INLINE void lull_refcount_set(struct lull_refcount *r, int n)
 {
 	lull_store_relaxed(&r->count, n);
 }
 
 /*
- * The same for an object in memory that may still be looked at as its predecessor of the same
- * type: what was written to the object before is seen by who takes a reference with
- * lull_refcount_inc_not_zero_acquire().
+ * Set the count of an object in reused memory: other threads may still take it for the previous
+ * object of the same type. A thread that takes a reference with
+ * lull_refcount_inc_not_zero_acquire() sees all that was written to the object before this call.
  */
 LULL_INLINE void lull_refcount_set_release(struct lull_refcount *r, int n)
 {
 	/*
 	 * ORDER REF-2: the new object's fields before its count; pairs with REF-2 in
-	 * lull_refcount_inc_not_zero_acquire(); without it who gets a reference reads fields of
-	 * the object that was there before; model/count/refcount-reuse.litmus
+	 * lull_refcount_inc_not_zero_acquire(); without it a thread that gets a reference reads
+	 * fields of the object that was there before; model/count/refcount-reuse.litmus
 	 */
 	lull_store_release(&r->count, n);
 }
 
-/* How many there were at some moment. For people and assertions, not for decisions. */
+/* Return the count at some moment. For people and assertions, not for decisions. */
 LULL_INLINE unsigned lull_refcount_read(const struct lull_refcount *r)
 {
 	return (unsigned)lull_load_relaxed(&r->count);
 }
 
-/* Is @old, the count before an addition of @n > 0, one from which it may be made? */
+/* Check that @n > 0 may be added to @old, the count before. */
 LULL_INLINE void lull__refcount_check_add(struct lull_refcount *r, const char *call, int old, int n)
 {
 	if (lull_unlikely(old <= 0 || old > INT_MAX - n))
 		lull__refcount_misuse(r, call, old, n);
 }
 
-/* @n > 0 more references, by who holds one. */
+/* Take @n > 0 more references; the caller already holds one. */
 LULL_INLINE void lull_refcount_add(struct lull_refcount *r, int n)
 {
 	lull__refcount_check_add(r, "lull_refcount_add", lull_add_relaxed(&r->count, n), n);
 }
 
-/* One more reference, by who holds one. */
+/* Take one more reference; the caller already holds one. */
 LULL_INLINE void lull_refcount_inc(struct lull_refcount *r)
 {
 	lull__refcount_check_add(r, "lull_refcount_inc", lull_add_relaxed(&r->count, 1), 1);
 }
 
-/* Is @old, the count before @n were taken away, one that allows it? True: it was the last @n. */
+/* Check that @n may be subtracted from @old, the count before. Returns whether they were the last. */
 LULL_INLINE bool lull__refcount_check_sub(struct lull_refcount *r, const char *call, int old, int n)
 {
 	if (lull_likely(old > n))
@@ -103,8 +103,8 @@ LULL_INLINE bool lull__refcount_check_sub(struct lull_refcount *r, const char *c
 }
 
 /*
- * Drop @n > 0 references. True: they were the last, the object is the caller's alone, and all that
- * others did to it is seen.
+ * Drop @n > 0 references. Returns true if they were the last: then the object is the caller's alone,
+ * and the caller sees all that other threads did to it.
  */
 LULL_INLINE bool lull__refcount_sub(struct lull_refcount *r, const char *call, int n)
 {
@@ -136,10 +136,10 @@ LULL_INLINE bool lull_refcount_dec_and_test(struct lull_refcount *r)
 	return lull__refcount_sub(r, "lull_refcount_dec_and_test", 1);
 }
 
-/* Drop one of which the caller knows that it is not the last: that it is counts as misuse. */
+/* Drop a reference that the caller knows not to be the last; if it is the last, that is misuse. */
 LULL_INLINE void lull_refcount_dec(struct lull_refcount *r)
 {
-	/* REF-1: whoever drops the last one acquires. */
+	/* REF-1: the thread that drops the last one acquires. */
 	int old = lull_add_release(&r->count, -1);
 
 	if (lull_unlikely(old <= 1))
@@ -147,8 +147,8 @@ LULL_INLINE void lull_refcount_dec(struct lull_refcount *r)
 }
 
 /*
- * @n > 0 references, unless there are none any more: then false, and nothing has changed. The
- * object itself must be kept there by something else. True of a saturated counter.
+ * Take @n > 0 references, unless none are left: then returns false, and nothing has changed. Something
+ * else must keep the object allocated meanwhile. Returns true for a saturated counter.
  */
 LULL_INLINE bool lull__refcount_add_not_zero(struct lull_refcount *r, const char *call, int n)
 {
@@ -174,9 +174,9 @@ LULL_INLINE bool lull_refcount_inc_not_zero(struct lull_refcount *r)
 }
 
 /*
- * The same where the memory may meanwhile be another object of the same type, given its count by
- * lull_refcount_set_release(): the fields that are read afterwards are those of the object that
- * was counted, so that the caller can see which one it got.
+ * Take a reference where the memory may meanwhile hold another object of the same type, whose count
+ * was set by lull_refcount_set_release(): fields that are read afterwards are those of the object that
+ * was counted, so that the caller can check which one it got.
  */
 LULL_INLINE bool lull_refcount_inc_not_zero_acquire(struct lull_refcount *r)
 {
@@ -191,7 +191,7 @@ LULL_INLINE bool lull_refcount_inc_not_zero_acquire(struct lull_refcount *r)
 	return got;
 }
 
-/* Drop the last one, or none: true when there was exactly one, which makes the object the caller's. */
+/* Drop the last reference, or none. Returns true if there was exactly one: the object is the caller's. */
 LULL_INLINE bool lull_refcount_dec_if_one(struct lull_refcount *r)
 {
 	int one = 1;
@@ -200,7 +200,7 @@ LULL_INLINE bool lull_refcount_dec_if_one(struct lull_refcount *r)
 	return lull_cas_acquire(&r->count, &one, 0);
 }
 
-/* Drop one unless it is the last: false then, and nothing has changed. True of a saturated counter. */
+/* Drop a reference unless it is the last: then returns false. Returns true for a saturated counter. */
 LULL_INLINE bool lull_refcount_dec_not_one(struct lull_refcount *r)
 {
 	int old = lull_load_relaxed(&r->count);
@@ -213,7 +213,7 @@ LULL_INLINE bool lull_refcount_dec_not_one(struct lull_refcount *r)
 				lull__refcount_misuse(r, "lull_refcount_dec_not_one", old, -1);
 			return true;
 		}
-		/* REF-1: whoever drops the last one acquires. */
+		/* REF-1: the thread that drops the last one acquires. */
 	} while (!lull_cas_release(&r->count, &old, old - 1));
 	return true;
 }

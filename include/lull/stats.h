@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stats.h - what the library does, in numbers, on a page that other processes can look at.
+ * stats.h - counts of what the library does, on a page that other processes can read.
  *
- * The page is a memfd of the process. Who may read /proc/PID/fd maps it, and sees the process work
- * without stopping it: `lull top PID` does that. The process writes the page where it does something
- * rare anyway (a grace period, a pass of the reclaimer, a wait), read sides never do, and nothing it
- * decides depends on what the page says. The file is sealed: nobody else can write to it.
+ * The page is a memfd of the process. A process that may read /proc/PID/fd maps the page, and watches
+ * the other process work without stopping it: `lull top PID` does that. The library writes the page at
+ * rare events (a grace period, a pass of the reclaimer, a wait), never on a read side, and decides
+ * nothing by it. The file is sealed: no other process can write to it.
  *
- * LULL_STATS=off in the environment, or a kernel that refuses a memfd, keeps the page private: all
- * is counted, and nobody else sees it. A forked child has a page of its own, which begins with zeros; a
- * program that is killed for memfd_create(2), by a filter that it puts on itself, and forks, needs "off".
+ * LULL_STATS=off in the environment, or a kernel that refuses a memfd, keeps the page private: events
+ * are counted, and no other process sees it. A forked child has a page of its own, which begins with
+ * zeros. A program that puts a filter on itself that kills it for memfd_create(2), and then forks, needs
+ * "off".
  */
 #ifndef LULL_STATS_H
 #define LULL_STATS_H
@@ -20,35 +21,34 @@ LULL_BEGIN_DECLS
 
 #define LULL_STATS_MAGIC   0x73746174736c6c75u /* "ullstats", as a little-endian number */
 #define LULL_STATS_VERSION 1u
-#define LULL_STATS_NAME	   "lull-stats" /* of the memfd: a link in /proc/PID/fd to "/memfd:lull-stats (deleted)" */
+#define LULL_STATS_NAME	   "lull-stats" /* in /proc/PID/fd a link to "/memfd:lull-stats (deleted)" */
 #define LULL_STATS_BUCKETS 40u		/* bucket n: [2^n, 2^(n+1)) ns; the last one all that is longer */
 #define LULL_STATS_WAITS   24u
 
-/* What somebody waits for; also what a stall is about (debug.h). */
+/* What a thread waits for; also what a stall is about (debug.h). */
 enum lull_wait_kind {
 	LULL_WAIT_NONE,
 	LULL_WAIT_GP,		  /* a grace period, for read sections */
-	LULL_WAIT_HAZPTR,	  /* lull_hazptr_synchronize() and its kin */
-	LULL_WAIT_HAZPTR_BARRIER, /* a barrier, for what hazard pointers protect */
+	LULL_WAIT_HAZPTR,	  /* lull_hazptr_synchronize() and its other forms */
+	LULL_WAIT_HAZPTR_BARRIER, /* a barrier, for objects that hazard pointers protect */
 	LULL_WAIT_SHAZPTR,	  /* lull_shazptr_synchronize() */
 	LULL_WAIT_CALLBACK,	  /* a deferred callback that does not return */
-	LULL_WAIT_LIMIT,	  /* the backlog is over its hard limit (nobody waits; not on the page) */
+	LULL_WAIT_LIMIT,	  /* the backlog is over its hard limit (no thread waits; not on the page) */
 	LULL_WAIT_KINDS
 };
 
 /*
- * A wait that goes on. Fields change one by one while somebody reads them: take what is there twice
- * if it matters.
+ * A wait that goes on. Fields change one by one while you read them: read them twice if that matters.
  */
 struct lull_stats_wait {
 	uint32_t kind;	     /* enum lull_wait_kind; LULL_WAIT_NONE: this place is free */
-	uint32_t waiter_tid; /* who waits; of a callback: 0 */
-	uint32_t tid;	     /* for whom, or one of them; 0: nobody in particular, or not known yet */
+	uint32_t waiter_tid; /* the thread that waits; of a callback: 0 */
+	uint32_t tid;	     /* a thread that it waits for; 0: none, or not known yet */
 	uint32_t holders;    /* how many threads, or slots, it waits for */
 	uint32_t depth;	     /* of that thread's read section, as in struct lull_stall */
 	uint32_t pad;
 	uint64_t since_ns; /* CLOCK_MONOTONIC */
-	uint64_t site;	   /* address: where that thread entered (debug builds); of a callback, its function; else 0 */
+	uint64_t site;	   /* where thread `tid` entered (debug builds); of a callback its function; or 0 */
 };
 
 struct lull_stats_page {
@@ -62,9 +62,9 @@ struct lull_stats_page {
 	uint64_t began_ns; /* CLOCK_MONOTONIC, when the page was made */
 
 	/*
-	 * Grace periods. To look at a clock costs a good part of a short one, so of those that nobody had
-	 * to sleep for one in eight is timed, and counts for eight in the histogram and the sum. The others
-	 * are all timed, seven in eight of them from when somebody went to sleep.
+	 * Grace periods. Reading a clock costs a good part of a short one, so of those for which no thread
+	 * slept one in eight is timed, and counts for eight in the histogram and the sum. The others are
+	 * all timed, seven in eight of them from when the thread went to sleep.
 	 */
 	uint64_t gp_started, gp_ended;
 	uint64_t gp_ns_sum, gp_ns_max;
@@ -79,23 +79,23 @@ struct lull_stats_page {
 	uint64_t waiting_items, waiting_bytes;
 	uint64_t peak_items, peak_bytes; /* most that waited since the start, or the last reset */
 	uint64_t hard_items, hard_bytes; /* the limits; 0: none */
-	uint64_t passes, wakeups;	 /* of the background thread, and of who stands in for it */
+	uint64_t passes, wakeups;	 /* of the background thread, and of threads in its place */
 
 	/* Hazard pointers: scans for retired objects, and those of simple ones. */
 	uint64_t scans, shazptr_scans;
 	uint64_t slots_in_use; /* at the last scan */
 	uint64_t kept;	       /* objects that slots protected at the last scan */
 
-	uint64_t mutex_sleeps; /* locks that were waited for so long that the thread slept */
-	uint64_t stalls;       /* that were reported, of whatever kind */
+	uint64_t mutex_sleeps; /* locks for which a thread slept */
+	uint64_t stalls;       /* reports of any kind */
 
 	struct lull_stats_wait waits[LULL_STATS_WAITS];
 };
 
-/* This process's page. Never NULL; it is another one in a forked child. Any context. */
+/* Return this process's page. Never NULL; a forked child has another one. Any context. */
 LULL_API const struct lull_stats_page *lull_stats_page(void);
 
-/* "rcu grace period", "hazptr synchronize", ...; "?" for what is no kind. Any context. */
+/* Put @kind into words: "rcu grace period", "hazptr synchronize", ...; "?" if it is no kind. Any context. */
 LULL_API const char *lull_wait_kind_name(uint32_t kind);
 
 LULL_END_DECLS

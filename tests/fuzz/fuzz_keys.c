@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_keys.c - key files (tools/common/keys.h) against a plain way to read them. The input is the limit, the seed, and
+ * fuzz_keys.c - key files (tools/scale/key_list.h) against a plain way to read them. The input is the limit, the seed, and
  * the end of the file; before that the file has as many short lines, or as long a line, as no input would have.
  */
 #include "fuzz.h"
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "fuzz_exit.h"
-#include "common/keys.h"
+#include "scale/key_list.h"
 
 #define FILE_MAX  (1u << 18)
 #define LINES_MAX 4096u /* and so many bytes of input are used */

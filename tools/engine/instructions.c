@@ -4,10 +4,14 @@
 
 #include <signal.h>
 #include <sys/ptrace.h>
-#include <sys/rseq.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#if __has_include(<sys/rseq.h>) /* glibc 2.35 */
+#include <sys/rseq.h>
+#endif
+
+#include <lull/atomic.h>
 
 #include "engine/bench.h"
 
@@ -30,7 +34,7 @@
 #define STEP_MANY 20u
 #define STEP_LIMIT 2000000u /* a body that does not come to its end */
 
-#ifdef LULL__RSEQ
+#ifdef RSEQ_SIG
 /*
  * Each step is an interruption, so that no restartable sequence would ever come to its end, and the
  * way around it would be counted. The kernel is asked to forget this thread's sequences; then
