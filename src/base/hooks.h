@@ -2,8 +2,8 @@
 /*
  * hooks.h - all that the lower floors know of the upper ones: four tables that life.c fills in.
  *
- * Everything else is called downwards. A name that is declared here and nowhere below is the complete list
- * of ways up.
+ * Everything else is called downwards. Inside the core one pointer leads up as well: lull__hazptr.on_unpark,
+ * by which a hazard slot tells the reclaimer that it has let go.
  */
 #ifndef LULL_HOOKS_H
 #define LULL_HOOKS_H
@@ -40,7 +40,8 @@ struct lull__watch {
 	void (*wait_end)(struct lull__wait *wait);
 	/*
 	 * @wait goes on because of @holders threads or slots, of which the first @named are described.
-	 * Publish it, and report it if that is due. Returns when the next report will be due.
+	 * Publish it, and report it if that is due. Returns when the next report will be due; 0 after one was
+	 * made, so that the caller looks again at once.
 	 */
 	uint64_t (*wait_blame)(struct lull__wait *wait, struct lull_stall *first, unsigned named, unsigned holders);
 	void (*over_limit)(void);      /* the calling thread defers past the backlog's hard limit */

@@ -9,6 +9,7 @@
 #include "../base/events.h"
 #include "../base/message.h"
 #include "../base/registry.h"
+#include "../hazptr/slots.h"
 #include "backlog.h"
 #include "partition.h"
 #include "pass.h"
@@ -195,9 +196,10 @@ static void no_worker(int err)
 	/* A thread that sees CANNOT_HAVE_ONE and not the time tries too early: no more than that. */
 	lull_store_relaxed(&lull__reclaimer.retry_ns, lull__now_ns() + wait_ns);
 	lull_store_relaxed(&lull__reclaimer.thread, (uint32_t)CANNOT_HAVE_ONE);
-	/* A barrier may wait for the thread already. */
+	/* A barrier may wait for the thread already, or for slots that it now has to look at itself. */
 	lull_add_release(&lull__reclaimer.flush_event, 1u); /* REC-7 */
 	lull__futex_wake(&lull__reclaimer.flush_event, INT_MAX);
+	lull__hazptr_wake();
 	if (!failures)
 		lull__say("cannot start the reclaimer's thread (%s): callbacks wait for a barrier, or until it can be "
 			  "started", strerror(err));
