@@ -16,6 +16,7 @@ static const struct compare_style styles[] = {
 	  "#5b8def", "#b3cdff" },
 	{ "lull-hash", CHOOSE_DEFERRED, 2, NULL, false, false, 5, "#00869b", "#39c5d8" },
 	{ "hazptr", CHOOSE_DEFERRED, 5, NULL, true, true, 13, "#007a5a", "#4fd1a5" },
+	{ "hazptr-fenced", CHOOSE_DEFERRED, 5, NULL, true, true, 11, "#1f6f8f", "#7fc4de" },
 	{ "hazptr-rcu", CHOOSE_DEFERRED, 4, NULL, true, false, 12, "#3f8f7f", "#8fdcc8" },
 	{ "shazptr", CHOOSE_DEFERRED, 2, NULL, false, false, 8, "#1c7ed6", "#4dabf7" },
 	{ "seqlock", CHOOSE_LOCK, 3, "elements need never be freed", false, false, 2, "#3a7d00",

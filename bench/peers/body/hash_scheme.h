@@ -227,6 +227,6 @@ extern const struct bench_hash_scheme bench_hash_none, bench_hash_spinlock, benc
 	bench_hash_rcu, bench_hash_rcu_qsbr, bench_hash_lull_hash, bench_hash_liburcu_memb,
 	bench_hash_liburcu_mb, bench_hash_liburcu_qsbr, bench_hash_liburcu_bp,
 	bench_hash_liburcu_lfht, bench_hash_ck_epoch, bench_hash_ck_ht, bench_hash_hazptr,
-	bench_hash_shazptr, bench_hash_hazptr_rcu;
+	bench_hash_hazptr_fenced, bench_hash_shazptr, bench_hash_hazptr_rcu;
 
 #endif

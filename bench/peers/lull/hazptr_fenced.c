@@ -10,14 +10,16 @@
 #define FLAVOR_HAS_GP 1
 #define FLAVOR_HAS_FREE 1
 
-static __thread struct lull_hazptr *flavor_slot;
+static __thread struct lull_hazptr *flavor_slot, *flavor_second;
 
 static inline void flavor_thread_enter(void)
 {
 	flavor_slot = lull_hazptr_alloc(lull_hazptr_thread_context());
+	flavor_second = lull_hazptr_alloc(lull_hazptr_thread_context());
 }
 static inline void flavor_thread_leave(void)
 {
+	lull_hazptr_free(lull_hazptr_thread_context(), flavor_second);
 	lull_hazptr_free(lull_hazptr_thread_context(), flavor_slot);
 }
 static inline void flavor_quiescent(void) {}
@@ -38,6 +40,11 @@ static inline void flavor_call(struct lull_rcu_head *head, void (*func)(struct l
 static inline void flavor_barrier(void) { lull_hazptr_barrier(); }
 static inline void flavor_poll(void) {}
 static inline void flavor_free(void *object) { lull_hazptr_fenced_retire(object); }
+static inline void flavor_free_sized(void *object, size_t bytes)
+{
+	(void)bytes; /* there is no call that takes it */
+	lull_hazptr_fenced_retire(object);
+}
 
 #define REF_BODY bench_ref_hazptr_fenced
 #include "ref_body.h"
@@ -46,3 +53,7 @@ static inline void flavor_free(void *object) { lull_hazptr_fenced_retire(object)
 #define GP_SLEEPER_ENTER() lull_thread_register()
 #define GP_BODY bench_gp_hazptr_fenced
 #include "gp_body.h"
+
+#define HASH_BODY bench_hash_hazptr_fenced
+#define HASH_WHAT "lull hazard pointers with full fences, from element to element with two slots"
+#include "hash_hazptr_body.h"

@@ -23,7 +23,7 @@ static const void *const gp[] = {
 
 static const void *const hash[] = {
 	&bench_hash_rcu,	&bench_hash_rcu_qsbr, &bench_hash_lull_hash, &bench_hash_hazptr,
-	&bench_hash_hazptr_rcu, &bench_hash_shazptr,  NULL,
+	&bench_hash_hazptr_fenced, &bench_hash_hazptr_rcu, &bench_hash_shazptr, NULL,
 };
 
 static const void *const lock[] = {

@@ -27,9 +27,9 @@
 /* As they are listed; others that a module has come last. */
 static const char *const order[] = {
 	"none", "rcu", "rcu-builtin", "rcu-qsbr", "lull-hash", "seqlock", "brlock", "spinlock",
-	"mutex", "rwlock", "refcount", "hazptr", "hazptr-rcu", "shazptr", "refcount-lock",
-	"percpu_ref", "liburcu-memb", "liburcu-mb", "liburcu-qsbr", "liburcu-bp", "liburcu-lfht",
-	"ck-epoch", "ck-ht", NULL,
+	"mutex", "rwlock", "refcount", "hazptr", "hazptr-fenced", "hazptr-rcu", "shazptr",
+	"refcount-lock", "percpu_ref", "liburcu-memb", "liburcu-mb", "liburcu-qsbr", "liburcu-bp",
+	"liburcu-lfht", "ck-epoch", "ck-ht", NULL,
 };
 
 static const struct bench_hash_scheme *schemes[HASHSCALE_SCHEMES_MAX];
