@@ -2,8 +2,7 @@
 /*
  * hooks.h - all that the lower floors know of the upper ones: four tables that life.c fills in.
  *
- * Everything else is called downwards. A name that is declared here and nowhere below is the complete list
- * of ways up.
+ * All other calls go downwards: the names declared here are the complete list of ways up.
  */
 #ifndef LULL_HOOKS_H
 #define LULL_HOOKS_H

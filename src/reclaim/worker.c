@@ -249,7 +249,7 @@ __attribute__((destructor)) static void stop_worker(void)
 	lull_store_relaxed(&lull__reclaimer.stop, 0u);
 }
 
-/* Signals are blocked: a handler that clears a hazard pointer may also take the lock, to notify. */
+/* Block signals: a handler that clears a hazard pointer may also take this lock, to notify. */
 void lull__config_enter(sigset_t *saved)
 {
 	lull__block_signals(saved);
