@@ -185,8 +185,8 @@ LULL_INLINE bool lull_mutex_is_locked(const struct lull_mutex *m)
 }
 
 /*
- * Where `lull oracle` pins the table that the oracle "bpf" reads, in a folder of root's. No setting moves it: no
- * process may be pointed at a table of somebody else's.
+ * Where `lull oracle` pins the table that the oracle "bpf" reads, in a folder of root's. No setting moves
+ * it: no process may be pointed at a table of somebody else's.
  */
 #define LULL_MUTEX_TABLE_DIR "/sys/fs/bpf/lull"
 #define LULL_MUTEX_TABLE     LULL_MUTEX_TABLE_DIR "/running"

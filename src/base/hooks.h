@@ -106,7 +106,10 @@ static inline void lull__check_deferred(int kind, void *item, lull_rcu_func func
 	LULL__CHECK(deferred, kind, item, func, site);
 }
 
-/* Poison the entries [q->ready, @ready) of @q, which wait for nothing any more, so that a late read is found. */
+/*
+ * Poison the entries [q->ready, @ready) of @q, which wait for nothing any more, so that a late read is
+ * found.
+ */
 static inline void lull__check_ready(const struct lull__queue *q, uint64_t ready)
 {
 	(void)q;
@@ -136,7 +139,7 @@ static inline void lull__check_mutex_waits(const struct lull_mutex *m, uint32_t 
 	LULL__CHECK(mutex_waits, m, tid);
 }
 
-/* The process is about to fork; has forked, and this is the parent. Signals are blocked. */
+/* Say that the process is about to fork, or that it has forked, in the parent. Signals are blocked. */
 static inline void lull__check_fork(bool begins)
 {
 	(void)begins;
