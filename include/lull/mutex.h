@@ -140,8 +140,8 @@ LULL_INLINE bool lull_mutex_trylock(struct lull_mutex *m)
 }
 
 /*
- * Lock @m, or give up at @deadline_ns of CLOCK_MONOTONIC (if that is past: try once). Returns 0 or
- * -ETIMEDOUT. May block.
+ * Lock @m, or give up at @deadline_ns of CLOCK_MONOTONIC (if that is past: try once; UINT64_MAX: never
+ * give up). Returns 0 or -ETIMEDOUT. May block.
  */
 LULL_INLINE int lull_mutex_timedlock(struct lull_mutex *m, uint64_t deadline_ns)
 {
