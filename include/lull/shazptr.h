@@ -118,7 +118,7 @@ LULL_INLINE void lull_shazptr_clear(struct lull_shazptr_guard guard)
 	if (lull_likely(lull__self.shazptr_nested == 0)) {
 		/*
 		 * ORDER SHAZ-2: all use of the objects before the 0; pairs with SHAZ-2 in
-		 * lull__shazptr_look() and copy_slots(); without it an object is freed while its last
+		 * lull__shazptr_visit() and copy_slots(); without it an object is freed while its last
 		 * reader still reads; model/hazptr/shazptr-clear.litmus
 		 */
 		lull_store_release(&lull__self.shazptr, (uintptr_t)0);

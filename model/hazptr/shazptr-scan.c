@@ -6,8 +6,8 @@
  * who looks for itself or does not, and then leaves it to the scanning thread, which takes the list
  * and a snapshot twice.
  * Where: lull__shazptr_acquire(), lull_shazptr_clear(), lull__shazptr_acquire_slow(), answer(),
- * synchronize_until(), lull__shazptr_look(), lull__shazptr_is_match(), lull__shazptr_enqueue(), begin_scan(), copy_slots(),
- * find_in_snapshot(), scan_for_all(), let_go()
+ * synchronize_until(), lull__shazptr_visit(), lull__shazptr_is_match(), lull__shazptr_enqueue(), begin_scan(), copy_slots(),
+ * find_in_snapshot(), scan_for_all(), release_waiter()
  *
  * cbmc takes no pointers between threads: names are 1 and 2, objects and waiters are variables, and
  * the scanning thread frees what a waiter would free when it is told.  Each reader is a group.

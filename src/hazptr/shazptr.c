@@ -98,7 +98,7 @@ static void answer(void)
 	 *
 	 * ORDER SHAZ-3: the clock before the next acquisition's loads (that fence), and all use of
 	 * the objects before the stamp; pairs with SHAZ-3 in synchronize_until() and
-	 * SHAZ-3 in lull__shazptr_look() and copy_slots(); without it a scan passes a slot whose
+	 * SHAZ-3 in lull__shazptr_visit() and copy_slots(); without it a scan passes a slot whose
 	 * reader does not see the unlinking; model/hazptr/shazptr-stamp.litmus
 	 */
 	uint64_t stamp = stamp_of_now(), answered;
@@ -232,7 +232,7 @@ static bool wait_alone(struct lull__shazptr_waiter *w, struct lull__wait *wait, 
 		uint32_t event = lull_load_acquire(&lull__shazptr.event); /* SHAZ-5 as in scan_thread() */
 
 		lull__shazptr_count_scan();
-		lull__shazptr_look(w, &way);
+		lull__shazptr_visit(w, &way);
 		w->groups = way.groups;
 		if (!w->groups)
 			return true;
@@ -254,7 +254,7 @@ static bool sleep_until_done(struct lull__shazptr_waiter *w, struct lull__wait *
 		return wait_alone(w, wait, deadline_ns);
 	/*
 	 * ORDER SHAZ-6: `done` before the caller's free and before this stack is used again; pairs
-	 * with SHAZ-6 in let_go(); without it as there; model/hazptr/shazptr-wait.litmus
+	 * with SHAZ-6 in release_waiter(); without it as there; model/hazptr/shazptr-wait.litmus
 	 */
 	while (!lull_load_acquire(&w->done))
 		if (!lull__wait_sleep(wait, &w->done, 0, deadline_ns, LULL__NEVER, blame_readers, w))
@@ -299,7 +299,7 @@ static bool synchronize_until(const char *call, const void *ptr, uint64_t deadli
 	 */
 	lull_fence_full();
 	if (!lull_load_relaxed(&lull__shazptr.skip_self_scan)) {
-		lull__shazptr_look(&w, &way);
+		lull__shazptr_visit(&w, &way);
 		w.groups = way.groups;
 		if (!w.groups)
 			return true;

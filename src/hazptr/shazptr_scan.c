@@ -76,7 +76,7 @@ void lull__shazptr_count_scan(void)
 }
 
 /* Scan all slots once for @w, and store in @way what is in its way. */
-void lull__shazptr_look(const struct lull__shazptr_waiter *w, struct lull__shazptr_way *way)
+void lull__shazptr_visit(const struct lull__shazptr_waiter *w, struct lull__shazptr_way *way)
 {
 	struct lull__registry_hold hold;
 	struct lull__thread *thread;
@@ -132,7 +132,7 @@ void lull__shazptr_flag(const struct lull__shazptr_way *way)
 	lull__registry_leave(&hold);
 	/*
 	 * ORDER SHAZ-4: WAITED before the next scan of the slots; pairs with SHAZ-4 in
-	 * lull__shazptr_look() and copy_slots(); without it a reader that clears meanwhile is overlooked
+	 * lull__shazptr_visit() and copy_slots(); without it a reader that clears meanwhile is overlooked
 	 * for longer than its 0 is under way (see lull__shazptr_nap_ns()); model/hazptr/shazptr-wake.litmus
 	 */
 	lull_fence_full();
@@ -171,7 +171,7 @@ static bool copy_slots(size_t room, size_t *count)
 	*count = 0;
 	lull__registry_enter(&hold);
 	lull__for_each_thread(thread) {
-		/* SHAZ-2 and SHAZ-3 as in lull__shazptr_look(); after SHAZ-4 when slots were flagged. */
+		/* SHAZ-2 and SHAZ-3 as in lull__shazptr_visit(); after SHAZ-4 when slots were flagged. */
 		uintptr_t word = lull_load_acquire(&thread->shazptr);
 		uint64_t state = lull_load_acquire(&thread->shazptr_state);
 
@@ -238,7 +238,7 @@ static void add_equals(const struct lull__shazptr_waiter *w, uintptr_t word, str
 	}
 }
 
-/* Find in the snapshot what is in the way of @w, as lull__shazptr_look() does in the slots. */
+/* Find in the snapshot what is in the way of @w, as lull__shazptr_visit() does in the slots. */
 static void find_in_snapshot(const struct lull__shazptr_waiter *w, struct lull__shazptr_way *way)
 {
 	*way = (struct lull__shazptr_way){ .tick = w->tick };
@@ -249,7 +249,7 @@ static void find_in_snapshot(const struct lull__shazptr_waiter *w, struct lull__
 
 /* ---- the scanning thread: rounds ------------------------------------------------------------- */
 
-static void let_go(struct lull__shazptr_waiter *w)
+static void release_waiter(struct lull__shazptr_waiter *w)
 {
 	lull_list_del(&w->list);
 	/*
@@ -296,10 +296,10 @@ static void scan_for_all(struct lull__shazptr_way *left)
 	lull_list_for_each_entry_safe(w, next, &lull__shazptr.scanning, list) {
 		struct lull__shazptr_way way;
 
-		(have_snapshot ? find_in_snapshot : lull__shazptr_look)(w, &way);
+		(have_snapshot ? find_in_snapshot : lull__shazptr_visit)(w, &way);
 		w->groups = way.groups;
 		if (!w->groups) {
-			let_go(w);
+			release_waiter(w);
 			continue;
 		}
 		left->groups |= way.groups;

@@ -56,7 +56,7 @@ bool lull__shazptr_is_match(uintptr_t word, uintptr_t ptr);
 
 void lull__shazptr_count_scan(void);
 /* Scan all slots once for @w, and store in @way what is in its way. */
-void lull__shazptr_look(const struct lull__shazptr_waiter *w, struct lull__shazptr_way *way);
+void lull__shazptr_visit(const struct lull__shazptr_waiter *w, struct lull__shazptr_way *way);
 /* Set WAITED in all slots of the groups of @way, and fence. */
 void lull__shazptr_flag(const struct lull__shazptr_way *way);
 /* Return how long to sleep before the next scan; longer each time. *@shift: 0 at first. */

@@ -167,7 +167,7 @@ static bool worth_it(struct lull__lock_wait *wait, struct spin *spin)
 }
 
 /* Spin for a moment without asking the oracle: most sections are shorter than that takes. */
-static bool look_on(struct lull__lock_wait *wait)
+static bool spin_a_while(struct lull__lock_wait *wait)
 {
 	for (int i = 0; i < LOOK; i++) {
 		if (is_mine(wait))
@@ -181,12 +181,12 @@ static bool look_on(struct lull__lock_wait *wait)
 static bool spin(struct lull__lock_wait *wait)
 {
 	struct spin spin = { .owner = 0 };
-	bool mine = lull__spinners_max ? look_on(wait) : is_mine(wait);
+	bool mine = lull__spinners_max ? spin_a_while(wait) : is_mine(wait);
 
 	if (mine || !may_spin(wait))
 		return mine;
 	while (!mine && worth_it(wait, &spin))
-		mine = look_on(wait);
+		mine = spin_a_while(wait);
 	spins_no_more(wait);
 	return mine;
 }
@@ -206,7 +206,7 @@ static void become_heir(struct lull__lock_wait *wait)
 }
 
 /* Withdraw as heir. Returns false if it is too late: the owner is handing the lock over. */
-static bool heir_no_more(struct lull__lock_wait *wait)
+static bool withdraw_heir(struct lull__lock_wait *wait)
 {
 	uint32_t rest = lull_load_relaxed(&wait->m->rest);
 
@@ -295,7 +295,7 @@ static int give_up(struct lull__lock_wait *wait)
 {
 	unsigned rounds = 0;
 
-	if (wait->heir && !heir_no_more(wait)) {
+	if (wait->heir && !withdraw_heir(wait)) {
 		/* The owner has read this thread's id and is about to store it in the word. */
 		while (!is_mine(wait))
 			lull__give_way(&rounds);
@@ -325,7 +325,7 @@ int lull__lock_wait_for(struct lull__lock_wait *wait)
 		late = sleep_once(wait) == -ETIMEDOUT;
 	}
 	if (wait->heir)
-		heir_no_more(wait);
+		withdraw_heir(wait);
 	lull__event_mutex_wait_end(wait->m, slept);
 	lull__check_mutex_waits(NULL, wait->tid);
 	return err;

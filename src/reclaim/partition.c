@@ -142,7 +142,7 @@ bool lull__park_named(struct lull__queue *taken)
 		return false;
 	/*
 	 * ORDER HAZ-10: unpark_event before PARKED; pairs with HAZ-10 in lull__hazptr_slow(); without
-	 * it as there; model/hazptr/leftover.tpl
+	 * it as there; model/hazptr/parked.tpl
 	 */
 	unpark_event = lull_load_acquire(&lull__hazptr.unpark_event);
 	table = lull__own_table();

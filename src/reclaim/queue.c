@@ -79,7 +79,7 @@ void lull__queue_awaited_done(struct lull__queue *q)
 	/*
 	 * ORDER REC-11: what callbacks did before the count of entries that a barrier waits for;
 	 * pairs with REC-11 in awaited_is_done(); without it the barrier returns before it sees what
-	 * they did; model/reclaim/barrier-old.litmus
+	 * they did; model/reclaim/barrier-awaited.litmus
 	 */
 	if (done && lull_add_release(&lull__queue_awaited, -done) == done)
 		lull__hazptr_wake();

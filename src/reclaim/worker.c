@@ -130,7 +130,7 @@ static size_t flush_for(uint64_t ticket)
 }
 
 /* Make one round: reclaim what is due now. Returns how many items were reclaimed. */
-static size_t round_of(bool look_for_leftovers)
+static size_t round_of(bool look_for_abandoned)
 {
 	uint64_t ticket = lull_load_acquire(&lull__reclaimer.flush_wanted); /* REC-7: before the queues */
 
@@ -138,7 +138,7 @@ static size_t round_of(bool look_for_leftovers)
 		return flush_for(ticket);
 	if (lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_POLL)
 		return 0; /* from now on the program reclaims */
-	return lull__pass(look_for_leftovers ? PASS_ABANDONED : PASS_CALLS);
+	return lull__pass(look_for_abandoned ? PASS_ABANDONED : PASS_CALLS);
 }
 
 /*

@@ -101,7 +101,7 @@ struct holder {
 	pthread_t thread;
 	struct thing **source;
 	enum letting_go way;
-	int holding, let_go, has_let_go, finish;
+	int holding, release_waiter, has_let_go, finish;
 	struct lull_hazptr_hold hold;
 	struct thing *thing;
 };
@@ -109,7 +109,7 @@ struct holder {
 static inline void holder_waits(struct holder *holder)
 {
 	lull_store_release(&holder->holding, 1);
-	await_count(&holder->let_go, 1);
+	await_count(&holder->release_waiter, 1);
 	check_alive(holder->thing);
 }
 
@@ -203,7 +203,7 @@ static inline bool holder_exits(const struct holder *holder)
 /* The protection has ended on return; the thread, where it can, is still there. */
 static inline void holder_let_go(struct holder *holder)
 {
-	lull_store_release(&holder->let_go, 1);
+	lull_store_release(&holder->release_waiter, 1);
 	if (holder_exits(holder)) {
 		join_thread(holder->thread);
 		return;

@@ -49,7 +49,7 @@ struct holder {
 	const void *ptr;
 	enum way way;
 	bool exits; /* without clearing */
-	int holding, let_go, cleared, finish;
+	int holding, release_waiter, cleared, finish;
 	uint32_t group;
 };
 
@@ -68,7 +68,7 @@ static inline void *holder_run(void *arg)
 		lull_shazptr_clear(first);
 	holder->group = lull__self.shazptr_group;
 	tell(&holder->holding);
-	await(&holder->let_go, 1);
+	await(&holder->release_waiter, 1);
 	if (holder->exits)
 		return NULL;
 	if (holder->way == NESTED)
@@ -104,15 +104,15 @@ static inline void hold_and_exit(struct holder *holder, enum way way, const void
 }
 
 /* The slot is clear on return, the thread is still there. */
-static inline void let_go(struct holder *holder)
+static inline void release_waiter(struct holder *holder)
 {
-	tell(&holder->let_go);
+	tell(&holder->release_waiter);
 	await(&holder->cleared, 1);
 }
 
 static inline void finish(struct holder *holder)
 {
-	tell(&holder->let_go);
+	tell(&holder->release_waiter);
 	tell(&holder->finish);
 	join_thread(holder->thread);
 }

@@ -113,7 +113,7 @@ static void test_waits(void **state)
 		assert_false(gets_through(&name_a));
 		assert_int_equal(lull_load_acquire(&waiter.done), 0);
 		assert_true(lull_shazptr_scan_count() > scans);
-		let_go(&holder);
+		release_waiter(&holder);
 		join_thread(waiter.thread);
 		assert_int_equal(waiter.done, 1);
 		assert_gets_through(&name_a);
@@ -136,7 +136,7 @@ static void test_waits_for_all(void **state)
 	for (int i = 0; i < N; i++) {
 		nap_ms(10);
 		assert_int_equal(lull_load_acquire(&waiter.done), 0);
-		let_go(&holder[i]);
+		release_waiter(&holder[i]);
 	}
 	join_thread(waiter.thread);
 	for (int i = 0; i < N; i++)
@@ -155,11 +155,11 @@ static void test_each_its_own(void **state)
 	waiter_start(&waiter_a, &name_a);
 	waiter_start(&waiter_b, &name_b);
 	nap_ms(20);
-	let_go(&holder_b);
+	release_waiter(&holder_b);
 	join_thread(waiter_b.thread);
 	nap_ms(20);
 	assert_int_equal(lull_load_acquire(&waiter_a.done), 0);
-	let_go(&holder_a);
+	release_waiter(&holder_a);
 	join_thread(waiter_a.thread);
 	finish(&holder_a);
 	finish(&holder_b);
@@ -182,7 +182,7 @@ static void test_shared_scan(void **state)
 		waiter_start(&waiter[i], &name_a);
 	nap_ms(50);
 	scans = lull_shazptr_scan_count();
-	let_go(&holder);
+	release_waiter(&holder);
 	for (int i = 0; i < N; i++)
 		join_thread(waiter[i].thread);
 	scans = lull_shazptr_scan_count() - scans;
@@ -202,7 +202,7 @@ static void test_waiting_is_idle(void **state)
 	waiter_start(&waiter, &name_a);
 	nap_ms(400);
 	assert_in_range(lull_shazptr_scan_count() - scans, 1, 40);
-	let_go(&holder);
+	release_waiter(&holder);
 	join_thread(waiter.thread);
 	assert_true(waiter.cpu_ns < 200000000u);
 	finish(&holder);
@@ -227,7 +227,7 @@ static void test_timeout(void **state)
 		assert_int_equal(lull_shazptr_synchronize_timeout(&name_a, 30), -ETIMEDOUT);
 		assert_true(now_ns() - began >= 30000000u);
 		assert_int_equal(lull_shazptr_synchronize_timeout(&name_a, 0), -ETIMEDOUT);
-		let_go(&holder);
+		release_waiter(&holder);
 		assert_int_equal(lull_shazptr_synchronize_timeout(&name_a, 60000), 0);
 		assert_int_equal(lull_shazptr_synchronize_timeout(&name_a, UINT64_MAX), 0);
 		finish(&holder);
@@ -269,7 +269,7 @@ static void test_no_heavy_fences(void **state)
 	hold(&holder, NESTED, &name_a);
 	waiter_start(&waiter, &name_a);
 	nap_ms(20);
-	let_go(&holder);
+	release_waiter(&holder);
 	join_thread(waiter.thread);
 	finish(&holder);
 	assert_int_equal(lull_fence_heavy_count(), fences);
@@ -296,7 +296,7 @@ static bool was_woken(bool exits, bool late)
 	waiter_start(&waiter, &name_a);
 	nap_ms(160);
 	assert_int_equal(lull_load_acquire(&waiter.done), 0);
-	tell(&holder.let_go);
+	tell(&holder.release_waiter);
 	nap_ms(150);
 	woken = lull_load_acquire(&waiter.done);
 	join_thread(waiter.thread);

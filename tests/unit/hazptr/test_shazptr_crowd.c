@@ -142,7 +142,7 @@ static void test_many_threads(void **state)
 		waiter_start(&waiter[i], &name[i]);
 	nap_ms(20);
 	for (int i = 0; i < N; i += 2)
-		let_go(&holder[i]);
+		release_waiter(&holder[i]);
 	nap_ms(20);
 	for (int i = 0; i < N / 2; i++)
 		assert_int_equal(lull_load_acquire(&waiter[i].done), 0);
@@ -150,7 +150,7 @@ static void test_many_threads(void **state)
 	for (int i = 0; i < N / 2; i++) {
 		int at = i * 31 % (N / 2);
 
-		let_go(&holder[2 * at + 1]);
+		release_waiter(&holder[2 * at + 1]);
 		join_thread(waiter[at].thread);
 		if (i == N / 4)
 			for (int j = i + 1; j < N / 2; j++)

@@ -32,7 +32,7 @@ static void test_stall(void **state)
 	while (lull_load_acquire(&stalls) < 2)
 		nap_ms(1);
 	assert_int_equal(lull_load_acquire(&waiter.done), 0);
-	let_go(&holder);
+	release_waiter(&holder);
 	join_thread(waiter.thread);
 	finish(&holder);
 	lull_debug_set_stall_ms(0);

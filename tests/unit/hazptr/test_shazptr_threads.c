@@ -102,7 +102,7 @@ static void test_wait_for_unregistered(void **state)
 		waiter_start(&waiter, &name_a);
 		nap_ms(20);
 		assert_int_equal(lull_load_acquire(&waiter.done), 0);
-		let_go(&holder);
+		release_waiter(&holder);
 		join_thread(waiter.thread);
 		finish(&holder);
 	}
@@ -207,7 +207,7 @@ static void test_handler_nests(void **state)
 	assert_false(gets_through(&name_b));
 	assert_false(gets_through(&name_c));
 	lull_store_release(&handler_may_go, 1);
-	let_go(&holder);
+	release_waiter(&holder);
 	assert_gets_through(&name_a);
 	assert_gets_through(&name_b);
 	finish(&holder);
@@ -288,7 +288,7 @@ static void child_with_threads(void)
 	waiter_start(&waiter, &name_a);
 	nap_ms(20);
 	must(!lull_load_acquire(&waiter.done));
-	let_go(&holder);
+	release_waiter(&holder);
 	join_thread(waiter.thread);
 	finish(&holder);
 }
@@ -326,7 +326,7 @@ static void *lets_go_later(void *arg)
 
 	await(&is_about_to_wait, 1);
 	nap_ms(100);
-	tell(&holder->let_go);
+	tell(&holder->release_waiter);
 	return NULL;
 }
 
@@ -345,7 +345,7 @@ static void no_thread(void)
 	scans = lull_shazptr_scan_count();
 	tell(&is_about_to_wait);
 	lull_shazptr_synchronize(&name_a);
-	must(lull_load_acquire(&holder.let_go));
+	must(lull_load_acquire(&holder.release_waiter));
 	must(lull_shazptr_scan_count() - scans < 40);
 	lull_shazptr_synchronize(&name_b);
 	join_thread(helper);

@@ -79,12 +79,12 @@ static inline void handle(int signal, void (*handler)(int))
 
 /* ---- a waiter in a thread of its own ------------------------------------------------------------------------ */
 
-/* Waits for the lock until the deadline, keeps it until `let_go`. */
+/* Waits for the lock until the deadline, keeps it until `release_waiter`. */
 struct waiter {
 	struct lull_mutex *m;
 	uint64_t deadline_ns; /* 0: lull_mutex_lock() */
 	uint32_t tid;
-	int err, done, let_go;
+	int err, done, release_waiter;
 	pthread_t thread;
 };
 
@@ -99,7 +99,7 @@ static inline void *waits(void *arg)
 		w->err = lull_mutex_timedlock(w->m, w->deadline_ns);
 	lull_store_release(&w->done, 1);
 	if (w->err == 0) {
-		await_flag(&w->let_go, 1);
+		await_flag(&w->release_waiter, 1);
 		lull_mutex_unlock(w->m);
 	}
 	return NULL;
@@ -115,7 +115,7 @@ static inline void waiter_start(struct waiter *w, struct lull_mutex *m, uint64_t
 
 static inline void waiter_join(struct waiter *w)
 {
-	lull_store_release(&w->let_go, 1);
+	lull_store_release(&w->release_waiter, 1);
 	join_thread(w->thread);
 }
 

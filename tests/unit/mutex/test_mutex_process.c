@@ -511,7 +511,7 @@ static void prepare(void)
 		lock_forked();
 }
 
-static void let_go(void)
+static void release_waiter(void)
 {
 	if (at_fork)
 		unlock_forked();
@@ -538,7 +538,7 @@ static void test_fork_under_contention(void **state)
 	if (UNDER_TSAN)
 		skip();
 	stop = 0;
-	assert_int_equal(pthread_atfork(prepare, let_go, let_go), 0);
+	assert_int_equal(pthread_atfork(prepare, release_waiter, release_waiter), 0);
 	for (int i = 0; i < 3; i++)
 		threads[i] = start_thread(locks_until_stop, NULL);
 	for (int i = 0; i < 150; i++) {

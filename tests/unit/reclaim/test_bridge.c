@@ -140,7 +140,7 @@ static void test_member(void **state)
 
 struct section {
 	pthread_t thread;
-	int inside, keep, kept, leave, left, let_go;
+	int inside, keep, kept, leave, left, release_waiter;
 };
 
 /* In a section; keeps what it found there when it is told to, long after it has been retired. */
@@ -160,7 +160,7 @@ static void *section_run(void *arg)
 	await_count(&section->leave, 1);
 	lull_rcu_read_unlock();
 	lull_store_release(&section->left, 1);
-	await_count(&section->let_go, 1);
+	await_count(&section->release_waiter, 1);
 	check_alive(thing);
 	lull_hazptr_free(own(), h);
 	return NULL;
@@ -198,7 +198,7 @@ static void check_kept_late(enum lull_reclaim_mode mode)
 	assert_int_equal(lull_hazptr_barrier_timeout(30), -ETIMEDOUT);
 	assert_int_equal(lull_load_relaxed(&gone), 0);
 	check_alive(thing);
-	lull_store_release(&section.let_go, 1);
+	lull_store_release(&section.release_waiter, 1);
 	join_thread(section.thread);
 	lull_hazptr_barrier();
 	assert_int_equal(gone, 1);
@@ -268,7 +268,7 @@ static void test_order_of_frees(void **state)
 		lull_rcu_free_hazptr(malloc(sizeof(*thing)));
 	await_waiting(1);
 	check_alive(thing);
-	lull_store_release(&section.let_go, 1);
+	lull_store_release(&section.release_waiter, 1);
 	join_thread(section.thread);
 	lull_hazptr_barrier();
 	assert_int_equal(waiting(), 0);

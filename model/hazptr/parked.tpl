@@ -1,4 +1,4 @@
-C hazptr-leftover
+C hazptr-parked
 (* SPDX-License-Identifier: MIT *)
 (*
  * ORDER HAZ-10
