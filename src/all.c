@@ -23,7 +23,6 @@
 #include "base/lock.c"
 #include "base/message.c"
 #include "base/process.c"
-#include "base/record.c"
 #include "base/registry.c"
 #include "base/rseq_use.c"
 #include "base/wait.c"

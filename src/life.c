@@ -69,7 +69,6 @@ const struct lull__checks lull__checks = {
 const struct lull__mechanism lull__mechanisms[] = {
 	{ "fence", .init = lull__fence_init, .fork_child = lull__fence_fork_child },
 	{ "registry", .init = lull__registry_init, .fork_child = lull__registry_fork_child },
-	{ "process", .init = lull__process_init },
 #ifdef LULL_WATCH
 	{ "page", .init = lull__page_init, .fork_child = lull__page_fork_child },
 	{ "stall", .fork_child = lull__stall_fork_child },
@@ -91,6 +90,8 @@ const struct lull__mechanism lull__mechanisms[] = {
 #ifdef LULL_DEBUG
 	{ "checks", .fork_child = checks_fork_child },
 #endif
+	/* Last: a fork by another thread meets no handler before everything is set up. */
+	{ "process", .init = lull__process_init },
 	{ .name = NULL },
 };
 

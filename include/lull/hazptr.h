@@ -351,7 +351,7 @@ LULL_API int lull_hazptr_synchronize_range_timeout(const void *addr, size_t len,
  * Wait until everything that any thread retired before the call, with hazptr.h or bridge.h, has been
  * reclaimed, and what callbacks retired meanwhile, 16 generations deep. So it waits as long as any of
  * those objects is protected; if the calling thread protects one, for ever (debug builds abort). The
- * timeout form returns -ETIMEDOUT after @timeout_ms, else 0. Aborts in a read section and in
+ * timeout form returns -ETIMEDOUT after @timeout_ms (UINT64_MAX: no limit), else 0. Aborts in a read section and in
  * callbacks. Not in signal handlers.
  */
 LULL_API void lull_hazptr_barrier(void);

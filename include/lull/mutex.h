@@ -140,8 +140,8 @@ LULL_INLINE bool lull_mutex_trylock(struct lull_mutex *m)
 }
 
 /*
- * Lock @m, or give up at @deadline_ns of CLOCK_MONOTONIC (if that is past: try once). Returns 0 or
- * -ETIMEDOUT. May block.
+ * Lock @m, or give up at @deadline_ns of CLOCK_MONOTONIC (if that is past: try once; UINT64_MAX: never
+ * give up). Returns 0 or -ETIMEDOUT. May block.
  */
 LULL_INLINE int lull_mutex_timedlock(struct lull_mutex *m, uint64_t deadline_ns)
 {
@@ -185,8 +185,8 @@ LULL_INLINE bool lull_mutex_is_locked(const struct lull_mutex *m)
 }
 
 /*
- * Where `lull oracle` pins the table that the oracle "bpf" reads, in a folder of root's. No setting moves it: no
- * process may be pointed at a table of somebody else's.
+ * Where `lull oracle` pins the table that the oracle "bpf" reads, in a folder of root's. No setting moves
+ * it: no process may be pointed at a table of somebody else's.
  */
 #define LULL_MUTEX_TABLE_DIR "/sys/fs/bpf/lull"
 #define LULL_MUTEX_TABLE     LULL_MUTEX_TABLE_DIR "/running"

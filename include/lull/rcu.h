@@ -62,7 +62,7 @@ LULL_API void lull__rcu_wake(void);
 LULL_API void lull__rcu_misuse(const char *what) __attribute__((noreturn, cold));
 
 #ifdef LULL_DEBUG
-/* An address in the function that this is inlined into: where the section was entered. */
+/* Return an address in the function that this is inlined into: where the section was entered. */
 LULL_INLINE const void *lull__here(void)
 {
 	const void *here;

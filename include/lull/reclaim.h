@@ -81,7 +81,7 @@ LULL_API size_t lull_reclaim_poll(size_t max_items, uint64_t max_ns);
 
 /*
  * Wait as lull_hazptr_barrier() does, which includes lull_rcu_barrier(), with a time limit. Returns
- * 0, or -ETIMEDOUT when something still waits after @timeout_ms. Same contexts.
+ * 0, or -ETIMEDOUT when something still waits after @timeout_ms (UINT64_MAX: no limit). Same contexts.
  */
 LULL_API int lull_reclaim_drain(uint64_t timeout_ms);
 

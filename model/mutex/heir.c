@@ -3,7 +3,7 @@
  * ORDER MTX-2, MTX-3
  * heir.c - the heir, for cbmc: threads lock and unlock as often as they like, lose patience, become
  * the heir, sleep, give up, and hand the lock over, at any time.
- * Where: become_heir(), heir_no_more(), is_mine(), sleep_once(), give_up(), lull__wait_for(),
+ * Where: become_heir(), heir_no_more(), is_mine(), sleep_once(), give_up(), lull__lock_wait_for(),
  * hand_over(), lull__mutex_unlock_slow()
  *
  * Proved by induction, as wake.c.  Beyond that one's invariant: a sleeping heir is known by HEIR or

@@ -5,7 +5,7 @@
  * not, and are killed between any two accesses.
  * Where: put_in(), take_out(), pending(), verdict(), unlock() in mutex_robust.c,
  * lull_mutex_robust_consistent(), take_robust(), futex_wait(), sleep_once(), pass_on(),
- * lull__wait_for()
+ * lull__lock_wait_for()
  *
  * Proved by induction, as wake.c.  Beyond that one's invariant: who owns is on its list or pending;
  * what is wrong is said by the word while nobody has the lock, and by rest while somebody has.

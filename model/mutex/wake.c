@@ -3,7 +3,7 @@
  * ORDER MTX-3
  * wake.c - nobody sleeps for ever, for cbmc: threads lock and unlock as often as they like, spin,
  * sleep, are woken, wake, and give up, at any time.
- * Where: take() in mutex.c, sleep_once(), pass_on(), give_up(), lull__wait_for(),
+ * Where: take() in mutex.c, sleep_once(), pass_on(), give_up(), lull__lock_wait_for(),
  * lull__mutex_unlock_slow(), lull_mutex_lock(), lull_mutex_unlock()
  *
  * Proved by induction, for any number of steps: the invariant holds at the beginning, and each step of

@@ -2,8 +2,8 @@
 /*
  * hooks.h - all that the lower floors know of the upper ones: four tables that life.c fills in.
  *
- * Everything else is called downwards. A name that is declared here and nowhere below is the complete list
- * of ways up.
+ * Everything else is called downwards. Inside the core one pointer leads up as well: lull__hazptr.on_unpark,
+ * by which a hazard slot tells the reclaimer that it has let go.
  */
 #ifndef LULL_HOOKS_H
 #define LULL_HOOKS_H
@@ -40,7 +40,8 @@ struct lull__watch {
 	void (*wait_end)(struct lull__wait *wait);
 	/*
 	 * @wait goes on because of @holders threads or slots, of which the first @named are described.
-	 * Publish it, and report it if that is due. Returns when the next report will be due.
+	 * Publish it, and report it if that is due. Returns when the next report will be due; 0 after one was
+	 * made, so that the caller looks again at once.
 	 */
 	uint64_t (*wait_blame)(struct lull__wait *wait, struct lull_stall *first, unsigned named, unsigned holders);
 	void (*over_limit)(void);      /* the calling thread defers past the backlog's hard limit */
@@ -105,7 +106,10 @@ static inline void lull__check_deferred(int kind, void *item, lull_rcu_func func
 	LULL__CHECK(deferred, kind, item, func, site);
 }
 
-/* Poison the entries [q->ready, @ready) of @q, which wait for nothing any more, so that a late read is found. */
+/*
+ * Poison the entries [q->ready, @ready) of @q, which wait for nothing any more, so that a late read is
+ * found.
+ */
 static inline void lull__check_ready(const struct lull__queue *q, uint64_t ready)
 {
 	(void)q;
@@ -135,7 +139,7 @@ static inline void lull__check_mutex_waits(const struct lull_mutex *m, uint32_t 
 	LULL__CHECK(mutex_waits, m, tid);
 }
 
-/* The process is about to fork; has forked, and this is the parent. Signals are blocked. */
+/* Say that the process is about to fork, or that it has forked, in the parent. Signals are blocked. */
 static inline void lull__check_fork(bool begins)
 {
 	(void)begins;

@@ -15,7 +15,7 @@
 
 static lull_message_hook message_hook;
 
-/* Not stdio: the line may come from a signal handler or while stdio's lock is held. */
+/* Write @line to standard error. Not by stdio: this may be a signal handler, or stdio's lock may be held. */
 static void default_message(const char *line)
 {
 	char buf[LINE_BYTES + 16];

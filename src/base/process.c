@@ -2,7 +2,7 @@
 /*
  * process.c - first use and fork, for all mechanisms in their order.
  */
-#include <lull/thread.h>
+#include <lull/atomic.h>
 
 #include "hooks.h"
 #include "message.h"
@@ -25,10 +25,12 @@ static uint32_t init_state; /* 0 not yet, 1 being done, 2 done */
  * Signals are blocked until the child is in order.
  */
 static __thread sigset_t fork_saved __attribute__((tls_model("initial-exec")));
+static __thread uint32_t fork_tid __attribute__((tls_model("initial-exec"))); /* of the thread that forks */
 
 static void fork_prepare(void)
 {
 	lull__block_signals(&fork_saved);
+	fork_tid = lull__gettid();
 	lull__check_fork(true);
 }
 
@@ -40,11 +42,9 @@ static void fork_parent(void)
 
 static void fork_child(void)
 {
-	uint32_t old_tid = lull__self.tid;
-
 	for (const struct lull__mechanism *m = lull__mechanisms; m->name; m++)
 		if (m->fork_child)
-			m->fork_child(old_tid);
+			m->fork_child(fork_tid);
 	lull__restore_signals(&fork_saved);
 }
 

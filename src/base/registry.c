@@ -8,6 +8,19 @@
 #include "message.h"
 #include "process.h"
 
+/*
+ * Before it is registered: outside of everything, and the first read section has to go out of line.
+ *
+ * Defined where it is linked in and out. Where the compiler sees no definition, UndefinedBehaviorSanitizer asks whether
+ * the address is NULL, by the flags of the instruction that adds the thread's base; gcc 12 may do so with one that
+ * the linker of a static program exchanges for another that sets none.
+ */
+__thread struct lull__thread lull__self __attribute__((tls_model("initial-exec"))) = {
+	.rcu = LULL__RCU_REST,
+	.shazptr = LULL__SHAZPTR_REST,
+};
+_Static_assert(sizeof(struct lull__thread) <= 256, "must fit the static TLS reserve of dlopen");
+
 struct lull__lock lull__registry_lock;
 uint32_t lull__registry_count;
 struct lull__thread lull__registry = { .next = &lull__registry, .prev = &lull__registry };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wait.h - the one way to wait for other threads: sleep, blame those that are in the way, report it.
+ * wait.h - the one way to wait for readers: sleep, blame those that are in the way, report it.
  *
  * The caller loops: it checks whether the wait is over, and calls lull__wait_sleep() if not. The watch
  * (hooks.h), if there is one, makes the reports and the page that other processes read.

@@ -238,7 +238,7 @@ static void add_equals(const struct lull__shazptr_waiter *w, uintptr_t word, str
 	}
 }
 
-/* Do as lull__shazptr_look(), in the snapshot. */
+/* Find in the snapshot what is in the way of @w, as lull__shazptr_look() does in the slots. */
 static void find_in_snapshot(const struct lull__shazptr_waiter *w, struct lull__shazptr_way *way)
 {
 	*way = (struct lull__shazptr_way){ .tick = w->tick };

@@ -11,30 +11,6 @@
 
 #define TABLE_LEAST 64u /* a power of two */
 
-struct lull__hazptr_table {
-	size_t size; /* a power of two, at least twice the number of addresses */
-	size_t used;
-	unsigned shift;	  /* 64 - log2(size) */
-	bool is_complete; /* it contains all addresses that the slots named */
-	uintptr_t key[];
-};
-
-static size_t place_of(const struct lull__hazptr_table *table, uintptr_t addr)
-{
-	/* Fibonacci hashing: the low bits of addresses are alike, the product's high bits are not. */
-	return (size_t)((uint64_t)addr * 0x9e3779b97f4a7c15u >> table->shift);
-}
-
-/* Find the place where @addr is, or would be. */
-static uintptr_t *find_key(struct lull__hazptr_table *table, uintptr_t addr)
-{
-	size_t at = place_of(table, addr);
-
-	while (table->key[at] && table->key[at] != addr)
-		at = (at + 1) & (table->size - 1);
-	return &table->key[at];
-}
-
 void lull__hazptr_table_insert(struct lull__hazptr_table *table, uintptr_t addr)
 {
 	uintptr_t *key;
@@ -43,7 +19,7 @@ void lull__hazptr_table_insert(struct lull__hazptr_table *table, uintptr_t addr)
 		table->is_complete = false;
 		return;
 	}
-	key = find_key(table, addr);
+	key = lull__hazptr_table_find(table, addr);
 	table->used += *key == 0;
 	*key = addr;
 }
@@ -108,12 +84,10 @@ static void visit_compare(struct lull_hazptr *h, uintptr_t addr, uint32_t owner,
 		search->found = true;
 }
 
-bool lull__hazptr_is_named(struct lull__hazptr_table *table, const void *item)
+bool lull__hazptr_is_named_slow(const void *item)
 {
 	struct search search = { .addr = (uintptr_t)item };
 
-	if (lull_likely(table && table->is_complete))
-		return table->used && *find_key(table, search.addr);
 	lull__hazptr_for_each_slot(visit_compare, &search);
 	return search.found;
 }
@@ -122,7 +96,7 @@ static void visit_park(struct lull_hazptr *h, uintptr_t addr, uint32_t owner, vo
 {
 	struct lull__hazptr_table *table = arg;
 
-	if (table && table->is_complete && !*find_key(table, addr))
+	if (table && table->is_complete && !*lull__hazptr_table_find(table, addr))
 		return;
 	lull_store_relaxed(&lull__hazptr.parked_owner, owner);
 	lull_or_relaxed(&h->state, (uint64_t)LULL__HAZPTR_PARKED);

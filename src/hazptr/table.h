@@ -10,11 +10,31 @@
 #ifndef LULL_TABLE_H
 #define LULL_TABLE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <lull/detail/base.h>
 
-struct lull__hazptr_table;
+struct lull__hazptr_table {
+	size_t size; /* a power of two, at least twice the number of addresses */
+	size_t used;
+	unsigned shift;	  /* 64 - log2(size) */
+	bool is_complete; /* it contains all addresses that the slots named */
+	uintptr_t key[];
+};
+
+static inline size_t lull__hazptr_place_of(const struct lull__hazptr_table *table, uintptr_t addr)
+{
+	/* Fibonacci hashing: the low bits of addresses are alike, the product's high bits are not. */
+	return (size_t)((uint64_t)addr * 0x9e3779b97f4a7c15u >> table->shift);
+}
+
+/* Find the place where @addr is, or would be. */
+static inline uintptr_t *lull__hazptr_table_find(struct lull__hazptr_table *table, uintptr_t addr)
+{
+	size_t at = lull__hazptr_place_of(table, addr);
+
+	while (table->key[at] && table->key[at] != addr)
+		at = (at + 1) & (table->size - 1);
+	return &table->key[at];
+}
 
 /*
  * Make *@place, NULL or an older table, large enough for the current slots, if there is memory. Returns the
@@ -28,8 +48,15 @@ void lull__hazptr_table_insert(struct lull__hazptr_table *table, uintptr_t addr)
 /* Fill @table with the addresses that all slots name. NULL: do nothing. */
 void lull__hazptr_collect(struct lull__hazptr_table *table);
 
+bool lull__hazptr_is_named_slow(const void *item); /* asks the slots */
+
 /* Does a slot name @item? Looks it up in @table, filled by lull__hazptr_collect(); NULL: visits the slots. */
-bool lull__hazptr_is_named(struct lull__hazptr_table *table, const void *item);
+static inline bool lull__hazptr_is_named(struct lull__hazptr_table *table, const void *item)
+{
+	if (lull_likely(table && table->is_complete))
+		return table->used && *lull__hazptr_table_find(table, (uintptr_t)item);
+	return lull__hazptr_is_named_slow(item);
+}
 
 /*
  * Set PARKED in all slots that name an address in @table (NULL: any address), and fence. From then on

@@ -306,7 +306,7 @@ static int give_up(struct lull__lock_wait *wait)
 	return -ETIMEDOUT;
 }
 
-int lull__wait_for(struct lull__lock_wait *wait)
+int lull__lock_wait_for(struct lull__lock_wait *wait)
 {
 	bool late = false;
 	uint32_t slept = 0;
@@ -362,7 +362,7 @@ static int lock_until(struct lull_mutex *m, uint64_t deadline_ns, bool woken)
 		owner = lull_mutex_owner(m);
 		if (lull_unlikely(owner == wait.tid || (owner && !wait.shared && lull__owner_was_me(owner))))
 			lull__mutex_misuse("locks", m, owner);
-		err = lull__wait_for(&wait);
+		err = lull__lock_wait_for(&wait);
 		if (err) {
 			lull__oracle_released();
 			return err;

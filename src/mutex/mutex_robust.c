@@ -155,7 +155,7 @@ static int lock_robust_until(struct lull_mutex_robust *m, uint64_t deadline_ns, 
 	lull__oracle_tries();
 	pending(m);
 	if (!take_robust(&wait, lull_load_relaxed(&m->mutex.word)))
-		err = waits ? lull__wait_for(&wait) : -EBUSY;
+		err = waits ? lull__lock_wait_for(&wait) : -EBUSY;
 	if (err) {
 		pending(NULL);
 		lull__oracle_released();

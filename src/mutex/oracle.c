@@ -16,6 +16,7 @@
 uint32_t lull__spinners_max;
 
 static const struct lull__oracle *chosen = &lull__oracle_none;
+static bool tells_releases; /* one that was chosen, now or before, is told of releases */
 
 /* ---- rseq: where the kernel writes the CPU that a thread runs on ----------------------------- */
 
@@ -143,6 +144,13 @@ static void count_cpus(void)
 	lull__spinners_max = cpus > 4 ? 4 : cpus - 1;
 }
 
+static void choose(const struct lull__oracle *choice)
+{
+	if (choice->released)
+		lull_store_relaxed(&tells_releases, true);
+	lull_store_relaxed(&chosen, choice);
+}
+
 void lull__oracle_init(void)
 {
 	const char *forced = getenv("LULL_OWNER_ORACLE");
@@ -160,7 +168,7 @@ void lull__oracle_init(void)
 	} else {
 		choice = first_usable();
 	}
-	lull_store_relaxed(&chosen, choice);
+	choose(choice);
 }
 
 const char *lull_mutex_oracle_name(void)
@@ -178,7 +186,7 @@ int lull_mutex_choose_oracle(const char *name)
 		return -EINVAL;
 	if (!choice->usable())
 		return -ENOTSUP;
-	lull_store_relaxed(&chosen, choice);
+	choose(choice);
 	return 0;
 }
 
@@ -227,6 +235,8 @@ void lull__oracle_acquired(void)
 
 void lull__oracle_released(void)
 {
+	if (lull_likely(!lull_load_relaxed(&tells_releases)))
+		return;
 	for (const struct lull__oracle *const *at = lull__oracles; *at; at++)
 		if ((*at)->released)
 			(*at)->released();

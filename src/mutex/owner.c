@@ -36,7 +36,7 @@ static struct owner owners[BUCKETS][WAYS] __attribute__((aligned(LULL__CACHELINE
 
 static __thread struct {
 	uint32_t tid;
-	bool forked; /* this thread has forked this process */
+	bool forked; /* it came into this process by fork */
 	struct owner *pinned; /* by this thread, now */
 	struct owner *entry;
 	const uint32_t *cpu;

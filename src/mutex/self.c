@@ -8,9 +8,12 @@
 #include "owner.h"
 #include "self.h"
 
+static __thread uint32_t my_tid __attribute__((tls_model("initial-exec"))); /* 0 before the first lock */
+
 static void enter_locks(void)
 {
 	lull__owner_enter();
+	my_tid = lull__owner_tid();
 	lull__oracle_thread_enter();
 #ifndef LULL_DEBUG
 	if (lull__oracle_inline_locks())
@@ -20,26 +23,23 @@ static void enter_locks(void)
 
 uint32_t lull__mutex_self(void)
 {
-	uint32_t tid = lull__owner_tid();
 	sigset_t saved;
 
-	if (lull_likely(tid))
-		return tid;
+	if (lull_likely(my_tid))
+		return my_tid;
 	lull__init();
 	lull__block_signals(&saved);
-	if (!lull__owner_tid()) /* a signal handler may have been faster */
+	if (!my_tid) /* a signal handler may have been faster */
 		enter_locks();
 	lull__restore_signals(&saved);
-	return lull__owner_tid();
+	return my_tid;
 }
 
 void lull__mutex_fork_child(uint32_t old_tid)
 {
-	bool locks = lull__owner_tid() != 0;
-
 	(void)old_tid;
 	lull__owner_fork_child();
-	if (!locks)
+	if (!my_tid)
 		return;
 	lull__self.lock_tid = 0;
 	enter_locks();

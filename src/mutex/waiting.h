@@ -32,7 +32,7 @@ struct lull__lock_wait {
 };
 
 /* Wait for the lock, and take it. Returns 0 or -ETIMEDOUT. */
-int lull__wait_for(struct lull__lock_wait *wait);
+int lull__lock_wait_for(struct lull__lock_wait *wait);
 
 /* Lock @m in a thread that was woken and may be the only one that knows of other sleepers. */
 void lull__mutex_lock_woken(struct lull_mutex *m);

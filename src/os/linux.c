@@ -35,7 +35,7 @@ int lull__futex_wait_bits(uint32_t *word, uint32_t value, uint32_t bitset, uint6
 	return result;
 }
 
-/* Every caller checks its condition again, so all reasons to return are alike. */
+/* Sleep, and return for any reason: every caller checks its condition again. */
 void lull__futex_wait(uint32_t *word, uint32_t value, uint64_t deadline_ns)
 {
 	(void)lull__futex_wait_bits(word, value, FUTEX_BITSET_MATCH_ANY, deadline_ns, false);
@@ -172,9 +172,9 @@ static unsigned possible_from_file(void)
 }
 
 /*
- * Sandboxes put files of their own there, and with too small a number lull would write outside its
- * counters. So the file is not believed if this thread may run on a CPU that is not in it. The kernel's
- * mask has a bit for each possible CPU, rounded up.
+ * Count the possible CPUs. Sandboxes put files of their own there, and with too small a number lull would
+ * write outside its counters. So the file is not believed if this thread may run on a CPU that is not in
+ * it. The kernel's mask has a bit for each possible CPU, rounded up.
  */
 unsigned lull__cpus_possible(void)
 {

@@ -51,8 +51,8 @@ struct lull__reclaimer {
 	uint32_t mode;
 	uint32_t thread; /* NO_THREAD ... */
 	uint32_t stop;	 /* the process ends */
-	uint32_t failures; /* to start the thread */
-	uint64_t retry_ns; /* not before that again */
+	uint32_t failures; /* of starting the thread */
+	uint64_t retry_ns; /* the next try is not made before this time */
 	pthread_t id;
 	struct lull_reclaim_config config;
 

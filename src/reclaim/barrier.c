@@ -92,25 +92,24 @@ static unsigned blame_parked(void *arg, struct lull_stall *first, unsigned *hold
 /* Wait until no slot names an entry that passes have marked. */
 static bool sleep_for_awaited(struct lull__wait *wait, uint64_t deadline_ns)
 {
-	uint64_t again_ns = LULL__NEVER;
-	uint32_t event;
-
-	do {
+	while (!awaited_is_done()) {
 		/* HAZ-9: before the slots are scanned. */
-		event = lull_load_acquire(&lull__hazptr.event);
-
+		uint32_t event = lull_load_acquire(&lull__hazptr.event);
 		bool here = lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_POLL ||
 			    lull_load_relaxed(&lull__reclaimer.thread) != HAS_THREAD;
+		uint64_t again_ns = LULL__NEVER;
 
 		if (here && !flush_here(deadline_ns))
 			return false;
 		if (awaited_is_done())
-			return true;
+			break;
 		/* LULL__PARKED_RECHECK: no other thread will check again. */
 		if (here && lull__fence_full_mode)
 			again_ns = lull__now_ns() + BARRIER_RECHECK_NS;
-	} while (lull__wait_sleep(wait, &lull__hazptr.event, event, deadline_ns, again_ns, blame_parked, NULL));
-	return false;
+		if (!lull__wait_sleep(wait, &lull__hazptr.event, event, deadline_ns, again_ns, blame_parked, NULL))
+			return false;
+	}
+	return true;
 }
 
 static bool await_awaited(uint64_t deadline_ns)

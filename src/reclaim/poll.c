@@ -102,7 +102,8 @@ static void end_of_poll(void)
 
 size_t lull_reclaim_poll(size_t max_items, uint64_t max_ns)
 {
-	uint64_t deadline_ns = max_ns && max_ns < LULL__NEVER - lull__now_ns() ? lull__now_ns() + max_ns : LULL__NEVER;
+	uint64_t now_ns = max_ns ? lull__now_ns() : 0;
+	uint64_t deadline_ns = max_ns && max_ns < LULL__NEVER - now_ns ? now_ns + max_ns : LULL__NEVER;
 	struct lull__queue *taken;
 	size_t count;
 

@@ -9,6 +9,7 @@
 #include "../base/events.h"
 #include "../base/message.h"
 #include "../base/registry.h"
+#include "../hazptr/slots.h"
 #include "backlog.h"
 #include "partition.h"
 #include "pass.h"
@@ -140,7 +141,10 @@ static size_t round_of(bool look_for_leftovers)
 	return lull__pass(look_for_leftovers ? PASS_ABANDONED : PASS_CALLS);
 }
 
-/* How long to nap after @futile passes that reclaimed nothing: a reader may protect the same again and again. */
+/*
+ * Return how long to nap after @futile passes in vain: a reader may protect the same objects again and
+ * again.
+ */
 static uint64_t futile_nap_ns(uint32_t futile)
 {
 	return (uint64_t)FLOOD_NAP_NS << (futile < FUTILE_MOST ? futile : FUTILE_MOST);
@@ -184,20 +188,22 @@ static void *worker(void *unused)
 }
 
 /*
- * No thread could be had. Say so once, and let somebody who needs it try again later. What waits stays in its queues:
- * no callback runs in a thread that has not asked for it.
+ * Record that the thread could not be started, because of @err. Say so once, and let a deferral or a
+ * barrier try again later. Entries that wait stay in their queues: no callback runs in a thread that has
+ * not asked for it.
  */
 static void no_worker(int err)
 {
 	uint32_t failures = lull_add_relaxed(&lull__reclaimer.failures, 1u);
 	uint64_t wait_ns = (uint64_t)RETRY_NS << (failures < RETRY_DOUBLES ? failures : RETRY_DOUBLES);
 
-	/* A thread that sees CANNOT_HAVE_ONE and not the time tries too early: no more than that. */
+	/* The time first: a thread that sees CANNOT_HAVE_ONE but not yet the time only tries too early. */
 	lull_store_relaxed(&lull__reclaimer.retry_ns, lull__now_ns() + wait_ns);
 	lull_store_relaxed(&lull__reclaimer.thread, (uint32_t)CANNOT_HAVE_ONE);
-	/* A barrier may wait for the thread already. */
+	/* A barrier may wait for the thread already, or for slots that it now has to look at itself. */
 	lull_add_release(&lull__reclaimer.flush_event, 1u); /* REC-7 */
 	lull__futex_wake(&lull__reclaimer.flush_event, INT_MAX);
+	lull__hazptr_wake();
 	if (!failures)
 		lull__say("cannot start the reclaimer's thread (%s): callbacks wait for a barrier, or until it can be "
 			  "started", strerror(err));
@@ -245,7 +251,7 @@ __attribute__((destructor)) static void stop_worker(void)
 	lull_store_relaxed(&lull__reclaimer.stop, 0u);
 }
 
-/* Signals are blocked: a handler that clears a hazard pointer may also take the lock, to notify. */
+/* Block signals: a handler that clears a hazard pointer may also take this lock, to notify. */
 void lull__config_enter(sigset_t *saved)
 {
 	lull__block_signals(saved);
@@ -282,7 +288,9 @@ static void wake_sleeper(void)
 
 void lull__wake_reclaimer(void)
 {
-	/* Without a thread `sleep` stays as deep as it is, so that the next deferral comes here, too. */
+	/*
+	 * If there is no thread, `sleep` stays as deep as it is, so that the next deferral also comes here.
+	 */
 	if (lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_POLL || lull__start_worker())
 		wake_sleeper();
 }

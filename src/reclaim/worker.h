@@ -15,7 +15,9 @@ bool lull__start_worker(void);
 /* Wake the background thread, or notify the program under POLL: something waits. */
 void lull__wake_reclaimer(void);
 
-/* Do that from a reader that clears a slot with PARKED, maybe in a signal handler. Starts no thread. */
+/*
+ * Wake or notify from a reader that clears a slot with PARKED, maybe in a signal handler. Starts no thread.
+ */
 void lull__notify_from_reader(void);
 
 /* Take the lock of the configuration, with signals blocked. */

@@ -281,7 +281,7 @@ static void dump_queue(struct out *out, const struct lull__queue *q, unsigned ba
 	flush(out);
 }
 
-/* Bags are never freed, so this takes no lock. */
+/* Write a line for each queue with entries. Takes no lock, as bags are never freed. */
 static void dump_queues(struct out *out)
 {
 	struct lull__bag *bag;

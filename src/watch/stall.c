@@ -117,6 +117,7 @@ uint64_t lull__stall_blame(struct lull__wait *wait, struct lull_stall *first, un
 		wait->report_ms *= 2;
 		for (unsigned i = 0; i < named; i++)
 			report(wait, &first[i]);
+		return 0; /* the hook may have changed what is waited for: look again at once */
 	}
 	return due_ns(wait);
 }

@@ -260,6 +260,72 @@ static void test_barrier_misuse(void **state)
 	expect_abort(barrier_timeout_in_section, "lull_hazptr_barrier_timeout in a read section");
 }
 
+/* ---- what a barrier does not wait for ------------------------------------------------------------ */
+
+static struct {
+	int begins, reading, leave, result;
+} unrelated;
+
+/* It runs only when nothing else does on its CPU, so not between a release and the poll that follows. */
+static void *patient_barrier_run(void *unused)
+{
+	struct sched_param none;
+
+	(void)unused;
+	memset(&none, 0, sizeof(none));
+	pthread_setschedparam(pthread_self(), SCHED_IDLE, &none);
+	lull_store_release(&unrelated.begins, 1);
+	unrelated.result = lull_hazptr_barrier_timeout(5000);
+	return NULL;
+}
+
+static void *unrelated_reader_run(void *unused)
+{
+	(void)unused;
+	lull_rcu_read_lock();
+	lull_store_release(&unrelated.reading, 1);
+	while (!lull_load_acquire(&unrelated.leave))
+		nap_ms(1);
+	lull_rcu_read_unlock();
+	return NULL;
+}
+
+/* All that a barrier waited for is done: a section that began after the barrier did is none of its business. */
+static void test_barrier_and_unrelated_reader(void **state)
+{
+	struct lull_hazptr_hold hold;
+	void *object = malloc(40), *source = object;
+	cpu_set_t one, all;
+	pthread_t waits, reads;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	CPU_ZERO(&one);
+	CPU_SET((size_t)sched_getcpu(), &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	set_mode(LULL_RECLAIM_POLL);
+	memset(&unrelated, 0, sizeof(unrelated));
+	assert_ptr_equal(lull_hazptr_acquire(&hold, &source), object);
+	source = NULL;
+	lull_hazptr_retire(object);
+	waits = start_thread(patient_barrier_run, NULL);
+	while (!lull_load_acquire(&unrelated.begins))
+		nap_ms(1);
+	nap_ms(300); /* it sleeps until the slot lets go */
+	reads = start_thread(unrelated_reader_run, NULL);
+	while (!lull_load_acquire(&unrelated.reading))
+		nap_ms(1);
+	lull_hazptr_release(&hold, object);
+	while (waiting())
+		lull_reclaim_poll(100, 0);
+	join_thread(waits);
+	lull_store_release(&unrelated.leave, 1);
+	join_thread(reads);
+	assert_int_equal(unrelated.result, 0);
+	set_mode(LULL_RECLAIM_THREAD);
+	assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -273,6 +339,7 @@ int main(void)
 		TEST(test_barrier_is_of_before),
 		TEST(test_rcu_barrier_does_not_wait),
 		TEST(test_barrier_misuse),
+		TEST(test_barrier_and_unrelated_reader),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

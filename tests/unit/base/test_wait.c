@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_wait.c - the step that all waits for readers are made of, from the inside: base/wait.c sleeps until the first of its
+ * reasons to wake.
+ */
+#include "support.h"
+
+#include <unistd.h>
+
+#include <lull/debug.h>
+
+#include "../../../src/base/wait.h"
+
+static unsigned blames;
+
+static unsigned blame_nobody(void *arg, struct lull_stall *first, unsigned *holders)
+{
+	(void)arg;
+	*first = (struct lull_stall){ .tid = 0 };
+	*holders = 1;
+	blames++;
+	return 1;
+}
+
+/* A sleep that does not end ends the test. */
+static int setup(void **state)
+{
+	(void)state;
+	blames = 0;
+	lull_debug_set_stall_ms(0);
+	alarm(60);
+	return 0;
+}
+
+static void test_deadline(void **state)
+{
+	struct lull__wait wait;
+	uint32_t word = 1;
+	uint64_t deadline_ns = lull__now_ns() + 20000000u;
+
+	(void)state;
+	lull__wait_begin(&wait, LULL_WAIT_HAZPTR, 0);
+	while (lull__wait_sleep(&wait, &word, 1, deadline_ns, LULL__NEVER, blame_nobody, NULL))
+		;
+	assert_true(lull__now_ns() >= deadline_ns);
+	assert_true(blames > 0);
+	/* Once it is past nobody is asked, and nobody sleeps. */
+	blames = 0;
+	assert_false(lull__wait_sleep(&wait, &word, 1, deadline_ns, LULL__NEVER, blame_nobody, NULL));
+	assert_int_equal(blames, 0);
+	lull__wait_end(&wait);
+	assert_int_equal(wait.kind, LULL_WAIT_NONE);
+}
+
+/* The caller's own time to look again, where a reader may not wake it. */
+static void test_again(void **state)
+{
+	struct lull__wait wait;
+	uint32_t word = 1;
+	uint64_t again_ns = lull__now_ns() + 10000000u;
+
+	(void)state;
+	lull__wait_begin(&wait, LULL_WAIT_HAZPTR, 0);
+	do
+		assert_true(lull__wait_sleep(&wait, &word, 1, LULL__NEVER, again_ns, blame_nobody, NULL));
+	while (lull__now_ns() < again_ns);
+	/* The word is another one: it does not sleep. */
+	assert_true(lull__wait_sleep(&wait, &word, 2, LULL__NEVER, LULL__NEVER, blame_nobody, NULL));
+	lull__wait_end(&wait);
+}
+
+/* In the quiet time nobody is asked who holds the wait up; it wakes when that is over. */
+static void test_quiet(void **state)
+{
+	struct lull__wait wait;
+	uint32_t word = 1;
+
+	(void)state;
+	lull__wait_begin(&wait, LULL_WAIT_SHAZPTR, 20000000u);
+	do
+		assert_true(lull__wait_sleep(&wait, &word, 1, LULL__NEVER, LULL__NEVER, blame_nobody, NULL));
+	while (!blames && lull__now_ns() < wait.quiet_until_ns);
+	assert_true(lull__now_ns() >= wait.quiet_until_ns);
+	assert_true(lull__wait_sleep(&wait, &word, 1, LULL__NEVER, lull__now_ns(), blame_nobody, NULL));
+	assert_true(blames > 0);
+	lull__wait_end(&wait);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_deadline, setup),
+		cmocka_unit_test_setup(test_again, setup),
+		cmocka_unit_test_setup(test_quiet, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
