@@ -16,10 +16,29 @@ SPECIFIERS = {"__attribute__", "__attribute", "_Alignas", "alignas", "__asm__", 
               "typeof"}
 NOT_A_FUNCTION = {"_Static_assert", "static_assert", "if", "for", "while", "switch", "return", "sizeof", "defined"}
 OF_OUR_OWN = ("lull_", "LULL_")
+NAME_IN_STRING = {"weakref", "__weakref__", "alias", "__alias__", "ifunc", "__ifunc__"}  # attributes
+NOT_CODE = re.compile(r"""/\*.*?\*/|//[^\n]*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'""", re.S)
+# How a name or a directive can be written so that a reader of words misses it.
+HIDDEN = ((re.compile(r"\\[uU][0-9A-Fa-f]"), "spells a name with \\u"),
+          (re.compile(r"%:|<%|%>|<:|:>"), "has a digraph"),
+          (re.compile(r"#[ \t]*pragma[ \t]+(?:weak|redefine_extname)|\b_Pragma\b"), "has a pragma that can rename"))
+
+
+def splice(text):
+    """@text without the newlines that a backslash takes away, and the place in it where each line ends."""
+    parts, ends, at, length = [], [], 0, 0
+    for match in re.finditer(r"(\\[ \t]*\r?)?\n", text):
+        kept = text[at:match.start() if match.group(1) else match.end()]
+        parts.append(kept)
+        length += len(kept)
+        ends.append(length - 1)
+        at = match.end()
+    return "".join(parts) + text[at:], ends
 
 
 class Definition:
-    """@kind: function, data, type, macro (one with parameters), constant (one without). @local: no other file sees it."""
+    """@kind: function, data, type, macro (one with parameters), constant (one without), enum (a constant of one).
+    @local: no other file sees it."""
 
     def __init__(self, file, name, kind, line, local):
         self.file, self.name, self.kind, self.line, self.local = file, name, kind, line, local
@@ -31,10 +50,12 @@ class CFile:
     def __init__(self, root, name):
         self.name = name
         with open(os.path.join(root, name), encoding="utf-8") as file:
-            self.text = file.read()
-        self.ends = [match.start() for match in re.finditer("\n", self.text)]
+            self.text, self.ends = splice(file.read())
         self.lines = len(self.ends)
         self.includes = []  # (line, name, is it in quotes?)
+        self.hidden = []  # (line, what a reader of words does not see through)
+        self.asm = []  # lines with an asm statement, or an asm label
+        self.code = ""  # without comments, and with nothing in its strings
         self.definitions = []
         self.declared = {}  # name -> (line, is it LULL_API?, is it a function?, only in debug builds?)
         self.uses = {}  # name -> first line where it is used
@@ -43,9 +64,23 @@ class CFile:
         self.inside = None  # the definition whose text is being read
         self.code_lines = 0
         self.read()
+        self.find_hidden()
 
     def line(self, at):
         return bisect.bisect_left(self.ends, at) + 1
+
+    def find_hidden(self):
+        def blank(match):
+            text = match.group()
+            return re.sub(r"[^\n]", " ", text) if text[0] == "/" else text[0] * len(text)
+        code = self.code = NOT_CODE.sub(blank, self.text)
+        for pattern, what in HIDDEN:
+            self.hidden += [(self.line(match.start()), what) for match in pattern.finditer(code)]
+        for match in re.finditer(r"\b(\w+)\s*\(\s*\"", code):
+            if match.group(1) in NAME_IN_STRING:
+                self.hidden.append((self.line(match.start()),
+                                    f"has {match.group(1)}, which names a function in a string"))
+        self.asm = [self.line(match.start()) for match in re.finditer(r"\b(?:__asm__|__asm|asm)\b", code)]
 
     def read(self):
         """Cut the text into words, and these into definitions and declarations at the outermost level."""
@@ -59,7 +94,7 @@ class CFile:
             first = self.line(at)
             code.add(first)
             if kind == "directive":
-                depth = self.read_directive(text, first, code, conditions, in_debug, depth)
+                depth = self.read_directive(text, at, first, code, conditions, in_debug, depth)
                 continue
             if kind == "string" and text.count("\n"):
                 code.update(range(first, self.line(match.end()) + 1))
@@ -69,17 +104,19 @@ class CFile:
 
     # ---- directives ---------------------------------------------------------------------------------
 
-    def read_directive(self, text, line, code, conditions, in_debug, depth):
-        plain = re.sub(r"/\*.*?\*/|//[^\n]*", lambda m: "\n" * m.group().count("\n"), text, flags=re.S)
-        code.update(line + n for n, part in enumerate(plain.split("\n")) if part.strip())
+    def read_directive(self, text, at, line, code, conditions, in_debug, depth):
+        plain = re.sub(r"/\*.*?\*/|//[^\n]*", lambda m: re.sub(r"[^\n]", " ", m.group()), text, flags=re.S)
+        code.update(self.line(at + match.start()) for match in re.finditer(r"\S+", plain))
         match = re.match(r"\s*#\s*(\w+)\s*(.*)", plain, re.S)
         if not match:
             return depth
         word, rest = match.groups()
-        if word == "include":
+        if word in ("include", "include_next", "import", "embed"):
             named = re.match(r'(["<])([^">]+)', rest)
             if named:
                 self.includes.append((line, named.group(2), named.group(1) == '"'))
+            else:
+                self.hidden.append((line, f"includes {rest.strip()}, a macro"))
         elif word in ("if", "ifdef", "ifndef"):
             conditions.append((depth, list(self.head)))
             in_debug.append(bool(re.search(r"\bLULL_DEBUG\b", rest)) and word != "ifndef" and "!" not in rest)
@@ -201,11 +238,13 @@ class CFile:
             return
         if "=" in words:
             self.use_tokens(tokens[words.index("="):])
+        self.use_tokens(self.in_brackets(tokens))
         name = self.function_name(tokens)
         line = tokens[0][2]
         for at, (_, text, _) in enumerate(tokens[:-2]):
             if text in ("struct", "union", "enum") and tokens[at + 2][1] == "{":
                 self.define(tokens[at + 1][1], "type", line, self.name.endswith((".c", ".cpp")))
+        self.define_enum(tokens)
         if name:
             self.declared.setdefault(name, (line, "LULL_API" in words, True, self.debug))
             return
@@ -214,6 +253,17 @@ class CFile:
                 self.declared.setdefault(name, (line, "LULL_API" in words, False, self.debug))
             else:
                 self.define(name, "data", line, "static" in words and not self.name.endswith(".h"))
+
+    def define_enum(self, tokens):
+        """The constants of the enum that @tokens declare, if they do."""
+        words = [text for _, text, _ in tokens[:3]]
+        if "enum" not in words or "{" not in [text for _, text, _ in tokens]:
+            return
+        begin, depth = [text for _, text, _ in tokens].index("{"), 0
+        for n, (kind, text, line) in enumerate(tokens[begin:], begin):
+            if depth == 1 and kind == "word" and tokens[n - 1][1] in ("{", ","):
+                self.define(text, "enum", line, self.name.endswith((".c", ".cpp")))
+            depth += (text in "({[") - (text in ")}]")
 
     @staticmethod
     def data_names(tokens):
@@ -239,6 +289,16 @@ class CFile:
         return names
 
     # ---- uses ---------------------------------------------------------------------------------------
+
+    @staticmethod
+    def in_brackets(tokens):
+        """Of a declaration: the sizes of its arrays."""
+        depth, out = 0, []
+        for token in tokens:
+            depth += (token[1] == "[") - (token[1] == "]")
+            if depth:
+                out.append(token)
+        return out
 
     def use_tokens(self, tokens):
         for n, (kind, text, line) in enumerate(tokens):
