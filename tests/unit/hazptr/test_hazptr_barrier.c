@@ -4,6 +4,10 @@
  */
 #include "hazptr/hazptr_fixture.h"
 
+#include <signal.h>
+
+#include <lull/stats.h>
+
 /* ---- callbacks ----------------------------------------------------------------------------------- */
 
 static struct thing callbacks_thing, *callbacks_source = &callbacks_thing;
@@ -263,17 +267,21 @@ static void test_barrier_misuse(void **state)
 /* ---- what a barrier does not wait for ------------------------------------------------------------ */
 
 static struct {
-	int begins, reading, leave, result;
+	int begins, held, go, reading, leave, result;
 } unrelated;
 
-/* It runs only when nothing else does on its CPU, so not between a release and the poll that follows. */
-static void *patient_barrier_run(void *unused)
+/* The thread of the barrier stands still in here, whatever wakes it. */
+static void stand_still(int signal)
 {
-	struct sched_param none;
+	(void)signal;
+	lull_store_release(&unrelated.held, 1);
+	while (!lull_load_acquire(&unrelated.go))
+		nap_ms(1);
+}
 
+static void *barrier_timeout_run(void *unused)
+{
 	(void)unused;
-	memset(&none, 0, sizeof(none));
-	pthread_setschedparam(pthread_self(), SCHED_IDLE, &none);
 	lull_store_release(&unrelated.begins, 1);
 	unrelated.result = lull_hazptr_barrier_timeout(5000);
 	return NULL;
@@ -290,40 +298,52 @@ static void *unrelated_reader_run(void *unused)
 	return NULL;
 }
 
+static bool barrier_waits(void)
+{
+	const struct lull_stats_page *page = lull_stats_page();
+
+	for (int i = 0; i < (int)LULL_STATS_WAITS; i++)
+		if (lull_load_relaxed(&page->waits[i].kind) == LULL_WAIT_HAZPTR_BARRIER)
+			return true;
+	return false;
+}
+
 /* All that a barrier waited for is done: a section that began after the barrier did is none of its business. */
 static void test_barrier_and_unrelated_reader(void **state)
 {
+	struct sigaction action;
 	struct lull_hazptr_hold hold;
 	void *object = malloc(40), *source = object;
-	cpu_set_t one, all;
 	pthread_t waits, reads;
 
 	(void)state;
-	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
-	CPU_ZERO(&one);
-	CPU_SET((size_t)sched_getcpu(), &one);
-	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = stand_still;
+	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
 	set_mode(LULL_RECLAIM_POLL);
 	memset(&unrelated, 0, sizeof(unrelated));
 	assert_ptr_equal(lull_hazptr_acquire(&hold, &source), object);
 	source = NULL;
 	lull_hazptr_retire(object);
-	waits = start_thread(patient_barrier_run, NULL);
-	while (!lull_load_acquire(&unrelated.begins))
+	waits = start_thread(barrier_timeout_run, NULL);
+	while (!lull_load_acquire(&unrelated.begins) || !barrier_waits())
 		nap_ms(1);
-	nap_ms(300); /* it sleeps until the slot lets go */
+	nap_ms(100); /* it sleeps until the slot lets go */
+	assert_int_equal(pthread_kill(waits, SIGUSR1), 0);
+	while (!lull_load_acquire(&unrelated.held))
+		nap_ms(1);
 	reads = start_thread(unrelated_reader_run, NULL);
 	while (!lull_load_acquire(&unrelated.reading))
 		nap_ms(1);
 	lull_hazptr_release(&hold, object);
 	while (waiting())
 		lull_reclaim_poll(100, 0);
+	lull_store_release(&unrelated.go, 1);
 	join_thread(waits);
 	lull_store_release(&unrelated.leave, 1);
 	join_thread(reads);
 	assert_int_equal(unrelated.result, 0);
 	set_mode(LULL_RECLAIM_THREAD);
-	assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
 }
 
 int main(void)
