@@ -569,9 +569,13 @@ static void test_hard_limit_helps(void **state)
 	lull_rcu_barrier();
 	assert_int_equal(runs, 60000);
 	lull_reclaim_stats(&stats);
-	if (stats.peak_items > 1024 + 3 * 64)
+	/*
+	 * Each looks at every 64th entry. A count is not of one moment: while one thread counts, each of the two others
+	 * may defer 64 more, of which the count has nothing.
+	 */
+	if (stats.peak_items > 1024 + 3 * 64 + 2 * 64)
 		print_error("peak %zu\n", stats.peak_items);
-	assert_true(stats.peak_items <= 1024 + 3 * 64);
+	assert_true(stats.peak_items <= 1024 + 3 * 64 + 2 * 64);
 	assert_true(stats.peak_items >= 64);
 }
 
