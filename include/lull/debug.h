@@ -10,7 +10,7 @@
 
 LULL_BEGIN_DECLS
 
-/* What a thread that is waited for is doing, according to the kernel. */
+/* The state of a thread that is waited for, according to the kernel. */
 enum lull_thread_state {
 	LULL_THREAD_UNKNOWN, /* no thread is known, or there is no /proc */
 	LULL_THREAD_RUNS,    /* or would, if it had a processor */

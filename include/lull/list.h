@@ -25,7 +25,7 @@
  * only while no other thread can reach it. None of the functions blocks, except lull_list_splice_init_rcu()
  * and its tail form, which wait for readers. A signal handler may do what a reader may do.
  *
- * What a reader sees. It meets an element that is on the list during the whole walk exactly once, in order;
+ * A reader meets an element that is on the list during the whole walk exactly once, in order;
  * one that is added or deleted meanwhile, or not; of one that is replaced, the old or the new, never both
  * and never neither. An element that it meets is complete: it has all that was stored in it before it was
  * added. A deleted node keeps its `next`, so a reader that stands on it goes on and comes back to the list.

@@ -25,7 +25,7 @@ LULL_BEGIN_DECLS
 #define LULL_STATS_BUCKETS 40u		/* bucket n: [2^n, 2^(n+1)) ns; the last one all that is longer */
 #define LULL_STATS_WAITS   24u
 
-/* What a thread waits for; also what a stall is about (debug.h). */
+/* The kinds of waits; also the kinds of stalls (debug.h). */
 enum lull_wait_kind {
 	LULL_WAIT_NONE,
 	LULL_WAIT_GP,		  /* a grace period, for read sections */

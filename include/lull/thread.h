@@ -61,7 +61,7 @@ struct lull__thread {
 	uint64_t rcu;	/* see rcu.h: 0 outside, else grace-period number and depth */
 	uint32_t flags; /* LULL__FLAG_*; set by others, cleared by this thread */
 	uint32_t state; /* LULL__STATE_*; this thread only */
-	struct lull__bag *bag; /* what this thread has deferred (src/reclaim/pass.c); NULL until needed */
+	struct lull__bag *bag; /* the deferred memory of this thread (src/reclaim/bag.h); NULL until needed */
 	const void *rcu_site;  /* debug builds: return address of the outermost read lock */
 	struct lull__thread *next, *prev; /* registry; under the registry lock */
 	uint32_t tid;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What threads do under a lock and outside, and the distribution of waits; see lock_scheme.h. */
+/* Do the work under a lock and outside, and collect the distribution of waits; see lock_scheme.h. */
 #include <lull/atomic.h>
 
 #include "engine/bench.h"

@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* What a module can have rows for, and the type of their schemes. */
+/* The instruments that a module can have rows for, and the type of the schemes of each. */
 enum peer_kind {
 	PEER_REF,  /* struct bench_ref_scheme */
 	PEER_GP,   /* struct bench_gp_scheme */

@@ -14,7 +14,7 @@
 #define DEGREE 1
 #define THRESHOLD 64 /* retired objects before a scan, as in the published comparison */
 
-/* What is called for every object that is reclaimed; a domain has one destructor for all. */
+/* Called for every object that is reclaimed: a domain has one destructor for all. */
 static void (*reclaimed)(struct ck_hp_hazard *hazard);
 
 static ck_hp_t domain;

@@ -88,7 +88,7 @@ static void hash_make(struct bench_hash_element *element)
 #define HASH_HOLDS_UP "its element"
 #define HASH_READER_MAY_BLOCK true
 #define HASH_OBJECT_BYTES sizeof(struct lull_percpu_ref)
-/* What a ref takes from the heap is found in the heap; it may be much more than a lock. */
+/* The memory that a ref takes from the heap is measured in the heap; it may be much more than a lock. */
 #define HASH_BUCKET_BYTES BENCH_HASH_MEASURED
 #define HASH_CPU_BYTES (2 * sizeof(intptr_t))
 #define HASH_THREAD_BYTES sizeof(struct lull__thread)

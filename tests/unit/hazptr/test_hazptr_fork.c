@@ -176,7 +176,7 @@ static void child_of_churn(void)
 static void test_fork_under_load(void **state)
 {
 #ifdef LULL_TEST_EMULATED
-	const int forks = 20; /* now and then the emulator hangs when one thread forks and another begins or ends */
+	const int forks = 20; /* it was seen to hang here once under the emulator, and never without */
 #else
 	const int forks = 100;
 #endif
