@@ -47,9 +47,12 @@ enum lull_reclaim_hard {
 struct lull_reclaim_config {
 	enum lull_reclaim_mode mode;
 	enum lull_reclaim_hard on_hard;
-	size_t soft_items, soft_bytes; /* past this, reclaim at every chance; 0: no such limit */
+	size_t soft_items, soft_bytes; /* past this, reclaim at every chance, and hold threads back that
+					* defer; 0: no such limit */
 	size_t hard_items, hard_bytes; /* past this, on_hard; 0: no such limit */
 	uint32_t linger_ms;	       /* the background thread takes over pointers that wait this long */
+	uint32_t soft_wait_us;	       /* past a soft limit a deferral waits so long at most, for readers or */
+				       /* the background thread; at most 1,000,000; 0: it does not wait */
 	void (*notify)(void *arg);     /* POLL: called when something begins to wait; may be NULL. Runs in */
 	void *notify_arg;	       /* the deferral, or where a reader clears a slot because of which an */
 				       /* object is parked, even in a signal handler: do no more than, say, */
@@ -58,13 +61,14 @@ struct lull_reclaim_config {
 
 /*
  * Fill @config with the configuration at the start: THREAD, TELL, soft limits 4096 items and 16 MiB,
- * hard limits 1,000,000 items and 1 GiB, linger 10 ms.
+ * hard limits 1,000,000 items and 1 GiB, linger 10 ms, waits of 2000 us.
  */
 LULL_API void lull_reclaim_default_config(struct lull_reclaim_config *config);
 
 /*
  * Set the configuration, at any time, from one thread at a time. Returns 0, or -EINVAL for an unknown
- * enumerator, a zero linger_ms or a hard limit below its soft one; then nothing has changed.
+ * enumerator, a zero linger_ms, a soft_wait_us above 1,000,000, or a hard limit below its soft one; then
+ * nothing has changed.
  * Aborts in a callback. Not in signal handlers.
  */
 LULL_API int lull_reclaim_configure(const struct lull_reclaim_config *config);

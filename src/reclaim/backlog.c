@@ -2,10 +2,16 @@
 /*
  * backlog.c - the counts of backlog.h.
  */
+#include <limits.h>
+
+#include "../base/deadline.h"
 #include "../base/events.h"
 #include "../base/fault.h"
 #include "../base/registry.h"
+#include "../hazptr/slots.h"
 #include "backlog.h"
+
+#define RETIRED_MOST 2048u /* objects retired by all threads, or twice the slots: then all queues are scanned */
 
 /*
  * Is @now over @limit? A count can be below zero for a moment, if items are reclaimed before they are
@@ -39,6 +45,8 @@ void lull__backlog_add(struct lull__queue *q)
 	q->in_stats_bytes = q->put_bytes;
 	q->in_backlog = q->put;
 	q->in_backlog_bytes = q->put_bytes;
+	if (q->kind == LULL__HAZPTR_FREES)
+		lull_add_relaxed(&lull__reclaimer.retired, items);
 	items += lull_add_relaxed(&lull__reclaimer.items, items);
 	bytes += lull_add_relaxed(&lull__reclaimer.bytes, bytes);
 	raise_peak(&lull__reclaimer.peak_items, items);
@@ -52,10 +60,30 @@ void lull__backlog_raise_peak(size_t items, size_t bytes)
 	raise_peak(&lull__reclaimer.peak_bytes, bytes);
 }
 
-void lull__backlog_sub(size_t items, size_t bytes)
+void lull__backlog_sub(struct lull__queue *q, size_t items, size_t bytes)
 {
+	if (q->kind == LULL__HAZPTR_FREES)
+		lull_sub_relaxed(&lull__reclaimer.retired, items);
 	lull_sub_relaxed(&lull__reclaimer.items, items);
 	lull_sub_relaxed(&lull__reclaimer.bytes, bytes);
+	if (lull_unlikely(lull_load_relaxed(&lull__reclaimer.held_back)) && !lull__over_soft()) {
+		lull_add_relaxed(&lull__reclaimer.relief, 1u);
+		lull__futex_wake(&lull__reclaimer.relief, INT_MAX);
+	}
+}
+
+/* Nothing is ordered here: who misses the wake-up waits until @deadline_ns, which is near. */
+void lull__backlog_await_relief(uint64_t deadline_ns)
+{
+	lull_add_relaxed(&lull__reclaimer.held_back, 1u);
+	while (!lull__is_past(deadline_ns)) {
+		uint32_t event = lull_load_relaxed(&lull__reclaimer.relief);
+
+		if (!lull__over_soft())
+			break;
+		lull__futex_wait(&lull__reclaimer.relief, event, deadline_ns);
+	}
+	lull_sub_relaxed(&lull__reclaimer.held_back, 1u);
 }
 
 static bool over_limit(const size_t *now, const size_t *limit)
@@ -69,6 +97,17 @@ bool lull__over_soft(void)
 {
 	return over_limit(&lull__reclaimer.items, &lull__reclaimer.config.soft_items) ||
 	       over_limit(&lull__reclaimer.bytes, &lull__reclaimer.config.soft_bytes);
+}
+
+/*
+ * The slots may name as many as there are; so at least half of these are freed when all slots are scanned, and
+ * a scan costs each of them little.
+ */
+bool lull__over_retired(void)
+{
+	size_t slots = lull__hazptr_slots();
+
+	return over(lull_load_relaxed(&lull__reclaimer.retired), slots > RETIRED_MOST / 2 ? 2 * slots : RETIRED_MOST);
 }
 
 /*
@@ -104,9 +143,11 @@ void lull__backlog_publish(void)
 
 	lull__backlog(&items, &bytes);
 	publish(items, bytes);
+	lull__bags_enter();
 	lull__for_each_bag(bag)
 		for (int kind = LULL__HAZPTR_FREES; kind < LULL__KINDS; kind++)
 			named += lull_load_relaxed(&bag->queue[kind].named);
+	lull__bags_leave();
 	lull__event_kept(named);
 }
 
@@ -115,6 +156,7 @@ void lull__backlog(size_t *items, size_t *bytes)
 	struct lull__bag *bag;
 
 	*items = *bytes = 0;
+	lull__bags_enter();
 	lull__for_each_bag(bag) {
 		for (int kind = 0; kind < LULL__KINDS; kind++) {
 			struct lull__queue *q = &bag->queue[kind];
@@ -127,4 +169,5 @@ void lull__backlog(size_t *items, size_t *bytes)
 			*bytes += put_bytes > done_bytes ? (size_t)(put_bytes - done_bytes) : 0;
 		}
 	}
+	lull__bags_leave();
 }

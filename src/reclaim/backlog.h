@@ -9,8 +9,10 @@
 
 /* Add the entries that came to @q since the last call. The producer of @q. */
 void lull__backlog_add(struct lull__queue *q);
-/* Subtract what was reclaimed. */
-void lull__backlog_sub(size_t items, size_t bytes);
+/* Subtract what was reclaimed from @q, and let go on who is held back, if it is enough. */
+void lull__backlog_sub(struct lull__queue *q, size_t items, size_t bytes);
+/* Wait until the backlog is below its soft limits, until @deadline_ns at the latest. */
+void lull__backlog_await_relief(uint64_t deadline_ns);
 void lull__backlog_raise_peak(size_t items, size_t bytes);
 
 /* Count exactly what waits. Takes no lock. */
@@ -20,5 +22,7 @@ void lull__backlog_publish(void);
 
 bool lull__over_soft(void);
 bool lull__over_hard(void);
+/* Does more memory wait that threads have retired than hazptr.h allows? */
+bool lull__over_retired(void);
 
 #endif /* LULL_BACKLOG_H */

@@ -10,28 +10,64 @@
 #include "../hazptr/table.h"
 #include "bag.h"
 
+#define TABLE_KEPT 2048u /* places in a table that a thread keeps between its scans: 16 KiB */
+
 struct lull__reclaimer lull__reclaimer = {
 	.sleep = ASLEEP,
 	.config = LULL__RECLAIM_AT_START,
+	.look_bytes = LULL__LOOK_BYTES((size_t)16 << 20),
 };
 
-static struct lull__bag *adopt_free_bag(void)
+/* ---- walks -------------------------------------------------------------------------------------- */
+
+void lull__bags_enter(void)
+{
+	lull__self.walks++;
+	lull_add_relaxed(&lull__reclaimer.walkers, 1u);
+	/*
+	 * ORDER REC-13: the count of walkers before the list; pairs with REC-13 in lull__bags_sweep()
+	 * (unlink, heavy, count the walkers); without it a bag is freed under a thread that has found it;
+	 * model/reclaim/bag-walk.tpl
+	 */
+	lull_fence_light();
+}
+
+void lull__bags_leave(void)
+{
+	/*
+	 * ORDER REC-14: the walker's last look at a bag before it is no walker; pairs with REC-14 in
+	 * free_dead(); without it a bag is freed while it is read; model/reclaim/bag-free.litmus
+	 */
+	lull_add_release(&lull__reclaimer.walkers, -1u);
+	lull__self.walks--;
+}
+
+/* ---- owners ------------------------------------------------------------------------------------- */
+
+/* Take an orphan, with what waits in it: a queue goes on where its last owner has stopped. */
+static struct lull__bag *adopt_orphan(void)
 {
 	struct lull__bag *bag;
 
+	if (!lull_load_relaxed(&lull__reclaimer.orphans))
+		return NULL;
+	lull__bags_enter();
 	lull__for_each_bag(bag) {
-		uint32_t state = BAG_FREE;
+		uint32_t state = BAG_ORPHAN;
 
 		/*
 		 * ORDER REC-5: the last owner's use of the bag before the next one's; pairs with
-		 * REC-5 in lull__reclaim_thread_exit(); without it two producers see each other's
-		 * half-done queue; model/reclaim/bag.litmus
+		 * REC-5 in lull__bag_leave(); without it two producers see each other's half-done
+		 * queue; model/reclaim/bag.litmus
 		 */
-		if (lull_load_relaxed(&bag->state) == BAG_FREE &&
-		    lull_cas_acquire(&bag->state, &state, (uint32_t)BAG_OWNED))
-			return bag;
+		if (lull_load_relaxed(&bag->state) == BAG_ORPHAN &&
+		    lull_cas_acquire(&bag->state, &state, (uint32_t)BAG_OWNED)) {
+			lull_sub_relaxed(&lull__reclaimer.orphans, 1u);
+			break;
+		}
 	}
-	return NULL;
+	lull__bags_leave();
+	return bag;
 }
 
 static struct lull__bag *new_bag(void)
@@ -46,6 +82,7 @@ static struct lull__bag *new_bag(void)
 		bag->queue[kind].kind = kind;
 	bag->next = lull_load_relaxed(&lull__reclaimer.bags);
 	/*
+	 * Every change of `bags` is a swap, so who acquires the newest bag acquires all.
 	 * ORDER REC-6: the bag before its link; pairs with REC-6 in lull__for_each_bag(); without
 	 * it a walker sees garbage; model/reclaim/queue.litmus
 	 */
@@ -61,7 +98,7 @@ struct lull__bag *lull__own_bag(void)
 	if (lull_likely(bag != NULL))
 		return bag;
 	lull__ensure_registered();
-	bag = adopt_free_bag();
+	bag = adopt_orphan();
 	/* Its last owner may have helped. An owner that is not consuming may stop that at any time. */
 	for (int kind = 0; bag && kind < LULL__KINDS; kind++)
 		lull_store_relaxed(&bag->queue[kind].owner_helps, 0u);
@@ -79,6 +116,18 @@ struct lull__hazptr_table *lull__own_table(void)
 	return bag ? lull__hazptr_table_reserve(&bag->table) : NULL;
 }
 
+void lull__own_table_done(void)
+{
+	struct lull__bag *bag = lull__self.bag;
+	struct lull__hazptr_table *table = bag ? bag->table : NULL;
+
+	if (!table || table->size <= TABLE_KEPT)
+		return;
+	bag->table = NULL;
+	lull_compiler_barrier(); /* a child that is forked in free() finds none */
+	free(table);
+}
+
 bool lull__bag_is_empty(struct lull__bag *bag)
 {
 	for (int kind = 0; kind < LULL__KINDS; kind++)
@@ -87,14 +136,116 @@ bool lull__bag_is_empty(struct lull__bag *bag)
 	return true;
 }
 
-void lull__bag_recycle(struct lull__bag *bag)
+bool lull__bag_leave(struct lull__bag *bag)
+{
+	bool waits = !lull__bag_is_empty(bag);
+
+	lull_add_relaxed(&lull__reclaimer.orphans, 1u);
+	/*
+	 * ORDER REC-5: the owner's use of the bag before it is an orphan; pairs with REC-5 in
+	 * adopt_orphan() and in unlink_if_empty(); without it as there; model/reclaim/bag.litmus
+	 */
+	lull_store_release(&bag->state, (uint32_t)BAG_ORPHAN);
+	return waits;
+}
+
+/* ---- the end of bags ---------------------------------------------------------------------------- */
+
+bool lull__bags_to_sweep(void)
+{
+	return lull_load_relaxed(&lull__reclaimer.orphans) > LULL__SPARE_BAGS || lull_load_relaxed(&lull__reclaimer.dead);
+}
+
+/* Take @bag, to which *@at leads, out of the list if it is an orphan and empty. Under bags_lock. */
+static bool unlink_if_empty(struct lull__bag *bag, struct lull__bag **at)
 {
 	uint32_t state = BAG_ORPHAN;
+	struct lull__bag *was = bag;
 
-	/*
-	 * Relaxed: the swap passes the orphan's release on to the next owner (REC-5), and an entry that
-	 * is not seen here yet is reclaimed after the bag has a new owner.
-	 */
-	if (lull_load_relaxed(&bag->state) == BAG_ORPHAN && lull__bag_is_empty(bag) && !LULL__BUSTED(BAG_LEAKED))
-		lull_cas_relaxed(&bag->state, &state, (uint32_t)BAG_FREE);
+	if (lull_load_relaxed(&bag->state) != BAG_ORPHAN || LULL__BUSTED(BAG_LEAKED))
+		return false;
+	/* REC-5: all that its last owner put in, before the look whether it is empty. Nobody adopts it now. */
+	if (!lull_cas_acquire(&bag->state, &state, (uint32_t)BAG_DEAD))
+		return false;
+	/* At the head new bags come in at any time, so *@at may lead to one of those by now. */
+	if (!lull__bag_is_empty(bag) || !lull_cas_relaxed(at, &was, bag->next)) {
+		lull_store_release(&bag->state, (uint32_t)BAG_ORPHAN); /* REC-5: go on */
+		return false;
+	}
+	lull_sub_relaxed(&lull__reclaimer.orphans, 1u);
+	for (int kind = 0; kind < LULL__KINDS; kind++)
+		lull__reclaimer.gone_items += bag->queue[kind].put;
+	bag->next_dead = lull__reclaimer.dead;
+	lull_store_relaxed(&lull__reclaimer.dead, bag);
+	return true;
+}
+
+static void unlink_empty(void)
+{
+	struct lull__bag **at = &lull__reclaimer.bags, *bag;
+	unsigned left = lull_load_relaxed(&lull__reclaimer.orphans);
+
+	while (left > LULL__SPARE_BAGS && (bag = lull_load_acquire(at)) != NULL) { /* REC-6 */
+		if (unlink_if_empty(bag, at))
+			left--;
+		else
+			at = &bag->next;
+	}
+}
+
+static void free_bag(struct lull__bag *bag)
+{
+	for (int kind = 0; kind < LULL__KINDS; kind++) {
+		/* The watch has not seen yet that its last callback is over. */
+		if (bag->queue[kind].callback_wait.kind != LULL_WAIT_NONE)
+			lull__wait_end(&bag->queue[kind].callback_wait);
+		lull__queue_free_chunks(&bag->queue[kind]);
+	}
+	free(bag->table);
+	free(bag);
+}
+
+/* Has a thread taken a queue of @bag, which it found before the bag was unlinked, and not given it back? */
+static bool is_taken(struct lull__bag *bag)
+{
+	for (int kind = 0; kind < LULL__KINDS; kind++)
+		if (lull_load_acquire(&bag->queue[kind].lock.word)) /* LOCK-1: its use of the queue before the end */
+			return true;
+	return false;
+}
+
+static void free_dead(void)
+{
+	struct lull__bag **at = &lull__reclaimer.dead, *bag;
+
+	while ((bag = *at) != NULL) {
+		if (is_taken(bag)) {
+			at = &bag->next_dead;
+			continue;
+		}
+		lull_store_relaxed(at, bag->next_dead);
+		lull_compiler_barrier(); /* a child that is forked in free() does not find it again */
+		free_bag(bag);
+	}
+}
+
+void lull__bags_sweep(void)
+{
+	if (!lull__bags_to_sweep() || !lull__trylock(&lull__reclaimer.bags_lock))
+		return;
+	unlink_empty();
+	if (lull__reclaimer.dead) {
+		/*
+		 * ORDER REC-13: the unlinking before the count of walkers; pairs with REC-13 in
+		 * lull__bags_enter(); without it as there; model/reclaim/bag-walk.tpl
+		 */
+		lull_fence_heavy();
+		/*
+		 * ORDER REC-14: the count of walkers before the end of the bags; pairs with REC-14 in
+		 * lull__bags_leave(); without it as there; model/reclaim/bag-free.litmus
+		 */
+		if (lull_load_acquire(&lull__reclaimer.walkers) == 0)
+			free_dead();
+	}
+	lull__unlock(&lull__reclaimer.bags_lock);
 }

@@ -2,9 +2,10 @@
 /*
  * bag.h - bags, and the state that deferring threads and the threads that reclaim for them share.
  *
- * Each thread that defers has a bag with a queue of each kind (queue.h). Bags are never freed. The bag of a
- * thread that exits becomes an orphan; when it is empty, the next new thread takes it. So the list of bags
- * can be walked without a lock.
+ * Each thread that defers has a bag with a queue of each kind (queue.h). The bag of a thread that exits
+ * becomes an orphan: the next new thread takes it, with what waits in it. Orphans that are empty are freed,
+ * all but a few. The list of bags is walked without a lock; walkers are counted, and no bag is freed while
+ * there is one.
  */
 #ifndef LULL_BAG_H
 #define LULL_BAG_H
@@ -15,13 +16,16 @@
 
 #include "queue.h"
 
-enum { BAG_FREE, BAG_OWNED, BAG_ORPHAN };
+enum { BAG_OWNED, BAG_ORPHAN, BAG_DEAD };
 
 struct lull__bag {
 	struct lull__queue queue[LULL__KINDS];
 	struct lull__hazptr_table *table; /* for scans by this thread, see hazptr/table.h */
-	struct lull__bag *next; /* all bags, never changes once linked */
+	struct lull__bag *next;	     /* all bags, the newest first */
+	struct lull__bag *next_dead; /* out of that list, to be freed when nobody walks it */
 	uint32_t state;
+	uint32_t at_once;	     /* how often memory was freed at once, see free_at_once(), ... */
+	uint64_t at_once_since_ns;   /* ... since then */
 };
 
 /* How deep the background thread sleeps. A deferral wakes it if it must not wait for the end of the sleep. */
@@ -38,7 +42,7 @@ enum { NO_THREAD, HAS_THREAD, CANNOT_HAVE_ONE };
 	{                                                                                          \
 		.mode = LULL_RECLAIM_THREAD, .on_hard = LULL_RECLAIM_TELL, .soft_items = 4096,     \
 		.soft_bytes = (size_t)16 << 20, .hard_items = 1000000,                             \
-		.hard_bytes = (size_t)1 << 30, .linger_ms = 10,                                    \
+		.hard_bytes = (size_t)1 << 30, .linger_ms = 10, .soft_wait_us = 2000,             \
 	}
 
 struct lull__reclaimer {
@@ -55,10 +59,14 @@ struct lull__reclaimer {
 	uint64_t retry_ns; /* the next try is not made before this time */
 	pthread_t id;
 	struct lull_reclaim_config config;
+	size_t look_bytes; /* a deferrer looks at the limits when so many bytes have come */
 
 	/* Written by some deferrals. */
 	size_t items __attribute__((aligned(LULL__CACHELINE))); /* to within LULL__CHECK_EVERY per queue */
 	size_t bytes, peak_items, peak_bytes;
+	size_t retired; /* those of the items that are memory which hazard pointers may protect */
+	uint32_t held_back;   /* threads that wait until the backlog is below its soft limits */
+	uint32_t relief; /* an event for these */
 	uint32_t limit_reported; /* the backlog is over its hard limit, and that has been reported */
 	uint64_t from_callbacks; /* deferrals that callbacks made */
 
@@ -73,15 +81,30 @@ struct lull__reclaimer {
 	struct lull_head *overflow; /* callbacks for which there was no memory: a stack */
 	struct lull__lock overflow_lock; /* one pass at a time takes and runs all of them */
 	struct lull__lock config_lock;
+	struct lull__lock retired_lock; /* one thread at a time frees what others have retired */
+
+	/* Bags that come and go. */
+	uint32_t walkers; /* threads that walk the list of bags */
+	uint32_t orphans;
+	struct lull__bag *dead;
+	uint64_t gone_items; /* what was deferred with bags that are no more; under the lock */
+	struct lull__lock bags_lock; /* to unlink and free bags */
 };
 
 extern struct lull__reclaimer lull__reclaimer;
 
+/* With a soft limit of @soft bytes, how many bytes a deferrer adds before it looks at the limits. */
+#define LULL__LOOK_BYTES(soft) ((soft) / 16 + 1)
+
 #define LULL__CHECK_EVERY 64u /* the owner checks its queue and the limits at every 64th entry */
 
-/* REC-6: the link before the bag. */
+/* Begin and end a walk over all bags. Walks nest, and may be in signal handlers. */
+void lull__bags_enter(void);
+void lull__bags_leave(void);
+
+/* In a walk. REC-6: the link before the bag. */
 #define lull__for_each_bag(bag)                                                                          \
-	for ((bag) = lull_load_acquire(&lull__reclaimer.bags); (bag); (bag) = (bag)->next)
+	for ((bag) = lull_load_acquire(&lull__reclaimer.bags); (bag); (bag) = lull_load_relaxed(&(bag)->next))
 
 /* Return the calling thread's bag; give it one if it has none. NULL: no memory. */
 struct lull__bag *lull__own_bag(void);
@@ -89,8 +112,17 @@ struct lull__bag *lull__own_bag(void);
 /* Return a table for scans by the calling thread, for all current slots if there is memory. NULL: none. */
 struct lull__hazptr_table *lull__own_table(void);
 
-/* Let a new thread have @bag if it is an orphan and empty. The caller holds no consumer's lock. */
-void lull__bag_recycle(struct lull__bag *bag);
+/* Free that table unless it is small, so that many threads do not keep a table for the slots of all. */
+void lull__own_table_done(void);
+
+/* Make the calling thread's bag an orphan. Returns whether anything waits in it. */
+bool lull__bag_leave(struct lull__bag *bag);
+/* Free orphans that are empty, but for LULL__SPARE_BAGS, if nobody walks the bags. */
+void lull__bags_sweep(void);
+/* Would that free any, now or later? */
+bool lull__bags_to_sweep(void);
 bool lull__bag_is_empty(struct lull__bag *bag);
+
+#define LULL__SPARE_BAGS 2u /* orphans that are kept for the next threads */
 
 #endif /* LULL_BAG_H */

@@ -20,7 +20,8 @@
 #include "worker.h"
 
 #define ASK_AT	     1024u    /* entries that share a grace period: enough to pay for the heavy fence */
-#define SOFT_WAIT_NS 2000000u /* a deferral over the soft limit waits no longer than this */
+#define SHARES_MOST  32u     /* a deferral of much at once waits so many times as long as one of little */
+#define AT_ONCE_MOST 32u     /* in linger_ms one thread frees no more often at once */
 #define OOM_WAIT_MS  1000u    /* one for which there is no memory waits no longer than this */
 
 /*
@@ -38,6 +39,35 @@ static bool owner_enter(struct lull__queue *q)
 }
 
 /*
+ * While there is no background thread, free what the calling thread's queue @q holds at once, if no reader is
+ * in the way: then nothing lingers that such a thread would be needed for. Returns whether @q is empty.
+ * Not often: a thread that frees much lets many entries share a fence.
+ */
+static bool free_at_once(struct lull__queue *q)
+{
+	struct lull__bag *bag = lull__self.bag;
+	uint64_t now_ns = lull__now_ns();
+	size_t count, bytes = 0;
+
+	if (now_ns - bag->at_once_since_ns > lull_load_relaxed(&lull__reclaimer.config.linger_ms) * (uint64_t)1000000) {
+		bag->at_once_since_ns = now_ns;
+		bag->at_once = 0;
+	}
+	if (lull__kind_is_call(q->kind) || bag->at_once >= AT_ONCE_MOST || lull__self.callback_depth || !owner_enter(q))
+		return false;
+	bag->at_once++;
+	lull__advance(q);
+	if (q->ready == q->wait && lull__queue_new(q)) {
+		lull__queue_ask(q, q->put);
+		lull__advance(q);
+	}
+	count = lull__queue_run(q, SIZE_MAX, &bytes);
+	lull__queue_owner_leave(q);
+	lull__backlog_sub(q, count, bytes);
+	return lull__queue_is_empty(q);
+}
+
+/*
  * Make the calling thread's bag an orphan: the thread defers no more, and a new one may get the bag when it
  * is empty.
  */
@@ -48,8 +78,9 @@ void lull__reclaim_thread_exit(void)
 	if (!bag)
 		return;
 	lull__busted_drop(bag);
-	lull__self.bag = NULL;
 	for (int kind = 0; kind < LULL__KINDS; kind++) {
+		if (lull__queue_owner_reclaims(&bag->queue[kind]))
+			free_at_once(&bag->queue[kind]);
 		lull__backlog_add(&bag->queue[kind]);
 		/* The thread was consuming this queue: a callback has ended it. */
 		if (bag->queue[kind].busy) {
@@ -58,14 +89,11 @@ void lull__reclaim_thread_exit(void)
 		}
 		lull__queue_owner_leave(&bag->queue[kind]);
 	}
-	/*
-	 * ORDER REC-5: the owner's use of the bag before it is an orphan; pairs with REC-5 in
-	 * adopt_free_bag(); without it as there; model/reclaim/bag.litmus
-	 */
-	lull_store_release(&bag->state, (uint32_t)BAG_ORPHAN);
-	lull_fence_light(); /* REC-2: as after a push */
-	if (lull_load_relaxed(&lull__reclaimer.sleep) != AWAKE)
-		lull__wake_reclaimer();
+	lull__self.bag = NULL;
+	if (lull__bag_leave(bag))
+		lull__notify(LINGERING); /* REC-2: as after a push */
+	else if (lull_load_relaxed(&lull__reclaimer.orphans) > 4 * LULL__SPARE_BAGS)
+		lull__bags_sweep();
 }
 
 void lull__reclaim_unregister(const char *call)
@@ -118,45 +146,64 @@ static void help(struct lull__queue *q)
 	lull__advance(q);
 	count = lull__queue_run(q, SIZE_MAX, &bytes);
 	lull__queue_owner_leave(q);
-	lull__backlog_sub(count, bytes);
+	lull__backlog_sub(q, count, bytes);
 }
 
-/* Act on the hard limit: reclaim with HELP, if this thread can; else report it, once. */
-static void hard_limit(struct lull__queue *q)
+/* Act on the hard limit: with HELP reclaim, if this thread can, and return true; else report it, once. */
+static bool hard_limit(struct lull__queue *q)
 {
 	if (lull_load_relaxed(&lull__reclaimer.config.on_hard) == LULL_RECLAIM_HELP && can_help()) {
 		help(q);
 		if (lull__over_hard())
 			lull__pass(PASS_ALL);
-		return;
+		return true;
 	}
 	if (!lull_xchg_relaxed(&lull__reclaimer.limit_reported, 1u) && lull__watch)
 		lull__watch->over_limit();
+	return false;
 }
 
-/*
- * Act on the soft limit: the grace period of @q does not end because of a reader, most likely one that is
- * preempted. Wait a moment, to give it the processor. Only a moment, for the reader may itself wait for a
- * lock that this thread holds.
- */
-static void soft_limit(struct lull__queue *q)
+/* Wait for the grace period of @q, which the calling thread owns and consumes. */
+static void await_own_gp(struct lull__queue *q, uint64_t deadline_ns)
 {
 	lull_rcu_cookie cookie;
 
-	if (!lull__kind_has_gp(q->kind) || !can_help() || !owner_enter(q))
-		return;
 	if (q->ready == q->wait && lull__queue_new(q))
 		lull__queue_ask(q, q->put);
 	cookie = q->cookie;
 	lull__queue_owner_leave(q);
-	lull__rcu_wait_until(cookie, lull__now_ns() + SOFT_WAIT_NS);
+	lull__rcu_wait_until(cookie, deadline_ns);
 }
 
 /*
- * Return how many entries share a scan of all slots: few enough for the bound that hazptr.h states, enough
- * to pay for the scan. At most these entries wait: those that slots name, those that were new at the last
- * scan, those that are new now, and LULL__CHECK_EVERY of each of the last two, because they are counted
- * only that often: slots + 2 * (this + LULL__CHECK_EVERY).
+ * Hold the calling thread back past the soft limit: let readers and the background thread have the processor,
+ * which they most likely wait for. Only a moment, for they may themselves wait for a lock that this thread
+ * holds. @mine: this thread reclaims what is in @q; memory that is retired does not wait for anybody. @shares:
+ * how many times as much has come as a look at the limits is worth.
+ */
+static void hold_back(struct lull__queue *q, bool mine, uint64_t shares)
+{
+	uint64_t wait_ns = lull_load_relaxed(&lull__reclaimer.config.soft_wait_us) * (uint64_t)1000, deadline_ns;
+
+	if (!wait_ns || !can_help() || q->kind == LULL__HAZPTR_FREES)
+		return;
+	deadline_ns = lull__now_ns() + wait_ns * (shares < SHARES_MOST ? shares : SHARES_MOST);
+	if (!mine) {
+		/* Under POLL perhaps only this thread reclaims. */
+		if (lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_POLL)
+			lull__backlog_await_relief(deadline_ns);
+	} else if (!owner_enter(q)) {
+		lull__lock_await(&q->lock, deadline_ns); /* another thread reclaims it, and waits for readers */
+	} else if (lull__kind_has_gp(q->kind)) {
+		await_own_gp(q, deadline_ns);
+	} else {
+		lull__queue_owner_leave(q);
+	}
+}
+
+/*
+ * Return how many new entries of one queue share a scan of all slots: enough to pay for the scan. How many
+ * wait in the whole process is bounded by lull__free_retired().
  */
 static uint64_t scan_threshold(void)
 {
@@ -173,23 +220,10 @@ static void advance_own_queue(struct lull__queue *q, bool soft)
 
 	lull__advance(q);
 	new = lull__queue_new(q);
-	if (q->ready == q->wait && (new >= ask_at || (soft && new && lull__kind_has_gp(q->kind)))) {
+	if (q->ready == q->wait && (new >= ask_at || (soft && new))) {
 		lull__queue_ask(q, q->put);
 		lull__advance(q);
 	}
-}
-
-/*
- * Let the owner of @q wait for the thread that consumes it, if more entries wait than the bound of hazptr.h
- * allows: that thread only scans slots and frees, but it may be preempted. Only a moment, because it may in
- * turn wait for another queue, under whose lock callbacks run.
- */
-static void await_consumer(struct lull__queue *q)
-{
-	size_t slots = lull__hazptr_slots(), bound = slots > 500 ? 2 * slots : 1000;
-
-	if (q->kind == LULL__HAZPTR_FREES && q->put - lull_load_relaxed(&q->done) + LULL__CHECK_EVERY > bound)
-		lull__lock_await(&q->lock, lull__now_ns() + SOFT_WAIT_NS);
 }
 
 /*
@@ -201,16 +235,13 @@ static void owner_step(struct lull__queue *q, bool look, bool soft)
 	uint64_t waiting;
 	size_t bytes = 0, count;
 
-	if (!owner_enter(q)) {
-		if (look)
-			await_consumer(q);
+	if (!owner_enter(q))
 		return;
-	}
 	if (look)
 		advance_own_queue(q, soft);
 	if (q->get < q->ready) {
 		waiting = q->put - q->get;
-		count = lull__queue_run(q, waiting <= 2 * ASK_AT ? 1 : soft ? LULL__CHECK_EVERY : 2, &bytes);
+		count = lull__queue_run(q, soft ? LULL__CHECK_EVERY : waiting <= 2 * ASK_AT ? 1 : 2, &bytes);
 		/* Instead of lull__backlog_sub() for each one: so much less will be added. */
 		q->in_backlog += count;
 		q->in_backlog_bytes += bytes;
@@ -221,22 +252,30 @@ static void owner_step(struct lull__queue *q, bool look, bool soft)
 /* Add the new entries of @q to the backlog and check its limits. Returns whether one is exceeded. */
 static bool check_limits(struct lull__queue *q, bool mine)
 {
+	uint64_t shares = (q->put_bytes - q->looked_bytes) / lull_load_relaxed(&lull__reclaimer.look_bytes);
 	bool hard;
 
+	q->looked_bytes = q->put_bytes;
 	lull__backlog_add(q);
+	if (lull_unlikely(q->kind == LULL__HAZPTR_FREES && lull__over_retired()))
+		lull__free_retired(q);
 	hard = lull__over_hard();
 	if (lull_likely(!hard && !lull__over_soft())) {
 		if (lull_unlikely(lull_load_relaxed(&lull__reclaimer.limit_reported)))
 			lull_store_relaxed(&lull__reclaimer.limit_reported, 0u);
 		return false;
 	}
-	if (hard)
-		hard_limit(q);
-	else if (mine)
-		soft_limit(q);
-	if (lull_load_relaxed(&lull__reclaimer.sleep) == NAPPING)
-		lull__wake_reclaimer();
+	lull__notify(mine ? ASLEEP : NAPPING);
+	if (!hard || !hard_limit(q))
+		hold_back(q, mine, shares ? shares : 1);
 	return true;
+}
+
+/* Has @q grown so much that its owner looks at it and at the limits? */
+static inline bool is_time_to_look(const struct lull__queue *q)
+{
+	return (q->put & (LULL__CHECK_EVERY - 1)) == 0 ||
+	       q->put_bytes - q->looked_bytes >= lull_load_relaxed(&lull__reclaimer.look_bytes);
 }
 
 /* Wait until @item can be freed. Returns false after OOM_WAIT_MS: this thread may protect it itself. */
@@ -301,26 +340,32 @@ static void defer_rarely(int kind, void *item, size_t bytes, bool full)
 static inline void defer(int kind, void *item, size_t bytes, bool full)
 {
 	struct lull__bag *bag = lull__self.bag;
-	bool mine = false, look, soft = false;
+	bool mine, look, soft = false;
 	struct lull__queue *q;
 
 	if (lull_unlikely(!bag || lull__self.callback_depth)) {
-		defer_rarely(kind, item, bytes, full);
-		return;
+		if (lull__self.callback_depth || (lull__self.state & LULL__STATE_EXITED) || !(bag = lull__own_bag())) {
+			defer_rarely(kind, item, bytes, full);
+			return;
+		}
 	}
 	q = &bag->queue[kind];
 	if (lull__kind_has_slots((uint32_t)kind) && !full)
 		lull_store_relaxed(&q->has_light, 1u);
 	if (lull_unlikely(!lull__queue_push(q, item, bytes))) {
 		defer_without_memory(kind, item);
-	} else {
-		mine = lull__queue_owner_reclaims(q) || (lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_CALLER &&
-					       begin_to_help(q, false));
-		look = (q->put & (LULL__CHECK_EVERY - 1)) == 0;
-		if (lull_unlikely(look))
-			soft = check_limits(q, mine);
-		if (mine)
-			owner_step(q, look, soft);
+		lull__notify(LINGERING);
+		return;
+	}
+	mine = lull__queue_owner_reclaims(q) ||
+	       (lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_CALLER && begin_to_help(q, false));
+	look = is_time_to_look(q);
+	if (lull_unlikely(look))
+		soft = check_limits(q, mine);
+	if (mine) {
+		if (lull_unlikely(lull_load_relaxed(&lull__reclaimer.thread) != HAS_THREAD) && free_at_once(q))
+			return;
+		owner_step(q, look, soft);
 	}
 	lull__notify(mine ? ASLEEP : LINGERING);
 }

@@ -161,6 +161,7 @@ bool lull__park_named(struct lull__queue *taken)
 		lull_store_relaxed(&q->seen_unpark, unpark_event);
 		lull_store_relaxed(&q->parked, parked_how(q));
 	}
+	lull__own_table_done();
 	return true;
 }
 

@@ -2,6 +2,9 @@
 /*
  * pass.c - one pass over all queues: take those that are due, wait for readers, reclaim, give back.
  */
+#include <limits.h>
+
+#include "../base/deadline.h"
 #include "../base/events.h"
 #include "../base/fault.h"
 #include "../base/message.h"
@@ -13,6 +16,7 @@
 #include "partition.h"
 #include "pass.h"
 
+#define RETIRED_WAIT_NS 1000000000u /* a thread that retires waits no longer for one that frees what is retired */
 #define SERVE_NS 10000000u /* in a long grace period, so often reclaim entries that do not wait for it */
 
 /* ---- one queue -------------------------------------------------------------------------------- */
@@ -31,6 +35,7 @@ static void scan_queue(struct lull__queue *q)
 		lull__hazptr_fence(!lull_load_relaxed(&q->has_light));
 	lull__hazptr_collect(table);
 	lull__partition(q, table);
+	lull__own_table_done();
 }
 
 void lull__advance(struct lull__queue *q)
@@ -90,58 +95,79 @@ static size_t run_overflow(void)
 	return count;
 }
 
+/* Take @q of @bag, whose lock the caller has just got. Returns whether its owner may be consuming. */
+static bool take(struct lull__queue *q, struct lull__bag *bag, enum lull__pass what)
+{
+	bool revoke = bag != lull__self.bag && lull__queue_owner_reclaims(q);
+
+	q->next_taken = NULL;
+	q->rechecking = lull__queue_needs_recheck(q);
+	if (revoke)
+		lull__queue_revoke(q);
+	if (what == PASS_ABANDONED && lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_CALLER)
+		lull_store_relaxed(&q->owner_helps, 0u);
+	return revoke;
+}
+
+/* Wait until the owners of the queues in @taken consume no longer; or, without @wait, give those back. */
+static struct lull__queue *await_owners(struct lull__queue *taken, bool wait)
+{
+	struct lull__queue **at = &taken, *q;
+
+	while ((q = *at) != NULL) {
+		if (q->revoked && !wait && lull_load_relaxed(&q->busy)) {
+			*at = q->next_taken;
+			lull__queue_release(q);
+			continue;
+		}
+		if (q->revoked)
+			lull__queue_await_owner(q);
+		at = &q->next_taken;
+	}
+	return taken;
+}
+
 /*
- * Take every queue that is due: one heavy fence revokes them all. Locks are taken in the order of the list
- * of bags, in which new ones come first, so that two threads that take queues cannot deadlock.
+ * Locks are taken in the order of the list of bags, in which new ones come first, so that two threads that
+ * take queues cannot deadlock. Queues of retired memory are taken apart from all others: who has one waits
+ * for nothing that a callback may hold up, so their owners may wait for it.
  */
-struct lull__queue *lull__take_due(enum lull__pass what, bool wait_for_locks, bool slots_only)
+struct lull__queue *lull__take_due(enum lull__pass what, uint32_t kinds, bool wait)
 {
 	struct lull__queue *taken = NULL, **end = &taken;
 	struct lull__bag *bag;
 	bool revoked = false;
 
+	lull__bags_enter();
 	lull__for_each_bag(bag) {
 		for (int kind = 0; kind < LULL__KINDS; kind++) {
 			struct lull__queue *q = &bag->queue[kind];
 
-			if ((slots_only && lull__kind_has_gp(q->kind)) || !lull__is_due(bag, kind, what))
+			if (!(kinds & 1u << kind) || !lull__is_due(bag, kind, what))
 				continue;
-			if (wait_for_locks)
+			if (wait)
 				lull__lock(&q->lock);
 			else if (!lull__trylock(&q->lock))
 				continue;
-			q->next_taken = NULL;
-			q->rechecking = lull__queue_needs_recheck(q);
+			revoked |= take(q, bag, what);
 			*end = q;
 			end = &q->next_taken;
-			if (bag != lull__self.bag && lull__queue_owner_reclaims(q)) {
-				lull__queue_revoke(q);
-				revoked = true;
-			}
-			if (what == PASS_ABANDONED && lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_CALLER)
-				lull_store_relaxed(&q->owner_helps, 0u);
 		}
 	}
+	lull__bags_leave();
 	if (revoked)
 		lull_fence_heavy(); /* REC-8 */
-	for (struct lull__queue *q = taken; q; q = q->next_taken)
-		if (q->revoked)
-			lull__queue_await_owner(q);
-	return taken;
+	return await_owners(taken, wait);
 }
 
 void lull__give_back(struct lull__queue *taken)
 {
-	struct lull__bag *bag;
-
 	while (taken) {
 		struct lull__queue *q = taken;
 
 		taken = q->next_taken;
 		lull__queue_release(q);
 	}
-	lull__for_each_bag(bag)
-		lull__bag_recycle(bag);
 }
 
 /* Move the queues that wait for slots only from @taken to a list of their own, and return that. */
@@ -247,13 +273,15 @@ static struct lull__hazptr_table *collect_slots(struct lull__queue *taken)
  */
 static size_t run_taken(struct lull__queue *taken, bool calls)
 {
-	size_t count = 0, bytes = 0;
+	size_t all = 0;
 
-	for (struct lull__queue *q = taken; q; q = q->next_taken)
-		if (calls || !lull__kind_is_call(q->kind))
-			count += lull__queue_run(q, SIZE_MAX, &bytes);
-	lull__backlog_sub(count, bytes);
-	return count;
+	for (struct lull__queue *q = taken; q; q = q->next_taken) {
+		size_t bytes = 0, count = calls || !lull__kind_is_call(q->kind) ? lull__queue_run(q, SIZE_MAX, &bytes) : 0;
+
+		lull__backlog_sub(q, count, bytes);
+		all += count;
+	}
+	return all;
 }
 
 /* Mark the entries that remain in @taken because slots name them: a barrier waits for them. */
@@ -311,16 +339,37 @@ static size_t reclaim_taken(struct lull__queue *taken, bool awaited)
 	return count;
 }
 
-/* Reclaim from the queues that wait for slots only, if no other thread has them. */
-static size_t serve_slots(void)
+/* Scan the slots for the queues in @taken, which wait for these only, reclaim, and give them back. */
+static size_t reclaim_for_slots(struct lull__queue *taken, bool awaited)
 {
-	struct lull__queue *taken = lull__take_due(PASS_ABANDONED, false, true);
+	size_t count;
 
 	if (!taken)
 		return 0;
 	fence_for(ask_for_slots(taken), 0);
 	make_ready(taken, collect_slots(taken));
-	return reclaim_taken(taken, false);
+	count = reclaim_taken(taken, awaited);
+	lull__own_table_done();
+	return count;
+}
+
+void lull__free_retired(struct lull__queue *q)
+{
+	uint64_t deadline_ns = lull__now_ns() + RETIRED_WAIT_NS;
+
+	while (lull__over_retired() && !lull__is_past(deadline_ns)) {
+		if (!lull__trylock(&lull__reclaimer.retired_lock)) {
+			lull__lock_await(&lull__reclaimer.retired_lock, deadline_ns);
+			continue;
+		}
+		if (lull__over_retired())
+			reclaim_for_slots(lull__take_due(PASS_ALL, LULL__TAKE_RETIRED, false), false);
+		lull__unlock_wake(&lull__reclaimer.retired_lock, INT_MAX);
+		break;
+	}
+	/* A pass may have this thread's own queue: to add to it before that is done would go past the bound. */
+	while (lull_load_relaxed(&q->revoked) && lull__over_retired() && !lull__is_past(deadline_ns))
+		lull__lock_await(&q->lock, deadline_ns);
 }
 
 /*
@@ -330,15 +379,19 @@ static size_t serve_slots(void)
  */
 size_t lull__pass(enum lull__pass what)
 {
-	struct lull__queue *taken = lull__take_due(what, true, false), *slots_only = split(&taken);
-	bool any = taken || slots_only;
-	struct lull__hazptr_table *table = NULL;
-	/* First, so that the fence of a new grace period serves them too. */
-	bool wants_heavy = ask_for_slots(slots_only);
 	bool awaited = what == PASS_ALL && lull_load_relaxed(&lull__reclaimer.mark_awaited);
-	lull_rcu_cookie newly, latest = ask_for_gp(taken, &newly);
-	size_t count = 0;
+	struct lull__queue *retired = lull__take_due(what, LULL__TAKE_RETIRED, true), *taken, *slots_only;
+	size_t count = reclaim_for_slots(retired, awaited);
+	struct lull__hazptr_table *table = NULL;
+	lull_rcu_cookie newly, latest;
+	bool any, wants_heavy;
 
+	taken = lull__take_due(what, LULL__TAKE_ALL & ~LULL__TAKE_RETIRED, true);
+	any = retired || taken;
+	slots_only = split(&taken);
+	/* First, so that the fence of a new grace period serves them too. */
+	wants_heavy = ask_for_slots(slots_only);
+	latest = ask_for_gp(taken, &newly);
 	lull_add_relaxed(&lull__reclaimer.passes, (uint64_t)1);
 	lull__event_count(&lull__page->passes, 1);
 	if (slots_only) {
@@ -348,13 +401,15 @@ size_t lull__pass(enum lull__pass what)
 	}
 	if (LULL__BUSTED(BRIDGE_SCAN_FIRST))
 		table = collect_slots(taken);
-	while (latest && !lull__rcu_wait_until(latest, lull__now_ns() + SERVE_NS))
-		count += serve_slots(); /* hazard pointers do not wait for sections */
+	while (latest && !lull__rcu_wait_until(latest, lull__now_ns() + SERVE_NS)) /* hazard pointers wait for no section */
+		count += reclaim_for_slots(lull__take_due(PASS_ABANDONED, LULL__TAKE_SLOTS, false), false);
 	if (!LULL__BUSTED(BRIDGE_SCAN_FIRST))
 		table = collect_slots(taken); /* BRI-1: after the grace period */
 	make_ready(taken, table);
 	count += reclaim_taken(taken, awaited);
+	lull__own_table_done();
 	count += run_overflow();
+	lull__bags_sweep();
 	lull__backlog_publish();
 	if (count || !any)
 		lull_store_relaxed(&lull__reclaimer.futile, 0u);

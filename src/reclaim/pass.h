@@ -15,10 +15,16 @@ enum lull__pass {
 };
 
 /*
- * Reclaim everything that is due: first the entries that wait for slots only, then, after a grace period,
- * the others. One heavy fence serves both. Waits. Returns how many items were reclaimed.
+ * Reclaim everything that is due: first memory that was retired, then callbacks that wait for slots only,
+ * then, after a grace period, the others. Waits. Returns how many items were reclaimed.
  */
 size_t lull__pass(enum lull__pass what);
+
+/*
+ * Free the memory that all threads have retired and that no slot names, if more of it waits than hazptr.h
+ * allows. For the owner of @q, which is such a queue. Runs no user code, and waits for none.
+ */
+void lull__free_retired(struct lull__queue *q);
 
 /*
  * Make ready as much of @q as possible without waiting: entries whose grace period is over and that no slot
@@ -29,11 +35,18 @@ void lull__advance(struct lull__queue *q);
 /* Does queue @kind of @bag have entries for a pass of kind @what? */
 bool lull__is_due(struct lull__bag *bag, int kind, enum lull__pass what);
 
+/* Which of the queues that are due to take, by their kinds. */
+enum {
+	LULL__TAKE_RETIRED = 1u << LULL__HAZPTR_FREES,
+	LULL__TAKE_SLOTS = 1u << LULL__HAZPTR_FREES | 1u << LULL__HAZPTR_CALLS,
+	LULL__TAKE_ALL = (1u << LULL__KINDS) - 1,
+};
+
 /*
- * Take every queue that is due, as a list; one heavy fence revokes them all. Without @wait_for_locks skip
- * queues that another thread has; with @slots_only skip queues that wait for grace periods.
+ * Take every queue that is due and of one of @kinds, as a list; one heavy fence revokes them all. Without
+ * @wait skip queues that another thread has, or whose owner is consuming.
  */
-struct lull__queue *lull__take_due(enum lull__pass what, bool wait_for_locks, bool slots_only);
+struct lull__queue *lull__take_due(enum lull__pass what, uint32_t kinds, bool wait);
 /* Give back the queues in @taken from which memory is freed. Returns the others. */
 struct lull__queue *lull__give_back_frees(struct lull__queue *taken);
 void lull__give_back(struct lull__queue *taken);

@@ -23,7 +23,7 @@ static size_t run_in_steps(struct lull__queue *q, size_t most, uint64_t deadline
 		got = lull__queue_run(q, step, &bytes);
 		count += got;
 	} while (got == POLL_STEP && !lull__is_past(deadline_ns));
-	lull__backlog_sub(count, bytes);
+	lull__backlog_sub(q, count, bytes);
 	return count;
 }
 
@@ -77,12 +77,14 @@ static void park_polled(struct lull__queue *taken)
 static bool anything_unparked(void)
 {
 	struct lull__bag *bag;
+	bool any = false;
 
+	lull__bags_enter();
 	lull__for_each_bag(bag)
-		for (int kind = 0; kind < LULL__KINDS; kind++)
-			if (is_free_and_unparked(&bag->queue[kind]))
-				return true;
-	return false;
+		for (int kind = 0; kind < LULL__KINDS && !any; kind++)
+			any = is_free_and_unparked(&bag->queue[kind]);
+	lull__bags_leave();
+	return any;
 }
 
 /* Re-arm the program's notification. */
@@ -110,7 +112,7 @@ size_t lull_reclaim_poll(size_t max_items, uint64_t max_ns)
 	if (lull__self.callback_depth)
 		lull__die("lull_reclaim_poll in a callback");
 	lull__ensure_registered();
-	taken = lull__take_due(PASS_ALL, false, false);
+	taken = lull__take_due(PASS_ALL, LULL__TAKE_ALL, false);
 	for (struct lull__queue *q = taken; q; q = q->next_taken)
 		poll_queue(q);
 	park_polled(taken);
@@ -118,6 +120,8 @@ size_t lull_reclaim_poll(size_t max_items, uint64_t max_ns)
 	taken = lull__give_back_frees(taken);
 	count += run_polled(taken, true, max_items - count, deadline_ns);
 	lull__give_back(taken);
+	lull__own_table_done();
+	lull__bags_sweep();
 	end_of_poll();
 	return count;
 }

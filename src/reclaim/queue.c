@@ -53,6 +53,19 @@ static void next_chunk(struct lull__queue *q)
 	free(used);
 }
 
+void lull__queue_free_chunks(struct lull__queue *q)
+{
+	struct lull__chunk *chunk = q->head;
+
+	while (chunk) {
+		struct lull__chunk *next = chunk->next;
+
+		free(chunk);
+		chunk = next;
+	}
+	free(q->spare);
+}
+
 /*
  * Take an entry. It counts as taken before it is reclaimed: a child that is forked in the middle must not
  * reclaim it again, as its callback may be half done.

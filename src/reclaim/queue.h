@@ -90,6 +90,7 @@ struct lull__queue {
 	uint64_t put;
 	uint64_t put_bytes;
 	uint64_t in_backlog, in_backlog_bytes; /* how many of these are in the backlog of the process */
+	uint64_t looked_bytes; /* put_bytes when the owner last looked at the limits */
 	uint64_t in_stats, in_stats_bytes; /* how many of these are on the page of stats.h */
 	struct lull__chunk *tail;
 	uint32_t kind;
@@ -145,6 +146,9 @@ static inline bool lull__queue_push(struct lull__queue *q, void *item, size_t by
 	lull_store_release(&q->put, put + 1);
 	return true;
 }
+
+/* Free the chunks of @q, which is empty and which no thread uses. */
+void lull__queue_free_chunks(struct lull__queue *q);
 
 /* ---- the right to consume ------------------------------------------------------------------- */
 

@@ -14,6 +14,8 @@
 #include "reclaim_life.h"
 #include "worker.h"
 
+#define SOFT_WAIT_MOST_US 1000000u
+
 static const struct lull_reclaim_config at_start = LULL__RECLAIM_AT_START;
 
 void lull_reclaim_default_config(struct lull_reclaim_config *config)
@@ -37,11 +39,21 @@ static void owners_leave(void)
 {
 	struct lull__bag *bag;
 
+	lull__bags_enter();
 	lull__for_each_bag(bag) {
 		for (int kind = 0; kind < LULL__KINDS; kind++)
 			if (lull__kind_is_call((uint32_t)kind) && lull_load_relaxed(&bag->queue[kind].put))
 				owner_leaves(bag, &bag->queue[kind]);
 	}
+	lull__bags_leave();
+}
+
+/* Return how many bytes a thread may defer between two looks at the limits. */
+static size_t look_bytes(const struct lull_reclaim_config *config)
+{
+	size_t limit = config->soft_bytes ? config->soft_bytes : config->hard_bytes;
+
+	return LULL__LOOK_BYTES(limit ? limit : SIZE_MAX);
 }
 
 int lull_reclaim_configure(const struct lull_reclaim_config *config)
@@ -51,6 +63,7 @@ int lull_reclaim_configure(const struct lull_reclaim_config *config)
 
 	if ((unsigned)config->mode > LULL_RECLAIM_CALLER ||
 	    (unsigned)config->on_hard > LULL_RECLAIM_HELP || config->linger_ms == 0 ||
+	    config->soft_wait_us > SOFT_WAIT_MOST_US ||
 	    (config->hard_items && config->hard_items < config->soft_items) ||
 	    (config->hard_bytes && config->hard_bytes < config->soft_bytes))
 		return -EINVAL;
@@ -63,6 +76,8 @@ int lull_reclaim_configure(const struct lull_reclaim_config *config)
 	lull_store_relaxed(&lull__reclaimer.config.hard_items, config->hard_items);
 	lull_store_relaxed(&lull__reclaimer.config.hard_bytes, config->hard_bytes);
 	lull_store_relaxed(&lull__reclaimer.config.linger_ms, config->linger_ms);
+	lull_store_relaxed(&lull__reclaimer.config.soft_wait_us, config->soft_wait_us);
+	lull_store_relaxed(&lull__reclaimer.look_bytes, look_bytes(config));
 	lull__reclaimer.config.notify = config->notify;
 	lull__reclaimer.config.notify_arg = config->notify_arg;
 	lull_store_relaxed(&lull__reclaimer.mode, (uint32_t)config->mode);
@@ -96,9 +111,12 @@ void lull_reclaim_stats(struct lull_reclaim_counts *stats)
 
 	memset(stats, 0, sizeof(*stats));
 	lull__backlog(&stats->items, &stats->bytes);
+	lull__lock(&lull__reclaimer.bags_lock);
+	stats->total_items = lull__reclaimer.gone_items;
 	lull__for_each_bag(bag)
 		for (int kind = 0; kind < LULL__KINDS; kind++)
 			stats->total_items += lull_load_relaxed(&bag->queue[kind].put);
+	lull__unlock(&lull__reclaimer.bags_lock);
 	lull__backlog_raise_peak(stats->items, stats->bytes);
 	stats->peak_items = lull_load_relaxed(&lull__reclaimer.peak_items);
 	stats->peak_bytes = lull_load_relaxed(&lull__reclaimer.peak_bytes);
@@ -127,7 +145,9 @@ void lull__reclaim_fork_child(uint32_t old_tid)
 	struct lull__bag *bag;
 
 	(void)old_tid;
-	lull__reclaimer.items = lull__reclaimer.bytes = 0;
+	lull__reclaimer.items = lull__reclaimer.bytes = lull__reclaimer.retired = 0;
+	lull__reclaimer.orphans = 0;
+	lull__reclaimer.walkers = lull__self.walks;
 	lull__for_each_bag(bag) {
 		for (int kind = 0; kind < LULL__KINDS; kind++) {
 			struct lull__queue *q = &bag->queue[kind];
@@ -140,12 +160,17 @@ void lull__reclaim_fork_child(uint32_t old_tid)
 			q->in_backlog = q->put;
 			q->in_backlog_bytes = q->put_bytes;
 			lull__reclaimer.items += (size_t)(q->put - q->done);
+			lull__reclaimer.retired += kind == LULL__HAZPTR_FREES ? (size_t)(q->put - q->done) : 0;
 			lull__reclaimer.bytes += (size_t)(q->put_bytes - q->done_bytes);
 		}
-		if (bag != lull__self.bag && bag->state == BAG_OWNED)
+		if (bag != lull__self.bag)
 			bag->state = BAG_ORPHAN;
+		lull__reclaimer.orphans += bag->state == BAG_ORPHAN;
 	}
 	lull__reclaimer.config_lock.word = 0;
+	lull__reclaimer.retired_lock.word = 0;
+	lull__reclaimer.bags_lock.word = 0;
+	lull__reclaimer.held_back = 0;
 	lull__reclaimer.barrier_lock.word = 0;
 	lull__reclaimer.overflow_lock.word = 0;
 	lull__reclaimer.mark_awaited = 0;

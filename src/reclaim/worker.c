@@ -15,10 +15,12 @@
 #include "pass.h"
 #include "worker.h"
 
-#define FLOOD_NAP_NS   20000u	 /* between passes while callbacks flood in */
-#define NAP_BELOW      512u	 /* ... and a pass finds fewer than these */
+#define NAP_NS	       600000u	 /* between passes while callbacks come in: they share a pass, and its fence */
+#define NAP_BELOW      512u	 /* ... unless a pass finds as many as these */
+#define NAPS_IN_VAIN   5u	 /* then the thread goes to sleep, and the next callback has to wake it */
+#define FUTILE_NAP_NS  20000u	 /* after a pass that took something and reclaimed nothing; doubles ... */
 #define WORKER_EXIT_NS 100000000 /* for a callback, or a grace period, that does not end */
-#define FUTILE_MOST    9	 /* naps after passes in vain double up to FLOOD_NAP_NS << 9: 10 ms */
+#define FUTILE_MOST    9	 /* ... up to 10 ms */
 #define RETRY_NS       10000000u /* after a failure to start the thread; doubles ... */
 #define RETRY_DOUBLES  7	 /* ... up to 1.28 s */
 #define LINGER_DOUBLES 5	 /* a busy owner is checked ever more rarely, down to every linger_ms << 5 */
@@ -27,6 +29,7 @@
 static bool something_due(enum lull__pass what)
 {
 	struct lull__bag *bag;
+	bool due = false;
 
 	if (lull_load_relaxed(&lull__reclaimer.stop))
 		return true;
@@ -36,14 +39,12 @@ static bool something_due(enum lull__pass what)
 		return false;
 	if (lull_load_relaxed(&lull__reclaimer.overflow))
 		return true;
-	lull__for_each_bag(bag) {
-		if (lull_load_relaxed(&bag->state) == BAG_ORPHAN && lull__bag_is_empty(bag))
-			return true; /* to be recycled */
-		for (int kind = 0; kind < LULL__KINDS; kind++)
-			if (!lull__queue_is_parked(&bag->queue[kind]) && lull__is_due(bag, kind, what))
-				return true;
-	}
-	return false;
+	lull__bags_enter();
+	lull__for_each_bag(bag)
+		for (int kind = 0; kind < LULL__KINDS && !due; kind++)
+			due = !lull__queue_is_parked(&bag->queue[kind]) && lull__is_due(bag, kind, what);
+	lull__bags_leave();
+	return due;
 }
 
 /*
@@ -56,6 +57,7 @@ static bool sample_owner_progress(bool *they_work)
 	bool waits = false;
 
 	*they_work = false;
+	lull__bags_enter();
 	lull__for_each_bag(bag) {
 		for (int kind = 0; kind < LULL__KINDS; kind++) {
 			struct lull__queue *q = &bag->queue[kind];
@@ -71,6 +73,7 @@ static bool sample_owner_progress(bool *they_work)
 			lull_store_relaxed(&q->last_done, done);
 		}
 	}
+	lull__bags_leave();
 	return waits;
 }
 
@@ -147,42 +150,74 @@ static size_t round_of(bool look_for_abandoned)
  */
 static uint64_t futile_nap_ns(uint32_t futile)
 {
-	return (uint64_t)FLOOD_NAP_NS << (futile < FUTILE_MOST ? futile : FUTILE_MOST);
+	return (uint64_t)FUTILE_NAP_NS << (futile < FUTILE_MOST ? futile : FUTILE_MOST);
+}
+
+/* What the thread remembers from round to round. */
+struct rounds {
+	uint64_t look_at_ns; /* when to look for abandoned entries, if any wait */
+	uint32_t doubled;
+	uint32_t futile;
+	uint32_t naps; /* to be taken before it goes to sleep */
+	bool waits;
+};
+
+/* Note at @now_ns what the owners of queues do, and when to look for what they have abandoned. */
+static void look_around(struct rounds *r, uint64_t now_ns)
+{
+	uint64_t linger_ns = lull_load_relaxed(&lull__reclaimer.config.linger_ms) * (uint64_t)1000000;
+	bool they_work;
+
+	if (!r->waits || now_ns >= r->look_at_ns) {
+		r->waits = sample_owner_progress(&they_work);
+		r->doubled = they_work && r->doubled < LINGER_DOUBLES ? r->doubled + 1 : 0;
+		r->look_at_ns = now_ns + (linger_ns << r->doubled);
+	}
+	if (lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_POLL)
+		r->waits = false; /* no timer then */
+	else if (lull__bags_to_sweep())
+		r->waits = true;
+	else if (nothing_waits())
+		r->waits = false;
+}
+
+/* Rest after a round that reclaimed @count items, as long and as deep as may be. */
+static void rest(struct rounds *r, size_t count)
+{
+	bool polled = lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_POLL;
+	uint32_t seen_futile = r->futile;
+
+	r->futile = lull_load_relaxed(&lull__reclaimer.futile);
+	if (count)
+		r->naps = NAPS_IN_VAIN;
+	if (count >= NAP_BELOW || (count && lull__over_soft()))
+		return;
+	if (r->futile > seen_futile && !polled) {
+		go_to_sleep(NAPPING, lull__now_ns() + futile_nap_ns(r->futile));
+	} else if (r->naps && !polled) {
+		r->naps--;
+		go_to_sleep(NAPPING, lull__now_ns() + NAP_NS);
+	} else if (!r->waits) {
+		go_to_sleep(ASLEEP, LULL__NEVER);
+	} else if (lull__now_ns() < r->look_at_ns) {
+		go_to_sleep(LINGERING, r->look_at_ns);
+	}
 }
 
 static void *worker(void *unused)
 {
-	uint64_t look_at_ns = 0, now_ns;
-	uint32_t doubled = 0;
-	bool they_work, waits = false;
-	uint32_t futile = 0, seen_futile;
-	size_t count;
+	struct rounds r = { .look_at_ns = 0 };
 
 	(void)unused;
 	lull__ensure_registered();
 	lull__fine_timers();
 	pthread_setname_np(pthread_self(), "lull-reclaim");
 	while (!lull_load_relaxed(&lull__reclaimer.stop)) {
-		now_ns = lull__now_ns();
-		seen_futile = futile;
-		count = round_of(waits && now_ns >= look_at_ns);
-		if (!waits || now_ns >= look_at_ns) {
-			waits = sample_owner_progress(&they_work);
-			doubled = they_work && doubled < LINGER_DOUBLES ? doubled + 1 : 0;
-			look_at_ns = now_ns + ((uint64_t)lull_load_relaxed(&lull__reclaimer.config.linger_ms) * 1000000u
-					       << doubled);
-		}
-		if (lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_POLL || nothing_waits())
-			waits = false; /* no timer then */
-		futile = lull_load_relaxed(&lull__reclaimer.futile);
-		if (count > 1 && count < NAP_BELOW && !lull__over_soft())
-			go_to_sleep(NAPPING, lull__now_ns() + FLOOD_NAP_NS);
-		else if (futile > seen_futile && lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_POLL)
-			go_to_sleep(NAPPING, lull__now_ns() + futile_nap_ns(futile));
-		else if (!waits)
-			go_to_sleep(ASLEEP, LULL__NEVER);
-		else if (lull__now_ns() < look_at_ns)
-			go_to_sleep(LINGERING, look_at_ns);
+		uint64_t now_ns = lull__now_ns();
+		size_t count = round_of(r.waits && now_ns >= r.look_at_ns);
+
+		look_around(&r, now_ns);
+		rest(&r, count);
 	}
 	return NULL;
 }

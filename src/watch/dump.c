@@ -281,17 +281,19 @@ static void dump_queue(struct out *out, const struct lull__queue *q, unsigned ba
 	flush(out);
 }
 
-/* Write a line for each queue with entries. Takes no lock, as bags are never freed. */
+/* Write a line for each queue with entries. Takes no lock: bags are not freed while somebody walks them. */
 static void dump_queues(struct out *out)
 {
 	struct lull__bag *bag;
 	unsigned number = 0;
 
+	lull__bags_enter();
 	lull__for_each_bag(bag) {
 		for (int kind = 0; kind < LULL__KINDS; kind++)
 			dump_queue(out, &bag->queue[kind], number);
 		number++;
 	}
+	lull__bags_leave();
 }
 
 int lull_debug_dump(int fd)

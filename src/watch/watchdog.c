@@ -51,10 +51,12 @@ static void check_all(void)
 	uint64_t now_ns = lull__now_ns();
 	struct lull__bag *bag;
 
+	lull__bags_enter();
 	lull__for_each_bag(bag)
 		for (int kind = 0; kind < LULL__KINDS; kind++)
 			if (lull__kind_is_call((uint32_t)kind))
 				check_running_callback(&bag->queue[kind], now_ns);
+	lull__bags_leave();
 }
 
 /* Sleep until a pass runs callbacks again, or the thread is to end. */

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_bag.c - bags: after a burst of threads all is as it was before.
+ *
+ * Looks at the library from the inside: counts bags and bytes, measures no time.
+ */
+#include <malloc.h>
+
+#include <lull/hazptr.h>
+#include <lull/thread.h>
+
+#include "../../../src/reclaim/bag.h"
+#include "support.h"
+
+#define MOST_BAGS (4 * LULL__SPARE_BAGS + 3) /* with this thread's, the reclaimer's, and one in use just now */
+
+static size_t bags(void)
+{
+	struct lull__bag *bag;
+	size_t count = 0;
+
+	lull__bags_enter();
+	lull__for_each_bag(bag)
+		count++;
+	lull__bags_leave();
+	return count;
+}
+
+/* Wait until so many bags are left: the reclaimer frees them in its own time. */
+static void await_bags(size_t most)
+{
+	for (int i = 0; i < 10000 && bags() > most; i++)
+		nap_ms(1);
+	if (bags() > most)
+		print_error("%zu bags are left\n", bags());
+	assert_true(bags() <= most);
+}
+
+static void nothing(struct lull_head *head)
+{
+	free(head);
+}
+
+static void *defer_everything(void)
+{
+	lull_rcu_free(malloc(24));
+	lull_rcu_call(malloc(sizeof(struct lull_head)), nothing);
+	lull_hazptr_retire(malloc(24));
+	return NULL;
+}
+
+/* ---- a burst ------------------------------------------------------------------------------------------------------ */
+
+#if UNDER_TSAN || defined(LULL_TEST_EMULATED)
+#define BURST 100
+#else
+#define BURST 1000
+#endif
+
+static int ready;
+
+static void *is_part_of_burst(void *unused)
+{
+	defer_everything();
+	lull_add_release(&ready, 1);
+	await_flag(&ready, BURST); /* all at once */
+	/* Enough for a scan of everybody's slots, and the table for that. */
+	for (int i = 0; i < 600; i++)
+		lull_hazptr_retire(malloc(24));
+	return unused;
+}
+
+static void burst(void)
+{
+	static pthread_t threads[BURST];
+
+	ready = 0;
+	for (int i = 0; i < BURST; i++)
+		threads[i] = start_thread(is_part_of_burst, NULL);
+	for (int i = 0; i < BURST; i++)
+		join_thread(threads[i]);
+	lull_hazptr_barrier();
+}
+
+#define LEFT_MOST (LULL__SPARE_BAGS * 32768 + 65536) /* bytes: a tenth of what the smallest process has */
+
+/* How many bytes malloc has given away. 0 where it cannot be asked. */
+static size_t allocated(void)
+{
+#if SANITIZED || defined(LULL_TEST_EMULATED)
+	return 0;
+#else
+	struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+#endif
+}
+
+static void test_burst(void **state)
+{
+	size_t before, after = 0;
+
+	(void)state;
+	defer_everything();
+	lull_hazptr_barrier();
+	await_bags(MOST_BAGS);
+	before = allocated();
+	burst();
+	await_bags(MOST_BAGS);
+	/* A spare bag has chunks for some kinds, and each thread leaves some bytes in glibc's cache of stacks. */
+	for (int i = 0; i < 5000; i++) {
+		after = allocated();
+		if (after <= before + LEFT_MOST)
+			break;
+		nap_ms(1);
+	}
+	if (after > before + LEFT_MOST)
+		print_error("%zu bytes before, %zu after\n", before, after);
+	assert_true(after <= before + LEFT_MOST);
+}
+
+/* While a thousand threads retire, their scans need no table for each of them. */
+static size_t in_burst;
+
+static void *watches_burst(void *unused)
+{
+	while (lull_load_acquire(&ready) != -1) {
+		size_t now = allocated();
+
+		if (now > in_burst)
+			in_burst = now;
+		nap_ms(1);
+	}
+	return unused;
+}
+
+static void test_memory_in_burst(void **state)
+{
+	pthread_t watcher;
+
+	(void)state;
+	if (!allocated())
+		skip();
+	in_burst = 0;
+	ready = 0;
+	watcher = start_thread(watches_burst, NULL);
+	burst();
+	lull_store_release(&ready, -1);
+	join_thread(watcher);
+	/* A table has 16 bytes or more for each slot: 128 MiB or more if each of 1000 threads had one. */
+	if (in_burst > ((size_t)64 << 20))
+		print_error("%zu bytes\n", in_burst);
+	assert_true(in_burst <= (size_t)64 << 20);
+}
+
+/* ---- a reader lingers ----------------------------------------------------------------------------------------------- */
+
+static int inside, leave;
+
+static void *lingers(void *unused)
+{
+	lull_rcu_read_lock();
+	lull_store_release(&inside, 1);
+	await_flag(&leave, 1);
+	lull_rcu_read_unlock();
+	return unused;
+}
+
+static void *defers(void *unused)
+{
+	(void)unused;
+	return defer_everything();
+}
+
+/* A thread for each request: the bag of the last one serves the next one, with what waits in it. */
+static void test_thread_for_each_request(void **state)
+{
+	pthread_t lingerer;
+	size_t seen;
+
+	(void)state;
+	await_bags(MOST_BAGS);
+	inside = leave = 0;
+	lingerer = start_thread(lingers, NULL);
+	await_flag(&inside, 1);
+	for (int i = 0; i < 300; i++)
+		join_thread(start_thread(defers, NULL));
+	seen = bags();
+	lull_store_release(&leave, 1);
+	join_thread(lingerer);
+	assert_true(seen <= MOST_BAGS);
+	lull_hazptr_barrier();
+	await_bags(MOST_BAGS);
+}
+
+static void *defers_unregistered(void *unused)
+{
+	lull_thread_unregister();
+	for (int i = 0; i < 300; i++)
+		defer_everything();
+	return unused;
+}
+
+static void test_unregistered_thread(void **state)
+{
+	pthread_t lingerer;
+	size_t seen;
+
+	(void)state;
+	inside = leave = 0;
+	lingerer = start_thread(lingers, NULL);
+	await_flag(&inside, 1);
+	join_thread(start_thread(defers_unregistered, NULL));
+	seen = bags();
+	lull_store_release(&leave, 1);
+	join_thread(lingerer);
+	assert_true(seen <= MOST_BAGS);
+	lull_hazptr_barrier();
+	await_bags(MOST_BAGS);
+}
+
+/* Counts that are kept in bags are not lost with them. */
+static void test_counts_stay(void **state)
+{
+	struct lull_reclaim_counts before, after;
+
+	(void)state;
+	lull_hazptr_barrier();
+	lull_reclaim_stats(&before);
+	for (int i = 0; i < 50; i++)
+		join_thread(start_thread(defers, NULL));
+	lull_hazptr_barrier();
+	await_bags(MOST_BAGS);
+	lull_reclaim_stats(&after);
+	assert_int_equal(after.total_items, before.total_items + 150);
+	assert_int_equal(after.items, 0);
+	assert_int_equal(after.bytes, 0);
+}
+
+/* Walk the bags while threads come and go. */
+static int stop_walking;
+
+static void *walks(void *unused)
+{
+	while (!lull_load_acquire(&stop_walking)) {
+		struct lull_reclaim_counts counts;
+
+		lull_reclaim_stats(&counts);
+		bags();
+	}
+	return unused;
+}
+
+static void test_walkers(void **state)
+{
+	pthread_t walkers[2], threads[8];
+
+	(void)state;
+	stop_walking = 0;
+	for (int i = 0; i < 2; i++)
+		walkers[i] = start_thread(walks, NULL);
+	for (int round = 0; round < BURST / 10; round++) {
+		for (int i = 0; i < 8; i++)
+			threads[i] = start_thread(defers, NULL);
+		for (int i = 0; i < 8; i++)
+			join_thread(threads[i]);
+	}
+	lull_store_release(&stop_walking, 1);
+	for (int i = 0; i < 2; i++)
+		join_thread(walkers[i]);
+	lull_hazptr_barrier();
+	await_bags(MOST_BAGS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_burst),
+		cmocka_unit_test(test_memory_in_burst),
+		cmocka_unit_test(test_thread_for_each_request),
+		cmocka_unit_test(test_unregistered_thread),
+		cmocka_unit_test(test_counts_stay),
+		cmocka_unit_test(test_walkers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
