@@ -62,6 +62,7 @@
 #include "mutex/self.c"
 
 #include "hash/buckets.c"
+#include "hash/bytes.c"
 #include "hash/hash.c"
 #include "hash/resize.c"
 

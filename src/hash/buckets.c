@@ -57,7 +57,9 @@ int lull_hash_init(struct lull_hash *h, const struct lull_hash_config *config)
 	}
 	memset(control, 0, sizeof(*control));
 	control->least = least;
-	control->most = config->max_buckets ? lull__hash_round_up(config->max_buckets) : SIZE_MAX;
+	control->most = config->max_buckets ? lull__hash_round_up(config->max_buckets) : 0;
+	if (!control->most)
+		control->most = SIZE_MAX;
 	control->flags = config->flags;
 	h->control = control;
 	return 0;
