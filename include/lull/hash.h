@@ -100,9 +100,9 @@ struct lull_hash {
 
 /*
  * Is @node the element with @key? Called only when the hashes are equal, by updates with a bucket
- * locked: it must not update the table. Make it static inline, and lookups contain it.
+ * locked: it must not update the table, nor throw. Make it static inline, and lookups contain it.
  */
-typedef bool (*lull_hash_match_fn)(const struct lull_hash_node *node, const void *key);
+typedef bool (*lull_hash_match_fn)(const struct lull_hash_node *node, const void *key) LULL__NOEXCEPT_TYPE;
 
 /* Does not compile unless @x is a struct @tag; evaluates nothing. */
 #define LULL__HASH_CHECK(x, tag) ((void)sizeof(1 ? (x) : *(const struct tag *)0))
@@ -145,7 +145,8 @@ LULL_API int lull_hash_init(struct lull_hash *h, const struct lull_hash_config *
  * last reader a lull_rcu_synchronize() may be needed. Not in signal handlers.
  */
 LULL_API void lull_hash_destroy(struct lull_hash *h,
-				void (*gone)(struct lull_hash_node *node, void *arg), void *arg);
+				void (*gone)(struct lull_hash_node *node, void *arg) LULL__NOEXCEPT_TYPE,
+				void *arg);
 
 /* ---- lookups: in a read section (debug builds check it), signal handlers too ----------------- */
 

@@ -50,10 +50,13 @@ struct lull_reclaim_config {
 	size_t soft_items, soft_bytes; /* past this, reclaim at every chance; 0: no such limit */
 	size_t hard_items, hard_bytes; /* past this, on_hard; 0: no such limit */
 	uint32_t linger_ms;	       /* the background thread takes over pointers that wait this long */
-	void (*notify)(void *arg);     /* POLL: called when something begins to wait; may be NULL. Runs in */
-	void *notify_arg;	       /* the deferral, or where a reader clears a slot because of which an */
-				       /* object is parked, even in a signal handler: do no more than, say, */
-				       /* write to an eventfd */
+	/*
+	 * POLL: called when something begins to wait; may be NULL. Runs in the deferral, or where a reader
+	 * clears a slot because of which an object is parked, even in a signal handler: do no more than,
+	 * say, write to an eventfd.
+	 */
+	void (*notify)(void *arg) LULL__NOEXCEPT_TYPE;
+	void *notify_arg;
 };
 
 /*

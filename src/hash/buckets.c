@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "buckets.h"
+#include "../base/callback.h"
 #include "../base/message.h"
 
 #define LEAST_BUCKETS 16u /* unless told otherwise */
@@ -76,7 +77,7 @@ void lull_hash_destroy(struct lull_hash *h, void (*gone)(struct lull_hash_node *
 
 			for (; node; node = next) {
 				next = node->next;
-				gone(node, arg);
+				LULL__CALLBACK("the callback of lull_hash_destroy", gone(node, arg));
 			}
 		}
 		future = table->future;

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "buckets.h"
+#include "../base/callback.h"
 #include "../base/fault.h"
 
 /* ---- chains, under the bucket's lock -------------------------------------------------------- */
@@ -36,7 +37,11 @@ static inline struct lull_hash_node **find_by_key(struct lull__hash_bucket *buck
 	struct lull_hash_node **link = &bucket->first, *node;
 
 	for (; (node = lull_load_relaxed(link)); link = &node->next) {
-		if (node->hash == hash && match(node, key))
+		bool found = false;
+
+		if (node->hash == hash)
+			LULL__CALLBACK("a lull_hash's match", found = match(node, key));
+		if (found)
 			return link;
 	}
 	return NULL;

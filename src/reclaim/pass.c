@@ -2,6 +2,7 @@
 /*
  * pass.c - one pass over all queues: take those that are due, wait for readers, reclaim, give back.
  */
+#include "../base/callback.h"
 #include "../base/events.h"
 #include "../base/fault.h"
 #include "../base/message.h"
@@ -82,7 +83,7 @@ static size_t run_overflow(void)
 
 		lull__hazptr_wait(NULL, head, 1, LULL__NEVER, false);
 		lull__check_reclaimed(head);
-		head->func(head);
+		LULL__CALLBACK("a deferred callback", head->func(head));
 		head = next;
 	}
 	lull__self.callback_depth--;
