@@ -43,6 +43,7 @@
 #include "reclaim/bag.c"
 #include "reclaim/barrier.c"
 #include "reclaim/defer.c"
+#include "reclaim/overflow.c"
 #include "reclaim/partition.c"
 #include "reclaim/pass.c"
 #include "reclaim/poll.c"

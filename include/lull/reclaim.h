@@ -88,10 +88,11 @@ LULL_API size_t lull_reclaim_poll(size_t max_items, uint64_t max_ns);
  */
 LULL_API int lull_reclaim_drain(uint64_t timeout_ms);
 
+/* Exact, whoever defers; the page of stats.h has the same numbers after each barrier, pass and poll. */
 struct lull_reclaim_counts {
-	size_t items, bytes;	       /* waiting now */
+	size_t items, bytes;	       /* waiting now; callbacks for which there was no memory have no bytes */
 	size_t peak_items, peak_bytes; /* most since the start or the last reset, to within 64 per thread */
-	uint64_t total_items;	       /* deferred since the start */
+	uint64_t total_items;	       /* deferred since the start; in a child, what waited at the fork, and since */
 	uint64_t passes;	       /* of the background thread, and of threads in its place */
 	uint64_t wakeups;	       /* times that it was woken or its timer ran out */
 };

@@ -12,21 +12,18 @@
 #ifdef LULL_DEBUG
 #include "message.h"
 
-struct lull__callback {
-	const char *what; /* NULL: it has returned */
-};
-
-static inline void lull__callback_end(const struct lull__callback *callback)
+/* *@what: NULL, it has returned. */
+static inline void lull__callback_end(const char **what)
 {
-	if (callback->what)
-		lull__misuse("%s was left by an exception, or by the end of its thread", callback->what);
+	if (*what)
+		lull__misuse("%s was left by an exception, or by the end of its thread", *what);
 }
 
 #define LULL__CALLBACK(name, call)                                                                 \
 	do {                                                                                       \
-		struct lull__callback lull__now __attribute__((cleanup(lull__callback_end))) = { name }; \
+		const char *lull__now __attribute__((cleanup(lull__callback_end))) = (name);       \
 		call;                                                                              \
-		lull__now.what = NULL;                                                             \
+		lull__now = NULL;                                                                  \
 	} while (0)
 #else
 #define LULL__CALLBACK(name, call) call
