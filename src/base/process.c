@@ -56,6 +56,30 @@ void lull__process_init(void)
 
 /* ---- first use ------------------------------------------------------------------------------ */
 
+static const char *module_words(const char *module)
+{
+	return module ? module : "the program";
+}
+
+/*
+ * Abort if this is the second copy of lull in the process: each would wait for its own readers only, and both would
+ * link the same thread records into lists of their own where the dynamic linker makes their symbols one.
+ *
+ * The one copy stays where it is. Threads hold pointers into it for as long as they live: what ends them, and the
+ * background threads themselves.
+ */
+static void be_the_only_copy(void)
+{
+	struct lull__copies copies;
+
+	lull__find_copies(&copies);
+	if (copies.count > 1)
+		lull__die("there are two copies of lull in this process, in %s and in %s; neither sees the other's "
+			  "readers: link both with liblull.so", module_words(copies.in[0]), module_words(copies.in[1]));
+	if (copies.count)
+		lull__stay_loaded(copies.in[0]);
+}
+
 static void init_slow(void)
 {
 	uint32_t not_yet = 0;
@@ -65,6 +89,7 @@ static void init_slow(void)
 			lull_cpu_relax();
 		return;
 	}
+	be_the_only_copy();
 	for (const struct lull__mechanism *m = lull__mechanisms; m->name; m++)
 		if (m->init)
 			m->init();

@@ -83,6 +83,17 @@ static inline void lull__restore_signals(const sigset_t *saved)
 	pthread_sigmask(SIG_SETMASK, saved, NULL);
 }
 
+/* ---- module.c: the program and the libraries in this process ------------------------------------ */
+
+struct lull__copies {
+	unsigned count;
+	const char *in[2]; /* the first modules that contain a copy of lull; NULL: the program itself */
+};
+void lull__find_copies(struct lull__copies *copies);
+
+/* Let dlclose() leave @module where it is; NULL: the program. */
+void lull__stay_loaded(const char *module);
+
 /* ---- task.c: what /proc says about a thread of this process ----------------------------------- */
 
 /* Read file @what ("/comm") of thread @tid, without the newline. Async-signal-safe, no cancellation point. */
