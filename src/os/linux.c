@@ -49,13 +49,14 @@ void lull__futex_wake(uint32_t *word, int how_many)
 	errno = saved;
 }
 
-void lull__futex_wake_bits(uint32_t *word, int how_many, uint32_t bitset, bool shared)
+int lull__futex_wake_bits(uint32_t *word, int how_many, uint32_t bitset, bool shared)
 {
-	int saved = errno;
+	int op = shared ? FUTEX_WAKE_BITSET : FUTEX_WAKE_BITSET_PRIVATE;
+	int saved = errno, woken;
 
-	syscall(SYS_futex, word, shared ? FUTEX_WAKE_BITSET : FUTEX_WAKE_BITSET_PRIVATE, how_many, NULL, NULL,
-		bitset);
+	woken = (int)syscall(SYS_futex, word, op, how_many, NULL, NULL, bitset);
 	errno = saved;
+	return woken > 0 ? woken : 0;
 }
 
 int lull__futex_requeue(uint32_t *from, uint32_t value, int wake, uint32_t *to, bool shared)

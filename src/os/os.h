@@ -32,11 +32,11 @@ void lull__futex_wake(uint32_t *word, int how_many);
 
 /*
  * Sleep and wake with several kinds of sleepers: a wake-up reaches those whose @bitset has a bit in
- * common with it. @shared: processes share the word. Returns 0 when woken, else -EAGAIN, -EINTR or
- * -ETIMEDOUT.
+ * common with it. @shared: processes share the word. wait returns 0 when woken, else -EAGAIN, -EINTR or
+ * -ETIMEDOUT; wake returns how many it woke.
  */
 int lull__futex_wait_bits(uint32_t *word, uint32_t value, uint32_t bitset, uint64_t deadline_ns, bool shared);
-void lull__futex_wake_bits(uint32_t *word, int how_many, uint32_t bitset, bool shared);
+int lull__futex_wake_bits(uint32_t *word, int how_many, uint32_t bitset, bool shared);
 
 /*
  * Wake @wake of the threads that sleep on @from and let the others sleep on @to. Returns 0, or -EAGAIN
