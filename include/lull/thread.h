@@ -13,6 +13,10 @@
  * outermost read section registers on entry and leaves on exit, which is slow and always right.
  *
  * fork: the child keeps the record of the thread that called fork and no other.
+ *
+ * A child of _Fork(), which calls no fork handlers, notices it in the first call that goes out of line; on kernels
+ * before Linux 4.14 it does not. The thread that forked must make that call, before the child has other threads. To
+ * lock a mutex that processes share is not one: call lull_thread_register() before.
  */
 #ifndef LULL_THREAD_H
 #define LULL_THREAD_H

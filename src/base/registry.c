@@ -104,9 +104,9 @@ void lull__ensure_registered(void)
 	struct lull__thread *self = &lull__self;
 	sigset_t saved;
 
+	lull__init();
 	if (lull_likely(self->state & (LULL__STATE_REGISTERED | LULL__STATE_EXITED)))
 		return;
-	lull__init();
 	lull__record_enter(&saved);
 	/* A signal handler may have been faster. */
 	if (!(self->state & LULL__STATE_REGISTERED)) {
@@ -157,6 +157,7 @@ static void leave_registry(uint32_t state)
 static void thread_exit(void *unused)
 {
 	(void)unused;
+	lull__init(); /* this may be a child that has not noticed yet */
 	for (const struct lull__mechanism *m = lull__mechanisms; m->name; m++)
 		if (m->exit)
 			m->exit();
@@ -201,6 +202,7 @@ void lull_thread_register(void)
 
 void lull_thread_unregister(void)
 {
+	lull__init();
 	for (const struct lull__mechanism *m = lull__mechanisms; m->name; m++)
 		if (m->unregister)
 			m->unregister("lull_thread_unregister");
@@ -228,6 +230,11 @@ void lull__registry_init(void)
 {
 	if (pthread_key_create(&exit_key, thread_exit) != 0)
 		lull__die("no pthread key left to notice the exit of threads");
+}
+
+uint32_t lull__registry_tid(void)
+{
+	return lull__self.tid;
 }
 
 /*

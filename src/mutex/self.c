@@ -27,9 +27,9 @@ uint32_t lull__mutex_self(void)
 {
 	sigset_t saved;
 
+	lull__init();
 	if (lull_likely(my_tid))
 		return my_tid;
-	lull__init();
 	lull__block_signals(&saved);
 	if (!my_tid) /* a signal handler may have been faster */
 		enter_locks();

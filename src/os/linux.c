@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -207,6 +208,28 @@ unsigned lull__cpus_allowed(void)
 		count += (unsigned)__builtin_popcountll(mask[i]);
 	errno = saved;
 	return count ? count : 1;
+}
+
+#define ONE_PAGE 4096 /* or whatever the kernel makes of it */
+
+uint32_t *lull__page_cleared_by_fork(void)
+{
+	int saved = errno;
+	void *page = mmap(NULL, ONE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED) {
+		page = NULL;
+	} else if (madvise(page, ONE_PAGE, MADV_WIPEONFORK) != 0) {
+		lull__free_page(page);
+		page = NULL;
+	}
+	errno = saved;
+	return page;
+}
+
+void lull__free_page(void *page)
+{
+	munmap(page, ONE_PAGE);
 }
 
 bool lull__peek(const uint32_t *from, uint32_t *to)

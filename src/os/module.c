@@ -10,43 +10,13 @@
 
 #include "os.h"
 
-#define NOTE_TYPE 1
-
-struct note {
+static const struct {
 	ElfW(Nhdr) head;
 	char name[8];
-};
-static const struct note own_note __attribute__((section(".note.lull"), used, aligned(4))) = {
-	.head = { .n_namesz = sizeof(own_note.name), .n_descsz = 0, .n_type = NOTE_TYPE },
-	.name = "lull",
-};
+} note __attribute__((section(".note.lull"), used, aligned(4))) = { { sizeof(note.name), 0, 1 }, "lull" };
 
 /* Absent in programs without a dynamic linker, which cannot unload anything. */
 extern __typeof__(dlsym) dlsym __attribute__((weak));
-
-static size_t padded(size_t size, size_t align)
-{
-	return (size + align - 1) / align * align;
-}
-
-/* Is there lull's note in the @size bytes of notes at @at, each of which is padded to @align? */
-static bool has_note(const char *at, size_t size, size_t align)
-{
-	while (size >= sizeof(struct note)) {
-		const struct note *note = (const struct note *)(const void *)at;
-		size_t next = padded(sizeof(note->head) + padded(note->head.n_namesz, 4), align) +
-			      padded(note->head.n_descsz, align);
-
-		if (note->head.n_namesz == sizeof(note->name) && note->head.n_type == NOTE_TYPE &&
-		    memcmp(note->name, own_note.name, sizeof(note->name)) == 0)
-			return true;
-		if (next > size)
-			return false;
-		at += next;
-		size -= next;
-	}
-	return false;
-}
 
 static int look_at_module(struct dl_phdr_info *info, size_t unused, void *arg)
 {
@@ -57,7 +27,7 @@ static int look_at_module(struct dl_phdr_info *info, size_t unused, void *arg)
 		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
 
 		if (part->p_type == PT_NOTE && copies->count < 2 &&
-		    has_note((const char *)(info->dlpi_addr + part->p_vaddr), part->p_memsz, part->p_align == 8 ? 8 : 4)) {
+		    memmem((const void *)(info->dlpi_addr + part->p_vaddr), part->p_memsz, &note, sizeof(note))) {
 			copies->in[copies->count++] = *info->dlpi_name ? info->dlpi_name : NULL;
 			break;
 		}

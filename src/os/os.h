@@ -56,6 +56,8 @@ unsigned lull__cpus_allowed(void);  /* CPUs that the calling thread may run on, 
 unsigned lull__cpus_possible(void); /* all CPU numbers are below this, also those plugged in later */
 uint32_t lull__gettid(void);
 bool lull__join(pthread_t thread, uint64_t timeout_ns); /* @timeout_ns < 1 s; false: it has not ended */
+uint32_t *lull__page_cleared_by_fork(void); /* a page of zeros, again so in each child; NULL: cannot be had */
+void lull__free_page(void *page);
 bool lull__peek(const uint32_t *from, uint32_t *to);	/* false: there is no such memory */
 
 /* Keep the calling thread from being cancelled while it has a lock of the library's. */
