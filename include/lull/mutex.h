@@ -45,8 +45,7 @@
  *
  * Not in signal handlers, except lull_mutex_trylock() and the unlock that goes with it. A call that waits
  * must not be left by longjmp() or asynchronous cancellation; none is a cancellation point. A thread that
- * locks must end by returning or by pthread_exit(). It must not lock for the first time in the last round
- * of its destructors: lull would not notice that its memory goes.
+ * locks must end by returning or by pthread_exit().
  */
 struct lull_mutex {
 	uint32_t word; /* a futex; 0: free; else the owner's thread id and LULL__MUTEX_WAITERS, _HEIR */

@@ -10,7 +10,8 @@
  *
  * Thread exit: a destructor of a pthread key takes the record out. Destructors of other keys, and
  * of C++ thread_local objects, may still run after that and may still read: from then on each
- * outermost read section registers on entry and leaves on exit, which is slow and always right.
+ * outermost read section registers on entry and leaves on exit, which is slow and always right. They may also be
+ * the thread's first use of lull; in the last round of destructors only if the program has at most 31 such keys.
  *
  * fork: the child keeps the record of the thread that called fork and no other.
  *
@@ -84,6 +85,7 @@ struct lull__thread {
 #define LULL__STATE_EXITED     2u /* gave its record back: registers per section */
 #define LULL__STATE_ONLINE     4u /* quiescent-state thread, between online and offline */
 #define LULL__STATE_EXITING    8u /* ... because it exits: never registers for good again */
+#define LULL__STATE_LISTED    16u /* has made a context, or a hold with a slot of its own: on a list */
 
 __extension__ extern __thread LULL_API struct lull__thread lull__self __attribute__((tls_model("initial-exec")));
 

@@ -166,10 +166,7 @@ void lull__init(void)
 		init_slow(word);
 }
 
-/*
- * Initialise early, while there is no other thread and the key gets a low number (glibc stores the
- * values of low keys without allocating).
- */
+/* Initialise early, while there is no other thread and few keys are taken (see lull__registry_init()). */
 __attribute__((constructor)) static void init_at_load(void)
 {
 	if (state == &at_load)

@@ -150,7 +150,7 @@ static void leave_registry(uint32_t state)
 		unlink_record();
 		lull_store_relaxed(&self->rcu, (uint64_t)LULL__RCU_REST);
 	}
-	lull_store_relaxed(&self->state, state);
+	lull_store_relaxed(&self->state, state | (self->state & LULL__STATE_LISTED));
 	lull__record_leave(&saved);
 }
 
@@ -226,9 +226,32 @@ unsigned lull_thread_count(void)
 
 /* ---- the process ---------------------------------------------------------------------------- */
 
+/*
+ * Destructors run in rounds, in each in the order of their keys, and lull's is to be the last: then a destructor
+ * may be the thread's first use of lull even in the last round, and lull's still comes. But not beyond key 31: glibc
+ * allocates memory for the values of those.
+ */
+#define HIGHEST_KEY 31
+
 void lull__registry_init(void)
 {
-	if (pthread_key_create(&exit_key, thread_exit) != 0)
+	bool got = pthread_key_create(&exit_key, thread_exit) == 0;
+	pthread_key_t lower[HIGHEST_KEY];
+	unsigned count = 0;
+
+	while (got && exit_key < HIGHEST_KEY && count < HIGHEST_KEY) {
+		lower[count++] = exit_key;
+		got = pthread_key_create(&exit_key, thread_exit) == 0;
+	}
+	if (count && (!got || exit_key > HIGHEST_KEY)) {
+		if (got)
+			pthread_key_delete(exit_key);
+		exit_key = lower[--count];
+		got = true;
+	}
+	while (count)
+		pthread_key_delete(lower[--count]);
+	if (!got)
 		lull__die("no pthread key left to notice the exit of threads");
 }
 
