@@ -67,11 +67,6 @@ void lull__process_init(void)
 
 /* ---- first use ------------------------------------------------------------------------------ */
 
-static const char *module_words(const char *module)
-{
-	return module ? module : "the program";
-}
-
 /*
  * Abort if this is the second copy of lull in the process: each would wait for its own readers only, and both would
  * link the same thread records into lists of their own where the dynamic linker makes their symbols one.
@@ -81,14 +76,13 @@ static const char *module_words(const char *module)
  */
 static void be_the_only_copy(void)
 {
-	struct lull__copies copies;
+	const char *copy_in[2];
 
-	lull__find_copies(&copies);
-	if (copies.count > 1)
+	lull__find_copies(copy_in);
+	if (copy_in[1])
 		lull__die("there are two copies of lull in this process, in %s and in %s; neither sees the other's "
-			  "readers: link both with liblull.so", module_words(copies.in[0]), module_words(copies.in[1]));
-	if (copies.count)
-		lull__stay_loaded(copies.in[0]);
+			  "readers: link both with liblull.so", copy_in[0], copy_in[1]);
+	lull__stay_loaded(copy_in[0]);
 }
 
 /* Set the library up, or, in a child, repair what has come from the parent. */

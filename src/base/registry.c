@@ -235,24 +235,19 @@ unsigned lull_thread_count(void)
 
 void lull__registry_init(void)
 {
-	bool got = pthread_key_create(&exit_key, thread_exit) == 0;
-	pthread_key_t lower[HIGHEST_KEY];
-	unsigned count = 0;
+	pthread_key_t keys[HIGHEST_KEY + 1];
+	unsigned count = 0, last;
 
-	while (got && exit_key < HIGHEST_KEY && count < HIGHEST_KEY) {
-		lower[count++] = exit_key;
-		got = pthread_key_create(&exit_key, thread_exit) == 0;
-	}
-	if (count && (!got || exit_key > HIGHEST_KEY)) {
-		if (got)
-			pthread_key_delete(exit_key);
-		exit_key = lower[--count];
-		got = true;
-	}
-	while (count)
-		pthread_key_delete(lower[--count]);
-	if (!got)
+	while (count <= HIGHEST_KEY && pthread_key_create(&keys[count], thread_exit) == 0)
+		if (keys[count++] >= HIGHEST_KEY)
+			break;
+	if (!count)
 		lull__die("no pthread key left to notice the exit of threads");
+	last = count - (count > 1 && keys[count - 1] > HIGHEST_KEY ? 2 : 1);
+	exit_key = keys[last];
+	while (count--)
+		if (count != last)
+			pthread_key_delete(keys[count]);
 }
 
 uint32_t lull__registry_tid(void)

@@ -18,34 +18,36 @@ static const struct {
 /* Absent in programs without a dynamic linker, which cannot unload anything. */
 extern __typeof__(dlsym) dlsym __attribute__((weak));
 
+static const char program[] = "the program";
+
 static int look_at_module(struct dl_phdr_info *info, size_t unused, void *arg)
 {
-	struct lull__copies *copies = arg;
+	const char **copy_in = arg;
 
 	(void)unused;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
 
-		if (part->p_type == PT_NOTE && copies->count < 2 &&
+		if (part->p_type == PT_NOTE &&
 		    memmem((const void *)(info->dlpi_addr + part->p_vaddr), part->p_memsz, &note, sizeof(note))) {
-			copies->in[copies->count++] = *info->dlpi_name ? info->dlpi_name : NULL;
-			break;
+			copy_in[copy_in[0] != NULL] = *info->dlpi_name ? info->dlpi_name : program;
+			return copy_in[1] != NULL;
 		}
 	}
 	return 0;
 }
 
-void lull__find_copies(struct lull__copies *copies)
+void lull__find_copies(const char *copy_in[2])
 {
-	copies->count = 0;
-	dl_iterate_phdr(look_at_module, copies);
+	copy_in[0] = copy_in[1] = NULL;
+	dl_iterate_phdr(look_at_module, copy_in);
 }
 
 void lull__stay_loaded(const char *module)
 {
 	__typeof__(dlopen) *by_name;
 
-	if (!module || !dlsym)
+	if (!module || module == program || !dlsym)
 		return;
 	/* Where a program without a dynamic linker refers to dlopen() itself, ld warns. */
 	*(void **)&by_name = dlsym(RTLD_DEFAULT, "dlopen");

@@ -87,13 +87,10 @@ static inline void lull__restore_signals(const sigset_t *saved)
 
 /* ---- module.c: the program and the libraries in this process ------------------------------------ */
 
-struct lull__copies {
-	unsigned count;
-	const char *in[2]; /* the first modules that contain a copy of lull; NULL: the program itself */
-};
-void lull__find_copies(struct lull__copies *copies);
+/* Find the first two modules that contain a copy of lull, by their names; NULL: there is no other. */
+void lull__find_copies(const char *copy_in[2]);
 
-/* Let dlclose() leave @module where it is; NULL: the program. */
+/* Let dlclose() leave the module of that name where it is. */
 void lull__stay_loaded(const char *module);
 
 /* ---- task.c: what /proc says about a thread of this process ----------------------------------- */
