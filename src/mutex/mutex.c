@@ -77,9 +77,9 @@ static bool may_spin(struct lull__lock_wait *wait)
 	uint32_t rest = lull_load_relaxed(&wait->m->rest);
 
 	if (wait->shared)
-		return lull__spinners_max > 0;
+		return lull_load_relaxed(&lull__spinners_max) > 0;
 	do {
-		if ((valid(rest) & SPINNERS) / SPINNER >= lull__spinners_max)
+		if ((valid(rest) & SPINNERS) / SPINNER >= lull_load_relaxed(&lull__spinners_max))
 			return false;
 	} while (!lull_cas_relaxed(&wait->m->rest, &rest, valid(rest) + SPINNER));
 	return true;
@@ -172,7 +172,7 @@ static bool spin_a_while(struct lull__lock_wait *wait)
 static bool spin(struct lull__lock_wait *wait)
 {
 	struct spin spin = { .owner = 0 };
-	bool mine = lull__spinners_max ? spin_a_while(wait) : is_mine(wait);
+	bool mine = lull_load_relaxed(&lull__spinners_max) ? spin_a_while(wait) : is_mine(wait);
 
 	if (mine || !may_spin(wait))
 		return mine;
@@ -312,7 +312,7 @@ int lull__lock_wait_for(struct lull__lock_wait *wait)
 		if (impatient(wait))
 			become_heir(wait);
 		if (!slept++)
-			lull__event_mutex_sleep();
+			lull__oracle_sleeps();
 		late = sleep_once(wait) == -ETIMEDOUT;
 	}
 	if (wait->heir)
