@@ -11,7 +11,7 @@
  * Thread exit: a destructor of a pthread key takes the record out. Destructors of other keys, and
  * of C++ thread_local objects, may still run after that and may still read: from then on each
  * outermost read section registers on entry and leaves on exit, which is slow and always right. They may also be
- * the thread's first use of lull; in the last round of destructors only if the program has at most 31 such keys.
+ * the thread's first use of lull; in the last round of destructors only if the program has at most 30 such keys.
  *
  * fork: the child keeps the record of the thread that called fork and no other.
  *
