@@ -13,7 +13,7 @@
  * kernel clears in each child. So a child notices in its first slow path what nobody told it: after _Fork(), or in
  * fork handlers that run before lull's. Loading the library alone makes no such page.
  */
-static uint32_t at_load, unnoticed, *state = &at_load; /* unnoticed: the kernel cannot do that */
+static uint32_t at_load, unnoticed, *init_state = &at_load; /* unnoticed: the kernel cannot do that */
 static bool set_up; /* in this process, or in one that forked it */
 
 /* ---- fork ----------------------------------------------------------------------------------- */
@@ -52,8 +52,8 @@ static void set_up_process(uint32_t *word);
 static void fork_child(void)
 {
 	if (forking) { /* no other fork handler has used lull before */
-		*state = 0;
-		set_up_process(state);
+		*init_state = 0;
+		set_up_process(init_state);
 	}
 	lull__restore_signals(&fork_saved);
 }
@@ -122,13 +122,13 @@ static void notice_forks(void)
 
 	if (!page)
 		page = &unnoticed;
-	*page = 2;
+	lull_store_relaxed(page, 2u);
 	/*
 	 * ORDER INIT-2: the word in the page, and what INIT-1 orders, before its place; pairs with INIT-2 in
 	 * lull__init(); without it a thread finds 0 there and takes itself for a forked child;
 	 * model/base/init-page.litmus
 	 */
-	if (!lull_cas_release(&state, &none, page) && page != &unnoticed)
+	if (!lull_cas_release(&init_state, &none, page) && page != &unnoticed)
 		lull__free_page(page);
 }
 
@@ -150,7 +150,7 @@ void lull__init(void)
 	 * ORDER INIT-2: the place of the word before the word; pairs with INIT-2 in notice_forks(); without it
 	 * as there; model/base/init-page.litmus
 	 */
-	uint32_t *word = lull_load_acquire(&state);
+	uint32_t *word = lull_load_acquire(&init_state);
 
 	/*
 	 * ORDER INIT-1: `done` before the use of what was set up; pairs with INIT-1 in set_up_process();
@@ -163,6 +163,6 @@ void lull__init(void)
 /* Initialise early, while there is no other thread and few keys are taken (see lull__registry_init()). */
 __attribute__((constructor)) static void init_at_load(void)
 {
-	if (state == &at_load)
+	if (init_state == &at_load)
 		set_up_process(&at_load);
 }
