@@ -16,6 +16,7 @@
 #endif
 
 #include "os/linux.c"
+#include "os/module.c"
 #include "os/task.c"
 
 #include "base/events.c"

@@ -68,7 +68,7 @@ const struct lull__checks lull__checks = {
  */
 const struct lull__mechanism lull__mechanisms[] = {
 	{ "fence", .init = lull__fence_init, .fork_child = lull__fence_fork_child },
-	{ "registry", .init = lull__registry_init, .fork_child = lull__registry_fork_child },
+	{ "registry", .init = lull__registry_init, .tid = lull__registry_tid, .fork_child = lull__registry_fork_child },
 #ifdef LULL_WATCH
 	{ "page", .init = lull__page_init, .fork_child = lull__page_fork_child },
 	{ "stall", .fork_child = lull__stall_fork_child },

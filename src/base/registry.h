@@ -68,6 +68,7 @@ static inline uint64_t lull__rest_word(void)
 /* ---- for life.c ------------------------------------------------------------------------------- */
 
 void lull__registry_init(void);
+uint32_t lull__registry_tid(void);
 void lull__registry_fork_child(uint32_t old_tid);
 
 #endif /* LULL_REGISTRY_H */
