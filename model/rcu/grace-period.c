@@ -3,8 +3,9 @@
  * ORDER RCU-2, RCU-7, RCU-8
  * grace-period.c - whole grace periods, bounded, for cbmc: two readers, and two updaters that unlink
  * one object each, take cookies, and push the grace period along twice without waiting.  So they
- * share grace periods, lead them for each other, and leave them open for the next one to scan.
- * Where: lull__rcu_cookie(), lull__rcu_advance(), gp_covering(), gp_begin(), gp_scan(), gp_end(),
+ * share grace periods, lead them for each other, and leave them open for the next one to scan.  None begins
+ * while another one is open.
+ * Where: lull__rcu_cookie(), lull__rcu_advance(), gp_push(), gp_open(), gp_begin(), gp_scan(), gp_end(),
  * lull_rcu_read_lock(), lull_rcu_read_unlock()
  *
  * cbmc takes no pointers between threads, so objects are variables.  Fences are full ones
@@ -78,31 +79,35 @@ int scan(int number)
 	return (w1 == 0 || w1 >= number) && (w2 == 0 || w2 >= number);
 }
 
-void advance(int cookie)
+int push(void)
 {
-	int number, passed;
+	int number = started, passed;
 
-	if (completed >= cookie || !trylock())
-		return;
-	if (completed < cookie) {
-		number = started;
-		if (number < cookie) {
-			number++;
+	if (number == completed) {
+		number++;
 #ifdef SCAN_BEFORE_THE_NUMBER
-			passed = scan(number);
-#endif
-			started = number;
-			HEAVY();
-			gp = number;
-		}
-#ifndef SCAN_BEFORE_THE_NUMBER
 		passed = scan(number);
 #endif
-		if (passed) {
-			RELEASE();
-			completed = number;
-		}
+		started = number;
+		HEAVY();
+		gp = number;
 	}
+#ifndef SCAN_BEFORE_THE_NUMBER
+	passed = scan(number);
+#endif
+	if (passed) {
+		RELEASE();
+		completed = number;
+	}
+	return passed;
+}
+
+void advance(int cookie)
+{
+	if (completed >= cookie || !trylock())
+		return;
+	if (completed < cookie && push() && completed < cookie)
+		push();
 	unlock();
 }
 

@@ -8,8 +8,12 @@
  * period need not end under the leader that began it: a caller that only polls goes away, and the
  * next leader scans again, without a fence.
  *
+ * One grace period is open at a time: the next one begins when it is over, however many ask for it
+ * meanwhile. If each new cookie began one of its own, whoever polls an old cookie would wait for the
+ * readers that the newest one waits for, and never see an end.
+ *
  * A cookie is the number of the first grace period that starts after the cookie was taken. Callers
- * whose cookie is covered by the one that runs sleep on the leader's lock.
+ * who wait for another leader's grace period sleep on the leader's lock.
  */
 #include <limits.h>
 
@@ -238,26 +242,33 @@ lull_rcu_cookie lull__rcu_cookie(void)
 	return lull_load_relaxed(&gp.started) + LULL__RCU_STEP;
 }
 
-/* Make the newest grace period one that covers @cookie. Leader only. */
-static uint64_t gp_covering(lull_rcu_cookie cookie)
+/* Return the grace period that is open, and begin one if none is. Leader only. */
+static uint64_t gp_open(void)
 {
-	return gp.started >= cookie ? gp.started : gp_begin();
+	return gp.started > gp.completed ? gp.started : gp_begin();
+}
+
+/* Push the open grace period along, without waiting. Returns whether one has ended. Leader only. */
+static bool gp_push(void)
+{
+	uint64_t number = gp_open();
+	struct holdouts held;
+
+	if (gp_scan(number, GP_COUNT, &held) != 0)
+		return false;
+	gp_end(number);
+	return true;
 }
 
 bool lull__rcu_advance(lull_rcu_cookie cookie)
 {
-	struct holdouts held;
-	uint64_t number;
-
 	if (gp_is_over(cookie))
 		return true;
 	if (!lull__trylock(&gp.leader))
 		return false;
-	if (!gp_is_over(cookie)) {
-		number = gp_covering(cookie);
-		if (gp_scan(number, GP_COUNT, &held) == 0)
-			gp_end(number);
-	}
+	/* The one that was open may have begun before the cookie was taken: then the next one, too. */
+	if (!gp_is_over(cookie) && gp_push() && !gp_is_over(cookie))
+		gp_push();
 	lull__unlock_wake(&gp.leader, INT_MAX);
 	return gp_is_over(cookie);
 }
@@ -286,7 +297,7 @@ bool lull__rcu_wait_until(lull_rcu_cookie cookie, uint64_t deadline_ns)
 			continue;
 		}
 		if (!gp_is_over(cookie)) {
-			number = gp_covering(cookie);
+			number = gp_open();
 			if (gp_wait(number, deadline_ns))
 				gp_end(number);
 		}
@@ -334,7 +345,7 @@ void lull_rcu_gp_wait(lull_rcu_cookie cookie)
 
 /*
  * Begin afresh in the child: the leader of the parent's grace period does not exist here. The child's
- * next grace period covers the parent's cookies.
+ * next grace periods cover the parent's cookies.
  */
 void lull__rcu_fork_child(uint32_t old_tid)
 {
