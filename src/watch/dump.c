@@ -200,7 +200,7 @@ static void read_thread(const struct lull__thread *t, struct seen_thread *seen)
 /*
  * Copy the records from number @from on, as many as there is room for, and return how many; -1: the
  * registry is locked. With signals blocked: the handler of a thread that is not registered may need the
- * lock.
+ * lock. A record that changes its place between two calls may be missed, or seen twice.
  */
 static int read_some_threads(unsigned from, struct seen_thread seen[THREADS_AT_ONCE])
 {
