@@ -3,8 +3,7 @@
  * registry.h - the records of all threads, in one list under one lock.
  *
  * Locks of the library, outermost first: the lock of hazard barriers, a reclaim queue's consumer lock
- * (callbacks run under it), the leader's lock of grace periods (the stall hook runs under it), a shard of
- * hazard slots, the lists of waiters for simple hazard pointers, the registry lock, the leader's lock of
+ * (callbacks run under it), the leader's lock of grace periods, a shard of hazard slots, the lists of waiters for simple hazard pointers, the registry lock, the leader's lock of
  * heavy fences. The watchdog's lock is taken with consumer locks held, and nothing under it.
  */
 #ifndef LULL_REGISTRY_H

@@ -109,7 +109,7 @@ static bool sleep_until_seen(struct slot_wait *w, struct lull__wait *wait, uint6
 			again_ns = lull__now_ns() + ((uint64_t)RECHECK_NS << doubled);
 			doubled += doubled < RECHECK_DOUBLES;
 		}
-	} while (lull__wait_sleep(wait, &lull__hazptr.event, event, deadline_ns, again_ns, blame_slots, w));
+	} while (lull__wait_sleep(wait, &lull__hazptr.event, event, deadline_ns, again_ns, blame_slots, w, NULL));
 	return false;
 }
 

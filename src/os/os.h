@@ -83,6 +83,15 @@ static inline void lull__restore_signals(const sigset_t *saved)
 	pthread_sigmask(SIG_SETMASK, saved, NULL);
 }
 
+/* ---- write.c: descriptors of the program's ---------------------------------------------------- */
+
+/*
+ * Write @len bytes, at most PIPE_BUF of them unless @may_wait. No SIGPIPE, SIGXFSZ or SIGTTOU comes of it. Without
+ * @may_wait only what there is room for is written, and the call does not block. Returns 0 or -errno.
+ * Async-signal-safe, no cancellation point.
+ */
+int lull__write(int fd, const char *buf, size_t len, bool may_wait);
+
 /* ---- task.c: what /proc says about a thread of this process ----------------------------------- */
 
 /* Read file @what ("/comm") of thread @tid, without the newline. Async-signal-safe, no cancellation point. */

@@ -216,8 +216,11 @@ static unsigned gp_blame(void *arg, struct lull_stall *first, unsigned *holders)
 	return named;
 }
 
-/* Sleep until the open grace period waits for no thread; false at the deadline. Leader only. */
-static bool gp_wait_holdouts(struct holdouts *held, uint64_t deadline_ns)
+/*
+ * Sleep until the open grace period waits for no thread. Returns false at the deadline, or when there is
+ * something to report. Leader only.
+ */
+static bool gp_wait_holdouts(struct holdouts *held, uint64_t deadline_ns, struct lull__report *report)
 {
 	struct holdouts again;
 	uint32_t event;
@@ -244,12 +247,12 @@ static bool gp_wait_holdouts(struct holdouts *held, uint64_t deadline_ns)
 			if (gp_scan(GP_COUNT, &again) == 0)
 				return true;
 		}
-	} while (lull__wait_sleep(&gp.wait, &lull__rcu_event, event, deadline_ns, LULL__NEVER, gp_blame, held));
+	} while (lull__wait_sleep(&gp.wait, &lull__rcu_event, event, deadline_ns, LULL__NEVER, gp_blame, held, report));
 	return false;
 }
 
-/* Wait until the open grace period waits for no thread; false at the deadline. Leader only. */
-static bool gp_wait(uint64_t deadline_ns)
+/* Wait as gp_wait_holdouts() does, awake for a while. Leader only. */
+static bool gp_wait(uint64_t deadline_ns, struct lull__report *report)
 {
 	struct holdouts held;
 
@@ -261,7 +264,7 @@ static bool gp_wait(uint64_t deadline_ns)
 		for (int pause = 0; pause <= i / 8; pause++)
 			lull_cpu_relax();
 	}
-	return gp_wait_holdouts(&held, deadline_ns);
+	return gp_wait_holdouts(&held, deadline_ns, report);
 }
 
 lull_rcu_cookie lull__rcu_cookie(void)
@@ -322,6 +325,7 @@ bool lull__rcu_has_begun(lull_rcu_cookie cookie)
 bool lull__rcu_wait_until(lull_rcu_cookie cookie, uint64_t deadline_ns)
 {
 	bool online = lull__self.state & LULL__STATE_ONLINE;
+	struct lull__report report;
 
 	/* An online thread that waits holds no pointer: go offline now, so that no scan waits for it. */
 	if (online && !LULL__BUSTED(ONLINE_WAITS))
@@ -331,12 +335,15 @@ bool lull__rcu_wait_until(lull_rcu_cookie cookie, uint64_t deadline_ns)
 			lull__lock_await(&gp.leader, deadline_ns);
 			continue;
 		}
+		report.named = 0;
 		if (!gp_is_over(cookie)) {
 			gp_open();
-			if (gp_wait(deadline_ns))
+			if (gp_wait(deadline_ns, &report))
 				gp_end();
 		}
 		lull__unlock_wake(&gp.leader, INT_MAX);
+		/* Meanwhile another thread leads, if one waits. */
+		lull__wait_report(&report);
 	}
 	if (online)
 		lull__rcu_enter_online();

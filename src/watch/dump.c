@@ -61,21 +61,9 @@ static void put_age(struct out *out, uint64_t since_ns)
 
 static void flush(struct out *out)
 {
-	const char *at = out->line;
-
 	out->line[out->len++] = '\n';
-	while (out->len && !out->err) {
-		ssize_t done = write(out->fd, at, out->len);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0) {
-			out->err = done < 0 ? -errno : -EIO;
-			break;
-		}
-		at += done;
-		out->len -= (size_t)done;
-	}
+	if (!out->err)
+		out->err = lull__write(out->fd, out->line, out->len, true);
 	out->len = 0;
 }
 

@@ -85,7 +85,7 @@ static void report(const struct lull__wait *wait, struct lull_stall *stall)
 	char site[128];
 	int cancel;
 
-	lull__no_cancel(&cancel); /* the program's hook runs with locks of the library held */
+	lull__no_cancel(&cancel);
 	lull__task_read(stall->tid, &task);
 	lull__symbol(stall->site, site, sizeof(site));
 	stall->what = wait->kind;
@@ -109,17 +109,20 @@ static uint64_t due_ns(const struct lull__wait *wait)
 	return wait->report_ms ? wait->since_ns + wait->report_ms * 1000000u : LULL__NEVER;
 }
 
-uint64_t lull__stall_blame(struct lull__wait *wait, struct lull_stall *first, unsigned named, unsigned holders)
+uint64_t lull__stall_blame(struct lull__wait *wait, const struct lull_stall *first, unsigned named, unsigned holders)
 {
 	if (named)
 		show_holder(wait, &first[0], holders);
-	if (lull__is_past(due_ns(wait))) {
-		wait->report_ms *= 2;
-		for (unsigned i = 0; i < named; i++)
-			report(wait, &first[i]);
-		return 0; /* the hook may have changed what is waited for: look again at once */
-	}
-	return due_ns(wait);
+	if (!lull__is_past(due_ns(wait)))
+		return due_ns(wait);
+	wait->report_ms *= 2;
+	return 0;
+}
+
+void lull__stall_report(const struct lull__wait *wait, struct lull_stall *first, unsigned named)
+{
+	for (unsigned i = 0; i < named; i++)
+		report(wait, &first[i]);
 }
 
 void lull__stall_over_limit(void)
@@ -136,6 +139,7 @@ void lull__stall_fork_child(uint32_t old_tid)
 	(void)old_tid;
 	places_lock.word = 0;
 	places = 0;
+	lull__report_fork_child();
 }
 
 const char *lull_wait_kind_name(uint32_t kind)

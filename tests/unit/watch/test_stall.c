@@ -22,7 +22,11 @@ static uint64_t look_at(struct lull__wait *wait, unsigned named)
 {
 	struct lull_stall first[2] = { { .tid = 7 }, { .tid = 7 } };
 
-	return lull__stall_blame(wait, first, named, named);
+	uint64_t next_ns = lull__stall_blame(wait, first, named, named);
+
+	if (!next_ns)
+		lull__stall_report(wait, first, named);
+	return next_ns;
 }
 
 /*
