@@ -41,7 +41,7 @@ struct lull_stall {
  * Let @hook get reports, with @arg. It is called
  * - when a grace period, or a thread that waits for hazard pointers, has waited stall_ms for another thread,
  *   and again at 2, 4, 8 ... times that, on the thread that waits (if several share a grace period: on the
- *   one that leads it);
+ *   one that leads it; if several wait for one thread's hazard pointers: on one of them, for all);
  * - when a callback on the reclaimer's thread has not returned for as long, and again (at most stall_ms / 2
  *   late), on a thread of the library's own;
  * - when the backlog exceeds its hard limit, on the thread that defers.
