@@ -8,7 +8,7 @@
 
 #include "../../../src/rcu/grace_period.h"
 
-#define CROWD (under_valgrind() ? 20u : 200u)
+#define CROWD (under_valgrind() ? 100u : 200u)
 #define CROWD_MOST 200
 #define LOOKS 1000u
 
