@@ -21,42 +21,31 @@ static lull_message_hook message_hook;
 
 /*
  * What standard error was when the library was loaded, or when the program last said that it is what it wants.
- * A program that has closed it since may have opened a file of its own in its place.
+ * A program that has closed it since may have opened a file of its own in its place. 0: it was closed.
  */
 static uint64_t stderr_dev, stderr_ino;
 static uint32_t stderr_noted;
 
-/* Store what standard error is: zeros if it is closed. */
-static void stderr_now(uint64_t *dev, uint64_t *ino)
+/* Is standard error what it was? @note: what it is now counts from now on. */
+static bool is_stderr(bool note)
 {
 	int saved = errno;
 	struct stat st = { 0 };
 
 	fstat(STDERR_FILENO, &st);
-	*dev = (uint64_t)st.st_dev;
-	*ino = (uint64_t)st.st_ino;
 	errno = saved;
+	if (note || !lull_load_relaxed(&stderr_noted)) {
+		lull_store_relaxed(&stderr_dev, (uint64_t)st.st_dev);
+		lull_store_relaxed(&stderr_ino, (uint64_t)st.st_ino);
+		lull_store_relaxed(&stderr_noted, 1u);
+	}
+	return st.st_ino && st.st_dev == lull_load_relaxed(&stderr_dev) && st.st_ino == lull_load_relaxed(&stderr_ino);
 }
 
-/* At load this is one fstat(2), the only system call that loading the library makes for its messages. */
-__attribute__((constructor)) static void note_stderr(void)
+/* One fstat(2): the only system call that loading the library makes for its messages. */
+__attribute__((constructor)) static void note_at_load(void)
 {
-	uint64_t dev, ino;
-
-	stderr_now(&dev, &ino);
-	lull_store_relaxed(&stderr_dev, dev);
-	lull_store_relaxed(&stderr_ino, ino);
-	lull_store_relaxed(&stderr_noted, 1u);
-}
-
-static bool is_stderr(void)
-{
-	uint64_t dev, ino;
-
-	if (!lull_load_relaxed(&stderr_noted))
-		note_stderr(); /* in a constructor that runs before this one */
-	stderr_now(&dev, &ino);
-	return ino && dev == lull_load_relaxed(&stderr_dev) && ino == lull_load_relaxed(&stderr_ino);
+	is_stderr(false);
 }
 
 /*
@@ -68,7 +57,7 @@ static void default_message(const char *line)
 	char buf[LINE_BYTES + 16];
 	int len = snprintf(buf, sizeof(buf), "lull: %s\n", line);
 
-	if (is_stderr())
+	if (is_stderr(false))
 		lull__write(STDERR_FILENO, buf, (size_t)len, false);
 }
 
@@ -133,7 +122,7 @@ struct lull__thread_words lull__thread_words(uint32_t tid)
 void lull_debug_set_message_hook(lull_message_hook hook)
 {
 	if (!hook)
-		note_stderr();
+		is_stderr(true);
 	lull_store_relaxed(&message_hook, hook);
 }
 
