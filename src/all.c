@@ -18,6 +18,7 @@
 #include "os/linux.c"
 #include "os/module.c"
 #include "os/task.c"
+#include "os/write.c"
 
 #include "base/events.c"
 #include "base/fence.c"

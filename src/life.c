@@ -115,6 +115,7 @@ static const struct lull__watch watch = {
 	.wait_begin = lull__stall_begin,
 	.wait_end = lull__stall_end,
 	.wait_blame = lull__stall_blame,
+	.wait_report = lull__stall_report,
 	.over_limit = lull__stall_over_limit,
 	.callbacks_begin = lull__watchdog_callbacks_begin,
 	.callbacks_end = lull__watchdog_callbacks_end,

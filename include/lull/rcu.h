@@ -266,8 +266,10 @@ LULL_API void lull_rcu_synchronize(void);
 
 /*
  * Polled grace periods. gp_start() returns a cookie for "all read sections that are going on now
- * have ended" and starts that grace period; gp_poll() says, without waiting, whether it is over (and
- * advances it: one heavy fence at most); gp_wait() blocks like synchronize. A cookie never expires.
+ * have ended" and starts that grace period, unless another one is still open; gp_poll() says, without
+ * waiting, whether it is over (and pushes along whichever is open: one heavy fence at most); gp_wait() blocks
+ * like synchronize. One grace period is open at a time, so a cookie is over once all sections have ended that
+ * began before the *next* grace period, however many cookies are taken meanwhile. A cookie never expires.
  * gp_start and gp_poll may be called in read sections and with locks held; none of the three in
  * signal handlers.
  */

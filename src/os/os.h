@@ -93,6 +93,15 @@ void lull__find_copies(const char *copy_in[2]);
 /* Let dlclose() leave the module of that name where it is. */
 void lull__stay_loaded(const char *module);
 
+/* ---- write.c: descriptors of the program's ---------------------------------------------------- */
+
+/*
+ * Write @len bytes, at most PIPE_BUF of them unless @may_wait. No SIGPIPE, SIGXFSZ or SIGTTOU comes of it. Without
+ * @may_wait only what there is room for is written, and the call does not block. Returns 0 or -errno.
+ * Async-signal-safe, no cancellation point.
+ */
+int lull__write(int fd, const char *buf, size_t len, bool may_wait);
+
 /* ---- task.c: what /proc says about a thread of this process ----------------------------------- */
 
 /* Read file @what ("/comm") of thread @tid, without the newline. Async-signal-safe, no cancellation point. */

@@ -107,7 +107,7 @@ static bool sleep_for_awaited(struct lull__wait *wait, uint64_t deadline_ns)
 		/* LULL__PARKED_RECHECK: no other thread will check again. */
 		if (here && lull__fence_full_mode)
 			again_ns = lull__now_ns() + BARRIER_RECHECK_NS;
-		if (!lull__wait_sleep(wait, &lull__hazptr.event, event, deadline_ns, again_ns, blame_parked, NULL))
+		if (!lull__wait_sleep(wait, &lull__hazptr.event, event, deadline_ns, again_ns, blame_parked, NULL, NULL))
 			return false;
 	}
 	return true;
