@@ -7,6 +7,7 @@
  */
 #include "base/fence_choice.h"
 #include "base/hooks.h"
+#include "base/own_thread.h"
 #include "base/process.h"
 #include "base/registry.h"
 #include "hazptr/shazptr_life.h"
@@ -68,6 +69,7 @@ const struct lull__checks lull__checks = {
  */
 const struct lull__mechanism lull__mechanisms[] = {
 	{ "fence", .init = lull__fence_init, .fork_child = lull__fence_fork_child },
+	{ "own threads", .init = lull__own_thread_init },
 	{ "registry", .init = lull__registry_init, .fork_child = lull__registry_fork_child },
 #ifdef LULL_WATCH
 	{ "page", .init = lull__page_init, .fork_child = lull__page_fork_child },

@@ -16,6 +16,13 @@
  * program may instead run callbacks in its own loop (LULL_RECLAIM_POLL), or let the deferring threads
  * run them as well (LULL_RECLAIM_CALLER).
  *
+ * lull's own threads (this one, and those that debug.h and shazptr.h tell of) do not run as the thread
+ * does that happens to need them first. They have SCHED_OTHER, nice 0, the main thread's CPUs, and a
+ * stack of 256 KiB beside the program's thread-local variables; what the kernel refuses to change (an
+ * unprivileged thread may not leave SCHED_IDLE) is as in the thread that started them. All signals are
+ * blocked in them but SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP and SIGSYS, which callbacks may cause.
+ * Set stack_bytes and thread_start below for other wishes.
+ *
  * After fork the child's queues hold what the parent's held, also those of threads that the child
  * does not have; the child's next deferral, barrier or drain starts the background thread again. A
  * callback that was running in another thread at the time of the fork is not run again.
@@ -54,6 +61,10 @@ struct lull_reclaim_config {
 	void *notify_arg;	       /* the deferral, or where a reader clears a slot because of which an */
 				       /* object is parked, even in a signal handler: do no more than, say, */
 				       /* write to an eventfd */
+	/* For those of lull's own threads that start from now on: */
+	size_t stack_bytes;		 /* the stack of each, for callbacks that need more; 0: 256 KiB */
+	void (*thread_start)(const char *name); /* each calls this first, say, to choose its priority and */
+						/* CPUs; its name is "lull-..."; may be NULL */
 };
 
 /*

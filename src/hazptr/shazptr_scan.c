@@ -22,6 +22,7 @@
 #include "../base/events.h"
 #include "../base/fault.h"
 #include "../base/message.h"
+#include "../base/own_thread.h"
 #include "../base/registry.h"
 #include "shazptr_scan.h"
 
@@ -328,15 +329,13 @@ uint64_t lull__shazptr_nap_ns(unsigned *shift)
 	return ns;
 }
 
-static void *scan_thread(void *unused)
+static void scan_thread(void)
 {
 	struct lull__shazptr_way left;
 	unsigned shift = 0;
 
-	(void)unused;
 	lull__ensure_registered();
 	lull__fine_timers();
-	pthread_setname_np(pthread_self(), "lull-scan");
 	for (;;) {
 		/*
 		 * ORDER SHAZ-5: the event before the loads of WAITED, of the slots and of the list of
@@ -346,7 +345,7 @@ static void *scan_thread(void *unused)
 		uint32_t event = lull_load_acquire(&lull__shazptr.event);
 
 		if (lull_load_relaxed(&lull__shazptr.stop))
-			return NULL;
+			return;
 		scan_for_all(&left);
 		if (left.unflagged) {
 			lull__shazptr_flag(&left);
@@ -359,18 +358,16 @@ static void *scan_thread(void *unused)
 	}
 }
 
+static const struct lull__own_thread scanning_thread = { "lull-scan", scan_thread };
+
 /*
  * Start the scanning thread. Returns 0 or an errno value. Under lull__shazptr.lock, so that no waiter
  * queues for a thread that could not be started.
  */
 static int start_scan_thread(void)
 {
-	sigset_t saved;
-	int err;
+	int err = lull__own_thread_start(&scanning_thread, &lull__shazptr.thread);
 
-	lull__block_signals(&saved);
-	err = pthread_create(&lull__shazptr.thread, NULL, scan_thread, NULL);
-	lull__restore_signals(&saved);
 	lull__shazptr.running = err == 0;
 	return err;
 }

@@ -8,6 +8,7 @@
 
 #include "../base/events.h"
 #include "../base/message.h"
+#include "../base/own_thread.h"
 #include "../base/registry.h"
 #include "../hazptr/slots.h"
 #include "backlog.h"
@@ -65,6 +66,7 @@ int lull_reclaim_configure(const struct lull_reclaim_config *config)
 	lull_store_relaxed(&lull__reclaimer.config.linger_ms, config->linger_ms);
 	lull__reclaimer.config.notify = config->notify;
 	lull__reclaimer.config.notify_arg = config->notify_arg;
+	lull__own_thread_configure(config->stack_bytes, config->thread_start);
 	lull_store_relaxed(&lull__reclaimer.mode, (uint32_t)config->mode);
 	lull__reclaim_limits(&lull__page->hard_items, &lull__page->hard_bytes);
 	lull__config_leave(&saved);

@@ -8,6 +8,7 @@
 #include "../base/deadline.h"
 #include "../base/events.h"
 #include "../base/message.h"
+#include "../base/own_thread.h"
 #include "../base/registry.h"
 #include "../hazptr/slots.h"
 #include "backlog.h"
@@ -150,7 +151,7 @@ static uint64_t futile_nap_ns(uint32_t futile)
 	return (uint64_t)FLOOD_NAP_NS << (futile < FUTILE_MOST ? futile : FUTILE_MOST);
 }
 
-static void *worker(void *unused)
+static void worker(void)
 {
 	uint64_t look_at_ns = 0, now_ns;
 	uint32_t doubled = 0;
@@ -158,10 +159,8 @@ static void *worker(void *unused)
 	uint32_t futile = 0, seen_futile;
 	size_t count;
 
-	(void)unused;
 	lull__ensure_registered();
 	lull__fine_timers();
-	pthread_setname_np(pthread_self(), "lull-reclaim");
 	while (!lull_load_relaxed(&lull__reclaimer.stop)) {
 		now_ns = lull__now_ns();
 		seen_futile = futile;
@@ -184,8 +183,9 @@ static void *worker(void *unused)
 		else if (lull__now_ns() < look_at_ns)
 			go_to_sleep(LINGERING, look_at_ns);
 	}
-	return NULL;
 }
+
+static const struct lull__own_thread reclaimer_thread = { "lull-reclaim", worker };
 
 /*
  * Record that the thread could not be started, because of @err. Say so once, and let a deferral or a
@@ -212,7 +212,6 @@ static void no_worker(int err)
 bool lull__start_worker(void)
 {
 	uint32_t thread = lull_load_relaxed(&lull__reclaimer.thread);
-	sigset_t saved;
 	int err;
 
 	if (thread == HAS_THREAD)
@@ -221,11 +220,9 @@ bool lull__start_worker(void)
 		return false;
 	if (!lull_cas_relaxed(&lull__reclaimer.thread, &thread, (uint32_t)HAS_THREAD))
 		return thread == HAS_THREAD;
-	lull__block_signals(&saved);
-	err = pthread_create(&lull__reclaimer.id, NULL, worker, NULL);
+	err = lull__own_thread_start(&reclaimer_thread, &lull__reclaimer.id);
 	if (!err && lull__watch)
 		lull__watch->worker_begin();
-	lull__restore_signals(&saved);
 	if (err)
 		no_worker(err);
 	return !err;

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "../base/own_thread.h"
 #include "../reclaim/bag.h"
 #include "stall.h"
 #include "watchdog.h"
@@ -75,10 +76,8 @@ static uint64_t check_every_ns(void)
 	return half_ns && half_ns < CHECK_MOST_NS ? half_ns : CHECK_MOST_NS;
 }
 
-static void *watchdog_thread(void *unused)
+static void watchdog_thread(void)
 {
-	(void)unused;
-	pthread_setname_np(pthread_self(), "lull-watchdog");
 	while (!lull_load_relaxed(&watchdog.stop)) {
 		bool idle = !lull_load_relaxed(&watchdog.running);
 
@@ -88,8 +87,9 @@ static void *watchdog_thread(void *unused)
 		else
 			lull__futex_wait(&watchdog.stop, 0, lull__now_ns() + check_every_ns());
 	}
-	return NULL;
 }
+
+static const struct lull__own_thread own_thread = { "lull-watchdog", watchdog_thread };
 
 static void wake(void)
 {
@@ -114,10 +114,10 @@ void lull__watchdog_callbacks_end(void)
 	lull__unlock(&watchdog.lock);
 }
 
-/* Start the thread, with signals blocked. Without memory for it callbacks are not checked. */
+/* Start the thread. Without memory for it callbacks are not checked. */
 void lull__watchdog_start(void)
 {
-	watchdog.is_there = pthread_create(&watchdog.thread, NULL, watchdog_thread, NULL) == 0;
+	watchdog.is_there = lull__own_thread_start(&own_thread, &watchdog.thread) == 0;
 }
 
 void lull__watchdog_stop(void)
