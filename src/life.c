@@ -83,7 +83,8 @@ const struct lull__mechanism lull__mechanisms[] = {
 	  .exit = lull__shazptr_thread_exit, .leave = lull__shazptr_thread_leave,
 	  .fork_child = lull__shazptr_fork_child },
 	{ "reclaim", .init = lull__reclaim_init, .unregister = lull__reclaim_unregister,
-	  .exit = lull__reclaim_thread_exit, .fork_child = lull__reclaim_fork_child },
+	  .exit = lull__reclaim_thread_exit, .fork_child = lull__reclaim_fork_child,
+	  .retry = lull__reclaim_retry },
 #ifndef LULL_CORE_ALONE
 	{ "percpu cells", .fork_child = lull__percpu_cells_fork_child },
 	{ "percpu_ref", .fork_child = lull__percpu_ref_fork_child },

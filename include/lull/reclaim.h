@@ -12,8 +12,9 @@
  * Callbacks run user code and so go to one background thread: none ever runs while its caller holds
  * a lock. The background thread also takes over the queues of threads that fell idle or exited. It
  * is started when first needed, woken by events, and sleeps without wake-ups when nothing waits. When
- * it cannot be started, callbacks wait: later deferrals try again, and a barrier runs them itself. A
- * program may instead run callbacks in its own loop (LULL_RECLAIM_POLL), or let the deferring threads
+ * it cannot be started, callbacks wait: later deferrals, waits for readers, and threads that begin or
+ * exit try again, and a barrier runs them itself; memory that exited threads left is freed by those
+ * that defer. A program may instead run callbacks in its own loop (LULL_RECLAIM_POLL), or let the deferring threads
  * run them as well (LULL_RECLAIM_CALLER).
  *
  * lull's own threads (this one, and those that debug.h and shazptr.h tell of) do not run as the thread

@@ -22,6 +22,7 @@ struct lull__mechanism {
 	void (*exit)(void);		      /* the calling thread exits */
 	void (*leave)(void);		      /* the calling thread's record is about to be taken out */
 	void (*fork_child)(uint32_t old_tid); /* in a forked child, whose only thread was @old_tid before */
+	void (*retry)(void);		      /* try again what failed: lull__retry() in process.h */
 };
 
 /*

@@ -9,6 +9,7 @@
 #include "process.h"
 
 static uint32_t init_state; /* 0 not yet, 1 being done, 2 done */
+static uint32_t retry_wanted;
 
 /* ---- fork ----------------------------------------------------------------------------------- */
 
@@ -52,6 +53,22 @@ void lull__process_init(void)
 {
 	if (pthread_atfork(fork_prepare, fork_parent, fork_child) != 0)
 		lull__die("cannot register fork handlers: out of memory");
+}
+
+/* ---- try again ------------------------------------------------------------------------------ */
+
+void lull__retry_want(bool wanted)
+{
+	lull_store_relaxed(&retry_wanted, (uint32_t)wanted);
+}
+
+void lull__retry(void)
+{
+	if (lull_likely(!lull_load_relaxed(&retry_wanted)))
+		return;
+	for (const struct lull__mechanism *m = lull__mechanisms; m->name; m++)
+		if (m->retry)
+			m->retry();
 }
 
 /* ---- first use ------------------------------------------------------------------------------ */

@@ -53,6 +53,7 @@ struct lull__reclaimer {
 	uint32_t stop;	 /* the process ends */
 	uint32_t failures; /* of starting the thread */
 	uint64_t retry_ns; /* the next try is not made before this time */
+	uint32_t unserved; /* threads that began to defer while it could not be started */
 	pthread_t id;
 	struct lull_reclaim_config config;
 

@@ -9,11 +9,13 @@
 #include "../base/events.h"
 #include "../base/message.h"
 #include "../base/own_thread.h"
+#include "../base/process.h"
 #include "../base/registry.h"
 #include "../hazptr/slots.h"
 #include "backlog.h"
 #include "partition.h"
 #include "pass.h"
+#include "reclaim_life.h"
 #include "worker.h"
 
 #define FLOOD_NAP_NS   20000u	 /* between passes while callbacks flood in */
@@ -188,8 +190,8 @@ static void worker(void)
 static const struct lull__own_thread reclaimer_thread = { "lull-reclaim", worker };
 
 /*
- * Record that the thread could not be started, because of @err. Say so once, and let a deferral or a
- * barrier try again later. Entries that wait stay in their queues: no callback runs in a thread that has
+ * Record that the thread could not be started, because of @err. Say so once, and let later deferrals, waits
+ * and threads that come and go try again. Entries that wait stay in their queues: no callback runs in a thread that has
  * not asked for it.
  */
 static void no_worker(int err)
@@ -200,6 +202,7 @@ static void no_worker(int err)
 	/* The time first: a thread that sees CANNOT_HAVE_ONE but not yet the time only tries too early. */
 	lull_store_relaxed(&lull__reclaimer.retry_ns, lull__now_ns() + wait_ns);
 	lull_store_relaxed(&lull__reclaimer.thread, (uint32_t)CANNOT_HAVE_ONE);
+	lull__retry_want(true);
 	/* A barrier may wait for the thread already, or for slots that it now has to look at itself. */
 	lull_add_release(&lull__reclaimer.flush_event, 1u); /* REC-7 */
 	lull__futex_wake(&lull__reclaimer.flush_event, INT_MAX);
@@ -225,6 +228,8 @@ bool lull__start_worker(void)
 		lull__watch->worker_begin();
 	if (err)
 		no_worker(err);
+	else
+		lull__retry_want(false);
 	return !err;
 }
 
@@ -289,6 +294,13 @@ void lull__wake_reclaimer(void)
 	 * If there is no thread, `sleep` stays as deep as it is, so that the next deferral also comes here.
 	 */
 	if (lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_POLL || lull__start_worker())
+		wake_sleeper();
+}
+
+void lull__reclaim_retry(void)
+{
+	if (lull_load_relaxed(&lull__reclaimer.thread) == CANNOT_HAVE_ONE &&
+	    lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_POLL && lull__start_worker())
 		wake_sleeper();
 }
 
