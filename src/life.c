@@ -121,8 +121,7 @@ static const struct lull__watch watch = {
 	.over_limit = lull__stall_over_limit,
 	.callbacks_begin = lull__watchdog_callbacks_begin,
 	.callbacks_end = lull__watchdog_callbacks_end,
-	.worker_begin = lull__watchdog_start,
-	.worker_end = lull__watchdog_stop,
+	.process_ends = lull__watchdog_stop,
 };
 
 const struct lull__watch *const lull__watch = &watch;

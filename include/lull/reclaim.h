@@ -11,7 +11,8 @@
  * memory is still in its cache. That bounds the backlog, and a small backlog makes deferral fast.
  * Callbacks run user code and so go to one background thread: none ever runs while its caller holds
  * a lock. The background thread also takes over the queues of threads that fell idle or exited. It
- * is started when first needed, woken by events, and sleeps without wake-ups when nothing waits. When
+ * is started when needed, woken by events, and ends after two seconds without work (while objects
+ * wait that hazard pointers protect, it sleeps). When
  * it cannot be started, callbacks wait: later deferrals, waits for readers, and threads that begin or
  * exit try again, and a barrier runs them itself; memory that exited threads left is freed by those
  * that defer. A program may instead run callbacks in its own loop (LULL_RECLAIM_POLL), or let the deferring threads
@@ -22,7 +23,8 @@
  * stack of 256 KiB beside the program's thread-local variables; what the kernel refuses to change (an
  * unprivileged thread may not leave SCHED_IDLE) is as in the thread that started them. All signals are
  * blocked in them but SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP and SIGSYS, which callbacks may cause.
- * Set stack_bytes and thread_start below for other wishes.
+ * Set stack_bytes and thread_start below for other wishes. When they are the only threads left, as after
+ * main() ended by pthread_exit(), they end, and with them the process, as it would without lull.
  *
  * After fork the child's queues hold what the parent's held, also those of threads that the child
  * does not have; the child's next deferral, barrier or drain starts the background thread again. A

@@ -48,8 +48,7 @@ struct lull__watch {
 	void (*over_limit)(void);      /* the calling thread defers past the backlog's hard limit */
 	void (*callbacks_begin)(void); /* the calling thread is about to run callbacks */
 	void (*callbacks_end)(void);   /* ... and has run them */
-	void (*worker_begin)(void);    /* the background thread starts */
-	void (*worker_end)(void);      /* ... and is about to end */
+	void (*process_ends)(void);    /* end the thread that checks callbacks, if there is one */
 };
 
 extern const struct lull__watch *const lull__watch; /* NULL: built without */

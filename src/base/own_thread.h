@@ -11,6 +11,8 @@
 
 #include "../os/os.h"
 
+#define LULL__IDLE_NS 2000000000u /* so long without anything to do, and a thread of the library's ends */
+
 struct lull__own_thread {
 	const char *name;
 	void (*body)(void);

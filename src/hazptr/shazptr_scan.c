@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/deadline.h"
 #include "../base/events.h"
 #include "../base/fault.h"
 #include "../base/message.h"
@@ -329,6 +330,23 @@ uint64_t lull__shazptr_nap_ns(unsigned *shift)
 	return ns;
 }
 
+/* End the thread if no thread waits. Waiters queue under the lock, and then find that none is running. */
+static bool end_unless_needed(void)
+{
+	bool ends;
+
+	lull__lock(&lull__shazptr.lock);
+	ends = lull_list_empty(&lull__shazptr.queued) && !lull_load_relaxed(&lull__shazptr.stop);
+	if (ends) {
+		lull__shazptr.running = false;
+		free(lull__shazptr.snapshot);
+		lull__shazptr.snapshot = NULL;
+		pthread_detach(pthread_self());
+	}
+	lull__unlock(&lull__shazptr.lock);
+	return ends;
+}
+
 static void scan_thread(void)
 {
 	struct lull__shazptr_way left;
@@ -353,7 +371,11 @@ static void scan_thread(void)
 		} else if (left.groups) {
 			lull__futex_wait(&lull__shazptr.event, event, lull__now_ns() + lull__shazptr_nap_ns(&shift));
 		} else {
-			lull__futex_wait(&lull__shazptr.event, event, LULL__NEVER);
+			uint64_t until_ns = lull__now_ns() + LULL__IDLE_NS;
+
+			lull__futex_wait(&lull__shazptr.event, event, until_ns);
+			if (lull__is_past(until_ns) && end_unless_needed())
+				return;
 		}
 	}
 }
@@ -379,11 +401,11 @@ __attribute__((destructor)) static void stop_scan_thread(void)
 
 	if (!lull__trylock(&lull__shazptr.lock)) /* exit() may run in a signal handler of the holder */
 		return;
-	running = lull__shazptr.running;
+	running = lull__shazptr.running && !pthread_equal(lull__shazptr.thread, pthread_self());
+	lull_store_relaxed(&lull__shazptr.stop, (uint32_t)running);
 	lull__unlock(&lull__shazptr.lock);
-	if (!running || pthread_equal(lull__shazptr.thread, pthread_self()))
+	if (!running)
 		return;
-	lull_store_relaxed(&lull__shazptr.stop, 1u);
 	lull__shazptr_tell_scanners(); /* SHAZ-5 */
 	if (lull__join(lull__shazptr.thread, SCAN_EXIT_NS)) {
 		lull__shazptr.running = false;

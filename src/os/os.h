@@ -87,6 +87,7 @@ static inline void lull__restore_signals(const sigset_t *saved)
 
 /* Read file @what ("/comm") of thread @tid, without the newline. Async-signal-safe, no cancellation point. */
 bool lull__task_file(uint32_t tid, const char *what, char *buf, size_t size);
+bool lull__is_last_thread(void); /* has every other thread of this process exited, main included? */
 void lull__thread_name(uint32_t tid, char *buf, size_t size); /* async-signal-safe; "?" when it is gone */
 
 #endif /* LULL_OS_H */

@@ -30,6 +30,7 @@ enum {
 	NAPPING,   /* a moment, so that a flood of callbacks comes in batches; barriers wake it */
 	LINGERING, /* until a timer; callbacks wake it */
 	ASLEEP,	   /* anything wakes it */
+	GONE,	   /* there is no thread, and anything starts one; not under POLL */
 };
 
 enum { NO_THREAD, HAS_THREAD, CANNOT_HAVE_ONE };

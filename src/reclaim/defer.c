@@ -64,6 +64,9 @@ void lull__reclaim_thread_exit(void)
 	 * adopt_free_bag(); without it as there; model/reclaim/bag.litmus
 	 */
 	lull_store_release(&bag->state, (uint32_t)BAG_ORPHAN);
+	lull__bag_recycle(bag);
+	if (lull_load_relaxed(&bag->state) != BAG_ORPHAN)
+		return; /* it is empty: nothing to wake, or start, a thread for, least of all by the one that ends */
 	lull_fence_light(); /* REC-2: as after a push */
 	if (lull_load_relaxed(&lull__reclaimer.sleep) != AWAKE)
 		lull__wake_reclaimer();

@@ -106,12 +106,14 @@ void lull__poll_frees(void)
 /* Re-arm the program's notification. */
 static void end_of_poll(void)
 {
+	uint32_t awake = AWAKE;
 	size_t before, items, bytes;
 
 	if (lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_POLL || lull_load_relaxed(&lull__reclaimer.sleep) != AWAKE)
 		return;
 	lull__backlog(&before, &bytes);
-	lull_store_relaxed(&lull__reclaimer.sleep, (uint32_t)ASLEEP);
+	if (!lull_cas_relaxed(&lull__reclaimer.sleep, &awake, (uint32_t)ASLEEP))
+		return; /* GONE: the mode has changed */
 	lull_fence_heavy(); /* REC-2, as in go_to_sleep() */
 	lull__backlog(&items, &bytes);
 	if (items > before || anything_unparked())

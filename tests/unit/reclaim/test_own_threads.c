@@ -12,6 +12,7 @@
 
 #include "support.h"
 
+#include <lull/hazptr.h>
 #include <lull/shazptr.h>
 
 #define NAMES 3
@@ -381,6 +382,81 @@ static void test_hook(void **state)
 	expect_fine(hook_is_called);
 }
 
+/* ---- the end ----------------------------------------------------------------------------------- */
+
+static void await_none(void)
+{
+	for (int i = 0; i < NAMES; i++)
+		while (tid_of(names[i]))
+			nap_ms(10);
+}
+
+/* Idle threads end, and are started again when they are needed: nothing is lost in between. */
+static void end_and_begin(void)
+{
+	alarm(60);
+	for (int i = 0; i < 2; i++) {
+		lull_store_release(&scan_state, 0);
+		need_all();
+		await_none();
+	}
+	lull_rcu_free(malloc(1));
+	lull_rcu_barrier();
+	must(waiting() == 0);
+}
+
+static void say_exit(void)
+{
+	must(write(2, "exits\n", 6) == 6);
+}
+
+/* The program's last thread ends: so does the process, as it would without lull. */
+static void main_ends(void)
+{
+	alarm(60);
+	must(atexit(say_exit) == 0);
+	need_all();
+	pthread_exit(NULL);
+}
+
+/* Even though an object is retired that nobody will ever stop protecting. */
+static void main_ends_and_protects(void)
+{
+	static void *shared;
+	struct lull_hazptr_hold *hold = malloc(sizeof(*hold)); /* not on a stack that goes */
+
+	alarm(60);
+	must(atexit(say_exit) == 0);
+	shared = malloc(1);
+	must(lull_hazptr_acquire(hold, &shared) != NULL);
+	lull_hazptr_detach(hold);
+	lull_hazptr_retire(shared);
+	need_all();
+	pthread_exit(NULL);
+}
+
+static void check_ends(void (*func)(void))
+{
+	char text[256];
+	int status = run_child(func, text, sizeof(text));
+
+	if (status || strcmp(text, "exits\n") != 0)
+		print_error("status %x, wrote: %s\n", (unsigned)status, text);
+	assert_int_equal(status, 0);
+	assert_string_equal(text, "exits\n");
+}
+
+static void test_end(void **state)
+{
+	(void)state;
+	NEEDS_THREADS_IN_CHILD();
+	if (under_valgrind() || UNDER_ASAN)
+		skip(); /* a leak checker counts what is protected for ever, and threads of its own */
+	expect_fine(end_and_begin);
+	check_ends(main_ends);
+	check_ends(main_ends_and_protects);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -389,6 +465,7 @@ int main(void)
 		cmocka_unit_test(test_faults_in_callbacks),
 		cmocka_unit_test(test_stack),
 		cmocka_unit_test(test_hook),
+		cmocka_unit_test(test_end),
 	};
 
 	return cmocka_run_group_tests_name("own_threads", tests, NULL, NULL);
