@@ -158,17 +158,20 @@ void lull__oracle_init(void)
 	char names[64];
 
 	count_cpus();
-	if (forced && *forced) {
-		choice = by_name(forced);
-		if (!choice)
-			lull__die("LULL_OWNER_ORACLE is \"%.60s\"; it can be %s", forced,
-				  all_names(names, sizeof(names)));
-		if (!choice->usable())
-			lull__die("LULL_OWNER_ORACLE is %s, which is not available here", forced);
-	} else {
-		choice = first_usable();
+	if (!forced || !*forced) {
+		choose(first_usable());
+		return;
 	}
-	choose(choice);
+	choice = by_name(forced);
+	if (!choice)
+		lull__say("LULL_OWNER_ORACLE is \"%.60s\", which is ignored; it can be %s", forced,
+			  all_names(names, sizeof(names)));
+	else if (!choice->usable())
+		lull__say("LULL_OWNER_ORACLE is %s, which is not available here and is ignored", forced);
+	else
+		choose(choice);
+	if (!choice || !choice->usable())
+		choose(first_usable());
 }
 
 const char *lull_mutex_oracle_name(void)

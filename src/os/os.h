@@ -48,6 +48,7 @@ int lull__futex_requeue(uint32_t *from, uint32_t value, int wake, uint32_t *to, 
 
 bool lull__membarrier_register(void); /* true: private expedited works for this process */
 int lull__membarrier(void);	      /* 0 or -errno */
+int lull__membarrier_global(void);    /* the same, slowly: it needs no memory and was not registered */
 int lull__visit_all_cpus(void);	      /* run on each CPU that any thread may use; 0 or -errno */
 
 /* ---- linux.c: CPUs, threads, memory ----------------------------------------------------------- */

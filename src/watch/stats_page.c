@@ -44,8 +44,8 @@ static bool is_off(void)
 	if (!wish || !*wish || strcmp(wish, "on") == 0)
 		return false;
 	if (strcmp(wish, "off") != 0)
-		lull__die("LULL_STATS is \"%.60s\"; it can be on or off", wish);
-	return true;
+		lull__say("LULL_STATS is \"%.60s\", which is ignored; it can be on or off", wish);
+	return strcmp(wish, "off") == 0;
 }
 
 void lull__page_init(void)
