@@ -115,6 +115,7 @@ const struct lull__oracle *const lull__oracles[] = {
 
 #ifdef LULL_WATCH
 static const struct lull__watch watch = {
+	.page_make = lull__stats_page_make,
 	.wait_begin = lull__stall_begin,
 	.wait_end = lull__stall_end,
 	.wait_blame = lull__stall_blame,

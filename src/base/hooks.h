@@ -36,6 +36,8 @@ extern const struct lull__mechanism lull__mechanisms[];
 struct lull__wait;
 
 struct lull__watch {
+	/* Make the page of counts, for other processes to read; in @memory if that cannot be. Signals are blocked. */
+	struct lull_stats_page *(*page_make)(struct lull_stats_page *memory);
 	/* @wait, whose kind and beginning are set, is about to sleep; @wait is over. */
 	void (*wait_begin)(struct lull__wait *wait);
 	void (*wait_end)(struct lull__wait *wait);

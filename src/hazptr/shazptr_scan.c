@@ -74,7 +74,7 @@ bool lull__shazptr_is_match(uintptr_t word, uintptr_t ptr)
 void lull__shazptr_count_scan(void)
 {
 	lull_add_relaxed(&lull__shazptr.scans, (uint64_t)1);
-	lull__event_count(&lull__page->shazptr_scans, 1);
+	lull__event_count(&lull__page()->shazptr_scans, 1);
 }
 
 /* Scan all slots once for @w, and store in @way what is in its way. */

@@ -69,7 +69,7 @@ int lull_reclaim_configure(const struct lull_reclaim_config *config)
 	lull__reclaimer.config.notify_arg = config->notify_arg;
 	lull__own_thread_configure(config->stack_bytes, config->thread_start);
 	lull_store_relaxed(&lull__reclaimer.mode, (uint32_t)config->mode);
-	lull__reclaim_limits(&lull__page->hard_items, &lull__page->hard_bytes);
+	lull__reclaim_limits(&lull__page()->hard_items, &lull__page()->hard_bytes);
 	lull__config_leave(&saved);
 	owners_leave();
 	/* Wake the thread, or notify the program, that reclaims under the new mode. REC-13: under the lock. */

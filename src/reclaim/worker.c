@@ -146,7 +146,7 @@ static bool go_to_sleep(uint32_t depth, uint64_t until_ns)
 	if (!something_due(depth == ASLEEP ? PASS_ALL : PASS_CALLS)) {
 		lull__futex_wait(&lull__reclaimer.sleep, depth, until_ns);
 		lull_add_relaxed(&lull__reclaimer.wakeups, (uint64_t)1);
-		lull__event_count(&lull__page->wakeups, 1);
+		lull__event_count(&lull__page()->wakeups, 1);
 		ends = depth == ASLEEP && lull__is_past(until_ns) && let_go();
 	}
 	if (!ends)
@@ -300,6 +300,8 @@ __attribute__((destructor)) static void stop_worker(void)
 
 	if (lull__watch)
 		lull__watch->process_ends();
+	if (lull_load_relaxed(&lull__reclaimer.thread) != HAS_THREAD)
+		return;
 	lull__config_enter(&saved); /* a thread that ends for itself does so before or not at all */
 	there = lull_load_relaxed(&lull__reclaimer.thread) == HAS_THREAD &&
 		!pthread_equal(lull__reclaimer.id, pthread_self());

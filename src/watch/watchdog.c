@@ -12,7 +12,7 @@
 #include "watchdog.h"
 
 #define CHECK_MOST_NS 100000000u /* between two checks: a callback that is over is not shown for longer */
-#define AGAIN_NS      1000000000u /* between two tries to start it */
+#define RESTART_NS    1000000000u /* between two tries to start it */
 #define STOP_WAIT_NS  100000000	 /* at exit, for a hook that does not return */
 
 static struct {
@@ -116,7 +116,7 @@ static void start(void)
 {
 	watchdog.is_there = lull__own_thread_start(&own_thread, &watchdog.thread) == 0;
 	if (!watchdog.is_there)
-		watchdog.again_ns = lull__now_ns() + AGAIN_NS;
+		watchdog.again_ns = lull__now_ns() + RESTART_NS;
 }
 
 /* Not threads in its place: LULL_RECLAIM_POLL promises that no thread is started. */
@@ -152,7 +152,8 @@ void lull__watchdog_stop(void)
 	lull__lock(&watchdog.lock);
 	there = watchdog.is_there && !pthread_equal(watchdog.thread, pthread_self());
 	lull_store_relaxed(&watchdog.stop, (uint32_t)there);
-	wake();
+	if (there)
+		wake();
 	lull__unlock(&watchdog.lock);
 	if (!there)
 		return;
