@@ -51,6 +51,16 @@ static pid_t tid_of(const char *name)
 	return found;
 }
 
+/* One that is there may be missed while another thread exits, and it names itself only when it runs. */
+static pid_t await_tid_of(const char *name)
+{
+	pid_t tid;
+
+	while (!(tid = tid_of(name)))
+		nap_ms(1);
+	return tid;
+}
+
 static int ran;
 
 static void count_run(struct lull_head *head)
@@ -82,8 +92,7 @@ static void *hold_up(void *unused)
 	struct lull_shazptr_guard guard = lull_shazptr_acquire(&protected_object);
 
 	lull_store_release(&scan_state, 1);
-	while (!tid_of("lull-scan"))
-		nap_ms(1);
+	await_tid_of("lull-scan");
 	lull_shazptr_clear(guard);
 	return NULL;
 }
@@ -150,10 +159,8 @@ static void check_all(void)
 
 	must(sched_getaffinity(0, sizeof(mine), &mine) == 0);
 	for (int i = 0; i < NAMES; i++) {
-		pid_t tid;
+		pid_t tid = await_tid_of(names[i]);
 
-		while (!(tid = tid_of(names[i])))
-			nap_ms(1); /* it has not given itself its name yet */
 		must(sched_getscheduler(tid) == SCHED_OTHER);
 		errno = 0;
 		must(getpriority(PRIO_PROCESS, (id_t)tid) == 0 && errno == 0);
@@ -225,7 +232,7 @@ static void *use_idle_without_rights(void *unused)
 	must(sched_setscheduler(0, SCHED_IDLE, &param) == 0);
 	must(syscall(SYS_setresuid, 65534, 65534, 65534) == 0);
 	need_all();
-	must(sched_getscheduler(tid_of("lull-reclaim")) == SCHED_IDLE);
+	must(sched_getscheduler(await_tid_of("lull-reclaim")) == SCHED_IDLE);
 	return NULL;
 }
 
@@ -346,10 +353,10 @@ static void choose_priority(const char *name)
 {
 	struct sched_param param = { 0 };
 
+	must(sched_setscheduler(0, SCHED_BATCH, &param) == 0);
 	for (int i = 0; i < NAMES; i++)
 		if (strcmp(name, names[i]) == 0)
 			lull_add_release(&hooked[i], 1);
-	must(sched_setscheduler(0, SCHED_BATCH, &param) == 0);
 }
 
 static void hook_is_called(void)
@@ -365,7 +372,7 @@ static void hook_is_called(void)
 	for (int i = 0; i < NAMES; i++) {
 		while (lull_load_acquire(&hooked[i]) != 1)
 			nap_ms(1);
-		must(sched_getscheduler(tid_of(names[i])) == SCHED_BATCH);
+		must(sched_getscheduler(await_tid_of(names[i])) == SCHED_BATCH);
 	}
 	lull_rcu_call(&heads[1], note_stack);
 	while (lull_load_acquire(&ran) != 2)

@@ -341,7 +341,8 @@ static void test_file_size_limit(void **state)
 #endif
 	expect_fine(with_limit);
 	wish = "on";
-	expect_fine(begin_with_limit);
+	if (!UNDER_TSAN) /* which writes a file of its own when it begins */
+		expect_fine(begin_with_limit);
 }
 
 static void test_no_standard_files(void **state)
