@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/* lull torture --flavor wild: the conditions, and which of them go together. See wild.h. */
+#include "torture/wild/wild.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "common/cpus.h"
+#include "common/options.h"
+#include "torture/flavors.h"
+
+#define B(c) WILD_BIT(WILD_##c)
+#define EXTRAS_MOST 4u
+
+/* Only a bit of everything lives without memory and threads, and only it has its own load. */
+#define NOT_IN_FLAVORS                                                                                       \
+	(B(NO_THREADS) | B(NO_MEMORY) | B(BURST) | B(SMALL_STACK) | B(LATE_USE) | B(STALL) | B(FLOOD) | B(FAULT) | \
+	 B(COOKIES) | B(POLL) | B(CALLER) | B(STDERR_FULL) | B(STDERR_DEAD) | B(STDERR_REUSED) |             \
+	 B(STDERR_CLOSED) | B(FORK) | B(RAW_FORK) | B(NO_OPENAT) | B(END_EXIT) | B(END_AT_ONCE))
+
+static const char *no_preload(void)
+{
+	if (TORTURE_HAS_SANITIZER)
+		return "the sanitizer in this build replaces these calls itself";
+	return wild_preload_path() ? NULL : "the library with failing calls is not beside the command";
+}
+
+static const char *no_shared_library(void)
+{
+	const char *why = no_preload();
+
+	if (!why && torture.fault_name && torture.use_fault != FAULT_NO_EFFECT)
+		why = "the library is part of this program, so that nobody can tell whose call it is";
+	return why;
+}
+
+static const char *no_sanitizer(void)
+{
+	return TORTURE_HAS_SANITIZER ? "the sanitizer in this build needs more than that" : NULL;
+}
+
+static const char *no_fifo(void)
+{
+	struct sched_param old = { 0 }, fifo = { .sched_priority = 1 };
+	int policy = sched_getscheduler(0);
+
+	sched_getparam(0, &old);
+	if (sched_setscheduler(0, SCHED_FIFO, &fifo) != 0)
+		return "real-time priorities take CAP_SYS_NICE";
+	sched_setscheduler(0, policy, &old);
+	return NULL;
+}
+
+/* To start a thread that is nicer than oneself takes the same. */
+static const char *no_nice(void)
+{
+	return geteuid() == 0 && !no_fifo() ? NULL : "only CAP_SYS_NICE takes a nice value back";
+}
+
+static const char *one_cpu_only(void)
+{
+	return bench_cpus() < 2 ? "there is one processor only" : NULL;
+}
+
+static const struct wild_row rows[NR_WILD] = {
+	[WILD_FSIZE] = { "fsize", "no file may be written: RLIMIT_FSIZE 0", .against = B(STDERR_REUSED) },
+	[WILD_NO_MEMBARRIER] = { "no-membarrier", "membarrier is forbidden from the start",
+				 .against = B(LOST_MEMBARRIER) | B(FAIL_MEMBARRIER) },
+	[WILD_LOST_MEMBARRIER] = { "lost-membarrier", "membarrier fails from some time on",
+				   .against = B(FAIL_MEMBARRIER) | B(FULL_FENCE) },
+	[WILD_NO_MEMFD] = { "no-memfd", "memfd_create is forbidden", .line = { "memfd" } },
+	[WILD_NO_AFFINITY] = { "no-affinity", "sched_setaffinity is forbidden",
+			       .against = B(FIRST_PINNED) | B(LOST_MEMBARRIER) },
+	[WILD_NO_OPENAT] = { "no-openat", "no file can be opened any more", .against = B(STDERR_REUSED) | B(STDERR_CLOSED) },
+	[WILD_NO_THREADS] = { "no-threads", "RLIMIT_NPROC is used up for a while", .why_not = no_sanitizer,
+			      .against = B(FIRST_FIFO) | B(FIRST_NICE), .line = { "thread" } },
+	[WILD_NO_MEMORY] = { "no-memory", "RLIMIT_AS is used up for a while", .why_not = no_sanitizer,
+			    .line = { "thread", "no memory to check" } },
+	[WILD_FAIL_MALLOC] = { "fail-malloc", "the library's malloc fails now and then", .why_not = no_shared_library,
+			       .line = { "memory" } },
+	[WILD_FAIL_THREADS] = { "fail-threads", "its pthread_create fails now and then", .why_not = no_shared_library,
+				.line = { "thread" } },
+	[WILD_FAIL_MMAP] = { "fail-mmap", "its mmap fails now and then", .why_not = no_shared_library,
+			     .line = { "no memory to check" } },
+	[WILD_FAIL_MEMBARRIER] = { "fail-membarrier", "its membarrier fails now and then",
+				   .why_not = no_shared_library, .against = B(FULL_FENCE) },
+	[WILD_STDERR_FULL] = { "stderr-full", "standard error is a full pipe that nobody reads", GROUP_STDERR },
+	[WILD_STDERR_DEAD] = { "stderr-dead", "standard error is a pipe whose reader has died", GROUP_STDERR },
+	[WILD_STDERR_REUSED] = { "stderr-reused", "standard error is closed, and its number is a data file's", GROUP_STDERR },
+	[WILD_STDERR_CLOSED] = { "stderr-closed", "there is no standard error; its number becomes a data file's",
+				 GROUP_STDERR },
+	[WILD_TYPO] = { "typo", "a variable of the environment is misspelt", .line = { "LULL_STATS" } },
+	[WILD_FULL_FENCE] = { "full-fence", "LULL_FENCE=full" },
+	[WILD_FIRST_IDLE] = { "first-idle", "the first user is SCHED_IDLE", GROUP_FIRST },
+	[WILD_FIRST_FIFO] = { "first-fifo", "the first user is SCHED_FIFO", GROUP_FIRST, .why_not = no_fifo },
+	[WILD_FIRST_NICE] = { "first-nice", "the first user is at nice 19", GROUP_FIRST, .why_not = no_nice },
+	[WILD_FIRST_PINNED] = { "first-pinned", "the first user may run on one CPU only", GROUP_FIRST,
+				.why_not = one_cpu_only },
+	[WILD_ONE_CPU] = { "one-cpu", "the whole process may run on one CPU only", .against = B(FIRST_PINNED) },
+	[WILD_NICE] = { "nice", "the whole process is at nice 19", .against = B(FIRST_NICE) | B(IDLE) },
+	[WILD_IDLE] = { "idle", "the whole process is SCHED_IDLE" },
+	[WILD_BURST] = { "burst", "hundreds of threads come and go, and memory is as before" },
+	[WILD_SMALL_STACK] = { "small-stack", "these have the smallest stacks that there are", .why_not = no_sanitizer },
+	[WILD_LATE_USE] = { "late-use", "some use the library first in the last round of their destructors" },
+	[WILD_STALL] = { "stall", "readers stall for a while, and are reported",
+			 .line = { "has waited", "has not returned" } },
+	[WILD_FLOOD] = { "flood", "threads flood the reclaimer while nobody stalls",
+			 .against = B(STALL) | B(POLL) | B(CALLER) | B(NO_MEMORY) | B(STDERR_FULL) | B(STDERR_DEAD) |
+				    B(STDERR_REUSED) | B(STDERR_CLOSED) },
+	[WILD_COOKIES] = { "cookies", "a stream of polled cookies, beside readers that overlap", .against = B(STALL) },
+	[WILD_FAULT] = { "fault", "a callback faults, and a handler mends it" },
+	[WILD_FORK] = { "fork", "children use everything, and exit in either way" },
+	[WILD_RAW_FORK] = { "raw-fork", "children of _Fork() read and lock" },
+	[WILD_POLL] = { "poll", "callbacks are left to the program", GROUP_MODE },
+	[WILD_CALLER] = { "caller", "callbacks run where they are deferred", GROUP_MODE },
+	[WILD_END_MAIN_EXITS] = { "end-main-exits", "main ends by pthread_exit(), then the others end", GROUP_END },
+	[WILD_END_SIGTERM] = { "end-sigterm", "SIGTERM has to end the process", GROUP_END },
+	[WILD_END_EXIT] = { "end-exit", "a thread calls exit() while all use the library", GROUP_END },
+	[WILD_END_AT_ONCE] = { "end-at-once", "likewise _exit()", GROUP_END },
+	[WILD_END_CONTEXT] = { "end-context", "main returns with a context of hazard pointers on its stack", GROUP_END },
+	[WILD_WORK] = { "work-rcu", "flavor rcu", GROUP_WORK, NOT_IN_FLAVORS },
+	{ "work-rcu-qsbr", "flavor rcu-qsbr", GROUP_WORK, NOT_IN_FLAVORS },
+	{ "work-hazptr", "flavor hazptr", GROUP_WORK, NOT_IN_FLAVORS },
+	{ "work-shazptr", "flavor shazptr", GROUP_WORK, NOT_IN_FLAVORS },
+	{ "work-bridge", "flavor bridge", GROUP_WORK, NOT_IN_FLAVORS },
+	{ "work-percpu_ref", "flavor percpu_ref", GROUP_WORK, NOT_IN_FLAVORS },
+	{ "work-hash", "flavor hash", GROUP_WORK, NOT_IN_FLAVORS },
+	{ "work-mutex", "flavor mutex", GROUP_WORK, NOT_IN_FLAVORS },
+};
+
+/* Known to fail, and not drawn until they are mended: one, or what fails together. */
+static const char *const not_yet[] = {
+	"fsize", "no-threads", "no-memory", "fail-threads", "fail-membarrier", "stderr-full", "stderr-dead",
+	"stderr-reused", "stderr-closed", "typo", "first-idle", "first-fifo", "first-nice", "first-pinned", "burst",
+	"flood", "cookies", "fault", "raw-fork", "end-main-exits", "end-context", "fail-malloc,poll", "lost-membarrier,no-openat",
+	"work-rcu", "work-rcu-qsbr", "work-hazptr", "work-shazptr", "work-bridge", "work-percpu_ref", "work-hash",
+	"work-mutex", NULL,
+};
+
+/* Reports are what a standard error is tried by. */
+static wild_set complete(wild_set set)
+{
+	if (set & (B(STDERR_FULL) | B(STDERR_DEAD) | B(STDERR_REUSED) | B(STDERR_CLOSED)))
+		set |= B(STALL);
+	if (set & (B(SMALL_STACK) | B(LATE_USE)))
+		set |= B(BURST);
+	return set;
+}
+
+const struct wild_row *wild_row(enum wild_condition c)
+{
+	return &rows[c];
+}
+
+static bool is_not_yet(wild_set set)
+{
+	unsigned i;
+
+	for (i = 0; not_yet[i]; i++) {
+		wild_set fails = wild_parse(not_yet[i]);
+
+		if ((set & fails) == fails)
+			return true;
+	}
+	return false;
+}
+
+/* What was asked for by name is run all the same. */
+const char *wild_why_not(enum wild_condition c)
+{
+	static const char *answer[NR_WILD];
+	static bool asked[NR_WILD];
+
+	if (!asked[c]) {
+		asked[c] = true;
+		answer[c] = rows[c].why_not ? rows[c].why_not() : NULL;
+		if (!answer[c] && is_not_yet(complete(WILD_BIT(c))) && !torture.conditions)
+			answer[c] = "known to fail, and not yet mended";
+	}
+	return answer[c];
+}
+
+bool wild_fits(wild_set set, enum wild_condition c)
+{
+	wild_set with = complete(set | WILD_BIT(c));
+	unsigned of_group[GROUP_WORK + 1] = { 0 };
+	enum wild_condition other;
+
+	for (other = 0; other < NR_WILD; other++) {
+		if (!(with & WILD_BIT(other)))
+			continue;
+		if (rows[other].against & with)
+			return false;
+		if (rows[other].group && of_group[rows[other].group]++)
+			return false;
+	}
+	return true;
+}
+
+wild_set wild_draw(enum wild_condition first, uint64_t *rng)
+{
+	wild_set set = complete(WILD_BIT(first));
+	uint64_t n = torture_random(rng, EXTRAS_MOST + 1), tries = 4 * EXTRAS_MOST;
+
+	while (n && tries--) {
+		enum wild_condition c = (enum wild_condition)torture_random(rng, NR_WILD);
+
+		if ((set & WILD_BIT(c)) || !wild_fits(set, c) || wild_why_not(c) ||
+		    is_not_yet(complete(set | WILD_BIT(c))))
+			continue;
+		set = complete(set | WILD_BIT(c));
+		n--;
+	}
+	return set;
+}
+
+wild_set wild_parse(const char *text)
+{
+	const char *words[NR_WILD + 1] = { NULL };
+	wild_set set = 0;
+	size_t count, i;
+	char **names;
+
+	if (strcmp(text, "none") == 0)
+		return 0;
+	names = options_split("--conditions", text, &count);
+
+	for (i = 0; i < NR_WILD; i++)
+		words[i] = rows[i].name;
+	for (i = 0; i < count; i++) {
+		enum wild_condition c = (enum wild_condition)options_word("--conditions", names[i], words);
+
+		if (!(set & WILD_BIT(c)) && !wild_fits(set, c))
+			options_bad("--conditions: %s does not go with what is before it", rows[c].name);
+		set |= WILD_BIT(c);
+		free(names[i]);
+	}
+	free(names);
+	return complete(set);
+}
+
+const char *wild_names(wild_set set)
+{
+	static char text[1024];
+	size_t len = 0;
+	unsigned i;
+
+	if (!set)
+		return "none";
+	text[0] = '\0';
+	for (i = 0; i < NR_WILD; i++)
+		if (set & WILD_BIT(i))
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s", len ? "," : "", rows[i].name);
+	return text;
+}
+
+void wild_list(void)
+{
+	unsigned i;
+
+	for (i = 0; i < NR_WILD; i++) {
+		const char *why = wild_why_not((enum wild_condition)i);
+
+		printf("%-16s %s%s%s%s\n", rows[i].name, rows[i].what, why ? " (skipped: " : "", why ? why : "",
+		       why ? ")" : "");
+	}
+}
