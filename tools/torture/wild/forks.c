@@ -16,7 +16,7 @@
 #include <lull/mutex.h>
 
 #define CHILDREN 3u
-#define CHILD_USES 200u
+#define CHILD_USES 100u
 
 /* ---- children -------------------------------------------------------------------------------- */
 
@@ -48,8 +48,8 @@ static _Noreturn void use_everything(uint64_t *rng)
 }
 
 /*
- * No handlers have run, so that malloc's locks may be held by threads that are not here. Read sections, slots and
- * locks of its own are what a child may still use.
+ * No handlers have run, so that malloc's locks may be held by threads that are not here. Read sections, slots, waits
+ * and locks of its own are what a child may still use, once it has registered.
  */
 static _Noreturn void use_little(void)
 {
@@ -59,11 +59,14 @@ static _Noreturn void use_little(void)
 	unsigned i;
 	char *held;
 
+	lull_thread_register();
 	for (i = 0; i < CHILD_USES; i++) {
 		lull_rcu_read_lock();
 		lull_rcu_read_unlock();
 		held = lull_hazptr_acquire(&hold, &place);
 		lull_hazptr_release(&hold, held);
+		lull_rcu_synchronize();
+		lull_hazptr_synchronize(place);
 		lull_mutex_lock(&lock);
 		if (lull_mutex_owner(&lock) != (uint32_t)getpid())
 			torture_fail("after _Fork() the child locks in the name of thread %u", lull_mutex_owner(&lock));

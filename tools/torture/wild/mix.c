@@ -407,6 +407,9 @@ static void wait_until_all_ran(void)
 		}
 		if (wild_has(WILD_POLL))
 			lull_reclaim_poll(SIZE_MAX, 0);
+		/* A thread that could not be had is tried again when somebody needs the library, not by itself. */
+		if (wild_has(WILD_NO_THREADS) || wild_has(WILD_NO_MEMORY) || wild_has(WILD_FAIL_THREADS))
+			lull_rcu_synchronize();
 		torture_sleep_us(1000);
 	}
 }
