@@ -288,8 +288,10 @@ int lull_cmd_torture(int argc, char **argv)
 	}
 	if (torture.fault_name)
 		torture_fault_set(torture.fault_name, argv);
-	if (torture_is_round_of_wild())
+	if (torture_is_round_of_wild()) {
+		options_free(&opt); /* now: main may not return */
 		return torture_wild_round();
+	}
 	torture_options_check();
 	json = jsonout_open(&opt);
 	if (!torture.flavor)

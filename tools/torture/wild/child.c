@@ -233,7 +233,8 @@ static void odd_line(char *text, size_t size)
 
 	text[0] = '\0';
 	while ((line = strsep(&rest, "\n")))
-		if (*line && !*text && !is_expected(line))
+		/* A sanitizer begins by a rule. */
+		if (*line && !*text && strspn(line, "=") < strlen(line) && !is_expected(line))
 			snprintf(text, size, "%s", line);
 }
 

@@ -43,6 +43,11 @@ static const char *no_sanitizer(void)
 	return TORTURE_HAS_SANITIZER ? "the sanitizer in this build needs more than that" : NULL;
 }
 
+static const char *no_fork(void)
+{
+	return TORTURE_HAS_SANITIZER ? "the sanitizer in this build cannot stand threads in children" : NULL;
+}
+
 static const char *no_fifo(void)
 {
 	struct sched_param old = { 0 }, fifo = { .sched_priority = 1 };
@@ -75,7 +80,8 @@ static const struct wild_row rows[NR_WILD] = {
 	[WILD_NO_MEMFD] = { "no-memfd", "memfd_create is forbidden", .line = { "memfd" } },
 	[WILD_NO_AFFINITY] = { "no-affinity", "sched_setaffinity is forbidden",
 			       .against = B(FIRST_PINNED) | B(LOST_MEMBARRIER) },
-	[WILD_NO_OPENAT] = { "no-openat", "no file can be opened any more", .against = B(STDERR_REUSED) | B(STDERR_CLOSED) },
+	[WILD_NO_OPENAT] = { "no-openat", "no file can be opened any more", .why_not = no_sanitizer,
+			     .against = B(STDERR_REUSED) | B(STDERR_CLOSED) },
 	[WILD_NO_THREADS] = { "no-threads", "RLIMIT_NPROC is used up for a while", .why_not = no_sanitizer,
 			      .against = B(FIRST_FIFO) | B(FIRST_NICE), .line = { "thread" } },
 	[WILD_NO_MEMORY] = { "no-memory", "RLIMIT_AS is used up for a while", .why_not = no_sanitizer,
@@ -113,8 +119,8 @@ static const struct wild_row rows[NR_WILD] = {
 				    B(STDERR_REUSED) | B(STDERR_CLOSED) },
 	[WILD_COOKIES] = { "cookies", "a stream of polled cookies, beside readers that overlap", .against = B(STALL) },
 	[WILD_FAULT] = { "fault", "a callback faults, and a handler mends it" },
-	[WILD_FORK] = { "fork", "children use everything, and exit in either way" },
-	[WILD_RAW_FORK] = { "raw-fork", "children of _Fork() read and lock" },
+	[WILD_FORK] = { "fork", "children use everything, and exit in either way", .why_not = no_fork },
+	[WILD_RAW_FORK] = { "raw-fork", "children of _Fork() read and lock", .why_not = no_fork },
 	[WILD_POLL] = { "poll", "callbacks are left to the program", GROUP_MODE },
 	[WILD_CALLER] = { "caller", "callbacks run where they are deferred", GROUP_MODE },
 	[WILD_END_MAIN_EXITS] = { "end-main-exits", "main ends by pthread_exit(), then the others end", GROUP_END },
@@ -127,8 +133,8 @@ static const struct wild_row rows[NR_WILD] = {
 	{ "work-hazptr", "flavor hazptr", GROUP_WORK, NOT_IN_FLAVORS },
 	{ "work-shazptr", "flavor shazptr", GROUP_WORK, NOT_IN_FLAVORS },
 	{ "work-bridge", "flavor bridge", GROUP_WORK, NOT_IN_FLAVORS },
-	{ "work-percpu_ref", "flavor percpu_ref", GROUP_WORK, NOT_IN_FLAVORS },
-	{ "work-hash", "flavor hash", GROUP_WORK, NOT_IN_FLAVORS },
+	{ "work-percpu_ref", "flavor percpu_ref", GROUP_WORK, NOT_IN_FLAVORS | B(FAIL_MALLOC) | B(FAIL_MMAP) },
+	{ "work-hash", "flavor hash", GROUP_WORK, NOT_IN_FLAVORS | B(FAIL_MALLOC) },
 	{ "work-mutex", "flavor mutex", GROUP_WORK, NOT_IN_FLAVORS },
 };
 
@@ -136,7 +142,7 @@ static const struct wild_row rows[NR_WILD] = {
 static const char *const not_yet[] = {
 	"fsize", "no-threads", "no-memory", "fail-threads", "fail-membarrier", "stderr-full", "stderr-dead",
 	"stderr-reused", "stderr-closed", "typo", "first-idle", "first-fifo", "first-nice", "first-pinned", "burst",
-	"flood", "cookies", "fault", "raw-fork", "end-main-exits", "end-context", "fail-malloc,poll", "lost-membarrier,no-openat",
+	"flood", "cookies", "fault", "raw-fork", "end-main-exits", "end-context", "fail-malloc,poll", "lost-membarrier,no-openat", "fail-mmap,raw-fork",
 	"work-rcu", "work-rcu-qsbr", "work-hazptr", "work-shazptr", "work-bridge", "work-percpu_ref", "work-hash",
 	"work-mutex", NULL,
 };

@@ -327,7 +327,7 @@ static void use_lock(uint64_t *rng)
 static void ref_gone(struct lull_percpu_ref *ref)
 {
 	(void)ref;
-	lull_add_relaxed(&mix.ref_is_gone, 1u);
+	lull_add_release(&mix.ref_is_gone, 1u);
 }
 
 static void use_ref(uint64_t *rng)
