@@ -18,6 +18,10 @@
 
 #include "common/clock.h"
 
+#define FAILING                                                                                                 \
+	(WILD_BIT(WILD_FAIL_MALLOC) | WILD_BIT(WILD_FAIL_THREADS) | WILD_BIT(WILD_FAIL_MMAP) |                   \
+	 WILD_BIT(WILD_FAIL_MEMBARRIER))
+
 static uint64_t effects[NR_WILD];
 
 void wild_took_effect(enum wild_condition c, uint64_t n)
@@ -109,7 +113,7 @@ static void check_failed_calls(void)
 	uint64_t (*failed)(const char *);
 	unsigned i;
 
-	if (!find(&failed, "lull_wild_failed"))
+	if (!(wild_on & FAILING) || !find(&failed, "lull_wild_failed"))
 		return;
 	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 		wild_took_effect(calls[i].c, failed(calls[i].name));
