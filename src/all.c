@@ -16,7 +16,9 @@
 #endif
 
 #include "os/linux.c"
+#include "os/module.c"
 #include "os/task.c"
+#include "os/write.c"
 
 #include "base/events.c"
 #include "base/fence.c"
@@ -43,6 +45,7 @@
 #include "reclaim/bag.c"
 #include "reclaim/barrier.c"
 #include "reclaim/defer.c"
+#include "reclaim/overflow.c"
 #include "reclaim/partition.c"
 #include "reclaim/pass.c"
 #include "reclaim/poll.c"
@@ -62,6 +65,7 @@
 #include "mutex/self.c"
 
 #include "hash/buckets.c"
+#include "hash/bytes.c"
 #include "hash/hash.c"
 #include "hash/resize.c"
 

@@ -68,7 +68,7 @@ const struct lull__checks lull__checks = {
  */
 const struct lull__mechanism lull__mechanisms[] = {
 	{ "fence", .init = lull__fence_init, .fork_child = lull__fence_fork_child },
-	{ "registry", .init = lull__registry_init, .fork_child = lull__registry_fork_child },
+	{ "registry", .init = lull__registry_init, .tid = lull__registry_tid, .fork_child = lull__registry_fork_child },
 #ifdef LULL_WATCH
 	{ "page", .init = lull__page_init, .fork_child = lull__page_fork_child },
 	{ "stall", .fork_child = lull__stall_fork_child },
@@ -115,6 +115,7 @@ static const struct lull__watch watch = {
 	.wait_begin = lull__stall_begin,
 	.wait_end = lull__stall_end,
 	.wait_blame = lull__stall_blame,
+	.wait_report = lull__stall_report,
 	.over_limit = lull__stall_over_limit,
 	.callbacks_begin = lull__watchdog_callbacks_begin,
 	.callbacks_end = lull__watchdog_callbacks_end,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/events.h"
 #include "../base/hooks.h"
 #include "../base/message.h"
 #include "../base/process.h"
@@ -133,15 +134,19 @@ static const char *all_names(char *buf, size_t size)
 	return buf;
 }
 
+/*
+ * One waiter spins to take over in time, a few more bridge the time that it takes to wake a sleeper. More would only
+ * take the lock's cache line away from the owner.
+ */
+#define SPINNERS_MOST 4
+
+/* Never count less than before: what this thread may run on need not be all that others may. */
 static void count_cpus(void)
 {
-	unsigned cpus = lull__cpus_allowed();
+	unsigned cpus = lull__cpus_allowed(), spinners = cpus > SPINNERS_MOST ? SPINNERS_MOST : cpus - 1;
 
-	/*
-	 * One waiter spins to take over in time, a few more bridge the time that it takes to wake a
-	 * sleeper. More would only take the lock's cache line away from the owner.
-	 */
-	lull__spinners_max = cpus > 4 ? 4 : cpus - 1;
+	if (spinners > lull_load_relaxed(&lull__spinners_max))
+		lull_store_relaxed(&lull__spinners_max, spinners);
 }
 
 static void choose(const struct lull__oracle *choice)
@@ -223,6 +228,16 @@ void lull__oracle_tries(void)
 
 	if (lull_unlikely(oracle->tries != NULL))
 		oracle->tries();
+}
+
+/* The thread that loaded the library may have been pinned, or the process. So count again now and then. */
+void lull__oracle_sleeps(void)
+{
+	static uint32_t sleeps;
+
+	lull__event_mutex_sleep();
+	if (lull_load_relaxed(&lull__spinners_max) < SPINNERS_MOST && lull_add_relaxed(&sleeps, 1u) % 64 == 0)
+		count_cpus();
 }
 
 void lull__oracle_acquired(void)

@@ -51,6 +51,7 @@ bool lull__oracle_slice_over(void);
 bool lull__oracle_inline_locks(void);
 void lull__oracle_thread_enter(void);
 void lull__oracle_tries(void);
+void lull__oracle_sleeps(void); /* the calling thread is about to sleep for the first time in its wait */
 void lull__oracle_acquired(void);
 void lull__oracle_released(void);
 

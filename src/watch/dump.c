@@ -61,21 +61,9 @@ static void put_age(struct out *out, uint64_t since_ns)
 
 static void flush(struct out *out)
 {
-	const char *at = out->line;
-
 	out->line[out->len++] = '\n';
-	while (out->len && !out->err) {
-		ssize_t done = write(out->fd, at, out->len);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0) {
-			out->err = done < 0 ? -errno : -EIO;
-			break;
-		}
-		at += done;
-		out->len -= (size_t)done;
-	}
+	if (!out->err)
+		out->err = lull__write(out->fd, out->line, out->len, true);
 	out->len = 0;
 }
 
@@ -200,7 +188,7 @@ static void read_thread(const struct lull__thread *t, struct seen_thread *seen)
 /*
  * Copy the records from number @from on, as many as there is room for, and return how many; -1: the
  * registry is locked. With signals blocked: the handler of a thread that is not registered may need the
- * lock.
+ * lock. A record that changes its place between two calls may be missed, or seen twice.
  */
 static int read_some_threads(unsigned from, struct seen_thread seen[THREADS_AT_ONCE])
 {

@@ -43,7 +43,8 @@ static void check_running_callback(struct lull__queue *q, uint64_t now_ns)
 		q->callback_wait = (struct lull__wait){ .kind = LULL_WAIT_CALLBACK, .since_ns = q->watched_ns };
 		lull__stall_begin(&q->callback_wait);
 	}
-	lull__stall_blame(&q->callback_wait, &stall, 1, 1);
+	if (lull__stall_blame(&q->callback_wait, &stall, 1, 1) == 0)
+		lull__stall_report(&q->callback_wait, &stall, 1);
 }
 
 static void check_all(void)

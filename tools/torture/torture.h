@@ -68,7 +68,7 @@ enum torture_part {
 	NR_PARTS
 };
 
-#define TORTURE_FORMS 7u /* ways to wait, at most; each flavor has its own */
+#define TORTURE_FORMS 8u /* ways to wait, at most; each flavor has its own */
 
 /*
  * Faults in how the library is used, rather than in the library; `--busted` only. The run has to find these, too.

@@ -347,6 +347,37 @@ static void test_fork(void **state)
 	expect_fine(forks_first);
 }
 
+/* ---- how many may spin ---------------------------------------------------------------------------------------- */
+
+static struct lull_mutex slept_for;
+
+static void *sleeps_often(void *wanted)
+{
+	uint64_t give_up_ns = now_ns() + PATIENCE_NS;
+
+	while (lull_load_relaxed(&lull__spinners_max) != *(uint32_t *)wanted && now_ns() < give_up_ns) {
+		lull_mutex_lock(&slept_for);
+		nap_ms(1);
+		lull_mutex_unlock(&slept_for);
+	}
+	return NULL;
+}
+
+/* The library was loaded by a thread that was pinned to one CPU. */
+static void test_counts_cpus_again(void **state)
+{
+	uint32_t before = lull__spinners_max;
+	pthread_t thread[2];
+
+	(void)state;
+	lull__spinners_max = 0;
+	for (int i = 0; i < 2; i++)
+		thread[i] = start_thread(sleeps_often, &before);
+	for (int i = 0; i < 2; i++)
+		join_thread(thread[i]);
+	assert_int_equal(lull__spinners_max, before);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -358,6 +389,7 @@ int main(void)
 		cmocka_unit_test(test_choose),
 		cmocka_unit_test(test_forced),
 		cmocka_unit_test(test_fork),
+		cmocka_unit_test(test_counts_cpus_again),
 	};
 
 	return cmocka_run_group_tests(tests, make_wanted_line, NULL);
