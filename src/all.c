@@ -16,12 +16,15 @@
 #endif
 
 #include "os/linux.c"
+#include "os/module.c"
 #include "os/task.c"
+#include "os/write.c"
 
 #include "base/events.c"
 #include "base/fence.c"
 #include "base/lock.c"
 #include "base/message.c"
+#include "base/own_thread.c"
 #include "base/process.c"
 #include "base/registry.c"
 #include "base/rseq_use.c"
@@ -43,6 +46,7 @@
 #include "reclaim/bag.c"
 #include "reclaim/barrier.c"
 #include "reclaim/defer.c"
+#include "reclaim/overflow.c"
 #include "reclaim/partition.c"
 #include "reclaim/pass.c"
 #include "reclaim/poll.c"
@@ -62,6 +66,7 @@
 #include "mutex/self.c"
 
 #include "hash/buckets.c"
+#include "hash/bytes.c"
 #include "hash/hash.c"
 #include "hash/resize.c"
 

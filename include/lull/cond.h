@@ -9,8 +9,9 @@
  *	lull_mutex_unlock(&m);
  *
  * A broadcast wakes one waiter at most; the others are moved, asleep, to the mutex, and each unlock wakes
- * the next: there is no herd. A wait may also end for no reason: check the condition again, as above. None
- * of these calls is a cancellation point.
+ * the next: there is no herd. A wait may also end for no reason (a shared one does every few seconds, should
+ * a process have been killed that was to wake it): check the condition again, as above. None of these calls
+ * is a cancellation point.
  *
  * Source of the idea: FUTEX_CMP_REQUEUE (the first condition variables of glibc's NPTL).
  */
@@ -20,13 +21,18 @@
 #include <lull/mutex.h>
 
 /*
- * All zeros is one without waiters. All threads that wait at a time use the same mutex. Not in signal
+ * All zeros is one without waiters, as one is at first in C++. All threads that wait at a time use the same mutex. Not in signal
  * handlers. A child has to lull_cond_init() one that its parent's threads were waiting for at the fork.
  */
 struct lull_cond {
-	uint32_t seq;	  /* counts signals; the futex that waiters sleep on */
-	uint32_t waiters; /* calls of wait that have not returned, and LULL_MUTEX_SHARED */
-	intptr_t mutex;	  /* distance in bytes from here to the waiters' mutex */
+	uint32_t seq LULL__ZERO;     /* counts signals; the futex that waiters sleep on */
+	uint32_t waiters LULL__ZERO; /* calls of wait that still use it, LULL_MUTEX_SHARED, whether it is being destroyed */
+	intptr_t mutex LULL__ZERO;   /* distance in bytes from here to the waiters' mutex */
+#ifdef __cplusplus
+	lull_cond() = default;
+	lull_cond(const lull_cond &) = delete;
+	lull_cond &operator=(const lull_cond &) = delete;
+#endif
 };
 
 #ifdef __cplusplus
@@ -44,7 +50,12 @@ LULL_BEGIN_DECLS
  */
 LULL_API void lull_cond_init(struct lull_cond *c, uint32_t flags);
 
-/* Say that @c is not used any more. Aborts if a wait has not returned yet, woken or not. Any context. */
+/*
+ * Say that @c is not used any more. As soon as all its waiters have been woken (or a broadcast has moved them) it may
+ * be destroyed, and freed after that, with the mutex held or not; they need not have returned. Waits until they
+ * have left @c, which takes no lock; if @c is shared, a second at most, since one of them may have been killed. Aborts
+ * if a thread still sleeps for a signal. May block.
+ */
 LULL_API void lull_cond_destroy(struct lull_cond *c);
 
 LULL_API void lull__cond_wait(struct lull_cond *c, struct lull_mutex *m);
@@ -88,7 +99,7 @@ LULL_API void lull_cond_signal(struct lull_cond *c);
 
 /*
  * Let all current waiters return, one after the other as they get the lock. A call without the lock counts
- * as a waiter itself: @c and the mutex must stay allocated until it returns.
+ * as a waiter itself: @c and the mutex must stay until it returns.
  */
 LULL_API void lull_cond_broadcast(struct lull_cond *c);
 

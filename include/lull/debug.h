@@ -41,14 +41,15 @@ struct lull_stall {
  * Let @hook get reports, with @arg. It is called
  * - when a grace period, or a thread that waits for hazard pointers, has waited stall_ms for another thread,
  *   and again at 2, 4, 8 ... times that, on the thread that waits (if several share a grace period: on the
- *   one that leads it);
+ *   one that leads it; if several wait for one thread's hazard pointers: on one of them, for all);
  * - when a callback on the reclaimer's thread has not returned for as long, and again (at most stall_ms / 2
  *   late), on a thread of the library's own;
  * - when the backlog exceeds its hard limit, on the thread that defers.
- * The hook may read and defer, but not wait for a grace period, and is no cancellation point. NULL restores
- * the default: one line through the message hook. Any thread, any time; not in signal handlers.
+ * Grace periods go on while the hook runs. It may read, defer, and wait for a grace period, but not for a
+ * barrier, and is no cancellation point. NULL restores the default: one line through the message hook. Any
+ * thread, any time; not in signal handlers.
  */
-typedef void (*lull_stall_hook)(const struct lull_stall *stall, void *arg);
+typedef void (*lull_stall_hook)(const struct lull_stall *stall, void *arg) LULL__NOEXCEPT_TYPE;
 LULL_API void lull_debug_set_stall_hook(lull_stall_hook hook, void *arg);
 
 /* Report waits that last @stall_ms or longer. 1000 at the start; 0: report none. */
@@ -56,10 +57,15 @@ LULL_API void lull_debug_set_stall_ms(uint32_t stall_ms);
 
 /*
  * Let @hook get lull's lines: stalls, a backlog over its limit, and the line before an abort. One line
- * per call, without a newline. NULL restores the default: standard error, prefixed "lull: ". The hook
- * runs in the context of the call at fault.
+ * per call, without a newline. The hook runs in the context of the call at fault.
+ *
+ * NULL restores the default: standard error, prefixed "lull: ". That never blocks and raises no signal. A
+ * line is lost when there is no room for it (a pipe that nobody empties, a terminal that is stopped) or when
+ * its reader is gone. It is also lost when descriptor 2 is not what it was when the library was loaded, for a
+ * program that closed it may have its data there. A program that sends its standard error elsewhere says so
+ * by calling this with NULL afterwards. Stalls are counted in any case (stats.h), and a hook gets every line.
  */
-typedef void (*lull_message_hook)(const char *line);
+typedef void (*lull_message_hook)(const char *line) LULL__NOEXCEPT_TYPE;
 LULL_API void lull_debug_set_message_hook(lull_message_hook hook);
 
 /*
@@ -70,8 +76,8 @@ LULL_API void lull_debug_set_message_hook(lull_message_hook hook);
  *	gdb -p PID -batch -ex 'call (void)lull_debug_dump(2)'
  *
  * Leaves out a part whose lock is not released in time, and says so. Allocates nothing; waits for locks for
- * a few milliseconds at most, and for the reader of @fd as long as write(2) does. Returns 0 or -errno of the
- * first write that failed.
+ * a few milliseconds at most, and for the reader of @fd as long as write(2) does, but raises no SIGPIPE. Returns
+ * 0 or -errno of the first write that failed.
  */
 LULL_API int lull_debug_dump(int fd);
 

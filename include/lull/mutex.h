@@ -21,10 +21,10 @@
  * A thread that finds the lock free takes it, whoever came first: a free lock never waits for a sleeper to
  * wake up. Sleepers are woken in the order in which they went to sleep. A waiter that has been woken, and
  * finds the lock taken again LULL_MUTEX_PATIENCE_MS after it began to wait, becomes the heir: the next
- * unlock gives the lock to it and to no other thread. There is one heir at a time; the next one to be woken
- * is the next heir. So a thread's wait, once it is at the head of the sleepers, lasts no longer than
- * LULL_MUTEX_PATIENCE_MS, the sections of the owner and of an heir before it, and the time that the
- * scheduler takes to run it. Mutexes that processes share have no heir, as it may be killed.
+ * unlock that finds it asleep gives the lock to it and to no other thread. (It is not asleep in a signal
+ * handler.) There is one heir at a time; the next one to be woken is the next heir. So a thread's wait, once
+ * it is at the head of the sleepers, lasts no longer than LULL_MUTEX_PATIENCE_MS, the sections of the owner
+ * and of an heir before it, and the time that the scheduler takes to run it. Mutexes that processes share have no heir, as it may be killed.
  *
  * Ideas: FUTEX_SPIN (A. Almeida, 2024), the mutex of the Linux kernel (spin on owner, hand-off), of
  * Solaris (schedctl), of Go (starvation after 1 ms), U. Drepper, "Futexes are tricky".
@@ -39,19 +39,21 @@
 #endif
 
 /*
- * All zeros is a mutex that is free. As long as it is held, the low 30 bits of the word are the owner's
+ * All zeros is a mutex that is free; in C++ it begins so, and cannot be copied. As long as it is held, the low 30 bits of the word are the owner's
  * thread id, so a debugger, or `lull_mutex_owner()`, can show who holds it. After fork the child's thread
  * owns the mutexes of the thread that forked; those of other threads stay locked (use lull_mutex_init()).
  *
  * Not in signal handlers, except lull_mutex_trylock() and the unlock that goes with it. A call that waits
  * must not be left by longjmp() or asynchronous cancellation; none is a cancellation point. A thread that
- * locks must end by returning or by pthread_exit(). It must not lock for the first time in the last round
- * of its destructors: lull would not notice that its memory goes.
+ * locks must end by returning or by pthread_exit().
  */
 struct lull_mutex {
-	uint32_t word; /* a futex; 0: free; else the owner's thread id and LULL__MUTEX_WAITERS, _HEIR */
-	uint32_t rest; /* the heir's thread id, how many spin, LULL_MUTEX_SHARED */
+	uint32_t word LULL__ZERO; /* a futex; 0: free; else the owner's thread id and LULL__MUTEX_WAITERS, _HEIR */
+	uint32_t rest LULL__ZERO; /* the heir's thread id, how many spin, LULL_MUTEX_SHARED */
 #ifdef __cplusplus
+	lull_mutex() = default;
+	lull_mutex(const lull_mutex &) = delete;
+	lull_mutex &operator=(const lull_mutex &) = delete;
 	/* For std::lock_guard and its like. */
 	inline void lock();
 	inline bool try_lock();
@@ -223,11 +225,8 @@ LULL_INLINE void lull__mutex_guard_leave(struct lull_mutex_guard *guard)
 	lull_mutex_unlock(guard->held);
 }
 
-#define LULL__MUTEX_CAT2(a, b) a##b
-#define LULL__MUTEX_CAT(a, b)  LULL__MUTEX_CAT2(a, b)
 #define LULL_MUTEX_GUARD(m)                                                                        \
-	struct lull_mutex_guard LULL__MUTEX_CAT(lull__mutex_guard, __LINE__)                       \
-		__attribute__((cleanup(lull__mutex_guard_leave), unused)) = lull__mutex_guard_enter(m)
+	LULL__GUARD(lull_mutex_guard, lull__mutex_guard_leave, lull__mutex_guard_enter(m))
 
 LULL_END_DECLS
 

@@ -11,10 +11,20 @@
  * memory is still in its cache. That bounds the backlog, and a small backlog makes deferral fast.
  * Callbacks run user code and so go to one background thread: none ever runs while its caller holds
  * a lock. The background thread also takes over the queues of threads that fell idle or exited. It
- * is started when first needed, woken by events, and sleeps without wake-ups when nothing waits. When
- * it cannot be started, callbacks wait: later deferrals try again, and a barrier runs them itself. A
- * program may instead run callbacks in its own loop (LULL_RECLAIM_POLL), or let the deferring threads
+ * is started when needed, woken by events, and ends after two seconds without work (while objects
+ * wait that hazard pointers protect, it sleeps). When
+ * it cannot be started, callbacks wait: later deferrals, waits for readers, and threads that begin or
+ * exit try again, and a barrier runs them itself; memory that exited threads left is freed by those
+ * that defer. A program may instead run callbacks in its own loop (LULL_RECLAIM_POLL), or let the deferring threads
  * run them as well (LULL_RECLAIM_CALLER).
+ *
+ * lull's own threads (this one, and those that debug.h and shazptr.h tell of) do not run as the thread
+ * does that happens to need them first. They have SCHED_OTHER, nice 0, the main thread's CPUs, and a
+ * stack of 256 KiB beside the program's thread-local variables; what the kernel refuses to change (an
+ * unprivileged thread may not leave SCHED_IDLE) is as in the thread that started them. All signals are
+ * blocked in them but SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP and SIGSYS, which callbacks may cause.
+ * Set stack_bytes and thread_start below for other wishes. When they are the only threads left, as after
+ * main() ended by pthread_exit(), they end, and with them the process, as it would without lull.
  *
  * After fork the child's queues hold what the parent's held, also those of threads that the child
  * does not have; the child's next deferral, barrier or drain starts the background thread again. A
@@ -53,10 +63,20 @@ struct lull_reclaim_config {
 	uint32_t linger_ms;	       /* the background thread takes over pointers that wait this long */
 	uint32_t soft_wait_us;	       /* past a soft limit a deferral waits so long at most, for readers or */
 				       /* the background thread; at most 1,000,000; 0: it does not wait */
-	void (*notify)(void *arg);     /* POLL: called when something begins to wait; may be NULL. Runs in */
-	void *notify_arg;	       /* the deferral, or where a reader clears a slot because of which an */
-				       /* object is parked, even in a signal handler: do no more than, say, */
-				       /* write to an eventfd */
+	/*
+	 * POLL: called when something begins to wait; may be NULL. Runs in the deferral, or where a reader
+	 * clears a slot because of which an object is parked, even in a signal handler: do no more than,
+	 * say, write to an eventfd.
+	 */
+	void (*notify)(void *arg) LULL__NOEXCEPT_TYPE;
+	void *notify_arg;
+	/*
+	 * For those of lull's own threads that start from now on: the stack of each, for callbacks that need
+	 * more (0: 256 KiB), and what each calls first, say, to choose its priority and CPUs. Its name is
+	 * "lull-..."; may be NULL.
+	 */
+	size_t stack_bytes;
+	void (*thread_start)(const char *name) LULL__NOEXCEPT_TYPE;
 };
 
 /*
@@ -89,10 +109,11 @@ LULL_API size_t lull_reclaim_poll(size_t max_items, uint64_t max_ns);
  */
 LULL_API int lull_reclaim_drain(uint64_t timeout_ms);
 
+/* Exact, whoever defers; the page of stats.h has the same numbers after each barrier, pass and poll. */
 struct lull_reclaim_counts {
-	size_t items, bytes;	       /* waiting now */
+	size_t items, bytes;	       /* waiting now; callbacks for which there was no memory have no bytes */
 	size_t peak_items, peak_bytes; /* most since the start or the last reset, to within 64 per thread */
-	uint64_t total_items;	       /* deferred since the start */
+	uint64_t total_items;	       /* deferred since the start; in a child, what waited at the fork, and since */
 	uint64_t passes;	       /* of the background thread, and of threads in its place */
 	uint64_t wakeups;	       /* times that it was woken or its timer ran out */
 };

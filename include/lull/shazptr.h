@@ -26,7 +26,7 @@
  * order. So signal handlers may acquire any address, and nesting is for short sections.
  *
  * Waiting. An updater that finds its name in a slot sleeps, and a thread of lull's ("lull-scan",
- * started when first needed) scans for all waiting updaters at once. A slot counts as passed once it
+ * started when needed; it ends when idle) scans for all waiting updaters at once. A slot counts as passed once it
  * has been seen with another address or, if no scan happens to see that, once it has been cleared:
  * readers that come again and again hold nobody up for ever.
  *
@@ -142,9 +142,7 @@ LULL_INLINE void lull__shazptr_guard_leave(struct lull_shazptr_guard *guard)
  *	{ LULL_SHAZPTR_GUARD(bucket); use(find(bucket, key)); }
  */
 #define LULL_SHAZPTR_GUARD(ptr)                                                                    \
-	struct lull_shazptr_guard LULL__CAT(lull__shazptr_guard, __LINE__)                         \
-		__attribute__((cleanup(lull__shazptr_guard_leave), unused)) =                      \
-			lull_shazptr_acquire(ptr)
+	LULL__GUARD(lull_shazptr_guard, lull__shazptr_guard_leave, lull_shazptr_acquire(ptr))
 
 /*
  * Wait until each slot that has @ptr, or the wildcard, has once been seen with another value: then no

@@ -10,9 +10,14 @@
  *
  * Thread exit: a destructor of a pthread key takes the record out. Destructors of other keys, and
  * of C++ thread_local objects, may still run after that and may still read: from then on each
- * outermost read section registers on entry and leaves on exit, which is slow and always right.
+ * outermost read section registers on entry and leaves on exit, which is slow and always right. They may also be
+ * the thread's first use of lull; in the last round of destructors only if the program has at most 30 such keys.
  *
  * fork: the child keeps the record of the thread that called fork and no other.
+ *
+ * A child of _Fork(), which calls no fork handlers, notices it in the first call that goes out of line; on kernels
+ * before Linux 4.14 it does not. The thread that forked must make that call, before the child has other threads. To
+ * lock a mutex that processes share is not one: call lull_thread_register() before.
  */
 #ifndef LULL_THREAD_H
 #define LULL_THREAD_H
@@ -30,6 +35,12 @@ struct lull__bag;
 struct lull_hazptr {
 	uintptr_t addr; /* written by the owner alone; 0: nothing */
 	uint64_t state; /* LULL__HAZPTR_*, set by others, and above them a stamp that the owner sets */
+#ifdef __cplusplus
+	/* Nor is a context or a hold copied, or moved: others look at them where they are. */
+	lull_hazptr() = default;
+	lull_hazptr(const lull_hazptr &) = delete;
+	lull_hazptr &operator=(const lull_hazptr &) = delete;
+#endif
 };
 
 #define LULL_HAZPTR_SLOTS 8
@@ -81,6 +92,7 @@ struct lull__thread {
 #define LULL__STATE_EXITED     2u /* gave its record back: registers per section */
 #define LULL__STATE_ONLINE     4u /* quiescent-state thread, between online and offline */
 #define LULL__STATE_EXITING    8u /* ... because it exits: never registers for good again */
+#define LULL__STATE_LISTED    16u /* has made a context, or a hold with a slot of its own: on a list */
 
 __extension__ extern __thread LULL_API struct lull__thread lull__self __attribute__((tls_model("initial-exec")));
 

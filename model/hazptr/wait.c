@@ -4,7 +4,7 @@
  * wait.c - the sleep of synchronize, bounded, for cbmc: one reader sets one slot three times, and
  * two waiters wait for it, who each go to sleep at most twice.
  * Where: lull__hazptr_set(), lull__hazptr_fenced_set(), lull_hazptr_fenced_clear(), lull__hazptr_slow(),
- * lull__hazptr_wake(), sleep_until_seen(), count_holders(), visit_held()
+ * wake_event(), sleep_until_seen(), count_holders(), visit_held()
  *
  * A sleep is futex_wait(): it begins if the event is still what the waiter took, and ends with the next
  * futex_wake().  Left out are the lock under which slots are looked at, and stamps: whether a slot that

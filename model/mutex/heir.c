@@ -11,8 +11,8 @@
  * lock is not in rest for longer than it takes to leave it, and a thread that has gone is not in rest.
  * The broken ones begin anywhere in the invariant.
  * An heir's sleep is not a waiter's: the wake-up calls for the one do not reach the other.
- * Never: the lock is handed to a thread that does not wait for it, or somebody sleeps while all others
- * are gone.
+ * Never: the lock is handed to a thread that does not wait for it, or that has been in a signal handler since
+ * before the unlock began; or somebody sleeps while all others are gone.
  * Each step is one access or one system call.  HEIR is set after rest, but nothing orders the two, so the
  * unlock may see HEIR and come too early to see the name; it then does as if there was none.
  * Flags: --stop-on-fail
@@ -23,6 +23,7 @@
  * Busted NO_HEIR_WAKE: sc
  * Busted WAKES_ONE_HEIR: sc
  * Busted GIVEN_WITHOUT_WAITERS: sc
+ * Busted GIVEN_UNASKED: sc
  */
 #include "induction.h"
 
@@ -33,13 +34,15 @@ enum {
 	TRIES,	   /* spins, or has just got up */
 	ASKS,	   /* about to call futex_wait() */
 	ASLEEP,
+	HANDLES,   /* is in a signal handler, for as long as that likes */
 	WITHDRAWS, /* out of time: about to leave rest */
 	AWAITS,	   /* out of time, and being handed the lock */
 	GOT,	   /* has the lock, and may be in rest */
 	OWNS,
-	LOOKS,	   /* saw HEIR: about to look into rest */
+	ASKS_HEIR, /* saw HEIR: about to wake whoever sleeps as the heir */
+	LOOKS,	   /* has woken one: about to look into rest */
 	GIVES,	   /* has taken somebody out of rest */
-	RELEASES,  /* has found nobody there */
+	RELEASES,  /* has found nobody asleep, or nobody in rest */
 	WAKES,	   /* about to make the calls that `calls` says */
 	PASSES_ON,
 };
@@ -52,6 +55,8 @@ struct thread {
 	num calls; /* WAITERS: wake one; HEIR: wake all heirs */
 } threads[THREADS + 1];
 struct thread nondet_thread(void);
+_Bool shut[THREADS + 1]; /* has it been in its handler since before the unlock began? */
+_Bool nondet_bool(void);
 
 _Bool sleeps(num i)
 {
@@ -75,6 +80,19 @@ void get_up(num i)
 	threads[i].woken = 1;
 }
 
+/* Returns whether there was one. */
+_Bool wake_heirs(void)
+{
+	_Bool any = 0;
+
+	for (num i = 1; i <= THREADS; i++)
+		if (asleep(i, 1)) {
+			get_up(i);
+			any = 1;
+		}
+	return any;
+}
+
 void wake(struct thread *t)
 {
 	if (t->calls & WAITERS) {
@@ -84,9 +102,7 @@ void wake(struct thread *t)
 #ifdef WAKES_ONE_HEIR
 		wake_one(1);
 #else
-		for (num i = 1; i <= THREADS; i++)
-			if (asleep(i, 1))
-				get_up(i);
+		wake_heirs();
 #endif
 		t->calls = 0;
 	}
@@ -143,6 +159,16 @@ void release(struct thread *t)
 	t->at = t->calls ? WAKES : OUT;
 }
 
+void ask_heir(struct thread *t)
+{
+	_Bool any = wake_heirs();
+
+#ifdef GIVEN_UNASKED
+	any = 1;
+#endif
+	t->at = any ? LOOKS : RELEASES;
+}
+
 void look(struct thread *t)
 {
 	_Bool too_early = nondet_num();
@@ -160,6 +186,8 @@ void look(struct thread *t)
 
 void give(struct thread *t)
 {
+	for (num i = 1; i <= THREADS; i++)
+		assert(i != t->to || !shut[i]);
 	word = t->to | WAITERS;
 #ifdef GIVEN_WITHOUT_WAITERS
 	word = t->to;
@@ -189,13 +217,20 @@ void step(num self)
 		t->heir = 0;
 		break;
 	case TRIES:
-		try(t, self);
+		if (nondet_bool())
+			t->at = HANDLES;
+		else
+			try(t, self);
 		break;
 	case ASKS:
 		t->at = word == t->seen ? ASLEEP : TRIES;
 		break;
 	case ASLEEP:
-		t->at = TRIES; /* its time is up, or a signal came */
+		t->at = nondet_bool() ? HANDLES : TRIES; /* a signal came, or its time is up */
+		break;
+	case HANDLES:
+		shut[self] = 0;
+		t->at = TRIES;
 		break;
 	case WITHDRAWS:
 		lull__shazptr_withdraw(t, self);
@@ -210,11 +245,16 @@ void step(num self)
 		t->at = OWNS;
 		break;
 	case OWNS:
+		for (num i = 1; i <= THREADS; i++)
+			shut[i] = threads[i].at == HANDLES;
 		t->seen = word;
 		if (word & HEIR)
-			t->at = LOOKS;
+			t->at = ASKS_HEIR;
 		else
 			release(t);
+		break;
+	case ASKS_HEIR:
+		ask_heir(t);
 		break;
 	case LOOKS:
 		look(t);
@@ -270,6 +310,11 @@ _Bool on_its_way(num i)
 	return t->at == PASSES_ON || (waits(i) && t->at != ASLEEP && t->woken);
 }
 
+_Bool is_shut(num i)
+{
+	return (i == 1 && shut[1]) || (i == 2 && shut[2]) || (i == 3 && shut[3]);
+}
+
 /* What is said of a thread that owns, or is to own. */
 _Bool owner_in_order(num i)
 {
@@ -278,8 +323,9 @@ _Bool owner_in_order(num i)
 
 	if (owns(i))
 		return named && (t->at != RELEASES || (t->seen & HEIR)) &&
-		       (t->at != LOOKS || (word & t->seen & HEIR)) &&
-		       (t->at != GIVES || (t->to && t->to <= THREADS && t->to != i &&
+		       ((t->at != ASKS_HEIR && t->at != LOOKS) || (word & t->seen & HEIR)) &&
+		       (t->at != LOOKS || !is_shut(rest)) &&
+		       (t->at != GIVES || (!is_shut(t->to) && t->to && t->to <= THREADS && t->to != i &&
 					   rest != t->to && (word & HEIR) &&
 					   (threads[t->to].at == AWAITS ||
 					    (waits(t->to) && threads[t->to].heir))));
@@ -291,7 +337,7 @@ _Bool in_order(num i)
 	const struct thread *t = &threads[i];
 	num known = WAITERS | (t->heir ? HEIR : 0);
 
-	return t->at <= PASSES_ON && t->woken <= 1 && t->heir <= 1 && owner_in_order(i) &&
+	return t->at <= PASSES_ON && (!shut[i] || t->at == HANDLES) && t->woken <= 1 && t->heir <= 1 && owner_in_order(i) &&
 	       (rest != i || (t->heir && (waits(i) || t->at == GOT))) &&
 	       (t->at != WAKES || (t->calls && !(t->calls & ~(WAITERS | HEIR)))) &&
 	       (t->at != ASKS || ((t->seen & known) == known && (t->seen & TID) &&
@@ -328,8 +374,10 @@ void anything(void)
 {
 	word = nondet_num();
 	rest = nondet_num();
-	for (num i = 1; i <= THREADS; i++)
+	for (num i = 1; i <= THREADS; i++) {
 		threads[i] = nondet_thread();
+		shut[i] = nondet_bool();
+	}
 }
 
 void check_the_end(void)

@@ -3,8 +3,10 @@
  * ORDER RCU-2, RCU-7, RCU-8
  * grace-period.c - whole grace periods, bounded, for cbmc: two readers, and two updaters that unlink
  * one object each, take cookies, and push the grace period along twice without waiting.  So they
- * share grace periods, lead them for each other, and leave them open for the next one to scan.
- * Where: lull__rcu_cookie(), lull__rcu_advance(), gp_covering(), gp_begin(), gp_scan(), gp_end(),
+ * share grace periods, lead them for each other, and leave them open for the next one to scan.  None begins
+ * while another one is open, and a scan looks only at readers that no scan of this grace period has seen out of
+ * the way.
+ * Where: lull__rcu_cookie(), lull__rcu_advance(), gp_push(), gp_open(), gp_begin(), gp_scan(), gp_end(),
  * lull_rcu_read_lock(), lull_rcu_read_unlock()
  *
  * cbmc takes no pointers between threads, so objects are variables.  Fences are full ones
@@ -16,6 +18,7 @@
  * Busted OLD_READER_PASSES: sc
  * Busted SCAN_MISSES_A_READER: sc
  * Busted SCAN_BEFORE_THE_NUMBER: sc
+ * Busted LOOKED_AT_ONCE_FOR_ALL: sc
  */
 #include "../harness.h"
 
@@ -23,6 +26,7 @@ int started = 1, gp = 1, completed = 1;
 int word1, word2;	      /* the readers' words */
 int unlinked1, unlinked2;     /* the pointers to the objects */
 int freed1, freed2;	      /* the objects' memory */
+int waits1 = 1, waits2 = 1;   /* for this reader: it has not been seen out of the way */
 int leader;		      /* the leader's lock */
 
 #define READER(word)                                                                               \
@@ -65,44 +69,60 @@ void unlock(void)
 	leader = 0;
 }
 
-int scan(int number)
+void scan(int number)
 {
-	int w1 = word1, w2 = word2;
-
-#ifdef SCAN_MISSES_A_READER
-	w2 = 0;
-#endif
 #ifdef OLD_READER_PASSES
 	number--;
 #endif
-	return (w1 == 0 || w1 >= number) && (w2 == 0 || w2 >= number);
+	if (waits1) {
+		int w = word1;
+
+		waits1 = w != 0 && w < number;
+	}
+	if (waits2) {
+		int w = word2;
+
+#ifdef SCAN_MISSES_A_READER
+		w = 0;
+#endif
+		waits2 = w != 0 && w < number;
+	}
+}
+
+void begin(void)
+{
+	int number = started + 1;
+
+#ifdef SCAN_BEFORE_THE_NUMBER
+	waits1 = waits2 = 1;
+	scan(number);
+#endif
+	started = number;
+	HEAVY();
+	gp = number;
+#if !defined(SCAN_BEFORE_THE_NUMBER) && !defined(LOOKED_AT_ONCE_FOR_ALL)
+	waits1 = waits2 = 1;
+#endif
+}
+
+int push(void)
+{
+	if (started == completed)
+		begin();
+	scan(started);
+	if (waits1 || waits2)
+		return 0;
+	RELEASE();
+	completed = started;
+	return 1;
 }
 
 void advance(int cookie)
 {
-	int number, passed;
-
 	if (completed >= cookie || !trylock())
 		return;
-	if (completed < cookie) {
-		number = started;
-		if (number < cookie) {
-			number++;
-#ifdef SCAN_BEFORE_THE_NUMBER
-			passed = scan(number);
-#endif
-			started = number;
-			HEAVY();
-			gp = number;
-		}
-#ifndef SCAN_BEFORE_THE_NUMBER
-		passed = scan(number);
-#endif
-		if (passed) {
-			RELEASE();
-			completed = number;
-		}
-	}
+	if (completed < cookie && push() && completed < cookie)
+		push();
 	unlock();
 }
 

@@ -4,7 +4,7 @@ C rcu-next-leader
  * ORDER RCU-7
  * Two leaders, one grace period.  P1 begins it and leaves; P2, which unlinked and took its cookie
  * before that, gets the leader's lock next, makes no fence, and scans.
- * Where: lull__rcu_advance(), gp_covering(), gp_begin(), lull__rcu_cookie(), gp_scan(),
+ * Where: lull__rcu_advance(), gp_push(), gp_open(), gp_begin(), lull__rcu_cookie(), gp_scan(),
  * lull_rcu_read_lock()
  *
  * leader is the lock: 1 held by P1, 0 given back.

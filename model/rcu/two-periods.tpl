@@ -2,9 +2,9 @@ C rcu-two-periods
 (* SPDX-License-Identifier: MIT *)
 (*
  * ORDER RCU-2
- * Two grace periods, two leaders.  P1 leads number 2; P2 unlinks too late for it and leads number 3.
- * A reader may carry 1, 2 or 3; whoever carries less than 3 is waited for.
- * Where: gp_begin(), gp_scan(), lull_rcu_read_lock()
+ * Two grace periods, two leaders.  P1 begins number 2; P2 unlinks too late for it, ends it, and begins number 3.
+ * A reader may carry 1, 2 or 3; P2 passes one that carries 2 for the one grace period, not for the other.
+ * Where: lull__rcu_advance(), gp_push(), gp_open(), gp_begin(), gp_scan(), lull_rcu_read_lock()
  *
  * leader is the lock: 1 held by P1, 0 given back.
  * Never: the reader finds the object and P2 takes no notice of the reader's word (0, or 3).
@@ -29,9 +29,12 @@ P2 (atomic_int* leader, atomic_int* gp, atomic_int* word, atomic_int* x) {
   atomic_store_explicit(x, 1, memory_order_relaxed);
   int r4 = atomic_exchange_explicit(leader, 1, memory_order_acquire);
   if (r4 == 0) {
+    int r6 = atomic_load_explicit(word, memory_order_acquire);
+    if (r6 != 1) {
 @HEAVY RCU-2
-    atomic_store_explicit(gp, 3, memory_order_relaxed); // RCU-2 early
-    r5 = atomic_load_explicit(word, memory_order_acquire);
+      atomic_store_explicit(gp, 3, memory_order_relaxed); // RCU-2 early
+      r5 = atomic_load_explicit(word, memory_order_acquire);
+    }
   }
 }
 

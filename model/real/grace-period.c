@@ -5,8 +5,8 @@
  * code of include/lull/rcu.h and src/rcu/, as it is.  An updater unpublishes an object and pushes the
  * grace period along once; a reader goes through one section.
  * Where: lull_rcu_read_lock(), lull_rcu_read_unlock(), lull_rcu_dereference(), lull_rcu_assign(),
- * lull__rcu_cookie(), lull__rcu_advance(), gp_covering(), gp_begin(), gp_scan(), gp_end(), gp_is_over(),
- * number_of(), lull__trylock(), lull__unlock_wake()
+ * lull__rcu_cookie(), lull__rcu_advance(), gp_push(), gp_open(), gp_begin(), gp_scan(), gp_end(), gp_is_over(),
+ * number_of(), lull__registry_move(), lull__trylock(), lull__unlock_wake()
  *
  * Never: the reader finds the object in use for something else.
  * Sequential consistency, up to three switches from one thread to the other: what the fences are for is
@@ -86,9 +86,9 @@ int main(void)
 	pthread_t thread;
 	bool over;
 
-	readers.next = lull__registry.next = &lull__registry;
+	readers.next = readers.prev = lull__registry.next = lull__registry.prev = &lull__registry;
 #ifndef READER_MISSED
-	lull__registry.next = &readers;
+	lull__registry.next = lull__registry.prev = &readers;
 #endif
 	pthread_create(&thread, NULL, reader, NULL);
 	lull_rcu_assign(pointer, (int *)NULL);

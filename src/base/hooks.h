@@ -21,7 +21,9 @@ struct lull__mechanism {
 	void (*unregister)(const char *call); /* lull_thread_unregister(): abort if in use, else give back */
 	void (*exit)(void);		      /* the calling thread exits */
 	void (*leave)(void);		      /* the calling thread's record is about to be taken out */
+	uint32_t (*tid)(void);		      /* as the calling thread's record has it; 0: not registered yet */
 	void (*fork_child)(uint32_t old_tid); /* in a forked child, whose only thread was @old_tid before */
+	void (*retry)(void);		      /* try again what failed: lull__retry() in process.h */
 };
 
 /*
@@ -35,20 +37,22 @@ extern const struct lull__mechanism lull__mechanisms[];
 struct lull__wait;
 
 struct lull__watch {
+	/* Make the page of counts, for other processes to read; in @memory if that cannot be. Signals are blocked. */
+	struct lull_stats_page *(*page_make)(struct lull_stats_page *memory);
 	/* @wait, whose kind and beginning are set, is about to sleep; @wait is over. */
 	void (*wait_begin)(struct lull__wait *wait);
 	void (*wait_end)(struct lull__wait *wait);
 	/*
 	 * @wait goes on because of @holders threads or slots, of which the first @named are described.
-	 * Publish it, and report it if that is due. Returns when the next report will be due; 0 after one was
-	 * made, so that the caller looks again at once.
+	 * Publish it. Returns when the next report is due; 0: now.
 	 */
-	uint64_t (*wait_blame)(struct lull__wait *wait, struct lull_stall *first, unsigned named, unsigned holders);
+	uint64_t (*wait_blame)(struct lull__wait *wait, const struct lull_stall *first, unsigned named, unsigned holders);
+	/* Report @wait, and fill the rest of @first in. Calls the program's hook: with no lock held. */
+	void (*wait_report)(const struct lull__wait *wait, struct lull_stall *first, unsigned named);
 	void (*over_limit)(void);      /* the calling thread defers past the backlog's hard limit */
 	void (*callbacks_begin)(void); /* the calling thread is about to run callbacks */
 	void (*callbacks_end)(void);   /* ... and has run them */
-	void (*worker_begin)(void);    /* the background thread starts */
-	void (*worker_end)(void);      /* ... and is about to end */
+	void (*process_ends)(void);    /* end the thread that checks callbacks, if there is one */
 };
 
 extern const struct lull__watch *const lull__watch; /* NULL: built without */

@@ -2,36 +2,66 @@
 /*
  * message.c - lines for people, through a hook that can be replaced, or to standard error.
  */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <lull/atomic.h>
 
 #include "message.h"
 
-#define LINE_BYTES 512
+#define LINE_BYTES 512 /* one write, less than PIPE_BUF */
 
 static lull_message_hook message_hook;
 
-/* Write @line to standard error. Not by stdio: this may be a signal handler, or stdio's lock may be held. */
+/* ---- standard error ---------------------------------------------------------------------------- */
+
+/*
+ * What standard error was when the library was loaded, or when the program last said that it is what it wants.
+ * A program that has closed it since may have opened a file of its own in its place. 0: it was closed.
+ */
+static uint64_t stderr_dev, stderr_ino;
+static uint32_t stderr_noted;
+
+/* Is standard error what it was? @note: what it is now counts from now on. */
+static bool is_stderr(bool note)
+{
+	int saved = errno;
+	struct stat st = { 0 };
+
+	fstat(STDERR_FILENO, &st);
+	errno = saved;
+	if (note || !lull_load_relaxed(&stderr_noted)) {
+		lull_store_relaxed(&stderr_dev, (uint64_t)st.st_dev);
+		lull_store_relaxed(&stderr_ino, (uint64_t)st.st_ino);
+		lull_store_relaxed(&stderr_noted, 1u);
+	}
+	return st.st_ino && st.st_dev == lull_load_relaxed(&stderr_dev) && st.st_ino == lull_load_relaxed(&stderr_ino);
+}
+
+/* One fstat(2): the only system call that loading the library makes for its messages. */
+__attribute__((constructor)) static void note_at_load(void)
+{
+	is_stderr(false);
+}
+
+/*
+ * Write @line to standard error, or nowhere. Not by stdio: this may be a signal handler, or stdio's lock may be
+ * held.
+ */
 static void default_message(const char *line)
 {
 	char buf[LINE_BYTES + 16];
 	int len = snprintf(buf, sizeof(buf), "lull: %s\n", line);
-	size_t more = (size_t)len < sizeof(buf) ? (size_t)len : sizeof(buf) - 1;
-	const char *at = buf;
 
-	while (more > 0) {
-		ssize_t done = write(STDERR_FILENO, at, more);
-
-		if (done <= 0)
-			return;
-		at += done;
-		more -= (size_t)done;
-	}
+	if (is_stderr(false))
+		lull__write(STDERR_FILENO, buf, (size_t)len, false);
 }
+
+/* ---- lines -------------------------------------------------------------------------------------- */
 
 static void say_line(const char *line)
 {
@@ -91,6 +121,8 @@ struct lull__thread_words lull__thread_words(uint32_t tid)
 
 void lull_debug_set_message_hook(lull_message_hook hook)
 {
+	if (!hook)
+		is_stderr(true);
 	lull_store_relaxed(&message_hook, hook);
 }
 

@@ -8,7 +8,14 @@
 #include "message.h"
 #include "process.h"
 
-static uint32_t init_state; /* 0 not yet, 1 being done, 2 done */
+/*
+ * 0: not set up yet, or not for this process; 1: being done; 2: done. From the first use on it is in a page that the
+ * kernel clears in each child. So a child notices in its first slow path what nobody told it: after _Fork(), or in
+ * fork handlers that run before lull's. Loading the library alone makes no such page.
+ */
+static uint32_t at_load, unnoticed, *init_state = &at_load; /* unnoticed: the kernel cannot do that */
+static bool set_up; /* in this process, or in one that forked it */
+static uint32_t retry_wanted;
 
 /* ---- fork ----------------------------------------------------------------------------------- */
 
@@ -25,71 +32,154 @@ static uint32_t init_state; /* 0 not yet, 1 being done, 2 done */
  * Signals are blocked until the child is in order.
  */
 static __thread sigset_t fork_saved __attribute__((tls_model("initial-exec")));
-static __thread uint32_t fork_tid __attribute__((tls_model("initial-exec"))); /* of the thread that forks */
+static __thread bool forking __attribute__((tls_model("initial-exec")));
 
 static void fork_prepare(void)
 {
 	lull__block_signals(&fork_saved);
-	fork_tid = lull__gettid();
+	forking = true;
 	lull__check_fork(true);
 }
 
 static void fork_parent(void)
 {
 	lull__check_fork(false);
+	forking = false;
 	lull__restore_signals(&fork_saved);
 }
 
+static void set_up_process(uint32_t *word);
+
 static void fork_child(void)
 {
-	for (const struct lull__mechanism *m = lull__mechanisms; m->name; m++)
-		if (m->fork_child)
-			m->fork_child(fork_tid);
+	if (forking) { /* no other fork handler has used lull before */
+		*init_state = 0;
+		set_up_process(init_state);
+	}
 	lull__restore_signals(&fork_saved);
 }
 
 void lull__process_init(void)
 {
+	set_up = true;
 	if (pthread_atfork(fork_prepare, fork_parent, fork_child) != 0)
 		lull__die("cannot register fork handlers: out of memory");
 }
 
+/* ---- try again ------------------------------------------------------------------------------ */
+
+void lull__retry_want(bool wanted)
+{
+	lull_store_relaxed(&retry_wanted, (uint32_t)wanted);
+}
+
+void lull__retry(void)
+{
+	if (lull_likely(!lull_load_relaxed(&retry_wanted)))
+		return;
+	for (const struct lull__mechanism *m = lull__mechanisms; m->name; m++)
+		if (m->retry)
+			m->retry();
+}
+
 /* ---- first use ------------------------------------------------------------------------------ */
 
-static void init_slow(void)
+/*
+ * Abort if this is the second copy of lull in the process: each would wait for its own readers only, and both would
+ * link the same thread records into lists of their own where the dynamic linker makes their symbols one.
+ *
+ * The one copy stays where it is. Threads hold pointers into it for as long as they live: what ends them, and the
+ * background threads themselves.
+ */
+static void be_the_only_copy(void)
 {
-	uint32_t not_yet = 0;
+	const char *copy_in[2];
 
-	if (!lull_cas_relaxed(&init_state, &not_yet, 1u)) {
-		while (lull_load_acquire(&init_state) != 2)
+	lull__find_copies(copy_in);
+	if (copy_in[1])
+		lull__die("there are two copies of lull in this process, in %s and in %s; neither sees the other's "
+			  "readers: link both with liblull.so", copy_in[0], copy_in[1]);
+	lull__stay_loaded(copy_in[0]);
+}
+
+/* Set the library up, or, in a child, repair what has come from the parent. */
+static void set_up_process(uint32_t *word)
+{
+	uint32_t not_yet = 0, old_tid = 0;
+
+	if (!lull_cas_relaxed(word, &not_yet, 1u)) {
+		while (lull_load_acquire(word) != 2)
 			lull_cpu_relax();
 		return;
 	}
-	for (const struct lull__mechanism *m = lull__mechanisms; m->name; m++)
-		if (m->init)
-			m->init();
+	forking = false;
+	if (set_up) {
+		for (const struct lull__mechanism *m = lull__mechanisms; m->name; m++) {
+			if (m->tid)
+				old_tid = m->tid();
+			if (m->fork_child)
+				m->fork_child(old_tid);
+		}
+	} else {
+		be_the_only_copy();
+		for (const struct lull__mechanism *m = lull__mechanisms; m->name; m++)
+			if (m->init)
+				m->init();
+	}
 	/*
 	 * ORDER INIT-1: the strategy and the key before `done`; pairs with INIT-1 in lull__init();
 	 * without it a thread uses a key that is not there; model/base/init.litmus
 	 */
-	lull_store_release(&init_state, 2u);
+	lull_store_release(word, 2u);
+}
+
+static void notice_forks(void)
+{
+	uint32_t *page = lull__page_cleared_by_fork(), *none = &at_load;
+
+	if (!page)
+		page = &unnoticed;
+	lull_store_relaxed(page, 2u);
+	/*
+	 * ORDER INIT-2: the word in the page, and what INIT-1 orders, before its place; pairs with INIT-2 in
+	 * lull__init(); without it a thread finds 0 there and takes itself for a forked child;
+	 * model/base/init-page.litmus
+	 */
+	if (!lull_cas_release(&init_state, &none, page) && page != &unnoticed)
+		lull__free_page(page);
+}
+
+/* Signals are blocked: a handler that comes here would wait for the thread that it interrupts. */
+static void init_slow(uint32_t *word)
+{
+	sigset_t saved;
+
+	lull__block_signals(&saved);
+	set_up_process(word);
+	if (word == &at_load)
+		notice_forks();
+	lull__restore_signals(&saved);
 }
 
 void lull__init(void)
 {
 	/*
-	 * ORDER INIT-1: `done` before the use of what was set up; pairs with INIT-1 in init_slow();
+	 * ORDER INIT-2: the place of the word before the word; pairs with INIT-2 in notice_forks(); without it
+	 * as there; model/base/init-page.litmus
+	 */
+	uint32_t *word = lull_load_acquire(&init_state);
+
+	/*
+	 * ORDER INIT-1: `done` before the use of what was set up; pairs with INIT-1 in set_up_process();
 	 * without it as there; model/base/init.litmus
 	 */
-	if (lull_unlikely(lull_load_acquire(&init_state) != 2))
-		init_slow();
+	if (lull_unlikely(lull_load_acquire(word) != 2 || word == &at_load))
+		init_slow(word);
 }
 
-/*
- * Initialise early, while there is no other thread and the key gets a low number (glibc stores the
- * values of low keys without allocating).
- */
+/* Initialise early, while there is no other thread and few keys are taken (see lull__registry_init()). */
 __attribute__((constructor)) static void init_at_load(void)
 {
-	lull__init();
+	if (init_state == &at_load)
+		set_up_process(&at_load);
 }

@@ -25,7 +25,7 @@ struct lull__lock lull__registry_lock;
 uint32_t lull__registry_count;
 struct lull__thread lull__registry = { .next = &lull__registry, .prev = &lull__registry };
 
-static pthread_key_t exit_key;
+static pthread_key_t exit_key, last_key; /* the destructor of the first one runs first */
 
 /*
  * Take the registry lock. A signal handler that enters its thread's first read section needs this
@@ -104,9 +104,9 @@ void lull__ensure_registered(void)
 	struct lull__thread *self = &lull__self;
 	sigset_t saved;
 
+	lull__init();
 	if (lull_likely(self->state & (LULL__STATE_REGISTERED | LULL__STATE_EXITED)))
 		return;
-	lull__init();
 	lull__record_enter(&saved);
 	/* A signal handler may have been faster. */
 	if (!(self->state & LULL__STATE_REGISTERED)) {
@@ -129,7 +129,7 @@ bool lull__arm_thread_exit(void)
 	/* Exit handling finds what belongs to this thread by its tid; 0 stands for no owner. */
 	if (!lull__self.tid)
 		lull__self.tid = lull__gettid();
-	if (pthread_setspecific(exit_key, &lull__self) != 0)
+	if (pthread_setspecific(exit_key, &lull__self) != 0 || pthread_setspecific(last_key, &lull__self) != 0)
 		lull__die("cannot register a new thread: out of memory");
 	return true;
 }
@@ -150,17 +150,21 @@ static void leave_registry(uint32_t state)
 		unlink_record();
 		lull_store_relaxed(&self->rcu, (uint64_t)LULL__RCU_REST);
 	}
-	lull_store_relaxed(&self->state, state);
+	lull_store_relaxed(&self->state, state | (self->state & LULL__STATE_LISTED));
 	lull__record_leave(&saved);
 }
 
 static void thread_exit(void *unused)
 {
 	(void)unused;
+	if (lull__self.state & LULL__STATE_EXITING)
+		return;
+	lull__init(); /* this may be a child that has not noticed yet */
 	for (const struct lull__mechanism *m = lull__mechanisms; m->name; m++)
 		if (m->exit)
 			m->exit();
 	leave_registry(LULL__STATE_EXITED | LULL__STATE_EXITING);
+	lull__retry();
 }
 
 /* ---- after exit ----------------------------------------------------------------------------- */
@@ -197,10 +201,12 @@ void lull_thread_register(void)
 	if ((state & (LULL__STATE_EXITED | LULL__STATE_EXITING)) == LULL__STATE_EXITED && is_idle())
 		lull_store_relaxed(&lull__self.state, state & ~LULL__STATE_EXITED);
 	lull__ensure_registered();
+	lull__retry();
 }
 
 void lull_thread_unregister(void)
 {
+	lull__init();
 	for (const struct lull__mechanism *m = lull__mechanisms; m->name; m++)
 		if (m->unregister)
 			m->unregister("lull_thread_unregister");
@@ -224,10 +230,34 @@ unsigned lull_thread_count(void)
 
 /* ---- the process ---------------------------------------------------------------------------- */
 
+/*
+ * Destructors run in rounds, in each in the order of their keys. lull has two, and what ends a thread is done by
+ * whichever comes first. The second is late in each round: so a destructor may be the thread's first use of lull even
+ * in the last round. But not beyond key 31, as glibc allocates memory for the values of those.
+ */
+#define HIGHEST_KEY 31
+
 void lull__registry_init(void)
 {
-	if (pthread_key_create(&exit_key, thread_exit) != 0)
+	pthread_key_t keys[HIGHEST_KEY + 1];
+	unsigned count = 0, last;
+
+	while (count <= HIGHEST_KEY && pthread_key_create(&keys[count], thread_exit) == 0)
+		if (keys[count++] >= HIGHEST_KEY)
+			break;
+	if (!count)
 		lull__die("no pthread key left to notice the exit of threads");
+	last = count - (count > 1 && keys[count - 1] > HIGHEST_KEY ? 2 : 1);
+	exit_key = keys[0];
+	last_key = keys[last];
+	while (--count)
+		if (count != last)
+			pthread_key_delete(keys[count]);
+}
+
+uint32_t lull__registry_tid(void)
+{
+	return lull__self.tid;
 }
 
 /*

@@ -3,8 +3,7 @@
  * registry.h - the records of all threads, in one list under one lock.
  *
  * Locks of the library, outermost first: the lock of hazard barriers, a reclaim queue's consumer lock
- * (callbacks run under it), the leader's lock of grace periods (the stall hook runs under it), a shard of
- * hazard slots, the lists of waiters for simple hazard pointers, the registry lock, the leader's lock of
+ * (callbacks run under it), the leader's lock of grace periods, a shard of hazard slots, the lists of waiters for simple hazard pointers, the registry lock, the leader's lock of
  * heavy fences. The watchdog's lock is taken with consumer locks held, and nothing under it.
  */
 #ifndef LULL_REGISTRY_H
@@ -22,6 +21,22 @@ extern uint32_t lull__registry_count;	    /* written under the lock */
 
 #define lull__for_each_thread(t)                                                                   \
 	for ((t) = lull__registry.next; (t) != &lull__registry; (t) = (t)->next)
+
+/*
+ * Move the record of @thread to behind that of @after, with the registry lock held. Who waits for some of the
+ * threads has them at the front (rcu/grace_period.c); for all others the order means nothing.
+ */
+static inline void lull__registry_move(struct lull__thread *thread, struct lull__thread *after)
+{
+	if (thread->prev == after)
+		return;
+	thread->prev->next = thread->next;
+	thread->next->prev = thread->prev;
+	thread->prev = after;
+	thread->next = after->next;
+	after->next->prev = thread;
+	after->next = thread;
+}
 
 /* Take the registry lock to read the records. lull__registry_leave() restores the signal mask. */
 struct lull__registry_hold {
@@ -68,6 +83,7 @@ static inline uint64_t lull__rest_word(void)
 /* ---- for life.c ------------------------------------------------------------------------------- */
 
 void lull__registry_init(void);
+uint32_t lull__registry_tid(void);
 void lull__registry_fork_child(uint32_t old_tid);
 
 #endif /* LULL_REGISTRY_H */

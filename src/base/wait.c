@@ -34,28 +34,49 @@ void lull__wait_end(struct lull__wait *wait)
 	wait->kind = LULL_WAIT_NONE;
 }
 
-/* Blame the threads that hold @wait up, and return when to do that again. */
-static uint64_t blame_now(struct lull__wait *wait, lull__blame blame, void *arg)
+/*
+ * Blame the threads that hold @wait up, and return when to do that again; 0: it is to be reported, and @report
+ * says what.
+ */
+static uint64_t blame_now(struct lull__wait *wait, lull__blame blame, void *arg, struct lull__report *report)
 {
-	struct lull_stall first[LULL__BLAME_MOST];
-	unsigned holders = 0, named;
+	unsigned holders = 0;
+	uint64_t next_ns;
 
+	report->named = 0;
 	if (!lull__watch)
 		return LULL__NEVER;
 	if (lull__now_ns() < wait->quiet_until_ns)
 		return wait->quiet_until_ns;
-	named = blame(arg, first, &holders);
-	return lull__watch->wait_blame(wait, first, named, holders);
+	report->named = blame(arg, report->first, &holders);
+	next_ns = lull__watch->wait_blame(wait, report->first, report->named, holders);
+	if (next_ns)
+		report->named = 0;
+	report->wait = *wait;
+	return next_ns;
+}
+
+void lull__wait_report(struct lull__report *report)
+{
+	if (report->named)
+		lull__watch->wait_report(&report->wait, report->first, report->named);
 }
 
 bool lull__wait_sleep(struct lull__wait *wait, uint32_t *word, uint32_t value, uint64_t deadline_ns,
-		      uint64_t again_ns, lull__blame blame, void *arg)
+		      uint64_t again_ns, lull__blame blame, void *arg, struct lull__report *report)
 {
+	struct lull__report own;
 	uint64_t report_ns;
 
 	if (lull__is_past(deadline_ns))
 		return false;
-	report_ns = blame_now(wait, blame, arg);
-	lull__futex_wait(word, value, lull__earlier(report_ns, lull__earlier(again_ns, deadline_ns)));
-	return true;
+	report_ns = blame_now(wait, blame, arg, report ? report : &own);
+	if (report_ns) {
+		lull__futex_wait(word, value, lull__earlier(report_ns, lull__earlier(again_ns, deadline_ns)));
+		return true;
+	}
+	if (report)
+		return false;
+	lull__wait_report(&own);
+	return true; /* the hook may have changed what is waited for */
 }

@@ -30,15 +30,26 @@ struct lull__wait {
  */
 typedef unsigned (*lull__blame)(void *arg, struct lull_stall *first, unsigned *holders);
 
+/* What has to be reported of a wait, for a caller that holds a lock: it lets go of that first. */
+struct lull__report {
+	struct lull__wait wait;
+	struct lull_stall first[LULL__BLAME_MOST];
+	unsigned named; /* 0: there is nothing to report */
+};
+void lull__wait_report(struct lull__report *report);
+
 /* Begin a wait; do not ask which threads hold it up before it has lasted @quiet_ns. */
 void lull__wait_begin(struct lull__wait *wait, enum lull_wait_kind kind, uint64_t quiet_ns);
 void lull__wait_end(struct lull__wait *wait);
 
 /*
- * Blame, report if that is due, and sleep while *@word == @value: until woken, until the next report or
- * @again_ns, or until @deadline_ns. Returns false, without sleeping, if @deadline_ns is past.
+ * Blame, and sleep while *@word == @value: until woken, until the next report or @again_ns, or until
+ * @deadline_ns. If a report is due, make it instead of sleeping. Returns false, without sleeping, if
+ * @deadline_ns is past.
+ *
+ * @report: NULL, or where a report is stored that is due; then it is not made, and false is returned.
  */
 bool lull__wait_sleep(struct lull__wait *wait, uint32_t *word, uint32_t value, uint64_t deadline_ns,
-		      uint64_t again_ns, lull__blame blame, void *arg);
+		      uint64_t again_ns, lull__blame blame, void *arg, struct lull__report *report);
 
 #endif /* LULL_WAIT_H */

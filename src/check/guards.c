@@ -152,10 +152,12 @@ void lull__guards_fork(bool begins)
 		guards_whole = lull__ranges_fork_prepare(&guards);
 	else if (guards_whole)
 		lull__ranges_leave(&guards);
+	guards_whole = guards_whole && begins;
 }
 
 void lull__guards_fork_child(void)
 {
 	lull__ranges_fork_child(&guards, guards_whole);
+	guards_whole = false; /* the next child may come by _Fork(), which does not call the function above */
 }
 #endif

@@ -357,11 +357,13 @@ void lull__retired_fork(bool begins)
 		retired_whole = lull__ranges_fork_prepare(&retired);
 	else if (retired_whole)
 		lull__ranges_leave(&retired);
+	retired_whole = retired_whole && begins;
 }
 
 void lull__retired_fork_child(void)
 {
 	lull__ranges_fork_child(&retired, retired_whole);
+	retired_whole = false; /* as in guards.c */
 }
 #elif defined(LULL_DEBUG)
 #include <lull/check.h>

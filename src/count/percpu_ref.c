@@ -238,6 +238,7 @@ static struct lull__percpu_data *begin_change(struct lull_percpu_ref *ref, const
 	bool waited = false;
 	uint32_t switching;
 
+	lull__init();
 	for (;;) {
 		lock_data(data);
 		switching = lull_load_relaxed(&data->switching);

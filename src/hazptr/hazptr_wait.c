@@ -5,9 +5,12 @@
  * A waiter takes the next tick of a clock, t. From then on it needs to know two things of each slot:
  * whether it names the address, and when it was last seen to change. The waiter sets WAITED in the
  * state of the slots that name the address. A thread that sets such a slot stamps it with the clock,
- * takes WAITED off and wakes all waiters. A slot with a stamp of t or later is not waited for,
+ * takes WAITED off and wakes those that sleep for this slot. A slot with a stamp of t or later is not waited for,
  * whatever it names: it was set after the unlinking. So each slot holds a waiter up until it is next
- * set, and no longer. A waiter remembers nothing about slots; each scan visits all of them again.
+ * set, and no longer. Each scan visits all slots again.
+ *
+ * A waiter sleeps for one of the slots that hold it up, whichever: it cannot go on before that one is set. So
+ * a reader that lets go of something wakes the threads for which that may be the end, and no herd.
  *
  * The wait ends with one complete scan that finds nothing, not with the sum of several: a protection
  * may move from a thread's slot to a list (detach) after a scan has passed the list, but within one
@@ -18,6 +21,7 @@
 #include <lull/hazptr_fenced.h>
 
 #include "../base/message.h"
+#include "../base/process.h"
 #include "../base/wait.h"
 #include "hazptr_wait.h"
 #include "slots.h"
@@ -33,6 +37,9 @@ struct slot_wait {
 	uint64_t stamp;
 	bool flag; /* set WAITED in the slots that are found */
 	unsigned held;
+	const struct lull_hazptr *last;	 /* of the slots that were found; may be gone by now */
+	const struct lull_hazptr *awaited; /* this thread sleeps for this one ... */
+	bool awaited_found;		   /* ... which was among them */
 	uint32_t owner; /* of one of the slots */
 	uint32_t self;	/* this thread's tid, to find its own protection; 0: found, or not asked for */
 };
@@ -53,6 +60,8 @@ static void visit_held(struct lull_hazptr *h, uintptr_t addr, uint32_t owner, vo
 	if (w->self && owner == w->self)
 		w->self = 0;
 	w->held++;
+	w->last = h;
+	w->awaited_found |= h == w->awaited;
 	w->owner = owner;
 	if (w->flag && LULL__BUSTED(HAZPTR_NO_RECHECK))
 		lull__busted_linger();
@@ -63,6 +72,7 @@ static void visit_held(struct lull_hazptr *h, uintptr_t addr, uint32_t owner, vo
 static unsigned count_holders(struct slot_wait *w, bool flag)
 {
 	w->held = 0;
+	w->awaited_found = false;
 	w->flag = flag;
 	lull__hazptr_for_each_slot(visit_held, w);
 	return w->held;
@@ -81,19 +91,22 @@ static unsigned blame_slots(void *arg, struct lull_stall *first, unsigned *holde
 static bool sleep_until_seen(struct slot_wait *w, struct lull__wait *wait, uint64_t deadline_ns, bool full)
 {
 	/* A reader of hazptr_fenced.h may miss WAITED if no heavy fence interrupts it. */
-	bool recheck = full || lull__fence_full_mode;
+	bool recheck = full || lull__fence_full_mode, is_waited;
 	uint64_t again_ns = LULL__NEVER;
 	unsigned doubled = 0;
-	uint32_t event;
+	uint32_t *word, event;
 
 	do {
+		w->awaited = w->last;
+		word = lull__hazptr_event_of(w->awaited);
 		/*
 		 * ORDER HAZ-9: the event before WAITED; pairs with HAZ-9 in lull__hazptr_slow();
 		 * without it as there; model/hazptr/event.tpl
 		 */
-		event = lull_load_acquire(&lull__hazptr.event);
+		event = lull_load_acquire(word);
 		if (count_holders(w, true) == 0)
 			return true;
+		is_waited = w->awaited_found; /* else it has no WAITED from after the event */
 		/*
 		 * ORDER HAZ-5: WAITED before the second load of the slot; pairs with HAZ-5 in
 		 * lull__hazptr_set(); without it the waiter is never woken; model/hazptr/wake.tpl
@@ -109,7 +122,9 @@ static bool sleep_until_seen(struct slot_wait *w, struct lull__wait *wait, uint6
 			again_ns = lull__now_ns() + ((uint64_t)RECHECK_NS << doubled);
 			doubled += doubled < RECHECK_DOUBLES;
 		}
-	} while (lull__wait_sleep(wait, &lull__hazptr.event, event, deadline_ns, again_ns, blame_slots, w));
+	} while (is_waited && w->awaited_found ?
+			 lull__wait_sleep(wait, word, event, deadline_ns, again_ns, blame_slots, w, NULL) :
+			 !lull__is_past(deadline_ns));
 	return false;
 }
 
@@ -120,6 +135,7 @@ bool lull__hazptr_wait(const char *call, const void *addr, size_t len, uint64_t 
 	bool in_time;
 
 	lull__ensure_registered();
+	lull__retry();
 	w.self = call ? lull__self.tid : 0;
 	/*
 	 * ORDER HAZ-8: the unlinking before the tick; pairs with HAZ-8 in lull__hazptr_slow();

@@ -9,6 +9,7 @@
 
 static struct lull__hazptr_shard *lock_any_shard(uint32_t *which)
 {
+	lull_store_relaxed(&lull__self.state, lull__self.state | LULL__STATE_LISTED);
 	for (unsigned n = lull__self.tid;; n++) {
 		*which = n % LULL__HAZPTR_SHARDS;
 		if (lull__trylock(&lull__hazptr.shard[*which].lock))

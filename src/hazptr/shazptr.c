@@ -243,7 +243,7 @@ static bool wait_alone(struct lull__shazptr_waiter *w, struct lull__wait *wait, 
 		}
 		nap_ns = lull__shazptr_nap_ns(&shift);
 		if (!lull__wait_sleep(wait, &lull__shazptr.event, event, deadline_ns, lull__now_ns() + nap_ns,
-				      blame_readers, w))
+				      blame_readers, w, NULL))
 			return false;
 	}
 }
@@ -257,7 +257,7 @@ static bool sleep_until_done(struct lull__shazptr_waiter *w, struct lull__wait *
 	 * with SHAZ-6 in release_waiter(); without it as there; model/hazptr/shazptr-wait.litmus
 	 */
 	while (!lull_load_acquire(&w->done))
-		if (!lull__wait_sleep(wait, &w->done, 0, deadline_ns, LULL__NEVER, blame_readers, w))
+		if (!lull__wait_sleep(wait, &w->done, 0, deadline_ns, LULL__NEVER, blame_readers, w, NULL))
 			return lull__shazptr_withdraw(w);
 	return true;
 }

@@ -31,10 +31,15 @@ size_t lull__hazptr_slots(void)
 
 /* ---- the rare part of setting a slot -------------------------------------------------------- */
 
+static void wake_event(uint32_t *event)
+{
+	lull_add_release(event, 1u); /* HAZ-9: see lull__hazptr_slow() */
+	lull__futex_wake(event, INT_MAX);
+}
+
 void lull__hazptr_wake(void)
 {
-	lull_add_release(&lull__hazptr.event, 1u); /* HAZ-9: see lull__hazptr_slow() */
-	lull__futex_wake(&lull__hazptr.event, INT_MAX);
+	wake_event(&lull__hazptr.event);
 }
 
 /*
@@ -65,21 +70,23 @@ void lull__hazptr_slow(struct lull_hazptr *h)
 	 */
 	while (!lull_cas_release(&h->state, &state, clock * LULL__HAZPTR_STAMP | (state & (LULL__HAZPTR_FULL | LULL__HAZPTR_DEAD))))
 		;
-	if (state & LULL__HAZPTR_PARKED)
-		lull_add_release(&lull__hazptr.unpark_event, 1u); /* HAZ-10 */
 	/*
 	 * ORDER HAZ-9: WAITED off before the event; pairs with HAZ-9 in sleep_until_seen();
 	 * without it a waiter sees a WAITED that is being taken off, and sleeps;
 	 * model/hazptr/event.tpl
 	 */
+	if (state & LULL__HAZPTR_WAITED)
+		wake_event(lull__hazptr_event_of(h));
+	if (!(state & LULL__HAZPTR_PARKED))
+		return;
+	lull_add_release(&lull__hazptr.unpark_event, 1u); /* HAZ-10 */
 	lull__hazptr_wake();
 	/*
 	 * ORDER HAZ-10: unpark_event before the load of the sleeper's word; pairs with HAZ-10 in
 	 * lull__park_named(), and REC-2; without it an object stays although no slot protects it
 	 * any more; model/hazptr/parked.tpl
 	 */
-	if (state & LULL__HAZPTR_PARKED)
-		lull_load_relaxed(&lull__hazptr.on_unpark)();
+	lull_load_relaxed(&lull__hazptr.on_unpark)();
 }
 
 /* The type of a pointer variable to protect, whatever it points to. */

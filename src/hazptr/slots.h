@@ -16,6 +16,7 @@
 #include "../base/registry.h"
 
 #define LULL__HAZPTR_SHARDS 16u
+#define LULL__HAZPTR_EVENTS 256u /* a power of two */
 
 struct lull__hazptr_shard {
 	struct lull__lock lock;
@@ -26,14 +27,23 @@ struct lull__hazptr_shard {
 struct lull__hazptr_domain {
 	/* Used by readers when they wake a thread. */
 	uint64_t clock __attribute__((aligned(LULL__CACHELINE))); /* ticks at each synchronize */
-	uint32_t event;	       /* changes when a slot with WAITED or PARKED is set */
+	uint32_t event;	       /* changes when a slot with PARKED is set */
 	uint32_t unpark_event; /* ... with PARKED */
 	uint32_t parked_owner; /* tid of a thread because of whose slot an object is parked */
 	void (*on_unpark)(void); /* the reclaimer's: called when a slot with PARKED is set */
 	struct lull__hazptr_shard shard[LULL__HAZPTR_SHARDS];
+	uint32_t slot_event[LULL__HAZPTR_EVENTS]; /* of several slots each: changes when one with WAITED is set */
 };
 
 extern struct lull__hazptr_domain lull__hazptr;
+
+/* Return the event of slot @h, which need not exist any more. */
+static inline uint32_t *lull__hazptr_event_of(const struct lull_hazptr *h)
+{
+	uint64_t mixed = (uint64_t)(uintptr_t)h * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &lull__hazptr.slot_event[mixed >> 32 & (LULL__HAZPTR_EVENTS - 1)];
+}
 
 /* Handle @h, which names @addr; @owner is the tid of the thread that uses it, or 0. Inlined into the walk. */
 typedef void (*lull__hazptr_visit)(struct lull_hazptr *h, uintptr_t addr, uint32_t owner, void *arg);
@@ -136,7 +146,7 @@ static inline void lull__hazptr_fence(bool full)
 }
 
 size_t lull__hazptr_slots(void); /* count the slots */
-void lull__hazptr_wake(void);	 /* wake threads that sleep for slots, and barriers */
+void lull__hazptr_wake(void);	 /* wake barriers */
 
 /* Set up the new slot @h: it names nothing, and no thread waits for it. */
 void lull__hazptr_slot_init(struct lull_hazptr *h);

@@ -121,6 +121,12 @@ static unsigned drop_own_lists(void)
 	struct lull__hazptr_links *at;
 	unsigned dropped = 0;
 
+	/*
+	 * Who has put nothing there need not look. lull's own threads, which end at exit(), must not: main() may have
+	 * left a context on its frame, which is gone by then.
+	 */
+	if (!(lull__self.state & LULL__STATE_LISTED))
+		return 0;
 	for (unsigned n = 0; n < LULL__HAZPTR_SHARDS; n++) {
 		struct lull__hazptr_shard *shard = &lull__hazptr.shard[n];
 

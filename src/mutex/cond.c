@@ -21,7 +21,12 @@
 #include "self.h"
 #include "waiting.h"
 
-#define COUNT 0x7fffffffu /* of `waiters`; the bit above is LULL_MUTEX_SHARED */
+#define COUNT	  0x3fffffffu /* of `waiters`; the highest bit is LULL_MUTEX_SHARED */
+#define DESTROYED 0x40000000u /* a thread sleeps on `waiters` until there are none */
+
+#define LOOK_AGAIN_MS 5000 /* the longest sleep where the process that would wake may have been killed */
+#define GONE_MS	      1000 /* after that long a waiter that was woken has been killed with its process */
+#define STUCK_MS      60000 /* ... or cannot be in this process */
 
 static bool is_shared(const struct lull_cond *c)
 {
@@ -37,14 +42,47 @@ void lull_cond_init(struct lull_cond *c, uint32_t flags)
 	c->mutex = 0;
 }
 
-void lull_cond_destroy(struct lull_cond *c)
+static void waited_for(struct lull_cond *c) __attribute__((noreturn, cold));
+static void waited_for(struct lull_cond *c)
 {
+	lull__die("condition variable %p is destroyed while threads wait for it", (void *)c);
+}
+
+/*
+ * Wait for the waiters that were woken. They leave @c before they take the mutex, which the caller may have. Those that
+ * a broadcast has moved there are woken once more, to leave @c at once.
+ */
+static void await_waiters(struct lull_cond *c)
+{
+	bool shared = is_shared(c);
+	uint64_t until_ns = lull__deadline_in_ms(shared ? GONE_MS : STUCK_MS);
+	struct lull_mutex *m = (struct lull_mutex *)((intptr_t)c + lull_load_relaxed(&c->mutex));
+	uint32_t waiters = lull_or_relaxed(&c->waiters, DESTROYED) | DESTROYED;
+
+	lull_add_relaxed(&c->seq, 1u);
+	if (lull__futex_wake_bits(&c->seq, INT_MAX, LULL__MUTEX_ANY, shared) > 0)
+		waited_for(c);
+	lull__futex_wake_bits(&m->word, INT_MAX, LULL__MUTEX_ANY, shared);
 	/*
 	 * ORDER CND-1: no waiter before the memory may be used for something else; pairs with CND-1 in
 	 * wait_until(); without it a waiter's last load comes after that; model/mutex/cond-destroy.litmus
 	 */
+	while ((waiters = lull_load_acquire(&c->waiters)) & COUNT) {
+		if (lull__is_past(until_ns)) {
+			if (!shared)
+				waited_for(c);
+			break;
+		}
+		lull__futex_wait_bits(&c->waiters, waiters, LULL__MUTEX_ANY, until_ns, shared);
+	}
+	lull_store_relaxed(&c->waiters, waiters & LULL_MUTEX_SHARED);
+}
+
+void lull_cond_destroy(struct lull_cond *c)
+{
+	/* CND-1, CND-2 */
 	if (lull_load_acquire(&c->waiters) & COUNT)
-		lull__die("condition variable %p is destroyed while threads wait for it", (void *)c);
+		await_waiters(c);
 }
 
 /*
@@ -54,7 +92,8 @@ void lull_cond_destroy(struct lull_cond *c)
 static int wait_until(struct lull_cond *c, struct lull_mutex *m, uint64_t deadline_ns)
 {
 	bool shared = is_shared(c);
-	uint32_t seq;
+	uint64_t until_ns = shared ? lull__earlier(deadline_ns, lull__deadline_in_ms(LOOK_AGAIN_MS)) : deadline_ns;
+	uint32_t seq, waiters;
 	bool late;
 	int err;
 
@@ -71,14 +110,16 @@ static int wait_until(struct lull_cond *c, struct lull_mutex *m, uint64_t deadli
 	lull_add_release(&c->waiters, 1u);
 	seq = lull_load_relaxed(&c->seq);
 	lull__mutex_unlock_slow(m);
-	err = lull__futex_wait_bits(&c->seq, seq, LULL__MUTEX_ANY, lull__sleep_until_ns(deadline_ns, shared), shared);
+	err = lull__futex_wait_bits(&c->seq, seq, LULL__MUTEX_ANY, until_ns, shared);
 	/* Not late if there was a signal in time, for this waiter or another. */
 	late = err == -ETIMEDOUT && lull_load_relaxed(&c->seq) == seq && lull__now_ns() >= deadline_ns;
 	/*
 	 * ORDER CND-1: the last load from the condition variable before this waiter is no longer counted;
-	 * pairs with CND-1 in lull_cond_destroy(); without it as there; model/mutex/cond-destroy.litmus
+	 * pairs with CND-1 in await_waiters(); without it as there; model/mutex/cond-destroy.litmus
 	 */
-	lull_sub_release(&c->waiters, 1u);
+	waiters = lull_sub_release(&c->waiters, 1u);
+	if (lull_unlikely((waiters & (DESTROYED | COUNT)) == (DESTROYED | 1)))
+		lull__futex_wake_bits(&c->waiters, 1, LULL__MUTEX_ANY, shared);
 	if (err == 0)
 		lull__mutex_lock_woken(m);
 	else

@@ -13,8 +13,8 @@
  * call uses only the address; threads that sleep there for another reason must expect wake-ups.
  *
  * The heir (MTX-2). A waiter that has waited for too long puts its thread id in `rest`, if there is no
- * other's, and then HEIR in the word. The unlock that sees HEIR takes the heir out of `rest` and stores its
- * thread id in the word: the lock was never free. Apart from the heir itself, only a thread that holds the
+ * other's, and then HEIR in the word. The unlock that sees HEIR, and wakes the heir, takes it out of `rest` and
+ * stores its thread id in the word: the lock was never free. Apart from the heir itself, only a thread that holds the
  * lock takes an heir out. So an heir that gets the lock by chance, or gives up, and is still in `rest`, has
  * not been handed the lock. It does no harm if HEIR is set and no heir is in `rest`: the lock is freed, and
  * all threads that sleep as heirs are woken.
@@ -61,15 +61,6 @@ bool lull__mutex_shared(const struct lull_mutex *m)
 	return lull_load_relaxed(&m->rest) & LULL_MUTEX_SHARED;
 }
 
-void lull__mutex_misuse(const char *what, const void *m, uint32_t tid)
-{
-	struct lull__thread_words self = lull__thread_words(lull__mutex_self());
-
-	if (!tid)
-		lull__die("%s %s mutex %p, which no thread holds", self.text, what, m);
-	lull__die("%s %s mutex %p, which %s holds", self.text, what, m, lull__thread_words(tid).text);
-}
-
 /* Return @rest, of a private mutex, without what is not valid in this process. */
 static uint32_t valid(uint32_t rest)
 {
@@ -86,9 +77,9 @@ static bool may_spin(struct lull__lock_wait *wait)
 	uint32_t rest = lull_load_relaxed(&wait->m->rest);
 
 	if (wait->shared)
-		return lull__spinners_max > 0;
+		return lull_load_relaxed(&lull__spinners_max) > 0;
 	do {
-		if ((valid(rest) & SPINNERS) / SPINNER >= lull__spinners_max)
+		if ((valid(rest) & SPINNERS) / SPINNER >= lull_load_relaxed(&lull__spinners_max))
 			return false;
 	} while (!lull_cas_relaxed(&wait->m->rest, &rest, valid(rest) + SPINNER));
 	return true;
@@ -181,7 +172,7 @@ static bool spin_a_while(struct lull__lock_wait *wait)
 static bool spin(struct lull__lock_wait *wait)
 {
 	struct spin spin = { .owner = 0 };
-	bool mine = lull__spinners_max ? spin_a_while(wait) : is_mine(wait);
+	bool mine = lull_load_relaxed(&lull__spinners_max) ? spin_a_while(wait) : is_mine(wait);
 
 	if (mine || !may_spin(wait))
 		return mine;
@@ -321,7 +312,7 @@ int lull__lock_wait_for(struct lull__lock_wait *wait)
 		if (impatient(wait))
 			become_heir(wait);
 		if (!slept++)
-			lull__event_mutex_sleep();
+			lull__oracle_sleeps();
 		late = sleep_once(wait) == -ETIMEDOUT;
 	}
 	if (wait->heir)
@@ -402,11 +393,21 @@ bool lull__mutex_trylock_slow(struct lull_mutex *m)
 
 /* ---- unlock --------------------------------------------------------------------------------- */
 
-/* Hand @m, whose word has HEIR, over to the heir. Returns false if that has withdrawn, or is not seen yet. */
+/*
+ * Hand @m, whose word has HEIR, over to the heir. Returns false if that does not sleep, or has withdrawn. One that
+ * does not sleep stays the heir. It may be in a signal handler, which waits for a thread that needs the lock:
+ *
+ *	heir					owner			another thread
+ *	handler: waits for the third		unlock: to the heir
+ *									waits for the lock, for ever
+ */
 static bool hand_over(struct lull_mutex *m, bool shared)
 {
-	uint32_t heir = shared ? 0 : valid(lull_and_relaxed(&m->rest, ~HEIR_TID)) & HEIR_TID;
+	uint32_t heir;
 
+	if (shared || !lull__futex_wake_bits(&m->word, INT_MAX, LULL__MUTEX_HEIRS, false))
+		return false;
+	heir = valid(lull_and_relaxed(&m->rest, ~HEIR_TID)) & HEIR_TID;
 	if (!heir)
 		return false;
 	if (LULL__BUSTED(MUTEX_HEIR_NOBODY))
@@ -460,7 +461,7 @@ void lull__mutex_unlock_slow(struct lull_mutex *m)
 	 */
 	if (!handed && (word & LULL__MUTEX_WAITERS) && !LULL__BUSTED(MUTEX_NO_WAKE))
 		lull__futex_wake_bits(&m->word, 1, LULL__MUTEX_ANY, shared);
-	/* Wake the heir; or one that became the heir after hand_over() found none, and sleeps already. */
+	/* Wake the heir, should it sleep again; or one that has become the heir since hand_over() found none. */
 	if (word & LULL__MUTEX_HEIR)
 		lull__futex_wake_bits(&m->word, INT_MAX, LULL__MUTEX_HEIRS, shared);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/events.h"
 #include "../base/hooks.h"
 #include "../base/message.h"
 #include "../base/process.h"
@@ -16,6 +17,7 @@
 uint32_t lull__spinners_max;
 
 static const struct lull__oracle *chosen = &lull__oracle_none;
+static bool decided;	    /* else at the first lock */
 static bool tells_releases; /* one that was chosen, now or before, is told of releases */
 
 /* ---- rseq: where the kernel writes the CPU that a thread runs on ----------------------------- */
@@ -133,22 +135,34 @@ static const char *all_names(char *buf, size_t size)
 	return buf;
 }
 
+/*
+ * One waiter spins to take over in time, a few more bridge the time that it takes to wake a sleeper. More would only
+ * take the lock's cache line away from the owner.
+ */
+#define SPINNERS_MOST 4
+
+/* Never count less than before: what this thread may run on need not be all that others may. */
 static void count_cpus(void)
 {
-	unsigned cpus = lull__cpus_allowed();
+	unsigned cpus = lull__cpus_allowed(), spinners = cpus > SPINNERS_MOST ? SPINNERS_MOST : cpus - 1;
 
-	/*
-	 * One waiter spins to take over in time, a few more bridge the time that it takes to wake a
-	 * sleeper. More would only take the lock's cache line away from the owner.
-	 */
-	lull__spinners_max = cpus > 4 ? 4 : cpus - 1;
+	if (spinners > lull_load_relaxed(&lull__spinners_max))
+		lull_store_relaxed(&lull__spinners_max, spinners);
 }
 
 static void choose(const struct lull__oracle *choice)
 {
+	count_cpus();
 	if (choice->released)
 		lull_store_relaxed(&tells_releases, true);
 	lull_store_relaxed(&chosen, choice);
+	lull_store_relaxed(&decided, true);
+}
+
+void lull__oracle_decide(void)
+{
+	if (!lull_load_relaxed(&decided))
+		choose(first_usable());
 }
 
 void lull__oracle_init(void)
@@ -157,23 +171,23 @@ void lull__oracle_init(void)
 	const struct lull__oracle *choice;
 	char names[64];
 
-	count_cpus();
-	if (forced && *forced) {
-		choice = by_name(forced);
-		if (!choice)
-			lull__die("LULL_OWNER_ORACLE is \"%.60s\"; it can be %s", forced,
-				  all_names(names, sizeof(names)));
-		if (!choice->usable())
-			lull__die("LULL_OWNER_ORACLE is %s, which is not available here", forced);
-	} else {
-		choice = first_usable();
-	}
-	choose(choice);
+	decided = false;
+	if (!forced || !*forced)
+		return; /* at the first lock: a process that only loads the library asks the kernel for nothing */
+	choice = by_name(forced);
+	if (!choice)
+		lull__say("LULL_OWNER_ORACLE is \"%.60s\", which is ignored; it can be %s", forced,
+			  all_names(names, sizeof(names)));
+	else if (!choice->usable())
+		lull__say("LULL_OWNER_ORACLE is %s, which is not available here and is ignored", forced);
+	else
+		choose(choice);
 }
 
 const char *lull_mutex_oracle_name(void)
 {
 	lull__init();
+	lull__oracle_decide();
 	return lull_load_relaxed(&chosen)->name;
 }
 
@@ -223,6 +237,16 @@ void lull__oracle_tries(void)
 
 	if (lull_unlikely(oracle->tries != NULL))
 		oracle->tries();
+}
+
+/* The thread that loaded the library may have been pinned, or the process. So count again now and then. */
+void lull__oracle_sleeps(void)
+{
+	static uint32_t sleeps;
+
+	lull__event_mutex_sleep();
+	if (lull_load_relaxed(&lull__spinners_max) < SPINNERS_MOST && lull_add_relaxed(&sleeps, 1u) % 64 == 0)
+		count_cpus();
 }
 
 void lull__oracle_acquired(void)

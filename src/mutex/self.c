@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * self.c - the calling thread's first lock, and its first one in a forked child.
+ * self.c - the calling thread's first lock, and its first one in a forked child; what it did wrong.
  */
+#include "../base/message.h"
 #include "../base/process.h"
 #include "../base/registry.h"
 #include "oracle.h"
 #include "owner.h"
 #include "self.h"
+#include "waiting.h"
 
 static __thread uint32_t my_tid __attribute__((tls_model("initial-exec"))); /* 0 before the first lock */
 
@@ -14,6 +16,7 @@ static void enter_locks(void)
 {
 	lull__owner_enter();
 	my_tid = lull__owner_tid();
+	lull__oracle_decide();
 	lull__oracle_thread_enter();
 #ifndef LULL_DEBUG
 	if (lull__oracle_inline_locks())
@@ -25,9 +28,9 @@ uint32_t lull__mutex_self(void)
 {
 	sigset_t saved;
 
+	lull__init();
 	if (lull_likely(my_tid))
 		return my_tid;
-	lull__init();
 	lull__block_signals(&saved);
 	if (!my_tid) /* a signal handler may have been faster */
 		enter_locks();
@@ -43,4 +46,13 @@ void lull__mutex_fork_child(uint32_t old_tid)
 		return;
 	lull__self.lock_tid = 0;
 	enter_locks();
+}
+
+void lull__mutex_misuse(const char *what, const void *m, uint32_t tid)
+{
+	struct lull__thread_words self = lull__thread_words(lull__mutex_self());
+
+	if (!tid)
+		lull__die("%s %s mutex %p, which no thread holds", self.text, what, m);
+	lull__die("%s %s mutex %p, which %s holds", self.text, what, m, lull__thread_words(tid).text);
 }

@@ -7,14 +7,17 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <linux/magic.h>
 #include <linux/membarrier.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -49,13 +52,14 @@ void lull__futex_wake(uint32_t *word, int how_many)
 	errno = saved;
 }
 
-void lull__futex_wake_bits(uint32_t *word, int how_many, uint32_t bitset, bool shared)
+int lull__futex_wake_bits(uint32_t *word, int how_many, uint32_t bitset, bool shared)
 {
-	int saved = errno;
+	int op = shared ? FUTEX_WAKE_BITSET : FUTEX_WAKE_BITSET_PRIVATE;
+	int saved = errno, woken;
 
-	syscall(SYS_futex, word, shared ? FUTEX_WAKE_BITSET : FUTEX_WAKE_BITSET_PRIVATE, how_many, NULL, NULL,
-		bitset);
+	woken = (int)syscall(SYS_futex, word, op, how_many, NULL, NULL, bitset);
 	errno = saved;
+	return woken > 0 ? woken : 0;
 }
 
 int lull__futex_requeue(uint32_t *from, uint32_t value, int wake, uint32_t *to, bool shared)
@@ -69,27 +73,29 @@ int lull__futex_requeue(uint32_t *from, uint32_t value, int wake, uint32_t *to, 
 	return result;
 }
 
+static int membarrier(int command)
+{
+	int saved = errno, result = 0;
+
+	if (syscall(SYS_membarrier, command, 0, 0) != 0)
+		result = -errno;
+	errno = saved;
+	return result;
+}
+
 bool lull__membarrier_register(void)
 {
-	int saved = errno;
-	long commands = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
-	bool ok = commands > 0 && (commands & MEMBARRIER_CMD_PRIVATE_EXPEDITED) &&
-		  syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0 &&
-		  syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
-
-	errno = saved;
-	return ok;
+	return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0 && lull__membarrier() == 0;
 }
 
 int lull__membarrier(void)
 {
-	int saved = errno;
-	int result = 0;
+	return membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+}
 
-	if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0)
-		result = -errno;
-	errno = saved;
-	return result;
+int lull__membarrier_global(void)
+{
+	return membarrier(MEMBARRIER_CMD_GLOBAL);
 }
 
 /* Add the CPUs that thread @tid of this process may run on. */
@@ -148,18 +154,21 @@ int lull__visit_all_cpus(void)
 	return err;
 }
 
-/* Return the last number of a list like "0-3,8-11" plus one; 0: no such file. */
+/* Return the last number of a list like "0-3,8-11" plus one; 0: there is no such file of the kernel's. */
 static unsigned possible_from_file(void)
 {
+	int fd = open("/sys/devices/system/cpu/possible", O_RDONLY | O_CLOEXEC);
+	struct statfs system;
 	char text[256];
 	ssize_t got = -1;
 	const char *last;
-	int fd = open("/sys/devices/system/cpu/possible", O_RDONLY | O_CLOEXEC);
 
-	if (fd >= 0) {
+	if (fd < 0)
+		return 0;
+	/* Sandboxes put files of their own there, and with too small a number lull would write outside its counters. */
+	if (fstatfs(fd, &system) == 0 && system.f_type == SYSFS_MAGIC)
 		got = read(fd, text, sizeof(text) - 1);
-		close(fd);
-	}
+	close(fd);
 	if (got <= 0 || got == sizeof(text) - 1)
 		return 0;
 	text[got] = '\0';
@@ -171,25 +180,29 @@ static unsigned possible_from_file(void)
 	return (unsigned)atoi(last) + 1;
 }
 
-/*
- * Count the possible CPUs. Sandboxes put files of their own there, and with too small a number lull would
- * write outside its counters. So the file is not believed if this thread may run on a CPU that is not in
- * it. The kernel's mask has a bit for each possible CPU, rounded up.
- */
+#define MASK_WORDS 128 /* no kernel has more CPUs than these have bits */
+
+/* Get the CPUs that the calling thread may run on. Returns the length of the kernel's masks, in words. */
+static unsigned get_mask(uint64_t *mask)
+{
+	long bytes = syscall(SYS_sched_getaffinity, 0, MASK_WORDS * sizeof(*mask), mask);
+
+	return bytes > 0 ? (unsigned)bytes / sizeof(*mask) : 0;
+}
+
 unsigned lull__cpus_possible(void)
 {
-	int saved = errno;
-	unsigned count = possible_from_file(), cpu;
-	uint64_t mask[1024];
-	long bytes = syscall(SYS_sched_getaffinity, 0, sizeof(mask), mask);
-	unsigned most = bytes > 0 ? (unsigned)bytes * 8 : 8 * sizeof(mask);
+	int saved = errno, cancel;
+	uint64_t mask[MASK_WORDS];
+	unsigned count, words;
 
-	if (!count || bytes <= 0 || count > most) {
-		count = most;
-	} else {
-		for (cpu = count; cpu < most; cpu++)
-			if (mask[cpu / 64] >> cpu % 64 & 1)
-				count = most; /* this thread may run on a CPU that is not in the file */
+	lull__no_cancel(&cancel);
+	count = possible_from_file();
+	lull__may_cancel(cancel);
+	if (!count) {
+		/* The kernel's mask has a bit for each possible CPU, rounded up. */
+		words = get_mask(mask);
+		count = 64 * (words ? words : MASK_WORDS);
 	}
 	errno = saved;
 	return count;
@@ -197,15 +210,36 @@ unsigned lull__cpus_possible(void)
 
 unsigned lull__cpus_allowed(void)
 {
-	uint64_t mask[1024];
+	uint64_t mask[MASK_WORDS];
 	int saved = errno;
-	long bytes = syscall(SYS_sched_getaffinity, 0, sizeof(mask), mask);
-	unsigned count = 0;
+	unsigned words = get_mask(mask), count = 0;
 
-	for (long i = 0; i < bytes / (long)sizeof(*mask); i++)
+	for (unsigned i = 0; i < words; i++)
 		count += (unsigned)__builtin_popcountll(mask[i]);
 	errno = saved;
 	return count ? count : 1;
+}
+
+#define ONE_PAGE 4096 /* or whatever the kernel makes of it */
+
+uint32_t *lull__page_cleared_by_fork(void)
+{
+	int saved = errno;
+	void *page = mmap(NULL, ONE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED) {
+		page = NULL;
+	} else if (madvise(page, ONE_PAGE, MADV_WIPEONFORK) != 0) {
+		lull__free_page(page);
+		page = NULL;
+	}
+	errno = saved;
+	return page;
+}
+
+void lull__free_page(void *page)
+{
+	munmap(page, ONE_PAGE);
 }
 
 bool lull__peek(const uint32_t *from, uint32_t *to)

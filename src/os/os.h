@@ -32,11 +32,11 @@ void lull__futex_wake(uint32_t *word, int how_many);
 
 /*
  * Sleep and wake with several kinds of sleepers: a wake-up reaches those whose @bitset has a bit in
- * common with it. @shared: processes share the word. Returns 0 when woken, else -EAGAIN, -EINTR or
- * -ETIMEDOUT.
+ * common with it. @shared: processes share the word. wait returns 0 when woken, else -EAGAIN, -EINTR or
+ * -ETIMEDOUT; wake returns how many it woke.
  */
 int lull__futex_wait_bits(uint32_t *word, uint32_t value, uint32_t bitset, uint64_t deadline_ns, bool shared);
-void lull__futex_wake_bits(uint32_t *word, int how_many, uint32_t bitset, bool shared);
+int lull__futex_wake_bits(uint32_t *word, int how_many, uint32_t bitset, bool shared);
 
 /*
  * Wake @wake of the threads that sleep on @from and let the others sleep on @to. Returns 0, or -EAGAIN
@@ -48,6 +48,7 @@ int lull__futex_requeue(uint32_t *from, uint32_t value, int wake, uint32_t *to, 
 
 bool lull__membarrier_register(void); /* true: private expedited works for this process */
 int lull__membarrier(void);	      /* 0 or -errno */
+int lull__membarrier_global(void);    /* the same, slowly: it needs no memory and was not registered */
 int lull__visit_all_cpus(void);	      /* run on each CPU that any thread may use; 0 or -errno */
 
 /* ---- linux.c: CPUs, threads, memory ----------------------------------------------------------- */
@@ -56,6 +57,8 @@ unsigned lull__cpus_allowed(void);  /* CPUs that the calling thread may run on, 
 unsigned lull__cpus_possible(void); /* all CPU numbers are below this, also those plugged in later */
 uint32_t lull__gettid(void);
 bool lull__join(pthread_t thread, uint64_t timeout_ns); /* @timeout_ns < 1 s; false: it has not ended */
+uint32_t *lull__page_cleared_by_fork(void); /* a page of zeros, again so in each child; NULL: cannot be had */
+void lull__free_page(void *page);
 bool lull__peek(const uint32_t *from, uint32_t *to);	/* false: there is no such memory */
 
 /* Keep the calling thread from being cancelled while it has a lock of the library's. */
@@ -83,10 +86,28 @@ static inline void lull__restore_signals(const sigset_t *saved)
 	pthread_sigmask(SIG_SETMASK, saved, NULL);
 }
 
+/* ---- module.c: the program and the libraries in this process ------------------------------------ */
+
+/* Find the first two modules that contain a copy of lull, by their names; NULL: there is no other. */
+void lull__find_copies(const char *copy_in[2]);
+
+/* Let dlclose() leave the module of that name where it is. */
+void lull__stay_loaded(const char *module);
+
+/* ---- write.c: descriptors of the program's ---------------------------------------------------- */
+
+/*
+ * Write @len bytes, at most PIPE_BUF of them unless @may_wait. No SIGPIPE, SIGXFSZ or SIGTTOU comes of it. Without
+ * @may_wait only what there is room for is written, and the call does not block. Returns 0 or -errno.
+ * Async-signal-safe, no cancellation point.
+ */
+int lull__write(int fd, const char *buf, size_t len, bool may_wait);
+
 /* ---- task.c: what /proc says about a thread of this process ----------------------------------- */
 
 /* Read file @what ("/comm") of thread @tid, without the newline. Async-signal-safe, no cancellation point. */
 bool lull__task_file(uint32_t tid, const char *what, char *buf, size_t size);
+bool lull__is_last_thread(void); /* has every other thread of this process exited, main included? */
 void lull__thread_name(uint32_t tid, char *buf, size_t size); /* async-signal-safe; "?" when it is gone */
 
 #endif /* LULL_OS_H */

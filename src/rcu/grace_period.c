@@ -8,13 +8,22 @@
  * period need not end under the leader that began it: a caller that only polls goes away, and the
  * next leader scans again, without a fence.
  *
+ * Each thread has to be seen out of the way once. So the first scan of a grace period looks at all
+ * records, the next one moves those that are in the way to the front of the registry, and from then on
+ * scans look at these only, however many threads there are.
+ *
+ * One grace period is open at a time: the next one begins when it is over, however many ask for it
+ * meanwhile. If each new cookie began one of its own, whoever polls an old cookie would wait for the
+ * readers that the newest one waits for, and never see an end.
+ *
  * A cookie is the number of the first grace period that starts after the cookie was taken. Callers
- * whose cookie is covered by the one that runs sleep on the leader's lock.
+ * who wait for another leader's grace period sleep on the leader's lock.
  */
 #include <limits.h>
 
 #include "../base/events.h"
 #include "../base/fault.h"
+#include "../base/process.h"
 #include "../base/registry.h"
 #include "../base/wait.h"
 #include "grace_period.h"
@@ -29,6 +38,8 @@ static struct {
 	uint64_t completed; /* number of the newest grace period that is over */
 	uint64_t began_ns;  /* when the newest one started, or a thread first slept for it; 0: not timed */
 	bool slept;	    /* a thread has slept for the newest one */
+	uint32_t front;	    /* so many records at the front of the registry contain all that it waits for */
+	bool sparse;	    /* ... and many others */
 	/* Of the grace period that leaders sleep for, one after the other: */
 	uint64_t clock_for;
 	struct lull__wait wait;
@@ -36,6 +47,11 @@ static struct {
 	.started = LULL__RCU_STEP,
 	.completed = LULL__RCU_STEP,
 };
+
+#define FRONT_ALL UINT32_MAX
+#define FRONT_FEW 16u /* more looks than this, and than holdouts twice, are worth moving records */
+
+uint64_t lull__rcu_looks;
 
 static uint64_t number_of(uint64_t word)
 {
@@ -46,6 +62,7 @@ static uint64_t number_of(uint64_t word)
 
 struct holdouts {
 	unsigned count;
+	uint64_t oldest; /* number that one of them carries; none is older */
 	bool flagged_now; /* some flag was set that was not set before */
 	struct lull_stall named[LULL__BLAME_MOST];
 };
@@ -69,20 +86,30 @@ static void gp_add_holdout(struct lull__thread *thread, uint64_t word, enum gp_s
 		if (lull_load_relaxed(&thread->state) & LULL__STATE_ONLINE)
 			stall->depth--;
 	}
+	if (number_of(word) < held->oldest)
+		held->oldest = number_of(word);
 	held->count++;
 }
 
-/* Count the threads that may be in a section from before grace period @number. Leader only. */
-static unsigned gp_scan(uint64_t number, enum gp_scan_what what, struct holdouts *held)
+/*
+ * Count the threads that may be in a section from before the open grace period. Leader only.
+ *
+ * A thread that was out of the way once is not looked at again. It may come to carry an old number after
+ * that (it was stopped between loading the number and storing its word), but finds nothing that this grace
+ * period frees.
+ */
+static unsigned gp_scan(enum gp_scan_what what, struct holdouts *held)
 {
+	struct lull__thread *thread, *next, *last = &lull__registry;
 	struct lull__registry_hold hold;
-	struct lull__thread *thread;
+	uint32_t looked = 0, front = 0;
 
 	held->count = 0;
+	held->oldest = gp.started;
 	held->flagged_now = false;
 	/* THR-1 and THR-2: threads come and go under this lock, before the scan or after it. */
 	lull__registry_enter(&hold);
-	lull__for_each_thread(thread) {
+	for (thread = lull__registry.next; thread != &lull__registry && looked < gp.front; thread = next) {
 		/*
 		 * ORDER RCU-3: the word before whatever the caller frees; pairs with RCU-3 in
 		 * lull_rcu_read_unlock(), RCU-4, RCU-6, RCU-10; without it the free is seen by a
@@ -90,14 +117,25 @@ static unsigned gp_scan(uint64_t number, enum gp_scan_what what, struct holdouts
 		 */
 		uint64_t word = lull__busted_word(thread, lull_load_acquire(&thread->rcu));
 
-		if (word >= LULL__RCU_STEP && number_of(word) < number)
-			gp_add_holdout(thread, word, what, held);
+		next = thread->next;
+		looked++;
+		if (word < LULL__RCU_STEP || number_of(word) >= gp.started)
+			continue;
+		gp_add_holdout(thread, word, what, held);
+		if (gp.sparse) {
+			lull__registry_move(thread, last);
+			last = thread;
+		}
+		front = gp.sparse ? held->count : looked;
 	}
 	lull__registry_leave(&hold);
+	lull__rcu_looks += looked;
+	gp.front = front;
+	gp.sparse = front > 2 * held->count + FRONT_FEW;
 	return held->count;
 }
 
-static uint64_t gp_begin(void)
+static void gp_begin(void)
 {
 	uint64_t number = gp.started + LULL__RCU_STEP;
 
@@ -120,11 +158,14 @@ static uint64_t gp_begin(void)
 	if (!LULL__BUSTED(NO_HEAVY_FENCE))
 		lull_fence_heavy();
 	lull_store_relaxed(&lull__rcu_gp, number);
-	return number;
+	gp.front = FRONT_ALL;
+	gp.sparse = false;
 }
 
-static void gp_end(uint64_t number)
+static void gp_end(void)
 {
+	uint64_t number = gp.started;
+
 	/*
 	 * ORDER RCU-8: all that the scan saw before `completed`; pairs with RCU-8 in gp_is_over();
 	 * without it a thread that shares or polls a grace period frees too early;
@@ -151,18 +192,16 @@ static bool gp_is_over(lull_rcu_cookie cookie)
 /* ---- waiting for readers --------------------------------------------------------------------- */
 
 /*
- * Start the clock of a stall for grace period @number. It goes on, for newer numbers as well, while a
- * reader that it was started for is in its section.
+ * Start the clock of a stall for the open grace period, which waits for @held. It goes on, for newer numbers
+ * as well, while a reader that it was started for is in its section.
  */
-static void gp_watch(uint64_t number)
+static void gp_watch(const struct holdouts *held)
 {
-	struct holdouts held;
-
-	if (gp.clock_for == number || gp_scan(gp.clock_for, GP_COUNT, &held) != 0)
+	if (gp.clock_for == gp.started || held->oldest < gp.clock_for)
 		return;
 	if (gp.wait.kind != LULL_WAIT_NONE)
 		lull__wait_end(&gp.wait);
-	gp.clock_for = number;
+	gp.clock_for = gp.started;
 	lull__wait_begin(&gp.wait, LULL_WAIT_GP, 0);
 }
 
@@ -178,51 +217,55 @@ static unsigned gp_blame(void *arg, struct lull_stall *first, unsigned *holders)
 	return named;
 }
 
-/* Sleep until no thread is in a section from before @number; false at the deadline. Leader only. */
-static bool gp_wait_holdouts(uint64_t number, uint64_t deadline_ns)
+/*
+ * Sleep until the open grace period waits for no thread. Returns false at the deadline, or when there is
+ * something to report. Leader only.
+ */
+static bool gp_wait_holdouts(struct holdouts *held, uint64_t deadline_ns, struct lull__report *report)
 {
-	struct holdouts held, again;
+	struct holdouts again;
 	uint32_t event;
 
 	gp.slept = true;
 	if (!gp.began_ns)
 		gp.began_ns = lull__now_ns();
-	gp_watch(number);
+	gp_watch(held);
 	do {
 		/*
 		 * ORDER RCU-1: the event before the flags; pairs with RCU-1 in lull__rcu_wake();
 		 * without it as there; model/rcu/event.tpl
 		 */
 		event = lull_load_acquire(&lull__rcu_event);
-		if (gp_scan(number, GP_FLAG, &held) == 0)
+		if (gp_scan(GP_FLAG, held) == 0)
 			return true;
-		if (held.flagged_now && !LULL__BUSTED(NO_RECHECK)) {
+		if (held->flagged_now && !LULL__BUSTED(NO_RECHECK)) {
 			/*
 			 * ORDER RCU-5: the flag before the second load of the word; pairs with
 			 * RCU-5 in lull_rcu_read_unlock(); without it the leader is never woken;
 			 * model/rcu/wake.tpl
 			 */
 			lull_fence_heavy();
-			if (gp_scan(number, GP_COUNT, &again) == 0)
+			if (gp_scan(GP_COUNT, &again) == 0)
 				return true;
 		}
-	} while (lull__wait_sleep(&gp.wait, &lull__rcu_event, event, deadline_ns, LULL__NEVER, gp_blame, &held));
+	} while (lull__wait_sleep(&gp.wait, &lull__rcu_event, event, deadline_ns, LULL__NEVER, gp_blame, held, report));
 	return false;
 }
 
-static bool gp_wait(uint64_t number, uint64_t deadline_ns)
+/* Wait as gp_wait_holdouts() does, awake for a while. Leader only. */
+static bool gp_wait(uint64_t deadline_ns, struct lull__report *report)
 {
 	struct holdouts held;
 
 	if (LULL__BUSTED(NO_WAIT))
 		return true;
 	for (int i = 0; i < SPIN_SCANS; i++) {
-		if (gp_scan(number, GP_COUNT, &held) == 0)
+		if (gp_scan(GP_COUNT, &held) == 0)
 			return true;
 		for (int pause = 0; pause <= i / 8; pause++)
 			lull_cpu_relax();
 	}
-	return gp_wait_holdouts(number, deadline_ns);
+	return gp_wait_holdouts(&held, deadline_ns, report);
 }
 
 lull_rcu_cookie lull__rcu_cookie(void)
@@ -238,26 +281,34 @@ lull_rcu_cookie lull__rcu_cookie(void)
 	return lull_load_relaxed(&gp.started) + LULL__RCU_STEP;
 }
 
-/* Make the newest grace period one that covers @cookie. Leader only. */
-static uint64_t gp_covering(lull_rcu_cookie cookie)
+/* Begin a grace period, unless one is open. Leader only. */
+static void gp_open(void)
 {
-	return gp.started >= cookie ? gp.started : gp_begin();
+	if (gp.started == gp.completed)
+		gp_begin();
+}
+
+/* Push the open grace period along, without waiting. Returns whether one has ended. Leader only. */
+static bool gp_push(void)
+{
+	struct holdouts held;
+
+	gp_open();
+	if (gp_scan(GP_COUNT, &held) != 0)
+		return false;
+	gp_end();
+	return true;
 }
 
 bool lull__rcu_advance(lull_rcu_cookie cookie)
 {
-	struct holdouts held;
-	uint64_t number;
-
 	if (gp_is_over(cookie))
 		return true;
 	if (!lull__trylock(&gp.leader))
 		return false;
-	if (!gp_is_over(cookie)) {
-		number = gp_covering(cookie);
-		if (gp_scan(number, GP_COUNT, &held) == 0)
-			gp_end(number);
-	}
+	/* The one that was open may have begun before the cookie was taken: then the next one, too. */
+	if (!gp_is_over(cookie) && gp_push() && !gp_is_over(cookie))
+		gp_push();
 	lull__unlock_wake(&gp.leader, INT_MAX);
 	return gp_is_over(cookie);
 }
@@ -275,7 +326,7 @@ bool lull__rcu_has_begun(lull_rcu_cookie cookie)
 bool lull__rcu_wait_until(lull_rcu_cookie cookie, uint64_t deadline_ns)
 {
 	bool online = lull__self.state & LULL__STATE_ONLINE;
-	uint64_t number;
+	struct lull__report report;
 
 	/* An online thread that waits holds no pointer: go offline now, so that no scan waits for it. */
 	if (online && !LULL__BUSTED(ONLINE_WAITS))
@@ -285,15 +336,19 @@ bool lull__rcu_wait_until(lull_rcu_cookie cookie, uint64_t deadline_ns)
 			lull__lock_await(&gp.leader, deadline_ns);
 			continue;
 		}
+		report.named = 0;
 		if (!gp_is_over(cookie)) {
-			number = gp_covering(cookie);
-			if (gp_wait(number, deadline_ns))
-				gp_end(number);
+			gp_open();
+			if (gp_wait(deadline_ns, &report))
+				gp_end();
 		}
 		lull__unlock_wake(&gp.leader, INT_MAX);
+		/* Meanwhile another thread leads, if one waits. */
+		lull__wait_report(&report);
 	}
 	if (online)
 		lull__rcu_enter_online();
+	lull__retry();
 	return gp_is_over(cookie);
 }
 
@@ -334,7 +389,7 @@ void lull_rcu_gp_wait(lull_rcu_cookie cookie)
 
 /*
  * Begin afresh in the child: the leader of the parent's grace period does not exist here. The child's
- * next grace period covers the parent's cookies.
+ * next grace periods cover the parent's cookies.
  */
 void lull__rcu_fork_child(uint32_t old_tid)
 {
@@ -343,5 +398,6 @@ void lull__rcu_fork_child(uint32_t old_tid)
 	gp.clock_for = 0;
 	gp.wait.kind = LULL_WAIT_NONE;
 	gp.started = lull__rcu_gp; /* the parent may have started the next one; readers do not know it yet */
+	gp.front = FRONT_ALL;
 	lull__self.flags = 0;
 }

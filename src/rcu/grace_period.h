@@ -7,6 +7,8 @@
 
 #include <lull/rcu.h>
 
+extern uint64_t lull__rcu_looks; /* at threads' records, by grace periods; leaders only */
+
 /* Return the cookie of the first grace period that begins from here on. */
 lull_rcu_cookie lull__rcu_cookie(void);
 /* Advance the grace period of @cookie as far as it goes without waiting. Returns whether it is over. */

@@ -13,7 +13,7 @@
 #define TABLE_KEPT 2048u /* places in a table that a thread keeps between its scans: 16 KiB */
 
 struct lull__reclaimer lull__reclaimer = {
-	.sleep = ASLEEP,
+	.sleep = GONE,
 	.config = LULL__RECLAIM_AT_START,
 	.look_bytes = LULL__LOOK_BYTES((size_t)16 << 20),
 };
@@ -25,7 +25,7 @@ void lull__bags_enter(void)
 	lull__self.walks++;
 	lull_add_relaxed(&lull__reclaimer.walkers, 1u);
 	/*
-	 * ORDER REC-13: the count of walkers before the list; pairs with REC-13 in lull__bags_sweep()
+	 * ORDER REC-14: the count of walkers before the list; pairs with REC-14 in lull__bags_sweep()
 	 * (unlink, heavy, count the walkers); without it a bag is freed under a thread that has found it;
 	 * model/reclaim/bag-walk.tpl
 	 */
@@ -35,7 +35,7 @@ void lull__bags_enter(void)
 void lull__bags_leave(void)
 {
 	/*
-	 * ORDER REC-14: the walker's last look at a bag before it is no walker; pairs with REC-14 in
+	 * ORDER REC-15: the walker's last look at a bag before it is no walker; pairs with REC-15 in
 	 * free_dead(); without it a bag is freed while it is read; model/reclaim/bag-free.litmus
 	 */
 	lull_add_release(&lull__reclaimer.walkers, -1u);
@@ -173,8 +173,10 @@ static bool unlink_if_empty(struct lull__bag *bag, struct lull__bag **at)
 		return false;
 	}
 	lull_sub_relaxed(&lull__reclaimer.orphans, 1u);
-	for (int kind = 0; kind < LULL__KINDS; kind++)
+	for (int kind = 0; kind < LULL__KINDS; kind++) {
 		lull__reclaimer.gone_items += bag->queue[kind].put;
+		lull__reclaimer.gone_bytes += bag->queue[kind].put_bytes;
+	}
 	bag->next_dead = lull__reclaimer.dead;
 	lull_store_relaxed(&lull__reclaimer.dead, bag);
 	return true;
@@ -236,12 +238,12 @@ void lull__bags_sweep(void)
 	unlink_empty();
 	if (lull__reclaimer.dead) {
 		/*
-		 * ORDER REC-13: the unlinking before the count of walkers; pairs with REC-13 in
+		 * ORDER REC-14: the unlinking before the count of walkers; pairs with REC-14 in
 		 * lull__bags_enter(); without it as there; model/reclaim/bag-walk.tpl
 		 */
 		lull_fence_heavy();
 		/*
-		 * ORDER REC-14: the count of walkers before the end of the bags; pairs with REC-14 in
+		 * ORDER REC-15: the count of walkers before the end of the bags; pairs with REC-15 in
 		 * lull__bags_leave(); without it as there; model/reclaim/bag-free.litmus
 		 */
 		if (lull_load_acquire(&lull__reclaimer.walkers) == 0)

@@ -34,6 +34,7 @@ enum {
 	NAPPING,   /* a moment, so that a flood of callbacks comes in batches; barriers wake it */
 	LINGERING, /* until a timer; callbacks wake it */
 	ASLEEP,	   /* anything wakes it */
+	GONE,	   /* there is no thread, and anything starts one; not under POLL */
 };
 
 enum { NO_THREAD, HAS_THREAD, CANNOT_HAVE_ONE };
@@ -57,6 +58,7 @@ struct lull__reclaimer {
 	uint32_t stop;	 /* the process ends */
 	uint32_t failures; /* of starting the thread */
 	uint64_t retry_ns; /* the next try is not made before this time */
+	uint32_t unserved; /* threads that began to defer while it could not be started */
 	pthread_t id;
 	struct lull_reclaim_config config;
 	size_t look_bytes; /* a deferrer looks at the limits when so many bytes have come */
@@ -67,6 +69,7 @@ struct lull__reclaimer {
 	size_t retired; /* those of the items that are memory which hazard pointers may protect */
 	uint32_t held_back;   /* threads that wait until the backlog is below its soft limits */
 	uint32_t relief; /* an event for these */
+	uint64_t noted_items, noted_bytes; /* deferred since the start, to within as many */
 	uint32_t limit_reported; /* the backlog is over its hard limit, and that has been reported */
 	uint64_t from_callbacks; /* deferrals that callbacks made */
 
@@ -78,8 +81,6 @@ struct lull__reclaimer {
 	uint32_t futile;	 /* passes in a row that took something and reclaimed nothing */
 	uint32_t mark_awaited;	 /* a barrier also waits for the entries that passes cannot reclaim */
 	struct lull__lock barrier_lock; /* one barrier at a time marks and waits */
-	struct lull_head *overflow; /* callbacks for which there was no memory: a stack */
-	struct lull__lock overflow_lock; /* one pass at a time takes and runs all of them */
 	struct lull__lock config_lock;
 	struct lull__lock retired_lock; /* one thread at a time frees what others have retired */
 
@@ -87,7 +88,7 @@ struct lull__reclaimer {
 	uint32_t walkers; /* threads that walk the list of bags */
 	uint32_t orphans;
 	struct lull__bag *dead;
-	uint64_t gone_items; /* what was deferred with bags that are no more; under the lock */
+	uint64_t gone_items, gone_bytes; /* deferred with bags that are no more; under the lock */
 	struct lull__lock bags_lock; /* to unlink and free bags */
 };
 

@@ -13,6 +13,7 @@
 #include "../base/wait.h"
 #include "../hazptr/slots.h"
 #include "../rcu/section.h"
+#include "backlog.h"
 #include "pass.h"
 #include "worker.h"
 
@@ -106,7 +107,7 @@ static bool sleep_for_awaited(struct lull__wait *wait, uint64_t deadline_ns)
 		/* LULL__PARKED_RECHECK: no other thread will check again. */
 		if (here && lull__fence_full_mode)
 			again_ns = lull__now_ns() + BARRIER_RECHECK_NS;
-		if (!lull__wait_sleep(wait, &lull__hazptr.event, event, deadline_ns, again_ns, blame_parked, NULL))
+		if (!lull__wait_sleep(wait, &lull__hazptr.event, event, deadline_ns, again_ns, blame_parked, NULL, NULL))
 			return false;
 	}
 	return true;
@@ -161,6 +162,7 @@ static int await_reclaimed(const char *call, uint64_t deadline_ns, bool hazptr)
 		in_time = hazptr ? flush_protected(deadline_ns, &offspring) : flush_and_wait(deadline_ns, &offspring);
 	if (online)
 		lull_rcu_online();
+	lull__backlog_publish();
 	return in_time ? 0 : -ETIMEDOUT;
 }
 

@@ -9,10 +9,10 @@
 #include "../base/fault.h"
 #include "../base/message.h"
 #include "../base/registry.h"
-#include "../hazptr/hazptr_wait.h"
 #include "../hazptr/slots.h"
 #include "../hazptr/table.h"
 #include "backlog.h"
+#include "overflow.h"
 #include "partition.h"
 #include "pass.h"
 
@@ -65,34 +65,6 @@ bool lull__is_due(struct lull__bag *bag, int kind, enum lull__pass what)
 	if (lull_load_relaxed(&bag->state) == BAG_ORPHAN)
 		return true;
 	return what == PASS_ABANDONED && lull_load_relaxed(&q->done) == lull_load_relaxed(&q->last_done);
-}
-
-/*
- * Run the callbacks for which there was no memory. The lock is held until they have run, so that a
- * barrier's pass that finds none knows that they have.
- */
-static size_t run_overflow(void)
-{
-	struct lull_head *head;
-	size_t count = 0;
-
-	lull__lock(&lull__reclaimer.overflow_lock);
-	/* REC-1: the link before the head that it leads to. */
-	head = lull_xchg_acquire(&lull__reclaimer.overflow, (struct lull_head *)NULL);
-	if (head)
-		lull__rcu_wait(lull__rcu_cookie());
-	lull__self.callback_depth++;
-	for (; head; count++) {
-		struct lull_head *next = head->next;
-
-		lull__hazptr_wait(NULL, head, 1, LULL__NEVER, false);
-		lull__check_reclaimed(head);
-		head->func(head);
-		head = next;
-	}
-	lull__self.callback_depth--;
-	lull__unlock(&lull__reclaimer.overflow_lock);
-	return count;
 }
 
 /* Take @q of @bag, whose lock the caller has just got. Returns whether its owner may be consuming. */
@@ -393,7 +365,7 @@ size_t lull__pass(enum lull__pass what)
 	wants_heavy = ask_for_slots(slots_only);
 	latest = ask_for_gp(taken, &newly);
 	lull_add_relaxed(&lull__reclaimer.passes, (uint64_t)1);
-	lull__event_count(&lull__page->passes, 1);
+	lull__event_count(&lull__page()->passes, 1);
 	if (slots_only) {
 		fence_for(wants_heavy, newly);
 		make_ready(slots_only, collect_slots(slots_only));
@@ -408,7 +380,7 @@ size_t lull__pass(enum lull__pass what)
 	make_ready(taken, table);
 	count += reclaim_taken(taken, awaited);
 	lull__own_table_done();
-	count += run_overflow();
+	count += lull__overflow_run();
 	lull__bags_sweep();
 	lull__backlog_publish();
 	if (count || !any)

@@ -51,4 +51,5 @@ struct lull__queue *lull__take_due(enum lull__pass what, uint32_t kinds, bool wa
 struct lull__queue *lull__give_back_frees(struct lull__queue *taken);
 void lull__give_back(struct lull__queue *taken);
 
+
 #endif /* LULL_PASS_H */

@@ -6,6 +6,7 @@
 #include "../base/message.h"
 #include "../base/registry.h"
 #include "backlog.h"
+#include "overflow.h"
 #include "partition.h"
 #include "pass.h"
 #include "worker.h"
@@ -90,12 +91,14 @@ static bool anything_unparked(void)
 /* Re-arm the program's notification. */
 static void end_of_poll(void)
 {
+	uint32_t awake = AWAKE;
 	size_t before, items, bytes;
 
 	if (lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_POLL || lull_load_relaxed(&lull__reclaimer.sleep) != AWAKE)
 		return;
 	lull__backlog(&before, &bytes);
-	lull_store_relaxed(&lull__reclaimer.sleep, (uint32_t)ASLEEP);
+	if (!lull_cas_relaxed(&lull__reclaimer.sleep, &awake, (uint32_t)ASLEEP))
+		return; /* GONE: the mode has changed */
 	lull_fence_heavy(); /* REC-2, as in go_to_sleep() */
 	lull__backlog(&items, &bytes);
 	if (items > before || anything_unparked())
@@ -122,6 +125,8 @@ size_t lull_reclaim_poll(size_t max_items, uint64_t max_ns)
 	lull__give_back(taken);
 	lull__own_table_done();
 	lull__bags_sweep();
+	count += lull__overflow_poll(max_items - count);
+	lull__backlog_publish();
 	end_of_poll();
 	return count;
 }

@@ -8,9 +8,11 @@
 
 #include "../base/events.h"
 #include "../base/message.h"
+#include "../base/own_thread.h"
 #include "../base/registry.h"
 #include "../hazptr/slots.h"
 #include "backlog.h"
+#include "overflow.h"
 #include "reclaim_life.h"
 #include "worker.h"
 
@@ -60,6 +62,7 @@ int lull_reclaim_configure(const struct lull_reclaim_config *config)
 {
 	size_t items, bytes;
 	sigset_t saved;
+	bool none;
 
 	if ((unsigned)config->mode > LULL_RECLAIM_CALLER ||
 	    (unsigned)config->on_hard > LULL_RECLAIM_HELP || config->linger_ms == 0 ||
@@ -80,12 +83,16 @@ int lull_reclaim_configure(const struct lull_reclaim_config *config)
 	lull_store_relaxed(&lull__reclaimer.look_bytes, look_bytes(config));
 	lull__reclaimer.config.notify = config->notify;
 	lull__reclaimer.config.notify_arg = config->notify_arg;
+	lull__own_thread_configure(config->stack_bytes, config->thread_start);
 	lull_store_relaxed(&lull__reclaimer.mode, (uint32_t)config->mode);
-	lull__reclaim_limits(&lull__page->hard_items, &lull__page->hard_bytes);
+	lull__reclaim_limits(&lull__page()->hard_items, &lull__page()->hard_bytes);
 	lull__config_leave(&saved);
 	owners_leave();
-	/* Wake the thread, or notify the program, that reclaims under the new mode. */
-	lull_store_relaxed(&lull__reclaimer.sleep, (uint32_t)ASLEEP);
+	/* Wake the thread, or notify the program, that reclaims under the new mode. REC-13: under the lock. */
+	lull__config_enter(&saved);
+	none = lull_load_relaxed(&lull__reclaimer.thread) != HAS_THREAD && config->mode != LULL_RECLAIM_POLL;
+	lull_store_relaxed(&lull__reclaimer.sleep, (uint32_t)(none ? GONE : ASLEEP));
+	lull__config_leave(&saved);
 	lull_fence_heavy(); /* REC-2, as in go_to_sleep() */
 	lull__backlog(&items, &bytes);
 	/* A barrier that began meanwhile may have seen the value of `sleep` from the previous mode. */
@@ -107,16 +114,9 @@ void lull__reclaim_limits(uint64_t *items, uint64_t *bytes)
 
 void lull_reclaim_stats(struct lull_reclaim_counts *stats)
 {
-	struct lull__bag *bag;
-
 	memset(stats, 0, sizeof(*stats));
 	lull__backlog(&stats->items, &stats->bytes);
-	lull__lock(&lull__reclaimer.bags_lock);
-	stats->total_items = lull__reclaimer.gone_items;
-	lull__for_each_bag(bag)
-		for (int kind = 0; kind < LULL__KINDS; kind++)
-			stats->total_items += lull_load_relaxed(&bag->queue[kind].put);
-	lull__unlock(&lull__reclaimer.bags_lock);
+	stats->total_items = lull__backlog_total();
 	lull__backlog_raise_peak(stats->items, stats->bytes);
 	stats->peak_items = lull_load_relaxed(&lull__reclaimer.peak_items);
 	stats->peak_bytes = lull_load_relaxed(&lull__reclaimer.peak_bytes);
@@ -157,8 +157,6 @@ void lull__reclaim_fork_child(uint32_t old_tid)
 			if (bag != lull__self.bag)
 				q->busy = 0;
 			lull__queue_fork_child(q, q->busy);
-			q->in_backlog = q->put;
-			q->in_backlog_bytes = q->put_bytes;
 			lull__reclaimer.items += (size_t)(q->put - q->done);
 			lull__reclaimer.retired += kind == LULL__HAZPTR_FREES ? (size_t)(q->put - q->done) : 0;
 			lull__reclaimer.bytes += (size_t)(q->put_bytes - q->done_bytes);
@@ -172,11 +170,12 @@ void lull__reclaim_fork_child(uint32_t old_tid)
 	lull__reclaimer.bags_lock.word = 0;
 	lull__reclaimer.held_back = 0;
 	lull__reclaimer.barrier_lock.word = 0;
-	lull__reclaimer.overflow_lock.word = 0;
+	lull__overflow_fork_child();
+	lull__backlog_fork_child();
 	lull__reclaimer.mark_awaited = 0;
 	lull__queue_awaited = 0;
 	lull__reclaimer.thread = NO_THREAD;
 	lull__reclaimer.failures = 0;
-	lull__reclaimer.sleep = ASLEEP;
+	lull__reclaimer.sleep = lull__reclaimer.mode == LULL_RECLAIM_POLL ? ASLEEP : GONE;
 	lull__reclaimer.flush_done = lull__reclaimer.flush_wanted;
 }

@@ -61,21 +61,9 @@ static void put_age(struct out *out, uint64_t since_ns)
 
 static void flush(struct out *out)
 {
-	const char *at = out->line;
-
 	out->line[out->len++] = '\n';
-	while (out->len && !out->err) {
-		ssize_t done = write(out->fd, at, out->len);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0) {
-			out->err = done < 0 ? -errno : -EIO;
-			break;
-		}
-		at += done;
-		out->len -= (size_t)done;
-	}
+	if (!out->err)
+		out->err = lull__write(out->fd, out->line, out->len, true);
 	out->len = 0;
 }
 
@@ -130,7 +118,7 @@ static bool lock_soon(struct lull__lock *lock)
 
 static void dump_process(struct out *out)
 {
-	const struct lull_stats_page *page = lull__page;
+	const struct lull_stats_page *page = lull__page();
 	uint64_t peak = lull_load_relaxed(&page->peak_items);
 	size_t items, bytes;
 
@@ -148,7 +136,7 @@ static void dump_process(struct out *out)
 static void dump_waits(struct out *out)
 {
 	for (unsigned i = 0; i < LULL_STATS_WAITS; i++) {
-		const struct lull_stats_wait *wait = &lull__page->waits[i];
+		const struct lull_stats_wait *wait = &lull__page()->waits[i];
 		uint32_t kind = lull_load_relaxed(&wait->kind);
 		uint32_t waiter_tid = lull_load_relaxed(&wait->waiter_tid), tid = lull_load_relaxed(&wait->tid);
 		uint64_t site = lull_load_relaxed(&wait->site);
@@ -200,7 +188,7 @@ static void read_thread(const struct lull__thread *t, struct seen_thread *seen)
 /*
  * Copy the records from number @from on, as many as there is room for, and return how many; -1: the
  * registry is locked. With signals blocked: the handler of a thread that is not registered may need the
- * lock.
+ * lock. A record that changes its place between two calls may be missed, or seen twice.
  */
 static int read_some_threads(unsigned from, struct seen_thread seen[THREADS_AT_ONCE])
 {

@@ -80,14 +80,15 @@ void lull__report_stall(const struct lull_stall *stall)
 {
 	lull_stall_hook hook;
 	void *arg;
+
 	lull__lock(&hook_lock);
 	hook = stall_hook;
 	arg = stall_arg;
 	lull__unlock(&hook_lock);
 	if (hook) {
 		/*
-		 * As in a callback, this thread does not reclaim what the hook defers: it may lead the
-		 * grace period that it would wait for, or be in the middle of the queue.
+		 * As in a callback, this thread does not reclaim what the hook defers: it may be in the middle
+		 * of the queue.
 		 */
 		lull__self.callback_depth++;
 		hook(stall, arg);
@@ -103,4 +104,15 @@ void lull_debug_set_stall_hook(lull_stall_hook hook, void *arg)
 	stall_hook = hook;
 	stall_arg = arg;
 	lull__unlock(&hook_lock);
+}
+
+/*
+ * Make the lock free in the child. If another thread had it, it may have been changing the two, and half of that
+ * is here: then reports are made as by default.
+ */
+void lull__report_fork_child(void)
+{
+	if (hook_lock.word)
+		stall_hook = NULL;
+	hook_lock.word = 0;
 }

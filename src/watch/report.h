@@ -8,5 +8,6 @@
 #include <lull/debug.h>
 
 void lull__report_stall(const struct lull_stall *stall) __attribute__((cold));
+void lull__report_fork_child(void);
 
 #endif /* LULL_REPORT_H */

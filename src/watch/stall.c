@@ -2,8 +2,11 @@
 /*
  * stall.c - show waits on the page of stats.h, and report long ones.
  *
- * A wait is reported when it has lasted for stall_ms, and for twice, four, eight ... times that.
+ * A wait is reported when it has lasted for stall_ms, and for twice, four, eight ... times that, unless a report of
+ * another wait for the same thread has just been made.
  */
+#include <string.h>
+
 #include "../base/events.h"
 #include "../base/lock.h"
 #include "../base/wait.h"
@@ -38,7 +41,7 @@ void lull__stall_begin(struct lull__wait *wait)
 	lull__lock(&places_lock);
 	wait->place = take_place();
 	if (wait->place >= 0) {
-		shown = &lull__page->waits[wait->place];
+		shown = &lull__page()->waits[wait->place];
 		lull_store_relaxed(&shown->waiter_tid, wait->kind == LULL_WAIT_CALLBACK ? 0 : lull__self.tid);
 		lull_store_relaxed(&shown->tid, 0u);
 		lull_store_relaxed(&shown->holders, 0u);
@@ -57,10 +60,61 @@ void lull__stall_end(struct lull__wait *wait)
 	if (wait->place < 0)
 		return;
 	lull__lock(&places_lock);
-	lull_store_relaxed(&lull__page->waits[wait->place].kind, (uint32_t)LULL_WAIT_NONE);
+	lull_store_relaxed(&lull__page()->waits[wait->place].kind, (uint32_t)LULL_WAIT_NONE);
 	places &= ~(1u << wait->place);
 	lull__unlock(&places_lock);
 	wait->place = -1;
+}
+
+/* ---- one report for each holder, however many wait for it ---------------------------------------- */
+
+#define HOLDERS	   64
+#define SILENCE_NS UINT64_C(60000000000) /* between two reports of one holder, at most */
+
+/*
+ * Whom the latest reports named. A report speaks for all waits of its kind that went on at the time, so these
+ * need not report the same holder again before the stall has lasted half as long again.
+ */
+static struct holder {
+	enum lull_wait_kind kind;
+	uint32_t tid;
+	uint64_t since_ns; /* of the oldest wait that it holds up */
+	uint64_t reported_ns, next_ns;
+} holders_named[HOLDERS];
+
+/* Return the place of the holder @tid of a wait of @kind, or else the one that was used longest ago. */
+static struct holder *place_of(enum lull_wait_kind kind, uint32_t tid)
+{
+	struct holder *h = &holders_named[0];
+
+	for (unsigned i = 0; i < HOLDERS; i++) {
+		if (holders_named[i].kind == kind && holders_named[i].tid == tid)
+			return &holders_named[i];
+		if (holders_named[i].reported_ns < h->reported_ns)
+			h = &holders_named[i];
+	}
+	return h;
+}
+
+/* Has a report spoken for @wait, which @tid holds up? If not, the caller makes one. */
+static bool is_reported(const struct lull__wait *wait, uint32_t tid)
+{
+	uint64_t now_ns = lull__now_ns(), since_ns = wait->since_ns, next_ns;
+	struct holder *h;
+	bool spoken_for;
+
+	lull__lock(&places_lock);
+	h = place_of(wait->kind, tid);
+	spoken_for = h->kind == wait->kind && h->tid == tid && since_ns <= h->reported_ns;
+	if (spoken_for)
+		since_ns = lull__earlier(since_ns, h->since_ns);
+	spoken_for = spoken_for && now_ns < h->next_ns;
+	if (!spoken_for) {
+		next_ns = now_ns + lull__earlier((now_ns - since_ns) / 2, SILENCE_NS);
+		*h = (struct holder){ wait->kind, tid, since_ns, now_ns, next_ns };
+	}
+	lull__unlock(&places_lock);
+	return spoken_for;
 }
 
 /* Publish which thread is waited for (one of @holders). */
@@ -70,7 +124,7 @@ static void show_holder(const struct lull__wait *wait, const struct lull_stall *
 
 	if (wait->place < 0)
 		return;
-	shown = &lull__page->waits[wait->place];
+	shown = &lull__page()->waits[wait->place];
 	lull_store_relaxed(&shown->tid, stall->tid);
 	lull_store_relaxed(&shown->depth, stall->depth);
 	lull_store_relaxed(&shown->site, (uint64_t)(uintptr_t)stall->site);
@@ -85,7 +139,7 @@ static void report(const struct lull__wait *wait, struct lull_stall *stall)
 	char site[128];
 	int cancel;
 
-	lull__no_cancel(&cancel); /* the program's hook runs with locks of the library held */
+	lull__no_cancel(&cancel);
 	lull__task_read(stall->tid, &task);
 	lull__symbol(stall->site, site, sizeof(site));
 	stall->what = wait->kind;
@@ -97,7 +151,7 @@ static void report(const struct lull__wait *wait, struct lull_stall *stall)
 	stall->since_ns = wait->since_ns;
 	stall->age_ms = now_ns > wait->since_ns ? (now_ns - wait->since_ns) / 1000000u : 0;
 	lull__backlog(&stall->waiting_items, &stall->waiting_bytes);
-	lull__event_count(&lull__page->stalls, 1);
+	lull__event_count(&lull__page()->stalls, 1);
 	LULL__PROBE5(stall, wait->kind, stall->tid, stall->age_ms, stall->waiting_items, stall->thread_name);
 	lull__report_stall(stall);
 	lull__may_cancel(cancel);
@@ -109,17 +163,21 @@ static uint64_t due_ns(const struct lull__wait *wait)
 	return wait->report_ms ? wait->since_ns + wait->report_ms * 1000000u : LULL__NEVER;
 }
 
-uint64_t lull__stall_blame(struct lull__wait *wait, struct lull_stall *first, unsigned named, unsigned holders)
+uint64_t lull__stall_blame(struct lull__wait *wait, const struct lull_stall *first, unsigned named, unsigned holders)
 {
 	if (named)
 		show_holder(wait, &first[0], holders);
-	if (lull__is_past(due_ns(wait))) {
-		wait->report_ms *= 2;
-		for (unsigned i = 0; i < named; i++)
+	if (!lull__is_past(due_ns(wait)))
+		return due_ns(wait);
+	wait->report_ms *= 2;
+	return 0;
+}
+
+void lull__stall_report(const struct lull__wait *wait, struct lull_stall *first, unsigned named)
+{
+	for (unsigned i = 0; i < named; i++)
+		if (!is_reported(wait, first[i].tid))
 			report(wait, &first[i]);
-		return 0; /* the hook may have changed what is waited for: look again at once */
-	}
-	return due_ns(wait);
 }
 
 void lull__stall_over_limit(void)
@@ -136,6 +194,8 @@ void lull__stall_fork_child(uint32_t old_tid)
 	(void)old_tid;
 	places_lock.word = 0;
 	places = 0;
+	memset(holders_named, 0, sizeof(holders_named));
+	lull__report_fork_child();
 }
 
 const char *lull_wait_kind_name(uint32_t kind)

@@ -102,7 +102,20 @@
 	fault(MUTEX_HEIR_NOBODY, "mutex-heir-nobody", "mutex",					\
 	      "the lock is handed over to a thread that is not there")				\
 	fault(OWNER_NO_WAIT, "owner-no-wait", "mutex",						\
-	      "a thread exits while a waiter looks at its memory")
+	      "a thread exits while a waiter looks at its memory")				\
+	fault(WILD_HANGS, "wild-hangs", "wild", "a round does not end")			\
+	fault(WILD_DIES, "wild-dies", "wild", "a round crashes")				\
+	fault(WILD_EXITS, "wild-exits", "wild", "a round exits with another status than 0")	\
+	fault(WILD_SAYS, "wild-says", "wild", "a round says something on standard error")	\
+	fault(WILD_WRITES_DATA, "wild-writes-data", "wild",					\
+	      "somebody writes a message to the program's data file")				\
+	fault(WILD_STAYS, "wild-stays", "wild", "SIGTERM does not end the process")		\
+	fault(WILD_LEAVES_CHILD, "wild-leaves-child", "wild", "a round leaves a process behind") \
+	fault(WILD_LEAKS, "wild-leaks", "wild", "each of many threads leaves memory behind")	\
+	fault(WILD_NO_EFFECT, "wild-no-effect", "wild", "calls that are to fail do not")	\
+	fault(WILD_ODD_THREAD, "wild-odd-thread", "wild",					\
+	      "a thread of the library's, by its name, is SCHED_IDLE")				\
+	fault(WILD_STARVES, "wild-starves", "wild", "no cookie of a stream is ever over")
 
 enum lull__busted {
 	LULL__BUSTED_NOTHING,

@@ -46,7 +46,8 @@ static void check_fits(const struct fault *fault)
 {
 	bool is_fence = fault->id == LULL__BUSTED_NO_HEAVY_FENCE || fault->id == LULL__BUSTED_HAZPTR_NO_FENCE;
 
-	if (torture.flavor && strcmp(torture.flavor->name, fault->flavor) != 0)
+	/* Rounds use a bit of everything, and so find some faults of the others. */
+	if (torture.flavor && !torture.flavor->rounds && strcmp(torture.flavor->name, fault->flavor) != 0)
 		options_bad("--busted %s is a fault of --flavor %s, not of %s", fault->name,
 			    fault->flavor, torture.flavor->name);
 	if (is_fence && lull_fence_strategy() != LULL_FENCE_MEMBARRIER)
@@ -64,24 +65,46 @@ static void check_fits(const struct fault *fault)
 
 static enum torture_use_fault use_fault_of(enum lull__busted id)
 {
-	switch (id) {
-	case LULL__BUSTED_HAZPTR_RELAXED_CLEAR:
-		return FAULT_LOOK_AFTER_CLEAR;
-	case LULL__BUSTED_HAZPTR_NO_SECOND_LOOK:
-		return FAULT_NO_SECOND_LOOK;
-	case LULL__BUSTED_QSBR_SILENT:
-		return FAULT_NO_QUIESCENT;
-	case LULL__BUSTED_QSBR_EARLY:
-		return FAULT_EARLY_QUIESCENT;
-	case LULL__BUSTED_HASH_FREE_AT_ONCE:
-		return FAULT_FREE_AT_ONCE;
-	case LULL__BUSTED_HASH_REPLACE_IN_TWO:
-		return FAULT_REPLACE_IN_TWO;
-	case LULL__BUSTED_KILL_TWICE:
-		return FAULT_KILL_TWICE;
-	default:
-		return FAULT_NONE;
-	}
+	static const enum torture_use_fault faults_of_use[NR_FAULTS + 1] = {
+		[LULL__BUSTED_HAZPTR_RELAXED_CLEAR] = FAULT_LOOK_AFTER_CLEAR,
+		[LULL__BUSTED_HAZPTR_NO_SECOND_LOOK] = FAULT_NO_SECOND_LOOK,
+		[LULL__BUSTED_QSBR_SILENT] = FAULT_NO_QUIESCENT,
+		[LULL__BUSTED_QSBR_EARLY] = FAULT_EARLY_QUIESCENT,
+		[LULL__BUSTED_HASH_FREE_AT_ONCE] = FAULT_FREE_AT_ONCE,
+		[LULL__BUSTED_HASH_REPLACE_IN_TWO] = FAULT_REPLACE_IN_TWO,
+		[LULL__BUSTED_KILL_TWICE] = FAULT_KILL_TWICE,
+		[LULL__BUSTED_WILD_HANGS] = FAULT_HANGS,
+		[LULL__BUSTED_WILD_DIES] = FAULT_DIES,
+		[LULL__BUSTED_WILD_EXITS] = FAULT_EXITS,
+		[LULL__BUSTED_WILD_SAYS] = FAULT_SAYS,
+		[LULL__BUSTED_WILD_WRITES_DATA] = FAULT_WRITES_DATA,
+		[LULL__BUSTED_WILD_STAYS] = FAULT_STAYS,
+		[LULL__BUSTED_WILD_LEAVES_CHILD] = FAULT_LEAVES_CHILD,
+		[LULL__BUSTED_WILD_LEAKS] = FAULT_LEAKS,
+		[LULL__BUSTED_WILD_NO_EFFECT] = FAULT_NO_EFFECT,
+		[LULL__BUSTED_WILD_ODD_THREAD] = FAULT_ODD_THREAD,
+		[LULL__BUSTED_WILD_STARVES] = FAULT_STARVES,
+	};
+
+	return faults_of_use[id];
+}
+
+/* The rounds in which it is met, and no longer waits than they need. */
+static void set_round_conditions(enum lull__busted id)
+{
+	static const char *const names[NR_FAULTS + 1] = {
+		[LULL__BUSTED_WILD_WRITES_DATA] = "stderr-closed",
+		[LULL__BUSTED_WILD_STAYS] = "end-sigterm",
+		[LULL__BUSTED_WILD_LEAKS] = "burst",
+		[LULL__BUSTED_WILD_NO_EFFECT] = "fail-malloc",
+		[LULL__BUSTED_WILD_STARVES] = "cookies",
+		[LULL__BUSTED_FORK_KEEPS_RECORDS] = "fork",
+	};
+
+	if (!torture.conditions)
+		torture.conditions = names[id] ? names[id] : "none";
+	/* What is found by waiting for it is found soon. */
+	torture.patience_s = 10;
 }
 
 /* What a fault needs to be met at all, unless it was given. */
@@ -95,6 +118,8 @@ static void set_conditions(enum lull__busted id)
 		torture.memory_mib = 1;
 	if (id == LULL__BUSTED_BAG_LEAKED && !torture.short_lived)
 		torture.short_lived = 3000;
+	if (torture.flavor->rounds)
+		set_round_conditions(id);
 	/* Its sleeper is woken by whoever reads next, unless all rest. */
 	if (id == LULL__BUSTED_NO_RECHECK || id == LULL__BUSTED_HAZPTR_NO_RECHECK)
 		torture.stutter_ms = 20;
@@ -111,7 +136,8 @@ void torture_fault_set(const char *name, char **argv)
 		words[i] = faults[i].name;
 	fault = &faults[options_word("--busted", name, words)];
 	check_fits(fault);
-	torture.flavor = flavor_named(fault->flavor);
+	if (!torture.flavor || !torture.flavor->rounds)
+		torture.flavor = flavor_named(fault->flavor);
 	torture.use_fault = use_fault_of(fault->id);
 	set_conditions(fault->id);
 	lull__busted = fault->id;

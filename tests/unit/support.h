@@ -171,6 +171,7 @@ static inline int run_child(void (*func)(void), char *text, size_t size)
 
 		setrlimit(RLIMIT_CORE, &no_core);
 		dup2(ends[1], 2);
+		lull_debug_set_message_hook(NULL); /* this is standard error from now on */
 		close(ends[0]);
 		close(ends[1]);
 		func();

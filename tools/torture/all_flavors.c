@@ -81,7 +81,7 @@ static int run_one(const struct torture_flavor *flavor, double seconds, char **a
 
 static bool is_asked_for(const struct torture_flavor *flavor)
 {
-	return flavor != &torture_rcu_qsbr || !torture.without[PART_ONLINE];
+	return !flavor->rounds && (flavor != &torture_rcu_qsbr || !torture.without[PART_ONLINE]);
 }
 
 int torture_all(struct options *opt, struct jsonout *json, char **argv)

@@ -7,5 +7,5 @@
 const struct torture_flavor *const torture_flavors[] = {
 	&torture_rcu,	 &torture_rcu_qsbr,   &torture_hazptr,	    &torture_shazptr,
 	&torture_bridge, &torture_percpu_ref, &torture_hash_flavor, &torture_mutex_flavor,
-	NULL,
+	&torture_wild,	 NULL,
 };

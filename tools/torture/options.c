@@ -17,22 +17,8 @@
 #define DEFAULT_SHUFFLE_MS 100
 #define DEFAULT_STUTTER_MS 1500
 #define DEFAULT_FLOOD 20000
+#define DEFAULT_PATIENCE_S 60
 #define THREADS_MOST 20000 /* of any kind of thread; the machine may allow fewer */
-
-/*
- * ThreadSanitizer ends a child that makes threads; AddressSanitizer leaves it with locks that
- * nobody holds. Both need more address space than there is memory.
- */
-#if defined(LULL__TSAN) || defined(__SANITIZE_ADDRESS__)
-#define HAS_SANITIZER true
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAS_SANITIZER true
-#endif
-#endif
-#ifndef HAS_SANITIZER
-#define HAS_SANITIZER false
-#endif
 
 static const struct part {
 	const char *name, *what;
@@ -54,6 +40,8 @@ enum {
 	OPT_BUSTED,
 	OPT_OVERSUBSCRIBE,
 	OPT_PART_OF_ALL,
+	OPT_CONDITIONS,
+	OPT_ROUND,
 	OPT_NUMBER,
 	OPT_PART = OPT_NUMBER + 32
 };
@@ -88,13 +76,15 @@ static const struct number {
 	{ "short-lived", "N",
 	  "before the rest, so many threads come, use, and go; they must leave nothing behind (0)",
 	  &torture.short_lived, 10, 10000000 },
+	{ "patience", "S", "of flavor wild: a round that has not ended after so many seconds hangs (60)",
+	  &torture.patience_s, 2, 3600 },
 };
 
 #define NR_NUMBERS (sizeof(numbers) / sizeof(numbers[0]))
 
 static const char *const reclaim_words[] = { "thread", "poll", "caller", "mixed", NULL };
 
-static bool part_of_all, all_flavors;
+static bool part_of_all, all_flavors, round_of_wild;
 static const char *reclaim_word;
 
 static void set_reclaim(const char *arg)
@@ -112,7 +102,7 @@ static void set_reclaim(const char *arg)
 static void set_flavor(const char *arg)
 {
 	static const char *const words[] = { "rcu",	   "rcu-qsbr", "hazptr", "shazptr", "bridge",
-					     "percpu_ref", "hash",     "mutex",	 "all",	    NULL };
+					     "percpu_ref", "hash",     "mutex",	 "wild",    "all",    NULL };
 	size_t word = options_word("--flavor", arg, words);
 
 	all_flavors = words[word + 1] == NULL;
@@ -134,6 +124,10 @@ static void own_option(int key, char *arg, struct options *opt)
 		torture.fault_name = arg;
 	} else if (key == OPT_PART_OF_ALL) {
 		part_of_all = true;
+	} else if (key == OPT_CONDITIONS) {
+		torture.conditions = arg;
+	} else if (key == OPT_ROUND) {
+		round_of_wild = true;
 	} else if (key >= OPT_PART) {
 		torture.without[key - OPT_PART] = true;
 	} else {
@@ -146,14 +140,19 @@ static void own_option(int key, char *arg, struct options *opt)
 }
 
 static const struct argp_option words[] = {
-	{ "flavor", OPT_FLAVOR, "rcu|rcu-qsbr|hazptr|shazptr|bridge|percpu_ref|hash|mutex|all", 0,
-	  "what to torture (rcu); all: one after the other, each for its share of the time", 0 },
+	{ "flavor", OPT_FLAVOR, "rcu|rcu-qsbr|hazptr|shazptr|bridge|percpu_ref|hash|mutex|wild|all", 0,
+	  "what to torture (rcu); wild: in processes with limits, sandboxes, calls that fail; all: one after the other, "
+	  "but for wild, each for its share of the time",
+	  0 },
 	{ "oversubscribe", OPT_OVERSUBSCRIBE, "N", 0, "N reader threads per CPU", 0 },
 	{ "seed", OPT_SEED, "N", 0, "seed of all that is random (another one each time)", 0 },
 	{ "reclaim", OPT_RECLAIM, "thread|poll|caller|mixed", 0,
 	  "who reclaims; mixed: changes all the time (thread)", 0 },
 	{ "busted", OPT_BUSTED, "NAME", 0, "run a library with this fault; --list names them", 0 },
+	{ "conditions", OPT_CONDITIONS, "A,B,...", 0,
+	  "of flavor wild: these conditions in each round, or none; --flavor wild --list names them (drawn)", 0 },
 	{ "part-of-all", OPT_PART_OF_ALL, NULL, OPTION_HIDDEN, NULL, 0 },
+	{ "round-of-wild", OPT_ROUND, NULL, OPTION_HIDDEN, NULL, 0 },
 };
 
 #define NR_WORDS (sizeof(words) / sizeof(words[0]))
@@ -188,6 +187,7 @@ void torture_options(struct options *opt, int argc, char **argv)
 	torture.shuffle_ms = DEFAULT_SHUFFLE_MS;
 	torture.stutter_ms = DEFAULT_STUTTER_MS;
 	torture.flood_most = DEFAULT_FLOOD;
+	torture.patience_s = DEFAULT_PATIENCE_S;
 	options_parse(opt, own_options(), own_option,
 		      "Tries to break the library, and says so when it could. The exit status is 0 when nothing was "
 		      "found, 1 when something was, 2 for a command line that makes no sense.",
@@ -199,8 +199,18 @@ void torture_options(struct options *opt, int argc, char **argv)
 		torture.seed = any_seed();
 	if (!torture.flavor && !all_flavors && !torture.fault_name)
 		torture.flavor = &torture_rcu;
+	if (torture.conditions && torture.flavor != &torture_wild)
+		options_bad("--conditions: they are of --flavor wild");
 	if (all_flavors && torture.fault_name)
 		options_bad("--busted %s: a fault has a flavor of its own, not all", torture.fault_name);
+}
+
+static void check_rounds(void)
+{
+	if (torture.stall_ms || torture.hard_items || torture.memory_mib || torture.sleepers || torture.short_lived)
+		options_bad("--stall, --hard-items, --memory, --sleepers, --short-lived: not of flavor %s, whose rounds have "
+			    "--conditions",
+			    torture.flavor->name);
 }
 
 /* What only those have who defer. */
@@ -213,8 +223,17 @@ static void check_deferral(const char *option, unsigned *setting)
 	*setting = 0;
 }
 
+bool torture_is_round_of_wild(void)
+{
+	return round_of_wild;
+}
+
 void torture_options_check(void)
 {
+	if (torture.flavor && torture.flavor->rounds) {
+		check_rounds();
+		return;
+	}
 	if (torture.flavor == &torture_rcu_qsbr && torture.without[PART_ONLINE])
 		options_bad("--no-online: flavor rcu-qsbr is all about them");
 	check_deferral("--hard-items", &torture.hard_items);
@@ -223,10 +242,10 @@ void torture_options_check(void)
 		options_bad("--hard-items and --reclaim: both are a configuration of the reclaimer, give one of them");
 	if ((torture.hard_items || torture.memory_mib) && torture.without[PART_STUTTER])
 		options_bad("--no-stutter: --hard-items and --memory are met in pauses");
-	if (torture.memory_mib && HAS_SANITIZER)
+	if (torture.memory_mib && TORTURE_HAS_SANITIZER)
 		options_bad("--memory: the sanitizer in this build needs the address space that is to be limited");
 	torture_crowd_check();
-	if (HAS_SANITIZER && torture.flavor && !torture.without[PART_FORK]) {
+	if (TORTURE_HAS_SANITIZER && torture.flavor && !torture.without[PART_FORK]) {
 		torture.children_forbidden = true;
 		torture.without[PART_FORK] = true;
 	}

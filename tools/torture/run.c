@@ -196,7 +196,7 @@ static void set_up(void)
 		torture.flavor->init();
 }
 
-static void run(void)
+void torture_run(void)
 {
 	uint64_t rng = torture.seed * 0x9e3779b97f4a7c15u | 1;
 
@@ -235,6 +235,47 @@ static void print_seed(const struct options *opt)
 	fflush(stdout);
 }
 
+/* One flavor, in this process. */
+static int run_here(struct options *opt, struct jsonout *json)
+{
+	printf("--- Start of test: flavor %s, %u readers, %u updaters, %g s, fence %s, %u "
+	       "CPUs%s%s\n",
+	       torture.flavor->name, torture.readers, torture.updaters, torture.seconds, lull_fence_strategy_name(),
+	       bench_cpus(), torture.fault_name ? ", busted " : "",
+	       torture.fault_name ? torture.fault_name : "");
+	print_seed(opt);
+	if (torture.children_forbidden)
+		printf("no forked children: this sanitizer cannot stand threads in them\n");
+	torture_run();
+	torture_report();
+	torture_write_json(json);
+	torture_pool_free();
+	free(torture.threads);
+	options_free(opt);
+	return torture_failed() ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static int run_rounds(struct options *opt, struct jsonout *json)
+{
+	int status;
+
+	printf("--- Start of test: flavor %s, %g s, %u CPUs%s%s\n", torture.flavor->name, torture.seconds, bench_cpus(),
+	       torture.fault_name ? ", busted " : "", torture.fault_name ? torture.fault_name : "");
+	print_seed(opt);
+	status = torture_wild_supervise(json);
+	options_free(opt);
+	return status;
+}
+
+static void list(struct options *opt)
+{
+	if (torture.flavor && torture.flavor->rounds)
+		wild_list();
+	else
+		torture_faults_list();
+	options_free(opt);
+}
+
 int lull_cmd_torture(int argc, char **argv)
 {
 	struct options opt = OPTIONS_INIT("torture");
@@ -242,29 +283,18 @@ int lull_cmd_torture(int argc, char **argv)
 
 	torture_options(&opt, argc, argv);
 	if (opt.list) {
-		torture_faults_list();
-		options_free(&opt);
+		list(&opt);
 		return EXIT_SUCCESS;
 	}
 	if (torture.fault_name)
 		torture_fault_set(torture.fault_name, argv);
+	if (torture_is_round_of_wild()) {
+		options_free(&opt); /* now: main may not return */
+		return torture_wild_round();
+	}
 	torture_options_check();
 	json = jsonout_open(&opt);
 	if (!torture.flavor)
 		return torture_all(&opt, json, argv);
-	printf("--- Start of test: flavor %s, %u readers, %u updaters, %g s, fence %s, %u "
-	       "CPUs%s%s\n",
-	       torture.flavor->name, torture.readers, torture.updaters, torture.seconds, lull_fence_strategy_name(),
-	       bench_cpus(), torture.fault_name ? ", busted " : "",
-	       torture.fault_name ? torture.fault_name : "");
-	print_seed(&opt);
-	if (torture.children_forbidden)
-		printf("no forked children: this sanitizer cannot stand threads in them\n");
-	run();
-	torture_report();
-	torture_write_json(json);
-	torture_pool_free();
-	free(torture.threads);
-	options_free(&opt);
-	return torture_failed() ? EXIT_FAILURE : EXIT_SUCCESS;
+	return torture.flavor->rounds ? run_rounds(&opt, json) : run_here(&opt, json);
 }

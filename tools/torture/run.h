@@ -16,6 +16,8 @@ struct options;
 void torture_options(struct options *opt, int argc, char **argv);
 /* Settings that do not go together, or that this build or machine cannot have: the same. */
 void torture_options_check(void);
+/* This process is a round, and no supervisor. */
+bool torture_is_round_of_wild(void);
 
 /* ---- torture/report.c ------------------------------------------------------------------------ */
 
@@ -82,6 +84,18 @@ void torture_limit_report(void);
 
 /* One flavor after the other, each in a process of its own. Returns the worst exit status. */
 int torture_all(struct options *opt, struct jsonout *json, char **argv);
+
+/* ---- torture/run.c --------------------------------------------------------------------------- */
+
+/* A run of the flavor that is set, from its first thread to its last; not of one in rounds. */
+void torture_run(void);
+
+/* ---- torture/wild: rounds, each in a process of its own ---------------------------------------- */
+
+/* Return the exit status. */
+int torture_wild_supervise(struct jsonout *json);
+int torture_wild_round(void);
+void wild_list(void);
 
 /* ---- torture/faults.c; in the program with the faults, tests/torture/main.c ------------------ */
 

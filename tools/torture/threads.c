@@ -19,12 +19,14 @@
 
 #define CHURN_AT_ONCE 4u
 #define CHURN_SIGNAL_US 200u /* they do not live long */
-#define LATE_ROUNDS 3u	     /* glibc runs destructors four times at most */
+#define LATE_ROUNDS 4u	     /* glibc runs destructors four times at most */
 
-/* Its destructor runs after the library's own: the library made its key when it was loaded. */
 static pthread_key_t late_key;
 
-/* The thread is no longer registered, and the signals go on. */
+/*
+ * From the second round on, when the library's own destructor has run: what the thread still held has ended, it is no
+ * longer registered, and the signals go on.
+ */
 static void late_destructor(void *arg)
 {
 	struct torturer *t = arg;
@@ -36,6 +38,10 @@ static void late_destructor(void *arg)
 	 */
 	if (torture.in_child)
 		return;
+	if (t->work++ == 0) {
+		pthread_setspecific(late_key, t);
+		return;
+	}
 	torture_doing("a late TLS destructor");
 	for (n = torture_random(&t->rng, 40); n; n--)
 		torture.flavor->use_shortly(t, "late TLS destructor");
@@ -43,7 +49,7 @@ static void late_destructor(void *arg)
 		torture_leave_debris(&t->rng);
 	if (torture_once_in(&t->rng, 4))
 		torture.flavor->wait_once();
-	if (++t->work < LATE_ROUNDS && torture_once_in(&t->rng, 2))
+	if (t->work < LATE_ROUNDS && torture_once_in(&t->rng, 2))
 		pthread_setspecific(late_key, t);
 }
 

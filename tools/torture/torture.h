@@ -40,6 +40,21 @@
 #define TORTURE_SLOTS 4u      /* published pointers of each kind */
 #define TORTURE_LINE 128      /* two cache lines, as in bench.h */
 
+/*
+ * ThreadSanitizer ends a child that makes threads; AddressSanitizer leaves it with locks that
+ * nobody holds. Both need more address space than there is memory.
+ */
+#if defined(LULL__TSAN) || defined(__SANITIZE_ADDRESS__)
+#define TORTURE_HAS_SANITIZER true
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TORTURE_HAS_SANITIZER true
+#endif
+#endif
+#ifndef TORTURE_HAS_SANITIZER
+#define TORTURE_HAS_SANITIZER false
+#endif
+
 /* What can be left out, in the order of --help. */
 enum torture_part {
 	PART_ONLINE,
@@ -53,7 +68,7 @@ enum torture_part {
 	NR_PARTS
 };
 
-#define TORTURE_FORMS 7u /* ways to wait, at most; each flavor has its own */
+#define TORTURE_FORMS 8u /* ways to wait, at most; each flavor has its own */
 
 /*
  * Faults in how the library is used, rather than in the library; `--busted` only. The run has to find these, too.
@@ -67,6 +82,18 @@ enum torture_use_fault {
 	FAULT_FREE_AT_ONCE,	  /* what was taken out of the hash table is freed without a wait */
 	FAULT_REPLACE_IN_TWO,	  /* remove and insert in the place of replace */
 	FAULT_KILL_TWICE,	  /* of a percpu_ref */
+	/* Of a round of flavor wild, for the checks of its supervisor and its own. */
+	FAULT_HANGS,
+	FAULT_DIES,
+	FAULT_EXITS,	    /* with a status that is not 0 */
+	FAULT_SAYS,	    /* something on standard error */
+	FAULT_WRITES_DATA,  /* to the file that has the number of standard error */
+	FAULT_STAYS,	    /* after SIGTERM */
+	FAULT_LEAVES_CHILD, /* which outlives it */
+	FAULT_LEAKS,	    /* memory, in a burst of threads */
+	FAULT_NO_EFFECT,    /* of a condition */
+	FAULT_ODD_THREAD,   /* a thread of the library's, by its name, at the wrong priority */
+	FAULT_STARVES,	    /* a reader holds up a stream of cookies */
 };
 
 struct element {
@@ -153,6 +180,8 @@ struct torture {
 	unsigned hard_items;			 /* hard limit of the reclaimer, who helps; 0: as configured */
 	unsigned memory_mib;			 /* memory left for deferrals in a pause; 0: no limit */
 	unsigned sleepers, short_lived;		 /* threads */
+	const char *conditions;			 /* of flavor wild; NULL: drawn */
+	unsigned patience_s;			 /* of flavor wild: what has not ended by then hangs */
 
 	/* What readers and updaters share. */
 	struct torture_slot slot[TORTURE_SLOTS];
@@ -194,6 +223,7 @@ struct torture_flavor {
 	const char *name;
 	bool is_bridge;	     /* half of the time what is retired goes the bridge's way */
 	bool online_readers; /* and updaters that wait online often */
+	bool rounds;	     /* processes of their own, seen from outside; see wild/wild.h, and nothing of what follows */
 	const char *wait; /* what makes an element older */
 	const char *form[TORTURE_FORMS];
 

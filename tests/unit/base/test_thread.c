@@ -2,6 +2,8 @@
 /*
  * test_thread.c - thread.h: records come by themselves and go with their threads; late readers, fork.
  */
+#include <limits.h>
+
 #include "support.h"
 
 static void test_count(void **state)
@@ -128,6 +130,44 @@ static void test_late_readers(void **state)
 	}
 	assert_true(late_runs >= 100); /* some of them after the record was given back */
 	assert_int_equal(lull_thread_count(), before);
+	pthread_key_delete(late_key);
+	lull_rcu_barrier();
+}
+
+/* The first use of all is in the last round of destructors: no further one would take the record out. */
+static void last_minute_reader(void *value)
+{
+	if (++late_round < PTHREAD_DESTRUCTOR_ITERATIONS)
+		pthread_setspecific(late_key, value);
+	else
+		late_reader(value);
+}
+
+static void *begins_late(void *unused)
+{
+	(void)unused;
+	late_round = 0;
+	pthread_setspecific(late_key, &late_key);
+	return NULL;
+}
+
+static void test_last_minute(void **state)
+{
+	unsigned before = lull_thread_count();
+	int seven = 7;
+
+	(void)state;
+#ifdef LULL__TSAN /* is gone from the thread by then */
+	skip();
+#endif
+	late_pointer = &seven;
+	late_runs = 0;
+	assert_int_equal(pthread_key_create(&late_key, last_minute_reader), 0);
+	for (int i = 0; i < 50; i++) {
+		join_thread(start_thread(begins_late, NULL));
+		assert_int_equal(lull_thread_count(), before);
+	}
+	assert_int_equal(late_runs, 50);
 	pthread_key_delete(late_key);
 	lull_rcu_barrier();
 }
@@ -282,6 +322,7 @@ int main(void)
 		cmocka_unit_test(test_count),
 		cmocka_unit_test(test_short_lived),
 		cmocka_unit_test(test_late_readers),
+		cmocka_unit_test(test_last_minute),
 		cmocka_unit_test(test_exit_inside),
 		cmocka_unit_test(test_fork),
 		cmocka_unit_test(test_fork_in_section),

@@ -40,13 +40,13 @@ static void test_deadline(void **state)
 
 	(void)state;
 	lull__wait_begin(&wait, LULL_WAIT_HAZPTR, 0);
-	while (lull__wait_sleep(&wait, &word, 1, deadline_ns, LULL__NEVER, blame_nobody, NULL))
+	while (lull__wait_sleep(&wait, &word, 1, deadline_ns, LULL__NEVER, blame_nobody, NULL, NULL))
 		;
 	assert_true(lull__now_ns() >= deadline_ns);
 	assert_true(blames > 0);
 	/* Once it is past nobody is asked, and nobody sleeps. */
 	blames = 0;
-	assert_false(lull__wait_sleep(&wait, &word, 1, deadline_ns, LULL__NEVER, blame_nobody, NULL));
+	assert_false(lull__wait_sleep(&wait, &word, 1, deadline_ns, LULL__NEVER, blame_nobody, NULL, NULL));
 	assert_int_equal(blames, 0);
 	lull__wait_end(&wait);
 	assert_int_equal(wait.kind, LULL_WAIT_NONE);
@@ -62,10 +62,10 @@ static void test_again(void **state)
 	(void)state;
 	lull__wait_begin(&wait, LULL_WAIT_HAZPTR, 0);
 	do
-		assert_true(lull__wait_sleep(&wait, &word, 1, LULL__NEVER, again_ns, blame_nobody, NULL));
+		assert_true(lull__wait_sleep(&wait, &word, 1, LULL__NEVER, again_ns, blame_nobody, NULL, NULL));
 	while (lull__now_ns() < again_ns);
 	/* The word is another one: it does not sleep. */
-	assert_true(lull__wait_sleep(&wait, &word, 2, LULL__NEVER, LULL__NEVER, blame_nobody, NULL));
+	assert_true(lull__wait_sleep(&wait, &word, 2, LULL__NEVER, LULL__NEVER, blame_nobody, NULL, NULL));
 	lull__wait_end(&wait);
 }
 
@@ -78,10 +78,10 @@ static void test_quiet(void **state)
 	(void)state;
 	lull__wait_begin(&wait, LULL_WAIT_SHAZPTR, 20000000u);
 	do
-		assert_true(lull__wait_sleep(&wait, &word, 1, LULL__NEVER, LULL__NEVER, blame_nobody, NULL));
+		assert_true(lull__wait_sleep(&wait, &word, 1, LULL__NEVER, LULL__NEVER, blame_nobody, NULL, NULL));
 	while (!blames && lull__now_ns() < wait.quiet_until_ns);
 	assert_true(lull__now_ns() >= wait.quiet_until_ns);
-	assert_true(lull__wait_sleep(&wait, &word, 1, LULL__NEVER, lull__now_ns(), blame_nobody, NULL));
+	assert_true(lull__wait_sleep(&wait, &word, 1, LULL__NEVER, lull__now_ns(), blame_nobody, NULL, NULL));
 	assert_true(blames > 0);
 	lull__wait_end(&wait);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_hazptr_fork.c - hazptr.h: protection and waiting across fork(). Also compiled as C++.
+ * test_hazptr_fork.c - hazptr.h: protection and waiting across fork(), and contexts that are left at exit().
  */
 #include "hazptr/hazptr_fixture.h"
 
@@ -197,12 +197,51 @@ static void test_fork_under_load(void **state)
 		join_thread(thread[i]);
 }
 
+/* ---- exit ------------------------------------------------------------------------------------------ */
+
+static __attribute__((noinline)) void leave_on_frame(void)
+{
+	struct lull_hazptr_context ctx;
+
+	lull_hazptr_context_init(&ctx);
+	__asm__ volatile("" : : "r"(&ctx) : "memory");
+}
+
+static __attribute__((noinline)) void use_the_stack(void)
+{
+	char frames[16384];
+
+	memset(frames, 0x55, sizeof(frames));
+	__asm__ volatile("" : : "r"(frames) : "memory");
+}
+
+/* As after main() has returned, which has left a context on its frame, the list leads nowhere. */
+static void child_leaves_context(void)
+{
+	alarm(60);
+	lull_rcu_free(malloc(16));
+	lull_rcu_barrier(); /* lull's thread is there */
+	leave_on_frame();
+	use_the_stack();
+	exit(0);
+}
+
+static void test_context_left_at_exit(void **state)
+{
+	(void)state;
+#if SANITIZED || defined(LULL_TEST_EMULATED)
+	skip(); /* a sanitizer looks for leaks in the child; the emulator has no threads after fork */
+#endif
+	expect_fine(child_leaves_context);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_fork),
 		TEST(test_fork_under_waiter),
 		TEST(test_fork_under_load),
+		TEST(test_context_left_at_exit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -113,6 +113,10 @@ static int returns_inside(struct lull_mutex *m)
 	return lull_mutex_owner(m) == my_tid();
 }
 
+#define GUARD_BOTH(first, second)                                                                  \
+	LULL_MUTEX_GUARD(first);                                                                   \
+	LULL_MUTEX_GUARD(second)
+
 static void test_guard(void **state)
 {
 	struct lull_mutex a = LULL_MUTEX_INIT, b = LULL_MUTEX_INIT;
@@ -131,6 +135,13 @@ static void test_guard(void **state)
 	expect_free(&a);
 	assert_true(returns_inside(&a));
 	expect_free(&a);
+	{
+		GUARD_BOTH(&a, &b);
+		expect_held_by_me(&a);
+		expect_held_by_me(&b);
+	}
+	expect_free(&a);
+	expect_free(&b);
 	for (int i = 0; i < 3; i++) {
 		LULL_MUTEX_GUARD(&a);
 		if (i == 1)
@@ -156,7 +167,9 @@ static void test_cxx(void **state)
 	}
 	expect_free(&a);
 	try {
-		std::scoped_lock both(a, b);
+		std::unique_lock<struct lull_mutex> one(a, std::defer_lock), other(b, std::defer_lock);
+
+		std::lock(one, other);
 		expect_held_by_me(&a);
 		expect_held_by_me(&b);
 		assert_false(a.try_lock());
@@ -406,7 +419,7 @@ static void test_heir_is_named_late(void **state)
 	if (UNDER_TSAN) /* which would miss the unlock */
 		skip();
 	lull_mutex_lock(&m);
-	deadline_ns = now_ns() + 300 * MS;
+	deadline_ns = now_ns() + 1500 * MS;
 	waiter_start(&w, &m, deadline_ns);
 	make_heir(&w);
 	assert_int_equal(lull_and_relaxed(&m.rest, ~HEIR_TID) & HEIR_TID, w.tid);
@@ -488,6 +501,52 @@ static void test_hand_over(void **state)
 		assert_int_equal(lull_mutex_owner(&m), heir->tid);
 		waiter_join(heir);
 		waiter_join(&waiters[heir == waiters]);
+		expect_free(&m);
+	}
+}
+
+static int in_handler, handler_ends;
+
+static void waits_for_another_thread(int signal)
+{
+	(void)signal;
+	lull_store_release(&in_handler, 1);
+	while (!lull_load_acquire(&handler_ends))
+		nap_ms(1);
+}
+
+/*
+ * The heir is in a signal handler, which waits for a thread that needs the lock, as those do that stop the world. It
+ * must not be given the lock.
+ */
+static void test_heir_in_handler(void **state)
+{
+	struct lull_mutex m = LULL_MUTEX_INIT;
+	struct waiter heir, other;
+
+	(void)state;
+	handle(SIGUSR2, waits_for_another_thread);
+	for (int i = 0; i < 5; i++) {
+		in_handler = handler_ends = 0;
+		lull_mutex_lock(&m);
+		waiter_start(&heir, &m, 0);
+		make_heir(&heir);
+		assert_int_equal(m.rest & HEIR_TID, heir.tid);
+		pthread_kill(heir.thread, SIGUSR2);
+		await_flag(&in_handler, 1);
+		if (i & 1) { /* one that sleeps when the lock is released, or that comes later */
+			waiter_start(&other, &m, 0);
+			await_asleep(&m, LULL__MUTEX_WAITERS, &other.tid);
+			lull_mutex_unlock(&m);
+		} else {
+			lull_mutex_unlock(&m);
+			waiter_start(&other, &m, 0);
+		}
+		await_flag(&other.done, 1);
+		lull_store_release(&handler_ends, 1);
+		waiter_join(&other);
+		await_flag(&heir.done, 1);
+		waiter_join(&heir);
 		expect_free(&m);
 	}
 }
@@ -589,6 +648,7 @@ int main(void)
 		cmocka_unit_test(test_heir_is_named_late),
 		cmocka_unit_test(test_gives_up_woken),
 		cmocka_unit_test(test_hand_over),
+		cmocka_unit_test(test_heir_in_handler),
 		cmocka_unit_test(test_starving),
 	};
 

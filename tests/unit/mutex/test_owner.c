@@ -257,7 +257,6 @@ static void init_with(const char *forced)
 
 static void forced_nonsense(void)
 {
-	want_line("LULL_OWNER_ORACLE is \"rseqq\"; it can be bpf, rseq, none or kernel");
 	init_with("rseqq");
 }
 
@@ -266,8 +265,15 @@ static const char *not_here;
 
 static void forced_not_here(void)
 {
-	want_line("LULL_OWNER_ORACLE is %s, which is not available here", not_here);
 	init_with(not_here);
+}
+
+static void expect_ignored(void (*func)(void), const char *words)
+{
+	char text[4096];
+
+	assert_int_equal(run_child(func, text, sizeof(text)), 0);
+	assert_non_null(strstr(text, words));
 }
 
 static void forced_none(void)
@@ -284,11 +290,11 @@ static void test_forced(void **state)
 
 	(void)state;
 	lull_mutex_oracle_name(); /* the library has asked for itself */
-	expect_wanted_line(forced_nonsense);
+	expect_ignored(forced_nonsense, "LULL_OWNER_ORACLE is \"rseqq\", which is ignored; it can be bpf, rseq, none or kernel");
 	for (int i = 0; i < 3; i++) {
 		not_here = names[i];
 		if (!by_name(names[i])->usable())
-			expect_wanted_line(forced_not_here);
+			expect_ignored(forced_not_here, "which is not available here and is ignored");
 	}
 	expect_fine(forced_none);
 }
@@ -347,6 +353,37 @@ static void test_fork(void **state)
 	expect_fine(forks_first);
 }
 
+/* ---- how many may spin ---------------------------------------------------------------------------------------- */
+
+static struct lull_mutex slept_for;
+
+static void *sleeps_often(void *wanted)
+{
+	uint64_t give_up_ns = now_ns() + PATIENCE_NS;
+
+	while (lull_load_relaxed(&lull__spinners_max) != *(uint32_t *)wanted && now_ns() < give_up_ns) {
+		lull_mutex_lock(&slept_for);
+		nap_ms(1);
+		lull_mutex_unlock(&slept_for);
+	}
+	return NULL;
+}
+
+/* The library was loaded by a thread that was pinned to one CPU. */
+static void test_counts_cpus_again(void **state)
+{
+	uint32_t before = lull__spinners_max;
+	pthread_t thread[2];
+
+	(void)state;
+	lull__spinners_max = 0;
+	for (int i = 0; i < 2; i++)
+		thread[i] = start_thread(sleeps_often, &before);
+	for (int i = 0; i < 2; i++)
+		join_thread(thread[i]);
+	assert_int_equal(lull__spinners_max, before);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -358,6 +395,7 @@ int main(void)
 		cmocka_unit_test(test_choose),
 		cmocka_unit_test(test_forced),
 		cmocka_unit_test(test_fork),
+		cmocka_unit_test(test_counts_cpus_again),
 	};
 
 	return cmocka_run_group_tests(tests, make_wanted_line, NULL);

@@ -215,6 +215,35 @@ static void test_open_grace_period(void **state)
 	assert_true(lull_rcu_gp_poll(two));
 }
 
+#define STREAM 64
+
+/*
+ * A cookie for each retired object, while one section or another is always open: each grace period that begins is
+ * finished, although the next cookie asks for a newer one before its readers have left.
+ */
+static void test_stream_of_cookies(void **state)
+{
+	struct reader reader[2];
+	lull_rcu_cookie cookie[STREAM];
+	int begun = 0, over = 0, late = 0;
+
+	(void)state;
+	reader_start(&reader[1], 1);
+	for (int i = 0; i < STREAM; i++) {
+		reader_start(&reader[i % 2], 1);
+		cookie[begun++] = lull_rcu_gp_start();
+		reader_stop(&reader[(i + 1) % 2]);
+		if (lull_rcu_gp_poll(cookie[over]))
+			over++;
+		late += over < begun - 3;
+	}
+	reader_stop(&reader[(STREAM - 1) % 2]);
+	assert_int_equal(late, 0);
+	/* The first call may only finish the one that is open. */
+	lull_rcu_gp_poll(cookie[STREAM - 1]);
+	assert_true(lull_rcu_gp_poll(cookie[STREAM - 1]));
+}
+
 /* ---- online threads ------------------------------------------------------------------------------- */
 
 struct looper {
@@ -604,6 +633,7 @@ int main(void)
 		cmocka_unit_test(test_shared_grace_period),
 		cmocka_unit_test(test_cookies),
 		cmocka_unit_test(test_open_grace_period),
+		cmocka_unit_test(test_stream_of_cookies),
 		cmocka_unit_test(test_online),
 		cmocka_unit_test(test_online_threads_synchronize),
 		cmocka_unit_test(test_exit_online),

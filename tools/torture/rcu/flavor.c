@@ -57,8 +57,8 @@ static void qsbr_end(struct torture_use *use)
 	.wait = "grace period",                                                                    \
 	.form = {                                                                                  \
 		[FORM_SYNC] = "synchronize", [FORM_CALL] = "call", [FORM_POLL] = "gp_poll",        \
-		[FORM_WAIT] = "gp_wait", [FORM_COOKIE] = "cookies", [FORM_BARRIER] = "barrier",    \
-		[FORM_DRAIN] = "drain",                                                            \
+		[FORM_WAIT] = "gp_wait", [FORM_COOKIE] = "cookies", [FORM_STREAM] = "streams",     \
+		[FORM_BARRIER] = "barrier", [FORM_DRAIN] = "drain",                                \
 	},                                                                                         \
 	.updater = torture_updater, .handler = torture_section_in_handler, .use = torture_section, \
 	.use_shortly = torture_short_section, .wait_once = lull_rcu_synchronize, .live = rcu_live, \

@@ -12,6 +12,7 @@ enum torture_form {
 	FORM_POLL,
 	FORM_WAIT,
 	FORM_COOKIE,
+	FORM_STREAM,
 	FORM_BARRIER,
 	FORM_DRAIN,
 };

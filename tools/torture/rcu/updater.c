@@ -28,8 +28,8 @@ struct updater {
 static const char *const form_doing[TORTURE_FORMS] = {
 	[FORM_SYNC] = "lull_rcu_synchronize",	[FORM_CALL] = "lull_rcu_call",
 	[FORM_POLL] = "polling a grace period", [FORM_WAIT] = "lull_rcu_gp_wait",
-	[FORM_COOKIE] = "lull_rcu_gp_start",	[FORM_BARRIER] = "lull_rcu_barrier",
-	[FORM_DRAIN] = "lull_reclaim_drain",
+	[FORM_COOKIE] = "lull_rcu_gp_start",	[FORM_STREAM] = "a stream of cookies",
+	[FORM_BARRIER] = "lull_rcu_barrier",	[FORM_DRAIN] = "lull_reclaim_drain",
 };
 
 static void element_called(struct lull_rcu_head *head)
@@ -174,10 +174,34 @@ static void wait_grace_period(struct updater *u, enum torture_form form)
 		lull_rcu_offline();
 }
 
+static struct torture_slot *any_slot(struct updater *u)
+{
+	return &torture.slot[torture_random(&u->t->rng, TORTURE_SLOTS)];
+}
+
+/*
+ * A cookie for each element that is removed, and nobody waits. Goes on until the first one is over: if new cookies
+ * kept old ones from that, it would hang.
+ */
+static void stream_of_cookies(struct updater *u)
+{
+	lull_rcu_cookie first = lull_rcu_gp_start();
+
+	do {
+		struct element *old = swap_element(any_slot(u));
+		lull_rcu_cookie cookie = lull_rcu_gp_start();
+
+		if (old) {
+			old->cookie = cookie;
+			torture_put_in(&u->waiting, old);
+		}
+		torture_spin_ns(torture_random(&u->t->rng, 2000));
+	} while (!lull_rcu_gp_poll(first));
+}
+
 static void update(struct updater *u, enum torture_form form)
 {
-	struct torture_slot *slot = &torture.slot[torture_random(&u->t->rng, TORTURE_SLOTS)];
-	struct element *old = swap_element(slot);
+	struct element *old = swap_element(any_slot(u));
 
 	if (!old && (form == FORM_CALL || form == FORM_COOKIE))
 		form = FORM_SYNC; /* the pool is empty: nothing was removed */
@@ -198,6 +222,10 @@ static void update(struct updater *u, enum torture_form form)
 	}
 	if (old)
 		torture_put_in(&u->removed, old);
+	if (form == FORM_STREAM) {
+		stream_of_cookies(u);
+		return;
+	}
 	lull_store_relaxed(&u->box->before, ++u->letters);
 	lull_store_relaxed(&u->t->rests, 1u);
 	wait_grace_period(u, form);

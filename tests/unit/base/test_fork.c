@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_fork.c - children that nobody tells of the fork: _Fork(), and fork handlers that run before lull's. The program
+ * contains lull, so that it can register such handlers.
+ */
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "support.h"
+
+#include <lull/hazptr.h>
+#include <lull/mutex_robust.h>
+#include <lull/percpu_ref.h>
+#include <lull/shazptr.h>
+
+/* ---- handlers that are registered before lull's ------------------------------------------------------------- */
+
+static int early_handler_on;
+static char object;
+
+static void uses_lull(void)
+{
+	lull_rcu_read_lock();
+	lull_rcu_read_unlock();
+	lull_rcu_synchronize();
+	lull_hazptr_synchronize(&object);
+	lull_rcu_barrier();
+}
+
+static void early_child(void)
+{
+	alarm(60);
+	if (early_handler_on)
+		uses_lull();
+}
+
+__attribute__((constructor(101))) static void register_early(void)
+{
+	pthread_atfork(NULL, NULL, early_child);
+}
+
+/* ---- another thread, which the child does not have ---------------------------------------------------------- */
+
+static int is_in, may_leave;
+
+static void *stays(void *unused)
+{
+	struct lull_hazptr_hold hold;
+	struct lull_shazptr_guard guard;
+	char *source = &object;
+
+	lull_rcu_read_lock();
+	lull_hazptr_acquire(&hold, &source);
+	guard = lull_shazptr_acquire(&object);
+	lull_store_release(&is_in, 1);
+	await_flag(&may_leave, 1);
+	lull_shazptr_clear(guard);
+	lull_hazptr_release(&hold, &object);
+	lull_rcu_read_unlock();
+	return unused;
+}
+
+static pthread_t a_reader(void)
+{
+	pthread_t thread;
+
+	is_in = may_leave = 0;
+	thread = start_thread(stays, NULL);
+	await_flag(&is_in, 1);
+	return thread;
+}
+
+static void expect_exit_0(pid_t child)
+{
+	int status;
+
+	assert_true(child > 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+#define CHECK(condition)                                                                           \
+	do {                                                                                       \
+		if (!(condition)) {                                                                \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);            \
+			_exit(1);                                                                  \
+		}                                                                                  \
+	} while (0)
+
+/* ---- what all children must be able to do ------------------------------------------------------------------- */
+
+static int called;
+static struct lull_mutex shared_lock = { 0, LULL_MUTEX_SHARED };
+
+static void counts(struct lull_rcu_head *head)
+{
+	(void)head;
+	called++;
+}
+
+static void released(struct lull_percpu_ref *ref)
+{
+	(void)ref;
+	called += 10;
+}
+
+static void *reads_in_child(void *unused)
+{
+	lull_rcu_read_lock();
+	lull_rcu_read_unlock();
+	return unused;
+}
+
+static void works_as_ever(void)
+{
+	static struct lull_rcu_head head;
+	struct lull_mutex_robust robust;
+	struct lull_percpu_ref ref;
+	pthread_t thread;
+
+	alarm(60);
+	called = 0;
+	uses_lull();
+	lull_shazptr_synchronize(&object);
+	CHECK(lull_thread_count() >= 1 && lull_thread_count() <= 2); /* lull's own thread, perhaps */
+	lull_rcu_call(&head, counts);
+	lull_rcu_barrier();
+	CHECK(called == 1);
+	CHECK(lull_percpu_ref_init(&ref, released, 0) == 0);
+	lull_percpu_ref_kill(&ref);
+	lull_rcu_barrier(); /* without rseq it takes a grace period */
+	CHECK(called == 11);
+	lull_percpu_ref_exit(&ref);
+	lull_mutex_robust_init(&robust, 0);
+	CHECK(lull_mutex_robust_lock(&robust) == 0);
+	CHECK(lull_mutex_owner(&robust.mutex) == (uint32_t)syscall(SYS_gettid));
+	lull_mutex_robust_unlock(&robust);
+	lull_mutex_lock(&shared_lock);
+	CHECK(lull_mutex_owner(&shared_lock) == (uint32_t)syscall(SYS_gettid));
+	lull_mutex_unlock(&shared_lock);
+	CHECK(pthread_create(&thread, NULL, reads_in_child, NULL) == 0);
+	pthread_join(thread, NULL);
+	lull_rcu_synchronize();
+	_exit(0);
+}
+
+/* ---- the tests ---------------------------------------------------------------------------------------------- */
+
+/* Locks are held in the parent by the thread that forks, too: it has used everything before. */
+static int use_everything(void **state)
+{
+	static struct lull_rcu_head head;
+
+	(void)state;
+	lull_mutex_lock(&shared_lock);
+	lull_mutex_unlock(&shared_lock);
+	lull_rcu_call(&head, counts);
+	lull_rcu_barrier();
+	return 0;
+}
+
+static void fork_by(pid_t (*how)(void))
+{
+	pthread_t thread;
+	pid_t child;
+
+	NEEDS_THREADS_IN_CHILD();
+	thread = a_reader();
+	child = how();
+	if (child == 0)
+		works_as_ever();
+	expect_exit_0(child);
+	lull_store_release(&may_leave, 1);
+	join_thread(thread);
+	lull_rcu_synchronize();
+}
+
+static void test_fork(void **state)
+{
+	(void)state;
+	fork_by(fork);
+}
+
+static void test_early_handler(void **state)
+{
+	(void)state;
+	early_handler_on = 1;
+	fork_by(fork);
+	early_handler_on = 0;
+}
+
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
+/* Nobody is told. */
+static void test_underscore_fork(void **state)
+{
+	(void)state;
+	fork_by(_Fork);
+	fork_by(_Fork);
+}
+
+static pid_t twice(void)
+{
+	pid_t child = _Fork(), grandchild;
+	int status;
+
+	if (child != 0)
+		return child;
+	grandchild = _Fork();
+	if (grandchild == 0)
+		return 0;
+	CHECK(waitpid(grandchild, &status, 0) == grandchild);
+	_exit(status != 0);
+}
+
+/* A child that has not noticed has a child of its own. */
+static void test_underscore_fork_twice(void **state)
+{
+	(void)state;
+	fork_by(twice);
+}
+
+/* A mutex that the forking thread has is the child's, as after fork(). */
+static void test_mutex_over_underscore_fork(void **state)
+{
+	struct lull_mutex m = LULL_MUTEX_INIT;
+	pid_t child;
+
+	(void)state;
+#if UNDER_TSAN || defined(LULL_TEST_EMULATED)
+	skip(); /* which do not know of _Fork(), or of MADV_WIPEONFORK */
+#endif
+	lull_mutex_lock(&m);
+	child = _Fork();
+	if (child == 0) {
+		alarm(60);
+		lull_thread_register();
+		lull_mutex_unlock(&m);
+		lull_mutex_lock(&m);
+		CHECK(lull_mutex_owner(&m) == (uint32_t)syscall(SYS_gettid));
+		lull_mutex_unlock(&m);
+		_exit(0);
+	}
+	expect_exit_0(child);
+	lull_mutex_unlock(&m);
+}
+#endif
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_fork),
+		cmocka_unit_test(test_early_handler),
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
+		cmocka_unit_test(test_underscore_fork),
+		cmocka_unit_test(test_underscore_fork_twice),
+		cmocka_unit_test(test_mutex_over_underscore_fork),
+#endif
+	};
+
+	return cmocka_run_group_tests(tests, use_everything, NULL);
+}

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_message.c - what lull's lines do to the program: they wait for nobody, raise no signal, and go to no file that
+ * is not its standard error; reports are made with no lock held.
+ */
+#include "support.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <termios.h>
+
+#include "../../../src/base/message.h"
+
+/* ---- lines, in a child whose standard error is something special ------------------------------------------------ */
+
+static char path[] = "/tmp/lull-test-message-XXXXXX";
+
+static int in_child(void (*func)(void))
+{
+	int status = 0;
+	pid_t child;
+
+	fflush(NULL);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		alarm(60);
+		func();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return status;
+}
+
+static void check_child(void (*func)(void))
+{
+	int status = in_child(func);
+
+	if (status)
+		print_error("status %x\n", (unsigned)status);
+	assert_int_equal(status, 0);
+}
+
+/* Make @fd the standard error that lull writes to. */
+static void to_stderr(int fd)
+{
+	must(dup2(fd, 2) == 2);
+	lull_debug_set_message_hook(NULL);
+}
+
+static void fill(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+	char bytes[4096] = { 0 };
+
+	fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+	while (write(fd, bytes, sizeof(bytes)) > 0)
+		;
+	while (write(fd, bytes, 1) > 0)
+		;
+	fcntl(fd, F_SETFL, flags);
+}
+
+static void say_to_full_pipe(void)
+{
+	int ends[2];
+
+	must(pipe(ends) == 0);
+	fill(ends[1]);
+	to_stderr(ends[1]);
+	for (int i = 0; i < 3; i++)
+		lull__say("nobody reads this");
+}
+
+/* A page is free, and four lines of other writers go there before this one. */
+static void say_to_nearly_full_pipe(void)
+{
+	char bytes[4096], line[600];
+	int ends[2];
+
+	must(pipe(ends) == 0);
+	fill(ends[1]);
+	must(read(ends[0], bytes, sizeof(bytes)) == (ssize_t)sizeof(bytes));
+	to_stderr(ends[1]);
+	memset(line, 'x', sizeof(line) - 1);
+	line[sizeof(line) - 1] = '\0';
+	for (int i = 0; i < 100; i++)
+		lull__say("%s", line);
+}
+
+static void say_to_full_socket(void)
+{
+	int ends[2];
+
+	must(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+	fill(ends[1]);
+	to_stderr(ends[1]);
+	for (int i = 0; i < 3; i++)
+		lull__say("nobody reads this");
+}
+
+/* Ctrl-S. */
+static void say_to_stopped_terminal(void)
+{
+	int master = posix_openpt(O_RDWR | O_NOCTTY), slave;
+
+	if (master < 0)
+		return; /* no terminals here */
+	must(grantpt(master) == 0 && unlockpt(master) == 0);
+	slave = open(ptsname(master), O_RDWR | O_NOCTTY);
+	must(slave >= 0);
+	must(tcflow(slave, TCOOFF) == 0);
+	to_stderr(slave);
+	for (int i = 0; i < 3; i++)
+		lull__say("nobody sees this");
+}
+
+static void test_never_blocks(void **state)
+{
+	(void)state;
+	check_child(say_to_full_pipe);
+	check_child(say_to_nearly_full_pipe);
+	check_child(say_to_full_socket);
+	check_child(say_to_stopped_terminal);
+}
+
+static bool is_pending(int number)
+{
+	sigset_t pending;
+
+	sigpending(&pending);
+	return sigismember(&pending, number) == 1;
+}
+
+static void block(int number)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+static void say_to_dead_pipe(void)
+{
+	int ends[2];
+
+	must(pipe(ends) == 0);
+	close(ends[0]);
+	to_stderr(ends[1]);
+	lull__say("nobody reads this any more");
+	/* Blocked: as if there had been nothing. And one of the program's own stays. */
+	block(SIGPIPE);
+	lull__say("nobody reads this any more");
+	must(!is_pending(SIGPIPE));
+	raise(SIGPIPE);
+	lull__say("nobody reads this any more");
+	must(is_pending(SIGPIPE));
+}
+
+static void say_to_dead_socket(void)
+{
+	int ends[2];
+
+	must(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+	close(ends[0]);
+	to_stderr(ends[1]);
+	lull__say("nobody reads this any more");
+}
+
+static void say_to_full_file(void)
+{
+	struct rlimit limit = { 8, 8 };
+	int fd = open(path, O_RDWR | O_TRUNC | O_APPEND);
+
+	must(fd >= 0 && write(fd, "12345678", 8) == 8);
+	must(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+	to_stderr(fd);
+	lull__say("there is no room for this");
+	block(SIGXFSZ);
+	lull__say("there is no room for this");
+	must(!is_pending(SIGXFSZ));
+}
+
+static void test_raises_no_signal(void **state)
+{
+	(void)state;
+	check_child(say_to_dead_pipe);
+	check_child(say_to_dead_socket);
+	check_child(say_to_full_file);
+}
+
+/* A daemon: 0 to 2 are closed, and the first file that it opens becomes 2. */
+static void say_after_closing(void)
+{
+	int fd;
+
+	for (fd = 0; fd < 3; fd++)
+		close(fd);
+	do
+		fd = open(path, O_RDWR | O_TRUNC);
+	while (fd >= 0 && fd < 2);
+	if (fd != 2 || write(2, "DATA", 4) != 4)
+		_exit(1);
+	lull__say("this is not for that file");
+	close(2);
+	lull__say("this is for nobody");
+}
+
+/* Closed when the program said what its standard error is. */
+static void say_without_stderr(void)
+{
+	close(2);
+	lull_debug_set_message_hook(NULL);
+	say_after_closing();
+}
+
+static void check_data(void)
+{
+	char data[64] = "";
+	int fd = open(path, O_RDONLY);
+
+	assert_true(fd >= 0);
+	assert_int_equal(read(fd, data, sizeof(data) - 1), 4);
+	close(fd);
+	assert_string_equal(data, "DATA");
+}
+
+static void test_only_to_stderr(void **state)
+{
+	(void)state;
+	check_child(say_after_closing);
+	check_data();
+	check_child(say_without_stderr);
+	check_data();
+}
+
+static void say_and_abort(void)
+{
+	lull__misuse("this is %s", "wrong");
+}
+
+/* What there is room for arrives, with errno as it was. */
+static void say_something(void)
+{
+	errno = 7;
+	lull__say("one %d", 1);
+	lull__say("two");
+	must(errno == 7);
+}
+
+static void test_arrives(void **state)
+{
+	char text[4096];
+
+	(void)state;
+	assert_int_equal(run_child(say_something, text, sizeof(text)), 0);
+	assert_string_equal(text, "lull: one 1\nlull: two\n");
+	expect_abort(say_and_abort, "this is wrong (thread \"");
+}
+
+/* ---- reports, while others want to go on ------------------------------------------------------------------------- */
+
+static int inside, leave, reported, go_on;
+
+static void *reads(void *unused)
+{
+	lull_rcu_read_lock();
+	lull_store_release(&inside, 1);
+	await_flag(&leave, 1);
+	lull_rcu_read_unlock();
+	return unused;
+}
+
+static void *synchronizes(void *unused)
+{
+	lull_rcu_synchronize();
+	return unused;
+}
+
+/* The hook lets the reader go, and waits for a grace period of its own. */
+static void hook_that_synchronizes(const struct lull_stall *stall, void *arg)
+{
+	(void)stall;
+	(void)arg;
+	lull_store_release(&leave, 1);
+	lull_rcu_synchronize();
+	lull_store_release(&reported, 1);
+}
+
+static void test_hook_synchronizes(void **state)
+{
+	pthread_t reader;
+
+	(void)state;
+	inside = leave = reported = 0;
+	lull_debug_set_stall_hook(hook_that_synchronizes, NULL);
+	lull_debug_set_stall_ms(10);
+	reader = start_thread(reads, NULL);
+	await_flag(&inside, 1);
+	lull_rcu_synchronize();
+	lull_debug_set_stall_hook(NULL, NULL);
+	join_thread(reader);
+	assert_int_equal(reported, 1);
+}
+
+static void hook_that_waits(const struct lull_stall *stall, void *arg)
+{
+	(void)stall;
+	(void)arg;
+	if (lull_xchg_relaxed(&reported, 1))
+		return;
+	lull_store_release(&leave, 1);
+	await_flag(&go_on, 1);
+}
+
+/* One thread's report does not come to an end; the grace periods of the others do. */
+static void test_others_go_on(void **state)
+{
+	pthread_t reader, reporter;
+
+	(void)state;
+	inside = leave = reported = go_on = 0;
+	lull_debug_set_stall_hook(hook_that_waits, NULL);
+	lull_debug_set_stall_ms(10);
+	reader = start_thread(reads, NULL);
+	await_flag(&inside, 1);
+	reporter = start_thread(synchronizes, NULL);
+	await_flag(&reported, 1);
+	lull_rcu_synchronize();
+	lull_rcu_gp_wait(lull_rcu_gp_start());
+	lull_store_release(&go_on, 1);
+	join_thread(reporter);
+	join_thread(reader);
+	lull_debug_set_stall_hook(NULL, NULL);
+}
+
+/* ---- fork ---------------------------------------------------------------------------------------------------------- */
+
+#define FORKS 500
+
+static void *sets_hooks(void *unused)
+{
+	while (!lull_load_relaxed(&leave)) {
+		lull_debug_set_stall_hook(hook_that_waits, NULL);
+		lull_debug_set_stall_hook(hook_that_synchronizes, NULL);
+	}
+	return unused;
+}
+
+static void set_a_hook(void)
+{
+	lull_debug_set_stall_hook(hook_that_waits, NULL);
+}
+
+/* A thread that the child does not have is in the middle of setting the hook. */
+static void test_fork_while_hook_is_set(void **state)
+{
+	pthread_t setter;
+
+	(void)state;
+	leave = 0;
+	setter = start_thread(sets_hooks, NULL);
+	for (int i = 0; i < FORKS; i++)
+		check_child(set_a_hook);
+	lull_store_relaxed(&leave, 1);
+	join_thread(setter);
+	lull_debug_set_stall_hook(NULL, NULL);
+}
+
+static int make_file(void **state)
+{
+	int fd = mkstemp(path);
+
+	(void)state;
+	close(fd);
+	alarm(100);
+	return fd < 0;
+}
+
+static int remove_file(void **state)
+{
+	(void)state;
+	return unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_arrives),
+		cmocka_unit_test(test_never_blocks),
+		cmocka_unit_test(test_raises_no_signal),
+		cmocka_unit_test(test_only_to_stderr),
+		cmocka_unit_test(test_hook_synchronizes),
+		cmocka_unit_test(test_others_go_on),
+		cmocka_unit_test(test_fork_while_hook_is_set),
+	};
+
+	return cmocka_run_group_tests(tests, make_file, remove_file);
+}

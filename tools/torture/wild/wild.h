@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lull torture --flavor wild: what its parts share.
+ *
+ * The library as a guest in processes that are not nice to it: limits, sandboxes, calls that fail, a standard error
+ * that nobody reads, first users with odd priorities, bursts of threads, forks, ends of every kind.
+ *
+ * A supervisor runs rounds, one after the other. Each is this command again, in a process of its own, under a set of
+ * conditions that is drawn. A round uses everything that the library has for a moment, checks that nothing was freed
+ * early, that all callbacks have run and that memory is as before, and ends. The supervisor judges what it sees from
+ * outside: a round that does not end, dies, exits with a wrong status, or says on standard error what nobody expects.
+ * What a round drew follows from its seed, which is printed, and its conditions can be given: so it can be repeated.
+ *
+ * A condition says for itself whether it took effect. One that never does, over many rounds, is a failure, too.
+ */
+#ifndef LULL_TOOL_TORTURE_WILD_H
+#define LULL_TOOL_TORTURE_WILD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "torture/run.h"
+
+/* In the order of the table in conditions.c. */
+enum wild_condition {
+	/* Limits and sandboxes. */
+	WILD_FSIZE,
+	WILD_NO_MEMBARRIER,
+	WILD_LOST_MEMBARRIER,
+	WILD_NO_MEMFD,
+	WILD_NO_AFFINITY,
+	WILD_NO_OPENAT,
+	WILD_NO_THREADS,
+	WILD_NO_MEMORY,
+	/* Calls of the library that fail now and then. */
+	WILD_FAIL_MALLOC,
+	WILD_FAIL_THREADS,
+	WILD_FAIL_MMAP,
+	WILD_FAIL_MEMBARRIER,
+	/* Standard error, and the environment. */
+	WILD_STDERR_FULL,
+	WILD_STDERR_DEAD,
+	WILD_STDERR_REUSED,
+	WILD_STDERR_CLOSED,
+	WILD_TYPO,
+	WILD_FULL_FENCE,
+	/* Who uses the library first, and where everybody runs. */
+	WILD_FIRST_IDLE,
+	WILD_FIRST_FIFO,
+	WILD_FIRST_NICE,
+	WILD_FIRST_PINNED,
+	WILD_ONE_CPU,
+	WILD_NICE,
+	WILD_IDLE,
+	/* What the program does. */
+	WILD_BURST,
+	WILD_SMALL_STACK,
+	WILD_LATE_USE,
+	WILD_STALL,
+	WILD_FLOOD,
+	WILD_COOKIES,
+	WILD_FAULT,
+	WILD_FORK,
+	WILD_RAW_FORK,
+	WILD_POLL,
+	WILD_CALLER,
+	/* How it ends; else main returns. */
+	WILD_END_MAIN_EXITS,
+	WILD_END_SIGTERM,
+	WILD_END_EXIT,
+	WILD_END_AT_ONCE,
+	WILD_END_CONTEXT,
+	/* Another flavor of torture in the place of a bit of everything. */
+	WILD_WORK,
+	WILD_WORK_LAST = WILD_WORK + 7,
+	NR_WILD
+};
+
+typedef uint64_t wild_set;
+#define WILD_BIT(condition) (UINT64_C(1) << (condition))
+
+/* Of each of these a round has one at most. */
+enum wild_group { GROUP_NONE, GROUP_STDERR, GROUP_FIRST, GROUP_MODE, GROUP_END, GROUP_WORK };
+
+struct wild_row {
+	const char *name, *what;
+	enum wild_group group;
+	wild_set against;	     /* others that it does not go with */
+	const char *(*why_not)(void); /* this machine or build cannot have it, for that reason; else NULL */
+	const char *line[2];	     /* what the library may say because of it */
+};
+
+/* ---- conditions.c ---------------------------------------------------------------------------- */
+
+const struct wild_row *wild_row(enum wild_condition c);
+/* Bad input ends the process. */
+wild_set wild_parse(const char *names);
+/* "fork,burst"; in a buffer that the next call uses again. */
+const char *wild_names(wild_set set);
+bool wild_fits(wild_set set, enum wild_condition c);
+/* Why it cannot be had here; NULL: it can. Failures that are known, and have yet to be mended, are among them. */
+const char *wild_why_not(enum wild_condition c);
+/* What is drawn for a round with @first in it. */
+wild_set wild_draw(enum wild_condition first, uint64_t *rng);
+
+/* ---- surround.c: before the round's program begins, in its process ------------------------------ */
+
+/* Of the round's standard error: @err[1] is the end of a pipe that it may write to. */
+void wild_surround(wild_set set, uint64_t seed, const int err[2]);
+const char *wild_preload_path(void); /* NULL: the library with failing calls is not there */
+
+/* ---- sandbox.c --------------------------------------------------------------------------------- */
+
+/* Returns whether the calls of @nr are answered with @error from now on, in all threads. */
+bool wild_forbid(const long *nr, unsigned count, int error);
+bool wild_forbid_membarrier(int error);
+bool wild_forbid_open(int error);
+
+/* ---- child.c: a round, seen from outside ------------------------------------------------------- */
+
+struct wild_end {
+	char failure[512]; /* "": none */
+	uint64_t ns;
+	uint64_t effect[NR_WILD];
+};
+
+void wild_run_round(wild_set set, uint64_t seed, struct wild_end *end);
+
+/* ---- hostage.c --------------------------------------------------------------------------------- */
+
+/* Print what the kernel says of each thread of @pid. */
+void wild_dump_threads(pid_t pid);
+
+/* ---- supervisor.c ------------------------------------------------------------------------------ */
+
+struct wild_record {
+	uint64_t rounds, failed, effect;
+};
+
+extern struct wild_record wild_records[NR_WILD];
+
+/* ---- summary.c --------------------------------------------------------------------------------- */
+
+void wild_note_failure(wild_set set, uint64_t seed, const char *text);
+void wild_print_summary(uint64_t rounds);
+void wild_write_json(struct jsonout *json, uint64_t rounds);
+
+/* ---- round.c: what happens in a round's process -------------------------------------------------- */
+
+extern wild_set wild_on;
+
+bool wild_has(enum wild_condition c);
+/* Half of the patience that the supervisor has; @since_ns is when the wait began. */
+bool wild_is_overdue(uint64_t since_ns);
+
+/* ---- effects.c ----------------------------------------------------------------------------------- */
+
+void wild_took_effect(enum wild_condition c, uint64_t n);
+/* Of those that can be asked at the end; prints all for the supervisor. */
+void wild_check_effects(void);
+
+/* ---- mix.c: a bit of everything ------------------------------------------------------------------ */
+
+void wild_mix_init(void);
+/* The calling thread does @n things; any thread. */
+void wild_mix(uint64_t *rng, unsigned n);
+/* One deferred callback; false: there is no memory. */
+bool wild_post(uint64_t *rng, size_t bytes);
+/* Everybody has stopped: all callbacks have run, or will without help if @alone. Then nothing waits. */
+void wild_mix_settle(bool alone);
+void wild_mix_end(void);
+/* In a forked child: what was posted before is not its. */
+void wild_mix_child(void);
+
+/* ---- pressure.c: limits that are met for a while ------------------------------------------------- */
+
+void wild_become_limited(void); /* after what only root may do */
+void wild_press(bool on);
+
+/* ---- guests.c: the library's own threads ------------------------------------------------------- */
+
+void wild_first_use(uint64_t *rng);
+void wild_check_guests(void);
+/* A handler mends it, on whatever thread the callback runs. */
+void wild_fault_in_callback(void);
+
+/* ---- load.c: what goes on beside the mix, in threads of its own ------------------------------------ */
+
+void wild_load_start(void);
+void wild_load_stop(void);
+void wild_cookies(void);
+
+/* ---- burst.c -------------------------------------------------------------------------------------- */
+
+/* Threads come and go; with nobody else at work, memory is as before. */
+void wild_burst(uint64_t *rng);
+
+/* ---- forks.c --------------------------------------------------------------------------------------- */
+
+void wild_forks(uint64_t *rng);
+
+/* ---- ends.c ---------------------------------------------------------------------------------------- */
+
+void wild_workers_start(uint64_t *rng);
+void wild_workers_stop(void);
+_Noreturn void wild_end_round(uint64_t *rng);
+
+#endif
