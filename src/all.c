@@ -44,6 +44,7 @@
 #include "reclaim/bag.c"
 #include "reclaim/barrier.c"
 #include "reclaim/defer.c"
+#include "reclaim/overflow.c"
 #include "reclaim/partition.c"
 #include "reclaim/pass.c"
 #include "reclaim/poll.c"
@@ -63,6 +64,7 @@
 #include "mutex/self.c"
 
 #include "hash/buckets.c"
+#include "hash/bytes.c"
 #include "hash/hash.c"
 #include "hash/resize.c"
 

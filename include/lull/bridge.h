@@ -86,6 +86,7 @@ LULL_INLINE void lull__hazptr_set_rcu(struct lull_hazptr *h, uintptr_t addr)
 LULL_API void lull_rcu_call_hazptr(struct lull_head *head, lull_rcu_func func);
 LULL_API void lull_rcu_call_hazptr_sized(struct lull_head *head, lull_rcu_func func, size_t bytes);
 LULL_API void lull_rcu_free_hazptr(void *ptr);
+LULL__ENDS_IN_FREE(lull_rcu_free_hazptr);
 
 LULL_END_DECLS
 

@@ -24,7 +24,7 @@
 LULL_BEGIN_DECLS
 
 /* Does the calling thread hold @lock? Must not take any lock; is called with the caller's signal mask. */
-typedef bool (*lull_check_held)(const void *lock);
+typedef bool (*lull_check_held)(const void *lock) LULL__NOEXCEPT_TYPE;
 
 #ifdef LULL_DEBUG
 /*
@@ -41,8 +41,8 @@ LULL_API void lull_check_unguarded(const void *at, size_t len);
  * pthread_mutex_t of any type? The second reads the owner that glibc stores in the mutex; so it is always
  * true with other C libraries, and of no use with lock elision, which is off unless a tunable asks for it.
  */
-LULL_API bool lull_check_mutex_held(const void *mutex);
-LULL_API bool lull_check_pthread_mutex_held(const void *mutex);
+LULL_API bool lull_check_mutex_held(const void *mutex) LULL_NOEXCEPT;
+LULL_API bool lull_check_pthread_mutex_held(const void *mutex) LULL_NOEXCEPT;
 
 LULL_API void *lull__check_update(const char *call, const void *at);
 LULL_API void lull__check_walk(const char *call, const void *at);
@@ -68,13 +68,13 @@ LULL_INLINE void lull_check_unguarded(const void *at, size_t len)
 	(void)len;
 }
 
-LULL_INLINE bool lull_check_mutex_held(const void *mutex)
+LULL_INLINE bool lull_check_mutex_held(const void *mutex) LULL_NOEXCEPT
 {
 	(void)mutex;
 	return true;
 }
 
-LULL_INLINE bool lull_check_pthread_mutex_held(const void *mutex)
+LULL_INLINE bool lull_check_pthread_mutex_held(const void *mutex) LULL_NOEXCEPT
 {
 	(void)mutex;
 	return true;

@@ -20,13 +20,18 @@
 #include <lull/mutex.h>
 
 /*
- * All zeros is one without waiters. All threads that wait at a time use the same mutex. Not in signal
+ * All zeros is one without waiters, as one is at first in C++. All threads that wait at a time use the same mutex. Not in signal
  * handlers. A child has to lull_cond_init() one that its parent's threads were waiting for at the fork.
  */
 struct lull_cond {
-	uint32_t seq;	  /* counts signals; the futex that waiters sleep on */
-	uint32_t waiters; /* calls of wait that have not returned, and LULL_MUTEX_SHARED */
-	intptr_t mutex;	  /* distance in bytes from here to the waiters' mutex */
+	uint32_t seq LULL__ZERO;     /* counts signals; the futex that waiters sleep on */
+	uint32_t waiters LULL__ZERO; /* calls of wait that have not returned, and LULL_MUTEX_SHARED */
+	intptr_t mutex LULL__ZERO;   /* distance in bytes from here to the waiters' mutex */
+#ifdef __cplusplus
+	lull_cond() = default;
+	lull_cond(const lull_cond &) = delete;
+	lull_cond &operator=(const lull_cond &) = delete;
+#endif
 };
 
 #ifdef __cplusplus

@@ -48,7 +48,7 @@ struct lull_stall {
  * The hook may read and defer, but not wait for a grace period, and is no cancellation point. NULL restores
  * the default: one line through the message hook. Any thread, any time; not in signal handlers.
  */
-typedef void (*lull_stall_hook)(const struct lull_stall *stall, void *arg);
+typedef void (*lull_stall_hook)(const struct lull_stall *stall, void *arg) LULL__NOEXCEPT_TYPE;
 LULL_API void lull_debug_set_stall_hook(lull_stall_hook hook, void *arg);
 
 /* Report waits that last @stall_ms or longer. 1000 at the start; 0: report none. */
@@ -59,7 +59,7 @@ LULL_API void lull_debug_set_stall_ms(uint32_t stall_ms);
  * per call, without a newline. NULL restores the default: standard error, prefixed "lull: ". The hook
  * runs in the context of the call at fault.
  */
-typedef void (*lull_message_hook)(const char *line);
+typedef void (*lull_message_hook)(const char *line) LULL__NOEXCEPT_TYPE;
 LULL_API void lull_debug_set_message_hook(lull_message_hook hook);
 
 /*

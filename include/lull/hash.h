@@ -56,7 +56,8 @@
  * The hash. Its low bits choose the bucket, as they are: a multiplication here would cost as much
  * as the read section. So hashes have to be well mixed: lull_hash_mix64() for integers and
  * pointers (small numbers that follow each other will do without), lull_hash_bytes() and
- * lull_hash_string() for the rest. A bad hash makes long chains, in a table of any size, and
+ * lull_hash_string() for the rest. Where strangers choose the keys, numbers too, take
+ * lull_hash_bytes() with a secret seed. A bad hash makes long chains, in a table of any size, and
  * nothing worse.
  *
  * Sources: J. Triplett, P. McKenney, J. Walpole, "Resizable, Scalable, Concurrent Hash Tables via
@@ -99,9 +100,9 @@ struct lull_hash {
 
 /*
  * Is @node the element with @key? Called only when the hashes are equal, by updates with a bucket
- * locked: it must not update the table. Make it static inline, and lookups contain it.
+ * locked: it must not update the table, nor throw. Make it static inline, and lookups contain it.
  */
-typedef bool (*lull_hash_match_fn)(const struct lull_hash_node *node, const void *key);
+typedef bool (*lull_hash_match_fn)(const struct lull_hash_node *node, const void *key) LULL__NOEXCEPT_TYPE;
 
 /* Does not compile unless @x is a struct @tag; evaluates nothing. */
 #define LULL__HASH_CHECK(x, tag) ((void)sizeof(1 ? (x) : *(const struct tag *)0))
@@ -126,7 +127,7 @@ typedef bool (*lull_hash_match_fn)(const struct lull_hash_node *node, const void
 
 struct lull_hash_config {
 	size_t buckets;	    /* at the start, and the least when shrinking; 0: 16 */
-	size_t max_buckets; /* the table does not grow by itself beyond this; 0: no limit */
+	size_t max_buckets; /* the table does not grow by itself beyond this; 0, SIZE_MAX: no limit */
 	uint32_t flags;	    /* LULL_HASH_* */
 };
 
@@ -144,7 +145,8 @@ LULL_API int lull_hash_init(struct lull_hash *h, const struct lull_hash_config *
  * last reader a lull_rcu_synchronize() may be needed. Not in signal handlers.
  */
 LULL_API void lull_hash_destroy(struct lull_hash *h,
-				void (*gone)(struct lull_hash_node *node, void *arg), void *arg);
+				void (*gone)(struct lull_hash_node *node, void *arg) LULL__NOEXCEPT_TYPE,
+				void *arg);
 
 /* ---- lookups: in a read section (debug builds check it), signal handlers too ----------------- */
 
@@ -372,8 +374,11 @@ LULL_INLINE uint64_t lull_hash_mix64(uint64_t x)
 }
 
 /*
- * Hash @size bytes, or a string without its end. Take a @seed from getrandom() if strangers choose the
- * keys. Not a cryptographic hash; may differ from one version or architecture to the next.
+ * Hash @size bytes, or a string without its end. With a @seed from getrandom() that is kept secret,
+ * strangers who choose the keys find no collisions but by chance: SipHash-1-3, whose key is made of the
+ * seed. That holds for those who do not see hashes, or orders that follow from them. With a seed that
+ * they know (0) they can make chains as long as they like. Not for signatures; may differ from one
+ * version to the next.
  */
 LULL_API uint64_t lull_hash_bytes(const void *bytes, size_t size, uint64_t seed);
 LULL_API uint64_t lull_hash_string(const char *string, uint64_t seed);

@@ -327,10 +327,13 @@ LULL_API void lull_hazptr_call_sized(struct lull_head *head, lull_rcu_func func,
 /*
  * free(3) @ptr when no slot names it any more; NULL is ignored. No user code runs, so the calling
  * thread frees it itself, in later calls; the reclaimer frees the rest. Contexts as for
- * lull_hazptr_call(). retire_sized() takes the size, as lull_rcu_free_sized() does.
+ * lull_hazptr_call(). retire_sized() takes the size, as lull_rcu_free_sized() does; in C++ the same
+ * objects do not pass.
  */
 LULL_API void lull_hazptr_retire(void *ptr);
 LULL_API void lull_hazptr_retire_sized(void *ptr, size_t bytes);
+LULL__ENDS_IN_FREE(lull_hazptr_retire);
+LULL__ENDS_IN_FREE(lull_hazptr_retire_sized);
 
 /*
  * Wait until each slot that names @addr, or an address in [@addr, @addr + @len), has once been seen

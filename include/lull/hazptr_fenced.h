@@ -84,6 +84,7 @@ LULL_INLINE void lull_hazptr_fenced_clear(struct lull_hazptr *h)
 
 LULL_API void lull_hazptr_fenced_call(struct lull_head *head, lull_rcu_func func);
 LULL_API void lull_hazptr_fenced_retire(void *ptr);
+LULL__ENDS_IN_FREE(lull_hazptr_fenced_retire);
 LULL_API void lull_hazptr_fenced_synchronize(const void *addr);
 LULL_API int lull_hazptr_fenced_synchronize_range_timeout(const void *addr, size_t len, uint64_t timeout_ms);
 

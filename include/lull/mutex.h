@@ -39,7 +39,7 @@
 #endif
 
 /*
- * All zeros is a mutex that is free. As long as it is held, the low 30 bits of the word are the owner's
+ * All zeros is a mutex that is free; in C++ it begins so, and cannot be copied. As long as it is held, the low 30 bits of the word are the owner's
  * thread id, so a debugger, or `lull_mutex_owner()`, can show who holds it. After fork the child's thread
  * owns the mutexes of the thread that forked; those of other threads stay locked (use lull_mutex_init()).
  *
@@ -49,9 +49,12 @@
  * of its destructors: lull would not notice that its memory goes.
  */
 struct lull_mutex {
-	uint32_t word; /* a futex; 0: free; else the owner's thread id and LULL__MUTEX_WAITERS, _HEIR */
-	uint32_t rest; /* the heir's thread id, how many spin, LULL_MUTEX_SHARED */
+	uint32_t word LULL__ZERO; /* a futex; 0: free; else the owner's thread id and LULL__MUTEX_WAITERS, _HEIR */
+	uint32_t rest LULL__ZERO; /* the heir's thread id, how many spin, LULL_MUTEX_SHARED */
 #ifdef __cplusplus
+	lull_mutex() = default;
+	lull_mutex(const lull_mutex &) = delete;
+	lull_mutex &operator=(const lull_mutex &) = delete;
 	/* For std::lock_guard and its like. */
 	inline void lock();
 	inline bool try_lock();
@@ -223,11 +226,8 @@ LULL_INLINE void lull__mutex_guard_leave(struct lull_mutex_guard *guard)
 	lull_mutex_unlock(guard->held);
 }
 
-#define LULL__MUTEX_CAT2(a, b) a##b
-#define LULL__MUTEX_CAT(a, b)  LULL__MUTEX_CAT2(a, b)
 #define LULL_MUTEX_GUARD(m)                                                                        \
-	struct lull_mutex_guard LULL__MUTEX_CAT(lull__mutex_guard, __LINE__)                       \
-		__attribute__((cleanup(lull__mutex_guard_leave), unused)) = lull__mutex_guard_enter(m)
+	LULL__GUARD(lull_mutex_guard, lull__mutex_guard_leave, lull__mutex_guard_enter(m))
 
 LULL_END_DECLS
 

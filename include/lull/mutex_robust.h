@@ -38,8 +38,8 @@
  */
 struct lull_mutex_robust {
 	struct lull_mutex mutex; /* `rest`: LULL_MUTEX_SHARED, and whether the data are consistent */
-	uint64_t unused[2];
-	uintptr_t prev, next; /* the thread's list; only the owner uses them */
+	uint64_t unused[2] LULL__ZEROS;
+	uintptr_t prev LULL__ZERO, next LULL__ZERO; /* the thread's list; only the owner uses them */
 };
 
 #ifdef __cplusplus

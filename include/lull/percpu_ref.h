@@ -70,7 +70,7 @@ struct lull_percpu_ref {
 	struct lull__percpu_data *data; /* NULL after exit */
 };
 
-typedef void (*lull_percpu_ref_func)(struct lull_percpu_ref *ref);
+typedef void (*lull_percpu_ref_func)(struct lull_percpu_ref *ref) LULL__NOEXCEPT_TYPE;
 
 /* Bits of the word. If it has none of them, get and put may use restartable sequences. */
 #define LULL__PERCPU_REF_ATOMIC	 ((uintptr_t)1) /* the shared count is in use */

@@ -213,9 +213,7 @@ LULL_INLINE void lull__rcu_guard_leave(struct lull_rcu_guard *guard)
 	lull_rcu_read_unlock();
 }
 
-#define LULL_RCU_GUARD()                                                                           \
-	struct lull_rcu_guard LULL__CAT(lull__guard, __LINE__)                                     \
-		__attribute__((cleanup(lull__rcu_guard_leave), unused)) = lull__rcu_guard_enter()
+#define LULL_RCU_GUARD() LULL__GUARD(lull_rcu_guard, lull__rcu_guard_leave, lull__rcu_guard_enter())
 
 /*
  * Fetch a pointer that updaters change; @p is the pointer variable itself. The reader sees all that
@@ -281,18 +279,20 @@ LULL_API void lull_rcu_gp_wait(lull_rcu_cookie cookie);
 /*
  * Call @func(@head) after a grace period, on the reclaimer's thread (see reclaim.h), with signals
  * blocked and no lock held. The head is embedded in the object. @func may defer calls, synchronize,
- * and free. Nothing is allocated per call. May be called in read sections, with locks held, in
- * callbacks; not in signal handlers. Cannot fail. call_sized() takes the @bytes that wait with the
- * object, for the limits on the backlog; call() counts the head alone.
+ * and free; it has to return (no exception, no pthread_exit). Nothing is allocated per call. May be
+ * called in read sections, with locks held, in callbacks; not in signal handlers. Cannot fail.
+ * call_sized() takes the @bytes that wait with the object, for the limits on the backlog; call()
+ * counts the head alone.
  */
+struct lull_head;
+typedef void (*lull_rcu_func)(struct lull_head *head) LULL__NOEXCEPT_TYPE;
 struct lull_head {
 	struct lull_head *next;
-	void (*func)(struct lull_head *head);
+	lull_rcu_func func;
 };
 /* The name that the kernel's users know, for the same type: one head serves RCU and hazard pointers. */
 #define lull_rcu_head lull_head
 
-typedef void (*lull_rcu_func)(struct lull_head *head);
 LULL_API void lull_rcu_call(struct lull_head *head, lull_rcu_func func);
 LULL_API void lull_rcu_call_sized(struct lull_head *head, lull_rcu_func func, size_t bytes);
 
@@ -301,10 +301,14 @@ LULL_API void lull_rcu_call_sized(struct lull_head *head, lull_rcu_func func, si
  * no user code runs, so the calling thread frees the memory itself, a few objects at a time in later
  * calls, while they are still in its cache; the reclaimer frees the rest. Same contexts as
  * lull_rcu_call(). free_sized() takes the size, which free() has to read beside the object: one
- * cache miss fewer where another processor wrote it.
+ * cache miss fewer where another processor wrote it. In C++ neither compiles for objects that have a
+ * destructor, or may have one (incomplete types; a void * passes). Nothing that comes from new may be
+ * passed in; where it has no destructor only the address sanitizer can tell.
  */
 LULL_API void lull_rcu_free(void *ptr);
 LULL_API void lull_rcu_free_sized(void *ptr, size_t bytes);
+LULL__ENDS_IN_FREE(lull_rcu_free);
+LULL__ENDS_IN_FREE(lull_rcu_free_sized);
 
 /*
  * Wait until everything that any thread deferred before the call has been called or freed, and what

@@ -60,14 +60,19 @@ struct lull_reclaim_config {
 	size_t soft_items, soft_bytes; /* past this, reclaim at every chance; 0: no such limit */
 	size_t hard_items, hard_bytes; /* past this, on_hard; 0: no such limit */
 	uint32_t linger_ms;	       /* the background thread takes over pointers that wait this long */
-	void (*notify)(void *arg);     /* POLL: called when something begins to wait; may be NULL. Runs in */
-	void *notify_arg;	       /* the deferral, or where a reader clears a slot because of which an */
-				       /* object is parked, even in a signal handler: do no more than, say, */
-				       /* write to an eventfd */
-	/* For those of lull's own threads that start from now on: */
-	size_t stack_bytes;		 /* the stack of each, for callbacks that need more; 0: 256 KiB */
-	void (*thread_start)(const char *name); /* each calls this first, say, to choose its priority and */
-						/* CPUs; its name is "lull-..."; may be NULL */
+	/*
+	 * POLL: called when something begins to wait; may be NULL. Runs in the deferral, or where a reader
+	 * clears a slot because of which an object is parked, even in a signal handler: do no more than,
+	 * say, write to an eventfd.
+	 */
+	void (*notify)(void *arg) LULL__NOEXCEPT_TYPE;
+	void *notify_arg;
+	/*
+	 * For those of lull's own threads that start from now on: the stack of each, for callbacks that need
+	 * more (0: 256 KiB); and what each calls first, with its name, say, to choose its priority and CPUs.
+	 */
+	size_t stack_bytes;
+	void (*thread_start)(const char *name) LULL__NOEXCEPT_TYPE; /* may be NULL */
 };
 
 /*
@@ -99,10 +104,11 @@ LULL_API size_t lull_reclaim_poll(size_t max_items, uint64_t max_ns);
  */
 LULL_API int lull_reclaim_drain(uint64_t timeout_ms);
 
+/* Exact, whoever defers; the page of stats.h has the same numbers after each barrier, pass and poll. */
 struct lull_reclaim_counts {
-	size_t items, bytes;	       /* waiting now */
+	size_t items, bytes;	       /* waiting now; callbacks for which there was no memory have no bytes */
 	size_t peak_items, peak_bytes; /* most since the start or the last reset, to within 64 per thread */
-	uint64_t total_items;	       /* deferred since the start */
+	uint64_t total_items;	       /* deferred since the start; in a child, what waited at the fork, and since */
 	uint64_t passes;	       /* of the background thread, and of threads in its place */
 	uint64_t wakeups;	       /* times that it was woken or its timer ran out */
 };

@@ -142,9 +142,7 @@ LULL_INLINE void lull__shazptr_guard_leave(struct lull_shazptr_guard *guard)
  *	{ LULL_SHAZPTR_GUARD(bucket); use(find(bucket, key)); }
  */
 #define LULL_SHAZPTR_GUARD(ptr)                                                                    \
-	struct lull_shazptr_guard LULL__CAT(lull__shazptr_guard, __LINE__)                         \
-		__attribute__((cleanup(lull__shazptr_guard_leave), unused)) =                      \
-			lull_shazptr_acquire(ptr)
+	LULL__GUARD(lull_shazptr_guard, lull__shazptr_guard_leave, lull_shazptr_acquire(ptr))
 
 /*
  * Wait until each slot that has @ptr, or the wildcard, has once been seen with another value: then no

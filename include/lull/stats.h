@@ -73,7 +73,8 @@ struct lull_stats_page {
 	uint64_t heavy_fences;
 
 	/*
-	 * Deferred objects, callbacks and pointers to free: to within 64 per thread, exact after each pass.
+	 * Deferred objects, callbacks and pointers to free: to within 64 per thread; exact after each barrier,
+	 * pass and lull_reclaim_poll(). In a child they begin with what waited at the fork.
 	 */
 	uint64_t queued_items, queued_bytes; /* since the start */
 	uint64_t done_items, done_bytes;

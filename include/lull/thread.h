@@ -30,6 +30,12 @@ struct lull__bag;
 struct lull_hazptr {
 	uintptr_t addr; /* written by the owner alone; 0: nothing */
 	uint64_t state; /* LULL__HAZPTR_*, set by others, and above them a stamp that the owner sets */
+#ifdef __cplusplus
+	/* Nor is a context or a hold copied, or moved: others look at them where they are. */
+	lull_hazptr() = default;
+	lull_hazptr(const lull_hazptr &) = delete;
+	lull_hazptr &operator=(const lull_hazptr &) = delete;
+#endif
 };
 
 #define LULL_HAZPTR_SLOTS 8

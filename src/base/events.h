@@ -78,24 +78,26 @@ static inline void lull__event_gp_end(uint64_t number, uint64_t ns, uint32_t wei
 
 /* ---- the reclaimer ------------------------------------------------------------------------------ */
 
-static inline void lull__event_queued(uint64_t items, uint64_t bytes)
+static inline void lull__event_raise(uint64_t *what, uint64_t to)
 {
-	lull__event_count(&lull__page()->queued_items, items);
-	lull__event_count(&lull__page()->queued_bytes, bytes);
+	uint64_t was = lull_load_relaxed(what);
+
+	while (was < to && !lull_cas_relaxed(what, &was, to))
+		;
 }
 
 /*
- * Publish that @items and @bytes wait. What was reclaimed is computed from that: counting it where it
- * happens would slow down each deferral.
+ * Publish that of @queued since the start @waiting wait, in items or bytes. What was reclaimed is computed from
+ * that: counting it where it happens would slow down each deferral. Totals only grow, though threads publish what
+ * they knew a moment ago.
  */
-static inline void lull__event_waiting(size_t items, size_t bytes)
+static inline void lull__event_backlog(uint64_t *page_queued, uint64_t *page_waiting, uint64_t *page_done,
+				       uint64_t queued, uint64_t waiting)
 {
-	struct lull_stats_page *page = lull__page();
-
-	lull_store_relaxed(&page->waiting_items, (uint64_t)items);
-	lull_store_relaxed(&page->waiting_bytes, (uint64_t)bytes);
-	lull_store_relaxed(&page->done_items, lull_load_relaxed(&page->queued_items) - items);
-	lull_store_relaxed(&page->done_bytes, lull_load_relaxed(&page->queued_bytes) - bytes);
+	lull__event_raise(page_queued, queued);
+	lull_store_relaxed(page_waiting, waiting);
+	if (waiting <= queued)
+		lull__event_raise(page_done, queued - waiting);
 }
 
 static inline void lull__event_peak(size_t items, size_t bytes)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "buckets.h"
+#include "../base/callback.h"
 #include "../base/message.h"
 
 #define LEAST_BUCKETS 16u /* unless told otherwise */
@@ -57,7 +58,9 @@ int lull_hash_init(struct lull_hash *h, const struct lull_hash_config *config)
 	}
 	memset(control, 0, sizeof(*control));
 	control->least = least;
-	control->most = config->max_buckets ? lull__hash_round_up(config->max_buckets) : SIZE_MAX;
+	control->most = config->max_buckets ? lull__hash_round_up(config->max_buckets) : 0;
+	if (!control->most)
+		control->most = SIZE_MAX;
 	control->flags = config->flags;
 	h->control = control;
 	return 0;
@@ -74,7 +77,7 @@ void lull_hash_destroy(struct lull_hash *h, void (*gone)(struct lull_hash_node *
 
 			for (; node; node = next) {
 				next = node->next;
-				gone(node, arg);
+				LULL__CALLBACK("the callback of lull_hash_destroy", gone(node, arg));
 			}
 		}
 		future = table->future;

@@ -3,9 +3,9 @@
  * hash.c - update the hash table, and walk over it; hash.h has the lookups, and says why this works.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "buckets.h"
+#include "../base/callback.h"
 #include "../base/fault.h"
 
 /* ---- chains, under the bucket's lock -------------------------------------------------------- */
@@ -37,7 +37,11 @@ static inline struct lull_hash_node **find_by_key(struct lull__hash_bucket *buck
 	struct lull_hash_node **link = &bucket->first, *node;
 
 	for (; (node = lull_load_relaxed(link)); link = &node->next) {
-		if (node->hash == hash && match(node, key))
+		bool found = false;
+
+		if (node->hash == hash)
+			LULL__CALLBACK("a lull_hash's match", found = match(node, key));
+		if (found)
 			return link;
 	}
 	return NULL;
@@ -254,28 +258,4 @@ struct lull_hash_node *lull__hash_iter_next(struct lull_hash_iter *iter,
 		return next;
 	iter->bucket++;
 	return iter_find(iter);
-}
-
-/* ---- hashes --------------------------------------------------------------------------------- */
-
-#define MULTIPLIER UINT64_C(0x9e3779b97f4a7c15) /* 2^64 / golden ratio */
-
-uint64_t lull_hash_bytes(const void *bytes, size_t size, uint64_t seed)
-{
-	const unsigned char *at = (const unsigned char *)bytes;
-	uint64_t hash = seed ^ size, word;
-
-	for (; size >= sizeof(word); size -= sizeof(word), at += sizeof(word)) {
-		memcpy(&word, at, sizeof(word));
-		hash = (hash ^ word) * MULTIPLIER;
-		hash ^= hash >> 32;
-	}
-	word = 0;
-	memcpy(&word, at, size);
-	return lull_hash_mix64((hash ^ word) * MULTIPLIER);
-}
-
-uint64_t lull_hash_string(const char *string, uint64_t seed)
-{
-	return lull_hash_bytes(string, strlen(string), seed);
 }

@@ -6,6 +6,7 @@
 #include "../base/fault.h"
 #include "../base/registry.h"
 #include "backlog.h"
+#include "overflow.h"
 
 /*
  * Is @now over @limit? A count can be below zero for a moment, if items are reclaimed before they are
@@ -24,17 +25,56 @@ static void raise_peak(size_t *peak, size_t now)
 		;
 }
 
-static void publish(size_t items, size_t bytes)
+/* What all queues have, or had. */
+struct sums {
+	uint64_t items, bytes;		   /* waiting */
+	uint64_t total_items, total_bytes; /* deferred */
+};
+
+static uint64_t items_before, bytes_before; /* reclaimed before this process was forked */
+static struct lull__lock publish_lock; /* of lull__backlog_publish(): the last to publish knows the most */
+
+static struct sums sum_up(void)
 {
-	lull__event_waiting(items, bytes);
+	struct sums all = { 0, 0, 0, 0 };
+	struct lull__bag *bag;
+
+	lull__for_each_bag(bag) {
+		for (int kind = 0; kind < LULL__KINDS; kind++) {
+			struct lull__queue *q = &bag->queue[kind];
+			uint64_t done = lull_load_relaxed(&q->done);
+			uint64_t done_bytes = lull_load_relaxed(&q->done_bytes);
+			uint64_t put = lull_load_relaxed(&q->put);
+			uint64_t put_bytes = lull_load_relaxed(&q->put_bytes);
+
+			all.items += put > done ? put - done : 0;
+			all.bytes += put_bytes > done_bytes ? put_bytes - done_bytes : 0;
+			all.total_items += put;
+			all.total_bytes += put_bytes;
+		}
+	}
+	all.items += lull__overflow_waiting();
+	all.total_items += lull__overflow_put() - items_before;
+	all.total_bytes -= bytes_before;
+	return all;
+}
+
+static void publish(const struct sums *all)
+{
+	struct lull_stats_page *page = lull__page();
+
+	lull__event_backlog(&page->queued_items, &page->waiting_items, &page->done_items, all->total_items, all->items);
+	lull__event_backlog(&page->queued_bytes, &page->waiting_bytes, &page->done_bytes, all->total_bytes, all->bytes);
 	lull__event_peak(lull_load_relaxed(&lull__reclaimer.peak_items), lull_load_relaxed(&lull__reclaimer.peak_bytes));
 }
 
 void lull__backlog_add(struct lull__queue *q)
 {
 	size_t items = (size_t)(q->put - q->in_backlog), bytes = (size_t)(q->put_bytes - q->in_backlog_bytes);
+	struct sums about = { .total_items = q->put - q->in_stats, .total_bytes = q->put_bytes - q->in_stats_bytes };
 
-	lull__event_queued(q->put - q->in_stats, q->put_bytes - q->in_stats_bytes);
+	about.total_items += lull_add_relaxed(&lull__reclaimer.noted_items, about.total_items);
+	about.total_bytes += lull_add_relaxed(&lull__reclaimer.noted_bytes, about.total_bytes);
 	q->in_stats = q->put;
 	q->in_stats_bytes = q->put_bytes;
 	q->in_backlog = q->put;
@@ -43,7 +83,9 @@ void lull__backlog_add(struct lull__queue *q)
 	bytes += lull_add_relaxed(&lull__reclaimer.bytes, bytes);
 	raise_peak(&lull__reclaimer.peak_items, items);
 	raise_peak(&lull__reclaimer.peak_bytes, bytes);
-	publish(items, bytes);
+	about.items = over(items, 0) ? items : 0;
+	about.bytes = over(bytes, 0) ? bytes : 0;
+	publish(&about);
 }
 
 void lull__backlog_raise_peak(size_t items, size_t bytes)
@@ -98,12 +140,14 @@ bool lull__over_hard(void)
  */
 void lull__backlog_publish(void)
 {
-	size_t items, bytes;
 	struct lull__bag *bag;
 	uint64_t named = 0;
+	struct sums all;
 
-	lull__backlog(&items, &bytes);
-	publish(items, bytes);
+	lull__lock(&publish_lock);
+	all = sum_up();
+	publish(&all);
+	lull__unlock(&publish_lock);
 	lull__for_each_bag(bag)
 		for (int kind = LULL__HAZPTR_FREES; kind < LULL__KINDS; kind++)
 			named += lull_load_relaxed(&bag->queue[kind].named);
@@ -112,19 +156,35 @@ void lull__backlog_publish(void)
 
 void lull__backlog(size_t *items, size_t *bytes)
 {
-	struct lull__bag *bag;
+	struct sums all = sum_up();
 
-	*items = *bytes = 0;
+	*items = (size_t)all.items;
+	*bytes = (size_t)all.bytes;
+}
+
+uint64_t lull__backlog_total(void)
+{
+	return sum_up().total_items;
+}
+
+/* After the queues. The child's page begins with zeros, and what waits is deferred, for the child. */
+void lull__backlog_fork_child(void)
+{
+	struct lull__bag *bag;
+	struct sums all;
+
+	publish_lock.word = 0;
 	lull__for_each_bag(bag) {
 		for (int kind = 0; kind < LULL__KINDS; kind++) {
 			struct lull__queue *q = &bag->queue[kind];
-			uint64_t done = lull_load_relaxed(&q->done);
-			uint64_t done_bytes = lull_load_relaxed(&q->done_bytes);
-			uint64_t put = lull_load_relaxed(&q->put);
-			uint64_t put_bytes = lull_load_relaxed(&q->put_bytes);
 
-			*items += put > done ? (size_t)(put - done) : 0;
-			*bytes += put_bytes > done_bytes ? (size_t)(put_bytes - done_bytes) : 0;
+			q->in_backlog = q->in_stats = q->put;
+			q->in_backlog_bytes = q->in_stats_bytes = q->put_bytes;
 		}
 	}
+	all = sum_up();
+	items_before += all.total_items - all.items;
+	bytes_before += all.total_bytes - all.bytes;
+	lull__reclaimer.noted_items = all.items;
+	lull__reclaimer.noted_bytes = all.bytes;
 }

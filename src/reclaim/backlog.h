@@ -15,8 +15,11 @@ void lull__backlog_raise_peak(size_t items, size_t bytes);
 
 /* Count exactly what waits. Takes no lock. */
 void lull__backlog(size_t *items, size_t *bytes);
-/* Publish on the page of stats.h exactly what waits. */
+/* Count exactly what was deferred since the start, in a child since the fork, with what waited then. */
+uint64_t lull__backlog_total(void);
+/* Publish on the page of stats.h exactly what was deferred and what waits. */
 void lull__backlog_publish(void);
+void lull__backlog_fork_child(void);
 
 bool lull__over_soft(void);
 bool lull__over_hard(void);

@@ -61,6 +61,7 @@ struct lull__reclaimer {
 	/* Written by some deferrals. */
 	size_t items __attribute__((aligned(LULL__CACHELINE))); /* to within LULL__CHECK_EVERY per queue */
 	size_t bytes, peak_items, peak_bytes;
+	uint64_t noted_items, noted_bytes; /* deferred since the start, to within as many */
 	uint32_t limit_reported; /* the backlog is over its hard limit, and that has been reported */
 	uint64_t from_callbacks; /* deferrals that callbacks made */
 
@@ -72,8 +73,6 @@ struct lull__reclaimer {
 	uint32_t futile;	 /* passes in a row that took something and reclaimed nothing */
 	uint32_t mark_awaited;	 /* a barrier also waits for the entries that passes cannot reclaim */
 	struct lull__lock barrier_lock; /* one barrier at a time marks and waits */
-	struct lull_head *overflow; /* callbacks for which there was no memory: a stack */
-	struct lull__lock overflow_lock; /* one pass at a time takes and runs all of them */
 	struct lull__lock config_lock;
 };
 

@@ -13,6 +13,7 @@
 #include "../base/wait.h"
 #include "../hazptr/slots.h"
 #include "../rcu/section.h"
+#include "backlog.h"
 #include "pass.h"
 #include "worker.h"
 
@@ -161,6 +162,7 @@ static int await_reclaimed(const char *call, uint64_t deadline_ns, bool hazptr)
 		in_time = hazptr ? flush_protected(deadline_ns, &offspring) : flush_and_wait(deadline_ns, &offspring);
 	if (online)
 		lull_rcu_online();
+	lull__backlog_publish();
 	return in_time ? 0 : -ETIMEDOUT;
 }
 

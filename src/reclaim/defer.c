@@ -15,6 +15,7 @@
 #include "../hazptr/hazptr_wait.h"
 #include "../hazptr/slots.h"
 #include "backlog.h"
+#include "overflow.h"
 #include "pass.h"
 #include "reclaim_life.h"
 #include "worker.h"
@@ -257,12 +258,7 @@ static void defer_without_memory(int kind, void *item)
 	if (LULL__BUSTED(OVERFLOW_LOST))
 		return;
 	if (lull__kind_is_call((uint32_t)kind)) {
-		/* The head has room for a link. REC-1: entry before link. */
-		struct lull_head *head = (struct lull_head *)item;
-
-		head->next = lull_load_relaxed(&lull__reclaimer.overflow);
-		while (!lull_cas_release(&lull__reclaimer.overflow, &head->next, head))
-			;
+		lull__overflow_push((struct lull_head *)item);
 	} else if (can_help() && wait_without_memory(item)) {
 		lull__check_reclaimed(item);
 		free(item);

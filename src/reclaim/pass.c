@@ -6,10 +6,10 @@
 #include "../base/fault.h"
 #include "../base/message.h"
 #include "../base/registry.h"
-#include "../hazptr/hazptr_wait.h"
 #include "../hazptr/slots.h"
 #include "../hazptr/table.h"
 #include "backlog.h"
+#include "overflow.h"
 #include "partition.h"
 #include "pass.h"
 
@@ -60,34 +60,6 @@ bool lull__is_due(struct lull__bag *bag, int kind, enum lull__pass what)
 	if (lull_load_relaxed(&bag->state) == BAG_ORPHAN)
 		return true;
 	return what == PASS_ABANDONED && lull_load_relaxed(&q->done) == lull_load_relaxed(&q->last_done);
-}
-
-/*
- * Run the callbacks for which there was no memory. The lock is held until they have run, so that a
- * barrier's pass that finds none knows that they have.
- */
-static size_t run_overflow(void)
-{
-	struct lull_head *head;
-	size_t count = 0;
-
-	lull__lock(&lull__reclaimer.overflow_lock);
-	/* REC-1: the link before the head that it leads to. */
-	head = lull_xchg_acquire(&lull__reclaimer.overflow, (struct lull_head *)NULL);
-	if (head)
-		lull__rcu_wait(lull__rcu_cookie());
-	lull__self.callback_depth++;
-	for (; head; count++) {
-		struct lull_head *next = head->next;
-
-		lull__hazptr_wait(NULL, head, 1, LULL__NEVER, false);
-		lull__check_reclaimed(head);
-		head->func(head);
-		head = next;
-	}
-	lull__self.callback_depth--;
-	lull__unlock(&lull__reclaimer.overflow_lock);
-	return count;
 }
 
 /*
@@ -354,7 +326,7 @@ size_t lull__pass(enum lull__pass what)
 		table = collect_slots(taken); /* BRI-1: after the grace period */
 	make_ready(taken, table);
 	count += reclaim_taken(taken, awaited);
-	count += run_overflow();
+	count += lull__overflow_run();
 	lull__backlog_publish();
 	if (count || !any)
 		lull_store_relaxed(&lull__reclaimer.futile, 0u);

@@ -6,6 +6,7 @@
 #include "../base/message.h"
 #include "../base/registry.h"
 #include "backlog.h"
+#include "overflow.h"
 #include "partition.h"
 #include "pass.h"
 #include "worker.h"
@@ -138,6 +139,8 @@ size_t lull_reclaim_poll(size_t max_items, uint64_t max_ns)
 	taken = lull__give_back_frees(taken);
 	count += run_polled(taken, true, max_items - count, deadline_ns);
 	lull__give_back(taken);
+	count += lull__overflow_poll(max_items - count);
+	lull__backlog_publish();
 	end_of_poll();
 	return count;
 }

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include "../base/callback.h"
 #include "../base/events.h"
 #include "../base/fault.h"
 #include "../hazptr/slots.h"
@@ -108,7 +109,7 @@ size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes)
 			free(entry.item);
 		} else if (head) {
 			lull_store_relaxed(&q->running, (void *)(uintptr_t)head->func);
-			lull__busted_run(head);
+			LULL__CALLBACK("a deferred callback", lull__busted_run(head));
 		}
 	}
 	if (is_call && count) {

@@ -12,6 +12,7 @@
 #include "../base/registry.h"
 #include "../hazptr/slots.h"
 #include "backlog.h"
+#include "overflow.h"
 #include "reclaim_life.h"
 #include "worker.h"
 
@@ -98,13 +99,9 @@ void lull__reclaim_limits(uint64_t *items, uint64_t *bytes)
 
 void lull_reclaim_stats(struct lull_reclaim_counts *stats)
 {
-	struct lull__bag *bag;
-
 	memset(stats, 0, sizeof(*stats));
 	lull__backlog(&stats->items, &stats->bytes);
-	lull__for_each_bag(bag)
-		for (int kind = 0; kind < LULL__KINDS; kind++)
-			stats->total_items += lull_load_relaxed(&bag->queue[kind].put);
+	stats->total_items = lull__backlog_total();
 	lull__backlog_raise_peak(stats->items, stats->bytes);
 	stats->peak_items = lull_load_relaxed(&lull__reclaimer.peak_items);
 	stats->peak_bytes = lull_load_relaxed(&lull__reclaimer.peak_bytes);
@@ -143,8 +140,6 @@ void lull__reclaim_fork_child(uint32_t old_tid)
 			if (bag != lull__self.bag)
 				q->busy = 0;
 			lull__queue_fork_child(q, q->busy);
-			q->in_backlog = q->put;
-			q->in_backlog_bytes = q->put_bytes;
 			lull__reclaimer.items += (size_t)(q->put - q->done);
 			lull__reclaimer.bytes += (size_t)(q->put_bytes - q->done_bytes);
 		}
@@ -153,7 +148,8 @@ void lull__reclaim_fork_child(uint32_t old_tid)
 	}
 	lull__reclaimer.config_lock.word = 0;
 	lull__reclaimer.barrier_lock.word = 0;
-	lull__reclaimer.overflow_lock.word = 0;
+	lull__overflow_fork_child();
+	lull__backlog_fork_child();
 	lull__reclaimer.mark_awaited = 0;
 	lull__queue_awaited = 0;
 	lull__reclaimer.thread = NO_THREAD;

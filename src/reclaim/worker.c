@@ -13,6 +13,7 @@
 #include "../base/registry.h"
 #include "../hazptr/slots.h"
 #include "backlog.h"
+#include "overflow.h"
 #include "partition.h"
 #include "pass.h"
 #include "reclaim_life.h"
@@ -38,7 +39,7 @@ static bool something_due(enum lull__pass what)
 		return true;
 	if (lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_POLL)
 		return false;
-	if (lull_load_relaxed(&lull__reclaimer.overflow))
+	if (lull__overflow_waiting())
 		return true;
 	lull__for_each_bag(bag) {
 		if (lull_load_relaxed(&bag->state) == BAG_ORPHAN && lull__bag_is_empty(bag))

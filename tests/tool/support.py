@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Running the lull command in a folder that is empty at first, and what every complaint must look like."""
+import ctypes
 import json
 import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import unittest
+import uuid
 
 LULL = os.environ["LULL_TOOL"]
 SANITIZE = os.environ.get("LULL_SANITIZE", "")
@@ -48,6 +51,27 @@ ENDLESS = {
 }
 
 PATIENCE_S = 120
+
+
+def leave_nothing_behind():
+    """However this process ends, what it starts ends with it (keeper.py); and it ends with the one that started it."""
+    parent = os.getppid()
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
+    if os.getppid() != parent:
+        sys.exit("the process that started this test has ended")
+    name = "LULL_TEST_RUNNER"
+    os.environ.pop(name, None)
+    mark = uuid.uuid4().hex
+    # In a session of its own; the pipe to it is inherited by nobody, so that it ends with this process.
+    keeper = subprocess.Popen([sys.executable, "-B", os.path.join(os.path.dirname(os.path.abspath(__file__)), "keeper.py"),
+                               name + "=" + mark], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL, start_new_session=True)
+    keeper.returncode = 0  # nobody waits for it
+    os.environ[name] = mark
+    return keeper
+
+
+KEEPER = leave_nothing_behind()
 
 
 class Case(unittest.TestCase):

@@ -37,6 +37,74 @@
 #define LULL__CAT2(a, b) a##b
 #define LULL__CAT(a, b)	 LULL__CAT2(a, b)
 
+/*
+ * No exception may leave a callback: lull is C, and calls it with locks held. Say so behind the parameters
+ * of each callback, by noexcept, or by LULL_NOEXCEPT where the code is C too. From C++17 on, a function that
+ * does not say it does not compile as a callback.
+ */
+#ifdef __cplusplus
+#define LULL_NOEXCEPT noexcept
+#else
+#define LULL_NOEXCEPT
+#endif
+#ifdef __cpp_noexcept_function_type
+#define LULL__NOEXCEPT_TYPE noexcept
+#else
+#define LULL__NOEXCEPT_TYPE
+#endif
+
+/* Begins with zero, in C++, where no initialiser of the structure says otherwise. */
+#ifdef __cplusplus
+#define LULL__ZERO = 0
+#define LULL__ZEROS = {}
+#else
+#define LULL__ZERO
+#define LULL__ZEROS
+#endif
+
+/*
+ * Declare a struct @type that @enter makes and @leave ends with the block. In C++ a declaration may follow
+ * `if (x)`, and would end there and then; the second statement then does not know the name.
+ */
+#define LULL__GUARD(type, leave, enter)                                                            \
+	LULL__GUARD_NAMED(LULL__CAT(lull_guard_wants_a_block_, __COUNTER__), type, leave, enter)
+#define LULL__GUARD_DECL(name, type, leave, enter)                                                 \
+	struct type name __attribute__((cleanup(leave), unused)) = enter
+#ifdef __cplusplus
+#define LULL__GUARD_NAMED(name, type, leave, enter)                                                \
+	LULL__GUARD_DECL(name, type, leave, enter);                                                \
+	(void)name
+#else
+#define LULL__GUARD_NAMED(name, type, leave, enter) LULL__GUARD_DECL(name, type, leave, enter)
+#endif
+
+/*
+ * For C++: @name(ptr, ...), which ends in free(3), does not compile for objects with a destructor. Nobody
+ * would call that, and they come from new. Use a callback for them, which deletes.
+ */
+#ifdef __cplusplus
+#ifdef __has_builtin
+#if __has_builtin(__is_trivially_destructible)
+#define LULL__NO_DESTRUCTOR(type) __is_trivially_destructible(type)
+#endif
+#endif
+#ifndef LULL__NO_DESTRUCTOR
+#define LULL__NO_DESTRUCTOR(type) __has_trivial_destructor(type)
+#endif
+extern "C++" {
+template <bool condition> struct lull__if {
+};
+template <> struct lull__if<true> {
+	typedef void type;
+};
+}
+#define LULL__ENDS_IN_FREE(name)                                                                   \
+	extern "C++" template <class Type, class... Size>                                          \
+	typename lull__if<!LULL__NO_DESTRUCTOR(Type)>::type name(Type *, Size...) = delete
+#else
+#define LULL__ENDS_IN_FREE(name) struct lull__nothing
+#endif
+
 LULL_BEGIN_DECLS
 
 /* Return the version of the loaded library, "major.minor.patch". Any context. */

@@ -21,7 +21,7 @@ struct config {
 
 config *current;
 
-void delete_config(lull_rcu_head *head)
+void delete_config(lull_rcu_head *head) noexcept
 {
 	delete lull_container_of(head, config, head);
 }

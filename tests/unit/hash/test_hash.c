@@ -359,6 +359,16 @@ static void test_max_buckets(void **state)
 	assert_int_equal(lull_hash_buckets(&h), 64);
 	check_range(&h, 0, 1000);
 	lull_hash_destroy(&h, free_item, NULL);
+
+	/* More than any table can have: no limit. */
+	for (int shift = 0; shift < 2; shift++) {
+		config = configure(16, SIZE_MAX >> shift, 0);
+		assert_int_equal(lull_hash_init(&h, &config), 0);
+		fill(&h, 0, 1000);
+		lull_hash_finish_resize(&h);
+		assert_in_range(lull_hash_buckets(&h), 512, 2048);
+		lull_hash_destroy(&h, free_item, NULL);
+	}
 }
 
 static void remove_range(struct lull_hash *h, int from, int to)

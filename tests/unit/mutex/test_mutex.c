@@ -113,6 +113,10 @@ static int returns_inside(struct lull_mutex *m)
 	return lull_mutex_owner(m) == my_tid();
 }
 
+#define GUARD_BOTH(first, second)                                                                  \
+	LULL_MUTEX_GUARD(first);                                                                   \
+	LULL_MUTEX_GUARD(second)
+
 static void test_guard(void **state)
 {
 	struct lull_mutex a = LULL_MUTEX_INIT, b = LULL_MUTEX_INIT;
@@ -131,6 +135,13 @@ static void test_guard(void **state)
 	expect_free(&a);
 	assert_true(returns_inside(&a));
 	expect_free(&a);
+	{
+		GUARD_BOTH(&a, &b);
+		expect_held_by_me(&a);
+		expect_held_by_me(&b);
+	}
+	expect_free(&a);
+	expect_free(&b);
 	for (int i = 0; i < 3; i++) {
 		LULL_MUTEX_GUARD(&a);
 		if (i == 1)
@@ -156,7 +167,9 @@ static void test_cxx(void **state)
 	}
 	expect_free(&a);
 	try {
-		std::scoped_lock both(a, b);
+		std::unique_lock<struct lull_mutex> one(a, std::defer_lock), other(b, std::defer_lock);
+
+		std::lock(one, other);
 		expect_held_by_me(&a);
 		expect_held_by_me(&b);
 		assert_false(a.try_lock());

@@ -705,7 +705,7 @@ static void test_barrier_without_memory(void **state)
 	struct lull_rcu_head *heads[MANY + 1];
 	struct block *memory;
 	pthread_t thread;
-	size_t in_queues;
+	struct lull_reclaim_counts stats;
 	int go = 0, seen;
 
 	(void)state;
@@ -720,15 +720,69 @@ static void test_barrier_without_memory(void **state)
 	for (int i = 0; i < MANY; i++)
 		lull_rcu_call(heads[i], count_run);
 	lull_rcu_call(heads[MANY], linger_a_while); /* the last comes first */
-	in_queues = waiting();
+	lull_reclaim_stats(&stats);
 	give_back_memory(memory);
 	lull_store_release(&go, 1);
 	await_flag(&entered, 1);
 	lull_rcu_barrier();
 	seen = lull_load_relaxed(&runs);
 	join_thread(thread);
-	assert_true(in_queues < MANY);
+	assert_int_equal(stats.items, MANY + 1);
+	assert_true(stats.bytes < MANY * sizeof(struct lull_rcu_head)); /* not all are in queues */
 	assert_int_equal(seen, MANY + 1);
+}
+
+/* A poll runs them, too, as soon as it need not wait; and they count. */
+static void test_poll_without_memory(void **state)
+{
+	enum { MANY = 600 };
+	struct lull_rcu_head *heads[MANY];
+	struct lull_reclaim_counts before, stats;
+	struct block *memory;
+	pthread_t reader;
+	size_t polled = 0;
+
+	(void)state;
+	if (!MALLOC_MAY_FAIL || under_valgrind())
+		skip();
+	set_mode(LULL_RECLAIM_POLL);
+	lull_rcu_barrier();
+	lull_store_relaxed(&runs, 0);
+	for (int i = 0; i < MANY; i++)
+		heads[i] = new_head();
+	reader = start_hold_up();
+	lull_reclaim_stats(&before);
+	memory = take_all_memory();
+	for (int i = 0; i < MANY; i++)
+		lull_rcu_call(heads[i], count_run);
+	lull_reclaim_stats(&stats);
+	give_back_memory(memory);
+	assert_int_equal(stats.items, MANY);
+	assert_true(stats.bytes < MANY * sizeof(struct lull_rcu_head));
+	assert_int_equal(stats.total_items - before.total_items, MANY);
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(lull_reclaim_poll(MANY, 0), 0); /* and it has come back */
+	end_hold_up(reader);
+	for (int i = 0; i < 10000 && polled < MANY; i++) {
+		size_t got = lull_reclaim_poll(7, 0);
+
+		assert_in_range(got, 0, 7);
+		polled += got;
+	}
+	assert_int_equal(runs, MANY);
+	assert_int_equal(waiting(), 0);
+	assert_int_equal(lull_reclaim_poll(MANY, 0), 0);
+}
+
+/* A time of UINT64_MAX is no limit: it does not wrap. */
+static void test_poll_for_ever(void **state)
+{
+	(void)state;
+	set_mode(LULL_RECLAIM_POLL);
+	for (int i = 0; i < 3000; i++)
+		lull_rcu_call(new_head(), count_run);
+	assert_int_equal(lull_reclaim_poll(SIZE_MAX, UINT64_MAX), 3000);
+	assert_int_equal(runs, 3000);
 }
 
 /* ---- quiet --------------------------------------------------------------------------------------------------- */
@@ -858,6 +912,8 @@ int main(void)
 		cmocka_unit_test_setup(test_help_is_not_inherited, setup),
 		cmocka_unit_test_setup(test_bytes, setup),
 		cmocka_unit_test_setup(test_barrier_without_memory, setup),
+		cmocka_unit_test_setup(test_poll_without_memory, setup),
+		cmocka_unit_test_setup(test_poll_for_ever, setup),
 		cmocka_unit_test_setup(test_no_wakeups_when_idle, setup),
 		cmocka_unit_test_setup(test_exit_in_poll_mode, setup),
 		cmocka_unit_test_setup(test_no_thread, setup),

@@ -108,10 +108,9 @@ static void test_reclaimed(void **state)
 		lull_rcu_free_sized(malloc(50), 50);
 	}
 	lull_rcu_barrier();
-	/* What was put since a multiple of 64 is noted at the next one. */
-	assert_in_range(READ(queued_items) - before.queued_items, 2000 - 2 * 64, 2000 + 2 * 64);
-	assert_in_range(READ(done_items) - before.done_items, 2000 - 2 * 64, 2000 + 2 * 64);
-	assert_in_range(READ(queued_bytes) - before.queued_bytes, 150 * (1000 - 64), 150 * (1000 + 64));
+	assert_int_equal(READ(queued_items) - before.queued_items, 2000);
+	assert_int_equal(READ(done_items) - before.done_items, 2000);
+	assert_int_equal(READ(queued_bytes) - before.queued_bytes, 150 * 1000);
 	assert_int_equal(READ(waiting_items), 0);
 	assert_int_equal(READ(waiting_bytes), 0);
 	assert_true(READ(peak_items) >= 64);

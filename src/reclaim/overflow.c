@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * overflow.c - callbacks for which there was no memory: the room for a link in the head has to do.
+ */
+#include "../base/callback.h"
+#include "../base/deadline.h"
+#include "../base/registry.h"
+#include "../hazptr/hazptr_wait.h"
+#include "bag.h"
+#include "overflow.h"
+
+static struct {
+	struct lull_head *newest; /* a stack, which any thread adds to */
+	uint64_t put, done;	  /* entries; an entry that runs is done */
+	struct lull__lock lock;	  /* of all that follows */
+	struct lull_head *taken;  /* off that stack: they wait for `cookie` */
+	lull_rcu_cookie cookie;
+} overflow;
+
+void lull__overflow_push(struct lull_head *head)
+{
+	head->next = lull_load_relaxed(&overflow.newest);
+	/* REC-1: entry before link. */
+	while (!lull_cas_release(&overflow.newest, &head->next, head))
+		;
+	lull_add_relaxed(&overflow.put, (uint64_t)1);
+}
+
+uint64_t lull__overflow_put(void)
+{
+	return lull_load_relaxed(&overflow.put);
+}
+
+uint64_t lull__overflow_waiting(void)
+{
+	uint64_t done = lull_load_relaxed(&overflow.done), put = lull_load_relaxed(&overflow.put);
+
+	return put > done ? put - done : 0; /* one may have run before it is counted */
+}
+
+/* Take what is on the stack, if nothing is left of the last time. Returns whether anything was taken. */
+static bool take_overflow(void)
+{
+	struct lull_head *head = lull_load_relaxed(&overflow.newest);
+
+	if (overflow.taken || !head)
+		return overflow.taken != NULL;
+	/* In both places for a moment, and not in none: see lull__overflow_fork_child(). */
+	do
+		lull_store_relaxed(&overflow.taken, head);
+	while (!lull_cas_acquire(&overflow.newest, &head, (struct lull_head *)NULL)); /* REC-1 */
+	overflow.cookie = lull__rcu_cookie();
+	return true;
+}
+
+/* Run those in `taken` that no slot names, at most @most; with @wait wait until none does. */
+static size_t run_overflow(size_t most, bool wait)
+{
+	struct lull_head **at = &overflow.taken, *head;
+	size_t count = 0;
+
+	lull__self.callback_depth++;
+	while (count < most && (head = *at) != NULL) {
+		if (!lull__hazptr_wait(NULL, head, 1, wait ? LULL__NEVER : lull__now_ns(), false)) {
+			at = &head->next;
+			continue;
+		}
+		/* Before it runs: a child that is forked then must not run it again. */
+		lull_store_relaxed(at, head->next);
+		lull_add_relaxed(&overflow.done, (uint64_t)1);
+		lull__check_reclaimed(head);
+		LULL__CALLBACK("a deferred callback", head->func(head));
+		count++;
+	}
+	lull__self.callback_depth--;
+	return count;
+}
+
+size_t lull__overflow_run(void)
+{
+	size_t count = 0;
+
+	/* Until they have run, so that a barrier's pass that finds none knows that they have. */
+	lull__lock(&overflow.lock);
+	while (take_overflow()) {
+		lull__rcu_wait(overflow.cookie);
+		count += run_overflow(SIZE_MAX, true);
+	}
+	lull__unlock(&overflow.lock);
+	return count;
+}
+
+size_t lull__overflow_poll(size_t most)
+{
+	size_t count = 0;
+
+	if (!lull__overflow_waiting() || !lull__trylock(&overflow.lock))
+		return 0;
+	if (take_overflow() && lull__rcu_advance(overflow.cookie))
+		count = run_overflow(most, false);
+	lull__unlock(&overflow.lock);
+	return count;
+}
+
+void lull__overflow_fork_child(void)
+{
+	overflow.lock.word = 0;
+	overflow.put = overflow.done;
+	for (struct lull_head *head = overflow.newest; head; head = head->next, overflow.put++)
+		if (head == overflow.taken)
+			overflow.taken = NULL; /* forked in take_overflow() */
+	for (struct lull_head *head = overflow.taken; head; head = head->next)
+		overflow.put++;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memory.cc - lull_rcu_free() and its like end in free(3), which calls no destructor and takes nothing that
+ * comes from new. That an object has a destructor can be seen; where plain memory comes from cannot.
+ */
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include <lull/bridge.h>
+#include <lull/hazptr.h>
+#include <lull/hazptr_fenced.h>
+#include <lull/rcu.h>
+
+// wrong 1: use of deleted function|call to deleted function
+// wrong 2: use of deleted function|call to deleted function
+// wrong 3: use of deleted function|call to deleted function
+// wrong 4: use of deleted function|call to deleted function
+// wrong 5: use of deleted function|call to deleted function
+// wrong 6: use of deleted function|call to deleted function
+
+struct config {
+	std::string name;
+	lull_rcu_head rcu;
+};
+
+struct plain {
+	int values[4];
+};
+
+struct hidden; /* a C library's, say */
+
+static void drop(lull_rcu_head *head) noexcept
+{
+	delete lull_container_of(head, config, rcu);
+}
+
+void (*frees)(void *) = lull_rcu_free;
+
+void retire(hidden *in_a_c_library, config *c);
+
+void retire(hidden *in_a_c_library, config *c)
+{
+	auto *p = static_cast<plain *>(std::malloc(sizeof(plain)));
+
+	lull_rcu_free(p);
+	lull_rcu_free(std::malloc(1));
+	lull_rcu_free(nullptr);
+	lull_rcu_free(NULL);
+	lull_rcu_free(strdup("text"));
+	lull_rcu_free(static_cast<void *>(in_a_c_library));
+	lull_rcu_free_sized(p, sizeof(*p));
+	lull_hazptr_retire(p);
+	lull_hazptr_retire_sized(p, sizeof(*p));
+	lull_hazptr_fenced_retire(p);
+	lull_rcu_free_hazptr(p);
+#if defined WRONG && WRONG == 1
+	lull_rcu_free(c);
+#elif defined WRONG && WRONG == 2
+	lull_rcu_free_sized(c, sizeof(*c));
+#elif defined WRONG && WRONG == 3
+	lull_hazptr_retire(c);
+#elif defined WRONG && WRONG == 4
+	lull_hazptr_retire_sized(c, sizeof(*c));
+#elif defined WRONG && WRONG == 5
+	lull_hazptr_fenced_retire(c);
+#elif defined WRONG && WRONG == 6
+	lull_rcu_free_hazptr(c);
+#else
+	lull_rcu_call(&c->rcu, drop);
+#endif
+	(void)drop;
+}

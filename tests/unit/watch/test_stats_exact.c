@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_stats_exact.c - what has been deferred, reclaimed and waits, on the page of stats.h and in
+ * lull_reclaim_stats(): exact when a barrier has returned, whoever deferred, in each mode, and in a child.
+ */
+#include "support.h"
+
+#include <lull/bridge.h>
+#include <lull/hazptr.h>
+#include <lull/stats.h>
+
+#define THREADS 12
+#define ROUNDS	5
+#define KINDS	6
+#define BYTES	40
+
+struct counts {
+	uint64_t queued, queued_bytes, done, done_bytes, waiting, waiting_bytes;
+	uint64_t total; /* of lull_reclaim_stats() */
+};
+
+static struct counts now(void)
+{
+	const struct lull_stats_page *page = lull_stats_page();
+	struct lull_reclaim_counts stats;
+	struct counts counts;
+
+	lull_reclaim_stats(&stats);
+	counts.queued = lull_load_relaxed(&page->queued_items);
+	counts.queued_bytes = lull_load_relaxed(&page->queued_bytes);
+	counts.done = lull_load_relaxed(&page->done_items);
+	counts.done_bytes = lull_load_relaxed(&page->done_bytes);
+	counts.waiting = lull_load_relaxed(&page->waiting_items);
+	counts.waiting_bytes = lull_load_relaxed(&page->waiting_bytes);
+	counts.total = stats.total_items;
+	return counts;
+}
+
+static int runs;
+
+static void count_run(struct lull_head *head)
+{
+	free(head);
+	lull_add_relaxed(&runs, 1);
+}
+
+/* Defer @n objects of each kind. */
+static void defer(int n)
+{
+	for (int i = 0; i < n; i++) {
+		lull_rcu_call_sized((struct lull_head *)malloc(BYTES), count_run, BYTES);
+		lull_rcu_free_sized(malloc(BYTES), BYTES);
+		lull_hazptr_call_sized((struct lull_head *)malloc(BYTES), count_run, BYTES);
+		lull_hazptr_retire_sized(malloc(BYTES), BYTES);
+		lull_rcu_call_hazptr_sized((struct lull_head *)malloc(BYTES), count_run, BYTES);
+		lull_rcu_call_sized((struct lull_head *)malloc(BYTES), count_run, BYTES);
+	}
+}
+
+static void *defers(void *n)
+{
+	defer(*(int *)n);
+	return NULL;
+}
+
+/* Threads that come, defer a few or many objects, and go; and this thread, which stays. Returns how many objects. */
+static uint64_t serve(void)
+{
+	int each[THREADS], all = 0;
+	pthread_t thread[THREADS];
+
+	for (int round = 0; round < ROUNDS; round++) {
+		for (int i = 0; i < THREADS; i++) {
+			each[i] = i % 4 == 0 ? 70 + i : i;
+			thread[i] = start_thread(defers, &each[i]);
+			all += each[i];
+		}
+		defer(3);
+		all += 3;
+		for (int i = 0; i < THREADS; i++)
+			join_thread(thread[i]);
+	}
+	return (uint64_t)all * KINDS;
+}
+
+#define EQUAL(a, b)                                                                                \
+	do {                                                                                       \
+		if ((a) != (b))                                                                    \
+			fprintf(stderr, "%s is %llu, and not %llu\n", #a, (unsigned long long)(a), \
+				(unsigned long long)(b));                                          \
+		must((a) == (b));                                                                  \
+	} while (0)
+
+/* In a process of its own, as all tests here: others' leftovers do not count. */
+static void check_exact(enum lull_reclaim_mode mode)
+{
+	struct counts before, after;
+	uint64_t all;
+
+	set_mode(mode);
+	lull_hazptr_barrier();
+	before = now();
+	all = serve();
+	lull_hazptr_barrier();
+	after = now();
+	EQUAL(after.queued - before.queued, all);
+	EQUAL(after.done - before.done, all);
+	EQUAL(after.total - before.total, all);
+	EQUAL(after.queued_bytes - before.queued_bytes, all * BYTES);
+	EQUAL(after.done_bytes - before.done_bytes, all * BYTES);
+	EQUAL(after.waiting, 0);
+	EQUAL(after.waiting_bytes, 0);
+	EQUAL((uint64_t)runs, all / KINDS * 4);
+}
+
+static void exact_with_thread(void)
+{
+	check_exact(LULL_RECLAIM_THREAD);
+}
+
+static void exact_in_caller(void)
+{
+	check_exact(LULL_RECLAIM_CALLER);
+}
+
+static void exact_in_poll(void)
+{
+	check_exact(LULL_RECLAIM_POLL);
+}
+
+static void test_exact(void **state)
+{
+	(void)state;
+	NEEDS_THREADS_IN_CHILD();
+	expect_fine(exact_with_thread);
+	expect_fine(exact_in_caller);
+	expect_fine(exact_in_poll);
+}
+
+/* A poll that has reclaimed everything says so, too. */
+static void exact_by_poll(void)
+{
+	struct counts after;
+
+	set_mode(LULL_RECLAIM_POLL);
+	defer(20);
+	while (runs < 20 * 4 || waiting())
+		lull_reclaim_poll(33, 0);
+	after = now();
+	EQUAL(after.queued, 20 * KINDS);
+	EQUAL(after.done, 20 * KINDS);
+	EQUAL(after.waiting, 0);
+}
+
+static void test_poll(void **state)
+{
+	(void)state;
+	expect_fine(exact_by_poll);
+}
+
+/* A server makes no barrier: when all its callbacks have run, the page knows that soon. */
+static void exact_in_server(void)
+{
+	uint64_t all = serve();
+
+	alarm(60);
+	while (lull_load_relaxed(&lull_stats_page()->done_items) < all)
+		nap_ms(1);
+	EQUAL(now().queued, all);
+	EQUAL(now().done, all);
+	EQUAL(now().waiting, 0);
+}
+
+static void test_server(void **state)
+{
+	(void)state;
+	NEEDS_THREADS_IN_CHILD();
+	expect_fine(exact_in_server);
+}
+
+static int inside, leave;
+
+static void *holds_up(void *unused)
+{
+	(void)unused;
+	lull_rcu_read_lock();
+	lull_store_release(&inside, 1);
+	await_flag(&leave, 1);
+	lull_rcu_read_unlock();
+	return NULL;
+}
+
+/* A child's page begins with what waits: that is the child's to reclaim. */
+static void exact_in_child(void)
+{
+	struct lull_reclaim_counts stats;
+	struct counts before;
+	uint64_t all;
+
+	lull_reclaim_stats(&stats);
+	runs = 0;
+	lull_hazptr_barrier();
+	before = now();
+	EQUAL(before.queued, stats.items);
+	EQUAL(before.done, stats.items);
+	EQUAL(before.queued_bytes, stats.bytes);
+	EQUAL(before.waiting, 0);
+	all = serve();
+	lull_hazptr_barrier();
+	EQUAL(now().queued - before.queued, all);
+	EQUAL(now().done - before.done, all);
+	EQUAL(now().total - before.total, all);
+	EQUAL(now().waiting, 0);
+}
+
+static void parent(void)
+{
+	pthread_t reader;
+	uint64_t was;
+
+	defer(10); /* the parent's alone */
+	lull_hazptr_barrier();
+	reader = start_thread(holds_up, NULL);
+	await_flag(&inside, 1);
+	defer(100);
+	was = now().total;
+	expect_fine(exact_in_child);
+	EQUAL(now().total, was);
+	lull_store_release(&leave, 1);
+	join_thread(reader);
+	lull_hazptr_barrier();
+	EQUAL(now().queued, 110 * KINDS);
+	EQUAL(now().done, 110 * KINDS);
+}
+
+static void test_child(void **state)
+{
+	(void)state;
+	NEEDS_THREADS_IN_CHILD();
+	expect_fine(parent);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_exact),
+		cmocka_unit_test(test_poll),
+		cmocka_unit_test(test_server),
+		cmocka_unit_test(test_child),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
