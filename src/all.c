@@ -24,6 +24,7 @@
 #include "base/fence.c"
 #include "base/lock.c"
 #include "base/message.c"
+#include "base/own_thread.c"
 #include "base/process.c"
 #include "base/registry.c"
 #include "base/rseq_use.c"

@@ -7,6 +7,7 @@
  */
 #include "base/fence_choice.h"
 #include "base/hooks.h"
+#include "base/own_thread.h"
 #include "base/process.h"
 #include "base/registry.h"
 #include "hazptr/shazptr_life.h"
@@ -68,6 +69,7 @@ const struct lull__checks lull__checks = {
  */
 const struct lull__mechanism lull__mechanisms[] = {
 	{ "fence", .init = lull__fence_init, .fork_child = lull__fence_fork_child },
+	{ "own threads", .init = lull__own_thread_init },
 	{ "registry", .init = lull__registry_init, .tid = lull__registry_tid, .fork_child = lull__registry_fork_child },
 #ifdef LULL_WATCH
 	{ "page", .init = lull__page_init, .fork_child = lull__page_fork_child },
@@ -81,7 +83,8 @@ const struct lull__mechanism lull__mechanisms[] = {
 	  .exit = lull__shazptr_thread_exit, .leave = lull__shazptr_thread_leave,
 	  .fork_child = lull__shazptr_fork_child },
 	{ "reclaim", .init = lull__reclaim_init, .unregister = lull__reclaim_unregister,
-	  .exit = lull__reclaim_thread_exit, .fork_child = lull__reclaim_fork_child },
+	  .exit = lull__reclaim_thread_exit, .fork_child = lull__reclaim_fork_child,
+	  .retry = lull__reclaim_retry },
 #ifndef LULL_CORE_ALONE
 	{ "percpu cells", .fork_child = lull__percpu_cells_fork_child },
 	{ "percpu_ref", .fork_child = lull__percpu_ref_fork_child },
@@ -112,6 +115,7 @@ const struct lull__oracle *const lull__oracles[] = {
 
 #ifdef LULL_WATCH
 static const struct lull__watch watch = {
+	.page_make = lull__stats_page_make,
 	.wait_begin = lull__stall_begin,
 	.wait_end = lull__stall_end,
 	.wait_blame = lull__stall_blame,
@@ -119,8 +123,7 @@ static const struct lull__watch watch = {
 	.over_limit = lull__stall_over_limit,
 	.callbacks_begin = lull__watchdog_callbacks_begin,
 	.callbacks_end = lull__watchdog_callbacks_end,
-	.worker_begin = lull__watchdog_start,
-	.worker_end = lull__watchdog_stop,
+	.process_ends = lull__watchdog_stop,
 };
 
 const struct lull__watch *const lull__watch = &watch;

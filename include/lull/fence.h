@@ -20,8 +20,9 @@
  * gVisor) or forbidden (EPERM: seccomp) both are full fences. The choice is made once, before the
  * first reader; LULL_FENCE=membarrier|full in the environment forces it, and compiling everything
  * with LULL_FENCE_FIXED_FULL fixes it. If membarrier is taken away later (a seccomp filter that the
- * program puts on itself), readers cannot be told in time: the heavy fence then runs on each
- * allowed processor in turn, which is as good and far slower. Idea: membarrier(2), P1202,
+ * program puts on itself) or fails for a moment, readers cannot be told in time: the heavy fence then
+ * runs on each allowed processor in turn, which is as good and far slower, and later ones try
+ * membarrier again. Idea: membarrier(2), P1202,
  * the folly and seize libraries.
  */
 #ifndef LULL_FENCE_H

@@ -11,10 +11,20 @@
  * memory is still in its cache. That bounds the backlog, and a small backlog makes deferral fast.
  * Callbacks run user code and so go to one background thread: none ever runs while its caller holds
  * a lock. The background thread also takes over the queues of threads that fell idle or exited. It
- * is started when first needed, woken by events, and sleeps without wake-ups when nothing waits. When
- * it cannot be started, callbacks wait: later deferrals try again, and a barrier runs them itself. A
- * program may instead run callbacks in its own loop (LULL_RECLAIM_POLL), or let the deferring threads
+ * is started when needed, woken by events, and ends after two seconds without work (while objects
+ * wait that hazard pointers protect, it sleeps). When
+ * it cannot be started, callbacks wait: later deferrals, waits for readers, and threads that begin or
+ * exit try again, and a barrier runs them itself; memory that exited threads left is freed by those
+ * that defer. A program may instead run callbacks in its own loop (LULL_RECLAIM_POLL), or let the deferring threads
  * run them as well (LULL_RECLAIM_CALLER).
+ *
+ * lull's own threads (this one, and those that debug.h and shazptr.h tell of) do not run as the thread
+ * does that happens to need them first. They have SCHED_OTHER, nice 0, the main thread's CPUs, and a
+ * stack of 256 KiB beside the program's thread-local variables; what the kernel refuses to change (an
+ * unprivileged thread may not leave SCHED_IDLE) is as in the thread that started them. All signals are
+ * blocked in them but SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP and SIGSYS, which callbacks may cause.
+ * Set stack_bytes and thread_start below for other wishes. When they are the only threads left, as after
+ * main() ended by pthread_exit(), they end, and with them the process, as it would without lull.
  *
  * After fork the child's queues hold what the parent's held, also those of threads that the child
  * does not have; the child's next deferral, barrier or drain starts the background thread again. A
@@ -57,6 +67,13 @@ struct lull_reclaim_config {
 	 */
 	void (*notify)(void *arg) LULL__NOEXCEPT_TYPE;
 	void *notify_arg;
+	/*
+	 * For those of lull's own threads that start from now on: the stack of each, for callbacks that need
+	 * more (0: 256 KiB), and what each calls first, say, to choose its priority and CPUs. Its name is
+	 * "lull-..."; may be NULL.
+	 */
+	size_t stack_bytes;
+	void (*thread_start)(const char *name) LULL__NOEXCEPT_TYPE;
 };
 
 /*

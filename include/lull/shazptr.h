@@ -26,7 +26,7 @@
  * order. So signal handlers may acquire any address, and nesting is for short sections.
  *
  * Waiting. An updater that finds its name in a slot sleeps, and a thread of lull's ("lull-scan",
- * started when first needed) scans for all waiting updaters at once. A slot counts as passed once it
+ * started when needed; it ends when idle) scans for all waiting updaters at once. A slot counts as passed once it
  * has been seen with another address or, if no scan happens to see that, once it has been cleared:
  * readers that come again and again hold nobody up for ever.
  *

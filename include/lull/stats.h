@@ -2,15 +2,16 @@
 /*
  * stats.h - counts of what the library does, on a page that other processes can read.
  *
- * The page is a memfd of the process. A process that may read /proc/PID/fd maps the page, and watches
- * the other process work without stopping it: `lull top PID` does that. The library writes the page at
- * rare events (a grace period, a pass of the reclaimer, a wait), never on a read side, and decides
- * nothing by it. The file is sealed: no other process can write to it.
+ * The page is a memfd of the process, made at the first event that is counted: reading alone is none.
+ * A process that may read /proc/PID/fd maps the page, and watches the other process work without
+ * stopping it: `lull top PID` does that. The library writes the page at rare events (a grace period, a
+ * pass of the reclaimer, a wait), never on a read side, and decides nothing by it. The file is sealed: no
+ * other process can write to it.
  *
- * LULL_STATS=off in the environment, or a kernel that refuses a memfd, keeps the page private: events
- * are counted, and no other process sees it. A forked child has a page of its own, which begins with
- * zeros. A program that puts a filter on itself that kills it for memfd_create(2), and then forks, needs
- * "off".
+ * LULL_STATS=off in the environment, a kernel that refuses a memfd, or a limit on the size of files
+ * (RLIMIT_FSIZE) below a page, keeps the page private: events are counted, and no other process sees it.
+ * A forked child has a page of its own, which begins with zeros. A program that puts a filter on itself
+ * that kills it for memfd_create(2) calls lull_stats_page() before, or, if it forks after, needs "off".
  */
 #ifndef LULL_STATS_H
 #define LULL_STATS_H

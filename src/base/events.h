@@ -13,8 +13,21 @@
 
 #include "probe.h"
 
-/* Never NULL. Private memory, unless the watch has made a page that other processes can read. */
-extern struct lull_stats_page *lull__page;
+/*
+ * NULL before the first event: a process that only loads the library, or only reads, has no page. Then private
+ * memory, unless the watch has made a page that other processes can read.
+ */
+extern struct lull_stats_page *lull__page_now;
+
+struct lull_stats_page *lull__page_make(void); /* returns it, and makes it first if there is none */
+void lull__page_forget(void);		       /* in a forked child: there is none */
+
+static inline struct lull_stats_page *lull__page(void)
+{
+	struct lull_stats_page *page = lull_load_relaxed(&lull__page_now);
+
+	return lull_likely(page != NULL) ? page : lull__page_make();
+}
 
 static inline void lull__event_count(uint64_t *what, uint64_t n)
 {
@@ -23,27 +36,32 @@ static inline void lull__event_count(uint64_t *what, uint64_t n)
 
 static inline void lull__event_threads(uint32_t count)
 {
-	lull_store_relaxed(&lull__page->threads, count);
+	struct lull_stats_page *page = lull_load_relaxed(&lull__page_now); /* no event: readers come here */
+
+	if (page)
+		lull_store_relaxed(&page->threads, count);
 }
 
 /* Count a heavy fence. Only the leader of heavy fences calls this. */
 static inline void lull__event_heavy_fence(void)
 {
-	lull_store_relaxed(&lull__page->heavy_fences, lull__page->heavy_fences + 1);
+	struct lull_stats_page *page = lull__page();
+
+	lull_store_relaxed(&page->heavy_fences, page->heavy_fences + 1);
 }
 
 /* ---- grace periods: the leader ----------------------------------------------------------------- */
 
 static inline void lull__event_gp_start(uint64_t number)
 {
-	lull_store_relaxed(&lull__page->gp_started, lull__page->gp_started + 1);
+	lull_store_relaxed(&lull__page()->gp_started, lull__page()->gp_started + 1);
 	LULL__PROBE1(gp_start, number);
 }
 
 /* Say that grace period @number ended after @ns, and count it @weight times; @weight 0: it was not timed. */
 static inline void lull__event_gp_end(uint64_t number, uint64_t ns, uint32_t weight)
 {
-	struct lull_stats_page *page = lull__page;
+	struct lull_stats_page *page = lull__page();
 	unsigned bucket = ns ? 63u - (unsigned)__builtin_clzll(ns) : 0;
 
 	lull_store_relaxed(&page->gp_ended, page->gp_ended + 1);
@@ -84,8 +102,8 @@ static inline void lull__event_backlog(uint64_t *page_queued, uint64_t *page_wai
 
 static inline void lull__event_peak(size_t items, size_t bytes)
 {
-	lull_store_relaxed(&lull__page->peak_items, (uint64_t)items);
-	lull_store_relaxed(&lull__page->peak_bytes, (uint64_t)bytes);
+	lull_store_relaxed(&lull__page()->peak_items, (uint64_t)items);
+	lull_store_relaxed(&lull__page()->peak_bytes, (uint64_t)bytes);
 }
 
 static inline void lull__event_batch_start(uint32_t kind, uint64_t items)
@@ -107,14 +125,14 @@ static inline void lull__event_scan_start(void)
 
 static inline void lull__event_scan_end(uint64_t in_use)
 {
-	lull__event_count(&lull__page->scans, 1);
-	lull_store_relaxed(&lull__page->slots_in_use, in_use);
-	LULL__PROBE2(scan_end, in_use, lull_load_relaxed(&lull__page->kept));
+	lull__event_count(&lull__page()->scans, 1);
+	lull_store_relaxed(&lull__page()->slots_in_use, in_use);
+	LULL__PROBE2(scan_end, in_use, lull_load_relaxed(&lull__page()->kept));
 }
 
 static inline void lull__event_kept(uint64_t kept)
 {
-	lull_store_relaxed(&lull__page->kept, kept);
+	lull_store_relaxed(&lull__page()->kept, kept);
 }
 
 /* ---- the mutex ---------------------------------------------------------------------------------- */
@@ -126,7 +144,7 @@ static inline void lull__event_mutex_wait_start(const void *mutex, uint32_t owne
 
 static inline void lull__event_mutex_sleep(void)
 {
-	lull__event_count(&lull__page->mutex_sleeps, 1);
+	lull__event_count(&lull__page()->mutex_sleeps, 1);
 }
 
 static inline void lull__event_mutex_wait_end(const void *mutex, uint32_t slept)

@@ -16,13 +16,18 @@
 #include "message.h"
 #include "process.h"
 
+#define SKIP_DOUBLES 10	     /* while membarrier fails it is tried at every 1024th fence at least */
+#define AGAIN_NS     1000000u /* between tries when there is no other way */
+#define AGAIN_MOST   10000
+
 uint32_t lull__fence_full_mode; /* see fence.h */
 
 static struct {
 	struct lull__lock leader;
 	uint64_t started; /* written by the leader */
 	uint64_t done;	  /* written by the leader */
-	bool visit_cpus;  /* membarrier was taken away; leader only */
+	unsigned failures; /* of membarrier, in a row; leader only */
+	unsigned skip;	   /* so many fences are made without trying it; leader only */
 } heavy __attribute__((aligned(LULL__CACHELINE)));
 
 void lull__fence_init(void)
@@ -33,34 +38,57 @@ void lull__fence_init(void)
 #ifdef LULL_FENCE_FIXED_FULL
 	full = true;
 #endif
-	if (forced && *forced && strcmp(forced, "full") != 0 && strcmp(forced, "membarrier") != 0)
-		lull__die("LULL_FENCE is \"%.60s\"; it can be membarrier or full", forced);
+	if (forced && *forced && strcmp(forced, "full") != 0 && strcmp(forced, "membarrier") != 0) {
+		lull__say("LULL_FENCE is \"%.60s\", which is ignored; it can be membarrier or full", forced);
+		forced = NULL;
+	}
 	if (forced && strcmp(forced, "full") == 0)
 		full = true;
 	if (!full && !lull__membarrier_register()) {
 		if (forced && *forced)
-			lull__die("LULL_FENCE is membarrier, but the kernel refuses it here");
+			lull__say("LULL_FENCE is membarrier, but the kernel refuses it here: readers make full fences");
 		full = true;
 	}
 	lull_store_relaxed(&lull__fence_full_mode, full ? 1u : 0u);
 }
 
+/* Try membarrier, unless it has just failed: then for ever longer times do not. Returns 0 or -errno. */
+static int try_membarrier(void)
+{
+	int err;
+
+	if (heavy.skip) {
+		heavy.skip--;
+		return -EAGAIN;
+	}
+	err = lull__membarrier();
+	if (err == -EPERM && lull__membarrier_register())
+		err = 0; /* registering ends with a fence */
+	heavy.skip = err ? (1u << heavy.failures) - 1 : 0;
+	heavy.failures = err ? heavy.failures + (heavy.failures < SKIP_DOUBLES) : 0;
+	return err;
+}
+
+/*
+ * membarrier worked at the start. Readers rely on light fences that are only the compiler's, so they cannot go
+ * back to full ones when it fails; but any other way to make each CPU switch threads will do.
+ */
 static void carry_out(void)
 {
-	int err = heavy.visit_cpus ? -EPERM : lull__membarrier();
+	int err;
 
-	if (lull_likely(err == 0))
+	if (lull_likely(try_membarrier() == 0) || lull__visit_all_cpus() == 0 || lull__membarrier_global() == 0)
 		return;
-	/*
-	 * membarrier worked at the start. Readers rely on light fences that are only the compiler's,
-	 * so they cannot go back to full ones; but any other way to make each CPU switch threads
-	 * will do.
-	 */
-	heavy.visit_cpus = true;
-	err = lull__visit_all_cpus();
-	if (err)
-		lull__die("membarrier is no longer permitted and threads cannot be moved either (%s); "
-			  "start the program with LULL_FENCE=full", strerror(-err));
+	for (int i = 0; i < AGAIN_MOST; i++) {
+		err = lull__membarrier();
+		if (err == 0)
+			return;
+		if (err != -ENOMEM && err != -EAGAIN && err != -EINTR)
+			break;
+		lull__nap(AGAIN_NS);
+	}
+	lull__die("membarrier is no longer permitted and threads cannot be moved either (%s); "
+		  "start the program with LULL_FENCE=full", strerror(-err));
 }
 
 void lull_fence_heavy(void)
@@ -130,6 +158,6 @@ void lull__fence_fork_child(uint32_t old_tid)
 	(void)old_tid;
 	heavy.leader.word = 0;
 	heavy.started = heavy.done;
-	if (!lull__fence_full_mode && !heavy.visit_cpus && !lull__membarrier_register())
-		heavy.visit_cpus = true;
+	if (!lull__fence_full_mode)
+		lull__membarrier_register(); /* else the first fence tries again */
 }

@@ -23,6 +23,7 @@ struct lull__mechanism {
 	void (*leave)(void);		      /* the calling thread's record is about to be taken out */
 	uint32_t (*tid)(void);		      /* as the calling thread's record has it; 0: not registered yet */
 	void (*fork_child)(uint32_t old_tid); /* in a forked child, whose only thread was @old_tid before */
+	void (*retry)(void);		      /* try again what failed: lull__retry() in process.h */
 };
 
 /*
@@ -36,6 +37,8 @@ extern const struct lull__mechanism lull__mechanisms[];
 struct lull__wait;
 
 struct lull__watch {
+	/* Make the page of counts, for other processes to read; in @memory if that cannot be. Signals are blocked. */
+	struct lull_stats_page *(*page_make)(struct lull_stats_page *memory);
 	/* @wait, whose kind and beginning are set, is about to sleep; @wait is over. */
 	void (*wait_begin)(struct lull__wait *wait);
 	void (*wait_end)(struct lull__wait *wait);
@@ -49,8 +52,7 @@ struct lull__watch {
 	void (*over_limit)(void);      /* the calling thread defers past the backlog's hard limit */
 	void (*callbacks_begin)(void); /* the calling thread is about to run callbacks */
 	void (*callbacks_end)(void);   /* ... and has run them */
-	void (*worker_begin)(void);    /* the background thread starts */
-	void (*worker_end)(void);      /* ... and is about to end */
+	void (*process_ends)(void);    /* end the thread that checks callbacks, if there is one */
 };
 
 extern const struct lull__watch *const lull__watch; /* NULL: built without */

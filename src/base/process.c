@@ -15,6 +15,7 @@
  */
 static uint32_t at_load, unnoticed, *init_state = &at_load; /* unnoticed: the kernel cannot do that */
 static bool set_up; /* in this process, or in one that forked it */
+static uint32_t retry_wanted;
 
 /* ---- fork ----------------------------------------------------------------------------------- */
 
@@ -63,6 +64,22 @@ void lull__process_init(void)
 	set_up = true;
 	if (pthread_atfork(fork_prepare, fork_parent, fork_child) != 0)
 		lull__die("cannot register fork handlers: out of memory");
+}
+
+/* ---- try again ------------------------------------------------------------------------------ */
+
+void lull__retry_want(bool wanted)
+{
+	lull_store_relaxed(&retry_wanted, (uint32_t)wanted);
+}
+
+void lull__retry(void)
+{
+	if (lull_likely(!lull_load_relaxed(&retry_wanted)))
+		return;
+	for (const struct lull__mechanism *m = lull__mechanisms; m->name; m++)
+		if (m->retry)
+			m->retry();
 }
 
 /* ---- first use ------------------------------------------------------------------------------ */

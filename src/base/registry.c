@@ -164,6 +164,7 @@ static void thread_exit(void *unused)
 		if (m->exit)
 			m->exit();
 	leave_registry(LULL__STATE_EXITED | LULL__STATE_EXITING);
+	lull__retry();
 }
 
 /* ---- after exit ----------------------------------------------------------------------------- */
@@ -200,6 +201,7 @@ void lull_thread_register(void)
 	if ((state & (LULL__STATE_EXITED | LULL__STATE_EXITING)) == LULL__STATE_EXITED && is_idle())
 		lull_store_relaxed(&lull__self.state, state & ~LULL__STATE_EXITED);
 	lull__ensure_registered();
+	lull__retry();
 }
 
 void lull_thread_unregister(void)

@@ -21,6 +21,7 @@
 #include <lull/hazptr_fenced.h>
 
 #include "../base/message.h"
+#include "../base/process.h"
 #include "../base/wait.h"
 #include "hazptr_wait.h"
 #include "slots.h"
@@ -134,6 +135,7 @@ bool lull__hazptr_wait(const char *call, const void *addr, size_t len, uint64_t 
 	bool in_time;
 
 	lull__ensure_registered();
+	lull__retry();
 	w.self = call ? lull__self.tid : 0;
 	/*
 	 * ORDER HAZ-8: the unlinking before the tick; pairs with HAZ-8 in lull__hazptr_slow();

@@ -19,9 +19,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/deadline.h"
 #include "../base/events.h"
 #include "../base/fault.h"
 #include "../base/message.h"
+#include "../base/own_thread.h"
 #include "../base/registry.h"
 #include "shazptr_scan.h"
 
@@ -72,7 +74,7 @@ bool lull__shazptr_is_match(uintptr_t word, uintptr_t ptr)
 void lull__shazptr_count_scan(void)
 {
 	lull_add_relaxed(&lull__shazptr.scans, (uint64_t)1);
-	lull__event_count(&lull__page->shazptr_scans, 1);
+	lull__event_count(&lull__page()->shazptr_scans, 1);
 }
 
 /* Scan all slots once for @w, and store in @way what is in its way. */
@@ -328,15 +330,30 @@ uint64_t lull__shazptr_nap_ns(unsigned *shift)
 	return ns;
 }
 
-static void *scan_thread(void *unused)
+/* End the thread if no thread waits. Waiters queue under the lock, and then find that none is running. */
+static bool end_unless_needed(void)
+{
+	bool ends;
+
+	lull__lock(&lull__shazptr.lock);
+	ends = lull_list_empty(&lull__shazptr.queued) && !lull_load_relaxed(&lull__shazptr.stop);
+	if (ends) {
+		lull__shazptr.running = false;
+		free(lull__shazptr.snapshot);
+		lull__shazptr.snapshot = NULL;
+		pthread_detach(pthread_self());
+	}
+	lull__unlock(&lull__shazptr.lock);
+	return ends;
+}
+
+static void scan_thread(void)
 {
 	struct lull__shazptr_way left;
 	unsigned shift = 0;
 
-	(void)unused;
 	lull__ensure_registered();
 	lull__fine_timers();
-	pthread_setname_np(pthread_self(), "lull-scan");
 	for (;;) {
 		/*
 		 * ORDER SHAZ-5: the event before the loads of WAITED, of the slots and of the list of
@@ -346,7 +363,7 @@ static void *scan_thread(void *unused)
 		uint32_t event = lull_load_acquire(&lull__shazptr.event);
 
 		if (lull_load_relaxed(&lull__shazptr.stop))
-			return NULL;
+			return;
 		scan_for_all(&left);
 		if (left.unflagged) {
 			lull__shazptr_flag(&left);
@@ -354,10 +371,16 @@ static void *scan_thread(void *unused)
 		} else if (left.groups) {
 			lull__futex_wait(&lull__shazptr.event, event, lull__now_ns() + lull__shazptr_nap_ns(&shift));
 		} else {
-			lull__futex_wait(&lull__shazptr.event, event, LULL__NEVER);
+			uint64_t until_ns = lull__now_ns() + LULL__IDLE_NS;
+
+			lull__futex_wait(&lull__shazptr.event, event, until_ns);
+			if (lull__is_past(until_ns) && end_unless_needed())
+				return;
 		}
 	}
 }
+
+static const struct lull__own_thread scanning_thread = { "lull-scan", scan_thread };
 
 /*
  * Start the scanning thread. Returns 0 or an errno value. Under lull__shazptr.lock, so that no waiter
@@ -365,12 +388,8 @@ static void *scan_thread(void *unused)
  */
 static int start_scan_thread(void)
 {
-	sigset_t saved;
-	int err;
+	int err = lull__own_thread_start(&scanning_thread, &lull__shazptr.thread);
 
-	lull__block_signals(&saved);
-	err = pthread_create(&lull__shazptr.thread, NULL, scan_thread, NULL);
-	lull__restore_signals(&saved);
 	lull__shazptr.running = err == 0;
 	return err;
 }
@@ -382,11 +401,11 @@ __attribute__((destructor)) static void stop_scan_thread(void)
 
 	if (!lull__trylock(&lull__shazptr.lock)) /* exit() may run in a signal handler of the holder */
 		return;
-	running = lull__shazptr.running;
+	running = lull__shazptr.running && !pthread_equal(lull__shazptr.thread, pthread_self());
+	lull_store_relaxed(&lull__shazptr.stop, (uint32_t)running);
 	lull__unlock(&lull__shazptr.lock);
-	if (!running || pthread_equal(lull__shazptr.thread, pthread_self()))
+	if (!running)
 		return;
-	lull_store_relaxed(&lull__shazptr.stop, 1u);
 	lull__shazptr_tell_scanners(); /* SHAZ-5 */
 	if (lull__join(lull__shazptr.thread, SCAN_EXIT_NS)) {
 		lull__shazptr.running = false;

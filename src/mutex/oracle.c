@@ -17,6 +17,7 @@
 uint32_t lull__spinners_max;
 
 static const struct lull__oracle *chosen = &lull__oracle_none;
+static bool decided;	    /* else at the first lock */
 static bool tells_releases; /* one that was chosen, now or before, is told of releases */
 
 /* ---- rseq: where the kernel writes the CPU that a thread runs on ----------------------------- */
@@ -151,9 +152,17 @@ static void count_cpus(void)
 
 static void choose(const struct lull__oracle *choice)
 {
+	count_cpus();
 	if (choice->released)
 		lull_store_relaxed(&tells_releases, true);
 	lull_store_relaxed(&chosen, choice);
+	lull_store_relaxed(&decided, true);
+}
+
+void lull__oracle_decide(void)
+{
+	if (!lull_load_relaxed(&decided))
+		choose(first_usable());
 }
 
 void lull__oracle_init(void)
@@ -162,23 +171,23 @@ void lull__oracle_init(void)
 	const struct lull__oracle *choice;
 	char names[64];
 
-	count_cpus();
-	if (forced && *forced) {
-		choice = by_name(forced);
-		if (!choice)
-			lull__die("LULL_OWNER_ORACLE is \"%.60s\"; it can be %s", forced,
-				  all_names(names, sizeof(names)));
-		if (!choice->usable())
-			lull__die("LULL_OWNER_ORACLE is %s, which is not available here", forced);
-	} else {
-		choice = first_usable();
-	}
-	choose(choice);
+	decided = false;
+	if (!forced || !*forced)
+		return; /* at the first lock: a process that only loads the library asks the kernel for nothing */
+	choice = by_name(forced);
+	if (!choice)
+		lull__say("LULL_OWNER_ORACLE is \"%.60s\", which is ignored; it can be %s", forced,
+			  all_names(names, sizeof(names)));
+	else if (!choice->usable())
+		lull__say("LULL_OWNER_ORACLE is %s, which is not available here and is ignored", forced);
+	else
+		choose(choice);
 }
 
 const char *lull_mutex_oracle_name(void)
 {
 	lull__init();
+	lull__oracle_decide();
 	return lull_load_relaxed(&chosen)->name;
 }
 

@@ -44,6 +44,7 @@ bool lull__oracle_rseq_usable(void);
 extern uint32_t lull__spinners_max; /* how many threads may spin for one lock; 0: there is one CPU */
 
 void lull__oracle_init(void); /* reads LULL_OWNER_ORACLE */
+void lull__oracle_decide(void); /* choose one, if none has been chosen: at each thread's first lock */
 
 /* Call the functions of the chosen oracle. */
 enum lull__runs lull__oracle_runs(struct lull__sighting *sighting, uint32_t tid);

@@ -16,6 +16,7 @@ static void enter_locks(void)
 {
 	lull__owner_enter();
 	my_tid = lull__owner_tid();
+	lull__oracle_decide();
 	lull__oracle_thread_enter();
 #ifndef LULL_DEBUG
 	if (lull__oracle_inline_locks())

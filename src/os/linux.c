@@ -73,27 +73,29 @@ int lull__futex_requeue(uint32_t *from, uint32_t value, int wake, uint32_t *to, 
 	return result;
 }
 
+static int membarrier(int command)
+{
+	int saved = errno, result = 0;
+
+	if (syscall(SYS_membarrier, command, 0, 0) != 0)
+		result = -errno;
+	errno = saved;
+	return result;
+}
+
 bool lull__membarrier_register(void)
 {
-	int saved = errno;
-	long commands = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
-	bool ok = commands > 0 && (commands & MEMBARRIER_CMD_PRIVATE_EXPEDITED) &&
-		  syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0 &&
-		  syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
-
-	errno = saved;
-	return ok;
+	return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0 && lull__membarrier() == 0;
 }
 
 int lull__membarrier(void)
 {
-	int saved = errno;
-	int result = 0;
+	return membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+}
 
-	if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0)
-		result = -errno;
-	errno = saved;
-	return result;
+int lull__membarrier_global(void)
+{
+	return membarrier(MEMBARRIER_CMD_GLOBAL);
 }
 
 /* Add the CPUs that thread @tid of this process may run on. */

@@ -48,6 +48,7 @@ int lull__futex_requeue(uint32_t *from, uint32_t value, int wake, uint32_t *to, 
 
 bool lull__membarrier_register(void); /* true: private expedited works for this process */
 int lull__membarrier(void);	      /* 0 or -errno */
+int lull__membarrier_global(void);    /* the same, slowly: it needs no memory and was not registered */
 int lull__visit_all_cpus(void);	      /* run on each CPU that any thread may use; 0 or -errno */
 
 /* ---- linux.c: CPUs, threads, memory ----------------------------------------------------------- */
@@ -106,6 +107,7 @@ int lull__write(int fd, const char *buf, size_t len, bool may_wait);
 
 /* Read file @what ("/comm") of thread @tid, without the newline. Async-signal-safe, no cancellation point. */
 bool lull__task_file(uint32_t tid, const char *what, char *buf, size_t size);
+bool lull__is_last_thread(void); /* has every other thread of this process exited, main included? */
 void lull__thread_name(uint32_t tid, char *buf, size_t size); /* async-signal-safe; "?" when it is gone */
 
 #endif /* LULL_OS_H */

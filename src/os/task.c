@@ -49,3 +49,16 @@ void lull__thread_name(uint32_t tid, char *buf, size_t size)
 	if (!lull__task_file(tid, "/comm", buf, size))
 		snprintf(buf, size, "?");
 }
+
+/* The main thread is a zombie for as long as others run. The fields are the 3rd and the 20th of proc(5). */
+bool lull__is_last_thread(void)
+{
+	char text[1024], state = '?';
+	const char *at;
+	int count = 0;
+
+	if (!lull__task_file((uint32_t)getpid(), "/stat", text, sizeof(text)) || !(at = strrchr(text, ')')))
+		return false;
+	sscanf(at, ") %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %d", &state, &count);
+	return state == 'Z' && count == 2;
+}

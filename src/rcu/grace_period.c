@@ -23,6 +23,7 @@
 
 #include "../base/events.h"
 #include "../base/fault.h"
+#include "../base/process.h"
 #include "../base/registry.h"
 #include "../base/wait.h"
 #include "grace_period.h"
@@ -347,6 +348,7 @@ bool lull__rcu_wait_until(lull_rcu_cookie cookie, uint64_t deadline_ns)
 	}
 	if (online)
 		lull__rcu_enter_online();
+	lull__retry();
 	return gp_is_over(cookie);
 }
 

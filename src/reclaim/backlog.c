@@ -61,7 +61,7 @@ static struct sums sum_up(void)
 
 static void publish(const struct sums *all)
 {
-	struct lull_stats_page *page = lull__page;
+	struct lull_stats_page *page = lull__page();
 
 	lull__event_backlog(&page->queued_items, &page->waiting_items, &page->done_items, all->total_items, all->items);
 	lull__event_backlog(&page->queued_bytes, &page->waiting_bytes, &page->done_bytes, all->total_bytes, all->bytes);

@@ -11,7 +11,7 @@
 #include "bag.h"
 
 struct lull__reclaimer lull__reclaimer = {
-	.sleep = ASLEEP,
+	.sleep = GONE,
 	.config = LULL__RECLAIM_AT_START,
 };
 

@@ -30,6 +30,7 @@ enum {
 	NAPPING,   /* a moment, so that a flood of callbacks comes in batches; barriers wake it */
 	LINGERING, /* until a timer; callbacks wake it */
 	ASLEEP,	   /* anything wakes it */
+	GONE,	   /* there is no thread, and anything starts one; not under POLL */
 };
 
 enum { NO_THREAD, HAS_THREAD, CANNOT_HAVE_ONE };
@@ -53,6 +54,7 @@ struct lull__reclaimer {
 	uint32_t stop;	 /* the process ends */
 	uint32_t failures; /* of starting the thread */
 	uint64_t retry_ns; /* the next try is not made before this time */
+	uint32_t unserved; /* threads that began to defer while it could not be started */
 	pthread_t id;
 	struct lull_reclaim_config config;
 

@@ -22,6 +22,7 @@
 
 #define ASK_AT	     1024u    /* entries that share a grace period: enough to pay for the heavy fence */
 #define SOFT_WAIT_NS 2000000u /* a deferral over the soft limit waits no longer than this */
+#define SERVE_EVERY  16u      /* without a background thread one new thread in so many frees what exited ones left */
 #define OOM_WAIT_MS  1000u    /* one for which there is no memory waits no longer than this */
 
 /*
@@ -64,6 +65,9 @@ void lull__reclaim_thread_exit(void)
 	 * adopt_free_bag(); without it as there; model/reclaim/bag.litmus
 	 */
 	lull_store_release(&bag->state, (uint32_t)BAG_ORPHAN);
+	lull__bag_recycle(bag);
+	if (lull_load_relaxed(&bag->state) != BAG_ORPHAN)
+		return; /* it is empty: nothing to wake, or start, a thread for, least of all by the one that ends */
 	lull_fence_light(); /* REC-2: as after a push */
 	if (lull_load_relaxed(&lull__reclaimer.sleep) != AWAKE)
 		lull__wake_reclaimer();
@@ -286,6 +290,9 @@ static void defer_rarely(int kind, void *item, size_t bytes, bool full)
 	if (lull__self.callback_depth)
 		lull_add_release(&lull__reclaimer.from_callbacks, (uint64_t)1);
 	lull__notify(LINGERING);
+	if (lull_load_relaxed(&lull__reclaimer.thread) == CANNOT_HAVE_ONE &&
+	    lull_add_relaxed(&lull__reclaimer.unserved, 1u) % SERVE_EVERY == 0)
+		lull__poll_frees();
 	if (lull__self.state & LULL__STATE_EXITED)
 		lull__reclaim_thread_exit();
 }

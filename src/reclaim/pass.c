@@ -312,7 +312,7 @@ size_t lull__pass(enum lull__pass what)
 	size_t count = 0;
 
 	lull_add_relaxed(&lull__reclaimer.passes, (uint64_t)1);
-	lull__event_count(&lull__page->passes, 1);
+	lull__event_count(&lull__page()->passes, 1);
 	if (slots_only) {
 		fence_for(wants_heavy, newly);
 		make_ready(slots_only, collect_slots(slots_only));

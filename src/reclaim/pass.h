@@ -38,4 +38,6 @@ struct lull__queue *lull__take_due(enum lull__pass what, bool wait_for_locks, bo
 struct lull__queue *lull__give_back_frees(struct lull__queue *taken);
 void lull__give_back(struct lull__queue *taken);
 
+void lull__poll_frees(void); /* in place of a thread that could not be started */
+
 #endif /* LULL_PASS_H */

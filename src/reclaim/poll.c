@@ -86,15 +86,35 @@ static bool anything_unparked(void)
 	return false;
 }
 
+/*
+ * Free what is ready and orphaned: there is no background thread, and free(3) may be called by any thread.
+ * Does not wait, and runs no callback. A thread without a bag, which exits, would get one by this.
+ */
+void lull__poll_frees(void)
+{
+	struct lull__queue *taken;
+
+	if (!lull__self.bag || lull__self.callback_depth)
+		return;
+	taken = lull__take_due(PASS_CALLS, false, false);
+	for (struct lull__queue *q = taken; q; q = q->next_taken)
+		poll_queue(q);
+	park_polled(taken);
+	run_polled(taken, false, SIZE_MAX, LULL__NEVER);
+	lull__give_back(taken);
+}
+
 /* Re-arm the program's notification. */
 static void end_of_poll(void)
 {
+	uint32_t awake = AWAKE;
 	size_t before, items, bytes;
 
 	if (lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_POLL || lull_load_relaxed(&lull__reclaimer.sleep) != AWAKE)
 		return;
 	lull__backlog(&before, &bytes);
-	lull_store_relaxed(&lull__reclaimer.sleep, (uint32_t)ASLEEP);
+	if (!lull_cas_relaxed(&lull__reclaimer.sleep, &awake, (uint32_t)ASLEEP))
+		return; /* GONE: the mode has changed */
 	lull_fence_heavy(); /* REC-2, as in go_to_sleep() */
 	lull__backlog(&items, &bytes);
 	if (items > before || anything_unparked())

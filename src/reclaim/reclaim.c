@@ -8,6 +8,7 @@
 
 #include "../base/events.h"
 #include "../base/message.h"
+#include "../base/own_thread.h"
 #include "../base/registry.h"
 #include "../hazptr/slots.h"
 #include "backlog.h"
@@ -49,6 +50,7 @@ int lull_reclaim_configure(const struct lull_reclaim_config *config)
 {
 	size_t items, bytes;
 	sigset_t saved;
+	bool none;
 
 	if ((unsigned)config->mode > LULL_RECLAIM_CALLER ||
 	    (unsigned)config->on_hard > LULL_RECLAIM_HELP || config->linger_ms == 0 ||
@@ -66,12 +68,16 @@ int lull_reclaim_configure(const struct lull_reclaim_config *config)
 	lull_store_relaxed(&lull__reclaimer.config.linger_ms, config->linger_ms);
 	lull__reclaimer.config.notify = config->notify;
 	lull__reclaimer.config.notify_arg = config->notify_arg;
+	lull__own_thread_configure(config->stack_bytes, config->thread_start);
 	lull_store_relaxed(&lull__reclaimer.mode, (uint32_t)config->mode);
-	lull__reclaim_limits(&lull__page->hard_items, &lull__page->hard_bytes);
+	lull__reclaim_limits(&lull__page()->hard_items, &lull__page()->hard_bytes);
 	lull__config_leave(&saved);
 	owners_leave();
-	/* Wake the thread, or notify the program, that reclaims under the new mode. */
-	lull_store_relaxed(&lull__reclaimer.sleep, (uint32_t)ASLEEP);
+	/* Wake the thread, or notify the program, that reclaims under the new mode. REC-13: under the lock. */
+	lull__config_enter(&saved);
+	none = lull_load_relaxed(&lull__reclaimer.thread) != HAS_THREAD && config->mode != LULL_RECLAIM_POLL;
+	lull_store_relaxed(&lull__reclaimer.sleep, (uint32_t)(none ? GONE : ASLEEP));
+	lull__config_leave(&saved);
 	lull_fence_heavy(); /* REC-2, as in go_to_sleep() */
 	lull__backlog(&items, &bytes);
 	/* A barrier that began meanwhile may have seen the value of `sleep` from the previous mode. */
@@ -148,6 +154,6 @@ void lull__reclaim_fork_child(uint32_t old_tid)
 	lull__queue_awaited = 0;
 	lull__reclaimer.thread = NO_THREAD;
 	lull__reclaimer.failures = 0;
-	lull__reclaimer.sleep = ASLEEP;
+	lull__reclaimer.sleep = lull__reclaimer.mode == LULL_RECLAIM_POLL ? ASLEEP : GONE;
 	lull__reclaimer.flush_done = lull__reclaimer.flush_wanted;
 }

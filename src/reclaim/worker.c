@@ -8,14 +8,18 @@
 #include "../base/deadline.h"
 #include "../base/events.h"
 #include "../base/message.h"
+#include "../base/own_thread.h"
+#include "../base/process.h"
 #include "../base/registry.h"
 #include "../hazptr/slots.h"
 #include "backlog.h"
 #include "overflow.h"
 #include "partition.h"
 #include "pass.h"
+#include "reclaim_life.h"
 #include "worker.h"
 
+#define IDLE_DOUBLES   5	   /* ... while parked objects wait: looks for other threads, up to once a minute */
 #define FLOOD_NAP_NS   20000u	 /* between passes while callbacks flood in */
 #define NAP_BELOW      512u	 /* ... and a pass finds fewer than these */
 #define WORKER_EXIT_NS 100000000 /* for a callback, or a grace period, that does not end */
@@ -89,9 +93,42 @@ static void get_up(uint32_t from)
 	lull_cas_relaxed(&lull__reclaimer.sleep, &from, (uint32_t)AWAKE);
 }
 
-/* Sleep as deep as @depth until there is something to do, until @until_ns at the latest. */
-static void go_to_sleep(uint32_t depth, uint64_t until_ns)
+/*
+ * End the thread, which nothing has woken for long, unless something comes at this moment. It stays for objects
+ * that are parked, because the reader that clears its slot starts no thread; but not when no thread is left that
+ * could clear one: then the process is to end.
+ */
+static bool let_go(void)
 {
+	uint32_t asleep = ASLEEP;
+	sigset_t saved;
+	bool ends;
+
+	lull__config_enter(&saved);
+	/*
+	 * REC-13: one swap decides. Either a deferral has made `sleep` AWAKE, and this thread stays, or the
+	 * deferral finds GONE there, and starts another one, under this lock and so after `thread` is NO_THREAD.
+	 */
+	ends = !lull_load_relaxed(&lull__reclaimer.stop) &&
+	       lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_POLL &&
+	       (nothing_waits() || lull__is_last_thread()) &&
+	       lull_cas_relaxed(&lull__reclaimer.sleep, &asleep, (uint32_t)GONE);
+	if (ends) {
+		lull_store_relaxed(&lull__reclaimer.thread, (uint32_t)NO_THREAD);
+		pthread_detach(pthread_self());
+	}
+	lull__config_leave(&saved);
+	return ends;
+}
+
+/*
+ * Sleep as deep as @depth until there is something to do, until @until_ns at the latest. Returns true if the
+ * thread is to end.
+ */
+static bool go_to_sleep(uint32_t depth, uint64_t until_ns)
+{
+	bool ends = false;
+
 	lull_store_relaxed(&lull__reclaimer.sleep, depth);
 	if (depth == NAPPING) {
 		/*
@@ -100,7 +137,7 @@ static void go_to_sleep(uint32_t depth, uint64_t until_ns)
 		if (lull_load_relaxed(&lull__reclaimer.flush_wanted) == lull_load_relaxed(&lull__reclaimer.flush_done))
 			lull__futex_wait(&lull__reclaimer.sleep, depth, until_ns);
 		get_up(depth);
-		return;
+		return false;
 	}
 	/*
 	 * ORDER REC-2: `sleep` before the last check of the queues; pairs with REC-2 in
@@ -110,9 +147,12 @@ static void go_to_sleep(uint32_t depth, uint64_t until_ns)
 	if (!something_due(depth == ASLEEP ? PASS_ALL : PASS_CALLS)) {
 		lull__futex_wait(&lull__reclaimer.sleep, depth, until_ns);
 		lull_add_relaxed(&lull__reclaimer.wakeups, (uint64_t)1);
-		lull__event_count(&lull__page->wakeups, 1);
+		lull__event_count(&lull__page()->wakeups, 1);
+		ends = depth == ASLEEP && lull__is_past(until_ns) && let_go();
 	}
-	get_up(depth);
+	if (!ends)
+		get_up(depth);
+	return ends;
 }
 
 /* Make a pass on behalf of all barriers up to @ticket. */
@@ -151,18 +191,16 @@ static uint64_t futile_nap_ns(uint32_t futile)
 	return (uint64_t)FLOOD_NAP_NS << (futile < FUTILE_MOST ? futile : FUTILE_MOST);
 }
 
-static void *worker(void *unused)
+static void worker(void)
 {
 	uint64_t look_at_ns = 0, now_ns;
 	uint32_t doubled = 0;
 	bool they_work, waits = false;
-	uint32_t futile = 0, seen_futile;
+	uint32_t futile = 0, seen_futile, idle = 0;
 	size_t count;
 
-	(void)unused;
 	lull__ensure_registered();
 	lull__fine_timers();
-	pthread_setname_np(pthread_self(), "lull-reclaim");
 	while (!lull_load_relaxed(&lull__reclaimer.stop)) {
 		now_ns = lull__now_ns();
 		seen_futile = futile;
@@ -180,27 +218,34 @@ static void *worker(void *unused)
 			go_to_sleep(NAPPING, lull__now_ns() + FLOOD_NAP_NS);
 		else if (futile > seen_futile && lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_POLL)
 			go_to_sleep(NAPPING, lull__now_ns() + futile_nap_ns(futile));
-		else if (!waits)
-			go_to_sleep(ASLEEP, LULL__NEVER);
-		else if (lull__now_ns() < look_at_ns)
+		else if (!waits) {
+			if (go_to_sleep(ASLEEP, lull__now_ns() + ((uint64_t)LULL__IDLE_NS << idle)))
+				return;
+			idle = nothing_waits() ? 0 : idle < IDLE_DOUBLES ? idle + 1 : idle;
+		} else if (lull__now_ns() < look_at_ns)
 			go_to_sleep(LINGERING, look_at_ns);
 	}
-	return NULL;
 }
 
+static const struct lull__own_thread reclaimer_thread = { "lull-reclaim", worker };
+
 /*
- * Record that the thread could not be started, because of @err. Say so once, and let a deferral or a
- * barrier try again later. Entries that wait stay in their queues: no callback runs in a thread that has
+ * Record that the thread could not be started, because of @err. Say so once, and let later deferrals, waits
+ * and threads that come and go try again. Entries that wait stay in their queues: no callback runs in a thread that has
  * not asked for it.
  */
 static void no_worker(int err)
 {
 	uint32_t failures = lull_add_relaxed(&lull__reclaimer.failures, 1u);
+	uint32_t awake = AWAKE;
 	uint64_t wait_ns = (uint64_t)RETRY_NS << (failures < RETRY_DOUBLES ? failures : RETRY_DOUBLES);
 
 	/* The time first: a thread that sees CANNOT_HAVE_ONE but not yet the time only tries too early. */
 	lull_store_relaxed(&lull__reclaimer.retry_ns, lull__now_ns() + wait_ns);
 	lull_store_relaxed(&lull__reclaimer.thread, (uint32_t)CANNOT_HAVE_ONE);
+	if (lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_POLL)
+		lull_cas_relaxed(&lull__reclaimer.sleep, &awake, (uint32_t)GONE);
+	lull__retry_want(true);
 	/* A barrier may wait for the thread already, or for slots that it now has to look at itself. */
 	lull_add_release(&lull__reclaimer.flush_event, 1u); /* REC-7 */
 	lull__futex_wake(&lull__reclaimer.flush_event, INT_MAX);
@@ -210,26 +255,39 @@ static void no_worker(int err)
 			  "started", strerror(err));
 }
 
-bool lull__start_worker(void)
+/* Is it too early for another try, after the last one failed? */
+static bool may_not_start_yet(void)
 {
-	uint32_t thread = lull_load_relaxed(&lull__reclaimer.thread);
+	return lull_load_relaxed(&lull__reclaimer.thread) == CANNOT_HAVE_ONE &&
+	       !lull__is_past(lull_load_relaxed(&lull__reclaimer.retry_ns));
+}
+
+static bool start_worker(void)
+{
 	sigset_t saved;
+	bool there;
 	int err;
 
-	if (thread == HAS_THREAD)
-		return true;
-	if (thread == CANNOT_HAVE_ONE && !lull__is_past(lull_load_relaxed(&lull__reclaimer.retry_ns)))
-		return false;
-	if (!lull_cas_relaxed(&lull__reclaimer.thread, &thread, (uint32_t)HAS_THREAD))
-		return thread == HAS_THREAD;
-	lull__block_signals(&saved);
-	err = pthread_create(&lull__reclaimer.id, NULL, worker, NULL);
-	if (!err && lull__watch)
-		lull__watch->worker_begin();
-	lull__restore_signals(&saved);
+	lull__config_enter(&saved);
+	/*
+	 * ORDER REC-13: GONE in `sleep` before the look whether there is a thread (both have the lock); pairs with
+	 * REC-13 in let_go(); without it the thread that ends is taken for one that is there, and the entry waits
+	 * for ever; model/reclaim/end.litmus
+	 */
+	there = lull_load_relaxed(&lull__reclaimer.thread) == HAS_THREAD;
+	lull_store_relaxed(&lull__reclaimer.thread, (uint32_t)HAS_THREAD);
+	lull__config_leave(&saved);
+	err = there ? 0 : lull__own_thread_start(&reclaimer_thread, &lull__reclaimer.id);
 	if (err)
 		no_worker(err);
+	else
+		lull__retry_want(false);
 	return !err;
+}
+
+bool lull__start_worker(void)
+{
+	return lull_load_relaxed(&lull__reclaimer.thread) == HAS_THREAD || (!may_not_start_yet() && start_worker());
 }
 
 /*
@@ -238,15 +296,24 @@ bool lull__start_worker(void)
  */
 __attribute__((destructor)) static void stop_worker(void)
 {
-	if (lull_load_relaxed(&lull__reclaimer.thread) != HAS_THREAD || pthread_equal(lull__reclaimer.id, pthread_self()))
+	bool there;
+	sigset_t saved;
+
+	if (lull__watch)
+		lull__watch->process_ends();
+	if (lull_load_relaxed(&lull__reclaimer.thread) != HAS_THREAD)
 		return;
-	lull_store_relaxed(&lull__reclaimer.stop, 1u);
+	lull__config_enter(&saved); /* a thread that ends for itself does so before or not at all */
+	there = lull_load_relaxed(&lull__reclaimer.thread) == HAS_THREAD &&
+		!pthread_equal(lull__reclaimer.id, pthread_self());
+	lull_store_relaxed(&lull__reclaimer.stop, (uint32_t)there);
+	lull__config_leave(&saved);
+	if (!there)
+		return;
 	/* Not lull__notify(): under POLL that notifies the program and wakes no thread. REC-2 as there. */
 	lull_fence_light();
 	lull_store_relaxed(&lull__reclaimer.sleep, (uint32_t)AWAKE);
 	lull__futex_wake(&lull__reclaimer.sleep, 1);
-	if (lull__watch)
-		lull__watch->worker_end();
 	if (lull__join(lull__reclaimer.id, WORKER_EXIT_NS))
 		lull_store_relaxed(&lull__reclaimer.thread, (uint32_t)NO_THREAD);
 	lull_store_relaxed(&lull__reclaimer.stop, 0u);
@@ -277,9 +344,10 @@ static void notify_program(void)
 		config.notify(config.notify_arg);
 }
 
-static void wake_sleeper(void)
+/* Wake the thread, or notify the program, if `sleep` was @was and has just been made AWAKE. */
+static void wake_from(uint32_t was)
 {
-	if (lull_xchg_relaxed(&lull__reclaimer.sleep, (uint32_t)AWAKE) == AWAKE)
+	if (was == AWAKE)
 		return;
 	if (lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_POLL)
 		notify_program();
@@ -289,11 +357,21 @@ static void wake_sleeper(void)
 
 void lull__wake_reclaimer(void)
 {
-	/*
-	 * If there is no thread, `sleep` stays as deep as it is, so that the next deferral also comes here.
-	 */
-	if (lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_POLL || lull__start_worker())
-		wake_sleeper();
+	uint32_t was;
+
+	if (lull_load_relaxed(&lull__reclaimer.sleep) == GONE && may_not_start_yet())
+		return;
+	was = lull_xchg_relaxed(&lull__reclaimer.sleep, (uint32_t)AWAKE);
+	if (was == GONE)
+		start_worker();
+	else
+		wake_from(was);
+}
+
+void lull__reclaim_retry(void)
+{
+	if (lull_load_relaxed(&lull__reclaimer.sleep) == GONE)
+		lull__wake_reclaimer();
 }
 
 /*
@@ -302,7 +380,13 @@ void lull__wake_reclaimer(void)
  */
 void lull__notify_from_reader(void)
 {
+	uint32_t was;
+
 	lull_fence_light();
-	if (lull_load_relaxed(&lull__reclaimer.sleep) >= LINGERING)
-		wake_sleeper();
+	was = lull_load_relaxed(&lull__reclaimer.sleep);
+	while (was >= LINGERING && was != GONE)
+		if (lull_cas_relaxed(&lull__reclaimer.sleep, &was, (uint32_t)AWAKE)) {
+			wake_from(was);
+			break;
+		}
 }

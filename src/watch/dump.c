@@ -118,7 +118,7 @@ static bool lock_soon(struct lull__lock *lock)
 
 static void dump_process(struct out *out)
 {
-	const struct lull_stats_page *page = lull__page;
+	const struct lull_stats_page *page = lull__page();
 	uint64_t peak = lull_load_relaxed(&page->peak_items);
 	size_t items, bytes;
 
@@ -136,7 +136,7 @@ static void dump_process(struct out *out)
 static void dump_waits(struct out *out)
 {
 	for (unsigned i = 0; i < LULL_STATS_WAITS; i++) {
-		const struct lull_stats_wait *wait = &lull__page->waits[i];
+		const struct lull_stats_wait *wait = &lull__page()->waits[i];
 		uint32_t kind = lull_load_relaxed(&wait->kind);
 		uint32_t waiter_tid = lull_load_relaxed(&wait->waiter_tid), tid = lull_load_relaxed(&wait->tid);
 		uint64_t site = lull_load_relaxed(&wait->site);

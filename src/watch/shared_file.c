@@ -4,7 +4,9 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,6 +32,29 @@ static int not_standard(int fd)
 	return higher;
 }
 
+static bool may_have_size(size_t size)
+{
+	struct rlimit most;
+
+	return getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur >= size;
+}
+
+/* Past its limit the kernel also sends SIGXFSZ, which kills. Signals are blocked: take it. */
+static bool set_size(int fd, size_t size)
+{
+	static const struct timespec at_once;
+	sigset_t before, limit;
+
+	sigemptyset(&limit);
+	sigaddset(&limit, SIGXFSZ);
+	sigpending(&before);
+	if (ftruncate(fd, (off_t)size) == 0)
+		return true;
+	if (errno == EFBIG && !sigismember(&before, SIGXFSZ))
+		sigtimedwait(&limit, NULL, &at_once);
+	return false;
+}
+
 void *lull__shared_file_make(struct lull__shared_file *file, const char *name, size_t size)
 {
 	int saved = errno, cancel, fd;
@@ -37,9 +62,9 @@ void *lull__shared_file_make(struct lull__shared_file *file, const char *name, s
 	struct stat st;
 
 	lull__no_cancel(&cancel);
-	fd = not_standard(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+	fd = may_have_size(size) ? not_standard(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING)) : -1;
 	file->fd = -1;
-	if (fd >= 0 && ftruncate(fd, (off_t)size) == 0 && fstat(fd, &st) == 0)
+	if (fd >= 0 && set_size(fd, size) && fstat(fd, &st) == 0)
 		at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	/*
 	 * A process that opens the file later must not write to it, nor shrink it while it is mapped. An

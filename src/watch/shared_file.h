@@ -13,6 +13,7 @@ struct lull__shared_file {
 	uint64_t device, inode;
 };
 
+/* Signals are blocked. */
 void *lull__shared_file_make(struct lull__shared_file *file, const char *name, size_t size); /* NULL: none */
 void lull__shared_file_drop(struct lull__shared_file *file, void *at, size_t size);
 

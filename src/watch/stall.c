@@ -41,7 +41,7 @@ void lull__stall_begin(struct lull__wait *wait)
 	lull__lock(&places_lock);
 	wait->place = take_place();
 	if (wait->place >= 0) {
-		shown = &lull__page->waits[wait->place];
+		shown = &lull__page()->waits[wait->place];
 		lull_store_relaxed(&shown->waiter_tid, wait->kind == LULL_WAIT_CALLBACK ? 0 : lull__self.tid);
 		lull_store_relaxed(&shown->tid, 0u);
 		lull_store_relaxed(&shown->holders, 0u);
@@ -60,7 +60,7 @@ void lull__stall_end(struct lull__wait *wait)
 	if (wait->place < 0)
 		return;
 	lull__lock(&places_lock);
-	lull_store_relaxed(&lull__page->waits[wait->place].kind, (uint32_t)LULL_WAIT_NONE);
+	lull_store_relaxed(&lull__page()->waits[wait->place].kind, (uint32_t)LULL_WAIT_NONE);
 	places &= ~(1u << wait->place);
 	lull__unlock(&places_lock);
 	wait->place = -1;
@@ -124,7 +124,7 @@ static void show_holder(const struct lull__wait *wait, const struct lull_stall *
 
 	if (wait->place < 0)
 		return;
-	shown = &lull__page->waits[wait->place];
+	shown = &lull__page()->waits[wait->place];
 	lull_store_relaxed(&shown->tid, stall->tid);
 	lull_store_relaxed(&shown->depth, stall->depth);
 	lull_store_relaxed(&shown->site, (uint64_t)(uintptr_t)stall->site);
@@ -151,7 +151,7 @@ static void report(const struct lull__wait *wait, struct lull_stall *stall)
 	stall->since_ns = wait->since_ns;
 	stall->age_ms = now_ns > wait->since_ns ? (now_ns - wait->since_ns) / 1000000u : 0;
 	lull__backlog(&stall->waiting_items, &stall->waiting_bytes);
-	lull__event_count(&lull__page->stalls, 1);
+	lull__event_count(&lull__page()->stalls, 1);
 	LULL__PROBE5(stall, wait->kind, stall->tid, stall->age_ms, stall->waiting_items, stall->thread_name);
 	lull__report_stall(stall);
 	lull__may_cancel(cancel);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stats_page.c - make the page of stats.h, and another one in a forked child.
+ * stats_page.c - make the page of stats.h at the first event, and another one in a forked child.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,8 @@
 #include "shared_file.h"
 #include "stats_page.h"
 
-static struct lull_stats_page *first_page; /* that of events.c */
+static bool off; /* LULL_STATS=off */
+static struct lull_stats_page *shared; /* NULL: there is none, or no such page can be made here */
 
 static struct lull__shared_file page_file = { .fd = -1 };
 
@@ -44,39 +45,36 @@ static bool is_off(void)
 	if (!wish || !*wish || strcmp(wish, "on") == 0)
 		return false;
 	if (strcmp(wish, "off") != 0)
-		lull__die("LULL_STATS is \"%.60s\"; it can be on or off", wish);
-	return true;
+		lull__say("LULL_STATS is \"%.60s\", which is ignored; it can be on or off", wish);
+	return strcmp(wish, "off") == 0;
 }
 
 void lull__page_init(void)
 {
-	void *shared = is_off() ? NULL : lull__shared_file_make(&page_file, LULL_STATS_NAME, sizeof(*first_page));
-
-	first_page = lull__page;
-	if (shared)
-		lull__page = shared;
-	begin(lull__page);
+	off = is_off();
 }
 
-/* Make a new page in the child, without changing any number on the parent's. */
+struct lull_stats_page *lull__stats_page_make(struct lull_stats_page *memory)
+{
+	shared = off ? NULL : lull__shared_file_make(&page_file, LULL_STATS_NAME, sizeof(*shared));
+	if (shared)
+		memory = shared;
+	begin(memory);
+	return memory;
+}
+
+/* Leave the parent's page alone. The child makes its own at its first event. */
 void lull__page_fork_child(uint32_t old_tid)
 {
-	struct lull_stats_page *parents = lull__page;
-
 	(void)old_tid;
-	memset(first_page, 0, sizeof(*first_page));
-	lull__page = first_page;
-	if (parents != first_page) {
-		lull__shared_file_drop(&page_file, parents, sizeof(*parents));
-		parents = lull__shared_file_make(&page_file, LULL_STATS_NAME, sizeof(*parents));
-		if (parents)
-			lull__page = parents;
-	}
-	begin(lull__page);
+	if (shared)
+		lull__shared_file_drop(&page_file, shared, sizeof(*shared));
+	shared = NULL;
+	lull__page_forget();
 }
 
 const struct lull_stats_page *lull_stats_page(void)
 {
 	lull__init();
-	return lull__page;
+	return lull__page_make(); /* whose lock shows it complete */
 }

@@ -7,7 +7,10 @@
 
 #include <stdint.h>
 
-void lull__page_init(void);
+#include <lull/stats.h>
+
+void lull__page_init(void); /* look whether the page is wanted */
+struct lull_stats_page *lull__stats_page_make(struct lull_stats_page *memory);
 void lull__page_fork_child(uint32_t old_tid);
 
 #endif /* LULL_STATS_PAGE_H */

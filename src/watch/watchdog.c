@@ -2,23 +2,26 @@
 /*
  * watchdog.c - callbacks that do not return: a thread that checks while a pass runs some.
  *
- * The thread exists as long as the reclaimer's thread, and sleeps while no callbacks run.
+ * The thread exists while the background thread runs callbacks, and for LULL__IDLE_NS after.
  */
 #include <string.h>
 
+#include "../base/own_thread.h"
 #include "../reclaim/bag.h"
 #include "stall.h"
 #include "watchdog.h"
 
 #define CHECK_MOST_NS 100000000u /* between two checks: a callback that is over is not shown for longer */
+#define RESTART_NS    1000000000u /* between two tries to start it */
 #define STOP_WAIT_NS  100000000	 /* at exit, for a hook that does not return */
 
 static struct {
-	struct lull__lock lock; /* running, sleeps, stop */
+	struct lull__lock lock; /* all of this */
 	uint32_t running;	/* how many passes run callbacks now */
 	uint32_t sleeps;	/* 1: the thread sleeps until a pass runs callbacks */
 	uint32_t stop;
 	bool is_there;
+	uint64_t again_ns; /* it could not be started: no other try before */
 	pthread_t thread;
 } watchdog;
 
@@ -58,15 +61,27 @@ static void check_all(void)
 				check_running_callback(&bag->queue[kind], now_ns);
 }
 
-/* Sleep until a pass runs callbacks again, or the thread is to end. */
-static void sleep_until_needed(void)
+/* Sleep until a pass runs callbacks again, or the thread is to stop. Returns true if that takes too long: end. */
+static bool sleep_until_needed(void)
 {
+	uint64_t until_ns = lull__now_ns() + LULL__IDLE_NS;
+	bool ends;
+
 	lull__lock(&watchdog.lock);
 	if (!watchdog.running && !watchdog.stop)
 		lull_store_relaxed(&watchdog.sleeps, 1u);
 	lull__unlock(&watchdog.lock);
-	while (lull_load_relaxed(&watchdog.sleeps))
-		lull__futex_wait(&watchdog.sleeps, 1, LULL__NEVER);
+	while (lull_load_relaxed(&watchdog.sleeps) && !lull__is_past(until_ns))
+		lull__futex_wait(&watchdog.sleeps, 1, until_ns);
+	lull__lock(&watchdog.lock);
+	ends = watchdog.sleeps;
+	lull_store_relaxed(&watchdog.sleeps, 0u);
+	if (ends) {
+		watchdog.is_there = false;
+		pthread_detach(pthread_self());
+	}
+	lull__unlock(&watchdog.lock);
+	return ends;
 }
 
 static uint64_t check_every_ns(void)
@@ -76,26 +91,40 @@ static uint64_t check_every_ns(void)
 	return half_ns && half_ns < CHECK_MOST_NS ? half_ns : CHECK_MOST_NS;
 }
 
-static void *watchdog_thread(void *unused)
+static void watchdog_thread(void)
 {
-	(void)unused;
-	pthread_setname_np(pthread_self(), "lull-watchdog");
 	while (!lull_load_relaxed(&watchdog.stop)) {
 		bool idle = !lull_load_relaxed(&watchdog.running);
 
 		check_all();
-		if (idle)
-			sleep_until_needed();
-		else
+		if (idle && sleep_until_needed())
+			return;
+		if (!idle)
 			lull__futex_wait(&watchdog.stop, 0, lull__now_ns() + check_every_ns());
 	}
-	return NULL;
 }
+
+static const struct lull__own_thread own_thread = { "lull-watchdog", watchdog_thread };
 
 static void wake(void)
 {
 	lull_store_relaxed(&watchdog.sleeps, 0u);
 	lull__futex_wake(&watchdog.sleeps, 1);
+}
+
+/* Start the thread. Without memory for it callbacks are not checked. */
+static void start(void)
+{
+	watchdog.is_there = lull__own_thread_start(&own_thread, &watchdog.thread) == 0;
+	if (!watchdog.is_there)
+		watchdog.again_ns = lull__now_ns() + RESTART_NS;
+}
+
+/* Not threads in its place: LULL_RECLAIM_POLL promises that no thread is started. */
+static bool is_background_thread(void)
+{
+	return lull_load_relaxed(&lull__reclaimer.thread) == HAS_THREAD &&
+	       pthread_equal(lull__reclaimer.id, pthread_self());
 }
 
 void lull__watchdog_callbacks_begin(void)
@@ -104,6 +133,8 @@ void lull__watchdog_callbacks_begin(void)
 	lull_store_relaxed(&watchdog.running, watchdog.running + 1);
 	if (lull_unlikely(watchdog.sleeps))
 		wake();
+	if (lull_unlikely(!watchdog.is_there) && is_background_thread() && lull__is_past(watchdog.again_ns))
+		start();
 	lull__unlock(&watchdog.lock);
 }
 
@@ -115,20 +146,18 @@ void lull__watchdog_callbacks_end(void)
 	lull__unlock(&watchdog.lock);
 }
 
-/* Start the thread, with signals blocked. Without memory for it callbacks are not checked. */
-void lull__watchdog_start(void)
-{
-	watchdog.is_there = pthread_create(&watchdog.thread, NULL, watchdog_thread, NULL) == 0;
-}
-
 void lull__watchdog_stop(void)
 {
-	if (!watchdog.is_there)
-		return;
+	bool there;
+
 	lull__lock(&watchdog.lock);
-	lull_store_relaxed(&watchdog.stop, 1u);
-	wake();
+	there = watchdog.is_there && !pthread_equal(watchdog.thread, pthread_self());
+	lull_store_relaxed(&watchdog.stop, (uint32_t)there);
+	if (there)
+		wake();
 	lull__unlock(&watchdog.lock);
+	if (!there)
+		return;
 	lull__futex_wake(&watchdog.stop, 1);
 	if (lull__join(watchdog.thread, STOP_WAIT_NS))
 		watchdog.is_there = false;

@@ -7,7 +7,6 @@
 
 #include <stdint.h>
 
-void lull__watchdog_start(void);
 void lull__watchdog_stop(void); /* stop the thread, and wait for its end, but not for long */
 void lull__watchdog_callbacks_begin(void);
 void lull__watchdog_callbacks_end(void);

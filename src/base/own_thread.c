@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * own_thread.c - start the library's threads: see own_thread.h.
+ */
+#include <errno.h>
+#include <link.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <lull/atomic.h>
+
+#include "own_thread.h"
+
+#define STACK_BYTES ((size_t)256 << 10)
+
+static struct {
+	size_t stack_bytes;
+	size_t tls_bytes; /* glibc takes a thread's variables out of its stack */
+	void (*hook)(const char *name);
+} own_threads = { .stack_bytes = STACK_BYTES };
+
+static int add_tls_bytes(struct dl_phdr_info *info, size_t size, void *sum)
+{
+	(void)size;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_TLS)
+			*(size_t *)sum += info->dlpi_phdr[i].p_memsz + info->dlpi_phdr[i].p_align;
+	return 0;
+}
+
+/* Not later, in a forked child: a thread that it has not may hold the lock that this takes. */
+void lull__own_thread_init(void)
+{
+	dl_iterate_phdr(add_tls_bytes, &own_threads.tls_bytes);
+}
+
+void lull__own_thread_configure(size_t stack_bytes, void (*hook)(const char *name))
+{
+	lull_store_relaxed(&own_threads.stack_bytes, stack_bytes ? stack_bytes : STACK_BYTES);
+	lull_store_relaxed(&own_threads.hook, hook);
+}
+
+/* Block what the new thread is to inherit as blocked: all signals but those that faults raise. */
+static void block_all_but_faults(sigset_t *saved)
+{
+	static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS };
+	sigset_t most;
+
+	sigfillset(&most);
+	for (unsigned i = 0; i < sizeof(faults) / sizeof(*faults); i++)
+		sigdelset(&most, faults[i]);
+	pthread_sigmask(SIG_SETMASK, &most, saved);
+}
+
+/* The nice value is the one property that cannot be given to a thread before it runs. */
+static void *run(void *arg)
+{
+	const struct lull__own_thread *own = arg;
+	void (*hook)(const char *name) = lull_load_relaxed(&own_threads.hook);
+	int saved = errno;
+
+	if (getpriority(PRIO_PROCESS, 0) != 0)
+		setpriority(PRIO_PROCESS, 0, 0);
+	errno = saved;
+	pthread_setname_np(pthread_self(), own->name);
+	if (hook)
+		hook(own->name);
+	own->body();
+	return NULL;
+}
+
+static void set_stack(pthread_attr_t *attr)
+{
+	size_t bytes = lull_load_relaxed(&own_threads.stack_bytes) + own_threads.tls_bytes;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), least = (size_t)sysconf(_SC_THREAD_STACK_MIN);
+
+	pthread_attr_setstacksize(attr, ((bytes < least ? least : bytes) + page - 1) & -page);
+}
+
+static void ask_for_policy(pthread_attr_t *attr)
+{
+	static const struct sched_param none;
+
+	if (sched_getscheduler(0) == SCHED_OTHER)
+		return;
+	pthread_attr_setinheritsched(attr, PTHREAD_EXPLICIT_SCHED);
+	pthread_attr_setschedpolicy(attr, SCHED_OTHER);
+	pthread_attr_setschedparam(attr, &none);
+}
+
+/*
+ * Not all CPUs that the kernel would allow: a program that was started on some of them stays there. Not those
+ * of all threads: one of them may be there for a busy thread alone.
+ */
+static void ask_for_cpus(pthread_attr_t *attr)
+{
+	cpu_set_t mine, mains;
+
+	if (sched_getaffinity(0, sizeof(mine), &mine) == 0 &&
+	    sched_getaffinity(getpid(), sizeof(mains), &mains) == 0 && !CPU_EQUAL(&mine, &mains))
+		pthread_attr_setaffinity_np(attr, sizeof(mains), &mains);
+}
+
+enum { INHERIT, ASK_FOR_CPUS, ASK_FOR_ALL };
+
+static int start_as(const struct lull__own_thread *own, pthread_t *id, int wish)
+{
+	pthread_attr_t attr;
+	int err = pthread_attr_init(&attr);
+
+	if (err)
+		return err;
+	set_stack(&attr);
+	if (wish >= ASK_FOR_CPUS)
+		ask_for_cpus(&attr);
+	if (wish >= ASK_FOR_ALL)
+		ask_for_policy(&attr);
+	err = pthread_create(id, &attr, run, (void *)(uintptr_t)own);
+	pthread_attr_destroy(&attr);
+	return err;
+}
+
+/*
+ * Start it from outside as it is to be, because it might never get to run as its starter does: that may be a
+ * thread of a high priority that does not sleep. It inherits what the kernel refuses to change.
+ */
+int lull__own_thread_start(const struct lull__own_thread *own, pthread_t *id)
+{
+	int saved = errno, err, wish = ASK_FOR_ALL;
+	sigset_t mask;
+
+	block_all_but_faults(&mask);
+	do
+		err = start_as(own, id, wish);
+	while (err && err != EAGAIN && wish-- > INHERIT);
+	lull__restore_signals(&mask);
+	errno = saved;
+	return err;
+}

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The threads that lull starts: how they run, whoever needs them first. Each case is a child, in which none has
+ * been started yet.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "support.h"
+
+#include <lull/hazptr.h>
+#include <lull/shazptr.h>
+
+#define NAMES 3
+static const char *const names[NAMES] = { "lull-reclaim", "lull-watchdog", "lull-scan" };
+
+/* ---- support ---------------------------------------------------------------------------------- */
+
+static void comm_of(pid_t tid, char name[32])
+{
+	char path[64];
+	ssize_t got;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/comm", (int)tid);
+	fd = open(path, O_RDONLY);
+	got = fd < 0 ? 0 : read(fd, name, 31);
+	name[got > 0 ? got - 1 : 0] = '\0';
+	close(fd);
+}
+
+/* The thread of this name; 0: there is none. */
+static pid_t tid_of(const char *name)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	struct dirent *entry;
+	pid_t found = 0;
+	char comm[32];
+
+	must(tasks);
+	while ((entry = readdir(tasks))) {
+		comm_of((pid_t)atoi(entry->d_name), comm);
+		if (strcmp(comm, name) == 0)
+			found = (pid_t)atoi(entry->d_name);
+	}
+	closedir(tasks);
+	return found;
+}
+
+/* One that is there may be missed while another thread exits, and it names itself only when it runs. */
+static pid_t await_tid_of(const char *name)
+{
+	pid_t tid;
+
+	while (!(tid = tid_of(name)))
+		nap_ms(1);
+	return tid;
+}
+
+static int ran;
+
+static void count_run(struct lull_head *head)
+{
+	(void)head;
+	lull_add_release(&ran, 1);
+}
+
+static struct lull_head heads[8];
+
+/* Defer a callback and wait until it has run, without a barrier, which might run it itself. */
+static void have_one_run(struct lull_head *head)
+{
+	int before = lull_load_acquire(&ran);
+
+	lull_rcu_call(head, count_run);
+	while (lull_load_acquire(&ran) == before)
+		nap_ms(1);
+}
+
+static int protected_object;
+
+/* All threads of lull's are started by the calling thread. Another one holds up a wait for a moment. */
+static int scan_state;
+
+static void *hold_up(void *unused)
+{
+	(void)unused;
+	struct lull_shazptr_guard guard = lull_shazptr_acquire(&protected_object);
+
+	lull_store_release(&scan_state, 1);
+	await_tid_of("lull-scan");
+	lull_shazptr_clear(guard);
+	return NULL;
+}
+
+static void need_all(void)
+{
+	pthread_t holder;
+
+	must(pthread_create(&holder, NULL, hold_up, NULL) == 0);
+	while (lull_load_acquire(&scan_state) != 1)
+		nap_ms(1);
+	lull_shazptr_synchronize(&protected_object);
+	have_one_run(&heads[0]);
+	must(pthread_join(holder, NULL) == 0);
+}
+
+/* ---- policy, nice value, CPUs ----------------------------------------------------------------- */
+
+struct first_user {
+	int policy, priority, nice;
+	bool pin;
+};
+
+static int cpu_count(void)
+{
+	cpu_set_t set;
+
+	must(sched_getaffinity(0, sizeof(set), &set) == 0);
+	return CPU_COUNT(&set);
+}
+
+/* The calling thread alone on the last of its CPUs. */
+static void pin(void)
+{
+	cpu_set_t set, one;
+
+	must(sched_getaffinity(0, sizeof(set), &set) == 0);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, &set))
+			continue;
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+	}
+	must(sched_setaffinity(0, sizeof(one), &one) == 0);
+}
+
+static void *use_first(void *arg)
+{
+	const struct first_user *user = arg;
+	struct sched_param param = { .sched_priority = user->priority };
+
+	if (user->pin)
+		pin();
+	must(setpriority(PRIO_PROCESS, 0, user->nice) == 0);
+	must(sched_setscheduler(0, user->policy, &param) == 0);
+	need_all();
+	return NULL;
+}
+
+/* The threads are as the main thread is, with SCHED_OTHER and nice 0. */
+static void check_all(void)
+{
+	cpu_set_t mine, its;
+
+	must(sched_getaffinity(0, sizeof(mine), &mine) == 0);
+	for (int i = 0; i < NAMES; i++) {
+		pid_t tid = await_tid_of(names[i]);
+
+		must(sched_getscheduler(tid) == SCHED_OTHER);
+		errno = 0;
+		must(getpriority(PRIO_PROCESS, (id_t)tid) == 0 && errno == 0);
+		must(sched_getaffinity(tid, sizeof(its), &its) == 0);
+		must(CPU_EQUAL(&mine, &its));
+	}
+}
+
+static void start_by(struct first_user user)
+{
+	pthread_t thread;
+
+	alarm(60);
+	must(pthread_create(&thread, NULL, use_first, &user) == 0);
+	must(pthread_join(thread, NULL) == 0);
+	check_all();
+}
+
+static void started_by_idle(void)
+{
+	start_by((struct first_user){ .policy = SCHED_IDLE, .pin = cpu_count() > 1 });
+}
+
+static void started_by_fifo(void)
+{
+	start_by((struct first_user){ .policy = SCHED_FIFO, .priority = 50, .pin = cpu_count() > 1 });
+}
+
+static void started_by_nice(void)
+{
+	start_by((struct first_user){ .policy = SCHED_OTHER, .nice = 15, .pin = cpu_count() > 1 });
+}
+
+/* May this process raise priorities, as root may? Leaving an idle or nice state needs that. */
+static bool is_privileged(void)
+{
+	struct sched_param param = { .sched_priority = 1 }, none = { 0 };
+
+	if (sched_setscheduler(0, SCHED_FIFO, &param) != 0)
+		return false;
+	assert_int_equal(sched_setscheduler(0, SCHED_OTHER, &none), 0);
+	return true;
+}
+
+static void test_first_user_decides_nothing(void **state)
+{
+	(void)state;
+	NEEDS_THREADS_IN_CHILD();
+	if (!is_privileged() || under_valgrind())
+		skip();
+	expect_fine(started_by_idle);
+	expect_fine(started_by_fifo);
+	expect_fine(started_by_nice);
+}
+
+/* A process that was started on one CPU keeps lull's threads there. */
+static void pinned_as_a_whole(void)
+{
+	pin();
+	start_by((struct first_user){ .policy = SCHED_OTHER });
+}
+
+/* The kernel lets nobody without rights leave SCHED_IDLE: then the threads run as their starter does. */
+static void *use_idle_without_rights(void *unused)
+{
+	struct sched_param param = { 0 };
+
+	(void)unused;
+	must(sched_setscheduler(0, SCHED_IDLE, &param) == 0);
+	must(syscall(SYS_setresuid, 65534, 65534, 65534) == 0);
+	need_all();
+	must(sched_getscheduler(await_tid_of("lull-reclaim")) == SCHED_IDLE);
+	return NULL;
+}
+
+static void started_by_idle_without_rights(void)
+{
+	struct rlimit none = { 0, 0 };
+	pthread_t thread;
+
+	alarm(60);
+	must(setrlimit(RLIMIT_NICE, &none) == 0);
+	must(pthread_create(&thread, NULL, use_idle_without_rights, NULL) == 0);
+	must(pthread_join(thread, NULL) == 0);
+}
+
+static void test_process_decides(void **state)
+{
+	(void)state;
+	NEEDS_THREADS_IN_CHILD();
+	if (under_valgrind())
+		skip();
+	expect_fine(pinned_as_a_whole);
+	if (is_privileged())
+		expect_fine(started_by_idle_without_rights);
+}
+
+/* ---- what a callback finds: signals, its stack ------------------------------------------------ */
+
+static bool is_fault(int sig)
+{
+	return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL || sig == SIGTRAP || sig == SIGSYS;
+}
+
+static char *guarded;
+static size_t page_bytes;
+static int faults;
+
+static void open_page(int sig, siginfo_t *info, void *context)
+{
+	(void)sig;
+	(void)info;
+	(void)context;
+	faults++;
+	must(mprotect(guarded, page_bytes, PROT_READ | PROT_WRITE) == 0);
+}
+
+static void write_guarded(struct lull_head *head)
+{
+	sigset_t mask;
+
+	must(pthread_sigmask(SIG_BLOCK, NULL, &mask) == 0);
+	for (int sig = 1; sig < SIGRTMAX; sig++)
+		if (sig != SIGKILL && sig != SIGSTOP && (sig < 32 || sig >= SIGRTMIN))
+			must(sigismember(&mask, sig) == !is_fault(sig));
+	*(volatile char *)guarded = 1;
+	count_run(head);
+}
+
+static void fault_in_callback(void)
+{
+	struct sigaction action = { .sa_sigaction = open_page, .sa_flags = SA_SIGINFO };
+
+	alarm(60);
+	page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	guarded = mmap(NULL, page_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	must(guarded != MAP_FAILED);
+	must(sigaction(SIGSEGV, &action, NULL) == 0);
+	lull_rcu_call(&heads[0], write_guarded);
+	while (!lull_load_acquire(&ran))
+		nap_ms(1);
+	must(faults == 1);
+}
+
+static void test_faults_in_callbacks(void **state)
+{
+	(void)state;
+	NEEDS_THREADS_IN_CHILD();
+	if (under_valgrind())
+		skip();
+	expect_fine(fault_in_callback);
+}
+
+static size_t stack_bytes;
+
+static void note_stack(struct lull_head *head)
+{
+	pthread_attr_t attr;
+
+	must(pthread_getattr_np(pthread_self(), &attr) == 0);
+	must(pthread_attr_getstacksize(&attr, &stack_bytes) == 0);
+	must(pthread_attr_destroy(&attr) == 0);
+	count_run(head);
+}
+
+static void stack_is_small(void)
+{
+	alarm(60);
+	lull_rcu_call(&heads[0], note_stack);
+	while (!lull_load_acquire(&ran))
+		nap_ms(1);
+	must(stack_bytes >= 256 << 10);
+	must(stack_bytes < 1 << 20);
+}
+
+static void test_stack(void **state)
+{
+	(void)state;
+	NEEDS_THREADS_IN_CHILD();
+	if (SANITIZED || under_valgrind())
+		skip(); /* their stacks are their own affair */
+	expect_fine(stack_is_small);
+}
+
+/* ---- a hook ------------------------------------------------------------------------------------ */
+
+static int hooked[NAMES];
+
+static void choose_priority(const char *name)
+{
+	struct sched_param param = { 0 };
+
+	must(sched_setscheduler(0, SCHED_BATCH, &param) == 0);
+	for (int i = 0; i < NAMES; i++)
+		if (strcmp(name, names[i]) == 0)
+			lull_add_release(&hooked[i], 1);
+}
+
+static void hook_is_called(void)
+{
+	struct lull_reclaim_config config;
+
+	alarm(60);
+	lull_reclaim_default_config(&config);
+	config.thread_start = choose_priority;
+	config.stack_bytes = (size_t)1 << 20;
+	must(lull_reclaim_configure(&config) == 0);
+	need_all();
+	for (int i = 0; i < NAMES; i++) {
+		while (lull_load_acquire(&hooked[i]) != 1)
+			nap_ms(1);
+		must(sched_getscheduler(await_tid_of(names[i])) == SCHED_BATCH);
+	}
+	lull_rcu_call(&heads[1], note_stack);
+	while (lull_load_acquire(&ran) != 2)
+		nap_ms(1);
+	must(stack_bytes >= (size_t)1 << 20);
+}
+
+static void test_hook(void **state)
+{
+	(void)state;
+	NEEDS_THREADS_IN_CHILD();
+	if (under_valgrind())
+		skip();
+	expect_fine(hook_is_called);
+}
+
+/* ---- the end ----------------------------------------------------------------------------------- */
+
+static void await_none(void)
+{
+	for (int i = 0; i < NAMES; i++)
+		while (tid_of(names[i]))
+			nap_ms(10);
+}
+
+/* Idle threads end, and are started again when they are needed: nothing is lost in between. */
+static void end_and_begin(void)
+{
+	alarm(60);
+	for (int i = 0; i < 2; i++) {
+		lull_store_release(&scan_state, 0);
+		need_all();
+		await_none();
+	}
+	lull_rcu_free(malloc(1));
+	lull_rcu_barrier();
+	must(waiting() == 0);
+}
+
+static void say_exit(void)
+{
+	must(write(2, "exits\n", 6) == 6);
+}
+
+/* The program's last thread ends: so does the process, as it would without lull. */
+static void main_ends(void)
+{
+	alarm(60);
+	must(atexit(say_exit) == 0);
+	need_all();
+	pthread_exit(NULL);
+}
+
+/* Even though an object is retired that nobody will ever stop protecting. */
+static void main_ends_and_protects(void)
+{
+	static void *shared;
+	struct lull_hazptr_hold *hold = malloc(sizeof(*hold)); /* not on a stack that goes */
+
+	alarm(60);
+	must(atexit(say_exit) == 0);
+	shared = malloc(1);
+	must(lull_hazptr_acquire(hold, &shared) != NULL);
+	lull_hazptr_detach(hold);
+	lull_hazptr_retire(shared);
+	need_all();
+	pthread_exit(NULL);
+}
+
+static void check_ends(void (*func)(void))
+{
+	char text[256];
+	int status = run_child(func, text, sizeof(text));
+
+	if (status || strcmp(text, "exits\n") != 0)
+		print_error("status %x, wrote: %s\n", (unsigned)status, text);
+	assert_int_equal(status, 0);
+	assert_string_equal(text, "exits\n");
+}
+
+static void test_end(void **state)
+{
+	(void)state;
+	NEEDS_THREADS_IN_CHILD();
+	if (under_valgrind() || UNDER_ASAN)
+		skip(); /* a leak checker counts what is protected for ever, and threads of its own */
+	expect_fine(end_and_begin);
+	check_ends(main_ends);
+	check_ends(main_ends_and_protects);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_first_user_decides_nothing),
+		cmocka_unit_test(test_process_decides),
+		cmocka_unit_test(test_faults_in_callbacks),
+		cmocka_unit_test(test_stack),
+		cmocka_unit_test(test_hook),
+		cmocka_unit_test(test_end),
+	};
+
+	return cmocka_run_group_tests_name("own_threads", tests, NULL, NULL);
+}
