@@ -72,11 +72,10 @@ struct lull_reclaim_config {
 	void *notify_arg;
 	/*
 	 * For those of lull's own threads that start from now on: the stack of each, for callbacks that need
-	 * more (0: 256 KiB), and what each calls first, say, to choose its priority and CPUs. Its name is
-	 * "lull-..."; may be NULL.
+	 * more (0: 256 KiB); and what each calls first, with its name, say, to choose its priority and CPUs.
 	 */
 	size_t stack_bytes;
-	void (*thread_start)(const char *name) LULL__NOEXCEPT_TYPE;
+	void (*thread_start)(const char *name) LULL__NOEXCEPT_TYPE; /* may be NULL */
 };
 
 /*

@@ -215,11 +215,8 @@ static const struct wild_row rows[NR_WILD] = {
 
 /* Known to fail, and not drawn until they are mended: one, or what fails together. */
 static const char *const not_yet[] = {
-	"fsize", "no-threads", "no-memory", "fail-threads", "fail-membarrier", "stderr-full", "stderr-dead",
-	"stderr-reused", "stderr-closed", "typo", "first-idle", "first-fifo", "first-nice", "first-pinned", "burst",
-	"flood", "cookies", "fault", "raw-fork", "end-main-exits", "end-context", "fail-malloc,poll",
-	"lost-membarrier", "fail-mmap,raw-fork", "work-rcu", "work-rcu-qsbr", "work-hazptr", "work-shazptr", "work-bridge", "work-percpu_ref", "work-hash",
-	"work-mutex", NULL,
+	"burst", "flood", "end-main-exits", "end-context", "lost-membarrier", "fail-mmap,raw-fork", "work-rcu",
+	"work-rcu-qsbr", "work-hazptr", "work-shazptr", "work-bridge", "work-percpu_ref", "work-hash", "work-mutex", NULL,
 };
 
 /* Reports are what a standard error is tried by. */
