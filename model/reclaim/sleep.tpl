@@ -4,7 +4,7 @@ C reclaim-sleep
  * ORDER REC-2
  * A thread defers something and looks whether the reclaimer sleeps; the reclaimer says that it sleeps
  * and looks at the queues once more.
- * Where: lull__notify(), lull__reclaim_thread_exit(), go_to_sleep(), end_of_poll(),
+ * Where: lull__notify(), go_to_sleep(), end_of_poll(),
  * lull_reclaim_configure()
  *
  * Never: the reclaimer sleeps (saw nothing put) and nobody wakes it (saw it awake).

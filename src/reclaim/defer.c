@@ -54,7 +54,8 @@ static bool free_at_once(struct lull__queue *q)
 		bag->at_once_since_ns = now_ns;
 		bag->at_once = 0;
 	}
-	if (lull__kind_is_call(q->kind) || bag->at_once >= AT_ONCE_MOST || lull__self.callback_depth || !owner_enter(q))
+	if (bag->at_once >= AT_ONCE_MOST || lull__kind_is_call(q->kind) || lull__self.callback_depth ||
+	    lull__queue_is_empty(q) || !owner_enter(q))
 		return false;
 	bag->at_once++;
 	lull__advance(q);
@@ -69,8 +70,8 @@ static bool free_at_once(struct lull__queue *q)
 }
 
 /*
- * Make the calling thread's bag an orphan: the thread defers no more, and a new one may get the bag when it
- * is empty.
+ * Make the calling thread's bag an orphan: the thread defers no more, and a new one may get the bag, with what
+ * waits in it.
  */
 void lull__reclaim_thread_exit(void)
 {
@@ -80,7 +81,7 @@ void lull__reclaim_thread_exit(void)
 		return;
 	lull__busted_drop(bag);
 	for (int kind = 0; kind < LULL__KINDS; kind++) {
-		if (lull__queue_owner_reclaims(&bag->queue[kind]))
+		if (lull_load_relaxed(&lull__reclaimer.thread) != HAS_THREAD)
 			free_at_once(&bag->queue[kind]);
 		lull__backlog_add(&bag->queue[kind]);
 		/* The thread was consuming this queue: a callback has ended it. */

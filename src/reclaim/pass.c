@@ -68,7 +68,7 @@ bool lull__is_due(struct lull__bag *bag, int kind, enum lull__pass what)
 }
 
 /* Take @q of @bag, whose lock the caller has just got. Returns whether its owner may be consuming. */
-static bool take(struct lull__queue *q, struct lull__bag *bag, enum lull__pass what)
+static bool take_locked(struct lull__queue *q, struct lull__bag *bag, enum lull__pass what)
 {
 	bool revoke = bag != lull__self.bag && lull__queue_owner_reclaims(q);
 
@@ -121,7 +121,7 @@ struct lull__queue *lull__take_due(enum lull__pass what, uint32_t kinds, bool wa
 				lull__lock(&q->lock);
 			else if (!lull__trylock(&q->lock))
 				continue;
-			revoked |= take(q, bag, what);
+			revoked |= take_locked(q, bag, what);
 			*end = q;
 			end = &q->next_taken;
 		}
@@ -373,7 +373,8 @@ size_t lull__pass(enum lull__pass what)
 	}
 	if (LULL__BUSTED(BRIDGE_SCAN_FIRST))
 		table = collect_slots(taken);
-	while (latest && !lull__rcu_wait_until(latest, lull__now_ns() + SERVE_NS)) /* hazard pointers wait for no section */
+	/* Hazard pointers wait for no section. */
+	while (latest && !lull__rcu_wait_until(latest, lull__now_ns() + SERVE_NS))
 		count += reclaim_for_slots(lull__take_due(PASS_ABANDONED, LULL__TAKE_SLOTS, false), false);
 	if (!LULL__BUSTED(BRIDGE_SCAN_FIRST))
 		table = collect_slots(taken); /* BRI-1: after the grace period */

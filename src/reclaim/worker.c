@@ -19,7 +19,7 @@
 #include "reclaim_life.h"
 #include "worker.h"
 
-#define NAP_NS	       600000u	 /* between passes while callbacks come in: they share a pass, and its fence */
+#define BATCH_NAP_NS   600000u	 /* between passes while callbacks come in: they share a pass, and its fence */
 #define NAP_BELOW      512u	 /* ... unless a pass finds as many as these */
 #define IDLE_DOUBLES   5	 /* while parked objects wait it looks for other threads ever more rarely */
 #define NAPS_IN_VAIN   5u	 /* then the thread goes to sleep, and the next callback has to wake it */
@@ -241,7 +241,7 @@ static bool rest(struct rounds *r, size_t count)
 		return go_to_sleep(NAPPING, lull__now_ns() + futile_nap_ns(r->futile));
 	if (r->naps && !polled) {
 		r->naps--;
-		return go_to_sleep(NAPPING, lull__now_ns() + NAP_NS);
+		return go_to_sleep(NAPPING, lull__now_ns() + BATCH_NAP_NS);
 	}
 	if (r->waits)
 		return lull__now_ns() < r->look_at_ns && go_to_sleep(LINGERING, r->look_at_ns);
