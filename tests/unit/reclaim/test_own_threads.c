@@ -426,18 +426,55 @@ static void main_ends(void)
 	pthread_exit(NULL);
 }
 
-/* Even though an object is retired that nobody will ever stop protecting. */
-static void main_ends_and_protects(void)
+static void protect_for_ever(void)
 {
 	static void *shared;
 	struct lull_hazptr_hold *hold = malloc(sizeof(*hold)); /* not on a stack that goes */
 
-	alarm(60);
-	must(atexit(say_exit) == 0);
 	shared = malloc(1);
 	must(lull_hazptr_acquire(hold, &shared) != NULL);
 	lull_hazptr_detach(hold);
 	lull_hazptr_retire(shared);
+}
+
+/* Even though an object is retired that nobody will ever stop protecting. */
+static void main_ends_and_protects(void)
+{
+	alarm(60);
+	must(atexit(say_exit) == 0);
+	protect_for_ever();
+	need_all();
+	pthread_exit(NULL);
+}
+
+static uint64_t end_by_ns;
+
+/* No alarm would end the process earlier: lull's threads, the only ones left, block its signal. */
+static void say_in_time(void)
+{
+	must(now_ns() < end_by_ns);
+	say_exit();
+}
+
+static void free_head(struct lull_head *head)
+{
+	free(head);
+}
+
+/* However often the reclaimer was woken meanwhile: only a sleep that nothing ended makes the next one longer. */
+static void main_ends_after_wakeups(void)
+{
+	struct lull_reclaim_counts before, now;
+
+	protect_for_ever();
+	lull_reclaim_stats(&before);
+	do {
+		lull_rcu_call(malloc(sizeof(struct lull_head)), free_head);
+		nap_ms(100);
+		lull_reclaim_stats(&now);
+	} while (now.wakeups < before.wakeups + 12);
+	end_by_ns = now_ns() + 45000000000u;
+	must(atexit(say_in_time) == 0);
 	need_all();
 	pthread_exit(NULL);
 }
@@ -462,6 +499,7 @@ static void test_end(void **state)
 	expect_fine(end_and_begin);
 	check_ends(main_ends);
 	check_ends(main_ends_and_protects);
+	check_ends(main_ends_after_wakeups);
 }
 
 int main(void)
