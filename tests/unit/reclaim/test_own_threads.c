@@ -10,8 +10,9 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "support.h"
+#include "seccomp_support.h"
 
+#include <lull/fence.h>
 #include <lull/hazptr.h>
 #include <lull/shazptr.h>
 
@@ -245,6 +246,39 @@ static void started_by_idle_without_rights(void)
 	must(setrlimit(RLIMIT_NICE, &none) == 0);
 	must(pthread_create(&thread, NULL, use_idle_without_rights, NULL) == 0);
 	must(pthread_join(thread, NULL) == 0);
+}
+
+static void *need_all_and_say(void *done)
+{
+	need_all();
+	lull_store_release((int *)done, 1);
+	return NULL;
+}
+
+/* Nor do they stay on the one CPU where the main thread happens to be while it visits all, instead of a membarrier. */
+static void started_while_main_visits(void)
+{
+	pthread_t thread;
+	int done = 0;
+
+	alarm(60);
+	lull_fence_heavy();
+	forbid_membarrier(EPERM);
+	must(pthread_create(&thread, NULL, need_all_and_say, &done) == 0);
+	while (!lull_load_acquire(&done))
+		lull_fence_heavy();
+	must(pthread_join(thread, NULL) == 0);
+	check_all();
+}
+
+static void test_main_visits(void **state)
+{
+	(void)state;
+	NEEDS_THREADS_IN_CHILD();
+	if (cpu_count() < 2 || under_valgrind())
+		skip();
+	for (int i = 0; i < 3; i++)
+		expect_fine(started_while_main_visits);
 }
 
 static void test_process_decides(void **state)
@@ -507,6 +541,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_first_user_decides_nothing),
 		cmocka_unit_test(test_process_decides),
+		cmocka_unit_test(test_main_visits),
 		cmocka_unit_test(test_faults_in_callbacks),
 		cmocka_unit_test(test_stack),
 		cmocka_unit_test(test_hook),
