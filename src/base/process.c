@@ -8,12 +8,15 @@
 #include "message.h"
 #include "process.h"
 
+#define PAGE_DOUBLES 10 /* without the page that notices forks it is tried for at every 1024th slow path at least */
+
 /*
  * 0: not set up yet, or not for this process; 1: being done; 2: done. From the first use on it is in a page that the
  * kernel clears in each child. So a child notices in its first slow path what nobody told it: after _Fork(), or in
  * fork handlers that run before lull's. Loading the library alone makes no such page.
  */
-static uint32_t at_load, unnoticed, *init_state = &at_load; /* unnoticed: the kernel cannot do that */
+static uint32_t at_load, *init_state = &at_load;
+static uint32_t page_failures, page_skips; /* slow paths that do not try to have the page, after it could not be had */
 static bool set_up; /* in this process, or in one that forked it */
 static uint32_t retry_wanted;
 
@@ -133,19 +136,40 @@ static void set_up_process(uint32_t *word)
 	lull_store_release(word, 2u);
 }
 
+/* At first memory may be short; some kernels never have such a page. So try ever more rarely. */
+static void no_page(void)
+{
+	uint32_t failures = lull_load_relaxed(&page_failures);
+
+	lull_store_relaxed(&page_skips, (1u << failures) - 1);
+	if (failures < PAGE_DOUBLES)
+		lull_store_relaxed(&page_failures, failures + 1);
+}
+
+static bool skips_page(void)
+{
+	uint32_t skips = lull_load_relaxed(&page_skips);
+
+	if (skips)
+		lull_store_relaxed(&page_skips, skips - 1);
+	return skips;
+}
+
 static void notice_forks(void)
 {
 	uint32_t *page = lull__page_cleared_by_fork(), *none = &at_load;
 
-	if (!page)
-		page = &unnoticed;
+	if (!page) {
+		no_page();
+		return;
+	}
 	lull_store_relaxed(page, 2u);
 	/*
 	 * ORDER INIT-2: the word in the page, and what INIT-1 orders, before its place; pairs with INIT-2 in
 	 * lull__init(); without it a thread finds 0 there and takes itself for a forked child;
 	 * model/base/init-page.litmus
 	 */
-	if (!lull_cas_release(&init_state, &none, page) && page != &unnoticed)
+	if (!lull_cas_release(&init_state, &none, page))
 		lull__free_page(page);
 }
 
@@ -173,7 +197,7 @@ void lull__init(void)
 	 * ORDER INIT-1: `done` before the use of what was set up; pairs with INIT-1 in set_up_process();
 	 * without it as there; model/base/init.litmus
 	 */
-	if (lull_unlikely(lull_load_acquire(word) != 2 || word == &at_load))
+	if (lull_unlikely(lull_load_acquire(word) != 2 || (word == &at_load && !skips_page())))
 		init_slow(word);
 }
 
