@@ -2,6 +2,8 @@
 /*
  * process.c - first use and fork, for all mechanisms in their order.
  */
+#include <unistd.h>
+
 #include <lull/atomic.h>
 
 #include "hooks.h"
@@ -16,6 +18,7 @@
  * fork handlers that run before lull's. Loading the library alone makes no such page.
  */
 static uint32_t at_load, *init_state = &at_load;
+static uint32_t at_load_pid; /* without the page: the process that at_load speaks of; 0: none yet */
 static uint32_t page_failures, page_skips; /* slow paths that do not try to have the page, after it could not be had */
 static bool set_up; /* in this process, or in one that forked it */
 static uint32_t retry_wanted;
@@ -116,6 +119,7 @@ static void set_up_process(uint32_t *word)
 		return;
 	}
 	forking = false;
+	lull_store_relaxed(&at_load_pid, (uint32_t)getpid());
 	if (set_up) {
 		for (const struct lull__mechanism *m = lull__mechanisms; m->name; m++) {
 			if (m->tid)
@@ -173,14 +177,25 @@ static void notice_forks(void)
 		lull__free_page(page);
 }
 
+/* Until there is such a page, a child notices by its pid. It has one thread, or its other ones have not used lull yet. */
+static void notice_by_pid(void)
+{
+	uint32_t was = lull_load_relaxed(&at_load_pid), pid = (uint32_t)getpid();
+
+	if (was && was != pid && lull_cas_relaxed(&at_load_pid, &was, pid))
+		lull_store_relaxed(&at_load, 0u);
+}
+
 /* Signals are blocked: a handler that comes here would wait for the thread that it interrupts. */
 static void init_slow(uint32_t *word)
 {
 	sigset_t saved;
 
 	lull__block_signals(&saved);
-	set_up_process(word);
 	if (word == &at_load)
+		notice_by_pid();
+	set_up_process(word);
+	if (word == &at_load && !skips_page())
 		notice_forks();
 	lull__restore_signals(&saved);
 }
@@ -197,7 +212,7 @@ void lull__init(void)
 	 * ORDER INIT-1: `done` before the use of what was set up; pairs with INIT-1 in set_up_process();
 	 * without it as there; model/base/init.litmus
 	 */
-	if (lull_unlikely(lull_load_acquire(word) != 2 || (word == &at_load && !skips_page())))
+	if (lull_unlikely(lull_load_acquire(word) != 2 || word == &at_load))
 		init_slow(word);
 }
 

@@ -253,13 +253,27 @@ static bool without_memory;
 
 static void use_without_memory(void)
 {
+	struct lull_mutex m = LULL_MUTEX_INIT;
 	struct rlimit before, none;
+	pid_t child;
 
+	(void)child;
 	assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
 	none = (struct rlimit){ 0, before.rlim_max };
 	assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
 	assert_ptr_equal(mmap(NULL, 1, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), MAP_FAILED);
 	lull_thread_register();
+	lull_mutex_lock(&m);
+	lull_mutex_unlock(&m);
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
+	child = _Fork(); /* before the next try */
+	if (child == 0) {
+		lull_thread_register();
+		lull_mutex_lock(&m);
+		_exit(lull_mutex_owner(&m) != (uint32_t)getpid());
+	}
+	expect_exit_0(child);
+#endif
 	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
 }
 
