@@ -69,7 +69,7 @@ const struct lull__checks lull__checks = {
  */
 const struct lull__mechanism lull__mechanisms[] = {
 	{ "fence", .init = lull__fence_init, .fork_child = lull__fence_fork_child },
-	{ "own threads", .init = lull__own_thread_init },
+	{ "own threads", .init = lull__own_thread_init, .fork_child = lull__own_thread_fork_child },
 	{ "registry", .init = lull__registry_init, .tid = lull__registry_tid, .fork_child = lull__registry_fork_child },
 #ifdef LULL_WATCH
 	{ "page", .init = lull__page_init, .fork_child = lull__page_fork_child },

@@ -14,6 +14,7 @@
 #include "fence_choice.h"
 #include "lock.h"
 #include "message.h"
+#include "own_thread.h"
 #include "process.h"
 
 #define SKIP_DOUBLES 10	     /* while membarrier fails it is tried at every 1024th fence at least */
@@ -77,7 +78,7 @@ static void carry_out(void)
 {
 	int err;
 
-	if (lull_likely(try_membarrier() == 0) || lull__visit_all_cpus() == 0 || lull__membarrier_global() == 0)
+	if (lull_likely(try_membarrier() == 0) || lull__visit_cpus() == 0 || lull__membarrier_global() == 0)
 		return;
 	for (int i = 0; i < AGAIN_MOST; i++) {
 		err = lull__membarrier();

@@ -10,6 +10,7 @@
 
 #include <lull/atomic.h>
 
+#include "lock.h"
 #include "own_thread.h"
 
 #define STACK_BYTES ((size_t)256 << 10)
@@ -19,6 +20,8 @@ static struct {
 	size_t tls_bytes; /* glibc takes a thread's variables out of its stack */
 	void (*hook)(const char *name);
 } own_threads = { .stack_bytes = STACK_BYTES };
+
+static struct lull__lock visit_lock; /* a thread visits all CPUs, perhaps main: its own set is not to be seen now */
 
 static int add_tls_bytes(struct dl_phdr_info *info, size_t size, void *sum)
 {
@@ -33,6 +36,26 @@ static int add_tls_bytes(struct dl_phdr_info *info, size_t size, void *sum)
 void lull__own_thread_init(void)
 {
 	dl_iterate_phdr(add_tls_bytes, &own_threads.tls_bytes);
+}
+
+void lull__own_thread_fork_child(uint32_t old_tid)
+{
+	(void)old_tid;
+	visit_lock.word = 0;
+}
+
+/* Without signals: a handler might start a thread, and wait for the lock. */
+int lull__visit_cpus(void)
+{
+	sigset_t saved;
+	int err;
+
+	lull__block_signals(&saved);
+	lull__lock(&visit_lock);
+	err = lull__visit_all_cpus();
+	lull__unlock(&visit_lock);
+	lull__restore_signals(&saved);
+	return err;
 }
 
 void lull__own_thread_configure(size_t stack_bytes, void (*hook)(const char *name))
@@ -96,9 +119,13 @@ static void ask_for_policy(pthread_attr_t *attr)
 static void ask_for_cpus(pthread_attr_t *attr)
 {
 	cpu_set_t mine, mains;
+	bool differ;
 
-	if (sched_getaffinity(0, sizeof(mine), &mine) == 0 &&
-	    sched_getaffinity(getpid(), sizeof(mains), &mains) == 0 && !CPU_EQUAL(&mine, &mains))
+	lull__lock(&visit_lock);
+	differ = sched_getaffinity(0, sizeof(mine), &mine) == 0 &&
+		 sched_getaffinity(getpid(), sizeof(mains), &mains) == 0 && !CPU_EQUAL(&mine, &mains);
+	lull__unlock(&visit_lock);
+	if (differ)
 		pthread_attr_setaffinity_np(attr, sizeof(mains), &mains);
 }
 

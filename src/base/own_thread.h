@@ -24,6 +24,10 @@ int lull__own_thread_start(const struct lull__own_thread *own, pthread_t *id);
 /* For threads that start from now on: the stack, 0 for the default; @hook, or NULL, runs in them first. */
 void lull__own_thread_configure(size_t stack_bytes, void (*hook)(const char *name));
 
+/* Run on each CPU that any thread may use, while no new thread of the library's takes on this one's CPUs: 0 or -errno. */
+int lull__visit_cpus(void);
+
 void lull__own_thread_init(void); /* for life.c */
+void lull__own_thread_fork_child(uint32_t old_tid);
 
 #endif /* LULL_OWN_THREAD_H */

@@ -2,18 +2,24 @@
 /*
  * process.c - first use and fork, for all mechanisms in their order.
  */
+#include <unistd.h>
+
 #include <lull/atomic.h>
 
 #include "hooks.h"
 #include "message.h"
 #include "process.h"
 
+#define PAGE_DOUBLES 10 /* without the page that notices forks it is tried for at every 1024th slow path at least */
+
 /*
  * 0: not set up yet, or not for this process; 1: being done; 2: done. From the first use on it is in a page that the
  * kernel clears in each child. So a child notices in its first slow path what nobody told it: after _Fork(), or in
  * fork handlers that run before lull's. Loading the library alone makes no such page.
  */
-static uint32_t at_load, unnoticed, *init_state = &at_load; /* unnoticed: the kernel cannot do that */
+static uint32_t at_load, *init_state = &at_load;
+static uint32_t at_load_pid; /* without the page: the process that at_load speaks of; 0: none yet */
+static uint32_t page_failures, page_skips; /* slow paths that do not try to have the page, after it could not be had */
 static bool set_up; /* in this process, or in one that forked it */
 static uint32_t retry_wanted;
 
@@ -113,6 +119,7 @@ static void set_up_process(uint32_t *word)
 		return;
 	}
 	forking = false;
+	lull_store_relaxed(&at_load_pid, (uint32_t)getpid());
 	if (set_up) {
 		for (const struct lull__mechanism *m = lull__mechanisms; m->name; m++) {
 			if (m->tid)
@@ -133,20 +140,50 @@ static void set_up_process(uint32_t *word)
 	lull_store_release(word, 2u);
 }
 
+/* At first memory may be short; some kernels never have such a page. So try ever more rarely. */
+static void no_page(void)
+{
+	uint32_t failures = lull_load_relaxed(&page_failures);
+
+	lull_store_relaxed(&page_skips, (1u << failures) - 1);
+	if (failures < PAGE_DOUBLES)
+		lull_store_relaxed(&page_failures, failures + 1);
+}
+
+static bool skips_page(void)
+{
+	uint32_t skips = lull_load_relaxed(&page_skips);
+
+	if (skips)
+		lull_store_relaxed(&page_skips, skips - 1);
+	return skips;
+}
+
 static void notice_forks(void)
 {
 	uint32_t *page = lull__page_cleared_by_fork(), *none = &at_load;
 
-	if (!page)
-		page = &unnoticed;
+	if (!page) {
+		no_page();
+		return;
+	}
 	lull_store_relaxed(page, 2u);
 	/*
 	 * ORDER INIT-2: the word in the page, and what INIT-1 orders, before its place; pairs with INIT-2 in
 	 * lull__init(); without it a thread finds 0 there and takes itself for a forked child;
 	 * model/base/init-page.litmus
 	 */
-	if (!lull_cas_release(&init_state, &none, page) && page != &unnoticed)
+	if (!lull_cas_release(&init_state, &none, page))
 		lull__free_page(page);
+}
+
+/* Until there is such a page, a child notices by its pid. It has one thread, or its other ones have not used lull yet. */
+static void notice_by_pid(void)
+{
+	uint32_t was = lull_load_relaxed(&at_load_pid), pid = (uint32_t)getpid();
+
+	if (was && was != pid && lull_cas_relaxed(&at_load_pid, &was, pid))
+		lull_store_relaxed(&at_load, 0u);
 }
 
 /* Signals are blocked: a handler that comes here would wait for the thread that it interrupts. */
@@ -155,8 +192,10 @@ static void init_slow(uint32_t *word)
 	sigset_t saved;
 
 	lull__block_signals(&saved);
-	set_up_process(word);
 	if (word == &at_load)
+		notice_by_pid();
+	set_up_process(word);
+	if (word == &at_load && !skips_page())
 		notice_forks();
 	lull__restore_signals(&saved);
 }

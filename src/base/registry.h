@@ -4,7 +4,7 @@
  *
  * Locks of the library, outermost first: the lock of hazard barriers, a reclaim queue's consumer lock
  * (callbacks run under it), the leader's lock of grace periods, a shard of hazard slots, the lists of waiters for simple hazard pointers, the registry lock, the leader's lock of
- * heavy fences. The watchdog's lock is taken with consumer locks held, and nothing under it.
+ * heavy fences, the lock of visits to all CPUs. The watchdog's lock is taken with consumer locks held, and nothing under it.
  */
 #ifndef LULL_REGISTRY_H
 #define LULL_REGISTRY_H

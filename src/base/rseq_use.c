@@ -13,6 +13,7 @@
 
 #include "../os/os.h"
 #include "message.h"
+#include "own_thread.h"
 #include "rseq_use.h"
 
 /* Reading the area takes only glibc; running sequences takes more (LULL__RSEQ). */
@@ -91,7 +92,7 @@ void lull__rseq_barrier(void)
 	if (lull_unlikely(lull_load_relaxed(&visit_cpus) || !call_rseq_barrier())) {
 		/* It worked at the start. A thread switch on each CPU ends the sequences there as well. */
 		lull_store_relaxed(&visit_cpus, true);
-		err = lull__visit_all_cpus();
+		err = lull__visit_cpus();
 		if (err)
 			lull__die("membarrier is no longer permitted and threads cannot be moved either (%s); "
 				  "start the program with LULL_FENCE=full", strerror(-err));

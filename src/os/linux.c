@@ -134,6 +134,7 @@ int lull__visit_all_cpus(void)
 {
 	int saved = errno;
 	cpu_set_t mine, all, one;
+	bool moved = false;
 	int err;
 
 	if (sched_getaffinity(0, sizeof(mine), &mine) != 0)
@@ -147,8 +148,10 @@ int lull__visit_all_cpus(void)
 		CPU_SET(cpu, &one);
 		if (sched_setaffinity(0, sizeof(one), &one) != 0)
 			err = -errno;
+		else
+			moved = true;
 	}
-	if (err == 0 && sched_setaffinity(0, sizeof(mine), &mine) != 0)
+	if (moved && sched_setaffinity(0, sizeof(mine), &mine) != 0 && !err)
 		err = -errno;
 	errno = saved;
 	return err;

@@ -90,8 +90,8 @@ static unsigned blame_parked(void *arg, struct lull_stall *first, unsigned *hold
 	return 1;
 }
 
-/* Wait until no slot names an entry that passes have marked. */
-static bool sleep_for_awaited(struct lull__wait *wait, uint64_t deadline_ns)
+/* Wait until no slot names an entry that passes have marked. Returns false if the time is up, or if there is a report. */
+static bool sleep_for_awaited(struct lull__wait *wait, uint64_t deadline_ns, struct lull__report *report)
 {
 	while (!awaited_is_done()) {
 		/* HAZ-9: before the slots are scanned. */
@@ -107,21 +107,41 @@ static bool sleep_for_awaited(struct lull__wait *wait, uint64_t deadline_ns)
 		/* LULL__PARKED_RECHECK: no other thread will check again. */
 		if (here && lull__fence_full_mode)
 			again_ns = lull__now_ns() + BARRIER_RECHECK_NS;
-		if (!lull__wait_sleep(wait, &lull__hazptr.event, event, deadline_ns, again_ns, blame_parked, NULL, NULL))
+		if (!lull__wait_sleep(wait, &lull__hazptr.event, event, deadline_ns, again_ns, blame_parked, NULL, report))
 			return false;
 	}
 	return true;
 }
 
-static bool await_awaited(uint64_t deadline_ns)
+/* Take the lock of barriers. Returns false if the time is up. */
+static bool lock_barriers(uint64_t deadline_ns)
 {
+	while (!lull__trylock(&lull__reclaimer.barrier_lock)) {
+		if (lull__is_past(deadline_ns))
+			return false;
+		lull__lock_await(&lull__reclaimer.barrier_lock, deadline_ns);
+	}
+	return true;
+}
+
+/* With the lock of barriers, except for what a report does: its hook must not hold up other barriers. */
+static bool await_awaited(uint64_t deadline_ns, bool *locked)
+{
+	struct lull__report report = { .named = 0 };
 	struct lull__wait wait;
 	bool in_time;
 
 	if (awaited_is_done())
 		return true;
 	lull__wait_begin(&wait, LULL_WAIT_HAZPTR_BARRIER, 0);
-	in_time = sleep_for_awaited(&wait, deadline_ns);
+	while (!(in_time = sleep_for_awaited(&wait, deadline_ns, &report)) && report.named) {
+		lull__unlock_wake(&lull__reclaimer.barrier_lock, INT_MAX);
+		lull__wait_report(&report);
+		report.named = 0;
+		*locked = lock_barriers(deadline_ns);
+		if (!*locked)
+			break;
+	}
 	lull__wait_end(&wait);
 	return in_time;
 }
@@ -129,19 +149,17 @@ static bool await_awaited(uint64_t deadline_ns)
 /* Wait for one generation of a barrier that also waits for objects that hazard pointers protect. */
 static bool flush_protected(uint64_t deadline_ns, bool *offspring)
 {
-	bool in_time;
+	bool in_time, locked = lock_barriers(deadline_ns);
 
-	while (!lull__trylock(&lull__reclaimer.barrier_lock)) {
-		if (lull__is_past(deadline_ns))
-			return false;
-		lull__lock_await(&lull__reclaimer.barrier_lock, deadline_ns);
-	}
+	if (!locked)
+		return false;
 	lull_store_relaxed(&lull__reclaimer.mark_awaited, 1u);
 	in_time = flush_and_wait(deadline_ns, offspring);
 	lull_store_relaxed(&lull__reclaimer.mark_awaited, 0u);
 	if (in_time)
-		in_time = await_awaited(deadline_ns);
-	lull__unlock_wake(&lull__reclaimer.barrier_lock, INT_MAX);
+		in_time = await_awaited(deadline_ns, &locked);
+	if (locked)
+		lull__unlock_wake(&lull__reclaimer.barrier_lock, INT_MAX);
 	return in_time;
 }
 

@@ -200,7 +200,7 @@ struct rounds {
 	uint32_t doubled;
 	uint32_t futile;
 	uint32_t naps; /* to be taken before it goes to sleep */
-	uint32_t idle; /* how often it has slept in vain while parked objects wait */
+	uint32_t idle; /* how often in a row it has slept to the end while parked objects wait */
 	bool waits;
 };
 
@@ -231,6 +231,7 @@ static bool rest(struct rounds *r, size_t count)
 {
 	bool polled = lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_POLL, ends;
 	uint32_t seen_futile = r->futile;
+	uint64_t until_ns;
 
 	r->futile = lull_load_relaxed(&lull__reclaimer.futile);
 	if (count)
@@ -245,9 +246,12 @@ static bool rest(struct rounds *r, size_t count)
 	}
 	if (r->waits)
 		return lull__now_ns() < r->look_at_ns && go_to_sleep(LINGERING, r->look_at_ns);
-	ends = go_to_sleep(ASLEEP, lull__now_ns() + ((uint64_t)LULL__IDLE_NS << r->idle));
-	if (!ends)
-		r->idle = nothing_waits() ? 0 : r->idle < IDLE_DOUBLES ? r->idle + 1 : r->idle;
+	until_ns = lull__now_ns() + ((uint64_t)LULL__IDLE_NS << r->idle);
+	ends = go_to_sleep(ASLEEP, until_ns);
+	if (nothing_waits() || !lull__is_past(until_ns))
+		r->idle = 0; /* who wakes it may be the last other thread, which ends */
+	else if (r->idle < IDLE_DOUBLES)
+		r->idle++;
 	return ends;
 }
 

@@ -5,6 +5,7 @@
  */
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "support.h"
@@ -246,9 +247,60 @@ static void test_mutex_over_underscore_fork(void **state)
 }
 #endif
 
-int main(void)
+/* ---- the first use finds no memory -------------------------------------------------------------------------- */
+
+static bool without_memory;
+
+static void use_without_memory(void)
+{
+	struct lull_mutex m = LULL_MUTEX_INIT;
+	struct rlimit before, none;
+	pid_t child;
+
+	(void)child;
+	assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+	none = (struct rlimit){ 0, before.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
+	assert_ptr_equal(mmap(NULL, 1, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), MAP_FAILED);
+	lull_thread_register();
+	lull_mutex_lock(&m);
+	lull_mutex_unlock(&m);
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
+	child = _Fork(); /* before the next try */
+	if (child == 0) {
+		lull_thread_register();
+		lull_mutex_lock(&m);
+		_exit(lull_mutex_owner(&m) != (uint32_t)getpid());
+	}
+	expect_exit_0(child);
+#endif
+	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+}
+
+/* All tests once more in a process where lull could not have at once what tells it of children. */
+static void test_without_memory_at_first(void **state)
+{
+	pid_t child;
+
+	(void)state;
+#if UNDER_TSAN || UNDER_ASAN || defined(LULL_TEST_EMULATED)
+	skip(); /* which need memory themselves */
+#endif
+	if (under_valgrind() || without_memory)
+		skip();
+	child = fork();
+	if (child == 0) {
+		dup2(2, 1); /* cmocka's own report */
+		execl("/proc/self/exe", "test_fork", "without memory", NULL);
+		_exit(2);
+	}
+	expect_exit_0(child);
+}
+
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_without_memory_at_first),
 		cmocka_unit_test(test_fork),
 		cmocka_unit_test(test_early_handler),
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
@@ -258,5 +310,9 @@ int main(void)
 #endif
 	};
 
+	(void)argv;
+	without_memory = argc > 1;
+	if (without_memory)
+		use_without_memory();
 	return cmocka_run_group_tests(tests, use_everything, NULL);
 }

@@ -10,8 +10,9 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "support.h"
+#include "seccomp_support.h"
 
+#include <lull/fence.h>
 #include <lull/hazptr.h>
 #include <lull/shazptr.h>
 
@@ -247,6 +248,39 @@ static void started_by_idle_without_rights(void)
 	must(pthread_join(thread, NULL) == 0);
 }
 
+static void *need_all_and_say(void *done)
+{
+	need_all();
+	lull_store_release((int *)done, 1);
+	return NULL;
+}
+
+/* Nor do they stay on the one CPU where the main thread happens to be while it visits all, instead of a membarrier. */
+static void started_while_main_visits(void)
+{
+	pthread_t thread;
+	int done = 0;
+
+	alarm(60);
+	lull_fence_heavy();
+	forbid_membarrier(EPERM);
+	must(pthread_create(&thread, NULL, need_all_and_say, &done) == 0);
+	while (!lull_load_acquire(&done))
+		lull_fence_heavy();
+	must(pthread_join(thread, NULL) == 0);
+	check_all();
+}
+
+static void test_main_visits(void **state)
+{
+	(void)state;
+	NEEDS_THREADS_IN_CHILD();
+	if (cpu_count() < 2 || under_valgrind())
+		skip();
+	for (int i = 0; i < 3; i++)
+		expect_fine(started_while_main_visits);
+}
+
 static void test_process_decides(void **state)
 {
 	(void)state;
@@ -426,18 +460,55 @@ static void main_ends(void)
 	pthread_exit(NULL);
 }
 
-/* Even though an object is retired that nobody will ever stop protecting. */
-static void main_ends_and_protects(void)
+static void protect_for_ever(void)
 {
 	static void *shared;
 	struct lull_hazptr_hold *hold = malloc(sizeof(*hold)); /* not on a stack that goes */
 
-	alarm(60);
-	must(atexit(say_exit) == 0);
 	shared = malloc(1);
 	must(lull_hazptr_acquire(hold, &shared) != NULL);
 	lull_hazptr_detach(hold);
 	lull_hazptr_retire(shared);
+}
+
+/* Even though an object is retired that nobody will ever stop protecting. */
+static void main_ends_and_protects(void)
+{
+	alarm(60);
+	must(atexit(say_exit) == 0);
+	protect_for_ever();
+	need_all();
+	pthread_exit(NULL);
+}
+
+static uint64_t end_by_ns;
+
+/* No alarm would end the process earlier: lull's threads, the only ones left, block its signal. */
+static void say_in_time(void)
+{
+	must(now_ns() < end_by_ns);
+	say_exit();
+}
+
+static void free_head(struct lull_head *head)
+{
+	free(head);
+}
+
+/* However often the reclaimer was woken meanwhile: only a sleep that nothing ended makes the next one longer. */
+static void main_ends_after_wakeups(void)
+{
+	struct lull_reclaim_counts before, now;
+
+	protect_for_ever();
+	lull_reclaim_stats(&before);
+	do {
+		lull_rcu_call(malloc(sizeof(struct lull_head)), free_head);
+		nap_ms(100);
+		lull_reclaim_stats(&now);
+	} while (now.wakeups < before.wakeups + 12);
+	end_by_ns = now_ns() + 45000000000u;
+	must(atexit(say_in_time) == 0);
 	need_all();
 	pthread_exit(NULL);
 }
@@ -462,6 +533,7 @@ static void test_end(void **state)
 	expect_fine(end_and_begin);
 	check_ends(main_ends);
 	check_ends(main_ends_and_protects);
+	check_ends(main_ends_after_wakeups);
 }
 
 int main(void)
@@ -469,6 +541,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_first_user_decides_nothing),
 		cmocka_unit_test(test_process_decides),
+		cmocka_unit_test(test_main_visits),
 		cmocka_unit_test(test_faults_in_callbacks),
 		cmocka_unit_test(test_stack),
 		cmocka_unit_test(test_hook),

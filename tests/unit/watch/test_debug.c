@@ -485,6 +485,52 @@ static void test_hook_defers(void **state)
 	assert_int_equal(lull_reclaim_configure(&config), 0);
 }
 
+static pthread_t other;
+
+static void *waits_for_other_barrier(void *unused)
+{
+	lull_hazptr_barrier();
+	return unused;
+}
+
+/* The first report waits until another barrier makes one. */
+static void hook_that_waits_for_barrier(const struct lull_stall *stall, void *arg)
+{
+	(void)arg;
+	if (stall->what != LULL_WAIT_HAZPTR_BARRIER || lull_add_release(&stalls, 1))
+		return;
+	other = start_thread(waits_for_other_barrier, NULL);
+	while (lull_load_acquire(&stalls) < 2)
+		nap_ms(1);
+}
+
+/* A barrier's report keeps no other barrier from beginning. */
+static void test_hook_waits_for_barrier(void **state)
+{
+	int *saved = place;
+	pthread_t holder, waiter;
+
+	(void)state;
+	place = (int *)(void *)&protected_head;
+	inside = leave = stalls = 0;
+	alarm(60);
+	lull_debug_set_stall_hook(hook_that_waits_for_barrier, NULL);
+	lull_debug_set_stall_ms(20);
+	holder = start_thread(protects, NULL);
+	await_flag(&inside, 1);
+	waiter = start_thread(waits_for_barrier, NULL);
+	while (lull_load_acquire(&stalls) < 2)
+		nap_ms(1);
+	alarm(0);
+	lull_debug_set_stall_hook(NULL, NULL);
+	lull_store_release(&leave, 1);
+	join_thread(other);
+	join_thread(waiter);
+	join_thread(holder);
+	lull_debug_set_stall_ms(1000);
+	place = saved;
+}
+
 static void hook_for_ever(const struct lull_stall *stall, void *arg)
 {
 	(void)stall;
@@ -603,6 +649,7 @@ int main(void)
 		cmocka_unit_test(test_hard_limit),
 		cmocka_unit_test(test_cancelled),
 		cmocka_unit_test(test_hook_defers),
+		cmocka_unit_test(test_hook_waits_for_barrier),
 		cmocka_unit_test(test_exit),
 #ifdef LULL_TEST_PLUGIN
 		cmocka_unit_test(test_loader),

@@ -215,7 +215,7 @@ static const struct wild_row rows[NR_WILD] = {
 
 /* Known to fail, and not drawn until they are mended: one, or what fails together. */
 static const char *const not_yet[] = {
-	"end-main-exits", "end-context", "lost-membarrier", "fail-mmap,raw-fork", "work-rcu",
+	"end-context", "work-rcu",
 	"work-rcu-qsbr", "work-hazptr", "work-shazptr", "work-bridge", "work-percpu_ref", "work-hash", "work-mutex", NULL,
 };
 
