@@ -36,7 +36,7 @@ void lull__bags_leave(void)
 {
 	/*
 	 * ORDER REC-15: the walker's last look at a bag before it is no walker; pairs with REC-15 in
-	 * free_dead(); without it a bag is freed while it is read; model/reclaim/bag-free.litmus
+	 * lull__bags_sweep(); without it a bag is freed while it is read; model/reclaim/bag-free.litmus
 	 */
 	lull_add_release(&lull__reclaimer.walkers, -1u);
 	lull__self.walks--;
