@@ -36,11 +36,12 @@
  * aborts. A context or hold on a stack must be cleaned up or released before its frame ends, also
  * when that ends by pthread_exit() or a cancellation; else the thread's exit aborts.
  *
- * How much waits. A thread that retires (lull_hazptr_retire) also reclaims. Of the objects that it
- * retired, at most max(1000, 2 * slots) wait, where `slots` counts the slots of all threads and
- * contexts, whatever readers do and however long they stall. Of the objects given to
- * lull_hazptr_call(), those wait that came in while the reclaimer was busy, see reclaim.h, and at
- * most one per slot beyond that.
+ * How much waits. A thread that retires (lull_hazptr_retire) also reclaims. Of the objects that all
+ * threads together have retired, at most 4096 + 128 * threads + 3 * slots wait, where `slots` counts
+ * the slots of all threads and contexts, whatever readers do and however long they stall. (Beyond
+ * 2048 of them a thread that retires frees for all; only if that thread is not run for a second do
+ * the others go on.) Of the objects given to lull_hazptr_call(), those wait that came in while the
+ * reclaimer was busy, see reclaim.h, and at most one per slot beyond that.
  *
  * Objects that callbacks retire are reclaimed after those have returned, and count from then on.
  *

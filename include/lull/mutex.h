@@ -21,7 +21,8 @@
  * A thread that finds the lock free takes it, whoever came first: a free lock never waits for a sleeper to
  * wake up. Sleepers are woken in the order in which they went to sleep. A waiter that has been woken, and
  * finds the lock taken again LULL_MUTEX_PATIENCE_MS after it began to wait, becomes the heir: the next
- * unlock that finds it asleep gives the lock to it and to no other thread. (It is not asleep in a signal
+ * unlock that finds it asleep gives the lock to it and to no other thread. (In a signal handler it is not
+ * asleep; but a signal may come between its being woken and its being run, and then the lock waits for the
  * handler.) There is one heir at a time; the next one to be woken is the next heir. So a thread's wait, once
  * it is at the head of the sleepers, lasts no longer than LULL_MUTEX_PATIENCE_MS, the sections of the owner
  * and of an heir before it, and the time that the scheduler takes to run it. Mutexes that processes share have no heir, as it may be killed.

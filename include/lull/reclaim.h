@@ -8,7 +8,7 @@
  *
  * Pointers that are only to be freed are freed by the thread that deferred them, in its later calls,
  * a few at a time, as soon as a grace period has passed, or no hazard pointer names them, while the
- * memory is still in its cache. That bounds the backlog, and a small backlog makes deferral fast.
+ * memory is still in its cache. A small backlog makes deferral fast.
  * Callbacks run user code and so go to one background thread: none ever runs while its caller holds
  * a lock. The background thread also takes over the queues of threads that fell idle or exited. It
  * is started when needed, woken by events, and ends after two seconds without work (while objects
@@ -25,6 +25,13 @@
  * blocked in them but SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP and SIGSYS, which callbacks may cause.
  * Set stack_bytes and thread_start below for other wishes. When they are the only threads left, as after
  * main() ended by pthread_exit(), they end, and with them the process, as it would without lull.
+ *
+ * Past a soft limit a deferral is held back, if its thread is in no section and in no callback: at
+ * every 64th, or when a 16th of soft_bytes has come, it waits until the backlog is below, for
+ * soft_wait_us at most (up to 32 times that for one large object). So a flood is as fast as what
+ * reclaims; behind a reader that stays, or a callback that waits for a lock of the deferrer's, a
+ * thread adds 64 items, or that many bytes, every soft_wait_us and no more. Nothing is held back in
+ * sections, in callbacks, with soft_wait_us 0, or, under POLL, for callbacks.
  *
  * After fork the child's queues hold what the parent's held, also those of threads that the child
  * does not have; the child's next deferral, barrier or drain starts the background thread again. A

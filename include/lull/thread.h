@@ -15,9 +15,9 @@
  *
  * fork: the child keeps the record of the thread that called fork and no other.
  *
- * A child of _Fork(), which calls no fork handlers, notices it in the first call that goes out of line; on kernels
- * before Linux 4.14 it does not. The thread that forked must make that call, before the child has other threads. To
- * lock a mutex that processes share is not one: call lull_thread_register() before.
+ * A child of _Fork(), which calls no fork handlers, should call lull_thread_register() before anything else of lull,
+ * from the thread that forked. Without that it notices by itself, when it waits for readers, polls, or has deferred 64
+ * objects, but not when it locks a mutex that processes share; on kernels before Linux 4.14 it does not.
  */
 #ifndef LULL_THREAD_H
 #define LULL_THREAD_H

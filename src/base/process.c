@@ -119,8 +119,8 @@ static void set_up_process(uint32_t *word)
 		return;
 	}
 	forking = false;
-	lull_store_relaxed(&at_load_pid, (uint32_t)getpid());
 	if (set_up) {
+		lull_store_relaxed(&at_load_pid, (uint32_t)getpid());
 		for (const struct lull__mechanism *m = lull__mechanisms; m->name; m++) {
 			if (m->tid)
 				old_tid = m->tid();
@@ -182,7 +182,8 @@ static void notice_by_pid(void)
 {
 	uint32_t was = lull_load_relaxed(&at_load_pid), pid = (uint32_t)getpid();
 
-	if (was && was != pid && lull_cas_relaxed(&at_load_pid, &was, pid))
+	/* Loading does not ask for the pid. Nothing has been used before the first slow path does. */
+	if (was != pid && lull_cas_relaxed(&at_load_pid, &was, pid) && was)
 		lull_store_relaxed(&at_load, 0u);
 }
 

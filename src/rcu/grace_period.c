@@ -304,6 +304,7 @@ bool lull__rcu_advance(lull_rcu_cookie cookie)
 {
 	if (gp_is_over(cookie))
 		return true;
+	lull__init(); /* an unnoticed child repairs the grace periods before it begins one, not amid that */
 	if (!lull__trylock(&gp.leader))
 		return false;
 	/* The one that was open may have begun before the cookie was taken: then the next one, too. */
@@ -328,6 +329,7 @@ bool lull__rcu_wait_until(lull_rcu_cookie cookie, uint64_t deadline_ns)
 	bool online = lull__self.state & LULL__STATE_ONLINE;
 	struct lull__report report;
 
+	lull__init(); /* as in lull__rcu_advance() */
 	/* An online thread that waits holds no pointer: go offline now, so that no scan waits for it. */
 	if (online && !LULL__BUSTED(ONLINE_WAITS))
 		lull__rcu_leave_online();

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../base/fault.h"
+#include "../base/process.h"
 #include "../base/registry.h"
 #include "../hazptr/table.h"
 #include "bag.h"
@@ -153,7 +154,18 @@ bool lull__bag_leave(struct lull__bag *bag)
 
 bool lull__bags_to_sweep(void)
 {
-	return lull_load_relaxed(&lull__reclaimer.orphans) > LULL__SPARE_BAGS || lull_load_relaxed(&lull__reclaimer.dead);
+	struct lull__bag *bag;
+	unsigned empty = 0;
+
+	if (lull_load_relaxed(&lull__reclaimer.dead))
+		return true;
+	if (lull_load_relaxed(&lull__reclaimer.orphans) <= LULL__SPARE_BAGS)
+		return false;
+	lull__bags_enter();
+	lull__for_each_bag(bag)
+		empty += lull_load_relaxed(&bag->state) == BAG_ORPHAN && lull__bag_is_empty(bag);
+	lull__bags_leave();
+	return empty > LULL__SPARE_BAGS;
 }
 
 /* Take @bag, to which *@at leads, out of the list if it is an orphan and empty. Under bags_lock. */
@@ -233,7 +245,10 @@ static void free_dead(void)
 
 void lull__bags_sweep(void)
 {
-	if (!lull__bags_to_sweep() || !lull__trylock(&lull__reclaimer.bags_lock))
+	if (!lull__bags_to_sweep())
+		return;
+	lull__init(); /* an unnoticed child makes the lock free before it takes it */
+	if (!lull__trylock(&lull__reclaimer.bags_lock))
 		return;
 	unlink_empty();
 	if (lull__reclaimer.dead) {

@@ -11,6 +11,7 @@
 #include "../base/deadline.h"
 #include "../base/fault.h"
 #include "../base/message.h"
+#include "../base/process.h"
 #include "../base/registry.h"
 #include "../hazptr/hazptr_wait.h"
 #include "../hazptr/slots.h"
@@ -257,6 +258,7 @@ static bool check_limits(struct lull__queue *q, bool mine)
 	uint64_t shares = (q->put_bytes - q->looked_bytes) / lull_load_relaxed(&lull__reclaimer.look_bytes);
 	bool hard;
 
+	lull__init(); /* a child of _Fork() that only defers is noticed here at the latest */
 	q->looked_bytes = q->put_bytes;
 	lull__backlog_add(q);
 	if (lull_unlikely(q->kind == LULL__HAZPTR_FREES && lull__over_retired()))
@@ -360,7 +362,8 @@ static inline void defer(int kind, void *item, size_t bytes, bool full)
 	if (lull_unlikely(look))
 		soft = check_limits(q, mine);
 	if (mine) {
-		if (lull_unlikely(lull_load_relaxed(&lull__reclaimer.thread) != HAS_THREAD) && free_at_once(q))
+		if (lull_unlikely(lull_load_relaxed(&lull__reclaimer.thread) != HAS_THREAD) &&
+		    lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_POLL && free_at_once(q))
 			return;
 		owner_step(q, look, soft);
 	}

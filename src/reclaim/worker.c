@@ -105,17 +105,17 @@ static bool let_go(void)
 {
 	uint32_t asleep = ASLEEP;
 	sigset_t saved;
-	bool ends;
+	bool ends, polled;
 
 	lull__config_enter(&saved);
+	polled = lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_POLL; /* then the program does the work */
 	/*
 	 * REC-13: one swap decides. Either a deferral has made `sleep` AWAKE, and this thread stays, or the
 	 * deferral finds GONE there, and starts another one, under this lock and so after `thread` is NO_THREAD.
 	 */
 	ends = !lull_load_relaxed(&lull__reclaimer.stop) &&
-	       lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_POLL &&
-	       (nothing_waits() || lull__is_last_thread()) &&
-	       lull_cas_relaxed(&lull__reclaimer.sleep, &asleep, (uint32_t)GONE);
+	       (polled || ((nothing_waits() || lull__is_last_thread()) &&
+			   lull_cas_relaxed(&lull__reclaimer.sleep, &asleep, (uint32_t)GONE)));
 	if (ends) {
 		lull_store_relaxed(&lull__reclaimer.thread, (uint32_t)NO_THREAD);
 		pthread_detach(pthread_self());
@@ -320,11 +320,12 @@ static bool start_worker(void)
 	 */
 	there = lull_load_relaxed(&lull__reclaimer.thread) == HAS_THREAD;
 	lull_store_relaxed(&lull__reclaimer.thread, (uint32_t)HAS_THREAD);
-	lull__config_leave(&saved);
+	/* Under the lock, so that exit() finds a thread to join. */
 	err = there ? 0 : lull__own_thread_start(&reclaimer_thread, &lull__reclaimer.id);
+	lull__config_leave(&saved);
 	if (err)
 		no_worker(err);
-	else
+	else if (!there)
 		lull__retry_want(false);
 	return !err;
 }
@@ -401,6 +402,7 @@ static void wake_from(uint32_t was)
 
 void lull__wake_reclaimer(void)
 {
+	lull__init(); /* the thread of an unnoticed child's parent is not there */
 	uint32_t was;
 
 	if (lull_load_relaxed(&lull__reclaimer.sleep) == GONE && may_not_start_yet())

@@ -219,6 +219,48 @@ static void test_unregistered_thread(void **state)
 	await_bags(MOST_BAGS);
 }
 
+/* ---- a hazard pointer lingers --------------------------------------------------------------------------------------- */
+
+#define HELD 6
+
+static void *retires(void *object)
+{
+	lull_hazptr_retire(object);
+	lull_add_release(&ready, 1);
+	await_flag(&ready, HELD); /* each with a bag of its own */
+	return NULL;
+}
+
+/* Orphans with objects that a slot names stay, and nobody looks after them again and again. */
+static void test_protected_orphans(void **state)
+{
+	struct lull_reclaim_counts before, after;
+	struct lull_hazptr_hold hold[HELD];
+	pthread_t threads[HELD];
+	void *object[HELD];
+
+	(void)state;
+	lull_hazptr_barrier();
+	ready = 0;
+	for (int i = 0; i < HELD; i++) {
+		object[i] = malloc(24);
+		assert_ptr_equal(lull_hazptr_acquire(&hold[i], &object[i]), object[i]);
+	}
+	for (int i = 0; i < HELD; i++)
+		threads[i] = start_thread(retires, object[i]);
+	for (int i = 0; i < HELD; i++)
+		join_thread(threads[i]);
+	nap_ms(300);
+	lull_reclaim_stats(&before);
+	nap_ms(300);
+	lull_reclaim_stats(&after);
+	assert_int_equal(after.items, HELD);
+	assert_true(after.passes <= before.passes + 2);
+	for (int i = 0; i < HELD; i++)
+		lull_hazptr_release(&hold[i], object[i]);
+	lull_hazptr_barrier();
+}
+
 /* Counts that are kept in bags are not lost with them. */
 static void test_counts_stay(void **state)
 {
@@ -279,6 +321,7 @@ int main(void)
 		cmocka_unit_test(test_memory_in_burst),
 		cmocka_unit_test(test_thread_for_each_request),
 		cmocka_unit_test(test_unregistered_thread),
+		cmocka_unit_test(test_protected_orphans),
 		cmocka_unit_test(test_counts_stay),
 		cmocka_unit_test(test_walkers),
 	};

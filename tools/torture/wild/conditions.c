@@ -215,8 +215,7 @@ static const struct wild_row rows[NR_WILD] = {
 
 /* Known to fail, and not drawn until they are mended: one, or what fails together. */
 static const char *const not_yet[] = {
-	"end-context", "work-rcu",
-	"work-rcu-qsbr", "work-hazptr", "work-shazptr", "work-bridge", "work-percpu_ref", "work-hash", "work-mutex", NULL,
+	"end-context", NULL,
 };
 
 /* Reports are what a standard error is tried by. */
