@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <lull/rcu.h>
+#include <lull/stats.h>
 
 static sem_t inside, leave;
 static char **words;
@@ -63,6 +64,7 @@ int main(int argc, char **argv)
 		return 1;
 	while (sem_wait(&inside) != 0)
 		;
+	lull_stats_page(); /* else it is made when the updater begins to wait, which may be after "ready" */
 	if (pthread_create(&threads[1], NULL, updater, NULL))
 		return 1;
 	if (!strcmp(word, "closed") && close_range(3, ~0u, 0) != 0)

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <lull/debug.h>
 #include <lull/hash.h>
 #include <lull/rcu.h>
 #include <lull/reclaim.h>
@@ -80,6 +81,7 @@ bool is_found(const char *name, void (*work)())
 
 		setrlimit(RLIMIT_CORE, &no_core);
 		dup2(ends[1], 2);
+		lull_debug_set_message_hook(nullptr); /* this is standard error from now on */
 		alarm(60);
 		lull_hash_init(&table, nullptr);
 		try {

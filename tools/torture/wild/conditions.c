@@ -114,7 +114,7 @@ static const struct wild_row rows[NR_WILD] = {
 	},
 	[WILD_FAIL_MEMBARRIER] = {
 		.name = "fail-membarrier", .what = "its membarrier fails now and then", .why_not = no_shared_library,
-		.against = B(FULL_FENCE),
+		.against = B(FULL_FENCE) | B(NO_AFFINITY),
 	},
 	[WILD_STDERR_FULL] = {
 		.name = "stderr-full", .what = "standard error is a full pipe that nobody reads",
