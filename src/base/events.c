@@ -26,7 +26,11 @@ struct lull_stats_page *lull__page_make(void)
 		page = lull__page_now;
 	else if (lull__watch)
 		page = lull__watch->page_make(page);
-	lull_store_relaxed(&lull__page_now, page);
+	/*
+	 * ORDER PAGE-1: what the page begins with before its place; pairs with PAGE-1 in lull__page(); without it
+	 * as there; model/base/page.litmus
+	 */
+	lull_store_release(&lull__page_now, page);
 	lull__unlock(&making);
 	lull__restore_signals(&saved);
 	return page;

@@ -24,7 +24,11 @@ void lull__page_forget(void);		       /* in a forked child: there is none */
 
 static inline struct lull_stats_page *lull__page(void)
 {
-	struct lull_stats_page *page = lull_load_relaxed(&lull__page_now);
+	/*
+	 * ORDER PAGE-1: the page's place before its contents; pairs with PAGE-1 in lull__page_make(); without
+	 * it a count is overwritten by the zeros and sums that the page begins with; model/base/page.litmus
+	 */
+	struct lull_stats_page *page = lull_load_acquire(&lull__page_now);
 
 	return lull_likely(page != NULL) ? page : lull__page_make();
 }
@@ -36,7 +40,7 @@ static inline void lull__event_count(uint64_t *what, uint64_t n)
 
 static inline void lull__event_threads(uint32_t count)
 {
-	struct lull_stats_page *page = lull_load_relaxed(&lull__page_now); /* no event: readers come here */
+	struct lull_stats_page *page = lull_load_acquire(&lull__page_now); /* no event: readers come here; PAGE-1 */
 
 	if (page)
 		lull_store_relaxed(&page->threads, count);
