@@ -38,9 +38,13 @@ static struct lull_stall last;
 static char last_name[64], last_where[256], last_site[256];
 static uint64_t ages[16];
 
+/* Several threads may report at once. */
+static pthread_mutex_t noting = PTHREAD_MUTEX_INITIALIZER;
+
 static void note_stall(const struct lull_stall *stall, void *arg)
 {
 	assert_ptr_equal(arg, &stalls);
+	pthread_mutex_lock(&noting);
 	last = *stall;
 	snprintf(last_name, sizeof(last_name), "%s", stall->thread_name);
 	snprintf(last_where, sizeof(last_where), "%s", stall->where);
@@ -48,6 +52,7 @@ static void note_stall(const struct lull_stall *stall, void *arg)
 	if (stalls < 16)
 		ages[stalls] = stall->age_ms;
 	lull_add_release(&stalls, 1);
+	pthread_mutex_unlock(&noting);
 }
 
 static void *waits(void *unused)
