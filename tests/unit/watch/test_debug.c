@@ -529,8 +529,8 @@ static void test_hook_waits_for_barrier(void **state)
 	alarm(0);
 	lull_debug_set_stall_hook(NULL, NULL);
 	lull_store_release(&leave, 1);
+	join_thread(waiter); /* it has started the other one */
 	join_thread(other);
-	join_thread(waiter);
 	join_thread(holder);
 	lull_debug_set_stall_ms(1000);
 	place = saved;
