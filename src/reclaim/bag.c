@@ -50,7 +50,7 @@ static struct lull__bag *adopt_orphan(void)
 {
 	struct lull__bag *bag;
 
-	if (!lull_load_relaxed(&lull__reclaimer.orphans))
+	if (!lull_load_relaxed(&lull__reclaimer.orphans) || LULL__BUSTED(BAG_LEAKED))
 		return NULL;
 	lull__bags_enter();
 	lull__for_each_bag(bag) {

@@ -39,6 +39,7 @@ void torture_limit_init(void)
 	config.on_hard = LULL_RECLAIM_HELP;
 	config.soft_items = torture.hard_items / 2;
 	config.hard_items = torture.hard_items;
+	config.soft_wait_us = 0; /* else a flood is held back before it meets the hard limit */
 	if (lull_reclaim_configure(&config) != 0)
 		torture_fail("lull_reclaim_configure() refuses a configuration that is in order");
 }
