@@ -5,7 +5,21 @@
  * model defines, is how its tool calls off an execution. Included after the sources.
  */
 static struct lull_stats_page page;
-struct lull_stats_page *lull__page = &page;
+struct lull_stats_page *lull__page_now = &page;
+
+struct lull_stats_page *lull__page_make(void)
+{
+	return &page;
+}
+
+/* The process is set up, and nothing has failed to start. */
+void lull__init(void)
+{
+}
+
+void lull__retry(void)
+{
+}
 
 void lull__misuse(const char *format, ...)
 {
