@@ -68,7 +68,7 @@ static void test_short_lived(void **state)
 	before = lull_thread_count();
 	for (int i = 0; i < 2000; i++)
 		join_thread(start_thread(i % 3 ? reads_once : touches_nothing, NULL));
-	assert_int_equal(lull_thread_count(), before);
+	assert_true(lull_thread_count() <= before); /* a thread of the library's may have ended meanwhile */
 	lull_rcu_synchronize();
 }
 
