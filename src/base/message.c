@@ -20,8 +20,8 @@ static lull_message_hook message_hook;
 /* ---- standard error ---------------------------------------------------------------------------- */
 
 /*
- * What standard error was when the library was loaded, or when the program last said that it is what it wants.
- * A program that has closed it since may have opened a file of its own in its place. 0: it was closed.
+ * The file that was standard error when the library was loaded, or when the program last set the message hook to
+ * NULL. If the program has closed it since, a file of the program's own may have its number. 0: it was closed.
  */
 static uint64_t stderr_dev, stderr_ino;
 static uint32_t stderr_noted;

@@ -30,7 +30,7 @@ struct lull__wait {
  */
 typedef unsigned (*lull__blame)(void *arg, struct lull_stall *first, unsigned *holders);
 
-/* What has to be reported of a wait, for a caller that holds a lock: it lets go of that first. */
+/* A report that is due. A caller that holds a lock keeps it here, releases the lock, and then makes it. */
 struct lull__report {
 	struct lull__wait wait;
 	struct lull_stall first[LULL__BLAME_MOST];

@@ -122,8 +122,8 @@ static unsigned drop_own_lists(void)
 	unsigned dropped = 0;
 
 	/*
-	 * Who has put nothing there need not look. lull's own threads, which end at exit(), must not: main() may have
-	 * left a context on its frame, which is gone by then.
+	 * Skip the lists if this thread has put nothing there. lull's own threads never have, and they end in exit():
+	 * by then main() has returned, and a context that it left in its frame is gone.
 	 */
 	if (!(lull__self.state & LULL__STATE_LISTED))
 		return 0;

@@ -16,8 +16,8 @@
  * meanwhile. If each new cookie began one of its own, whoever polls an old cookie would wait for the
  * readers that the newest one waits for, and never see an end.
  *
- * A cookie is the number of the first grace period that starts after the cookie was taken. Callers
- * who wait for another leader's grace period sleep on the leader's lock.
+ * A cookie is the number of the first grace period that starts after the cookie was taken. One caller
+ * leads a grace period; the other callers sleep on the leader's lock meanwhile.
  */
 #include <limits.h>
 

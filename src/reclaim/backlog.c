@@ -31,7 +31,7 @@ static void raise_peak(size_t *peak, size_t now)
 		;
 }
 
-/* What all queues have, or had. */
+/* Sums over all queues. */
 struct sums {
 	uint64_t items, bytes;		   /* waiting */
 	uint64_t total_items, total_bytes; /* deferred */

@@ -194,7 +194,7 @@ static uint64_t futile_nap_ns(uint32_t futile)
 	return (uint64_t)FUTILE_NAP_NS << (futile < FUTILE_MOST ? futile : FUTILE_MOST);
 }
 
-/* What the thread remembers from round to round. */
+/* State of the thread between two rounds. */
 struct rounds {
 	uint64_t look_at_ns; /* when to look for abandoned entries, if any wait */
 	uint32_t doubled;
@@ -249,7 +249,7 @@ static bool rest(struct rounds *r, size_t count)
 	until_ns = lull__now_ns() + ((uint64_t)LULL__IDLE_NS << r->idle);
 	ends = go_to_sleep(ASLEEP, until_ns);
 	if (nothing_waits() || !lull__is_past(until_ns))
-		r->idle = 0; /* who wakes it may be the last other thread, which ends */
+		r->idle = 0; /* the thread that woke it may be the last one besides lull's, and about to end */
 	else if (r->idle < IDLE_DOUBLES)
 		r->idle++;
 	return ends;

@@ -72,8 +72,8 @@ void lull__stall_end(struct lull__wait *wait)
 #define SILENCE_NS UINT64_C(60000000000) /* between two reports of one holder, at most */
 
 /*
- * Whom the latest reports named. A report speaks for all waits of its kind that went on at the time, so these
- * need not report the same holder again before the stall has lasted half as long again.
+ * The holders that the latest reports named. One report covers all waits of its kind that were going on then: they
+ * do not report the same holder again before the stall has lasted half as long again.
  */
 static struct holder {
 	enum lull_wait_kind kind;
