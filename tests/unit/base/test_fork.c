@@ -81,14 +81,6 @@ static void expect_exit_0(pid_t child)
 	assert_int_equal(status, 0);
 }
 
-#define CHECK(condition)                                                                           \
-	do {                                                                                       \
-		if (!(condition)) {                                                                \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);            \
-			_exit(1);                                                                  \
-		}                                                                                  \
-	} while (0)
-
 /* ---- what all children must be able to do ------------------------------------------------------------------- */
 
 static int called;
@@ -124,23 +116,23 @@ static void works_as_ever(void)
 	called = 0;
 	uses_lull();
 	lull_shazptr_synchronize(&object);
-	CHECK(lull_thread_count() >= 1 && lull_thread_count() <= 2); /* lull's own thread, perhaps */
+	must(lull_thread_count() >= 1 && lull_thread_count() <= 2); /* lull's own thread, perhaps */
 	lull_rcu_call(&head, counts);
 	lull_rcu_barrier();
-	CHECK(called == 1);
-	CHECK(lull_percpu_ref_init(&ref, released, 0) == 0);
+	must(called == 1);
+	must(lull_percpu_ref_init(&ref, released, 0) == 0);
 	lull_percpu_ref_kill(&ref);
 	lull_rcu_barrier(); /* without rseq it takes a grace period */
-	CHECK(called == 11);
+	must(called == 11);
 	lull_percpu_ref_exit(&ref);
 	lull_mutex_robust_init(&robust, 0);
-	CHECK(lull_mutex_robust_lock(&robust) == 0);
-	CHECK(lull_mutex_owner(&robust.mutex) == (uint32_t)syscall(SYS_gettid));
+	must(lull_mutex_robust_lock(&robust) == 0);
+	must(lull_mutex_owner(&robust.mutex) == (uint32_t)syscall(SYS_gettid));
 	lull_mutex_robust_unlock(&robust);
 	lull_mutex_lock(&shared_lock);
-	CHECK(lull_mutex_owner(&shared_lock) == (uint32_t)syscall(SYS_gettid));
+	must(lull_mutex_owner(&shared_lock) == (uint32_t)syscall(SYS_gettid));
 	lull_mutex_unlock(&shared_lock);
-	CHECK(pthread_create(&thread, NULL, reads_in_child, NULL) == 0);
+	must(pthread_create(&thread, NULL, reads_in_child, NULL) == 0);
 	pthread_join(thread, NULL);
 	lull_rcu_synchronize();
 	_exit(0);
@@ -210,7 +202,7 @@ static pid_t twice(void)
 	grandchild = _Fork();
 	if (grandchild == 0)
 		return 0;
-	CHECK(waitpid(grandchild, &status, 0) == grandchild);
+	must(waitpid(grandchild, &status, 0) == grandchild);
 	_exit(status != 0);
 }
 
@@ -238,7 +230,7 @@ static void test_mutex_over_underscore_fork(void **state)
 		lull_thread_register();
 		lull_mutex_unlock(&m);
 		lull_mutex_lock(&m);
-		CHECK(lull_mutex_owner(&m) == (uint32_t)syscall(SYS_gettid));
+		must(lull_mutex_owner(&m) == (uint32_t)syscall(SYS_gettid));
 		lull_mutex_unlock(&m);
 		_exit(0);
 	}

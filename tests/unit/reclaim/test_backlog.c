@@ -7,7 +7,7 @@
 #include <lull/bridge.h>
 #include <lull/hazptr.h>
 
-#include "support.h"
+#include "reader_support.h"
 
 #define MIB ((size_t)1 << 20)
 
@@ -119,33 +119,6 @@ static void test_flood_under_lock(void **state)
 
 /* ---- a reader lingers ------------------------------------------------------------------------------------------ */
 
-static int inside, leave;
-
-static void *lingers(void *unused)
-{
-	lull_rcu_read_lock();
-	lull_store_release(&inside, 1);
-	await_flag(&leave, 1);
-	lull_rcu_read_unlock();
-	return unused;
-}
-
-static pthread_t start_lingerer(void)
-{
-	pthread_t thread;
-
-	inside = leave = 0;
-	thread = start_thread(lingers, NULL);
-	await_flag(&inside, 1);
-	return thread;
-}
-
-static void end_lingerer(pthread_t thread)
-{
-	lull_store_release(&leave, 1);
-	join_thread(thread);
-}
-
 static void defers_free(void)
 {
 	lull_rcu_free(new_object());
@@ -196,10 +169,10 @@ static void *runs_on(void *arg)
 static long sleeps_while_deferring(void (*defer)(void), bool in_section)
 {
 	struct run run = { defer, in_section, 0 };
-	pthread_t thread = start_lingerer();
+	pthread_t thread = start_hold_up();
 
 	join_thread(start_thread(runs_on, &run));
-	end_lingerer(thread);
+	end_hold_up(thread);
 	lull_rcu_barrier();
 	return run.slept;
 }

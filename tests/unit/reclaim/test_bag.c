@@ -10,7 +10,7 @@
 #include <lull/thread.h>
 
 #include "../../../src/reclaim/bag.h"
-#include "support.h"
+#include "reader_support.h"
 
 #define MOST_BAGS (4 * LULL__SPARE_BAGS + 3) /* with this thread's, the reclaimer's, and one in use just now */
 
@@ -155,17 +155,6 @@ static void test_memory_in_burst(void **state)
 
 /* ---- a reader lingers ----------------------------------------------------------------------------------------------- */
 
-static int inside, leave;
-
-static void *lingers(void *unused)
-{
-	lull_rcu_read_lock();
-	lull_store_release(&inside, 1);
-	await_flag(&leave, 1);
-	lull_rcu_read_unlock();
-	return unused;
-}
-
 static void *defers(void *unused)
 {
 	(void)unused;
@@ -180,14 +169,11 @@ static void test_thread_for_each_request(void **state)
 
 	(void)state;
 	await_bags(MOST_BAGS);
-	inside = leave = 0;
-	lingerer = start_thread(lingers, NULL);
-	await_flag(&inside, 1);
+	lingerer = start_hold_up();
 	for (int i = 0; i < 300; i++)
 		join_thread(start_thread(defers, NULL));
 	seen = bags();
-	lull_store_release(&leave, 1);
-	join_thread(lingerer);
+	end_hold_up(lingerer);
 	assert_true(seen <= MOST_BAGS);
 	lull_hazptr_barrier();
 	await_bags(MOST_BAGS);
@@ -207,13 +193,10 @@ static void test_unregistered_thread(void **state)
 	size_t seen;
 
 	(void)state;
-	inside = leave = 0;
-	lingerer = start_thread(lingers, NULL);
-	await_flag(&inside, 1);
+	lingerer = start_hold_up();
 	join_thread(start_thread(defers_unregistered, NULL));
 	seen = bags();
-	lull_store_release(&leave, 1);
-	join_thread(lingerer);
+	end_hold_up(lingerer);
 	assert_true(seen <= MOST_BAGS);
 	lull_hazptr_barrier();
 	await_bags(MOST_BAGS);

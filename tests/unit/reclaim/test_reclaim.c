@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <sys/resource.h>
 
-#include "support.h"
+#include "reader_support.h"
 
 struct item {
 	struct lull_rcu_head rcu;
@@ -97,34 +97,6 @@ static void test_orphans(void **state)
 }
 
 /* Nothing is reclaimed under a reader that was there. */
-static int held_up_inside, held_up_leave;
-
-static void *holds_up(void *unused)
-{
-	(void)unused;
-	lull_rcu_read_lock();
-	lull_store_release(&held_up_inside, 1);
-	await_flag(&held_up_leave, 1);
-	lull_rcu_read_unlock();
-	return NULL;
-}
-
-static pthread_t start_hold_up(void)
-{
-	pthread_t thread;
-
-	held_up_inside = held_up_leave = 0;
-	thread = start_thread(holds_up, NULL);
-	await_flag(&held_up_inside, 1);
-	return thread;
-}
-
-static void end_hold_up(pthread_t thread)
-{
-	lull_store_release(&held_up_leave, 1);
-	join_thread(thread);
-}
-
 static void test_reader_holds_up(void **state)
 {
 	pthread_t thread = start_hold_up();
