@@ -213,6 +213,77 @@ static void test_underscore_fork_twice(void **state)
 	fork_by(twice);
 }
 
+/* A child whose first call is a poll takes over the parent's open grace period; then its own wait for its readers. */
+static void polls_in_child(lull_rcu_cookie of_parent)
+{
+	lull_rcu_cookie cookie;
+	pthread_t thread;
+
+	alarm(60);
+	lull_rcu_gp_poll(of_parent);
+	thread = a_reader();
+	cookie = lull_rcu_gp_start();
+	for (int i = 0; i < 3; i++) {
+		must(!lull_rcu_gp_poll(cookie));
+		lull_rcu_gp_start();
+	}
+	lull_store_release(&may_leave, 1);
+	pthread_join(thread, NULL);
+	while (!lull_rcu_gp_poll(cookie) || !lull_rcu_gp_poll(of_parent))
+		nap_ms(1);
+	_exit(0);
+}
+
+static void test_underscore_fork_polls(void **state)
+{
+	lull_rcu_cookie cookie;
+	pthread_t thread;
+	pid_t child;
+
+	(void)state;
+	NEEDS_THREADS_IN_CHILD();
+	lull_rcu_synchronize();
+	thread = a_reader();
+	lull_rcu_gp_start();
+	cookie = lull_rcu_gp_start();
+	lull_store_release(&may_leave, 1);
+	join_thread(thread);
+	child = _Fork();
+	if (child == 0)
+		polls_in_child(cookie);
+	expect_exit_0(child);
+	lull_rcu_gp_wait(cookie);
+}
+
+static void note_run(struct lull_rcu_head *head)
+{
+	(void)head;
+	lull_store_release(&called, 1);
+}
+
+/* Nobody waits for the callback: the child starts a thread of its own, though the parent's was awake. */
+static void test_underscore_fork_calls(void **state)
+{
+	static struct lull_rcu_head head;
+	pid_t child;
+
+	(void)state;
+	NEEDS_THREADS_IN_CHILD();
+	called = 0;
+	lull_rcu_call(&head, note_run);
+	await_flag(&called, 1);
+	child = _Fork();
+	if (child == 0) {
+		alarm(60);
+		called = 0;
+		lull_thread_register();
+		lull_rcu_call(&head, note_run);
+		await_flag(&called, 1);
+		_exit(0);
+	}
+	expect_exit_0(child);
+}
+
 /* A mutex that the forking thread has is the child's, as after fork(). */
 static void test_mutex_over_underscore_fork(void **state)
 {
@@ -298,6 +369,8 @@ int main(int argc, char **argv)
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
 		cmocka_unit_test(test_underscore_fork),
 		cmocka_unit_test(test_underscore_fork_twice),
+		cmocka_unit_test(test_underscore_fork_polls),
+		cmocka_unit_test(test_underscore_fork_calls),
 		cmocka_unit_test(test_mutex_over_underscore_fork),
 #endif
 	};

@@ -153,10 +153,23 @@ static void *use_first(void *arg)
 	return NULL;
 }
 
+/* Soon the thread may run where it is to run: at this moment it may visit all CPUs, instead of a membarrier. */
+static void await_cpus(pid_t tid, const cpu_set_t *wanted)
+{
+	cpu_set_t its;
+
+	for (int ms = 0; ms < 10000; ms++, nap_ms(1)) {
+		must(sched_getaffinity(tid, sizeof(its), &its) == 0);
+		if (CPU_EQUAL(wanted, &its))
+			return;
+	}
+	must(!"the thread runs where the main thread does");
+}
+
 /* The threads are as the main thread is, with SCHED_OTHER and nice 0. */
 static void check_all(void)
 {
-	cpu_set_t mine, its;
+	cpu_set_t mine;
 
 	must(sched_getaffinity(0, sizeof(mine), &mine) == 0);
 	for (int i = 0; i < NAMES; i++) {
@@ -165,8 +178,7 @@ static void check_all(void)
 		must(sched_getscheduler(tid) == SCHED_OTHER);
 		errno = 0;
 		must(getpriority(PRIO_PROCESS, (id_t)tid) == 0 && errno == 0);
-		must(sched_getaffinity(tid, sizeof(its), &its) == 0);
-		must(CPU_EQUAL(&mine, &its));
+		await_cpus(tid, &mine);
 	}
 }
 
@@ -446,6 +458,24 @@ static void end_and_begin(void)
 	must(waiting() == 0);
 }
 
+/* A thread also ends if something waits, once the program reclaims by itself. */
+static void end_and_poll(void)
+{
+	struct lull_reclaim_config config;
+
+	alarm(60);
+	need_all();
+	lull_reclaim_default_config(&config);
+	config.mode = LULL_RECLAIM_POLL;
+	must(lull_reclaim_configure(&config) == 0);
+	nap_ms(100); /* the thread sleeps, and is not what a deferral wakes now */
+	lull_rcu_call(&heads[0], count_run);
+	await_none();
+	must(lull_load_acquire(&ran) == 1);
+	while (lull_load_acquire(&ran) == 1)
+		lull_reclaim_poll(SIZE_MAX, 1000000);
+}
+
 static void say_exit(void)
 {
 	must(write(2, "exits\n", 6) == 6);
@@ -531,6 +561,7 @@ static void test_end(void **state)
 	if (under_valgrind() || UNDER_ASAN)
 		skip(); /* a leak checker counts what is protected for ever, and threads of its own */
 	expect_fine(end_and_begin);
+	expect_fine(end_and_poll);
 	check_ends(main_ends);
 	check_ends(main_ends_and_protects);
 	check_ends(main_ends_after_wakeups);
