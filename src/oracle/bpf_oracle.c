@@ -3,6 +3,7 @@
  * bpf_oracle.c - the oracle that reads which thread runs on each CPU from the table of bpf.h.
  */
 #include <sched.h>
+#include <time.h>
 
 #include "../base/registry.h"
 #include "../base/rseq_use.h"
@@ -26,6 +27,20 @@ static enum lull__runs bpf_runs(struct lull__sighting *sighting, uint32_t tid)
 	return (uint32_t)lull_load_relaxed(&table[cpu]) == tid ? LULL__RUNS_YES : LULL__RUNS_NO;
 }
 
+/*
+ * Let the kernel report that this thread runs, if it has missed that (its tracing has gaps). Who is alone on its CPU
+ * has to sleep for it: then a yield does not switch threads.
+ */
+static void be_switched(bool sleeps)
+{
+	static const struct timespec moment = { .tv_nsec = 100000 };
+
+	if (sleeps)
+		nanosleep(&moment, NULL);
+	else
+		sched_yield();
+}
+
 /* Does the table have this thread at its CPU? It does not in another PID namespace, for example. */
 static bool table_knows_me(const uint64_t *table, unsigned cpus)
 {
@@ -38,7 +53,7 @@ static bool table_knows_me(const uint64_t *table, unsigned cpus)
 
 		if (cpu < cpus && (uint32_t)lull_load_relaxed(&table[cpu]) == tid)
 			return true;
-		sched_yield();
+		be_switched(i % 10 == 9);
 	}
 	return false;
 }
