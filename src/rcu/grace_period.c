@@ -324,29 +324,31 @@ bool lull__rcu_has_begun(lull_rcu_cookie cookie)
 	return lull_load_acquire(&lull__rcu_gp) >= cookie;
 }
 
-bool lull__rcu_wait_until(lull_rcu_cookie cookie, uint64_t deadline_ns)
+bool lull__rcu_wait_until(lull_rcu_cookie cookie, uint64_t deadline_ns, struct lull__report *later)
 {
 	bool online = lull__self.state & LULL__STATE_ONLINE;
-	struct lull__report report;
+	struct lull__report own, *report = later ? later : &own;
 
 	lull__init(); /* as in lull__rcu_advance() */
 	/* An online thread that waits holds no pointer: go offline now, so that no scan waits for it. */
 	if (online && !LULL__BUSTED(ONLINE_WAITS))
 		lull__rcu_leave_online();
-	while (!gp_is_over(cookie) && !lull__is_past(deadline_ns)) {
+	report->named = 0;
+	while (!gp_is_over(cookie) && !lull__is_past(deadline_ns) && !(later && later->named)) {
 		if (!lull__trylock(&gp.leader)) {
 			lull__lock_await(&gp.leader, deadline_ns);
 			continue;
 		}
-		report.named = 0;
+		report->named = 0;
 		if (!gp_is_over(cookie)) {
 			gp_open();
-			if (gp_wait(deadline_ns, &report))
+			if (gp_wait(deadline_ns, report))
 				gp_end();
 		}
 		lull__unlock_wake(&gp.leader, INT_MAX);
 		/* Meanwhile another thread leads, if one waits. */
-		lull__wait_report(&report);
+		if (!later)
+			lull__wait_report(report);
 	}
 	if (online)
 		lull__rcu_enter_online();
@@ -356,7 +358,7 @@ bool lull__rcu_wait_until(lull_rcu_cookie cookie, uint64_t deadline_ns)
 
 void lull__rcu_wait(lull_rcu_cookie cookie)
 {
-	lull__rcu_wait_until(cookie, LULL__NEVER);
+	lull__rcu_wait_until(cookie, LULL__NEVER, NULL);
 }
 
 void lull_rcu_synchronize(void)

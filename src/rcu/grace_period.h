@@ -7,6 +7,8 @@
 
 #include <lull/rcu.h>
 
+#include "../base/wait.h"
+
 extern uint64_t lull__rcu_looks; /* at threads' records, by grace periods; leaders only */
 
 /* Return the cookie of the first grace period that begins from here on. */
@@ -15,8 +17,11 @@ lull_rcu_cookie lull__rcu_cookie(void);
 bool lull__rcu_advance(lull_rcu_cookie cookie);
 /* Is the heavy fence of the grace period over? It covers what was unlinked before @cookie was taken. */
 bool lull__rcu_has_begun(lull_rcu_cookie cookie);
-/* Wait for the grace period of @cookie until @deadline_ns. Returns whether it is over. Not in a section. */
-bool lull__rcu_wait_until(lull_rcu_cookie cookie, uint64_t deadline_ns);
+/*
+ * Wait for the grace period of @cookie until @deadline_ns. Returns whether it is over. Not in a section.
+ * @later: NULL, or where a report is stored that is due; then it is not made, and the wait ends.
+ */
+bool lull__rcu_wait_until(lull_rcu_cookie cookie, uint64_t deadline_ns, struct lull__report *later);
 void lull__rcu_wait(lull_rcu_cookie cookie);
 
 /* For life.c. */

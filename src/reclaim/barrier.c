@@ -24,7 +24,7 @@
 static bool flush_here(uint64_t deadline_ns)
 {
 	/* Wait for a grace period before the pass, because a pass that has begun cannot be abandoned. */
-	if (!lull__rcu_wait_until(lull__rcu_cookie(), deadline_ns))
+	if (!lull__rcu_wait_until(lull__rcu_cookie(), deadline_ns, NULL))
 		return false;
 	lull__pass(PASS_ALL);
 	return true;

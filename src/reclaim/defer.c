@@ -175,7 +175,7 @@ static void await_own_gp(struct lull__queue *q, uint64_t deadline_ns)
 		lull__queue_ask(q, q->put);
 	cookie = q->cookie;
 	lull__queue_owner_leave(q);
-	lull__rcu_wait_until(cookie, deadline_ns);
+	lull__rcu_wait_until(cookie, deadline_ns, NULL);
 }
 
 /*

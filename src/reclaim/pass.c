@@ -345,11 +345,25 @@ void lull__free_retired(struct lull__queue *q)
 }
 
 /*
+ * Wait for the grace period of @latest; hazard pointers, which wait for no section, are served meanwhile. Returns
+ * false if @report is due.
+ */
+static bool await_gp(lull_rcu_cookie latest, size_t *count, struct lull__report *report)
+{
+	while (latest && !lull__rcu_wait_until(latest, lull__now_ns() + SERVE_NS, report)) {
+		if (report->named)
+			return false;
+		*count += reclaim_for_slots(lull__take_due(PASS_ABANDONED, LULL__TAKE_SLOTS, false), false);
+	}
+	return true;
+}
+
+/*
  * Make one pass over all queues that are due: those that wait for slots only, then, after a grace period,
  * the others. One heavy fence serves both. Waits. Meanwhile the owners go on deferring; only reclaiming is
- * up to this thread. Returns how many items were reclaimed.
+ * up to this thread. Returns how many items were reclaimed. If @report is due the pass ends early.
  */
-size_t lull__pass(enum lull__pass what)
+static size_t pass_until_report(enum lull__pass what, struct lull__report *report)
 {
 	bool awaited = what == PASS_ALL && lull_load_relaxed(&lull__reclaimer.mark_awaited);
 	struct lull__queue *retired = lull__take_due(what, LULL__TAKE_RETIRED, true), *taken, *slots_only;
@@ -373,9 +387,10 @@ size_t lull__pass(enum lull__pass what)
 	}
 	if (LULL__BUSTED(BRIDGE_SCAN_FIRST))
 		table = collect_slots(taken);
-	/* Hazard pointers wait for no section. */
-	while (latest && !lull__rcu_wait_until(latest, lull__now_ns() + SERVE_NS))
-		count += reclaim_for_slots(lull__take_due(PASS_ABANDONED, LULL__TAKE_SLOTS, false), false);
+	if (!await_gp(latest, &count, report)) {
+		lull__give_back(taken);
+		return count;
+	}
 	if (!LULL__BUSTED(BRIDGE_SCAN_FIRST))
 		table = collect_slots(taken); /* BRI-1: after the grace period */
 	make_ready(taken, table);
@@ -388,5 +403,19 @@ size_t lull__pass(enum lull__pass what)
 		lull_store_relaxed(&lull__reclaimer.futile, 0u);
 	else
 		lull_add_relaxed(&lull__reclaimer.futile, 1u);
+	return count;
+}
+
+/* A report is made while the thread has no queue: the program's hook may take long. */
+size_t lull__pass(enum lull__pass what)
+{
+	struct lull__report report;
+	size_t count = 0;
+
+	do {
+		report.named = 0;
+		count += pass_until_report(what, &report);
+		lull__wait_report(&report);
+	} while (report.named);
 	return count;
 }

@@ -338,6 +338,37 @@ static void test_others_go_on(void **state)
 	lull_debug_set_stall_hook(NULL, NULL);
 }
 
+static int called;
+
+static void note_call(struct lull_head *head)
+{
+	(void)head;
+	lull_store_release(&called, 1);
+}
+
+/* The background thread's report does not come to an end; what is deferred can be reclaimed by others. */
+static void test_deferrals_go_on(void **state)
+{
+	static struct lull_head head;
+	pthread_t reader;
+
+	(void)state;
+	inside = leave = reported = go_on = called = 0;
+	lull_debug_set_stall_hook(hook_that_waits, NULL);
+	lull_debug_set_stall_ms(10);
+	reader = start_thread(reads, NULL);
+	await_flag(&inside, 1);
+	lull_rcu_call(&head, note_call);
+	await_flag(&reported, 1);
+	for (int ms = 0; ms < 10000 && !lull_load_acquire(&called); ms++, nap_ms(1))
+		lull_reclaim_poll(SIZE_MAX, 0);
+	assert_int_equal(lull_load_acquire(&called), 1);
+	lull_store_release(&go_on, 1);
+	lull_rcu_barrier();
+	join_thread(reader);
+	lull_debug_set_stall_hook(NULL, NULL);
+}
+
 /* ---- fork ---------------------------------------------------------------------------------------------------------- */
 
 #define FORKS 500
@@ -396,6 +427,7 @@ int main(void)
 		cmocka_unit_test(test_only_to_stderr),
 		cmocka_unit_test(test_hook_synchronizes),
 		cmocka_unit_test(test_others_go_on),
+		cmocka_unit_test(test_deferrals_go_on),
 		cmocka_unit_test(test_fork_while_hook_is_set),
 	};
 
