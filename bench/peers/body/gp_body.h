@@ -255,6 +255,62 @@ static unsigned gp_call(uint64_t *ns, unsigned most, uint64_t deadline_ns)
 	return n;
 }
 
+#ifndef GP_POLLED
+struct gp_paced {
+	struct flavor_head head;
+	uint64_t began_ns, ran_ns;
+};
+
+static uint64_t gp_paced_ran;
+
+static void gp_paced_called(struct flavor_head *head)
+{
+	struct gp_paced *c = lull_container_of(head, struct gp_paced, head);
+
+	lull_store_relaxed(&c->ran_ns, gp_clock(CLOCK_MONOTONIC));
+	lull_add_release(&gp_paced_ran, (uint64_t)1);
+}
+
+/* Asleep between the calls, unless there is no time for that. */
+static void gp_pause_until(uint64_t at_ns)
+{
+	struct timespec ts = { (time_t)(at_ns / 1000000000u), (long)(at_ns % 1000000000u) };
+
+	if (at_ns > gp_clock(CLOCK_MONOTONIC) + 200000)
+		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) != 0)
+			;
+	while (gp_clock(CLOCK_MONOTONIC) < at_ns)
+		;
+}
+
+static void gp_paced(unsigned n, uint64_t period_ns, uint64_t *call_ns, uint64_t *until_ns)
+{
+	struct gp_paced *all = calloc(n, sizeof(*all));
+	uint64_t next;
+	unsigned i;
+
+	if (!all)
+		abort();
+	lull_store_relaxed(&gp_paced_ran, (uint64_t)0);
+	next = gp_clock(CLOCK_MONOTONIC);
+	for (i = 0; i < n; i++) {
+		gp_pause_until(next += period_ns);
+		all[i].began_ns = gp_clock(CLOCK_MONOTONIC);
+		flavor_call(&all[i].head, gp_paced_called);
+		call_ns[i] = gp_clock(CLOCK_MONOTONIC) - all[i].began_ns;
+		flavor_quiescent();
+	}
+	GP_REST();
+	while (lull_load_acquire(&gp_paced_ran) < n)
+		usleep(50);
+	GP_RESUME();
+	for (i = 0; i < n; i++)
+		until_ns[i] = all[i].ran_ns - all[i].began_ns;
+	flavor_barrier(); /* nobody is in a callback any more */
+	free(all);
+}
+#endif
+
 static void gp_nothing(struct flavor_head *head) { (void)head; }
 
 static unsigned gp_barrier(uint64_t *ns, unsigned most, uint64_t deadline_ns, unsigned queued)
@@ -467,6 +523,9 @@ const struct bench_gp_scheme GP_BODY = {
 #endif
 #ifndef GP_NO_CALL
 	.call = gp_call,
+#ifndef GP_POLLED
+	.paced = gp_paced,
+#endif
 	.barrier = gp_barrier,
 #endif
 #ifdef flavor_head

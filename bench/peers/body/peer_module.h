@@ -34,7 +34,7 @@ struct peer_module {
 };
 
 /* The schemes are shared between the command and its modules: both are of one build, or it is refused. */
-#define PEER_BUILD "lull " BENCH_LULL_VERSION ", rows 1"
+#define PEER_BUILD "lull " BENCH_LULL_VERSION ", rows 2"
 
 #define PEER_MODULE_SYMBOL "lull_peer_module"
 extern __attribute__((visibility("default"))) const struct peer_module lull_peer_module;

@@ -48,7 +48,7 @@ enum {
 
 static const struct argp_option own_options[] = {
 	{ "what", OPT_WHAT, "WHAT,...", 0, 
-	  "synchronize, call, barrier, replace (these four), kill, interrupts, wake, scan, all", 0 },
+	  "synchronize, call, barrier, replace (these four), kill, interrupts, wake, paced, scan, all", 0 },
 	{ "setup", OPT_SETUP, "SETUP,...", 0,
 	  "idle, busy, threads64, sections, stuck (for replace), all (synchronize: all but stuck; "
 	  "the others: idle and busy)",
@@ -79,7 +79,7 @@ static const struct argp_option own_options[] = {
 static void set_whats(struct rcuscale_settings *s, const char *arg)
 {
 	static const char *const words[] = { "synchronize", "call", "barrier", "replace", "kill",
-					     "interrupts",  "wake", "scan",    "all",	  NULL };
+					     "interrupts", "wake", "paced", "scan", "all", NULL };
 	static const bool includes[][NR_WHATS] = {
 		{ [WHAT_SYNCHRONIZE] = true },
 		{ [WHAT_CALL] = true },
@@ -88,8 +88,9 @@ static void set_whats(struct rcuscale_settings *s, const char *arg)
 		{ [WHAT_KILL] = true },
 		{ [WHAT_INTERRUPTS] = true },
 		{ [WHAT_WAKE] = true },
+		{ [WHAT_PACED] = true },
 		{ [WHAT_SCAN] = true },
-		{ true, true, true, true, true, true, true, true, true },
+		{ true, true, true, true, true, true, true, true, true, true },
 	};
 	size_t count, i, w;
 	char **items = options_split("--what", arg, &count);
@@ -250,6 +251,8 @@ static void other_table(const struct rcuscale_settings *s, enum rcuscale_what wh
 		rcuscale_scan(list, rounds, json);
 	else if (*list && what == WHAT_WAKE)
 		rcuscale_wake(list, rounds, s->calls_given ? s->calls : DEFAULT_WAITS, json);
+	else if (*list && what == WHAT_PACED)
+		rcuscale_paced(list, rounds, s->budget_ns, json);
 	else if (*list)
 		rcuscale_interrupts(list, rounds, s->budget_ns * INTERRUPTS_BUDGETS / rounds, json);
 	free(list);

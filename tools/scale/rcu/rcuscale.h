@@ -22,6 +22,7 @@ enum rcuscale_what {
 	WHAT_KILL,	 /* of a percpu_ref until it is confirmed */
 	WHAT_INTERRUPTS, /* of other processors, by updates at a fixed rate */
 	WHAT_WAKE,	 /* synchronize held up by one reader that sleeps */
+	WHAT_PACED,	 /* deferred calls at a fixed rate */
 	WHAT_SCAN,	 /* retiring while many hazard pointers are in use */
 	NR_WHATS
 };
@@ -44,6 +45,7 @@ struct rcuscale_job {
 	uint32_t most;	       /* calls, or objects */
 	bool quiet;	       /* interrupts: no updates, for comparison */
 	uint64_t budget_ns;    /* fewer calls when they take longer */
+	uint64_t period_ns;    /* paced: from call to call */
 };
 
 struct rcuscale_block {
@@ -54,6 +56,8 @@ struct rcuscale_block {
 	uint64_t heavy;	     /* lull's heavy fences meanwhile */
 	struct bench_gp_replaced replaced;
 	double cpu_ns;	   /* of the whole process, per retired object, or per wait */
+	uint64_t switches; /* paced: of the whole process, from thread to thread */
+	uint64_t *until_ns; /* paced: until each callback ran */
 	double own_cpu_ns; /* of the thread that waits, in its call, per wait */
 	union {
 		uint64_t *ns;
@@ -105,13 +109,15 @@ struct rcuscale_polled {
 /* The two tables of the early report, and lull's own grace periods beside them. */
 void rcuscale_polled(const struct rcuscale_polled *polled, struct jsonout *json);
 
-/* ---- scale/rcu/interrupts.c ------------------------------------------------------------------ */
+/* ---- scale/rcu/interrupts.c, paced.c ------------------------------------------------------------------ */
 
 /* The schemes to measure; NULL ends the list. */
 void rcuscale_interrupts(const struct rcuscale_scheme *const *schemes, unsigned rounds,
 			 uint64_t round_ns, struct jsonout *json);
 void rcuscale_wake(const struct rcuscale_scheme *const *schemes, unsigned rounds, unsigned calls,
 		   struct jsonout *json);
+void rcuscale_paced(const struct rcuscale_scheme *const *schemes, unsigned rounds, uint64_t budget_ns,
+		    struct jsonout *json);
 void rcuscale_scan(const struct rcuscale_scheme *const *schemes, unsigned rounds,
 		   struct jsonout *json);
 

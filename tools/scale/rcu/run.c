@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -208,6 +209,32 @@ static void measure_interrupts(const struct measuring *m)
 	out->interrupts = after - before;
 }
 
+static uint64_t process_switches(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw;
+}
+
+static void measure_paced(const struct measuring *m)
+{
+	struct rcuscale_block *out = m->out;
+	uint64_t before, began;
+
+	out->count = m->job->most;
+	out->ns = options_alloc(out->count, sizeof(*out->ns));
+	out->until_ns = options_alloc(out->count, sizeof(*out->until_ns));
+	m->scheme->paced(1, m->job->period_ns, out->ns, out->until_ns); /* faults the code in */
+	out->heavy = lull_fence_heavy_count();
+	before = process_switches();
+	began = bench_now_ns();
+	m->scheme->paced(out->count, m->job->period_ns, out->ns, out->until_ns);
+	out->elapsed_ns = bench_now_ns() - began;
+	out->switches = process_switches() - before;
+	out->heavy = lull_fence_heavy_count() - out->heavy;
+}
+
 /* ---- a reader that sleeps, and one who waits for it ------------------------------------------ */
 
 struct holder {
@@ -295,6 +322,8 @@ static void *measuring_main(void *arg)
 		measure_interrupts(m);
 	else if (m->job->what == WHAT_WAKE)
 		measure_wake(m);
+	else if (m->job->what == WHAT_PACED)
+		measure_paced(m);
 	else
 		measure_calls(m);
 	m->scheme->thread_leave();
@@ -442,6 +471,8 @@ bool rcuscale_can(const struct rcuscale_scheme *scheme, enum rcuscale_what what)
 		return gp->kill != NULL;
 	case WHAT_WAKE:
 		return gp->hold != NULL;
+	case WHAT_PACED:
+		return gp->paced && scheme->gp;
 	default:
 		return gp->replace != NULL;
 	}
