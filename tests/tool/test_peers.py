@@ -113,16 +113,16 @@ class Modules(Case):
         shutil.copy(os.path.realpath(shutil.which("python3") or "/bin/sh"), self.module("other"))
         with open(self.module("counts"), "rb") as file:
             code = file.read()
-        self.assertIn(b", rows 1\0", code)
+        self.assertGreaterEqual(code.count(b", rows 2\0"), 1)
         with open(self.module("counts"), "wb") as file:
-            file.write(code.replace(b", rows 1\0", b", rows 0\0"))
+            file.write(code.replace(b", rows 2\0", b", rows 0\0"))
         rows, missing = self.listed("refscale")
         self.assertNotIn("refcount", rows)
         self.assertIn("rcu", rows)
         other, = (line for line in missing if line.startswith("other.so: "))
         self.assertIn(self.module("other"), other)
         counts, = (line for line in missing if line.startswith("counts: "))
-        self.assertRegex(counts, "a module for lull [0-9.]+, rows 0, and this is lull [0-9.]+, rows 1$")
+        self.assertRegex(counts, "a module for lull [0-9.]+, rows 0, and this is lull [0-9.]+, rows 2$")
 
     def test_a_module_that_lull_does_not_come_with(self):
         """It is loaded after lull's own; a row that is there already is not there twice."""
