@@ -161,8 +161,11 @@ void lull__watchdog_stop(void)
 	if (!there)
 		return;
 	lull__futex_wake(&watchdog.stop, 1);
-	if (lull__join(watchdog.thread, STOP_WAIT_NS))
-		watchdog.is_there = false;
+	if (!lull__join(watchdog.thread, STOP_WAIT_NS))
+		return;
+	lull__lock(&watchdog.lock); /* the reclaimer may still begin to run callbacks */
+	watchdog.is_there = false;
+	lull__unlock(&watchdog.lock);
 }
 
 /*

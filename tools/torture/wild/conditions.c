@@ -48,6 +48,15 @@ static const char *no_fork(void)
 	return TORTURE_HAS_SANITIZER ? "the sanitizer in this build cannot stand threads in children" : NULL;
 }
 
+static const char *no_end_of_main(void)
+{
+#ifdef LULL__TSAN
+	return "ThreadSanitizer cannot stand a main thread that ends";
+#else
+	return NULL;
+#endif
+}
+
 static const char *no_fifo(void)
 {
 	struct sched_param old = { 0 }, fifo = { .sched_priority = 1 };
@@ -186,7 +195,7 @@ static const struct wild_row rows[NR_WILD] = {
 	[WILD_CALLER] = { .name = "caller", .what = "callbacks run where they are deferred", .group = GROUP_MODE },
 	[WILD_END_MAIN_EXITS] = {
 		.name = "end-main-exits", .what = "main ends by pthread_exit(), then the others end",
-		.group = GROUP_END,
+		.group = GROUP_END, .why_not = no_end_of_main,
 	},
 	[WILD_END_SIGTERM] = { .name = "end-sigterm", .what = "SIGTERM has to end the process", .group = GROUP_END },
 	[WILD_END_EXIT] = {
