@@ -297,6 +297,39 @@ static void test_walkers(void **state)
 	await_bags(MOST_BAGS);
 }
 
+static int ready_of_eight;
+
+static void *is_one_of_eight(void *unused)
+{
+	defer_everything();
+	lull_add_release(&ready_of_eight, 1);
+	await_flag(&ready_of_eight, 8); /* so that there are eight bags */
+	return unused;
+}
+
+/* What is unlinked stays as long as somebody walks, who may have found it before. */
+static void test_freed_after_walks(void **state)
+{
+	pthread_t threads[8];
+
+	(void)state;
+	lull__bags_enter();
+	for (int i = 0; i < 8; i++)
+		threads[i] = start_thread(is_one_of_eight, NULL);
+	for (int i = 0; i < 8; i++)
+		join_thread(threads[i]);
+	for (int ms = 0; ms < 10000 && !lull_load_relaxed(&lull__reclaimer.dead); ms++, nap_ms(1))
+		lull__bags_sweep();
+	for (int i = 0; i < 100; i++) {
+		lull__bags_sweep();
+		assert_non_null(lull_load_relaxed(&lull__reclaimer.dead));
+	}
+	lull__bags_leave();
+	for (int ms = 0; ms < 10000 && lull_load_relaxed(&lull__reclaimer.dead); ms++, nap_ms(1))
+		lull__bags_sweep();
+	assert_null(lull_load_relaxed(&lull__reclaimer.dead));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -307,6 +340,7 @@ int main(void)
 		cmocka_unit_test(test_protected_orphans),
 		cmocka_unit_test(test_counts_stay),
 		cmocka_unit_test(test_walkers),
+		cmocka_unit_test(test_freed_after_walks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
