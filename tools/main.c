@@ -47,7 +47,7 @@ static void usage(FILE *out)
 	fprintf(out, "Usage: lull COMMAND [OPTION...]\n\n");
 	for (i = 0; i < NR_COMMANDS; i++)
 		fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].what);
-	fprintf(out, "\n'lull COMMAND --help' lists the options of a command.\n");
+	fprintf(out, "\n'lull help COMMAND' lists the options of a command.\n");
 }
 
 /*
@@ -160,6 +160,19 @@ static void finish_output(void)
 	_exit(EXIT_FAILURE);
 }
 
+/* Make "help COMMAND" what it stands for: "COMMAND --help". */
+static void turn_help_round(int *argc, char **argv)
+{
+	static char help[] = "--help";
+
+	if (*argc < 3 || strcmp(argv[1], "help"))
+		return;
+	if (*argc > 3)
+		options_bad("help is for one command; unexpected '%s'", argv[3]);
+	argv[1] = argv[2];
+	argv[2] = help;
+}
+
 int main(int argc, char **argv)
 {
 	char known[256] = "";
@@ -169,7 +182,8 @@ int main(int argc, char **argv)
 	atexit(finish_output);
 	if (argc < 2)
 		options_bad("no command given; 'lull --help' lists them");
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "help")) {
+	turn_help_round(&argc, argv);
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
 		usage(stdout);
 		return 0;
 	}

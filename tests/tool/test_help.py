@@ -22,6 +22,28 @@ class Help(Case):
             for option in ("--json", "--list", "--help", "--version"):
                 self.assertIn(option, text, name)
 
+    def test_other_ways_to_ask(self):
+        self.assertEqual(self.good("-h"), self.good("--help"))
+        for name in INSTRUMENTS:
+            text = self.good(name, "--help")
+            self.assertEqual(self.good(name, "-h"), text)
+            self.assertEqual(self.good("help", name), text)
+        self.assertIn("unknown command 'nonsense'", self.bad("help", "nonsense"))
+        self.assertIn("unexpected 'doctor'", self.bad("help", "top", "doctor"))
+        self.assertIn("unknown option '-x'", self.bad("doctor", "-x"))
+
+    def test_doctor_ends_with_advice(self):
+        """One sentence, the same in the JSON; what a user has switched off is named there."""
+        for env, word in (({}, None), ({"LULL_FENCE": "full"}, "LULL_FENCE"),
+                          ({"LULL_OWNER_ORACLE": "none"}, "LULL_OWNER_ORACLE"),
+                          ({"GLIBC_TUNABLES": "glibc.pthread.rseq=0"}, "glibc.pthread.rseq")):
+            last = self.good("doctor", "--json", "doctor.json", env=env).splitlines()[-1]
+            root = self.results("doctor.json")
+            self.assertEqual(root["advice"], last)
+            self.assertEqual(root["all_is_well"], last.startswith("All is well"))
+            if word and (word != "LULL_OWNER_ORACLE" or os.cpu_count() > 1):
+                self.assertIn(word, last)
+
     def test_version_of_each(self):
         version = self.good("--version")
         self.assertRegex(version, r"^lull \d+\.\d+\.\d+\n$")

@@ -19,8 +19,8 @@
 static const char *tool_name = NULL;
 
 enum {
-	KEY_HELP = 0x900,
-	KEY_VERSION,
+	KEY_HELP = 'h',
+	KEY_VERSION = 0x900,
 	KEY_LIST,
 	KEY_JSON,
 	KEY_THREADS,
@@ -315,7 +315,7 @@ static void set_schemes(struct options *opt, const char *arg)
 
 /*
  * argp leaves the offending word just before state->next, except that it stands still at several
- * short options in one word; there are none of those, so a word that looks like them is wrong.
+ * short options in one word; there is one alone, -h, so a word that looks like several is wrong.
  */
 static _Noreturn void bad_option(const struct parse *parse, const struct argp_state *state)
 {

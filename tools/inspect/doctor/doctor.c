@@ -3,10 +3,14 @@
 #include "inspect/doctor/doctor.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include <lull/fence.h>
+#include <lull/mutex.h>
+#include <lull/percpu_ref.h>
 
 #include "common/clock.h"
 #include "common/commands.h"
@@ -17,6 +21,7 @@
 #include "common/progress.h"
 #include "common/units.h"
 #include "engine/bench.h"
+#include "inspect/doctor/advice.h"
 
 #define HEAVY_CALLS 1000
 #define HEAVY_BATCH 100
@@ -281,6 +286,28 @@ static void list_fences(void)
 	       "heavy-sibling  the same while another thread computes\n");
 }
 
+static void say_advice(struct report *r)
+{
+	const char *forced = getenv("LULL_FENCE");
+	struct doctor_state state = {
+		.has_membarrier = lull_fence_strategy() == LULL_FENCE_MEMBARRIER,
+		.asked_for_full = forced && *forced,
+		.counts_per_cpu = lull_percpu_ref_per_cpu(),
+		.sees_owners = strcmp(lull_mutex_oracle_name(), "none") != 0,
+		.cpus = bench_cpus(),
+	};
+	char text[1024];
+	bool well;
+
+#ifdef LULL_FENCE_FIXED_FULL
+	state.asked_for_full = true;
+#endif
+	well = doctor_advise(&state, text, sizeof(text));
+	printf("\n%s\n", text);
+	jsonout_set(jsonout_root(r->json), "all_is_well", json_boolean(well));
+	jsonout_set(jsonout_root(r->json), "advice", json_string(text));
+}
+
 int lull_cmd_doctor(int argc, char **argv)
 {
 	struct options opt = OPTIONS_INIT("doctor");
@@ -307,6 +334,7 @@ int lull_cmd_doctor(int argc, char **argv)
 		say_heavy(&report, true);
 	else
 		doctor_say(&report, "heavy, sibling", "n/a: needs two CPUs");
+	say_advice(&report);
 	jsonout_close(report.json);
 	options_free(&opt);
 	return 0;
