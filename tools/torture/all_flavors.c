@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* lull torture --flavor all: one flavor after the other, each in a process of its own. See torture.h. */
 #include "torture/flavors.h"
+#include "torture/interrupt.h"
 #include "torture/run.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +72,8 @@ static int run_one(const struct torture_flavor *flavor, double seconds, char **a
 	}
 	free_words(words);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+		if (torture_interrupted())
+			kill(pid, SIGTERM); /* it may have been for this process alone */
 	if (WIFSIGNALED(status)) {
 		printf("--- flavor %s died from signal %d (%s)\n", flavor->name, WTERMSIG(status),
 		       strsignal(WTERMSIG(status)));
@@ -92,7 +95,8 @@ int torture_all(struct options *opt, struct jsonout *json, char **argv)
 
 	for (i = 0; torture_flavors[i]; i++)
 		count += is_asked_for(torture_flavors[i]);
-	for (i = 0; torture_flavors[i]; i++) {
+	torture_catch_interrupts();
+	for (i = 0; torture_flavors[i] && !torture_interrupted(); i++) {
 		const struct torture_flavor *flavor = torture_flavors[i];
 		uint64_t began_ns = bench_now_ns();
 		int status;
@@ -100,18 +104,19 @@ int torture_all(struct options *opt, struct jsonout *json, char **argv)
 		if (!is_asked_for(flavor))
 			continue;
 		status = run_one(flavor, torture.seconds / count, argv);
-		worst = status > worst ? status : worst;
-		printf("=== %-10s %-7s %5.1f s, seed %llu\n", flavor->name, status ? "FAILURE" : "SUCCESS",
+		worst = status <= 128 && status > worst ? status : worst;
+		printf("=== %-10s %-7s %5.1f s, seed %llu\n", flavor->name,
+		       status > 128 ? "STOPPED" : status ? "FAILURE" : "SUCCESS",
 		       (double)(bench_now_ns() - began_ns) / 1e9, (unsigned long long)torture.seed);
 		json_array_append_new(list, json_pack("{s:s,s:i,s:I}", "flavor", flavor->name, "status", status, "seed",
 						      (json_int_t)torture.seed));
 	}
-	printf("=== End of all: %s\n", worst ? "FAILURE" : "SUCCESS");
+	printf("=== End of all: %s%s\n", worst ? "FAILURE" : "SUCCESS", torture_interrupted() ? ", but interrupted" : "");
 	if (root)
 		json_object_set_new(root, "flavors", list);
 	else
 		json_decref(list);
 	jsonout_close(json);
 	options_free(opt);
-	return worst;
+	return worst ? worst : torture_end_status(false);
 }

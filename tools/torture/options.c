@@ -190,7 +190,8 @@ void torture_options(struct options *opt, int argc, char **argv)
 	torture.patience_s = DEFAULT_PATIENCE_S;
 	options_parse(opt, own_options(), own_option,
 		      "Tries to break the library, and says so when it could. The exit status is 0 when nothing was "
-		      "found, 1 when something was, 2 for a command line that makes no sense.",
+		      "found, 1 when something was, 2 for a command line that makes no sense, and 128 and the number of "
+		      "the signal when it was interrupted.",
 		      argc, argv);
 	if (opt->schemes || opt->runs)
 		options_bad("%s: torture has none; see --help", opt->schemes ? "--schemes" : "--runs");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* lull torture: the line for people while it runs, and the report at the end. See run.h. */
 #include "torture/flavors.h"
+#include "torture/interrupt.h"
 #include "torture/run.h"
 
 #include <stdio.h>
@@ -120,7 +121,7 @@ void torture_report(void)
 	printf("%-24s %llu, with %llu heavy fences\n", "Grace periods:", grace_periods(),
 	       (unsigned long long)lull_fence_heavy_count());
 	torture_print_failures();
-	printf("--- End of test: %s\n", failed ? "FAILURE" : "SUCCESS");
+	printf("--- End of test: %s\n", torture_end_words(failed));
 }
 
 static json_t *json_counts(const uint64_t *count)

@@ -22,6 +22,7 @@
 #include "common/json.h"
 #include "common/options.h"
 #include "common/progress.h"
+#include "torture/interrupt.h"
 
 #define MODE_EVERY_NS 100000000u
 #define TICK_US 20000
@@ -120,7 +121,7 @@ static void control(uint64_t *rng)
 	uint64_t end_ns = torture.began_ns + (uint64_t)(torture.seconds * 1e9), now_ns = torture.began_ns;
 	uint64_t mode_ns = 0, shuffle_ns = 0, pause_ns = now_ns;
 
-	while (!torture_stopped() && now_ns < end_ns) {
+	while (!torture_stopped() && !torture_interrupted() && now_ns < end_ns) {
 		if (is_due(&mode_ns, now_ns, MODE_EVERY_NS)) {
 			torture_change_activity(rng);
 			if (torture.mixed_reclaim)
@@ -185,6 +186,7 @@ static void set_up(void)
 
 	lull_debug_set_message_hook(on_message);
 	sigaction(SIGUSR1, &action, NULL);
+	torture_catch_interrupts();
 	signal(SIGABRT, on_abort);
 	torture_on_give_up(torture_report);
 	torture_pool_init();
@@ -252,7 +254,7 @@ static int run_here(struct options *opt, struct jsonout *json)
 	torture_pool_free();
 	free(torture.threads);
 	options_free(opt);
-	return torture_failed() ? EXIT_FAILURE : EXIT_SUCCESS;
+	return torture_end_status(torture_failed());
 }
 
 static int run_rounds(struct options *opt, struct jsonout *json)

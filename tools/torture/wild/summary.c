@@ -6,6 +6,7 @@
 
 #include "common/json.h"
 #include "common/text_table.h"
+#include "torture/interrupt.h"
 
 static json_t *failures;
 
@@ -35,7 +36,7 @@ void wild_print_summary(uint64_t rounds)
 			printf("%-16s %8llu %8llu %10llu  %s\n", row->name, (unsigned long long)record->rounds,
 			       (unsigned long long)record->failed, (unsigned long long)record->effect, row->what);
 	}
-	printf("--- End of test: %s, %llu rounds, %u failures\n", torture_failed() ? "FAILURE" : "SUCCESS",
+	printf("--- End of test: %s, %llu rounds, %u failures\n", torture_end_words(torture_failed()),
 	       (unsigned long long)rounds, torture_failed());
 }
 

@@ -12,6 +12,7 @@
 #include "common/options.h"
 #include "common/progress.h"
 #include "torture/flavors.h"
+#include "torture/interrupt.h"
 
 #define FAILURES_MOST 5u
 #define EFFECT_BY 8u /* rounds within which a condition has to take effect once */
@@ -130,13 +131,16 @@ int torture_wild_supervise(struct jsonout *json)
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	torture.began_ns = bench_now_ns();
 	end_ns = torture.began_ns + (uint64_t)(torture.seconds * 1e9);
-	while (had && torture_failed() < FAILURES_MOST && (!rounds || bench_now_ns() < end_ns)) {
+	torture_catch_interrupts();
+	while (had && !torture_interrupted() && torture_failed() < FAILURES_MOST && (!rounds || bench_now_ns() < end_ns)) {
 		wild_set set = next_set(&rng);
 		struct wild_end end;
 
 		if (!torture.conditions || rounds)
 			seed = torture_random(&rng, 1000000000) + 1;
 		wild_run_round(set, seed, &end);
+		if (torture_interrupted())
+			break; /* so was the round */
 		rounds++;
 		bench_progress_clear();
 		note(set, seed, &end);
@@ -146,5 +150,5 @@ int torture_wild_supervise(struct jsonout *json)
 	check_effects();
 	wild_print_summary(rounds);
 	wild_write_json(json, rounds);
-	return torture_failed() ? EXIT_FAILURE : EXIT_SUCCESS;
+	return torture_end_status(torture_failed());
 }
