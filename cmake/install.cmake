@@ -2,11 +2,14 @@
 #
 # cmake --install: headers, both libraries, the command, and the two ways to find them:
 # find_package(lull) and pkg-config. Both take the prefix from where they lie, so that an installed tree
-# can be moved.
+# can be moved. Components: runtime is what programs need that were linked with the shared library, dev what
+# they are built with, tools the command. The target uninstall removes what was installed last.
 include(CMakePackageConfigHelpers)
 
-install(DIRECTORY include/lull TYPE INCLUDE FILES_MATCHING PATTERN *.h)
-install(TARGETS lull lull_static EXPORT lull)
+install(DIRECTORY include/lull TYPE INCLUDE COMPONENT dev FILES_MATCHING PATTERN *.h)
+install(TARGETS lull lull_static EXPORT lull
+	LIBRARY COMPONENT runtime NAMELINK_COMPONENT dev
+	ARCHIVE COMPONENT dev)
 if(LULL_BUILD_TOOLS)
 	# The command finds the library from where it lies; so do the modules with what it measures.
 	cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_LIBDIR BASE_DIRECTORY ${CMAKE_INSTALL_FULL_BINDIR}
@@ -15,14 +18,14 @@ if(LULL_BUILD_TOOLS)
 endif()
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/lull)
-install(EXPORT lull NAMESPACE lull:: FILE lull-targets.cmake DESTINATION ${package_dir})
+install(EXPORT lull NAMESPACE lull:: FILE lull-targets.cmake DESTINATION ${package_dir} COMPONENT dev)
 configure_package_config_file(cmake/lull-config.cmake.in lull-config.cmake
 	INSTALL_DESTINATION ${package_dir}
 	NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
 # Before 1.0 a new minor version may change anything.
 write_basic_package_version_file(lull-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/lull-config.cmake ${PROJECT_BINARY_DIR}/lull-config-version.cmake
-	DESTINATION ${package_dir})
+	DESTINATION ${package_dir} COMPONENT dev)
 
 set(pc_dir ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig)
 cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY ${pc_dir} OUTPUT_VARIABLE LULL_PC_PREFIX)
@@ -31,4 +34,9 @@ foreach(dir LIBDIR INCLUDEDIR)
 		OUTPUT_VARIABLE LULL_PC_${dir})
 endforeach()
 configure_file(cmake/lull.pc.in lull.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/lull.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${PROJECT_BINARY_DIR}/lull.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+
+if(PROJECT_IS_TOP_LEVEL)
+	add_custom_target(uninstall COMMAND ${CMAKE_COMMAND} -D BUILD=${PROJECT_BINARY_DIR}
+		-P ${CMAKE_CURRENT_LIST_DIR}/uninstall.cmake VERBATIM)
+endif()
