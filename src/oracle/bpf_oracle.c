@@ -3,14 +3,16 @@
  * bpf_oracle.c - the oracle that reads which thread runs on each CPU from the table of bpf.h.
  */
 #include <sched.h>
-#include <time.h>
 
+#include "../base/deadline.h"
 #include "../base/registry.h"
 #include "../base/rseq_use.h"
 #include "../mutex/oracle.h"
 #include "../mutex/owner.h"
 #include "bpf.h"
 #include "oracles.h"
+
+#define SWITCH_NS 100000u
 
 /* Which thread runs on each CPU. NULL, or 0 CPUs, until there is a table: a thread may see either first. */
 static const uint64_t *running;
@@ -29,14 +31,15 @@ static enum lull__runs bpf_runs(struct lull__sighting *sighting, uint32_t tid)
 
 /*
  * Let the kernel report that this thread runs, if it has missed that (its tracing has gaps). Who is alone on its CPU
- * has to sleep for it: then a yield does not switch threads.
+ * has to sleep for it, because a yield does not switch threads there. Not by nanosleep(), where the thread
+ * could be cancelled.
  */
 static void be_switched(bool sleeps)
 {
-	static const struct timespec moment = { .tv_nsec = 100000 };
+	uint32_t nobody_wakes = 0;
 
 	if (sleeps)
-		nanosleep(&moment, NULL);
+		lull__futex_wait(&nobody_wakes, 0, lull__now_ns() + SWITCH_NS);
 	else
 		sched_yield();
 }

@@ -178,10 +178,11 @@ static bool ask_for_slots(struct lull__queue *taken)
 }
 
 /*
- * Ask for grace periods for all entries that are in the queues now. Returns the latest one that a queue
- * waits for. *@newly: one that begins after this call; 0: none was asked for.
+ * Ask for grace periods for the entries that are in the queues now: with @all for all of them, else only where none
+ * is waited for, so that who defers all the time puts no end off. Returns the latest one that a queue waits
+ * for. *@newly: one that begins after this call; 0: none was asked for.
  */
-static lull_rcu_cookie ask_for_gp(struct lull__queue *taken, lull_rcu_cookie *newly)
+static lull_rcu_cookie ask_for_gp(struct lull__queue *taken, bool all, lull_rcu_cookie *newly)
 {
 	lull_rcu_cookie latest = 0;
 
@@ -189,7 +190,7 @@ static lull_rcu_cookie ask_for_gp(struct lull__queue *taken, lull_rcu_cookie *ne
 	for (struct lull__queue *q = taken; q; q = q->next_taken) {
 		uint64_t put = lull__queue_put(q);
 
-		if (q->wait < put) {
+		if (q->wait < put && (all || q->ready == q->wait)) {
 			lull__queue_ask(q, put);
 			*newly = q->cookie;
 		}
@@ -350,10 +351,14 @@ void lull__free_retired(struct lull__queue *q)
  */
 static bool await_gp(lull_rcu_cookie latest, size_t *count, struct lull__report *report)
 {
-	while (latest && !lull__rcu_wait_until(latest, lull__now_ns() + SERVE_NS, report)) {
-		if (report->named)
+	bool over = !latest;
+
+	while (!over) {
+		over = lull__rcu_wait_until(latest, lull__now_ns() + SERVE_NS, report);
+		if (report && report->named)
 			return false;
-		*count += reclaim_for_slots(lull__take_due(PASS_ABANDONED, LULL__TAKE_SLOTS, false), false);
+		if (!over)
+			*count += reclaim_for_slots(lull__take_due(PASS_ABANDONED, LULL__TAKE_SLOTS, false), false);
 	}
 	return true;
 }
@@ -361,7 +366,8 @@ static bool await_gp(lull_rcu_cookie latest, size_t *count, struct lull__report 
 /*
  * Make one pass over all queues that are due: those that wait for slots only, then, after a grace period,
  * the others. One heavy fence serves both. Waits. Meanwhile the owners go on deferring; only reclaiming is
- * up to this thread. Returns how many items were reclaimed. If @report is due the pass ends early.
+ * up to this thread. Returns how many items were reclaimed. @report: NULL, or where a report is stored that is due;
+ * then the pass ends early.
  */
 static size_t pass_until_report(enum lull__pass what, struct lull__report *report)
 {
@@ -377,7 +383,7 @@ static size_t pass_until_report(enum lull__pass what, struct lull__report *repor
 	slots_only = split(&taken);
 	/* First, so that the fence of a new grace period serves them too. */
 	wants_heavy = ask_for_slots(slots_only);
-	latest = ask_for_gp(taken, &newly);
+	latest = ask_for_gp(taken, what == PASS_ALL, &newly);
 	lull_add_relaxed(&lull__reclaimer.passes, (uint64_t)1);
 	lull__event_count(&lull__page()->passes, 1);
 	if (slots_only) {
@@ -406,16 +412,15 @@ static size_t pass_until_report(enum lull__pass what, struct lull__report *repor
 	return count;
 }
 
-/* A report is made while the thread has no queue: the program's hook may take long. */
+/*
+ * The program's hook may take long. So give the queues back before a report is made; the next pass goes on waiting.
+ * A barrier's pass must come to its end, and makes its reports with the queues in hand.
+ */
 size_t lull__pass(enum lull__pass what)
 {
-	struct lull__report report;
-	size_t count = 0;
+	struct lull__report report = { .named = 0 };
+	size_t count = pass_until_report(what, what == PASS_ALL ? NULL : &report);
 
-	do {
-		report.named = 0;
-		count += pass_until_report(what, &report);
-		lull__wait_report(&report);
-	} while (report.named);
+	lull__wait_report(&report);
 	return count;
 }

@@ -135,7 +135,8 @@ void lull__watchdog_callbacks_begin(void)
 	lull_store_relaxed(&watchdog.running, watchdog.running + 1);
 	if (lull_unlikely(watchdog.sleeps))
 		wake();
-	if (lull_unlikely(!watchdog.is_there) && is_background_thread() && lull__is_past(watchdog.again_ns))
+	if (lull_unlikely(!watchdog.is_there) && !watchdog.stop && is_background_thread() &&
+	    lull__is_past(watchdog.again_ns))
 		start();
 	lull__unlock(&watchdog.lock);
 }
@@ -154,7 +155,7 @@ void lull__watchdog_stop(void)
 
 	lull__lock(&watchdog.lock);
 	there = watchdog.is_there && !pthread_equal(watchdog.thread, pthread_self());
-	lull_store_relaxed(&watchdog.stop, (uint32_t)there);
+	lull_store_relaxed(&watchdog.stop, 1u); /* also if there is none: a pass may go on, and starts none now */
 	if (there)
 		wake();
 	lull__unlock(&watchdog.lock);

@@ -369,6 +369,55 @@ static void test_deferrals_go_on(void **state)
 	lull_debug_set_stall_hook(NULL, NULL);
 }
 
+static int stop_reading, calls_run;
+
+static void *reads_on_and_on(void *unused)
+{
+	while (!lull_load_acquire(&stop_reading)) {
+		lull_rcu_read_lock();
+		nap_ms(20);
+		lull_rcu_read_unlock();
+	}
+	return unused;
+}
+
+static void count_call(struct lull_head *head)
+{
+	free(head);
+	lull_add_release(&calls_run, 1);
+}
+
+static void count_report(const struct lull_stall *stall, void *arg)
+{
+	(void)stall;
+	(void)arg;
+	lull_add_relaxed(&reported, 1);
+}
+
+/* Each grace period is reported, and more is deferred all the time: callbacks run all the same. */
+static void test_reports_put_nothing_off(void **state)
+{
+	pthread_t readers[2];
+
+	(void)state;
+	stop_reading = calls_run = reported = 0;
+	lull_debug_set_stall_hook(count_report, NULL);
+	lull_debug_set_stall_ms(5);
+	for (int i = 0; i < 2; i++, nap_ms(10))
+		readers[i] = start_thread(reads_on_and_on, NULL);
+	for (int ms = 0; ms < 20000 && (lull_load_acquire(&calls_run) < 200 || lull_load_relaxed(&reported) < 10); ms++) {
+		lull_rcu_call(malloc(sizeof(struct lull_head)), count_call);
+		nap_ms(1);
+	}
+	assert_true(lull_load_acquire(&calls_run) >= 200);
+	assert_true(lull_load_relaxed(&reported) >= 10);
+	lull_store_release(&stop_reading, 1);
+	for (int i = 0; i < 2; i++)
+		join_thread(readers[i]);
+	lull_rcu_barrier();
+	lull_debug_set_stall_hook(NULL, NULL);
+}
+
 /* ---- fork ---------------------------------------------------------------------------------------------------------- */
 
 #define FORKS 500
@@ -428,6 +477,7 @@ int main(void)
 		cmocka_unit_test(test_hook_synchronizes),
 		cmocka_unit_test(test_others_go_on),
 		cmocka_unit_test(test_deferrals_go_on),
+		cmocka_unit_test(test_reports_put_nothing_off),
 		cmocka_unit_test(test_fork_while_hook_is_set),
 	};
 
