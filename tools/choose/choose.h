@@ -118,7 +118,7 @@ enum choose_reason {
 	CHOOSE_ONLY,   /* there is no other */
 	CHOOSE_FASTER, /* beyond doubt */
 	CHOOSE_LEANER, /* as fast within the scatter; takes much less memory */
-	CHOOSE_EASIER, /* as fast within the scatter; asks less */
+	CHOOSE_EASIER, /* as fast within the scatter; easier to use right */
 };
 
 /* Another one would be named from there on. */

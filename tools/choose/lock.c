@@ -258,11 +258,11 @@ static void tell_else(struct lock_text *t, const struct choose_locks *in,
 
 	if (!v->best || (!alone && !longer))
 		return;
-	add(t, (alone ? v->pays_alone : v->pays_longer) ? "It also pays " : "It does not pay ");
+	add(t, (alone ? v->pays_alone : v->pays_longer) ? "It is also faster " : "It gains nothing ");
 	if (alone)
 		add_alone(t, in, v->best);
 	if (alone && longer)
-		add(t, differ ? (v->pays_longer ? "; it also pays " : "; it does not pay ") :
+		add(t, differ ? (v->pays_longer ? "; it is also faster " : "; it gains nothing ") :
 				(v->pays_alone ? " and " : " or "));
 	if (longer)
 		add_longer(t, in, v->longer);

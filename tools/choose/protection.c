@@ -289,7 +289,7 @@ static void say_long_readers(struct text *t, const struct choose_input *in)
 	if (count != CHOOSE_NOTHING && count != best)
 		go_on(t, ", x%.3g %s", in->row[best].mops[0] / in->row[count].mops[0],
 		      in->row[count].name);
-	go_on(t, "; elsewhere it holds up updates or memory.");
+	go_on(t, ". With other schemes such a reader holds up updates, or the freeing of all memory.");
 }
 
 /* Where what was picked for the fewest updates lets memory wait for its slowest reader. */

@@ -149,10 +149,10 @@ static void tell_best(struct sentences *s)
 			"memory, %s beside the objects.",
 		     best, units_time(ns).text, second, units_bytes(memory_of(s, v->best)).text);
 	else
-		tell(s, "Use %s: %s and %s are the same here within the scatter, %s and %s an "
-			"operation; it %s.",
-		     best, best, second, units_time(ns).text, units_time(here(s, v->second)->ns).text,
-		     asks_less(s) ? "asks less" : "was a little faster");
+		tell(s, "Use %s: %s and %s are equally fast here within the scatter, %s and %s an "
+			"operation, and %s %s.",
+		     best, best, second, units_time(ns).text, units_time(here(s, v->second)->ns).text, best,
+		     asks_less(s) ? "is easier to use right" : "was a little ahead");
 }
 
 static void tell_second(struct sentences *s)
@@ -173,7 +173,7 @@ static void tell_second(struct sentences *s)
 		     units_bytes(memory_of(s, v->second) - memory_of(s, v->best)).text);
 	else
 		tell(s, "Runner-up: %s, %s an operation%s.", second, units_time(ns).text,
-		     asks_less(s) ? "; it asks more" : "");
+		     asks_less(s) ? "; it is harder to use right" : "");
 }
 
 static void tell_excluded(struct sentences *s)

@@ -266,11 +266,11 @@ static void long_readers(void **state)
 	(void)state;
 	row[QSBR].long_readers = true;
 	run(&in);
-	assert_true(said("sleeps with it: rcu-qsbr, 63 M operations/s, x4.5 refcount; elsewhere"));
+	assert_true(said("sleeps with it: rcu-qsbr, 63 M operations/s, x4.5 refcount. With other"));
 
 	row[QSBR].long_readers = false;
 	run(&in);
-	assert_true(said("sleeps with it: refcount, 14 M operations/s; elsewhere"));
+	assert_true(said("sleeps with it: refcount, 14 M operations/s. With other"));
 
 	row[COUNT].long_readers = false;
 	run(&in);

@@ -152,9 +152,9 @@ static void ties_go_to_what_asks_less(void **state)
 	assert_int_equal(v.second, HAZARD);
 	assert_int_equal(v.why, CHOOSE_EASIER);
 	assert_true(v.matters);
-	assert_true(said("Use rcu: rcu and hazard are the same here within the scatter, 103 ns "
-			 "and 100 ns an operation; it asks less."));
-	assert_true(said("Runner-up: hazard, 100 ns an operation; it asks more."));
+	assert_true(said("Use rcu: rcu and hazard are equally fast here within the scatter, 103 ns "
+			 "and 100 ns an operation, and rcu is easier to use right."));
+	assert_true(said("Runner-up: hazard, 100 ns an operation; it is harder to use right."));
 
 	/* Apart by more than they scatter. */
 	set_own(400, 200, 107, 100);
@@ -172,8 +172,8 @@ static void ties_go_to_what_asks_less(void **state)
 	set_own(400, 200, 103, 100);
 	way[HAZARD].effort = way[RCU].effort;
 	assert_int_equal(run(&w).best, HAZARD);
-	assert_true(said("it was a little faster."));
-	assert_false(said("asks"));
+	assert_true(said("hazard was a little ahead."));
+	assert_false(said("easier"));
 }
 
 static void it_does_not_matter(void **state)

@@ -95,20 +95,20 @@ static void says_where_it_does_not_pay(void **state)
 
 	(void)state;
 	run(&in);
-	assert_true(said("It does not pay where nobody waits (lock and unlock: 15 ns, pthread 20 ns) or "
+	assert_true(said("It gains nothing where nobody waits (lock and unlock: 15 ns, pthread 20 ns) or "
 			 "where sections take 200 us (1.02 x)."));
 	in.section_ns = 50;
 	run(&in);
-	assert_true(said("It also pays where nobody waits (lock and unlock: 15 ns, pthread 20 ns); it "
-			 "does not pay where sections take 200 us (1.02 x)."));
+	assert_true(said("It is also faster where nobody waits (lock and unlock: 15 ns, pthread 20 ns); it "
+			 "gains nothing where sections take 200 us (1.02 x)."));
 	lock[LULL].rate[LONGER] = 15;
 	run(&in);
-	assert_true(said("It also pays where nobody waits (lock and unlock: 15 ns, pthread 20 ns) and "
+	assert_true(said("It is also faster where nobody waits (lock and unlock: 15 ns, pthread 20 ns) and "
 			 "where sections take 200 us (1.50 x)."));
 	in.section_ns = 1000;
 	run(&in);
-	assert_true(said("It does not pay where nobody waits (lock and unlock: 15 ns, pthread 20 ns); it "
-			 "also pays where sections take 200 us (1.50 x)."));
+	assert_true(said("It gains nothing where nobody waits (lock and unlock: 15 ns, pthread 20 ns); it "
+			 "is also faster where sections take 200 us (1.50 x)."));
 }
 
 static void says_only_what_was_measured(void **state)
