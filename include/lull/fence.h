@@ -22,8 +22,8 @@
  * with LULL_FENCE_FIXED_FULL fixes it. If membarrier is taken away later (a seccomp filter that the
  * program puts on itself) or fails for a moment, readers cannot be told in time: the heavy fence then
  * runs on each allowed processor in turn, which is as good and far slower, and later ones try
- * membarrier again. Idea: membarrier(2), P1202,
- * the folly and seize libraries.
+ * membarrier again. For that it reads /proc/self/task. If both are forbidden, it says so and aborts.
+ * Idea: membarrier(2), P1202, the folly and seize libraries.
  */
 #ifndef LULL_FENCE_H
 #define LULL_FENCE_H

@@ -70,26 +70,32 @@ static int try_membarrier(void)
 	return err;
 }
 
+/* May it go better in a moment? */
+static bool is_short_of(int err)
+{
+	return err == -ENOMEM || err == -EAGAIN || err == -EINTR || err == -EMFILE || err == -ENFILE;
+}
+
 /*
  * membarrier worked at the start. Readers rely on light fences that are only the compiler's, so they cannot go
  * back to full ones when it fails; but any other way to make each CPU switch threads will do.
  */
 static void carry_out(void)
 {
-	int err;
+	int refusal, visit = 0;
 
 	if (lull_likely(try_membarrier() == 0) || lull__visit_cpus() == 0 || lull__membarrier_global() == 0)
 		return;
 	for (int i = 0; i < AGAIN_MOST; i++) {
-		err = lull__membarrier();
-		if (err == 0)
+		refusal = lull__membarrier();
+		if (refusal == 0 || (visit = lull__visit_cpus()) == 0)
 			return;
-		if (err != -ENOMEM && err != -EAGAIN && err != -EINTR)
+		if (!is_short_of(refusal) && !is_short_of(visit))
 			break;
 		lull__nap(AGAIN_NS);
 	}
-	lull__die("membarrier is no longer permitted and threads cannot be moved either (%s); "
-		  "start the program with LULL_FENCE=full", strerror(-err));
+	lull__die("membarrier is no longer permitted (%s) and threads cannot be moved either (%s); "
+		  "start the program with LULL_FENCE=full", strerror(-refusal), strerror(-visit));
 }
 
 void lull_fence_heavy(void)

@@ -78,7 +78,6 @@ class Interrupted(Case):
         self.interrupted("refscale", signal.SIGTERM)
         self.interrupted("rcuscale", signal.SIGINT)
         self.interrupted("hashscale", signal.SIGINT, "--elements", "100")
-        self.interrupted("torture", signal.SIGINT)
 
     def test_compare(self):
         self.interrupted("compare", signal.SIGINT, "--elements", "100")

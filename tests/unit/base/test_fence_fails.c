@@ -12,7 +12,7 @@
 
 #include "support.h"
 
-static int fails, error, tries, globals, global_error, visits, visit_error;
+static int fails, error, tries, globals, global_error, visits, visit_error, visit_fails;
 
 long syscall(long number, ...)
 {
@@ -51,7 +51,8 @@ int sched_setaffinity(pid_t tid, size_t size, const cpu_set_t *set)
 	if (!real)
 		*(void **)&real = dlsym(RTLD_NEXT, "sched_setaffinity");
 	visits++;
-	if (visit_error) {
+	if (visit_error && visit_fails > 0) {
+		visit_fails--;
 		errno = visit_error;
 		return -1;
 	}
@@ -70,6 +71,7 @@ static void begin(int failures, int with)
 		skip();
 	fails = 0;
 	visit_error = global_error = 0;
+	visit_fails = INT_MAX;
 	fences(2100); /* beyond what a test before has left */
 	fails = failures;
 	error = with;
@@ -130,6 +132,19 @@ static void test_again_at_once(void **state)
 	assert_int_equal(tries, 5);
 }
 
+/* membarrier is gone for good, and what takes its place fails for a moment. */
+static void test_visit_again(void **state)
+{
+	(void)state;
+	begin(INT_MAX, EPERM);
+	global_error = EPERM;
+	visit_error = ENOMEM;
+	visit_fails = 3;
+	fences(2);
+	assert_int_equal(visit_fails, 0);
+	fails = 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -137,6 +152,7 @@ int main(void)
 		cmocka_unit_test(test_lasting),
 		cmocka_unit_test(test_global),
 		cmocka_unit_test(test_again_at_once),
+		cmocka_unit_test(test_visit_again),
 	};
 
 	return cmocka_run_group_tests_name("fence_fails", tests, NULL, NULL);

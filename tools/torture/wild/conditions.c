@@ -90,7 +90,7 @@ static const struct wild_row rows[NR_WILD] = {
 	},
 	[WILD_LOST_MEMBARRIER] = {
 		.name = "lost-membarrier", .what = "membarrier fails from some time on",
-		.against = B(FAIL_MEMBARRIER) | B(FULL_FENCE),
+		.against = B(FAIL_MEMBARRIER) | B(FULL_FENCE) | B(NO_OPENAT), /* see fence.h */
 	},
 	[WILD_NO_MEMFD] = { .name = "no-memfd", .what = "memfd_create is forbidden", .line = { "memfd" } },
 	[WILD_NO_AFFINITY] = {
