@@ -186,7 +186,8 @@ static void set_up(void)
 
 	lull_debug_set_message_hook(on_message);
 	sigaction(SIGUSR1, &action, NULL);
-	torture_catch_interrupts();
+	if (!torture_is_round_of_wild()) /* SIGTERM is to end it */
+		torture_catch_interrupts();
 	signal(SIGABRT, on_abort);
 	torture_on_give_up(torture_report);
 	torture_pool_init();
