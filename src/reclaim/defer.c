@@ -181,14 +181,14 @@ static void await_own_gp(struct lull__queue *q, uint64_t deadline_ns)
 /*
  * Hold the calling thread back past the soft limit: let readers and the background thread have the processor,
  * which they most likely wait for. Only a moment, for they may themselves wait for a lock that this thread
- * holds. @mine: this thread reclaims what is in @q; memory that is retired does not wait for anybody. @shares:
- * how many times as much has come as a look at the limits is worth.
+ * holds. @mine: this thread reclaims what is in @q. Who retires memory waits only for a pass that has the
+ * queue. @shares: how many times as much has come as a look at the limits is worth.
  */
 static void hold_back(struct lull__queue *q, bool mine, uint64_t shares)
 {
 	uint64_t wait_ns = lull_load_relaxed(&lull__reclaimer.config.soft_wait_us) * (uint64_t)1000, deadline_ns;
 
-	if (!wait_ns || !can_help() || q->kind == LULL__HAZPTR_FREES)
+	if (!wait_ns || !can_help() || (q->kind == LULL__HAZPTR_FREES && !mine))
 		return;
 	deadline_ns = lull__now_ns() + wait_ns * (shares < SHARES_MOST ? shares : SHARES_MOST);
 	if (!mine) {
