@@ -30,9 +30,9 @@ static enum lull__runs bpf_runs(struct lull__sighting *sighting, uint32_t tid)
 }
 
 /*
- * Let the kernel report that this thread runs, if it has missed that (its tracing has gaps). Who is alone on its CPU
- * has to sleep for it, because a yield does not switch threads there. Not by nanosleep(), where the thread
- * could be cancelled.
+ * Make the kernel report that this thread runs, if it has missed that (its tracing has gaps). A thread that is alone
+ * on its CPU must sleep for it: there a yield does not switch threads. Not by nanosleep(), which is a
+ * cancellation point.
  */
 static void be_switched(bool sleeps)
 {

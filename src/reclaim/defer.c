@@ -181,8 +181,8 @@ static void await_own_gp(struct lull__queue *q, uint64_t deadline_ns)
 /*
  * Hold the calling thread back past the soft limit: let readers and the background thread have the processor,
  * which they most likely wait for. Only a moment, for they may themselves wait for a lock that this thread
- * holds. @mine: this thread reclaims what is in @q. Who retires memory waits only for a pass that has the
- * queue. @shares: how many times as much has come as a look at the limits is worth.
+ * holds. A thread that retires memory waits only while a pass has its queue. @mine: this thread reclaims what
+ * is in @q. @shares: how many times as much has come as a look at the limits is worth.
  */
 static void hold_back(struct lull__queue *q, bool mine, uint64_t shares)
 {

@@ -178,9 +178,9 @@ static bool ask_for_slots(struct lull__queue *taken)
 }
 
 /*
- * Ask for grace periods for the entries that are in the queues now: with @all for all of them, else only where none
- * is waited for, so that who defers all the time puts no end off. Returns the latest one that a queue waits
- * for. *@newly: one that begins after this call; 0: none was asked for.
+ * Ask for grace periods for the entries that are in the queues now. Without @all skip each queue that waits for one
+ * already: to ask again would put the end of that wait off, each time that something is deferred. Return the latest
+ * one that a queue waits for. *@newly: one that begins after this call; 0: none was asked for.
  */
 static lull_rcu_cookie ask_for_gp(struct lull__queue *taken, bool all, lull_rcu_cookie *newly)
 {

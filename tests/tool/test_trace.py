@@ -30,7 +30,7 @@ PROBE_H = os.path.join(TOP, "src", "base", "probe.h")
 PROBES = ("section_enter", "section_exit", "gp_start", "gp_end", "batch_start", "batch_end", "scan_start", "scan_end",
           "mutex_wait_start", "mutex_wait_end", "wait_start", "wait_end", "stall")
 
-# Why it cannot be done here, with nothing wrong in it.
+# Why it cannot be done here, with nothing wrong in it. The last is the C library's text for ENOSYS.
 NOT_HERE = re.compile(rb"this build has no BPF support|the kernel does not take the program|the kernel shows no uprobes|"
                       rb"cannot attach to probe .*: (Operation not permitted|Permission denied|.* not supported|"
                       rb"Function not implemented)")

@@ -61,11 +61,12 @@ struct bench_gp_scheme {
 	unsigned (*call)(uint64_t *ns, unsigned most, uint64_t deadline_ns);
 	unsigned (*barrier)(uint64_t *ns, unsigned most, uint64_t deadline_ns, unsigned queued);
 	/*
-	 * n calls, one every period_ns: what each call itself took, and until its callback ran. All have run at the
-	 * return. NULL where call is, and where callbacks run in the calling thread.
+	 * Defer n calls, one every period_ns, and wait until all have run. call_ns: how long each call itself took;
+	 * until_ns: from the call until its callback ran. NULL where call is, and where callbacks run in the calling
+	 * thread.
 	 */
 	void (*paced)(unsigned n, uint64_t period_ns, uint64_t *call_ns, uint64_t *until_ns);
-	/* As synchronize, of who ends a count: until that is confirmed. May be NULL. */
+	/* Kill most counts, one after the other; ns: until each kill is confirmed. Else as synchronize. May be NULL. */
 	unsigned (*kill)(uint64_t *ns, unsigned most, uint64_t deadline_ns);
 	bool ways[BENCH_GP_WAYS]; /* none: the two below are NULL */
 	/* n times: allocate 64 bytes, publish, retire what was there. */

@@ -307,7 +307,7 @@ static void *is_one_of_eight(void *unused)
 	return unused;
 }
 
-/* What is unlinked stays as long as somebody walks, who may have found it before. */
+/* A walker may have found a bag before it was unlinked. So no unlinked bag is freed before the walk ends. */
 static void test_freed_after_walks(void **state)
 {
 	pthread_t threads[8];

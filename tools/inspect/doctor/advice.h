@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What lull doctor says at the end: is all well, and if not, what costs and what to do. */
+/* The last sentence of lull doctor: all is well, or what makes lull slow here and what the user can do about it. */
 #ifndef LULL_TOOL_ADVICE_H
 #define LULL_TOOL_ADVICE_H
 
