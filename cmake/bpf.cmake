@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# Programs for the kernel, carried in the command as the bytes of an array. They need libbpf-dev, and a clang
-# that compiles for BPF: LULL_WITHOUT_BPF says what is missing, or is empty.
+# Programs for the kernel, carried in the command as the bytes of an array. They need libbpf-dev, a clang that
+# compiles for BPF, and jansson for what they tell: LULL_WITHOUT_BPF says what is missing, or is empty.
 option(LULL_BPF "Build what needs BPF, where libbpf-dev and clang are installed" ON)
 
 find_program(LULL_BPF_CLANG NAMES clang clang-19 clang-16 clang-14)
@@ -15,6 +15,8 @@ endif()
 set(LULL_WITHOUT_BPF "")
 if(NOT LULL_BPF)
 	set(LULL_WITHOUT_BPF "switched off at configure time (LULL_BPF)")
+elseif(LULL_WITHOUT_JANSSON)
+	set(LULL_WITHOUT_BPF "it needs jansson, and ${LULL_WITHOUT_JANSSON}")
 elseif(NOT BPF_FOUND)
 	set(LULL_WITHOUT_BPF "libbpf 1.0 or newer was not found at configure time")
 elseif(NOT targets MATCHES " bpf ")

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 #
-# cmake --install: headers, both libraries, the command, and the two ways to find them:
+# cmake --install: headers, the libraries, the command, and the two ways to find them:
 # find_package(lull) and pkg-config. Both take the prefix from where they lie, so that an installed tree
 # can be moved. Components: runtime is what programs need that were linked with the shared library, dev what
 # they are built with, tools the command. The target uninstall removes what was installed last.
 include(CMakePackageConfigHelpers)
 
-install(DIRECTORY include/lull TYPE INCLUDE COMPONENT dev FILES_MATCHING PATTERN *.h)
-install(TARGETS lull lull_static EXPORT lull
+install(DIRECTORY include/lull TYPE INCLUDE COMPONENT dev FILES_MATCHING
+	PATTERN *.h PATTERN *.hpp PATTERN hazard_pointer PATTERN rcu)
+install(TARGETS ${lull_libraries} EXPORT lull
 	LIBRARY COMPONENT runtime NAMELINK_COMPONENT dev
 	ARCHIVE COMPONENT dev)
 if(LULL_BUILD_TOOLS)
@@ -33,10 +34,14 @@ foreach(dir LIBDIR INCLUDEDIR)
 	cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_${dir} BASE_DIRECTORY ${CMAKE_INSTALL_PREFIX}
 		OUTPUT_VARIABLE LULL_PC_${dir})
 endforeach()
+# What the archive needs comes with it, also for those who do not ask for --static.
+set(LULL_PC_LIBS "")
+if(NOT LULL_SHARED)
+	set(LULL_PC_LIBS " -lpthread")
+endif()
 configure_file(cmake/lull.pc.in lull.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/lull.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 
 if(PROJECT_IS_TOP_LEVEL)
-	add_custom_target(uninstall COMMAND ${CMAKE_COMMAND} -D BUILD=${PROJECT_BINARY_DIR}
-		-P ${CMAKE_CURRENT_LIST_DIR}/uninstall.cmake VERBATIM)
+	add_custom_target(uninstall COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/uninstall.sh ${PROJECT_BINARY_DIR} VERBATIM)
 endif()

@@ -37,7 +37,7 @@ static bool in_range(int value)
 
 static void *reader(void *reads)
 {
-	while (!in_range(20000))
+	while (!in_range(1000000))
 		++*(unsigned long *)reads;
 	return NULL;
 }
@@ -50,11 +50,11 @@ int main(void)
 	lull_rcu_assign(config, new_config(0));
 	if (pthread_create(&thread, NULL, reader, &reads) != 0)
 		return 1;
-	for (int low = 1; low <= 20000; low++)
+	for (int low = 1; low <= 1000000; low++)
 		lull_rcu_free(lull_rcu_replace(config, new_config(low)));
 	pthread_join(thread, NULL);
 
-	printf("%lu reads went on while 20000 configurations came and went\n", reads);
+	printf("%lu reads went on while 1000000 configurations came and went\n", reads);
 	free(config);
 	return 0;
 }

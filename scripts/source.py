@@ -11,6 +11,11 @@ ORDERED = re.compile(r"(?<!void )\b(?:lull_(?P<access>fence_(?:light|heavy|full)
                      r"(?:load|store|xchg|add|sub|or|and|cas)_(?:acquire|release|acq_rel))|"
                      r"lull__(?P<barrier>rseq_barrier|hazptr_fence))\s*\((?!p[,)])")
 KEYWORDS = ("if", "for", "while", "switch", "return", "sizeof", "defined")
+# How the names of headers end: for C, and for C++; two of these are called as the standard's.
+CXX_HEADERS = (".hpp", "hazard_pointer", "rcu")
+HEADERS = (".h",) + CXX_HEADERS
+# What can stand before a ( in the head of a C++ function and is not its name.
+NO_NAME = KEYWORDS + ("catch", "noexcept", "decltype", "alignas", "explicit", "requires", "static_assert", "throw")
 
 
 def files(root, folders, endings):
@@ -35,7 +40,9 @@ class Source:
         self.piece_of_line = {}
         self.name_of_line = {}
         self.code_of = {}  # name -> code
+        self.codes = []  # (name, code); in C++ several functions have one name
         self.find_pieces()
+        self.named = self.find_named()  # macro or enumerator -> its definition
 
     def without_comments(self):
         """The lines with comments and strings blanked out."""
@@ -67,9 +74,34 @@ class Source:
             self.piece_of_line[line] = (top, end)
         for line in range(start, end + 1):
             self.name_of_line[line] = name
-        self.code_of[name] = self.code_of.get(name, "") + "\n".join(self.code[start : end + 1])
+        code = "\n".join(self.code[start : end + 1])
+        self.code_of[name] = self.code_of.get(name, "") + code
+        self.codes.append((name, code))
+
+    def find_cxx_pieces(self):
+        """Functions of C++, which may be members: { and } stand alone, at one indentation. Namespaces and classes are no
+        pieces, what is in them is."""
+        at = 0
+        while at < len(self.code):
+            opened = re.fullmatch(r"(\s*)\{\s*", self.code[at])
+            start = at
+            while opened and start > 0 and self.code[start - 1].strip() and \
+                    not re.match(r"\s*[#}{]|.*[;{}]\s*$|\s*(?:public|private|protected):", self.code[start - 1]):
+                start -= 1
+            names = [n for n in re.findall(r"(operator\s*[^\s\w(]+|\w+)\s*\(", " ".join(self.code[start:at]))
+                     if n not in NO_NAME and not n.startswith("__")]
+            if opened and names:
+                end = at
+                while end + 1 < len(self.code) and not self.code[end].startswith(opened.group(1) + "}"):
+                    end += 1
+                self.add_piece(names[0], start, end)
+                at = end
+            at += 1
 
     def find_pieces(self):
+        if self.name.endswith(CXX_HEADERS):
+            self.find_cxx_pieces()
+            return
         at = 0
         while at < len(self.code):
             line = self.code[at]
@@ -98,6 +130,13 @@ class Source:
                 at = end
             at += 1
 
+    def find_named(self):
+        named = {name: code for name, code in self.code_of.items() if code.startswith("#")}
+        for body in re.findall(r"\benum\b[^;{}()]*\{(.*?)\}", "\n".join(self.code), re.S):
+            for name in re.findall(r"(?:^|,)\s*(\w+)", body):
+                named[name] = named.get(name, "") + body
+        return named
+
     def code_hash(self, name, renamed=None):
         """Of a function's code, whatever is said about it and however it is laid out; with the names as they were before
         they were @renamed (new -> old), unless old and new names are both in use."""
@@ -111,12 +150,35 @@ class Source:
 def where(text):
     """What a model says it stands for: the functions, each "take" or, where the name is there twice and the model says
     "take() in mutex.c", "mutex.c:take"."""
+    words = where_words(text)
+    return words if words is None else [f"{os.path.basename(file)}:{name}" if file else name
+                                        for name, file in re.findall(r"(\w+)\(\)(?: in ([\w/]+\.[ch]\b|lull/\w+(?:\.hpp)?))?", words)]
+
+
+def where_words(text):
     part = re.search(r"^ \* Where: (.*?)\n \*\s*(?:\n|[A-Z]\w* [A-Z_]+-?\d*:)", text, re.M | re.S)
-    if not part:
-        return None
-    words = re.sub(r"\n \*\s*", " ", part.group(1))
-    return [f"{os.path.basename(file)}:{name}" if file else name
-            for name, file in re.findall(r"(\w+)\(\)(?: in ([\w/]+\.[ch])\b)?", words)]
+    return re.sub(r"\n \*\s*", " ", part.group(1)) if part else None
+
+
+def all_named(sources):
+    """Macro or enumerator -> its definitions."""
+    named = {}
+    for source in sources:
+        for name, text in source.named.items():
+            named[name] = named.get(name, "") + "\n" + text
+    return named
+
+
+def named_hash(named, codes, renamed=None):
+    """Of what is @named and used in @codes, or in what is used there; None if nothing is. @renamed as in code_hash()."""
+    used, todo = {}, list(codes)
+    while todo:
+        for word in set(re.findall(r"\w+", todo.pop())) - set(used):
+            if word in named:
+                used[word] = re.sub(r"\s+", " ", named[word])
+                todo.append(used[word])
+    texts = sorted(re.sub(r"\w+", lambda m: (renamed or {}).get(m.group(0), m.group(0)), text) for text in used.values())
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:12] if texts else None
 
 
 def find(sources, called):

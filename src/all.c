@@ -20,6 +20,7 @@
 #include "os/task.c"
 #include "os/write.c"
 
+#include "base/abi.c"
 #include "base/events.c"
 #include "base/fence.c"
 #include "base/lock.c"
@@ -54,8 +55,11 @@
 #include "reclaim/reclaim.c"
 #include "reclaim/worker.c"
 
+#include "cohort/cohort.c"
+
 #include "count/percpu_cells.c"
 #include "count/percpu_ref.c"
+#include "count/percpu_switch.c"
 #include "count/refcount.c"
 
 #include "mutex/cond.c"
@@ -64,11 +68,15 @@
 #include "mutex/oracle.c"
 #include "mutex/owner.c"
 #include "mutex/self.c"
+#include "mutex/spin.c"
 
+#include "hash/bucket_lock.c"
 #include "hash/buckets.c"
 #include "hash/bytes.c"
 #include "hash/hash.c"
 #include "hash/resize.c"
+
+#include "pool/hazptr_pool.c"
 
 #ifdef LULL_WATCH
 #include "watch/dump.c"

@@ -7,6 +7,7 @@
  */
 #include "base/fence_choice.h"
 #include "base/hooks.h"
+#include "base/lock.h"
 #include "base/own_thread.h"
 #include "base/process.h"
 #include "base/registry.h"
@@ -17,11 +18,13 @@
 #include "reclaim/reclaim_life.h"
 
 #ifndef LULL_CORE_ALONE
+#include "cohort/cohort_life.h"
 #include "count/percpu_life.h"
 #include "mutex/oracle.h"
 #include "mutex/owner.h"
 #include "mutex/self.h"
 #include "oracle/oracles.h"
+#include "pool/pool_life.h"
 #endif
 
 #ifdef LULL_WATCH
@@ -68,6 +71,9 @@ const struct lull__checks lull__checks = {
  * counted on it.
  */
 const struct lull__mechanism lull__mechanisms[] = {
+#ifdef LULL_DEBUG
+	{ "lock", .fork_child = lull__lock_fork_child },
+#endif
 	{ "fence", .init = lull__fence_init, .fork_child = lull__fence_fork_child },
 	{ "own threads", .init = lull__own_thread_init, .fork_child = lull__own_thread_fork_child },
 	{ "registry", .init = lull__registry_init, .tid = lull__registry_tid, .fork_child = lull__registry_fork_child },
@@ -86,9 +92,12 @@ const struct lull__mechanism lull__mechanisms[] = {
 	  .exit = lull__reclaim_thread_exit, .fork_child = lull__reclaim_fork_child,
 	  .retry = lull__reclaim_retry },
 #ifndef LULL_CORE_ALONE
+	{ "cohort", .fork_child = lull__cohort_fork_child },
 	{ "percpu cells", .fork_child = lull__percpu_cells_fork_child },
 	{ "percpu_ref", .fork_child = lull__percpu_ref_fork_child },
 	{ "mutex", .init = lull__oracle_init, .exit = lull__owner_thread_exit, .fork_child = lull__mutex_fork_child },
+	/* Behind all that may call the program's code when a thread exits. */
+	{ "pool", .exit = lull__hazptr_pool_thread_exit, .fork_child = lull__hazptr_pool_fork_child },
 #endif
 #ifdef LULL_DEBUG
 	{ "checks", .fork_child = checks_fork_child },

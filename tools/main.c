@@ -14,28 +14,43 @@
 #include <lull/mutex.h>
 
 #include "common/options.h"
+
+/* What this build leaves out is known by its name, so that the command can say how to get it. */
+#ifdef LULL_INSTRUMENTS
 #include "common/peers.h"
+#include "inspect/doctor/doctor.h"
+#define INSTRUMENT(run) run, NULL
+#else
+#define INSTRUMENT(run) \
+	NULL, "instruments; configure lull with -DLULL_BUILD_INSTRUMENTS=ON, or run scripts/compare in its source"
+#endif
+#ifdef LULL_WITHOUT_BPF
+#define NEEDS_BPF(run) NULL, "BPF support: " LULL_WITHOUT_BPF
+#else
+#define NEEDS_BPF(run) run, NULL
+#endif
 
 static const struct command {
 	const char *name;
 	int (*run)(int argc, char **argv);
+	const char *missing; /* what the command would need; NULL: it is there */
 	const char *what;
 	bool loads_peers;
 } commands[] = {
-	{ "compare", lull_cmd_compare,
+	{ "compare", INSTRUMENT(lull_cmd_compare),
 	  "measure on your keys what each protection costs, and recommend one", true },
-	{ "refscale", lull_cmd_refscale, "cost of one read section", true },
-	{ "rcuscale", lull_cmd_rcuscale, "latency of grace periods, deferred calls and barriers", true },
-	{ "hashscale", lull_cmd_hashscale, "hash table lookups and updates per second", true },
-	{ "keyscale", lull_cmd_keyscale, "taking out keys that others look up, one by one", false },
-	{ "labelscale", lull_cmd_labelscale, "opening files under one shared label", false },
-	{ "mutexscale", lull_cmd_mutexscale, "threads that want one lock", true },
-	{ "tradeoff", lull_cmd_tradeoff, "four ways to keep an object alive, and what each costs", false },
-	{ "torture", lull_cmd_torture, "try to break it", false },
-	{ "top", lull_cmd_top, "what lull does in a running process", false },
-	{ "trace", lull_cmd_trace, "a timeline of what it does", false },
-	{ "oracle", lull_cmd_oracle, "the table by which a mutex sees who runs", false },
-	{ "doctor", lull_cmd_doctor, "what this machine and kernel offer", true },
+	{ "refscale", INSTRUMENT(lull_cmd_refscale), "cost of one read section", true },
+	{ "rcuscale", INSTRUMENT(lull_cmd_rcuscale), "latency of grace periods, deferred calls and barriers", true },
+	{ "hashscale", INSTRUMENT(lull_cmd_hashscale), "hash table lookups and updates per second, and how long a reload takes", true },
+	{ "keyscale", INSTRUMENT(lull_cmd_keyscale), "removing keys, one by one, while other threads look them up", false },
+	{ "labelscale", INSTRUMENT(lull_cmd_labelscale), "opening files while all threads share one label", false },
+	{ "mutexscale", INSTRUMENT(lull_cmd_mutexscale), "threads that want one lock", true },
+	{ "tradeoff", INSTRUMENT(lull_cmd_tradeoff), "four ways to keep an object alive, and what each costs", false },
+	{ "torture", INSTRUMENT(lull_cmd_torture), "try to break the library", false },
+	{ "top", lull_cmd_top, NULL, "what lull does in a running process", false },
+	{ "trace", lull_cmd_trace, NULL, "a timeline of what lull does in a process", false },
+	{ "oracle", NEEDS_BPF(lull_cmd_oracle), "the kernel's table that shows a mutex which threads run", false },
+	{ "doctor", lull_cmd_doctor, NULL, "what this machine and kernel offer", true },
 };
 
 #define NR_COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -46,7 +61,8 @@ static void usage(FILE *out)
 
 	fprintf(out, "Usage: lull COMMAND [OPTION...]\n\n");
 	for (i = 0; i < NR_COMMANDS; i++)
-		fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].what);
+		if (!commands[i].missing)
+			fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].what);
 	fprintf(out, "\n'lull help COMMAND' lists the options of a command.\n");
 }
 
@@ -88,7 +104,7 @@ static void check_fence(const char *value)
 	if (!(syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0) &
 	      MEMBARRIER_CMD_PRIVATE_EXPEDITED))
 		refuse("environment LULL_FENCE=", value,
-		       ": the kernel does not offer that here; it can be full");
+		       ": the kernel does not offer it here; it can be full");
 }
 
 /*
@@ -129,7 +145,7 @@ static void choose_oracle(void)
 		refuse("environment LULL_OWNER_ORACLE=", hidden_oracle,
 		       ": no table is loaded for this process; see 'lull oracle'");
 	if (err)
-		refuse("environment LULL_OWNER_ORACLE=", hidden_oracle, ": the kernel does not offer that here");
+		refuse("environment LULL_OWNER_ORACLE=", hidden_oracle, ": the kernel does not offer it here");
 }
 
 static void check_environment(int argc, char **argv, char **envp)
@@ -173,6 +189,20 @@ static void turn_help_round(int *argc, char **argv)
 	argv[2] = help;
 }
 
+static int run(const struct command *c, int argc, char **argv)
+{
+	if (c->missing) {
+		fprintf(stderr, "lull %s: this build has no %s\n", c->name, c->missing);
+		return 2;
+	}
+#ifdef LULL_INSTRUMENTS
+	doctor_say_more = doctor_say_peers;
+	if (c->loads_peers)
+		peers_make_room(argv);
+#endif
+	return c->run(argc - 1, argv + 1);
+}
+
 int main(int argc, char **argv)
 {
 	char known[256] = "";
@@ -192,13 +222,11 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	for (i = 0; i < NR_COMMANDS; i++) {
-		if (!strcmp(argv[1], commands[i].name)) {
-			if (commands[i].loads_peers)
-				peers_make_room(argv);
-			return commands[i].run(argc - 1, argv + 1);
-		}
-		len += (size_t)snprintf(known + len, sizeof(known) - len, "%s%s", i ? ", " : "",
-					commands[i].name);
+		if (!strcmp(argv[1], commands[i].name))
+			return run(&commands[i], argc, argv);
+		if (!commands[i].missing)
+			len += (size_t)snprintf(known + len, sizeof(known) - len, "%s%s", len ? ", " : "",
+						commands[i].name);
 	}
 	options_bad("unknown command '%s'; known: %s", argv[1], known);
 }

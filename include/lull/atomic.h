@@ -7,8 +7,8 @@
  * in a header that both include), and ThreadSanitizer understands them. Nothing else in lull
  * writes a builtin or an asm statement, except fence.h and arch/.
  *
- * A word that only one thread writes may be read by that thread with a plain load: no other thread
- * changes it, and the compiler may then fold the load into a compare.
+ * If only one thread writes a word, that thread may read the word with a plain load: no other thread changes
+ * it, and the compiler may then fold the load into a compare.
  */
 #ifndef LULL_ATOMIC_H
 #define LULL_ATOMIC_H
@@ -69,7 +69,7 @@ LULL_INLINE void lull_cpu_relax(void)
 }
 
 /*
- * Store in @p the address of the instruction that this is compiled to, for debug builds to say where
+ * Store in @p the address of the instruction that this compiles to, so that debug builds can say where
  * something began.
  */
 #if defined(__x86_64__)
@@ -84,9 +84,9 @@ LULL_INLINE void lull_cpu_relax(void)
  * Four tests that readers make, in one instruction each on x86. Compilers never fold an atomic load
  * into the compare, and a plain one only when its value has no other use.
  *
- * lull_nonzero_relaxed, lull_low_nonzero_relaxed: is a word that other threads write not 0; has it a
- * bit of @mask, which is less than 128 (a relaxed load)? lull_own_is_zero, lull_own_low_is_zero: is a
- * word that only this thread writes 0; has it no bit of @mask?
+ * For words that other threads write, by a relaxed load: lull_nonzero_relaxed: is the word not 0?
+ * lull_low_nonzero_relaxed: has it a bit of @mask, which is less than 128? For words that only this thread
+ * writes: lull_own_is_zero: is the word 0? lull_own_low_is_zero: has it no bit of @mask?
  */
 LULL_INLINE bool lull_nonzero_relaxed(const uint32_t *p)
 {

@@ -15,13 +15,13 @@
  *	use *A, sleep, use *A
  *	slot = 0 (release)			(acquire) free A
  *
- * The section keeps A until the slot names it, and the grace period ends after the section, so the
- * scan of the slots comes after the store: no fence, no second load, no retry. Readers that only
- * use RCU, and readers that protect A by the functions of hazptr.h, are safe as well.
+ * The section keeps A until the slot names it. The grace period ends after the section, so the scan of the
+ * slots comes after the store: the reader needs no fence, no second load and no retry. Readers that only use
+ * RCU, and readers that protect A by the functions of hazptr.h, are safe as well.
  *
- * In the other order (slots first, grace period second) a reader can name A after the scan of the
- * slots. lull_hazptr_call() with a callback that does lull_rcu_call() is that order; there a reader
- * must load the pointer again: lull_hazptr_tryprotect(), and not lull_hazptr_protect_rcu().
+ * In the opposite order (slots first, grace period second) a reader can name A after the scan of the slots.
+ * lull_hazptr_call() with a callback that calls lull_rcu_call() has that order. There a reader must load the
+ * pointer a second time: it uses lull_hazptr_tryprotect(), and not lull_hazptr_protect_rcu().
  */
 #ifndef LULL_BRIDGE_H
 #define LULL_BRIDGE_H
@@ -32,10 +32,10 @@
 LULL_BEGIN_DECLS
 
 /*
- * Protect @p, an object that was found in this read section and can be reclaimed by
- * lull_rcu_call_hazptr() and lull_rcu_free_hazptr() only. @member is the struct lull_head in
- * it; the _ptr form is for lull_rcu_free_hazptr(). Returns @p. NULL protects nothing. One store, cannot
- * fail. Only in a read section (debug builds check it), signal handlers included.
+ * Protect @p, an object that the caller found in this read section, and that updaters reclaim by
+ * lull_rcu_call_hazptr() and lull_rcu_free_hazptr() only. @member is the struct lull_head in the object; the
+ * _ptr form is for lull_rcu_free_hazptr(). Returns @p. NULL protects nothing. One store, cannot fail. Only in
+ * a read section (debug builds check it), signal handlers included.
  */
 #define lull_hazptr_protect_rcu(h, p, member)                                                      \
 	__extension__({                                                                            \
@@ -78,13 +78,13 @@ LULL_INLINE void lull__hazptr_set_rcu(struct lull_hazptr *h, uintptr_t addr)
 	})
 
 /*
- * Call @func(@head), or free(3) @ptr, after a grace period and then when no slot names it any more.
- * Contexts as for lull_hazptr_call() and lull_hazptr_retire(). How much waits is limited as with
- * lull_rcu_call() and lull_rcu_free() (reclaim.h): a section that stalls holds it up.
- * lull_hazptr_barrier() waits for these too.
+ * Wait for a grace period, then until no slot names the object, and then call @func(@head), or free(3) @ptr.
+ * Contexts as for lull_hazptr_call() and lull_hazptr_retire(). The limits on what waits are those of
+ * lull_rcu_call() and lull_rcu_free() (reclaim.h), because a section that stalls holds these objects up.
+ * lull_hazptr_barrier() waits for them too.
  */
 LULL_API void lull_rcu_call_hazptr(struct lull_head *head, lull_rcu_func func);
-LULL_API void lull_rcu_call_hazptr_sized(struct lull_head *head, lull_rcu_func func, size_t bytes);
+LULL_API void lull_rcu_call_hazptr_sized(struct lull_head *head, lull_rcu_func func, size_t bytes) LULL_NOEXCEPT;
 LULL_API void lull_rcu_free_hazptr(void *ptr);
 LULL__ENDS_IN_FREE(lull_rcu_free_hazptr);
 

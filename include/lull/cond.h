@@ -8,10 +8,11 @@
  *	...					lull_mutex_unlock(&m);
  *	lull_mutex_unlock(&m);
  *
- * A broadcast wakes one waiter at most; the others are moved, asleep, to the mutex, and each unlock wakes
- * the next: there is no herd. A wait may also end for no reason (a shared one does every few seconds, should
- * a process have been killed that was to wake it): check the condition again, as above. None of these calls
- * is a cancellation point.
+ * A broadcast wakes one waiter at most. It moves the others, asleep, to the mutex, and each unlock wakes the
+ * next: there is no herd. A signal by the mutex's owner moves a waiter, too, which would only wait for the
+ * lock. A wait may also end for no reason: check the condition again, as above. (A wait on a shared condition
+ * variable ends every few seconds, because the process that was to wake it may have been killed.) None of
+ * these calls is a cancellation point.
  *
  * Source of the idea: FUTEX_CMP_REQUEUE (the first condition variables of glibc's NPTL).
  */
@@ -21,12 +22,14 @@
 #include <lull/mutex.h>
 
 /*
- * All zeros is one without waiters, as one is at first in C++. All threads that wait at a time use the same mutex. Not in signal
- * handlers. A child has to lull_cond_init() one that its parent's threads were waiting for at the fork.
+ * A condition variable of zero bytes has no waiters; in C++ it begins so. All its waiters use the same mutex.
+ * Use another one only after all calls of wait have returned; else, unless @c is shared, the wait aborts. Not
+ * in signal handlers. If threads of the parent were waiting at the fork, the child has to call
+ * lull_cond_init().
  */
 struct lull_cond {
 	uint32_t seq LULL__ZERO;     /* counts signals; the futex that waiters sleep on */
-	uint32_t waiters LULL__ZERO; /* calls of wait that still use it, LULL_MUTEX_SHARED, whether it is being destroyed */
+	uint32_t waiters LULL__ZERO; /* calls of wait that still use it, those without a signal, flags */
 	intptr_t mutex LULL__ZERO;   /* distance in bytes from here to the waiters' mutex */
 #ifdef __cplusplus
 	lull_cond() = default;
@@ -45,16 +48,17 @@ LULL_BEGIN_DECLS
 
 /*
  * Make @c a condition variable without waiters. @flags: 0 or LULL_MUTEX_SHARED (@c and the mutex in one
- * mapping, at the same distance in each process). Only needed for flags, and for memory that is not
- * zero. Any context.
+ * mapping, at the same distance in each process). You need this call only for flags, and for memory that is
+ * not zero. Any context.
  */
 LULL_API void lull_cond_init(struct lull_cond *c, uint32_t flags);
 
 /*
- * Say that @c is not used any more. As soon as all its waiters have been woken (or a broadcast has moved them) it may
- * be destroyed, and freed after that, with the mutex held or not; they need not have returned. Waits until they
- * have left @c, which takes no lock; if @c is shared, a second at most, since one of them may have been killed. Aborts
- * if a thread still sleeps for a signal. May block.
+ * Say that nobody uses @c any more. You may destroy @c as soon as signals or a broadcast, which have returned,
+ * have been for all its waiters, with the mutex held or not, and free it after that; the waiters need not have
+ * returned. This call waits until they have left @c, for which they need no lock. If @c is shared, it waits a
+ * second at most, since a waiter may have been killed. Aborts if a thread still sleeps for a signal. May
+ * block.
  */
 LULL_API void lull_cond_destroy(struct lull_cond *c);
 
@@ -75,8 +79,8 @@ LULL_INLINE void lull_cond_wait(struct lull_cond *c, struct lull_mutex *m)
 }
 
 /*
- * Wait until @deadline_ns of CLOCK_MONOTONIC at the latest: then returns -ETIMEDOUT, also with the lock
- * held (getting it may take longer than that). Else returns 0.
+ * Wait until @deadline_ns of CLOCK_MONOTONIC at the latest: then return -ETIMEDOUT, also with the lock held
+ * (to get the lock may take longer than that). Else return 0.
  */
 LULL_INLINE int lull_cond_timedwait(struct lull_cond *c, struct lull_mutex *m, uint64_t deadline_ns)
 {
@@ -91,15 +95,22 @@ LULL_INLINE int lull_cond_timedwait(struct lull_cond *c, struct lull_mutex *m, u
 }
 
 /*
- * Wake one waiter, if there is one. With the lock held or without: the condition must have been changed
- * under the lock. No system call if there is no waiter. If threads of realtime priority wait for different
- * conditions, use broadcast: a waiter that came later, but is more important, may take the wake-up.
+ * Wake one of the waiters for which no signal has been, if there is one. You may hold the lock or not, but
+ * change the condition under the lock. If the caller does not hold the lock, @c and the mutex must stay until
+ * this call returns. If threads of realtime priority wait for different conditions, use broadcast: a waiter
+ * that came later, but is more important, may take the wake-up.
+ *
+ * Makes no system call if nobody waits. Signals make one call for each waiter, and then none while these are
+ * still on their way. One more may come of each waiter that got up for no signal (a timeout, a signal handler,
+ * a kill), and of each signal beside one or a broadcast that has not returned. Each makes a call while more
+ * than 126 threads wait, and, once a process has been killed in such a call, or forked by another thread amid
+ * it, while any thread waits.
  */
 LULL_API void lull_cond_signal(struct lull_cond *c);
 
 /*
- * Let all current waiters return, one after the other as they get the lock. A call without the lock counts
- * as a waiter itself: @c and the mutex must stay until it returns.
+ * Let all current waiters return, one after the other as they get the lock. If the caller does not hold the
+ * lock, @c and the mutex must stay until this call returns.
  */
 LULL_API void lull_cond_broadcast(struct lull_cond *c);
 

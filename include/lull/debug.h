@@ -5,15 +5,15 @@
 #ifndef LULL_DEBUG_H
 #define LULL_DEBUG_H
 
-#include <lull/detail/base.h>
+#include <lull/detail/abi.h>
 #include <lull/stats.h>
 
 LULL_BEGIN_DECLS
 
-/* The state of a thread that is waited for, according to the kernel. */
+/* The state of the thread that a wait waits for, according to the kernel. */
 enum lull_thread_state {
 	LULL_THREAD_UNKNOWN, /* no thread is known, or there is no /proc */
-	LULL_THREAD_RUNS,    /* or would, if it had a processor */
+	LULL_THREAD_RUNS,    /* or would run, if it had a processor */
 	LULL_THREAD_SLEEPS,
 	LULL_THREAD_STOPPED, /* by a debugger, or a signal */
 	LULL_THREAD_GONE,    /* the thread does not exist any more: the wait will never end */
@@ -23,15 +23,15 @@ enum lull_thread_state {
 struct lull_stall {
 	enum lull_wait_kind what;
 	const char *kind;	 /* the same in words: "rcu grace period", "hazptr synchronize", ... */
-	const char *thread_name; /* of the thread that is waited for; "?" if it is gone, or none is known */
+	const char *thread_name; /* of the thread that holds it up; "?" if it is gone, or none is known */
 	uint32_t tid;
 	enum lull_thread_state state;
 	const char *where;   /* where the thread is now: "in futex at libc.so.6+0x8ce22"; "": not known */
-	uint32_t depth;	     /* nesting depth of its read section; 0: an online thread, or no section */
-	uint32_t slots;	     /* hazard pointers that are waited for; 0: something else is */
+	uint32_t depth;	     /* nesting depth of its read section, or of its simple hazard pointer; 0: online, or neither */
+	uint32_t slots;	     /* hazard pointers, of all threads, that hold it up; 0: something else does */
 	uint64_t since_ns;   /* CLOCK_MONOTONIC: when the wait began */
 	uint64_t age_ms;     /* how long it has lasted */
-	const void *site;    /* where it entered (debug builds); of a callback, its function; else NULL */
+	const void *site;    /* where that thread entered (debug builds); of a callback, its function; else NULL */
 	const char *site_name;	/* "function+0x1a", or "program+0x12f0" where symbols are not exported; "" */
 	size_t waiting_items;	/* deferred objects that wait behind it */
 	size_t waiting_bytes;
@@ -42,11 +42,11 @@ struct lull_stall {
  * - when a grace period, or a thread that waits for hazard pointers, has waited stall_ms for another thread,
  *   and again at 2, 4, 8 ... times that, on the thread that waits (if several share a grace period: on the
  *   one that leads it; if several wait for one thread's hazard pointers: on one of them, for all);
- * - when a callback on the reclaimer's thread has not returned for as long, and again (at most stall_ms / 2
+ * - when a callback on the reclaimer's thread has run for stall_ms, and again as above (at most stall_ms / 2
  *   late), on a thread of the library's own;
  * - when the backlog exceeds its hard limit, on the thread that defers.
  * Grace periods go on while the hook runs. It may read, defer, and wait for a grace period, but not for a
- * barrier, and is no cancellation point. NULL restores the default: one line through the message hook. Any
+ * barrier. It is no cancellation point. NULL restores the default: one line through the message hook. Any
  * thread, any time; not in signal handlers.
  */
 typedef void (*lull_stall_hook)(const struct lull_stall *stall, void *arg) LULL__NOEXCEPT_TYPE;
@@ -59,25 +59,26 @@ LULL_API void lull_debug_set_stall_ms(uint32_t stall_ms);
  * Let @hook get lull's lines: stalls, a backlog over its limit, and the line before an abort. One line
  * per call, without a newline. The hook runs in the context of the call at fault.
  *
- * NULL restores the default: standard error, prefixed "lull: ". That never blocks and raises no signal. A
- * line is lost when there is no room for it (a pipe that nobody empties, a terminal that is stopped) or when
- * its reader is gone. It is also lost when descriptor 2 is not what it was when the library was loaded, for a
- * program that closed it may have its data there. A program that sends its standard error elsewhere says so
- * by calling this with NULL afterwards. Stalls are counted in any case (stats.h), and a hook gets every line.
+ * NULL restores the default: lines on standard error that begin with "lull: ". The default never blocks and
+ * raises no signal. A line is lost when there is no room for it (a pipe that nobody empties, a terminal that
+ * is stopped) or when its reader is gone. It is also lost when descriptor 2 is not the file that it was when
+ * the library was loaded, because a program that closed it may have its data there. A program that sends its
+ * standard error elsewhere says so: it calls this with NULL afterwards. lull counts all stalls in any case
+ * (stats.h), and a hook gets every line.
  */
 typedef void (*lull_message_hook)(const char *line) LULL__NOEXCEPT_TYPE;
 LULL_API void lull_debug_set_message_hook(lull_message_hook hook);
 
 /*
- * Write the state of the library to @fd, in lines for people: grace periods, every thread and what
- * it holds, what waits to be reclaimed, which thread waits for which. Async-signal-safe: for handlers
- * of SIGSEGV or SIGQUIT, and for debuggers, which stop the other threads:
+ * Write the state of the library to @fd, in lines for people: grace periods, every thread and what it holds,
+ * how much waits to be reclaimed, which thread waits for which. Async-signal-safe: for handlers of SIGSEGV or
+ * SIGQUIT, and for debuggers, which stop the other threads:
  *
  *	gdb -p PID -batch -ex 'call (void)lull_debug_dump(2)'
  *
- * Leaves out a part whose lock is not released in time, and says so. Allocates nothing; waits for locks for
- * a few milliseconds at most, and for the reader of @fd as long as write(2) does, but raises no SIGPIPE. Returns
- * 0 or -errno of the first write that failed.
+ * If a lock is not released in time, leaves out the part under that lock, and says so. Allocates nothing.
+ * Waits for locks for a few milliseconds at most, and for the reader of @fd as long as write(2) does, but
+ * raises no SIGPIPE. Returns 0 or -errno of the first write that failed.
  */
 LULL_API int lull_debug_dump(int fd);
 

@@ -2,33 +2,33 @@
 /*
  * fence.h - asymmetric fences: nearly free for the many, dear for the few.
  *
- * Two threads that each store to their own flag and then look at the other's need a full fence
- * between store and load on both sides (Dekker's handshake). RCU and hazard pointers are such
- * handshakes in which one side, the reader, runs a million times as often as the other. So the
- * reader makes a *light* fence and the updater a *heavy* one, and a pair of them orders as two full
- * fences would:
+ * Suppose that two threads each store to a flag of their own and then look at the other's flag (Dekker's
+ * handshake). Then both need a full fence between the store and the load. RCU and hazard pointers are such
+ * handshakes, in which one side, the reader, runs a million times as often as the other. So the reader makes
+ * a *light* fence and the updater a *heavy* fence, and a pair of them orders as two full fences would:
  *
  *	reader					updater
  *	store my word				unlink the object
  *	lull_fence_light()			lull_fence_heavy()
  *	load the pointer			load every reader's word
  *
- * After the heavy fence the updater sees the word, or the reader's loads see the unlinking.
+ * After the heavy fence either the updater sees the word, or the reader's loads see the unlinking.
  *
- * With membarrier(2) the heavy fence interrupts every processor that runs a thread of this process
- * and a light fence only binds the compiler. Where membarrier is missing (ENOSYS: old kernel,
- * gVisor) or forbidden (EPERM: seccomp) both are full fences. The choice is made once, before the
- * first reader; LULL_FENCE=membarrier|full in the environment forces it, and compiling everything
- * with LULL_FENCE_FIXED_FULL fixes it. If membarrier is taken away later (a seccomp filter that the
- * program puts on itself) or fails for a moment, readers cannot be told in time: the heavy fence then
- * runs on each allowed processor in turn, which is as good and far slower, and later ones try
- * membarrier again. For that it reads /proc/self/task. If both are forbidden, it says so and aborts.
+ * With membarrier(2) the heavy fence interrupts every processor that runs a thread of this process and a
+ * light fence only binds the compiler. Where membarrier is missing (ENOSYS: old kernel, gVisor) or forbidden
+ * (EPERM: seccomp) both are full fences. The choice is made once, before the first reader;
+ * LULL_FENCE=membarrier|full in the environment forces it, and compiling everything with
+ * LULL_FENCE_FIXED_FULL fixes it. Membarrier may stop working later (by a seccomp filter that the program
+ * puts on itself) or fail for a moment. Then it is too late for readers to make full fences. Instead the
+ * heavy fence runs on each allowed processor in turn, which is as good and far slower, and later heavy fences
+ * try membarrier again. For that it reads /proc/self/task. If both are forbidden, it says so and aborts.
  * Idea: membarrier(2), P1202, the folly and seize libraries.
  */
 #ifndef LULL_FENCE_H
 #define LULL_FENCE_H
 
 #include <lull/atomic.h>
+#include <lull/detail/abi.h>
 
 enum lull_fence_strategy {
 	LULL_FENCE_MEMBARRIER, /* light binds the compiler, heavy is membarrier(2) */
@@ -41,9 +41,9 @@ LULL_BEGIN_DECLS
 extern LULL_API uint32_t lull__fence_full_mode;
 
 /*
- * Order all earlier accesses of this thread before all later ones. On x86 a locked read-modify-write
- * of the thread's own stack, which unlike mfence does not hold up independent loads.
- * Any context.
+ * Order all earlier accesses of this thread before all later accesses. On x86 this is a locked
+ * read-modify-write of the thread's own stack, which, unlike mfence, does not hold up independent loads. Any
+ * context.
  */
 LULL_INLINE void lull_fence_full(void)
 {
@@ -57,8 +57,8 @@ LULL_INLINE void lull_fence_full(void)
 }
 
 /*
- * Store @v in *@p, with all earlier accesses before it and all later ones after it: a release and a
- * full fence, in one locked instruction where the processor has one. Any context.
+ * Store @v in *@p, after all earlier accesses and before all later accesses: a release and a full fence, in
+ * one locked instruction where the processor has one. Any context.
  */
 LULL_INLINE void lull_store_fence(uintptr_t *p, uintptr_t v)
 {
@@ -94,7 +94,7 @@ LULL_API void lull_fence_heavy(void);
 LULL_API enum lull_fence_strategy lull_fence_strategy(void);
 LULL_API const char *lull_fence_strategy_name(void);
 
-/* Count the heavy fences that were carried out since the start (shared ones once). Any context. */
+/* Count the heavy fences that were made since the start (a shared fence once). Any context. */
 LULL_API uint64_t lull_fence_heavy_count(void);
 
 LULL_END_DECLS

@@ -2,9 +2,9 @@
 /*
  * hash.h - a hash table that is read without locks, updated per bucket, resized under its readers.
  *
- * A struct lull_hash_node is embedded in each element. The user hashes keys and compares them;
- * the table never sees a key. Lookups are inline and run in RCU read sections. Updates lock the
- * one bucket they change. An element that was taken out belongs to the caller, who retires it.
+ * A struct lull_hash_node is embedded in each element. The user hashes keys and compares them; the table
+ * never sees a key. Lookups are inline and run in RCU read sections. An update locks only the bucket that it
+ * changes. An element that was taken out belongs to the caller, who retires it.
  *
  *	struct user { struct lull_hash_node node; int id; ... };
  *
@@ -22,43 +22,42 @@
  *	if (node)
  *		lull_rcu_free(lull_hash_entry(node, struct user, node));
  *
- * How it resizes. A table is an array of buckets, each the head of a chain. To resize, a new
- * table is made and the old one gets a pointer to it, its `future`. Then the old buckets are
- * moved one by one, each under its lock, *beginning with the end of the chain*: the last element
- * is first linked in at the head of its new chain, then cut off the old one.
+ * How it resizes. A table is an array of buckets, and each bucket is the head of a chain. A resize makes a
+ * new table and gives the old table a pointer to the new one, its `future`. Then it moves the old buckets one
+ * by one, each under its lock, *beginning with the end of the chain*: it first links the last element in at
+ * the head of its new chain, and then cuts it off the old chain.
  *
  *	old	A -> B -> C			A -> B -> C		A -> B
  *	new	X			C -> X			C -> X
  *		C.next = X, head = C		B.next = NULL
  *
- * When the bucket is empty it is marked: its keys now belong to the new table, and an updater that
- * finds the mark goes there. So each key has one place, and one lock, at any time. When all buckets
- * are marked, the new table takes the old one's place, and the old one is freed after a grace period.
+ * When the bucket is empty, the resize marks it: its keys now belong to the new table, and an updater that
+ * finds the mark goes there. So each key has one place, and one lock, at any time. When all buckets are
+ * marked, the new table takes the place of the old one, which is freed after a grace period.
  *
- * Why a reader never misses an element that is in the table all the while. A lookup walks the chain
- * in the table it found. When it comes to the end without a hit, it goes on in the future of that
- * table, if there is one, from the head of the chain there. On its way it may stand on an element
- * that is being moved, be carried into a new chain, perhaps the wrong one, and come to its end. It
- * has then skipped elements that were behind the one it stood on; but those were moved *before* that
- * one, so they can be found from the head of their new chain. It had met all elements in front. The
- * same holds from each table to the next, however many resizes a slow reader lives through. An
- * element that was removed or replaced keeps its `next`, by which a reader that stands on it goes on.
- * An insertion puts its element at the head, a replacement in the place of the old element.
+ * Why a reader never misses an element that stays in the table. A lookup walks the chain in the table that it
+ * found. If it comes to the end without a hit, it goes on in the future of that table, if there is one, from
+ * the head of the chain there. On its way it may stand on an element while a resize moves that element. The
+ * lookup then follows it into a new chain, perhaps the wrong one, and comes to the end of that chain. It has
+ * skipped the elements behind the one it stood on. But these were moved *before* that one, so the lookup
+ * finds them from the head of their new chain. It had met all elements in front. The same holds from each
+ * table to the next, however many resizes a slow reader lives through. An element that was removed or
+ * replaced keeps its `next`, so a reader that stands on it can go on. An insertion puts its element at the
+ * head, a replacement in the place of the old element.
  *
- * So a lookup that hits costs one dependent load per hop and none for the resizing; one that does
- * not hit loads `future` too.
+ * So a lookup that hits costs one dependent load per hop and no load for the resizing; a lookup that misses
+ * also loads `future`.
  *
- * Which thread does the work. Each update during a resize moves a few more buckets;
- * lull_hash_resize() moves all of them. Without updates a resize makes no progress, which only costs
- * readers another hop: call lull_hash_finish_resize() after filling a table that is from then on only
- * read. No thread waits for a grace period.
+ * Which thread does the work. Each update during a resize moves a few more buckets; lull_hash_resize() moves
+ * all of them. Without updates a resize makes no progress, which costs readers one more hop and nothing else.
+ * If you fill a table and from then on only read it, call lull_hash_finish_resize() in between. No thread
+ * waits for a grace period.
  *
- * The hash. Its low bits choose the bucket, as they are: a multiplication here would cost as much
- * as the read section. So hashes have to be well mixed: lull_hash_mix64() for integers and
- * pointers (small numbers that follow each other will do without), lull_hash_bytes() and
- * lull_hash_string() for the rest. Where strangers choose the keys, numbers too, take
- * lull_hash_bytes() with a secret seed. A bad hash makes long chains, in a table of any size, and
- * nothing worse.
+ * The hash. Its low bits choose the bucket, as they are: a multiplication here would cost as much as the read
+ * section. So hashes have to be well mixed. Take lull_hash_mix64() for integers and pointers (small numbers
+ * that follow each other need no mixing), and lull_hash_bytes() or lull_hash_string() for the rest. If
+ * strangers choose the keys, numbers too, take lull_hash_bytes() with a secret seed. A bad hash makes long
+ * chains, in a table of any size, and nothing worse.
  *
  * Sources: J. Triplett, P. McKenney, J. Walpole, "Resizable, Scalable, Concurrent Hash Tables via
  * Relativistic Programming" (2011); moving from the tail and the pointer to the next table as in
@@ -80,14 +79,14 @@ struct lull_hash_node {
 /* The lock is beside the head: an update writes one line, and readers have no bits to mask off. */
 struct lull__hash_bucket {
 	struct lull_hash_node *first;
-	uint32_t lock;
-	uint32_t moved; /* under the lock: this bucket's keys are in the future table */
+	uint32_t lock;	 /* src/hash/bucket_lock.h */
+	uint32_t wanted; /* 1: a thread sleeps until it is free */
 };
 
 /* The buckets follow, off the line that all readers read. (A flexible array is not C++.) */
 struct lull__hash_table {
-	uint64_t mask;			 /* (number of buckets - 1) * size of a bucket */
-	struct lull__hash_table *future; /* where the elements are being moved to; set once */
+	uint64_t mask;			 /* (number of buckets - 1) * size of a bucket in words */
+	struct lull__hash_table *future; /* the table to which the elements are moved; set once */
 	uint64_t unused[6];
 };
 
@@ -99,8 +98,9 @@ struct lull_hash {
 };
 
 /*
- * Is @node the element with @key? Called only when the hashes are equal, by updates with a bucket
- * locked: it must not update the table, nor throw. Make it static inline, and lookups contain it.
+ * Is @node the element with @key? The table calls this only when the hashes are equal, and updates call it
+ * with a bucket locked: it must not update the table, nor throw. If you make it static inline, lookups inline
+ * it.
  */
 typedef bool (*lull_hash_match_fn)(const struct lull_hash_node *node, const void *key) LULL__NOEXCEPT_TYPE;
 
@@ -132,17 +132,24 @@ struct lull_hash_config {
 };
 
 /*
- * Make an empty table. Numbers of buckets are rounded up to powers of two, at least 2. It doubles
- * when there are more elements than buckets, and with LULL_HASH_SHRINK halves at one element per
- * eight buckets. @config NULL: all zeros. Returns 0, -ENOMEM, or -EINVAL for unknown flags and a
- * max_buckets below buckets. Any context but signal handlers.
+ * Make an empty table. Numbers of buckets are rounded up to powers of two, at least 2. @config NULL: all zeros.
+ * Returns 0, -ENOMEM, or -EINVAL for unknown flags and a max_buckets below buckets. Any context but signal
+ * handlers.
+ *
+ * The table begins to grow at an insertion: not before there are more elements than buckets, and at the latest
+ * when there are a quarter more. Then it doubles, or grows further if many elements came during an earlier
+ * resize. With LULL_HASH_SHRINK it begins to shrink at a removal: not before fewer than one element per eight
+ * buckets is left, and at the latest at one per sixteen. Then it has a quarter of its buckets, or fewer, but
+ * never fewer than at the start. So a table that lull_hash_resize() has made large does not shrink while it is
+ * filled. No resize begins during another one; the first insertion and the first removal after it look again.
+ * Elements that other threads insert or remove at this moment may not be counted yet.
  */
 LULL_API int lull_hash_init(struct lull_hash *h, const struct lull_hash_config *config);
 
 /*
- * Free the table, not the elements; @gone, if not NULL, is called for each of them (with @arg) and may
- * free it. The caller ensures that no thread reads or updates any more: after the last removal or the
- * last reader a lull_rcu_synchronize() may be needed. Not in signal handlers.
+ * Free the table, not the elements; @gone, if not NULL, is called for each of them (with @arg) and may free
+ * it. The caller ensures that no thread reads or updates the table any more: this may take a
+ * lull_rcu_synchronize() after the last removal or the last reader. Not in signal handlers.
  */
 LULL_API void lull_hash_destroy(struct lull_hash *h,
 				void (*gone)(struct lull_hash_node *node, void *arg) LULL__NOEXCEPT_TYPE,
@@ -153,9 +160,10 @@ LULL_API void lull_hash_destroy(struct lull_hash *h,
 LULL_INLINE struct lull__hash_bucket *lull__hash_bucket_of(const struct lull__hash_table *table,
 							uint64_t hash)
 {
-	uint64_t offset = (hash * sizeof(struct lull__hash_bucket)) & table->mask;
+	/* In words, not bytes: x86 doubles and copies the hash in one instruction, and multiplies by 8 in the load. */
+	uint64_t word = (hash * 2) & table->mask;
 
-	return (struct lull__hash_bucket *)((uintptr_t)table + sizeof(*table) + (uintptr_t)offset);
+	return (struct lull__hash_bucket *)((uintptr_t)table + sizeof(*table) + (uintptr_t)word * 8);
 }
 
 LULL_INLINE struct lull_hash_node *lull__hash_first(const struct lull__hash_table *table,
@@ -211,9 +219,9 @@ LULL_INLINE const struct lull__hash_table *lull__hash_table_of(const struct lull
 }
 
 /*
- * Find the element with @key, the latest insertion if there are more. Returns NULL if there is none. An
- * element that is in the table all the while is found, whatever else goes on. Never waits, cannot fail.
- * The result is valid until the read section ends.
+ * Find the element with @key; if there are several, the one that was inserted last. Returns NULL if there is
+ * none. Finds every element that is in the table during the whole call, whatever else goes on. Never waits,
+ * cannot fail. The result is valid until the read section ends.
  */
 LULL_INLINE struct lull_hash_node *lull_hash_lookup(const struct lull_hash *h, uint64_t hash,
 						    lull_hash_match_fn match, const void *key)
@@ -268,10 +276,10 @@ LULL_API struct lull_hash_node *lull__hash_iter_next(struct lull_hash_iter *iter
 						     const struct lull_hash_node *node);
 
 /*
- * Loop over all elements, in no order: @node is each in turn, NULL at the end; @iter as above. In one
- * read section, which lasts as long as the walk. An element that is in the table all the while is met:
- * once, or if a resize goes on, perhaps more than once. One that comes or goes meanwhile is met or not.
- * The current element may be removed or replaced.
+ * Loop over all elements, in no order: @node is each in turn, NULL at the end; @iter as above. In one read
+ * section, which lasts as long as the walk. The loop meets every element that is in the table during the
+ * whole walk: once, or perhaps more than once if a resize goes on. It may or may not meet an element that
+ * comes or goes during the walk. The caller may remove or replace the current element.
  */
 #define lull_hash_for_each(node, iter, h)                                                          \
 	for ((node) = lull__hash_iter_first(h, iter); (node);                                      \
@@ -286,9 +294,9 @@ LULL_API struct lull_hash_node *lull__hash_iter_next(struct lull_hash_iter *iter
 					     __typeof__(*(pos)), member))
 
 /*
- * Count the elements in the table; return the number of buckets (during a resize, of the old table).
- * The first sums up counters: exact while no thread updates. Any context, except that the second must
- * not be called in signal handlers.
+ * Count the elements in the table; return the number of buckets (during a resize, of the old table). The
+ * first sums up counters, and is exact while no thread updates. Any context, but do not call the second in
+ * signal handlers.
  */
 LULL_API size_t lull_hash_count(const struct lull_hash *h);
 LULL_API size_t lull_hash_buckets(const struct lull_hash *h);
@@ -296,22 +304,23 @@ LULL_API size_t lull_hash_buckets(const struct lull_hash *h);
 /* ---- updates --------------------------------------------------------------------------------- */
 
 /*
- * Updates of different buckets go on side by side; of one bucket, one after the other. They may
- * block for that, and never wait for readers. They may be called in read sections and in
- * callbacks, not in signal handlers, nor in a forked child when another thread was updating at
- * the fork.
+ * Updates of different buckets go on side by side; updates of one bucket, one after the other. They may block
+ * for that, and never wait for readers. Before a thread sleeps for a bucket it makes a heavy fence (fence.h),
+ * which interrupts running threads. Other updates make none, but for the one that ends a resize: it frees the old
+ * table by lull_rcu_free(). Updates may be called in read sections and in callbacks, but not in signal handlers,
+ * nor in a forked child if another thread was updating at the fork.
  *
- * A node that is passed in is in no table. A node that is returned as removed or replaced has just been
- * taken off by this call and by no other; readers may still stand on it, so do not change it, and free it
- * after a grace period (lull_rcu_free, lull_rcu_call, lull_rcu_synchronize). Outside a read section
- * another thread may free an element that is still in the table.
+ * Pass in only a node that is in no table. If a call returns a node as removed or replaced, this call and no
+ * other has taken it off. Readers may still stand on it, so do not change it, and free it after a grace
+ * period (lull_rcu_free, lull_rcu_call, lull_rcu_synchronize). Outside a read section another thread may at
+ * any time free an element that is still in the table.
  */
 
 /* Insert @node unless there is an element with @key. Returns 0, or -EEXIST. */
 LULL_API int lull_hash_insert(struct lull_hash *h, struct lull_hash_node *node, uint64_t hash,
 			      lull_hash_match_fn match, const void *key);
 
-/* Insert like that. Returns NULL, or the element that is there; call it in a read section to use that. */
+/* Insert likewise. Returns NULL, or the element that is there; to use that element, call this in a read section. */
 LULL_API struct lull_hash_node *lull_hash_lookup_or_insert(struct lull_hash *h,
 							   struct lull_hash_node *node,
 							   uint64_t hash, lull_hash_match_fn match,
@@ -321,22 +330,23 @@ LULL_API struct lull_hash_node *lull_hash_lookup_or_insert(struct lull_hash *h,
 LULL_API void lull_hash_insert_dup(struct lull_hash *h, struct lull_hash_node *node, uint64_t hash);
 
 /*
- * Put @node in the place of the element with @key, the latest if there are more, and return that
- * element; or insert @node and return NULL. A reader finds one or the other, never both and never none.
+ * Put @node in the place of the element with @key (the latest, if there are several) and return that element;
+ * if there is none, insert @node and return NULL. A reader finds the old or the new one, never both and never
+ * none.
  */
 LULL_API struct lull_hash_node *lull_hash_replace(struct lull_hash *h, struct lull_hash_node *node,
 						  uint64_t hash, lull_hash_match_fn match,
 						  const void *key);
 
 /*
- * Put @node, with an equal key, in the place of @old, which the caller found in this same read section:
- * copy, change the copy, replace. Returns 0, or -ENOENT if another thread was faster and @old is not in
- * the table any more; then nothing has changed: look up again.
+ * Put @node, with an equal key, in the place of @old, which the caller found in this same read section: copy,
+ * change the copy, replace. Returns 0, or -ENOENT if another thread was faster and @old is not in the table
+ * any more. In that case nothing has changed: look up again.
  */
 LULL_API int lull_hash_replace_node(struct lull_hash *h, struct lull_hash_node *old,
 				    struct lull_hash_node *node);
 
-/* Remove the element with @key, the latest if there are more. Returns it, or NULL. */
+/* Remove the element with @key, the latest if there are several. Returns the element, or NULL. */
 LULL_API struct lull_hash_node *lull_hash_remove(struct lull_hash *h, uint64_t hash,
 						 lull_hash_match_fn match, const void *key);
 
@@ -349,20 +359,20 @@ LULL_API int lull_hash_remove_node(struct lull_hash *h, struct lull_hash_node *n
 /* ---- resizing -------------------------------------------------------------------------------- */
 
 /*
- * Move to a table of @buckets; a resize that goes on is finished first. Returns 0 when it is done,
- * -ENOMEM (nothing has changed), or -EINVAL if @buckets is 0. The table may grow or shrink by
- * itself afterwards. Contexts as for updates; long: some 10 ns per bucket and element.
+ * Move to a table of @buckets, after finishing the resize that is going on, if any. Returns 0 when all is
+ * done, -ENOMEM (nothing has changed), or -EINVAL if @buckets is 0. The table may grow or shrink by itself
+ * afterwards. Contexts as for updates. Takes long: some 10 ns per bucket and element.
  */
 LULL_API int lull_hash_resize(struct lull_hash *h, size_t buckets);
 
-/* Finish the resize that goes on, if any. Cannot fail. Contexts as for updates. */
+/* Finish the resize that is going on, if any. Cannot fail. Contexts as for updates. */
 LULL_API void lull_hash_finish_resize(struct lull_hash *h);
 
 /* ---- hashes: any context --------------------------------------------------------------------- */
 
 /*
- * Mix @x: each bit changes half of the result's, and no two numbers give the same. For integers and
- * pointers.
+ * Mix @x: each bit of @x changes half of the result's bits, and no two numbers give the same result. For
+ * integers and pointers.
  */
 LULL_INLINE uint64_t lull_hash_mix64(uint64_t x)
 {
@@ -374,11 +384,10 @@ LULL_INLINE uint64_t lull_hash_mix64(uint64_t x)
 }
 
 /*
- * Hash @size bytes, or a string without its end. With a @seed from getrandom() that is kept secret,
- * strangers who choose the keys find no collisions but by chance: SipHash-1-3, whose key is made of the
- * seed. That holds for those who do not see hashes, or orders that follow from them. With a seed that
- * they know (0) they can make chains as long as they like. Not for signatures; may differ from one
- * version to the next.
+ * Hash @size bytes, or a string without its end. This is SipHash-1-3, whose key is made of the @seed. Take
+ * the seed from getrandom() and keep it secret: then strangers who choose the keys find collisions only by
+ * chance, as long as they see no hashes and no order that follows from hashes. With a seed that they know (0)
+ * they can make chains as long as they like. Not for signatures; may differ from one version to the next.
  */
 LULL_API uint64_t lull_hash_bytes(const void *bytes, size_t size, uint64_t seed);
 LULL_API uint64_t lull_hash_string(const char *string, uint64_t seed);

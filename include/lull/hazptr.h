@@ -2,11 +2,11 @@
 /*
  * hazptr.h - hazard pointers: a reader names the object it uses, an updater frees none that is named.
  *
- * A reader writes the address of the object into a slot that all updaters can see, and checks
- * whether the object can still be found. If so, nobody frees it until the slot's address changes:
- * as long as the reader likes, over blocking calls too. An updater unlinks an object and retires it;
- * it is reclaimed when no slot has its address. Other objects are not held up, so a reader that
- * sleeps costs one object per slot and no more.
+ * A reader writes the address of the object into a slot that all updaters can see, and checks whether the
+ * object can still be found. If so, nobody frees it until the slot's address changes: as long as the reader
+ * likes, over blocking calls too. An updater unlinks an object and retires it; lull reclaims it when no slot
+ * has its address. The slot holds up no other object, so a reader that sleeps costs one object per slot and
+ * no more.
  *
  *	reader					updater
  *	p = load pointer to A			unlink A
@@ -15,44 +15,45 @@
  *	use *A					  A is there: keep A
  *	slot = 0		(release)	  A is not (acquire): free A
  *
- * After the heavy fence the slot is seen, or the reader's second load sees the unlinking and the
- * reader tries again. The second load is an acquire: the compiler may take the object's address
- * from either load, and A may have been freed and come back in between.
+ * After the heavy fence either the updater sees the slot, or the reader's second load sees the unlinking and
+ * the reader tries again. The second load is an acquire: the compiler may take the object's address from
+ * either load, and A may have been freed and come back in between.
  *
- * A slot must have the very address that is retired. It is the address of the struct lull_head that
- * is embedded in the object and given to lull_hazptr_call() (`member` below), or, in the _ptr forms
- * and in holds, the object's own address, for lull_hazptr_retire() and lull_hazptr_synchronize().
- * Nothing detects a mix-up of the two: make the head the first member, then they are the same. To
- * wait for a whole object, wherever in it slots may point, use lull_hazptr_synchronize_range().
+ * Reader and updater must use the same address of an object. There are two: that of the struct lull_head in
+ * the object, which the updater gives to lull_hazptr_call() (`member` below); and the object's own address,
+ * for the _ptr forms, holds, lull_hazptr_retire() and lull_hazptr_synchronize(). lull cannot detect a mix-up.
+ * Make the head the first member of the object: then both addresses are the same. To wait for a whole object,
+ * wherever in it slots may point, use lull_hazptr_synchronize_range().
  *
- * Slots come in contexts of eight. Each thread has one of its own; more can be had on the stack and
- * on the heap, any number. Or do without: a struct lull_hazptr_hold takes one of the thread's slots
- * or, when those are in use, the slot that it brings along, so that it cannot fail.
+ * Slots come in contexts of eight. Each thread has a context of its own. A program may have more contexts,
+ * any number, on the stack and on the heap. Or it uses holds: a struct lull_hazptr_hold takes one of the
+ * thread's slots or, when all of them are in use, the slot inside it, so that it cannot fail.
  *
- * One thread at a time. A context, its slots, and a hold belong to the thread that set them up. To
- * let another thread go on with one, detach it first, then hand it over (by a lock, a queue: any
- * release and acquire). Debug builds check this. When a thread exits, whatever it has not detached
- * stops protecting: if it did protect something, a line says so, and a later use of those slots
- * aborts. A context or hold on a stack must be cleaned up or released before its frame ends, also
- * when that ends by pthread_exit() or a cancellation; else the thread's exit aborts.
+ * One thread at a time. A context, its slots, and a hold belong to the thread that set them up. To hand one
+ * to another thread, detach it first, then hand it over (by a lock, a queue: any release and acquire). Debug
+ * builds check this. When a thread exits, the slots that it has not detached stop protecting: if one did
+ * protect something, a line says so, and a later use of the slot aborts. Clean up a context on a stack, and
+ * release a hold on a stack, before its frame ends, also when the frame ends by pthread_exit() or a
+ * cancellation; else the thread's exit aborts. (Of a hold that has one of the thread's own slots only the
+ * protection ends, with a line that says so.)
  *
- * How much waits. A thread that retires (lull_hazptr_retire) also reclaims. Of the objects that all
- * threads together have retired, at most 4096 + 128 * threads + 3 * slots wait, where `slots` counts
- * the slots of all threads and contexts, whatever readers do and however long they stall. (Beyond
- * 2048 of them a thread that retires frees for all; only if that thread is not run for a second do
- * the others go on.) Of the objects given to lull_hazptr_call(), those wait that came in while the
- * reclaimer was busy, see reclaim.h, and at most one per slot beyond that.
+ * How much waits. A thread that retires (lull_hazptr_retire) also reclaims. Whatever readers do, and however
+ * long they stall, at most 4096 + 128 * threads + 3 * slots retired objects wait, of all threads together;
+ * `slots` is the number of slots of all threads and contexts. (When more than 2048 wait, one thread that
+ * retires frees for all. The others wait for it, for a second at most if it does not run.) Of the objects
+ * given to lull_hazptr_call(), at most one per slot waits, and those that came in while the reclaimer was
+ * busy (reclaim.h).
  *
- * Objects that callbacks retire are reclaimed after those have returned, and count from then on.
+ * Objects that callbacks retire are reclaimed after the callbacks have returned, and count from then on.
  *
  * Updaters scan slots one after the other, so a protection must not be copied from slot to slot: let
  * the second slot protect for itself. (lull_hazptr_detach() does move a protection, in the order of
  * the scan.)
  *
- * Signal handlers may use their thread's context and holds if they give back all that they took, in
- * threads that have used lull before. A forked child keeps the protections of the forking thread and
- * the detached ones; other threads' slots are gone. So a detached hold or context must not be on
- * another thread's stack when a program forks: in the child that stack may be used again.
+ * Signal handlers may use their thread's context and holds, in threads that have used lull before, if they
+ * give back all that they took. A forked child keeps the protections of the forking thread and the detached
+ * ones; the slots of other threads are gone. So a detached hold or context must not be on another thread's
+ * stack when a program forks: the child may use that stack again.
  *
  * Sources: M. Michael, "Hazard Pointers" (2004); B. Feng's contexts and call (Linux RFC 2024); M.
  * Desnoyers' acquire, release, detach and backup slot (Linux 2026); folly's asymmetric fences.
@@ -72,8 +73,8 @@ LULL_BEGIN_DECLS
 #define LULL__HAZPTR_LOW    15u
 #define LULL__HAZPTR_STAMP  16u
 
-LULL_API void lull__hazptr_slow(struct lull_hazptr *h);
-LULL_API void *lull__hazptr_protect_again(struct lull_hazptr *h, const void *src, uintptr_t seen, uintptr_t offset);
+LULL_API void lull__hazptr_slow(struct lull_hazptr *h) LULL_NOEXCEPT;
+LULL_API void *lull__hazptr_protect_again(struct lull_hazptr *h, const void *src, uintptr_t seen, uintptr_t offset) LULL_NOEXCEPT;
 LULL_API struct lull_hazptr *lull__hazptr_alloc_slow(struct lull_hazptr_context *ctx);
 LULL_API void lull__hazptr_free_slow(struct lull_hazptr_context *ctx, struct lull_hazptr *h);
 
@@ -122,7 +123,7 @@ LULL_API void lull_hazptr_context_init(struct lull_hazptr_context *ctx);
 LULL_API void lull_hazptr_context_cleanup(struct lull_hazptr_context *ctx);
 
 /*
- * Give up the ownership of @ctx: from here on any thread may use it, one at a time, and clean it up.
+ * Give up the ownership of @ctx: from here on any thread may use it and clean it up, one thread at a time.
  * Any context.
  */
 LULL_API void lull_hazptr_context_detach(struct lull_hazptr_context *ctx);
@@ -134,9 +135,9 @@ LULL_INLINE struct lull_hazptr_context *lull_hazptr_thread_context(void)
 }
 
 /*
- * Take a free slot of @ctx. Returns NULL when all eight are in use, and, for the thread's own
- * context, in destructors that run after the thread's exit handling: use a hold there. No locked
- * instruction. In signal handlers: only slots of the thread's own context, freed before the handler
+ * Take a free slot of @ctx. Returns NULL when all eight are in use. Of the thread's own context it also
+ * returns NULL in destructors that run after the thread's exit handling: use a hold there. No locked
+ * instruction. In signal handlers: only slots of the thread's own context, which the handler frees before it
  * returns; there NULL may come before all eight are in use.
  */
 LULL_INLINE struct lull_hazptr *lull_hazptr_alloc(struct lull_hazptr_context *ctx)
@@ -171,14 +172,18 @@ LULL_INLINE void lull_hazptr_free(struct lull_hazptr_context *ctx, struct lull_h
 /* ---- protect -------------------------------------------------------------------------------- */
 
 /*
- * Protect the object that @gp points to, a pointer that updaters change (the variable itself).
- * Returns the object, or NULL when @gp is NULL or was changed meanwhile. In the object, @member is
- * the struct lull_head with which it will be retired; the _ptr forms are for objects that are
- * retired or waited for by their own address. The object stays until the slot is cleared, freed, or
- * protects another object. The reader sees all that the updater stored in it before publishing it.
- * Cannot fail otherwise, takes a bounded number of steps, does not block. @gp is evaluated several
- * times.
- *
+ * Protect the object that @gp points to; @gp is a pointer variable that updaters change. Returns the object,
+ * or NULL when @gp is NULL or was changed meanwhile. @member is the struct lull_head in the object by which
+ * an updater will retire it; the _ptr forms are for objects that updaters retire or wait for by the object's
+ * own address. The object stays until the slot is cleared, freed, or protects another object. The reader sees
+ * everything that the updater stored in the object before it published it. Cannot fail otherwise, takes a
+ * bounded number of steps, does not block. @gp is evaluated several times.
+ */
+#define lull_hazptr_tryprotect(h, gp, member)                                                      \
+	lull__hazptr_tryprotect(h, gp, lull__member_offset(gp, member))
+#define lull_hazptr_tryprotect_ptr(h, gp) lull__hazptr_tryprotect(h, gp, 0)
+
+/*
  * ORDER HAZ-3: the second load of the pointer before the object's contents; pairs with HAZ-3 in
  * lull_hazptr_publish(); without it a reader sees an object before its contents, or what was at its
  * address earlier; model/hazptr/aba.litmus
@@ -196,14 +201,16 @@ LULL_INLINE void lull_hazptr_free(struct lull_hazptr_context *ctx, struct lull_h
 		}                                                                                  \
 		lull__second;                                                                      \
 	})
-#define lull_hazptr_tryprotect(h, gp, member)                                                      \
-	lull__hazptr_tryprotect(h, gp, lull__member_offset(gp, member))
-#define lull_hazptr_tryprotect_ptr(h, gp) lull__hazptr_tryprotect(h, gp, 0)
 
 /*
- * Protect as tryprotect does, again and again until @gp was not changed meanwhile: NULL means that
- * @gp is NULL. HAZ-3 as above.
+ * Protect as tryprotect does, again and again until @gp has not changed meanwhile. So NULL means that @gp is
+ * NULL.
  */
+#define lull_hazptr_protect(h, gp, member)                                                         \
+	lull__hazptr_protect(h, gp, lull__member_offset(gp, member))
+#define lull_hazptr_protect_ptr(h, gp) lull__hazptr_protect(h, gp, 0)
+
+/* HAZ-3 as above. */
 #define lull__hazptr_protect(h, gp, offset)                                                        \
 	__extension__({                                                                            \
 		struct lull_hazptr *lull__h = (h);                                                 \
@@ -216,9 +223,6 @@ LULL_INLINE void lull_hazptr_free(struct lull_hazptr_context *ctx, struct lull_h
 				lull__h, (const void *)&(gp), (uintptr_t)lull__second, (offset));  \
 		lull__second;                                                                      \
 	})
-#define lull_hazptr_protect(h, gp, member)                                                         \
-	lull__hazptr_protect(h, gp, lull__member_offset(gp, member))
-#define lull_hazptr_protect_ptr(h, gp) lull__hazptr_protect(h, gp, 0)
 
 /* Return the offset of @member in what @gp points to. @gp is not evaluated. */
 #define lull__member_offset(gp, member) ((uintptr_t)offsetof(__typeof__(*(gp)), member))
@@ -250,9 +254,8 @@ LULL_INLINE struct lull_hazptr *lull__hazptr_hold_slot(struct lull_hazptr_hold *
 }
 
 /*
- * Release @hold. @p is what acquire returned; if that was NULL, nothing is done. To be called by the
- * thread that acquired, or, after detach, by any. Releasing another thread's hold that was not
- * detached aborts.
+ * Release @hold. @p is what acquire returned; if it is NULL, release does nothing. The thread that acquired
+ * calls this, or, after detach, any thread. Aborts if the hold is another thread's and was not detached.
  */
 LULL_INLINE void lull_hazptr_release(struct lull_hazptr_hold *hold, const void *p)
 {
@@ -287,10 +290,10 @@ LULL_INLINE void lull__hazptr_hold_end(struct lull_hazptr_hold *hold, const void
 }
 
 /*
- * Protect the object that the pointer at @src points to until @hold is released: by the object's own
- * address, or, in the _member form, by that of its struct lull_head @member. Returns the object. If
- * the pointer is NULL, returns NULL, and there is nothing to release. Does not block, but takes a
- * lock for a moment when all of the thread's slots are in use.
+ * Protect the object that the pointer at @src points to, until @hold is released. It is protected by its own
+ * address or, in the _member form, by the address of its struct lull_head @member. Returns the object. If the
+ * pointer is NULL, returns NULL, and there is nothing to release. Does not block, but takes a lock for a
+ * moment when all of the thread's slots are in use.
  */
 #define lull_hazptr_acquire(hold, src) lull__hazptr_acquire(hold, src, 0)
 #define lull_hazptr_acquire_member(hold, src, member)                                              \
@@ -315,21 +318,21 @@ LULL_API void lull_hazptr_detach(struct lull_hazptr_hold *hold);
 /* ---- updaters ------------------------------------------------------------------------------- */
 
 /*
- * Call @func(@head) when no slot names @head any more, on the reclaimer's thread (reclaim.h), with no
- * lock held. The object was unlinked before this call. @func may retire, protect, synchronize, free.
- * Nothing is allocated but one page per 256 calls that wait. In read sections, with locks held, in
- * callbacks, while the caller itself protects the object: yes (debug builds report it if it still
- * does at a later deferral, stall_ms on); in signal handlers: no. Cannot fail. call_sized() takes
- * the @bytes that wait with the object, see reclaim.h.
+ * Call @func(@head) when no slot names @head any more, on the reclaimer's thread (reclaim.h), with no lock
+ * held. The object was unlinked before this call. @func may retire, protect, synchronize, free. Nothing is
+ * allocated but one page per 256 calls that wait. In read sections, with locks held, in callbacks, while the
+ * caller itself protects the object: yes (debug builds report a caller that still protects it at a later
+ * deferral, stall_ms on); in signal handlers: no. Cannot fail. call_sized() takes the number of @bytes that
+ * wait with the object, see reclaim.h.
  */
 LULL_API void lull_hazptr_call(struct lull_head *head, lull_rcu_func func);
-LULL_API void lull_hazptr_call_sized(struct lull_head *head, lull_rcu_func func, size_t bytes);
+LULL_API void lull_hazptr_call_sized(struct lull_head *head, lull_rcu_func func, size_t bytes) LULL_NOEXCEPT;
 
 /*
- * free(3) @ptr when no slot names it any more; NULL is ignored. No user code runs, so the calling
- * thread frees it itself, in later calls; the reclaimer frees the rest. Contexts as for
- * lull_hazptr_call(). retire_sized() takes the size, as lull_rcu_free_sized() does; in C++ the same
- * objects do not pass.
+ * free(3) @ptr when no slot names it any more; NULL is ignored. No user code runs, so the calling thread
+ * frees it itself, in later calls; the reclaimer frees the rest. Contexts as for lull_hazptr_call().
+ * retire_sized() takes the size, as lull_rcu_free_sized() does. In C++ they refuse the same objects as
+ * lull_rcu_free() does.
  */
 LULL_API void lull_hazptr_retire(void *ptr);
 LULL_API void lull_hazptr_retire_sized(void *ptr, size_t bytes);
@@ -337,14 +340,14 @@ LULL__ENDS_IN_FREE(lull_hazptr_retire);
 LULL__ENDS_IN_FREE(lull_hazptr_retire_sized);
 
 /*
- * Wait until each slot that names @addr, or an address in [@addr, @addr + @len), has once been seen
- * with another address: then no reader that found the object before it was unlinked uses it any
- * more. A slot counts once, so readers that come back to an object that is still linked cannot make
- * this last for ever. Sleeps while it waits; the reader that clears its slot wakes it. The _timeout
- * forms give up after @timeout_ms and return -ETIMEDOUT, else 0. Aborts when the calling thread's
- * own context protects the object, which would never end. In read sections: yes, but they last as
- * long; an online thread stays online (rcu.h). In callbacks: yes. With locks held: not with locks
- * that the readers take. In signal handlers: no.
+ * Wait until each slot that names @addr, or an address in [@addr, @addr + @len), has once been seen with
+ * another address: then no reader that found the object before it was unlinked uses it any more. A slot
+ * counts once, so readers that come back to an object that is still linked cannot make this last for ever.
+ * Sleeps while it waits; the reader that clears its slot wakes the caller. The _timeout forms give up after
+ * @timeout_ms and return -ETIMEDOUT, else 0. Aborts when the calling thread's own context protects the
+ * object, because that wait would never end. In read sections: yes, but they last as long as the wait; an
+ * online thread stays online (rcu.h). In callbacks: yes. With locks held: not with locks that the readers
+ * take. In signal handlers: no.
  */
 LULL_API void lull_hazptr_synchronize(const void *addr);
 LULL_API void lull_hazptr_synchronize_range(const void *addr, size_t len);
@@ -353,10 +356,10 @@ LULL_API int lull_hazptr_synchronize_range_timeout(const void *addr, size_t len,
 
 /*
  * Wait until everything that any thread retired before the call, with hazptr.h or bridge.h, has been
- * reclaimed, and what callbacks retired meanwhile, 16 generations deep. So it waits as long as any of
- * those objects is protected; if the calling thread protects one, for ever (debug builds abort). The
- * timeout form returns -ETIMEDOUT after @timeout_ms (UINT64_MAX: no limit), else 0. Aborts in a read section and in
- * callbacks. Not in signal handlers.
+ * reclaimed, and everything that callbacks retired meanwhile, 16 generations deep. So it waits as long as a
+ * reader protects one of those objects; if the calling thread itself protects one, it waits for ever (debug
+ * builds abort). The timeout form returns -ETIMEDOUT after @timeout_ms (UINT64_MAX: no limit), else 0. Aborts
+ * in a read section and in callbacks. Not in signal handlers.
  */
 LULL_API void lull_hazptr_barrier(void);
 LULL_API int lull_hazptr_barrier_timeout(uint64_t timeout_ms);

@@ -2,14 +2,15 @@
 /*
  * hazptr_fenced.h - hazard pointers with full fences, for threads that must not be interrupted.
  *
- * The heavy fence of hazptr.h interrupts every processor that runs a thread of the process. Here
- * readers make a full fence themselves, one locked instruction per protection, and updaters need
- * none but their own. It is a domain of its own over the same slots: what is protected with these
- * functions must be retired or waited for with these (or with those of hazptr.h, which do more than
- * is needed), and what is retired with these must be protected with these.
+ * The heavy fence of hazptr.h interrupts every processor that runs a thread of the process. Here readers make
+ * a full fence themselves, one locked instruction per protection, and updaters make only a fence of their
+ * own. The slots are those of hazptr.h, but the two families must not be mixed freely. If updaters retire an
+ * object, or wait for it, by the functions below, readers must protect it by the functions below. (Readers
+ * may use these functions also for objects that updaters retire by hazptr.h, which does more than they need.)
  *
- * The reclaimer takes over what a thread has not reclaimed when it falls idle or exits. The
- * reclaimer does interrupt, and so do grace periods: LULL_FENCE=full (fence.h) stops both.
+ * Other parts of lull still make heavy fences: the reclaimer, when it sleeps and when it takes over the objects
+ * that an idle or exited thread has not reclaimed; grace periods; updates and resizes of a lull_hash that sleep
+ * for a bucket; kills and switches of a percpu_ref. LULL_FENCE=full (fence.h) stops them all.
  *
  * Errors and contexts are those of the functions of the same name in hazptr.h.
  */
@@ -36,8 +37,8 @@ LULL_INLINE void lull__hazptr_fenced_set(struct lull_hazptr *h, uintptr_t addr)
 }
 
 /*
- * Stop protecting what @h protects. No fence: a thread that goes to sleep for this slot at this very
- * moment may miss it, but it looks again by itself after a while.
+ * Stop protecting what @h protects. This makes no fence: a thread that goes to sleep for this slot at this
+ * very moment may miss the change, but after a while it looks again by itself.
  */
 LULL_INLINE void lull_hazptr_fenced_clear(struct lull_hazptr *h)
 {

@@ -2,13 +2,13 @@
 /*
  * hlist.h - lists with a head of one word, for hash buckets, that may be read while they change.
  *
- * Each node has `next`, and `pprev`, the address of the pointer that points to it, which is the
- * head's `first` or another node's `next`. So a node is taken off without knowing its head. There
- * is no way backwards, and the end is found by walking. Rules, families (plain and _rcu) and what
- * a reader sees are those of list.h: updaters of one list hold one lock; readers are in an RCU
- * read section or hold that lock; a node that was deleted keeps its `next` and is neither freed,
- * changed nor added before a grace period has passed; no function blocks, allocates or fails. The
- * loops leave @pos NULL when they come to the end.
+ * Each node has `next`, and `pprev`, the address of the pointer that points to it: the head's `first` or
+ * another node's `next`. So an updater can take a node off without knowing its head. There is no way
+ * backwards, and only a walk finds the end. The rules, the two families (plain and _rcu) and what a reader
+ * sees are as in list.h. Updaters of one list hold one lock; readers are in an RCU read section or hold that
+ * lock. A node that was deleted keeps its `next`; do not free it, change it or add it anywhere before a grace
+ * period has passed. No function blocks, allocates or fails. The loops leave @pos NULL when they come to the
+ * end.
  *
  * For objects that cannot wait for the grace period there are the nulls lists of hlist_nulls.h,
  * which this header includes.
@@ -169,7 +169,7 @@ LULL_INLINE void lull_hlist_replace(struct lull_hlist_node *old, struct lull_hli
 
 /* The RCU family: readers */
 
-/* Return the first node of a list, or the one behind @node; NULL at the end: a reader's one step. */
+/* Return the first node of a list, or the node behind @node; NULL at the end: a reader's one step. */
 LULL_INLINE struct lull_hlist_node *lull_hlist_first_rcu(const struct lull_hlist_head *head)
 {
 	LULL__CHECK_WALK("lull_hlist_first_rcu", head);
@@ -280,8 +280,8 @@ LULL_INLINE void lull_hlist_add_tail_rcu(struct lull_hlist_node *node,
 }
 
 /*
- * Take @node off its list. Readers on it go on by its `next`; free or reuse it only after a grace
- * period. Deleting it again is caught by the processor (poison).
+ * Take @node off its list. Readers on it go on by its `next`; free or reuse it only after a grace period. A
+ * second deletion crashes (poison).
  */
 LULL_INLINE void lull_hlist_del_rcu(struct lull_hlist_node *node)
 {
@@ -303,8 +303,8 @@ LULL_INLINE void lull_hlist_replace_rcu(struct lull_hlist_node *old, struct lull
 }
 
 /*
- * Exchange two whole lists; each walk follows one of them to its end. For a moment both heads lead to
- * the list that was @b's, so readers that must not miss the other need a rule of their own.
+ * Exchange two whole lists; each walk follows one of them to its end. For a moment both heads lead to the
+ * list that was @b's, so readers that must not miss the other list need a rule of their own.
  */
 LULL_INLINE void lull_hlist_swap_heads_rcu(struct lull_hlist_head *a, struct lull_hlist_head *b)
 {

@@ -2,11 +2,11 @@
 /*
  * hlist_nulls.h - hlists for objects that move, or are reused, without a grace period.
  *
- * The memory must stay an object of the type as long as there may be readers (a pool that gives pages
- * back after a grace period, or never). A reader that stands on an object is carried to the other list
- * with it. It cannot know when that happens, but it finds out: the end of each list is not NULL but an
- * odd "pointer" that carries a number of the user's choice, the bucket's index say. A reader that comes
- * to another end than that of its own list starts again:
+ * The memory must stay an object of the type as long as there may be readers (a pool that gives pages back
+ * after a grace period, or never). When an object moves to another list, it carries the readers that stand on
+ * it along. A reader does not notice this at once, but it finds out at the end of the list. The end is not
+ * NULL but an odd "pointer" that carries a number of the user's choice, for instance the bucket's index. A
+ * reader that comes to another end than that of its own list starts again:
  *
  *	restart:
  *		lull_hlist_nulls_for_each_entry_rcu(obj, node, &table[i], link) {
@@ -23,18 +23,18 @@
  *			goto restart;
  *		return NULL;
  *
- * The key changes under readers, so it is loaded and stored relaxed; taking the count (acquire) orders
- * the second load. Without counts the second test may be a comparison under a lock that freeing takes
- * too.
+ * The key changes under readers, so readers load it and updaters store it by relaxed accesses. To take the
+ * count (acquire) orders the second load. Without counts the second test may be a comparison under a lock
+ * that the thread that frees takes too.
  *
- * A walk that comes to its own end has met every object that was on the list all the while
- * (others, and some of them twice). That holds because objects are added at the head only: one
- * that comes back to the same list carries its readers to the front, where they have everything
- * before them. Added at the tail, it would carry them past objects they have not met, and to the
- * right end; so there is no such function, and lull_hlist_nulls_replace_rcu() takes only a node
- * on which no reader can stand.
+ * A walk that comes to its own end has met every object that was on the list during the whole walk (and
+ * perhaps others, and some of them twice). That holds because objects are added at the head only: an object
+ * that comes back to the same list carries its readers to the front, where everything is before them. An
+ * object that comes back at the tail would carry them past objects that they have not met, and the end would
+ * be the right one. So there is no function that adds at the tail, and lull_hlist_nulls_replace_rcu() takes
+ * only a node on which no reader can stand.
  *
- * Updaters of one list hold one lock, for a move the locks of both lists, one after the other or
+ * Updaters of one list hold one lock; for a move they hold the locks of both lists, one after the other or
  * together. No function blocks, allocates or fails.
  */
 #ifndef LULL_HLIST_NULLS_H
@@ -97,7 +97,7 @@ LULL_INLINE bool lull_hlist_nulls_unhashed(const struct lull_hlist_nulls_node *n
 	(LULL__NULLS_CHECK(*(ptr)), LULL__NULLS_CHECK(((type *)0)->member),                        \
 	 lull_container_of(ptr, type, member))
 
-/* Return what comes first, or behind @node: a node or an end. For readers. */
+/* Return the first node of the list, or the node behind @node, or an end. For readers. */
 LULL_INLINE struct lull_hlist_nulls_node *
 lull_hlist_nulls_first_rcu(const struct lull_hlist_nulls_head *head)
 {
@@ -189,7 +189,7 @@ LULL_INLINE void lull__hlist_nulls_unlink(struct lull_hlist_nulls_node *node,
 	lull_store_relaxed(&node->pprev, mark);
 }
 
-/* Take @node off its list; it may be added to another at once. A second time is caught (poison). */
+/* Take @node off its list; you may add it to another list at once. A second deletion crashes (poison). */
 LULL_INLINE void lull_hlist_nulls_del_rcu(struct lull_hlist_nulls_node *node)
 {
 	lull__hlist_nulls_unlink(node, LULL_HLIST_NULLS_POISON);
@@ -203,8 +203,8 @@ LULL_INLINE void lull_hlist_nulls_del_init_rcu(struct lull_hlist_nulls_node *nod
 }
 
 /*
- * Put @node, complete, in the place of @old. @node must be fresh: on no list since before the
- * last grace period. @old is as deleted.
+ * Put @node, complete, in the place of @old. @node must be fresh: a full grace period has passed since it was
+ * last on a list. @old is as deleted.
  */
 LULL_INLINE void lull_hlist_nulls_replace_rcu(struct lull_hlist_nulls_node *old,
 					      struct lull_hlist_nulls_node *node)

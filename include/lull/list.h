@@ -3,7 +3,7 @@
  * list.h - circular doubly linked lists that may be read while they are changed.
  *
  * A struct lull_list_head is embedded in each element; one more, the head, stands for the list. Head and
- * nodes form a ring; an empty list is a head that points to itself. Nothing is allocated or can fail.
+ * nodes form a ring; an empty list is a head that points to itself. No function allocates or fails.
  *
  *	struct route {
  *		struct lull_list_head list;
@@ -18,27 +18,27 @@
  *		...
  *	lull_rcu_read_unlock();
  *
- * There are two families of the same verbs. The plain one (lull_list_add, ...) is for lists that one thread
- * owns, or that one lock covers, readers too. The _rcu one is for lists with readers that hold no lock. Its
- * updaters need a lock of any kind: one updater per list at a time, and a splice updates both lists. Its
- * readers need an RCU read section, or that same lock, to keep the nodes allocated. A list changes family
- * only while no other thread can reach it. None of the functions blocks, except lull_list_splice_init_rcu()
- * and its tail form, which wait for readers. A signal handler may do what a reader may do.
+ * There are two families of the same verbs. The plain family (lull_list_add, ...) is for lists that one
+ * thread owns, or for which readers and updaters take one lock. The _rcu family is for lists with readers
+ * that hold no lock. Its updaters need a lock of any kind: one updater per list at a time, and a splice
+ * updates both lists. Its readers need an RCU read section, or that same lock, to keep the nodes allocated. A
+ * list may change its family only while no other thread can reach it. No function blocks, except
+ * lull_list_splice_init_rcu() and its tail form, which wait for readers. Signal handlers may read.
  *
- * A reader meets an element that is on the list during the whole walk exactly once, in order;
- * one that is added or deleted meanwhile, or not; of one that is replaced, the old or the new, never both
- * and never neither. An element that it meets is complete: it has all that was stored in it before it was
- * added. A deleted node keeps its `next`, so a reader that stands on it goes on and comes back to the list.
+ * A reader meets each element that is on the list during the whole walk exactly once, in order. It may or may
+ * not meet an element that is added or deleted during the walk. Of a replaced element it meets either the old
+ * or the new one. Each element that it meets has everything that was stored in it before it was added. A
+ * deleted node keeps its `next`, so a reader on it comes back to the list.
  *
- * Rules for deleting: between lull_list_del_rcu() and the end of a grace period the node is neither freed
- * nor changed nor added anywhere, because readers may stand on it: on another list it would lead them to a
- * head that is not theirs, and they would never end. (Objects that must move at once need the nulls lists of
+ * Rules for deleting: between lull_list_del_rcu() and the end of a grace period do not free the node, change
+ * it or add it anywhere, because readers may stand on it. On another list it would lead them to a head that
+ * is not theirs, and they would never end. (Objects that must move at once need the nulls lists of
  * hlist_nulls.h.) To change a published element: copy it, change the copy, lull_list_replace_rcu().
  *
  * Both ways. Readers may walk backwards too (lull_list_for_each_entry_reverse_rcu) if *all* deletions and
- * replacements on that list are the bidir ones, which keep `prev` as well; the others poison it, to catch a
- * second deletion. A walk may meet a node forwards before it can be met backwards; on its way back it may
- * meet others.
+ * replacements on that list are the bidir ones, which keep `prev` as well; the others poison `prev`, to catch
+ * a second deletion. A new node can be met forwards before it can be met backwards, so a walk back may meet
+ * others.
  *
  * The iteration macros declare nothing: the caller declares @pos, as a pointer to const if it likes. @head
  * is evaluated at every step. After a loop that ran to its end @pos points to no element.
@@ -74,8 +74,8 @@ LULL_INLINE void lull_list_init(struct lull_list_head *node)
 }
 
 /*
- * Is the list empty? Both families, any context. Without the lock the answer is only a hint: never follow it
- * by lull_list_first_entry(), which would take the head for an element if the last one went in between. Use
+ * Is the list empty? Both families, any context. Without the lock the answer is only a hint. Do not call
+ * lull_list_first_entry() after it, which takes the head for an element if the last one has gone: use
  * lull_list_first_or_null_rcu(), which loads the pointer once.
  */
 LULL_INLINE bool lull_list_empty(const struct lull_list_head *head)
@@ -96,7 +96,7 @@ LULL_INLINE bool lull_list_empty(const struct lull_list_head *head)
 
 /* The plain family */
 
-/* Return the first or last element of a list that is not empty, or a neighbour of one that has it. */
+/* Return the first or last element of a list that is not empty, or an existing neighbour of @pos. */
 #define lull_list_first_entry(head, type, member) lull_list_entry((head)->next, type, member)
 #define lull_list_last_entry(head, type, member)  lull_list_entry((head)->prev, type, member)
 #define lull_list_next_entry(pos, member)                                                          \
@@ -246,8 +246,8 @@ LULL_INLINE struct lull_list_head *lull_list_prev_rcu(const struct lull_list_hea
 	     (pos) = lull_list_next_entry_rcu(pos, member))
 
 /*
- * Go on behind @pos, or with @pos itself. The element must have been found in this same read section, or be
- * kept by other means and known not to have been deleted.
+ * Go on behind @pos, or with @pos itself. The caller must have found the element in this same read section,
+ * or keep it by other means and know that nobody has deleted it.
  */
 #define lull_list_for_each_entry_continue_rcu(pos, head, member)                                   \
 	for ((pos) = lull_list_next_entry_rcu(pos, member);                                        \
@@ -319,8 +319,8 @@ LULL_INLINE void lull_list_add_tail_rcu(struct lull_list_head *node, struct lull
 }
 
 /*
- * Take @node off its list. Readers on it go on by its `next`; free or reuse it only after a grace
- * period. Its `prev` is poisoned, so deleting it again is caught by the processor.
+ * Take @node off its list. Readers on it go on by its `next`; free or reuse it only after a grace period. Its
+ * `prev` is poisoned, so a second deletion crashes.
  */
 LULL_INLINE void lull_list_del_rcu(struct lull_list_head *node)
 {
@@ -365,8 +365,8 @@ LULL_INLINE void lull_list_replace_rcu(struct lull_list_head *old, struct lull_l
 /*
  * Insert all of @list, in order, between the node @at of another list and its successor, and leave @list
  * empty. The readers of @list must be gone before its nodes lead to another head: @sync waits for them
- * (lull_rcu_synchronize, if they are RCU readers). So this blocks, must not be called in a read section, and
- * keeps the locks of both lists all the while. Until it returns, readers find the nodes on neither list.
+ * (lull_rcu_synchronize, if they are RCU readers). So this blocks, with the locks of both lists held; not in
+ * a read section. Until it returns, readers find the nodes on neither list.
  */
 LULL_INLINE void lull_list_splice_init_rcu(struct lull_list_head *list, struct lull_list_head *at,
 					   void (*sync)(void))

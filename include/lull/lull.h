@@ -22,10 +22,14 @@
  *			hazard pointer
  *	hazptr_fenced.h	as hazptr.h, and updates are frequent and	reads must be cheapest: a protection
  *			must not interrupt other threads		costs a locked instruction
+ *	hazptr_pool.h	a hazard pointer is stored in an object, or	a hold of one thread will do: it needs
+ *			goes from thread to thread			no memory, and cannot fail
  *	shazptr.h	updaters wait often and briefly, for the	reads are hot, or a reader stays for
  *			readers of one place				long: each thread has only one slot
  *	reclaim.h	you want to limit what may wait, or to run	the defaults suit you: one background
  *			callbacks in a loop of your own			thread, and limits
+ *	cohort.h	a plugin, or an object, waits until all that	a barrier for the whole process will
+ *			it has retired is gone				do
  *
  * Count references:
  *
@@ -53,7 +57,7 @@
  *			without a grace period (a cache)		enough: hlist.h has simpler readers
  *
  * Look inside: debug.h (stalls, misuse, dump), stats.h (counts for other processes), check.h (which lock
- * guards which data). Ground for all of these: fence.h (asymmetric fences), thread.h (registration),
+ * guards which data). All of these are built on fence.h (asymmetric fences), thread.h (registration) and
  * atomic.h (accesses with their order in the name). docs/GUIDE.md has chapters on most of this;
  * docs/CHOOSING.md has figures.
  */
@@ -61,8 +65,10 @@
 #define LULL_LULL_H
 
 #include <lull/bridge.h>
+#include <lull/cohort.h>
 #include <lull/hazptr.h>
 #include <lull/hazptr_fenced.h>
+#include <lull/hazptr_pool.h>
 #include <lull/rcu.h>
 #include <lull/reclaim.h>
 #include <lull/shazptr.h>

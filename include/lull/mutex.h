@@ -2,30 +2,35 @@
 /*
  * mutex.h - a mutex whose waiters spin only while its owner runs.
  *
- * To sleep and be woken costs more than most critical sections last, so a waiter had better spin;
- * but to spin for an owner that does not run burns the time that the owner needs. The kernel's own
- * mutex knows which it is and user space does not. Here the word that waiters sleep on is the owner's
- * thread id, so that a waiter can ask an *oracle* whether that thread runs just now:
+ * To sleep and be woken takes longer than most critical sections last, so a waiter had better spin. But a
+ * waiter that spins for an owner that does not run burns the time that the owner needs. The kernel's own
+ * mutex knows whether the owner runs, and user space does not. In this mutex the word that waiters sleep on
+ * is the owner's thread id, so that a waiter can ask an *oracle* whether that thread runs just now:
  *
- *	rseq	the owner's restartable-sequence area says on which CPU it last ran in user mode: if
- *		that is the waiter's, or another waiter has been seen there since, it does not run;
- *		else it is believed to, for so long
+ *	rseq	the owner's restartable-sequence area says on which CPU the owner last ran in user mode: if
+ *		that is the waiter's CPU, or another waiter has been seen there since, the owner does not
+ *		run; else lull takes it to run, for some tens of microseconds, or ten if that was in vain lately
  *	bpf	a program in the kernel keeps a table of the thread that runs on each CPU; a user with the
- *		right to do so has loaded it (`lull oracle`)
+ *		right to load it has done so (`lull oracle`)
  *	kernel	as rseq; and the owner asks the kernel not to be preempted (rseq time-slice extension)
- *	none	it is not known: spin for a short bounded time
+ *	none	nobody knows: waiters spin for a short bounded time
  *
- * The best that is there is chosen before the first lock, of `bpf`, `rseq`, `none`;
+ * Before the first lock lull chooses the first of `bpf`, `rseq`, `none` that the process can have;
  * LULL_OWNER_ORACLE=rseq|bpf|kernel|none in the environment forces one.
  *
  * A thread that finds the lock free takes it, whoever came first: a free lock never waits for a sleeper to
- * wake up. Sleepers are woken in the order in which they went to sleep. A waiter that has been woken, and
- * finds the lock taken again LULL_MUTEX_PATIENCE_MS after it began to wait, becomes the heir: the next
- * unlock that finds it asleep gives the lock to it and to no other thread. (In a signal handler it is not
- * asleep; but a signal may come between its being woken and its being run, and then the lock waits for the
- * handler.) There is one heir at a time; the next one to be woken is the next heir. So a thread's wait, once
- * it is at the head of the sleepers, lasts no longer than LULL_MUTEX_PATIENCE_MS, the sections of the owner
- * and of an heir before it, and the time that the scheduler takes to run it. Mutexes that processes share have no heir, as it may be killed.
+ * wake up. Sleepers are woken in the order in which they went to sleep. A waiter becomes the heir if it has
+ * been woken, and finds the lock taken again LULL_MUTEX_PATIENCE_MS after it began to wait. The next unlock
+ * that finds the heir asleep gives the lock to it and to no other thread. (A thread in a signal handler is
+ * not asleep. But a signal may come after the heir was woken and before it runs; then the lock waits for the
+ * handler.) There is one heir at a time; the next thread to be woken is the next heir. So a thread at the
+ * head of the sleepers waits no longer than LULL_MUTEX_PATIENCE_MS, the sections of the owner and of an heir
+ * before it, and the time that the scheduler takes to run it.
+ *
+ * A waiter does not become the heir if it has seen an owner of higher priority while it waited (by policy,
+ * realtime priority and nice value): such threads would wait for a thread that the kernel runs less often.
+ * That waiter takes the lock when it finds it free. Mutexes that processes share have no heir, because an
+ * heir may be killed.
  *
  * Ideas: FUTEX_SPIN (A. Almeida, 2024), the mutex of the Linux kernel (spin on owner, hand-off), of
  * Solaris (schedctl), of Go (starvation after 1 ms), U. Drepper, "Futexes are tricky".
@@ -40,13 +45,14 @@
 #endif
 
 /*
- * All zeros is a mutex that is free; in C++ it begins so, and cannot be copied. As long as it is held, the low 30 bits of the word are the owner's
- * thread id, so a debugger, or `lull_mutex_owner()`, can show who holds it. After fork the child's thread
- * owns the mutexes of the thread that forked; those of other threads stay locked (use lull_mutex_init()).
+ * A mutex of zero bytes is free. In C++ a mutex begins free, and cannot be copied. While a thread holds it,
+ * the low 30 bits of the word are that owner's thread id, so a debugger, or `lull_mutex_owner()`, can show
+ * who holds it. After fork, the child's thread owns each mutex that the forking thread owned. A mutex that
+ * another thread owned stays locked: call lull_mutex_init() on it.
  *
- * Not in signal handlers, except lull_mutex_trylock() and the unlock that goes with it. A call that waits
- * must not be left by longjmp() or asynchronous cancellation; none is a cancellation point. A thread that
- * locks must end by returning or by pthread_exit().
+ * Not in signal handlers, except lull_mutex_trylock() and the unlock that goes with it. Do not leave a call
+ * that waits by longjmp() or asynchronous cancellation; no call is a cancellation point. A thread that locks
+ * must end by returning or by pthread_exit().
  */
 struct lull_mutex {
 	uint32_t word LULL__ZERO; /* a futex; 0: free; else the owner's thread id and LULL__MUTEX_WAITERS, _HEIR */
@@ -85,15 +91,15 @@ LULL_API int lull__mutex_timedlock_slow(struct lull_mutex *m, uint64_t deadline_
 LULL_API void lull__mutex_unlock_slow(struct lull_mutex *m);
 
 /*
- * Make @m a free mutex, whatever it was. @flags: 0 or LULL_MUTEX_SHARED. Only needed for flags, and for
- * memory that is not zero. Any context.
+ * Make @m a free mutex, whatever it was. @flags: 0 or LULL_MUTEX_SHARED. You need this call only for flags,
+ * and for memory that is not zero. Any context.
  */
 LULL_API void lull_mutex_init(struct lull_mutex *m, uint32_t flags);
 
 /*
- * Say that @m is not used any more. Aborts if it is held or waited for. Then it may be freed, or made
- * another mutex; also without this call, as soon as the last thread that will lock it has unlocked it.
- * Any context.
+ * Say that nobody uses @m any more. Aborts if a thread holds it or waits for it. Then you may free it, or
+ * make it another mutex; you may also do that without this call, when the last thread that will lock it has
+ * unlocked it. Any context.
  */
 LULL_API void lull_mutex_destroy(struct lull_mutex *m);
 
@@ -119,8 +125,8 @@ LULL_INLINE bool lull__mutex_try_inline(struct lull_mutex *m)
 }
 
 /*
- * Lock @m; waits as long as it takes. May block. Not in a read section of RCU that should be short. Aborts
- * if the thread holds it already. Cannot fail.
+ * Lock @m; waits as long as it takes. May block, so not in a read section of RCU that should be short. Aborts
+ * if the thread holds @m already. Cannot fail.
  */
 LULL_INLINE void lull_mutex_lock(struct lull_mutex *m)
 {
@@ -130,7 +136,7 @@ LULL_INLINE void lull_mutex_lock(struct lull_mutex *m)
 	LULL__TSAN_MUTEX(__tsan_mutex_post_lock(m, __tsan_mutex_linker_init, 1));
 }
 
-/* Lock @m if it is free. Returns false if any thread holds it, including this one. Any context. */
+/* Lock @m if it is free. Returns false if a thread holds it, also if this thread does. Any context. */
 LULL_INLINE bool lull_mutex_trylock(struct lull_mutex *m)
 {
 	bool got;
@@ -176,7 +182,7 @@ LULL_INLINE void lull_mutex_unlock(struct lull_mutex *m)
 	LULL__TSAN_MUTEX(__tsan_mutex_post_unlock(m, __tsan_mutex_linker_init));
 }
 
-/* Return the owner's thread id; 0: it is free. May be out of date, unless it is the caller's. Any context. */
+/* Return the owner's thread id; 0: @m is free. May be out of date, unless the caller is the owner. Any context. */
 LULL_INLINE uint32_t lull_mutex_owner(const struct lull_mutex *m)
 {
 	return lull_load_relaxed(&m->word) & LULL__MUTEX_TID;
@@ -188,8 +194,8 @@ LULL_INLINE bool lull_mutex_is_locked(const struct lull_mutex *m)
 }
 
 /*
- * Where `lull oracle` pins the table that the oracle "bpf" reads, in a folder of root's. No setting moves
- * it: no process may be pointed at a table of somebody else's.
+ * `lull oracle` pins the table of the oracle "bpf" here, in a folder of root's. No setting moves the table:
+ * nobody can make a process read the table of somebody else.
  */
 #define LULL_MUTEX_TABLE_DIR "/sys/fs/bpf/lull"
 #define LULL_MUTEX_TABLE     LULL_MUTEX_TABLE_DIR "/running"
@@ -199,14 +205,14 @@ LULL_API const char *lull_mutex_oracle_name(void);
 
 /*
  * Choose another oracle by its @name. Returns 0, -EINVAL (no such name) or -ENOTSUP (not on this machine).
- * For instruments, and for programs that know better; applies to threads that have not locked yet. Not in
- * signal handlers.
+ * For instruments, and for programs that know better. Applies to threads that have not locked anything yet.
+ * Not in signal handlers.
  */
 LULL_API int lull_mutex_choose_oracle(const char *name);
 
 /*
- * Lock @m until the end of the enclosing block, in whatever way the block ends (by cancellation or an
- * exception: if compiled with -fexceptions, as C++ is):
+ * Lock @m until the end of the enclosing block, however the block ends (by cancellation or an exception: only
+ * if compiled with -fexceptions, as C++ is):
  *	{ LULL_MUTEX_GUARD(&lock); count++; }
  */
 struct lull_mutex_guard {

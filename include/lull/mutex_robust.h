@@ -2,9 +2,9 @@
 /*
  * mutex_robust.h - a mutex whose next owner learns that the last one has died.
  *
- * For memory that processes share, of which one may be killed at any time, or for threads that may
- * exit. The kernel marks the word of each lock on a dead thread's list and wakes one waiter; the
- * next thread to lock it has the lock, gets -EOWNERDEAD, and repairs what the lock guards:
+ * For memory that processes share when one of them may be killed at any time, or for threads that may exit
+ * with a lock held. The kernel marks the word of each lock on a dead thread's list and wakes one waiter. The
+ * next thread that locks the mutex has the lock, gets -EOWNERDEAD, and repairs the data that the lock guards:
  *
  *	err = lull_mutex_robust_lock(&m);
  *	if (err == -EOWNERDEAD) {
@@ -14,10 +14,10 @@
  *	...
  *	lull_mutex_robust_unlock(&m);
  *
- * A type of its own and not a flag of lull_mutex: the list needs room beside the word, and keeping it
- * costs four stores, which users of lull_mutex do not pay. The list is the one that the C library
- * registers for pthread mutexes (there is one per thread); lull's are linked into it in the same form, so
- * both kinds live side by side.
+ * This is a type of its own and not a flag of lull_mutex: the list needs room beside the word, and a lock and
+ * unlock make four stores for it, which users of lull_mutex do not pay. The list is the one that the C
+ * library registers for pthread mutexes (there is one per thread). lull links its mutexes into it in the same
+ * form, so both kinds live side by side.
  *
  * Sources: set_robust_list(2), Documentation/locking/robust-futex-ABI, POSIX robust mutexes.
  */
@@ -29,11 +29,12 @@
 #include <lull/mutex.h>
 
 /*
- * All zeros is one that is free and private. 40 bytes, so that the word is as far from the link as in a
- * pthread mutex of glibc on 64-bit machines; elsewhere all calls give -ENOTSUP. Waiters spin and sleep as
- * those of lull_mutex do; there is no heir. Not in signal handlers. After fork the child has none of them.
+ * A robust mutex of zero bytes is free and private. It has 40 bytes, so that the word is as far from the link
+ * as in a pthread mutex of glibc on 64-bit machines; elsewhere all calls return -ENOTSUP. Waiters spin and
+ * sleep as those of lull_mutex do; there is no heir. Not in signal handlers. After fork the child holds no
+ * robust mutex.
  *
- * Memory that holds one must not be unmapped while an unlock of it is under way (as for pthread mutexes: the
+ * Do not unmap the memory of a robust mutex while an unlock of it is under way (as for pthread mutexes: the
  * kernel may wake through an address that is something else by then).
  */
 struct lull_mutex_robust {
@@ -72,7 +73,7 @@ LULL_INLINE int lull__mutex_robust_tried(struct lull_mutex_robust *m, int err)
 
 /*
  * Lock @m. Returns 0: locked. -EOWNERDEAD: locked, but the last owner died with it. -ENOTRECOVERABLE: not
- * locked, and never will be (an owner that got -EOWNERDEAD unlocked it without
+ * locked, and nobody can lock it again (an owner that got -EOWNERDEAD unlocked it without
  * lull_mutex_robust_consistent()). -ENOTSUP: this system has no such list. trylock also returns -EBUSY,
  * timedlock -ETIMEDOUT (@deadline_ns of CLOCK_MONOTONIC).
  */
@@ -98,7 +99,7 @@ LULL_INLINE void lull_mutex_robust_unlock(struct lull_mutex_robust *m)
 	lull__mutex_robust_unlock(m);
 }
 
-/* Say that the data that @m guards are repaired. The owner only; aborts if the lock gave no -EOWNERDEAD. */
+/* Say that the data that @m guards are repaired. For the owner only; aborts if the lock returned no -EOWNERDEAD. */
 LULL_API void lull_mutex_robust_consistent(struct lull_mutex_robust *m);
 
 LULL_INLINE uint32_t lull_mutex_robust_owner(const struct lull_mutex_robust *m)

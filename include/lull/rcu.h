@@ -2,17 +2,17 @@
 /*
  * rcu.h - read-copy update: readers that cost two stores, updaters that wait for them.
  *
- * A reader brackets its accesses with lull_rcu_read_lock() and lull_rcu_read_unlock(). An updater
- * unlinks an object, so that no new reader can find it, and waits for a *grace period*: the time
- * until every read section that was going on has ended. Then no reader has the object any more, and
- * it may be freed. Sections never wait, never fail, nest, and may be used in signal handlers.
+ * A reader brackets its accesses with lull_rcu_read_lock() and lull_rcu_read_unlock(). An updater unlinks an
+ * object, so that no new reader can find it, and waits for a *grace period*: the time until every read
+ * section that was going on has ended. Then no reader has the object any more, and the updater may free it.
+ * Sections never wait and never fail; they nest, and signal handlers may use them.
  *
- * How it works. Each thread has one 64-bit word: 0 outside a section, else the number of the newest
- * grace period that the thread knew when it entered, shifted left, with the nesting depth (less
- * one) in the low bits. A grace period makes one heavy fence, then stores its number for new
- * sections to carry, and reads every thread's word once. A thread whose word is 0, or carries the
- * new number or a later one, need not be waited for. Any other thread may hold an object from
- * before; the grace period waits until its word changes.
+ * How it works. Each thread has one 64-bit word: 0 outside a section, else the number of the newest grace
+ * period that the thread knew when it entered, shifted left, with the nesting depth (less one) in the low
+ * bits. A grace period makes one heavy fence, then stores its number for new sections to carry, and reads
+ * every thread's word once. It need not wait for a thread whose word is 0, or carries the new number or a
+ * later one. Any other thread may hold an object from before, so the grace period waits until that thread's
+ * word changes.
  *
  *	reader					grace period n+1
  *	word = n	(light fence)		unlink A
@@ -21,16 +21,20 @@
  *	use *p					sees word == n: waits
  *	word = 0	(store-release)		sees word == 0 (load-acquire): free A
  *
- * After the heavy fence either the word is seen, or the reader's loads come so late that they see
- * the unlinking. One pass is enough because numbers never wrap (52 bits: 14 years of one grace
- * period each 100 ns), so a word can never be mistaken for a newer one. It may be that a scan
- * misses the 0 and sees the entry of the *next* section; so every store to the word is a release,
- * not only the one that leaves. docs/ORDERING.md has the whole argument, model/ the proofs.
+ * After the heavy fence either the updater sees the word, or the reader's loads come so late that they see
+ * the unlinking. One pass is enough because numbers never wrap (52 bits: 14 years of one grace period each
+ * 100 ns): nobody can mistake an old word for a newer one. A scan may miss the 0 and see the entry of the
+ * *next* section; so every store to the word is a release, not only the one that leaves. docs/ORDERING.md has
+ * the whole argument, and model/ has the proofs.
  *
- * Quiescent-state threads. A thread that runs an event loop can go *online*: it then counts as
- * being in one endless section, its read sections cost no instruction, and it says
- * lull_rcu_quiescent() now and then, when it holds no pointer. It goes offline around calls that
- * block. Both kinds of threads read the same data at the same time.
+ * The heavy fence is for readers that make light ones. So a grace period makes none if no thread is registered but
+ * the one that begins it, or if all the others are online, as below. (To sleep for a reader takes one more.) lull's
+ * own threads are among the others while they run, and not while they sleep.
+ *
+ * Quiescent-state threads. A thread that runs an event loop can go *online*. It then counts as being in one
+ * endless section, and its read sections cost no instruction. Now and then, when it holds no pointer, it
+ * calls lull_rcu_quiescent(). It goes offline around calls that block. Both kinds of threads may read the
+ * same data at the same time.
  *
  * Sources: P. McKenney and J. Slingwine, "Read-Copy Update" (1998); Linux kernel/rcu; M. Desnoyers
  * et al., "User-Level Implementations of Read-Copy Update" (2012), whose two-phase counter this
@@ -47,18 +51,19 @@ LULL_BEGIN_DECLS
 
 /* The word: number | flags | depth - 1. */
 #define LULL__RCU_DEPTH 0x3ffu /* nesting depth - 1 */
+#define LULL__RCU_FAR	0x200u /* from this depth on the lock goes out of line, where it looks for DEEP */
 #define LULL__RCU_SLOW	0x400u /* the outermost unlock must go out of line */
-#define LULL__RCU_REST	0x800u /* outside, and the next lock must go out of line */
+#define LULL__RCU_REST	0x800u /* outside, or not inside for sure yet: the next lock must go out of line */
 #define LULL__RCU_LOW	0xfffu
 #define LULL__RCU_STEP	0x1000u /* one grace period */
 #define LULL__RCU_DEEP	1000u	/* locks nested deeper than this are a runaway recursion: abort */
 
-/* Number of the newest grace period whose heavy fence is done. Written by its leader alone. */
+/* Number of the newest grace period whose fence is done. Written by its leader alone. */
 extern LULL_API uint64_t lull__rcu_gp;
 
-LULL_API void lull__rcu_read_lock_slow(void);
-LULL_API void lull__rcu_read_unlock_slow(void);
-LULL_API void lull__rcu_wake(void);
+LULL_API void lull__rcu_read_lock_slow(void) LULL_NOEXCEPT;
+LULL_API void lull__rcu_read_unlock_slow(void) LULL_NOEXCEPT;
+LULL_API void lull__rcu_wake(void) LULL_NOEXCEPT;
 LULL_API void lull__rcu_misuse(const char *what) __attribute__((noreturn, cold));
 
 #ifdef LULL_DEBUG
@@ -77,10 +82,10 @@ LULL_API void lull__rcu_probe_exit(void);
 #endif
 
 /*
- * Enter a read section. Every object that was reachable at any time in the section stays allocated
- * until the outermost unlock. Cannot fail, never blocks (except to link a new thread's record in).
- * May be nested 1000 deep, may be called with any lock held and in signal handlers (of threads that
- * have used lull before: thread.h). A forked child keeps the section that the forking thread was in.
+ * Enter a read section. Every object that was reachable at any time in the section stays allocated until the
+ * outermost unlock. Cannot fail, never blocks (except to link a new thread's record in). May be nested 1000
+ * deep. May be called with any lock held, and in signal handlers (of threads that have used lull before:
+ * thread.h). A forked child keeps the section that the forking thread was in.
  */
 LULL_INLINE void lull_rcu_read_lock(void)
 {
@@ -106,8 +111,7 @@ LULL_INLINE void lull_rcu_read_lock(void)
 		 * found the object; model/rcu/enter.tpl
 		 */
 		lull_compiler_barrier();
-	} else if (word = lull__self.rcu,
-		   lull_likely((word & (LULL__RCU_REST | LULL__RCU_DEPTH)) < LULL__RCU_DEEP)) {
+	} else if (word = lull__self.rcu, lull_likely((word & (LULL__RCU_REST | LULL__RCU_FAR)) == 0)) {
 		/*
 		 * ORDER RCU-6: an earlier section's loads before this word; pairs with RCU-3 in
 		 * gp_scan(), which may see this store and not the entry before it; without it as
@@ -126,8 +130,8 @@ LULL_INLINE void lull_rcu_read_lock(void)
 }
 
 /*
- * Leave a read section. After the outermost one no pointer that was read in it may be used. Wakes a
- * grace period that sleeps for this thread (a system call, then only). Same contexts as the lock.
+ * Leave a read section. After the outermost unlock do not use any pointer that was read in the section. Wakes
+ * a grace period that sleeps for this thread (only then it makes a system call). Same contexts as the lock.
  */
 LULL_INLINE void lull_rcu_read_unlock(void)
 {
@@ -192,7 +196,7 @@ LULL_INLINE void *lull__rcu_check_fetch(const char *what, const void *at, size_t
 #endif
 
 /*
- * Enter a read section that ends with the enclosing block, in whatever way the block ends:
+ * Enter a read section that ends with the enclosing block, however the block ends:
  *	{ LULL_RCU_GUARD(); use(lull_rcu_dereference(config)); }
  */
 struct lull_rcu_guard {
@@ -216,9 +220,9 @@ LULL_INLINE void lull__rcu_guard_leave(struct lull_rcu_guard *guard)
 #define LULL_RCU_GUARD() LULL__GUARD(lull_rcu_guard, lull__rcu_guard_leave, lull__rcu_guard_enter())
 
 /*
- * Fetch a pointer that updaters change; @p is the pointer variable itself. The reader sees all that
- * the updater stored in the object before it published it. Only in a read section (debug builds
- * check it, and that the object was not retired before the section began). Debug builds evaluate @p
+ * Fetch a pointer that updaters change; @p is the pointer variable itself. The reader sees everything that
+ * the updater stored in the object before it published the object. Call it only in a read section. Debug
+ * builds check that, and also that nobody retired the object before the section began. They evaluate @p
  * twice.
  *
  * ORDER RCU-9: load the pointer before what is read through it; pairs with RCU-9 in
@@ -236,9 +240,9 @@ LULL_INLINE void lull__rcu_guard_leave(struct lull_rcu_guard *guard)
 #define lull_rcu_access(p) lull_load_relaxed(&(p))
 
 /*
- * Publish @v in the pointer variable @p: readers that fetch it see all that was stored before. The
- * caller holds the lock that orders updates (debug builds check it if they know the lock: check.h).
- * Any context.
+ * Publish @v in the pointer variable @p: readers that fetch it also see everything that was stored before.
+ * The caller holds the lock that orders updates (debug builds check this if they know the lock: check.h). Any
+ * context.
  *
  * ORDER RCU-9: the object's contents before the pointer; pairs with RCU-9 in
  * lull_rcu_dereference(); without it a reader sees an object before its contents;
@@ -256,22 +260,22 @@ LULL_INLINE void lull__rcu_guard_leave(struct lull_rcu_guard *guard)
 	})
 
 /*
- * Wait for a grace period: every read section that was going on at the call has ended at the
- * return. Blocks; callers that wait at the same time share one. An online thread counts as
- * quiescent meanwhile. Aborts in a read section (it would wait for itself). Not in signal handlers.
- * Cannot fail. A grace period that takes too long is reported, see debug.h. There is no separate
- * expedited form: this one is expedited.
+ * Wait for a grace period: when this returns, every read section that was going on at the call has ended.
+ * Blocks; callers that wait at the same time share one grace period. An online thread counts as quiescent
+ * while it waits here. Aborts in a read section (it would wait for itself). Not in signal handlers. Cannot
+ * fail. lull reports a grace period that takes too long, see debug.h. There is no separate expedited form:
+ * this one is expedited.
  */
 LULL_API void lull_rcu_synchronize(void);
 
 /*
- * Polled grace periods. gp_start() returns a cookie for "all read sections that are going on now
- * have ended" and starts that grace period, unless another one is still open; gp_poll() says, without
- * waiting, whether it is over (and pushes along whichever is open: one heavy fence at most); gp_wait() blocks
- * like synchronize. One grace period is open at a time, so a cookie is over once all sections have ended that
- * began before the *next* grace period, however many cookies are taken meanwhile. A cookie never expires.
- * gp_start and gp_poll may be called in read sections and with locks held; none of the three in
- * signal handlers.
+ * Polled grace periods. gp_start() returns a cookie, which stands for "all read sections that are going on
+ * now have ended". It starts that grace period, unless another one is still open. gp_poll() says, without
+ * waiting, whether the cookie's grace period is over; it also pushes the open grace period along (one heavy
+ * fence at most). gp_wait() blocks like synchronize. Only one grace period is open at a time. So a cookie is
+ * over when all sections that began before the *next* grace period have ended, however many cookies were
+ * taken meanwhile. A cookie never expires. Call gp_start and gp_poll also in read sections and with locks
+ * held; none of the three in signal handlers.
  */
 typedef uint64_t lull_rcu_cookie;
 LULL_API lull_rcu_cookie lull_rcu_gp_start(void);
@@ -279,12 +283,11 @@ LULL_API bool lull_rcu_gp_poll(lull_rcu_cookie cookie);
 LULL_API void lull_rcu_gp_wait(lull_rcu_cookie cookie);
 
 /*
- * Call @func(@head) after a grace period, on the reclaimer's thread (see reclaim.h), with signals
- * blocked and no lock held. The head is embedded in the object. @func may defer calls, synchronize,
- * and free; it has to return (no exception, no pthread_exit). Nothing is allocated per call. May be
- * called in read sections, with locks held, in callbacks; not in signal handlers. Cannot fail.
- * call_sized() takes the @bytes that wait with the object, for the limits on the backlog; call()
- * counts the head alone.
+ * Call @func(@head) after a grace period, on the reclaimer's thread (see reclaim.h), with signals blocked and
+ * no lock held. The head is embedded in the object. @func may defer calls, synchronize, and free; it must
+ * return (no exception, no pthread_exit). Nothing is allocated per call. May be called in read sections, with
+ * locks held, in callbacks; not in signal handlers. Cannot fail. call_sized() takes the number of @bytes that
+ * wait with the object, for the limits on the backlog; call() counts the head alone.
  */
 struct lull_head;
 typedef void (*lull_rcu_func)(struct lull_head *head) LULL__NOEXCEPT_TYPE;
@@ -296,16 +299,27 @@ struct lull_head {
 #define lull_rcu_head lull_head
 
 LULL_API void lull_rcu_call(struct lull_head *head, lull_rcu_func func);
-LULL_API void lull_rcu_call_sized(struct lull_head *head, lull_rcu_func func, size_t bytes);
+LULL_API void lull_rcu_call_sized(struct lull_head *head, lull_rcu_func func, size_t bytes) LULL_NOEXCEPT;
 
 /*
- * free(3) @ptr after a grace period; NULL is ignored. Nothing in the object is needed for that, and
- * no user code runs, so the calling thread frees the memory itself, a few objects at a time in later
- * calls, while they are still in its cache; the reclaimer frees the rest. Same contexts as
- * lull_rcu_call(). free_sized() takes the size, which free() has to read beside the object: one
- * cache miss fewer where another processor wrote it. In C++ neither compiles for objects that have a
- * destructor, or may have one (incomplete types; a void * passes). Nothing that comes from new may be
- * passed in; where it has no destructor only the address sanitizer can tell.
+ * Do the same for a callback that is pure: @func only frees memory. It takes no lock that a thread may hold while it
+ * defers, waits for nothing, and may run in any thread. In return the thread that defers runs it, a few in its later
+ * calls, while the memory is still in its cache: as fast as lull_rcu_free(). So @func may run inside call_pure(),
+ * under the locks that are held there, and with signals not blocked. No deferral runs it in a read section or in an
+ * online thread, nor in a callback; what a thread defers only there, and what it leaves behind, is up to the
+ * reclaimer. Same contexts, and the limits are those of memory (reclaim.h).
+ */
+LULL_API void lull_rcu_call_pure(struct lull_head *head, lull_rcu_func func);
+LULL_API void lull_rcu_call_pure_sized(struct lull_head *head, lull_rcu_func func, size_t bytes) LULL_NOEXCEPT;
+
+/*
+ * free(3) @ptr after a grace period; NULL is ignored. The object needs no head for that. No user code runs,
+ * so the calling thread frees the memory itself, a few objects at a time in later calls, while they are still
+ * in its cache; the reclaimer frees the rest. Same contexts as lull_rcu_call(). free_sized() takes the size
+ * of the object; free() has to read that size beside the object, which is one more cache miss if another
+ * processor wrote it. In C++ neither compiles for objects that have a destructor, or may have one (incomplete
+ * types; a void * passes). Do not pass in an object that comes from new; if it has no destructor, only the
+ * address sanitizer finds that mistake.
  */
 LULL_API void lull_rcu_free(void *ptr);
 LULL_API void lull_rcu_free_sized(void *ptr, size_t bytes);
@@ -313,19 +327,19 @@ LULL__ENDS_IN_FREE(lull_rcu_free);
 LULL__ENDS_IN_FREE(lull_rcu_free_sized);
 
 /*
- * Wait until everything that any thread deferred before the call has been called or freed, and what
- * those callbacks deferred, and so on, 16 generations deep. Takes about one wake-up and one grace
- * period per generation. Blocks. Aborts in a read section and in a callback. Not in signal handlers.
+ * Wait until everything that any thread deferred before the call has been called or freed. Wait also for what
+ * those callbacks deferred, and so on, 16 generations deep. Takes about one wake-up and one grace period per
+ * generation. Blocks. Aborts in a read section and in a callback. Not in signal handlers.
  */
 LULL_API void lull_rcu_barrier(void);
 
 /*
- * Quiescent-state threads. online(): from here on this thread is taken to hold pointers at any
- * time, except in quiescent() (and in synchronize, gp_wait and the barriers). offline(): no longer;
- * go offline around everything that may block. They do not nest. Each aborts where it makes no
- * sense: online when online, the others when offline, quiescent and offline inside a nested section.
- * A thread that exits online is taken offline. While an online thread waits in one of those calls it
- * is offline: its signal handlers must use the ordinary read lock.
+ * Quiescent-state threads. online(): from here on grace periods assume that this thread may hold pointers at
+ * any time, except in quiescent() (and in synchronize, gp_wait and the barriers). offline() ends that; go
+ * offline around everything that may block. They do not nest. Each aborts where it makes no sense: online
+ * when online, the others when offline, quiescent and offline inside a nested section. A thread that exits
+ * online goes offline first. While an online thread waits in synchronize, gp_wait or a barrier, it is
+ * offline: its signal handlers must use the ordinary read lock.
  */
 LULL_API void lull_rcu_online(void);
 LULL_API void lull_rcu_offline(void);

@@ -1,46 +1,52 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reclaim.h - which thread runs what was deferred, when, and how much may wait.
+ * reclaim.h - which thread frees deferred objects and runs callbacks, when, and how much may wait.
  *
- * Each thread has queues of pointers to free (lull_rcu_free, lull_hazptr_retire, ...) and of
- * callbacks (lull_rcu_call, lull_hazptr_call, ...). To defer is to append to one's own queue: no
- * lock, no locked instruction, no allocation but for one page per 256 entries.
+ * Each thread has queues of pointers to free (lull_rcu_free, lull_hazptr_retire, ...) and of callbacks
+ * (lull_rcu_call, lull_hazptr_call, ...). A thread that defers appends to its own queue: no lock, no locked
+ * instruction, no allocation but for one page per 256 entries.
  *
- * Pointers that are only to be freed are freed by the thread that deferred them, in its later calls,
- * a few at a time, as soon as a grace period has passed, or no hazard pointer names them, while the
- * memory is still in its cache. A small backlog makes deferral fast.
- * Callbacks run user code and so go to one background thread: none ever runs while its caller holds
- * a lock. The background thread also takes over the queues of threads that fell idle or exited. It
- * is started when needed, woken by events, and ends after two seconds without work (while objects
- * wait that hazard pointers protect, it sleeps). When
- * it cannot be started, callbacks wait: later deferrals, waits for readers, and threads that begin or
- * exit try again, and a barrier runs them itself; memory that exited threads left is freed by those
- * that defer. A program may instead run callbacks in its own loop (LULL_RECLAIM_POLL), or let the deferring threads
- * run them as well (LULL_RECLAIM_CALLER).
+ * Memory. The thread that deferred a pointer also frees it, in its later calls, a few at a time: as soon as a
+ * grace period has passed, or no hazard pointer names the object, and while the memory is still in its cache.
+ * A small backlog makes deferral fast. So it is with pure callbacks (lull_rcu_call_pure), outside sections.
  *
- * lull's own threads (this one, and those that debug.h and shazptr.h tell of) do not run as the thread
- * does that happens to need them first. They have SCHED_OTHER, nice 0, the main thread's CPUs, and a
- * stack of 256 KiB beside the program's thread-local variables; what the kernel refuses to change (an
- * unprivileged thread may not leave SCHED_IDLE) is as in the thread that started them. All signals are
- * blocked in them but SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP and SIGSYS, which callbacks may cause.
- * Set stack_bytes and thread_start below for other wishes. When they are the only threads left, as after
- * main() ended by pthread_exit(), they end, and with them the process, as it would without lull.
+ * Other callbacks. They run user code, so one background thread runs them: no callback ever runs under a lock that
+ * its caller holds. It is woken for a call that comes alone; where many come, it runs them in batches, every
+ * 600 us or so, and no call has to wake it. Calls cost readers 2000 heavy fences a second at most, on average, and
+ * 2000 more can be saved up in an idle second. When these are used up, a call that comes alone waits for a batch, too.
+ * The background thread also takes over the queues of threads that fell idle or exited. It starts when needed,
+ * wakes at events, and ends after two seconds without work (while objects wait that hazard pointers protect, it
+ * sleeps). If it cannot be started, callbacks wait. Later deferrals, waits for readers, and threads that begin or
+ * exit try to start it again; a barrier runs the callbacks itself; threads that defer free the memory that exited
+ * threads left. A program may instead run callbacks in its own loop
+ * (LULL_RECLAIM_POLL), or let the deferring threads run them as well (LULL_RECLAIM_CALLER).
  *
- * Past a soft limit a deferral is held back, if its thread is in no section and in no callback: at
- * every 64th, or when a 16th of soft_bytes has come, it waits until the backlog is below, for
- * soft_wait_us at most (up to 32 times that for one large object). So a flood is as fast as what
- * reclaims; behind a reader that stays, or a callback that waits for a lock of the deferrer's, a
- * thread adds 64 items, or that many bytes, every soft_wait_us and no more. Nothing is held back in
- * sections, in callbacks, with soft_wait_us 0, or, under POLL, for callbacks.
+ * It does not matter which thread happens to need lull's own threads (this one, and those of debug.h and
+ * shazptr.h) first. They have SCHED_OTHER, nice 0, the main thread's CPUs, and a stack of 256 KiB beside the
+ * program's thread-local variables. What the kernel refuses to change (an unprivileged thread may not leave
+ * SCHED_IDLE) stays as in the thread that started them. They block all signals but SIGSEGV, SIGBUS, SIGFPE,
+ * SIGILL, SIGTRAP and SIGSYS, which callbacks may cause. To change this, set stack_bytes and thread_start
+ * below. When they are the only threads left, for instance after main() has ended by pthread_exit(), they
+ * end, and the process ends with them, as it would without lull.
  *
- * After fork the child's queues hold what the parent's held, also those of threads that the child
- * does not have; the child's next deferral, barrier or drain starts the background thread again. A
- * callback that was running in another thread at the time of the fork is not run again.
+ * Past a soft limit lull reclaims at every chance, and holds a thread that defers back, if it is in no section
+ * and in no callback. A thread that frees memory itself is held back only past twice soft_items, so a burst of
+ * so many goes through without a wait. The thread waits until the backlog is below the limit, for soft_wait_us at
+ * most (up to 32 times that for one large object). It does so at every 64th deferral, or when a 16th of soft_bytes
+ * has come (if that is less than 24 KiB, perhaps only when 24 KiB have come, in objects of up to 4 KiB). So a flood
+ * goes on as fast as lull reclaims. Suppose that a reader stays, or that a callback
+ * waits for a lock of the thread that defers: then this thread adds 64 items, or that many bytes, every
+ * soft_wait_us and no more. Nothing is held back in sections, in callbacks, with soft_wait_us 0, or, under
+ * POLL, for callbacks.
+ *
+ * After fork the child's queues hold everything that the parent's queues held, also those of threads that the
+ * child does not have. The child's next deferral, barrier or drain starts the background thread again. A
+ * callback that was running in another thread at the time of the fork does not run again.
  */
 #ifndef LULL_RECLAIM_H
 #define LULL_RECLAIM_H
 
-#include <lull/detail/base.h>
+#include <lull/detail/abi.h>
 
 LULL_BEGIN_DECLS
 
@@ -53,7 +59,7 @@ enum lull_reclaim_mode {
 };
 
 enum lull_reclaim_hard {
-	LULL_RECLAIM_TELL, /* past the hard limit: one line through the message hook, and go on */
+	LULL_RECLAIM_TELL, /* past the hard limit: write one line through the message hook, and go on */
 	LULL_RECLAIM_HELP, /* the deferring thread waits until the backlog is below, and reclaims what it has
 			    * deferred, callbacks included, there and in its later deferrals until
 			    * it falls idle; in a read section or callback it cannot: there like TELL.
@@ -65,21 +71,22 @@ struct lull_reclaim_config {
 	enum lull_reclaim_mode mode;
 	enum lull_reclaim_hard on_hard;
 	size_t soft_items, soft_bytes; /* past this, reclaim at every chance, and hold threads back that
-					* defer; 0: no such limit */
+					* defer (those that free from twice soft_items on); 0: no such limit */
 	size_t hard_items, hard_bytes; /* past this, on_hard; 0: no such limit */
 	uint32_t linger_ms;	       /* the background thread takes over pointers that wait this long */
 	uint32_t soft_wait_us;	       /* past a soft limit a deferral waits so long at most, for readers or */
 				       /* the background thread; at most 1,000,000; 0: it does not wait */
 	/*
-	 * POLL: called when something begins to wait; may be NULL. Runs in the deferral, or where a reader
-	 * clears a slot because of which an object is parked, even in a signal handler: do no more than,
-	 * say, write to an eventfd.
+	 * POLL: called when something begins to wait; may be NULL. Runs in the deferral, or in a reader that
+	 * clears a slot for which an object is parked, even in a signal handler: do no more than, for
+	 * instance, write to an eventfd.
 	 */
 	void (*notify)(void *arg) LULL__NOEXCEPT_TYPE;
 	void *notify_arg;
 	/*
-	 * For those of lull's own threads that start from now on: the stack of each, for callbacks that need
-	 * more (0: 256 KiB); and what each calls first, with its name, say, to choose its priority and CPUs.
+	 * For those of lull's own threads that start from now on. stack_bytes: the stack of each, for
+	 * callbacks that need more (0: 256 KiB). thread_start: each thread calls it first, with its name, for
+	 * instance to choose its priority and CPUs.
 	 */
 	size_t stack_bytes;
 	void (*thread_start)(const char *name) LULL__NOEXCEPT_TYPE; /* may be NULL */
@@ -93,38 +100,40 @@ LULL_API void lull_reclaim_default_config(struct lull_reclaim_config *config);
 
 /*
  * Set the configuration, at any time, from one thread at a time. Returns 0, or -EINVAL for an unknown
- * enumerator, a zero linger_ms, a soft_wait_us above 1,000,000, or a hard limit below its soft one; then
- * nothing has changed.
- * Aborts in a callback. Not in signal handlers.
+ * enumerator, a zero linger_ms, a soft_wait_us above 1,000,000, or a hard limit below its soft limit; in
+ * these cases it changes nothing. Aborts in a callback. Not in signal handlers.
  */
 LULL_API int lull_reclaim_configure(const struct lull_reclaim_config *config);
 
 /*
- * Reclaim what is possible without waiting, at most @max_items, for about @max_ns at most (0: no
- * limit), on this thread. Returns how many items were reclaimed. Meant for LULL_RECLAIM_POLL, works
- * in every mode. Items beyond a limit, or in a grace period that a reader holds up, stay until the
- * next call. notify is called for later deferrals and for parked objects whose hazard pointer is
- * cleared, but not for the end of a grace period: while lull_reclaim_stats() shows items, call again
- * after a while. Aborts in callbacks. Not in signal handlers; in a read section it can do little.
+ * Reclaim as much as is possible without waiting, at most @max_items, for about @max_ns at most (0: no
+ * limit), on this thread. Returns how many items it reclaimed. Meant for LULL_RECLAIM_POLL, works in every
+ * mode. Items beyond a limit, or in a grace period that a reader holds up, stay until the next call. lull
+ * calls notify for later deferrals, and when a reader clears the hazard pointer of a parked object, but not
+ * at the end of a grace period: while lull_reclaim_stats() shows items, call again after a while. Aborts in
+ * callbacks. Not in signal handlers; in a read section it can do little.
  */
 LULL_API size_t lull_reclaim_poll(size_t max_items, uint64_t max_ns);
 
 /*
- * Wait as lull_hazptr_barrier() does, which includes lull_rcu_barrier(), with a time limit. Returns
- * 0, or -ETIMEDOUT when something still waits after @timeout_ms (UINT64_MAX: no limit). Same contexts.
+ * Wait as lull_hazptr_barrier() does (it also does all that lull_rcu_barrier() does), but with a time limit.
+ * Returns 0, or -ETIMEDOUT if that takes longer than @timeout_ms (UINT64_MAX: no limit). Same contexts.
  */
 LULL_API int lull_reclaim_drain(uint64_t timeout_ms);
 
-/* Exact, whoever defers; the page of stats.h has the same numbers after each barrier, pass and poll. */
+/*
+ * Exact, whichever threads defer; the page of stats.h has the same numbers after each barrier, pass and poll. A
+ * forked child counts anew, and begins with what waited at the fork.
+ */
 struct lull_reclaim_counts {
 	size_t items, bytes;	       /* waiting now; callbacks for which there was no memory have no bytes */
-	size_t peak_items, peak_bytes; /* most since the start or the last reset, to within 64 per thread */
-	uint64_t total_items;	       /* deferred since the start; in a child, what waited at the fork, and since */
+	size_t peak_items, peak_bytes; /* most since the start or the last reset, to within 64 per thread and kind */
+	uint64_t total_items;	       /* deferred since the start */
 	uint64_t passes;	       /* of the background thread, and of threads in its place */
 	uint64_t wakeups;	       /* times that it was woken or its timer ran out */
 };
 
-/* Fill @stats; begin a new peak. Any thread; not in signal handlers. */
+/* Fill @stats; the second begins a new peak. Any thread; not in signal handlers. */
 LULL_API void lull_reclaim_stats(struct lull_reclaim_counts *stats);
 LULL_API void lull_reclaim_reset_peak(void);
 

@@ -2,9 +2,10 @@
 /*
  * ref_handoff.h - lull_ref_handoff: find an object, and take a reference to it.
  *
- * A shared pointer has a reference of its own to the object that it points to. A reader that wants one
- * too has to change the count, so something must keep the object allocated meanwhile, and the reader
- * must give up if the count is zero. There are four ways, and each asks something of the last put:
+ * A shared pointer has a reference of its own to the object that it points to. A reader that wants a
+ * reference too has to change the count. So something must keep the object allocated during that change, and
+ * the reader must give up if the count is zero. There are four ways, and in each the last put must free the
+ * object in another way:
  *
  *	find by		then count with		the last put, or release, frees it
  *	RCU		refcount		after a grace period: lull_rcu_call(), lull_rcu_free()
@@ -20,13 +21,13 @@
  *	use *p for as long as it takes
  *	put
  *
- * Zero, or dead, means that the pointer's own reference is gone, and so the pointer leads elsewhere
- * by now, or is about to: load it again. The macros do all of that. They return the object with a
+ * A count of zero, or a dead ref, means that the pointer's own reference is gone. So the pointer leads
+ * elsewhere by now, or is about to: load it again. The macros do all of that. They return the object with a
  * reference, or NULL when the pointer is NULL.
  *
- * Never drop the pointer's reference before you unpublish the object: the thread that then drops the
- * last one waits for readers, but new readers still find the object. If the drop was not the last one,
- * readers spin in between.
+ * Unpublish the object before you drop the pointer's reference, never after. Otherwise the thread that drops
+ * the last reference waits for readers while new readers still find the object. And readers that find a count
+ * of zero or a dead ref spin until the object is unpublished.
  *
  * Source: the kernel's get_file_rcu(), kref_get_unless_zero(); "hazptr to reference count" in
  * M. Desnoyers's hpref; docs of percpu_ref_tryget_live().
@@ -42,9 +43,9 @@
 LULL_BEGIN_DECLS
 
 /*
- * Find by RCU, count with a refcount. @src: address of the shared pointer; @member: the struct
- * lull_refcount in the object. The caller need not be in a read section. Any context, signal handlers
- * and callbacks too.
+ * Find by RCU, count with a refcount. @src: the address of the shared pointer; @member: the struct
+ * lull_refcount in the object. The caller need not be in a read section. Any context, signal handlers and
+ * callbacks too.
  */
 #define lull_ref_handoff_rcu(src, member)                                                          \
 	lull__ref_handoff_rcu(src, lull_refcount_inc_not_zero(&lull__object->member))
@@ -54,9 +55,10 @@ LULL_BEGIN_DECLS
 	lull__ref_handoff_rcu(src, lull_percpu_ref_tryget_live(&lull__object->member))
 
 /*
- * Find by hazard pointer, count with a refcount. @head: the struct lull_head in the object with which it
- * is retired (lull_hazptr_call()); @member: the struct lull_refcount. Takes one of the thread's slots
- * meanwhile; cannot fail if none is free. Contexts as for lull_hazptr_acquire().
+ * Find by hazard pointer, count with a refcount. @head: the struct lull_head in the object with which it is
+ * retired (lull_hazptr_call()); @member: the struct lull_refcount. Takes one of the thread's slots during the
+ * call; if no slot is free, it brings one of its own, so it cannot fail. Contexts as for
+ * lull_hazptr_acquire().
  */
 #define lull_ref_handoff_hazptr(src, head, member)                                                 \
 	lull__ref_handoff_hazptr(src, head, lull_refcount_inc_not_zero(&lull__object->member))

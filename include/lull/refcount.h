@@ -2,23 +2,24 @@
 /*
  * refcount.h - one count of references in the object: it saturates instead of wrapping.
  *
- * A holder of a reference may use the object and take further references for others. The last put
- * frees it. To take a reference without holding one, something else must keep the object allocated
- * during the increment (RCU, a hazard pointer: ref_handoff.h), and zero must be refused:
- * lull_refcount_inc_not_zero().
+ * A holder of a reference may use the object and take further references for others. The last put frees the
+ * object. A thread that holds no reference calls lull_refcount_inc_not_zero(), which takes none if the count
+ * is zero. Something else must keep the object allocated during that call (RCU, a hazard pointer:
+ * ref_handoff.h).
  *
  * With a plain counter one put too many, or four billion gets too many, free an object that is in use. This
- * one stops: an increment from zero, a decrement below zero and a count past INT_MAX set it to
- * LULL_REFCOUNT_SATURATED, in the middle of the negative numbers, where it stays however many gets and puts
- * follow. The object is never freed, which is a leak and not a hole, and one line through the message hook
- * (debug.h) names the call and the counter's address. Wrong gets and puts at the same moment cannot take it
- * back to zero: that would take 2^30 of them. No counter can detect one put too many while others still hold
- * references, or a put of nothing right after a get from zero.
+ * counter stops instead: an increment from zero, a decrement below zero and a count past INT_MAX set it to
+ * LULL_REFCOUNT_SATURATED, in the middle of the negative numbers. There it stays, however many gets and puts
+ * follow. The object is never freed: that is a leak, but no use after free. One line through the message hook
+ * (debug.h) names the call and the counter's address. Wrong gets and puts at the same moment cannot bring the
+ * counter back to zero: that would take 2^30 of them. No counter can detect one put too many while others
+ * still hold references, or a put without a reference right after a get from zero.
  *
- * Two things that a count cannot do. Every get and put writes to the counter's cache line: threads that share
- * an object slow each other down; with percpu_ref.h and hazptr.h they do not. And a get orders nothing: the
- * thread must have the object's contents from the thread that published the pointer. Only
- * lull_refcount_inc_not_zero_acquire() helps if memory is reused for another object of the same type.
+ * A count has two limits. Every get and put writes to the counter's cache line, so threads that share an
+ * object slow each other down; with percpu_ref.h and hazptr.h they do not. And a get orders nothing: the
+ * thread must have got the pointer in a way that shows it the object's contents (lull_rcu_dereference(), a
+ * lock). If memory is reused for another object of the same type, that is not enough: use
+ * lull_refcount_inc_not_zero_acquire().
  *
  * All calls: any context, signal handlers and callbacks included; never block; no allocation.
  * Source: refcount_t of the Linux kernel; the saturation scheme is that of its lib/refcount.c.
@@ -29,6 +30,7 @@
 #include <limits.h>
 
 #include <lull/atomic.h>
+#include <lull/detail/abi.h>
 
 LULL_BEGIN_DECLS
 
@@ -39,9 +41,9 @@ struct lull_refcount {
 #define LULL_REFCOUNT_SATURATED (INT_MIN / 2)
 #define LULL_REFCOUNT_INIT(n)	{ (n) }
 
-/* Saturate @r, to which @change was made at @old in @call, and report it, once for a counter. */
+/* Saturate @r, which @call changed by @change when it was @old, and report it, once for each counter. */
 LULL_API void lull__refcount_misuse(struct lull_refcount *r, const char *call, int old, int change)
-	__attribute__((cold));
+	LULL_NOEXCEPT __attribute__((cold));
 
 /* Set the count to @n > 0. No other thread may use @r yet. */
 LULL_INLINE void lull_refcount_set(struct lull_refcount *r, int n)
@@ -101,10 +103,6 @@ LULL_INLINE bool lull__refcount_check_sub(struct lull_refcount *r, const char *c
 	return true;
 }
 
-/*
- * Drop @n > 0 references. Returns true if they were the last: then the object is the caller's alone,
- * and the caller sees all that other threads did to it.
- */
 LULL_INLINE bool lull__refcount_sub(struct lull_refcount *r, const char *call, int n)
 {
 	/*
@@ -125,6 +123,10 @@ LULL_INLINE bool lull__refcount_sub(struct lull_refcount *r, const char *call, i
 	return true;
 }
 
+/*
+ * Drop @n > 0 references. Returns true if they were the last: then the caller alone owns the object, and sees
+ * everything that other threads did to it.
+ */
 LULL_INLINE bool lull_refcount_sub_and_test(struct lull_refcount *r, int n)
 {
 	return lull__refcount_sub(r, "lull_refcount_sub_and_test", n);
@@ -145,10 +147,6 @@ LULL_INLINE void lull_refcount_dec(struct lull_refcount *r)
 		lull__refcount_misuse(r, "lull_refcount_dec", old, -1);
 }
 
-/*
- * Take @n > 0 references, unless none are left: then returns false, and nothing has changed. Something
- * else must keep the object allocated meanwhile. Returns true for a saturated counter.
- */
 LULL_INLINE bool lull__refcount_add_not_zero(struct lull_refcount *r, const char *call, int n)
 {
 	int old = lull_load_relaxed(&r->count);
@@ -162,6 +160,10 @@ LULL_INLINE bool lull__refcount_add_not_zero(struct lull_refcount *r, const char
 	return true;
 }
 
+/*
+ * Take @n > 0 references. If the count is zero, returns false and changes nothing. Something else must keep
+ * the object allocated during the call. Returns true for a saturated counter.
+ */
 LULL_INLINE bool lull_refcount_add_not_zero(struct lull_refcount *r, int n)
 {
 	return lull__refcount_add_not_zero(r, "lull_refcount_add_not_zero", n);
@@ -173,9 +175,9 @@ LULL_INLINE bool lull_refcount_inc_not_zero(struct lull_refcount *r)
 }
 
 /*
- * Take a reference where the memory may meanwhile hold another object of the same type, whose count
- * was set by lull_refcount_set_release(): fields that are read afterwards are those of the object that
- * was counted, so that the caller can check which one it got.
+ * Take a reference to an object whose memory may meanwhile hold another object of the same type, with a count
+ * that was set by lull_refcount_set_release(). Fields that the caller reads afterwards are those of the
+ * object that it has counted, so it can check which object it got.
  */
 LULL_INLINE bool lull_refcount_inc_not_zero_acquire(struct lull_refcount *r)
 {
@@ -199,7 +201,7 @@ LULL_INLINE bool lull_refcount_dec_if_one(struct lull_refcount *r)
 	return lull_cas_acquire(&r->count, &one, 0);
 }
 
-/* Drop a reference unless it is the last: then returns false. Returns true for a saturated counter. */
+/* Drop a reference, but not the last: returns false if it is the last. Returns true for a saturated counter. */
 LULL_INLINE bool lull_refcount_dec_not_one(struct lull_refcount *r)
 {
 	int old = lull_load_relaxed(&r->count);

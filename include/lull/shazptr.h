@@ -2,10 +2,11 @@
 /*
  * shazptr.h - simple hazard pointers: a reader says where its walk begins, an updater waits for that.
  *
- * Each thread has one slot. A reader writes an address into it, makes a full fence, and then walks;
- * when it is done it writes 0. The address need not be that of an object: it is a name on which
- * readers and updaters agree, as a rule the place where the walk begins, say a hash bucket's. An
- * updater unlinks an object and waits until no slot has the name: readers elsewhere do not matter.
+ * Each thread has one slot. A reader writes an address into its slot, makes a full fence, and then walks;
+ * when it is done it writes 0. The address need not be that of an object. It is a name on which readers and
+ * updaters agree, as a rule the address of the place where the walk begins, for instance a hash bucket. An
+ * updater unlinks an object and waits until no slot has the name; it does not wait for readers of other
+ * places.
  *
  *	reader					updater
  *	slot = bucket		(full fence)	unlink A from bucket
@@ -13,25 +14,25 @@
  *	use *p					scan all slots: bucket is there, wait
  *	slot = 0		(release)	bucket is not (acquire): free A
  *
- * After the updater's fence the slot is seen, or the reader's loads see the unlinking. The reader
- * loads nothing twice: the walk itself, after the fence, is the validation.
+ * After the updater's fence either the updater sees the slot, or the reader's loads see the unlinking. The
+ * reader loads nothing twice: its walk, after the fence, is itself the second look.
  *
- * When to use it. Both sides pay for their own fence, so nobody is interrupted, and an updater that
- * finds no reader goes on after a fraction of a microsecond: less than RCU and hazptr.h ask from an
- * updater, for a dearer read side. Good for data that are read now and then and changed as often. If
- * the speed of reading counts, use rcu.h; to keep one object for long, hazptr.h.
+ * When to use it. Each side makes its own fence, so nobody is interrupted. An updater that finds no reader
+ * goes on after a fraction of a microsecond. This is cheaper for updaters than RCU and hazptr.h, and dearer
+ * for readers. It is good for data that are read now and then and changed as often. If the speed of reading
+ * counts, use rcu.h; to keep one object for long, use hazptr.h.
  *
- * A second acquisition inside the first, with any address, turns the slot into the *wildcard*,
- * which holds up all updaters; it stays the wildcard until the last acquisition is cleared, in any
- * order. So signal handlers may acquire any address, and nesting is for short sections.
+ * A second acquisition inside the first, with any address, turns the slot into the *wildcard*, which holds up
+ * all updaters. The slot stays the wildcard until all acquisitions are cleared, in any order. So signal
+ * handlers may acquire any address, and nesting is for short sections.
  *
- * Waiting. An updater that finds its name in a slot sleeps, and a thread of lull's ("lull-scan",
- * started when needed; it ends when idle) scans for all waiting updaters at once. A slot counts as passed once it
- * has been seen with another address or, if no scan happens to see that, once it has been cleared:
+ * Waiting. An updater that finds its name in a slot sleeps, and a thread of lull's ("lull-scan", which starts
+ * when needed and ends when idle) scans for all waiting updaters at once. An updater no longer waits for a
+ * slot that has been seen with another address or, if no scan happens to see that, has been cleared. So
  * readers that come again and again hold nobody up for ever.
  *
- * A forked child keeps what the forking thread had acquired. What a thread has acquired when it
- * exits is cleared, with a line that says so.
+ * A forked child keeps what the forking thread had acquired. When a thread exits with something acquired,
+ * lull clears it, with a line that says so.
  *
  * Source: B. Feng's simple hazard pointers for lockdep (Linux patches, 2025).
  */
@@ -88,12 +89,11 @@ LULL_INLINE struct lull_shazptr_guard lull__shazptr_acquire(uintptr_t addr)
 }
 
 /*
- * Acquire @ptr, the name of the place where the walk begins. Objects that are found on the walk, and
- * freed by updaters that wait for @ptr, stay until this thread clears the guard. @ptr is never
- * followed; any address will do except NULL and the two highest addresses (debug builds check it).
- * Cannot fail, never blocks (except to link a new thread's record in). With any lock held, in read
- * sections, in signal handlers (of threads that have used lull before, and cleared before the
- * handler returns).
+ * Acquire @ptr, the name of the place where the walk begins. Until this thread clears the guard, the objects
+ * on the walk stay allocated, if updaters wait for @ptr before they free them. @ptr is never followed; any
+ * address will do except NULL and the two highest addresses (debug builds check it). Cannot fail, never
+ * blocks (except to link a new thread's record in). May be called with any lock held, in read sections, and
+ * in signal handlers of threads that have used lull before; a handler clears the guard before it returns.
  */
 LULL_INLINE struct lull_shazptr_guard lull_shazptr_acquire(const void *ptr)
 {
@@ -108,9 +108,9 @@ LULL_INLINE struct lull_shazptr_guard lull_shazptr_acquire_wildcard(void)
 }
 
 /*
- * End the acquisition of @guard; nothing that it protected may be used any more. A thread that has
- * several may clear them in any order. Wakes a thread that sleeps for the slot (a system call, then
- * only). Same contexts.
+ * End the acquisition of @guard; do not use the objects that it protected any more. A thread that has several
+ * guards may clear them in any order. Wakes a thread that sleeps for the slot (only then it makes a system
+ * call). Same contexts.
  */
 LULL_INLINE void lull_shazptr_clear(struct lull_shazptr_guard guard)
 {
@@ -138,34 +138,34 @@ LULL_INLINE void lull__shazptr_guard_leave(struct lull_shazptr_guard *guard)
 }
 
 /*
- * Acquire @ptr until the end of the enclosing block, in whatever way the block ends:
+ * Acquire @ptr until the end of the enclosing block, however the block ends:
  *	{ LULL_SHAZPTR_GUARD(bucket); use(find(bucket, key)); }
  */
 #define LULL_SHAZPTR_GUARD(ptr)                                                                    \
 	LULL__GUARD(lull_shazptr_guard, lull__shazptr_guard_leave, lull_shazptr_acquire(ptr))
 
 /*
- * Wait until each slot that has @ptr, or the wildcard, has once been seen with another value: then no
- * reader uses an object that was unlinked before the call. Sleeps while it waits; the reader that
- * clears its slot wakes lull-scan, which wakes the caller. NULL: nothing to wait for. The timeout
- * form gives up after @timeout_ms and returns -ETIMEDOUT, else 0. Aborts when the calling thread's
- * own slot has @ptr or the wildcard, which would never end. In read sections: yes, but they last as
- * long; an online thread stays online (rcu.h). In callbacks: yes. With locks held: not with locks
- * that the readers take. In signal handlers: no. After fork: yes. Where no thread can be started,
- * each caller scans for itself.
+ * Wait until each slot that has @ptr, or the wildcard, has once been seen with another value: then no reader
+ * uses an object that was unlinked before the call. Sleeps while it waits; the reader that clears its slot
+ * wakes lull-scan, which wakes the caller. NULL: nothing to wait for. The timeout form gives up after
+ * @timeout_ms and returns -ETIMEDOUT, else 0. Aborts when the calling thread's own slot has @ptr or the
+ * wildcard, because that wait would never end. In read sections: yes, but they last as long as the wait; an
+ * online thread stays online (rcu.h). In callbacks: yes. With locks held: not with locks that the readers
+ * take. In signal handlers: no. After fork: yes. Where no thread can be started, each caller scans for
+ * itself.
  */
 LULL_API void lull_shazptr_synchronize(const void *ptr);
 LULL_API int lull_shazptr_synchronize_timeout(const void *ptr, uint64_t timeout_ms);
 
 /*
- * Choose whether synchronize skips the caller's own scan and leaves all scans to lull-scan; false at
- * the start. Slower where no reader is in the way, which is the rule; but then many threads that wait
- * at once share every scan. For all threads, from the next call on. Any context.
+ * Choose whether synchronize skips the caller's own scan and leaves all scans to lull-scan; false at the
+ * start. Skipping is slower when no reader is in the way, which is the rule; but then many threads that wait
+ * at once share every scan. Holds for all threads, from the next call on. Any context.
  */
 LULL_API void lull_shazptr_set_skip_self_scan(bool skip);
 LULL_API bool lull_shazptr_skip_self_scan(void);
 
-/* Count the scans of all slots since the start, without each caller's own first one. Any context. */
+/* Count the scans of all slots since the start, without the first scan that each caller makes itself. Any context. */
 LULL_API uint64_t lull_shazptr_scan_count(void);
 
 LULL_END_DECLS

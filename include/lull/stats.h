@@ -2,16 +2,17 @@
 /*
  * stats.h - counts of what the library does, on a page that other processes can read.
  *
- * The page is a memfd of the process, made at the first event that is counted: reading alone is none.
- * A process that may read /proc/PID/fd maps the page, and watches the other process work without
- * stopping it: `lull top PID` does that. The library writes the page at rare events (a grace period, a
- * pass of the reclaimer, a wait), never on a read side, and decides nothing by it. The file is sealed: no
- * other process can write to it.
+ * The page is a memfd of the process. The library makes it at the first event that it counts; a read section
+ * is no event. A process that may read /proc/PID/fd maps the page, and watches the other process without
+ * stopping it: `lull top PID` does that. The library writes the page at rare events (a grace period, a pass
+ * of the reclaimer, a wait), never on a read side, and decides nothing by it. The file is sealed: no other
+ * process can write to it.
  *
- * LULL_STATS=off in the environment, a kernel that refuses a memfd, or a limit on the size of files
- * (RLIMIT_FSIZE) below a page, keeps the page private: events are counted, and no other process sees it.
- * A forked child has a page of its own, which begins with zeros. A program that puts a filter on itself
- * that kills it for memfd_create(2) calls lull_stats_page() before, or, if it forks after, needs "off".
+ * Three things keep the page private: LULL_STATS=off in the environment, a kernel that refuses a memfd, or a
+ * limit on the size of files (RLIMIT_FSIZE) below a page. The library then counts events all the same, and no
+ * other process sees the page. A forked child has a page of its own, which begins with zeros. Some programs
+ * put a filter on themselves that kills them at memfd_create(2). Such a program calls lull_stats_page()
+ * before; if it forks afterwards, it needs "off".
  */
 #ifndef LULL_STATS_H
 #define LULL_STATS_H
@@ -31,7 +32,7 @@ enum lull_wait_kind {
 	LULL_WAIT_NONE,
 	LULL_WAIT_GP,		  /* a grace period, for read sections */
 	LULL_WAIT_HAZPTR,	  /* lull_hazptr_synchronize() and its other forms */
-	LULL_WAIT_HAZPTR_BARRIER, /* a barrier, for objects that hazard pointers protect */
+	LULL_WAIT_HAZPTR_BARRIER, /* a barrier, or a wait for a cohort: for objects that hazard pointers protect */
 	LULL_WAIT_SHAZPTR,	  /* lull_shazptr_synchronize() */
 	LULL_WAIT_CALLBACK,	  /* a deferred callback that does not return */
 	LULL_WAIT_LIMIT,	  /* the backlog is over its hard limit (no thread waits; not on the page) */
@@ -39,14 +40,14 @@ enum lull_wait_kind {
 };
 
 /*
- * A wait that goes on. Fields change one by one while you read them: read them twice if that matters.
+ * A wait that is going on. Its fields change one by one while you read them: read them twice if that matters.
  */
 struct lull_stats_wait {
 	uint32_t kind;	     /* enum lull_wait_kind; LULL_WAIT_NONE: this place is free */
 	uint32_t waiter_tid; /* the thread that waits; of a callback: 0 */
 	uint32_t tid;	     /* a thread that it waits for; 0: none, or not known yet */
 	uint32_t holders;    /* how many threads, or slots, it waits for */
-	uint32_t depth;	     /* of that thread's read section, as in struct lull_stall */
+	uint32_t depth;	     /* of what that thread holds, as in struct lull_stall */
 	uint32_t pad;
 	uint64_t since_ns; /* CLOCK_MONOTONIC */
 	uint64_t site;	   /* where thread `tid` entered (debug builds); of a callback its function; or 0 */
@@ -63,9 +64,10 @@ struct lull_stats_page {
 	uint64_t began_ns; /* CLOCK_MONOTONIC, when the page was made */
 
 	/*
-	 * Grace periods. Reading a clock costs a good part of a short one, so of those for which no thread
-	 * slept one in eight is timed, and counts for eight in the histogram and the sum. The others are
-	 * all timed, seven in eight of them from when the thread went to sleep.
+	 * Grace periods. To read a clock costs a good part of a short grace period. So of the grace periods
+	 * for which no thread slept the library times one in eight, and counts it eight times in the
+	 * histogram and the sum. It times all the others, but seven in eight of them only from when the
+	 * thread went to sleep.
 	 */
 	uint64_t gp_started, gp_ended;
 	uint64_t gp_ns_sum, gp_ns_max;
@@ -73,8 +75,9 @@ struct lull_stats_page {
 	uint64_t heavy_fences;
 
 	/*
-	 * Deferred objects, callbacks and pointers to free: to within 64 per thread; exact after each barrier,
-	 * pass and lull_reclaim_poll(). In a child they begin with what waited at the fork.
+	 * Deferred objects, callbacks and pointers to free: to within 64 per thread and kind of deferral; exact
+	 * after each barrier, pass and lull_reclaim_poll(), but for the peaks. In a child they begin with what
+	 * waited at the fork.
 	 */
 	uint64_t queued_items, queued_bytes; /* since the start */
 	uint64_t done_items, done_bytes;
@@ -94,7 +97,10 @@ struct lull_stats_page {
 	struct lull_stats_wait waits[LULL_STATS_WAITS];
 };
 
-/* Return this process's page. Never NULL; a forked child has another one. Any context. */
+/*
+ * Return this process's page. Never NULL. Any context. A forked child has another one; what the parent got from
+ * here can still be read there, but says nothing.
+ */
 LULL_API const struct lull_stats_page *lull_stats_page(void);
 
 /* Put @kind into words: "rcu grace period", "hazptr synchronize", ...; "?" if it is no kind. Any context. */

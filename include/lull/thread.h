@@ -1,42 +1,44 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thread.h - the record that every thread has and that inline read sides touch.
+ * thread.h - the record that every thread has, and that inline read sides use.
  *
- * A thread's record is linked into the registry the first time that the thread enters a read
- * section, defers a call or registers. No call is needed. It leaves the registry when the thread exits.
- * The record itself lives in the thread's static TLS: it is reached without a call and without a
- * test. The test that a read lock makes anyway (am I outside?) also finds a thread that
- * is not registered, because the word of such a thread is not 0 but LULL__RCU_REST.
+ * A thread's record is linked into the registry the first time that the thread enters a read section, defers
+ * a call or registers. No call is needed. It leaves the registry when the thread exits. The record itself
+ * lives in the thread's static TLS, so a reader finds it without a call and without a test. A read lock makes
+ * one test anyway (am I outside?). This test also finds a thread that is not registered, because the word of
+ * such a thread is not 0 but LULL__RCU_REST.
  *
- * Thread exit: a destructor of a pthread key takes the record out. Destructors of other keys, and
- * of C++ thread_local objects, may still run after that and may still read: from then on each
- * outermost read section registers on entry and leaves on exit, which is slow and always right. They may also be
- * the thread's first use of lull; in the last round of destructors only if the program has at most 30 such keys.
+ * Thread exit: a destructor of a pthread key takes the record out. Destructors of other keys, and of C++
+ * thread_local objects, may still run after that and may still read: each outermost read section then
+ * registers on entry and leaves on exit, which is slow and always right. Such a destructor may also be the
+ * thread's first use of lull; in the last round of destructors only if the program has at most 30 such keys.
  *
  * fork: the child keeps the record of the thread that called fork and no other.
  *
- * A child of _Fork(), which calls no fork handlers, should call lull_thread_register() before anything else of lull,
- * from the thread that forked. Without that it notices by itself, when it waits for readers, polls, or has deferred 64
- * objects, but not when it locks a mutex that processes share; on kernels before Linux 4.14 it does not.
+ * A child of _Fork(), which calls no fork handlers, should call lull_thread_register() before any other
+ * function of lull, from the thread that forked. Without that call lull notices the fork by itself, when the
+ * child waits for readers, polls, or has deferred 64 objects, but not when it locks a mutex that processes
+ * share. On kernels before Linux 4.14 it does not notice it at all.
  */
 #ifndef LULL_THREAD_H
 #define LULL_THREAD_H
 
 #include <lull/atomic.h>
+#include <lull/detail/abi.h>
 
 LULL_BEGIN_DECLS
 
 struct lull__bag;
 
 /*
- * A hazard pointer: the address of one object that its owner uses now. See hazptr.h; the members are
- * lull's own.
+ * A hazard pointer: the address of one object that its owner uses now. See hazptr.h. The members are for lull
+ * alone.
  */
 struct lull_hazptr {
 	uintptr_t addr; /* written by the owner alone; 0: nothing */
 	uint64_t state; /* LULL__HAZPTR_*, set by others, and above them a stamp that the owner sets */
 #ifdef __cplusplus
-	/* Nor is a context or a hold copied, or moved: others look at them where they are. */
+	/* A slot, a context and a hold are never copied or moved: other threads look at them where they are. */
 	lull_hazptr() = default;
 	lull_hazptr(const lull_hazptr &) = delete;
 	lull_hazptr &operator=(const lull_hazptr &) = delete;
@@ -50,8 +52,8 @@ struct lull__hazptr_links {
 };
 
 /*
- * Slots, and which of them are in use. They are taken and given back like plates from a stack;
- * src/hazptr/slots.c says what happens when one is given back from below the top.
+ * Slots, and which of them are in use. A thread takes them from a stack and gives them back to it;
+ * src/hazptr/slots.c says what happens when it gives one back from below the top.
  */
 struct lull_hazptr_context {
 	struct lull_hazptr slot[LULL_HAZPTR_SLOTS];
@@ -63,10 +65,10 @@ struct lull_hazptr_context {
 };
 
 /*
- * The hot words come first: 16 bytes that never straddle a cache line. Only this thread writes them,
- * except `flags`, which a thread that waits for this one sets. Within 256 bytes, and aligned to no
- * more than 16, because a dlopened liblull has to fit into the static TLS that was reserved at the
- * start (on AArch64 that block is aligned to 16, and a greater alignment is refused).
+ * The hot words come first: 16 bytes that never straddle a cache line. Only this thread writes them, except
+ * `flags`, which a thread that waits for this one sets. The record has at most 256 bytes and an alignment of
+ * 16, because a dlopened liblull must fit into the static TLS that was reserved at the start of the program
+ * (on AArch64 that block is aligned to 16, and the loader refuses a greater alignment).
  */
 struct lull__thread {
 	uint64_t rcu;	/* see rcu.h: 0 outside, else grace-period number and depth */
@@ -92,26 +94,26 @@ struct lull__thread {
 #define LULL__STATE_EXITED     2u /* gave its record back: registers per section */
 #define LULL__STATE_ONLINE     4u /* quiescent-state thread, between online and offline */
 #define LULL__STATE_EXITING    8u /* ... because it exits: never registers for good again */
+#define LULL__STATE_RESTS     32u /* begins no section, nor do its handlers: sleeps, and is lull's own */
 #define LULL__STATE_LISTED    16u /* has made a context, or a hold with a slot of its own: on a list */
 
 __extension__ extern __thread LULL_API struct lull__thread lull__self __attribute__((tls_model("initial-exec")));
 
 /*
- * Link this thread's record in now instead of at first use: then the first read section is as fast
- * as the second. Threads whose signal handlers read should do it: a handler that runs while its
- * thread is exiting, and is that thread's very first use of lull, would leave a record in the
- * registry for ever. A second call is harmless; so is a call in a read section, but after
- * lull_thread_unregister() it does nothing there. Cannot fail. Not in signal handlers, nor in
- * destructors of thread-specific data.
+ * Link this thread's record in now instead of at first use: then the first read section is as fast as the
+ * second. A thread whose signal handlers read should call this. Otherwise a handler that runs while its
+ * thread exits may be that thread's very first use of lull, and leave a record in the registry for ever. A
+ * second call is harmless. So is a call in a read section, or while the thread's simple hazard pointer is in
+ * use. Cannot fail. Not in signal handlers, nor in destructors of thread-specific data.
  */
 LULL_API void lull_thread_register(void);
 
 /*
- * Give the record back before the thread exits, so that no scan visits it (useful for a pool whose
- * threads sleep for ever). From then on, until lull_thread_register(), each outermost section
- * registers for itself, which is slow, and the thread has no hazard pointers but those of holds and
- * other contexts. An online thread goes offline. Aborts inside a read section, and while slots of the
- * thread's own context, or its simple hazard pointer, are in use. Not in signal handlers.
+ * Give the record back before the thread exits, so that no scan visits it (useful for a pool whose threads
+ * sleep for ever). From then on, until lull_thread_register(), each outermost section registers for itself,
+ * which is slow, and the thread has no hazard pointers except those of holds and of other contexts. An online
+ * thread goes offline. Aborts inside a read section, and while slots of the thread's own context, or its
+ * simple hazard pointer, are in use. Not in signal handlers.
  */
 LULL_API void lull_thread_unregister(void);
 

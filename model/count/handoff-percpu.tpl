@@ -5,8 +5,8 @@ C count-handoff-percpu
  * handoff-hazptr.tpl with a percpu_ref.  The reader asks for a reference by a restartable sequence; the
  * updater unpublishes the object and kills the ref, and reuses the memory, the ref's included, if the
  * owner's put is the last and the slot does not name it.
- * Where: lull__ref_handoff_hazptr(), lull_percpu_ref_tryget_live(), lull__rseq_add(), to_shared(),
- * fold(), lull__hazptr_set(), lull__hazptr_protect(), visit_slot()
+ * Where: lull__ref_handoff_hazptr(), lull_percpu_ref_tryget_live(), lull__rseq_add(), set_marks(),
+ * to_shared(), fold(), lull__hazptr_set(), lull__hazptr_protect(), visit_slot()
  *
  * x is the pointer (1: leads to the object, 2: unpublished), obj the object's memory: the first look
  * at it is the touch of the ref's word.  cell is the reader's CPU's counter.  The barrier that ends the

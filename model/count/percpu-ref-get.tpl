@@ -4,7 +4,8 @@ C count-percpu-ref-get
  * ORDER PCR-1
  * A thread without a reference asks for one by a restartable sequence, while the owner kills the ref.
  * Either the sequence is over when the counters are summed up, or it sees the mark.
- * Where: lull__rseq_add(), lull_percpu_ref_tryget_live(), to_shared(), fold(), lull__rseq_barrier()
+ * Where: lull__rseq_add(), lull_percpu_ref_tryget_live(), set_marks(), to_shared(),
+ * kill_group(), fold(), lull__rseq_barrier()
  *
  * Never: the thread gets a reference that the sum does not have.
  *)

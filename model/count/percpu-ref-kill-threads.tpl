@@ -4,8 +4,8 @@ C count-percpu-ref-kill-threads
  * ORDER PCR-1
  * percpu-ref-kill.tpl where counters are shared out among threads: the put is an addition in a
  * read section, and the owner waits for a grace period between the mark and the sum.
- * Where: add_in_threads(), lull__percpu_ref_put_slow(), to_shared(), switch_after_grace_period(),
- * fold(), drop() in percpu_ref.c, lull_rcu_read_lock(), lull_rcu_read_unlock(), gp_begin(), gp_scan()
+ * Where: add_in_threads(), lull__percpu_ref_put_slow(), set_marks(), to_shared(),
+ * switch_after_grace_period(), fold(), lull__percpu_ref_drop(), lull_rcu_read_lock(), lull_rcu_read_unlock(), gp_begin(), gp_scan()
  *
  * section is the reader's word, with the number of its grace period; seen to be 1 it is waited for,
  * and the story ends there.  cell is the reader's reference, count has the owner's and a bias of 10.

@@ -5,8 +5,11 @@ C count-percpu-ref-kill
  * A thread uses the object and puts its reference by a restartable sequence, while the owner kills the
  * ref: marks it, ends all sequences, adds the counter to the shared count, takes the bias off, and
  * puts its own reference.
- * Where: lull__rseq_add(), lull_percpu_ref_put_many(), to_shared(), fold(), drop() in percpu_ref.c,
- * lull_percpu_ref_kill_and_confirm(), lull__rseq_barrier()
+ * Where: lull__rseq_add(), lull_percpu_ref_put_many(), set_marks(), to_shared(), fold(),
+ * lull__percpu_ref_drop(), lull_percpu_ref_kill_and_confirm(), kill_group(), lull__rseq_barrier(),
+ * lull_percpu_ref_kill_many(), begin_kill()
+ *
+ * Of many kills that share a barrier each is like this one: its mark, the barrier, its sum.
  *
  * cell is the counter of a CPU: the thread's reference. count has the owner's and a bias of 10.  The
  * fold and the put are one step here; percpu-ref-fold.litmus has the two.

@@ -4,9 +4,9 @@
  * percpu-ref.c - the life of a per-CPU count, bounded, for cbmc: two threads get and put on the
  * counters of two CPUs, or on the shared count where their sequence was interrupted, while the
  * owner kills the ref.
- * Where: lull__rseq_add(), bias(), drop() in percpu_ref.c, lull__percpu_ref_tryget_live_slow(),
- * to_shared(), fold(), end_switch(), switch_after_grace_period(), lull_percpu_ref_kill_and_confirm(),
- * lull__rseq_barrier()
+ * Where: lull__rseq_add(), bias(), lull__percpu_ref_drop(), lull__percpu_ref_tryget_live_slow(),
+ * set_marks(), to_shared(), fold(), end_switch(), switch_after_grace_period(),
+ * lull_percpu_ref_kill_and_confirm(), lull__rseq_barrier()
  *
  * A sequence looks at the mark, picks the CPU, and adds, which happens only if no barrier came in
  * between; or it ends, at any time and for no reason, and is not tried again.  Thread 0 has no

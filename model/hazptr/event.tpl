@@ -9,7 +9,7 @@ C hazptr-event
  * that it took must be the old one: futex_wait() then does not sleep.
  * The same with PARKED for WAITED and unpark_event for event: then it is the reclaimer who does not look
  * again.
- * Where: lull__hazptr_slow(), wake_event(), sleep_until_seen(), visit_held(), lull__park_named(),
+ * Where: lull__hazptr_slow(), wake_event(), sleep_until_seen(), visit_held(), park_locked(),
  * visit_park()
  *
  * slot is 1 for the first protection, 2 for the second of the same address.  What is done to the state

@@ -6,7 +6,7 @@ C hazptr-parked
  * said something else (unpark_event), says PARKED in the slot's state, looks at the slot again, and goes to
  * sleep unless the count is another one by then.  The reader clears the slot, takes PARKED off, counts,
  * and looks whether the reclaimer sleeps.
- * Where: lull__hazptr_slow(), lull__park_named(), visit_park(), lull__notify_from_reader(),
+ * Where: lull__hazptr_slow(), park_locked(), visit_park(), lull__notify_from_reader(),
  * lull__queue_is_parked(), go_to_sleep()
  *
  * That the reader does not miss PARKED is HAZ-5, and needs a heavy fence that is not in here; that PARKED is

@@ -4,8 +4,8 @@ C hazptr-pass
  * ORDER HAZ-11, HAZ-1, RCU-7
  * A pass of the reclaimer looks at the slots while the grace period that it has asked for is still
  * going on: its heavy fence is over, that is all that is needed. Another thread may lead it.
- * Where: ask_for_gp(), fence_for(), lull__rcu_cookie(), gp_begin(), lull__rcu_has_begun(),
- * lull__hazptr_set(), visit_slot()
+ * Where: ask_for_gp(), fence_for(), lull__rcu_cookie(), gp_begin(), lull__rcu_has_fenced(), lull__hazptr_set(),
+ * visit_slot(), ask_for_slots(), pass_until_report(), lull__pass()
  *
  * Never: the reader uses the object while or after the pass reuses it.
  *)

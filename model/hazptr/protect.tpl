@@ -4,7 +4,8 @@ C hazptr-protect
  * ORDER HAZ-1
  * A reader names the object in its slot and looks at the pointer again; an updater unlinks the object
  * and looks at the slot.  Either the updater sees the slot or the reader sees the unlinking.
- * Where: lull__hazptr_set(), lull__hazptr_protect(), visit_slot(), lull__hazptr_fence(),
+ * Where: lull__hazptr_set(), lull__hazptr_protect(), protect() in lull/hazard_pointer,
+ * hold() in lull/held.hpp, visit_slot(), lull__hazptr_fence(),
  * scan_queue(), fence_for(), lull__hazptr_wait()
  *
  * gp is the pointer (1: leads to the object, 2: to another one), obj the object's memory.

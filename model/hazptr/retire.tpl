@@ -4,8 +4,9 @@ C hazptr-retire
  * ORDER HAZ-1, REC-1
  * One thread unlinks and retires; another, who consumes its queue, makes the heavy fence and looks at
  * the slots.
- * Where: lull__queue_push(), lull__queue_put(), visit_slot(), lull__hazptr_fence(),
- * scan_queue(), fence_for(), lull__hazptr_set()
+ * Where: lull__queue_append(), lull__queue_put(), visit_slot(), lull__hazptr_fence(), scan_queue(),
+ * fence_for(), collect_slots(), lull__hazptr_set(), lull__advance(), make_ready(), ask_for_slots(),
+ * reclaim_for_slots(), pass_until_report(), lull__free_retired(), lull__partition()
  *
  * Never: the reader uses the object while or after the consumer reuses it.
  *)

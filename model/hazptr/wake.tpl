@@ -4,7 +4,7 @@ C hazptr-wake
  * ORDER HAZ-5
  * A reader lets its slot say something else and looks whether somebody waits for that; who waits says
  * so in the slot's state and looks at the slot again before it sleeps.
- * Where: lull__hazptr_set(), lull_hazptr_fenced_clear(), sleep_until_seen(), lull__park_named(),
+ * Where: lull__hazptr_set(), lull_hazptr_fenced_clear(), sleep_until_seen(), park_locked(),
  * lull__hazptr_park()
  *
  * Never: the waiter sleeps (saw the address) and the reader wakes nobody (saw no flag).

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ORDER MTX-3
+ * ORDER MTX-3, CND-3
  * cond-requeue.c - waiting for a condition, for cbmc: threads lock, unlock, wait, signal and broadcast as
  * often as they like, with the lock and without, and get up by themselves at any time.
- * Where: wait_until() in cond.c, announce(), lull_cond_signal(), lull_cond_broadcast(), take() in
+ * Where: wait_until() in cond.c, cond_enter(), cond_leave(), cond_take(), announce(), cond_wake(), take() in
  * mutex.c, sleep_once(), lull__mutex_unlock_slow()
  *
+ * Who signals without the lock may be killed at any time (SHARED).
+ *
  * Proved by induction, as wake.c.  Beyond that one's invariant: who began to wait before a broadcast
- * has seen an older count, or sleeps and is about to be woken or moved.
- * Never: somebody sleeps for the lock, or for a condition that was broadcast since, while all others are
- * gone.  The broken ones begin anywhere in the invariant, and must come to such an end.
+ * has seen an older count, or sleeps and is about to be woken or moved; and if not `under_way`, there are no more
+ * waiters that no signal has been for than `unsignalled` says (`full`: any number).
+ * Never: somebody sleeps for the lock, or for a condition that was broadcast since, while all others are gone.
+ * Nor does a signal or a broadcast return without a call while somebody sleeps for the condition or is about to;
+ * nor does `unsignalled` say more than there are waiters.
+ * The broken ones begin anywhere in the invariant, and must come to such an end.
  * `old` stands for the count: it has changed since this thread read it.  A step is one access or one
- * system call; all are read-modify-writes, or ordered by the lock (MTX-1).
+ * system call; all are read-modify-writes, or ordered by the lock (MTX-1) or by CND-3.
  * Flags: --stop-on-fail
  * With each of these it must fail:
  * Busted NO_ANNOUNCEMENT: sc
@@ -19,7 +24,22 @@
  * Busted WOKEN_WITHOUT_WAITERS: sc
  * Busted COUNT_AFTER_UNLOCK: sc
  * Busted NO_RETRY: sc
+ * Busted COUNTED_FIRST: sc
+ * Busted TAKES_OFF_LAST: sc
+ * Busted TAKES_TWO_OFF: sc
+ * Busted TAKES_OFF_FULL: sc
+ * Busted SIGNAL_DOES_NOT_WAKE: sc
+ * Busted TIMEOUT_TAKES_OFF: sc
+ * Busted TIMEOUT_FORGETS: sc
+ * Busted UNDER_WAY_NOT_SEEN: sc
+ * Busted UNDER_WAY_OVER_EARLY: sc
+ * Busted TWO_UNDER_WAY: sc
+ * Busted ALL_TAKE_OFF: sc
+ * Busted ENDS_ANOTHERS_WAY: sc
  */
+#if defined(TAKES_TWO_OFF) || defined(TAKES_OFF_FULL)
+#define STEPS 5 /* one signal, from its beginning to its end */
+#endif
 #include "induction.h"
 
 enum {
@@ -28,22 +48,29 @@ enum {
 	ASKS,	    /* about to sleep for the lock */
 	ASLEEP,
 	OWNS,
-	LEAVES,	    /* has read the count, and is about to unlock and wait */
+	ENTERS,	    /* has read the count, and is about to say that it waits */
+	LEAVES,	    /* ... and to unlock and wait */
 	WAKES,	    /* has unlocked, and is about to wake one */
 	WAITS,	    /* about to sleep for the condition */
 	DREAMS,	    /* asleep for the condition */
-	ANNOUNCES,  /* broadcasts: has the count, may have the lock */
+	UP,	    /* about to be no waiter any more */
+	COUNTS,	    /* signals: has taken off, may have the lock */
+	ANNOUNCES,  /* has the count */
 	MOVES,
-	SIGNALS,
+	AGAIN,	    /* ... the count was another's: about to read it anew */
+	IS_DONE,    /* about to say that it is not under way any more */
 };
 
-num word;
+num word, unsignalled, under_way;
+num full = 1; /* `unsignalled` counts no further */
 struct thread {
 	num at, woken, seen;
-	num waits;  /* from before the unlock until it gets up */
+	num waits;  /* is a waiter, until it is up and says so */
 	num old;    /* the count is not what it was */
 	num due;    /* there has been a broadcast since it waits */
-	num stranger; /* it broadcasts without the lock */
+	num all;    /* it broadcasts */
+	num stranger; /* it signals without the lock */
+	num took;     /* it signals, and has set under_way */
 } threads[THREADS + 1];
 struct thread nondet_thread(void);
 
@@ -67,26 +94,89 @@ _Bool is_there(num i, num where)
 	return threads[i].at == where;
 }
 
+num waiters(void)
+{
+	return threads[1].waits + threads[2].waits + threads[3].waits;
+}
+
 void get_up_alone(num i)
 {
-	threads[i].at = TRIES;
-	threads[i].waits = 0;
-	threads[i].due = 0;
+	threads[i].at = threads[i].waits ? UP : TRIES;
+#ifdef TIMEOUT_TAKES_OFF
+	if (threads[i].waits && unsignalled)
+		unsignalled--;
+#endif
 }
 
 void get_up(num i)
 {
-	get_up_alone(i);
+	threads[i].at = threads[i].waits ? UP : TRIES;
 	threads[i].woken = 1;
 }
 
-void count(_Bool broadcast)
+void take_off(_Bool all)
+{
+	if (all)
+		unsignalled = 0;
+#ifndef TAKES_OFF_FULL
+	else if (unsignalled == full)
+		return;
+#endif
+	else if (unsignalled)
+		unsignalled--;
+#ifdef TAKES_TWO_OFF
+	if (unsignalled)
+		unsignalled--;
+#endif
+}
+
+_Bool is_sleepy(num i)
+{
+	const struct thread *t = &threads[i];
+
+	return t->waits && !t->old && (t->at == LEAVES || t->at == WAKES || t->at == WAITS);
+}
+
+/* Those that a signal has to be for: who is about to sleep for the condition, and who does. */
+num to_be_woken(void)
+{
+	num sum = 0;
+
+	for (num i = 1; i <= THREADS; i++)
+		sum += is_sleepy(i) || dreams(i);
+	return sum;
+}
+
+void count(struct thread *t)
 {
 	for (num i = 1; i <= THREADS; i++) {
 		threads[i].old = 1;
-		if (threads[i].waits && broadcast)
+		if (threads[i].waits && t->all)
 			threads[i].due = 1;
 	}
+	t->old = 0;
+	t->at = ANNOUNCES;
+#ifdef UNDER_WAY_OVER_EARLY
+	if (t->took)
+		under_way = 0;
+#endif
+}
+
+void be_counted(void)
+{
+	if (unsignalled < full)
+		unsignalled++;
+}
+
+void be_gone(struct thread *t)
+{
+	t->waits = 0;
+	t->due = 0;
+	t->at = TRIES;
+#ifndef TIMEOUT_FORGETS
+	if (unsignalled > waiters())
+		unsignalled = waiters();
+#endif
 }
 
 void away(struct thread *t)
@@ -113,6 +203,30 @@ void try(struct thread *t, num self)
 	}
 }
 
+void signal(struct thread *t)
+{
+#ifdef UNDER_WAY_NOT_SEEN
+	if (!unsignalled) {
+#else
+	if (!waiters() || !(unsignalled || under_way)) {
+#endif
+		assert(!to_be_woken());
+		return;
+	}
+	t->took = !under_way;
+#ifdef TWO_UNDER_WAY
+	t->took = 1;
+#endif
+#ifdef ALL_TAKE_OFF
+	take_off(t->all);
+#elif !defined(TAKES_OFF_LAST)
+	if (t->took)
+		take_off(t->all);
+#endif
+	under_way = 1;
+	t->at = COUNTS;
+}
+
 void begin(struct thread *t)
 {
 	num what = nondet_num();
@@ -123,24 +237,37 @@ void begin(struct thread *t)
 	} else if (what == 0) {
 		t->at = LEAVES;
 	} else if (what == 1 && t->at == OWNS) {
-		t->at = LEAVES;
-		t->waits = 1;
+		t->at = ENTERS;
 		t->woken = 0;
-		t->due = 0;
 		t->old = 0;
-	} else if (what == 2) {
-		count(1);
-		t->old = 0;
-		t->at = ANNOUNCES;
-	} else if (what == 3 && t->at == OUT) {
-		count(0);
-		t->at = SIGNALS;
+#ifdef COUNTED_FIRST
+		t->waits = 1;
+		be_counted();
+#endif
+	} else if (what <= 3) {
+		t->all = what == 2;
+		signal(t);
 	}
+}
+
+void enter(struct thread *t)
+{
+	t->at = LEAVES;
+#ifdef COUNTED_FIRST
+	t->old = 0;
+	return;
+#endif
+	t->waits = 1;
+	be_counted();
 }
 
 void announce(struct thread *t, num self)
 {
 	t->stranger = (word & TID) != self;
+#ifdef TAKES_OFF_LAST
+	if (t->took)
+		take_off(t->all);
+#endif
 #ifndef NO_ANNOUNCEMENT
 	if (!t->stranger)
 		word |= WAITERS;
@@ -148,27 +275,67 @@ void announce(struct thread *t, num self)
 	t->at = MOVES;
 }
 
+/* Move one of those that sleep for the condition; there may be none. */
+void move_one(void)
+{
+	num who = any_thread();
+	_Bool done = !dreams(1) && !dreams(2) && !dreams(3);
+
+	for (num i = 1; i <= THREADS; i++)
+		if (i == who && dreams(i)) {
+			threads[i].at = ASLEEP;
+			done = 1;
+		}
+	__CPROVER_assume(done);
+}
+
+void end_signal(struct thread *t)
+{
+	_Bool ends = t->took;
+
+#ifdef ENDS_ANOTHERS_WAY
+	ends = 1;
+#endif
+	t->at = ends ? IS_DONE : t->stranger ? OUT : OWNS;
+}
+
 void move(struct thread *t)
 {
-	_Bool retry = t->old;
-
+	if (t->old) {
 #ifdef NO_RETRY
-	if (retry) {
-		t->at = t->stranger ? OUT : OWNS;
+		end_signal(t);
+#else
+		t->at = AGAIN;
+#endif
 		return;
 	}
-#endif
-	t->old = 0;
-	t->at = retry ? ANNOUNCES : t->stranger ? OUT : OWNS;
-	if (retry)
+	end_signal(t);
+#ifdef SIGNAL_DOES_NOT_WAKE
+	if (!t->all)
 		return;
+#endif
 #ifndef NOBODY_WOKEN
 	if (t->stranger)
 		wake_one(DREAMS);
 #endif
+	if (!t->all && !t->stranger)
+		move_one();
 	for (num i = 1; i <= THREADS; i++)
-		if (dreams(i))
+		if (dreams(i) && t->all)
 			threads[i].at = ASLEEP;
+}
+
+_Bool signals(num i)
+{
+	return threads[i].at >= COUNTS;
+}
+
+/* Those that a broadcast has not got to yet have to wait for the next one, or look again. */
+void be_killed(struct thread *t)
+{
+	t->at = OUT;
+	for (num i = 1; i <= THREADS; i++)
+		threads[i].due &= !t->all;
 }
 
 void step(num self)
@@ -178,6 +345,10 @@ void step(num self)
 
 	if (!may_get_up(self))
 		return;
+	if (signals(self) && (word & TID) != self && nondet_num()) {
+		be_killed(t);
+		return;
+	}
 	switch (t->at) {
 	case OUT:
 	case OWNS:
@@ -192,6 +363,9 @@ void step(num self)
 	case ASLEEP:
 	case DREAMS:
 		get_up_alone(self); /* its time is up, or a signal came */
+		break;
+	case ENTERS:
+		enter(t);
 		break;
 	case LEAVES:
 		word = 0;
@@ -210,15 +384,25 @@ void step(num self)
 		else
 			t->at = DREAMS;
 		break;
+	case UP:
+		be_gone(t);
+		break;
+	case COUNTS:
+		count(t);
+		break;
 	case ANNOUNCES:
 		announce(t, self);
 		break;
 	case MOVES:
 		move(t);
 		break;
-	case SIGNALS:
-		wake_one(DREAMS);
-		t->at = OUT;
+	case AGAIN:
+		t->old = 0;
+		t->at = ANNOUNCES;
+		break;
+	case IS_DONE:
+		under_way = 0;
+		t->at = t->stranger ? OUT : OWNS;
 		break;
 	}
 }
@@ -228,27 +412,58 @@ _Bool on_its_way(num i)
 {
 	const struct thread *t = &threads[i];
 
-	return t->at == WAKES || ((t->at == TRIES || t->at == ASKS) && t->woken);
+	return t->at == WAKES || ((t->at == UP || t->at == TRIES || t->at == ASKS) && t->woken);
 }
 
-_Bool broadcasts(num i)
+/* Signals or broadcasts, has changed the count already, and has yet to wake. */
+_Bool has_counted(num i, _Bool all)
 {
-	return threads[i].at == ANNOUNCES || threads[i].at == MOVES;
+	return threads[i].at >= ANNOUNCES && threads[i].at <= AGAIN && threads[i].all == all;
+}
+
+_Bool any_broadcast(void)
+{
+	return has_counted(1, 1) || has_counted(2, 1) || has_counted(3, 1);
 }
 
 _Bool in_order(num i)
 {
 	const struct thread *t = &threads[i];
-	_Bool named = (word & TID) == i, waits = t->at == WAITS || t->at == DREAMS;
+	_Bool named = (word & TID) == i, waits = t->at == WAITS || t->at == DREAMS || t->at == UP;
 	_Bool may_wait = waits || t->at == LEAVES || t->at == WAKES || t->at == ASLEEP;
+#ifdef COUNTED_FIRST
+	may_wait |= t->at == ENTERS;
+#endif
 
-	return t->at <= SIGNALS && t->woken <= 1 && (t->at != ASKS || (t->seen & WAITERS)) &&
-	       (broadcasts(i) || named == (t->at == OWNS || t->at == LEAVES)) &&
-	       (t->at != MOVES || t->stranger == !named) &&
+	return t->at <= IS_DONE && t->woken <= 1 && t->waits <= 1 && t->all <= 1 && t->took <= 1 &&
+	       (t->at != ASKS || (t->seen & WAITERS)) &&
+	       (signals(i) || named == (t->at == OWNS || t->at == ENTERS || t->at == LEAVES)) &&
+	       ((t->at != MOVES && t->at != AGAIN && t->at != IS_DONE) || t->stranger == !named) &&
+	       (t->at != IS_DONE || t->took) &&
 	       (t->at != MOVES || t->stranger || (word & WAITERS)) &&
-	       (t->waits ? may_wait : !waits && !t->due) && (!t->due || t->old) &&
-	       (!t->due || t->at != DREAMS || broadcasts(1) || broadcasts(2) || broadcasts(3)) &&
-	       (!t->waits || !t->woken);
+	       (t->waits ? may_wait : !waits && !t->due) &&
+	       (!t->due || t->old || t->at == UP) && (!t->due || t->at != DREAMS || any_broadcast()) &&
+	       (!t->woken || t->at == UP || (!t->waits && t->at != ENTERS));
+}
+
+/*
+ * `unsignalled` says enough if no signal is under way. The one that is has yet to be for some: of those about to sleep,
+ * who see a count that changes, and of those asleep, of whom it wakes one. Nothing is said after it was killed.
+ */
+_Bool enough(void)
+{
+	num asleep = dreams(1) + dreams(2) + dreams(3), one = asleep > 0, owed = 0, ways = 0;
+	_Bool for_all = 0;
+
+	for (num i = 1; i <= THREADS; i++)
+		if (signals(i) && threads[i].took) {
+			ways++;
+			for_all = threads[i].at == COUNTS && threads[i].all;
+			owed = threads[i].at == COUNTS ? 1 : has_counted(i, 1) ? asleep : has_counted(i, 0) ? one : 0;
+		}
+	return full >= 1 && full <= THREADS && unsignalled <= full && unsignalled <= waiters() && under_way <= 1 &&
+	       ways <= under_way &&
+	       (ways < under_way || for_all || unsignalled == full || unsignalled + owed >= to_be_woken());
 }
 
 _Bool invariant(void)
@@ -260,7 +475,7 @@ _Bool invariant(void)
 		known |= on_its_way(i);
 		ok = ok && in_order(i);
 	}
-	return ok && (!sleep || known);
+	return ok && (!sleep || known) && enough();
 }
 
 _Bool nobody_moves(void)
@@ -275,12 +490,18 @@ _Bool nobody_moves(void)
 void anything(void)
 {
 	word = nondet_num();
+	unsignalled = nondet_num();
+	under_way = nondet_num();
+	full = nondet_num();
 	for (num i = 1; i <= THREADS; i++)
 		threads[i] = nondet_thread();
 }
 
 void check_the_end(void)
 {
+	assert(unsignalled <= waiters());
+	if (!under_way)
+		assert(unsignalled == full || to_be_woken() <= unsignalled);
 	if (nobody_moves())
 		for (num i = 1; i <= THREADS; i++)
 			assert(!asleep(i) && !(dreams(i) && threads[i].due));

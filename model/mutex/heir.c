@@ -3,7 +3,7 @@
  * ORDER MTX-2, MTX-3
  * heir.c - the heir, for cbmc: threads lock and unlock as often as they like, lose patience, become
  * the heir, sleep, give up, and hand the lock over, at any time.
- * Where: become_heir(), withdraw_heir(), is_mine(), sleep_once(), give_up(), lull__lock_wait_for(),
+ * Where: become_heir(), withdraw_heir(), lull__lock_is_mine(), sleep_once(), give_up(), lull__lock_wait_for(),
  * hand_over(), lull__mutex_unlock_slow()
  *
  * Proved by induction, as wake.c.  Beyond that one's invariant: a sleeping heir is known by HEIR or
@@ -13,6 +13,7 @@
  * An heir's sleep is not a waiter's: the wake-up calls for the one do not reach the other.
  * Never: the lock is handed to a thread that does not wait for it, or that has been in a signal handler since
  * before the unlock began; or somebody sleeps while all others are gone.
+ * Which of those that lose patience becomes the heir is left open, as it hangs on priorities.
  * Each step is one access or one system call.  HEIR is set after rest, but nothing orders the two, so the
  * unlock may see HEIR and come too early to see the name; it then does as if there was none.
  * Flags: --stop-on-fail

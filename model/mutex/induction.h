@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * induction.h - what the models of the mutex have in common, for cbmc. Each is proved for any number of steps: its
+ * induction.h - what the models of locks have in common, for cbmc. Each is proved for any number of steps: its
  * invariant holds at the beginning, and each step of any thread keeps it. Broken, it is run for a few steps, from
  * anywhere in the invariant if not said otherwise (FROM_THE_BEGINNING), and must come to what must never be.
  *

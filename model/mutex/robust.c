@@ -4,8 +4,8 @@
  * robust.c - owners die, for cbmc: threads lock, unlock, wait, give up, put right what is wrong or do
  * not, and are killed between any two accesses.
  * Where: put_in(), take_out(), pending(), verdict(), unlock() in mutex_robust.c,
- * lull_mutex_robust_consistent(), take_robust(), futex_wait(), sleep_once(), pass_on(),
- * lull__lock_wait_for()
+ * lull_mutex_robust_consistent(), take_robust(), futex_wait(), sleep_once(), pass_on(), lull__lock_wait_for(),
+ * lock_robust_until()
  *
  * Proved by induction, as wake.c.  Beyond that one's invariant: who owns is on its list or pending;
  * what is wrong is said by the word while nobody has the lock, and by rest while somebody has.

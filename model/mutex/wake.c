@@ -4,7 +4,7 @@
  * wake.c - nobody sleeps for ever, for cbmc: threads lock and unlock as often as they like, spin,
  * sleep, are woken, wake, and give up, at any time.
  * Where: take() in mutex.c, sleep_once(), pass_on(), give_up(), lull__lock_wait_for(),
- * lull__mutex_unlock_slow(), lull_mutex_lock(), lull_mutex_unlock()
+ * lull__mutex_unlock_slow(), lull_mutex_lock(), lull_mutex_unlock(), lock_until()
  *
  * Proved by induction, for any number of steps: the invariant holds at the beginning, and each step of
  * any thread keeps it.  Who sleeps and is not known by WAITERS has somebody who is on its way: who

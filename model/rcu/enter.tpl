@@ -6,7 +6,7 @@ C rcu-enter
  * Either the scan sees the reader's word with the old number, or the reader sees that the object is
  * unlinked.  The number is loaded and stored relaxed: it is published after the heavy fence.  The
  * interrupt between the load of the number and the store of the word is among the tests.
- * Where: lull_fence_light(), lull_rcu_read_lock(), lull__rcu_read_lock_slow(), lull__rcu_enter_online(),
+ * Where: lull_fence_light(), lull_rcu_read_lock(), lull__rcu_read_lock_slow(), enter_fenced(),
  * gp_begin(), gp_scan()
  *
  * x is the pointer (0: still leads to the object, 1: unlinked), obj the object's memory.

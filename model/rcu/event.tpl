@@ -7,7 +7,7 @@ C rcu-event
  * count, sees the first section, sets the flag, and sees the second section.  If its flag is the one
  * that is being cleared, the count that it took must be the old one: futex_wait() then does
  * not sleep.
- * Where: lull__rcu_wake(), gp_wait_holdouts(), gp_scan()
+ * Where: lull__rcu_wake(), gp_wait_holdouts(), gp_scan(), gp_wait()
  *
  * word is 1 in the first section, 2 in the second.
  * Never: the leader has taken the new count and sleeps for the second section, and the flag ends up

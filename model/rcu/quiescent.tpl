@@ -4,7 +4,7 @@ C rcu-quiescent
  * ORDER RCU-10, RCU-2
  * An online thread uses one object, reports that it is quiescent (it stores the newest number, never
  * a 0), and looks for another.  A grace period that began meanwhile takes both away.
- * Where: lull__rcu_quiescent_slow(), gp_begin(), gp_scan(), lull_rcu_quiescent()
+ * Where: lull__rcu_quiescent_slow(), lull__rcu_end_section(), gp_begin(), gp_scan(), lull_rcu_quiescent()
  *
  * x is the pointer to the second object (0: leads to it, 1: unlinked).
  * Never: the thread uses either object while or after the updater reuses it.

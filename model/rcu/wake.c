@@ -4,7 +4,7 @@
  * wake.c - the leader's sleep, bounded, for cbmc: a reader goes through three sections; the leader,
  * which waits for words older than its number, flags the reader and sleeps at most twice.  The flag
  * may be left over from an earlier grace period.
- * Where: lull_rcu_read_unlock(), lull__rcu_read_unlock_slow(), lull__rcu_thread_exit(), lull__rcu_leave_online(),
+ * Where: lull_rcu_read_unlock(), lull__rcu_end_section(),
  * lull__rcu_quiescent_slow(), lull__rcu_wake(), gp_add_holdout(), gp_wait_holdouts()
  *
  * A sleep is futex_wait(): it begins if the event is still what the leader took, and ends with the

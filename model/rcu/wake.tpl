@@ -4,7 +4,7 @@ C rcu-wake
  * ORDER RCU-5
  * A reader leaves and looks whether somebody waits for it; the leader of a grace period says so and
  * looks at the word again before it sleeps.
- * Where: lull_rcu_read_unlock(), lull__rcu_read_unlock_slow(), lull__rcu_thread_exit(), lull__rcu_leave_online(),
+ * Where: lull_rcu_read_unlock(), lull__rcu_end_section(),
  * lull__rcu_quiescent_slow(), gp_wait_holdouts()
  *
  * Never: the leader sleeps (saw the word) and the reader wakes nobody (saw no flag).

@@ -4,8 +4,8 @@
  * reader.c - a reader's word, for cbmc: the code of include/lull/rcu.h and src/rcu/section.c, as it is.
  * Where: lull_rcu_read_lock(), lull_rcu_read_unlock(), lull_rcu_quiescent(),
  * lull_rcu_online_read_lock(), lull_rcu_online_read_unlock(), lull__rcu_read_lock_slow(),
- * lull__rcu_read_unlock_slow(), lull__rcu_quiescent_slow(), lull__rcu_enter_online(), lull__rcu_leave_online(),
- * lull_rcu_online(), lull_rcu_offline(), in_section(), check_online()
+ * lull__rcu_read_unlock_slow(), lull__rcu_end_section(), lull__rcu_quiescent_slow(), enter_fenced(),
+ * lull__rcu_enter_online(), lull_rcu_online(), lull_rcu_offline(), in_section(), check_online()
  *
  * One thread: from any word that is in order one call, at any depth, while the newest grace period is any,
  * with light fences that are real ones and without.  Never: the word is not in order afterwards.  In

@@ -4,7 +4,9 @@ C reclaim-bag-walk
  * ORDER REC-14
  * A thread counts itself as a walker and follows the list of bags; another takes a bag out of the list and
  * looks whether anybody walks it.
- * Where: lull__bags_enter(), lull__for_each_bag, unlink_if_empty(), lull__bags_sweep()
+ * Where: lull__bags_enter(), lull__for_each_bag(), unlink_if_empty(), lull__bags_sweep(), sum_up(),
+ * lull__backlog_publish(), lull__bags_to_sweep(), lull__anything_unparked(), owners_leave(), sample_owner_progress(),
+ * dump_queues(), check_all()
  *
  * linked: 1 the list leads to the bag.
  * Never: the walker has found the bag, and the other thread has seen no walker and frees it.

@@ -5,8 +5,8 @@
  * object in a read section, names it in a slot, leaves the section, uses the object, and lets go; then
  * it does the same again.  One updater unlinks; either it waits for a grace period and looks then, and
  * the reader need not look twice; or it looks first, and the reader looks at the pointer again.
- * Where: lull__hazptr_set_rcu(), lull__hazptr_tryprotect(), make_ready(), scan_queue(),
- * gp_begin(), gp_scan()
+ * Where: lull__hazptr_set_rcu(), lull__hazptr_tryprotect(), make_ready(), scan_queue(), gp_begin(), gp_scan(),
+ * pass_until_report(), lull__advance()
  *
  * Fences are full ones (LULL_FENCE=full).  Who would have to wait gives up.  Never: the reader uses
  * what is freed.

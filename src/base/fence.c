@@ -18,8 +18,6 @@
 #include "process.h"
 
 #define SKIP_DOUBLES 10	     /* while membarrier fails it is tried at every 1024th fence at least */
-#define AGAIN_NS     1000000u /* between tries when there is no other way */
-#define AGAIN_MOST   10000
 
 uint32_t lull__fence_full_mode; /* see fence.h */
 
@@ -70,12 +68,6 @@ static int try_membarrier(void)
 	return err;
 }
 
-/* May it go better in a moment? */
-static bool is_short_of(int err)
-{
-	return err == -ENOMEM || err == -EAGAIN || err == -EINTR || err == -EMFILE || err == -ENFILE;
-}
-
 /*
  * membarrier worked at the start. Readers rely on light fences that are only the compiler's, so they cannot go
  * back to full ones when it fails; but any other way to make each CPU switch threads will do.
@@ -86,13 +78,13 @@ static void carry_out(void)
 
 	if (lull_likely(try_membarrier() == 0) || lull__visit_cpus() == 0 || lull__membarrier_global() == 0)
 		return;
-	for (int i = 0; i < AGAIN_MOST; i++) {
+	for (int i = 0; i < LULL__FENCE_AGAIN_MOST; i++) {
 		refusal = lull__membarrier();
 		if (refusal == 0 || (visit = lull__visit_cpus()) == 0)
 			return;
-		if (!is_short_of(refusal) && !is_short_of(visit))
+		if (!lull__fence_short_of(refusal) && !lull__fence_short_of(visit))
 			break;
-		lull__nap(AGAIN_NS);
+		lull__nap(LULL__FENCE_AGAIN_NS);
 	}
 	lull__die("membarrier is no longer permitted (%s) and threads cannot be moved either (%s); "
 		  "start the program with LULL_FENCE=full", strerror(-refusal), strerror(-visit));

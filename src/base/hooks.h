@@ -49,7 +49,8 @@ struct lull__watch {
 	uint64_t (*wait_blame)(struct lull__wait *wait, const struct lull_stall *first, unsigned named, unsigned holders);
 	/* Report @wait, and fill the rest of @first in. Calls the program's hook: with no lock held. */
 	void (*wait_report)(const struct lull__wait *wait, struct lull_stall *first, unsigned named);
-	void (*over_limit)(void);      /* the calling thread defers past the backlog's hard limit */
+	/* The calling thread defers past the backlog's hard limit: so much waits. */
+	void (*over_limit)(size_t items, size_t bytes);
 	void (*callbacks_begin)(void); /* the calling thread is about to run callbacks */
 	void (*callbacks_end)(void);   /* ... and has run them */
 	void (*process_ends)(void);    /* end the thread that checks callbacks, if there is one */

@@ -2,8 +2,9 @@
 /*
  * lock.c - the contended paths of lock.h.
  */
-#include "lock.h"
 #include "../os/os.h"
+#include "lock.h"
+#include "message.h"
 
 #define LOCK_SPINS 100 /* a section under these locks takes a fraction of a microsecond */
 
@@ -34,3 +35,19 @@ void lull__lock_await(struct lull__lock *lock, uint64_t deadline_ns)
 	if (lull_cas_relaxed(&lock->word, &word, 2u) || word == 2)
 		lull__futex_wait(&lock->word, 2, deadline_ns);
 }
+
+#ifdef LULL_DEBUG
+static bool forked;
+
+void lull__lock_was_free(const struct lull__lock *lock)
+{
+	if (!lull_load_relaxed(&forked))
+		lull__misuse("a lock of lull's own, %p, is unlocked and was free", (const void *)lock);
+}
+
+void lull__lock_fork_child(uint32_t old_tid)
+{
+	(void)old_tid;
+	lull_store_relaxed(&forked, true);
+}
+#endif

@@ -21,6 +21,12 @@ void lull__lock_wake(struct lull__lock *lock, int how_many);
 /* Sleep until the holder leaves, without taking the lock; until @deadline_ns at the latest. */
 void lull__lock_await(struct lull__lock *lock, uint64_t deadline_ns);
 
+#ifdef LULL_DEBUG
+/* Abort, because @lock was unlocked and was free. In a forked child it may be: all locks are free there at first. */
+void lull__lock_was_free(const struct lull__lock *lock) __attribute__((cold));
+void lull__lock_fork_child(uint32_t old_tid);
+#endif
+
 static inline bool lull__trylock(struct lull__lock *lock)
 {
 	uint32_t free_word = 0;
@@ -44,7 +50,13 @@ static inline void lull__unlock_wake(struct lull__lock *lock, int how_many)
 	 * ORDER LOCK-1: what it guards before the lock is free; pairs with LOCK-1 in
 	 * lull__trylock(); without it the next holder misses stores; model/base/lock.litmus
 	 */
-	if (lull_unlikely(lull_xchg_release(&lock->word, 0u) == 2))
+	uint32_t word = lull_xchg_release(&lock->word, 0u);
+
+#ifdef LULL_DEBUG
+	if (lull_unlikely(word == 0))
+		lull__lock_was_free(lock);
+#endif
+	if (lull_unlikely(word == 2))
 		lull__lock_wake(lock, how_many);
 }
 

@@ -104,7 +104,7 @@ static void be_the_only_copy(void)
 	lull__find_copies(copy_in);
 	if (copy_in[1])
 		lull__die("there are two copies of lull in this process, in %s and in %s; neither sees the other's "
-			  "readers: link both with liblull.so", copy_in[0], copy_in[1]);
+			  "readers: link both with the same liblull.so", copy_in[0], copy_in[1]);
 	lull__stay_loaded(copy_in[0]);
 }
 

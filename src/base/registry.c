@@ -22,7 +22,7 @@ __thread struct lull__thread lull__self __attribute__((tls_model("initial-exec")
 _Static_assert(sizeof(struct lull__thread) <= 256, "must fit the static TLS reserve of dlopen");
 
 struct lull__lock lull__registry_lock;
-uint32_t lull__registry_count;
+uint32_t lull__registry_count, lull__registry_left;
 struct lull__thread lull__registry = { .next = &lull__registry, .prev = &lull__registry };
 
 static pthread_key_t exit_key, last_key; /* the destructor of the first one runs first */
@@ -82,6 +82,13 @@ static void link_record(void)
 	set_thread_count(lull__registry_count + 1);
 }
 
+/* ... unless a late section, or a simple hazard pointer, has linked it in. */
+void lull__record_link_late(void)
+{
+	if (!lull__self.next)
+		link_record();
+}
+
 /*
  * ORDER THR-2: a leaving thread's reads before a scan that no longer finds it; pairs with THR-2 in
  * gp_scan() (both hold the registry lock); without it what it read is freed too early;
@@ -94,6 +101,7 @@ static void unlink_record(void)
 	self->prev->next = self->next;
 	self->next->prev = self->prev;
 	self->next = self->prev = NULL;
+	lull_store_relaxed(&lull__registry_left, lull__registry_left + 1);
 	set_thread_count(lull__registry_count - 1);
 }
 
@@ -111,11 +119,14 @@ void lull__ensure_registered(void)
 	/* A signal handler may have been faster. */
 	if (!(self->state & LULL__STATE_REGISTERED)) {
 		self->tid = lull__gettid();
-		link_record();
+		lull__record_link_late();
 		for (const struct lull__mechanism *m = lull__mechanisms; m->name; m++)
 			if (m->enter)
 				m->enter();
-		lull_store_relaxed(&self->rcu, lull__rest_word());
+		if (self->rcu < LULL__RCU_STEP)
+			lull_store_relaxed(&self->rcu, lull__rest_word());
+		else if (!lull__fence_full_mode) /* a late section ends as others do from now on */
+			lull_store_relaxed(&self->rcu, self->rcu & ~(uint64_t)LULL__RCU_SLOW);
 		lull_store_relaxed(&self->state, self->state | LULL__STATE_REGISTERED);
 		lull__arm_thread_exit();
 	}
@@ -175,12 +186,6 @@ static bool is_idle(void)
 	return lull__self.rcu < LULL__RCU_STEP && !lull__record_holds_shazptr();
 }
 
-void lull__record_link_late(void)
-{
-	if (!lull__self.next)
-		link_record();
-}
-
 /* Take the record out, unless a signal handler that came just before has done it. */
 void lull__record_unlink_late(void)
 {
@@ -194,11 +199,8 @@ void lull_thread_register(void)
 {
 	uint32_t state = lull__self.state;
 
-	/*
-	 * Undo lull_thread_unregister(), but not in a section: the record is linked in for that
-	 * already.
-	 */
-	if ((state & (LULL__STATE_EXITED | LULL__STATE_EXITING)) == LULL__STATE_EXITED && is_idle())
+	/* Undo lull_thread_unregister(). */
+	if ((state & (LULL__STATE_EXITED | LULL__STATE_EXITING)) == LULL__STATE_EXITED)
 		lull_store_relaxed(&lull__self.state, state & ~LULL__STATE_EXITED);
 	lull__ensure_registered();
 	lull__retry();
@@ -275,5 +277,25 @@ void lull__registry_fork_child(uint32_t old_tid)
 	if (was_linked)
 		self->next = self->prev = head;
 	lull__registry_count = was_linked;
+	lull__registry_left++; /* the parent's threads */
 	self->tid = lull__gettid();
+}
+
+void lull__thread_rest(void)
+{
+	/*
+	 * ORDER RCU-12: the words of all earlier sections before the state; pairs with RCU-12 in
+	 * gp_wants_heavy(); without it as there; model/rcu/rest.litmus
+	 */
+	lull_store_release(&lull__self.state, lull__self.state | LULL__STATE_RESTS);
+}
+
+void lull__thread_rise(void)
+{
+	lull_store_relaxed(&lull__self.state, lull__self.state & ~LULL__STATE_RESTS);
+	/*
+	 * ORDER RCU-11: the state before the loads of the sections that follow; pairs with RCU-11 in
+	 * gp_begin(); without it as in lull_rcu_offline(); model/rcu/rest.litmus
+	 */
+	lull_fence_full();
 }

@@ -18,6 +18,7 @@
 extern struct lull__lock lull__registry_lock;
 extern struct lull__thread lull__registry; /* list head of next/prev; under the lock */
 extern uint32_t lull__registry_count;	    /* written under the lock */
+extern uint32_t lull__registry_left;	    /* how many records were taken out; likewise */
 
 #define lull__for_each_thread(t)                                                                   \
 	for ((t) = lull__registry.next; (t) != &lull__registry; (t) = (t)->next)
@@ -85,5 +86,12 @@ static inline uint64_t lull__rest_word(void)
 void lull__registry_init(void);
 uint32_t lull__registry_tid(void);
 void lull__registry_fork_child(uint32_t old_tid);
+
+/*
+ * Rest, until lull__thread_rise(): for a thread of lull's own that sleeps, with signals blocked. It begins no section
+ * meanwhile, so a grace period needs no heavy fence for it.
+ */
+void lull__thread_rest(void);
+void lull__thread_rise(void);
 
 #endif /* LULL_REGISTRY_H */

@@ -12,6 +12,7 @@
 #include <lull/fence.h>
 
 #include "../os/os.h"
+#include "fence_choice.h"
 #include "message.h"
 #include "own_thread.h"
 #include "rseq_use.h"
@@ -45,8 +46,6 @@ const uint32_t *lull__rseq_cpu(void)
 
 #ifdef LULL__RSEQ
 
-static bool visit_cpus; /* membarrier was taken away */
-
 /*
  * Does the kernel know of this thread's area? glibc says that it has registered the thread. It also says so
  * after a tool that does not know of rseq has restored the process from a checkpoint: then the kernel
@@ -66,14 +65,23 @@ static bool kernel_knows(void)
 	return false;
 }
 
-static bool call_rseq_barrier(void)
+static bool ask_for(int command)
 {
-	return syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, 0, 0) == 0;
+	return syscall(SYS_membarrier, command, 0, 0) == 0;
 }
 
+/* Registering ends with a barrier here. */
 static bool register_barrier(void)
 {
-	return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0) == 0 && call_rseq_barrier();
+	return ask_for(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ) && ask_for(MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ);
+}
+
+/* Returns 0 or -errno. */
+static int call_rseq_barrier(void)
+{
+	if (ask_for(MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ) || (errno == EPERM && register_barrier()))
+		return 0;
+	return -errno;
 }
 
 bool lull__rseq_usable(void)
@@ -87,25 +95,15 @@ bool lull__rseq_usable(void)
 
 void lull__rseq_barrier(void)
 {
-	int saved = errno, err;
+	int saved = errno, refusal, visit;
 
-	if (lull_unlikely(lull_load_relaxed(&visit_cpus) || !call_rseq_barrier())) {
-		/* It worked at the start. A thread switch on each CPU ends the sequences there as well. */
-		lull_store_relaxed(&visit_cpus, true);
-		err = lull__visit_cpus();
-		if (err)
-			lull__die("membarrier is no longer permitted and threads cannot be moved either (%s); "
-				  "start the program with LULL_FENCE=full", strerror(-err));
+	/* It worked at the start. A thread switch on each CPU ends the sequences there as well. */
+	for (int i = 0; (refusal = call_rseq_barrier()) != 0 && (visit = lull__visit_cpus()) != 0; i++) {
+		if (i == LULL__FENCE_AGAIN_MOST || !(lull__fence_short_of(refusal) || lull__fence_short_of(visit)))
+			lull__die("membarrier is no longer permitted (%s) and threads cannot be moved either (%s); "
+				  "start the program with LULL_FENCE=full", strerror(-refusal), strerror(-visit));
+		lull__nap(LULL__FENCE_AGAIN_NS);
 	}
-	errno = saved;
-}
-
-void lull__rseq_fork_child(void)
-{
-	int saved = errno;
-
-	if (!visit_cpus && !register_barrier())
-		visit_cpus = true;
 	errno = saved;
 }
 
@@ -117,10 +115,6 @@ bool lull__rseq_usable(void)
 }
 
 void lull__rseq_barrier(void)
-{
-}
-
-void lull__rseq_fork_child(void)
 {
 }
 

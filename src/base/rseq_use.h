@@ -16,7 +16,6 @@ bool lull__rseq_usable(void);
  * or will start afresh.
  */
 void lull__rseq_barrier(void);
-void lull__rseq_fork_child(void); /* only if sequences are in use */
 
 /*
  * Return where the kernel writes the number of the CPU that the calling thread last ran on in user

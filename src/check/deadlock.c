@@ -14,6 +14,7 @@
 #include "checks.h"
 
 #define CYCLE_MAX 16
+#define SURE_NS	  2000000000u /* a signal handler that holds a lock, and is preempted, does not take so long */
 
 static __thread struct {
 	uint32_t cycle;
@@ -68,7 +69,7 @@ static bool persists(const struct lull__owner_wish *cycle, unsigned n)
 		suspicion.cycle = sum;
 		suspicion.since_ns = now_ns;
 	}
-	return now_ns - suspicion.since_ns >= LULL__LOOK_AGAIN_NS / 2;
+	return now_ns - suspicion.since_ns >= SURE_NS;
 }
 
 static void print_cycle(const struct lull__owner_wish *cycle, unsigned n)

@@ -56,7 +56,7 @@ struct deferred {
 
 static struct lull__ranges retired = { .size = sizeof(struct deferred) };
 
-static uint32_t stopped; /* there was no memory for an element */
+static uint32_t said; /* that there is no memory for an element */
 
 /*
  * How many ranges begin at addresses with this hash. Readers check this, at every pointer that they
@@ -79,6 +79,7 @@ static const char *call_of(const struct deferred *d)
 		[LULL__HAZPTR_CALLS] = "lull_hazptr_call",
 		[LULL__BRIDGE_FREES] = "lull_rcu_free_hazptr",
 		[LULL__BRIDGE_CALLS] = "lull_rcu_call_hazptr",
+		[LULL__PURE_CALLS] = "lull_rcu_call_pure",
 	};
 
 	return names[d->kind];
@@ -243,8 +244,6 @@ void lull__retired_add(int kind, void *item, lull_rcu_func func, const void *sit
 	struct deferred before, late, *found;
 	char words[STORY_BYTES], name[32];
 
-	if (lull_load_relaxed(&stopped))
-		return;
 	if (is_call)
 		fresh.module = module_of(func, &fresh.module_start);
 	lull__ranges_enter(&retired);
@@ -257,8 +256,8 @@ void lull__retired_add(int kind, void *item, lull_rcu_func func, const void *sit
 	lull__ranges_leave(&retired);
 	if (lull_unlikely(found != NULL))
 		deferred_twice(&fresh, &before);
-	if (lull_unlikely(!added) && !lull_xchg_relaxed(&stopped, 1u))
-		lull__say("no memory to check deferred objects: no more of them are checked");
+	if (lull_unlikely(!added) && !lull_xchg_relaxed(&said, 1u))
+		lull__say("no memory to check deferred objects: some are not checked");
 	if (lull_unlikely(is_late)) {
 		lull__thread_name(late.tid, name, sizeof(name));
 		lull__say("thread \"%s\" (tid %u) still protects %p, which %s: it cannot be reclaimed", name, late.tid,
@@ -270,8 +269,6 @@ void lull__retired_remove(void *item)
 {
 	struct deferred *found, copy = { .kind = LULL__KINDS };
 
-	if (!item)
-		return;
 	lull__ranges_enter(&retired);
 	found = find_retired((uintptr_t)item, (uintptr_t)item + 1);
 	if (found && found->range.from == (uintptr_t)item) {
@@ -281,7 +278,7 @@ void lull__retired_remove(void *item)
 	}
 	lull__ranges_leave(&retired);
 	if (copy.kind == LULL__KINDS)
-		return; /* deferred before a fork that found the set incomplete, or after `stopped` */
+		return; /* deferred before a fork that found the set incomplete, or without memory */
 	if (lull__kind_is_call(copy.kind)) {
 		check_callback(&copy);
 		return;

@@ -23,6 +23,6 @@ void lull__refcount_misuse(struct lull_refcount *r, const char *call, int old, i
 
 	if (is_saturated(before) || is_saturated(old))
 		return;
-	lull__say("%s: refcount %p had %d references: %s. It stays saturated, the object is not freed", call,
+	lull__say("%s: refcount %p had %d references: %s. It stays saturated, and its object is never freed", call,
 		  (void *)r, old, what);
 }

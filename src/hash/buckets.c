@@ -28,12 +28,11 @@ struct lull__hash_table *lull__hash_new_table(size_t buckets)
 	if (!buckets || buckets > SIZE_MAX / 2 / sizeof(struct lull__hash_bucket))
 		return NULL;
 	/* Not memset: fresh pages are zero, and are touched only one by one as buckets are moved. */
-	buckets *= sizeof(struct lull__hash_bucket);
-	table = (struct lull__hash_whole *)calloc(1, sizeof(*table) + buckets);
+	table = (struct lull__hash_whole *)calloc(1, sizeof(*table) + buckets * sizeof(struct lull__hash_bucket));
 	if (!table)
 		return NULL;
 	lull__lock(&table->leaving);
-	table->seen.mask = buckets - sizeof(struct lull__hash_bucket);
+	table->seen.mask = 2 * (buckets - 1);
 	return &table->seen;
 }
 
@@ -90,11 +89,16 @@ void lull_hash_destroy(struct lull_hash *h, void (*gone)(struct lull_hash_node *
 
 size_t lull_hash_count(const struct lull_hash *h)
 {
-	long sum = 0;
+	size_t sum = 0;
 
-	for (unsigned i = 0; i < LULL__HASH_SHARDS; i++)
-		sum += lull_load_relaxed(&h->control->shard[i].count);
-	return sum > 0 ? (size_t)sum : 0;
+	for (unsigned i = 0; i < LULL__HASH_SHARDS; i++) {
+		const struct lull__hash_shard *shard = &h->control->shard[i];
+
+		sum += lull_load_relaxed(&shard->own[0]) + lull_load_relaxed(&shard->shared[0]);
+		sum -= lull_load_relaxed(&shard->own[1]) + lull_load_relaxed(&shard->shared[1]);
+	}
+	/* A thread may be seen to take out what another was not seen to put in. */
+	return sum <= SIZE_MAX / 2 ? sum : 0;
 }
 
 size_t lull_hash_buckets(const struct lull_hash *h)
@@ -110,6 +114,6 @@ size_t lull_hash_buckets(const struct lull_hash *h)
 #ifdef LULL_DEBUG
 void lull__hash_gone(const struct lull_hash *h)
 {
-	lull__misuse("hash table %p is used, which was destroyed or never set up", (const void *)h);
+	lull__misuse("hash table %p is used, but it was destroyed or never set up", (const void *)h);
 }
 #endif

@@ -12,12 +12,19 @@
 
 #include <lull/hash.h>
 
+#include "bucket_lock.h"
 #include "../base/lock.h"
 
 #define LULL__HASH_SHARDS 16u /* of the count of elements; threads spread over them */
 
+enum lull__hash_kind { LULL__HASH_CAME, LULL__HASH_WENT };
+
+/* Elements that came, and that went. */
 struct lull__hash_shard {
-	long count;
+	size_t own[2];	  /* counted by the owner, a thread */
+	size_t shared[2]; /* by other threads */
+	uint32_t owner;	  /* its tid; 0: nobody has come by yet */
+	uint32_t left;	  /* lull__registry_left when a thread looked whether the owner is gone */
 } __attribute__((aligned(LULL__CACHELINE)));
 
 struct lull__hash_control {
@@ -25,6 +32,7 @@ struct lull__hash_control {
 	struct lull__lock begin; /* held by the thread that starts a resize */
 	uint64_t resizes;	 /* that are over */
 	size_t least, most;
+	size_t seldom[2]; /* who counts to a number without these bits considers a resize; 0 after each resize */
 	uint32_t flags;
 };
 
@@ -47,12 +55,7 @@ static inline struct lull__hash_whole *lull__hash_whole(const struct lull__hash_
 
 static inline size_t lull__hash_size(const struct lull__hash_table *table)
 {
-	return (size_t)table->mask / sizeof(struct lull__hash_bucket) + 1;
-}
-
-static inline struct lull__lock *lull__hash_lock_of(struct lull__hash_bucket *bucket)
-{
-	return (struct lull__lock *)(void *)&bucket->lock;
+	return (size_t)table->mask / 2 + 1;
 }
 
 static inline struct lull__hash_table *lull__hash_future(const struct lull__hash_table *table)
@@ -93,8 +96,11 @@ struct lull__hash_table *lull__hash_new_table(size_t buckets);
 
 /* ---- resize.c --------------------------------------------------------------------------------- */
 
-/* Start a resize of @table, the current one, if one is due. In a read section; no bucket is locked. */
-void lull__hash_consider_resize(struct lull_hash *h, const struct lull__hash_table *table);
+/*
+ * Start a resize if one is due: to more buckets after an element came, to fewer after one went. In a read
+ * section; no bucket is locked.
+ */
+void lull__hash_consider_resize(struct lull_hash *h, enum lull__hash_kind kind);
 /* Move some of the elements that are still in @table. In a read section; no bucket is locked. */
 void lull__hash_help_resize(struct lull_hash *h, struct lull__hash_table *table);
 

@@ -7,6 +7,8 @@
 #include "buckets.h"
 #include "../base/callback.h"
 #include "../base/fault.h"
+#include "../base/process.h"
+#include "../base/registry.h"
 
 /* ---- chains, under the bucket's lock -------------------------------------------------------- */
 
@@ -14,25 +16,17 @@
 static inline struct lull__hash_bucket *lock_home(const struct lull__hash_table *table,
 						  uint64_t hash)
 {
-	for (;;) {
-		struct lull__hash_bucket *bucket = lull__hash_bucket_of(table, hash);
+	struct lull__hash_bucket *bucket;
 
-		lull__lock(lull__hash_lock_of(bucket));
-		if (lull_likely(!bucket->moved))
-			return bucket;
-		lull__unlock(lull__hash_lock_of(bucket));
+	while (lull_unlikely(!lull__bucket_lock(bucket = lull__hash_bucket_of(table, hash))))
 		table = lull__hash_future(table);
-	}
+	return bucket;
 }
 
-static inline void unlock_home(struct lull__hash_bucket *bucket)
-{
-	lull__unlock(lull__hash_lock_of(bucket));
-}
-
-/* Find the link to the element with @key, or NULL. */
-static inline struct lull_hash_node **find_by_key(struct lull__hash_bucket *bucket, uint64_t hash,
-						  lull_hash_match_fn match, const void *key)
+/* Find the element with @key, or NULL. Sets *@at to the link to the element. */
+static inline struct lull_hash_node *find_by_key(struct lull__hash_bucket *bucket, uint64_t hash,
+						 lull_hash_match_fn match, const void *key,
+						 struct lull_hash_node ***at)
 {
 	struct lull_hash_node **link = &bucket->first, *node;
 
@@ -42,9 +36,10 @@ static inline struct lull_hash_node **find_by_key(struct lull__hash_bucket *buck
 		if (node->hash == hash)
 			LULL__CALLBACK("a lull_hash's match", found = match(node, key));
 		if (found)
-			return link;
+			break;
 	}
-	return NULL;
+	*at = link;
+	return node;
 }
 
 /* Find the link to @wanted, or NULL. */
@@ -60,78 +55,133 @@ static inline struct lull_hash_node **find_by_node(struct lull__hash_bucket *buc
 	return NULL;
 }
 
-static void add_element(struct lull__hash_bucket *bucket, struct lull_hash_node *node,
-			uint64_t hash)
+/* Link @node in at @link, before @next. */
+static inline void put_element(struct lull_hash_node **link, struct lull_hash_node *node, uint64_t hash,
+			       struct lull_hash_node *next)
 {
 	node->hash = hash;
-	lull_store_relaxed(&node->next, lull_load_relaxed(&bucket->first));
-	lull__hash_link(&bucket->first, node);
-}
-
-/* Replace or remove the element at @link. Its own link stays, for readers that stand on it. */
-static inline void replace_element(struct lull_hash_node **link, struct lull_hash_node *node)
-{
-	const struct lull_hash_node *old = lull_load_relaxed(link);
-
-	node->hash = old->hash;
-	lull_store_relaxed(&node->next, lull_load_relaxed(&old->next));
+	lull_store_relaxed(&node->next, next);
 	lull__hash_link(link, node);
 }
 
-static inline void remove_element(struct lull_hash_node **link)
+static inline void add_element(struct lull__hash_bucket *bucket, struct lull_hash_node *node,
+			       uint64_t hash)
 {
-	lull__hash_link(link, lull_load_relaxed(&lull_load_relaxed(link)->next));
+	put_element(&bucket->first, node, hash, lull_load_relaxed(&bucket->first));
+}
+
+/* Replace or remove @old, which is at @link. Its own link stays, for readers that stand on it. */
+static inline void replace_element(struct lull_hash_node **link, const struct lull_hash_node *old,
+				   struct lull_hash_node *node)
+{
+	put_element(link, node, old->hash, lull_load_relaxed(&old->next));
+}
+
+static inline void remove_element(struct lull_hash_node **link, const struct lull_hash_node *old)
+{
+	lull__hash_link(link, lull_load_relaxed(&old->next));
+}
+
+/* ---- counting ------------------------------------------------------------------------------- */
+
+#define INHERIT_AT 1024 /* who counts to a multiple of this in a shard of another thread looks whether that is gone */
+
+/* Is the shard this thread's, now or from now on? */
+static bool own_shard(struct lull__hash_shard *shard, uint32_t tid)
+{
+	uint32_t nobody = 0;
+
+	return lull_load_relaxed(&shard->owner) == 0 && lull_cas_relaxed(&shard->owner, &nobody, tid);
+}
+
+/*
+ * Make the shard this thread's if its owner is gone, or at least in no section: its record is not in the registry.
+ *
+ * ORDER HASH-8: what the owner counted, and its record taken out, before the shard is another's; that before the
+ * owner, back from a pool or in a destructor, has its record linked in and looks; pairs with HASH-8 in
+ * count_element() (all hold the registry lock meanwhile); without it both count in the same place, and counts are
+ * lost; model/structure/hash-inherit.litmus
+ */
+static __attribute__((noinline, cold)) void inherit_shard(struct lull__hash_shard *shard)
+{
+	const struct lull__thread *thread;
+	struct lull__registry_hold hold;
+
+	lull__init(); /* a child may not have noticed the fork, in which another thread held the lock */
+	if (lull_load_relaxed(&shard->left) == lull_load_relaxed(&lull__registry_left))
+		return;
+	lull__registry_enter(&hold);
+	lull_store_relaxed(&shard->left, lull__registry_left);
+	lull__for_each_thread(thread) {
+		if (thread->tid == lull_load_relaxed(&shard->owner))
+			break;
+	}
+	if (thread == &lull__registry)
+		lull_store_relaxed(&shard->owner, lull__self.tid);
+	lull__registry_leave(&hold);
+}
+
+/*
+ * Count an element that came or went. In a read section; no bucket is locked.
+ *
+ * The first thread that comes to a shard owns it. Nobody else writes the counters that it owns, so it needs no
+ * locked instruction; other threads add to the shared ones. The kernel may give the owner's number to a new
+ * thread, but only after the owner is gone. The new thread registers after the owner has left the registry,
+ * and so sees what the owner counted (LOCK-1).
+ */
+static inline void count_element(struct lull_hash *h, enum lull__hash_kind kind)
+{
+	struct lull__hash_control *control = h->control;
+	/*
+	 * A registered thread has its number; records of threads are too regular in memory.
+	 *
+	 * ORDER HASH-8: the record, linked in, before the look whose the shard is; pairs with HASH-8 in
+	 * inherit_shard(); without it as there; model/structure/hash-inherit.litmus
+	 */
+	uint32_t tid = lull__self.tid;
+	struct lull__hash_shard *shard = &control->shard[tid % LULL__HASH_SHARDS];
+	size_t count;
+
+	if (lull_likely(lull_load_relaxed(&shard->owner) == tid) || own_shard(shard, tid)) {
+		count = shard->own[kind] + 1;
+		lull_store_relaxed(&shard->own[kind], count);
+	} else {
+		count = lull_add_relaxed(&shard->shared[kind], (size_t)1) + 1;
+		if (lull_unlikely(count % INHERIT_AT == 0))
+			inherit_shard(shard);
+	}
+	if (lull_unlikely((count & lull_load_relaxed(&control->seldom[kind])) == 0))
+		lull__hash_consider_resize(h, kind);
 }
 
 /* ---- updates -------------------------------------------------------------------------------- */
 
-static inline struct lull__hash_table *begin_update(const struct lull_hash *h)
+/* Enter a read section, help with a resize that goes on, lock the bucket for @hash and return it. */
+static inline struct lull__hash_bucket *begin_update(struct lull_hash *h, uint64_t hash)
 {
+	struct lull__hash_table *table;
+
 	(void)LULL__CHECK_UPDATE("an update of a lull_hash", h);
 	lull_rcu_read_lock();
-	return lull__hash_current(h);
-}
-
-static inline void end_update(struct lull_hash *h, struct lull__hash_table *table)
-{
+	table = lull__hash_current(h);
 	if (lull_unlikely(lull__hash_future(table) != NULL))
 		lull__hash_help_resize(h, table);
-	lull_rcu_read_unlock();
+	return lock_home(table, hash);
 }
 
-/* Add @change to the count of elements. In a read section; no bucket is locked. */
-static void count_element(struct lull_hash *h, const struct lull__hash_table *table, long change)
-{
-	struct lull__hash_control *control = h->control;
-	/* A registered thread has its number; records of threads are too regular in memory. */
-	struct lull__hash_shard *shard = &control->shard[lull__self.tid % LULL__HASH_SHARDS];
-	long count = lull_add_relaxed(&shard->count, change) + change;
-	/* All shards together may then be off by a quarter of the size. */
-	size_t often = lull__hash_size(table) / (4 * LULL__HASH_SHARDS);
-
-	if (control->flags & LULL_HASH_FIXED)
-		return;
-	if (often > 256)
-		often = 256;
-	if (often < 2 || ((size_t)count & (often - 1)) == 0)
-		lull__hash_consider_resize(h, table);
-}
-
-/* Insert @node if there is no element with @key (@match NULL: in any case). Returns that element, or NULL. */
+/* Insert @node if there is no element with @key. Returns that element, or NULL. */
 static struct lull_hash_node *insert_element(struct lull_hash *h, struct lull_hash_node *node,
 					     uint64_t hash, lull_hash_match_fn match, const void *key)
 {
-	struct lull__hash_table *table = begin_update(h);
-	struct lull__hash_bucket *bucket = lock_home(table, hash);
-	struct lull_hash_node **link = match ? find_by_key(bucket, hash, match, key) : NULL;
-	struct lull_hash_node *found = link ? lull_load_relaxed(link) : NULL;
+	struct lull__hash_bucket *bucket = begin_update(h, hash);
+	struct lull_hash_node **link, *found = find_by_key(bucket, hash, match, key, &link);
 
 	if (!found)
 		add_element(bucket, node, hash);
-	unlock_home(bucket);
+	lull__bucket_unlock(bucket);
 	if (!found)
-		count_element(h, table, 1);
-	end_update(h, table);
+		count_element(h, LULL__HASH_CAME);
+	lull_rcu_read_unlock();
 	return found;
 }
 
@@ -150,71 +200,70 @@ struct lull_hash_node *lull_hash_lookup_or_insert(struct lull_hash *h, struct lu
 
 void lull_hash_insert_dup(struct lull_hash *h, struct lull_hash_node *node, uint64_t hash)
 {
-	insert_element(h, node, hash, NULL, NULL);
+	struct lull__hash_bucket *bucket = begin_update(h, hash);
+
+	add_element(bucket, node, hash);
+	lull__bucket_unlock(bucket);
+	count_element(h, LULL__HASH_CAME);
+	lull_rcu_read_unlock();
 }
 
 struct lull_hash_node *lull_hash_replace(struct lull_hash *h, struct lull_hash_node *node,
 					 uint64_t hash, lull_hash_match_fn match, const void *key)
 {
-	struct lull__hash_table *table = begin_update(h);
-	struct lull__hash_bucket *bucket = lock_home(table, hash);
-	struct lull_hash_node **link = find_by_key(bucket, hash, match, key);
-	struct lull_hash_node *old = link ? lull_load_relaxed(link) : NULL;
+	struct lull__hash_bucket *bucket = begin_update(h, hash);
+	struct lull_hash_node **link, *old = find_by_key(bucket, hash, match, key, &link);
 
-	if (link)
-		replace_element(link, node);
+	if (old)
+		replace_element(link, old, node);
 	else
 		add_element(bucket, node, hash);
-	unlock_home(bucket);
+	lull__bucket_unlock(bucket);
 	if (!old)
-		count_element(h, table, 1);
-	end_update(h, table);
+		count_element(h, LULL__HASH_CAME);
+	lull_rcu_read_unlock();
 	return old;
 }
 
 int lull_hash_replace_node(struct lull_hash *h, struct lull_hash_node *old,
 			   struct lull_hash_node *node)
 {
-	struct lull__hash_table *table = begin_update(h);
-	struct lull__hash_bucket *bucket = lock_home(table, old->hash);
+	struct lull__hash_bucket *bucket = begin_update(h, old->hash);
 	struct lull_hash_node **link = find_by_node(bucket, old);
 
 	if (link)
-		replace_element(link, node);
-	unlock_home(bucket);
-	end_update(h, table);
+		replace_element(link, old, node);
+	lull__bucket_unlock(bucket);
+	lull_rcu_read_unlock();
 	return link ? 0 : -ENOENT;
 }
 
 struct lull_hash_node *lull_hash_remove(struct lull_hash *h, uint64_t hash,
 					lull_hash_match_fn match, const void *key)
 {
-	struct lull__hash_table *table = begin_update(h);
-	struct lull__hash_bucket *bucket = lock_home(table, hash);
-	struct lull_hash_node **link = find_by_key(bucket, hash, match, key);
-	struct lull_hash_node *old = link ? lull_load_relaxed(link) : NULL;
+	struct lull__hash_bucket *bucket = begin_update(h, hash);
+	struct lull_hash_node **link, *old = find_by_key(bucket, hash, match, key, &link);
 
-	if (link)
-		remove_element(link);
-	unlock_home(bucket);
 	if (old)
-		count_element(h, table, -1);
-	end_update(h, table);
+		remove_element(link, old);
+	lull__bucket_unlock(bucket);
+	if (old)
+		count_element(h, LULL__HASH_WENT);
+	lull_rcu_read_unlock();
 	return old;
 }
 
 int lull_hash_remove_node(struct lull_hash *h, struct lull_hash_node *node)
 {
-	struct lull__hash_table *table = begin_update(h);
-	struct lull__hash_bucket *bucket = lock_home(table, node->hash);
+	struct lull__hash_bucket *bucket = begin_update(h, node->hash);
 	struct lull_hash_node **link = find_by_node(bucket, node);
 
 	if (link)
-		remove_element(link);
-	unlock_home(bucket);
+		remove_element(link, node);
+	lull__bucket_unlock(bucket);
 	if (link && !LULL__BUSTED(HASH_NO_COUNT))
-		count_element(h, table, -1);
-	end_update(h, table);
+		count_element(h, LULL__HASH_WENT);
+	lull_rcu_read_unlock();
 	return link ? 0 : -ENOENT;
 }
 

@@ -28,7 +28,7 @@ static void move_run(struct lull_hash_node **link, struct lull_hash_node *last,
 		lull_store_release(link, (struct lull_hash_node *)NULL);
 		lull__busted_pause();
 	}
-	lull__lock(lull__hash_lock_of(to));
+	(void)lull__bucket_lock(to); /* not moved: there is no third table */
 	/*
 	 * ORDER HASH-2: the elements that were moved before, linked in, before the link from here
 	 * into the new chain; pairs with HASH-2 in lull__hash_first(); without it a reader that
@@ -37,7 +37,7 @@ static void move_run(struct lull_hash_node **link, struct lull_hash_node *last,
 	lull_store_release(&last->next, lull_load_relaxed(&to->first));
 	lull__busted_pause();
 	lull__hash_link(&to->first, first);
-	lull__unlock(lull__hash_lock_of(to));
+	lull__bucket_unlock(to);
 	lull__busted_pause();
 	/*
 	 * ORDER HASH-2: the link in the new chain before the end of the old; pairs with HASH-2 in
@@ -85,10 +85,9 @@ static void move_chain(struct lull__hash_bucket *from, const struct lull__hash_t
 
 static void move_bucket(struct lull__hash_bucket *from, const struct lull__hash_table *future)
 {
-	lull__lock(lull__hash_lock_of(from));
+	(void)lull__bucket_lock(from); /* not moved: only this thread has claimed it */
 	move_chain(from, future);
-	from->moved = 1;
-	lull__unlock(lull__hash_lock_of(from));
+	lull__bucket_release(from, LULL__BUCKET_MOVED);
 }
 
 /* End a resize after all elements have been moved. In a read section: @old still exists afterwards. */
@@ -96,6 +95,9 @@ static void end_resize(struct lull_hash *h, struct lull__hash_table *old)
 {
 	struct lull__hash_control *control = h->control;
 
+	/* The next update looks at what came and went meanwhile. Here, where no other resize can begin yet. */
+	lull_store_relaxed(&control->seldom[LULL__HASH_CAME], (size_t)0);
+	lull_store_relaxed(&control->seldom[LULL__HASH_WENT], (size_t)0);
 	/*
 	 * ORDER HASH-4: all moves before the table; pairs with HASH-4 in lull__hash_table_of();
 	 * without it a reader misses elements that were moved; model/structure/hash-switch.litmus
@@ -203,34 +205,59 @@ void lull_hash_finish_resize(struct lull_hash *h)
 
 /* ---- resizes that the table starts itself ------------------------------------------------------ */
 
+/*
+ * How seldom to consider a resize of a table of @buckets: see `seldom`. There are two counters of a kind in each
+ * shard. Together they may count a quarter of the buckets before one of them looks whether to grow, and a
+ * sixteenth whether to shrink: hash.h promises that.
+ */
+static size_t how_seldom(const struct lull__hash_control *control, enum lull__hash_kind kind, size_t buckets)
+{
+	size_t often = buckets / (2 * LULL__HASH_SHARDS) / (kind == LULL__HASH_CAME ? 4 : 16);
+
+	if (control->flags & LULL_HASH_FIXED || (kind == LULL__HASH_WENT && !(control->flags & LULL_HASH_SHRINK)))
+		return SIZE_MAX;
+	return often > 256 ? 255 : often ? often - 1 : 0;
+}
+
 /* Return how many buckets a table should have that has @count elements and @now buckets. */
-static size_t fitting(const struct lull__hash_control *control, size_t count, size_t now)
+static size_t fitting(const struct lull__hash_control *control, enum lull__hash_kind kind, size_t count, size_t now)
 {
 	size_t want;
 
-	if (count > now && now < control->most) {
+	if (kind == LULL__HASH_CAME && count > now && now < control->most) {
 		want = lull__hash_round_up(count + count / 2);
 		return want < control->most ? want : control->most;
 	}
-	if ((control->flags & LULL_HASH_SHRINK) && count < now / 8 && now > control->least) {
+	if (kind == LULL__HASH_WENT && count < now / 8 && now > control->least) {
 		want = lull__hash_round_up(count * 2);
 		return want > control->least ? want : control->least;
 	}
 	return now;
 }
 
-/* Start a resize if one is due. Without memory, chains get longer until there is some. */
-void lull__hash_consider_resize(struct lull_hash *h, const struct lull__hash_table *table)
+/* Without memory, chains get longer until there is some. */
+void lull__hash_consider_resize(struct lull_hash *h, enum lull__hash_kind kind)
 {
 	struct lull__hash_control *control = h->control;
-	size_t now = lull__hash_size(table), want;
+	const struct lull__hash_table *table = lull__hash_current(h);
+	size_t now = lull__hash_size(table), want = now, seldom = how_seldom(control, kind, now);
 
 	if (lull_load_relaxed(&table->future))
 		return;
-	want = fitting(control, lull_hash_count(h), now);
-	if (want == now || !lull__trylock(&control->begin))
+	if (seldom != SIZE_MAX)
+		want = fitting(control, kind, lull_hash_count(h), now);
+	if (want == now && lull_load_relaxed(&control->seldom[kind]) == seldom)
 		return;
-	begin_resize(h, want);
+	if (!lull__trylock(&control->begin)) {
+		lull_store_relaxed(&control->seldom[kind], (size_t)0); /* the next update tries again */
+		return;
+	}
+	/* No other table takes the place of this one before the lock is free, unless one is about to. */
+	if (lull__hash_current(h) == table && !lull_load_relaxed(&table->future)) {
+		lull_store_relaxed(&control->seldom[kind], seldom);
+		/* Count again: a thread that has just found the lock taken leaves its look to this one. */
+		begin_resize(h, seldom == SIZE_MAX ? now : fitting(control, kind, lull_hash_count(h), now));
+	}
 	lull__unlock(&control->begin);
 }
 

@@ -149,6 +149,10 @@ void lull__shazptr_thread_enter(void)
 {
 	struct lull__thread *self = &lull__self;
 
+	if (lull__record_holds_shazptr()) { /* since lull_thread_unregister(): it is an ordinary one from now on */
+		lull_and_relaxed(&self->shazptr_state, ~(uint64_t)LULL__SHAZPTR_LATE);
+		return;
+	}
 	self->shazptr_group = lull__shazptr.next_group++ % LULL__SHAZPTR_GROUPS;
 	lull_store_relaxed(&self->shazptr_state, stamp_of_now());
 	lull_store_relaxed(&self->shazptr, (uintptr_t)0);
@@ -181,6 +185,9 @@ void lull__shazptr_thread_exit(void)
 }
 
 /* Begin afresh in the child: the scanning thread and the other threads that waited do not exist here. */
+/* What a thread waits for, for a handler of this thread that forks. */
+static __thread struct lull__shazptr_waiter *waits __attribute__((tls_model("initial-exec")));
+
 void lull__shazptr_fork_child(uint32_t old_tid)
 {
 	(void)old_tid;
@@ -189,6 +196,9 @@ void lull__shazptr_fork_child(uint32_t old_tid)
 	lull_list_init(&lull__shazptr.scanning);
 	lull__shazptr.running = false;
 	lull__shazptr.stop = 0;
+	/* It goes on where it forked. It does not wait for itself, and the other readers are in the parent. */
+	if (waits)
+		lull_store_relaxed(&waits->done, 1u);
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
@@ -268,7 +278,9 @@ static bool wait_until_done(struct lull__shazptr_waiter *w, uint64_t deadline_ns
 	bool done;
 
 	lull__wait_begin(&wait, LULL_WAIT_SHAZPTR, LASTS_NS);
+	waits = w;
 	done = sleep_until_done(w, &wait, deadline_ns);
+	waits = NULL;
 	lull__wait_end(&wait);
 	return done;
 }

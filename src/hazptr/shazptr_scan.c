@@ -373,7 +373,9 @@ static void scan_thread(void)
 		} else {
 			uint64_t until_ns = lull__now_ns() + LULL__IDLE_NS;
 
+			lull__thread_rest();
 			lull__futex_wait(&lull__shazptr.event, event, until_ns);
+			lull__thread_rise();
 			if (lull__is_past(until_ns) && end_unless_needed())
 				return;
 		}

@@ -83,7 +83,7 @@ void lull__hazptr_slow(struct lull_hazptr *h)
 	lull__hazptr_wake();
 	/*
 	 * ORDER HAZ-10: unpark_event before the load of the sleeper's word; pairs with HAZ-10 in
-	 * lull__park_named(), and REC-2; without it an object stays although no slot protects it
+	 * park_locked(), and REC-2; without it an object stays although no slot protects it
 	 * any more; model/hazptr/parked.tpl
 	 */
 	lull_load_relaxed(&lull__hazptr.on_unpark)();

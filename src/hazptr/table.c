@@ -69,8 +69,23 @@ void lull__hazptr_collect(struct lull__hazptr_table *table)
 	lull__event_scan_end(table->used);
 }
 
+static void visit_insert_parked(struct lull_hazptr *h, uintptr_t addr, uint32_t owner, void *arg)
+{
+	if (lull_load_relaxed(&h->state) & LULL__HAZPTR_PARKED)
+		visit_insert(h, addr, owner, arg);
+}
+
+void lull__hazptr_collect_parked(struct lull__hazptr_table *table)
+{
+	if (!table)
+		return;
+	lull__hazptr_table_empty(table);
+	lull__hazptr_for_each_slot(visit_insert_parked, table);
+}
+
 struct search {
 	uintptr_t addr;
+	uint64_t flags;
 	bool found;
 };
 
@@ -78,15 +93,14 @@ static void visit_compare(struct lull_hazptr *h, uintptr_t addr, uint32_t owner,
 {
 	struct search *search = arg;
 
-	(void)h;
 	(void)owner;
-	if (addr == search->addr)
+	if (addr == search->addr && (lull_load_relaxed(&h->state) & search->flags) == search->flags)
 		search->found = true;
 }
 
-bool lull__hazptr_is_named_slow(const void *item)
+bool lull__hazptr_is_named_slow(const void *item, uint64_t flags)
 {
-	struct search search = { .addr = (uintptr_t)item };
+	struct search search = { .addr = (uintptr_t)item, .flags = flags };
 
 	lull__hazptr_for_each_slot(visit_compare, &search);
 	return search.found;

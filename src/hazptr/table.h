@@ -47,15 +47,19 @@ void lull__hazptr_table_insert(struct lull__hazptr_table *table, uintptr_t addr)
 
 /* Fill @table with the addresses that all slots name. NULL: do nothing. */
 void lull__hazptr_collect(struct lull__hazptr_table *table);
+void lull__hazptr_collect_parked(struct lull__hazptr_table *table); /* only what slots with PARKED name */
 
-bool lull__hazptr_is_named_slow(const void *item); /* asks the slots */
+bool lull__hazptr_is_named_slow(const void *item, uint64_t flags); /* asks the slots */
 
-/* Does a slot name @item? Looks it up in @table, filled by lull__hazptr_collect(); NULL: visits the slots. */
-static inline bool lull__hazptr_is_named(struct lull__hazptr_table *table, const void *item)
+/*
+ * Does a slot name @item whose state has @flags, 0 or LULL__HAZPTR_PARKED? Looks it up in @table, which
+ * lull__hazptr_collect() or lull__hazptr_collect_parked() has filled; NULL: visits the slots.
+ */
+static inline bool lull__hazptr_is_named(struct lull__hazptr_table *table, const void *item, uint64_t flags)
 {
 	if (lull_likely(table && table->is_complete))
 		return table->used && *lull__hazptr_table_find(table, (uintptr_t)item);
-	return lull__hazptr_is_named_slow(item);
+	return lull__hazptr_is_named_slow(item, flags);
 }
 
 /*

@@ -6,9 +6,20 @@
  * count, and the kernel does not let the waiter sleep; or it finds the waiter asleep. A thread that has had
  * the lock since then sees that there are waiters (MTX-1), and other threads have nothing to signal.
  *
- * A broadcast moves sleepers to the mutex's word without setting its WAITERS bit. A thread that knows of
- * them has to set it (see mutex.c): the caller, if it owns the mutex, sets it now; else one sleeper is
- * woken instead of moved, and takes the lock with WAITERS, as all threads do that come from here.
+ * `waiters` also says how many of them no signal has been for. A signal takes one off, then changes the count,
+ * then wakes one. If there is none, each waiter is up, or moved, and the next signal has nothing to do. A waiter
+ * reads the count, and is in `waiters` only then: so a signal that takes one off for this waiter changes the
+ * count after that (CND-3). Who gets up by itself does not know whether a signal has taken one off for it, and
+ * takes off nothing; but each waiter that leaves makes the number no larger than that of the waiters still there.
+ *
+ * A signal that has taken one off may be preempted, or killed, before it wakes. So UNDER_WAY is set until it has.
+ * A signal that finds UNDER_WAY takes off nothing and wakes one, and relies on nobody. So the number is never too
+ * small while UNDER_WAY is not set; if it is too large, a signal makes a call in vain.
+ *
+ * A signal by the mutex's owner, and a broadcast, move sleepers to the mutex's word without setting its WAITERS
+ * bit. A thread that knows of them has to set it (see mutex.c): the caller, if it owns the mutex, sets it now;
+ * else one sleeper is woken instead of moved, and takes the lock with WAITERS, as all threads do that come
+ * from here.
  */
 #include <errno.h>
 #include <limits.h>
@@ -21,8 +32,12 @@
 #include "self.h"
 #include "waiting.h"
 
-#define COUNT	  0x3fffffffu /* of `waiters`; the highest bit is LULL_MUTEX_SHARED */
-#define DESTROYED 0x40000000u /* a thread sleeps on `waiters` until there are none */
+/* Of `waiters`; the highest bit is LULL_MUTEX_SHARED. */
+#define UNSIGNALLED 0x0000007fu /* for how many of them no signal has been; if all bits are set, so many or more */
+#define UNDER_WAY   0x00000080u /* a signal has taken off waiters that it has yet to wake */
+#define WAITER	    0x00000100u
+#define COUNT	    0x3fffff00u /* calls of wait that still use it; Linux has no more threads */
+#define DESTROYED   0x40000000u /* a thread sleeps on `waiters` until there are none */
 
 #define LOOK_AGAIN_MS 5000 /* the longest sleep where the process that would wake may have been killed */
 #define GONE_MS	      1000 /* after that long a waiter that was woken has been killed with its process */
@@ -65,7 +80,7 @@ static void await_waiters(struct lull_cond *c)
 	lull__futex_wake_bits(&m->word, INT_MAX, LULL__MUTEX_ANY, shared);
 	/*
 	 * ORDER CND-1: no waiter before the memory may be used for something else; pairs with CND-1 in
-	 * wait_until(); without it a waiter's last load comes after that; model/mutex/cond-destroy.litmus
+	 * cond_leave(); without it a waiter's last load comes after that; model/mutex/cond-destroy.litmus
 	 */
 	while ((waiters = lull_load_acquire(&c->waiters)) & COUNT) {
 		if (lull__is_past(until_ns)) {
@@ -85,6 +100,54 @@ void lull_cond_destroy(struct lull_cond *c)
 		await_waiters(c);
 }
 
+/* Be counted as a waiter, for which no signal has been. */
+static void cond_enter(struct lull_cond *c)
+{
+	uint32_t waiters = lull_load_relaxed(&c->waiters);
+
+	/*
+	 * ORDER CND-2: the mutex's place before the count of waiters; pairs with CND-2 in cond_take(); without
+	 * it a signal follows the way to the mutex of earlier waiters, which may be gone;
+	 * model/mutex/cond-mutex.litmus
+	 *
+	 * ORDER CND-3: the load of the count of signals before the waiter is counted; pairs with CND-3 in
+	 * cond_take(); without it the waiter sleeps, and a signal has taken it off for nothing;
+	 * model/mutex/cond-signalled.litmus model/mutex/cond-requeue.c
+	 */
+	while (!lull_cas_release(&c->waiters, &waiters,
+				 waiters + WAITER + ((waiters & UNSIGNALLED) != UNSIGNALLED)))
+		;
+}
+
+/* Be counted no more. @c may be something else after that. */
+static void cond_leave(struct lull_cond *c, bool shared)
+{
+	uint32_t waiters = lull_load_relaxed(&c->waiters), rest;
+
+	do {
+		rest = waiters - WAITER;
+		if ((rest & UNSIGNALLED) > (rest & COUNT) / WAITER)
+			rest--;
+		/*
+		 * ORDER CND-1: the last load from the condition variable before this waiter is no longer counted;
+		 * pairs with CND-1 in await_waiters(); without it as there; model/mutex/cond-destroy.litmus
+		 */
+	} while (!lull_cas_release(&c->waiters, &waiters, rest));
+	if (lull_unlikely((rest & (DESTROYED | COUNT)) == DESTROYED))
+		lull__futex_wake_bits(&c->waiters, 1, LULL__MUTEX_ANY, shared);
+}
+
+/* Those who still use @c may have been moved to their mutex. Shared: they may have been killed. */
+static void must_be_the_mutex(const struct lull_cond *c, const struct lull_mutex *m, bool shared)
+{
+	intptr_t other = lull_load_relaxed(&c->mutex);
+
+	if (lull_unlikely(other != (intptr_t)m - (intptr_t)c) && !shared && lull_load_relaxed(&c->waiters) & COUNT)
+		lull__die("%s waits for condition variable %p with mutex %p, and others use mutex %p",
+			  lull__thread_words(lull__mutex_self()).text, (const void *)c, (const void *)m,
+			  (const void *)((intptr_t)c + other));
+}
+
 /*
  * Wait on @c until @deadline_ns. Returns 0 or -ETIMEDOUT. If @c is shared, this returns every now and then
  * for no reason, which callers have to expect anyway.
@@ -93,7 +156,7 @@ static int wait_until(struct lull_cond *c, struct lull_mutex *m, uint64_t deadli
 {
 	bool shared = is_shared(c);
 	uint64_t until_ns = shared ? lull__earlier(deadline_ns, lull__deadline_in_ms(LOOK_AGAIN_MS)) : deadline_ns;
-	uint32_t seq, waiters;
+	uint32_t seq;
 	bool late;
 	int err;
 
@@ -101,25 +164,15 @@ static int wait_until(struct lull_cond *c, struct lull_mutex *m, uint64_t deadli
 	lull__check_may_block("lull_cond_wait");
 	if (shared != lull__mutex_shared(m))
 		lull__die("condition variable %p and mutex %p are not both shared", (void *)c, (void *)m);
+	must_be_the_mutex(c, m, shared);
 	lull_store_relaxed(&c->mutex, (intptr_t)m - (intptr_t)c);
-	/*
-	 * ORDER CND-2: the mutex's place before the count of waiters; pairs with CND-2 in
-	 * lull_cond_broadcast(); without it a broadcast follows the way to the mutex of earlier waiters,
-	 * which may be gone; model/mutex/cond-mutex.litmus
-	 */
-	lull_add_release(&c->waiters, 1u);
 	seq = lull_load_relaxed(&c->seq);
+	cond_enter(c);
 	lull__mutex_unlock_slow(m);
 	err = lull__futex_wait_bits(&c->seq, seq, LULL__MUTEX_ANY, until_ns, shared);
 	/* Not late if there was a signal in time, for this waiter or another. */
 	late = err == -ETIMEDOUT && lull_load_relaxed(&c->seq) == seq && lull__now_ns() >= deadline_ns;
-	/*
-	 * ORDER CND-1: the last load from the condition variable before this waiter is no longer counted;
-	 * pairs with CND-1 in await_waiters(); without it as there; model/mutex/cond-destroy.litmus
-	 */
-	waiters = lull_sub_release(&c->waiters, 1u);
-	if (lull_unlikely((waiters & (DESTROYED | COUNT)) == (DESTROYED | 1)))
-		lull__futex_wake_bits(&c->waiters, 1, LULL__MUTEX_ANY, shared);
+	cond_leave(c, shared);
 	if (err == 0)
 		lull__mutex_lock_woken(m);
 	else
@@ -137,16 +190,6 @@ int lull__cond_timedwait(struct lull_cond *c, struct lull_mutex *m, uint64_t dea
 	return wait_until(c, m, deadline_ns);
 }
 
-void lull_cond_signal(struct lull_cond *c)
-{
-	bool shared = is_shared(c);
-
-	if (!(lull_load_relaxed(&c->waiters) & COUNT))
-		return;
-	lull_add_relaxed(&c->seq, 1u);
-	lull__futex_wake_bits(&c->seq, 1, LULL__MUTEX_ANY, shared);
-}
-
 /* Does the caller hold @m? Then set WAITERS, so that its own unlock knows of the sleepers to come. */
 static bool announce(struct lull_mutex *m)
 {
@@ -158,24 +201,64 @@ static bool announce(struct lull_mutex *m)
 	return false;
 }
 
-void lull_cond_broadcast(struct lull_cond *c)
+/*
+ * Take off one waiter for which no signal has been, or @all, and set UNDER_WAY and *@took. If another signal is under
+ * way, take off none, for UNDER_WAY can stand for one only. Returns false if there is nobody to wake.
+ */
+static bool cond_take(struct lull_cond *c, bool all, bool *took)
 {
-	bool shared = is_shared(c);
+	uint32_t waiters = lull_load_relaxed(&c->waiters), rest;
+
+	do {
+		if (!(waiters & COUNT) || !(waiters & (UNSIGNALLED | UNDER_WAY)))
+			return false;
+		*took = !(waiters & UNDER_WAY);
+		rest = all ? waiters & ~UNSIGNALLED : waiters - ((waiters & UNSIGNALLED) != UNSIGNALLED);
+		rest = *took ? rest | UNDER_WAY : waiters;
+		/*
+		 * ORDER CND-2: the count of waiters before the mutex's place; pairs with CND-2 in cond_enter();
+		 * without it as there; model/mutex/cond-mutex.litmus
+		 *
+		 * ORDER CND-3: a waiter off the count of those without a signal before the count of signals is
+		 * changed; pairs with CND-3 in cond_enter(); without it as there;
+		 * model/mutex/cond-signalled.litmus model/mutex/cond-requeue.c
+		 */
+	} while (!lull_cas_acquire(&c->waiters, &waiters, rest));
+	return true;
+}
+
+/* Wake a waiter, or @all; but those that can be moved to the mutex sleep until it is theirs. */
+static void cond_wake(struct lull_cond *c, bool all)
+{
+	bool shared = is_shared(c), took;
+	int most = all ? INT_MAX : 1, now, err;
 	struct lull_mutex *m;
 	uint32_t seq;
-	int err;
 
-	/*
-	 * ORDER CND-2: the count of waiters before the mutex's place; pairs with CND-2 in wait_until();
-	 * without it as there; model/mutex/cond-mutex.litmus
-	 */
-	if (!(lull_load_acquire(&c->waiters) & COUNT))
+	if (!cond_take(c, all, &took))
 		return;
 	m = (struct lull_mutex *)((intptr_t)c + lull_load_relaxed(&c->mutex));
 	seq = lull_add_relaxed(&c->seq, 1u) + 1;
-	/* -EAGAIN: another signal came in between. Still move the sleepers. */
-	while ((err = lull__futex_requeue(&c->seq, seq, announce(m) ? 0 : 1, &m->word, shared)) == -EAGAIN)
-		seq = lull_load_relaxed(&c->seq);
+	for (;;) {
+		now = announce(m) ? 0 : 1;
+		err = lull__futex_requeue(&c->seq, seq, now, most - now, &m->word, shared);
+		if (err != -EAGAIN)
+			break;
+		seq = lull_load_relaxed(&c->seq); /* another signal came in between: still move them */
+	}
 	if (err) /* a sandbox that knows futex wait and wake only */
-		lull__futex_wake_bits(&c->seq, INT_MAX, LULL__MUTEX_ANY, shared);
+		lull__futex_wake_bits(&c->seq, most, LULL__MUTEX_ANY, shared);
+	/* After a system call of this thread; who sees this does not need more than that the thread got so far. */
+	if (took)
+		lull_and_relaxed(&c->waiters, ~UNDER_WAY);
+}
+
+void lull_cond_signal(struct lull_cond *c)
+{
+	cond_wake(c, false);
+}
+
+void lull_cond_broadcast(struct lull_cond *c)
+{
+	cond_wake(c, true);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mutex.c - the contended paths of mutex.h: to spin, to sleep, to be woken, to inherit.
+ * mutex.c - the contended paths of mutex.h: to sleep, to be woken, to inherit. To spin: spin.c.
  *
  * The word is 0 when the lock is free. A waiter that is about to sleep sets WAITERS in it, and the kernel
  * lets it sleep only if the word is still the same. An unlock that finds WAITERS makes the word 0 and wakes
@@ -35,161 +35,37 @@ _Static_assert(LULL__MUTEX_TID == FUTEX_TID_MASK && LULL__MUTEX_WAITERS == FUTEX
 	       LULL__MUTEX_HEIR == FUTEX_OWNER_DIED, "the word is as the kernel knows it");
 _Static_assert(sizeof(struct lull_mutex) == 8, "its size is part of the ABI");
 
-#define HEIR_TID  0x003fffffu /* Linux has no thread ids above */
-#define SPINNER	  0x00400000u
-#define SPINNERS  0x0fc00000u
-/*
- * The process in which `rest` was written, counted in forks: what a child finds there of its parent's
- * threads is not valid. (The count wraps round: an heir of eight generations ago would be believed.) Shared
- * mutexes have no heir and count no spinners, since a process that is killed would leave them behind.
- */
-#define GENERATION 0x70000000u
-
-/*
- * How long to spin for one owner. An owner that is only believed to run may have gone to sleep: the time
- * wasted then is about that of sleeping and being woken, in a virtual machine. An owner that runs for
- * certain is worth spinning for until the wait is as long as a time slice.
- */
-#define BELIEVED_NS 60000u
-#define UNKNOWN_NS  25000u
-#define CERTAIN_NS  1000000u
-
-#define LOOK 16 /* pauses before the clock and the oracle are asked again */
-
 bool lull__mutex_shared(const struct lull_mutex *m)
 {
 	return lull_load_relaxed(&m->rest) & LULL_MUTEX_SHARED;
 }
 
-/* Return @rest, of a private mutex, without what is not valid in this process. */
-static uint32_t valid(uint32_t rest)
-{
-	uint32_t now = lull__owner_generation() * (GENERATION & -GENERATION) & GENERATION;
-
-	return (rest & GENERATION) == now ? rest : now;
-}
-
-/* ---- to spin -------------------------------------------------------------------------------- */
-
-/* Join the few threads that may spin for one lock. Returns false if there are enough: then sleep. */
-static bool may_spin(struct lull__lock_wait *wait)
-{
-	uint32_t rest = lull_load_relaxed(&wait->m->rest);
-
-	if (wait->shared)
-		return lull_load_relaxed(&lull__spinners_max) > 0;
-	do {
-		if ((valid(rest) & SPINNERS) / SPINNER >= lull_load_relaxed(&lull__spinners_max))
-			return false;
-	} while (!lull_cas_relaxed(&wait->m->rest, &rest, valid(rest) + SPINNER));
-	return true;
-}
-
-/* Leave the threads that spin. If a signal handler has forked: in the child this thread is not counted. */
-static void spins_no_more(struct lull__lock_wait *wait)
-{
-	uint32_t rest = lull_load_relaxed(&wait->m->rest);
-
-	while (!wait->shared && (valid(rest) & SPINNERS) &&
-	       !lull_cas_relaxed(&wait->m->rest, &rest, valid(rest) - SPINNER))
-		;
-}
+/* ---- to sleep ------------------------------------------------------------------------------- */
 
 /*
- * Does the waiter have the lock: was it free and could be taken, or has it been handed over?
- *
- * ORDER MTX-2: the lock before what it guards; pairs with MTX-2 in hand_over(); without it the heir does
- * not see the last owner's stores; model/mutex/heir.litmus
+ * Has a thread of higher priority had the lock while this one waited, as far as this one has seen? Then this one is
+ * not to become the heir: beside other programs its section may take many time slices, which such threads would wait.
  */
-static bool is_mine(struct lull__lock_wait *wait)
+static bool outranked(struct lull__lock_wait *wait)
 {
-	uint32_t word = lull_load_acquire(&wait->m->word);
-
-	if ((word & LULL__MUTEX_TID) == 0)
-		return wait->take(wait, word);
-	return (word & LULL__MUTEX_TID) == wait->tid;
-}
-
-static uint64_t spin_ns(enum lull__runs runs)
-{
-	switch (runs) {
-	case LULL__RUNS_YES:
-		return CERTAIN_NS;
-	case LULL__RUNS_BELIEVED:
-		return BELIEVED_NS;
-	case LULL__RUNS_UNKNOWN:
-		return UNKNOWN_NS;
-	default:
-		return 0;
-	}
-}
-
-/* One wait's spinning: for which owner, and since when. */
-struct spin {
-	struct lull__sighting sighting;
-	uint32_t owner;
-	uint64_t since_ns; /* for this owner */
-};
-
-static bool worth_it(struct lull__lock_wait *wait, struct spin *spin)
-{
-	uint32_t word = lull_load_relaxed(&wait->m->word), owner = word & LULL__MUTEX_TID;
-	enum lull__runs runs;
-	uint64_t now_ns;
-
-	if (!owner)
-		return true;
-	if (wait->heir && !(word & LULL__MUTEX_HEIR))
-		return false; /* HEIR has yet to be set */
-	if (lull__oracle_slice_over())
-		return false;
-	runs = lull__oracle_runs(&spin->sighting, owner);
-	if (runs == LULL__RUNS_NO)
-		return false;
-	now_ns = lull__now_ns();
-	if (owner != spin->owner) {
-		spin->owner = owner;
-		spin->since_ns = now_ns;
-	}
-	if (!wait->impatient_ns)
-		wait->impatient_ns = now_ns + LULL_MUTEX_PATIENCE_MS * 1000000u;
-	return now_ns - spin->since_ns < spin_ns(runs) && now_ns < wait->deadline_ns &&
-	       (wait->heir || now_ns < wait->impatient_ns);
-}
-
-/* Spin for a moment without asking the oracle: most sections are shorter than that takes. */
-static bool spin_a_while(struct lull__lock_wait *wait)
-{
-	for (int i = 0; i < LOOK; i++) {
-		if (is_mine(wait))
+	for (unsigned i = 0; i < LULL__OWNERS_SEEN; i++)
+		if (wait->seen[i] && lull__owner_outranks_me(wait->seen[i]))
 			return true;
-		lull_cpu_relax();
-	}
 	return false;
 }
-
-/* Spin as long as it is worth it. Returns whether the waiter has the lock. */
-static bool spin(struct lull__lock_wait *wait)
-{
-	struct spin spin = { .owner = 0 };
-	bool mine = lull_load_relaxed(&lull__spinners_max) ? spin_a_while(wait) : is_mine(wait);
-
-	if (mine || !may_spin(wait))
-		return mine;
-	while (!mine && worth_it(wait, &spin))
-		mine = spin_a_while(wait);
-	spins_no_more(wait);
-	return mine;
-}
-
-/* ---- to sleep ------------------------------------------------------------------------------- */
 
 static void become_heir(struct lull__lock_wait *wait)
 {
 	uint32_t rest = lull_load_relaxed(&wait->m->rest);
 
-	while (!(valid(rest) & HEIR_TID) && wait->tid <= HEIR_TID) {
-		if (lull_cas_relaxed(&wait->m->rest, &rest, valid(rest) | wait->tid)) {
+	if ((lull__rest_valid(rest) & LULL__HEIR_TID) || wait->tid > LULL__HEIR_TID)
+		return;
+	if (outranked(wait)) {
+		wait->impatient_ns = LULL__NEVER;
+		return;
+	}
+	while (!(lull__rest_valid(rest) & LULL__HEIR_TID)) {
+		if (lull_cas_relaxed(&wait->m->rest, &rest, lull__rest_valid(rest) | wait->tid)) {
 			wait->heir = true;
 			return;
 		}
@@ -203,9 +79,9 @@ static bool withdraw_heir(struct lull__lock_wait *wait)
 
 	wait->heir = false;
 	do {
-		if ((rest & HEIR_TID) != wait->tid)
+		if ((rest & LULL__HEIR_TID) != wait->tid)
 			return false;
-	} while (!lull_cas_relaxed(&wait->m->rest, &rest, rest & ~HEIR_TID));
+	} while (!lull_cas_relaxed(&wait->m->rest, &rest, rest & ~LULL__HEIR_TID));
 	return true;
 }
 
@@ -252,6 +128,7 @@ static int sleep_once(struct lull__lock_wait *wait)
 
 	if ((word & LULL__MUTEX_TID) == 0 || (word & LULL__MUTEX_TID) == wait->tid)
 		return 0;
+	lull__lock_saw(wait, word & LULL__MUTEX_TID);
 	asleep = word | LULL__MUTEX_WAITERS | (wait->heir ? LULL__MUTEX_HEIR : 0);
 	/*
 	 * ORDER MTX-3: WAITERS in the word before the kernel compares it (one word: relaxed will do); pairs
@@ -288,7 +165,7 @@ static int give_up(struct lull__lock_wait *wait)
 
 	if (wait->heir && !withdraw_heir(wait)) {
 		/* The owner has read this thread's id and is about to store it in the word. */
-		while (!is_mine(wait))
+		while (!lull__lock_is_mine(wait))
 			lull__give_way(&rounds);
 		return 0;
 	}
@@ -304,7 +181,7 @@ int lull__lock_wait_for(struct lull__lock_wait *wait)
 	int err = 0;
 
 	lull__event_mutex_wait_start(wait->m, lull_load_relaxed(&wait->m->word) & LULL__MUTEX_TID);
-	while (!spin(wait)) {
+	while (!lull__lock_spin(wait)) {
 		if (late || (wait->deadline_ns != LULL__NEVER && lull__now_ns() >= wait->deadline_ns)) {
 			err = give_up(wait);
 			break;
@@ -407,16 +284,16 @@ static bool hand_over(struct lull_mutex *m, bool shared)
 
 	if (shared || !lull__futex_wake_bits(&m->word, INT_MAX, LULL__MUTEX_HEIRS, false))
 		return false;
-	heir = valid(lull_and_relaxed(&m->rest, ~HEIR_TID)) & HEIR_TID;
+	heir = lull__rest_valid(lull_and_relaxed(&m->rest, ~LULL__HEIR_TID)) & LULL__HEIR_TID;
 	if (!heir)
 		return false;
 	if (LULL__BUSTED(MUTEX_HEIR_NOBODY))
-		heir = HEIR_TID;
+		heir = LULL__HEIR_TID;
 	/*
 	 * Until here the next heir may set HEIR a second time: it has gone to sleep then, or will find the
 	 * word changed. All heirs are woken, and that one checks again.
 	 *
-	 * ORDER MTX-2: what it guards before the lock is the heir's; pairs with MTX-2 in is_mine();
+	 * ORDER MTX-2: what it guards before the lock is the heir's; pairs with MTX-2 in lull__lock_is_mine();
 	 * without it the heir misses stores; model/mutex/heir.litmus
 	 */
 	lull_store_release(&m->word, heir | LULL__MUTEX_WAITERS);
@@ -483,7 +360,7 @@ void lull_mutex_init(struct lull_mutex *m, uint32_t flags)
 static void destroyed_early(struct lull_mutex *m, uint32_t heir)
 {
 	lull__die("%s destroys mutex %p, for which %s waits", lull__thread_words(lull__mutex_self()).text, (void *)m,
-		  lull__thread_words(heir).text);
+		  heir ? lull__thread_words(heir).text : "another thread");
 }
 
 void lull_mutex_destroy(struct lull_mutex *m)
@@ -492,8 +369,8 @@ void lull_mutex_destroy(struct lull_mutex *m)
 
 	if (owner)
 		lull__mutex_misuse("destroys", m, owner);
-	if (!(rest & LULL_MUTEX_SHARED) && valid(rest) & (SPINNERS | HEIR_TID))
-		destroyed_early(m, valid(rest) & HEIR_TID);
+	if (!(rest & LULL_MUTEX_SHARED) && lull__rest_valid(rest) & (LULL__SPINNERS | LULL__HEIR_TID))
+		destroyed_early(m, lull__rest_valid(rest) & LULL__HEIR_TID);
 #ifdef LULL__TSAN
 	__tsan_mutex_destroy(m, 0);
 #endif

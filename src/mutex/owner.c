@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * owner.c - the table of threads that lock: finds by thread id the CPU that a thread last ran on.
+ * owner.c - the table of threads that lock: finds by thread id the CPU that a thread last ran on; and which of
+ * two threads the kernel prefers.
  *
  * A lock's word names its owner by thread id. The table leads from there to the place where the kernel
  * writes the number of the CPU that the thread last ran on in user mode (its rseq area). That place is in
@@ -10,8 +11,11 @@
  * A thread that finds its bucket full is not in the table: nothing is known of it then. A thread that ends
  * without exit handling (SYS_exit) leaves its entry open, until another thread has its id.
  */
+#include <errno.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "../base/fault.h"
 #include "../base/message.h"
@@ -182,6 +186,47 @@ void lull__owner_set_seen(bool seen)
 {
 	if (me.entry && me.entry->seen != seen)
 		lull_store_relaxed(&me.entry->seen, (uint32_t)seen);
+}
+
+/* ---- priorities ----------------------------------------------------------------------------- */
+
+/* As sched_getattr(2) has it; not every libc declares it. */
+struct policy {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime, deadline, period;
+};
+
+/* Return a number that is higher for a thread that the kernel prefers; -1: not known. 0 is the calling thread. */
+static int rank_of(uint32_t tid)
+{
+	struct policy of = { .size = 0 };
+	int saved = errno;
+	long err = syscall(SYS_sched_getattr, tid, &of, sizeof(of), 0);
+
+	errno = saved;
+	if (err)
+		return -1;
+	switch (of.policy) {
+	case SCHED_DEADLINE:
+		return 1000;
+	case SCHED_FIFO:
+	case SCHED_RR:
+		return 100 + (int)of.priority;
+	case SCHED_IDLE:
+		return 0;
+	default:
+		return 20 - of.nice;
+	}
+}
+
+bool lull__owner_outranks_me(uint32_t tid)
+{
+	int mine = rank_of(0);
+
+	return mine >= 0 && rank_of(tid) > mine;
 }
 
 /* ---- threads come and go -------------------------------------------------------------------- */

@@ -36,6 +36,9 @@ extern char lull__owner_exits;
 bool lull__owner_was_me(uint32_t tid);
 uint32_t lull__owner_generation(void); /* count the forks from the first process to this one */
 
+/* Does the kernel prefer @tid to the calling thread: by policy, realtime priority, nice value? false: or not known. */
+bool lull__owner_outranks_me(uint32_t tid);
+
 /* Let another thread run that will soon be done, whatever its priority. *@rounds: 0 at first. */
 void lull__give_way(unsigned *rounds);
 

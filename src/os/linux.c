@@ -62,12 +62,12 @@ int lull__futex_wake_bits(uint32_t *word, int how_many, uint32_t bitset, bool sh
 	return woken > 0 ? woken : 0;
 }
 
-int lull__futex_requeue(uint32_t *from, uint32_t value, int wake, uint32_t *to, bool shared)
+int lull__futex_requeue(uint32_t *from, uint32_t value, int wake, int move, uint32_t *to, bool shared)
 {
 	int op = shared ? FUTEX_CMP_REQUEUE : FUTEX_CMP_REQUEUE_PRIVATE;
 	int saved = errno, result = 0;
 
-	if (syscall(SYS_futex, from, op, wake, (unsigned long)INT_MAX, to, value) < 0)
+	if (syscall(SYS_futex, from, op, wake, (unsigned long)move, to, value) < 0)
 		result = -errno;
 	errno = saved;
 	return result;

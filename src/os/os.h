@@ -39,10 +39,10 @@ int lull__futex_wait_bits(uint32_t *word, uint32_t value, uint32_t bitset, uint6
 int lull__futex_wake_bits(uint32_t *word, int how_many, uint32_t bitset, bool shared);
 
 /*
- * Wake @wake of the threads that sleep on @from and let the others sleep on @to. Returns 0, or -EAGAIN
+ * Wake @wake of the threads that sleep on @from, and let @move others sleep on @to. Returns 0, or -EAGAIN
  * if *@from is no longer @value.
  */
-int lull__futex_requeue(uint32_t *from, uint32_t value, int wake, uint32_t *to, bool shared);
+int lull__futex_requeue(uint32_t *from, uint32_t value, int wake, int move, uint32_t *to, bool shared);
 
 /* ---- linux.c: fences on other CPUs ------------------------------------------------------------ */
 

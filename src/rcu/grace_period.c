@@ -8,6 +8,9 @@
  * period need not end under the leader that began it: a caller that only polls goes away, and the
  * next leader scans again, without a fence.
  *
+ * The heavy fence is for threads that make light ones. Online threads make full fences, and a thread that
+ * registers takes a lock; so a grace period that finds no other threads begins with a full fence only.
+ *
  * Each thread has to be seen out of the way once. So the first scan of a grace period looks at all
  * records, the next one moves those that are in the way to the front of the registry, and from then on
  * scans look at these only, however many threads there are.
@@ -36,6 +39,7 @@ static struct {
 	struct lull__lock leader;
 	uint64_t started;   /* number of the newest grace period that has started */
 	uint64_t completed; /* number of the newest grace period that is over */
+	uint64_t fenced;    /* number of the newest one that has made a heavy fence */
 	uint64_t began_ns;  /* when the newest one started, or a thread first slept for it; 0: not timed */
 	bool slept;	    /* a thread has slept for the newest one */
 	uint32_t front;	    /* so many records at the front of the registry contain all that it waits for */
@@ -135,6 +139,27 @@ static unsigned gp_scan(enum gp_scan_what what, struct holdouts *held)
 	return held->count;
 }
 
+/* Is there a thread but this one whose sections may begin with a light fence? Leader only. */
+static bool gp_wants_heavy(void)
+{
+	struct lull__registry_hold hold;
+	struct lull__thread *thread;
+	bool wants = false;
+
+	/* THR-1: a thread that is not there yet comes after this look, and finds nothing that was unlinked before. */
+	lull__registry_enter(&hold);
+	for (thread = lull__registry.next; !wants && thread != &lull__registry; thread = thread->next)
+		/*
+		 * ORDER RCU-12: whether a thread is online, or rests, before its word; pairs with RCU-12 in
+		 * lull_rcu_online() and lull__thread_rest(); without it the scan misses an ordinary section
+		 * from before; model/rcu/online.litmus
+		 */
+		wants = thread != &lull__self &&
+			!(lull_load_acquire(&thread->state) & (LULL__STATE_ONLINE | LULL__STATE_RESTS));
+	lull__registry_leave(&hold);
+	return wants;
+}
+
 static void gp_begin(void)
 {
 	uint64_t number = gp.started + LULL__RCU_STEP;
@@ -144,6 +169,14 @@ static void gp_begin(void)
 	lull__event_gp_start(number);
 	lull_store_relaxed(&gp.started, number);
 	/*
+	 * ORDER RCU-11: unlinking before the look who is online, before the loads of the words, and before
+	 * the number; pairs with RCU-11 in lull_rcu_offline(), lull__thread_rise(), enter_fenced(),
+	 * lull__rcu_read_lock_slow() and lull__rcu_quiescent_slow(); without it an online thread, or
+	 * one that was a moment ago, finds what is freed; model/rcu/offline.litmus
+	 * RCU-7: `started` before all of that; model/rcu/alone.litmus
+	 */
+	lull_fence_full();
+	/*
 	 * ORDER RCU-2: unlinking before the loads of the words; pairs with RCU-2 in
 	 * lull_rcu_read_lock(); without it a reader that found the object is not seen;
 	 * model/rcu/enter.tpl
@@ -151,12 +184,14 @@ static void gp_begin(void)
 	 * lull__rcu_cookie(); without it an updater takes a cookie for this grace period although a
 	 * reader with its number may still find what it unlinked; model/rcu/cookie.tpl
 	 *
-	 * ORDER HAZ-11: the heavy fence before the number; pairs with HAZ-11 in
-	 * lull__rcu_has_begun(); without it hazard pointers are scanned before the fence that makes
+	 * ORDER HAZ-11: the heavy fence before `fenced`; pairs with HAZ-11 in
+	 * lull__rcu_has_fenced(); without it hazard pointers are scanned before the fence that makes
 	 * them visible; model/hazptr/pass.tpl
 	 */
-	if (!LULL__BUSTED(NO_HEAVY_FENCE))
+	if (gp_wants_heavy() && !LULL__BUSTED(NO_HEAVY_FENCE)) {
 		lull_fence_heavy();
+		lull_store_relaxed(&gp.fenced, number);
+	}
 	lull_store_relaxed(&lull__rcu_gp, number);
 	gp.front = FRONT_ALL;
 	gp.sparse = false;
@@ -314,14 +349,14 @@ bool lull__rcu_advance(lull_rcu_cookie cookie)
 	return gp_is_over(cookie);
 }
 
-bool lull__rcu_has_begun(lull_rcu_cookie cookie)
+bool lull__rcu_has_fenced(lull_rcu_cookie cookie)
 {
 	/*
-	 * ORDER HAZ-11: the grace period's number, which is stored after its heavy fence, before the
+	 * ORDER HAZ-11: `fenced`, which is stored after the heavy fence, before the
 	 * caller's scan of slots; pairs with HAZ-11 in gp_begin(); without it the scan runs ahead
 	 * of the fence; model/hazptr/pass.tpl
 	 */
-	return lull_load_acquire(&lull__rcu_gp) >= cookie;
+	return lull_load_acquire(&gp.fenced) >= cookie;
 }
 
 bool lull__rcu_wait_until(lull_rcu_cookie cookie, uint64_t deadline_ns, struct lull__report *later)
@@ -332,7 +367,7 @@ bool lull__rcu_wait_until(lull_rcu_cookie cookie, uint64_t deadline_ns, struct l
 	lull__init(); /* as in lull__rcu_advance() */
 	/* An online thread that waits holds no pointer: go offline now, so that no scan waits for it. */
 	if (online && !LULL__BUSTED(ONLINE_WAITS))
-		lull__rcu_leave_online();
+		lull__rcu_end_section(LULL__RCU_REST);
 	report->named = 0;
 	while (!gp_is_over(cookie) && !lull__is_past(deadline_ns) && !(later && later->named)) {
 		if (!lull__trylock(&gp.leader)) {
@@ -392,8 +427,8 @@ void lull_rcu_gp_wait(lull_rcu_cookie cookie)
 }
 
 /*
- * Begin afresh in the child: the leader of the parent's grace period does not exist here. The child's
- * next grace periods cover the parent's cookies.
+ * Begin afresh in the child: the leader of the parent's grace period does not exist here. That is open, and waits for
+ * the section of the thread that forked; it needs no fence, as all other threads will be born of that one.
  */
 void lull__rcu_fork_child(uint32_t old_tid)
 {
@@ -401,7 +436,7 @@ void lull__rcu_fork_child(uint32_t old_tid)
 	gp.leader.word = 0;
 	gp.clock_for = 0;
 	gp.wait.kind = LULL_WAIT_NONE;
-	gp.started = lull__rcu_gp; /* the parent may have started the next one; readers do not know it yet */
+	lull_store_relaxed(&lull__rcu_gp, gp.started); /* the parent may have started one that its readers did not know yet */
 	gp.front = FRONT_ALL;
 	lull__self.flags = 0;
 }

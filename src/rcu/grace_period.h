@@ -15,8 +15,11 @@ extern uint64_t lull__rcu_looks; /* at threads' records, by grace periods; leade
 lull_rcu_cookie lull__rcu_cookie(void);
 /* Advance the grace period of @cookie as far as it goes without waiting. Returns whether it is over. */
 bool lull__rcu_advance(lull_rcu_cookie cookie);
-/* Is the heavy fence of the grace period over? It covers what was unlinked before @cookie was taken. */
-bool lull__rcu_has_begun(lull_rcu_cookie cookie);
+/*
+ * Has the grace period of @cookie, or a later one, made a heavy fence? It covers what was unlinked before the cookie
+ * was taken. A grace period that finds no thread with light fences in its sections makes none.
+ */
+bool lull__rcu_has_fenced(lull_rcu_cookie cookie);
 /*
  * Wait for the grace period of @cookie until @deadline_ns. Returns whether it is over. Not in a section.
  * @later: NULL, or where a report is stored that is due; then it is not made, and the wait ends.

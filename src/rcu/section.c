@@ -39,8 +39,8 @@ static void enter_late(void)
 	 * when it leaves. Relaxed, for the scan takes the lock too: THR-2 instead of RCU-4.
 	 */
 	lull_store_relaxed(&lull__self.rcu, lull_load_relaxed(&lull__rcu_gp) | LULL__RCU_SLOW);
+	lull_fence_light(); /* RCU-2, before a handler nests */
 	lull__record_leave(&saved);
-	lull_fence_light(); /* RCU-2 */
 }
 
 static void leave_late(void)
@@ -53,39 +53,71 @@ static void leave_late(void)
 }
 
 /*
+ * Enter an outermost section with a full fence, and with @word. REST until then: a handler's section that nests before
+ * the fence goes out of line, and makes one of its own. RCU-4 and RCU-2 as in lull_rcu_read_lock().
+ */
+static void enter_fenced(uint64_t word)
+{
+	lull_store_release(&lull__self.rcu, word | LULL__RCU_REST);
+	/*
+	 * ORDER RCU-11: the word before the loads of an online thread, or of its handler's section while it waits;
+	 * pairs with RCU-11 in gp_begin(); without it the scan misses an online thread that found the object;
+	 * model/rcu/handler.litmus
+	 */
+	lull_fence_full();
+	lull_store_relaxed(&lull__self.rcu, word);
+}
+
+/*
  * Enter a read section out of line: for threads that are not registered, for all threads if light fences
- * are real ones, and to abort if a thread nests too deep.
+ * are real ones, and far inside other sections.
  */
 void lull__rcu_read_lock_slow(void)
 {
 	struct lull__thread *self = &lull__self;
 
-	if (!(self->rcu & LULL__RCU_REST))
-		lull__misuse("lull_rcu_read_lock: nested too deep; is an unlock missing?");
+	if (self->rcu >= LULL__RCU_STEP) {
+		if ((self->rcu & LULL__RCU_DEPTH) >= LULL__RCU_DEEP)
+			lull__misuse("lull_rcu_read_lock: nested too deep; is an unlock missing?");
+		lull_store_release(&self->rcu, self->rcu + 1); /* RCU-6 */
+		lull_fence_full(); /* RCU-11: the outermost section's may not have been made yet */
+		return;
+	}
 	lull__ensure_registered();
 	if (self->state & LULL__STATE_EXITED) {
 		enter_late();
 		return;
 	}
 	/*
-	 * RCU-4 and RCU-2 as in lull_rcu_read_lock(), with a full fence if light fences are real ones. The
-	 * word then rests at a value that is not 0, so the unlock must go out of line as well.
+	 * The word may rest at a value that is not 0, because light fences are real ones or an online thread waits;
+	 * then the unlock must go out of line as well.
 	 */
-	lull_store_release(&self->rcu, lull_load_relaxed(&lull__rcu_gp) | (self->rcu ? LULL__RCU_SLOW : 0));
+	enter_fenced(lull_load_relaxed(&lull__rcu_gp) | (self->rcu ? LULL__RCU_SLOW : 0));
+}
+
+void lull__rcu_end_section(uint64_t word)
+{
+	/*
+	 * RCU-3 and RCU-5 as in lull_rcu_read_unlock().
+	 *
+	 * ORDER RCU-10: all loads until now before the new number of an online thread; pairs with RCU-3 in gp_scan();
+	 * without it an object is freed that was read before the quiescent state;
+	 * model/rcu/quiescent.tpl
+	 */
+	lull_store_release(&lull__self.rcu, word);
 	lull_fence_light();
+	if (lull_nonzero_relaxed(&lull__self.flags))
+		lull__rcu_wake();
 }
 
 void lull__rcu_read_unlock_slow(void)
 {
 	struct lull__thread *self = &lull__self;
 
-	if (self->rcu & LULL__RCU_REST)
+	/* REST says nothing here: a handler may have jumped out of enter_fenced(). */
+	if (self->rcu < LULL__RCU_STEP)
 		lull__misuse("lull_rcu_read_unlock: not in a read section");
-	/* RCU-3 and RCU-5 as in lull_rcu_read_unlock(), with a full fence. */
-	lull_store_release(&self->rcu, (uint64_t)LULL__RCU_REST);
-	lull_fence_light();
-	if (lull_nonzero_relaxed(&self->flags))
-		lull__rcu_wake();
+	lull__rcu_end_section(LULL__RCU_REST);
 	if (self->state & LULL__STATE_EXITED)
 		leave_late();
 }
@@ -132,29 +164,20 @@ void lull__rcu_thread_exit(void)
 		lull__say("%s exits in a read section (depth %u); the section ends here", lull__thread_words(self->tid).text,
 			  (unsigned)(self->rcu & LULL__RCU_DEPTH) + 1);
 	lull_store_relaxed(&self->state, self->state & ~LULL__STATE_ONLINE);
-	/* RCU-3, RCU-5: an unlock. */
-	lull_store_release(&self->rcu, (uint64_t)LULL__RCU_REST);
-	lull_fence_light();
-	if (lull_nonzero_relaxed(&self->flags))
-		lull__rcu_wake();
+	lull__rcu_end_section(LULL__RCU_REST);
 }
 
 /* ---- quiescent-state threads ---------------------------------------------------------------- */
 
+/*
+ * While the state says ONLINE, each section of the thread begins with a full fence, or with a number that was loaded
+ * with acquire: a grace period that reads ONLINE makes no heavy fence. So outside, when it waits, the word is REST,
+ * and sections of its signal handlers go out of line. The state changes only while the word is that of the endless
+ * section.
+ */
 void lull__rcu_enter_online(void)
 {
-	/* RCU-4 and RCU-2 as in lull_rcu_read_lock(). */
-	lull_store_release(&lull__self.rcu, lull_load_relaxed(&lull__rcu_gp));
-	lull_fence_light();
-}
-
-void lull__rcu_leave_online(void)
-{
-	/* RCU-3 and RCU-5 as in lull_rcu_read_unlock(). */
-	lull_store_release(&lull__self.rcu, lull__rest_word());
-	lull_fence_light();
-	if (lull_nonzero_relaxed(&lull__self.flags))
-		lull__rcu_wake();
+	enter_fenced(lull_load_relaxed(&lull__rcu_gp));
 }
 
 void lull_rcu_online(void)
@@ -164,8 +187,12 @@ void lull_rcu_online(void)
 		lull__misuse("lull_rcu_online: thread is exiting");
 	if (lull__self.rcu >= LULL__RCU_STEP)
 		lull__misuse("lull_rcu_online: online already, or in a read section");
-	lull_store_relaxed(&lull__self.state, lull__self.state | LULL__STATE_ONLINE);
+	/*
+	 * ORDER RCU-12: the words of all earlier sections, and that of the endless one, before the state (a full
+	 * fence); pairs with RCU-12 in gp_wants_heavy(); without it as there; model/rcu/online.litmus
+	 */
 	lull__rcu_enter_online();
+	lull_store_relaxed(&lull__self.state, lull__self.state | LULL__STATE_ONLINE);
 }
 
 static void check_online(const char *outside, const char *nested)
@@ -180,22 +207,25 @@ void lull_rcu_offline(void)
 {
 	check_online("lull_rcu_offline: not online", "lull_rcu_offline: in a read section");
 	lull_store_relaxed(&lull__self.state, lull__self.state & ~LULL__STATE_ONLINE);
-	lull__rcu_leave_online();
+	/*
+	 * ORDER RCU-11: the state before the loads of the sections that follow; pairs with RCU-11 in
+	 * gp_begin(); without it a grace period without a heavy fence misses a section that begins with a
+	 * light one; model/rcu/offline.litmus
+	 */
+	lull_fence_full();
+	lull__rcu_end_section(lull__rest_word());
 }
 
 void lull__rcu_quiescent_slow(uint64_t number)
 {
 	check_online("lull_rcu_quiescent: not online", "lull_rcu_quiescent: in a read section");
 	/*
-	 * ORDER RCU-10: all loads until now before the new number; pairs with RCU-3 in gp_scan();
-	 * without it an object is freed that was read before the quiescent state;
-	 * model/rcu/quiescent.tpl
+	 * ORDER RCU-11: the number before the thread's next loads; pairs with RCU-11 in gp_begin();
+	 * without it the thread says that it knows a grace period, and finds what that frees;
+	 * model/rcu/online-quiescent.litmus
 	 */
-	lull_store_release(&lull__self.rcu, number);
-	/* RCU-2 for the next loads, RCU-5 for the flag. */
-	lull_fence_light();
-	if (lull_nonzero_relaxed(&lull__self.flags))
-		lull__rcu_wake();
+	number = lull_load_acquire(&lull__rcu_gp);
+	lull__rcu_end_section(number); /* RCU-10 */
 }
 
 /* Prepare the calling thread for unregistering in @call: abort in a section, go offline. */

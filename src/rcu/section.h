@@ -12,8 +12,8 @@ extern uint32_t lull__rcu_event; /* changes when a thread that is waited for lea
 /* Abort if the calling thread is in a read section, where @call would never end. */
 void lull__rcu_no_section(const char *call);
 
-/* Go offline before a wait, and online again after it: an online thread that waits holds no pointer. */
-void lull__rcu_leave_online(void);
+/* Leave an endless section before a wait, and enter the next one after it: an online thread that waits holds no pointer. */
+void lull__rcu_end_section(uint64_t word); /* with LULL__RCU_REST */
 void lull__rcu_enter_online(void);
 
 /* For life.c. */

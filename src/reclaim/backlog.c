@@ -123,7 +123,7 @@ void lull__backlog_sub(struct lull__queue *q, size_t items, size_t bytes)
 		lull_sub_relaxed(&lull__reclaimer.retired, items);
 	lull_sub_relaxed(&lull__reclaimer.items, items);
 	lull_sub_relaxed(&lull__reclaimer.bytes, bytes);
-	if (lull_unlikely(lull_load_relaxed(&lull__reclaimer.held_back)) && !lull__over_soft()) {
+	if (lull_unlikely(lull_load_relaxed(&lull__reclaimer.held_back)) && !lull__over_soft(1)) {
 		lull_add_relaxed(&lull__reclaimer.relief, 1u);
 		lull__futex_wake(&lull__reclaimer.relief, INT_MAX);
 	}
@@ -136,7 +136,7 @@ void lull__backlog_await_relief(uint64_t deadline_ns)
 	while (!lull__is_past(deadline_ns)) {
 		uint32_t event = lull_load_relaxed(&lull__reclaimer.relief);
 
-		if (!lull__over_soft())
+		if (!lull__over_soft(1))
 			break;
 		lull__futex_wait(&lull__reclaimer.relief, event, deadline_ns);
 	}
@@ -150,9 +150,11 @@ static bool over_limit(const size_t *now, const size_t *limit)
 	return most && over(lull_load_relaxed(now), most);
 }
 
-bool lull__over_soft(void)
+bool lull__over_soft(size_t times)
 {
-	return over_limit(&lull__reclaimer.items, &lull__reclaimer.config.soft_items) ||
+	size_t most = times * lull_load_relaxed(&lull__reclaimer.config.soft_items);
+
+	return over_limit(&lull__reclaimer.items, &most) ||
 	       over_limit(&lull__reclaimer.bytes, &lull__reclaimer.config.soft_bytes);
 }
 
@@ -168,24 +170,36 @@ bool lull__over_retired(void)
 }
 
 /*
- * Is the backlog over its hard limit? Up to LULL__CHECK_EVERY - 1 entries of each queue are not in the
- * backlog yet, for as long as the queue's owner does not defer. So near the limit all entries are counted:
- * then a flood of deferrals exceeds the limit by no more than the entries that the deferring threads have
- * not added yet. (There is no such bound for bytes.)
+ * Return how many new entries of one queue share a scan of all slots: enough to pay for the scan. How many
+ * wait in the whole process is bounded by lull__free_retired().
  */
-bool lull__over_hard(void)
+uint64_t lull__scan_threshold(void)
 {
-	size_t most = lull_load_relaxed(&lull__reclaimer.config.hard_items), items, bytes;
+	uint64_t half = lull__hazptr_slots() / 2;
+	uint64_t few = 500 - LULL__CHECK_EVERY > half ? 500 - LULL__CHECK_EVERY - half : 0;
+
+	return few > half ? few : half > LULL__CHECK_EVERY ? half - LULL__CHECK_EVERY : LULL__CHECK_EVERY;
+}
+
+/*
+ * Is the backlog over its hard limit? Up to LULL__CHECK_EVERY - 1 entries of each queue are not in the
+ * backlog yet, or still in it, for as long as the queue's owner does not defer. So near the limit all entries are
+ * counted: then a flood of deferrals exceeds the limit by no more than the entries that the deferring threads have
+ * not added yet.
+ */
+bool lull__over_hard(size_t *items, size_t *bytes)
+{
+	size_t most = lull_load_relaxed(&lull__reclaimer.config.hard_items);
+	size_t most_bytes = lull_load_relaxed(&lull__reclaimer.config.hard_bytes);
 	size_t slack = (size_t)LULL__CHECK_EVERY * LULL__KINDS * lull_load_relaxed(&lull__registry_count);
 
 	if (LULL__BUSTED(HARD_IGNORED))
 		return false;
-	if (over_limit(&lull__reclaimer.bytes, &lull__reclaimer.config.hard_bytes))
-		return true;
-	if (!most || !over(lull_load_relaxed(&lull__reclaimer.items) + slack, most))
+	if (!over_limit(&lull__reclaimer.bytes, &most_bytes) &&
+	    (!most || !over(lull_load_relaxed(&lull__reclaimer.items) + slack, most)))
 		return false;
-	lull__backlog(&items, &bytes);
-	return items > most;
+	lull__backlog(items, bytes);
+	return (most && *items > most) || (most_bytes && *bytes > most_bytes);
 }
 
 /*
@@ -200,6 +214,7 @@ void lull__backlog_publish(void)
 
 	lull__lock(&publish_lock);
 	all = sum_up_all();
+	lull__backlog_raise_peak((size_t)all.items, (size_t)all.bytes);
 	publish(&all);
 	lull__unlock(&publish_lock);
 	lull__bags_enter();
@@ -243,4 +258,6 @@ void lull__backlog_fork_child(void)
 	bytes_before += all.total_bytes - all.bytes;
 	lull__reclaimer.noted_items = all.items;
 	lull__reclaimer.noted_bytes = all.bytes;
+	lull__reclaimer.peak_items = (size_t)all.items;
+	lull__reclaimer.peak_bytes = (size_t)all.bytes;
 }

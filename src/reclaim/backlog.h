@@ -23,9 +23,12 @@ uint64_t lull__backlog_total(void);
 void lull__backlog_publish(void);
 void lull__backlog_fork_child(void);
 
-bool lull__over_soft(void);
-bool lull__over_hard(void);
+/* Does more wait than so many @times the soft limit of items, or more than the soft limit of bytes? */
+bool lull__over_soft(size_t times);
+/* Is it more than the hard limit? Then *@items, of *@bytes, wait. */
+bool lull__over_hard(size_t *items, size_t *bytes);
 /* Does more memory wait that threads have retired than hazptr.h allows? */
 bool lull__over_retired(void);
+uint64_t lull__scan_threshold(void);
 
 #endif /* LULL_BACKLOG_H */

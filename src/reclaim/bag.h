@@ -32,6 +32,7 @@ struct lull__bag {
 enum {
 	AWAKE,
 	NAPPING,   /* a moment, so that a flood of callbacks comes in batches; barriers wake it */
+	DOZING,	   /* a moment; callbacks wake it */
 	LINGERING, /* until a timer; callbacks wake it */
 	ASLEEP,	   /* anything wakes it */
 	GONE,	   /* there is no thread, and anything starts one; not under POLL */
@@ -83,6 +84,7 @@ struct lull__reclaimer {
 	struct lull__lock barrier_lock; /* one barrier at a time marks and waits */
 	struct lull__lock config_lock;
 	struct lull__lock retired_lock; /* one thread at a time frees what others have retired */
+	struct lull__lock park_lock; /* one thread at a time parks */
 
 	/* Bags that come and go. */
 	uint32_t walkers; /* threads that walk the list of bags */
@@ -106,6 +108,12 @@ void lull__bags_leave(void);
 /* In a walk. REC-6: the link before the bag. */
 #define lull__for_each_bag(bag)                                                                          \
 	for ((bag) = lull_load_acquire(&lull__reclaimer.bags); (bag); (bag) = lull_load_relaxed(&(bag)->next))
+
+/* May this thread wait for a grace period, and run callbacks? */
+static inline bool lull__can_help(void)
+{
+	return !lull_rcu_read_lock_held() && !lull__self.callback_depth;
+}
 
 /* Return the calling thread's bag; give it one if it has none. NULL: no memory. */
 struct lull__bag *lull__own_bag(void);

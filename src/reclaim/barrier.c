@@ -27,6 +27,9 @@ static bool flush_here(uint64_t deadline_ns)
 	if (!lull__rcu_wait_until(lull__rcu_cookie(), deadline_ns, NULL))
 		return false;
 	lull__pass(PASS_ALL);
+	/* A poll meanwhile could not have these queues, and the program waits to be told: as at the end of a poll. */
+	if (lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_POLL && lull__anything_unparked(false))
+		lull__wake_reclaimer();
 	return true;
 }
 
@@ -104,8 +107,8 @@ static bool sleep_for_awaited(struct lull__wait *wait, uint64_t deadline_ns, str
 			return false;
 		if (awaited_is_done())
 			break;
-		/* LULL__PARKED_RECHECK: no other thread will check again. */
-		if (here && lull__fence_full_mode)
+		/* Not parked, or LULL__PARKED_RECHECK: perhaps no other thread will check again. */
+		if (here && (lull__fence_full_mode || lull__anything_unparked(true)))
 			again_ns = lull__now_ns() + BARRIER_RECHECK_NS;
 		if (!lull__wait_sleep(wait, &lull__hazptr.event, event, deadline_ns, again_ns, blame_parked, NULL, report))
 			return false;

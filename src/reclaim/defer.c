@@ -10,7 +10,6 @@
 
 #include "../base/deadline.h"
 #include "../base/fault.h"
-#include "../base/message.h"
 #include "../base/process.h"
 #include "../base/registry.h"
 #include "../hazptr/hazptr_wait.h"
@@ -24,7 +23,8 @@
 #define ASK_AT	     1024u    /* entries that share a grace period: enough to pay for the heavy fence */
 #define SHARES_MOST  32u     /* a deferral of much at once waits so many times as long as one of little */
 #define AT_ONCE_MOST 32u     /* in linger_ms one thread frees no more often at once */
-#define OOM_WAIT_MS  1000u    /* one for which there is no memory waits no longer than this */
+#define TOGETHER     6u	     /* deferrals share a turn of reclaiming; malloc has room for 7 of a size at hand */
+#define MANY_BYTES   4096u   /* with one deferral: then it takes a turn, and may have to look at the limits */
 
 /*
  * Take the right to consume @q, if its owner reclaims. That is checked with the right in hand: other
@@ -40,6 +40,25 @@ static bool owner_enter(struct lull__queue *q)
 	return false;
 }
 
+/* Make ready what can be in @q, and ask for a grace period or a scan if @ask_at entries are new. The owner, consuming. */
+static void advance_own_queue(struct lull__queue *q, uint64_t ask_at)
+{
+	lull__advance(q);
+	if (q->ready == q->wait && lull__queue_new(q) >= ask_at) {
+		lull__queue_ask(q, q->put);
+		lull__advance(q);
+	}
+}
+
+/* Reclaim all that is ready in @q. The owner, which has the right to consume and gives it back. */
+static void run_own_queue(struct lull__queue *q)
+{
+	size_t bytes = 0, count = lull__queue_run(q, SIZE_MAX, &bytes);
+
+	lull__queue_owner_leave(q);
+	lull__backlog_sub(q, count, bytes);
+}
+
 /*
  * While there is no background thread, free what the calling thread's queue @q holds at once, if no reader is
  * in the way: then nothing lingers that such a thread would be needed for. Returns whether @q is empty.
@@ -49,7 +68,6 @@ static bool free_at_once(struct lull__queue *q)
 {
 	struct lull__bag *bag = lull__self.bag;
 	uint64_t now_ns = lull__now_ns();
-	size_t count, bytes = 0;
 
 	if (now_ns - bag->at_once_since_ns > lull_load_relaxed(&lull__reclaimer.config.linger_ms) * (uint64_t)1000000) {
 		bag->at_once_since_ns = now_ns;
@@ -59,14 +77,8 @@ static bool free_at_once(struct lull__queue *q)
 	    lull__queue_is_empty(q) || !owner_enter(q))
 		return false;
 	bag->at_once++;
-	lull__advance(q);
-	if (q->ready == q->wait && lull__queue_new(q)) {
-		lull__queue_ask(q, q->put);
-		lull__advance(q);
-	}
-	count = lull__queue_run(q, SIZE_MAX, &bytes);
-	lull__queue_owner_leave(q);
-	lull__backlog_sub(q, count, bytes);
+	advance_own_queue(q, 1);
+	run_own_queue(q);
 	return lull__queue_is_empty(q);
 }
 
@@ -107,36 +119,37 @@ void lull__reclaim_unregister(const char *call)
 
 /* ---- deferring ------------------------------------------------------------------------------ */
 
-/* May this thread wait for a grace period, and run callbacks? */
-static bool can_help(void)
-{
-	return !lull_rcu_read_lock_held() && !lull__self.callback_depth;
-}
-
 /*
- * Let the owner run the callbacks in its queue @q. Other threads read `owner_helps` with the lock held, so
- * from here on they revoke. The help ends when a pass finds the queue abandoned (lull__take_due), and with
- * a new configuration (owners_leave). Returns false if another thread has the queue now and @wait is false.
+ * Let the owner run the callbacks in its queue @q, or not any more. Other threads read `owner_helps` with the lock
+ * held, so from here on they revoke. The help also ends when a pass finds the queue abandoned (lull__take_due), and
+ * with a new configuration (owners_leave). Returns false if another thread has the queue now and @wait is false.
  */
-static bool begin_to_help(struct lull__queue *q, bool wait)
+static bool set_help(struct lull__queue *q, bool helps, bool wait)
 {
 	if (wait)
 		lull__lock(&q->lock);
 	else if (!lull__trylock(&q->lock))
 		return false;
-	lull_store_relaxed(&q->owner_helps, 1u);
+	lull_store_relaxed(&q->owner_helps, (uint32_t)helps);
 	lull__unlock(&q->lock);
 	return true;
+}
+
+/* Is the owner of @q, the calling thread, the one that reclaims, if only from now on? @may: also at this moment. */
+static bool is_mine(struct lull__queue *q, bool may)
+{
+	return lull__queue_owner_reclaims(q) ||
+	       (may && (q->kind == LULL__PURE_CALLS || lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_CALLER) &&
+		set_help(q, true, false));
 }
 
 /* Reclaim everything in @q, the calling thread's own queue. */
 static void help(struct lull__queue *q)
 {
 	lull_rcu_cookie cookie;
-	size_t bytes = 0, count = 0;
 
 	if (!lull__queue_owner_reclaims(q))
-		begin_to_help(q, true);
+		set_help(q, true, true);
 	if (!owner_enter(q))
 		return;
 	lull__queue_ask(q, q->put);
@@ -147,22 +160,20 @@ static void help(struct lull__queue *q)
 	if (!owner_enter(q))
 		return;
 	lull__advance(q);
-	count = lull__queue_run(q, SIZE_MAX, &bytes);
-	lull__queue_owner_leave(q);
-	lull__backlog_sub(q, count, bytes);
+	run_own_queue(q);
 }
 
-/* Act on the hard limit: with HELP reclaim, if this thread can, and return true; else report it, once. */
-static bool hard_limit(struct lull__queue *q)
+/* At the hard limit: with HELP reclaim, if this thread can, and return true; else report @items and @bytes, once. */
+static bool hard_limit(struct lull__queue *q, size_t items, size_t bytes)
 {
-	if (lull_load_relaxed(&lull__reclaimer.config.on_hard) == LULL_RECLAIM_HELP && can_help()) {
+	if (lull_load_relaxed(&lull__reclaimer.config.on_hard) == LULL_RECLAIM_HELP && lull__can_help()) {
 		help(q);
-		if (lull__over_hard())
+		if (lull__over_hard(&items, &bytes))
 			lull__pass(PASS_ALL);
 		return true;
 	}
 	if (!lull_xchg_relaxed(&lull__reclaimer.limit_reported, 1u) && lull__watch)
-		lull__watch->over_limit();
+		lull__watch->over_limit(items, bytes);
 	return false;
 }
 
@@ -171,8 +182,7 @@ static void await_own_gp(struct lull__queue *q, uint64_t deadline_ns)
 {
 	lull_rcu_cookie cookie;
 
-	if (q->ready == q->wait && lull__queue_new(q))
-		lull__queue_ask(q, q->put);
+	advance_own_queue(q, 1);
 	cookie = q->cookie;
 	lull__queue_owner_leave(q);
 	lull__rcu_wait_until(cookie, deadline_ns, NULL);
@@ -188,7 +198,7 @@ static void hold_back(struct lull__queue *q, bool mine, uint64_t shares)
 {
 	uint64_t wait_ns = lull_load_relaxed(&lull__reclaimer.config.soft_wait_us) * (uint64_t)1000, deadline_ns;
 
-	if (!wait_ns || !can_help() || (q->kind == LULL__HAZPTR_FREES && !mine))
+	if (!wait_ns || !lull__can_help() || (q->kind == LULL__HAZPTR_FREES && !mine))
 		return;
 	deadline_ns = lull__now_ns() + wait_ns * (shares < SHARES_MOST ? shares : SHARES_MOST);
 	if (!mine) {
@@ -205,50 +215,34 @@ static void hold_back(struct lull__queue *q, bool mine, uint64_t shares)
 }
 
 /*
- * Return how many new entries of one queue share a scan of all slots: enough to pay for the scan. How many
- * wait in the whole process is bounded by lull__free_retired().
+ * Reclaim up to @most entries of @q, as its owner, consuming. What they free is subtracted from the backlog by adding so
+ * much less to it.
  */
-static uint64_t scan_threshold(void)
+static inline void reclaim_own(struct lull__queue *q, size_t most)
 {
-	uint64_t half = lull__hazptr_slots() / 2;
-	uint64_t few = 500 - LULL__CHECK_EVERY > half ? 500 - LULL__CHECK_EVERY - half : 0;
+	size_t bytes = 0;
 
-	return few > half ? few : half > LULL__CHECK_EVERY ? half - LULL__CHECK_EVERY : LULL__CHECK_EVERY;
-}
-
-/* Ask for a grace period or a scan for @q if enough entries are new, and advance it. The owner, consuming. */
-static void advance_own_queue(struct lull__queue *q, bool soft)
-{
-	uint64_t new, ask_at = lull__kind_has_gp(q->kind) ? ASK_AT : scan_threshold();
-
-	lull__advance(q);
-	new = lull__queue_new(q);
-	if (q->ready == q->wait && (new >= ask_at || (soft && new))) {
-		lull__queue_ask(q, q->put);
-		lull__advance(q);
-	}
+	q->in_backlog += lull__queue_run(q, most, &bytes);
+	q->in_backlog_bytes += bytes;
 }
 
 /*
- * Do the owner's share of the work, at every deferral: reclaim one entry for the one that came in, more if
- * many wait. One in, one out keeps malloc's own caches balanced; a batch would spill them.
+ * Return how many entries of @q its owner reclaims in a turn: as many as came in, more if many wait. As many out as in
+ * keeps malloc's own caches balanced; all that are ready would spill them.
  */
-static void owner_step(struct lull__queue *q, bool look, bool soft)
+static inline size_t share(const struct lull__queue *q)
 {
-	uint64_t waiting;
-	size_t bytes = 0, count;
+	return q->put - q->get <= 2 * ASK_AT ? TOGETHER : 2 * TOGETHER;
+}
 
+/* Look at @q and do the owner's share of the work, all but the reclaiming if not @may. @soft: a limit is exceeded. */
+static void look_and_reclaim(struct lull__queue *q, bool look, bool soft, bool may)
+{
 	if (!owner_enter(q))
 		return;
 	if (look)
-		advance_own_queue(q, soft);
-	if (q->get < q->ready) {
-		waiting = q->put - q->get;
-		count = lull__queue_run(q, soft ? LULL__CHECK_EVERY : waiting <= 2 * ASK_AT ? 1 : 2, &bytes);
-		/* Instead of lull__backlog_sub() for each one: so much less will be added. */
-		q->in_backlog += count;
-		q->in_backlog_bytes += bytes;
-	}
+		advance_own_queue(q, soft ? 1 : lull__kind_has_gp(q->kind) ? ASK_AT : lull__scan_threshold());
+	reclaim_own(q, !may ? 0 : soft ? LULL__CHECK_EVERY : share(q));
 	lull__queue_owner_leave(q);
 }
 
@@ -256,6 +250,7 @@ static void owner_step(struct lull__queue *q, bool look, bool soft)
 static bool check_limits(struct lull__queue *q, bool mine)
 {
 	uint64_t shares = (q->put_bytes - q->looked_bytes) / lull_load_relaxed(&lull__reclaimer.look_bytes);
+	size_t items = 0, bytes = 0;
 	bool hard;
 
 	lull__init(); /* a child of _Fork() that only defers is noticed here at the latest */
@@ -263,47 +258,16 @@ static bool check_limits(struct lull__queue *q, bool mine)
 	lull__backlog_add(q);
 	if (lull_unlikely(q->kind == LULL__HAZPTR_FREES && lull__over_retired()))
 		lull__free_retired(q);
-	hard = lull__over_hard();
-	if (lull_likely(!hard && !lull__over_soft())) {
+	hard = lull__over_hard(&items, &bytes);
+	if (lull_likely(!hard && !lull__over_soft(1))) {
 		if (lull_unlikely(lull_load_relaxed(&lull__reclaimer.limit_reported)))
 			lull_store_relaxed(&lull__reclaimer.limit_reported, 0u);
 		return false;
 	}
 	lull__notify(mine ? ASLEEP : NAPPING);
-	if (!hard || !hard_limit(q))
+	if (hard ? !hard_limit(q, items, bytes) : !mine || lull__over_soft(2))
 		hold_back(q, mine, shares ? shares : 1);
 	return true;
-}
-
-/* Has @q grown so much that its owner looks at it and at the limits? */
-static inline bool is_time_to_look(const struct lull__queue *q)
-{
-	return (q->put & (LULL__CHECK_EVERY - 1)) == 0 ||
-	       q->put_bytes - q->looked_bytes >= lull_load_relaxed(&lull__reclaimer.look_bytes);
-}
-
-/* Wait until @item can be freed. Returns false after OOM_WAIT_MS: this thread may protect it itself. */
-static bool wait_without_memory(const void *item)
-{
-	lull__ensure_registered();
-	lull__rcu_wait(lull__rcu_cookie());
-	return lull__hazptr_wait(NULL, item, 1, lull__deadline_in_ms(OOM_WAIT_MS), false);
-}
-
-/* Defer @item although there is no memory for another chunk. */
-static void defer_without_memory(int kind, void *item)
-{
-	if (LULL__BUSTED(OVERFLOW_LOST))
-		return;
-	if (lull__kind_is_call((uint32_t)kind)) {
-		lull__overflow_push((struct lull_head *)item);
-	} else if (can_help() && wait_without_memory(item)) {
-		lull__check_reclaimed(item);
-		free(item);
-	} else {
-		lull__check_reclaimed(item);
-		lull__say("no memory to defer the free of %p: leaked", item);
-	}
 }
 
 /*
@@ -317,7 +281,7 @@ static void defer_rarely(int kind, void *item, size_t bytes, bool full)
 	if (bag && !full)
 		lull_store_relaxed(&bag->queue[kind].has_light, 1u);
 	if (!bag || !lull__queue_push(&bag->queue[kind], item, bytes))
-		defer_without_memory(kind, item);
+		lull__defer_without_memory(kind, item);
 	else if ((bag->queue[kind].put & (LULL__CHECK_EVERY - 1)) == 0)
 		lull__backlog_add(&bag->queue[kind]);
 	/*
@@ -332,42 +296,108 @@ static void defer_rarely(int kind, void *item, size_t bytes, bool full)
 		lull__reclaim_thread_exit();
 }
 
-/*
- * Append @item to the calling thread's queue of @kind. @full: only full fences protect it
- * (hazptr_fenced.h).
- */
-static inline void defer(int kind, void *item, size_t bytes, bool full)
+/* Choose when the owner of @q takes its next turn: at every LULL__CHECK_EVERY-th entry in any case. */
+static inline void set_next_turn(struct lull__queue *q)
 {
-	struct lull__bag *bag = lull__self.bag;
-	bool mine, look, soft = false;
-	struct lull__queue *q;
+	uint64_t left = LULL__CHECK_EVERY - q->put % LULL__CHECK_EVERY;
 
-	if (lull_unlikely(!bag || lull__self.callback_depth)) {
-		if (lull__self.callback_depth || (lull__self.state & LULL__STATE_EXITED) || !(bag = lull__own_bag())) {
-			defer_rarely(kind, item, bytes, full);
-			return;
-		}
-	}
-	q = &bag->queue[kind];
-	if (lull__kind_has_slots((uint32_t)kind) && !full)
-		lull_store_relaxed(&q->has_light, 1u);
-	if (lull_unlikely(!lull__queue_push(q, item, bytes))) {
-		defer_without_memory(kind, item);
-		lull__notify(LINGERING);
-		return;
-	}
-	mine = lull__queue_owner_reclaims(q) ||
-	       (lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_CALLER && begin_to_help(q, false));
-	look = is_time_to_look(q);
-	if (lull_unlikely(look))
+	q->turn_at = q->put + (left < TOGETHER ? left : TOGETHER);
+}
+
+/* Look at the limits after a deferral to @q, the calling thread's own queue, and reclaim if that is up to it. */
+__attribute__((noinline)) static void take_long_turn(struct lull__queue *q, bool look)
+{
+	bool may = q->kind != LULL__PURE_CALLS || !lull_rcu_read_lock_held();
+	bool soft = false, mine = is_mine(q, may);
+
+	if (look)
 		soft = check_limits(q, mine);
 	if (mine) {
 		if (lull_unlikely(lull_load_relaxed(&lull__reclaimer.thread) != HAS_THREAD) &&
 		    lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_POLL && free_at_once(q))
 			return;
-		owner_step(q, look, soft);
+		if (look || q->put >= q->turn_at) {
+			look_and_reclaim(q, look, soft, may);
+			if (may)
+				set_next_turn(q);
+			else if (soft)
+				set_help(q, false, false); /* from now on the background thread reclaims */
+		}
 	}
-	lull__notify(mine ? ASLEEP : LINGERING);
+	lull__notify(lull__queue_owner_reclaims(q) ? ASLEEP : DOZING);
+}
+
+/* Is it time to look at @q and at the limits? */
+static inline bool is_time_to_look(const struct lull__queue *q)
+{
+	return q->put % LULL__CHECK_EVERY == 0 ||
+	       q->put_bytes - q->looked_bytes >= lull_load_relaxed(&lull__reclaimer.look_bytes);
+}
+
+/* Do the owner's part after a deferral to @q, the calling thread's own queue of frees. Most often it only frees a few. */
+__attribute__((noinline)) static void take_turn(struct lull__queue *q)
+{
+	size_t bytes = 0;
+
+	if (lull_unlikely(is_time_to_look(q) || lull_load_relaxed(&lull__reclaimer.thread) != HAS_THREAD)) {
+		take_long_turn(q, is_time_to_look(q));
+		return;
+	}
+	set_next_turn(q);
+	if (lull__queue_owner_enter(q)) {
+		q->in_backlog += lull__queue_free(q, share(q), &bytes);
+		q->in_backlog_bytes += bytes;
+		lull__queue_owner_leave(q);
+	}
+	lull__notify(ASLEEP);
+}
+
+/* Defer @item as defer() does, also where the calling thread's queue is not there, not its own, or needs a chunk. */
+__attribute__((noinline)) static void defer_slowly(int kind, void *item, size_t bytes, bool full)
+{
+	struct lull__bag *bag = lull__self.bag;
+	struct lull__queue *q;
+
+	if (lull__self.callback_depth || (!bag && ((lull__self.state & LULL__STATE_EXITED) || !(bag = lull__own_bag())))) {
+		defer_rarely(kind, item, bytes, full);
+		return;
+	}
+	q = &bag->queue[kind];
+	if (lull__kind_has_slots((uint32_t)kind) && !full)
+		lull_store_relaxed(&q->has_light, 1u);
+	if (lull__queue_push(q, item, bytes)) {
+		take_long_turn(q, is_time_to_look(q));
+	} else {
+		lull__defer_without_memory(kind, item);
+		lull__notify(LINGERING);
+	}
+}
+
+/*
+ * Append @item to the calling thread's queue of @kind. @full: only full fences protect it
+ * (hazptr_fenced.h). Compiled once for each kind, and all that is not an append or a comparison is called at the end:
+ * then there is nothing to save before it. Memory needs no turn while there is a background thread that is awake, which
+ * would free it if this thread deferred no more; one that is GONE is asleep as well.
+ */
+__attribute__((always_inline)) static inline void defer(int kind, void *item, size_t bytes, bool full)
+{
+	struct lull__bag *bag = lull__self.bag;
+	struct lull__queue *q;
+	uint64_t put;
+
+	if (lull_unlikely(!bag || bytes > MANY_BYTES || lull__self.callback_depth ||
+			  lull__queue_needs_chunk(&bag->queue[kind]))) {
+		defer_slowly(kind, item, bytes, full);
+		return;
+	}
+	q = &bag->queue[kind];
+	if (lull__kind_has_slots((uint32_t)kind) && !full)
+		lull_store_relaxed(&q->has_light, 1u);
+	put = lull__queue_append(q, item, bytes);
+	if (lull__kind_is_call((uint32_t)kind) && kind != LULL__PURE_CALLS)
+		take_long_turn(q, is_time_to_look(q));
+	else if (put >= q->turn_at || lull__must_notify(ASLEEP))
+		kind == LULL__PURE_CALLS ? take_long_turn(q, is_time_to_look(q)) : take_turn(q);
 }
 
 #define CALLER __builtin_return_address(0) /* in each function that users call: the place of the deferral */
@@ -394,6 +424,16 @@ void lull_rcu_call_sized(struct lull_head *head, lull_rcu_func func, size_t byte
 void lull_rcu_call(struct lull_head *head, lull_rcu_func func)
 {
 	defer_call(LULL__CALLS, head, func, sizeof(*head), true, CALLER);
+}
+
+void lull_rcu_call_pure_sized(struct lull_head *head, lull_rcu_func func, size_t bytes)
+{
+	defer_call(LULL__PURE_CALLS, head, func, bytes, true, CALLER);
+}
+
+void lull_rcu_call_pure(struct lull_head *head, lull_rcu_func func)
+{
+	defer_call(LULL__PURE_CALLS, head, func, sizeof(*head), true, CALLER);
 }
 
 void lull_rcu_free_sized(void *ptr, size_t bytes)

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * overflow.c - callbacks for which there was no memory: the room for a link in the head has to do.
+ * overflow.c - deferrals for which there is no memory. Callbacks: the room for a link in the head has to do. Memory: wait.
  */
+#include <stdlib.h>
+
 #include "../base/callback.h"
 #include "../base/deadline.h"
+#include "../base/fault.h"
+#include "../base/message.h"
 #include "../base/registry.h"
 #include "../hazptr/hazptr_wait.h"
 #include "bag.h"
 #include "overflow.h"
+
+#define OOM_WAIT_MS 1000u /* memory for which there is no place in a queue waits no longer than this */
 
 static struct {
 	struct lull_head *newest; /* a stack, which any thread adds to */
@@ -111,4 +117,35 @@ void lull__overflow_fork_child(void)
 			overflow.taken = NULL; /* forked in take_overflow() */
 	for (struct lull_head *head = overflow.taken; head; head = head->next)
 		overflow.put++;
+}
+
+void lull__overflow_each(void (*look)(struct lull_head *head))
+{
+	for (struct lull_head *head = overflow.newest; head; head = head->next)
+		look(head);
+	for (struct lull_head *head = overflow.taken; head; head = head->next)
+		look(head);
+}
+
+/* Wait until @item can be freed. Returns false after OOM_WAIT_MS: this thread may protect it itself. */
+static bool wait_without_memory(const void *item)
+{
+	lull__ensure_registered();
+	lull__rcu_wait(lull__rcu_cookie());
+	return lull__hazptr_wait(NULL, item, 1, lull__deadline_in_ms(OOM_WAIT_MS), false);
+}
+
+void lull__defer_without_memory(int kind, void *item)
+{
+	if (LULL__BUSTED(OVERFLOW_LOST))
+		return;
+	if (lull__kind_is_call((uint32_t)kind)) {
+		lull__overflow_push((struct lull_head *)item);
+	} else if (lull__can_help() && wait_without_memory(item)) {
+		lull__check_reclaimed(item);
+		free(item);
+	} else {
+		lull__check_reclaimed(item);
+		lull__say("no memory to defer the free of %p: leaked", item);
+	}
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * overflow.h - callbacks that were deferred when there was no memory for a queue.
+ * overflow.h - what to do with memory and callbacks that are deferred when there is no memory for a queue.
  */
 #ifndef LULL_OVERFLOW_H
 #define LULL_OVERFLOW_H
 
 #include <lull/rcu.h>
 
+/* Defer @item, which is of @kind (queue.h), although there is no memory for another chunk of its queue. */
+void lull__defer_without_memory(int kind, void *item);
 void lull__overflow_push(struct lull_head *head);
 
 /* Count those that were pushed, and those that have not run yet; they are items of the backlog, of no bytes. */
@@ -19,5 +21,6 @@ size_t lull__overflow_run(void);
 size_t lull__overflow_poll(size_t most);
 
 void lull__overflow_fork_child(void);
+void lull__overflow_each(void (*look)(struct lull_head *head)); /* at all that wait here; in a child, after that */
 
 #endif /* LULL_OVERFLOW_H */

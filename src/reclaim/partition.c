@@ -47,7 +47,7 @@ static uint64_t mark_named(struct lull__queue *q, struct lull__hazptr_table *tab
 		struct lull__entry *entry = next_entry(&cursor);
 
 		entry->bytes &= ~LULL__ENTRY_NAMED;
-		if (entry->item && lull__hazptr_is_named(table, entry->item)) {
+		if (entry->item && lull__hazptr_is_named(table, entry->item, 0)) {
 			entry->bytes |= LULL__ENTRY_NAMED;
 			named++;
 		}
@@ -118,34 +118,54 @@ static void insert_named(struct lull__queue *q, struct lull__hazptr_table *table
 }
 
 /*
- * Return how the entries of @q are parked. If heavy fences order only the calling thread, a reader that
- * clears without a fence (lull_hazptr_fenced_clear) at this very moment may miss PARKED. Its slot is seen
- * to be clear a moment later, so check the entries once more, after linger_ms.
+ * Do slots with PARKED name all entries of @q that stay? @table has what such slots name; NULL: ask the slots. A reader
+ * that found its pointer long ago may name an entry after PARKED was set in the slots, and one may move its protection to
+ * another slot at that moment: nobody would hear of the end of those.
  */
-static uint32_t parked_how(const struct lull__queue *q)
+static bool all_parked(const struct lull__queue *q, struct lull__hazptr_table *table)
 {
-	if (!q->named)
+	struct cursor cursor = { q->head, q->ready };
+
+	for (uint64_t i = 0; i < q->named; i++)
+		if (!lull__hazptr_is_named(table, next_entry(&cursor)->item, LULL__HAZPTR_PARKED))
+			return false;
+	return true;
+}
+
+/*
+ * Return how the entries of @q are parked. If heavy fences order only the calling thread, a reader that clears without a
+ * fence (lull_hazptr_fenced_clear) at this very moment may miss PARKED. Its slot is seen to be clear a moment later, so
+ * check the entries once more, after linger_ms.
+ */
+static uint32_t parked_how(const struct lull__queue *q, struct lull__hazptr_table *table)
+{
+	if (!all_parked(q, table))
 		return LULL__NOT_PARKED;
 	return lull__fence_full_mode && !q->rechecking ? LULL__PARKED_RECHECK : LULL__PARKED;
 }
 
-bool lull__park_named(struct lull__queue *taken)
+/*
+ * One thread at a time, so that each PARKED which it finds was there before its fence. Else PARKED may be another
+ * thread's, whose fence is yet to come, and the reader has missed it (HAZ-5):
+ *
+ *	late reader		this thread		another thread
+ *				PARKED, fence
+ *	slot = the object
+ *				looks: named
+ *	slot = 0
+ *	its state: nothing
+ *							PARKED, for what the slot named before
+ *				looks: PARKED
+ */
+static void park_locked(struct lull__queue *taken, struct lull__hazptr_table *table)
 {
-	struct lull__hazptr_table *table;
-	struct lull__queue *q;
-	uint32_t unpark_event;
-	uint64_t named = 0;
-
-	for (q = taken; q; q = q->next_taken)
-		named += q->named;
-	if (!named)
-		return false;
 	/*
 	 * ORDER HAZ-10: unpark_event before PARKED; pairs with HAZ-10 in lull__hazptr_slow(); without
 	 * it as there; model/hazptr/parked.tpl
 	 */
-	unpark_event = lull_load_acquire(&lull__hazptr.unpark_event);
-	table = lull__own_table();
+	uint32_t unpark_event = lull_load_acquire(&lull__hazptr.unpark_event);
+	struct lull__queue *q;
+
 	if (table) {
 		lull__hazptr_table_empty(table);
 		for (q = taken; q; q = q->next_taken)
@@ -158,9 +178,29 @@ bool lull__park_named(struct lull__queue *taken)
 			continue;
 		q->wait = q->ready + q->named;
 		lull__partition(q, table);
-		lull_store_relaxed(&q->seen_unpark, unpark_event);
-		lull_store_relaxed(&q->parked, parked_how(q));
 	}
+	lull__hazptr_collect_parked(table);
+	for (q = taken; q; q = q->next_taken) {
+		if (!q->named)
+			continue;
+		lull_store_relaxed(&q->seen_unpark, unpark_event);
+		lull_store_relaxed(&q->parked, parked_how(q, table));
+	}
+}
+
+bool lull__park_named(struct lull__queue *taken)
+{
+	struct lull__hazptr_table *table;
+	uint64_t named = 0;
+
+	for (struct lull__queue *q = taken; q; q = q->next_taken)
+		named += q->named;
+	if (!named)
+		return false;
+	table = lull__own_table();
+	lull__lock(&lull__reclaimer.park_lock);
+	park_locked(taken, table);
+	lull__unlock(&lull__reclaimer.park_lock);
 	lull__own_table_done();
 	return true;
 }

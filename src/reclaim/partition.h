@@ -3,7 +3,8 @@
  * partition.h - divide the entries that wait in a queue: those that slots name stay, the others are ready.
  *
  * Entries that stay are parked: the slots that name them have PARKED set, and the reclaimer is woken when
- * one of those slots is set. Until then nothing needs to be done about them.
+ * one of those slots is set. Until then nothing needs to be done about them. Where that cannot be said of each, they
+ * are not parked, and the next pass tries again.
  */
 #ifndef LULL_PARTITION_H
 #define LULL_PARTITION_H

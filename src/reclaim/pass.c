@@ -29,10 +29,12 @@ static void scan_queue(struct lull__queue *q)
 	/*
 	 * ORDER BRI-1: a grace period before the scan of the slots; pairs with BRI-1 in
 	 * lull__hazptr_set_rcu(); without it as there; model/reclaim/bridge.litmus (A queue without
-	 * grace periods makes a fence instead.)
+	 * grace periods makes a fence instead, and so does one whose grace period made no heavy one: HAZ-1.)
 	 */
 	if (!lull__kind_has_gp(q->kind))
 		lull__hazptr_fence(!lull_load_relaxed(&q->has_light));
+	else if (!lull__rcu_has_fenced(q->cookie))
+		lull__hazptr_fence(false);
 	lull__hazptr_collect(table);
 	lull__partition(q, table);
 	lull__own_table_done();
@@ -202,13 +204,13 @@ static lull_rcu_cookie ask_for_gp(struct lull__queue *taken, bool all, lull_rcu_
 
 /*
  * Make the fence between the unlinking before ask_for_slots() and the scan of the slots. A grace period
- * that begins after ask_for_slots() begins with such a fence: then no other is needed. HAZ-1, HAZ-11.
+ * that begins after ask_for_slots() may begin with such a fence: then no other is needed. HAZ-1, HAZ-11.
  */
 static void fence_for(bool wants_heavy, lull_rcu_cookie newly)
 {
 	if (wants_heavy && newly) {
 		lull__rcu_advance(newly);
-		if (lull__rcu_has_begun(newly))
+		if (lull__rcu_has_fenced(newly))
 			return;
 	}
 	lull__hazptr_fence(!wants_heavy);
@@ -227,7 +229,8 @@ static void make_ready(struct lull__queue *taken, struct lull__hazptr_table *tab
 	}
 }
 
-static struct lull__hazptr_table *collect_slots(struct lull__queue *taken)
+/* Look at the slots, if a queue in @taken waits for them, after the heavy fence of the grace period of @cookie. */
+static struct lull__hazptr_table *collect_slots(struct lull__queue *taken, lull_rcu_cookie cookie)
 {
 	struct lull__hazptr_table *table = NULL;
 	bool wanted = false;
@@ -236,6 +239,8 @@ static struct lull__hazptr_table *collect_slots(struct lull__queue *taken)
 		wanted |= lull__kind_has_slots(q->kind);
 	if (wanted) {
 		table = lull__own_table();
+		if (!lull__rcu_has_fenced(cookie))
+			lull__hazptr_fence(false); /* HAZ-1: the grace period made none */
 		lull__hazptr_collect(table);
 	}
 	return table;
@@ -320,7 +325,7 @@ static size_t reclaim_for_slots(struct lull__queue *taken, bool awaited)
 	if (!taken)
 		return 0;
 	fence_for(ask_for_slots(taken), 0);
-	make_ready(taken, collect_slots(taken));
+	make_ready(taken, collect_slots(taken, 0));
 	count = reclaim_taken(taken, awaited);
 	lull__own_table_done();
 	return count;
@@ -388,17 +393,17 @@ static size_t pass_until_report(enum lull__pass what, struct lull__report *repor
 	lull__event_count(&lull__page()->passes, 1);
 	if (slots_only) {
 		fence_for(wants_heavy, newly);
-		make_ready(slots_only, collect_slots(slots_only));
+		make_ready(slots_only, collect_slots(slots_only, 0));
 		count += reclaim_taken(slots_only, awaited);
 	}
 	if (LULL__BUSTED(BRIDGE_SCAN_FIRST))
-		table = collect_slots(taken);
+		table = collect_slots(taken, latest);
 	if (!await_gp(latest, &count, report)) {
 		lull__give_back(taken);
 		return count;
 	}
 	if (!LULL__BUSTED(BRIDGE_SCAN_FIRST))
-		table = collect_slots(taken); /* BRI-1: after the grace period */
+		table = collect_slots(taken, latest); /* BRI-1: after the grace period */
 	make_ready(taken, table);
 	count += reclaim_taken(taken, awaited);
 	lull__own_table_done();

@@ -35,6 +35,9 @@ void lull__advance(struct lull__queue *q);
 /* Does queue @kind of @bag have entries for a pass of kind @what? */
 bool lull__is_due(struct lull__bag *bag, int kind, enum lull__pass what);
 
+/* Does a queue hold entries that slots name, and that are not parked? With @taken also one that a thread has taken. */
+bool lull__anything_unparked(bool taken);
+
 /* Which of the queues that are due to take, by their kinds. */
 enum {
 	LULL__TAKE_RETIRED = 1u << LULL__HAZPTR_FREES,

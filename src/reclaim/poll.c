@@ -59,12 +59,6 @@ static bool is_unparked(struct lull__queue *q)
 	return lull_load_relaxed(&q->named) && !lull__queue_is_parked(q);
 }
 
-/* Does it, and has no other thread taken @q? That thread would check again at the end of its poll. */
-static bool is_free_and_unparked(struct lull__queue *q)
-{
-	return is_unparked(q) && !lull_load_relaxed(&q->lock.word);
-}
-
 static void park_polled(struct lull__queue *taken)
 {
 	bool any = false;
@@ -75,7 +69,7 @@ static void park_polled(struct lull__queue *taken)
 		lull__park_named(taken);
 }
 
-static bool anything_unparked(void)
+bool lull__anything_unparked(bool taken)
 {
 	struct lull__bag *bag;
 	bool any = false;
@@ -83,25 +77,27 @@ static bool anything_unparked(void)
 	lull__bags_enter();
 	lull__for_each_bag(bag)
 		for (int kind = 0; kind < LULL__KINDS && !any; kind++)
-			any = is_free_and_unparked(&bag->queue[kind]);
+			any = is_unparked(&bag->queue[kind]) && (taken || !lull_load_relaxed(&bag->queue[kind].lock.word));
 	lull__bags_leave();
 	return any;
 }
 
-/* Re-arm the program's notification. */
+/*
+ * Re-arm the program's notification. If another poll has done so, it could not have the queues that this thread had, and
+ * has left them to this one (REC-2: given back, light, a look whether they are parked).
+ */
 static void end_of_poll(void)
 {
 	uint32_t awake = AWAKE;
 	size_t before, items, bytes;
 
-	if (lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_POLL || lull_load_relaxed(&lull__reclaimer.sleep) != AWAKE)
+	if (lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_POLL)
 		return;
 	lull__backlog(&before, &bytes);
-	if (!lull_cas_relaxed(&lull__reclaimer.sleep, &awake, (uint32_t)ASLEEP))
-		return; /* GONE: the mode has changed */
-	lull_fence_heavy(); /* REC-2, as in go_to_sleep() */
+	if (lull_cas_relaxed(&lull__reclaimer.sleep, &awake, (uint32_t)ASLEEP))
+		lull_fence_heavy(); /* REC-2, as in go_to_sleep() */
 	lull__backlog(&items, &bytes);
-	if (items > before || anything_unparked())
+	if (items > before || lull__anything_unparked(false))
 		lull__wake_reclaimer();
 }
 

@@ -43,7 +43,7 @@ bool lull__queue_add_chunk(struct lull__queue *q)
 	return true;
 }
 
-static void next_chunk(struct lull__queue *q)
+__attribute__((noinline)) static void next_chunk(struct lull__queue *q)
 {
 	struct lull__chunk *used = q->head;
 
@@ -71,7 +71,7 @@ void lull__queue_free_chunks(struct lull__queue *q)
  * Take an entry. It counts as taken before it is reclaimed: a child that is forked in the middle must not
  * reclaim it again, as its callback may be half done.
  */
-static struct lull__entry take_entry(struct lull__queue *q)
+__attribute__((always_inline)) static inline struct lull__entry take_entry(struct lull__queue *q)
 {
 	uint64_t get = q->get;
 
@@ -99,43 +99,59 @@ void lull__queue_awaited_done(struct lull__queue *q)
 		lull__hazptr_wake();
 }
 
-size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes)
+/* Take an entry, and note its bytes in *bytes and whether a barrier waits for it. Return its item. */
+__attribute__((always_inline)) static inline void *take_item(struct lull__queue *q, size_t *bytes)
 {
-	uint64_t ready = q->ready - q->get, count = ready < most ? ready : most;
-	bool is_call = lull__kind_is_call(q->kind);
-	size_t these = 0;
+	struct lull__entry entry = take_entry(q);
 
-	lull__self.callback_depth++;
-	if (is_call && count) {
-		lull_store_relaxed(&q->runner_tid, lull__self.tid);
-		lull__event_batch_start(q->kind, count);
-	}
+	lull__check_reclaimed(entry.item);
+	*bytes += entry.bytes & ~LULL__ENTRY_FLAGS;
+	if (lull_unlikely(entry.bytes & LULL__ENTRY_AWAITED))
+		q->running_awaited++;
+	return entry.item;
+}
+
+/* Free @count entries. Return their bytes. */
+static size_t run_frees(struct lull__queue *q, uint64_t count)
+{
+	size_t bytes = 0;
+
+	for (; count; count--)
+		free(take_item(q, &bytes));
+	return bytes;
+}
+
+/* Run the callbacks of @count entries. Return the bytes that waited with them. */
+static size_t run_calls(struct lull__queue *q, uint64_t count)
+{
+	size_t bytes = 0;
+
+	lull_store_relaxed(&q->runner_tid, lull__self.tid);
+	lull__event_batch_start(q->kind, count);
 	for (uint64_t i = 0; i < count; i++) {
-		struct lull__entry entry = take_entry(q);
-		struct lull_head *head = (struct lull_head *)entry.item;
+		struct lull_head *head = (struct lull_head *)take_item(q, &bytes);
 
-		lull__check_reclaimed(entry.item);
-		these += entry.bytes & ~LULL__ENTRY_FLAGS;
-		if (lull_unlikely(entry.bytes & LULL__ENTRY_AWAITED))
-			q->running_awaited++;
-		if (!is_call) {
-			free(entry.item);
-		} else if (head) {
+		if (head) {
 			lull_store_relaxed(&q->running, (void *)(uintptr_t)head->func);
 			LULL__CALLBACK("a deferred callback", lull__busted_run(head));
 		}
 	}
-	if (is_call && count) {
-		lull_store_relaxed(&q->running, (void *)NULL);
-		lull__event_batch_end(q->kind, count, these);
-	}
+	lull_store_relaxed(&q->running, (void *)NULL);
+	lull__event_batch_end(q->kind, count, bytes);
+	return bytes;
+}
+
+size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes)
+{
+	uint64_t ready = q->ready - q->get, count = ready < most ? ready : most;
+	size_t these;
+
+	if (!count)
+		return 0;
+	lull__self.callback_depth++;
+	these = lull__kind_is_call(q->kind) ? run_calls(q, count) : run_frees(q, count);
 	lull__self.callback_depth--;
-	lull_store_relaxed(&q->done_bytes, q->done_bytes + these);
-	/*
-	 * ORDER REC-4: what callbacks did before `done`; pairs with REC-4 in
-	 * lull__queue_is_empty(); without it as there; model/reclaim/queue-done.litmus
-	 */
-	lull_store_release(&q->done, q->get);
+	lull__queue_set_done(q, q->get, these);
 	if (lull_unlikely(q->running_awaited))
 		lull__queue_awaited_done(q);
 	*bytes += these;

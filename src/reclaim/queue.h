@@ -24,6 +24,8 @@
 #ifndef LULL_QUEUE_H
 #define LULL_QUEUE_H
 
+#include <stdlib.h>
+
 #include <lull/rcu.h>
 
 #include "../base/hooks.h"
@@ -60,12 +62,13 @@ enum lull__queue_kind {
 	LULL__HAZPTR_CALLS,
 	LULL__BRIDGE_FREES, /* after a grace period, and then when no slot names it */
 	LULL__BRIDGE_CALLS,
+	LULL__PURE_CALLS, /* after a grace period; the owner runs them outside sections, as it frees memory */
 	LULL__KINDS,
 };
 
 static inline bool lull__kind_is_call(uint32_t kind)
 {
-	return kind & 1;
+	return kind & 1 || kind == LULL__PURE_CALLS;
 }
 
 static inline bool lull__kind_has_gp(uint32_t kind)
@@ -75,7 +78,7 @@ static inline bool lull__kind_has_gp(uint32_t kind)
 
 static inline bool lull__kind_has_slots(uint32_t kind)
 {
-	return kind >= LULL__HAZPTR_FREES;
+	return kind >= LULL__HAZPTR_FREES && kind != LULL__PURE_CALLS;
 }
 
 /* Are the entries that slots name parked? If so, nothing needs to be done about them until... */
@@ -89,6 +92,7 @@ struct lull__queue {
 	/* The producer's: other threads write only owner_helps, and rarely. */
 	uint64_t put;
 	uint64_t put_bytes;
+	uint64_t turn_at; /* the owner takes its next turn of reclaiming when `put` is there */
 	uint64_t in_backlog, in_backlog_bytes; /* how many of these are in the backlog of the process */
 	uint64_t looked_bytes; /* put_bytes when the owner last looked at the limits */
 	uint64_t in_stats, in_stats_bytes; /* how many of these are on the page of stats.h */
@@ -125,16 +129,19 @@ struct lull__queue {
 
 bool lull__queue_add_chunk(struct lull__queue *q);
 
-/* Append @item, with which @bytes wait. Returns false when there is no memory for another chunk. */
-static inline bool lull__queue_push(struct lull__queue *q, void *item, size_t bytes)
+/* Is there no place for another entry in the chunk at the end of @q? */
+static inline bool lull__queue_needs_chunk(const struct lull__queue *q)
+{
+	return q->put % LULL__CHUNK_ITEMS == 0;
+}
+
+/* Append @item, with which @bytes wait, to @q, whose last chunk has a place for it. Return how many have come with it. */
+static inline uint64_t lull__queue_append(struct lull__queue *q, void *item, size_t bytes)
 {
 	uint64_t put = q->put;
-	struct lull__entry *entry;
+	struct lull__entry *entry = &q->tail->entry[put % LULL__CHUNK_ITEMS];
 
 	bytes &= ~LULL__ENTRY_FLAGS;
-	if (lull_unlikely(put % LULL__CHUNK_ITEMS == 0) && !lull__queue_add_chunk(q))
-		return false;
-	entry = &q->tail->entry[put % LULL__CHUNK_ITEMS];
 	entry->item = item;
 	entry->bytes = bytes;
 	lull_store_relaxed(&q->put_bytes, q->put_bytes + bytes);
@@ -144,6 +151,15 @@ static inline bool lull__queue_push(struct lull__queue *q, void *item, size_t by
 	 * model/reclaim/queue.litmus
 	 */
 	lull_store_release(&q->put, put + 1);
+	return put + 1;
+}
+
+/* Append @item, with which @bytes wait. Returns false when there is no memory for another chunk. */
+static inline bool lull__queue_push(struct lull__queue *q, void *item, size_t bytes)
+{
+	if (lull_unlikely(lull__queue_needs_chunk(q)) && !lull__queue_add_chunk(q))
+		return false;
+	lull__queue_append(q, item, bytes);
 	return true;
 }
 
@@ -202,7 +218,7 @@ void lull__queue_release(struct lull__queue *q);
 static inline uint64_t lull__queue_put(struct lull__queue *q)
 {
 	/*
-	 * ORDER REC-1: the count before the entries; pairs with REC-1 in lull__queue_push();
+	 * ORDER REC-1: the count before the entries; pairs with REC-1 in lull__queue_append();
 	 * without it as there; model/reclaim/queue.litmus
 	 */
 	return lull_load_acquire(&q->put);
@@ -213,7 +229,7 @@ static inline bool lull__queue_is_empty(struct lull__queue *q)
 {
 	/*
 	 * ORDER REC-4: `done` before what the caller does about it; pairs with REC-4 in
-	 * lull__queue_run(); without it a barrier returns before it sees what a callback did;
+	 * lull__queue_set_done(); without it a barrier returns before it sees what a callback did;
 	 * model/reclaim/queue-done.litmus
 	 */
 	uint64_t done = lull_load_acquire(&q->done);
@@ -261,7 +277,45 @@ static inline bool lull__queue_owner_reclaims(const struct lull__queue *q)
  */
 void lull__queue_fork_child(struct lull__queue *q, bool is_running);
 
+/* Everything before @done is done, with which @bytes more have gone. */
+static inline void lull__queue_set_done(struct lull__queue *q, uint64_t done, size_t bytes)
+{
+	lull_store_relaxed(&q->done_bytes, q->done_bytes + bytes);
+	/*
+	 * ORDER REC-4: what callbacks did before `done`; pairs with REC-4 in
+	 * lull__queue_is_empty(); without it as there; model/reclaim/queue-done.litmus
+	 */
+	lull_store_release(&q->done, done);
+}
+
 /* Reclaim up to @most of what is ready. Returns how many; their bytes are added to *bytes. */
 size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes);
+
+/*
+ * lull__queue_run() for a queue of frees, inline for the few entries of a turn: they mostly lie in one chunk, and no
+ * barrier waits for one of them in particular.
+ */
+static inline size_t lull__queue_free(struct lull__queue *q, size_t most, size_t *bytes)
+{
+	uint64_t get = q->get, count = q->ready - get < most ? q->ready - get : most;
+	struct lull__chunk *chunk = q->head;
+	struct lull__entry *entry = &chunk->entry[get % LULL__CHUNK_ITEMS], *end = entry + count;
+	size_t these = 0;
+
+	if (lull_unlikely(q->awaited || get + count > chunk->first + LULL__CHUNK_ITEMS))
+		return lull__queue_run(q, most, bytes);
+	lull__self.callback_depth = 1; /* was 0: a callback's deferrals take no turn */
+	for (; entry != end; entry++) {
+		lull_store_relaxed(&q->get, ++get);
+		lull_compiler_barrier(); /* as in take_entry() */
+		these += entry->bytes;
+		lull__check_reclaimed(entry->item);
+		free(entry->item);
+	}
+	lull__self.callback_depth = 0;
+	lull__queue_set_done(q, get, these);
+	*bytes = these;
+	return (size_t)count;
+}
 
 #endif /* LULL_QUEUE_H */

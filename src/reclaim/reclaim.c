@@ -145,15 +145,13 @@ void lull__reclaim_fork_child(uint32_t old_tid)
 	struct lull__bag *bag;
 
 	(void)old_tid;
-	lull__reclaimer.items = lull__reclaimer.bytes = lull__reclaimer.retired = 0;
-	lull__reclaimer.orphans = 0;
+	lull__reclaimer.items = lull__reclaimer.bytes = lull__reclaimer.retired = lull__reclaimer.orphans = 0;
 	lull__reclaimer.walkers = lull__self.walks;
 	lull__for_each_bag(bag) {
 		for (int kind = 0; kind < LULL__KINDS; kind++) {
 			struct lull__queue *q = &bag->queue[kind];
 
-			q->lock.word = 0;
-			q->revoked = 0;
+			q->lock.word = q->revoked = 0;
 			if (bag != lull__self.bag)
 				q->busy = 0;
 			lull__queue_fork_child(q, q->busy);
@@ -165,17 +163,16 @@ void lull__reclaim_fork_child(uint32_t old_tid)
 			bag->state = BAG_ORPHAN;
 		lull__reclaimer.orphans += bag->state == BAG_ORPHAN;
 	}
-	lull__reclaimer.config_lock.word = 0;
-	lull__reclaimer.retired_lock.word = 0;
-	lull__reclaimer.bags_lock.word = 0;
-	lull__reclaimer.held_back = 0;
-	lull__reclaimer.barrier_lock.word = 0;
+	lull__reclaimer.config_lock.word = lull__reclaimer.retired_lock.word = lull__reclaimer.bags_lock.word = 0;
+	lull__reclaimer.barrier_lock.word = lull__reclaimer.park_lock.word = 0;
 	lull__overflow_fork_child();
 	lull__backlog_fork_child();
-	lull__reclaimer.mark_awaited = 0;
-	lull__queue_awaited = 0;
+	lull__reclaimer.mark_awaited = lull__reclaimer.held_back = lull__reclaimer.failures = 0;
 	lull__reclaimer.thread = NO_THREAD;
-	lull__reclaimer.failures = 0;
+	lull__reclaimer.passes = lull__reclaimer.wakeups = lull__queue_awaited = 0;
 	lull__reclaimer.sleep = lull__reclaimer.mode == LULL_RECLAIM_POLL ? ASLEEP : GONE;
 	lull__reclaimer.flush_done = lull__reclaimer.flush_wanted;
+	/* A handler that forked in the middle of a wait goes back into that: it shall find another event there. */
+	lull__reclaimer.flush_event++;
+	lull__hazptr.event++;
 }

@@ -21,8 +21,11 @@
 
 #define BATCH_NAP_NS   600000u	 /* between passes while callbacks come in: they share a pass, and its fence */
 #define NAP_BELOW      512u	 /* ... unless a pass finds as many as these */
+#define NAP_FROM       4u	 /* ... or fewer than these: then a nap may only make callers wait. So ... */
+#define TRY_NAP_MOST   1000u	 /* ... it is tried after 8 such passes, 24, and so on, but for these */
+#define FENCE_NS       500000u	 /* a heavy fence interrupts readers: on average no more than one in such a time */
+#define SAVED_NS       1000000000u /* ... but after a time without any, those of so long in a row */
 #define IDLE_DOUBLES   5	 /* while parked objects wait it looks for other threads ever more rarely */
-#define NAPS_IN_VAIN   5u	 /* then the thread goes to sleep, and the next callback has to wake it */
 #define FUTILE_NAP_NS  20000u	 /* after a pass that took something and reclaimed nothing; doubles ... */
 #define WORKER_EXIT_NS 100000000 /* for a callback, or a grace period, that does not end */
 #define FUTILE_MOST    9	 /* ... up to 10 ms */
@@ -30,15 +33,19 @@
 #define RETRY_DOUBLES  7	 /* ... up to 1.28 s */
 #define LINGER_DOUBLES 5	 /* a busy owner is checked ever more rarely, down to every linger_ms << 5 */
 
+/* Does a barrier wait for a pass? */
+static bool flush_is_wanted(void)
+{
+	return lull_load_relaxed(&lull__reclaimer.flush_wanted) > lull_load_relaxed(&lull__reclaimer.flush_done);
+}
+
 /* Is there work that the background thread can do before its timer runs out? */
 static bool something_due(enum lull__pass what)
 {
 	struct lull__bag *bag;
 	bool due = false;
 
-	if (lull_load_relaxed(&lull__reclaimer.stop))
-		return true;
-	if (lull_load_relaxed(&lull__reclaimer.flush_wanted) > lull_load_relaxed(&lull__reclaimer.flush_done))
+	if (lull_load_relaxed(&lull__reclaimer.stop) || flush_is_wanted())
 		return true;
 	if (lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_POLL)
 		return false;
@@ -124,6 +131,14 @@ static bool let_go(void)
 	return ends;
 }
 
+/* Sleep at @depth. The thread holds up no grace period, nor makes it more expensive. */
+static void sleep_until(uint32_t depth, uint64_t until_ns)
+{
+	lull__thread_rest();
+	lull__futex_wait(&lull__reclaimer.sleep, depth, until_ns);
+	lull__thread_rise();
+}
+
 /*
  * Sleep as deep as @depth until there is something to do, until @until_ns at the latest. Returns true if the
  * thread is to end.
@@ -133,22 +148,22 @@ static bool go_to_sleep(uint32_t depth, uint64_t until_ns)
 	bool ends = false;
 
 	lull_store_relaxed(&lull__reclaimer.sleep, depth);
-	if (depth == NAPPING) {
+	if (depth <= DOZING) {
 		/*
-		 * New entries wait for the end of the nap: no check of the queues, no fence.
+		 * What comes at this moment may wait for the end of the nap: no fence.
 		 */
-		if (lull_load_relaxed(&lull__reclaimer.flush_wanted) == lull_load_relaxed(&lull__reclaimer.flush_done))
-			lull__futex_wait(&lull__reclaimer.sleep, depth, until_ns);
+		if (depth == DOZING ? !something_due(PASS_CALLS) : !flush_is_wanted())
+			sleep_until(depth, until_ns);
 		get_up(depth);
 		return false;
 	}
 	/*
 	 * ORDER REC-2: `sleep` before the last check of the queues; pairs with REC-2 in
-	 * lull__notify(); without it as there; model/reclaim/sleep.tpl
+	 * lull__must_notify(); without it as there; model/reclaim/sleep.tpl
 	 */
 	lull_fence_heavy();
 	if (!something_due(depth == ASLEEP ? PASS_ALL : PASS_CALLS)) {
-		lull__futex_wait(&lull__reclaimer.sleep, depth, until_ns);
+		sleep_until(depth, until_ns);
 		lull_add_relaxed(&lull__reclaimer.wakeups, (uint64_t)1);
 		lull__event_count(&lull__page()->wakeups, 1);
 		ends = depth == ASLEEP && lull__is_past(until_ns) && let_go();
@@ -199,7 +214,9 @@ struct rounds {
 	uint64_t look_at_ns; /* when to look for abandoned entries, if any wait */
 	uint32_t doubled;
 	uint32_t futile;
-	uint32_t naps; /* to be taken before it goes to sleep */
+	uint32_t quick, left; /* passes without a nap after the last one in vain, and those still to come */
+	bool napped; /* before this round */
+	uint64_t paid_ns; /* heavy fences that were made take up the time until then, FENCE_NS each */
 	uint32_t idle; /* how often in a row it has slept to the end while parked objects wait */
 	bool waits;
 };
@@ -210,7 +227,8 @@ static void look_around(struct rounds *r, uint64_t now_ns)
 	uint64_t linger_ns = lull_load_relaxed(&lull__reclaimer.config.linger_ms) * (uint64_t)1000000;
 	bool they_work;
 
-	if (!r->waits || now_ns >= r->look_at_ns) {
+	/* The last: linger_ms has become shorter. */
+	if (!r->waits || now_ns >= r->look_at_ns || r->look_at_ns - now_ns > linger_ns << r->doubled) {
 		r->waits = sample_owner_progress(&they_work);
 		r->doubled = they_work && r->doubled < LINGER_DOUBLES ? r->doubled + 1 : 0;
 		r->look_at_ns = now_ns + (linger_ns << r->doubled);
@@ -223,6 +241,35 @@ static void look_around(struct rounds *r, uint64_t now_ns)
 		r->waits = false;
 }
 
+/* Count the heavy fence of a round. Returns false if there have been too many: then a nap comes before the next one. */
+static bool pay_fence(struct rounds *r, uint64_t now_ns)
+{
+	bool can_pay;
+
+	if (r->paid_ns + SAVED_NS < now_ns)
+		r->paid_ns = now_ns - SAVED_NS;
+	can_pay = r->paid_ns < now_ns;
+	if (r->paid_ns < now_ns + BATCH_NAP_NS) /* those of barriers count too, but two naps make up for all of them */
+		r->paid_ns += FENCE_NS;
+	return can_pay;
+}
+
+/*
+ * After a round that reclaimed @count items, not many: is the next batch worth waiting for? A thread that waits for
+ * each callback before it defers the next one cannot be told from many that do not, but by a nap. Without @can_pay
+ * there is a nap in any case.
+ */
+static bool shall_nap(struct rounds *r, size_t count, bool can_pay)
+{
+	if (count >= NAP_FROM)
+		r->quick = r->left = 0;
+	else if (r->napped)
+		r->left = r->quick += r->quick < TRY_NAP_MOST ? r->quick + 8 : 0;
+	r->napped = r->left == 0 || !can_pay;
+	r->left -= !r->napped;
+	return r->napped;
+}
+
 /*
  * Rest after a round that reclaimed @count items, as long and as deep as may be. Returns true if the thread is
  * to end.
@@ -231,22 +278,24 @@ static bool rest(struct rounds *r, size_t count)
 {
 	bool polled = lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_POLL, ends;
 	uint32_t seen_futile = r->futile;
-	uint64_t until_ns;
+	uint64_t until_ns, now_ns = lull__now_ns();
+	bool can_pay = polled || pay_fence(r, now_ns);
 
 	r->futile = lull_load_relaxed(&lull__reclaimer.futile);
-	if (count)
-		r->naps = NAPS_IN_VAIN;
-	if (count >= NAP_BELOW || (count && lull__over_soft()))
+	if (count >= NAP_BELOW || (count && can_pay && lull__over_soft(1)))
 		return false;
 	if (r->futile > seen_futile && !polled)
-		return go_to_sleep(NAPPING, lull__now_ns() + futile_nap_ns(r->futile));
-	if (r->naps && !polled) {
-		r->naps--;
-		return go_to_sleep(NAPPING, lull__now_ns() + BATCH_NAP_NS);
-	}
+		return go_to_sleep(NAPPING, now_ns + futile_nap_ns(r->futile));
+	if (count && !polled)
+		return go_to_sleep(shall_nap(r, count, can_pay) ? NAPPING : DOZING, now_ns + BATCH_NAP_NS);
+	r->napped = false;
+	if (r->waits && now_ns >= r->look_at_ns)
+		return false;
+	if (!can_pay)
+		return go_to_sleep(DOZING, now_ns + BATCH_NAP_NS); /* a deeper sleep takes a fence, too */
 	if (r->waits)
-		return lull__now_ns() < r->look_at_ns && go_to_sleep(LINGERING, r->look_at_ns);
-	until_ns = lull__now_ns() + ((uint64_t)LULL__IDLE_NS << r->idle);
+		return go_to_sleep(LINGERING, r->look_at_ns);
+	until_ns = now_ns + ((uint64_t)LULL__IDLE_NS << r->idle);
 	ends = go_to_sleep(ASLEEP, until_ns);
 	if (nothing_waits() || !lull__is_past(until_ns))
 		r->idle = 0; /* the thread that woke it may be the last one besides lull's, and about to end */
@@ -295,8 +344,8 @@ static void no_worker(int err)
 	lull__futex_wake(&lull__reclaimer.flush_event, INT_MAX);
 	lull__hazptr_wake();
 	if (!failures)
-		lull__say("cannot start the reclaimer's thread (%s): callbacks wait for a barrier, or until it can be "
-			  "started", strerror(err));
+		lull__say("cannot start the reclaimer's thread (%s): callbacks wait until it starts after all, or for a "
+			  "barrier", strerror(err));
 }
 
 /* Is it too early for another try, after the last one failed? */

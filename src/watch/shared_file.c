@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -32,14 +31,7 @@ static int not_standard(int fd)
 	return higher;
 }
 
-static bool may_have_size(size_t size)
-{
-	struct rlimit most;
-
-	return getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur >= size;
-}
-
-/* Past its limit the kernel also sends SIGXFSZ, which kills. Signals are blocked: take it. */
+/* Past the limit of a file's size the kernel also sends SIGXFSZ, which kills. Signals are blocked: take it. */
 static bool set_size(int fd, size_t size)
 {
 	static const struct timespec at_once;
@@ -62,7 +54,7 @@ void *lull__shared_file_make(struct lull__shared_file *file, const char *name, s
 	struct stat st;
 
 	lull__no_cancel(&cancel);
-	fd = may_have_size(size) ? not_standard(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING)) : -1;
+	fd = not_standard(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
 	file->fd = -1;
 	if (fd >= 0 && set_size(fd, size) && fstat(fd, &st) == 0)
 		at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -94,7 +86,9 @@ void lull__shared_file_drop(struct lull__shared_file *file, void *at, size_t siz
 	struct stat st;
 
 	lull__no_cancel(&cancel);
-	munmap(at, size);
+	/* Not munmap(): a signal handler may have forked, and the code that it interrupted writes to this place yet. */
+	if (mmap(at, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+		munmap(at, size); /* rather than write to the parent's */
 	/*
 	 * The program may have closed files that it did not know, and the number may be another file's now.
 	 */

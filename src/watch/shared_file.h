@@ -15,6 +15,7 @@ struct lull__shared_file {
 
 /* Signals are blocked. */
 void *lull__shared_file_make(struct lull__shared_file *file, const char *name, size_t size); /* NULL: none */
+/* Forget @file. At @at is private memory from now on, with zeros. */
 void lull__shared_file_drop(struct lull__shared_file *file, void *at, size_t size);
 
 #endif /* LULL_SHARED_FILE_H */

@@ -150,7 +150,8 @@ static void report(const struct lull__wait *wait, struct lull_stall *stall)
 	stall->site_name = site;
 	stall->since_ns = wait->since_ns;
 	stall->age_ms = now_ns > wait->since_ns ? (now_ns - wait->since_ns) / 1000000u : 0;
-	lull__backlog(&stall->waiting_items, &stall->waiting_bytes);
+	if (wait->kind != LULL_WAIT_LIMIT) /* or there may be less by now than was over the limit */
+		lull__backlog(&stall->waiting_items, &stall->waiting_bytes);
 	lull__event_count(&lull__page()->stalls, 1);
 	LULL__PROBE5(stall, wait->kind, stall->tid, stall->age_ms, stall->waiting_items, stall->thread_name);
 	lull__report_stall(stall);
@@ -180,10 +181,10 @@ void lull__stall_report(const struct lull__wait *wait, struct lull_stall *first,
 			report(wait, &first[i]);
 }
 
-void lull__stall_over_limit(void)
+void lull__stall_over_limit(size_t items, size_t bytes)
 {
 	struct lull__wait wait = { .kind = LULL_WAIT_LIMIT, .place = -1, .since_ns = lull__now_ns() };
-	struct lull_stall stall = { .tid = lull__self.tid };
+	struct lull_stall stall = { .tid = lull__self.tid, .waiting_items = items, .waiting_bytes = bytes };
 
 	report(&wait, &stall);
 }

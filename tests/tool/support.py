@@ -50,7 +50,7 @@ ENDLESS = {
     "doctor": [],
 }
 
-PATIENCE_S = 120
+PATIENCE_S = 300
 
 
 def leave_nothing_behind():

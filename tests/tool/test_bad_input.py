@@ -106,7 +106,7 @@ class Numbers(Case):
                                *args, preexec_fn=few)
             self.assertEqual(result.returncode, 2, result.stderr)
             self.assert_one_line(result.stderr, name)
-            self.assertIn(b"4096 threads were asked for, only ", result.stderr)
+            self.assertIn(b"you asked for 4096 threads; only ", result.stderr)
             self.assertEqual(self.files(), [])
 
 

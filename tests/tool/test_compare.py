@@ -2,14 +2,18 @@
 """lull compare from the beginning to the end, in its shortest form, its answer, and the page it writes."""
 import html.parser
 import math
+import os
 import re
 import shlex
 import unittest
 
+import page_figures
 from support import ENDLESS, Case
 
 SCHEMES = {"none", "rcu", "spinlock", "refcount", "hazptr", "hazptr-rcu", "shazptr"}
+FEW = ["--seconds", "0.01", "--runs", "6", "--threads", "1,2", "--schemes", "none,rcu", "--elements", "100"]
 SHORT = ["--seconds", "0.01", "--runs", "1", "--threads", "1,2", "--schemes", ",".join(sorted(SCHEMES))]
+WAYS = ["refcount", "percpu_ref", "rcu", "hazptr", "rwlock", "spinlock"]
 
 # Elements without an end tag.
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
@@ -48,10 +52,10 @@ class Page(html.parser.HTMLParser):
 class Compare(Case):
     def test_report(self):
         self.write("<my> 'keys' & more", b"".join(b"key %d\n" % i for i in range(200)))
-        args = ["compare", *SHORT, "--keys", "<my> 'keys' & more", "--json", "results.json", "--report", "report.html"]
+        args = ["compare", *SHORT, "--full", "--keys", "<my> 'keys' & more", "--json", "results.json", "--report", "report.html"]
         text = self.good(*args)
         self.assertEqual(self.files(), ["<my> 'keys' & more", "report.html", "results.json"])
-        self.assertIn("\nreport: report.html\n", text)
+        self.assertIn("\nReport: report.html\n", text)
         self.assertFalse([c for c in text if c < " " and c != "\n"])
 
         root = self.results("results.json")
@@ -64,14 +68,13 @@ class Compare(Case):
                          {"rcu", "hazptr", "hazptr-rcu", "shazptr", "percpu_ref", "membarrier"})
         self.assertEqual({row["scheme"] for row in root["results"] if row["instrument"] == "refscale"},
                          {scheme["section"] for scheme in root["schemes"]})
-        self.assertTrue(root["advice"])
-        self.assertTrue([line for line in root["advice"] if "sleeps with it: " in line], root["advice"])
         self.assertEqual(root["keys"]["elements"], 200)
         self.check_answer(root, text)
-        self.check_locks(root, text, 1000)
+        self.check_tables(text)
+        self.check_locks(root, text, 100)
         # Nothing was said about the workload: what --help tells holds.
         self.assertEqual([root["workload"][key] for key in ("updates", "hold_ns", "objects", "size", "block")],
-                         [0.01, 1000, 10000, 64, False])
+                         [0.01, 0, 10000, 64, False])
 
         with open(self.path("report.html"), encoding="utf-8") as file:
             source = file.read()
@@ -89,32 +92,46 @@ class Compare(Case):
         for scheme in SCHEMES:
             self.assertIn(scheme, page.text)
             self.assertIn(f"\n{scheme} ", text)
+        # The figures are the same three times.
+        cpus = len(os.sched_getaffinity(0))
+        page_figures.check_nulls(self, root)
+        page_figures.check_page(self, root, source, cpus)
+        page_figures.check_terminal(self, root, text, cpus)
         # What is to be typed to get the same again.
         self.assertIn(root["command"], page.text)
         self.assertEqual(shlex.split(root["command"]), ["lull", *args])
 
     def check_answer(self, root, text):
-        """The four ways in the table, and one of them for the workload, as it was described."""
-        ways = [way["scheme"] for way in root["ways"]]
-        self.assertEqual(ways, ["refcount", "percpu_ref", "rcu", "hazptr"])
-        self.assertEqual({row["scheme"] for row in root["results"] if row["instrument"] == "tradeoff"}, set(ways))
-        verdict = root["verdict"]
-        self.assertIn(verdict["use"], ways)
-        self.assertIn(verdict["runner_up"], ways)
-        self.assertNotEqual(verdict["use"], verdict["runner_up"])
-        self.assertIn(f"Use {verdict['use']}: ", root["answer"][0])
-        self.assertIn(f"Runner-up: {verdict['runner_up']}", root["answer"][1])
+        """What to do in the first lines, and nothing before them; the words name what the figures name."""
+        ways = {way["scheme"]: way["said"] for way in root["ways"]}
+        self.assertEqual(list(ways), WAYS)
+        self.assertEqual({row["scheme"] for row in root["results"] if row["instrument"] == "tradeoff"}, set(WAYS))
+        verdict, answer = root["verdict"], root["answer"]
+        self.assertGreaterEqual(len(answer), 3)
         said = " ".join(text.split())
-        for line in root["answer"]:
+        self.assertTrue(said.startswith(" ".join(" ".join(answer[:3]).split())), text)
+        for line in answer:
             self.assertIn(" ".join(line.split()), said)
-        for row in ("Readers, 1 thread", "Memory overhead, per object", "Protection duration", "Traversal retries",
-                    "Deferred memory"):
-            self.assertIn("\n" + row, text)
+        self.assertTrue(answer[2].startswith("Confidence: "), answer)
+        if verdict["outcome"] in ("winner", "level"):
+            self.assertTrue(answer[0].startswith(f"Use {ways[verdict['use']]}"), answer)
+            self.assertTrue(answer[1].startswith("Cost: "), answer)
+            self.assertLessEqual(verdict["scatter"], 0.15)
+        else:
+            self.assertIsNone(verdict["use"])
+            self.assertTrue(answer[0].startswith("No winner: " if verdict["outcome"] == "close" else "No verdict: "), answer)
+            self.assertFalse(verdict["changes"])
         # Each change is told, and none is told that is not there.
-        told = [line for line in root["answer"] if re.match(r"(From|Up to) about ", line)]
-        self.assertEqual(len(told), len(verdict["changes"]))
+        told = [line for line in answer if re.match(r"With .* (updates|hold|objects?|us|ns|ms): ", line)]
+        self.assertEqual(len(told), len(verdict["changes"]), answer)
         for change, line in zip(verdict["changes"], told):
-            self.assertIn(f": {change['use']}, ", line)
+            self.assertIn(ways[change["use"]], line)
+            self.assertIn(change["use"], WAYS)
+
+    def check_tables(self, text):
+        for row in ("Readers, 1 thread", "Memory overhead, per object", "Protection duration", "Traversal retries",
+                    "Deferred memory", "a spin lock for each object"):
+            self.assertIn("\n" + row, text)
 
     def check_locks(self, root, text, section_ns, sleep=False):
         """Each lock alone, with each number of threads, with and without hogs, and in long sections."""
@@ -127,7 +144,8 @@ class Compare(Case):
         hogs = root["locks"]["hogs"]
         self.assertGreater(hogs, 0)
         section = (0, section_ns) if sleep else (section_ns, 0)
-        cells = [(*section, threads, busy) for busy in (0, hogs) for threads in (1, 2)]
+        # One thread beside hogs tells nothing about a lock.
+        cells = [(*section, *cell) for cell in ((1, 0), (2, 0), (2, hogs))]
         cells += [(root["locks"]["longer_ns"], 0, 2, 0)]
         for lock in locks:
             measured = {tuple(row[key] for key in ("section_ns", "sleep_ns", "threads", "hogs")): row["times_pthread"]
@@ -141,17 +159,18 @@ class Compare(Case):
             mean = math.sqrt(times[0] * times[1])
             self.assertAlmostEqual(root["locks"]["times_pthread"][lock] / mean, 1, delta=0.001)
         # The words name what the figures name.
-        self.assertIn(root["locks"]["use"], locks)
+        use = root["locks"]["use"]
+        self.assertIn(use, [*locks, None])
         self.assertEqual(set(root["locks"]["times_pthread"]), set(locks))
         self.assertEqual(root["locks"]["times_pthread"]["pthread"], 1)
-        self.assertIn(root["locks"]["use"] + (" will do" if root["locks"]["use"] == "pthread" else ", which gets "),
+        self.assertIn("no " if use is None else "pthread will do" if use == "pthread" else use + ", which gets ",
                       root["lock_answer"][0])
         self.assertLessEqual(max(map(len, part.splitlines())), 100)
         for line in root["lock_answer"]:
             self.assertIn(" ".join(line.split()), " ".join(part.split()))
 
     def test_workload(self):
-        text = self.good("compare", *SHORT, "--elements", "100", "--updates", "25%", "--hold", "3us", "--objects", "50",
+        text = self.good("compare", *SHORT, "--full", "--elements", "100", "--updates", "25%", "--hold", "3us", "--objects", "50",
                          "--size", "200", "--block", "yes", "--json", "results.json")
         root = self.results("results.json")
         self.check_answer(root, text)
@@ -161,10 +180,58 @@ class Compare(Case):
                          [0.25, 3000, 50, 200, True])
         self.assertIn("Your workload: 25 % updates, readers hold an object for 3 us and sleep, 50 objects of 200 B, "
                       "2 thread", " ".join(text.split()))
-        # RCU's readers may not sleep: named as what it is not, and why.
-        self.assertNotIn("rcu", (root["verdict"]["use"], root["verdict"]["runner_up"]))
-        self.assertTrue([line for line in root["answer"] if line.startswith("Not rcu, because readers sleep: ")])
+        # Readers of neither may sleep.
+        self.assertNotIn(root["verdict"]["use"], ("rcu", "spinlock"))
         self.assertLessEqual(max(map(len, text[text.index("Four ways"):].splitlines())), 100)
+
+    def test_few_lines(self):
+        """Without --full: what to do, what would change it, what was asked, where the rest is. Six rounds are enough."""
+        text = self.good("compare", *FEW, "--json", "results.json")
+        root = self.results("results.json")
+        self.check_answer(root, text)
+        self.assertNotEqual(root["verdict"]["scatter"], None)
+        self.assertLess(len(text.splitlines()), 40)
+        self.assertLessEqual(max(map(len, text.splitlines()[:-4])), 100)
+        self.assertNotIn("Four ways", text)
+        self.assertTrue(text.endswith("\nTables: --full. Report: lull-report.html\n"), text)
+        if len(root["answer"]) > 3:
+            self.assertIn("What would change the answer:\n", text)
+
+    def test_threads_that_are_not_here(self):
+        """More threads than twice the CPUs are predicted, never measured."""
+        self.assertIn("--threads: ", self.bad("compare", *ENDLESS["compare"], "--threads", "5000"))
+        args = [*FEW, "--runs", "1"]
+        args[args.index("--threads") + 1] = "1,2,500"
+        self.good("compare", *args, "--json", "results.json")
+        root = self.results("results.json")
+        self.assertEqual(root["verdict"]["predicted_threads"], 500)
+        self.assertEqual(root["workload"]["threads"], len(os.sched_getaffinity(0)))
+        self.assertLessEqual(max(row["threads"] for row in root["results"]), 2)
+        # One that there is no room for beside those that there are.
+        args[args.index("--threads") + 1] = "4096"
+        self.good("compare", *args)
+
+    def test_says_what_was_typed(self):
+        """What an instrument refuses was given to compare."""
+        for bad in (("--elements", "0"), ("--schemes", "nosuch"), ("--keys", "/nonexistent"), ("--buckets", "3")):
+            self.assertTrue(self.bad("compare", *ENDLESS["compare"], *bad).startswith("lull compare: "), bad)
+
+    def test_threads_that_were_asked_for(self):
+        """The verdict is about the threads that were named."""
+        args = [*FEW, "--runs", "1"]
+        args[args.index("--threads") + 1] = "1"
+        self.assertIn(", 1 thread.", " ".join(self.good("compare", *args, "--json", "results.json").split()))
+        root = self.results("results.json")
+        self.assertEqual(root["workload"]["threads"], 1)
+        self.assertEqual({row["threads"] for row in root["results"] if row["instrument"] == "tradeoff"}, {1})
+        self.assertEqual(root["verdict"]["predicted_threads"], 0)
+
+    def test_many_runs(self):
+        """More than the verdict has room for."""
+        self.good("tradeoff", "--seconds", "0.01", "--runs", "60", "--threads", "1", "--objects", "10", "--slow", "0",
+                  "--schemes", "rcu,refcount", "--json", "results.json")
+        rounds = [len(row["rounds"]) for row in self.results("results.json")["results"] if row["metric"] == "mix"]
+        self.assertEqual(set(rounds), {41})
 
     def test_bad_workload(self):
         bad = {
@@ -180,7 +247,7 @@ class Compare(Case):
                     self.assertIn(option + ": ", self.bad(name, *ENDLESS[name], option, value))
                 self.assertIn(option + " needs a value", self.bad(name, *ENDLESS[name], option))
             line = self.bad(name, *ENDLESS[name], "--objects", "10000000", "--size", "1048576")
-            self.assertIn("more than fit into memory here", line)
+            self.assertIn("do not fit into memory here", line)
 
     def check_alone(self, source, page):
         """Loads nothing, and refers to nothing that is not in it."""

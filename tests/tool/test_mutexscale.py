@@ -69,6 +69,19 @@ class Figures(Measured):
             if row["scheme"] == "pthread":
                 self.assertEqual(row["times_pthread"], 1)
 
+    def test_rounds(self):
+        """Sections a second of each lock in each round, from which the median is taken."""
+        _, root = self.measure("--seconds", "0.2", "--runs", "7", "--threads", "2", "--section", "1us", "--schemes",
+                               "lull-mutex,futex")
+        rows = [row for row in root["results"] if row["metric"] == "sections"]
+        self.assertEqual([row["scheme"] for row in rows], ["pthread", "lull-mutex", "futex"])
+        for row in rows:
+            self.assertEqual(len(row["rounds"]), 7)
+            self.assertEqual([sorted(row["rounds"])[i] for i in (0, 3, 6)], [row["min"], row["median"], row["max"]])
+        # Not put in order one by one: they belong together by round.
+        self.assertTrue(any(row["rounds"] != sorted(row["rounds"]) for row in rows), rows)
+        self.assertFalse([row for row in root["results"] if row["metric"] != "sections" and "rounds" in row])
+
     def test_others_wait_while_one_sleeps(self):
         """2 ms in each section: no more than 500 a second, and somebody waits."""
         _, root = self.measure("--seconds", "0.6", "--runs", "1", "--threads", "4", "--section", "0", "--sleep", "100%:2ms",

@@ -14,6 +14,8 @@ class Predict(Case):
         text = self.good("refscale", *SHORT, "--threads", "1,2", "--predict", "4,64", "--json", "results.json")
         self.assertIn("a prediction, not a measurement", text)
         self.assertIn("4, prediction", text)
+        machine = self.results("results.json")["machine"]
+        self.assertIn(f" with a core for each reader: {machine['cpu']},\nwith {machine['cpus_allowed']} CPUs here.", text)
         root = self.results("results.json")
         self.assert_documented(root, "refscale")
         measured = {row["scheme"]: row["median"] for row in root["results"]
@@ -26,6 +28,8 @@ class Predict(Case):
             times = threads / 2 if scheme == "refcount" else 1
             self.assertAlmostEqual(row["median"], measured[scheme] * times, delta=measured[scheme] / 1000)
             self.assertEqual(row["measured_threads"], 2)
+            self.assertEqual((row["measured_cpu"], row["measured_cpus"]),
+                             (root["machine"]["cpu"], root["machine"]["cpus_allowed"]))
         line = [row for row in root["results"] if row["metric"] == "handover"]
         self.assertEqual([(row["scheme"], row["threads"]) for row in line], [("line", 2)])
         self.assertGreater(line[0]["min"], 0)
@@ -38,7 +42,7 @@ class Predict(Case):
 
     def test_bad_input(self):
         for threads in ("1", "2", "4096"):
-            self.assertIn("nothing to predict from", self.bad("refscale", "--threads", threads, "--predict", "4"))
+            self.assertIn("--predict needs --threads 1,2", self.bad("refscale", "--threads", threads, "--predict", "4"))
         for more in (["--chain"], ["--readers-hold", "10"], ["--nested", "2"]):
             self.assertIn("--predict is for plain sections", self.bad("refscale", *more, "--predict", "4"))
         self.assertIn("--predict", self.bad("refscale", "--predict", "1"))

@@ -16,8 +16,8 @@ class Figures(Case):
         rows = self.results("results.json")["results"]
         for scheme in ("rcu", "rcu-qsbr", "rcu-full"):
             ways = ("replace_call", "replace_free")
-            if scheme != "rcu-qsbr":  # an online thread cannot wait where it defers
-                ways += ("replace_help",)
+            if scheme != "rcu-qsbr":  # an online thread cannot wait where it defers, and runs no callback there
+                ways += ("replace_help", "replace_pure")
             self.assertEqual({row["metric"] for row in rows if row["scheme"] == scheme},
                              {f"{kind}_{setup}" for kind in LATENCIES + ways for setup in SETUPS})
         for row in rows:
@@ -108,6 +108,18 @@ class HazardPointers(Case):
             if metric.endswith("until_run"):
                 self.assertGreater(row["min"], rows[scheme, metric.replace("until_run", "call")]["min"], row)
                 self.assertEqual(row["heavy_fences_per_second"] is None, scheme.startswith("liburcu"), row)
+
+    def test_updaters(self):
+        schemes = ["rcu", "hazptr", "free-at-once"]
+        text = self.good("rcuscale", "--schemes", ",".join(schemes), "--what", "updaters", "--seconds", "0.1", "--json",
+                         "results.json")
+        rows = {(row["scheme"], row["metric"]): row for row in self.results("results.json")["results"]}
+        self.assertEqual(set(rows), {("rcu", "updaters_call"), ("rcu", "updaters_free"), ("hazptr", "updaters_call"),
+                                     ("hazptr", "updaters_free"), ("free-at-once", "updaters_now")})
+        for row in rows.values():
+            self.assertEqual((row["threads"], row["unit"]), (2, "Mops"))
+            self.assertGreater(row["min"], 0)
+        self.assertIn("\n2 threads, each replaces 64-byte objects in a place of its own\n", text)
 
     def test_scan(self):
         self.good("rcuscale", "--schemes", "hazptr,free-at-once", "--what", "scan", "--runs", "1", "--json",

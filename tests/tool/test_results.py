@@ -79,6 +79,17 @@ class Interrupted(Case):
         self.interrupted("rcuscale", signal.SIGINT)
         self.interrupted("hashscale", signal.SIGINT, "--elements", "100")
 
+    def test_nobody_listens(self):
+        """The words meet a closed pipe, as behind head. The files are complete."""
+        listen, say = os.pipe()
+        os.close(listen)
+        with os.fdopen(say) as pipe:
+            subprocess.run([LULL, "compare", "--seconds", "0.01", "--runs", "1", "--elements", "100", "--schemes", "none,rcu",
+                            "--full", "--json", "results.json"], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=pipe,
+                           stderr=subprocess.DEVNULL, timeout=PATIENCE_S, check=False)
+        self.assertEqual(self.files(), ["lull-report.html", "results.json"])
+        self.assertTrue(self.results("results.json")["results"])
+
     def test_compare(self):
         self.interrupted("compare", signal.SIGINT, "--elements", "100")
 

@@ -5,6 +5,7 @@ import unittest
 from support import ENDLESS, SANITIZE, Case
 
 WAYS = ["refcount", "percpu_ref", "rcu", "hazptr"]
+LOCKS = ["rwlock", "spinlock"]  # only what reads and the workload take
 SHORT = ["--seconds", "0.4", "--runs", "2", "--threads", "1,2", "--objects", "500", "--size", "40", "--updates", "0.2",
          "--hold", "2us", "--slow", "5ms", "--update-rate", "5000", "--json", "results.json"]
 
@@ -17,10 +18,12 @@ class Tradeoff(Case):
         text = self.good("tradeoff", *SHORT)
         root = self.results("results.json")
         self.assert_documented(root, "tradeoff")
-        self.assertEqual([scheme["scheme"] for scheme in root["schemes"]], WAYS)
-        for metric in ("get_put", "object_bytes", "thread_bytes", "hold_update", "hold_wait", "hold_waiting",
-                       "hold_waiting_bytes", "walk_restarts", "walk_steps_again", "mix"):
+        self.assertEqual([scheme["scheme"] for scheme in root["schemes"]], WAYS + LOCKS)
+        for metric in ("object_bytes", "thread_bytes", "hold_update", "hold_wait", "hold_waiting",
+                       "hold_waiting_bytes", "walk_restarts", "walk_steps_again"):
             self.assertEqual(list(self.rows(root, metric)), WAYS, metric)
+        for metric in ("get_put", "mix"):
+            self.assertEqual(list(self.rows(root, metric)), WAYS + LOCKS, metric)
         self.assertEqual({row["threads"] for row in root["results"] if row["metric"] == "get_put"}, {1, 2})
         if not SANITIZE:
             self.assertLessEqual(max(map(len, text.split("\n\n", 1)[1].splitlines())), 100)
@@ -36,13 +39,15 @@ class Tradeoff(Case):
             points = workload["points"][axis]
             self.assertIn(value, points)
             self.assertEqual(points, sorted(set(points)))
-            for scheme in WAYS:
+            for scheme in WAYS + LOCKS:
                 rows = [row for row in root["results"]
                         if row["metric"] == "mix" and row["axis"] == axis and row["scheme"] == scheme]
                 column = "hold_ns" if axis == "hold" else axis
                 self.assertEqual([row[column] for row in rows], points)
                 for row in rows:
                     self.assertGreater(row["median"], 0)
+                    # All have taken part in each round, and --runs says how many there are.
+                    self.assertEqual(len(row["rounds"]), 2)
 
     def check_figures(self, root):
         # RCU never goes back, whatever is deleted; and it did meet deletions.

@@ -5,8 +5,10 @@
 #ifndef LULL_TEST_SUPPORT_H
 #define LULL_TEST_SUPPORT_H
 
+#include <fnmatch.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,11 +41,68 @@ static inline uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Wait until *flag, set by another thread, has this value. */
-static inline void await_flag(const int *flag, int value)
+/*
+ * Waits have an end, which comes where something lost has made it impossible to go on, and not where a machine is only
+ * busy: then the program says what it waited for, in whatever thread, and dies.
+ */
+#define PATIENCE_NS UINT64_C(60000000000)
+
+static inline void check_patience(uint64_t since_ns, const char *what, const char *file, int line)
 {
-	while (lull_load_acquire(flag) != value)
+	if (now_ns() - since_ns < PATIENCE_NS)
+		return;
+	fprintf(stderr, "%s:%d: waited %u s for %s\n", file, line, (unsigned)(PATIENCE_NS / 1000000000u), what);
+	abort();
+}
+
+/* Wait until the condition holds. */
+#define AWAIT(condition)                                                                           \
+	do {                                                                                       \
+		uint64_t since_ns_ = now_ns();                                                     \
+		while (!(condition)) {                                                             \
+			check_patience(since_ns_, #condition, __FILE__, __LINE__);                 \
+			nap_ms(1);                                                                 \
+		}                                                                                  \
+	} while (0)
+
+/* The same for what comes soon and often: yield, do not sleep. */
+#define AWAIT_SOON(condition)                                                                      \
+	do {                                                                                       \
+		uint64_t since_ns_ = now_ns();                                                     \
+		while (!(condition)) {                                                             \
+			check_patience(since_ns_, #condition, __FILE__, __LINE__);                 \
+			sched_yield();                                                             \
+		}                                                                                  \
+	} while (0)
+
+/* Wait until *flag, set by another thread, has this value. */
+#define await_flag(flag, value) await_flag_at(flag, value, #flag " == " #value, __FILE__, __LINE__)
+static inline void await_flag_at(const int *flag, int value, const char *what, const char *file, int line)
+{
+	uint64_t since_ns = now_ns();
+
+	while (lull_load_acquire(flag) != value) {
+		check_patience(since_ns, what, file, line);
 		sched_yield();
+	}
+}
+
+/*
+ * Interrupt @thread with @signal until its handler has counted *@flag up to @value. Once is enough but under ThreadSanitizer,
+ * which now and then loses one that comes just before the thread sleeps; the handler may run again later.
+ */
+static inline void interrupt_until(pthread_t thread, int signal, const int *flag, int value)
+{
+	uint64_t since_ns = now_ns(), next_ns = 0;
+
+	while (lull_load_acquire(flag) < value) {
+		check_patience(since_ns, "a signal handler", __FILE__, __LINE__);
+		if (now_ns() >= next_ns) {
+			assert_int_equal(pthread_kill(thread, signal), 0);
+			next_ns = now_ns() + 1000000000u;
+		}
+		nap_ms(1);
+	}
 }
 
 static inline pthread_t start_thread(void *(*func)(void *), void *arg)
@@ -79,6 +138,22 @@ static inline void join_thread(pthread_t thread)
 
 #define SANITIZED (UNDER_TSAN || UNDER_ASAN)
 
+/* Skip the test function that calls it. The summary of scripts/check names the function and the reason. */
+#undef skip
+#define SKIP(why)                                                                                  \
+	do {                                                                                       \
+		print_message("skipped: %s\n", why);                                               \
+		_skip(__FILE__, __LINE__);                                                         \
+	} while (0)
+
+/* Reasons that several have, in the same words. */
+#define ROOT_ONLY		 "it is for root"
+#define OWN_MEMORY		 "sanitizers, valgrind and the emulator have a heap, or need memory, of their own"
+#define SANITIZER_HEAP_OVER_FORK "a sanitizer's heap may be locked in a forked child, by a thread that is not there"
+#define TSAN_OVER_FORK		 "ThreadSanitizer does not follow what threads hold into a forked child"
+#define TSAN_MISSES_UNLOCK	 "ThreadSanitizer would miss the unlock"
+#define VALGRIND_THREADS	 "valgrind runs threads in its own way"
+
 /* The tests valgrind_* say so. Its malloc() is its own and ends the program, and it traces no processor. */
 static inline bool under_valgrind(void)
 {
@@ -86,6 +161,7 @@ static inline bool under_valgrind(void)
 }
 
 /* Forked children that start threads: beyond ThreadSanitizer, and beyond qemu-user. */
+#define NO_THREADS_IN_CHILD "ThreadSanitizer and the emulator start no threads in a forked child"
 #if defined(LULL__TSAN) || defined(LULL_TEST_EMULATED)
 #define THREADS_IN_CHILD 0
 #else
@@ -94,7 +170,7 @@ static inline bool under_valgrind(void)
 #define NEEDS_THREADS_IN_CHILD()                                                                   \
 	do {                                                                                       \
 		if (!THREADS_IN_CHILD)                                                             \
-			skip();                                                                    \
+			SKIP(NO_THREADS_IN_CHILD);                                                 \
 	} while (0)
 
 /* Report a wait every @ms milliseconds, 0: never. The core alone (tests/core) never does. */
@@ -206,6 +282,25 @@ static inline void expect_abort(void (*func)(void), const char *words)
 #ifndef LULL_TEST_EMULATED /* the emulator has something to say about it, too */
 	assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
 #endif
+}
+
+/* func must abort after the line that misuse of lull is reported by, and that says @words (a pattern of fnmatch(3)). */
+static inline void expect_misuse(void (*func)(void), const char *words)
+{
+	char text[4096], pattern[512];
+	int status = run_child(func, text, sizeof(text));
+#ifdef LULL_TEST_EMULATED
+	const char *end = "*"; /* the emulator has something to say about it, too */
+#else
+	const char *end = "";
+#endif
+
+	snprintf(pattern, sizeof(pattern), "lull: %s (thread \"*\", tid [0-9]*)\n%s", words, end);
+	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGABRT || fnmatch(pattern, text, 0))
+		print_error("status %x, wrote: %s, and not: %s\n", (unsigned)status, text, pattern);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGABRT);
+	assert_int_equal(fnmatch(pattern, text, 0), 0);
 }
 
 /* func must end well and print nothing. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which protection to use: a recommendation in words that follows from measured figures, and from
- * nothing else. Knows no scheme by name; no input and no output of its own, so that it can be
- * tested.
+ * Which protection to use: a verdict in words that follows from measured figures, and from nothing else. Knows no
+ * scheme by name; no input and no output of its own, so that it can be tested.
  */
 #ifndef LULL_TOOL_CHOOSE_H
 #define LULL_TOOL_CHOOSE_H
@@ -14,62 +13,31 @@
 extern "C" {
 #endif
 
-#define CHOOSE_FRACTIONS_MAX 16
-#define CHOOSE_LINES_MAX 12
-#define CHOOSE_LINE 400
-
-enum choose_family {
-	CHOOSE_UNPROTECTED, /* a limit, never recommended */
-	CHOOSE_LOCK,	    /* readers write to something that they share */
-	CHOOSE_DEFERRED,    /* readers do not; memory waits for them, or updaters do */
-};
-
-struct choose_row {
-	const char *name;
-	enum choose_family family;
-	unsigned effort;    /* to use it rightly; 0 is what everybody knows */
-	const char *demand; /* what it asks of the program, for "where ..."; NULL: nothing in
-			       particular */
-	bool long_readers;  /* a reader may keep what it found for long, and sleep, at nobody's cost
-			     */
-	bool bounded;	    /* what waits to be freed is bounded whatever readers do */
-	double mops[CHOOSE_FRACTIONS_MAX];   /* all threads together; 0: not measured */
-	double spread[CHOOSE_FRACTIONS_MAX]; /* how far the figures scatter, relative */
-	/* Until who waits for readers goes on, one of them being busy; 0: not measured. */
-	double wait_ns;
-	double waiting_bytes; /* most at a time, when every operation of a thread is an update */
-};
-
-struct choose_input {
-	const struct choose_row *row;
-	size_t rows;
-	const unsigned *percent; /* of updates, ascending */
-	size_t percents;
-	unsigned threads;
-};
-
+#define CHOOSE_LINES_MAX 16
+#define CHOOSE_LINE 500
 #define CHOOSE_NOTHING ((size_t)-1)
 
-struct choose_pick {
-	size_t row;	/* to be used: the least effort among those as fast as the fastest */
-	size_t fastest; /* of those that ask nothing in particular */
-	size_t beyond;	/* faster than that beyond doubt, but with a demand; else CHOOSE_NOTHING */
-	size_t least;	/* the fastest of the least effort: what everybody would have taken */
+/* ---- ratios ---------------------------------------------------------------------------------- */
+
+#define CHOOSE_ROUNDS_MAX 41
+#define CHOOSE_ROUNDS_LEAST 6 /* of fewer even least and most are bounds that are wrong too often */
+
+/* One figure, measured several times. In round i all that is compared was measured at the same time. */
+struct choose_rounds {
+	double ns[CHOOSE_ROUNDS_MAX];
+	size_t count;
 };
 
-struct choose_result {
-	struct choose_pick
-		pick[CHOOSE_FRACTIONS_MAX]; /* .row is CHOOSE_NOTHING where nothing was measured */
-	double noise;			    /* median spread */
-	bool matters;	 /* somewhere something is faster than what everybody would have taken */
-	double crossing; /* percent of updates from which the best lock beats the best deferral; <
-			    0: none */
+/* The median of the ratios, and bounds between which it lies with a certainty of about 99 % (97 % for the fewest rounds). */
+struct choose_ratio {
+	double low, median, high;
 };
 
-void choose(const struct choose_input *in, struct choose_result *out);
-/* Sentences, each a line without its end. Returns how many. */
-size_t choose_words(const struct choose_input *in, const struct choose_result *result,
-		    char line[CHOOSE_LINES_MAX][CHOOSE_LINE]);
+/*
+ * Return a / b, round by round: what disturbed both does not count. With fewer rounds than CHOOSE_ROUNDS_LEAST
+ * the bounds are 0 and infinity.
+ */
+struct choose_ratio choose_ratio(const struct choose_rounds *a, const struct choose_rounds *b);
 
 /* ---- one workload ---------------------------------------------------------------------------- */
 
@@ -84,15 +52,21 @@ enum choose_axis { CHOOSE_UPDATES, CHOOSE_HOLD, CHOOSE_OBJECTS, CHOOSE_AXES };
 #define CHOOSE_WAYS_MAX 16
 
 struct choose_point {
-	double ns;	/* thread time of an operation, the hold included; 0: not measured */
-	double spread;	/* how far that scatters, relative */
-	double waiting; /* bytes that waited to be freed, at most */
+	struct choose_rounds rounds; /* thread time of an operation, the hold included */
+	double ns;		     /* their median; 0: not measured */
+	double waiting;		     /* bytes that waited to be freed, at most */
 };
 
 struct choose_way {
-	const char *name;
+	const char *name;   /* as in tables */
+	const char *said;   /* in a sentence: "RCU", "hazard pointers" */
+	const char *header; /* where it is declared; NULL: nowhere */
 	unsigned effort; /* to use it rightly; 0 is what everybody knows */
 	const char *may_not_block; /* why its readers may not; NULL: they may */
+	bool unbounded; /* one reader that stalls can hold up any amount of memory */
+	bool shared;	/* all readers of an object write to the same cache line */
+	double read_ns; /* a read, all threads on one object; 0: not measured */
+	double predicted_ns; /* the same with work.predict threads; 0: not known */
 	double object_bytes, thread_bytes; /* what it adds; 0 too where it was not measured */
 	/* What one reader that stayed for slow_ns did at update_rate; negative: not measured. */
 	double wait_ns;	  /* until another object was freed, at most */
@@ -104,7 +78,11 @@ struct choose_work {
 	double updates; /* share of operations, 0 to 1 */
 	double hold_ns, objects, size;
 	bool block;
-	unsigned threads;
+	unsigned threads, cpus;
+	unsigned predict; /* threads that the user's machine may have; 0: as many as were measured */
+	bool checked;	/* a debug build: lull's own ways take longer than they would */
+	double load;	/* CPUs that other programs used meanwhile */
+	double seconds; /* that were given to all of it */
 	double slow_ns, update_rate; /* how long the slow reader stayed; updates a second */
 	/* What was measured, ascending, by axis; the workload itself is point at[axis]. */
 	double value[CHOOSE_AXES][CHOOSE_POINTS_MAX];
@@ -113,40 +91,53 @@ struct choose_work {
 	size_t ways;
 };
 
-/* What speaks for one of two. */
-enum choose_reason {
-	CHOOSE_ONLY,   /* there is no other */
-	CHOOSE_FASTER, /* beyond doubt */
-	CHOOSE_LEANER, /* as fast within the scatter; takes much less memory */
-	CHOOSE_EASIER, /* as fast within the scatter; easier to use right */
+enum choose_outcome {
+	CHOOSE_NONE,   /* nothing was measured that may be used */
+	CHOOSE_NOISY,  /* the figures scatter too much to choose by */
+	CHOOSE_CLOSE,  /* two or more may be the right one; best is NOTHING, among[] says which */
+	CHOOSE_LEVEL,  /* all take the same time: best is the one of the least effort */
+	CHOOSE_WINNER, /* best is the one of the least effort among those that are as fast as the fastest */
 };
 
-/* Another one would be named from there on. */
+struct choose_pick {
+	enum choose_outcome outcome;
+	size_t best, fastest;	     /* ways, or CHOOSE_NOTHING */
+	bool level[CHOOSE_WAYS_MAX]; /* as fast as the fastest, beyond doubt */
+	bool among[CHOOSE_WAYS_MAX]; /* CHOOSE_CLOSE: one of these */
+	double scatter; /* of the ratios to the fastest, half of what lies between their bounds: the median way */
+};
+
+/* Another answer on that side of what was measured. */
 struct choose_change {
 	enum choose_axis axis;
-	bool above;   /* from there upwards, else downwards */
-	double from;  /* between two measured points; a share, ns, or objects */
-	size_t point; /* the nearest that was measured beyond it */
-	size_t way;
-	enum choose_reason why; /* for that way, against the one that is named */
+	bool above;
+	size_t still;	       /* the last point in that direction with the same answer */
+	size_t point;	       /* the first one with another */
+	struct choose_pick pick; /* that answer: CHOOSE_WINNER or CHOOSE_LEVEL */
 };
 
 struct choose_verdict {
-	size_t best, second;	/* ways, or CHOOSE_NOTHING */
-	enum choose_reason why; /* for best, against second */
-	size_t fastest;		/* of those that may be used; best is as fast within the scatter */
-	bool matters; /* false: two or more may be used, and all are the same */
-	bool excluded[CHOOSE_WAYS_MAX]; /* readers have to block, and may not */
-	/* Who would be named if readers had to block, and if they had not. */
-	size_t blocking, unblocked;
+	struct choose_pick pick;
+	size_t next;	/* the fastest of those that are not level, or CHOOSE_NOTHING */
+	size_t usual;	/* what most programs begin with: the least effort; may be best */
+	/* Who is named if readers had to sleep; if memory had to stay bounded; if they need not sleep. */
+	size_t sleeping, bounded, awake;
+	size_t predicted; /* who reads fastest with work.predict threads; CHOOSE_NOTHING: no prediction */
 	struct choose_change change[2 * CHOOSE_AXES];
 	size_t changes;
 	size_t low[CHOOSE_AXES], high[CHOOSE_AXES]; /* points in between: the same answer */
-	double noise; /* median spread of what was compared */
 };
 
+/* The figures must repeat so well that there is a verdict at all, and that it is called certain. */
+#define CHOOSE_SCATTER_MOST 0.15
+#define CHOOSE_SCATTER_LITTLE 0.04
+
 void choose_for(const struct choose_work *work, struct choose_verdict *out);
-/* Sentences, each a line without its end; the first names the choice. Returns how many. */
+/*
+ * Write sentences, each a line without its end, and return how many. The first CHOOSE_HEADLINES say what to use
+ * and why, what it costs, and how sure that is; the others what would change the answer.
+ */
+#define CHOOSE_HEADLINES 3
 size_t choose_for_words(const struct choose_work *work, const struct choose_verdict *verdict,
 			char line[CHOOSE_LINES_MAX][CHOOSE_LINE]);
 
@@ -159,9 +150,9 @@ size_t choose_for_words(const struct choose_work *work, const struct choose_verd
 struct choose_lock {
 	const char *name;
 	unsigned effort;		 /* to use it rightly; 0 is what everybody knows */
-	double alone_ns;		 /* lock and unlock, when nobody else wants it; 0: not measured */
-	double rate[CHOOSE_CASES_MAX];	 /* sections a second, all threads together; 0: not measured */
-	double spread[CHOOSE_CASES_MAX]; /* how far that scatters, relative */
+	double alone_ns; /* lock and unlock, when nobody else wants it; 0: not measured */
+	/* Time for each section, all threads together: 1e9 / sections a second. No rounds: not measured. */
+	struct choose_rounds section[CHOOSE_CASES_MAX];
 };
 
 struct choose_lock_case {
@@ -180,18 +171,22 @@ struct choose_locks {
 	unsigned hogs;
 };
 
-/* What a lock gets done against the first one: geometric mean over the cases, and the worst. */
+/* What a lock gets done against the first one, round by round: geometric mean over the cases, and the worst. */
 struct choose_gain {
 	double mean, worst;
 	size_t worst_case;
 };
 
 struct choose_lock_verdict {
-	size_t best; /* CHOOSE_NOTHING: no two threads were measured */
+	bool measured; /* false: no two threads were */
+	size_t best;   /* CHOOSE_NOTHING: not measured, or none that is certain */
+	size_t most;   /* gets most done, though best may be level with it and easier to use */
+	bool close[CHOOSE_LOCKS_MAX]; /* one of these would be best; none: the figures scatter too much */
 	struct choose_gain gain[CHOOSE_LOCKS_MAX];
 	double longer; /* the best one's in long sections; 0: not measured */
 	bool pays_alone, pays_longer;
-	double noise; /* spread of what was compared */
+	double noise; /* of the ratios to most, half of what lies between their bounds: the median lock */
+	size_t rounds; /* the fewest of those that were compared */
 };
 
 void choose_lock(const struct choose_locks *in, struct choose_lock_verdict *out);

@@ -3,30 +3,29 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "choose/choose.h"
 #include "common/units.h"
 
-#define TIE_LEAST 0.08	/* closer than this is the same: the next run may turn it round */
-#define TIE_MOST 0.25	/* more scatter than this does not make everything the same */
+/*
+ * As for workloads: between level and behind is a gap, so that two runs do not name two. Beside other processes a lock
+ * repeats less well than an operation alone does, so the gap is wider.
+ */
+#define LEVEL 0.95	/* of what the best one gets done, at least */
+#define BEHIND 0.90	/* of it, at most */
+#define NOTICED_MOST 0.08 /* what long sections must gain, at least, to be noticed */
 #define NOTICED 0.05	/* of a section: what lock and unlock must save to be noticed */
 #define COLLAPSES 0.8	/* x the first one, in any case: cannot be recommended */
-#define SCATTERED 0.25	/* more than this is worth a word */
+#define SCATTERED 0.25	/* more than this is no verdict */
 
 /* ---- figures --------------------------------------------------------------------------------- */
 
-static double tie(double scatter)
+/* How much @lock gets done against @than in one case, round by round; median 0 where one of the two was not measured. */
+static struct choose_ratio times_in(const struct choose_locks *in, size_t lock, size_t than, size_t at)
 {
-	return scatter < TIE_LEAST ? TIE_LEAST : scatter > TIE_MOST ? TIE_MOST : scatter;
-}
-
-/* 0 where one of the two was not measured. */
-static double times_first(const struct choose_locks *in, size_t lock, size_t at)
-{
-	double first = in->lock[0].rate[at];
-
-	return first > 0 ? in->lock[lock].rate[at] / first : 0;
+	return choose_ratio(&in->lock[than].section[at], &in->lock[lock].section[at]);
 }
 
 static bool counts(const struct choose_locks *in, size_t at)
@@ -34,51 +33,68 @@ static bool counts(const struct choose_locks *in, size_t at)
 	return in->at[at].threads > 1 && !in->at[at].longer;
 }
 
+static bool both_in(const struct choose_locks *in, size_t lock, size_t than, size_t at)
+{
+	return counts(in, at) && in->lock[lock].section[at].count && in->lock[than].section[at].count;
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Put the rounds of both into one figure per round: the geometric mean over the cases. */
+static void join_cases(const struct choose_locks *in, size_t lock, size_t than, struct choose_rounds joined[2])
+{
+	const size_t which[2] = { lock, than };
+	double cases = 0;
+	size_t i, j, k;
+
+	joined[0].count = joined[1].count = CHOOSE_ROUNDS_MAX;
+	memset(joined[0].ns, 0, sizeof(joined[0].ns));
+	memset(joined[1].ns, 0, sizeof(joined[1].ns));
+	for (i = 0; i < in->cases; i++) {
+		if (!both_in(in, lock, than, i))
+			continue;
+		cases++;
+		for (j = 0; j < 2; j++) {
+			const struct choose_rounds *r = &in->lock[which[j]].section[i];
+
+			joined[j].count = smaller(joined[j].count, r->count);
+			for (k = 0; k < joined[j].count; k++)
+				joined[j].ns[k] += log(r->ns[k]);
+		}
+	}
+	for (j = 0; j < 2; j++) {
+		joined[j].count = cases > 0 ? joined[j].count : 0;
+		for (k = 0; k < joined[j].count; k++)
+			joined[j].ns[k] = exp(joined[j].ns[k] / cases);
+	}
+}
+
+/* The same over all cases. */
+static struct choose_ratio times(const struct choose_locks *in, size_t lock, size_t than)
+{
+	struct choose_rounds joined[2];
+
+	join_cases(in, lock, than, joined);
+	return choose_ratio(&joined[1], &joined[0]);
+}
+
 static struct choose_gain gain_of(const struct choose_locks *in, size_t lock)
 {
-	struct choose_gain gain = { 0, 0, CHOOSE_NOTHING };
-	double logs = 0, cases = 0;
+	struct choose_gain gain = { times(in, lock, 0).median, 0, CHOOSE_NOTHING };
 	size_t i;
 
 	for (i = 0; i < in->cases; i++) {
-		double times = counts(in, i) ? times_first(in, lock, i) : 0;
+		double one = counts(in, i) ? times_in(in, lock, 0, i).median : 0;
 
-		if (times <= 0)
-			continue;
-		logs += log(times);
-		cases++;
-		if (gain.worst_case == CHOOSE_NOTHING || times < gain.worst) {
-			gain.worst = times;
+		if (one > 0 && (gain.worst_case == CHOOSE_NOTHING || one < gain.worst)) {
+			gain.worst = one;
 			gain.worst_case = i;
 		}
 	}
-	if (cases > 0)
-		gain.mean = exp(logs / cases);
 	return gain;
-}
-
-/* On average over the cases. */
-static double spread_of(const struct choose_locks *in, size_t lock)
-{
-	double sum = 0, cases = 0;
-	size_t i;
-
-	for (i = 0; i < in->cases; i++)
-		if (counts(in, i) && in->lock[lock].rate[i] > 0) {
-			sum += in->lock[lock].spread[i];
-			cases++;
-		}
-	return cases > 0 ? sum / cases : 0;
-}
-
-static double noise_of(const struct choose_locks *in)
-{
-	double sum = 0;
-	size_t i;
-
-	for (i = 0; i < in->locks; i++)
-		sum += spread_of(in, i);
-	return sum / (double)in->locks;
 }
 
 /* ---- the choice ------------------------------------------------------------------------------ */
@@ -89,26 +105,77 @@ static bool is_usable(const struct choose_gain *gain, size_t lock)
 	return gain[lock].mean > 0 && gain[lock].worst >= COLLAPSES;
 }
 
-/* Less effort first, then more done, of those that are level with the one that gets most done. */
-static size_t pick(const struct choose_locks *in, const struct choose_gain *gain)
+static int compare_noise(const void *a, const void *b)
 {
-	size_t most = CHOOSE_NOTHING, best, i;
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Of those that can be relied on; and how many rounds they were compared in. */
+static void set_noise(const struct choose_locks *in, struct choose_lock_verdict *v)
+{
+	double noise[CHOOSE_LOCKS_MAX];
+	size_t n = 0, i;
+
+	v->rounds = CHOOSE_ROUNDS_MAX;
+	for (i = 0; i < in->locks; i++) {
+		struct choose_rounds joined[2];
+		struct choose_ratio r;
+
+		if (i == v->most || !is_usable(v->gain, i))
+			continue;
+		join_cases(in, i, v->most, joined);
+		r = choose_ratio(&joined[0], &joined[1]);
+		noise[n++] = (r.high - r.low) / 2 / r.median;
+		v->rounds = smaller(v->rounds, smaller(joined[0].count, joined[1].count));
+	}
+	qsort(noise, n, sizeof(*noise), compare_noise);
+	v->noise = n ? noise[n / 2] : 0;
+}
+
+static size_t most_done(const struct choose_locks *in, const struct choose_gain *gain)
+{
+	size_t most = CHOOSE_NOTHING, i;
 
 	for (i = 0; i < in->locks; i++)
 		if (is_usable(gain, i) &&
 		    (most == CHOOSE_NOTHING || gain[i].mean > gain[most].mean))
 			most = i;
-	best = most;
-	for (i = 0; i < in->locks && most != CHOOSE_NOTHING; i++) {
-		double scatter = (spread_of(in, i) + spread_of(in, most)) / 2;
+	return most;
+}
 
-		if (!is_usable(gain, i) || gain[i].mean < gain[most].mean * (1 - tie(scatter)))
-			continue;
-		if (in->lock[i].effort < in->lock[best].effort ||
-		    (in->lock[i].effort == in->lock[best].effort && gain[i].mean > gain[best].mean))
+/* Of equal effort the first one: not the one that got more done, which is another one in the next run. */
+static bool is_easier(const struct choose_locks *in, size_t lock, size_t than)
+{
+	unsigned a = in->lock[lock].effort, b = in->lock[than].effort;
+
+	return a < b || (a == b && lock < than);
+}
+
+/* The easiest of those that are level, beyond doubt, with the one that gets most done. */
+static size_t easiest_level(const struct choose_locks *in, const struct choose_lock_verdict *v)
+{
+	size_t best = v->most, i;
+
+	for (i = 0; i < in->locks; i++)
+		if (is_usable(v->gain, i) && is_easier(in, i, best) && times(in, i, v->most).low >= LEVEL)
 			best = i;
-	}
 	return best;
+}
+
+/* Whoever might be level, and would be named then. */
+static bool find_close(const struct choose_locks *in, struct choose_lock_verdict *v)
+{
+	bool found = false;
+	size_t i;
+
+	for (i = 0; i < in->locks; i++) {
+		if (!is_easier(in, i, v->best) || !is_usable(v->gain, i) || times(in, i, v->most).high < BEHIND)
+			continue;
+		v->close[i] = v->close[v->best] = found = true;
+	}
+	return found;
 }
 
 static bool saves_time(const struct choose_locks *in, size_t lock)
@@ -118,26 +185,42 @@ static bool saves_time(const struct choose_locks *in, size_t lock)
 	return best->alone_ns > 0 && first->alone_ns - best->alone_ns > NOTICED * in->section_ns;
 }
 
+static void set_longer(const struct choose_locks *in, struct choose_lock_verdict *out)
+{
+	size_t i;
+
+	for (i = 0; i < in->cases; i++) {
+		struct choose_ratio r = times_in(in, out->best, 0, i);
+
+		if (!in->at[i].longer)
+			continue;
+		out->longer = r.median;
+		out->pays_longer = r.median > 1 + NOTICED_MOST && r.low > 1;
+	}
+}
+
 void choose_lock(const struct choose_locks *in, struct choose_lock_verdict *out)
 {
 	size_t i;
 
 	memset(out, 0, sizeof(*out));
+	out->best = CHOOSE_NOTHING;
 	for (i = 0; i < in->locks; i++)
 		out->gain[i] = gain_of(in, i);
-	out->best = pick(in, out->gain);
-	if (out->best == CHOOSE_NOTHING)
+	out->most = most_done(in, out->gain);
+	if (out->most == CHOOSE_NOTHING)
 		return;
-	out->pays_alone = saves_time(in, out->best);
-	out->noise = noise_of(in);
-	for (i = 0; i < in->cases; i++) {
-		double scatter = (in->lock[out->best].spread[i] + in->lock[0].spread[i]) / 2;
-
-		if (!in->at[i].longer)
-			continue;
-		out->longer = times_first(in, out->best, i);
-		out->pays_longer = out->longer > 1 + tie(scatter);
+	out->measured = true;
+	set_noise(in, out);
+	if (out->noise > SCATTERED)
+		return;
+	out->best = easiest_level(in, out);
+	if (find_close(in, out)) {
+		out->best = CHOOSE_NOTHING;
+		return;
 	}
+	out->pays_alone = saves_time(in, out->best);
+	set_longer(in, out);
 }
 
 /* ---- sentences ------------------------------------------------------------------------------- */
@@ -213,6 +296,17 @@ static void add_case(struct lock_text *t, const struct choose_locks *in, size_t 
 	}
 }
 
+/* Who got more done than the one that is named, when a reader would see that in the tables. */
+static void add_lead(struct lock_text *t, const struct choose_locks *in, const struct choose_lock_verdict *v)
+{
+	char most[16], best[16];
+
+	snprintf(most, sizeof(most), "%.2f", v->gain[v->most].mean);
+	snprintf(best, sizeof(best), "%.2f", v->gain[v->best].mean);
+	if (strcmp(most, best))
+		add(t, " %s got %s x; within %.0f %% is called level.", in->lock[v->most].name, most, 100 * (1 - LEVEL));
+}
+
 static void tell_choice(struct lock_text *t, const struct choose_locks *in,
 			const struct choose_lock_verdict *v)
 {
@@ -220,8 +314,8 @@ static void tell_choice(struct lock_text *t, const struct choose_locks *in,
 	const char *first = in->lock[0].name;
 
 	if (v->best == 0) {
-		add(t, "A lock that threads want at a time: %s will do, none that can be relied on "
-		       "gets more done beyond the scatter (", first);
+		add(t, "A lock that threads want at a time: %s will do, none that can be relied on gets more than %.0f %% more "
+		       "done (", first, 100 * (1 / LEVEL - 1));
 		add_cases(t, in);
 		add(t, ").");
 	} else {
@@ -233,6 +327,7 @@ static void tell_choice(struct lock_text *t, const struct choose_locks *in,
 		add_cases(t, in);
 		add(t, "; geometric mean).");
 	}
+	add_lead(t, in, v);
 	end_line(t);
 }
 
@@ -281,10 +376,43 @@ static void tell_collapse(struct lock_text *t, const struct choose_locks *in,
 			lowest = i;
 	if (lowest == v->best || v->gain[lowest].worst >= COLLAPSES)
 		return;
-	add(t, "The worst to be had: %s, %.2f x %s ", in->lock[lowest].name, v->gain[lowest].worst,
+	add(t, "The worst choice: %s, %.2f x %s ", in->lock[lowest].name, v->gain[lowest].worst,
 	    in->lock[0].name);
 	add_case(t, in, v->gain[lowest].worst_case);
 	add(t, ".");
+	end_line(t);
+}
+
+static void tell_nobody(struct lock_text *t, const struct choose_locks *in,
+			const struct choose_lock_verdict *v)
+{
+	size_t i, left = 0;
+
+	if (v->rounds < CHOOSE_ROUNDS_LEAST) {
+		add(t, "A lock that threads want at a time: no verdict, because %zu round%s of measurements cannot say how the "
+		       "figures scatter. What is missing: at least %d rounds (--runs).",
+		    v->rounds, v->rounds == 1 ? "" : "s", CHOOSE_ROUNDS_LEAST);
+		end_line(t);
+		return;
+	}
+	if (v->noise > SCATTERED) {
+		add(t, "A lock that threads want at a time: no verdict, because the figures scatter by %s%.0f %%, and a verdict "
+		       "takes %.0f %% at most. What is missing: an idle machine, or more time (--seconds).",
+		    v->noise > 1 ? "more than " : "", 100 * fmin(v->noise, 1), 100 * SCATTERED);
+		end_line(t);
+		return;
+	}
+	for (i = 0; i < in->locks; i++)
+		left += v->close[i];
+	add(t, "A lock that threads want at a time: no winner, because ");
+	for (i = 0; i < in->locks; i++) {
+		if (!v->close[i])
+			continue;
+		left--;
+		add(t, "%s (%.2f x %s)%s", in->lock[i].name, v->gain[i].mean, in->lock[0].name,
+		    left > 1 ? ", " : left ? " and " : "");
+	}
+	add(t, " are too close to each other.");
 	end_line(t);
 }
 
@@ -293,15 +421,14 @@ size_t choose_lock_words(const struct choose_locks *in, const struct choose_lock
 {
 	struct lock_text t = { line, 0, 0 };
 
-	if (verdict->best == CHOOSE_NOTHING)
+	if (!verdict->measured)
 		return 0;
+	if (verdict->best == CHOOSE_NOTHING) {
+		tell_nobody(&t, in, verdict);
+		return t.count;
+	}
 	tell_choice(&t, in, verdict);
 	tell_else(&t, in, verdict);
 	tell_collapse(&t, in, verdict);
-	if (verdict->noise > SCATTERED) {
-		add(&t, "The figures scatter by %.0f %%: on a machine that is idle they tell more.",
-		    100 * verdict->noise);
-		end_line(&t);
-	}
 	return t.count;
 }

@@ -1,23 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /* The choice for one workload; see choose.h. */
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "choose/choose.h"
 
-#define TIE_LEAST 0.05 /* closer than this is the same: the next run may turn it round */
-#define TIE_MOST 0.25  /* more scatter than this does not make everything the same */
+/*
+ * Between the two is a gap. Two runs of one program differ by some percent however well each repeats, by where
+ * its memory happens to lie; whoever is level in one must not be behind in the other.
+ */
+#define LEVEL 1.05  /* times the fastest, at most */
+#define BEHIND 1.10 /* times the fastest, at least */
 
 /* Memory counts when it is worth a word, and much beside the objects themselves. */
 #define HEAVY_BYTES 1e6
 #define HEAVY_SHARE 0.1
+#define HEAVY_WAITING 16e6 /* ignore less waiting memory than this: it varies from moment to moment */
 
 /* ---- figures --------------------------------------------------------------------------------- */
 
-/* Where in what was measured. */
+/* Where in what was measured, and for whom. */
 struct place {
 	enum choose_axis axis;
 	size_t point;
-	bool block;
+	bool block, bounded; /* readers sleep; memory must stay bounded */
 };
 
 static const struct choose_point *at(const struct choose_work *w, size_t way,
@@ -26,19 +33,18 @@ static const struct choose_point *at(const struct choose_work *w, size_t way,
 	return &w->way[way].point[place->axis][place->point];
 }
 
-static double tie(const struct choose_point *a, const struct choose_point *b)
+static struct choose_ratio ratio_at(const struct choose_work *w, size_t way, size_t than,
+				    const struct place *place)
 {
-	double scatter = (a->spread + b->spread) / 2;
-
-	return scatter < TIE_LEAST ? TIE_LEAST : scatter > TIE_MOST ? TIE_MOST : scatter;
+	return choose_ratio(&at(w, way, place)->rounds, &at(w, than, place)->rounds);
 }
 
-static bool is_as_fast(const struct choose_work *w, size_t way, size_t than,
-		       const struct place *place)
+static bool is_usable(const struct choose_work *w, size_t way, const struct place *place)
 {
-	const struct choose_point *a = at(w, way, place), *b = at(w, than, place);
+	const struct choose_way *s = &w->way[way];
 
-	return a->ns <= b->ns * (1 + tie(a, b));
+	return at(w, way, place)->ns > 0 && !(place->block && s->may_not_block) &&
+	       !(place->bounded && s->unbounded);
 }
 
 static double objects_at(const struct choose_work *w, const struct place *place)
@@ -50,206 +56,245 @@ static double objects_at(const struct choose_work *w, const struct place *place)
 static double footprint(const struct choose_work *w, size_t way, const struct place *place)
 {
 	const struct choose_way *s = &w->way[way];
+	double waiting = at(w, way, place)->waiting;
 
 	return s->object_bytes * objects_at(w, place) + s->thread_bytes * w->threads +
-	       at(w, way, place)->waiting;
-}
-
-/* How much more than another one it may take and still count as the same. */
-static double allowance(const struct choose_work *w, const struct place *place)
-{
-	double share = HEAVY_SHARE * w->size * objects_at(w, place);
-
-	return share > HEAVY_BYTES ? share : HEAVY_BYTES;
+	       (waiting > HEAVY_WAITING ? waiting : 0);
 }
 
 static bool is_heavier(const struct choose_work *w, size_t way, size_t than,
 		       const struct place *place)
 {
-	return footprint(w, way, place) - footprint(w, than, place) > allowance(w, place);
+	double share = HEAVY_SHARE * w->size * objects_at(w, place);
+
+	return footprint(w, way, place) - footprint(w, than, place) > fmax(share, HEAVY_BYTES);
 }
 
 /* ---- one point ------------------------------------------------------------------------------- */
 
-static bool is_usable(const struct choose_work *w, size_t way, const struct place *place)
-{
-	return at(w, way, place)->ns > 0 && !(place->block && w->way[way].may_not_block);
-}
-
-static size_t fastest_at(const struct choose_work *w, const struct place *place, size_t without)
+static size_t fastest_at(const struct choose_work *w, const struct place *place)
 {
 	size_t best = CHOOSE_NOTHING, i;
 
 	for (i = 0; i < w->ways; i++)
-		if (i != without && is_usable(w, i, place) &&
+		if (is_usable(w, i, place) &&
 		    (best == CHOOSE_NOTHING || at(w, i, place)->ns < at(w, best, place)->ns))
 			best = i;
 	return best;
 }
 
-static bool is_heavy(const struct choose_work *w, size_t way, size_t fastest,
-		     const struct place *place, size_t without)
+static int compare_scatter(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double scatter_at(const struct choose_work *w, const struct place *place, size_t fastest)
+{
+	double v[CHOOSE_WAYS_MAX];
+	size_t n = 0, i;
+
+	for (i = 0; i < w->ways; i++)
+		if (i != fastest && is_usable(w, i, place)) {
+			struct choose_ratio r = ratio_at(w, i, fastest, place);
+
+			v[n++] = (r.high - r.low) / 2 / r.median;
+		}
+	qsort(v, n, sizeof(*v), compare_scatter);
+	return n ? v[n / 2] : 0;
+}
+
+/* Level with the fastest, and another that is level takes much less memory. */
+static bool is_heavy(const struct choose_work *w, const struct choose_pick *p, size_t way,
+		     const struct place *place)
 {
 	size_t i;
 
 	for (i = 0; i < w->ways; i++)
-		if (i != without && is_usable(w, i, place) && is_as_fast(w, i, fastest, place) &&
-		    is_heavier(w, way, i, place))
+		if (p->level[i] && is_heavier(w, way, i, place))
 			return true;
 	return false;
 }
 
-/* As fast as the fastest, not much heavier than others that are; of those the least effort. */
-static size_t pick(const struct choose_work *w, const struct place *place, size_t without)
+/* Of equal effort the first one: not the faster, which is another one in the next run. */
+static bool is_easier(const struct choose_work *w, size_t way, size_t than)
 {
-	size_t fastest = fastest_at(w, place, without), best = CHOOSE_NOTHING, i;
+	unsigned a = w->way[way].effort, b = w->way[than].effort;
 
-	for (i = 0; i < w->ways && fastest != CHOOSE_NOTHING; i++) {
-		const struct choose_way *s = &w->way[i];
+	return a < b || (a == b && way < than);
+}
 
-		if (i == without || !is_usable(w, i, place) ||
-		    !is_as_fast(w, i, fastest, place) || is_heavy(w, i, fastest, place, without))
-			continue;
-		if (best == CHOOSE_NOTHING || s->effort < w->way[best].effort ||
-		    (s->effort == w->way[best].effort &&
-		     at(w, i, place)->ns < at(w, best, place)->ns))
+static size_t easiest_level(const struct choose_work *w, const struct choose_pick *p,
+			    const struct place *place)
+{
+	size_t best = CHOOSE_NOTHING, i;
+
+	for (i = 0; i < w->ways; i++)
+		if (p->level[i] && !is_heavy(w, p, i, place) &&
+		    (best == CHOOSE_NOTHING || is_easier(w, i, best)))
 			best = i;
-	}
 	return best;
 }
 
-/* For @way, which was named, against @other. */
-static enum choose_reason reason(const struct choose_work *w, size_t way, size_t other,
-				 const struct place *place)
+/* Neither level nor behind beyond doubt: if it is level it would be named, since it is easier. */
+static bool find_close(const struct choose_work *w, struct choose_pick *p, const struct place *place)
 {
-	if (!is_as_fast(w, other, way, place))
-		return CHOOSE_FASTER;
-	return is_heavier(w, other, way, place) ? CHOOSE_LEANER : CHOOSE_EASIER;
-}
-
-static bool all_the_same(const struct choose_work *w, const struct place *place, size_t fastest)
-{
-	size_t i, usable = 0;
+	bool found = false;
+	size_t i;
 
 	for (i = 0; i < w->ways; i++) {
-		if (!is_usable(w, i, place))
+		if (!is_usable(w, i, place) || p->level[i] || !is_easier(w, i, p->best) ||
+		    is_heavier(w, i, p->best, place) || ratio_at(w, i, p->fastest, place).low > BEHIND)
 			continue;
-		usable++;
-		if (!is_as_fast(w, i, fastest, place) ||
-		    is_heavy(w, i, fastest, place, CHOOSE_NOTHING))
-			return false;
+		p->among[i] = p->among[p->best] = found = true;
 	}
-	return usable > 1;
+	return found;
+}
+
+/* Of the worst: one that cannot be told from the fastest because it scatters is not close to it. */
+static double scatter_among(const struct choose_work *w, const struct choose_pick *p, const struct place *place)
+{
+	double worst = 0;
+	size_t i;
+
+	for (i = 0; i < w->ways; i++)
+		if (p->among[i] && i != p->fastest) {
+			struct choose_ratio r = ratio_at(w, i, p->fastest, place);
+
+			worst = fmax(worst, (r.high - r.low) / 2 / r.median);
+		}
+	return worst;
+}
+
+static struct choose_pick pick_at(const struct choose_work *w, const struct place *place)
+{
+	struct choose_pick p = { .outcome = CHOOSE_NONE, .best = CHOOSE_NOTHING };
+	size_t usable = 0, level = 0, i;
+
+	p.fastest = fastest_at(w, place);
+	if (p.fastest == CHOOSE_NOTHING)
+		return p;
+	for (i = 0; i < w->ways; i++) {
+		p.level[i] = is_usable(w, i, place) &&
+			     (i == p.fastest || ratio_at(w, i, p.fastest, place).high <= LEVEL);
+		usable += is_usable(w, i, place);
+		level += p.level[i];
+	}
+	p.scatter = scatter_at(w, place, p.fastest);
+	if (p.scatter > CHOOSE_SCATTER_MOST) {
+		p.outcome = CHOOSE_NOISY;
+		return p;
+	}
+	p.best = easiest_level(w, &p, place);
+	p.outcome = usable > 1 && level == usable ? CHOOSE_LEVEL : CHOOSE_WINNER;
+	if (find_close(w, &p, place)) {
+		p.scatter = scatter_among(w, &p, place);
+		p.outcome = p.scatter > CHOOSE_SCATTER_MOST ? CHOOSE_NOISY : CHOOSE_CLOSE;
+		p.best = CHOOSE_NOTHING;
+	}
+	return p;
 }
 
 /* ---- what would change it -------------------------------------------------------------------- */
 
-/* Negative where the named one is right, for that reason, and not where the other one is. */
-static double balance(const struct choose_work *w, size_t best, size_t other,
-		      enum choose_reason why, const struct place *place)
+static bool is_same(const struct choose_pick *a, const struct choose_pick *b)
 {
-	const struct choose_point *a = at(w, best, place), *b = at(w, other, place);
-
-	if (why == CHOOSE_FASTER)
-		return a->ns - b->ns * (1 + tie(a, b));
-	if (why == CHOOSE_LEANER)
-		return footprint(w, best, place) - footprint(w, other, place) -
-		       allowance(w, place);
-	return a->ns * (1 + tie(a, b)) - b->ns;
+	return a->best == b->best;
 }
 
-/*
- * A straight line from one measured point to the next. The time that an operation takes goes with
- * 1 / objects: that is how often two threads are at the same one.
- */
-static double between(const struct choose_work *w, const struct choose_change *c, size_t best,
-		      const struct place *near, const struct place *far)
-{
-	double from = w->value[c->axis][near->point], to = w->value[c->axis][far->point];
-	double before = balance(w, best, c->way, c->why, near);
-	double after = balance(w, best, c->way, c->why, far), share;
-
-	/* It was not measured there, or a third one has a part in this. */
-	if (at(w, c->way, near)->ns <= 0 || before >= 0 || after < 0)
-		return to;
-	share = before / (before - after);
-	if (c->axis == CHOOSE_OBJECTS && c->why != CHOOSE_LEANER)
-		return 1 / (1 / from + (1 / to - 1 / from) * share);
-	return from + (to - from) * share;
-}
-
-/* The first measured point in that direction at which another one is named. */
+/* The first measured point in that direction at which another answer is certain. Doubt is no change, and no proof. */
 static void look(const struct choose_work *w, struct choose_verdict *v, enum choose_axis axis,
 		 bool above)
 {
-	struct place near = { axis, w->at[axis], w->block }, far;
-	size_t end = above ? w->values[axis] : 0, way;
+	struct place place = { axis, w->at[axis], w->block, false };
+	size_t end = above ? w->values[axis] - 1 : 0, still = place.point;
 
-	while (above ? near.point + 1 < end : near.point > end) {
-		far = near;
-		far.point = above ? near.point + 1 : near.point - 1;
-		way = pick(w, &far, CHOOSE_NOTHING);
-		if (way == v->best) {
-			near = far;
-			*(above ? &v->high[axis] : &v->low[axis]) = near.point;
+	while (place.point != end) {
+		struct choose_pick p;
+
+		place.point += above ? 1 : (size_t)-1;
+		p = pick_at(w, &place);
+		if (is_same(&p, &v->pick)) {
+			still = place.point;
 			continue;
 		}
-		/* Where the named one was not measured, nothing is claimed. */
-		if (at(w, v->best, &far)->ns > 0) {
-			struct choose_change *c = &v->change[v->changes++];
-
-			c->axis = axis;
-			c->above = above;
-			c->point = far.point;
-			c->way = way;
-			c->why = reason(w, way, v->best, &far);
-			c->from = between(w, c, v->best, &near, &far);
-		}
-		return;
+		/* Where the named one was not measured nothing is claimed. */
+		if (at(w, v->pick.best, &place)->ns > 0 &&
+		    (p.outcome == CHOOSE_WINNER || p.outcome == CHOOSE_LEVEL))
+			v->change[v->changes++] =
+				(struct choose_change){ axis, above, still, place.point, p };
+		break;
 	}
+	*(above ? &v->high[axis] : &v->low[axis]) = still;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static double median_spread_of(const struct choose_work *w, const struct place *place)
+static size_t next_of(const struct choose_work *w, const struct choose_verdict *v,
+		      const struct place *place)
 {
-	double v[CHOOSE_WAYS_MAX];
-	size_t n = 0, i, j;
+	size_t next = CHOOSE_NOTHING, i;
 
-	for (i = 0; i < w->ways; i++) {
-		if (!is_usable(w, i, place))
-			continue;
-		for (j = n++; j && v[j - 1] > at(w, i, place)->spread; j--)
-			v[j] = v[j - 1];
-		v[j] = at(w, i, place)->spread;
-	}
-	return n ? v[n / 2] : 0;
+	for (i = 0; i < w->ways; i++)
+		if (is_usable(w, i, place) && !v->pick.level[i] &&
+		    (next == CHOOSE_NOTHING || at(w, i, place)->ns < at(w, next, place)->ns))
+			next = i;
+	return next;
+}
+
+/* Usable or not: programs begin with it all the same. */
+static size_t usual_of(const struct choose_work *w, const struct place *place)
+{
+	size_t usual = CHOOSE_NOTHING, i;
+
+	for (i = 0; i < w->ways; i++)
+		if (at(w, i, place)->ns > 0 &&
+		    (usual == CHOOSE_NOTHING || w->way[i].effort < w->way[usual].effort))
+			usual = i;
+	return usual;
+}
+
+/* The answer itself if its readers share nothing; else who reads fastest of those that do not. */
+static size_t predicted(const struct choose_work *w, const struct choose_verdict *v,
+			const struct place *place)
+{
+	size_t best = CHOOSE_NOTHING, i;
+
+	if (w->predict <= w->threads || w->updates >= 1 || w->way[v->pick.best].predicted_ns <= 0)
+		return CHOOSE_NOTHING;
+	if (!w->way[v->pick.best].shared)
+		return v->pick.best;
+	for (i = 0; i < w->ways; i++)
+		if (is_usable(w, i, place) && w->way[i].predicted_ns > 0 && !w->way[i].shared &&
+		    (best == CHOOSE_NOTHING || w->way[i].read_ns < w->way[best].read_ns))
+			best = i;
+	return best;
 }
 
 void choose_for(const struct choose_work *w, struct choose_verdict *out)
 {
-	struct place own = { CHOOSE_UPDATES, w->at[CHOOSE_UPDATES], w->block }, other = own;
+	struct place own = { CHOOSE_UPDATES, w->at[CHOOSE_UPDATES], w->block, false }, other = own;
 	size_t i;
 
 	memset(out, 0, sizeof(*out));
-	for (i = 0; i < w->ways; i++)
-		out->excluded[i] = w->block && w->way[i].may_not_block && at(w, i, &own)->ns > 0;
-	out->fastest = fastest_at(w, &own, CHOOSE_NOTHING);
-	out->best = pick(w, &own, CHOOSE_NOTHING);
-	out->second = out->best == CHOOSE_NOTHING ? CHOOSE_NOTHING : pick(w, &own, out->best);
+	out->pick = pick_at(w, &own);
+	out->usual = usual_of(w, &own);
 	other.block = true;
-	out->blocking = pick(w, &other, CHOOSE_NOTHING);
+	out->sleeping = pick_at(w, &other).best;
 	other.block = false;
-	out->unblocked = pick(w, &other, CHOOSE_NOTHING);
-	if (out->best == CHOOSE_NOTHING)
-		return;
-	out->why = out->second == CHOOSE_NOTHING ? CHOOSE_ONLY :
-						   reason(w, out->best, out->second, &own);
-	out->matters = !all_the_same(w, &own, out->fastest);
-	out->noise = median_spread_of(w, &own);
+	out->awake = pick_at(w, &other).best;
+	other = own;
+	other.bounded = true;
+	out->bounded = pick_at(w, &other).best;
+	out->next = out->predicted = CHOOSE_NOTHING;
 	for (i = 0; i < CHOOSE_AXES; i++)
 		out->low[i] = out->high[i] = w->at[i];
-	for (i = 0; i < CHOOSE_AXES && out->why != CHOOSE_ONLY; i++) {
+	if (out->pick.outcome != CHOOSE_WINNER && out->pick.outcome != CHOOSE_LEVEL)
+		return;
+	out->next = next_of(w, out, &own);
+	out->predicted = predicted(w, out, &own);
+	for (i = 0; i < CHOOSE_AXES; i++) {
 		look(w, out, (enum choose_axis)i, false);
 		look(w, out, (enum choose_axis)i, true);
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The choice for one workload, in sentences; see choose.h. */
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +8,8 @@
 #include "choose/choose.h"
 #include "common/units.h"
 
-#define SCATTERS 0.20 /* more than this is worth a word */
+#define LOADED 0.25 /* processes beside ours that are worth a word */
+#define MORE_TIME 4 /* times what was given; scatter goes with the root of it */
 
 struct sentences {
 	char (*line)[CHOOSE_LINE];
@@ -16,6 +18,7 @@ struct sentences {
 	const struct choose_verdict *verdict;
 };
 
+/* Begin a line. */
 __attribute__((format(printf, 2, 3))) static void tell(struct sentences *s, const char *format, ...)
 {
 	va_list ap;
@@ -27,7 +30,7 @@ __attribute__((format(printf, 2, 3))) static void tell(struct sentences *s, cons
 	va_end(ap);
 }
 
-/* More of the last one. */
+/* Go on with the last line. */
 __attribute__((format(printf, 2, 3))) static void tell_on(struct sentences *s, const char *format,
 							   ...)
 {
@@ -40,248 +43,343 @@ __attribute__((format(printf, 2, 3))) static void tell_on(struct sentences *s, c
 	va_end(ap);
 }
 
-/* ---- numbers in words ------------------------------------------------------------------------ */
+/* ---- names and numbers ----------------------------------------------------------------------- */
 
-/* Two figures for what lies between two measured points; there are not more in it. */
-static struct units_text in_units(enum choose_axis axis, double value, int digits)
+static const struct choose_way *way_of(const struct sentences *s, size_t way)
 {
-	struct units_text w;
-
-	if (axis == CHOOSE_HOLD)
-		return units_time(value);
-	if (axis == CHOOSE_UPDATES)
-		snprintf(w.text, sizeof(w.text), "%.*g %%", digits, 100 * value);
-	else if (value < 1e6)
-		snprintf(w.text, sizeof(w.text), "%.0f", value);
-	else
-		snprintf(w.text, sizeof(w.text), "%.*g million", digits, value / 1e6);
-	return w;
+	return &s->work->way[way];
 }
 
-static double rounded(double value)
+static const char *called(const struct sentences *s, size_t way)
 {
-	double unit = 1;
-
-	while (value >= 100 * unit)
-		unit *= 10;
-	while (value > 0 && value < 10 * unit)
-		unit /= 10;
-	return (double)(long long)(value / unit + 0.5) * unit;
+	return way_of(s, way)->said;
 }
-
-/* ---- sentences ------------------------------------------------------------------------------- */
 
 static const struct choose_point *here(const struct sentences *s, size_t way)
 {
-	return &s->work->way[way].point[CHOOSE_UPDATES][s->work->at[CHOOSE_UPDATES]];
-}
-
-static const char *name_of(const struct sentences *s, size_t way)
-{
-	return s->work->way[way].name;
+	return &way_of(s, way)->point[CHOOSE_UPDATES][s->work->at[CHOOSE_UPDATES]];
 }
 
 static bool may_be_used(const struct sentences *s, size_t way)
 {
-	return here(s, way)->ns > 0 && !s->verdict->excluded[way];
+	return here(s, way)->ns > 0 && !(s->work->block && way_of(s, way)->may_not_block);
 }
 
-/* "a, b and c" */
-static void tell_names(struct sentences *s)
+struct value_text {
+	char text[64];
+};
+
+/* "1 % updates", "a hold of 100 ns", "1000 objects" */
+static struct value_text value_at(const struct sentences *s, enum choose_axis axis, size_t point)
+{
+	double value = s->work->value[axis][point];
+	struct value_text w;
+
+	if (axis == CHOOSE_UPDATES)
+		snprintf(w.text, sizeof(w.text), "%.3g %% updates", 100 * value);
+	else if (axis == CHOOSE_HOLD && value == 0)
+		snprintf(w.text, sizeof(w.text), "no hold");
+	else if (axis == CHOOSE_HOLD)
+		snprintf(w.text, sizeof(w.text), "a hold of %s", units_time(value).text);
+	else if (value == 1)
+		snprintf(w.text, sizeof(w.text), "one object");
+	else
+		snprintf(w.text, sizeof(w.text), "%.0f objects", value);
+	return w;
+}
+
+/* "a, b and c" of those that are marked; of all that may be used where there are no marks. */
+static void tell_names(struct sentences *s, const bool *marked)
 {
 	size_t i, left = 0;
 
 	for (i = 0; i < s->work->ways; i++)
-		left += may_be_used(s, i);
+		left += marked ? marked[i] : may_be_used(s, i);
 	for (i = 0; i < s->work->ways; i++) {
-		if (!may_be_used(s, i))
+		if (!(marked ? marked[i] : may_be_used(s, i)))
 			continue;
 		left--;
-		tell_on(s, "%s%s", name_of(s, i), left > 1 ? ", " : left ? " and " : "");
+		tell_on(s, "%s%s", called(s, i), left > 1 ? ", " : left ? " and " : "");
 	}
 }
 
-static double memory_of(const struct sentences *s, size_t way)
+/* Why that one of those that are level. */
+static void tell_easiest(struct sentences *s, const bool *level, size_t best)
 {
-	const struct choose_way *w = &s->work->way[way];
-
-	return w->object_bytes * s->work->objects + w->thread_bytes * s->work->threads +
-	       here(s, way)->waiting;
-}
-
-static bool asks_less(const struct sentences *s)
-{
-	const struct choose_way *way = s->work->way;
-
-	return way[s->verdict->best].effort < way[s->verdict->second].effort;
-}
-
-static void tell_no_matter(struct sentences *s)
-{
-	const struct choose_verdict *v = s->verdict;
-
-	tell(s, "It does not matter here: ");
-	tell_names(s);
-	tell_on(s, " are the same within the scatter, %s an operation. Use %s: it asks least.",
-		units_time(here(s, v->best)->ns).text, name_of(s, v->best));
-}
-
-static void tell_best(struct sentences *s)
-{
-	const struct choose_verdict *v = s->verdict;
-	const char *best = name_of(s, v->best), *second;
-	double ns = here(s, v->best)->ns;
-
-	if (v->why == CHOOSE_ONLY) {
-		tell(s, "Use %s, %s an operation: nothing else was measured that could be used.",
-		     best, units_time(ns).text);
-		return;
-	}
-	second = name_of(s, v->second);
-	if (!v->matters)
-		tell_no_matter(s);
-	else if (v->why == CHOOSE_FASTER)
-		tell(s, "Use %s: it is the fastest, %s an operation; with %s, the next, one takes "
-			"x%.3g as long.",
-		     best, units_time(ns).text, second, here(s, v->second)->ns / ns);
-	else if (v->why == CHOOSE_LEANER)
-		tell(s, "Use %s: %s an operation, as fast as %s within the scatter, and in less "
-			"memory, %s beside the objects.",
-		     best, units_time(ns).text, second, units_bytes(memory_of(s, v->best)).text);
-	else
-		tell(s, "Use %s: %s and %s are equally fast here within the scatter, %s and %s an "
-			"operation, and %s %s.",
-		     best, best, second, units_time(ns).text, units_time(here(s, v->second)->ns).text, best,
-		     asks_less(s) ? "is easier to use right" : "was a little ahead");
-}
-
-static void tell_second(struct sentences *s)
-{
-	const struct choose_verdict *v = s->verdict;
-	const char *second;
-	double ns;
-
-	if (v->second == CHOOSE_NOTHING)
-		return;
-	second = name_of(s, v->second);
-	ns = here(s, v->second)->ns;
-	if (v->why == CHOOSE_FASTER)
-		tell(s, "Runner-up: %s, %s an operation.", second, units_time(ns).text);
-	else if (v->why == CHOOSE_LEANER)
-		tell(s, "Runner-up: %s, which takes %s beside the objects, %s more.", second,
-		     units_bytes(memory_of(s, v->second)).text,
-		     units_bytes(memory_of(s, v->second) - memory_of(s, v->best)).text);
-	else
-		tell(s, "Runner-up: %s, %s an operation%s.", second, units_time(ns).text,
-		     asks_less(s) ? "; it is harder to use right" : "");
-}
-
-static void tell_excluded(struct sentences *s)
-{
-	const struct choose_work *w = s->work;
 	size_t i;
 
-	for (i = 0; i < w->ways; i++) {
-		const struct choose_way *way = &w->way[i];
+	for (i = 0; i < s->work->ways; i++)
+		if (level[i] && way_of(s, i)->effort < way_of(s, best)->effort) {
+			tell_on(s, ". Those that are easier to use than %s take more memory.", called(s, best));
+			return;
+		}
+	tell_on(s, ", and %s is the easiest of them.", called(s, best));
+}
 
-		if (!s->verdict->excluded[i])
+static void tell_header(struct sentences *s, size_t way)
+{
+	if (way_of(s, way)->header)
+		tell_on(s, " (%s)", way_of(s, way)->header);
+}
+
+/* ---- what to use, and why -------------------------------------------------------------------- */
+
+/* The one that the answer is held against: what most programs begin with, or else the next. */
+static size_t other_of(const struct choose_verdict *v, size_t best)
+{
+	if (v->usual != best && v->usual != CHOOSE_NOTHING)
+		return v->usual;
+	return v->next;
+}
+
+static void tell_against(struct sentences *s, size_t best, size_t other)
+{
+	const struct choose_way *a = way_of(s, best), *b = way_of(s, other);
+
+	/* A slower read is no reason, and where nothing is read none at all. */
+	if (a->read_ns > 0 && b->read_ns > a->read_ns && s->work->updates < 1) {
+		tell_on(s, " A read takes %s,", units_time(a->read_ns).text);
+		tell_on(s, " with %s %s", b->said, units_time(b->read_ns).text);
+		if (s->work->threads > 1)
+			tell_on(s, ", when %u threads read the same object", s->work->threads);
+		tell_on(s, ".");
+	}
+	tell_on(s, " An operation of your workload takes %s", units_time(here(s, best)->ns).text);
+	tell_on(s, ", with %s %s.", b->said, units_time(here(s, other)->ns).text);
+}
+
+static void tell_winner(struct sentences *s)
+{
+	size_t best = s->verdict->pick.best, other = other_of(s->verdict, best);
+
+	tell(s, "Use %s", called(s, best));
+	tell_header(s, best);
+	tell_on(s, ".");
+	if (other == CHOOSE_NOTHING)
+		tell_on(s, " An operation of your workload takes %s; nothing else was measured that may be used.",
+			units_time(here(s, best)->ns).text);
+	else
+		tell_against(s, best, other);
+}
+
+static void tell_level(struct sentences *s)
+{
+	size_t best = s->verdict->pick.best;
+
+	tell(s, "Use %s", called(s, best));
+	tell_header(s, best);
+	tell_on(s, ". It makes no difference here: an operation takes %s with ",
+		units_time(here(s, best)->ns).text);
+	tell_names(s, s->verdict->pick.level);
+	tell_easiest(s, s->verdict->pick.level, best);
+}
+
+static void tell_close(struct sentences *s)
+{
+	const struct choose_pick *p = &s->verdict->pick;
+	size_t i, left = 0;
+
+	tell(s, "No winner: ");
+	tell_names(s, p->among);
+	tell_on(s, " are too close to each other. Take the one that you know best. An operation takes ");
+	for (i = 0; i < s->work->ways; i++)
+		left += p->among[i];
+	for (i = 0; i < s->work->ways; i++) {
+		if (!p->among[i])
 			continue;
-		tell(s, "Not %s, because readers sleep: %s", way->name, way->may_not_block);
-		if (way->wait_ns >= 0 && way->held_back >= 0)
-			tell_on(s,
-				"; one that stayed %s made others wait up to %s for memory, and %s "
-				"wait, at %.0f updates a second",
-				units_time(w->slow_ns).text, units_time(way->wait_ns).text,
-				units_bytes(way->held_back).text, w->update_rate);
+		left--;
+		tell_on(s, "%s%s", units_time(here(s, i)->ns).text, left > 1 ? ", " : left ? " and " : ".");
+	}
+}
+
+/* ---- what it costs --------------------------------------------------------------------------- */
+
+static void tell_cost(struct sentences *s)
+{
+	size_t best = s->verdict->pick.best;
+	const struct choose_way *way = way_of(s, best);
+	double waits = s->work->updates > 0 ? fmax(here(s, best)->waiting, way->held_back) : 0;
+	bool told = false;
+
+	tell(s, "Cost:");
+	if (way->object_bytes >= 1) {
+		tell_on(s, " %s more for each object", units_bytes(way->object_bytes).text);
+		told = true;
+	}
+	if (waits > 0) {
+		tell_on(s, "%s up to %s of memory waits to be freed", told ? ", and" : "",
+			units_bytes(waits).text);
+		told = true;
+	}
+	tell_on(s, told ? "." : " none in memory.");
+	if (way->may_not_block && !s->work->block) {
+		tell_on(s, " Not for readers that sleep: %s", way->may_not_block);
+		if (s->verdict->sleeping != CHOOSE_NOTHING)
+			tell_on(s, " (use %s there)", called(s, s->verdict->sleeping));
 		tell_on(s, ".");
 	}
 }
 
-static void tell_from(struct sentences *s, const struct choose_change *c)
-{
-	const char *more = c->above ? "From" : "Up to", *on = c->above ? " on" : "";
-	struct units_text from = in_units(c->axis, rounded(c->from), 2);
+/* ---- how sure -------------------------------------------------------------------------------- */
 
-	if (c->axis == CHOOSE_UPDATES)
-		tell(s, "%s about %s updates%s: ", more, from.text, on);
-	else if (c->axis == CHOOSE_HOLD)
-		tell(s, "%s about %s of hold%s: ", more, from.text, on);
+/* "4 %"; two digits at most */
+static double percent(double share)
+{
+	return fmax(1, ceil(100 * share));
+}
+
+static void tell_sure(struct sentences *s)
+{
+	const struct choose_verdict *v = s->verdict;
+	const struct choose_pick *p = &v->pick;
+	const struct choose_work *w = s->work;
+
+	if (!p->scatter) {
+		tell(s, "Confidence: there was nothing to compare with.");
+		return;
+	}
+	if (w->checked) {
+		tell(s, "Confidence: low: this is a debug build, in which lull's own ways take longer than they would.");
+		return;
+	}
+	if (p->outcome == CHOOSE_CLOSE)
+		tell(s, "Confidence: none in any of them: the figures repeat within %.0f %%, which does not tell them apart",
+		     percent(p->scatter));
 	else
-		tell(s, "%s about %s objects%s: ", more, from.text, on);
+		tell(s, "Confidence: %s: the figures repeat within %.0f %%",
+		     p->scatter <= CHOOSE_SCATTER_LITTLE && w->load <= LOADED ? "high" : "fair",
+		     percent(p->scatter));
+	if (p->outcome == CHOOSE_WINNER && v->next != CHOOSE_NOTHING) {
+		double times = here(s, v->next)->ns / here(s, p->best)->ns;
+
+		tell_on(s, ", and the next best (%s) takes %.*f times as long", called(s, v->next),
+			times < 1.095 ? 2 : times < 9.95 ? 1 : 0, times);
+	}
+	tell_on(s, ".");
+	if (w->load > LOADED)
+		tell_on(s, " Other programs used %.1f of %u CPUs meanwhile.", w->load, w->cpus);
+}
+
+static void tell_noisy(struct sentences *s)
+{
+	const struct choose_work *w = s->work;
+	const struct choose_pick *p = &s->verdict->pick;
+
+	if (isinf(p->scatter)) {
+		tell(s, "No verdict: %zu round%s of measurements cannot say how the figures scatter.",
+		     here(s, p->fastest)->rounds.count, here(s, p->fastest)->rounds.count == 1 ? "" : "s");
+		tell(s, "What is missing: at least %d rounds (--runs).", CHOOSE_ROUNDS_LEAST);
+	} else {
+		tell(s, "No verdict: the figures scatter by %s%.0f %%; a verdict takes %.0f %% at most.",
+		     p->scatter > 1 ? "more than " : "", percent(fmin(p->scatter, 1)),
+		     100 * CHOOSE_SCATTER_MOST);
+		tell(s, "What is missing:");
+		if (w->load > LOADED)
+			tell_on(s, " an idle machine (other programs used %.1f of %u CPUs), or",
+				w->load, w->cpus);
+		tell_on(s, " more time (--seconds=%.0f).", ceil(w->seconds * MORE_TIME / 10) * 10);
+	}
+	tell(s, "Confidence: none.");
+}
+
+/* ---- what would change it -------------------------------------------------------------------- */
+
+/* Who is left out because readers sleep. */
+static void tell_forbidden(struct sentences *s)
+{
+	const struct choose_work *w = s->work;
+	size_t i;
+
+	for (i = 0; i < w->ways && w->block; i++) {
+		const struct choose_way *way = &w->way[i];
+
+		if (here(s, i)->ns <= 0 || !way->may_not_block)
+			continue;
+		tell(s, "Not %s, because readers sleep: %s", way->said, way->may_not_block);
+		if (way->wait_ns >= 0 && way->held_back >= 0) {
+			tell_on(s, ". A reader that stayed %s made others wait up to %s for memory",
+				units_time(w->slow_ns).text, units_time(way->wait_ns).text);
+			tell_on(s, ", and %s wait, at %.0f updates a second",
+				units_bytes(way->held_back).text, w->update_rate);
+		}
+		tell_on(s, ".");
+	}
+}
+
+/* Who readers that sleep would need is in the second line. */
+static void tell_other_readers(struct sentences *s)
+{
+	const struct choose_verdict *v = s->verdict;
+	const struct choose_work *w = s->work;
+	size_t best = v->pick.best;
+
+	tell_forbidden(s);
+	if (w->block && v->awake != best && v->awake != CHOOSE_NOTHING)
+		tell(s, "If readers need not sleep: %s.", called(s, v->awake));
+	if (way_of(s, best)->unbounded && v->bounded != CHOOSE_NOTHING && v->bounded != best)
+		tell(s, "If memory must stay bounded while a reader stalls: %s.", called(s, v->bounded));
+}
+
+static void tell_prediction(struct sentences *s)
+{
+	const struct choose_work *w = s->work;
+	size_t best = s->verdict->pick.best, then = s->verdict->predicted, other;
+
+	if (then == CHOOSE_NOTHING) {
+		if (w->threads == 1 && w->predict > 1)
+			tell(s, "With %u threads: not known. Only one thread was measured, and it never waits for another.",
+			     w->predict);
+		return;
+	}
+	other = then == best ? other_of(s->verdict, best) : best;
+	tell(s, "With %u threads that read the same object: %s. A read is predicted, not measured, to take %s",
+	     w->predict, then == best ? "the same" : called(s, then),
+	     units_time(way_of(s, then)->predicted_ns).text);
+	if (other != CHOOSE_NOTHING && way_of(s, other)->predicted_ns > 0)
+		tell_on(s, ", with %s %s", called(s, other),
+			units_time(way_of(s, other)->predicted_ns).text);
+	tell_on(s, ".");
 }
 
 static void tell_change(struct sentences *s, const struct choose_change *c)
 {
-	const struct choose_work *w = s->work;
-	const struct choose_point *point = &w->way[c->way].point[c->axis][c->point];
-	const struct choose_point *than =
-		&w->way[s->verdict->best].point[c->axis][c->point];
-	struct units_text seen = in_units(c->axis, w->value[c->axis][c->point], 3);
-	const char *what = c->axis == CHOOSE_UPDATES ? " updates" :
-			   c->axis == CHOOSE_HOLD    ? " of hold" :
-			   w->value[c->axis][c->point] == 1 ? " object" :
-							      " objects";
+	size_t best = s->verdict->pick.best, then = c->pick.best;
+	const struct choose_point *a = &way_of(s, then)->point[c->axis][c->point];
+	const struct choose_point *b = &way_of(s, best)->point[c->axis][c->point];
 
-	tell_from(s, c);
-	tell_on(s, "%s, ", name_of(s, c->way));
-	if (c->why == CHOOSE_FASTER)
-		tell_on(s, "which takes x%.2g as long an operation at %s%s.", point->ns / than->ns,
-			seen.text, what);
-	else if (c->why == CHOOSE_LEANER)
-		tell_on(s, "as fast and in less memory at %s%s.", seen.text, what);
-	else
-		tell_on(s, "as fast within the scatter, and asking less, at %s%s.", seen.text,
-			what);
+	tell(s, "With %s: ", value_at(s, c->axis, c->point).text);
+	if (b->ns > 0 && !c->pick.level[best]) {
+		tell_on(s, "%s; an operation takes %s", called(s, then), units_time(a->ns).text);
+		tell_on(s, ", with %s %s.", called(s, best), units_time(b->ns).text);
+		return;
+	}
+	tell_on(s, "%s. There is no difference between ", called(s, then));
+	tell_names(s, c->pick.level);
+	tell_easiest(s, c->pick.level, then);
 }
 
-static bool changes(const struct choose_verdict *v, size_t axis)
-{
-	size_t i;
-
-	for (i = 0; i < v->changes; i++)
-		if (v->change[i].axis == axis)
-			return true;
-	return false;
-}
-
-/* Where others were measured, and the answer stayed. */
+/* Where else it was measured with the same answer. */
 static void tell_unchanged(struct sentences *s)
 {
-	static const char *const what[CHOOSE_AXES] = { " updates", " of hold", " objects" };
 	const struct choose_verdict *v = s->verdict;
-	const struct choose_work *w = s->work;
-	const char *before = "The answer is the same";
-	enum choose_axis axis;
+	bool begun = false;
 	size_t i;
 
 	for (i = 0; i < CHOOSE_AXES; i++) {
-		axis = (enum choose_axis)i;
-		if (v->low[i] == v->high[i] || changes(v, i))
+		enum choose_axis axis = (enum choose_axis)i;
+
+		if (v->low[i] == v->high[i])
 			continue;
-		if (*before == 'T')
-			tell(s, "%s", before);
-		tell_on(s, "%s %s to %s%s", *before == 'T' ? " from" : ",",
-			in_units(axis, w->value[i][v->low[i]], 3).text,
-			in_units(axis, w->value[i][v->high[i]], 3).text, what[i]);
-		before = ",";
-	}
-	if (*before != 'T')
-		tell_on(s, ", one changed at a time.");
-}
-
-static void tell_block(struct sentences *s)
-{
-	const struct choose_verdict *v = s->verdict;
-
-	if (!s->work->block && v->blocking != v->best) {
-		if (v->blocking != CHOOSE_NOTHING)
-			tell(s, "If readers have to sleep: %s, because %s.",
-			     name_of(s, v->blocking), s->work->way[v->best].may_not_block);
+		if (!begun)
+			tell(s, "The same answer from ");
 		else
-			tell(s, "If readers have to sleep: nothing that was measured here.");
+			tell_on(s, ", from ");
+		tell_on(s, "%s to ", value_at(s, axis, v->low[i]).text);
+		tell_on(s, "%s", value_at(s, axis, v->high[i]).text);
+		begun = true;
 	}
-	if (s->work->block && v->unblocked != v->best)
-		tell(s, "If they need not: %s.", name_of(s, v->unblocked));
+	if (begun)
+		tell_on(s, "; one of them changed at a time.");
 }
 
 size_t choose_for_words(const struct choose_work *work, const struct choose_verdict *verdict,
@@ -290,23 +388,32 @@ size_t choose_for_words(const struct choose_work *work, const struct choose_verd
 	struct sentences s = { line, 0, work, verdict };
 	size_t i;
 
-	if (verdict->best == CHOOSE_NOTHING) {
-		tell(&s, "Nothing was measured that could be used.");
-		tell_excluded(&s);
+	switch (verdict->pick.outcome) {
+	case CHOOSE_NONE:
+		tell(&s, "No verdict: nothing was measured that may be used.");
 		return s.count;
+	case CHOOSE_NOISY:
+		tell_noisy(&s);
+		return s.count;
+	case CHOOSE_CLOSE:
+		tell_close(&s);
+		tell(&s, "All others%s take longer or are harder to use.", work->block ? " that may be used" : "");
+		tell_sure(&s);
+		tell_forbidden(&s);
+		return s.count;
+	case CHOOSE_LEVEL:
+		tell_level(&s);
+		break;
+	case CHOOSE_WINNER:
+		tell_winner(&s);
+		break;
 	}
-	tell_best(&s);
-	tell_second(&s);
-	tell_excluded(&s);
+	tell_cost(&s);
+	tell_sure(&s);
+	tell_other_readers(&s);
+	tell_prediction(&s);
 	for (i = 0; i < verdict->changes; i++)
 		tell_change(&s, &verdict->change[i]);
-	if (verdict->why != CHOOSE_ONLY)
-		tell_unchanged(&s);
-	tell_block(&s);
-	if (verdict->noise > SCATTERS)
-		tell(&s,
-		     "The figures scatter by %.0f %%: the machine was busy. Take this with care, "
-		     "or run it again when it is idle.",
-		     100 * verdict->noise);
+	tell_unchanged(&s);
 	return s.count;
 }

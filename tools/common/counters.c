@@ -51,6 +51,16 @@ bool bench_counters_read(const struct bench_counters *c, uint64_t *cycles, uint6
 	return true;
 }
 
+struct bench_counted bench_counters_end(struct bench_counters *c, uint64_t ops)
+{
+	struct bench_counted counted = { 0 };
+
+	if (bench_counters_read(c, &counted.cycles, &counted.instructions))
+		counted.ops = ops;
+	bench_counters_close(c);
+	return counted;
+}
+
 bool bench_counters_work(void)
 {
 	struct bench_counters c;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/topology.h"
 
@@ -122,4 +123,33 @@ out:
 	if (file)
 		fclose(file);
 	return found;
+}
+
+/* ---- idle ------------------------------------------------------------------------------------ */
+
+static bool allowed(int cpu)
+{
+	unsigned i;
+
+	for (i = 0; i < bench_cpus(); i++)
+		if (bench_cpu(i) == cpu)
+			return true;
+	return false;
+}
+
+uint64_t bench_idle_ns(void)
+{
+	FILE *file = fopen("/proc/stat", "re");
+	double tick_ns = 1e9 / (double)sysconf(_SC_CLK_TCK), sum = 0;
+	unsigned long long idle, iowait;
+	char line[512];
+	int cpu;
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "cpu%d %*u %*u %*u %llu %llu", &cpu, &idle, &iowait) == 3 &&
+		    allowed(cpu))
+			sum += (double)(idle + iowait) * tick_ns;
+	if (file)
+		fclose(file);
+	return (uint64_t)sum;
 }

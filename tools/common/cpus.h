@@ -24,4 +24,7 @@ int bench_pin(unsigned index);
  */
 bool bench_call_interrupts(uint64_t *total, uint64_t *per_cpu, unsigned nr);
 
+/* Return how long the CPUs that this process may use have been idle, all together, since the system started. */
+uint64_t bench_idle_ns(void);
+
 #endif

@@ -17,18 +17,33 @@ struct jsonout {
 	struct outfile *out;
 };
 
+void (*jsonout_more)(json_t *machine);
+
+static json_t *machine_json(void)
+{
+	struct machine m;
+	json_t *json;
+
+	machine_read(&m);
+	json = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:b}", "cpu", m.cpu_model, "kernel",
+			 m.kernel, "governor", m.governor, "virtualised", m.hypervisor, "fence", m.fence, "compiler",
+			 m.compiler, "cpus_online", (int)m.cpus_online, "cpus_allowed", (int)m.cpus_allowed, "cores",
+			 (int)m.cores, "sockets", (int)m.sockets, "perf_counters", (int)m.perf_counters);
+	if (json && jsonout_more)
+		jsonout_more(json);
+	return json;
+}
+
 struct jsonout *jsonout_open(const struct options *opt)
 {
 	struct jsonout *json;
-	struct machine machine;
 
 	if (!opt->json_path)
 		return NULL;
 	json = options_alloc(1, sizeof(*json));
 	json->out = outfile_open("--json", opt->json_path);
-	machine_read(&machine);
 	json->root = json_pack("{s:s, s:s, s:o, s:o, s:[]}", "tool", opt->tool, "version",
-			       lull_version(), "machine", machine_json(&machine), "command",
+			       lull_version(), "machine", machine_json(), "command",
 			       jsonout_string(opt->command), "results");
 	if (!json->root)
 		options_fail("out of memory");

@@ -21,6 +21,8 @@ struct jsonout;
  * exit 2.
  */
 struct jsonout *jsonout_open(const struct options *opt);
+/* Adds members to "machine", where somebody knows more of it; peers_load() sets it. */
+extern void (*jsonout_more)(json_t *machine);
 /*
  * Adds one result row: {"scheme","threads","metric","unit","min","median","max"}. metric says what
  * was measured ("read_section", "synchronize_idle", ...). Returns the row, borrowed, for further

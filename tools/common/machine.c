@@ -14,7 +14,6 @@
 
 #include "common/counters.h"
 #include "common/cpus.h"
-#include "common/peers.h"
 
 static void copy_line(char *to, size_t size, const char *from)
 {
@@ -105,21 +104,6 @@ void machine_read(struct machine *m)
 	m->cores = bench_cores();
 	m->sockets = bench_sockets();
 	m->perf_counters = bench_counters_work();
-}
-
-json_t *machine_json(const struct machine *m)
-{
-	json_t *json = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:b, s:s}", "cpu", m->cpu_model,
-			 "kernel", m->kernel, "governor", m->governor, "virtualised", m->hypervisor,
-			 "fence", m->fence, "compiler", m->compiler, "cpus_online",
-			 (int)m->cpus_online, "cpus_allowed", (int)m->cpus_allowed, "cores", (int)m->cores,
-			 "sockets", (int)m->sockets, "perf_counters", (int)m->perf_counters, "peers",
-			 peers_versions());
-	json_t *missing = peers_missing_json();
-
-	if (json && missing)
-		json_object_set_new(json, "peers_missing", missing);
-	return json;
 }
 
 void machine_print(const struct machine *m)

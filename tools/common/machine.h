@@ -3,7 +3,6 @@
 #ifndef LULL_TOOL_MACHINE_H
 #define LULL_TOOL_MACHINE_H
 
-#include <jansson.h>
 #include <stdbool.h>
 
 struct machine {
@@ -20,7 +19,6 @@ struct machine {
 };
 
 void machine_read(struct machine *m);
-json_t *machine_json(const struct machine *m);
 /* One line for the head of a table: "2 of 2 CPUs (2 cores, 1 socket), <model>, <kernel>, ...". */
 void machine_print(const struct machine *m);
 

@@ -31,12 +31,12 @@ enum {
 
 static const struct argp_option common_options[] = {
 	{ NULL, 0, NULL, 0, "Common options:", 10 },
-	{ "schemes", KEY_SCHEMES, "A,B,...", 0, "measure only these (--list names them)", 10 },
+	{ "schemes", KEY_SCHEMES, "A,B,...", 0, "measure only these schemes (--list names them)", 10 },
 	{ "threads", KEY_THREADS, "1,2,...", 0, "thread counts to measure", 10 },
-	{ "seconds", KEY_SECONDS, "S", 0, "time to spend", 10 },
+	{ "seconds", KEY_SECONDS, "S", 0, "seconds to spend", 10 },
 	{ "runs", KEY_RUNS, "N", 0, "figures are medians over N runs", 10 },
-	{ "json", KEY_JSON, "FILE", 0, "write the results to FILE as well", 10 },
-	{ "list", KEY_LIST, NULL, 0, "list the schemes and exit", 10 },
+	{ "json", KEY_JSON, "FILE", 0, "also write the results to FILE", 10 },
+	{ "list", KEY_LIST, NULL, 0, "list the names that this command knows, and exit", 10 },
 	{ "help", KEY_HELP, NULL, 0, "print this and exit", 10 },
 	{ "version", KEY_VERSION, NULL, 0, "print the version and exit", 10 },
 	{ 0 }
@@ -126,7 +126,7 @@ uint64_t options_unsigned(const char *what, const char *arg, uint64_t min, uint6
 	if (arg[0] < '0' || arg[0] > '9' || *end)
 		options_bad("%s: '%s' is not a number", what, arg);
 	if (errno || value < min || value > max)
-		options_bad("%s: %s is out of range, %llu to %llu are allowed", what, arg,
+		options_bad("%s: %s is out of range; %llu to %llu are allowed", what, arg,
 			    (unsigned long long)min, (unsigned long long)max);
 	return value;
 }
@@ -140,7 +140,7 @@ double options_double(const char *what, const char *arg, double min, double max)
 	if (end == arg || *end || !isfinite(value))
 		options_bad("%s: '%s' is not a number", what, arg);
 	if (value < min || value > max)
-		options_bad("%s: %s is out of range, %g to %g are allowed", what, arg, min, max);
+		options_bad("%s: %s is out of range; %g to %g are allowed", what, arg, min, max);
 	return value;
 }
 
@@ -454,7 +454,7 @@ void options_parse(struct options *opt, const struct argp_option *own, options_o
 	};
 	struct parse parse = { opt, &argp, on_own };
 
-	tool_name = opt->tool;
+	tool_name = getenv(OPTIONS_TYPED) ? getenv(OPTIONS_TYPED) : opt->tool;
 	opt->command = join_command(argc, argv);
 	/*
 	 * argp's own messages take two lines and getopt's name the wrong program, so both are

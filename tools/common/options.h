@@ -33,6 +33,7 @@
 #include <stdint.h>
 
 #define OPTIONS_THREADS_LIMIT 4096 /* highest thread count that is accepted at all */
+#define OPTIONS_TYPED "LULL_TYPED" /* in the environment of a command that another one runs: the one that was typed */
 #define OPTIONS_OWN_KEYS 0x1000	   /* keys of an instrument's own long options start here */
 
 struct options {

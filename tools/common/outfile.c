@@ -45,7 +45,7 @@ static void on_signal(int sig)
 /* Interrupting a long run is usual. A signal that is ignored stays so. */
 static void clean_up_at_end(void)
 {
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND }, old;
 	size_t i;
 
@@ -85,7 +85,7 @@ struct outfile *outfile_open(const char *option, const char *path)
 
 	for (other = unfinished; other; other = other->next)
 		if (replace && !strcmp(other->path, path))
-			options_bad("%s: '%s' is written already", option, path);
+			options_bad("%s: '%s' is already the file of another option", option, path);
 	if (!owner)
 		clean_up_at_end();
 	out = options_alloc(1, sizeof(*out));

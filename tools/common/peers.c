@@ -38,6 +38,7 @@ static const struct known {
 	{ "xenium.so", "xenium", "xenium-" },
 	{ "cxx.so", "C++", "shared_ptr" },
 	{ "absl.so", "Abseil", "absl" },
+	{ "rust.so", "Rust", NULL },
 };
 
 #define NR_KNOWN (sizeof(known) / sizeof(known[0]))
@@ -217,6 +218,22 @@ static const char *missing_scheme(const char *scheme)
 	return NULL;
 }
 
+/* Add what was loaded and what is missing to the machine in the JSON. */
+static void describe(json_t *machine)
+{
+	json_t *list = json_array();
+	size_t i;
+
+	json_object_set_new(machine, "peers", json_string(peers_versions()));
+	for (i = 0; i < peers.missings; i++) {
+		char *line = options_printf("%s: %s", peers.missing[i].library, peers.missing[i].why);
+
+		json_array_append_new(list, jsonout_string(line));
+		free(line);
+	}
+	json_object_set_new(machine, "peers_missing", list);
+}
+
 void peers_load(const struct peer_module *builtin)
 {
 	size_t i;
@@ -225,6 +242,7 @@ void peers_load(const struct peer_module *builtin)
 		return;
 	peers.looked = true;
 	options_why_missing = missing_scheme;
+	jsonout_more = describe;
 	if (builtin)
 		peers.module[peers.modules++] = builtin;
 	peers.folder = find_folder();
@@ -262,9 +280,9 @@ const void *peers_need(enum peer_kind kind, const char *name)
 	const void *scheme = peers_scheme(kind, name);
 
 	if (!scheme && peers.missings)
-		options_fail("nothing can be measured without '%s': %s", name, peers.missing[0].why);
+		options_fail("cannot measure anything without '%s': %s", name, peers.missing[0].why);
 	if (!scheme)
-		options_fail("nothing can be measured without '%s', which no module has", name);
+		options_fail("cannot measure anything without '%s', which no module has", name);
 	return scheme;
 }
 
@@ -339,18 +357,4 @@ void peers_print_broken(void)
 	for (i = 0; i < peers.missings; i++)
 		if (peers.missing[i].broken)
 			printf("%s is left out: %s\n", peers.missing[i].library, peers.missing[i].why);
-}
-
-json_t *peers_missing_json(void)
-{
-	json_t *list = peers.looked ? json_array() : NULL;
-	size_t i;
-
-	for (i = 0; list && i < peers.missings; i++) {
-		char *line = options_printf("%s: %s", peers.missing[i].library, peers.missing[i].why);
-
-		json_array_append_new(list, jsonout_string(line));
-		free(line);
-	}
-	return list;
 }

@@ -35,7 +35,7 @@ void peers_load(const struct peer_module *builtin);
 size_t peers_schemes(enum peer_kind kind, const char *const *order, const void **schemes, size_t most);
 /* Return the scheme of @kind that is called @name; NULL: there is none. */
 const void *peers_scheme(enum peer_kind kind, const char *name);
-/* The same, or end the program with one line: nothing can be measured without it. */
+/* The same, or end the program with one line: cannot measure anything without it. */
 const void *peers_need(enum peer_kind kind, const char *name);
 
 /* Return "liburcu 0.13.2, ck 0.7.1", the libraries of the modules that were loaded, or "". */
@@ -46,7 +46,5 @@ const char *peers_missing(size_t i, const char **why);
 void peers_print_missing(void);
 /* Print "liburcu is left out: ..." for each module that is there and cannot be used. */
 void peers_print_broken(void);
-/* Return all these lines as an array of strings; NULL when no modules were looked for. */
-json_t *peers_missing_json(void);
 
 #endif

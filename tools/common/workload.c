@@ -11,6 +11,7 @@
 
 /* What the schemes may add to an object, at most, and the updates that wait. */
 #define BESIDE 256
+#define SCHEMES 6
 
 double workload_time(const char *what, const char *arg, double max_ns)
 {
@@ -24,17 +25,17 @@ double workload_time(const char *what, const char *arg, double max_ns)
 
 	value = strtod(arg, &end);
 	if (arg[0] < '0' || arg[0] > '9' || !isfinite(value))
-		options_bad("%s: '%s' is no time; write 300ns, 5us, 2ms or 0", what, arg);
+		options_bad("%s: '%s' is not a time; write 300ns, 5us, 2ms or 0", what, arg);
 	if (!*end && value == 0)
 		ns = 0;
 	for (i = 0; i < sizeof(units) / sizeof(units[0]); i++)
 		if (!strcmp(end, units[i].name))
 			ns = value * units[i].ns;
 	if (ns < 0)
-		options_bad("%s: '%s' is no time: ns, us, ms or s must follow the number", what,
+		options_bad("%s: '%s' is not a time: ns, us, ms or s must follow the number", what,
 			    arg);
 	if (ns > max_ns)
-		options_bad("%s: %s is too long, at most %gms can be measured here", what, arg,
+		options_bad("%s: %s is too long; at most %gms can be measured here", what, arg,
 			    max_ns / 1e6);
 	return ns;
 }
@@ -50,9 +51,9 @@ double workload_share(const char *what, const char *arg)
 		end++;
 	}
 	if (arg[0] < '0' || arg[0] > '9' || *end || !isfinite(value))
-		options_bad("%s: '%s' is no fraction; write 0.1 or 10%%", what, arg);
+		options_bad("%s: '%s' is not a fraction; write 0.1 or 10%%", what, arg);
 	if (value > whole)
-		options_bad("%s: %s is out of range, 0 to 1 are allowed, or 0%% to 100%%", what,
+		options_bad("%s: %s is out of range; 0 to 1 are allowed, or 0%% to 100%%", what,
 			    arg);
 	return value / whole;
 }
@@ -97,10 +98,10 @@ static double available(void)
 	return kib * 1024;
 }
 
-/* All four schemes have their objects at the same time, and not all memory is ours. */
+/* All schemes of tradeoff have their objects at the same time, and not all memory is ours. */
 size_t workload_room(const struct workload *w)
 {
-	double most = available() / 2 / 4 / (double)(w->size + BESIDE);
+	double most = available() / 2 / SCHEMES / (double)(w->size + BESIDE);
 
 	return most < WORKLOAD_OBJECTS_MAX ? (size_t)most : WORKLOAD_OBJECTS_MAX;
 }
@@ -110,7 +111,6 @@ void workload_check(const struct workload *w)
 	size_t room = workload_room(w);
 
 	if (w->objects > room)
-		options_bad("--objects: %zu of %zu bytes are more than fit into memory here, %zu "
-			    "would",
+		options_bad("--objects: %zu of %zu bytes do not fit into memory here; %zu would",
 			    w->objects, w->size, room);
 }

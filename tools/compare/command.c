@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lull compare: what each protection costs on this machine, over these keys, and which one to use.
+ * lull compare: which protection to use for a workload, and what each costs on this machine, over these keys.
  *
  * Runs the other instruments in a short form, each as a process of its own, as from the command
  * line: then none sees what another left in memory, and the figures are those that anybody gets
@@ -8,6 +8,7 @@
  */
 #include "compare/compare.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,24 +23,19 @@
 #include "common/options.h"
 #include "common/peers.h"
 #include "common/workload.h"
+#include "compare/budget.h"
 #include "compare/instrument.h"
 #include "compare/locks.h"
 #include "hash_scheme.h"
 #include "report/compare_report.h"
 #include "scale/key_list.h"
 
-#define DEFAULT_SECONDS 92.0
+#define DEFAULT_SECONDS 100.0
 #define DEFAULT_REPORT "lull-report.html"
-#define REPLACE_OBJECTS 100000
-#define SCHEMES_MAX 32
+#define REPLACE_OBJECTS 30000
+#define SCHEMES_MAX 64
 
-/* Shares of the time. */
-#define SHARE_LOOKUPS 0.165
-#define SHARE_MIXED 0.35
-#define SHARE_REFSCALE 0.06
-#define SHARE_RCUSCALE 0.155
-#define SHARE_TRADEOFF 0.14
-#define SHARE_LOCKS 0.13
+#define PREDICT 16 /* threads: what a machine has that people serve from */
 
 static const unsigned percents[] = { 0, 1, 3, 10, 33, 100 };
 
@@ -49,23 +45,30 @@ static const unsigned percents[] = { 0, 1, 3, 10, 33, 100 };
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-/* What their results are kept under. */
+/* The parts in their order, and what their results are kept under. The verdict depends on the first alone. */
 enum {
+	TRADEOFF,
 	LOOKUPS,
 	MIXED,
 	REFSCALE,
-	RCUSCALE,
-	TRADEOFF,
 	LOCKS,
-	INSTRUMENTS = LOCKS + COMPARE_LOCKS_ROOTS
+	RCUSCALE, /* it has a least time of its own, which nothing after it could give */
+	PARTS,
+	LOCK_ROOTS = PARTS,
+	INSTRUMENTS = LOCK_ROOTS + COMPARE_LOCKS_ROOTS
 };
+
+static const double shares[PARTS] = { 0.25, 0.13, 0.25, 0.05, 0.17, 0.15 };
 
 struct settings {
 	const char *keys, *elements, *buckets, *report;
 	struct workload work;
+	bool full;
+	uint64_t start;
+	struct compare_budget budget;
 };
 
-enum { OPT_KEYS = OPTIONS_OWN_KEYS, OPT_ELEMENTS, OPT_BUCKETS, OPT_REPORT };
+enum { OPT_KEYS = OPTIONS_OWN_KEYS, OPT_ELEMENTS, OPT_BUCKETS, OPT_REPORT, OPT_FULL };
 
 static const struct argp_option own_options[] = {
 	{ "keys", OPT_KEYS, "FILE", 0, "your keys, one per line; else the paths under " KEYS_ROOT,
@@ -73,6 +76,7 @@ static const struct argp_option own_options[] = {
 	{ "elements", OPT_ELEMENTS, "N", 0, "use at most N keys; without --keys: N integers", 0 },
 	{ "buckets", OPT_BUCKETS, "N", 0, "a power of two; else one for each key", 0 },
 	{ "report", OPT_REPORT, "FILE", 0, "where the report goes; else " DEFAULT_REPORT, 0 },
+	{ "full", OPT_FULL, NULL, 0, "print all tables, too; they are in the report in any case", 0 },
 	WORKLOAD_OPTIONS,
 	{ 0 }
 };
@@ -89,6 +93,8 @@ static void own_option(int key, char *arg, struct options *opt)
 		s->elements = arg;
 	else if (key == OPT_BUCKETS)
 		s->buckets = arg;
+	else if (key == OPT_FULL)
+		s->full = true;
 	else
 		s->report = arg;
 }
@@ -146,6 +152,18 @@ static json_t *run_hashscale(const struct settings *s, const struct options *opt
 	compare_numbers(&c, "--updates", updates, nr_updates);
 	compare_seconds(&c, seconds);
 	return compare_run(&c);
+}
+
+/* What is wrong with the keys and the schemes is said before anything is measured. */
+static void check_table(const struct settings *s, const struct options *opt)
+{
+	struct compare_command c = { 0 };
+
+	compare_arg(&c, "lull");
+	compare_arg(&c, "hashscale");
+	add_table_args(&c, s, opt);
+	compare_arg(&c, "--check");
+	json_decref(compare_run(&c));
 }
 
 static json_t *run_refscale(const char *sections, double seconds)
@@ -221,9 +239,11 @@ static json_t *run_rcuscale(const char *schemes, double seconds)
 }
 
 static json_t *run_tradeoff(const struct workload *work, const struct options *opt,
-			    double seconds)
+			    unsigned most, double seconds)
 {
 	struct compare_command c = { 0 };
+	unsigned threads[33], n;
+	size_t count = 0;
 
 	compare_arg(&c, "lull");
 	compare_arg(&c, "tradeoff");
@@ -232,47 +252,14 @@ static json_t *run_tradeoff(const struct workload *work, const struct options *o
 	compare_arg(&c, "--objects=%zu", work->objects);
 	compare_arg(&c, "--size=%zu", work->size);
 	compare_arg(&c, "--block=%s", work->block ? "yes" : "no");
+	for (n = 1; n < most; n *= 2)
+		threads[count++] = n;
+	threads[count++] = most;
+	compare_numbers(&c, "--threads", threads, count);
 	if (opt->runs)
 		compare_arg(&c, "--runs=%u", opt->runs);
 	compare_seconds(&c, seconds);
 	return compare_run(&c);
-}
-
-/* ---- the recommendation ---------------------------------------------------------------------- */
-
-/* A disturbance makes things slower: what was best tells how much the median has suffered. */
-static double spread_of(const struct bench_stat *s)
-{
-	return s->median > 0 ? (s->max - s->median) / s->median : 0;
-}
-
-static void recommend(struct compare *data)
-{
-	struct choose_row *row = options_alloc(data->count, sizeof(*row));
-	struct choose_input in = { row, data->count, data->percent, data->nr_percents,
-				   data->mixed_threads };
-	struct choose_result result;
-	size_t i, j;
-
-	for (i = 0; i < data->count; i++) {
-		const struct compare_scheme *s = &data->scheme[i];
-
-		row[i].name = s->name;
-		row[i].family = s->style->family;
-		row[i].effort = s->style->effort;
-		row[i].demand = s->style->demand;
-		row[i].long_readers = s->style->long_readers;
-		row[i].bounded = s->style->bounded;
-		row[i].wait_ns = s->wait[WAIT_BUSY].count ? s->wait[WAIT_BUSY].p50 : 0;
-		row[i].waiting_bytes = s->waiting_bytes;
-		for (j = 0; j < data->nr_percents; j++) {
-			row[i].mops[j] = s->mixed[j].count ? s->mixed[j].median : 0;
-			row[i].spread[j] = spread_of(&s->mixed[j]);
-		}
-	}
-	choose(&in, &result);
-	data->nr_advice = choose_words(&in, &result, data->advice);
-	free(row);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -312,7 +299,6 @@ static void write_json(struct jsonout *json, struct compare *data, json_t *const
 			copy_results(json_object_get(root, "results"), roots[i]);
 	json_object_set(root, "keys", json_object_get(roots[LOOKUPS], "keys"));
 	json_object_set(root, "schemes", json_object_get(roots[LOOKUPS], "schemes"));
-	json_object_set_new(root, "advice", lines_of(data->advice, data->nr_advice));
 	json_object_set(root, "workload", json_object_get(roots[TRADEOFF], "workload"));
 	json_object_set(root, "ways", json_object_get(roots[TRADEOFF], "schemes"));
 	json_object_set_new(root, "verdict", compare_verdict_json(data));
@@ -324,11 +310,42 @@ static void write_json(struct jsonout *json, struct compare *data, json_t *const
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* 1 to twice the CPUs, doubling, and all CPUs. */
-static void set_threads(struct options *opt)
+/*
+ * The verdict is about the most that were asked for. Where there are no CPUs for so many it is about as many as there
+ * are, and a prediction: to measure more would tell something about the scheduler. Tables go up to twice the CPUs.
+ */
+static void split_threads(struct options *opt, struct compare *data)
+{
+	unsigned cpus = bench_cpus(), most = 0;
+	size_t i, kept = 0;
+
+	for (i = 0; i < opt->nr_threads; i++) {
+		unsigned n = opt->threads[i];
+
+		most = n > most ? n : most;
+		if (n <= cpus * 2)
+			opt->threads[kept++] = n;
+	}
+	opt->nr_threads = kept;
+	data->threads_here = most < cpus ? most : cpus;
+	data->predict = most > cpus ? most : 0;
+}
+
+/* Without --threads: 1 to twice the CPUs, doubling, and all CPUs. */
+static void set_threads(struct options *opt, struct compare *data)
 {
 	unsigned cpus = bench_cpus(), n;
 
+	data->threads_here = cpus;
+	if (opt->threads[0] != 0) {
+		split_threads(opt, data);
+		if (opt->nr_threads)
+			return;
+	} else if (cpus < PREDICT) {
+		data->predict = PREDICT;
+	}
+	free(opt->threads);
+	opt->threads = options_alloc(COMPARE_THREADS_MAX, sizeof(*opt->threads));
 	opt->nr_threads = 0;
 	for (n = 1; n <= cpus * 2 && n <= OPTIONS_THREADS_LIMIT;
 	     n = n < cpus && n * 2 > cpus ? cpus : n * 2)
@@ -346,37 +363,42 @@ static void set_when(struct compare *data)
 	data->when = options_printf("%s", day);
 }
 
-static void measure(struct compare *data, const struct settings *s, const struct options *opt,
+static double seconds_for(struct settings *s, size_t part)
+{
+	return compare_budget_for(&s->budget, (double)(bench_now_ns() - s->start) / 1e9, shares, part,
+				  PARTS);
+}
+
+static void measure(struct compare *data, struct settings *s, const struct options *opt,
 		    json_t **roots)
 {
 	static const unsigned none[] = { 0 };
-	double seconds = opt->seconds > 0 ? opt->seconds : DEFAULT_SECONDS;
-	uint64_t start = bench_now_ns();
 	char *names;
 
+	check_table(s, opt);
+	roots[TRADEOFF] = run_tradeoff(&s->work, opt, data->threads_here, seconds_for(s, TRADEOFF));
+	tradeoff_read_json(roots[TRADEOFF], &data->tradeoff);
 	roots[LOOKUPS] = run_hashscale(s, opt, data->threads, data->nr_threads, none, 1,
-				 seconds * SHARE_LOOKUPS);
+				       seconds_for(s, LOOKUPS));
 	compare_read_schemes(data, roots[LOOKUPS]);
 	compare_read_keys(data, roots[LOOKUPS]);
 	compare_read_lookups(data, roots[LOOKUPS]);
 	roots[MIXED] = run_hashscale(s, opt, &data->mixed_threads, 1, percents, NR_PERCENTS,
-				 seconds * SHARE_MIXED);
+				     seconds_for(s, MIXED));
 	compare_read_mixed(data, roots[MIXED]);
 	names = compare_sections(data, roots[LOOKUPS], false);
-	roots[REFSCALE] = run_refscale(names, seconds * SHARE_REFSCALE);
+	roots[REFSCALE] = run_refscale(names, seconds_for(s, REFSCALE));
 	compare_read_sections(data, roots[REFSCALE], roots[LOOKUPS]);
 	free(names);
+	compare_locks_measure(&data->locks, &s->work, data->threads, data->nr_threads, opt->runs,
+			      seconds_for(s, LOCKS), &roots[LOCK_ROOTS]);
 	names = known_names(compare_sections(data, roots[LOOKUPS], true), "rcuscale");
 	if (*names) {
-		roots[RCUSCALE] = run_rcuscale(names, seconds * SHARE_RCUSCALE);
+		roots[RCUSCALE] = run_rcuscale(names, seconds_for(s, RCUSCALE));
 		compare_read_waits(data, roots[RCUSCALE]);
 	}
 	free(names);
-	roots[TRADEOFF] = run_tradeoff(&s->work, opt, seconds * SHARE_TRADEOFF);
-	tradeoff_read_json(roots[TRADEOFF], &data->tradeoff);
-	compare_locks_measure(&data->locks, &s->work, data->threads, data->nr_threads, opt->runs,
-			      seconds * SHARE_LOCKS, &roots[LOCKS]);
-	data->took_seconds = (double)(bench_now_ns() - start) / 1e9;
+	data->took_seconds = (double)(bench_now_ns() - s->start) / 1e9;
 }
 
 static void clean_up(struct compare *data, json_t **roots)
@@ -389,6 +411,15 @@ static void clean_up(struct compare *data, json_t **roots)
 	free(data->keys);
 	free(data->when);
 }
+
+static const char doc[] =
+	"Says which protection to use for your workload, from what it measures on this "
+	"machine.\v"
+	"It takes about 100 seconds, or as many as --seconds says: 20 at least, and more with long holds "
+	"or on a busy machine. The verdict is for as many threads as "
+	"there are CPUs here, or for the most that --threads names. For more threads than CPUs there is a "
+	"prediction. The verdict always compares six ways; --schemes, --keys, --elements and --buckets "
+	"change the tables alone.";
 
 int lull_cmd_compare(int argc, char **argv)
 {
@@ -403,13 +434,10 @@ int lull_cmd_compare(int argc, char **argv)
 	/* 0 is no number of threads: if it is still there afterwards, none was given. */
 	opt.threads = options_alloc(COMPARE_THREADS_MAX, sizeof(*opt.threads));
 	opt.nr_threads = 1;
-	options_parse(&opt, own_options, own_option,
-		      "Measures on this machine, over your keys, what each protection costs, and says "
-		      "which one to use.", argc, argv);
+	options_parse(&opt, own_options, own_option, doc, argc, argv);
 	if (opt.list)
 		execl("/proc/self/exe", "lull", "hashscale", "--list", (char *)NULL);
-	if (opt.threads[0] == 0)
-		set_threads(&opt);
+	set_threads(&opt, &data);
 	if (opt.nr_threads > COMPARE_THREADS_MAX)
 		options_bad("--threads: at most %d of them here", COMPARE_THREADS_MAX);
 	workload_check(&settings.work);
@@ -424,14 +452,18 @@ int lull_cmd_compare(int argc, char **argv)
 	memcpy(data.percent, percents, sizeof(percents));
 	machine_read(&data.machine);
 	set_when(&data);
+	settings.budget.seconds = opt.seconds > 0 ? opt.seconds : DEFAULT_SECONDS;
+	data.seconds = settings.budget.seconds;
+	settings.start = bench_now_ns();
 	measure(&data, &settings, &opt, roots);
-	recommend(&data);
 	compare_answer(&data);
-	compare_print(&data);
+	/* Who reads the first lines alone, as `head` does, has the files all the same. */
+	signal(SIGPIPE, SIG_IGN);
+	compare_print(&data, settings.full);
 	write_json(json, &data, roots, INSTRUMENTS);
 	jsonout_close(json);
 	report_write(report, &data);
-	printf("\nreport: %s\n", settings.report);
+	printf("\n%sReport: %s\n", settings.full ? "" : "Tables: --full. ", settings.report);
 	clean_up(&data, roots);
 	options_free(&opt);
 	return 0;

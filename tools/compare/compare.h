@@ -7,7 +7,7 @@
 
 #include "report/compared.h"
 
-/* What suits the workload: fills in verdict, workload and answer. */
+/* Choose what suits the workload: fill in verdict, workload and answer. */
 void compare_answer(struct compare *data);
 json_t *compare_verdict_json(const struct compare *data);
 
@@ -27,6 +27,7 @@ struct compare_scheme *compare_find_scheme(struct compare *data, const char *nam
 
 /* ---- compare/print.c ------------------------------------------------------------------------- */
 
-void compare_print(struct compare *data);
+/* What to do, in a few lines; @full: all tables behind it. */
+void compare_print(struct compare *data, bool full);
 
 #endif

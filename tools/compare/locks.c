@@ -32,11 +32,11 @@ static const struct {
 #define SECTION_MAX_NS 1e6
 #define LONGER_NS 200e3
 
-/* Shares of the time. */
-#define SHARE_ALONE 0.08
-#define SHARE_PLAIN 0.37
-#define SHARE_HOGS 0.37
-#define SHARE_LONGER 0.18
+/* Shares of the time. Beside other processes a slice has to last for many of the scheduler's turns. */
+#define SHARE_ALONE 0.06
+#define SHARE_PLAIN 0.28
+#define SHARE_HOGS 0.54
+#define SHARE_LONGER 0.12
 
 /* ---- to measure ------------------------------------------------------------------------------ */
 
@@ -51,8 +51,7 @@ static void begin(struct compare_command *c, unsigned runs, double seconds)
 	compare_arg(c, "mutexscale");
 	compare_arg(c, "--schemes=%s", names);
 	free(names);
-	if (runs)
-		compare_arg(c, "--runs=%u", runs);
+	compare_arg(c, "--runs=%u", runs ? runs : CHOOSE_ROUNDS_LEAST);
 	compare_seconds(c, seconds);
 }
 
@@ -108,6 +107,16 @@ static void read_alone(struct compare_locks *to, const json_t *root)
 	}
 }
 
+static void read_rounds(struct choose_rounds *to, const json_t *row)
+{
+	const json_t *list = json_object_get(row, "rounds");
+	size_t i;
+
+	to->count = 0;
+	for (i = 0; i < json_array_size(list) && i < CHOOSE_ROUNDS_MAX; i++)
+		to->ns[to->count++] = 1e9 / json_number_value(json_array_get(list, i));
+}
+
 static void read_figure(struct compare_contention *to, const json_t *row)
 {
 	static const struct {
@@ -126,6 +135,8 @@ static void read_figure(struct compare_contention *to, const json_t *row)
 	for (i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
 		if (!strcmp(jsonin_text(row, "metric"), figures[i].metric))
 			*(struct bench_stat *)((char *)to + figures[i].offset) = jsonin_stat(row);
+	if (!strcmp(jsonin_text(row, "metric"), figures[0].metric))
+		read_rounds(&to->section, row);
 }
 
 /* Of whom and how many threads a row is. */
@@ -159,12 +170,6 @@ static void read_contended(struct compare_locks *to, const json_t *root, unsigne
 
 /* ---- the choice ------------------------------------------------------------------------------ */
 
-static void set_case(struct choose_lock *to, size_t at, const struct bench_stat *rate)
-{
-	to->rate[at] = rate->count ? rate->median : 0;
-	to->spread[at] = rate->median > 0 ? (rate->max - rate->min) / 2 / rate->median : 0;
-}
-
 static void set_lock(struct choose_lock *to, const struct compare_locks *locks, size_t which)
 {
 	const struct compare_lock *lock = &locks->lock[which];
@@ -174,10 +179,10 @@ static void set_lock(struct choose_lock *to, const struct compare_locks *locks, 
 	to->effort = known[which].effort;
 	to->alone_ns = lock->alone.count ? lock->alone.median : 0;
 	for (i = 0; i < n; i++) {
-		set_case(to, i, &lock->plain[i].rate);
-		set_case(to, n + i, &lock->hogs[i].rate);
+		to->section[i] = lock->plain[i].section;
+		to->section[n + i] = lock->hogs[i].section;
 	}
-	set_case(to, 2 * n, &lock->longer.rate);
+	to->section[2 * n] = lock->longer.section;
 }
 
 static void answer(struct compare_locks *locks)
@@ -221,11 +226,24 @@ static void set_up(struct compare_locks *to, const struct workload *work, const 
 		to->lock[i].name = known[i].name;
 }
 
+/* Leave one thread out: beside other processes that tells nothing about a lock, and takes time from the others. */
+static size_t several_threads(const unsigned *threads, size_t nr_threads, unsigned *several)
+{
+	size_t n = 0, i;
+
+	for (i = 0; i < nr_threads; i++)
+		if (threads[i] > 1)
+			several[n++] = threads[i];
+	return n;
+}
+
 void compare_locks_measure(struct compare_locks *to, const struct workload *work,
 			   const unsigned *threads, size_t nr_threads, unsigned runs, double seconds,
 			   json_t *roots[COMPARE_LOCKS_ROOTS])
 {
+	unsigned several[COMPARE_THREADS_MAX];
 	const unsigned *most;
+	size_t nr_several;
 
 	set_up(to, work, threads, nr_threads);
 	most = &threads[compare_locks_most(to)];
@@ -234,9 +252,12 @@ void compare_locks_measure(struct compare_locks *to, const struct workload *work
 	roots[COMPARE_LOCKS_PLAIN] = run_contended(to, to->section_ns, threads, nr_threads, 0, runs,
 						   seconds * SHARE_PLAIN);
 	read_contended(to, roots[COMPARE_LOCKS_PLAIN], COMPARE_LOCKS_PLAIN);
-	roots[COMPARE_LOCKS_HOGS] = run_contended(to, to->section_ns, threads, nr_threads, to->hogs,
-						  runs, seconds * SHARE_HOGS);
-	read_contended(to, roots[COMPARE_LOCKS_HOGS], COMPARE_LOCKS_HOGS);
+	nr_several = several_threads(threads, nr_threads, several);
+	if (nr_several) {
+		roots[COMPARE_LOCKS_HOGS] = run_contended(to, to->section_ns, several, nr_several, to->hogs, runs,
+							  seconds * SHARE_HOGS);
+		read_contended(to, roots[COMPARE_LOCKS_HOGS], COMPARE_LOCKS_HOGS);
+	}
 	if (to->section_ns <= to->longer_ns / 2) {
 		roots[COMPARE_LOCKS_LONGER] = run_contended(to, to->longer_ns, most, 1, 0, runs,
 							    seconds * SHARE_LONGER);
@@ -335,7 +356,7 @@ json_t *compare_locks_json(const struct compare_locks *locks)
 	json_object_set_new(to, "hogs", json_integer(locks->hogs));
 	json_object_set_new(to, "use",
 			    known_best ? json_string(locks->lock[v->best].name) : json_null());
-	for (i = 0; i < locks->count && known_best; i++)
+	for (i = 0; i < locks->count && v->measured; i++)
 		json_object_set_new(gains, locks->lock[i].name, json_real(v->gain[i].mean));
 	json_object_set_new(to, "times_pthread", gains);
 	return to;

@@ -32,7 +32,7 @@ static void cell_median(struct bench_table *table, const struct bench_stat *s)
 static void print_decision(struct compare *data)
 {
 	struct bench_table *table = bench_table_new(
-		"scheme|ns/read|2 thr|x none|update|p99|waiting|B/obj|B/thr|holds up|sleeps");
+		"scheme|ns/read|2 thr|x none|update|p99|waiting|B/obj|B/thr|held up by a sleeper");
 	static const struct bench_stat missing;
 	struct compare_scheme *none = compare_find_scheme(data, "none");
 	size_t i;
@@ -52,16 +52,14 @@ static void print_decision(struct compare *data)
 			   units_bytes(s->defers ? s->waiting_bytes : -1).text);
 		bench_cell(table, "%s", units_bytes(s->object_bytes).text);
 		bench_cell(table, "%s", units_bytes(s->thread_bytes).text);
-		bench_cell(table, "%s", s->holds_up);
-		bench_cell(table, "%s", s->may_block ? "yes" : "no");
+		bench_cell(table, "%s", s->may_block ? s->holds_up : "must not sleep");
 	}
 	bench_table_print(table);
 	printf("\nns/read: one read section, 1 and 2 threads. update: one replacement, median and "
 	       "p99.\n"
 	       "waiting: most bytes that waited to be freed. B/obj, B/thr: what the scheme "
 	       "adds.\n"
-	       "holds up: what a reader that stays in delays; sleeps: whether it may sleep "
-	       "there.\n");
+	       "held up by a sleeper: what waits for a reader that sleeps.\n");
 }
 
 /* Lookups by threads and mixes by updates, side by side where that fits. */
@@ -119,13 +117,11 @@ static void print_wrapped(const char *line)
 	putchar('\n');
 }
 
-void compare_print(struct compare *data)
+static void print_tables(struct compare *data)
 {
 	size_t i;
 
-	peers_print_broken();
-	machine_print(&data->machine);
-	printf("%s\n\n", data->keys);
+	printf("\n%s\n\n", data->keys);
 	print_decision(data);
 	if (data->nr_threads <= 4) {
 		print_throughput(data, true, true);
@@ -133,20 +129,32 @@ void compare_print(struct compare *data)
 		print_throughput(data, true, false);
 		print_throughput(data, false, true);
 	}
-	printf("thr: threads, lookups only; %%: of updates, on %u thread%s.\n\n",
+	printf("thr: threads, lookups only; %%: of updates, on %u thread%s.\n",
 	       data->mixed_threads, data->mixed_threads == 1 ? "" : "s");
-	for (i = 0; i < data->nr_advice; i++)
-		print_wrapped(data->advice[i]);
 	printf("\nFour ways to keep an object alive:\n\n");
 	tradeoff_print(&data->tradeoff);
-	putchar('\n');
-	print_wrapped(data->workload);
-	for (i = 0; i < data->nr_answers; i++)
-		print_wrapped(data->answer[i]);
 	putchar('\n');
 	compare_locks_print(&data->locks);
 	if (data->locks.nr_answers)
 		putchar('\n');
 	for (i = 0; i < data->locks.nr_answers; i++)
 		print_wrapped(data->locks.answer[i]);
+}
+
+void compare_print(struct compare *data, bool full)
+{
+	size_t i;
+
+	peers_print_broken();
+	for (i = 0; i < data->nr_answers; i++) {
+		if (i == CHOOSE_HEADLINES)
+			printf("\nWhat would change the answer:\n");
+		print_wrapped(data->answer[i]);
+	}
+	putchar('\n');
+	print_wrapped(data->workload);
+	print_wrapped("Describe another one by --updates, --hold, --objects, --size, --block and --threads.");
+	machine_print(&data->machine);
+	if (full)
+		print_tables(data);
 }

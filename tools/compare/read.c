@@ -10,37 +10,36 @@
 
 /* Colours that stay apart for who sees few, in each picture; marks that do without them. */
 static const struct compare_style styles[] = {
-	{ "none", CHOOSE_UNPROTECTED, 0, NULL, true, false, 1, "#8a8f98", "#8b949e" },
-	{ "rcu", CHOOSE_DEFERRED, 3, NULL, false, false, 7, "#0b57d0", "#6ea8fe" },
-	{ "rcu-qsbr", CHOOSE_DEFERRED, 4, "threads can report quiescent states", false, false, 9,
-	  "#5b8def", "#b3cdff" },
-	{ "lull-hash", CHOOSE_DEFERRED, 2, NULL, false, false, 5, "#00869b", "#39c5d8" },
-	{ "hazptr", CHOOSE_DEFERRED, 5, NULL, true, true, 13, "#007a5a", "#4fd1a5" },
-	{ "hazptr-fenced", CHOOSE_DEFERRED, 5, NULL, true, true, 11, "#1f6f8f", "#7fc4de" },
-	{ "hazptr-rcu", CHOOSE_DEFERRED, 4, NULL, true, false, 12, "#3f8f7f", "#8fdcc8" },
-	{ "shazptr", CHOOSE_DEFERRED, 2, NULL, false, false, 8, "#1c7ed6", "#4dabf7" },
-	{ "seqlock", CHOOSE_LOCK, 3, "elements need never be freed", false, false, 2, "#3a7d00",
-	  "#9bd35a" },
-	{ "brlock", CHOOSE_LOCK, 1, NULL, false, false, 4, "#8a6d00", "#d8b83a" },
-	{ "spinlock", CHOOSE_LOCK, 0, NULL, false, false, 6, "#6e40c9", "#b79bff" },
-	{ "mutex", CHOOSE_LOCK, 0, NULL, false, false, 8, "#57606a", "#9aa4af" },
-	{ "rwlock", CHOOSE_LOCK, 0, NULL, false, false, 10, "#7a4a2b", "#d9a06f" },
-	{ "refcount", CHOOSE_LOCK, 1, NULL, true, false, 5, "#c8470a", "#ff9466" },
-	{ "refcount-lock", CHOOSE_LOCK, 1, NULL, true, false, 12, "#a3261f", "#ff8a80" },
-	{ "percpu_ref", CHOOSE_DEFERRED, 5, NULL, true, false, 4, "#b0417f", "#f29ac6" },
-	{ "liburcu-memb", CHOOSE_DEFERRED, 3, NULL, false, false, 7, "#1a7f37", "#56d364" },
-	{ "liburcu-mb", CHOOSE_DEFERRED, 3, NULL, false, false, 8, "#2da44e", "#7ee787" },
-	{ "liburcu-qsbr", CHOOSE_DEFERRED, 4, "threads can report quiescent states", false, false,
-	  9, "#0f5323", "#a3f0b1" },
-	{ "liburcu-bp", CHOOSE_DEFERRED, 3, NULL, false, false, 10, "#57ab5a", "#3fb950" },
-	{ "liburcu-lfht", CHOOSE_DEFERRED, 2, NULL, false, false, 5, "#6a9a1f", "#b4d76b" },
-	{ "ck-epoch", CHOOSE_DEFERRED, 3, NULL, false, false, 7, "#8250df", "#d2a8ff" },
-	{ "ck-ht", CHOOSE_DEFERRED, 3, NULL, false, false, 5, "#5a32a3", "#b083f0" },
+	{ "none", COMPARE_UNPROTECTED, 1, "#8a8f98", "#8b949e" },
+	{ "rcu", COMPARE_DEFERRED, 7, "#0b57d0", "#6ea8fe" },
+	{ "rcu-qsbr", COMPARE_DEFERRED, 9, "#5b8def", "#b3cdff" },
+	{ "lull-hash", COMPARE_DEFERRED, 5, "#00869b", "#39c5d8" },
+	{ "hazptr", COMPARE_DEFERRED, 13, "#007a5a", "#4fd1a5" },
+	{ "hazptr-fenced", COMPARE_DEFERRED, 11, "#1f6f8f", "#7fc4de" },
+	{ "hazptr-rcu", COMPARE_DEFERRED, 12, "#3f8f7f", "#8fdcc8" },
+	{ "shazptr", COMPARE_DEFERRED, 8, "#1c7ed6", "#4dabf7" },
+	{ "seqlock", COMPARE_LOCK, 2, "#3a7d00", "#9bd35a" },
+	{ "brlock", COMPARE_LOCK, 4, "#8a6d00", "#d8b83a" },
+	{ "spinlock", COMPARE_LOCK, 6, "#6e40c9", "#b79bff" },
+	{ "mutex", COMPARE_LOCK, 8, "#57606a", "#9aa4af" },
+	{ "rwlock", COMPARE_LOCK, 10, "#7a4a2b", "#d9a06f" },
+	{ "refcount", COMPARE_LOCK, 5, "#c8470a", "#ff9466" },
+	{ "refcount-lock", COMPARE_LOCK, 12, "#a3261f", "#ff8a80" },
+	{ "percpu_ref", COMPARE_DEFERRED, 4, "#b0417f", "#f29ac6" },
+	{ "liburcu-memb", COMPARE_DEFERRED, 7, "#1a7f37", "#56d364" },
+	{ "liburcu-mb", COMPARE_DEFERRED, 8, "#2da44e", "#7ee787" },
+	{ "liburcu-qsbr", COMPARE_DEFERRED, 9, "#0f5323", "#a3f0b1" },
+	{ "liburcu-bp", COMPARE_DEFERRED, 10, "#57ab5a", "#3fb950" },
+	{ "liburcu-lfht", COMPARE_DEFERRED, 5, "#6a9a1f", "#b4d76b" },
+	{ "ck-brlock", COMPARE_LOCK, 4, "#9a5b00", "#f0c36d" },
+	{ "ck-epoch", COMPARE_DEFERRED, 7, "#8250df", "#d2a8ff" },
+	{ "ck-ht", COMPARE_DEFERRED, 5, "#5a32a3", "#b083f0" },
+	{ "papaya", COMPARE_DEFERRED, 5, "#b5541c", "#f0a875" },
+	{ "flurry", COMPARE_DEFERRED, 8, "#8f3d0f", "#e08a50" },
+	{ "scc-index", COMPARE_DEFERRED, 9, "#d07a3f", "#ffc9a0" },
 };
 
-static const struct compare_style plain_style = {
-	"", CHOOSE_UNPROTECTED, 0, NULL, false, false, 1, "#57606a", "#8b949e"
-};
+static const struct compare_style plain_style = { "", COMPARE_UNPROTECTED, 1, "#57606a", "#8b949e" };
 
 struct compare_scheme *compare_find_scheme(struct compare *data, const char *name)
 {
@@ -124,6 +123,14 @@ void compare_read_lookups(struct compare *data, const json_t *root)
 	}
 }
 
+/* The hardware's count; count 0: there is none. */
+static struct bench_stat counted(const json_t *row, const char *key)
+{
+	double value = jsonin_number(row, key);
+
+	return (struct bench_stat){ value, value, value, json_is_number(json_object_get(row, key)) };
+}
+
 void compare_read_mixed(struct compare *data, const json_t *root)
 {
 	const json_t *row;
@@ -141,6 +148,8 @@ void compare_read_mixed(struct compare *data, const json_t *root)
 		if (!strcmp(metric, "operations") && at < data->nr_percents) {
 			s->mixed[at] = jsonin_stat(row);
 			s->cpu_ns[at] = jsonin_number(row, "cpu_ns");
+			s->cycles[at] = counted(row, "cycles");
+			s->instructions[at] = counted(row, "instructions");
 		} else if (!strcmp(metric, "update")) {
 			s->update = jsonin_latency(row);
 		}
@@ -189,7 +198,7 @@ char *compare_sections(const struct compare *data, const json_t *hashscale, bool
 		const char *section = section_of(hashscale, data->scheme[i].name);
 
 		if (deferring && !data->scheme[i].defers &&
-		    data->scheme[i].style->family != CHOOSE_DEFERRED)
+		    data->scheme[i].style->family != COMPARE_DEFERRED)
 			continue;
 		for (j = 0; j < i && strcmp(section_of(hashscale, data->scheme[j].name), section);
 		     j++)

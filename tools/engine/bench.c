@@ -23,6 +23,8 @@
 #define CHUNK_MAX_NS 60000u	   /* longer ones and threads stop too far apart */
 #define CROWDED_SLICE_NS 20000000u /* more threads than CPUs: several turns of the scheduler */
 #define WORKER_STACK (256u * 1024)
+#define SLICES_MIN 3 /* in a run */
+#define RUNS_MIN 3
 
 void bench_sink(uint64_t value)
 {
@@ -237,7 +239,7 @@ struct bench_pool *bench_pool_new(unsigned threads)
 		unsigned made = pool->size;
 
 		bench_pool_free(pool);
-		options_bad("%u threads were asked for, only %u can be made here (%s)", threads,
+		options_bad("you asked for %u threads; only %u can be made here (%s)", threads,
 			    made, strerror(err));
 	}
 	pool->counters = pool->worker[0].counters.cycles >= 0;
@@ -483,16 +485,16 @@ struct bench_plan bench_plan_for(unsigned threads, unsigned runs, double seconds
 {
 	bool crowded = threads > bench_cpus();
 	struct bench_plan plan = {
-		.threads = threads,
-		.runs = runs ? runs : BENCH_RUNS,
+		.threads = threads, .runs = runs ? runs : BENCH_RUNS,
 		.slice_ns = crowded ? CROWDED_SLICE_NS : BENCH_SLICE_NS,
 		.warm_ns = BENCH_WARM_NS,
 	};
 	/* A slice takes about 0.1 ms more than it measures: warming up, waking workers. */
-	double per_run = seconds / plan.runs /
-			 ((double)nr_cases * ((double)plan.slice_ns + 100000) / 1e9);
-
-	plan.slices = per_run < 3 ? 3 : (unsigned)per_run;
+	double slices = seconds / ((double)nr_cases * ((double)plan.slice_ns + 100000) / 1e9);
+	/* Little time for many cases: fewer runs, not fewer slices in each. */
+	if (!runs && slices < SLICES_MIN * BENCH_RUNS)
+		plan.runs = RUNS_MIN;
+	plan.slices = slices < SLICES_MIN * plan.runs ? SLICES_MIN : (unsigned)(slices / plan.runs);
 	plan.redo = crowded ? 0 : plan.slices;
 	return plan;
 }

@@ -77,7 +77,8 @@ struct bench_plan {
 
 /*
  * A plan that spends about `seconds` on all cases together: slices per run follow from the time,
- * the runs and the number of cases (at least 3). More threads than CPUs: longer slices.
+ * the runs and the number of cases (at least 3; and 3 runs, where there is no time for more). More threads than CPUs:
+ * longer slices.
  */
 struct bench_plan bench_plan_for(unsigned threads, unsigned runs, double seconds, size_t nr_cases);
 

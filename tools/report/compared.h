@@ -20,6 +20,7 @@
 /* Of one lock, one number of threads. A figure with count 0 was not measured. */
 struct compare_contention {
 	struct bench_stat rate; /* sections per second, all threads together */
+	struct choose_rounds section; /* ns, 1e9 / rate, round by round */
 	struct bench_stat wait, p99, p999, longest; /* of a section, ns */
 	struct bench_stat cpu; /* ns of all threads per section */
 };
@@ -54,13 +55,18 @@ size_t compare_locks_most(const struct compare_locks *locks);
 #define COMPARE_WAITS_MAX 6
 #define COMPARE_REPLACES_MAX 64
 
-/* How a scheme is drawn and weighed. */
+#define COMPARE_FRACTIONS_MAX 16
+
+enum compare_family {
+	COMPARE_UNPROTECTED, /* a limit, no protection */
+	COMPARE_LOCK,	     /* readers write to something that they share */
+	COMPARE_DEFERRED,    /* readers do not; memory waits for them, or updaters do */
+};
+
+/* How a scheme is drawn. */
 struct compare_style {
 	const char *name;
-	enum choose_family family;
-	unsigned effort;
-	const char *demand; /* see choose.h */
-	bool long_readers, bounded;
+	enum compare_family family;
 	unsigned point;		  /* enum plot_mark */
 	const char *light, *dark; /* colours */
 };
@@ -82,8 +88,9 @@ struct compare_scheme {
 	double object_bytes, thread_bytes;
 	struct bench_stat read[2];			/* ns per read section, 1 and 2 threads */
 	struct bench_stat lookups[COMPARE_THREADS_MAX]; /* Mops by threads */
-	struct bench_stat mixed[CHOOSE_FRACTIONS_MAX];	/* Mops by updates */
-	double cpu_ns[CHOOSE_FRACTIONS_MAX];
+	struct bench_stat mixed[COMPARE_FRACTIONS_MAX];	/* Mops by updates */
+	double cpu_ns[COMPARE_FRACTIONS_MAX];
+	struct bench_stat cycles[COMPARE_FRACTIONS_MAX], instructions[COMPARE_FRACTIONS_MAX]; /* per operation */
 	struct bench_latency update;
 	double waiting_bytes;
 	struct bench_latency wait[COMPARE_WAITS_MAX];
@@ -102,10 +109,10 @@ struct compare {
 	char *command; /* that gives this report again */
 	char *keys;    /* in words */
 	char *when;
-	double took_seconds;
+	double seconds, took_seconds; /* that were given; that it took */
 	unsigned *threads;
 	size_t nr_threads;
-	unsigned percent[CHOOSE_FRACTIONS_MAX];
+	unsigned percent[COMPARE_FRACTIONS_MAX];
 	size_t nr_percents;
 	unsigned mixed_threads;
 	struct compare_scheme *scheme;
@@ -114,13 +121,13 @@ struct compare {
 	size_t nr_replaces;
 	/* Of a percpu_ref until it is confirmed, and one membarrier; idle process, busy reader. */
 	struct bench_latency kill[2], membarrier[2];
-	char advice[CHOOSE_LINES_MAX][CHOOSE_LINE];
-	size_t nr_advice;
-	/* Four ways to keep an object alive, and the one for the workload that was described. */
+	unsigned predict; /* threads that were not measured, and are predicted; 0: none */
+	unsigned threads_here; /* that the verdict is about, as far as it was measured */
+	/* Ways to keep an object alive, and the one for the workload that was described. */
 	struct tradeoff tradeoff;
 	struct choose_verdict verdict; /* its indices: tradeoff.scheme[] */
 	char workload[CHOOSE_LINE];    /* in words */
-	char answer[CHOOSE_LINES_MAX][CHOOSE_LINE];
+	char answer[CHOOSE_LINES_MAX][CHOOSE_LINE]; /* first CHOOSE_HEADLINES that say what to do */
 	size_t nr_answers;
 	struct compare_locks locks;
 };

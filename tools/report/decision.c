@@ -45,8 +45,8 @@ static void out_rows(struct report *r)
 		out_size(r, s->object_bytes);
 		out_size(r, s->thread_bytes);
 		out(r, "<td>");
-		out_text(r, s->holds_up);
-		out(r, "</td><td>%s</td></tr>\n", s->may_block ? "yes" : "no");
+		out_text(r, s->may_block ? s->holds_up : "must not sleep");
+		out(r, "</td></tr>\n");
 	}
 }
 
@@ -59,7 +59,7 @@ void out_decision(struct report *r)
 	       "<thead><tr><th>scheme</th><th>ns per read,<br>1 thread</th><th>2 threads</th><th>"
 	       "x unprotected</th><th>update,<br>median</th><th>update,<br>99 %%</th><th>memory "
 	       "that<br>waits, at most</th><th>bytes per<br>object</th><th>bytes per<br>"
-	       "thread</th><th>a reader that stays<br>holds up</th><th>and may<br>sleep</th></tr>"
+	       "thread</th><th>held up by a reader<br>that sleeps</th></tr>"
 	       "</thead>\n"
 	       "<tbody>\n");
 	out_rows(r);

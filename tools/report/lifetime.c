@@ -15,7 +15,7 @@
 
 #define OWN_COLOURS 900 /* of ways that are not among the schemes */
 
-/* The last line of each cell is what the slides have there. */
+/* The last line of each cell is what the slides have there; they have no locks. */
 static const struct way {
 	const char *name, *light, *dark;
 	unsigned mark;
@@ -29,6 +29,8 @@ static const struct way {
 	  "bounded", "never", "can be large" },
 	{ "hazptr", "#007a5a", "#4fd1a5", PLOT_DIAMOND_FULL, "fast and scalable", "~O(objects)",
 	  "can be long", "if any object is deleted", "depends on the scan interval" },
+	{ "rwlock", "#7a4a2b", "#d9a06f", PLOT_TRIANGLE, NULL, NULL, NULL, NULL, NULL },
+	{ "spinlock", "#6e40c9", "#b79bff", PLOT_CIRCLE, NULL, NULL, NULL, NULL, NULL },
 };
 
 #define NR_WAYS (sizeof(ways) / sizeof(ways[0]))
@@ -75,7 +77,7 @@ static void out_bytes_stat(struct report *r, const struct bench_stat *s, const c
 	if (!s->count)
 		out(r, "n/a %s", per);
 	else
-		out(r, "<b>%s</b> %s", units_bytes(fmax(s->median, 0)).text, per);
+		out(r, "<b>%s%s</b> %s", s->median < 0 ? "-" : "", units_bytes(fabs(s->median)).text, per);
 }
 
 static void cell_readers(struct report *r, const struct tradeoff_result *t)
@@ -157,6 +159,8 @@ static void out_property(struct report *r, const char *name, const char *unit, p
 	for (i = 0; i < all->count; i++) {
 		const struct way *w = way_of(&all->scheme[i]);
 
+		if (all->scheme[i].is_lock)
+			continue;
 		out(r, "<td>");
 		cell(r, &all->scheme[i]);
 		if (w && said)
@@ -180,6 +184,8 @@ void out_foot_table(struct report *r)
 	       "<div class=\"box scroll\" tabindex=\"0\"><table class=\"ways\">\n"
 	       "<thead><tr><th></th>");
 	for (i = 0; i < all->count; i++) {
+		if (all->scheme[i].is_lock)
+			continue;
 		out(r, "<th scope=\"col\">");
 		plot_mark(r->file, mark_of(&all->scheme[i]), way_colour(i));
 		out_text(r, all->scheme[i].title);
@@ -196,7 +202,8 @@ void out_foot_table(struct report *r)
 	out_property(r, "deferred memory", "at most, beside that reader", cell_deferred,
 		     offsetof(struct way, deferred));
 	out_property(r, "a replacement", "of the updater&#39;s time", cell_updater, 0);
-	out(r, "</tbody></table></div>\n<details><summary>The four</summary><dl>\n");
+	out(r, "</tbody></table></div>\n<details><summary>The four, and two locks that the pictures "
+	       "have beside them</summary><dl>\n");
 	for (i = 0; i < all->count; i++) {
 		out(r, "<dt>");
 		out_text(r, all->scheme[i].title);
@@ -298,7 +305,7 @@ static void out_readers(struct report *r)
 	struct plot_lines plot = {
 		.id = "readers",
 		.title = "Cost of a read by number of readers",
-		.desc = "One line for each of the four ways, from one reader to all CPUs as "
+		.desc = "One line for each way, from one reader to all CPUs as "
 			"measured, and beyond as predicted. The numbers are in the table below.",
 		.x_title = "readers",
 		.y_title = "ns per read",
@@ -367,7 +374,7 @@ static void out_mix_rows(struct report *r, enum choose_axis axis, const char *co
 	for (i = 0; i < all->count; i++) {
 		out_label(r, all->scheme[i].title, way_colour(i), mark_of(&all->scheme[i]));
 		for (j = 0; j < all->values[axis]; j++)
-			out_stat(r, &all->scheme[i].mix[axis][j], false);
+			out_stat(r, &all->scheme[i].mix[axis][j].ns, false);
 		out(r, "</tr>\n");
 	}
 	end_figure(r);
@@ -389,7 +396,7 @@ static void out_mix(struct report *r, enum choose_axis axis, const char *title, 
 				   .x_label = label,
 				   .places = all->values[axis],
 				   .logarithmic = true,
-				   .desc = "One line for each of the four ways. The numbers are in "
+				   .desc = "One line for each way. The numbers are in "
 					   "the table below.",
 				   .series = series,
 				   .count = all->count };
@@ -400,7 +407,7 @@ static void out_mix(struct report *r, enum choose_axis axis, const char *title, 
 		label[j] = value_word(axis, all->value[axis][j], word[j], sizeof(word[j]));
 	for (i = 0; i < all->count; i++) {
 		for (j = 0; j < plot.places; j++) {
-			const struct bench_stat *s = &all->scheme[i].mix[axis][j];
+			const struct bench_stat *s = &all->scheme[i].mix[axis][j].ns;
 
 			y[i][j] = s->count ? s->median : NAN;
 			low[i][j] = s->count ? s->min : NAN;

@@ -77,9 +77,14 @@ static void out_times(struct report *r, const struct bench_stat *rate,
 		out(r, "<td>n/a</td>");
 }
 
+static struct units_text time_of(const struct bench_stat *ns)
+{
+	return units_time(ns->count ? ns->median : -1);
+}
+
 static void out_ns(struct report *r, const struct bench_stat *ns)
 {
-	out(r, "<td>%s</td>", units_time(ns->count ? ns->median : -1).text);
+	out(r, "<td>%s</td>", time_of(ns).text);
 }
 
 /* ---- by threads ------------------------------------------------------------------------------ */
@@ -180,20 +185,26 @@ struct wait_row {
 	const struct compare_contention *c;
 };
 
+/* NAN: nothing is drawn. */
+static double drawn_of(const struct bench_stat *ns)
+{
+	return ns->count ? ns->median : NAN;
+}
+
 static struct plot_row row_of(const struct compare_locks *locks, struct wait_row *row)
 {
 	const struct compare_contention *c = row->c;
 
 	snprintf(row->tip, WORDS, "%s: mean %s, 99 %% %s, 99.9 %% %s, longest %s", row->label,
-		 units_time(c->wait.median).text, units_time(c->p99.median).text,
-		 units_time(c->p999.median).text, units_time(c->longest.median).text);
+		 time_of(&c->wait).text, time_of(&c->p99).text, time_of(&c->p999).text,
+		 time_of(&c->longest).text);
 	return (struct plot_row){ .label = row->label,
 				  .colour = colour_of(locks, row->lock),
-				  .thin = { c->wait.median, c->longest.median },
+				  .thin = { drawn_of(&c->wait), drawn_of(&c->longest) },
 				  .thick = { NAN, NAN },
-				  .dot = c->wait.median,
-				  .ring = c->p99.median,
-				  .tick = c->p999.median,
+				  .dot = drawn_of(&c->wait),
+				  .ring = drawn_of(&c->p99),
+				  .tick = drawn_of(&c->p999),
 				  .tip = row->tip };
 }
 

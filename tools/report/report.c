@@ -49,7 +49,7 @@ static const char style_sheet[] =
 	"overflow-wrap:anywhere}\n"
 	".advice{background:var(--card);border:1px solid var(--line);border-left:4px solid "
 	"var(--accent);border-radius:10px;padding:.7rem 1.2rem;margin:.8rem 0}\n"
-	".advice p:first-child{font-weight:600}\n"
+	".head .advice p:first-child{font-weight:600}\n"
 	".grid{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,23rem),1fr));"
 	"gap:1.2rem;align-items:start;margin-top:.8rem}\n"
 	".wide{grid-template-columns:repeat(auto-fill,minmax(min(100%,30rem),1fr))}\n"
@@ -150,26 +150,22 @@ static void out_machine(struct report *r)
 	out(r, "</code></dd>\n</dl>\n");
 }
 
+/* What to do, and what would change that; see choose_for_words(). */
 static void out_verdict(struct report *r)
 {
 	const struct compare *data = r->data;
+	size_t head = data->nr_answers < CHOOSE_HEADLINES ? data->nr_answers : CHOOSE_HEADLINES;
 
-	if (!data->nr_answers)
-		return;
-	out(r, "<h2>Which one to use</h2>\n<p class=\"muted\">");
+	out(r, "<div class=\"head\">\n");
+	out_lines(r, data->answer, head);
+	out(r, "</div>\n");
+	if (data->nr_answers > head) {
+		out(r, "<h2>What would change the answer</h2>\n");
+		out_lines(r, data->answer + head, data->nr_answers - head);
+	}
+	out(r, "<p class=\"muted\">");
 	out_text(r, data->workload);
 	out(r, "</p>\n");
-	out_lines(r, data->answer, data->nr_answers);
-}
-
-static void out_advice(struct report *r)
-{
-	const struct compare *data = r->data;
-
-	out(r, "<h2>The same question for a table of your keys</h2>\n"
-	       "<p class=\"muted\">All schemes, locks and other libraries included, at each "
-	       "fraction of updates that was measured.</p>\n");
-	out_lines(r, data->advice, data->nr_advice);
 }
 
 static void out_method(struct report *r)
@@ -197,14 +193,13 @@ void report_write(struct report *r, const struct compare *data)
 {
 	r->data = data;
 	out_head(r);
-	out(r, "<h1>What each protection costs here</h1>\n"
+	out(r, "<h1>Which protection to use</h1>\n"
 	       "<p class=\"muted\">Readers use shared objects while updaters replace them: with "
-	       "locks, counts, sequence numbers, RCU and hazard pointers.</p>\n");
-	out_machine(r);
+	       "locks, counts, sequence numbers, RCU or hazard pointers.</p>\n");
 	out_verdict(r);
+	out_machine(r);
 	out_foot_table(r);
 	out_way_pictures(r);
-	out_advice(r);
 	out_figures(r);
 	out_latencies(r);
 	out_locks(r);

@@ -34,13 +34,14 @@ struct figure {
 #define SERIES_MAX 24
 
 /* In the order of importance; those that were not measured are left out. */
-static const char *const locks[] = { "brlock",	 "refcount", "refcount-lock", "rwlock",
-				     "spinlock", "mutex",    "seqlock",	      NULL };
+static const char *const locks[] = { "brlock", "ck-brlock", "refcount", "refcount-lock", "rwlock",
+				     "spinlock", "mutex", "seqlock", NULL };
 static const char *const article[] = { "rcu",	 "rcu-qsbr", "hazptr",	 "percpu_ref", "lull-hash",
 				       "brlock", "refcount", "spinlock", "rwlock",     NULL };
 static const char *const libraries[] = { "rcu",	       "rcu-qsbr",     "lull-hash",  "liburcu-memb",
 					 "liburcu-mb", "liburcu-qsbr", "liburcu-bp", "liburcu-lfht",
-					 "ck-epoch",   "ck-ht",	       NULL };
+					 "ck-epoch",   "ck-ht",	       "papaya",	   "flurry",
+					 "scc-index",  NULL };
 
 static const struct compare_scheme *find(const struct compare *data, const char *name)
 {
@@ -68,7 +69,7 @@ static double best_of(const struct compare *data, series_of series, size_t index
 	size_t i;
 
 	for (i = 0; i < data->count; i++)
-		if (data->scheme[i].style->family != CHOOSE_UNPROTECTED &&
+		if (data->scheme[i].style->family != COMPARE_UNPROTECTED &&
 		    series(&data->scheme[i], index)->median > best)
 			best = series(&data->scheme[i], index)->median;
 	return best;
@@ -126,7 +127,7 @@ static struct plot_series series_for(const struct compare_scheme *s, const struc
 	return (struct plot_series){ .name = s->name,
 				     .colour = s->colour,
 				     .mark = s->style->point,
-				     .dashed = s->style->family == CHOOSE_LOCK,
+				     .dashed = s->style->family == COMPARE_LOCK,
 				     .y = y };
 }
 
@@ -207,8 +208,8 @@ static void out_by_updates(struct report *r)
 	char *caption = options_printf("Lookups and updates on %u thread%s; logarithmic.",
 				       r->data->mixed_threads,
 				       r->data->mixed_threads == 1 ? "" : "s");
-	char word[CHOOSE_FRACTIONS_MAX][16];
-	const char *label[CHOOSE_FRACTIONS_MAX];
+	char word[COMPARE_FRACTIONS_MAX][16];
+	const char *label[COMPARE_FRACTIONS_MAX];
 	size_t i;
 
 	for (i = 0; i < r->data->nr_percents; i++) {
@@ -225,6 +226,49 @@ static void out_by_updates(struct report *r)
 	free(caption);
 }
 
+/* ---- counted ----------------------------------------------------------------------------------- */
+
+static void out_counted_rows(struct report *r)
+{
+	size_t i, j;
+
+	for (i = 0; i < r->data->count; i++) {
+		const struct compare_scheme *s = &r->data->scheme[i];
+
+		out_name(r, s);
+		for (j = 0; j < r->data->nr_percents; j++) {
+			if (s->cycles[j].count && s->instructions[j].count)
+				out(r, "<td>%.0f in %.0f</td>", s->instructions[j].median, s->cycles[j].median);
+			else
+				out(r, "<td>n/a</td>");
+		}
+		out(r, "</tr>\n");
+	}
+}
+
+/* Only where the hardware counts. */
+static void out_counted(struct report *r)
+{
+	bool counted = false;
+	size_t i, j;
+
+	for (i = 0; i < r->data->count; i++)
+		for (j = 0; j < r->data->nr_percents; j++)
+			counted = counted || r->data->scheme[i].cycles[j].count;
+	if (!counted)
+		return;
+	begin_figure(r, "Instructions and cycles of an operation",
+		     "The same operations as in figure 5, as the processor counted them: instructions in cycles, in user "
+		     "mode, of the threads that look up and update.");
+	begin_numbers(r);
+	out(r, "<thead><tr><th>instructions in cycles</th>");
+	for (j = 0; j < r->data->nr_percents; j++)
+		out(r, "<th>%u %%</th>", r->data->percent[j]);
+	out(r, "</tr></thead>\n<tbody>\n");
+	out_counted_rows(r);
+	end_figure(r);
+}
+
 /* ---- parts of the page ----------------------------------------------------------------------- */
 
 void out_figures(struct report *r)
@@ -235,6 +279,7 @@ void out_figures(struct report *r)
 	       "picture.</p>\n<div class=\"grid\">\n");
 	out_by_threads(r);
 	out_by_updates(r);
+	out_counted(r);
 	out_reads(r);
 	out(r, "</div>\n");
 }

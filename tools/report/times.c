@@ -103,6 +103,14 @@ void out_reads(struct report *r)
 	free(rows);
 }
 
+static void out_peak(struct report *r, const struct compare_replace *c, size_t setup)
+{
+	if (c->ns[setup].count)
+		out(r, "<td>%.0f</td>", c->peak[setup]);
+	else
+		out(r, "<td>n/a</td>");
+}
+
 static void out_replaces(struct report *r)
 {
 	struct rows *rows = options_alloc(1, sizeof(*rows));
@@ -125,8 +133,9 @@ static void out_replaces(struct report *r)
 			out_label(r, rows->row[i].label, rows->row[i].colour, rows->mark[i]);
 			out_stat(r, rows->upper[i], false);
 			out_stat(r, rows->lower[i], false);
-			out(r, "<td>%.0f</td><td>%.0f</td></tr>\n", data->replace[i].peak[0],
-			    data->replace[i].peak[1]);
+			out_peak(r, &data->replace[i], 0);
+			out_peak(r, &data->replace[i], 1);
+			out(r, "</tr>\n");
 		}
 		end_figure(r);
 	}

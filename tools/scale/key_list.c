@@ -167,8 +167,8 @@ static FILE *open_keys(const char *path)
 	if (!file || fstat(fileno(file), &st) != 0)
 		options_bad("--keys: cannot read '%s': %s", path, strerror(errno));
 	if (S_ISDIR(st.st_mode))
-		options_bad("--keys: cannot read '%s': it is a directory; a file with one key per "
-			    "line is needed",
+		options_bad("--keys: cannot read '%s': it is a directory; give a file with one key per "
+			    "line",
 			    path);
 	return file;
 }
@@ -233,7 +233,7 @@ void keys_find_paths(struct keys *keys, const char *root, size_t limit, uint64_t
 	walked = NULL;
 	bench_progress_clear();
 	if (!c.count)
-		options_bad("there are no paths under %s to use as keys; name a file with --keys",
+		options_bad("no paths under %s can be used as keys; name a file with --keys",
 			    root);
 	finish(keys, &c, seed);
 }

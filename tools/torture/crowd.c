@@ -44,7 +44,7 @@ static uint64_t limit_in(const char *path)
 static void check_limit(uint64_t limit, const char *what)
 {
 	if (torture.sleepers + SPARE > limit)
-		options_bad("--sleepers %u: the system allows %llu in all (%s)", torture.sleepers,
+		options_bad("--sleepers %u: the system allows only %llu threads in all (%s)", torture.sleepers,
 			    (unsigned long long)limit, what);
 }
 
@@ -107,7 +107,7 @@ void torture_sleepers_start(void)
 		int err = pthread_create(&crowd.thread[i], &attr, sleeper, (void *)(uintptr_t)i);
 
 		if (err)
-			options_bad("--sleepers %u: no more than %u can be had here (%s)", torture.sleepers, i,
+			options_bad("--sleepers %u: only %u can be made here (%s)", torture.sleepers, i,
 				    strerror(err));
 	}
 	pthread_attr_destroy(&attr);
@@ -132,7 +132,7 @@ void torture_sleepers_stop(void)
 	for (i = 0; i < torture.sleepers; i++)
 		pthread_join(crowd.thread[i], NULL);
 	free(crowd.thread);
-	printf("%-24s %u threads slept all the while\n", "Sleepers:", torture.sleepers);
+	printf("%-24s %u threads slept all the time\n", "Sleepers:", torture.sleepers);
 	if (lull_thread_count() >= torture.sleepers)
 		torture_fail("%u threads have exited, and %u are registered", torture.sleepers, lull_thread_count());
 }

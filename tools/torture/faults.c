@@ -18,8 +18,7 @@
 
 void torture_faults_list(void)
 {
-	printf("The faults for --busted are listed by '" PROGRAM
-	       " --list', which is built with the tests.\n");
+	printf("'" PROGRAM " --list' lists the faults for --busted; this program is built with the tests.\n");
 }
 
 void torture_fault_set(const char *name, char **argv)
@@ -32,6 +31,6 @@ void torture_fault_set(const char *name, char **argv)
 	self[len] = '\0';
 	snprintf(path, sizeof(path), "%s/" PROGRAM, dirname(self));
 	execv(path, argv);
-	options_bad("--busted %s needs %s (%s); it is built with the tests, and not installed",
+	options_bad("--busted %s needs %s (%s); this file is built with the tests, and not installed",
 		    name, path, strerror(errno));
 }

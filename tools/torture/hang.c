@@ -199,7 +199,7 @@ static void watch_all(void)
 		watch_wait(&torture.threads[i], &watched[i]);
 	lost = find_lost();
 	if (lost) {
-		torture_fail("%s %u (%s) sleeps, and all whom it can wait for have let go since: nobody will wake it",
+		torture_fail("%s %u (%s) sleeps, although every thread that it can wait for has let go since: nobody will wake it",
 			     lost->role, lost->index, lull_load_relaxed(&lost->doing));
 		hang();
 	}

@@ -123,7 +123,7 @@ static rlim_t address_space(void)
 	unsigned long long pages = 0;
 
 	if (!file || fscanf(file, "%llu", &pages) != 1)
-		options_fail("/proc/self/statm cannot be read");
+		options_fail("cannot read /proc/self/statm");
 	fclose(file);
 	return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
 }
@@ -177,7 +177,7 @@ static void meet_no_memory(void)
 	squeezed = all;
 	squeezed.rlim_cur = address_space() + ((rlim_t)torture.memory_mib << 20);
 	if (squeezed.rlim_cur > all.rlim_max || setrlimit(RLIMIT_AS, &squeezed) != 0)
-		options_fail("the address space cannot be limited");
+		options_fail("cannot limit the address space");
 	posted = defer_without_memory();
 	for (i = 0; i < FREES; i++)
 		torture.flavor->free(block[i]);

@@ -28,7 +28,7 @@ static const struct part {
 	[PART_FORK] = { "no-fork", "no forked children" },
 	[PART_SIGNALS] = { "no-signals", "no signal handlers that read" },
 	[PART_SHUFFLE] = { "no-shuffle", "no changes of CPU affinity" },
-	[PART_STUTTER] = { "no-stutter", "no pauses in which everything must have come home" },
+	[PART_STUTTER] = { "no-stutter", "no pauses in which everything must have been reclaimed" },
 	[PART_FLOOD] = { "no-flood", "no floods of callbacks" },
 	[PART_BARRIER] = { "no-barrier", "no barriers for callbacks of several threads" },
 };
@@ -54,29 +54,30 @@ static const struct number {
 } numbers[] = {
 	{ "readers", "N", "reader threads (2 per CPU)", &torture.readers, 1, THREADS_MOST },
 	{ "updaters", "N", "updater threads (2)", &torture.updaters, 1, 1000 },
-	{ "read-delay", "US", "readers sleep up to that in each use, beside the usual delays", &torture.read_delay_us, 1,
+	{ "read-delay", "US", "readers sleep up to US microseconds in each use, beside the usual delays", &torture.read_delay_us, 1,
 	  1000000 },
 	{ "update-delay", "US", "updaters sleep up to that after each update", &torture.update_delay_us, 1, 1000000 },
 	{ "stall", "MS",
-	  "a reader sleeps so long, again and again; the library has to report that, naming the thread (none)",
+	  "a reader sleeps for MS milliseconds, again and again; the library must report that and name the thread (none)",
 	  &torture.stall_ms, 20, 20000 },
-	{ "shuffle-interval", "MS", "how often threads get other CPUs (100)", &torture.shuffle_ms, 1, 1000000 },
-	{ "stutter", "MS", "how often all pause, and everything must have come home (1500)", &torture.stutter_ms, 1,
+	{ "shuffle-interval", "MS", "move threads to other CPUs every MS milliseconds (100)", &torture.shuffle_ms, 1, 1000000 },
+	{ "stutter", "MS", "all threads pause every MS milliseconds; everything must have been reclaimed then (1500)", &torture.stutter_ms, 1,
 	  1000000 },
-	{ "stat-interval", "S", "print a line every so many seconds (one that is overwritten, on a terminal)",
+	{ "stat-interval", "S", "print a line every S seconds (on a terminal: one line that changes)",
 	  &torture.stat_s, 1, 86400 },
-	{ "flood", "N", "callbacks of a flood, at most (20000)", &torture.flood_most, 1, 10000000 },
+	{ "flood", "N", "a flood has at most N callbacks (20000)", &torture.flood_most, 1, 10000000 },
 	{ "hard-items", "N",
-	  "the reclaimer's hard limit, over which who defers helps; in each pause a flood behind a reader that stalls "
-	  "has to stay within it, but for some that each thread keeps to itself (as configured at the start, unchecked)",
+	  "set the reclaimer's hard limit; over it the thread that defers helps. In each pause a flood behind a reader "
+	  "that stalls must stay within the limit, but for some items that each thread keeps to itself (the limit "
+	  "that lull begins with, and no check)",
 	  &torture.hard_items, 128, 1000000 },
-	{ "memory", "MIB", "in each pause, defer until so much memory is used up and malloc() fails, and then more (no)",
+	{ "memory", "MIB", "in each pause, defer until MIB of memory are used up and malloc() fails, and then defer more (no)",
 	  &torture.memory_mib, 1, 1024 },
-	{ "sleepers", "N", "threads that are registered, and sleep (0)", &torture.sleepers, 1, 1000000 },
+	{ "sleepers", "N", "add N threads that register and then sleep (0)", &torture.sleepers, 1, 1000000 },
 	{ "short-lived", "N",
-	  "before the rest, so many threads come, use, and go; they must leave nothing behind (0)",
+	  "at first, N threads begin, use the library and exit; they must leave nothing behind (0)",
 	  &torture.short_lived, 10, 10000000 },
-	{ "patience", "S", "of flavor wild: a round that has not ended after so many seconds hangs (60)",
+	{ "patience", "S", "flavor wild: a round that has not ended after S seconds counts as hung (60)",
 	  &torture.patience_s, 2, 3600 },
 };
 
@@ -140,17 +141,19 @@ static void own_option(int key, char *arg, struct options *opt)
 }
 
 static const struct argp_option words[] = {
-	{ "flavor", OPT_FLAVOR, "rcu|rcu-qsbr|hazptr|shazptr|bridge|percpu_ref|hash|mutex|wild|all", 0,
-	  "what to torture (rcu); wild: in processes with limits, sandboxes, calls that fail; all: one after the other, "
-	  "but for wild, each for its share of the time",
+	{ "flavor", OPT_FLAVOR, "FLAVOR", 0,
+	  "what to torture: rcu (the default), rcu-qsbr, hazptr, shazptr, bridge, percpu_ref, hash, mutex; wild: everything, "
+	  "in processes with limits, sandboxes and calls that fail; all: all but wild, one after the other, each for its "
+	  "share of the time",
 	  0 },
 	{ "oversubscribe", OPT_OVERSUBSCRIBE, "N", 0, "N reader threads per CPU", 0 },
-	{ "seed", OPT_SEED, "N", 0, "seed of all that is random (another one each time)", 0 },
+	{ "seed", OPT_SEED, "N", 0, "the seed of everything random (a new one each time)", 0 },
 	{ "reclaim", OPT_RECLAIM, "thread|poll|caller|mixed", 0,
-	  "who reclaims; mixed: changes all the time (thread)", 0 },
-	{ "busted", OPT_BUSTED, "NAME", 0, "run a library with this fault; --list names them", 0 },
+	  "who reclaims (thread); mixed: this changes all the time", 0 },
+	{ "busted", OPT_BUSTED, "NAME", 0, "run a library that has this fault; --list names the faults", 0 },
 	{ "conditions", OPT_CONDITIONS, "A,B,...", 0,
-	  "of flavor wild: these conditions in each round, or none; --flavor wild --list names them (drawn)", 0 },
+	  "flavor wild: each round has these conditions; 'none': no condition (drawn at random); --flavor wild --list "
+	  "names them", 0 },
 	{ "part-of-all", OPT_PART_OF_ALL, NULL, OPTION_HIDDEN, NULL, 0 },
 	{ "round-of-wild", OPT_ROUND, NULL, OPTION_HIDDEN, NULL, 0 },
 };
@@ -189,9 +192,9 @@ void torture_options(struct options *opt, int argc, char **argv)
 	torture.flood_most = DEFAULT_FLOOD;
 	torture.patience_s = DEFAULT_PATIENCE_S;
 	options_parse(opt, own_options(), own_option,
-		      "Tries to break the library, and says so when it could. The exit status is 0 when nothing was "
-		      "found, 1 when something was, 2 for a command line that makes no sense, and 128 and the number of "
-		      "the signal when it was interrupted.",
+		      "Tries to break the library, and says so if it succeeds. The exit status is 0 if it found no mistake, "
+		      "1 if it found one, 2 if the command line makes no sense, and 128 plus the number of the signal "
+		      "if a signal interrupted it.",
 		      argc, argv);
 	if (opt->schemes || opt->runs)
 		options_bad("%s: torture has none; see --help", opt->schemes ? "--schemes" : "--runs");
@@ -201,16 +204,16 @@ void torture_options(struct options *opt, int argc, char **argv)
 	if (!torture.flavor && !all_flavors && !torture.fault_name)
 		torture.flavor = &torture_rcu;
 	if (torture.conditions && torture.flavor != &torture_wild)
-		options_bad("--conditions: they are of --flavor wild");
+		options_bad("--conditions: only --flavor wild has conditions");
 	if (all_flavors && torture.fault_name)
-		options_bad("--busted %s: a fault has a flavor of its own, not all", torture.fault_name);
+		options_bad("--busted %s: each fault belongs to one flavor; --flavor all does not go with it", torture.fault_name);
 }
 
 static void check_rounds(void)
 {
 	if (torture.stall_ms || torture.hard_items || torture.memory_mib || torture.sleepers || torture.short_lived)
-		options_bad("--stall, --hard-items, --memory, --sleepers, --short-lived: not of flavor %s, whose rounds have "
-			    "--conditions",
+		options_bad("--stall, --hard-items, --memory, --sleepers, --short-lived: flavor %s does not have them; its rounds "
+			    "have --conditions",
 			    torture.flavor->name);
 }
 
@@ -236,15 +239,15 @@ void torture_options_check(void)
 		return;
 	}
 	if (torture.flavor == &torture_rcu_qsbr && torture.without[PART_ONLINE])
-		options_bad("--no-online: flavor rcu-qsbr is all about them");
+		options_bad("--no-online: flavor rcu-qsbr has only online threads");
 	check_deferral("--hard-items", &torture.hard_items);
 	check_deferral("--memory", &torture.memory_mib);
 	if (torture.hard_items && reclaim_word)
-		options_bad("--hard-items and --reclaim: both are a configuration of the reclaimer, give one of them");
+		options_bad("--hard-items and --reclaim: both configure the reclaimer; give only one of them");
 	if ((torture.hard_items || torture.memory_mib) && torture.without[PART_STUTTER])
-		options_bad("--no-stutter: --hard-items and --memory are met in pauses");
+		options_bad("--no-stutter: --hard-items and --memory need pauses");
 	if (torture.memory_mib && TORTURE_HAS_SANITIZER)
-		options_bad("--memory: the sanitizer in this build needs the address space that is to be limited");
+		options_bad("--memory: the sanitizer in this build needs the address space that --memory would limit");
 	torture_crowd_check();
 	if (TORTURE_HAS_SANITIZER && torture.flavor && !torture.without[PART_FORK]) {
 		torture.children_forbidden = true;

@@ -130,7 +130,7 @@ void torture_pool_check(const char *when)
 			     torture.nr_elements);
 	lull_reclaim_stats(&stats);
 	if (stats.items)
-		torture_fail("%s: %zu deferred objects are said to be waiting after a barrier",
+		torture_fail("%s: after a barrier lull_reclaim_stats() counts %zu deferred objects",
 			     when, stats.items);
 }
 

@@ -173,9 +173,9 @@ static void on_abort(int signal)
 static void on_message(const char *line)
 {
 	if (strstr(line, "refcount ") || strstr(line, "percpu_ref "))
-		torture_fail("a count went wrong that was used as it should: %s", line);
+		torture_fail("a count went wrong, although it was used correctly: %s", line);
 	else if (strstr(line, "mutex ") || strstr(line, "deadlock"))
-		torture_fail("a lock went wrong that was used as it should: %s", line);
+		torture_fail("a lock went wrong, although it was used correctly: %s", line);
 	else if (!strstr(line, "exit") && !(torture.hard_items && strstr(line, "hard limit")))
 		fprintf(stderr, "lull: %s\n", line);
 }
@@ -248,7 +248,7 @@ static int run_here(struct options *opt, struct jsonout *json)
 	       torture.fault_name ? torture.fault_name : "");
 	print_seed(opt);
 	if (torture.children_forbidden)
-		printf("no forked children: this sanitizer cannot stand threads in them\n");
+		printf("no forked children: this sanitizer does not work in a child that makes threads\n");
 	torture_run();
 	torture_report();
 	torture_write_json(json);

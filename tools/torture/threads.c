@@ -237,7 +237,7 @@ static void child_idles(void)
 	torture_sleep_us(IDLE_US);
 	lull_reclaim_stats(&after);
 	if (after.items)
-		torture_fail("%zu deferred objects are said to be waiting after a barrier",
+		torture_fail("after a barrier lull_reclaim_stats() counts %zu deferred objects",
 			     after.items);
 	if (after.passes - before.passes > IDLE_PASSES)
 		torture_fail("the reclaimer has made %llu passes while nothing was deferred",

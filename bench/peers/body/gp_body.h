@@ -4,8 +4,9 @@
  * may say beforehand
  *
  *	GP_REST(), GP_RESUME()	around a wait that the flavor knows nothing of: offline, online
- *	GP_SLEEPER_ENTER()	registers a thread, where thread_enter does not
+ *	GP_ENTER(), GP_LEAVE()	register a thread and take it out, where thread_enter and thread_leave do not
  *	GP_HELP			the limit on the backlog can be kept by who defers
+ *	GP_PURE(head, func)	defers a callback that only frees
  *	GP_POLLED		deferred calls run only in flavor_poll(), on their own thread
  *	GP_PEAK_RESET()		the most objects that waited, where the library counts them
  *	GP_PEAK()		itself
@@ -29,8 +30,9 @@
 #define GP_RESUME() ((void)0)
 #endif
 
-#ifndef GP_SLEEPER_ENTER
-#define GP_SLEEPER_ENTER() ((void)0)
+#ifndef GP_ENTER
+#define GP_ENTER() ((void)0)
+#define GP_LEAVE() ((void)0)
 #endif
 
 #define GP_OBJECT_BYTES 64
@@ -60,7 +62,11 @@ static uint64_t gp_clock(clockid_t clock)
 
 /* ---- threads beside the measuring one ---------------------------------------------------- */
 
-static void gp_thread_enter(void) { flavor_thread_enter(); }
+static void gp_thread_enter(void)
+{
+	GP_ENTER();
+	flavor_thread_enter();
+}
 
 #ifdef GP_DEFER
 /* The library takes a thread's registration for this once in its life. */
@@ -75,12 +81,12 @@ static void gp_thread_leave(void)
 	gp_defers = false;
 #endif
 	flavor_thread_leave();
+	GP_LEAVE();
 }
 
 static void gp_sleeper_enter(void)
 {
-	GP_SLEEPER_ENTER();
-	flavor_thread_enter();
+	gp_thread_enter();
 	GP_REST();
 }
 
@@ -88,6 +94,7 @@ static void gp_sleeper_leave(void)
 {
 	GP_RESUME();
 	flavor_thread_leave();
+	GP_LEAVE();
 }
 
 static struct gp_object *gp_new_object(uint64_t value)
@@ -158,6 +165,7 @@ static void gp_hold(uint64_t sleep_ns, sem_t *held, uint64_t *left_ns)
 	const struct gp_object *o;
 	READ_STATE;
 
+	GP_RESUME();
 	if (!lull_load_relaxed(&gp_held.object))
 		flavor_assign(gp_held.object, &gp_standing[0]);
 	o = READ_BEGIN(gp_held.object);
@@ -167,6 +175,7 @@ static void gp_hold(uint64_t sleep_ns, sem_t *held, uint64_t *left_ns)
 	lull_store_relaxed(left_ns, gp_clock(CLOCK_MONOTONIC));
 	READ_END();
 	flavor_quiescent();
+	GP_REST(); /* a wait that begins only now is not to wait until the next time */
 }
 
 #if defined(FLAVOR_KEEPS)
@@ -371,6 +380,11 @@ static inline __attribute__((always_inline)) void gp_retire(enum bench_gp_way wa
 		flavor_free(o);
 		break;
 #endif
+#ifdef GP_PURE
+	case BENCH_GP_PURE:
+		GP_PURE(&o->head, gp_free_object);
+		break;
+#endif
 #ifdef GP_DEFER
 	case BENCH_GP_DEFER:
 		GP_DEFER(gp_free_deferred, o);
@@ -433,9 +447,36 @@ static uint64_t gp_replace_way(enum bench_gp_way way, uint64_t n)
 		return gp_replace_loop(BENCH_GP_HELP, n);
 	case BENCH_GP_FREE:
 		return gp_replace_loop(BENCH_GP_FREE, n);
+	case BENCH_GP_PURE:
+		return gp_replace_loop(BENCH_GP_PURE, n);
 	default:
 		return gp_replace_loop(BENCH_GP_DEFER, n);
 	}
+}
+
+static inline __attribute__((always_inline)) void gp_replace_own_loop(enum bench_gp_way way, uint64_t n)
+{
+	static __thread struct gp_object *own;
+	uint64_t i;
+
+	own = gp_new_object(0);
+	for (i = 1; i <= n; i++) {
+		struct gp_object *fresh = gp_new_object(i), *old = own;
+
+		flavor_assign(own, fresh);
+		gp_retire(way, old);
+		if (i % 64 == 32)
+			flavor_quiescent();
+	}
+	free(own);
+}
+
+static void gp_replace_own(enum bench_gp_way way, uint64_t n)
+{
+	if (way == BENCH_GP_CALL)
+		gp_replace_own_loop(BENCH_GP_CALL, n);
+	else
+		gp_replace_own_loop(BENCH_GP_FREE, n);
 }
 
 static void gp_begin(enum bench_gp_way way)
@@ -490,6 +531,8 @@ static double gp_retire_cost(enum bench_gp_way way, unsigned n, double *ns)
 				gp_retire(BENCH_GP_CALL, object[i + k]);
 			else if (way == BENCH_GP_FREE)
 				gp_retire(BENCH_GP_FREE, object[i + k]);
+			else if (way == BENCH_GP_PURE)
+				gp_retire(BENCH_GP_PURE, object[i + k]);
 			else
 				gp_retire(BENCH_GP_DEFER, object[i + k]);
 		}
@@ -530,6 +573,7 @@ const struct bench_gp_scheme GP_BODY = {
 #endif
 #ifdef flavor_head
 	.replace = gp_replace,
+	.replace_own = gp_replace_own,
 	.retire_cost = gp_retire_cost,
 	.ways = {
 		[BENCH_GP_CALL] = true,
@@ -538,6 +582,9 @@ const struct bench_gp_scheme GP_BODY = {
 #endif
 #ifdef FLAVOR_HAS_FREE
 		[BENCH_GP_FREE] = true,
+#endif
+#ifdef GP_PURE
+		[BENCH_GP_PURE] = true,
 #endif
 #ifdef GP_DEFER
 		[BENCH_GP_DEFER] = true,

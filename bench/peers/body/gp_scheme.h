@@ -19,6 +19,7 @@ enum bench_gp_way {
 	BENCH_GP_CALL,	/* with a callback that frees it */
 	BENCH_GP_FREE,	/* by its address alone */
 	BENCH_GP_HELP,	/* with a callback, past a limit run by the thread itself (lull) */
+	BENCH_GP_PURE,	/* with a callback that any thread may run, because it only frees (lull) */
 	BENCH_GP_DEFER, /* liburcu's defer_rcu(): a bounded queue of its own */
 	BENCH_GP_NOW,	/* freed at once: the limit, for want of readers */
 	BENCH_GP_WAYS
@@ -68,9 +69,11 @@ struct bench_gp_scheme {
 	void (*paced)(unsigned n, uint64_t period_ns, uint64_t *call_ns, uint64_t *until_ns);
 	/* Kill most counts, one after the other; ns: until each kill is confirmed. Else as synchronize. May be NULL. */
 	unsigned (*kill)(uint64_t *ns, unsigned most, uint64_t deadline_ns);
-	bool ways[BENCH_GP_WAYS]; /* none: the two below are NULL */
+	bool ways[BENCH_GP_WAYS]; /* none: those below are NULL */
 	/* n times: allocate 64 bytes, publish, retire what was there. */
 	void (*replace)(enum bench_gp_way way, uint64_t n, struct bench_gp_replaced *out);
+	/* The same in a place that only the calling thread knows, and without waiting. BENCH_GP_CALL, _FREE, _NOW. */
+	void (*replace_own)(enum bench_gp_way way, uint64_t n);
 	/*
 	 * Retires n objects that were made before; ns each, for every batch of
 	 * BENCH_GP_COST_BATCH. All are freed at the return; gives the processor time of the whole

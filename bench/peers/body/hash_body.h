@@ -10,7 +10,7 @@
  *						was too late: there is another one by now
  *	HASH_RETIRE(element)	after it was unlinked and the update lock dropped
  *	HASH_MAKE(element), HASH_UNMAKE(element)	what it needs before it is in the table, and
- *						gives back; the elements are the scheme's own then
+ *						gives back
  *	HASH_OWN_ACCESS		the file has its own hash_lookup() and hash_replace()
  *
  * HASH_HOLDS_UP is mandatory; the other words are as in struct bench_hash_scheme.

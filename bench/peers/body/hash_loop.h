@@ -113,6 +113,10 @@ static void hash_settle(void)
 #ifndef HASH_THREAD_BYTES
 #define HASH_THREAD_BYTES 0
 #endif
+#ifndef HASH_RELOAD_BEGIN
+#define HASH_RELOAD_BEGIN NULL
+#define HASH_RELOAD_END NULL
+#endif
 
 const struct bench_hash_scheme HASH_BODY = {
 	.name = FLAVOR_NAME,
@@ -133,4 +137,6 @@ const struct bench_hash_scheme HASH_BODY = {
 	.update = hash_update,
 	.settle = hash_settle,
 	.deferred = HASH_DEFERRED,
+	.reload_begin = HASH_RELOAD_BEGIN,
+	.reload_end = HASH_RELOAD_END,
 };

@@ -69,11 +69,6 @@ struct bench_hash_shape {
 	 * room for another of the greatest length.
 	 */
 	const struct bench_hash_key *asked, *kept;
-	/*
-	 * Elements that tables for lookups only may chain instead of making their own: then all
-	 * schemes find theirs at the same addresses, and no scheme is lucky. NULL: make your own.
-	 */
-	struct bench_hash_element *const *common;
 };
 
 /* So that what is constant in a loop is constant in what it calls. */
@@ -115,6 +110,12 @@ struct bench_hash_scheme {
 	 * none ever do.
 	 */
 	size_t (*deferred)(bool reset);
+	/*
+	 * Around all updates of a reload, where they are made together and no lookup sees one before the end. NULL:
+	 * a lookup finds what an update put there as soon as the update returns.
+	 */
+	void (*reload_begin)(void *table);
+	void (*reload_end)(void *table);
 };
 
 /* Fast enough not to hide the rest; eight bytes at a time. */
@@ -222,11 +223,13 @@ static inline void bench_hash_freed(void)
 }
 
 extern const struct bench_hash_scheme bench_hash_none, bench_hash_spinlock, bench_hash_mutex,
-	bench_hash_rwlock, bench_hash_brlock, bench_hash_refcount, bench_hash_refcount_lock,
+	bench_hash_rwlock, bench_hash_rwlock_table, bench_hash_rwlock_table_each,
+	bench_hash_rwlock_table_writer, bench_hash_mutex_table, bench_hash_rcu_table,
+	bench_hash_brlock, bench_hash_refcount, bench_hash_refcount_lock,
 	bench_hash_percpu_ref, bench_hash_seqlock,
 	bench_hash_rcu, bench_hash_rcu_qsbr, bench_hash_lull_hash, bench_hash_liburcu_memb,
 	bench_hash_liburcu_mb, bench_hash_liburcu_qsbr, bench_hash_liburcu_bp,
-	bench_hash_liburcu_lfht, bench_hash_ck_epoch, bench_hash_ck_ht, bench_hash_hazptr,
+	bench_hash_liburcu_lfht, bench_hash_ck_epoch, bench_hash_ck_ht, bench_hash_ck_brlock, bench_hash_hazptr,
 	bench_hash_hazptr_fenced, bench_hash_shazptr, bench_hash_hazptr_rcu;
 
 #endif

@@ -18,12 +18,9 @@
 #define HASH_UPDATE_UNLOCK(bucket) pthread_spin_unlock(&(bucket)->lock)
 #endif
 
-#ifdef HASH_MAKE
-#define HASH_COMMON(shape) ((struct bench_hash_element *const *)NULL)
-#else
+#ifndef HASH_MAKE
 #define HASH_MAKE(element) ((void)0)
 #define HASH_UNMAKE(element) ((void)0)
-#define HASH_COMMON(shape) ((shape)->common)
 #endif
 
 struct hash_bucket {
@@ -47,11 +44,8 @@ static void *hash_create(const struct bench_hash_shape *shape)
 	table->bucket = bench_hash_alloc(shape->buckets, sizeof(*table->bucket));
 	for (i = 0; i < shape->buckets; i++)
 		HASH_LOCK_INIT(&table->bucket[i].lock);
-	/* Tables over the same common elements store the same links into them. */
 	for (i = 0; i < shape->elements; i++) {
-		struct bench_hash_element *element =
-			HASH_COMMON(shape) ? HASH_COMMON(shape)[i]
-					   : bench_hash_element(shape, shape->mode, i);
+		struct bench_hash_element *element = bench_hash_element(shape, shape->mode, i);
 		struct hash_bucket *bucket = &table->bucket[element->hash & table->mask];
 
 		HASH_MAKE(element);
@@ -67,7 +61,7 @@ static void hash_destroy(void *arg)
 	struct bench_hash_element *element, *next;
 	size_t i;
 
-	for (i = 0; i < table->shape.buckets && !HASH_COMMON(&table->shape); i++)
+	for (i = 0; i < table->shape.buckets; i++)
 		for (element = table->bucket[i].first; element; element = next) {
 			next = element->next;
 			HASH_UNMAKE(element);

@@ -22,6 +22,7 @@ enum peer_kind {
 	PEER_HASH, /* struct bench_hash_scheme */
 	PEER_LOCK, /* struct bench_lock_scheme */
 	PEER_SCAN, /* struct bench_scan_scheme */
+	PEER_RELOAD, /* struct bench_hash_scheme, for reloads alone */
 	PEER_KINDS
 };
 
@@ -34,7 +35,7 @@ struct peer_module {
 };
 
 /* The schemes are shared between the command and its modules: both are of one build, or it is refused. */
-#define PEER_BUILD "lull " BENCH_LULL_VERSION ", rows 2"
+#define PEER_BUILD "lull " BENCH_LULL_VERSION ", rows 4"
 
 #define PEER_MODULE_SYMBOL "lull_peer_module"
 extern __attribute__((visibility("default"))) const struct peer_module lull_peer_module;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The module ck.so: Concurrency Kit's epochs, hazard pointers and hash table. */
+/* The module ck.so: Concurrency Kit's epochs, hazard pointers, big-reader lock and hash table. */
 #include <stddef.h>
 
 #include "gp_scheme.h"
@@ -8,9 +8,14 @@
 #include "ref_scheme.h"
 #include "scan_scheme.h"
 
-static const void *const ref[] = { &bench_ref_ck_epoch, &bench_ref_ck_hp, NULL };
+static const void *const ref[] = { &bench_ref_ck_brlock, &bench_ref_ck_epoch, &bench_ref_ck_hp, NULL };
 static const void *const gp[] = { &bench_gp_ck_epoch, &bench_gp_ck_hp, NULL };
-static const void *const hash[] = { &bench_hash_ck_epoch, &bench_hash_ck_ht, NULL };
+static const void *const hash[] = {
+	&bench_hash_ck_brlock,
+	&bench_hash_ck_epoch,
+	&bench_hash_ck_ht,
+	NULL,
+};
 static const void *const scan[] = { &bench_scan_ck_hp, NULL };
 
 const struct peer_module lull_peer_module = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Read section: a std::shared_ptr is copied, used, and dropped. The one that is copied does not
- * change meanwhile: one that does would need std::atomic<std::shared_ptr>, which is another matter.
+ * change meanwhile: one that does would need std::atomic<std::shared_ptr> (atomic_shared_ptr.cpp).
  */
 #include <memory>
 #include <new>
@@ -59,6 +59,9 @@ static inline const flavor_pointer &flavor_of(const bench_ref_cell *cell)
 
 /* ---- the module ---- */
 
-static const void *const ref[] = { &bench_ref_shared_ptr, nullptr };
+static const void *const ref[] = {
+	&bench_ref_cxx_rcu, &bench_ref_cxx_hazard_pointer, &bench_ref_cxx_hazard_pointer_make, &bench_ref_shared_ptr,
+	&bench_ref_atomic_shared_ptr, nullptr,
+};
 
 const struct peer_module lull_peer_module = { PEER_BUILD, "C++", PEER_VERSION, { ref } };

@@ -32,6 +32,24 @@ static void replace(enum bench_gp_way way, uint64_t n, struct bench_gp_replaced 
 	out->peak = 0;
 }
 
+static void replace_own(enum bench_gp_way way, uint64_t n)
+{
+	static __thread char *volatile own;
+
+	(void)way;
+	for (; n; n--) {
+		char *fresh = malloc(64), *old = own;
+
+		if (!fresh)
+			abort();
+		*fresh = (char)n;
+		own = fresh;
+		free(old);
+	}
+	free(own);
+	own = NULL;
+}
+
 static void nothing(void)
 {
 }
@@ -43,6 +61,7 @@ const struct bench_gp_scheme bench_gp_free_at_once = {
 	.thread_leave = nothing,
 	.ways = { [BENCH_GP_NOW] = true },
 	.replace = replace,
+	.replace_own = replace_own,
 };
 
 static void occupy(void **object, size_t slots)

@@ -21,6 +21,11 @@ static const void *const hash[] = {
 	&bench_hash_spinlock, &bench_hash_mutex,   &bench_hash_rwlock, NULL,
 };
 
+static const void *const reload[] = {
+	&bench_hash_rwlock_table,	 &bench_hash_rwlock_table_each,
+	&bench_hash_rwlock_table_writer, &bench_hash_mutex_table, NULL,
+};
+
 static const void *const lock[] = {
 	&bench_lock_pthread,  &bench_lock_pthread_adaptive, &bench_lock_pthread_pi,
 	&bench_lock_spinlock, &bench_lock_futex,	    &bench_lock_spin_park,
@@ -32,5 +37,5 @@ static const void *const scan[] = { &bench_scan_free, NULL };
 const struct peer_module lull_peer_module = {
 	.build = PEER_BUILD,
 	.version = "",
-	.schemes = { ref, gp, hash, lock, scan },
+	.schemes = { ref, gp, hash, lock, scan, reload },
 };

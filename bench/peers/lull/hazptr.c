@@ -6,7 +6,8 @@
 #include "ref_body.h"
 
 #include "gp_peak.h"
-#define GP_SLEEPER_ENTER() lull_thread_register()
+#define GP_ENTER() lull_thread_register()
+#define GP_LEAVE() lull_thread_unregister()
 #define GP_BODY bench_gp_hazptr
 #include "gp_body.h"
 

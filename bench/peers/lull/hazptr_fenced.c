@@ -50,7 +50,8 @@ static inline void flavor_free_sized(void *object, size_t bytes)
 #include "ref_body.h"
 
 #include "gp_peak.h"
-#define GP_SLEEPER_ENTER() lull_thread_register()
+#define GP_ENTER() lull_thread_register()
+#define GP_LEAVE() lull_thread_unregister()
 #define GP_BODY bench_gp_hazptr_fenced
 #include "gp_body.h"
 

@@ -38,10 +38,10 @@ LOCK_SCHEME(bench_lock_lull_mutex, "lull-mutex-builtin",
 LOCK_SCHEME(bench_lock_lull_mutex, "lull-mutex", "lull_mutex, with the oracle that lull chose",
 	    NULL);
 LOCK_SCHEME(bench_lock_lull_mutex_rseq, "lull-mutex-rseq",
-	    "lull_mutex, the owner's rseq area is asked", "rseq");
+	    "lull_mutex that asks the owner's rseq area", "rseq");
 LOCK_SCHEME(bench_lock_lull_mutex_bpf, "lull-mutex-bpf",
-	    "lull_mutex, a table that the kernel keeps is asked", "bpf");
+	    "lull_mutex that asks a table in the kernel", "bpf");
 LOCK_SCHEME(bench_lock_lull_mutex_kernel, "lull-mutex-kernel",
 	    "lull_mutex, owners ask for a longer time slice", "kernel");
-LOCK_SCHEME(bench_lock_lull_mutex_none, "lull-mutex-none", "lull_mutex, nobody is asked", "none");
+LOCK_SCHEME(bench_lock_lull_mutex_none, "lull-mutex-none", "lull_mutex without an oracle", "none");
 #endif

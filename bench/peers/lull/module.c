@@ -26,6 +26,8 @@ static const void *const hash[] = {
 	&bench_hash_hazptr_fenced, &bench_hash_hazptr_rcu, &bench_hash_shazptr, NULL,
 };
 
+static const void *const reload[] = { &bench_hash_rcu_table, NULL };
+
 static const void *const lock[] = {
 	&bench_lock_lull_mutex,	       &bench_lock_lull_mutex_rseq, &bench_lock_lull_mutex_bpf,
 	&bench_lock_lull_mutex_kernel, &bench_lock_lull_mutex_none, NULL,
@@ -36,5 +38,5 @@ static const void *const scan[] = { &bench_scan_hazptr, &bench_scan_hazptr_fence
 const struct peer_module lull_peer_module = {
 	.build = PEER_BUILD,
 	.version = "",
-	.schemes = { ref, gp, hash, lock, scan },
+	.schemes = { ref, gp, hash, lock, scan, reload },
 };

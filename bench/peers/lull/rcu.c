@@ -8,7 +8,9 @@
 
 #include "gp_peak.h"
 #define GP_HELP
-#define GP_SLEEPER_ENTER() lull_thread_register()
+#define GP_PURE(head, func) lull_rcu_call_pure(head, func)
+#define GP_ENTER() lull_thread_register()
+#define GP_LEAVE() lull_thread_unregister()
 #define GP_BODY bench_gp_rcu
 #include "gp_body.h"
 

@@ -37,6 +37,8 @@ static inline void flavor_free_sized(void *object, size_t bytes) { lull_rcu_free
 #include "ref_body.h"
 
 #include "gp_peak.h"
+#define GP_ENTER() lull_thread_register()
+#define GP_LEAVE() lull_thread_unregister()
 #define GP_REST() lull_rcu_offline()
 #define GP_RESUME() lull_rcu_online()
 #define GP_BODY bench_gp_rcu_qsbr

@@ -7,7 +7,8 @@
 #include "ref_body.h"
 
 /* The waits: the readers are elsewhere. */
-#define GP_SLEEPER_ENTER() lull_thread_register()
+#define GP_ENTER() lull_thread_register()
+#define GP_LEAVE() lull_thread_unregister()
 #define GP_NO_CALL
 #define GP_BODY bench_gp_shazptr
 #include "gp_body.h"

@@ -175,6 +175,74 @@ static void test_fork(void **state)
 	fork_by(fork);
 }
 
+/* ---- a handler that forks while its thread waits ------------------------------------------------------------ */
+
+static pthread_t waiter;
+static pid_t child_of_handler;
+static int has_forked;
+
+static void forks_in_wait(int signal)
+{
+	(void)signal;
+	if (lull_load_relaxed(&has_forked))
+		return;
+	child_of_handler = fork();
+	if (child_of_handler == 0)
+		alarm(60);
+	lull_store_release(&has_forked, 1);
+}
+
+static void *interrupts(void *unused)
+{
+	nap_ms(20); /* it sleeps by then, most often */
+	interrupt_until(waiter, SIGUSR1, &has_forked, 1);
+	lull_store_release(&may_leave, 1);
+	return unused;
+}
+
+static void waits_for_barrier(void)
+{
+	static struct lull_rcu_head head;
+
+	lull_rcu_call(&head, counts);
+	lull_rcu_barrier();
+}
+
+static void waits_for_hazptr(void)
+{
+	lull_hazptr_synchronize(&object);
+}
+
+static void waits_for_shazptr(void)
+{
+	lull_shazptr_synchronize(&object);
+}
+
+/* The child has no reader to wait for, nor who would wake it: its thread goes on where it was, and is done. */
+static void test_fork_amid_wait(void **state)
+{
+	static void (*const waits[])(void) = { lull_rcu_synchronize, waits_for_barrier, waits_for_hazptr, waits_for_shazptr };
+	struct sigaction action = { .sa_handler = forks_in_wait, .sa_flags = SA_RESTART }, before;
+
+	(void)state;
+	NEEDS_THREADS_IN_CHILD();
+	waiter = pthread_self();
+	sigaction(SIGUSR1, &action, &before);
+	for (int i = 0; i < 12; i++) {
+		pthread_t reader = a_reader(), kicker;
+
+		has_forked = 0;
+		kicker = start_thread(interrupts, NULL);
+		waits[i % 4]();
+		if (child_of_handler == 0)
+			_exit(0);
+		join_thread(kicker);
+		join_thread(reader);
+		expect_exit_0(child_of_handler);
+	}
+	sigaction(SIGUSR1, &before, NULL);
+}
+
 static void test_early_handler(void **state)
 {
 	(void)state;
@@ -229,8 +297,7 @@ static void polls_in_child(lull_rcu_cookie of_parent)
 	}
 	lull_store_release(&may_leave, 1);
 	pthread_join(thread, NULL);
-	while (!lull_rcu_gp_poll(cookie) || !lull_rcu_gp_poll(of_parent))
-		nap_ms(1);
+	AWAIT(lull_rcu_gp_poll(cookie) && lull_rcu_gp_poll(of_parent));
 	_exit(0);
 }
 
@@ -284,6 +351,52 @@ static void test_underscore_fork_calls(void **state)
 	expect_exit_0(child);
 }
 
+#define CROWD 8
+
+static int crowd_in;
+
+static void *is_registered(void *unused)
+{
+	lull_thread_register();
+	lull_add_release(&crowd_in, 1);
+	await_flag(&may_leave, 1);
+	return unused;
+}
+
+/* A child that only retires has the parent's threads no more when it has done so 64 times. */
+static void test_underscore_fork_defers(void **state)
+{
+	enum { MOST = 64, CHILDREN = 10 }; /* some may notice earlier, by chance: the reclaimer is about to do something */
+	pthread_t threads[CROWD];
+	pid_t child;
+
+	(void)state;
+	if (UNDER_TSAN)
+		SKIP(TSAN_OVER_FORK);
+#ifdef LULL_TEST_EMULATED
+	SKIP("the emulator does not know MADV_WIPEONFORK");
+#endif
+	crowd_in = may_leave = 0;
+	for (int i = 0; i < CROWD; i++)
+		threads[i] = start_thread(is_registered, NULL);
+	await_flag(&crowd_in, CROWD);
+	assert_true(lull_thread_count() > CROWD);
+	for (int n = 0; n < CHILDREN; n++) {
+		child = _Fork();
+		if (child == 0) {
+			alarm(60);
+			for (int i = 0; i < MOST; i++)
+				lull_hazptr_retire(malloc(16));
+			_exit(lull_thread_count() > CROWD);
+		}
+		expect_exit_0(child);
+		nap_ms(5);
+	}
+	lull_store_release(&may_leave, 1);
+	for (int i = 0; i < CROWD; i++)
+		join_thread(threads[i]);
+}
+
 /* A mutex that the forking thread has is the child's, as after fork(). */
 static void test_mutex_over_underscore_fork(void **state)
 {
@@ -292,7 +405,7 @@ static void test_mutex_over_underscore_fork(void **state)
 
 	(void)state;
 #if UNDER_TSAN || defined(LULL_TEST_EMULATED)
-	skip(); /* which do not know of _Fork(), or of MADV_WIPEONFORK */
+	SKIP("ThreadSanitizer does not know _Fork(), and the emulator does not know MADV_WIPEONFORK");
 #endif
 	lull_mutex_lock(&m);
 	child = _Fork();
@@ -347,10 +460,12 @@ static void test_without_memory_at_first(void **state)
 
 	(void)state;
 #if UNDER_TSAN || UNDER_ASAN || defined(LULL_TEST_EMULATED)
-	skip(); /* which need memory themselves */
+	SKIP(OWN_MEMORY);
 #endif
-	if (under_valgrind() || without_memory)
-		skip();
+	if (without_memory) /* this is the other process */
+		return;
+	if (under_valgrind())
+		SKIP(OWN_MEMORY);
 	child = fork();
 	if (child == 0) {
 		dup2(2, 1); /* cmocka's own report */
@@ -366,11 +481,13 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_without_memory_at_first),
 		cmocka_unit_test(test_fork),
 		cmocka_unit_test(test_early_handler),
+		cmocka_unit_test(test_fork_amid_wait),
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
 		cmocka_unit_test(test_underscore_fork),
 		cmocka_unit_test(test_underscore_fork_twice),
 		cmocka_unit_test(test_underscore_fork_polls),
 		cmocka_unit_test(test_underscore_fork_calls),
+		cmocka_unit_test(test_underscore_fork_defers),
 		cmocka_unit_test(test_mutex_over_underscore_fork),
 #endif
 	};

@@ -4,6 +4,9 @@
  */
 #include <limits.h>
 
+#include <lull/hazptr.h>
+#include <lull/shazptr.h>
+
 #include "support.h"
 
 static void test_count(void **state)
@@ -30,7 +33,6 @@ static void test_count(void **state)
 	lull_rcu_free(malloc(16));
 	lull_rcu_synchronize();
 	lull_rcu_read_lock();
-	lull_thread_register(); /* does nothing here: the record is linked in already */
 	assert_int_equal(lull_thread_count(), before);
 	lull_rcu_read_unlock();
 	assert_int_equal(lull_thread_count(), before - 1);
@@ -43,6 +45,221 @@ static void test_count(void **state)
 	lull_rcu_read_unlock();
 	assert_int_equal(lull_thread_count(), before);
 	lull_rcu_barrier();
+}
+
+/* ---- first use --------------------------------------------------------------------------------------- */
+
+static void read_first(void)
+{
+	lull_rcu_read_lock();
+	must(lull_rcu_read_lock_held());
+	lull_rcu_read_unlock();
+}
+
+static void defer_first(void)
+{
+	lull_rcu_free(malloc(16));
+}
+
+static int which_first;
+
+static void *uses_first(void *unused)
+{
+	static void (*const firsts[])(void) = { read_first, defer_first, lull_thread_register };
+	unsigned before = lull_thread_count();
+
+	(void)unused;
+	must(lull__self.next == NULL);
+	firsts[which_first]();
+	must(lull_thread_count() == before + 1);
+	/* It is there to stay. */
+	lull_rcu_read_lock();
+	must(lull_thread_count() == before + 1);
+	lull_rcu_read_unlock();
+	must(lull_thread_count() == before + 1);
+	return NULL;
+}
+
+/* In a process of its own, in which no thread of lull's comes and goes. */
+static void each_first_use(void)
+{
+	unsigned before;
+
+	set_mode(LULL_RECLAIM_POLL);
+	before = lull_thread_count();
+	for (which_first = 0; which_first < 3; which_first++) {
+		join_thread(start_thread(uses_first, NULL));
+		must(lull_thread_count() == before);
+	}
+	lull_rcu_barrier();
+}
+
+/* A thread registers when it first reads, defers or says so, and leaves when it exits. */
+static void test_first_use(void **state)
+{
+	(void)state;
+	NEEDS_THREADS_IN_CHILD();
+	expect_fine(each_first_use);
+}
+
+/* ---- unregistered ------------------------------------------------------------------------------------- */
+
+static int object, *object_pointer = &object;
+
+static void *is_protected(void *unused)
+{
+	(void)unused;
+	return lull_hazptr_synchronize_timeout(&object, 0) ? &object : NULL;
+}
+
+static bool ask_another(void)
+{
+	void *answer;
+
+	assert_int_equal(pthread_join(start_thread(is_protected, NULL), &answer), 0);
+	return answer != NULL;
+}
+
+/* Such a thread has no slots of its own, but those of holds and of contexts that it makes. */
+static void *unregistered_protects(void *unused)
+{
+	struct lull_hazptr_context ctx;
+	struct lull_hazptr_hold hold;
+	struct lull_hazptr *slot;
+
+	(void)unused;
+	lull_thread_register();
+	lull_thread_unregister();
+	assert_null(lull_hazptr_alloc(lull_hazptr_thread_context()));
+	lull_hazptr_context_init(&ctx);
+	slot = lull_hazptr_alloc(&ctx);
+	assert_non_null(slot);
+	assert_ptr_equal(lull_hazptr_protect_ptr(slot, object_pointer), &object);
+	assert_true(ask_another());
+	lull_hazptr_free(&ctx, slot);
+	lull_hazptr_context_cleanup(&ctx);
+	assert_false(ask_another());
+	assert_ptr_equal(lull_hazptr_acquire(&hold, &object_pointer), &object);
+	assert_true(ask_another());
+	lull_hazptr_release(&hold, &object);
+	assert_false(ask_another());
+	return NULL;
+}
+
+static void test_unregistered_slots(void **state)
+{
+	(void)state;
+	join_thread(start_thread(unregistered_protects, NULL));
+}
+
+static void unregister_with_slot(void)
+{
+	lull_thread_register();
+	must(lull_hazptr_alloc(lull_hazptr_thread_context()) != NULL);
+	lull_thread_unregister();
+}
+
+static void unregister_with_simple_slot(void)
+{
+	(void)lull_shazptr_acquire(&object);
+	lull_thread_unregister();
+}
+
+static void test_unregister_misuse(void **state)
+{
+	(void)state;
+	expect_misuse(unregister_with_slot, "lull_thread_unregister: slots of the thread's own context are in use");
+	expect_misuse(unregister_with_simple_slot, "lull_thread_unregister while the thread's simple hazard pointer is in use");
+}
+
+/* Registered for good: a grace period sees each section, and sections are as fast as before. */
+static void check_registered(void)
+{
+	static int any;
+	struct lull_shazptr_guard guard = lull_shazptr_acquire(&any);
+	lull_rcu_cookie cookie;
+
+	lull_shazptr_clear(guard);
+	assert_non_null(lull__self.next);
+	lull_rcu_read_lock();
+	cookie = lull_rcu_gp_start();
+	assert_false(lull_rcu_gp_poll(cookie));
+	lull_rcu_read_unlock();
+	assert_true(lull_rcu_gp_poll(cookie));
+	assert_int_equal(lull__self.rcu, lull_fence_strategy() == LULL_FENCE_MEMBARRIER ? 0 : LULL__RCU_REST);
+	assert_non_null(lull__self.next);
+}
+
+/* A thread may register again in a section, as deep as it is. */
+static void *registers_inside(void *unused)
+{
+	struct lull_hazptr *slot;
+	lull_rcu_cookie cookie;
+
+	(void)unused;
+	lull_thread_register();
+	lull_thread_unregister();
+	lull_rcu_read_lock();
+	lull_rcu_read_lock();
+	cookie = lull_rcu_gp_start();
+	lull_thread_register();
+	slot = lull_hazptr_alloc(lull_hazptr_thread_context());
+	assert_non_null(slot);
+	lull_hazptr_free(lull_hazptr_thread_context(), slot);
+	lull_rcu_read_unlock();
+	assert_false(lull_rcu_gp_poll(cookie));
+	lull_rcu_read_unlock();
+	assert_true(lull_rcu_gp_poll(cookie));
+	check_registered();
+	return NULL;
+}
+
+static int name, others_done;
+
+static void *waits_for_name(void *unused)
+{
+	(void)unused;
+	lull_shazptr_synchronize(&name);
+	lull_store_release(&others_done, 1);
+	return NULL;
+}
+
+/* ... and so may one that uses its simple hazard pointer, which keeps what it names and those who wait for that. */
+static void *registers_while_used(void *online)
+{
+	struct lull_shazptr_guard guard;
+	pthread_t other;
+
+	lull_thread_register();
+	lull_thread_unregister();
+	guard = lull_shazptr_acquire(&name);
+	lull_store_relaxed(&others_done, 0);
+	other = start_thread(waits_for_name, NULL);
+	nap_ms(20);
+	if (online) {
+		lull_rcu_online();
+		assert_int_equal(lull_load_acquire(&others_done), 0);
+		lull_shazptr_clear(guard);
+		lull_rcu_offline();
+	} else {
+		lull_thread_register();
+		assert_int_equal(lull_shazptr_synchronize_timeout(&others_done, 0), 0);
+		assert_int_equal(lull_load_acquire(&others_done), 0);
+		lull_shazptr_clear(guard);
+	}
+	join_thread(other);
+	check_registered();
+	return NULL;
+}
+
+static void test_register_late(void **state)
+{
+	static int online;
+
+	(void)state;
+	join_thread(start_thread(registers_inside, NULL));
+	join_thread(start_thread(registers_while_used, NULL));
+	join_thread(start_thread(registers_while_used, &online));
 }
 
 static void *reads_once(void *unused)
@@ -157,8 +374,8 @@ static void test_last_minute(void **state)
 	int seven = 7;
 
 	(void)state;
-#ifdef LULL__TSAN /* is gone from the thread by then */
-	skip();
+#ifdef LULL__TSAN
+	SKIP("ThreadSanitizer leaves a thread before its last destructors run");
 #endif
 	late_pointer = &seven;
 	late_runs = 0;
@@ -180,6 +397,72 @@ static void *exits_inside(void *unused)
 	lull_rcu_read_lock();
 	lull_rcu_read_lock();
 	pthread_exit(NULL);
+}
+
+/* A signal that arrives when a thread has left its last section, and exits. */
+static void reads_in_exit(const char *line)
+{
+	static int any;
+	struct lull_shazptr_guard guard;
+
+	hear(line);
+	if (!strstr(line, "by hazard pointers"))
+		return;
+	assert_int_equal(lull__self.rcu, LULL__RCU_REST); /* its sections go out of line, where the full fence is */
+	guard = lull_shazptr_acquire(&any);
+	lull_rcu_read_lock();
+	lull_rcu_read_unlock();
+	lull_shazptr_clear(guard);
+}
+
+static void reads_after_exit(void *unused)
+{
+	lull_rcu_cookie cookie;
+
+	(void)unused;
+	lull_rcu_read_lock();
+	cookie = lull_rcu_gp_start();
+	assert_false(lull_rcu_gp_poll(cookie));
+	lull_rcu_read_unlock();
+	assert_true(lull_rcu_gp_poll(cookie));
+}
+
+static void *exits_online(void *key)
+{
+	pthread_setspecific(*(pthread_key_t *)key, key);
+	lull_rcu_online();
+	assert_ptr_equal(lull_hazptr_protect_ptr(lull_hazptr_alloc(lull_hazptr_thread_context()), object_pointer),
+			 &object);
+	return NULL;
+}
+
+static void *exits_in_late_section(void *key)
+{
+	static struct lull_hazptr_context ctx;
+
+	pthread_setspecific(*(pthread_key_t *)key, key);
+	lull_thread_register();
+	lull_thread_unregister();
+	lull_hazptr_context_init(&ctx);
+	assert_ptr_equal(lull_hazptr_protect_ptr(lull_hazptr_alloc(&ctx), object_pointer), &object);
+	lull_rcu_read_lock();
+	return NULL;
+}
+
+static void test_handler_reads_in_exit(void **state)
+{
+	pthread_key_t key;
+
+	(void)state;
+	assert_int_equal(pthread_key_create(&key, reads_after_exit), 0);
+	start_hearing();
+	lull_debug_set_message_hook(reads_in_exit);
+	join_thread(start_thread(exits_online, &key));
+	assert_int_equal(heard_lines, 1);
+	join_thread(start_thread(exits_in_late_section, &key));
+	assert_int_equal(heard_lines, 3);
+	stop_hearing();
+	pthread_key_delete(key);
 }
 
 static void test_exit_inside(void **state)
@@ -320,14 +603,20 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_count),
+		cmocka_unit_test(test_first_use),
+		cmocka_unit_test(test_unregistered_slots),
+		cmocka_unit_test(test_unregister_misuse),
+		cmocka_unit_test(test_register_late),
 		cmocka_unit_test(test_short_lived),
 		cmocka_unit_test(test_late_readers),
 		cmocka_unit_test(test_last_minute),
 		cmocka_unit_test(test_exit_inside),
+		cmocka_unit_test(test_handler_reads_in_exit),
 		cmocka_unit_test(test_fork),
 		cmocka_unit_test(test_fork_in_section),
 		cmocka_unit_test(test_fork_under_load),
 	};
 
+	set_stall_ms(0); /* a slow machine is not worth a line */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 #include <lull/hlist.h>
 #include <lull/list.h>
 #include <lull/mutex.h>
+#include <lull/mutex_robust.h>
 #include <lull/percpu_ref.h>
 
 static int object, *pointer = &object;
@@ -288,11 +289,142 @@ static void test_done_right(void **state)
 	expect_nothing(does_it_right);
 }
 
+/* ---- which lock, and who has it --------------------------------------------------------------- */
+
+static bool is_held;
+static int asked;
+
+/* Say whether the program holds the lock @what. lull must call this with the signal mask of its own caller. */
+static bool own_held(const void *what)
+{
+	sigset_t mask;
+
+	must(what == &lock);
+	must(pthread_sigmask(SIG_BLOCK, NULL, &mask) == 0 && sigismember(&mask, SIGUSR1) == 0);
+	asked++;
+	return is_held;
+}
+
+static void asks_program(void)
+{
+	lull_check_guarded_by(&guarded, sizeof(guarded), own_held, &lock);
+	is_held = true;
+	lull_rcu_assign(guarded.pointer, &object);
+	must(asked == 1);
+	is_held = false;
+	want_unlocked("lull_rcu_assign", "used", &guarded.pointer, &lock);
+	lull_rcu_assign(guarded.pointer, &object);
+}
+
+/* The latest declaration counts, for the part that it is about and for nothing beside it. */
+static void declares_again(void)
+{
+	static int *words[3];
+
+	is_held = true;
+	lull_check_guarded_by(words, sizeof(words), lull_check_pthread_mutex_held, &pthread_lock);
+	lull_check_guarded_by(&words[1], sizeof(words[1]), own_held, &lock);
+	lull_rcu_assign(words[1], &object);
+	lull_check_guarded_by(&words[1], sizeof(words[1]), lull_check_pthread_mutex_held, &pthread_lock);
+	lull_check_guarded_by(words, sizeof(words), own_held, &lock);
+	for (int i = 0; i < 3; i++)
+		lull_rcu_assign(words[i], &object);
+	must(asked == 4);
+	is_held = false;
+	lull_rcu_assign(pointer, &object); /* declared by nobody */
+	want_unlocked("lull_rcu_assign", "used", &words[2], &lock);
+	lull_rcu_assign(words[2], &object);
+}
+
+static void *holds_none(void *unused)
+{
+	must(!lull_check_mutex_held(&lock));
+	must(!lull_check_pthread_mutex_held(&pthread_lock));
+	return unused;
+}
+
+/* Held by this thread: before, meanwhile, for another one, after. */
+static void holds(void)
+{
+	struct lull_mutex_robust robust;
+	static const int types[] = { PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_ERRORCHECK };
+
+	must(!lull_check_mutex_held(&lock));
+	lull_mutex_lock(&lock);
+	must(lull_check_mutex_held(&lock));
+	lull_mutex_robust_init(&robust, 0);
+	must(!lull_check_mutex_held(&robust.mutex));
+	must(lull_mutex_robust_lock(&robust) == 0);
+	must(lull_check_mutex_held(&robust.mutex));
+	lull_mutex_robust_unlock(&robust);
+	must(!lull_check_mutex_held(&robust.mutex));
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		pthread_mutexattr_t attr;
+		pthread_mutex_t mutex;
+
+		pthread_mutexattr_init(&attr);
+		pthread_mutexattr_settype(&attr, types[i]);
+		pthread_mutex_init(&mutex, &attr);
+		must(!lull_check_pthread_mutex_held(&mutex));
+		pthread_mutex_lock(&mutex);
+		must(lull_check_pthread_mutex_held(&mutex));
+		pthread_mutex_unlock(&mutex);
+		must(!lull_check_pthread_mutex_held(&mutex));
+	}
+	pthread_mutex_lock(&pthread_lock);
+	must(lull_check_pthread_mutex_held(&pthread_lock));
+	if (THREADS_IN_CHILD)
+		join_thread(start_thread(holds_none, NULL));
+	pthread_mutex_unlock(&pthread_lock);
+	lull_mutex_unlock(&lock);
+	holds_none(NULL);
+}
+
+static void test_held(void **state)
+{
+	(void)state;
+	NEEDS_DEBUG();
+	expect_nothing(holds);
+}
+
+static void test_own_held(void **state)
+{
+	(void)state;
+	NEEDS_DEBUG();
+	expect_end(asks_program);
+	expect_end(declares_again);
+}
+
+#ifndef LULL_DEBUG
+/* Nobody is asked, and everything goes through. */
+static void changes_anything(void)
+{
+	lull_check_guarded_by(&guarded, sizeof(guarded), own_held, &lock);
+	lull_rcu_assign(guarded.pointer, &object);
+	must(lull_rcu_dereference_protected(guarded.pointer) == &object);
+	lull_list_init(&guarded.list);
+	lull_list_add_rcu(&list_node, &guarded.list);
+	lull_list_del_rcu(&list_node);
+	must(!asked);
+	must(lull_check_mutex_held(&lock) && lull_check_pthread_mutex_held(&pthread_lock));
+}
+#endif
+
+static void test_without_debug(void **state)
+{
+	(void)state;
+#ifdef LULL_DEBUG
+	SKIP("debug builds have the checks, which are tested instead");
+#else
+	expect_nothing(changes_anything);
+#endif
+}
+
 /* ---- used after its end --------------------------------------------------------------------- */
 
 static void want_hash_gone(void)
 {
-	want("hash table %p is used, which was destroyed or never set up (thread \"%s\", tid %u)", (void *)&table, own_name(),
+	want("hash table %p is used, but it was destroyed or never set up (thread \"%s\", tid %u)", (void *)&table, own_name(),
 	     own_tid());
 }
 
@@ -365,6 +497,9 @@ int main(void)
 		cmocka_unit_test(test_outside),
 		cmocka_unit_test(test_guarded),
 		cmocka_unit_test(test_done_right),
+		cmocka_unit_test(test_held),
+		cmocka_unit_test(test_own_held),
+		cmocka_unit_test(test_without_debug),
 		cmocka_unit_test(test_gone),
 	};
 

@@ -189,6 +189,42 @@ static void test_thread_exit(void **state)
 	expect_end(ends_thread);
 }
 
+/* ---- a callback that ends its thread ---------------------------------------------------------- */
+
+static void ends_its_thread(struct lull_head *head)
+{
+	(void)head;
+	want("a deferred callback was left by an exception, or by the end of its thread (thread \"%s\", tid %u)", own_name(),
+	     own_tid());
+	pthread_exit(NULL);
+}
+
+static void *runs_callback(void *unused)
+{
+	static struct lull_head head;
+	struct lull_reclaim_config config;
+
+	lull_reclaim_default_config(&config);
+	config.mode = LULL_RECLAIM_POLL;
+	must(lull_reclaim_configure(&config) == 0);
+	lull_rcu_call(&head, ends_its_thread);
+	lull_rcu_barrier();
+	return unused;
+}
+
+static void leaves_callback(void)
+{
+	join_thread(start_thread(runs_callback, NULL));
+}
+
+static void test_left_callback(void **state)
+{
+	(void)state;
+	NEEDS_DEBUG();
+	NEEDS_THREADS_IN_CHILD();
+	expect_end(leaves_callback);
+}
+
 /* ---- online threads that sleep -------------------------------------------------------------- */
 
 enum { HEARD_MS = 10000 }; /* after this nobody will be */
@@ -327,6 +363,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_not_held),
 		cmocka_unit_test(test_thread_exit),
+		cmocka_unit_test(test_left_callback),
 		cmocka_unit_test(test_online),
 	};
 

@@ -139,6 +139,32 @@ static void test_interrupted_each_time(void **state)
 	check_silence();
 }
 
+/* Gets and puts that nobody interrupts leave the shared count alone, until that is the one. */
+static void test_counts_apart(void **state)
+{
+	struct object o;
+	intptr_t before;
+	int apart = 0;
+
+	(void)state;
+	object_init(&o, 0);
+	for (int i = 0; i < 1000; i++) {
+		before = lull_load_relaxed(&o.ref.count);
+		lull_percpu_ref_get_many(&o.ref, 3);
+		assert_true(lull_percpu_ref_tryget(&o.ref));
+		assert_true(lull_percpu_ref_tryget_live(&o.ref));
+		lull_percpu_ref_put_many(&o.ref, 2);
+		lull_percpu_ref_put_many(&o.ref, 2);
+		apart += lull_load_relaxed(&o.ref.count) == before;
+	}
+	assert_true(apart > 500);
+	assert_int_equal(references(&o), 1001);
+	before = lull_load_relaxed(&o.ref.count);
+	lull_percpu_ref_get_many(&o.ref, 3);
+	assert_int_equal(lull_load_relaxed(&o.ref.count), before + 3);
+	lull_percpu_ref_exit(&o.ref);
+}
+
 /* Nobody but the owner: kill releases, here, or on the reclaimer's thread. */
 static void test_kill_alone(void **state)
 {
@@ -299,6 +325,36 @@ static void test_kill_in_callback(void **state)
 		assert_int_equal(in_callback.confirmed, 1);
 		lull_percpu_ref_exit(&in_callback.ref);
 	}
+}
+
+static pthread_t confirmed_by;
+
+static void note_who_confirms(struct lull_percpu_ref *ref)
+{
+	confirmed_by = pthread_self();
+	note_confirm(ref);
+}
+
+/* Readers are waited for in the background: the caller is one of them. */
+static void test_kill_without_rseq(void **state)
+{
+	struct object o;
+
+	(void)state;
+	if (lull_percpu_ref_per_cpu())
+		SKIP("counters are per CPU here, not per thread");
+	object_init(&o, 0);
+	lull_rcu_read_lock();
+	lull_percpu_ref_kill_and_confirm(&o.ref, note_who_confirms);
+	nap_ms(20);
+	assert_int_equal(lull_load_acquire(&o.confirmed), 0);
+	assert_int_equal(lull_load_acquire(&o.released), 0);
+	lull_rcu_read_unlock();
+	expect_released(&o, 1);
+	assert_int_equal(o.confirmed, 1);
+	assert_false(pthread_equal(confirmed_by, pthread_self()));
+	assert_false(pthread_equal(o.released_by, pthread_self()));
+	lull_percpu_ref_exit(&o.ref);
 }
 
 /* Where callbacks run in poll, so does what a kill has left to do. */
@@ -559,12 +615,14 @@ int main(void)
 		TEST(test_init_fails),
 		TEST(test_life),
 		TEST(test_interrupted_each_time),
+		TEST(test_counts_apart),
 		TEST(test_kill_alone),
 		TEST(test_kill_and_confirm),
 		TEST(test_exit),
 		TEST(test_release_ends_it),
 		TEST(test_kill_in_section),
 		TEST(test_kill_in_callback),
+		TEST(test_kill_without_rseq),
 		TEST(test_kill_when_polling),
 		TEST(test_init_atomic),
 		TEST(test_init_dead),

@@ -344,7 +344,7 @@ static void test_jumped_out_of(void **state)
 {
 	(void)state;
 	if (UNDER_TSAN)
-		skip(); /* keeps signals until the thread calls something */
+		SKIP("ThreadSanitizer keeps signals until the thread calls something");
 	handle_with(handler_jumps);
 	for (int i = 0; i < 2; i++) {
 		memset(&jumpers[i], 0, sizeof(jumpers[i]));
@@ -431,8 +431,7 @@ static void await_turn(void)
 {
 	uint64_t before = turns();
 
-	while (turns() == before)
-		sched_yield();
+	AWAIT_SOON(turns() != before);
 }
 
 static void kill_amid(int how, int workers_wanted, int rounds)
@@ -601,7 +600,7 @@ static void test_single_steps(void **state)
 
 	(void)state;
 	if (UNDER_TSAN || under_valgrind())
-		skip();
+		SKIP("ThreadSanitizer keeps signals, and valgrind steps no process");
 	fflush(NULL);
 	child = fork();
 	assert_true(child >= 0);
@@ -624,7 +623,7 @@ static void test_single_steps(void **state)
 static void test_single_steps(void **state)
 {
 	(void)state;
-	skip();
+	SKIP("the emulator steps no process");
 }
 
 #endif

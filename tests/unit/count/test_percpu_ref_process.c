@@ -4,6 +4,7 @@
  * and what may happen to a process: no memory, fork, a system call that is taken away, a kernel that
  * does not know of its restartable sequences. Also as C++, and run without them.
  */
+#include <malloc.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -102,6 +103,43 @@ static void test_many(void **state)
 		for (int i = 1; i < MANY; i++)
 			assert_true(cells[i] - cells[i - 1] >= 2 * sizeof(intptr_t));
 	}
+}
+
+/* The bytes that malloc() has given away, where it tells. */
+static long bytes_in_use(void)
+{
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+	return (long)mallinfo2().uordblks;
+#else
+	return 0;
+#endif
+}
+
+/* 16 bytes of each CPU's pages; and some 80 elsewhere, to which malloc() adds its own. */
+static void test_memory_of_one(void **state)
+{
+	static uintptr_t cells[MANY];
+	uintptr_t least = UINTPTR_MAX;
+	long before;
+
+	(void)state;
+	NEEDS_REAL_MEMORY();
+	for (int round = 0; round < 2; round++) { /* in the first something is allocated once for all */
+		before = bytes_in_use();
+		for (int i = 0; i < MANY; i++) {
+			object_init(&many[i], LULL_PERCPU_REF_ALLOW_REINIT);
+			cells[i] = cell_of(&many[i]);
+		}
+		assert_true(bytes_in_use() - before <= MANY * (80 + 32));
+		for (int i = 0; i < MANY; i++)
+			lull_percpu_ref_exit(&many[i].ref);
+		if (round)
+			assert_true(bytes_in_use() <= before);
+	}
+	qsort(cells, MANY, sizeof(cells[0]), compare_addresses);
+	for (int i = 1; i < MANY; i++)
+		least = cells[i] - cells[i - 1] < least ? cells[i] - cells[i - 1] : least;
+	assert_int_equal(least, 16);
 }
 
 /* Exited and made again in between, chunks full and not. */
@@ -272,7 +310,7 @@ static void test_fork_under_load(void **state)
 
 	(void)state;
 #if SANITIZED
-	skip(); /* its allocator's locks may be held by threads that are not in the child */
+	SKIP(SANITIZER_HEAP_OVER_FORK);
 #endif
 	object_init(&inherited, 0);
 	lull_percpu_ref_get_many(&inherited.ref, 1000);
@@ -317,8 +355,7 @@ static void forbidden_later(void)
 	forbid_membarrier(EPERM);
 	for (int i = 0; i < 300; i++) {
 		before = lull_load_relaxed(&churned);
-		while (lull_load_relaxed(&churned) == before)
-			sched_yield();
+		AWAIT_SOON(lull_load_relaxed(&churned) != before);
 		lull_percpu_ref_switch_to_atomic_sync(&inherited.ref);
 		lull_percpu_ref_switch_to_percpu(&inherited.ref);
 	}
@@ -357,7 +394,7 @@ static void test_restored(void **state)
 {
 	(void)state;
 	if (__rseq_size == 0)
-		skip();
+		SKIP("there are no restartable sequences here");
 	expect_fine(counts_unregistered);
 }
 #endif
@@ -372,6 +409,7 @@ int main(void)
 		TEST(test_restored), /* the first: the way to count is chosen once */
 #endif
 		TEST(test_many),
+		TEST(test_memory_of_one),
 		TEST(test_some_of_many),
 		TEST(test_no_memory),
 		TEST(test_fork),
@@ -381,5 +419,6 @@ int main(void)
 #endif
 	};
 
+	set_stall_ms(0); /* a slow machine is not worth a line */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

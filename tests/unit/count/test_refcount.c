@@ -165,45 +165,45 @@ static bool does_sub(struct lull_refcount *r)
 	return lull_refcount_sub_and_test(r, 3);
 }
 
+#define AT_END	 "it was at its end"
+#define TOO_MANY "too many"
+#define NO_TEST	 "the last one was dropped without a test"
+#define MORE_PUT "more were put than got"
+
 static const struct misuse {
 	bool (*call)(struct lull_refcount *r); /* false is what it gives when the counter is wrong */
 	int start;
-	const char *name;
+	const char *name, *what;
 } misuses[] = {
-	{ does_inc, 0, "lull_refcount_inc: " },
-	{ does_inc, -5, "lull_refcount_inc: " },
-	{ does_inc, INT_MAX, "lull_refcount_inc: " },
-	{ does_add, 0, "lull_refcount_add: " },
-	{ does_add, INT_MAX - 99, "lull_refcount_add: " },
-	{ does_inc_not_zero, INT_MAX, "lull_refcount_" },
-	{ does_inc_not_zero, -1, "lull_refcount_" },
-	{ does_inc_not_zero_acquire, INT_MAX, "lull_refcount_" },
-	{ does_add_not_zero, INT_MAX - 99, "lull_refcount_add_not_zero: " },
-	{ does_dec, 1, "lull_refcount_dec: " },
-	{ does_dec, 0, "lull_refcount_dec: " },
-	{ lull_refcount_dec_and_test, 0, "lull_refcount_dec_and_test: " },
-	{ lull_refcount_dec_and_test, -7, "lull_refcount_dec_and_test: " },
-	{ does_sub, 2, "lull_refcount_sub_and_test: " },
-	{ does_sub, 0, "lull_refcount_sub_and_test: " },
-	{ does_dec_not_one, 0, "lull_refcount_dec_not_one: " },
+	{ does_inc, 0, "lull_refcount_inc", AT_END },
+	{ does_inc, -5, "lull_refcount_inc", TOO_MANY },
+	{ does_inc, INT_MAX, "lull_refcount_inc", TOO_MANY },
+	{ does_add, 0, "lull_refcount_add", AT_END },
+	{ does_add, INT_MAX - 99, "lull_refcount_add", TOO_MANY },
+	{ does_inc_not_zero, INT_MAX, "lull_refcount_inc_not_zero", TOO_MANY },
+	{ does_inc_not_zero, -1, "lull_refcount_inc_not_zero", TOO_MANY },
+	{ does_inc_not_zero_acquire, INT_MAX, "lull_refcount_inc_not_zero_acquire", TOO_MANY },
+	{ does_add_not_zero, INT_MAX - 99, "lull_refcount_add_not_zero", TOO_MANY },
+	{ does_dec, 1, "lull_refcount_dec", NO_TEST },
+	{ does_dec, 0, "lull_refcount_dec", MORE_PUT },
+	{ lull_refcount_dec_and_test, 0, "lull_refcount_dec_and_test", MORE_PUT },
+	{ lull_refcount_dec_and_test, -7, "lull_refcount_dec_and_test", MORE_PUT },
+	{ does_sub, 2, "lull_refcount_sub_and_test", MORE_PUT },
+	{ does_sub, 0, "lull_refcount_sub_and_test", MORE_PUT },
+	{ does_dec_not_one, 0, "lull_refcount_dec_not_one", MORE_PUT },
 };
 
 enum { MISUSES = sizeof(misuses) / sizeof(misuses[0]) };
 
-/* One line with the call, the address and what the count was. */
-static void check_heard(const struct lull_refcount *r, const char *name, int count)
+/* One line with the call, the address, what the count was and what is wrong with that. */
+static void check_heard(const struct lull_refcount *r, const char *name, int count, const char *what)
 {
-	char where[64], number[64];
+	char line[512];
 
-	snprintf(where, sizeof(where), " %p ", (const void *)r);
-	snprintf(number, sizeof(number), " %d ", count);
-	if (heard_lines != 1 || strncmp(heard, name, strlen(name)) != 0 || !strstr(heard, where) ||
-	    !strstr(heard, number))
-		print_error("heard %d times, at last: %s\n", heard_lines, heard);
+	snprintf(line, sizeof(line), "%s: refcount %p had %d references: %s. It stays saturated, and its object is never freed",
+		 name, (const void *)r, count, what);
+	assert_string_equal(heard, line);
 	assert_int_equal(heard_lines, 1);
-	assert_int_equal(strncmp(heard, name, strlen(name)), 0);
-	assert_non_null(strstr(heard, where));
-	assert_non_null(strstr(heard, number));
 }
 
 /* The first misuse saturates and says so. After it the counter may be misused in every way. */
@@ -216,7 +216,7 @@ static void test_misuse(void **state)
 		start_hearing();
 		lull_refcount_set(&r, misuses[i].start);
 		assert_false(misuses[i].call(&r));
-		check_heard(&r, misuses[i].name, misuses[i].start);
+		check_heard(&r, misuses[i].name, misuses[i].start, misuses[i].what);
 		assert_int_equal(lull_refcount_read(&r), SATURATED);
 		for (int j = 0; j < 10 * MISUSES; j++)
 			assert_false(misuses[j % MISUSES].call(&r));
@@ -234,8 +234,22 @@ static void test_misuse_of_two(void **state)
 	for (int i = 0; i < 2; i++) {
 		start_hearing();
 		lull_refcount_inc(&r[i]);
-		check_heard(&r[i], "lull_refcount_inc: ", 0);
+		check_heard(&r[i], "lull_refcount_inc", 0, AT_END);
 	}
+}
+
+/* Two threads have put what nobody has, before either looks: one says so, for both. */
+static void test_misuse_by_two(void **state)
+{
+	struct lull_refcount r = LULL_REFCOUNT_INIT(0);
+
+	(void)state;
+	lull_sub_relaxed(&r.count, 2);
+	lull__refcount_misuse(&r, "lull_refcount_dec_and_test", 0, -1);
+	check_heard(&r, "lull_refcount_dec_and_test", 0, MORE_PUT);
+	lull__refcount_misuse(&r, "lull_refcount_dec", -1, -1);
+	check_heard(&r, "lull_refcount_dec_and_test", 0, MORE_PUT);
+	assert_int_equal(lull_refcount_read(&r), SATURATED);
 }
 
 /* The largest steps there are do not lead away from it either. */
@@ -252,12 +266,52 @@ static void test_saturated(void **state)
 		assert_true(lull_refcount_add_not_zero(&r, INT_MAX));
 		assert_int_equal(lull_refcount_read(&r), SATURATED);
 		assert_true(lull_refcount_inc_not_zero(&r));
+		assert_int_equal(lull_refcount_read(&r), SATURATED);
 		assert_true(lull_refcount_inc_not_zero_acquire(&r));
+		assert_int_equal(lull_refcount_read(&r), SATURATED);
 		assert_true(lull_refcount_dec_not_one(&r));
+		assert_int_equal(lull_refcount_read(&r), SATURATED);
 		assert_false(lull_refcount_dec_if_one(&r));
+		assert_int_equal(lull_refcount_read(&r), SATURATED);
 		assert_false(lull_refcount_dec_and_test(&r));
-		assert_true((int)lull_refcount_read(&r) < 0);
+		assert_int_equal(lull_refcount_read(&r), SATURATED);
+		lull_refcount_inc(&r);
+		lull_refcount_dec(&r);
+		assert_int_equal(lull_refcount_read(&r), SATURATED);
 	}
+	check_silence();
+}
+
+/* As far from zero as from what is more than an int, on both sides: as many wrong calls have their effect before the first is seen. */
+static void test_middle(void **state)
+{
+	struct lull_refcount r;
+
+	(void)state;
+	assert_int_equal(LULL_REFCOUNT_SATURATED, -(1 << 30));
+	for (int i = 0; i < 2; i++) {
+		r.count = LULL_REFCOUNT_SATURATED + (i ? 1 : -1) * ((1 << 30) - 1);
+		assert_true(r.count < 0);
+		assert_true(lull_refcount_inc_not_zero(&r));
+		assert_int_equal(lull_refcount_read(&r), SATURATED);
+		r.count = LULL_REFCOUNT_SATURATED + (i ? 1 : -1) * ((1 << 30) - 1);
+		assert_false(lull_refcount_dec_and_test(&r));
+		assert_int_equal(lull_refcount_read(&r), SATURATED);
+	}
+}
+
+/* Make two mistakes that no counter can see. */
+static void test_not_detected(void **state)
+{
+	struct lull_refcount r = LULL_REFCOUNT_INIT(2);
+
+	(void)state;
+	/* One holder puts twice, and frees the object of the other. */
+	assert_false(lull_refcount_dec_and_test(&r));
+	assert_true(lull_refcount_dec_and_test(&r));
+	/* A get from zero is under way when somebody puts what he does not have. */
+	lull_add_relaxed(&r.count, 1);
+	assert_true(lull_refcount_dec_and_test(&r));
 	check_silence();
 }
 
@@ -444,8 +498,7 @@ static void test_reuse(void **state)
 		lull_refcount_set_release(&slot.r, 1);
 		if (life % 64 == 0)
 			sched_yield();
-		while (!lull_refcount_dec_if_one(&slot.r))
-			sched_yield();
+		AWAIT_SOON(lull_refcount_dec_if_one(&slot.r));
 	}
 	lull_store_relaxed(&slot.stop, 1);
 	for (int i = 0; i < 2; i++)
@@ -481,7 +534,7 @@ static void test_signal_handler(void **state)
 	assert_int_equal(lull_refcount_read(&in_handler), 0);
 	check_silence();
 	raise(SIGUSR1);
-	check_heard(&in_handler, "lull_refcount_inc: ", 0);
+	check_heard(&in_handler, "lull_refcount_inc", 0, AT_END);
 	assert_true((int)lull_refcount_read(&in_handler) < 0);
 }
 
@@ -496,7 +549,10 @@ int main(void)
 		TEST(test_up_to_the_limit),
 		TEST(test_misuse),
 		TEST(test_misuse_of_two),
+		TEST(test_misuse_by_two),
 		TEST(test_saturated),
+		TEST(test_middle),
+		TEST(test_not_detected),
 		TEST(test_storm_after_saturation),
 		TEST(test_wrong_at_once),
 		TEST(test_last_put_sees_all),

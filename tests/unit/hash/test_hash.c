@@ -178,6 +178,44 @@ static void test_insert(void **state)
 	lull_hash_destroy(&h, free_item, NULL);
 }
 
+static uint64_t wanted_hash;
+
+static bool match_wanted(const struct lull_hash_node *node, const void *key)
+{
+	assert_true(node->hash == wanted_hash);
+	return match(node, key);
+}
+
+/* The table asks only about elements whose hash is the right one, all of it. */
+static void test_match(void **state)
+{
+	struct lull_hash_iter iter;
+	struct lull_hash_node *node;
+	struct item *item[8], *again = new_item(3);
+	struct lull_hash h;
+	int key = 3, met = 0;
+
+	(void)state;
+	init(&h, 2, LULL_HASH_FIXED);
+	for (int i = 0; i < 8; i++) {
+		item[i] = new_item(i);
+		lull_hash_insert_dup(&h, &item[i]->node, (uint64_t)(i % 4) << 61 | (uint64_t)(i / 4) << 1);
+	}
+	wanted_hash = item[3]->node.hash;
+	lull_rcu_read_lock();
+	assert_ptr_equal(lull_hash_lookup(&h, wanted_hash, match_wanted, &key), &item[3]->node);
+	lull_hash_for_each_match(node, &iter, &h, wanted_hash, match_wanted, &key)
+		met++;
+	assert_int_equal(met, 1);
+	assert_ptr_equal(lull_hash_lookup_or_insert(&h, &again->node, wanted_hash, match_wanted, &key), &item[3]->node);
+	lull_rcu_read_unlock();
+	assert_int_equal(lull_hash_insert(&h, &again->node, wanted_hash, match_wanted, &key), -EEXIST);
+	assert_ptr_equal(lull_hash_remove(&h, wanted_hash, match_wanted, &key), &item[3]->node);
+	assert_null(lull_hash_replace(&h, &again->node, wanted_hash, match_wanted, &key));
+	free(item[3]);
+	lull_hash_destroy(&h, free_item, NULL);
+}
+
 /* The versions of the elements with @key, in the order met, as digits. */
 static void check_versions(const struct lull_hash *h, int key, const char *expect)
 {
@@ -204,6 +242,7 @@ static void insert_version(struct lull_hash *h, int key, int version)
 static void test_insert_dup(void **state)
 {
 	struct lull_hash_node *node;
+	struct item *item;
 	struct lull_hash h;
 	int key = 3;
 
@@ -226,6 +265,14 @@ static void test_insert_dup(void **state)
 	retire(node);
 	check_versions(&h, 3, "321");
 	check_versions(&h, 7, "0000");
+	/* The latest is the one that is replaced, and looked up. */
+	item = new_item(key);
+	item->version = 5;
+	node = lull_hash_replace(&h, &item->node, plain_hash(key), match, &key);
+	assert_int_equal(lull_hash_entry(node, struct item, node)->version, 3);
+	retire(node);
+	check_versions(&h, 3, "521");
+	assert_ptr_equal(find(&h, key), item);
 	lull_hash_destroy(&h, free_item, NULL);
 	lull_rcu_barrier();
 }
@@ -502,8 +549,8 @@ static void test_no_memory(void **state)
 	struct lull_hash h;
 
 	(void)state;
-	if (under_valgrind()) /* where the calloc() above is not called */
-		skip();
+	if (under_valgrind())
+		SKIP(OWN_MEMORY);
 	no_memory = true;
 	assert_int_equal(lull_hash_init(&h, NULL), -ENOMEM);
 	no_memory = false;
@@ -568,6 +615,38 @@ static void test_for_each(void **state)
 	assert_int_equal(count, 66);
 	assert_int_equal(lull_hash_count(&h), 0);
 	lull_hash_destroy(&h, NULL, NULL);
+	lull_rcu_barrier();
+}
+
+/* The current element may be removed or replaced: the walk goes on behind it, and meets all others. */
+static void test_for_each_changed(void **state)
+{
+	struct lull_hash_iter iter;
+	struct lull_hash h;
+	struct item *item;
+
+	(void)state;
+	init(&h, 8, LULL_HASH_FIXED);
+	fill(&h, 0, 100);
+	lull_rcu_read_lock();
+	lull_hash_for_each_entry(item, &iter, &h, node) {
+		item->met++;
+		if (item->met == 1 && item->key % 3 == 0) {
+			struct item *next = new_item(item->key);
+
+			next->met = 1;
+			assert_int_equal(lull_hash_replace_node(&h, &item->node, &next->node), 0);
+			retire(&item->node);
+		} else if (item->key % 3 == 1) {
+			assert_int_equal(lull_hash_remove_node(&h, &item->node), 0);
+			retire(&item->node);
+		}
+	}
+	lull_rcu_read_unlock();
+	for (int key = 0; key < 100; key++)
+		assert_int_equal(find(&h, key) ? find(&h, key)->met : 0, key % 3 != 1);
+	assert_int_equal(lull_hash_count(&h), 67);
+	lull_hash_destroy(&h, free_item, NULL);
 	lull_rcu_barrier();
 }
 
@@ -919,6 +998,47 @@ static void test_hash_functions(void **state)
 	assert_true(lull_hash_mix64(1) != lull_hash_mix64(2));
 }
 
+/* The multiplier's inverse undoes a step, so no two numbers have one result; and each bit changes half of the others. */
+static uint64_t unmixed(uint64_t x)
+{
+	const uint64_t factor = UINT64_C(0xd6e8feb86659fd93);
+	uint64_t inverse = factor;
+
+	for (int i = 0; i < 6; i++)
+		inverse *= 2 - factor * inverse;
+	assert_true(factor * inverse == 1);
+	x ^= x >> 32;
+	x *= inverse;
+	x ^= x >> 32;
+	x *= inverse;
+	return x ^ x >> 32;
+}
+
+static void test_mix64(void **state)
+{
+	enum { NUMBERS = 4000 };
+	static unsigned changed[64][64];
+
+	(void)state;
+	upset.random = a_seed();
+	memset(changed, 0, sizeof(changed));
+	for (int i = 0; i < NUMBERS; i++) {
+		uint64_t x = (uint64_t)dice(1u << 31) << 33 ^ (uint64_t)dice(1u << 31) << 11 ^ dice(1u << 31);
+
+		x = i % 4 ? x : (uint64_t)i; /* small ones as well */
+		assert_true(unmixed(lull_hash_mix64(x)) == x);
+		for (int bit = 0; bit < 64; bit++) {
+			uint64_t flipped = lull_hash_mix64(x) ^ lull_hash_mix64(x ^ UINT64_C(1) << bit);
+
+			for (int other = 0; other < 64; other++)
+				changed[bit][other] += flipped >> other & 1;
+		}
+	}
+	for (int bit = 0; bit < 64; bit++)
+		for (int other = 0; other < 64; other++)
+			assert_in_range(changed[bit][other], NUMBERS * 2 / 5, NUMBERS * 3 / 5);
+}
+
 /* Multiples of a power of two, addresses say, spread over the buckets about as by chance. */
 static void test_hash_spread(void **state)
 {
@@ -958,6 +1078,33 @@ static void walk_outside(void)
 		break;
 }
 
+static void lookup_destroyed(void)
+{
+	struct lull_hash h;
+	int key = 1;
+
+	must(lull_hash_init(&h, NULL) == 0);
+	lull_hash_destroy(&h, NULL, NULL);
+	lull_rcu_read_lock();
+	(void)lull_hash_lookup(&h, 1, match, &key);
+}
+
+static void insert_never_set_up(void)
+{
+	static struct lull_hash h;
+	static struct item item;
+	int key = 1;
+
+	lull_hash_insert(&h, &item.node, 1, match, &key);
+}
+
+static void test_gone(void **state)
+{
+	(void)state;
+	expect_misuse(lookup_destroyed, "hash table 0x* is used, but it was destroyed or never set up");
+	expect_misuse(insert_never_set_up, "hash table 0x* is used, but it was destroyed or never set up");
+}
+
 static void test_outside_section(void **state)
 {
 	(void)state;
@@ -966,7 +1113,123 @@ static void test_outside_section(void **state)
 }
 #endif
 
-/* An online thread needs no section, and lookups may be made in a signal handler. */
+/* A handler looks up, walks and counts, wherever it interrupts the updates of its thread. */
+static struct lull_hash handled_table;
+static int handled;
+static bool handler_missed;
+static __thread bool is_handled;
+
+static void looking_handler(int unused)
+{
+	struct lull_hash_iter iter;
+	struct lull_hash_node *node;
+	int met = 0;
+
+	(void)unused;
+	if (!is_handled)
+		return;
+	lull_rcu_read_lock();
+	for (int key = 0; key < 10; key++)
+		if (!lull_hash_lookup(&handled_table, plain_hash(key), match, &key))
+			handler_missed = true;
+	lull_hash_for_each(node, &iter, &handled_table)
+		met += lull_hash_entry(node, struct item, node)->key < 10;
+	lull_rcu_read_unlock();
+	if (met < 10 || lull_hash_count(&handled_table) < 10)
+		handler_missed = true;
+	lull_add_relaxed(&handled, 1);
+}
+
+static int handler_stop;
+
+static void *updates_under_signals(void *unused)
+{
+	lull_thread_register();
+	is_handled = true;
+	for (int i = 0; !lull_load_relaxed(&handler_stop); i++) {
+		int key = 10 + i % 200;
+
+		fill(&handled_table, key, key + 1);
+		if (i % 64 == 0)
+			assert_int_equal(lull_hash_resize(&handled_table, (size_t)4 << i / 64 % 5), 0);
+		retire(lull_hash_remove(&handled_table, plain_hash(key), match, &key));
+		if (i % 4096 == 0)
+			lull_rcu_barrier();
+	}
+	is_handled = false;
+	return unused;
+}
+
+static void test_signal_handler(void **state)
+{
+	struct sigaction action;
+	pthread_t thread;
+
+	(void)state;
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = looking_handler;
+	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+	handler_missed = false;
+	handler_stop = handled = 0;
+	init(&handled_table, 4, LULL_HASH_FIXED);
+	fill(&handled_table, 0, 10);
+	thread = start_thread(updates_under_signals, NULL);
+	while (lull_load_relaxed(&handled) < 1000) {
+		pthread_kill(thread, SIGUSR1);
+		for (int i = lull_load_relaxed(&handled) % 64; i > 0; i--)
+			lull_cpu_relax();
+		sched_yield();
+	}
+	lull_store_relaxed(&handler_stop, 1);
+	join_thread(thread);
+	assert_false(handler_missed);
+	lull_hash_destroy(&handled_table, free_item, NULL);
+	lull_rcu_barrier();
+}
+
+/* Updates in a callback, those of a resize too; and a table that is set up and destroyed there, in a section even. */
+static struct lull_hash callbacks_table;
+static int callback_ran;
+
+static void updating_callback(struct lull_rcu_head *head)
+{
+	struct lull_hash local;
+	int key = 3, count = 0;
+
+	lull_rcu_read_lock();
+	init(&local, 4, 0);
+	fill(&local, 0, 100);
+	lull_hash_destroy(&local, free_item, &count);
+	assert_int_equal(count, 100);
+	lull_rcu_read_unlock();
+	fill(&callbacks_table, 10, 100);
+	retire(lull_hash_remove(&callbacks_table, plain_hash(key), match, &key));
+	assert_int_equal(lull_hash_resize(&callbacks_table, 512), 0);
+	lull_hash_finish_resize(&callbacks_table);
+	free(head);
+	lull_store_release(&callback_ran, 1);
+}
+
+static void test_in_callback(void **state)
+{
+	struct lull_rcu_head *head = (struct lull_rcu_head *)malloc(sizeof(*head));
+
+	(void)state;
+	assert_non_null(head);
+	lull_store_relaxed(&callback_ran, 0);
+	init(&callbacks_table, 16, 0);
+	fill(&callbacks_table, 0, 10);
+	lull_rcu_call(head, updating_callback);
+	await_flag(&callback_ran, 1);
+	assert_int_equal(lull_hash_count(&callbacks_table), 99);
+	assert_int_equal(lull_hash_buckets(&callbacks_table), 512);
+	assert_null(find(&callbacks_table, 3));
+	check_range(&callbacks_table, 4, 100);
+	lull_hash_destroy(&callbacks_table, free_item, NULL);
+	lull_rcu_barrier();
+}
+
+/* An online thread needs no section. */
 static void test_online(void **state)
 {
 	struct lull_hash h;
@@ -992,6 +1255,7 @@ int main(void)
 		cmocka_unit_test(test_init),
 		cmocka_unit_test(test_destroy),
 		cmocka_unit_test(test_insert),
+		cmocka_unit_test(test_match),
 		cmocka_unit_test(test_insert_dup),
 		cmocka_unit_test(test_replace),
 		cmocka_unit_test(test_replace_node),
@@ -1006,15 +1270,20 @@ int main(void)
 		cmocka_unit_test(test_no_memory),
 #endif
 		cmocka_unit_test(test_for_each),
+		cmocka_unit_test(test_for_each_changed),
 		cmocka_unit_test(test_for_each_resized),
 		cmocka_unit_test(test_lookup_upset),
 		cmocka_unit_test(test_for_each_upset),
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_hash_functions),
+		cmocka_unit_test(test_mix64),
 		cmocka_unit_test(test_hash_spread),
 #ifdef LULL_DEBUG
 		cmocka_unit_test(test_outside_section),
+		cmocka_unit_test(test_gone),
 #endif
+		cmocka_unit_test(test_signal_handler),
+		cmocka_unit_test(test_in_callback),
 		cmocka_unit_test(test_online),
 	};
 

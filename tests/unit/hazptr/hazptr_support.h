@@ -21,11 +21,7 @@ struct thing {
 };
 
 /* Wait until *count, changed by another thread, has this value; without eating the processor. */
-static inline void await_count(const int *count, int value)
-{
-	while (lull_load_acquire(count) != value)
-		nap_ms(1);
-}
+#define await_count(count, value) AWAIT(lull_load_acquire(count) == (value))
 
 static inline struct thing *new_thing(int *gone)
 {

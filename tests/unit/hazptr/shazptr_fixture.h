@@ -17,11 +17,7 @@
 static char name_a, name_b __attribute__((unused)), name_c __attribute__((unused));
 
 /* Without eating the processor of those who are awaited. */
-static inline void await(const int *flag, int value)
-{
-	while (lull_load_acquire(flag) != value)
-		nap_ms(1);
-}
+#define await(flag, value) AWAIT(lull_load_acquire(flag) == (value))
 
 static inline void tell(int *flag)
 {
@@ -50,7 +46,7 @@ struct holder {
 	enum way way;
 	bool exits; /* without clearing */
 	int holding, release_waiter, cleared, finish;
-	uint32_t group;
+	uint32_t group, tid;
 };
 
 static inline void *holder_run(void *arg)
@@ -67,6 +63,7 @@ static inline void *holder_run(void *arg)
 	if (holder->way == OUTER_FIRST)
 		lull_shazptr_clear(first);
 	holder->group = lull__self.shazptr_group;
+	holder->tid = lull__self.tid;
 	tell(&holder->holding);
 	await(&holder->release_waiter, 1);
 	if (holder->exits)
@@ -149,6 +146,9 @@ static inline void waiter_start(struct waiter *waiter, const void *ptr)
  * Whether an updater gets through. One who does is not held to a time; one who does not has been looked for
  * by itself and by the thread that scans.
  */
+#define PATIENCE_MS 60000
+
+/* For "no"; "yes" may take longer on a busy machine. */
 static inline bool gets_through(const void *ptr)
 {
 	return lull_shazptr_synchronize_timeout(ptr, 20) == 0;
@@ -157,7 +157,7 @@ static inline bool gets_through(const void *ptr)
 static inline void assert_gets_through(const void *ptr)
 {
 	lull_shazptr_synchronize(ptr);
-	assert_int_equal(lull_shazptr_synchronize_timeout(ptr, 60000), 0);
+	assert_int_equal(lull_shazptr_synchronize_timeout(ptr, PATIENCE_MS), 0);
 }
 
 static inline void *look_run(void *arg)
@@ -165,14 +165,32 @@ static inline void *look_run(void *arg)
 	return gets_through(arg) ? arg : NULL;
 }
 
-/* The same for a thread that holds something itself. */
-static inline bool others_get_through(void *ptr)
+static inline void *look_patiently_run(void *arg)
+{
+	return lull_shazptr_synchronize_timeout(arg, PATIENCE_MS) == 0 ? arg : NULL;
+}
+
+static inline bool look(void *(*run)(void *arg), void *ptr)
 {
 	void *result;
 
-	assert_int_equal(pthread_join(start_thread(look_run, ptr), &result), 0);
+	assert_int_equal(pthread_join(start_thread(run, ptr), &result), 0);
 	return result != NULL;
 }
+
+/* The same for a thread that holds something itself. */
+static inline bool nobody_gets_through(void *ptr)
+{
+	return !look(look_run, ptr);
+}
+
+static inline bool others_get_through(void *ptr)
+{
+	return look(look_patiently_run, ptr);
+}
+
+/* Somebody has scanned, since there were @scans. */
+#define await_scan(scans) AWAIT(lull_shazptr_scan_count() != (scans))
 
 /*
  * Most tests are run with the look by the caller and without. The thread that scans has been started, and is

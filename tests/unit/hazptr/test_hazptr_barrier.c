@@ -56,6 +56,37 @@ static void test_busy_callbacks(void **state)
 	assert_int_equal(waiting(), 0);
 }
 
+/* Follows 16 generations, those that were there the first, and no more: here all of them are made by barriers' passes. */
+static int generations;
+
+static void defers_for_ever(struct lull_rcu_head *head)
+{
+	struct thing *thing = lull_container_of(head, struct thing, rcu);
+
+	lull_add_relaxed(&generations, 1);
+	if (lull_load_relaxed(&thing->value) == 42)
+		lull_hazptr_call(head, defers_for_ever);
+	else
+		thing_gone(head);
+}
+
+static void test_generations(void **state)
+{
+	struct thing *thing = new_thing(&gone);
+
+	(void)state;
+	set_mode(LULL_RECLAIM_POLL);
+	generations = 0;
+	lull_hazptr_call(&thing->rcu, defers_for_ever);
+	lull_hazptr_barrier();
+	assert_int_equal(generations, 16);
+	assert_int_equal(lull_hazptr_barrier_timeout(60000), 0);
+	assert_int_equal(generations, 32);
+	lull_store_relaxed(&thing->value, 0);
+	lull_hazptr_barrier();
+	assert_int_equal(gone, 1);
+}
+
 static void test_callbacks_call(void **state)
 {
 	(void)state;
@@ -275,8 +306,7 @@ static void stand_still(int signal)
 {
 	(void)signal;
 	lull_store_release(&unrelated.held, 1);
-	while (!lull_load_acquire(&unrelated.go))
-		nap_ms(1);
+	AWAIT(lull_load_acquire(&unrelated.go));
 }
 
 static void *barrier_timeout_run(void *unused)
@@ -292,8 +322,7 @@ static void *unrelated_reader_run(void *unused)
 	(void)unused;
 	lull_rcu_read_lock();
 	lull_store_release(&unrelated.reading, 1);
-	while (!lull_load_acquire(&unrelated.leave))
-		nap_ms(1);
+	AWAIT(lull_load_acquire(&unrelated.leave));
 	lull_rcu_read_unlock();
 	return NULL;
 }
@@ -317,6 +346,145 @@ static bool barrier_waits(void)
 }
 #endif
 
+/*
+ * While a barrier waits for objects that are held, others come and go: of all kinds, before these in the queues and behind
+ * them, retired by its thread and by others, held for a moment or not at all. It ends when the last of its own is gone,
+ * though others are held by then.
+ */
+enum { OWN_KINDS = 4, ROUNDS = 2 };
+
+static void retire_some_way(struct thing *thing, int kind)
+{
+	switch (kind) {
+	case 0:
+		lull_hazptr_call(&thing->rcu, thing_gone);
+		break;
+	case 1:
+		lull_rcu_call_hazptr(&thing->rcu, thing_gone);
+		break;
+	case 2:
+		thing->gone = NULL;
+		lull_hazptr_retire(thing);
+		break;
+	default:
+		thing->gone = NULL;
+		lull_rcu_free_hazptr(thing);
+		break;
+	}
+}
+
+static void *retires_others(void *arg)
+{
+	struct thing *thing = (struct thing *)arg;
+
+	for (int kind = 0; kind < OWN_KINDS; kind++)
+		retire_some_way(new_thing(NULL), kind);
+	lull_hazptr_call(&thing->rcu, thing_gone);
+	return NULL;
+}
+
+static void come_and_go(int round)
+{
+	struct lull_hazptr_hold hold[3];
+	struct thing *thing[3];
+	int count = 0;
+
+	for (int i = 0; i < 3; i++) {
+		thing[i] = new_thing(&count);
+		lull_hazptr_acquire(&hold[i], &thing[i]);
+	}
+	retire_some_way(thing[0], 0);
+	retire_some_way(thing[1], 1);
+	if (round % 4 == 0)
+		join_thread(start_thread(retires_others, thing[2]));
+	else
+		retire_some_way(thing[2], 0);
+	for (int i = 0; i < 3; i++)
+		lull_hazptr_release(&hold[(round + i) % 3], thing[(round + i) % 3]);
+	for (int i = 0; i < 200; i++)
+		lull_hazptr_retire(malloc(48));
+	await_count(&count, 3); /* so there has been a pass */
+}
+
+/* The first half is retired by the calling thread, the second by one that is gone by then; some of others in between. */
+static struct thing *held[2 * OWN_KINDS];
+
+static void *retires_held(void *others)
+{
+	int from = others ? OWN_KINDS : 0;
+
+	for (int i = from; i < from + OWN_KINDS; i++) {
+		retire_some_way(held[i], i % OWN_KINDS);
+		for (int j = 0; j < i; j++)
+			retire_some_way(new_thing(NULL), i % OWN_KINDS);
+	}
+	return NULL;
+}
+
+static void wait_while_others_come_and_go(int last)
+{
+	struct lull_hazptr_hold hold[2 * OWN_KINDS], young_hold;
+	struct thing *young = new_thing(&gone);
+	pthread_t thread;
+	int done = 0;
+
+	lull_store_relaxed(&gone, 0);
+	for (int i = 0; i < 2 * OWN_KINDS; i++) {
+		held[i] = new_thing(NULL);
+		lull_hazptr_acquire(&hold[i], &held[i]);
+	}
+	retires_held(NULL);
+	join_thread(start_thread(retires_held, &last));
+	thread = start_thread(barrier_run, &done);
+	AWAIT(barrier_waits());
+	lull_hazptr_acquire(&young_hold, &young);
+	lull_hazptr_call(&young->rcu, thing_gone);
+	for (int n = 1; n <= 2 * OWN_KINDS; n++) {
+		int i = (last + n) % (2 * OWN_KINDS);
+
+		for (int round = 0; round < ROUNDS; round++) {
+			come_and_go(round);
+			assert_int_equal(lull_load_acquire(&done), 0);
+		}
+		check_alive(held[i]);
+		lull_hazptr_release(&hold[i], held[i]);
+	}
+#ifdef LULL_TEST_CORE
+	lull_hazptr_release(&young_hold, young); /* perhaps the barrier began too late */
+	join_thread(thread);
+#else
+	join_thread(thread);
+	check_alive(young);
+	lull_hazptr_release(&young_hold, young);
+#endif
+	await_count(&gone, 1);
+}
+
+static void test_barrier_while_others_come_and_go(void **state)
+{
+	(void)state;
+	alarm(100);
+	for (int last = 0; last < 2 * OWN_KINDS; last++)
+		wait_while_others_come_and_go(last);
+	alarm(0);
+}
+
+/* Start a barrier that waits for *@hold of *@source. */
+static pthread_t start_barrier(struct lull_hazptr_hold *hold, void **source)
+{
+	void *object = *source;
+	pthread_t waits;
+
+	memset(&unrelated, 0, sizeof(unrelated));
+	assert_ptr_equal(lull_hazptr_acquire(hold, source), object);
+	*source = NULL;
+	lull_hazptr_retire(object);
+	waits = start_thread(barrier_timeout_run, NULL);
+	AWAIT(lull_load_acquire(&unrelated.begins) && barrier_waits());
+	nap_ms(100); /* it sleeps until the slot lets go */
+	return waits;
+}
+
 /* All that a barrier waited for is done: a section that began after the barrier did is none of its business. */
 static void test_barrier_and_unrelated_reader(void **state)
 {
@@ -330,20 +498,10 @@ static void test_barrier_and_unrelated_reader(void **state)
 	action.sa_handler = stand_still;
 	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
 	set_mode(LULL_RECLAIM_POLL);
-	memset(&unrelated, 0, sizeof(unrelated));
-	assert_ptr_equal(lull_hazptr_acquire(&hold, &source), object);
-	source = NULL;
-	lull_hazptr_retire(object);
-	waits = start_thread(barrier_timeout_run, NULL);
-	while (!lull_load_acquire(&unrelated.begins) || !barrier_waits())
-		nap_ms(1);
-	nap_ms(100); /* it sleeps until the slot lets go */
-	assert_int_equal(pthread_kill(waits, SIGUSR1), 0);
-	while (!lull_load_acquire(&unrelated.held))
-		nap_ms(1);
+	waits = start_barrier(&hold, &source);
+	interrupt_until(waits, SIGUSR1, &unrelated.held, 1);
 	reads = start_thread(unrelated_reader_run, NULL);
-	while (!lull_load_acquire(&unrelated.reading))
-		nap_ms(1);
+	AWAIT(lull_load_acquire(&unrelated.reading));
 	lull_hazptr_release(&hold, object);
 	while (waiting())
 		lull_reclaim_poll(100, 0);
@@ -355,11 +513,52 @@ static void test_barrier_and_unrelated_reader(void **state)
 	set_mode(LULL_RECLAIM_THREAD);
 }
 
+/* The reclaimer stands still in here. */
+static void hold_reclaimer(struct lull_rcu_head *head)
+{
+	stand_still(0);
+	thing_gone(head);
+}
+
+/* What a barrier waits for may also be freed by the thread that retired it, in its turns: more than one turn frees. */
+#define HELD 40
+
+static void test_barrier_and_busy_owner(void **state)
+{
+	struct lull_hazptr_hold hold[HELD + 1];
+	void *object[HELD + 1], *source;
+	struct lull_reclaim_counts stats;
+	pthread_t waits;
+
+	(void)state;
+	for (int i = 0; i < HELD; i++) {
+		source = object[i] = malloc(40);
+		assert_ptr_equal(lull_hazptr_acquire(&hold[i], &source), object[i]);
+		lull_hazptr_retire(object[i]);
+	}
+	source = object[HELD] = malloc(40);
+	waits = start_barrier(&hold[HELD], &source);
+	lull_hazptr_call(&new_thing(&gone)->rcu, hold_reclaimer);
+	AWAIT(lull_load_acquire(&unrelated.held));
+	for (int i = 0; i <= HELD; i++)
+		lull_hazptr_release(&hold[i], object[i]);
+	for (int i = 0; i < 20000; i++)
+		lull_hazptr_retire(malloc(40));
+	join_thread(waits);
+	assert_int_equal(unrelated.result, 0);
+	lull_store_release(&unrelated.go, 1);
+	assert_int_equal(lull_hazptr_barrier_timeout(60000), 0);
+	lull_reclaim_stats(&stats);
+	assert_int_equal(stats.items, 0);
+	assert_int_equal(stats.bytes, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_busy_callbacks),
 		TEST(test_callbacks_call),
+		TEST(test_generations),
 		TEST(test_callback_waits),
 		TEST(test_callback_keeps),
 		TEST(test_callback_misuse),
@@ -368,7 +567,9 @@ int main(void)
 		TEST(test_barrier_is_of_before),
 		TEST(test_rcu_barrier_does_not_wait),
 		TEST(test_barrier_misuse),
+		TEST(test_barrier_while_others_come_and_go),
 		TEST(test_barrier_and_unrelated_reader),
+		TEST(test_barrier_and_busy_owner),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

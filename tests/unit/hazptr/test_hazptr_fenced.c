@@ -163,6 +163,29 @@ static void test_synchronize(void **state)
 	}
 }
 
+/*
+ * Who clears makes no fence, and may miss that a thread has just gone to sleep for the slot. So that thread looks again
+ * by itself. Here the slot changes as if all had missed it, once the thread has asked for news of it.
+ */
+static void test_looks_again(void **state)
+{
+	struct lull_hazptr *h = lull_hazptr_alloc(own());
+	struct full_waiter waiter = { 0, 0, 0 };
+
+	(void)state;
+	alarm(60);
+	lull_hazptr_publish(variable, &first);
+	lull_hazptr_fenced_protect(h, variable, rcu);
+	waiter.thread = start_thread(full_waiter_run, &waiter);
+	AWAIT(lull_load_relaxed(&h->state) & LULL__HAZPTR_WAITED);
+	nap_ms(50);
+	assert_int_equal(lull_load_acquire(&waiter.done), 0);
+	lull_store_release(&h->addr, (uintptr_t)0);
+	join_thread(waiter.thread);
+	lull_hazptr_free(own(), h);
+	alarm(0);
+}
+
 static int again_stop;
 
 static void *again_run(void *unused)
@@ -193,6 +216,105 @@ static void test_starvation(void **state)
 	lull_store_relaxed(&again_stop, 1);
 	for (int i = 0; i < 2; i++)
 		join_thread(thread[i]);
+}
+
+/* ---- errors and contexts are those of hazptr.h -------------------------------------------------- */
+
+static void test_timeout(void **state)
+{
+	struct thing *thing = &first;
+	struct holder holder;
+
+	(void)state;
+	alarm(60);
+	first.value = 42;
+	holder_start(&holder, FREE_SLOT, &thing);
+	for (uint64_t ms = 0; ms < 300; ms += 100) {
+		uint64_t start_ns = now_ns();
+
+		assert_int_equal(lull_hazptr_fenced_synchronize_range_timeout(&first, sizeof(first), ms), -ETIMEDOUT);
+		assert_true(now_ns() - start_ns >= ms * 1000000u);
+		assert_int_equal(lull_hazptr_fenced_synchronize_range_timeout(&first + 1, 64, ms), 0);
+		assert_int_equal(lull_hazptr_fenced_synchronize_range_timeout((void *)((uintptr_t)&first - 64), 64, ms), 0);
+	}
+	holder_let_go(&holder);
+	assert_int_equal(lull_hazptr_fenced_synchronize_range_timeout(&first, sizeof(first), UINT64_MAX), 0);
+	holder_finish(&holder);
+	alarm(0);
+}
+
+static char array[64];
+
+static void *range_run(void *result)
+{
+	*(int *)result = lull_hazptr_fenced_synchronize_range_timeout(array + 16, 32, 1);
+	return NULL;
+}
+
+static void test_range(void **state)
+{
+	struct lull_hazptr *h = lull_hazptr_alloc(own());
+
+	(void)state;
+	for (int i = 0; i < 64; i++) {
+		char *inside = array + i;
+		int result;
+
+		lull_hazptr_fenced_protect_ptr(h, inside);
+		join_thread(start_thread(range_run, &result));
+		assert_int_equal(result, i >= 16 && i < 48 ? -ETIMEDOUT : 0);
+	}
+	lull_hazptr_free(own(), h);
+}
+
+static void waits_in_callback(struct lull_rcu_head *head)
+{
+	lull_hazptr_fenced_synchronize(&first);
+	lull_hazptr_fenced_retire(malloc(24));
+	thing_gone(head);
+}
+
+static void test_contexts(void **state)
+{
+	struct thing *thing = &first;
+	struct holder holder;
+
+	(void)state;
+	first.value = 42;
+	holder_start(&holder, CLEAR, &thing);
+	lull_rcu_read_lock();
+	lull_hazptr_fenced_call(&new_thing(&gone)->rcu, waits_in_callback);
+	lull_hazptr_fenced_retire(malloc(24));
+	lull_hazptr_fenced_synchronize(&second);
+	lull_rcu_read_unlock();
+	nap_ms(30);
+	assert_int_equal(lull_load_relaxed(&gone), 0);
+	holder_let_go(&holder);
+	await_count(&gone, 1);
+	holder_finish(&holder);
+}
+
+static void protects_and_waits(void)
+{
+	struct thing *thing = &first;
+
+	must(lull_hazptr_fenced_protect(lull_hazptr_alloc(own()), thing, rcu));
+	lull_hazptr_fenced_synchronize(&first);
+}
+
+static void protects_and_waits_in_time(void)
+{
+	struct thing *thing = &first;
+
+	must(lull_hazptr_fenced_protect(lull_hazptr_alloc(own()), thing, rcu));
+	lull_hazptr_fenced_synchronize_range_timeout(&first, 1, 1000);
+}
+
+static void test_misuse(void **state)
+{
+	(void)state;
+	expect_abort(protects_and_waits, "lull_hazptr_fenced_synchronize of ");
+	expect_abort(protects_and_waits_in_time, "lull_hazptr_fenced_synchronize_range_timeout of ");
 }
 
 /* ---- no interrupts ------------------------------------------------------------------------------- */
@@ -316,7 +438,12 @@ int main(void)
 		cmocka_unit_test_setup(test_call_and_retire, setup),
 		cmocka_unit_test_setup(test_retired_by_other_domain, setup),
 		cmocka_unit_test_setup(test_synchronize, setup),
+		cmocka_unit_test_setup(test_looks_again, setup),
 		cmocka_unit_test_setup(test_starvation, setup),
+		cmocka_unit_test_setup(test_timeout, setup),
+		cmocka_unit_test_setup(test_range, setup),
+		cmocka_unit_test_setup(test_contexts, setup),
+		cmocka_unit_test_setup(test_misuse, setup),
 		cmocka_unit_test_setup(test_storm, setup),
 	};
 

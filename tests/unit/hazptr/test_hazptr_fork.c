@@ -184,7 +184,7 @@ static void test_fork_under_load(void **state)
 
 	(void)state;
 #if SANITIZED
-	skip(); /* its own heap is not made whole for the child: the lock may be held by the thread that is gone */
+	SKIP(SANITIZER_HEAP_OVER_FORK);
 #endif
 	churn_stop = 0;
 	lull_hazptr_publish(variable, &first);
@@ -230,7 +230,7 @@ static void test_context_left_at_exit(void **state)
 {
 	(void)state;
 #if SANITIZED || defined(LULL_TEST_EMULATED)
-	skip(); /* a sanitizer looks for leaks in the child; the emulator has no threads after fork */
+	SKIP("a sanitizer looks for leaks in a forked child, and the emulator has no threads there");
 #endif
 	expect_fine(child_leaves_context);
 }
@@ -244,5 +244,6 @@ int main(void)
 		TEST(test_context_left_at_exit),
 	};
 
+	set_stall_ms(0); /* a slow machine is not worth a line */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,8 +32,7 @@ static void *protector_run(void *unused)
 	}
 	lull_store_release(&held, 1);
 	for (int i = 0; i < HERD; i++) {
-		while (lull_load_acquire(&let_go) <= i)
-			nap_ms(1);
+		AWAIT(lull_load_acquire(&let_go) > i);
 		lull_hazptr_clear(slot[i]);
 	}
 	for (int i = HERD - 1; i >= 0; i--)
@@ -91,8 +90,7 @@ static void test_each_for_its_own(void **state)
 	fences = heavy_fences();
 	for (int i = 0; i < HERD; i++) {
 		lull_store_release(&let_go, i + 1);
-		while (lull_load_acquire(&done) <= i)
-			nap_ms(1);
+		AWAIT(lull_load_acquire(&done) > i);
 	}
 	fences = heavy_fences() - fences;
 	herd_join();

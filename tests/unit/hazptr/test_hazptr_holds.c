@@ -269,37 +269,123 @@ static void test_unregistered(void **state)
 struct left_behind {
 	struct lull_hazptr_hold hold[12];
 	struct lull_hazptr_context ctx;
+	bool context_first; /* it is the first that the thread has to do with lull */
 };
 
 static void *exits_holding(void *arg)
 {
 	struct left_behind *left = (struct left_behind *)arg;
 
+	if (left->context_first)
+		lull_hazptr_context_init(&left->ctx);
 	for (int i = 0; i < 12; i++)
 		lull_hazptr_acquire(&left->hold[i], &variable);
-	lull_hazptr_context_init(&left->ctx);
+	if (!left->context_first)
+		lull_hazptr_context_init(&left->ctx);
 	lull_hazptr_protect(lull_hazptr_alloc(&left->ctx), variable, rcu);
 	return NULL;
 }
 
+/* On whichever of the 16 lists they were: a thread begins with one by its number. */
 static void test_exit_holding(void **state)
 {
-	struct left_behind *left = (struct left_behind *)malloc(sizeof(*left));
+	uint32_t lists = 0;
 
 	(void)state;
-	assert_non_null(left);
 	lull_hazptr_publish(variable, &first);
 	start_hearing();
-	join_thread(start_thread(exits_holding, left));
-	assert_int_equal(heard_lines, 1);
-	assert_non_null(strstr(heard, "protects 13 objects"));
+	for (int i = 0; i < 2000 && (i < 2 || lists != 0xffff); i++) {
+		struct left_behind *left = (struct left_behind *)malloc(sizeof(*left));
+
+		assert_non_null(left);
+		left->context_first = i % 2;
+		heard_lines = 0;
+		join_thread(start_thread(exits_holding, left));
+		assert_int_equal(heard_lines, 1);
+		assert_non_null(strstr(heard, "protects 13 objects"));
+		lists |= 1u << left->ctx.shard;
+		memset(left, 0x5a, sizeof(*left));
+		free(left);
+	}
 	stop_hearing();
-	memset(left, 0x5a, sizeof(*left));
-	free(left);
 	lull_hazptr_synchronize(&first); /* does not wait for the dead */
 	join_thread(start_thread(first_slot_run, NULL));
 	lull_hazptr_retire(malloc(16));
 	lull_hazptr_barrier();
+}
+
+/* What a slot of a thread that is gone would protect is not protected. On its stack it would be no slot at all. */
+static struct left_behind *left_with_slot;
+
+static void *leaves_slot(void *unused)
+{
+	lull_hazptr_context_init(&left_with_slot->ctx);
+	must(lull_hazptr_alloc(&left_with_slot->ctx));
+	return unused;
+}
+
+static void uses_slot_of_the_dead(void)
+{
+	struct thing *thing = &first;
+
+	left_with_slot = (struct left_behind *)malloc(sizeof(*left_with_slot));
+	join_thread(start_thread(leaves_slot, NULL));
+	lull_hazptr_clear(&left_with_slot->ctx.slot[0]);
+	lull_hazptr_protect(&left_with_slot->ctx.slot[0], thing, rcu);
+}
+
+static int is_holding;
+
+static void *is_cancelled(void *unused)
+{
+	struct lull_hazptr_hold hold[LULL_HAZPTR_SLOTS + 1];
+	struct thing *thing = &first;
+
+	for (int i = 0; i <= LULL_HAZPTR_SLOTS; i++)
+		lull_hazptr_acquire(&hold[i], &thing);
+	lull_store_release(&is_holding, 1);
+	for (;;)
+		pause();
+	return unused;
+}
+
+static void holds_on_stack(void)
+{
+	pthread_t thread = start_thread(is_cancelled, NULL);
+
+	await_count(&is_holding, 1);
+	pthread_cancel(thread);
+	pthread_join(thread, NULL);
+}
+
+static void test_exit_misuse(void **state)
+{
+	(void)state;
+	NEEDS_THREADS_IN_CHILD();
+	expect_abort(uses_slot_of_the_dead, "lull_hazptr_protect: a slot of a thread that is no longer registered");
+	expect_abort(holds_on_stack, "with a hazard pointer context or hold left on its stack");
+}
+
+static void *holds_few_on_stack(void *unused)
+{
+	struct lull_hazptr_hold hold[2];
+	struct thing *thing = &first;
+
+	for (int i = 0; i < 2; i++)
+		lull_hazptr_acquire(&hold[i], &thing);
+	pthread_exit(unused);
+}
+
+/* The slots are not on the stack. */
+static void test_exit_with_few(void **state)
+{
+	(void)state;
+	start_hearing();
+	join_thread(start_thread(holds_few_on_stack, NULL));
+	stop_hearing();
+	assert_int_equal(heard_lines, 1);
+	assert_non_null(strstr(heard, "protects 2 objects"));
+	assert_true(is_free_of(&first));
 }
 
 /* Asks for another round as long as glibc gives one, so the last ones come after lull's own destructor. */
@@ -310,13 +396,18 @@ static void test_exit_holding(void **state)
 #endif
 static pthread_key_t late_key;
 static __thread int late_round;
-static int late_runs;
+static __thread bool has_no_slots;
+static int late_runs, late_without_slots;
 
 static void late_reader(void *value)
 {
 	struct lull_hazptr_hold hold[12];
 	struct lull_hazptr *h = lull_hazptr_alloc(lull_hazptr_thread_context());
 
+	if (!h)
+		has_no_slots = true; /* from the exit handling on, and for good */
+	assert_true(!h == has_no_slots);
+	lull_add_relaxed(&late_without_slots, !h);
 	for (int i = 0; i < 12; i++)
 		assert_ptr_equal(lull_hazptr_acquire(&hold[i], &variable), &first);
 	assert_int_equal(lull_hazptr_synchronize_timeout(&second, 1000), 0);
@@ -348,6 +439,7 @@ static void test_late_readers(void **state)
 		lull_hazptr_synchronize(&first);
 	}
 	assert_true(late_runs >= 100);
+	assert_true(late_without_slots >= (LATE_ROUNDS > 2 ? 50 : 0));
 	pthread_key_delete(late_key);
 	lull_hazptr_barrier();
 	stop_hearing();
@@ -516,6 +608,8 @@ int main(void)
 		TEST(test_hold_misuse),
 		TEST(test_unregistered),
 		TEST(test_exit_holding),
+		TEST(test_exit_misuse),
+		TEST(test_exit_with_few),
 		TEST(test_late_readers),
 		TEST(test_signal_handlers),
 	};

@@ -26,8 +26,7 @@ static void test_call(void **state)
 		holder_finish(&holder);
 		stop_hearing();
 		assert_int_equal(heard_lines, holder_exits(&holder) ? 1 : 0);
-		while (waiting())
-			nap_ms(1);
+		AWAIT(!waiting());
 		lull_store_relaxed(&gone, 0);
 	}
 }
@@ -47,8 +46,7 @@ static void test_retire(void **state)
 		await_waiting(1);
 		check_alive(thing); /* free() would have written over the first words at least */
 		holder_let_go(&holder);
-		while (waiting())
-			nap_ms(1);
+		AWAIT(!waiting());
 		holder_finish(&holder);
 		stop_hearing();
 	}
@@ -98,8 +96,7 @@ static void test_read_sections_do_not_matter(void **state)
 	lull_hazptr_call(&thing->rcu, thing_gone);
 	await_count(&gone, 1);
 	lull_hazptr_retire(malloc(16));
-	while (waiting())
-		nap_ms(1);
+	AWAIT(!waiting());
 	lull_rcu_read_unlock();
 }
 
@@ -123,13 +120,11 @@ static void test_leftovers(void **state)
 {
 	(void)state;
 	lull_hazptr_retire(malloc(24));
-	while (waiting())
-		nap_ms(1);
+	AWAIT(!waiting());
 	for (int i = 0; i < 100; i++)
 		join_thread(start_thread(retires_and_exits, NULL));
 	await_count(&gone, 100);
-	while (waiting())
-		nap_ms(1);
+	AWAIT(!waiting());
 	lull_hazptr_call(&new_thing(&gone)->rcu, note_caller);
 	await_count(&gone, 101);
 	assert_false(pthread_equal(lull_load_relaxed(&called_by), pthread_self()));
@@ -175,16 +170,21 @@ static void test_quiet_while_protected(void **state)
 	await_count(&gone, 1);
 	check_alive(retired);
 	lull_hazptr_free(own(), other);
-	while (waiting())
-		nap_ms(1);
+	AWAIT(!waiting());
 }
 
 /* ---- how much waits ------------------------------------------------------------------------------ */
 
-static size_t bound_of(size_t contexts)
+/*
+ * What hazptr.h allows. A thread that retires keeps to less, but not while the background thread has its queue, and that
+ * may have lost the processor. Nobody has it in mode POLL.
+ */
+static size_t bound_of(size_t contexts, enum lull_reclaim_mode mode)
 {
-	size_t slots = (lull_thread_count() + contexts) * LULL_HAZPTR_SLOTS;
+	size_t threads = lull_thread_count(), slots = (threads + contexts) * LULL_HAZPTR_SLOTS;
 
+	if (mode != LULL_RECLAIM_POLL)
+		return 4096 + 128 * threads + 3 * slots;
 	return 2 * slots > 1000 ? 2 * slots : 1000;
 }
 
@@ -200,7 +200,7 @@ static void check_block(const unsigned char *block)
  * Retire many blocks, of which @contexts * 8 get protected at about even distances, by readers that then
  * do nothing more. Never do more than the bound wait.
  */
-static void retire_under_stalled_readers(size_t contexts)
+static void retire_under_stalled_readers(size_t contexts, enum lull_reclaim_mode mode)
 {
 	size_t slots = contexts * LULL_HAZPTR_SLOTS, held = 0, bound;
 	size_t stride = RETIRED / (slots + 1);
@@ -222,9 +222,9 @@ static void retire_under_stalled_readers(size_t contexts)
 		}
 		lull_hazptr_retire(next);
 		if (i % 97 == 0)
-			assert_true(waiting() <= bound_of(contexts));
+			assert_true(waiting() <= bound_of(contexts, mode));
 	}
-	bound = bound_of(contexts);
+	bound = bound_of(contexts, mode);
 	lull_reclaim_stats(&stats);
 	if (stats.peak_items > bound)
 		print_error("%zu waited, %zu are allowed\n", stats.peak_items, bound);
@@ -253,10 +253,10 @@ static void test_bound(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
 		set_mode(modes[i]);
-		retire_under_stalled_readers(0);
-		retire_under_stalled_readers(1);
-		retire_under_stalled_readers(50);
-		retire_under_stalled_readers(200);
+		retire_under_stalled_readers(0, modes[i]);
+		retire_under_stalled_readers(1, modes[i]);
+		retire_under_stalled_readers(50, modes[i]);
+		retire_under_stalled_readers(200, modes[i]);
 	}
 }
 
@@ -268,10 +268,81 @@ static void test_bound_under_rcu_reader(void **state)
 	for (int i = 0; i < 100000; i++) {
 		lull_hazptr_retire(malloc(BLOCK));
 		if (i % 97 == 0)
-			assert_true(waiting() <= bound_of(0));
+			assert_true(waiting() <= bound_of(0, LULL_RECLAIM_THREAD));
 	}
 	lull_rcu_read_unlock();
 	lull_hazptr_barrier();
+}
+
+/*
+ * Nor does it hold up callbacks that wait for slots: not while the reclaimer waits for it, with callbacks that wait for
+ * a grace period in hand, for a barrier or not, nor what it parked before.
+ */
+static int reader_in, reader_out, called_after_reader;
+
+static void *staying_reader(void *unused)
+{
+	lull_rcu_read_lock();
+	lull_store_release(&reader_in, 1);
+	await_count(&reader_out, 1);
+	lull_rcu_read_unlock();
+	return unused;
+}
+
+static void count_after_reader(struct lull_rcu_head *head)
+{
+	thing_gone(head);
+	lull_add_release(&called_after_reader, 1);
+}
+
+static void *rcu_barrier_run(void *unused)
+{
+	lull_rcu_barrier();
+	return unused;
+}
+
+static void test_calls_beside_rcu_reader(void **state)
+{
+	(void)state;
+	alarm(60);
+	for (int with_barrier = 0; with_barrier < 2; with_barrier++) {
+		struct thing *kept = new_thing(&gone), *kept_later = new_thing(&gone);
+		struct lull_hazptr_hold hold, later;
+		pthread_t reader, barrier = pthread_self();
+
+		lull_store_relaxed(&gone, 0);
+		reader_in = reader_out = 0;
+		lull_store_relaxed(&called_after_reader, 0);
+		lull_hazptr_acquire(&hold, &kept);
+		lull_hazptr_acquire(&later, &kept_later);
+		lull_hazptr_call(&kept->rcu, thing_gone); /* before the reader came */
+		reader = start_thread(staying_reader, NULL);
+		await_count(&reader_in, 1);
+		lull_rcu_call(&new_thing(NULL)->rcu, count_after_reader);
+		if (with_barrier)
+			barrier = start_thread(rcu_barrier_run, NULL);
+		nap_ms(50); /* the reclaimer waits for the reader by now */
+		for (int i = 0; i < 20; i++) {
+			lull_hazptr_call(&new_thing(&gone)->rcu, thing_gone);
+			await_count(&gone, i + 1);
+		}
+		lull_hazptr_call(&kept_later->rcu, thing_gone);
+		AWAIT(waiting() <= 3);
+		check_alive(kept);
+		check_alive(kept_later);
+		lull_hazptr_release(&hold, kept);
+		await_count(&gone, 21);
+		check_alive(kept_later);
+		lull_hazptr_release(&later, kept_later);
+		await_count(&gone, 22);
+		assert_int_equal(lull_load_relaxed(&called_after_reader), 0);
+		lull_store_release(&reader_out, 1);
+		join_thread(reader);
+		if (with_barrier)
+			join_thread(barrier);
+		await_count(&called_after_reader, 1);
+	}
+	alarm(0);
 }
 
 /*
@@ -296,12 +367,6 @@ static void stuck_callback(struct lull_rcu_head *head)
 	thing_gone(head);
 }
 
-static void *rcu_barrier_run(void *unused)
-{
-	lull_rcu_barrier();
-	return unused;
-}
-
 static void retire_under_stuck_reclaimer(void)
 {
 	pthread_t thread = start_thread(rcu_barrier_run, NULL);
@@ -319,9 +384,9 @@ static void retire_under_stuck_reclaimer(void)
 	lull_store_release(&unstick, 1);
 	join_thread(thread);
 	lull_hazptr_barrier();
-	if (most > bound_of(0))
-		print_error("%zu waited, %zu are allowed\n", most, bound_of(0));
-	assert_true(most <= bound_of(0));
+	if (most > bound_of(0, LULL_RECLAIM_THREAD))
+		print_error("%zu waited, %zu are allowed\n", most, bound_of(0, LULL_RECLAIM_THREAD));
+	assert_true(most <= bound_of(0, LULL_RECLAIM_THREAD));
 }
 
 static void test_bound_under_stuck_reclaimer(void **state)
@@ -368,7 +433,7 @@ static void test_slots_grow(void **state)
 	await_waiting(SLOTS);
 	for (int i = 0; i < 3 * SLOTS; i++)
 		lull_hazptr_retire(malloc(BLOCK));
-	assert_true(waiting() <= bound_of(CONTEXTS));
+	assert_true(waiting() <= bound_of(CONTEXTS, LULL_RECLAIM_THREAD));
 	for (int i = 0; i < SLOTS; i++)
 		check_block(block[i]);
 	for (int i = 0; i < CONTEXTS; i++)
@@ -377,6 +442,52 @@ static void test_slots_grow(void **state)
 	assert_int_equal(waiting(), 0);
 	free(block);
 	free(ctx);
+}
+
+/* ---- objects that callbacks retire ---------------------------------------------------------------- */
+
+static int in_callback, early, children;
+
+static void child_gone(struct lull_rcu_head *head)
+{
+	lull_add_relaxed(&early, lull_load_relaxed(&in_callback));
+	thing_gone(head);
+}
+
+static void retires_many(struct lull_rcu_head *head)
+{
+	size_t before = waiting();
+
+	lull_store_relaxed(&in_callback, 1);
+	for (int i = 0; i < 3000; i++) {
+		lull_hazptr_call(&new_thing(&children)->rcu, child_gone);
+		lull_hazptr_retire(malloc(BLOCK));
+	}
+	/* All of them wait, and count. */
+	lull_add_relaxed(&early, waiting() < before + 6000);
+	lull_store_relaxed(&in_callback, 0);
+	thing_gone(head);
+}
+
+/* They are reclaimed when the callback has returned, whoever reclaims. */
+static void test_callbacks_retire(void **state)
+{
+	static const enum lull_reclaim_mode modes[] = { LULL_RECLAIM_THREAD, LULL_RECLAIM_CALLER,
+							LULL_RECLAIM_POLL };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+		set_mode(modes[i]);
+		early = 0;
+		lull_store_relaxed(&gone, 0);
+		lull_store_relaxed(&children, 0);
+		lull_hazptr_call(&new_thing(&gone)->rcu, retires_many);
+		lull_hazptr_barrier();
+		assert_int_equal(gone, 1);
+		assert_int_equal(children, 3000);
+		assert_int_equal(early, 0);
+		assert_int_equal(waiting(), 0);
+	}
 }
 
 /* ---- modes --------------------------------------------------------------------------------------- */
@@ -430,6 +541,93 @@ static void test_poll_mode(void **state)
 	await_count(&gone, 13);
 }
 
+static struct lull_hazptr *cleared_in_poll;
+
+static void clears_amid_poll(struct lull_head *head)
+{
+	lull_hazptr_clear(cleared_in_poll);
+	note_caller(head);
+}
+
+/* A slot that is cleared while a poll is under way: the program hears of it when the poll ends, to poll once more. */
+static void test_cleared_amid_poll(void **state)
+{
+	struct lull_reclaim_config config;
+	void *kept = malloc(16);
+
+	(void)state;
+	cleared_in_poll = lull_hazptr_alloc(own());
+	lull_reclaim_default_config(&config);
+	config.mode = LULL_RECLAIM_POLL;
+	config.notify = note;
+	config.notify_arg = &notified;
+	assert_int_equal(lull_reclaim_configure(&config), 0);
+	lull_hazptr_protect_ptr(cleared_in_poll, kept);
+	lull_hazptr_retire(kept);
+	notified = 0;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(lull_reclaim_poll(100, 0), 0);
+	assert_int_equal(notified, 0); /* parked: there is nothing to do about it */
+	lull_hazptr_call(&new_thing(&gone)->rcu, clears_amid_poll);
+	notified = 0;
+	assert_int_equal(lull_reclaim_poll(100, 0), 1);
+	assert_int_equal(gone, 1);
+	assert_int_equal(notified, 1);
+	assert_int_equal(lull_reclaim_poll(100, 0), 1);
+	assert_int_equal(notified, 1);
+	assert_int_equal(waiting(), 0);
+	lull_hazptr_free(own(), cleared_in_poll);
+}
+
+static void *polls_in_vain(void *unused)
+{
+	assert_int_equal(lull_reclaim_poll(100, 0), 0);
+	return unused;
+}
+
+/* Others poll meanwhile: they cannot have the queue in which the object is. */
+static void clears_amid_polls(struct lull_head *head)
+{
+	join_thread(start_thread(polls_in_vain, NULL));
+	lull_hazptr_clear(cleared_in_poll);
+	join_thread(start_thread(polls_in_vain, NULL));
+	note_caller(head);
+}
+
+/* The program has heard of the slot, and has polled in vain: it hears once more when another poll, or a barrier, ends. */
+static void test_cleared_amid_two(void **state)
+{
+	struct lull_reclaim_config config;
+
+	(void)state;
+	cleared_in_poll = lull_hazptr_alloc(own());
+	lull_reclaim_default_config(&config);
+	config.mode = LULL_RECLAIM_POLL;
+	config.notify = note;
+	config.notify_arg = &notified;
+	assert_int_equal(lull_reclaim_configure(&config), 0);
+	for (int by_barrier = 0; by_barrier < 2; by_barrier++) {
+		struct thing *kept = new_thing(&gone);
+
+		gone = 0;
+		lull_hazptr_protect(cleared_in_poll, kept, rcu);
+		lull_hazptr_call(&kept->rcu, note_caller);
+		assert_int_equal(lull_reclaim_poll(100, 0), 0);
+		lull_hazptr_call(&new_thing(&gone)->rcu, clears_amid_polls);
+		notified = 0;
+		if (by_barrier)
+			lull_rcu_barrier();
+		else
+			assert_int_equal(lull_reclaim_poll(100, 0), 1);
+		assert_int_equal(gone, 1);
+		assert_int_equal(notified, 2);
+		assert_int_equal(lull_reclaim_poll(100, 0), 1);
+		assert_int_equal(notified, 2);
+		assert_int_equal(waiting(), 0);
+	}
+	lull_hazptr_free(own(), cleared_in_poll);
+}
+
 static void test_caller_mode(void **state)
 {
 	struct lull_hazptr *h = lull_hazptr_alloc(own());
@@ -464,9 +662,13 @@ int main(void)
 		TEST(test_quiet_while_protected),
 		TEST(test_bound),
 		TEST(test_bound_under_rcu_reader),
+		TEST(test_calls_beside_rcu_reader),
 		TEST(test_bound_under_stuck_reclaimer),
 		TEST(test_slots_grow),
+		TEST(test_callbacks_retire),
 		TEST(test_poll_mode),
+		TEST(test_cleared_amid_poll),
+		TEST(test_cleared_amid_two),
 		TEST(test_caller_mode),
 	};
 

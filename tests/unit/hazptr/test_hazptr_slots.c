@@ -5,6 +5,8 @@
  */
 #include "hazptr/hazptr_fixture.h"
 
+#include "seccomp_support.h"
+
 /* ---- contexts and slots ---------------------------------------------------------------------- */
 
 static void test_slots(void **state)
@@ -12,6 +14,7 @@ static void test_slots(void **state)
 	struct lull_hazptr_context on_stack, *on_heap;
 
 	(void)state;
+	assert_int_equal(LULL_HAZPTR_SLOTS, 8);
 	check_all_free(own());
 	check_all_free(own());
 
@@ -118,6 +121,7 @@ struct handed_over {
 	struct lull_hazptr_context ctx;
 	struct lull_hazptr *h;
 	struct thing *thing;
+	int detached;
 };
 
 static void *goes_on_run(void *arg)
@@ -130,6 +134,49 @@ static void *goes_on_run(void *arg)
 	check_all_free(&over->ctx);
 	lull_hazptr_context_cleanup(&over->ctx);
 	return NULL;
+}
+
+static void *sets_up_run(void *arg)
+{
+	struct handed_over *over = (struct handed_over *)arg;
+
+	lull_hazptr_context_init(&over->ctx);
+	over->h = lull_hazptr_alloc(&over->ctx);
+	lull_hazptr_protect(over->h, over->thing, rcu);
+	lull_hazptr_context_detach(&over->ctx);
+	return NULL;
+}
+
+static struct handed_over interrupted;
+
+static void detaching_handler(int unused)
+{
+	(void)unused;
+	lull_hazptr_context_detach(&interrupted.ctx);
+	lull_store_release(&interrupted.detached, 1);
+}
+
+/* In any context: here in a signal handler, and in a read section. */
+static void test_detach_in_handler(void **state)
+{
+	struct sigaction action;
+
+	(void)state;
+	memset(&action, 0, sizeof(action));
+	memset(&interrupted, 0, sizeof(interrupted));
+	action.sa_handler = detaching_handler;
+	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+	lull_hazptr_context_init(&interrupted.ctx);
+	interrupted.h = lull_hazptr_alloc(&interrupted.ctx);
+	interrupted.thing = new_thing(NULL);
+	lull_hazptr_protect(interrupted.h, interrupted.thing, rcu);
+	lull_rcu_read_lock();
+	interrupt_until(pthread_self(), SIGUSR1, &interrupted.detached, 1);
+	lull_rcu_read_unlock();
+	assert_false(is_free_of(interrupted.thing));
+	join_thread(start_thread(goes_on_run, &interrupted));
+	assert_true(is_free_of(interrupted.thing));
+	free(interrupted.thing);
 }
 
 static void test_context_detach(void **state)
@@ -147,6 +194,15 @@ static void test_context_detach(void **state)
 	assert_int_equal(lull_load_relaxed(&gone), 0);
 	join_thread(start_thread(goes_on_run, &over));
 	await_count(&gone, 1);
+
+	/* And protects when the thread that set it up has exited. */
+	over.thing = new_thing(&gone);
+	join_thread(start_thread(sets_up_run, &over));
+	assert_false(is_free_of(over.thing));
+	lull_hazptr_call(&over.thing->rcu, thing_gone);
+	assert_int_equal(lull_hazptr_barrier_timeout(20), -ETIMEDOUT);
+	goes_on_run(&over);
+	await_count(&gone, 2);
 }
 
 /* ---- protecting ---------------------------------------------------------------------------------- */
@@ -172,6 +228,7 @@ static void test_tryprotect(void **state)
 	/* Changed meanwhile: nothing, and nothing is protected. */
 	looks = 0;
 	assert_null(lull_hazptr_tryprotect_ptr(h, *changing()));
+	assert_int_equal(looks, 2); /* and no third look */
 	assert_true(is_free_of(&first));
 	assert_true(is_free_of(&second));
 	lull_hazptr_free(own(), h);
@@ -271,6 +328,40 @@ static void test_member_of_null(void **state)
 	assert_null(lull_hazptr_tryprotect(h, none, rcu));
 	assert_null(lull_hazptr_protect(h, none, rcu));
 	lull_hazptr_free(own(), h);
+}
+
+/* ---- no system calls --------------------------------------------------------------------------------- */
+
+/* Slots, and more holds than slots. Nobody sleeps for any of them. */
+static void only_reads(void)
+{
+	struct lull_hazptr_hold hold[LULL_HAZPTR_SLOTS + 4];
+
+	own();
+	lull_hazptr_publish(variable, &first);
+	lull_hazptr_synchronize(&first);
+	forbid_all();
+	for (int round = 0; round < 1000; round++) {
+		struct lull_hazptr *h = lull_hazptr_alloc(own());
+
+		if (lull_hazptr_protect(h, variable, rcu) != &first || lull_hazptr_tryprotect_ptr(h, variable) != &first)
+			_exit(1);
+		for (int i = 0; i < LULL_HAZPTR_SLOTS + 4; i++)
+			if (lull_hazptr_acquire(&hold[i], &variable) != &first)
+				_exit(1);
+		for (int i = 0; i < LULL_HAZPTR_SLOTS + 4; i++)
+			lull_hazptr_release(&hold[i], &first);
+		lull_hazptr_clear(h);
+		lull_hazptr_free(own(), h);
+	}
+}
+
+static void test_no_system_calls(void **state)
+{
+	(void)state;
+	if (SANITIZED || !THREADS_IN_CHILD || under_valgrind()) /* they ask the kernel for themselves */
+		SKIP(OWN_MEMORY);
+	expect_fine(only_reads);
 }
 
 /* ---- misuse ---------------------------------------------------------------------------------------- */
@@ -374,11 +465,13 @@ int main(void)
 		TEST(test_free_in_any_order),
 		TEST(test_many_contexts),
 		TEST(test_context_detach),
+		TEST(test_detach_in_handler),
 		TEST(test_tryprotect),
 		TEST(test_protect),
 		TEST(test_protect_what_changes),
 		TEST(test_member),
 		TEST(test_member_of_null),
+		TEST(test_no_system_calls),
 		TEST(test_slot_misuse),
 #ifdef LULL_DEBUG
 		TEST(test_debug_checks),

@@ -31,6 +31,27 @@ static void test_synchronize_nothing(void **state)
 	lull_hazptr_free(own(), h);
 }
 
+/* Readers make no fence of their own, so who waits for them makes one for them: by whichever call. */
+static void test_fences(void **state)
+{
+	uint64_t before[5];
+
+	(void)state;
+	if (lull_fence_strategy() != LULL_FENCE_MEMBARRIER)
+		SKIP("readers make the fences here");
+	before[0] = lull_fence_heavy_count();
+	lull_hazptr_synchronize(&second);
+	before[1] = lull_fence_heavy_count();
+	lull_hazptr_synchronize_range(&second, sizeof(second));
+	before[2] = lull_fence_heavy_count();
+	assert_int_equal(lull_hazptr_synchronize_timeout(&second, 0), 0);
+	before[3] = lull_fence_heavy_count();
+	assert_int_equal(lull_hazptr_synchronize_range_timeout(&second, sizeof(second), 0), 0);
+	before[4] = lull_fence_heavy_count();
+	for (int i = 0; i < 4; i++)
+		assert_true(before[i + 1] > before[i]);
+}
+
 /* Waits while it is held, and is woken however that ends. */
 static void test_synchronize(void **state)
 {
@@ -283,6 +304,79 @@ static void test_timeout(void **state)
 	holder_finish(&holder);
 }
 
+/* The time is in milliseconds: nobody waits for minutes. */
+static void test_timeout_ends(void **state)
+{
+	struct thing *thing = new_thing(&gone);
+	struct holder holder;
+
+	(void)state;
+	alarm(60);
+	holder_start(&holder, FREE_SLOT, &thing);
+	lull_hazptr_call(&thing->rcu, thing_gone);
+	assert_int_equal(lull_hazptr_synchronize_timeout(thing, 200), -ETIMEDOUT);
+	assert_int_equal(lull_hazptr_synchronize_range_timeout(thing, sizeof(*thing), 200), -ETIMEDOUT);
+	assert_int_equal(lull_hazptr_barrier_timeout(200), -ETIMEDOUT);
+	holder_let_go(&holder);
+	assert_int_equal(lull_hazptr_synchronize_timeout(thing, UINT64_MAX), 0);
+	assert_int_equal(lull_hazptr_barrier_timeout(UINT64_MAX), 0);
+	holder_finish(&holder);
+	alarm(0);
+}
+
+/* ---- in a section ---------------------------------------------------------------------------------- */
+
+static int stage; /* 1: in the section, 2: it has waited, 3: it may leave */
+
+/* Waits in a section, and in one that lasts as long as the thread is online. */
+static void *waits_in_section(void *online)
+{
+	if (online)
+		lull_rcu_online();
+	else
+		lull_rcu_read_lock();
+	lull_store_release(&stage, 1);
+	lull_hazptr_synchronize(&first);
+	assert_true(lull_rcu_read_lock_held());
+	lull_store_release(&stage, 2);
+	await_count(&stage, 3);
+	if (online)
+		lull_rcu_offline();
+	else
+		lull_rcu_read_unlock();
+	return NULL;
+}
+
+static void test_in_section(void **state)
+{
+	struct thing *thing = &first;
+
+	(void)state;
+	first.value = 42;
+	start_hearing(); /* a debug build warns of the online thread */
+	for (int online = 0; online < 2; online++) {
+		struct holder holder;
+		pthread_t thread;
+		lull_rcu_cookie cookie;
+
+		lull_store_relaxed(&stage, 0);
+		holder_start(&holder, CLEAR, &thing);
+		thread = start_thread(waits_in_section, online ? &holder : NULL);
+		await_count(&stage, 1);
+		cookie = lull_rcu_gp_start();
+		nap_ms(30);
+		assert_int_equal(lull_load_acquire(&stage), 1);
+		holder_let_go(&holder);
+		await_count(&stage, 2);
+		assert_false(lull_rcu_gp_poll(cookie)); /* it has been in its section all the while */
+		lull_store_release(&stage, 3);
+		join_thread(thread);
+		lull_rcu_gp_wait(cookie);
+		holder_finish(&holder);
+	}
+	stop_hearing();
+}
+
 /* ---- misuse ---------------------------------------------------------------------------------------- */
 
 static struct lull_hazptr_hold misused;
@@ -338,12 +432,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_synchronize_nothing),
+		TEST(test_fences),
 		TEST(test_synchronize),
 		TEST(test_synchronize_many_times),
 		TEST(test_waiting_sleeps),
 		TEST(test_starvation),
 		TEST(test_range),
 		TEST(test_timeout),
+		TEST(test_timeout_ends),
+		TEST(test_in_section),
 		TEST(test_misuse),
 	};
 

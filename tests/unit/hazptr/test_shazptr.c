@@ -14,15 +14,15 @@ static void test_one(void **state)
 	(void)state;
 	assert_gets_through(&name_a);
 	guard = lull_shazptr_acquire(&name_a);
-	assert_false(others_get_through(&name_a));
+	assert_true(nobody_gets_through(&name_a));
 	assert_true(others_get_through(&name_b));
 	assert_gets_through(&name_b); /* also who holds something else */
 	lull_shazptr_clear(guard);
 	assert_true(others_get_through(&name_a));
 
 	guard = lull_shazptr_acquire_wildcard();
-	assert_false(others_get_through(&name_a));
-	assert_false(others_get_through(&name_b));
+	assert_true(nobody_gets_through(&name_a));
+	assert_true(nobody_gets_through(&name_b));
 	lull_shazptr_clear(guard);
 	assert_gets_through(&name_a);
 
@@ -33,17 +33,22 @@ static void test_one(void **state)
 	lull_shazptr_clear(guard);
 
 	/* A name is a name, whatever it looks like. */
-	guard = lull_shazptr_acquire((void *)1);
-	assert_false(others_get_through((void *)1));
-	lull_shazptr_clear(guard);
-	assert_gets_through((void *)1);
+	for (int i = 0; i < 2; i++) {
+		void *odd = (void *)(i ? ~(uintptr_t)2 : 1); /* the lowest address, and the highest that is a name */
+
+		guard = lull_shazptr_acquire(odd);
+		assert_true(nobody_gets_through(odd));
+		assert_true(others_get_through(&name_a));
+		lull_shazptr_clear(guard);
+		assert_gets_through(odd);
+	}
 }
 
 static void guarded(int way)
 {
 	for (int i = 0; i < 3; i++) {
 		LULL_SHAZPTR_GUARD(&name_a);
-		assert_false(others_get_through(&name_a));
+		assert_true(nobody_gets_through(&name_a));
 		if (way == i)
 			continue;
 		if (way == i + 3)
@@ -51,7 +56,7 @@ static void guarded(int way)
 		if (way == i + 6)
 			return;
 		LULL_SHAZPTR_GUARD(&name_b);
-		assert_false(others_get_through(&name_c)); /* nested */
+		assert_true(nobody_gets_through(&name_c)); /* nested */
 	}
 }
 
@@ -79,8 +84,8 @@ static void test_nesting(void **state)
 		for (int j = 0; j < 3; j++)
 			guard[j] = lull_shazptr_acquire(name[j]);
 		for (int j = 0; j < 3; j++) {
-			assert_false(others_get_through(name[order[i][j]]));
-			assert_false(others_get_through(&other));
+			assert_true(nobody_gets_through(name[order[i][j]]));
+			assert_true(nobody_gets_through(&other));
 			lull_shazptr_clear(guard[order[i][j]]);
 		}
 		for (int j = 0; j < 3; j++)
@@ -88,7 +93,7 @@ static void test_nesting(void **state)
 		assert_gets_through(&other);
 		/* And the slot is one for one name again. */
 		guard[0] = lull_shazptr_acquire(name[0]);
-		assert_false(others_get_through(name[0]));
+		assert_true(nobody_gets_through(name[0]));
 		assert_true(others_get_through(&other));
 		lull_shazptr_clear(guard[0]);
 	}
@@ -109,10 +114,13 @@ static void test_waits(void **state)
 		waiter_start(&waiter, &name_a);
 		nap_ms(30);
 		assert_int_equal(lull_load_acquire(&waiter.done), 0);
-		assert_true(gets_through(&name_b) == !is_wildcard((enum way)way));
+		if (is_wildcard((enum way)way))
+			assert_false(gets_through(&name_b));
+		else
+			assert_gets_through(&name_b);
 		assert_false(gets_through(&name_a));
 		assert_int_equal(lull_load_acquire(&waiter.done), 0);
-		assert_true(lull_shazptr_scan_count() > scans);
+		await_scan(scans);
 		release_waiter(&holder);
 		join_thread(waiter.thread);
 		assert_int_equal(waiter.done, 1);
@@ -255,6 +263,137 @@ static void test_timeout_races(void **state)
 	assert_gets_through(&name_a);
 }
 
+/* The time is in milliseconds: nobody waits for minutes. */
+static void test_timeout_ends(void **state)
+{
+	struct holder holder;
+
+	(void)state;
+	alarm(60);
+	hold(&holder, ONCE, &name_a);
+	assert_int_equal(lull_shazptr_synchronize_timeout(&name_a, 200), -ETIMEDOUT);
+	finish(&holder);
+	alarm(0);
+}
+
+/* ---- in sections and callbacks --------------------------------------------------------------- */
+
+static int stage; /* 1: in the section, 2: it has waited, 3: it may leave */
+
+/* Waits in a section, and in one that lasts as long as the thread is online. */
+static void *waits_in_section(void *online)
+{
+	if (online)
+		lull_rcu_online();
+	else
+		lull_rcu_read_lock();
+	tell(&stage);
+	lull_shazptr_synchronize(&name_a);
+	assert_true(lull_rcu_read_lock_held());
+	lull_store_release(&stage, 2);
+	await(&stage, 3);
+	if (online)
+		lull_rcu_offline();
+	else
+		lull_rcu_read_unlock();
+	return NULL;
+}
+
+static void test_in_section(void **state)
+{
+	(void)state;
+	start_hearing(); /* a debug build warns of the online thread */
+	for (int online = 0; online < 2; online++) {
+		struct holder holder;
+		pthread_t thread;
+		lull_rcu_cookie cookie;
+
+		lull_store_relaxed(&stage, 0);
+		hold(&holder, ONCE, &name_a);
+		thread = start_thread(waits_in_section, online ? &holder : NULL);
+		await(&stage, 1);
+		cookie = lull_rcu_gp_start();
+		nap_ms(30);
+		assert_int_equal(lull_load_acquire(&stage), 1);
+		release_waiter(&holder);
+		await(&stage, 2);
+		assert_false(lull_rcu_gp_poll(cookie)); /* it has been in its section all the while */
+		lull_store_release(&stage, 3);
+		join_thread(thread);
+		lull_rcu_gp_wait(cookie);
+		finish(&holder);
+	}
+	stop_hearing();
+}
+
+static int called;
+
+static void waits_in_callback(struct lull_rcu_head *head)
+{
+	struct lull_shazptr_guard guard = lull_shazptr_acquire(&name_b);
+
+	lull_shazptr_synchronize(&name_a);
+	lull_shazptr_clear(guard);
+	free(head);
+	tell(&called);
+}
+
+static void test_in_callback(void **state)
+{
+	struct lull_rcu_head *head = (struct lull_rcu_head *)malloc(sizeof(*head));
+	struct holder holder;
+
+	(void)state;
+	assert_non_null(head);
+	lull_store_relaxed(&called, 0);
+	hold(&holder, ONCE, &name_a);
+	lull_rcu_call(head, waits_in_callback);
+	nap_ms(30);
+	assert_int_equal(lull_load_acquire(&called), 0);
+	release_waiter(&holder);
+	await(&called, 1);
+	finish(&holder);
+}
+
+/* ---- a clear that is missed ------------------------------------------------------------------ */
+
+static struct lull__thread *record;
+
+static void *clears_unseen(void *unused)
+{
+	struct lull_shazptr_guard guard = lull_shazptr_acquire(&name_a);
+
+	lull_store_release(&record, &lull__self);
+	await(&stage, 1);
+	lull_store_release(&lull__self.shazptr, (uintptr_t)0); /* as if it had not seen WAITED yet */
+	await(&stage, 2);
+	(void)guard;
+	return unused;
+}
+
+/* A reader makes no fence when it clears, and may miss that somebody has just asked for news. So they look again. */
+static void test_looks_again(void **state)
+{
+	struct waiter waiter;
+	pthread_t thread;
+
+	(void)state;
+	alarm(60);
+	lull_store_relaxed(&stage, 0);
+	lull_store_relaxed(&record, (struct lull__thread *)NULL);
+	thread = start_thread(clears_unseen, NULL);
+	AWAIT(lull_load_acquire(&record));
+	waiter_start(&waiter, &name_a);
+	AWAIT(lull_load_relaxed(&record->shazptr_state) & LULL__SHAZPTR_WAITED);
+	nap_ms(50);
+	assert_int_equal(lull_load_acquire(&waiter.done), 0);
+	tell(&stage);
+	join_thread(waiter.thread);
+	lull_store_release(&stage, 2);
+	join_thread(thread);
+	alarm(0);
+}
+
 /* ---- no interrupts --------------------------------------------------------------------------- */
 
 static void test_no_heavy_fences(void **state)
@@ -335,6 +474,10 @@ int main(void)
 		cmocka_unit_test_setup(test_waiting_is_idle, self_scan),
 		BOTH_WAYS(test_timeout),
 		BOTH_WAYS(test_timeout_races),
+		cmocka_unit_test_setup(test_timeout_ends, self_scan),
+		BOTH_WAYS(test_in_section),
+		BOTH_WAYS(test_in_callback),
+		BOTH_WAYS(test_looks_again),
 		BOTH_WAYS(test_no_heavy_fences),
 		cmocka_unit_test_setup(test_wakes, self_scan),
 	};

@@ -59,15 +59,13 @@ static void *relay_run(void *arg)
 	for (;;) {
 		struct lull_shazptr_guard guard;
 
-		while (!lull_load_acquire(&relay->turn))
-			sched_yield();
+		AWAIT_SOON(lull_load_acquire(&relay->turn));
 		lull_store_relaxed(&relay->turn, 0);
 		guard = lull_shazptr_acquire(&name_a);
 		lull_add_relaxed(&relay->turns, 1);
 		tell(&relay->other->turn);
 		/* Its turn comes again when the other one has acquired. */
-		while (!lull_load_acquire(&relay->turn) && !lull_load_acquire(relay->stop))
-			sched_yield();
+		AWAIT_SOON(lull_load_acquire(&relay->turn) || lull_load_acquire(relay->stop));
 		lull_shazptr_clear(guard);
 		if (lull_load_acquire(relay->stop)) {
 			tell(&relay->other->turn);
@@ -93,8 +91,7 @@ static void test_relay_in_one_group(void **state)
 	}
 	assert_int_equal(relay[0].group, relay[1].group);
 	tell(&relay[0].turn);
-	while (lull_load_relaxed(&relay[1].turns) == 0)
-		nap_ms(1);
+	AWAIT(lull_load_relaxed(&relay[1].turns) != 0);
 	for (int i = 0; i < 20; i++)
 		lull_shazptr_synchronize(&name_a);
 	tell(&stop);

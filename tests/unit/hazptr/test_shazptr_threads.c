@@ -48,13 +48,12 @@ static void test_unregistered(void **state)
 	assert_int_equal(lull_thread_count(), before - 1);
 	outer = lull_shazptr_acquire(&name_a);
 	assert_int_equal(lull_thread_count(), before);
-	assert_false(others_get_through(&name_a));
+	assert_true(nobody_gets_through(&name_a));
 	inner = lull_shazptr_acquire(&name_b);
-	assert_false(others_get_through(&name_c));
+	assert_true(nobody_gets_through(&name_c));
 	lull_shazptr_clear(outer);
 	assert_int_equal(lull_thread_count(), before);
-	assert_false(others_get_through(&name_c));
-	lull_thread_register(); /* not now */
+	assert_true(nobody_gets_through(&name_c));
 	lull_shazptr_clear(inner);
 	assert_int_equal(lull_thread_count(), before - 1);
 	assert_true(others_get_through(&name_a));
@@ -66,7 +65,7 @@ static void test_unregistered(void **state)
 	assert_int_equal(lull_thread_count(), before);
 	lull_rcu_read_unlock();
 	assert_int_equal(lull_thread_count(), before);
-	assert_false(others_get_through(&name_a));
+	assert_true(nobody_gets_through(&name_a));
 
 	/* ... nor the other way round. */
 	lull_rcu_read_lock();
@@ -82,7 +81,7 @@ static void test_unregistered(void **state)
 	lull_thread_register();
 	assert_int_equal(lull_thread_count(), before);
 	outer = lull_shazptr_acquire(&name_a);
-	assert_false(others_get_through(&name_a));
+	assert_true(nobody_gets_through(&name_a));
 	lull_shazptr_clear(outer);
 	assert_int_equal(lull_thread_count(), before);
 }
@@ -176,8 +175,7 @@ static void waiting_handler(int unused)
 
 	(void)unused;
 	lull_store_release(&in_handler, 1);
-	while (!lull_load_acquire(&handler_may_go))
-		sched_yield();
+	AWAIT_SOON(lull_load_acquire(&handler_may_go));
 	lull_shazptr_clear(guard);
 }
 
@@ -200,9 +198,8 @@ static void test_handler_nests(void **state)
 	in_handler = handler_may_go = 0;
 	handle(waiting_handler);
 	hold(&holder, ONCE, &name_a);
-	assert_true(gets_through(&name_b));
-	pthread_kill(holder.thread, SIGUSR1);
-	await(&in_handler, 1);
+	assert_gets_through(&name_b);
+	interrupt_until(holder.thread, SIGUSR1, &in_handler, 1);
 	assert_false(gets_through(&name_a));
 	assert_false(gets_through(&name_b));
 	assert_false(gets_through(&name_c));
@@ -280,7 +277,7 @@ static void child_with_threads(void)
 	struct waiter waiter;
 
 	/* What the forking thread holds it still holds. */
-	must(!others_get_through(&name_c));
+	must(nobody_gets_through(&name_c));
 	lull_shazptr_clear(kept);
 	must(others_get_through(&name_c));
 	lull_shazptr_synchronize(&name_a);
@@ -360,7 +357,7 @@ static void test_no_thread(void **state)
 	(void)state;
 	NEEDS_THREADS_IN_CHILD();
 	if (geteuid() != 0)
-		skip();
+		SKIP(ROOT_ONLY);
 	status = run_child(no_thread, text, sizeof(text));
 	if (status)
 		print_error("%s", text);

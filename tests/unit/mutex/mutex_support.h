@@ -16,9 +16,6 @@
 
 #include <lull/cond.h>
 
-/* Stop instead of waiting for ever for what a lost wake-up has made impossible. */
-#define PATIENCE_NS UINT64_C(20000000000)
-
 #define MS UINT64_C(1000000)
 
 static inline uint32_t my_tid(void)
@@ -52,12 +49,7 @@ static inline bool sleeps(const uint32_t *tid)
 /* *tid has said with @bits in the word that it will sleep, and does. */
 static inline void await_asleep(const struct lull_mutex *m, uint32_t bits, const uint32_t *tid)
 {
-	uint64_t give_up_ns = now_ns() + PATIENCE_NS;
-
-	while ((lull_load_relaxed(&m->word) & bits) != bits || !sleeps(tid)) {
-		assert_true(now_ns() < give_up_ns);
-		nap_ms(1);
-	}
+	AWAIT((lull_load_relaxed(&m->word) & bits) == bits && sleeps(tid));
 }
 
 /* ---- signals ------------------------------------------------------------------------------------------------ */
@@ -125,11 +117,11 @@ static inline void waiter_join(struct waiter *w)
  */
 static inline void make_heir(struct waiter *w)
 {
-	uint64_t give_up_ns = now_ns() + PATIENCE_NS;
+	uint64_t since_ns = now_ns();
 
 	handle(SIGUSR1, does_nothing);
 	while (!(lull_load_relaxed(&w->m->word) & LULL__MUTEX_HEIR) || !sleeps(&w->tid)) {
-		assert_true(now_ns() < give_up_ns);
+		check_patience(since_ns, "an heir that sleeps", __FILE__, __LINE__);
 		nap_ms(2);
 		pthread_kill(w->thread, SIGUSR1);
 	}
@@ -188,8 +180,7 @@ static inline void expect_timeout_or_lock(struct close_call *call, int rounds)
 		random = random * 1664525u + 1013904223u;
 		call->release_ns = deadline_ns - 40000 + (random >> 8) % 80000;
 		lull_store_release(&call->turn, 1);
-		while (lull_load_acquire(&call->turn) < 2)
-			sched_yield();
+		AWAIT_SOON(lull_load_acquire(&call->turn) >= 2);
 		err = call->take(call->lock, deadline_ns);
 		assert_int_equal(lull_mutex_owner(call->m) == my_tid(), err == 0);
 		if (err == 0)

@@ -8,11 +8,13 @@ static struct lull_mutex lock;
 static struct lull_cond cond;
 static const struct lull_cond with_macro = LULL_COND_INIT;
 
-#define COUNT 0x3fffffffu /* of lull_cond's `waiters` */
+/* Of lull_cond's `waiters`. */
+#define COUNT  0x3fffff00u
+#define WAITER 0x00000100u
 
 static uint32_t how_many_wait(const struct lull_cond *c)
 {
-	return lull_load_acquire(&c->waiters) & COUNT;
+	return (lull_load_acquire(&c->waiters) & COUNT) / WAITER;
 }
 
 /* ---- sleepers that wait for a turn ---------------------------------------------------------------------------- */
@@ -168,8 +170,7 @@ static void test_signals(void **state)
 		lull_mutex_unlock(&lock);
 		if (i % 2 == 0)
 			lull_cond_signal(&cond);
-		while (lull_load_acquire(&all_back) == i)
-			sched_yield();
+		AWAIT_SOON(lull_load_acquire(&all_back) != i);
 	}
 	join_sleepers();
 }
@@ -187,8 +188,7 @@ static void test_signal_wakes_one(void **state)
 		before[i] = sleeps_of(sleepers[i].tid);
 	lull_mutex_unlock(&lock);
 	lull_cond_signal(&cond);
-	while (lull_load_acquire(&all_back) != 1)
-		sched_yield();
+	await_flag(&all_back, 1);
 	nap_ms(5);
 	assert_int_equal(lull_load_acquire(&all_back), 1);
 	assert_int_equal(how_many_wait(&cond), SLEEPERS - 1);
@@ -508,6 +508,58 @@ static void test_shared(void **state)
 	munmap(page, sizeof(*page));
 }
 
+/* One page at two addresses, as in two processes: the mutex is where the condition variable says, from there. */
+static void *takes_turns(void *arg)
+{
+	struct page *mine = (struct page *)arg;
+
+	for (int i = 0; i < 100; i++) {
+		lull_mutex_lock(&mine->lock);
+		while (lull_load_relaxed(&mine->turn) % 2 == 0)
+			lull_cond_wait(&mine->cond, &mine->lock);
+		lull_store_relaxed(&mine->turn, lull_load_relaxed(&mine->turn) + 1);
+		lull_cond_signal(&mine->cond);
+		lull_mutex_unlock(&mine->lock);
+	}
+	return NULL;
+}
+
+static void test_shared_at_two_addresses(void **state)
+{
+	int fd = (int)syscall(SYS_memfd_create, "page", 0);
+	struct page *pages[2];
+	pthread_t thread;
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, (off_t)sizeof(struct page)), 0);
+	for (int i = 0; i < 2; i++) {
+		pages[i] = (struct page *)mmap(NULL, sizeof(struct page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		assert_true(pages[i] != MAP_FAILED);
+	}
+	close(fd);
+	lull_mutex_init(&pages[0]->lock, LULL_MUTEX_SHARED);
+	lull_cond_init(&pages[0]->cond, LULL_MUTEX_SHARED);
+	thread = start_thread(takes_turns, pages[1]);
+	for (int i = 0; i < 100; i++) {
+		lull_mutex_lock(&pages[0]->lock);
+		while (lull_load_relaxed(&pages[0]->turn) % 2)
+			lull_cond_wait(&pages[0]->cond, &pages[0]->lock);
+		lull_store_relaxed(&pages[0]->turn, lull_load_relaxed(&pages[0]->turn) + 1);
+		if (i % 2)
+			lull_mutex_unlock(&pages[0]->lock);
+		lull_cond_broadcast(&pages[0]->cond);
+		if (i % 2 == 0)
+			lull_mutex_unlock(&pages[0]->lock);
+	}
+	join_thread(thread);
+	assert_int_equal(lull_load_relaxed(&pages[0]->turn), 200);
+	assert_int_equal(how_many_wait(&pages[1]->cond), 0);
+	lull_cond_destroy(&pages[0]->cond);
+	for (int i = 0; i < 2; i++)
+		munmap(pages[i], sizeof(struct page));
+}
+
 /* A child may use what the parent's threads wait for when it has made it anew. */
 static void uses_it_anew(void)
 {
@@ -523,8 +575,6 @@ static void uses_it_anew(void)
 static void test_fork(void **state)
 {
 	(void)state;
-	if (UNDER_TSAN)
-		skip();
 	start_sleepers();
 	expect_fine(uses_it_anew);
 	lull_mutex_lock(&lock);
@@ -629,8 +679,7 @@ static void test_destroy_after_kill(void **state)
 		for (;;)
 			lull_cond_wait(&page->cond, &page->lock);
 	}
-	while (how_many_wait(&page->cond) == 0 || state_of((uint32_t)child) != 'S')
-		nap_ms(1);
+	AWAIT(how_many_wait(&page->cond) && state_of((uint32_t)child) == 'S');
 	kill(child, SIGKILL);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	lull_cond_destroy(&page->cond);
@@ -686,6 +735,23 @@ static void waits_with_one_shared(void)
 	lull_cond_wait(&shared, &lock);
 }
 
+/* The first has been moved to its mutex, and may not leave that before its owner lets it. */
+static void waits_with_another(void)
+{
+	static struct lull_mutex other;
+
+	start_sleepers();
+	lull_mutex_lock(&lock);
+	all_may_go();
+	lull_cond_broadcast(&cond);
+	lull_mutex_lock(&other);
+	want_line("thread \"test_cond\" (tid %u) waits for condition variable %p with mutex %p, and others use "
+		  "mutex %p",
+		  my_tid(), (void *)&cond, (void *)&other, (void *)&lock);
+	pthread_setname_np(pthread_self(), "test_cond"); /* also as C++ */
+	lull_cond_wait(&cond, &other);
+}
+
 static void unknown_flags(void)
 {
 	want_line("lull_cond_init: unknown flags 0x1");
@@ -709,11 +775,12 @@ static void test_misuse(void **state)
 	expect_wanted_line(unknown_flags);
 }
 
-static void test_destroyed_early(void **state)
+static void test_misuse_beside_waiters(void **state)
 {
 	(void)state;
 	NEEDS_THREADS_IN_CHILD();
 	expect_wanted_line(destroys_waited_for);
+	expect_wanted_line(waits_with_another);
 }
 
 int main(void)
@@ -730,13 +797,15 @@ int main(void)
 		cmocka_unit_test(test_timeout_or_signal),
 		cmocka_unit_test(test_mutex_after_mutex),
 		cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_shared_at_two_addresses),
 		cmocka_unit_test(test_fork),
 		cmocka_unit_test(test_destroy_after_wake),
 		cmocka_unit_test(test_destroy_after_kill),
 		cmocka_unit_test(test_shared_idle),
 		cmocka_unit_test(test_misuse),
-		cmocka_unit_test(test_destroyed_early),
+		cmocka_unit_test(test_misuse_beside_waiters),
 	};
 
+	set_stall_ms(0); /* a slow machine is not worth a line */
 	return cmocka_run_group_tests(tests, make_wanted_line, NULL);
 }

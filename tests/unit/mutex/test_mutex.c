@@ -10,6 +10,7 @@
 #pragma push_macro("fail")
 #undef fail
 #include <mutex>
+#include <type_traits>
 #pragma pop_macro("fail")
 #endif
 
@@ -155,6 +156,8 @@ static void test_cxx(void **state)
 {
 	lull_mutex a = LULL_MUTEX_INIT, b{};
 
+	static_assert(!std::is_copy_constructible<lull_mutex>::value && !std::is_copy_assignable<lull_mutex>::value,
+		      "who has a copy does not have the lock");
 	(void)state;
 	{
 		std::lock_guard<lull_mutex> guard(a);
@@ -416,8 +419,8 @@ static void test_heir_is_named_late(void **state)
 	uint64_t deadline_ns;
 
 	(void)state;
-	if (UNDER_TSAN) /* which would miss the unlock */
-		skip();
+	if (UNDER_TSAN)
+		SKIP(TSAN_MISSES_UNLOCK);
 	lull_mutex_lock(&m);
 	deadline_ns = now_ns() + 1500 * MS;
 	waiter_start(&w, &m, deadline_ns);
@@ -439,8 +442,7 @@ static uint64_t late_ns;
 static void sleeps_past_deadline(int signal)
 {
 	(void)signal;
-	while (now_ns() < late_ns)
-		nap_ms(1);
+	AWAIT(now_ns() >= late_ns);
 }
 
 /* An unlock has taken WAITERS back and woken one of two; before that one looks, the lock is held again. */
@@ -460,7 +462,7 @@ static void test_gives_up_woken(void **state)
 	handle(SIGUSR2, sleeps_past_deadline);
 	for (int i = 0; i < 4; i++) {
 		lull_mutex_lock(&m);
-		late_ns = now_ns() + 100 * MS;
+		late_ns = now_ns() + 1000 * MS; /* the first is asleep by then */
 		waiter_start(&first, &m, late_ns);
 		await_asleep(&m, LULL__MUTEX_WAITERS, &first.tid);
 		waiter_start(&second, &m, UINT64_MAX); /* does not look at the clock meanwhile */
@@ -511,8 +513,7 @@ static void waits_for_another_thread(int signal)
 {
 	(void)signal;
 	lull_store_release(&in_handler, 1);
-	while (!lull_load_acquire(&handler_ends))
-		nap_ms(1);
+	AWAIT(lull_load_acquire(&handler_ends));
 }
 
 /*
@@ -532,8 +533,7 @@ static void test_heir_in_handler(void **state)
 		waiter_start(&heir, &m, 0);
 		make_heir(&heir);
 		assert_int_equal(m.rest & HEIR_TID, heir.tid);
-		pthread_kill(heir.thread, SIGUSR2);
-		await_flag(&in_handler, 1);
+		interrupt_until(heir.thread, SIGUSR2, &in_handler, 1);
 		if (i & 1) { /* one that sleeps when the lock is released, or that comes later */
 			waiter_start(&other, &m, 0);
 			await_asleep(&m, LULL__MUTEX_WAITERS, &other.tid);
@@ -550,6 +550,83 @@ static void test_heir_in_handler(void **state)
 		expect_free(&m);
 	}
 }
+
+/* ---- who spins ------------------------------------------------------------------------------------------------ */
+
+/* Of struct lull_mutex's `rest`: how many spin, and how many may. */
+#define SPINNER 0x400000u
+#define SPINNERS 0xfc00000u
+#define SPINNERS_MOST 4u
+
+static struct lull_mutex spun_for;
+static int spinners_stop;
+static long vain;
+
+static void *spins_in_vain(void *unused)
+{
+	(void)unused;
+	while (!lull_load_acquire(&spinners_stop)) {
+		assert_int_equal(lull_mutex_timedlock(&spun_for, now_ns() + 300000), -ETIMEDOUT);
+		lull_add_relaxed(&vain, 1);
+	}
+	return NULL;
+}
+
+static uint32_t spinners(void)
+{
+	return (lull_load_relaxed(&spun_for.rest) & SPINNERS) / SPINNER;
+}
+
+/* Watch, as the owner, threads that spin for the lock, until @wanted of them at a time have been seen, or @rounds waits. */
+static uint32_t watch_spinners(uint32_t wanted, long rounds)
+{
+	uint64_t give_up_ns = now_ns() + PATIENCE_NS;
+	long end = lull_load_relaxed(&vain) + rounds;
+	uint32_t most = 0;
+
+	while (most < wanted && lull_load_relaxed(&vain) < end && now_ns() < give_up_ns)
+		for (int i = 0; i < 100; i++)
+			most = spinners() > most ? spinners() : most;
+	return most;
+}
+
+/* Who spins for long is counted; and if as many spin as may, others sleep. */
+static void test_spinners_are_few(void **state)
+{
+	pthread_t threads[2];
+	uint32_t cpus, most;
+	cpu_set_t set;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(set), &set), 0);
+	cpus = (uint32_t)CPU_COUNT(&set);
+	if (cpus < 2)
+		SKIP("on one CPU nobody spins");
+	most = cpus > SPINNERS_MOST ? SPINNERS_MOST : cpus - 1;
+	lull_mutex_lock(&spun_for);
+	for (int i = 0; i < 2; i++)
+		threads[i] = start_thread(spins_in_vain, NULL);
+	assert_in_range(watch_spinners(1, 1000000000), 1, most);
+	lull_store_release(&spinners_stop, 1);
+	for (int i = 0; i < 2; i++)
+		join_thread(threads[i]);
+	assert_int_equal(spinners(), 0);
+
+	lull_store_relaxed(&spun_for.rest, most * SPINNER);
+	spinners_stop = 0;
+	for (int i = 0; i < 2; i++)
+		threads[i] = start_thread(spins_in_vain, NULL);
+	assert_int_equal(watch_spinners(most + 1, 2000), most);
+	lull_store_release(&spinners_stop, 1);
+	for (int i = 0; i < 2; i++)
+		join_thread(threads[i]);
+	assert_int_equal(lull_load_relaxed(&spun_for.rest), most * SPINNER);
+	lull_store_relaxed(&spun_for.rest, 0u);
+	lull_mutex_unlock(&spun_for);
+	lull_mutex_destroy(&spun_for);
+}
+
+/* ---- who waits longest ------------------------------------------------------------------------------------------ */
 
 static struct lull_mutex coveted;
 static int barger_stops, starved_has_it;
@@ -649,6 +726,7 @@ int main(void)
 		cmocka_unit_test(test_gives_up_woken),
 		cmocka_unit_test(test_hand_over),
 		cmocka_unit_test(test_heir_in_handler),
+		cmocka_unit_test(test_spinners_are_few),
 		cmocka_unit_test(test_starving),
 	};
 

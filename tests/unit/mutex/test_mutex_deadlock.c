@@ -199,11 +199,11 @@ static void test_circle_that_opens(void **state)
 	handle(SIGUSR1, takes);
 	handle(SIGUSR2, gives);
 	other = start_thread(locks_both, &other_tid);
-	while (!lull_mutex_is_locked(&from_thread))
-		sched_yield();
+	AWAIT_SOON(lull_mutex_is_locked(&from_thread));
 	thread = start_thread(is_interrupted, &tid);
 	await_asleep(&from_handler, LULL__MUTEX_WAITERS, &other_tid);
 	await_asleep(&from_thread, LULL__MUTEX_WAITERS, &tid);
+	nap_ms(500); /* the handler may be preempted for so long */
 	pthread_kill(thread, SIGUSR2);
 	join_thread(other);
 	join_thread(thread);

@@ -25,8 +25,7 @@ static void count_once(struct counter *c)
 static void lock_by_turns(struct lull_mutex *m, int turn)
 {
 	if (turn % 3 == 1) {
-		while (!lull_mutex_trylock(m))
-			sched_yield();
+		AWAIT_SOON(lull_mutex_trylock(m));
 	} else if (turn % 3 == 2) {
 		while (lull_mutex_timedlock(m, now_ns() + (uint64_t)(turn % 50) * 1000) != 0)
 			;
@@ -101,8 +100,7 @@ static void *puts_each(void *unused)
 {
 	(void)unused;
 	for (int i = 0; i < OBJECTS; i++) {
-		while (lull_load_acquire(&handed_out) <= i)
-			sched_yield();
+		AWAIT_SOON(lull_load_acquire(&handed_out) > i);
 		put(current[i]);
 	}
 	return NULL;
@@ -409,7 +407,7 @@ static void test_not_mine_over_fork(void **state)
 	expect_wanted_line(locks_what_it_has);
 	lull_mutex_unlock(&forked);
 	if (UNDER_TSAN)
-		skip();
+		SKIP(TSAN_OVER_FORK);
 	stop = 0;
 	holder = start_thread(holds_until_stop, &held);
 	await_flag(&held, 1);
@@ -479,7 +477,7 @@ static void test_heir_over_fork(void **state)
 
 	(void)state;
 	if (UNDER_TSAN)
-		skip();
+		SKIP(TSAN_OVER_FORK);
 	lull_mutex_lock(&forked);
 	waiter_start(&w, &forked, 0);
 	make_heir(&w);
@@ -536,7 +534,7 @@ static void test_fork_under_contention(void **state)
 
 	(void)state;
 	if (UNDER_TSAN)
-		skip();
+		SKIP(TSAN_OVER_FORK);
 	stop = 0;
 	assert_int_equal(pthread_atfork(prepare, release_waiter, release_waiter), 0);
 	for (int i = 0; i < 3; i++)
@@ -715,8 +713,7 @@ static void test_spinner_killed(void **state)
 
 		page->tid = 0;
 		child = start_process(spins_in_page);
-		while (!lull_load_acquire(&page->tid))
-			sched_yield();
+		AWAIT_SOON(lull_load_acquire(&page->tid));
 		kill(child, SIGKILL);
 		join_process(child);
 		assert_int_equal(page->c.lock.rest, LULL_MUTEX_SHARED);
@@ -745,5 +742,6 @@ int main(void)
 		cmocka_unit_test(test_spinner_killed),
 	};
 
+	set_stall_ms(0); /* a slow machine is not worth a line */
 	return cmocka_run_group_tests(tests, make_wanted_line, NULL);
 }

@@ -213,8 +213,7 @@ static int end_with_waiters(bool repairs, int result)
 	memset(waiters, 0, sizeof(waiters));
 	may_end = 0;
 	owner = start_thread(ends_when_told, &tid);
-	while (!lull_load_acquire(&tid))
-		sched_yield();
+	AWAIT_SOON(lull_load_acquire(&tid));
 	for (int i = 0; i < WAITERS; i++) {
 		waiters[i].repairs = repairs;
 		waiters[i].thread = start_thread(waits_for_end, &waiters[i]);
@@ -334,8 +333,8 @@ static void test_mixed(void **state)
 	pthread_mutexattr_t attr;
 
 	(void)state;
-	if (UNDER_TSAN) /* which wants pthread's to be locked in one order, and unlocked by who is dead */
-		skip();
+	if (UNDER_TSAN)
+		SKIP("ThreadSanitizer wants pthread mutexes in one order, and unlocked by a dead thread");
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
 	for (int i = 0; i < KIND; i++)
@@ -471,8 +470,7 @@ static void test_killed_with_it(void **state)
 		assert_true(child >= 0);
 		if (child == 0)
 			holds_in_page();
-		while (!lull_load_acquire(&page->first))
-			sched_yield();
+		AWAIT_SOON(lull_load_acquire(&page->first));
 		assert_int_equal(lull_mutex_robust_owner(&page->lock), child);
 		assert_int_equal(lull_mutex_robust_trylock(&page->lock), -EBUSY);
 		expect_killed(child);
@@ -586,5 +584,6 @@ int main(void)
 	/* Only an emulator has none. */
 	if (syscall(SYS_get_robust_list, 0, &head, &size) != 0)
 		return cmocka_run_group_tests(without, NULL, NULL);
+	set_stall_ms(0); /* a slow machine is not worth a line */
 	return cmocka_run_group_tests(tests, make_wanted_line, NULL);
 }

@@ -5,8 +5,31 @@
  */
 #include "mutex/mutex_support.h"
 
+#include "../../src/os/os.h"
+
+static unsigned fake_cpus; /* 0: as many as there are */
+static int yields, naps;
+
+static unsigned count_allowed(unsigned cpus)
+{
+	return fake_cpus ? fake_cpus : cpus;
+}
+
+#include "../../src/base/hooks.h"
+#include "../../src/mutex/oracle.h"
+
+static const struct lull__oracle *const *told; /* instead of those that there are; NULL: those */
+
+#define lull__oracles	     (told ? told : lull__oracles)
+#define sched_yield()	     (yields++, sched_yield())
+#define lull__nap(ns)	     (naps++, lull__nap(ns))
+#define lull__cpus_allowed() count_allowed(lull__cpus_allowed())
 #include "../../src/mutex/owner.c"
 #include "../../src/mutex/oracle.c"
+#undef sched_yield
+#undef lull__nap
+#undef lull__cpus_allowed
+#undef lull__oracles
 #include "../../src/mutex/self.h"
 #include "../../src/oracle/bpf_oracle.c"
 
@@ -49,6 +72,78 @@ static void test_full_bucket(void **state)
 		close_entry(entries[i]);
 	for (unsigned i = 0; i <= WAYS; i++)
 		assert_null(find_owner(nth_of_bucket(INVENTED, i)));
+}
+
+/* Six threads for each of eight buckets come and go; the table has room for four of them, and finds those that it has. */
+static void test_come_and_go(void **state)
+{
+	enum { NUMBERS = 6, FIRST_BUCKETS = 8 };
+	static const uint32_t cpu = 1;
+	bool there[FIRST_BUCKETS][NUMBERS] = { { false } };
+	int full[FIRST_BUCKETS] = { 0 };
+	uint32_t random = 1, first = INVENTED + (my_tid() % BUCKETS < 512 ? 600 : 100); /* not where this thread is */
+
+	(void)state;
+	for (int i = 0; i < 10000; i++) {
+		uint32_t bucket = (random >> 8) % FIRST_BUCKETS, nth = (random >> 16) % NUMBERS;
+		uint32_t tid = nth_of_bucket(first + bucket, nth);
+		struct owner *entry = find_owner(tid);
+
+		random = random * 1664525u + 1013904223u;
+		assert_int_equal(entry != NULL, there[bucket][nth]);
+		if (entry && random >> 31) {
+			close_entry(entry);
+			there[bucket][nth] = false;
+			full[bucket]--;
+			assert_null(find_owner(tid));
+			assert_int_equal(entry->pins, 0);
+			continue;
+		}
+		/* If one of that number is there, it has ended without a word. */
+		full[bucket] -= there[bucket][nth];
+		entry = claim_entry(tid);
+		there[bucket][nth] = full[bucket] < WAYS;
+		full[bucket] += there[bucket][nth];
+		assert_int_equal(entry != NULL, there[bucket][nth]);
+		assert_ptr_equal(find_owner(tid), entry);
+		if (!entry)
+			continue;
+		assert_int_equal(entry->pins, 0); /* closed */
+		open_entry(entry, &cpu);
+		assert_ptr_equal(pin_owner(tid), entry);
+		assert_int_equal(entry->pins, OPEN | 1);
+		unpin_owner(entry);
+		assert_int_equal(entry->pins, OPEN);
+	}
+	for (int i = 0; i < FIRST_BUCKETS * NUMBERS; i++)
+		if (there[i / NUMBERS][i % NUMBERS])
+			close_entry(find_owner(nth_of_bucket(first + (uint32_t)i / NUMBERS, (unsigned)i % NUMBERS)));
+	for (int i = 0; i < BUCKETS * WAYS; i++)
+		assert_true(owners[i / WAYS][i % WAYS].tid < INVENTED);
+}
+
+/* Yields at first, and then naps. */
+static void test_give_way(void **state)
+{
+	unsigned rounds = 0;
+
+	(void)state;
+	yields = naps = 0;
+	for (int i = 0; i < 13; i++)
+		lull__give_way(&rounds);
+	assert_int_equal(yields, 10);
+	assert_int_equal(naps, 3);
+}
+
+/* Of nobody there is no rank, and the question leaves errno alone. */
+static void test_rank_of_nobody(void **state)
+{
+	(void)state;
+	errno = 77;
+	assert_int_equal(rank_of(INVENTED), -1);
+	assert_false(lull__owner_outranks_me(INVENTED));
+	assert_false(lull__owner_outranks_me(my_tid()));
+	assert_int_equal(errno, 77);
 }
 
 static struct lull_mutex lock;
@@ -106,8 +201,7 @@ static void test_exit_waits_for_pins(void **state)
 	(void)state;
 	may_end = 0;
 	thread = start_thread(locks_and_ends, &tid);
-	while (!lull_load_acquire(&tid))
-		sched_yield();
+	AWAIT_SOON(lull_load_acquire(&tid));
 	entry = pin_owner(tid);
 	assert_non_null(entry);
 	lull_store_release(&may_end, 1);
@@ -120,6 +214,73 @@ static void test_exit_waits_for_pins(void **state)
 	assert_null(pin_owner(tid));
 	assert_int_equal(entry->pins, 0);
 }
+
+static pthread_key_t late_key;
+static int late_rounds;
+
+/* In the third round of destructors: lull's has run, and ThreadSanitizer's has not. */
+static void locks_late(void *tid)
+{
+	if (++late_rounds < 3) {
+		pthread_setspecific(late_key, tid);
+		return;
+	}
+	lull_mutex_lock(&lock);
+	lull_mutex_unlock(&lock);
+	*(uint32_t *)tid = my_tid();
+}
+
+static void *uses_lull(void *tid)
+{
+	lull_thread_register();
+	assert_int_equal(pthread_setspecific(late_key, tid), 0);
+	return NULL;
+}
+
+/* Nothing would close its entry before its memory goes. So it has none, and locks all the same. */
+static void test_past_exit(void **state)
+{
+	uint32_t tid = 0;
+
+	(void)state;
+	assert_int_equal(pthread_key_create(&late_key, locks_late), 0);
+	late_rounds = 0;
+	join_thread(start_thread(uses_lull, &tid));
+	assert_int_equal(late_rounds, 3);
+	assert_int_not_equal(tid, 0);
+	assert_null(find_owner(tid));
+	pthread_key_delete(late_key);
+}
+
+#ifdef LULL_DEBUG
+/* What a thread waits for, and how often it began to. */
+static void test_wish(void **state)
+{
+	struct lull__owner_wish wish = { .tid = 0 };
+	struct lull_mutex other;
+	uint32_t seq;
+
+	(void)state;
+	lull__mutex_self();
+	assert_false(lull__owner_wish(INVENTED, &wish));
+	assert_false(lull__owner_wish(my_tid(), &wish));
+	assert_int_equal(wish.tid, my_tid());
+	seq = wish.seq;
+	lull__owner_set_wish(&lock);
+	lull__owner_set_wish(&lock);
+	assert_true(lull__owner_wish(my_tid(), &wish));
+	assert_ptr_equal(wish.waits, &lock);
+	assert_int_equal(wish.seq, seq + 1);
+	lull__owner_set_wish(&other);
+	assert_true(lull__owner_wish(my_tid(), &wish));
+	assert_ptr_equal(wish.waits, &other);
+	assert_int_equal(wish.seq, seq + 2);
+	lull__owner_set_wish(NULL);
+	assert_false(lull__owner_wish(my_tid(), &wish));
+	assert_int_equal(wish.seq, seq + 3);
+	assert_int_equal(me.entry->pins, OPEN);
+}
+#endif
 
 /* ---- what the oracles say --------------------------------------------------------------------------------------- */
 
@@ -171,6 +332,8 @@ static void test_rseq(void **state)
 	assert_int_equal(lull__oracle_rseq_runs(&sighting, INVENTED), LULL__RUNS_BELIEVED);
 	join_thread(start_thread(beats_there, &cpu));
 	assert_int_equal(lull__oracle_rseq_runs(&sighting, INVENTED), LULL__RUNS_NO);
+	its_cpu = 0;
+	assert_int_equal(lull__oracle_rseq_runs(&sighting, INVENTED), LULL__RUNS_BELIEVED);
 	its_cpu = 3; /* it has moved on */
 	assert_int_equal(lull__oracle_rseq_runs(&sighting, INVENTED), LULL__RUNS_BELIEVED);
 	its_cpu = (uint32_t)-1; /* the kernel has yet to say */
@@ -249,6 +412,19 @@ static void test_choose(void **state)
 	}
 }
 
+/* What was chosen before any thread has locked stays. */
+static void test_choose_first(void **state)
+{
+	const struct lull__oracle *before = chosen;
+
+	(void)state;
+	decided = false;
+	assert_int_equal(lull_mutex_choose_oracle("none"), 0);
+	join_thread(start_thread(counts, NULL));
+	assert_string_equal(lull_mutex_oracle_name(), "none");
+	choose(before);
+}
+
 static void init_with(const char *forced)
 {
 	setenv("LULL_OWNER_ORACLE", forced, 1);
@@ -297,6 +473,105 @@ static void test_forced(void **state)
 			expect_ignored(forced_not_here, "which is not available here and is ignored");
 	}
 	expect_fine(forced_none);
+}
+
+/* In the order of the header, where the process can have them; `kernel` for who asks for it. */
+static void test_first_usable(void **state)
+{
+	static const char *const order[] = { "bpf", "rseq", "none" };
+	const struct lull__oracle *wanted = NULL;
+	size_t at = 0;
+
+	(void)state;
+	for (size_t i = 0; lull__oracles[i]; i++) {
+		if (lull__oracles[i]->when_asked)
+			continue;
+		while (at < 3 && strcmp(order[at], lull__oracles[i]->name) != 0)
+			at++; /* this build may lack one */
+		assert_true(at < 3);
+		if (!wanted && lull__oracles[i]->usable())
+			wanted = lull__oracles[i];
+	}
+	assert_string_equal(lull__oracles[0]->name, by_name("bpf") ? "bpf" : "rseq");
+	assert_non_null(by_name("none"));
+	assert_true(!by_name("kernel") || by_name("kernel")->when_asked);
+	unsetenv("LULL_OWNER_ORACLE");
+	lull__oracle_init();
+	assert_string_equal(lull_mutex_oracle_name(), wanted->name);
+	lull__mutex_self();
+	assert_int_equal(lull__oracle_rseq_usable(), lull__owner_my_cpu() >= 0);
+}
+
+static int locks_seen;
+
+static void sees_lock(void)
+{
+	locks_seen++;
+}
+
+static const struct lull__oracle sees_locks = {
+	.name = "sees", .usable = none_usable, .runs = none_runs, .acquired = sees_lock,
+};
+
+static int releases_seen;
+
+static void sees_release(void)
+{
+	releases_seen++;
+}
+
+/* Of a release are told all oracles that want to know, from when one of them is chosen. */
+static void test_told_of_releases(void **state)
+{
+	static const struct lull__oracle sees = { .name = "sees", .usable = none_usable, .runs = none_runs, .released = sees_release };
+	static const struct lull__oracle *const these[] = { &sees, &lull__oracle_none, &sees, NULL };
+	const struct lull__oracle *before = chosen;
+	bool told_before = tells_releases;
+
+	(void)state;
+	told = these;
+	tells_releases = false;
+	choose(&lull__oracle_none);
+	lull__oracle_released();
+	assert_int_equal(releases_seen, 0);
+	choose(&sees);
+	lull__oracle_released();
+	assert_int_equal(releases_seen, 2);
+	choose(&lull__oracle_none);
+	lull__oracle_released();
+	assert_int_equal(releases_seen, 4);
+	choose(before);
+	tells_releases = told_before;
+	told = NULL;
+}
+
+static void *locks_three_times(void *before)
+{
+	for (int i = 0; i < 3; i++) {
+		lull_mutex_lock(&lock);
+		lull_mutex_unlock(&lock);
+		if (i == 0 && before)
+			choose(&sees_locks);
+	}
+	return NULL;
+}
+
+/* Who has locked before goes on as before; who has not is told of each lock. */
+static void test_choose_is_for_new_threads(void **state)
+{
+	const struct lull__oracle *before = chosen;
+
+	(void)state;
+#ifdef LULL_DEBUG
+	SKIP("debug builds lock out of line, so that the oracle is told of it");
+#endif
+	choose(&lull__oracle_none);
+	locks_seen = 0;
+	join_thread(start_thread(locks_three_times, &lock));
+	assert_int_equal(locks_seen, 0);
+	join_thread(start_thread(locks_three_times, NULL));
+	assert_int_equal(locks_seen, 3);
+	choose(before);
 }
 
 /* ---- fork ----------------------------------------------------------------------------------------------------- */
@@ -369,6 +644,23 @@ static void *sleeps_often(void *wanted)
 	return NULL;
 }
 
+/* One fewer than CPUs, four at most, and never fewer than before. */
+static void test_how_many_spin(void **state)
+{
+	static const unsigned cases[][2] = { { 1, 0 }, { 2, 1 }, { 3, 2 }, { 4, 3 }, { 3, 3 }, { 5, 4 }, { 64, 4 }, { 1, 4 } };
+	uint32_t before = lull__spinners_max;
+
+	(void)state;
+	lull__spinners_max = 0;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		fake_cpus = cases[i][0];
+		count_cpus();
+		assert_int_equal(lull__spinners_max, cases[i][1]);
+	}
+	fake_cpus = 0;
+	lull__spinners_max = before;
+}
+
 /* The library was loaded by a thread that was pinned to one CPU. */
 static void test_counts_cpus_again(void **state)
 {
@@ -389,14 +681,27 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_full_bucket),
 		cmocka_unit_test(test_full_table),
+		cmocka_unit_test(test_come_and_go),
 		cmocka_unit_test(test_exit_waits_for_pins),
+		cmocka_unit_test(test_past_exit),
+		cmocka_unit_test(test_give_way),
+		cmocka_unit_test(test_rank_of_nobody),
+#ifdef LULL_DEBUG
+		cmocka_unit_test(test_wish),
+#endif
 		cmocka_unit_test(test_rseq),
 		cmocka_unit_test(test_bpf),
+		cmocka_unit_test(test_first_usable),
 		cmocka_unit_test(test_choose),
+		cmocka_unit_test(test_choose_first),
+		cmocka_unit_test(test_told_of_releases),
+		cmocka_unit_test(test_choose_is_for_new_threads),
 		cmocka_unit_test(test_forced),
 		cmocka_unit_test(test_fork),
+		cmocka_unit_test(test_how_many_spin),
 		cmocka_unit_test(test_counts_cpus_again),
 	};
 
+	set_stall_ms(0); /* a slow machine is not worth a line */
 	return cmocka_run_group_tests(tests, make_wanted_line, NULL);
 }

@@ -24,12 +24,31 @@ static unsigned registered_size;
 #define __rseq_size    registered_size
 #endif
 #include "../../src/oracle/slice.c"
+#include "../../src/mutex/oracle.h"
 #undef syscall
 #undef prctl
 #undef getauxval
 #undef __rseq_size
 
 #ifdef LULL__RSEQ
+
+static bool rseq_is_usable;
+
+static bool fake_rseq_usable(void)
+{
+	return rseq_is_usable;
+}
+
+static enum lull__runs fake_rseq_runs(struct lull__sighting *sighting, uint32_t tid)
+{
+	(void)sighting;
+	(void)tid;
+	return (enum lull__runs)0;
+}
+
+#define lull__oracle_rseq_usable fake_rseq_usable
+#define lull__oracle_rseq_runs	 fake_rseq_runs
+#include "../../src/oracle/slice_oracle.c"
 
 static struct ctrl area;
 static unsigned yields;
@@ -201,6 +220,17 @@ static void offered_where_all_have_it(void **state)
 	assert_offered(false);
 }
 
+/* Both are needed: the extension, and what says on which CPU an owner is. */
+static void usable_with_both(void **state)
+{
+	(void)state;
+	for (int both = 0; both < 4; both++) {
+		kernel_has = both & 1;
+		rseq_is_usable = both & 2;
+		assert_true(lull__oracle_slice.usable() == (both == 3));
+	}
+}
+
 static void stays_on_when_asked_again(void **state)
 {
 	(void)state;
@@ -221,6 +251,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(sections_in_each_other, setup, teardown),
 		cmocka_unit_test_setup_teardown(off, setup, teardown),
 		cmocka_unit_test_setup_teardown(offered_where_all_have_it, setup, teardown),
+		cmocka_unit_test_setup_teardown(usable_with_both, setup, teardown),
 		cmocka_unit_test_setup_teardown(stays_on_when_asked_again, setup, teardown),
 	};
 

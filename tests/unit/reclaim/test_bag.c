@@ -134,23 +134,37 @@ static void *watches_burst(void *unused)
 	return unused;
 }
 
-static void test_memory_in_burst(void **state)
+static size_t memory_of_a_burst(void)
 {
 	pthread_t watcher;
 
-	(void)state;
-	if (!allocated())
-		skip();
 	in_burst = 0;
 	ready = 0;
 	watcher = start_thread(watches_burst, NULL);
 	burst();
 	lull_store_release(&ready, -1);
 	join_thread(watcher);
-	/* A table has 16 bytes or more for each slot: 26 MiB or more if each of these threads had one. */
-	if (in_burst > ((size_t)16 << 20))
-		print_error("%zu bytes\n", in_burst);
-	assert_true(in_burst <= (size_t)16 << 20);
+	return in_burst;
+}
+
+/*
+ * A table has 16 bytes or more for each slot: 26 MiB or more, each time, if each of these threads had one. On a busy machine
+ * more may wait to be freed now and then.
+ */
+static void test_memory_in_burst(void **state)
+{
+	size_t least = SIZE_MAX;
+
+	(void)state;
+	if (!allocated())
+		SKIP(OWN_MEMORY);
+	for (int tries = 0; tries < 5 && least > (size_t)16 << 20; tries++) {
+		size_t bytes = memory_of_a_burst();
+
+		least = bytes < least ? bytes : least;
+	}
+	if (least > (size_t)16 << 20)
+		fail_msg("%zu bytes", least);
 }
 
 /* ---- a reader lingers ----------------------------------------------------------------------------------------------- */
@@ -202,6 +216,29 @@ static void test_unregistered_thread(void **state)
 	await_bags(MOST_BAGS);
 }
 
+static void *defers_and_unregisters(void *unused)
+{
+	struct lull__bag *bag;
+
+	defer_everything();
+	bag = lull__self.bag;
+	assert_int_equal(bag->state, BAG_OWNED);
+	lull_thread_unregister();
+	assert_null(lull__self.bag);
+	return unused;
+}
+
+/* Nor does a thread keep its bag that unregisters: the next one may have it while this one goes on. */
+static void test_unregisters(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		join_thread(start_thread(defers_and_unregisters, NULL));
+	assert_true(bags() <= MOST_BAGS);
+	lull_hazptr_barrier();
+	await_bags(MOST_BAGS);
+}
+
 /* ---- a hazard pointer lingers --------------------------------------------------------------------------------------- */
 
 #define HELD 6
@@ -244,16 +281,33 @@ static void test_protected_orphans(void **state)
 	lull_hazptr_barrier();
 }
 
+#define TOGETHER 50
+
+static int have_deferred;
+
+/* Each in a bag of its own, as the others are still there. */
+static void *defers_with_others(void *unused)
+{
+	defers(unused);
+	lull_add_release(&have_deferred, 1);
+	await_flag(&have_deferred, TOGETHER);
+	return unused;
+}
+
 /* Counts that are kept in bags are not lost with them. */
 static void test_counts_stay(void **state)
 {
 	struct lull_reclaim_counts before, after;
+	pthread_t threads[TOGETHER];
 
 	(void)state;
 	lull_hazptr_barrier();
 	lull_reclaim_stats(&before);
-	for (int i = 0; i < 50; i++)
-		join_thread(start_thread(defers, NULL));
+	have_deferred = 0;
+	for (int i = 0; i < TOGETHER; i++)
+		threads[i] = start_thread(defers_with_others, NULL);
+	for (int i = 0; i < TOGETHER; i++)
+		join_thread(threads[i]);
 	lull_hazptr_barrier();
 	await_bags(MOST_BAGS);
 	lull_reclaim_stats(&after);
@@ -337,6 +391,7 @@ int main(void)
 		cmocka_unit_test(test_memory_in_burst),
 		cmocka_unit_test(test_thread_for_each_request),
 		cmocka_unit_test(test_unregistered_thread),
+		cmocka_unit_test(test_unregisters),
 		cmocka_unit_test(test_protected_orphans),
 		cmocka_unit_test(test_counts_stay),
 		cmocka_unit_test(test_walkers),

@@ -58,8 +58,7 @@ static void test_keeps_ptr(void **state)
 	await_waiting(1);
 	check_alive(thing); /* free() would have written over the first words at least */
 	lull_hazptr_clear(h);
-	while (waiting())
-		nap_ms(1);
+	AWAIT(!waiting());
 	lull_rcu_read_lock();
 	assert_null(lull_hazptr_protect_rcu_ptr(h, none));
 	assert_null(lull_hazptr_protect_rcu(h, none, rcu));
@@ -133,6 +132,59 @@ static void test_member(void **state)
 	assert_false(is_free_of(&thing->rcu));
 	assert_true(is_free_of(thing));
 	lull_hazptr_free(own(), h);
+	await_count(&gone, 1);
+}
+
+/* The same with a hold. */
+static void test_acquire_member(void **state)
+{
+	struct offset_thing *thing = (struct offset_thing *)malloc(sizeof(*thing)), *none = NULL;
+	struct lull_hazptr_hold hold, nothing;
+
+	(void)state;
+	assert_non_null(thing);
+	thing->gone = &gone;
+	lull_rcu_read_lock();
+	assert_null(lull_hazptr_acquire_rcu_member(&nothing, none, rcu));
+	lull_hazptr_release(&nothing, none);
+	assert_ptr_equal(lull_hazptr_acquire_rcu_member(&hold, thing, rcu), thing);
+	lull_rcu_read_unlock();
+	lull_rcu_call_hazptr(&thing->rcu, offset_thing_gone);
+	assert_int_equal(lull_hazptr_barrier_timeout(20), -ETIMEDOUT);
+	assert_int_equal(lull_load_relaxed(&gone), 0);
+	assert_false(is_free_of(&thing->rcu));
+	assert_true(is_free_of(thing));
+	lull_hazptr_release(&hold, thing);
+	await_count(&gone, 1);
+}
+
+static struct lull_hazptr *handlers_slot;
+
+static void keeps_in_handler(int signal)
+{
+	(void)signal;
+	find_and_keep(handlers_slot);
+}
+
+/* In a signal handler, too. */
+static void test_in_handler(void **state)
+{
+	struct sigaction action, before;
+	struct thing *thing = new_thing(&gone);
+
+	(void)state;
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = keeps_in_handler;
+	assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
+	handlers_slot = lull_hazptr_alloc(own());
+	lull_rcu_assign(variable, thing);
+	assert_int_equal(raise(SIGUSR1), 0);
+	sigaction(SIGUSR1, &before, NULL);
+	lull_rcu_assign(variable, (struct thing *)NULL);
+	lull_rcu_call_hazptr(&thing->rcu, thing_gone);
+	assert_int_equal(lull_hazptr_barrier_timeout(20), -ETIMEDOUT);
+	check_alive(thing);
+	lull_hazptr_free(own(), handlers_slot);
 	await_count(&gone, 1);
 }
 
@@ -282,8 +334,7 @@ static void test_comes_by_itself(void **state)
 	lull_rcu_call_hazptr(&new_thing(&gone)->rcu, thing_gone);
 	await_count(&gone, 1);
 	lull_rcu_free_hazptr(malloc(16));
-	while (waiting())
-		nap_ms(1);
+	AWAIT(!waiting());
 }
 
 static void *retires_and_exits(void *unused)
@@ -299,8 +350,7 @@ static void test_leftovers(void **state)
 	for (int i = 0; i < 100; i++)
 		join_thread(start_thread(retires_and_exits, NULL));
 	await_count(&gone, 100);
-	while (waiting())
-		nap_ms(1);
+	AWAIT(!waiting());
 }
 
 /* Both barriers end, for what is theirs. */
@@ -494,6 +544,42 @@ static void test_storm(void **state)
 
 /* ---- misuse ------------------------------------------------------------------------------------------- */
 
+/*
+ * A thread that is alone makes no heavy fence for a grace period. But readers with two looks, who need no record, may
+ * protect what comes over the bridge: then the look at the slots makes one.
+ */
+static uint64_t fences_of_reclaiming(bool bridge)
+{
+	struct thing *thing = new_thing(&gone);
+	uint64_t before = lull_fence_heavy_count();
+	int gone_before = gone;
+
+	if (bridge)
+		lull_rcu_call_hazptr(&thing->rcu, thing_gone);
+	else
+		lull_rcu_call(&thing->rcu, thing_gone);
+	lull_reclaim_poll(1, 0);
+	must(gone == gone_before + 1);
+	return lull_fence_heavy_count() - before;
+}
+
+static void alone(void)
+{
+	uint64_t plain;
+
+	set_mode(LULL_RECLAIM_POLL);
+	fences_of_reclaiming(false);
+	must(lull_thread_count() == 1);
+	plain = fences_of_reclaiming(false);
+	must(fences_of_reclaiming(true) == plain + (lull_fence_strategy() == LULL_FENCE_MEMBARRIER ? 1 : 0));
+}
+
+static void test_fence_of_its_own(void **state)
+{
+	(void)state;
+	expect_fine(alone);
+}
+
 #ifdef LULL_DEBUG
 static struct thing outside_thing, *outside = &outside_thing;
 
@@ -512,8 +598,8 @@ static void acquire_outside(void)
 static void test_debug_checks(void **state)
 {
 	(void)state;
-	expect_abort(protect_outside, "lull_hazptr_protect_rcu: outside a read section");
-	expect_abort(acquire_outside, "lull_hazptr_protect_rcu: outside a read section");
+	expect_misuse(protect_outside, "lull_hazptr_protect_rcu: outside a read section");
+	expect_misuse(acquire_outside, "lull_hazptr_protect_rcu: outside a read section");
 }
 #endif
 
@@ -524,6 +610,8 @@ int main(void)
 		cmocka_unit_test_setup(test_keeps_ptr, setup),
 		cmocka_unit_test_setup(test_acquire, setup),
 		cmocka_unit_test_setup(test_member, setup),
+		cmocka_unit_test_setup(test_acquire_member, setup),
+		cmocka_unit_test_setup(test_in_handler, setup),
 		cmocka_unit_test_setup(test_order, setup),
 		cmocka_unit_test_setup(test_slots_grow_meanwhile, setup),
 		cmocka_unit_test_setup(test_order_of_frees, setup),
@@ -533,11 +621,13 @@ int main(void)
 		cmocka_unit_test_setup(test_quiet_while_protected, setup),
 		cmocka_unit_test_setup(test_callbacks_call, setup),
 		cmocka_unit_test_setup(test_other_order, setup),
+		cmocka_unit_test_setup(test_fence_of_its_own, setup),
 		cmocka_unit_test_setup(test_storm, setup),
 #ifdef LULL_DEBUG
 		cmocka_unit_test_setup(test_debug_checks, setup),
 #endif
 	};
 
+	set_stall_ms(0); /* a slow machine is not worth a line */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -164,7 +164,7 @@ static void test_few_run_later(void **state)
 	(void)state;
 	NEEDS_THREADS_IN_CHILD();
 	if (under_valgrind())
-		skip();
+		SKIP(VALGRIND_THREADS);
 	expect_fine(few_and_a_grace_period);
 	expect_fine(few_and_a_hazptr_wait);
 	expect_fine(few_and_a_thread_exit);
@@ -189,7 +189,7 @@ static void test_never_in_the_deferrer(void **state)
 	(void)state;
 	NEEDS_THREADS_IN_CHILD();
 	if (under_valgrind())
-		skip();
+		SKIP(VALGRIND_THREADS);
 	expect_fine(many_run_in_the_barrier);
 }
 
@@ -232,7 +232,7 @@ static void test_orphans(void **state)
 	(void)state;
 	NEEDS_THREADS_IN_CHILD();
 	if (under_valgrind())
-		skip();
+		SKIP(VALGRIND_THREADS);
 	expect_fine(orphans_are_freed);
 }
 
@@ -272,7 +272,7 @@ static void test_deadline(void **state)
 	(void)state;
 	NEEDS_THREADS_IN_CHILD();
 	if (under_valgrind())
-		skip();
+		SKIP(VALGRIND_THREADS);
 	expect_fine(deadline_thread_first);
 }
 
@@ -285,5 +285,6 @@ int main(void)
 		cmocka_unit_test(test_deadline),
 	};
 
+	set_stall_ms(0); /* a slow machine is not worth a line */
 	return cmocka_run_group_tests_name("own_threads_fail", tests, NULL, NULL);
 }

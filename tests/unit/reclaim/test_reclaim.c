@@ -5,6 +5,10 @@
 #include <errno.h>
 #include <sys/resource.h>
 
+#include <lull/bridge.h>
+#include <lull/hazptr.h>
+#include <lull/hazptr_fenced.h>
+
 #include "reader_support.h"
 
 struct item {
@@ -58,11 +62,26 @@ static void test_call_comes_by_itself(void **state)
 	await_flag(&runs, 1);
 }
 
+/* NULL is no entry that waits. */
+static void check_none_ignored(void)
+{
+	struct lull_reclaim_counts before, after;
+
+	lull_reclaim_stats(&before);
+	lull_rcu_free(NULL);
+	lull_rcu_free_sized(NULL, 10);
+	lull_rcu_free_hazptr(NULL);
+	lull_hazptr_retire(NULL);
+	lull_hazptr_retire_sized(NULL, 10);
+	lull_hazptr_fenced_retire(NULL);
+	lull_reclaim_stats(&after);
+	assert_int_equal(after.total_items, before.total_items);
+}
+
 static void test_frees(void **state)
 {
 	(void)state;
-	lull_rcu_free(NULL);
-	lull_rcu_free_sized(NULL, 10);
+	check_none_ignored();
 	lull_rcu_free_sized(malloc(10), 10);
 	for (int i = 0; i < 5000; i++)
 		lull_rcu_free(malloc(24));
@@ -70,13 +89,20 @@ static void test_frees(void **state)
 	assert_int_equal(waiting(), 0);
 }
 
-/* What a thread leaves behind is freed without anybody asking, whether it sleeps or is gone. */
+/*
+ * What a thread leaves behind is freed without anybody asking, whether it sleeps or is gone. A reclaimer that sleeps is
+ * woken for it: unasked it would look after two seconds, four, eight ..., and the alarm would end the test.
+ */
 static void test_leftovers(void **state)
 {
 	(void)state;
-	lull_rcu_free(malloc(24));
-	while (waiting())
-		sched_yield();
+	alarm(60);
+	for (int i = 0; i < 10; i++) {
+		lull_rcu_free(malloc(24));
+		AWAIT_SOON(!waiting());
+		nap_ms(20); /* it falls asleep */
+	}
+	alarm(0);
 }
 
 static void *defers_and_exits(void *unused)
@@ -92,8 +118,7 @@ static void test_orphans(void **state)
 	(void)state;
 	for (int i = 0; i < 300; i++)
 		join_thread(start_thread(defers_and_exits, NULL));
-	while (lull_load_relaxed(&runs) < 300 || waiting())
-		sched_yield();
+	AWAIT_SOON(lull_load_relaxed(&runs) >= 300 && !waiting());
 }
 
 /* Nothing is reclaimed under a reader that was there. */
@@ -365,8 +390,7 @@ static void linger(struct lull_rcu_head *head)
 static void *poll_one(void *unused)
 {
 	(void)unused;
-	while (lull_reclaim_poll(100, 0) == 0)
-		nap_ms(1);
+	AWAIT(lull_reclaim_poll(100, 0) != 0);
 	return NULL;
 }
 
@@ -551,6 +575,33 @@ static void test_hard_limit_helps(void **state)
 	assert_true(stats.peak_items >= 64);
 }
 
+/*
+ * A thread that frees in a loop, with no reader in the way, keeps up with itself: what waits is what shares one grace
+ * period and the next, far from the soft limit. Another thread may have its queue for a while: the best of some tries.
+ */
+static void test_as_many_out_as_in(void **state)
+{
+	struct lull_reclaim_counts stats;
+	size_t least = SIZE_MAX;
+
+	(void)state;
+	for (int tries = 0; tries < 50 && least > 3000; tries++) {
+		size_t most;
+
+		lull_rcu_barrier();
+		lull_reclaim_reset_peak();
+		for (int i = 0; i < 20000; i++)
+			lull_rcu_free_sized(malloc(64), 64);
+		lull_reclaim_stats(&stats);
+		most = stats.peak_items > stats.peak_bytes / 64 ? stats.peak_items : stats.peak_bytes / 64;
+		least = most < least ? most : least;
+	}
+	if (least > 3000)
+		print_error("at least %zu waited\n", least);
+	assert_true(least <= 3000);
+	assert_true(least >= 64);
+}
+
 /* Who begins to help does so for itself, not for the next thread that gets its bag. */
 static void *floods_a_little(void *unused)
 {
@@ -590,12 +641,18 @@ static void test_bytes(void **state)
 	lull_reclaim_default_config(&config);
 	config.soft_bytes = 8 << 20;
 	assert_int_equal(lull_reclaim_configure(&config), 0);
-	lull_reclaim_reset_peak();
-	for (int i = 0; i < 1000; i++)
-		lull_rcu_free(malloc(1 << 20));
-	lull_reclaim_stats(&stats);
+	/*
+	 * Without a limit in bytes all of them would wait, 1000 MiB. Half of that also, if the machine stops the background
+	 * thread for a second while it has the queue: seldom.
+	 */
+	for (int tries = 0; tries < 5 && (tries == 0 || stats.peak_bytes > 500u << 20); tries++) {
+		lull_rcu_barrier();
+		lull_reclaim_reset_peak();
+		for (int i = 0; i < 1000; i++)
+			lull_rcu_free(malloc(1 << 20));
+		lull_reclaim_stats(&stats);
+	}
 	assert_true(stats.peak_bytes >= 8u << 20);
-	/* Without a limit in bytes all of them would wait, 1000 MiB. */
 	assert_true(stats.peak_bytes <= 500u << 20);
 	lull_rcu_call_sized(new_head(), count_run, 12345);
 	lull_rcu_barrier();
@@ -682,7 +739,7 @@ static void test_barrier_without_memory(void **state)
 
 	(void)state;
 	if (!MALLOC_MAY_FAIL || under_valgrind())
-		skip();
+		SKIP(OWN_MEMORY);
 	set_mode(LULL_RECLAIM_POLL); /* barriers make passes themselves */
 	entered = 0;
 	for (int i = 0; i <= MANY; i++)
@@ -704,19 +761,30 @@ static void test_barrier_without_memory(void **state)
 	assert_int_equal(seen, MANY + 1);
 }
 
+#define MANY_OF_ALL 600
+
+/* A child has no reader in the way, and all that waits. */
+static void child_polls(void)
+{
+	must(waiting() == MANY_OF_ALL);
+	must(lull_reclaim_poll(SIZE_MAX, 0) == MANY_OF_ALL);
+	must(runs == MANY_OF_ALL);
+	must(waiting() == 0);
+}
+
 /* A poll runs them, too, as soon as it need not wait; and they count. */
 static void test_poll_without_memory(void **state)
 {
-	enum { MANY = 600 };
+	enum { MANY = MANY_OF_ALL };
 	struct lull_rcu_head *heads[MANY];
 	struct lull_reclaim_counts before, stats;
 	struct block *memory;
 	pthread_t reader;
-	size_t polled = 0;
+	size_t left = MANY;
 
 	(void)state;
 	if (!MALLOC_MAY_FAIL || under_valgrind())
-		skip();
+		SKIP(OWN_MEMORY);
 	set_mode(LULL_RECLAIM_POLL);
 	lull_rcu_barrier();
 	lull_store_relaxed(&runs, 0);
@@ -732,29 +800,142 @@ static void test_poll_without_memory(void **state)
 	assert_int_equal(stats.items, MANY);
 	assert_true(stats.bytes < MANY * sizeof(struct lull_rcu_head));
 	assert_int_equal(stats.total_items - before.total_items, MANY);
-	for (int i = 0; i < 10; i++)
+	expect_fine(child_polls);
+	for (int i = 0; i < 9; i++)
 		assert_int_equal(lull_reclaim_poll(MANY, 0), 0); /* and it has come back */
+	expect_fine(child_polls); /* amid the wait for their grace period */
 	end_hold_up(reader);
-	for (int i = 0; i < 10000 && polled < MANY; i++) {
-		size_t got = lull_reclaim_poll(7, 0);
+	while (left) {
+		size_t expected = left < 7 ? left : 7;
 
-		assert_in_range(got, 0, 7);
-		polled += got;
+		assert_int_equal(lull_reclaim_poll(7, 0), expected);
+		left -= expected;
 	}
 	assert_int_equal(runs, MANY);
 	assert_int_equal(waiting(), 0);
 	assert_int_equal(lull_reclaim_poll(MANY, 0), 0);
 }
 
-/* A time of UINT64_MAX is no limit: it does not wrap. */
-static void test_poll_for_ever(void **state)
+static void protected_without_memory(void (*call)(struct lull_head *head, lull_rcu_func func))
+{
+	enum { MANY = 600, KEPT = 599 }; /* the last: it has no place in a queue */
+	struct lull_hazptr_context *own = lull_hazptr_thread_context();
+	struct lull_hazptr *slot;
+	struct lull_rcu_head *heads[MANY];
+	struct lull_reclaim_counts stats;
+	struct block *memory;
+	pthread_t thread;
+	int go = 1;
+	void *kept;
+
+	lull_thread_register();
+	lull_store_relaxed(&runs, 0);
+	set_mode(LULL_RECLAIM_POLL);
+	slot = lull_hazptr_alloc(own);
+	assert_non_null(slot);
+	for (int i = 0; i < MANY; i++)
+		heads[i] = new_head();
+	kept = heads[KEPT];
+	assert_ptr_equal(lull_hazptr_protect_ptr(slot, kept), heads[KEPT]);
+	memory = take_all_memory();
+	for (int i = 0; i < MANY; i++)
+		call(heads[i], count_run);
+	lull_reclaim_stats(&stats);
+	give_back_memory(memory);
+	assert_int_equal(stats.items, MANY);
+	assert_true(stats.bytes < MANY * sizeof(struct lull_rcu_head)); /* not all are in queues */
+	for (int i = 0; i < 20; i++)
+		lull_reclaim_poll(SIZE_MAX, 0);
+	assert_int_equal(runs, MANY - 1);
+	assert_int_equal(waiting(), 1);
+	/* Nor does a barrier run it. */
+	thread = start_thread(barrier_at, &go);
+	nap_ms(50);
+	assert_int_equal(lull_load_relaxed(&runs), MANY - 1);
+	lull_hazptr_free(own, slot);
+	join_thread(thread);
+	assert_int_equal(runs, MANY);
+	assert_int_equal(waiting(), 0);
+}
+
+/* A callback for which there was no memory waits for slots all the same. */
+static void test_protected_without_memory(void **state)
 {
 	(void)state;
+	if (!MALLOC_MAY_FAIL || under_valgrind())
+		SKIP(OWN_MEMORY);
+	protected_without_memory(lull_hazptr_call);
+	protected_without_memory(lull_rcu_call_hazptr);
+}
+
+/* A time of UINT64_MAX is no limit: it does not wrap. A minute is enough for 3000 calls, too. */
+static void test_poll_for_ever(void **state)
+{
+	const uint64_t max_ns[] = { UINT64_MAX, PATIENCE_NS };
+
+	(void)state;
 	set_mode(LULL_RECLAIM_POLL);
-	for (int i = 0; i < 3000; i++)
+	for (int n = 0; n < 2; n++) {
+		for (int i = 0; i < 3000; i++)
+			lull_rcu_call(new_head(), count_run);
+		assert_int_equal(lull_reclaim_poll(SIZE_MAX, max_ns[n]), 3000);
+		assert_int_equal(runs, 3000 * (n + 1));
+	}
+}
+
+static void *defers_and_stays(void *unused)
+{
+	for (int i = 0; i < 1000; i++)
 		lull_rcu_call(new_head(), count_run);
-	assert_int_equal(lull_reclaim_poll(SIZE_MAX, UINT64_MAX), 3000);
-	assert_int_equal(runs, 3000);
+	lull_add_relaxed(&entered, 1);
+	await_flag(&may_leave, 1);
+	return unused;
+}
+
+/* When the time is up it is up for the queues of all threads. */
+static void test_poll_in_no_time(void **state)
+{
+	pthread_t thread[3];
+	size_t of_one;
+
+	(void)state;
+	set_mode(LULL_RECLAIM_POLL);
+	entered = may_leave = 0;
+	for (int i = 0; i < 1000; i++)
+		lull_rcu_call(new_head(), count_run);
+	of_one = lull_reclaim_poll(SIZE_MAX, 1);
+	assert_in_range(of_one, 1, 999);
+	lull_rcu_barrier();
+	for (int i = 0; i < 3; i++)
+		thread[i] = start_thread(defers_and_stays, NULL);
+	await_flag(&entered, 3);
+	assert_int_equal(lull_reclaim_poll(SIZE_MAX, 1), of_one);
+	lull_store_release(&may_leave, 1);
+	for (int i = 0; i < 3; i++)
+		join_thread(thread[i]);
+	lull_rcu_barrier();
+	assert_int_equal(runs, 4000);
+}
+
+/* The peak is that of a few, too, from when they are first counted. */
+static void test_peak_of_few(void **state)
+{
+	struct lull_reclaim_counts stats;
+
+	(void)state;
+	set_mode(LULL_RECLAIM_POLL);
+	lull_reclaim_reset_peak();
+	for (int i = 0; i < 3; i++)
+		lull_rcu_call_sized(new_head(), count_run, 1000);
+	lull_reclaim_stats(&stats);
+	assert_int_equal(stats.items, 3);
+	assert_int_equal(stats.peak_items, 3);
+	assert_int_equal(stats.peak_bytes, 3000);
+	lull_rcu_barrier();
+	lull_reclaim_stats(&stats);
+	assert_int_equal(stats.items, 0);
+	assert_int_equal(stats.peak_items, 3);
+	assert_int_equal(stats.peak_bytes, 3000);
 }
 
 /* ---- quiet --------------------------------------------------------------------------------------------------- */
@@ -802,7 +983,7 @@ static void test_exit_in_poll_mode(void **state)
 	(void)state;
 	NEEDS_THREADS_IN_CHILD();
 #if UNDER_ASAN
-	skip(); /* its look for leaks, in exit(), complains of the thread that is just ending */
+	SKIP("AddressSanitizer looks for leaks when a forked child exits");
 #endif
 	expect_fine(exit_in_poll_mode);
 }
@@ -845,7 +1026,7 @@ static void test_no_thread(void **state)
 	(void)state;
 	NEEDS_THREADS_IN_CHILD();
 	if (geteuid() != 0)
-		skip();
+		SKIP(ROOT_ONLY);
 	status = run_child(no_thread, text, sizeof(text));
 	if (status)
 		print_error("%s", text);
@@ -880,16 +1061,21 @@ int main(void)
 #ifndef LULL_TEST_CORE
 		cmocka_unit_test_setup(test_hard_limit_tells, setup),
 #endif
+		cmocka_unit_test_setup(test_as_many_out_as_in, setup),
 		cmocka_unit_test_setup(test_hard_limit_helps, setup),
 		cmocka_unit_test_setup(test_help_is_not_inherited, setup),
 		cmocka_unit_test_setup(test_bytes, setup),
 		cmocka_unit_test_setup(test_barrier_without_memory, setup),
 		cmocka_unit_test_setup(test_poll_without_memory, setup),
+		cmocka_unit_test_setup(test_protected_without_memory, setup),
 		cmocka_unit_test_setup(test_poll_for_ever, setup),
+		cmocka_unit_test_setup(test_poll_in_no_time, setup),
+		cmocka_unit_test_setup(test_peak_of_few, setup),
 		cmocka_unit_test_setup(test_no_wakeups_when_idle, setup),
 		cmocka_unit_test_setup(test_exit_in_poll_mode, setup),
 		cmocka_unit_test_setup(test_no_thread, setup),
 	};
 
+	set_stall_ms(0); /* a slow machine is not worth a line */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_worker.c - when the reclaimer's thread works: callbacks that trickle in come in batches.
+ * test_worker.c - when the reclaimer's thread works: many callbacks come in batches, a lone one at once.
  *
  * What load on the machine does to a test here, it does to both sides of each comparison.
  */
+#include <semaphore.h>
+
 #include <lull/fence.h>
+#include <lull/hazptr.h>
 
 #include "support.h"
 
@@ -50,29 +53,139 @@ static void test_fences(void **state)
 	assert_int_equal(runs, 30001);
 }
 
-/* A call every millisecond need not wake the thread, which looks by itself for a while. */
-static void test_wakeups(void **state)
+/* ---- one at a time ------------------------------------------------------------------------------------------------ */
+
+#define WAITS  300
+#define IN_A_ROW 20
+#define NAP_NS 300000 /* half a nap of the thread's */
+
+static sem_t asked, answered;
+
+static void answer(struct lull_head *head)
 {
-	struct lull_reclaim_counts before, after;
-	uint64_t begin_ns, last_ns;
-	unsigned late = 0;
+	free(head);
+	sem_post(&answered);
+}
+
+/* Keep the reclaimer in its round until the next call has come: it must find that one before it sleeps. */
+static void dally(struct lull_head *head)
+{
+	await_ns(now_ns() + NAP_NS / 3);
+	free(head);
+}
+
+static void await_answer(void)
+{
+	while (sem_wait(&answered) != 0)
+		;
+}
+
+/* Another thread that answers, as late as the reclaimer would if it napped. */
+static void *naps_and_answers(void *unused)
+{
+	struct timespec nap = { 0, NAP_NS };
+
+	for (int i = 0; i < WAITS; i++) {
+		while (sem_wait(&asked) != 0)
+			;
+		nanosleep(&nap, NULL);
+		sem_post(&answered);
+	}
+	return unused;
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Wait for callbacks and for that thread in turns. @again: the next call comes while the reclaimer is in its round. */
+static void one_at_a_time(bool again)
+{
+	uint64_t called[WAITS], napped[WAITS], before;
+	pthread_t thread = start_thread(naps_and_answers, NULL);
+
+	for (int i = 0; i < 2 * WAITS; i++) {
+		bool calls = i / IN_A_ROW % 2;
+
+		if (!again)
+			await_ns(now_ns() + NAP_NS / 3); /* the reclaimer is about to sleep by now */
+		before = now_ns();
+		if (calls)
+			lull_rcu_call(malloc(sizeof(struct lull_head)), answer);
+		else
+			sem_post(&asked);
+		if (calls && again)
+			lull_rcu_call(malloc(sizeof(struct lull_head)), dally);
+		await_answer();
+		(calls ? called : napped)[i / (2 * IN_A_ROW) * IN_A_ROW + i % IN_A_ROW] = now_ns() - before;
+	}
+	join_thread(thread);
+	qsort(called, WAITS, sizeof(called[0]), compare);
+	qsort(napped, WAITS, sizeof(napped[0]), compare);
+	if (called[WAITS / 2] >= napped[WAITS / 2])
+		print_error("%lu us, with a nap %lu us\n", (unsigned long)called[WAITS / 2] / 1000,
+			    (unsigned long)napped[WAITS / 2] / 1000);
+	assert_true(called[WAITS / 2] < napped[WAITS / 2]);
+	lull_rcu_barrier();
+}
+
+/* A thread that waits for each callback before it defers the next one is answered at once. */
+static void test_one_at_a_time(void **state)
+{
+	(void)state;
+	sem_init(&asked, 0, 0);
+	sem_init(&answered, 0, 0);
+	one_at_a_time(false);
+	one_at_a_time(true);
+}
+
+#define GROUPS 1500
+
+/*
+ * Whether calls come alone or a few at a time: no more than 2000 heavy fences a second, and 2000 that were saved up
+ * before. Some 100 more are for barriers, and for sleeps of the reclaimer.
+ */
+static void fences_for_few(void)
+{
+	uint64_t begin_ns = now_ns(), fences = lull_fence_heavy_count(), took_ns;
+
+	for (int many = 1; many <= 3; many++)
+		for (int i = 0; i < GROUPS; i++) {
+			for (int j = 0; j < many; j++)
+				lull_rcu_call(malloc(sizeof(struct lull_head)), answer);
+			for (int j = 0; j < many; j++)
+				await_answer();
+		}
+	fences = lull_fence_heavy_count() - fences;
+	took_ns = now_ns() - begin_ns;
+	if (fences > took_ns / 500000 + 2100)
+		print_error("%lu fences in %lu us\n", (unsigned long)fences, (unsigned long)took_ns / 1000);
+	assert_true(fences <= took_ns / 500000 + 2100);
+	lull_rcu_barrier();
+}
+
+static void test_fences_for_few(void **state)
+{
+	(void)state;
+	fences_for_few();
+}
+
+/* As many past the soft limit, beside a large object that a hazard pointer keeps. */
+static void test_fences_past_limit(void **state)
+{
+	struct lull_hazptr *h = lull_hazptr_alloc(lull_hazptr_thread_context());
+	void *large = malloc(20 << 20);
 
 	(void)state;
-	call();
-	lull_rcu_barrier();
-	lull_reclaim_stats(&before);
-	begin_ns = last_ns = now_ns();
-	for (uint64_t i = 1; i <= 300; i++) {
-		call();
-		await_ns(begin_ns + i * 1000000);
-		late += now_ns() - last_ns > 2000000; /* this thread was not run, and the other one sleeps by now */
-		last_ns = now_ns();
-	}
-	lull_reclaim_stats(&after);
-	if (after.wakeups - before.wakeups > 20 + late)
-		print_error("%lu wake-ups, %u late\n", (unsigned long)(after.wakeups - before.wakeups), late);
-	assert_true(after.wakeups - before.wakeups <= 20 + late);
-	lull_rcu_barrier();
+	must(large && h);
+	lull_hazptr_protect_ptr(h, large);
+	lull_hazptr_retire_sized(large, 20 << 20);
+	fences_for_few();
+	lull_hazptr_free(lull_hazptr_thread_context(), h);
+	lull_hazptr_barrier();
 }
 
 /* Then it falls asleep for good. */
@@ -95,7 +208,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fences),
-		cmocka_unit_test(test_wakeups),
+		cmocka_unit_test(test_one_at_a_time),
+		cmocka_unit_test(test_fences_for_few),
+		cmocka_unit_test(test_fences_past_limit),
 		cmocka_unit_test(test_sleeps),
 	};
 

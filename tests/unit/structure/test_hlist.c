@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -66,9 +67,15 @@ static void check(struct lull_hlist_head *head, const char *expect)
 static void test_init(void **state)
 {
 	struct lull_hlist_head fixed = LULL_HLIST_HEAD_INIT;
+	struct lull_hlist_node node;
 
 	(void)state;
 	check(&fixed, "");
+	/* Whatever was there before; and it leads nowhere. */
+	memset((void *)&node, 0x5a, sizeof(node));
+	lull_hlist_node_init(&node);
+	assert_null(node.next);
+	assert_null(node.pprev);
 	assert_true(lull_hlist_unhashed(&items[0].link));
 	lull_hlist_add_head(&items[0].link, &fixed);
 	assert_false(lull_hlist_unhashed(&items[0].link));

@@ -425,7 +425,15 @@ static void test_walk_while_changed(void **state)
 	check(&list, "506347");
 }
 
-/* The head may be any expression, the loops nest, and an else after one binds to the user's if. */
+static int looks;
+
+static struct lull_list_head *looked_at(void)
+{
+	looks++;
+	return &list;
+}
+
+/* The head may be any expression, and is evaluated at every step; the loops nest, and an else after one binds to the user's if. */
 static void test_macro_hygiene(void **state)
 {
 	struct lull_list_head *heads[2] = { &list, &other };
@@ -446,6 +454,9 @@ static void test_macro_hygiene(void **state)
 		else
 			pairs += 100;
 	assert_int_equal(pairs, 109);
+	lull_list_for_each_entry_rcu(outer, looked_at(), link)
+		;
+	assert_int_equal(looks, 1 + 3 + 1);
 }
 
 int main(void)

@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "../../tools/choose/lock.c"
+#include "../../tools/choose/ratio.c"
 #include "../../tools/common/units.c"
-#include "../../tools/choose/workload_words.c"
 
 #include "tools/choose_support.h"
 
@@ -23,16 +23,38 @@ static const struct choose_lock_case cases[CASES] = {
 
 static struct choose_lock lock[LOCKS];
 
-static void set_rates(size_t which, double one, double two, double four, double two_hogs,
-		      double four_hogs, double longer)
+#define ROUNDS 6
+
+/* How far a lock's figures scatter, as a share: the first lock's do not, and the others' each in their own order. */
+static double scattered(size_t which, size_t round, double spread)
+{
+	static const double by[ROUNDS] = { -1, 0, 1, 0.5, 0, -0.5 };
+
+	return which == PTHREAD ? 1 : 1 + spread * by[(round + which) % ROUNDS];
+}
+
+static void set_rate(size_t which, size_t at, double rate, double spread)
+{
+	struct choose_rounds *rounds = &lock[which].section[at];
+
+	for (rounds->count = 0; rounds->count < ROUNDS; rounds->count++)
+		rounds->ns[rounds->count] = 1e9 / rate / scattered(which, rounds->count, spread);
+}
+
+static void set_scattering(size_t which, double spread, double one, double two, double four, double two_hogs,
+			   double four_hogs, double longer)
 {
 	const double rate[CASES] = { one, two, four, two_hogs, four_hogs, longer };
 	size_t i;
 
-	for (i = 0; i < CASES; i++) {
-		lock[which].rate[i] = rate[i];
-		lock[which].spread[i] = 0.02;
-	}
+	for (i = 0; i < CASES; i++)
+		set_rate(which, i, rate[i], spread);
+}
+
+static void set_rates(size_t which, double one, double two, double four, double two_hogs,
+		      double four_hogs, double longer)
+{
+	set_scattering(which, 0.004, one, two, four, two_hogs, four_hogs, longer);
 }
 
 /* A spin lock that is the best without hogs and falls with them. */
@@ -101,7 +123,7 @@ static void says_where_it_does_not_pay(void **state)
 	run(&in);
 	assert_true(said("It is also faster where nobody waits (lock and unlock: 15 ns, pthread 20 ns); it "
 			 "gains nothing where sections take 200 us (1.02 x)."));
-	lock[LULL].rate[LONGER] = 15;
+	set_rate(LULL, LONGER, 15, 0.004);
 	run(&in);
 	assert_true(said("It is also faster where nobody waits (lock and unlock: 15 ns, pthread 20 ns) and "
 			 "where sections take 200 us (1.50 x)."));
@@ -127,6 +149,7 @@ static void says_only_what_was_measured(void **state)
 	run(&in);
 	assert_false(said("busy"));
 	in.cases = FOUR;
+	set_rate(SPIN, TWO, 150, 0.004);
 	run(&in);
 	assert_true(said("(2 threads, sections of 1 us; "));
 	in.cases = ONE + 1;
@@ -140,7 +163,7 @@ static void what_collapses_is_not_named(void **state)
 
 	(void)state;
 	assert_true(run(&in).best != SPIN);
-	assert_true(said("The worst to be had: spinlock, 0.40 x pthread with 4 threads beside 2 busy "
+	assert_true(said("The worst choice: spinlock, 0.40 x pthread with 4 threads beside 2 busy "
 			 "processes."));
 	/* Also when it gets most done all in all. */
 	set_rates(SPIN, 500, 2000, 2000, 1000, 79, 5);
@@ -156,31 +179,151 @@ static void what_collapses_is_not_named(void **state)
 static void of_equals_the_easier_one(void **state)
 {
 	struct choose_locks in = ordinary();
-	size_t i;
 
 	(void)state;
-	set_rates(ADAPTIVE, 500, 190, 170, 115, 125, 10);
+	set_rates(ADAPTIVE, 500, 200, 175, 118, 129, 10);
 	assert_int_equal(run(&in).best, ADAPTIVE);
-	set_rates(ADAPTIVE, 500, 104, 104, 104, 104, 10);
-	set_rates(LULL, 500, 106, 106, 106, 106, 10);
+	set_rates(ADAPTIVE, 500, 102, 102, 102, 102, 10);
+	set_rates(LULL, 500, 103, 103, 103, 103, 10);
 	set_rates(SPIN, 500, 100, 100, 100, 100, 10);
-	/* The same effort as pthread, a little more done. */
+	/* Of the same effort the first, whichever got more done this time. */
+	assert_int_equal(run(&in).best, PTHREAD);
+	assert_true(said("pthread will do, none that can be relied on gets more than 5 % more done ("));
+	assert_false(said("gains nothing"));
+}
+
+/* Who got more done, and is not named, is told all the same: a reader sees it in the tables. */
+static void level_hides_no_lead(void **state)
+{
+	struct choose_locks in = ordinary();
+
+	(void)state;
+	/* As measured: ahead in three of four cases, and 2 % all in all. */
+	set_rates(ADAPTIVE, 500, 180, 175, 103, 128, 10);
+	set_rates(LULL, 500, 193, 194, 126, 96, 10);
+	set_rates(SPIN, 500, 100, 100, 100, 40, 10);
+	assert_int_equal(run(&in).best, ADAPTIVE);
+	assert_true(said("use adaptive, which gets 1.43 x as much done as pthread"));
+	assert_true(said("lull-mutex got 1.46 x; within 5 % is called level."));
+	set_rates(ADAPTIVE, 500, 100, 100, 100, 100, 10);
+	set_rates(LULL, 500, 104, 104, 104, 104, 10);
+	assert_int_equal(run(&in).best, PTHREAD);
+	assert_true(said("lull-mutex got 1.04 x; within 5 % is called level."));
+	/* Where the one that is named got most done there is no lead to tell. */
+	set_rates(LULL, 500, 150, 150, 150, 150, 10);
+	assert_int_equal(run(&in).best, LULL);
+	assert_false(said("is called level"));
+	set_rates(LULL, 500, 99, 99, 99, 99, 10);
+	assert_int_equal(run(&in).best, PTHREAD);
+	assert_false(said("is called level"));
+}
+
+static void doubt_names_nobody(void **state)
+{
+	struct choose_locks in = ordinary();
+	struct choose_lock_verdict v;
+
+	(void)state;
+	set_rates(ADAPTIVE, 500, 99, 99, 99, 99, 10);
+	set_rates(SPIN, 500, 100, 100, 100, 100, 10);
+	set_rates(LULL, 500, 125, 125, 125, 125, 10);
+	assert_int_equal(run(&in).best, LULL);
+	/* In the gap. */
+	set_rates(LULL, 500, 107, 107, 107, 107, 10);
+	v = run(&in);
+	assert_int_equal(v.best, CHOOSE_NOTHING);
+	assert_true(v.close[PTHREAD] && v.close[LULL]);
+	assert_false(v.close[SPIN]);
+	assert_true(said("no winner, because pthread (1.00 x pthread), adaptive (0.99 x pthread) and lull-mutex (1.07 x "
+			 "pthread) are too close to each other."));
+	/* Level in the median round, but not in all that count. */
+	set_rates(LULL, 500, 125, 125, 125, 125, 10);
+	set_scattering(ADAPTIVE, 0.08, 500, 124, 124, 124, 124, 10);
+	v = run(&in);
+	assert_int_equal(v.best, CHOOSE_NOTHING);
+	assert_true(v.close[ADAPTIVE] && v.close[LULL]);
+	set_scattering(ADAPTIVE, 0.01, 500, 124, 124, 124, 124, 10);
 	assert_int_equal(run(&in).best, ADAPTIVE);
 	set_rates(ADAPTIVE, 500, 99, 99, 99, 99, 10);
-	assert_int_equal(run(&in).best, PTHREAD);
-	assert_true(said("pthread will do"));
-	assert_false(said("pay"));
-	/* What scatters must be further apart. */
-	set_rates(LULL, 500, 120, 120, 120, 120, 10);
-	assert_int_equal(run(&in).best, LULL);
-	for (i = 0; i < CASES; i++)
-		lock[LULL].spread[i] = lock[PTHREAD].spread[i] = 0.2;
-	assert_int_equal(run(&in).best, PTHREAD);
-	assert_false(said("scatter by"));
-	for (i = 0; i < CASES; i++)
-		lock[LULL].spread[i] = lock[PTHREAD].spread[i] = lock[SPIN].spread[i] = 0.5;
+	/* Far apart, but it scatters by as much. */
+	set_scattering(LULL, 0.2, 500, 125, 125, 125, 125, 10);
+	assert_int_equal(run(&in).best, CHOOSE_NOTHING);
+	assert_true(said("no winner"));
+	set_scattering(LULL, 0.4, 500, 150, 150, 150, 150, 10);
+	v = run(&in);
+	assert_int_equal(v.best, CHOOSE_NOTHING);
+	assert_true(said("no verdict, because the figures scatter by 40 %, and a verdict takes 25 % at most. What is missing: an "
+			 "idle machine, or more time (--seconds)."));
+	assert_int_equal(lines, 1);
+	set_scattering(LULL, 0.9, 500, 300, 300, 300, 300, 10);
+	set_scattering(ADAPTIVE, 0.9, 500, 100, 100, 100, 100, 10);
+	set_scattering(SPIN, 0.9, 500, 100, 100, 100, 100, 10);
 	run(&in);
-	assert_true(said("The figures scatter by 38 %"));
+	assert_true(said("no verdict, because the figures scatter by more than 100 %, and a verdict takes 25 % at most."));
+}
+
+/* One lock that repeats badly is no reason to say nothing of the others. */
+static void one_may_scatter(void **state)
+{
+	struct choose_locks in = ordinary();
+
+	(void)state;
+	set_scattering(SPIN, 0.9, 500, 110, 110, 110, 110, 5);
+	assert_int_equal(run(&in).best, LULL);
+}
+
+/* What disturbs all locks in a round, by whatever factor, is in all their figures, and in no ratio. */
+static void disturb_rounds(void)
+{
+	static const double by[ROUNDS] = { 1, 3, 0.7, 1.6, 5, 0.5 };
+	size_t i, j, k;
+
+	for (i = 0; i < LOCKS; i++)
+		for (j = 0; j < CASES; j++)
+			for (k = 0; k < ROUNDS; k++)
+				lock[i].section[j].ns[k] *= by[(k + j) % ROUNDS];
+}
+
+static void rounds_are_compared_one_by_one(void **state)
+{
+	struct choose_locks in = ordinary();
+	struct choose_lock_verdict quiet, v;
+
+	(void)state;
+	quiet = run(&in);
+	disturb_rounds();
+	v = run(&in);
+	assert_int_equal(v.best, LULL);
+	assert_float_equal(v.gain[LULL].mean, quiet.gain[LULL].mean, 1e-9);
+	assert_float_equal(v.gain[LULL].worst, quiet.gain[LULL].worst, 1e-9);
+	assert_float_equal(v.longer, quiet.longer, 1e-9);
+	assert_float_equal(v.noise, quiet.noise, 1e-9);
+	/* Nor is one that is level taken for another. */
+	in = ordinary();
+	set_rates(ADAPTIVE, 500, 198, 178, 118, 129, 10);
+	disturb_rounds();
+	assert_int_equal(run(&in).best, ADAPTIVE);
+}
+
+/* Which a few rounds cannot tell. */
+static void few_rounds_are_no_proof(void **state)
+{
+	struct choose_locks in = ordinary();
+	size_t i, j;
+
+	(void)state;
+	for (i = 0; i < LOCKS; i++)
+		for (j = 0; j < CASES; j++)
+			lock[i].section[j].count = ROUNDS - 1;
+	assert_int_equal(run(&in).best, CHOOSE_NOTHING);
+	assert_true(said("no verdict, because 5 rounds of measurements cannot say how the figures scatter. What is missing: at "
+			 "least 6 rounds (--runs)."));
+	assert_int_equal(lines, 1);
+	/* In one case are enough to spoil it. */
+	in = ordinary();
+	lock[LULL].section[FOUR_HOGS].count = 1;
+	run(&in);
+	assert_true(said("no verdict, because 1 round of measurements cannot say"));
 }
 
 static void sections_that_sleep(void **state)
@@ -202,6 +345,11 @@ int main(void)
 		cmocka_unit_test(says_only_what_was_measured),
 		cmocka_unit_test(what_collapses_is_not_named),
 		cmocka_unit_test(of_equals_the_easier_one),
+		cmocka_unit_test(level_hides_no_lead),
+		cmocka_unit_test(doubt_names_nobody),
+		cmocka_unit_test(one_may_scatter),
+		cmocka_unit_test(rounds_are_compared_one_by_one),
+		cmocka_unit_test(few_rounds_are_no_proof),
 		cmocka_unit_test(sections_that_sleep),
 	};
 

@@ -116,6 +116,19 @@ static void part_of_a_machine(void **state)
 	assert_order(in, want, 3, 2, 1);
 }
 
+/* Sockets, cores and CPUs in no order, four to a core: each core's first, then its second, and so on. */
+static void no_order(void **state)
+{
+	static const int in[] = { 7, 13, 2, 11, 0, 9, 5, 4, 1, 8, 3, 6, 10, 12 },
+			 want[] = { 4, 12, 0, 8, 5, 13, 1, 9, 6, 2, 10, 7, 3, 11 };
+	int cpu;
+
+	(void)state;
+	for (cpu = 0; cpu < 14; cpu++)
+		add_cpu(cpu, cpu / 4 % 2 ? 0 : 2, cpu < 4 ? "0-3\n" : cpu < 8 ? "4-7\n" : cpu < 12 ? "8-11\n" : "12-15\n");
+	assert_order(in, want, 14, 4, 2);
+}
+
 /* Files that are not there, or say nothing of use. */
 static void nothing_known(void **state)
 {
@@ -135,6 +148,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(two_sockets, setup, teardown),
 		cmocka_unit_test_setup_teardown(neighbours, setup, teardown),
 		cmocka_unit_test_setup_teardown(part_of_a_machine, setup, teardown),
+		cmocka_unit_test_setup_teardown(no_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(nothing_known, setup, teardown),
 	};
 

@@ -262,6 +262,134 @@ static void test_arrives(void **state)
 	expect_abort(say_and_abort, "this is wrong (thread \"");
 }
 
+/* The pipe cannot be opened once more: it is written to all the same, if it has room. */
+static void say_without_descriptors(void)
+{
+	struct rlimit one = { 1, 1 }; /* poll(2) wants as many as it looks at */
+
+	must(dup2(2, 0) == 0);
+	must(setrlimit(RLIMIT_NOFILE, &one) == 0);
+	lull__say("there is room for this");
+	fill(2);
+	lull__say("but not for this");
+}
+
+static void test_without_descriptors(void **state)
+{
+	char text[256] = "";
+	int ends[2], status;
+	pid_t child;
+
+	(void)state;
+#ifdef LULL_TEST_EMULATED
+	SKIP("the emulator has descriptors of its own");
+#endif
+	if (under_valgrind())
+		SKIP("valgrind has descriptors of its own");
+	assert_int_equal(pipe(ends), 0);
+	fflush(NULL);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		alarm(60);
+		to_stderr(ends[1]);
+		say_without_descriptors();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_true(read(ends[0], text, sizeof(text) - 1) > 0);
+	assert_int_equal(strncmp(text, "lull: there is room for this\n", 29), 0);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+#define LETTERS "abcdefghijklmnopqrstuvwxyz\n"
+
+static int interrupted, is_written;
+
+static void note_signal(int number)
+{
+	(void)number;
+	lull_store_release(&interrupted, 1);
+}
+
+static void *writes_letters(void *fd)
+{
+	assert_int_equal(lull__write(*(int *)fd, LETTERS, strlen(LETTERS), true), 0);
+	lull_store_release(&is_written, 1);
+	return NULL;
+}
+
+/* A write that waits for room, and that signals interrupt: all of it arrives, and each byte once. */
+static void test_interrupted(void **state)
+{
+	struct sigaction action, saved;
+	char bytes[4096], last[64] = "";
+	pthread_t writer;
+	size_t length = 0;
+	ssize_t got = 0;
+	int ends[2];
+
+	(void)state;
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = note_signal;
+	assert_int_equal(sigaction(SIGUSR1, &action, &saved), 0);
+	assert_int_equal(pipe(ends), 0);
+	fill(ends[1]);
+	writer = start_thread(writes_letters, &ends[1]);
+	for (int i = 0; i < 20; i++) {
+		lull_store_relaxed(&interrupted, 0);
+		interrupt_until(writer, SIGUSR1, &interrupted, 1);
+	}
+	assert_int_equal(lull_load_acquire(&is_written), 0);
+	fcntl(ends[0], F_SETFL, O_NONBLOCK);
+	for (bool all = false; !all || got > 0;) {
+		all = lull_load_acquire(&is_written);
+		got = read(ends[0], bytes, sizeof(bytes));
+		for (ssize_t i = 0; i < got; i++)
+			if (bytes[i] && length < sizeof(last) - 1) /* the pipe was filled with zeros */
+				last[length++] = bytes[i];
+		sched_yield();
+	}
+	join_thread(writer);
+	assert_string_equal(last, LETTERS);
+	sigaction(SIGUSR1, &saved, NULL);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void hear_aloud(const char *line)
+{
+	must(dprintf(2, "<%s> heard by %d", line, (int)gettid()) > 0);
+}
+
+static void misuse_here(void)
+{
+	lull_debug_set_message_hook(hear_aloud);
+	lull_rcu_offline();
+}
+
+/* The hook is told once, in the thread at fault, without a newline; and nobody else writes to standard error. */
+static void test_hook_hears_abort(void **state)
+{
+	unsigned said, heard_by;
+	char text[4096], *end;
+	int status;
+
+	(void)state;
+	status = run_child(misuse_here, text, sizeof(text));
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+	assert_int_equal(strncmp(text, "<lull_rcu_offline: not online (thread \"", 39), 0);
+	end = strstr(text, "\", tid ");
+	assert_non_null(end);
+	assert_int_equal(sscanf(end, "\", tid %u)> heard by %u", &said, &heard_by), 2);
+	assert_int_equal(said, heard_by);
+#ifndef LULL_TEST_EMULATED /* the emulator says something of itself */
+	assert_null(strchr(text, '\n'));
+#endif
+}
+
 /* ---- reports, while others want to go on ------------------------------------------------------------------------- */
 
 static int inside, leave, reported, go_on;
@@ -471,6 +599,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_arrives),
+		cmocka_unit_test(test_hook_hears_abort),
+		cmocka_unit_test(test_without_descriptors),
+		cmocka_unit_test(test_interrupted),
 		cmocka_unit_test(test_never_blocks),
 		cmocka_unit_test(test_raises_no_signal),
 		cmocka_unit_test(test_only_to_stderr),

@@ -3,13 +3,14 @@
  * test_stats.c - stats.h: the page counts what happens, another process sees it and cannot change it, and a child has its
  * own.
  */
-#include "support.h"
+#include "seccomp_support.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 
+#include <lull/fence.h>
 #include <lull/stats.h>
 
 /* The descriptor of the page in /proc/@pid/fd; -1: none. */
@@ -56,18 +57,37 @@ static void test_header(void **state)
 	assert_int_equal(page->pid, getpid());
 	assert_int_equal(page->fence, lull_fence_strategy());
 	assert_true(page->began_ns <= now_ns());
+	assert_true(page->began_ns > 0);
 	assert_int_equal(page->hard_items, 1000000);
+	assert_int_equal(page->hard_bytes, 1 << 30);
+#ifdef LULL_DEBUG
+	assert_int_equal(page->debug, 1);
+#else
+	assert_int_equal(page->debug, 0);
+#endif
 }
 
 /* Others count meanwhile. */
 #define READ(field) lull_load_relaxed(&lull_stats_page()->field)
 
+/* A registered thread, so that grace periods make heavy fences. */
+static void *registered_run(void *flag)
+{
+	lull_thread_register();
+	lull_store_release((int *)flag, 1);
+	await_flag((int *)flag, 2);
+	return NULL;
+}
+
 static void test_counts(void **state)
 {
 	const struct lull_stats_page *page = lull_stats_page();
 	struct lull_stats_page before;
+	int flag = 0;
+	pthread_t thread = start_thread(registered_run, &flag);
 
 	(void)state;
+	await_flag(&flag, 1);
 	before.gp_ended = READ(gp_ended);
 	before.gp_ns_sum = READ(gp_ns_sum);
 	before.heavy_fences = READ(heavy_fences);
@@ -81,6 +101,8 @@ static void test_counts(void **state)
 	if (lull_fence_strategy() == LULL_FENCE_MEMBARRIER)
 		assert_true(READ(heavy_fences) >= before.heavy_fences + 10);
 	assert_int_equal(READ(threads), lull_thread_count());
+	lull_store_release(&flag, 2);
+	join_thread(thread);
 }
 
 static void nothing(struct lull_rcu_head *head)
@@ -158,13 +180,11 @@ static void test_who_waits_for_whom(void **state)
 	reader = start_thread(reads, &reader_tid);
 	await_flag(&inside, 1);
 	waiter = start_thread(waits, &waiter_tid);
-	while (!(wait = find_wait(lull_load_relaxed(&waiter_tid))) || !lull_load_relaxed(&wait->tid))
-		nap_ms(1);
+	AWAIT((wait = find_wait(lull_load_relaxed(&waiter_tid))) && lull_load_relaxed(&wait->tid));
 	since_ns = lull_load_relaxed(&wait->since_ns);
 	assert_int_equal(lull_load_relaxed(&wait->tid), reader_tid);
 	/* Written after the thread's number, in any order. */
-	while (!lull_load_relaxed(&wait->holders) || !lull_load_relaxed(&wait->depth))
-		nap_ms(1);
+	AWAIT(lull_load_relaxed(&wait->holders) && lull_load_relaxed(&wait->depth));
 	assert_int_equal(lull_load_relaxed(&wait->holders), 1);
 	assert_int_equal(lull_load_relaxed(&wait->depth), 1);
 	assert_true(since_ns >= began_ns && since_ns <= now_ns());
@@ -200,9 +220,11 @@ static void test_others_look(void **state)
 }
 
 static uint64_t parents_began_ns;
+static const struct lull_stats_page *parents_page;
 
 static void has_its_own(void)
 {
+	must(lull_load_relaxed(&parents_page->gp_ended) == 0);
 	const struct lull_stats_page *page = lull_stats_page();
 	struct lull_stats_page seen;
 	int fd = find_page(getpid(), O_RDONLY);
@@ -210,6 +232,7 @@ static void has_its_own(void)
 	must(page->pid == (uint32_t)getpid());
 	must(page->gp_ended == 0 && page->queued_items == 0);
 	must(page->began_ns > parents_began_ns);
+	must(page->threads == 1 && lull_thread_count() == 1); /* the parent has more */
 	must(fd >= 0 && pread(fd, &seen, sizeof(seen), 0) == sizeof(seen));
 	must(seen.pid == (uint32_t)getpid());
 	lull_rcu_synchronize();
@@ -220,33 +243,54 @@ static void test_child(void **state)
 {
 	const struct lull_stats_page *page = lull_stats_page();
 	uint64_t ended, queued;
+	int flag = 0;
+	pthread_t thread = start_thread(registered_run, &flag);
 
 	(void)state;
+	await_flag(&flag, 1);
 	lull_rcu_synchronize();
 	ended = lull_load_relaxed(&page->gp_ended);
 	queued = lull_load_relaxed(&page->queued_items);
 	parents_began_ns = page->began_ns;
+	parents_page = page;
 	expect_fine(has_its_own);
 	assert_int_equal(page->pid, getpid());
 	assert_true(page->began_ns == parents_began_ns);
 	assert_int_equal(lull_load_relaxed(&page->gp_ended), ended);
 	assert_int_equal(lull_load_relaxed(&page->queued_items), queued);
+	lull_store_release(&flag, 2);
+	join_thread(thread);
 }
 
-/* The number that the page had is another file's by now, which a child must leave alone. */
-static void closes_all(void)
+/* A child leaves files of the program's alone that have the numbers which the page may have had. */
+static void check_left_alone(int other)
 {
-	int ends[2], status;
-	char text;
+	int status;
 	pid_t child;
 
 	for (int fd = 3; fd < 100; fd++)
+		must(dup2(other, fd) == fd);
+	child = fork();
+	if (child == 0) {
+		for (int fd = 3; fd < 100; fd++)
+			must(fcntl(fd, F_GETFD) == 0);
+		_exit(0);
+	}
+	must(waitpid(child, &status, 0) == child && status == 0);
+}
+
+/* The program closes all that it does not know, and has other files then, also one of the same kind. */
+static void closes_all(void)
+{
+	int ends[2], other;
+
+	lull_rcu_synchronize();
+	for (int fd = 3; fd < 100; fd++)
 		close(fd);
 	must(pipe(ends) == 0);
-	child = fork();
-	if (child == 0)
-		_exit(write(ends[1], "x", 1) == 1 && read(ends[0], &text, 1) == 1 && text == 'x' ? 0 : 1);
-	must(waitpid(child, &status, 0) == child && status == 0);
+	check_left_alone(fcntl(ends[0], F_DUPFD, 100));
+	other = memfd_create("other", 0);
+	check_left_alone(fcntl(other, F_DUPFD, 100));
 	lull_rcu_synchronize();
 	must(lull_stats_page()->gp_ended > 0);
 }
@@ -260,15 +304,20 @@ static void test_descriptor_closed(void **state)
 static void test_names(void **state)
 {
 	(void)state;
+	assert_string_equal(lull_wait_kind_name(LULL_WAIT_NONE), "nothing");
 	assert_string_equal(lull_wait_kind_name(LULL_WAIT_GP), "rcu grace period");
-	for (uint32_t kind = 0; kind < LULL_WAIT_KINDS; kind++)
-		assert_string_not_equal(lull_wait_kind_name(kind), "?");
+	assert_string_equal(lull_wait_kind_name(LULL_WAIT_HAZPTR), "hazptr synchronize");
+	assert_string_equal(lull_wait_kind_name(LULL_WAIT_HAZPTR_BARRIER), "hazptr barrier");
+	assert_string_equal(lull_wait_kind_name(LULL_WAIT_SHAZPTR), "shazptr synchronize");
+	assert_string_equal(lull_wait_kind_name(LULL_WAIT_CALLBACK), "callback");
+	assert_string_equal(lull_wait_kind_name(LULL_WAIT_LIMIT), "hard limit");
 	assert_string_equal(lull_wait_kind_name(LULL_WAIT_KINDS), "?");
 	assert_string_equal(lull_wait_kind_name(UINT32_MAX), "?");
 }
 
 /* This program again, with LULL_STATS set to @wish. */
 static const char *wish;
+static const char *as_what = "without";
 
 static bool without_standard;
 
@@ -282,7 +331,7 @@ static void begins_again(void)
 	setenv("LULL_STATS", wish, 1);
 	for (int fd = 0; without_standard && fd <= 2; fd++)
 		close(fd);
-	execl(self, self, without_standard ? "standard" : "without", (char *)NULL);
+	execl(self, self, without_standard ? "standard" : as_what, (char *)NULL);
 	_exit(1);
 }
 
@@ -291,6 +340,25 @@ static int without(void)
 	lull_rcu_synchronize();
 	must(lull_stats_page()->gp_ended == 1);
 	must(find_page(getpid(), O_RDONLY) < 0);
+	return 0;
+}
+
+static int with_full_fences(void)
+{
+	lull_rcu_synchronize();
+	must(lull_fence_strategy() == LULL_FENCE_FULL);
+	must(lull_stats_page()->fence == LULL_FENCE_FULL);
+	return 0;
+}
+
+/* There is no page before the first event, which a read section is not. */
+static int reads_first(void)
+{
+	lull_rcu_read_lock();
+	lull_rcu_read_unlock();
+	must(find_page(getpid(), O_RDONLY) < 0);
+	lull_rcu_synchronize();
+	must(find_page(getpid(), O_RDONLY) >= 0);
 	return 0;
 }
 
@@ -336,7 +404,7 @@ static void test_file_size_limit(void **state)
 {
 	(void)state;
 #ifdef LULL_TEST_EMULATED
-	skip();
+	SKIP("the emulator does not start programs of its own kind");
 #endif
 	expect_fine(with_limit);
 	wish = "on";
@@ -344,11 +412,74 @@ static void test_file_size_limit(void **state)
 		expect_fine(begin_with_limit);
 }
 
+static void test_made_at_first_event(void **state)
+{
+	(void)state;
+#ifdef LULL_TEST_EMULATED
+	SKIP("the emulator is what /proc shows");
+#endif
+	wish = "on";
+	as_what = "reads";
+	expect_fine(begins_again);
+	as_what = "without";
+}
+
+/* Which fences a process has is on its page. */
+static void begins_with_full_fences(void)
+{
+	setenv("LULL_FENCE", "full", 1);
+	begins_again();
+}
+
+static void test_full_fences(void **state)
+{
+	(void)state;
+#ifdef LULL_TEST_EMULATED
+	SKIP("the emulator does not start programs of its own kind");
+#endif
+	wish = "on";
+	as_what = "full";
+	expect_fine(begins_with_full_fences);
+	as_what = "without";
+}
+
+/* A child whose kernel refuses a page counts all the same. */
+static void refused(void)
+{
+	filter(SYS_memfd_create, SECCOMP_RET_ERRNO | EPERM, SECCOMP_RET_ALLOW);
+	lull_rcu_synchronize();
+	must(lull_stats_page()->gp_ended == 1);
+	must(find_page(getpid(), O_RDONLY) < 0);
+}
+
+/* One that is killed for asking has asked before. */
+static void asks_before(void)
+{
+	const struct lull_stats_page *page = lull_stats_page();
+
+	filter(SYS_memfd_create, SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_ALLOW);
+	lull_rcu_synchronize();
+	must(lull_stats_page() == page && page->gp_ended == 1);
+}
+
+static void test_no_memfd(void **state)
+{
+	(void)state;
+#ifdef LULL_TEST_EMULATED
+	SKIP("the emulator is what /proc shows");
+#endif
+	if (under_valgrind())
+		SKIP("valgrind is what /proc shows");
+	lull_rcu_synchronize(); /* the parent has a page */
+	expect_fine(refused);
+	expect_fine(asks_before);
+}
+
 static void test_no_standard_files(void **state)
 {
 	(void)state;
 #ifdef LULL_TEST_EMULATED
-	skip();
+	SKIP("the emulator does not start programs of its own kind");
 #endif
 	wish = "on";
 	without_standard = true;
@@ -363,7 +494,7 @@ static void test_off(void **state)
 
 	(void)state;
 #ifdef LULL_TEST_EMULATED
-	skip();
+	SKIP("the emulator does not start programs of its own kind");
 #endif
 	wish = "off";
 	expect_fine(begins_again);
@@ -384,12 +515,20 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_child),
 		cmocka_unit_test(test_descriptor_closed),
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_made_at_first_event),
+		cmocka_unit_test(test_full_fences),
+		cmocka_unit_test(test_no_memfd),
 		cmocka_unit_test(test_no_standard_files),
 		cmocka_unit_test(test_file_size_limit),
 		cmocka_unit_test(test_off),
 	};
 
-	if (argc > 1)
-		return strcmp(argv[1], "standard") == 0 ? standard() : without();
+	const char *what = argc > 1 ? argv[1] : NULL;
+
+	if (what)
+		return strcmp(what, "standard") == 0 ? standard() :
+		       strcmp(what, "reads") == 0    ? reads_first() :
+		       strcmp(what, "full") == 0     ? with_full_fences() :
+						       without();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,16 +16,16 @@ bool doctor_advise(const struct doctor_state *state, char *text, size_t size)
 		part[count++] = "read sections cost full fences, because membarrier is forbidden or missing "
 				"(allow it in the sandbox, or take Linux 4.14 or newer)";
 	if (!state->counts_per_cpu && state->has_membarrier) /* without it they are not per CPU either */
-		part[count++] = "percpu_ref shares its counters out among threads, because nobody has registered "
+		part[count++] = "percpu_ref counts by atomic additions, because nobody has registered "
 				"restartable sequences (take glibc 2.35 or newer, without glibc.pthread.rseq=0)";
 	if (!state->sees_owners && state->cpus > 1)
-		part[count++] = "who waits for a mutex cannot see whether its owner runs (unset LULL_OWNER_ORACLE, or "
+		part[count++] = "a thread that waits for a mutex cannot see whether the owner runs (unset LULL_OWNER_ORACLE, or "
 				"switch restartable sequences on)";
 	if (!count) {
-		snprintf(text, size, "All is well: lull has here what it is fastest with.");
+		snprintf(text, size, "All is well: lull has everything here that makes it fast.");
 		return true;
 	}
-	len = (size_t)snprintf(text, size, "It works, but not at its best: ");
+	len = (size_t)snprintf(text, size, "lull works here, but not at its best: ");
 	for (i = 0; i < count && len < size; i++)
 		len += (size_t)snprintf(text + len, size - len, "%s%s", i ? "; " : "", part[i]);
 	if (len < size)

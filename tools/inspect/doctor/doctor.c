@@ -17,7 +17,6 @@
 #include "common/cpus.h"
 #include "common/figures.h"
 #include "common/machine.h"
-#include "common/peers.h"
 #include "common/progress.h"
 #include "common/units.h"
 #include "engine/bench.h"
@@ -30,19 +29,11 @@
 
 /* ---- findings -------------------------------------------------------------------------------- */
 
-static void open_report(struct report *r, const struct options *opt)
-{
-	r->json = jsonout_open(opt);
-	r->findings = r->json ? json_object() : NULL;
-	if (r->findings)
-		jsonout_set(jsonout_root(r->json), "findings", r->findings);
-}
+void (*doctor_say_more)(struct report *r);
 
 static void say_machine(struct report *r)
 {
-	const char *library, *why;
 	struct machine m;
-	size_t i;
 
 	machine_read(&m);
 	doctor_section(r, "machine");
@@ -55,14 +46,8 @@ static void say_machine(struct report *r)
 	doctor_say(r, "counters", "%s",
 	    m.perf_counters ? "cycles and instructions can be counted" :
 			      "n/a: cycles are estimated, instructions counted by single steps");
-	peers_load(NULL);
-	doctor_say(r, "peers", "%s", *peers_versions() ? peers_versions() : "none");
-	for (i = 0; (library = peers_missing(i, &why)); i++) {
-		char key[64];
-
-		snprintf(key, sizeof(key), "peer %s", library);
-		doctor_say(r, key, "%s", why);
-	}
+	if (doctor_say_more)
+		doctor_say_more(r);
 }
 
 /* ---- fences ---------------------------------------------------------------------------------- */
@@ -131,7 +116,7 @@ static void say_reader_fences(struct report *r)
 
 		doctor_say(r, cases[i].name, "%s between a store and a load (without: %s)",
 		    units_time(ns > 0 ? ns : 0).text, units_time(base).text);
-		jsonout_stat(r->json, cases[i].name, 1, "fence", "ns", &added);
+		*(i == 1 ? &r->light : &r->full) = added;
 	}
 }
 
@@ -249,9 +234,9 @@ static void say_heavy(struct report *r, bool with_sibling)
 	const char *key = with_sibling ? "heavy, sibling" : "heavy, alone";
 	struct heavy *h = options_alloc(1, sizeof(*h));
 	char interrupts[96] = "interrupts n/a";
+	struct doctor_heavy *told = with_sibling ? &r->sibling : &r->alone;
 	struct bench_latency latency;
 	pthread_t thread;
-	json_t *row;
 
 	bench_progress("doctor: %s", key);
 	h->with_sibling = with_sibling;
@@ -270,11 +255,8 @@ static void say_heavy(struct report *r, bool with_sibling)
 	else
 		doctor_say(r, key, "%s, p99 %s, %s", units_time(latency.p50).text, units_time(latency.p99).text,
 		    interrupts);
-	row = jsonout_latency(r->json, with_sibling ? "heavy-sibling" : "heavy-alone",
-			      1 + with_sibling, "fence", &latency);
-	jsonout_set(row, "interrupts_per_call",
-		    h->interrupts_known && h->count ? json_real((double)h->interrupts / h->count) :
-						      json_null());
+	*told = (struct doctor_heavy){ true, latency,
+				       h->interrupts_known && h->count ? (double)h->interrupts / h->count : -1 };
 	free(h);
 }
 
@@ -296,34 +278,31 @@ static void say_advice(struct report *r)
 		.sees_owners = strcmp(lull_mutex_oracle_name(), "none") != 0,
 		.cpus = bench_cpus(),
 	};
-	char text[1024];
-	bool well;
 
 #ifdef LULL_FENCE_FIXED_FULL
 	state.asked_for_full = true;
 #endif
-	well = doctor_advise(&state, text, sizeof(text));
-	printf("\n%s\n", text);
-	jsonout_set(jsonout_root(r->json), "all_is_well", json_boolean(well));
-	jsonout_set(jsonout_root(r->json), "advice", json_string(text));
+	r->well = doctor_advise(&state, r->advice, sizeof(r->advice));
+	printf("\n%s\n", r->advice);
 }
 
 int lull_cmd_doctor(int argc, char **argv)
 {
 	struct options opt = OPTIONS_INIT("doctor");
 	struct report report = { 0 };
+	struct jsonout *json;
 
 	opt.plain = true;
 	options_parse(&opt, NULL, NULL,
 		      "Says what this machine and kernel offer, which fence strategy lull chose, "
-		      "and what it costs.",
+		      "and what that strategy costs.",
 		      argc, argv);
 	if (opt.list) {
 		list_fences();
 		options_free(&opt);
 		return 0;
 	}
-	open_report(&report, &opt);
+	json = doctor_json_open(&opt);
 	say_machine(&report);
 	doctor_say_kernel(&report);
 	doctor_say_mutex(&report);
@@ -335,7 +314,8 @@ int lull_cmd_doctor(int argc, char **argv)
 	else
 		doctor_say(&report, "heavy, sibling", "n/a: needs two CPUs");
 	say_advice(&report);
-	jsonout_close(report.json);
+	doctor_json_close(json, &report);
+	doctor_forget(&report);
 	options_free(&opt);
 	return 0;
 }

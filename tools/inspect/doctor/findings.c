@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* lull doctor: findings, a line each on stdout and a member each of the JSON. */
+/* lull doctor: findings, a line each on stdout, and kept for the JSON. */
 #include "inspect/doctor/doctor.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 void doctor_section(struct report *r, const char *name)
 {
 	printf("%s\n", name);
-	if (!r->json)
-		return;
-	r->section = json_object();
-	jsonout_set(r->findings, name, r->section);
+	r->section = name;
 }
 
 void doctor_say(struct report *r, const char *key, const char *fmt, ...)
@@ -23,5 +21,19 @@ void doctor_say(struct report *r, const char *key, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	printf("  %-16s %s\n", key, text);
-	jsonout_set(r->section, key, json_string(text));
+	r->finding = realloc(r->finding, (r->findings + 1) * sizeof(*r->finding));
+	if (!r->finding)
+		options_fail("out of memory");
+	r->finding[r->findings++] = (struct doctor_finding){ r->section, options_printf("%s", key),
+							     options_printf("%s", text) };
+}
+
+void doctor_forget(struct report *r)
+{
+	while (r->findings) {
+		free(r->finding[--r->findings].key);
+		free(r->finding[r->findings].text);
+	}
+	free(r->finding);
+	r->finding = NULL;
 }

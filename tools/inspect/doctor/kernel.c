@@ -131,7 +131,7 @@ static void say_rseq(struct report *r)
 	else
 		doctor_say(r, "kernel area", "20 bytes (before 6.3)");
 	doctor_say(r, "percpu_ref", lull_percpu_ref_per_cpu() ?
-		"counts per CPU, by restartable sequences" : "counters are shared out among threads");
+		"counts per CPU, by restartable sequences" : "counts by atomic additions");
 	say_slice(r, features, size ? *size : 0);
 }
 
@@ -189,7 +189,7 @@ void doctor_say_mutex(struct report *r)
 
 	doctor_section(r, "mutex");
 	doctor_say(r, "oracle", "%s: %s", lull_mutex_oracle_name(),
-		   forced && *forced ? "asked for by LULL_OWNER_ORACLE" : "the best that is there");
+		   forced && *forced ? "asked for by LULL_OWNER_ORACLE" : "the best one here");
 	if (!err)
 		doctor_say(r, "table", "loaded, of %d CPUs", get_nprocs_conf());
 	else if (err == -EINVAL)

@@ -54,7 +54,7 @@ struct bpf_object *oracle_into_kernel(bool with_nothing)
 	if (!err)
 		err = bpf_object__load(object);
 	if (err)
-		options_fail("the kernel does not take the program: %s", strerror(-err));
+		options_fail("the kernel does not accept the program: %s", strerror(-err));
 	return object;
 }
 
@@ -63,7 +63,7 @@ struct bpf_link *oracle_attach(struct bpf_object *object, const char *program)
 	struct bpf_link *link = bpf_program__attach(bpf_object__find_program_by_name(object, program));
 
 	if (!link)
-		options_fail("the program cannot be attached: %s", strerror(errno));
+		options_fail("cannot attach the program: %s", strerror(errno));
 	return link;
 }
 
@@ -92,7 +92,7 @@ static void let_others_in(void)
 		return;
 	if (chmod(ORACLE_MOUNT, (st.st_mode & 07777) | S_IXGRP | S_IXOTH) != 0)
 		options_fail("cannot let others into " ORACLE_MOUNT ": %s", strerror(errno));
-	printf("changed   " ORACLE_MOUNT " may be passed through by everybody now; its mode was %04o\n",
+	printf("changed   " ORACLE_MOUNT " lets everybody pass through now; its mode was %04o\n",
 	       st.st_mode & 07777u);
 }
 
@@ -101,7 +101,7 @@ static void let_others_in(void)
 static void refuse_second(void)
 {
 	if (access(ORACLE_TABLE, F_OK) == 0 || access(ORACLE_LINK, F_OK) == 0)
-		options_fail("already loaded, see " ORACLE_DIR "; 'lull oracle unload' takes it away");
+		options_fail("already loaded, see " ORACLE_DIR "; 'lull oracle unload' removes it");
 }
 
 /* The link first: without it, a table would be one that nobody keeps. */
@@ -159,13 +159,13 @@ void oracle_load(const struct oracle_rights *rights)
 	link = oracle_attach(object, "lull_switch");
 	table = bpf_map__fd(bpf_object__find_map_by_name(object, "running"));
 	if (bpf_map_freeze(table) != 0)
-		options_fail("the table cannot be frozen: %s", strerror(errno));
+		options_fail("cannot freeze the table: %s", strerror(errno));
 	mount_pins();
 	if (rights->mode & 077)
 		let_others_in();
 	err = pin(bpf_link__fd(link), table, rights);
 	if (err)
-		options_fail("cannot pin it in " ORACLE_DIR ": %s", strerror(err));
+		options_fail("cannot pin the table in " ORACLE_DIR ": %s", strerror(err));
 	printf("loaded    " ORACLE_TABLE ", mode %04o, group %u\n", rights->mode, rights->group);
 	if (rights->mode & 007)
 		warn_of_programs();
@@ -189,7 +189,7 @@ void oracle_unload(void)
 	if (!found)
 		options_fail("not loaded");
 	rmdir(ORACLE_DIR);
-	printf("unloaded; processes that have the table go on with what they find out themselves\n");
+	printf("unloaded; processes that used the table go on without it\n");
 }
 
 /* ---- what is there --------------------------------------------------------------------------- */

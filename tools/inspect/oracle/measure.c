@@ -75,7 +75,7 @@ static double ns_since(struct oracle_cost *before, struct bpf_object *object, co
 	uint64_t runs = now.runs - before->runs, ns = now.ns - before->ns;
 
 	if (runs < FEWEST_RUNS)
-		options_fail("the kernel counted no more than %llu context switches; give it more --seconds",
+		options_fail("the kernel counted only %llu context switches; give it more --seconds",
 			     (unsigned long long)runs);
 	*before = now;
 	return (double)ns / (double)runs;

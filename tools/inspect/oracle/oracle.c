@@ -98,9 +98,9 @@ static void measure(struct options *opt)
 }
 
 static const struct argp_option load_options[] = {
-	{ "group", OPT_GROUP, "NAME", 0, "the group that may use it (mode 0660)", 0 },
+	{ "group", OPT_GROUP, "NAME", 0, "let only this group read the table (mode 0660)", 0 },
 	{ "mode", OPT_MODE, "MODE", 0,
-	  "of the pinned table: 0666 (if there is no group), 0660 or 0600; nobody can write to it", 0 },
+	  "permissions of the table: 0666 (the default without --group), 0660 or 0600; nobody can write to the table", 0 },
 	{ 0 }
 };
 
@@ -117,16 +117,17 @@ static const struct action {
 	const char *what;
 } actions[] = {
 	{ "load", load, load_options, false,
-	  "Loads the table of which thread runs on each CPU, for all of this machine, until it is "
-	  "unloaded or the machine restarts. Any process may see then which threads run, unless "
-	  "--group or --mode says otherwise; /sys/fs/bpf is mounted, and made passable for "
-	  "everybody, where it is not." },
-	{ "unload", unload, NULL, false, "Takes the table away." },
+	  "Loads the table of the threads that run on each CPU. It stays, for the whole machine, until you "
+	  "unload it or the machine restarts. Then any process may see which threads run, unless "
+	  "--group or --mode says otherwise. If /sys/fs/bpf is not mounted, this mounts it; if others "
+	  "may not pass through it, this lets everybody pass." },
+	{ "unload", unload, NULL, false, "Removes the table from the kernel." },
 	{ "status", status, NULL, true,
-	  "Tells whether the table is loaded, this process may use it, and it is up to date. What "
-	  "it costs is counted while the sysctl kernel.bpf_stats_enabled is 1, and root is told." },
+	  "Tells whether the table is loaded, whether this process may use it, and whether it is up to date. "
+	  "While the sysctl kernel.bpf_stats_enabled is 1, the kernel counts what the table costs, and root "
+	  "sees the figure." },
 	{ "measure", measure, measure_options, true,
-	  "Measures what the table costs at each context switch, whether it is loaded or not." },
+	  "Measures what the table costs at each context switch. It need not be loaded." },
 };
 
 #define NR_ACTIONS (sizeof(actions) / sizeof(actions[0]))
@@ -134,9 +135,9 @@ static const struct action {
 static void list_actions(void)
 {
 	printf("load     put the table of running threads into the kernel (root)\n"
-	       "unload   take it away (root)\n"
-	       "status   what is there\n"
-	       "measure  what it costs at each context switch (root)\n");
+	       "unload   remove the table (root)\n"
+	       "status   say whether the table is loaded\n"
+	       "measure  measure what the table costs at each context switch (root)\n");
 }
 
 static const struct action *action_named(const char *name)
@@ -156,8 +157,9 @@ static void no_action(int argc, char **argv)
 
 	opt.plain = true;
 	options_parse(&opt, NULL, NULL,
-		      "Keeps a table of which thread runs on each CPU, by which a waiter for a mutex sees "
-		      "whether the owner runs: lull oracle load, unload, status or measure, each with --help.",
+		      "Loads and unloads a table of the threads that run on each CPU. The table shows a thread that "
+		      "waits for a mutex whether the owner runs. Say lull oracle load, unload, status or measure; "
+		      "each of them has --help.",
 		      argc, argv);
 	if (!opt.list)
 		options_bad("no action given; it can be load, unload, status or measure");
@@ -186,7 +188,7 @@ int lull_cmd_oracle(int argc, char **argv)
 	free(opt.command);
 	opt.command = command;
 	if (opt.json_path && !action->json)
-		options_bad("--json: there is nothing to write; status and measure have it");
+		options_bad("--json: this action has no results to write; status and measure have some");
 	if (opt.list)
 		list_actions();
 	else

@@ -64,7 +64,7 @@ static void say_program(json_t *out)
 
 	if (err) {
 		printf("program   n/a: %s\n",
-		       err == EACCES || err == EPERM ? "only root is told" : strerror(err));
+		       err == EACCES || err == EPERM ? "only root can see it" : strerror(err));
 		return;
 	}
 	jsonout_set(out, "program", json_integer(cost.id));
@@ -75,7 +75,7 @@ static void say_program(json_t *out)
 		printf("cost      %.1f ns each of %llu context switches, the counting included\n",
 		       (double)cost.ns / (double)cost.runs, (unsigned long long)cost.runs);
 	else
-		printf("cost      not counted; sysctl kernel.bpf_stats_enabled=1 switches that on\n");
+		printf("cost      not counted; sysctl kernel.bpf_stats_enabled=1 makes the kernel count it\n");
 }
 
 void oracle_status(struct jsonout *json)

@@ -41,11 +41,11 @@ static bool copy_fits(const struct top_copy *copy, uint32_t inner, char *why, si
 		snprintf(why, size, "its stats page is cut short: %zu bytes", copy->len);
 	else if (page->magic != LULL_STATS_MAGIC)
 		snprintf(why, size,
-			 page->magic ? "its stats page is none of lull's" :
-				       "its stats page has not been begun");
+			 page->magic ? "its stats page is not one of lull's" :
+				       "its stats page is still empty");
 	else if (page->version != LULL_STATS_VERSION)
 		snprintf(why, size,
-			 "its stats page is of version %u, this command reads version %u",
+			 "its stats page has version %u, and this command reads version %u",
 			 page->version, LULL_STATS_VERSION);
 	else if (page->size != sizeof(*page))
 		snprintf(why, size, "its stats page says it has %u bytes, version %u has %zu",

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* lull top in a build without ncurses: --once and --json. */
+/* lull top in a build without ncurses: what needs none. */
 #include "inspect/top/top.h"
 
 const char *top_screen_open(void)
 {
-	return "this build has no screen: " TOP_WITHOUT_NCURSES "; --once and --json are there";
+	return "this build has no screen: " TOP_WITHOUT_NCURSES "; use --once";
 }
 
 void top_screen_close(void)

@@ -13,10 +13,10 @@
 enum { OPT_ONCE = OPTIONS_OWN_KEYS, OPT_JSON, OPT_INTERVAL };
 
 static const struct argp_option own[] = {
-	{ "once", OPT_ONCE, NULL, 0, "look once, as plain text, and exit", 0 },
-	{ "json", OPT_JSON, NULL, 0, "a line of JSON each time (with --once: one)", 0 },
+	{ "once", OPT_ONCE, NULL, 0, "look once, write plain text, and exit", 0 },
+	{ "json", OPT_JSON, NULL, 0, "write a line of JSON at each look (with --once: one line)", 0 },
 	{ "interval", OPT_INTERVAL, "S", 0,
-	  "seconds between two looks (default 1); 0 with --once: figures since the process began",
+	  "seconds between two looks (1); with --once and 0: figures since the process began",
 	  0 },
 	{ 0 }
 };
@@ -45,18 +45,20 @@ static void read_options(struct options *opt, int argc, char **argv, uint32_t *p
 	opt->bare = true;
 	opt->arg_name = "PID";
 	options_parse(opt, own, own_option,
-		      "Shows what lull does in process PID: how many grace periods, how long they "
-		      "take, what waits to be reclaimed, and who waits for whom. Costs that process "
-		      "nothing.",
+		      "Shows what lull does in process PID: how many grace periods there are, how "
+		      "long they take, how much waits to be reclaimed, and which thread waits for "
+		      "which. Costs that process nothing.",
 		      argc, argv);
+	if (mine->json)
+		top_need_json();
 	if (!opt->arg)
-		options_bad("of which process? lull top PID");
+		options_bad("no process given: lull top PID");
 	*pid = (uint32_t)options_unsigned("PID", opt->arg, 1, TOP_PID_MAX);
 	/* Without a terminal there is nothing to draw on. */
 	if (!mine->json && (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)))
 		mine->once = true;
 	if (!mine->once && mine->interval < 0.01)
-		options_bad("--interval: %g is out of range, 0.01 to 86400 are allowed; 0 with --once",
+		options_bad("--interval: %g is out of range; 0.01 to 86400 are allowed; 0 with --once",
 			    mine->interval);
 }
 

@@ -176,8 +176,10 @@ struct top_lines {
 
 void top_lines(struct top_lines *lines, const struct top_view *view, unsigned columns);
 
-/* ---- for programs (json.c) ------------------------------------------------------------------- */
+/* ---- for programs (json.c, or nojson.c in a build without jansson) ---------------------------- */
 
+/* Exit 2 in a build without jansson. */
+void top_need_json(void);
 /* One line, allocated; NULL: no memory. */
 char *top_told(const struct top_view *view);
 

@@ -28,8 +28,6 @@ struct trace_session {
 	struct trace_writer *writer;
 };
 
-void trace_need_bpf(void) {}
-
 static int be_quiet(enum libbpf_print_level level, const char *format, va_list args)
 {
 	(void)level;
@@ -75,7 +73,7 @@ static void load(struct trace_session *s)
 		options_fail("cannot read the program for the kernel: %s", strerror(errno));
 	err = bpf_object__load(s->object);
 	if (err)
-		refused("the kernel does not take the program", -err);
+		refused("the kernel does not accept the program", -err);
 }
 
 static int map_fd(const struct trace_session *s, const char *name)

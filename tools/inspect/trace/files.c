@@ -180,7 +180,7 @@ static char *interpreter(const char *path)
 	return *name ? options_printf("%s", name) : NULL;
 }
 
-/* A line of the list: "liblull.so.0 => /usr/lib/liblull.so.0 (0x7f...)", or without the arrow. */
+/* A line of the list: "liblull.so.1 => /usr/lib/liblull.so.1 (0x7f...)", or without the arrow. */
 static void add_listed(struct trace_files *files, char *line)
 {
 	char *arrow = strstr(line, "=> "), *path = arrow ? arrow + 3 : line + strspn(line, " \t"),
@@ -257,11 +257,67 @@ void trace_files_of_program(struct trace_files *files, const char *path, bool ma
 	char *linker = interpreter(path);
 
 	if (linker && !may_run && !is_of_system(linker))
-		options_fail("what '%s' is linked with cannot be found without running '%s', which "
-			     "it names as its dynamic linker",
+		options_fail("cannot find the libraries of '%s' without running '%s', which it names "
+			     "as its dynamic linker",
 			     path, linker);
 	trace_files_add(files, path, path);
 	if (linker)
 		add_all_listed(files, linker, path);
 	free(linker);
+}
+
+/* ---- what was asked for ----------------------------------------------------------------------- */
+
+/* As execvp() finds it; NULL with errno. */
+static char *find_program(const char *name)
+{
+	const char *at = getenv("PATH");
+
+	if (strchr(name, '/'))
+		return access(name, X_OK) == 0 ? options_printf("%s", name) : NULL;
+	for (at = at ? at : "/bin:/usr/bin"; *at;) {
+		size_t len = strcspn(at, ":");
+		char *path = options_printf("%.*s%s%s", (int)len, at, len ? "/" : "./", name);
+
+		if (access(path, X_OK) == 0)
+			return path;
+		free(path);
+		at += len + (at[len] == ':');
+	}
+	errno = ENOENT;
+	return NULL;
+}
+
+void trace_files_find(struct trace_files *files, const struct trace_order *order, pid_t pid)
+{
+	char *path;
+
+	if (order->object) {
+		/* With a slash in it: else others look along the PATH. */
+		path = realpath(order->object, NULL);
+		if (!path || access(path, R_OK) != 0)
+			options_bad("--object: cannot read '%s': %s", order->object, strerror(errno));
+		trace_files_add(files, order->object, path);
+		free(path);
+		if (!files->count)
+			options_bad("--object: '%s' has no probes of lull", order->object);
+	}
+	if (!order->run) {
+		trace_files_of_process(files, pid);
+		if (!files->count)
+			options_fail("process %d has no probes of lull: it does not use the library, "
+				     "or uses one that was built without <sys/sdt.h>",
+				     (int)pid);
+		return;
+	}
+	path = find_program(order->run[0]);
+	if (!path)
+		options_bad("--run: cannot run '%s': %s", order->run[0], strerror(errno));
+	/* Who asks what there is to trace does not ask to run any of it. */
+	trace_files_of_program(files, path, !order->list);
+	if (!files->count)
+		options_fail("'%s' is not linked with probes of lull; --object FILE names a library "
+			     "that it loads later, or, if it is a script, the program that it starts",
+			     path);
+	free(path);
 }

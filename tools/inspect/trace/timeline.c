@@ -70,8 +70,8 @@ static const struct type {
 /* Of enum lull__queue_kind in the library's src/reclaim/queue.h. */
 static const char *queue_name(uint64_t kind)
 {
-	static const char *const names[] = { "rcu free",    "rcu call",	   "hazptr free",
-					     "hazptr call", "bridge free", "bridge call" };
+	static const char *const names[] = { "rcu free",    "rcu call",	   "hazptr free",  "hazptr call",
+					     "bridge free", "bridge call", "rcu pure call" };
 
 	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "?";
 }

@@ -11,6 +11,14 @@
 
 #include "inspect/trace/trace_record.h"
 
+/* What the command line asks for. */
+struct trace_order {
+	char **run; /* the program and its arguments, NULL at the end; or NULL */
+	const char *json_path, *object;
+	double seconds;
+	bool sections, list;
+};
+
 /* ---- notes.c: the probes that a file contains ------------------------------------------------ */
 
 struct trace_notes {
@@ -45,6 +53,8 @@ void trace_files_of_process(struct trace_files *files, pid_t pid);
  * its dynamic linker, which is whatever file it names: unless it @may_run, one of the system's, else exit 1.
  */
 void trace_files_of_program(struct trace_files *files, const char *path, bool may_run);
+/* All that @order asks for, of process @pid if it names no program. Not one with probes: exit 1 or 2. */
+void trace_files_find(struct trace_files *files, const struct trace_order *order, pid_t pid);
 void trace_files_free(struct trace_files *files);
 /*
  * "program+0x12f0", as addr2line takes it, for an address in what the process has mapped. False: it is not
@@ -111,8 +121,6 @@ int trace_child_wait(struct trace_child *child, const char *name);
 
 struct trace_session;
 
-/* Exit 1 when this build has no BPF. Before anything else is done. */
-void trace_need_bpf(void);
 /*
  * Behind the probes in @files, in process @pid, whose threads pass them without a record until trace_go().
  * Not behind all of them if trace_stopped().
@@ -123,5 +131,10 @@ void trace_go(struct trace_session *session, bool go);
 void trace_read(struct trace_session *session, int wait_ms, struct trace_writer *w);
 /* Takes it all away, and returns how many records were lost. */
 uint64_t trace_detach(struct trace_session *session);
+
+/* ---- run.c: all of it ------------------------------------------------------------------------ */
+
+/* Trace as @order says and write the file; @command is what lull was called with. Returns the exit status. */
+int trace_run(const struct trace_order *order, pid_t pid, struct trace_files *files, const char *command);
 
 #endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * lull hashscale: hash table lookups and updates per second, by scheme, number of threads and
- * fraction of updates; what a single update takes; how much memory waits to be freed meanwhile.
+ * fraction of updates; what a single update takes; how much memory waits to be freed meanwhile. Or how long
+ * a reload of the whole table takes (reload.c).
  *
- * All schemes have the same keys and the same shape of table (bench/peers/body/hash_scheme.h). Tables
- * for lookups alone share their elements; each scheme has another table for updates.
+ * All schemes have the same keys and the same shape of table (bench/peers/body/hash_scheme.h), each with elements of
+ * its own, so that no scheme finds in the cache what another one has just read. For lookups alone a scheme has one
+ * table, and for mixes with updates another.
  */
 #include <malloc.h>
 #include <stdio.h>
@@ -12,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/commands.h"
 #include "common/cpus.h"
 #include "common/machine.h"
@@ -29,7 +32,13 @@ static const char *const order[] = {
 	"none", "rcu", "rcu-builtin", "rcu-qsbr", "lull-hash", "seqlock", "brlock", "spinlock",
 	"mutex", "rwlock", "refcount", "hazptr", "hazptr-fenced", "hazptr-rcu", "shazptr",
 	"refcount-lock", "percpu_ref", "liburcu-memb", "liburcu-mb", "liburcu-qsbr", "liburcu-bp",
-	"liburcu-lfht", "ck-epoch", "ck-ht", NULL,
+	"liburcu-lfht", "ck-brlock", "ck-epoch", "ck-ht", "papaya", "flurry",
+	"scc-index", NULL,
+};
+
+/* For reloads alone, and listed first there. */
+static const char *const reload_order[] = {
+	"rcu-table", "rwlock-table", "rwlock-table-writer", "rwlock-table-each", "mutex-table", NULL,
 };
 
 static const struct bench_hash_scheme *schemes[HASHSCALE_SCHEMES_MAX];
@@ -46,21 +55,30 @@ enum {
 	OPT_UPDATES,
 	OPT_FIGURE,
 	OPT_SEED,
+	OPT_CHECK,
+	OPT_RELOAD,
 };
 
 static const struct argp_option own_options[] = {
-	{ "keys", OPT_KEYS, "FILE", 0, "keys, one per line; else the paths under " KEYS_ROOT, 0 },
-	{ "elements", OPT_ELEMENTS, "N", 0, "use at most N keys; without --keys: N integers", 0 },
-	{ "buckets", OPT_BUCKETS, "N", 0, "a power of two; else one for each key", 0 },
-	{ "prehashed", OPT_PREHASHED, NULL, 0, "keys come with their hash", 0 },
-	{ "grow", OPT_GROW, NULL, 0, "tables that can resize may choose their number of buckets",
+	{ "keys", OPT_KEYS, "FILE", 0, "read keys from FILE, one per line (the paths under " KEYS_ROOT ")", 0 },
+	{ "elements", OPT_ELEMENTS, "N", 0, "use at most N keys; without --keys: use N integers", 0 },
+	{ "buckets", OPT_BUCKETS, "N", 0, "number of buckets, a power of two (one for each key)", 0 },
+	{ "prehashed", OPT_PREHASHED, NULL, 0, "compute the hash of each key beforehand", 0 },
+	{ "grow", OPT_GROW, NULL, 0, "let tables that can resize choose their number of buckets",
 	  0 },
 	{ "updates", OPT_UPDATES, "0,1,3,...", 0, "percentages of updates to measure", 0 },
 	{ "figure", OPT_FIGURE, "1|4|5", 0,
-	  "measure that figure of the 2003 article: 1 locks by threads, 4 all by threads (1024 "
-	  "integers in 1024 buckets), 5 all by updates (8192 in 1024)",
+	  "measure that figure of the 2003 article; 1: locks, by number of threads; 4: all schemes, by "
+	  "number of threads (1024 integers in 1024 buckets); 5: all schemes, by share of updates (8192 "
+	  "integers in 1024 buckets)",
 	  0 },
-	{ "seed", OPT_SEED, "N", 0, "order of the keys", 0 },
+	{ "seed", OPT_SEED, "N", 0, "seed of the order of the keys", 0 },
+	{ "check", OPT_CHECK, NULL, 0, "measure nothing: read the keys, and say what is wrong with them or with the options", 0 },
+	{ "reload", OPT_RELOAD, NULL, 0,
+	  "measure instead how long a reload takes: one thread replaces every element of the table "
+	  "once, while readers look keys up all the time. --threads sets the number of readers "
+	  "(1 and 6); without --keys the table has 8192 integers",
+	  0 },
 	{ 0 }
 };
 
@@ -111,6 +129,12 @@ static void own_option(int key, char *arg, struct options *opt)
 	case OPT_SEED:
 		s->seed = options_unsigned("--seed", arg, 0, UINT64_MAX);
 		break;
+	case OPT_CHECK:
+		s->check = true;
+		break;
+	case OPT_RELOAD:
+		s->reload = true;
+		break;
 	}
 }
 
@@ -129,6 +153,24 @@ static void set_threads(struct options *opt)
 	opt->nr_threads = 0;
 	for (n = 1; n <= cpus * 2 && n <= OPTIONS_THREADS_LIMIT; n = next_threads(n, cpus))
 		opt->threads[opt->nr_threads++] = n;
+}
+
+/* The same for reloads. Each scheme gets a table for updates. */
+static void fill_in_reload(struct hashscale_settings *s, struct options *opt)
+{
+	char all[] = "100";
+
+	if (s->figure || s->updates || opt->runs)
+		options_bad("--reload measures reloads alone, as often as --seconds allows; leave out --figure, "
+			    "--updates and --runs");
+	set_updates(s, all);
+	if (opt->threads[0] == 0) {
+		opt->threads[0] = 1;
+		opt->threads[1] = 6;
+		opt->nr_threads = 2;
+	}
+	if (!s->keys_path && !s->prehashed && !s->elements)
+		s->elements = 8192;
 }
 
 /* What was not given on the command line follows from the figure, if there is one. */
@@ -161,17 +203,21 @@ static void fill_in(struct hashscale_settings *s, struct options *opt)
 	}
 }
 
-static void find_schemes(void)
+static void find_schemes(bool reload)
 {
 	const void *found[HASHSCALE_SCHEMES_MAX];
-	size_t i;
+	size_t count = 0, i;
 
 	peers_load(&bench_builtin);
-	nr_schemes = peers_schemes(PEER_HASH, order, found, HASHSCALE_SCHEMES_MAX);
-	if (!nr_schemes)
+	if (reload)
+		count = peers_schemes(PEER_RELOAD, reload_order, found, HASHSCALE_SCHEMES_MAX);
+	count += peers_schemes(PEER_HASH, order, found + count, HASHSCALE_SCHEMES_MAX - count);
+	if (!count)
 		peers_need(PEER_HASH, order[0]);
-	for (i = 0; i < nr_schemes; i++)
-		schemes[i] = found[i];
+	for (i = 0; i < count; i++) {
+		schemes[nr_schemes] = found[i];
+		nr_schemes += !reload || !schemes[nr_schemes]->updates_alone;
+	}
 }
 
 static void list_schemes(void)
@@ -179,7 +225,7 @@ static void list_schemes(void)
 	size_t i;
 
 	for (i = 0; i < nr_schemes; i++)
-		printf("%-14s %s\n", schemes[i]->name, schemes[i]->what);
+		printf("%-19s %s\n", schemes[i]->name, schemes[i]->what);
 	peers_print_missing();
 }
 
@@ -292,12 +338,23 @@ static double available_bytes(void)
 	return kilobytes * 1024;
 }
 
+bool hashscale_updates(const struct hashscale *run)
+{
+	bool updates = false;
+	size_t i;
+
+	for (i = 0; i < run->settings->nr_updates; i++)
+		updates = updates || run->settings->updates[i];
+	return updates;
+}
+
 /* All tables are there at the same time. Better refused now than killed later. */
 static void check_memory(const struct hashscale *run)
 {
-	double per_table = (double)run->shape.elements * ELEMENT_BYTES +
-			   (double)run->shape.buckets * BUCKET_BYTES;
-	double needed = per_table * (double)(run->count + 1), available = available_bytes();
+	double tables = hashscale_updates(run) ? 2 : 1;
+	double per_scheme = (double)run->shape.elements * ELEMENT_BYTES * tables +
+			    (double)run->shape.buckets * BUCKET_BYTES;
+	double needed = per_scheme * (double)run->count, available = available_bytes();
 	size_t i;
 
 	for (i = 0; i < run->count; i++)
@@ -314,26 +371,19 @@ static void check_memory(const struct hashscale *run)
 
 static void make_tables(struct hashscale *run)
 {
-	struct bench_hash_shape shape = run->shape;
-	bool updates = false;
+	const struct bench_hash_shape *shape = &run->shape;
+	bool updates = hashscale_updates(run);
 	size_t heap, i;
 
-	for (i = 0; i < run->settings->nr_updates; i++)
-		updates = updates || run->settings->updates[i];
-	run->common = options_alloc(shape.elements, sizeof(*run->common));
-	for (i = 0; i < shape.elements; i++)
-		run->common[i] = bench_hash_element(&shape, shape.mode, i);
 	for (i = 0; i < run->count; i++) {
 		struct hashscale_entry *e = &run->entries[i];
 
 		bench_progress("hashscale: making tables, %s", e->scheme->name);
 		heap = hashscale_heap();
-		shape.common = run->common;
-		e->lookups = e->scheme->create(&shape);
-		e->object_bytes = object_bytes(e->scheme, &shape, hashscale_heap() - heap);
-		shape.common = NULL;
+		e->lookups = e->scheme->create(shape);
+		e->object_bytes = object_bytes(e->scheme, shape, hashscale_heap() - heap);
 		if (updates)
-			e->mixed = e->scheme->create(&shape);
+			e->mixed = e->scheme->create(shape);
 		if (e->scheme->settle)
 			e->scheme->settle();
 	}
@@ -349,10 +399,6 @@ static void free_tables(struct hashscale *run)
 		if (run->entries[i].mixed)
 			run->entries[i].scheme->destroy(run->entries[i].mixed);
 	}
-	for (i = 0; i < run->shape.elements; i++)
-		free(run->common[i]);
-	free(run->common);
-	keys_free(&run->keys);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -390,11 +436,23 @@ static void describe(struct hashscale *run)
 	jsonout_set(root, "keys", describe_keys(run));
 }
 
+static void measure(struct hashscale *run)
+{
+	make_tables(run);
+	print_head(run);
+	describe(run);
+	if (run->settings->reload)
+		hashscale_reload(run);
+	else
+		hashscale_measure(run);
+	free_tables(run);
+}
+
 int lull_cmd_hashscale(int argc, char **argv)
 {
 	struct hashscale_settings settings = { .seed = 1 };
 	struct options opt = OPTIONS_INIT("hashscale");
-	struct hashscale run = { .opt = &opt, .settings = &settings };
+	struct hashscale run = { .opt = &opt, .settings = &settings, .begun = bench_now_ns() };
 	size_t i;
 
 	opt.own = &settings;
@@ -403,28 +461,29 @@ int lull_cmd_hashscale(int argc, char **argv)
 	opt.nr_threads = 1;
 	options_parse(
 		&opt, own_options, own_option,
-		"Measures hash table lookups and updates per second, by threads and by fraction "
-		"of updates.",
+		"Measures hash table lookups and updates per second, for several numbers of threads "
+		"and shares of updates; or how long a reload takes beside readers (--reload).",
 		argc, argv);
-	find_schemes();
+	find_schemes(settings.reload);
 	if (opt.list) {
 		list_schemes();
 		options_free(&opt);
 		return 0;
 	}
-	fill_in(&settings, &opt);
+	if (settings.reload)
+		fill_in_reload(&settings, &opt);
+	else
+		fill_in(&settings, &opt);
 	choose(&run);
 	run.json = jsonout_open(&opt);
 	load_keys(&run);
 	for (i = 0; i < run.count; i++)
 		hashscale_probe(&run.entries[i]);
 	check_memory(&run);
-	make_tables(&run);
-	print_head(&run);
-	describe(&run);
-	hashscale_measure(&run);
+	if (!settings.check)
+		measure(&run);
 	jsonout_close(run.json);
-	free_tables(&run);
+	keys_free(&run.keys);
 	free(settings.updates);
 	options_free(&opt);
 	return 0;

@@ -19,10 +19,12 @@ struct hashscale_job {
 	struct bench_result result;
 };
 
-/* Of @count jobs, all with @threads: rows of the JSON, and two tables. */
+/* Of @count jobs, all with @threads: rows of the JSON, and tables. */
 void hashscale_write_json(struct hashscale *run, const struct hashscale_job *jobs, size_t count,
 			  unsigned threads);
 void hashscale_print_mops(const struct hashscale *run, const struct hashscale_job *jobs, size_t count);
 void hashscale_print_cpu(const struct hashscale *run, const struct hashscale_job *jobs, size_t count);
+/* Where there are hardware counters: what the threads did that operate, in user mode. */
+void hashscale_print_counted(const struct hashscale *run, const struct hashscale_job *jobs, size_t count);
 
 #endif

@@ -13,12 +13,12 @@
 #include "hash_scheme.h"
 #include "scale/key_list.h"
 
-#define HASHSCALE_SCHEMES_MAX 32
+#define HASHSCALE_SCHEMES_MAX 64
 
 struct hashscale_settings {
 	const char *keys_path;
 	size_t elements, buckets; /* 0: not given */
-	bool prehashed, grow;
+	bool prehashed, grow, check, reload;
 	unsigned *updates; /* percent */
 	size_t nr_updates;
 	unsigned figure; /* of the article; 0: none */
@@ -38,18 +38,22 @@ struct hashscale {
 	const struct hashscale_settings *settings;
 	struct keys keys;
 	struct bench_hash_shape shape;
-	struct bench_hash_element **common;
 	struct hashscale_entry entries[HASHSCALE_SCHEMES_MAX];
 	size_t count;
 	struct bench_pool *pool;
+	uint64_t begun; /* when the command was started */
 	struct jsonout *json;
 };
 
+/* Whether any of the mixes has updates. */
+bool hashscale_updates(const struct hashscale *run);
 /* Bytes that malloc has given out. */
 size_t hashscale_heap(void);
 /* Fills in entry->thread_bytes. While this process has a single thread and no tables. */
 void hashscale_probe(struct hashscale_entry *entry);
 /* All the slices; prints, and adds to the JSON. */
 void hashscale_measure(struct hashscale *run);
+/* The same for reloads. */
+void hashscale_reload(struct hashscale *run);
 
 #endif

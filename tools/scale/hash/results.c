@@ -21,6 +21,11 @@ static const struct hashscale_job *find_job(const struct hashscale_job *jobs, si
 	return NULL;
 }
 
+static json_t *counted_json(const struct bench_stat *s)
+{
+	return s->count ? json_real(s->median) : json_null();
+}
+
 void hashscale_write_json(struct hashscale *run, const struct hashscale_job *jobs, size_t count,
 		       unsigned threads)
 {
@@ -39,6 +44,8 @@ void hashscale_write_json(struct hashscale *run, const struct hashscale_job *job
 		jsonout_set(row, "times_none",
 			    none ? json_real(job->result.ns.median / none->result.ns.median)
 				 : json_null());
+		jsonout_set(row, "cycles", counted_json(&job->result.cycles));
+		jsonout_set(row, "instructions", counted_json(&job->result.instructions));
 		jsonout_set(row, "deferred_items", json_integer((json_int_t)job->waiting));
 		jsonout_set(row, "slices", json_integer(job->result.slices));
 		jsonout_set(row, "slices_dropped", json_integer(job->result.dropped));
@@ -98,9 +105,14 @@ void hashscale_print_mops(const struct hashscale *run, const struct hashscale_jo
 	free(with_ratio);
 }
 
-void hashscale_print_cpu(const struct hashscale *run, const struct hashscale_job *jobs, size_t count)
+static double cpu_of(const struct hashscale_job *job) { return bench_stat_of(job->cpu, job->slices).median; }
+static double cycles_of(const struct hashscale_job *job) { return job->result.cycles.median; }
+static double instructions_of(const struct hashscale_job *job) { return job->result.instructions.median; }
+
+static void print_one(const struct hashscale *run, const struct hashscale_job *jobs, size_t count, const char *what,
+		      double (*figure)(const struct hashscale_job *job))
 {
-	char *header = table_header(run->settings, "CPU ns/operation");
+	char *header = table_header(run->settings, what);
 	struct bench_table *table = bench_table_new(header);
 	size_t i, j;
 
@@ -113,12 +125,25 @@ void hashscale_print_cpu(const struct hashscale *run, const struct hashscale_job
 				find_job(jobs, count, name, run->settings->updates[j]);
 
 			if (job)
-				bench_cell(table, "%.0f",
-					   bench_stat_of(job->cpu, job->slices).median);
+				bench_cell(table, "%.0f", figure(job));
 			else
 				bench_cell(table, "n/a");
 		}
 	}
 	bench_table_print(table);
 	free(header);
+}
+
+void hashscale_print_cpu(const struct hashscale *run, const struct hashscale_job *jobs, size_t count)
+{
+	putchar('\n');
+	print_one(run, jobs, count, "CPU ns/operation", cpu_of);
+}
+
+void hashscale_print_counted(const struct hashscale *run, const struct hashscale_job *jobs, size_t count)
+{
+	putchar('\n');
+	print_one(run, jobs, count, "cycles/operation", cycles_of);
+	putchar('\n');
+	print_one(run, jobs, count, "instructions/operation", instructions_of);
 }

@@ -385,10 +385,10 @@ static void measure(struct hashscale *run, unsigned threads, unsigned rounds)
 	printf("\n%u thread%s\n", threads, threads == 1 ? "" : "s");
 	hashscale_write_json(run, jobs, count, threads);
 	hashscale_print_mops(run, jobs, count);
-	if (count > split) {
-		putchar('\n');
+	if (count > split)
 		hashscale_print_cpu(run, jobs, count);
-	}
+	if (bench_pool_counters(run->pool))
+		hashscale_print_counted(run, jobs, count);
 	for (i = 0; i < count; i++)
 		free(jobs[i].cpu);
 	free(jobs);
@@ -399,15 +399,13 @@ void hashscale_measure(struct hashscale *run)
 	const struct options *opt = run->opt;
 	double seconds = opt->seconds > 0 ? opt->seconds : DEFAULT_SECONDS, ns = 0;
 	unsigned most = UPDATE_THREADS, rounds;
-	bool updates = false;
+	bool updates = hashscale_updates(run);
 	size_t i;
 
 	for (i = 0; i < opt->nr_threads; i++)
 		most = opt->threads[i] > most ? opt->threads[i] : most;
 	done = bench_hash_alloc(most, sizeof(*done));
 	run->pool = bench_pool_new(most);
-	for (i = 0; i < run->settings->nr_updates; i++)
-		updates = updates || run->settings->updates[i];
 	for (i = 0; i < opt->nr_threads; i++)
 		ns += round_ns(run, opt->threads[i]);
 	/* The engine runs one more, and a tenth is for single updates. */

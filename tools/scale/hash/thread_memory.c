@@ -97,7 +97,7 @@ void hashscale_probe(struct hashscale_entry *e)
 		probe_child(e->scheme, fd[1]);
 	close(fd[1]);
 	if (read(fd[0], &grown, sizeof(grown)) != (ssize_t)sizeof(grown))
-		options_bad("two threads were asked for and cannot be made here");
+		options_bad("cannot make the two threads that were asked for");
 	close(fd[0]);
 	waitpid(pid, NULL, 0);
 	e->thread_bytes = e->scheme->thread_bytes + grown;

@@ -44,14 +44,14 @@ struct settings {
 enum { OPT_KEYS = OPTIONS_OWN_KEYS, OPT_BUCKETS, OPT_UPDATERS, OPT_UNRELATED, OPT_SETUP };
 
 static const struct argp_option own_options[] = {
-	{ "keys", OPT_KEYS, "N", 0, "keys that are registered at any time (8192)", 0 },
-	{ "buckets", OPT_BUCKETS, "N", 0, "buckets of the table (4096)", 0 },
-	{ "updaters", OPT_UPDATERS, "N", 0, "threads that unregister keys (1)", 0 },
+	{ "keys", OPT_KEYS, "N", 0, "number of keys that are registered at any time (8192)", 0 },
+	{ "buckets", OPT_BUCKETS, "N", 0, "number of buckets of the table (4096)", 0 },
+	{ "updaters", OPT_UPDATERS, "N", 0, "number of threads that unregister keys (1)", 0 },
 	{ "setup", OPT_SETUP, "SETUP,...", 0,
-	  "idle: nobody else; lookups: --threads look keys up; unrelated: and one more protects "
-	  "something else, for long; all (all)",
+	  "idle: no other threads; lookups: --threads threads look keys up; unrelated: also, one more thread "
+	  "protects something else, for long; all (all)",
 	  0 },
-	{ "unrelated-us", OPT_UNRELATED, "US", 0, "for how long, in microseconds (1000)", 0 },
+	{ "unrelated-us", OPT_UNRELATED, "US", 0, "setup unrelated: protect the other thing for US microseconds (1000)", 0 },
 	{ 0 }
 };
 
@@ -102,7 +102,7 @@ static void fill_in(struct settings *s, struct options *opt)
 	size_t i;
 
 	if (updaters > s->shape.keys)
-		options_bad("--keys: %u threads that unregister need a key each", updaters);
+		options_bad("--keys: each of the %u threads that unregister needs a key", updaters);
 	if (opt->threads[0] == 0)
 		opt->threads[0] = cpus > updaters ? cpus - updaters : 1;
 	for (i = 0; i < KEYSCALE_SETUPS; i++)

@@ -91,7 +91,7 @@ static void find_files(struct files *files, const struct settings *s)
 	}
 	keys_free(&paths);
 	if (!files->count)
-		options_bad("--root: there is no file under '%s' that can be opened", s->root);
+		options_bad("--root: no file under '%s' can be opened", s->root);
 }
 
 static void free_files(struct files *files)
@@ -152,8 +152,8 @@ enum { OPT_ROOT = OPTIONS_OWN_KEYS, OPT_REPLACE, OPT_SEED };
 
 static const struct argp_option own_options[] = {
 	{ "root", OPT_ROOT, "DIR", 0, "open files below DIR (" KEYS_ROOT ")", 0 },
-	{ "replace-per-second", OPT_REPLACE, "N", 0, "how often the label is replaced (10)", 0 },
-	{ "seed", OPT_SEED, "N", 0, "which files, of many, and in which order (1)", 0 },
+	{ "replace-per-second", OPT_REPLACE, "N", 0, "replace the label N times a second (10)", 0 },
+	{ "seed", OPT_SEED, "N", 0, "seed of the choice of files and of their order (1)", 0 },
 	{ 0 }
 };
 
@@ -263,7 +263,7 @@ static void measure(struct run *run, struct bench_pool *pool, unsigned threads, 
 	for (i = 0; i < run->count; i++)
 		failed += run->entries[i].failed;
 	if (failed)
-		printf("(%llu opens failed: there were files, or descriptors, before)\n",
+		printf("(%llu opens failed: files have gone, or no descriptors were left)\n",
 		       (unsigned long long)failed);
 }
 
@@ -290,8 +290,8 @@ static void print_head(const struct run *run)
 
 	machine_read(&machine);
 	machine_print(&machine);
-	printf("%zu files under %s; a label that is replaced %u times per second is used in each "
-	       "open\n",
+	printf("%zu files under %s; each open uses one label, which is replaced %u times per "
+	       "second\n",
 	       run->files.count, run->settings->root, run->settings->replace_per_second);
 }
 

@@ -6,6 +6,7 @@
  * Locks take turns in an order that chance decides anew in each run, so that a disturbance falls
  * on all of them alike.
  */
+#include "engine/turns.h"
 #include "scale/mutex/mutexscale.h"
 
 #include <stdlib.h>
@@ -79,15 +80,15 @@ enum {
 static const struct argp_option own_options[] = {
 	{ "section", OPT_SECTION, "TIME,...", 0, "work under the lock (100ns,1us,5us)", 0 },
 	{ "outside", OPT_OUTSIDE, "TIME", 0,
-	  "work between two sections: 0 to TIME, any as likely (to 4 sections)", 0 },
-	{ "long", OPT_LONG, "SHARE:TIME", 0, "so many sections work so much longer: 5%:50us", 0 },
-	{ "sleep", OPT_SLEEP, "SHARE:TIME", 0, "so many sections also sleep so long: 1%:100us", 0 },
-	{ "hogs", OPT_HOGS, "N", 0, "N processes burn processor time meanwhile (0)", 0 },
+	  "work between two sections: evenly distributed from 0 to TIME (4 sections)", 0 },
+	{ "long", OPT_LONG, "SHARE:TIME", 0, "this share of sections works longer, by TIME: 5%:50us", 0 },
+	{ "sleep", OPT_SLEEP, "SHARE:TIME", 0, "this share of sections also sleeps, for TIME: 1%:100us", 0 },
+	{ "hogs", OPT_HOGS, "N", 0, "N other processes burn processor time meanwhile (0)", 0 },
 	{ "matrix", OPT_MATRIX, NULL, 0,
-	  "many kinds of sections, with and without hogs: each lock against the best one", 0 },
-	{ "uncontended", OPT_UNCONTENDED, NULL, 0, "lock and unlock when nobody else wants it", 0 },
+	  "measure many kinds of sections, with and without hogs, each lock against the best one", 0 },
+	{ "uncontended", OPT_UNCONTENDED, NULL, 0, "measure lock and unlock when nobody else wants the lock", 0 },
 	{ "wait1000", OPT_WAIT, NULL, 0,
-	  "what 1000 waits for an owner take that is busy for 2 to 8000 us each time", 0 },
+	  "measure 1000 waits for an owner that is busy for 2 to 8000 us each time", 0 },
 	{ 0 }
 };
 
@@ -268,7 +269,7 @@ static void print_head(const char *oracle)
 
 	machine_read(&machine);
 	machine_print(&machine);
-	printf("lull-mutex: whether an owner runs is asked of '%s'\n", oracle);
+	printf("lull-mutex asks the oracle '%s' whether an owner runs\n", oracle);
 }
 
 static void print_shape(const struct settings *s)
@@ -373,7 +374,7 @@ int lull_cmd_mutexscale(int argc, char **argv)
 	jsonout_set(jsonout_root(m.json), "oracle", json_string(oracle));
 	choose(&m);
 	print_head(oracle);
-	mutexscale_calibrate();
+	bench_turns_calibrate();
 	measure(&m, &settings);
 	free(settings.sections);
 	jsonout_close(m.json);

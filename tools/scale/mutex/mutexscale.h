@@ -36,20 +36,19 @@ enum mutexscale_figure {
 	NR_FIGURES
 };
 
+#define MUTEXSCALE_ROUNDS 41 /* of more runs than that, those that come later are in the medians alone */
+
 struct mutexscale_result {
 	struct bench_stat stat[NR_FIGURES];
+	double rate[MUTEXSCALE_ROUNDS]; /* FIGURE_RATE, round by round: in each of them all locks were measured */
+	unsigned rounds;
 	unsigned disturbed; /* of the slices: other programs ran meanwhile */
 };
 
-/* Finds how long a turn of work is; once, first of all. */
-void mutexscale_calibrate(void);
-/* In as many turns of work. */
-uint64_t mutexscale_turns(double ns);
-
 /*
  * Every lock once in each of @runs, in an order that chance decides, @slice_ns each; results[i]
- * belongs to locks[i]. A slice that other programs disturbed is repeated, so that there are up to
- * twice as many.
+ * belongs to locks[i]. A slice that other programs disturbed is repeated at the end of its round, so that there are
+ * up to twice as many; the less disturbed one counts.
  */
 void mutexscale_measure(const struct bench_lock_scheme *const *locks, size_t count,
 			const struct mutexscale_cell *cell, unsigned runs, uint64_t slice_ns,
@@ -58,21 +57,6 @@ void mutexscale_measure(const struct bench_lock_scheme *const *locks, size_t cou
 void mutexscale_shuffle(size_t *order, size_t count);
 /* Runs @main_fn to its end in a thread that is new, and has locked nothing. */
 void mutexscale_in_thread(void *(*main_fn)(void *), void *arg);
-
-/* ---- scale/mutex/other_programs.c ------------------------------------------------------------ */
-
-struct mutexscale_load {
-	uint64_t ns;
-	uint64_t own_ns, hogs_ns; /* processor time of this process, and of those */
-	uint64_t idle_ns;	  /* of the processors */
-};
-
-void mutexscale_load_read(struct mutexscale_load *load, const pid_t *hogs, unsigned count);
-/*
- * Of the processors' time in between, the share that others took beyond what is put up with: bad
- * above 0.
- */
-double mutexscale_foreign(const struct mutexscale_load *from, const struct mutexscale_load *to);
 
 /* ---- scale/mutex/results.c -------------------------------------------------------------------- */
 

@@ -37,6 +37,17 @@ static void describe_cell(json_t *row, const struct mutexscale_cell *c)
 	jsonout_set(row, "hogs", json_integer(c->hogs));
 }
 
+/* For who compares two locks round by round. */
+static void add_rounds(json_t *row, const struct mutexscale_result *result)
+{
+	json_t *rounds = json_array();
+	unsigned i;
+
+	for (i = 0; i < result->rounds; i++)
+		json_array_append_new(rounds, json_real(result->rate[i]));
+	jsonout_set(row, "rounds", rounds);
+}
+
 void mutexscale_json(const struct mutexscale *m, const struct mutexscale_cell *cell,
 		     const struct mutexscale_result *results)
 {
@@ -53,6 +64,8 @@ void mutexscale_json(const struct mutexscale *m, const struct mutexscale_cell *c
 			jsonout_set(row, "times_pthread",
 				    base > 0 ? json_real(stat->median / base) : json_null());
 			jsonout_set(row, "disturbed", json_integer(results[i].disturbed));
+			if (f == FIGURE_RATE)
+				add_rounds(row, &results[i]);
 		}
 }
 

@@ -24,37 +24,16 @@
 #include "common/progress.h"
 #include "common/units.h"
 #include "engine/bench.h"
+#include "engine/other_programs.h"
+#include "engine/turns.h"
 
 #define STACK (256u * 1024)
 #define WARM_SHARE 8 /* of a slice, before it */
 
 /* ---- work ------------------------------------------------------------------------------------ */
 
-static double turns_per_ns;
 
 /* The fastest of many attempts: nothing makes work shorter than it is. */
-void mutexscale_calibrate(void)
-{
-	enum { TURNS = 4096, ATTEMPTS = 400 };
-	uint64_t best = UINT64_MAX, x = 1;
-	int i;
-
-	for (i = 0; i < ATTEMPTS; i++) {
-		uint64_t before = bench_now_ns(), took;
-
-		x = bench_lock_work(x, TURNS);
-		took = bench_now_ns() - before;
-		best = took < best && took ? took : best;
-	}
-	bench_sink(x);
-	turns_per_ns = TURNS / (double)best;
-}
-
-uint64_t mutexscale_turns(double ns)
-{
-	return (uint64_t)(ns * turns_per_ns + 0.5);
-}
-
 static uint64_t share32(double share)
 {
 	return (uint64_t)(share * 4294967296.0);
@@ -149,7 +128,7 @@ void mutexscale_in_thread(void *(*main_fn)(void *), void *arg)
 
 /* What the process had used at some time. */
 struct used {
-	struct mutexscale_load load;
+	struct bench_load load;
 	uint64_t ticks, switches;
 };
 
@@ -159,7 +138,7 @@ static struct used used_now(const struct hogs *hogs)
 	struct used u;
 
 	u.ticks = bench_lock_ticks();
-	mutexscale_load_read(&u.load, hogs->pid, hogs->count);
+	bench_load_read(&u.load, hogs->pid, hogs->count);
 	getrusage(RUSAGE_SELF, &usage);
 	u.switches = (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw;
 	return u;
@@ -167,7 +146,7 @@ static struct used used_now(const struct hogs *hogs)
 
 struct slice {
 	double value[NR_FIGURES];
-	double foreign; /* mutexscale_foreign() */
+	double foreign; /* bench_foreign() */
 };
 
 /* Of a value per slice; a slice in which nothing happened gives what is as good as nothing. */
@@ -222,9 +201,9 @@ static void run_slice(const struct bench_lock_scheme *scheme, const struct mutex
 	struct used from, to;
 	unsigned i;
 
-	plan->section = mutexscale_turns(cell->section);
-	plan->outside = mutexscale_turns(cell->outside);
-	plan->longer = mutexscale_turns(cell->longer);
+	plan->section = bench_turns(cell->section);
+	plan->outside = bench_turns(cell->outside);
+	plan->longer = bench_turns(cell->longer);
 	plan->longer_share = share32(cell->longer_share);
 	plan->sleep_ns = (uint64_t)cell->sleep;
 	plan->sleep_share = share32(cell->sleep_share);
@@ -244,7 +223,7 @@ static void run_slice(const struct bench_lock_scheme *scheme, const struct mutex
 	for (i = 0; i < cell->threads; i++)
 		pthread_join(workers[i].thread, NULL);
 	sum_up(scheme, plan, workers, cell->threads, &from, &to, slice->value);
-	slice->foreign = mutexscale_foreign(&from.load, &to.load);
+	slice->foreign = bench_foreign(&from.load, &to.load);
 	free(workers);
 	free(plan);
 }
@@ -275,62 +254,61 @@ static const char *describe(const struct mutexscale_cell *cell)
 	return text;
 }
 
-struct tally {
-	struct slice *slice;
-	unsigned count, quiet;
-};
-
-static int compare_foreign(const void *a, const void *b)
+static void run_round(const struct bench_lock_scheme *const *locks, size_t count, const struct mutexscale_cell *cell,
+		      const struct hogs *hogs, uint64_t slice_ns, bool again, struct slice *kept)
 {
-	double x = ((const struct slice *)a)->foreign, y = ((const struct slice *)b)->foreign;
+	size_t order[MUTEXSCALE_LOCKS], i;
+	struct slice slice;
 
-	return (x > y) - (x < y);
+	mutexscale_shuffle(order, count);
+	for (i = 0; i < count; i++) {
+		struct slice *before = &kept[order[i]];
+
+		if (again && before->foreign <= 0)
+			continue;
+		run_slice(locks[order[i]], cell, hogs, slice_ns, &slice);
+		if (!again || slice.foreign < before->foreign)
+			*before = slice;
+	}
 }
 
-/* Of those that there are the quiet ones, and where these are not enough the least disturbed. */
-static void finish(struct tally *y, unsigned runs, struct mutexscale_result *result)
+/* Of lock @lock of @count, in all rounds. */
+static void finish(const struct slice *slices, size_t count, size_t lock, unsigned runs, struct mutexscale_result *result)
 {
 	double *v = options_alloc(runs, sizeof(*v));
 	unsigned f, i;
 
-	qsort(y->slice, y->count, sizeof(*y->slice), compare_foreign);
+	result->rounds = runs < MUTEXSCALE_ROUNDS ? runs : MUTEXSCALE_ROUNDS;
+	result->disturbed = 0;
+	for (i = 0; i < runs; i++)
+		result->disturbed += slices[i * count + lock].foreign > 0;
+	for (i = 0; i < result->rounds; i++)
+		result->rate[i] = slices[i * count + lock].value[FIGURE_RATE];
 	for (f = 0; f < NR_FIGURES; f++) {
 		for (i = 0; i < runs; i++)
-			v[i] = y->slice[i].value[f];
+			v[i] = slices[i * count + lock].value[f];
 		result->stat[f] = bench_stat_of(v, runs);
 	}
-	result->disturbed = runs > y->quiet ? runs - y->quiet : 0;
 	free(v);
-	free(y->slice);
 }
 
 void mutexscale_measure(const struct bench_lock_scheme *const *locks, size_t count,
 			const struct mutexscale_cell *cell, unsigned runs, uint64_t slice_ns,
 			struct mutexscale_result *results)
 {
-	struct tally *tally = options_alloc(count, sizeof(*tally));
+	struct slice *slices = options_alloc(count * runs, sizeof(*slices)); /* of all locks in the first round, ... */
 	struct hogs hogs = hogs_begin(cell->hogs);
-	size_t order[MUTEXSCALE_LOCKS], i;
 	unsigned round;
+	size_t i;
 
-	for (i = 0; i < count; i++)
-		tally[i].slice = options_alloc(2 * (size_t)runs, sizeof(*tally->slice));
-	for (round = 0; round < 2 * runs; round++) {
-		bench_progress("mutexscale: %s, run %u of %u", describe(cell),
-			       round < runs ? round + 1 : runs, runs);
-		mutexscale_shuffle(order, count);
-		for (i = 0; i < count; i++) {
-			struct tally *y = &tally[order[i]];
-
-			if (y->quiet == runs)
-				continue;
-			run_slice(locks[order[i]], cell, &hogs, slice_ns, &y->slice[y->count]);
-			y->quiet += y->slice[y->count++].foreign <= 0;
-		}
+	for (round = 0; round < runs; round++) {
+		bench_progress("mutexscale: %s, run %u of %u", describe(cell), round + 1, runs);
+		run_round(locks, count, cell, &hogs, slice_ns, false, &slices[round * count]);
+		run_round(locks, count, cell, &hogs, slice_ns, true, &slices[round * count]);
 	}
 	hogs_end(&hogs);
 	bench_progress_clear();
 	for (i = 0; i < count; i++)
-		finish(&tally[i], runs, &results[i]);
-	free(tally);
+		finish(slices, count, i, runs, &results[i]);
+	free(slices);
 }

@@ -4,6 +4,7 @@
  * waits for an owner take, by how long that is busy. The letter makes a thread for each wait, and
  * measures how long that takes more than anything else; here the owner is one thread.
  */
+#include "engine/turns.h"
 #include "scale/mutex/mutexscale.h"
 
 #include <pthread.h>
@@ -104,7 +105,7 @@ static void *block_main(void *arg)
 static double run_block(const struct bench_lock_scheme *scheme, unsigned us, double budget_us)
 {
 	double waits = budget_us / (us + OVERHEAD_US);
-	struct block b = { .scheme = scheme, .turns = mutexscale_turns(us * 1e3) };
+	struct block b = { .scheme = scheme, .turns = bench_turns(us * 1e3) };
 
 	b.waits = waits > WAITS ? WAITS : waits < WAITS_MIN ? WAITS_MIN : (uint32_t)waits;
 	scheme->renew(scheme);

@@ -26,6 +26,7 @@
 #define DEFAULT_SECONDS 0.5 /* for the calls of one scheme in one setup */
 #define DEFAULT_OBJECTS 1000000u
 #define DEFAULT_WAITS 200u
+#define UPDATERS 2u
 /* The seconds are for calls back to back; with so long between them it takes more. */
 #define INTERRUPTS_BUDGETS 6u
 
@@ -48,30 +49,32 @@ enum {
 
 static const struct argp_option own_options[] = {
 	{ "what", OPT_WHAT, "WHAT,...", 0, 
-	  "synchronize, call, barrier, replace (these four), kill, interrupts, wake, paced, scan, all", 0 },
+	  "what to measure: synchronize, call, barrier, replace (the default: these four), kill, interrupts, wake, paced, "
+	  "updaters, "
+	  "scan, all", 0 },
 	{ "setup", OPT_SETUP, "SETUP,...", 0,
-	  "idle, busy, threads64, sections, stuck (for replace), all (synchronize: all but stuck; "
-	  "the others: idle and busy)",
+	  "idle, busy, threads64, sections, stuck (for replace), all (for synchronize: all but stuck; "
+	  "for the others: idle and busy)",
 	  0 },
 	{ "calls", OPT_CALLS, "N", 0,
-	  "calls of each scheme in each setup (1000), fewer where --seconds are over first", 0 },
+	  "calls of each scheme in each setup (1000); fewer if --seconds end first", 0 },
 	{ "objects", OPT_OBJECTS, "N", 0, "objects to replace (1000000)", 0 },
 	{ "gp", OPT_GP, "event|polled", 0,
-	  "polled: grace periods by scanning twice, to be compared with lull's", 0 },
+	  "polled: measure grace periods that scan twice, to compare them with lull's", 0 },
 	{ "self-qs", OPT_SELF_QS, "late|early|both", 0,
-	  "polled: when the driver is found quiescent (both)", 0 },
+	  "polled: when the driver counts as quiescent (both)", 0 },
 	{ "fqs-first", OPT_FQS_FIRST, "US", 0, "polled: microseconds before the first scan (3000)",
 	  0 },
 	{ "fqs-next", OPT_FQS_NEXT, "US", 0, "polled: microseconds before each further scan (3000)",
 	  0 },
 	{ "kernel-format", OPT_KERNEL_FORMAT, NULL, 0,
-	  "samples of one scheme in the lines of the kernel's rcuscale, for its scripts", 0 },
+	  "write the samples of one scheme in the format of the kernel's rcuscale, for its scripts", 0 },
 	{ "flavor", OPT_FLAVOR, "FLAVOR,...", 0,
-	  "rcu, hazptr, hazptr-fenced, shazptr, shazptr-wildcard, letter, all: six lines for each, as "
-	  "in the letter of the simple hazard pointers",
+	  "rcu, hazptr, hazptr-fenced, shazptr, shazptr-wildcard, letter, all: write six lines for each, as "
+	  "in the letter about simple hazard pointers",
 	  0 },
 	{ "skip-self-scan", OPT_SKIP_SELF_SCAN, NULL, 0,
-	  "flavors shazptr, shazptr-wildcard: leave all to the scan thread", 0 },
+	  "flavors shazptr, shazptr-wildcard: leave all scans to the scan thread", 0 },
 	{ "block", OPT_BLOCK, "BLOCK", OPTION_HIDDEN, NULL, 0 },
 	{ 0 }
 };
@@ -79,7 +82,7 @@ static const struct argp_option own_options[] = {
 static void set_whats(struct rcuscale_settings *s, const char *arg)
 {
 	static const char *const words[] = { "synchronize", "call", "barrier", "replace", "kill",
-					     "interrupts", "wake", "paced", "scan", "all", NULL };
+					     "interrupts", "wake", "paced", "updaters", "scan", "all", NULL };
 	static const bool includes[][NR_WHATS] = {
 		{ [WHAT_SYNCHRONIZE] = true },
 		{ [WHAT_CALL] = true },
@@ -89,8 +92,9 @@ static void set_whats(struct rcuscale_settings *s, const char *arg)
 		{ [WHAT_INTERRUPTS] = true },
 		{ [WHAT_WAKE] = true },
 		{ [WHAT_PACED] = true },
+		{ [WHAT_UPDATERS] = true },
 		{ [WHAT_SCAN] = true },
-		{ true, true, true, true, true, true, true, true, true, true },
+		{ true, true, true, true, true, true, true, true, true, true, true },
 	};
 	size_t count, i, w;
 	char **items = options_split("--what", arg, &count);
@@ -253,6 +257,8 @@ static void other_table(const struct rcuscale_settings *s, enum rcuscale_what wh
 		rcuscale_wake(list, rounds, s->calls_given ? s->calls : DEFAULT_WAITS, json);
 	else if (*list && what == WHAT_PACED)
 		rcuscale_paced(list, rounds, s->budget_ns, json);
+	else if (*list && what == WHAT_UPDATERS)
+		rcuscale_updaters(list, UPDATERS, s->budget_ns, json);
 	else if (*list)
 		rcuscale_interrupts(list, rounds, s->budget_ns * INTERRUPTS_BUDGETS / rounds, json);
 	free(list);
@@ -306,9 +312,9 @@ static void check_letter(const struct rcuscale_settings *s, const struct options
 		setups += s->setup[i];
 	if (opt->nr_schemes || s->what_given || s->kernel_format || s->gp == GP_POLLED)
 		options_bad("--flavor says what to measure; it does not go with --schemes, --what, "
-			    "--gp and --kernel-format");
+			    "--gp or --kernel-format");
 	if (setups > 1 || s->setup[SETUP_STUCK])
-		options_bad("--flavor: one --setup, and not stuck");
+		options_bad("--flavor needs one --setup, and not stuck");
 }
 
 static void run(struct rcuscale_settings *s, const struct options *opt)
@@ -341,9 +347,8 @@ int lull_cmd_rcuscale(int argc, char **argv)
 
 	opt.own = &settings;
 	options_parse(&opt, own_options, own_option,
-		      "Measures how long one waits for a grace period, a deferred call or a "
-		      "barrier, and what it costs to "
-		      "replace objects.",
+		      "Measures how long a thread waits for a grace period, a deferred call or a "
+		      "barrier, and what it costs to replace objects.",
 		      argc, argv);
 	fill_in(&settings, &opt);
 	rcuscale_find_schemes();

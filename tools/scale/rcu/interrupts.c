@@ -176,7 +176,7 @@ void rcuscale_wake(const struct rcuscale_scheme *const *schemes, unsigned rounds
 			run_wake(schemes[i], calls, &all[i]);
 		}
 	bench_progress_clear();
-	printf("\nwaiting for a reader that sleeps for %s: from its leaving to the return, "
+	printf("\nwaiting for a reader that sleeps for %s: from its unlock to the return of the wait, "
 	       "and processor time per wait; us\n",
 	       units_time(RCUSCALE_SLEEP_NS).text);
 	t = bench_table_new("scheme|waits|min|p50|p90|p99|max|cpu of the call|of the process");

@@ -49,7 +49,7 @@ void rcuscale_check_kernel_format(const struct rcuscale_settings *s, const struc
 	for (i = 0; i < NR_SETUPS; i++)
 		setups += s->setup[i];
 	if (opt->nr_schemes != 1 || setups > 1 || opt->json_path)
-		options_bad("--kernel-format: the lines have no place for more than one scheme and "
+		options_bad("--kernel-format: the format has no place for more than one scheme and "
 			    "setup; "
 			    "name one with --schemes, and no --json");
 	for (i = 0; i < rcuscale_nr_schemes; i++)

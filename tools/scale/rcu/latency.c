@@ -34,6 +34,7 @@ struct series {
 	double *p50; /* of each block */
 	uint32_t rounds;
 	uint64_t elapsed_ns, interrupts;
+	struct bench_counted counted;
 	bool interrupts_known;
 };
 
@@ -44,6 +45,7 @@ static void add_block(struct series *series, struct rcuscale_block *block)
 	series->count += block->count;
 	series->elapsed_ns += block->elapsed_ns;
 	series->interrupts += block->interrupts;
+	rcuscale_add_counted(&series->counted, &block->counted);
 	series->interrupts_known = series->interrupts_known && block->interrupts_known;
 	free(block->ns);
 }
@@ -102,6 +104,7 @@ static void latency_row(struct bench_table *t, const struct rcuscale_scheme *sch
 			    json_real((double)series->interrupts * 1e9 /
 				      (double)series->elapsed_ns / bench_cpus()));
 	}
+	rcuscale_counted_json(row, &series->counted);
 	bench_cell(t, "%s", scheme->name);
 	bench_cell(t, "%zu", lat.count);
 	cell_us(t, lat.mean);
@@ -113,6 +116,7 @@ static void latency_row(struct bench_table *t, const struct rcuscale_scheme *sch
 	bench_cell_stat(t, &by_round);
 	interrupt_cells(t, series->interrupts_known, series->interrupts, series->count,
 			series->elapsed_ns);
+	rcuscale_counted_cells(t, &series->counted);
 }
 
 void rcuscale_latency_table(const struct rcuscale_settings *s, enum rcuscale_what what,
@@ -128,7 +132,7 @@ void rcuscale_latency_table(const struct rcuscale_settings *s, enum rcuscale_wha
 	       what == WHAT_KILL && !lull_percpu_ref_per_cpu() ?
 		       "; no restartable sequences here, so it waits for a grace period" :
 		       "");
-	t = bench_table_new(
+	t = rcuscale_table_new(
 		"scheme|calls|average|min|p50|p90|p99|max|p50 by round|interrupts/call|/s/core");
 	for (i = 0; i < rcuscale_nr_schemes; i++) {
 		if (all[i].count)

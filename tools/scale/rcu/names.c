@@ -23,7 +23,8 @@ const char *const rcuscale_setup_what[NR_SETUPS] = {
 /* In the order of enum rcuscale_what. */
 static const char *const metric_names[NR_WHATS] = { "synchronize", "call", "barrier",
 						    "barrier_queued", "replace", "kill",
-						    "interrupts", "wake", "paced", "scan" };
+						    "interrupts", "wake", "paced", "updaters",
+						    "scan" };
 
 const char *const rcuscale_titles[NR_WHATS] = {
 	[WHAT_SYNCHRONIZE] = "synchronize",

@@ -152,7 +152,7 @@ static void polled_table(const struct rcuscale_polled *polled, bool early, struc
 		printf("\nThe driver reports its own quiescent state when the grace period "
 		       "begins:\n");
 	else
-		printf("\nThe driver's quiescent state is left for the scans to find:\n");
+		printf("\nThe scans have to find the driver's quiescent state:\n");
 	more = print_runs(polled, &t, &fqs, &self, json);
 	printf("grace periods that needed a second scan: %u of %u\n", more, all);
 	jsonout_set(jsonout_root(json), early ? "second_scans_early" : "second_scans_late",

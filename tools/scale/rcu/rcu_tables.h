@@ -9,6 +9,7 @@
 
 #include "common/json.h"
 #include "common/options.h"
+#include "common/text_table.h"
 #include "scale/rcu/rcuscale.h"
 
 #define RCUSCALE_SCHEMES_MAX 32
@@ -47,6 +48,14 @@ extern const char *const rcuscale_titles[NR_WHATS];
 
 /* Return the metric of the JSON for @what, done in @way (NULL: there is one way) in @setup. Overwritten by the next. */
 const char *rcuscale_metric(enum rcuscale_what what, const char *way, enum rcuscale_setup setup);
+
+/* ---- scale/rcu/counted.c: cycles and instructions per operation, of the thread that is measured ------------ */
+
+void rcuscale_add_counted(struct bench_counted *sum, const struct bench_counted *more);
+/* A table with two more columns where there are counters, their cells, and the same in a row of the JSON. */
+struct bench_table *rcuscale_table_new(const char *header);
+void rcuscale_counted_cells(struct bench_table *t, const struct bench_counted *c);
+void rcuscale_counted_json(json_t *row, const struct bench_counted *c);
 
 /* ---- the tables ------------------------------------------------------------------------------ */
 

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/counters.h"
 #include "common/json.h"
 #include "gp_scheme.h"
 
@@ -23,6 +24,7 @@ enum rcuscale_what {
 	WHAT_INTERRUPTS, /* of other processors, by updates at a fixed rate */
 	WHAT_WAKE,	 /* synchronize held up by one reader that sleeps */
 	WHAT_PACED,	 /* deferred calls at a fixed rate */
+	WHAT_UPDATERS,	 /* several threads that replace */
 	WHAT_SCAN,	 /* retiring while many hazard pointers are in use */
 	NR_WHATS
 };
@@ -55,6 +57,7 @@ struct rcuscale_block {
 	uint64_t interrupts; /* function calls of one CPU by another, all CPUs, anybody's */
 	uint64_t heavy;	     /* lull's heavy fences meanwhile */
 	struct bench_gp_replaced replaced;
+	struct bench_counted counted; /* by the measuring thread: calls, or replacements */
 	double cpu_ns;	   /* of the whole process, per retired object, or per wait */
 	uint64_t switches; /* paced: of the whole process, from thread to thread */
 	uint64_t *until_ns; /* paced: until each callback ran */
@@ -118,6 +121,9 @@ void rcuscale_wake(const struct rcuscale_scheme *const *schemes, unsigned rounds
 		   struct jsonout *json);
 void rcuscale_paced(const struct rcuscale_scheme *const *schemes, unsigned rounds, uint64_t budget_ns,
 		    struct jsonout *json);
+/* By @threads at a time. updaters.c */
+void rcuscale_updaters(const struct rcuscale_scheme *const *schemes, unsigned threads, uint64_t budget_ns,
+		       struct jsonout *json);
 void rcuscale_scan(const struct rcuscale_scheme *const *schemes, unsigned rounds,
 		   struct jsonout *json);
 

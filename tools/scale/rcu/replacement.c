@@ -16,6 +16,7 @@ static const char *const way_names[BENCH_GP_WAYS] = {
 	[BENCH_GP_CALL] = "call",
 	[BENCH_GP_FREE] = "free",
 	[BENCH_GP_HELP] = "help",
+	[BENCH_GP_PURE] = "pure",
 	[BENCH_GP_DEFER] = "defer",
 	[BENCH_GP_NOW] = "now",
 };
@@ -25,6 +26,7 @@ struct replacement {
 	const struct rcuscale_scheme *scheme;
 	enum bench_gp_way way;
 	double *ns, *cost, *cpu;
+	struct bench_counted counted;
 	uint32_t rounds;
 	bool has_cost;
 	uint64_t peak;
@@ -73,6 +75,7 @@ static void measure_replacement(const struct rcuscale_settings *s, enum rcuscale
 	r->cost[r->rounds] = bench_stat_of(block.cost, block.count).median;
 	r->cpu[r->rounds] = block.cpu_ns;
 	r->peak = block.replaced.peak > r->peak ? block.replaced.peak : r->peak;
+	rcuscale_add_counted(&r->counted, &block.counted);
 	r->rounds++;
 	free(block.cost);
 }
@@ -89,12 +92,14 @@ static void replacement_row(struct bench_table *t, struct replacement *r, enum r
 	jsonout_set(row, "peak_objects", json_integer((json_int_t)r->peak));
 	jsonout_set(row, "retire_ns", r->has_cost ? json_real(cost.median) : json_null());
 	jsonout_set(row, "retire_cpu_ns", r->has_cost ? json_real(cpu.median) : json_null());
+	rcuscale_counted_json(row, &r->counted);
 	bench_cell(t, "%s", r->scheme->name);
 	bench_cell(t, "%s", r->way == BENCH_GP_NOW ? "-" : way_names[r->way]);
 	bench_cell_stat(t, &ns);
 	bench_cell(t, "%llu", (unsigned long long)r->peak);
 	bench_cell_stat(t, &cost);
 	bench_cell_stat(t, &cpu);
+	rcuscale_counted_cells(t, &r->counted);
 }
 
 void rcuscale_replace_table(const struct rcuscale_settings *s, enum rcuscale_setup setup, struct jsonout *json)
@@ -113,7 +118,7 @@ void rcuscale_replace_table(const struct rcuscale_settings *s, enum rcuscale_set
 	bench_progress_clear();
 	printf("\n%s, %u of them: %s; ns per object\n", rcuscale_titles[WHAT_REPLACE], s->objects,
 	       rcuscale_setup_what[setup]);
-	t = bench_table_new("scheme|by|until all are freed|deferred at peak|the call "
+	t = rcuscale_table_new("scheme|by|until all are freed|deferred at peak|the call "
 			    "alone|processor time of it all");
 	for (i = 0; i < count; i++) {
 		replacement_row(t, &all[i], setup, json);

@@ -155,13 +155,16 @@ static void measure_calls(const struct measuring *m)
 {
 	struct rcuscale_block *out = m->out;
 	uint64_t before = 0, after = 0, began;
+	struct bench_counters counters;
 
 	out->ns = options_alloc(m->job->most, sizeof(*out->ns));
 	run_calls(m, out->ns, 1, UINT64_MAX); /* faults the code in */
 	out->interrupts_known = bench_call_interrupts(&before, NULL, 0);
+	bench_counters_open(&counters);
 	began = bench_now_ns();
 	out->count = run_calls(m, out->ns, m->job->most, began + m->job->budget_ns);
 	out->elapsed_ns = bench_now_ns() - began;
+	out->counted = bench_counters_end(&counters, out->count);
 	out->interrupts_known = out->interrupts_known && bench_call_interrupts(&after, NULL, 0);
 	out->interrupts = after - before;
 }
@@ -169,8 +172,11 @@ static void measure_calls(const struct measuring *m)
 static void measure_replace(const struct measuring *m)
 {
 	struct rcuscale_block *out = m->out;
+	struct bench_counters counters;
 
+	bench_counters_open(&counters);
 	m->scheme->replace(m->job->way, m->job->most, &out->replaced);
+	out->counted = bench_counters_end(&counters, m->job->most);
 	if (!m->scheme->retire_cost)
 		return;
 	out->count = COST_OBJECTS / BENCH_GP_COST_BATCH;
@@ -250,13 +256,13 @@ static void *holder_main(void *arg)
 	uint32_t i;
 
 	bench_pin(1);
-	h->scheme->thread_enter();
+	h->scheme->sleeper_enter();
 	for (i = 0; i < h->waits; i++) {
 		sem_wait_for(&h->go);
 		h->scheme->hold(RCUSCALE_SLEEP_NS, &h->held, &h->left_ns);
 		sem_post(&h->done);
 	}
-	h->scheme->thread_leave();
+	h->scheme->sleeper_leave();
 	return NULL;
 }
 
@@ -389,7 +395,7 @@ void rcuscale_serve_block(const char *arg)
 	if (sscanf(arg, BLOCK_FORMAT, &what, &setup, &way, &job.most, &job.budget_ns) != 5 ||
 	    what >= NR_WHATS || setup >= NR_SETUPS || way >= BENCH_GP_WAYS || !job.most ||
 	    job.most > INT32_MAX)
-		options_bad("--block: '%s' is no block", arg);
+		options_bad("--block: '%s' is not a block", arg);
 	job.what = (enum rcuscale_what)what;
 	job.setup = (enum rcuscale_setup)setup;
 	job.way = (enum bench_gp_way)way;
@@ -473,6 +479,8 @@ bool rcuscale_can(const struct rcuscale_scheme *scheme, enum rcuscale_what what)
 		return gp->hold != NULL;
 	case WHAT_PACED:
 		return gp->paced && scheme->gp;
+	case WHAT_UPDATERS:
+		return gp->replace_own && scheme->gp;
 	default:
 		return gp->replace != NULL;
 	}

@@ -64,8 +64,8 @@ void rcuscale_letter_check(const struct rcuscale_letter *letter)
 		options_bad("--skip-self-scan belongs to --flavor shazptr and shazptr-wildcard");
 	for (i = 0; i < NR_FLAVORS && letter->skip_self_scan && !letter->both; i++)
 		if (letter->flavor[i] && !flavors[i].scans)
-			options_bad("--skip-self-scan: %s has no such scan; shazptr and "
-				    "shazptr-wildcard have",
+			options_bad("--skip-self-scan: %s has no such scan; only shazptr and "
+				    "shazptr-wildcard have one",
 				    flavors[i].name);
 }
 

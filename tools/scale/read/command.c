@@ -53,15 +53,15 @@ enum { OPT_CHAIN = OPTIONS_OWN_KEYS, OPT_HOLD, OPT_NESTED, OPT_PREDICT };
 
 static const struct argp_option own_options[] = {
 	{ "chain", OPT_CHAIN, NULL, 0,
-	  "each pointer is found in the object before: latency instead of throughput", 0 },
-	{ "readers-hold", OPT_HOLD, "NS", 0, "readers stay in their section for NS nanoseconds",
+	  "find each pointer in the object before: measures latency instead of throughput", 0 },
+	{ "readers-hold", OPT_HOLD, "NS", 0, "let readers stay in their section for NS nanoseconds",
 	  0 },
 	{ "nested", OPT_NESTED, "N", 0,
-	  "N sections, or references, inside each other, by a function that calls itself; figures "
-	  "are for all N",
+	  "put N sections, or references, inside each other, by a function that calls itself; figures "
+	  "are for all N together",
 	  0 },
 	{ "predict", OPT_PREDICT, "4,8,...", 0,
-	  "say what so many readers would pay by a model, from what is measured here", 0 },
+	  "predict, by a model, what this many readers would pay, from what is measured here", 0 },
 	{ 0 }
 };
 
@@ -319,8 +319,7 @@ static void print_head(const struct settings *s, bool counters)
 	machine_read(&machine);
 	machine_print(&machine);
 	if (!lull_percpu_ref_per_cpu())
-		printf("no restartable sequences here: a percpu_ref's counters are shared out "
-		       "among threads\n");
+		printf("no restartable sequences here: a percpu_ref counts by atomic additions\n");
 	if (s->mode == MODE_HOLD)
 		printf("section: enter, load a pointer, read a field, stay for %llu ns, leave; "
 		       "loop included\n",
@@ -410,8 +409,7 @@ static void choose_prediction(struct run *run)
 			run->many = opt->threads[i];
 	}
 	if (!one || run->many < 2)
-		options_bad("--predict: nothing to predict from; it takes --threads 1,2 and two "
-			    "CPUs at least, and there are %u",
+		options_bad("--predict needs --threads 1,2 and at least two CPUs; this machine has %u",
 			    bench_cpus());
 }
 

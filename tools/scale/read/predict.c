@@ -13,6 +13,7 @@
 #include "common/clock.h"
 #include "common/cpus.h"
 #include "common/figures.h"
+#include "common/machine.h"
 #include "common/options.h"
 #include "common/text_table.h"
 #include "engine/bench.h"
@@ -21,7 +22,7 @@ bool predict_is_shared(const char *scheme)
 {
 	static const char *const shared[] = { "refcount",	 "refcount-lock", "refcount-rcu",
 					      "refcount-hazptr", "c11-atomic",	  "shared_ptr",
-					      "spinlock",	 "mutex",	  "rwlock" };
+					      "spinlock",	 "mutex",	  "rwlock", "atomic-shared_ptr" };
 	size_t i;
 
 	for (i = 0; i < sizeof(shared) / sizeof(shared[0]); i++)
@@ -131,7 +132,7 @@ static char *table_head(unsigned measured, const unsigned *readers, size_t nr_re
 	return head;
 }
 
-static void predict_row(struct jsonout *json, struct bench_table *table,
+static void predict_row(struct jsonout *json, struct bench_table *table, const struct machine *machine,
 			const struct predict_row *row, unsigned measured, const unsigned *readers,
 			size_t nr_readers)
 {
@@ -149,6 +150,8 @@ static void predict_row(struct jsonout *json, struct bench_table *table,
 					  "ns", &stat);
 
 		jsonout_set(to, "measured_threads", json_integer(measured));
+		jsonout_set(to, "measured_cpu", jsonout_string(machine->cpu_model));
+		jsonout_set(to, "measured_cpus", json_integer(machine->cpus_allowed));
 		bench_cell(table, "%.*f", ns < 9.995 ? 2 : ns < 99.95 ? 1 : 0, ns);
 	}
 }
@@ -159,19 +162,22 @@ void predict_print(struct jsonout *json, const struct predict_row *row, size_t c
 	struct bench_stat handover = predict_handover();
 	char *head = table_head(measured, readers, nr_readers);
 	struct bench_table *table = bench_table_new(head);
+	struct machine machine;
 	size_t i;
+
+	machine_read(&machine);
 
 	for (i = 0; i < count; i++)
 		if (row[i].one > 0 && row[i].many > 0)
-			predict_row(json, table, &row[i], measured, readers, nr_readers);
+			predict_row(json, table, &machine, &row[i], measured, readers, nr_readers);
 	printf("\nmore readers: a prediction, not a measurement. From CPU %d to CPU %d a cache "
 	       "line "
-	       "takes %.0f ns\n[%.0f..%.0f]. A shared line is in one place at a time, so all "
-	       "readers "
-	       "of one together\nget no further than %u do: the time of each grows with their "
-	       "number. "
-	       "Private lines stay.\n",
-	       bench_cpu(0), bench_cpu(1), handover.median, handover.min, handover.max, measured);
+	       "takes %.0f ns\n[%.0f..%.0f]. A shared line is in one place at a time, so all of its readers together\n"
+	       "get no more done than %u of them, and each takes longer, the more there are. Private lines stay\n"
+	       "where they are. It holds for a machine like this one with a core for each reader: %s,\n"
+	       "with %u CPUs here. Another processor, or a second socket, has other times.\n",
+	       bench_cpu(0), bench_cpu(1), handover.median, handover.min, handover.max, measured, machine.cpu_model,
+	       machine.cpus_allowed);
 	bench_table_print(table);
 	jsonout_stat(json, "line", 2, "handover", "ns", &handover);
 	free(head);

@@ -45,8 +45,8 @@ struct predict_row {
 };
 
 /*
- * Prints a table, and adds rows to @json, whose metric is "read_section_prediction", for each of
- * @readers.
+ * Prints a table and for which machine it holds, and adds rows to @json, whose metric is
+ * "read_section_prediction", for each of @readers.
  */
 void predict_print(struct jsonout *json, const struct predict_row *row, size_t count,
 		   unsigned measured, const unsigned *readers, size_t nr_readers);

@@ -21,6 +21,7 @@
 #include "common/figures.h"
 #include "common/machine.h"
 #include "common/progress.h"
+#include "engine/turns.h"
 #include "scale/tradeoff/ways.h"
 
 #define DEFAULT_SECONDS 10.0
@@ -161,11 +162,11 @@ static void measure(struct tradeoff_run *run, struct shared *shared)
 	size_t count = 0, i;
 
 	for (i = 0; i < TRADEOFF_SCHEMES; i++)
-		count += run->chosen[i];
+		count += run->chosen[i] && !tradeoff_schemes[i]->is_lock;
 	run->seconds = seconds * SHARE_READ;
 	in_child(run, shared, PART_READ, 0);
 	for (i = 0; i < TRADEOFF_SCHEMES; i++) {
-		if (!run->chosen[i])
+		if (!run->chosen[i] || tradeoff_schemes[i]->is_lock)
 			continue;
 		measure_memory(run, shared, i);
 		bench_progress("tradeoff: a slow reader, %s", tradeoff_schemes[i]->name);
@@ -212,6 +213,10 @@ static struct shared *prepare(struct tradeoff_run *run)
 		t->scheme[i].name = tradeoff_schemes[i]->name;
 		t->scheme[i].title = tradeoff_schemes[i]->title;
 		t->scheme[i].what = tradeoff_schemes[i]->what;
+		t->scheme[i].said = tradeoff_schemes[i]->said;
+		t->scheme[i].header = tradeoff_schemes[i]->header;
+		t->scheme[i].is_lock = tradeoff_schemes[i]->is_lock;
+		t->scheme[i].unbounded = tradeoff_schemes[i]->unbounded;
 		t->scheme[i].may_not_block = tradeoff_schemes[i]->may_not_block;
 		t->scheme[i].effort = tradeoff_schemes[i]->effort;
 	}
@@ -244,7 +249,7 @@ int lull_cmd_tradeoff(int argc, char **argv)
 
 	opt.own = &run;
 	options_parse(&opt, own_options, own_option,
-		      "Measures what four ways to keep an object alive cost: readers, memory, long "
+		      "Measures what four ways to keep an object alive cost, and two locks: readers, memory, long "
 		      "holds, walks that start again, memory that waits.",
 		      argc, argv);
 	if (opt.list) {
@@ -257,10 +262,12 @@ int lull_cmd_tradeoff(int argc, char **argv)
 	pick(&run);
 	workload_check(&run.work);
 	run.runs = opt.runs ? opt.runs : DEFAULT_RUNS;
+	run.rounds = opt.runs < CHOOSE_ROUNDS_MAX ? opt.runs : CHOOSE_ROUNDS_MAX;
 	if (run.slow_ns < 0)
 		run.slow_ns = run.work.hold_ns > DEFAULT_SLOW_NS ? run.work.hold_ns :
 								   DEFAULT_SLOW_NS;
 	json = jsonout_open(&opt);
+	bench_turns_calibrate();
 	shared = prepare(&run);
 	measure(&run, shared);
 	keep_chosen(&run);

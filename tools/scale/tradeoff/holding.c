@@ -5,8 +5,13 @@
 
 #include "common/clock.h"
 #include "common/options.h"
+#include "engine/bench.h"
+#include "engine/turns.h"
+#include "lock_scheme.h"
 #include "ref_scheme.h"
 #include "scale/tradeoff/ways.h"
+
+#define SHORT_NS 10e3 /* shorter stays are counted turns: a look at the clock would be a part of them */
 
 void (*tradeoff_seen)(const uint64_t *body);
 
@@ -16,10 +21,12 @@ void tradeoff_stay(double ns, bool block)
 
 	if (ns <= 0)
 		return;
-	if (!block)
-		bench_ref_delay((uint64_t)ns);
-	else
+	if (block)
 		nanosleep(&ts, NULL);
+	else if (ns <= SHORT_NS)
+		bench_sink(bench_lock_work((uint64_t)ns, bench_turns(ns)));
+	else
+		bench_ref_delay((uint64_t)ns);
 }
 
 bool tradeoff_due(struct tradeoff_pace *pace)

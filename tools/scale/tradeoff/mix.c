@@ -3,7 +3,10 @@
  * lull tradeoff: the workload that was described, and the same with one thing changed at a time:
  * share of updates, hold, number of objects.
  */
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include <lull/reclaim.h>
 
@@ -16,11 +19,16 @@
 #define HOLD_BESIDE_NS 10000000.0 /* longer ones than that only where they were asked for */
 #define OBJECTS_BESIDE 200000
 
+#define ROUNDS 7      /* at least */
+#define SLICES 3      /* in a round of the workload itself */
+#define SETTLED 0.02  /* a ratio is known when it is known to so much in either direction */
+#define FAR_BEHIND 1.3
+#define SHARE_OWN 0.5 /* of the time, at most, for the workload itself */
+
 struct mix_case {
 	struct tradeoff_mix mix;
 	const struct tradeoff_scheme *scheme;
-	struct bench_stat *ns;
-	double *waiting;
+	struct tradeoff_point *point;
 };
 
 /* ---- points ---------------------------------------------------------------------------------- */
@@ -99,8 +107,8 @@ static void after(void *arg, unsigned threads, uint64_t ops, uint64_t ns)
 	(void)ops;
 	(void)ns;
 	lull_reclaim_stats(&counts);
-	if ((double)counts.peak_bytes > *c->waiting)
-		*c->waiting = (double)counts.peak_bytes;
+	if ((double)counts.peak_bytes > c->point->waiting)
+		c->point->waiting = (double)counts.peak_bytes;
 }
 
 /* Points that have the same objects and the same hold; the schemes take turns at each. */
@@ -123,7 +131,7 @@ static void add_point(struct tradeoff_run *run, struct group *g,
 	for (i = 0; i < TRADEOFF_SCHEMES; i++) {
 		if (!run->chosen[i])
 			continue;
-		t->scheme[i].mix_waiting[axis][point] = 0;
+		t->scheme[i].mix[axis][point] = (struct tradeoff_point){ 0 };
 		g->mix[g->count] = (struct mix_case){
 			.mix = { .cell = cell[i],
 				 .objects = (uint32_t)objects,
@@ -132,8 +140,7 @@ static void add_point(struct tradeoff_run *run, struct group *g,
 				 .hold_ns = hold,
 				 .block = run->work.block },
 			.scheme = tradeoff_schemes[i],
-			.ns = &t->scheme[i].mix[axis][point],
-			.waiting = &t->scheme[i].mix_waiting[axis][point],
+			.point = &t->scheme[i].mix[axis][point],
 		};
 		g->bench[g->count] = (struct bench_case){
 			.name = tradeoff_schemes[i]->name,
@@ -146,22 +153,71 @@ static void add_point(struct tradeoff_run *run, struct group *g,
 	}
 }
 
-static void measure_group(struct tradeoff_run *run, struct bench_pool *pool, struct group *g,
-			  double hold, double seconds)
+/* Every way's figure against the fastest is known well, or it is far behind whatever it is. */
+static bool is_settled(const struct group *g)
 {
-	struct bench_plan plan =
-		bench_plan_for(run->result->mix_threads, run->runs, seconds, g->count);
+	size_t fastest = 0, i;
+
+	for (i = 1; i < g->count; i++)
+		if (g->mix[i].point->ns.median < g->mix[fastest].point->ns.median)
+			fastest = i;
+	for (i = 0; i < g->count; i++) {
+		struct choose_ratio r = choose_ratio(&g->mix[i].point->rounds,
+						     &g->mix[fastest].point->rounds);
+
+		if (r.low < FAR_BEHIND && r.high - r.low > 2 * SETTLED * r.median)
+			return false;
+	}
+	return true;
+}
+
+static void add_round(struct group *g)
+{
 	size_t i;
+
+	for (i = 0; i < g->count; i++) {
+		struct tradeoff_point *p = g->mix[i].point;
+		double v[CHOOSE_ROUNDS_MAX];
+
+		p->rounds.ns[p->rounds.count++] = g->result[i].ns.median;
+		memcpy(v, p->rounds.ns, sizeof(v));
+		p->ns = bench_stat_of(v, p->rounds.count);
+	}
+}
+
+/*
+ * Rounds of short slices in turn: as many as --runs says, else until there is nothing more to learn or no more time,
+ * and then as few as tell how the figures scatter.
+ */
+static void measure_group(struct tradeoff_run *run, struct bench_pool *pool, struct group *g,
+			  double hold, double seconds, bool until_settled)
+{
+	unsigned least = run->rounds ? run->rounds : ROUNDS;
+	unsigned most = run->rounds ? run->rounds : CHOOSE_ROUNDS_MAX;
+	struct bench_plan plan =
+		bench_plan_for(run->result->mix_threads, 1, seconds / least, g->count);
+	uint64_t end = bench_now_ns() + (uint64_t)(seconds * 1e9);
+	unsigned done = 0;
 
 	plan.label = "tradeoff: your workload";
 	if ((double)plan.slice_ns < 4 * hold) {
 		plan.slice_ns = (uint64_t)(4 * hold);
 		plan.slices = 1;
 		plan.redo = 0;
+	} else if (until_settled && !run->rounds) {
+		plan.slices = plan.redo = SLICES;
 	}
-	bench_measure(pool, &plan, g->bench, g->count, g->result);
-	for (i = 0; i < g->count; i++)
-		*g->mix[i].ns = g->result[i].ns;
+	while (done < most) {
+		bench_measure(pool, &plan, g->bench, g->count, g->result);
+		add_round(g);
+		done++;
+		if (run->rounds)
+			continue;
+		if (done >= least && (!until_settled || is_settled(g)))
+			break;
+		if (done >= CHOOSE_ROUNDS_LEAST && bench_now_ns() >= end)
+			break;
+	}
 	g->count = 0;
 }
 
@@ -195,22 +251,33 @@ static void free_objects(const struct tradeoff_run *run, struct tradeoff_cell **
 	}
 }
 
-/* Of the workload's own objects: all shares of updates, then the other holds. */
+/* The workload itself first: what it takes to settle it is not there for the points around it. */
 static void measure_own(struct tradeoff_run *run, struct bench_pool *pool, struct group *g,
 			struct tradeoff_cell *const *cell, double seconds)
+{
+	const struct tradeoff *t = run->result;
+
+	add_point(run, g, cell, run->work.objects, CHOOSE_UPDATES, t->at[CHOOSE_UPDATES]);
+	measure_group(run, pool, g, run->work.hold_ns, seconds, true);
+}
+
+/* Of the workload's own objects: the other shares of updates, then the other holds. */
+static void measure_beside(struct tradeoff_run *run, struct bench_pool *pool, struct group *g,
+			   struct tradeoff_cell *const *cell, double seconds)
 {
 	const struct tradeoff *t = run->result;
 	size_t i;
 
 	for (i = 0; i < t->values[CHOOSE_UPDATES]; i++)
-		add_point(run, g, cell, run->work.objects, CHOOSE_UPDATES, i);
+		if (i != t->at[CHOOSE_UPDATES])
+			add_point(run, g, cell, run->work.objects, CHOOSE_UPDATES, i);
 	measure_group(run, pool, g, run->work.hold_ns,
-		      seconds * (double)t->values[CHOOSE_UPDATES]);
+		      seconds * (double)(t->values[CHOOSE_UPDATES] - 1), false);
 	for (i = 0; i < t->values[CHOOSE_HOLD]; i++) {
 		if (i == t->at[CHOOSE_HOLD])
 			continue;
 		add_point(run, g, cell, run->work.objects, CHOOSE_HOLD, i);
-		measure_group(run, pool, g, t->value[CHOOSE_HOLD][i], seconds);
+		measure_group(run, pool, g, t->value[CHOOSE_HOLD][i], seconds, false);
 	}
 }
 
@@ -224,8 +291,35 @@ static void copy_own(struct tradeoff *t)
 			struct tradeoff_result *s = &t->scheme[i];
 
 			s->mix[axis][t->at[axis]] = s->mix[CHOOSE_UPDATES][from];
-			s->mix_waiting[axis][t->at[axis]] = s->mix_waiting[CHOOSE_UPDATES][from];
 		}
+}
+
+/* Seconds from now to @end, shared by @points. */
+static double share(uint64_t end, double points)
+{
+	uint64_t now = bench_now_ns();
+
+	return now < end ? (double)(end - now) / 1e9 / points : 0;
+}
+
+/* CPUs that other programs have used since; what the system rounds off is given away. */
+struct moment {
+	uint64_t ns, own_ns, idle_ns;
+};
+
+static struct moment moment_now(void)
+{
+	return (struct moment){ bench_now_ns(), bench_clock_ns(CLOCK_PROCESS_CPUTIME_ID),
+				bench_idle_ns() };
+}
+
+static double others_since(const struct moment *from)
+{
+	struct moment to = moment_now();
+	double all = (double)(to.ns - from->ns) * bench_cpus();
+	double known = (double)(to.idle_ns - from->idle_ns) + (double)(to.own_ns - from->own_ns);
+
+	return fmax(0, all - known) / (double)(to.ns - from->ns);
 }
 
 void tradeoff_measure_mix(struct tradeoff_run *run)
@@ -234,22 +328,29 @@ void tradeoff_measure_mix(struct tradeoff_run *run)
 	struct bench_pool *pool = bench_pool_new(t->mix_threads);
 	struct tradeoff_cell *cell[TRADEOFF_SCHEMES];
 	struct group *g = options_alloc(1, sizeof(*g));
-	double points = (double)(t->values[CHOOSE_UPDATES] + t->values[CHOOSE_HOLD] +
-				 t->values[CHOOSE_OBJECTS] - 2);
-	size_t i, count;
+	uint64_t end = bench_now_ns() + (uint64_t)(run->seconds * 1e9);
+	struct moment begin = moment_now();
+	size_t own = t->at[CHOOSE_OBJECTS], count, i;
+	double left = (double)(t->values[CHOOSE_UPDATES] + t->values[CHOOSE_HOLD] +
+			       t->values[CHOOSE_OBJECTS] - 3);
 
+	make_objects(run, cell, run->work.objects);
+	measure_own(run, pool, g, cell, run->seconds * SHARE_OWN);
+	measure_beside(run, pool, g, cell, share(end, left));
+	free_objects(run, cell, run->work.objects);
+	left = (double)(t->values[CHOOSE_OBJECTS] - 1);
 	for (i = 0; i < t->values[CHOOSE_OBJECTS]; i++) {
+		if (i == own)
+			continue;
 		count = (size_t)t->value[CHOOSE_OBJECTS][i];
 		make_objects(run, cell, count);
-		if (i == t->at[CHOOSE_OBJECTS]) {
-			measure_own(run, pool, g, cell, run->seconds / points);
-		} else {
-			add_point(run, g, cell, count, CHOOSE_OBJECTS, i);
-			measure_group(run, pool, g, run->work.hold_ns, run->seconds / points);
-		}
+		add_point(run, g, cell, count, CHOOSE_OBJECTS, i);
+		measure_group(run, pool, g, run->work.hold_ns, share(end, left), false);
 		free_objects(run, cell, count);
+		left--;
 	}
 	copy_own(t);
+	t->others_cpus = others_since(&begin);
 	free(g);
 	bench_pool_free(pool);
 }

@@ -127,15 +127,6 @@ static void cell_waiting_bytes(struct bench_table *table, const struct tradeoff 
 	cell_bytes(table, &most);
 }
 
-static void cell_mix(struct bench_table *table, const struct tradeoff *t,
-		     const struct tradeoff_result *s, size_t arg)
-{
-	const struct bench_stat *mix = &s->mix[CHOOSE_UPDATES][t->at[CHOOSE_UPDATES]];
-
-	(void)arg;
-	bench_cell(table, "%s", units_time(mix->count ? mix->median : -1).text);
-}
-
 static void row(struct bench_table *table, const struct tradeoff *t, const char *name,
 		cell_func cell, size_t arg)
 {
@@ -143,7 +134,8 @@ static void row(struct bench_table *table, const struct tradeoff *t, const char 
 
 	bench_cell(table, "%s", name);
 	for (i = 0; i < t->count; i++)
-		cell(table, t, &t->scheme[i], arg);
+		if (!t->scheme[i].is_lock)
+			cell(table, t, &t->scheme[i], arg);
 }
 
 static struct bench_table *new_table(const struct tradeoff *t)
@@ -153,6 +145,8 @@ static struct bench_table *new_table(const struct tradeoff *t)
 	size_t i;
 
 	for (i = 0; i < t->count; i++) {
+		if (t->scheme[i].is_lock)
+			continue;
 		longer = options_printf("%s|%s", header, t->scheme[i].title);
 		free(header);
 		header = longer;
@@ -165,13 +159,37 @@ static struct bench_table *new_table(const struct tradeoff *t)
 static void explain(const struct tradeoff *t)
 {
 	printf("\nReaders: get and put (lock and unlock, protect and clear), all on one object.\n"
-	       "Memory: what an object of %s, a thread, really take more than without.\n"
+	       "Memory: what an object of %s, and a thread, take beyond what they would without it.\n"
 	       "Slow reader: one stays %s at a time, beside %.0f updates a second.\n"
-	       "Walks: %u elements, as many deletions a second; per million steps.\n",
-	       units_bytes(t->size).text, units_time(t->slow_ns).text, t->update_rate, t->list);
-	printf("Workload: %.3g %% updates, readers hold %s%s, %.0f objects, %u thread%s.\n",
-	       100 * t->updates, units_time(t->hold_ns).text, t->block ? " asleep" : "", t->objects, t->mix_threads,
-	       t->mix_threads == 1 ? "" : "s");
+	       "Walks: %u elements, of which %.0f a second are deleted and replaced; per million steps.\n",
+	       units_bytes(t->size).text, units_time(t->slow_ns).text, t->update_rate, t->list, t->update_rate);
+}
+
+/* All of them, locks too: what an operation takes, and what a read takes that all do on one object. */
+static void print_workload(const struct tradeoff *t)
+{
+	struct bench_table *table = bench_table_new("way|an operation|least|most|rounds|a read|waits");
+	size_t i, last = t->nr_threads ? t->nr_threads - 1 : 0;
+
+	printf("\nThe workload: %.3g %% updates, readers hold %s%s, %.0f objects, %u thread%s:\n\n",
+	       100 * t->updates, units_time(t->hold_ns).text, t->block ? " asleep" : "", t->objects,
+	       t->mix_threads, t->mix_threads == 1 ? "" : "s");
+	for (i = 0; i < t->count; i++) {
+		const struct tradeoff_result *s = &t->scheme[i];
+		const struct tradeoff_point *p = &s->mix[CHOOSE_UPDATES][t->at[CHOOSE_UPDATES]];
+		bool known = p->ns.count > 0;
+
+		bench_cell(table, "%s", s->said);
+		bench_cell(table, "%s", units_time(known ? p->ns.median : -1).text);
+		bench_cell(table, "%s", units_time(known ? p->ns.min : -1).text);
+		bench_cell(table, "%s", units_time(known ? p->ns.max : -1).text);
+		bench_cell(table, "%zu", p->rounds.count);
+		bench_cell(table, "%s", units_time(s->read[last].count ? s->read[last].median : -1).text);
+		bench_cell(table, "%s", units_bytes(p->waiting).text);
+	}
+	bench_table_print(table);
+	printf("\nA read: %u thread%s on one object. Waits: memory that waits to be freed, at most.\n",
+	       t->nr_threads ? t->threads[last] : 0, t->nr_threads && t->threads[last] == 1 ? "" : "s");
 }
 
 void tradeoff_print(const struct tradeoff *t)
@@ -195,7 +213,7 @@ void tradeoff_print(const struct tradeoff *t)
 	row(table, t, "Deferred memory, objects", cell_waiting, 0);
 	row(table, t, "  bytes", cell_waiting_bytes, 0);
 	row(table, t, "Update, slow reader", cell_update, 0);
-	row(table, t, "Your workload, an operation", cell_mix, 0);
 	bench_table_print(table);
 	explain(t);
+	print_workload(t);
 }

@@ -14,16 +14,27 @@
 #include "common/figures.h"
 #include "common/json.h"
 
-#define TRADEOFF_SCHEMES 4 /* refcount, percpu_ref, rcu, hazptr, in the order of the slides */
+#define TRADEOFF_SCHEMES 6 /* refcount, percpu_ref, rcu, hazptr, in the order of the slides; two locks */
 #define TRADEOFF_THREADS_MAX 40
+
+/* The workload, or the same with one thing changed. */
+struct tradeoff_point {
+	struct bench_stat ns;	      /* thread time per operation, over the rounds */
+	struct choose_rounds rounds;  /* one by one: all schemes have taken part in each */
+	double waiting;		      /* bytes that waited to be freed, at most */
+};
 
 /* One column of the table. A bench_stat or bench_latency with count 0 was not measured. */
 struct tradeoff_result {
 	const char *name;     /* "refcount", "percpu_ref", "rcu", "hazptr" */
 	const char *title;    /* "atomic count", "per-CPU count", "RCU", "hazard pointer" */
 	const char *what;     /* how an object is found and kept, one line */
+	const char *said;     /* "RCU", "hazard pointers": in a sentence */
+	const char *header;   /* where it is declared; NULL: nowhere */
 	const char *may_not_block; /* why its readers may not; NULL: they may */
+	bool unbounded;		   /* one reader that stalls can hold up any amount of memory */
 	unsigned effort;	   /* see choose.h */
+	bool is_lock;		   /* only reads and the mix were measured */
 	/*
 	 * ns of a get and a put (lock and unlock, protect and clear) of one object that all share,
 	 * by tradeoff.threads.
@@ -40,9 +51,8 @@ struct tradeoff_result {
 	struct bench_stat restarts;    /* back to the head: the element under the reader is gone */
 	struct bench_stat steps_again; /* only the step: the next one was deleted meanwhile */
 	double steps, deletions;       /* in all, how many were seen */
-	/* The workload, and around it: thread time per operation, by axis and point (choose.h). */
-	struct bench_stat mix[CHOOSE_AXES][CHOOSE_POINTS_MAX];
-	double mix_waiting[CHOOSE_AXES][CHOOSE_POINTS_MAX]; /* bytes at most */
+	/* The workload, and around it, by axis and point (choose.h). */
+	struct tradeoff_point mix[CHOOSE_AXES][CHOOSE_POINTS_MAX];
 };
 
 struct tradeoff {
@@ -54,6 +64,7 @@ struct tradeoff {
 	double size;		     /* of an object, bytes */
 	unsigned list;		     /* elements of the list */
 	unsigned mix_threads;
+	double others_cpus; /* CPUs that other programs used while the workload was measured */
 	double updates, hold_ns, objects; /* of the workload; updates: 0 to 1 */
 	bool block;
 	double value[CHOOSE_AXES][CHOOSE_POINTS_MAX]; /* see struct choose_work */

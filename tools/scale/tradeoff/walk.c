@@ -63,8 +63,8 @@ static uint64_t update(const struct tradeoff_run *run, const struct tradeoff_sch
 	return pace.done;
 }
 
-/* All CPUs but one walk; at least one does. */
-static void walk_once(struct tradeoff_run *run, size_t scheme, double *restarts, double *again)
+/* All CPUs but one walk; at least one does. Returns false if nobody has made a step: then nothing was measured. */
+static bool walk_once(struct tradeoff_run *run, size_t scheme, double *restarts, double *again)
 {
 	struct tradeoff_result *result = &run->result->scheme[scheme];
 	unsigned count = bench_cpus() > 1 ? bench_cpus() - 1 : 1, i;
@@ -92,21 +92,24 @@ static void walk_once(struct tradeoff_run *run, size_t scheme, double *restarts,
 		sum.again += walker[i].counts.again;
 	}
 	result->steps += (double)sum.steps;
-	*restarts = sum.steps ? 1e6 * (double)sum.restarts / (double)sum.steps : 0;
-	*again = sum.steps ? 1e6 * (double)sum.again / (double)sum.steps : 0;
 	free(walker);
+	if (!sum.steps)
+		return false;
+	*restarts = 1e6 * (double)sum.restarts / (double)sum.steps;
+	*again = 1e6 * (double)sum.again / (double)sum.steps;
+	return true;
 }
 
 void tradeoff_measure_walk(struct tradeoff_run *run, size_t scheme)
 {
 	double *restarts = options_alloc(run->runs, sizeof(*restarts));
 	double *again = options_alloc(run->runs, sizeof(*again));
-	unsigned i;
+	unsigned i, measured = 0;
 
 	for (i = 0; i < run->runs; i++)
-		walk_once(run, scheme, &restarts[i], &again[i]);
-	run->result->scheme[scheme].restarts = bench_stat_of(restarts, run->runs);
-	run->result->scheme[scheme].steps_again = bench_stat_of(again, run->runs);
+		measured += walk_once(run, scheme, &restarts[measured], &again[measured]);
+	run->result->scheme[scheme].restarts = bench_stat_of(restarts, measured);
+	run->result->scheme[scheme].steps_again = bench_stat_of(again, measured);
 	free(restarts);
 	free(again);
 }

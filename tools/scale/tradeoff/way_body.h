@@ -13,7 +13,8 @@
  *	let_go(object, size)	the pointer's reference to it; it can be found no more
  *	once(cell, object)	of get_put: keep it, read its body, let go; nobody replaces it
  *
- * and before it defines list_replace(), list_next() and walk(), see scale/tradeoff/ways.h.
+ * and before it defines list_replace(), list_next() and walk(), see scale/tradeoff/ways.h. A lock, which
+ * defines WAY_IS_LOCK, has no lists and no slow readers.
  */
 #include <stdlib.h>
 
@@ -22,6 +23,7 @@
 
 #define HEAD (offsetof(struct keep, body))
 
+#ifndef WAY_IS_LOCK
 /* In the body of a list's node. `deleted` is set before the node is taken out. */
 struct links {
 	struct keep *next;
@@ -32,6 +34,8 @@ static inline struct links *links_of(struct keep *node)
 {
 	return (struct links *)(void *)node->body;
 }
+
+#endif
 
 static struct keep *make(size_t size)
 {
@@ -60,6 +64,7 @@ static uint64_t get_put(struct tradeoff_cell *cell, uint64_t n)
 	return sum;
 }
 
+#ifndef WAY_IS_LOCK
 static void hold(struct tradeoff_cell *cell, double ns, bool block)
 {
 	struct found found;
@@ -73,6 +78,8 @@ static void replace(struct tradeoff_cell *cell, struct keep *object)
 {
 	let_go(publish(cell, object), TRADEOFF_SEEN_SIZE);
 }
+
+#endif
 
 static uint64_t mix(const struct tradeoff_mix *m, uint64_t *rng, uint64_t n)
 {
@@ -97,6 +104,7 @@ static uint64_t mix(const struct tradeoff_mix *m, uint64_t *rng, uint64_t n)
 	return sum;
 }
 
+#ifndef WAY_IS_LOCK
 static struct keep *list_make(struct keep *next)
 {
 	struct keep *node = make(sizeof(struct links));
@@ -104,8 +112,10 @@ static struct keep *list_make(struct keep *next)
 	*links_of(node) = (struct links){ next, 0 };
 	return node;
 }
+#endif
+
+#define MIX_FUNCTIONS .head = HEAD, .make = make, .unmake = unmake, .get_put = get_put, .mix = mix
 
 #define SCHEME_FUNCTIONS                                                                           \
-	.head = HEAD, .make = make, .unmake = unmake, .get_put = get_put, .hold = hold,            \
-	.replace = replace, .mix = mix, .list_make = list_make, .list_replace = list_replace,      \
-	.walk = walk, .list_next = list_next
+	MIX_FUNCTIONS, .hold = hold, .replace = replace, .list_make = list_make,                   \
+	.list_replace = list_replace, .walk = walk, .list_next = list_next

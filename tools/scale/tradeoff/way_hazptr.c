@@ -133,6 +133,8 @@ static void walk(struct keep *first, struct tradeoff_walk *counts)
 const struct tradeoff_scheme tradeoff_hazptr = {
 	.name = "hazptr",
 	.title = "hazard pointer",
+	.said = "hazard pointers",
+	.header = "lull/hazptr.h",
 	.what = "the reader names the object in a slot; freed when no slot names it",
 	.effort = 4,
 	SCHEME_FUNCTIONS,

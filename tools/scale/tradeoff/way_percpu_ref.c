@@ -137,6 +137,8 @@ static void walk(struct keep *first, struct tradeoff_walk *counts)
 const struct tradeoff_scheme tradeoff_percpu_ref = {
 	.name = "percpu_ref",
 	.title = "per-CPU count",
+	.said = "a count per CPU",
+	.header = "lull/percpu_ref.h",
 	.what = "a count for each CPU; the object is found in an RCU read section",
 	.effort = 3,
 	SCHEME_FUNCTIONS,

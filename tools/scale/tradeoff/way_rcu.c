@@ -92,8 +92,11 @@ static void walk(struct keep *first, struct tradeoff_walk *counts)
 const struct tradeoff_scheme tradeoff_rcu = {
 	.name = "rcu",
 	.title = "RCU",
+	.said = "RCU",
+	.header = "lull/rcu.h",
+	.unbounded = true,
 	.what = "a read section around the use; freed after a grace period",
-	.may_not_block = "a read section holds up all that waits to be freed until it ends",
+	.may_not_block = "no deferred memory is freed until they wake",
 	.effort = 2,
 	SCHEME_FUNCTIONS,
 };

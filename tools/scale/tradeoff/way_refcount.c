@@ -3,10 +3,9 @@
  * lull tradeoff: one atomic count in the object, and nothing else. What leads to the object has a
  * lock, in the pointer's lowest bit, so that who finds it can count before it is gone.
  */
-#include <sched.h>
-
 #include <lull/refcount.h>
 
+#include "scale/tradeoff/pointer_lock.h"
 #include "scale/tradeoff/ways.h"
 
 struct keep {
@@ -17,30 +16,6 @@ struct keep {
 struct found {
 	struct keep *object;
 };
-
-#define LOCKED ((uintptr_t)1)
-#define SPINS 64 /* before the holder, who may not be running, gets the CPU */
-
-/* Gives the pointer, without the lock. */
-static inline struct keep *lock(struct keep **p)
-{
-	unsigned spins = 0;
-
-	for (;;) {
-		struct keep *old =
-			(struct keep *)((uintptr_t)lull_load_relaxed(p) & ~LOCKED);
-
-		if (lull_cas_acquire(p, &old, (struct keep *)((uintptr_t)old | LOCKED)))
-			return old;
-		if (++spins % SPINS == 0)
-			sched_yield();
-	}
-}
-
-static inline void unlock(struct keep **p, struct keep *value)
-{
-	lull_store_release(p, value);
-}
 
 static inline void begin(struct keep *object)
 {
@@ -84,14 +59,6 @@ static inline uint64_t once(struct tradeoff_cell *cell, struct keep *object)
 	value = object->body[0];
 	put(object);
 	return value;
-}
-
-static inline struct keep *publish(struct tradeoff_cell *cell, struct keep *object)
-{
-	struct keep *old = lock(&cell->object);
-
-	unlock(&cell->object, object);
-	return old;
 }
 
 static inline void let_go(struct keep *object, size_t size)
@@ -152,6 +119,8 @@ static void walk(struct keep *first, struct tradeoff_walk *counts)
 const struct tradeoff_scheme tradeoff_refcount = {
 	.name = "refcount",
 	.title = "atomic count",
+	.said = "a reference count",
+	.header = "lull/refcount.h",
 	.what = "one count in the object; the pointer to it has a lock, for who finds it there",
 	.effort = 1,
 	SCHEME_FUNCTIONS,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lull tradeoff: the four ways, in the order of the slides. */
+/* lull tradeoff: the four ways, in the order of the slides, then locks. */
 #include "scale/tradeoff/ways.h"
 
 const struct tradeoff_scheme *const tradeoff_schemes[TRADEOFF_SCHEMES] = {
@@ -7,4 +7,6 @@ const struct tradeoff_scheme *const tradeoff_schemes[TRADEOFF_SCHEMES] = {
 	&tradeoff_percpu_ref,
 	&tradeoff_rcu,
 	&tradeoff_hazptr,
+	&tradeoff_rwlock,
+	&tradeoff_spinlock,
 };

@@ -43,18 +43,21 @@ struct tradeoff_mix {
  */
 struct tradeoff_scheme {
 	const char *name, *title, *what;
+	const char *said, *header; /* see tradeoff.h */
 	const char *may_not_block; /* see choose.h */
+	bool unbounded;		   /* see choose.h */
+	bool is_lock; /* measured for what it costs, not as a way to keep an object; what follows mix is NULL */
 	unsigned effort;
 	size_t head;
 	struct keep *(*make)(size_t size);
 	void (*unmake)(struct keep *object); /* nobody else has it */
 	/* Get and put n times, of the one object in the cell; a sum over its body. */
 	uint64_t (*get_put)(struct tradeoff_cell *cell, uint64_t n);
+	uint64_t (*mix)(const struct tradeoff_mix *mix, uint64_t *rng, uint64_t n);
 	/* Find, stay, let go, once. */
 	void (*hold)(struct tradeoff_cell *cell, double ns, bool block);
 	/* A new object takes the place of the one there, which goes through tradeoff_seen. */
 	void (*replace)(struct tradeoff_cell *cell, struct keep *object);
-	uint64_t (*mix)(const struct tradeoff_mix *mix, uint64_t *rng, uint64_t n);
 	/* A list of nodes, the pointer to the next in their bodies; the first is never deleted. */
 	struct keep *(*list_make)(struct keep *next);
 	void (*list_replace)(struct keep *before, struct keep *victim);
@@ -63,7 +66,7 @@ struct tradeoff_scheme {
 };
 
 extern const struct tradeoff_scheme tradeoff_refcount, tradeoff_percpu_ref, tradeoff_rcu,
-	tradeoff_hazptr;
+	tradeoff_hazptr, tradeoff_rwlock, tradeoff_spinlock;
 extern const struct tradeoff_scheme *const tradeoff_schemes[TRADEOFF_SCHEMES];
 
 /*
@@ -85,7 +88,7 @@ struct tradeoff_run {
 	struct workload work;
 	double slow_ns, update_rate;
 	double seconds; /* for the part that runs */
-	unsigned runs;
+	unsigned runs, rounds; /* of the mix; 0: until there is nothing more to learn */
 	bool chosen[TRADEOFF_SCHEMES];
 	struct tradeoff *result; /* shared with the processes that measure */
 };

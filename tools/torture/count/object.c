@@ -271,6 +271,7 @@ static void confirmed(struct lull_percpu_ref *ref)
 void torture_counted_kill(struct counted *o, bool confirm)
 {
 	bool held = torture.fault_name || o->serial % 8 < 4;
+	struct lull_percpu_ref *const many[] = { &o->ref };
 
 	if (held) {
 		lull_percpu_ref_get(&o->ref);
@@ -282,6 +283,8 @@ void torture_counted_kill(struct counted *o, bool confirm)
 		lull_percpu_ref_kill(&o->ref);
 	if (confirm)
 		lull_percpu_ref_kill_and_confirm(&o->ref, confirmed);
+	else if (o->serial % 2)
+		lull_percpu_ref_kill_many(many, 1);
 	else
 		lull_percpu_ref_kill(&o->ref);
 	if (held)

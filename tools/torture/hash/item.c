@@ -45,9 +45,9 @@ void torture_item_check(const struct hash_item *item, uint32_t key, uint64_t ser
 
 	tally->age[age <= TORTURE_AGES ? age : TORTURE_AGES]++;
 	if (age > 1)
-		torture_fail("%s: what key %u led to was freed while it was read", where, key);
+		torture_fail("%s: the item of key %u was freed while it was read", where, key);
 	else if (item->key != key || item->serial != serial || item->contents != ~serial)
-		torture_fail("%s: what key %u led to was changed while it was read", where, key);
+		torture_fail("%s: the item of key %u was changed while it was read", where, key);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -56,7 +56,7 @@ void torture_item_check(const struct hash_item *item, uint32_t key, uint64_t ser
 static void dig_up(struct hash_item *item)
 {
 	if (item->age != 2 || item->contents != SPOILT || item->serial != SPOILT)
-		torture_fail("what key %u led to was changed after it was freed", item->key);
+		torture_fail("the item of key %u was changed after it was freed", item->key);
 	free(item);
 }
 
@@ -79,7 +79,7 @@ static void item_gone(struct lull_rcu_head *head)
 	uint64_t serial = item->serial;
 
 	if (item->age != 1)
-		torture_fail("what key %u led to was freed twice", item->key);
+		torture_fail("the item of key %u was freed twice", item->key);
 	lull_store_relaxed(&item->age, 2u);
 	item->serial = item->contents = SPOILT;
 	lull_add_relaxed(&torture_hashes.freed, (uint64_t)1);

@@ -17,9 +17,9 @@ static void check_turns(uint32_t key, uint32_t before, uint32_t after, const str
 	if (before != after)
 		return;
 	if (!item && turn_of(before) == TURN_THERE)
-		torture_fail("key %u was in the table all the while, and a lookup did not find it", key);
+		torture_fail("a lookup did not find key %u, which was in the table all the time", key);
 	else if (item && turn_of(before) == TURN_GONE)
-		torture_fail("key %u was not in the table all the while, and a lookup found it", key);
+		torture_fail("a lookup found key %u, which was never in the table meanwhile", key);
 }
 
 /* In a read section. Half of the time one that is always there. */
@@ -36,7 +36,7 @@ static struct hash_item *look_up(uint32_t key, uint64_t *serial)
 		return NULL;
 	*serial = item->serial;
 	if (item->contents != ~*serial)
-		torture_fail("what key %u leads to was seen before its contents", key);
+		torture_fail("a reader saw the item of key %u before its contents", key);
 	return item;
 }
 
@@ -109,7 +109,7 @@ static void walk(struct torturer *t)
 	lull_rcu_read_unlock();
 	for (key = 0; key < HASH_STEADY; key++)
 		if (!met[key]) {
-			torture_fail("key %u was in the table all the while, and a walk did not meet it", key);
+			torture_fail("a walk did not meet key %u, which was in the table all the time", key);
 			break;
 		}
 	t->tally.sections++;

@@ -36,7 +36,7 @@ static void insert(uint32_t key, uint64_t *rng)
 		err = lull_hash_insert(&torture_hashes.table, &item->node, torture_hash_of(key), torture_hash_match, &key);
 	next_turn(key);
 	if (err)
-		torture_fail("key %u is said to be in the table, and was removed before", key);
+		torture_fail("lull_hash_insert() found key %u, which was removed before", key);
 }
 
 static struct hash_item *remove_it(uint32_t key, bool by_node)
@@ -114,7 +114,7 @@ static void resize(struct torturer *t)
 	if (torture_once_in(&t->rng, 4))
 		lull_hash_finish_resize(&torture_hashes.table);
 	else if (lull_hash_resize(&torture_hashes.table, (size_t)2 << torture_random(&t->rng, BUCKETS_MOST_LOG)) != 0)
-		torture_fail("lull_hash_resize() fails, and there is memory");
+		torture_fail("lull_hash_resize() fails although there is memory");
 }
 
 /* Most of the keys come, or most of them go, for a while, so that the table resizes by itself. */
@@ -195,7 +195,7 @@ void torture_hash_check(const char *when)
 		torture_fail("%s: %zu keys are in the table, %zu are counted, and a walk meets %zu", when, there, counted,
 			     met);
 	if (lull_load_relaxed(&torture_hashes.taken_out) != lull_load_relaxed(&torture_hashes.freed))
-		torture_fail("%s: %llu items of %llu that were taken out are freed", when,
+		torture_fail("%s: %llu of %llu removed items have been freed", when,
 			     (unsigned long long)torture_hashes.freed, (unsigned long long)torture_hashes.taken_out);
 	torture_items_flush();
 	/* The old table goes by a grace period. */
@@ -222,7 +222,7 @@ pid_t torture_hash_fork(struct torturer *t)
 	if (item)
 		torture_item_check(item, key, serial, &t->tally, "section around a fork");
 	else
-		torture_fail("key %u was in the table all the while, and a lookup did not find it", key);
+		torture_fail("a lookup did not find key %u, which was in the table all the time", key);
 	lull_rcu_read_unlock();
 	return pid;
 }

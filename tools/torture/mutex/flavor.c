@@ -15,7 +15,7 @@ static bool take(struct mutex_lock *l, uint64_t *rng)
 	if (!torture_mutex_take(&l->m, &l->watch, rng))
 		return false;
 	if (lull_mutex_owner(&l->m) != torture_me->tid && torture_me->tid)
-		torture_fail("a lock names thread %u and is had by %u", lull_mutex_owner(&l->m), torture_me->tid);
+		torture_fail("a lock names thread %u as its owner, and thread %u has it", lull_mutex_owner(&l->m), torture_me->tid);
 	l->taken++;
 	return true;
 }

@@ -73,7 +73,7 @@ void torture_mutex_drop(struct lull_mutex *m, struct mutex_watch *watch)
 void torture_mutex_visit(struct mutex_pair *pair, uint64_t ns, const char *where)
 {
 	if (pair->a != pair->b)
-		torture_fail("%s: the lock is not had by one alone, or does not show what the last one wrote "
+		torture_fail("%s: more than one thread has the lock, or its owner does not see what the last one wrote "
 			     "(%llu and %llu)",
 			     where, (unsigned long long)pair->a, (unsigned long long)pair->b);
 	pair->a++;

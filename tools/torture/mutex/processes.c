@@ -80,9 +80,9 @@ static const char *repair(int err)
 	if (err && err != -EOWNERDEAD)
 		return "a robust lock cannot be locked";
 	if (!err && pair->a != pair->b)
-		return "the owner of a robust lock died, and the next one was not told";
+		return "the owner of a robust lock died, and the next owner did not learn of it";
 	if (pair->a - pair->b > 1)
-		return "a robust lock was not had by one alone";
+		return "more than one process had a robust lock";
 	pair->b = pair->a;
 	if (err) {
 		shared->died++;
@@ -119,7 +119,7 @@ static const char *plain_visit(uint64_t *rng)
 	if (!torture_mutex_take(&shared->plain, &shared->plain_watch, rng))
 		return NULL;
 	if (pair->a != pair->b)
-		return "a lock that processes share was not had by one alone";
+		return "more than one process had a lock that processes share";
 	pair->a++;
 	torture_spin_ns(torture_random(rng, 2000));
 	pair->b++;

@@ -139,8 +139,8 @@ void torture_mutex_exit(struct torturer *t)
 	torture_meet_join(t, who, n, NULL);
 	err = lull_mutex_robust_lock(&m);
 	if (err != -EOWNERDEAD || died != n - 1)
-		torture_fail("%u threads exited with a robust lock, %u of them were told of the one before, the next "
-			     "one gets %d", n, died, err);
+		torture_fail("%u threads exited with a robust lock, %u of them learned of the owner before, the next lock "
+			     "returns %d", n, died, err);
 	if (err == -EOWNERDEAD)
 		lull_mutex_robust_consistent(&m);
 	lull_mutex_robust_unlock(&m);

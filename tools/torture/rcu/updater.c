@@ -209,8 +209,10 @@ static void update(struct updater *u, enum torture_form form)
 	torture_doing(form_doing[form]);
 	if (form == FORM_CALL) {
 		torture_element_defer(old);
-		if (torture_once_in(&u->t->rng, 2))
+		if (torture_once_in(&u->t->rng, 3))
 			lull_rcu_call(&old->head, element_called);
+		else if (torture_once_in(&u->t->rng, 2))
+			lull_rcu_call_pure(&old->head, element_called);
 		else
 			lull_rcu_call_sized(&old->head, element_called, sizeof(*old));
 		return;

@@ -34,7 +34,7 @@ static const char *no_shared_library(void)
 	const char *why = no_preload();
 
 	if (!why && torture.fault_name && torture.use_fault != FAULT_NO_EFFECT)
-		why = "the library is part of this program, so that nobody can tell whose call it is";
+		why = "the library is part of this program, so nobody can tell whose call it is";
 	return why;
 }
 
@@ -45,13 +45,13 @@ static const char *no_sanitizer(void)
 
 static const char *no_fork(void)
 {
-	return TORTURE_HAS_SANITIZER ? "the sanitizer in this build cannot stand threads in children" : NULL;
+	return TORTURE_HAS_SANITIZER ? "the sanitizer in this build does not work in a child that makes threads" : NULL;
 }
 
 static const char *no_end_of_main(void)
 {
 #ifdef LULL__TSAN
-	return "ThreadSanitizer cannot stand a main thread that ends";
+	return "ThreadSanitizer does not work after the main thread has ended";
 #else
 	return NULL;
 #endif
@@ -64,7 +64,7 @@ static const char *no_fifo(void)
 
 	sched_getparam(0, &old);
 	if (sched_setscheduler(0, SCHED_FIFO, &fifo) != 0)
-		return "real-time priorities take CAP_SYS_NICE";
+		return "real-time priorities need CAP_SYS_NICE";
 	sched_setscheduler(0, policy, &old);
 	return NULL;
 }
@@ -72,12 +72,12 @@ static const char *no_fifo(void)
 /* To start a thread that is nicer than oneself takes the same. */
 static const char *no_nice(void)
 {
-	return geteuid() == 0 && !no_fifo() ? NULL : "only CAP_SYS_NICE takes a nice value back";
+	return geteuid() == 0 && !no_fifo() ? NULL : "only a process with CAP_SYS_NICE can lower a nice value";
 }
 
 static const char *one_cpu_only(void)
 {
-	return bench_cpus() < 2 ? "there is one processor only" : NULL;
+	return bench_cpus() < 2 ? "there is only one processor" : NULL;
 }
 
 static const struct wild_row rows[NR_WILD] = {
@@ -89,7 +89,7 @@ static const struct wild_row rows[NR_WILD] = {
 		.against = B(LOST_MEMBARRIER) | B(FAIL_MEMBARRIER),
 	},
 	[WILD_LOST_MEMBARRIER] = {
-		.name = "lost-membarrier", .what = "membarrier fails from some time on",
+		.name = "lost-membarrier", .what = "membarrier begins to fail after some time",
 		.against = B(FAIL_MEMBARRIER) | B(FULL_FENCE) | B(NO_OPENAT), /* see fence.h */
 	},
 	[WILD_NO_MEMFD] = { .name = "no-memfd", .what = "memfd_create is forbidden", .line = { "memfd" } },
@@ -107,7 +107,7 @@ static const struct wild_row rows[NR_WILD] = {
 	},
 	[WILD_NO_MEMORY] = {
 		.name = "no-memory", .what = "RLIMIT_AS is used up for a while", .why_not = no_sanitizer,
-		.line = { "thread", "no memory to check" },
+		.line = { "thread", "no memory" },
 	},
 	[WILD_FAIL_MALLOC] = {
 		.name = "fail-malloc", .what = "the library's malloc fails now and then",
@@ -119,7 +119,7 @@ static const struct wild_row rows[NR_WILD] = {
 	},
 	[WILD_FAIL_MMAP] = {
 		.name = "fail-mmap", .what = "its mmap fails now and then", .why_not = no_shared_library,
-		.line = { "no memory to check" },
+		.line = { "no memory" },
 	},
 	[WILD_FAIL_MEMBARRIER] = {
 		.name = "fail-membarrier", .what = "its membarrier fails now and then", .why_not = no_shared_library,
@@ -155,11 +155,11 @@ static const struct wild_row rows[NR_WILD] = {
 		.why_not = no_nice,
 	},
 	[WILD_FIRST_PINNED] = {
-		.name = "first-pinned", .what = "the first user may run on one CPU only", .group = GROUP_FIRST,
+		.name = "first-pinned", .what = "the first user may run only on one CPU", .group = GROUP_FIRST,
 		.why_not = one_cpu_only,
 	},
 	[WILD_ONE_CPU] = {
-		.name = "one-cpu", .what = "the whole process may run on one CPU only", .against = B(FIRST_PINNED),
+		.name = "one-cpu", .what = "the whole process may run only on one CPU", .against = B(FIRST_PINNED),
 	},
 	[WILD_NICE] = {
 		.name = "nice", .what = "the whole process is at nice 19", .against = B(FIRST_NICE) | B(IDLE),
@@ -167,14 +167,14 @@ static const struct wild_row rows[NR_WILD] = {
 	[WILD_IDLE] = { .name = "idle", .what = "the whole process is SCHED_IDLE" },
 	[WILD_BURST] = { .name = "burst", .what = "hundreds of threads come and go, and memory is as before" },
 	[WILD_SMALL_STACK] = {
-		.name = "small-stack", .what = "these have the smallest stacks that there are",
+		.name = "small-stack", .what = "threads of a burst have the smallest stacks that are possible",
 		.why_not = no_sanitizer,
 	},
 	[WILD_LATE_USE] = {
-		.name = "late-use", .what = "some use the library first in the last round of their destructors",
+		.name = "late-use", .what = "threads of a burst may first use the library in their last round of destructors",
 	},
 	[WILD_STALL] = {
-		.name = "stall", .what = "readers stall for a while, and are reported",
+		.name = "stall", .what = "readers stall for a while, and the library reports them",
 		.line = { "has waited", "has not returned" },
 	},
 	[WILD_FLOOD] = {
@@ -191,8 +191,8 @@ static const struct wild_row rows[NR_WILD] = {
 		.name = "fork", .what = "children use everything, and exit in either way", .why_not = no_fork,
 	},
 	[WILD_RAW_FORK] = { .name = "raw-fork", .what = "children of _Fork() read and lock", .why_not = no_fork },
-	[WILD_POLL] = { .name = "poll", .what = "callbacks are left to the program", .group = GROUP_MODE },
-	[WILD_CALLER] = { .name = "caller", .what = "callbacks run where they are deferred", .group = GROUP_MODE },
+	[WILD_POLL] = { .name = "poll", .what = "the program runs callbacks in its own loop", .group = GROUP_MODE },
+	[WILD_CALLER] = { .name = "caller", .what = "callbacks run in the threads that defer", .group = GROUP_MODE },
 	[WILD_END_MAIN_EXITS] = {
 		.name = "end-main-exits", .what = "main ends by pthread_exit(), then the others end",
 		.group = GROUP_END, .why_not = no_end_of_main,
@@ -201,7 +201,7 @@ static const struct wild_row rows[NR_WILD] = {
 	[WILD_END_EXIT] = {
 		.name = "end-exit", .what = "a thread calls exit() while all use the library", .group = GROUP_END,
 	},
-	[WILD_END_AT_ONCE] = { .name = "end-at-once", .what = "likewise _exit()", .group = GROUP_END },
+	[WILD_END_AT_ONCE] = { .name = "end-at-once", .what = "a thread calls _exit() while all use the library", .group = GROUP_END },
 	[WILD_END_CONTEXT] = {
 		.name = "end-context", .what = "main returns with a context of hazard pointers on its stack",
 		.group = GROUP_END,
@@ -321,7 +321,7 @@ wild_set wild_parse(const char *text)
 		enum wild_condition c = (enum wild_condition)options_word("--conditions", names[i], words);
 
 		if (!(set & WILD_BIT(c)) && !wild_fits(set, c))
-			options_bad("--conditions: %s does not go with what is before it", rows[c].name);
+			options_bad("--conditions: %s does not go with a condition before it", rows[c].name);
 		set |= WILD_BIT(c);
 		free(names[i]);
 	}

@@ -428,7 +428,7 @@ void wild_mix_settle(bool alone)
 			     (unsigned long long)mix.posted);
 	lull_reclaim_stats(&waiting);
 	if (waiting.items)
-		torture_fail("%zu deferred objects are said to wait after a barrier", waiting.items);
+		torture_fail("after a barrier lull_reclaim_stats() counts %zu deferred objects", waiting.items);
 	if (mix.left != mix.right)
 		torture_fail("a mutex was left with a thread inside");
 }

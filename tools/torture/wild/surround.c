@@ -43,7 +43,7 @@ const char *wild_preload_path(void)
 
 static _Noreturn void cannot(enum wild_condition c)
 {
-	printf("failure: condition %s cannot be had: %s\n", wild_row(c)->name, strerror(errno));
+	printf("failure: cannot set up condition %s: %s\n", wild_row(c)->name, strerror(errno));
 	fflush(stdout);
 	_exit(EXIT_FAILURE);
 }

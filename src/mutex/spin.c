@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * spin.c - wait for a lock without sleeping: for how long, and how many threads at a time.
+ */
+#include "oracle.h"
+#include "waiting.h"
+
+/*
+ * How long to spin for one owner. An owner that is only believed to run may have gone to sleep: the time
+ * wasted then is about that of sleeping and being woken, in a virtual machine. An owner that runs for
+ * certain is worth spinning for until the wait is as long as a time slice.
+ */
+#define BELIEVED_NS 60000u
+#define UNKNOWN_NS  25000u
+#define CERTAIN_NS  1000000u
+
+/*
+ * A thread that spins no longer than this is not counted among those that spin for a lock: it would write to the
+ * lock's own cache line twice, while the owner wants that to unlock.
+ */
+#define UNCOUNTED_NS 1000u
+
+/*
+ * An owner that sleeps is believed to run, and spun for in vain. A thread that has done so twice in a row spins for
+ * SHORT_NS from then on, and only every eighth time for BELIEVED_NS, until it gets a lock after more than SHORT_NS.
+ */
+#define SHORT_NS 10000u
+
+static __thread uint32_t in_vain __attribute__((tls_model("initial-exec"))); /* how often in a row */
+
+#define LOOK 16 /* pauses before the clock and the oracle are asked again */
+
+/* May one thread more spin for a lock with this @rest? */
+static bool has_room(const struct lull__lock_wait *wait, uint32_t rest)
+{
+	uint32_t spinners = wait->shared ? 0 : (lull__rest_valid(rest) & LULL__SPINNERS) / LULL__SPINNER;
+
+	return spinners < lull_load_relaxed(&lull__spinners_max);
+}
+
+/* Join the few threads that may spin for one lock. Returns false if there are enough: then sleep. */
+static bool may_spin(struct lull__lock_wait *wait)
+{
+	uint32_t rest = lull_load_relaxed(&wait->m->rest);
+
+	do {
+		if (!has_room(wait, rest))
+			return false;
+	} while (!wait->shared &&
+		 !lull_cas_relaxed(&wait->m->rest, &rest, lull__rest_valid(rest) + LULL__SPINNER));
+	return true;
+}
+
+/* Leave the threads that spin. If a signal handler has forked: in the child this thread is not counted. */
+static void spins_no_more(struct lull__lock_wait *wait)
+{
+	uint32_t rest = lull_load_relaxed(&wait->m->rest);
+
+	while (!wait->shared && (lull__rest_valid(rest) & LULL__SPINNERS) &&
+	       !lull_cas_relaxed(&wait->m->rest, &rest, lull__rest_valid(rest) - LULL__SPINNER))
+		;
+}
+
+/*
+ * Does the waiter have the lock: was it free and could be taken, or has it been handed over?
+ *
+ * ORDER MTX-2: the lock before what it guards; pairs with MTX-2 in hand_over(); without it the heir does
+ * not see the last owner's stores; model/mutex/heir.litmus
+ */
+bool lull__lock_is_mine(struct lull__lock_wait *wait)
+{
+	uint32_t word = lull_load_acquire(&wait->m->word);
+
+	if ((word & LULL__MUTEX_TID) == 0)
+		return wait->take(wait, word);
+	return (word & LULL__MUTEX_TID) == wait->tid;
+}
+
+static uint64_t believed_ns(void)
+{
+	return in_vain < 2 || in_vain % 8 == 0 ? BELIEVED_NS : SHORT_NS;
+}
+
+static uint64_t spin_ns(enum lull__runs runs)
+{
+	switch (runs) {
+	case LULL__RUNS_YES:
+		return CERTAIN_NS;
+	case LULL__RUNS_BELIEVED:
+		return believed_ns();
+	case LULL__RUNS_UNKNOWN:
+		return UNKNOWN_NS;
+	default:
+		return 0;
+	}
+}
+
+/* One wait's spinning: for which owner, and since when. */
+struct spin {
+	struct lull__sighting sighting;
+	uint32_t owner;
+	uint64_t since_ns; /* for this owner */
+	uint64_t first_ns; /* for any */
+	uint64_t last_ns;  /* when the clock was read last */
+	bool counted;
+};
+
+/* Be counted, if the thread has spun for long enough. Returns false if enough threads are. */
+static bool join_in_time(struct lull__lock_wait *wait, struct spin *spin, uint64_t now_ns)
+{
+	if (!spin->first_ns)
+		spin->first_ns = now_ns;
+	if (!spin->counted && now_ns - spin->first_ns >= UNCOUNTED_NS)
+		spin->counted = may_spin(wait);
+	return spin->counted || now_ns - spin->first_ns < UNCOUNTED_NS;
+}
+
+static bool worth_it(struct lull__lock_wait *wait, struct spin *spin)
+{
+	uint32_t word = lull_load_relaxed(&wait->m->word), owner = word & LULL__MUTEX_TID;
+	enum lull__runs runs;
+	uint64_t now_ns;
+
+	if (!owner)
+		return true;
+	lull__lock_saw(wait, owner);
+	if (wait->heir && !(word & LULL__MUTEX_HEIR))
+		return false; /* HEIR has yet to be set */
+	if (lull__oracle_slice_over())
+		return false;
+	runs = lull__oracle_runs(&spin->sighting, owner);
+	if (runs == LULL__RUNS_NO)
+		return false;
+	now_ns = lull__now_ns();
+	spin->last_ns = now_ns;
+	if (owner != spin->owner) {
+		spin->owner = owner;
+		spin->since_ns = now_ns;
+	}
+	if (!wait->impatient_ns)
+		wait->impatient_ns = now_ns + LULL_MUTEX_PATIENCE_MS * 1000000u;
+	return now_ns - spin->since_ns < spin_ns(runs) && now_ns < wait->deadline_ns &&
+	       (wait->heir || now_ns < wait->impatient_ns) && join_in_time(wait, spin, now_ns);
+}
+
+/* Spin for a moment without asking the oracle: most sections are shorter than that takes. */
+static bool spin_a_while(struct lull__lock_wait *wait)
+{
+	for (int i = 0; i < LOOK; i++) {
+		if (lull__lock_is_mine(wait))
+			return true;
+		lull_cpu_relax();
+	}
+	return false;
+}
+
+/* Remember whether it was worth it. */
+static void learn(const struct spin *spin, bool mine)
+{
+	uint64_t spun_ns = spin->last_ns - spin->since_ns;
+
+	if (mine && spun_ns > SHORT_NS)
+		in_vain = 0;
+	else if (!mine && spun_ns >= believed_ns())
+		in_vain++;
+}
+
+/* Spin as long as it is worth it. Returns whether the waiter has the lock. */
+bool lull__lock_spin(struct lull__lock_wait *wait)
+{
+	struct spin spin = { .owner = 0 };
+	bool mine = lull_load_relaxed(&lull__spinners_max) ? spin_a_while(wait) : lull__lock_is_mine(wait);
+
+	if (mine || !has_room(wait, lull_load_relaxed(&wait->m->rest)))
+		return mine;
+	while (!mine && worth_it(wait, &spin))
+		mine = spin_a_while(wait);
+	learn(&spin, mine);
+	if (spin.counted)
+		spins_no_more(wait);
+	return mine;
+}

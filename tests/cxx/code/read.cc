@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* What reads and retires cost in C++: the same functions as in read.c. */
+#include <lull/counted.hpp>
+#include <lull/hazard_pointer>
+#include <lull/rcu>
+#include <lull/rcu_ptr.hpp>
+
+struct front {
+	long before;
+};
+struct node : front, lull::hazard_pointer_obj_base<node> {
+};
+struct gone : front, lull::rcu_obj_base<gone> {
+	~gone();
+};
+struct plain : front, lull::rcu_obj_base<plain> {
+};
+
+struct member : front, lull::cohort_obj_base<member> {
+	~member();
+};
+struct counted : front, lull::counted_base<counted> {
+	~counted();
+};
+
+extern "C" {
+
+node *protect(lull::hazard_pointer &h, std::atomic<node *> &src)
+{
+	return h.protect(src);
+}
+
+void reset(lull::hazard_pointer &h)
+{
+	h.reset_protection();
+}
+
+int protect_use_reset(lull::hazard_pointer &h, std::atomic<node *> &src)
+{
+	node *n = h.protect(src);
+	int value = static_cast<int>(n->before);
+
+	h.reset_protection();
+	return value;
+}
+
+void lock()
+{
+	lull::rcu_default_domain().lock();
+}
+
+void unlock()
+{
+	lull::rcu_default_domain().unlock();
+}
+
+int lock_use_unlock(std::atomic<node *> &src)
+{
+	int value;
+
+	lull::rcu_default_domain().lock();
+	value = static_cast<int>(src.load(std::memory_order_acquire)->before);
+	lull::rcu_default_domain().unlock();
+	return value;
+}
+
+void retire_hazptr(node &n)
+{
+	n.retire();
+}
+
+void retire_rcu(gone &n)
+{
+	n.retire();
+}
+
+void retire_plain(plain &n)
+{
+	n.retire();
+}
+
+/* ---- beyond the standard ----------------------------------------------------------------------- */
+
+int section_read(const lull::rcu_ptr<gone> &src)
+{
+	lull::rcu_section section;
+
+	return static_cast<int>(src.read()->before) * 3;
+}
+
+void publish(lull::rcu_ptr<gone> &src, gone *now)
+{
+	src.publish(std::unique_ptr<gone>(now));
+}
+
+void retire_to_cohort(lull::cohort &c, member &m)
+{
+	m.retire_to_cohort(c);
+}
+
+void count_put(lull::counted<counted> &c)
+{
+	using reference = lull::counted<counted>;
+
+	c.~reference();
+}
+}

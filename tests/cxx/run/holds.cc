@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * holds.cc - lull::held keeps an object, wherever it is stored, moved and ended.
+ */
+#include <csignal>
+#include <deque>
+#include <memory>
+#include <vector>
+#ifdef __x86_64__
+#include <x86intrin.h>
+#endif
+
+#include <lull/hazard_pointer>
+#include <lull/held.hpp>
+#include <lull/rcu_ptr.hpp>
+
+#include "keeping.hpp"
+
+namespace
+{
+
+struct by_hazptr : living, lull::hazard_pointer_obj_base<by_hazptr> {
+};
+struct by_both : living, lull::bridge_obj_base<by_both> {
+	by_both *next = nullptr;
+};
+
+static_assert(sizeof(lull::held<by_both>) == 2 * sizeof(void *));
+static_assert(!std::is_copy_constructible_v<lull::held<by_both>> && !std::is_copy_assignable_v<lull::held<by_both>>);
+static_assert(std::is_nothrow_move_constructible_v<lull::held<by_both>> &&
+	      std::is_nothrow_move_assignable_v<lull::held<by_both>> && std::is_nothrow_destructible_v<lull::held<by_both>>);
+static_assert(std::is_nothrow_default_constructible_v<lull::held<by_both>>);
+static_assert(sizeof(by_both) == sizeof(living) + sizeof(lull_head) + sizeof(void *));
+
+template <class T> std::atomic<T *> shared{nullptr};
+
+template <class T> lull::held<T> current()
+{
+	return lull::hold(shared<T>);
+}
+
+template <class T> bool keeps_when_retired(lull::held<T> &kept)
+{
+	shared<T>.exchange(nullptr)->retire();
+	return lull_hazptr_barrier_timeout(10) != 0 && alive == 1 && kept->is_whole();
+}
+
+template <class T> void keeps()
+{
+	none_alive();
+	MUST(!current<T>() && current<T>() == nullptr && current<T>().get() == nullptr);
+	shared<T> = new T;
+	{
+		lull::held<T> kept = current<T>();
+
+		MUST(kept && kept != nullptr && kept.get() == shared<T>.load() && &*kept == kept.get());
+		MUST(keeps_when_retired(kept));
+		MUST(!current<T>());
+	}
+	none_alive();
+}
+
+template <class T> void moves()
+{
+	lull::held<T> first, second = nullptr;
+
+	shared<T> = new T;
+	first = current<T>();
+	second = std::move(first);
+	MUST(!first && second && second.get() == shared<T>.load());
+	lull::held<T> third(std::move(second));
+	MUST(!second && third);
+	lull::held<T> &same = third;
+	third = std::move(same);
+	MUST(third && third->is_whole());
+	swap(first, third);
+	MUST(first && !third);
+	MUST(keeps_when_retired(first));
+	/* On another thread, whose end does not matter. */
+	std::thread([&, handed = std::move(first)]() mutable {
+		MUST(handed->is_whole());
+		second = std::move(handed);
+	}).join();
+	MUST(alive == 1 && second->is_whole());
+	std::thread([&] { second.reset(); }).join();
+	MUST(!second);
+	second.reset();
+	none_alive();
+}
+
+/* More than any thread has slots. */
+void many()
+{
+	std::vector<lull::held<by_both>> holds;
+	std::deque<std::unique_ptr<by_both>> objects;
+
+	for (int i = 0; i < 100; i++) {
+		std::atomic<by_both *> variable{new by_both};
+
+		holds.push_back(lull::hold(variable));
+		variable.load()->retire();
+	}
+	MUST(lull_hazptr_barrier_timeout(10) != 0 && alive == 100);
+	for (auto &kept : holds)
+		MUST(kept->is_whole());
+	holds.erase(holds.begin() + 10, holds.end());
+	AWAIT(alive == 10);
+	holds.clear();
+	none_alive();
+}
+
+/* From a section, found on any way. */
+void keeps_from_section()
+{
+	by_both *list = new by_both;
+	lull::held<by_both> kept;
+
+	list->next = new by_both;
+	{
+		lull::rcu_section section;
+
+		kept = lull::keep(list->next);
+		MUST(kept.get() == list->next);
+		MUST(!lull::keep(static_cast<by_both *>(nullptr)));
+	}
+	list->next->retire();
+	list->retire();
+	AWAIT(alive == 1);
+	MUST(lull_hazptr_barrier_timeout(10) != 0 && kept->is_whole());
+	kept.reset();
+	none_alive();
+}
+
+/* Readers that only have sections are safe as well. */
+void sections_keep()
+{
+	std::atomic<bool> in{false}, leave{false};
+	by_both *found = new by_both;
+	std::thread reader([&] {
+		lull::rcu_section section;
+
+		in = true;
+		AWAIT(leave.load());
+		MUST(found->is_whole());
+	});
+
+	AWAIT(in.load());
+	found->retire();
+	MUST(lull_hazptr_barrier_timeout(20) != 0 && alive == 1);
+	leave = true;
+	reader.join();
+	none_alive();
+}
+
+/*
+ * Whatever instruction of hold() it is before which another thread changes the pointer: hold() returns the old object only if
+ * its hazard pointer named it by then.
+ */
+#if defined(__x86_64__) && !SANITIZED
+constexpr unsigned long long trap_flag = 0x100;
+int steps, change_at;
+by_both *was, *is;
+lull_hazptr *next_slot;
+bool was_named;
+
+void trapped(int)
+{
+	if (steps++ != change_at)
+		return;
+	was_named = lull_load_relaxed(&next_slot->addr) - reinterpret_cast<std::uintptr_t>(was) < sizeof(by_both);
+	shared<by_both>.store(is, std::memory_order_relaxed);
+}
+
+void looks_twice()
+{
+	bool found_old = false, found_new = false;
+
+	was = new by_both;
+	is = new by_both;
+	signal(SIGTRAP, trapped);
+	(void)current<by_both>(); /* all is linked */
+	for (change_at = 0; change_at <= steps; change_at++) {
+		next_slot = lull_hazptr_pool_get();
+		lull_hazptr_pool_put(next_slot);
+		shared<by_both> = was;
+		steps = 0;
+		__writeeflags(__readeflags() | trap_flag);
+		lull::held<by_both> kept = lull::hold(shared<by_both>);
+		__writeeflags(__readeflags() & ~trap_flag);
+		if (change_at >= steps)
+			break;
+		MUST(kept.get() == is || (kept.get() == was && was_named));
+		(kept.get() == is ? found_new : found_old) = true;
+	}
+	MUST(found_old && found_new && change_at > 20);
+	signal(SIGTRAP, SIG_DFL);
+	shared<by_both> = nullptr;
+	delete was;
+	delete is;
+}
+#else
+void looks_twice() {}
+#endif
+
+/* What others publish and retire meanwhile. Which of them a hold gets does not matter: it is whole. */
+template <class T> void storm()
+{
+	std::atomic<bool> stop{false};
+	std::vector<std::thread> readers;
+	int looks = SANITIZED ? 2000 : 20000;
+
+	shared<T> = new T;
+	for (int i = 0; i < 2; i++)
+		readers.emplace_back([&] {
+			lull::held<T> older;
+
+			for (int n = 0; n < looks; n++) {
+				lull::held<T> now = current<T>();
+
+				MUST(now->is_whole() && (!older || older->is_whole()));
+				if (n % 7 == 0)
+					older = std::move(now);
+			}
+		});
+	std::thread updater([&] {
+		while (!stop)
+			shared<T>.exchange(new T)->retire();
+	});
+	for (auto &reader : readers)
+		reader.join();
+	stop = true;
+	updater.join();
+	shared<T>.exchange(nullptr)->retire();
+	none_alive();
+}
+
+} // namespace
+
+int main()
+{
+	keeps<by_hazptr>();
+	keeps<by_both>();
+	moves<by_hazptr>();
+	moves<by_both>();
+	many();
+	keeps_from_section();
+	sections_keep();
+	looks_twice();
+	storm<by_hazptr>();
+	storm<by_both>();
+	return 0;
+}

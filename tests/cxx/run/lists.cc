@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lists.cc - what list.hpp promises: for readers, and for the holder of the lock.
+ */
+#include <atomic>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+#include <lull/list.hpp>
+#include <lull/mutex.hpp>
+#include <lull/rcu.h>
+#include <lull/reclaim.h>
+
+#include "must.hpp"
+
+#if defined __cpp_constinit
+#define CONSTANT constinit
+#elif defined __clang__
+#define CONSTANT [[clang::require_constant_initialization]]
+#else
+#define CONSTANT __constinit
+#endif
+
+namespace
+{
+
+struct base {
+	virtual ~base() {}
+	std::string name;
+	lull_list_head links;
+};
+struct item : base {
+	explicit item(int n) : number(n) { name = std::to_string(n); }
+	~item() override { name = "gone"; }
+	int number;
+	lull_list_head both;
+	lull_hlist_node bucket;
+	lull_rcu_head head;
+};
+
+using one_way = lull::list<item, &item::links>;
+using two_ways = lull::list<item, &item::both, true>;
+using chain = lull::hlist<item, &item::bucket>;
+
+CONSTANT one_way a_static_list;
+CONSTANT two_ways another_static_list;
+CONSTANT chain a_static_chain;
+
+template <class List> constexpr bool stays = !std::is_copy_constructible<List>::value && !std::is_move_constructible<List>::value &&
+	std::is_trivially_destructible<List>::value && std::is_nothrow_default_constructible<List>::value;
+static_assert(stays<one_way> && stays<two_ways> && stays<chain>, "");
+static_assert(sizeof(one_way) == sizeof(lull_list_head) && sizeof(chain) == sizeof(void *), "");
+static_assert(std::is_same<decltype(*std::declval<const one_way &>().begin()), const item &>::value, "");
+static_assert(std::is_same<decltype(*std::declval<one_way &>().begin()), item &>::value, "");
+
+struct section {
+	section() { lull_rcu_read_lock(); }
+	~section() { lull_rcu_read_unlock(); }
+};
+
+using numbers = std::vector<int>;
+
+template <class Range> numbers of(Range &&range)
+{
+	section s;
+	numbers all;
+
+	for (const item &i : range)
+		all.push_back(i.number);
+	return all;
+}
+
+template <class List> void holds_elements()
+{
+	List l;
+	const List &same = l;
+	item a(1), b(2), c(3), d(4), e(5);
+
+	MUST(l.empty() && !l.front() && !l.pop_front() && of(l) == numbers{} && of(l.locked()) == numbers{});
+	l.push_back(b);
+	l.push_front(a);
+	l.push_back(c);
+	MUST(!l.empty() && l.front() == &a && of(l) == numbers({ 1, 2, 3 }) && of(same) == numbers({ 1, 2, 3 }));
+	MUST(of(l.locked()) == numbers({ 1, 2, 3 }));
+	l.insert_before(b, d);
+	l.insert_after(b, e);
+	MUST(of(l) == numbers({ 1, 4, 2, 5, 3 }));
+	MUST(l.erase(b) == &b && of(l) == numbers({ 1, 4, 5, 3 }));
+	lull_rcu_synchronize();
+	MUST(l.replace(d, b) == &d && of(l) == numbers({ 1, 2, 5, 3 }));
+	MUST(l.pop_front() == &a && of(l) == numbers({ 2, 5, 3 }));
+	MUST(l.erase(c) == &c && l.erase(b) == &b && of(l) == numbers({ 5 }));
+	lull_rcu_synchronize();
+	l.push_back(a);
+	l.push_back(b);
+	{
+		section s;
+		auto at = l.after(e);
+
+		MUST(at->number == 1 && (++at)->number == 2 && at == l.after(a) && ++at == l.end() && at != l.begin());
+	}
+	/* The body may erase what it stands on, and even overwrite it. */
+	for (item &i : l.locked()) {
+		if (i.number != 1) {
+			MUST(l.erase(i) == &i);
+			lull_rcu_synchronize();
+			i.links = i.both = {};
+			i.bucket = {};
+		}
+	}
+	MUST(of(l) == numbers({ 1 }));
+	l.push_back(c);
+	int sum = 0;
+	l.clear([&](item &i) { sum += i.number; });
+	MUST(sum == 4 && l.empty());
+	MUST(static_cast<void *>(l.native_handle()) == static_cast<void *>(&l));
+}
+
+/* Readers that stand on an element go on from there. */
+template <class List> void keeps_readers()
+{
+	List l;
+	item a(1), b(2), c(3), d(4);
+
+	for (item *i : { &a, &b, &c })
+		l.push_back(*i);
+	section s;
+	auto at = l.begin();
+	++at;
+	MUST(l.erase(b) == &b);
+	MUST(at->number == 2 && (++at)->number == 3 && ++at == l.end());
+	at = l.begin();
+	MUST(l.replace(a, d) == &a);
+	MUST(at->number == 1 && (++at)->number == 3);
+	MUST(of(l) == numbers({ 4, 3 }));
+}
+
+void walks_back()
+{
+	two_ways l;
+	item a(1), b(2), c(3), d(4);
+
+	for (item *i : { &a, &b, &c })
+		l.push_back(*i);
+	MUST(of(l.reversed()) == numbers({ 3, 2, 1 }));
+	section s;
+	auto at = ++l.reversed().begin();
+	MUST(l.erase(b) == &b && at->number == 2 && (++at)->number == 1 && of(l.reversed()) == numbers({ 3, 1 }));
+	at = l.reversed().begin();
+	MUST(l.replace(c, d) == &c && at->number == 3 && (++at)->number == 1 && of(l.reversed()) == numbers({ 4, 1 }));
+}
+
+void splices()
+{
+	one_way l, m;
+	item a(1), b(2), c(3);
+
+	l.push_back(a);
+	l.splice_back(m);
+	MUST(of(l) == numbers({ 1 }));
+	m.push_back(b);
+	m.push_back(c);
+	l.splice_back(m);
+	MUST(of(l) == numbers({ 1, 2, 3 }) && m.empty());
+	a_static_list.push_back(*l.pop_front());
+	MUST(of(a_static_list) == numbers({ 1 }));
+	MUST(a_static_list.pop_front() == &a && another_static_list.empty() && a_static_chain.empty());
+}
+
+void drop(lull_rcu_head *head) noexcept
+{
+	delete lull::detail::object_of(head, &item::head);
+}
+
+/* Each walk meets those that stay, in order, while others come and go. */
+template <class List> void is_read_while_it_changes()
+{
+	List l;
+	lull::mutex lock;
+	std::atomic<int> over{ 0 };
+	std::vector<std::thread> all;
+
+	for (int i = 0; i < 40; i += 2) {
+		lock.lock();
+		l.push_back(*new item(i));
+		lock.unlock();
+	}
+	for (int k = 0; k < 2; k++)
+		all.emplace_back([&] {
+			while (over < 2) {
+				int last = -2;
+				section s;
+
+				for (const item &i : l) {
+					MUST(i.name == std::to_string(i.number));
+					if (i.number % 2 == 0) {
+						MUST(i.number == last + 2);
+						last = i.number;
+					}
+				}
+				MUST(last == 38);
+			}
+		});
+	for (int k = 0; k < 2; k++)
+		all.emplace_back([&] {
+			for (int turn = 0; turn < 300; turn++) {
+				item *fresh = new item(turn % 40 | 1), *other = new item(0), *gone = nullptr;
+
+				lock.lock();
+				for (item &i : l.locked()) {
+					if (i.number > fresh->number) {
+						l.insert_before(i, *fresh);
+						break;
+					}
+					if (i.number % 2) {
+						gone = l.erase(i);
+						lull_rcu_call(&gone->head, drop);
+					}
+				}
+				if (fresh->number > 38)
+					l.push_back(*fresh);
+				gone = l.front()->number == 0 ? l.replace(*l.front(), *other) : other;
+				lock.unlock();
+				lull_rcu_call(&gone->head, drop);
+			}
+			over++;
+		});
+	for (auto &one : all)
+		one.join();
+	l.clear([](item &i) { lull_rcu_call(&i.head, drop); });
+	lull_rcu_barrier();
+}
+
+} // namespace
+
+int main()
+{
+	holds_elements<one_way>();
+	holds_elements<two_ways>();
+	holds_elements<chain>();
+	keeps_readers<one_way>();
+	keeps_readers<two_ways>();
+	keeps_readers<chain>();
+	walks_back();
+	splices();
+	is_read_while_it_changes<one_way>();
+	is_read_while_it_changes<two_ways>();
+	is_read_while_it_changes<chain>();
+	return 0;
+}

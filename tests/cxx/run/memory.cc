@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memory.cc - lull/hazard_pointer and lull/rcu: who allocates, what is called when there is no memory, and which
+ * operator delete frees.
+ */
+#include <cerrno>
+#include <cstdlib>
+#include <new>
+
+#include <lull/hazard_pointer>
+#include <lull/rcu>
+
+#include "saferecl.hpp"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define OWN_MEMORY 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define OWN_MEMORY 1
+#endif
+#endif
+
+#ifdef OWN_MEMORY
+
+int main()
+{
+	std::puts("skipped: sanitizers have operators new of their own");
+	return 77;
+}
+
+#else
+
+namespace
+{
+
+thread_local int news; /* of this thread */
+std::atomic<int> plain_deletes, sized_deletes, aligned_deletes;
+std::atomic<std::size_t> last_size, last_alignment;
+bool no_new, no_blocks;
+
+void *take(std::size_t size, std::size_t alignment)
+{
+	void *p = nullptr;
+
+	news++;
+	if (no_new || posix_memalign(&p, alignment < sizeof(void *) ? sizeof(void *) : alignment, size) != 0)
+		throw std::bad_alloc();
+	return p;
+}
+
+} // namespace
+
+/* Of the pool. */
+extern "C" void *aligned_alloc(std::size_t alignment, std::size_t size) noexcept
+{
+	void *p = nullptr;
+
+	return no_blocks || posix_memalign(&p, alignment, size) != 0 ? nullptr : p;
+}
+
+void *operator new(std::size_t size)
+{
+	return take(size, 1);
+}
+
+void *operator new(std::size_t size, std::align_val_t alignment)
+{
+	return take(size, static_cast<std::size_t>(alignment));
+}
+
+void operator delete(void *p) noexcept
+{
+	plain_deletes++;
+	std::free(p);
+}
+
+void operator delete(void *p, std::size_t size) noexcept
+{
+	sized_deletes++;
+	last_size = size;
+	std::free(p);
+}
+
+void operator delete(void *p, std::align_val_t alignment) noexcept
+{
+	aligned_deletes++;
+	last_alignment = static_cast<std::size_t>(alignment);
+	std::free(p);
+}
+
+void operator delete(void *p, std::size_t size, std::align_val_t alignment) noexcept
+{
+	aligned_deletes++;
+	last_size = size;
+	last_alignment = static_cast<std::size_t>(alignment);
+	std::free(p);
+}
+
+namespace
+{
+
+struct node : lull::hazard_pointer_obj_base<node> {
+	int value = 42;
+};
+struct plain : lull::rcu_obj_base<plain> {
+	char bytes[72];
+};
+struct alignas(128) wide : lull::rcu_obj_base<wide> {
+	char bytes[200];
+};
+
+template <class Base> constexpr std::size_t size = sizeof(Base);
+
+/* The matching deallocation. Some compilers pass the size only when asked to (-fsized-deallocation). */
+void matching_delete()
+{
+	const int deletes = plain_deletes + sized_deletes;
+
+	last_size = 0;
+	(new plain)->retire();
+	lull::rcu_barrier();
+	MUST(plain_deletes + sized_deletes == deletes + 1);
+	MUST(last_size == 0 || last_size == size<plain>);
+#ifdef __cpp_sized_deallocation
+	MUST(last_size == size<plain>);
+#endif
+	(new wide)->retire();
+	lull::rcu_barrier();
+	MUST(aligned_deletes == 1 && last_alignment == 128);
+	MUST(last_size == size<wide> || last_size == size<plain> || last_size == 0);
+	(new node)->retire();
+	lull_hazptr_barrier();
+	MUST(plain_deletes + sized_deletes == deletes + 2);
+}
+
+void retire_allocates_nothing()
+{
+	node *n = new node;
+	plain *p = new plain;
+	int *i = new int(3);
+
+	news = 0;
+	no_new = true;
+	n->retire();
+	p->retire();
+	MUST(news == 0);
+	no_new = false;
+	lull::rcu_retire(i);
+	MUST(news == 1);
+	lull::rcu_barrier();
+	MUST(news == 1);
+	const int deletes = plain_deletes + sized_deletes;
+
+	lull::rcu_retire(new int(4));
+	lull::rcu_barrier();
+	MUST(plain_deletes + sized_deletes == deletes + 2); /* what was allocated is given back, too */
+	lull_hazptr_barrier();
+}
+
+void saferecl_rcu_domain_func_retire_without_memory()
+{
+	int *i = new int(3), caught = 0;
+
+	no_new = true;
+	try {
+		lull::rcu_retire(i);
+	} catch (const std::bad_alloc &) {
+		caught = 1;
+	}
+	no_new = false;
+	MUST(caught == 1);
+	lull::rcu_barrier();
+	MUST(*i == 3);
+	delete i;
+}
+
+void saferecl_hp_holder_nonmem_make_without_memory()
+{
+	lull::hazard_pointer all[100];
+	int made = 0;
+	bool caught = false;
+
+	lull::make_hazard_pointer() = lull::hazard_pointer(); /* now there is a block */
+	no_blocks = true;
+	try {
+		for (; made < 100; made++)
+			all[made] = lull::make_hazard_pointer();
+	} catch (const std::bad_alloc &) {
+		caught = true;
+	}
+	MUST(caught && made > 1 && all[made].empty());
+	all[made - 1] = lull::hazard_pointer();
+	all[made - 1] = lull::make_hazard_pointer(); /* that one is there */
+	no_blocks = false;
+	all[made] = lull::make_hazard_pointer();
+}
+
+/* How many can be made without memory? */
+int how_many()
+{
+	lull::hazard_pointer all[100];
+	int made = 0;
+
+	no_blocks = true;
+	try {
+		for (; made < 100; made++)
+			all[made] = lull::make_hazard_pointer();
+	} catch (const std::bad_alloc &) {
+		no_blocks = false;
+	}
+	MUST(!no_blocks);
+	return made;
+}
+
+/* All or nothing: what was not empty stays, with what it protects, and what was empty is. */
+void saferecl_hp_holder_nonmem_make_batch_without_memory()
+{
+	lull::hazard_pointer all[100];
+	node *n = new node;
+	bool caught = false;
+	const int before = how_many();
+
+	all[1] = lull::make_hazard_pointer();
+	all[1].reset_protection(n);
+	all[50] = lull::make_hazard_pointer();
+	n->retire();
+	for (int round = 0; round < 3; round++) { /* those that were made are there again */
+		no_blocks = true;
+		caught = false;
+		try {
+			lull::make_hazard_pointer_batch(all);
+		} catch (const std::bad_alloc &) {
+			caught = true;
+		}
+		no_blocks = false;
+		MUST(caught);
+		for (int i = 0; i < 100; i++)
+			MUST(all[i].empty() == (i != 1 && i != 50));
+		MUST(lull_hazptr_barrier_timeout(20) == -ETIMEDOUT && n->value == 42);
+	}
+	MUST(how_many() == before - 2); /* none is lost */
+	lull::make_hazard_pointer_batch(all);
+	for (const lull::hazard_pointer &h : all)
+		MUST(!h.empty());
+	all[1].reset_protection();
+	lull_hazptr_barrier();
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	const clause clauses[] = {
+		CLAUSE(matching_delete),
+		CLAUSE(retire_allocates_nothing),
+		CLAUSE(saferecl_rcu_domain_func_retire_without_memory),
+		CLAUSE(saferecl_hp_holder_nonmem_make_without_memory),
+		CLAUSE(saferecl_hp_holder_nonmem_make_batch_without_memory),
+	};
+
+	return run(clauses, argc, argv);
+}
+
+#endif

@@ -1,0 +1,565 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mutexes.cc - the locks of mutex.hpp do what the standard's do, and report dead owners.
+ */
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cmath>
+#include <cstring>
+#include <deque>
+#include <limits>
+#include <mutex>
+#include <ratio>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+#include <lull/mutex.hpp>
+
+#include "must.hpp"
+
+#if defined __cpp_constinit
+#define CONSTANT constinit
+#elif defined __clang__
+#define CONSTANT [[clang::require_constant_initialization]]
+#else
+#define CONSTANT __constinit
+#endif
+
+namespace
+{
+
+using namespace std::chrono_literals;
+using std::chrono::steady_clock;
+using std::chrono::system_clock;
+
+CONSTANT lull::mutex plain;
+CONSTANT lull::timed_mutex timed;
+CONSTANT lull::robust_mutex robust;
+CONSTANT lull::condition_variable condition;
+
+/* Before main(), and after it. */
+struct early_and_late {
+	early_and_late()
+	{
+		std::scoped_lock hold(plain, timed);
+		robust.native_handle();
+	}
+	~early_and_late() { std::lock_guard<lull::mutex> hold(plain); }
+} an_early_and_late_one;
+
+template <class Mutex> constexpr bool stays = !std::is_copy_constructible<Mutex>::value &&
+	!std::is_move_constructible<Mutex>::value && !std::is_copy_assignable<Mutex>::value &&
+	!std::is_move_assignable<Mutex>::value && std::is_nothrow_default_constructible<Mutex>::value;
+static_assert(stays<lull::mutex> && stays<lull::timed_mutex> && stays<lull::robust_mutex> &&
+	      stays<lull::condition_variable>, "");
+static_assert(std::is_trivially_destructible<lull::mutex>::value, "");
+constexpr std::chrono::milliseconds moment(1);
+static_assert(noexcept(plain.lock()) && noexcept(plain.try_lock()) && noexcept(plain.unlock()), "");
+static_assert(noexcept(timed.try_lock_for(moment)) && noexcept(timed.try_lock_until(steady_clock::now())), "");
+static_assert(noexcept(robust.acquire()) && noexcept(robust.try_acquire_for(moment)) && noexcept(robust.unlock()), "");
+static_assert(!noexcept(robust.lock()) && !noexcept(robust.try_lock()), "");
+static_assert(noexcept(condition.notify_one()) && noexcept(condition.notify_all()), "");
+
+constexpr int threads = 4, turns = 2000;
+
+template <class Work> void in_threads(Work work)
+{
+	std::vector<std::thread> all;
+
+	for (int i = 0; i < threads; i++)
+		all.emplace_back(work, i);
+	for (auto &one : all)
+		one.join();
+}
+
+/* ---- a mutex -------------------------------------------------------------------------------- */
+
+void excludes()
+{
+	lull::mutex m;
+	long count = 0;
+
+	in_threads([&](int) {
+		for (int i = 0; i < turns; i++) {
+			std::lock_guard<lull::mutex> hold(m);
+			count++;
+		}
+	});
+	MUST(count == threads * turns);
+	MUST(m.try_lock());
+	MUST(!m.try_lock());
+	m.unlock();
+}
+
+/* Three locks at once, in any order: nobody waits for ever (and ThreadSanitizer sees no circle). */
+void three_at_once()
+{
+	lull::mutex a;
+	lull::timed_mutex b;
+	lull::robust_mutex c;
+	long count = 0;
+
+	in_threads([&](int me) {
+		for (int i = 0; i < turns / 4; i++) {
+			if ((i + me) % 3 == 0) {
+				std::scoped_lock hold(a, b, c);
+				count++;
+			} else if ((i + me) % 3 == 1) {
+				std::scoped_lock hold(c, a, b);
+				count++;
+			} else {
+				std::lock(b, c, a);
+				count++;
+				a.unlock();
+				b.unlock();
+				c.unlock();
+			}
+		}
+	});
+	MUST(count == threads * (turns / 4));
+}
+
+void guards_move()
+{
+	lull::mutex m;
+	std::unique_lock<lull::mutex> first(m), second(std::move(first));
+
+	MUST(!first.owns_lock() && second.owns_lock() && !m.try_lock());
+	second = std::unique_lock<lull::mutex>();
+	MUST(m.try_lock());
+	std::unique_lock<lull::mutex> third(m, std::adopt_lock), fourth(m, std::defer_lock);
+	MUST(!fourth.try_lock());
+	third.unlock();
+	MUST(fourth.try_lock());
+}
+
+void is_the_structure()
+{
+	lull::mutex m;
+	lull_mutex *c = m.native_handle();
+
+	MUST(static_cast<void *>(c) == static_cast<void *>(&m));
+	lull_mutex_lock(c);
+	MUST(!m.try_lock());
+	lull_mutex_unlock(c);
+	MUST(m.try_lock());
+	MUST(lull_mutex_is_locked(c));
+	m.unlock();
+
+	lull::mutex shared(LULL_MUTEX_SHARED);
+	lull_mutex told;
+	lull_mutex_init(&told, LULL_MUTEX_SHARED);
+	MUST(std::memcmp(static_cast<void *>(&shared), &told, sizeof(told)) == 0);
+}
+
+/* ---- time ----------------------------------------------------------------------------------- */
+
+template <class Number> using seconds_of = std::chrono::duration<Number>;
+
+void durations()
+{
+	using lull::detail::nanoseconds;
+	using std::chrono::duration;
+	const uint64_t never = UINT64_MAX;
+
+	MUST(nanoseconds(1s) == 1000000000u);
+	MUST(nanoseconds(0s) == 0);
+	MUST(nanoseconds(-1ns) == 0 && nanoseconds(std::chrono::hours::min()) == 0);
+	MUST(nanoseconds(std::chrono::hours::max()) == never);
+	MUST(nanoseconds(std::chrono::nanoseconds::max()) == static_cast<uint64_t>(INT64_MAX));
+	/* Never shorter than what was asked for. */
+	MUST(nanoseconds(duration<int, std::pico>(1)) == 1 && nanoseconds(duration<int, std::pico>(1001)) == 2);
+	MUST(nanoseconds(duration<short, std::ratio<1, 3>>(1)) == 333333334u);
+	MUST(nanoseconds(duration<unsigned, std::ratio<7, 60>>(60)) == 7000000000u);
+	MUST(nanoseconds(duration<unsigned long, std::ratio<3, 1000000000>>(5)) == 15u);
+	/* A period that is no part of a second, and numbers that overflow on the way. */
+	using odd = std::ratio<1, 2305843009213693951>;
+	const uint64_t half = nanoseconds(duration<long, odd>(1152921504606846976));
+	MUST(half >= 500000000u && half <= 500000001u);
+	/* Not whole numbers */
+	MUST(nanoseconds(seconds_of<double>(0.5)) == 500000000u);
+	MUST(nanoseconds(duration<float, std::nano>(1.25f)) == 2);
+	MUST(nanoseconds(seconds_of<double>(-3)) == 0);
+	MUST(nanoseconds(seconds_of<double>(std::nan(""))) == 0);
+	MUST(nanoseconds(seconds_of<double>(std::numeric_limits<double>::infinity())) == never);
+	MUST(nanoseconds(seconds_of<long double>(1e30L)) == never);
+	MUST(lull::detail::deadline_after(std::chrono::hours::max()) == never);
+}
+
+/* Says the same time again and again, as if it was set back each time that it had come to the end. */
+struct stuck_clock {
+	using duration = std::chrono::milliseconds;
+	using rep = duration::rep;
+	using period = duration::period;
+	using time_point = std::chrono::time_point<stuck_clock, duration>;
+	static int asked, stuck_for;
+	static time_point now() noexcept
+	{
+		return time_point(duration(asked++ < stuck_for ? 100 : 200));
+	}
+};
+int stuck_clock::asked, stuck_clock::stuck_for;
+
+void gives_up()
+{
+	lull::timed_mutex m;
+
+	MUST(m.try_lock_for(0s));
+	std::thread([&] {
+		const auto soon = steady_clock::now() + 3ms;
+
+		MUST(!m.try_lock_until(soon));
+		MUST(steady_clock::now() >= soon);
+		const auto later = steady_clock::now() + 3ms;
+		MUST(!m.try_lock_for(3ms));
+		MUST(steady_clock::now() >= later);
+		MUST(!m.try_lock_for(-1h));
+		MUST(!m.try_lock_until(system_clock::now() + 2ms));
+		MUST(!m.try_lock_until(system_clock::time_point()));
+
+		/* It goes on until that clock says that it is over. */
+		stuck_clock::asked = 0;
+		stuck_clock::stuck_for = 4;
+		MUST(!m.try_lock_until(stuck_clock::time_point(101ms)));
+		MUST(stuck_clock::asked == 5);
+
+		std::unique_lock<lull::timed_mutex> hold(m, 1ms);
+		MUST(!hold);
+	}).join();
+	m.unlock();
+}
+
+void gets_it_in_time()
+{
+	lull::timed_mutex m;
+	std::atomic<int> waiting{ 0 };
+	std::vector<std::thread> all;
+
+	m.lock();
+	all.emplace_back([&] {
+		waiting++;
+		MUST(m.try_lock_for(24h));
+		m.unlock();
+	});
+	all.emplace_back([&] {
+		waiting++;
+		MUST(m.try_lock_until(steady_clock::time_point::max()));
+		m.unlock();
+	});
+	all.emplace_back([&] {
+		waiting++;
+		MUST(m.try_lock_until(system_clock::now() + 24h));
+		m.unlock();
+	});
+	while (waiting < 3)
+		std::this_thread::yield();
+	std::this_thread::sleep_for(2ms);
+	m.unlock();
+	for (auto &one : all)
+		one.join();
+
+	/* A free mutex is locked whatever the time. */
+	MUST(m.try_lock_for(-1s));
+	m.unlock();
+	stuck_clock::asked = 0;
+	MUST(m.try_lock_until(stuck_clock::time_point(0ms)));
+	MUST(stuck_clock::asked == 0);
+	m.unlock();
+}
+
+/* ---- conditions ----------------------------------------------------------------------------- */
+
+struct queue {
+	lull::mutex lock;
+	lull::condition_variable filled, emptied;
+	std::deque<int> items;
+};
+
+void producers_and_consumers()
+{
+	queue q;
+	long sum = 0;
+
+	in_threads([&](int me) {
+		for (int i = 1; i <= turns; i++) {
+			std::unique_lock<lull::mutex> hold(q.lock);
+
+			if (me % 2) {
+				q.emptied.wait(hold, [&] { return q.items.size() < 3; });
+				q.items.push_back(i);
+				hold.unlock();
+				q.filled.notify_one();
+			} else {
+				q.filled.wait(hold, [&] { return !q.items.empty(); });
+				sum += q.items.front();
+				q.items.pop_front();
+				q.emptied.notify_one();
+			}
+		}
+	});
+	MUST(sum == threads / 2 * (static_cast<long>(turns) * (turns + 1) / 2));
+}
+
+void waits_end()
+{
+	lull::timed_mutex m;
+	lull::condition_variable c;
+	std::unique_lock<lull::timed_mutex> hold(m);
+	int asked = 0;
+
+	const auto soon = steady_clock::now() + 2ms;
+	while (c.wait_until(hold, soon) != lull::cv_status::timeout) /* may end for no reason */
+		MUST(hold.owns_lock());
+	MUST(steady_clock::now() >= soon);
+	MUST(!c.wait_until(hold, soon, [] { return false; }));
+	MUST(c.wait_until(hold, soon, [] { return true; }));
+	MUST(!c.wait_for(hold, 2ms, [] { return false; }));
+	/* The predicate has the last word. */
+	MUST(c.wait_for(hold, -1ms, [&] { return asked++ == 1; }));
+	asked = 0;
+	MUST(c.wait_until(hold, system_clock::time_point(), [&] { return asked++ == 1; }));
+	while (c.wait_for(hold, seconds_of<double>(0.001)) != lull::cv_status::timeout)
+		;
+	MUST(c.wait_until(hold, system_clock::now() - 1s) == lull::cv_status::timeout);
+
+	/* Set back: not over yet, and then it is. */
+	stuck_clock::asked = 0;
+	stuck_clock::stuck_for = 2;
+	MUST(c.wait_until(hold, stuck_clock::time_point(101ms)) == lull::cv_status::no_timeout);
+	stuck_clock::asked = 0;
+	stuck_clock::stuck_for = 5;
+	MUST(!c.wait_until(hold, stuck_clock::time_point(101ms), [] { return false; }));
+	MUST(stuck_clock::asked >= 6);
+	MUST(hold.owns_lock() && lull_mutex_is_locked(m.native_handle()));
+}
+
+void predicates_throw()
+{
+	lull::mutex m;
+	lull::condition_variable c;
+
+	try {
+		std::unique_lock<lull::mutex> hold(m);
+
+		try {
+			c.wait(hold, []() -> bool { throw 1; });
+		} catch (int) {
+			MUST(hold.owns_lock() && lull_mutex_is_locked(m.native_handle()));
+			throw 2;
+		}
+	} catch (int what) {
+		MUST(what == 2);
+	}
+	MUST(m.try_lock());
+	m.unlock();
+}
+
+/* A condition may go when its waiters have been told, before they have returned. */
+void goes_when_all_are_told()
+{
+	for (int i = 0; i < 50; i++) {
+		lull::mutex m;
+		auto *c = new lull::condition_variable;
+		int waiting = 0;
+		bool told = false;
+		std::vector<std::thread> all;
+
+		for (int k = 0; k < 3; k++)
+			all.emplace_back([&] {
+				std::unique_lock<lull::mutex> hold(m);
+
+				waiting++;
+				while (!told)
+					c->wait(hold);
+			});
+		for (bool ready = false; !ready; std::this_thread::yield()) {
+			std::lock_guard<lull::mutex> hold(m);
+			ready = waiting == 3;
+		}
+		m.lock();
+		told = true;
+		c->notify_all();
+		m.unlock();
+		delete c;
+		for (auto &one : all)
+			one.join();
+	}
+}
+
+void conditions_of_c()
+{
+	lull_mutex m;
+	lull::condition_variable c;
+	std::unique_lock<lull_mutex> hold(m);
+
+	MUST(!c.wait_for(hold, 1ms, [] { return false; }));
+	MUST(lull_mutex_is_locked(&m));
+	MUST(static_cast<void *>(c.native_handle()) == static_cast<void *>(&c));
+}
+
+/* ---- dead owners ---------------------------------------------------------------------------- */
+
+using status = lull::robust_status;
+
+bool are_supported()
+{
+	lull::robust_mutex m;
+
+	if (m.acquire() == status::not_supported)
+		return false;
+	m.unlock();
+	return true;
+}
+
+void die_with(lull::robust_mutex &m)
+{
+	std::thread([&] { m.lock(); }).join();
+}
+
+template <class Work> status thrown_by(Work work)
+{
+	try {
+		work();
+	} catch (const lull::robust_error &error) {
+		MUST(std::strlen(error.what()) > 0);
+		return error.why();
+	}
+	return status::locked;
+}
+
+void is_a_mutex()
+{
+	lull::robust_mutex m;
+	long count = 0;
+
+	in_threads([&](int) {
+		for (int i = 0; i < turns; i++) {
+			std::lock_guard<lull::robust_mutex> hold(m);
+			count++;
+		}
+	});
+	MUST(count == threads * turns);
+	m.lock();
+	std::thread([&] {
+		MUST(!m.try_lock() && m.try_acquire() == status::busy);
+		MUST(!m.try_lock_for(1ms) && m.try_acquire_for(1ms) == status::busy);
+		MUST(!m.try_lock_until(steady_clock::now() + 1ms));
+		stuck_clock::asked = 0;
+		stuck_clock::stuck_for = 3;
+		MUST(m.try_acquire_until(stuck_clock::time_point(101ms)) == status::busy);
+		MUST(stuck_clock::asked == 4);
+	}).join();
+	m.unlock();
+	MUST(m.try_lock_for(1s));
+	m.unlock();
+	MUST(m.try_lock_until(steady_clock::now()));
+	MUST(m.native_handle()->mutex.word != 0);
+	m.unlock();
+}
+
+void reports_a_death()
+{
+	lull::robust_mutex m;
+
+	for (int i = 0; i < 4; i++) {
+		status got;
+
+		die_with(m);
+		got = i == 0 ? m.acquire() : i == 1 ? m.try_acquire() : i == 2 ? m.try_acquire_for(1s) :
+			m.try_acquire_until(steady_clock::now() + 1s);
+		MUST(got == status::owner_died);
+		m.make_consistent();
+		m.unlock();
+		MUST(m.acquire() == status::locked);
+		m.unlock();
+	}
+	/* Who does not repair leaves a mutex that nobody can lock. */
+	die_with(m);
+	MUST(m.acquire() == status::owner_died);
+	m.unlock();
+	MUST(m.acquire() == status::not_recoverable);
+	MUST(thrown_by([&] { m.lock(); }) == status::not_recoverable);
+	MUST(thrown_by([&] { std::lock_guard<lull::robust_mutex> hold(m); }) == status::not_recoverable);
+}
+
+void repairs()
+{
+	lull::robust_mutex m;
+	int repaired = 0;
+
+	m.lock([&] { repaired++; });
+	m.unlock();
+	MUST(repaired == 0);
+	die_with(m);
+	m.lock([&] {
+		MUST(lull_mutex_robust_owner(m.native_handle()) != 0);
+		repaired++;
+	});
+	{
+		std::lock_guard<lull::robust_mutex> hold(m, std::adopt_lock);
+		MUST(repaired == 1);
+	}
+	m.lock();
+	m.unlock();
+
+	/* A repair that fails */
+	die_with(m);
+	try {
+		m.lock([] { throw 7; });
+		MUST(false);
+	} catch (int what) {
+		MUST(what == 7);
+	}
+	MUST(lull_mutex_robust_owner(m.native_handle()) == 0);
+	MUST(m.acquire() == status::not_recoverable);
+	MUST(thrown_by([&] { m.lock([&] { repaired++; }); }) == status::not_recoverable);
+	MUST(repaired == 1);
+}
+
+/* The guards of the standard cannot repair, so they do not let anybody in. */
+void guards_refuse()
+{
+	lull::robust_mutex m, n, o;
+	lull::mutex beside;
+
+	die_with(m);
+	MUST(thrown_by([&] { std::lock_guard<lull::robust_mutex> hold(m); MUST(false); }) == status::owner_died);
+	MUST(lull_mutex_robust_owner(m.native_handle()) == 0);
+	MUST(thrown_by([&] { (void)m.try_lock(); }) == status::not_recoverable);
+	die_with(n);
+	MUST(thrown_by([&] { (void)n.try_lock_for(1s); }) == status::owner_died);
+	die_with(o);
+	MUST(thrown_by([&] { std::scoped_lock hold(beside, o); MUST(false); }) == status::owner_died);
+	MUST(beside.try_lock()); /* nothing stays locked */
+	beside.unlock();
+}
+
+} // namespace
+
+int main()
+{
+	excludes();
+	three_at_once();
+	guards_move();
+	is_the_structure();
+	durations();
+	gives_up();
+	gets_it_in_time();
+	producers_and_consumers();
+	waits_end();
+	predicates_throw();
+	goes_when_all_are_told();
+	conditions_of_c();
+	if (are_supported()) {
+		is_a_mutex();
+		reports_a_death();
+		repairs();
+		guards_refuse();
+	} else {
+		std::puts("skipped: no robust mutexes on this system");
+		return 77;
+	}
+	return 0;
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sections.cc - lull::rcu_ptr retires what it loses, and a section keeps what it finds.
+ */
+#include <memory>
+#include <vector>
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <lull/rcu>
+#include <lull/rcu_ptr.hpp>
+
+#include "keeping.hpp"
+
+namespace
+{
+
+struct config : living, lull::rcu_obj_base<config> {
+	int number;
+
+	explicit config(int n = 0) : number(n) {}
+};
+
+struct both : living, lull::bridge_obj_base<both> {
+};
+
+static_assert(!std::is_copy_constructible_v<lull::rcu_ptr<config>> && !std::is_move_constructible_v<lull::rcu_ptr<config>>);
+static_assert(sizeof(lull::rcu_ptr<config>) == sizeof(config *) && sizeof(lull::retired<config>) == sizeof(config *));
+static_assert(!std::is_copy_constructible_v<lull::rcu_section> && !std::is_move_constructible_v<lull::rcu_section>);
+static_assert(noexcept(std::declval<lull::rcu_ptr<config> &>().publish(nullptr)));
+
+lull::rcu_ptr<config> global;
+
+std::unique_ptr<config> make(int number)
+{
+	return std::unique_ptr<config>(new config(number));
+}
+
+/* A reader on another thread, in a section until it is told. */
+struct reader {
+	std::atomic<bool> in{false}, leave{false};
+	std::thread thread{[this] {
+		lull::rcu_section section;
+		const config *found = global.read(section);
+
+		in = true;
+		AWAIT(leave.load());
+		MUST(found->is_whole());
+	}};
+
+	reader() { AWAIT(in.load()); }
+	void end()
+	{
+		leave = true;
+		thread.join();
+	}
+};
+
+void publishes()
+{
+	none_alive();
+	MUST(!global);
+	global.publish(make(1));
+	MUST(static_cast<bool>(global));
+	reader r;
+	global.publish(make(2));
+	{
+		lull::rcu_section section;
+		lull::rcu_section nested;
+
+		MUST(global.read()->number == 2);
+		MUST(lull_rcu_read_lock_held());
+	}
+	MUST(!lull_rcu_read_lock_held());
+	soon();
+	MUST(alive == 2); /* the first is retired, and a reader has it */
+	r.end();
+	lull_rcu_barrier();
+	MUST(alive == 1);
+	global.publish(nullptr);
+	MUST(!global);
+	none_alive();
+}
+
+void exchanges()
+{
+	global.publish(make(1));
+	reader r;
+	{
+		lull::retired<config> old = global.exchange(make(2));
+
+		MUST(old->number == 1 && old->is_whole());
+	}
+	soon();
+	MUST(alive == 2);
+	r.end();
+	lull_rcu_barrier();
+	MUST(alive == 1);
+	MUST(global.exchange(nullptr)->number == 2);
+	none_alive();
+}
+
+void compares()
+{
+	auto now = make(2);
+
+	global.publish(make(1));
+	lull::rcu_section section;
+	config *seen = global.read();
+
+	MUST(!global.compare_exchange(nullptr, now) && now && now->number == 2 && global.read() == seen);
+	MUST(global.compare_exchange(seen, now) && !now && global.read()->number == 2);
+	MUST(seen->is_whole()); /* until the section ends */
+}
+
+void ends()
+{
+	{
+		lull::rcu_ptr<config> local(make(3));
+		reader r;
+
+		local.publish(make(4));
+		r.end();
+	}
+	lull_rcu_barrier();
+	{
+		lull::rcu_section section;
+		const config *last;
+		{
+			lull::rcu_ptr<config> local(make(5));
+
+			last = local.read();
+		}
+		MUST(last->is_whole() && last->number == 5); /* until the section ends */
+	}
+	global.publish(nullptr);
+	none_alive();
+}
+
+/* Over an atomic pointer of the program's, which stays the owner. */
+void refers()
+{
+	std::atomic<config *> pointer{new config(1)};
+
+	{
+		lull::rcu_ref ref(pointer);
+		lull::rcu_ref<config> same = ref;
+
+		same.publish(make(2));
+		MUST(pointer.load()->number == 2);
+		lull::rcu_section section;
+		MUST(ref.read() == pointer.load());
+	}
+	lull_rcu_barrier();
+	MUST(alive == 1);
+	delete pointer.load();
+	none_alive();
+}
+
+/* From the pointer to what outlives sections. */
+void holds()
+{
+	lull::rcu_ptr<both> pointer(std::unique_ptr<both>(new both));
+	lull::held<both> first = pointer.hold(), second;
+
+	{
+		lull::rcu_section section;
+
+		second = pointer.hold(section);
+	}
+	MUST(first.get() == second.get() && first);
+	pointer.publish(nullptr);
+	MUST(!pointer.hold());
+	first.reset();
+	MUST(lull_hazptr_barrier_timeout(10) != 0 && second->is_whole());
+	second.reset();
+	none_alive();
+}
+
+/* A function in a section. */
+void functions()
+{
+	global.publish(make(7));
+	MUST(lull::rcu_read([&] {
+		MUST(lull_rcu_read_lock_held());
+		return global.read()->number;
+	}) == 7);
+	MUST(!lull_rcu_read_lock_held());
+#ifdef __cpp_exceptions
+	try {
+		lull::rcu_read([] { throw 1; });
+	} catch (int) {
+		MUST(!lull_rcu_read_lock_held());
+	}
+#endif
+	int number = 0;
+	int &same = lull::rcu_read([&]() -> int & { return number; });
+	MUST(&same == &number);
+	global.publish(nullptr);
+	none_alive();
+}
+
+void storm()
+{
+	std::atomic<bool> stop{false};
+	std::vector<std::thread> threads;
+
+	global.publish(make(1));
+	for (int i = 0; i < 2; i++)
+		threads.emplace_back([&, i] {
+			for (int n = 0; n < (SANITIZED ? 2000 : 20000); n++) {
+				lull::rcu_section section;
+				config *found = global.read(section);
+
+				MUST(found->is_whole());
+				if (i && n % 100 == 0) {
+					auto now = make(n);
+
+					if (global.compare_exchange(found, now))
+						MUST(!now);
+				}
+			}
+		});
+	threads.emplace_back([&] {
+		while (!stop)
+			global.publish(make(0));
+	});
+	threads[0].join();
+	threads[1].join();
+	stop = true;
+	threads[2].join();
+	global.publish(nullptr);
+	none_alive();
+}
+
+/* Does @f abort, in a child? */
+template <class F> bool aborts(F f)
+{
+	pid_t child = fork();
+	int status = 0;
+
+	MUST(child >= 0);
+	if (child == 0) {
+		rlimit no_core = { 0, 0 };
+
+		setrlimit(RLIMIT_CORE, &no_core);
+		MUST(freopen("/dev/null", "w", stderr) != nullptr);
+		f();
+		_exit(0);
+	}
+	MUST(waitpid(child, &status, 0) == child);
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
+}
+
+/* Debug builds find what is done outside sections. */
+void read_outside()
+{
+#ifdef LULL_DEBUG
+	MUST(aborts([] { (void)global.read(); }));
+#endif
+}
+
+void keep_outside()
+{
+#ifdef LULL_DEBUG
+	both object;
+
+	MUST(aborts([&] { (void)lull::keep(&object); }));
+#endif
+}
+
+} // namespace
+
+int main()
+{
+	publishes();
+	exchanges();
+	compares();
+	ends();
+	refers();
+	holds();
+	functions();
+	storm();
+	read_outside();
+	keep_outside();
+	return 0;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * static_order.cc - lull/hazard_pointer and lull/rcu where a program begins and ends: before main(), in destructors of
+ * static and thread_local objects, in functions of atexit(), on threads that end with main(). Each case is a process of
+ * its own: what is retired is reclaimed or stays, and nothing else happens.
+ */
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <lull/hazard_pointer>
+#include <lull/rcu>
+
+#include "saferecl.hpp"
+
+extern char **environ;
+
+namespace
+{
+
+struct node : lull::hazard_pointer_obj_base<node> {
+	std::string text = "a text that is too long to fit into the string itself";
+};
+struct config : lull::rcu_obj_base<config> {
+	std::string text = "a text that is too long to fit into the string itself";
+};
+struct plain : lull::rcu_obj_base<plain> {
+	char bytes[100];
+};
+
+/* Anything that a program does with them. */
+void use_all()
+{
+	std::atomic<node *> src{ new node };
+	std::atomic<config *> current{ new config };
+	lull::hazard_pointer h = lull::make_hazard_pointer(), many[20];
+	node *n = h.protect(src);
+	config *c;
+
+	lull::make_hazard_pointer_batch(many);
+	MUST(n->text.size() == 53);
+	src.exchange(nullptr)->retire();
+	lull::rcu_default_domain().lock();
+	c = current.load();
+	MUST(c->text.size() == 53);
+	current.exchange(nullptr)->retire();
+	(new plain)->retire();
+	lull::rcu_retire(new std::string("a text that is too long to fit into the string itself"));
+	lull::rcu_default_domain().unlock();
+}
+
+void wait_for_all()
+{
+	lull::rcu_synchronize();
+	lull::rcu_barrier();
+	lull_hazptr_barrier();
+}
+
+std::string chosen;
+
+bool is(const char *name)
+{
+	return chosen == name;
+}
+
+/* The name of the case is known to the first constructor. */
+struct chooser {
+	chooser()
+	{
+		const char *name = std::getenv("LULL_TEST_CASE");
+
+		chosen = name ? name : "";
+	}
+} choose;
+
+/* A hazard pointer of static storage that goes on protecting. */
+lull::hazard_pointer stays;
+
+struct first_and_last {
+	first_and_last()
+	{
+		if (is("before_main"))
+			use_all();
+		if (is("before_main_waits")) {
+			use_all();
+			wait_for_all();
+		}
+	}
+
+	~first_and_last()
+	{
+		if (is("static_destructor"))
+			use_all();
+		if (is("static_destructor_waits")) {
+			use_all();
+			wait_for_all();
+		}
+	}
+} first_and_last_object;
+
+struct of_thread {
+	bool waits = false;
+
+	~of_thread()
+	{
+		use_all();
+		if (waits)
+			wait_for_all();
+	}
+};
+
+void use_thread_local(bool waits)
+{
+	thread_local of_thread object;
+
+	object.waits = waits;
+}
+
+void run_case()
+{
+	if (is("retired_before_exit")) {
+		use_all();
+	} else if (is("protected_at_exit")) {
+		node *n = new node;
+
+		stays = lull::make_hazard_pointer();
+		stays.reset_protection(n);
+		n->retire();
+	} else if (is("main_thread_local")) {
+		use_thread_local(false);
+	} else if (is("main_thread_local_waits")) {
+		use_thread_local(true);
+	} else if (is("thread_local")) {
+		for (int i = 0; i < 20; i++)
+			std::thread(use_thread_local, i % 2).join();
+		wait_for_all();
+	} else if (is("thread_local_after_use")) {
+		for (int i = 0; i < 20; i++)
+			std::thread([] {
+				use_thread_local(true); /* made before lull's own exit handling is set up */
+				use_all();
+			}).join();
+	} else if (is("atexit")) {
+		std::atexit(use_all);
+		use_all();
+	} else if (is("atexit_waits")) {
+		std::atexit(wait_for_all);
+		std::atexit(use_all);
+	} else if (is("quick_exit")) {
+		use_all();
+		std::at_quick_exit(use_all);
+		std::quick_exit(0);
+	} else if (is("detached_threads")) {
+		for (int i = 0; i < 3; i++)
+			std::thread([] {
+				for (;;)
+					use_all();
+			}).detach();
+		nap();
+	}
+}
+
+/* Run this program again, as the case @name. */
+bool ends_well(const char *program, const char *name)
+{
+	char *const argv[] = { const_cast<char *>(program), nullptr };
+	pid_t child;
+	int status = -1;
+
+	std::printf("%s\n", name);
+	std::fflush(stdout);
+	setenv("LULL_TEST_CASE", name, 1);
+	if (posix_spawn(&child, program, nullptr, nullptr, argv, environ) != 0)
+		return false;
+	waitpid(child, &status, 0);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return true;
+	std::fprintf(stderr, "%s: status %x\n", name, static_cast<unsigned>(status));
+	return false;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	static const char *const cases[] = {
+		"before_main", "before_main_waits", "retired_before_exit", "protected_at_exit", "static_destructor",
+		"static_destructor_waits", "main_thread_local", "main_thread_local_waits", "thread_local",
+		"thread_local_after_use", "atexit", "atexit_waits", "quick_exit", "detached_threads",
+	};
+	bool all = true;
+
+	alarm(100);
+	if (!chosen.empty()) {
+		run_case();
+		return 0;
+	}
+	for (const char *name : cases)
+		if (argc < 2 || std::strcmp(argv[1], name) == 0)
+			for (int round = 0; round < 3; round++)
+				all &= ends_well(argv[0], name);
+	return all ? 0 : 1;
+}

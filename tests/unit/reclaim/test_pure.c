@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_pure.c - lull_rcu_call_pure(): who runs the callbacks, where, and how many wait.
+ */
+#include <sys/wait.h>
+
+#include <lull/hazptr.h>
+
+#include "reader_support.h"
+
+#define MANY 20000
+
+struct object {
+	struct lull_head head;
+	struct object *more;
+	char rest[64];
+};
+
+static int runs, own_runs, bad_runs;
+static pthread_t deferrer;
+static __thread bool inside; /* a section, or online */
+
+static void free_object(struct lull_head *head)
+{
+	struct object *o = lull_container_of(head, struct object, head);
+
+	if (pthread_equal(pthread_self(), deferrer))
+		lull_add_relaxed(&own_runs, 1);
+	if (inside)
+		lull_add_relaxed(&bad_runs, 1);
+	if (o->more)
+		lull_rcu_call_pure(&o->more->head, free_object);
+	free(o);
+	lull_add_release(&runs, 1);
+}
+
+static struct object *new_object(struct object *more)
+{
+	struct object *o = (struct object *)malloc(sizeof(*o));
+
+	assert_non_null(o);
+	o->more = more;
+	return o;
+}
+
+static void defer(void)
+{
+	lull_rcu_call_pure(&new_object(NULL)->head, free_object);
+}
+
+static void defer_in_section(void)
+{
+	lull_rcu_read_lock();
+	inside = true;
+	defer();
+	inside = false;
+	lull_rcu_read_unlock();
+}
+
+static struct lull_reclaim_counts counts(void)
+{
+	struct lull_reclaim_counts stats;
+
+	lull_reclaim_stats(&stats);
+	return stats;
+}
+
+/* As configured at the start; but no queue is taken for abandoned, however long its owner gets no processor. */
+static int setup(void **state)
+{
+	struct lull_reclaim_config config;
+
+	(void)state;
+	lull_rcu_barrier();
+	lull_reclaim_default_config(&config);
+	config.linger_ms = 1000000;
+	assert_int_equal(lull_reclaim_configure(&config), 0);
+	lull_reclaim_reset_peak();
+	runs = own_runs = bad_runs = 0;
+	deferrer = pthread_self();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	lull_rcu_barrier();
+	set_mode(LULL_RECLAIM_THREAD);
+	return 0;
+}
+
+/* The thread that defers runs what it has deferred, and not more waits than twice the soft limit. */
+static void test_own_thread(void **state)
+{
+	(void)state;
+	for (int i = 0; i < MANY; i++)
+		defer();
+	if (runs < MANY - 8192 - 64 || own_runs != runs || counts().peak_items > 8192 + 64)
+		print_error("%d ran, %d of them here; peak %zu\n", runs, own_runs, counts().peak_items);
+	assert_true(runs >= MANY - 8192 - 64);
+	assert_int_equal(own_runs, runs);
+	assert_true(counts().peak_items <= 8192 + 64);
+	lull_rcu_barrier();
+	assert_int_equal(runs, MANY);
+	assert_int_equal(waiting(), 0);
+}
+
+/* Also under POLL, where nobody polls. */
+static void test_under_poll(void **state)
+{
+	(void)state;
+	set_mode(LULL_RECLAIM_POLL);
+	for (int i = 0; i < MANY; i++)
+		defer();
+	assert_true(runs > 0);
+	assert_int_equal(own_runs, runs);
+}
+
+/* Not before a grace period has passed. */
+static void test_reader_holds_up(void **state)
+{
+	pthread_t thread = start_hold_up();
+
+	(void)state;
+	for (int i = 0; i < MANY / 4; i++)
+		defer();
+	assert_int_equal(runs, 0);
+	end_hold_up(thread);
+	lull_rcu_barrier();
+	assert_int_equal(runs, MANY / 4);
+}
+
+/* No deferral in a section runs any. */
+static void test_not_in_section(void **state)
+{
+	(void)state;
+	for (int i = 0; i < MANY; i++) {
+		defer();
+		defer_in_section();
+	}
+	lull_rcu_barrier();
+	assert_int_equal(runs, 2 * MANY);
+	assert_int_equal(bad_runs, 0);
+	assert_true(own_runs > 0);
+}
+
+/* Who defers only there, after a deferral outside, leaves them all to the reclaimer, and needs no barrier for that. */
+static void test_only_in_sections(void **state)
+{
+	(void)state;
+	defer();
+	for (int i = 1; i < MANY; i++)
+		defer_in_section();
+	await_flag(&runs, MANY);
+	assert_int_equal(bad_runs, 0);
+}
+
+/* The same for a thread that is online. */
+static void test_online(void **state)
+{
+	(void)state;
+	lull_rcu_online();
+	inside = true;
+	for (int i = 0; i < MANY; i++) {
+		defer();
+		lull_rcu_quiescent();
+	}
+	inside = false;
+	lull_rcu_offline();
+	await_flag(&runs, MANY);
+	assert_int_equal(bad_runs, 0);
+}
+
+static void *defers_and_exits(void *unused)
+{
+	for (int i = 0; i < 10; i++)
+		defer();
+	return unused;
+}
+
+/* One that comes alone wakes the reclaimer, though this only waits for its time to look after abandoned memory. */
+static void test_one_in_section(void **state)
+{
+	(void)state;
+	defer_in_section();
+	await_flag(&runs, 1);
+	lull_rcu_free(malloc(64));
+	nap_ms(50);
+	defer_in_section();
+	await_flag(&runs, 2);
+}
+
+/* A hazard pointer does not hold them up. */
+static void test_not_for_slots(void **state)
+{
+	struct object *o = new_object(NULL);
+	struct lull_hazptr *slot = lull_hazptr_alloc(lull_hazptr_thread_context());
+
+	(void)state;
+	assert_non_null(slot);
+	assert_ptr_equal(lull_hazptr_protect(slot, o, head), o);
+	lull_rcu_call_pure(&o->head, free_object);
+	lull_rcu_barrier();
+	assert_int_equal(runs, 1);
+	lull_hazptr_free(lull_hazptr_thread_context(), slot);
+}
+
+/* The reclaimer runs what a thread leaves behind. */
+static void test_leftovers(void **state)
+{
+	(void)state;
+	join_thread(start_thread(defers_and_exits, NULL));
+	await_flag(&runs, 10);
+}
+
+/* A callback may defer another one, and a barrier waits for that too. */
+static void test_chain(void **state)
+{
+	struct object *o = NULL;
+
+	(void)state;
+	for (int i = 0; i < MANY; i++) {
+		o = new_object(i % 10 ? o : NULL);
+		if (i % 10 == 9)
+			lull_rcu_call_pure(&o->head, free_object);
+	}
+	lull_rcu_barrier();
+	assert_int_equal(runs, MANY);
+}
+
+/* call_pure() counts the head, call_pure_sized() what it is told. */
+static void test_bytes(void **state)
+{
+	pthread_t thread = start_hold_up();
+
+	(void)state;
+	defer();
+	assert_int_equal(counts().bytes, sizeof(struct lull_head));
+	lull_rcu_call_pure_sized(&new_object(NULL)->head, free_object, 12345);
+	assert_int_equal(counts().bytes, sizeof(struct lull_head) + 12345);
+	end_hold_up(thread);
+	lull_rcu_barrier();
+	assert_int_equal(counts().bytes, 0);
+	assert_int_equal(runs, 2);
+}
+
+/* A forked child runs what waited, once, and so does the parent. */
+static void test_fork(void **state)
+{
+	pthread_t thread;
+	pid_t child;
+	int status;
+
+	(void)state;
+	NEEDS_THREADS_IN_CHILD();
+	thread = start_hold_up();
+	for (int i = 0; i < 1000; i++)
+		defer();
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		alarm(60);
+		lull_rcu_barrier();
+		for (int i = 0; i < MANY; i++)
+			defer();
+		lull_rcu_barrier();
+		_exit(runs == MANY + 1000 && own_runs > 0 ? 0 : 1);
+	}
+	end_hold_up(thread);
+	lull_rcu_barrier();
+	assert_int_equal(runs, 1000);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+#ifdef LULL_DEBUG
+static void defer_twice(void)
+{
+	struct object *o = new_object(NULL);
+
+	lull_rcu_read_lock();
+	lull_rcu_call_pure(&o->head, free_object);
+	lull_rcu_free(o);
+}
+
+static void test_deferred_twice(void **state)
+{
+	(void)state;
+	expect_abort(defer_twice, "gave to lull_rcu_call_pure");
+}
+#endif
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_own_thread, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_under_poll, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reader_holds_up, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_not_in_section, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_only_in_sections, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_one_in_section, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_not_for_slots, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_online, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_leftovers, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_chain, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_bytes, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_fork, setup, teardown),
+#ifdef LULL_DEBUG
+		cmocka_unit_test_setup_teardown(test_deferred_twice, setup, teardown),
+#endif
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
