@@ -68,6 +68,44 @@ class Judge(Stages):
         self.assertIn("a: gone: did not run", out)
         self.assertRegex(out, r"(?m)^a +FAILED +1 passed +3 failed")
 
+    SECOND = "second = ctest --test-dir a --rerun-failed --output-junit {second} --test-output-size-passed 100000"
+
+    def test_second_run(self):
+        """What passes then is excused, and named; what has not run before does not count."""
+        self.write("list", self.ctest("a", {"good": shell("true"), "once": shell("test -e was || { touch was; exit 3; }"),
+                                            "two": shell("echo 'skipped: no moon'; test -e two || { touch two; exit 3; }")},
+                                      "tests = 3\n" + self.SECOND))
+        out = self.assert_ends(self.stages(), 3, 0, 0)
+        self.assertRegex(out, r"(?m)^a +ok +3 passed +0 failed")
+        for name in ("once", "two"):
+            self.assertIn(f"unsteady: {name} (a) failed, and passed when it ran again", out)
+            self.assertIn(f"a: {name}: failed, and passed when it ran again\n", out)
+        self.assertNotIn("good", [line.split()[1] for line in out.split("\n") if line.startswith("unsteady")])
+
+    def test_second_run_fails_too(self):
+        self.write("list", self.ctest("a", {"good": shell("true"), "wrong": shell("exit 3"),
+                                            "once": shell("test -e was || { touch was; exit 3; }")}, self.SECOND))
+        out = self.assert_ends(self.stages(), 1, 2, 0)
+        self.assertIn("a: wrong: failed\n", out)
+        self.assertNotIn("unsteady", out)
+
+    def test_no_second_run(self):
+        """For more than two that failed, what did not run, findings, skips without a reason, fewer tests than there are."""
+        once = "test -e {0} || {{ touch {0}; {1}exit 3; }}"
+        for name, tests, more in (
+                ("three", {name: shell(once.format(name, "")) for name in ("x", "y", "z")}, ""),
+                ("gone", {"x": shell(once.format("gone1", "")), "gone": (["./nothing"], "")}, ""),
+                ("found", {"x": shell(once.format("found1", "echo ERROR: ThreadSanitizer: data race; "))}, ""),
+                ("torture", {"torture_rcu": shell(once.format("torture1", ""))}, ""),
+                ("quiet", {"x": shell(once.format("quiet1", "")), "y": shell("exit 77", "SKIP_RETURN_CODE 77")}, ""),
+                ("few", {"x": shell(once.format("few1", "")), "y": shell("true")}, "tests = 3\n")):
+            self.write("list", self.ctest("a", tests, more + self.SECOND))
+            status, out = self.stages()
+            self.assertEqual(status, 1, (name, out))
+            self.assertNotRegex(out, r"\b0 failed, \d+ skipped\n$", name)
+        self.write("list", self.ctest("a", {"torture_busted_x": shell(once.format("busted1", ""))}, self.SECOND))
+        self.assert_ends(self.stages(), 1, 0, 0)
+
     def test_failed_build(self):
         self.lines(("a", "echo 5 passed, 0 failed", "build = echo going; false; echo on"),
                    ("b", "echo 2 passed, 0 failed", "build = true"))

@@ -75,6 +75,8 @@ KEEPER = leave_nothing_behind()
 
 
 class Case(unittest.TestCase):
+    maxDiff = None  # of what was said on a machine that nobody sees again
+
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="lull-test-")
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
