@@ -67,6 +67,19 @@ class Judge(Stages):
         self.assertIn("a: slow: failed\n", out)
         self.assertIn("a: gone: did not run", out)
         self.assertRegex(out, r"(?m)^a +FAILED +1 passed +3 failed")
+        self.assertRegex(out, r"(?m)^failed: a: wrong: failed$")
+
+    def test_what_failed_has_said(self):
+        """Not what passed has said; of much the end, and the finding of a sanitizer before that."""
+        found = "echo WARNING: ThreadSanitizer: data race; echo here; seq 1000; exit 3"
+        self.write("list", self.ctest("a", {"good": shell("echo fine"), "wrong": shell("echo because; exit 3"),
+                                            "race": shell(found)}))
+        out = self.assert_ends(self.stages(), 1, 2, 0)
+        self.assertIn("--- what a: wrong said:\nbecause\n---\n", out)
+        self.assertIn("--- what a: race said:\nWARNING: ThreadSanitizer: data race\nhere\n1\n", out)
+        self.assertIn("\n999\n1000\n---\n", out)
+        self.assertNotIn("\n500\n", out)
+        self.assertNotIn("\nfine\n", out)
 
     SECOND = "second = ctest --test-dir a --rerun-failed --output-junit {second} --test-output-size-passed 100000"
 
@@ -88,6 +101,7 @@ class Judge(Stages):
         out = self.assert_ends(self.stages(), 1, 2, 0)
         self.assertIn("a: wrong: failed\n", out)
         self.assertNotIn("unsteady", out)
+        self.assertIn("--- what a: wrong said:\n--- once more:\n---\n", out.replace("\n\n", "\n"))
 
     def test_no_second_run(self):
         """For more than two that failed, what did not run, findings, skips without a reason, fewer tests than there are."""
