@@ -3,6 +3,7 @@
 import ctypes
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -74,6 +75,9 @@ def leave_nothing_behind():
 KEEPER = leave_nothing_behind()
 
 
+STALL_LINE = re.compile(rb"^lull: [^\n]+ has (?:waited|not returned for) \d+ ms[^\n]*\n", re.M)
+
+
 class Case(unittest.TestCase):
     maxDiff = None  # of what was said on a machine that nobody sees again
 
@@ -105,9 +109,10 @@ class Case(unittest.TestCase):
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     def good(self, *args, **more):
-        """Success with a quiet stderr; gives stdout."""
+        """Success with a quiet stderr; gives stdout. A busy machine may stop a reader for a second in its section, and
+        lull says so: that is no fault of the command's."""
         result = self.lull(*args, **more)
-        self.assertEqual((result.returncode, result.stderr), (0, b""), args)
+        self.assertEqual((result.returncode, STALL_LINE.sub(b"", result.stderr)), (0, b""), args)
         return result.stdout.decode(errors="replace")
 
     def assert_one_line(self, text, args):
