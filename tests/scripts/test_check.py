@@ -329,6 +329,15 @@ class Check(Case):
         self.assertTrue((self.root / "build/check/a.log").exists())
         self.assertEqual(self.check("--quick")[:2], (0, ["3 passed, 0 failed, 0 skipped"]))
 
+    def test_ccache(self):
+        """A folder of any name finds what another has compiled."""
+        self.command("scripts/setup", "true")
+        self.command("bin/ccache", "true")
+        self.write("scripts/stages.ini", "[a]\ntest = echo $CMAKE_C_COMPILER_LAUNCHER $CMAKE_CXX_COMPILER_LAUNCHER "
+                   "$CCACHE_BASEDIR $CCACHE_NOHASHDIR >env; echo 1 passed, 0 failed\n")
+        self.assertEqual(self.check()[0], 0)
+        self.assertEqual((self.root / "env").read_text(), f"ccache ccache {self.root} 1\n")
+
     def test_setup_fails(self):
         self.command("scripts/setup", "echo scripts/setup: missing packages: moon; exit 1")
         status, last, out, _ = self.check()
