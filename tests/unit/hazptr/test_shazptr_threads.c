@@ -161,7 +161,7 @@ static void test_late_destructors(void **state)
 	}
 	stop_hearing();
 	assert_true(late_runs >= 100);
-	assert_int_equal(lull_thread_count(), before);
+	assert_true(lull_thread_count() <= before); /* a thread of the library's may have ended meanwhile */
 	pthread_key_delete(late_key);
 }
 
