@@ -5,10 +5,13 @@ import math
 import os
 import re
 import shlex
+import signal
+import subprocess
+import time
 import unittest
 
 import page_figures
-from support import ENDLESS, Case
+from support import ENDLESS, LULL, PATIENCE_S, Case
 
 SCHEMES = {"none", "rcu", "spinlock", "refcount", "hazptr", "hazptr-rcu", "shazptr"}
 FEW = ["--seconds", "0.01", "--runs", "6", "--threads", "1,2", "--schemes", "none,rcu", "--elements", "100"]
@@ -60,6 +63,7 @@ class Compare(Case):
 
         root = self.results("results.json")
         self.assert_documented(root, "compare")
+        self.assertIsNone(root["not_measured"])
         self.assertEqual({row["scheme"] for row in root["results"] if row["instrument"] == "hashscale"}, SCHEMES)
         self.assertEqual({row["instrument"] for row in root["results"]},
                          {"hashscale", "refscale", "rcuscale", "tradeoff", "mutexscale"})
@@ -100,6 +104,29 @@ class Compare(Case):
         # What is to be typed to get the same again.
         self.assertIn(root["command"], page.text)
         self.assertEqual(shlex.split(root["command"]), ["lull", *args])
+
+    def test_what_does_not_fit(self):
+        """Stopped for most of its time: what is still to come is left out and named, and the rest is there."""
+        with subprocess.Popen([LULL, "compare", "--seconds", "20", *FEW[2:], "--full", "--json", "results.json", "--report",
+                               "report.html"], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              start_new_session=True) as process:
+            time.sleep(0.5)
+            os.killpg(process.pid, signal.SIGSTOP)
+            time.sleep(19)
+            os.killpg(process.pid, signal.SIGCONT)
+            text = " ".join(process.communicate(timeout=PATIENCE_S)[0].decode().split())
+        self.assertEqual(process.returncode, 0)
+        root = self.results("results.json")
+        self.assertEqual(root["not_measured"], "the table with updates, read sections alone, locks, updates and waits")
+        self.assertEqual({row["instrument"] for row in root["results"]}, {"tradeoff", "hashscale"})
+        self.assertIsNone(root["locks"])
+        line = f"Not measured, since the time was up: {root['not_measured']}. A longer --seconds, or a calmer machine, has them too."
+        self.assertIn(line, text)
+        with open(self.path("report.html"), encoding="utf-8") as file:
+            page = Page(file.read())
+        self.assertEqual(page.errors, [])
+        self.assertIn(line, page.text)
+        self.assertNotIn("What gets done under one lock", page.text)
 
     def check_answer(self, root, text):
         """What to do in the first lines, and nothing before them; the words name what the figures name."""

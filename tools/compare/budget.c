@@ -13,6 +13,8 @@ double compare_budget_for(struct compare_budget *b, double gone, const double *s
 	one = left > 0 ? left * share[part] / sum : 0;
 	if (b->given > 0 && b->given < gone)
 		one *= b->given / gone;
+	if (one < b->least * share[part] * b->seconds)
+		return 0;
 	b->given += one;
 	return one;
 }

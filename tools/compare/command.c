@@ -33,6 +33,13 @@
 #define DEFAULT_SECONDS 100.0
 #define DEFAULT_REPORT "lull-report.html"
 #define REPLACE_OBJECTS 30000
+/*
+ * Each part has work to do before it measures. On a busy machine that alone may take longer than all its time: a part
+ * that would get less than this of its share is left out. Less than 20 seconds in all are for trying things out; then
+ * the parts run, and take as long as they must.
+ */
+#define LEAST_SHARE 0.4
+#define LEAST_SECONDS 20.0
 #define SCHEMES_MAX 64
 
 #define PREDICT 16 /* threads: what a machine has that people serve from */
@@ -59,6 +66,14 @@ enum {
 };
 
 static const double shares[PARTS] = { 0.25, 0.13, 0.25, 0.05, 0.17, 0.15 };
+
+/* The parts that can be left out, for people. The verdict needs the first; the second says which schemes there are. */
+static const char *const part_names[PARTS] = {
+	[MIXED] = "the table with updates",
+	[REFSCALE] = "read sections alone",
+	[LOCKS] = "locks",
+	[RCUSCALE] = "updates and waits",
+};
 
 struct settings {
 	const char *keys, *elements, *buckets, *report;
@@ -303,6 +318,7 @@ static void write_json(struct jsonout *json, struct compare *data, json_t *const
 	json_object_set(root, "ways", json_object_get(roots[TRADEOFF], "schemes"));
 	json_object_set_new(root, "verdict", compare_verdict_json(data));
 	json_object_set_new(root, "answer", lines_of(data->answer, data->nr_answers));
+	json_object_set_new(root, "not_measured", data->left_out ? json_string(data->left_out) : json_null());
 	json_object_set_new(root, "locks", compare_locks_json(&data->locks));
 	json_object_set_new(root, "lock_answer",
 			    lines_of(data->locks.answer, data->locks.nr_answers));
@@ -369,10 +385,22 @@ static double seconds_for(struct settings *s, size_t part)
 				  PARTS);
 }
 
+/* Whether there is time left for @part, and how much; if not, it is among those that are named. */
+static bool has_time(struct compare *data, struct settings *s, size_t part, double *seconds)
+{
+	*seconds = seconds_for(s, part);
+	if (*seconds > 0 || s->budget.least <= 0)
+		return true;
+	data->left_out = data->left_out ? compare_append(compare_append(data->left_out, ", "), part_names[part])
+					: options_printf("%s", part_names[part]);
+	return false;
+}
+
 static void measure(struct compare *data, struct settings *s, const struct options *opt,
 		    json_t **roots)
 {
 	static const unsigned none[] = { 0 };
+	double seconds;
 	char *names;
 
 	check_table(s, opt);
@@ -383,18 +411,22 @@ static void measure(struct compare *data, struct settings *s, const struct optio
 	compare_read_schemes(data, roots[LOOKUPS]);
 	compare_read_keys(data, roots[LOOKUPS]);
 	compare_read_lookups(data, roots[LOOKUPS]);
-	roots[MIXED] = run_hashscale(s, opt, &data->mixed_threads, 1, percents, NR_PERCENTS,
-				     seconds_for(s, MIXED));
-	compare_read_mixed(data, roots[MIXED]);
-	names = compare_sections(data, roots[LOOKUPS], false);
-	roots[REFSCALE] = run_refscale(names, seconds_for(s, REFSCALE));
-	compare_read_sections(data, roots[REFSCALE], roots[LOOKUPS]);
-	free(names);
-	compare_locks_measure(&data->locks, &s->work, data->threads, data->nr_threads, opt->runs,
-			      seconds_for(s, LOCKS), &roots[LOCK_ROOTS]);
+	if (has_time(data, s, MIXED, &seconds)) {
+		roots[MIXED] = run_hashscale(s, opt, &data->mixed_threads, 1, percents, NR_PERCENTS, seconds);
+		compare_read_mixed(data, roots[MIXED]);
+	}
+	if (has_time(data, s, REFSCALE, &seconds)) {
+		names = compare_sections(data, roots[LOOKUPS], false);
+		roots[REFSCALE] = run_refscale(names, seconds);
+		compare_read_sections(data, roots[REFSCALE], roots[LOOKUPS]);
+		free(names);
+	}
+	if (has_time(data, s, LOCKS, &seconds))
+		compare_locks_measure(&data->locks, &s->work, data->threads, data->nr_threads, opt->runs, seconds,
+				      &roots[LOCK_ROOTS]);
 	names = known_names(compare_sections(data, roots[LOOKUPS], true), "rcuscale");
-	if (*names) {
-		roots[RCUSCALE] = run_rcuscale(names, seconds_for(s, RCUSCALE));
+	if (*names && has_time(data, s, RCUSCALE, &seconds)) {
+		roots[RCUSCALE] = run_rcuscale(names, seconds);
 		compare_read_waits(data, roots[RCUSCALE]);
 	}
 	free(names);
@@ -410,13 +442,14 @@ static void clean_up(struct compare *data, json_t **roots)
 	free(data->scheme);
 	free(data->keys);
 	free(data->when);
+	free(data->left_out);
 }
 
 static const char doc[] =
 	"Says which protection to use for your workload, from what it measures on this "
 	"machine.\v"
-	"It takes about 100 seconds, or as many as --seconds says: 20 at least, and more with long holds "
-	"or on a busy machine. The verdict is for as many threads as "
+	"It takes about 100 seconds, or as many as --seconds says: 20 at least, and more with long holds. On a busy "
+	"machine, tables that the time is too short for are left out. The verdict is for as many threads as "
 	"there are CPUs here, or for the most that --threads names. For more threads than CPUs there is a "
 	"prediction. The verdict always compares six ways; --schemes, --keys, --elements and --buckets "
 	"change the tables alone.";
@@ -453,6 +486,7 @@ int lull_cmd_compare(int argc, char **argv)
 	machine_read(&data.machine);
 	set_when(&data);
 	settings.budget.seconds = opt.seconds > 0 ? opt.seconds : DEFAULT_SECONDS;
+	settings.budget.least = settings.budget.seconds < LEAST_SECONDS ? 0 : LEAST_SHARE;
 	data.seconds = settings.budget.seconds;
 	settings.start = bench_now_ns();
 	measure(&data, &settings, &opt, roots);

@@ -346,10 +346,14 @@ void compare_locks_print(const struct compare_locks *locks)
 json_t *compare_locks_json(const struct compare_locks *locks)
 {
 	const struct choose_lock_verdict *v = &locks->verdict;
-	json_t *to = json_object(), *gains = json_object();
+	json_t *to, *gains;
 	bool known_best = v->best != CHOOSE_NOTHING;
 	size_t i;
 
+	if (!locks->count)
+		return json_null();
+	to = json_object();
+	gains = json_object();
 	json_object_set_new(to, "section_ns", json_real(locks->section_ns));
 	json_object_set_new(to, "sleep", json_boolean(locks->sleep));
 	json_object_set_new(to, "longer_ns", json_real(locks->longer_ns));

@@ -25,6 +25,7 @@ void compare_locks_measure(struct compare_locks *to, const struct workload *work
 			   json_t *roots[COMPARE_LOCKS_ROOTS]);
 /* The table, at most 100 columns wide. */
 void compare_locks_print(const struct compare_locks *locks);
+/* Null if nothing was measured. */
 json_t *compare_locks_json(const struct compare_locks *locks);
 
 #endif

@@ -134,7 +134,8 @@ static void print_tables(struct compare *data)
 	printf("\nFour ways to keep an object alive:\n\n");
 	tradeoff_print(&data->tradeoff);
 	putchar('\n');
-	compare_locks_print(&data->locks);
+	if (data->locks.count)
+		compare_locks_print(&data->locks);
 	if (data->locks.nr_answers)
 		putchar('\n');
 	for (i = 0; i < data->locks.nr_answers; i++)
@@ -155,6 +156,12 @@ void compare_print(struct compare *data, bool full)
 	print_wrapped(data->workload);
 	print_wrapped("Describe another one by --updates, --hold, --objects, --size, --block and --threads.");
 	machine_print(&data->machine);
+	if (data->left_out) {
+		char *line = options_printf(COMPARE_LEFT_OUT, data->left_out);
+
+		print_wrapped(line);
+		free(line);
+	}
 	if (full)
 		print_tables(data);
 }

@@ -104,6 +104,9 @@ struct compare_replace {
 	double peak[2]; /* objects that waited */
 };
 
+/* What is said of parts that were left out. */
+#define COMPARE_LEFT_OUT "Not measured, since the time was up: %s. A longer --seconds, or a calmer machine, has them too."
+
 struct compare {
 	struct machine machine;
 	char *command; /* that gives this report again */
@@ -121,6 +124,7 @@ struct compare {
 	size_t nr_replaces;
 	/* Of a percpu_ref until it is confirmed, and one membarrier; idle process, busy reader. */
 	struct bench_latency kill[2], membarrier[2];
+	char *left_out; /* the parts that time was too short for, in words; NULL: all were measured */
 	unsigned predict; /* threads that were not measured, and are predicted; 0: none */
 	unsigned threads_here; /* that the verdict is about, as far as it was measured */
 	/* Ways to keep an object alive, and the one for the workload that was described. */

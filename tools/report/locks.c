@@ -308,6 +308,8 @@ void out_locks(struct report *r)
 	const struct compare_locks *locks = &r->data->locks;
 	char *hogs;
 
+	if (!locks->count)
+		return;
 	out(r,
 	    "<h2>Locks</h2>\n<p class=\"muted\">Threads want one lock, for sections %s %s, with work "
 	    "between them that lasts up to %s. Hogs are other processes that burn processor "

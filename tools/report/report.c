@@ -166,6 +166,14 @@ static void out_verdict(struct report *r)
 	out(r, "<p class=\"muted\">");
 	out_text(r, data->workload);
 	out(r, "</p>\n");
+	if (data->left_out) {
+		char *line = options_printf(COMPARE_LEFT_OUT, data->left_out);
+
+		out(r, "<p>");
+		out_text(r, line);
+		out(r, "</p>\n");
+		free(line);
+	}
 }
 
 static void out_method(struct report *r)

@@ -16,7 +16,7 @@ static const double share[] = { 0.25, 0.25, 0.4, 0.1 };
 /* Return what it takes in all when each part takes @times of its time and @extra seconds. */
 static double run(double seconds, double times, double extra)
 {
-	struct compare_budget b = { seconds, 0 };
+	struct compare_budget b = { seconds, 0, 0 };
 	double gone = 0;
 	size_t i;
 
@@ -27,7 +27,7 @@ static double run(double seconds, double times, double extra)
 
 static void shares_are_shares(void **state)
 {
-	struct compare_budget b = { 100, 0 };
+	struct compare_budget b = { 100, 0, 0 };
 
 	(void)state;
 	assert_float_equal(compare_budget_for(&b, 0, share, 0, PARTS), 25, 1e-9);
@@ -40,7 +40,7 @@ static void shares_are_shares(void **state)
 /* The time that was asked for is kept within a fifth, also where parts take longer or less. */
 static void what_one_takes_others_give(void **state)
 {
-	struct compare_budget b = { 100, 80 };
+	struct compare_budget b = { 100, 80, 0 };
 
 	(void)state;
 	assert_in_range((int)run(100, 1, 5), 85, 115);
@@ -60,11 +60,30 @@ static void what_one_takes_others_give(void **state)
 	assert_float_equal(compare_budget_for(&b, 40, share, 2, PARTS), 48, 1e-9);
 }
 
+/* A part that would get less than it must is left out, and those behind it get its time. */
+static void what_does_not_fit_is_left_out(void **state)
+{
+	struct compare_budget b = { 100, 25, 0.4 };
+
+	(void)state;
+	assert_float_equal(compare_budget_for(&b, 25, share, 1, PARTS), 25, 1e-9);
+	/* 88 of 50 that were given: 12 are left, 10 of the third one's share, of which it must get 16. */
+	assert_float_equal(compare_budget_for(&b, 88, share, 2, PARTS), 0, 0);
+	assert_float_equal(b.given, 50, 1e-9);
+	/* The last gets what is left of the 12, held back as far as those before took longer. */
+	assert_float_equal(compare_budget_for(&b, 88, share, 3, PARTS), 12 * 50. / 88, 1e-9);
+	/* A little more than the least is enough, a little less is not. */
+	b = (struct compare_budget){ 100, 0, 0.4 };
+	assert_float_equal(compare_budget_for(&b, 95.999, share, 3, PARTS), 4.001, 1e-9);
+	assert_float_equal(compare_budget_for(&b, 96.001, share, 3, PARTS), 0, 0);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shares_are_shares),
 		cmocka_unit_test(what_one_takes_others_give),
+		cmocka_unit_test(what_does_not_fit_is_left_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
