@@ -8,7 +8,7 @@ import tempfile
 
 # A call of an access with an order, or of a fence; not what defines or declares one.
 ORDERED = re.compile(r"(?<!void )\b(?:lull_(?P<access>fence_(?:light|heavy|full)|store_fence|"
-                     r"(?:load|store|xchg|add|sub|or|and|cas)_(?:acquire|release|acq_rel))|"
+                     r"(?:load|store|xchg|(?:own_)?add|sub|or|and|cas)_(?:acquire|release|acq_rel))|"
                      r"lull__(?P<barrier>rseq_barrier|hazptr_fence))\s*\((?!p[,)])")
 KEYWORDS = ("if", "for", "while", "switch", "return", "sizeof", "defined")
 # How the names of headers end: for C, and for C++; two of these are called as the standard's.

@@ -136,4 +136,26 @@ LULL_INLINE bool lull_own_low_is_zero(const uint64_t *p, uint32_t mask)
 #endif
 }
 
+/*
+ * Add @v to a word that only this thread writes, and that others may read: a load and a store, in one instruction on
+ * x86. Not for counts of several threads. The store is relaxed, or a release.
+ */
+LULL_INLINE void lull_own_add_relaxed(uint64_t *p, uint64_t v)
+{
+#if defined(__x86_64__) && !defined(LULL__TSAN)
+	__asm__ __volatile__("addq %1, %0" : "+m"(*p) : "er"(v) : "cc");
+#else
+	lull_store_relaxed(p, *p + v);
+#endif
+}
+
+LULL_INLINE void lull_own_add_release(uint64_t *p, uint64_t v)
+{
+#if defined(__x86_64__) && !defined(LULL__TSAN)
+	__asm__ __volatile__("addq %1, %0" : "+m"(*p) : "er"(v) : "memory", "cc");
+#else
+	lull_store_release(p, *p + v);
+#endif
+}
+
 #endif /* LULL_ATOMIC_H */

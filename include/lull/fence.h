@@ -77,7 +77,7 @@ LULL_INLINE void lull_fence_light(void)
 	lull_fence_full();
 #else
 	lull_compiler_barrier();
-	if (lull_unlikely(lull__fence_full_mode))
+	if (lull_unlikely(lull_nonzero_relaxed(&lull__fence_full_mode)))
 		lull_fence_full();
 #endif
 }

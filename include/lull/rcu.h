@@ -89,8 +89,6 @@ LULL_API void lull__rcu_probe_exit(void);
  */
 LULL_INLINE void lull_rcu_read_lock(void)
 {
-	uint64_t word;
-
 	if (lull_likely(lull_own_is_zero(&lull__self.rcu))) {
 		/*
 		 * Relaxed: the number is stored after the heavy fence of its grace period, so a
@@ -111,13 +109,13 @@ LULL_INLINE void lull_rcu_read_lock(void)
 		 * found the object; model/rcu/enter.tpl
 		 */
 		lull_compiler_barrier();
-	} else if (word = lull__self.rcu, lull_likely((word & (LULL__RCU_REST | LULL__RCU_FAR)) == 0)) {
+	} else if (lull_likely(lull_own_low_is_zero(&lull__self.rcu, LULL__RCU_REST | LULL__RCU_FAR))) {
 		/*
 		 * ORDER RCU-6: an earlier section's loads before this word; pairs with RCU-3 in
 		 * gp_scan(), which may see this store and not the entry before it; without it as
 		 * RCU-4; model/rcu/nested.litmus
 		 */
-		lull_store_release(&lull__self.rcu, word + 1);
+		lull_own_add_release(&lull__self.rcu, 1);
 	} else {
 		lull__rcu_read_lock_slow();
 	}
@@ -135,10 +133,9 @@ LULL_INLINE void lull_rcu_read_lock(void)
  */
 LULL_INLINE void lull_rcu_read_unlock(void)
 {
-	uint64_t word;
-
 #ifdef LULL_DEBUG
-	word = lull__self.rcu;
+	uint64_t word = lull__self.rcu;
+
 	if (lull_unlikely(word < LULL__RCU_STEP))
 		lull__rcu_misuse("lull_rcu_read_unlock: not in a read section");
 	if ((word & LULL__RCU_DEPTH) == (lull__self.state & LULL__STATE_ONLINE ? 1u : 0u)) {
@@ -161,9 +158,9 @@ LULL_INLINE void lull_rcu_read_unlock(void)
 		lull_compiler_barrier();
 		if (lull_unlikely(lull_nonzero_relaxed(&lull__self.flags)))
 			lull__rcu_wake();
-	} else if (word = lull__self.rcu, lull_likely((word & LULL__RCU_DEPTH) != 0)) {
+	} else if (lull_likely(!lull_own_low_is_zero(&lull__self.rcu, LULL__RCU_DEPTH))) {
 		/* RCU-6 again, on the way out: the word keeps its number. */
-		lull_store_release(&lull__self.rcu, word - 1);
+		lull_own_add_release(&lull__self.rcu, -(uint64_t)1);
 	} else {
 		lull__rcu_read_unlock_slow();
 	}

@@ -88,9 +88,13 @@ static uint64_t ref_hold(struct bench_ref_data *data, uint64_t n, uint64_t hold_
 	do {                                               \
 		if (depth > 1)                             \
 			sum += ref_nest(cell, depth - 1);  \
+		lull_compiler_barrier();                   \
 	} while (0)
 
-/* The call is the same for all schemes, and never inlined. */
+/*
+ * The call is the same for all schemes, and never inlined. It is no loop either: without the barrier the compiler makes
+ * one of it where nothing comes after the call, in "none" alone.
+ */
 static __attribute__((noinline)) uint64_t ref_nest(struct bench_ref_cell *cell, unsigned depth)
 {
 	struct bench_ref_cell *following;

@@ -220,6 +220,62 @@ static void test_tests(void **state)
 	}
 }
 
+/* What is added to the word of one thread, with and without a carry, leaves its neighbours as they are. */
+static void test_own_add(void **state)
+{
+	static const uint64_t added[] = { 1, -(uint64_t)1, 0x7fffffff, 0x80000000, UINT64_C(0x123456789abcdef0) };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(added) / sizeof(*added); i++) {
+		uint64_t words[] = { 7, UINT32_MAX, UINT64_MAX, 7 };
+
+		lull_own_add_relaxed(&words[1], added[i]);
+		assert_true(words[1] == UINT32_MAX + added[i]);
+		lull_own_add_release(&words[1], added[i]);
+		assert_true(words[1] == UINT32_MAX + 2 * added[i]);
+		lull_own_add_release(&words[2], added[i]);
+		assert_true(words[2] == added[i] - 1);
+		lull_own_add_relaxed(&words[2], added[i]);
+		assert_true(words[2] == 2 * added[i] - 1);
+		assert_true(words[0] == 7 && words[3] == 7);
+	}
+}
+
+#define OWN_STEP (UINT64_C(1) << 31)
+
+static uint64_t own;
+static int told[EACH + 1]; /* before `own` says so; the thread sanitizer finds an order that is missing */
+
+/* No other thread sees half of what is added, nor does any of it get lost; and a release tells what was stored before. */
+static void *sees_own(void *unused)
+{
+	uint64_t before = 0, now;
+
+	(void)unused;
+	do {
+		now = lull_load_acquire(&own);
+		assert_true(now >= before && now % OWN_STEP == 0);
+		if (now / OWN_STEP % 2 == 0)
+			assert_int_equal(told[now / OWN_STEP], now / OWN_STEP);
+		before = now;
+	} while (now < OWN_STEP * EACH);
+	return NULL;
+}
+
+static void test_own_add_whole(void **state)
+{
+	pthread_t thread = start_thread(sees_own, NULL);
+
+	(void)state;
+	for (int i = 2; i <= EACH; i += 2) {
+		lull_own_add_relaxed(&own, OWN_STEP);
+		told[i] = i;
+		lull_own_add_release(&own, OWN_STEP);
+	}
+	pthread_join(thread, NULL);
+	assert_true(own == OWN_STEP * EACH);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -229,6 +285,8 @@ int main(void)
 		cmocka_unit_test(test_compiler_barrier),
 		cmocka_unit_test(test_instruction_pointer),
 		cmocka_unit_test(test_tests),
+		cmocka_unit_test(test_own_add),
+		cmocka_unit_test(test_own_add_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
