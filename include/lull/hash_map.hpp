@@ -25,7 +25,8 @@
  * Hash has a member type is_avalanching. If strangers choose the keys, use a Hash with a secret (lull_hash_bytes()).
  * If Hash and Eq both have a member type is_transparent, lookups and erase() take every type that both take.
  *
- * Without exceptions in the compiler the program ends (std::terminate) where there is no memory.
+ * Without exceptions in the compiler the program ends (std::terminate) where there is no memory, and the map is another
+ * type to the linker: code that is compiled with exceptions cannot use it.
  */
 #ifndef LULL_HASH_MAP_HPP
 #define LULL_HASH_MAP_HPP
@@ -37,6 +38,7 @@
 
 namespace lull
 {
+LULL__BEGIN_THROWING
 
 /*
  * How a map reclaims: after a grace period. A policy of your own needs call(), which makes sure that @func(@head) is
@@ -347,6 +349,7 @@ private:
 	}
 };
 
+LULL__END_THROWING
 } // namespace lull
 
 #endif /* LULL_HASH_MAP_HPP */

@@ -20,7 +20,8 @@
  * (hazptr.h) where one will do: it needs no memory, and cannot fail.
  *
  * A forked child keeps what slots of the pool protect, also those that only threads of its parent know. Its pool begins
- * with the free slots; if another thread was changing the pool at that moment, it begins empty.
+ * with the free slots, but for those of a block that another thread was moving; each block is there again when one of its
+ * slots is put.
  */
 #ifndef LULL_HAZPTR_POOL_H
 #define LULL_HAZPTR_POOL_H
@@ -37,7 +38,7 @@ struct lull__hazptr_block {
 	struct lull__hazptr_block *next, *prev;
 	uint32_t free;	/* bit n: slot n is free; of a block that a thread has at hand, this thread's alone */
 	uint32_t back;	/* meanwhile: what other threads have put */
-	uint32_t owned; /* a thread has it at hand */
+	uint32_t owned; /* in which process a thread has it at hand; 0: none */
 	uint32_t list;	/* on the list of that number; 0: on none */
 } __attribute__((aligned(LULL__HAZPTR_BLOCK)));
 

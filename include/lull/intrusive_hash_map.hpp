@@ -31,6 +31,7 @@ namespace lull
 {
 namespace detail
 {
+LULL__BEGIN_THROWING
 
 template <class T, auto Node, auto KeyOf> struct intrusive_entry {
 	static constexpr bool is_member = std::is_member_object_pointer<decltype(KeyOf)>::value;
@@ -64,7 +65,10 @@ template <class T, auto KeyOf, class Class, class Member> struct intrusive_key<T
 	using type = std::remove_cv_t<Member>;
 };
 
+LULL__END_THROWING
 } // namespace detail
+
+LULL__BEGIN_THROWING
 
 template <class T, auto Node, auto KeyOf, class Hash = std::hash<typename detail::intrusive_key<T, KeyOf>::type>,
 	  class Eq = equal_to>
@@ -201,6 +205,7 @@ private:
 	static lull_hash_node *node_of(T &object) noexcept { return &(object.*Node); }
 };
 
+LULL__END_THROWING
 } // namespace lull
 
 #endif /* LULL_INTRUSIVE_HASH_MAP_HPP */

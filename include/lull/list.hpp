@@ -47,7 +47,7 @@ template <class T, auto Member, class Node, Node *(*next)(const Node *)> class l
 public:
 	explicit list_position(const Node *node) noexcept : at(node) {}
 	T &operator*() const noexcept { return *object_of(at, static_cast<Node std::remove_const_t<T>::*>(Member)); }
-	T *operator->() const noexcept { return &**this; }
+	T *operator->() const noexcept { return __builtin_addressof(**this); }
 	list_position &operator++() noexcept
 	{
 		at = next(at);
@@ -66,7 +66,7 @@ template <class T, auto Member, class Node> class list_locked_position
 public:
 	explicit list_locked_position(Node *node) noexcept : at(node), ahead(node ? node->next : nullptr) {}
 	T &operator*() const noexcept { return *object_of(at, static_cast<Node T::*>(Member)); }
-	T *operator->() const noexcept { return &**this; }
+	T *operator->() const noexcept { return __builtin_addressof(**this); }
 	list_locked_position &operator++() noexcept
 	{
 		at = ahead;
@@ -176,7 +176,7 @@ public:
 			lull_list_bidir_del_rcu(node_of(element));
 		else
 			lull_list_del_rcu(node_of(element));
-		return &element;
+		return __builtin_addressof(element);
 	}
 
 	/* Take the first element off; NULL: there is none. */
@@ -189,7 +189,7 @@ public:
 			lull_list_bidir_replace_rcu(node_of(old), node_of(element));
 		else
 			lull_list_replace_rcu(node_of(old), node_of(element));
-		return &old;
+		return __builtin_addressof(old);
 	}
 
 	/* Take off all elements, and call @retire(element) for each. */
@@ -257,13 +257,13 @@ public:
 	[[nodiscard]] T *erase(T &element) noexcept
 	{
 		lull_hlist_del_rcu(node_of(element));
-		return &element;
+		return __builtin_addressof(element);
 	}
 	[[nodiscard]] T *pop_front() noexcept { return head.first ? erase(*object(head.first)) : nullptr; }
 	[[nodiscard]] T *replace(T &old, T &element) noexcept
 	{
 		lull_hlist_replace_rcu(node_of(old), node_of(element));
-		return &old;
+		return __builtin_addressof(old);
 	}
 	template <class Retire> void clear(Retire retire) noexcept(noexcept(retire(std::declval<T &>())))
 	{

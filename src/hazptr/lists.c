@@ -52,6 +52,9 @@ void lull_hazptr_context_init(struct lull_hazptr_context *ctx)
 	lull__hazptr_link(&ctx->links, &shard->contexts);
 	lull_store_relaxed(&shard->slots, shard->slots + LULL_HAZPTR_SLOTS);
 	lull__unlock(&shard->lock);
+	/* A signal handler has forked before the context was on the list: this child has another tid. */
+	if (lull_unlikely(lull_load_relaxed(&ctx->owner) != lull__self.tid))
+		lull_store_relaxed(&ctx->owner, lull__self.tid);
 }
 
 void lull_hazptr_context_cleanup(struct lull_hazptr_context *ctx)
@@ -109,13 +112,15 @@ static void unlink_hold(struct lull_hazptr_hold *hold)
 struct lull_hazptr *lull__hazptr_hold_slow(struct lull_hazptr_hold *hold)
 {
 	hold->slot = lull__hazptr_alloc_slow(&lull__self.hazptr);
-	if (!hold->slot) {
-		lull__ensure_registered();
-		lull__hazptr_slot_init(&hold->backup);
-		link_hold(hold, lull__self.tid ? lull__self.tid : lull__gettid());
-		hold->slot = &hold->backup;
-	}
-	return hold->slot;
+	if (hold->slot)
+		return hold->slot;
+	lull__ensure_registered();
+	lull__hazptr_slot_init(&hold->backup);
+	link_hold(hold, lull__self.tid ? lull__self.tid : lull__gettid());
+	/* As in lull_hazptr_context_init(). */
+	if (lull_unlikely(lull__self.tid && lull_load_relaxed(&hold->owner) != lull__self.tid))
+		lull_store_relaxed(&hold->owner, lull__self.tid);
+	return hold->slot = &hold->backup;
 }
 
 /* Is this one of the calling thread's own slots? */

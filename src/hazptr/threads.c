@@ -62,11 +62,9 @@ static void find_frames(struct frames *frames)
 	size_t size;
 	void *from;
 
-	if (frames->known)
+	if (frames->known || pthread_getattr_np(pthread_self(), &attr) != 0)
 		return;
 	frames->known = true;
-	if (pthread_getattr_np(pthread_self(), &attr) != 0)
-		return;
 	if (pthread_attr_getstack(&attr, &from, &size) == 0) {
 		frames->from = (uintptr_t)from;
 		frames->to = (uintptr_t)from + size;
@@ -101,14 +99,12 @@ static struct lull__hazptr_links *take_own(struct lull__hazptr_shard *shard, boo
 		if (lull_load_relaxed(owner) == lull__self.tid)
 			break;
 	}
-	if (at == list) {
-		at = NULL;
-	} else {
+	if (at != list) {
 		lull__hazptr_unlink(at);
 		lull_store_relaxed(&shard->slots, shard->slots - (hold ? 1 : LULL_HAZPTR_SLOTS));
 	}
 	lull__unlock(&shard->lock);
-	return at;
+	return at != list ? at : NULL;
 }
 
 /*

@@ -5,6 +5,11 @@
  * A block is a detached context, so that scans find its slots. It is aligned to its size, so that a slot finds its
  * block. The pool has all blocks on one list: first those with free slots, then those that a thread has at hand or
  * whose slots are all in use. Memory is allocated and freed outside the lock.
+ *
+ * Fork. Nobody has the blocks that other threads had at hand: `owned` says in which process a thread has a block. The
+ * child makes a list of its own, and each block says on which list it is. A block that another thread was moving comes to
+ * the list when one of its slots is put. If the forking thread was changing the list, in a signal handler, it goes on with
+ * that, and the child keeps the list.
  */
 #include <stdlib.h>
 
@@ -25,15 +30,37 @@ _Static_assert(offsetof(struct lull__hazptr_block, ctx.slot) == 0, "the offset i
 static struct {
 	struct lull__lock lock;
 	uint32_t spare;	/* blocks with no slot in use and no owner */
-	uint32_t number; /* of the list; a forked child begins another one */
+	uint32_t number; /* of the list */
+	uint32_t process; /* as blocks are owned in it */
 	struct lull__hazptr_block head;
-} pool = { .number = 1, .head = { .next = &pool.head, .prev = &pool.head } };
+} pool = { .number = 1, .process = 1, .head = { .next = &pool.head, .prev = &pool.head } };
+
+static __thread bool changing __attribute__((tls_model("initial-exec"))); /* the calling thread has the lock */
+
+static void lock_pool(void)
+{
+	lull__lock(&pool.lock);
+	lull_store_relaxed(&changing, true);
+	lull_compiler_barrier();
+}
+
+static void unlock_pool(void)
+{
+	lull_compiler_barrier();
+	lull_store_relaxed(&changing, false);
+	lull__unlock(&pool.lock);
+}
 
 /* ---- the list, under the lock ------------------------------------------------------------------ */
 
+static bool is_owned(const struct lull__hazptr_block *block)
+{
+	return block->owned == lull_load_relaxed(&pool.process);
+}
+
 static bool is_spare(const struct lull__hazptr_block *block)
 {
-	return !block->owned && block->free == ALL;
+	return !is_owned(block) && block->free == ALL;
 }
 
 /* Take @block off the list, before it changes. */
@@ -54,12 +81,13 @@ static struct lull__hazptr_block *put_on(struct lull__hazptr_block *block)
 	block->list = 0;
 	if (is_spare(block) && pool.spare == SPARE)
 		return block;
-	if (block->owned || !block->free)
+	if (is_owned(block) || !block->free)
 		before = pool.head.prev;
 	block->prev = before;
 	block->next = before->next;
 	block->next->prev = block;
-	before->next = block;
+	lull_compiler_barrier(); /* a child that is forked here follows `next` alone */
+	lull_store_relaxed(&before->next, block);
 	block->list = pool.number;
 	pool.spare += is_spare(block);
 	return NULL;
@@ -70,7 +98,7 @@ static struct lull__hazptr_block *find_free(void)
 {
 	struct lull__hazptr_block *block = pool.head.next; /* the head has no free slots */
 
-	return !block->owned && block->free ? block : NULL;
+	return !is_owned(block) && block->free ? block : NULL;
 }
 
 /* Let no thread have @block at hand any more. Returns as put_on() does. */
@@ -83,6 +111,21 @@ static struct lull__hazptr_block *disown(struct lull__hazptr_block *block)
 	return put_on(block);
 }
 
+/* Let the calling thread have @block at hand, which is on no list. A child that is forked on the way repeats the number. */
+static void own(struct lull__hazptr_block *block)
+{
+	uint32_t process;
+
+	lull_store_relaxed(&lull__hazptr_block, block);
+	do {
+		lull_compiler_barrier();
+		process = lull_load_relaxed(&pool.process);
+		lull_store_relaxed(&block->owned, process);
+		lull_compiler_barrier();
+	} while (lull_load_relaxed(&pool.process) != process);
+	put_on(block);
+}
+
 /* Let the calling thread have a block with a free slot at hand. Returns false if there is none. */
 static bool own_one(void)
 {
@@ -93,21 +136,21 @@ static bool own_one(void)
 		block->back = 0;
 		return true;
 	}
+	lull_store_relaxed(&lull__hazptr_block, (struct lull__hazptr_block *)NULL);
 	if (block)
 		disown(block); /* not spare: all its slots are in use */
-	lull__hazptr_block = block = find_free();
+	block = find_free();
 	if (!block)
 		return false;
 	take_off(block);
-	block->owned = 1;
-	put_on(block);
+	own(block);
 	return true;
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------ */
 
 /* Make a block, on no list. NULL: no memory. */
-static struct lull__hazptr_block *new_block(bool owned)
+static struct lull__hazptr_block *new_block(void)
 {
 	struct lull__hazptr_block *block = (struct lull__hazptr_block *)aligned_alloc(LULL__HAZPTR_BLOCK, sizeof(*block));
 
@@ -117,7 +160,7 @@ static struct lull__hazptr_block *new_block(bool owned)
 	lull_hazptr_context_detach(&block->ctx);
 	block->free = ALL;
 	block->back = 0;
-	block->owned = owned;
+	block->owned = 0;
 	block->list = 0;
 	return block;
 }
@@ -137,20 +180,20 @@ static struct lull_hazptr *take_one(void)
 	struct lull__hazptr_block *block;
 	unsigned n;
 
-	lull__lock(&pool.lock);
+	lock_pool();
 	block = find_free();
 	if (!block) {
-		lull__unlock(&pool.lock);
-		block = new_block(false);
+		unlock_pool();
+		block = new_block();
 		if (!block)
 			return NULL;
-		lull__lock(&pool.lock);
+		lock_pool();
 	}
 	take_off(block);
 	n = (unsigned)__builtin_ctz(block->free);
 	block->free &= block->free - 1;
 	put_on(block);
-	lull__unlock(&pool.lock);
+	unlock_pool();
 	return &block->ctx.slot[n];
 }
 
@@ -162,17 +205,16 @@ struct lull_hazptr *lull__hazptr_pool_get_slow(void)
 	lull__ensure_registered();
 	if (!lull__arm_thread_exit())
 		return take_one();
-	lull__lock(&pool.lock);
+	lock_pool();
 	found = own_one();
-	lull__unlock(&pool.lock);
+	unlock_pool();
 	if (!found) {
-		block = new_block(true);
+		block = new_block();
 		if (!block)
 			return NULL;
-		lull__lock(&pool.lock);
-		put_on(block);
-		lull__unlock(&pool.lock);
-		lull__hazptr_block = block;
+		lock_pool();
+		own(block);
+		unlock_pool();
 	}
 	return lull_hazptr_pool_get();
 }
@@ -185,18 +227,19 @@ void lull__hazptr_pool_put_slow(struct lull_hazptr *h)
 	uint32_t bit = 1u << (h - block->ctx.slot);
 
 	lull__init();
-	lull__lock(&pool.lock);
+	lock_pool();
 	/* The free slots of a block that a thread has at hand change meanwhile. */
-	if ((block->owned && block != lull__hazptr_block ? block->back : block->free) & bit)
+	if ((is_owned(block) && block != lull__hazptr_block ? block->back : block->free) & bit)
 		lull__misuse("lull_hazptr_pool_put: the slot is free already");
-	if (block->owned) {
+	if (is_owned(block)) {
 		block->back |= bit;
 	} else {
 		take_off(block);
-		block->free |= bit;
+		block->free |= block->back | bit; /* `back`: of a thread that a child does not have */
+		block->back = 0;
 		surplus = put_on(block);
 	}
-	lull__unlock(&pool.lock);
+	unlock_pool();
 	free_block(surplus);
 }
 
@@ -209,27 +252,28 @@ void lull__hazptr_pool_thread_exit(void)
 	if (!block)
 		return;
 	lull__hazptr_block = NULL;
-	lull__lock(&pool.lock);
+	lock_pool();
 	block = disown(block);
-	lull__unlock(&pool.lock);
+	unlock_pool();
 	free_block(block);
 }
 
-/*
- * Begin another list. What other threads had at hand is nobody's now. If one of them was changing the list, leave all
- * blocks to themselves: each comes to the new list when a slot of it is put.
- */
+/* Make another list of the blocks; what other threads had at hand is nobody's now. */
 void lull__hazptr_pool_fork_child(uint32_t old_tid)
 {
 	struct lull__hazptr_block *block = pool.head.next, *next;
-	bool was_changing = pool.lock.word != 0;
 
 	(void)old_tid;
+	lull_store_relaxed(&pool.process, pool.process + 1);
+	if (lull__hazptr_block)
+		lull__hazptr_block->owned = pool.process;
+	if (changing)
+		return;
 	pool.lock.word = 0;
 	pool.number++;
 	pool.spare = 0;
 	pool.head.next = pool.head.prev = &pool.head;
-	for (; !was_changing && block != &pool.head; block = next) {
+	for (; block != &pool.head; block = next) {
 		next = block->next;
 		if (block == lull__hazptr_block)
 			put_on(block);

@@ -3,6 +3,8 @@
  * saferecl.cc - lull/hazard_pointer and lull/rcu: the mandates of the standard, and what it deletes.
  */
 #if __cplusplus >= 201703L
+#include <array>
+
 #include <lull/hazard_pointer>
 #include <lull/rcu>
 
@@ -26,6 +28,8 @@
 // wrong 18, from c++17: ignoring return value
 // wrong 19, from c++17: ignoring return value
 // wrong 20, from c++17: protected|inaccessible
+// wrong 21, from c++17: no matching function|no viable
+// wrong 22, from c++17: deleted function
 
 struct node : lull::hazard_pointer_obj_base<node> {
 	int value;
@@ -56,6 +60,9 @@ struct two : lull::hazard_pointer_obj_base<two>, lull::hazard_pointer_obj_base<t
 struct config : lull::rcu_obj_base<config> {
 	int value;
 };
+struct tagged : lull::hazard_pointer {
+	long tag = 0;
+};
 struct config_two : lull::rcu_obj_base<config_two>, lull::rcu_obj_base<config_two, deleter> {
 };
 struct config_virtually : virtual lull::rcu_obj_base<config_virtually> {
@@ -81,6 +88,8 @@ void use(std::atomic<node *> &nodes, std::atomic<plain *> &plains, std::atomic<t
 {
 	lull::hazard_pointer mine = lull::make_hazard_pointer(), moved(static_cast<lull::hazard_pointer &&>(mine));
 	node *n = moved.protect(nodes);
+	std::array<lull::hazard_pointer, 2> batch;
+	std::array<tagged, 2> larger;
 
 #if WRONG == 1
 	moved.protect(plains);
@@ -121,7 +130,14 @@ void use(std::atomic<node *> &nodes, std::atomic<plain *> &plains, std::atomic<t
 	moved.empty();
 #elif WRONG == 20
 	lull::hazard_pointer_obj_base<node> base;
+#elif WRONG == 21
+	lull::make_hazard_pointer_batch(larger);
+#elif WRONG == 22
+	lull::clear_hazard_pointer_batch(larger.data(), larger.size());
 #endif
+	lull::make_hazard_pointer_batch(batch);
+	lull::clear_hazard_pointer_batch(batch.data(), batch.size());
+	(void)larger;
 	moved.reset_protection(n);
 	c->retire();
 	lull::rcu_retire(p);

@@ -84,5 +84,6 @@ make_hazard_pointer_batch.2 "If there is no memory for all, throws std::bad_allo
     cxx:memory:saferecl_hp_holder_nonmem_make_batch_without_memory
 clear_hazard_pointer_batch.1 "End the hazard pointers of the @count elements from @first on; all are empty then."
     cxx:saferecl_hp:saferecl_hp_holder_nonmem_clear_batch
+explains "Objects of a derived class are further apart."
 make_hazard_pointer_batch.3 "The same for all elements of a std::span<hazard_pointer>."
     cxx:saferecl_hp:saferecl_hp_holder_nonmem_make_batch cxx:saferecl_hp:saferecl_hp_holder_nonmem_clear_batch

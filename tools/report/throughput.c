@@ -40,7 +40,8 @@ static const char *const article[] = { "rcu",	 "rcu-qsbr", "hazptr",	 "percpu_re
 				       "brlock", "refcount", "spinlock", "rwlock",     NULL };
 static const char *const libraries[] = { "rcu",	       "rcu-qsbr",     "lull-hash",  "liburcu-memb",
 					 "liburcu-mb", "liburcu-qsbr", "liburcu-bp", "liburcu-lfht",
-					 "ck-epoch",   "ck-ht",	       "papaya",	   "flurry",
+					 "ck-epoch",   "ck-ht",	       "cxx-hash_map", "unordered_map",
+					 "unordered_map-shared_ptr",   "papaya",       "flurry",
 					 "scc-index",  NULL };
 
 static const struct compare_scheme *find(const struct compare *data, const char *name)

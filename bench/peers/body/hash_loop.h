@@ -45,7 +45,7 @@ BENCH_HASH_INLINE uint64_t hash_loop(struct bench_thread *t, struct hash_table *
 
 static uint64_t hash_run(struct bench_thread *t, void *arg, uint64_t n, uint64_t updates)
 {
-	struct hash_table *table = arg;
+	struct hash_table *table = (struct hash_table *)arg;
 
 	switch (table->shape.mode) {
 	case BENCH_HASH_INTEGERS:
@@ -62,7 +62,7 @@ static uint64_t hash_run(struct bench_thread *t, void *arg, uint64_t n, uint64_t
 
 static void hash_update(void *arg, size_t index)
 {
-	struct hash_table *table = arg;
+	struct hash_table *table = (struct hash_table *)arg;
 
 	if (table->shape.mode == BENCH_HASH_INTEGERS)
 		hash_replace(table, BENCH_HASH_INTEGERS, index);

@@ -28,6 +28,10 @@
 
 #include "engine/bench.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* What a key is. */
 enum bench_hash_mode {
 	BENCH_HASH_INTEGERS,  /* a number, and its own hash: chains have exactly elements / buckets
@@ -56,7 +60,9 @@ struct bench_hash_element {
 	};
 };
 
+#ifndef __cplusplus
 _Static_assert(sizeof(struct bench_hash_element) == 64, "elements are 64 bytes in all schemes");
+#endif
 
 struct bench_hash_shape {
 	enum bench_hash_mode mode;
@@ -166,8 +172,8 @@ BENCH_HASH_INLINE bool bench_hash_match(const struct bench_hash_element *element
 }
 
 /* A scheme lost an element. Aborts. */
-_Noreturn void bench_hash_broken(const char *scheme);
-_Noreturn void bench_hash_no_memory(void);
+void bench_hash_broken(const char *scheme) __attribute__((noreturn));
+void bench_hash_no_memory(void) __attribute__((noreturn));
 /* Of zeros, aligned to BENCH_LINE; freed with free(). */
 void *bench_hash_alloc(size_t count, size_t size);
 
@@ -230,6 +236,11 @@ extern const struct bench_hash_scheme bench_hash_none, bench_hash_spinlock, benc
 	bench_hash_rcu, bench_hash_rcu_qsbr, bench_hash_lull_hash, bench_hash_liburcu_memb,
 	bench_hash_liburcu_mb, bench_hash_liburcu_qsbr, bench_hash_liburcu_bp,
 	bench_hash_liburcu_lfht, bench_hash_ck_epoch, bench_hash_ck_ht, bench_hash_ck_brlock, bench_hash_hazptr,
-	bench_hash_hazptr_fenced, bench_hash_shazptr, bench_hash_hazptr_rcu;
+	bench_hash_hazptr_fenced, bench_hash_shazptr, bench_hash_hazptr_rcu, bench_hash_cxx_hash_map,
+	bench_hash_unordered_map, bench_hash_unordered_map_shared_ptr;
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

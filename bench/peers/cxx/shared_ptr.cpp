@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "flavor.h"
+#include "hash_scheme.h"
 #include "peer_module.h"
 #include "ref_scheme.h"
 
@@ -64,4 +65,8 @@ static const void *const ref[] = {
 	&bench_ref_atomic_shared_ptr, nullptr,
 };
 
-const struct peer_module lull_peer_module = { PEER_BUILD, "C++", PEER_VERSION, { ref } };
+static const void *const hash[] = {
+	&bench_hash_cxx_hash_map, &bench_hash_unordered_map, &bench_hash_unordered_map_shared_ptr, nullptr,
+};
+
+const struct peer_module lull_peer_module = { PEER_BUILD, "C++", PEER_VERSION, { ref, nullptr, hash } };

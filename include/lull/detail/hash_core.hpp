@@ -24,6 +24,18 @@
 #include <lull/hash.h>
 #pragma GCC diagnostic pop
 
+/*
+ * In a program whose files are compiled in part without exceptions, the linker keeps one copy of each function. Such a map
+ * must not get functions that cannot catch, so without exceptions it is another type.
+ */
+#ifdef __cpp_exceptions
+#define LULL__BEGIN_THROWING
+#define LULL__END_THROWING
+#else
+#define LULL__BEGIN_THROWING inline namespace no_exceptions {
+#define LULL__END_THROWING   }
+#endif
+
 namespace lull
 {
 
@@ -38,7 +50,7 @@ struct equal_to {
 };
 
 /* Thrown by constructors: unknown flags, or more buckets at the start than at most. */
-class bad_hash_config : public std::exception
+class LULL_API bad_hash_config : public std::exception
 {
 public:
 	const char *what() const noexcept override { return "lull: a hash table cannot be set up like this"; }
@@ -46,6 +58,7 @@ public:
 
 namespace detail
 {
+LULL__BEGIN_THROWING
 
 template <class F, class = void> constexpr bool is_transparent = false;
 template <class F> constexpr bool is_transparent<F, std::void_t<typename F::is_transparent>> = true;
@@ -144,7 +157,7 @@ public:
 	/* In a section. */
 	template <class K> LULL_INLINE lull_hash_node *seek(uint64_t hash, const K &key) const noexcept(compares_quietly<K>)
 	{
-		const probe<K> asked{ &key, &equal, {} };
+		const probe<K> asked{ __builtin_addressof(key), __builtin_addressof(equal), {} };
 		lull_hash_node *found = lull_hash_lookup(&table, hash, matches<K, true>, &asked);
 
 		asked.error.rethrow();
@@ -155,7 +168,7 @@ public:
 	lull_hash_node *insert(lull_hash_node *node, uint64_t hash) noexcept(compares_quietly<key_type>)
 	{
 		const key_type &key = Entry::key(node);
-		const probe<key_type> asked{ &key, &equal, {} };
+		const probe<key_type> asked{ __builtin_addressof(key), __builtin_addressof(equal), {} };
 		lull_hash_node *found = lull_hash_lookup_or_insert(&table, node, hash, matches<key_type, true>, &asked);
 
 		asked.error.rethrow();
@@ -167,7 +180,7 @@ public:
 	{
 		if constexpr (compares_quietly<key_type>) {
 			const key_type &key = Entry::key(node);
-			const probe<key_type> asked{ &key, &equal, {} };
+			const probe<key_type> asked{ __builtin_addressof(key), __builtin_addressof(equal), {} };
 
 			return lull_hash_replace(&table, node, hash, matches<key_type, true>, &asked);
 		} else {
@@ -185,7 +198,7 @@ public:
 	/* If this throws, nothing is removed. */
 	template <class K> lull_hash_node *remove(uint64_t hash, const K &key) noexcept(compares_quietly<K>)
 	{
-		const probe<K> asked{ &key, &equal, {} };
+		const probe<K> asked{ __builtin_addressof(key), __builtin_addressof(equal), {} };
 		lull_hash_node *found = lull_hash_remove(&table, hash, matches<K, false>, &asked);
 
 		asked.error.rethrow();
@@ -227,6 +240,8 @@ private:
 				return static_cast<bool>((*asked.equal)(Entry::key(node), *asked.key));
 			} catch (...) {
 				asked.error.error = std::current_exception();
+				if (!asked.error.is_set())
+					std::terminate(); /* of another language, or the end of a cancelled thread: not to be kept */
 				return then;
 			}
 #endif
@@ -234,6 +249,7 @@ private:
 	}
 };
 
+LULL__END_THROWING
 } // namespace detail
 } // namespace lull
 

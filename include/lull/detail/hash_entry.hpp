@@ -18,6 +18,7 @@ namespace lull
 {
 namespace detail
 {
+LULL__BEGIN_THROWING
 
 template <class Reclaim, class = void> constexpr bool has_free = false;
 template <class Reclaim>
@@ -74,6 +75,7 @@ struct hash_entry : lull_hash_node,
 	static void gone(lull_hash_node *node, void *) noexcept { destroy(static_cast<hash_entry *>(node)); }
 };
 
+LULL__END_THROWING
 } // namespace detail
 } // namespace lull
 

@@ -162,11 +162,15 @@ inline constexpr bool has_own_delete =
 	calls_own_delete_v<T, void *, std::align_val_t> ||
 	calls_own_delete_v<T, void *, std::size_t, std::align_val_t> || has_destroying_delete<T>;
 
+/* May everybody delete a T? One that only friends may delete has an operator delete that cannot be seen from here. */
+template <class T, class = void> inline constexpr bool all_may_delete = false;
+template <class T> inline constexpr bool all_may_delete<T, std::void_t<decltype(delete std::declval<T *>())>> = true;
+
 /* Does a D, called with a T *, free memory and do nothing else? Then the thread that retires may call it: rcu.h. */
 template <class T, class D> constexpr bool only_frees() noexcept
 {
 	if constexpr (std::is_same_v<D, std::default_delete<T>> && std::is_class_v<T>)
-		return std::is_trivially_destructible_v<T> && !has_own_delete<T>;
+		return std::is_trivially_destructible_v<T> && !has_own_delete<T> && all_may_delete<T>;
 	else
 		return std::is_same_v<D, std::default_delete<T>> && std::is_scalar_v<T>;
 }

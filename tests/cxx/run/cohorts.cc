@@ -6,8 +6,10 @@
 #include <dlfcn.h>
 
 #include <lull/cohort.hpp>
+#include <lull/hash_map.hpp>
 #include <lull/hazard_pointer>
 #include <lull/held.hpp>
+#include <lull/mutex.hpp>
 #include <lull/rcu_ptr.hpp>
 
 #include "keeping.hpp"
@@ -233,10 +235,33 @@ void unloads(bool with_module)
 	lull_hazptr_barrier();
 }
 
+/* What a module throws has the same type here: some systems compare the addresses of types. */
+void catches_what_a_module_throws()
+{
+	void *module = dlopen(LULL_TEST_CXX_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+	auto throws = find<void(int)>(module, "plugin_throw");
+	int caught = 0;
+
+	MUST(dlsym(module, "_ZTIN4lull15bad_hash_configE") && dlsym(module, "_ZTIN4lull12robust_errorE"));
+	try {
+		throws(1);
+	} catch (const lull::bad_hash_config &) {
+		caught++;
+	}
+	try {
+		throws(0);
+	} catch (const lull::robust_error &) {
+		caught++;
+	}
+	MUST(caught == 2);
+	dlclose(module);
+}
+
 } // namespace
 
 int main()
 {
+	catches_what_a_module_throws();
 	global.wait();
 	MUST(alive == 0);
 	waits_for_hold();

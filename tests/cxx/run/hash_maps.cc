@@ -17,6 +17,16 @@
 
 #include "faults.hpp"
 #include "must.hpp"
+#include "throwing_key.hpp"
+
+static bool keys_throw;
+bool throwing_key::operator==(const throwing_key &other) const
+{
+	if (keys_throw)
+		throw 1;
+	return number == other.number;
+}
+void use_without_exceptions(); /* no_exceptions.cc */
 
 namespace
 {
@@ -522,10 +532,68 @@ void walks_while_it_is_resized()
 	MUST(m.empty());
 }
 
+/* Whichever copies of the map's functions the linker keeps. */
+template <class Call> bool throws(Call call)
+{
+	try {
+		call();
+	} catch (int) {
+		return true;
+	}
+	return false;
+}
+
+void catches_beside_code_that_cannot()
+{
+	lull::hash_map<throwing_key, int, hash_throwing_keys> m;
+	const throwing_key one{ 1 };
+
+	use_without_exceptions();
+	m.try_emplace(one, 1);
+	keys_throw = true;
+	MUST(throws([&] { (void)m.contains(one); }) && throws([&] { (void)m.find(one); }) && throws([&] { m.erase(one); }));
+	MUST(throws([&] { m.try_emplace(one, 2); }) && throws([&] { m.insert_or_assign(one, 2); }));
+	keys_throw = false;
+	MUST(m.size() == 1 && m.find(one)->second == 1 && m.erase(one));
+}
+
+/* Keys and arguments whose address is not theirs. */
+struct elsewhere {
+	int number = 0;
+
+	elsewhere *operator&() const
+	{
+		std::abort();
+	}
+	bool operator==(const elsewhere &other) const noexcept
+	{
+		return number == other.number;
+	}
+};
+
+struct hash_elsewhere {
+	std::size_t operator()(const elsewhere &key) const noexcept
+	{
+		return static_cast<std::size_t>(key.number);
+	}
+	void operator&() const = delete;
+};
+
+void asks_no_type_for_its_address()
+{
+	lull::hash_map<elsewhere, elsewhere, hash_elsewhere> m;
+
+	MUST(m.try_emplace(elsewhere{ 1 }, elsewhere{ 2 }) && !m.insert_or_assign(elsewhere{ 1 }, elsewhere{ 3 }));
+	MUST(m.find(elsewhere{ 1 })->second.number == 3 && m.update(elsewhere{ 1 }, [](const elsewhere &old) { return old; }));
+	MUST(m.contains(elsewhere{ 1 }) && m.erase(elsewhere{ 1 }) && m.empty());
+}
+
 } // namespace
 
 int main()
 {
+	catches_beside_code_that_cannot();
+	asks_no_type_for_its_address();
 	finds_what_is_there();
 	erases_this_very_element();
 	leaves_sections();

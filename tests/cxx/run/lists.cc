@@ -233,10 +233,34 @@ template <class List> void is_read_while_it_changes()
 	lull_rcu_barrier();
 }
 
+/* An element whose address is not its own. */
+struct elsewhere {
+	int number;
+	lull_list_head links;
+	lull_hlist_node bucket;
+
+	void operator&() const = delete;
+};
+
+void asks_no_element_for_its_address()
+{
+	lull::list<elsewhere, &elsewhere::links> list;
+	lull::hlist<elsewhere, &elsewhere::bucket> bucket;
+	elsewhere one{ 1, {}, {} }, two{ 2, {}, {} };
+
+	list.push_back(one);
+	bucket.push_front(one);
+	MUST(list.replace(one, two)->number == 1 && bucket.replace(one, two)->number == 1);
+	MUST(list.begin()->number == 2 && bucket.locked().begin()->number == 2);
+	MUST(list.erase(two)->number == 2 && bucket.erase(two)->number == 2);
+	MUST(list.empty() && bucket.empty());
+}
+
 } // namespace
 
 int main()
 {
+	asks_no_element_for_its_address();
 	holds_elements<one_way>();
 	holds_elements<two_ways>();
 	holds_elements<chain>();

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * plugin.cc - a module with an engine that retires objects, for cohorts.cc to load and unload. Its cohort ends with the
- * engine, or with the module.
+ * engine, or with the module. Its symbols are hidden.
  */
 #include <lull/held.hpp>
+#include <lull/hash_map.hpp>
+#include <lull/mutex.hpp>
+#include <lull/rcu>
 
 namespace
 {
@@ -38,6 +41,8 @@ extern "C" {
 __attribute__((visibility("default"))) void plugin_begin();
 __attribute__((visibility("default"))) int plugin_end();
 __attribute__((visibility("default"))) void plugin_leave_to_module();
+__attribute__((visibility("default"))) void *plugin_default_domain();
+__attribute__((visibility("default"))) void plugin_throw(int which);
 
 void plugin_begin()
 {
@@ -54,5 +59,17 @@ int plugin_end()
 void plugin_leave_to_module()
 {
 	retire_into(of_module);
+}
+
+void *plugin_default_domain()
+{
+	return &lull::rcu_default_domain();
+}
+
+void plugin_throw(int which)
+{
+	if (which)
+		throw lull::bad_hash_config();
+	throw lull::robust_error(lull::robust_status::owner_died);
 }
 }

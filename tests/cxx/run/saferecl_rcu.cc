@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <dlfcn.h>
+
 #include <lull/rcu>
 #include <lull/reclaim.h>
 
@@ -436,6 +438,21 @@ struct own_sized_delete : rcu_obj_base<own_sized_delete> {
 		calls++;
 	}
 };
+/* Only std::default_delete may call this one. */
+struct hidden_delete : rcu_obj_base<hidden_delete> {
+	static hidden_delete *make()
+	{
+		return new hidden_delete;
+	}
+
+      private:
+	friend std::default_delete<hidden_delete>;
+	static void operator delete(void *p)
+	{
+		::operator delete(p);
+		calls++;
+	}
+};
 struct with_destructor : rcu_obj_base<with_destructor> {
 	~with_destructor()
 	{
@@ -448,7 +465,8 @@ template <class T> constexpr bool plain = lull::detail::only_frees<T, std::defau
 void only_frees()
 {
 	static_assert(plain<final_one> && plain<wide> && plain<late_type> && plain<int>);
-	static_assert(!plain<node> && !plain<own_delete> && !plain<own_sized_delete> && !plain<with_destructor>);
+	static_assert(!plain<node> && !plain<own_delete> && !plain<own_sized_delete> && !plain<with_destructor> &&
+		      !plain<hidden_delete>);
 	static_assert(!lull::detail::only_frees<two, deleter>() && !plain<std::string>);
 #ifdef __cpp_lib_destroying_delete
 	struct destroying {
@@ -461,10 +479,11 @@ void only_frees()
 	calls = 0;
 	(new own_delete)->retire();
 	(new own_sized_delete)->retire();
+	hidden_delete::make()->retire();
 	(new with_destructor)->retire();
 	lull::rcu_retire(new with_destructor);
 	lull::rcu_barrier();
-	MUST(calls == 4);
+	MUST(calls == 5);
 }
 
 /* The thread that retires frees: there is no other that could, as lull starts none here. */
@@ -598,6 +617,13 @@ void saferecl_rcu_domain_func_default_domain()
 
 	std::thread([&] { other = &rcu_default_domain(); }).join();
 	MUST(&rcu_default_domain() == at_start && other == at_start);
+
+	/* Also in a module that shows none of its symbols. */
+	void *module = dlopen(LULL_TEST_CXX_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+
+	MUST(module != nullptr);
+	MUST(reinterpret_cast<void *(*)()>(dlsym(module, "plugin_default_domain"))() == at_start);
+	dlclose(module);
 }
 
 void saferecl_rcu_domain_func_synchronize()

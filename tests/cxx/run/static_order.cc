@@ -2,7 +2,7 @@
 /*
  * static_order.cc - lull/hazard_pointer and lull/rcu where a program begins and ends: before main(), in destructors of
  * static and thread_local objects, in functions of atexit(), on threads that end with main(). Each case is a process of
- * its own: what is retired is reclaimed or stays, and nothing else happens.
+ * its own, in each mode of reclaim.h: what is retired is reclaimed or stays, and nothing else happens.
  */
 #include <cstdlib>
 #include <cstring>
@@ -12,8 +12,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <lull/cohort.hpp>
 #include <lull/hazard_pointer>
 #include <lull/rcu>
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#include <lull/reclaim.h>
+#pragma GCC diagnostic pop
 
 #include "saferecl.hpp"
 
@@ -30,6 +36,23 @@ struct config : lull::rcu_obj_base<config> {
 };
 struct plain : lull::rcu_obj_base<plain> {
 	char bytes[100];
+};
+
+/* Their deleters use what has static storage, and retire. */
+std::atomic<int> ended;
+struct member : lull::cohort_obj_base<member> {
+	~member()
+	{
+		ended++;
+		(new node)->retire();
+	}
+};
+struct rcu_member : lull::rcu_cohort_obj_base<rcu_member> {
+	~rcu_member()
+	{
+		ended++;
+		(new config)->retire();
+	}
 };
 
 /* Anything that a program does with them. */
@@ -60,6 +83,22 @@ void wait_for_all()
 	lull_hazptr_barrier();
 }
 
+/* A cohort's promise holds wherever it ends. */
+void use_cohort()
+{
+	enum { MANY = 300 };
+	{
+		lull::cohort mine;
+
+		ended = 0;
+		for (int i = 0; i < MANY; i++) {
+			(new member)->retire_to_cohort(mine);
+			(new rcu_member)->retire_to_cohort(mine);
+		}
+	}
+	MUST(ended == 2 * MANY);
+}
+
 std::string chosen;
 
 bool is(const char *name)
@@ -67,15 +106,46 @@ bool is(const char *name)
 	return chosen == name;
 }
 
-/* The name of the case is known to the first constructor. */
+void set_mode(int mode)
+{
+	struct lull_reclaim_config reclaim;
+
+	lull_reclaim_default_config(&reclaim);
+	reclaim.mode = static_cast<lull_reclaim_mode>(mode);
+	MUST(lull_reclaim_configure(&reclaim) == 0);
+}
+
+/* The name of the case and the mode are known to the first constructor. */
 struct chooser {
 	chooser()
 	{
-		const char *name = std::getenv("LULL_TEST_CASE");
+		const char *name = std::getenv("LULL_TEST_CASE"), *mode = std::getenv("LULL_TEST_MODE");
 
 		chosen = name ? name : "";
+		if (name)
+			alarm(60); /* also before and after main() */
+		if (mode)
+			set_mode(std::atoi(mode));
 	}
 } choose;
+
+/* A cohort of static storage, and what ends right after it. */
+struct after_early {
+	~after_early()
+	{
+		if (is("static_cohort"))
+			MUST(ended == 200);
+	}
+} checks_early;
+lull::cohort early;
+
+void retire_to_early()
+{
+	for (int i = 0; i < 100; i++) {
+		(new member)->retire_to_cohort(early);
+		(new rcu_member)->retire_to_cohort(early);
+	}
+}
 
 /* A hazard pointer of static storage that goes on protecting. */
 lull::hazard_pointer stays;
@@ -89,6 +159,8 @@ struct first_and_last {
 			use_all();
 			wait_for_all();
 		}
+		if (is("cohort_before_main"))
+			use_cohort();
 	}
 
 	~first_and_last()
@@ -98,6 +170,19 @@ struct first_and_last {
 		if (is("static_destructor_waits")) {
 			use_all();
 			wait_for_all();
+		}
+		if (is("cohort_in_static_destructor"))
+			use_cohort();
+		if (is("static_destructor_changes_mode"))
+			for (int mode : { LULL_RECLAIM_POLL, LULL_RECLAIM_THREAD, LULL_RECLAIM_CALLER, LULL_RECLAIM_POLL }) {
+				use_all();
+				set_mode(mode);
+				use_cohort();
+			}
+		if (is("static_destructor_polls")) {
+			use_all();
+			while (lull_reclaim_poll(SIZE_MAX, 0))
+				;
 		}
 	}
 } first_and_last_object;
@@ -150,6 +235,12 @@ void run_case()
 	} else if (is("atexit_waits")) {
 		std::atexit(wait_for_all);
 		std::atexit(use_all);
+	} else if (is("static_cohort")) {
+		ended = 0;
+		retire_to_early();
+	} else if (is("atexit_cohort")) {
+		std::atexit(use_cohort);
+		use_all();
 	} else if (is("quick_exit")) {
 		use_all();
 		std::at_quick_exit(use_all);
@@ -164,22 +255,23 @@ void run_case()
 	}
 }
 
-/* Run this program again, as the case @name. */
-bool ends_well(const char *program, const char *name)
+/* Run this program again, as the case @name, in the mode of reclaim.h that has the number @mode. */
+bool ends_well(const char *program, const char *name, const char *mode)
 {
 	char *const argv[] = { const_cast<char *>(program), nullptr };
 	pid_t child;
 	int status = -1;
 
-	std::printf("%s\n", name);
+	std::printf("%s, mode %s\n", name, mode);
 	std::fflush(stdout);
 	setenv("LULL_TEST_CASE", name, 1);
+	setenv("LULL_TEST_MODE", mode, 1);
 	if (posix_spawn(&child, program, nullptr, nullptr, argv, environ) != 0)
 		return false;
 	waitpid(child, &status, 0);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return true;
-	std::fprintf(stderr, "%s: status %x\n", name, static_cast<unsigned>(status));
+	std::fprintf(stderr, "%s, mode %s: status %x\n", name, mode, static_cast<unsigned>(status));
 	return false;
 }
 
@@ -190,18 +282,20 @@ int main(int argc, char **argv)
 	static const char *const cases[] = {
 		"before_main", "before_main_waits", "retired_before_exit", "protected_at_exit", "static_destructor",
 		"static_destructor_waits", "main_thread_local", "main_thread_local_waits", "thread_local",
-		"thread_local_after_use", "atexit", "atexit_waits", "quick_exit", "detached_threads",
+		"thread_local_after_use", "atexit", "atexit_waits", "quick_exit", "detached_threads", "cohort_before_main",
+		"cohort_in_static_destructor", "static_cohort", "atexit_cohort", "static_destructor_changes_mode",
+		"static_destructor_polls",
 	};
 	bool all = true;
 
-	alarm(100);
 	if (!chosen.empty()) {
 		run_case();
 		return 0;
 	}
+	alarm(100);
 	for (const char *name : cases)
 		if (argc < 2 || std::strcmp(argv[1], name) == 0)
-			for (int round = 0; round < 3; round++)
-				all &= ends_well(argv[0], name);
+			for (const char *mode : { "0", "1", "2", "0" })
+				all &= ends_well(argv[0], name, mode);
 	return all ? 0 : 1;
 }

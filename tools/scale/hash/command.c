@@ -32,8 +32,8 @@ static const char *const order[] = {
 	"none", "rcu", "rcu-builtin", "rcu-qsbr", "lull-hash", "seqlock", "brlock", "spinlock",
 	"mutex", "rwlock", "refcount", "hazptr", "hazptr-fenced", "hazptr-rcu", "shazptr",
 	"refcount-lock", "percpu_ref", "liburcu-memb", "liburcu-mb", "liburcu-qsbr", "liburcu-bp",
-	"liburcu-lfht", "ck-brlock", "ck-epoch", "ck-ht", "papaya", "flurry",
-	"scc-index", NULL,
+	"liburcu-lfht", "ck-brlock", "ck-epoch", "ck-ht", "cxx-hash_map", "unordered_map",
+	"unordered_map-shared_ptr", "papaya", "flurry", "scc-index", NULL,
 };
 
 /* For reloads alone, and listed first there. */
