@@ -24,6 +24,7 @@
 #include <lull/cohort.h>
 
 #include "../base/deadline.h"
+#include "../base/fault.h"
 #include "../base/message.h"
 #include "../base/process.h"
 #include "../base/registry.h"
@@ -61,6 +62,8 @@ static void count_one_more(struct lull_cohort *c)
 {
 	uint64_t state = lull_load_relaxed(&c->state);
 
+	if (LULL__BUSTED(COHORT_NO_OFFSPRING) && lull__self.callback_depth)
+		return;
 	while (!lull_cas_relaxed(&c->state, &state, in_process(state) + ONE))
 		;
 }
@@ -93,7 +96,7 @@ bool lull_cohort_is_empty(const struct lull_cohort *c)
 	 * ORDER COH-1: the count before what the caller does next; pairs with COH-1 in count_one_less();
 	 * without it as there; model/cohort/count.litmus
 	 */
-	return !(in_process(lull_load_acquire(&c->state)) & OBJECTS);
+	return (in_process(lull_load_acquire(&c->state)) & OBJECTS) <= (LULL__BUSTED(COHORT_ONE_LEFT) ? ONE : 0);
 }
 
 void lull_cohort_init(struct lull_cohort *c)
@@ -109,6 +112,11 @@ static void run_member(struct lull_head *head)
 	struct lull_cohort *c = mine->cohort;
 
 	calling_back = c;
+	if (LULL__BUSTED(COHORT_COUNTS_FIRST)) {
+		count_one_less(c);
+		mine->func(mine);
+		return;
+	}
 	mine->func(mine);
 	calling_back = NULL;
 	count_one_less(c);
@@ -293,6 +301,8 @@ void lull__cohort_fork_child(uint32_t old_tid)
 
 	(void)old_tid;
 	process += UINT64_C(1) << PROCESS_SHIFT;
+	if (LULL__BUSTED(COHORT_FORK_FORGETS))
+		return;
 	lull__for_each_bag(bag)
 		for (uint32_t kind = 0; kind < LULL__KINDS; kind++)
 			if (lull__kind_is_call(kind))

@@ -82,6 +82,14 @@
 	fault(HANDOFF_NO_CHECK, "handoff-no-check", "percpu_ref",				\
 	      "a reference is taken without asking whether there are any left")			\
 	fault(KILL_TWICE, "percpu-kill-twice", "percpu_ref", "a program kills a percpu_ref twice") \
+	fault(COHORT_COUNTS_FIRST, "cohort-counts-first", "cohort",				\
+	      "a callback is counted as returned before it runs")				\
+	fault(COHORT_ONE_LEFT, "cohort-one-left", "cohort",					\
+	      "a wait for a cohort is content when one member is left")				\
+	fault(COHORT_NO_OFFSPRING, "cohort-no-offspring", "cohort",				\
+	      "what a callback retires into its cohort is not counted")				\
+	fault(COHORT_FORK_FORGETS, "cohort-fork-forgets", "cohort",				\
+	      "a forked child does not count anew what waits")					\
 	fault(HASH_NO_FUTURE, "hash-no-future", "hash",						\
 	      "a lookup does not go on in the table that elements are moved to")		\
 	fault(HASH_MOVE_HEAD, "hash-move-head", "hash",						\

@@ -103,7 +103,8 @@ static void set_reclaim(const char *arg)
 static void set_flavor(const char *arg)
 {
 	static const char *const words[] = { "rcu",	   "rcu-qsbr", "hazptr", "shazptr", "bridge",
-					     "percpu_ref", "hash",     "mutex",	 "wild",    "all",    NULL };
+					     "percpu_ref", "cohort",   "hash",	 "mutex",   "wild",   "all",
+					     NULL };
 	size_t word = options_word("--flavor", arg, words);
 
 	all_flavors = words[word + 1] == NULL;
@@ -142,7 +143,7 @@ static void own_option(int key, char *arg, struct options *opt)
 
 static const struct argp_option words[] = {
 	{ "flavor", OPT_FLAVOR, "FLAVOR", 0,
-	  "what to torture: rcu (the default), rcu-qsbr, hazptr, shazptr, bridge, percpu_ref, hash, mutex; wild: everything, "
+	  "what to torture: rcu (the default), rcu-qsbr, hazptr, shazptr, bridge, percpu_ref, cohort, hash, mutex; wild: everything, "
 	  "in processes with limits, sandboxes and calls that fail; all: all but wild, one after the other, each for its "
 	  "share of the time",
 	  0 },
