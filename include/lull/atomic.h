@@ -56,6 +56,8 @@
 /* Keep the compiler from moving a memory access across this; the processor may still do it. */
 #define lull_compiler_barrier() __asm__ __volatile__("" ::: "memory")
 
+LULL_BEGIN_DECLS
+
 /* Hint inside a spin loop: let the sibling hyper-thread run, do not speculate ahead. */
 LULL_INLINE void lull_cpu_relax(void)
 {
@@ -135,5 +137,7 @@ LULL_INLINE bool lull_own_low_is_zero(const uint64_t *p, uint32_t mask)
 	return (*p & mask) == 0;
 #endif
 }
+
+LULL_END_DECLS
 
 #endif /* LULL_ATOMIC_H */

@@ -23,11 +23,8 @@
 
 #include <lull/detail/reclaim.hpp>
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wold-style-cast"
 #include <lull/percpu_ref.h>
 #include <lull/refcount.h>
-#pragma GCC diagnostic pop
 
 namespace lull
 {

@@ -10,10 +10,7 @@
 
 #include <lull/detail/reclaim.hpp>
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wold-style-cast"
 #include <lull/cohort.h>
-#pragma GCC diagnostic pop
 
 namespace lull
 {
