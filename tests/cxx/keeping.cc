@@ -69,8 +69,10 @@ struct usual {
 template <template <class> class Base> struct with_names : usual, Base<with_names<Base>> {
 	void use()
 	{
-		begin(), end(), check(), get(), put(), prepare(), released(), reclaim();
-		base = node = head = count = deleter = is_per_cpu = 1;
+		with_names &me = *this; /* a name that is looked up in all bases */
+
+		me.begin(), me.end(), me.check(), me.get(), me.put(), me.prepare(), me.released(), me.reclaim();
+		me.base = me.node = me.head = me.count = me.deleter = me.is_per_cpu = 1;
 	}
 };
 template <class T> using base1 = lull::hazard_pointer_obj_base<T>;
