@@ -75,7 +75,8 @@ class CFile:
             return re.sub(r"[^\n]", " ", text) if text[0] == "/" else text[0] * len(text)
         code = self.code = NOT_CODE.sub(blank, self.text)
         for pattern, what in HIDDEN:
-            self.hidden += [(self.line(match.start()), what) for match in pattern.finditer(code)]
+            self.hidden += [(self.line(match.start()), what) for match in pattern.finditer(code)
+                            if not self.text.startswith('("GCC diagnostic ', match.end())]
         for match in re.finditer(r"\b(\w+)\s*\(\s*\"", code):
             if match.group(1) in NAME_IN_STRING:
                 self.hidden.append((self.line(match.start()),

@@ -56,6 +56,8 @@
 /* Keep the compiler from moving a memory access across this; the processor may still do it. */
 #define lull_compiler_barrier() __asm__ __volatile__("" ::: "memory")
 
+LULL_BEGIN_DECLS
+
 /* Hint inside a spin loop: let the sibling hyper-thread run, do not speculate ahead. */
 LULL_INLINE void lull_cpu_relax(void)
 {
@@ -157,5 +159,6 @@ LULL_INLINE void lull_own_add_release(uint64_t *p, uint64_t v)
 	lull_store_release(p, *p + v);
 #endif
 }
+LULL_END_DECLS
 
 #endif /* LULL_ATOMIC_H */

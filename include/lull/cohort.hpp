@@ -79,16 +79,16 @@ class cohort_obj_base : private detail::retirable<cohort_obj_base<T, D>, T, D, d
 	/* Call @d with the object when no hazard pointer protects it any more; @c waits for that. Allocates nothing. */
 	void retire_to_cohort(cohort &c, D d = D()) noexcept
 	{
-		check();
-		lull_cohort_call_hazptr_sized(c.native_handle(), this->prepare_member(std::move(d)), base::reclaim_member,
-					      sizeof(T));
+		lull__check();
+		lull_cohort_call_hazptr_sized(c.native_handle(), this->lull__prepare_member(std::move(d)),
+					      lull__base::lull__reclaim_member, sizeof(T));
 	}
 
 	/* The same for no cohort. */
 	void retire(D d = D()) noexcept
 	{
-		check();
-		lull_hazptr_call_sized(this->prepare(std::move(d)), base::reclaim, sizeof(T));
+		lull__check();
+		lull_hazptr_call_sized(this->lull__prepare(std::move(d)), lull__base::lull__reclaim, sizeof(T));
 	}
 
       protected:
@@ -98,12 +98,12 @@ class cohort_obj_base : private detail::retirable<cohort_obj_base<T, D>, T, D, d
 	~cohort_obj_base() = default;
 
       private:
-	using base = detail::retirable<cohort_obj_base<T, D>, T, D, detail::cohort_node<D>>;
-	friend base;
+	using lull__base = detail::retirable<cohort_obj_base<T, D>, T, D, detail::cohort_node<D>>;
+	friend lull__base;
 
-	static void check() noexcept
+	static void lull__check() noexcept
 	{
-		base::template check<std::bool_constant<detail::is_protectable<lull::cohort_obj_base, T>>>();
+		lull__base::template lull__check<std::bool_constant<detail::is_protectable<lull::cohort_obj_base, T>>>();
 	}
 };
 
@@ -115,16 +115,16 @@ class rcu_cohort_obj_base : private detail::retirable<rcu_cohort_obj_base<T, D>,
 	/* Call @d with the object when every section that may have found it has ended; @c waits for that. */
 	void retire_to_cohort(cohort &c, D d = D()) noexcept
 	{
-		check();
-		lull_cohort_call_rcu_sized(c.native_handle(), this->prepare_member(std::move(d)), base::reclaim_member,
-					   sizeof(T));
+		lull__check();
+		lull_cohort_call_rcu_sized(c.native_handle(), this->lull__prepare_member(std::move(d)),
+					   lull__base::lull__reclaim_member, sizeof(T));
 	}
 
 	/* The same for no cohort. */
 	void retire(D d = D()) noexcept
 	{
-		check();
-		lull_rcu_call_sized(this->prepare(std::move(d)), base::reclaim, sizeof(T));
+		lull__check();
+		lull_rcu_call_sized(this->lull__prepare(std::move(d)), lull__base::lull__reclaim, sizeof(T));
 	}
 
       protected:
@@ -134,12 +134,12 @@ class rcu_cohort_obj_base : private detail::retirable<rcu_cohort_obj_base<T, D>,
 	~rcu_cohort_obj_base() = default;
 
       private:
-	using base = detail::retirable<rcu_cohort_obj_base<T, D>, T, D, detail::cohort_node<D>>;
-	friend base;
+	using lull__base = detail::retirable<rcu_cohort_obj_base<T, D>, T, D, detail::cohort_node<D>>;
+	friend lull__base;
 
-	static void check() noexcept
+	static void lull__check() noexcept
 	{
-		base::template check<std::bool_constant<detail::is_protectable<lull::rcu_cohort_obj_base, T>>>();
+		lull__base::template lull__check<std::bool_constant<detail::is_protectable<lull::rcu_cohort_obj_base, T>>>();
 	}
 };
 

@@ -23,11 +23,8 @@
 
 #include <lull/detail/reclaim.hpp>
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wold-style-cast"
 #include <lull/percpu_ref.h>
 #include <lull/refcount.h>
-#pragma GCC diagnostic pop
 
 namespace lull
 {
@@ -54,13 +51,13 @@ template <class T, class Count = by_refcount, class D = std::default_delete<T>> 
       protected:
 	counted_base() noexcept(std::is_same_v<Count, by_refcount>)
 	{
-		begin();
+		lull__begin();
 	}
 
 	/* The copy of an object has references of its own. */
 	counted_base(const counted_base &) noexcept(std::is_same_v<Count, by_refcount>)
 	{
-		begin();
+		lull__begin();
 	}
 
 	counted_base &operator=(const counted_base &) noexcept
@@ -70,7 +67,7 @@ template <class T, class Count = by_refcount, class D = std::default_delete<T>> 
 
 	~counted_base()
 	{
-		if constexpr (is_per_cpu)
+		if constexpr (lull__is_per_cpu)
 			lull_percpu_ref_exit(&lull__node.count);
 	}
 
@@ -82,23 +79,23 @@ template <class T, class Count = by_refcount, class D = std::default_delete<T>> 
 	friend class counted_owner<T>;
 	friend class counted_ptr<T>;
 
-	static constexpr bool is_per_cpu = std::is_same_v<Count, by_percpu_ref>;
-	struct node {
+	static constexpr bool lull__is_per_cpu = std::is_same_v<Count, by_percpu_ref>;
+	struct lull__node_type {
 		struct lull_head head;
-		std::conditional_t<is_per_cpu, struct lull_percpu_ref, struct lull_refcount> count;
+		std::conditional_t<lull__is_per_cpu, struct lull_percpu_ref, struct lull_refcount> count;
 	};
 
-	void begin() noexcept(!is_per_cpu)
+	void lull__begin() noexcept(!lull__is_per_cpu)
 	{
-		if constexpr (!is_per_cpu)
+		if constexpr (!lull__is_per_cpu)
 			lull_refcount_set(&lull__node.count, 1);
-		else if (lull_unlikely(lull_percpu_ref_init(&lull__node.count, released, 0) != 0))
+		else if (lull_unlikely(lull_percpu_ref_init(&lull__node.count, lull__released, 0) != 0))
 			detail::no_memory();
 	}
 
 	void lull__get() noexcept
 	{
-		if constexpr (is_per_cpu)
+		if constexpr (lull__is_per_cpu)
 			lull_percpu_ref_get(&lull__node.count);
 		else
 			lull_refcount_inc(&lull__node.count);
@@ -106,7 +103,7 @@ template <class T, class Count = by_refcount, class D = std::default_delete<T>> 
 
 	bool lull__try_get() noexcept
 	{
-		if constexpr (is_per_cpu)
+		if constexpr (lull__is_per_cpu)
 			return lull_percpu_ref_tryget_live(&lull__node.count);
 		else
 			return lull_refcount_inc_not_zero(&lull__node.count);
@@ -114,36 +111,36 @@ template <class T, class Count = by_refcount, class D = std::default_delete<T>> 
 
 	void lull__put() noexcept
 	{
-		if constexpr (is_per_cpu)
+		if constexpr (lull__is_per_cpu)
 			lull_percpu_ref_put(&lull__node.count);
 		else if (lull_refcount_dec_and_test(&lull__node.count))
-			lull_rcu_call_sized(&lull__node.head, reclaim, sizeof(T));
+			lull_rcu_call_sized(&lull__node.head, lull__reclaim, sizeof(T));
 	}
 
 	/* Drop the first reference. */
 	void lull__put_first() noexcept
 	{
-		if constexpr (is_per_cpu)
+		if constexpr (lull__is_per_cpu)
 			lull_percpu_ref_kill(&lull__node.count);
 		else
 			lull__put();
 	}
 
-	static void released(struct lull_percpu_ref *ref) noexcept
+	static void lull__released(struct lull_percpu_ref *ref) noexcept
 	{
-		char *at = reinterpret_cast<char *>(ref) - offsetof(node, count);
+		char *at = reinterpret_cast<char *>(ref) - offsetof(lull__node_type, count);
 
 		/* REF-3: threads that have found the object may be about to try for a reference. */
-		lull_rcu_call_sized(reinterpret_cast<struct lull_head *>(at), reclaim, sizeof(T));
+		lull_rcu_call_sized(reinterpret_cast<struct lull_head *>(at), lull__reclaim, sizeof(T));
 	}
 
 	/* The head is the first member of the node, and the node the only one of this. */
-	static void reclaim(struct lull_head *head) noexcept
+	static void lull__reclaim(struct lull_head *head) noexcept
 	{
 		D()(static_cast<T *>(reinterpret_cast<counted_base *>(head)));
 	}
 
-	node lull__node;
+	lull__node_type lull__node;
 };
 
 /* A reference, or none. To copy it takes another one. */
@@ -356,7 +353,7 @@ template <class T> class counted_ptr
 			got = found && found->lull__try_get();
 			/*
 			 * ORDER REF-3: the increment before the end of the section (RCU-3 is a release); pairs with REF-3
-			 * in released() (the thread that drops the last reference waits for readers, and only then frees);
+			 * in lull__released() (the thread that drops the last reference waits for readers, then frees);
 			 * without it the object is freed between the load of the pointer and the increment;
 			 * model/count/handoff-rcu.tpl
 			 */

@@ -193,8 +193,8 @@ class bridge_obj_base : private detail::retirable<bridge_obj_base<T, D>, T, D, d
 	 */
 	void retire(D d = D()) noexcept
 	{
-		base::template check<std::bool_constant<detail::is_protectable<lull::bridge_obj_base, T>>>();
-		lull_rcu_call_hazptr_sized(this->prepare(std::move(d)), base::reclaim, sizeof(T));
+		lull__base::template lull__check<std::bool_constant<detail::is_protectable<lull::bridge_obj_base, T>>>();
+		lull_rcu_call_hazptr_sized(this->lull__prepare(std::move(d)), lull__base::lull__reclaim, sizeof(T));
 	}
 
       protected:
@@ -204,8 +204,8 @@ class bridge_obj_base : private detail::retirable<bridge_obj_base<T, D>, T, D, d
 	~bridge_obj_base() = default;
 
       private:
-	using base = detail::retirable<bridge_obj_base<T, D>, T, D, detail::node<D>>;
-	friend base;
+	using lull__base = detail::retirable<bridge_obj_base<T, D>, T, D, detail::node<D>>;
+	friend lull__base;
 };
 
 /* The same for objects that a cohort waits for. */
@@ -215,16 +215,16 @@ class bridge_cohort_obj_base : private detail::retirable<bridge_cohort_obj_base<
       public:
 	void retire_to_cohort(cohort &c, D d = D()) noexcept
 	{
-		check();
-		lull_cohort_call_rcu_hazptr_sized(c.native_handle(), this->prepare_member(std::move(d)),
-						  base::reclaim_member, sizeof(T));
+		lull__check();
+		lull_cohort_call_rcu_hazptr_sized(c.native_handle(), this->lull__prepare_member(std::move(d)),
+						  lull__base::lull__reclaim_member, sizeof(T));
 	}
 
 	/* The same for no cohort. */
 	void retire(D d = D()) noexcept
 	{
-		check();
-		lull_rcu_call_hazptr_sized(this->prepare(std::move(d)), base::reclaim, sizeof(T));
+		lull__check();
+		lull_rcu_call_hazptr_sized(this->lull__prepare(std::move(d)), lull__base::lull__reclaim, sizeof(T));
 	}
 
       protected:
@@ -234,12 +234,12 @@ class bridge_cohort_obj_base : private detail::retirable<bridge_cohort_obj_base<
 	~bridge_cohort_obj_base() = default;
 
       private:
-	using base = detail::retirable<bridge_cohort_obj_base<T, D>, T, D, detail::cohort_node<D>>;
-	friend base;
+	using lull__base = detail::retirable<bridge_cohort_obj_base<T, D>, T, D, detail::cohort_node<D>>;
+	friend lull__base;
 
-	static void check() noexcept
+	static void lull__check() noexcept
 	{
-		base::template check<std::bool_constant<detail::is_protectable<lull::bridge_cohort_obj_base, T>>>();
+		lull__base::template lull__check<std::bool_constant<detail::is_protectable<lull::bridge_cohort_obj_base, T>>>();
 	}
 };
 

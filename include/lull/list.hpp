@@ -28,13 +28,9 @@
 #include <utility>
 
 #include <lull/detail/member.hpp>
-/* C has no other casts. */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wold-style-cast"
 #include <lull/hlist.h>
 #include <lull/list.h>
 #include <lull/rcu.h>
-#pragma GCC diagnostic pop
 
 namespace lull
 {

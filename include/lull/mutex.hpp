@@ -24,12 +24,8 @@
 #include <exception>
 #include <type_traits>
 
-/* C has no other casts. */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wold-style-cast"
 #include <lull/cond.h>
 #include <lull/mutex_robust.h>
-#pragma GCC diagnostic pop
 #include <lull/detail/timing.hpp>
 
 namespace lull

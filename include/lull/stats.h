@@ -101,7 +101,14 @@ struct lull_stats_page {
  * Return this process's page. Never NULL. Any context. A forked child has another one; what the parent got from
  * here can still be read there, but says nothing.
  */
+#ifdef __cplusplus
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+#endif
 LULL_API const struct lull_stats_page *lull_stats_page(void);
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+#endif
 
 /* Put @kind into words: "rcu grace period", "hazptr synchronize", ...; "?" if it is no kind. Any context. */
 LULL_API const char *lull_wait_kind_name(uint32_t kind);

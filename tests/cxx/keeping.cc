@@ -54,6 +54,44 @@ struct for_nothing {
 struct wrong_deleter : lull::cohort_obj_base<wrong_deleter, for_nothing> {
 };
 
+/* The bases have no names that a class may have from elsewhere: it would be ambiguous there. */
+struct usual {
+	void begin() {}
+	void end() {}
+	void check() {}
+	void get() {}
+	void put() {}
+	void prepare() {}
+	void released() {}
+	void reclaim() {}
+	int base = 0, node = 0, head = 0, count = 0, deleter = 0, is_per_cpu = 0;
+};
+template <template <class> class Base> struct with_names : usual, Base<with_names<Base>> {
+	void use()
+	{
+		with_names &me = *this; /* a name that is looked up in all bases */
+
+		me.begin(), me.end(), me.check(), me.get(), me.put(), me.prepare(), me.released(), me.reclaim();
+		me.base = me.node = me.head = me.count = me.deleter = me.is_per_cpu = 1;
+	}
+};
+template <class T> using base1 = lull::hazard_pointer_obj_base<T>;
+template <class T> using base2 = lull::rcu_obj_base<T>;
+template <class T> using base3 = lull::cohort_obj_base<T>;
+template <class T> using base4 = lull::rcu_cohort_obj_base<T>;
+template <class T> using base5 = lull::bridge_obj_base<T>;
+template <class T> using base6 = lull::bridge_cohort_obj_base<T>;
+template <class T> using base7 = lull::counted_base<T>;
+template <class T> using base8 = lull::counted_base<T, lull::by_percpu_ref>;
+template struct with_names<base1>;
+template struct with_names<base2>;
+template struct with_names<base3>;
+template struct with_names<base4>;
+template struct with_names<base5>;
+template struct with_names<base6>;
+template struct with_names<base7>;
+template struct with_names<base8>;
+
 /* What a coroutine returns, and what it waits for. */
 struct task {
 	struct promise_type {

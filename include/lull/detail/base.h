@@ -14,8 +14,12 @@
 #define LULL_VERSION_PATCH 0
 
 #ifdef __cplusplus
-#define LULL_BEGIN_DECLS extern "C" {
-#define LULL_END_DECLS	 }
+/* C has no other casts: programs for which -Wold-style-cast is an error need not hear of them. */
+#define LULL_BEGIN_DECLS                                                                           \
+	_Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wold-style-cast\"") extern "C" {
+#define LULL_END_DECLS                                                                             \
+	}                                                                                          \
+	_Pragma("GCC diagnostic pop")
 /* C++20 modules refuse `static inline` in a header unit; `inline` means the same there. */
 #define LULL_INLINE inline __attribute__((always_inline))
 #else

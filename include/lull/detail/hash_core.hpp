@@ -18,11 +18,7 @@
 #include <type_traits>
 #include <utility>
 
-/* C has no other casts. */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wold-style-cast"
 #include <lull/hash.h>
-#pragma GCC diagnostic pop
 
 /*
  * In a program whose files are compiled in part without exceptions, the linker keeps one copy of each function. Such a map

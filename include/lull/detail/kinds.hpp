@@ -10,10 +10,7 @@
 
 #include <lull/detail/reclaim.hpp>
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wold-style-cast"
 #include <lull/cohort.h>
-#pragma GCC diagnostic pop
 
 namespace lull
 {
@@ -95,37 +92,37 @@ template <class D> struct cohort_node<D, false> : cohort_head_box {
 template <class Base, class T, class D, class Node> class retirable
 {
       protected:
-	template <class Is> static void check() noexcept
+	template <class Is> static void lull__check() noexcept
 	{
 		static_assert(Is::value, "T must have one such base, of T itself, public and not virtual");
 		static_assert(std::is_invocable_v<D &, T *>, "a deleter is called with a T *");
 	}
 
-	struct lull_head *prepare(D &&d) noexcept
+	struct lull_head *lull__prepare(D &&d) noexcept
 	{
 		lull__node.deleter() = std::move(d);
 		return reinterpret_cast<struct lull_head *>(&lull__node);
 	}
 
-	struct lull_cohort_head *prepare_member(D &&d) noexcept
+	struct lull_cohort_head *lull__prepare_member(D &&d) noexcept
 	{
 		lull__node.deleter() = std::move(d);
 		return reinterpret_cast<struct lull_cohort_head *>(&lull__node);
 	}
 
 	/* The callbacks: @head is the first member of the node. */
-	static void reclaim(struct lull_head *head) noexcept
+	static void lull__reclaim(struct lull_head *head) noexcept
 	{
-		end(head);
+		lull__end(head);
 	}
 
-	static void reclaim_member(struct lull_cohort_head *head) noexcept
+	static void lull__reclaim_member(struct lull_cohort_head *head) noexcept
 	{
-		end(head);
+		lull__end(head);
 	}
 
       private:
-	template <class Head> static void end(Head *head) noexcept
+	template <class Head> static void lull__end(Head *head) noexcept
 	{
 		retirable *self = reinterpret_cast<retirable *>(head);
 

@@ -5,11 +5,7 @@
 #ifndef LULL_MEMBER_HPP
 #define LULL_MEMBER_HPP
 
-/* C has no other casts. */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wold-style-cast"
 #include <lull/detail/base.h>
-#pragma GCC diagnostic pop
 
 namespace lull
 {

@@ -2,17 +2,13 @@
 /*
  * reclaim.hpp - what lull/hazard_pointer and lull/rcu share: deleters, bases of classes, callbacks that delete.
  *
- * Nothing in here is for programs. The C headers come in by this file, so that their casts raise no warning in a program
- * that is compiled with -Wold-style-cast.
+ * Nothing in here is for programs.
  */
 #ifndef LULL_RECLAIM_HPP
 #define LULL_RECLAIM_HPP
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wold-style-cast"
 #include <lull/hazptr_pool.h>
 #include <lull/rcu.h>
-#pragma GCC diagnostic pop
 
 #include <atomic>
 #include <cstddef>

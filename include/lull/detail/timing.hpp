@@ -13,11 +13,7 @@
 #include <type_traits>
 #include <utility>
 
-/* C has no other casts. */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wold-style-cast"
 #include <lull/detail/base.h>
-#pragma GCC diagnostic pop
 
 namespace lull
 {
