@@ -15,6 +15,7 @@
 #include "../base/message.h"
 #include "../base/process.h"
 #include "../base/registry.h"
+#include "urcu_barrier.h"
 #include "urcu_life.h"
 #include "urcu_section.h"
 #include "urcu_worker.h"
@@ -27,27 +28,12 @@ struct urcu_atfork {
 	void *priv;
 };
 
-/* Everything of one kind of flavors; found by readers, changed with the lock. */
-static struct urcu {
-	struct lull__lock lock;
-	struct call_rcu_data *all;
-	struct call_rcu_data *by_default;
-	struct call_rcu_data **of_cpu; /* NULL, or one for each CPU */
-	int cpus;
-	int any; /* has there ever been a worker? */
-	uint64_t rounds; /* barriers that have begun */
-	struct urcu_atfork *atfork;
-	unsigned atfork_count;
-} urcus[LULL__URCU_KINDS];
-
-static uint32_t barrier_event; /* changes when a barrier's callback has run */
-
 /* ---- which worker -------------------------------------------------------------------------------- */
 
 /* With the lock. */
-static void link_worker(struct urcu *urcu, struct call_rcu_data *w, int cpu)
+static void link_worker(struct lull__urcu *urcu, struct call_rcu_data *w, int cpu)
 {
-	lull__urcu_worker_init(w, (unsigned)(urcu - urcus), cpu);
+	lull__urcu_worker_init(w, (unsigned)(urcu - lull__urcus), cpu);
 	w->next = urcu->all;
 	urcu->all = w;
 	lull_store_relaxed(&urcu->any, 1);
@@ -57,7 +43,7 @@ static void link_worker(struct urcu *urcu, struct call_rcu_data *w, int cpu)
 static struct call_rcu_data *default_worker(unsigned kind)
 {
 	static struct call_rcu_data defaults[LULL__URCU_KINDS];
-	struct urcu *urcu = &urcus[kind];
+	struct lull__urcu *urcu = &lull__urcus[kind];
 	struct call_rcu_data *w = &defaults[kind];
 
 	if (lull_likely(lull_rcu_access(urcu->by_default) != NULL))
@@ -73,7 +59,7 @@ static struct call_rcu_data *default_worker(unsigned kind)
 }
 
 /* Return the one of @cpu, or NULL. In a section. */
-static struct call_rcu_data *worker_of_cpu(struct urcu *urcu, int cpu)
+static struct call_rcu_data *worker_of_cpu(struct lull__urcu *urcu, int cpu)
 {
 	struct call_rcu_data **of_cpu = lull_rcu_dereference(urcu->of_cpu);
 
@@ -83,7 +69,7 @@ static struct call_rcu_data *worker_of_cpu(struct urcu *urcu, int cpu)
 /* In a section. NULL: there is none. */
 static struct call_rcu_data *chosen_worker(unsigned kind)
 {
-	struct urcu *urcu = &urcus[kind];
+	struct lull__urcu *urcu = &lull__urcus[kind];
 	struct call_rcu_data *w = lull__urcu_of_thread(kind);
 
 	if (!w && lull_rcu_access(urcu->of_cpu))
@@ -97,7 +83,7 @@ void lull__urcu_call(struct lull_head *head, lull_rcu_func func, unsigned kind)
 
 	if (kind == LULL__URCU_ONLINE)
 		(void)default_worker(kind);
-	if (lull_likely(lull_load_relaxed(&urcus[kind].any))) {
+	if (lull_likely(lull_load_relaxed(&lull__urcus[kind].any))) {
 		lull__urcu_read_lock();
 		w = chosen_worker(kind);
 		if (w)
@@ -119,7 +105,7 @@ struct call_rcu_data *lull__urcu_of_cpu(int cpu, unsigned kind)
 	struct call_rcu_data *w;
 
 	lull__urcu_read_lock();
-	w = worker_of_cpu(&urcus[kind], cpu);
+	w = worker_of_cpu(&lull__urcus[kind], cpu);
 	lull__urcu_read_unlock();
 	return w;
 }
@@ -140,7 +126,7 @@ pthread_t lull__urcu_thread_of(struct call_rcu_data *crdp)
 }
 
 /* Make the table of CPUs, if there is none yet. With the lock. Returns 0 or -ENOMEM. */
-static int make_cpu_table(struct urcu *urcu)
+static int make_cpu_table(struct lull__urcu *urcu)
 {
 	struct call_rcu_data **of_cpu;
 
@@ -156,7 +142,7 @@ static int make_cpu_table(struct urcu *urcu)
 
 int lull__urcu_set_of_cpu(int cpu, struct call_rcu_data *crdp, unsigned kind)
 {
-	struct urcu *urcu = &urcus[kind];
+	struct lull__urcu *urcu = &lull__urcus[kind];
 	int err = cpu < 0 || cpu >= (int)lull__cpus_possible() ? -EINVAL : 0;
 
 	if (!err) {
@@ -184,9 +170,9 @@ struct call_rcu_data *lull__urcu_create(unsigned long flags, int cpu, unsigned k
 	w = calloc(1, sizeof(*w));
 	if (!w)
 		return NULL;
-	lull__lock(&urcus[kind].lock);
-	link_worker(&urcus[kind], w, cpu);
-	lull__unlock(&urcus[kind].lock);
+	lull__lock(&lull__urcus[kind].lock);
+	link_worker(&lull__urcus[kind], w, cpu);
+	lull__unlock(&lull__urcus[kind].lock);
 	err = lull__urcu_worker_start(w);
 	if (err) {
 		lull__urcu_destroy(w);
@@ -197,7 +183,7 @@ struct call_rcu_data *lull__urcu_create(unsigned long flags, int cpu, unsigned k
 }
 
 /* With the lock. */
-static void unlink_worker(struct urcu *urcu, struct call_rcu_data *w)
+static void unlink_worker(struct lull__urcu *urcu, struct call_rcu_data *w)
 {
 	struct call_rcu_data **at = &urcu->all;
 
@@ -207,7 +193,7 @@ static void unlink_worker(struct urcu *urcu, struct call_rcu_data *w)
 }
 
 /* Take @w away from the CPUs that still have it, so that nobody finds it any more. Blocks. */
-static void forget_worker(struct urcu *urcu, struct call_rcu_data *w)
+static void forget_worker(struct lull__urcu *urcu, struct call_rcu_data *w)
 {
 	bool found = false;
 
@@ -224,29 +210,47 @@ static void forget_worker(struct urcu *urcu, struct call_rcu_data *w)
 		lull__urcu_set_of_thread(NULL, w->kind);
 }
 
-/* The rest of its callbacks goes to others, as if they were deferred now. */
-void lull__urcu_destroy(struct call_rcu_data *crdp)
+/*
+ * Give the rest of @w's callbacks to others, as if they were deferred now, and unlink @w. A barrier finds them on one side
+ * or the other; one that has been on the other side already sees that somebody has gone. In a section the reclaimer
+ * holds nobody back, with the lock. Blocks.
+ */
+static void give_rest_to_others(struct lull__urcu *urcu, struct call_rcu_data *w)
 {
 	struct lull_head *head, *next;
-	struct urcu *urcu;
+
+	lull__urcu_await_helpers(urcu, w);
+	lull__urcu_read_lock();
+	for (head = w->first; head; head = next) {
+		next = head->next;
+		if (urcu->by_default)
+			lull__urcu_worker_push(urcu->by_default, head, head->func);
+		else
+			lull_rcu_call(head, head->func);
+	}
+	lull__urcu_read_unlock();
+	unlink_worker(urcu, w);
+	urcu->gone++;
+	lull__unlock(&urcu->lock);
+}
+
+void lull__urcu_destroy(struct call_rcu_data *crdp)
+{
+	struct lull__urcu *urcu;
 	unsigned kind;
 
-	if (!crdp || crdp == lull_rcu_access(urcus[crdp->kind].by_default))
+	if (!crdp || crdp == lull_rcu_access(lull__urcus[crdp->kind].by_default))
 		return; /* as liburcu: the default one stays */
 	kind = crdp->kind;
-	urcu = &urcus[kind];
-	if (lull__urcu_in_section() || lull__urcu_on_worker())
+	urcu = &lull__urcus[kind];
+	if (lull__urcu_in_section() || lull__self.callback_depth)
 		lull__misuse("call_rcu_data_free in a %s would wait for itself for ever",
-			     lull__urcu_on_worker() ? "callback" : "read section");
+			     lull__self.callback_depth ? "callback" : "read section");
+	if (kind == LULL__URCU_ONLINE)
+		(void)default_worker(kind);
 	forget_worker(urcu, crdp);
-	head = lull__urcu_worker_stop(crdp);
-	for (; head; head = next) {
-		next = head->next;
-		lull__urcu_call(head, head->func, kind);
-	}
-	lull__lock(&urcu->lock);
-	unlink_worker(urcu, crdp);
-	lull__unlock(&urcu->lock);
+	lull__urcu_worker_stop(crdp);
+	give_rest_to_others(urcu, crdp);
 	free(crdp);
 }
 
@@ -285,105 +289,12 @@ void lull__urcu_destroy_all(unsigned kind)
 	}
 }
 
-/* ---- barrier ---------------------------------------------------------------------------------------- */
-
-struct arrival {
-	struct lull_head head;
-	bool arrived; /* guarded by the lock of its kind */
-};
-
-static struct lull__lock arrival_lock;
-
-/* The waiter may be gone as soon as the lock is free: only the event, which is not its own, is touched after that. */
-static void arrive(struct lull_head *head)
-{
-	struct arrival *arrival = lull_container_of(head, struct arrival, head);
-
-	lull__lock(&arrival_lock);
-	arrival->arrived = true;
-	lull_store_relaxed(&barrier_event, barrier_event + 1);
-	lull__unlock(&arrival_lock);
-	lull__futex_wake(&barrier_event, INT_MAX);
-}
-
-static void await_arrival(struct arrival *arrival)
-{
-	for (;;) {
-		uint32_t event;
-		bool arrived;
-
-		lull__lock(&arrival_lock);
-		event = barrier_event;
-		arrived = arrival->arrived;
-		lull__unlock(&arrival_lock);
-		if (arrived)
-			return;
-		lull__futex_wait(&barrier_event, event, LULL__NEVER);
-	}
-}
-
-/* A worker where barrier @round has not been yet, with an arrival in its queue; NULL: there is none. */
-static struct call_rcu_data *push_arrival(struct urcu *urcu, uint64_t round, struct arrival *arrival)
-{
-	struct call_rcu_data *w;
-
-	lull__lock(&urcu->lock);
-	for (w = urcu->all; w && w->round >= round; w = w->next)
-		;
-	if (w) {
-		w->round = round;
-		lull__urcu_worker_push(w, &arrival->head, arrive);
-	}
-	lull__unlock(&urcu->lock);
-	return w;
-}
-
-static void await_workers(struct urcu *urcu)
-{
-	uint64_t round;
-
-	lull__lock(&urcu->lock);
-	round = ++urcu->rounds;
-	lull__unlock(&urcu->lock);
-	for (;;) {
-		struct arrival arrival = { .arrived = false };
-		struct call_rcu_data *w = push_arrival(urcu, round, &arrival);
-
-		if (!w)
-			return;
-		lull__urcu_worker_help(w);
-		await_arrival(&arrival);
-	}
-}
-
-void lull__urcu_barrier(unsigned kind)
-{
-	static int said;
-	bool online = lull__urcu_is_online();
-
-	/* As liburcu: it says so once, and returns. */
-	if (lull__urcu_in_section()) {
-		if (!lull_xchg_relaxed(&said, 1))
-			lull__say("rcu_barrier in a read section does nothing, as it would wait for itself for ever");
-		return;
-	}
-	if (lull__urcu_on_worker())
-		lull__misuse("rcu_barrier in a callback would wait for itself for ever");
-	lull__urcu_check_may_wait("rcu_barrier", kind);
-	if (online)
-		lull_rcu_offline();
-	await_workers(&urcus[kind]);
-	lull_rcu_barrier();
-	if (online)
-		lull_rcu_online();
-}
-
 /* ---- fork ------------------------------------------------------------------------------------------- */
 
 /* The lock is held until after the fork: no worker comes or goes meanwhile. */
 void lull__urcu_before_fork(unsigned kind)
 {
-	struct urcu *urcu = &urcus[kind];
+	struct lull__urcu *urcu = &lull__urcus[kind];
 
 	lull__init();
 	lull__lock(&urcu->lock);
@@ -395,7 +306,7 @@ void lull__urcu_before_fork(unsigned kind)
 
 void lull__urcu_after_fork_parent(unsigned kind)
 {
-	struct urcu *urcu = &urcus[kind];
+	struct lull__urcu *urcu = &lull__urcus[kind];
 
 	for (struct call_rcu_data *w = urcu->all; w; w = w->next)
 		lull__urcu_worker_go_on(w);
@@ -407,7 +318,7 @@ void lull__urcu_after_fork_parent(unsigned kind)
 /* What the workers had is run by new threads of theirs. (liburcu ends all but the default one.) */
 void lull__urcu_after_fork_child(unsigned kind)
 {
-	struct urcu *urcu = &urcus[kind];
+	struct lull__urcu *urcu = &lull__urcus[kind];
 
 	if (urcu->atfork)
 		urcu->atfork->after_fork_child(urcu->atfork->priv);
@@ -417,29 +328,29 @@ void lull__urcu_after_fork_child(unsigned kind)
 
 void lull__urcu_register_atfork(struct urcu_atfork *atfork, unsigned kind)
 {
-	lull__lock(&urcus[kind].lock);
-	if (urcus[kind].atfork_count++ == 0)
-		urcus[kind].atfork = atfork;
-	lull__unlock(&urcus[kind].lock);
+	lull__lock(&lull__urcus[kind].lock);
+	if (lull__urcus[kind].atfork_count++ == 0)
+		lull__urcus[kind].atfork = atfork;
+	lull__unlock(&lull__urcus[kind].lock);
 }
 
 void lull__urcu_unregister_atfork(struct urcu_atfork *atfork, unsigned kind)
 {
 	(void)atfork;
-	lull__lock(&urcus[kind].lock);
-	if (--urcus[kind].atfork_count == 0)
-		urcus[kind].atfork = NULL;
-	lull__unlock(&urcus[kind].lock);
+	lull__lock(&lull__urcus[kind].lock);
+	if (--lull__urcus[kind].atfork_count == 0)
+		lull__urcus[kind].atfork = NULL;
+	lull__unlock(&lull__urcus[kind].lock);
 }
 
 /* Before anything else in the child, and also without liburcu's handlers. */
 void lull__urcu_fork_child(uint32_t old_tid)
 {
 	(void)old_tid;
-	arrival_lock.word = 0;
+	lull__urcu_barrier_fork_child();
 	for (int kind = 0; kind < LULL__URCU_KINDS; kind++) {
-		urcus[kind].lock.word = 0;
-		for (struct call_rcu_data *w = urcus[kind].all; w; w = w->next)
+		lull__urcus[kind].lock.word = lull__urcus[kind].barrier_lock.word = 0;
+		for (struct call_rcu_data *w = lull__urcus[kind].all; w; w = w->next)
 			lull__urcu_worker_fork_child(w);
 	}
 }

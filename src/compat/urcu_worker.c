@@ -22,11 +22,6 @@
 static __thread struct call_rcu_data *of_thread[LULL__URCU_KINDS] __attribute__((tls_model("initial-exec")));
 static __thread bool on_worker __attribute__((tls_model("initial-exec")));
 
-bool lull__urcu_on_worker(void)
-{
-	return on_worker;
-}
-
 struct call_rcu_data *lull__urcu_of_thread(unsigned kind)
 {
 	return of_thread[kind];
@@ -197,7 +192,7 @@ static bool go_offline(void)
 	return online;
 }
 
-struct lull_head *lull__urcu_worker_stop(struct call_rcu_data *w)
+void lull__urcu_worker_stop(struct call_rcu_data *w)
 {
 	bool online = go_offline(), has_thread;
 
@@ -211,7 +206,6 @@ struct lull_head *lull__urcu_worker_stop(struct call_rcu_data *w)
 		pthread_join(w->thread, NULL);
 	if (online)
 		lull_rcu_online();
-	return w->first;
 }
 
 /* ---- queue ------------------------------------------------------------------------------------ */
@@ -303,6 +297,7 @@ void lull__urcu_worker_fork_child(struct call_rcu_data *w)
 	struct lull_head **end = &w->batch;
 
 	w->lock.word = 0;
+	w->helpers = 0;
 	w->has_thread = on_worker && pthread_equal(w->thread, pthread_self()); /* a callback has forked */
 	w->pause = w->paused = w->asleep = false;
 	while (*end)

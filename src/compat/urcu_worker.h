@@ -11,8 +11,9 @@
 #include "../base/lock.h"
 
 struct call_rcu_data {
-	struct call_rcu_data *next; /* of all; guarded by the caller, as is `round` */
-	uint64_t round;		    /* the last barrier that has been here */
+	struct call_rcu_data *next; /* of all; guarded by the caller, as are the next two */
+	uint64_t round;		    /* the last round of a barrier that has been here */
+	unsigned helpers;	    /* barriers that look at it */
 	struct lull__lock lock;	    /* guards the rest; nobody blocks with it */
 	uint32_t event;		    /* changes when the thread has to look */
 	uint32_t answer;	    /* changes when the thread has paused */
@@ -36,8 +37,8 @@ void lull__urcu_worker_push(struct call_rcu_data *w, struct lull_head *head, lul
 /* Do what the thread of @w would do now, if it could not be started. Blocks. */
 void lull__urcu_worker_help(struct call_rcu_data *w);
 
-/* End the thread of @w, and return what it has not run yet, the oldest first. Blocks. */
-struct lull_head *lull__urcu_worker_stop(struct call_rcu_data *w);
+/* End the thread of @w; what it has not run is left in `first`. Blocks. */
+void lull__urcu_worker_stop(struct call_rcu_data *w);
 
 /* Keep the thread of @w away from callbacks; and let it go on. */
 void lull__urcu_worker_pause(struct call_rcu_data *w);
@@ -45,8 +46,5 @@ void lull__urcu_worker_go_on(struct call_rcu_data *w);
 
 /* In a forked child: @w has no thread, and what it would have run waits again. */
 void lull__urcu_worker_fork_child(struct call_rcu_data *w);
-
-/* Is the calling thread one of these? */
-bool lull__urcu_on_worker(void);
 
 #endif /* LULL_URCU_WORKER_H */

@@ -140,29 +140,52 @@ static void synchronize_inside(void)
 
 static int returned;
 
+static void cond_full(unsigned long cookie)
+{
+	struct rcu_gp_oldstate full = { cookie };
+
+	cond_synchronize_rcu_full(&full);
+}
+
+static void synchronize_any(unsigned long cookie)
+{
+	(void)cookie;
+	synchronize_rcu();
+}
+
+static void expedited_any(unsigned long cookie)
+{
+	(void)cookie;
+	synchronize_rcu_expedited();
+}
+
+static unsigned long awaited;
+
 static void *synchronizes(void *how)
 {
-	if (how)
-		synchronize_rcu_expedited();
-	else
-		synchronize_rcu();
+	(*(void (**)(unsigned long))how)(awaited);
 	lull_store_release(&returned, 1);
 	return NULL;
 }
 
+/* Each way to wait waits. */
 static void test_synchronize(void **state)
 {
+	void (*ways[])(unsigned long) = { synchronize_any, expedited_any, cond_synchronize_rcu, cond_full };
+
 	(void)state;
-	for (int expedited = 0; expedited < 2; expedited++) {
+	for (int i = 0; i < 4; i++) {
 		pthread_t reader = start_hold_up(), updater;
 
 		returned = 0;
-		updater = start_thread(synchronizes, expedited ? state : NULL);
+		awaited = get_state_synchronize_rcu();
+		updater = start_thread(synchronizes, &ways[i]);
 		nap_ms(20);
 		assert_int_equal(lull_load_acquire(&returned), 0);
 		end_hold_up(reader);
 		join_thread(updater);
 		assert_int_equal(returned, 1);
+		assert_true(poll_state_synchronize_rcu(awaited));
 	}
 	expect_misuse(synchronize_inside, "*in a read section would wait for itself for ever*");
 }

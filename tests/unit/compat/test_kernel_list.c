@@ -142,6 +142,8 @@ static void test_list_entries(void **state)
 	assert_true(list_empty(&head));
 }
 
+static int evaluated; /* what kernels evaluate with lockdep only */
+
 static void test_list_rcu(void **state)
 {
 	LIST_HEAD(head);
@@ -168,11 +170,12 @@ static void test_list_rcu(void **state)
 		sum++;
 	assert_int_equal(sum, 3);
 	sum = 0;
-	list_for_each_entry_rcu(p, &head, list, sum == -1)
+	list_for_each_entry_rcu(p, &head, list, evaluated++)
 		sum += p->key;
 	list_for_each_entry_lockless(p, &head, list)
 		sum += p->key;
 	assert_int_equal(sum, 6);
+	assert_int_equal(evaluated, 0);
 	p = a;
 	list_for_each_entry_continue_rcu(p, &head, list)
 		sum = sum * 10 + p->key;
@@ -294,9 +297,10 @@ static void test_hlist_rcu(void **state)
 	assert_ptr_equal(rcu_dereference(hlist_first_rcu(&head)), &a->hash);
 	assert_ptr_equal(rcu_dereference(hlist_next_rcu(&a->hash)), &b->hash);
 	assert_ptr_equal(hlist_pprev_rcu(&b->hash), &b->hash);
-	hlist_for_each_entry_rcu(p, &head, hash, sum == -1)
+	hlist_for_each_entry_rcu(p, &head, hash, evaluated++)
 		sum = sum * 10 + p->key;
 	assert_int_equal(sum, 123);
+	assert_int_equal(evaluated, 0);
 	p = b;
 	hlist_for_each_entry_continue_rcu(p, hash)
 		sum = sum * 10 + p->key;

@@ -12,7 +12,7 @@
 
 #include <urcu-bp.h>
 
-static int called;
+static int called, inside;
 static pthread_t called_on;
 
 static void callback(struct rcu_head *head)
@@ -191,6 +191,86 @@ static void test_callback_defers(void **state)
 	call_rcu_data_free(crdp);
 }
 
+/* What was deferred before the barrier has been called after it, also if the thread that had it has ended meanwhile. */
+static int deferred, churns;
+
+static void *churn(void *unused)
+{
+	static struct rcu_head own[200][4];
+
+	for (int i = 0; i < 200; i++) {
+		struct call_rcu_data *crdp = create_call_rcu_data(0, -1);
+
+		set_thread_call_rcu_data(crdp);
+		for (int j = 0; j < 4; j++)
+			call_rcu(&own[i][j], callback);
+		lull_add_release(&deferred, 4);
+		set_thread_call_rcu_data(NULL);
+		call_rcu_data_free(crdp);
+	}
+	lull_store_release(&churns, 0);
+	return unused;
+}
+
+static void test_barrier_beside_free(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	called = deferred = 0;
+	churns = 1;
+	thread = start_thread(churn, NULL);
+	while (lull_load_acquire(&churns)) {
+		int before_barrier = lull_load_acquire(&deferred);
+
+		rcu_barrier();
+		assert_true(lull_load_acquire(&called) >= before_barrier);
+	}
+	join_thread(thread);
+	rcu_barrier();
+	assert_int_equal(called, 800);
+}
+
+/* Barriers of several threads at once: each waits for all. */
+static void *barriers(void *wrong)
+{
+	for (int i = 0; i < 200; i++) {
+		int before_barrier = lull_load_acquire(&deferred);
+
+		rcu_barrier();
+		if (lull_load_acquire(&called) < before_barrier)
+			lull_store_relaxed((int *)wrong, 1);
+	}
+	return NULL;
+}
+
+static void test_barriers_at_once(void **state)
+{
+	static struct rcu_head own[400];
+	struct call_rcu_data *crdp = create_call_rcu_data(0, -1);
+	pthread_t thread;
+	int wrong = 0;
+
+	(void)state;
+	called = deferred = 0;
+	set_thread_call_rcu_data(crdp);
+	thread = start_thread(barriers, &wrong);
+	for (int i = 0; i < 400; i++) {
+		call_rcu(&own[i], callback);
+		lull_add_release(&deferred, 1);
+		if (i % 4 == 0)
+			rcu_barrier();
+		if (i % 4 == 0 && lull_load_acquire(&called) <= i)
+			wrong = 1;
+	}
+	join_thread(thread);
+	rcu_barrier();
+	assert_int_equal(called, 400);
+	assert_int_equal(wrong, 0);
+	set_thread_call_rcu_data(NULL);
+	call_rcu_data_free(crdp);
+}
+
 static void barrier_in_callback(struct rcu_head *head)
 {
 	(void)head;
@@ -359,9 +439,47 @@ static void test_fork(void **state)
 	check_fork(true);
 }
 
-/* A callback that runs is not in the middle of anything when the process forks between the calls. */
-static int inside;
+/* A callback forks: its thread goes on in both, and runs the rest of what it had. */
+static pid_t forked;
 
+static void forks(struct rcu_head *head)
+{
+	(void)head;
+	forked = fork();
+}
+
+static void ends_child(struct rcu_head *head)
+{
+	(void)head;
+	if (forked == 0)
+		_exit(called == 1 ? 0 : 1);
+}
+
+static void test_callback_forks(void **state)
+{
+	pthread_t reader;
+	int status = 0;
+
+	(void)state;
+	NEEDS_THREADS_IN_CHILD();
+	reader = start_hold_up();
+	called = -1; /* the first one makes it 0 */
+	set_thread_call_rcu_data(create_call_rcu_data(0, -1));
+	call_rcu(&heads[0], callback);
+	nap_ms(20); /* the next ones are of one batch */
+	call_rcu(&heads[1], forks);
+	call_rcu(&heads[2], callback);
+	call_rcu(&heads[3], ends_child);
+	end_hold_up(reader);
+	rcu_barrier();
+	assert_int_equal(called, 1);
+	assert_true(forked > 0);
+	assert_int_equal(waitpid(forked, &status, 0), forked);
+	assert_int_equal(status, 0);
+	call_rcu_data_free(get_thread_call_rcu_data());
+}
+
+/* A callback that runs is not in the middle of anything when the process forks between the calls. */
 static void slow(struct rcu_head *head)
 {
 	(void)head;
@@ -401,13 +519,34 @@ static void use_up_memory(void)
 			;
 }
 
+static int section_ended;
+
+static void *short_reader(void *unused)
+{
+	lull_rcu_read_lock();
+	lull_store_release(&inside, 1);
+	nap_ms(30);
+	lull_store_relaxed(&section_ended, 1);
+	lull_rcu_read_unlock();
+	return unused;
+}
+
+static void note_end(void *done)
+{
+	*(int *)done = lull_load_relaxed(&section_ended) + 1;
+}
+
 static void defer_without_memory(void)
 {
+	pthread_t reader;
 	int done = 0;
 
+	inside = 0;
+	must(pthread_create(&reader, NULL, short_reader, NULL) == 0);
+	await_flag(&inside, 1);
 	use_up_memory();
-	defer_rcu(count, &done);
-	must(done == 1); /* it has waited */
+	defer_rcu(note_end, &done);
+	must(done == 2); /* it has been called, and was when the reader had gone */
 }
 
 static void defer_without_memory_inside(void)
@@ -425,6 +564,7 @@ static void test_without_memory(void **state)
 #endif
 	if (SANITIZED || under_valgrind())
 		SKIP(OWN_MEMORY);
+	inside = section_ended = 0;
 	expect_fine(defer_without_memory);
 	expect_misuse(defer_without_memory_inside, "defer_rcu without memory in a read section *");
 }
@@ -464,6 +604,8 @@ int main(void)
 		cmocka_unit_test(test_misuse),		 cmocka_unit_test(test_default),
 		cmocka_unit_test(test_callback_defers),	 cmocka_unit_test(test_online_caller),
 		cmocka_unit_test(test_fork),		 cmocka_unit_test(test_fork_waits),
+		cmocka_unit_test(test_callback_forks),	 cmocka_unit_test(test_barrier_beside_free),
+		cmocka_unit_test(test_barriers_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
