@@ -40,6 +40,7 @@ import time
 
 import careless
 from mutant_tree import TreeCopy, read
+from source import COMPAT
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.join(ROOT, "build", "meaning")
@@ -64,6 +65,7 @@ ABOVE = {
     "watch": ["watch", "rcu", "mutex", "reclaim"],
     "check": ["check", "rcu", "hazptr", "mutex"],
     "structure": ["structure"],
+    "compat": ["compat"],
     "tools": ["tools"],
 }
 HEADERS = [("hazptr", "hazptr"), ("shazptr", "hazptr"), ("hlist|list", "structure"), ("hash", "hash"), ("mutex|cond", "mutex"),
@@ -77,6 +79,8 @@ def folder_of(file):
         return rest.partition("/")[0] if "/" in rest else "base"
     if top == "tools":
         return "tools"
+    if file.startswith(COMPAT):
+        return "compat"
     return next(folder for start, folder in HEADERS if re.match(start, os.path.basename(file)))
 
 

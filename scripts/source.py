@@ -14,6 +14,8 @@ KEYWORDS = ("if", "for", "while", "switch", "return", "sizeof", "defined")
 # How the names of headers end: for C, and for C++; two of these are called as the standard's.
 CXX_HEADERS = (".hpp", "hazard_pointer", "rcu")
 HEADERS = (".h",) + CXX_HEADERS
+# Headers with the names of other projects. The library uses none of them, and they may use all of it.
+COMPAT = "include/lull/compat/"
 # What can stand before a ( in the head of a C++ function and is not its name.
 NO_NAME = KEYWORDS + ("catch", "noexcept", "decltype", "alignas", "explicit", "requires", "static_assert", "throw")
 

@@ -78,6 +78,11 @@
 
 #include "pool/hazptr_pool.c"
 
+#include "compat/urcu_barrier.c"
+#include "compat/urcu_call.c"
+#include "compat/urcu_section.c"
+#include "compat/urcu_worker.c"
+
 #ifdef LULL_WATCH
 #include "watch/dump.c"
 #include "watch/report.c"

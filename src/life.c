@@ -19,6 +19,7 @@
 
 #ifndef LULL_CORE_ALONE
 #include "cohort/cohort_life.h"
+#include "compat/urcu_life.h"
 #include "count/percpu_life.h"
 #include "mutex/oracle.h"
 #include "mutex/owner.h"
@@ -93,6 +94,7 @@ const struct lull__mechanism lull__mechanisms[] = {
 	  .retry = lull__reclaim_retry },
 #ifndef LULL_CORE_ALONE
 	{ "cohort", .fork_child = lull__cohort_fork_child },
+	{ "urcu", .fork_child = lull__urcu_fork_child },
 	{ "percpu cells", .fork_child = lull__percpu_cells_fork_child },
 	{ "percpu_ref", .fork_child = lull__percpu_ref_fork_child },
 	{ "mutex", .init = lull__oracle_init, .exit = lull__owner_thread_exit, .fork_child = lull__mutex_fork_child },

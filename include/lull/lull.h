@@ -56,6 +56,9 @@
  *	hlist_nulls.h	memory of one type is reused at once,		a grace period before reuse is cheap
  *			without a grace period (a cache)		enough: hlist.h has simpler readers
  *
+ * compat/kernel.h has the Linux kernel's names for all this and compat/urcu.h those of liburcu, for code from there; they
+ * are not included here.
+ *
  * Look inside: debug.h (stalls, misuse, dump), stats.h (counts for other processes), check.h (which lock
  * guards which data). All of these are built on fence.h (asymmetric fences), thread.h (registration) and
  * atomic.h (accesses with their order in the name). docs/GUIDE.md has chapters on most of this;

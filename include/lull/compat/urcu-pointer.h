@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+/* urcu-pointer.h - see urcu.h. */
+#include "urcu/pointer.h"

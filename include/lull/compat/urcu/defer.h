@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef _URCU_DEFER_H
+#define _URCU_DEFER_H
+
+#include "../urcu_core.h"
+
+#endif /* _URCU_DEFER_H */

@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+/* Nothing is apart here: all functions are inline. */
+#include "../urcu-bp.h"

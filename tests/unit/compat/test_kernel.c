@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_kernel.c - the kernel's names for sections, pointers, grace periods, accesses and guards, as its code uses them.
+ */
+#include "../reader_support.h"
+
+#include <lull/compat/kernel.h>
+#include <lull/mutex.h>
+
+struct object {
+	long value;
+	struct rcu_head rcu;
+	long more;
+};
+
+static struct object __rcu *published;
+static int called;
+
+static struct object *object_new(long value)
+{
+	struct object *p = malloc(sizeof(*p));
+
+	assert_non_null(p);
+	p->value = value;
+	return p;
+}
+
+static void object_free(struct rcu_head *head)
+{
+	struct object *p = container_of(head, struct object, rcu);
+
+	lull_add_relaxed(&called, 1);
+	free(p);
+}
+
+static void test_sections(void **state)
+{
+	(void)state;
+	assert_false(rcu_read_lock_held());
+	rcu_read_lock();
+	rcu_read_lock();
+	assert_true(rcu_read_lock_held());
+	rcu_read_unlock();
+	assert_true(rcu_read_lock_any_held());
+	rcu_read_unlock();
+	assert_false(rcu_read_lock_any_held());
+}
+
+/* Each way to fetch sees what each way to store has put there. */
+static void test_pointers(void **state)
+{
+	struct object *first = object_new(1), *second = object_new(2);
+	int held = 1;
+
+	(void)state;
+	RCU_INIT_POINTER(published, NULL);
+	assert_null(rcu_access_pointer(published));
+	rcu_assign_pointer(published, first);
+	rcu_read_lock();
+	assert_ptr_equal(rcu_dereference(published), first);
+	assert_ptr_equal(rcu_pointer_handoff(rcu_dereference(published)), first);
+	assert_ptr_equal(rcu_dereference_check(published, 0), first);
+	rcu_read_unlock();
+	assert_ptr_equal(rcu_dereference_check(published, held == 1), first);
+	assert_ptr_equal(rcu_dereference_raw(published), first);
+	assert_ptr_equal(rcu_dereference_protected(published, held == 1), first);
+	assert_ptr_equal(rcu_replace_pointer(published, second, held == 1), first);
+	assert_ptr_equal(unrcu_pointer(xchg(&published, NULL)), second);
+	assert_null(rcu_access_pointer(published));
+	free(first);
+	free(second);
+}
+
+static void check_without(void)
+{
+	(void)rcu_dereference_check(published, false);
+}
+
+static void protected_without(void)
+{
+	(void)rcu_dereference_protected(published, false);
+}
+
+static void replace_without(void)
+{
+	(void)rcu_replace_pointer(published, NULL, false);
+}
+
+static void dereference_without(void)
+{
+	(void)rcu_dereference(published);
+}
+
+/* What lockdep checks in the kernel debug builds check here; others do not evaluate it. */
+static void test_conditions(void **state)
+{
+	(void)state;
+#ifdef LULL_DEBUG
+	expect_misuse(check_without, "rcu_dereference_check: suspicious usage");
+	expect_misuse(protected_without, "rcu_dereference_protected: suspicious usage");
+	expect_misuse(replace_without, "rcu_replace_pointer: suspicious usage");
+	expect_misuse(dereference_without, "lull_rcu_dereference: outside a read section");
+#else
+	expect_fine(check_without);
+	expect_fine(protected_without);
+	expect_fine(replace_without);
+	expect_fine(dereference_without);
+	{
+		int evaluated = 0;
+
+		(void)rcu_dereference_check(published, evaluated++);
+		assert_int_equal(evaluated, 0);
+	}
+#endif
+}
+
+static void test_lockdep(void **state)
+{
+	static struct lull_mutex lull_lock;
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+	(void)state;
+#ifdef LULL_DEBUG
+	assert_false(lockdep_is_held(&lull_lock));
+	assert_false(lockdep_is_held(&lock));
+#endif
+	lull_mutex_lock(&lull_lock);
+	pthread_mutex_lock(&lock);
+	assert_true(lockdep_is_held(&lull_lock));
+	assert_true(lockdep_is_held(&lock));
+	lull_mutex_unlock(&lull_lock);
+	pthread_mutex_unlock(&lock);
+}
+
+static void synchronize_inside(void)
+{
+	rcu_read_lock();
+	synchronize_rcu();
+}
+
+static int returned;
+
+static void cond_full(unsigned long cookie)
+{
+	struct rcu_gp_oldstate full = { cookie };
+
+	cond_synchronize_rcu_full(&full);
+}
+
+static void synchronize_any(unsigned long cookie)
+{
+	(void)cookie;
+	synchronize_rcu();
+}
+
+static void expedited_any(unsigned long cookie)
+{
+	(void)cookie;
+	synchronize_rcu_expedited();
+}
+
+static unsigned long awaited;
+
+static void *synchronizes(void *how)
+{
+	(*(void (**)(unsigned long))how)(awaited);
+	lull_store_release(&returned, 1);
+	return NULL;
+}
+
+/* Each way to wait waits. */
+static void test_synchronize(void **state)
+{
+	void (*ways[])(unsigned long) = { synchronize_any, expedited_any, cond_synchronize_rcu, cond_full };
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		pthread_t reader = start_hold_up(), updater;
+
+		returned = 0;
+		awaited = get_state_synchronize_rcu();
+		updater = start_thread(synchronizes, &ways[i]);
+		nap_ms(20);
+		assert_int_equal(lull_load_acquire(&returned), 0);
+		end_hold_up(reader);
+		join_thread(updater);
+		assert_int_equal(returned, 1);
+		assert_true(poll_state_synchronize_rcu(awaited));
+	}
+	expect_misuse(synchronize_inside, "*in a read section would wait for itself for ever*");
+}
+
+static void test_call(void **state)
+{
+	pthread_t reader = start_hold_up();
+
+	(void)state;
+	called = 0;
+	call_rcu(&object_new(1)->rcu, object_free);
+	call_rcu_hurry(&object_new(2)->rcu, object_free);
+	nap_ms(20);
+	assert_int_equal(lull_load_acquire(&called), 0);
+	end_hold_up(reader);
+	rcu_barrier();
+	assert_int_equal(called, 2);
+}
+
+/* All forms free, after a grace period: ASan and valgrind see to the rest. */
+static void test_kfree(void **state)
+{
+	struct object *none = NULL;
+	pthread_t reader = start_hold_up();
+	size_t before = waiting();
+
+	(void)state;
+	kfree_rcu(object_new(1), rcu);
+	kfree_rcu(object_new(2));
+	kvfree_rcu(object_new(3), rcu);
+	kvfree_rcu(object_new(4));
+	kfree_rcu_mightsleep(object_new(5));
+	kvfree_rcu_mightsleep(object_new(6));
+	kfree_rcu(none, rcu);
+	assert_int_equal(waiting(), before + 6);
+	end_hold_up(reader);
+	rcu_barrier();
+	assert_int_equal(waiting(), 0);
+}
+
+static void test_polled(void **state)
+{
+	unsigned long cookies[3];
+	struct rcu_gp_oldstate full, done, again;
+	pthread_t reader = start_hold_up();
+
+	(void)state;
+	cookies[0] = get_state_synchronize_rcu();
+	cookies[1] = start_poll_synchronize_rcu();
+	cookies[2] = start_poll_synchronize_rcu_expedited();
+	get_state_synchronize_rcu_full(&full);
+	start_poll_synchronize_rcu_full(&again);
+	start_poll_synchronize_rcu_expedited_full(&again);
+	for (int i = 0; i < 3; i++)
+		assert_false(poll_state_synchronize_rcu(cookies[i]));
+	assert_false(poll_state_synchronize_rcu_full(&full));
+	assert_true(poll_state_synchronize_rcu(get_completed_synchronize_rcu()));
+	get_completed_synchronize_rcu_full(&done);
+	assert_true(poll_state_synchronize_rcu_full(&done));
+	assert_true(same_state_synchronize_rcu(cookies[0], cookies[0]));
+	assert_false(same_state_synchronize_rcu(cookies[0], get_completed_synchronize_rcu()));
+	assert_true(same_state_synchronize_rcu_full(&full, &full));
+	assert_false(same_state_synchronize_rcu_full(&full, &done));
+	end_hold_up(reader);
+	cond_synchronize_rcu(cookies[0]);
+	cond_synchronize_rcu_expedited(cookies[1]);
+	for (int i = 0; i < 3; i++) {
+		cond_synchronize_rcu(cookies[i]);
+		assert_true(poll_state_synchronize_rcu(cookies[i]));
+	}
+	cond_synchronize_rcu_full(&full);
+	cond_synchronize_rcu_expedited_full(&again);
+	assert_true(poll_state_synchronize_rcu_full(&full));
+	assert_true(poll_state_synchronize_rcu_full(&again));
+}
+
+/* A cookie of the own section is not over in that section, and waits for nothing when it is over. */
+static void test_polled_inside(void **state)
+{
+	unsigned long cookie;
+
+	(void)state;
+	rcu_read_lock();
+	cookie = start_poll_synchronize_rcu();
+	assert_false(poll_state_synchronize_rcu(cookie));
+	cond_synchronize_rcu(get_completed_synchronize_rcu());
+	rcu_read_unlock();
+	cond_synchronize_rcu(cookie);
+}
+
+/* ---- accesses --------------------------------------------------------------------------------- */
+
+static void test_access(void **state)
+{
+	int word = 1;
+	long *at = NULL, where;
+
+	(void)state;
+	WRITE_ONCE(word, 2);
+	assert_int_equal(READ_ONCE(word), 2);
+	smp_store_release(&at, &where);
+	assert_ptr_equal(smp_load_acquire(&at), &where);
+	smp_mb();
+	smp_rmb();
+	smp_wmb();
+	smp_mb__before_atomic();
+	smp_mb__after_atomic();
+	barrier();
+	cpu_relax();
+	assert_int_equal(xchg(&word, 3), 2);
+	assert_int_equal(cmpxchg(&word, 2, 4), 3);
+	assert_int_equal(word, 3);
+	assert_int_equal(cmpxchg(&word, 3, 4), 3);
+	assert_int_equal(word, 4);
+	assert_true(likely(word == 4) && !unlikely(word == 5));
+}
+
+/* Two threads store to a word of their own and then look at the other's: with full fences one of them sees the other. */
+static int dekker[2], seen[2], round_ready, dekker_form;
+enum { ROUNDS = 3000 };
+
+static void dekker_side(int me)
+{
+	switch (dekker_form) {
+	case 0:
+		WRITE_ONCE(dekker[me], 1);
+		smp_mb();
+		break;
+	case 1:
+		(void)xchg(&dekker[me], 1);
+		break;
+	default:
+		(void)cmpxchg(&dekker[me], 0, 1);
+	}
+	seen[me] = READ_ONCE(dekker[!me]);
+}
+
+static void *other_side(void *unused)
+{
+	for (int i = 1; i <= ROUNDS; i++) {
+		AWAIT_SOON(lull_load_acquire(&round_ready) == 2 * i - 1);
+		dekker_side(1);
+		lull_add_release(&round_ready, 1);
+	}
+	return unused;
+}
+
+static void test_fences(void **state)
+{
+	(void)state;
+	for (dekker_form = 0; dekker_form < 3; dekker_form++) {
+		pthread_t thread;
+
+		round_ready = 0;
+		thread = start_thread(other_side, NULL);
+		for (int i = 1; i <= ROUNDS; i++) {
+			dekker[0] = dekker[1] = 0;
+			lull_add_release(&round_ready, 1);
+			dekker_side(0);
+			AWAIT_SOON(lull_load_acquire(&round_ready) == 2 * i);
+			assert_true(seen[0] || seen[1]);
+		}
+		join_thread(thread);
+	}
+}
+
+/* ---- guards ------------------------------------------------------------------------------------ */
+
+static int locked;
+
+DEFINE_GUARD(counter, int *, (*_T)++, (*_T)--);
+DEFINE_LOCK_GUARD_0(locked, locked++, locked--);
+
+static long guarded_read(void)
+{
+	guard(rcu)();
+	assert_true(rcu_read_lock_held());
+	return rcu_dereference(published)->value;
+}
+
+static void test_guard(void **state)
+{
+	int count = 0, *none = NULL;
+
+	(void)state;
+	rcu_assign_pointer(published, object_new(7));
+	assert_int_equal(guarded_read(), 7);
+	assert_false(rcu_read_lock_held());
+	{
+		guard(rcu)();
+		guard(counter)(&count);
+		guard(counter)(none);
+		guard(locked)();
+		assert_int_equal(count, 1);
+		assert_int_equal(locked, 1);
+	}
+	assert_int_equal(count, 0);
+	assert_int_equal(locked, 0);
+	kfree_rcu(published, rcu);
+	RCU_INIT_POINTER(published, NULL);
+}
+
+static void test_scoped_guard(void **state)
+{
+	int count = 0, times = 0;
+
+	(void)state;
+	scoped_guard(rcu) {
+		assert_true(rcu_read_lock_held());
+		times++;
+	}
+	assert_false(rcu_read_lock_held());
+	assert_int_equal(times, 1);
+	scoped_guard(counter, &count)
+		assert_int_equal(count, 1);
+	assert_int_equal(count, 0);
+	scoped_guard(rcu)
+		break;
+	assert_false(rcu_read_lock_held());
+}
+
+/* Both names are of one type, and of one list. */
+static void test_types(void **state)
+{
+	struct rcu_head *head = NULL;
+	struct lull_head *same = head;
+	struct callback_head *too = same;
+	rcu_callback_t func = object_free;
+	lull_rcu_func also = func;
+
+	(void)state;
+	assert_null(too);
+	assert_non_null(also);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sections),      cmocka_unit_test(test_pointers),
+		cmocka_unit_test(test_conditions),    cmocka_unit_test(test_lockdep),
+		cmocka_unit_test(test_synchronize),   cmocka_unit_test(test_call),
+		cmocka_unit_test(test_kfree),	      cmocka_unit_test(test_polled),
+		cmocka_unit_test(test_polled_inside), cmocka_unit_test(test_access),
+		cmocka_unit_test(test_fences),	      cmocka_unit_test(test_guard),
+		cmocka_unit_test(test_scoped_guard),  cmocka_unit_test(test_types),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
