@@ -30,7 +30,7 @@ void __wrap_lull__urcu_register(struct urcu_domain *d, struct urcu_record *recor
 	record->next = record->prev = record;
 	record->registered = true;
 	if (record->slow)
-		lull_store_relaxed(record->slow, (char)0);
+		lull_store_relaxed(record->slow, 0u);
 #else
 	__real_lull__urcu_register(d, record);
 #endif
