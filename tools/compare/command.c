@@ -33,13 +33,9 @@
 #define DEFAULT_SECONDS 100.0
 #define DEFAULT_REPORT "lull-report.html"
 #define REPLACE_OBJECTS 30000
-/*
- * Each part has work to do before it measures. On a busy machine that alone may take longer than all its time: a part
- * that would get less than this of its share is left out. Less than 20 seconds in all are for trying things out; then
- * the parts run, and take as long as they must.
- */
+/* A part that would get less of its share is left out: on a busy machine, what it does before it measures takes longer. */
 #define LEAST_SHARE 0.4
-#define LEAST_SECONDS 20.0
+#define LEAST_SECONDS 20.0 /* in all; with less, which is for trying things out, all parts run */
 #define SCHEMES_MAX 64
 
 #define PREDICT 16 /* threads: what a machine has that people serve from */

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * call_rcu.c - the threads that run callbacks, and their queues.
+ *
+ * A queue is a stack that anyone pushes to, and that its worker takes as a whole and turns round. Whoever pushes to
+ * an empty stack wakes the worker. So a call that comes alone is served at once. A worker begins a grace period every
+ * URCU_PACE_NS at most, as each may interrupt all readers: where many calls come they are served together.
+ */
+#include <limits.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include "../../src/base/message.h"
+#include "call_rcu_worker.h"
+
+#define URCU_PACE_NS	   500000u
+#define URCU_RETRY_NS   10000000u /* between two tries to start a thread that somebody waits for */
+
+
+__thread struct call_rcu_data *lull__urcu_own_worker __attribute__((tls_model("initial-exec")));
+
+/* ---- queues ------------------------------------------------------------------------------------------- */
+
+static void nudge(struct call_rcu_data *w)
+{
+	/*
+	 * ORDER URCU-6: what was pushed before the event; pairs with URCU-6 in work(); without it the worker
+	 * finds the queue empty, takes the event for an old one, and sleeps; model/urcu/nudge.litmus
+	 */
+	lull_add_release(&w->event, 1u);
+	lull__futex_wake(&w->event, INT_MAX);
+}
+
+static bool urcu_push(struct call_rcu_data *w, struct rcu_head *head)
+{
+	struct rcu_head *newest = lull_load_relaxed(&w->pushed);
+
+	do
+		head->next = newest;
+	/*
+	 * ORDER URCU-5: the unlinking and the head before it is on the queue; pairs with URCU-5 in urcu_take();
+	 * without it the grace period misses the unlinking, or the worker calls what is not there yet;
+	 * model/urcu/queue.litmus
+	 */
+	while (!lull_cas_release(&w->pushed, &newest, head));
+	return !newest;
+}
+
+/* Take all that waits, the oldest first. */
+static struct rcu_head *urcu_take(struct call_rcu_data *w)
+{
+	struct rcu_head *oldest = NULL, *next;
+
+	/* ORDER URCU-5: the queue before the grace period, and what was pushed before it is called; pairs with
+	 * URCU-5 in urcu_push(); without it as there; model/urcu/queue.litmus */
+	for (struct rcu_head *head = lull_xchg_acquire(&w->pushed, NULL); head; head = next) {
+		next = head->next;
+		head->next = oldest;
+		oldest = head;
+	}
+	return oldest;
+}
+
+static void run(struct call_rcu_data *w)
+{
+	struct rcu_head *head;
+
+	lull__lock(&w->running);
+	w->domain->reads(true);
+	while ((head = w->batch)) {
+		w->batch = head->next;
+		head->func(head);
+	}
+	w->domain->reads(false);
+	lull__unlock(&w->running);
+}
+
+/* Is it too early for a grace period after that of @last_ns? Then sleep until it is time, or something happens. */
+static bool rest(struct call_rcu_data *w, uint32_t event, uint64_t last_ns)
+{
+	uint64_t due_ns = last_ns + URCU_PACE_NS;
+
+	if (lull_load_relaxed(&w->urgent) || lull__is_past(due_ns))
+		return false;
+	lull__futex_wait(&w->event, event, due_ns);
+	return true;
+}
+
+static void *work(void *arg)
+{
+	struct call_rcu_data *w = arg;
+	uint64_t last_ns = 0;
+
+	lull__urcu_own_worker = w;
+	pthread_setname_np(pthread_self(), "lull-call-rcu");
+	if (w->cpu >= 0) {
+		cpu_set_t set;
+
+		CPU_ZERO(&set);
+		CPU_SET((unsigned)w->cpu % CPU_SETSIZE, &set);
+		sched_setaffinity(0, sizeof(set), &set); /* that CPU may not be there */
+	}
+	for (;;) {
+		/*
+		 * ORDER URCU-6: the event before the queue; pairs with URCU-6 in nudge(); without it as there;
+		 * model/urcu/nudge.litmus
+		 */
+		uint32_t event = lull_load_acquire(&w->event);
+
+		if (lull_load_relaxed(&w->stop))
+			break;
+		if (!w->batch && !lull_load_relaxed(&w->pushed)) {
+			lull__futex_wait(&w->event, event, LULL__NEVER);
+			continue;
+		}
+		if (!w->batch && rest(w, event, last_ns))
+			continue;
+		lull_store_relaxed(&w->urgent, 0u);
+		last_ns = lull__now_ns();
+		lull__lock(&w->running); /* no fork in between loses what is taken */
+		if (!w->batch) /* else a child goes on with what its parent's worker had taken */
+			w->batch = urcu_take(w);
+		lull__unlock(&w->running);
+		lull__urcu_synchronize(w->domain);
+		run(w);
+	}
+	/*
+	 * ORDER URCU-7: all that the worker did before it has ended; pairs with URCU-7 in end_thread(); without it
+	 * its queue is freed under it; model/urcu/ended.litmus
+	 */
+	lull_store_release(&w->ended, 1u);
+	lull__futex_wake(&w->ended, INT_MAX);
+	return NULL;
+}
+
+/* ---- threads ------------------------------------------------------------------------------------------- */
+
+/* With the lock of workers. Returns 0 or an errno value. */
+static int start(struct call_rcu_data *w)
+{
+	sigset_t saved;
+	int err;
+
+	if (w->has_thread)
+		return 0;
+	lull__block_signals(&saved); /* for the thread to begin so: liburcu's run no handlers either */
+	err = pthread_create(&w->thread, NULL, work, w);
+	lull__restore_signals(&saved);
+	if (!err)
+		lull_store_relaxed(&w->has_thread, 1u);
+	return err;
+}
+
+bool lull__urcu_worker_runs(struct call_rcu_data *w)
+{
+	int err;
+
+	lull__lock(&w->domain->workers_lock);
+	err = start(w);
+	lull__unlock(&w->domain->workers_lock);
+	return !err;
+}
+
+struct call_rcu_data *lull__urcu_create_worker(struct urcu_domain *d, unsigned long flags, int cpu)
+{
+	struct call_rcu_data *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		lull__die("no memory for the thread that runs callbacks");
+	lull__urcu_init();
+	w->domain = d;
+	w->flags = flags;
+	w->cpu = cpu;
+	lull__lock(&d->workers_lock);
+	w->next = d->workers;
+	d->workers = w;
+	start(w); /* else with the first callback */
+	lull__unlock(&d->workers_lock);
+	return w;
+}
+
+pthread_t lull__urcu_worker_thread(struct call_rcu_data *worker)
+{
+	lull__urcu_init();
+	if (!lull__urcu_worker_runs(worker))
+		lull__say("no thread can be started that runs callbacks; they wait");
+	return worker->thread;
+}
+
+void lull__urcu_defer(struct call_rcu_data *worker, struct rcu_head *head)
+{
+	bool first = urcu_push(worker, head);
+
+	if (lull_unlikely(!lull_load_relaxed(&worker->has_thread))) {
+		lull__urcu_init();
+		lull__urcu_worker_runs(worker);
+	} else if (first) {
+		nudge(worker);
+	}
+}
+
+/* ---- the end of a worker ------------------------------------------------------------------------------ */
+
+void lull__urcu_worker_bury(struct call_rcu_data *w)
+{
+	struct rcu_head *head, *next, *lists[2] = { w->batch, urcu_take(w) };
+
+	w->batch = NULL;
+	for (int i = 0; i < 2; i++) {
+		for (head = lists[i]; head; head = next) {
+			next = head->next;
+			lull__urcu_defer(lull__urcu_default_worker(w->domain), head);
+		}
+	}
+	free(w);
+}
+
+void lull__urcu_worker_forget(struct call_rcu_data *w)
+{
+	struct call_rcu_data **at = &w->domain->workers;
+
+	while (*at != w)
+		at = &(*at)->next;
+	*at = w->next;
+}
+
+static void end_thread(struct call_rcu_data *w)
+{
+	lull_store_relaxed(&w->stop, 1u);
+	nudge(w);
+	/* ORDER URCU-7: that the worker has ended before its queue is freed; pairs with URCU-7 in work(); without it
+	 * as there; model/urcu/ended.litmus */
+	while (!lull_load_acquire(&w->ended))
+		lull__futex_wait(&w->ended, 0, LULL__NEVER);
+#if LULL_URCU_VERSION >= 14
+	pthread_join(w->thread, NULL); /* before, that was up to the program */
+#endif
+}
+
+void lull__urcu_free_worker(struct urcu_domain *d, struct call_rcu_data *worker)
+{
+	if (!worker || worker == lull_load_relaxed(&d->by_default))
+		return;
+	lull__urcu_init();
+	lull__lock(&d->workers_lock);
+	lull__urcu_worker_forget(worker);
+	lull__unlock(&d->workers_lock);
+	if (worker->has_thread)
+		end_thread(worker);
+	lull__urcu_worker_bury(worker);
+}
+
+/* ---- barrier ------------------------------------------------------------------------------------------------ */
+
+struct barrier {
+	struct rcu_head head;
+	struct barrier *next;
+	uint32_t *left; /* how many queues have not come to it yet */
+};
+
+static void barrier_reached(struct rcu_head *head)
+{
+	uint32_t *left = ((struct barrier *)(void *)head)->left;
+
+	/*
+	 * ORDER URCU-9: the callbacks of a queue before it is counted; pairs with URCU-9 in lull__urcu_barrier();
+	 * without it what a callback did is not seen behind the barrier; model/urcu/barrier.litmus
+	 */
+	if (lull_sub_release(left, 1u) == 1)
+		lull__futex_wake(left, INT_MAX);
+}
+
+/* Make sure that @w will come to what waits on its queue. */
+static void hurry(struct call_rcu_data *w)
+{
+	lull_store_relaxed(&w->urgent, 1u);
+	while (start(w) != 0)
+		lull__nap(URCU_RETRY_NS);
+	nudge(w);
+}
+
+void lull__urcu_barrier(struct urcu_domain *d, const char *call)
+{
+	struct barrier *all = NULL, *one;
+	uint32_t left = 1, now;
+
+	if (lull__urcu_own_worker)
+		lull__misuse("%s in a callback would wait for itself for ever", call);
+	lull__urcu_init();
+	lull__lock(&d->workers_lock);
+	for (struct call_rcu_data *w = d->workers; w; w = w->next) {
+		while (!(one = malloc(sizeof(*one))))
+			lull__nap(URCU_RETRY_NS);
+		*one = (struct barrier){ .head.func = barrier_reached, .next = all, .left = &left };
+		all = one;
+		lull_add_relaxed(&left, 1u);
+		urcu_push(w, &one->head);
+		hurry(w);
+	}
+	lull__unlock(&d->workers_lock);
+	lull_sub_relaxed(&left, 1u);
+	/* ORDER URCU-9: that all queues have come to the barrier before what the caller does next; pairs with URCU-9
+	 * in barrier_reached(); without it as there; model/urcu/barrier.litmus */
+	while ((now = lull_load_acquire(&left)) != 0)
+		lull__futex_wait(&left, now, LULL__NEVER);
+	for (; (one = all); free(one))
+		all = one->next;
+}
