@@ -23,6 +23,10 @@ class Absent(Exception):
     """What a client needs cannot be had here; the text says what and why."""
 
 
+class Broken(Exception):
+    """What is here does not work, and nobody knows why."""
+
+
 class Release:
     """A release of Debian. fetch: whether what is missing may be fetched."""
 
