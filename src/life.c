@@ -27,6 +27,10 @@
 #include "pool/pool_life.h"
 #endif
 
+#ifdef LULL_URCU
+#include "../compat/urcu/domain.h"
+#endif
+
 #ifdef LULL_WATCH
 #include "watch/stall.h"
 #include "watch/stats_page.h"
@@ -98,6 +102,9 @@ const struct lull__mechanism lull__mechanisms[] = {
 	{ "mutex", .init = lull__oracle_init, .exit = lull__owner_thread_exit, .fork_child = lull__mutex_fork_child },
 	/* Behind all that may call the program's code when a thread exits. */
 	{ "pool", .exit = lull__hazptr_pool_thread_exit, .fork_child = lull__hazptr_pool_fork_child },
+#endif
+#ifdef LULL_URCU
+	{ "urcu", .init = lull__urcu_life_init, .fork_child = lull__urcu_fork_child },
 #endif
 #ifdef LULL_DEBUG
 	{ "checks", .fork_child = checks_fork_child },

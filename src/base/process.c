@@ -217,9 +217,14 @@ void lull__init(void)
 		init_slow(word);
 }
 
-/* Initialise early, while there is no other thread and few keys are taken (see lull__registry_init()). */
+/*
+ * Initialise early, while there is no other thread and few keys are taken (see lull__registry_init()). A library that
+ * is preloaded everywhere waits until it is used.
+ */
+#ifndef LULL_URCU
 __attribute__((constructor)) static void init_at_load(void)
 {
 	if (init_state == &at_load)
 		set_up_process(&at_load);
 }
+#endif

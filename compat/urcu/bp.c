@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bp.c - liburcu-bp: threads register when they first read. Where inlined readers leave a section nobody is woken.
+ */
+#define URCU(name)	urcu_bp_##name
+#define URCU_TEXT(name) "urcu_bp_" #name
+#define DOMAIN		lull__urcu_bp
+
+#include "domain.h"
+
+#include <lull/fence.h>
+#include <sys/mman.h>
+
+#include "../../src/base/message.h"
+
+URCU_API void URCU(register)(void);
+URCU_API void URCU(register_thread)(void);
+URCU_API void URCU(unregister_thread)(void);
+URCU_API void URCU(read_lock)(void);
+URCU_API void URCU(read_unlock)(void);
+URCU_API int URCU(read_ongoing)(void);
+URCU_API void URCU(before_fork)(void);
+URCU_API void URCU(after_fork_parent)(void);
+URCU_API void URCU(after_fork_child)(void);
+
+extern URCU_API struct urcu_gp URCU(gp);
+extern URCU_API int urcu_bp_has_sys_membarrier;
+extern __thread URCU_API struct urcu_bp_reader *URCU(reader) __attribute__((tls_model("initial-exec")));
+
+struct urcu_gp URCU(gp) = { .ctr = 1 };
+int urcu_bp_has_sys_membarrier;
+__thread struct urcu_bp_reader *URCU(reader) __attribute__((tls_model("initial-exec")));
+
+/*
+ * The words of a thread. They outlive it: a destructor that reads when all others have run registers again, and nobody
+ * would take that back. They are used again, by other threads.
+ */
+struct place {
+	struct urcu_bp_reader reader;
+	struct urcu_record record;
+	struct place *next_free;
+} __attribute__((aligned(URCU_LINE)));
+
+#define PLACES 32 /* that are made at once */
+
+static struct place *free_places;
+static struct lull__lock places_lock;
+
+static struct place *own_place(void)
+{
+	return (struct place *)(void *)URCU(reader); /* its first member */
+}
+
+static struct urcu_record *record(void)
+{
+	return URCU(reader) ? &own_place()->record : NULL;
+}
+
+/* With signals blocked: a handler may read. Not by malloc, whose lock the thread may have. */
+static struct place *take_place(void)
+{
+	struct place *place;
+
+	lull__lock(&places_lock);
+	if (!free_places) {
+		struct place *more = mmap(NULL, PLACES * sizeof(*more), PROT_READ | PROT_WRITE,
+					  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (more == MAP_FAILED)
+			lull__die("no memory to register a thread that reads");
+		for (int i = 0; i < PLACES; i++) {
+			more[i].next_free = free_places;
+			free_places = &more[i];
+		}
+	}
+	place = free_places;
+	free_places = place->next_free;
+	lull__unlock(&places_lock);
+	return place;
+}
+
+static void give_place(struct place *place)
+{
+	lull__lock(&places_lock);
+	place->next_free = free_places;
+	free_places = place;
+	lull__unlock(&places_lock);
+}
+
+void lull__urcu_bp_fork_child(void)
+{
+	places_lock.word = 0;
+}
+
+static void reads(bool begins)
+{
+	begins ? URCU(register_thread)() : URCU(unregister_thread)();
+}
+
+static void leave(void)
+{
+	struct place *place = own_place();
+
+	lull__urcu_unregister(&lull__urcu_bp, &place->record);
+	URCU(reader) = NULL;
+	give_place(place);
+}
+
+struct urcu_domain lull__urcu_bp = {
+	.name = "bp",
+	.readers = URCU_LIGHT,
+	.ctr = &urcu_bp_gp.ctr,
+	.has_light = &urcu_bp_has_sys_membarrier,
+	.number = 1,
+	.record = record,
+	.reads = reads,
+	.leave = leave,
+};
+
+void URCU(register)(void)
+{
+	struct place *place;
+	sigset_t saved;
+
+	lull__urcu_init();
+	lull__block_signals(&saved);
+	if (!URCU(reader)) {
+		place = take_place();
+		place->record.word = &place->reader.ctr;
+		lull__urcu_register(&DOMAIN, &place->record);
+		URCU(reader) = &place->reader;
+	}
+	lull__restore_signals(&saved);
+}
+
+void URCU(register_thread)(void)
+{
+	if (!URCU(reader))
+		URCU(register)();
+}
+
+/* liburcu's does nothing: the thread is registered until it exits. */
+void URCU(unregister_thread)(void)
+{
+}
+
+void URCU(read_lock)(void)
+{
+	struct urcu_bp_reader *reader;
+	unsigned long word;
+
+	if (lull_unlikely(!URCU(reader)))
+		URCU(register)();
+	reader = URCU(reader);
+	word = reader->ctr;
+	if (lull_likely(!(uint32_t)word)) {
+		lull_store_release(&reader->ctr, lull_load_relaxed(&DOMAIN.number));
+		lull_fence_light();
+	} else {
+		lull_store_release(&reader->ctr, word + 1);
+	}
+}
+
+void URCU(read_unlock)(void)
+{
+	struct urcu_bp_reader *reader = URCU(reader);
+
+	lull_store_release(&reader->ctr, reader->ctr - 1);
+}
+
+int URCU(read_ongoing)(void)
+{
+	return URCU(reader) ? (int)(URCU(reader)->ctr & URCU_NEST_MASK) : 0;
+}
+
+/* fork needs no help; liburcu's block signals in between. */
+static __thread sigset_t at_fork;
+
+void URCU(before_fork)(void)
+{
+	lull__block_signals(&at_fork);
+}
+
+void URCU(after_fork_parent)(void)
+{
+	lull__restore_signals(&at_fork);
+}
+
+void URCU(after_fork_child)(void)
+{
+	lull__urcu_init();
+	lull__restore_signals(&at_fork);
+}
+
+#define IN_SECTION()	(URCU(reader) && (uint32_t)URCU(reader)->ctr != 0)
+#define OFFLINE()	false
+#define ONLINE()	((void)0)
+#define QUIESCENT_STATE nothing
+#define THREAD_OFFLINE	nothing
+#define THREAD_ONLINE	nothing
+
+static void nothing(void)
+{
+}
+
+#include "flavor.h"

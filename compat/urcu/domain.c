@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * domain.c - grace periods for readers whose words are liburcu's.
+ *
+ * They work as those of src/rcu/grace_period.c do: one thread at a time leads; it makes a heavy fence, stores a new
+ * number for sections to carry, and waits until no thread's word carries an older one. A cookie is the number of the
+ * first grace period that begins after it was taken. What differs is what readers that were compiled elsewhere do:
+ *
+ * The number has 32 bits. One grace period is open at a time, so a word is of this one, or of the one before, or
+ * of none; a section that carries any number but the newest is waited for. A thread would have to be stopped between
+ * loading the number and storing its word for exactly 2^32 grace periods to be mistaken.
+ *
+ * A section begins with a relaxed store, without the order that lull's own sections have (RCU-4). Where processors
+ * let a load pass a later store, a second heavy fence stands in for that, before the grace period ends.
+ *
+ * Sections end with a look at a futex that is not private, or, in the flavor bp, with nothing: a grace period that
+ * waits for those sleeps a little, and looks again.
+ */
+#include <limits.h>
+#include <linux/futex.h>
+
+#include "../../src/base/events.h"
+#include "../../src/base/fault.h"
+#include "../../src/base/message.h"
+#include "../../src/base/process.h"
+#include "call_rcu.h"
+
+#define SPIN_SCANS  64	    /* before going to sleep: a few microseconds */
+#define NAP_LEAST_NS 50000  /* between two looks at readers that wake nobody ... */
+#define NAP_MOST_NS  1000000 /* ... growing to this */
+#define LOOK_NS	     1000000000 /* a sleep that readers end is as long as this at most, for reports */
+
+static pthread_key_t exit_key;
+
+/* ---- threads come and go -------------------------------------------------------------------------- */
+
+/*
+ * End the registrations that a thread leaves behind, in the last round of destructors: those of the program may still
+ * read in the rounds before.
+ */
+static void thread_exit(void *round)
+{
+	uintptr_t next = (uintptr_t)round + 1;
+
+	if (next <= PTHREAD_DESTRUCTOR_ITERATIONS && pthread_setspecific(exit_key, (const void *)next) == 0)
+		return;
+	for (struct urcu_domain *const *d = lull__urcu_domains; *d; d++) {
+		const struct urcu_record *record = (*d)->record();
+
+		if (!record || !record->registered)
+			continue;
+		if ((*d)->readers != URCU_ONLINE && (*record->word & URCU_NEST_MASK))
+			lull__say("%s exits in a read section of liburcu-%s; the section ends here",
+				  lull__thread_words(record->tid).text, (*d)->name);
+		(*d)->leave();
+	}
+}
+
+void lull__urcu_life_init(void)
+{
+	if (pthread_key_create(&exit_key, thread_exit) != 0)
+		lull__die("no pthread key left to notice the exit of threads");
+	for (struct urcu_domain *const *d = lull__urcu_domains; *d; d++) {
+		(*d)->list.next = (*d)->list.prev = &(*d)->list;
+		if ((*d)->has_light)
+			lull_store_relaxed((*d)->has_light, !lull__fence_full_mode);
+	}
+}
+
+void lull__urcu_init(void)
+{
+	lull__init();
+}
+
+static void enter_registry(struct urcu_domain *d, sigset_t *saved)
+{
+	lull__block_signals(saved);
+	lull__lock(&d->registry);
+}
+
+static void leave_registry(struct urcu_domain *d, const sigset_t *saved)
+{
+	lull__unlock(&d->registry);
+	lull__restore_signals(saved);
+}
+
+void lull__urcu_register(struct urcu_domain *d, struct urcu_record *record)
+{
+	sigset_t saved;
+
+	lull__urcu_init();
+	if (d->only_light && lull__fence_full_mode)
+		lull__die("liburcu-%s needs membarrier(2), which this process cannot have, or must not (LULL_FENCE)",
+			  d->name);
+	enter_registry(d, &saved);
+	if (!record->registered) {
+		record->registered = true;
+		record->tid = lull__gettid();
+		/* THR-1: behind a scan, or seen by it. */
+		record->next = &d->list;
+		record->prev = d->list.prev;
+		record->prev->next = record;
+		record->next->prev = record;
+		d->count++;
+		if (record->slow)
+			lull_store_relaxed(record->slow, (char)(d->readers == URCU_FULL || lull__fence_full_mode ? URCU_SLOW_MODE : 0));
+		/* Without memory for the value nobody notices that the thread exits; it may yet unregister. */
+		pthread_setspecific(exit_key, (const void *)(uintptr_t)1);
+	}
+	leave_registry(d, &saved);
+}
+
+void lull__urcu_unregister(struct urcu_domain *d, struct urcu_record *record)
+{
+	sigset_t saved;
+
+	lull__urcu_init();
+	enter_registry(d, &saved);
+	if (record->registered) {
+		record->registered = false;
+		record->next->prev = record->prev;
+		record->prev->next = record->next;
+		d->count--;
+		if (record->slow)
+			lull_store_relaxed(record->slow, (char)URCU_SLOW_MODE);
+		lull_store_relaxed(record->word, 0ul);
+	}
+	leave_registry(d, &saved);
+}
+
+void lull__urcu_wake(struct urcu_domain *d, struct urcu_record *record)
+{
+	if (record->slow)
+		lull_and_relaxed(record->slow, (char)~URCU_SLOW_WAITED);
+	if (!d->futex || lull_load_relaxed(d->futex) != (uint32_t)-1)
+		return;
+	lull_store_relaxed(d->futex, 0u);
+	lull__futex_wake_bits(d->futex, INT_MAX, FUTEX_BITSET_MATCH_ANY, true);
+}
+
+/* ---- scanning readers ------------------------------------------------------------------------------ */
+
+static unsigned long word_of(const struct urcu_domain *d, uint64_t number)
+{
+	return d->readers == URCU_ONLINE ? number << 1 | 1 : number << 32 | 1;
+}
+
+/* May a thread with this @word be in a section from before the open grace period? */
+static bool is_holdout(const struct urcu_domain *d, unsigned long word)
+{
+	if (d->readers == URCU_ONLINE)
+		return word && word != d->number;
+	return (word & URCU_NEST_MASK) && word >> 32 != d->number >> 32;
+}
+
+struct holdouts {
+	const struct urcu_domain *domain;
+	unsigned count;
+	struct lull_stall named[LULL__BLAME_MOST];
+};
+
+/* Let @record's thread wake the leader when its section ends. */
+static void flag(struct urcu_record *record)
+{
+	if (record->slow)
+		lull_or_relaxed(record->slow, (char)URCU_SLOW_WAITED);
+	if (record->waiting)
+		lull_store_relaxed(record->waiting, 1);
+}
+
+/* Count the threads that may be in a section from before the open grace period. Leader only. */
+static unsigned scan(struct urcu_domain *d, bool flags, struct holdouts *held)
+{
+	sigset_t saved;
+
+	held->domain = d;
+	held->count = 0;
+	enter_registry(d, &saved); /* THR-1, THR-2 */
+	for (struct urcu_record *r = d->list.next; r != &d->list; r = r->next) {
+		/* URCU-3 */
+		unsigned long word = lull_load_acquire(r->word);
+
+		if (!is_holdout(d, word))
+			continue;
+		if (flags)
+			flag(r);
+		if (held->count < LULL__BLAME_MOST) {
+			held->named[held->count] = (struct lull_stall){ .tid = r->tid };
+			held->named[held->count].depth =
+				d->readers == URCU_ONLINE ? 0 : (unsigned)(word & URCU_NEST_MASK);
+		}
+		held->count++;
+	}
+	leave_registry(d, &saved);
+	return held->count;
+}
+
+/* Is there a thread but this one whose sections may have light fences? Leader only. */
+static bool wants_heavy(struct urcu_domain *d)
+{
+	const struct urcu_record *own = d->record();
+	sigset_t saved;
+	bool wants;
+
+	if (d->readers != URCU_LIGHT)
+		return false;
+	enter_registry(d, &saved);
+	wants = d->count > (own && own->registered ? 1u : 0u);
+	leave_registry(d, &saved);
+	return wants;
+}
+
+static void begin(struct urcu_domain *d)
+{
+	d->started++;
+	lull_fence_full();
+	if (wants_heavy(d))
+		lull_fence_heavy();
+	d->number = word_of(d, d->started);
+	lull_store_relaxed(d->ctr, d->number);
+	lull__event_count(&lull__page()->gp_started, 1);
+}
+
+static void end(struct urcu_domain *d)
+{
+#if !defined(__x86_64__)
+	if (wants_heavy(d))
+		lull_fence_heavy();
+#endif
+	lull_store_release(&d->completed, d->started);
+	lull__event_count(&lull__page()->gp_ended, 1);
+}
+
+static bool is_over(const struct urcu_domain *d, uint64_t cookie)
+{
+	return lull_load_acquire(&d->completed) >= cookie;
+}
+
+/* ---- waiting for readers --------------------------------------------------------------------------- */
+
+static unsigned blame(void *arg, struct lull_stall *first, unsigned *holders)
+{
+	const struct holdouts *held = arg;
+	unsigned named = held->count < LULL__BLAME_MOST ? held->count : LULL__BLAME_MOST;
+
+	for (unsigned i = 0; i < named; i++)
+		first[i] = held->named[i];
+	*holders = held->count;
+	return named;
+}
+
+/* Blame those that are in the way, and report that if it is time; do not sleep. */
+static void tell(struct lull__wait *wait, struct holdouts *held)
+{
+	uint32_t word = 0;
+
+	lull__wait_sleep(wait, &word, 1, LULL__NEVER, LULL__NEVER, blame, held, NULL);
+}
+
+/* Sleep, for a while at most, until a reader has left that this grace period waits for. Returns false: none is in the way. */
+static bool sleep_for(struct urcu_domain *d, uint64_t nap_ns, struct lull__wait *wait, struct holdouts *held)
+{
+	if (!d->futex) {
+		tell(wait, held);
+		lull__nap(nap_ns);
+		return scan(d, false, held) != 0;
+	}
+	lull_store_relaxed(d->futex, (uint32_t)-1);
+	lull_fence_full(); /* before the flags: a reader that takes its flag away looks at the futex then */
+	if (scan(d, true, held) == 0)
+		return false;
+	if (d->readers == URCU_LIGHT)
+		lull_fence_heavy();
+	else
+		lull_fence_full();
+	if (scan(d, false, held) == 0)
+		return false;
+	tell(wait, held);
+	lull__futex_wait_bits(d->futex, (uint32_t)-1, FUTEX_BITSET_MATCH_ANY, lull__now_ns() + LOOK_NS, true);
+	return scan(d, false, held) != 0;
+}
+
+/* Wait until the open grace period waits for no thread. Leader only. */
+static void await(struct urcu_domain *d)
+{
+	uint64_t nap_ns = NAP_LEAST_NS;
+	struct holdouts held;
+	struct lull__wait wait;
+
+	for (int i = 0; i < SPIN_SCANS; i++) {
+		if (scan(d, false, &held) == 0)
+			return;
+		for (int pause = 0; pause <= i / 8; pause++)
+			lull_cpu_relax();
+	}
+	lull__wait_begin(&wait, LULL_WAIT_GP, 0);
+	while (sleep_for(d, nap_ns, &wait, &held))
+		nap_ns = nap_ns * 2 < NAP_MOST_NS ? nap_ns * 2 : NAP_MOST_NS;
+	if (d->futex)
+		lull_store_relaxed(d->futex, 0u);
+	lull__wait_end(&wait);
+}
+
+/* ---- asking for a grace period ---------------------------------------------------------------------- */
+
+uint64_t lull__urcu_cookie(struct urcu_domain *d)
+{
+	lull_fence_full();
+	return lull_load_relaxed(&d->started) + 1;
+}
+
+/* Begin a grace period, unless one is open. Leader only. */
+static void open_one(struct urcu_domain *d)
+{
+	if (d->started == d->completed)
+		begin(d);
+}
+
+static bool push(struct urcu_domain *d)
+{
+	struct holdouts held;
+
+	open_one(d);
+	if (scan(d, false, &held) != 0)
+		return false;
+	end(d);
+	return true;
+}
+
+bool lull__urcu_poll(struct urcu_domain *d, uint64_t cookie)
+{
+	if (is_over(d, cookie))
+		return true;
+	lull__urcu_init();
+	if (!lull__trylock(&d->leader))
+		return false;
+	/* The one that was open may have begun before the cookie was taken: then the next one, too. */
+	if (!is_over(d, cookie) && push(d) && !is_over(d, cookie))
+		push(d);
+	lull__unlock_wake(&d->leader, INT_MAX);
+	return is_over(d, cookie);
+}
+
+void lull__urcu_synchronize(struct urcu_domain *d)
+{
+	uint64_t cookie = (lull__urcu_init(), lull__urcu_cookie(d));
+
+	while (!is_over(d, cookie)) {
+		if (!lull__trylock(&d->leader)) {
+			lull__lock_await(&d->leader, LULL__NEVER);
+			continue;
+		}
+		if (!is_over(d, cookie)) {
+			open_one(d);
+			await(d);
+			end(d);
+		}
+		lull__unlock_wake(&d->leader, INT_MAX);
+	}
+}
+
+/* ---- fork -------------------------------------------------------------------------------------------- */
+
+/* Begin anew in the child, with the records of the thread that forked. Its sections go on. */
+static void domain_fork_child(struct urcu_domain *d)
+{
+	struct urcu_record *own = d->record();
+
+	d->leader.word = d->registry.word = 0;
+	d->list.next = d->list.prev = &d->list;
+	d->count = 0;
+	if (d->futex)
+		lull_store_relaxed(d->futex, 0u);
+	lull_store_relaxed(d->ctr, word_of(d, d->started)); /* the parent may have been about to */
+	d->number = word_of(d, d->started);
+	if (!own || !own->registered)
+		return;
+	own->next = own->prev = &d->list;
+	d->list.next = d->list.prev = own;
+	own->tid = lull__gettid();
+	d->count = 1;
+}
+
+void lull__urcu_fork_child(uint32_t old_tid)
+{
+	(void)old_tid;
+	lull__urcu_bp_fork_child();
+	for (struct urcu_domain *const *d = lull__urcu_domains; *d; d++) {
+		domain_fork_child(*d);
+		lull__urcu_workers_fork_child(*d);
+	}
+}
+
+struct urcu_domain *const lull__urcu_domains[] = {
+	&lull__urcu_memb, &lull__urcu_mb, &lull__urcu_bp, &lull__urcu_qsbr,
+#if LULL_URCU_VERSION < 14
+	&lull__urcu_signal,
+#endif
+	NULL,
+};

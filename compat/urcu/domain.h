@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * domain.h - the readers of one flavor, whose words are not lull's, and the grace periods that wait for them.
+ *
+ * Each flavor is a domain of its own, as in liburcu: its grace periods wait for its readers and for no others. So a
+ * section of one flavor may wait for another one, and an online thread of qsbr holds up nobody else.
+ *
+ * A domain knows a thread from its registration on, by a record that points to the thread's words. The words are
+ * what programs see that have inlined their readers; called readers use the same ones, so that a program may mix
+ * both.
+ *
+ * The library carries its own copy of lull, which nobody else sees: none of its names is exported, and it does not
+ * count as a copy (src/os/module.c). A program may use another lull beside it. Each of the two waits for its own
+ * readers.
+ */
+#ifndef LULL_URCU_DOMAIN_H
+#define LULL_URCU_DOMAIN_H
+
+#include "../../src/base/lock.h"
+#include "../../src/base/wait.h"
+#include "abi.h"
+
+enum urcu_readers {
+	URCU_LIGHT,  /* memb, bp: light fences where `has_light` says so, else full ones */
+	URCU_FULL,   /* mb: full fences */
+	URCU_ONLINE, /* qsbr: full fences in quiescent states, nothing in sections */
+};
+
+/* In urcu_reader.slow. */
+#define URCU_SLOW_MODE	 1 /* not registered, or light fences are full ones: go out of line */
+#define URCU_SLOW_WAITED 2 /* a grace period sleeps until this thread's section ends */
+
+struct urcu_record {
+	unsigned long *word;
+	char *slow;   /* NULL, or where to store URCU_SLOW_WAITED */
+	int *waiting; /* NULL, or qsbr's flag of that meaning */
+	struct urcu_record *next, *prev;
+	uint32_t tid;
+	bool registered;
+};
+
+struct urcu_domain {
+	const char *name;
+	enum urcu_readers readers;
+	unsigned long *ctr; /* for readers to store in their words */
+	uint32_t *futex;    /* where the grace period sleeps; NULL: no reader wakes it */
+	int *has_light;	    /* may inlined readers make light fences? NULL: this is not their choice */
+	bool only_light;    /* ... and they make no others */
+
+	/* Grace periods; see domain.c. */
+	uint64_t number; /* what *ctr was made of; for called readers, at hand */
+	struct lull__lock leader;
+	uint64_t started, completed;
+	struct lull__lock registry;
+	struct urcu_record list; /* of registered threads */
+	uint32_t count;
+
+	/* Callbacks; see call_rcu.c. */
+	struct lull__lock workers_lock;
+	struct call_rcu_data *workers, *by_default, **of_cpu;
+	struct urcu_atfork *atfork;
+	unsigned atfork_count;
+	struct urcu_record *(*record)(void); /* the calling thread's */
+	void (*reads)(bool begins);	     /* a worker is about to run callbacks, or has run them */
+	void (*leave)(void);		     /* the calling thread exits */
+};
+
+#define URCU_FIRST_NUMBER 1
+
+extern struct urcu_domain *const lull__urcu_domains[]; /* ends with NULL */
+extern struct urcu_domain lull__urcu_memb, lull__urcu_mb, lull__urcu_bp, lull__urcu_qsbr, lull__urcu_signal;
+
+/* Make ready what waits for the first use: the choice of fences above all. */
+void lull__urcu_init(void);
+
+void lull__urcu_register(struct urcu_domain *d, struct urcu_record *record);
+void lull__urcu_unregister(struct urcu_domain *d, struct urcu_record *record);
+
+/* Wake the grace period that sleeps for the calling thread, which has just left its section. */
+void lull__urcu_wake(struct urcu_domain *d, struct urcu_record *record);
+
+/* As of rcu.h. synchronize() is not called by a thread in a section of this domain. */
+void lull__urcu_synchronize(struct urcu_domain *d);
+uint64_t lull__urcu_cookie(struct urcu_domain *d);
+bool lull__urcu_poll(struct urcu_domain *d, uint64_t cookie);
+
+/* For life.c. */
+void lull__urcu_life_init(void);
+void lull__urcu_fork_child(uint32_t old_tid);
+void lull__urcu_bp_fork_child(void);
+
+#endif /* LULL_URCU_DOMAIN_H */

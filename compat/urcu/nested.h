@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nested.h - the readers of the flavors memb, mb and signal: a thread has a word, in which nested sections are counted.
+ *
+ * Called readers do what inlined ones do, on the same words, so that a program may enter a section by one and leave it
+ * by the other. They also see whether the thread is registered, and register it if it is not.
+ */
+#include "domain.h"
+
+#include <lull/fence.h>
+
+URCU_API void URCU(init)(void);
+URCU_API void URCU(exit)(void);
+URCU_API void URCU(register_thread)(void);
+URCU_API void URCU(unregister_thread)(void);
+URCU_API void URCU(read_lock)(void);
+URCU_API void URCU(read_unlock)(void);
+URCU_API int URCU(read_ongoing)(void);
+
+extern URCU_API struct urcu_gp URCU(gp);
+extern __thread URCU_API struct urcu_reader URCU(reader) __attribute__((tls_model("initial-exec")));
+
+struct urcu_gp URCU(gp) = { .ctr = 1 };
+__thread struct urcu_reader URCU(reader) __attribute__((tls_model("initial-exec"))) = { .slow = URCU_SLOW_MODE };
+
+static __thread struct urcu_record own_record __attribute__((tls_model("initial-exec")));
+
+static struct urcu_record *record(void)
+{
+	return &own_record;
+}
+
+static void reads(bool begins);
+
+static void register_own(void)
+{
+	own_record.word = &URCU(reader).ctr;
+	own_record.slow = &URCU(reader).slow;
+	lull__urcu_register(&DOMAIN, &own_record);
+	URCU(reader).tid = pthread_self();
+	URCU(reader).registered = 1;
+}
+
+void URCU(register_thread)(void)
+{
+	register_own();
+}
+
+void URCU(unregister_thread)(void)
+{
+	URCU(reader).registered = 0;
+	lull__urcu_unregister(&DOMAIN, &own_record);
+}
+
+static void reads(bool begins)
+{
+	begins ? URCU(register_thread)() : URCU(unregister_thread)();
+}
+
+void URCU(init)(void)
+{
+	lull__urcu_init();
+}
+
+void URCU(exit)(void)
+{
+}
+
+__attribute__((noinline)) static void lock_slowly(void)
+{
+	if (!own_record.registered)
+		register_own();
+	lull_store_release(&URCU(reader).ctr, lull_load_relaxed(&DOMAIN.number));
+	lull_fence_full();
+}
+
+void URCU(read_lock)(void)
+{
+	unsigned long word = URCU(reader).ctr;
+
+	if (lull_likely(!(uint32_t)word)) {
+		if (lull_unlikely(URCU(reader).slow & URCU_SLOW_MODE)) {
+			lock_slowly();
+			return;
+		}
+		lull_store_release(&URCU(reader).ctr, lull_load_relaxed(&DOMAIN.number));
+		lull_compiler_barrier();
+	} else {
+		lull_store_release(&URCU(reader).ctr, word + 1);
+	}
+}
+
+__attribute__((noinline)) static void unlocked_slowly(void)
+{
+	lull_fence_full();
+	lull__urcu_wake(&DOMAIN, &own_record);
+}
+
+void URCU(read_unlock)(void)
+{
+	unsigned long word = URCU(reader).ctr;
+
+	lull_store_release(&URCU(reader).ctr, word - 1);
+	if (lull_likely((uint32_t)word == 1)) {
+		lull_compiler_barrier();
+		if (lull_unlikely(lull_load_relaxed(&URCU(reader).slow)))
+			unlocked_slowly();
+	}
+}
+
+int URCU(read_ongoing)(void)
+{
+	return (int)(URCU(reader).ctr & URCU_NEST_MASK);
+}
+
+#define IN_SECTION()	((uint32_t)URCU(reader).ctr != 0)
+#define OFFLINE()	false
+#define ONLINE()	((void)0)
+#define QUIESCENT_STATE nothing
+#define THREAD_OFFLINE	nothing
+#define THREAD_ONLINE	nothing
+
+static void nothing(void)
+{
+}
+
+#include "flavor.h"
