@@ -16,7 +16,9 @@
 #endif
 
 #include "os/linux.c"
+#ifndef LULL_URCU /* which has its own answer: compat/urcu/load.c */
 #include "os/module.c"
+#endif
 #include "os/task.c"
 #include "os/write.c"
 

@@ -203,4 +203,4 @@ static void nothing(void)
 {
 }
 
-#include "flavor.h"
+#include "calls.h"

@@ -6,34 +6,18 @@
  * an empty stack wakes the worker. So a call that comes alone is served at once. A worker begins a grace period every
  * PACE_NS at most, as each may interrupt all readers: where many calls come they are served together.
  */
-#include <errno.h>
 #include <limits.h>
 #include <sched.h>
 #include <stdlib.h>
 
 #include "../../src/base/message.h"
-#include "call_rcu.h"
+#include "call_rcu_worker.h"
 
 #define PACE_NS	   500000u
 #define RETRY_NS   10000000u /* between two tries to start a thread that somebody waits for */
-#define DEFER_MOST 4096u     /* deferred by defer_rcu(): more wait for some to be called */
 
-struct call_rcu_data {
-	struct rcu_head *pushed; /* the newest first */
-	uint32_t event;		 /* changes when the worker should look */
-	uint32_t urgent;	 /* somebody waits for this queue */
-	uint32_t has_thread;
-	uint32_t stop, ended;
-	struct lull__lock running; /* held while callbacks run */
-	struct rcu_head *batch;	   /* those that have not been called yet of what the worker has taken */
-	struct urcu_domain *domain;
-	struct call_rcu_data *next; /* of the domain's; under its lock */
-	pthread_t thread;
-	unsigned long flags;
-	int cpu;
-};
 
-static __thread struct call_rcu_data *own __attribute__((tls_model("initial-exec"))); /* of the calling thread, if it is a worker */
+__thread struct call_rcu_data *lull__urcu_own_worker __attribute__((tls_model("initial-exec")));
 
 /* ---- queues ------------------------------------------------------------------------------------------- */
 
@@ -107,7 +91,7 @@ static void *work(void *arg)
 	struct call_rcu_data *w = arg;
 	uint64_t last_ns = 0;
 
-	own = w;
+	lull__urcu_own_worker = w;
 	pthread_setname_np(pthread_self(), "lull-call-rcu");
 	if (w->cpu >= 0) {
 		cpu_set_t set;
@@ -167,7 +151,7 @@ static int start(struct call_rcu_data *w)
 	return err;
 }
 
-static bool has_started(struct call_rcu_data *w)
+bool lull__urcu_worker_runs(struct call_rcu_data *w)
 {
 	int err;
 
@@ -198,7 +182,7 @@ struct call_rcu_data *lull__urcu_create_worker(struct urcu_domain *d, unsigned l
 pthread_t lull__urcu_worker_thread(struct call_rcu_data *worker)
 {
 	lull__urcu_init();
-	if (!has_started(worker))
+	if (!lull__urcu_worker_runs(worker))
 		lull__say("no thread can be started that runs callbacks; they wait");
 	return worker->thread;
 }
@@ -209,46 +193,15 @@ void lull__urcu_defer(struct call_rcu_data *worker, struct rcu_head *head)
 
 	if (lull_unlikely(!lull_load_relaxed(&worker->has_thread))) {
 		lull__urcu_init();
-		has_started(worker);
+		lull__urcu_worker_runs(worker);
 	} else if (first) {
 		nudge(worker);
 	}
 }
 
-static struct call_rcu_data *published(struct call_rcu_data **where)
-{
-	/*
-	 * ORDER URCU-8: the place of a worker before the worker; pairs with URCU-8 in publish(); without it a queue
-	 * is used before it is there; model/urcu/worker.litmus
-	 */
-	return lull_load_acquire(where);
-}
+/* ---- the end of a worker ------------------------------------------------------------------------------ */
 
-static void publish(struct call_rcu_data **where, struct call_rcu_data *w)
-{
-	/* ORDER URCU-8: the worker before its place; pairs with URCU-8 in published(); without it as there;
-	 * model/urcu/worker.litmus */
-	lull_store_release(where, w);
-}
-
-static pthread_mutex_t create_lock = PTHREAD_MUTEX_INITIALIZER;
-
-struct call_rcu_data *lull__urcu_default_worker(struct urcu_domain *d)
-{
-	struct call_rcu_data *w = published(&d->by_default);
-
-	if (lull_likely(w != NULL))
-		return w;
-	lull__urcu_init();
-	pthread_mutex_lock(&create_lock);
-	if (!d->by_default)
-		publish(&d->by_default, lull__urcu_create_worker(d, 0, -1));
-	pthread_mutex_unlock(&create_lock);
-	return d->by_default;
-}
-
-/* Let the default worker have what @w has not called. @w has no thread. */
-static void hand_over(struct call_rcu_data *w)
+void lull__urcu_worker_bury(struct call_rcu_data *w)
 {
 	struct rcu_head *head, *next, *lists[2] = { w->batch, take(w) };
 
@@ -259,9 +212,10 @@ static void hand_over(struct call_rcu_data *w)
 			lull__urcu_defer(lull__urcu_default_worker(w->domain), head);
 		}
 	}
+	free(w);
 }
 
-static void forget(struct call_rcu_data *w)
+void lull__urcu_worker_forget(struct call_rcu_data *w)
 {
 	struct call_rcu_data **at = &w->domain->workers;
 
@@ -285,113 +239,15 @@ static void end_thread(struct call_rcu_data *w)
 
 void lull__urcu_free_worker(struct urcu_domain *d, struct call_rcu_data *worker)
 {
-	if (!worker || worker == published(&d->by_default))
+	if (!worker || worker == lull_load_relaxed(&d->by_default))
 		return;
 	lull__urcu_init();
 	lull__lock(&d->workers_lock);
-	forget(worker);
+	lull__urcu_worker_forget(worker);
 	lull__unlock(&d->workers_lock);
 	if (worker->has_thread)
 		end_thread(worker);
-	hand_over(worker);
-	free(worker);
-}
-
-/* ---- workers for each CPU -------------------------------------------------------------------------------- */
-
-static unsigned cpus(void)
-{
-	static unsigned count;
-	unsigned known = lull_load_relaxed(&count);
-
-	if (!known) {
-		known = lull__cpus_possible();
-		lull_store_relaxed(&count, known);
-	}
-	return known;
-}
-
-struct call_rcu_data *lull__urcu_cpu_worker(struct urcu_domain *d, int cpu)
-{
-	struct call_rcu_data **of_cpu = lull_load_relaxed(&d->of_cpu);
-
-	return of_cpu && cpu >= 0 && (unsigned)cpu < cpus() ? published(&of_cpu[cpu]) : NULL;
-}
-
-struct call_rcu_data *lull__urcu_worker_here(struct urcu_domain *d)
-{
-	struct call_rcu_data *w = d->of_cpu ? lull__urcu_cpu_worker(d, sched_getcpu()) : NULL;
-
-	return w ? w : lull__urcu_default_worker(d);
-}
-
-static int set_cpu_worker(struct urcu_domain *d, unsigned cpu, struct call_rcu_data *worker)
-{
-	if (!d->of_cpu)
-		lull_store_relaxed(&d->of_cpu, (struct call_rcu_data **)calloc(cpus(), sizeof(*d->of_cpu)));
-	if (!d->of_cpu)
-		return ENOMEM;
-	if (worker && d->of_cpu[cpu])
-		return EEXIST;
-	publish(&d->of_cpu[cpu], worker);
-	return 0;
-}
-
-int lull__urcu_set_cpu_worker(struct urcu_domain *d, int cpu, struct call_rcu_data *worker)
-{
-	int err = EINVAL;
-
-	lull__urcu_init();
-	if (cpu >= 0 && (unsigned)cpu < cpus()) {
-		lull__lock(&d->workers_lock);
-		err = set_cpu_worker(d, (unsigned)cpu, worker);
-		lull__unlock(&d->workers_lock);
-	}
-	if (err)
-		errno = err;
-	return -err;
-}
-
-int lull__urcu_create_cpu_workers(struct urcu_domain *d, unsigned long flags)
-{
-	lull__urcu_init();
-	for (unsigned cpu = 0; cpu < cpus(); cpu++) {
-		struct call_rcu_data *w;
-		int err;
-
-		if (lull__urcu_cpu_worker(d, (int)cpu))
-			continue;
-		w = lull__urcu_create_worker(d, flags, (int)cpu);
-		err = lull__urcu_set_cpu_worker(d, (int)cpu, w);
-		if (err)
-			lull__urcu_free_worker(d, w);
-		if (err && err != -EEXIST) /* another thread may have been faster */
-			return err;
-	}
-	return 0;
-}
-
-void lull__urcu_free_cpu_workers(struct urcu_domain *d)
-{
-	struct call_rcu_data **freed;
-	unsigned count = 0;
-
-	if (!d->of_cpu)
-		return;
-	freed = calloc(cpus(), sizeof(*freed));
-	if (!freed)
-		return; /* they go on */
-	lull__lock(&d->workers_lock);
-	for (unsigned cpu = 0; cpu < cpus(); cpu++) {
-		if (d->of_cpu[cpu])
-			freed[count++] = d->of_cpu[cpu];
-		lull_store_relaxed(&d->of_cpu[cpu], (struct call_rcu_data *)NULL);
-	}
-	lull__unlock(&d->workers_lock);
-	lull__urcu_synchronize(d); /* call_rcu() may be about to use one of them */
-	while (count)
-		lull__urcu_free_worker(d, freed[--count]);
-	free(freed);
+	lull__urcu_worker_bury(worker);
 }
 
 /* ---- barrier ------------------------------------------------------------------------------------------------ */
@@ -428,7 +284,7 @@ void lull__urcu_barrier(struct urcu_domain *d, const char *call)
 	struct barrier *all = NULL, *one;
 	uint32_t left = 1, now;
 
-	if (own)
+	if (lull__urcu_own_worker)
 		lull__misuse("%s in a callback would wait for itself for ever", call);
 	lull__urcu_init();
 	lull__lock(&d->workers_lock);
@@ -449,107 +305,4 @@ void lull__urcu_barrier(struct urcu_domain *d, const char *call)
 		lull__futex_wait(&left, now, LULL__NEVER);
 	for (; (one = all); free(one))
 		all = one->next;
-}
-
-/* ---- fork ---------------------------------------------------------------------------------------------------- */
-
-void lull__urcu_register_atfork(struct urcu_domain *d, struct urcu_atfork *atfork)
-{
-	lull__lock(&d->workers_lock);
-	if (d->atfork_count++ == 0)
-		d->atfork = atfork;
-	lull__unlock(&d->workers_lock);
-}
-
-void lull__urcu_unregister_atfork(struct urcu_domain *d, struct urcu_atfork *atfork)
-{
-	(void)atfork;
-	lull__lock(&d->workers_lock);
-	if (--d->atfork_count == 0)
-		d->atfork = NULL;
-	lull__unlock(&d->workers_lock);
-}
-
-/* Let no callback run, and no thread begin, until the fork is over. */
-void lull__urcu_before_fork(struct urcu_domain *d)
-{
-	if (d->atfork)
-		d->atfork->before_fork(d->atfork->priv);
-	lull__lock(&d->workers_lock);
-	for (struct call_rcu_data *w = d->workers; w; w = w->next)
-		if (w != own)
-			lull__lock(&w->running);
-}
-
-void lull__urcu_after_fork_parent(struct urcu_domain *d)
-{
-	for (struct call_rcu_data *w = d->workers; w; w = w->next)
-		if (w != own)
-			lull__unlock(&w->running);
-	lull__unlock(&d->workers_lock);
-	if (d->atfork)
-		d->atfork->after_fork_parent(d->atfork->priv);
-}
-
-/* The default worker goes on with all that the parent had deferred; the others are no more, as with liburcu. */
-void lull__urcu_after_fork_child(struct urcu_domain *d)
-{
-	struct call_rcu_data *w, *next;
-
-	lull__urcu_init(); /* an unnoticed child frees the locks there */
-	if (d->atfork)
-		d->atfork->after_fork_child(d->atfork->priv);
-	free(d->of_cpu);
-	d->of_cpu = NULL;
-	for (w = d->workers; w; w = next) {
-		next = w->next;
-		if (w != d->by_default) {
-			forget(w);
-			hand_over(w);
-			free(w);
-		}
-	}
-	if (d->by_default)
-		has_started(d->by_default);
-}
-
-void lull__urcu_workers_fork_child(struct urcu_domain *d)
-{
-	d->workers_lock.word = 0;
-	for (struct call_rcu_data *w = d->workers; w; w = w->next) {
-		w->running.word = 0;
-		w->has_thread = w == own;
-	}
-	pthread_mutex_init(&create_lock, NULL);
-}
-
-/* ---- defer_rcu ------------------------------------------------------------------------------------------------ */
-
-static uint32_t deferred_now;
-
-static void call_deferred(struct rcu_head *head)
-{
-	struct urcu_deferred *deferred = (struct urcu_deferred *)(void *)head;
-	void (*fct)(void *p) = deferred->fct;
-	void *p = deferred->p;
-
-	free(deferred);
-	lull_sub_relaxed(&deferred_now, 1u);
-	fct(p);
-}
-
-struct urcu_deferred *lull__urcu_deferred(void (*fct)(void *p), void *p)
-{
-	struct urcu_deferred *deferred = malloc(sizeof(*deferred));
-
-	if (!deferred)
-		return NULL;
-	*deferred = (struct urcu_deferred){ .head.func = call_deferred, .fct = fct, .p = p };
-	lull_add_relaxed(&deferred_now, 1u);
-	return deferred;
-}
-
-bool lull__urcu_many_deferred(void)
-{
-	return lull_load_relaxed(&deferred_now) > DEFER_MOST && !own;
 }

@@ -18,7 +18,7 @@
 
 #include "../../src/base/lock.h"
 #include "../../src/base/wait.h"
-#include "abi.h"
+#include "urcu_abi.h"
 
 enum urcu_readers {
 	URCU_LIGHT,  /* memb, bp: light fences where `has_light` says so, else full ones */

@@ -6,7 +6,7 @@
 #define URCU_TEXT(name) "urcu_memb_" #name
 #define DOMAIN		lull__urcu_memb
 
-#include "nested.h"
+#include "counted.h"
 
 extern URCU_API int urcu_memb_has_sys_membarrier;
 int urcu_memb_has_sys_membarrier;

@@ -4,7 +4,7 @@
  */
 #include <lull/atomic.h>
 
-#include "abi.h"
+#include "urcu_abi.h"
 
 URCU_API void *rcu_dereference_sym(void *p);
 URCU_API void *rcu_set_pointer_sym(void **p, void *v);

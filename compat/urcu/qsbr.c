@@ -132,4 +132,4 @@ static bool offline(void)
 #define THREAD_OFFLINE	URCU(thread_offline)
 #define THREAD_ONLINE	URCU(thread_online)
 
-#include "flavor.h"
+#include "calls.h"

@@ -6,7 +6,7 @@
 #define URCU_TEXT(name) "urcu_signal_" #name
 #define DOMAIN		lull__urcu_signal
 
-#include "nested.h"
+#include "counted.h"
 
 struct urcu_domain lull__urcu_signal = {
 	.name = "signal",

@@ -10,21 +10,6 @@
 
 #include "os.h"
 
-#ifdef LULL_URCU
-
-/* It has no note, and looks for none: see compat/urcu/domain.h. */
-void lull__find_copies(const char *copy_in[2])
-{
-	copy_in[0] = copy_in[1] = NULL;
-}
-
-void lull__stay_loaded(const char *module)
-{
-	(void)module;
-}
-
-#else
-
 #ifdef __clang__ /* its AddressSanitizer would put a guard zone behind the note, and then finds the search in there */
 #define NO_GUARD_ZONE __attribute__((no_sanitize("address")))
 #else
@@ -75,5 +60,3 @@ void lull__stay_loaded(const char *module)
 	if (by_name)
 		by_name(module, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
-
-#endif /* LULL_URCU */

@@ -3,7 +3,7 @@
  * torture.c - readers that look how many grace periods their object has seen since it was unlinked: none, for it would
  * have waited for them. usage: torture MILLISECONDS [call]; with `call`, objects age by callbacks.
  */
-#include "flavor.h"
+#include "urcu_flavor.h"
 
 #include <stdatomic.h>
 #include <string.h>

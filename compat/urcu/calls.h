@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flavor.h - the functions of one flavor, by its name. Included once by each flavor's file, which defines:
+ * calls.h - the functions of one flavor, by its name. Included once by each flavor's file, which defines:
  *
  *	URCU(name)	the name with the flavor's prefix
  *	DOMAIN		the flavor's struct urcu_domain

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flavor.h - liburcu's headers of the flavor that a test is compiled for, -DFLAVOR_memb and so on; with -D_LGPL_SOURCE
+ * urcu_flavor.h - liburcu's headers of the flavor that a test is compiled for, -DFLAVOR_memb and so on; with -D_LGPL_SOURCE
  * its readers are inlined. And what all tests say: ok, or what went wrong.
  */
 #ifndef TESTS_URCU_FLAVOR_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nested.h - the readers of the flavors memb, mb and signal: a thread has a word, in which nested sections are counted.
+ * counted.h - the readers of the flavors memb, mb and signal: a thread has a word, in which nested sections are counted.
  *
  * Called readers do what inlined ones do, on the same words, so that a program may enter a section by one and leave it
  * by the other. They also see whether the thread is registered, and register it if it is not.
@@ -124,4 +124,4 @@ static void nothing(void)
 {
 }
 
-#include "flavor.h"
+#include "calls.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * abi.h - the binary interface of liburcu 0.13 to 0.15 (soname 8), as compiled programs use it.
+ * urcu_abi.h - the binary interface of liburcu 0.13 to 0.15 (soname 8), as compiled programs use it.
  *
  * Programs that inline their readers read and write the words that are declared here. So the layout, the sizes
  * and the meaning of each bit are liburcu's. Only the first members of a reader are touched from outside; what
