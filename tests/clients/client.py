@@ -29,12 +29,14 @@ class Client:
     figures: tuple = ()  # (key, what it is, "less" or "more" is better), of those that are compared
     source: str = ""  # the package whose source it is built from
     build: typing.Callable = None  # (release, folder, sources) before the room is made, with the machine's compiler
+    alone: bool = False  # on lull only: there is nothing to compare
 
 
 @dataclasses.dataclass
 class How:
     """How much. seconds: of each load; size: names of a zone, and the like; rate: queries in a second."""
     short: bool = False
+    build: str = ""  # the folder in which lull is built
 
     @property
     def seconds(self):

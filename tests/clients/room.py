@@ -63,6 +63,7 @@ class Room:
 
     def __init__(self, release, scratch, side, prefix, environment=None):
         self.side, self.prefix = side, list(prefix)
+        self.seen, self.strays = 0, []  # programs whose library was looked at, and those that ran on the wrong one
         self.environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8",
                             **(environment or {})}
         self.files = pathlib.Path(scratch) / "files"
@@ -114,6 +115,8 @@ class Room:
     def run(self, *words, client=True, timeout=PATIENCE_S, **options):
         """Run a program to its end: (exit status, what it said)."""
         program = self.start(*words, client=client, stdout=subprocess.PIPE, text=True, **options)
+        if client:
+            self.watch(program)
         try:
             said, _ = program.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
@@ -125,8 +128,22 @@ class Room:
     def must_run_on(self, pid, wrong):
         """@pid runs on the library that is meant."""
         maps = pathlib.Path(f"/proc/{pid}/maps").read_text(encoding="utf-8")
+        self.seen += 1
         if ("liblull-urcu" in maps) != (self.side == "lull"):
-            wrong.append(f"it does {'' if 'liblull-urcu' in maps else 'not '}run on lull")
+            name = pathlib.Path(os.readlink(f"/proc/{pid}/exe")).name
+            wrong.append(f"{name} does {'' if 'liblull-urcu' in maps else 'not '}run on lull")
+
+    def watch(self, program):
+        """Look which library @program runs on, as soon as it has loaded one; a short program may end before that."""
+        while program.poll() is None:
+            try:
+                maps = pathlib.Path(f"/proc/{program.pid}/maps").read_text(encoding="utf-8")
+            except OSError:
+                return
+            if "/liburcu" in maps:  # what is preloaded is there before
+                self.must_run_on(program.pid, self.strays)
+                return
+            time.sleep(0.001)
 
     def said(self, log):
         return self.path(log).read_text(encoding="utf-8", errors="replace") if self.path(log).exists() else ""
