@@ -50,6 +50,7 @@ static const struct command {
 	{ "top", lull_cmd_top, NULL, "what lull does in a running process", false },
 	{ "trace", lull_cmd_trace, NULL, "a timeline of what lull does in a process", false },
 	{ "oracle", NEEDS_BPF(lull_cmd_oracle), "the kernel's table that shows a mutex which threads run", false },
+	{ "urcu", lull_cmd_urcu, NULL, "run a program that was linked with liburcu, on lull", false },
 	{ "doctor", lull_cmd_doctor, NULL, "what this machine and kernel offer", true },
 };
 

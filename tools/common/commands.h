@@ -16,5 +16,6 @@ int lull_cmd_top(int argc, char **argv);
 int lull_cmd_torture(int argc, char **argv);
 int lull_cmd_trace(int argc, char **argv);
 int lull_cmd_tradeoff(int argc, char **argv);
+int lull_cmd_urcu(int argc, char **argv);
 
 #endif
