@@ -29,6 +29,7 @@ class Client:
     figures: tuple = ()  # (key, what it is, "less" or "more" is better), of those that are compared
     source: str = ""  # the package whose source it is built from
     build: typing.Callable = None  # (release, folder, sources) before the room is made, with the machine's compiler
+    options: tuple = ()  # for lull urcu
     alone: bool = False  # on lull only: there is nothing to compare
 
 

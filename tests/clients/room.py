@@ -73,7 +73,7 @@ class Room:
             (scratch / name).mkdir()
         mount("-t", "overlay", "overlay", "-o",
               f"lowerdir={release.root},upperdir={scratch}/upper,workdir={scratch}/work", self.files)
-        for name in ("proc", "dev", "sys", "tmp", "run", "etc", "root", "var/run", str(ROOT).lstrip("/")):
+        for name in ("proc", "dev", "sys", "tmp", "run", "etc", "root", "state", "var/run", str(ROOT).lstrip("/")):
             if not (self.files / name).exists():
                 (self.files / name).mkdir(parents=True)
         mount("-t", "proc", "proc", self.files / "proc")
