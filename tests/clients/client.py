@@ -14,6 +14,7 @@ class Result:
     wrong: list = dataclasses.field(default_factory=list)
     checked: int = 0
     note: str = ""
+    grace_periods: typing.Optional[int] = None  # that lull made, where it was asked
     refused: str = ""  # lull's own line, if it refuses the program
 
 

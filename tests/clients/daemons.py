@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Debian's other programs that use liburcu: each is started, asked to do what it is for as far as a machine without its
 hardware allows, and ended."""
+import os
+import pty
 import re
+import select
+import signal
 import socket
 import struct
-import subprocess
 
 import dns
 from client import Client, Result
@@ -18,11 +21,12 @@ def judge_log(room, log, wrong):
             wrong.append(f"it said: {line.strip()[-300:]}")
 
 
-def stop(room, program, log, wrong, statuses=(0,)):
+def stop(room, program, log, result, statuses=(0,)):
+    result.grace_periods = room.grace_periods(program.pid)
     status, _ = end(program)
     if status not in statuses:
-        wrong.append(f"ended with {status}: {room.said(log)[-300:]}")
-    judge_log(room, log, wrong)
+        result.wrong.append(f"ended with {status}: {room.said(log)[-300:]}")
+    judge_log(room, log, result.wrong)
 
 
 def tool(room, wrong, *words, statuses=(0,), client=False):
@@ -83,7 +87,7 @@ def gdnsd(room, how):
         if answer != [f"10.0.0.{number}"]:
             result.wrong.append(f"reload {number}: {answer}")
         result.checked += 1
-    stop(room, program, log, result.wrong, (0, -15))
+    stop(room, program, log, result, (0, -15))
     return result
 
 
@@ -127,7 +131,7 @@ def lttng(room, how):
         if size < 10000:
             result.wrong.append(f"session {number} has traced {size} bytes")
         result.checked += 1
-    stop(room, program, log, result.wrong)
+    stop(room, program, log, result)
     return result
 
 
@@ -202,7 +206,7 @@ def ganesha(room, how):
         if not client.null() or not client.root_is_directory():
             result.wrong.append(f"answer {number} is wrong")
         result.checked += 1
-    stop(room, program, log, result.wrong)
+    stop(room, program, log, result)
     return result
 
 
@@ -223,18 +227,37 @@ def glusterd(room, how):
     for _ in range(5 if how.short else 50):
         tool(room, result.wrong, "gluster", "--mode=script", "volume", "list")
         result.checked += 1
-    stop(room, program, log, result.wrong, (0, 15))
+    stop(room, program, log, result, (0, 15))
     return result
 
 
 # ---- netsniff-ng's flowtop ----------------------------------------------------------------------------
 
 def flowtop(room, how):
-    """It shows flows of the kernel's connection tracking, which is not here, and needs a terminal: script(1) is one."""
+    """It shows the flows that the kernel tracks, on a terminal."""
     result = Result()
-    status, text = room.run("flowtop", timeout=4, environment={"TERM": "xterm"})
-    result.note = f"status {status}: {text.strip()[-80:]!r}"
+    ours, its = pty.openpty()
+    program = room.start("flowtop", "-G", stdin=its, stdout=its, stderr=its, environment={"TERM": "xterm"},
+                         start_new_session=True)
+    os.close(its)
+    shown = b""
+    for _ in range(20 if how.short else 50):
+        if select.select([ours], [], [], 0.2)[0]:
+            try:
+                shown += os.read(ours, 65536)
+            except OSError:  # it has ended
+                break
+    if program.poll() is None:
+        room.must_run_on(program.pid, result.wrong)
+        result.grace_periods = room.grace_periods(program.pid)
+        os.write(ours, b"q")
+        status, _ = end(program, signal.SIGTERM, 10)
+    else:
+        status = program.returncode
+    result.note = f"status {status}, {'a screen' if b'flowtop' in shown else repr(shown[-80:].decode(errors='replace'))}"
     result.checked = 1
+    if status not in (0, 1):
+        result.wrong.append(f"ended with {status}")
     return result
 
 
@@ -251,5 +274,5 @@ CLIENTS = [
     other("ganesha.nfsd", "nfs-ganesha", ("nfs-ganesha", "nfs-ganesha-vfs"), "both", "NULL and COMPOUND over NFSv4", ganesha),
     other("glusterd", "glusterfs-server", ("glusterfs-server",), "inlined", "started, asked, ended; a plugin loads "
           "liburcu, so lull urcu is told the version", glusterd, options=("--as=0.13",)),
-    other("flowtop", "netsniff-ng", ("netsniff-ng",), "inlined", "started", flowtop),
+    other("flowtop", "netsniff-ng", ("netsniff-ng", "ncurses-base"), "inlined", "started, in a terminal", flowtop),
 ]

@@ -115,6 +115,7 @@ def run(room, how, rate, commits_rate):
     result.figures = {"commits": len(changes.commits), "commit p50 ms": statistics.median(changes.commits),
                       "commit p99 ms": centile(changes.commits, 0.99), "reload p50 ms": statistics.median(changes.reloads),
                       "qps": load.figures.get("qps"), "rss kB": highest_rss_kb(knotd.pid), "threads": threads_of(knotd.pid)}
+    result.grace_periods = room.grace_periods(knotd.pid)
     status, result.figures["stop ms"] = end(knotd)
     if status != 0:
         result.wrong.append(f"knotd ended with {status}")

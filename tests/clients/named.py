@@ -105,6 +105,7 @@ def run(room, how):
     result.figures = {"updates": len(took), "update p50 ms": statistics.median(took), "update p99 ms": centile(took, 0.99),
                       "worst update ms": max(took), "rss kB": highest_rss_kb(auth.program.pid),
                       "threads": threads_of(auth.program.pid)}
+    result.grace_periods = room.grace_periods(auth.program.pid)
     result.figures["resolver stop ms"] = resolver.end()
     result.figures["stop ms"] = auth.end()
     return result

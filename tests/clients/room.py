@@ -6,6 +6,7 @@ unpacked. The project stands in it at its own path. When the room's first proces
 """
 import ctypes
 import fcntl
+import json
 import os
 import pathlib
 import shutil
@@ -127,10 +128,13 @@ class Room:
 
     def must_run_on(self, pid, wrong):
         """@pid runs on the library that is meant."""
-        maps = pathlib.Path(f"/proc/{pid}/maps").read_text(encoding="utf-8")
+        try:
+            maps = pathlib.Path(f"/proc/{pid}/maps").read_text(encoding="utf-8")
+            name = pathlib.Path(os.readlink(f"/proc/{pid}/exe")).name
+        except OSError:  # it has ended
+            return
         self.seen += 1
         if ("liblull-urcu" in maps) != (self.side == "lull"):
-            name = pathlib.Path(os.readlink(f"/proc/{pid}/exe")).name
             wrong.append(f"{name} does {'' if 'liblull-urcu' in maps else 'not '}run on lull")
 
     def watch(self, program):
@@ -144,6 +148,16 @@ class Room:
                 self.must_run_on(program.pid, self.strays)
                 return
             time.sleep(0.001)
+
+    def grace_periods(self, pid):
+        """How many lull has made for @pid; None where it does not say."""
+        if self.side != "lull":
+            return None
+        status, text = self.run(self.prefix[0], "top", "--once", "--interval=0", "--json", pid, client=False)
+        try:
+            return json.loads(text)["total"]["grace_periods"] if status == 0 else None
+        except (ValueError, KeyError):
+            return None
 
     def said(self, log):
         return self.path(log).read_text(encoding="utf-8", errors="replace") if self.path(log).exists() else ""
