@@ -5,7 +5,7 @@ import storm
 import torture
 
 RELEASE = "bookworm"
-TRIES, MILLISECONDS = 4, 1500
+TRIES, MILLISECONDS = 4, 1000
 
 
 def by_torture(flavor, readers, worker):
@@ -49,7 +49,7 @@ def run(room, how):
     notes = []
     for fault, finders in FAULTS.items():
         found = []
-        for name, look in finders:
+        for name, look in finders[:2] if how.short else finders:
             room.prefix = ["env", f"LD_PRELOAD={library}", "LULL_URCU_BUSTED="]
             sound = look(room)
             if sound:
@@ -62,7 +62,7 @@ def run(room, how):
             elif seen:
                 found.append(name)
         if not found:
-            result.wrong.append(f"{fault} is found by none of {', '.join(name for name, _ in finders)}")
+            result.wrong.append(f"{fault} is found by none of those that looked")
         notes.append(f"{fault} found by {', '.join(found) or 'none'}")
     result.note = "; ".join(notes)
     return result
