@@ -10,7 +10,6 @@
 #include <sched.h>
 #include <stdlib.h>
 
-#include "../../src/base/fault.h"
 #include "../../src/base/message.h"
 #include "call_rcu_worker.h"
 
@@ -122,8 +121,7 @@ static void *work(void *arg)
 		if (!w->batch) /* else a child goes on with what its parent's worker had taken */
 			w->batch = take(w);
 		lull__unlock(&w->running);
-		if (!LULL__BUSTED(URCU_EARLY_CALLBACK))
-			lull__urcu_synchronize(w->domain);
+		lull__urcu_synchronize(w->domain);
 		run(w);
 	}
 	/*

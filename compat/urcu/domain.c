@@ -24,7 +24,6 @@
 #include "../../src/base/message.h"
 #include "../../src/base/process.h"
 #include "call_rcu.h"
-#include "call_rcu_worker.h"
 
 #define SPIN_SCANS  64	    /* before going to sleep: a few microseconds */
 #define NAP_LEAST_NS 50000  /* between two looks at readers that wake nobody ... */
@@ -181,7 +180,7 @@ static unsigned scan(struct urcu_domain *d, bool flags, struct holdouts *held)
 		/* URCU-3 */
 		unsigned long word = lull_load_acquire(r->word);
 
-		if (!is_holdout(d, word) || LULL__BUSTED(URCU_UNSEEN))
+		if (!is_holdout(d, word))
 			continue;
 		if (flags)
 			flag(r);
@@ -346,8 +345,6 @@ void lull__urcu_synchronize(struct urcu_domain *d)
 {
 	uint64_t cookie = (lull__urcu_init(), lull__urcu_cookie(d));
 
-	if (LULL__BUSTED(URCU_NO_WAIT) && !lull__urcu_own_worker)
-		return;
 	while (!is_over(d, cookie)) {
 		if (!lull__trylock(&d->leader)) {
 			lull__lock_await(&d->leader, LULL__NEVER);

@@ -2,8 +2,7 @@
 /*
  * fault.h - faults that can be switched on, to prove that they are found.
  *
- * Only a build with LULL_BUSTED (tests/torture) contains them: `lull torture --busted NAME` switches one on. What stands
- * in for liburcu has faults of its own, in a build with LULL_URCU_BUSTED (tests/clients).
+ * Only a build with LULL_BUSTED (tests/torture) contains them: `lull torture --busted NAME` switches one on.
  * In other builds the macros below compile to nothing.
  */
 #ifndef LULL_FAULT_H
@@ -12,11 +11,7 @@
 #ifdef LULL_BUSTED
 #include "busted.h"
 #else
-#ifdef LULL_URCU_BUSTED
-#include "../../tests/clients/urcu_busted.h"
-#else
-#define LULL__BUSTED(fault) false
-#endif
+#define LULL__BUSTED(fault)	      false
 #define lull__busted_word(thread, word) (word)
 #define lull__busted_linger()	      ((void)0)
 #define lull__busted_pause()	      ((void)0)
