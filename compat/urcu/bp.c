@@ -154,10 +154,11 @@ void URCU(read_lock)(void)
 	reader = URCU(reader);
 	word = reader->ctr;
 	if (lull_likely(!(uint32_t)word)) {
-		lull_store_release(&reader->ctr, lull_load_relaxed(&DOMAIN.number));
-		lull_fence_light();
+		urcu_enter(&reader->ctr, &DOMAIN.number);
+		if (lull_unlikely(lull__fence_full_mode))
+			lull_fence_full(); /* URCU-1, as a real fence */
 	} else {
-		lull_store_release(&reader->ctr, word + 1);
+		urcu_leave(&reader->ctr, word + 1); /* RCU-6: nested */
 	}
 }
 
@@ -165,7 +166,7 @@ void URCU(read_unlock)(void)
 {
 	struct urcu_bp_reader *reader = URCU(reader);
 
-	lull_store_release(&reader->ctr, reader->ctr - 1);
+	urcu_leave(&reader->ctr, reader->ctr - 1);
 }
 
 int URCU(read_ongoing)(void)

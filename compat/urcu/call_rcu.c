@@ -4,7 +4,7 @@
  *
  * A queue is a stack that anyone pushes to, and that its worker takes as a whole and turns round. Whoever pushes to
  * an empty stack wakes the worker. So a call that comes alone is served at once. A worker begins a grace period every
- * PACE_NS at most, as each may interrupt all readers: where many calls come they are served together.
+ * URCU_PACE_NS at most, as each may interrupt all readers: where many calls come they are served together.
  */
 #include <limits.h>
 #include <sched.h>
@@ -13,8 +13,8 @@
 #include "../../src/base/message.h"
 #include "call_rcu_worker.h"
 
-#define PACE_NS	   500000u
-#define RETRY_NS   10000000u /* between two tries to start a thread that somebody waits for */
+#define URCU_PACE_NS	   500000u
+#define URCU_RETRY_NS   10000000u /* between two tries to start a thread that somebody waits for */
 
 
 __thread struct call_rcu_data *lull__urcu_own_worker __attribute__((tls_model("initial-exec")));
@@ -31,14 +31,14 @@ static void nudge(struct call_rcu_data *w)
 	lull__futex_wake(&w->event, INT_MAX);
 }
 
-static bool push(struct call_rcu_data *w, struct rcu_head *head)
+static bool urcu_push(struct call_rcu_data *w, struct rcu_head *head)
 {
 	struct rcu_head *newest = lull_load_relaxed(&w->pushed);
 
 	do
 		head->next = newest;
 	/*
-	 * ORDER URCU-5: the unlinking and the head before it is on the queue; pairs with URCU-5 in take();
+	 * ORDER URCU-5: the unlinking and the head before it is on the queue; pairs with URCU-5 in urcu_take();
 	 * without it the grace period misses the unlinking, or the worker calls what is not there yet;
 	 * model/urcu/queue.litmus
 	 */
@@ -47,12 +47,12 @@ static bool push(struct call_rcu_data *w, struct rcu_head *head)
 }
 
 /* Take all that waits, the oldest first. */
-static struct rcu_head *take(struct call_rcu_data *w)
+static struct rcu_head *urcu_take(struct call_rcu_data *w)
 {
 	struct rcu_head *oldest = NULL, *next;
 
 	/* ORDER URCU-5: the queue before the grace period, and what was pushed before it is called; pairs with
-	 * URCU-5 in push(); without it as there; model/urcu/queue.litmus */
+	 * URCU-5 in urcu_push(); without it as there; model/urcu/queue.litmus */
 	for (struct rcu_head *head = lull_xchg_acquire(&w->pushed, NULL); head; head = next) {
 		next = head->next;
 		head->next = oldest;
@@ -78,7 +78,7 @@ static void run(struct call_rcu_data *w)
 /* Is it too early for a grace period after that of @last_ns? Then sleep until it is time, or something happens. */
 static bool rest(struct call_rcu_data *w, uint32_t event, uint64_t last_ns)
 {
-	uint64_t due_ns = last_ns + PACE_NS;
+	uint64_t due_ns = last_ns + URCU_PACE_NS;
 
 	if (lull_load_relaxed(&w->urgent) || lull__is_past(due_ns))
 		return false;
@@ -119,7 +119,7 @@ static void *work(void *arg)
 		last_ns = lull__now_ns();
 		lull__lock(&w->running); /* no fork in between loses what is taken */
 		if (!w->batch) /* else a child goes on with what its parent's worker had taken */
-			w->batch = take(w);
+			w->batch = urcu_take(w);
 		lull__unlock(&w->running);
 		lull__urcu_synchronize(w->domain);
 		run(w);
@@ -189,7 +189,7 @@ pthread_t lull__urcu_worker_thread(struct call_rcu_data *worker)
 
 void lull__urcu_defer(struct call_rcu_data *worker, struct rcu_head *head)
 {
-	bool first = push(worker, head);
+	bool first = urcu_push(worker, head);
 
 	if (lull_unlikely(!lull_load_relaxed(&worker->has_thread))) {
 		lull__urcu_init();
@@ -203,7 +203,7 @@ void lull__urcu_defer(struct call_rcu_data *worker, struct rcu_head *head)
 
 void lull__urcu_worker_bury(struct call_rcu_data *w)
 {
-	struct rcu_head *head, *next, *lists[2] = { w->batch, take(w) };
+	struct rcu_head *head, *next, *lists[2] = { w->batch, urcu_take(w) };
 
 	w->batch = NULL;
 	for (int i = 0; i < 2; i++) {
@@ -275,7 +275,7 @@ static void hurry(struct call_rcu_data *w)
 {
 	lull_store_relaxed(&w->urgent, 1u);
 	while (start(w) != 0)
-		lull__nap(RETRY_NS);
+		lull__nap(URCU_RETRY_NS);
 	nudge(w);
 }
 
@@ -290,11 +290,11 @@ void lull__urcu_barrier(struct urcu_domain *d, const char *call)
 	lull__lock(&d->workers_lock);
 	for (struct call_rcu_data *w = d->workers; w; w = w->next) {
 		while (!(one = malloc(sizeof(*one))))
-			lull__nap(RETRY_NS);
+			lull__nap(URCU_RETRY_NS);
 		*one = (struct barrier){ .head.func = barrier_reached, .next = all, .left = &left };
 		all = one;
 		lull_add_relaxed(&left, 1u);
-		push(w, &one->head);
+		urcu_push(w, &one->head);
 		hurry(w);
 	}
 	lull__unlock(&d->workers_lock);

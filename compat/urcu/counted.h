@@ -30,7 +30,7 @@ static struct urcu_record *record(void)
 	return &own_record;
 }
 
-static void reads(bool begins);
+#define OWN_WORD ((const uint64_t *)&URCU(reader).ctr)
 
 static void register_own(void)
 {
@@ -70,29 +70,23 @@ __attribute__((noinline)) static void lock_slowly(void)
 {
 	if (!own_record.registered)
 		register_own();
-	lull_store_release(&URCU(reader).ctr, lull_load_relaxed(&DOMAIN.number));
-	lull_fence_full();
+	urcu_enter(&URCU(reader).ctr, &DOMAIN.number);
+	lull_fence_full(); /* URCU-1, as a real fence */
 }
 
 void URCU(read_lock)(void)
 {
-	unsigned long word = URCU(reader).ctr;
-
-	if (lull_likely(!(uint32_t)word)) {
-		if (lull_unlikely(URCU(reader).slow & URCU_SLOW_MODE)) {
-			lock_slowly();
-			return;
-		}
-		lull_store_release(&URCU(reader).ctr, lull_load_relaxed(&DOMAIN.number));
-		lull_compiler_barrier();
-	} else {
-		lull_store_release(&URCU(reader).ctr, word + 1);
-	}
+	if (lull_unlikely(!lull_own_low_is_zero(OWN_WORD, UINT32_MAX)))
+		urcu_leave(&URCU(reader).ctr, URCU(reader).ctr + 1); /* RCU-6: nested */
+	else if (lull_unlikely(lull_nonzero_relaxed(&URCU(reader).slow)))
+		lock_slowly();
+	else
+		urcu_enter(&URCU(reader).ctr, &DOMAIN.number);
 }
 
 __attribute__((noinline)) static void unlocked_slowly(void)
 {
-	lull_fence_full();
+	lull_fence_full(); /* URCU-3, as a real fence */
 	lull__urcu_wake(&DOMAIN, &own_record);
 }
 
@@ -100,12 +94,9 @@ void URCU(read_unlock)(void)
 {
 	unsigned long word = URCU(reader).ctr;
 
-	lull_store_release(&URCU(reader).ctr, word - 1);
-	if (lull_likely((uint32_t)word == 1)) {
-		lull_compiler_barrier();
-		if (lull_unlikely(lull_load_relaxed(&URCU(reader).slow)))
-			unlocked_slowly();
-	}
+	urcu_leave(&URCU(reader).ctr, word - 1);
+	if (lull_likely((uint32_t)word == 1) && lull_unlikely(lull_nonzero_relaxed(&URCU(reader).slow)))
+		unlocked_slowly();
 }
 
 int URCU(read_ongoing)(void)

@@ -25,10 +25,10 @@
 #include "../../src/base/process.h"
 #include "call_rcu.h"
 
-#define SPIN_SCANS  64	    /* before going to sleep: a few microseconds */
-#define NAP_LEAST_NS 50000  /* between two looks at readers that wake nobody ... */
-#define NAP_MOST_NS  1000000 /* ... growing to this */
-#define LOOK_NS	     1000000000 /* a sleep that readers end is as long as this at most, for reports */
+#define URCU_SPINS  64	    /* before going to sleep: a few microseconds */
+#define URCU_NAP_LEAST_NS 50000  /* between two looks at readers that wake nobody ... */
+#define URCU_NAP_MOST_NS  1000000 /* ... growing to this */
+#define URCU_LOOK_NS	     1000000000 /* a sleep that readers end is as long as this at most, for reports */
 
 static pthread_key_t exit_key;
 
@@ -72,16 +72,41 @@ void lull__urcu_init(void)
 	lull__init();
 }
 
-static void enter_registry(struct urcu_domain *d, sigset_t *saved)
+struct hold {
+	bool masked;
+	sigset_t saved;
+};
+
+/*
+ * Take the lock of the list. A signal handler whose first section registers the thread needs it, so a thread that is not
+ * registered blocks signals meanwhile.
+ */
+static void enter_registry(struct urcu_domain *d, struct hold *hold)
 {
-	lull__block_signals(saved);
+	const struct urcu_record *own = d->record();
+
+	hold->masked = !own || !own->registered;
+	if (hold->masked)
+		lull__block_signals(&hold->saved);
 	lull__lock(&d->registry);
 }
 
-static void leave_registry(struct urcu_domain *d, const sigset_t *saved)
+static void leave_registry(struct urcu_domain *d, const struct hold *hold)
 {
 	lull__unlock(&d->registry);
-	lull__restore_signals(saved);
+	if (hold->masked)
+		lull__restore_signals(&hold->saved);
+}
+
+static void set_count(struct urcu_domain *d, uint32_t count)
+{
+	lull_store_relaxed(&d->count, count);
+	/*
+	 * ORDER URCU-10: the count before the loads of the thread's sections; pairs with URCU-10 in urcu_begin();
+	 * without it a grace period that knows of no thread misses one that found the object;
+	 * model/urcu/nobody.litmus
+	 */
+	lull_fence_full();
 }
 
 void lull__urcu_register(struct urcu_domain *d, struct urcu_record *record)
@@ -92,7 +117,8 @@ void lull__urcu_register(struct urcu_domain *d, struct urcu_record *record)
 	if (d->only_light && lull__fence_full_mode)
 		lull__die("liburcu-%s needs membarrier(2), which this process cannot have, or must not (LULL_FENCE)",
 			  d->name);
-	enter_registry(d, &saved);
+	lull__block_signals(&saved);
+	lull__lock(&d->registry);
 	if (!record->registered) {
 		record->registered = true;
 		record->tid = lull__gettid();
@@ -101,13 +127,14 @@ void lull__urcu_register(struct urcu_domain *d, struct urcu_record *record)
 		record->prev = d->list.prev;
 		record->prev->next = record;
 		record->next->prev = record;
-		d->count++;
+		set_count(d, d->count + 1);
 		if (record->slow)
-			lull_store_relaxed(record->slow, (char)(d->readers == URCU_FULL || lull__fence_full_mode ? URCU_SLOW_MODE : 0));
+			lull_store_relaxed(record->slow, d->readers == URCU_FULL || lull__fence_full_mode ? URCU_SLOW_MODE : 0u);
 		/* Without memory for the value nobody notices that the thread exits; it may yet unregister. */
 		pthread_setspecific(exit_key, (const void *)(uintptr_t)1);
 	}
-	leave_registry(d, &saved);
+	lull__unlock(&d->registry);
+	lull__restore_signals(&saved);
 }
 
 void lull__urcu_unregister(struct urcu_domain *d, struct urcu_record *record)
@@ -115,23 +142,29 @@ void lull__urcu_unregister(struct urcu_domain *d, struct urcu_record *record)
 	sigset_t saved;
 
 	lull__urcu_init();
-	enter_registry(d, &saved);
+	lull__block_signals(&saved);
+	lull__lock(&d->registry);
 	if (record->registered) {
 		record->registered = false;
 		record->next->prev = record->prev;
 		record->prev->next = record->next;
-		d->count--;
+		/*
+		 * ORDER URCU-11: the thread's loads before the count; pairs with URCU-11 in urcu_begin(); without it an
+		 * object is freed that the last thread still looks at; model/urcu/gone.litmus
+		 */
+		lull_store_release(&d->count, d->count - 1);
 		if (record->slow)
-			lull_store_relaxed(record->slow, (char)URCU_SLOW_MODE);
-		lull_store_relaxed(record->word, 0ul);
+			lull_store_relaxed(record->slow, URCU_SLOW_MODE);
+		lull_store_relaxed(record->word, 0ul); /* THR-2 */
 	}
-	leave_registry(d, &saved);
+	lull__unlock(&d->registry);
+	lull__restore_signals(&saved);
 }
 
 void lull__urcu_wake(struct urcu_domain *d, struct urcu_record *record)
 {
 	if (record->slow)
-		lull_and_relaxed(record->slow, (char)~URCU_SLOW_WAITED);
+		lull_and_relaxed(record->slow, ~URCU_SLOW_WAITED);
 	if (!d->futex || lull_load_relaxed(d->futex) != (uint32_t)-1)
 		return;
 	lull_store_relaxed(d->futex, 0u);
@@ -163,21 +196,26 @@ struct holdouts {
 static void flag(struct urcu_record *record)
 {
 	if (record->slow)
-		lull_or_relaxed(record->slow, (char)URCU_SLOW_WAITED);
+		lull_or_relaxed(record->slow, URCU_SLOW_WAITED);
 	if (record->waiting)
 		lull_store_relaxed(record->waiting, 1);
 }
 
 /* Count the threads that may be in a section from before the open grace period. Leader only. */
-static unsigned scan(struct urcu_domain *d, bool flags, struct holdouts *held)
+static unsigned urcu_scan(struct urcu_domain *d, bool flags, struct holdouts *held)
 {
-	sigset_t saved;
+	struct hold hold;
 
 	held->domain = d;
 	held->count = 0;
-	enter_registry(d, &saved); /* THR-1, THR-2 */
+	if (!d->waits)
+		return 0;
+	enter_registry(d, &hold); /* THR-1, THR-2 */
 	for (struct urcu_record *r = d->list.next; r != &d->list; r = r->next) {
-		/* URCU-3 */
+		/*
+		 * ORDER URCU-2: the word before whatever the caller frees; pairs with URCU-2 in urcu_leave(); without
+		 * it as there; model/urcu/exit-fenced.litmus
+		 */
 		unsigned long word = lull_load_acquire(r->word);
 
 		if (!is_holdout(d, word))
@@ -191,7 +229,7 @@ static unsigned scan(struct urcu_domain *d, bool flags, struct holdouts *held)
 		}
 		held->count++;
 	}
-	leave_registry(d, &saved);
+	leave_registry(d, &hold);
 	return held->count;
 }
 
@@ -199,41 +237,59 @@ static unsigned scan(struct urcu_domain *d, bool flags, struct holdouts *held)
 static bool wants_heavy(struct urcu_domain *d)
 {
 	const struct urcu_record *own = d->record();
-	sigset_t saved;
+	struct hold hold;
 	bool wants;
 
-	if (d->readers != URCU_LIGHT)
+	if (d->readers != URCU_LIGHT || !d->waits)
 		return false;
-	enter_registry(d, &saved);
+	enter_registry(d, &hold); /* THR-1 */
 	wants = d->count > (own && own->registered ? 1u : 0u);
-	leave_registry(d, &saved);
+	leave_registry(d, &hold);
 	return wants;
 }
 
-static void begin(struct urcu_domain *d)
+static void urcu_begin(struct urcu_domain *d)
 {
-	d->started++;
+	lull_store_relaxed(&d->started, d->started + 1);
+	/*
+	 * ORDER URCU-10: unlinking before the count of threads; pairs with URCU-10 in set_count(); without it as
+	 * there; model/urcu/nobody.litmus
+	 * URCU-4: unlinking before the words of online threads; RCU-7: `started` before all of that.
+	 */
 	lull_fence_full();
+	/*
+	 * ORDER URCU-11: that the last thread has gone before whatever the caller frees; pairs with URCU-11 in
+	 * lull__urcu_unregister(); without it as there; model/urcu/gone.litmus
+	 */
+	d->waits = lull_load_acquire(&d->count) != 0;
+	/*
+	 * ORDER URCU-1: unlinking before the number and the loads of the words; pairs with URCU-1 in urcu_enter();
+	 * without it as there; model/urcu/enter.tpl
+	 */
 	if (wants_heavy(d))
 		lull_fence_heavy();
-	d->number = word_of(d, d->started);
+	lull_store_relaxed(&d->number, word_of(d, d->started));
 	lull_store_relaxed(d->ctr, d->number);
 	lull__event_count(&lull__page()->gp_started, 1);
 }
 
-static void end(struct urcu_domain *d)
+static void urcu_end(struct urcu_domain *d)
 {
-#if !defined(__x86_64__)
+	/*
+	 * ORDER URCU-2: the words before whatever the caller frees; pairs with URCU-2 in urcu_leave(); without it
+	 * as there; model/urcu/exit.tpl (Inlined readers make a light fence and a relaxed store there.)
+	 */
+#if !defined(__x86_64__) /* whose loads do not come after later stores */
 	if (wants_heavy(d))
 		lull_fence_heavy();
 #endif
-	lull_store_release(&d->completed, d->started);
+	lull_store_release(&d->completed, d->started); /* RCU-8 */
 	lull__event_count(&lull__page()->gp_ended, 1);
 }
 
-static bool is_over(const struct urcu_domain *d, uint64_t cookie)
+static bool urcu_is_over(const struct urcu_domain *d, uint64_t cookie)
 {
-	return lull_load_acquire(&d->completed) >= cookie;
+	return lull_load_acquire(&d->completed) >= cookie; /* RCU-8 */
 }
 
 /* ---- waiting for readers --------------------------------------------------------------------------- */
@@ -263,39 +319,44 @@ static bool sleep_for(struct urcu_domain *d, uint64_t nap_ns, struct lull__wait 
 	if (!d->futex) {
 		tell(wait, held);
 		lull__nap(nap_ns);
-		return scan(d, false, held) != 0;
+		return urcu_scan(d, false, held) != 0;
 	}
 	lull_store_relaxed(d->futex, (uint32_t)-1);
-	lull_fence_full(); /* before the flags: a reader that takes its flag away looks at the futex then */
-	if (scan(d, true, held) == 0)
+	if (urcu_scan(d, true, held) == 0)
 		return false;
+	/*
+	 * ORDER URCU-3: the futex before the second look at the words; pairs with URCU-3 in urcu_leave(); without it
+	 * as there; model/urcu/wake.tpl
+	 * ORDER URCU-4: the flags before the second look at the words; pairs with URCU-4 in set_word(); without it as
+	 * there; model/urcu/flag.tpl
+	 */
 	if (d->readers == URCU_LIGHT)
 		lull_fence_heavy();
 	else
 		lull_fence_full();
-	if (scan(d, false, held) == 0)
+	if (urcu_scan(d, false, held) == 0)
 		return false;
 	tell(wait, held);
-	lull__futex_wait_bits(d->futex, (uint32_t)-1, FUTEX_BITSET_MATCH_ANY, lull__now_ns() + LOOK_NS, true);
-	return scan(d, false, held) != 0;
+	lull__futex_wait_bits(d->futex, (uint32_t)-1, FUTEX_BITSET_MATCH_ANY, lull__now_ns() + URCU_LOOK_NS, true);
+	return urcu_scan(d, false, held) != 0;
 }
 
 /* Wait until the open grace period waits for no thread. Leader only. */
-static void await(struct urcu_domain *d)
+static void urcu_await(struct urcu_domain *d)
 {
-	uint64_t nap_ns = NAP_LEAST_NS;
+	uint64_t nap_ns = URCU_NAP_LEAST_NS;
 	struct holdouts held;
 	struct lull__wait wait;
 
-	for (int i = 0; i < SPIN_SCANS; i++) {
-		if (scan(d, false, &held) == 0)
+	for (int i = 0; i < URCU_SPINS; i++) {
+		if (urcu_scan(d, false, &held) == 0)
 			return;
 		for (int pause = 0; pause <= i / 8; pause++)
 			lull_cpu_relax();
 	}
 	lull__wait_begin(&wait, LULL_WAIT_GP, 0);
 	while (sleep_for(d, nap_ns, &wait, &held))
-		nap_ns = nap_ns * 2 < NAP_MOST_NS ? nap_ns * 2 : NAP_MOST_NS;
+		nap_ns = nap_ns * 2 < URCU_NAP_MOST_NS ? nap_ns * 2 : URCU_NAP_MOST_NS;
 	if (d->futex)
 		lull_store_relaxed(d->futex, 0u);
 	lull__wait_end(&wait);
@@ -305,7 +366,7 @@ static void await(struct urcu_domain *d)
 
 uint64_t lull__urcu_cookie(struct urcu_domain *d)
 {
-	lull_fence_full();
+	lull_fence_full(); /* RCU-7 */
 	return lull_load_relaxed(&d->started) + 1;
 }
 
@@ -313,47 +374,47 @@ uint64_t lull__urcu_cookie(struct urcu_domain *d)
 static void open_one(struct urcu_domain *d)
 {
 	if (d->started == d->completed)
-		begin(d);
+		urcu_begin(d);
 }
 
-static bool push(struct urcu_domain *d)
+static bool urcu_advance(struct urcu_domain *d)
 {
 	struct holdouts held;
 
 	open_one(d);
-	if (scan(d, false, &held) != 0)
+	if (urcu_scan(d, false, &held) != 0)
 		return false;
-	end(d);
+	urcu_end(d);
 	return true;
 }
 
 bool lull__urcu_poll(struct urcu_domain *d, uint64_t cookie)
 {
-	if (is_over(d, cookie))
+	if (urcu_is_over(d, cookie))
 		return true;
 	lull__urcu_init();
 	if (!lull__trylock(&d->leader))
 		return false;
 	/* The one that was open may have begun before the cookie was taken: then the next one, too. */
-	if (!is_over(d, cookie) && push(d) && !is_over(d, cookie))
-		push(d);
+	if (!urcu_is_over(d, cookie) && urcu_advance(d) && !urcu_is_over(d, cookie))
+		urcu_advance(d);
 	lull__unlock_wake(&d->leader, INT_MAX);
-	return is_over(d, cookie);
+	return urcu_is_over(d, cookie);
 }
 
 void lull__urcu_synchronize(struct urcu_domain *d)
 {
 	uint64_t cookie = (lull__urcu_init(), lull__urcu_cookie(d));
 
-	while (!is_over(d, cookie)) {
+	while (!urcu_is_over(d, cookie)) {
 		if (!lull__trylock(&d->leader)) {
 			lull__lock_await(&d->leader, LULL__NEVER);
 			continue;
 		}
-		if (!is_over(d, cookie)) {
+		if (!urcu_is_over(d, cookie)) {
 			open_one(d);
-			await(d);
-			end(d);
+			urcu_await(d);
+			urcu_end(d);
 		}
 		lull__unlock_wake(&d->leader, INT_MAX);
 	}

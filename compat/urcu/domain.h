@@ -27,12 +27,12 @@ enum urcu_readers {
 };
 
 /* In urcu_reader.slow. */
-#define URCU_SLOW_MODE	 1 /* not registered, or light fences are full ones: go out of line */
-#define URCU_SLOW_WAITED 2 /* a grace period sleeps until this thread's section ends */
+#define URCU_SLOW_MODE	 1u /* not registered, or light fences are full ones: go out of line */
+#define URCU_SLOW_WAITED 2u /* a grace period sleeps until this thread's section ends */
 
 struct urcu_record {
 	unsigned long *word;
-	char *slow;   /* NULL, or where to store URCU_SLOW_WAITED */
+	uint32_t *slow; /* NULL, or where to store URCU_SLOW_WAITED */
 	int *waiting; /* NULL, or qsbr's flag of that meaning */
 	struct urcu_record *next, *prev;
 	uint32_t tid;
@@ -48,12 +48,13 @@ struct urcu_domain {
 	bool only_light;    /* ... and they make no others */
 
 	/* Grace periods; see domain.c. */
-	uint64_t number; /* what *ctr was made of; for called readers, at hand */
+	unsigned long number; /* the same as *ctr, at hand */
 	struct lull__lock leader;
 	uint64_t started, completed;
 	struct lull__lock registry;
 	struct urcu_record list; /* of registered threads */
 	uint32_t count;
+	bool waits; /* the open grace period began when there were threads */
 
 	/* Callbacks; see call_rcu.c. */
 	struct lull__lock workers_lock;
@@ -65,10 +66,39 @@ struct urcu_domain {
 	void (*leave)(void);		     /* the calling thread exits */
 };
 
-#define URCU_FIRST_NUMBER 1
-
 extern struct urcu_domain *const lull__urcu_domains[]; /* ends with NULL */
 extern struct urcu_domain lull__urcu_memb, lull__urcu_mb, lull__urcu_bp, lull__urcu_qsbr, lull__urcu_signal;
+
+/*
+ * Enter the outermost section, with a light fence that binds the compiler alone: where it must be a real one, that is up
+ * to the caller.
+ */
+static inline void urcu_enter(unsigned long *word, const unsigned long *number)
+{
+	/*
+	 * ORDER URCU-1: the word before the section's loads; pairs with URCU-1 in urcu_begin() (heavy); without it the
+	 * scan misses a reader that found the object; model/urcu/enter.tpl
+	 * RCU-4: the previous section's loads before this word. Inlined readers have no such order: URCU-2.
+	 */
+	lull_store_release(word, lull_load_relaxed(number));
+	lull_compiler_barrier();
+}
+
+/* Store @to, which says that a section ends, or that another one begins or ends in a section. */
+static inline void urcu_leave(unsigned long *word, unsigned long to)
+{
+	/*
+	 * ORDER URCU-2: the section's loads before the word; pairs with URCU-2 in urcu_end() and urcu_scan(); without it an
+	 * object is freed while its last reader reads; model/urcu/exit.tpl
+	 */
+	lull_store_release(word, to);
+	/*
+	 * ORDER URCU-3: the word before the look at the futex, or at a flag of the thread's own before that; pairs
+	 * with URCU-3 in sleep_for() (heavy); without it the grace period sleeps for ever; model/urcu/wake.tpl
+	 * A light fence, as in urcu_enter().
+	 */
+	lull_compiler_barrier();
+}
 
 /* Make ready what waits for the first use: the choice of fences above all. */
 void lull__urcu_init(void);

@@ -50,11 +50,15 @@ struct urcu_domain lull__urcu_qsbr = {
 /* Say that the calling thread holds no pointer, and that its word is now @word. */
 static void set_word(unsigned long word)
 {
-	lull_store_release(&URCU(reader).ctr, word); /* URCU-3 */
-	lull_fence_full();			     /* URCU-2, URCU-4 */
+	urcu_leave(&URCU(reader).ctr, word);
+	/*
+	 * ORDER URCU-4: the word before the look at the flag, and before the loads that follow; pairs with URCU-4 in
+	 * sleep_for() and urcu_begin(); without it the grace period sleeps for ever, or misses what this thread finds
+	 * next; model/urcu/flag.tpl
+	 */
+	lull_fence_full();
 	if (lull_unlikely(lull_load_relaxed(&URCU(reader).waiting))) {
 		lull_store_relaxed(&URCU(reader).waiting, 0);
-		lull_fence_full();
 		lull__urcu_wake(&DOMAIN, &own_record);
 	}
 }

@@ -37,8 +37,9 @@ struct urcu_gp {
 
 struct urcu_reader {
 	unsigned long ctr;
-	char slow; /* URCU_SLOW_*: for called readers; inlined ones do not know it */
-	char line1[URCU_LINE - sizeof(unsigned long) - 1];
+	uint32_t unused;
+	uint32_t slow; /* URCU_SLOW_*: for called readers; inlined ones do not know it */
+	char line1[URCU_LINE - sizeof(unsigned long) - 2 * sizeof(uint32_t)];
 	void *node[2];
 	pthread_t tid;
 	unsigned int registered : 1;

@@ -12,18 +12,18 @@
 
 /* ---- the default one ---------------------------------------------------------------------------------- */
 
-static struct call_rcu_data *published(struct call_rcu_data **where)
+static struct call_rcu_data *urcu_published(struct call_rcu_data **where)
 {
 	/*
-	 * ORDER URCU-8: the place of a worker before the worker; pairs with URCU-8 in publish(); without it a queue
+	 * ORDER URCU-8: the place of a worker before the worker; pairs with URCU-8 in urcu_publish(); without it a queue
 	 * is used before it is there; model/urcu/worker.litmus
 	 */
 	return lull_load_acquire(where);
 }
 
-static void publish(struct call_rcu_data **where, struct call_rcu_data *w)
+static void urcu_publish(struct call_rcu_data **where, struct call_rcu_data *w)
 {
-	/* ORDER URCU-8: the worker before its place; pairs with URCU-8 in published(); without it as there;
+	/* ORDER URCU-8: the worker before its place; pairs with URCU-8 in urcu_published(); without it as there;
 	 * model/urcu/worker.litmus */
 	lull_store_release(where, w);
 }
@@ -32,14 +32,14 @@ static pthread_mutex_t create_lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct call_rcu_data *lull__urcu_default_worker(struct urcu_domain *d)
 {
-	struct call_rcu_data *w = published(&d->by_default);
+	struct call_rcu_data *w = urcu_published(&d->by_default);
 
 	if (lull_likely(w != NULL))
 		return w;
 	lull__urcu_init();
 	pthread_mutex_lock(&create_lock);
 	if (!d->by_default)
-		publish(&d->by_default, lull__urcu_create_worker(d, 0, -1));
+		urcu_publish(&d->by_default, lull__urcu_create_worker(d, 0, -1));
 	pthread_mutex_unlock(&create_lock);
 	return d->by_default;
 }
@@ -62,7 +62,7 @@ struct call_rcu_data *lull__urcu_cpu_worker(struct urcu_domain *d, int cpu)
 {
 	struct call_rcu_data **of_cpu = lull_load_relaxed(&d->of_cpu);
 
-	return of_cpu && cpu >= 0 && (unsigned)cpu < cpus() ? published(&of_cpu[cpu]) : NULL;
+	return of_cpu && cpu >= 0 && (unsigned)cpu < cpus() ? urcu_published(&of_cpu[cpu]) : NULL;
 }
 
 struct call_rcu_data *lull__urcu_worker_here(struct urcu_domain *d)
@@ -80,7 +80,7 @@ static int set_cpu_worker(struct urcu_domain *d, unsigned cpu, struct call_rcu_d
 		return ENOMEM;
 	if (worker && d->of_cpu[cpu])
 		return EEXIST;
-	publish(&d->of_cpu[cpu], worker);
+	urcu_publish(&d->of_cpu[cpu], worker);
 	return 0;
 }
 

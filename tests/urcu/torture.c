@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * torture.c - readers that look how many grace periods their object has seen since it was unlinked: none, for it would
- * have waited for them. usage: torture MILLISECONDS [call]; with `call`, objects age by callbacks.
+ * have waited for them. usage: torture MILLISECONDS [call]; with `call`, objects age by callbacks. Ends early when it
+ * has found one.
  */
 #include "urcu_flavor.h"
 
@@ -21,7 +22,7 @@ struct object {
 
 static struct object objects[OBJECTS], *current, *free_objects;
 static pthread_mutex_t free_lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic int stop;
+static _Atomic int stop, found;
 static unsigned long seen[READERS][AGES + 1];
 
 static struct object *take(void)
@@ -76,6 +77,8 @@ static void *reader(void *arg)
 			rcu_read_unlock();
 		rcu_read_unlock();
 		ages[age > AGES ? AGES : age]++;
+		if (age > 0)
+			atomic_store_explicit(&found, 1, memory_order_relaxed);
 		if (round % 16 == 0)
 			rcu_quiescent_state();
 		if (round % 10000 == 0) {
@@ -133,7 +136,7 @@ static unsigned long update(int by_callbacks, long ms)
 			replace_and_wait(aging);
 		}
 		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while ((now.tv_sec - began.tv_sec) * 1000 + (now.tv_nsec - began.tv_nsec) / 1000000 < ms);
+	} while (!atomic_load(&found) && (now.tv_sec - began.tv_sec) * 1000 + (now.tv_nsec - began.tv_nsec) / 1000000 < ms);
 	return updates;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * urcu_flavor.h - liburcu's headers of the flavor that a test is compiled for, -DFLAVOR_memb and so on; with -D_LGPL_SOURCE
- * its readers are inlined. And what all tests say: ok, or what went wrong.
+ * its readers are inlined.
  */
 #ifndef TESTS_URCU_FLAVOR_H
 #define TESTS_URCU_FLAVOR_H
@@ -32,24 +32,6 @@
 #define rcu_thread_online()   ((void)0)
 #endif
 
-#define MUST(what)                                                                                                     \
-	do {                                                                                                           \
-		if (!(what)) {                                                                                         \
-			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #what);                             \
-			exit(1);                                                                                       \
-		}                                                                                                      \
-	} while (0)
-
-/* Wait for @what, 100 s at most. Online threads must not call this while others wait for them. */
-#define AWAIT(what)                                                                                                    \
-	do {                                                                                                           \
-		for (int left_ = 100000; !(what); left_--) {                                                           \
-			if (!left_) {                                                                                  \
-				fprintf(stderr, "%s:%d: waited in vain: %s\n", __FILE__, __LINE__, #what);             \
-				exit(1);                                                                               \
-			}                                                                                              \
-			poll(NULL, 0, 1);                                                                              \
-		}                                                                                                      \
-	} while (0)
+#include "urcu_must.h"
 
 #endif /* TESTS_URCU_FLAVOR_H */
