@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Faults in what stands in for liburcu (urcu_busted.h): programs that nobody here wrote must find each of them."""
+"""Faults in what stands in for liburcu (tests/urcu/busted.c): programs that nobody here wrote must find each of them."""
+import pathlib
+
 from client import Client, Result
+from debian import Absent
 import storm
 import torture
 
@@ -22,10 +25,10 @@ def by_storm(flavor):
 
 
 FAULTS = {
-    "URCU_NO_WAIT": [by_torture("memb", "called", "callrcu_global"), by_torture("memb", "inlined", "callrcu_global"),
+    "no_wait": [by_torture("memb", "called", "callrcu_global"), by_torture("memb", "inlined", "callrcu_global"),
                      by_torture("qsbr", "inlined", "callrcu_global"), by_storm("memb")],
-    "URCU_EARLY_CALLBACK": [by_torture("memb", "called", "callrcu_percpu"), by_storm("memb"), by_storm("bp")],
-    "URCU_UNSEEN": [by_torture("memb", "called", "callrcu_global"), by_torture("bp", "inlined", "callrcu_global"),
+    "early_callbacks": [by_torture("memb", "called", "callrcu_percpu"), by_storm("memb"), by_storm("bp")],
+    "unseen": [by_torture("memb", "called", "callrcu_global"), by_torture("bp", "inlined", "callrcu_global"),
                     by_torture("qsbr", "inlined", "callrcu_perthread"), by_storm("mb")],
 }
 # What an early free looks like. Any other failure is none that the fault explains.
@@ -43,18 +46,28 @@ def tried(room, look):
     return ""
 
 
+def library_of(how, fault):
+    library = pathlib.Path(how.build) / f"tests/urcu/liblull_urcu_{fault}.so"
+    if not library.exists():
+        raise Absent(f"there is no {library}: tests are not built there, or there is no liburcu-dev")
+    if b"urcu_signal_flavor" not in library.read_bytes():
+        raise Absent("the faulty libraries stand in for another liburcu than 0.13, which is what this machine has")
+    return library
+
+
 def run(room, how):
     result = Result()
-    library = f"{how.build}/tests/clients/liblull-urcu-13-busted.so"
+    sound_prefix = room.prefix
     notes = []
     for fault, finders in FAULTS.items():
+        library = library_of(how, fault)
         found = []
         for name, look in finders[:2] if how.short else finders:
-            room.prefix = ["env", f"LD_PRELOAD={library}", "LULL_URCU_BUSTED="]
+            room.prefix = sound_prefix
             sound = look(room)
             if sound:
-                result.wrong.append(f"{name}, without a fault: {sound}")
-            room.prefix[-1] += fault
+                result.wrong.append(f"{name}, without the fault: {sound}")
+            room.prefix = ["env", f"LD_PRELOAD={library}"]
             seen = tried(room, look)
             result.checked += 1
             if seen.startswith("UNEXPECTED"):

@@ -9,6 +9,7 @@ import fcntl
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -21,6 +22,7 @@ from debian import Absent
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 UNSHARE = ["unshare", "--net", "--mount", "--pid", "--ipc", "--fork", "--kill-child", "--mount-proc"]
 PATIENCE_S = 60
+STANDS_IN = re.compile(r"/liblull[-_]urcu")
 
 
 def needs():
@@ -134,8 +136,9 @@ class Room:
         except OSError:  # it has ended
             return
         self.seen += 1
-        if ("liblull-urcu" in maps) != (self.side == "lull"):
-            wrong.append(f"{name} does {'' if 'liblull-urcu' in maps else 'not '}run on lull")
+        on_lull = STANDS_IN.search(maps) is not None
+        if on_lull != (self.side == "lull"):
+            wrong.append(f"{name} does {'' if on_lull else 'not '}run on lull")
 
     def watch(self, program):
         """Look which library @program runs on, as soon as it has loaded one; a short program may end before that."""
