@@ -151,7 +151,7 @@ class Release(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             release = debian.Release("bookworm", folder)
             (release.folder / "apt").mkdir(parents=True)
-            (release.folder / "apt/status").write_text("Package: a\nVersion: 1\n\nPackage: ab\nVersion: 2-3\n", encoding="utf-8")
+            (release.folder / "apt/status").write_text("Package: ab\nVersion: 2-3\n\nPackage: a\nVersion: 1\n", encoding="utf-8")
             self.assertEqual((release.version("ab"), release.version("a"), release.version("b")), ("2-3", "1", "?"))
 
 
