@@ -21,7 +21,10 @@ extern URCU_API struct urcu_gp URCU(gp);
 extern __thread URCU_API struct urcu_reader URCU(reader) __attribute__((tls_model("initial-exec")));
 
 struct urcu_gp URCU(gp) = { .ctr = 1 };
-__thread struct urcu_reader URCU(reader) __attribute__((tls_model("initial-exec"))) = { .slow = URCU_SLOW_MODE };
+__thread struct urcu_reader URCU(reader) __attribute__((tls_model("initial-exec"))) = {
+	.ctr = URCU_OUTSIDE,
+	.slow = URCU_SLOW_MODE,
+};
 
 static __thread struct urcu_record own_record __attribute__((tls_model("initial-exec")));
 
@@ -66,36 +69,43 @@ void URCU(exit)(void)
 {
 }
 
+/* Outside, or not inside for sure: the word has no nested sections, and is not 0. */
 __attribute__((noinline)) static void lock_slowly(void)
 {
 	if (!own_record.registered)
 		register_own();
 	urcu_enter(&URCU(reader).ctr, &DOMAIN.number);
-	lull_fence_full(); /* URCU-1, as a real fence */
+	if (URCU(reader).slow & URCU_SLOW_MODE)
+		lull_fence_full(); /* URCU-1, as a real fence */
 }
 
 void URCU(read_lock)(void)
 {
-	if (lull_unlikely(!lull_own_low_is_zero(OWN_WORD, UINT32_MAX)))
-		urcu_leave(&URCU(reader).ctr, URCU(reader).ctr + 1); /* RCU-6: nested */
-	else if (lull_unlikely(lull_nonzero_relaxed(&URCU(reader).slow)))
-		lock_slowly();
-	else
+	if (lull_likely(lull_own_is_zero(OWN_WORD)))
 		urcu_enter(&URCU(reader).ctr, &DOMAIN.number);
+	else if (lull_likely((uint32_t)URCU(reader).ctr != 0))
+		urcu_leave(&URCU(reader).ctr, URCU(reader).ctr + 1); /* RCU-6: nested */
+	else
+		lock_slowly();
 }
 
 __attribute__((noinline)) static void unlocked_slowly(void)
 {
+	if (URCU(reader).slow & URCU_SLOW_MODE)
+		lull_store_relaxed(&URCU(reader).ctr, URCU_OUTSIDE);
 	lull_fence_full(); /* URCU-3, as a real fence */
 	lull__urcu_wake(&DOMAIN, &own_record);
 }
 
+/* The word is 0 then, where inlined readers leave a number: so the next lock makes one test. */
 void URCU(read_unlock)(void)
 {
-	unsigned long word = URCU(reader).ctr;
-
-	urcu_leave(&URCU(reader).ctr, word - 1);
-	if (lull_likely((uint32_t)word == 1) && lull_unlikely(lull_nonzero_relaxed(&URCU(reader).slow)))
+	if (lull_unlikely((uint32_t)URCU(reader).ctr != 1)) {
+		urcu_leave(&URCU(reader).ctr, URCU(reader).ctr - 1); /* RCU-6: nested */
+		return;
+	}
+	urcu_leave(&URCU(reader).ctr, 0);
+	if (lull_unlikely(lull_nonzero_relaxed(&URCU(reader).slow)))
 		unlocked_slowly();
 }
 

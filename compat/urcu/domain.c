@@ -128,8 +128,11 @@ void lull__urcu_register(struct urcu_domain *d, struct urcu_record *record)
 		record->prev->next = record;
 		record->next->prev = record;
 		set_count(d, d->count + 1);
-		if (record->slow)
-			lull_store_relaxed(record->slow, d->readers == URCU_FULL || lull__fence_full_mode ? URCU_SLOW_MODE : 0u);
+		if (record->slow && d->readers != URCU_FULL && !lull__fence_full_mode) {
+			lull_store_relaxed(record->slow, 0u);
+			if (!(*record->word & URCU_NEST_MASK))
+				lull_store_relaxed(record->word, 0ul);
+		}
 		/* Without memory for the value nobody notices that the thread exits; it may yet unregister. */
 		pthread_setspecific(exit_key, (const void *)(uintptr_t)1);
 	}
@@ -155,7 +158,7 @@ void lull__urcu_unregister(struct urcu_domain *d, struct urcu_record *record)
 		lull_store_release(&d->count, d->count - 1);
 		if (record->slow)
 			lull_store_relaxed(record->slow, URCU_SLOW_MODE);
-		lull_store_relaxed(record->word, 0ul); /* THR-2 */
+		lull_store_relaxed(record->word, record->slow ? URCU_OUTSIDE : 0ul); /* THR-2 */
 	}
 	lull__unlock(&d->registry);
 	lull__restore_signals(&saved);
