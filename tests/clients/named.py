@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """BIND's named: a zone that is asked for and updated at the same time, each update checked; and a resolver before it."""
+import os
 import statistics
 import time
 
@@ -61,21 +62,48 @@ class Named:
         return took
 
 
+class Scheduled:
+    """How long threads have run, and how long they have waited for a CPU: a wait that no library can be blamed for."""
+
+    def __init__(self, pid):
+        self.threads = [os.open(f"/proc/{pid}/task/{tid}/schedstat", os.O_RDONLY) for tid in os.listdir(f"/proc/{pid}/task")]
+        self.own = os.open("/proc/self/schedstat", os.O_RDONLY)
+        self.before = self.read()
+
+    @staticmethod
+    def of(file):
+        ran, waited = os.pread(file, 100, 0).split()[:2]
+        return int(ran) / 1e6, int(waited) / 1e6
+
+    def read(self):
+        return [self.of(file) for file in self.threads], self.of(self.own)
+
+    def explained(self):
+        """Milliseconds since the last call: of this thread's wait, the longest wait of the other threads, and their runs."""
+        (old, old_own), now = self.before, self.read()
+        self.before = now
+        since = [(after[0] - before[0], after[1] - before[1]) for before, after in zip(old, now[0])]
+        return now[1][1] - old_own[1] + max(waited for _, waited in since) + sum(ran for ran, _ in since)
+
+
 def updates(auth, how, wrong):
-    """Milliseconds of each update, one behind the other."""
-    took, number, begin = [], 1 << 20, time.monotonic()
+    """Milliseconds of each update, one behind the other; and the same without what its threads ran, or waited for a CPU."""
+    took, slept, number, begin = [], [], 1 << 20, time.monotonic()
+    scheduled = Scheduled(auth.program.pid)
     while time.monotonic() < begin + how.seconds:
         number += 1
         name, new = f"n{number * 7919 % how.names}.{ZONE}", address(number)
         since = time.monotonic()
         code = auth.server.set_address(ZONE, name, new)
         took.append((time.monotonic() - since) * 1000)
+        slept.append(took[-1] - scheduled.explained())
         if code != 0:
             wrong.append(f"update {number}: {'no answer' if code is None else f'RCODE {code}'}")
         answer = auth.server.addresses(name)
         if answer != [new]:
             wrong.append(f"update {number}: {name} is {answer}, not {new}")
-    return took
+        scheduled.explained()
+    return took, slept
 
 
 def run(room, how):
@@ -91,7 +119,7 @@ def run(room, how):
              Load(room, PORTS["resolver"], ZONE, how.names, how.seconds, how.rate // 7)]
     for load in loads:
         load.start()
-    took = updates(auth, how, result.wrong)
+    took, slept = updates(auth, how, result.wrong)
     for load in loads:
         load.join()
         load.judge(result.wrong)
@@ -103,7 +131,7 @@ def run(room, how):
             result.wrong.append(f"{server.name} does not answer behind sync, reload and flush")
     result.checked = len(took)
     result.figures = {"updates": len(took), "update p50 ms": statistics.median(took), "update p99 ms": centile(took, 0.99),
-                      "worst update ms": max(took), "rss kB": highest_rss_kb(auth.program.pid),
+                      "worst update ms": max(took), "longest sleep ms": max(slept), "rss kB": highest_rss_kb(auth.program.pid),
                       "threads": threads_of(auth.program.pid)}
     result.grace_periods = room.grace_periods(auth.program.pid)
     result.figures["resolver stop ms"] = resolver.end()
@@ -113,6 +141,7 @@ def run(room, how):
 
 FIGURES = (("updates", "updates done", "more"), ("update p50 ms", "update, median, ms", "less"),
            ("update p99 ms", "update, 99 of 100, ms", "less"), ("worst update ms", "worst update, ms", "less"),
+           ("longest sleep ms", "longest update but for waits for a CPU, ms", "less"),
            ("rss kB", "memory at most, kB", "less"), ("threads", "threads", "less"), ("stop ms", "stop, ms", "less"),
            ("resolver stop ms", "stop of the resolver, ms", "less"))
 CLIENTS = [Client("named", "trixie", "bind9", ("bind9", "bind9-utils", "dnsperf"), "called",
