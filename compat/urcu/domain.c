@@ -30,7 +30,10 @@
 #define URCU_NAP_MOST_NS  1000000 /* ... growing to this */
 #define URCU_LOOK_NS	     1000000000 /* a sleep that readers end is as long as this at most, for reports */
 
+#define TIMED_ONE_IN 8	    /* of those that no thread sleeps for, as in src/rcu/grace_period.c */
+
 static pthread_key_t exit_key;
+static uint32_t threads; /* of all flavors, for lull top */
 
 /* ---- threads come and go -------------------------------------------------------------------------- */
 
@@ -98,6 +101,12 @@ static void leave_registry(struct urcu_domain *d, const struct hold *hold)
 		lull__restore_signals(&hold->saved);
 }
 
+/* Behind a change of the count. */
+static void count_threads(uint32_t more)
+{
+	lull__event_threads(lull_add_relaxed(&threads, more) + more);
+}
+
 static void set_count(struct urcu_domain *d, uint32_t count)
 {
 	lull_store_relaxed(&d->count, count);
@@ -128,6 +137,7 @@ void lull__urcu_register(struct urcu_domain *d, struct urcu_record *record)
 		record->prev->next = record;
 		record->next->prev = record;
 		set_count(d, d->count + 1);
+		count_threads(1);
 		if (record->slow && d->readers != URCU_FULL && !lull__fence_full_mode) {
 			lull_store_relaxed(record->slow, 0u);
 			if (!(*record->word & URCU_NEST_MASK))
@@ -156,6 +166,7 @@ void lull__urcu_unregister(struct urcu_domain *d, struct urcu_record *record)
 		 * object is freed that the last thread still looks at; model/urcu/gone.litmus
 		 */
 		lull_store_release(&d->count, d->count - 1);
+		count_threads(UINT32_MAX);
 		if (record->slow)
 			lull_store_relaxed(record->slow, URCU_SLOW_MODE);
 		lull_store_relaxed(record->word, record->slow ? URCU_OUTSIDE : 0ul); /* THR-2 */
@@ -251,9 +262,29 @@ static bool wants_heavy(struct urcu_domain *d)
 	return wants;
 }
 
+/* Several flavors may count at a time. */
+static void count_end(struct urcu_domain *d)
+{
+	struct lull_stats_page *page = lull__page();
+	unsigned weight = d->slept ? 1 : TIMED_ONE_IN, bucket;
+	uint64_t ns;
+
+	lull__event_count(&page->gp_ended, 1);
+	if (lull_likely(!d->began_ns))
+		return;
+	ns = lull__now_ns() - d->began_ns;
+	bucket = ns ? 63u - (unsigned)__builtin_clzll(ns) : 0;
+	lull__event_count(&page->gp_ns[bucket < LULL_STATS_BUCKETS ? bucket : LULL_STATS_BUCKETS - 1], weight);
+	lull__event_count(&page->gp_ns_sum, ns * weight);
+	lull__event_raise(&page->gp_ns_max, ns);
+}
+
 static void urcu_begin(struct urcu_domain *d)
 {
+	lull__event_count(&lull__page()->gp_started, 1);
 	lull_store_relaxed(&d->started, d->started + 1);
+	d->began_ns = d->started % TIMED_ONE_IN ? 0 : lull__now_ns();
+	d->slept = false;
 	/*
 	 * ORDER URCU-10: unlinking before the count of threads; pairs with URCU-10 in set_count(); without it as
 	 * there; model/urcu/nobody.litmus
@@ -273,7 +304,6 @@ static void urcu_begin(struct urcu_domain *d)
 		lull_fence_heavy();
 	lull_store_relaxed(&d->number, word_of(d, d->started));
 	lull_store_relaxed(d->ctr, d->number);
-	lull__event_count(&lull__page()->gp_started, 1);
 }
 
 static void urcu_end(struct urcu_domain *d)
@@ -287,7 +317,7 @@ static void urcu_end(struct urcu_domain *d)
 		lull_fence_heavy();
 #endif
 	lull_store_release(&d->completed, d->started); /* RCU-8 */
-	lull__event_count(&lull__page()->gp_ended, 1);
+	count_end(d);
 }
 
 static bool urcu_is_over(const struct urcu_domain *d, uint64_t cookie)
@@ -357,6 +387,9 @@ static void urcu_await(struct urcu_domain *d)
 		for (int pause = 0; pause <= i / 8; pause++)
 			lull_cpu_relax();
 	}
+	d->slept = true;
+	if (!d->began_ns)
+		d->began_ns = lull__now_ns();
 	lull__wait_begin(&wait, LULL_WAIT_GP, 0);
 	while (sleep_for(d, nap_ns, &wait, &held))
 		nap_ns = nap_ns * 2 < URCU_NAP_MOST_NS ? nap_ns * 2 : URCU_NAP_MOST_NS;
@@ -432,6 +465,7 @@ static void domain_fork_child(struct urcu_domain *d)
 
 	d->leader.word = d->registry.word = 0;
 	d->list.next = d->list.prev = &d->list;
+	threads -= d->count;
 	d->count = 0;
 	if (d->futex)
 		lull_store_relaxed(d->futex, 0u);
@@ -442,6 +476,7 @@ static void domain_fork_child(struct urcu_domain *d)
 	own->next = own->prev = &d->list;
 	d->list.next = d->list.prev = own;
 	own->tid = lull__gettid();
+	threads++;
 	d->count = 1;
 }
 

@@ -55,6 +55,8 @@ struct urcu_domain {
 	struct urcu_record list; /* of registered threads */
 	uint32_t count;
 	bool waits; /* the open grace period began when there were threads */
+	bool slept; /* its leader has slept for it */
+	uint64_t began_ns; /* 0: it is not timed */
 
 	/* Callbacks; see call_rcu.c. */
 	struct lull__lock workers_lock;
