@@ -80,10 +80,12 @@
 
 #include "pool/hazptr_pool.c"
 
+#ifndef LULL_URCU /* that is for sources; what stands in for liburcu has its own: compat/urcu */
 #include "compat/urcu_barrier.c"
 #include "compat/urcu_call.c"
 #include "compat/urcu_section.c"
 #include "compat/urcu_worker.c"
+#endif
 
 #ifdef LULL_WATCH
 #include "watch/dump.c"

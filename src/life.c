@@ -19,7 +19,6 @@
 
 #ifndef LULL_CORE_ALONE
 #include "cohort/cohort_life.h"
-#include "compat/urcu_life.h"
 #include "count/percpu_life.h"
 #include "mutex/oracle.h"
 #include "mutex/owner.h"
@@ -30,6 +29,8 @@
 
 #ifdef LULL_URCU
 #include "../compat/urcu/domain.h"
+#elif !defined(LULL_CORE_ALONE)
+#include "compat/urcu_life.h"
 #endif
 
 #ifdef LULL_WATCH
@@ -98,7 +99,6 @@ const struct lull__mechanism lull__mechanisms[] = {
 	  .retry = lull__reclaim_retry },
 #ifndef LULL_CORE_ALONE
 	{ "cohort", .fork_child = lull__cohort_fork_child },
-	{ "urcu", .fork_child = lull__urcu_fork_child },
 	{ "percpu cells", .fork_child = lull__percpu_cells_fork_child },
 	{ "percpu_ref", .fork_child = lull__percpu_ref_fork_child },
 	{ "mutex", .init = lull__oracle_init, .exit = lull__owner_thread_exit, .fork_child = lull__mutex_fork_child },
@@ -107,6 +107,8 @@ const struct lull__mechanism lull__mechanisms[] = {
 #endif
 #ifdef LULL_URCU
 	{ "urcu", .init = lull__urcu_life_init, .fork_child = lull__urcu_fork_child },
+#elif !defined(LULL_CORE_ALONE)
+	{ "urcu", .fork_child = lull__urcu_fork_child },
 #endif
 #ifdef LULL_DEBUG
 	{ "checks", .fork_child = checks_fork_child },
