@@ -88,7 +88,7 @@ void bench_ref_delay(uint64_t ns);
 extern const struct bench_gp_scheme bench_gp_rcu, bench_gp_rcu_qsbr, bench_gp_liburcu_memb,
 	bench_gp_liburcu_mb, bench_gp_liburcu_qsbr, bench_gp_liburcu_bp, bench_gp_ck_epoch,
 	bench_gp_free_at_once, bench_gp_hazptr, bench_gp_hazptr_fenced, bench_gp_hazptr_rcu,
-	bench_gp_shazptr, bench_gp_shazptr_wildcard, bench_gp_ck_hp, bench_gp_percpu_ref,
-	bench_gp_membarrier;
+	bench_gp_rcu_cohort, bench_gp_shazptr, bench_gp_shazptr_wildcard, bench_gp_ck_hp,
+	bench_gp_percpu_ref, bench_gp_membarrier;
 
 #endif

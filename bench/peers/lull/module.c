@@ -18,7 +18,8 @@ static const void *const ref[] = {
 
 static const void *const gp[] = {
 	&bench_gp_rcu,	      &bench_gp_rcu_qsbr, &bench_gp_hazptr,	       &bench_gp_hazptr_fenced,
-	&bench_gp_hazptr_rcu, &bench_gp_shazptr,  &bench_gp_shazptr_wildcard, NULL,
+	&bench_gp_hazptr_rcu, &bench_gp_rcu_cohort, &bench_gp_shazptr,	       &bench_gp_shazptr_wildcard,
+	NULL,
 };
 
 static const void *const hash[] = {

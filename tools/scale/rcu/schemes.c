@@ -17,6 +17,7 @@ static const struct rcuscale_scheme usual[] = {
 	{ "hazptr", "lull hazard pointers", NULL, true },
 	{ "hazptr-fenced", "lull hazard pointers with full fences", NULL, true },
 	{ "hazptr-rcu", "lull bridge from RCU to hazard pointers", NULL, true },
+	{ "rcu-cohort", "lull RCU, retired into one cohort", NULL, true },
 	{ "shazptr", "lull simple hazard pointers, readers elsewhere", NULL, true },
 	{ "shazptr-wildcard", "lull simple hazard pointers, readers everywhere", NULL, true },
 	{ "liburcu-memb", "liburcu membarrier flavor", NULL, false },
