@@ -18,7 +18,7 @@ static pthread_t called_on;
 static void callback(struct rcu_head *head)
 {
 	(void)head;
-	called_on = pthread_self();
+	lull_store_relaxed(&called_on, pthread_self());
 	lull_add_release(&called, 1);
 }
 
@@ -235,13 +235,13 @@ static pthread_t second_on;
 static void second(struct rcu_head *head)
 {
 	(void)head;
-	second_on = pthread_self();
+	lull_store_relaxed(&second_on, pthread_self());
 	lull_add_release(&called, 1);
 }
 
 static void first(struct rcu_head *head)
 {
-	called_on = pthread_self();
+	lull_store_relaxed(&called_on, pthread_self());
 	call_rcu(head, second);
 }
 
