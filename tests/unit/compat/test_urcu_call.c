@@ -18,7 +18,7 @@ static pthread_t called_on;
 static void callback(struct rcu_head *head)
 {
 	(void)head;
-	called_on = pthread_self();
+	lull_store_relaxed(&called_on, pthread_self());
 	lull_add_release(&called, 1);
 }
 
@@ -140,6 +140,75 @@ static void test_of_cpus(void **state)
 	assert_int_equal(called, 1);
 }
 
+/* ---- an end in the middle of a barrier ---------------------------------------------------------------- */
+
+struct blocker {
+	struct rcu_head head;
+	int entered, may_go;
+};
+
+static void blocks(struct rcu_head *head)
+{
+	struct blocker *blocker = caa_container_of(head, struct blocker, head);
+
+	lull_store_release(&blocker->entered, 1);
+	await_flag(&blocker->may_go, 1);
+}
+
+static int barrier_returned;
+
+static void *runs_barrier(void *unused)
+{
+	rcu_barrier();
+	lull_store_release(&barrier_returned, 1);
+	return unused;
+}
+
+static void *frees(void *crdp)
+{
+	call_rcu_data_free(crdp);
+	return NULL;
+}
+
+/*
+ * The barrier is at the default thread, which is the newer one, while the other one ends and gives its rest to the default
+ * one, behind the barrier's own callback. The barrier waits for that, too. In a process that has no default one yet.
+ */
+static void barrier_at_end(void)
+{
+	static struct blocker on_default, on_other, rest;
+	struct call_rcu_data *crdp = create_call_rcu_data(0, -1);
+	pthread_t barrier, freer;
+
+	set_thread_call_rcu_data(get_default_call_rcu_data());
+	call_rcu(&on_default.head, blocks);
+	await_flag(&on_default.entered, 1);
+	set_thread_call_rcu_data(crdp);
+	call_rcu(&on_other.head, blocks);
+	await_flag(&on_other.entered, 1);
+	call_rcu(&rest.head, blocks);
+	set_thread_call_rcu_data(NULL);
+	must(pthread_create(&barrier, NULL, runs_barrier, NULL) == 0);
+	nap_ms(30); /* it is in the queue of the default one */
+	must(pthread_create(&freer, NULL, frees, crdp) == 0);
+	nap_ms(30); /* the other one is to stop */
+	lull_store_release(&on_other.may_go, 1);
+	must(pthread_join(freer, NULL) == 0);
+	lull_store_release(&on_default.may_go, 1);
+	await_flag(&rest.entered, 1);
+	nap_ms(30);
+	must(!lull_load_acquire(&barrier_returned));
+	lull_store_release(&rest.may_go, 1);
+	must(pthread_join(barrier, NULL) == 0);
+}
+
+static void test_barrier_at_end(void **state)
+{
+	(void)state;
+	NEEDS_THREADS_IN_CHILD();
+	expect_fine(barrier_at_end);
+}
+
 /* Before anybody asks, lull's reclaimer is the default; then it is a thread that has a name. */
 static void test_default(void **state)
 {
@@ -166,13 +235,13 @@ static pthread_t second_on;
 static void second(struct rcu_head *head)
 {
 	(void)head;
-	second_on = pthread_self();
+	lull_store_relaxed(&second_on, pthread_self());
 	lull_add_release(&called, 1);
 }
 
 static void first(struct rcu_head *head)
 {
-	called_on = pthread_self();
+	lull_store_relaxed(&called_on, pthread_self());
 	call_rcu(head, second);
 }
 
@@ -321,6 +390,7 @@ static void test_misuse(void **state)
 static void test_online_caller(void **state)
 {
 	struct call_rcu_data *crdp;
+	pthread_t helper;
 
 	(void)state;
 	urcu_qsbr_register_thread();
@@ -330,8 +400,12 @@ static void test_online_caller(void **state)
 	urcu_qsbr_call_rcu(&heads[0], callback);
 	urcu_qsbr_barrier();
 	assert_int_equal(called, 1);
+	waiting_reader = start_hold_up();
 	urcu_qsbr_call_rcu(&heads[0], callback);
+	nap_ms(20); /* it waits for a grace period, and that for the reader */
+	helper = start_thread(lets_go, NULL);
 	urcu_qsbr_call_rcu_data_free(crdp);
+	join_thread(helper);
 	urcu_qsbr_barrier();
 	assert_int_equal(called, 2);
 	assert_true(urcu_qsbr_read_ongoing());
@@ -441,18 +515,28 @@ static void test_fork(void **state)
 
 /* A callback forks: its thread goes on in both, and runs the rest of what it had. */
 static pid_t forked;
+static pthread_t forked_on;
 
 static void forks(struct rcu_head *head)
 {
 	(void)head;
+	forked_on = pthread_self();
 	forked = fork();
 }
 
-static void ends_child(struct rcu_head *head)
+static void child_end(struct rcu_head *head)
 {
 	(void)head;
-	if (forked == 0)
-		_exit(called == 1 ? 0 : 1);
+	_exit(pthread_equal(pthread_self(), forked_on) && called == 1 ? 0 : 1);
+}
+
+/* There, no second thread comes beside it. */
+static void ends_child(struct rcu_head *head)
+{
+	if (forked == 0) {
+		call_rcu(head, child_end);
+		nap_ms(50);
+	}
 }
 
 static void test_callback_forks(void **state)
@@ -601,7 +685,8 @@ int main(void)
 		cmocka_unit_test(test_of_thread),	 cmocka_unit_test(test_free_joins),
 		cmocka_unit_test(test_free_assigned),	 cmocka_unit_test(test_of_cpus),
 		cmocka_unit_test(test_without_memory),	 cmocka_unit_test(test_without_threads),
-		cmocka_unit_test(test_misuse),		 cmocka_unit_test(test_default),
+		cmocka_unit_test(test_misuse),		 cmocka_unit_test(test_barrier_at_end),
+		cmocka_unit_test(test_default),
 		cmocka_unit_test(test_callback_defers),	 cmocka_unit_test(test_online_caller),
 		cmocka_unit_test(test_fork),		 cmocka_unit_test(test_fork_waits),
 		cmocka_unit_test(test_callback_forks),	 cmocka_unit_test(test_barrier_beside_free),
