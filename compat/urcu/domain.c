@@ -32,6 +32,7 @@
 
 #define TIMED_ONE_IN 8	    /* of those that no thread sleeps for, as in src/rcu/grace_period.c */
 
+__thread bool lull__urcu_exiting __attribute__((tls_model("initial-exec")));
 static pthread_key_t exit_key;
 static uint32_t threads; /* of all flavors, for lull top */
 
@@ -47,6 +48,7 @@ static void thread_exit(void *round)
 
 	if (next <= PTHREAD_DESTRUCTOR_ITERATIONS && pthread_setspecific(exit_key, (const void *)next) == 0)
 		return;
+	lull__urcu_exiting = true;
 	for (struct urcu_domain *const *d = lull__urcu_domains; *d; d++) {
 		const struct urcu_record *record = (*d)->record();
 
@@ -138,7 +140,7 @@ void lull__urcu_register(struct urcu_domain *d, struct urcu_record *record)
 		record->next->prev = record;
 		set_count(d, d->count + 1);
 		count_threads(1);
-		if (record->slow && d->readers != URCU_FULL && !lull__fence_full_mode) {
+		if (record->slow && d->readers != URCU_FULL && !lull__fence_full_mode && !lull__urcu_exiting) {
 			lull_store_relaxed(record->slow, 0u);
 			if (!(*record->word & URCU_NEST_MASK))
 				lull_store_relaxed(record->word, 0ul);
@@ -247,6 +249,19 @@ static unsigned urcu_scan(struct urcu_domain *d, bool flags, struct holdouts *he
 	return held->count;
 }
 
+/*
+ * With full fences: has liburcu, loaded in the middle of it all, told inlined readers that they may make light ones? It
+ * does that only where membarrier works.
+ */
+static void take_back_light(const struct urcu_domain *d)
+{
+	if (!lull__fence_full_mode || !d->has_light || !lull_load_relaxed(d->has_light))
+		return;
+	lull_store_relaxed(d->has_light, 0);
+	if (!lull__membarrier_register() || lull__membarrier() != 0)
+		lull__die("liburcu-%s says that membarrier(2) works, and it does not", d->name);
+}
+
 /* Is there a thread but this one whose sections may have light fences? Leader only. */
 static bool wants_heavy(struct urcu_domain *d)
 {
@@ -302,6 +317,7 @@ static void urcu_begin(struct urcu_domain *d)
 	 */
 	if (wants_heavy(d))
 		lull_fence_heavy();
+	take_back_light(d);
 	lull_store_relaxed(&d->number, word_of(d, d->started));
 	lull_store_relaxed(d->ctr, d->number);
 }

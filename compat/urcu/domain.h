@@ -105,6 +105,9 @@ static inline void urcu_leave(unsigned long *word, unsigned long to)
 /* Make ready what waits for the first use: the choice of fences above all. */
 void lull__urcu_init(void);
 
+/* The calling thread's registrations have been ended, and nobody would end another one: it is for one section. */
+extern __thread bool lull__urcu_exiting __attribute__((tls_model("initial-exec")));
+
 void lull__urcu_register(struct urcu_domain *d, struct urcu_record *record);
 void lull__urcu_unregister(struct urcu_domain *d, struct urcu_record *record);
 
