@@ -128,6 +128,7 @@ template <class T> inline void swap(held<T> &a, held<T> &b) noexcept
  */
 template <class T> held<T> hold(const std::atomic<T *> &src)
 {
+	struct lull_hazptr *slot;
 	T *first, *second;
 
 	static_assert(detail::waits_for_slots<T>, "objects of T do not wait for hazard pointers: see held.hpp for T's base");
@@ -136,8 +137,8 @@ template <class T> held<T> hold(const std::atomic<T *> &src)
 	first = src.load(std::memory_order_relaxed);
 	if (!first)
 		return nullptr;
-	held<T> kept(held<T>::take_slot(), nullptr);
-	lull__hazptr_set(kept.slot, reinterpret_cast<std::uintptr_t>(first) + detail::name_offset<T>());
+	slot = held<T>::take_slot();
+	lull__hazptr_set(slot, reinterpret_cast<std::uintptr_t>(first) + detail::name_offset<T>());
 	/*
 	 * ORDER HAZ-3: the second load of the pointer before the object's contents; pairs with HAZ-3 in
 	 * lull_hazptr_publish(), and whatever release the program stores the pointer with; without it a
@@ -146,11 +147,12 @@ template <class T> held<T> hold(const std::atomic<T *> &src)
 	second = src.load(std::memory_order_acquire);
 	if (lull_unlikely(reinterpret_cast<std::uintptr_t>(first) != reinterpret_cast<std::uintptr_t>(second)))
 		second = static_cast<T *>(lull__hazptr_protect_again(
-			kept.slot, &src, reinterpret_cast<std::uintptr_t>(second), detail::name_offset<T>()));
-	kept.object = second;
-	if (lull_unlikely(!second))
-		kept.reset();
-	return kept;
+			slot, &src, reinterpret_cast<std::uintptr_t>(second), detail::name_offset<T>()));
+	if (lull_unlikely(!second)) {
+		lull_hazptr_pool_put(slot);
+		return nullptr;
+	}
+	return held<T>(slot, second);
 }
 
 /*
@@ -163,10 +165,11 @@ template <class T> held<T> keep(T *found)
 						 "kept beyond a section: derive T from bridge_obj_base<T>");
 	if (!found)
 		return nullptr;
-	held<T> kept(held<T>::take_slot(), found);
+	struct lull_hazptr *slot = held<T>::take_slot();
+
 	/* BRI-1 */
-	lull__hazptr_set_rcu(kept.slot, reinterpret_cast<std::uintptr_t>(found) + detail::name_offset<T>());
-	return kept;
+	lull__hazptr_set_rcu(slot, reinterpret_cast<std::uintptr_t>(found) + detail::name_offset<T>());
+	return held<T>(slot, found);
 }
 
 template <class T> [[nodiscard]] inline bool operator==(const held<T> &a, std::nullptr_t) noexcept

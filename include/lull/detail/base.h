@@ -14,9 +14,10 @@
 #define LULL_VERSION_PATCH 0
 
 #ifdef __cplusplus
-/* C has no other casts: programs for which -Wold-style-cast is an error need not hear of them. */
+/* C has no other casts, and LULL_API stands before data, too. Programs that ask for these warnings need not hear of it. */
 #define LULL_BEGIN_DECLS                                                                           \
-	_Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wold-style-cast\"") extern "C" {
+	_Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wold-style-cast\"")      \
+	_Pragma("GCC diagnostic ignored \"-Wattributes\"") extern "C" {
 #define LULL_END_DECLS                                                                             \
 	}                                                                                          \
 	_Pragma("GCC diagnostic pop")
@@ -28,8 +29,15 @@
 #define LULL_INLINE static inline __attribute__((always_inline))
 #endif
 
-/* The library is built with hidden visibility; the symbols that carry LULL_API are the ABI. */
+/*
+ * The library is built with hidden visibility; the symbols that carry LULL_API are the ABI. No exception comes out of them, so
+ * noexcept code of C++ calls them as C does.
+ */
+#ifdef __cplusplus
+#define LULL_API __attribute__((visibility("default"), nothrow))
+#else
 #define LULL_API __attribute__((visibility("default")))
+#endif
 
 #define lull_likely(x)	 (__builtin_expect(!!(x), 1))
 #define lull_unlikely(x) (__builtin_expect(!!(x), 0))

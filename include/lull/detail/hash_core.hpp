@@ -14,9 +14,15 @@
 
 #include <exception>
 #include <new>
-#include <optional> /* the least of the headers that have std::hash */
 #include <type_traits>
 #include <utility>
+
+/* std::hash, without more than needed: of the headers that have it, <optional> is the least. */
+#if defined(__GLIBCXX__) && __has_include(<bits/functional_hash.h>)
+#include <bits/functional_hash.h>
+#else
+#include <optional>
+#endif
 
 #include <lull/hash.h>
 

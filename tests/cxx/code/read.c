@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What reads and retires cost in C: the same functions as in read.cc. */
+#include <lull/bridge.h>
 #include <lull/cohort.h>
+#include <lull/hash.h>
 #include <lull/hazptr_pool.h>
+#include <lull/list.h>
+#include <lull/mutex.h>
 #include <lull/ref_handoff.h>
 
 struct node {
@@ -128,4 +132,127 @@ void count_put(struct counted **reference)
 
 	if (c && lull_refcount_dec_and_test(&c->count))
 		lull_rcu_call_sized(&c->head, reclaim, sizeof(*c));
+}
+
+void count_get(struct counted **to, struct counted **from);
+void count_get(struct counted **to, struct counted **from)
+{
+	struct counted *c = *from;
+
+	*to = c;
+	if (c)
+		lull_refcount_inc(&c->count);
+}
+
+/* Keep, beyond a section, what was found in it. */
+struct kept {
+	struct lull_hazptr *slot;
+	struct node *object;
+};
+
+_Noreturn void out_of_memory(void);
+
+void keep(struct kept *kept, struct node *found);
+void keep(struct kept *kept, struct node *found)
+{
+	struct lull_hazptr *slot;
+
+	if (!found) {
+		kept->slot = NULL;
+		kept->object = NULL;
+		return;
+	}
+	slot = lull_hazptr_pool_get();
+	if (lull_unlikely(!slot))
+		out_of_memory();
+	lull_hazptr_protect_rcu(slot, found, head);
+	kept->slot = slot;
+	kept->object = found;
+}
+
+void drop(struct kept *kept);
+void drop(struct kept *kept)
+{
+	kept->object = NULL;
+	if (kept->slot) {
+		struct lull_hazptr *slot = kept->slot;
+
+		kept->slot = NULL;
+		lull_hazptr_pool_put(slot);
+	}
+}
+
+void lock_mutex(struct lull_mutex *m);
+void lock_mutex(struct lull_mutex *m)
+{
+	lull_mutex_lock(m);
+}
+
+int try_mutex(struct lull_mutex *m);
+int try_mutex(struct lull_mutex *m)
+{
+	return lull_mutex_trylock(m);
+}
+
+void unlock_mutex(struct lull_mutex *m);
+void unlock_mutex(struct lull_mutex *m)
+{
+	lull_mutex_unlock(m);
+}
+
+void lock_use_unlock_mutex(struct lull_mutex *m, long *what);
+void lock_use_unlock_mutex(struct lull_mutex *m, long *what)
+{
+	lull_mutex_lock(m);
+	++*what;
+	lull_mutex_unlock(m);
+}
+
+
+struct element {
+	long value;
+	struct lull_list_head links;
+};
+
+long walk(struct lull_list_head *list);
+long walk(struct lull_list_head *list)
+{
+	struct element *e;
+	long sum = 0;
+
+	lull_list_for_each_entry_rcu(e, list, links)
+		sum += e->value;
+	return sum;
+}
+
+struct entry {
+	struct lull_hash_node node;
+	long key, value;
+};
+
+static bool is_key(const struct lull_hash_node *node, const void *key)
+{
+	return lull_hash_entry(node, struct entry, node)->key == *(const long *)key;
+}
+
+const long *find(const struct lull_hash *table, const long *key);
+const long *find(const struct lull_hash *table, const long *key)
+{
+	struct lull_hash_node *found = lull_hash_lookup(table, lull_hash_mix64((uint64_t)*key), is_key, key);
+
+	return found ? &lull_hash_entry(found, struct entry, node)->value : NULL;
+}
+
+long find_in_section(const struct lull_hash *table, const long *key);
+long find_in_section(const struct lull_hash *table, const long *key)
+{
+	uint64_t hash = lull_hash_mix64((uint64_t)*key);
+	struct lull_hash_node *found;
+	long value;
+
+	lull_rcu_read_lock();
+	found = lull_hash_lookup(table, hash, is_key, key);
+	value = found ? lull_hash_entry(found, struct entry, node)->value : 0;
+	lull_rcu_read_unlock();
+	return value;
 }

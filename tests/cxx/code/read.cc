@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What reads and retires cost in C++: the same functions as in read.c. */
 #include <lull/counted.hpp>
+#include <lull/hash_map.hpp>
 #include <lull/hazard_pointer>
+#include <lull/intrusive_hash_map.hpp>
+#include <lull/list.hpp>
+#include <lull/mutex.hpp>
 #include <lull/rcu>
 #include <lull/rcu_ptr.hpp>
 
@@ -22,6 +26,20 @@ struct member : front, lull::cohort_obj_base<member> {
 struct counted : front, lull::counted_base<counted> {
 	~counted();
 };
+struct bridged : front, lull::bridge_obj_base<bridged> {
+};
+
+struct element {
+	long value;
+	lull_list_head links;
+};
+struct object {
+	lull_hash_node node;
+	long key, value;
+};
+
+using map = lull::hash_map<long, long>;
+using intrusive_map = lull::intrusive_hash_map<object, &object::node, &object::key>;
 
 extern "C" {
 
@@ -103,5 +121,70 @@ void count_put(lull::counted<counted> &c)
 	using reference = lull::counted<counted>;
 
 	c.~reference();
+}
+
+void count_get(lull::counted<counted> *to, const lull::counted<counted> &from)
+{
+	new (to) lull::counted<counted>(from);
+}
+
+__attribute__((flatten)) void keep(lull::held<bridged> *kept, bridged *found)
+{
+	new (kept) lull::held<bridged>(lull::keep(found));
+}
+
+void drop(lull::held<bridged> &kept)
+{
+	kept.reset();
+}
+
+void lock_mutex(lull::mutex &m)
+{
+	m.lock();
+}
+
+bool try_mutex(lull::mutex &m)
+{
+	return m.try_lock();
+}
+
+void unlock_mutex(lull::mutex &m)
+{
+	m.unlock();
+}
+
+void lock_use_unlock_mutex(lull::mutex &m, long &what)
+{
+	struct guard {
+		lull::mutex &of;
+
+		guard(lull::mutex &m) : of(m) { of.lock(); }
+		~guard() { of.unlock(); }
+	} hold(m);
+
+	++what;
+}
+
+long walk(lull::list<element, &element::links> &list)
+{
+	long sum = 0;
+
+	for (const element &e : list)
+		sum += e.value;
+	return sum;
+}
+
+const long *find(const map &table, const long &key)
+{
+	const map::value_type *found = table.lookup(key);
+
+	return found ? &found->second : nullptr;
+}
+
+long find_in_section(const map &table, const long &key)
+{
+	auto found = table.find(key);
+
+	return found ? found->second : 0;
 }
 }

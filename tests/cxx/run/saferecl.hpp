@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * saferecl.hpp - for saferecl_*.cc: a program of tests that are named by the clauses of the standard.
+ * saferecl.hpp - for saferecl_*.cc: a program of tests that are named by the clauses of the standard; what they count.
  */
 #ifndef LULL_TEST_SAFERECL_HPP
 #define LULL_TEST_SAFERECL_HPP
@@ -12,6 +12,27 @@
 #include <thread>
 
 #include "must.hpp"
+
+/* Counts the objects that live. */
+inline std::atomic<int> alive;
+
+struct counted {
+	counted()
+	{
+		alive++;
+	}
+	counted(const counted &)
+	{
+		alive++;
+	}
+	counted &operator=(const counted &) = default;
+	~counted()
+	{
+		alive--;
+	}
+
+	long before = 1; /* so that what comes next has another address than the object */
+};
 
 struct clause {
 	const char *name;

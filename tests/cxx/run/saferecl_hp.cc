@@ -27,26 +27,6 @@ using lull::hazard_pointer;
 using lull::hazard_pointer_obj_base;
 using lull::make_hazard_pointer;
 
-std::atomic<int> alive;
-
-struct counted {
-	counted()
-	{
-		alive++;
-	}
-	counted(const counted &)
-	{
-		alive++;
-	}
-	counted &operator=(const counted &) = default;
-	~counted()
-	{
-		alive--;
-	}
-
-	long before = 1; /* so that what comes next has another address than the object */
-};
-
 /* The base is behind something else. */
 struct node : counted, hazard_pointer_obj_base<node> {
 	explicit node(int v = 42) : value(v)

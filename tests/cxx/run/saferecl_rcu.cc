@@ -24,20 +24,7 @@ using lull::rcu_default_domain;
 using lull::rcu_domain;
 using lull::rcu_obj_base;
 
-std::atomic<int> alive, calls;
-
-struct counted {
-	counted()
-	{
-		alive++;
-	}
-	~counted()
-	{
-		alive--;
-	}
-
-	long before = 1; /* so that what comes next has another address than the object */
-};
+std::atomic<int> calls;
 
 struct node : counted, rcu_obj_base<node> {
 	explicit node(int v = 42) : value(v)
