@@ -81,7 +81,7 @@ static void fork_at_steps(void (*call)(void), void (*use)(void))
 		}
 		use();
 	}
-	assert_in_range(stop_at, 60, 3000);
+	assert_in_range(stop_at, 20, 3000);
 }
 
 static void test_fork_at_steps(void **state)

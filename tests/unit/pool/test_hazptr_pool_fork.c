@@ -249,7 +249,7 @@ static void at_steps(void (*what)(void), bool itself)
 			lull_hazptr_pool_put(foreign);
 		lull_hazptr_pool_put(beside);
 	}
-	assert_in_range(stop_at, 60, 3000);
+	assert_in_range(stop_at, 20, 3000);
 }
 
 static void test_fork_at_steps(void **state)
