@@ -83,12 +83,12 @@ LULL_INLINE void lull_cpu_relax(void)
 #endif
 
 /*
- * Four tests that readers make, in one instruction each on x86. Compilers never fold an atomic load
+ * Five tests of fast paths, in one instruction each on x86. Compilers never fold an atomic load
  * into the compare, and a plain one only when its value has no other use.
  *
  * For words that other threads write, by a relaxed load: lull_nonzero_relaxed: is the word not 0?
- * lull_low_nonzero_relaxed: has it a bit of @mask, which is less than 128? For words that only this thread
- * writes: lull_own_is_zero: is the word 0? lull_own_low_is_zero: has it no bit of @mask?
+ * lull_low_nonzero_relaxed: has it a bit of @mask, which is less than 128? lull_at_least_relaxed: is it @least or
+ * more? For words that only this thread writes: lull_own_is_zero: is the word 0? lull_own_low_is_zero: has it no bit of @mask?
  */
 LULL_INLINE bool lull_nonzero_relaxed(const uint32_t *p)
 {
@@ -111,6 +111,18 @@ LULL_INLINE bool lull_low_nonzero_relaxed(const uint64_t *p, uint8_t mask)
 	return nonzero;
 #else
 	return (lull_load_relaxed(p) & mask) != 0;
+#endif
+}
+
+LULL_INLINE bool lull_at_least_relaxed(const uint32_t *p, uint32_t least)
+{
+#if defined(__x86_64__) && !defined(LULL__TSAN)
+	bool is;
+
+	__asm__ __volatile__("cmpl %2, %1" : "=@ccae"(is) : "m"(*p), "ri"(least));
+	return is;
+#else
+	return lull_load_relaxed(p) >= least;
 #endif
 }
 

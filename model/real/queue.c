@@ -78,7 +78,8 @@ static void run(void)
 		defer_one();
 		break;
 	case 1:
-		reclaim_share();
+		if (queue->head) /* there is one after a deferral */
+			reclaim_share();
 		break;
 	case 2:
 		run_some(false);

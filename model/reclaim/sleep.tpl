@@ -4,8 +4,8 @@ C reclaim-sleep
  * ORDER REC-2
  * A thread defers something and looks whether the reclaimer sleeps; the reclaimer says that it sleeps
  * and looks at the queues once more.
- * Where: lull__must_notify(), go_to_sleep(), end_of_poll(), lull_reclaim_configure(), defer(), lull__notify(),
- * lull_reclaim_poll()
+ * Where: lull__notify(), go_to_sleep(), end_of_poll(), lull_reclaim_configure(), defer(), append_and_turn(), take_turn(),
+ * defer_slowly(), check_limits(), lull__queue_may_append(), lull_reclaim_poll()
  *
  * Never: the reclaimer sleeps (saw nothing put) and nobody wakes it (saw it awake).
  *)

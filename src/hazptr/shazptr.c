@@ -294,8 +294,7 @@ static bool synchronize_until(const char *call, const void *ptr, uint64_t deadli
 		return true; /* no reader can have acquired NULL */
 	if (lull__record_holds_shazptr() && lull__shazptr_is_match(lull__self.shazptr, w.ptr))
 		lull__die("%s of %p, which this thread (tid %u) has acquired%s, would wait for "
-			  "itself for ever",
-			  call, ptr, lull__self.tid,
+			  "itself for ever", call, ptr, lull__self.tid,
 			  lull__self.shazptr == LULL__SHAZPTR_WILDCARD ? " by a wildcard" : "");
 	lull__ensure_registered();
 	/*

@@ -433,8 +433,7 @@ bool lull__shazptr_enqueue(struct lull__shazptr_waiter *w)
 	lull__unlock(&lull__shazptr.lock);
 	if (first_failure)
 		lull__say("cannot start the scanning thread of simple hazard pointers (%s): "
-			  "each waiting thread scans for itself",
-			  strerror(err));
+			  "each waiting thread scans for itself", strerror(err));
 	/*
 	 * ORDER SHAZ-5: the waiter on its list before the event; pairs with SHAZ-5 in
 	 * scan_thread(); without it the thread sleeps and never scans for this waiter;

@@ -108,8 +108,7 @@ void *lull__hazptr_protect_again(struct lull_hazptr *h, const void *src, uintptr
 	return (void *)seen;
 }
 
-void *lull__hazptr_fenced_protect_again(struct lull_hazptr *h, const void *src, uintptr_t seen,
-				      uintptr_t offset)
+void *lull__hazptr_fenced_protect_again(struct lull_hazptr *h, const void *src, uintptr_t seen, uintptr_t offset)
 {
 	uintptr_t first;
 

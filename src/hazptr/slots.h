@@ -48,8 +48,7 @@ static inline uint32_t *lull__hazptr_event_of(const struct lull_hazptr *h)
 /* Handle @h, which names @addr; @owner is the tid of the thread that uses it, or 0. Inlined into the walk. */
 typedef void (*lull__hazptr_visit)(struct lull_hazptr *h, uintptr_t addr, uint32_t owner, void *arg);
 
-static inline void visit_slot(struct lull_hazptr *h, uint32_t owner, lull__hazptr_visit visit,
-					void *arg)
+static inline void visit_slot(struct lull_hazptr *h, uint32_t owner, lull__hazptr_visit visit, void *arg)
 {
 	/*
 	 * ORDER HAZ-2: the slot before whatever the caller frees; pairs with HAZ-2 in
@@ -92,8 +91,7 @@ static inline void visit_listed_slots(lull__hazptr_visit visit, void *arg)
 		 */
 		lull__lock(&shard->lock);
 		for (at = shard->contexts.next; at != &shard->contexts; at = at->next) {
-			struct lull_hazptr_context *ctx =
-				lull_container_of(at, struct lull_hazptr_context, links);
+			struct lull_hazptr_context *ctx = lull_container_of(at, struct lull_hazptr_context, links);
 
 			for (int i = 0; i < LULL_HAZPTR_SLOTS; i++)
 				visit_slot(&ctx->slot[i], lull_load_relaxed(&ctx->owner), visit, arg);

@@ -84,8 +84,7 @@ static void on_stack_of_exiting(void)
  * Take one context, or one @hold, of the calling thread off the list of @shard. Returns NULL if there is
  * none.
  */
-static struct lull__hazptr_links *take_own(struct lull__hazptr_shard *shard, bool hold,
-					   const struct frames *frames)
+static struct lull__hazptr_links *take_own(struct lull__hazptr_shard *shard, bool hold, const struct frames *frames)
 {
 	struct lull__hazptr_links *list = hold ? &shard->holds : &shard->contexts, *at;
 

@@ -73,13 +73,11 @@ struct holdouts {
 
 enum gp_scan_what { GP_COUNT, GP_FLAG };
 
-static void gp_add_holdout(struct lull__thread *thread, uint64_t word, enum gp_scan_what what,
-			    struct holdouts *held)
+static void gp_add_holdout(struct lull__thread *thread, uint64_t word, enum gp_scan_what what, struct holdouts *held)
 {
 	if (what == GP_FLAG && LULL__BUSTED(NO_RECHECK))
 		lull__busted_linger();
-	if (what == GP_FLAG &&
-	    !(lull_or_relaxed(&thread->flags, LULL__FLAG_RCU_WAITED) & LULL__FLAG_RCU_WAITED))
+	if (what == GP_FLAG && !(lull_or_relaxed(&thread->flags, LULL__FLAG_RCU_WAITED) & LULL__FLAG_RCU_WAITED))
 		held->flagged_now = true;
 	if (what == GP_FLAG && held->count < LULL__BLAME_MOST) {
 		struct lull_stall *stall = &held->named[held->count];

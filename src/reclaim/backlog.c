@@ -31,6 +31,12 @@ static void raise_peak(size_t *peak, size_t now)
 		;
 }
 
+void lull__backlog_raise_peak(size_t items, size_t bytes)
+{
+	raise_peak(&lull__reclaimer.peak_items, items);
+	raise_peak(&lull__reclaimer.peak_bytes, bytes);
+}
+
 /* Sums over all queues. */
 struct sums {
 	uint64_t items, bytes;		   /* waiting */
@@ -104,17 +110,10 @@ void lull__backlog_add(struct lull__queue *q)
 		lull_add_relaxed(&lull__reclaimer.retired, items);
 	items += lull_add_relaxed(&lull__reclaimer.items, items);
 	bytes += lull_add_relaxed(&lull__reclaimer.bytes, bytes);
-	raise_peak(&lull__reclaimer.peak_items, items);
-	raise_peak(&lull__reclaimer.peak_bytes, bytes);
+	lull__backlog_raise_peak(items, bytes);
 	about.items = over(items, 0) ? items : 0;
 	about.bytes = over(bytes, 0) ? bytes : 0;
 	publish(&about);
-}
-
-void lull__backlog_raise_peak(size_t items, size_t bytes)
-{
-	raise_peak(&lull__reclaimer.peak_items, items);
-	raise_peak(&lull__reclaimer.peak_bytes, bytes);
 }
 
 void lull__backlog_sub(struct lull__queue *q, size_t items, size_t bytes)

@@ -40,12 +40,9 @@ enum {
 
 enum { NO_THREAD, HAS_THREAD, CANNOT_HAVE_ONE };
 
-#define LULL__RECLAIM_AT_START                                                                     \
-	{                                                                                          \
-		.mode = LULL_RECLAIM_THREAD, .on_hard = LULL_RECLAIM_TELL, .soft_items = 4096,     \
-		.soft_bytes = (size_t)16 << 20, .hard_items = 1000000,                             \
-		.hard_bytes = (size_t)1 << 30, .linger_ms = 10, .soft_wait_us = 2000,             \
-	}
+#define LULL__RECLAIM_AT_START                                                                                           \
+	{ .mode = LULL_RECLAIM_THREAD, .on_hard = LULL_RECLAIM_TELL, .soft_items = 4096, .soft_bytes = (size_t)16 << 20, \
+	  .hard_items = 1000000, .hard_bytes = (size_t)1 << 30, .linger_ms = 10, .soft_wait_us = 2000, }
 
 struct lull__reclaimer {
 	/*
@@ -94,7 +91,8 @@ struct lull__reclaimer {
 	struct lull__lock bags_lock; /* to unlink and free bags */
 };
 
-extern struct lull__reclaimer lull__reclaimer;
+/* Without the attribute code for shared objects would look for its address first, where it is only declared. */
+extern struct lull__reclaimer lull__reclaimer __attribute__((visibility("hidden")));
 
 /* With a soft limit of @soft bytes, how many bytes a deferrer adds before it looks at the limits. */
 #define LULL__LOOK_BYTES(soft) ((soft) / 16 + 1)

@@ -3,7 +3,6 @@
  * defer.c - the deferring thread's side: its share of the reclaiming, the limits.
  */
 #include <malloc.h>
-#include <stdlib.h>
 
 #include <lull/bridge.h>
 #include <lull/hazptr_fenced.h>
@@ -12,7 +11,6 @@
 #include "../base/fault.h"
 #include "../base/process.h"
 #include "../base/registry.h"
-#include "../hazptr/hazptr_wait.h"
 #include "../hazptr/slots.h"
 #include "backlog.h"
 #include "overflow.h"
@@ -214,25 +212,13 @@ static void hold_back(struct lull__queue *q, bool mine, uint64_t shares)
 	}
 }
 
-/*
- * Reclaim up to @most entries of @q, as its owner, consuming. What they free is subtracted from the backlog by adding so
- * much less to it.
- */
-static inline void reclaim_own(struct lull__queue *q, size_t most)
+/* Reclaim up to @most entries of @q, as its owner, consuming. By what they free less is added to the backlog later. */
+static inline void reclaim_own(struct lull__queue *q, size_t most, bool calls)
 {
 	size_t bytes = 0;
 
-	q->in_backlog += lull__queue_run(q, most, &bytes);
+	q->in_backlog += calls ? lull__queue_run(q, most, &bytes) : lull__queue_free(q, most, &bytes);
 	q->in_backlog_bytes += bytes;
-}
-
-/*
- * Return how many entries of @q its owner reclaims in a turn: as many as came in, more if many wait. As many out as in
- * keeps malloc's own caches balanced; all that are ready would spill them.
- */
-static inline size_t share(const struct lull__queue *q)
-{
-	return q->put - q->get <= 2 * ASK_AT ? TOGETHER : 2 * TOGETHER;
 }
 
 /* Look at @q and do the owner's share of the work, all but the reclaiming if not @may. @soft: a limit is exceeded. */
@@ -242,7 +228,9 @@ static void look_and_reclaim(struct lull__queue *q, bool look, bool soft, bool m
 		return;
 	if (look)
 		advance_own_queue(q, soft ? 1 : lull__kind_has_gp(q->kind) ? ASK_AT : lull__scan_threshold());
-	reclaim_own(q, !may ? 0 : soft ? LULL__CHECK_EVERY : share(q));
+	/* As many out as in keep malloc's own caches balanced, and all would spill them; more than that if many wait. */
+	q->share = q->put - q->get <= 2 * ASK_AT ? TOGETHER : 2 * TOGETHER;
+	reclaim_own(q, !may ? 0 : soft ? LULL__CHECK_EVERY : q->share, lull__kind_is_call(q->kind));
 	lull__queue_owner_leave(q);
 }
 
@@ -299,15 +287,22 @@ static void defer_rarely(int kind, void *item, size_t bytes, bool full)
 /* Choose when the owner of @q takes its next turn: at every LULL__CHECK_EVERY-th entry in any case. */
 static inline void set_next_turn(struct lull__queue *q)
 {
-	uint64_t left = LULL__CHECK_EVERY - q->put % LULL__CHECK_EVERY;
+	uint64_t few = q->put + TOGETHER - 1, last = q->put | (LULL__CHECK_EVERY - 1);
 
-	q->turn_at = q->put + (left < TOGETHER ? left : TOGETHER);
+	q->turn_at = (few < last ? few : last) + 1;
+}
+
+/* Is it time to look at @q and at the limits? */
+static inline bool is_time_to_look(const struct lull__queue *q)
+{
+	return q->put % LULL__CHECK_EVERY == 0 ||
+	       q->put_bytes - q->looked_bytes >= lull_load_relaxed(&lull__reclaimer.look_bytes);
 }
 
 /* Look at the limits after a deferral to @q, the calling thread's own queue, and reclaim if that is up to it. */
-__attribute__((noinline)) static void take_long_turn(struct lull__queue *q, bool look)
+__attribute__((noinline)) static void take_long_turn(struct lull__queue *q)
 {
-	bool may = q->kind != LULL__PURE_CALLS || !lull_rcu_read_lock_held();
+	bool look = is_time_to_look(q), may = q->kind != LULL__PURE_CALLS || !lull_rcu_read_lock_held();
 	bool soft = false, mine = is_mine(q, may);
 
 	if (look)
@@ -327,29 +322,23 @@ __attribute__((noinline)) static void take_long_turn(struct lull__queue *q, bool
 	lull__notify(lull__queue_owner_reclaims(q) ? ASLEEP : DOZING);
 }
 
-/* Is it time to look at @q and at the limits? */
-static inline bool is_time_to_look(const struct lull__queue *q)
-{
-	return q->put % LULL__CHECK_EVERY == 0 ||
-	       q->put_bytes - q->looked_bytes >= lull_load_relaxed(&lull__reclaimer.look_bytes);
-}
-
-/* Do the owner's part after a deferral to @q, the calling thread's own queue of frees. Most often it only frees a few. */
+/* Do the owner's part after a deferral to @q, the calling thread's own queue. Most often it only frees a few. */
 __attribute__((noinline)) static void take_turn(struct lull__queue *q)
 {
-	size_t bytes = 0;
-
-	if (lull_unlikely(is_time_to_look(q) || lull_load_relaxed(&lull__reclaimer.thread) != HAS_THREAD)) {
-		take_long_turn(q, is_time_to_look(q));
+	if (lull_unlikely(is_time_to_look(q) || lull_load_relaxed(&lull__reclaimer.thread) != HAS_THREAD ||
+			  q->kind == LULL__PURE_CALLS)) {
+		take_long_turn(q);
 		return;
 	}
 	set_next_turn(q);
+	if (q->append_until) /* as lull__queue_may_append(): it is 0 where light fences are real ones */
+		q->append_until = q->turn_at - 1;
 	if (lull__queue_owner_enter(q)) {
-		q->in_backlog += lull__queue_free(q, share(q), &bytes);
-		q->in_backlog_bytes += bytes;
+		reclaim_own(q, q->share, false);
 		lull__queue_owner_leave(q);
 	}
-	lull__notify(ASLEEP);
+	if (lull__sleeps(ASLEEP)) /* REC-2 as in lull__notify(): lull__queue_owner_enter() has made the fence */
+		lull__wake_reclaimer();
 }
 
 /* Defer @item as defer() does, also where the calling thread's queue is not there, not its own, or needs a chunk. */
@@ -366,11 +355,23 @@ __attribute__((noinline)) static void defer_slowly(int kind, void *item, size_t 
 	if (lull__kind_has_slots((uint32_t)kind) && !full)
 		lull_store_relaxed(&q->has_light, 1u);
 	if (lull__queue_push(q, item, bytes)) {
-		take_long_turn(q, is_time_to_look(q));
+		take_long_turn(q);
 	} else {
 		lull__defer_without_memory(kind, item);
 		lull__notify(LINGERING);
 	}
+}
+
+/* Append @item to @q, and take a turn if one is due. Also the first after a look, and where light fences are real ones. */
+__attribute__((noinline)) static void append_and_turn(struct lull__queue *q, void *item, uint32_t bytes)
+{
+	if (lull_unlikely(lull__queue_needs_chunk(q))) {
+		defer_slowly((int)q->kind, item, bytes, true);
+		return;
+	}
+	lull__queue_append(q, item, bytes);
+	lull_fence_light(); /* REC-2 as in lull__notify() */
+	q->put >= q->turn_at || lull__sleeps(ASLEEP) ? take_turn(q) : lull__queue_may_append(q);
 }
 
 /*
@@ -383,23 +384,27 @@ __attribute__((always_inline)) static inline void defer(int kind, void *item, si
 {
 	struct lull__bag *bag = lull__self.bag;
 	struct lull__queue *q;
-	uint64_t put;
 
-	if (lull_unlikely(!bag || bytes > MANY_BYTES || lull__self.callback_depth ||
-			  lull__queue_needs_chunk(&bag->queue[kind]))) {
+	if ((lull__kind_is_call((uint32_t)kind) && kind != LULL__PURE_CALLS) ||
+	    lull_unlikely(!bag || bytes > MANY_BYTES || lull_nonzero_relaxed(&lull__self.callback_depth))) {
 		defer_slowly(kind, item, bytes, full);
 		return;
 	}
 	q = &bag->queue[kind];
 	if (lull__kind_has_slots((uint32_t)kind) && !full)
 		lull_store_relaxed(&q->has_light, 1u);
-	put = lull__queue_append(q, item, bytes);
-	if (lull__kind_is_call((uint32_t)kind) && kind != LULL__PURE_CALLS)
-		take_long_turn(q, is_time_to_look(q));
-	else if (put >= q->turn_at || lull__must_notify(ASLEEP))
-		kind == LULL__PURE_CALLS ? take_long_turn(q, is_time_to_look(q)) : take_turn(q);
+	if (lull_unlikely(q->put >= q->append_until)) {
+		append_and_turn(q, item, (uint32_t)bytes);
+		return;
+	}
+	lull__queue_append(q, item, bytes);
+	/* REC-2 as in lull__notify(). A light fence: where that is a real one, `append_until` is 0 and we are not here. */
+	lull_compiler_barrier();
+	if (lull__sleeps(ASLEEP))
+		take_turn(q);
 }
 
+#define USABLE(ptr) ((ptr) ? malloc_usable_size(ptr) : 0)
 #define CALLER __builtin_return_address(0) /* in each function that users call: the place of the deferral */
 
 static inline void defer_call(int kind, struct lull_head *head, lull_rcu_func func, size_t bytes, bool full,
@@ -412,6 +417,8 @@ static inline void defer_call(int kind, struct lull_head *head, lull_rcu_func fu
 
 static inline void defer_free(int kind, void *ptr, size_t bytes, bool full, const void *caller)
 {
+	if (!ptr)
+		return;
 	lull__check_deferred(kind, ptr, NULL, caller);
 	defer(kind, ptr, bytes, full);
 }
@@ -438,14 +445,12 @@ void lull_rcu_call_pure(struct lull_head *head, lull_rcu_func func)
 
 void lull_rcu_free_sized(void *ptr, size_t bytes)
 {
-	if (ptr)
-		defer_free(LULL__FREES, ptr, bytes, true, CALLER);
+	defer_free(LULL__FREES, ptr, bytes, true, CALLER);
 }
 
 void lull_rcu_free(void *ptr)
 {
-	if (ptr)
-		defer_free(LULL__FREES, ptr, malloc_usable_size(ptr), true, CALLER);
+	defer_free(LULL__FREES, ptr, USABLE(ptr), true, CALLER);
 }
 
 void lull_hazptr_call_sized(struct lull_head *head, lull_rcu_func func, size_t bytes)
@@ -460,14 +465,12 @@ void lull_hazptr_call(struct lull_head *head, lull_rcu_func func)
 
 void lull_hazptr_retire_sized(void *ptr, size_t bytes)
 {
-	if (ptr)
-		defer_free(LULL__HAZPTR_FREES, ptr, bytes, false, CALLER);
+	defer_free(LULL__HAZPTR_FREES, ptr, bytes, false, CALLER);
 }
 
 void lull_hazptr_retire(void *ptr)
 {
-	if (ptr)
-		defer_free(LULL__HAZPTR_FREES, ptr, malloc_usable_size(ptr), false, CALLER);
+	defer_free(LULL__HAZPTR_FREES, ptr, USABLE(ptr), false, CALLER);
 }
 
 void lull_hazptr_fenced_call(struct lull_head *head, lull_rcu_func func)
@@ -477,8 +480,7 @@ void lull_hazptr_fenced_call(struct lull_head *head, lull_rcu_func func)
 
 void lull_hazptr_fenced_retire(void *ptr)
 {
-	if (ptr)
-		defer_free(LULL__HAZPTR_FREES, ptr, malloc_usable_size(ptr), true, CALLER);
+	defer_free(LULL__HAZPTR_FREES, ptr, USABLE(ptr), true, CALLER);
 }
 
 void lull_rcu_call_hazptr_sized(struct lull_head *head, lull_rcu_func func, size_t bytes)
@@ -493,6 +495,5 @@ void lull_rcu_call_hazptr(struct lull_head *head, lull_rcu_func func)
 
 void lull_rcu_free_hazptr(void *ptr)
 {
-	if (ptr)
-		defer_free(LULL__BRIDGE_FREES, ptr, malloc_usable_size(ptr), true, CALLER);
+	defer_free(LULL__BRIDGE_FREES, ptr, USABLE(ptr), true, CALLER);
 }

@@ -7,7 +7,6 @@
 #include "../base/deadline.h"
 #include "../base/events.h"
 #include "../base/fault.h"
-#include "../base/message.h"
 #include "../base/registry.h"
 #include "../hazptr/slots.h"
 #include "../hazptr/table.h"

@@ -3,7 +3,6 @@
  * queue.c - the parts of queue.h that are rare or long.
  */
 #include <limits.h>
-#include <stdlib.h>
 
 #include "../base/callback.h"
 #include "../base/events.h"
@@ -156,6 +155,11 @@ size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes)
 		lull__queue_awaited_done(q);
 	*bytes += these;
 	return (size_t)count;
+}
+
+void lull__queue_wake_consumer(struct lull__queue *q)
+{
+	lull__futex_wake(&q->busy, 1);
 }
 
 void lull__queue_revoke(struct lull__queue *q)

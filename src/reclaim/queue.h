@@ -92,11 +92,14 @@ struct lull__queue {
 	/* The producer's: other threads write only owner_helps, and rarely. */
 	uint64_t put;
 	uint64_t put_bytes;
-	uint64_t turn_at; /* the owner takes its next turn of reclaiming when `put` is there */
-	uint64_t in_backlog, in_backlog_bytes; /* how many of these are in the backlog of the process */
-	uint64_t looked_bytes; /* put_bytes when the owner last looked at the limits */
-	uint64_t in_stats, in_stats_bytes; /* how many of these are on the page of stats.h */
+	uint64_t append_until; /* while `put` is below this, a deferral is an append and no more */
 	struct lull__chunk *tail;
+	uint64_t turn_at;      /* the owner takes its next turn of reclaiming when `put` is there */
+	uint64_t in_backlog;   /* how many of these are in the backlog of the process, ... */
+	uint64_t looked_bytes; /* put_bytes when the owner last looked at the limits */
+	uint64_t in_backlog_bytes; /* ... and how many bytes */
+	uint64_t share;		   /* so many the owner reclaims in a turn */
+	uint64_t in_stats, in_stats_bytes; /* how many of these are on the page of stats.h */
 	uint32_t kind;
 	uint32_t busy;	      /* the owner is consuming */
 	uint32_t owner_helps; /* calls: the owner runs them, because it defers more than others can run */
@@ -135,23 +138,32 @@ static inline bool lull__queue_needs_chunk(const struct lull__queue *q)
 	return q->put % LULL__CHUNK_ITEMS == 0;
 }
 
-/* Append @item, with which @bytes wait, to @q, whose last chunk has a place for it. Return how many have come with it. */
-static inline uint64_t lull__queue_append(struct lull__queue *q, void *item, size_t bytes)
+/* Append @item, with which @bytes wait, to @q, whose last chunk has a place for it. */
+static inline void lull__queue_append(struct lull__queue *q, void *item, size_t bytes)
 {
-	uint64_t put = q->put;
-	struct lull__entry *entry = &q->tail->entry[put % LULL__CHUNK_ITEMS];
+	struct lull__entry *entry = &q->tail->entry[q->put % LULL__CHUNK_ITEMS];
 
 	bytes &= ~LULL__ENTRY_FLAGS;
 	entry->item = item;
 	entry->bytes = bytes;
-	lull_store_relaxed(&q->put_bytes, q->put_bytes + bytes);
+	lull_own_add_relaxed(&q->put_bytes, bytes);
 	/*
 	 * ORDER REC-1: the entry, and the unlinking before it, before the count; pairs with REC-1
 	 * in lull__queue_put(); without it the consumer reads an entry that is not there;
 	 * model/reclaim/queue.litmus
 	 */
-	lull_store_release(&q->put, put + 1);
-	return put + 1;
+	lull_own_add_release(&q->put, 1);
+}
+
+/*
+ * Let deferrals to @q be appends until the next turn is due, which is still to come. Behind a look at the limits that is
+ * not called before another entry has come. So between `put` and `append_until` all places are in the last chunk, which
+ * ends where the owner looks at the limits; and light fences are no instruction. Call it behind a fence, for a child that
+ * is forked in between: it has the chunk, or no word of it.
+ */
+static inline void lull__queue_may_append(struct lull__queue *q)
+{
+	q->append_until = lull__fence_full_mode ? 0 : q->turn_at - 1;
 }
 
 /* Append @item, with which @bytes wait. Returns false when there is no memory for another chunk. */
@@ -168,6 +180,9 @@ void lull__queue_free_chunks(struct lull__queue *q);
 
 /* ---- the right to consume ------------------------------------------------------------------- */
 
+/* Wake the thread that waits until the owner of @q no longer consumes. */
+void lull__queue_wake_consumer(struct lull__queue *q);
+
 static inline void lull__queue_owner_leave(struct lull__queue *q)
 {
 	/*
@@ -183,7 +198,7 @@ static inline void lull__queue_owner_leave(struct lull__queue *q)
 	 */
 	lull_fence_light();
 	if (lull_unlikely(lull_load_relaxed(&q->revoked)))
-		lull__futex_wake(&q->busy, 1);
+		lull__queue_wake_consumer(q);
 }
 
 /* Take the right to consume @q as its owner. Returns false when another thread has it. */
@@ -280,7 +295,7 @@ void lull__queue_fork_child(struct lull__queue *q, bool is_running);
 /* Everything before @done is done, with which @bytes more have gone. */
 static inline void lull__queue_set_done(struct lull__queue *q, uint64_t done, size_t bytes)
 {
-	lull_store_relaxed(&q->done_bytes, q->done_bytes + bytes);
+	lull_own_add_relaxed(&q->done_bytes, bytes);
 	/*
 	 * ORDER REC-4: what callbacks did before `done`; pairs with REC-4 in
 	 * lull__queue_is_empty(); without it as there; model/reclaim/queue-done.litmus
@@ -306,14 +321,14 @@ static inline size_t lull__queue_free(struct lull__queue *q, size_t most, size_t
 		return lull__queue_run(q, most, bytes);
 	lull__self.callback_depth = 1; /* was 0: a callback's deferrals take no turn */
 	for (; entry != end; entry++) {
-		lull_store_relaxed(&q->get, ++get);
+		lull_own_add_relaxed(&q->get, 1);
 		lull_compiler_barrier(); /* as in take_entry() */
 		these += entry->bytes;
 		lull__check_reclaimed(entry->item);
 		free(entry->item);
 	}
 	lull__self.callback_depth = 0;
-	lull__queue_set_done(q, get, these);
+	lull__queue_set_done(q, q->get, these);
 	*bytes = these;
 	return (size_t)count;
 }

@@ -64,9 +64,8 @@ int lull_reclaim_configure(const struct lull_reclaim_config *config)
 	sigset_t saved;
 	bool none;
 
-	if ((unsigned)config->mode > LULL_RECLAIM_CALLER ||
-	    (unsigned)config->on_hard > LULL_RECLAIM_HELP || config->linger_ms == 0 ||
-	    config->soft_wait_us > SOFT_WAIT_MOST_US ||
+	if ((unsigned)config->mode > LULL_RECLAIM_CALLER || (unsigned)config->on_hard > LULL_RECLAIM_HELP ||
+	    config->linger_ms == 0 || config->soft_wait_us > SOFT_WAIT_MOST_US ||
 	    (config->hard_items && config->hard_items < config->soft_items) ||
 	    (config->hard_bytes && config->hard_bytes < config->soft_bytes))
 		return -EINVAL;

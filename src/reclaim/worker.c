@@ -120,8 +120,7 @@ static bool let_go(void)
 	 * REC-13: one swap decides. Either a deferral has made `sleep` AWAKE, and this thread stays, or the
 	 * deferral finds GONE there, and starts another one, under this lock and so after `thread` is NO_THREAD.
 	 */
-	ends = !lull_load_relaxed(&lull__reclaimer.stop) &&
-	       (polled || ((nothing_waits() || lull__is_last_thread()) &&
+	ends = !lull_load_relaxed(&lull__reclaimer.stop) && (polled || ((nothing_waits() || lull__is_last_thread()) &&
 			   lull_cas_relaxed(&lull__reclaimer.sleep, &asleep, (uint32_t)GONE)));
 	if (ends) {
 		lull_store_relaxed(&lull__reclaimer.thread, (uint32_t)NO_THREAD);
@@ -159,7 +158,7 @@ static bool go_to_sleep(uint32_t depth, uint64_t until_ns)
 	}
 	/*
 	 * ORDER REC-2: `sleep` before the last check of the queues; pairs with REC-2 in
-	 * lull__must_notify(); without it as there; model/reclaim/sleep.tpl
+	 * lull__notify(); without it as there; model/reclaim/sleep.tpl
 	 */
 	lull_fence_heavy();
 	if (!something_due(depth == ASLEEP ? PASS_ALL : PASS_CALLS)) {

@@ -24,22 +24,23 @@ void lull__notify_from_reader(void);
 void lull__config_enter(sigset_t *saved);
 void lull__config_leave(const sigset_t *saved);
 
+/* Does the background thread sleep too deep for an entry that came before the caller's last light fence? */
+static inline bool lull__sleeps(uint32_t too_deep)
+{
+	return lull_unlikely(lull_at_least_relaxed(&lull__reclaimer.sleep, too_deep));
+}
+
 /*
- * Does the background thread sleep too deep for an entry that has just come?
+ * Wake the thread if it sleeps too deep for an entry that has just come.
  *
  * ORDER REC-2: the entry before the load of `sleep`; pairs with REC-2 in go_to_sleep() (sleep,
  * heavy, check the queues again); without it the entry waits for the next one;
  * model/reclaim/sleep.tpl
  */
-static inline bool lull__must_notify(uint32_t sleeps_too_deep)
-{
-	lull_fence_light();
-	return lull_unlikely(lull_load_relaxed(&lull__reclaimer.sleep) >= sleeps_too_deep);
-}
-
 static inline void lull__notify(uint32_t sleeps_too_deep)
 {
-	if (lull__must_notify(sleeps_too_deep))
+	lull_fence_light();
+	if (lull__sleeps(sleeps_too_deep))
 		lull__wake_reclaimer();
 }
 

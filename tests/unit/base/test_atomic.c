@@ -204,6 +204,10 @@ static void test_tests(void **state)
 		const uint32_t half = bit < 32 ? UINT32_C(1) << bit : 0;
 
 		assert_int_equal(lull_nonzero_relaxed(&half), bit < 32);
+		assert_int_equal(lull_at_least_relaxed(&half, 0x80000000), bit == 31);
+		assert_int_equal(lull_at_least_relaxed(&half, 5), bit > 2 && bit < 32);
+		assert_true(lull_at_least_relaxed(&half, half));
+		assert_false(half && lull_at_least_relaxed(&half, half + 1));
 		assert_false(lull_own_is_zero(&word));
 		assert_int_equal(lull_low_nonzero_relaxed(&word, 0x7f), bit < 7);
 		assert_int_equal(lull_low_nonzero_relaxed(&word, 0x50), bit == 4 || bit == 6);

@@ -415,6 +415,78 @@ static void test_no_turn_for_callbacks(void **state)
 	lull_rcu_barrier();
 }
 
+/* Where deferrals to @q are appends, each has a place in the last chunk, none is a turn, and light fences are no instruction. */
+static void check_appends(const struct lull__queue *q)
+{
+	if (q->put >= q->append_until)
+		return;
+	assert_ptr_not_equal(q->tail, NULL);
+	assert_in_range(q->put, q->tail->first + 1, q->append_until - 1);
+	assert_true(q->append_until < q->tail->first + LULL__CHUNK_ITEMS);
+	assert_true(q->append_until < q->turn_at);
+	assert_int_equal((q->append_until - 1) / LULL__CHECK_EVERY, q->put / LULL__CHECK_EVERY);
+	assert_int_equal(lull_fence_strategy(), LULL_FENCE_MEMBARRIER);
+}
+
+static void check_all_appends(void)
+{
+	for (int kind = 0; kind < LULL__KINDS; kind++)
+		check_appends(&lull__self.bag->queue[kind]);
+}
+
+/* Defer some of all kinds, of which a callback does not take turns. */
+static void defers_inside(struct lull_head *head)
+{
+	for (unsigned i = 0; lull__self.bag && i < 70; i++) {
+		lull_rcu_free_sized(malloc(16), i);
+		lull_hazptr_retire_sized(malloc(16), i);
+		lull_rcu_call_pure_sized(new_head(), free_head, i);
+		check_all_appends();
+	}
+	free(head);
+}
+
+static void *appends(void *unused)
+{
+	unsigned appended = 0;
+
+	lull_rcu_free(malloc(16));
+	for (unsigned i = 0; i < 5000; i++) {
+		const struct lull__queue *q = &lull__self.bag->queue[LULL__FREES];
+		uint64_t until = q->append_until, put = q->put;
+
+		lull_rcu_free_sized(malloc(16), i % 100 == 3 ? 5000 : 64);
+		appended += put < until;
+		check_all_appends();
+		lull_hazptr_retire_sized(malloc(16), i % 77 == 3 ? 1 << 20 : 64);
+		lull_rcu_free_hazptr(malloc(16));
+		if (i % 50 == 1)
+			lull_rcu_read_lock(); /* for some time without turns of pure calls */
+		lull_rcu_call_pure_sized(new_head(), free_head, 64);
+		if (i % 50 == 24)
+			lull_rcu_read_unlock();
+		if (i % 333 == 0)
+			lull_rcu_call(new_head(), i % 2 ? free_head : defers_inside);
+		check_all_appends();
+	}
+	/* Most deferrals are no more than that. */
+	if (lull_fence_strategy() == LULL_FENCE_MEMBARRIER)
+		assert_in_range(appended, 3500, 4500);
+	else
+		assert_int_equal(appended, 0);
+	return unused;
+}
+
+static void test_appends(void **state)
+{
+	(void)state;
+	join_thread(start_thread(appends, NULL));
+	set_mode(LULL_RECLAIM_CALLER); /* callbacks run where they were deferred */
+	join_thread(start_thread(appends, NULL));
+	lull_hazptr_barrier();
+	set_mode(LULL_RECLAIM_THREAD);
+}
+
 #define RETIRED 8000
 #define BOUND	(2048 + 2 * LULL__CHECK_EVERY) /* for the few slots that there are here */
 
@@ -469,6 +541,7 @@ int main(void)
 		cmocka_unit_test_setup(test_child_has_its_queue, setup),
 		cmocka_unit_test_setup(test_barrier_without_lock, setup),
 		cmocka_unit_test_setup(test_no_turn_for_callbacks, setup),
+		cmocka_unit_test_setup(test_appends, setup),
 		cmocka_unit_test_setup(test_bound_while_queue_is_taken, setup),
 	};
 
