@@ -291,11 +291,16 @@ void lull__urcu_destroy_all(unsigned kind)
 
 /* ---- fork ------------------------------------------------------------------------------------------- */
 
+/* Flavors of one kind for which the calling thread is about to fork: the first one locks, the last one unlocks. */
+static __thread unsigned prepared[LULL__URCU_KINDS] __attribute__((tls_model("initial-exec")));
+
 /* The lock is held until after the fork: no worker comes or goes meanwhile. */
 void lull__urcu_before_fork(unsigned kind)
 {
 	struct lull__urcu *urcu = &lull__urcus[kind];
 
+	if (prepared[kind]++)
+		return;
 	lull__init();
 	lull__lock(&urcu->lock);
 	if (urcu->atfork)
@@ -308,6 +313,8 @@ void lull__urcu_after_fork_parent(unsigned kind)
 {
 	struct lull__urcu *urcu = &lull__urcus[kind];
 
+	if (!prepared[kind] || --prepared[kind])
+		return;
 	for (struct call_rcu_data *w = urcu->all; w; w = w->next)
 		lull__urcu_worker_go_on(w);
 	if (urcu->atfork)
@@ -320,6 +327,8 @@ void lull__urcu_after_fork_child(unsigned kind)
 {
 	struct lull__urcu *urcu = &lull__urcus[kind];
 
+	if (!prepared[kind] || --prepared[kind])
+		return;
 	if (urcu->atfork)
 		urcu->atfork->after_fork_child(urcu->atfork->priv);
 	for (struct call_rcu_data *w = urcu->all; w; w = w->next)

@@ -29,7 +29,8 @@
 /* Order the read-modify-write next to it; those below are ordered already. */
 #define smp_mb__before_atomic lull_fence_full
 #define smp_mb__after_atomic  lull_fence_full
-#define barrier		      lull_compiler_barrier
+#define barrier()	      lull__kernel_barrier()
+#define lull__kernel_barrier  lull_compiler_barrier
 #define cpu_relax	      lull_cpu_relax
 
 /* Exchange, and compare and exchange; each returns the previous value. They order as full fences do. */

@@ -27,7 +27,11 @@
 #define list_next_entry(pos, member)	      lull_list_next_entry(pos, member)
 #define list_prev_entry(pos, member)	      lull_list_prev_entry(pos, member)
 #define list_first_entry_or_null(ptr, type, member)                                                \
-	(lull_list_empty(ptr) ? (type *)0 : lull_list_first_entry(ptr, type, member))
+	__extension__({                                                                            \
+		struct lull_list_head *lull__head = (ptr);                                         \
+		struct lull_list_head *lull__first = lull_load_relaxed(&lull__head->next);         \
+		lull__first != lull__head ? lull_list_entry(lull__first, type, member) : (type *)0; \
+	})
 
 #define list_empty	   lull_list_empty
 #define list_add	   lull_list_add

@@ -280,7 +280,7 @@ static void test_polled_inside(void **state)
 
 static void test_access(void **state)
 {
-	int word = 1;
+	int word = 1, barrier = 1; /* only the call has a meaning */
 	long *at = NULL, where;
 
 	(void)state;
@@ -294,6 +294,7 @@ static void test_access(void **state)
 	smp_mb__before_atomic();
 	smp_mb__after_atomic();
 	barrier();
+	assert_int_equal(barrier, 1);
 	cpu_relax();
 	assert_int_equal(xchg(&word, 3), 2);
 	assert_int_equal(cmpxchg(&word, 2, 4), 3);
@@ -303,30 +304,39 @@ static void test_access(void **state)
 	assert_true(likely(word == 4) && !unlikely(word == 5));
 }
 
-/* Two threads store to a word of their own and then look at the other's: with full fences one of them sees the other. */
-static int dekker[2], seen[2], round_ready, dekker_form;
-enum { ROUNDS = 3000 };
+/*
+ * Two threads store to a word of their own and then look at the other's: with full fences one of them sees the other. Many
+ * words for each time that they meet, because to meet takes long on a busy machine.
+ */
+enum { ROUNDS = 20, WORDS = 20000 };
+static struct {
+	int word, saw; /* of one thread */
+} dekker[2][WORDS];
+static int round_ready, other_is_in, dekker_form;
 
 static void dekker_side(int me)
 {
-	switch (dekker_form) {
-	case 0:
-		WRITE_ONCE(dekker[me], 1);
-		smp_mb();
-		break;
-	case 1:
-		(void)xchg(&dekker[me], 1);
-		break;
-	default:
-		(void)cmpxchg(&dekker[me], 0, 1);
+	for (int i = 0; i < WORDS; i++) {
+		switch (dekker_form) {
+		case 0:
+			WRITE_ONCE(dekker[me][i].word, 1);
+			smp_mb();
+			break;
+		case 1:
+			(void)xchg(&dekker[me][i].word, 1);
+			break;
+		default:
+			(void)cmpxchg(&dekker[me][i].word, 0, 1);
+		}
+		dekker[me][i].saw = READ_ONCE(dekker[!me][i].word);
 	}
-	seen[me] = READ_ONCE(dekker[!me]);
 }
 
 static void *other_side(void *unused)
 {
 	for (int i = 1; i <= ROUNDS; i++) {
 		AWAIT_SOON(lull_load_acquire(&round_ready) == 2 * i - 1);
+		lull_store_release(&other_is_in, i); /* the two begin at one time */
 		dekker_side(1);
 		lull_add_release(&round_ready, 1);
 	}
@@ -339,14 +349,16 @@ static void test_fences(void **state)
 	for (dekker_form = 0; dekker_form < 3; dekker_form++) {
 		pthread_t thread;
 
-		round_ready = 0;
+		round_ready = other_is_in = 0;
 		thread = start_thread(other_side, NULL);
 		for (int i = 1; i <= ROUNDS; i++) {
-			dekker[0] = dekker[1] = 0;
+			memset(dekker, 0, sizeof(dekker));
 			lull_add_release(&round_ready, 1);
+			AWAIT_SOON(lull_load_acquire(&other_is_in) == i);
 			dekker_side(0);
 			AWAIT_SOON(lull_load_acquire(&round_ready) == 2 * i);
-			assert_true(seen[0] || seen[1]);
+			for (int j = 0; j < WORDS; j++)
+				assert_true(dekker[0][j].saw || dekker[1][j].saw);
 		}
 		join_thread(thread);
 	}

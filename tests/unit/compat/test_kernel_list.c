@@ -108,7 +108,9 @@ static void test_list_entries(void **state)
 	for (int i = 0; i < 5; i++)
 		list_add_tail(&items[i].list, &head);
 	assert_ptr_equal(list_first_entry(&head, struct item, list), a);
-	assert_ptr_equal(list_first_entry_or_null(&head, struct item, list), a);
+	assert_ptr_equal(list_first_entry_or_null((sum++, &head), struct item, list), a);
+	assert_int_equal(sum, 1); /* evaluated once */
+	sum = 0;
 	assert_ptr_equal(list_last_entry(&head, struct item, list), e);
 	assert_ptr_equal(list_next_entry(a, list), b);
 	assert_ptr_equal(list_prev_entry(b, list), a);

@@ -8,6 +8,7 @@
 #include <sched.h>
 
 /* Without URCU_API_MAP: by its prefix only. */
+#include <urcu/urcu-memb.h>
 #include <urcu/urcu-qsbr.h>
 
 #include <urcu-bp.h>
@@ -477,19 +478,24 @@ static void check_fork(bool with_calls)
 	urcu_qsbr_call_rcu(&heads[3], callback);
 	if (with_calls) {
 		end_hold_up(reader);
+		/* Two flavors of one kind, and one of the other. */
 		call_rcu_before_fork();
+		urcu_memb_call_rcu_before_fork();
 		urcu_qsbr_call_rcu_before_fork();
 	}
 	fflush(NULL);
 	child = fork();
 	assert_true(child >= 0);
 	if (child == 0) {
-		if (with_calls)
+		if (with_calls) {
 			urcu_qsbr_call_rcu_after_fork_child();
+			urcu_memb_call_rcu_after_fork_child();
+		}
 		check_child(with_calls);
 	}
 	if (with_calls) {
 		urcu_qsbr_call_rcu_after_fork_parent();
+		urcu_memb_call_rcu_after_fork_parent();
 		call_rcu_after_fork_parent();
 	} else {
 		end_hold_up(reader);
