@@ -3,7 +3,7 @@
 import os
 import shutil
 
-COPIED = ("CMakeLists.txt", "CMakePresets.json", "cmake", "include", "src", "tools", "bench", "tests", "examples", "scripts")
+COPIED = ("CMakeLists.txt", "CMakePresets.json", "cmake", "include", "src", "compat", "tools", "bench", "tests", "examples", "scripts")
 
 
 def read(path):
