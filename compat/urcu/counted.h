@@ -95,6 +95,8 @@ __attribute__((noinline)) static void unlocked_slowly(void)
 		lull_store_relaxed(&URCU(reader).ctr, URCU_OUTSIDE);
 	lull_fence_full(); /* URCU-3, as a real fence */
 	lull__urcu_wake(&DOMAIN, &own_record);
+	if (lull__urcu_exiting)
+		URCU(unregister_thread)();
 }
 
 /* The word is 0 then, where inlined readers leave a number: so the next lock makes one test. */

@@ -23,7 +23,7 @@
 #include "../../src/base/fault.h"
 #include "../../src/base/message.h"
 #include "../../src/base/process.h"
-#include "call_rcu.h"
+#include "domain.h"
 
 #define URCU_SPINS  64	    /* before going to sleep: a few microseconds */
 #define URCU_NAP_LEAST_NS 50000  /* between two looks at readers that wake nobody ... */
@@ -31,149 +31,6 @@
 #define URCU_LOOK_NS	     1000000000 /* a sleep that readers end is as long as this at most, for reports */
 
 #define TIMED_ONE_IN 8	    /* of those that no thread sleeps for, as in src/rcu/grace_period.c */
-
-static pthread_key_t exit_key;
-static uint32_t threads; /* of all flavors, for lull top */
-
-/* ---- threads come and go -------------------------------------------------------------------------- */
-
-/*
- * End the registrations that a thread leaves behind, in the last round of destructors: those of the program may still
- * read in the rounds before.
- */
-static void thread_exit(void *round)
-{
-	uintptr_t next = (uintptr_t)round + 1;
-
-	if (next <= PTHREAD_DESTRUCTOR_ITERATIONS && pthread_setspecific(exit_key, (const void *)next) == 0)
-		return;
-	for (struct urcu_domain *const *d = lull__urcu_domains; *d; d++) {
-		const struct urcu_record *record = (*d)->record();
-
-		if (!record || !record->registered)
-			continue;
-		if ((*d)->readers != URCU_ONLINE && (*record->word & URCU_NEST_MASK))
-			lull__say("%s exits in a read section of liburcu-%s; the section ends here",
-				  lull__thread_words(record->tid).text, (*d)->name);
-		(*d)->leave();
-	}
-}
-
-void lull__urcu_life_init(void)
-{
-	if (pthread_key_create(&exit_key, thread_exit) != 0)
-		lull__die("no pthread key left to notice the exit of threads");
-	for (struct urcu_domain *const *d = lull__urcu_domains; *d; d++) {
-		(*d)->list.next = (*d)->list.prev = &(*d)->list;
-		if ((*d)->has_light)
-			lull_store_relaxed((*d)->has_light, !lull__fence_full_mode);
-	}
-}
-
-void lull__urcu_init(void)
-{
-	lull__init();
-}
-
-struct hold {
-	bool masked;
-	sigset_t saved;
-};
-
-/*
- * Take the lock of the list. A signal handler whose first section registers the thread needs it, so a thread that is not
- * registered blocks signals meanwhile.
- */
-static void enter_registry(struct urcu_domain *d, struct hold *hold)
-{
-	const struct urcu_record *own = d->record();
-
-	hold->masked = !own || !own->registered;
-	if (hold->masked)
-		lull__block_signals(&hold->saved);
-	lull__lock(&d->registry);
-}
-
-static void leave_registry(struct urcu_domain *d, const struct hold *hold)
-{
-	lull__unlock(&d->registry);
-	if (hold->masked)
-		lull__restore_signals(&hold->saved);
-}
-
-/* Behind a change of the count. */
-static void count_threads(uint32_t more)
-{
-	lull__event_threads(lull_add_relaxed(&threads, more) + more);
-}
-
-static void set_count(struct urcu_domain *d, uint32_t count)
-{
-	lull_store_relaxed(&d->count, count);
-	/*
-	 * ORDER URCU-10: the count before the loads of the thread's sections; pairs with URCU-10 in urcu_begin();
-	 * without it a grace period that knows of no thread misses one that found the object;
-	 * model/urcu/nobody.litmus
-	 */
-	lull_fence_full();
-}
-
-void lull__urcu_register(struct urcu_domain *d, struct urcu_record *record)
-{
-	sigset_t saved;
-
-	lull__urcu_init();
-	if (d->only_light && lull__fence_full_mode)
-		lull__die("liburcu-%s needs membarrier(2), which this process cannot have, or must not (LULL_FENCE)",
-			  d->name);
-	lull__block_signals(&saved);
-	lull__lock(&d->registry);
-	if (!record->registered) {
-		record->registered = true;
-		record->tid = lull__gettid();
-		/* THR-1: behind a scan, or seen by it. */
-		record->next = &d->list;
-		record->prev = d->list.prev;
-		record->prev->next = record;
-		record->next->prev = record;
-		set_count(d, d->count + 1);
-		count_threads(1);
-		if (record->slow && d->readers != URCU_FULL && !lull__fence_full_mode) {
-			lull_store_relaxed(record->slow, 0u);
-			if (!(*record->word & URCU_NEST_MASK))
-				lull_store_relaxed(record->word, 0ul);
-		}
-		/* Without memory for the value nobody notices that the thread exits; it may yet unregister. */
-		pthread_setspecific(exit_key, (const void *)(uintptr_t)1);
-	}
-	lull__unlock(&d->registry);
-	lull__restore_signals(&saved);
-}
-
-void lull__urcu_unregister(struct urcu_domain *d, struct urcu_record *record)
-{
-	sigset_t saved;
-
-	lull__urcu_init();
-	lull__block_signals(&saved);
-	lull__lock(&d->registry);
-	if (record->registered) {
-		record->registered = false;
-		record->next->prev = record->prev;
-		record->prev->next = record->next;
-		/*
-		 * ORDER URCU-11: the thread's loads before the count; pairs with URCU-11 in urcu_begin(); without it an
-		 * object is freed that the last thread still looks at; model/urcu/gone.litmus
-		 */
-		lull_store_release(&d->count, d->count - 1);
-		count_threads(UINT32_MAX);
-		if (record->slow)
-			lull_store_relaxed(record->slow, URCU_SLOW_MODE);
-		lull_store_relaxed(record->word, record->slow ? URCU_OUTSIDE : 0ul); /* THR-2 */
-	}
-	lull__unlock(&d->registry);
-	lull__restore_signals(&saved);
-}
 
 void lull__urcu_wake(struct urcu_domain *d, struct urcu_record *record)
 {
@@ -187,7 +44,7 @@ void lull__urcu_wake(struct urcu_domain *d, struct urcu_record *record)
 
 /* ---- scanning readers ------------------------------------------------------------------------------ */
 
-static unsigned long word_of(const struct urcu_domain *d, uint64_t number)
+unsigned long lull__urcu_word(const struct urcu_domain *d, uint64_t number)
 {
 	return d->readers == URCU_ONLINE ? number << 1 | 1 : number << 32 | 1;
 }
@@ -218,13 +75,13 @@ static void flag(struct urcu_record *record)
 /* Count the threads that may be in a section from before the open grace period. Leader only. */
 static unsigned urcu_scan(struct urcu_domain *d, bool flags, struct holdouts *held)
 {
-	struct hold hold;
+	struct urcu_hold hold;
 
 	held->domain = d;
 	held->count = 0;
 	if (!d->waits)
 		return 0;
-	enter_registry(d, &hold); /* THR-1, THR-2 */
+	lull__urcu_enter_registry(d, &hold); /* THR-1, THR-2 */
 	for (struct urcu_record *r = d->list.next; r != &d->list; r = r->next) {
 		/*
 		 * ORDER URCU-2: the word before whatever the caller frees; pairs with URCU-2 in urcu_leave(); without
@@ -243,22 +100,35 @@ static unsigned urcu_scan(struct urcu_domain *d, bool flags, struct holdouts *he
 		}
 		held->count++;
 	}
-	leave_registry(d, &hold);
+	lull__urcu_leave_registry(d, &hold);
 	return held->count;
+}
+
+/*
+ * With full fences: has liburcu, loaded in the middle of it all, told inlined readers that they may make light ones? It
+ * does that only where membarrier works.
+ */
+static void take_back_light(const struct urcu_domain *d)
+{
+	if (!lull__fence_full_mode || !d->has_light || !lull_load_relaxed(d->has_light))
+		return;
+	lull_store_relaxed(d->has_light, 0);
+	if (!lull__membarrier_register() || lull__membarrier() != 0)
+		lull__die("liburcu-%s says that membarrier(2) works, and it does not", d->name);
 }
 
 /* Is there a thread but this one whose sections may have light fences? Leader only. */
 static bool wants_heavy(struct urcu_domain *d)
 {
 	const struct urcu_record *own = d->record();
-	struct hold hold;
+	struct urcu_hold hold;
 	bool wants;
 
 	if (d->readers != URCU_LIGHT || !d->waits)
 		return false;
-	enter_registry(d, &hold); /* THR-1 */
+	lull__urcu_enter_registry(d, &hold); /* THR-1 */
 	wants = d->count > (own && own->registered ? 1u : 0u);
-	leave_registry(d, &hold);
+	lull__urcu_leave_registry(d, &hold);
 	return wants;
 }
 
@@ -302,7 +172,8 @@ static void urcu_begin(struct urcu_domain *d)
 	 */
 	if (wants_heavy(d))
 		lull_fence_heavy();
-	lull_store_relaxed(&d->number, word_of(d, d->started));
+	take_back_light(d);
+	lull_store_relaxed(&d->number, lull__urcu_word(d, d->started));
 	lull_store_relaxed(d->ctr, d->number);
 }
 
@@ -455,45 +326,3 @@ void lull__urcu_synchronize(struct urcu_domain *d)
 		lull__unlock_wake(&d->leader, INT_MAX);
 	}
 }
-
-/* ---- fork -------------------------------------------------------------------------------------------- */
-
-/* Begin anew in the child, with the records of the thread that forked. Its sections go on. */
-static void domain_fork_child(struct urcu_domain *d)
-{
-	struct urcu_record *own = d->record();
-
-	d->leader.word = d->registry.word = 0;
-	d->list.next = d->list.prev = &d->list;
-	threads -= d->count;
-	d->count = 0;
-	if (d->futex)
-		lull_store_relaxed(d->futex, 0u);
-	lull_store_relaxed(d->ctr, word_of(d, d->started)); /* the parent may have been about to */
-	d->number = word_of(d, d->started);
-	if (!own || !own->registered)
-		return;
-	own->next = own->prev = &d->list;
-	d->list.next = d->list.prev = own;
-	own->tid = lull__gettid();
-	threads++;
-	d->count = 1;
-}
-
-void lull__urcu_fork_child(uint32_t old_tid)
-{
-	(void)old_tid;
-	lull__urcu_bp_fork_child();
-	for (struct urcu_domain *const *d = lull__urcu_domains; *d; d++) {
-		domain_fork_child(*d);
-		lull__urcu_workers_fork_child(*d);
-	}
-}
-
-struct urcu_domain *const lull__urcu_domains[] = {
-	&lull__urcu_memb, &lull__urcu_mb, &lull__urcu_bp, &lull__urcu_qsbr,
-#if LULL_URCU_VERSION < 14
-	&lull__urcu_signal,
-#endif
-	NULL,
-};

@@ -105,8 +105,25 @@ static inline void urcu_leave(unsigned long *word, unsigned long to)
 /* Make ready what waits for the first use: the choice of fences above all. */
 void lull__urcu_init(void);
 
+/* The calling thread's registrations have been ended, and nobody would end another one: it is for one section. */
+extern __thread bool lull__urcu_exiting __attribute__((tls_model("initial-exec")));
+
 void lull__urcu_register(struct urcu_domain *d, struct urcu_record *record);
 void lull__urcu_unregister(struct urcu_domain *d, struct urcu_record *record);
+
+/*
+ * Take the lock of the list of threads. A signal handler whose first section registers the thread needs it, so a thread
+ * that is not registered blocks signals meanwhile.
+ */
+struct urcu_hold {
+	bool masked;
+	sigset_t saved;
+};
+void lull__urcu_enter_registry(struct urcu_domain *d, struct urcu_hold *hold);
+void lull__urcu_leave_registry(struct urcu_domain *d, const struct urcu_hold *hold);
+
+/* Return what readers store in their words while grace period @number is the newest. */
+unsigned long lull__urcu_word(const struct urcu_domain *d, uint64_t number);
 
 /* Wake the grace period that sleeps for the calling thread, which has just left its section. */
 void lull__urcu_wake(struct urcu_domain *d, struct urcu_record *record);

@@ -5,7 +5,7 @@ C rcu-cookie
  * An updater unlinks and takes a cookie; another thread leads the grace period that the cookie
  * names; a reader enters.  Nobody but the updater ever stored the unlinking in view of the leader.
  * Where: lull__rcu_cookie(), gp_begin(), gp_scan(), lull_rcu_read_lock(), lull_rcu_synchronize(),
- * lull_rcu_gp_start(), flush_here(), wait_without_memory()
+ * lull_rcu_gp_start(), flush_here(), wait_without_memory(), lull__urcu_cookie()
  *
  * The number that cookies are made of (started) is stored before the heavy fence, the one that readers
  * take (gp) after it.  With one variable for both, a reader may carry the new number, find the
