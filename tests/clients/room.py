@@ -65,7 +65,7 @@ class Room:
     """Made by the first process of the namespaces. side: "liburcu", or "lull": then programs are started by @prefix."""
 
     def __init__(self, release, scratch, side, prefix, environment=None):
-        self.side, self.prefix = side, list(prefix)
+        self.side, self.prefix, self.release = side, list(prefix), release.name
         self.seen, self.strays = 0, []  # programs whose library was looked at, and those that ran on the wrong one
         self.environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8",
                             **(environment or {})}
