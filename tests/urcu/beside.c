@@ -83,6 +83,35 @@ static void exits(void)
 	urcu_synchronize();
 }
 
+/* ---- polled grace periods, which liburcu has from 0.14 on --------------------------------------------- */
+
+struct poll_state {
+	unsigned long id;
+};
+
+static void polls(void)
+{
+	struct poll_state (*start)(void), state;
+	bool (*poll_state)(struct poll_state);
+
+	*(void **)&start = dlsym(RTLD_DEFAULT, "urcu_memb_start_poll_synchronize_rcu");
+	*(void **)&poll_state = dlsym(RTLD_DEFAULT, "urcu_memb_poll_state_synchronize_rcu");
+	MUST(!start == !poll_state);
+	if (!start)
+		return;
+	for (int round = 0; round < 3; round++) {
+		urcu_lock();
+		state = start();
+		for (int i = 0; i < 100; i++)
+			MUST(!poll_state(state));
+		urcu_unlock();
+		MUST(poll_state(state));
+		urcu_lock();
+		MUST(poll_state(state)); /* and so it stays */
+		urcu_unlock();
+	}
+}
+
 int main(void)
 {
 	int status;
@@ -103,5 +132,6 @@ int main(void)
 	MUST(waitpid(child, &status, 0) == child && status == 0);
 	both();
 	exits();
+	polls();
 	return 0;
 }
