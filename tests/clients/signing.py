@@ -38,7 +38,7 @@ def knot(room, how):
     room.write("/state/bad", room.said(signed) + f"\nextra.{ZONE}. 60 CNAME a.\nextra.{ZONE}. 60 A 10.0.0.1\n")
     tool(room, result.wrong, "kzonecheck", "-o", ZONE, "/state/bad", statuses=(1,), client=True)
     said = tool(room, result.wrong, "keymgr", "-c", "/state/knot.conf", ZONE, "list", client=True)
-    if said.count("algorithm") + said.count("ECDSAP256SHA256") + said.count(" 13 ") < 1:
+    if "ECDSAP256SHA256" not in said and " 13 " not in said:
         result.wrong.append(f"keymgr lists no key: {said[-200:]}")
     return result
 
