@@ -138,9 +138,8 @@ FIGURES = (("commits", "commits done", "more"), ("commit p50 ms", "commit, media
            ("qps", "queries in a second", "more"), ("rss kB", "memory at most, kB", "less"), ("threads", "threads", "less"),
            ("stop ms", "stop, ms", "less"))
 PACKAGES = ("knot", "knot-dnsutils", "dnsperf")
-CLIENTS = [
-    Client("knotd", "bookworm", "knot", PACKAGES, "called", "queries at a fixed rate; commits of a client that waits for "
-           "each; reloads", waiting, FIGURES),
-    Client("knotd-equal", "bookworm", "knot", PACKAGES, "called", "as many queries as it takes; 40 commits in a second; "
-           "reloads", equal, FIGURES),
-]
+CLIENTS = [Client(f"knotd{mode}{'' if release == 'bookworm' else '-trixie'}", release, "knot", PACKAGES, "called", what, run_it,
+                  FIGURES)
+           for release in ("bookworm", "trixie") for mode, what, run_it in (
+               ("", "queries at a fixed rate; commits of a client that waits for each; reloads", waiting),
+               ("-equal", "as many queries as it takes; 40 commits in a second; reloads", equal))]

@@ -65,7 +65,7 @@ class Room:
     """Made by the first process of the namespaces. side: "liburcu", or "lull": then programs are started by @prefix."""
 
     def __init__(self, release, scratch, side, prefix, environment=None):
-        self.side, self.prefix = side, list(prefix)
+        self.side, self.prefix, self.release = side, list(prefix), release.name
         self.seen, self.strays = 0, []  # programs whose library was looked at, and those that ran on the wrong one
         self.environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8",
                             **(environment or {})}
@@ -193,3 +193,11 @@ def threads_of(pid):
 def subreaper():
     """Daemons that leave their parents become children of this process."""
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+
+
+def tool(room, wrong, *words, statuses=(0,), client=False):
+    """What a tool says that must come to a good end."""
+    status, text = room.run(*words, client=client)
+    if status not in statuses:
+        wrong.append(f"{' '.join(map(str, words))}: status {status}: {text.strip()[-300:]}")
+    return text

@@ -28,8 +28,9 @@ explains "If strangers choose the keys, use a Hash with a secret (lull_hash_byte
 about.14 "If Hash and Eq both have a member type is_transparent, lookups and erase() take every type that both
     take."
     cxx:hash_maps:looks_up_other_types
-about.15 "Without exceptions in the compiler the program ends (std::terminate) where there is no memory."
-    untested no program without exceptions is run; ctest:headers_g++_c++17 compiles the headers so
+about.15 "Without exceptions in the compiler the program ends (std::terminate) where there is no memory, and the map is
+    another type to the linker: code that is compiled with exceptions cannot use it."
+    cxx:hash_maps:catches_beside_code_that_cannot
 by_rcu.1 "How a map reclaims: after a grace period."
     cxx:hash_maps:destroys_when_nobody_reads
 by_rcu.2 "A policy of your own needs call(), which makes sure that @func(@head) is called when no reader is left;
