@@ -96,7 +96,7 @@ enum class [[nodiscard]] robust_status {
 };
 
 /* Thrown by the lock() of a robust mutex. The caller does not hold the mutex. */
-class LULL_API robust_error : public std::exception
+class LULL__API_CLASS robust_error : public std::exception
 {
 public:
 	explicit robust_error(robust_status why) noexcept : reason(why) {}

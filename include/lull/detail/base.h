@@ -35,6 +35,7 @@
  */
 #ifdef __cplusplus
 #define LULL_API __attribute__((visibility("default"), nothrow))
+#define LULL__API_CLASS __attribute__((visibility("default"))) /* of an exception: one type for all modules */
 #else
 #define LULL_API __attribute__((visibility("default")))
 #endif

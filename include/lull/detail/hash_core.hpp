@@ -52,7 +52,7 @@ struct equal_to {
 };
 
 /* Thrown by constructors: unknown flags, or more buckets at the start than at most. */
-class LULL_API bad_hash_config : public std::exception
+class LULL__API_CLASS bad_hash_config : public std::exception
 {
 public:
 	const char *what() const noexcept override { return "lull: a hash table cannot be set up like this"; }
