@@ -220,6 +220,7 @@ static const struct wild_row rows[NR_WILD] = {
 		.against = NOT_IN_FLAVORS | B(FAIL_MALLOC),
 	},
 	{ .name = "work-mutex", .what = "flavor mutex", .group = GROUP_WORK, .against = NOT_IN_FLAVORS },
+	{ .name = "work-cohort", .what = "flavor cohort", .group = GROUP_WORK, .against = NOT_IN_FLAVORS },
 };
 
 /* Known to fail, and not drawn until they are mended: one, or what fails together. */

@@ -17,6 +17,7 @@
 #include <lull/reclaim.h>
 
 #include "common/clock.h"
+#include "common/options.h"
 #include "torture/flavors.h"
 
 #define WORK_US 120000u
@@ -196,11 +197,24 @@ static void run_mix(uint64_t *rng)
 	wild_mix(rng, PRESS_USES);
 }
 
-static void run_flavor(unsigned n, uint64_t *rng)
+/* The flavor that the condition is named after. */
+static const struct torture_flavor *flavor_of(enum wild_condition c)
+{
+	const char *name = wild_row(c)->name + strlen("work-");
+	unsigned i = 0;
+
+	while (torture_flavors[i] && strcmp(torture_flavors[i]->name, name))
+		i++;
+	if (!torture_flavors[i])
+		options_fail("there is no flavor %s", name);
+	return torture_flavors[i];
+}
+
+static void run_flavor(enum wild_condition c, uint64_t *rng)
 {
 	wild_first_use(rng);
 	lose_membarrier(rng);
-	torture.flavor = torture_flavors[n];
+	torture.flavor = flavor_of(c);
 	torture.readers = 2;
 	torture.seconds = FLAVOR_S;
 	torture.stutter_ms = FLAVOR_STUTTER_MS;
@@ -209,7 +223,7 @@ static void run_flavor(unsigned n, uint64_t *rng)
 	torture.flavor = &torture_wild;
 	lull_debug_set_message_hook(NULL);
 	wild_check_guests();
-	wild_took_effect((enum wild_condition)(WILD_WORK + n), 1);
+	wild_took_effect(c, 1);
 }
 
 /* Before anything has been used: its memory, its threads, its descriptors are not there yet. */
@@ -238,7 +252,7 @@ int torture_wild_round(void)
 	for (i = WILD_WORK; i < NR_WILD && !wild_has((enum wild_condition)i); i++)
 		;
 	if (i < NR_WILD)
-		run_flavor(i - WILD_WORK, &rng);
+		run_flavor((enum wild_condition)i, &rng);
 	else
 		run_mix(&rng);
 	check_data();

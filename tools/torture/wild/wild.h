@@ -73,12 +73,14 @@ enum wild_condition {
 	WILD_END_CONTEXT,
 	/* Another flavor of torture in the place of a bit of everything. */
 	WILD_WORK,
-	WILD_WORK_LAST = WILD_WORK + 7,
+	WILD_WORK_LAST = WILD_WORK + 8,
 	NR_WILD
 };
 
 typedef uint64_t wild_set;
 #define WILD_BIT(condition) (UINT64_C(1) << (condition))
+
+_Static_assert(NR_WILD <= 64, "a set has a bit for each");
 
 /* Of each of these a round has one at most. */
 enum wild_group { GROUP_NONE, GROUP_STDERR, GROUP_FIRST, GROUP_MODE, GROUP_END, GROUP_WORK };
