@@ -106,6 +106,9 @@ int lull_cmd_urcu(int argc, char **argv)
 		options_bad("liblull-urcu-%d.so is not there; build lull with -DLULL_BUILD_URCU=ON", own.build);
 	if (own.check) {
 		printf("%s: %s instead of %s\n", path, library, file ? file : "whatever liburcu it loads");
+		free(library);
+		free(file);
+		options_free(&opt);
 		return 0;
 	}
 	preload(library);
