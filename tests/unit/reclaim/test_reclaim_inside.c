@@ -446,6 +446,14 @@ static void defers_inside(struct lull_head *head)
 	free(head);
 }
 
+static int pure_ran;
+
+static void count_pure(struct lull_head *head)
+{
+	lull_add_relaxed(&pure_ran, 1);
+	free(head);
+}
+
 static void *appends(void *unused)
 {
 	unsigned appended = 0;
@@ -462,7 +470,7 @@ static void *appends(void *unused)
 		lull_rcu_free_hazptr(malloc(16));
 		if (i % 50 == 1)
 			lull_rcu_read_lock(); /* for some time without turns of pure calls */
-		lull_rcu_call_pure_sized(new_head(), free_head, 64);
+		lull_rcu_call_pure_sized(new_head(), count_pure, 64);
 		if (i % 50 == 24)
 			lull_rcu_read_unlock();
 		if (i % 333 == 0)
@@ -484,6 +492,7 @@ static void test_appends(void **state)
 	set_mode(LULL_RECLAIM_CALLER); /* callbacks run where they were deferred */
 	join_thread(start_thread(appends, NULL));
 	lull_hazptr_barrier();
+	assert_int_equal(pure_ran, 2 * 5000); /* no turn has taken them for memory */
 	set_mode(LULL_RECLAIM_THREAD);
 }
 
