@@ -27,7 +27,7 @@ extern URCU_API struct urcu_gp URCU(gp);
 extern URCU_API int urcu_bp_has_sys_membarrier;
 extern __thread URCU_API struct urcu_bp_reader *URCU(reader) __attribute__((tls_model("initial-exec")));
 
-struct urcu_gp URCU(gp) = { .ctr = 1 };
+struct urcu_gp URCU(gp) = { .ctr = URCU_FIRST };
 int urcu_bp_has_sys_membarrier;
 __thread struct urcu_bp_reader *URCU(reader) __attribute__((tls_model("initial-exec")));
 
@@ -97,13 +97,17 @@ static void reads(bool begins)
 	begins ? URCU(register_thread)() : URCU(unregister_thread)();
 }
 
+/* With signals blocked: a handler that reads would be in a section that nobody sees, or wait for places_lock for ever. */
 static void leave(void)
 {
 	struct place *place = own_place();
+	sigset_t saved;
 
+	lull__block_signals(&saved);
 	lull__urcu_unregister(&lull__urcu_bp, &place->record);
 	URCU(reader) = NULL;
 	give_place(place);
+	lull__restore_signals(&saved);
 }
 
 struct urcu_domain lull__urcu_bp = {
@@ -111,7 +115,9 @@ struct urcu_domain lull__urcu_bp = {
 	.readers = URCU_LIGHT,
 	.ctr = &urcu_bp_gp.ctr,
 	.has_light = &urcu_bp_has_sys_membarrier,
-	.number = 1,
+	.number = URCU_FIRST,
+	.started = 1,
+	.completed = 1,
 	.record = record,
 	.reads = reads,
 	.leave = leave,

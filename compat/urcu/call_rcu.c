@@ -201,7 +201,8 @@ void lull__urcu_defer(struct call_rcu_data *worker, struct rcu_head *head)
 
 /* ---- the end of a worker ------------------------------------------------------------------------------ */
 
-void lull__urcu_worker_bury(struct call_rcu_data *w)
+/* Put all that waits at @w, which has no thread, behind what waits at @heir. */
+static void move_all(struct call_rcu_data *w, struct call_rcu_data *heir)
 {
 	struct rcu_head *head, *next, *lists[2] = { w->batch, urcu_take(w) };
 
@@ -209,9 +210,25 @@ void lull__urcu_worker_bury(struct call_rcu_data *w)
 	for (int i = 0; i < 2; i++) {
 		for (head = lists[i]; head; head = next) {
 			next = head->next;
-			lull__urcu_defer(lull__urcu_default_worker(w->domain), head);
+			urcu_push(heir, head);
 		}
 	}
+}
+
+static void wake(struct call_rcu_data *w)
+{
+	if (lull_load_relaxed(&w->has_thread))
+		nudge(w);
+	else
+		lull__urcu_worker_runs(w);
+}
+
+void lull__urcu_worker_bury(struct call_rcu_data *w)
+{
+	struct call_rcu_data *heir = lull__urcu_default_worker(w->domain);
+
+	move_all(w, heir);
+	wake(heir);
 	free(w);
 }
 
@@ -239,15 +256,32 @@ static void end_thread(struct call_rcu_data *w)
 
 void lull__urcu_free_worker(struct urcu_domain *d, struct call_rcu_data *worker)
 {
+	struct call_rcu_data *heir;
+
 	if (!worker || worker == lull_load_relaxed(&d->by_default))
 		return;
 	lull__urcu_init();
+	heir = lull__urcu_default_worker(d);
 	lull__lock(&d->workers_lock);
+	while (worker->has_thread && !lull_load_relaxed(&worker->ended)) {
+		lull__unlock(&d->workers_lock);
+		end_thread(worker);
+		lull__lock(&d->workers_lock); /* a barrier may have started a thread meanwhile, where there was none */
+	}
+	/*
+	 * In one piece, for a barrier: it finds the worker and what waits there, or its heir with the same.
+	 *
+	 *	call_rcu_data_free()			rcu_barrier()
+	 *	takes the worker off the list
+	 *						pushes behind what waits at all others, returns
+	 *	moves what waited
+	 *	...					callbacks from before the barrier run
+	 */
+	move_all(worker, heir);
 	lull__urcu_worker_forget(worker);
 	lull__unlock(&d->workers_lock);
-	if (worker->has_thread)
-		end_thread(worker);
-	lull__urcu_worker_bury(worker);
+	wake(heir);
+	free(worker);
 }
 
 /* ---- barrier ------------------------------------------------------------------------------------------------ */
@@ -284,7 +318,7 @@ void lull__urcu_barrier(struct urcu_domain *d, const char *call)
 	struct barrier *all = NULL, *one;
 	uint32_t left = 1, now;
 
-	if (lull__urcu_own_worker)
+	if (lull__urcu_own_worker && lull__urcu_own_worker->domain == d)
 		lull__misuse("%s in a callback would wait for itself for ever", call);
 	lull__urcu_init();
 	lull__lock(&d->workers_lock);

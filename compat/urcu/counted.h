@@ -20,7 +20,7 @@ URCU_API int URCU(read_ongoing)(void);
 extern URCU_API struct urcu_gp URCU(gp);
 extern __thread URCU_API struct urcu_reader URCU(reader) __attribute__((tls_model("initial-exec")));
 
-struct urcu_gp URCU(gp) = { .ctr = 1 };
+struct urcu_gp URCU(gp) = { .ctr = URCU_FIRST };
 __thread struct urcu_reader URCU(reader) __attribute__((tls_model("initial-exec"))) = {
 	.ctr = URCU_OUTSIDE,
 	.slow = URCU_SLOW_MODE,

@@ -36,7 +36,15 @@ void lull__urcu_wake(struct urcu_domain *d, struct urcu_record *record)
 {
 	if (record->slow)
 		lull_and_relaxed(record->slow, ~URCU_SLOW_WAITED);
-	if (!d->futex || lull_load_relaxed(d->futex) != (uint32_t)-1)
+	if (!d->futex)
+		return;
+	/*
+	 * ORDER URCU-12: the flag that is taken away before the look at the futex; pairs with URCU-12 in sleep_for();
+	 * without it this store may come behind the flag of the next sleep, of which the futex told nothing yet, and
+	 * the thread's next section ends without a wake; model/urcu/flag-stale.litmus
+	 */
+	lull_fence_full();
+	if (lull_load_relaxed(d->futex) != (uint32_t)-1)
 		return;
 	lull_store_relaxed(d->futex, 0u);
 	lull__futex_wake_bits(d->futex, INT_MAX, FUTEX_BITSET_MATCH_ANY, true);
@@ -152,7 +160,8 @@ static void count_end(struct urcu_domain *d)
 static void urcu_begin(struct urcu_domain *d)
 {
 	lull__event_count(&lull__page()->gp_started, 1);
-	lull_store_relaxed(&d->started, d->started + 1);
+	/* A word is not 0 while a section lasts, nor after an inlined one: called readers take 0 for "outside, and fast". */
+	lull_store_relaxed(&d->started, d->started + ((uint32_t)(d->started + 1) ? 1 : 2));
 	d->began_ns = d->started % TIMED_ONE_IN ? 0 : lull__now_ns();
 	d->slept = false;
 	/*
@@ -226,6 +235,11 @@ static bool sleep_for(struct urcu_domain *d, uint64_t nap_ns, struct lull__wait 
 		return urcu_scan(d, false, held) != 0;
 	}
 	lull_store_relaxed(d->futex, (uint32_t)-1);
+	/*
+	 * ORDER URCU-12: the futex before the flags; pairs with URCU-12 in lull__urcu_wake(); without it as there;
+	 * model/urcu/flag-stale.litmus
+	 */
+	lull_fence_full();
 	if (urcu_scan(d, true, held) == 0)
 		return false;
 	/*

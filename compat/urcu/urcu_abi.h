@@ -27,6 +27,7 @@
  * flavor qsbr the word is 0 offline, else what `ctr` was at the last quiescent state.
  */
 #define URCU_NEST_MASK 0xffffffffUL
+#define URCU_FIRST     (1ul << 32 | 1) /* what readers of counted sections store before the first grace period */
 #define URCU_OUTSIDE   (URCU_NEST_MASK + 1) /* of called readers: the next lock goes out of line */
 _Static_assert(sizeof(unsigned long) == 8, "liburcu's word has 32 bits for each half");
 

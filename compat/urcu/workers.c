@@ -193,7 +193,8 @@ void lull__urcu_after_fork_child(struct urcu_domain *d)
 	d->of_cpu = NULL;
 	for (w = d->workers; w; w = next) {
 		next = w->next;
-		if (w != d->by_default) {
+		/* One whose callback forked goes on: its thread is the one that is here. */
+		if (w != d->by_default && w != lull__urcu_own_worker) {
 			lull__urcu_worker_forget(w);
 			lull__urcu_worker_bury(w);
 		}

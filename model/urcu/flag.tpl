@@ -3,7 +3,7 @@ C urcu-flag
 (*
  * ORDER URCU-4
  * A called reader, or a thread of qsbr, looks at a flag of its own before it looks at the futex.
- * If it is set already, by an earlier sleep, wake.tpl says the rest.
+ * flag-stale.litmus is about one that an earlier sleep has set.
  * Where: urcu_leave(), set_word(), URCU() in qsbr.c, sleep_for()
  *
  * Never: the leader sleeps (saw the word) and the reader wakes nobody (saw no sleeper).
