@@ -399,6 +399,81 @@ static void forks(void)
 	urcu_memb_unregister_thread();
 }
 
+/* ---- barriers ---------------------------------------------------------------------------------------------------- */
+
+static _Atomic int reader_is_in, reader_may_go;
+static struct call_rcu_data *ending;
+
+static void *stays_in(void *unused)
+{
+	(void)unused;
+	urcu_memb_register_thread();
+	urcu_memb_read_lock();
+	atomic_store(&reader_is_in, 1);
+	while (!atomic_load(&reader_may_go))
+		usleep(1000);
+	urcu_memb_read_unlock();
+	urcu_memb_unregister_thread();
+	return NULL;
+}
+
+static void *ends_worker(void *unused)
+{
+	(void)unused;
+	urcu_memb_call_rcu_data_free(ending);
+	return NULL;
+}
+
+static void *lets_reader_go(void *unused)
+{
+	(void)unused;
+	usleep(300000); /* for the barrier to begin, and wait, meanwhile; too short on a busy machine proves less */
+	atomic_store(&reader_may_go, 1);
+	return NULL;
+}
+
+/* A callback was queued before the barrier; its worker ends while the barrier begins. */
+static void barrier_beside_a_worker_that_ends(void)
+{
+	pthread_t reader, ender, opener;
+
+	urcu_memb_register_thread();
+	ending = urcu_memb_create_call_rcu_data(0, -1);
+	MUST(pthread_create(&reader, NULL, stays_in, NULL) == 0);
+	while (!atomic_load(&reader_is_in))
+		usleep(1000);
+	atomic_store(&called, 0);
+	urcu_memb_set_thread_call_rcu_data(ending);
+	urcu_memb_call_rcu(malloc(sizeof(struct rcu_head)), count);
+	urcu_memb_set_thread_call_rcu_data(NULL);
+	usleep(20000);
+	MUST(pthread_create(&ender, NULL, ends_worker, NULL) == 0);
+	usleep(50000);
+	MUST(pthread_create(&opener, NULL, lets_reader_go, NULL) == 0);
+	urcu_memb_barrier();
+	MUST(atomic_load(&called) == 1);
+	pthread_join(opener, NULL);
+	pthread_join(reader, NULL);
+	pthread_join(ender, NULL);
+	urcu_memb_unregister_thread();
+}
+
+static void waits_for_bp(struct rcu_head *head)
+{
+	urcu_bp_barrier();
+	count(head);
+}
+
+static void barrier_of_another_flavor_in_a_callback(void)
+{
+	urcu_memb_register_thread();
+	atomic_store(&called, 0);
+	urcu_memb_call_rcu(malloc(sizeof(struct rcu_head)), waits_for_bp);
+	urcu_memb_barrier();
+	MUST(atomic_load(&called) == 1);
+	urcu_memb_unregister_thread();
+}
+
 /* ---- threads that come and go ------------------------------------------------------------------------------------ */
 
 static void *reads_bp_once(void *unused)
@@ -436,6 +511,8 @@ static const struct {
 	{ "workers_of_cpus", workers_of_cpus },
 	{ "defers", defers },
 	{ "forks", forks },
+	{ "barrier_beside_a_worker_that_ends", barrier_beside_a_worker_that_ends },
+	{ "barrier_of_another_flavor_in_a_callback", barrier_of_another_flavor_in_a_callback },
 	{ "bp_threads", bp_threads },
 };
 
