@@ -24,6 +24,7 @@ struct urcu_gp URCU(gp) = { .ctr = URCU_FIRST };
 __thread struct urcu_reader URCU(reader) __attribute__((tls_model("initial-exec"))) = {
 	.ctr = URCU_OUTSIDE,
 	.slow = URCU_SLOW_MODE,
+	.outside = URCU_OUTSIDE,
 };
 
 static __thread struct urcu_record own_record __attribute__((tls_model("initial-exec")));
@@ -39,6 +40,7 @@ static void register_own(void)
 {
 	own_record.word = &URCU(reader).ctr;
 	own_record.slow = &URCU(reader).slow;
+	own_record.outside = &URCU(reader).outside;
 	lull__urcu_register(&DOMAIN, &own_record);
 	URCU(reader).tid = pthread_self();
 	URCU(reader).registered = 1;
@@ -91,22 +93,23 @@ void URCU(read_lock)(void)
 
 __attribute__((noinline)) static void unlocked_slowly(void)
 {
-	if (URCU(reader).slow & URCU_SLOW_MODE)
-		lull_store_relaxed(&URCU(reader).ctr, URCU_OUTSIDE);
 	lull_fence_full(); /* URCU-3, as a real fence */
 	lull__urcu_wake(&DOMAIN, &own_record);
 	if (lull__urcu_exiting)
 		URCU(unregister_thread)();
 }
 
-/* The word is 0 then, where inlined readers leave a number: so the next lock makes one test. */
+/*
+ * The word is 0 then, where inlined readers leave a number: so the next lock makes one test. In slow mode it is never 0,
+ * not for one instruction: a handler that reads would take it for "fast", and make no fence.
+ */
 void URCU(read_unlock)(void)
 {
 	if (lull_unlikely((uint32_t)URCU(reader).ctr != 1)) {
 		urcu_leave(&URCU(reader).ctr, URCU(reader).ctr - 1); /* RCU-6: nested */
 		return;
 	}
-	urcu_leave(&URCU(reader).ctr, 0);
+	urcu_leave(&URCU(reader).ctr, URCU(reader).outside);
 	if (lull_unlikely(lull_nonzero_relaxed(&URCU(reader).slow)))
 		unlocked_slowly();
 }

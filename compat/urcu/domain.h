@@ -33,6 +33,7 @@ enum urcu_readers {
 struct urcu_record {
 	unsigned long *word;
 	uint32_t *slow; /* NULL, or where to store URCU_SLOW_WAITED */
+	unsigned long *outside; /* there if slow is: what *word is outside, as called readers leave it */
 	int *waiting; /* NULL, or qsbr's flag of that meaning */
 	struct urcu_record *next, *prev;
 	uint32_t tid;

@@ -110,6 +110,7 @@ void lull__urcu_register(struct urcu_domain *d, struct urcu_record *record)
 		count_threads(1);
 		if (record->slow && d->readers != URCU_FULL && !lull__fence_full_mode && !lull__urcu_exiting) {
 			lull_store_relaxed(record->slow, 0u);
+			lull_store_relaxed(record->outside, 0ul);
 			if (!(*record->word & URCU_NEST_MASK))
 				lull_store_relaxed(record->word, 0ul);
 		}
@@ -137,8 +138,10 @@ void lull__urcu_unregister(struct urcu_domain *d, struct urcu_record *record)
 		 */
 		lull_store_release(&d->count, d->count - 1);
 		count_threads(UINT32_MAX);
-		if (record->slow)
+		if (record->slow) {
 			lull_store_relaxed(record->slow, URCU_SLOW_MODE);
+			lull_store_relaxed(record->outside, URCU_OUTSIDE);
+		}
 		lull_store_relaxed(record->word, record->slow ? URCU_OUTSIDE : 0ul); /* THR-2 */
 	}
 	lull__unlock(&d->registry);

@@ -40,7 +40,8 @@ struct urcu_reader {
 	unsigned long ctr;
 	uint32_t unused;
 	uint32_t slow; /* URCU_SLOW_*: for called readers; inlined ones do not know it */
-	char line1[URCU_LINE - sizeof(unsigned long) - 2 * sizeof(uint32_t)];
+	unsigned long outside; /* what called readers leave in `ctr`: 0, or URCU_OUTSIDE in slow mode */
+	char line1[URCU_LINE - 2 * sizeof(unsigned long) - 2 * sizeof(uint32_t)];
 	void *node[2];
 	pthread_t tid;
 	unsigned int registered : 1;
