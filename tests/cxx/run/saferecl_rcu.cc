@@ -605,12 +605,14 @@ void saferecl_rcu_domain_func_default_domain()
 	std::thread([&] { other = &rcu_default_domain(); }).join();
 	MUST(&rcu_default_domain() == at_start && other == at_start);
 
+#ifdef LULL_TEST_CXX_PLUGIN /* tests/cxx/compilers builds none */
 	/* Also in a module that shows none of its symbols. */
 	void *module = dlopen(LULL_TEST_CXX_PLUGIN, RTLD_NOW | RTLD_LOCAL);
 
 	MUST(module != nullptr);
 	MUST(reinterpret_cast<void *(*)()>(dlsym(module, "plugin_default_domain"))() == at_start);
 	dlclose(module);
+#endif
 }
 
 void saferecl_rcu_domain_func_synchronize()
