@@ -19,7 +19,7 @@
 #define URCU_LINE 64
 #endif
 
-/* What a library for programs has to export. */
+/* Exported to programs. */
 #define URCU_API __attribute__((visibility("default")))
 
 /*

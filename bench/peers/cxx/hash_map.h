@@ -58,7 +58,7 @@ template <class Equal> struct flavor_same_hash {
 	}
 };
 
-/* What an element has beside its key; with that and the map's own part 64 bytes. */
+/* Fills an element up to 64 bytes, beside its key and the part of the map. */
 struct flavor_value {
 	uint64_t value;
 	uint64_t payload[2];
