@@ -200,6 +200,7 @@ void URCU(after_fork_child)(void)
 }
 
 #define IN_SECTION()	(URCU(reader) && (uint32_t)URCU(reader)->ctr != 0)
+#define ENROL()		((void)0) /* as liburcu's, it blocks signals */
 #define OFFLINE()	false
 #define ONLINE()	((void)0)
 #define QUIESCENT_STATE nothing

@@ -100,6 +100,8 @@ static void *work(void *arg)
 		CPU_SET((unsigned)w->cpu % CPU_SETSIZE, &set);
 		sched_setaffinity(0, sizeof(set), &set); /* that CPU may not be there */
 	}
+	w->domain->reads(true);
+	w->domain->reads(false);
 	for (;;) {
 		/*
 		 * ORDER URCU-6: the event before the queue; pairs with URCU-6 in nudge(); without it as there;

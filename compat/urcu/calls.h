@@ -5,6 +5,7 @@
  *	URCU(name)	the name with the flavor's prefix
  *	DOMAIN		the flavor's struct urcu_domain
  *	IN_SECTION()	is the calling thread in a section of this flavor, nested in none if it is online?
+ *	ENROL()		the calling thread is about to wait for a grace period
  *	OFFLINE()	end the endless section of an online thread; is it to go online again?
  *	ONLINE()	begin it
  *
@@ -50,6 +51,7 @@ static void synchronize(const char *call)
 
 	if (IN_SECTION())
 		lull__misuse("%s in a read section would wait for itself for ever", call);
+	ENROL();
 	again = OFFLINE();
 	lull__urcu_synchronize(&DOMAIN);
 	if (again)

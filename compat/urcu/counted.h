@@ -36,14 +36,17 @@ static struct urcu_record *record(void)
 
 #define OWN_WORD ((const uint64_t *)&URCU(reader).ctr)
 
-static void register_own(void)
+static bool register_own(void)
 {
+	bool noticed;
+
 	own_record.word = &URCU(reader).ctr;
 	own_record.slow = &URCU(reader).slow;
 	own_record.outside = &URCU(reader).outside;
-	lull__urcu_register(&DOMAIN, &own_record);
+	noticed = lull__urcu_register(&DOMAIN, &own_record);
 	URCU(reader).tid = pthread_self();
 	URCU(reader).registered = 1;
+	return noticed;
 }
 
 void URCU(register_thread)(void)
@@ -59,7 +62,15 @@ void URCU(unregister_thread)(void)
 
 static void reads(bool begins)
 {
-	begins ? URCU(register_thread)() : URCU(unregister_thread)();
+	if (begins)
+		URCU(register_thread)();
+}
+
+/* A thread that waits is registered once, instead of blocking signals each time: two system calls. */
+static void enrol(void)
+{
+	if (lull_unlikely(!own_record.registered) && !lull__urcu_exiting && !register_own())
+		URCU(unregister_thread)();
 }
 
 void URCU(init)(void)
@@ -120,6 +131,7 @@ int URCU(read_ongoing)(void)
 }
 
 #define IN_SECTION()	((uint32_t)URCU(reader).ctr != 0)
+#define ENROL()		enrol()
 #define OFFLINE()	false
 #define ONLINE()	((void)0)
 #define QUIESCENT_STATE nothing

@@ -80,16 +80,17 @@ static void flag(struct urcu_record *record)
 		lull_store_relaxed(record->waiting, 1);
 }
 
-/* Count the threads that may be in a section from before the open grace period. Leader only. */
+/*
+ * Count the threads that may be in a section from before the open grace period. Leader only, with signals held (see
+ * lull__urcu_hold_signals).
+ */
 static unsigned urcu_scan(struct urcu_domain *d, bool flags, struct holdouts *held)
 {
-	struct urcu_hold hold;
-
 	held->domain = d;
 	held->count = 0;
 	if (!d->waits)
 		return 0;
-	lull__urcu_enter_registry(d, &hold); /* THR-1, THR-2 */
+	lull__lock(&d->registry); /* THR-1, THR-2 */
 	for (struct urcu_record *r = d->list.next; r != &d->list; r = r->next) {
 		/*
 		 * ORDER URCU-2: the word before whatever the caller frees; pairs with URCU-2 in urcu_leave(); without
@@ -108,7 +109,17 @@ static unsigned urcu_scan(struct urcu_domain *d, bool flags, struct holdouts *he
 		}
 		held->count++;
 	}
-	lull__urcu_leave_registry(d, &hold);
+	lull__unlock(&d->registry);
+	return held->count;
+}
+
+static unsigned look_at_readers(struct urcu_domain *d, bool flags, struct holdouts *held)
+{
+	struct urcu_hold hold;
+
+	lull__urcu_hold_signals(d, &hold);
+	urcu_scan(d, flags, held);
+	lull__urcu_release_signals(&hold);
 	return held->count;
 }
 
@@ -134,9 +145,11 @@ static bool wants_heavy(struct urcu_domain *d)
 
 	if (d->readers != URCU_LIGHT || !d->waits)
 		return false;
-	lull__urcu_enter_registry(d, &hold); /* THR-1 */
+	lull__urcu_hold_signals(d, &hold);
+	lull__lock(&d->registry); /* THR-1 */
 	wants = d->count > (own && own->registered ? 1u : 0u);
-	lull__urcu_leave_registry(d, &hold);
+	lull__unlock(&d->registry);
+	lull__urcu_release_signals(&hold);
 	return wants;
 }
 
@@ -232,7 +245,7 @@ static bool sleep_for(struct urcu_domain *d, uint64_t nap_ns, struct lull__wait 
 	if (!d->futex) {
 		tell(wait, held);
 		lull__nap(nap_ns);
-		return urcu_scan(d, false, held) != 0;
+		return look_at_readers(d, false, held) != 0;
 	}
 	lull_store_relaxed(d->futex, (uint32_t)-1);
 	/*
@@ -240,7 +253,7 @@ static bool sleep_for(struct urcu_domain *d, uint64_t nap_ns, struct lull__wait 
 	 * model/urcu/flag-stale.litmus
 	 */
 	lull_fence_full();
-	if (urcu_scan(d, true, held) == 0)
+	if (look_at_readers(d, true, held) == 0)
 		return false;
 	/*
 	 * ORDER URCU-3: the futex before the second look at the words; pairs with URCU-3 in urcu_leave(); without it
@@ -252,11 +265,27 @@ static bool sleep_for(struct urcu_domain *d, uint64_t nap_ns, struct lull__wait 
 		lull_fence_heavy();
 	else
 		lull_fence_full();
-	if (urcu_scan(d, false, held) == 0)
+	if (look_at_readers(d, false, held) == 0)
 		return false;
 	tell(wait, held);
 	lull__futex_wait_bits(d->futex, (uint32_t)-1, FUTEX_BITSET_MATCH_ANY, lull__now_ns() + URCU_LOOK_NS, true);
-	return urcu_scan(d, false, held) != 0;
+	return look_at_readers(d, false, held) != 0;
+}
+
+/* Look again and again for a few microseconds, in which signals wait. Returns false: somebody is still in the way. */
+static bool spin_for(struct urcu_domain *d, struct holdouts *held)
+{
+	struct urcu_hold hold;
+	int spins = 0;
+
+	if (!d->waits)
+		return true;
+	lull__urcu_hold_signals(d, &hold);
+	while (urcu_scan(d, false, held) != 0 && ++spins < URCU_SPINS)
+		for (int pause = 0; pause <= spins / 8; pause++)
+			lull_cpu_relax();
+	lull__urcu_release_signals(&hold);
+	return held->count == 0;
 }
 
 /* Wait until the open grace period waits for no thread. Leader only. */
@@ -266,12 +295,8 @@ static void urcu_await(struct urcu_domain *d)
 	struct holdouts held;
 	struct lull__wait wait;
 
-	for (int i = 0; i < URCU_SPINS; i++) {
-		if (urcu_scan(d, false, &held) == 0)
-			return;
-		for (int pause = 0; pause <= i / 8; pause++)
-			lull_cpu_relax();
-	}
+	if (spin_for(d, &held))
+		return;
 	d->slept = true;
 	if (!d->began_ns)
 		d->began_ns = lull__now_ns();
@@ -303,7 +328,7 @@ static bool urcu_advance(struct urcu_domain *d)
 	struct holdouts held;
 
 	open_one(d);
-	if (urcu_scan(d, false, &held) != 0)
+	if (look_at_readers(d, false, &held) != 0)
 		return false;
 	urcu_end(d);
 	return true;

@@ -65,7 +65,7 @@ struct urcu_domain {
 	struct urcu_atfork *atfork;
 	unsigned atfork_count;
 	struct urcu_record *(*record)(void); /* the calling thread's */
-	void (*reads)(bool begins);	     /* a worker is about to run callbacks, or has run them */
+	void (*reads)(bool begins);	     /* a worker is about to run callbacks, or has run them; registers it for good */
 	void (*leave)(void);		     /* the calling thread exits */
 };
 
@@ -109,19 +109,20 @@ void lull__urcu_init(void);
 /* The calling thread's registrations have been ended, and nobody would end another one: it is for one section. */
 extern __thread bool lull__urcu_exiting __attribute__((tls_model("initial-exec")));
 
-void lull__urcu_register(struct urcu_domain *d, struct urcu_record *record);
+/* Returns false if nobody will notice that the thread exits: then it must unregister before. */
+bool lull__urcu_register(struct urcu_domain *d, struct urcu_record *record);
 void lull__urcu_unregister(struct urcu_domain *d, struct urcu_record *record);
 
 /*
- * Take the lock of the list of threads. A signal handler whose first section registers the thread needs it, so a thread
- * that is not registered blocks signals meanwhile.
+ * Before the lock of the list of threads. A signal handler whose first section registers the thread takes that lock, so
+ * a thread that is not registered blocks signals until it has unlocked. Sections of qsbr register nobody.
  */
 struct urcu_hold {
 	bool masked;
 	sigset_t saved;
 };
-void lull__urcu_enter_registry(struct urcu_domain *d, struct urcu_hold *hold);
-void lull__urcu_leave_registry(struct urcu_domain *d, const struct urcu_hold *hold);
+void lull__urcu_hold_signals(struct urcu_domain *d, struct urcu_hold *hold);
+void lull__urcu_release_signals(const struct urcu_hold *hold);
 
 /* Return what readers store in their words while grace period @number is the newest. */
 unsigned long lull__urcu_word(const struct urcu_domain *d, uint64_t number);

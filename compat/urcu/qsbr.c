@@ -33,7 +33,7 @@ static struct urcu_record *record(void)
 
 static void reads(bool begins)
 {
-	begins ? URCU(register_thread)() : URCU(unregister_thread)();
+	begins ? URCU(thread_online)() : URCU(thread_offline)();
 }
 
 struct urcu_domain lull__urcu_qsbr = {
@@ -130,6 +130,7 @@ static bool offline(void)
 }
 
 #define IN_SECTION()	false
+#define ENROL()		((void)0)
 #define OFFLINE()	offline()
 #define ONLINE()	URCU(thread_online)()
 #define QUIESCENT_STATE URCU(quiescent_state)

@@ -54,19 +54,17 @@ void lull__urcu_init(void)
 	lull__init();
 }
 
-void lull__urcu_enter_registry(struct urcu_domain *d, struct urcu_hold *hold)
+void lull__urcu_hold_signals(struct urcu_domain *d, struct urcu_hold *hold)
 {
 	const struct urcu_record *own = d->record();
 
-	hold->masked = !own || !own->registered;
+	hold->masked = d->readers != URCU_ONLINE && (!own || !own->registered);
 	if (hold->masked)
 		lull__block_signals(&hold->saved);
-	lull__lock(&d->registry);
 }
 
-void lull__urcu_leave_registry(struct urcu_domain *d, const struct urcu_hold *hold)
+void lull__urcu_release_signals(const struct urcu_hold *hold)
 {
-	lull__unlock(&d->registry);
 	if (hold->masked)
 		lull__restore_signals(&hold->saved);
 }
@@ -88,9 +86,10 @@ static void set_count(struct urcu_domain *d, uint32_t count)
 	lull_fence_full();
 }
 
-void lull__urcu_register(struct urcu_domain *d, struct urcu_record *record)
+bool lull__urcu_register(struct urcu_domain *d, struct urcu_record *record)
 {
 	sigset_t saved;
+	bool noticed;
 
 	lull__urcu_init();
 	if (d->only_light && lull__fence_full_mode)
@@ -114,11 +113,13 @@ void lull__urcu_register(struct urcu_domain *d, struct urcu_record *record)
 			if (!(*record->word & URCU_NEST_MASK))
 				lull_store_relaxed(record->word, 0ul);
 		}
-		/* Without memory for the value nobody notices that the thread exits; it may yet unregister. */
+		/* There may be no memory for the value. */
 		pthread_setspecific(exit_key, (const void *)(uintptr_t)1);
 	}
+	noticed = pthread_getspecific(exit_key) != NULL;
 	lull__unlock(&d->registry);
 	lull__restore_signals(&saved);
+	return noticed;
 }
 
 void lull__urcu_unregister(struct urcu_domain *d, struct urcu_record *record)

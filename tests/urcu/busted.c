@@ -7,8 +7,8 @@
 
 void __real_lull__urcu_synchronize(struct urcu_domain *d);
 void __wrap_lull__urcu_synchronize(struct urcu_domain *d);
-void __real_lull__urcu_register(struct urcu_domain *d, struct urcu_record *record);
-void __wrap_lull__urcu_register(struct urcu_domain *d, struct urcu_record *record);
+bool __real_lull__urcu_register(struct urcu_domain *d, struct urcu_record *record);
+bool __wrap_lull__urcu_register(struct urcu_domain *d, struct urcu_record *record);
 
 void __wrap_lull__urcu_synchronize(struct urcu_domain *d)
 {
@@ -22,7 +22,7 @@ void __wrap_lull__urcu_synchronize(struct urcu_domain *d)
 	__real_lull__urcu_synchronize(d);
 }
 
-void __wrap_lull__urcu_register(struct urcu_domain *d, struct urcu_record *record)
+bool __wrap_lull__urcu_register(struct urcu_domain *d, struct urcu_record *record)
 {
 #if defined(FAULT_unseen) /* the thread takes itself for registered, and no grace period knows it */
 	lull__urcu_init();
@@ -31,7 +31,8 @@ void __wrap_lull__urcu_register(struct urcu_domain *d, struct urcu_record *recor
 	record->registered = true;
 	if (record->slow)
 		lull_store_relaxed(record->slow, 0u);
+	return true;
 #else
-	__real_lull__urcu_register(d, record);
+	return __real_lull__urcu_register(d, record);
 #endif
 }

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * syscalls.c - grace periods that wait for nobody make no system call, but for the heavy fence that other threads of memb
+ * need. usage: syscalls. The kernel ends whoever makes one.
+ */
+#include "urcu_flavor.h"
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <semaphore.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LETS(call) \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+static void forbid(bool heavy)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		LETS(SYS_exit_group), LETS(SYS_clock_gettime),
+		LETS(heavy ? SYS_membarrier : SYS_exit_group),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	};
+	struct sock_fprog program = { sizeof(filter) / sizeof(*filter), filter };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+		_exit(77);
+}
+
+static sem_t ready, never;
+
+static void *reader(void *unused)
+{
+	rcu_register_thread();
+	rcu_read_lock();
+	rcu_read_unlock();
+	rcu_thread_offline();
+	sem_post(&ready);
+	while (sem_wait(&never))
+		;
+	return unused;
+}
+
+/* The first grace period may register the thread, and make a heavy fence possible. */
+static void update(bool heavy)
+{
+	synchronize_rcu();
+	forbid(heavy);
+	for (int i = 0; i < 1000; i++)
+		synchronize_rcu();
+	_exit(0);
+}
+
+static void of_nobody(void)
+{
+	update(false);
+}
+
+static void of_registered(void)
+{
+	rcu_register_thread();
+	update(false);
+}
+
+static void *updater(void *unused)
+{
+	synchronize_rcu();
+	return unused;
+}
+
+static void behind_updater(void)
+{
+	pthread_t thread;
+
+	MUST(pthread_create(&thread, NULL, updater, NULL) == 0);
+	MUST(pthread_join(thread, NULL) == 0);
+	update(false);
+}
+
+static void beside_reader(void)
+{
+	pthread_t thread;
+
+	MUST(pthread_create(&thread, NULL, reader, NULL) == 0);
+	MUST(sem_wait(&ready) == 0);
+#ifdef FLAVOR_memb
+	update(true);
+#else
+	update(false);
+#endif
+}
+
+static int status_of(void (*child)(void), const char *name)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		child();
+		_exit(1);
+	}
+	MUST(pid > 0 && waitpid(pid, &status, 0) == pid);
+	if (status != 0)
+		printf("%s: status %#x\n", name, (unsigned)status);
+	return status;
+}
+
+int main(void)
+{
+	int nobody = status_of(of_nobody, "unregistered"), registered = status_of(of_registered, "registered"),
+	    behind = status_of(behind_updater, "behind an updater that has gone"),
+	    beside = status_of(beside_reader, "beside a reader that is outside");
+
+	if (WIFEXITED(nobody) && WEXITSTATUS(nobody) == 77) {
+		printf("skipped: no seccomp filters here\n");
+		return 77;
+	}
+	return nobody || registered || behind || beside;
+}
