@@ -15,7 +15,7 @@
 
 #define URCU_PACE_NS	   500000u
 #define URCU_RETRY_NS   10000000u /* between two tries to start a thread that somebody waits for */
-
+#define URCU_AGAIN_NS 1000000000u /* ... where there was none to start: one may have come without a thread */
 
 __thread struct call_rcu_data *lull__urcu_own_worker __attribute__((tls_model("initial-exec")));
 
@@ -288,7 +288,6 @@ void lull__urcu_free_worker(struct urcu_domain *d, struct call_rcu_data *worker)
 
 struct barrier {
 	struct rcu_head head;
-	struct barrier *next;
 	uint32_t *left; /* how many queues have not come to it yet */
 };
 
@@ -304,39 +303,77 @@ static void barrier_reached(struct rcu_head *head)
 		lull__futex_wake(left, INT_MAX);
 }
 
-/* Make sure that @w will come to what waits on its queue. */
-static void hurry(struct call_rcu_data *w)
+/* Take the lock of workers, and return room for each of them. Whoever waits for memory does not hold the lock. */
+static struct barrier *lock_with_room(struct urcu_domain *d)
 {
-	lull_store_relaxed(&w->urgent, 1u);
-	while (start(w) != 0)
-		lull__nap(URCU_RETRY_NS);
-	nudge(w);
+	struct barrier *all = NULL;
+	size_t room = 0;
+
+	for (;;) {
+		size_t count = 0;
+
+		lull__lock(&d->workers_lock);
+		for (const struct call_rcu_data *w = d->workers; w; w = w->next)
+			count++;
+		if (count <= room)
+			return all;
+		lull__unlock(&d->workers_lock);
+		free(all);
+		room = 2 * count; /* others may create some meanwhile */
+		while (!(all = calloc(room, sizeof(*all))))
+			lull__nap(URCU_RETRY_NS);
+	}
+}
+
+/* Let all workers come to what waits on their queues. Returns false if one has no thread yet. With the lock of workers. */
+static bool hurry_all(struct urcu_domain *d)
+{
+	bool all_run = true;
+
+	for (struct call_rcu_data *w = d->workers; w; w = w->next) {
+		lull_store_relaxed(&w->urgent, 1u);
+		if (start(w) != 0)
+			all_run = false;
+		else
+			nudge(w);
+	}
+	return all_run;
+}
+
+/* Try again where a thread could not be started. */
+static void await_barrier(struct urcu_domain *d, uint32_t *left, uint32_t now, bool *all_run)
+{
+	uint64_t look_ns = lull__now_ns() + (*all_run ? URCU_AGAIN_NS : URCU_RETRY_NS);
+
+	lull__futex_wait(left, now, look_ns);
+	if (!lull__is_past(look_ns))
+		return;
+	lull__lock(&d->workers_lock);
+	*all_run = hurry_all(d);
+	lull__unlock(&d->workers_lock);
 }
 
 void lull__urcu_barrier(struct urcu_domain *d, const char *call)
 {
-	struct barrier *all = NULL, *one;
+	struct barrier *all, *one;
 	uint32_t left = 1, now;
+	bool all_run;
 
 	if (lull__urcu_own_worker && lull__urcu_own_worker->domain == d)
 		lull__misuse("%s in a callback would wait for itself for ever", call);
 	lull__urcu_init();
-	lull__lock(&d->workers_lock);
-	for (struct call_rcu_data *w = d->workers; w; w = w->next) {
-		while (!(one = malloc(sizeof(*one))))
-			lull__nap(URCU_RETRY_NS);
-		*one = (struct barrier){ .head.func = barrier_reached, .next = all, .left = &left };
-		all = one;
+	one = all = lock_with_room(d);
+	for (struct call_rcu_data *w = d->workers; w; w = w->next, one++) {
+		*one = (struct barrier){ .head.func = barrier_reached, .left = &left };
 		lull_add_relaxed(&left, 1u);
 		urcu_push(w, &one->head);
-		hurry(w);
 	}
+	all_run = hurry_all(d);
 	lull__unlock(&d->workers_lock);
 	lull_sub_relaxed(&left, 1u);
 	/* ORDER URCU-9: that all queues have come to the barrier before what the caller does next; pairs with URCU-9
 	 * in barrier_reached(); without it as there; model/urcu/barrier.litmus */
 	while ((now = lull_load_acquire(&left)) != 0)
-		lull__futex_wait(&left, now, LULL__NEVER);
-	for (; (one = all); free(one))
-		all = one->next;
+		await_barrier(d, &left, now, &all_run);
+	free(all);
 }
