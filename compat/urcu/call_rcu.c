@@ -286,14 +286,18 @@ void lull__urcu_free_worker(struct urcu_domain *d, struct call_rcu_data *worker)
 
 /* ---- barrier ------------------------------------------------------------------------------------------------ */
 
+/* On the heap: workers of a forked child come to the barrier, and there the stack of whoever waited may be another's. */
 struct barrier {
-	struct rcu_head head;
-	uint32_t *left; /* how many queues have not come to it yet */
+	uint32_t left; /* how many queues have not come to it yet */
+	struct arrival {
+		struct rcu_head head;
+		struct barrier *barrier;
+	} arrivals[];
 };
 
 static void barrier_reached(struct rcu_head *head)
 {
-	uint32_t *left = ((struct barrier *)(void *)head)->left;
+	uint32_t *left = &((struct arrival *)(void *)head)->barrier->left;
 
 	/*
 	 * ORDER URCU-9: the callbacks of a queue before it is counted; pairs with URCU-9 in lull__urcu_barrier();
@@ -303,10 +307,10 @@ static void barrier_reached(struct rcu_head *head)
 		lull__futex_wake(left, INT_MAX);
 }
 
-/* Take the lock of workers, and return room for each of them. Whoever waits for memory does not hold the lock. */
+/* Take the lock of workers, and return a barrier with room for each of them. It is not held while there is no memory. */
 static struct barrier *lock_with_room(struct urcu_domain *d)
 {
-	struct barrier *all = NULL;
+	struct barrier *barrier = NULL;
 	size_t room = 0;
 
 	for (;;) {
@@ -315,12 +319,12 @@ static struct barrier *lock_with_room(struct urcu_domain *d)
 		lull__lock(&d->workers_lock);
 		for (const struct call_rcu_data *w = d->workers; w; w = w->next)
 			count++;
-		if (count <= room)
-			return all;
+		if (barrier && count <= room)
+			return barrier;
 		lull__unlock(&d->workers_lock);
-		free(all);
+		free(barrier);
 		room = 2 * count; /* others may create some meanwhile */
-		while (!(all = calloc(room, sizeof(*all))))
+		while (!(barrier = calloc(1, sizeof(*barrier) + room * sizeof(*barrier->arrivals))))
 			lull__nap(URCU_RETRY_NS);
 	}
 }
@@ -355,25 +359,28 @@ static void await_barrier(struct urcu_domain *d, uint32_t *left, uint32_t now, b
 
 void lull__urcu_barrier(struct urcu_domain *d, const char *call)
 {
-	struct barrier *all, *one;
-	uint32_t left = 1, now;
+	struct barrier *barrier;
+	struct arrival *one;
+	uint32_t now;
 	bool all_run;
 
 	if (lull__urcu_own_worker && lull__urcu_own_worker->domain == d)
 		lull__misuse("%s in a callback would wait for itself for ever", call);
 	lull__urcu_init();
-	one = all = lock_with_room(d);
+	barrier = lock_with_room(d);
+	barrier->left = 1;
+	one = barrier->arrivals;
 	for (struct call_rcu_data *w = d->workers; w; w = w->next, one++) {
-		*one = (struct barrier){ .head.func = barrier_reached, .left = &left };
-		lull_add_relaxed(&left, 1u);
+		*one = (struct arrival){ .head.func = barrier_reached, .barrier = barrier };
+		lull_add_relaxed(&barrier->left, 1u);
 		urcu_push(w, &one->head);
 	}
 	all_run = hurry_all(d);
 	lull__unlock(&d->workers_lock);
-	lull_sub_relaxed(&left, 1u);
+	lull_sub_relaxed(&barrier->left, 1u);
 	/* ORDER URCU-9: that all queues have come to the barrier before what the caller does next; pairs with URCU-9
 	 * in barrier_reached(); without it as there; model/urcu/barrier.litmus */
-	while ((now = lull_load_acquire(&left)) != 0)
-		await_barrier(d, &left, now, &all_run);
-	free(all);
+	while ((now = lull_load_acquire(&barrier->left)) != 0)
+		await_barrier(d, &barrier->left, now, &all_run);
+	free(barrier);
 }
