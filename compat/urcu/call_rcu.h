@@ -35,6 +35,9 @@ void lull__urcu_register_atfork(struct urcu_domain *d, struct urcu_atfork *atfor
 void lull__urcu_unregister_atfork(struct urcu_domain *d, struct urcu_atfork *atfork);
 void lull__urcu_workers_fork_child(struct urcu_domain *d); /* in any child, before its first use */
 
+/* load.c: say so if a module uses liburcu itself, and end the process if that has words of this library. Not for handlers. */
+void lull__urcu_look_beside(void);
+
 /* defer_rcu() */
 struct urcu_deferred {
 	struct rcu_head head;

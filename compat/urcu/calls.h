@@ -44,12 +44,17 @@ extern URCU_API const struct rcu_flavor_struct URCU(flavor);
 
 static __thread struct call_rcu_data *own_worker __attribute__((tls_model("initial-exec")));
 
+#define LOOK_ONE_IN 64 /* of a thread's calls looks whether somebody uses liburcu itself */
+
 static void synchronize(const char *call)
 {
+	static __thread uint32_t calls __attribute__((tls_model("initial-exec")));
 	bool again;
 
 	if (IN_SECTION())
 		lull__misuse("%s in a read section would wait for itself for ever", call);
+	if (lull_unlikely(calls++ % LOOK_ONE_IN == 0))
+		lull__urcu_look_beside();
 	again = OFFLINE();
 	lull__urcu_synchronize(&DOMAIN);
 	if (again)
@@ -100,6 +105,7 @@ void URCU(barrier)(void)
 				  URCU_TEXT(barrier));
 		return;
 	}
+	lull__urcu_look_beside();
 	again = OFFLINE();
 	lull__urcu_barrier(&DOMAIN, URCU_TEXT(barrier));
 	if (again)
@@ -108,6 +114,7 @@ void URCU(barrier)(void)
 
 struct call_rcu_data *URCU(create_call_rcu_data)(unsigned long flags, int cpu)
 {
+	lull__urcu_look_beside();
 	return lull__urcu_create_worker(&DOMAIN, flags, cpu);
 }
 
