@@ -15,7 +15,7 @@
 
 #define URCU_PACE_NS	   500000u
 #define URCU_RETRY_NS   10000000u /* between two tries to start a thread that somebody waits for */
-#define URCU_AGAIN_NS 1000000000u /* ... where there was none to start: one may have come without a thread */
+#define URCU_AGAIN_NS 1000000000u /* ... where there was none to start; and before a wait is looked at that may never end */
 
 __thread struct call_rcu_data *lull__urcu_own_worker __attribute__((tls_model("initial-exec")));
 
@@ -121,7 +121,9 @@ static void *work(void *arg)
 		if (!w->batch) /* else a child goes on with what its parent's worker had taken */
 			w->batch = urcu_take(w);
 		lull__unlock(&w->running);
+		lull_store_relaxed(&w->waits_for, lull_load_relaxed(&w->domain->started) + 1);
 		lull__urcu_synchronize(w->domain);
+		lull_store_relaxed(&w->waits_for, 0ul);
 		run(w);
 	}
 	/*
@@ -241,20 +243,41 @@ void lull__urcu_worker_forget(struct call_rcu_data *w)
 	*at = w->next;
 }
 
-static void end_thread(struct call_rcu_data *w)
+/*
+ * Does @w wait for a grace period that waits for the calling thread's section? The section has an older number than the
+ * one that is open, which therefore does not end; and that, or a later one, is what @w waits for. Plain looks: all of
+ * this has been so for long.
+ */
+static bool waits_for_us(struct call_rcu_data *w)
+{
+	struct urcu_domain *d = w->domain;
+	unsigned long word = *d->record()->word;
+	uint64_t started = lull_load_relaxed(&d->started), completed = lull_load_relaxed(&d->completed);
+
+	return completed != started && word >> 32 != (uint32_t)started && lull_load_relaxed(&w->waits_for) > completed;
+}
+
+/* @call: NULL, or what is called in a section that grace periods wait for. */
+static void end_thread(struct call_rcu_data *w, const char *call)
 {
 	lull_store_relaxed(&w->stop, 1u);
 	nudge(w);
 	/* ORDER URCU-7: that the worker has ended before its queue is freed; pairs with URCU-7 in work(); without it
 	 * as there; model/urcu/ended.litmus */
-	while (!lull_load_acquire(&w->ended))
-		lull__futex_wait(&w->ended, 0, LULL__NEVER);
+	while (!lull_load_acquire(&w->ended)) {
+		lull__futex_wait(&w->ended, 0, call ? lull__now_ns() + URCU_AGAIN_NS : LULL__NEVER);
+		if (call && waits_for_us(w)) {
+			lull__say("%s in a read section never returns, in %s: the worker waits for a grace period, and "
+				  "that for the section", call, lull__thread_words(lull__gettid()).text);
+			call = NULL;
+		}
+	}
 #if LULL_URCU_VERSION >= 14
 	pthread_join(w->thread, NULL); /* before, that was up to the program */
 #endif
 }
 
-void lull__urcu_free_worker(struct urcu_domain *d, struct call_rcu_data *worker)
+void lull__urcu_free_worker(struct urcu_domain *d, struct call_rcu_data *worker, const char *call)
 {
 	struct call_rcu_data *heir;
 
@@ -265,7 +288,7 @@ void lull__urcu_free_worker(struct urcu_domain *d, struct call_rcu_data *worker)
 	lull__lock(&d->workers_lock);
 	while (worker->has_thread && !lull_load_relaxed(&worker->ended)) {
 		lull__unlock(&d->workers_lock);
-		end_thread(worker);
+		end_thread(worker, call);
 		lull__lock(&d->workers_lock); /* a barrier may have started a thread meanwhile, where there was none */
 	}
 	/*

@@ -118,11 +118,19 @@ struct call_rcu_data *URCU(create_call_rcu_data)(unsigned long flags, int cpu)
 	return lull__urcu_create_worker(&DOMAIN, flags, cpu);
 }
 
+/* Return @call if the calling thread is in a section that grace periods wait for, else NULL. */
+static const char *if_in_section(const char *call)
+{
+	const struct urcu_record *own = DOMAIN.record();
+
+	return IN_SECTION() && own && own->registered ? call : NULL;
+}
+
 void URCU(call_rcu_data_free)(struct call_rcu_data *worker)
 {
 	bool again = OFFLINE();
 
-	lull__urcu_free_worker(&DOMAIN, worker);
+	lull__urcu_free_worker(&DOMAIN, worker, if_in_section(URCU_TEXT(call_rcu_data_free)));
 	if (again)
 		ONLINE();
 }
@@ -171,7 +179,7 @@ void URCU(free_all_cpu_call_rcu_data)(void)
 {
 	bool again = OFFLINE();
 
-	lull__urcu_free_cpu_workers(&DOMAIN);
+	lull__urcu_free_cpu_workers(&DOMAIN, if_in_section(URCU_TEXT(free_all_cpu_call_rcu_data)));
 	if (again)
 		ONLINE();
 }
