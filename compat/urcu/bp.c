@@ -9,7 +9,10 @@
 #include "domain.h"
 
 #include <lull/fence.h>
+#include <errno.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "../../src/base/message.h"
 
@@ -33,7 +36,7 @@ __thread struct urcu_bp_reader *URCU(reader) __attribute__((tls_model("initial-e
 
 /*
  * The words of a thread. They outlive it: a destructor that reads when all others have run registers again, and nobody
- * would take that back. They are used again, by other threads.
+ * takes that back. Where places are wanted, those of such threads are found by their tids, which are gone.
  */
 struct place {
 	struct urcu_bp_reader reader;
@@ -41,8 +44,14 @@ struct place {
 	struct place *next_free;
 } __attribute__((aligned(URCU_LINE)));
 
-#define PLACES 32 /* that are made at once */
+#define PLACES 31 /* that are made at once: a page */
 
+struct places {
+	struct places *next;
+	struct place each[PLACES];
+};
+
+static struct places *all_places;
 static struct place *free_places;
 static struct lull__lock places_lock;
 
@@ -56,23 +65,72 @@ static struct urcu_record *record(void)
 	return URCU(reader) ? &own_place()->record : NULL;
 }
 
+static void push_place(struct place *place)
+{
+	place->next_free = free_places;
+	free_places = place;
+}
+
+/* The tid of the thread that has @place; 0: none. */
+static uint32_t holder_of(const struct place *place)
+{
+	uint32_t tid;
+
+	lull__lock(&lull__urcu_bp.registry);
+	tid = place->record.registered ? place->record.tid : 0;
+	lull__unlock(&lull__urcu_bp.registry);
+	return tid;
+}
+
+static bool is_gone(uint32_t tid)
+{
+	int saved = errno;
+	bool gone = syscall(SYS_tgkill, getpid(), (pid_t)tid, 0) != 0 && errno == ESRCH;
+
+	errno = saved;
+	return gone;
+}
+
+/*
+ * Take back the places of threads that are gone. With places_lock: so nobody takes one meanwhile, and a tid that was
+ * gone once is not that of a new thread which has the same place.
+ */
+static void find_left_places(void)
+{
+	for (struct places *some = all_places; some; some = some->next)
+		for (int i = 0; i < PLACES; i++) {
+			uint32_t tid = holder_of(&some->each[i]);
+
+			if (tid && is_gone(tid)) { /* and so are its loads, for URCU-11 */
+				lull__urcu_unregister(&lull__urcu_bp, &some->each[i].record);
+				push_place(&some->each[i]);
+			}
+		}
+}
+
+static void make_places(void)
+{
+	struct places *more = mmap(NULL, sizeof(*more), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (more == MAP_FAILED)
+		lull__die("no memory to register a thread that reads");
+	for (int i = 0; i < PLACES; i++)
+		push_place(&more->each[i]);
+	more->next = all_places;
+	lull_compiler_barrier(); /* a child may be forked in between */
+	all_places = more;
+}
+
 /* With signals blocked: a handler may read. Not by malloc, whose lock the thread may have. */
 static struct place *take_place(void)
 {
 	struct place *place;
 
 	lull__lock(&places_lock);
-	if (!free_places) {
-		struct place *more = mmap(NULL, PLACES * sizeof(*more), PROT_READ | PROT_WRITE,
-					  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-		if (more == MAP_FAILED)
-			lull__die("no memory to register a thread that reads");
-		for (int i = 0; i < PLACES; i++) {
-			more[i].next_free = free_places;
-			free_places = &more[i];
-		}
-	}
+	if (!free_places)
+		find_left_places();
+	if (!free_places)
+		make_places();
 	place = free_places;
 	free_places = place->next_free;
 	lull__unlock(&places_lock);
@@ -82,14 +140,22 @@ static struct place *take_place(void)
 static void give_place(struct place *place)
 {
 	lull__lock(&places_lock);
-	place->next_free = free_places;
-	free_places = place;
+	push_place(place);
 	lull__unlock(&places_lock);
 }
 
+/* The child has one thread: all places but its own are free. */
 void lull__urcu_bp_fork_child(void)
 {
 	places_lock.word = 0;
+	free_places = NULL;
+	for (struct places *some = all_places; some; some = some->next)
+		for (int i = 0; i < PLACES; i++)
+			if (&some->each[i] != own_place()) {
+				some->each[i].record.registered = false;
+				some->each[i].reader.ctr = 0;
+				push_place(&some->each[i]);
+			}
 }
 
 static void reads(bool begins)

@@ -15,7 +15,7 @@
 
 #define URCU_PACE_NS	   500000u
 #define URCU_RETRY_NS   10000000u /* between two tries to start a thread that somebody waits for */
-
+#define URCU_AGAIN_NS 1000000000u /* ... where there was none to start; and before a wait is looked at that may never end */
 
 __thread struct call_rcu_data *lull__urcu_own_worker __attribute__((tls_model("initial-exec")));
 
@@ -123,7 +123,9 @@ static void *work(void *arg)
 		if (!w->batch) /* else a child goes on with what its parent's worker had taken */
 			w->batch = urcu_take(w);
 		lull__unlock(&w->running);
+		lull_store_relaxed(&w->waits_for, lull_load_relaxed(&w->domain->started) + 1);
 		lull__urcu_synchronize(w->domain);
+		lull_store_relaxed(&w->waits_for, 0ul);
 		run(w);
 	}
 	/*
@@ -243,20 +245,41 @@ void lull__urcu_worker_forget(struct call_rcu_data *w)
 	*at = w->next;
 }
 
-static void end_thread(struct call_rcu_data *w)
+/*
+ * Does @w wait for a grace period that waits for the calling thread's section? The section has an older number than the
+ * one that is open, which therefore does not end; and that, or a later one, is what @w waits for. Plain looks: all of
+ * this has been so for long.
+ */
+static bool waits_for_us(struct call_rcu_data *w)
+{
+	struct urcu_domain *d = w->domain;
+	unsigned long word = *d->record()->word;
+	uint64_t started = lull_load_relaxed(&d->started), completed = lull_load_relaxed(&d->completed);
+
+	return completed != started && word >> 32 != (uint32_t)started && lull_load_relaxed(&w->waits_for) > completed;
+}
+
+/* @call: NULL, or what is called in a section that grace periods wait for. */
+static void end_thread(struct call_rcu_data *w, const char *call)
 {
 	lull_store_relaxed(&w->stop, 1u);
 	nudge(w);
 	/* ORDER URCU-7: that the worker has ended before its queue is freed; pairs with URCU-7 in work(); without it
 	 * as there; model/urcu/ended.litmus */
-	while (!lull_load_acquire(&w->ended))
-		lull__futex_wait(&w->ended, 0, LULL__NEVER);
+	while (!lull_load_acquire(&w->ended)) {
+		lull__futex_wait(&w->ended, 0, call ? lull__now_ns() + URCU_AGAIN_NS : LULL__NEVER);
+		if (call && waits_for_us(w)) {
+			lull__say("%s in a read section never returns, in %s: the worker waits for a grace period, and "
+				  "that for the section", call, lull__thread_words(lull__gettid()).text);
+			call = NULL;
+		}
+	}
 #if LULL_URCU_VERSION >= 14
 	pthread_join(w->thread, NULL); /* before, that was up to the program */
 #endif
 }
 
-void lull__urcu_free_worker(struct urcu_domain *d, struct call_rcu_data *worker)
+void lull__urcu_free_worker(struct urcu_domain *d, struct call_rcu_data *worker, const char *call)
 {
 	struct call_rcu_data *heir;
 
@@ -267,7 +290,7 @@ void lull__urcu_free_worker(struct urcu_domain *d, struct call_rcu_data *worker)
 	lull__lock(&d->workers_lock);
 	while (worker->has_thread && !lull_load_relaxed(&worker->ended)) {
 		lull__unlock(&d->workers_lock);
-		end_thread(worker);
+		end_thread(worker, call);
 		lull__lock(&d->workers_lock); /* a barrier may have started a thread meanwhile, where there was none */
 	}
 	/*
@@ -288,15 +311,18 @@ void lull__urcu_free_worker(struct urcu_domain *d, struct call_rcu_data *worker)
 
 /* ---- barrier ------------------------------------------------------------------------------------------------ */
 
+/* On the heap: workers of a forked child come to the barrier, and there the stack of whoever waited may be another's. */
 struct barrier {
-	struct rcu_head head;
-	struct barrier *next;
-	uint32_t *left; /* how many queues have not come to it yet */
+	uint32_t left; /* how many queues have not come to it yet */
+	struct arrival {
+		struct rcu_head head;
+		struct barrier *barrier;
+	} arrivals[];
 };
 
 static void barrier_reached(struct rcu_head *head)
 {
-	uint32_t *left = ((struct barrier *)(void *)head)->left;
+	uint32_t *left = &((struct arrival *)(void *)head)->barrier->left;
 
 	/*
 	 * ORDER URCU-9: the callbacks of a queue before it is counted; pairs with URCU-9 in lull__urcu_barrier();
@@ -306,39 +332,80 @@ static void barrier_reached(struct rcu_head *head)
 		lull__futex_wake(left, INT_MAX);
 }
 
-/* Make sure that @w will come to what waits on its queue. */
-static void hurry(struct call_rcu_data *w)
+/* Take the lock of workers, and return a barrier with room for each of them. It is not held while there is no memory. */
+static struct barrier *lock_with_room(struct urcu_domain *d)
 {
-	lull_store_relaxed(&w->urgent, 1u);
-	while (start(w) != 0)
-		lull__nap(URCU_RETRY_NS);
-	nudge(w);
+	struct barrier *barrier = NULL;
+	size_t room = 0;
+
+	for (;;) {
+		size_t count = 0;
+
+		lull__lock(&d->workers_lock);
+		for (const struct call_rcu_data *w = d->workers; w; w = w->next)
+			count++;
+		if (barrier && count <= room)
+			return barrier;
+		lull__unlock(&d->workers_lock);
+		free(barrier);
+		room = 2 * count; /* others may create some meanwhile */
+		while (!(barrier = calloc(1, sizeof(*barrier) + room * sizeof(*barrier->arrivals))))
+			lull__nap(URCU_RETRY_NS);
+	}
+}
+
+/* Let all workers come to what waits on their queues. Returns false if one has no thread yet. With the lock of workers. */
+static bool hurry_all(struct urcu_domain *d)
+{
+	bool all_run = true;
+
+	for (struct call_rcu_data *w = d->workers; w; w = w->next) {
+		lull_store_relaxed(&w->urgent, 1u);
+		if (start(w) != 0)
+			all_run = false;
+		else
+			nudge(w);
+	}
+	return all_run;
+}
+
+/* Try again where a thread could not be started. */
+static void await_barrier(struct urcu_domain *d, uint32_t *left, uint32_t now, bool *all_run)
+{
+	uint64_t look_ns = lull__now_ns() + (*all_run ? URCU_AGAIN_NS : URCU_RETRY_NS);
+
+	lull__futex_wait(left, now, look_ns);
+	if (!lull__is_past(look_ns))
+		return;
+	lull__lock(&d->workers_lock);
+	*all_run = hurry_all(d);
+	lull__unlock(&d->workers_lock);
 }
 
 void lull__urcu_barrier(struct urcu_domain *d, const char *call)
 {
-	struct barrier *all = NULL, *one;
-	uint32_t left = 1, now;
+	struct barrier *barrier;
+	struct arrival *one;
+	uint32_t now;
+	bool all_run;
 
 	if (lull__urcu_own_worker && lull__urcu_own_worker->domain == d)
 		lull__misuse("%s in a callback would wait for itself for ever", call);
 	lull__urcu_init();
-	lull__lock(&d->workers_lock);
-	for (struct call_rcu_data *w = d->workers; w; w = w->next) {
-		while (!(one = malloc(sizeof(*one))))
-			lull__nap(URCU_RETRY_NS);
-		*one = (struct barrier){ .head.func = barrier_reached, .next = all, .left = &left };
-		all = one;
-		lull_add_relaxed(&left, 1u);
+	barrier = lock_with_room(d);
+	barrier->left = 1;
+	one = barrier->arrivals;
+	for (struct call_rcu_data *w = d->workers; w; w = w->next, one++) {
+		*one = (struct arrival){ .head.func = barrier_reached, .barrier = barrier };
+		lull_add_relaxed(&barrier->left, 1u);
 		urcu_push(w, &one->head);
-		hurry(w);
 	}
+	all_run = hurry_all(d);
 	lull__unlock(&d->workers_lock);
-	lull_sub_relaxed(&left, 1u);
+	lull_sub_relaxed(&barrier->left, 1u);
 	/* ORDER URCU-9: that all queues have come to the barrier before what the caller does next; pairs with URCU-9
 	 * in barrier_reached(); without it as there; model/urcu/barrier.litmus */
-	while ((now = lull_load_acquire(&left)) != 0)
-		lull__futex_wait(&left, now, LULL__NEVER);
-	for (; (one = all); free(one))
-		all = one->next;
+	while ((now = lull_load_acquire(&barrier->left)) != 0)
+		await_barrier(d, &barrier->left, now, &all_run);
+	free(barrier);
 }

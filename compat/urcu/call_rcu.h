@@ -15,7 +15,8 @@ void lull__urcu_defer(struct call_rcu_data *worker, struct rcu_head *head);
 void lull__urcu_barrier(struct urcu_domain *d, const char *call);
 
 struct call_rcu_data *lull__urcu_create_worker(struct urcu_domain *d, unsigned long flags, int cpu);
-void lull__urcu_free_worker(struct urcu_domain *d, struct call_rcu_data *worker);
+/* @call: NULL, or what is called in a section that grace periods wait for, to be said if it never returns. */
+void lull__urcu_free_worker(struct urcu_domain *d, struct call_rcu_data *worker, const char *call);
 pthread_t lull__urcu_worker_thread(struct call_rcu_data *worker);
 
 struct call_rcu_data *lull__urcu_default_worker(struct urcu_domain *d);
@@ -25,7 +26,7 @@ struct call_rcu_data *lull__urcu_worker_here(struct urcu_domain *d); /* that of 
 struct call_rcu_data *lull__urcu_cpu_worker(struct urcu_domain *d, int cpu);
 int lull__urcu_set_cpu_worker(struct urcu_domain *d, int cpu, struct call_rcu_data *worker);
 int lull__urcu_create_cpu_workers(struct urcu_domain *d, unsigned long flags);
-void lull__urcu_free_cpu_workers(struct urcu_domain *d);
+void lull__urcu_free_cpu_workers(struct urcu_domain *d, const char *call);
 
 /* fork, by a program that says so; without that the child's callbacks are called all the same. */
 void lull__urcu_before_fork(struct urcu_domain *d);
@@ -34,6 +35,10 @@ void lull__urcu_after_fork_child(struct urcu_domain *d);
 void lull__urcu_register_atfork(struct urcu_domain *d, struct urcu_atfork *atfork);
 void lull__urcu_unregister_atfork(struct urcu_domain *d, struct urcu_atfork *atfork);
 void lull__urcu_workers_fork_child(struct urcu_domain *d); /* in any child, before its first use */
+
+/* load.c: say so if a module uses liburcu itself, and end the process if that has words of this library. Not for handlers. */
+void lull__urcu_look_beside(void);
+void lull__urcu_look_no_more(void); /* in a forked child */
 
 /* defer_rcu() */
 struct urcu_deferred {

@@ -13,6 +13,7 @@ struct call_rcu_data {
 	uint32_t urgent;	 /* somebody waits for this queue */
 	uint32_t has_thread;
 	uint32_t stop, ended;
+	uint64_t waits_for;	   /* the first grace period that may end the worker's wait for one; 0: it does not wait */
 	struct lull__lock running; /* held while callbacks run */
 	struct rcu_head *batch;	   /* those that have not been called yet of what the worker has taken */
 	struct urcu_domain *domain;

@@ -45,13 +45,18 @@ extern URCU_API const struct rcu_flavor_struct URCU(flavor);
 
 static __thread struct call_rcu_data *own_worker __attribute__((tls_model("initial-exec")));
 
+#define LOOK_ONE_IN 64 /* of a thread's calls looks whether somebody uses liburcu itself */
+
 static void synchronize(const char *call)
 {
+	static __thread uint32_t calls __attribute__((tls_model("initial-exec")));
 	bool again;
 
 	if (IN_SECTION())
 		lull__misuse("%s in a read section would wait for itself for ever", call);
 	ENROL();
+	if (lull_unlikely(calls++ % LOOK_ONE_IN == 0))
+		lull__urcu_look_beside();
 	again = OFFLINE();
 	lull__urcu_synchronize(&DOMAIN);
 	if (again)
@@ -102,6 +107,7 @@ void URCU(barrier)(void)
 				  URCU_TEXT(barrier));
 		return;
 	}
+	lull__urcu_look_beside();
 	again = OFFLINE();
 	lull__urcu_barrier(&DOMAIN, URCU_TEXT(barrier));
 	if (again)
@@ -110,14 +116,23 @@ void URCU(barrier)(void)
 
 struct call_rcu_data *URCU(create_call_rcu_data)(unsigned long flags, int cpu)
 {
+	lull__urcu_look_beside();
 	return lull__urcu_create_worker(&DOMAIN, flags, cpu);
+}
+
+/* Return @call if the calling thread is in a section that grace periods wait for, else NULL. */
+static const char *if_in_section(const char *call)
+{
+	const struct urcu_record *own = DOMAIN.record();
+
+	return IN_SECTION() && own && own->registered ? call : NULL;
 }
 
 void URCU(call_rcu_data_free)(struct call_rcu_data *worker)
 {
 	bool again = OFFLINE();
 
-	lull__urcu_free_worker(&DOMAIN, worker);
+	lull__urcu_free_worker(&DOMAIN, worker, if_in_section(URCU_TEXT(call_rcu_data_free)));
 	if (again)
 		ONLINE();
 }
@@ -166,7 +181,7 @@ void URCU(free_all_cpu_call_rcu_data)(void)
 {
 	bool again = OFFLINE();
 
-	lull__urcu_free_cpu_workers(&DOMAIN);
+	lull__urcu_free_cpu_workers(&DOMAIN, if_in_section(URCU_TEXT(free_all_cpu_call_rcu_data)));
 	if (again)
 		ONLINE();
 }

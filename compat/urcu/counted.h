@@ -36,17 +36,19 @@ static struct urcu_record *record(void)
 
 #define OWN_WORD ((const uint64_t *)&URCU(reader).ctr)
 
-static bool register_own(void)
+static bool register_record(void)
 {
-	bool noticed;
-
 	own_record.word = &URCU(reader).ctr;
 	own_record.slow = &URCU(reader).slow;
 	own_record.outside = &URCU(reader).outside;
-	noticed = lull__urcu_register(&DOMAIN, &own_record);
+	return lull__urcu_register(&DOMAIN, &own_record);
+}
+
+static void register_own(void)
+{
+	register_record();
 	URCU(reader).tid = pthread_self();
 	URCU(reader).registered = 1;
-	return noticed;
 }
 
 void URCU(register_thread)(void)
@@ -69,7 +71,7 @@ static void reads(bool begins)
 /* A thread that waits is registered once, instead of blocking signals each time: two system calls. */
 static void enrol(void)
 {
-	if (lull_unlikely(!own_record.registered) && !lull__urcu_exiting && !register_own())
+	if (lull_unlikely(!own_record.registered) && !lull__urcu_exiting && !register_record())
 		URCU(unregister_thread)();
 }
 

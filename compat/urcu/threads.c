@@ -176,6 +176,7 @@ static void domain_fork_child(struct urcu_domain *d)
 void lull__urcu_fork_child(uint32_t old_tid)
 {
 	(void)old_tid;
+	lull__urcu_look_no_more();
 	lull__urcu_bp_fork_child();
 	for (struct urcu_domain *const *d = lull__urcu_domains; *d; d++) {
 		domain_fork_child(*d);

@@ -80,7 +80,7 @@ struct urcu_gp_poll_state {
 	unsigned long grace_period_id;
 };
 
-/* The members in the middle are there from 0.14 on. LULL_URCU_VERSION says for which this library is built. */
+/* The last two members are there from 0.14 on. LULL_URCU_VERSION says for which this library is built. */
 struct rcu_flavor_struct {
 	void (*read_lock)(void);
 	void (*read_unlock)(void);

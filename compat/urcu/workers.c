@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
+#include "../../src/base/message.h"
 #include "call_rcu_worker.h"
 
 #define DEFER_MOST 4096u /* deferred by defer_rcu(): more wait for some to be called */
@@ -111,14 +112,14 @@ int lull__urcu_create_cpu_workers(struct urcu_domain *d, unsigned long flags)
 		w = lull__urcu_create_worker(d, flags, (int)cpu);
 		err = lull__urcu_set_cpu_worker(d, (int)cpu, w);
 		if (err)
-			lull__urcu_free_worker(d, w);
+			lull__urcu_free_worker(d, w, NULL);
 		if (err && err != -EEXIST) /* another thread may have been faster */
 			return err;
 	}
 	return 0;
 }
 
-void lull__urcu_free_cpu_workers(struct urcu_domain *d)
+void lull__urcu_free_cpu_workers(struct urcu_domain *d, const char *call)
 {
 	struct call_rcu_data **freed;
 	unsigned count = 0;
@@ -135,9 +136,12 @@ void lull__urcu_free_cpu_workers(struct urcu_domain *d)
 		lull_store_relaxed(&d->of_cpu[cpu], (struct call_rcu_data *)NULL);
 	}
 	lull__unlock(&d->workers_lock);
+	if (call)
+		lull__say("%s in a read section never returns, in %s: it waits for a grace period, and that for the section",
+			  call, lull__thread_words(lull__gettid()).text);
 	lull__urcu_synchronize(d); /* call_rcu() may be about to use one of them */
 	while (count)
-		lull__urcu_free_worker(d, freed[--count]);
+		lull__urcu_free_worker(d, freed[--count], call);
 	free(freed);
 }
 

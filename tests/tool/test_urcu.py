@@ -84,6 +84,25 @@ class Urcu(Case):
         self.assertEqual(result.returncode, 127)
         self.assertRegex(result.stderr, r"^lull: /.*/has14/liburcu-memb\.so\.8 is of another version of liburcu .*\n$")
 
+    def test_the_other_build_refuses_liburcu_that_comes_later(self):
+        if SANITIZE:
+            self.skipTest("a sanitizer's program lets nothing be preloaded before it")
+        for size, version, ends in ((14, "0.15", 127), (14, "0.13", 7), (16, "0.13", 127), (16, "0.15", 7)):
+            folder = f"has{size}as{version}"
+            os.mkdir(folder)
+            library(folder, size)
+            compile_c("extern int urcu_used;\nvoid urcu_bp_synchronize_rcu(void);\nint plug(void)\n{\n"
+                      "urcu_bp_synchronize_rcu();\nreturn 7 + urcu_used;\n}\n", f"{folder}/plugin.so", "-shared", "-fPIC",
+                      f"{folder}/liburcu-memb.so.8", "-Wl,-rpath," + os.path.abspath(folder))
+            compile_c("#include <dlfcn.h>\nint main(void)\n{\n"
+                      f"void *plugin = dlopen(\"{folder}/plugin.so\", RTLD_NOW);\n"
+                      "return plugin ? ((int (*)(void))dlsym(plugin, \"plug\"))() : 1;\n}\n", f"{folder}/program", "-ldl")
+            result = subprocess.run([LULL, "urcu", "--as", version, f"{folder}/program"], capture_output=True, text=True,
+                                    check=False, timeout=60)
+            self.assertEqual(result.returncode, ends, result)
+            self.assertRegex(result.stderr, r"^$" if ends == 7 else
+                             rf"^lull: .*{folder}/liburcu-memb\.so\.8 is of another version of liburcu .*\n$")
+
     def test_versions_that_are_refused(self):
         for size, soname, word in ((15, "liburcu-memb.so.8", "no version of liburcu that lull knows"),
                                    (14, "liburcu-memb.so.6", "not of 0.13 to 0.15"), (14, "liburcu.so.1", "liburcu.so.1")):

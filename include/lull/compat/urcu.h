@@ -43,8 +43,10 @@
  * called in a section, as liburcu says too.
  *
  * Threads, grace periods and queues are shared with code that uses lull's own names, in the same process or file. They are
- * not shared with modules that were compiled against liburcu itself. The names of the Linux kernel (compat/kernel.h) are
- * other functions: a file includes one of the two.
+ * not shared with modules that were compiled against liburcu itself. A file that was compiled with liburcu's own headers
+ * is not linked into one module with a file that includes these: the linker says that a hidden symbol, such as
+ * `urcu_memb_read_lock`, isn't defined. Where the two use different objects, define LULL_URCU_MIXED for the file that
+ * includes these. The names of the Linux kernel (compat/kernel.h) are other functions: a file includes one of the two.
  */
 #ifndef LULL_COMPAT_URCU_TOP_H
 #define LULL_COMPAT_URCU_TOP_H

@@ -2,7 +2,7 @@
 /*
  * urcu_flavor_struct.h - struct rcu_flavor_struct of a flavor, by which liburcu-cds calls it (part of urcu.h).
  *
- * Its layout is that of the liburcu that is installed: 0.14 has put two members into the middle.
+ * Its layout is that of the liburcu that is installed: 0.14 has put two more members at its end.
  */
 #ifndef LULL_COMPAT_URCU_FLAVOR_STRUCT_H
 #define LULL_COMPAT_URCU_FLAVOR_STRUCT_H

@@ -4,6 +4,14 @@
 
 #include "../urcu_flavor.h"
 
+/* Not liburcu's names in object files: see detail/arch/urcu_apart.h. */
+#define urcu_bp_read_lock lull__urcu_bp_read_lock
+#define urcu_bp_register_thread lull__urcu_bp_register_thread
+#define urcu_bp_synchronize_rcu lull__urcu_bp_synchronize_rcu
+#define urcu_bp_call_rcu lull__urcu_bp_call_rcu
+#define urcu_bp_defer_rcu lull__urcu_bp_defer_rcu
+LULL__URCU_APART(bp)
+
 LULL__URCU_NESTING_FLAVOR(bp)
 #include "../urcu_flavor_struct.h"
 LULL__URCU_FLAVOR_STRUCT(bp)
