@@ -40,13 +40,13 @@ LULL_BEGIN_DECLS
 #define lull_hazptr_protect_rcu(h, p, member)                                                      \
 	__extension__({                                                                            \
 		__typeof__(p) lull__found = (p);                                                   \
-		lull__hazptr_set_rcu(h, (uintptr_t)lull__found + lull__member_offset(lull__found, member)); \
+		lull__hazptr_set_rcu(h, LULL__CAST(uintptr_t, lull__found) + lull__member_offset(lull__found, member)); \
 		lull__found;                                                                       \
 	})
 #define lull_hazptr_protect_rcu_ptr(h, p)                                                          \
 	__extension__({                                                                            \
 		__typeof__(p) lull__found = (p);                                                   \
-		lull__hazptr_set_rcu(h, (uintptr_t)lull__found);                                   \
+		lull__hazptr_set_rcu(h, LULL__CAST(uintptr_t, lull__found));                       \
 		lull__found;                                                                       \
 	})
 
@@ -72,7 +72,7 @@ LULL_INLINE void lull__hazptr_set_rcu(struct lull_hazptr *h, uintptr_t addr)
 	__extension__({                                                                            \
 		struct lull_hazptr_hold *lull__hold = (hold);                                      \
 		__typeof__(p) lull__found = (p);                                                   \
-		lull__hazptr_set_rcu(lull__hazptr_hold_slot(lull__hold), (uintptr_t)lull__found + (offset));\
+		lull__hazptr_set_rcu(lull__hazptr_hold_slot(lull__hold), LULL__CAST(uintptr_t, lull__found) + (offset)); \
 		lull__hazptr_hold_end(lull__hold, lull__found);                                    \
 		lull__found;                                                                       \
 	})

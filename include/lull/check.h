@@ -53,7 +53,7 @@ LULL_API void lull__check_found(const char *call, const void *at);
 
 /* Return @at, a pointer to what @call is about to change, after a check of the lock. */
 #define LULL__CHECK_UPDATE(call, at)                                                                \
-	((__typeof__(at))lull__check_update(call, (const void *)(uintptr_t)(at)))
+	LULL__CAST(__typeof__(at), lull__check_update(call, LULL__ANY(at)))
 /* Check a reader's step in @call from @at to the next node. */
 #define LULL__CHECK_WALK(call, at) lull__check_walk(call, at)
 #else

@@ -105,19 +105,19 @@ struct lull_hash {
 typedef bool (*lull_hash_match_fn)(const struct lull_hash_node *node, const void *key) LULL__NOEXCEPT_TYPE;
 
 /* Does not compile unless @x is a struct @tag; evaluates nothing. */
-#define LULL__HASH_CHECK(x, tag) ((void)sizeof(1 ? (x) : *(const struct tag *)0))
+#define LULL__HASH_CHECK(x, tag) ((void)sizeof(1 ? (x) : *LULL__NULL(const struct tag *)))
 
 /* Return the element of @type whose @member is the node at @ptr. */
 #define lull_hash_entry(ptr, type, member)                                                         \
 	(LULL__HASH_CHECK(*(ptr), lull_hash_node),                                                 \
-	 LULL__HASH_CHECK(((type *)0)->member, lull_hash_node),                                    \
+	 LULL__HASH_CHECK(LULL__NULL(type *)->member, lull_hash_node),                             \
 	 lull_container_of(ptr, type, member))
 
 /* Return that element, or NULL if @ptr is NULL. */
 #define lull_hash_entry_or_null(ptr, type, member)                                                 \
 	__extension__({                                                                            \
 		struct lull_hash_node *lull__hash_node = (ptr);                                    \
-		lull__hash_node ? lull_hash_entry(lull__hash_node, type, member) : (type *)0;      \
+		lull__hash_node ? lull_hash_entry(lull__hash_node, type, member) : LULL__NULL(type *); \
 	})
 
 /* ---- setting up ------------------------------------------------------------------------------ */

@@ -193,9 +193,9 @@ LULL_INLINE void lull_hazptr_free(struct lull_hazptr_context *ctx, struct lull_h
 		struct lull_hazptr *lull__h = (h);                                                 \
 		__typeof__(lull_load_relaxed(&(gp))) lull__first = lull_load_relaxed(&(gp));       \
 		__typeof__(lull__first) lull__second;                                              \
-		lull__hazptr_set(lull__h, (uintptr_t)lull__first + (offset));                      \
+		lull__hazptr_set(lull__h, LULL__CAST(uintptr_t, lull__first) + (offset));          \
 		lull__second = lull_load_acquire(&(gp));                                           \
-		if (lull_unlikely((uintptr_t)lull__first != (uintptr_t)lull__second)) {            \
+		if (lull_unlikely(LULL__CAST(uintptr_t, lull__first) != LULL__CAST(uintptr_t, lull__second))) { \
 			lull_hazptr_clear(lull__h);                                                \
 			lull__second = NULL;                                                       \
 		}                                                                                  \
@@ -216,16 +216,16 @@ LULL_INLINE void lull_hazptr_free(struct lull_hazptr_context *ctx, struct lull_h
 		struct lull_hazptr *lull__h = (h);                                                 \
 		__typeof__(lull_load_relaxed(&(gp))) lull__first = lull_load_relaxed(&(gp));       \
 		__typeof__(lull__first) lull__second;                                              \
-		lull__hazptr_set(lull__h, (uintptr_t)lull__first + (offset));                      \
+		lull__hazptr_set(lull__h, LULL__CAST(uintptr_t, lull__first) + (offset));          \
 		lull__second = lull_load_acquire(&(gp));                                           \
-		if (lull_unlikely((uintptr_t)lull__first != (uintptr_t)lull__second))              \
-			lull__second = (__typeof__(lull__first))lull__hazptr_protect_again(        \
-				lull__h, (const void *)&(gp), (uintptr_t)lull__second, (offset));  \
+		if (lull_unlikely(LULL__CAST(uintptr_t, lull__first) != LULL__CAST(uintptr_t, lull__second))) \
+			lull__second = LULL__CAST(__typeof__(lull__first), lull__hazptr_protect_again( \
+				lull__h, LULL__ANY(&(gp)), LULL__CAST(uintptr_t, lull__second), (offset))); \
 		lull__second;                                                                      \
 	})
 
 /* Return the offset of @member in what @gp points to. @gp is not evaluated. */
-#define lull__member_offset(gp, member) ((uintptr_t)offsetof(__typeof__(*(gp)), member))
+#define lull__member_offset(gp, member) offsetof(__typeof__(*(gp)), member)
 
 /* ---- holds: one protected object, and it cannot fail ------------------------------------------ */
 

@@ -38,8 +38,8 @@ struct lull_hlist_head {
 	}
 
 /* The links of deleted nodes point into the first page, which is never mapped. */
-#define LULL_HLIST_POISON_NEXT	((struct lull_hlist_node *)(uintptr_t)0x220)
-#define LULL_HLIST_POISON_PPREV ((struct lull_hlist_node **)(uintptr_t)0x440)
+#define LULL_HLIST_POISON_NEXT	LULL__CAST(struct lull_hlist_node *, 0x220ul)
+#define LULL_HLIST_POISON_PPREV LULL__CAST(struct lull_hlist_node **, 0x440ul)
 
 LULL_INLINE void lull_hlist_init(struct lull_hlist_head *head)
 {
@@ -68,19 +68,19 @@ LULL_INLINE bool lull_hlist_unhashed(const struct lull_hlist_node *node)
 }
 
 /* Does not compile unless @x is a struct @tag; evaluates nothing. */
-#define LULL__HLIST_CHECK(x, tag) ((void)sizeof(1 ? (x) : *(const struct tag *)0))
+#define LULL__HLIST_CHECK(x, tag) ((void)sizeof(1 ? (x) : *LULL__NULL(const struct tag *)))
 
 /* Return the element of @type whose @member is the node at @ptr. */
 #define lull_hlist_entry(ptr, type, member)                                                        \
 	(LULL__HLIST_CHECK(*(ptr), lull_hlist_node),                                               \
-	 LULL__HLIST_CHECK(((type *)0)->member, lull_hlist_node),                                  \
+	 LULL__HLIST_CHECK(LULL__NULL(type *)->member, lull_hlist_node),                           \
 	 lull_container_of(ptr, type, member))
 
 /* Return that element, or NULL if @ptr is NULL. */
 #define lull_hlist_entry_or_null(ptr, type, member)                                                \
 	__extension__({                                                                            \
 		struct lull_hlist_node *lull__node = (ptr);                                        \
-		lull__node ? lull_hlist_entry(lull__node, type, member) : (type *)0;               \
+		lull__node ? lull_hlist_entry(lull__node, type, member) : LULL__NULL(type *);      \
 	})
 
 /* The plain family */

@@ -54,7 +54,7 @@ struct lull_hlist_nulls_head {
 };
 
 /* The `pprev` of deleted nodes points into the first page, which is never mapped. */
-#define LULL_HLIST_NULLS_POISON ((struct lull_hlist_nulls_node **)(uintptr_t)0x440)
+#define LULL_HLIST_NULLS_POISON LULL__CAST(struct lull_hlist_nulls_node **, 0x440ul)
 
 /* Is @ptr an end, not a node? */
 LULL_INLINE bool lull_is_a_nulls(const struct lull_hlist_nulls_node *ptr)
@@ -90,11 +90,11 @@ LULL_INLINE bool lull_hlist_nulls_unhashed(const struct lull_hlist_nulls_node *n
 }
 
 /* Does not compile unless @x is a struct lull_hlist_nulls_node; evaluates nothing. */
-#define LULL__NULLS_CHECK(x) ((void)sizeof(1 ? (x) : *(const struct lull_hlist_nulls_node *)0))
+#define LULL__NULLS_CHECK(x) ((void)sizeof(1 ? (x) : *LULL__NULL(const struct lull_hlist_nulls_node *)))
 
 /* Return the element of @type whose @member is the node at @ptr, which is not an end. */
 #define lull_hlist_nulls_entry(ptr, type, member)                                                  \
-	(LULL__NULLS_CHECK(*(ptr)), LULL__NULLS_CHECK(((type *)0)->member),                        \
+	(LULL__NULLS_CHECK(*(ptr)), LULL__NULLS_CHECK(LULL__NULL(type *)->member),                 \
 	 lull_container_of(ptr, type, member))
 
 /* Return the first node of the list, or the node behind @node, or an end. For readers. */

@@ -64,7 +64,7 @@ struct lull_list_head {
 #define LULL_LIST_HEAD(name) struct lull_list_head name = LULL_LIST_HEAD_INIT(name)
 
 /* The links of deleted nodes point into the first page, which is never mapped. */
-#define LULL_LIST_POISON ((struct lull_list_head *)(uintptr_t)0x220)
+#define LULL_LIST_POISON LULL__CAST(struct lull_list_head *, 0x220ul)
 
 /* Make @node an empty list, or a node that is on none. No other thread may reach it yet. */
 LULL_INLINE void lull_list_init(struct lull_list_head *node)
@@ -84,11 +84,11 @@ LULL_INLINE bool lull_list_empty(const struct lull_list_head *head)
 }
 
 /* Does not compile unless @x is a struct lull_list_head; evaluates nothing. */
-#define LULL__LIST_CHECK(x) ((void)sizeof(1 ? (x) : *(const struct lull_list_head *)0))
+#define LULL__LIST_CHECK(x) ((void)sizeof(1 ? (x) : *LULL__NULL(const struct lull_list_head *)))
 
 /* Return the element of @type whose @member is the node at @ptr. */
 #define lull_list_entry(ptr, type, member)                                                         \
-	(LULL__LIST_CHECK(*(ptr)), LULL__LIST_CHECK(((type *)0)->member),                          \
+	(LULL__LIST_CHECK(*(ptr)), LULL__LIST_CHECK(LULL__NULL(type *)->member),                   \
 	 lull_container_of(ptr, type, member))
 
 /* Has @pos, the cursor of a loop, come round to the head? */
@@ -233,7 +233,7 @@ LULL_INLINE struct lull_list_head *lull_list_prev_rcu(const struct lull_list_hea
 #define lull_list_next_or_null_rcu(head, ptr, type, member)                                        \
 	__extension__({                                                                            \
 		struct lull_list_head *lull__next = lull_list_next_rcu(ptr);                       \
-		lull__next != (head) ? lull_list_entry(lull__next, type, member) : (type *)0;      \
+		lull__next != (head) ? lull_list_entry(lull__next, type, member) : LULL__NULL(type *); \
 	})
 
 /* Loop over the nodes; @pos is a struct lull_list_head pointer. */

@@ -226,7 +226,8 @@ public:
 	hlist(const hlist &) = delete;
 	hlist &operator=(const hlist &) = delete;
 
-	/* Readers */
+	/* ---- readers ---------------------------------------------------------------------------------------- */
+
 	iterator begin() noexcept { return iterator(lull_hlist_first_rcu(&head)); }
 	iterator end() noexcept { return iterator(nullptr); }
 	const_iterator begin() const noexcept { return const_iterator(lull_hlist_first_rcu(&head)); }
@@ -240,7 +241,8 @@ public:
 	}
 	bool empty() const noexcept { return lull_hlist_empty(&head); }
 
-	/* The holder of the lock */
+	/* ---- the holder of the lock -------------------------------------------------------------------------- */
+
 	auto locked() noexcept
 	{
 		return detail::list_range<locked_position>(locked_position(head.first), locked_position(nullptr));

@@ -232,12 +232,11 @@ private:
 				if (held)
 					held->unlock();
 			}
-		} guard{ this };
+		};
 
-		if (got != robust_status::owner_died) {
-			guard.held = nullptr;
+		if (got != robust_status::owner_died)
 			return finish(got);
-		}
+		unlock_on_throw guard{ this };
 		std::forward<Repair>(repair)();
 		make_consistent();
 		guard.held = nullptr;
@@ -313,39 +312,41 @@ public:
 	{
 		const uint64_t deadline = detail::deadline_after(length);
 
-		while (!ready()) {
-			if (wait_by(lock, deadline) == cv_status::timeout)
-				return ready();
-		}
-		return true;
+		return wait_until_ready(ready, [&] { return wait_by(lock, deadline); });
 	}
 
 	template <class Lock, class Clock, class Length, template <class, class> class TimePoint,
 		  class = detail::if_ours<Lock>>
 	cv_status wait_until(Lock &lock, const TimePoint<Clock, Length> &when) noexcept(detail::steps_quietly<Clock, Length>)
 	{
-		const auto now = Clock::now();
+		const bool is_told = detail::attempt_until(when, [&](uint64_t deadline) noexcept {
+			return wait_by(lock, deadline) == cv_status::no_timeout;
+		});
 
-		if (now < when && wait_by(lock, detail::deadline_after(when - now)) == cv_status::no_timeout)
-			return cv_status::no_timeout;
-		return Clock::now() < when ? cv_status::no_timeout : cv_status::timeout;
+		return is_told ? cv_status::no_timeout : cv_status::timeout;
 	}
 
 	template <class Lock, class Clock, class Length, template <class, class> class TimePoint, class Ready,
 		  class = detail::if_ours<Lock>>
 	bool wait_until(Lock &lock, const TimePoint<Clock, Length> &when, Ready ready)
 	{
-		while (!ready()) {
-			if (wait_until(lock, when) == cv_status::timeout)
-				return ready();
-		}
-		return true;
+		return wait_until_ready(ready, [&] { return wait_until(lock, when); });
 	}
 
 	native_handle_type native_handle() noexcept { return &c; }
 
 private:
 	lull_cond c;
+
+	/* Call @once until @ready() is true, or @once says that the time is up. Returns @ready(). */
+	template <class Ready, class Once> static bool wait_until_ready(Ready &ready, Once once)
+	{
+		while (!ready()) {
+			if (once() == cv_status::timeout)
+				return ready();
+		}
+		return true;
+	}
 
 	template <class Lock> cv_status wait_by(Lock &lock, uint64_t deadline) noexcept
 	{

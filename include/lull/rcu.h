@@ -186,7 +186,7 @@ LULL_INLINE void *lull__rcu_check_fetch(const char *what, const void *at, size_t
 }
 
 #define LULL__RCU_CHECK_FETCH(what, at)                                                            \
-	((__typeof__(at))lull__rcu_check_fetch(what, (const void *)(uintptr_t)(at), sizeof(*(at))))
+	LULL__CAST(__typeof__(at), lull__rcu_check_fetch(what, LULL__ANY(at), sizeof(*(at))))
 #else
 #define LULL__RCU_CHECK(what)		((void)0)
 #define LULL__RCU_CHECK_FETCH(what, at) (at)

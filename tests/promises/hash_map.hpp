@@ -45,3 +45,70 @@ found.2 "A read section begins and ends with this object."
 found.3 "It stays in its block: it cannot be copied, moved, or made by new."
     cxx:hash_maps
 explains "Long waits in that block hold reclamation up."
+end_of_walk.1 "For range-for: the position of a walk, in a read section that lasts as long as the walk."
+    cxx:hash_maps:leaves_sections
+hash_map.1 "Throws std::bad_alloc, bad_hash_config."
+    cxx:hash_maps:refuses_configurations
+hash_map.2 "@buckets: at the start; 0: a few."
+    cxx:hash_maps:refuses_configurations
+explains "hash.h has the rest."
+explains "No other thread uses the map any more."
+hash_map.5 "Destroys the elements here and now."
+    cxx:hash_maps:destroys_when_nobody_reads
+lookup.1 "In a read section of the caller's: valid until it ends; NULL if there is none."
+    cxx:hash_maps:finds_what_is_there
+visit.1 "Call @use(element) in a read section, if there is one."
+    cxx:hash_maps:finds_what_is_there cxx:hash_maps:leaves_sections
+visit.2 "Returns whether there is."
+    cxx:hash_maps:finds_what_is_there
+visit.3 "Throws what @use throws."
+    cxx:hash_maps:leaves_sections cxx:hash_maps:is_strong
+try_emplace.1 "Insert an element with @key, and a T made of @args, unless there is one with that key."
+    cxx:hash_maps:finds_what_is_there cxx:hash_maps:loses_no_update
+try_emplace.2 "Returns whether it did."
+    cxx:hash_maps:finds_what_is_there cxx:hash_maps:loses_no_update
+try_emplace.3 "If the key was there when the call began, @key and @args are as they were."
+    cxx:hash_maps:leaves_arguments_alone
+try_emplace.4 "If another thread inserts it meanwhile, they may have been moved from, and their copy is destroyed."
+    cxx:hash_maps:is_overtaken
+emplace.1 "Make the pair first, of @args, and insert it unless its key is there."
+    cxx:hash_maps:finds_what_is_there cxx:hash_maps:is_strong
+insert_or_assign.1 "Insert the element, or put it in the place of the one with @key."
+    cxx:hash_maps:finds_what_is_there
+insert_or_assign.2 "Returns whether there was none."
+    cxx:hash_maps:finds_what_is_there
+update.1 "Put an element with the value @change(old value) in the place of the one with @key."
+    cxx:hash_maps:finds_what_is_there
+update.2 "Nothing is lost if threads do so at once: @change is called again if another one was faster."
+    cxx:hash_maps:loses_no_update
+update.3 "It runs in a read section."
+    cxx:hash_maps:leaves_sections
+update.4 "Returns false if there is none."
+    cxx:hash_maps:finds_what_is_there cxx:hash_maps:loses_no_update
+erase.1 "Returns whether this call removed it."
+    cxx:hash_maps:finds_what_is_there cxx:hash_maps:loses_no_update
+erase.2 "This very element, if it is still there."
+    cxx:hash_maps:erases_this_very_element
+erase.3 "@element stays valid."
+    cxx:hash_maps:erases_this_very_element
+erase_if.1 "Erase the elements for which @is_it(element) is true."
+    cxx:hash_maps:finds_what_is_there
+erase_if.2 "Returns how many."
+    cxx:hash_maps:finds_what_is_there
+erase_if.3 "Those that other threads insert meanwhile may stay."
+    untested a licence: nothing to test
+erase_if.4 "If @is_it throws, what was erased so far is gone."
+    cxx:hash_maps:erases_until_it_throws
+begin.1 "for (const auto &[key, value] : map)."
+    cxx:hash_maps:walks_while_it_is_resized
+begin.2 "It meets each element that is in the map during the whole walk, once, or perhaps more than once while the table
+    is resized."
+    cxx:hash_maps:walks_while_it_is_resized
+begin.3 "The body may update the map."
+    cxx:hash_maps:walks_while_it_is_resized
+size.1 "Exact while no thread updates."
+    cxx:hash_maps:finds_what_is_there cxx:hash_maps:loses_no_update
+rehash.1 "Move to a table of @buckets; throws std::bad_alloc (strong)."
+    cxx:hash_maps:refuses_configurations
+rehash.2 "finish_resize() helps a resize that goes on to its end."
+    cxx:hash_maps:refuses_configurations

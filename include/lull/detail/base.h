@@ -43,9 +43,27 @@
 #define lull_likely(x)	 (__builtin_expect(!!(x), 1))
 #define lull_unlikely(x) (__builtin_expect(!!(x), 0))
 
+/*
+ * Casts of macros, in the words of the language: a program of C++ that asks for -Wold-style-cast would hear of C's wherever
+ * the macro expands. LULL__CAST: of a pointer, to or from a number or another pointer. LULL__ANY: a pointer to anything.
+ */
+#ifdef __cplusplus
+#define LULL__CAST(type, value) (reinterpret_cast<type>(value))
+#define LULL__ANY(ptr)		(const_cast<const void *>(static_cast<const volatile void *>(ptr)))
+#define LULL__NULL(type)	(static_cast<type>(nullptr))
+#else
+#define LULL__CAST(type, value) ((type)(value))
+#define LULL__ANY(ptr)		((const void *)(uintptr_t)(ptr))
+#define LULL__NULL(type)	((type)0)
+#endif
+
 /* Return the structure of @type whose @member is at @ptr. @ptr must not be NULL. */
+#ifdef __cplusplus
+#define lull_container_of(ptr, type, member) LULL__CAST(type *, LULL__CAST(uintptr_t, ptr) - offsetof(type, member))
+#else
 #define lull_container_of(ptr, type, member)                                                       \
 	((type *)(void *)((char *)(uintptr_t)(ptr)-offsetof(type, member)))
+#endif
 
 #define LULL__CAT2(a, b) a##b
 #define LULL__CAT(a, b)	 LULL__CAT2(a, b)

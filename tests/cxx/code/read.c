@@ -4,6 +4,7 @@
 #include <lull/cohort.h>
 #include <lull/hash.h>
 #include <lull/hazptr_pool.h>
+#include <lull/hlist.h>
 #include <lull/list.h>
 #include <lull/mutex.h>
 #include <lull/ref_handoff.h>
@@ -208,10 +209,10 @@ void lock_use_unlock_mutex(struct lull_mutex *m, long *what)
 	lull_mutex_unlock(m);
 }
 
-
 struct element {
 	long value;
 	struct lull_list_head links;
+	struct lull_hlist_node bucket;
 };
 
 long walk(struct lull_list_head *list);
@@ -223,6 +224,87 @@ long walk(struct lull_list_head *list)
 	lull_list_for_each_entry_rcu(e, list, links)
 		sum += e->value;
 	return sum;
+}
+
+long walk_chain(struct lull_hlist_head *chain);
+long walk_chain(struct lull_hlist_head *chain)
+{
+	struct element *e;
+	long sum = 0;
+
+	lull_hlist_for_each_entry_rcu(e, chain, bucket)
+		sum += e->value;
+	return sum;
+}
+
+void list_push_front(struct lull_list_head *list, struct element *e);
+void list_push_front(struct lull_list_head *list, struct element *e)
+{
+	lull_list_add_rcu(&e->links, list);
+}
+
+void list_push_back(struct lull_list_head *list, struct element *e);
+void list_push_back(struct lull_list_head *list, struct element *e)
+{
+	lull_list_add_tail_rcu(&e->links, list);
+}
+
+void list_insert_before(struct lull_list_head *list, struct element *at, struct element *e);
+void list_insert_before(struct lull_list_head *list, struct element *at, struct element *e)
+{
+	(void)list;
+	lull_list_add_tail_rcu(&e->links, &at->links);
+}
+
+void list_erase(struct lull_list_head *list, struct element *e);
+void list_erase(struct lull_list_head *list, struct element *e)
+{
+	(void)list;
+	lull_list_del_rcu(&e->links);
+}
+
+void list_erase_both_ways(struct lull_list_head *list, struct element *e);
+void list_erase_both_ways(struct lull_list_head *list, struct element *e)
+{
+	(void)list;
+	lull_list_bidir_del_rcu(&e->links);
+}
+
+void list_replace(struct lull_list_head *list, struct element *old, struct element *e);
+void list_replace(struct lull_list_head *list, struct element *old, struct element *e)
+{
+	(void)list;
+	lull_list_replace_rcu(&old->links, &e->links);
+}
+
+void chain_push_front(struct lull_hlist_head *chain, struct element *e);
+void chain_push_front(struct lull_hlist_head *chain, struct element *e)
+{
+	lull_hlist_add_head_rcu(&e->bucket, chain);
+}
+
+void chain_push_back(struct lull_hlist_head *chain, struct element *e);
+void chain_push_back(struct lull_hlist_head *chain, struct element *e)
+{
+	lull_hlist_add_tail_rcu(&e->bucket, chain);
+}
+
+void chain_insert_before(struct element *at, struct element *e);
+void chain_insert_before(struct element *at, struct element *e)
+{
+	lull_hlist_add_before_rcu(&e->bucket, &at->bucket);
+}
+
+void chain_erase(struct element *e);
+void chain_erase(struct element *e)
+{
+	lull_hlist_del_rcu(&e->bucket);
+}
+
+void chain_replace(struct element *old, struct element *e);
+void chain_replace(struct element *old, struct element *e)
+{
+	lull_hlist_replace_rcu(&old->bucket, &e->bucket);
 }
 
 struct entry {

@@ -32,7 +32,11 @@ struct bridged : front, lull::bridge_obj_base<bridged> {
 struct element {
 	long value;
 	lull_list_head links;
+	lull_hlist_node bucket;
 };
+using element_list = lull::list<element, &element::links>;
+using list_both_ways = lull::list<element, &element::links, true>;
+using element_chain = lull::hlist<element, &element::bucket>;
 struct object {
 	lull_hash_node node;
 	long key, value;
@@ -165,13 +169,77 @@ void lock_use_unlock_mutex(lull::mutex &m, long &what)
 	++what;
 }
 
-long walk(lull::list<element, &element::links> &list)
+long walk(element_list &list)
 {
 	long sum = 0;
 
 	for (const element &e : list)
 		sum += e.value;
 	return sum;
+}
+
+long walk_chain(element_chain &chain)
+{
+	long sum = 0;
+
+	for (const element &e : chain)
+		sum += e.value;
+	return sum;
+}
+
+void list_push_front(element_list &list, element &e)
+{
+	list.push_front(e);
+}
+
+void list_push_back(element_list &list, element &e)
+{
+	list.push_back(e);
+}
+
+void list_insert_before(element_list &list, element &at, element &e)
+{
+	list.insert_before(at, e);
+}
+
+void list_erase(element_list &list, element &e)
+{
+	(void)list.erase(e);
+}
+
+void list_erase_both_ways(list_both_ways &list, element &e)
+{
+	(void)list.erase(e);
+}
+
+void list_replace(element_list &list, element &old, element &e)
+{
+	(void)list.replace(old, e);
+}
+
+void chain_push_front(element_chain &chain, element &e)
+{
+	chain.push_front(e);
+}
+
+void chain_push_back(element_chain &chain, element &e)
+{
+	chain.push_back(e);
+}
+
+void chain_insert_before(element &at, element &e)
+{
+	element_chain().insert_before(at, e);
+}
+
+void chain_erase(element &e)
+{
+	(void)element_chain().erase(e);
+}
+
+void chain_replace(element &old, element &e)
+{
+	(void)element_chain().replace(old, e);
 }
 
 const long *find(const map &table, const long &key)

@@ -123,7 +123,10 @@ void leaves_sections()
 	}
 	MUST(!lull_rcu_read_lock_held());
 	try {
-		m.update(1, [](long) -> long { throw 2; });
+		m.update(1, [](long) -> long {
+			MUST(lull_rcu_read_lock_held());
+			throw 2;
+		});
 		MUST(false);
 	} catch (int) {
 		MUST(!lull_rcu_read_lock_held() && m.find(1)->second == 10);
@@ -148,6 +151,39 @@ void leaves_arguments_alone()
 	key = text + text;
 	MUST(m.insert_or_assign(std::move(key), text) && key.empty());
 	MUST(!m.find("a text that is converted"));
+}
+
+/* While the value is made, another one comes in with its key. */
+void is_overtaken()
+{
+	lull::hash_map<int, word> m;
+	const long before = alive;
+	struct overtaker {
+		lull::hash_map<int, word> *in;
+		operator const char *() const
+		{
+			in->try_emplace(1, "faster");
+			return "slower";
+		}
+	};
+
+	MUST(!m.try_emplace(1, overtaker{ &m }) && m.size() == 1 && m.find(1)->second.text == "faster");
+	MUST(alive == before + 1);
+}
+
+void erases_until_it_throws()
+{
+	numbers m;
+	int asked = 0;
+
+	for (int i = 0; i < 10; i++)
+		m.try_emplace(i, i);
+	try {
+		m.erase_if([&](const auto &) { return asked++ < 4 ? true : throw 3; });
+		MUST(false);
+	} catch (int what) {
+		MUST(what == 3 && m.size() == 6 && !lull_rcu_read_lock_held());
+	}
 }
 
 /* std::hash of a number is the number; the table wants better. */
@@ -248,6 +284,7 @@ void refuses_configurations()
 		MUST(false);
 	} catch (const std::bad_alloc &) {
 	}
+	MUST(numbers().bucket_count() == 16 && numbers(0).bucket_count() == 16);
 	numbers m(100);
 	MUST(m.bucket_count() == 128);
 	m.try_emplace(1, 10);
@@ -598,6 +635,8 @@ int main()
 	erases_this_very_element();
 	leaves_sections();
 	leaves_arguments_alone();
+	is_overtaken();
+	erases_until_it_throws();
 	mixes_weak_hashes();
 	looks_up_other_types();
 	aligns_elements();

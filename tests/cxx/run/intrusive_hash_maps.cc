@@ -133,6 +133,37 @@ void finds_objects()
 	}
 }
 
+void refuses_configurations()
+{
+	lull_hash_config wrong = {};
+
+	wrong.flags = 0x80000000u;
+	try {
+		by_text m(wrong);
+		MUST(false);
+	} catch (const lull::bad_hash_config &) {
+	}
+	try {
+		by_text m(SIZE_MAX / 4);
+		MUST(false);
+	} catch (const std::bad_alloc &) {
+	}
+	MUST(by_text().bucket_count() == 16 && by_text(0).bucket_count() == 16);
+}
+
+void leaves_objects_alone()
+{
+	user one(1, "one");
+	const long before = alive;
+	{
+		by_text m;
+
+		MUST(m.insert(one));
+	}
+	lull_rcu_barrier();
+	MUST(alive == before && one.name.text == "one");
+}
+
 void finds_keys()
 {
 	by_number m;
@@ -220,6 +251,8 @@ void is_read_while_it_changes()
 int main()
 {
 	finds_objects();
+	refuses_configurations();
+	leaves_objects_alone();
 	finds_keys();
 	is_strong<by_name>();
 	is_strong<by_copy>();

@@ -3,6 +3,10 @@
  * lists.cc - what list.hpp promises: for readers, and for the holder of the lock.
  */
 #include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <new>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -22,6 +26,25 @@
 #else
 #define CONSTANT __constinit
 #endif
+
+/* How often this thread has allocated. */
+static thread_local int allocated;
+
+void *operator new(std::size_t size)
+{
+	allocated++;
+	if (void *made = std::malloc(size))
+		return made;
+	throw std::bad_alloc();
+}
+void operator delete(void *made) noexcept
+{
+	std::free(made);
+}
+void operator delete(void *made, std::size_t) noexcept
+{
+	std::free(made);
+}
 
 namespace
 {
@@ -54,6 +77,22 @@ static_assert(stays<one_way> && stays<two_ways> && stays<chain>, "");
 static_assert(sizeof(one_way) == sizeof(lull_list_head) && sizeof(chain) == sizeof(void *), "");
 static_assert(std::is_same<decltype(*std::declval<const one_way &>().begin()), const item &>::value, "");
 static_assert(std::is_same<decltype(*std::declval<one_way &>().begin()), item &>::value, "");
+
+template <class List> constexpr bool throws_nothing = noexcept(std::declval<List &>().begin() == std::declval<List &>().end()) &&
+	noexcept(++std::declval<List &>().begin()) && noexcept(*std::declval<const List &>().begin()) &&
+	noexcept(std::declval<List &>().after(std::declval<item &>())) && noexcept(std::declval<List &>().front()) &&
+	noexcept(std::declval<const List &>().empty()) && noexcept(++std::declval<List &>().locked().begin()) &&
+	noexcept(std::declval<List &>().push_front(std::declval<item &>())) &&
+	noexcept(std::declval<List &>().push_back(std::declval<item &>())) &&
+	noexcept(std::declval<List &>().insert_before(std::declval<item &>(), std::declval<item &>())) &&
+	noexcept(std::declval<List &>().insert_after(std::declval<item &>(), std::declval<item &>())) &&
+	noexcept(std::declval<List &>().erase(std::declval<item &>())) && noexcept(std::declval<List &>().pop_front()) &&
+	noexcept(std::declval<List &>().replace(std::declval<item &>(), std::declval<item &>())) &&
+	noexcept(std::declval<List &>().clear(std::declval<void (*)(item &) noexcept>())) &&
+	!noexcept(std::declval<List &>().clear(std::declval<void (*)(item &)>()));
+static_assert(throws_nothing<one_way> && throws_nothing<two_ways> && throws_nothing<chain>, "");
+static_assert(noexcept(std::declval<two_ways &>().reversed()) &&
+	      noexcept(std::declval<one_way &>().splice_back(std::declval<one_way &>())), "");
 
 struct section {
 	section() { lull_rcu_read_lock(); }
@@ -118,6 +157,84 @@ template <class List> void holds_elements()
 	MUST(static_cast<void *>(l.native_handle()) == static_cast<void *>(&l));
 }
 
+/* In a read section, where whoever waits for readers would abort. */
+template <class List> void neither_allocates_nor_waits()
+{
+	item a(1), b(2), c(3), d(4);
+	section s;
+	const int before = allocated;
+	{
+		List l;
+
+		l.push_back(b);
+		l.push_front(a);
+		l.insert_before(b, c);
+		MUST(l.erase(c) == &c && l.replace(b, d) == &b && l.after(a)->number == 4 && l.pop_front() == &a);
+		for (item &i : l.locked())
+			MUST(l.erase(i) == &i);
+		l.clear([](item &) {});
+		MUST(l.empty() && !l.front());
+	}
+	MUST(allocated == before);
+}
+
+/* The elements are none of the list's. */
+template <class List> void owns_nothing()
+{
+	item a(1);
+	{
+		List l;
+
+		l.push_back(a);
+	}
+	MUST(a.name == "1");
+}
+
+/* A ring with the head in it, for code in C too. */
+template <class List> void is_a_ring(lull_list_head item::*node)
+{
+	List l;
+	lull_list_head *head = l.native_handle();
+	item a(1), b(2);
+
+	MUST(head->next == head && head->prev == head);
+	l.push_back(b);
+	lull_list_add_rcu(&(a.*node), head);
+	MUST(of(l) == numbers({ 1, 2 }));
+	MUST(l.native_handle() == head && head->next == &(a.*node) && (a.*node).next == &(b.*node) && (b.*node).next == head);
+	MUST(head->prev == &(b.*node) && (b.*node).prev == &(a.*node) && (a.*node).prev == head);
+}
+
+/* What readers that walk backwards need; and what an erasure of a list for one way leaves, to be found by a second one. */
+void keeps_the_way_back()
+{
+	two_ways l;
+	one_way m;
+	item a(1), b(2), c(3);
+
+	for (item *i : { &a, &b, &c }) {
+		l.push_back(*i);
+		m.push_back(*i);
+	}
+	MUST(l.erase(b) == &b && b.both.prev == &a.both && b.both.next == &c.both);
+	MUST(l.erase(b) == &b && of(l) == numbers({ 1, 3 })); /* unnoticed, and harmless as long as the neighbours stay */
+	MUST(m.erase(b) == &b && b.links.prev == LULL_LIST_POISON && b.links.next == &c.links);
+}
+
+bool found_empty;
+
+void look(int)
+{
+	found_empty = a_static_list.empty() && another_static_list.empty() && a_static_chain.empty();
+}
+
+void is_asked_in_a_handler()
+{
+	std::signal(SIGUSR1, look);
+	std::raise(SIGUSR1);
+	MUST(found_empty);
+}
+
 /* Readers that stand on an element go on from there. */
 template <class List> void keeps_readers()
 {
@@ -167,6 +284,31 @@ void splices()
 	a_static_list.push_back(*l.pop_front());
 	MUST(of(a_static_list) == numbers({ 1 }));
 	MUST(a_static_list.pop_front() == &a && another_static_list.empty() && a_static_chain.empty());
+}
+
+/* A reader that stands on an element of the other list may not find itself on this one. */
+void splices_behind_readers()
+{
+	one_way l, m;
+	item a(1);
+	std::atomic<bool> inside{ false }, left{ false };
+
+	m.push_back(a);
+	std::thread reader([&] {
+		section s;
+
+		inside = true;
+		while (!m.empty())
+			std::this_thread::yield();
+		std::this_thread::sleep_for(std::chrono::milliseconds(20));
+		left = true;
+	});
+	while (!inside)
+		std::this_thread::yield();
+	l.splice_back(m);
+	MUST(left);
+	reader.join();
+	MUST(of(l) == numbers({ 1 }) && m.empty());
 }
 
 void drop(lull_rcu_head *head) noexcept
@@ -264,11 +406,22 @@ int main()
 	holds_elements<one_way>();
 	holds_elements<two_ways>();
 	holds_elements<chain>();
+	neither_allocates_nor_waits<one_way>();
+	neither_allocates_nor_waits<two_ways>();
+	neither_allocates_nor_waits<chain>();
+	owns_nothing<one_way>();
+	owns_nothing<two_ways>();
+	owns_nothing<chain>();
+	is_a_ring<one_way>(&item::links);
+	is_a_ring<two_ways>(&item::both);
+	keeps_the_way_back();
+	is_asked_in_a_handler();
 	keeps_readers<one_way>();
 	keeps_readers<two_ways>();
 	keeps_readers<chain>();
 	walks_back();
 	splices();
+	splices_behind_readers();
 	is_read_while_it_changes<one_way>();
 	is_read_while_it_changes<two_ways>();
 	is_read_while_it_changes<chain>();

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * misuse.cc - lull/hazard_pointer and lull/rcu: what ends the program, with one line that says why.
+ * misuse.cc - the headers for C++: what ends the program, with one line that says why. Compiled without exceptions.
  */
+#include <cstring>
+#include <mutex>
 #include <string>
+#include <thread>
 
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,10 +18,20 @@
 #include <lull/debug.h>
 #pragma GCC diagnostic pop
 #include <lull/hazard_pointer>
+#include <lull/list.hpp>
+#include <lull/mutex.hpp>
 #include <lull/rcu>
 #include <lull/reclaim.h>
 
 #include "saferecl.hpp"
+
+#if defined __SANITIZE_THREAD__
+#define NO_THREADS_IN_CHILD 1
+#elif defined __has_feature
+#if __has_feature(thread_sanitizer)
+#define NO_THREADS_IN_CHILD 1
+#endif
+#endif
 
 namespace
 {
@@ -72,8 +86,102 @@ void waits_in_a_deleter()
 	lull::rcu_barrier();
 }
 
-/* Run @work in a child, which must abort after one line that has @words. */
-bool ends(const char *name, void (*work)(), const char *words)
+struct element {
+	lull_list_head links;
+};
+
+void splices_in_a_region()
+{
+	lull::list<element, &element::links> one, other;
+	element e;
+
+	other.push_back(e);
+	lull::rcu_default_domain().lock();
+	one.splice_back(other);
+}
+
+/* ---- locks: what other threads have done to these before --------------------------------------------- */
+
+lull::mutex held;
+lull::robust_mutex died;
+lull::condition_variable slept_on;
+
+void locks_twice()
+{
+	lull::mutex m;
+
+	m.lock();
+	m.lock();
+}
+
+void unlocks_what_it_has_not()
+{
+	held.unlock();
+}
+
+struct pointer_to_mutex {
+	lull::mutex *m;
+	lull::mutex *mutex() const { return m; }
+};
+
+void waits_without_the_mutex()
+{
+	pointer_to_mutex lock{ &held };
+
+	slept_on.wait(lock);
+}
+
+/* Does the thread @tid of this process sleep? */
+bool sleeps(long tid)
+{
+	const std::string path = "/proc/self/task/" + std::to_string(tid) + "/stat";
+	char text[256] = "";
+	std::FILE *file = std::fopen(path.c_str(), "r");
+
+	if (!file)
+		return false;
+	const bool has_text = std::fgets(text, sizeof(text), file) != nullptr;
+	std::fclose(file);
+	const char *state = has_text ? std::strrchr(text, ')') : nullptr;
+	return state && std::strncmp(state, ") S", 3) == 0;
+}
+
+void destroys_beside_a_sleeper()
+{
+	static lull::mutex lock;
+	static std::atomic<long> tid{ 0 };
+
+	std::thread([] {
+		std::unique_lock<lull::mutex> hold(lock);
+
+		tid = syscall(SYS_gettid);
+		slept_on.wait(hold, [] { return false; });
+	}).detach();
+	/* It has let go of the mutex, and sleeps: for the condition. */
+	while (!tid)
+		std::this_thread::yield();
+	lock.lock();
+	while (!sleeps(tid))
+		std::this_thread::yield();
+	lock.unlock();
+	slept_on.~condition_variable();
+}
+
+void says_consistent_for_nothing()
+{
+	lull::robust_mutex m;
+
+	m.lock();
+	m.make_consistent();
+}
+
+void locks_what_has_died()
+{
+	died.lock();
+}
+
+/* Run @work in a child, which must abort after one line that has @words, and begins with @first. */
+bool ends(const char *name, void (*work)(), const char *words, const char *first = "lull: ")
 {
 	std::string text;
 	char part[512];
@@ -99,18 +207,52 @@ bool ends(const char *name, void (*work)(), const char *words)
 		text.append(part, static_cast<std::size_t>(got));
 	close(pipe_ends[0]);
 	waitpid(child, &status, 0);
-	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT && text.compare(0, 6, "lull: ") == 0 &&
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT && text.compare(0, std::strlen(first), first) == 0 &&
 	    text.find(words) != std::string::npos)
 		return true;
 	std::fprintf(stderr, "%s: status %x, wrote: %s\n", name, static_cast<unsigned>(status), text.c_str());
 	return false;
 }
 
+/* What other threads have done: one holds a mutex, one has died with a mutex. */
+bool locks_end()
+{
+	std::atomic<bool> ready{ false }, over{ false };
+	bool all = true;
+
+	std::thread holder([&] {
+		held.lock();
+		ready = true;
+		while (!over)
+			std::this_thread::sleep_for(std::chrono::milliseconds(1));
+		held.unlock();
+	});
+	std::thread([] { (void)died.acquire(); }).join();
+	while (!ready)
+		std::this_thread::yield();
+	all &= ends("locks_twice", locks_twice, "locks mutex");
+	all &= ends("unlocks_what_it_has_not", unlocks_what_it_has_not, "unlocks mutex");
+	all &= ends("waits_without_the_mutex", waits_without_the_mutex, "waits for a condition with mutex");
+	if (lull::robust_mutex m; m.acquire() != lull::robust_status::not_supported) {
+		m.unlock();
+		all &= ends("says_consistent_for_nothing", says_consistent_for_nothing, "nothing is wrong with mutex");
+		all &= ends("locks_what_has_died", locks_what_has_died, "terminat", "");
+	}
+	over = true;
+	holder.join();
+#ifndef NO_THREADS_IN_CHILD
+	all &= ends("destroys_beside_a_sleeper", destroys_beside_a_sleeper, "is destroyed while threads wait");
+#else
+	(void)destroys_beside_a_sleeper;
+#endif
+	return all;
+}
+
 } // namespace
 
 int main()
 {
-	bool all = true;
+	bool all = locks_end();
 
 #ifdef LULL_DEBUG
 	all &= ends("protects_with_an_empty_one", protects_with_an_empty_one, "hazard_pointer: it is empty");
@@ -122,5 +264,6 @@ int main()
 	all &= ends("synchronizes_in_a_region", synchronizes_in_a_region, "lull_rcu_synchronize");
 	all &= ends("waits_in_a_region", waits_in_a_region, "lull_rcu_barrier");
 	all &= ends("waits_in_a_deleter", waits_in_a_deleter, "lull_rcu_barrier");
+	all &= ends("splices_in_a_region", splices_in_a_region, "lull_rcu_synchronize");
 	return all ? 0 : 1;
 }

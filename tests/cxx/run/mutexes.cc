@@ -2,6 +2,18 @@
 /*
  * mutexes.cc - the locks of mutex.hpp do what the standard's do, and report dead owners.
  */
+#include <lull/mutex_robust.h>
+
+/* What the next lock of a robust mutex returns instead, here: a system without them is hard to get. */
+static int pretended;
+#define lull_mutex_robust_lock(m) (pretended ? pretended : lull_mutex_robust_lock(m))
+#include <lull/mutex.hpp>
+#undef lull_mutex_robust_lock
+
+#if defined _GLIBCXX_MUTEX || defined _GLIBCXX_CHRONO || defined _LIBCPP_MUTEX || defined _LIBCPP_CHRONO
+#error mutex.hpp includes neither <mutex> nor <chrono>
+#endif
+
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -15,7 +27,7 @@
 #include <type_traits>
 #include <vector>
 
-#include <lull/mutex.hpp>
+#include <pthread.h>
 
 #include "must.hpp"
 
@@ -141,6 +153,7 @@ void is_the_structure()
 	lull_mutex *c = m.native_handle();
 
 	MUST(static_cast<void *>(c) == static_cast<void *>(&m));
+	MUST(reinterpret_cast<lull::mutex *>(c) == &m);
 	lull_mutex_lock(c);
 	MUST(!m.try_lock());
 	lull_mutex_unlock(c);
@@ -152,6 +165,54 @@ void is_the_structure()
 	lull_mutex told;
 	lull_mutex_init(&told, LULL_MUTEX_SHARED);
 	MUST(std::memcmp(static_cast<void *>(&shared), &told, sizeof(told)) == 0);
+}
+
+/* The last to lock it may free it, as soon as it has it: the address sanitizer looks at the one before. */
+void goes_with_the_last_unlock()
+{
+	for (int i = 0; i < 200; i++) {
+		auto *m = new lull::mutex;
+
+		m->lock();
+		std::thread last([&] {
+			m->lock();
+			m->unlock();
+			delete m;
+		});
+		if (i % 2)
+			std::this_thread::yield();
+		m->unlock();
+		last.join();
+	}
+}
+
+/* A thread that is to be cancelled passes all of it. */
+void cancels_nobody()
+{
+	std::atomic<bool> through{ false };
+	lull::timed_mutex m, held;
+	lull::condition_variable c;
+
+	held.lock();
+	std::thread thread([&] {
+		pthread_cancel(pthread_self());
+		m.lock();
+		m.unlock();
+		MUST(m.try_lock());
+		MUST(!held.try_lock_for(2ms) && !held.try_lock_until(steady_clock::now() + 2ms));
+		{
+			std::unique_lock<lull::mutex> hold(m, std::adopt_lock);
+
+			MUST(!c.wait_for(hold, 2ms, [] { return false; }));
+			MUST(!c.wait_until(hold, steady_clock::now() + 2ms, [] { return false; }));
+		}
+		c.notify_all();
+		through = true;
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
+	});
+	thread.join();
+	MUST(through);
+	held.unlock();
 }
 
 /* ---- time ----------------------------------------------------------------------------------- */
@@ -202,6 +263,12 @@ struct stuck_clock {
 };
 int stuck_clock::asked, stuck_clock::stuck_for;
 
+/* One millisecond. Counts who asks how long it is. */
+template <class Rep, class Period> struct counted_length {
+	mutable int asked = 0;
+	Rep count() const { return asked++, 1; }
+};
+
 void gives_up()
 {
 	lull::timed_mutex m;
@@ -224,6 +291,15 @@ void gives_up()
 		stuck_clock::stuck_for = 4;
 		MUST(!m.try_lock_until(stuck_clock::time_point(101ms)));
 		MUST(stuck_clock::asked == 5);
+		/* Set forward meanwhile: it waits no shorter. */
+		stuck_clock::asked = 0;
+		stuck_clock::stuck_for = 1;
+		const auto then = steady_clock::now() + 20ms;
+		MUST(!m.try_lock_until(stuck_clock::time_point(120ms)));
+		MUST(steady_clock::now() >= then && stuck_clock::asked == 2);
+
+		counted_length<int, std::milli> length;
+		MUST(!m.try_lock_for(length) && length.asked > 0);
 
 		std::unique_lock<lull::timed_mutex> hold(m, 1ms);
 		MUST(!hold);
@@ -262,6 +338,9 @@ void gets_it_in_time()
 
 	/* A free mutex is locked whatever the time. */
 	MUST(m.try_lock_for(-1s));
+	m.unlock();
+	counted_length<int, std::milli> length;
+	MUST(m.try_lock_for(length) && length.asked == 0);
 	m.unlock();
 	stuck_clock::asked = 0;
 	MUST(m.try_lock_until(stuck_clock::time_point(0ms)));
@@ -324,15 +403,49 @@ void waits_end()
 		;
 	MUST(c.wait_until(hold, system_clock::now() - 1s) == lull::cv_status::timeout);
 
-	/* Set back: not over yet, and then it is. */
+	/* Set back: it goes on until that clock says that it is over. */
 	stuck_clock::asked = 0;
-	stuck_clock::stuck_for = 2;
-	MUST(c.wait_until(hold, stuck_clock::time_point(101ms)) == lull::cv_status::no_timeout);
+	stuck_clock::stuck_for = 4;
+	while (c.wait_until(hold, stuck_clock::time_point(101ms)) != lull::cv_status::timeout)
+		;
+	MUST(stuck_clock::asked >= 5);
 	stuck_clock::asked = 0;
 	stuck_clock::stuck_for = 5;
 	MUST(!c.wait_until(hold, stuck_clock::time_point(101ms), [] { return false; }));
 	MUST(stuck_clock::asked >= 6);
 	MUST(hold.owns_lock() && lull_mutex_is_locked(m.native_handle()));
+}
+
+/* Long before the time is up. */
+void waits_end_when_told()
+{
+	lull::mutex m;
+	lull::condition_variable c;
+	std::atomic<int> waiting{ 0 }, told{ 0 };
+
+	std::thread waiter([&] {
+		std::unique_lock<lull::mutex> hold(m);
+
+		waiting = 1;
+		MUST(c.wait_until(hold, system_clock::now() + 24h) == lull::cv_status::no_timeout);
+		told = 1;
+		waiting = 2;
+		MUST(c.wait_for(hold, 24h) == lull::cv_status::no_timeout);
+		told = 2;
+		waiting = 3;
+		c.wait(hold);
+		told = 3;
+	});
+	for (int turn = 1; turn <= 3; turn++) {
+		while (waiting < turn)
+			std::this_thread::yield();
+		m.lock();
+		c.notify_one();
+		m.unlock();
+		while (told < turn)
+			std::this_thread::yield();
+	}
+	waiter.join();
 }
 
 void predicates_throw()
@@ -427,6 +540,20 @@ template <class Work> status thrown_by(Work work)
 		return error.why();
 	}
 	return status::locked;
+}
+
+void says_what_is_missing()
+{
+	lull::robust_mutex m;
+
+	pretended = -ENOTSUP;
+	MUST(m.acquire() == status::not_supported);
+	MUST(thrown_by([&] { m.lock(); }) == status::not_supported);
+	MUST(thrown_by([&] { m.lock([] {}); }) == status::not_supported);
+	pretended = 0;
+	for (status why : { status::owner_died, status::not_recoverable, status::not_supported })
+		for (status other : { status::owner_died, status::not_recoverable, status::not_supported })
+			MUST((std::strcmp(lull::robust_error(why).what(), lull::robust_error(other).what()) == 0) == (why == other));
 }
 
 void is_a_mutex()
@@ -544,14 +671,18 @@ int main()
 	three_at_once();
 	guards_move();
 	is_the_structure();
+	goes_with_the_last_unlock();
+	cancels_nobody();
 	durations();
 	gives_up();
 	gets_it_in_time();
 	producers_and_consumers();
 	waits_end();
+	waits_end_when_told();
 	predicates_throw();
 	goes_when_all_are_told();
 	conditions_of_c();
+	says_what_is_missing();
 	if (are_supported()) {
 		is_a_mutex();
 		reports_a_death();
