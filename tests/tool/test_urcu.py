@@ -98,7 +98,7 @@ class Urcu(Case):
                       "-Wl,-rpath," + os.path.abspath(folder))
             # The library is first used by the plugin, or before that is loaded: then it looks where it waits.
             use = "((void (*)(void))dlsym(0, \"urcu_bp_synchronize_rcu\"))();\n"
-            for name, times, before in (("first", 0, ""), ("second", 100, use)):
+            for name, times, before in (("first", 0, ""), ("second", 1000, use)):
                 compile_c("#include <dlfcn.h>\nint main(void)\n{\n" + before +
                           f"void *plugin = dlopen(\"{folder}/plugin.so\", RTLD_NOW);\n"
                           "return plugin ? ((int (*)(int))dlsym(plugin, \"plug\"))(%d) : 1;\n}\n" % times,
