@@ -90,7 +90,7 @@ __attribute__((noinline)) static void lock_slowly(void)
 	if (!own_record.registered)
 		register_own();
 	urcu_enter(&URCU(reader).ctr, &DOMAIN.number);
-	if (URCU(reader).slow & URCU_SLOW_MODE)
+	if (lull_load_relaxed(&URCU(reader).slow) & URCU_SLOW_MODE)
 		lull_fence_full(); /* URCU-1, as a real fence */
 }
 

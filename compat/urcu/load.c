@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * load.c - when the library is loaded, and when it is first used: is it the build for this process's liburcu? And later:
- * does anybody use that liburcu itself?
+ * load.c - when the library is loaded, when it is first used, and when it finds that modules have been loaded since: is it
+ * the build for this process's liburcu? And does anybody use that liburcu itself?
  *
  * Nothing else happens when it is loaded: no thread, no file, no fence. A process that has not loaded liburcu, as most
  * children of one that has, does not notice. (liburcu-memb has a constructor, which is a first use.)
@@ -286,8 +286,10 @@ void lull__urcu_look_beside(void)
 	if (!may_look)
 		return;
 	dl_iterate_phdr(count_loads, &loads);
-	if (lull_xchg_relaxed(&known_loads, loads) != loads)
+	if (lull_xchg_relaxed(&known_loads, loads) != loads) {
 		lull_store_relaxed(&looks, 0u);
+		check_build();
+	}
 	look = lull_add_relaxed(&looks, 1u) + 1;
 	if (!(look & (look - 1)) || look % LOOK_WELL_ONE_IN == 0)
 		find_beside();

@@ -13,6 +13,12 @@ __thread bool lull__urcu_exiting __attribute__((tls_model("initial-exec")));
 static pthread_key_t exit_key;
 static uint32_t threads; /* of all flavors, for lull top */
 
+#ifdef LULL__TSAN /* it ends the thread in the last one, and nothing may run in that any more */
+#define LAST_ROUND (PTHREAD_DESTRUCTOR_ITERATIONS - 1)
+#else
+#define LAST_ROUND PTHREAD_DESTRUCTOR_ITERATIONS
+#endif
+
 /* ---- threads come and go -------------------------------------------------------------------------- */
 
 /*
@@ -23,7 +29,7 @@ static void thread_exit(void *round)
 {
 	uintptr_t next = (uintptr_t)round + 1;
 
-	if (next <= PTHREAD_DESTRUCTOR_ITERATIONS && pthread_setspecific(exit_key, (const void *)next) == 0)
+	if (next <= LAST_ROUND && pthread_setspecific(exit_key, (const void *)next) == 0)
 		return;
 	lull__urcu_exiting = true;
 	for (struct urcu_domain *const *d = lull__urcu_domains; *d; d++) {

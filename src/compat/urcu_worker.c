@@ -6,6 +6,12 @@
  * the worker. Who has work for the thread changes `event` under the lock, and the thread takes `event` under the lock
  * before it sleeps on it: it does not sleep if it has work. The thread of a worker of the online kind is online while it
  * runs callbacks, because callbacks of such programs read without a lock.
+ *
+ * compat/urcu/call_rcu.c has such threads, too, and shares nothing with these. Its programs run as they are: its threads
+ * wait for domains that lull knows nothing of, and it stands on os and base. What runs here are callbacks of lull's,
+ * with lull's grace periods, checks and reports. What is left to share is a queue of two words and a sleep, and the
+ * queues differ: a push there takes no lock, since liburcu's takes none; here a barrier and a fork need the queue to
+ * stand still.
  */
 #include <errno.h>
 #include <limits.h>

@@ -91,17 +91,23 @@ class Urcu(Case):
             folder = f"has{size}as{version}"
             os.mkdir(folder)
             library(folder, size)
-            compile_c("extern int urcu_used;\nvoid urcu_bp_synchronize_rcu(void);\nint plug(void)\n{\n"
-                      "urcu_bp_synchronize_rcu();\nreturn 7 + urcu_used;\n}\n", f"{folder}/plugin.so", "-shared", "-fPIC",
-                      f"{folder}/liburcu-memb.so.8", "-Wl,-rpath," + os.path.abspath(folder))
-            compile_c("#include <dlfcn.h>\nint main(void)\n{\n"
-                      f"void *plugin = dlopen(\"{folder}/plugin.so\", RTLD_NOW);\n"
-                      "return plugin ? ((int (*)(void))dlsym(plugin, \"plug\"))() : 1;\n}\n", f"{folder}/program", "-ldl")
-            result = subprocess.run([LULL, "urcu", "--as", version, f"{folder}/program"], capture_output=True, text=True,
-                                    check=False, timeout=60)
-            self.assertEqual(result.returncode, ends, result)
-            self.assertRegex(result.stderr, r"^$" if ends == 7 else
-                             rf"^lull: .*{folder}/liburcu-memb\.so\.8 is of another version of liburcu .*\n$")
+            compile_c("extern int urcu_used;\nvoid urcu_bp_read_lock(void), urcu_bp_read_unlock(void), "
+                      "urcu_bp_synchronize_rcu(void);\nint plug(int times)\n{\nurcu_bp_read_lock();\nurcu_bp_read_unlock();\n"
+                      "while (times--)\nurcu_bp_synchronize_rcu();\nreturn 7 + urcu_used;\n}\n",
+                      f"{folder}/plugin.so", "-shared", "-fPIC", f"{folder}/liburcu-memb.so.8",
+                      "-Wl,-rpath," + os.path.abspath(folder))
+            # The library is first used by the plugin, or before that is loaded: then it looks where it waits.
+            use = "((void (*)(void))dlsym(0, \"urcu_bp_synchronize_rcu\"))();\n"
+            for name, times, before in (("first", 0, ""), ("second", 1000, use)):
+                compile_c("#include <dlfcn.h>\nint main(void)\n{\n" + before +
+                          f"void *plugin = dlopen(\"{folder}/plugin.so\", RTLD_NOW);\n"
+                          "return plugin ? ((int (*)(int))dlsym(plugin, \"plug\"))(%d) : 1;\n}\n" % times,
+                          f"{folder}/{name}", "-ldl")
+                result = subprocess.run([LULL, "urcu", "--as", version, f"{folder}/{name}"], capture_output=True, text=True,
+                                        check=False, timeout=60)
+                self.assertEqual(result.returncode, ends, result)
+                self.assertRegex(result.stderr, r"^$" if ends == 7 else
+                                 rf"^lull: .*{folder}/liburcu-memb\.so\.8 is of another version of liburcu .*\n$")
 
     def test_versions_that_are_refused(self):
         for size, soname, word in ((15, "liburcu-memb.so.8", "no version of liburcu that lull knows"),

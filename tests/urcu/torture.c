@@ -10,13 +10,21 @@
 #include <string.h>
 #include <time.h>
 
+#ifdef SEES_NO_VOLATILE /* a sanitizer that takes liburcu's load for a plain one */
+#undef rcu_dereference
+#define rcu_dereference(p) __atomic_load_n(&(p), __ATOMIC_CONSUME)
+#endif
+
 #define READERS	4
 #define AGES	10
+#ifndef OBJECTS
 #define OBJECTS 1000
+#endif
 
 struct object {
 	struct rcu_head head;
 	_Atomic int age;
+	int payload; /* for ThreadSanitizer: changed by plain stores when no reader is left */
 	struct object *next_free;
 };
 
@@ -41,6 +49,7 @@ static struct object *take(void)
 		poll(NULL, 0, 1);
 		rcu_thread_online();
 	}
+	object->payload++;
 	atomic_store(&object->age, 0);
 	return object;
 }
@@ -73,6 +82,7 @@ static void *reader(void *arg)
 		if (round % 4096 == 0)
 			sched_yield();
 		age = atomic_load_explicit(&object->age, memory_order_relaxed);
+		*(volatile int *)&object->payload;
 		if (nested)
 			rcu_read_unlock();
 		rcu_read_unlock();
