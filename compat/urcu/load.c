@@ -6,8 +6,8 @@
  * Nothing else happens when it is loaded: no thread, no file, no fence. A process that has not loaded liburcu, as most
  * children of one that has, does not notice. (liburcu-memb has a constructor, which is a first use.)
  *
- * A forked child does not look: a thread of its parent's may have been in dl_iterate_phdr(3), whose lock is then held
- * for ever.
+ * A forked child does not look, unless its parent had one thread: another one may have been in dl_iterate_phdr(3), whose
+ * lock is then held for ever.
  */
 #include <link.h>
 #include <stddef.h>
@@ -15,10 +15,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#if __has_include(<sys/single_threaded.h>) /* from glibc 2.32 on */
+#include <sys/single_threaded.h>
+#else
+#define __libc_single_threaded false
+#endif
+
 #include "../../src/base/message.h"
 #include "call_rcu.h"
 
-static pid_t loaded_in; /* this process, or the one that forked it */
+static pid_t may_look; /* the process that may: the one that loaded this, or a child of one that may, and had one thread */
+static bool forks_alone;
 
 /* ---- what a module exports, and what it is bound to ---------------------------------------------------- */
 
@@ -178,9 +185,21 @@ static void check_build(void)
 	_exit(127);
 }
 
+static void before_fork(void)
+{
+	forks_alone = __libc_single_threaded && getpid() == may_look;
+}
+
+static void after_fork_child(void)
+{
+	if (forks_alone)
+		may_look = getpid();
+}
+
 __attribute__((constructor)) static void check_at_load(void)
 {
-	loaded_in = getpid();
+	may_look = getpid();
+	pthread_atfork(before_fork, NULL, after_fork_child); /* without memory for it children do not look */
 	check_build();
 }
 
@@ -209,7 +228,7 @@ static int find_liburcu(struct dl_phdr_info *info, size_t unused, void *arg)
 	struct module m = read_module(info);
 
 	(void)unused;
-	if ((uintptr_t)&loaded_in >= m.from && (uintptr_t)&loaded_in < m.to) {
+	if ((uintptr_t)&may_look >= m.from && (uintptr_t)&may_look < m.to) {
 		b->ours = m;
 	} else if (b->count < LIBURCUS && *info->dlpi_name && flavor_size(&m)) {
 		snprintf(b->names[b->count], sizeof(*b->names), "%s", info->dlpi_name);
@@ -281,7 +300,7 @@ void lull__urcu_look_beside(void)
 	uint32_t look;
 
 	lull__urcu_init();
-	if (getpid() != loaded_in)
+	if (getpid() != may_look)
 		return;
 	dl_iterate_phdr(count_loads, &loads);
 	if (lull_xchg_relaxed(&known_loads, loads) != loads) {
@@ -302,7 +321,7 @@ void lull__urcu_look_beside(void)
 void lull__find_copies(const char *copy_in[2])
 {
 	copy_in[0] = copy_in[1] = NULL;
-	if (getpid() == loaded_in)
+	if (getpid() == may_look)
 		check_build();
 }
 
