@@ -6,8 +6,8 @@
  * Nothing else happens when it is loaded: no thread, no file, no fence. A process that has not loaded liburcu, as most
  * children of one that has, does not notice. (liburcu-memb has a constructor, which is a first use.)
  *
- * A forked child does not look: a thread of its parent's may have been in dl_iterate_phdr(3), whose lock is then held
- * for ever.
+ * A forked child does not look, unless its parent had one thread: another one may have been in dl_iterate_phdr(3), whose
+ * lock is then held for ever.
  */
 #include <link.h>
 #include <stddef.h>
@@ -15,11 +15,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#if __has_include(<sys/single_threaded.h>) /* from glibc 2.32 on */
+#include <sys/single_threaded.h>
+#else
+#define __libc_single_threaded false
+#endif
+
 #include "../../src/base/message.h"
 #include "call_rcu.h"
 
-static pid_t loaded_in; /* this process, or the one that forked it */
-static bool may_look;	/* no fork since then */
+static pid_t looker; /* the process that may look: the one that loaded this, or a child of one that may, and had one thread */
+static bool may_look, forks_alone;
 
 /* ---- what a module exports, and what it is bound to ---------------------------------------------------- */
 
@@ -179,10 +185,30 @@ static void check_build(void)
 	_exit(127);
 }
 
+static void before_fork(void)
+{
+	forks_alone = __libc_single_threaded && may_look;
+}
+
+static void after_fork_child(void)
+{
+	may_look = forks_alone;
+	if (may_look)
+		looker = getpid();
+}
+
+/* A child in which no handler ran is noticed later. */
+void lull__urcu_look_no_more(void)
+{
+	if (getpid() != looker)
+		may_look = false;
+}
+
 __attribute__((constructor)) static void check_at_load(void)
 {
-	loaded_in = getpid();
+	looker = getpid();
 	may_look = true;
+	pthread_atfork(before_fork, NULL, after_fork_child); /* without memory for it children do not look */
 	check_build();
 }
 
@@ -211,7 +237,7 @@ static int find_liburcu(struct dl_phdr_info *info, size_t unused, void *arg)
 	struct module m = read_module(info);
 
 	(void)unused;
-	if ((uintptr_t)&loaded_in >= m.from && (uintptr_t)&loaded_in < m.to) {
+	if ((uintptr_t)&may_look >= m.from && (uintptr_t)&may_look < m.to) {
 		b->ours = m;
 	} else if (b->count < LIBURCUS && *info->dlpi_name && flavor_size(&m)) {
 		snprintf(b->names[b->count], sizeof(*b->names), "%s", info->dlpi_name);
@@ -304,15 +330,9 @@ void lull__urcu_look_beside(void)
 void lull__find_copies(const char *copy_in[2])
 {
 	copy_in[0] = copy_in[1] = NULL;
-	if (getpid() != loaded_in)
-		may_look = false; /* or the first use is in a constructor before that of this library, which looks */
+	lull__urcu_look_no_more();
 	if (may_look)
 		check_build();
-}
-
-void lull__urcu_look_no_more(void)
-{
-	may_look = false;
 }
 
 void lull__stay_loaded(const char *module)

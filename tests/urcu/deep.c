@@ -90,9 +90,13 @@ static void run(const char *how, char **plugins)
 		fork_beside();
 		return;
 	}
+	if (!strcmp(how, "daemon") && fork() != 0) {
+		wait(NULL);
+		_exit(1);
+	}
 	if (!strcmp(how, "plain")) {
 		plugin = opened(plugins[0], RTLD_NOW);
-	} else if (!strcmp(how, "now")) {
+	} else if (!strcmp(how, "now") || !strcmp(how, "daemon")) {
 		plugin = opened(plugins[0], RTLD_NOW | RTLD_DEEPBIND);
 	} else {
 		plugin = opened(plugins[0], RTLD_LAZY | RTLD_DEEPBIND);
