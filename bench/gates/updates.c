@@ -148,6 +148,8 @@ OPERATION(free_64, BATCH_OF(lull_rcu_free(old)))
 OPERATION(free_sized_64, BATCH_OF(lull_rcu_free_sized(old, POOL_BYTES)))
 OPERATION(call_pure_64, BATCH_OF(lull_rcu_call_pure_sized(HEAD, pure, POOL_BYTES)))
 OPERATION(call_64, BATCH_OF(lull_rcu_call(HEAD, pure)); keep(lull_reclaim_poll(0, 0)))
+OPERATION(hazptr_call_pure_64, BATCH_OF(lull_hazptr_call_pure_sized(HEAD, pure, POOL_BYTES)))
+OPERATION(hazptr_call_64, BATCH_OF(lull_hazptr_call_sized(HEAD, pure, POOL_BYTES)); keep(lull_reclaim_poll(0, 0)))
 OPERATION(retire_64, BATCH_OF(lull_hazptr_retire(old)))
 OPERATION(retire_sized_64, BATCH_OF(lull_hazptr_retire_sized(old, POOL_BYTES)))
 OPERATION(fenced_retire_64, BATCH_OF(lull_hazptr_fenced_retire(old)))
@@ -188,6 +190,8 @@ static const struct operation list[] = {
 	{ "call_pure_sized_64", NULL, call_pure_64, 0 },
 	{ "call_64_poll", NULL, call_64, 0 },
 	{ "call_64_poll_beside_another", another_thread, call_64, 0 },
+	{ "hazptr_call_pure_sized_64", NULL, hazptr_call_pure_64, 0 },
+	{ "hazptr_call_sized_64_poll", NULL, hazptr_call_64, 0 },
 	{ "hazptr_retire_64", NULL, retire_64, 0 },
 	{ "hazptr_retire_sized_64", NULL, retire_sized_64, 0 },
 	{ "hazptr_retire_sized_64_beside_another", another_thread, retire_sized_64, 0 },

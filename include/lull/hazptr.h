@@ -329,6 +329,13 @@ LULL_API void lull_hazptr_call(struct lull_head *head, lull_rcu_func func);
 LULL_API void lull_hazptr_call_sized(struct lull_head *head, lull_rcu_func func, size_t bytes) LULL_NOEXCEPT;
 
 /*
+ * Do the same for a callback that is pure, as lull_rcu_call_pure_sized() does: @func only frees memory. So the thread that
+ * defers runs it, in its later calls outside of read sections; the reclaimer runs the rest. How many wait has the limits of
+ * memory (reclaim.h).
+ */
+LULL_API void lull_hazptr_call_pure_sized(struct lull_head *head, lull_rcu_func func, size_t bytes) LULL_NOEXCEPT;
+
+/*
  * free(3) @ptr when no slot names it any more; NULL is ignored. No user code runs, so the calling thread
  * frees it itself, in later calls; the reclaimer frees the rest. Contexts as for lull_hazptr_call().
  * retire_sized() takes the size, as lull_rcu_free_sized() does. In C++ they refuse the same objects as

@@ -80,6 +80,7 @@ static const char *call_of(const struct deferred *d)
 		[LULL__BRIDGE_FREES] = "lull_rcu_free_hazptr",
 		[LULL__BRIDGE_CALLS] = "lull_rcu_call_hazptr",
 		[LULL__PURE_CALLS] = "lull_rcu_call_pure",
+		[LULL__HAZPTR_PURE_CALLS] = "lull_hazptr_call_pure_sized",
 	};
 
 	return names[d->kind];

@@ -80,10 +80,7 @@ static bool free_at_once(struct lull__queue *q)
 	return lull__queue_is_empty(q);
 }
 
-/*
- * Make the calling thread's bag an orphan: the thread defers no more, and a new one may get the bag, with what
- * waits in it.
- */
+/* Make the calling thread's bag an orphan: the thread defers no more; a new one may get it, with what waits in it. */
 void lull__reclaim_thread_exit(void)
 {
 	struct lull__bag *bag = lull__self.bag;
@@ -137,7 +134,7 @@ static bool set_help(struct lull__queue *q, bool helps, bool wait)
 static bool is_mine(struct lull__queue *q, bool may)
 {
 	return lull__queue_owner_reclaims(q) ||
-	       (may && (q->kind == LULL__PURE_CALLS || lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_CALLER) &&
+	       (may && (lull__kind_is_pure(q->kind) || lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_CALLER) &&
 		set_help(q, true, false));
 }
 
@@ -187,10 +184,10 @@ static void await_own_gp(struct lull__queue *q, uint64_t deadline_ns)
 }
 
 /*
- * Hold the calling thread back past the soft limit: let readers and the background thread have the processor,
- * which they most likely wait for. Only a moment, for they may themselves wait for a lock that this thread
- * holds. A thread that retires memory waits only while a pass has its queue. @mine: this thread reclaims what
- * is in @q. @shares: how many times as much has come as a look at the limits is worth.
+ * Hold the calling thread back past the soft limit: let readers and the background thread have the processor, which they
+ * most likely wait for. Only a moment, for they may themselves wait for a lock that this thread holds. A thread that retires
+ * memory waits only while a pass has its queue. @mine: this thread reclaims what is in @q. @shares: how many times as much
+ * has come as a look at the limits is worth.
  */
 static void hold_back(struct lull__queue *q, bool mine, uint64_t shares)
 {
@@ -258,10 +255,7 @@ static bool check_limits(struct lull__queue *q, bool mine)
 	return true;
 }
 
-/*
- * Defer in the rare cases: a thread's first deferral, one in a callback, one after the thread's exit
- * handling.
- */
+/* Defer in the rare cases: a thread's first deferral, one in a callback, one after the thread's exit handling. */
 static void defer_rarely(int kind, void *item, size_t bytes, bool full)
 {
 	struct lull__bag *bag = lull__own_bag();
@@ -302,7 +296,7 @@ static inline bool is_time_to_look(const struct lull__queue *q)
 /* Look at the limits after a deferral to @q, the calling thread's own queue, and reclaim if that is up to it. */
 __attribute__((noinline)) static void take_long_turn(struct lull__queue *q)
 {
-	bool look = is_time_to_look(q), may = q->kind != LULL__PURE_CALLS || !lull_rcu_read_lock_held();
+	bool look = is_time_to_look(q), may = !lull__kind_is_pure(q->kind) || !lull_rcu_read_lock_held();
 	bool soft = false, mine = is_mine(q, may);
 
 	if (look)
@@ -326,7 +320,7 @@ __attribute__((noinline)) static void take_long_turn(struct lull__queue *q)
 __attribute__((noinline)) static void take_turn(struct lull__queue *q)
 {
 	if (lull_unlikely(is_time_to_look(q) || lull_load_relaxed(&lull__reclaimer.thread) != HAS_THREAD ||
-			  q->kind == LULL__PURE_CALLS)) {
+			  lull__kind_is_pure(q->kind))) {
 		take_long_turn(q);
 		return;
 	}
@@ -375,17 +369,17 @@ __attribute__((noinline)) static void append_and_turn(struct lull__queue *q, voi
 }
 
 /*
- * Append @item to the calling thread's queue of @kind. @full: only full fences protect it
- * (hazptr_fenced.h). Compiled once for each kind, and all that is not an append or a comparison is called at the end:
- * then there is nothing to save before it. Memory needs no turn while there is a background thread that is awake, which
- * would free it if this thread deferred no more; one that is GONE is asleep as well.
+ * Append @item to the calling thread's queue of @kind. @full: only full fences protect it (hazptr_fenced.h). Compiled
+ * once for each kind, and all that is not an append or a comparison is called at the end: then there is nothing to save
+ * before it. Memory needs no turn while there is a background thread that is awake, which would free it if this thread
+ * deferred no more; one that is GONE is asleep as well.
  */
 __attribute__((always_inline)) static inline void defer(int kind, void *item, size_t bytes, bool full)
 {
 	struct lull__bag *bag = lull__self.bag;
 	struct lull__queue *q;
 
-	if ((lull__kind_is_call((uint32_t)kind) && kind != LULL__PURE_CALLS) ||
+	if ((lull__kind_is_call((uint32_t)kind) && !lull__kind_is_pure((uint32_t)kind)) ||
 	    lull_unlikely(!bag || bytes > MANY_BYTES || lull_nonzero_relaxed(&lull__self.callback_depth))) {
 		defer_slowly(kind, item, bytes, full);
 		return;
@@ -461,6 +455,11 @@ void lull_hazptr_call_sized(struct lull_head *head, lull_rcu_func func, size_t b
 void lull_hazptr_call(struct lull_head *head, lull_rcu_func func)
 {
 	defer_call(LULL__HAZPTR_CALLS, head, func, sizeof(*head), false, CALLER);
+}
+
+void lull_hazptr_call_pure_sized(struct lull_head *head, lull_rcu_func func, size_t bytes)
+{
+	defer_call(LULL__HAZPTR_PURE_CALLS, head, func, bytes, false, CALLER);
 }
 
 void lull_hazptr_retire_sized(void *ptr, size_t bytes)

@@ -41,7 +41,7 @@ bool lull__anything_unparked(bool taken);
 /* Which of the queues that are due to take, by their kinds. */
 enum {
 	LULL__TAKE_RETIRED = 1u << LULL__HAZPTR_FREES,
-	LULL__TAKE_SLOTS = 1u << LULL__HAZPTR_FREES | 1u << LULL__HAZPTR_CALLS,
+	LULL__TAKE_SLOTS = 1u << LULL__HAZPTR_FREES | 1u << LULL__HAZPTR_CALLS | 1u << LULL__HAZPTR_PURE_CALLS,
 	LULL__TAKE_ALL = (1u << LULL__KINDS) - 1,
 };
 

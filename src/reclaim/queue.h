@@ -63,6 +63,7 @@ enum lull__queue_kind {
 	LULL__BRIDGE_FREES, /* after a grace period, and then when no slot names it */
 	LULL__BRIDGE_CALLS,
 	LULL__PURE_CALLS, /* after a grace period; the owner runs them outside sections, as it frees memory */
+	LULL__HAZPTR_PURE_CALLS, /* the same when no slot names it */
 	LULL__KINDS,
 };
 
@@ -71,9 +72,14 @@ static inline bool lull__kind_is_call(uint32_t kind)
 	return kind & 1 || kind == LULL__PURE_CALLS;
 }
 
+static inline bool lull__kind_is_pure(uint32_t kind)
+{
+	return kind >= LULL__PURE_CALLS;
+}
+
 static inline bool lull__kind_has_gp(uint32_t kind)
 {
-	return kind < LULL__HAZPTR_FREES || kind >= LULL__BRIDGE_FREES;
+	return kind < LULL__HAZPTR_FREES || (kind >= LULL__BRIDGE_FREES && kind != LULL__HAZPTR_PURE_CALLS);
 }
 
 static inline bool lull__kind_has_slots(uint32_t kind)

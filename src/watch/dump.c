@@ -255,6 +255,7 @@ static void dump_queue(struct out *out, const struct lull__queue *q, unsigned ba
 {
 	static const char *const kinds[LULL__KINDS] = {
 		"rcu free", "rcu call", "hazptr retire", "hazptr call", "bridge free", "bridge call", "rcu pure call",
+		"hazptr pure call",
 	};
 	uint64_t put = lull_load_relaxed(&q->put), done = lull_load_relaxed(&q->done);
 

@@ -20,9 +20,15 @@ about.9 "retire() allocates nothing: the base has room for the deleter and for t
     cxx:memory:retire_allocates_nothing cxx:saferecl_hp:saferecl_hp_base_special_members
 about.10 "The deleter runs on the thread that reclaim.h chooses, by default lull's own, never inside retire()."
     cxx:saferecl_hp:saferecl_hp_base_retire_with_a_lock_held
-about.11 "It may retire, protect and synchronize."
+about.18 "But that of std::default_delete for a class with a trivial destructor and no operator delete of its own only frees
+    memory: the thread that retires calls it, in its later calls, outside its read sections."
+    cxx:saferecl_hp:only_frees cxx:saferecl_hp:the_thread_that_retires_frees
+    cxx:saferecl_hp:plain_ones_are_read_while_they_go test_pure:test_hazptr_not_in_section
+explains "Who specializes std::default_delete for such a class must do as lull_rcu_call_pure() says."
+about.11 "A deleter may retire, protect and synchronize."
     cxx:saferecl_hp:saferecl_hp_base_retire_in_a_deleter
-explains "How many retired objects can wait says hazptr.h at lull_hazptr_call()."
+explains "How many retired objects can wait says hazptr.h at lull_hazptr_call() and, for those that are only freed, at
+    lull_hazptr_call_pure_sized()."
 about.13 "lull_hazptr_barrier() waits until they are reclaimed; lull_hazptr_synchronize() knows an object by the
     address of its base."
     cxx:saferecl_hp:saferecl_hp_general_epochs cxx:saferecl_hp:synchronize_knows_the_base

@@ -30,21 +30,30 @@
 /* How often this thread has allocated. */
 static thread_local int allocated;
 
-void *operator new(std::size_t size)
+/* clang's thread sanitizer brings its own, and no other. */
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define HAS_OWN_NEW 1
+#endif
+#endif
+#ifndef HAS_OWN_NEW
+/* Not inlined: gcc would see free() beside new, and warn. */
+__attribute__((noinline)) void *operator new(std::size_t size)
 {
 	allocated++;
-	if (void *made = std::malloc(size))
+	if (void *made = std::malloc(size ? size : 1))
 		return made;
 	throw std::bad_alloc();
 }
-void operator delete(void *made) noexcept
+__attribute__((noinline)) void operator delete(void *made) noexcept
 {
 	std::free(made);
 }
-void operator delete(void *made, std::size_t) noexcept
+__attribute__((noinline)) void operator delete(void *made, std::size_t) noexcept
 {
 	std::free(made);
 }
+#endif
 
 namespace
 {

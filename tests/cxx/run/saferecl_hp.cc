@@ -458,6 +458,145 @@ void saferecl_hp_base_retire_with_a_lock_held()
 	left_are(0);
 }
 
+/* ---- what only frees ------------------------------------------------------------------------------ */
+
+struct plain_front {
+	long before;
+};
+struct plain_one : plain_front, hazard_pointer_obj_base<plain_one> {
+	std::atomic<int> value{ 0 };
+};
+struct alignas(128) wide_one : plain_front, hazard_pointer_obj_base<wide_one> {
+	long more[16];
+};
+/* What may do anything is not called inside retire(). */
+thread_local bool retires;
+
+void free_and_count(void *p)
+{
+	MUST(!retires);
+	::operator delete(p);
+	calls++;
+}
+
+struct own_delete : hazard_pointer_obj_base<own_delete> {
+	static void operator delete(void *p)
+	{
+		free_and_count(p);
+	}
+};
+struct delete_of_base : plain_front {
+	static void operator delete(void *p, std::size_t)
+	{
+		free_and_count(p);
+	}
+};
+struct inherits_delete : delete_of_base, hazard_pointer_obj_base<inherits_delete> {
+};
+/* Only std::default_delete may call this one. */
+struct hidden_delete : hazard_pointer_obj_base<hidden_delete> {
+	static hidden_delete *make()
+	{
+		return new hidden_delete;
+	}
+
+      private:
+	friend std::default_delete<hidden_delete>;
+	static void operator delete(void *p)
+	{
+		free_and_count(p);
+	}
+};
+
+template <class T> constexpr bool is_plain = lull::detail::only_frees<T, std::default_delete<T>>();
+
+/* Those that only free go by another queue; what is called, and with which alignment, stays the same. */
+void only_frees()
+{
+	static_assert(is_plain<plain_one> && is_plain<wide_one> && is_plain<final_one>);
+	static_assert(!is_plain<node> && !is_plain<own_delete> && !is_plain<inherits_delete> && !is_plain<hidden_delete>);
+	calls = 0;
+	retires = true;
+	for (int i = 0; i < 2000; i++) {
+		(new plain_one)->retire();
+		(new wide_one)->retire();
+		(new own_delete)->retire();
+		(new inherits_delete)->retire();
+		hidden_delete::make()->retire();
+	}
+	retires = false;
+	lull_hazptr_barrier();
+	MUST(calls == 3 * 2000);
+}
+
+/* The thread that retires frees: there is no other that could, as lull starts none here. Not what is protected. */
+void the_thread_that_retires_frees()
+{
+	struct lull_reclaim_config config;
+	struct lull_reclaim_counts counts;
+	std::atomic<plain_one *> src{ new plain_one };
+	hazard_pointer h = make_hazard_pointer();
+	plain_one *kept = h.protect(src);
+
+	lull_reclaim_default_config(&config);
+	config.mode = LULL_RECLAIM_POLL;
+	MUST(lull_reclaim_configure(&config) == 0);
+	kept->retire();
+	for (int i = 0; i < 20000; i++)
+		(new plain_one)->retire();
+	lull_reclaim_stats(&counts);
+	MUST(counts.items > 0 && counts.items < 10000);
+	kept->value = 7; /* the address sanitizer looks */
+	MUST(lull_hazptr_barrier_timeout(20) == -ETIMEDOUT);
+	lull_reclaim_stats(&counts);
+	MUST(counts.items == 1);
+	h.reset_protection();
+	lull_hazptr_barrier();
+	lull_reclaim_stats(&counts);
+	MUST(counts.items == 0);
+	lull_reclaim_default_config(&config);
+	MUST(lull_reclaim_configure(&config) == 0);
+}
+
+/* Those that read find each as it was made, whoever frees it: this thread, another one that retires, or the reclaimer. */
+void plain_ones_are_read_while_they_go()
+{
+	std::atomic<plain_one *> src[4] = {};
+	std::atomic<int> over{ 0 };
+	std::vector<std::thread> all;
+
+	for (auto &s : src)
+		(s = new plain_one)->value = 7;
+	for (int k = 0; k < 2; k++)
+		all.emplace_back([&] {
+			hazard_pointer one = make_hazard_pointer(), other = make_hazard_pointer();
+
+			for (unsigned i = 0; over < 2; i++) {
+				plain_one *p = one.protect(src[i % 4]), *q = other.protect(src[(i + 1) % 4]);
+
+				MUST(p->value == 7 && q->value == 7);
+			}
+		});
+	for (unsigned k = 0; k < 2; k++)
+		all.emplace_back([&, k] {
+			for (unsigned i = 0; i < 5000; i++) {
+				auto *fresh = new plain_one;
+
+				fresh->value = 7;
+				plain_one *old = src[(i + k) % 4].exchange(fresh);
+				old->retire();
+				if (i % 64 == 0)
+					std::this_thread::yield();
+			}
+			over++;
+		});
+	for (auto &one : all)
+		one.join();
+	for (auto &s : src)
+		s.exchange(nullptr)->retire();
+	lull_hazptr_barrier();
+}
+
 void synchronize_knows_the_base()
 {
 	node *p = new node;
@@ -853,6 +992,9 @@ int main(int argc, char **argv)
 		CLAUSE(saferecl_hp_base_retire_reclaims_objects_of_any_shape),
 		CLAUSE(saferecl_hp_base_retire_in_a_deleter),
 		CLAUSE(saferecl_hp_base_retire_with_a_lock_held),
+		CLAUSE(only_frees),
+		CLAUSE(the_thread_that_retires_frees),
+		CLAUSE(plain_ones_are_read_while_they_go),
 		CLAUSE(synchronize_knows_the_base),
 		CLAUSE(saferecl_hp_holder_ctor_default_is_empty),
 		CLAUSE(saferecl_hp_holder_ctor_move),

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_pure.c - lull_rcu_call_pure(): who runs the callbacks, where, and how many wait.
+ * test_pure.c - lull_rcu_call_pure() and lull_hazptr_call_pure_sized(): who runs the callbacks, where, and how many wait.
  */
+#include <errno.h>
+#include <string.h>
 #include <sys/wait.h>
 
 #include <lull/hazptr.h>
@@ -55,6 +57,11 @@ static void defer_in_section(void)
 	defer();
 	inside = false;
 	lull_rcu_read_unlock();
+}
+
+static void defer_hazptr(void)
+{
+	lull_hazptr_call_pure_sized(&new_object(NULL)->head, free_object, sizeof(struct object));
 }
 
 static struct lull_reclaim_counts counts(void)
@@ -273,6 +280,93 @@ static void test_fork(void **state)
 	assert_int_equal(status, 0);
 }
 
+/* ---- the same, for objects that hazard pointers may protect ---------------------------------------- */
+
+/* The thread that defers runs them, and no section holds them up. */
+static void test_hazptr_own_thread(void **state)
+{
+	pthread_t thread = start_hold_up();
+
+	(void)state;
+	for (int i = 0; i < MANY; i++)
+		defer_hazptr();
+	assert_true(runs >= MANY - 8192 - 64);
+	assert_int_equal(own_runs, runs);
+	assert_true(counts().peak_items <= 8192 + 64);
+	end_hold_up(thread);
+	lull_hazptr_barrier();
+	assert_int_equal(runs, MANY);
+	assert_int_equal(waiting(), 0);
+}
+
+/* A slot holds up the object that it names, and no other one. */
+static void test_hazptr_named(void **state)
+{
+	struct object *o = new_object(NULL);
+	struct lull_hazptr *slot = lull_hazptr_alloc(lull_hazptr_thread_context());
+
+	(void)state;
+	assert_non_null(slot);
+	assert_ptr_equal(lull_hazptr_protect(slot, o, head), o);
+	lull_hazptr_call_pure_sized(&o->head, free_object, sizeof(*o));
+	for (int i = 0; i < MANY; i++)
+		defer_hazptr();
+	assert_int_equal(lull_hazptr_barrier_timeout(20), -ETIMEDOUT);
+	assert_int_equal(runs, MANY);
+	assert_int_equal(counts().bytes, sizeof(*o));
+	memset(o->rest, 7, sizeof(o->rest));
+	lull_hazptr_free(lull_hazptr_thread_context(), slot);
+	lull_hazptr_barrier();
+	assert_int_equal(runs, MANY + 1);
+}
+
+/* No deferral in a section runs any. */
+static void test_hazptr_not_in_section(void **state)
+{
+	(void)state;
+	for (int i = 0; i < MANY; i++) {
+		if (i % 2)
+			defer_hazptr();
+		lull_rcu_read_lock();
+		inside = true;
+		defer_hazptr();
+		inside = false;
+		lull_rcu_read_unlock();
+	}
+	lull_hazptr_barrier();
+	assert_int_equal(runs, MANY * 3 / 2);
+	assert_int_equal(bad_runs, 0);
+	assert_true(own_runs > 0);
+}
+
+static void *defers_hazptr_and_exits(void *unused)
+{
+	for (int i = 0; i < 10; i++)
+		defer_hazptr();
+	return unused;
+}
+
+/*
+ * The reclaimer runs what a thread leaves behind, also while it waits for a section; and what a thread defers in sections
+ * alone.
+ */
+static void test_hazptr_leftovers(void **state)
+{
+	pthread_t thread = start_hold_up();
+
+	(void)state;
+	lull_rcu_call(&new_object(NULL)->head, free_object);
+	nap_ms(50); /* the reclaimer waits for the reader by now */
+	join_thread(start_thread(defers_hazptr_and_exits, NULL));
+	await_flag(&runs, 10);
+	end_hold_up(thread);
+	await_flag(&runs, 11);
+	lull_rcu_read_lock();
+	defer_hazptr();
+	lull_rcu_read_unlock();
+	await_flag(&runs, 12);
+}
+
 #ifdef LULL_DEBUG
 static void defer_twice(void)
 {
@@ -305,10 +399,15 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_chain, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bytes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fork, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_hazptr_own_thread, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_hazptr_named, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_hazptr_not_in_section, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_hazptr_leftovers, setup, teardown),
 #ifdef LULL_DEBUG
 		cmocka_unit_test_setup_teardown(test_deferred_twice, setup, teardown),
 #endif
 	};
 
+	set_stall_ms(0); /* a slow machine is not worth a line */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

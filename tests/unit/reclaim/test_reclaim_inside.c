@@ -230,6 +230,11 @@ static void defers_bridge_free(void)
 	lull_rcu_free_hazptr(malloc(16));
 }
 
+static void defers_hazptr_pure(void)
+{
+	lull_hazptr_call_pure_sized(new_head(), free_head, 64);
+}
+
 static void defers_retire(void)
 {
 	lull_hazptr_retire(malloc(16));
@@ -268,7 +273,8 @@ static void fences_and_scans(void)
 		void (*defer)(void);
 		unsigned fences, scans;
 	} cases[] = { { defers_fenced, 0, 2 },	     { defers_free, 1, 0 },   { defers_call, 1, 0 },	 { defers_bridge_free, 1, 1 },
-		      { defers_hazptr_call, 1, 1 }, { defers_retire, 1, 1 }, { defers_for_both, 1, 1 }, { defers_fenced, 2, 2 } };
+		      { defers_hazptr_call, 1, 1 }, { defers_retire, 1, 1 }, { defers_for_both, 1, 1 }, { defers_fenced, 2, 2 },
+		      { defers_hazptr_pure, 1, 1 } };
 	const struct lull_stats_page *page = lull_stats_page();
 	pthread_t other;
 

@@ -71,7 +71,7 @@ static const struct type {
 static const char *queue_name(uint64_t kind)
 {
 	static const char *const names[] = { "rcu free",    "rcu call",	   "hazptr free",  "hazptr call",
-					     "bridge free", "bridge call", "rcu pure call" };
+					     "bridge free", "bridge call", "rcu pure call", "hazptr pure call" };
 
 	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "?";
 }
