@@ -14,6 +14,8 @@
 #ifndef LULL_URCU_APART_H
 #define LULL_URCU_APART_H
 
+#include <lull/detail/base.h>
+
 #ifdef LULL_URCU_MIXED
 #define LULL__URCU_APART(f)
 #else
