@@ -38,7 +38,7 @@
 		     "6:"									\
 		     :										\
 		     : [from] "Q"(*(word)),							\
-		       [rseq] "r"((char *)__builtin_thread_pointer() + __rseq_offset), [by] "r"(n) \
+		       [rseq] "r"(LULL__CAST(char *, __builtin_thread_pointer()) + __rseq_offset), [by] "r"(n) \
 		     : "memory", "cc", "x9", "x10"						\
 		     : interrupted)
 
