@@ -179,7 +179,7 @@ static const char *text(struct counts counts)
 
 /* ---- owners --------------------------------------------------------------------------------------------------- */
 
-enum how { SLEEPS, RUNS, UNLOCKS };
+enum how { SLEEPS, RUNS, UNLOCKS, PAUSES };
 
 struct owner {
 	pthread_t thread;
@@ -189,6 +189,27 @@ struct owner {
 	_Atomic int step; /* 1: it owns; 2: it shall end */
 	int us;
 };
+
+static void pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+/* What this thread starts from now on runs on the last CPU. */
+static void begin_owner(void)
+{
+	pin(sysconf(_SC_NPROCESSORS_ONLN) - 1);
+}
+
+/* This thread waits, on the first CPU. */
+static void begin_waiter(void)
+{
+	pin(0);
+}
 
 static void busy_us(int us)
 {
@@ -205,11 +226,13 @@ static void *own(void *arg)
 	owner->tid = tid();
 	atomic_store(owner->word, owner->tid);
 	atomic_store(&owner->step, 1);
-	if (owner->how == UNLOCKS) {
+	if (owner->how == UNLOCKS || owner->how == PAUSES) {
 		/* Not before somebody waits. */
 		while (!(atomic_load(owner->word) & FUTEX_WAITERS))
 			;
 		busy_us(owner->us);
+		if (owner->how == PAUSES)
+			usleep(2000);
 		atomic_store(owner->word, 0);
 		futex_wake(owner->word, 1, PRIVATE);
 	}
@@ -225,10 +248,12 @@ static void start(const char *name, struct owner *owner, enum how how, _Atomic u
 	owner->how = how;
 	owner->word = word;
 	owner->us = us;
+	begin_owner();
 	if (pthread_create(&owner->thread, NULL, own, owner)) {
 		fail(name, "no thread");
 		exit(1);
 	}
+	begin_waiter();
 	await(name, &owner->step, 1);
 }
 
@@ -308,20 +333,31 @@ static void test_idle_owner(void)
 	close(ends[1]);
 }
 
-/* An owner that runs until the waiter gives up: the bound ends the spin, then the waiter sleeps. */
-static void test_limit(void)
+/* Wait for an owner that runs until @count has risen; at most so often that it must have. */
+static struct counts wait_until(const char *name, int count, long long ns)
 {
-	const char *name = "limit";
 	_Atomic uint32_t word;
 	struct counts before, counts;
 	struct owner owner;
 
 	start(name, &owner, RUNS, &word, 0);
 	before = read_counts();
-	for (int i = 0; i < 20; i++)
-		expect(name, "wait", futex_wait(&word, word, SPIN | PRIVATE, 20 * MS), ETIMEDOUT);
-	counts = since(before);
+	for (int i = 0; i < 2000; i++) {
+		expect(name, "wait", futex_wait(&word, word, SPIN | PRIVATE, ns), ETIMEDOUT);
+		counts = since(before);
+		if (i >= 20 && counts.n[count])
+			break;
+	}
 	stop(&owner);
+	return counts;
+}
+
+/* An owner that runs until the waiter gives up: the bound ends the spin, then the waiter sleeps. */
+static void test_limit(void)
+{
+	const char *name = "limit";
+	struct counts counts = wait_until(name, LIMIT, 20 * MS);
+
 	if (!counts.n[LIMIT] || counts.n[WOKEN] || counts.n[CHANGED])
 		fail(name, "%s", text(counts));
 	else
@@ -331,16 +367,8 @@ static void test_limit(void)
 static void test_timeout(void)
 {
 	const char *name = "time-out";
-	_Atomic uint32_t word;
-	struct counts before, counts;
-	struct owner owner;
+	struct counts counts = wait_until(name, TIMEOUT, MS / 10);
 
-	start(name, &owner, RUNS, &word, 0);
-	before = read_counts();
-	for (int i = 0; i < 100; i++)
-		expect(name, "wait", futex_wait(&word, word, SPIN | PRIVATE, MS / 10), ETIMEDOUT);
-	counts = since(before);
-	stop(&owner);
 	if (!counts.n[TIMEOUT])
 		fail(name, "%s", text(counts));
 	else
@@ -369,7 +397,7 @@ static void test_signal(void)
 	start(name, &owner, RUNS, &word, 0);
 	pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
 	before = read_counts();
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < 2000; i++) {
 		int got;
 
 		setitimer(ITIMER_REAL, &soon, NULL);
@@ -377,8 +405,10 @@ static void test_signal(void)
 		if (got != EINTR && got != ETIMEDOUT)
 			expect(name, "wait", got, EINTR);
 		setitimer(ITIMER_REAL, &never, NULL);
+		counts = since(before);
+		if (i >= 20 && counts.n[SIGNAL])
+			break;
 	}
-	counts = since(before);
 	stop(&owner);
 	if (!counts.n[SIGNAL])
 		fail(name, "%s", text(counts));
@@ -386,19 +416,18 @@ static void test_signal(void)
 		ok(name, "%s", text(counts));
 }
 
-/* The owner unlocks while the waiter spins: the waiter is woken, or sees that the word names somebody else. */
-static void test_unlock(void)
+/* Wait for owners that are busy for 50 us and then unlock, or sleep and then unlock, until a count has risen. */
+static struct counts wait_often(const char *name, enum how how, int count, int or_count)
 {
-	const char *name = "unlock";
 	_Atomic uint32_t word;
 	struct counts before = read_counts(), counts;
 	struct owner owner;
 
-	for (int i = 0; i < 200; i++) {
+	for (int i = 0; i < 2000; i++) {
 		uint32_t val;
 		int got;
 
-		start(name, &owner, UNLOCKS, &word, 50);
+		start(name, &owner, how, &word, 50);
 		val = atomic_fetch_or(&word, FUTEX_WAITERS) | FUTEX_WAITERS;
 		got = futex_wait(&word, val, SPIN | PRIVATE, PATIENCE_MS * MS);
 		if (got && got != EAGAIN)
@@ -406,11 +435,111 @@ static void test_unlock(void)
 		if (atomic_load(&word))
 			fail(name, "the wait ended before the owner unlocked");
 		stop(&owner);
+		counts = since(before);
+		if (i >= 100 && (counts.n[count] || counts.n[or_count]))
+			break;
 	}
-	counts = since(before);
+	return counts;
+}
+
+/* The owner unlocks while the waiter spins: the waiter is woken, or sees that the word names somebody else. */
+static void test_unlock(void)
+{
+	const char *name = "unlock";
+	struct counts counts = wait_often(name, UNLOCKS, WOKEN, CHANGED);
+
 	if (!counts.n[WOKEN] && !counts.n[CHANGED])
 		fail(name, "no spin ended by an unlock: %s", text(counts));
 	else
+		ok(name, "%s", text(counts));
+}
+
+/* The owner goes to sleep while the waiter spins. */
+static void test_owner_stops(void)
+{
+	const char *name = "owner-stops";
+	struct counts counts = wait_often(name, PAUSES, STOPPED, STOPPED);
+
+	if (!counts.n[STOPPED])
+		fail(name, "no spin ended by an owner that went to sleep: %s", text(counts));
+	else
+		ok(name, "%s", text(counts));
+}
+
+/* Want CPU 0 now and then, more than anybody else. */
+static void *want_cpu(void *arg)
+{
+	struct sched_param param = { .sched_priority = 1 };
+
+	pin(0);
+	sched_setscheduler(0, SCHED_FIFO, &param);
+	while (!atomic_load((_Atomic int *)arg))
+		usleep(100);
+	return NULL;
+}
+
+static void test_resched(void)
+{
+	const char *name = "resched";
+	_Atomic int end = 0;
+	struct counts counts;
+	pthread_t other;
+
+	pthread_create(&other, NULL, want_cpu, &end);
+	counts = wait_until(name, RESCHED, 2 * MS);
+	atomic_store(&end, 1);
+	pthread_join(other, NULL);
+	if (!counts.n[RESCHED])
+		fail(name, "nobody stopped for another task: %s", text(counts));
+	else
+		ok(name, "%s", text(counts));
+}
+
+struct mover {
+	_Atomic uint32_t word, other;
+	_Atomic int step;
+};
+
+/* An owner that moves its waiter to another futex, and wakes it there. */
+static void *move(void *arg)
+{
+	struct mover *mover = arg;
+	struct waitv v[2] = { { tid(), (uintptr_t)&mover->word, SIZE_U32 | PRIVATE, 0 },
+			      { 0, (uintptr_t)&mover->other, SIZE_U32 | PRIVATE, 0 } };
+	long long end = now_ns() + PATIENCE_MS * MS;
+
+	atomic_store(&mover->word, tid());
+	atomic_store(&mover->step, 1);
+	while (syscall(SYS_FUTEX_REQUEUE, v, 0, 0, 1) == 0 && now_ns() < end)
+		;
+	usleep(1000);
+	futex_wake(&mover->other, 1, PRIVATE);
+	return NULL;
+}
+
+static void test_requeue(void)
+{
+	const char *name = "requeue";
+	struct counts before = read_counts(), counts;
+	int was = failed;
+
+	for (int i = 0; i < 2000; i++) {
+		struct mover mover = { 0 };
+		pthread_t thread;
+
+		begin_owner();
+		pthread_create(&thread, NULL, move, &mover);
+		begin_waiter();
+		await(name, &mover.step, 1);
+		expect(name, "wait", futex_wait(&mover.word, mover.word, SPIN | PRIVATE, 2 * PATIENCE_MS * MS), 0);
+		pthread_join(thread, NULL);
+		counts = since(before);
+		if (i >= 100 && counts.n[WOKEN])
+			break;
+	}
+	if (!counts.n[WOKEN])
+		fail(name, "no spin ended by a move: %s", text(counts));
+	else if (failed == was)
 		ok(name, "%s", text(counts));
 }
 
@@ -448,10 +577,12 @@ static void test_unowned(void)
 /* A process that owns: the word of its robust list, or a plain one. */
 static pid_t process(const char *name, bool robust, bool runs, pid_t with_tid)
 {
-	struct clone_args args = { .exit_signal = SIGCHLD, .set_tid = (uintptr_t)&with_tid, .set_tid_size = with_tid ? 1 : 0 };
+	struct clone_args args = { .exit_signal = SIGCHLD, .set_tid = with_tid ? (uintptr_t)&with_tid : 0,
+				   .set_tid_size = with_tid ? 1 : 0 };
 	pid_t child;
 
 	shared->step = 0;
+	begin_owner();
 	child = syscall(SYS_clone3, &args, sizeof(args));
 	if (child < 0) {
 		fail(name, "clone3: %s", strerror(errno));
@@ -474,6 +605,7 @@ static pid_t process(const char *name, bool robust, bool runs, pid_t with_tid)
 		for (;;)
 			pause();
 	}
+	begin_waiter();
 	await(name, &shared->step, 1);
 	return child;
 }
@@ -625,7 +757,10 @@ static void test_namespace(void)
 
 enum { THREADS = 4, ROUNDS = 5000 };
 static _Atomic uint32_t mutex;
+static _Atomic int waits;
 static unsigned long guarded;
+static pthread_barrier_t all_there;
+static cpu_set_t all_cpus;
 
 static void lock(_Atomic uint32_t *word, unsigned int flags)
 {
@@ -636,6 +771,7 @@ static void lock(_Atomic uint32_t *word, unsigned int flags)
 			seen = 0;
 			continue;
 		}
+		atomic_fetch_add(&waits, 1);
 		futex_wait(word, seen | FUTEX_WAITERS, flags, PATIENCE_MS * MS);
 		/* Others may sleep: the word goes on saying so. */
 		me |= FUTEX_WAITERS;
@@ -652,9 +788,13 @@ static void unlock(_Atomic uint32_t *word, unsigned int flags)
 static void *contend(void *arg)
 {
 	(void)arg;
+	pthread_barrier_wait(&all_there);
 	for (int i = 0; i < ROUNDS; i++) {
 		lock(&mutex, SPIN | PRIVATE);
 		guarded++;
+		/* Else a thread alone would be done before the next one begins. */
+		if (i % 8 == 0)
+			sched_yield();
 		unlock(&mutex, PRIVATE);
 	}
 	return NULL;
@@ -666,12 +806,14 @@ static void test_mutex(void)
 	struct counts before = read_counts();
 	pthread_t threads[THREADS];
 
+	sched_setaffinity(0, sizeof(all_cpus), &all_cpus);
+	pthread_barrier_init(&all_there, NULL, THREADS);
 	for (int i = 0; i < THREADS; i++)
 		pthread_create(&threads[i], NULL, contend, NULL);
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
-	if (guarded != THREADS * ROUNDS || mutex)
-		fail(name, "%lu sections of %d, the word is %#x", guarded, THREADS * ROUNDS, mutex);
+	if (guarded != THREADS * ROUNDS || mutex || !waits)
+		fail(name, "%lu sections of %d, the word is %#x, %d waits", guarded, THREADS * ROUNDS, mutex, waits);
 	else
 		ok(name, "sections=%lu %s", guarded, text(since(before)));
 }
@@ -722,6 +864,7 @@ int main(int argc, char **argv)
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared == MAP_FAILED)
 		return 1;
+	sched_getaffinity(0, sizeof(all_cpus), &all_cpus);
 	if (argc > 1 && !strcmp(argv[1], "bench"))
 		return bench();
 	test_refused();
@@ -732,6 +875,9 @@ int main(int argc, char **argv)
 		test_timeout();
 		test_signal();
 		test_unlock();
+		test_owner_stops();
+		test_resched();
+		test_requeue();
 	}
 	test_killed();
 	test_recycled();
