@@ -53,7 +53,7 @@ def table(consoles):
 
 
 STAGE = Stage(
-    title="rcutorture, with all patches",
+    title="rcutorture on the patched kernel",
     boots=[Boot(SCRIPT, cpus=2, limit_s=600, expected="rcutorture")],
     table=table,
     modules=("torture", "rcutorture"),
