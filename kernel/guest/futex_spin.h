@@ -62,7 +62,7 @@ struct counts {
 	unsigned long long n[N_COUNTS];
 };
 
-enum how { SLEEPS, RUNS, UNLOCKS, PAUSES };
+enum how { SLEEPS, RUNS, UNLOCKS, PAUSES, IS_QUIET /* unlocks, and wakes nobody */ };
 
 struct owner {
 	pthread_t thread;

@@ -159,7 +159,7 @@ static void *own(void *arg)
 	owner->tid = tid();
 	atomic_store(owner->word, owner->tid);
 	atomic_store(&owner->step, 1);
-	if (owner->how == UNLOCKS || owner->how == PAUSES) {
+	if (owner->how == UNLOCKS || owner->how == PAUSES || owner->how == IS_QUIET) {
 		/* Not before somebody waits. */
 		while (!(atomic_load(owner->word) & FUTEX_WAITERS))
 			;
@@ -167,7 +167,8 @@ static void *own(void *arg)
 		if (owner->how == PAUSES)
 			usleep(2000);
 		atomic_store(owner->word, 0);
-		futex_wake(owner->word, 1, PRIVATE);
+		if (owner->how != IS_QUIET)
+			futex_wake(owner->word, 1, PRIVATE);
 	}
 	while (atomic_load(&owner->step) < 2)
 		if (owner->how != RUNS)
