@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+#
+# Replace the queueing discipline "mq" of a device with 96 queues. Each queue has a discipline with a lock class of its own,
+# so each replacement unregisters 96 keys. QUEUES and REPLACEMENTS are set by kernel/stages/lockdep.py.
+dmesg -n 4
+
+cal()
+{
+	awk '$1 == "CAL:" { n = 0; for (i = 2; i <= NF && $i ~ /^[0-9]+$/; i++) n += $i; print n }' /proc/interrupts
+}
+
+# Microseconds since the guest started.
+now()
+{
+	awk '/^now at/ { printf "%d\n", $3 / 1000; exit }' /proc/timer_list
+}
+
+grep -q . /proc/lockdep_stats || { echo "@@ fail this kernel has no lockdep"; return 1; }
+ip link add mq0 numtxqueues "$QUEUES" type dummy || { echo "@@ fail no device with $QUEUES queues"; return 1; }
+ip link set mq0 up
+tc qdisc replace dev mq0 root handle 0x1: mq || { echo "@@ fail no mq"; return 1; }
+echo "@@ queues $(tc qdisc show dev mq0 | grep -c 'parent 1:')"
+
+i=0
+while [ "$i" -lt "$REPLACEMENTS" ]; do
+	echo "qdisc replace dev mq0 root handle 0x$((2 + i % 2)): mq"
+	i=$((i + 1))
+done >/tmp/batch
+
+keys()
+{
+	awk '/dynamic-keys:/ { print $2 }' /proc/lockdep_stats
+}
+
+for normal in 0 1; do
+	echo "$normal" >/sys/kernel/rcu_normal
+	sleep 1
+	_cal=$(cal)
+	_from=$(now)
+	tc -batch /tmp/batch || echo "@@ fail tc"
+	_to=$(now)
+	echo "@@ replace normal=$normal count=$REPLACEMENTS us=$((_to - _from)) cal=$(($(cal) - _cal)) keys=$(keys)"
+done
+# The letter's own command, alone: with the start of the command.
+for normal in 0 1; do
+	echo "$normal" >/sys/kernel/rcu_normal
+	sleep 1
+	_from=$(now)
+	tc qdisc replace dev mq0 root handle 0x$((8 + normal)): mq || echo "@@ fail tc"
+	echo "@@ once normal=$normal us=$(($(now) - _from))"
+done
+grep -q '^ *debug_locks: *1' /proc/lockdep_stats || echo "@@ fail lockdep has turned itself off"
