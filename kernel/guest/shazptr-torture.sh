@@ -9,15 +9,15 @@ mod torture
 # torture NAME SECONDS FAULT PARAMETER...
 torture()
 {
-	_name=$1
+	_run=$1
 	_seconds=$2
 	echo "$3" >$P/fault
 	shift 3
-	echo "@@ torture $_name"
+	echo "@@ torture $_run"
 	mod shazptrtorture stat_interval=0 "$@"
 	sleep "$_seconds"
 	rmmod shazptrtorture
-	echo "@@ ended $_name"
+	echo "@@ ended $_run"
 	[ ! -e $P/fault ] || echo 0 >$P/fault
 }
 
