@@ -25,7 +25,6 @@ class Boot:
     limit_s: int = 300
     # Reports of the kernel that this boot provokes: a regular expression that their first lines match.
     expected: str = ""
-    patches: str = ""  # another choice of patches than the stage's, for a kernel to compare with
 
 
 @dataclasses.dataclass

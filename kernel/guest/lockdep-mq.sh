@@ -32,21 +32,18 @@ keys()
 	awk '/dynamic-keys:/ { print $2 }' /proc/lockdep_stats
 }
 
-for normal in 0 1; do
-	echo "$normal" >/sys/kernel/rcu_normal
+WAIT=/sys/module/lockdep/parameters/key_wait
+for wait in 2 1 0; do
+	echo $wait >$WAIT
 	sleep 1
 	_cal=$(cal)
 	_from=$(now)
 	tc -batch /tmp/batch || echo "@@ fail tc"
 	_to=$(now)
-	echo "@@ replace normal=$normal count=$REPLACEMENTS us=$((_to - _from)) cal=$(($(cal) - _cal)) keys=$(keys)"
-done
-# The letter's own command, alone: with the start of the command.
-for normal in 0 1; do
-	echo "$normal" >/sys/kernel/rcu_normal
-	sleep 1
+	echo "@@ replace wait=$wait count=$REPLACEMENTS us=$((_to - _from)) cal=$(($(cal) - _cal)) keys=$(keys)"
+	# The letter's own command, alone: with the start of the command.
 	_from=$(now)
-	tc qdisc replace dev mq0 root handle 0x$((8 + normal)): mq || echo "@@ fail tc"
-	echo "@@ once normal=$normal us=$(($(now) - _from))"
+	tc qdisc replace dev mq0 root handle 0x$((5 + wait)): mq || echo "@@ fail tc"
+	echo "@@ once wait=$wait us=$(($(now) - _from))"
 done
 grep -q '^ *debug_locks: *1' /proc/lockdep_stats || echo "@@ fail lockdep has turned itself off"
