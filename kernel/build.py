@@ -15,7 +15,7 @@ CONFIG = HERE / "config"
 MODULES = HERE / "modules"
 # One time for all builds, so that ccache finds what was compiled before.
 SAME = {"KBUILD_BUILD_TIMESTAMP": "2026-01-01", "KBUILD_BUILD_USER": "lull", "KBUILD_BUILD_HOST": "lull",
-        "KBUILD_BUILD_VERSION": "1", "CCACHE_NOHASHDIR": "1"}
+        "KBUILD_BUILD_VERSION": "1", "CCACHE_NOHASHDIR": "1", "CCACHE_DEPEND": "1"}
 
 
 def environment(root):
@@ -135,11 +135,11 @@ def build_module(folder, kernel, into, log=None):
 # ---- programs -------------------------------------------------------------------------------------------------------
 
 def program(name, into):
-    """Link kernel/guest/NAME.c statically."""
-    source = HERE / "guest" / f"{name}.c"
+    """Link kernel/guest/NAME.c statically, with its parts NAME_*.c."""
+    parts = sorted((HERE / "guest").glob(f"{name}_*.c"))
     into.mkdir(parents=True, exist_ok=True)
-    run(["gcc", "-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-pthread", "-static", "-o", str(into / name), str(source)],
-        f"compile {source.name}")
+    run(["gcc", "-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-pthread", "-static", "-o", str(into / name),
+         str(HERE / "guest" / f"{name}.c"), *map(str, parts)], f"compile {name}.c")
     return into / name
 
 

@@ -5,7 +5,7 @@ import math
 import typing
 
 EMULATED = "emulated: order of magnitude only"
-COUNTED = "emulated, its clock counts instructions (-icount): the same in each run, blind to caches"
+COUNTED = "emulated, its clock counts instructions (-icount): repeats within some per cent, blind to caches"
 
 
 class Wrong(Exception):

@@ -35,7 +35,7 @@ for run in $(seq {RUNS}); do
 done
 """
 
-NAMES = {"0": "Off: the CPU is found by a scan", "1": "On: it is reported when the grace period begins"}
+NAMES = {"0": "Off: RCU waits for a tick or a scan", "1": "On: reported when the grace period begins"}
 
 
 def milliseconds(ns):
@@ -71,6 +71,8 @@ def table(consoles):
         yield from lines
     yield "Grace periods with a second scan, off -> on: " + "; ".join(
         f"{name} {second['0']} -> {second['1']}" for name, second in totals.items())
+    yield "An emulated processor has one idle state. Then the kernel keeps the tick at first when a CPU gets idle, and the tick"
+    yield "reports the CPU within a millisecond: scans are not needed for it, off or on. Processors with deep idle states stop it."
     if totals["one-cpu"]["1"]:
         raise Wrong(f"with one CPU and the switch on, {totals['one-cpu']['1']} grace periods needed a second scan")
 

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+/* Owners that are killed while somebody waits, and TIDs that mean something else. */
+#include "futex_spin.h"
+
+/* A process that owns: the word of its robust list, or a plain one. */
+static pid_t process(const char *name, bool robust, bool runs, pid_t with_tid)
+{
+	struct clone_args args = { .exit_signal = SIGCHLD, .set_tid = with_tid ? (uintptr_t)&with_tid : 0,
+				   .set_tid_size = with_tid ? 1 : 0 };
+	pid_t child;
+
+	shared->step = 0;
+	begin_owner();
+	child = syscall(SYS_clone3, &args, sizeof(args));
+	if (child < 0) {
+		fail(name, "clone3: %s", strerror(errno));
+		exit(1);
+	}
+	if (!child) {
+		if (robust) {
+			shared->head.list.next = &shared->robust.list;
+			shared->robust.list.next = &shared->head.list;
+			shared->head.futex_offset = (char *)&shared->robust.word - (char *)&shared->robust.list;
+			shared->head.list_op_pending = NULL;
+			syscall(SYS_set_robust_list, &shared->head, sizeof(shared->head));
+			atomic_store(&shared->robust.word, tid());
+		} else {
+			atomic_store(&shared->word, tid());
+		}
+		atomic_store(&shared->step, 1);
+		while (runs && atomic_load(&shared->step))
+			;
+		for (;;)
+			pause();
+	}
+	begin_waiter();
+	await(name, &shared->step, 1);
+	return child;
+}
+
+struct killer {
+	pid_t child;
+	int us;
+};
+
+static void *kill_soon(void *arg)
+{
+	struct killer *killer = arg;
+
+	usleep(killer->us);
+	kill(killer->child, SIGKILL);
+	return NULL;
+}
+
+/* Kill the owner while somebody waits for it. What the wait returned. */
+static int wait_and_kill(_Atomic uint32_t *word, pid_t child, int us, long long ns)
+{
+	struct killer killer = { child, us };
+	pthread_t thread;
+	uint32_t val = atomic_fetch_or(word, FUTEX_WAITERS) | FUTEX_WAITERS;
+	int got;
+
+	pthread_create(&thread, NULL, kill_soon, &killer);
+	got = futex_wait(word, val, SPIN, ns);
+	pthread_join(thread, NULL);
+	waitpid(child, NULL, 0);
+	return got;
+}
+
+static void test_killed(void)
+{
+	const char *name = "owner-killed";
+	struct counts before = read_counts(), counts;
+	int was = failed;
+
+	for (int i = 0; i < 100; i++) {
+		pid_t child = process(name, true, i % 4 != 3, 0);
+		int got = wait_and_kill(&shared->robust.word, child, 50 * (i % 8), PATIENCE_MS * MS);
+
+		if (got && got != EAGAIN)
+			expect(name, "robust", got, 0);
+		if (!(atomic_load(&shared->robust.word) & FUTEX_OWNER_DIED))
+			fail(name, "the word is %#x", shared->robust.word);
+	}
+	for (int i = 0; i < 20; i++) {
+		pid_t child = process(name, false, true, 0);
+
+		expect(name, "not robust", wait_and_kill(&shared->word, child, 50 * (i % 8), 20 * MS), ETIMEDOUT);
+		expect(name, "not robust, and gone", futex_wait(&shared->word, shared->word, SPIN, 20 * MS), ESRCH);
+	}
+	counts = since(before);
+	if (failed == was)
+		ok(name, "%s", text(counts));
+}
+
+/* Another process gets the TID of an owner that was killed. It runs, and it sleeps; the waiter's time ends. */
+static void test_recycled(void)
+{
+	const char *name = "tid-recycled";
+	struct counts before = read_counts(), counts;
+	int was = failed;
+
+	for (int i = 0; i < 20; i++) {
+		pid_t child = process(name, false, true, 0), second;
+
+		expect(name, "the first is killed", wait_and_kill(&shared->word, child, 50, 5 * MS), ETIMEDOUT);
+		second = process(name, false, i % 2, child);
+		if (second != child) {
+			fail(name, "TID %d, and not %d", second, child);
+			return;
+		}
+		expect(name, "the second has the TID", futex_wait(&shared->word, shared->word, SPIN, 20 * MS), ETIMEDOUT);
+		kill(second, SIGKILL);
+		waitpid(second, NULL, 0);
+	}
+	counts = since(before);
+	if (failed == was)
+		ok(name, "%s", text(counts));
+}
+
+static long tasks_in_slabs(void)
+{
+	FILE *file = fopen("/proc/slabinfo", "r");
+	char line[512];
+	long n = -1;
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "task_struct %ld", &n) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return n;
+}
+
+static void test_leak(void)
+{
+	const char *name = "tasks-kept";
+	enum { KILLS = 400, NOISE = 100 };
+	long before, after = 0;
+
+	usleep(500000);
+	before = tasks_in_slabs();
+	for (int i = 0; i < KILLS; i++)
+		wait_and_kill(&shared->robust.word, process(name, true, true, 0), 0, PATIENCE_MS * MS);
+	for (int i = 0; i < 50; i++) {
+		usleep(200000);
+		after = tasks_in_slabs();
+		if (after - before < NOISE)
+			break;
+	}
+	if (before < 0 || after - before >= NOISE)
+		fail(name, "%ld tasks before, %ld after %d owners were killed", before, after, KILLS);
+	else
+		ok(name, "before=%ld after=%ld kills=%d", before, after, KILLS);
+}
+
+/* A TID means what it means in the caller's namespace. */
+static void test_namespace(void)
+{
+	const char *name = "pid-namespace";
+	int status = -1;
+	pid_t child, outer = getpid();
+
+	if (!(child = fork())) {
+		if (unshare(CLONE_NEWPID) || (child = fork()) < 0)
+			_exit(10);
+		if (!child) {
+			shared->word = outer;
+			if (outer > 1 && futex_wait(&shared->word, outer, SPIN, 10 * MS) != ESRCH)
+				_exit(11);
+			shared->word = 1;
+			_exit(futex_wait(&shared->word, 1, SPIN, 10 * MS) == EDEADLK ? 0 : 12);
+		}
+		waitpid(child, &status, 0);
+		_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 13);
+	}
+	waitpid(child, &status, 0);
+	if (!WIFEXITED(status) || WEXITSTATUS(status))
+		fail(name, "status %d", WEXITSTATUS(status));
+	else
+		ok(name, "outer=%d", outer);
+}
+
+void test_dead_owners(void)
+{
+	test_killed();
+	test_recycled();
+	test_leak();
+	test_namespace();
+}
