@@ -4,6 +4,8 @@
 # so each replacement unregisters 96 keys. QUEUES and REPLACEMENTS are set by kernel/stages/lockdep.py.
 dmesg -n 4
 
+# By their paths, because busybox's shell takes its own ip and tc first.
+
 cal()
 {
 	awk '$1 == "CAL:" { n = 0; for (i = 2; i <= NF && $i ~ /^[0-9]+$/; i++) n += $i; print n }' /proc/interrupts
@@ -16,10 +18,10 @@ now()
 }
 
 grep -q . /proc/lockdep_stats || { echo "@@ fail this kernel has no lockdep"; return 1; }
-ip link add mq0 numtxqueues "$QUEUES" type dummy || { echo "@@ fail no device with $QUEUES queues"; return 1; }
-ip link set mq0 up
-tc qdisc replace dev mq0 root handle 0x1: mq || { echo "@@ fail no mq"; return 1; }
-echo "@@ queues $(tc qdisc show dev mq0 | grep -c 'parent 1:')"
+/bin/ip link add mq0 numtxqueues "$QUEUES" type dummy || { echo "@@ fail no device with $QUEUES queues"; return 1; }
+/bin/ip link set mq0 up
+/bin/tc qdisc replace dev mq0 root handle 0x1: mq || { echo "@@ fail no mq"; return 1; }
+echo "@@ queues $(/bin/tc qdisc show dev mq0 | grep -c 'parent 1:')"
 
 i=0
 while [ "$i" -lt "$REPLACEMENTS" ]; do
@@ -38,12 +40,12 @@ for wait in 2 1 0; do
 	sleep 1
 	_cal=$(cal)
 	_from=$(now)
-	tc -batch /tmp/batch || echo "@@ fail tc"
+	/bin/tc -batch /tmp/batch || echo "@@ fail tc"
 	_to=$(now)
 	echo "@@ replace wait=$wait count=$REPLACEMENTS us=$((_to - _from)) cal=$(($(cal) - _cal)) keys=$(keys)"
 	# The letter's own command, alone: with the start of the command.
 	_from=$(now)
-	tc qdisc replace dev mq0 root handle 0x$((5 + wait)): mq || echo "@@ fail tc"
+	/bin/tc qdisc replace dev mq0 root handle 0x$((5 + wait)): mq || echo "@@ fail tc"
 	echo "@@ once wait=$wait us=$(($(now) - _from))"
 done
 grep -q '^ *debug_locks: *1' /proc/lockdep_stats || echo "@@ fail lockdep has turned itself off"
