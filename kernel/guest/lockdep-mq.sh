@@ -43,7 +43,7 @@ for wait in 2 1 0; do
 	/bin/tc -batch /tmp/batch || echo "@@ fail tc"
 	_to=$(now)
 	echo "@@ replace wait=$wait count=$REPLACEMENTS us=$((_to - _from)) cal=$(($(cal) - _cal)) keys=$(keys)"
-	# The letter's own command, alone: with the start of the command.
+	# One command alone, with its start: this is what B. Feng's letter (2025) timed.
 	_from=$(now)
 	/bin/tc qdisc replace dev mq0 root handle 0x$((5 + wait)): mq || echo "@@ fail tc"
 	echo "@@ once wait=$wait us=$(($(now) - _from))"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Simple hazard pointers: the letter's six-line tables by the kernel's own refscale and rcuscale."""
+"""Simple hazard pointers: the six-line tables of B. Feng's letter (2025) by the kernel's own refscale and rcuscale."""
 import re
 
 from stage import COUNTED, EMULATED, Boot, Stage, Wrong, columns, percentile, said
@@ -45,7 +45,7 @@ def wait_us(console, name):
 
 
 def six_lines(samples):
-    """The letter's six lines of a table."""
+    """The six lines that the kernel's own scripts print for rcuscale."""
     for text, which in LINES:
         if which == "average":
             value = sum(samples) / len(samples)
@@ -62,7 +62,7 @@ def waits(console, names, middle):
         if len(samples) < 100:
             raise Wrong(f"rcuscale {name}: {len(samples)} waits, not 100")
         middle[name] = percentile(samples, 50)
-        yield f"{name}: {len(samples)} waits, {cal[name]} CAL interrupts (as long without waits: {cal['nothing']})"
+        yield f"{name}: {len(samples)} waits, {cal[name]} CAL interrupts (2 s without waits: {cal['nothing']})"
         yield from six_lines(samples)
         yield ""
 

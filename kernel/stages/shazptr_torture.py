@@ -10,7 +10,7 @@ FAULTS = {1: "the kthread forgets for what a waiter waits", 2: "the wildcard is 
 
 
 def script():
-    return f"""SECONDS_WHOLE=20 SECONDS_FAULT=6 FAULTS="{' '.join(map(str, FAULTS))}"
+    return f"""SECONDS_WHOLE=15 SECONDS_FAULT=6 FAULTS="{' '.join(map(str, FAULTS))}"
 """ + (HERE / "guest/shazptr-torture.sh").read_text(encoding="utf-8")
 
 
