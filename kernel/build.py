@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: MIT
+"""Builds: kernels, modules, programs of the guest."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+import tree
+from tree import HERE, Failed, run
+
+CONFIG = HERE / "config"
+MODULES = HERE / "modules"
+# One time for all builds, so that ccache finds what was compiled before.
+SAME = {"KBUILD_BUILD_TIMESTAMP": "2026-01-01", "KBUILD_BUILD_USER": "lull", "KBUILD_BUILD_HOST": "lull",
+        "KBUILD_BUILD_VERSION": "1", "CCACHE_NOHASHDIR": "1"}
+
+
+def environment(root):
+    """ccache calls a file by its path from the folder of the tree on, wherever that is."""
+    return {**os.environ, **SAME, "CCACHE_BASEDIR": os.environ.get("CCACHE_BASEDIR", str(root.parent.resolve()))}
+
+
+def make(root, *words, out=None, log=None, jobs=None):
+    """Run make in @root. Its output is in the file @log, and the errors of it are shown when it fails."""
+    compiler = ["CC=ccache gcc", "HOSTCC=ccache gcc"] if shutil.which("ccache") else []
+    jobs = jobs or os.environ.get("LULL_KERNEL_JOBS") or str(os.cpu_count())
+    command = ["nice", "-n", "5", "make", f"-j{jobs}", "-C", str(root), *([f"O={out}"] if out else []), *compiler, *words]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          errors="replace", env=environment(root), check=False)
+    if log:
+        with open(log, "a", encoding="utf-8") as file:
+            file.write(f"$ {' '.join(command)}\n{done.stdout}")
+    if done.returncode:
+        lines = done.stdout.splitlines()
+        errors = [line for line in lines if re.search(r"error:|\*\*\*|Error \d", line)] or lines[-20:]
+        print("\n".join(errors[:30]), file=sys.stderr)
+        raise Failed(f"make {' '.join(words)} failed" + (f"; see {log}" if log else ""))
+    return done.stdout
+
+
+# ---- configuration --------------------------------------------------------------------------------------------------
+
+def wanted(fragments):
+    """{CONFIG_X: "y"}, later fragments first; "n" is a line "# CONFIG_X is not set"."""
+    found = {}
+    for name in ["base", *fragments]:
+        for line in (CONFIG / f"{name}.config").read_text(encoding="utf-8").splitlines():
+            if match := re.match(r"(CONFIG_\w+)=(.*)$", line):
+                found[match.group(1)] = match.group(2)
+            elif match := re.match(r"# (CONFIG_\w+) is not set$", line):
+                found[match.group(1)] = "n"
+    return found
+
+
+def symbols(text):
+    return dict(re.findall(r"^(CONFIG_\w+)=(.*)$", text, re.M))
+
+
+def configure(root, out, fragments):
+    """Write out/.config: what the fragments say, and nothing else. True if it has changed."""
+    asked = wanted(fragments)
+    out.mkdir(parents=True, exist_ok=True)
+    all_config = out / "asked.config"
+    lines = [f"# {key} is not set" if value == "n" else f"{key}={value}" for key, value in asked.items()]
+    text = "\n".join(lines) + "\n"
+    if all_config.exists() and all_config.read_text(encoding="utf-8") == text and (out / ".config").exists():
+        return False
+    all_config.write_text(text, encoding="utf-8")
+    make(root, f"KCONFIG_ALLCONFIG={all_config.resolve()}", "allnoconfig", out=out.name)
+    have = symbols((out / ".config").read_text(encoding="utf-8"))
+    known = {line.split()[1] for path in root.rglob("Kconfig*") if path.is_file() and out not in path.parents
+             for line in path.read_text(encoding="utf-8", errors="replace").splitlines()
+             if re.match(r"\s*(?:menu)?config\s+\w+\s*$", line)}
+    lost = [f"{key}={value}" for key, value in asked.items()
+            if have.get(key, "n") != value and key.removeprefix("CONFIG_") in known]
+    unknown = [key for key in asked if key.removeprefix("CONFIG_") not in known and asked[key] != "n"]
+    if lost:
+        all_config.unlink()
+        raise Failed(f"the configuration did not take {', '.join(lost)}")
+    if unknown:
+        print(f"kernel: this source has no {', '.join(unknown)}", file=sys.stderr)
+    return True
+
+
+# ---- kernels --------------------------------------------------------------------------------------------------------
+
+class Kernel:
+    """A kernel of the tree @root, with the configuration of @fragments; built in a folder of the tree, so that all paths
+    are relative, and a copy of the tree goes on from there."""
+
+    def __init__(self, root, fragments):
+        self.root, self.fragments = pathlib.Path(root), tuple(fragments)
+        self.name = "+".join(["base", *self.fragments])
+        self.out = self.root / f"O-{self.name}"
+        self.image = self.out / "arch/x86/boot/bzImage"
+        self.log = self.root.parent / f"build-{self.root.name}-{self.name}.log"
+
+    def build(self):
+        """The time that it took, in seconds."""
+        since = time.monotonic()
+        self.log.unlink(missing_ok=True)
+        configure(self.root, self.out, self.fragments)
+        make(self.root, "bzImage", "modules", out=self.out.name, log=self.log)
+        if not self.image.exists():
+            raise Failed(f"no {self.image}")
+        return time.monotonic() - since
+
+    def release(self):
+        return (self.out / "include/config/kernel.release").read_text(encoding="utf-8").strip()
+
+    def module(self, name):
+        """The file of a module: one of kernel/modules/ is built for this kernel first."""
+        if (MODULES / name).is_dir():
+            return build_module(MODULES / name, self.out, self.out / "lull-modules" / name)
+        found = list(self.out.rglob(f"{name}.ko")) or list(self.out.rglob(f"{name.replace('_', '-')}.ko"))
+        if not found:
+            raise Failed(f"{self.name}: no module {name}: neither in kernel/modules/ nor among the kernel's own")
+        return found[0]
+
+
+def build_module(folder, kernel, into, log=None):
+    """Build kernel/modules/NAME against a build folder or packaged headers; the file of the module."""
+    shutil.rmtree(into, ignore_errors=True)
+    shutil.copytree(folder, into)
+    make(kernel, f"M={into.resolve()}", "modules", log=log)
+    path = into / f"{folder.name}.ko"
+    if not path.exists():
+        raise Failed(f"{folder.name}: the build made no {path.name}")
+    return path
+
+
+# ---- programs -------------------------------------------------------------------------------------------------------
+
+def program(name, into):
+    """Link kernel/guest/NAME.c statically."""
+    source = HERE / "guest" / f"{name}.c"
+    into.mkdir(parents=True, exist_ok=True)
+    run(["gcc", "-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-pthread", "-static", "-o", str(into / name), str(source)],
+        f"compile {source.name}")
+    return into / name
+
+
+def build_all(source, root, chosen, fragments):
+    """The tree @root: source with patches; and the kernel of @fragments in it. (kernel, [patches applied], seconds)"""
+    applied = tree.update(source, root, chosen)
+    kernel = Kernel(root, fragments)
+    return kernel, applied, kernel.build()

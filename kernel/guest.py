@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: MIT
+"""The guest: its first file system, the emulator, and what the kernel said."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+
+from tree import HERE, Failed, run
+
+GUEST = HERE / "guest"
+# First lines of what a kernel reports about itself.
+REPORT = re.compile(r"BUG: |WARNING: |Oops: |Oops:|general protection fault|Kernel panic|INFO: task .* blocked|rcu: INFO: .* stall|"
+                    r"possible (recursive|circular|irq)|suspicious RCU usage|inconsistent lock state|ODEBUG: |"
+                    r"sleeping function called|scheduling while atomic|unreferenced object|Voluntary context switch within RCU")
+
+
+def busybox(work):
+    """A static busybox: the machine's, or Debian's package, unpacked."""
+    found = shutil.which("busybox")
+    if found and subprocess.run(["ldd", found], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode:
+        return found
+    into = work / "busybox"
+    if not (into / "bin/busybox").exists() and not (into / "usr/bin/busybox").exists():
+        into.mkdir(parents=True, exist_ok=True)
+        run(["apt-get", "-qq", "download", "busybox-static"], "busybox-static", cwd=into)
+        deb, = into.glob("busybox-static_*.deb")
+        run(["dpkg-deb", "-x", str(deb), str(into)], "unpack busybox-static")
+    return next(path for path in (into / "bin/busybox", into / "usr/bin/busybox") if path.exists())
+
+
+def libraries(path):
+    """The loader and the libraries that a command of this machine needs."""
+    said = run(["ldd", str(path)], f"libraries of {path}")
+    return sorted(set(re.findall(r"(/\S+)\s+\(0x", said)))
+
+
+def image(work, out, boot, modules, programs, commands, files):
+    """Write the first file system of the guest to @out."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        for name in ("bin", "lib/modules"):
+            (root / name).mkdir(parents=True)
+        shutil.copy(GUEST / "init", root / "init")
+        shutil.copy(busybox(work), root / "bin/busybox")
+        (root / "run").write_text(boot.script, encoding="utf-8")
+        for path in modules:
+            into = root / "lib/modules" / path.name.replace("-", "_")
+            run(["strip", "--strip-debug", "-o", str(into), str(path)], f"strip {path.name}")
+        for path in programs:
+            shutil.copy(path, root / "bin" / path.name)
+        for name in commands:
+            found = shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin:/sbin")
+            if not found:
+                raise Failed(f"no command {name} here, which the guest needs")
+            shutil.copy(found, root / "bin" / name)
+            for library in libraries(found):
+                (root / library.lstrip("/")).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(library, root / library.lstrip("/"))
+        for name, path in files.items():
+            (root / name.lstrip("/")).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, root / name.lstrip("/"))
+        with open(out, "wb") as file:
+            run_cpio(root, file)
+
+
+def run_cpio(root, file):
+    """All of @root, packed, to @file."""
+    names = "\n".join(sorted(str(path.relative_to(root)) for path in root.rglob("*")))
+    packed = subprocess.run(["cpio", "--quiet", "-o", "-H", "newc", "-R", "0:0"], cwd=root, input=names.encode(),
+                            stdout=subprocess.PIPE, check=True).stdout
+    subprocess.run(["gzip", "-1"], input=packed, stdout=file, check=True)
+
+
+def accelerator(boot):
+    """Words for the emulator. A counted clock is the emulator's alone; else the processor's own help, where that opens."""
+    if boot.icount:
+        return ["-accel", "tcg,thread=single", "-icount", "shift=1,sleep=off", "-cpu", "max"]
+    if can_kvm():
+        return ["-accel", "kvm", "-cpu", "host"]
+    return ["-accel", "tcg,thread=multi", "-cpu", "max"]
+
+
+def can_kvm():
+    """Whether /dev/kvm opens and this processor has what it needs."""
+    try:
+        os.close(os.open("/dev/kvm", os.O_RDWR))
+        flags = re.search(r"^flags\s*:(.*)$", pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.M)
+    except OSError:
+        return False
+    return bool(flags) and bool({"svm", "vmx"} & set(flags.group(1).split()))
+
+
+def start(kernel, first_files, boot, log):
+    """Boot, and wait for the end. (console, seconds)"""
+    words = ["qemu-system-x86_64", *accelerator(boot), "-smp", str(boot.cpus), "-m", str(boot.memory_mb), "-nodefaults",
+             "-display", "none", "-serial", "stdio", "-no-reboot", "-kernel", str(kernel.image), "-initrd", str(first_files),
+             "-append", f"console=ttyS0 panic=-1 oops=panic {boot.append}".strip()]
+    since = time.monotonic()
+    late = ""
+    with open(log, "wb") as file:
+        try:
+            subprocess.run(words, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, timeout=boot.limit_s, check=False)
+        except FileNotFoundError as err:
+            raise Failed("no qemu-system-x86_64 here (scripts/setup kernel)") from err
+        except subprocess.TimeoutExpired:
+            late = f"no end in {boot.limit_s} s"
+    console = log.read_text(encoding="utf-8", errors="replace").replace("\r", "")
+    return console, time.monotonic() - since, late
+
+
+def reports(console, expected=""):
+    """First lines of what the kernel reported about itself, but those that were expected."""
+    return [line.strip() for line in console.splitlines()
+            if REPORT.search(line) and not line.startswith("@@ ") and not (expected and re.search(expected, line))]
+
+
+def judge(console, late, boot):
+    """What is wrong with a boot, or nothing."""
+    wrong = reports(console, boot.expected)[:3]
+    wrong += [line.removeprefix("@@ fail ") for line in console.splitlines() if line.startswith("@@ fail ")]
+    if late or not re.search(r"^@@ end \d+$", console, re.M):
+        last = [line for line in console.splitlines() if line.strip()][-1:] or ["nothing"]
+        wrong.append(f"{late or 'the guest ended early'}; its last line: {last[0]}")
+    return wrong
