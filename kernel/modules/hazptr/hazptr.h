@@ -49,6 +49,7 @@
 #include <linux/compiler.h>
 #include <linux/list.h>
 #include <linux/rbtree.h>
+#include <linux/stddef.h>
 #include <linux/types.h>
 
 #include "hazptr_faults.h"
@@ -111,11 +112,11 @@ static inline void hazptr_free(struct hazptr_context *ctx, hazptr_t *slot)
 /* Let @slot name @head, so that every scan that finds it otherwise comes before the next load. */
 static inline void __hazptr_name(hazptr_t *slot, void *head)
 {
+	hazptr_step(LOOKED);
 	/* Release: the slot may have named another object, whose use comes before. */
 	smp_store_release(slot, head);
 	/* Pairs with the full barriers between call_hazptr() and the scan. */
-	if (!hazptr_fault(NO_FENCE))
-		smp_mb();
+	smp_mb();
 	hazptr_step(NAMED);
 }
 
@@ -138,12 +139,13 @@ static inline bool __hazptr_same(const void *a, const void *b)
 #define hazptr_tryprotect(slot, gp, field)						\
 ({											\
 	hazptr_t *__slot = (slot);							\
-	typeof(*(gp)) *__second = (typeof(*(gp)) __force *)READ_ONCE(gp);		\
+	typeof(gp) *__from = &(gp);							\
+	typeof(**__from) *__second = (typeof(**__from) __force *)READ_ONCE(*__from);	\
 	const void *__first = __second;							\
 											\
 	if (__second) {									\
-		__hazptr_name(__slot, &__second->field);				\
-		__second = (typeof(*(gp)) __force *)READ_ONCE(gp);			\
+		__hazptr_name(__slot, (void *)__second + offsetof(typeof(**__from), field)); \
+		__second = (typeof(**__from) __force *)READ_ONCE(*__from);		\
 		if (unlikely(!__hazptr_same(__first, __second))) {			\
 			hazptr_clear(__slot);						\
 			__second = NULL;						\
@@ -155,7 +157,8 @@ static inline bool __hazptr_same(const void *a, const void *b)
 /* hazptr_tryprotect() for a @gp that cannot change meanwhile, as when a reference is held. */
 #define hazptr_protect(slot, gp, field)							\
 ({											\
-	typeof(*(gp)) *__stable = hazptr_tryprotect(slot, gp, field);			\
+	typeof(gp) *__at = &(gp);							\
+	typeof(**__at) *__stable = hazptr_tryprotect(slot, *__at, field);		\
 											\
 	WARN_ON_ONCE(!__stable);							\
 	__stable;									\

@@ -16,8 +16,8 @@
  * and any number of them run at once without a lock.
  *
  * What is named moves in one direction: from a CPU's slot to a list, which it enters before the
- * slot is cleared. The scan goes in the same direction: all slots of all CPUs, then the lists, so it
- * meets what moves in one of the two. What enters a list after the scan has begun with it was
+ * slot is cleared. The scan goes in the same direction: all slots of all CPUs, then the lists, so
+ * it meets what moves in one of the two. What enters a list after the scan has begun with it was
  * not A in any slot when the scan passed the slot, or was acquired in the list after the unlinking.
  *
  * Slots and lists belong to possible CPUs, and the scan visits all of them: what a task names while
@@ -131,7 +131,7 @@ static __always_inline void mark(struct hazptr_ctx *ctx)
 		enter_list(cpu, ctx, any);
 		ctx->slot = &ctx->parked;
 	}
-	/* Pairs with the full barrier in hazptr_synchronize(): it sees the slot, or we the unlinking. */
+	/* Pairs with hazptr_synchronize()'s: it sees the slot, or we see the unlinking. */
 	smp_mb();
 	hazptr_step(MARKED);
 }
@@ -260,7 +260,7 @@ static void pass_slots(struct scan *scan, struct hazptr_cpu *cpu)
 
 	for (n = 0; n < SLOTS; n++) {
 		scan->looks = 0;
-		/* Acquire: what the reader did with the object that is gone from here comes before. */
+		/* Acquire: what the reader did with what is gone from here comes before. */
 		while (holds_up(scan, smp_load_acquire(&cpu->slot[n].addr)))
 			wait_a_little(scan);
 	}
@@ -325,10 +325,10 @@ static void pass_all_lists(struct scan *scan)
 
 #ifdef HAZPTR_FAULTS
 /*
- * What was published once: two wildcards, and two phases in each of which only the older one counts.
- * A list belongs to the phase in which it was entered. A reader whose wildcard the first phase takes
- * for a new one may name the object by the time of the change, and then detach into the list that
- * the second phase takes for a new one.
+ * What was published once: two wildcards, and two phases in each of which only the older one
+ * counts. A list belongs to the phase in which it was entered. A reader whose wildcard the first
+ * phase takes for a new one may name the object by the time of the change, and then detach into the
+ * list that the second phase takes for a new one.
  */
 static void faulty_two_phase(struct scan *scan)
 {
@@ -337,13 +337,13 @@ static void faulty_two_phase(struct scan *scan)
 
 	mutex_lock(&mutex);
 	scan->faulty_two_phase = true;
-	smp_mb();
+	smp_mb(); /* the unlinking before all looks */
 	for (phase = 0; phase < 2; phase++) {
 		scan->wildcard = atomic_long_read(&wildcard);
 		pass_all_slots(scan);
 		pass_all_lists(scan);
 		atomic_long_set(&wildcard, scan->wildcard ^ 2);
-		smp_mb();
+		smp_mb(); /* the new wildcard before the looks of the next phase */
 		hazptr_step(FLIPPED);
 	}
 	mutex_unlock(&mutex);
@@ -407,8 +407,8 @@ EXPORT_SYMBOL_GPL(hazptr_settle);
 static struct tracepoint *sched_switch;
 
 /* The task leaves this CPU, and so does what it names. Interrupts are off. */
-static void leave_cpu(void *unused, bool preempt, struct task_struct *prev, struct task_struct *next,
-		      unsigned int prev_state)
+static void leave_cpu(void *unused, bool preempt, struct task_struct *prev,
+		      struct task_struct *next, unsigned int prev_state)
 {
 	struct hazptr_cpu_slot *slot = this_cpu_ptr(&hazptr_cpus)->slot;
 	int n;

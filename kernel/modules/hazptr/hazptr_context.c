@@ -12,8 +12,8 @@
  *	load the pointer: A?		load the slot (acquire): A?
  *
  * One of the two sees the other. A context that the scan does not find in its list was added after
- * the scan held the list's lock, so all loads of its reader see the unlinking. A context that leaves
- * takes its snapshots with it: what they named is free for this pass already.
+ * the scan held the list's lock, so all loads of its reader see the unlinking. A context that
+ * leaves takes its snapshots with it: what they named is free for this pass already.
  *
  * Lists and queues belong to possible CPUs, and a pass visits all of them. So nothing has to be
  * moved when a CPU goes offline.
@@ -30,7 +30,7 @@
 #include "hazptr_internal.h"
 
 #define AT_ONCE 64	/* contexts, or objects, that are looked at under one lock */
-#define INTERVAL (HZ / 100 ? HZ / 100 : 1)	/* jiffies until what was named is looked at again */
+#define INTERVAL DIV_ROUND_UP(HZ, 100) /* jiffies until what was named is looked at again */
 
 struct hazptr_context_list {
 	raw_spinlock_t lock;	/* of @contexts, and of who is in them */
@@ -273,7 +273,10 @@ static void take_queues(struct callback_head **list)
 	hazptr_step(TAKEN);
 }
 
-/* What barriers wait for is what is queued or waits when they are seen. Returns whether there are new ones. */
+/*
+ * What barriers wait for is what is queued or waits when they are seen. Returns whether there are
+ * new ones.
+ */
 static bool see_barriers(void)
 {
 	if (!list_empty(&barriers))

@@ -10,25 +10,23 @@
 #include <linux/compiler.h>
 #include <linux/types.h>
 
-#define HAZPTR_FAULT_LIST(f)						\
-	/* contexts */							\
-	f(NO_FENCE, "no_fence")			/* between slot and second load */	\
-	f(NO_RELOAD, "no_reload")		/* what was loaded first will do */	\
-	f(ONE_SLOT, "one_slot")			/* the scan looks at the first of eight */ \
-	f(SCAN_FIRST, "scan_first")		/* and then takes what is queued */	\
-	/* acquire */							\
-	f(FORGET, "forget")			/* who has to wait forgets for what */	\
-	f(TWO_PHASE, "two_phase")		/* lists change with the wildcards */	\
-	f(LISTS_FIRST, "lists_first")		/* the scan looks at lists, then at slots */ \
-	f(SKIP_WILDCARD, "skip_wildcard")	/* the scan takes it for nothing */	\
-	f(SKIP_PARKED, "skip_parked")		/* the same, in lists only */		\
-	f(ONLINE_ONLY, "online_only")		/* the scan leaves out offline CPUs */
-
-#define HAZPTR_FAULT_NAME(name, text) HAZPTR_FAULT_##name,
-enum hazptr_fault { HAZPTR_FAULT_NONE, HAZPTR_FAULT_LIST(HAZPTR_FAULT_NAME) };
-#undef HAZPTR_FAULT_NAME
+enum hazptr_fault {
+	HAZPTR_FAULT_NONE,
+	/* contexts */
+	HAZPTR_FAULT_NO_RELOAD,		/* what was loaded first will do */
+	HAZPTR_FAULT_ONE_SLOT,		/* the scan looks at the first of eight */
+	HAZPTR_FAULT_SCAN_FIRST,	/* and takes what is queued afterwards */
+	/* acquire */
+	HAZPTR_FAULT_FORGET,		/* who has to wait forgets for what */
+	HAZPTR_FAULT_TWO_PHASE,		/* lists change together with the wildcards */
+	HAZPTR_FAULT_LISTS_FIRST,	/* the scan looks at lists, then at slots */
+	HAZPTR_FAULT_SKIP_WILDCARD,	/* the scan takes it for nothing */
+	HAZPTR_FAULT_SKIP_PARKED,	/* the same, in lists only */
+	HAZPTR_FAULT_ONLINE_ONLY,	/* the scan leaves out offline CPUs */
+};
 
 enum hazptr_step {
+	HAZPTR_STEP_LOOKED,	/* the object that a slot will name is loaded */
 	HAZPTR_STEP_NAMED,	/* a slot names an object that is not validated yet */
 	HAZPTR_STEP_TAKEN,	/* a pass has taken what is queued */
 	HAZPTR_STEP_SEEN,	/* a pass has snapshots of all slots */
@@ -67,14 +65,13 @@ void hazptr_pass_once(void);
 
 #else
 
-#define hazptr_fault(name) false
-
-static inline bool __hazptr_step(void)
+static inline bool __hazptr_never(int unused)
 {
 	return false;
 }
 
-#define hazptr_step(name) __hazptr_step()
+#define hazptr_fault(name) __hazptr_never(HAZPTR_FAULT_##name)
+#define hazptr_step(name) __hazptr_never(HAZPTR_STEP_##name)
 
 #endif
 #endif

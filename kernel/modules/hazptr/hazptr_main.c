@@ -6,9 +6,11 @@
 #include "hazptr_internal.h"
 
 #ifdef HAZPTR_FAULTS
-#define NAME(name, text) [HAZPTR_FAULT_##name] = text,
-static const char *const names[] = { [HAZPTR_FAULT_NONE] = "none", HAZPTR_FAULT_LIST(NAME) };
-#undef NAME
+/* In the order of enum hazptr_fault. */
+static const char *const names[] = {
+	"none", "no_reload", "one_slot", "scan_first", "forget", "two_phase", "lists_first",
+	"skip_wildcard", "skip_parked", "online_only",
+};
 
 int hazptr_broken;
 EXPORT_SYMBOL_GPL(hazptr_broken);
@@ -21,6 +23,7 @@ MODULE_PARM_DESC(broken, "the fault that tests must notice");
 
 static int pick_fault(void)
 {
+	BUILD_BUG_ON(ARRAY_SIZE(names) != HAZPTR_FAULT_ONLINE_ONLY + 1);
 	hazptr_broken = match_string(names, ARRAY_SIZE(names), broken);
 	if (hazptr_broken < 0) {
 		pr_err("hazptr: there is no fault \"%s\"\n", broken);

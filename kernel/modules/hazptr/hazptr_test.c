@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * What can be said of hazard pointers without a race: each test is one task, and takes the steps of
- * reader and updater in the order that matters. Where the two must meet in the middle of a function,
- * the build with faults stops there (hazptr_on_step), and a wait asks the test for the next step.
+ * reader and updater in the order that matters. Where the two must meet in the middle of a
+ * function, the build with faults stops there (hazptr_on_step), and a wait asks the test for the
+ * next step.
  */
 #include <kunit/test.h>
+#include <linux/cpu.h>
 #include <linux/smp.h>
 
 #include "hazptr.h"
@@ -447,6 +449,28 @@ static void wildcard_in_a_list_is_waited_for(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, at.step, 2);
 }
 
+/* What was acquired on a CPU stays named when the CPU is gone. */
+static void offline_cpu_is_scanned(struct kunit *test)
+{
+	struct handed_over there = { &at.ctx, &at.a };
+	int cpu = cpumask_last(cpu_online_mask), error;
+
+	if (cpu == 0)
+		kunit_skip(test, "there is one CPU");
+	begin_acquire(NULL, 0);
+	KUNIT_ASSERT_EQ(test, smp_call_function_single(cpu, acquire_there, &there, 1), 0);
+	at.step = 1;
+	error = remove_cpu(cpu);
+	if (error) {
+		hazptr_release(&at.ctx, &at.a);
+		kunit_skip(test, "the last CPU cannot go offline: %d", error);
+	}
+	WRITE_ONCE(hazptr_on_step, release_after_three);
+	synchronize_and_end(test, 0);
+	KUNIT_EXPECT_EQ(test, at.waits, 3);
+	KUNIT_EXPECT_EQ(test, add_cpu(cpu), 0);
+}
+
 static bool mark_when_flipped(enum hazptr_step step)
 {
 	if (step == HAZPTR_STEP_FLIPPED && !at.step++)
@@ -495,6 +519,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(detach_in_a_wait_does_not_hide),
 	KUNIT_CASE(wildcard_in_a_slot_is_waited_for),
 	KUNIT_CASE(wildcard_in_a_list_is_waited_for),
+	KUNIT_CASE(offline_cpu_is_scanned),
 	KUNIT_CASE(later_wildcard_is_not_waited_for),
 #endif
 	{}

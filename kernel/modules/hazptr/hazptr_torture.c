@@ -2,7 +2,7 @@
 /*
  * Torture of hazard pointers, judged as rcutorture judges RCU.
  *
- * Writers replace elements of a small pool, and get rid of the old ones the way that is under test.
+ * Writers replace elements of a pool, and get rid of the old ones the way that is under test.
  * An element that was replaced has a pipe count of 1; each time that nobody may name it any more
  * the count goes up, and at 10 the element is free again. A reader that sees more than 1 used an
  * element after its end. A reader also checks what a writer put into the element before it
@@ -29,7 +29,7 @@
 #include "hazptr.h"
 
 #define TAG "hazptr-torture: "
-#define POOL 100
+#define POOL 1000
 #define PIPE 10
 #define SOURCES 3	/* pointers through which readers find elements */
 #define HOLD_MOST 7
@@ -43,7 +43,7 @@ MODULE_PARM_DESC(type, "context (slots, call_hazptr) or acquire (acquire, synchr
 static int nreaders = -1;
 module_param(nreaders, int, 0444);
 MODULE_PARM_DESC(nreaders, "-1: two for each CPU");
-static int nwriters = 2;
+static int nwriters = 8;
 module_param(nwriters, int, 0444);
 static int stutter_ms = 2000;
 module_param(stutter_ms, int, 0444);
@@ -71,7 +71,8 @@ static bool paused;
 static atomic_t running; /* readers and writers that are not paused */
 static DECLARE_WAIT_QUEUE_HEAD(go_on);
 
-static atomic_long_t reads, sleeps, handovers, remote, writes, misses, stutters, unsound, leaks, onoffs;
+static atomic_long_t reads, sleeps, handovers, remote, writes, misses, stutters, onoffs;
+static atomic_long_t unsound, leaks;
 static atomic_long_t reader_pipe[PIPE + 1], circulation[PIPE + 1];
 
 /* ---- elements ---- */
@@ -162,7 +163,7 @@ static void delay(struct rnd_state *random)
 {
 	u32 dice = below(random, 3000);
 
-	if (dice < 2) {
+	if (dice < 4) {
 		atomic_long_inc(&sleeps);
 		msleep(60 + below(random, 60));
 	} else if (dice < 60) {
@@ -288,13 +289,15 @@ static void read_remotely(struct element **from, struct rnd_state *random)
 	struct interrupt it = { .from = from };
 	int cpu = cpumask_any_but(cpu_online_mask, raw_smp_processor_id());
 
-	if (cpu >= nr_cpu_ids || smp_call_function_single(cpu, acquire_in_interrupt, &it, 1) || !it.e)
+	if (cpu >= nr_cpu_ids || smp_call_function_single(cpu, acquire_in_interrupt, &it, 1))
+		return;
+	if (!it.e)
 		return;
 	atomic_long_inc(&remote);
 	delay(random);
-	if (!below(random, 2) && !smp_call_function_single(raw_smp_processor_id(), release_in_interrupt, &it, 1))
-		return;
-	release_in_interrupt(&it);
+	cpu = raw_smp_processor_id();
+	if (below(random, 2) || smp_call_function_single(cpu, release_in_interrupt, &it, 1))
+		release_in_interrupt(&it);
 }
 
 static void read_acquire(struct rnd_state *random)
@@ -439,15 +442,15 @@ static void stop_all_once(void)
 
 	WRITE_ONCE(paused, true);
 	/* A reader's longest sleeps are a second, a writer's wait for several of them. */
-	for (tries = 0; tries < 3000 && atomic_read(&running); tries++)
-		msleep(10);
+	for (tries = 0; tries < 1500 && atomic_read(&running); tries++)
+		msleep(20);
 	if (atomic_read(&running)) {
 		pr_alert(TAG "%d threads did not stop in 30 s\n", atomic_read(&running));
 		atomic_long_inc(&leaks);
 	}
 	for (tries = 0; tries < 2 * PIPE && elements_under_way(); tries++) {
 		if (by_acquire)
-			msleep(10);
+			msleep(20);
 		else
 			hazptr_barrier();
 	}
@@ -479,15 +482,15 @@ static bool stretch(enum hazptr_step step)
 	u32 dice = (u32)local_clock() >> 3;
 
 	switch (step) {
+	case HAZPTR_STEP_LOOKED:
 	case HAZPTR_STEP_NAMED:
 	case HAZPTR_STEP_MARKED:
 	case HAZPTR_STEP_LOADED:
 		if (!(dice % 61))
-			udelay(dice % 97);
+			udelay(dice % 397);
 		break;
 	case HAZPTR_STEP_TAKEN:
 	case HAZPTR_STEP_SEEN:
-	case HAZPTR_STEP_FLIPPED:
 	case HAZPTR_STEP_HALF:
 		if (!(dice % 3))
 			usleep_range(200, 2000);
@@ -522,8 +525,8 @@ static int start(int (*function)(void *unused), const char *name)
 }
 
 /*
- * Who was started last is stopped first: who stops all, then who takes CPUs away, readers, writers, which
- * may wait for objects that were handed over, and last who releases these.
+ * Who was started last is stopped first: who stops all, then who takes CPUs away, readers, writers,
+ * which may wait for objects that were handed over, and last who releases these.
  */
 static void stop_all(void)
 {
@@ -549,13 +552,15 @@ static void print_end(void)
 
 	for (i = 2; i <= PIPE; i++)
 		late += atomic_long_read(&reader_pipe[i]);
-	failed = late || atomic_long_read(&unsound) || atomic_long_read(&leaks) || !atomic_long_read(&reads) ||
-		 !atomic_long_read(&circulation[PIPE]);
-	pr_alert(TAG "type=%s reads=%ld writes=%ld misses=%ld sleeps=%ld handed-over=%ld remote=%ld stutters=%ld onoff=%ld\n",
-		 type, atomic_long_read(&reads), atomic_long_read(&writes), atomic_long_read(&misses),
-		 atomic_long_read(&sleeps), atomic_long_read(&handovers), atomic_long_read(&remote),
+	failed = late || atomic_long_read(&unsound) || atomic_long_read(&leaks) ||
+		 !atomic_long_read(&reads) || !atomic_long_read(&circulation[PIPE]);
+	pr_alert(TAG "type=%s reads=%ld writes=%ld misses=%ld sleeps=%ld handed-over=%ld\n", type,
+		 atomic_long_read(&reads), atomic_long_read(&writes), atomic_long_read(&misses),
+		 atomic_long_read(&sleeps), atomic_long_read(&handovers));
+	pr_alert(TAG "remote=%ld stutters=%ld onoff=%ld\n", atomic_long_read(&remote),
 		 atomic_long_read(&stutters), atomic_long_read(&onoffs));
-	pr_alert(TAG "late=%ld unsound=%ld leaks=%ld\n", late, atomic_long_read(&unsound), atomic_long_read(&leaks));
+	pr_alert(TAG "late=%ld unsound=%ld leaks=%ld\n", late, atomic_long_read(&unsound),
+		 atomic_long_read(&leaks));
 	print_counts("Reader Pipe", reader_pipe);
 	print_counts("Free-Block Circulation", circulation);
 	pr_alert(TAG "--- End of test: %s\n", failed ? "FAILURE" : "SUCCESS");
@@ -587,8 +592,8 @@ static int __init torture_init(void)
 		error = start(hotplugger, "onoff");
 	if (!error && stutter_ms)
 		error = start(stutterer, "stutter");
-	pr_alert(TAG "--- Start of test: type=%s nreaders=%d nwriters=%d stutter_ms=%d onoff_ms=%d\n", type, nreaders,
-		 nwriters, stutter_ms, onoff_ms);
+	pr_alert(TAG "--- Start of test: type=%s nreaders=%d nwriters=%d stutter_ms=%d onoff_ms=%d\n",
+		 type, nreaders, nwriters, stutter_ms, onoff_ms);
 	if (error) {
 		stop_all();
 		stretch_steps(false);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * A label as a security module has it: all tasks share one, each open of a file looks at it, and now
- * and then it is replaced. Threads open a real file, over and over, and do with the label what
+ * A label as a security module has it: all tasks share one, each open of a file looks at it, and
+ * now and then it is replaced. Threads open a real file, over and over, and do with the label what
  * apparmor_file_open() does: find the newest, keep it while the open is checked, let it go. What
  * is compared is how they keep it:
  *
@@ -11,9 +11,9 @@
  *	percpu_ref	a reference count for each CPU in the label
  *	acquire		hazptr_acquire() and hazptr_release()
  *
- * A label that was replaced is stale and points to a proxy, which points to the newest. Threads keep
- * the label that they began with, as a task keeps its credentials, so they go through the proxy from
- * the first replacement on.
+ * A label that was replaced is stale and points to a proxy, which points to the newest. Threads
+ * keep the label that they began with, as a task keeps its credentials, so they go through the
+ * proxy from the first replacement on.
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -284,7 +284,7 @@ static int opener(void *arg)
 	}
 	opens[number] = n;
 	while (!kthread_should_stop())
-		msleep(1);
+		usleep_range(1000, 2000);
 	return 0;
 }
 
@@ -301,7 +301,7 @@ static int replace_for_a_while(void)
 		new = replace_ms ? make_label() : NULL;
 		if (!new)
 			continue;
-		smp_store_release(&proxy.label, new);
+		smp_store_release(&proxy.label, new); /* its contents before it is found */
 		WRITE_ONCE(old->stale, true);
 		if (old != first) /* threads have a reference to that */
 			way->retire(old);
@@ -334,7 +334,9 @@ static int run(void)
 	ktime_t since;
 
 	for (started = 0; started < nthreads; started++) {
-		thread[started] = kthread_create(opener, (void *)(unsigned long)started, "label/%d", started);
+		void *number = (void *)(unsigned long)started;
+
+		thread[started] = kthread_create(opener, number, "label/%d", started);
 		if (IS_ERR(thread[started]))
 			break;
 		kthread_bind(thread[started], started % num_online_cpus());
@@ -350,9 +352,10 @@ static int run(void)
 		total += opens[n];
 	}
 	free_all();
-	pr_alert(TAG "keep=%s threads=%d opens=%lu us=%lu replaced=%d failures=%ld most-at-once=%d left=%d\n", keep,
-		 started, total, us, times, atomic_long_read(&failures), atomic_read(&live_at_once),
-		 atomic_read(&alive));
+	pr_alert(TAG "keep=%s threads=%d opens=%lu us=%lu replaced=%d\n", keep, started, total, us,
+		 times);
+	pr_alert(TAG "keep=%s failures=%ld most-at-once=%d left=%d\n", keep,
+		 atomic_long_read(&failures), atomic_read(&live_at_once), atomic_read(&alive));
 	return started == nthreads ? 0 : -ENOMEM;
 }
 
@@ -364,7 +367,7 @@ static int __init label_init(void)
 		if (!strcmp(ways[n].name, keep))
 			way = &ways[n];
 	if (!way) {
-		pr_err(TAG "there is no way to keep a label that is called %s\n", keep);
+		pr_err(TAG "there is no way %s to keep a label\n", keep);
 		return -EINVAL;
 	}
 	if (nthreads < 0)
