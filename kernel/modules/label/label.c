@@ -8,6 +8,7 @@
  *	kref		a reference count in the label
  *	none		not at all; what "disabled" costs. Labels are freed at the end.
  *	hazptr		a context on the stack, a slot, tryprotect, clear
+ *	hazptr_ready	the same, with a context that the thread has already
  *	percpu_ref	a reference count for each CPU in the label
  *	acquire		hazptr_acquire() and hazptr_release()
  *
@@ -34,7 +35,7 @@
 
 static char *keep = "kref";
 module_param(keep, charp, 0444);
-MODULE_PARM_DESC(keep, "kref, none, hazptr, percpu_ref, acquire");
+MODULE_PARM_DESC(keep, "kref, none, hazptr, hazptr_ready, percpu_ref, acquire");
 static char *path = "/init";
 module_param(path, charp, 0444);
 MODULE_PARM_DESC(path, "the file that is opened; \"\": none, only the label is used");
@@ -183,18 +184,28 @@ static void retire_none(struct label *label)
 	all_kept = label;
 }
 
-static struct label *get_hazptr(struct label *mine, struct kept *kept)
+static struct label *get_ready(struct label *mine, struct kept *kept)
 {
 	struct label *label;
 
-	init_hazptr_context(&kept->context);
-	kept->slot = hazptr_alloc(&kept->context);
 	if (!READ_ONCE(mine->stale))
 		return hazptr_protect(kept->slot, mine, hazptr);
 	do {
 		label = hazptr_tryprotect(kept->slot, mine->proxy->label, hazptr);
 	} while (!label);
 	return label;
+}
+
+static void put_ready(struct label *label, struct kept *kept)
+{
+	hazptr_clear(kept->slot);
+}
+
+static struct label *get_hazptr(struct label *mine, struct kept *kept)
+{
+	init_hazptr_context(&kept->context);
+	kept->slot = hazptr_alloc(&kept->context);
+	return get_ready(mine, kept);
 }
 
 static void put_hazptr(struct label *label, struct kept *kept)
@@ -252,6 +263,7 @@ static const struct way ways[] = {
 	{ "kref", get_kref, put_kref, retire_kref },
 	{ "none", get_none, put_none, retire_none },
 	{ "hazptr", get_hazptr, put_hazptr, retire_hazptr },
+	{ "hazptr_ready", get_ready, put_ready, retire_hazptr },
 	{ "percpu_ref", get_percpu, put_percpu, retire_percpu },
 	{ "acquire", get_acquire, put_acquire, retire_acquire },
 };
@@ -268,6 +280,10 @@ static int opener(void *arg)
 	unsigned long number = (unsigned long)arg, n = 0;
 	struct kept kept = {};
 
+	if (way->get == get_ready) {
+		init_hazptr_context(&kept.context);
+		kept.slot = hazptr_alloc(&kept.context);
+	}
 	while (!READ_ONCE(stop)) {
 		struct label *label = way->get(first, &kept);
 		struct file *file = NULL;
@@ -282,6 +298,8 @@ static int opener(void *arg)
 		n++;
 		cond_resched();
 	}
+	if (way->get == get_ready)
+		cleanup_hazptr_context(&kept.context);
 	opens[number] = n;
 	while (!kthread_should_stop())
 		usleep_range(1000, 2000);
