@@ -2,7 +2,7 @@
 """What surrounds the kernel of scripts/kernel: its patches, what the guest said, tables; no kernel, no emulator."""
 import importlib.util
 import os
-import pathlib
+import shutil
 import subprocess
 import sys
 import unittest
@@ -50,6 +50,9 @@ def load_stage(name):
     return module
 
 
+NEEDS_PATCH = unittest.skipUnless(shutil.which("patch"), "no command patch here")
+
+
 class Patches(Case):
     def patch(self, text, name="0001-words.patch"):
         return self.write(f"patches/{name}", text)
@@ -80,12 +83,14 @@ class Patches(Case):
     def test_git_reads_what_we_read(self):
         self.assertEqual(checks.check_patch(self.patch(HEAD + HUNK)), [])
 
+    @NEEDS_PATCH
     def test_applied(self):
         source, root = self.source(), self.root / "tree"
         self.assertEqual(tree.update(source, root, [self.patch(HEAD + HUNK)]), ["0001-words.patch"])
         self.assertEqual((root / "words").read_text(), "one\ntwo\ntwo and a half\nthree\n")
         self.assertEqual((source / "words").read_text(), "one\ntwo\nthree\n")
 
+    @NEEDS_PATCH
     def test_only_what_changes_is_written(self):
         source, root = self.source(), self.root / "tree"
         first = self.patch(HEAD + HUNK)
@@ -98,6 +103,7 @@ class Patches(Case):
         self.assertEqual((root / "words").read_text(), "one\ntwo\nthree\n")
         self.assertEqual((root / "other").stat().st_mtime, 1)
 
+    @NEEDS_PATCH
     def test_a_file_of_a_patch_that_is_gone(self):
         source, root = self.source(), self.root / "tree"
         new = HEAD + "\ndiff --git a/new b/new\nnew file mode 100644\n--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+new\n"
@@ -107,6 +113,7 @@ class Patches(Case):
         tree.update(source, root, [])
         self.assertFalse((root / "new").exists())
 
+    @NEEDS_PATCH
     def test_a_hunk_that_does_not_fit(self):
         source, root = self.source("1\n2\n3\n4\n"), self.root / "tree"
         with self.assertRaises(tree.Failed) as caught:
@@ -114,12 +121,14 @@ class Patches(Case):
         self.assertEqual(str(caught.exception), "0001-words.patch does not fit this kernel: words: Hunk #1 FAILED at 1")
         self.assertFalse(root.exists())
 
+    @NEEDS_PATCH
     def test_a_file_that_is_not_there(self):
         source = self.source()
         with self.assertRaises(tree.Failed) as caught:
             tree.update(source, self.root / "tree", [self.patch((HEAD + HUNK).replace("words", "none"))])
         self.assertIn("0001-words.patch does not fit this kernel: ", str(caught.exception))
 
+    @NEEDS_PATCH
     def test_not_needed(self):
         source, root = self.source(), self.root / "tree"
         text = HEAD.replace("---\n", "---\nSkip-when: words has two\n") + HUNK
