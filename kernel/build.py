@@ -15,7 +15,7 @@ CONFIG = HERE / "config"
 MODULES = HERE / "modules"
 # One time for all builds, so that ccache finds what was compiled before.
 SAME = {"KBUILD_BUILD_TIMESTAMP": "2026-01-01", "KBUILD_BUILD_USER": "lull", "KBUILD_BUILD_HOST": "lull",
-        "KBUILD_BUILD_VERSION": "1", "CCACHE_NOHASHDIR": "1"}
+        "KBUILD_BUILD_VERSION": "1", "CCACHE_NOHASHDIR": "1", "CCACHE_DEPEND": "1"}
 
 
 def environment(root):

@@ -159,8 +159,10 @@ def unneeded(text, root):
 
 def apply_one(path, root):
     """Apply a patch in @root. One clear line if it does not fit."""
-    done = subprocess.run(["patch", "-p1", "--batch", "--forward", "--no-backup-if-mismatch", "-r", "-", "-i", str(path)], cwd=root,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    # With more fuzz a short hunk fits anywhere.
+    done = subprocess.run(["patch", "-p1", "--batch", "--forward", "--no-backup-if-mismatch", "--fuzz=1", "-r", "-", "-i",
+                           str(path)], cwd=root, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode:
         name, hunk = "?", "it does not apply"
         for line in done.stdout.splitlines():

@@ -179,7 +179,7 @@ static const char *text(struct counts counts)
 
 /* ---- owners --------------------------------------------------------------------------------------------------- */
 
-enum how { SLEEPS, RUNS, UNLOCKS };
+enum how { SLEEPS, RUNS, UNLOCKS, PAUSES };
 
 struct owner {
 	pthread_t thread;
@@ -205,11 +205,13 @@ static void *own(void *arg)
 	owner->tid = tid();
 	atomic_store(owner->word, owner->tid);
 	atomic_store(&owner->step, 1);
-	if (owner->how == UNLOCKS) {
+	if (owner->how == UNLOCKS || owner->how == PAUSES) {
 		/* Not before somebody waits. */
 		while (!(atomic_load(owner->word) & FUTEX_WAITERS))
 			;
 		busy_us(owner->us);
+		if (owner->how == PAUSES)
+			usleep(2000);
 		atomic_store(owner->word, 0);
 		futex_wake(owner->word, 1, PRIVATE);
 	}
@@ -386,19 +388,18 @@ static void test_signal(void)
 		ok(name, "%s", text(counts));
 }
 
-/* The owner unlocks while the waiter spins: the waiter is woken, or sees that the word names somebody else. */
-static void test_unlock(void)
+/* Wait @n times for an owner that is busy for 50 us and then unlocks, or sleeps and then unlocks. */
+static struct counts wait_often(const char *name, enum how how, int n)
 {
-	const char *name = "unlock";
 	_Atomic uint32_t word;
-	struct counts before = read_counts(), counts;
+	struct counts before = read_counts();
 	struct owner owner;
 
-	for (int i = 0; i < 200; i++) {
+	for (int i = 0; i < n; i++) {
 		uint32_t val;
 		int got;
 
-		start(name, &owner, UNLOCKS, &word, 50);
+		start(name, &owner, how, &word, 50);
 		val = atomic_fetch_or(&word, FUTEX_WAITERS) | FUTEX_WAITERS;
 		got = futex_wait(&word, val, SPIN | PRIVATE, PATIENCE_MS * MS);
 		if (got && got != EAGAIN)
@@ -407,9 +408,79 @@ static void test_unlock(void)
 			fail(name, "the wait ended before the owner unlocked");
 		stop(&owner);
 	}
-	counts = since(before);
+	return since(before);
+}
+
+/* The owner unlocks while the waiter spins: the waiter is woken, or sees that the word names somebody else. */
+static void test_unlock(void)
+{
+	const char *name = "unlock";
+	struct counts counts = wait_often(name, UNLOCKS, 200);
+
 	if (!counts.n[WOKEN] && !counts.n[CHANGED])
 		fail(name, "no spin ended by an unlock: %s", text(counts));
+	else
+		ok(name, "%s", text(counts));
+}
+
+/* The owner goes to sleep while the waiter spins. */
+static void test_owner_stops(void)
+{
+	const char *name = "owner-stops";
+	struct counts counts = wait_often(name, PAUSES, 200);
+
+	if (!counts.n[STOPPED])
+		fail(name, "no spin ended by an owner that went to sleep: %s", text(counts));
+	else
+		ok(name, "%s", text(counts));
+}
+
+static void pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+/* Want CPU 0 now and then, more than anybody else. */
+static void *want_cpu(void *arg)
+{
+	struct sched_param param = { .sched_priority = 1 };
+
+	pin(0);
+	sched_setscheduler(0, SCHED_FIFO, &param);
+	while (!atomic_load((_Atomic int *)arg))
+		usleep(100);
+	return NULL;
+}
+
+static void test_resched(void)
+{
+	const char *name = "resched";
+	_Atomic int end = 0;
+	_Atomic uint32_t word;
+	struct counts before, counts;
+	struct owner owner;
+	pthread_t other;
+	cpu_set_t all;
+
+	sched_getaffinity(0, sizeof(all), &all);
+	pin(1);
+	start(name, &owner, RUNS, &word, 0);
+	pin(0);
+	pthread_create(&other, NULL, want_cpu, &end);
+	before = read_counts();
+	for (int i = 0; i < 100; i++)
+		expect(name, "wait", futex_wait(&word, word, SPIN | PRIVATE, 2 * MS), ETIMEDOUT);
+	counts = since(before);
+	atomic_store(&end, 1);
+	pthread_join(other, NULL);
+	stop(&owner);
+	sched_setaffinity(0, sizeof(all), &all);
+	if (!counts.n[RESCHED])
+		fail(name, "nobody stopped for another task: %s", text(counts));
 	else
 		ok(name, "%s", text(counts));
 }
@@ -732,6 +803,8 @@ int main(int argc, char **argv)
 		test_timeout();
 		test_signal();
 		test_unlock();
+		test_owner_stops();
+		test_resched();
 	}
 	test_killed();
 	test_recycled();

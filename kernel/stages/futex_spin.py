@@ -4,7 +4,7 @@ from stage import EMULATED, Boot, Stage, Wrong, columns, pairs, said
 
 # With one CPU an owner never runs while somebody waits.
 TESTS = {"one-cpu": ("refused", "owner-sleeps", "unowned", "owner-killed", "tid-recycled", "tasks-kept", "pid-namespace", "mutex")}
-TESTS["two-cpus"] = (*TESTS["one-cpu"], "limit", "time-out", "signal", "unlock")
+TESTS["two-cpus"] = (*TESTS["one-cpu"], "limit", "time-out", "signal", "unlock", "owner-stops", "resched")
 
 SCRIPT = "futex_spin\n"
 BENCH = "futex_spin bench\n"
