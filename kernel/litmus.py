@@ -5,7 +5,7 @@
 usage: kernel/litmus.py [-v] [--source TREE] [NAME...]      NAME picks the tests whose names contain it
        kernel/litmus.py --self-test                          needs no tools
 
-TREE is an unpacked source of the kernel: tools/memory-model in it is used. Without it the newest in $LULL_KERNEL_WORK
+TREE is an unpacked source of the kernel: tools/memory-model in it is used. Without it the newest in $LULL_KERNEL_DIR
 (build/kernel by default) is. Each test must be "Never" as it is written. A line that ends with
 
     // broken: OTHER           stands for a fault: with OTHER in its place ("nothing": with the line gone) ...
@@ -116,7 +116,7 @@ def herd7():
 
 def memory_model(given):
     """(folder, None), or (None, why there is none)"""
-    work = pathlib.Path(os.environ.get("LULL_KERNEL_WORK", ROOT / "build" / "kernel"))
+    work = pathlib.Path(os.environ.get("LULL_KERNEL_DIR", ROOT / "build" / "kernel"))
     trees = [pathlib.Path(given)] if given else sorted(work.glob("linux-[0-9]*"), key=lambda path: path.stat().st_mtime)
     for tree in reversed(trees):
         if (tree / "tools/memory-model/linux-kernel.cfg").exists():
