@@ -7,6 +7,7 @@
  */
 #include <kunit/test.h>
 #include <linux/cpu.h>
+#include <linux/delay.h>
 #include <linux/smp.h>
 
 #include "hazptr.h"
@@ -163,6 +164,22 @@ static void detached_is_released_elsewhere(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, smp_call_function_single(cpu, release_here, &it, 1), 0);
 	hazptr_synchronize(&a);
 	KUNIT_EXPECT_EQ(test, smp_call_function_single(cpu, acquire_there, &it, 1), 0);
+	hazptr_release(&ctx, &a);
+	hazptr_synchronize(&a);
+}
+
+/* What a task names moves with it, so that others find the slots of the CPU free. */
+static void sleeper_leaves_its_cpu(struct kunit *test)
+{
+	struct object a = {}, *gp = &a;
+	struct hazptr_ctx ctx = {};
+
+	if (!IS_ENABLED(CONFIG_TRACEPOINTS))
+		kunit_skip(test, "no tracepoints in this kernel");
+	KUNIT_EXPECT_PTR_EQ(test, hazptr_acquire(&ctx, (void **)&gp), (void *)&a);
+	msleep(20);
+	KUNIT_EXPECT_PTR_EQ(test, ctx.slot, &ctx.parked);
+	KUNIT_EXPECT_PTR_EQ(test, ctx.parked, (void *)&a);
 	hazptr_release(&ctx, &a);
 	hazptr_synchronize(&a);
 }
@@ -507,6 +524,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(acquire_never_fails),
 	KUNIT_CASE(null_keeps_no_slot),
 	KUNIT_CASE(detached_is_released_elsewhere),
+	KUNIT_CASE(sleeper_leaves_its_cpu),
 #ifdef HAZPTR_FAULTS
 	KUNIT_CASE(named_object_stays),
 	KUNIT_CASE(the_last_of_two_slots_counts),
