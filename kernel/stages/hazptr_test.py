@@ -30,7 +30,7 @@ count()
 		"red=$(sed -nE 's/.*  +not ok [0-9]+ ([a-z_]+)$/\\1/p' /tmp/said | tr '\\n' ',')"
 }}
 dmesg -n 3
-mod kunit
+mod kunit enable=1 autorun=1
 dmesg -c >/dev/null
 mod hazptr
 mod hazptr_test
