@@ -160,7 +160,9 @@ static void detached_is_released_elsewhere(struct kunit *test)
 	hazptr_detach(&ctx); /* nothing is acquired */
 	KUNIT_EXPECT_PTR_EQ(test, hazptr_acquire(&ctx, (void **)&gp), (void *)&a);
 	hazptr_detach(&ctx);
+	KUNIT_EXPECT_PTR_EQ(test, ctx.slot, &ctx.parked);
 	hazptr_detach(&ctx); /* again: nothing more to do */
+	KUNIT_EXPECT_PTR_EQ(test, ctx.parked, (void *)&a);
 	KUNIT_EXPECT_EQ(test, smp_call_function_single(cpu, release_here, &it, 1), 0);
 	hazptr_synchronize(&a);
 	KUNIT_EXPECT_EQ(test, smp_call_function_single(cpu, acquire_there, &it, 1), 0);
