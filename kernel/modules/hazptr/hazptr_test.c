@@ -271,6 +271,28 @@ static void changed_pointer_is_noticed(struct kunit *test)
 	end();
 }
 
+static bool clear_in_the_third_pass(enum hazptr_step step)
+{
+	if (step == HAZPTR_STEP_SEEN && ++it.waits == 3)
+		hazptr_clear(it.slot[0]);
+	return false;
+}
+
+static void barrier_waits_for_what_is_named(struct kunit *test)
+{
+	begin(NULL);
+	hazptr_tryprotect(it.slot[0], it.gp, head);
+	it.gp = NULL;
+	call_hazptr(&it.a.head, free_object);
+	WRITE_ONCE(hazptr_on_step, clear_in_the_third_pass);
+	hazptr_barrier();
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(it.a.freed));
+	WRITE_ONCE(hazptr_on_step, NULL);
+	hazptr_clear(it.slot[0]);
+	end();
+	cleanup_hazptr_context(&it.ctx);
+}
+
 static bool retire_when_taken(enum hazptr_step step)
 {
 	if (step == HAZPTR_STEP_SEEN && it.gp) {
@@ -494,14 +516,14 @@ static bool mark_when_flipped(enum hazptr_step step)
 {
 	if (step == HAZPTR_STEP_FLIPPED && !at.step++)
 		hazptr_mark(&at.ctx);
-	if (step == HAZPTR_STEP_WAIT)
-		at.waits++;
+	if (step != HAZPTR_STEP_WAIT)
+		return false;
 	/* No end of the waits but this one: the reader never settles. */
-	if (at.waits == 3) {
+	if (++at.waits == 3) {
 		hazptr_settle(&at.ctx, NULL);
 		at.released = true;
 	}
-	return step == HAZPTR_STEP_WAIT;
+	return true;
 }
 
 /* A reader that comes later cannot have found the object: however long it takes, nobody waits. */
@@ -530,6 +552,7 @@ static struct kunit_case cases[] = {
 #ifdef HAZPTR_FAULTS
 	KUNIT_CASE(named_object_stays),
 	KUNIT_CASE(the_last_of_two_slots_counts),
+	KUNIT_CASE(barrier_waits_for_what_is_named),
 	KUNIT_CASE(changed_pointer_is_noticed),
 	KUNIT_CASE(what_comes_after_the_snapshot_waits),
 	KUNIT_CASE(context_leaves_in_a_pass),
