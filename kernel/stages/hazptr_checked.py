@@ -75,5 +75,6 @@ STAGE = Stage(
     boots=[Boot(SCRIPT, cpus=2, memory_mb=1024, limit_s=480)],
     table=table,
     config=("prove", "kasan"),
-    modules=("kunit", "hazptr", "hazptr_test", "hazptr_torture", "hazptr_faulty", "hazptr_faulty_test", "hazptr_faulty_torture", "label"),
+    modules=("kunit", "hazptr", "hazptr_test", "hazptr_torture", "hazptr_faulty", "hazptr_faulty_test", "hazptr_faulty_torture",
+             "label"),
 )

@@ -9,9 +9,14 @@ from stage import COUNTED, EMULATED, Boot, Stage, Wrong, columns, pairs, said
 
 ROUNDS = 5
 WAYS = ("kref", "none", "hazptr", "hazptr_ready", "percpu_ref", "acquire")
-NAMES = {"kref": "baseline kref", "none": "label not kept (\"disabled\")", "hazptr": "hazard pointers", "hazptr_ready": "the same, context made ahead",
-         "percpu_ref": "percpu_ref",
-         "acquire": "hazptr_acquire"}
+NAMES = {
+    "kref": "baseline kref",
+    "none": 'label not kept ("disabled")',
+    "hazptr": "hazard pointers",
+    "hazptr_ready": "the same, context made ahead",
+    "percpu_ref": "percpu_ref",
+    "acquire": "hazptr_acquire",
+}
 
 SCRIPT = f"""
 dmesg -n 3
@@ -66,7 +71,8 @@ def table(consoles):
             (NAMES[way], f"{statistics.median(values):.0f}", f"{min(values):.0f}", f"{max(values):.0f}",
              f"{(statistics.median(values) / base - 1) * 100:+.1f} %" if way != "kref" else "")
             for way, values in ((way, per_second[way]) for way in WAYS)])
-    counted = {run["keep"]: int(run["us"]) * 1e3 / NS_PER_INSTRUCTION / int(run["opens"]) for run in runs if run["path"] == "counted"}
+    counted = {run["keep"]: int(run["us"]) * 1e3 / NS_PER_INSTRUCTION / int(run["opens"])
+               for run in runs if run["path"] == "counted"}
     yield ""
     yield "instructions of one use of the label alone, with the loop around it; one CPU"
     yield COUNTED
