@@ -42,6 +42,6 @@ def table(consoles):
         raise Wrong(f"{found['0'][1]:.0f} CAL interrupts in a replacement by simple hazard pointers, {found['1'][1]:.0f} by expedited RCU")
 
 
-# Without these words, a kernel with lockdep compares the clocks of its CPUs for minutes of a counting emulator.
+# Without these words, the start of the second CPU takes a counting emulator minutes with this kernel.
 STAGE = Stage(title="lockdep: unregister the lock classes of 96 queues", config=("lockdep",), commands=("tc", "ip"), table=table,
               boots=[Boot(script(), name="icount", icount=True, append="tsc=reliable lpj=1000000", limit_s=600), Boot(script(), name="parallel")])
