@@ -121,8 +121,16 @@ class Kernel:
         return found[0]
 
 
+def beside(folder):
+    """The module whose header and names this one uses, in its Kbuild: "# Beside: hazptr"."""
+    match = re.search(r"^# Beside: (\w+)$", (folder / "Kbuild").read_text(encoding="utf-8"), re.M)
+    return match and match.group(1)
+
+
 def build_module(folder, kernel, into, log=None):
     """Build kernel/modules/NAME against a build folder or packaged headers; the file of the module."""
+    if other := beside(folder):
+        build_module(MODULES / other, kernel, into.parent / other, log)
     shutil.rmtree(into, ignore_errors=True)
     shutil.copytree(folder, into)
     make(kernel, f"M={into.resolve()}", "modules", log=log)

@@ -1,0 +1,1 @@
+../hazptr/hazptr_internal.h
