@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 
 import build
+import litmus
 import tree
 
 
@@ -89,6 +90,8 @@ def check():
         passed, failed = passed + (not wrong), failed + bool(wrong)
         for line in wrong:
             print(line)
+    judge = litmus.self_test()
+    passed, failed = passed + (not judge), failed + judge
     for name, wrong, why in check_modules():
         passed, failed, skipped = passed + (not wrong and not why), failed + bool(wrong), skipped + bool(why)
         if wrong:
