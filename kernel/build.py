@@ -65,7 +65,8 @@ def configure(root, out, fragments):
     out.mkdir(parents=True, exist_ok=True)
     all_config = out / "asked.config"
     lines = [f"# {key} is not set" if value == "n" else f"{key}={value}" for key, value in asked.items()]
-    text = "\n".join(lines) + "\n"
+    by = root / "patched-by"  # patches may bring a symbol that is asked for
+    text = "\n".join([*lines, f"# patches {by.read_text(encoding='utf-8').strip() if by.exists() else 'none'}"]) + "\n"
     if all_config.exists() and all_config.read_text(encoding="utf-8") == text and (out / ".config").exists():
         return False
     all_config.write_text(text, encoding="utf-8")

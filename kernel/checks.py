@@ -22,6 +22,16 @@ def check_patch(path):
     return wrong
 
 
+def runs(tool, word):
+    """Does @tool of packaged headers run, and say @word? Those of a newer release need a newer libc, others another CPU."""
+    try:
+        done = subprocess.run([tool], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              errors="replace", check=False)
+    except OSError:
+        return False
+    return word in done.stdout and "GLIBC" not in done.stdout and done.returncode >= 0
+
+
 def headers():
     """Build folders of the packaged headers that are here, and a reason if there is none to compile against."""
     found = sorted(pathlib.Path("/usr/src").glob("linux-headers-*/Module.symvers"))
@@ -32,11 +42,7 @@ def headers():
             return [], f"no {tool} here"
     usable, why = [], ""
     for path in found:
-        fixdep = list(path.parent.glob("scripts/basic/fixdep"))
-        # Headers of a newer release come with tools that this machine's libc cannot run.
-        runs = fixdep and subprocess.run([fixdep[0]], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                         stderr=subprocess.DEVNULL, check=False).returncode in (0, 1)
-        if runs:
+        if runs(path.parent / "scripts/basic/fixdep", "Usage") and runs(path.parent / "scripts/mod/modpost", ""):
             usable.append(path.parent)
         else:
             why = f"the tools of {path.parent.name} do not run here"

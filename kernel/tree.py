@@ -86,6 +86,8 @@ def fetch(work):
     options = apt_options(work / "apt")
     run(["apt-get", *options, "update"], f"the list of Debian {RELEASE}'s packages")
     package = newest(run(["apt-cache", *options, "pkgnames", "linux-source-"], "names of sources").split())
+    for old in work.glob("linux-source-*.deb"):
+        old.unlink()
     run(["apt-get", *options, "download", package], package, cwd=work)
     deb, = work.glob("linux-source-*.deb")
     with tempfile.TemporaryDirectory(dir=work) as folder:
@@ -193,6 +195,11 @@ def differs(one, other):
     return not one.exists() or not other.exists() or one.read_bytes() != other.read_bytes()
 
 
+def version_note(root):
+    note = root / "debian-version"
+    return note.read_text(encoding="utf-8") if note.exists() else release_of(root)
+
+
 def update(source, tree, chosen):
     """Make @tree the source with the patches; only files that change are written, so that a build goes on from there."""
     tree.parent.mkdir(parents=True, exist_ok=True)
@@ -201,10 +208,13 @@ def update(source, tree, chosen):
         with tempfile.TemporaryDirectory(dir=tree.parent) as folder:
             room = pathlib.Path(folder)
             touched, applied = patched(source, chosen, room)
-            if not (tree / "Makefile").exists():
-                shutil.rmtree(tree, ignore_errors=True)
+            if not (tree / "Makefile").exists() or version_note(tree) != version_note(source):
+                for half in (tree, f"{tree}.new"):
+                    shutil.rmtree(half, ignore_errors=True)
                 # patch() and we make new files, so links are as good as copies.
-                run(["cp", "-a", "--link", str(source), str(tree)], "copy the source")
+                run(["cp", "-a", "--link", str(source), f"{tree}.new"], "copy the source")
+                os.rename(f"{tree}.new", tree)
+            (tree / "patched-by").write_text(f"{digest(chosen)}\n", encoding="utf-8")
             note = tree / "patched-files"
             before = set(note.read_text(encoding="utf-8").split()) if note.exists() else set()
             note.write_text("\n".join(sorted(touched | before)) + "\n", encoding="utf-8")

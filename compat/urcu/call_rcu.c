@@ -130,6 +130,8 @@ static void *work(void *arg)
 		lull_store_relaxed(&w->waits_for, 0ul);
 		run(w);
 	}
+	if (w->domain->record() && w->domain->record()->registered)
+		w->domain->leave(); /* there may be nobody to notice the exit */
 	/*
 	 * ORDER URCU-7: all that the worker did before it has ended; pairs with URCU-7 in end_thread(); without it
 	 * its queue is freed under it; model/urcu/ended.litmus

@@ -55,9 +55,9 @@ static void synchronize(const char *call)
 	if (IN_SECTION())
 		lull__misuse("%s in a read section would wait for itself for ever", call);
 	ENROL();
+	again = OFFLINE();
 	if (lull_unlikely(calls++ % LOOK_ONE_IN == 0))
 		lull__urcu_look_beside();
-	again = OFFLINE();
 	lull__urcu_synchronize(&DOMAIN);
 	if (again)
 		ONLINE();
@@ -107,8 +107,8 @@ void URCU(barrier)(void)
 				  URCU_TEXT(barrier));
 		return;
 	}
-	lull__urcu_look_beside();
 	again = OFFLINE();
+	lull__urcu_look_beside();
 	lull__urcu_barrier(&DOMAIN, URCU_TEXT(barrier));
 	if (again)
 		ONLINE();

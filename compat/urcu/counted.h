@@ -47,6 +47,7 @@ static bool register_record(void)
 static void register_own(void)
 {
 	register_record();
+	own_record.enrolled = false;
 	URCU(reader).tid = pthread_self();
 	URCU(reader).registered = 1;
 }
@@ -71,7 +72,10 @@ static void reads(bool begins)
 /* A thread that waits is registered once, instead of blocking signals each time: two system calls. */
 static void enrol(void)
 {
-	if (lull_unlikely(!own_record.registered) && !lull__urcu_exiting && !register_record())
+	if (lull_likely(own_record.registered) || lull__urcu_leaving)
+		return;
+	own_record.enrolled = true;
+	if (!register_record())
 		URCU(unregister_thread)();
 }
 

@@ -38,6 +38,7 @@ struct urcu_record {
 	struct urcu_record *next, *prev;
 	uint32_t tid;
 	bool registered;
+	bool enrolled; /* it was not the program that registered the thread, and no section: see enrol() in counted.h */
 };
 
 struct urcu_domain {
@@ -108,6 +109,8 @@ void lull__urcu_init(void);
 
 /* The calling thread's registrations have been ended, and nobody would end another one: it is for one section. */
 extern __thread bool lull__urcu_exiting __attribute__((tls_model("initial-exec")));
+/* The calling thread exits; a registration for waits alone may outlive it. */
+extern __thread bool lull__urcu_leaving __attribute__((tls_model("initial-exec")));
 
 /* Returns false if nobody will notice that the thread exits: then it must unregister before. */
 bool lull__urcu_register(struct urcu_domain *d, struct urcu_record *record);

@@ -10,6 +10,8 @@
 #include "call_rcu.h"
 
 __thread bool lull__urcu_exiting __attribute__((tls_model("initial-exec")));
+__thread bool lull__urcu_leaving __attribute__((tls_model("initial-exec")));
+static __thread uintptr_t round_now __attribute__((tls_model("initial-exec"))); /* of destructors; 0: none yet */
 static pthread_key_t exit_key;
 static uint32_t threads; /* of all flavors, for lull top */
 
@@ -21,14 +23,29 @@ static uint32_t threads; /* of all flavors, for lull top */
 
 /* ---- threads come and go -------------------------------------------------------------------------- */
 
+/* Threads that only wait need no registration to the end. In later rounds they are not registered again. */
+static void leave_enrolled(void)
+{
+	lull__urcu_leaving = true;
+	for (struct urcu_domain *const *d = lull__urcu_domains; *d; d++) {
+		const struct urcu_record *record = (*d)->record();
+
+		if (record && record->registered && record->enrolled && !(*record->word & URCU_NEST_MASK))
+			(*d)->leave();
+	}
+}
+
 /*
  * End the registrations that a thread leaves behind, in the last round of destructors: those of the program may still
- * read in the rounds before.
+ * read in the rounds before. Who registers meanwhile does not begin the rounds anew, since there will be no more of them.
  */
 static void thread_exit(void *round)
 {
 	uintptr_t next = (uintptr_t)round + 1;
 
+	if (!lull__urcu_leaving)
+		leave_enrolled();
+	round_now = next;
 	if (next <= LAST_ROUND && pthread_setspecific(exit_key, (const void *)next) == 0)
 		return;
 	lull__urcu_exiting = true;
@@ -120,7 +137,7 @@ bool lull__urcu_register(struct urcu_domain *d, struct urcu_record *record)
 				lull_store_relaxed(record->word, 0ul);
 		}
 		/* There may be no memory for the value. */
-		pthread_setspecific(exit_key, (const void *)(uintptr_t)1);
+		pthread_setspecific(exit_key, (const void *)(round_now ? round_now : 1));
 	}
 	noticed = pthread_getspecific(exit_key) != NULL;
 	lull__unlock(&d->registry);

@@ -8,7 +8,7 @@
  *
  * Memory. The thread that deferred a pointer also frees it, in its later calls, a few at a time: as soon as a
  * grace period has passed, or no hazard pointer names the object, and while the memory is still in its cache.
- * A small backlog makes deferral fast. So it is with pure callbacks (lull_rcu_call_pure), outside sections.
+ * A small backlog makes deferral fast. So it is with pure callbacks (lull_rcu_call_pure and its like), outside sections.
  *
  * Other callbacks. They run user code, so one background thread runs them: no callback ever runs under a lock that
  * its caller holds. It is woken for a call that comes alone; where many come, it runs them in batches, every

@@ -2,7 +2,7 @@
 #
 # Replace the queueing discipline "mq" of a device with 96 queues. Each queue has a discipline with a lock class of its own,
 # so each replacement unregisters 96 keys. QUEUES and REPLACEMENTS are set by kernel/stages/lockdep.py.
-dmesg -n 4
+dmesg -n 5
 
 # By their paths, because busybox's shell takes its own ip and tc first.
 

@@ -43,7 +43,7 @@ def milliseconds(ns):
 
 
 def one_boot(console):
-    """The letter's two tables, and the scans. (lines, {"0": grace periods with a second scan, "1": ...})"""
+    """The letter's two tables, and the scans. (lines, {"0": grace periods with a second scan, "1": ...}, {"0": times, ...})"""
     runs = [pairs(words) for words in said(console, "run")]
     if len(runs) != 2 * RUNS:
         raise Wrong(f"{len(runs)} of {2 * RUNS} runs have a line")
@@ -57,14 +57,14 @@ def one_boot(console):
                          *(run[key] for key in ("gps", "none", "one", "more"))))
         second[early] = sum(int(row[-1]) for row in rows[1:])
         lines += [name, *columns(rows), ""]
-    return lines, second
+    return lines, second, {early: sum(int(run["mean"]) for run in runs if run["early"] == early) for early in NAMES}
 
 
 def table(consoles):
-    totals = {}
+    totals, means = {}, {}
     for name, console in consoles.items():
         cpus = int(re.search(r"@@ begin .*, (\d+) CPUs", console).group(1))
-        lines, totals[name] = one_boot(console)
+        lines, totals[name], means[name] = one_boot(console)
         yield f"{cpus} CPU{'s' if cpus > 1 else ''}, idle; {RUNS} runs of {GRACE_PERIODS} synchronize_rcu(), off and on by turns"
         yield COUNTED
         yield ""
@@ -75,6 +75,8 @@ def table(consoles):
     yield "reports the CPU within a millisecond: scans are not needed for it, off or on. Processors with deep idle states stop it."
     if totals["one-cpu"]["1"]:
         raise Wrong(f"with one CPU and the switch on, {totals['one-cpu']['1']} grace periods needed a second scan")
+    if means["one-cpu"]["1"] * 10 > means["one-cpu"]["0"]:
+        raise Wrong("with one CPU the switch makes grace periods less than ten times as fast")
 
 
 STAGE = Stage(

@@ -30,7 +30,7 @@ torture()
 	rmmod $4
 	count $1 $2
 }}
-dmesg -n 3
+dmesg -n 5
 for type in context acquire; do
 	torture product $type {SECONDS} hazptr
 	torture none $type {SECONDS} hazptr_faulty broken=none

@@ -19,7 +19,7 @@ NAMES = {
 }
 
 SCRIPT = f"""
-dmesg -n 3
+dmesg -n 5
 mod hazptr
 for round in $(seq {ROUNDS}); do
 	for path in /run ""; do
@@ -36,7 +36,7 @@ rmmod hazptr
 
 # One thread and a clock that counts instructions: what a use of the label costs while nobody else wants the line.
 COUNT = f"""
-dmesg -n 3
+dmesg -n 5
 mod hazptr
 for keep in {' '.join(WAYS)}; do
 	dmesg -c >/dev/null

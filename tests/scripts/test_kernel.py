@@ -184,11 +184,11 @@ class Tables(unittest.TestCase):
         self.assertEqual(stage.said("x @@ run no\n@@ run a=1 b\n@@ runner c\n", "run"), [["a=1", "b"]])
         self.assertEqual(stage.pairs(["a=1", "b", "c=d=e"]), {"a": "1", "c": "d=e"})
 
-    def early(self, second, runs=6, gps=101):
+    def early(self, second, runs=6, gps=101, on=25000):
         lines = ["@@ begin 7.2.13, 1 CPUs"]
         for run in range(1, runs + 1):
             for early in (0, 1):
-                lines.append(f"@@ run number={run} early={early} n=100 mean=4000000 min=3000000 max=5000000 ns gps={gps} none=1 "
+                lines.append(f"@@ run number={run} early={early} n=100 mean={on if early else 1006000} min=3000000 max=5000000 ns gps={gps} none=1 "
                              f"one=0 more={second[early]}")
         return "\n".join(lines)
 
@@ -197,9 +197,10 @@ class Tables(unittest.TestCase):
         good = self.early((100, 0))
         text = "\n".join(early.table({"one-cpu": good, "four-cpus": good}))
         self.assertIn("one-cpu 600 -> 0", text)
-        self.assertIn("4.000 ms", text)
+        self.assertIn("1.006 ms", text)
         for bad, words in ((self.early((100, 1)), "6 grace periods needed a second scan"), (self.early((1, 0), runs=5), "10 of 12"),
-                           (self.early((1, 0), gps=99), "99 grace periods of 100")):
+                           (self.early((1, 0), gps=99), "99 grace periods of 100"),
+                           (self.early((0, 0), on=1006000), "less than ten times as fast")):
             with self.assertRaises(stage.Wrong) as caught:
                 list(early.table({"one-cpu": bad, "four-cpus": good}))
             self.assertIn(words, str(caught.exception))

@@ -83,6 +83,45 @@ static void behind_updater(void)
 	update(false);
 }
 
+static pthread_key_t key;
+
+static void waits_at_exit(void *unused)
+{
+	(void)unused;
+	rcu_unregister_thread();
+	synchronize_rcu();
+}
+
+static void *exits(void *registers)
+{
+	if (registers)
+		rcu_register_thread();
+	MUST(pthread_setspecific(key, &key) == 0);
+	return NULL;
+}
+
+/* The key is younger than those of what stands in for liburcu, so its destructor runs behind theirs. */
+static void behind_exit(void *registers)
+{
+	pthread_t thread;
+
+	synchronize_rcu();
+	MUST(pthread_key_create(&key, waits_at_exit) == 0);
+	MUST(pthread_create(&thread, NULL, exits, registers) == 0);
+	MUST(pthread_join(thread, NULL) == 0);
+	update(false);
+}
+
+static void behind_exit_of_registered(void)
+{
+	behind_exit(&key);
+}
+
+static void behind_exit_of_other(void)
+{
+	behind_exit(NULL);
+}
+
 static void beside_reader(void)
 {
 	pthread_t thread;
@@ -115,11 +154,13 @@ int main(void)
 {
 	int nobody = status_of(of_nobody, "unregistered"), registered = status_of(of_registered, "registered"),
 	    behind = status_of(behind_updater, "behind an updater that has gone"),
+	    exit1 = status_of(behind_exit_of_registered, "behind a thread that waits at its exit"),
+	    exit2 = status_of(behind_exit_of_other, "behind a thread that first waits at its exit"),
 	    beside = status_of(beside_reader, "beside a reader that is outside");
 
 	if (WIFEXITED(nobody) && WEXITSTATUS(nobody) == 77) {
 		printf("skipped: no seccomp filters here\n");
 		return 77;
 	}
-	return nobody || registered || behind || beside;
+	return nobody || registered || behind || exit1 || exit2 || beside;
 }

@@ -566,6 +566,19 @@ static void print_end(void)
 	pr_alert(TAG "--- End of test: %s\n", failed ? "FAILURE" : "SUCCESS");
 }
 
+static void end_all(void)
+{
+	int i;
+
+	stop_all();
+	stretch_steps(false);
+	while (release_pending())
+		;
+	/* Each barrier is one step of the pipe for the last elements. */
+	for (i = 0; i < 2 * PIPE; i++)
+		hazptr_barrier();
+}
+
 static int __init torture_init(void)
 {
 	int error, i;
@@ -594,25 +607,14 @@ static int __init torture_init(void)
 		error = start(stutterer, "stutter");
 	pr_alert(TAG "--- Start of test: type=%s nreaders=%d nwriters=%d stutter_ms=%d onoff_ms=%d\n",
 		 type, nreaders, nwriters, stutter_ms, onoff_ms);
-	if (error) {
-		stop_all();
-		stretch_steps(false);
-		hazptr_barrier();
-	}
+	if (error)
+		end_all();
 	return error;
 }
 
 static void __exit torture_exit(void)
 {
-	int i;
-
-	stop_all();
-	stretch_steps(false);
-	while (release_pending())
-		;
-	/* Each barrier is one step of the pipe for the last elements. */
-	for (i = 0; i < 2 * PIPE; i++)
-		hazptr_barrier();
+	end_all();
 	if (elements_under_way()) {
 		pr_alert(TAG "%d elements did not come back\n", elements_under_way());
 		atomic_long_inc(&leaks);
