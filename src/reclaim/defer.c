@@ -394,7 +394,7 @@ __attribute__((always_inline)) static inline void defer(int kind, void *item, si
 	lull__queue_append(q, item, bytes);
 	/* REC-2 as in lull__notify(). A light fence: where that is a real one, `append_until` is 0 and we are not here. */
 	lull_compiler_barrier();
-	if (lull__sleeps(ASLEEP))
+	if (lull_unlikely(lull__sleeps(ASLEEP)))
 		take_turn(q);
 }
 
