@@ -88,22 +88,27 @@ static bool rest(struct call_rcu_data *w, uint32_t event, uint64_t last_ns)
 	return true;
 }
 
-static void *work(void *arg)
+static void begin(struct call_rcu_data *w)
 {
-	struct call_rcu_data *w = arg;
-	uint64_t last_ns = 0;
+	cpu_set_t set;
 
 	lull__urcu_own_worker = w;
 	pthread_setname_np(pthread_self(), "lull-call-rcu");
 	if (w->cpu >= 0) {
-		cpu_set_t set;
-
 		CPU_ZERO(&set);
 		CPU_SET((unsigned)w->cpu % CPU_SETSIZE, &set);
 		sched_setaffinity(0, sizeof(set), &set); /* that CPU may not be there */
 	}
 	w->domain->reads(true);
 	w->domain->reads(false);
+}
+
+static void *work(void *arg)
+{
+	struct call_rcu_data *w = arg;
+	uint64_t last_ns = 0;
+
+	begin(w);
 	for (;;) {
 		/*
 		 * ORDER URCU-6: the event before the queue; pairs with URCU-6 in nudge(); without it as there;
