@@ -27,7 +27,7 @@
  * flavor qsbr the word is 0 offline, else what `ctr` was at the last quiescent state.
  */
 #define URCU_NEST_MASK 0xffffffffUL
-#define URCU_FIRST     (1ul << 32 | 1) /* what readers of counted sections store before the first grace period */
+#define URCU_FIRST     (1ul << 32 | 1) /* the word of a section before the first grace period */
 #define URCU_OUTSIDE   (URCU_NEST_MASK + 1) /* of called readers: the next lock goes out of line */
 _Static_assert(sizeof(unsigned long) == 8, "liburcu's word has 32 bits for each half");
 
@@ -40,7 +40,7 @@ struct urcu_reader {
 	unsigned long ctr;
 	uint32_t unused;
 	uint32_t slow; /* URCU_SLOW_*: for called readers; inlined ones do not know it */
-	unsigned long outside; /* what called readers leave in `ctr`: 0, or URCU_OUTSIDE in slow mode */
+	unsigned long outside; /* called readers store this in `ctr` at the end: 0, or URCU_OUTSIDE in slow mode */
 	char line1[URCU_LINE - 2 * sizeof(unsigned long) - 2 * sizeof(uint32_t)];
 	void *node[2];
 	pthread_t tid;

@@ -213,7 +213,7 @@ void lull__urcu_workers_fork_child(struct urcu_domain *d)
 	for (struct call_rcu_data *w = d->workers; w; w = w->next) {
 		w->running.word = 0;
 		w->has_thread = w == lull__urcu_own_worker;
-		w->stop = w->ended = 0; /* who wanted it to end is not here */
+		w->stop = w->ended = 0; /* the thread that was ending it is not in this process */
 		w->waits_for = 0;
 	}
 	pthread_mutex_init(&create_lock, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the parts of the test of FUTEX2_SPIN share. */
+/* Shared by the parts of the test of FUTEX2_SPIN. */
 #ifndef FUTEX_SPIN_H
 #define FUTEX_SPIN_H
 
@@ -54,7 +54,7 @@ extern struct shared {
 	} robust;
 } *shared;
 
-/* What the kernel counts in /sys/kernel/debug/futex_spin; names in futex_spin_owner.c. */
+/* The counts of /sys/kernel/debug/futex_spin; futex_spin_owner.c has their names. */
 enum { WAITS, UNOWNED, REFUSED, IDLE_OWNER, SPINS, TURNS, WOKEN, CHANGED, STOPPED, RESCHED, SIGNAL, TIMEOUT, LIMIT, FAULT,
        N_COUNTS };
 

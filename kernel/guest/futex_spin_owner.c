@@ -132,7 +132,7 @@ void pin(int cpu)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
-/* What this thread starts from now on runs on the last CPU. */
+/* Pin this thread, and the threads that it starts later, to the last CPU. */
 void begin_owner(void)
 {
 	pin(sysconf(_SC_NPROCESSORS_ONLN) - 1);

@@ -61,7 +61,10 @@
 /* A slot: NULL, or the callback_head of an object that must stay. */
 typedef void *hazptr_t;
 
-/* What the scan saw in a slot. It is here so that a scan, which runs to free memory, needs none. */
+/*
+ * A slot, as the scan saw it. A context has one for each of its slots, so that a scan, which
+ * runs to free memory, allocates none.
+ */
 struct hazptr_snapshot {
 	struct rb_node node;
 	void *addr;
@@ -169,7 +172,7 @@ static inline bool __hazptr_same(const void *a, const void *b)
 struct hazptr_cpu;
 
 struct hazptr_ctx {
-	void **slot;		/* what names the object: a CPU's slot, or @parked; NULL: none */
+	void **slot;		/* the place of the name: a CPU's slot, or @parked; NULL: none */
 	void *parked;
 	struct hazptr_cpu *cpu;	/* in whose list it is, when @slot is @parked */
 	struct list_head entry;
