@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
-import time
+import threading
 
 import tree
 from tree import HERE, Failed, run
@@ -98,16 +98,14 @@ class Kernel:
         self.out = self.root / f"O-{self.name}"
         self.image = self.out / "arch/x86/boot/bzImage"
         self.log = self.root.parent / f"build-{self.root.name}-{self.name}.log"
+        self.lock = threading.Lock()  # over the folders of modules: stages may want the same one
 
     def build(self):
-        """The time that it took, in seconds."""
-        since = time.monotonic()
         self.log.unlink(missing_ok=True)
         configure(self.root, self.out, self.fragments)
         make(self.root, "bzImage", "modules", out=self.out.name, log=self.log)
         if not self.image.exists():
             raise Failed(f"no {self.image}")
-        return time.monotonic() - since
 
     def release(self):
         return (self.out / "include/config/kernel.release").read_text(encoding="utf-8").strip()
@@ -150,10 +148,3 @@ def program(name, into):
     run(["gcc", "-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-pthread", "-static", "-o", str(into / name),
          str(HERE / "guest" / f"{name}.c"), *map(str, parts)], f"compile {name}.c")
     return into / name
-
-
-def build_all(source, root, chosen, fragments):
-    """The tree @root: source with patches; and the kernel of @fragments in it. (kernel, [patches applied], seconds)"""
-    applied = tree.update(source, root, chosen)
-    kernel = Kernel(root, fragments)
-    return kernel, applied, kernel.build()

@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: MIT
 """What surrounds the kernel of scripts/kernel: its patches, what the guest said, tables; no kernel, no emulator."""
+import argparse
+import contextlib
+import importlib.machinery
 import importlib.util
+import io
 import os
 import shutil
 import subprocess
 import sys
+import threading
+import time
 import unittest
 
 from support import ROOT, Case
@@ -15,6 +21,7 @@ sys.path.insert(0, str(ROOT / "kernel"))
 import build  # noqa: E402 (behind the path)
 import checks  # noqa: E402
 import guest  # noqa: E402
+import lanes  # noqa: E402
 import stage  # noqa: E402
 import tree  # noqa: E402
 
@@ -43,11 +50,14 @@ diff --git a/words b/words
 """
 
 
-def load_stage(name):
-    spec = importlib.util.spec_from_file_location(name, ROOT / f"kernel/stages/{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+def load(name, loader):
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    loader.exec_module(module)
     return module
+
+
+def load_stage(name):
+    return load(name, importlib.machinery.SourceFileLoader(name, str(ROOT / f"kernel/stages/{name}.py")))
 
 
 NEEDS_PATCH = unittest.skipUnless(shutil.which("patch"), "no command patch here")
@@ -248,6 +258,105 @@ class Builds(unittest.TestCase):
         done = subprocess.run([ROOT / "scripts/kernel", "moon"], stderr=subprocess.PIPE, text=True, check=False)
         self.assertEqual(done.returncode, 2)
         self.assertIn("no stage 'moon'; there are: fetch patch build check ", done.stderr)
+
+
+class Kernel:
+    """Stands for a kernel that is built."""
+
+    def __init__(self, name="base", wrong=""):
+        self.name, self.wrong, self.lock = name, wrong, threading.Lock()
+
+
+class Lanes(Case):
+    """Which stages run, in which order, and at the same time as what."""
+
+    STAGES = {"a": ("slow",), "b": (), "c": (), "d": ("slow",), "e": ()}
+
+    def setUp(self):
+        super().setUp()
+        self.script = load("kernel_script", importlib.machinery.SourceFileLoader("kernel_script", str(ROOT / "scripts/kernel")))
+        self.done, self.built, self.wrong, self.lock = [], [], {}, threading.Lock()
+
+    def run_all(self, keep=False, processors=2, names=None):
+        run = self.script.Run(argparse.Namespace(work=self.root / "work", out=self.root / "out", plain=True, keep=keep))
+        run.processors = lanes.Processors(processors)
+        run.build = lambda what: self.built.append(what.config) or Kernel()
+        run.stage = self.stage
+        known = {name: stage.Stage(name, [], None, config=config) for name, config in self.STAGES.items()}
+        with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.redirect_stderr(io.StringIO()):
+            code = run.all(names or list(known), known)
+        return code, said.getvalue()
+
+    def stage(self, name, _what):
+        with self.lock:
+            self.done.append(name)
+        if name in self.wrong:
+            raise self.wrong[name]
+
+    def test_the_kernel_of_most_stages_is_built_first(self):
+        code, said = self.run_all(processors=1)
+        self.assertEqual((code, self.built, self.done), (0, [(), ("slow",)], ["b", "c", "e", "a", "d"]))
+        self.assertIn("5 passed, 0 failed, 0 skipped\n", said)
+
+    def test_times_of_a_whole_run_only(self):
+        self.run_all()
+        text = (self.root / "out/times.txt").read_text()
+        self.assertTrue(text.startswith("$ scripts/kernel\n"))
+        self.assertIn("stage e", text)
+        (self.root / "out/times.txt").unlink()
+        self.run_all(names=["a", "b"])
+        self.wrong["a"] = stage.Wrong("no")
+        self.run_all(keep=True)
+        self.assertFalse((self.root / "out/times.txt").exists())
+
+    def test_the_first_failure_ends_it(self):
+        self.wrong["c"] = stage.Wrong("7 is not 8")
+        code, said = self.run_all(processors=1)
+        self.assertEqual((code, self.done), (1, ["b", "c"]))
+        self.assertIn("c: FAILED: 7 is not 8\n1 passed, 1 failed, 3 skipped\n", said)
+
+    def test_keep(self):
+        self.wrong["c"] = tree.Failed("no")
+        code, said = self.run_all(keep=True)
+        self.assertEqual((code, sorted(self.done)), (1, ["a", "b", "c", "d", "e"]))
+        self.assertIn("4 passed, 1 failed, 0 skipped\n", said)
+
+    def test_a_kernel_that_cannot_be_built(self):
+        def fail(_what):
+            raise tree.Failed("make failed")
+
+        run = self.script.Run(argparse.Namespace(work=self.root, out=self.root, plain=True, keep=True))
+        run.build = fail
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            self.assertEqual(run.all(["a", "b"], {name: stage.Stage(name, [], None) for name in "ab"}), 1)
+        self.assertIn("a: FAILED: make failed\n", said.getvalue())
+        self.assertIn("b: FAILED: make failed\n", said.getvalue())
+
+    def test_processors(self):
+        both, order = lanes.Processors(2), []
+
+        def await_waiting(count):
+            for _ in range(10000):
+                if len(both.waiting) >= count:
+                    return
+                time.sleep(0.001)
+            self.fail(f"nobody waits as number {count}")
+
+        def take(name, count):
+            with both.taken(count):
+                order.append(name)
+
+        with both.taken(1):
+            wide = threading.Thread(target=take, args=("wide", 9), daemon=True)
+            wide.start()
+            await_waiting(1)
+            narrow = threading.Thread(target=take, args=("narrow", 1), daemon=True)
+            narrow.start()
+            await_waiting(2)
+            self.assertEqual(order, [])  # narrow came later, though there is room for it
+        wide.join()
+        narrow.join()
+        self.assertEqual((order, both.free), (["wide", "narrow"], 2))
 
 
 class Modules(Case):
