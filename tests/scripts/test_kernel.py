@@ -274,7 +274,7 @@ class Lanes(Case):
 
     def setUp(self):
         super().setUp()
-        self.script = load("kernel_script", importlib.machinery.SourceFileLoader("kernel_script", str(ROOT / "scripts/kernel")))
+        self.script = load("main", importlib.machinery.SourceFileLoader("main", str(ROOT / "kernel/main.py")))
         self.done, self.built, self.wrong, self.lock = [], [], {}, threading.Lock()
 
     def run_all(self, keep=False, processors=2, names=None):
