@@ -124,6 +124,9 @@ const struct lull__oracle *const lull__oracles[] = {
 #ifdef LULL_ORACLE_BPF
 	&lull__oracle_bpf,
 #endif
+#ifdef LULL_ORACLE_KERNEL
+	&lull__oracle_kernel,
+#endif
 	&lull__oracle_rseq,
 	&lull__oracle_none,
 #ifdef LULL_ORACLE_SLICE

@@ -125,9 +125,9 @@ static void check_oracle(char *value)
 {
 	if (!strcmp(value, "rseq") || !strcmp(value, "none"))
 		return;
-	if (strcmp(value, "bpf") && strcmp(value, "kernel"))
+	if (strcmp(value, "bpf") && strcmp(value, "kernel") && strcmp(value, "slice"))
 		refuse("environment LULL_OWNER_ORACLE='", value,
-		       "' is not known; it can be rseq, bpf, kernel or none");
+		       "' is not known; it can be rseq, bpf, kernel, slice or none");
 	hide_oracle(value);
 }
 

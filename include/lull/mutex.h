@@ -12,11 +12,14 @@
  *		run; else lull takes it to run, for some tens of microseconds, or ten if that was in vain lately
  *	bpf	a program in the kernel keeps a table of the thread that runs on each CPU; a user with the
  *		right to load it has done so (`lull oracle`)
- *	kernel	as rseq; and the owner asks the kernel not to be preempted (rseq time-slice extension)
+ *	kernel	the kernel spins for a waiter that is about to sleep, while the owner runs (FUTEX2_SPIN, which no
+ *		released kernel has)
+ *	slice	as rseq; and the owner asks the kernel not to be preempted (rseq time-slice extension)
  *	none	nobody knows: waiters spin for a short bounded time
  *
- * Before the first lock lull chooses the first of `bpf`, `rseq`, `none` that the process can have;
- * LULL_OWNER_ORACLE=rseq|bpf|kernel|none in the environment forces one.
+ * Before the first lock lull chooses the first of `bpf`, `kernel`, `rseq`, `none` that the process can have;
+ * LULL_OWNER_ORACLE=rseq|bpf|kernel|slice|none in the environment forces one. Unless it is forced, lull does not try
+ * whether the kernel has `kernel` where a filter sees the thread's system calls (seccomp), or without rseq.
  *
  * A thread that finds the lock free takes it, whoever came first: a free lock never waits for a sleeper to
  * wake up. Sleepers are woken in the order in which they went to sleep. A waiter becomes the heir if it has
@@ -200,7 +203,7 @@ LULL_INLINE bool lull_mutex_is_locked(const struct lull_mutex *m)
 #define LULL_MUTEX_TABLE_DIR "/sys/fs/bpf/lull"
 #define LULL_MUTEX_TABLE     LULL_MUTEX_TABLE_DIR "/running"
 
-/* Return the oracle of this process: "rseq", "bpf", "kernel" or "none". Any context. */
+/* Return the oracle of this process: "rseq", "bpf", "kernel", "slice" or "none". Any context. */
 LULL_API const char *lull_mutex_oracle_name(void);
 
 /*

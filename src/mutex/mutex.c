@@ -116,7 +116,7 @@ static int futex_wait(struct lull__lock_wait *wait, uint32_t word, uint32_t bits
 	lull__check_may_block("lull_mutex_lock");
 	if (wait->deadline_ns == LULL__NEVER)
 		lull__check_mutex_waits(wait->m, wait->tid);
-	err = lull__futex_wait_bits(&wait->m->word, word, bitset, until_ns, wait->shared);
+	err = lull__oracle_wait(&wait->m->word, word, bitset, until_ns, wait->shared);
 	return err == -ETIMEDOUT && until_ns != wait->deadline_ns ? -EINTR : err;
 }
 

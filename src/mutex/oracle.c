@@ -119,7 +119,7 @@ static const struct lull__oracle *first_usable(void)
 {
 	const struct lull__oracle *const *at = lull__oracles;
 
-	while ((*at)->when_asked || !(*at)->usable())
+	while ((*at)->when_asked || ((*at)->may_try && !(*at)->may_try()) || !(*at)->usable())
 		at++; /* ends at `none`, if not before */
 	return *at;
 }
@@ -209,6 +209,14 @@ int lull_mutex_choose_oracle(const char *name)
 enum lull__runs lull__oracle_runs(struct lull__sighting *sighting, uint32_t tid)
 {
 	return lull_load_relaxed(&chosen)->runs(sighting, tid);
+}
+
+int lull__oracle_wait(uint32_t *word, uint32_t value, uint32_t bitset, uint64_t deadline_ns, bool shared)
+{
+	const struct lull__oracle *oracle = lull_load_relaxed(&chosen);
+
+	return oracle->wait ? oracle->wait(word, value, bitset, deadline_ns, shared) :
+			      lull__futex_wait_bits(word, value, bitset, deadline_ns, shared);
 }
 
 bool lull__oracle_inline_locks(void)

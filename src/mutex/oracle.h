@@ -24,8 +24,11 @@ struct lull__oracle {
 	const char *name;
 	bool inline_locks; /* the oracle need not be told of locks */
 	bool when_asked;   /* choose it only by name */
+	bool (*may_try)(void); /* may usable() be called though nobody has named the oracle? NULL: yes */
 	bool (*usable)(void);
 	enum lull__runs (*runs)(struct lull__sighting *sighting, uint32_t tid);
+	/* Sleep for an owner, as lull__futex_wait_bits() does, which is called if this is NULL. */
+	int (*wait)(uint32_t *word, uint32_t value, uint32_t bitset, uint64_t deadline_ns, bool shared);
 	/* NULL: the oracle need not be told. */
 	void (*thread_enter)(void); /* the calling thread locks for the first time */
 	void (*tries)(void);	    /* the calling thread is about to try for a lock */
@@ -52,6 +55,7 @@ bool lull__oracle_slice_over(void);
 bool lull__oracle_inline_locks(void);
 void lull__oracle_thread_enter(void);
 void lull__oracle_tries(void);
+int lull__oracle_wait(uint32_t *word, uint32_t value, uint32_t bitset, uint64_t deadline_ns, bool shared);
 void lull__oracle_sleeps(void); /* the calling thread is about to sleep for the first time in its wait */
 void lull__oracle_acquired(void);
 void lull__oracle_released(void);

@@ -19,7 +19,7 @@ static void slice_thread_enter(void)
 }
 
 const struct lull__oracle lull__oracle_slice = {
-	.name = "kernel",
+	.name = "slice",
 	.when_asked = true,
 	.usable = slice_usable,
 	.runs = lull__oracle_rseq_runs,

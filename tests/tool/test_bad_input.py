@@ -126,7 +126,7 @@ class Environment(Case):
             for args in (["--version"], ["mutexscale", *ENDLESS["mutexscale"]], []):
                 line = self.bad(*args, env={"LULL_OWNER_ORACLE": value})
                 self.assertIn("LULL_OWNER_ORACLE", line)
-                self.assertIn("rseq, bpf, kernel or none", line)
+                self.assertIn("rseq, bpf, kernel, slice or none", line)
         for value in ("none", ""):
             self.good("--version", env={"LULL_OWNER_ORACLE": value})
 

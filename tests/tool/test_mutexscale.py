@@ -30,7 +30,7 @@ class Measured(Case):
         text = self.good("mutexscale", *args, "--json", "results.json", **more)
         root = self.results("results.json")
         self.assert_documented(root, "mutexscale")
-        self.assertIn(root["oracle"], ("rseq", "bpf", "kernel", "none"))
+        self.assertIn(root["oracle"], ("rseq", "bpf", "kernel", "slice", "none"))
         return text, root
 
 

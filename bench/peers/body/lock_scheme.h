@@ -103,7 +103,7 @@ struct bench_lock_scheme {
 };
 
 extern const struct bench_lock_scheme bench_lock_lull_mutex, bench_lock_lull_mutex_rseq,
-	bench_lock_lull_mutex_bpf, bench_lock_lull_mutex_kernel, bench_lock_lull_mutex_none,
+	bench_lock_lull_mutex_bpf, bench_lock_lull_mutex_kernel, bench_lock_lull_mutex_slice, bench_lock_lull_mutex_none,
 	bench_lock_pthread, bench_lock_pthread_adaptive, bench_lock_pthread_pi, bench_lock_spinlock,
 	bench_lock_futex, bench_lock_spin_park, bench_lock_spin1000_park, bench_lock_absl;
 

@@ -42,6 +42,8 @@ LOCK_SCHEME(bench_lock_lull_mutex_rseq, "lull-mutex-rseq",
 LOCK_SCHEME(bench_lock_lull_mutex_bpf, "lull-mutex-bpf",
 	    "lull_mutex that asks a table in the kernel", "bpf");
 LOCK_SCHEME(bench_lock_lull_mutex_kernel, "lull-mutex-kernel",
-	    "lull_mutex, owners ask for a longer time slice", "kernel");
+	    "lull_mutex, the kernel spins while the owner runs", "kernel");
+LOCK_SCHEME(bench_lock_lull_mutex_slice, "lull-mutex-slice",
+	    "lull_mutex, owners ask for a longer time slice", "slice");
 LOCK_SCHEME(bench_lock_lull_mutex_none, "lull-mutex-none", "lull_mutex without an oracle", "none");
 #endif

@@ -31,7 +31,7 @@ static const void *const reload[] = { &bench_hash_rcu_table, NULL };
 
 static const void *const lock[] = {
 	&bench_lock_lull_mutex,	       &bench_lock_lull_mutex_rseq, &bench_lock_lull_mutex_bpf,
-	&bench_lock_lull_mutex_kernel, &bench_lock_lull_mutex_none, NULL,
+	&bench_lock_lull_mutex_kernel, &bench_lock_lull_mutex_slice, &bench_lock_lull_mutex_none, NULL,
 };
 
 static const void *const scan[] = { &bench_scan_hazptr, &bench_scan_hazptr_fenced, NULL };

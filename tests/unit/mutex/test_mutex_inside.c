@@ -77,7 +77,7 @@ static void pass_time(void)
 #define lull_cas_relaxed(p, old, v)                                                                \
 	(pass_time(), __atomic_compare_exchange_n((p), (old), (v), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 #define lull__now_ns()						 clock_ns
-#define lull__futex_wait_bits(word, value, bits, until, shared) sleep_instead(word, value, bits, until, shared)
+#define lull__oracle_wait(word, value, bits, until, shared)	 sleep_instead(word, value, bits, until, shared)
 #define lull__futex_wake_bits(word, most, bits, shared)	 wake_instead(word, most, bits, shared)
 #define lull__owner_outranks_me(tid)				 outranks(tid)
 #define lull__give_way(rounds)					 hands_over(rounds)

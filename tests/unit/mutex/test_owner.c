@@ -4,6 +4,7 @@
  * with threads that it invents and a table of running threads that it writes itself.
  */
 #include "mutex/mutex_support.h"
+#include "seccomp_support.h"
 
 #include "../../src/os/os.h"
 
@@ -32,6 +33,8 @@ static const struct lull__oracle *const *told; /* instead of those that there ar
 #undef lull__oracles
 #include "../../src/mutex/self.h"
 #include "../../src/oracle/bpf_oracle.c"
+
+#define SYS_FUTEX2_WAIT 455
 
 /* Of no thread: Linux has none above 4194304. One bucket, and so on. */
 #define INVENTED 0x500000u
@@ -391,7 +394,7 @@ static void test_bpf(void **state)
 
 static void test_choose(void **state)
 {
-	const char *const names[] = { "rseq", "bpf", "kernel", "none" };
+	const char *const names[] = { "rseq", "bpf", "kernel", "slice", "none" };
 	const char *before = lull_mutex_oracle_name();
 
 	(void)state;
@@ -399,7 +402,7 @@ static void test_choose(void **state)
 	assert_int_equal(lull_mutex_choose_oracle(""), -EINVAL);
 	assert_int_equal(lull_mutex_choose_oracle("Rseq"), -EINVAL);
 	assert_string_equal(lull_mutex_oracle_name(), before);
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < 5; i++) {
 		bool usable = by_name(names[i])->usable();
 
 		assert_int_equal(lull_mutex_choose_oracle(names[i]), usable ? 0 : -ENOTSUP);
@@ -462,12 +465,12 @@ static void forced_none(void)
 
 static void test_forced(void **state)
 {
-	const char *const names[] = { "rseq", "bpf", "kernel" };
+	const char *const names[] = { "rseq", "bpf", "kernel", "slice" };
 
 	(void)state;
 	lull_mutex_oracle_name(); /* the library has asked for itself */
-	expect_ignored(forced_nonsense, "LULL_OWNER_ORACLE is \"rseqq\", which is ignored; it can be bpf, rseq, none or kernel");
-	for (int i = 0; i < 3; i++) {
+	expect_ignored(forced_nonsense, "LULL_OWNER_ORACLE is \"rseqq\", which is ignored; it can be bpf, kernel, rseq, none or slice");
+	for (int i = 0; i < 4; i++) {
 		not_here = names[i];
 		if (!by_name(names[i])->usable())
 			expect_ignored(forced_not_here, "which is not available here and is ignored");
@@ -475,10 +478,15 @@ static void test_forced(void **state)
 	expect_fine(forced_none);
 }
 
-/* In the order of the header, where the process can have them; `kernel` for who asks for it. */
+static bool may_have(const struct lull__oracle *oracle)
+{
+	return (!oracle->may_try || oracle->may_try()) && oracle->usable();
+}
+
+/* In the order of the header, where the process can have them; `slice` for who asks for it. */
 static void test_first_usable(void **state)
 {
-	static const char *const order[] = { "bpf", "rseq", "none" };
+	static const char *const order[] = { "bpf", "kernel", "rseq", "none" };
 	const struct lull__oracle *wanted = NULL;
 	size_t at = 0;
 
@@ -486,20 +494,149 @@ static void test_first_usable(void **state)
 	for (size_t i = 0; lull__oracles[i]; i++) {
 		if (lull__oracles[i]->when_asked)
 			continue;
-		while (at < 3 && strcmp(order[at], lull__oracles[i]->name) != 0)
+		while (at < 4 && strcmp(order[at], lull__oracles[i]->name) != 0)
 			at++; /* this build may lack one */
-		assert_true(at < 3);
-		if (!wanted && lull__oracles[i]->usable())
+		assert_true(at < 4);
+		if (!wanted && may_have(lull__oracles[i]))
 			wanted = lull__oracles[i];
 	}
-	assert_string_equal(lull__oracles[0]->name, by_name("bpf") ? "bpf" : "rseq");
+	assert_string_equal(lull__oracles[0]->name, by_name("bpf") ? "bpf" : by_name("kernel") ? "kernel" : "rseq");
 	assert_non_null(by_name("none"));
-	assert_true(!by_name("kernel") || by_name("kernel")->when_asked);
+	assert_true(!by_name("slice") || by_name("slice")->when_asked);
 	unsetenv("LULL_OWNER_ORACLE");
 	lull__oracle_init();
 	assert_string_equal(lull_mutex_oracle_name(), wanted->name);
 	lull__mutex_self();
 	assert_int_equal(lull__oracle_rseq_usable(), lull__owner_my_cpu() >= 0);
+}
+
+static int questions, own_sleeps;
+static bool tries, is_usable;
+
+static bool may_try_it(void)
+{
+	return tries;
+}
+
+static bool is_it_usable(void)
+{
+	questions++;
+	return is_usable;
+}
+
+static int sleeps_itself(uint32_t *word, uint32_t was, uint32_t bitset, uint64_t deadline_ns, bool shared)
+{
+	own_sleeps++;
+	assert_int_equal(*word, was);
+	assert_int_equal(bitset, 2);
+	assert_int_equal(deadline_ns, 1234);
+	assert_true(shared);
+	return -EINTR;
+}
+
+static const struct lull__oracle has_all = {
+	.name = "all", .may_try = may_try_it, .usable = is_it_usable, .runs = none_runs, .wait = sleeps_itself,
+};
+
+/* The first one that may be tried and works; of one that may not, nothing is asked. By name it may be had all the same. */
+static void test_may_try(void **state)
+{
+	static const struct lull__oracle *const these[] = { &has_all, &lull__oracle_none, NULL };
+	const struct lull__oracle *before = chosen;
+
+	(void)state;
+	told = these;
+	for (int i = 0; i < 4; i++) {
+		tries = i & 1;
+		is_usable = i & 2;
+		questions = 0;
+		decided = false;
+		lull__oracle_decide();
+		assert_ptr_equal(chosen, i == 3 ? &has_all : &lull__oracle_none);
+		assert_int_equal(questions, tries);
+	}
+	lull__oracle_decide(); /* once in a process */
+	assert_int_equal(questions, 1);
+	tries = false;
+	choose(&lull__oracle_none);
+	assert_int_equal(lull_mutex_choose_oracle("all"), 0);
+	assert_ptr_equal(chosen, &has_all);
+	is_usable = false;
+	assert_int_equal(lull_mutex_choose_oracle("all"), -ENOTSUP);
+	choose(before);
+	told = NULL;
+}
+
+/* An oracle may have a way of its own to sleep; others sleep as ever. */
+static void test_wait(void **state)
+{
+	const struct lull__oracle *before = chosen;
+	uint32_t futex = 5;
+
+	(void)state;
+	chosen = &has_all;
+	own_sleeps = 0;
+	assert_int_equal(lull__oracle_wait(&futex, 5, 2, 1234, true), -EINTR);
+	assert_int_equal(own_sleeps, 1);
+	chosen = &lull__oracle_none;
+	assert_int_equal(lull__oracle_wait(&futex, 5, 2, 1234, true), -ETIMEDOUT);
+	assert_int_equal(lull__oracle_wait(&futex, 4, 2, 1234, true), -EAGAIN);
+	assert_int_equal(own_sleeps, 1);
+	chosen = before;
+}
+
+/* A filter that kills for the call: nobody makes it unasked. Nor does the call that is asked for go unnoticed. */
+static void chosen_under_a_filter(void)
+{
+	unsetenv("LULL_OWNER_ORACLE");
+	filter(SYS_FUTEX2_WAIT, SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_ALLOW);
+	lull__oracle_init();
+	must(strcmp(lull_mutex_oracle_name(), "kernel") != 0);
+	value = 0;
+	counts(NULL);
+}
+
+static void named_under_a_filter(void)
+{
+	filter(SYS_FUTEX2_WAIT, SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_ALLOW);
+	lull_mutex_choose_oracle("kernel");
+}
+
+/* One that answers as a kernel with the flag does, to all: the probe is fooled, and each sleep is refused. */
+static void kernel_that_refuses(void)
+{
+	pthread_t thread[4];
+
+	filter(SYS_FUTEX2_WAIT, SECCOMP_RET_ERRNO | EDEADLK, SECCOMP_RET_ALLOW);
+	init_with("kernel");
+	must(strcmp(lull_mutex_oracle_name(), "kernel") == 0);
+	value = 0;
+	for (int i = 0; i < 4; i++)
+		thread[i] = start_thread(counts, NULL);
+	for (int i = 0; i < 4; i++)
+		join_thread(thread[i]);
+	must(value == 4 * 3000);
+}
+
+static void test_kernel_filtered(void **state)
+{
+	char text[4096];
+	int status;
+
+	(void)state;
+#ifdef LULL_TEST_EMULATED
+	SKIP("qemu-user has no seccomp");
+#endif
+	if (!by_name("kernel"))
+		SKIP("this build has no such oracle");
+	expect_fine(chosen_under_a_filter);
+	if (under_valgrind())
+		SKIP("valgrind prints a line for a call that it does not know");
+	status = run_child(named_under_a_filter, text, sizeof(text));
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGSYS);
+	NEEDS_THREADS_IN_CHILD();
+	expect_fine(kernel_that_refuses);
 }
 
 static int locks_seen;
@@ -692,6 +829,9 @@ int main(void)
 		cmocka_unit_test(test_rseq),
 		cmocka_unit_test(test_bpf),
 		cmocka_unit_test(test_first_usable),
+		cmocka_unit_test(test_may_try),
+		cmocka_unit_test(test_wait),
+		cmocka_unit_test(test_kernel_filtered),
 		cmocka_unit_test(test_choose),
 		cmocka_unit_test(test_choose_first),
 		cmocka_unit_test(test_told_of_releases),

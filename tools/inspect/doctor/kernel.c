@@ -94,7 +94,7 @@ static int try_oracle(const char *oracle)
 static void say_slice(struct report *r, unsigned long features, unsigned registered)
 {
 	const char *key = "slice extension";
-	int err = try_oracle("kernel");
+	int err = try_oracle("slice");
 
 	if (!err)
 		doctor_say(r, key, "offered");
@@ -145,6 +145,16 @@ static const char *probe_answer(long result, int expected)
 	return result < 0 ? strerror(errno) : "unexpected answer";
 }
 
+/* Not 0x08, the flag of the published patch: that means a memory policy today, and is accepted. */
+static const char *spinning_wait(void)
+{
+	int err = try_oracle("kernel");
+
+	return !err	       ? "offered" :
+	       err == -EINVAL ? "n/a (lull was built without it)" :
+				"not offered (no released kernel has FUTEX2_SPIN)";
+}
+
 static void say_futex(struct report *r)
 {
 	uint32_t word = 1;
@@ -162,11 +172,7 @@ static void say_futex(struct report *r)
 	    probe_answer(
 		    syscall(SYS_FUTEX2_WAIT, &word, 0, UINT32_MAX, FUTEX2_U32_PRIVATE, NULL, 0),
 		    EAGAIN));
-	/*
-	 * Not to be found out by asking: 0x08, the flag of the published patch, means a memory policy today,
-	 * and is accepted.
-	 */
-	doctor_say(r, "spinning wait", "no: no released kernel has it");
+	doctor_say(r, "spinning wait", "%s", spinning_wait());
 	if (syscall(SYS_get_robust_list, 0, &head, &len) == 0 && head)
 		doctor_say(r, "robust list", "registered, %zu bytes", len);
 	else

@@ -36,7 +36,7 @@
  */
 static const char *const order[] = {
 	"pthread", "lull-mutex", "lull-mutex-builtin", "lull-mutex-rseq", "lull-mutex-bpf",
-	"lull-mutex-kernel", "lull-mutex-none", "pthread-adaptive", "pthread-pi", "spinlock",
+	"lull-mutex-kernel", "lull-mutex-slice", "lull-mutex-none", "pthread-adaptive", "pthread-pi", "spinlock",
 	"futex", "spin-park", "spin1000-park", "absl", NULL,
 };
 

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel_oracle.c - the oracle that leaves the question to the kernel, which knows exactly who runs (spin_wait.h).
+ *
+ * The lock depends on a sleeper being in the kernel's queue, and on being told whether it was woken; on nothing else, and
+ * so not on the spin. A thread that spins in the kernel is in the queue from before the spin. That is a sleeper to
+ * lull__futex_wake_bits(), which takes it out, and counts it if it is the heir:
+ *
+ *	waiter							owner
+ *	WAITERS in the word
+ *	futex_wait(): the word is the same, into the queue
+ *	spins							word = 0
+ *								futex_wake(): takes the waiter out
+ *	woken: 0
+ *
+ * It may also see the word change before that call, leave the queue by itself, and return -EAGAIN. That is a waiter
+ * who has come a little later, after the word had changed: the owner's call wakes the next sleeper, if there is one,
+ * who sets WAITERS. A waiter whose time is out leaves in the same way without the flag. If the call is faster, the kernel
+ * returns 0, and then this waiter sets WAITERS. So each wake-up that is counted is one that somebody knows of, and
+ * model/mutex/wake.c, where a sleeper may get up by itself at any time, stands for this wait too. WAITERS is in the
+ * word before the kernel compares it: MTX-3 of sleep_once() orders that, and no other order is needed.
+ *
+ * An heir that leaves the queue by itself is one that does not sleep: hand_over() passes it over, and it stays the heir.
+ * HEIR is the kernel's FUTEX_OWNER_DIED, WAITERS its FUTEX_WAITERS: the spin does not care for either. When the owner of a
+ * robust mutex dies the kernel makes the thread id 0, which ends the spin.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "../mutex/oracle.h"
+#include "../os/os.h"
+#include "oracles.h"
+#include "spin_wait.h"
+
+/*
+ * How often a waiter looks at one owner before it asks the kernel to. That takes about as long as the system call, and
+ * is enough for most sections.
+ */
+#define LOOKS 4
+
+static enum lull__runs kernel_runs(struct lull__sighting *sighting, uint32_t tid)
+{
+	if (sighting->tid != tid)
+		*sighting = (struct lull__sighting){ .tid = tid };
+	return sighting->beats++ < LOOKS ? LULL__RUNS_UNKNOWN : LULL__RUNS_NO;
+}
+
+/* Read what comes in @fd right behind @words, of which only the first character is a newline; '\0': not there. */
+static char behind(int fd, const char *words)
+{
+	const char *at = words;
+	char text[256];
+	ssize_t got;
+
+	while ((got = read(fd, text, sizeof(text))) > 0) {
+		for (ssize_t i = 0; i < got; i++) {
+			if (!*at)
+				return text[i];
+			at = text[i] == *at ? at + 1 : text[i] == *words ? words + 1 : words;
+		}
+	}
+	return '\0';
+}
+
+/*
+ * Does no filter see the calling thread's system calls? One may kill for a call that it does not know, so
+ * do not even ask by prctl().
+ */
+static bool unfiltered(void)
+{
+	int saved = errno, fd, cancel;
+	char mode = '\0';
+
+	lull__no_cancel(&cancel);
+	fd = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		mode = behind(fd, "\nSeccomp:\t");
+		close(fd);
+	}
+	lull__may_cancel(cancel);
+	errno = saved;
+	return mode == '0';
+}
+
+/*
+ * valgrind, which prints a line for each call that it does not know, has no restartable sequences. They are older than
+ * what is asked for here.
+ */
+static bool kernel_may_try(void)
+{
+	return lull__oracle_rseq_usable() && unfiltered();
+}
+
+const struct lull__oracle lull__oracle_kernel = {
+	.name = "kernel",
+	.inline_locks = true,
+	.may_try = kernel_may_try,
+	.usable = lull__spin_wait_offered,
+	.runs = kernel_runs,
+	.wait = lull__spin_wait,
+};

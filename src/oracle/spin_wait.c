@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * spin_wait.c - the system call futex_wait() with FUTEX2_SPIN. Idea: FUTEX_SPIN (A. Almeida, 2024).
+ */
+#include <errno.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../os/os.h"
+#include "spin_wait.h"
+
+/* Numbers that headers older than the call, or than the flag, do not have. They are the same on all processors. */
+#define SYS_WAIT     455
+#define SIZE_U32     0x02u
+#define SPIN	     0x10u
+#define PRIVATE	     0x80u
+#define EVERY_BITSET 0xffffffffu
+
+/* As this call has it, also where the C library's structure has 32 bits. */
+struct moment {
+	int64_t sec, nsec;
+};
+
+/* Return 0 or -errno. */
+static int wait_spinning(uint32_t *word, uint32_t value, uint32_t bitset, uint64_t deadline_ns, bool shared)
+{
+	struct moment deadline = {
+		.sec = (int64_t)(deadline_ns / 1000000000u),
+		.nsec = (int64_t)(deadline_ns % 1000000000u),
+	};
+	int saved = errno, result = 0;
+
+	if (syscall(SYS_WAIT, word, (unsigned long)value, (unsigned long)bitset, SIZE_U32 | SPIN | (shared ? 0 : PRIVATE),
+		    deadline_ns == LULL__NEVER ? NULL : &deadline, CLOCK_MONOTONIC) != 0)
+		result = -errno;
+	errno = saved;
+	return result;
+}
+
+/*
+ * Wait for oneself: only a kernel that looks for an owner sees that nothing can come of it. Others refuse the call or
+ * the flag. One to which the flag meant something else would find that the time was out before the call.
+ */
+bool lull__spin_wait_offered(void)
+{
+	uint32_t word = lull__gettid();
+
+	return wait_spinning(&word, word, EVERY_BITSET, 0, false) == -EDEADLK;
+}
+
+/*
+ * Everything but what ends any wait is a refusal: the owner has exited (ESRCH), or is of another process (EPERM), as
+ * in a forked child whose lock a thread of the parent has; a filter forbids the call. A plain wait copes with all of
+ * that.
+ */
+int lull__spin_wait(uint32_t *word, uint32_t value, uint32_t bitset, uint64_t deadline_ns, bool shared)
+{
+	int err = wait_spinning(word, value, bitset, deadline_ns, shared);
+
+	if (err == 0 || err == -EAGAIN || err == -EINTR || err == -ETIMEDOUT)
+		return err;
+	return lull__futex_wait_bits(word, value, bitset, deadline_ns, shared);
+}
