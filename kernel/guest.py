@@ -85,6 +85,13 @@ def accelerator(boot):
     return ["-accel", "tcg,thread=multi", "-cpu", "max"]
 
 
+def clock(boot):
+    """The word of stage.CLOCKS for the times of a boot."""
+    if boot.icount:
+        return "counted"
+    return "kvm" if "kvm" in accelerator(boot) else "emulated"
+
+
 def can_kvm():
     """Whether /dev/kvm opens and this processor has what it needs."""
     try:

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import unittest
+import unittest.mock
 
 from support import ROOT, Case
 
@@ -184,8 +185,19 @@ class Tables(unittest.TestCase):
         self.assertEqual(stage.said("x @@ run no\n@@ run a=1 b\n@@ runner c\n", "run"), [["a=1", "b"]])
         self.assertEqual(stage.pairs(["a=1", "b", "c=d=e"]), {"a": "1", "c": "d=e"})
 
+    def test_clock(self):
+        for icount, kvm, word in ((True, True, "counted"), (False, True, "kvm"), (False, False, "emulated")):
+            with unittest.mock.patch.object(guest, "can_kvm", lambda kvm=kvm: kvm):
+                self.assertEqual(guest.clock(stage.Boot("", icount=icount)), word)
+            says = stage.clock(f"@@ clock {word}\n@@ begin\n")
+            self.assertEqual("order of magnitude" in says, word == "emulated")
+            self.assertEqual("emulated" in says, word != "kvm")
+        for console in ("", "@@ clock\n", "@@ clock sun\n"):
+            with self.assertRaises(stage.Wrong):
+                stage.clock(console)
+
     def early(self, second, runs=6, gps=101, on=25000):
-        lines = ["@@ begin 7.2.13, 1 CPUs"]
+        lines = ["@@ clock counted", "@@ begin 7.2.13, 1 CPUs"]
         for run in range(1, runs + 1):
             for early in (0, 1):
                 lines.append(f"@@ run number={run} early={early} n=100 mean={on if early else 1006000} min=3000000 max=5000000 ns gps={gps} none=1 "
@@ -211,9 +223,12 @@ class Tables(unittest.TestCase):
         def console(name, turns=0):
             return "\n".join(f"@@ ok {test} waits=1 turns={turns}" for test in spin.TESTS[name])
 
-        bench = "\n".join(f"@@ bench us={us} n=10 plain=1000000 spin=500000 spins=9 ended=8" for us in range(5))
+        bench = "@@ clock emulated\n" + "\n".join(f"@@ bench us={us} n=10 plain=1000000 spin=500000 spins=9 ended=8" for us in range(5))
         good = {"one-cpu": console("one-cpu"), "two-cpus": console("two-cpus", 5), "bench": bench}
-        self.assertIn(stage.EMULATED, "\n".join(spin.table(good)))
+        self.assertIn("order of magnitude", "\n".join(spin.table(good)))
+        fast = "\n".join(spin.table({**good, "bench": bench.replace("emulated", "kvm")}))
+        self.assertNotIn("order of magnitude", fast)
+        self.assertIn("KVM", fast)
         for name, text, words in (("one-cpu", console("one-cpu", 1), "with one CPU somebody has spun"),
                                   ("two-cpus", console("one-cpu"), "no result of limit"),
                                   ("bench", bench.replace("@@ bench us=3", "x"), "not all of its rows")):
