@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import shutil
+import struct
 import subprocess
 import tempfile
 import time
@@ -11,6 +12,7 @@ import time
 from tree import HERE, Failed, run
 
 GUEST = HERE / "guest"
+EM_X86_64, PT_INTERP = 62, 3  # of ELF
 # A busy host's emulator may fail the check of the timer, and then the kernel panics.
 WORDS = "console=ttyS0 panic=-1 oops=panic no_timer_check"
 # First lines of what a kernel reports about itself.
@@ -19,18 +21,36 @@ REPORT = re.compile(r"BUG: |WARNING: |Oops: |Oops:|general protection fault|Kern
                     r"sleeping function called|scheduling while atomic|unreferenced object|Voluntary context switch within RCU")
 
 
+def is_static(path):
+    """Whether a file is a program for the guest's processor that asks for no loader. ldd knows only the loader of this libc."""
+    whole = pathlib.Path(path).read_bytes()
+    if whole[:6] != b"\x7fELF\x02\x01" or len(whole) < 64:
+        return False
+    machine, = struct.unpack_from("<H", whole, 18)
+    table, = struct.unpack_from("<Q", whole, 32)
+    size, count = struct.unpack_from("<HH", whole, 54)
+    if not count or table + size * count > len(whole):
+        return False
+    kinds = [struct.unpack_from("<I", whole, table + size * i)[0] for i in range(count)]
+    return machine == EM_X86_64 and PT_INTERP not in kinds
+
+
 def busybox(work):
     """A static busybox: the machine's, or Debian's package, unpacked."""
     found = shutil.which("busybox")
-    if found and subprocess.run(["ldd", found], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode:
+    if found and is_static(found):
         return found
     into = work / "busybox"
-    if not (into / "bin/busybox").exists() and not (into / "usr/bin/busybox").exists():
+    places = (into / "bin/busybox", into / "usr/bin/busybox")
+    if not any(path.exists() for path in places):
         into.mkdir(parents=True, exist_ok=True)
-        run(["apt-get", "-qq", "download", "busybox-static"], "busybox-static", cwd=into)
+        run(["apt-get", "-qq", "download", "busybox-static"], "no static busybox here, and none to fetch", cwd=into)
         deb, = into.glob("busybox-static_*.deb")
         run(["dpkg-deb", "-x", str(deb), str(into)], "unpack busybox-static")
-    return next(path for path in (into / "bin/busybox", into / "usr/bin/busybox") if path.exists())
+    for path in places:
+        if path.exists() and is_static(path):
+            return str(path)
+    raise Failed(f"no static busybox for x86-64 in {into}")
 
 
 def libraries(path):
@@ -85,6 +105,13 @@ def accelerator(boot):
     return ["-accel", "tcg,thread=multi", "-cpu", "max"]
 
 
+def clock(boot):
+    """The word of stage.CLOCKS for the times of a boot."""
+    if boot.icount:
+        return "counted"
+    return "kvm" if "kvm" in accelerator(boot) else "emulated"
+
+
 def can_kvm():
     """Whether /dev/kvm opens and this processor has what it needs."""
     try:
@@ -124,6 +151,8 @@ def judge(console, late, boot):
     wrong = reports(console, boot.expected)[:3]
     wrong += [line.removeprefix("@@ fail ") for line in console.splitlines() if line.startswith("@@ fail ")]
     if late or not re.search(r"^@@ end \d+$", console, re.M):
-        last = [line for line in console.splitlines() if line.strip()][-1:] or ["nothing"]
-        wrong.append(f"{late or 'the guest ended early'}; its last line: {last[0]}")
+        # What a terminal would make of a torn line is not for a terminal here.
+        lines = ["".join(char for char in line if char.isprintable()).strip() for line in console.splitlines()]
+        last = [line for line in lines if line][-1:] or ["nothing"]
+        wrong.append(f"{late or 'the guest ended early'}; its last line: {last[0][:120]}")
     return wrong

@@ -129,7 +129,8 @@ class Run:
         for boot in what.boots:
             first_files = folder / f"{boot.name}.cpio.gz"
             guest.image(self.work, first_files, boot, modules, programs, what.commands, files)
-            consoles[boot.name], bad = self.boot(name, kernel, boot, first_files)
+            console, bad = self.boot(name, kernel, boot, first_files)
+            consoles[boot.name] = f"@@ clock {guest.clock(boot)}\n{console}"
             wrong += bad
             boots.append(f"{boot.name}: {boot.cpus} CPUs, {' '.join(guest.accelerator(boot)[:-2])}")
         if wrong:

@@ -4,8 +4,12 @@ import dataclasses
 import math
 import typing
 
-EMULATED = "emulated: order of magnitude only"
-COUNTED = "emulated, its clock counts instructions (-icount): repeats within some per cent, blind to caches"
+# What the times of a boot are worth, by what ran it: scripts/kernel puts a line "@@ clock WORD" before each console.
+CLOCKS = {
+    "counted": "emulated, its clock counts instructions (-icount): repeats within some per cent, blind to caches",
+    "emulated": "emulated: order of magnitude only",
+    "kvm": "on this machine's processor (KVM): with what else ran on the machine, and the costs of a guest",
+}
 
 
 class Wrong(Exception):
@@ -56,6 +60,14 @@ def columns(rows, right=True):
     for row in rows:
         cells = [cell.rjust(widths[i]) if i and right else cell.ljust(widths[i]) for i, cell in enumerate(row)]
         yield "  ".join(cells).rstrip()
+
+
+def clock(console):
+    """What to say beside the times of a boot, from its console."""
+    words = [line[0] for line in said(console, "clock") if line]
+    if not words or words[0] not in CLOCKS:
+        raise Wrong("a console does not say what its clock is")
+    return CLOCKS[words[0]]
 
 
 def said(console, word):

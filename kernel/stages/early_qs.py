@@ -6,7 +6,7 @@ comes how many scans each grace period needed.
 """
 import re
 
-from stage import COUNTED, Boot, Stage, Wrong, columns, pairs, said
+from stage import Boot, Stage, Wrong, clock, columns, pairs, said
 
 RUNS = 6
 GRACE_PERIODS = 100
@@ -66,7 +66,7 @@ def table(consoles):
         cpus = int(re.search(r"@@ begin .*, (\d+) CPUs", console).group(1))
         lines, totals[name], means[name] = one_boot(console)
         yield f"{cpus} CPU{'s' if cpus > 1 else ''}, idle; {RUNS} runs of {GRACE_PERIODS} synchronize_rcu(), off and on by turns"
-        yield COUNTED
+        yield clock(console)
         yield ""
         yield from lines
     yield "Grace periods with a second scan, off -> on: " + "; ".join(

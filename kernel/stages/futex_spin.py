@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """FUTEX2_SPIN: a waiter spins while the owner that the futex word names runs. kernel/guest/futex_spin.c tests it."""
-from stage import EMULATED, Boot, Stage, Wrong, columns, pairs, said
+from stage import Boot, Stage, Wrong, clock, columns, pairs, said
 
 # With one CPU an owner never runs while somebody waits.
 TESTS = {"one-cpu": ("refused", "owner-sleeps", "unowned", "owner-killed", "tid-recycled", "tasks-kept", "pid-namespace", "mutex")}
@@ -27,7 +27,7 @@ def table(consoles):
         yield what
         yield from tests(name, consoles[name])
     yield ""
-    yield f"1000 waits, one after the other, for owners that are busy for so long ({EMULATED})"
+    yield f"1000 waits, one after the other, for owners that are busy for so long ({clock(consoles['bench'])})"
     rows = [("busy, us", "waits, us each", "with FUTEX2_SPIN", "spun", "of these ended by the unlock")]
     for run in (pairs(words) for words in said(consoles["bench"], "bench")):
         each = [f"{int(run[key]) / int(run['n']) / 1000:.0f}" for key in ("plain", "spin")]

@@ -5,7 +5,7 @@ The seed's table has the throughput of a web server without AppArmor, and with h
 """
 import statistics
 
-from stage import COUNTED, EMULATED, Boot, Stage, Wrong, columns, pairs, said
+from stage import Boot, Stage, Wrong, clock, columns, pairs, said
 
 ROUNDS = 5
 WAYS = ("kref", "none", "hazptr", "hazptr_ready", "percpu_ref", "acquire")
@@ -56,7 +56,7 @@ def table(consoles):
     for run in runs:
         if int(run["failures"]) or int(run["left"]):
             raise Wrong(f"{run['keep']}: {run['failures']} opens failed, {run['left']} labels were not freed")
-    yield EMULATED
+    yield clock(consoles["boot"])
     yield f"Two threads; medians of {ROUNDS} rounds of 1 s, all ways by turns; the label is replaced every 50 ms or more."
     for path, what in (("/run", "opens of a file per second (filp_open, and filp_close behind the label's use)"),
                        ("none", "uses of the label alone per second")):
@@ -75,7 +75,7 @@ def table(consoles):
                for run in runs if run["path"] == "counted"}
     yield ""
     yield "instructions of one use of the label alone, with the loop around it; one CPU"
-    yield COUNTED
+    yield clock(consoles["counted"])
     yield from columns([("", "instructions"), *((NAMES[way], f"{counted[way]:.0f}") for way in WAYS)])
     yield ""
     yield "No label was used after its end, and all were freed."

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """lockdep_unregister_key(): replace the discipline "mq" of a device with 96 queues, with each of three ways to wait."""
-from stage import COUNTED, EMULATED, Boot, Stage, Wrong, columns, pairs, said
+from stage import Boot, Stage, Wrong, clock, columns, pairs, said
 from tree import HERE
 
 QUEUES, REPLACEMENTS, GOAL = 96, 10, 10
@@ -33,9 +33,9 @@ def lines(found):
 def table(consoles):
     """Times are not judged: how long the work besides the waits takes is a matter of the emulator."""
     yield f"tc qdisc replace dev mq0 root handle N: mq, {QUEUES} queues: {REPLACEMENTS} in one batch of tc, and one alone"
-    yield from ("", COUNTED, "")
+    yield from ("", clock(consoles["icount"]), "")
     yield from lines(measured(consoles["icount"]))
-    yield from ("", EMULATED, "")
+    yield from ("", clock(consoles["parallel"]), "")
     found = measured(consoles["parallel"])
     yield from lines(found)
     if found["0"][1] > found["1"][1] / 3:

@@ -2,7 +2,7 @@
 """Simple hazard pointers: the six-line tables of B. Feng's letter (2025) by the kernel's own refscale and rcuscale."""
 import re
 
-from stage import COUNTED, EMULATED, Boot, Stage, Wrong, columns, percentile, said
+from stage import Boot, Stage, Wrong, clock, columns, percentile, said
 from tree import HERE
 
 REF_TYPES = ("rcu", "srcu", "srcu-fast", "refcnt", "rwlock", "preempt", "shazptr", "shazptr_wildcard")
@@ -72,12 +72,12 @@ def table(consoles):
     for name in REF_TYPES:
         runs = reader_ns(consoles["icount"], name)
         rows.append((name, f"{percentile(runs, 50):.2f}", f"{min(runs):.2f}", f"{max(runs):.2f}"))
-    yield from (COUNTED, "", *columns(rows), "", "Waits (rcuscale), no reader in the way:", "")
+    yield from (clock(consoles["icount"]), "", *columns(rows), "", "Waits (rcuscale), no reader in the way:", "")
     alone = {}
     yield from waits(consoles["icount"], ALONE, alone)
     times = alone["rcu_expedited"] / alone["shazptr"]
     yield f"rcu_expedited / shazptr, 50th percentile: {times:.1f} (goal: {GOAL})"
-    yield from ("", EMULATED, "", "Waits (rcuscale), a busy reader on each CPU:", "")
+    yield from ("", clock(consoles["busy"]), "", "Waits (rcuscale), a busy reader on each CPU:", "")
     yield from waits(consoles["busy"], BUSY, {})
     cal = {words[0]: int(words[1]) for words in said(consoles["icount"], "cal")}
     if cal["shazptr"] - cal["nothing"] > 5:

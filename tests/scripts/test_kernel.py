@@ -7,11 +7,13 @@ import importlib.util
 import io
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import threading
 import time
 import unittest
+import unittest.mock
 
 from support import ROOT, Case
 
@@ -152,7 +154,7 @@ class Patches(Case):
             tree.newest(["linux-source"])
 
 
-class Guest(unittest.TestCase):
+class Guest(Case):
     GOOD = "[    1.0] Linux version 7.2.13\n@@ begin 7.2.13, 2 CPUs\n@@ run a=1\n@@ end 0\n"
 
     def judge(self, console, late="", **more):
@@ -182,6 +184,52 @@ class Guest(unittest.TestCase):
         self.assertIn("no end in 5 s", self.judge(console, late="no end in 5 s")[0])
         self.assertIn("its last line: nothing", self.judge("")[0])
 
+    def test_a_boot_that_its_time_limit_ends(self):
+        """An emulator that says something and does not end."""
+        self.command("bin/qemu-system-x86_64", "printf '@@ begin 7.2.13, 1 CPUs\\r\\n\\033[1;31mtorn \\377'\nexec sleep 600\n")
+        boot = stage.Boot("", icount=True, limit_s=1)
+        kernel = unittest.mock.Mock(image="bzImage")
+        with unittest.mock.patch.dict(os.environ, self.environment()):
+            console, seconds, late = guest.start(kernel, self.root / "cpio", boot, self.root / "log")
+        self.assertGreaterEqual(seconds, 1)
+        line, = guest.judge(console, late, boot)
+        self.assertTrue(line.startswith("no end in 1 s; its last line: "), line)
+        self.assertTrue(line.isprintable(), ascii(line))
+
+    def test_a_long_last_line_is_cut(self):
+        line, = self.judge("@@ begin\n" + "x" * 5000, late="no end in 5 s")
+        self.assertLess(len(line), 200)
+
+    def elf(self, *kinds, machine=62):
+        head = b"\x7fELF\x02\x01" + bytes(10) + struct.pack("<HHIQQQIHHHHHH", 2, machine, 1, 0, 64, 0, 0, 64, 56, len(kinds), 0, 0, 0)
+        path = self.write("busybox", "")
+        path.write_bytes(head + b"".join(struct.pack("<I52x", kind) for kind in kinds))
+        return path
+
+    def test_a_static_busybox(self):
+        load, dynamic, interp = 1, 2, 3
+        self.assertTrue(guest.is_static(self.elf(load, load)))
+        self.assertTrue(guest.is_static(self.elf(load, dynamic)), "a program that may be anywhere has a dynamic section")
+        self.assertFalse(guest.is_static(self.elf(load, interp)), "of another libc, which ldd does not know")
+        self.assertFalse(guest.is_static(self.elf(load, machine=183)), "of another processor")
+        path = self.elf(load, load)
+        path.write_bytes(path.read_bytes()[:100])
+        self.assertFalse(guest.is_static(path), "cut off")
+        self.assertFalse(guest.is_static(self.write("script", "#!/bin/sh\n" + "# words\n" * 100)))
+
+    def test_a_dynamic_busybox_of_the_machine_is_not_taken(self):
+        """Debian's package is taken then; here it lies where a run before has unpacked it."""
+        mine = self.elf(1).rename(self.root / "static")
+        theirs = self.elf(1, 3)
+        (self.root / "work/busybox/bin").mkdir(parents=True)
+        unpacked = mine.rename(self.root / "work/busybox/bin/busybox")
+        with unittest.mock.patch.object(guest.shutil, "which", lambda name: str(theirs)):
+            self.assertEqual(guest.busybox(self.root / "work"), str(unpacked))
+            unpacked.write_bytes(theirs.read_bytes())
+            with self.assertRaises(tree.Failed) as caught:
+                guest.busybox(self.root / "work")
+        self.assertIn("no static busybox for x86-64", str(caught.exception))
+
 
 class Tables(unittest.TestCase):
     def test_percentile(self):
@@ -194,8 +242,19 @@ class Tables(unittest.TestCase):
         self.assertEqual(stage.said("x @@ run no\n@@ run a=1 b\n@@ runner c\n", "run"), [["a=1", "b"]])
         self.assertEqual(stage.pairs(["a=1", "b", "c=d=e"]), {"a": "1", "c": "d=e"})
 
+    def test_clock(self):
+        for icount, kvm, word in ((True, True, "counted"), (False, True, "kvm"), (False, False, "emulated")):
+            with unittest.mock.patch.object(guest, "can_kvm", lambda kvm=kvm: kvm):
+                self.assertEqual(guest.clock(stage.Boot("", icount=icount)), word)
+            says = stage.clock(f"@@ clock {word}\n@@ begin\n")
+            self.assertEqual("order of magnitude" in says, word == "emulated")
+            self.assertEqual("emulated" in says, word != "kvm")
+        for console in ("", "@@ clock\n", "@@ clock sun\n"):
+            with self.assertRaises(stage.Wrong):
+                stage.clock(console)
+
     def early(self, second, runs=6, gps=101, on=25000):
-        lines = ["@@ begin 7.2.13, 1 CPUs"]
+        lines = ["@@ clock counted", "@@ begin 7.2.13, 1 CPUs"]
         for run in range(1, runs + 1):
             for early in (0, 1):
                 lines.append(f"@@ run number={run} early={early} n=100 mean={on if early else 1006000} min=3000000 max=5000000 ns gps={gps} none=1 "
@@ -221,9 +280,12 @@ class Tables(unittest.TestCase):
         def console(name, turns=0):
             return "\n".join(f"@@ ok {test} waits=1 turns={turns}" for test in spin.TESTS[name])
 
-        bench = "\n".join(f"@@ bench us={us} n=10 plain=1000000 spin=500000 spins=9 ended=8" for us in range(5))
+        bench = "@@ clock emulated\n" + "\n".join(f"@@ bench us={us} n=10 plain=1000000 spin=500000 spins=9 ended=8" for us in range(5))
         good = {"one-cpu": console("one-cpu"), "two-cpus": console("two-cpus", 5), "bench": bench}
-        self.assertIn(stage.EMULATED, "\n".join(spin.table(good)))
+        self.assertIn("order of magnitude", "\n".join(spin.table(good)))
+        fast = "\n".join(spin.table({**good, "bench": bench.replace("emulated", "kvm")}))
+        self.assertNotIn("order of magnitude", fast)
+        self.assertIn("KVM", fast)
         for name, text, words in (("one-cpu", console("one-cpu", 1), "with one CPU somebody has spun"),
                                   ("two-cpus", console("one-cpu"), "no result of limit"),
                                   ("bench", bench.replace("@@ bench us=3", "x"), "not all of its rows")):
