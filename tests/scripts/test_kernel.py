@@ -253,25 +253,40 @@ class Tables(unittest.TestCase):
             with self.assertRaises(stage.Wrong):
                 stage.clock(console)
 
-    def early(self, second, runs=6, gps=101, on=25000):
+    def early(self, part, more=(0, 0), runs=6, **changes):
+        """A console of a part of the stage; @more: grace periods with a second scan, off and on."""
         lines = ["@@ clock counted", "@@ begin 7.2.13, 1 CPUs"]
         for run in range(1, runs + 1):
             for early in (0, 1):
-                lines.append(f"@@ run number={run} early={early} n=100 mean={on if early else 1006000} min=3000000 max=5000000 ns gps={gps} none=1 "
-                             f"one=0 more={second[early]}")
-        return "\n".join(lines)
+                words = {"part": part, "number": run, "early": early, "n": 100, "mean": 25000 if early else 1006000, "min": 20000, "max": 5000000,
+                         "gps": 103, "none": 6, "one": 0, "more": more[early], "late": "0" if more[early] else "-",
+                         "stops": 0 if early else 99, "deep": 0 if early or part == "tick" else 100, **changes}
+                lines.append("@@ run " + " ".join(f"{key}={value}" for key, value in words.items()) + " ns")
+        return "\n".join(lines) + "\n"
 
     def test_early_qs(self):
-        early = load_stage("early_qs")
-        good = self.early((100, 0))
-        text = "\n".join(early.table({"one-cpu": good, "four-cpus": good}))
-        self.assertIn("one-cpu 600 -> 0", text)
-        self.assertIn("1.006 ms", text)
-        for bad, words in ((self.early((100, 1)), "6 grace periods needed a second scan"), (self.early((1, 0), runs=5), "10 of 12"),
-                           (self.early((1, 0), gps=99), "99 grace periods of 100"),
-                           (self.early((0, 0), on=1006000), "less than ten times as fast")):
-            with self.assertRaises(stage.Wrong) as caught:
-                list(early.table({"one-cpu": bad, "four-cpus": good}))
+        stage_of = load_stage("early_qs")
+
+        def consoles(tick=None, states=None, neighbour=None, four=None):
+            return {"one-cpu": (tick or self.early("tick")) + (states or self.early("states")),
+                    "two-cpus": neighbour or self.early("neighbour", (97, 0)), "four-cpus": four or self.early("states", (3, 2))}
+
+        text = "\n".join(stage_of.table(consoles()))
+        self.assertRegex(text, r"two-cpus, neighbour +582 of 618 -> 0 of 618 +1\.006 ms -> 0\.025 ms")
+        for words, bad in (
+                ("two-cpus neighbour: with the switch on, 6 grace", {"neighbour": self.early("neighbour", (97, 1))}),
+                ("with the switch off, 89 of 100 grace periods needed a second scan, not nearly all", {"neighbour": self.early("neighbour", (89, 0))}),
+                ("with the switch on, 582 grace", {"neighbour": self.early("neighbour", (97, 97))}),
+                ("a second scan was for CPU 0,1", {"neighbour": self.early("neighbour", (97, 0), late="0,1")}),
+                ("two-cpus neighbour: no CPU was in its deep", {"neighbour": self.early("neighbour", (97, 0), deep=0)}),
+                ("one-cpu states: no CPU was in its deep", {"states": self.early("states", stops=0)}),
+                ("one-cpu tick: there are idle states already", {"tick": self.early("tick", deep=1)}),
+                ("one-cpu states: with the switch on, 6 grace", {"states": self.early("states", (0, 1))}),
+                ("one-cpu tick: the switch makes grace periods less than ten", {"tick": self.early("tick", mean=1006000)}),
+                ("states: 5 of 6 runs have a line", {"four": self.early("states", runs=5)}),
+                ("neighbour: the trace has 99 grace periods of 100", {"neighbour": self.early("neighbour", (97, 0), gps=99)})):
+            with self.assertRaises(stage.Wrong, msg=words) as caught:
+                list(stage_of.table(consoles(**bad)))
             self.assertIn(words, str(caught.exception))
 
     def test_futex_spin(self):

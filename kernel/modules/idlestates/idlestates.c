@@ -4,9 +4,11 @@
  *
  * A kernel without a cpuidle driver has one way to be idle. It keeps the tick
  * when a CPU gets idle, and stops it when the next tick still finds the CPU
- * idle. With two states a governor chooses, and one that expects some ticks
+ * idle. With more states a governor chooses, and one that expects some ticks
  * without work has the tick stopped at once, as on machines whose processors
- * sleep deeply. Both states halt, so nothing else changes.
+ * sleep deeply. Both states halt, so nothing else changes. The state that
+ * polls is there as on such machines: without it, menu takes the first state
+ * and stops the tick when a timer is due before the second is worth it.
  *
  * A machine that has a driver keeps it: this one does not load there.
  */
@@ -46,6 +48,7 @@ static __cpuidle int enter_state(struct cpuidle_device *dev,
 static struct cpuidle_driver idlestates_driver = {
 	.name = "idlestates",
 	.states = {
+		{ /* polls: cpuidle_poll_state_init() */ },
 		{
 			.enter = enter_state,
 			.exit_latency = 1,
@@ -61,7 +64,7 @@ static struct cpuidle_driver idlestates_driver = {
 			.desc = "halt, said to be deep",
 		},
 	},
-	.state_count = 2,
+	.state_count = 3,
 	.safe_state_index = 0,
 };
 
@@ -69,6 +72,7 @@ static int __init idlestates_init(void)
 {
 	if (!CAN_HALT)
 		return -EOPNOTSUPP;
+	cpuidle_poll_state_init(&idlestates_driver);
 	/* The kernel's own choice are CPUs that are possible; some may lack. */
 	idlestates_driver.cpumask = (struct cpumask *)cpu_present_mask;
 	return cpuidle_register(&idlestates_driver, NULL);
