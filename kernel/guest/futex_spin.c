@@ -249,7 +249,10 @@ struct mover {
 	_Atomic int step;
 };
 
-/* An owner that moves its waiter to another futex, and wakes it there. */
+/*
+ * An owner that moves its waiter to another futex, and wakes it there. A late wake-up that was for an earlier wait, as for the
+ * join, may take the waiter back to the first futex meanwhile; then it is moved again.
+ */
 static void *move(void *arg)
 {
 	struct mover *mover = arg;
@@ -259,10 +262,11 @@ static void *move(void *arg)
 
 	atomic_store(&mover->word, tid());
 	atomic_store(&mover->step, 1);
-	while (syscall(SYS_FUTEX_REQUEUE, v, 0, 0, 1) == 0 && now_ns() < end)
-		;
-	usleep(1000);
-	futex_wake(&mover->other, 1, PRIVATE);
+	do {
+		while (syscall(SYS_FUTEX_REQUEUE, v, 0, 0, 1) == 0 && now_ns() < end)
+			;
+		usleep(1000);
+	} while (futex_wake(&mover->other, 1, PRIVATE) == 0 && now_ns() < end);
 	return NULL;
 }
 

@@ -5,6 +5,7 @@
 
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/sched.h>
 #include <pthread.h>
@@ -79,7 +80,7 @@ void expect(const char *name, const char *what, int got, int wanted);
 long long now_ns(void);
 uint32_t tid(void);
 int futex_wait(_Atomic uint32_t *word, uint32_t val, unsigned int flags, long long ns);
-void futex_wake(_Atomic uint32_t *word, int n, unsigned int flags);
+int futex_wake(_Atomic uint32_t *word, int n, unsigned int flags);
 void await(const char *name, _Atomic int *at, int step);
 
 struct counts read_counts(void);

@@ -58,9 +58,10 @@ int futex_wait(_Atomic uint32_t *word, uint32_t val, unsigned int flags, long lo
 		       CLOCK_MONOTONIC) < 0 ? errno : 0;
 }
 
-void futex_wake(_Atomic uint32_t *word, int n, unsigned int flags)
+/* How many were woken. */
+int futex_wake(_Atomic uint32_t *word, int n, unsigned int flags)
 {
-	syscall(SYS_FUTEX_WAKE, word, 0xfffffffful, n, flags | SIZE_U32);
+	return syscall(SYS_FUTEX_WAKE, word, 0xfffffffful, n, flags | SIZE_U32);
 }
 
 /* Wait until another thread or process is at @step; it says so, or the test is over. */

@@ -22,7 +22,7 @@ cal()
 	awk '$1 == "CAL:" { n = 0; for (i = 2; i <= NF && $i ~ /^[0-9]+$/; i++) n += $i; print n }' /proc/interrupts
 }
 
-mod torture
+[ -e /sys/module/torture ] || mod torture
 
 for type in $REF_TYPES; do
 	dmesg -c >/dev/null

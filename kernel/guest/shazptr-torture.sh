@@ -4,7 +4,7 @@
 # must be found. SECONDS_WHOLE, SECONDS_FAULT and FAULTS are set by kernel/stages/shazptr_torture.py.
 P=/sys/module/shazptr/parameters
 dmesg -n 8
-mod torture
+[ -e /sys/module/torture ] || mod torture
 
 # torture NAME SECONDS FAULT PARAMETER...
 torture()

@@ -7,8 +7,8 @@ QUEUES, REPLACEMENTS, GOAL = 96, 10, 10
 WAITS = {"2": "synchronize_rcu()", "1": "synchronize_rcu_expedited()", "0": "synchronize_shazptr()"}  # lockdep.key_wait
 
 
-def script():
-    return f"QUEUES={QUEUES} REPLACEMENTS={REPLACEMENTS}\n" + (HERE / "guest/lockdep-mq.sh").read_text(encoding="utf-8")
+def script(queues=QUEUES, replacements=REPLACEMENTS):
+    return f"QUEUES={queues} REPLACEMENTS={replacements}\n" + (HERE / "guest/lockdep-mq.sh").read_text(encoding="utf-8")
 
 
 def measured(console):

@@ -8,13 +8,13 @@ SECONDS = 40
 TYPES = ("rcu", "srcu", "busted")  # the last one is broken, and must be found
 
 
-def script(types):
+def script(types, seconds=SECONDS):
     return f"""
-mod torture
+[ -e /sys/module/torture ] || mod torture
 for type in {' '.join(types)}; do
 	echo "@@ torture $type"
 	mod rcutorture torture_type=$type onoff_interval=200 onoff_holdoff=5 stat_interval=10 stutter=3 n_barrier_cbs=2 shutdown_secs=0
-	for second in $(seq {SECONDS}); do
+	for second in $(seq {seconds}); do
 		echo $((second % 2)) >/sys/module/rcutree/parameters/early_gp_qs
 		sleep 1
 	done

@@ -15,9 +15,9 @@ LINES = (("Average grace-period duration", "average"), ("Minimum grace-period du
 GOAL = 20
 
 
-def script(refs, scales, readers):
+def script(refs, scales, readers, runs=9):
     return f"""REF_TYPES="{' '.join(refs)}" SCALE_TYPES="{' '.join(scales)}"
-RUNS=9 LOOPS=1000 REF_READERS=1 READERS={readers}
+RUNS={runs} LOOPS=1000 REF_READERS=1 READERS={readers}
 """ + (HERE / "guest/shazptr-scale.sh").read_text(encoding="utf-8")
 
 

@@ -8,9 +8,11 @@ from tree import HERE
 FAULTS = {1: "the kthread forgets for what a waiter waits", 2: "the wildcard is ignored", 3: "the first clear of a nest empties the slot",
           4: "a nested acquisition keeps the outer name", 5: "a clear from before the wait counts", 6: "the last slot is not scanned"}
 
+WHOLE = {"whole": "SUCCESS", "whole_skip": "SUCCESS"}
 
-def script():
-    return f"""SECONDS_WHOLE=15 SECONDS_FAULT=6 FAULTS="{' '.join(map(str, FAULTS))}"
+
+def script(seconds=15, faults=tuple(FAULTS)):
+    return f"""SECONDS_WHOLE={seconds} SECONDS_FAULT=6 FAULTS="{' '.join(map(str, faults))}"
 """ + (HERE / "guest/shazptr-torture.sh").read_text(encoding="utf-8")
 
 
@@ -25,16 +27,21 @@ def verdict(console, name):
     return end.group(1), counts, pipe
 
 
-def table(consoles):
-    console = consoles["torture"]
+def runs(console, wanted):
+    """(rows of a table, [what is wrong]) of the runs @wanted, {name: how it must end}."""
     wrong = []
     rows = [("run", "end", "waits", "reads", "nested", "in interrupts", "... in a section", "too old", "lost")]
-    for name, wanted in [("whole", "SUCCESS"), ("whole_skip", "SUCCESS"), *((f"fault_{fault}", "FAILURE") for fault in FAULTS)]:
+    for name, must in wanted.items():
         end, counts, pipe = verdict(console, name)
-        if end != wanted:
-            wrong.append(f"{name}: {end}, not {wanted}")
+        if end != must:
+            wrong.append(f"{name}: {end}, not {must}")
         rows.append((name, end, counts["waits"], sum(pipe), counts["nested"], counts["irq"], counts["irq-nested"],
                      sum(pipe[2:]) + counts["unpublished"], counts["lost"]))
+    return rows, wrong
+
+
+def table(consoles):
+    rows, wrong = runs(consoles["torture"], {**WHOLE, **{f"fault_{fault}": "FAILURE" for fault in FAULTS}})
     yield from columns(rows)
     yield ""
     yield from (f"fault_{fault}: {text}" for fault, text in FAULTS.items())

@@ -25,6 +25,7 @@ import checks  # noqa: E402
 import guest  # noqa: E402
 import lanes  # noqa: E402
 import stage  # noqa: E402
+import sweep  # noqa: E402
 import tree  # noqa: E402
 
 HEAD = """From 0 Mon Sep 17 00:00:00 2001
@@ -229,6 +230,28 @@ class Guest(Case):
             with self.assertRaises(tree.Failed) as caught:
                 guest.busybox(self.root / "work")
         self.assertIn("no static busybox for x86-64", str(caught.exception))
+
+
+class Sweep(unittest.TestCase):
+    def test_provocations(self):
+        checked = load_stage("checked")
+        first = {"sleep": "BUG: sleeping function called from invalid context at /x/provoke/provoke.c:1", "rcu": "WARNING: suspicious RCU usage",
+                 "lock": "WARNING: possible circular locking dependency detected", "uaf": "BUG: KASAN: slab-use-after-free in provoke_uaf+0x1"}
+        console = "".join(f"@@ provoke {kind}\n[  1.0] {line}\n@@ provoked {kind}\n" for kind, line in first.items())
+        self.assertEqual([kind for kind, _ in sweep.provocations(console, checked.PROVOKED)], list(first))
+        self.assertEqual(guest.reports(console, checked.STAGE.boots[1].expected), [])
+        self.assertEqual(len(guest.reports(console)), 4)
+        self.assertEqual(checked.STAGE.boots[0].expected, "")
+        for kind, line in first.items():
+            with self.assertRaises(stage.Wrong) as caught:
+                list(sweep.provocations(console.replace(line, "nothing"), checked.PROVOKED))
+            self.assertIn(f"somebody provokes {kind}", str(caught.exception))
+
+    def test_a_console_that_is_not_whole(self):
+        with unittest.mock.patch.multiple(sweep, hazptr=lambda _: [], simple=lambda _: [], rest=lambda _: [], keys=lambda _: []):
+            self.assertEqual(len(list(sweep.lines("x\n"))), 4)
+            with self.assertRaises(stage.Wrong):
+                list(sweep.lines("** 7 printk messages dropped **\n"))
 
 
 class Tables(unittest.TestCase):
