@@ -211,12 +211,19 @@ class Tables(unittest.TestCase):
         def console(name, turns=0):
             return "\n".join(f"@@ ok {test} waits=1 turns={turns}" for test in spin.TESTS[name])
 
-        bench = "\n".join(f"@@ bench us={us} n=10 plain=1000000 spin=500000 spins=9 ended=8" for us in range(5))
-        good = {"one-cpu": console("one-cpu"), "two-cpus": console("two-cpus", 5), "bench": bench}
-        self.assertIn(stage.EMULATED, "\n".join(spin.table(good)))
+        def bench(sizes):
+            return "\n".join(f"@@ bench us={us} n=10 plain_ns=1900000 plain_calls=10 plain_switches=10 spin_ns=500000 spin_calls=10 "
+                             "spin_switches=2 spins=9 ended=8" for us in sizes)
+
+        good = {"one-cpu": console("one-cpu"), "two-cpus": console("two-cpus", 5), "bench": bench(spin.BUSY),
+                "bench-one-cpu": bench(spin.COUNTED_BUSY)}
+        text = "\n".join(spin.table(good))
+        self.assertIn(stage.EMULATED, text)
+        self.assertRegex(text, r"20 +FUTEX2_SPIN \| FUTEX_WAIT +500 +10 +2 +9 +8\n20 +FUTEX_WAIT +1900 +10 +10\n")
         for name, text, words in (("one-cpu", console("one-cpu", 1), "with one CPU somebody has spun"),
                                   ("two-cpus", console("one-cpu"), "no result of limit"),
-                                  ("bench", bench.replace("@@ bench us=3", "x"), "not all of its rows")):
+                                  ("bench", bench(spin.BUSY[1:]), "not all of its rows"),
+                                  ("bench-one-cpu", bench(spin.BUSY), "not all of its rows")):
             with self.assertRaises(stage.Wrong) as caught:
                 list(spin.table({**good, name: text}))
             self.assertIn(words, str(caught.exception))
