@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What surrounds the kernel of scripts/kernel: its patches, what the guest said, tables; no kernel, no emulator."""
 import importlib.util
+import json
 import os
 import shutil
 import subprocess
@@ -229,7 +230,42 @@ class Tables(unittest.TestCase):
             self.assertIn(words, str(caught.exception))
 
 
+    def test_mutexscale(self):
+        scale = load_stage("mutexscale")
+
+        def console(oracle="kernel: the best one here", spins=7, tests=scale.TESTS, schemes=scale.SCHEMES, named="kernel"):
+            lines = ["@@ offered offered", f"@@ oracle {oracle}"]
+            for name in (*tests, "mutexscale"):
+                lines.append(f"@@ before {name} waits=5 spins=3 woken=1 changed=1 idle_owner=1 refused=0")
+                lines.append(f"@@ after {name} waits=25 spins={3 + spins} woken=4 changed=2 idle_owner=2 refused=1")
+            lines += [f"@@ passed {name} n=5" for name in tests]
+            rows = [{"scheme": scheme, "threads": n, "section_ns": 1000.0, "metric": metric, "median": 12.0}
+                    for scheme in schemes for n in (2, 4) for metric in scale.METRICS]
+            return "\n".join([*lines, f"@@ json {json.dumps({'results': rows, 'oracle': named})}"])
+
+        text = "\n".join(scale.table({"two-cpus": console()}))
+        self.assertRegex(text, r"\ntest_mutex +5 +20 +7 +4 +1 +1\n")
+        self.assertRegex(text, r"\n4 +1 +lull-mutex-kernel +12 +12 +12$")
+        for bad, words in ((console(oracle="rseq: the best one here"), "says 'rseq: the best one here', and not"),
+                           (console(spins=0), "has not spun for anybody"), (console(tests=scale.TESTS[1:]), "nothing is known of test_mutex"),
+                           (console(schemes=scale.SCHEMES[1:]), "no figures of pthread"), (console(named="rseq"), "names the oracle rseq")):
+            with self.assertRaises(stage.Wrong) as caught:
+                list(scale.table({"two-cpus": bad}))
+            self.assertIn(words, str(caught.exception))
+
+
 class Builds(unittest.TestCase):
+    def test_where_libraries_go(self):
+        self.assertEqual([guest.place(path) for path in ("/lib64/ld.so.2", "/usr/lib/a/b.so", "/tmp/w/src/liblull.so.2")],
+                         ["/lib64/ld.so.2", "/usr/lib/a/b.so", "lib/liblull.so.2"])
+
+    def test_where_own_programs_go(self):
+        into = build.pathlib.Path("w")
+        self.assertEqual(build.own((), into), {})
+        self.assertEqual([build.own_place(name, into) for name in ("lull_tool", "lull_peer_locks", "test_mutex")],
+                         [("bin/lull", into / "tools/lull/lull"), ("bin/peers/locks.so", into / "tools/lull/peers/locks.so"),
+                          ("bin/test_mutex", into / "tests/test_mutex")])
+
     def test_fragments(self):
         for path in build.CONFIG.glob("*.config"):
             for line in path.read_text().splitlines():
