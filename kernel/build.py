@@ -59,6 +59,14 @@ def symbols(text):
     return dict(re.findall(r"^(CONFIG_\w+)=(.*)$", text, re.M))
 
 
+def kconfigs(root):
+    """The files Kconfig of a tree. Not those of its builds, of which others may be going on."""
+    for folder, folders, names in os.walk(root):
+        if pathlib.Path(folder) == pathlib.Path(root):
+            folders[:] = [name for name in folders if not name.startswith("O-")]
+        yield from (pathlib.Path(folder) / name for name in names if name.startswith("Kconfig"))
+
+
 def configure(root, out, fragments):
     """Write out/.config: what the fragments say, and nothing else. True if it has changed."""
     asked = wanted(fragments)
@@ -72,7 +80,7 @@ def configure(root, out, fragments):
     all_config.write_text(text, encoding="utf-8")
     make(root, f"KCONFIG_ALLCONFIG={all_config.resolve()}", "allnoconfig", out=out.name)
     have = symbols((out / ".config").read_text(encoding="utf-8"))
-    known = {line.split()[1] for path in root.rglob("Kconfig*") if path.is_file() and out not in path.parents
+    known = {line.split()[1] for path in kconfigs(root)
              for line in path.read_text(encoding="utf-8", errors="replace").splitlines()
              if re.match(r"\s*(?:menu)?config\s+\w+\s*$", line)}
     lost = [f"{key}={value}" for key, value in asked.items()

@@ -530,6 +530,14 @@ class Lanes(Case):
         self.assertEqual((order, both.free), (["wide", "narrow"], 2))
 
 
+class Trees(Case):
+    def test_symbols_of_builds_are_not_read(self):
+        for name in ("Kconfig", "a/Kconfig.b", "a/O-c/Kconfig", "O-base/Kconfig", "a/Makefile"):
+            self.write(name, "config A\n")
+        found = sorted(str(path.relative_to(self.root)) for path in build.kconfigs(self.root))
+        self.assertEqual(found, ["Kconfig", "a/Kconfig.b", "a/O-c/Kconfig"])
+
+
 class Modules(Case):
     def test_one_that_needs_a_patched_kernel(self):
         folder = self.write("modules/m/Kbuild", "# Needs: include/linux/words.h\nobj-m := m.o\n").parent
