@@ -148,3 +148,25 @@ def program(name, into):
     run(["gcc", "-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-pthread", "-static", "-o", str(into / name),
          str(HERE / "guest" / f"{name}.c"), *map(str, parts)], f"compile {name}.c")
     return into / name
+
+
+def own(targets, into):
+    """Build targets of this repository in the folder @into. {path in the guest: path here}"""
+    if not targets:
+        return {}
+    launcher = ["-DCMAKE_C_COMPILER_LAUNCHER=ccache", "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
+    run(["cmake", "-S", str(HERE.parent), "-B", str(into), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo", *launcher,
+         *(f"-DLULL_{name}=ON" for name in ("BUILD_TOOLS", "BUILD_INSTRUMENTS", "BUILD_TESTS")), "-DLULL_TEST_CXX=OFF"], "cmake")
+    jobs = os.environ.get("LULL_KERNEL_JOBS") or str(os.cpu_count())
+    run(["nice", "-n", "5", "cmake", "--build", str(into), f"-j{jobs}", "--target", *targets], f"build {' '.join(targets)}")
+    return dict(own_place(target, into) for target in targets)
+
+
+def own_place(target, into):
+    """Where a target's file is to be in the guest, and where it is here."""
+    if target == "lull_tool":
+        return "bin/lull", into / "tools/lull/lull"
+    if target.startswith("lull_peer_"):
+        module = f"{target.removeprefix('lull_peer_')}.so"
+        return f"bin/peers/{module}", into / "tools/lull/peers" / module
+    return f"bin/{target}", into / "tests" / target

@@ -59,7 +59,19 @@ def libraries(path):
     return sorted(set(re.findall(r"(/\S+)\s+\(0x", said)))
 
 
-def image(work, out, boot, modules, programs, commands, files):
+def place(library):
+    """Where the loader of the guest finds a library: where it is here, or in /lib, if it was built here."""
+    return library if library.startswith(("/lib", "/usr/lib")) else f"lib/{pathlib.Path(library).name}"
+
+
+def put(root, here, there):
+    """Copy a program with its libraries."""
+    for path, into in ((here, there), *((library, place(library)) for library in libraries(here))):
+        (root / str(into).lstrip("/")).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, root / str(into).lstrip("/"))
+
+
+def image(work, out, boot, modules, programs, commands, own, files):
     """Write the first file system of the guest to @out."""
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
@@ -77,10 +89,9 @@ def image(work, out, boot, modules, programs, commands, files):
             found = shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin:/sbin")
             if not found:
                 raise Failed(f"no command {name} here, which the guest needs")
-            shutil.copy(found, root / "bin" / name)
-            for library in libraries(found):
-                (root / library.lstrip("/")).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(library, root / library.lstrip("/"))
+            put(root, found, f"bin/{name}")
+        for there, path in own.items():
+            put(root, path, there)
         for name, path in files.items():
             (root / name.lstrip("/")).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, root / name.lstrip("/"))

@@ -23,6 +23,7 @@ import concurrent.futures
 import importlib.util
 import os
 import pathlib
+import subprocess
 import sys
 import threading
 
@@ -109,6 +110,12 @@ class Run:
         say(f"build: {made.out}, {seconds:.0f} s")
         return made
 
+    def own(self, targets):
+        """Programs of this repository for the guest."""
+        if targets and subprocess.run([ROOT / "scripts/setup", "tests"], stdin=subprocess.DEVNULL, check=False).returncode:
+            raise Failed("this machine lacks what lull's tests need")
+        return build.own(targets, self.work / "lull")
+
     def boot(self, name, kernel, boot, first_files):
         """(what the console said, what is wrong) of one run of the guest."""
         with self.processors.taken(1 if boot.icount else boot.cpus):
@@ -125,10 +132,11 @@ class Run:
             modules = [kernel.module(module) for module in what.modules]
         programs = [build.program(program, folder) for program in what.programs]
         files = {path: ROOT / here for path, here in what.files.items()}
+        own = self.builds.ask(what.own, lambda: self.own(what.own)).result()
         consoles, wrong, boots = {}, [], []
         for boot in what.boots:
             first_files = folder / f"{boot.name}.cpio.gz"
-            guest.image(self.work, first_files, boot, modules, programs, what.commands, files)
+            guest.image(self.work, first_files, boot, modules, programs, what.commands, own, files)
             console, bad = self.boot(name, kernel, boot, first_files)
             consoles[boot.name] = f"@@ clock {guest.clock(boot)}\n{console}"
             wrong += bad

@@ -3,8 +3,8 @@
  * Tests FUTEX2_SPIN in the guest: what it refuses, what ends a spin, and that it never spins for an owner that does not
  * run. The kernel counts in /sys/kernel/debug/futex_spin what spins were and how they ended.
  *
- * A line "@@ ok NAME ..." for each test that passed, "@@ fail NAME: WHY" for each other. "futex_spin bench": the
- * letter's measurement instead.
+ * A line "@@ ok NAME ..." for each test that passed, "@@ fail NAME: WHY" for each other. "futex_spin bench US...":
+ * the letter's measurement instead, for owners that are busy for so long.
  */
 #include "futex_spin.h"
 
@@ -331,7 +331,7 @@ int main(int argc, char **argv)
 	if (shared == MAP_FAILED)
 		return 1;
 	if (argc > 1 && !strcmp(argv[1], "bench"))
-		return bench();
+		return bench(argv + 2);
 	test_refused();
 	test_idle_owner();
 	test_unowned();

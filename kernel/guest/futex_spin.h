@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -63,7 +64,7 @@ struct counts {
 	unsigned long long n[N_COUNTS];
 };
 
-enum how { SLEEPS, RUNS, UNLOCKS, PAUSES, IS_QUIET /* unlocks, and wakes nobody */ };
+enum how { SLEEPS, RUNS, UNLOCKS, PAUSES, IS_QUIET /* unlocks, and wakes nobody */, EXITS /* and unlocks nothing */ };
 
 struct owner {
 	pthread_t thread;
@@ -95,6 +96,6 @@ void stop(struct owner *owner);
 
 void test_dead_owners(void);
 void test_mutex(void);
-int bench(void);
+int bench(char **sizes);
 
 #endif

@@ -52,19 +52,35 @@ static void *kill_soon(void *arg)
 	return NULL;
 }
 
-/* Kill the owner while somebody waits for it. What the wait returned. */
-static int wait_and_kill(_Atomic uint32_t *word, pid_t child, int us, long long ns)
+/* Kill the owner while somebody waits for it, and leave it as a zombie. What the wait returned. */
+static int wait_and_kill_only(_Atomic uint32_t *word, pid_t child, int us, long long ns)
 {
 	struct killer killer = { child, us };
 	pthread_t thread;
+	siginfo_t info;
 	uint32_t val = atomic_fetch_or(word, FUTEX_WAITERS) | FUTEX_WAITERS;
 	int got;
 
 	pthread_create(&thread, NULL, kill_soon, &killer);
 	got = futex_wait(word, val, SPIN, ns);
 	pthread_join(thread, NULL);
+	waitid(P_PID, child, &info, WEXITED | WNOWAIT);
+	return got;
+}
+
+static int wait_and_kill(_Atomic uint32_t *word, pid_t child, int us, long long ns)
+{
+	int got = wait_and_kill_only(word, child, us, ns);
+
 	waitpid(child, NULL, 0);
 	return got;
+}
+
+/* Who slept when the owner was killed sleeps on, without a robust list; who spun or came later does not. */
+static void expect_left(const char *name, const char *what, int got)
+{
+	if (got != ESRCH)
+		expect(name, what, got, ETIMEDOUT);
 }
 
 static void test_killed(void)
@@ -85,11 +101,45 @@ static void test_killed(void)
 	for (int i = 0; i < 20; i++) {
 		pid_t child = process(name, false, true, 0);
 
-		expect(name, "not robust", wait_and_kill(&shared->word, child, 50 * (i % 8), 20 * MS), ETIMEDOUT);
+		expect_left(name, "not robust", wait_and_kill_only(&shared->word, child, 50 * (i % 8), 20 * MS));
+		expect(name, "not robust, and a zombie", futex_wait(&shared->word, shared->word, SPIN, 20 * MS), ESRCH);
+		waitpid(child, NULL, 0);
 		expect(name, "not robust, and gone", futex_wait(&shared->word, shared->word, SPIN, 20 * MS), ESRCH);
 	}
 	counts = since(before);
 	if (failed == was)
+		ok(name, "%s", text(counts));
+}
+
+/* The owner exits, and unlocks nothing, while somebody spins for it: that one is told. */
+static void test_exits(void)
+{
+	const char *name = "owner-exits";
+	_Atomic uint32_t word;
+	struct counts before = read_counts(), counts;
+	struct owner owner;
+	int told = 0;
+
+	for (int i = 0; i < 2000 && !told; i++) {
+		struct counts here;
+		int got;
+
+		start(name, &owner, EXITS, &word, 50);
+		here = read_counts();
+		got = futex_wait(&word, atomic_fetch_or(&word, FUTEX_WAITERS) | FUTEX_WAITERS, SPIN | PRIVATE, 5 * MS);
+		expect_left(name, "wait", got);
+		here = since(here);
+		told = got == ESRCH && here.n[SPINS] && here.n[STOPPED];
+		stop(&owner);
+		/* A thread can be joined a little before it is a task that has exited. */
+		for (int j = 0; (got = futex_wait(&word, word, SPIN | PRIVATE, 5 * MS)) == ETIMEDOUT && j < 100; j++)
+			;
+		expect(name, "it has exited", got, ESRCH);
+	}
+	counts = since(before);
+	if (!told)
+		fail(name, "nobody who spun was told: %s", text(counts));
+	else
 		ok(name, "%s", text(counts));
 }
 
@@ -103,7 +153,7 @@ static void test_recycled(void)
 	for (int i = 0; i < 20; i++) {
 		pid_t child = process(name, false, true, 0), second;
 
-		expect(name, "the first is killed", wait_and_kill(&shared->word, child, 50, 5 * MS), ETIMEDOUT);
+		expect_left(name, "the first is killed", wait_and_kill(&shared->word, child, 50, 5 * MS));
 		second = process(name, false, i % 2, child);
 		if (second != child) {
 			fail(name, "TID %d, and not %d", second, child);
@@ -191,6 +241,8 @@ static void test_namespace(void)
 void test_dead_owners(void)
 {
 	test_killed();
+	if (sysconf(_SC_NPROCESSORS_ONLN) > 1)
+		test_exits();
 	test_recycled();
 	test_leak();
 	test_namespace();

@@ -73,40 +73,65 @@ void test_mutex(void)
 		ok(name, "sections=%lu %s", guarded, text(since(before)));
 }
 
-/* Wait for @n owners, each of which is busy for @us. The time of all waits, in ns. */
-static long long wait_for(int n, int us, unsigned int flags)
+/* What waits cost. */
+struct cost {
+	long long ns;
+	long calls;    /* of futex_wait() */
+	long switches; /* to another task, of the waiter: it slept, or was preempted */
+};
+
+static long switches(void)
+{
+	struct rusage use;
+
+	getrusage(RUSAGE_THREAD, &use);
+	return use.ru_nvcsw + use.ru_nivcsw;
+}
+
+/* Wait for @n owners, each of which is busy for @us, and add to @cost. */
+static void wait_for(struct cost *cost, int n, int us, unsigned int flags)
 {
 	_Atomic uint32_t word;
 	struct owner owner;
-	long long sum = 0;
 
 	for (int i = 0; i < n; i++) {
+		long before;
 		long long from;
 		uint32_t val;
 
 		start("bench", &owner, UNLOCKS, &word, us);
+		before = switches();
 		val = atomic_fetch_or(&word, FUTEX_WAITERS) | FUTEX_WAITERS;
 		from = now_ns();
-		while (atomic_load(&word) == val)
+		while (atomic_load(&word) == val) {
 			futex_wait(&word, val, flags | PRIVATE, PATIENCE_MS * MS);
-		sum += now_ns() - from;
+			cost->calls++;
+		}
+		cost->ns += now_ns() - from;
+		cost->switches += switches() - before;
 		stop(&owner);
 	}
-	return sum;
 }
 
-int bench(void)
+/* With the flag and without it in turns: what else the machine does hits both. @sizes: for how many us owners are busy. */
+int bench(char **sizes)
 {
-	static const int US[] = { 5, 20, 100, 400, 2000 };
-	enum { N = 1000 };
+	enum { N = 1000, ROUNDS_EACH = 20 };
 
-	for (unsigned int i = 0; i < sizeof(US) / sizeof(US[0]); i++) {
+	for (; *sizes; sizes++) {
+		struct cost plain = { 0 }, spin = { 0 };
 		struct counts before = read_counts(), counts;
-		long long plain = wait_for(N, US[i], 0), spin = wait_for(N, US[i], SPIN);
+		int us = atoi(*sizes);
 
+		for (int i = 0; i < ROUNDS_EACH; i++) {
+			wait_for(&plain, N / ROUNDS_EACH, us, 0);
+			wait_for(&spin, N / ROUNDS_EACH, us, SPIN);
+		}
 		counts = since(before);
-		printf("@@ bench us=%d n=%d plain=%lld spin=%lld spins=%llu ended=%llu\n", US[i], N, plain, spin,
-		       counts.n[SPINS], counts.n[WOKEN] + counts.n[CHANGED]);
+		printf("@@ bench us=%d n=%d plain_ns=%lld plain_calls=%ld plain_switches=%ld spin_ns=%lld spin_calls=%ld "
+		       "spin_switches=%ld spins=%llu ended=%llu turns=%llu\n",
+		       us, N, plain.ns, plain.calls, plain.switches, spin.ns, spin.calls, spin.switches, counts.n[SPINS],
+		       counts.n[WOKEN] + counts.n[CHANGED], counts.n[TURNS]);
 		fflush(stdout);
 	}
 	return 0;

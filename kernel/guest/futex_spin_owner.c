@@ -160,13 +160,15 @@ static void *own(void *arg)
 	owner->tid = tid();
 	atomic_store(owner->word, owner->tid);
 	atomic_store(&owner->step, 1);
-	if (owner->how == UNLOCKS || owner->how == PAUSES || owner->how == IS_QUIET) {
+	if (owner->how == UNLOCKS || owner->how == PAUSES || owner->how == IS_QUIET || owner->how == EXITS) {
 		/* Not before somebody waits. */
 		while (!(atomic_load(owner->word) & FUTEX_WAITERS))
 			;
 		busy_us(owner->us);
 		if (owner->how == PAUSES)
 			usleep(2000);
+		if (owner->how == EXITS)
+			syscall(SYS_exit, 0);
 		atomic_store(owner->word, 0);
 		if (owner->how != IS_QUIET)
 			futex_wake(owner->word, 1, PRIVATE);

@@ -46,21 +46,23 @@ static enum lull__runs kernel_runs(struct lull__sighting *sighting, uint32_t tid
 	return sighting->beats++ < LOOKS ? LULL__RUNS_UNKNOWN : LULL__RUNS_NO;
 }
 
-/* Read what comes in @fd right behind @words, of which only the first character is a newline; '\0': not there. */
-static char behind(int fd, const char *words)
+/* Read the number of the mode from a status file: '0': no filter. A kernel without seccomp has no such line. */
+static char filter_mode(int fd)
 {
-	const char *at = words;
+	const char *const words = "\nSeccomp:\t", *at = words; /* only the first character is a newline */
 	char text[256];
+	bool any = false;
 	ssize_t got;
 
 	while ((got = read(fd, text, sizeof(text))) > 0) {
+		any = true;
 		for (ssize_t i = 0; i < got; i++) {
 			if (!*at)
 				return text[i];
 			at = text[i] == *at ? at + 1 : text[i] == *words ? words + 1 : words;
 		}
 	}
-	return '\0';
+	return got == 0 && any ? '0' : '?';
 }
 
 /*
@@ -70,12 +72,12 @@ static char behind(int fd, const char *words)
 static bool unfiltered(void)
 {
 	int saved = errno, fd, cancel;
-	char mode = '\0';
+	char mode = '?';
 
 	lull__no_cancel(&cancel);
 	fd = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
-		mode = behind(fd, "\nSeccomp:\t");
+		mode = filter_mode(fd);
 		close(fd);
 	}
 	lull__may_cancel(cancel);

@@ -5,6 +5,7 @@ import contextlib
 import importlib.machinery
 import importlib.util
 import io
+import json
 import os
 import shutil
 import struct
@@ -367,21 +368,62 @@ class Tables(unittest.TestCase):
         def console(name, turns=0):
             return "\n".join(f"@@ ok {test} waits=1 turns={turns}" for test in spin.TESTS[name])
 
-        bench = "@@ clock emulated\n" + "\n".join(f"@@ bench us={us} n=10 plain=1000000 spin=500000 spins=9 ended=8" for us in range(5))
-        good = {"one-cpu": console("one-cpu"), "two-cpus": console("two-cpus", 5), "bench": bench}
-        self.assertIn("order of magnitude", "\n".join(spin.table(good)))
-        fast = "\n".join(spin.table({**good, "bench": bench.replace("emulated", "kvm")}))
+        def bench(sizes):
+            return "@@ clock emulated\n" + "\n".join(f"@@ bench us={us} n=10 plain_ns=1900000 plain_calls=10 plain_switches=10 spin_ns=500000 spin_calls=10 "
+                             "spin_switches=2 spins=9 ended=8" for us in sizes)
+
+        good = {"one-cpu": console("one-cpu"), "two-cpus": console("two-cpus", 5), "bench": bench(spin.BUSY),
+                "bench-one-cpu": bench(spin.COUNTED_BUSY)}
+        text = "\n".join(spin.table(good))
+        self.assertIn("order of magnitude", text)
+        fast = "\n".join(spin.table({**good, **{name: good[name].replace("emulated", "kvm") for name in ("bench", "bench-one-cpu")}}))
         self.assertNotIn("order of magnitude", fast)
         self.assertIn("KVM", fast)
+        self.assertRegex(text, r"20 +FUTEX2_SPIN \| FUTEX_WAIT +500 +10 +2 +9 +8\n20 +FUTEX_WAIT +1900 +10 +10\n")
         for name, text, words in (("one-cpu", console("one-cpu", 1), "with one CPU somebody has spun"),
                                   ("two-cpus", console("one-cpu"), "no result of limit"),
-                                  ("bench", bench.replace("@@ bench us=3", "x"), "not all of its rows")):
+                                  ("bench", bench(spin.BUSY[1:]), "not all of its rows"),
+                                  ("bench-one-cpu", bench(spin.BUSY), "not all of its rows")):
             with self.assertRaises(stage.Wrong) as caught:
                 list(spin.table({**good, name: text}))
             self.assertIn(words, str(caught.exception))
 
+    def test_mutexscale(self):
+        scale = load_stage("mutexscale")
+
+        def console(oracle="kernel: the best one here", spins=7, tests=scale.TESTS, schemes=scale.SCHEMES, named="kernel"):
+            lines = ["@@ clock emulated", "@@ offered offered", f"@@ oracle {oracle}"]
+            for name in (*tests, "mutexscale"):
+                lines.append(f"@@ before {name} waits=5 spins=3 woken=1 changed=1 idle_owner=1 refused=0")
+                lines.append(f"@@ after {name} waits=25 spins={3 + spins} woken=4 changed=2 idle_owner=2 refused=1")
+            lines += [f"@@ passed {name} n=5" for name in tests]
+            rows = [{"scheme": scheme, "threads": n, "section_ns": 1000.0, "metric": metric, "median": 12.0}
+                    for scheme in schemes for n in (2, 4) for metric in scale.METRICS]
+            return "\n".join([*lines, f"@@ json {json.dumps({'results': rows, 'oracle': named})}"])
+
+        text = "\n".join(scale.table({"two-cpus": console()}))
+        self.assertRegex(text, r"\ntest_mutex +5 +20 +7 +4 +1 +1\n")
+        self.assertRegex(text, r"\n4 +1 +lull-mutex-kernel +12 +12 +12$")
+        for bad, words in ((console(oracle="rseq: the best one here"), "says 'rseq: the best one here', and not"),
+                           (console(spins=0), "has not spun for anybody"), (console(tests=scale.TESTS[1:]), "nothing is known of test_mutex"),
+                           (console(schemes=scale.SCHEMES[1:]), "no figures of pthread"), (console(named="rseq"), "names the oracle rseq")):
+            with self.assertRaises(stage.Wrong) as caught:
+                list(scale.table({"two-cpus": bad}))
+            self.assertIn(words, str(caught.exception))
+
 
 class Builds(unittest.TestCase):
+    def test_where_libraries_go(self):
+        self.assertEqual([guest.place(path) for path in ("/lib64/ld.so.2", "/usr/lib/a/b.so", "/tmp/w/src/liblull.so.2")],
+                         ["/lib64/ld.so.2", "/usr/lib/a/b.so", "lib/liblull.so.2"])
+
+    def test_where_own_programs_go(self):
+        into = build.pathlib.Path("w")
+        self.assertEqual(build.own((), into), {})
+        self.assertEqual([build.own_place(name, into) for name in ("lull_tool", "lull_peer_locks", "test_mutex")],
+                         [("bin/lull", into / "tools/lull/lull"), ("bin/peers/locks.so", into / "tools/lull/peers/locks.so"),
+                          ("bin/test_mutex", into / "tests/test_mutex")])
+
     def test_fragments(self):
         for path in build.CONFIG.glob("*.config"):
             for line in path.read_text().splitlines():

@@ -45,6 +45,7 @@ module_param(nreaders, int, 0444);
 MODULE_PARM_DESC(nreaders, "-1: two for each CPU");
 static int nwriters = 8;
 module_param(nwriters, int, 0444);
+MODULE_PARM_DESC(nwriters, "0, with acquire and faults: only the one of the pair, which nobody holds up");
 static int stutter_ms = 2000;
 module_param(stutter_ms, int, 0444);
 MODULE_PARM_DESC(stutter_ms, "how long they run between two stops; 0: no stops");
@@ -62,7 +63,7 @@ struct element {
 static struct element pool[POOL];
 static LIST_HEAD(free_elements);
 static DEFINE_SPINLOCK(free_lock);
-static struct element *source[SOURCES];
+static struct element *source[SOURCES + 1]; /* the last is that of the pair, below */
 
 static bool by_acquire;
 static struct task_struct *thread[THREADS_MOST];
@@ -400,6 +401,27 @@ static int releaser(void *unused)
 	return 0;
 }
 
+/*
+ * Take @cpu away, or bring it back. What an interrupt handler acquires on a CPU that goes stays
+ * named, and is released when the CPU is gone.
+ */
+static bool change_cpu(int cpu, struct rnd_state *random)
+{
+	struct interrupt it = { .from = &source[below(random, SOURCES)] };
+	bool failed;
+
+	if (!cpu_online(cpu))
+		return !add_cpu(cpu);
+	if (by_acquire && smp_call_function_single(cpu, acquire_in_interrupt, &it, 1))
+		it.e = NULL;
+	failed = remove_cpu(cpu);
+	if (it.e) {
+		usleep_range(1000, 20000);
+		release_in_interrupt(&it);
+	}
+	return !failed;
+}
+
 static int hotplugger(void *unused)
 {
 	struct rnd_state random;
@@ -409,11 +431,8 @@ static int hotplugger(void *unused)
 	while (!kthread_should_stop()) {
 		msleep(onoff_ms);
 		cpu = 1 + below(&random, max(nr_cpu_ids - 1, 1u));
-		if (!cpu_possible(cpu) || !cpu)
-			continue;
-		if (cpu_online(cpu) ? remove_cpu(cpu) : add_cpu(cpu))
-			continue;
-		atomic_long_inc(&onoffs);
+		if (cpu_possible(cpu) && change_cpu(cpu, &random))
+			atomic_long_inc(&onoffs);
 	}
 	for_each_present_cpu(cpu)
 		if (!cpu_online(cpu))
@@ -427,7 +446,7 @@ static int elements_under_way(void)
 	struct list_head *entry;
 	int n = POOL, i;
 
-	for (i = 0; i < SOURCES; i++)
+	for (i = 0; i <= SOURCES; i++)
 		n -= !!source[i];
 	spin_lock_bh(&free_lock);
 	list_for_each(entry, &free_elements)
@@ -476,11 +495,138 @@ static int stutterer(void *unused)
 }
 
 #ifdef HAZPTR_FAULTS
-/* What is short in the code under test lasts a while now and then. */
+/*
+ * A reader and a writer with a pointer of their own. When it has loaded the pointer, the reader
+ * stops in hazptr_acquire(): in one half of its turns until the writer's hazptr_synchronize() has
+ * returned, which it must not do, in the other until it has changed the wildcard. Then the reader
+ * detaches, and the writer waits for that before it goes on. No stop is longer than PAIR_US. The
+ * reader holds up to five other objects, so it acquires in a slot of the CPU, or in a list.
+ */
+#define PAIR_US 3000
+#define PAIR_OTHERS 5
+
+static struct {
+	struct task_struct *reader, *writer;
+	bool ready;		/* the writer waits until the reader stops */
+	bool for_the_flip;	/* what the reader will stop for */
+	bool armed;		/* the next acquire is the one that stops */
+	bool loaded;		/* the reader stops */
+	unsigned long passed, flips, detached;
+} pair;
+
+static void pair_reader_stops(void)
+{
+	unsigned long *count = READ_ONCE(pair.for_the_flip) ? &pair.flips : &pair.passed;
+	unsigned long before = READ_ONCE(*count);
+	int us;
+
+	pair.armed = false;
+	WRITE_ONCE(pair.loaded, true);
+	for (us = 0; us < PAIR_US && READ_ONCE(*count) == before; us += 5)
+		udelay(5);
+	WRITE_ONCE(pair.loaded, false);
+}
+
+static void pair_writer_stops(void)
+{
+	bool stops = READ_ONCE(pair.loaded) && READ_ONCE(pair.for_the_flip);
+	unsigned long before = READ_ONCE(pair.detached);
+	int us;
+
+	WRITE_ONCE(pair.flips, pair.flips + 1);
+	if (!stops)
+		return;
+	for (us = 0; us < PAIR_US && READ_ONCE(pair.detached) == before; us += 100)
+		usleep_range(50, 100);
+}
+
+static int pair_reader(void *unused)
+{
+	struct rnd_state random;
+
+	seed(&random);
+	WRITE_ONCE(pair.reader, current);
+	while (!kthread_should_stop()) {
+		struct hazptr_ctx others[PAIR_OTHERS] = {}, ctx = {};
+		int n = below(&random, 2) ? PAIR_OTHERS : below(&random, PAIR_OTHERS), i;
+		struct element *held[PAIR_OTHERS], *e;
+
+		pause_here();
+		for (i = 0; i < 100 && !READ_ONCE(pair.ready); i++)
+			usleep_range(50, 100);
+		WRITE_ONCE(pair.for_the_flip, below(&random, 2));
+		preempt_disable(); /* they stay in the slots */
+		for (i = 0; i < n; i++) {
+			struct element **from = &source[below(&random, SOURCES)];
+
+			held[i] = hazptr_acquire(&others[i], (void **)from);
+		}
+		pair.armed = true;
+		e = hazptr_acquire(&ctx, (void **)&source[SOURCES]);
+		if (pair.for_the_flip)
+			hazptr_detach(&ctx);
+		WRITE_ONCE(pair.detached, pair.detached + 1);
+		preempt_enable();
+		usleep_range(100, 2000);
+		if (e)
+			check(e);
+		hazptr_release(&ctx, e);
+		for (i = 0; i < n; i++) {
+			if (held[i])
+				check(held[i]);
+			hazptr_release(&others[i], held[i]);
+		}
+	}
+	return 0;
+}
+
+static int pair_writer(void *unused)
+{
+	struct element *e;
+	bool over;
+	int us;
+
+	WRITE_ONCE(pair.writer, current);
+	sched_set_fifo_low(current); /* the reader stops for a short time only */
+	while (!kthread_should_stop()) {
+		pause_here();
+		WRITE_ONCE(pair.ready, true);
+		for (us = 0; us < 10000 && !READ_ONCE(pair.loaded); us += 20)
+			usleep_range(10, 20);
+		WRITE_ONCE(pair.ready, false);
+		e = take_free();
+		if (!e)
+			continue;
+		WRITE_ONCE(e->pipe, 0);
+		WRITE_ONCE(e->sound, SOUND);
+		e = xchg(&source[SOURCES], e);
+		atomic_long_inc(&writes);
+		if (!e)
+			continue;
+		WRITE_ONCE(e->pipe, 1);
+		do {
+			hazptr_synchronize(e);
+			over = age(e);
+			WRITE_ONCE(pair.passed, pair.passed + 1);
+		} while (!over);
+	}
+	return 0;
+}
+
+/*
+ * What is short in the code under test lasts a while now and then. What a reader does without
+ * preemption lasts longer than a whole synchronize once in a thousand times, so that one passes
+ * meanwhile.
+ */
 static bool stretch(enum hazptr_step step)
 {
 	u32 dice = (u32)local_clock() >> 3;
 
+	if (step == HAZPTR_STEP_LOADED && current == READ_ONCE(pair.reader) && pair.armed &&
+	    !in_hardirq()) {
+		pair_reader_stops();
+		return false;
+	}
 	switch (step) {
 	case HAZPTR_STEP_LOOKED:
 	case HAZPTR_STEP_NAMED:
@@ -488,6 +634,12 @@ static bool stretch(enum hazptr_step step)
 	case HAZPTR_STEP_LOADED:
 		if (!(dice % 61))
 			udelay(dice % 397);
+		else if (!(dice % 997))
+			mdelay(1 + dice % 5);
+		break;
+	case HAZPTR_STEP_FLIPPED:
+		if (current == READ_ONCE(pair.writer))
+			pair_writer_stops();
 		break;
 	case HAZPTR_STEP_TAKEN:
 	case HAZPTR_STEP_SEEN:
@@ -505,9 +657,27 @@ static void stretch_steps(bool on)
 {
 	WRITE_ONCE(hazptr_on_step, on ? stretch : NULL);
 }
+
+static int start(int (*function)(void *unused), const char *name);
+
+static int start_pair(void)
+{
+	int error;
+
+	if (!by_acquire)
+		return 0;
+	atomic_add(2, &running);
+	error = start(pair_writer, "pair_writer");
+	return error ? error : start(pair_reader, "pair_reader");
+}
 #else
 static void stretch_steps(bool on)
 {
+}
+
+static int start_pair(void)
+{
+	return 0;
 }
 #endif
 
@@ -591,7 +761,7 @@ static int __init torture_init(void)
 	if (nreaders < 0)
 		nreaders = 2 * num_online_cpus();
 	nreaders = clamp(nreaders, 1, THREADS_MOST / 2);
-	nwriters = clamp(nwriters, 1, THREADS_MOST / 4);
+	nwriters = clamp(nwriters, 0, THREADS_MOST / 4);
 	for (i = 0; i < POOL; i++)
 		list_add_tail(&pool[i].entry, &free_elements);
 	stretch_steps(true);
@@ -601,6 +771,8 @@ static int __init torture_init(void)
 		error = start(writer, "writer");
 	for (i = 0; !error && i < nreaders; i++)
 		error = start(reader, "reader");
+	if (!error)
+		error = start_pair();
 	if (!error && onoff_ms)
 		error = start(hotplugger, "onoff");
 	if (!error && stutter_ms)

@@ -624,9 +624,8 @@ static void test_kernel_filtered(void **state)
 	int status;
 
 	(void)state;
-#ifdef LULL_TEST_EMULATED
-	SKIP("qemu-user has no seccomp");
-#endif
+	if (!may_filter())
+		SKIP(NO_FILTERS);
 	if (!by_name("kernel"))
 		SKIP("this build has no such oracle");
 	expect_fine(chosen_under_a_filter);
