@@ -126,13 +126,13 @@ def beside(folder):
     return match and match.group(1)
 
 
-def build_module(folder, kernel, into, log=None):
+def build_module(folder, kernel, into, log=None, more=()):
     """Build kernel/modules/NAME against a build folder or packaged headers; the file of the module."""
     if other := beside(folder):
         build_module(MODULES / other, kernel, into.parent / other, log)
     shutil.rmtree(into, ignore_errors=True)
     shutil.copytree(folder, into)
-    make(kernel, f"M={into.resolve()}", "modules", log=log)
+    make(kernel, f"M={into.resolve()}", "modules", *more, log=log)
     path = into / f"{folder.name}.ko"
     if not path.exists():
         raise Failed(f"{folder.name}: the build made no {path.name}")

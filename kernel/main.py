@@ -112,8 +112,8 @@ class Run:
 
     def own(self, targets):
         """Programs of this repository for the guest."""
-        if targets and subprocess.run([ROOT / "scripts/setup", "tests"], stdin=subprocess.DEVNULL, check=False).returncode:
-            raise Failed("this machine lacks what lull's tests need")
+        if targets and subprocess.run([ROOT / "scripts/setup", "build", "tests"], stdin=subprocess.DEVNULL, check=False).returncode:
+            raise Failed("this machine lacks what the library and its tests need")
         return build.own(targets, self.work / "lull")
 
     def boot(self, name, kernel, boot, first_files):

@@ -25,6 +25,7 @@ import build  # noqa: E402 (behind the path)
 import checks  # noqa: E402
 import guest  # noqa: E402
 import lanes  # noqa: E402
+import lint  # noqa: E402
 import races  # noqa: E402
 import stage  # noqa: E402
 import sweep  # noqa: E402
@@ -410,6 +411,34 @@ class Tables(unittest.TestCase):
             with self.assertRaises(stage.Wrong) as caught:
                 list(scale.table({"two-cpus": bad}))
             self.assertIn(words, str(caught.exception))
+
+
+class Lint(Case):
+    def test_checkpatch(self):
+        text = ("/a/b.c:7: WARNING:LONG_LINE: line length of 101\n/a/p.patch:9: ERROR:SPACING: x\n"
+                "total: 1 errors, 1 warnings, 0 checks, 9 lines checked\n")
+        self.assertEqual(lint.checkpatch_lines(1, text), [("/a/b.c", "LONG_LINE", "line length of 101"), ("/a/p.patch", "SPACING", "x")])
+        self.assertEqual(lint.checkpatch_lines(0, ""), [])
+        for status, bad in ((1, ""), (127, "perl: not found\n"), (0, text), (1, text.partition("total")[0]), (0, "no such file\n")):
+            with self.assertRaises(tree.Failed):
+                lint.checkpatch_lines(status, bad)
+
+    def test_accepted(self):
+        self.assertTrue(lint.accepted("/x/hazptr/hazptr.h", "NEW_TYPEDEFS"))
+        self.assertIsNone(lint.accepted("/x/hazptr/hazptr.h", "LONG_LINE"))
+        self.assertIsNone(lint.accepted("/x/label.c", "NEW_TYPEDEFS"))
+
+    def test_what_is_new(self):
+        before = lint.compiled_lines("  CC      a.o\n../a.c:5:1: warning: old\n../a.c:5:1:    struct x *\n")
+        after = lint.compiled_lines("../a.c:9:1: warning: old\n./a.c:11: warning: old\n/m/b.c:1:2: error: bad\n")
+        self.assertEqual(before, {("a.c", "warning: old"): 1})
+        self.assertEqual(after - before, {("a.c", "warning: old"): 1, ("/m/b.c", "error: bad"): 1})
+
+    def test_objects_that_patches_change(self):
+        self.write("kernel/locking/shazptr.c", "")
+        self.write("include/linux/shazptr.h", "")
+        self.assertEqual(lint.objects(self.root), ["kernel/locking/shazptr.o"])
+        self.assertIn("include/linux/shazptr.h", lint.new_files())
 
 
 class Builds(unittest.TestCase):

@@ -11,6 +11,7 @@
  *
  * No kernel survives all of them unharmed; it is for guests that are thrown away.
  */
+#include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
@@ -129,6 +130,7 @@ static int in_two_threads(int (*function)(void *arg))
 		wake_up_process(task[n]);
 	}
 	started = n;
+	msleep(RACE_MS); /* who is stopped before it runs never does */
 	while (n--) {
 		kthread_stop(task[n]);
 		put_task_struct(task[n]);
