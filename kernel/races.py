@@ -39,24 +39,30 @@ def functions():
     return found
 
 
+def is_ours(function, module):
+    return module in modules() or function in functions()
+
+
 @dataclasses.dataclass
 class Race:
     title: str
     stacks: list  # [[(function, module or "")]]: who accesses, who called that, and so on
 
-    def frames(self):
-        return [frame for stack in self.stacks for frame in stack]
-
     def made_on_purpose(self):
         return all(any(module == "provoke" for _, module in stack) for stack in self.stacks)
 
     def ours(self):
-        return any(module in modules() or function in functions() for function, module in self.frames())
+        """Whether a function of ours makes one of the accesses."""
+        return any(is_ours(*stack[0]) for stack in self.stacks if stack)
+
+    def called_by_ours(self):
+        """Whether one is further up: it calls what races, or was interrupted."""
+        return any(is_ours(*frame) for stack in self.stacks for frame in stack)
 
     def text(self):
-        """The first function of ours in each stack, besides the accesses."""
-        first = [next((f"{function} [{module or 'vmlinux'}]" for function, module in stack
-                       if module in modules() or function in functions()), "none of ours") for stack in self.stacks]
+        """What races, and the first function of ours in each stack."""
+        first = [next((f"{function} [{module or 'vmlinux'}]" for function, module in stack if is_ours(function, module)),
+                      "none of ours") for stack in self.stacks]
         return f"{self.title} ({'; '.join(first)})"
 
 

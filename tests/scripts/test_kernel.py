@@ -252,12 +252,13 @@ class Races(unittest.TestCase):
 
     def test_whose(self):
         for stacks, ours in (([["tick+0x1/0x2"], ["tock+0x1/0x2"]], False), ([["tick+0x1/0x2"], ["check+0x1/0x2 [hazptr_torture]"]], True),
-                             ([["tick+0x1/0x2", "synchronize_shazptr+0x1/0x2"]], True), ([["futex_spin_owner.isra.0+0x1/0x2"]], True),
+                             ([["tick+0x1/0x2", "synchronize_shazptr+0x1/0x2"]], False), ([["futex_spin_owner.isra.0+0x1/0x2"]], True),
                              ([["tick+0x1/0x2"], ["st_read+0x1/0x2 [shazptrtorture]"]], True), ([["st_reader+0x1/0x2 [other]"]], True),
                              ([["futex_wake+0x1/0x2"], ["do_exit+0x1/0x2 [rcutorture]"]], False)):
             found, = races.parse(race("data-race in a / b", *stacks))
             self.assertEqual(len(found.stacks), len(stacks))
             self.assertEqual(found.ours(), ours, stacks)
+            self.assertEqual(found.called_by_ours(), ours or "synchronize_shazptr" in str(stacks), stacks)
 
     def test_a_stack_behind_a_report_is_not_of_it(self):
         found, = races.parse(self.KERNEL + "Call Trace:\n call_hazptr+0x1/0x2 [hazptr]\n")
@@ -272,8 +273,10 @@ class Races(unittest.TestCase):
         kcsan = load_stage("kcsan")
         kcsan.sweep = unittest.mock.Mock(lines=lambda console, with_lockdep: [])
         text = "\n".join(kcsan.table({"boot": self.KERNEL + self.MADE}))
-        self.assertIn("in a stack: 0", text)
-        self.assertIn("  data-race in tick / tock", text)
+        self.assertIn("makes an access: 0", text)
+        self.assertIn("  data-race in tick / tock\n", text + "\n")
+        called = race("data-race in tick / tock", ["tick+0x1/0x2", "call_hazptr+0x1/0x2 [hazptr]"], ["tock+0x1/0x2"])
+        self.assertIn("  data-race in tick / tock (call_hazptr [hazptr]; none of ours)", "\n".join(kcsan.table({"boot": called + self.MADE})))
         ours = race("data-race in tick / reader", ["tick+0x1/0x2"], ["reader+0x1/0x2 [hazptr_torture]"])
         for console, words in ((self.KERNEL + self.MADE + ours, "data-race in tick / reader (none of ours; reader [hazptr_torture])"),
                                (self.KERNEL + self.MADE.replace("provoke_order", "other"), "does not report, as one of ours, the race of: order"),
