@@ -18,7 +18,7 @@ QUEUES, REPLACEMENTS = 16, 3
 
 MODULES = ("torture", "kunit", "hazptr", "hazptr_test", "hazptr_torture", "hazptr_faulty", "hazptr_faulty_test", "hazptr_faulty_torture",
            "label", "shazptrtorture", "rcutorture", "refscale", "rcuscale", "provoke")
-PROGRAMS, COMMANDS = ("futex_spin",), ("tc", "ip")
+PROGRAMS, COMMANDS = ("futex_spin",), ("tc", "ip")  # commands for lockdep
 
 
 def piece(name, **variables):
@@ -27,13 +27,13 @@ def piece(name, **variables):
     return "\n".join(lines) + "\n" + (HERE / "guest" / name).read_text(encoding="utf-8")
 
 
-def script(seconds):
+def script(seconds, with_lockdep=True):
     """What the guest runs; each torture takes so many seconds."""
     return "\n".join([
         piece("hazptr-sweep.sh", hazptr_seconds=seconds, label_ms=500, ways=" ".join(WAYS)),
         shazptr_torture.script(seconds, faults=()),
         "futex_spin",
-        lockdep.script(QUEUES, REPLACEMENTS),
+        lockdep.script(QUEUES, REPLACEMENTS) if with_lockdep else "",
         rcutorture.script(("rcu",), 2 * seconds),
         shazptr.script(TYPES, SCALES, readers=1, runs=2),
     ])
@@ -110,9 +110,9 @@ def keys(console):
     yield f"tc qdisc replace ... mq, {QUEUES} queues: {REPLACEMENTS + 1} times with each of {len(found)} ways to wait"
 
 
-def lines(console):
+def lines(console, with_lockdep=True):
     """What the parts did, and whether they came through."""
-    for part in (hazptr, simple, rest, keys):
+    for part in (hazptr, simple, rest, *((keys,) if with_lockdep else ())):
         yield from part(console)
         yield ""
     if lost := re.search(r"\d+ printk messages dropped", console):

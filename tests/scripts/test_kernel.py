@@ -26,6 +26,7 @@ import checks  # noqa: E402
 import guest  # noqa: E402
 import lanes  # noqa: E402
 import lint  # noqa: E402
+import races  # noqa: E402
 import stage  # noqa: E402
 import sweep  # noqa: E402
 import tree  # noqa: E402
@@ -232,6 +233,57 @@ class Guest(Case):
             with self.assertRaises(tree.Failed) as caught:
                 guest.busybox(self.root / "work")
         self.assertIn("no static busybox for x86-64", str(caught.exception))
+
+
+def race(title, *stacks):
+    """What KCSAN prints, with something else in between."""
+    lines = ["=" * 66, f"BUG: KCSAN: {title}", ""]
+    for number, stack in enumerate(stacks):
+        lines += [f"{'read' if number else 'write'} to 0xffff888000000000 of 8 bytes by task {number} on cpu {number}:",
+                  *(f" {frame}" for frame in stack), ""]
+    lines += ["value changed: 0x1 -> 0x2", "", "Reported by Kernel Concurrency Sanitizer on:", "CPU: 1 UID: 0", "=" * 66]
+    return "".join(f"[    3.{number:06}] {line}\n" for number, line in enumerate(lines)) + "@@ run a=1\n"
+
+
+class Races(unittest.TestCase):
+    KERNEL = race("data-race in tick / tock", ["tick+0x1/0x2", "run+0x3/0x4"], ["tock.isra.0+0x5/0x6"])
+    MADE = "".join(f"@@ provoke {kind}\n" + race(f"data-race in provoke_{kind} / provoke_{kind}", *2 * [[f"provoke_{kind}+0x1/0x2 [provoke]"]]) +
+                   f"@@ provoked {kind}\n" for kind in ("race", "order"))
+
+    def test_whose(self):
+        for stacks, ours in (([["tick+0x1/0x2"], ["tock+0x1/0x2"]], False), ([["tick+0x1/0x2"], ["check+0x1/0x2 [hazptr_torture]"]], True),
+                             ([["tick+0x1/0x2", "synchronize_shazptr+0x1/0x2"]], False), ([["futex_spin_owner.isra.0+0x1/0x2"]], True),
+                             ([["tick+0x1/0x2"], ["st_read+0x1/0x2 [shazptrtorture]"]], True), ([["st_reader+0x1/0x2 [other]"]], True),
+                             ([["futex_wake+0x1/0x2"], ["do_exit+0x1/0x2 [rcutorture]"]], False)):
+            found, = races.parse(race("data-race in a / b", *stacks))
+            self.assertEqual(len(found.stacks), len(stacks))
+            self.assertEqual(found.ours(), ours, stacks)
+            self.assertEqual(found.called_by_ours(), ours or "synchronize_shazptr" in str(stacks), stacks)
+
+    def test_a_stack_behind_a_report_is_not_of_it(self):
+        found, = races.parse(self.KERNEL + "Call Trace:\n call_hazptr+0x1/0x2 [hazptr]\n")
+        self.assertFalse(found.ours())
+        self.assertEqual(found.stacks, [[("tick", ""), ("run", "")], [("tock", "")]])
+
+    def test_one_stack_of_two(self):
+        found, = races.parse("BUG: KCSAN: data-race in f\nrace at unknown origin, with read to 0x1 of 8 bytes by task 1 on cpu 1:\n f+0x1/0x2\n")
+        self.assertEqual(found.stacks, [[("f", "")]])
+
+    def test_verdict(self):
+        kcsan = load_stage("kcsan")
+        kcsan.sweep = unittest.mock.Mock(lines=lambda console, with_lockdep: [])
+        text = "\n".join(kcsan.table({"boot": self.KERNEL + self.MADE}))
+        self.assertIn("makes an access: 0", text)
+        self.assertIn("  data-race in tick / tock\n", text + "\n")
+        called = race("data-race in tick / tock", ["tick+0x1/0x2", "call_hazptr+0x1/0x2 [hazptr]"], ["tock+0x1/0x2"])
+        self.assertIn("  data-race in tick / tock (call_hazptr [hazptr]; none of ours)", "\n".join(kcsan.table({"boot": called + self.MADE})))
+        ours = race("data-race in tick / reader", ["tick+0x1/0x2"], ["reader+0x1/0x2 [hazptr_torture]"])
+        for console, words in ((self.KERNEL + self.MADE + ours, "data-race in tick / reader (none of ours; reader [hazptr_torture])"),
+                               (self.KERNEL + self.MADE.replace("provoke_order", "other"), "does not report, as one of ours, the race of: order"),
+                               (self.MADE.replace("[provoke]", ""), "the race of: race, order")):
+            with self.assertRaises(stage.Wrong) as caught:
+                list(kcsan.table({"boot": console}))
+            self.assertIn(words, str(caught.exception))
 
 
 class Sweep(unittest.TestCase):
