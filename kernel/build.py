@@ -77,8 +77,10 @@ def configure(root, out, fragments):
     text = "\n".join([*lines, f"# patches {by.read_text(encoding='utf-8').strip() if by.exists() else 'none'}"]) + "\n"
     if all_config.exists() and all_config.read_text(encoding="utf-8") == text and (out / ".config").exists():
         return False
-    all_config.write_text(text, encoding="utf-8")
-    make(root, f"KCONFIG_ALLCONFIG={all_config.resolve()}", "allnoconfig", out=out.name)
+    asking = out / "asking.config"  # takes its name when its answer is there: a run may be ended in between
+    asking.write_text(text, encoding="utf-8")
+    make(root, f"KCONFIG_ALLCONFIG={asking.resolve()}", "allnoconfig", out=out.name)
+    asking.rename(all_config)
     have = symbols((out / ".config").read_text(encoding="utf-8"))
     known = {line.split()[1] for path in kconfigs(root)
              for line in path.read_text(encoding="utf-8", errors="replace").splitlines()

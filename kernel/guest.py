@@ -18,6 +18,7 @@ WORDS = "console=ttyS0 panic=-1 oops=panic no_timer_check"
 # First lines of what a kernel reports about itself.
 REPORT = re.compile(r"BUG: |WARNING: |Oops: |Oops:|general protection fault|Kernel panic|INFO: task .* blocked|rcu: INFO: .* stall|"
                     r"possible (recursive|circular|irq)|suspicious RCU usage|inconsistent lock state|ODEBUG: |"
+                    r"BUG [\w.-]+ \(|trying to register non-static key|turning off the locking correctness validator|"
                     r"sleeping function called|scheduling while atomic|unreferenced object|Voluntary context switch within RCU")
 
 

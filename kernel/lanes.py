@@ -39,18 +39,23 @@ class Once:
     def __init__(self):
         self.pool = concurrent.futures.ThreadPoolExecutor(1)
         self.asked = {}
+        self.forgotten = False
         self.lock = threading.Lock()
 
     def ask(self, key, work):
         """A future of work(); the one from before if @key was asked for before."""
         with self.lock:
             if key not in self.asked:
-                self.asked[key] = self.pool.submit(work)
+                self.asked[key] = self.pool.submit(work) if not self.forgotten else concurrent.futures.Future()
+                if self.forgotten:
+                    self.asked[key].cancel()
             return self.asked[key]
 
     def forget(self):
         """Begin nothing more. What is under way ends."""
-        self.pool.shutdown(wait=False, cancel_futures=True)
+        with self.lock:
+            self.forgotten = True
+            self.pool.shutdown(wait=False, cancel_futures=True)
 
 
 class Clock:

@@ -8,7 +8,7 @@ usage: scripts/kernel [STAGE...] [--work DIR] [--out DIR] [--plain] [--keep]
 Without a STAGE: all of them (--list), and DIR/times.txt says how long each took. What a stage needs is done before: the
 newest source of Debian's archive is fetched, a tree of it patched, the kernel built for the stage's configuration, and booted
 by qemu (with KVM where that works; TCG otherwise, or where the stage's clock counts instructions). Stages run while the next
-kernel is built. A stage prints its table and writes it to DIR/STAGE.txt (--out; docs/results/kernel). kernel/README.md says
+kernel is built. A stage prints its table and writes it to DIR/STAGE.txt (--out; docs/results/kernel, and with --plain WORK/out). kernel/README.md says
 what a stage is.
 
 fetch, patch, build: only so far; build makes the kernels of all stages named beside it, or the base. check: what
@@ -23,6 +23,7 @@ import concurrent.futures
 import importlib.util
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import threading
@@ -110,9 +111,17 @@ class Run:
         say(f"build: {made.out}, {seconds:.0f} s")
         return made
 
-    def own(self, targets):
-        """Programs of this repository for the guest."""
-        if targets and subprocess.run([ROOT / "scripts/setup", "build", "tests"], stdin=subprocess.DEVNULL, check=False).returncode:
+    @staticmethod
+    def setup():
+        if subprocess.run([ROOT / "scripts/setup", "kernel"], stdin=subprocess.DEVNULL, check=False).returncode:
+            raise Failed("this machine lacks what a kernel needs")
+
+    def own(self, what):
+        """Programs of this repository for the guest, built in their turn: a future."""
+        return self.builds.ask(what.own, lambda: self.build_own(what.own))
+
+    def build_own(self, targets):
+        if subprocess.run([ROOT / "scripts/setup", "build", "tests"], stdin=subprocess.DEVNULL, check=False).returncode:
             raise Failed("this machine lacks what the library and its tests need")
         return build.own(targets, self.work / "lull")
 
@@ -123,16 +132,19 @@ class Run:
         say(f"{name}: {boot.name}, {seconds:.0f} s ({first_files.parent}/{boot.name}.log)")
         return console, [f"{boot.name}: {line}" for line in guest.judge(console, late, boot)]
 
-    def stage(self, name, what):
-        """Boot, and write the table of a stage."""
+    def prepare(self, what, folder):
+        """What the guests of a stage are made of: (kernel, modules, programs, own programs, other files)."""
         kernel = self.kernel(what).result()
-        folder = self.work / "stages" / name
         folder.mkdir(parents=True, exist_ok=True)
-        with kernel.lock:
-            modules = [kernel.module(module) for module in what.modules]
+        with kernel.lock:  # another stage makes the same module anew
+            modules = [pathlib.Path(shutil.copy(kernel.module(module), folder)) for module in what.modules]
         programs = [build.program(program, folder) for program in what.programs]
-        files = {path: ROOT / here for path, here in what.files.items()}
-        own = self.builds.ask(what.own, lambda: self.own(what.own)).result()
+        own = self.own(what).result() if what.own else {}
+        return kernel, modules, programs, own, {path: ROOT / here for path, here in what.files.items()}
+
+    def stage(self, name, what, prepared, folder):
+        """Boot, and write the table of a stage."""
+        kernel, modules, programs, own, files = prepared
         consoles, wrong, boots = {}, [], []
         for boot in what.boots:
             first_files = folder / f"{boot.name}.cpio.gz"
@@ -143,7 +155,8 @@ class Run:
             boots.append(f"{boot.name}: {boot.cpus} CPUs, {' '.join(guest.accelerator(boot)[:-2])}")
         if wrong:
             raise Wrong("; ".join(wrong))
-        self.write(name, [what.title, "; ".join([self.about(kernel), *boots]), "", *what.table(consoles)], f"scripts/kernel {name}")
+        self.write(name, [what.title, "; ".join([self.about(kernel), *boots]), "", *what.table(consoles)],
+                   f"scripts/kernel {name}" + " --plain" * self.args.plain)
 
     def write(self, name, lines, command):
         text = "\n".join(lines) + "\n"
@@ -157,27 +170,33 @@ class Run:
         try:
             if stop.is_set():
                 return None
-            kernel = self.kernel(what)
-            concurrent.futures.wait([kernel])
-            seconds = self.clock.time(f"stage {name}", lambda: self.stage(name, what))
+            folder = self.work / "stages" / name
+            prepared = self.prepare(what, folder)
+            seconds = self.clock.time(f"stage {name}", lambda: self.stage(name, what, prepared, folder))
             say(f"{name}: passed, {seconds:.0f} s")
             return True
         except concurrent.futures.CancelledError:
             return None
         except (Wrong, Failed) as why:
-            if not self.args.keep:
-                stop.set()
-                self.builds.forget()
-            with self.printing:
-                print(f"{name}: FAILED: {why}", flush=True)
-            return False
+            text = str(why)
+        except Exception as why:  # pylint: disable=broad-except  # a line of a console that is torn, a full disk
+            text = f"{type(why).__name__}: {why}"
+        if not self.args.keep:
+            stop.set()
+            self.builds.forget()
+        with self.printing:
+            print(f"{name}: FAILED: {text}", flush=True)
+        return False
 
     def all(self, names, known):
         """Run stages: those of one kernel while the next one is built, as many as there are processors."""
         keys = [(self.tree(known[name].patches), known[name].config) for name in names]
         for key in sorted(set(keys), key=lambda key: (-keys.count(key), keys.index(key))):
             self.kernel(known[names[keys.index(key)]])
-        order = sorted(range(len(names)), key=lambda at: (list(self.builds.asked).index(keys[at]), at))
+            for what in (known[name] for name in names if known[name].own):
+                self.own(what)  # behind the first kernel
+        order = sorted(range(len(names)), key=lambda at: ([*self.builds.asked].index(keys[at]), at))
+        guest.busybox(self.work)  # fetched once, before threads want it
         stop = threading.Event()
         with concurrent.futures.ThreadPoolExecutor(self.processors.count) as pool:
             try:
@@ -194,7 +213,7 @@ class Run:
 
     def times(self):
         """The table of how long everything took."""
-        yield f"How long it took, {self.processors.count} processors; kernels are built while stages of others run"
+        yield f"How long it took, {self.processors.count} processors; kernels are built while stages run, and stages wait for processors"
         yield ""
         yield from columns([("", "seconds"), *((what, f"{seconds:.0f}") for what, seconds in self.clock.took),
                             ("from the beginning to the end", f"{self.clock.whole():.0f}")])
@@ -206,7 +225,7 @@ def main():
     parser.add_argument("stages", nargs="*", metavar="STAGE")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--work", type=pathlib.Path, default=pathlib.Path(os.environ.get("LULL_KERNEL_DIR", ROOT / "build/kernel")))
-    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "docs/results/kernel")
+    parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--plain", action="store_true")
     parser.add_argument("--keep", action="store_true")
     args = parser.parse_args()
@@ -223,7 +242,9 @@ def main():
         print("scripts/kernel: check, fetch and patch go without stages", file=sys.stderr)
         return 2
     names = [name for name in args.stages if name in known] or ([] if steps else list(known))
+    args.out = args.out or (args.work.resolve() / "out" if args.plain else ROOT / "docs/results/kernel")
     try:
+        Run.setup()
         run = Run(args)
         if steps:
             {"fetch": run.fetch, "patch": run.patch, "build": lambda: build_named(run, known, names)}[steps[-1]]()

@@ -18,8 +18,8 @@
  *	none	nobody knows: waiters spin for a short bounded time
  *
  * Before the first lock lull chooses the first of `bpf`, `kernel`, `rseq`, `none` that the process can have;
- * LULL_OWNER_ORACLE=rseq|bpf|kernel|slice|none in the environment forces one. Unless it is forced, lull does not try
- * whether the kernel has `kernel` where a filter sees the thread's system calls (seccomp), or without rseq.
+ * LULL_OWNER_ORACLE=rseq|bpf|kernel|slice|none in the environment forces one. Unless it is forced, lull does not look
+ * for `kernel` before Linux 7.0, where a filter sees the thread's system calls (seccomp), or without rseq.
  *
  * A thread that finds the lock free takes it, whoever came first: a free lock never waits for a sleeper to
  * wake up. Sleepers are woken in the order in which they went to sleep. A waiter becomes the heir if it has

@@ -105,9 +105,9 @@ def table(consoles):
 
 STAGE = Stage(
     title="Early quiescent state: grace periods of an idle guest",
-    boots=[Boot(script("measure tick", "mod idlestates", "measure states"), "one-cpu", cpus=1, icount=True, append=APPEND),
-           Boot(script("mod idlestates", "neighbour"), "two-cpus", cpus=2, icount=True, append=APPEND, limit_s=480),
-           Boot(script("mod idlestates", "measure states"), "four-cpus", cpus=4, icount=True, append=APPEND, limit_s=480)],
+    boots=[Boot(script("measure tick", "mod idlestates", "measure states"), "one-cpu", cpus=1, icount=True, append=APPEND, limit_s=900),
+           Boot(script("mod idlestates", "neighbour"), "two-cpus", cpus=2, icount=True, append=APPEND, limit_s=900),
+           Boot(script("mod idlestates", "measure states"), "four-cpus", cpus=4, icount=True, append=APPEND, limit_s=900)],
     table=table,
     modules=("gpwait", "idlestates"),
     programs=("nap",),

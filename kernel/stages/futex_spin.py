@@ -58,7 +58,7 @@ def table(consoles):
 
 STAGE = Stage(
     title="FUTEX2_SPIN: what ends a spin, and what is refused",
-    boots=[Boot(SCRIPT, "one-cpu", cpus=1), Boot(SCRIPT, "two-cpus", cpus=2), Boot(f"futex_spin bench {' '.join(BUSY)}\n", "bench", cpus=2),
+    boots=[Boot(SCRIPT, "one-cpu", cpus=1), Boot(SCRIPT, "two-cpus", cpus=2, limit_s=600), Boot(f"futex_spin bench {' '.join(BUSY)}\n", "bench", cpus=2, limit_s=600),
            Boot(f"futex_spin bench {' '.join(COUNTED_BUSY)}\n", "bench-one-cpu", cpus=1, icount=True)],
     table=table,
     programs=("futex_spin",),

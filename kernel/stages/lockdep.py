@@ -38,7 +38,7 @@ def table(consoles):
     yield from ("", clock(consoles["parallel"]), "")
     found = measured(consoles["parallel"])
     yield from lines(found)
-    if found["0"][1] > found["1"][1] / 3:
+    if found["1"][1] > 10 and found["0"][1] > found["1"][1] / 3:  # a CPU that is idle is not interrupted
         raise Wrong(f"{found['0'][1]:.0f} CAL interrupts in a replacement by simple hazard pointers, {found['1'][1]:.0f} by expedited RCU")
 
 

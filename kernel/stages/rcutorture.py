@@ -44,8 +44,10 @@ def table(consoles):
     for name in TYPES:
         end, counts = one_type(consoles["broken" if name == "busted" else "boot"], name)
         rows.append((name, end, *counts.values()))
-        if (end == "SUCCESS") == (name == "busted"):
+        if end != ("FAILURE" if name == "busted" else "SUCCESS"):
             wrong.append(f"{name}: {end}")
+        elif idle := [what for what in ("reads", "CPUs on", "barriers") if name != "busted" and counts[what] in ("?", "0")]:
+            wrong.append(f"{name}: no {', '.join(idle)}")
     yield f"{SECONDS} seconds each; stutter, barriers and CPU hotplug; rcutree.early_gp_qs changes each second"
     yield "A broken kind of RCU is among them, to show that the torture finds one: it must end with FAILURE."
     yield ""

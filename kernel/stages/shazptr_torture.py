@@ -33,8 +33,9 @@ def runs(console, wanted):
     rows = [("run", "end", "waits", "reads", "nested", "in interrupts", "... in a section", "too old", "lost")]
     for name, must in wanted.items():
         end, counts, pipe = verdict(console, name)
-        if end != must:
-            wrong.append(f"{name}: {end}, not {must}")
+        idle = [what for what, n in (("waits", counts["waits"]), ("reads", sum(pipe)), ("nested", counts["nested"])) if not n]
+        if end != must or idle:
+            wrong.append(f"{name}: {end}, not {must}" if end != must else f"{name}: no {', '.join(idle)}")
         rows.append((name, end, counts["waits"], sum(pipe), counts["nested"], counts["irq"], counts["irq-nested"],
                      sum(pipe[2:]) + counts["unpublished"], counts["lost"]))
     return rows, wrong

@@ -26,6 +26,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "../mutex/oracle.h"
@@ -38,6 +39,9 @@
  * is enough for most sections.
  */
 #define LOOKS 4
+
+#define AUXV_RSEQ_AREA 27 /* older headers do not have it */
+#define AREA_OF_7_0    33
 
 static enum lull__runs kernel_runs(struct lull__sighting *sighting, uint32_t tid)
 {
@@ -66,6 +70,16 @@ static char filter_mode(int fd)
 }
 
 /*
+ * Is this kernel of the time since Linux 7.0? Its area for restartable sequences is larger, which it says without a
+ * call. The patches are for such kernels, and on older ones a process need not open a file to find out that it has
+ * no filter: one may kill for that.
+ */
+static bool recent(void)
+{
+	return getauxval(AUXV_RSEQ_AREA) >= AREA_OF_7_0;
+}
+
+/*
  * Does no filter see the calling thread's system calls? One may kill for a call that it does not know, so
  * do not even ask by prctl().
  */
@@ -75,7 +89,7 @@ static bool unfiltered(void)
 	char mode = '?';
 
 	lull__no_cancel(&cancel);
-	fd = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
+	fd = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* whatever a sandbox has put there */
 	if (fd >= 0) {
 		mode = filter_mode(fd);
 		close(fd);
@@ -91,7 +105,7 @@ static bool unfiltered(void)
  */
 static bool kernel_may_try(void)
 {
-	return lull__oracle_rseq_usable() && unfiltered();
+	return recent() && lull__oracle_rseq_usable() && unfiltered();
 }
 
 const struct lull__oracle lull__oracle_kernel = {

@@ -10,8 +10,8 @@
 #include "../os/os.h"
 #include "spin_wait.h"
 
-/* Numbers that headers older than the call, or than the flag, do not have. They are the same on all processors. */
-#define SYS_WAIT     455
+/* Numbers that headers older than the call, or than the flag, do not have. */
+#define SYS_WAIT     455 /* but on alpha and MIPS: there this is another call, or none, and the answer is no */
 #define SIZE_U32     0x02u
 #define SPIN	     0x10u
 #define PRIVATE	     0x80u
@@ -51,14 +51,14 @@ bool lull__spin_wait_offered(void)
 
 /*
  * Everything but what ends any wait is a refusal: the owner has exited (ESRCH), or is of another process (EPERM), as
- * in a forked child whose lock a thread of the parent has; a filter forbids the call. A plain wait copes with all of
- * that.
+ * in a forked child whose lock a thread of the parent has; a filter forbids the call by an error of its own choice. A
+ * plain wait copes with all of that.
  */
 int lull__spin_wait(uint32_t *word, uint32_t value, uint32_t bitset, uint64_t deadline_ns, bool shared)
 {
 	int err = wait_spinning(word, value, bitset, deadline_ns, shared);
 
-	if (err == 0 || err == -EAGAIN || err == -EINTR || err == -ETIMEDOUT)
+	if (err == 0 || err == -EAGAIN || err == -EINTR || (err == -ETIMEDOUT && deadline_ns != LULL__NEVER))
 		return err;
 	return lull__futex_wait_bits(word, value, bitset, deadline_ns, shared);
 }

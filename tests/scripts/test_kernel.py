@@ -500,17 +500,24 @@ class Lanes(Case):
         self.script = load("main", importlib.machinery.SourceFileLoader("main", str(ROOT / "kernel/main.py")))
         self.done, self.built, self.wrong, self.lock = [], [], {}, threading.Lock()
 
-    def run_all(self, keep=False, processors=2, names=None):
+    def run(self, result=None):
+        with unittest.mock.patch.dict(os.environ), unittest.mock.patch.object(guest, "busybox"):
+            return super().run(result)
+
+    def start(self, known, keep=False, processors=2, build_one=None, names=None):
+        """Run stages that do nothing but say so. (exit status, what was printed)"""
         run = self.script.Run(argparse.Namespace(work=self.root / "work", out=self.root / "out", plain=True, keep=keep))
         run.processors = lanes.Processors(processors)
-        run.build = lambda what: self.built.append(what.config) or Kernel()
+        run.build = build_one or (lambda what: self.built.append(what.config) or Kernel())
         run.stage = self.stage
-        known = {name: stage.Stage(name, [], None, config=config) for name, config in self.STAGES.items()}
         with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.redirect_stderr(io.StringIO()):
             code = run.all(names or list(known), known)
         return code, said.getvalue()
 
-    def stage(self, name, _what):
+    def run_all(self, **how):
+        return self.start({name: stage.Stage(name, [], None, config=config) for name, config in self.STAGES.items()}, **how)
+
+    def stage(self, name, _what, _prepared, _folder):
         with self.lock:
             self.done.append(name)
         if name in self.wrong:
@@ -548,12 +555,61 @@ class Lanes(Case):
         def fail(_what):
             raise tree.Failed("make failed")
 
-        run = self.script.Run(argparse.Namespace(work=self.root, out=self.root, plain=True, keep=True))
-        run.build = fail
-        with contextlib.redirect_stdout(io.StringIO()) as said:
-            self.assertEqual(run.all(["a", "b"], {name: stage.Stage(name, [], None) for name in "ab"}), 1)
-        self.assertIn("a: FAILED: make failed\n", said.getvalue())
-        self.assertIn("b: FAILED: make failed\n", said.getvalue())
+        code, said = self.start({name: stage.Stage(name, [], None) for name in "ab"}, keep=True, build_one=fail)
+        self.assertEqual(code, 1)
+        self.assertIn("a: FAILED: make failed\n", said)
+        self.assertIn("b: FAILED: make failed\n", said)
+
+    def test_what_nobody_has_thought_of(self):
+        self.wrong["b"] = KeyError("onoff")
+        code, said = self.run_all(keep=True)
+        self.assertEqual(code, 1)
+        self.assertIn("b: FAILED: KeyError: 'onoff'\n", said)
+        self.assertIn("4 passed, 1 failed, 0 skipped\n", said)
+
+    def test_stages_run_while_a_kernel_is_built(self):
+        ran = threading.Event()
+
+        def build_one(what):
+            if what.config and not ran.wait(10):
+                raise tree.Failed("the stage has not run beside the build")
+            return Kernel()
+
+        known = {"a": stage.Stage("a", [], None), "b": stage.Stage("b", [], None, config=("slow",))}
+        self.stage = lambda name, *_rest: ran.set()
+        self.assertIn("2 passed", self.start(known, build_one=build_one)[1])
+
+    def test_who_waits_for_a_kernel_that_is_not_built_any_more(self):
+        failed = threading.Event()
+
+        def build_one(what):
+            if what.config and not failed.wait(10):
+                raise tree.Failed("no stage has failed")
+            return Kernel()
+
+        def one(name, *_rest):
+            if name == "a":
+                failed.set()
+                raise stage.Wrong("no")
+
+        known = {"a": stage.Stage("a", [], None), "b": stage.Stage("b", [], None, config=("slow",)),
+                 "c": stage.Stage("c", [], None, config=("slower",))}
+        self.stage = one
+        code, said = self.start(known, processors=3, build_one=build_one)
+        self.assertEqual(code, 1)
+        self.assertRegex(said, r"a: FAILED: no\n[01] passed, 1 failed, [12] skipped\n")
+
+    def test_two_stages_with_the_same_module(self):
+        """Each has a copy of its own."""
+        made = self.write("hazptr.ko", "first")
+        kernel = Kernel()
+        kernel.module = lambda name: made
+        run = self.script.Run(argparse.Namespace(work=self.root / "work", out=self.root / "out", plain=True, keep=True))
+        run.build = lambda what: kernel
+        what = stage.Stage("a", [], None, modules=("hazptr",))
+        _, modules, _, _, _ = run.prepare(what, self.root / "a")
+        made.unlink()
+        self.assertEqual(modules[0].read_text(), "first")
 
     def test_processors(self):
         both, order = lanes.Processors(2), []

@@ -130,7 +130,7 @@ class Words(Case):
         self.bad("oracle", "status", "--json", "nowhere/results.json")
 
     def test_environment(self):
-        self.assertIn("rseq, bpf, kernel or none", self.bad("--version", env={"LULL_OWNER_ORACLE": "nonsense"}))
+        self.assertIn("rseq, bpf, kernel, slice or none", self.bad("--version", env={"LULL_OWNER_ORACLE": "nonsense"}))
 
 
 class Loaded(Case):

@@ -152,7 +152,7 @@ static const char *spinning_wait(void)
 
 	return !err	       ? "offered" :
 	       err == -EINVAL ? "n/a (lull was built without it)" :
-				"not offered (no released kernel has FUTEX2_SPIN)";
+				"not offered (no released kernel has it), or forbidden by a filter";
 }
 
 static void say_futex(struct report *r)
