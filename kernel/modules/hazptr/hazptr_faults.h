@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What breaks hazptr on purpose, to see that its tests notice. Only the module hazptr_faulty has it:
+ * What breaks hazptr on purpose, to see that its tests notice. Only hazptr_faulty has it:
  * there "broken=NAME" picks one fault, and tests are called at certain steps. In other builds all
  * of it is nothing.
  */
