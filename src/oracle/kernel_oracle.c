@@ -76,7 +76,11 @@ static char filter_mode(int fd)
  */
 static bool recent(void)
 {
-	return getauxval(AUXV_RSEQ_AREA) >= AREA_OF_7_0;
+	int saved = errno; /* the C library says ENOENT where the kernel does not tell */
+	bool large = getauxval(AUXV_RSEQ_AREA) >= AREA_OF_7_0;
+
+	errno = saved;
+	return large;
 }
 
 /*

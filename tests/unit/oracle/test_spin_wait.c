@@ -76,6 +76,8 @@ static unsigned long feature_size;
 static unsigned long fake_getauxval(unsigned long type)
 {
 	assert_int_equal(type, 27);
+	if (!feature_size)
+		errno = ENOENT;
 	return feature_size;
 }
 
@@ -303,6 +305,7 @@ static void not_on_older_kernels(void **state)
 	for (feature_size = 0; feature_size < 33; feature_size++)
 		assert_false(own_oracle_kernel.may_try());
 	assert_int_equal(opened, before);
+	assert_int_equal(errno, EDOM);
 	assert_true(own_oracle_kernel.may_try());
 	unlink(status);
 	errno = EDOM;
