@@ -76,7 +76,7 @@ static int wait_and_kill(_Atomic uint32_t *word, pid_t child, int us, long long 
 	return got;
 }
 
-/* Who slept when the owner was killed sleeps on, without a robust list; who spun or came later does not. */
+/* Without a robust list, a waiter that slept when the owner was killed sleeps on. One that spun, or came later, does not. */
 static void expect_left(const char *name, const char *what, int got)
 {
 	if (got != ESRCH)

@@ -130,7 +130,7 @@ static int in_two_threads(int (*function)(void *arg))
 		wake_up_process(task[n]);
 	}
 	started = n;
-	msleep(RACE_MS); /* who is stopped before it runs never does */
+	msleep(RACE_MS); /* a thread that is stopped before it has run never runs */
 	while (n--) {
 		kthread_stop(task[n]);
 		put_task_struct(task[n]);
