@@ -13,10 +13,10 @@
  *								futex_wake(): takes the waiter out
  *	woken: 0
  *
- * It may also see the word change before that call, leave the queue by itself, and return -EAGAIN. That is a waiter
- * who has come a little later, after the word had changed: the owner's call wakes the next sleeper, if there is one,
- * who sets WAITERS. A waiter whose time is out leaves in the same way without the flag. If the call is faster, the kernel
- * returns 0, and then this waiter sets WAITERS. So each wake-up that is counted is one that somebody knows of, and
+ * The waiter may also see the word change before that call, leave the queue by itself, and return -EAGAIN. Then it is as
+ * if it had come after the change: the owner's call wakes the next sleeper, if there is one, and that thread sets
+ * WAITERS. A waiter whose time is out leaves the queue in the same way, without the flag too. If the owner's call comes
+ * first, the kernel returns 0, and this waiter sets WAITERS. So each wake-up that is counted is one that somebody knows of, and
  * model/mutex/wake.c, where a sleeper may get up by itself at any time, stands for this wait too. WAITERS is in the
  * word before the kernel compares it: MTX-3 of sleep_once() orders that, and no other order is needed.
  *
@@ -104,8 +104,8 @@ static bool unfiltered(void)
 }
 
 /*
- * valgrind, which prints a line for each call that it does not know, has no restartable sequences. They are older than
- * what is asked for here.
+ * valgrind prints a line for each call that it does not know, and has no restartable sequences. All kernels that may have
+ * the flag have them.
  */
 static bool kernel_may_try(void)
 {

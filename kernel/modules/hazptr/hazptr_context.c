@@ -313,7 +313,7 @@ static void work(struct work_struct *unused)
 	forget_snapshots();
 	if (!old)
 		end_barriers();
-	if (old || young || !list_empty(&new_barriers)) /* who comes later starts a pass */
+	if (old || young || !list_empty(&new_barriers)) /* a call after this look starts a pass */
 		queue_delayed_work(workqueue, &delayed_work, INTERVAL);
 }
 

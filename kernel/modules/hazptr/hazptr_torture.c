@@ -614,8 +614,8 @@ static int pair_writer(void *unused)
 }
 
 /*
- * What is short in the code under test lasts a while now and then. What a reader does without
- * preemption lasts longer than a whole synchronize once in a thousand times, so that one passes
+ * Make short steps of the code under test last longer now and then. Once in a thousand times, a
+ * reader without preemption stays for longer than a whole synchronize takes, so that one passes
  * meanwhile.
  */
 static bool stretch(enum hazptr_step step)
