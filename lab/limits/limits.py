@@ -42,13 +42,13 @@ def read_limits(text):
         elif words[0] == "operation" and columns is None:
             columns = words[1:]
             if columns != [*compilers, *COUNTS]:
-                raise Wrong(f"gates.limits:{number}: the columns are not {' '.join([*compilers, *COUNTS])}")
+                raise Wrong(f"limits:{number}: the columns are not {' '.join([*compilers, *COUNTS])}")
         elif columns and len(words) == len(columns) + 1 and words[0] not in rows and all(map(is_figure, words[1:])):
             rows[words[0]] = {column: None if word == "-" else float(word) for column, word in zip(columns, words[1:])}
         else:
-            raise Wrong(f"gates.limits:{number}: '{line.strip()}' is no line of limits")
+            raise Wrong(f"limits:{number}: '{line.strip()}' is no line of limits")
     if not rows:
-        raise Wrong("gates.limits: no operation has limits")
+        raise Wrong("limits: no operation has limits")
     return Limits(compilers, rows)
 
 
@@ -61,7 +61,7 @@ def figure(value):
 
 
 def noted(text, measured, machines):
-    """The text of gates.limits with what was @measured instead: {operation: {column: figure}}, of all @machines."""
+    """The text of limits with what was @measured instead: {operation: {column: figure}}, of all @machines."""
     limits = read_limits(text)
     columns = [*limits.compilers, *COUNTS]
     head = text[:re.search(r"^operation", text, re.MULTILINE).start()]
@@ -91,7 +91,7 @@ def judge_instructions(limits, machine, measured):
     """Not more than so many, and not far fewer."""
     for name, row in limits.rows.items():
         if row[machine] is not None and name not in measured:
-            raise Wrong(f"gates.limits: instructions of '{name}' on {machine} are not counted")
+            raise Wrong(f"limits: instructions of '{name}' on {machine} are not counted")
     for name, counted in measured.items():
         limit = limits.rows[name][machine]
         if limit is None:
@@ -104,10 +104,10 @@ def judge_instructions(limits, machine, measured):
 def check_names(limits, names, where):
     for name in names:
         if name not in limits.rows:
-            raise Wrong(f"'{name}' of {where} has no line in gates.limits: lab/limits/run --note writes it")
+            raise Wrong(f"'{name}' of {where} has no line in limits: lab/limits/run --note writes it")
     for name in limits.rows:
         if name not in names:
-            raise Wrong(f"gates.limits: there is no operation '{name}' in {where}")
+            raise Wrong(f"limits: there is no operation '{name}' in {where}")
 
 
 def is_compiler(limits, machine, compiler):
@@ -197,17 +197,17 @@ def instructions_of(limits, machine, count):
 
 def is_older(program, root):
     """Was @program, or the library that it uses, built before the source in @root changed?"""
-    built = [program, *program.parents[2].glob("src/liblull.so")]
+    built = [program, *program.parents[2].glob("aarch64/prefix/lib/liblull.so")]
     source = [path for folder in ("src", "include", "lab/limits") for path in (root / folder).rglob("*.[ch]")]
     return max((path.stat().st_mtime for path in source), default=0) > max(path.stat().st_mtime for path in built)
 
 
 def counted_beside(build, root):
-    program = build.parent / "aarch64/lab/limits/operations"
+    program = build.parent / "lab-aarch64/limits/operations"
     if not program.is_file():
-        raise Absent(f"there is no {program}: cmake --workflow --preset aarch64 builds it")
+        raise Absent(f"there is no {program}: scripts/check builds it")
     if is_older(program, root):
-        raise Absent(f"{program} is older than the source: cmake --workflow --preset aarch64 builds it")
+        raise Absent(f"{program} is older than the source: scripts/check builds it")
     return counted_in_emulator(program)
 
 
@@ -216,11 +216,11 @@ def judge_operations(limits, build, judged=True, calls_only=False):
     Count in @build, and for aarch64 beside it. Give results, what was skipped, what was measured, and on which machines
     its instructions. Not @judged: operations may be new or gone, and there are no results.
     """
-    report, calls, steps = counted_here(build / "lab/limits/operations", *(["--calls"] if calls_only else []))
+    report, calls, steps = counted_here(build / "limits/operations", *(["--calls"] if calls_only else []))
     if judged:
         check_names(limits, calls, build)
     here = "aarch64" if report["machine"] == "aarch64" else "x86_64"
-    sources = {"aarch64": lambda: counted_beside(build, pathlib.Path(__file__).resolve().parents[1]), here: lambda: (report, steps)}
+    sources = {"aarch64": lambda: counted_beside(build, pathlib.Path(__file__).resolve().parents[2]), here: lambda: (report, steps)}
     results, skipped, measured, machines = list(judge_calls(limits, calls)) if judged else [], [], {**calls}, []
     for machine in () if calls_only else limits.compilers:
         try:

@@ -5,7 +5,7 @@ import os
 import shutil
 import unittest
 
-from support import LULL, SANITIZE, Case
+from support import PEERS, SANITIZE, Case
 
 COUNTS = ("refcount", "refcount-lock", "percpu_ref")
 RUST = ("papaya", "flurry", "scc-index")
@@ -127,7 +127,7 @@ class Reload(Case):
     def test_a_writer_that_readers_keep_out_for_ever(self):
         """It gets in when the readers stop because the reload is given up."""
         modules = self.path("peers")
-        shutil.copytree(os.path.join(os.path.dirname(LULL), "peers"), modules)
+        shutil.copytree(PEERS, modules)
         shutil.copy(os.environ["LULL_STUBBORN"], modules)
         text, limit, cells = self.measure("--seconds", "0.1", "--elements", "10", "--threads", "3", "--schemes", "stubborn",
                                           env={"LULL_PEERS_PATH": modules})

@@ -13,6 +13,8 @@ import unittest
 import uuid
 
 LULL = os.environ["LULL_TOOL"]
+LAB = os.environ.get("LULL_LAB", "")
+PEERS = os.path.join(os.path.dirname(LAB), "peers")  # the modules of the laboratory
 SANITIZE = os.environ.get("LULL_SANITIZE", "")
 
 INSTRUMENTS = ("compare", "refscale", "rcuscale", "hashscale", "keyscale", "labelscale", "mutexscale", "tradeoff",
