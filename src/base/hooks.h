@@ -58,7 +58,7 @@ struct lull__watch {
 
 extern const struct lull__watch *const lull__watch; /* NULL: built without */
 
-/* ---- oracles: does the owner of a lock run? (mutex/oracle.h) ------------------------------------ */
+/* ---- oracles: does the owner of a lock run? (owner_runs/owner_runs.h) --------------------------- */
 
 struct lull__oracle;
 

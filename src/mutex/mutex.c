@@ -27,7 +27,7 @@
 #include "../base/fault.h"
 #include "../base/hooks.h"
 #include "../base/message.h"
-#include "oracle.h"
+#include "../owner_runs/owner_runs.h"
 #include "self.h"
 #include "waiting.h"
 

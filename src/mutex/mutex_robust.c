@@ -21,7 +21,7 @@
 #include <lull/mutex_robust.h>
 
 #include "../base/message.h"
-#include "oracle.h"
+#include "../owner_runs/owner_runs.h"
 #include "self.h"
 #include "waiting.h"
 

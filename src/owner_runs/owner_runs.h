@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oracle.h - the oracles of mutex.h: is the thread that owns a lock running?
+ * owner_runs.h - the oracles of mutex.h: is the thread that owns a lock running?
  */
-#ifndef LULL_ORACLE_H
-#define LULL_ORACLE_H
+#ifndef LULL_OWNER_RUNS_H
+#define LULL_OWNER_RUNS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,8 +38,9 @@ struct lull__oracle {
 	bool (*slice_over)(void);
 };
 
-/* The two that need only rseq, or nothing. The folder oracle/ has others; hooks.h lists all. */
+/* The two that need only rseq, or nothing, and those that a build may leave out. life.c lists them. */
 extern const struct lull__oracle lull__oracle_rseq, lull__oracle_none;
+extern const struct lull__oracle lull__oracle_bpf, lull__oracle_kernel, lull__oracle_slice;
 
 enum lull__runs lull__oracle_rseq_runs(struct lull__sighting *sighting, uint32_t tid);
 bool lull__oracle_rseq_usable(void);
@@ -60,4 +61,4 @@ void lull__oracle_sleeps(void); /* the calling thread is about to sleep for the 
 void lull__oracle_acquired(void);
 void lull__oracle_released(void);
 
-#endif /* LULL_ORACLE_H */
+#endif /* LULL_OWNER_RUNS_H */

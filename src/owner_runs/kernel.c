@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_oracle.c - the oracle that leaves the question to the kernel, which knows exactly who runs (spin_wait.h).
+ * kernel.c - the oracle that leaves the question to the kernel, which knows exactly who runs (spin_wait.h).
  *
  * The lock depends on a sleeper being in the kernel's queue, and on being told whether it was woken; on nothing else, and
  * so not on the spin. A thread that spins in the kernel is in the queue from before the spin. That is a sleeper to
@@ -29,9 +29,8 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "../mutex/oracle.h"
 #include "../os/os.h"
-#include "oracles.h"
+#include "owner_runs.h"
 #include "spin_wait.h"
 
 /*

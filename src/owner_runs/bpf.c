@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bpf_oracle.c - the oracle that reads which thread runs on each CPU from the table of bpf.h.
+ * bpf.c - the oracle that reads which thread runs on each CPU from the table of bpf_table.h.
  */
 #include <sched.h>
 
 #include "../base/deadline.h"
 #include "../base/registry.h"
 #include "../base/rseq_use.h"
-#include "../mutex/oracle.h"
-#include "../mutex/owner.h"
-#include "bpf.h"
-#include "oracles.h"
+#include "bpf_table.h"
+#include "owner.h"
+#include "owner_runs.h"
 
 #define SWITCH_NS 100000u
 
