@@ -3,7 +3,7 @@
  * hooks.h - all that the lower floors know of the upper ones: four tables that life.c fills in.
  *
  * Everything else is called downwards. Inside the core one pointer leads up as well: lull__hazptr.on_unpark,
- * by which a hazard slot tells the reclaimer that it has let go.
+ * which tells the reclaimer that a hazard slot it waits for has been set.
  */
 #ifndef LULL_HOOKS_H
 #define LULL_HOOKS_H
@@ -13,7 +13,7 @@
 
 /* ---- mechanisms: first use, threads that come and go, fork ------------------------------------- */
 
-/* What one mechanism does in the life of the process and of its threads. NULL: nothing. */
+/* Functions of one mechanism, for the life of the process and of its threads. NULL: there is nothing to do. */
 struct lull__mechanism {
 	const char *name;
 	void (*init)(void);		      /* once per process, before the first use */

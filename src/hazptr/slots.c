@@ -43,8 +43,8 @@ void lull__hazptr_wake(void)
 }
 
 /*
- * Finish the setting of @h, whose address has changed already: wake the threads that sleep for that. If
- * light fences are real ones, make the one of lull__hazptr_set() first.
+ * Finish the setting of @h, whose address has changed already: wake the threads that sleep for the change. If light
+ * fences are real ones, make the one of lull__hazptr_set() first.
  */
 void lull__hazptr_slow(struct lull_hazptr *h)
 {

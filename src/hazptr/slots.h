@@ -29,7 +29,7 @@ struct lull__hazptr_domain {
 	uint64_t clock __attribute__((aligned(LULL__CACHELINE))); /* ticks at each synchronize */
 	uint32_t event;	       /* changes when a slot with PARKED is set */
 	uint32_t unpark_event; /* ... with PARKED */
-	uint32_t parked_owner; /* tid of a thread because of whose slot an object is parked */
+	uint32_t parked_owner; /* tid of a thread whose slot keeps an object parked */
 	void (*on_unpark)(void); /* the reclaimer's: called when a slot with PARKED is set */
 	struct lull__hazptr_shard shard[LULL__HAZPTR_SHARDS];
 	uint32_t slot_event[LULL__HAZPTR_EVENTS]; /* of several slots each: changes when one with WAITED is set */

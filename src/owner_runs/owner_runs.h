@@ -15,7 +15,7 @@ enum lull__runs {
 	LULL__RUNS_YES,	     /* the kernel says so */
 };
 
-/* What one waiter has seen of the thread that it waits for. All zeros: nothing. */
+/* Record of one waiter about the thread that it waits for. All zeros: it has seen nothing. */
 struct lull__sighting {
 	uint32_t tid, cpu, beats;
 };
@@ -24,7 +24,7 @@ struct lull__oracle {
 	const char *name;
 	bool inline_locks; /* the oracle need not be told of locks */
 	bool when_asked;   /* choose it only by name */
-	bool (*may_try)(void); /* may usable() be called though nobody has named the oracle? NULL: yes */
+	bool (*may_try)(void); /* may usable() be called when the oracle was not asked for by name? NULL: yes */
 	bool (*usable)(void);
 	enum lull__runs (*runs)(struct lull__sighting *sighting, uint32_t tid);
 	/* Sleep for an owner, as lull__futex_wait_bits() does, which is called if this is NULL. */

@@ -128,7 +128,7 @@ void lull__backlog_sub(struct lull__queue *q, size_t items, size_t bytes)
 	}
 }
 
-/* Nothing is ordered here: who misses the wake-up waits until @deadline_ns, which is near. */
+/* Nothing is ordered here: a thread that misses the wake-up waits until @deadline_ns, which is near. */
 void lull__backlog_await_relief(uint64_t deadline_ns)
 {
 	lull_add_relaxed(&lull__reclaimer.held_back, 1u);
@@ -158,8 +158,8 @@ bool lull__over_soft(size_t times)
 }
 
 /*
- * The slots may name as many as there are; so at least half of these are freed when all slots are scanned, and
- * a scan costs each of them little.
+ * Slots name no more objects than there are slots. So when twice as many wait, a scan of all slots frees at least half
+ * of them, and costs little for each.
  */
 bool lull__over_retired(void)
 {
@@ -237,7 +237,10 @@ uint64_t lull__backlog_total(void)
 	return sum_up_all().total_items;
 }
 
-/* After the queues. The child's page begins with zeros, and what waits is deferred, for the child. */
+/*
+ * Run after the queues have been repaired. The child's page begins with zeros; in it what waits counts as deferred by
+ * the child.
+ */
 void lull__backlog_fork_child(void)
 {
 	struct lull__bag *bag;

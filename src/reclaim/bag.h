@@ -22,7 +22,7 @@ struct lull__bag {
 	struct lull__queue queue[LULL__KINDS];
 	struct lull__hazptr_table *table; /* for scans by this thread, see hazptr/table.h */
 	struct lull__bag *next;	     /* all bags, the newest first */
-	struct lull__bag *next_dead; /* out of that list, to be freed when nobody walks it */
+	struct lull__bag *next_dead; /* out of that list, to be freed when no thread walks it */
 	uint32_t state;
 	uint32_t at_once;	     /* how often memory was freed at once, see free_at_once(), ... */
 	uint64_t at_once_since_ns;   /* ... since then */
@@ -94,7 +94,7 @@ struct lull__reclaimer {
 /* Without the attribute code for shared objects would look for its address first, where it is only declared. */
 extern struct lull__reclaimer lull__reclaimer __attribute__((visibility("hidden")));
 
-/* With a soft limit of @soft bytes, how many bytes a deferrer adds before it looks at the limits. */
+/* Compute how many bytes a deferrer adds before it looks at the limits, with a soft limit of @soft bytes. */
 #define LULL__LOOK_BYTES(soft) ((soft) / 16 + 1)
 
 #define LULL__CHECK_EVERY 64u /* the owner checks its queue and the limits at every 64th entry */
@@ -124,7 +124,7 @@ void lull__own_table_done(void);
 
 /* Make the calling thread's bag an orphan. Returns whether anything waits in it. */
 bool lull__bag_leave(struct lull__bag *bag);
-/* Free orphans that are empty, but for LULL__SPARE_BAGS, if nobody walks the bags. */
+/* Free orphans that are empty, but for LULL__SPARE_BAGS, if no thread walks the bags. */
 void lull__bags_sweep(void);
 /* Would that free any, now or later? */
 bool lull__bags_to_sweep(void);

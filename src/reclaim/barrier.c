@@ -83,7 +83,7 @@ static bool awaited_is_done(void)
 	return lull_load_acquire(&lull__queue_awaited) == 0;
 }
 
-/* Blame a thread because of whose slot an object is parked that the barrier waits for. */
+/* Blame a thread whose slot keeps an object parked that the barrier waits for. */
 static unsigned blame_parked(void *arg, struct lull_stall *first, unsigned *holders)
 {
 	(void)arg;

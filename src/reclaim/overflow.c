@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * overflow.c - deferrals for which there is no memory. Callbacks: the room for a link in the head has to do. Memory: wait.
+ * overflow.c - deferrals for which there is no memory. Callbacks are linked through their heads; memory waits until it
+ * can be freed.
  */
 #include <stdlib.h>
 

@@ -163,7 +163,7 @@ void lull__watchdog_stop(void)
 		return;
 	lull__futex_wake(&watchdog.stop, 1);
 	if (!lull__join(watchdog.thread, STOP_WAIT_NS)) {
-		pthread_detach(watchdog.thread); /* it ends yet; ThreadSanitizer reports one that nobody joins */
+		pthread_detach(watchdog.thread); /* it will end; ThreadSanitizer reports threads that are not joined */
 		return;
 	}
 	lull__lock(&watchdog.lock); /* the reclaimer may still begin to run callbacks */
