@@ -135,10 +135,10 @@ LULL_INLINE struct lull_hazptr_context *lull_hazptr_thread_context(void)
 }
 
 /*
- * Take a free slot of @ctx. Returns NULL when all eight are in use. Of the thread's own context it also
- * returns NULL in destructors that run after the thread's exit handling: use a hold there. No locked
- * instruction. In signal handlers: only slots of the thread's own context, which the handler frees before it
- * returns; there NULL may come before all eight are in use.
+ * Take a free slot of @ctx. Returns NULL when all eight are in use. For the thread's own context it also returns NULL
+ * in destructors that run after the thread's exit handling: use a hold there. No locked instruction. In signal
+ * handlers: only slots of the thread's own context, which the handler frees before it returns; there NULL may come
+ * before all eight are in use.
  */
 LULL_INLINE struct lull_hazptr *lull_hazptr_alloc(struct lull_hazptr_context *ctx)
 {

@@ -68,7 +68,7 @@ struct cohort_head_box {
 	struct lull_cohort_head member;
 };
 
-/* As node in reclaim.hpp, with room for a cohort. */
+/* Node as in reclaim.hpp, with room for a cohort. */
 template <class D, bool is_empty = std::is_empty_v<D> && !std::is_final_v<D>> struct cohort_node : cohort_head_box, private D {
 	D &deleter() noexcept
 	{
