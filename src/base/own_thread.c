@@ -67,7 +67,7 @@ void lull__own_thread_configure(size_t stack_bytes, void (*hook)(const char *nam
 	lull_store_relaxed(&own_threads.hook, hook);
 }
 
-/* Block what the new thread is to inherit as blocked: all signals but those that faults raise. */
+/* Block all signals but those that faults raise, for the new thread to inherit that. */
 static void block_all_but_faults(sigset_t *saved)
 {
 	static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS };

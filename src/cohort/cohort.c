@@ -294,7 +294,7 @@ static void count_queue(const struct lull__queue *q)
 	}
 }
 
-/* After the queues have been repaired. */
+/* Run after the queues have been repaired. */
 void lull__cohort_fork_child(uint32_t old_tid)
 {
 	struct lull__bag *bag;

@@ -36,7 +36,7 @@ struct lull__hash_control {
 	uint32_t flags;
 };
 
-/* A table, with the words that the threads that move its buckets share well apart from what lookups read. */
+/* A table. The words shared by the threads that move its buckets lie well apart from those that lookups read. */
 struct lull__hash_whole {
 	struct lull__lock leaving; /* locked until all elements have left for the future */
 	size_t claimed;		   /* buckets that a thread has moved or is moving */

@@ -3,9 +3,8 @@
  * slots.h - all slots, and how to visit them.
  *
  * Slots are in three places: each thread's own context (in its record), other contexts, and holds that
- * use the slot inside themselves. The last two are on lists in 16 shards. A node goes on any shard whose
- * lock is free, so that a signal handler that interrupted its thread under one of the locks takes
- * another.
+ * use the slot inside themselves. The last two are on lists in 16 shards. A node goes on any shard whose lock is free:
+ * a signal handler that has interrupted its thread under one of the locks takes another shard.
  */
 #ifndef LULL_SLOTS_H
 #define LULL_SLOTS_H

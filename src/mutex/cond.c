@@ -170,7 +170,7 @@ static int wait_until(struct lull_cond *c, struct lull_mutex *m, uint64_t deadli
 	cond_enter(c);
 	lull__mutex_unlock_slow(m);
 	err = lull__futex_wait_bits(&c->seq, seq, LULL__MUTEX_ANY, until_ns, shared);
-	/* Not late if there was a signal in time, for this waiter or another. */
+	/* A signal in time, for this waiter or another, means that it is not late. */
 	late = err == -ETIMEDOUT && lull_load_relaxed(&c->seq) == seq && lull__now_ns() >= deadline_ns;
 	cond_leave(c, shared);
 	if (err == 0)

@@ -219,7 +219,7 @@ struct lull_hazptr *lull__hazptr_pool_get_slow(void)
 	return lull_hazptr_pool_get();
 }
 
-/* Give back @h, which is clear, and not of the block that the calling thread has at hand; or which is free already. */
+/* Give back @h, which is clear. It is of another block than the calling thread has at hand, or free already. */
 void lull__hazptr_pool_put_slow(struct lull_hazptr *h)
 {
 	struct lull__hazptr_block *block =

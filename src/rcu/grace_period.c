@@ -33,7 +33,7 @@
 #include "section.h"
 
 #define SPIN_SCANS    64 /* scans before going to sleep: a few microseconds */
-#define TIMED_EVERY    8 /* one in so many is timed, of those that no thread sleeps for: see stats.h */
+#define TIMED_EVERY    8 /* time one in so many of those for which no thread sleeps: see stats.h */
 
 static struct {
 	struct lull__lock leader;
@@ -340,7 +340,7 @@ bool lull__rcu_advance(lull_rcu_cookie cookie)
 	lull__init(); /* an unnoticed child repairs the grace periods before it begins one, not amid that */
 	if (!lull__trylock(&gp.leader))
 		return false;
-	/* The one that was open may have begun before the cookie was taken: then the next one, too. */
+	/* The open one may have begun before the cookie was taken: then push the next one, too. */
 	if (!gp_is_over(cookie) && gp_push() && !gp_is_over(cookie))
 		gp_push();
 	lull__unlock_wake(&gp.leader, INT_MAX);

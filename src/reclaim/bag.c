@@ -179,7 +179,7 @@ static bool unlink_if_empty(struct lull__bag *bag, struct lull__bag **at)
 	/* REC-5: all that its last owner put in, before the look whether it is empty. No thread adopts it now. */
 	if (!lull_cas_acquire(&bag->state, &state, (uint32_t)BAG_DEAD))
 		return false;
-	/* At the head new bags come in at any time, so *@at may lead to one of those by now. */
+	/* New bags come in at the head at any time, so *@at may lead to a new one by now. */
 	if (!lull__bag_is_empty(bag) || !lull_cas_relaxed(at, &was, bag->next)) {
 		lull_store_release(&bag->state, (uint32_t)BAG_ORPHAN); /* REC-5: go on */
 		return false;

@@ -64,7 +64,7 @@ struct lull__reclaimer {
 	/* Written by some deferrals. */
 	size_t items __attribute__((aligned(LULL__CACHELINE))); /* to within LULL__CHECK_EVERY per queue */
 	size_t bytes, peak_items, peak_bytes;
-	size_t retired; /* those of the items that are memory which hazard pointers may protect */
+	size_t retired; /* items of memory that hazard pointers may protect */
 	uint32_t held_back;   /* threads that wait until the backlog is below its soft limits */
 	uint32_t relief; /* an event for these */
 	uint64_t noted_items, noted_bytes; /* deferred since the start, to within as many */
@@ -91,7 +91,7 @@ struct lull__reclaimer {
 	struct lull__lock bags_lock; /* to unlink and free bags */
 };
 
-/* Without the attribute code for shared objects would look for its address first, where it is only declared. */
+/* Hidden: code for shared objects that sees only this declaration would otherwise look up the address first. */
 extern struct lull__reclaimer lull__reclaimer __attribute__((visibility("hidden")));
 
 /* Compute how many bytes a deferrer adds before it looks at the limits, with a soft limit of @soft bytes. */

@@ -127,7 +127,7 @@ static bool lock_barriers(uint64_t deadline_ns)
 	return true;
 }
 
-/* With the lock of barriers, except for what a report does: its hook must not hold up other barriers. */
+/* Hold the lock of barriers, but not during a report: its hook must not hold up other barriers. */
 static bool await_awaited(uint64_t deadline_ns, bool *locked)
 {
 	struct lull__report report = { .named = 0 };

@@ -15,7 +15,7 @@
 #include "partition.h"
 #include "pass.h"
 
-#define RETIRED_WAIT_NS 1000000000u /* a thread that retires waits no longer for one that frees what is retired */
+#define RETIRED_WAIT_NS 1000000000u /* longest wait of a thread that retires for another that frees */
 #define SERVE_NS 10000000u /* in a long grace period, so often reclaim entries that do not wait for it */
 
 /* ---- one queue -------------------------------------------------------------------------------- */

@@ -130,7 +130,7 @@ static bool let_go(void)
 	return ends;
 }
 
-/* Sleep at @depth. The thread holds up no grace period, nor makes it more expensive. */
+/* Sleep at @depth. The thread holds up no grace period, and makes none more expensive. */
 static void sleep_until(uint32_t depth, uint64_t until_ns)
 {
 	lull__thread_rest();

@@ -122,7 +122,7 @@ static void start(void)
 		watchdog.again_ns = lull__now_ns() + RESTART_NS;
 }
 
-/* Not threads in its place: LULL_RECLAIM_POLL promises that no thread is started. */
+/* Watch no thread that runs callbacks in its place: LULL_RECLAIM_POLL promises that no thread is started. */
 static bool is_background_thread(void)
 {
 	return lull_load_relaxed(&lull__reclaimer.thread) == HAS_THREAD &&
