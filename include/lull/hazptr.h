@@ -34,8 +34,8 @@
  * builds check this. When a thread exits, the slots that it has not detached stop protecting: if one did
  * protect something, a line says so, and a later use of the slot aborts. Clean up a context on a stack, and
  * release a hold on a stack, before its frame ends, also when the frame ends by pthread_exit() or a
- * cancellation; else the thread's exit aborts. (Of a hold that has one of the thread's own slots only the
- * protection ends, with a line that says so.)
+ * cancellation; else the thread's exit aborts. (If a hold has one of the thread's own slots, only its protection ends,
+ * with a line that says so.)
  *
  * How much waits. A thread that retires (lull_hazptr_retire) also reclaims. Whatever readers do, and however
  * long they stall, at most 4096 + 128 * threads + 3 * slots retired objects wait, of all threads together;

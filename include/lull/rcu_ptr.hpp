@@ -279,7 +279,7 @@ template <class T> class rcu_ptr : public detail::rcu_pointer<rcu_ptr<T>, T>
 	std::atomic<T *> pointer{nullptr};
 };
 
-/* The same for an atomic pointer that is there already, and that whoever has it owns. */
+/* The same for an atomic pointer that is there already, and stays the property of its owner. */
 template <class T> class rcu_ref : public detail::rcu_pointer<rcu_ref<T>, T>
 {
       public:

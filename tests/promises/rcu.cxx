@@ -42,8 +42,8 @@ try_lock.2 "Returns true."
     cxx:saferecl_rcu:saferecl_rcu_domain_members_try_lock
 unlock.1 "End the region that began last."
     cxx:saferecl_rcu:saferecl_rcu_general_nested_locks
-explains "It has nothing in it but an address, that of a variable of the library: one of a header would be another one in
-    each module whose symbols are hidden."
+explains "It is nothing but the address of a variable of the library: a variable of a header would be another one in each
+    module whose symbols are hidden."
 rcu_default_domain.1 "Return the one domain."
     cxx:saferecl_rcu:saferecl_rcu_domain_func_default_domain
 rcu_synchronize.1 "Wait until every region that had begun has ended."

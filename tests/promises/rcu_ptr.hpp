@@ -55,5 +55,5 @@ rcu_ptr.1 "Retire the object; readers that are in their sections may still have 
     cxx:sections:ends
 native_handle.1 "For whatever wants an atomic pointer: lull::hold(), a lull::hazard_pointer."
     cxx:sections:holds
-about.17 "The same for an atomic pointer that is there already, and that whoever has it owns."
+about.17 "The same for an atomic pointer that is there already, and stays the property of its owner."
     cxx:sections:refers
