@@ -62,7 +62,7 @@ class list
 			place at(*this, key);
 
 			if (at.found()) {
-				delete fresh; /* nobody has seen it */
+				delete fresh; /* no thread has seen it */
 				return false;
 			}
 			fresh->next.store(at.now, std::memory_order_relaxed);

@@ -21,7 +21,7 @@ struct lull__mechanism {
 	void (*unregister)(const char *call); /* lull_thread_unregister(): abort if in use, else give back */
 	void (*exit)(void);		      /* the calling thread exits */
 	void (*leave)(void);		      /* the calling thread's record is about to be taken out */
-	uint32_t (*tid)(void);		      /* as the calling thread's record has it; 0: not registered yet */
+	uint32_t (*tid)(void);		      /* the id in the calling thread's record; 0: not registered yet */
 	void (*fork_child)(uint32_t old_tid); /* in a forked child, whose only thread was @old_tid before */
 	void (*retry)(void);		      /* try again what failed: lull__retry() in process.h */
 };

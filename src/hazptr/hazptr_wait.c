@@ -37,7 +37,7 @@ struct slot_wait {
 	uint64_t stamp;
 	bool flag; /* set WAITED in the slots that are found */
 	unsigned held;
-	const struct lull_hazptr *last;	 /* of the slots that were found; may be gone by now */
+	const struct lull_hazptr *last;	 /* the last slot that was found; may be gone by now */
 	const struct lull_hazptr *awaited; /* this thread sleeps for this one ... */
 	bool awaited_found;		   /* ... which was among them */
 	uint32_t owner; /* of one of the slots */

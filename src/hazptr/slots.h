@@ -31,7 +31,7 @@ struct lull__hazptr_domain {
 	uint32_t parked_owner; /* tid of a thread whose slot keeps an object parked */
 	void (*on_unpark)(void); /* the reclaimer's: called when a slot with PARKED is set */
 	struct lull__hazptr_shard shard[LULL__HAZPTR_SHARDS];
-	uint32_t slot_event[LULL__HAZPTR_EVENTS]; /* of several slots each: changes when one with WAITED is set */
+	uint32_t slot_event[LULL__HAZPTR_EVENTS]; /* each for several slots: changes when one with WAITED is set */
 };
 
 extern struct lull__hazptr_domain lull__hazptr;

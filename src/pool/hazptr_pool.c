@@ -31,7 +31,7 @@ static struct {
 	struct lull__lock lock;
 	uint32_t spare;	/* blocks with no slot in use and no owner */
 	uint32_t number; /* of the list */
-	uint32_t process; /* as blocks are owned in it */
+	uint32_t process; /* `owned` of the blocks that threads of this process have */
 	struct lull__hazptr_block head;
 } pool = { .number = 1, .process = 1, .head = { .next = &pool.head, .prev = &pool.head } };
 

@@ -44,7 +44,7 @@ struct sums {
 };
 
 static uint64_t items_before, bytes_before; /* reclaimed before this process was forked */
-static struct lull__lock publish_lock; /* of lull__backlog_publish(): the last to publish knows the most */
+static struct lull__lock publish_lock; /* held to publish: the last to do so knows the most */
 
 /* Sum up without a lock, for signal handlers too. The totals leave out bags that are no more. */
 static struct sums sum_up(void)

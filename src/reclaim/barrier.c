@@ -17,7 +17,7 @@
 #include "pass.h"
 #include "worker.h"
 
-#define GENERATIONS    16	 /* of callbacks that defer callbacks: how many a barrier follows */
+#define GENERATIONS    16	 /* how often a barrier follows callbacks that defer callbacks */
 #define BARRIER_RECHECK_NS     10000000u
 
 /* Make a pass in the calling thread, as no background thread will. Returns false if the time was up. */

@@ -19,7 +19,7 @@
 static struct {
 	struct lull_head *newest; /* a stack, which any thread adds to */
 	uint64_t put, done;	  /* entries; an entry that runs is done */
-	struct lull__lock lock;	  /* of all that follows */
+	struct lull__lock lock;	  /* guards all that follows */
 	struct lull_head *taken;  /* off that stack: they wait for `cookie` */
 	lull_rcu_cookie cookie;
 } overflow;

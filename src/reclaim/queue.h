@@ -122,7 +122,7 @@ struct lull__queue {
 	uint64_t last_done;	   /* `done` when the background thread last checked for abandoned entries */
 	uint64_t named;		   /* entries from `wait` on that a slot named at the last scan */
 	uint64_t awaited;	   /* entries with LULL__ENTRY_AWAITED */
-	uint32_t running_awaited;	   /* those that are taken out and not in `done` yet */
+	uint32_t running_awaited;	   /* awaited entries that are taken out and not in `done` yet */
 	uint32_t parked;	   /* LULL__PARKED... */
 	uint32_t rechecking;	   /* taken because of LULL__PARKED_RECHECK */
 	uint32_t seen_unpark;	   /* unpark_event before PARKED was set in the slots */

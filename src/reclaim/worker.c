@@ -248,7 +248,7 @@ static bool pay_fence(struct rounds *r, uint64_t now_ns)
 	if (r->paid_ns + SAVED_NS < now_ns)
 		r->paid_ns = now_ns - SAVED_NS;
 	can_pay = r->paid_ns < now_ns;
-	if (r->paid_ns < now_ns + BATCH_NAP_NS) /* those of barriers count too, but two naps make up for all of them */
+	if (r->paid_ns < now_ns + BATCH_NAP_NS) /* fences of barriers count too, but two naps make up for all of them */
 		r->paid_ns += FENCE_NS;
 	return can_pay;
 }

@@ -76,5 +76,5 @@ void lull__page_fork_child(uint32_t old_tid)
 const struct lull_stats_page *lull_stats_page(void)
 {
 	lull__init();
-	return lull__page_make(); /* whose lock shows it complete */
+	return lull__page_make(); /* its lock shows the page complete */
 }
