@@ -91,8 +91,8 @@ void lull__retry(void)
 /* ---- first use ------------------------------------------------------------------------------ */
 
 /*
- * Abort if this is the second copy of lull in the process: each would wait for its own readers only, and both would
- * link the same thread records into lists of their own where the dynamic linker makes their symbols one.
+ * Abort if this is the second copy of lull in the process. Each copy would wait for its own readers only; and where the
+ * dynamic linker makes their symbols one, both would link the same thread records into lists of their own.
  *
  * Keep the one copy where it is: as long as a thread lives, the function that handles its exit has to be there, and the
  * background threads run in it.

@@ -50,9 +50,9 @@ bool lull__spin_wait_offered(void)
 }
 
 /*
- * Take any result that does not end a plain wait as well for a refusal: the owner has exited (ESRCH), or is of another
- * process (EPERM), as in a forked child whose lock a thread of the parent has; a filter forbids the call by an error of
- * its own choice. A plain wait copes with all of that.
+ * Take any result that would not end a plain wait for a refusal. The owner may have exited (ESRCH) or be of another
+ * process (EPERM), as in a forked child whose lock a thread of the parent has; or a filter forbids the call by an error
+ * of its own choice. A plain wait copes with all of that.
  */
 int lull__spin_wait(uint32_t *word, uint32_t value, uint32_t bitset, uint64_t deadline_ns, bool shared)
 {
