@@ -71,7 +71,7 @@ template <class R> struct has_await_ready<R, std::void_t<decltype(std::declval<R
 };
 } // namespace detail
 
-/* Run @f in a read section, and return what it returns. The return type of a coroutine does not compile here. */
+/* Run @f in a read section, and return what it returns. An @f that returns a coroutine does not compile. */
 template <class F> auto rcu_read(F &&f) noexcept(noexcept(std::forward<F>(f)())) -> decltype(std::forward<F>(f)())
 {
 	using result = std::remove_cv_t<std::remove_reference_t<decltype(std::forward<F>(f)())>>;

@@ -38,7 +38,7 @@ rcu_section.3 "Neither moved, copied nor allocated: it begins and ends on one th
     cxx:keeping
 rcu_read.1 "Run @f in a read section, and return what it returns."
     cxx:sections:functions
-rcu_read.2 "The return type of a coroutine does not compile here."
+rcu_read.2 "An @f that returns a coroutine does not compile."
     cxx:keeping
 no_section_across_await.1 "For promise types to derive from: a co_await in a read section aborts with a line that
     says so."
