@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bpf.c - map the table of the threads that run on each CPU, if it exists and can be trusted.
+ * bpf_table.c - map the table of the threads that run on each CPU, if it exists and can be trusted.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -13,7 +13,7 @@
 
 #include <lull/mutex.h>
 
-#include "bpf.h"
+#include "bpf_table.h"
 
 #define CPUS_MAX 65536 /* more than any kernel can be built for */
 

@@ -6,8 +6,8 @@
  * the owner. It puts the caller into the queue, as ever, and spins while the owner is on a CPU; then the caller
  * sleeps. No released kernel has it.
  */
-#ifndef LULL_OS_SPIN_WAIT_H
-#define LULL_OS_SPIN_WAIT_H
+#ifndef LULL_SPIN_WAIT_H
+#define LULL_SPIN_WAIT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,4 +24,4 @@ bool lull__spin_wait_offered(void);
  */
 int lull__spin_wait(uint32_t *word, uint32_t value, uint32_t bitset, uint64_t deadline_ns, bool shared);
 
-#endif /* LULL_OS_SPIN_WAIT_H */
+#endif /* LULL_SPIN_WAIT_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oracle.c - choose an oracle, and ask it; the two oracles of this folder, rseq and none.
+ * owner_runs.c - choose an oracle, and ask it; the two oracles that are always there, rseq and none.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 #include "../base/message.h"
 #include "../base/process.h"
 #include "../base/rseq_use.h"
-#include "oracle.h"
 #include "owner.h"
+#include "owner_runs.h"
 
 uint32_t lull__spinners_max;
 

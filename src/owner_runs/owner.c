@@ -161,10 +161,11 @@ static struct owner *claim_entry(uint32_t tid)
 
 /*
  * Read at @cpu, in the memory of another thread, what the kernel writes there. ThreadSanitizer sees nothing of the kernel.
- * But it counts a write of its own, to all of a thread's memory when that begins, and gcc 12's tool, among thousands of threads
- * that come and go, now and then reports this read as a race with it, although OWN-1 orders the two. (The owner of that memory
- * then is the thread that was looked for, and lives; clang 14's tool reports nothing.) No code of ours writes there, so
- * nothing is lost if the tool looks away here. What keeps the memory in its place is the pin, and that it sees.
+ * But it counts a write of its own to all of a thread's memory when the thread begins. Among thousands of threads that
+ * come and go, gcc 12's tool now and then reports this read as a race with that write, although OWN-1 orders the two.
+ * (The owner of that memory then is the thread that was looked for, and lives; clang 14's tool reports nothing.) No
+ * code of ours writes there, so nothing is lost if the tool looks away here. The pin keeps the memory in its place, and
+ * the tool sees the pin.
  */
 #ifdef LULL__TSAN
 __attribute__((noinline, no_sanitize("thread"))) static uint32_t read_cpu(const uint32_t *cpu)
@@ -206,7 +207,7 @@ void lull__owner_set_seen(bool seen)
 
 /* ---- priorities ----------------------------------------------------------------------------- */
 
-/* As sched_getattr(2) has it; not every libc declares it. */
+/* The structure of sched_getattr(2), which not every libc declares. */
 struct policy {
 	uint32_t size, policy;
 	uint64_t flags;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oracle.h - the oracles of mutex.h: is the thread that owns a lock running?
+ * owner_runs.h - the oracles of mutex.h: is the thread that owns a lock running?
  */
-#ifndef LULL_ORACLE_H
-#define LULL_ORACLE_H
+#ifndef LULL_OWNER_RUNS_H
+#define LULL_OWNER_RUNS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@ enum lull__runs {
 	LULL__RUNS_YES,	     /* the kernel says so */
 };
 
-/* What one waiter has seen of the thread that it waits for. All zeros: nothing. */
+/* Record of one waiter about the thread that it waits for. All zeros: it has seen nothing. */
 struct lull__sighting {
 	uint32_t tid, cpu, beats;
 };
@@ -24,7 +24,7 @@ struct lull__oracle {
 	const char *name;
 	bool inline_locks; /* the oracle need not be told of locks */
 	bool when_asked;   /* choose it only by name */
-	bool (*may_try)(void); /* may usable() be called though nobody has named the oracle? NULL: yes */
+	bool (*may_try)(void); /* may usable() be called when the oracle was not asked for by name? NULL: yes */
 	bool (*usable)(void);
 	enum lull__runs (*runs)(struct lull__sighting *sighting, uint32_t tid);
 	/* Sleep for an owner, as lull__futex_wait_bits() does, which is called if this is NULL. */
@@ -38,8 +38,9 @@ struct lull__oracle {
 	bool (*slice_over)(void);
 };
 
-/* The two that need only rseq, or nothing. The folder oracle/ has others; hooks.h lists all. */
+/* The two that need only rseq, or nothing, and those that a build may leave out. life.c lists them. */
 extern const struct lull__oracle lull__oracle_rseq, lull__oracle_none;
+extern const struct lull__oracle lull__oracle_bpf, lull__oracle_kernel, lull__oracle_slice;
 
 enum lull__runs lull__oracle_rseq_runs(struct lull__sighting *sighting, uint32_t tid);
 bool lull__oracle_rseq_usable(void);
@@ -60,4 +61,4 @@ void lull__oracle_sleeps(void); /* the calling thread is about to sleep for the 
 void lull__oracle_acquired(void);
 void lull__oracle_released(void);
 
-#endif /* LULL_ORACLE_H */
+#endif /* LULL_OWNER_RUNS_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slice.c - the time-slice extension of restartable sequences. Ideas: T. Gleixner's extension (Linux
+ * time_slice.c - the time-slice extension of restartable sequences. Ideas: T. Gleixner's extension (Linux
  * 7.0), schedctl of Solaris.
  */
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #include <lull/detail/rseq.h>
 
-#include "slice.h"
+#include "time_slice.h"
 
 /* Numbers that headers older than the extension do not have. They are the same on all processors. */
 #define AUXV_RSEQ_FEATURE_SIZE 27

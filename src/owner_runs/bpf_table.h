@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bpf.h - the table of the threads that run on each CPU, if it has been loaded (`lull oracle load`).
+ * bpf_table.h - the table of the threads that run on each CPU, if it has been loaded (`lull oracle load`).
  *
  * A program in the kernel writes it at each context switch. It is one for the whole machine: a BPF array
  * that can be mapped, with one 64-bit value for each possible CPU, the thread id as the first PID
  * namespace has it, 0 before the first switch. It was frozen before it was pinned, so that no process
  * writes to it.
  */
-#ifndef LULL_OS_BPF_H
-#define LULL_OS_BPF_H
+#ifndef LULL_BPF_TABLE_H
+#define LULL_BPF_TABLE_H
 
 #include <stdint.h>
 
@@ -23,4 +23,4 @@
  */
 const uint64_t *lull__bpf_running(unsigned *cpus);
 
-#endif /* LULL_OS_BPF_H */
+#endif /* LULL_BPF_TABLE_H */

@@ -17,7 +17,7 @@
 #define PRIVATE	     0x80u
 #define EVERY_BITSET 0xffffffffu
 
-/* As this call has it, also where the C library's structure has 32 bits. */
+/* A point in time as this call wants it, also where the C library's structure has 32 bits. */
 struct moment {
 	int64_t sec, nsec;
 };
@@ -39,8 +39,8 @@ static int wait_spinning(uint32_t *word, uint32_t value, uint32_t bitset, uint64
 }
 
 /*
- * Wait for oneself: only a kernel that looks for an owner sees that nothing can come of it. Others refuse the call or
- * the flag. One to which the flag meant something else would find that the time was out before the call.
+ * Let the calling thread wait for itself: only a kernel that looks for an owner sees the deadlock. Others refuse the
+ * call or the flag. If the flag meant something else to a kernel, it would find that the time was up before the call.
  */
 bool lull__spin_wait_offered(void)
 {
@@ -50,9 +50,9 @@ bool lull__spin_wait_offered(void)
 }
 
 /*
- * Everything but what ends any wait is a refusal: the owner has exited (ESRCH), or is of another process (EPERM), as
- * in a forked child whose lock a thread of the parent has; a filter forbids the call by an error of its own choice. A
- * plain wait copes with all of that.
+ * Take any result that would not end a plain wait for a refusal. The owner may have exited (ESRCH) or be of another
+ * process (EPERM), as in a forked child whose lock a thread of the parent has; or a filter forbids the call by an error
+ * of its own choice. A plain wait copes with all of that.
  */
 int lull__spin_wait(uint32_t *word, uint32_t value, uint32_t bitset, uint64_t deadline_ns, bool shared)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_oracle.c - the oracle that leaves the question to the kernel, which knows exactly who runs (spin_wait.h).
+ * kernel.c - the oracle that leaves the question to the kernel, which knows exactly who runs (spin_wait.h).
  *
  * The lock depends on a sleeper being in the kernel's queue, and on being told whether it was woken; on nothing else, and
  * so not on the spin. A thread that spins in the kernel is in the queue from before the spin. That is a sleeper to
@@ -16,7 +16,7 @@
  * The waiter may also see the word change before that call, leave the queue by itself, and return -EAGAIN. Then it is as
  * if it had come after the change: the owner's call wakes the next sleeper, if there is one, and that thread sets
  * WAITERS. A waiter whose time is out leaves the queue in the same way, without the flag too. If the owner's call comes
- * first, the kernel returns 0, and this waiter sets WAITERS. So each wake-up that is counted is one that somebody knows of, and
+ * first, the kernel returns 0, and this waiter sets WAITERS. So some thread knows of each wake-up that is counted, and
  * model/mutex/wake.c, where a sleeper may get up by itself at any time, stands for this wait too. WAITERS is in the
  * word before the kernel compares it: MTX-3 of sleep_once() orders that, and no other order is needed.
  *
@@ -29,9 +29,8 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "../mutex/oracle.h"
 #include "../os/os.h"
-#include "oracles.h"
+#include "owner_runs.h"
 #include "spin_wait.h"
 
 /*
@@ -70,9 +69,9 @@ static char filter_mode(int fd)
 }
 
 /*
- * Is this kernel of the time since Linux 7.0? Its area for restartable sequences is larger, which it says without a
- * call. The patches are for such kernels, and on older ones a process need not open a file to find out that it has
- * no filter: one may kill for that.
+ * Is this kernel Linux 7.0 or later? Its area for restartable sequences is larger, which it says without a call. The
+ * patches are for such kernels, and on older ones a process need not open a file to find out that it has no filter: a
+ * filter may kill for that.
  */
 static bool recent(void)
 {
@@ -84,8 +83,8 @@ static bool recent(void)
 }
 
 /*
- * Does no filter see the calling thread's system calls? One may kill for a call that it does not know, so
- * do not even ask by prctl().
+ * Does no filter see the calling thread's system calls? A filter may kill for a call that it does not know, so do not
+ * even ask by prctl().
  */
 static bool unfiltered(void)
 {
@@ -93,7 +92,7 @@ static bool unfiltered(void)
 	char mode = '?';
 
 	lull__no_cancel(&cancel);
-	fd = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* whatever a sandbox has put there */
+	fd = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* or what a sandbox put there */
 	if (fd >= 0) {
 		mode = filter_mode(fd);
 		close(fd);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slice.h - ask the kernel to let a thread finish a short section before it is preempted.
+ * time_slice.h - ask the kernel to let a thread finish a short section before it is preempted.
  *
  * Linux 7.0 has that as an extension of restartable sequences, if it was built with it: the thread asks in
  * its rseq area not to be preempted now; if its time slice ends all the same, the kernel grants it a few
  * microseconds more, once, and says so in the area; the thread says when it does not need them any more. It
  * costs two stores if nothing happens.
  */
-#ifndef LULL_OS_SLICE_H
-#define LULL_OS_SLICE_H
+#ifndef LULL_TIME_SLICE_H
+#define LULL_TIME_SLICE_H
 
 #include <stdbool.h>
 
@@ -31,4 +31,4 @@ void lull__slice_end(void); /* leaves the CPU when more time was granted; errno 
 /* Is the time slice over, and does this thread run on granted time? Then to spin any longer is of no use. */
 bool lull__slice_granted(void);
 
-#endif /* LULL_OS_SLICE_H */
+#endif /* LULL_TIME_SLICE_H */

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bpf_oracle.c - the oracle that reads which thread runs on each CPU from the table of bpf.h.
+ * bpf.c - the oracle that reads which thread runs on each CPU from the table of bpf_table.h.
  */
 #include <sched.h>
 
 #include "../base/deadline.h"
 #include "../base/registry.h"
 #include "../base/rseq_use.h"
-#include "../mutex/oracle.h"
-#include "../mutex/owner.h"
-#include "bpf.h"
-#include "oracles.h"
+#include "bpf_table.h"
+#include "owner.h"
+#include "owner_runs.h"
 
 #define SWITCH_NS 100000u
 
@@ -30,9 +29,8 @@ static enum lull__runs bpf_runs(struct lull__sighting *sighting, uint32_t tid)
 }
 
 /*
- * Make the kernel report that this thread runs, if it has missed that (its tracing has gaps). A thread that is alone
- * on its CPU must sleep for it: there a yield does not switch threads. Not by nanosleep(), which is a
- * cancellation point.
+ * Make the kernel report that this thread runs, if it has missed that (its tracing has gaps). A thread that is alone on
+ * its CPU must sleep, as a yield does not switch threads there; but not by nanosleep(), which is a cancellation point.
  */
 static void be_switched(bool sleeps)
 {
@@ -75,8 +73,8 @@ static bool bpf_usable(void)
 }
 
 /*
- * Record whether the table has this thread. A table can be out of date: of some threads the kernel does not
- * report when they stop running (its tracing has gaps).
+ * Record whether the table has this thread. A table can be out of date: the kernel does not report each thread that
+ * stops running (its tracing has gaps).
  */
 static void bpf_acquired(void)
 {

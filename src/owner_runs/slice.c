@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slice_oracle.c - the oracle that also asks the kernel not to preempt an owner (slice.h).
+ * slice.c - the oracle that also asks the kernel not to preempt an owner (time_slice.h).
  *
  * That costs something if sections are short, so it is chosen only by name.
  */
-#include "../mutex/oracle.h"
-#include "oracles.h"
-#include "slice.h"
+#include "owner_runs.h"
+#include "time_slice.h"
 
 static bool slice_usable(void)
 {
