@@ -2,16 +2,9 @@
 /*
  * test_advice.c - the sentence with which lull doctor ends: what is not at its best, and what to do about it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "../../tools/inspect/doctor/advice.c"
-
-#include <string.h>
 
 static const struct doctor_state best = {
 	.has_membarrier = true, .counts_per_cpu = true, .sees_owners = true, .cpus = 2
@@ -33,17 +26,15 @@ static void expect(const struct doctor_state *state, const char *first, const ch
 	assert_int_equal(strncmp(text, "All is well", 11) == 0, !first);
 }
 
-static void test_best(void **state)
+TEST(best)
 {
-	(void)state;
 	expect(&best, NULL, NULL);
 }
 
-static void test_fences(void **state)
+TEST(fences)
 {
 	struct doctor_state s = best;
 
-	(void)state;
 	s.has_membarrier = false;
 	s.counts_per_cpu = false; /* which comes with it */
 	expect(&s, "allow it in the sandbox", NULL);
@@ -53,20 +44,18 @@ static void test_fences(void **state)
 	expect(&s, NULL, NULL);
 }
 
-static void test_counts(void **state)
+TEST(counts)
 {
 	struct doctor_state s = best;
 
-	(void)state;
 	s.counts_per_cpu = false;
 	expect(&s, "glibc.pthread.rseq", NULL);
 }
 
-static void test_mutex(void **state)
+TEST(mutex)
 {
 	struct doctor_state s = best;
 
-	(void)state;
 	s.sees_owners = false;
 	expect(&s, "LULL_OWNER_ORACLE", NULL);
 	s.counts_per_cpu = false;
@@ -76,25 +65,14 @@ static void test_mutex(void **state)
 }
 
 /* A buffer that is too small is filled and ended. */
-static void test_short(void **state)
+TEST(short)
 {
 	struct doctor_state s = { .cpus = 2 };
 	char text[64];
 
-	(void)state;
 	for (size_t size = 1; size <= sizeof(text); size++) {
 		memset(text, 'x', sizeof(text));
 		assert_false(doctor_advise(&s, text, size));
 		assert_int_equal(strlen(text), size - 1);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_best),  cmocka_unit_test(test_fences), cmocka_unit_test(test_counts),
-		cmocka_unit_test(test_mutex), cmocka_unit_test(test_short),
-	};
-
-	return cmocka_run_group_tests_name("advice", tests, NULL, NULL);
 }

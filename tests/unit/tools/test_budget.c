@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How `lull compare` shares out its time, over parts that take more or less than they were given. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "../../tools/compare/budget.c"
 
@@ -25,11 +20,10 @@ static double run(double seconds, double times, double extra)
 	return gone;
 }
 
-static void shares_are_shares(void **state)
+TEST(shares_are_shares)
 {
 	struct compare_budget b = { 100, 0, 0 };
 
-	(void)state;
 	assert_float_equal(compare_budget_for(&b, 0, share, 0, PARTS), 25, 1e-9);
 	assert_float_equal(compare_budget_for(&b, 25, share, 1, PARTS), 25, 1e-9);
 	assert_float_equal(compare_budget_for(&b, 50, share, 2, PARTS), 40, 1e-9);
@@ -38,11 +32,10 @@ static void shares_are_shares(void **state)
 }
 
 /* The time that was asked for is kept within a fifth, also where parts take longer or less. */
-static void what_one_takes_others_give(void **state)
+TEST(what_one_takes_others_give)
 {
 	struct compare_budget b = { 100, 80, 0 };
 
-	(void)state;
 	assert_in_range((int)run(100, 1, 5), 85, 115);
 	assert_in_range((int)run(100, 1.5, 0), 85, 115);
 	assert_in_range((int)run(100, 2, 0), 85, 115);
@@ -61,11 +54,10 @@ static void what_one_takes_others_give(void **state)
 }
 
 /* A part that would get less than it must is left out, and those behind it get its time. */
-static void what_does_not_fit_is_left_out(void **state)
+TEST(what_does_not_fit_is_left_out)
 {
 	struct compare_budget b = { 100, 25, 0.4 };
 
-	(void)state;
 	assert_float_equal(compare_budget_for(&b, 25, share, 1, PARTS), 25, 1e-9);
 	/* 88 of 50 that were given: 12 are left, 10 of the third one's share, of which it must get 16. */
 	assert_float_equal(compare_budget_for(&b, 88, share, 2, PARTS), 0, 0);
@@ -76,15 +68,4 @@ static void what_does_not_fit_is_left_out(void **state)
 	b = (struct compare_budget){ 100, 0, 0.4 };
 	assert_float_equal(compare_budget_for(&b, 95.999, share, 3, PARTS), 4.001, 1e-9);
 	assert_float_equal(compare_budget_for(&b, 96.001, share, 3, PARTS), 0, 0);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(shares_are_shares),
-		cmocka_unit_test(what_one_takes_others_give),
-		cmocka_unit_test(what_does_not_fit_is_left_out),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The verdict of `lull compare` for one workload, over measurements made up for each case. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "../../tools/choose/ratio.c"
 #include "../../tools/choose/workload.c"
@@ -149,12 +143,11 @@ static const struct choose_change *change_of(const struct choose_verdict *v, enu
 
 /* ---- ratios ---------------------------------------------------------------------------------- */
 
-static void ratios_are_of_rounds(void **state)
+TEST(ratios_are_of_rounds)
 {
 	struct choose_rounds a = { { 2, 20, 200, 2000, 4, 2 }, 6 }, b = { { 1, 10, 100, 1000, 1, 1 }, 6 };
 	struct choose_ratio r;
 
-	(void)state;
 	/* Disturb both ways in a round: their ratio stays. */
 	r = choose_ratio(&a, &b);
 	assert_float_equal(r.low, 2, 1e-9);
@@ -171,13 +164,12 @@ static void ratios_are_of_rounds(void **state)
 }
 
 /* The bounds are wrong about once in a hundred times, not oftener, not never. */
-static void bounds_are_bounds(void **state)
+TEST(bounds_are_bounds)
 {
 	static const size_t counts[] = { CHOOSE_ROUNDS_LEAST, 7, 8, 15, 25, 41 };
 	struct choose_rounds a, b;
 	size_t n, i, round, wrong;
 
-	(void)state;
 	seed = 7;
 	for (n = 0; n < sizeof(counts) / sizeof(counts[0]); n++) {
 		wrong = 0;
@@ -198,12 +190,11 @@ static void bounds_are_bounds(void **state)
 
 /* ---- what to use ----------------------------------------------------------------------------- */
 
-static void names_the_fastest(void **state)
+TEST(names_the_fastest)
 {
 	struct choose_work w = ordinary();
 	struct choose_verdict v;
 
-	(void)state;
 	noise = 0;
 	set_own(900, 400, 100, 150);
 	way[RCU].read_ns = 0.9;
@@ -237,11 +228,10 @@ static void names_the_fastest(void **state)
 }
 
 /* Give no reason that speaks against the winner, and leave no rival out. */
-static void gives_no_reason_against_itself(void **state)
+TEST(gives_no_reason_against_itself)
 {
 	struct choose_work w = ordinary();
 
-	(void)state;
 	noise = 0;
 	set_own(120, 60, 80, 90);
 	way[RWLOCK].read_ns = 46;
@@ -271,11 +261,10 @@ static void gives_no_reason_against_itself(void **state)
 	assert_false(said("nothing else was measured"));
 }
 
-static void says_how_many_times(void **state)
+TEST(says_how_many_times)
 {
 	struct choose_work w = ordinary();
 
-	(void)state;
 	set_own(1e5, 1.2e5, 80, 1.3e5);
 	run(&w);
 	assert_true(said("the next best (one rwlock) takes 125"));
@@ -290,11 +279,10 @@ static void says_how_many_times(void **state)
 	assert_true(said("and the next best (hazard pointers) takes 1.0"));
 }
 
-static void says_how_sure(void **state)
+TEST(says_how_sure)
 {
 	struct choose_work w = ordinary();
 
-	(void)state;
 	run(&w);
 	assert_string_equal(line[2], "Confidence: high: the figures repeat within 1 %, and the next best (hazard "
 				     "pointers) takes 1.5 times as long.");
@@ -313,12 +301,11 @@ static void says_how_sure(void **state)
 	assert_true(said("Confidence: low: this is a debug build"));
 }
 
-static void ties_go_to_the_easier(void **state)
+TEST(ties_go_to_the_easier)
 {
 	struct choose_work w = ordinary();
 	struct choose_verdict v;
 
-	(void)state;
 	set_own(900, 400, 103, 100);
 	v = run(&w);
 	assert_int_equal(v.pick.fastest, HAZARD);
@@ -334,12 +321,11 @@ static void ties_go_to_the_easier(void **state)
 }
 
 /* In the gap between level and behind, and where the scatter hides it, nobody wins who might not. */
-static void doubt_names_nobody(void **state)
+TEST(doubt_names_nobody)
 {
 	struct choose_work w = ordinary();
 	struct choose_verdict v;
 
-	(void)state;
 	set_own(900, 400, 107, 100);
 	v = run(&w);
 	assert_int_equal(v.pick.outcome, CHOOSE_CLOSE);
@@ -383,13 +369,12 @@ static void doubt_names_nobody(void **state)
 	assert_true(v.pick.among[COUNT] && v.pick.among[RCU]);
 }
 
-static void too_much_scatter_is_no_verdict(void **state)
+TEST(too_much_scatter_is_no_verdict)
 {
 	struct choose_work w = ordinary();
 	struct choose_verdict v;
 	size_t i;
 
-	(void)state;
 	noise = 0.95;
 	set_own(900, 400, 100, 150);
 	w.load = 1.3;
@@ -430,12 +415,11 @@ static void too_much_scatter_is_no_verdict(void **state)
 }
 
 /* Disturb all ways alike: the scatter stays small. */
-static void drift_is_no_noise(void **state)
+TEST(drift_is_no_noise)
 {
 	struct choose_work w = ordinary();
 	size_t i, j;
 
-	(void)state;
 	for (i = 0; i < WAYS; i++)
 		for (j = 0; j < ROUNDS; j++)
 			way[i].point[CHOOSE_UPDATES][1].rounds.ns[j] *= 1 + (double)(j % 4);
@@ -476,21 +460,19 @@ static void never_two(void)
 }
 
 /* Also where a busy machine leaves time for no more rounds than there must be. */
-static void two_runs_never_name_two(void **state)
+TEST(two_runs_never_name_two)
 {
-	(void)state;
 	never_two();
 	rounds = CHOOSE_ROUNDS_LEAST;
 	never_two();
 	rounds = ROUNDS;
 }
 
-static void it_does_not_matter(void **state)
+TEST(it_does_not_matter)
 {
 	struct choose_work w = ordinary();
 	struct choose_verdict v;
 
-	(void)state;
 	noise = 0;
 	set_own(1030, 1020, 1000, 1010);
 	v = run(&w);
@@ -511,11 +493,10 @@ static void it_does_not_matter(void **state)
 
 /* ---- what it costs --------------------------------------------------------------------------- */
 
-static void memory_decides_between_equals(void **state)
+TEST(memory_decides_between_equals)
 {
 	struct choose_work w = ordinary();
 
-	(void)state;
 	set_own(900, 400, 100, 101);
 	/* Less than a megabyte is nobody's concern; nor is a tenth of the objects themselves. */
 	way[RCU].object_bytes = 900;
@@ -544,12 +525,11 @@ static void memory_decides_between_equals(void **state)
 
 /* ---- what would change it -------------------------------------------------------------------- */
 
-static void readers_that_sleep(void **state)
+TEST(readers_that_sleep)
 {
 	struct choose_work w = ordinary();
 	struct choose_verdict v;
 
-	(void)state;
 	v = run(&w);
 	assert_int_equal(v.sleeping, HAZARD);
 	assert_true(said("Not for readers that sleep: a section holds up all (use hazard pointers there)."));
@@ -579,11 +559,10 @@ static void readers_that_sleep(void **state)
 	assert_false(said("sleep"));
 }
 
-static void more_threads_are_a_prediction(void **state)
+TEST(more_threads_are_a_prediction)
 {
 	struct choose_work w = ordinary();
 
-	(void)state;
 	way[RCU].read_ns = way[RCU].predicted_ns = 0.9;
 	way[RWLOCK].read_ns = 46;
 	way[RWLOCK].predicted_ns = 368;
@@ -621,13 +600,12 @@ static void more_threads_are_a_prediction(void **state)
 	assert_int_equal(run(&w).predicted, HAZARD);
 }
 
-static void what_would_change_it(void **state)
+TEST(what_would_change_it)
 {
 	struct choose_work w = ordinary();
 	const struct choose_change *c;
 	struct choose_verdict v;
 
-	(void)state;
 	v = run(&w);
 	assert_int_equal(v.changes, 1);
 	c = change_of(&v, CHOOSE_UPDATES, true);
@@ -651,13 +629,12 @@ static void what_would_change_it(void **state)
 	assert_true(said("With 50 % updates: RCU; an operation takes "));
 }
 
-static void equals_further_on_are_a_change(void **state)
+TEST(equals_further_on_are_a_change)
 {
 	struct choose_work w = ordinary();
 	const struct choose_change *c;
 	struct choose_verdict v;
 
-	(void)state;
 	set_ns(CHOOSE_HOLD, 2, 20000, 10200, 10000, 10100);
 	v = run(&w);
 	c = change_of(&v, CHOOSE_HOLD, true);
@@ -698,12 +675,11 @@ static void equals_further_on_are_a_change(void **state)
 }
 
 /* No claim about what was not measured, and none from noise. */
-static void no_claim_without_figures(void **state)
+TEST(no_claim_without_figures)
 {
 	struct choose_work w = ordinary();
 	struct choose_verdict v;
 
-	(void)state;
 	set_ns(CHOOSE_UPDATES, 3, 900, 400, 0, 750);
 	v = run(&w);
 	assert_null(change_of(&v, CHOOSE_UPDATES, true));
@@ -737,30 +713,4 @@ static void no_claim_without_figures(void **state)
 	assert_int_equal(v.pick.best, RCU);
 	assert_true(said("nothing else was measured that may be used"));
 	assert_true(said("Confidence: there was nothing to compare with."));
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ratios_are_of_rounds),
-		cmocka_unit_test(bounds_are_bounds),
-		cmocka_unit_test(names_the_fastest),
-		cmocka_unit_test(gives_no_reason_against_itself),
-		cmocka_unit_test(says_how_many_times),
-		cmocka_unit_test(says_how_sure),
-		cmocka_unit_test(ties_go_to_the_easier),
-		cmocka_unit_test(doubt_names_nobody),
-		cmocka_unit_test(too_much_scatter_is_no_verdict),
-		cmocka_unit_test(drift_is_no_noise),
-		cmocka_unit_test(two_runs_never_name_two),
-		cmocka_unit_test(it_does_not_matter),
-		cmocka_unit_test(memory_decides_between_equals),
-		cmocka_unit_test(readers_that_sleep),
-		cmocka_unit_test(more_threads_are_a_prediction),
-		cmocka_unit_test(what_would_change_it),
-		cmocka_unit_test(equals_further_on_are_a_change),
-		cmocka_unit_test(no_claim_without_figures),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

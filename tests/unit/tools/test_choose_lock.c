@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The choice of a lock in `lull compare`, over results made up for each case. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "../../tools/choose/lock.c"
 #include "../../tools/choose/ratio.c"
@@ -96,12 +91,11 @@ static struct choose_lock_verdict run(const struct choose_locks *in)
 	return v;
 }
 
-static void names_the_one_that_gets_most_done(void **state)
+TEST(names_the_one_that_gets_most_done)
 {
 	struct choose_locks in = ordinary();
 	struct choose_lock_verdict v = run(&in);
 
-	(void)state;
 	assert_int_equal(v.best, LULL);
 	/* The fourth root of 2 x 1.8 x 1.2 x 1.3; one thread and long sections do not count. */
 	assert_true(v.gain[LULL].mean > 1.53 && v.gain[LULL].mean < 1.55);
@@ -111,11 +105,10 @@ static void names_the_one_that_gets_most_done(void **state)
 			 "1 us; geometric mean)"));
 }
 
-static void says_where_it_does_not_pay(void **state)
+TEST(says_where_it_does_not_pay)
 {
 	struct choose_locks in = ordinary();
 
-	(void)state;
 	run(&in);
 	assert_true(said("It gains nothing where nobody waits (lock and unlock: 15 ns, pthread 20 ns) or "
 			 "where sections take 200 us (1.02 x)."));
@@ -133,11 +126,10 @@ static void says_where_it_does_not_pay(void **state)
 			 "is also faster where sections take 200 us (1.50 x)."));
 }
 
-static void says_only_what_was_measured(void **state)
+TEST(says_only_what_was_measured)
 {
 	struct choose_locks in = ordinary();
 
-	(void)state;
 	in.cases = LONGER;
 	run(&in);
 	assert_true(said("pthread 20 ns)."));
@@ -157,11 +149,10 @@ static void says_only_what_was_measured(void **state)
 	assert_int_equal(lines, 0);
 }
 
-static void what_collapses_is_not_named(void **state)
+TEST(what_collapses_is_not_named)
 {
 	struct choose_locks in = ordinary();
 
-	(void)state;
 	assert_true(run(&in).best != SPIN);
 	assert_true(said("The worst choice: spinlock, 0.40 x pthread with 4 threads beside 2 busy "
 			 "processes."));
@@ -176,11 +167,10 @@ static void what_collapses_is_not_named(void **state)
 	assert_false(said("The worst"));
 }
 
-static void of_equals_the_easier_one(void **state)
+TEST(of_equals_the_easier_one)
 {
 	struct choose_locks in = ordinary();
 
-	(void)state;
 	set_rates(ADAPTIVE, 500, 200, 175, 118, 129, 10);
 	assert_int_equal(run(&in).best, ADAPTIVE);
 	set_rates(ADAPTIVE, 500, 102, 102, 102, 102, 10);
@@ -193,11 +183,10 @@ static void of_equals_the_easier_one(void **state)
 }
 
 /* Who got more done, and is not named, is told all the same: a reader sees it in the tables. */
-static void level_hides_no_lead(void **state)
+TEST(level_hides_no_lead)
 {
 	struct choose_locks in = ordinary();
 
-	(void)state;
 	/* As measured: ahead in three of four cases, and 2 % all in all. */
 	set_rates(ADAPTIVE, 500, 180, 175, 103, 128, 10);
 	set_rates(LULL, 500, 193, 194, 126, 96, 10);
@@ -218,12 +207,11 @@ static void level_hides_no_lead(void **state)
 	assert_false(said("is called level"));
 }
 
-static void doubt_names_nobody(void **state)
+TEST(doubt_names_nobody)
 {
 	struct choose_locks in = ordinary();
 	struct choose_lock_verdict v;
 
-	(void)state;
 	set_rates(ADAPTIVE, 500, 99, 99, 99, 99, 10);
 	set_rates(SPIN, 500, 100, 100, 100, 100, 10);
 	set_rates(LULL, 500, 125, 125, 125, 125, 10);
@@ -263,11 +251,10 @@ static void doubt_names_nobody(void **state)
 }
 
 /* One lock that repeats badly is no reason to say nothing of the others. */
-static void one_may_scatter(void **state)
+TEST(one_may_scatter)
 {
 	struct choose_locks in = ordinary();
 
-	(void)state;
 	set_scattering(SPIN, 0.9, 500, 110, 110, 110, 110, 5);
 	assert_int_equal(run(&in).best, LULL);
 }
@@ -284,12 +271,11 @@ static void disturb_rounds(void)
 				lock[i].section[j].ns[k] *= by[(k + j) % ROUNDS];
 }
 
-static void rounds_are_compared_one_by_one(void **state)
+TEST(rounds_are_compared_one_by_one)
 {
 	struct choose_locks in = ordinary();
 	struct choose_lock_verdict quiet, v;
 
-	(void)state;
 	quiet = run(&in);
 	disturb_rounds();
 	v = run(&in);
@@ -306,12 +292,11 @@ static void rounds_are_compared_one_by_one(void **state)
 }
 
 /* Which a few rounds cannot tell. */
-static void few_rounds_are_no_proof(void **state)
+TEST(few_rounds_are_no_proof)
 {
 	struct choose_locks in = ordinary();
 	size_t i, j;
 
-	(void)state;
 	for (i = 0; i < LOCKS; i++)
 		for (j = 0; j < CASES; j++)
 			lock[i].section[j].count = ROUNDS - 1;
@@ -326,32 +311,12 @@ static void few_rounds_are_no_proof(void **state)
 	assert_true(said("no verdict, because 1 round of measurements cannot say"));
 }
 
-static void sections_that_sleep(void **state)
+TEST(sections_that_sleep)
 {
 	struct choose_locks in = ordinary();
 
-	(void)state;
 	in.sleep = true;
 	in.hogs = 1;
 	run(&in);
 	assert_true(said("with and without 1 busy process beside them, sections that sleep for 1 us"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_the_one_that_gets_most_done),
-		cmocka_unit_test(says_where_it_does_not_pay),
-		cmocka_unit_test(says_only_what_was_measured),
-		cmocka_unit_test(what_collapses_is_not_named),
-		cmocka_unit_test(of_equals_the_easier_one),
-		cmocka_unit_test(level_hides_no_lead),
-		cmocka_unit_test(doubt_names_nobody),
-		cmocka_unit_test(one_may_scatter),
-		cmocka_unit_test(rounds_are_compared_one_by_one),
-		cmocka_unit_test(few_rounds_are_no_proof),
-		cmocka_unit_test(sections_that_sleep),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The order in which the instruments place threads on CPUs, over machines made of files. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "../../tools/common/topology.c"
 
 #include <ftw.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static char root[64];
 
@@ -24,17 +17,15 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 	return remove(path);
 }
 
-static int setup(void **state)
+SETUP
 {
-	(void)state;
 	strcpy(root, "/tmp/lull-topology-XXXXXX");
-	return mkdtemp(root) ? 0 : -1;
+	must(mkdtemp(root) ? 0 : -1 == 0);
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
-	(void)state;
-	return nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	must(nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS) == 0);
 }
 
 static void write_file(int cpu, const char *name, const char *text)
@@ -78,24 +69,22 @@ static void assert_order(const int *in, const int *want, size_t count, unsigned 
 }
 
 /* Two sockets of two cores of two threads, numbered as Linux does on most servers. */
-static void two_sockets(void **state)
+TEST(two_sockets)
 {
 	static const int in[] = { 0, 1, 2, 3, 4, 5, 6, 7 }, want[] = { 0, 2, 1, 3, 4, 6, 5, 7 };
 	static const char *const siblings[] = { "0,4\n", "1,5\n", "2,6\n", "3,7\n" };
 	int cpu;
 
-	(void)state;
 	for (cpu = 0; cpu < 8; cpu++)
 		add_cpu(cpu, cpu % 2, siblings[cpu % 4]);
 	assert_order(in, want, 8, 4, 2);
 }
 
 /* Threads of a core are neighbours in number, and the list is a range. */
-static void neighbours(void **state)
+TEST(neighbours)
 {
 	static const int in[] = { 0, 1, 2, 3 }, want[] = { 0, 2, 1, 3 };
 
-	(void)state;
 	add_cpu(0, 0, "0-1\n");
 	add_cpu(1, 0, "0-1\n");
 	add_cpu(2, 0, "2-3\n");
@@ -104,11 +93,10 @@ static void neighbours(void **state)
 }
 
 /* Only some of the CPUs may be used: a core whose first thread may not is still one core. */
-static void part_of_a_machine(void **state)
+TEST(part_of_a_machine)
 {
 	static const int in[] = { 1, 2, 3 }, want[] = { 1, 2, 3 };
 
-	(void)state;
 	add_cpu(0, 0, "0-1\n");
 	add_cpu(1, 0, "0-1\n");
 	add_cpu(2, 0, "2-3\n");
@@ -117,40 +105,25 @@ static void part_of_a_machine(void **state)
 }
 
 /* Sockets, cores and CPUs in no order, four to a core: each core's first, then its second, and so on. */
-static void no_order(void **state)
+TEST(no_order)
 {
 	static const int in[] = { 7, 13, 2, 11, 0, 9, 5, 4, 1, 8, 3, 6, 10, 12 },
 			 want[] = { 4, 12, 0, 8, 5, 13, 1, 9, 6, 2, 10, 7, 3, 11 };
 	int cpu;
 
-	(void)state;
 	for (cpu = 0; cpu < 14; cpu++)
 		add_cpu(cpu, cpu / 4 % 2 ? 0 : 2, cpu < 4 ? "0-3\n" : cpu < 8 ? "4-7\n" : cpu < 12 ? "8-11\n" : "12-15\n");
 	assert_order(in, want, 14, 4, 2);
 }
 
 /* Files that are not there, or say nothing of use. */
-static void nothing_known(void **state)
+TEST(nothing_known)
 {
 	static const int in[] = { 5, 3, 9 }, want[] = { 3, 5, 9 };
 
-	(void)state;
 	assert_order(in, want, 3, 3, 1);
 	write_file(3, "physical_package_id", "nonsense\n");
 	write_file(5, "physical_package_id", "-1\n");
 	write_file(9, "thread_siblings_list", "\n");
 	assert_order(in, want, 3, 3, 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(two_sockets, setup, teardown),
-		cmocka_unit_test_setup_teardown(neighbours, setup, teardown),
-		cmocka_unit_test_setup_teardown(part_of_a_machine, setup, teardown),
-		cmocka_unit_test_setup_teardown(no_order, setup, teardown),
-		cmocka_unit_test_setup_teardown(nothing_known, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

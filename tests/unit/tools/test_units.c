@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* test_units.c - times, bytes and numbers in words: three digits, whatever the unit, also where rounding changes it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "../../tools/common/units.c"
 
 #include <math.h>
 
-static void test_time(void **state)
+TEST(time)
 {
-	(void)state;
 	assert_string_equal(units_time(0).text, "0 ns");
 	assert_string_equal(units_time(0.4).text, "0.4 ns");
 	assert_string_equal(units_time(0.943).text, "0.94 ns");
@@ -27,9 +21,8 @@ static void test_time(void **state)
 	assert_string_equal(units_time(1.5e9).text, "1.5 s");
 }
 
-static void test_time_at_borders(void **state)
+TEST(time_at_borders)
 {
-	(void)state;
 	assert_string_equal(units_time(99.94).text, "99.9 ns");
 	assert_string_equal(units_time(99.96).text, "100 ns");
 	assert_string_equal(units_time(999.4).text, "999 ns");
@@ -41,16 +34,14 @@ static void test_time_at_borders(void **state)
 	assert_string_equal(units_time(1234e9).text, "1234 s");
 }
 
-static void test_time_unknown(void **state)
+TEST(time_unknown)
 {
-	(void)state;
 	assert_string_equal(units_time(-1).text, "n/a");
 	assert_string_equal(units_time((double)NAN).text, "n/a");
 }
 
-static void test_bytes(void **state)
+TEST(bytes)
 {
-	(void)state;
 	assert_string_equal(units_bytes(-1).text, "-");
 	assert_string_equal(units_bytes(0).text, "0 B");
 	assert_string_equal(units_bytes(8.25).text, "8.25 B");
@@ -61,9 +52,8 @@ static void test_bytes(void **state)
 	assert_string_equal(units_bytes(18446744073709551615.0).text, "18.4 EB");
 }
 
-static void test_age(void **state)
+TEST(age)
 {
-	(void)state;
 	assert_string_equal(units_age(3.2).text, "3.2 s");
 	assert_string_equal(units_age(59.94).text, "59.9 s");
 	assert_string_equal(units_age(59.96).text, "1 min 00 s");
@@ -74,34 +64,20 @@ static void test_age(void **state)
 	assert_string_equal(units_age(-1).text, "n/a");
 }
 
-static void test_count(void **state)
+TEST(count)
 {
-	(void)state;
 	assert_string_equal(units_count(999).text, "999");
 	assert_string_equal(units_count(1230).text, "1.23 k");
 	assert_string_equal(units_count(12345678).text, "12.3 M");
 }
 
 /* What has a column to itself is as exact as what has its own unit. */
-static void test_decimals(void **state)
+TEST(decimals)
 {
-	(void)state;
 	assert_int_equal(units_decimals(0), 2);
 	assert_int_equal(units_decimals(9.994), 2);
 	assert_int_equal(units_decimals(9.996), 1);
 	assert_int_equal(units_decimals(-50), 1);
 	assert_int_equal(units_decimals(99.96), 0);
 	assert_int_equal(units_decimals(-1e6), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_time),	cmocka_unit_test(test_time_at_borders),
-		cmocka_unit_test(test_time_unknown), cmocka_unit_test(test_bytes),
-		cmocka_unit_test(test_age),	cmocka_unit_test(test_count),
-		cmocka_unit_test(test_decimals),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
