@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* runs: c++, full-fences */
 /*
- * public.c - cohort.h: what a wait waits for, and what not; in all modes of reclaim.h. Also compiled as C++.
+ * public.c - cohort.h: what a wait waits for, and what not; in all modes of reclaim.h.
  */
 #include "cohort/support.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* runs: c++, full-fences */
 /*
- * public.c - hazptr_pool.h: slots that belong to no thread. Also compiled as C++.
+ * public.c - hazptr_pool.h: slots that belong to no thread.
  */
 #include <malloc.h>
 

@@ -2,7 +2,7 @@
 /* runs: c++, full-fences */
 /*
  * atomic.c - atomic.h: what each access returns and stores, that it has the order that its name says, and that
- * read-modify-writes of several threads come one after the other. Also as C++.
+ * read-modify-writes of several threads come one after the other.
  */
 #include "threads.h"
 

@@ -2,8 +2,8 @@
 /* runs: c++, full-fences */
 /*
  * check.c - the mistakes with data that debug builds find: read outside a section, changed without the lock
- * that guards it, used after its end. Each ends with one line, and that is compared in full. (test_check_threads.c:
- * with what a thread holds. test_check_twice.c, test_check_retired.c: with what is retired.)
+ * that guards it, used after its end. Each ends with one line, and that is compared in full. (threads.c:
+ * with what a thread holds. twice.c, retired.c: with what is retired.)
  */
 #include "check/support.h"
 

@@ -3,7 +3,7 @@
 /*
  * retired.c - the mistakes with what is retired that debug builds find: found, read, changed or protected
  * too late; callbacks of a module that has been unloaded. The line of each is compared in full.
- * (test_check_twice.c: retired again.)
+ * (twice.c: retired again.)
  */
 #include <dlfcn.h>
 

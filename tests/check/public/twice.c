@@ -2,7 +2,7 @@
 /* runs: full-fences */
 /*
  * twice.c - debug builds find what is deferred although it is so already: whole or in part, in whatever
- * two ways, by whomever, and in a forked child. The line of each is compared in full. (test_check_retired.c: the
+ * two ways, by whomever, and in a forked child. The line of each is compared in full. (retired.c: the
  * other mistakes with what is retired.)
  */
 #include "check/retired.h"

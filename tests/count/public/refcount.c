@@ -2,7 +2,7 @@
 /* runs: c++, full-fences */
 /*
  * refcount.c - refcount.h: what each call does and returns, misuse is named once, a counter
- * that went wrong never leads to a free, the last put sees what was done before. Also as C++.
+ * that went wrong never leads to a free, the last put sees what was done before.
  */
 #include <signal.h>
 

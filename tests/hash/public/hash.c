@@ -2,7 +2,7 @@
 /* runs: c++, full-fences */
 /*
  * hash.c - every function and macro of hash.h: each by itself, lookups that the table changes
- * under, and random updates against a model. Also compiled as C++.
+ * under, and random updates against a model.
  *
  * LULL_TEST_SEED=N in the environment repeats a random run; each prints its seed.
  */

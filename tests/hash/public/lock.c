@@ -2,7 +2,7 @@
 /* runs: c++, full-fences */
 /*
  * lock.c - threads that want the same bucket: they sleep, are woken, follow a bucket that has moved,
- * and are counted. Also compiled as C++.
+ * and are counted.
  *
  * Updates call the match function with the bucket locked, so one that waits is a holder for as long as a test
  * likes.

@@ -105,7 +105,7 @@ BOTH_WAYS(wait_for_unregistered)
 	}
 }
 
-/* As in test_thread.c: the last rounds come after lull's own destructor. */
+/* As in base/public/thread.c: the last rounds come after lull's own destructor. */
 #ifdef LULL__TSAN
 #define LATE_ROUNDS 2
 #else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* runs: full-fences, core */
 /*
- * barrier.c - hazptr.h: barriers, and what callbacks may do. Also compiled as C++.
+ * barrier.c - hazptr.h: barriers, and what callbacks may do.
  */
 #include "hazptr/fixture.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* runs: c++, full-fences */
 /*
- * fenced.c - hazptr_fenced.h: the same protection without interrupts. Also compiled as C++.
+ * fenced.c - hazptr_fenced.h: the same protection without interrupts.
  */
 #include "hazptr/fixture.h"
 

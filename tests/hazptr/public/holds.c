@@ -2,7 +2,6 @@
 /* runs: c++, full-fences, core */
 /*
  * holds.c - hazptr.h: holds, however many; of threads that end, and of signal handlers.
- * Also compiled as C++.
  */
 #include <signal.h>
 

@@ -2,7 +2,7 @@
 /* runs: full-fences, core */
 /*
  * scan.c - hazptr.h: what is retired stays while it is protected, and goes when it is
- * not; how much of it waits; in all modes. Also compiled as C++.
+ * not; how much of it waits; in all modes.
  */
 #include "hazptr/fixture.h"
 

@@ -2,7 +2,7 @@
 /* runs: c++, core */
 /*
  * shazptr.c - shazptr.h: slots, nesting and the wildcard; waiting, by oneself and by the thread that scans; who
- * is woken. Also compiled as C++.
+ * is woken.
  */
 #include "hazptr/shazptr.h"
 

@@ -2,7 +2,7 @@
 /* runs: c++, full-fences, core */
 /*
  * slots.c - hazptr.h: contexts and their slots, protecting with them, and how both are
- * misused. Also compiled as C++.
+ * misused.
  */
 #include "hazptr/fixture.h"
 

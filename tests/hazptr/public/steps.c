@@ -15,7 +15,7 @@
 #include <lull/hazptr_fenced.h>
 #include <lull/shazptr.h>
 
-/* As in test_list_steps.c. */
+/* As in lists/public/steps.c. */
 #if defined(__x86_64__) && !SANITIZED && !defined(LULL_TEST_EMULATED)
 #define TRAP_FLAG 0x100
 

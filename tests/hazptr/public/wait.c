@@ -2,7 +2,6 @@
 /* runs: c++, full-fences, core */
 /*
  * wait.c - hazptr.h: waiting until nobody protects an object or a range of addresses.
- * Also compiled as C++.
  */
 #include "hazptr/fixture.h"
 

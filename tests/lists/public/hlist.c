@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* runs: c++ */
 /*
- * hlist.c - every function and macro of hlist.h, on one thread; also compiled as C++.
+ * hlist.c - every function and macro of hlist.h, on one thread.
  */
 #include "test.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* runs: c++ */
 /*
- * list.c - every function and macro of list.h, on one thread; also compiled as C++.
+ * list.c - every function and macro of list.h, on one thread.
  */
 #include "test.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* runs: c++ */
 /*
- * nulls.c - every function and macro of hlist_nulls.h, on one thread; also compiled as C++.
+ * nulls.c - every function and macro of hlist_nulls.h, on one thread.
  */
 #include "test.h"
 

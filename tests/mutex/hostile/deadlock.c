@@ -2,7 +2,7 @@
 /* runs: oracles */
 /*
  * deadlock.c - builds with LULL_DEBUG find threads that wait for each other in a circle, name them and
- * abort; and find nothing where there is no circle, or none that lasts. Also as C++.
+ * abort; and find nothing where there is no circle, or none that lasts.
  */
 #include "mutex/support.h"
 

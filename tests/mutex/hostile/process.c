@@ -2,7 +2,7 @@
 /* runs: oracles */
 /*
  * process.c - mutex.h where threads and processes come and go: contention, memory that is freed with the
- * last unlock, threads that end, signals, fork, and locks in memory that processes share. Also as C++.
+ * last unlock, threads that end, signals, fork, and locks in memory that processes share.
  */
 #include "mutex/support.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* runs: c++, oracles */
 /*
- * cond.c - cond.h: no wake-up is lost, a broadcast moves sleepers instead of waking them, and misuse. Also as C++.
+ * cond.c - cond.h: no wake-up is lost, a broadcast moves sleepers instead of waking them, and misuse.
  */
 #include "mutex/support.h"
 

@@ -2,7 +2,7 @@
 /* runs: c++, oracles */
 /*
  * queue.c - mutex.h: in which order threads get the lock, when a waiter becomes the heir and who is the next
- * one, that nobody destroys what is waited for; and the calls that may be made anywhere. Also as C++.
+ * one, that nobody destroys what is waited for; and the calls that may be made anywhere.
  */
 #include "mutex/support.h"
 

@@ -2,7 +2,7 @@
 /* runs: c++, oracles */
 /*
  * robust.c - mutex_robust.h: threads that end and processes that are killed with a lock, what the next one
- * is told, and that pthread's robust mutexes on the same list are left alone. Also as C++.
+ * is told, and that pthread's robust mutexes on the same list are left alone.
  */
 #include "mutex/support.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * bpf_oracle.c - src/oracle/bpf_oracle.c over a table and CPUs that this test plays: whether the table may be relied on,
- * and what it says of the calling thread. (mutex/test_owner.c: of other threads.)
+ * and what it says of the calling thread. (inside/owner.c: of other threads.)
  */
 #include "test.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* runs: c++, full-fences, core */
 /*
- * bridge.c - bridge.h: found in a read section, kept by a hazard pointer. Also compiled as C++.
+ * bridge.c - bridge.h: found in a read section, kept by a hazard pointer.
  */
 #include <signal.h>
 

@@ -102,7 +102,8 @@ TEST(stall)
 #ifdef LULL_DEBUG
 	assert_non_null(last.site);
 	/* In this program, and not where the library registers a thread. */
-	assert_true(strncmp(last_site, "test_debug", 10) == 0 && strstr(last_site, "+0x"));
+	assert_true(strncmp(last_site, program_invocation_short_name, strlen(program_invocation_short_name)) == 0 &&
+		    strstr(last_site, "+0x"));
 #else
 	assert_null(last.site);
 	assert_string_equal(last_site, "");
