@@ -58,8 +58,8 @@ STAGES = [
     Stage("clients", 4, f"{LIBRARY} urcu", "", "urcu/clients/run --short --offline --lull", needs="clients"),
     # What each operation costs, counted; also that of the build for aarch64.
     Stage("limits", 480, f"{LIBRARY} lab tool", "", "lab/limits/run --counted"),
-    # The form of patches for the kernel; its modules, where there are headers of a kernel.
-    Stage("kernel", 17, "kernel scripts/kernel", "", "scripts/kernel check"),
+    # Its own tests; the form of patches; its modules, where there are headers of a kernel.
+    Stage("kernel", 70, "kernel scripts/kernel", "", "scripts/kernel check"),
     Stage("proof", 5, f"{LIBRARY} proof tests docs", "", "proof/run check"),
     # Ten slips of a careless maintainer, by chance.
     Stage("slips", 10, f"{LIBRARY} proof tests", "", "proof/run slips --sample 10"),
