@@ -29,16 +29,19 @@ LIBRARY = "CMakeLists.txt CMakePresets.json cmake include src"
 BELOW = {"tool": "", "lab": " tool", "urcu": ""}  # what a yard needs beside the library
 
 
+def build(preset, folder=".", prefix=""):
+    """Build a yard and, where others stand on it, install it into build/PRESET/prefix."""
+    return f"(cd {folder}; cmake --preset {preset}; cmake --build --preset {preset})\n" + \
+        f"cmake --install build/{prefix}{preset} --prefix build/{preset}/prefix\n" * (folder in (".", "tool"))
+
+
 def library(preset, least, more="", needs="tests"):
-    return Stage(preset, least, f"{LIBRARY} tests examples {more}",
-                 f"cmake --preset {preset}; cmake --build --preset {preset}; cmake --install build/{preset} --prefix build/{preset}/prefix",
-                 f"ctest --preset {preset}", f"build/{preset}/ctest.xml", needs)
+    return Stage(preset, least, f"{LIBRARY} tests examples {more}", build(preset), f"ctest --preset {preset}",
+                 f"build/{preset}/ctest.xml", needs)
 
 
-def yard(name, preset, least):
-    install = f"; cmake --install ../build/tool-{preset} --prefix ../build/{preset}/prefix" * (name == "tool")
-    return Stage(f"{name}-{preset}", least, f"{LIBRARY} {name}{BELOW[name]}",
-                 f"cd {name}; cmake --preset {preset}; cmake --build --preset {preset}{install}",
+def yard(name, preset, least, before=""):
+    return Stage(f"{name}-{preset}", least, f"{LIBRARY} {name}{BELOW[name]}", before + build(preset, name, f"{name}-"),
                  f"cd {name}; ctest --preset {preset}", f"build/{name}-{preset}/ctest.xml")
 
 
@@ -52,12 +55,18 @@ STAGES = [
     library("aarch64", 150, needs="aarch64"),
     # The headers in each language, and programs outside of the project that use what is installed.
     Stage("dev-outside", 95, f"{LIBRARY} tests examples", "", "ctest --preset dev-outside", "build/dev/ctest-outside.xml"),
-    *(yard(name, preset, 5) for name, more in (("tool", ""), ("lab", "clang-asan aarch64"), ("urcu", "clang-asan clang-tsan aarch64"))
-      for preset in ("dev asan tsan release " + more).split()),
+    yard("tool", "dev", 3),
+    yard("tool", "asan", 2),
+    yard("lab", "dev", 30),
+    yard("lab", "asan", 30),
+    yard("lab", "tsan", 30),
+    yard("lab", "release", 60, build("release", "tool", "tool-")),
+    yard("lab", "clang-asan", 1),
+    *(yard("urcu", preset, 5) for preset in "dev asan tsan release clang-asan clang-tsan aarch64".split()),
     # Programs that nobody here wrote, on what stands in for liburcu; half a minute, without the network.
     Stage("clients", 4, f"{LIBRARY} urcu", "", "urcu/clients/run --short --offline --lull", needs="clients"),
     # What each operation costs, counted; also that of the build for aarch64.
-    Stage("limits", 480, f"{LIBRARY} lab tool", "", "lab/limits/run --counted"),
+    Stage("limits", 480, f"{LIBRARY} lab tool", build("aarch64", "lab"), "lab/limits/run --counted"),
     # Its own tests; the form of patches; its modules, where there are headers of a kernel.
     Stage("kernel", 70, "kernel scripts/kernel", "", "scripts/kernel check"),
     Stage("proof", 5, f"{LIBRARY} proof tests docs", "", "proof/run check"),
