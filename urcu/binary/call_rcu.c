@@ -6,7 +6,7 @@
  * an empty stack wakes the worker. So a call that comes alone is served at once. A worker begins a grace period every
  * URCU_PACE_NS at most, as each may interrupt all readers: where many calls come they are served together.
  *
- * src/compat/urcu_worker.c has such threads for programs that are compiled against lull; why there are two is said there.
+ * source/worker.c has such threads for programs that are compiled against lull; why there are two is said there.
  */
 #include <limits.h>
 #include <sched.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Faults in what stands in for liburcu (tests/urcu/busted.c): programs that nobody here wrote must find each of them."""
+"""Faults in what stands in for liburcu (urcu/tests/binary/busted.c): programs that nobody here wrote must find each of them."""
 import pathlib
 
 from client import Client, Result
@@ -46,7 +46,7 @@ def tried(room, look):
 
 
 def library_of(how, fault):
-    library = pathlib.Path(how.build) / f"tests/urcu/liblull_urcu_{fault}.so"
+    library = pathlib.Path(how.build) / f"tests/binary/liblull_urcu_{fault}.so"
     if not library.exists():
         raise Absent(f"there is no {library}: tests are not built there, or there is no liburcu-dev")
     if b"urcu_signal_flavor" not in library.read_bytes():

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * urcu_barrier.c - rcu_barrier(): wait for the callbacks of all workers, and for the reclaimer's.
+ * barrier.c - rcu_barrier(): wait for the callbacks of all workers, and for the reclaimer's.
  *
  * The barrier puts a callback of its own behind those of each worker. A worker that ends meanwhile gives its rest to
  * others, the barrier's callback too; then the barrier goes round once more.
  */
 #include <limits.h>
 
-#include "../base/deadline.h"
-#include "../base/message.h"
-#include "urcu_barrier.h"
+#include "barrier.h"
 
 struct lull__urcu lull__urcus[LULL__URCU_KINDS];
 
@@ -18,10 +16,10 @@ static uint32_t barrier_event; /* changes when a barrier's callback has run, and
 
 static void tell_barriers(void)
 {
-	lull__lock(&arrival_lock);
+	lull__ground.lock(&arrival_lock);
 	lull_store_relaxed(&barrier_event, barrier_event + 1);
-	lull__unlock(&arrival_lock);
-	lull__futex_wake(&barrier_event, INT_MAX);
+	lull__ground.unlock(&arrival_lock);
+	lull__ground.wake(&barrier_event, INT_MAX);
 }
 
 /* The event is taken first: who has helped changes it last. */
@@ -30,11 +28,11 @@ void lull__urcu_await_helpers(struct lull__urcu *urcu, struct call_rcu_data *w)
 	for (;;) {
 		uint32_t event = lull_load_relaxed(&barrier_event);
 
-		lull__lock(&urcu->lock);
+		lull__ground.lock(&urcu->lock);
 		if (!w->helpers)
 			return;
-		lull__unlock(&urcu->lock);
-		lull__futex_wait(&barrier_event, event, LULL__NEVER);
+		lull__ground.unlock(&urcu->lock);
+		lull__ground.sleep(&barrier_event, event);
 	}
 }
 
@@ -48,11 +46,11 @@ static void arrive(struct lull_head *head)
 {
 	struct arrival *arrival = lull_container_of(head, struct arrival, head);
 
-	lull__lock(&arrival_lock);
+	lull__ground.lock(&arrival_lock);
 	arrival->arrived = true;
 	lull_store_relaxed(&barrier_event, barrier_event + 1);
-	lull__unlock(&arrival_lock);
-	lull__futex_wake(&barrier_event, INT_MAX);
+	lull__ground.unlock(&arrival_lock);
+	lull__ground.wake(&barrier_event, INT_MAX);
 }
 
 static void await_arrival(struct arrival *arrival)
@@ -61,13 +59,13 @@ static void await_arrival(struct arrival *arrival)
 		uint32_t event;
 		bool arrived;
 
-		lull__lock(&arrival_lock);
+		lull__ground.lock(&arrival_lock);
 		event = barrier_event;
 		arrived = arrival->arrived;
-		lull__unlock(&arrival_lock);
+		lull__ground.unlock(&arrival_lock);
 		if (arrived)
 			return;
-		lull__futex_wait(&barrier_event, event, LULL__NEVER);
+		lull__ground.sleep(&barrier_event, event);
 	}
 }
 
@@ -79,7 +77,7 @@ static struct call_rcu_data *begin_help(struct lull__urcu *urcu, uint64_t round,
 {
 	struct call_rcu_data *w;
 
-	lull__lock(&urcu->lock);
+	lull__ground.lock(&urcu->lock);
 	for (w = urcu->all; w && w->round == round; w = w->next)
 		;
 	if (w) {
@@ -87,15 +85,15 @@ static struct call_rcu_data *begin_help(struct lull__urcu *urcu, uint64_t round,
 		w->helpers++;
 		lull__urcu_worker_push(w, &arrival->head, arrive);
 	}
-	lull__unlock(&urcu->lock);
+	lull__ground.unlock(&urcu->lock);
 	return w;
 }
 
 static void end_help(struct lull__urcu *urcu, struct call_rcu_data *w)
 {
-	lull__lock(&urcu->lock);
+	lull__ground.lock(&urcu->lock);
 	w->helpers--;
-	lull__unlock(&urcu->lock);
+	lull__ground.unlock(&urcu->lock);
 	tell_barriers();
 }
 
@@ -106,10 +104,10 @@ static bool await_round(struct lull__urcu *urcu)
 	uint64_t round, gone;
 	bool none_gone;
 
-	lull__lock(&urcu->lock);
+	lull__ground.lock(&urcu->lock);
 	round = ++urcu->rounds;
 	gone = urcu->gone;
-	lull__unlock(&urcu->lock);
+	lull__ground.unlock(&urcu->lock);
 	for (;;) {
 		struct arrival arrival = { .arrived = false };
 
@@ -120,19 +118,19 @@ static bool await_round(struct lull__urcu *urcu)
 		end_help(urcu, w);
 		await_arrival(&arrival);
 	}
-	lull__lock(&urcu->lock);
+	lull__ground.lock(&urcu->lock);
 	none_gone = gone == urcu->gone;
-	lull__unlock(&urcu->lock);
+	lull__ground.unlock(&urcu->lock);
 	return none_gone;
 }
 
 /* One barrier at a time, because a worker knows of one round. */
 static void await_workers(struct lull__urcu *urcu)
 {
-	lull__lock(&urcu->barrier_lock);
+	lull__ground.lock(&urcu->barrier_lock);
 	while (!await_round(urcu))
 		;
-	lull__unlock(&urcu->barrier_lock);
+	lull__ground.unlock(&urcu->barrier_lock);
 }
 
 void lull__urcu_barrier(unsigned kind)
@@ -143,11 +141,11 @@ void lull__urcu_barrier(unsigned kind)
 	/* As liburcu: it says so once, and returns. */
 	if (lull__urcu_in_section()) {
 		if (!lull_xchg_relaxed(&said, 1))
-			lull__say("rcu_barrier in a read section does nothing, as it would wait for itself for ever");
+			lull__ground.say("rcu_barrier in a read section does nothing, as it would wait for itself for ever");
 		return;
 	}
 	if (lull__self.callback_depth)
-		lull__misuse("rcu_barrier in a callback would wait for itself for ever");
+		lull__ground.misuse("rcu_barrier in a callback would wait for itself for ever");
 	lull__urcu_check_may_wait("rcu_barrier", kind);
 	if (online)
 		lull_rcu_offline();
@@ -157,7 +155,21 @@ void lull__urcu_barrier(unsigned kind)
 		lull_rcu_online();
 }
 
-void lull__urcu_barrier_fork_child(void)
+/* ---- fork ------------------------------------------------------------------------------------------- */
+
+/* Before anything else in the child, and also without liburcu's handlers. */
+static void fork_child(void)
 {
 	arrival_lock.word = 0;
+	for (int kind = 0; kind < LULL__URCU_KINDS; kind++) {
+		lull__urcus[kind].lock.word = lull__urcus[kind].barrier_lock.word = 0;
+		for (struct call_rcu_data *w = lull__urcus[kind].all; w; w = w->next)
+			lull__urcu_worker_fork_child(w);
+	}
+}
+
+/* Without it a lock that another thread holds at a fork stays locked in the child. */
+__attribute__((constructor)) static void stand_on_lull(void)
+{
+	lull__ground.at_fork_child(fork_child);
 }

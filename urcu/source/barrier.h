@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * urcu_barrier.h - all workers of one kind of flavors, and the barriers that look at them.
+ * barrier.h - all workers of one kind of flavors, and the barriers that look at them.
  */
 #ifndef LULL_URCU_BARRIER_H
 #define LULL_URCU_BARRIER_H
 
-#include "urcu_section.h"
-#include "urcu_worker.h"
+#include "section.h"
+#include "worker.h"
 
 /* Everything of one kind of flavors; found by readers, changed with the lock. */
 struct lull__urcu {
@@ -26,7 +26,5 @@ extern struct lull__urcu lull__urcus[LULL__URCU_KINDS];
 
 /* Wait until no barrier helps @w; then the lock of @urcu is held. */
 void lull__urcu_await_helpers(struct lull__urcu *urcu, struct call_rcu_data *w);
-
-void lull__urcu_barrier_fork_child(void);
 
 #endif /* LULL_URCU_BARRIER_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * urcu_call.c - liburcu's grace periods, callbacks and threads that run them, on lull's: behind compat/urcu.h.
+ * call.c - liburcu's grace periods, callbacks and threads that run them, on lull's: behind compat/urcu.h.
  *
  * A callback of a flavor that nests goes to lull's reclaimer, unless the program has made a thread for it. One of QSBR
  * goes to a worker at any rate, because only an online thread may run it: it reads without a lock. Which worker: that of
@@ -12,13 +12,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../base/message.h"
-#include "../base/process.h"
-#include "../base/registry.h"
-#include "urcu_barrier.h"
-#include "urcu_life.h"
-#include "urcu_section.h"
-#include "urcu_worker.h"
+#include "barrier.h"
+#include "section.h"
+#include "worker.h"
 
 /* As liburcu's <urcu/flavor.h> has it. */
 struct urcu_atfork {
@@ -48,12 +44,12 @@ static struct call_rcu_data *default_worker(unsigned kind)
 
 	if (lull_likely(lull_rcu_access(urcu->by_default) != NULL))
 		return w;
-	lull__lock(&urcu->lock);
+	lull__ground.lock(&urcu->lock);
 	if (!urcu->by_default) {
 		link_worker(urcu, w, -1);
 		lull_rcu_assign(urcu->by_default, w);
 	}
-	lull__unlock(&urcu->lock);
+	lull__ground.unlock(&urcu->lock);
 	(void)lull__urcu_worker_start(w);
 	return w;
 }
@@ -132,7 +128,7 @@ static int make_cpu_table(struct lull__urcu *urcu)
 
 	if (urcu->of_cpu)
 		return 0;
-	urcu->cpus = (int)lull__cpus_possible();
+	urcu->cpus = (int)lull__ground.cpus_possible();
 	of_cpu = calloc((size_t)urcu->cpus, sizeof(struct call_rcu_data *));
 	if (!of_cpu)
 		return -ENOMEM;
@@ -143,16 +139,16 @@ static int make_cpu_table(struct lull__urcu *urcu)
 int lull__urcu_set_of_cpu(int cpu, struct call_rcu_data *crdp, unsigned kind)
 {
 	struct lull__urcu *urcu = &lull__urcus[kind];
-	int err = cpu < 0 || cpu >= (int)lull__cpus_possible() ? -EINVAL : 0;
+	int err = cpu < 0 || cpu >= (int)lull__ground.cpus_possible() ? -EINVAL : 0;
 
 	if (!err) {
-		lull__lock(&urcu->lock);
+		lull__ground.lock(&urcu->lock);
 		err = make_cpu_table(urcu);
 		if (!err && crdp && urcu->of_cpu[cpu])
 			err = -EEXIST;
 		if (!err)
 			lull_rcu_assign(urcu->of_cpu[cpu], crdp);
-		lull__unlock(&urcu->lock);
+		lull__ground.unlock(&urcu->lock);
 	}
 	if (err)
 		errno = -err;
@@ -170,9 +166,9 @@ struct call_rcu_data *lull__urcu_create(unsigned long flags, int cpu, unsigned k
 	w = calloc(1, sizeof(*w));
 	if (!w)
 		return NULL;
-	lull__lock(&lull__urcus[kind].lock);
+	lull__ground.lock(&lull__urcus[kind].lock);
 	link_worker(&lull__urcus[kind], w, cpu);
-	lull__unlock(&lull__urcus[kind].lock);
+	lull__ground.unlock(&lull__urcus[kind].lock);
 	err = lull__urcu_worker_start(w);
 	if (err) {
 		lull__urcu_destroy(w);
@@ -197,13 +193,13 @@ static void forget_worker(struct lull__urcu *urcu, struct call_rcu_data *w)
 {
 	bool found = false;
 
-	lull__lock(&urcu->lock);
+	lull__ground.lock(&urcu->lock);
 	for (int cpu = 0; urcu->of_cpu && cpu < urcu->cpus; cpu++)
 		if (urcu->of_cpu[cpu] == w) {
 			lull_rcu_assign(urcu->of_cpu[cpu], NULL);
 			found = true;
 		}
-	lull__unlock(&urcu->lock);
+	lull__ground.unlock(&urcu->lock);
 	if (found)
 		lull__urcu_synchronize(w->kind);
 	if (lull__urcu_of_thread(w->kind) == w)
@@ -231,7 +227,7 @@ static void give_rest_to_others(struct lull__urcu *urcu, struct call_rcu_data *w
 	lull__urcu_read_unlock();
 	unlink_worker(urcu, w);
 	urcu->gone++;
-	lull__unlock(&urcu->lock);
+	lull__ground.unlock(&urcu->lock);
 }
 
 void lull__urcu_destroy(struct call_rcu_data *crdp)
@@ -244,7 +240,7 @@ void lull__urcu_destroy(struct call_rcu_data *crdp)
 	kind = crdp->kind;
 	urcu = &lull__urcus[kind];
 	if (lull__urcu_in_section() || lull__self.callback_depth)
-		lull__misuse("call_rcu_data_free in a %s would wait for itself for ever",
+		lull__ground.misuse("call_rcu_data_free in a %s would wait for itself for ever",
 			     lull__self.callback_depth ? "callback" : "read section");
 	if (kind == LULL__URCU_ONLINE)
 		(void)default_worker(kind);
@@ -256,7 +252,7 @@ void lull__urcu_destroy(struct call_rcu_data *crdp)
 
 int lull__urcu_create_all(unsigned long flags, unsigned kind)
 {
-	int cpus = (int)lull__cpus_possible();
+	int cpus = (int)lull__ground.cpus_possible();
 
 	for (int cpu = 0; cpu < cpus; cpu++) {
 		struct call_rcu_data *w;
@@ -279,7 +275,7 @@ int lull__urcu_create_all(unsigned long flags, unsigned kind)
 
 void lull__urcu_destroy_all(unsigned kind)
 {
-	int cpus = (int)lull__cpus_possible();
+	int cpus = (int)lull__ground.cpus_possible();
 
 	for (int cpu = 0; cpu < cpus; cpu++) {
 		struct call_rcu_data *w = lull__urcu_of_cpu(cpu, kind);
@@ -301,8 +297,8 @@ void lull__urcu_before_fork(unsigned kind)
 
 	if (prepared[kind]++)
 		return;
-	lull__init();
-	lull__lock(&urcu->lock);
+	lull__ground.init();
+	lull__ground.lock(&urcu->lock);
 	if (urcu->atfork)
 		urcu->atfork->before_fork(urcu->atfork->priv);
 	for (struct call_rcu_data *w = urcu->all; w; w = w->next)
@@ -319,7 +315,7 @@ void lull__urcu_after_fork_parent(unsigned kind)
 		lull__urcu_worker_go_on(w);
 	if (urcu->atfork)
 		urcu->atfork->after_fork_parent(urcu->atfork->priv);
-	lull__unlock(&urcu->lock);
+	lull__ground.unlock(&urcu->lock);
 }
 
 /* What the workers had is run by new threads of theirs. (liburcu ends all but the default one.) */
@@ -337,29 +333,17 @@ void lull__urcu_after_fork_child(unsigned kind)
 
 void lull__urcu_register_atfork(struct urcu_atfork *atfork, unsigned kind)
 {
-	lull__lock(&lull__urcus[kind].lock);
+	lull__ground.lock(&lull__urcus[kind].lock);
 	if (lull__urcus[kind].atfork_count++ == 0)
 		lull__urcus[kind].atfork = atfork;
-	lull__unlock(&lull__urcus[kind].lock);
+	lull__ground.unlock(&lull__urcus[kind].lock);
 }
 
 void lull__urcu_unregister_atfork(struct urcu_atfork *atfork, unsigned kind)
 {
 	(void)atfork;
-	lull__lock(&lull__urcus[kind].lock);
+	lull__ground.lock(&lull__urcus[kind].lock);
 	if (--lull__urcus[kind].atfork_count == 0)
 		lull__urcus[kind].atfork = NULL;
-	lull__unlock(&lull__urcus[kind].lock);
-}
-
-/* Before anything else in the child, and also without liburcu's handlers. */
-void lull__urcu_fork_child(uint32_t old_tid)
-{
-	(void)old_tid;
-	lull__urcu_barrier_fork_child();
-	for (int kind = 0; kind < LULL__URCU_KINDS; kind++) {
-		lull__urcus[kind].lock.word = lull__urcus[kind].barrier_lock.word = 0;
-		for (struct call_rcu_data *w = lull__urcus[kind].all; w; w = w->next)
-			lull__urcu_worker_fork_child(w);
-	}
+	lull__ground.unlock(&lull__urcus[kind].lock);
 }

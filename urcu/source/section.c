@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * urcu_section.c - liburcu's grace periods on lull's one domain, and defer_rcu().
+ * section.c - liburcu's grace periods on lull's one domain, and defer_rcu().
  */
 #include <stdlib.h>
 
-#include "../base/message.h"
-#include "urcu_section.h"
+#include "section.h"
 
 __thread uint32_t lull__urcu_deep __attribute__((tls_model("initial-exec")));
 
@@ -18,10 +17,10 @@ static const char *const flavor_words[LULL__URCU_KINDS] = { "memb, mb, bp or sig
 void lull__urcu_check_may_wait(const char *call, unsigned kind)
 {
 	if (lull__urcu_in_section())
-		lull__misuse("%s in a read section would wait for itself for ever; with lull that is so for sections of all "
+		lull__ground.misuse("%s in a read section would wait for itself for ever; with lull that is so for sections of all "
 			     "flavors", call);
 	if (kind == LULL__URCU_NESTS && lull__urcu_is_online())
-		lull__misuse("%s of flavor %s in an online thread of flavor qsbr: with lull all flavors are one, and that "
+		lull__ground.misuse("%s of flavor %s in an online thread of flavor qsbr: with lull all flavors are one, and that "
 			     "would be a quiescent state", call, flavor_words[kind]);
 }
 

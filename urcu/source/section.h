@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * urcu_section.h - who may wait for a grace period of which flavor.
+ * section.h - who may wait for a grace period of which flavor.
  */
 #ifndef LULL_URCU_SECTION_H
 #define LULL_URCU_SECTION_H
 
 #include <lull/compat/urcu_core.h>
+#include <lull/detail/ground.h>
 
 #define LULL__URCU_KINDS 2 /* see urcu_core.h */
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * urcu_worker.c - a thread with a queue of callbacks: see urcu_worker.h.
+ * worker.c - a thread with a queue of callbacks: see worker.h.
  *
  * The thread takes all that waits, waits for a grace period, and runs it. All that others look at is under the lock of
  * the worker. Who has work for the thread changes `event` under the lock, and the thread takes `event` under the lock
  * before it sleeps on it: it does not sleep if it has work. The thread of a worker of the online kind is online while it
  * runs callbacks, because callbacks of such programs read without a lock.
  *
- * compat/urcu/call_rcu.c has such threads, too, and shares nothing with these. Its programs run as they are: its threads
+ * binary/call_rcu.c has such threads, too, and shares nothing with these. Its programs run as they are: its threads
  * wait for domains that lull knows nothing of, and it stands on os and base. What runs here are callbacks of lull's,
  * with lull's grace periods, checks and reports. What is left to share is a queue of two words and a sleep, and the
  * queues differ: a push there takes no lock, since liburcu's takes none; here a barrier and a fork need the queue to
@@ -18,12 +18,8 @@
 #include <sched.h>
 #include <signal.h>
 
-#include "../base/callback.h"
-#include "../base/deadline.h"
-#include "../base/process.h"
-#include "../base/registry.h"
-#include "urcu_section.h"
-#include "urcu_worker.h"
+#include "section.h"
+#include "worker.h"
 
 static __thread struct call_rcu_data *of_thread[LULL__URCU_KINDS] __attribute__((tls_model("initial-exec")));
 static __thread bool on_worker __attribute__((tls_model("initial-exec")));
@@ -70,7 +66,7 @@ static void run_batch(struct call_rcu_data *w)
 	lull__self.callback_depth++;
 	while ((head = w->batch) != NULL) {
 		lull_store_relaxed(&w->batch, head->next);
-		LULL__CALLBACK("a callback of call_rcu()", head->func(head));
+		lull__ground.call("a callback of call_rcu()", head);
 	}
 	lull__self.callback_depth--;
 }
@@ -81,7 +77,7 @@ static void sleep_offline(struct call_rcu_data *w, uint32_t event)
 
 	if (online)
 		lull_rcu_offline();
-	lull__futex_wait(&w->event, event, LULL__NEVER);
+	lull__ground.sleep(&w->event, event);
 	if (online)
 		lull_rcu_online();
 }
@@ -93,10 +89,10 @@ static bool next_batch(struct call_rcu_data *w)
 		uint32_t event;
 		bool pauses;
 
-		lull__lock(&w->lock);
+		lull__ground.lock(&w->lock);
 		event = w->event;
 		if (w->stop) {
-			lull__unlock(&w->lock);
+			lull__ground.unlock(&w->lock);
 			return false;
 		}
 		pauses = w->pause && !w->paused;
@@ -107,11 +103,11 @@ static bool next_batch(struct call_rcu_data *w)
 			take_batch(w);
 		}
 		w->asleep = !w->batch;
-		lull__unlock(&w->lock);
+		lull__ground.unlock(&w->lock);
 		if (w->batch)
 			return true;
 		if (pauses)
-			lull__futex_wake(&w->answer, INT_MAX);
+			lull__ground.wake(&w->answer, INT_MAX);
 		sleep_offline(w, event);
 	}
 }
@@ -170,20 +166,20 @@ int lull__urcu_worker_start(struct call_rcu_data *w)
 	bool had;
 	int err;
 
-	lull__init();
-	lull__lock(&w->lock);
+	lull__ground.init();
+	lull__ground.lock(&w->lock);
 	had = w->has_thread;
 	w->has_thread = true;
-	lull__unlock(&w->lock);
+	lull__ground.unlock(&w->lock);
 	if (had)
 		return 0;
 	err = create(w, w->cpu);
 	if (err == EINVAL && w->cpu >= 0)
 		err = create(w, -1); /* a CPU that is not there, or not for us: as liburcu, go on without it */
 	if (err) {
-		lull__lock(&w->lock);
+		lull__ground.lock(&w->lock);
 		w->has_thread = false;
-		lull__unlock(&w->lock);
+		lull__ground.unlock(&w->lock);
 	}
 	return err;
 }
@@ -202,12 +198,12 @@ void lull__urcu_worker_stop(struct call_rcu_data *w)
 {
 	bool online = go_offline(), has_thread;
 
-	lull__lock(&w->lock);
+	lull__ground.lock(&w->lock);
 	w->stop = true;
 	has_thread = w->has_thread;
 	change_event(w);
-	lull__unlock(&w->lock);
-	lull__futex_wake(&w->event, INT_MAX);
+	lull__ground.unlock(&w->lock);
+	lull__ground.wake(&w->event, INT_MAX);
 	if (has_thread)
 		pthread_join(w->thread, NULL);
 	if (online)
@@ -222,7 +218,7 @@ void lull__urcu_worker_push(struct call_rcu_data *w, struct lull_head *head, lul
 
 	head->func = func;
 	head->next = NULL;
-	lull__lock(&w->lock);
+	lull__ground.lock(&w->lock);
 	*w->last = head;
 	lull_compiler_barrier(); /* see lull__urcu_worker_fork_child() */
 	w->last = &head->next;
@@ -230,9 +226,9 @@ void lull__urcu_worker_push(struct call_rcu_data *w, struct lull_head *head, lul
 	asleep = w->asleep;
 	w->asleep = false;
 	change_event(w);
-	lull__unlock(&w->lock);
+	lull__ground.unlock(&w->lock);
 	if (asleep)
-		lull__futex_wake(&w->event, 1);
+		lull__ground.wake(&w->event, 1);
 	if (lull_unlikely(!has_thread))
 		(void)lull__urcu_worker_start(w); /* else the next push tries again, or a barrier helps */
 }
@@ -241,13 +237,13 @@ void lull__urcu_worker_help(struct call_rcu_data *w)
 {
 	bool mine, online;
 
-	lull__lock(&w->lock);
+	lull__ground.lock(&w->lock);
 	mine = !w->has_thread && !w->pause;
 	if (mine) {
 		w->has_thread = true; /* nobody else, for now */
 		take_batch(w);
 	}
-	lull__unlock(&w->lock);
+	lull__ground.unlock(&w->lock);
 	if (!mine)
 		return;
 	online = lull__urcu_is_online();
@@ -256,9 +252,9 @@ void lull__urcu_worker_help(struct call_rcu_data *w)
 	run_batch(w);
 	if (w->kind == LULL__URCU_ONLINE && !online)
 		lull_rcu_offline();
-	lull__lock(&w->lock);
+	lull__ground.lock(&w->lock);
 	w->has_thread = false;
-	lull__unlock(&w->lock);
+	lull__ground.unlock(&w->lock);
 }
 
 /* ---- fork ------------------------------------------------------------------------------------- */
@@ -267,22 +263,22 @@ void lull__urcu_worker_pause(struct call_rcu_data *w)
 {
 	bool online = go_offline();
 
-	lull__lock(&w->lock);
+	lull__ground.lock(&w->lock);
 	w->pause = true;
 	change_event(w);
-	lull__unlock(&w->lock);
-	lull__futex_wake(&w->event, INT_MAX);
+	lull__ground.unlock(&w->lock);
+	lull__ground.wake(&w->event, INT_MAX);
 	for (;;) {
 		uint32_t answer;
 		bool waits;
 
-		lull__lock(&w->lock);
+		lull__ground.lock(&w->lock);
 		answer = w->answer;
 		waits = w->has_thread && !w->paused;
-		lull__unlock(&w->lock);
+		lull__ground.unlock(&w->lock);
 		if (!waits)
 			break;
-		lull__futex_wait(&w->answer, answer, LULL__NEVER);
+		lull__ground.sleep(&w->answer, answer);
 	}
 	if (online)
 		lull_rcu_online();
@@ -290,11 +286,11 @@ void lull__urcu_worker_pause(struct call_rcu_data *w)
 
 void lull__urcu_worker_go_on(struct call_rcu_data *w)
 {
-	lull__lock(&w->lock);
+	lull__ground.lock(&w->lock);
 	w->pause = w->paused = false;
 	change_event(w);
-	lull__unlock(&w->lock);
-	lull__futex_wake(&w->event, INT_MAX);
+	lull__ground.unlock(&w->lock);
+	lull__ground.wake(&w->event, INT_MAX);
 }
 
 /* A thread of the parent's may have been in the middle of a push: then the last link may not be known yet. */

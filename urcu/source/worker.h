@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * urcu_worker.h - threads that run callbacks, for programs of liburcu's that want their own: to pin them, to join them,
+ * worker.h - threads that run callbacks, for programs of liburcu's that want their own: to pin them, to join them,
  * or to read in callbacks as an online thread does.
  */
 #ifndef LULL_URCU_WORKER_H
 #define LULL_URCU_WORKER_H
 
 #include <lull/compat/urcu_core.h>
-
-#include "../base/lock.h"
+#include <lull/detail/ground.h>
 
 struct call_rcu_data {
 	struct call_rcu_data *next; /* of all; guarded by the caller, as are the next two */

@@ -10,10 +10,9 @@ import tempfile
 import threading
 import unittest
 
-from support import ROOT
-
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(ROOT / "tests/clients"))
+sys.path.insert(0, str(ROOT / "urcu/clients"))
 
 import debian  # noqa: E402 (behind the path)
 import dns  # noqa: E402
@@ -158,7 +157,7 @@ class Release(unittest.TestCase):
 
 class Report(unittest.TestCase):
     def setUp(self):
-        loader = importlib.machinery.SourceFileLoader("clients", str(ROOT / "scripts/clients"))
+        loader = importlib.machinery.SourceFileLoader("clients", str(ROOT / "urcu/clients/run"))
         self.clients = importlib.util.module_from_spec(importlib.util.spec_from_loader("clients", loader))
         loader.exec_module(self.clients)
         self.client = Client("one", "bookworm", "p", (), "called", "it is run", None, (("t", "time, ms", "less"),))

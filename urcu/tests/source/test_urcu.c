@@ -2,7 +2,7 @@
 /*
  * test_urcu.c - liburcu's plain names and its lists, as its programs use them; also compiled as C++.
  */
-#include "../reader_support.h"
+#include "reader_support.h"
 
 #define _LGPL_SOURCE
 #include <urcu.h>

@@ -3,7 +3,7 @@
  * test_urcu_beside.c - liburcu's own headers, and its hash table, beside lull's: queues, atomics, and liburcu-cds on a
  * flavor of lull.
  */
-#include "../support.h"
+#include "support.h"
 
 #include <urcu.h>
 

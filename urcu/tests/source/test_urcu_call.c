@@ -2,7 +2,7 @@
 /*
  * test_urcu_call.c - threads that run callbacks: whose they run, where, how they end, and fork.
  */
-#include "../reader_support.h"
+#include "reader_support.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -2,7 +2,7 @@
 /*
  * test_urcu_qsbr.c - QSBR threads by liburcu's names, and several flavors in one program.
  */
-#include "../reader_support.h"
+#include "reader_support.h"
 
 #include <urcu-qsbr.h>
 #include <urcu/urcu-bp.h>

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* test_urcu_cxx.cc - test_urcu.c as C++. cmocka.h has no guard of its own for that. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+extern "C" {
+#include <cmocka.h>
+}
+/* g++ has defined it to something else than a test may. */
+#undef _GNU_SOURCE
+#include "test_urcu.c"
