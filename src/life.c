@@ -172,27 +172,27 @@ const struct lull__watch *const lull__watch = NULL;
 /* ---- for libraries that stand on this one --------------------------------------------------------- */
 
 #ifndef LULL_URCU
-static void at_fork_child(void (*func)(void))
+static void ground_at_fork_child(void (*func)(void))
 {
 	above_fork_child = func;
 }
 
-static void take(struct lull__lock *lock)
+static void ground_lock(struct lull__lock *lock)
 {
 	lull__lock(lock);
 }
 
-static void leave(struct lull__lock *lock)
+static void ground_unlock(struct lull__lock *lock)
 {
 	lull__unlock(lock);
 }
 
-static void sleep_on(uint32_t *word, uint32_t value)
+static void ground_sleep(uint32_t *word, uint32_t value)
 {
 	lull__futex_wait(word, value, LULL__NEVER);
 }
 
-static void call_back(const char *what, struct lull_head *head)
+static void ground_call(const char *what, struct lull_head *head)
 {
 	(void)what;
 	LULL__CALLBACK(what, head->func(head));
@@ -200,14 +200,14 @@ static void call_back(const char *what, struct lull_head *head)
 
 const struct lull__ground lull__ground = {
 	.init = lull__init,
-	.at_fork_child = at_fork_child,
+	.at_fork_child = ground_at_fork_child,
 	.say = lull__say,
 	.misuse = lull__misuse,
-	.lock = take,
-	.unlock = leave,
-	.sleep = sleep_on,
+	.lock_take = ground_lock,
+	.lock_leave = ground_unlock,
+	.sleep = ground_sleep,
 	.wake = lull__futex_wake,
 	.cpus_possible = lull__cpus_possible,
-	.call = call_back,
+	.call = ground_call,
 };
 #endif

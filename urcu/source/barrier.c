@@ -16,9 +16,9 @@ static uint32_t barrier_event; /* changes when a barrier's callback has run, and
 
 static void tell_barriers(void)
 {
-	lull__ground.lock(&arrival_lock);
+	lull__ground.lock_take(&arrival_lock);
 	lull_store_relaxed(&barrier_event, barrier_event + 1);
-	lull__ground.unlock(&arrival_lock);
+	lull__ground.lock_leave(&arrival_lock);
 	lull__ground.wake(&barrier_event, INT_MAX);
 }
 
@@ -28,10 +28,10 @@ void lull__urcu_await_helpers(struct lull__urcu *urcu, struct call_rcu_data *w)
 	for (;;) {
 		uint32_t event = lull_load_relaxed(&barrier_event);
 
-		lull__ground.lock(&urcu->lock);
+		lull__ground.lock_take(&urcu->lock);
 		if (!w->helpers)
 			return;
-		lull__ground.unlock(&urcu->lock);
+		lull__ground.lock_leave(&urcu->lock);
 		lull__ground.sleep(&barrier_event, event);
 	}
 }
@@ -46,10 +46,10 @@ static void arrive(struct lull_head *head)
 {
 	struct arrival *arrival = lull_container_of(head, struct arrival, head);
 
-	lull__ground.lock(&arrival_lock);
+	lull__ground.lock_take(&arrival_lock);
 	arrival->arrived = true;
 	lull_store_relaxed(&barrier_event, barrier_event + 1);
-	lull__ground.unlock(&arrival_lock);
+	lull__ground.lock_leave(&arrival_lock);
 	lull__ground.wake(&barrier_event, INT_MAX);
 }
 
@@ -59,10 +59,10 @@ static void await_arrival(struct arrival *arrival)
 		uint32_t event;
 		bool arrived;
 
-		lull__ground.lock(&arrival_lock);
+		lull__ground.lock_take(&arrival_lock);
 		event = barrier_event;
 		arrived = arrival->arrived;
-		lull__ground.unlock(&arrival_lock);
+		lull__ground.lock_leave(&arrival_lock);
 		if (arrived)
 			return;
 		lull__ground.sleep(&barrier_event, event);
@@ -77,7 +77,7 @@ static struct call_rcu_data *begin_help(struct lull__urcu *urcu, uint64_t round,
 {
 	struct call_rcu_data *w;
 
-	lull__ground.lock(&urcu->lock);
+	lull__ground.lock_take(&urcu->lock);
 	for (w = urcu->all; w && w->round == round; w = w->next)
 		;
 	if (w) {
@@ -85,15 +85,15 @@ static struct call_rcu_data *begin_help(struct lull__urcu *urcu, uint64_t round,
 		w->helpers++;
 		lull__urcu_worker_push(w, &arrival->head, arrive);
 	}
-	lull__ground.unlock(&urcu->lock);
+	lull__ground.lock_leave(&urcu->lock);
 	return w;
 }
 
 static void end_help(struct lull__urcu *urcu, struct call_rcu_data *w)
 {
-	lull__ground.lock(&urcu->lock);
+	lull__ground.lock_take(&urcu->lock);
 	w->helpers--;
-	lull__ground.unlock(&urcu->lock);
+	lull__ground.lock_leave(&urcu->lock);
 	tell_barriers();
 }
 
@@ -104,10 +104,10 @@ static bool await_round(struct lull__urcu *urcu)
 	uint64_t round, gone;
 	bool none_gone;
 
-	lull__ground.lock(&urcu->lock);
+	lull__ground.lock_take(&urcu->lock);
 	round = ++urcu->rounds;
 	gone = urcu->gone;
-	lull__ground.unlock(&urcu->lock);
+	lull__ground.lock_leave(&urcu->lock);
 	for (;;) {
 		struct arrival arrival = { .arrived = false };
 
@@ -118,19 +118,19 @@ static bool await_round(struct lull__urcu *urcu)
 		end_help(urcu, w);
 		await_arrival(&arrival);
 	}
-	lull__ground.lock(&urcu->lock);
+	lull__ground.lock_take(&urcu->lock);
 	none_gone = gone == urcu->gone;
-	lull__ground.unlock(&urcu->lock);
+	lull__ground.lock_leave(&urcu->lock);
 	return none_gone;
 }
 
 /* One barrier at a time, because a worker knows of one round. */
 static void await_workers(struct lull__urcu *urcu)
 {
-	lull__ground.lock(&urcu->barrier_lock);
+	lull__ground.lock_take(&urcu->barrier_lock);
 	while (!await_round(urcu))
 		;
-	lull__ground.unlock(&urcu->barrier_lock);
+	lull__ground.lock_leave(&urcu->barrier_lock);
 }
 
 void lull__urcu_barrier(unsigned kind)

@@ -44,12 +44,12 @@ static struct call_rcu_data *default_worker(unsigned kind)
 
 	if (lull_likely(lull_rcu_access(urcu->by_default) != NULL))
 		return w;
-	lull__ground.lock(&urcu->lock);
+	lull__ground.lock_take(&urcu->lock);
 	if (!urcu->by_default) {
 		link_worker(urcu, w, -1);
 		lull_rcu_assign(urcu->by_default, w);
 	}
-	lull__ground.unlock(&urcu->lock);
+	lull__ground.lock_leave(&urcu->lock);
 	(void)lull__urcu_worker_start(w);
 	return w;
 }
@@ -142,13 +142,13 @@ int lull__urcu_set_of_cpu(int cpu, struct call_rcu_data *crdp, unsigned kind)
 	int err = cpu < 0 || cpu >= (int)lull__ground.cpus_possible() ? -EINVAL : 0;
 
 	if (!err) {
-		lull__ground.lock(&urcu->lock);
+		lull__ground.lock_take(&urcu->lock);
 		err = make_cpu_table(urcu);
 		if (!err && crdp && urcu->of_cpu[cpu])
 			err = -EEXIST;
 		if (!err)
 			lull_rcu_assign(urcu->of_cpu[cpu], crdp);
-		lull__ground.unlock(&urcu->lock);
+		lull__ground.lock_leave(&urcu->lock);
 	}
 	if (err)
 		errno = -err;
@@ -166,9 +166,9 @@ struct call_rcu_data *lull__urcu_create(unsigned long flags, int cpu, unsigned k
 	w = calloc(1, sizeof(*w));
 	if (!w)
 		return NULL;
-	lull__ground.lock(&lull__urcus[kind].lock);
+	lull__ground.lock_take(&lull__urcus[kind].lock);
 	link_worker(&lull__urcus[kind], w, cpu);
-	lull__ground.unlock(&lull__urcus[kind].lock);
+	lull__ground.lock_leave(&lull__urcus[kind].lock);
 	err = lull__urcu_worker_start(w);
 	if (err) {
 		lull__urcu_destroy(w);
@@ -193,13 +193,13 @@ static void forget_worker(struct lull__urcu *urcu, struct call_rcu_data *w)
 {
 	bool found = false;
 
-	lull__ground.lock(&urcu->lock);
+	lull__ground.lock_take(&urcu->lock);
 	for (int cpu = 0; urcu->of_cpu && cpu < urcu->cpus; cpu++)
 		if (urcu->of_cpu[cpu] == w) {
 			lull_rcu_assign(urcu->of_cpu[cpu], NULL);
 			found = true;
 		}
-	lull__ground.unlock(&urcu->lock);
+	lull__ground.lock_leave(&urcu->lock);
 	if (found)
 		lull__urcu_synchronize(w->kind);
 	if (lull__urcu_of_thread(w->kind) == w)
@@ -227,7 +227,7 @@ static void give_rest_to_others(struct lull__urcu *urcu, struct call_rcu_data *w
 	lull__urcu_read_unlock();
 	unlink_worker(urcu, w);
 	urcu->gone++;
-	lull__ground.unlock(&urcu->lock);
+	lull__ground.lock_leave(&urcu->lock);
 }
 
 void lull__urcu_destroy(struct call_rcu_data *crdp)
@@ -298,7 +298,7 @@ void lull__urcu_before_fork(unsigned kind)
 	if (prepared[kind]++)
 		return;
 	lull__ground.init();
-	lull__ground.lock(&urcu->lock);
+	lull__ground.lock_take(&urcu->lock);
 	if (urcu->atfork)
 		urcu->atfork->before_fork(urcu->atfork->priv);
 	for (struct call_rcu_data *w = urcu->all; w; w = w->next)
@@ -315,7 +315,7 @@ void lull__urcu_after_fork_parent(unsigned kind)
 		lull__urcu_worker_go_on(w);
 	if (urcu->atfork)
 		urcu->atfork->after_fork_parent(urcu->atfork->priv);
-	lull__ground.unlock(&urcu->lock);
+	lull__ground.lock_leave(&urcu->lock);
 }
 
 /* What the workers had is run by new threads of theirs. (liburcu ends all but the default one.) */
@@ -333,17 +333,17 @@ void lull__urcu_after_fork_child(unsigned kind)
 
 void lull__urcu_register_atfork(struct urcu_atfork *atfork, unsigned kind)
 {
-	lull__ground.lock(&lull__urcus[kind].lock);
+	lull__ground.lock_take(&lull__urcus[kind].lock);
 	if (lull__urcus[kind].atfork_count++ == 0)
 		lull__urcus[kind].atfork = atfork;
-	lull__ground.unlock(&lull__urcus[kind].lock);
+	lull__ground.lock_leave(&lull__urcus[kind].lock);
 }
 
 void lull__urcu_unregister_atfork(struct urcu_atfork *atfork, unsigned kind)
 {
 	(void)atfork;
-	lull__ground.lock(&lull__urcus[kind].lock);
+	lull__ground.lock_take(&lull__urcus[kind].lock);
 	if (--lull__urcus[kind].atfork_count == 0)
 		lull__urcus[kind].atfork = NULL;
-	lull__ground.unlock(&lull__urcus[kind].lock);
+	lull__ground.lock_leave(&lull__urcus[kind].lock);
 }

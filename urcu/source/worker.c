@@ -89,10 +89,10 @@ static bool next_batch(struct call_rcu_data *w)
 		uint32_t event;
 		bool pauses;
 
-		lull__ground.lock(&w->lock);
+		lull__ground.lock_take(&w->lock);
 		event = w->event;
 		if (w->stop) {
-			lull__ground.unlock(&w->lock);
+			lull__ground.lock_leave(&w->lock);
 			return false;
 		}
 		pauses = w->pause && !w->paused;
@@ -103,7 +103,7 @@ static bool next_batch(struct call_rcu_data *w)
 			take_batch(w);
 		}
 		w->asleep = !w->batch;
-		lull__ground.unlock(&w->lock);
+		lull__ground.lock_leave(&w->lock);
 		if (w->batch)
 			return true;
 		if (pauses)
@@ -167,19 +167,19 @@ int lull__urcu_worker_start(struct call_rcu_data *w)
 	int err;
 
 	lull__ground.init();
-	lull__ground.lock(&w->lock);
+	lull__ground.lock_take(&w->lock);
 	had = w->has_thread;
 	w->has_thread = true;
-	lull__ground.unlock(&w->lock);
+	lull__ground.lock_leave(&w->lock);
 	if (had)
 		return 0;
 	err = create(w, w->cpu);
 	if (err == EINVAL && w->cpu >= 0)
 		err = create(w, -1); /* a CPU that is not there, or not for us: as liburcu, go on without it */
 	if (err) {
-		lull__ground.lock(&w->lock);
+		lull__ground.lock_take(&w->lock);
 		w->has_thread = false;
-		lull__ground.unlock(&w->lock);
+		lull__ground.lock_leave(&w->lock);
 	}
 	return err;
 }
@@ -198,11 +198,11 @@ void lull__urcu_worker_stop(struct call_rcu_data *w)
 {
 	bool online = go_offline(), has_thread;
 
-	lull__ground.lock(&w->lock);
+	lull__ground.lock_take(&w->lock);
 	w->stop = true;
 	has_thread = w->has_thread;
 	change_event(w);
-	lull__ground.unlock(&w->lock);
+	lull__ground.lock_leave(&w->lock);
 	lull__ground.wake(&w->event, INT_MAX);
 	if (has_thread)
 		pthread_join(w->thread, NULL);
@@ -218,7 +218,7 @@ void lull__urcu_worker_push(struct call_rcu_data *w, struct lull_head *head, lul
 
 	head->func = func;
 	head->next = NULL;
-	lull__ground.lock(&w->lock);
+	lull__ground.lock_take(&w->lock);
 	*w->last = head;
 	lull_compiler_barrier(); /* see lull__urcu_worker_fork_child() */
 	w->last = &head->next;
@@ -226,7 +226,7 @@ void lull__urcu_worker_push(struct call_rcu_data *w, struct lull_head *head, lul
 	asleep = w->asleep;
 	w->asleep = false;
 	change_event(w);
-	lull__ground.unlock(&w->lock);
+	lull__ground.lock_leave(&w->lock);
 	if (asleep)
 		lull__ground.wake(&w->event, 1);
 	if (lull_unlikely(!has_thread))
@@ -237,13 +237,13 @@ void lull__urcu_worker_help(struct call_rcu_data *w)
 {
 	bool mine, online;
 
-	lull__ground.lock(&w->lock);
+	lull__ground.lock_take(&w->lock);
 	mine = !w->has_thread && !w->pause;
 	if (mine) {
 		w->has_thread = true; /* nobody else, for now */
 		take_batch(w);
 	}
-	lull__ground.unlock(&w->lock);
+	lull__ground.lock_leave(&w->lock);
 	if (!mine)
 		return;
 	online = lull__urcu_is_online();
@@ -252,9 +252,9 @@ void lull__urcu_worker_help(struct call_rcu_data *w)
 	run_batch(w);
 	if (w->kind == LULL__URCU_ONLINE && !online)
 		lull_rcu_offline();
-	lull__ground.lock(&w->lock);
+	lull__ground.lock_take(&w->lock);
 	w->has_thread = false;
-	lull__ground.unlock(&w->lock);
+	lull__ground.lock_leave(&w->lock);
 }
 
 /* ---- fork ------------------------------------------------------------------------------------- */
@@ -263,19 +263,19 @@ void lull__urcu_worker_pause(struct call_rcu_data *w)
 {
 	bool online = go_offline();
 
-	lull__ground.lock(&w->lock);
+	lull__ground.lock_take(&w->lock);
 	w->pause = true;
 	change_event(w);
-	lull__ground.unlock(&w->lock);
+	lull__ground.lock_leave(&w->lock);
 	lull__ground.wake(&w->event, INT_MAX);
 	for (;;) {
 		uint32_t answer;
 		bool waits;
 
-		lull__ground.lock(&w->lock);
+		lull__ground.lock_take(&w->lock);
 		answer = w->answer;
 		waits = w->has_thread && !w->paused;
-		lull__ground.unlock(&w->lock);
+		lull__ground.lock_leave(&w->lock);
 		if (!waits)
 			break;
 		lull__ground.sleep(&w->answer, answer);
@@ -286,10 +286,10 @@ void lull__urcu_worker_pause(struct call_rcu_data *w)
 
 void lull__urcu_worker_go_on(struct call_rcu_data *w)
 {
-	lull__ground.lock(&w->lock);
+	lull__ground.lock_take(&w->lock);
 	w->pause = w->paused = false;
 	change_event(w);
-	lull__ground.unlock(&w->lock);
+	lull__ground.lock_leave(&w->lock);
 	lull__ground.wake(&w->event, INT_MAX);
 }
 

@@ -26,8 +26,8 @@ struct lull__ground {
 	/* Say one line; say one line, with the calling thread's name and tid, and abort. */
 	void (*say)(const char *format, ...) __attribute__((format(printf, 1, 2)));
 	void (*misuse)(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
-	void (*lock)(struct lull__lock *lock);
-	void (*unlock)(struct lull__lock *lock);
+	void (*lock_take)(struct lull__lock *lock);
+	void (*lock_leave)(struct lull__lock *lock);
 	/* Sleep while *@word is @value, and return for any reason; wake @how_many that sleep on @word. */
 	void (*sleep)(uint32_t *word, uint32_t value);
 	void (*wake)(uint32_t *word, int how_many);

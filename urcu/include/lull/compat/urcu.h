@@ -2,7 +2,7 @@
 /*
  * urcu.h - liburcu's documented interface over lull: its programs compile and run as they are.
  *
- *	cc -I<prefix>/include/lull/compat -I<prefix>/include ... -llull
+ *	cc -I<prefix>/include/lull/compat -I<prefix>/include ... -llull-urcu -llull
  *
  * With that folder first on the include path `#include <urcu.h>`, <urcu-qsbr.h>, <urcu-bp.h>, <urcu/urcu-memb.h> and the
  * others find headers of lull's: plain names, the prefixes of all flavors (urcu_memb_, urcu_mb_, urcu_bp_, urcu_qsbr_,

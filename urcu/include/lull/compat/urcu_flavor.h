@@ -9,7 +9,7 @@
 #error "lull/compat/kernel.h and lull/compat/urcu.h have the same names for different things: include one of them."
 #endif
 
-#include "urcu_apart.h"
+#include <lull/detail/arch/urcu_apart.h>
 
 #include "urcu/call-rcu.h"
 #include "urcu/defer.h"

@@ -4,7 +4,7 @@
 
 #include "../urcu_flavor.h"
 
-/* Not liburcu's names in object files: see urcu_apart.h. */
+/* Not liburcu's names in object files: see detail/arch/urcu_apart.h. */
 #define urcu_memb_read_lock lull__urcu_memb_read_lock
 #define urcu_memb_register_thread lull__urcu_memb_register_thread
 #define urcu_memb_synchronize_rcu lull__urcu_memb_synchronize_rcu

@@ -4,7 +4,7 @@
 
 #include "../urcu_flavor.h"
 
-/* Not liburcu's names in object files: see urcu_apart.h. */
+/* Not liburcu's names in object files: see detail/arch/urcu_apart.h. */
 #define urcu_qsbr_read_lock lull__urcu_qsbr_read_lock
 #define urcu_qsbr_register_thread lull__urcu_qsbr_register_thread
 #define urcu_qsbr_synchronize_rcu lull__urcu_qsbr_synchronize_rcu
