@@ -5,7 +5,7 @@
  */
 #include "mutex/mutex_support.h"
 
-#include "../../src/mutex/oracle.h"
+#include "../../src/owner_runs/owner_runs.h"
 #include "../../src/mutex/self.h"
 #include "../../src/mutex/waiting.h"
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "../../tools/choose/choose.h"
+#include "../../lab/choose/choose.h"
 
 static char line[CHOOSE_LINES_MAX][CHOOSE_LINE];
 static size_t lines;

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "../../tools/inspect/doctor/advice.c"
+#include "../../tool/doctor/advice.c"
 
 #include <string.h>
 

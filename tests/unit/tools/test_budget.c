@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "../../tools/compare/budget.c"
+#include "../../lab/compare/budget.c"
 
 static const double share[] = { 0.25, 0.25, 0.4, 0.1 };
 

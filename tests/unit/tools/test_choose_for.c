@@ -8,12 +8,12 @@
 
 #include <cmocka.h>
 
-#include "../../tools/choose/ratio.c"
-#include "../../tools/choose/workload.c"
-#include "../../tools/choose/workload_words.c"
-#include "../../tools/common/units.c"
+#include "../../lab/choose/ratio.c"
+#include "../../lab/choose/workload.c"
+#include "../../lab/choose/workload_words.c"
+#include "../../tool/common/units.c"
 
-#include "tools/choose_support.h"
+#include "lab/choose_support.h"
 
 enum { RWLOCK, COUNT, RCU, HAZARD, WAYS };
 

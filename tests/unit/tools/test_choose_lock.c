@@ -7,11 +7,11 @@
 
 #include <cmocka.h>
 
-#include "../../tools/choose/lock.c"
-#include "../../tools/choose/ratio.c"
-#include "../../tools/common/units.c"
+#include "../../lab/choose/lock.c"
+#include "../../lab/choose/ratio.c"
+#include "../../tool/common/units.c"
 
-#include "tools/choose_support.h"
+#include "lab/choose_support.h"
 
 enum { PTHREAD, ADAPTIVE, LULL, SPIN, LOCKS };
 enum { ONE, TWO, FOUR, TWO_HOGS, FOUR_HOGS, LONGER, CASES };

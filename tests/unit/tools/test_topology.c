@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "../../tools/common/topology.c"
+#include "../../tool/common/topology.c"
 
 #include <ftw.h>
 #include <string.h>

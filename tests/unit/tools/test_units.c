@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "../../tools/common/units.c"
+#include "../../tool/common/units.c"
 
 #include <math.h>
 
