@@ -2,7 +2,7 @@
 /*
  * test_urcu.c - liburcu's plain names and its lists, as its programs use them; also compiled as C++.
  */
-#include "reader_support.h"
+#include "reader.h"
 
 #define _LGPL_SOURCE
 #include <urcu.h>
@@ -36,9 +36,8 @@ static void object_free(struct rcu_head *head)
 	free(p);
 }
 
-static void test_sections(void **state)
+TEST(sections)
 {
-	(void)state;
 	rcu_init();
 	rcu_register_thread();
 	assert_false(rcu_read_ongoing());
@@ -63,11 +62,10 @@ static void test_sections(void **state)
 }
 
 /* A section of 5001 locks protects at each depth, and ends with the last unlock. */
-static void test_deep(void **state)
+TEST(deep)
 {
 	uint64_t cookie = 0;
 
-	(void)state;
 	for (int i = 0; i < 5001; i++)
 		rcu_read_lock();
 	cookie = lull_rcu_gp_start();
@@ -84,11 +82,10 @@ static void test_deep(void **state)
 	assert_int_equal(lull__urcu_deep, 0);
 }
 
-static void test_pointers(void **state)
+TEST(pointers)
 {
 	struct object *first = object_new(1), *second = object_new(2);
 
-	(void)state;
 	rcu_set_pointer(&published, (struct object *)NULL);
 	assert_null(rcu_dereference(published));
 	rcu_assign_pointer(published, first);
@@ -121,11 +118,10 @@ static void *synchronizes(void *unused)
 	return unused;
 }
 
-static void test_synchronize(void **state)
+TEST(synchronize)
 {
 	pthread_t reader = start_hold_up(), updater;
 
-	(void)state;
 	returned = 0;
 	updater = start_thread(synchronizes, NULL);
 	nap_ms(20);
@@ -141,17 +137,15 @@ static void synchronize_inside(void)
 }
 
 /* liburcu's hangs for ever. */
-static void test_synchronize_inside(void **state)
+TEST(synchronize_inside)
 {
-	(void)state;
 	expect_misuse(synchronize_inside, "synchronize_rcu in a read section would wait for itself for ever; *");
 }
 
-static void test_call(void **state)
+TEST(call)
 {
 	pthread_t reader = start_hold_up();
 
-	(void)state;
 	called = 0;
 	call_rcu(&object_new(1)->head, object_free);
 	nap_ms(20);
@@ -174,9 +168,8 @@ static void again(struct rcu_head *head)
 		call_rcu(head, again);
 }
 
-static void test_barrier_generations(void **state)
+TEST(barrier_generations)
 {
-	(void)state;
 	generations = 16;
 	call_rcu(&again_head, again);
 	rcu_barrier();
@@ -192,12 +185,11 @@ static void barrier_inside(void)
 }
 
 /* As in liburcu: one line, and it returns. */
-static void test_barrier_inside(void **state)
+TEST(barrier_inside)
 {
 	char text[4096];
 	int status = run_child(barrier_inside, text, sizeof(text));
 
-	(void)state;
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	assert_true(strncmp(text, "lull: rcu_barrier in a read section ", 36) == 0);
 	assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
@@ -210,11 +202,10 @@ static void count_deferred(void *p)
 	lull_add_relaxed((int *)p, 1);
 }
 
-static void test_defer(void **state)
+TEST(defer)
 {
 	pthread_t reader;
 
-	(void)state;
 	assert_int_equal(rcu_defer_register_thread(), 0);
 	called = 0;
 	reader = start_hold_up();
@@ -236,12 +227,11 @@ static void test_defer(void **state)
 
 /* ---- polling -------------------------------------------------------------------------------------- */
 
-static void test_poll(void **state)
+TEST(poll)
 {
 	pthread_t reader = start_hold_up();
 	struct urcu_gp_poll_state gp = start_poll_synchronize_rcu();
 
-	(void)state;
 	assert_false(poll_state_synchronize_rcu(gp));
 	nap_ms(20);
 	assert_false(poll_state_synchronize_rcu(gp));
@@ -289,13 +279,12 @@ static void set_items(void)
 
 static CDS_LIST_HEAD(defined);
 
-static void test_list(void **state)
+TEST(list)
 {
 	struct cds_list_head two = CDS_LIST_HEAD_INIT(two), three, *at, *next;
 	struct object *p, *q;
 	int sum = 0;
 
-	(void)state;
 	set_items();
 	CDS_INIT_LIST_HEAD(&three);
 	check_list(&defined, "");
@@ -342,11 +331,10 @@ static void test_list(void **state)
 	check_list(&three, "");
 }
 
-static void test_list_rcu(void **state)
+TEST(list_rcu)
 {
 	struct cds_list_head head = CDS_LIST_HEAD_INIT(head);
 
-	(void)state;
 	set_items();
 	cds_list_add_rcu(&items[1].list, &head);
 	cds_list_add_rcu(&items[0].list, &head);
@@ -387,13 +375,12 @@ static void check_hlist(struct cds_hlist_head *head, const char *want)
 	assert_int_equal(cds_hlist_empty(head), want[0] == '\0');
 }
 
-static void test_hlist(void **state)
+TEST(hlist)
 {
 	struct cds_hlist_head head = CDS_HLIST_HEAD_INIT(head);
 	struct cds_hlist_node *at, *next;
 	struct object *p, *q;
 
-	(void)state;
 	set_items();
 	CDS_INIT_HLIST_HEAD(&head);
 	check_hlist(&head, "");
@@ -421,25 +408,4 @@ static void test_hlist(void **state)
 	cds_hlist_for_each_safe(at, next, &head)
 		cds_hlist_del_rcu(at);
 	check_hlist(&head, "");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sections),
-		cmocka_unit_test(test_deep),
-		cmocka_unit_test(test_pointers),
-		cmocka_unit_test(test_synchronize),
-		cmocka_unit_test(test_synchronize_inside),
-		cmocka_unit_test(test_call),
-		cmocka_unit_test(test_barrier_generations),
-		cmocka_unit_test(test_barrier_inside),
-		cmocka_unit_test(test_defer),
-		cmocka_unit_test(test_poll),
-		cmocka_unit_test(test_list),
-		cmocka_unit_test(test_list_rcu),
-		cmocka_unit_test(test_hlist),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

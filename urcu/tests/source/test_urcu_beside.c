@@ -3,7 +3,8 @@
  * test_urcu_beside.c - liburcu's own headers, and its hash table, beside lull's: queues, atomics, and liburcu-cds on a
  * flavor of lull.
  */
-#include "support.h"
+#include "child.h"
+#include "threads.h"
 
 #include <urcu.h>
 
@@ -148,19 +149,17 @@ static void storm(const struct rcu_flavor_struct *flavor)
 	assert_int_equal(freed, made);
 }
 
-static void test_hash(void **state)
+TEST(hash)
 {
-	(void)state;
 	storm(&rcu_flavor);
 	storm(&urcu_memb_flavor);
 }
 
 /* By the name that the header of the table uses itself. */
-static void test_hash_plain(void **state)
+TEST(hash_plain)
 {
 	struct cds_lfht *ht = cds_lfht_new(1, 1, 0, CDS_LFHT_AUTO_RESIZE, NULL);
 
-	(void)state;
 	assert_non_null(ht);
 	put_key(ht, 1);
 	remove_key(ht, 1);
@@ -168,9 +167,8 @@ static void test_hash_plain(void **state)
 	assert_int_equal(cds_lfht_destroy(ht, NULL), 0);
 }
 #else
-static void test_hash(void **state)
+TEST(hash)
 {
-	(void)state;
 	(void)node_free;
 	(void)match;
 	(void)hash;
@@ -179,9 +177,9 @@ static void test_hash(void **state)
 	SKIP("liburcu-cds is not here, or not for this processor");
 }
 
-static void test_hash_plain(void **state)
+TEST(hash_plain)
 {
-	test_hash(state);
+	test_hash();
 }
 #endif
 
@@ -212,12 +210,11 @@ static void check_queue(void)
 }
 #endif
 
-static void test_headers(void **state)
+TEST(headers)
 {
 	struct urcu_ref ref;
 	unsigned long word = 1;
 
-	(void)state;
 	check_queue();
 	assert_int_equal(uatomic_add_return(&word, 2), 3);
 	assert_int_equal(uatomic_cmpxchg(&word, 3, 4), 3);
@@ -234,30 +231,18 @@ static void test_headers(void **state)
 	assert_int_equal(sizeof(struct rcu_head), sizeof(struct cds_wfcq_node) + sizeof(void (*)(void)));
 }
 #else
-static void test_headers(void **state)
+TEST(headers)
 {
-	(void)state;
 	SKIP("liburcu-dev is not installed");
 }
 
-static void test_hash(void **state)
+TEST(hash)
 {
-	test_headers(state);
+	test_headers();
 }
 
-static void test_hash_plain(void **state)
+TEST(hash_plain)
 {
-	test_headers(state);
+	test_headers();
 }
 #endif
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_headers),
-		cmocka_unit_test(test_hash),
-		cmocka_unit_test(test_hash_plain),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -2,7 +2,7 @@
 /*
  * test_urcu_call.c - threads that run callbacks: whose they run, where, how they end, and fork.
  */
-#include "reader_support.h"
+#include "reader.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -26,12 +26,11 @@ static void callback(struct rcu_head *head)
 static struct rcu_head heads[100];
 
 /* A thread of the program's own: pinned, known by its pthread_t, for the threads that are told so. */
-static void test_of_thread(void **state)
+TEST(of_thread)
 {
 	struct call_rcu_data *crdp = create_call_rcu_data(0, 0);
 	cpu_set_t set;
 
-	(void)state;
 	assert_non_null(crdp);
 	assert_int_equal(pthread_getaffinity_np(get_call_rcu_thread(crdp), sizeof(set), &set), 0);
 	assert_true(CPU_ISSET(0, &set));
@@ -62,12 +61,11 @@ static void *lets_go(void *unused)
 }
 
 /* It waits for a grace period before the callbacks, and what it has not run when it ends goes to others. */
-static void test_free_joins(void **state)
+TEST(free_joins)
 {
 	struct call_rcu_data *crdp = create_call_rcu_data(URCU_CALL_RCU_RT, -1);
 	pthread_t helper;
 
-	(void)state;
 	called = 0;
 	waiting_reader = start_hold_up();
 	set_thread_call_rcu_data(crdp);
@@ -84,11 +82,10 @@ static void test_free_joins(void **state)
 }
 
 /* A thread that is still that of a CPU, or of the caller, when it ends is that of nobody. */
-static void test_free_assigned(void **state)
+TEST(free_assigned)
 {
 	struct call_rcu_data *crdp = create_call_rcu_data(0, -1);
 
-	(void)state;
 	set_thread_call_rcu_data(crdp);
 	assert_int_equal(set_cpu_call_rcu_data(0, crdp), 0);
 	call_rcu_data_free(crdp);
@@ -100,12 +97,11 @@ static void test_free_assigned(void **state)
 	assert_int_equal(called, 1);
 }
 
-static void test_of_cpus(void **state)
+TEST(of_cpus)
 {
 	struct call_rcu_data *crdp;
 	cpu_set_t set;
 
-	(void)state;
 	assert_int_equal(create_all_cpu_call_rcu_data(0), 0);
 	crdp = get_cpu_call_rcu_data(0);
 	assert_non_null(crdp);
@@ -203,19 +199,17 @@ static void barrier_at_end(void)
 	must(pthread_join(barrier, NULL) == 0);
 }
 
-static void test_barrier_at_end(void **state)
+TEST(barrier_at_end)
 {
-	(void)state;
 	NEEDS_THREADS_IN_CHILD();
 	expect_fine(barrier_at_end);
 }
 
 /* Before anybody asks, lull's reclaimer is the default; then it is a thread that has a name. */
-static void test_default(void **state)
+TEST(default)
 {
 	struct call_rcu_data *crdp;
 
-	(void)state;
 	crdp = get_default_call_rcu_data();
 	assert_non_null(crdp);
 	assert_ptr_equal(get_default_call_rcu_data(), crdp);
@@ -246,11 +240,10 @@ static void first(struct rcu_head *head)
 	call_rcu(head, second);
 }
 
-static void test_callback_defers(void **state)
+TEST(callback_defers)
 {
 	struct call_rcu_data *crdp = create_call_rcu_data(0, -1);
 
-	(void)state;
 	called = 0;
 	set_thread_call_rcu_data(crdp);
 	call_rcu(&heads[0], first);
@@ -282,11 +275,10 @@ static void *churn(void *unused)
 	return unused;
 }
 
-static void test_barrier_beside_free(void **state)
+TEST(barrier_beside_free)
 {
 	pthread_t thread;
 
-	(void)state;
 	called = deferred = 0;
 	churns = 1;
 	thread = start_thread(churn, NULL);
@@ -314,14 +306,13 @@ static void *barriers(void *wrong)
 	return NULL;
 }
 
-static void test_barriers_at_once(void **state)
+TEST(barriers_at_once)
 {
 	static struct rcu_head own[400];
 	struct call_rcu_data *crdp = create_call_rcu_data(0, -1);
 	pthread_t thread;
 	int wrong = 0;
 
-	(void)state;
 	called = deferred = 0;
 	set_thread_call_rcu_data(crdp);
 	thread = start_thread(barriers, &wrong);
@@ -378,9 +369,8 @@ static void free_in_section(void)
 	call_rcu_data_free(crdp);
 }
 
-static void test_misuse(void **state)
+TEST(misuse)
 {
-	(void)state;
 	NEEDS_THREADS_IN_CHILD();
 	expect_misuse(barrier_on_thread, "rcu_barrier in a callback would wait for itself for ever");
 	expect_misuse(free_on_thread, "call_rcu_data_free in a callback would wait for itself for ever");
@@ -388,12 +378,11 @@ static void test_misuse(void **state)
 }
 
 /* An online thread waits for callback threads without being in their way. */
-static void test_online_caller(void **state)
+TEST(online_caller)
 {
 	struct call_rcu_data *crdp;
 	pthread_t helper;
 
-	(void)state;
 	urcu_qsbr_register_thread();
 	crdp = urcu_qsbr_create_call_rcu_data(0, -1);
 	urcu_qsbr_set_thread_call_rcu_data(crdp);
@@ -511,9 +500,8 @@ static void check_fork(bool with_calls)
 	urcu_unregister_rculfhash_atfork(&atfork);
 }
 
-static void test_fork(void **state)
+TEST(fork)
 {
-	(void)state;
 	NEEDS_THREADS_IN_CHILD();
 	check_fork(false);
 	check_fork(true);
@@ -545,12 +533,11 @@ static void ends_child(struct rcu_head *head)
 	}
 }
 
-static void test_callback_forks(void **state)
+TEST(callback_forks)
 {
 	pthread_t reader;
 	int status = 0;
 
-	(void)state;
 	NEEDS_THREADS_IN_CHILD();
 	reader = start_hold_up();
 	called = -1; /* the first one makes it 0 */
@@ -579,9 +566,8 @@ static void slow(struct rcu_head *head)
 	lull_add_release(&called, 1);
 }
 
-static void test_fork_waits(void **state)
+TEST(fork_waits)
 {
-	(void)state;
 	called = 0;
 	urcu_qsbr_call_rcu(&heads[0], slow);
 	await_flag(&inside, 1);
@@ -647,9 +633,8 @@ static void defer_without_memory_inside(void)
 	defer_rcu(count, NULL);
 }
 
-static void test_without_memory(void **state)
+FIRST_TEST(without_memory)
 {
-	(void)state;
 #ifdef LULL_TEST_EMULATED
 	SKIP(OWN_MEMORY);
 #endif
@@ -677,28 +662,10 @@ static void without_threads(void)
 }
 
 /* Where no thread can be started, a barrier runs the callbacks. */
-static void test_without_threads(void **state)
+FIRST_TEST(without_threads)
 {
-	(void)state;
 	if (geteuid() != 0)
 		SKIP(ROOT_ONLY);
 	NEEDS_THREADS_IN_CHILD();
 	expect_fine(without_threads);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_of_thread),	 cmocka_unit_test(test_free_joins),
-		cmocka_unit_test(test_free_assigned),	 cmocka_unit_test(test_of_cpus),
-		cmocka_unit_test(test_without_memory),	 cmocka_unit_test(test_without_threads),
-		cmocka_unit_test(test_misuse),		 cmocka_unit_test(test_barrier_at_end),
-		cmocka_unit_test(test_default),
-		cmocka_unit_test(test_callback_defers),	 cmocka_unit_test(test_online_caller),
-		cmocka_unit_test(test_fork),		 cmocka_unit_test(test_fork_waits),
-		cmocka_unit_test(test_callback_forks),	 cmocka_unit_test(test_barrier_beside_free),
-		cmocka_unit_test(test_barriers_at_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

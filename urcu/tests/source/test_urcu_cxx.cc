@@ -9,4 +9,5 @@ extern "C" {
 }
 /* g++ has defined it to something else than a test may. */
 #undef _GNU_SOURCE
+#define LULL_TEST_FILE "test_urcu"
 #include "test_urcu.c"

@@ -2,7 +2,7 @@
 /*
  * test_urcu_qsbr.c - QSBR threads by liburcu's names, and several flavors in one program.
  */
-#include "reader_support.h"
+#include "reader.h"
 
 #include <urcu-qsbr.h>
 #include <urcu/urcu-bp.h>
@@ -32,12 +32,11 @@ static void *qsbr_reader(void *unused)
 }
 
 /* A grace period waits for a thread that is online, until it says that it reads nothing, or is offline. */
-static void test_reader(void **state)
+TEST(reader)
 {
 	pthread_t thread;
 	struct urcu_gp_poll_state gp;
 
-	(void)state;
 	step = 0;
 	thread = start_thread(qsbr_reader, NULL);
 	await_flag(&step, 1);
@@ -57,9 +56,8 @@ static void test_reader(void **state)
 	join_thread(thread);
 }
 
-static void test_repeated(void **state)
+TEST(repeated)
 {
-	(void)state;
 	rcu_init();
 	assert_false(rcu_read_ongoing());
 	rcu_register_thread();
@@ -84,9 +82,8 @@ static void quiescent_offline(void)
 	rcu_quiescent_state();
 }
 
-static void test_quiescent_offline(void **state)
+TEST(quiescent_offline)
 {
-	(void)state;
 	expect_misuse(quiescent_offline, "lull_rcu_quiescent: not online");
 }
 
@@ -102,12 +99,11 @@ static void callback(struct rcu_head *head)
 	lull_add_release(&called, 1);
 }
 
-static void test_callback_reads(void **state)
+TEST(callback_reads)
 {
 	static struct rcu_head head, other;
 	pthread_t reader = start_hold_up();
 
-	(void)state;
 	called = 0;
 	call_rcu(&head, callback);
 	nap_ms(20);
@@ -138,12 +134,11 @@ static void slow_callback(struct rcu_head *head)
 }
 
 /* A callback's reads are protected as long as it runs. */
-static void test_callback_protected(void **state)
+TEST(callback_protected)
 {
 	static struct rcu_head head;
 	struct urcu_gp_poll_state gp;
 
-	(void)state;
 	called = callback_may_go_on = 0;
 	call_rcu(&head, slow_callback);
 	await_flag(&called, 1);
@@ -213,9 +208,8 @@ static void memb_barrier_online(void)
 }
 
 /* What liburcu allows, since its flavors are apart: the same, or one line. Never a section that protects nothing. */
-static void test_other_flavors(void **state)
+TEST(other_flavors)
 {
-	(void)state;
 	expect_fine(quiescent_in_section);
 	expect_misuse(offline_in_section, "lull_rcu_offline: in a read section");
 	expect_misuse(online_in_section, "lull_rcu_online: online already, or in a read section");
@@ -269,11 +263,10 @@ static void deferred_call(void *p)
 	lull_add_relaxed((int *)p, 1);
 }
 
-static void test_prefixes(void **state)
+TEST(prefixes)
 {
 	static struct rcu_head head;
 
-	(void)state;
 	CHECK_FLAVOR(memb);
 	CHECK_FLAVOR(mb);
 	CHECK_FLAVOR(bp);
@@ -311,25 +304,12 @@ static void check_struct(const struct rcu_flavor_struct *flavor, bool online)
 	assert_non_null(flavor->unregister_rculfhash_atfork);
 }
 
-static void test_structures(void **state)
+TEST(structures)
 {
-	(void)state;
 	check_struct(&urcu_memb_flavor, false);
 	check_struct(&urcu_mb_flavor, false);
 	check_struct(&urcu_bp_flavor, false);
 	check_struct(&urcu_signal_flavor, false);
 	check_struct(&urcu_qsbr_flavor, true);
 	assert_ptr_equal(&rcu_flavor, &urcu_qsbr_flavor);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_reader),		   cmocka_unit_test(test_repeated),
-		cmocka_unit_test(test_quiescent_offline),  cmocka_unit_test(test_callback_reads),
-		cmocka_unit_test(test_callback_protected), cmocka_unit_test(test_other_flavors),
-		cmocka_unit_test(test_prefixes),	   cmocka_unit_test(test_structures),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
