@@ -3,8 +3,8 @@
  * Which protection to use: a verdict in words that follows from measured figures, and from nothing else. Knows no
  * scheme by name; no input and no output of its own, so that it can be tested.
  */
-#ifndef LULL_TOOL_CHOOSE_H
-#define LULL_TOOL_CHOOSE_H
+#ifndef LULL_LAB_CHOOSE_H
+#define LULL_LAB_CHOOSE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How much of the time that was given each part of `lull compare` gets. */
-#ifndef LULL_TOOL_BUDGET_H
-#define LULL_TOOL_BUDGET_H
+#ifndef LULL_LAB_BUDGET_H
+#define LULL_LAB_BUDGET_H
 
 #include <stddef.h>
 

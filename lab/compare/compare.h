@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* lull compare: what its instruments have found out, the choice that follows, and what is said of both. */
-#ifndef LULL_TOOL_COMPARE_H
-#define LULL_TOOL_COMPARE_H
+#ifndef LULL_LAB_COMPARE_H
+#define LULL_LAB_COMPARE_H
 
 #include <jansson.h>
 

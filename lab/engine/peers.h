@@ -5,8 +5,8 @@
  * peers/ beside the command, or where they are installed. So the command depends on none of the
  * libraries that it is compared with, and a module that is missing is a few rows that are missing.
  */
-#ifndef LULL_TOOL_PEERS_H
-#define LULL_TOOL_PEERS_H
+#ifndef LULL_LAB_PEERS_H
+#define LULL_LAB_PEERS_H
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What somebody's program does with its objects: the options that describe it. */
-#ifndef LULL_TOOL_WORKLOAD_H
-#define LULL_TOOL_WORKLOAD_H
+#ifndef LULL_LAB_WORKLOAD_H
+#define LULL_LAB_WORKLOAD_H
 
 #include <argp.h>
 #include <stdbool.h>

@@ -7,8 +7,8 @@
  * when it is pointed at. The page's style sheet must contain PLOT_STYLE and define the variables
  * --fg, --muted, --line, --card and --c1, --c2, ... (the schemes' colours).
  */
-#ifndef LULL_TOOL_PLOT_H
-#define LULL_TOOL_PLOT_H
+#ifndef LULL_LAB_PLOT_H
+#define LULL_LAB_PLOT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The report: one HTML file that stands alone. */
-#ifndef LULL_TOOL_COMPARE_REPORT_H
-#define LULL_TOOL_COMPARE_REPORT_H
+#ifndef LULL_LAB_COMPARE_REPORT_H
+#define LULL_LAB_COMPARE_REPORT_H
 
 #include "report/compared.h"
 

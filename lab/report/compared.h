@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Everything that `lull compare` has found out: what its table and its report are made of. */
-#ifndef LULL_TOOL_COMPARED_H
-#define LULL_TOOL_COMPARED_H
+#ifndef LULL_LAB_COMPARED_H
+#define LULL_LAB_COMPARED_H
 
 #include <stdbool.h>
 #include <stddef.h>

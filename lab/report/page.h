@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the parts of the report share: text, cells, figures. Internal to report*.c. */
-#ifndef LULL_TOOL_PAGE_H
-#define LULL_TOOL_PAGE_H
+#ifndef LULL_LAB_PAGE_H
+#define LULL_LAB_PAGE_H
 
 #include <stdbool.h>
 #include <stdio.h>

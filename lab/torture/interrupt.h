@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* lull torture: a run that is interrupted ends early, and says what it did until then. */
-#ifndef LULL_TOOL_INTERRUPT_H
-#define LULL_TOOL_INTERRUPT_H
+#ifndef LULL_LAB_INTERRUPT_H
+#define LULL_LAB_INTERRUPT_H
 
 #include <stdbool.h>
 

@@ -3,8 +3,8 @@
  * lull torture: what the run as a whole is made of, and the flavors do not see: options, report, pauses,
  * the watch, and what is done to the library beside readers and updaters.
  */
-#ifndef LULL_TOOL_RUN_H
-#define LULL_TOOL_RUN_H
+#ifndef LULL_LAB_RUN_H
+#define LULL_LAB_RUN_H
 
 #include "torture/torture.h"
 

@@ -23,8 +23,8 @@
  * From time to time everybody pauses. Then nobody holds anything, everything must have come home, and
  * limits and lack of memory can be met without anybody in the way (torture/limits.c).
  */
-#ifndef LULL_TOOL_TORTURE_H
-#define LULL_TOOL_TORTURE_H
+#ifndef LULL_LAB_TORTURE_H
+#define LULL_LAB_TORTURE_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -223,7 +223,7 @@ struct torture_flavor {
 	const char *name;
 	bool is_bridge;	     /* half of the time what is retired goes the bridge's way */
 	bool online_readers; /* and updaters that wait online often */
-	bool rounds;	     /* processes of their own, seen from outside; see wild/wild.h, and nothing of what follows */
+	bool rounds;	     /* processes of their own, seen from outside; see surroundings/; no call below is theirs */
 	const char *wait; /* what makes an element older */
 	const char *form[TORTURE_FORMS];
 

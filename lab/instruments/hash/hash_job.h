@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* lull hashscale: a scheme at one fraction of updates, and what is said of many. */
-#ifndef LULL_TOOL_HASH_JOB_H
-#define LULL_TOOL_HASH_JOB_H
+#ifndef LULL_LAB_HASH_JOB_H
+#define LULL_LAB_HASH_JOB_H
 
 #include "common/bench.h"
 #include "instruments/hash/hashscale.h"

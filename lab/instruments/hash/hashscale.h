@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The parts of `lull hashscale`, among themselves. */
-#ifndef LULL_TOOL_HASHSCALE_H
-#define LULL_TOOL_HASHSCALE_H
+#ifndef LULL_LAB_HASHSCALE_H
+#define LULL_LAB_HASHSCALE_H
 
 #include <stdbool.h>
 #include <stddef.h>

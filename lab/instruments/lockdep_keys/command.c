@@ -5,7 +5,7 @@
  * A table of keys in which keys come and go all the time. Who takes one out must wait for those who
  * look at it before its memory may be used again, each time, at once: the case of the kernel's lock
  * checker, where replacing one network queue took a second of such waits. Options and figures;
- * scale/keys/table.c has the table of keys and the schemes, scale/keys/run.c the threads.
+ * instruments/lockdep_keys/table.c has the table of keys and the schemes, instruments/lockdep_keys/run.c the threads.
  */
 #include "instruments/lockdep_keys/keyscale.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The parts of `lull keyscale`, among themselves. */
-#ifndef LULL_TOOL_KEYSCALE_H
-#define LULL_TOOL_KEYSCALE_H
+#ifndef LULL_LAB_KEYSCALE_H
+#define LULL_LAB_KEYSCALE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * lull mutexscale: threads that want one lock. Options, the choice of locks, and a table for each
- * number of threads and length of section; scale/mutex/run.c measures.
+ * number of threads and length of section; instruments/mutex/run.c measures.
  *
  * Locks take turns in an order that chance decides anew in each run, so that a disturbance falls
  * on all of them alike.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * lull rcuscale: how long one waits for a grace period, a deferred call, a barrier, the end of a
- * percpu_ref, and what replacing objects costs end to end. Options, and which tables there are; scale/rcu/run.c
+ * percpu_ref, and what replacing objects costs end to end. Options, and which tables there are; instruments/rcu/run.c
  * measures.
  *
  * Schemes take turns, block by block, so that a disturbance falls on all of them alike. Percentile

@@ -13,8 +13,8 @@
  * first scan can only take its snapshot, and only a second one lets go of it - unless it reports
  * its own quiescent state when the grace period begins, which is what it is in.
  */
-#ifndef LULL_TOOL_FQS_H
-#define LULL_TOOL_FQS_H
+#ifndef LULL_LAB_FQS_H
+#define LULL_LAB_FQS_H
 
 #include <pthread.h>
 #include <stdbool.h>

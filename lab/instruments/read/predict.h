@@ -14,8 +14,8 @@
  * more of them the longer the queue is. So what it says of a shared counter is no more than an
  * order of magnitude, and is called a prediction wherever it is shown.
  */
-#ifndef LULL_TOOL_PREDICT_H
-#define LULL_TOOL_PREDICT_H
+#ifndef LULL_LAB_PREDICT_H
+#define LULL_LAB_PREDICT_H
 
 #include <stdbool.h>
 

@@ -3,8 +3,8 @@
  * What `lull tradeoff` finds out about the four ways to keep an object alive, as `lull compare` and
  * its report use it. Everything is measured; nothing is computed from sizes.
  */
-#ifndef LULL_TOOL_TRADEOFF_H
-#define LULL_TOOL_TRADEOFF_H
+#ifndef LULL_LAB_TRADEOFF_H
+#define LULL_LAB_TRADEOFF_H
 
 #include <stdbool.h>
 #include <stddef.h>

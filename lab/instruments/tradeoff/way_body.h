@@ -13,7 +13,7 @@
  *	let_go(object, size)	the pointer's reference to it; it can be found no more
  *	once(cell, object)	of get_put: keep it, read its body, let go; nobody replaces it
  *
- * and before it defines list_replace(), list_next() and walk(), see scale/tradeoff/ways.h. A lock, which
+ * and before it defines list_replace(), list_next() and walk(), see instruments/tradeoff/ways.h. A lock, which
  * defines WAY_IS_LOCK, has no lists and no slow readers.
  */
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The parts of `lull tradeoff`, among themselves. */
-#ifndef LULL_TOOL_WAYS_H
-#define LULL_TOOL_WAYS_H
+#ifndef LULL_LAB_WAYS_H
+#define LULL_LAB_WAYS_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -38,7 +38,7 @@ struct tradeoff_mix {
 };
 
 /*
- * Loops are compiled once for each scheme, around its inline calls (scale/tradeoff/way_body.h). An object has
+ * Loops are compiled once for each scheme, around its inline calls (instruments/tradeoff/way_body.h). An object has
  * `head` bytes ahead of its body, and one reference, that of the pointer that leads to it.
  */
 struct tradeoff_scheme {

@@ -11,8 +11,8 @@
  * retired. A wait must not end while the thread itself keeps a member, and must end though it keeps one of another cohort.
  * A forked child, too, has to wait for what its thread kept at the fork.
  */
-#ifndef LULL_TOOL_TORTURE_COHORT_H
-#define LULL_TOOL_TORTURE_COHORT_H
+#ifndef LULL_LAB_TORTURE_COHORT_H
+#define LULL_LAB_TORTURE_COHORT_H
 
 #include <lull/cohort.h>
 

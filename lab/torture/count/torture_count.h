@@ -13,8 +13,8 @@
  * held while it says RELEASED is the error. And in a pause, when nobody holds anything, each object
  * whose life has ended must have been released and freed, once.
  */
-#ifndef LULL_TOOL_TORTURE_COUNT_H
-#define LULL_TOOL_TORTURE_COUNT_H
+#ifndef LULL_LAB_TORTURE_COUNT_H
+#define LULL_LAB_TORTURE_COUNT_H
 
 #include <lull/ref_handoff.h>
 

@@ -11,8 +11,8 @@
  * hazard pointer, by the bridge, and lies in a ring for a while, so that late accesses are seen. In a
  * pause the table must have exactly the keys that its updaters left there.
  */
-#ifndef LULL_TOOL_TORTURE_HASH_H
-#define LULL_TOOL_TORTURE_HASH_H
+#ifndef LULL_LAB_TORTURE_HASH_H
+#define LULL_LAB_TORTURE_HASH_H
 
 #include <lull/hash.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* lull torture: what the parts of flavors hazptr and bridge share. */
-#ifndef LULL_TOOL_TORTURE_HAZPTR_H
-#define LULL_TOOL_TORTURE_HAZPTR_H
+#ifndef LULL_LAB_TORTURE_HAZPTR_H
+#define LULL_LAB_TORTURE_HAZPTR_H
 
 #include "torture/torture.h"
 

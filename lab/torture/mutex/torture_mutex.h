@@ -16,8 +16,8 @@
  * is held and that somebody waits, and name a thread that is there. How fast the machine is does not
  * matter; who is slow does not sleep.
  */
-#ifndef LULL_TOOL_TORTURE_MUTEX_H
-#define LULL_TOOL_TORTURE_MUTEX_H
+#ifndef LULL_LAB_TORTURE_MUTEX_H
+#define LULL_LAB_TORTURE_MUTEX_H
 
 #include <lull/cond.h>
 #include <lull/mutex_robust.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lull torture --flavor wild: threads by the hundred that come, use, and go. See wild.h. */
-#include "torture/surroundings/wild.h"
+/* lull torture --flavor wild: threads by the hundred that come, use, and go. See surroundings.h. */
+#include "torture/surroundings/surroundings.h"
 
 #include <limits.h>
 #include <malloc.h>

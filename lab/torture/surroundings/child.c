@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lull torture --flavor wild: a round's process, from its begin to its end, seen from outside. See wild.h. */
-#include "torture/surroundings/wild.h"
+/* lull torture --flavor wild: a round's process, from its begin to its end, seen from outside. See surroundings.h. */
+#include "torture/surroundings/surroundings.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lull torture --flavor wild: the conditions, and which of them go together. See wild.h. */
-#include "torture/surroundings/wild.h"
+/* lull torture --flavor wild: the conditions, and which of them go together. See surroundings.h. */
+#include "torture/surroundings/surroundings.h"
 
 #include <sched.h>
 #include <stdio.h>

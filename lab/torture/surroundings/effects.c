@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lull torture --flavor wild: whether the conditions of a round took effect. See wild.h. */
-#include "torture/surroundings/wild.h"
+/* lull torture --flavor wild: whether the conditions of a round took effect. See surroundings.h. */
+#include "torture/surroundings/surroundings.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lull torture --flavor wild: the threads that do a bit of everything, and the ways that a process ends. See wild.h. */
-#include "torture/surroundings/wild.h"
+/* lull torture --flavor wild: threads that do a bit of everything, and how a process ends. See surroundings.h. */
+#include "torture/surroundings/surroundings.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * lull torture --flavor wild: the library's own threads, whoever it was that needed them first. They are known by
- * their names, and compared with what a process without anything unusual has. See wild.h.
+ * their names, and compared with what a process without anything unusual has. See surroundings.h.
  */
-#include "torture/surroundings/wild.h"
+#include "torture/surroundings/surroundings.h"
 
 #include <dirent.h>
 #include <errno.h>

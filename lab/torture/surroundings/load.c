@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lull torture --flavor wild: readers that stall, floods, and a stream of cookies, beside the mix. See wild.h. */
-#include "torture/surroundings/wild.h"
+/* lull torture --flavor wild: stalled readers, floods, and a stream of cookies beside the mix. See surroundings.h. */
+#include "torture/surroundings/surroundings.h"
 
 #include <lull/hazptr.h>
 #include <lull/reclaim.h>

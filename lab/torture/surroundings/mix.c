@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lull torture --flavor wild: a bit of everything, by threads that live with anything that fails. See wild.h.
+ * lull torture --flavor wild: a bit of everything, by threads that live with anything that fails. See surroundings.h.
  *
  * Things are published in slots, one kind of protection each, replaced, and retired in the ways that this protection
  * has. A reader that found a thing must find it unchanged until it lets go. What a callback frees says so before.
  */
-#include "torture/surroundings/wild.h"
+#include "torture/surroundings/surroundings.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lull torture --flavor wild: threads and memory that are not to be had for a while. See wild.h. */
-#include "torture/surroundings/wild.h"
+/* lull torture --flavor wild: threads and memory that are not to be had for a while. See surroundings.h. */
+#include "torture/surroundings/surroundings.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lull torture --flavor wild: a round, in its own process. See wild.h. */
-#include "torture/surroundings/wild.h"
+/* lull torture --flavor wild: a round, in its own process. See surroundings.h. */
+#include "torture/surroundings/surroundings.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lull torture --flavor wild: round after round, until the time is over. See wild.h. */
-#include "torture/surroundings/wild.h"
+/* lull torture --flavor wild: round after round, until the time is over. See surroundings.h. */
+#include "torture/surroundings/surroundings.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lull torture --flavor wild: what a round's program finds when it begins. See wild.h. */
-#include "torture/surroundings/wild.h"
+/* lull torture --flavor wild: what a round's program finds when it begins. See surroundings.h. */
+#include "torture/surroundings/surroundings.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -13,8 +13,8 @@
  *
  * A condition says for itself whether it took effect. One that never does, over many rounds, is a failure, too.
  */
-#ifndef LULL_TOOL_TORTURE_WILD_H
-#define LULL_TOOL_TORTURE_WILD_H
+#ifndef LULL_LAB_SURROUNDINGS_H
+#define LULL_LAB_SURROUNDINGS_H
 
 #include <stdbool.h>
 #include <stdint.h>
