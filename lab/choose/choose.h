@@ -68,7 +68,7 @@ struct choose_way {
 	double read_ns; /* a read, all threads on one object; 0: not measured */
 	double predicted_ns; /* the same with work.predict threads; 0: not known */
 	double object_bytes, thread_bytes; /* what it adds; 0 too where it was not measured */
-	/* What one reader that stayed for slow_ns did at update_rate; negative: not measured. */
+	/* Effects of one reader that stays for slow_ns, at update_rate; negative: not measured. */
 	double wait_ns;	  /* until another object was freed, at most */
 	double held_back; /* bytes that waited, at most */
 	struct choose_point point[CHOOSE_AXES][CHOOSE_POINTS_MAX];
@@ -84,7 +84,7 @@ struct choose_work {
 	double load;	/* CPUs that other programs used meanwhile */
 	double seconds; /* that were given to all of it */
 	double slow_ns, update_rate; /* how long the slow reader stayed; updates a second */
-	/* What was measured, ascending, by axis; the workload itself is point at[axis]. */
+	/* Measured values of each axis, ascending; the workload itself is point at[axis]. */
 	double value[CHOOSE_AXES][CHOOSE_POINTS_MAX];
 	size_t values[CHOOSE_AXES], at[CHOOSE_AXES];
 	const struct choose_way *way;
@@ -120,7 +120,7 @@ struct choose_verdict {
 	struct choose_pick pick;
 	size_t next;	/* the fastest of those that are not level, or CHOOSE_NOTHING */
 	size_t usual;	/* what most programs begin with: the least effort; may be best */
-	/* Who is named if readers had to sleep; if memory had to stay bounded; if they need not sleep. */
+	/* Ways to name if readers had to sleep, if memory had to stay bounded, if readers need not sleep. */
 	size_t sleeping, bounded, awake;
 	size_t predicted; /* who reads fastest with work.predict threads; CHOOSE_NOTHING: no prediction */
 	struct choose_change change[2 * CHOOSE_AXES];
@@ -171,7 +171,7 @@ struct choose_locks {
 	unsigned hogs;
 };
 
-/* What a lock gets done against the first one, round by round: geometric mean over the cases, and the worst. */
+/* Work done with a lock, divided by the first lock's, round by round: geometric mean of the cases, and the worst. */
 struct choose_gain {
 	double mean, worst;
 	size_t worst_case;

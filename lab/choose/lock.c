@@ -10,8 +10,8 @@
 #include "common/units.h"
 
 /*
- * As for workloads: between level and behind is a gap, so that two runs do not name two. Beside other processes a lock
- * repeats less well than an operation alone does, so the gap is wider.
+ * Keep a gap between level and behind, as for workloads, so that two runs do not name two locks. Beside other processes
+ * a lock repeats less well than an operation alone does, so the gap is wider.
  */
 #define LEVEL 0.95	/* of what the best one gets done, at least */
 #define BEHIND 0.90	/* of it, at most */
@@ -112,7 +112,7 @@ static int compare_noise(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Of those that can be relied on; and how many rounds they were compared in. */
+/* Set the median noise of the locks that can be relied on, and the rounds in which all of them were compared. */
 static void set_noise(const struct choose_locks *in, struct choose_lock_verdict *v)
 {
 	double noise[CHOOSE_LOCKS_MAX];
@@ -145,7 +145,7 @@ static size_t most_done(const struct choose_locks *in, const struct choose_gain 
 	return most;
 }
 
-/* Of equal effort the first one: not the one that got more done, which is another one in the next run. */
+/* Prefer the first of two locks of equal effort: the one that got more done is another one in the next run. */
 static bool is_easier(const struct choose_locks *in, size_t lock, size_t than)
 {
 	unsigned a = in->lock[lock].effort, b = in->lock[than].effort;
@@ -296,7 +296,7 @@ static void add_case(struct lock_text *t, const struct choose_locks *in, size_t 
 	}
 }
 
-/* Who got more done than the one that is named, when a reader would see that in the tables. */
+/* Name the lock that got more done than the chosen one, if a reader would see that in the tables. */
 static void add_lead(struct lock_text *t, const struct choose_locks *in, const struct choose_lock_verdict *v)
 {
 	char most[16], best[16];

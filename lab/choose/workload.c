@@ -117,7 +117,7 @@ static bool is_heavy(const struct choose_work *w, const struct choose_pick *p, s
 	return false;
 }
 
-/* Of equal effort the first one: not the faster, which is another one in the next run. */
+/* Prefer the first of two ways of equal effort: the faster one is another one in the next run. */
 static bool is_easier(const struct choose_work *w, size_t way, size_t than)
 {
 	unsigned a = w->way[way].effort, b = w->way[than].effort;
@@ -152,7 +152,7 @@ static bool find_close(const struct choose_work *w, struct choose_pick *p, const
 	return found;
 }
 
-/* Of the worst: one that cannot be told from the fastest because it scatters is not close to it. */
+/* Return the scatter of the worst: a way that scatters too much to be told from the fastest is not close to it. */
 static double scatter_among(const struct choose_work *w, const struct choose_pick *p, const struct place *place)
 {
 	double worst = 0;

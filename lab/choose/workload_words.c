@@ -284,7 +284,7 @@ static void tell_noisy(struct sentences *s)
 
 /* ---- what would change it -------------------------------------------------------------------- */
 
-/* Who is left out because readers sleep. */
+/* Tell which ways are left out because readers sleep. */
 static void tell_forbidden(struct sentences *s)
 {
 	const struct choose_work *w = s->work;
@@ -306,7 +306,7 @@ static void tell_forbidden(struct sentences *s)
 	}
 }
 
-/* Who readers that sleep would need is in the second line. */
+/* Tell about readers that need not sleep. The way for readers that sleep is in the second line already. */
 static void tell_other_readers(struct sentences *s)
 {
 	const struct choose_verdict *v = s->verdict;

@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* What has been given out so far, and when the first part began. */
+/* Time given out so far, and when the first part began. */
 struct compare_budget {
 	double seconds; /* for all parts */
 	double given;	/* to those before */

@@ -27,7 +27,7 @@ struct compare_scheme *compare_find_scheme(struct compare *data, const char *nam
 
 /* ---- compare/print.c ------------------------------------------------------------------------- */
 
-/* What to do, in a few lines; @full: all tables behind it. */
+/* Print what to do, in a few lines; with @full, all tables after them. */
 void compare_print(struct compare *data, bool full);
 
 #endif

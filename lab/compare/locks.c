@@ -18,7 +18,7 @@
 #include "common/units.h"
 #include "compare/instrument.h"
 
-/* What everybody takes first. */
+/* Locks that are always compared; the usual choice comes first. */
 static const struct {
 	const char *name;
 	unsigned effort; /* see choose.h */
@@ -139,7 +139,7 @@ static void read_figure(struct compare_contention *to, const json_t *row)
 		read_rounds(&to->section, row);
 }
 
-/* Of whom and how many threads a row is. */
+/* Find the place for @row by its lock and its number of threads. */
 static struct compare_contention *place_of(struct compare_locks *to, const json_t *row,
 					   unsigned which)
 {

@@ -113,7 +113,7 @@ static double count_in(pid_t pid)
 	many = few < 0 ? -1 : run_to_stop(pid, PTRACE_SINGLESTEP);
 	if (many < 0)
 		return -1;
-	/* What surrounds the body is the same in both, and goes away here. */
+	/* Subtract the instructions around the body, which are the same in both. */
 	return (double)(many - few) / (STEP_MANY - STEP_FEW);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What somebody's program does with its objects: the options that describe it. */
+/* Options that describe what a user's program does with its objects. */
 #ifndef LULL_LAB_WORKLOAD_H
 #define LULL_LAB_WORKLOAD_H
 

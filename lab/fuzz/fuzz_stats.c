@@ -232,7 +232,7 @@ static void must_be_json(const struct top_view *view)
 
 /* ---- a look ---------------------------------------------------------------------------------- */
 
-/* As top_ask() does it. */
+/* Fill @view as top_ask() does. */
 static void ask(struct top_view *view, const struct texts *texts)
 {
 	unsigned i;

@@ -17,7 +17,7 @@
 #define COMPARE_THREADS_MAX 40
 #define COMPARE_LOCK_OUTSIDE 4 /* between two sections: so many sections' time, at most */
 
-/* Of one lock, one number of threads. A figure with count 0 was not measured. */
+/* Figures of one lock with one number of threads. A figure with count 0 was not measured. */
 struct compare_contention {
 	struct bench_stat rate; /* sections per second, all threads together */
 	struct choose_rounds section; /* ns, 1e9 / rate, round by round */
@@ -71,7 +71,7 @@ struct compare_style {
 	const char *light, *dark; /* colours */
 };
 
-/* What one waits for, by rcuscale's name, and in words. */
+/* Something that a caller waits for, by rcuscale's name and in words. */
 struct compare_wait {
 	const char *metric, *title, *caption;
 };
@@ -104,7 +104,7 @@ struct compare_replace {
 	double peak[2]; /* objects that waited */
 };
 
-/* What is said of parts that were left out. */
+/* Sentence about parts that were left out. */
 #define COMPARE_LEFT_OUT "Not measured, since the time was up: %s. A longer --seconds, or a calmer machine, has them too."
 
 struct compare {
@@ -122,7 +122,7 @@ struct compare {
 	size_t count;
 	struct compare_replace replace[COMPARE_REPLACES_MAX];
 	size_t nr_replaces;
-	/* Of a percpu_ref until it is confirmed, and one membarrier; idle process, busy reader. */
+	/* Kill of a percpu_ref until confirmed, and one membarrier; [0] idle process, [1] busy reader. */
 	struct bench_latency kill[2], membarrier[2];
 	char *left_out; /* the parts that time was too short for, in words; NULL: all were measured */
 	unsigned predict; /* threads that were not measured, and are predicted; 0: none */

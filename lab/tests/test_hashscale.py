@@ -64,7 +64,7 @@ class Reload(Case):
     TABLES = {"rcu-table", "rwlock-table", "rwlock-table-writer", "mutex-table"}  # a reload is one step
 
     def names(self, *args):
-        """Of the schemes listed."""
+        """Return the names of the schemes listed."""
         names = [line.split()[0] for line in self.good("hashscale", *args, "--list").splitlines()]
         return {name for name in names if not name.endswith(":")}
 
@@ -111,7 +111,7 @@ class Reload(Case):
             self.assertEqual(len(lines), 2, name)
 
     def test_one_that_takes_too_long_is_given_up(self):
-        """Nobody replaces so many elements in so little time."""
+        """No scheme replaces so many elements in so little time."""
         elements = 200000 if SANITIZE else 1000000
         text, limit, cells = self.measure("--seconds", "0.01", "--elements", str(elements), "--threads", "2", "--schemes",
                                           "rcu,rwlock-table")

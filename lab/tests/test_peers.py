@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The modules of measured rows: some are missing, one is broken, the command depends on none of their libraries."""
+"""The modules of measured rows: some are missing, one is broken, lull-lab depends on none of their libraries."""
 import os
 import shutil
 import subprocess
@@ -96,7 +96,7 @@ class Modules(Case):
                           result.stderr)
 
     def test_one_is_broken(self):
-        """What is left out is said once, and by the instrument that would have measured it."""
+        """The instrument that would have measured the missing rows says so, once."""
         self.need("ck")
         with open(self.module("ck"), "wb") as file:
             file.write(b"no shared object\n")

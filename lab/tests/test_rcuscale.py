@@ -70,7 +70,7 @@ class HazardPointers(Case):
             self.assertLessEqual(rows[scheme, "replace_free_stuck"]["peak_objects"], 1000 + 2 * 64)
 
     def test_interrupts(self):
-        """Who needs no heavy fence makes none; this is so whatever /proc/interrupts says."""
+        """A scheme that needs no heavy fence makes none, whatever /proc/interrupts says."""
         self.good("rcuscale", "--schemes", "rcu,hazptr,hazptr-fenced,shazptr", "--what", "interrupts", "--seconds", "0.02",
                   "--runs", "1", "--json", "results.json")
         root = self.results("results.json")

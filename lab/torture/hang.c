@@ -25,7 +25,7 @@
 #define QUIET_S	   2u  /* no signals from then on */
 #define END_S	   8u  /* after a failure, for all to come to their end */
 
-/* What is known of a thread from one second to the next. */
+/* State of a thread that is kept from one second to the next. */
 struct watched {
 	uint64_t waits, switches;
 	unsigned asleep_s;
@@ -192,7 +192,7 @@ static void watch_all(void)
 	uint64_t now = torture_all_work();
 	unsigned i, still;
 
-	/* What went wrong may have left nothing whole. */
+	/* A failure may have left nothing whole: give the threads END_S to end. */
 	if (torture_failed() && failed++ == END_S)
 		hang();
 	for (i = 0; i < torture.nr_threads; i++)

@@ -128,7 +128,7 @@ static rlim_t address_space(void)
 	return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
 }
 
-/* As many as there is memory for. */
+/* Allocate as many as there is memory for. */
 static struct torture_drop *eat(void)
 {
 	struct torture_drop *all = NULL, *d;

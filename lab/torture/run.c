@@ -226,7 +226,7 @@ void torture_run(void)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* What was typed, with the seed at the end if it was not given. */
+/* Print the command as it was typed, with the seed at the end if it was not given. */
 static void print_seed(const struct options *opt)
 {
 	bool given = strstr(opt->command, " --seed") != NULL;

@@ -29,8 +29,8 @@ void torture_status_line(uint64_t now_ns);
 /* ---- torture/settle.c ------------------------------------------------------------------------ */
 
 /*
- * Nobody holds anything or removes anything any more: what was deferred comes home, and then
- * everything must be where it belongs.
+ * Wait for everything that was deferred, and check that each element is where it belongs. Called when no thread holds
+ * or removes anything any more.
  */
 void torture_settle(const char *when);
 

@@ -151,7 +151,7 @@ void torture_life_init(void)
 #define IDLE_US 5000
 #define IDLE_PASSES 8u /* what was under way may still be finished */
 
-/* Of the child alone: it has an updater and a reader of its own. */
+/* State of a forked child, which has an updater and a reader of its own. */
 static struct {
 	struct element *current;
 	uint32_t stop;

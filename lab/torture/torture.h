@@ -55,7 +55,7 @@
 #define TORTURE_HAS_SANITIZER false
 #endif
 
-/* What can be left out, in the order of --help. */
+/* Parts that can be left out, in the order of --help. */
 enum torture_part {
 	PART_ONLINE,
 	PART_CHURN,
@@ -82,7 +82,7 @@ enum torture_use_fault {
 	FAULT_FREE_AT_ONCE,	  /* what was taken out of the hash table is freed without a wait */
 	FAULT_REPLACE_IN_TWO,	  /* remove and insert in the place of replace */
 	FAULT_KILL_TWICE,	  /* of a percpu_ref */
-	/* Of a round of flavor wild, for the checks of its supervisor and its own. */
+	/* Faults in a round of flavor wild, for the checks of its supervisor and its own. */
 	FAULT_HANGS,
 	FAULT_DIES,
 	FAULT_EXITS,	    /* with a status that is not 0 */
@@ -135,7 +135,7 @@ struct torture_mailbox {
 	uint64_t after __attribute__((aligned(TORTURE_LINE)));
 };
 
-/* What sections have seen. */
+/* Counts of what sections have seen. */
 struct torture_tally {
 	uint64_t sections;
 	uint64_t age[TORTURE_AGES + 1];
@@ -183,7 +183,7 @@ struct torture {
 	const char *conditions;			 /* of flavor wild; NULL: drawn */
 	unsigned patience_s;			 /* of flavor wild: what has not ended by then hangs */
 
-	/* What readers and updaters share. */
+	/* Data that readers and updaters share. */
 	struct torture_slot slot[TORTURE_SLOTS];
 	struct torture_mailbox *mailbox; /* one per updater */
 	struct element *elements;
@@ -212,13 +212,13 @@ struct torture {
 	uint64_t dropped; /* threads that exited while they held something */
 };
 
-/* What one use of an element takes, in the simplest form. */
+/* State of one use of an element, in the simplest form. */
 struct torture_use {
 	struct lull_hazptr *h;
 	struct lull_shazptr_guard guard;
 };
 
-/* What is tortured. A function that a flavor does not have is NULL. */
+/* Mechanism that is tortured. A function that a flavor does not have is NULL. */
 struct torture_flavor {
 	const char *name;
 	bool is_bridge;	     /* half of the time what is retired goes the bridge's way */
@@ -256,10 +256,10 @@ struct torture_flavor {
 	void (*settle)(void);		 /* everybody pauses, but the releaser */
 	void (*check)(const char *when); /* and after the barrier that follows */
 
-	/* Of a flavor with something other than the pipe. */
+	/* Functions of a flavor with something other than the pipe. */
 	void (*init)(void);
 	void (*report)(const struct torture_tally *sum); /* in the place of the pipe's lines */
-	/* What the line on the terminal counts, in the place of grace periods. */
+	/* Unit that the line on the terminal counts, in the place of grace periods. */
 	const char *unit;
 	uint64_t (*count)(void);
 };
@@ -287,7 +287,7 @@ uint64_t torture_random(uint64_t *rng, uint64_t n);
 bool torture_once_in(uint64_t *rng, uint64_t n);
 void torture_spin_ns(uint64_t ns);
 void torture_sleep_us(uint64_t us);
-/* Of a forked child: @parent may have ended before it, without a word. */
+/* End this forked child when @parent ends, which may have ended already. */
 void torture_die_with(pid_t parent);
 
 /* For threads that are made in the run. The seed they get follows from the maker's. */
@@ -330,7 +330,7 @@ void torture_unpark(void);
 
 /* ---- torture/tally.c -------------------------------------------------------------------------- */
 
-/* Of all threads. */
+/* Sum up the counts of all threads. */
 struct torture_tally torture_total_tally(void);
 void torture_print_ages(const char *title, const uint64_t *count);
 void torture_add_tally(struct torture_tally *to, const struct torture_tally *from);
@@ -353,14 +353,14 @@ bool torture_element_ran(struct element *e);
 struct blob *torture_new_blob(void);
 struct parcel *torture_new_parcel(void);
 void torture_put_in(struct element **list, struct element *e);
-/* What was found whole is still that, and no older than allowed. */
+/* Check that an element that was found whole is still whole, and no older than allowed. */
 void torture_check_element(const struct element *e, uint64_t serial, struct torture_tally *tally,
 			   const char *where);
 void torture_check_blob(const struct blob *b, uint64_t serial, const char *where);
 
 /* ---- torture/section.c ------------------------------------------------------------------------ */
 
-/* What a section found, and what it must still be at the end. */
+/* Objects that a section found, and the values that they must still have at its end. */
 struct glimpse {
 	struct element *element;
 	struct blob *blob;
@@ -388,7 +388,7 @@ void torture_rcu_wait_for(struct element *e);
 
 /* ---- torture/delays.c ------------------------------------------------------------------------- */
 
-/* As often as not nothing; now and then so long that whoever waits goes to sleep. */
+/* Wait not at all half of the time; now and then so long that any waiter goes to sleep. */
 void torture_linger(uint64_t *rng);
 void torture_read_init(void);
 /*
@@ -411,7 +411,7 @@ struct torture_drop {
 	struct torture_drop *next; /* whatever its owner likes */
 };
 
-/* What a callback does first; false: it was not deferred. */
+/* Begin a callback of @d; false: @d was not deferred. */
 bool torture_drop_ran(struct torture_drop *d);
 void torture_drop_defer(struct torture_drop *d, lull_rcu_func func);
 void torture_drop_free(struct torture_drop *d);

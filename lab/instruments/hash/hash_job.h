@@ -19,7 +19,7 @@ struct hashscale_job {
 	struct bench_result result;
 };
 
-/* Of @count jobs, all with @threads: rows of the JSON, and tables. */
+/* Write the JSON rows and print the tables of @count jobs, each with @threads. */
 void hashscale_write_json(struct hashscale *run, const struct hashscale_job *jobs, size_t count,
 			  unsigned threads);
 void hashscale_print_mops(const struct hashscale *run, const struct hashscale_job *jobs, size_t count);

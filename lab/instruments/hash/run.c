@@ -29,7 +29,7 @@
 #define ROUNDS_MIN 3u
 #define ROUNDS_PER_RUN 3u
 
-/* What one worker did in the slice, warming up included. */
+/* Operations of one worker in the slice, warming up included. */
 struct done {
 	uint64_t ops;
 } __attribute__((aligned(BENCH_LINE)));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What memory a scheme takes for each thread, by looking at the heap. */
+/* Memory that a scheme takes for each thread, measured by looking at the heap. */
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>

@@ -216,7 +216,7 @@ static void *replacer_main(void *arg)
 	while (!replacer.stop) {
 		struct timespec until;
 
-		/* What was missed is not made up for all at once. */
+		/* Skip the replacements that were missed: making up for them would be a burst. */
 		now = bench_now_ns();
 		next = next + replacer.period_ns > now ? next + replacer.period_ns : now;
 		until.tv_sec = (time_t)(next / 1000000000);

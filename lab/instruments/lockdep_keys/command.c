@@ -145,7 +145,7 @@ static void choose(struct run *run)
 			run->scheme[run->count++] = keyscale_schemes[i];
 }
 
-/* What rcu takes, which is what the others are compared with; missing when it was not chosen. */
+/* Return the time of rcu, which the others are compared with; missing when rcu was not chosen. */
 static struct bench_stat base_of(const struct run *run, const struct keyscale_result *results)
 {
 	static const struct bench_stat missing;

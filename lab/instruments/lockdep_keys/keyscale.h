@@ -39,7 +39,7 @@ struct keyscale_table;
 #define KEYSCALE_INSIDE 1u
 #define KEYSCALE_GONE 2u
 
-/* What a thread needs to look at the table. */
+/* State that a thread needs to look at the table. */
 struct keyscale_reader {
 	struct lull_hazptr *slot[2];
 	uint32_t presence;  /* KEYSCALE_* */

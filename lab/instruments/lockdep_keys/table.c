@@ -46,7 +46,7 @@ struct keyscale_table {
 	struct key *key; /* all of them */
 	struct updater *updater;
 	struct key bystander, *unrelated; /* what the unrelated thread protects */
-	/* Of the lists. On its own line: readers come by what is above. */
+	/* Protects the lists. It has its own cache line, because readers read the fields above. */
 	pthread_mutex_t lock __attribute__((aligned(BENCH_LINE)));
 };
 
@@ -139,7 +139,7 @@ static void check(struct keyscale_reader *r, const struct key *key)
 	r->met_freed += lull_load_relaxed(&key->mark) != REGISTERED;
 }
 
-/* What the unrelated thread does while it protects something. */
+/* Sleep while @key is protected, as the unrelated thread does. */
 static void sleep_inside(struct keyscale_reader *r, const struct keyscale_table *t,
 			 const struct key *key)
 {

@@ -31,8 +31,8 @@
 #define OUTSIDE_DEFAULT 4 /* sections, at most */
 
 /*
- * As they are listed; others that a module has come last. pthread first: ratios are taken against it.
- * lull-mutex before those that choose another oracle.
+ * Order of the list; locks that only a module has come last. pthread is first: ratios are taken against it. lull-mutex
+ * before those that choose another oracle.
  */
 static const char *const order[] = {
 	"pthread", "lull-mutex", "lull-mutex-builtin", "lull-mutex-rseq", "lull-mutex-bpf",

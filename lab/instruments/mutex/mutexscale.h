@@ -13,7 +13,7 @@
 
 /* ---- instruments/mutex/run.c ----------------------------------------------------------------- */
 
-/* What the threads of one measurement do; times in ns, shares of 1. */
+/* Work of the threads in one measurement; times in ns, shares of 1. */
 struct mutexscale_cell {
 	const char *name; /* of the shape, in tables and JSON */
 	unsigned threads;

@@ -230,7 +230,7 @@ static void setup_table(const struct rcuscale_settings *s, enum rcuscale_what wh
 		rcuscale_latency_table(s, what, setup, json);
 }
 
-/* Those of the chosen schemes that have it; NULL ends the list. */
+/* List the chosen schemes that have @what; NULL ends the list. */
 static const struct rcuscale_scheme **chosen_for(const struct rcuscale_settings *s, enum rcuscale_what what)
 {
 	const struct rcuscale_scheme **list = options_alloc(rcuscale_nr_schemes + 1, sizeof(*list));
@@ -242,7 +242,7 @@ static const struct rcuscale_scheme **chosen_for(const struct rcuscale_settings 
 	return list;
 }
 
-/* Those that have one setup of their own. */
+/* Print the table of a measurement that has one setup of its own. */
 static void other_table(const struct rcuscale_settings *s, enum rcuscale_what what, struct jsonout *json)
 {
 	const struct rcuscale_scheme **list;

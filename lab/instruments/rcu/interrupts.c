@@ -196,7 +196,7 @@ void rcuscale_wake(const struct rcuscale_scheme *const *schemes, unsigned rounds
 #define SCAN_TIMES 24u
 #define OBJECT_BYTES 64u
 
-/* As they are listed; others that a module has come last. */
+/* Order of the list; schemes that only a module has come last. */
 static const char *const scan_order[] = { "free-at-once", "hazptr", "hazptr-fenced", "ck-hp", NULL };
 
 #define SCANS_MAX 16

@@ -131,7 +131,7 @@ void rcuscale_scan(const struct rcuscale_scheme *const *schemes, unsigned rounds
 
 #define RCUSCALE_FLAVORS_MAX 8
 
-/* What --flavor says. */
+/* Settings of --flavor. */
 struct rcuscale_letter {
 	bool flavor[RCUSCALE_FLAVORS_MAX];
 	bool given, skip_self_scan, both;

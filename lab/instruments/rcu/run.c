@@ -30,7 +30,7 @@
 
 /* ---- threads beside the measuring one -------------------------------------------------------- */
 
-/* Who is there while a block runs. */
+/* Threads that run beside a block. */
 struct company {
 	const struct bench_gp_scheme *scheme;
 	uint64_t hold_ns;

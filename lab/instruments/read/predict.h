@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What more readers than this machine has CPUs for would pay: a model, from what was measured here.
+ * Predicted cost of a read section for more readers than this machine has CPUs: a model, from measurements here.
  *
  * Every addition to a shared counter needs the counter's cache line in the adding CPU's own cache,
  * written to by nobody else. Lines are handed on one at a time, so all readers together make no
@@ -38,7 +38,7 @@ double predict_read_ns(bool shared, double ns, unsigned measured, unsigned reade
  */
 struct bench_stat predict_handover(void);
 
-/* What was measured of one scheme; 0: not. */
+/* Measurements of one scheme; 0: not measured. */
 struct predict_row {
 	const char *scheme;
 	double one, many;

@@ -42,7 +42,7 @@ static double resident(void)
 	return (total - with_files) * (double)sysconf(_SC_PAGESIZE);
 }
 
-/* Of @count, one; a few pages more or less are what else has changed meanwhile. */
+/* Return the memory of one of @count objects; a few pages of noise are normal. */
 static double share(double with, double without, size_t count)
 {
 	double more = with - without, noise = NOISE_PAGES * (double)sysconf(_SC_PAGESIZE);
@@ -91,7 +91,7 @@ static double bytes_per_object(const struct tradeoff_scheme *scheme, size_t size
 
 	memset(crowd.cell, 1, count * sizeof(*crowd.cell));
 	memset(object, 1, count * sizeof(*object));
-	/* What is there once, for all objects, does not count. */
+	/* Make what all objects share first, so that it does not count. */
 	crowd.cell[count].object = scheme->make(size);
 	use_everywhere(&first);
 	before = resident();

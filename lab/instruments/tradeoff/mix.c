@@ -89,7 +89,7 @@ static uint64_t body(struct bench_thread *t, void *arg, uint64_t n)
 	return c->scheme->mix(&c->mix, &t->rng, n);
 }
 
-/* What the case before has left must not be freed at this one's expense. */
+/* Free what the case before has left, so that this case does not pay for it. */
 static void before(void *arg, unsigned threads)
 {
 	(void)arg;
@@ -261,7 +261,7 @@ static void measure_own(struct tradeoff_run *run, struct bench_pool *pool, struc
 	measure_group(run, pool, g, run->work.hold_ns, seconds, true);
 }
 
-/* Of the workload's own objects: the other shares of updates, then the other holds. */
+/* Measure the workload's own objects with the other shares of updates, then with the other holds. */
 static void measure_beside(struct tradeoff_run *run, struct bench_pool *pool, struct group *g,
 			   struct tradeoff_cell *const *cell, double seconds)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `lull tradeoff` finds out about the four ways to keep an object alive, as `lull compare` and
- * its report use it. Everything is measured; nothing is computed from sizes.
+ * Results of `lull tradeoff` about the four ways to keep an object alive, for `lull compare` and its report. Everything
+ * is measured; nothing is computed from sizes.
  */
 #ifndef LULL_LAB_TRADEOFF_H
 #define LULL_LAB_TRADEOFF_H

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What all schemes of `lull tradeoff` do alike, compiled once per scheme. Included after the scheme
- * has defined
+ * Code that all schemes of `lull tradeoff` share, compiled once per scheme. Include it after the scheme has defined
  *
  *	struct keep		with the body at its end, an array of uint64_t
  *	struct found		what a reader has in its hands, .object among it

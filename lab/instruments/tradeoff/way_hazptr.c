@@ -29,7 +29,7 @@ static inline void end(struct keep *object)
 	(void)object;
 }
 
-/* Nobody here uses more than two of a thread's eight. */
+/* Take one of the thread's eight slots; no caller holds more than two. */
 static inline struct lull_hazptr *slot(void)
 {
 	return lull_hazptr_alloc(lull_hazptr_thread_context());

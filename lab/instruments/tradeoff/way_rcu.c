@@ -77,7 +77,7 @@ static void list_replace(struct keep *before, struct keep *victim)
 	let_go(victim, sizeof(struct links));
 }
 
-/* What was deleted meanwhile still leads on to the rest of the list: nothing to try again. */
+/* An object that is deleted meanwhile still leads on to the rest of the list, so no step is tried again. */
 static void walk(struct keep *first, struct tradeoff_walk *counts)
 {
 	struct keep *at;

@@ -27,7 +27,7 @@ struct tradeoff_walk {
 	uint64_t steps, restarts, again;
 };
 
-/* What one operation of the mix is. */
+/* One operation of the mix. */
 struct tradeoff_mix {
 	struct tradeoff_cell *cell;
 	uint32_t objects;
@@ -70,15 +70,15 @@ extern const struct tradeoff_scheme tradeoff_refcount, tradeoff_percpu_ref, trad
 extern const struct tradeoff_scheme *const tradeoff_schemes[TRADEOFF_SCHEMES];
 
 /*
- * Who is told when an object is freed that replace() took away, just before that; NULL: nobody, and
- * the cheapest way to free is taken. The body is TRADEOFF_SEEN_SIZE bytes then, and the scheme's
- * from the moment it is retired, except for body[TRADEOFF_STAMP].
+ * Function to call just before an object that replace() took away is freed. NULL: call nothing, and free in the
+ * cheapest way. The body is TRADEOFF_SEEN_SIZE bytes then, and the scheme's from the moment it is retired, except for
+ * body[TRADEOFF_STAMP].
  */
 extern void (*tradeoff_seen)(const uint64_t *body);
 #define TRADEOFF_SEEN_SIZE 64
 #define TRADEOFF_STAMP 2
 
-/* What a reader does with what it found. */
+/* Stay @ns with the object that was found, asleep if @block. */
 void tradeoff_stay(double ns, bool block);
 
 /* ---- the measurements ------------------------------------------------------------------------ */

@@ -47,7 +47,7 @@ struct gp_object {
 	uint64_t value;
 };
 
-/* What readers read. */
+/* Object that readers read. */
 static struct {
 	struct gp_object *object;
 } gp_slot __attribute__((aligned(128)));
@@ -152,7 +152,7 @@ static void gp_read(const uint32_t *stop, uint64_t hold_ns)
 /* ---- waiting ----------------------------------------------------------------------------- */
 
 #ifndef GP_NO_WAIT
-/* What the one reader reads that sleeps. */
+/* Object that the one reader holds while it sleeps. */
 static struct {
 	struct gp_object *object;
 } gp_held __attribute__((aligned(128)));

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `lull rcuscale` measures: waiting for grace periods, deferring to after them; with hazard
- * pointers, waiting until nobody names an object. Each scheme's bodies come from the same text
- * (gp_body.h), compiled around its own calls. And what it takes to end a percpu_ref
- * (counts/percpu_ref.c).
+ * Operations that `lull rcuscale` measures: wait for grace periods, defer until after them; with hazard pointers, wait
+ * until no reader names an object. Each scheme's bodies come from the same text (gp_body.h), compiled around its own
+ * calls. It also measures what it takes to end a percpu_ref (counts/percpu_ref.c).
  */
 #ifndef BENCH_GP_SCHEME_H
 #define BENCH_GP_SCHEME_H

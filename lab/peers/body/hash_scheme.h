@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `lull hashscale` measures: lookups and replacements in one hash table, the same for all
- * schemes.
+ * Operations that `lull hashscale` measures: lookups and replacements in one hash table, the same for all schemes.
  *
  * The table is an array of buckets, a power of two, each the head of a chain of 64-byte elements
  * behind pointers. A lookup finds the element of a random key in its chain and reads its value. An
@@ -32,7 +31,7 @@
 extern "C" {
 #endif
 
-/* What a key is. */
+/* Kinds of keys. */
 enum bench_hash_mode {
 	BENCH_HASH_INTEGERS,  /* a number, and its own hash: chains have exactly elements / buckets
 				 elements */
@@ -80,7 +79,7 @@ struct bench_hash_shape {
 /* So that what is constant in a loop is constant in what it calls. */
 #define BENCH_HASH_INLINE static inline __attribute__((always_inline))
 
-/* What the table takes from the heap says it. */
+/* Marks a size that is measured on the heap. */
 #define BENCH_HASH_MEASURED ((size_t)-1)
 
 struct bench_hash_scheme {
@@ -174,7 +173,7 @@ BENCH_HASH_INLINE bool bench_hash_match(const struct bench_hash_element *element
 /* A scheme lost an element. Aborts. */
 void bench_hash_broken(const char *scheme) __attribute__((noreturn));
 void bench_hash_no_memory(void) __attribute__((noreturn));
-/* Of zeros, aligned to BENCH_LINE; freed with free(). */
+/* Allocate zeros, aligned to BENCH_LINE; free them with free(). */
 void *bench_hash_alloc(size_t count, size_t size);
 
 /* A new element for a key. */

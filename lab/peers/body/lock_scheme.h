@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `lull mutexscale` measures: threads that think, take one lock, work under it and give it
- * back. Each lock's loops come from the same text (lock_body.h), compiled around its own calls;
- * what they do beside locking is the same code for all of them, out of line (lock_work.c): a loop
- * that is compiled into each differs by up to 30 % with how it happens to be aligned.
+ * Work that `lull mutexscale` measures: threads think, take one lock, work under it and give it back. Each lock's loops
+ * come from the same text (lock_body.h), compiled around its own calls; what they do beside locking is the same code
+ * for all of them, out of line (lock_work.c): a loop that is compiled into each differs by up to 30 % with how it
+ * happens to be aligned.
  */
 #ifndef BENCH_LOCK_SCHEME_H
 #define BENCH_LOCK_SCHEME_H

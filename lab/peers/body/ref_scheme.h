@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `lull refscale` measures: one read section = enter, load a shared pointer, read a field of
- * the object, leave; with hazard pointers: protect, read a field of the object, clear; with counts:
- * load the pointer, get a reference, read a field, put it. Each scheme's loops come from the same
- * text (ref_body.h), compiled around its own calls.
+ * Operation that `lull refscale` measures: one read section = enter, load a shared pointer, read a field of the object,
+ * leave; with hazard pointers: protect, read a field of the object, clear; with counts: load the pointer, get a
+ * reference, read a field, put it. Each scheme's loops come from the same text (ref_body.h), compiled around its own
+ * calls.
  */
 #ifndef BENCH_REF_SCHEME_H
 #define BENCH_REF_SCHEME_H

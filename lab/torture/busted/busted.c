@@ -151,7 +151,7 @@ static void note_records(void)
 	lull__registry_leave(&hold);
 }
 
-/* As if the list had been left as it was. */
+/* Put the records back, as if the child had kept the parent's list. */
 static void keep_records(void)
 {
 	while (nr_kept) {

@@ -56,7 +56,7 @@ bool torture_counted_tryget_live(struct counted *o, const char *where)
 	uint32_t before = lull_load_acquire(&o->phase);
 	bool got = lull_percpu_ref_tryget_live(&o->ref);
 
-	/* Who brings it back to life writes the next phase before. */
+	/* A thread that brings the object back to life has written the next phase before. */
 	lull_fence_full();
 	if (got && phase_of(before) != PHASE_LIVE && lull_load_relaxed(&o->phase) == before)
 		torture_fail("%s: tryget_live gave a reference to object %llu after its kill was confirmed",
@@ -82,7 +82,7 @@ static void bury(struct counted *o)
 	lull_store_relaxed(&o->ref.word, LULL__PERCPU_REF_ATOMIC);
 }
 
-/* Nobody may have touched what was freed. */
+/* Check that no thread has touched the object since it was freed. */
 static void dig_up(struct counted *o)
 {
 	if (o->contents || o->shadow || phase_of(o->phase) != PHASE_FREED || o->count.count != 1 ||
@@ -103,7 +103,7 @@ void torture_counted_flush(void)
 	}
 }
 
-/* Nobody can find it any more. */
+/* Called when no thread can find the object any more. */
 static void freed(struct lull_rcu_head *head)
 {
 	static unsigned next;
@@ -160,7 +160,7 @@ void torture_counted_retire_left(void)
 	}
 }
 
-/* What is wrong with the release of @o, of which @phase is seen; NULL: nothing. */
+/* Return what is wrong with the release of @o, seen in @phase; NULL: nothing. */
 static const char *released_wrongly(const struct counted *o, uint32_t phase)
 {
 	if (phase_of(phase) >= PHASE_RELEASED)
@@ -175,8 +175,8 @@ static const char *released_wrongly(const struct counted *o, uint32_t phase)
 }
 
 /*
- * Of an object that was released wrongly nothing more is done: somebody may still use it. One that
- * rests is its updater's as soon as the phase says so.
+ * Leave an object alone that was released wrongly: some thread may still use it. An object that rests belongs to its
+ * updater as soon as the phase says so.
  */
 static void released(struct counted *o)
 {
@@ -329,7 +329,7 @@ static void next_life(struct counted *o)
 	o->confirmed_first = false;
 	if (phase_of(phase) != PHASE_LIVE)
 		lull_store_relaxed(&o->phase, phase - phase % PHASES + PHASES);
-	/* Who finds it alive finds it in its new life. */
+	/* A thread that finds the object alive finds it in its new life. */
 	lull_fence_full();
 }
 

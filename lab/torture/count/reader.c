@@ -27,7 +27,7 @@ static struct counted *promote(unsigned nr)
 		      : lull_ref_handoff_rcu(&place->object, count);
 }
 
-/* What was found a while ago may be dead or released by now, but it must be there. */
+/* An object that was found a while ago may be dead or released by now, but it must not be freed. */
 static bool count_late(struct counted *o, uint64_t *rng)
 {
 	bool got;

@@ -20,7 +20,7 @@
 
 #include "torture/torture.h"
 
-/* Of a life. The word is one of these and PHASES times the number of the life. */
+/* Phases of a life. An object's word is one of these plus PHASES times the number of its life. */
 enum count_phase { PHASE_LIVE, PHASE_DEAD /* the kill was confirmed */, PHASE_RELEASED, PHASE_FREED, PHASES };
 
 struct counted {

@@ -17,7 +17,7 @@
 
 /* ---- objects that wait to be reinited -------------------------------------------------------- */
 
-/* Of an updater; the others' only while everybody pauses. */
+/* Objects of one updater; another thread uses them only while all threads pause. */
 static struct resting {
 	struct counted *object[RESTING_MOST];
 	unsigned count;
@@ -311,7 +311,7 @@ void torture_count_child(struct torturer *t)
 
 /* ---- when nobody holds anything -------------------------------------------------------------- */
 
-/* What is published goes too, so that each count is seen to be right. */
+/* Take away the published objects, too, so that each count is checked. */
 void torture_count_settle(void)
 {
 	static uint64_t rng = 1;

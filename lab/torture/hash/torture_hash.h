@@ -22,7 +22,7 @@
 #define HASH_KEYS 512u /* the steady ones first */
 #define HASH_HASHES 160u /* keys share them */
 
-/* Of a key, counted on for ever. Between LEAVES and GONE, and COMES and THERE, a lookup may say either. */
+/* Turns of a key, counted on for ever. From LEAVES to GONE, and COMES to THERE, a lookup may find it or not. */
 enum hash_turn { TURN_GONE, TURN_COMES, TURN_THERE, TURN_LEAVES, TURNS };
 
 struct hash_item {

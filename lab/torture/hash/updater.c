@@ -48,7 +48,7 @@ static struct hash_item *remove_it(uint32_t key, bool by_node)
 		node = lull_hash_remove(&torture_hashes.table, torture_hash_of(key), torture_hash_match, &key);
 		return lull_hash_entry_or_null(node, struct hash_item, node);
 	}
-	/* Nobody else takes it out, so it stays after the section. */
+	/* Only this thread takes the item out, so it stays after the section. */
 	lull_rcu_read_lock();
 	item = lull_hash_lookup_entry(&torture_hashes.table, torture_hash_of(key), torture_hash_match, &key,
 				      struct hash_item, node);
@@ -185,7 +185,7 @@ void torture_hash_check(const char *when)
 	size_t there = 0, counted, met;
 	uint32_t key;
 
-	/* What a resize has left to do would only be met twice. */
+	/* End the resize first: the rest of its work would be met twice. */
 	lull_hash_finish_resize(&torture_hashes.table);
 	for (key = 0; key < HASH_KEYS; key++)
 		there += is_there(key);

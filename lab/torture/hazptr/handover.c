@@ -139,7 +139,7 @@ static void release(struct handed *h, struct torturer *t)
 	struct grip more;
 	unsigned i;
 
-	/* Who takes a context over may also use it. */
+	/* A thread that takes a context over may also use it. */
 	if (h->has_context && torture_once_in(&t->rng, 2) && torture_grip(&more, &h->context, &t->rng))
 		torture_grip_end(&more, &t->tally, &t->rng, "context that was handed over");
 	for (i = 0; i < h->count; i++)

@@ -48,7 +48,7 @@ static void *protect_found(struct lull_hazptr *h, struct torture_slot *slot, enu
 	}
 }
 
-/* As if those who remove it waited for sections, too; and with the processor lost in between. */
+/* Protect as if those who remove the object waited for sections, too; with a pause in between, as if preempted. */
 static void *protect_late(struct lull_hazptr *h, struct torture_slot *slot)
 {
 	struct element *e;

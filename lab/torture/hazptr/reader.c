@@ -118,7 +118,7 @@ static void keep_some(struct hand *hand, struct torturer *t, const char *where)
 	let_go_of_all(hand, t, where);
 }
 
-/* Of what is not there nothing is held. */
+/* Check that a hold of NULL holds nothing. */
 static void keep_nothing(void)
 {
 	static struct element *nothing;

@@ -19,7 +19,7 @@ void torture_keep_live(struct torturer *t)
 		torture_churn_online(t);
 }
 
-/* What the slots say at the thread's exit is forgotten, and the library says so. */
+/* Leave slots in use at the thread's exit: the library empties them, and says so. */
 void torture_keep_die(struct torturer *t)
 {
 	struct lull_hazptr_context *ctx = lull_hazptr_thread_context();

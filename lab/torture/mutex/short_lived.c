@@ -103,7 +103,7 @@ void torture_meet_join(struct torturer *maker, struct torturer *const *t, unsign
 
 /* ---- meetings -------------------------------------------------------------------------------- */
 
-/* What the last one to unlock frees. */
+/* Place of a meeting; the last thread to unlock frees it. */
 struct place {
 	struct lull_mutex m;
 	struct lull_cond c;
@@ -125,7 +125,7 @@ struct guest {
 	struct meeting *meeting;
 };
 
-/* Nobody may touch what was freed; half of the time it is looked at later. */
+/* Free the place, or half of the time spoil it and look later whether a thread has touched it. */
 static void end_place(struct meeting *meeting, struct place *p)
 {
 	static struct place *buried;
@@ -181,7 +181,7 @@ static void *guest_main(void *arg)
 	uint64_t *rng = &g->t.rng;
 
 	torture_me = &g->t;
-	/* Who is interrupted looks again; some are to depend on being woken. */
+	/* Interrupt some alone: they look again by themselves, and the others are to depend on being woken. */
 	if (torture_once_in(rng, 4)) {
 		lull_thread_register();
 		torture_timer_start(&g->t, SIGNAL_US);

@@ -96,7 +96,7 @@ void torture_watch_set(struct mutex_watch *watch, const struct mutex_watch *to)
 
 /* ---- to look --------------------------------------------------------------------------------- */
 
-/* What there is to see of one lock at a time. */
+/* State of one lock, as seen at one time. */
 struct look {
 	uint32_t word, entries, ready;
 	unsigned callers, sleepers; /* in a call; and asleep on the word itself */
@@ -109,7 +109,7 @@ static uint64_t mixed(uint64_t mix, uint64_t value)
 	return (mix ^ value) * 0x9e3779b97f4a7c15u + (mix >> 29);
 }
 
-/* What /proc says of @op's thread in @file. False: nothing, it is gone. */
+/* Read what /proc says about @op's thread in @file. False: the thread is gone. */
 static bool ask(const struct mutex_op *op, const char *file, char *line, size_t size)
 {
 	uint64_t who = lull_load_relaxed(&op->who);
@@ -203,7 +203,7 @@ static bool is_gone(uint32_t tid)
 	return kill((pid_t)tid, 0) != 0 && errno == ESRCH;
 }
 
-/* What is wrong when everybody sleeps; NULL: nothing. */
+/* Return what is wrong when all callers sleep; NULL: nothing. */
 static const char *what_is_wrong(const struct look *look)
 {
 	uint32_t tid = look->word & LULL__MUTEX_TID;
@@ -254,7 +254,7 @@ static void examine(const struct mutex_watch *watch)
 
 /* ---- to be passed over ----------------------------------------------------------------------- */
 
-/* What was seen of each call before. */
+/* State of each call when it was last seen. */
 static struct seen {
 	uint32_t epoch, entries;
 	uint64_t since_ns;

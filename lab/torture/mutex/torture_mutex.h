@@ -24,14 +24,14 @@
 
 #include "torture/torture.h"
 
-/* What those who look on know of a lock. It is never freed, so that it stays when the lock's own memory goes. */
+/* Facts about a lock for the threads that watch it. Never freed: it outlives the lock's own memory. */
 struct mutex_watch {
 	const uint32_t *word; /* NULL: there is no lock any more */
 	const uint32_t *ready; /* of a lock with a condition; not 0: nobody has to wait for it */
 	bool is_shared;	       /* by processes */
 	/*
-	 * Who has to wake others may die: nothing is lost then, if the kernel does that, or they look for
-	 * themselves within this time. 0: nobody dies.
+	 * Time after which waiters look for themselves: a thread that should have woken them may have died, and no
+	 * wake-up is lost if they look within this time, or the kernel wakes them. 0: no thread dies.
 	 */
 	uint32_t heal_us;
 	uint32_t entries;      /* times it was taken; written by who has it */
@@ -50,7 +50,7 @@ struct mutex_lock {
 	struct mutex_watch watch;
 } __attribute__((aligned(TORTURE_LINE)));
 
-/* Who takes two takes them in this order. */
+/* A thread that takes two locks takes them in this order. */
 #define MUTEX_LOCKS 4u
 
 enum mutex_form { MUTEX_MEET, MUTEX_STARVE, MUTEX_BROADCAST, MUTEX_CANCEL, MUTEX_EXIT, MUTEX_KILL, MUTEX_FORMS };
@@ -78,7 +78,7 @@ uint64_t torture_mutex_deadline(uint64_t *rng);
 void torture_token_init(void);
 void torture_token_use(struct torturer *t);
 void torture_token_check(const char *when);
-/* Of @c, with @m held or not; @m is unlocked. */
+/* Signal or broadcast @c, with @m held or not; @m is unlocked. */
 void torture_mutex_announce(struct lull_cond *c, struct lull_mutex *m, bool all, bool held);
 
 /* ---- torture/mutex/short_lived.c, torture/mutex/thread_end.c: meetings, and threads that end ---- */

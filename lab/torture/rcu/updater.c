@@ -60,7 +60,7 @@ static void age_removed(struct updater *u)
 	}
 }
 
-/* Those whose cookie says so are older by one, and ask for another grace period. */
+/* Make the elements older by one whose cookie's grace period is over, and ask for another one for them. */
 static void age_waiting(struct updater *u)
 {
 	struct element **link = &u->waiting;

@@ -21,7 +21,7 @@
 #define TEXT_BYTES 65536u
 #define DUMP_MS 1000 /* for a round that hangs to say what it knows itself */
 
-/* What comes out of a pipe. The end of it is lost when it is too much, and read all the same. */
+/* Text from a pipe. What does not fit is read and thrown away. */
 struct stream {
 	int fd; /* -1: nobody reads it */
 	size_t len;
@@ -158,7 +158,7 @@ static bool is_over(int options)
 	return got == round_.pid;
 }
 
-/* What the round is to end by is sent when it asks for it. */
+/* Read what the round says, and send the SIGTERM that it is to end by when it asks for it. */
 static void serve(void)
 {
 	struct pollfd poll_fd = { .fd = out.fd, .events = POLLIN };
@@ -311,7 +311,7 @@ void wild_run_round(wild_set set, uint64_t seed, struct wild_end *end)
 	end->ns = bench_now_ns() - round_.began_ns;
 	work_is_over = strstr(out.text, WORK_IS_OVER);
 	odd_line(odd, sizeof(odd));
-	/* What it says of itself tells more than how it ended. */
+	/* Judge the output first: it tells more than the exit status. */
 	judge_output(end);
 	judge_status(end, work_is_over, odd);
 	judge_rest(end);

@@ -256,7 +256,7 @@ static bool is_not_yet(wild_set set)
 	return false;
 }
 
-/* What was asked for by name is run all the same. */
+/* Conditions asked for by name run although they are known to fail. */
 const char *wild_why_not(enum wild_condition c)
 {
 	static const char *answer[NR_WILD];

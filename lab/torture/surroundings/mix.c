@@ -68,7 +68,7 @@ static struct thing *new_thing(uint32_t key, size_t bytes)
 	return t;
 }
 
-/* Of a fault the memory is kept, so that what comes too often finds something. */
+/* Free @t. With a fault in the library keep the memory, so that a callback that comes too often finds something. */
 static void free_thing(struct thing *t)
 {
 	lull_store_relaxed(&t->state, (uint32_t)DEAD);

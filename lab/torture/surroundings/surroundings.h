@@ -5,7 +5,7 @@
  * The library as a guest in processes that are not nice to it: limits, sandboxes, calls that fail, a standard error
  * that nobody reads, first users with odd priorities, bursts of threads, forks, ends of every kind.
  *
- * A supervisor runs rounds, one after the other. Each is this command again, in a process of its own, under a set of
+ * A supervisor runs rounds, one after the other. Each is lull-lab again, in a process of its own, under a set of
  * conditions that is drawn. A round uses everything that the library has for a moment, checks that nothing was freed
  * early, that all callbacks have run and that memory is as before, and ends. The supervisor judges what it sees from
  * outside: a round that does not end, dies, exits with a wrong status, or says on standard error what nobody expects.
@@ -45,7 +45,7 @@ enum wild_condition {
 	WILD_STDERR_CLOSED,
 	WILD_TYPO,
 	WILD_FULL_FENCE,
-	/* Who uses the library first, and where everybody runs. */
+	/* The first user of the library, and where all threads run. */
 	WILD_FIRST_IDLE,
 	WILD_FIRST_FIFO,
 	WILD_FIRST_NICE,
@@ -53,7 +53,7 @@ enum wild_condition {
 	WILD_ONE_CPU,
 	WILD_NICE,
 	WILD_IDLE,
-	/* What the program does. */
+	/* The program's work. */
 	WILD_BURST,
 	WILD_SMALL_STACK,
 	WILD_LATE_USE,
@@ -82,7 +82,7 @@ typedef uint64_t wild_set;
 
 _Static_assert(NR_WILD <= 64, "a set has a bit for each");
 
-/* Of each of these a round has one at most. */
+/* Groups of conditions; a round has at most one condition of each group. */
 enum wild_group { GROUP_NONE, GROUP_STDERR, GROUP_FIRST, GROUP_MODE, GROUP_END, GROUP_WORK };
 
 struct wild_row {
@@ -103,12 +103,12 @@ const char *wild_names(wild_set set);
 bool wild_fits(wild_set set, enum wild_condition c);
 /* Why it cannot be had here; NULL: it can. Failures that are known, and have yet to be mended, are among them. */
 const char *wild_why_not(enum wild_condition c);
-/* What is drawn for a round with @first in it. */
+/* Draw the conditions of a round with @first among them. */
 wild_set wild_draw(enum wild_condition first, uint64_t *rng);
 
 /* ---- surround.c: before the round's program begins, in its process ------------------------------ */
 
-/* Of the round's standard error: @err[1] is the end of a pipe that it may write to. */
+/* Prepare the process. @err is the pipe of the round's standard error: it may write to @err[1]. */
 void wild_surround(wild_set set, uint64_t seed, const int err[2]);
 const char *wild_preload_path(void); /* NULL: the library with failing calls is not there */
 
@@ -159,7 +159,7 @@ bool wild_is_overdue(uint64_t since_ns);
 /* ---- effects.c ----------------------------------------------------------------------------------- */
 
 void wild_took_effect(enum wild_condition c, uint64_t n);
-/* Of those that can be asked at the end; prints all for the supervisor. */
+/* Check the effects that can be asked for at the end; print all for the supervisor. */
 void wild_check_effects(void);
 
 /* ---- mix.c: a bit of everything ------------------------------------------------------------------ */
