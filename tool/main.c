@@ -12,7 +12,7 @@
 #include "common/environment.h"
 #include "common/options.h"
 
-/* What this build leaves out is known by its name, so that the command can say how to get it. */
+/* Commands that this build leaves out keep their names, so that lull can say how to get them. */
 #ifdef LULL_WITHOUT_BPF
 #define NEEDS_BPF(run) NULL, "BPF support: " LULL_WITHOUT_BPF
 #else

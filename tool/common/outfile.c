@@ -20,8 +20,8 @@ struct outfile {
 };
 
 /*
- * Those that are not complete. Signal handlers follow the list: it changes by single stores. A
- * forked child has it too, and must leave the files alone.
+ * Files that are not complete. Signal handlers follow the list, so it changes by single stores. A forked child has a
+ * copy of it, and must leave the files alone.
  */
 static struct outfile *unfinished;
 static pid_t owner;

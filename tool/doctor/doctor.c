@@ -103,8 +103,8 @@ static void say_reader_fences(struct report *r)
 	bench_pool_free(pool);
 	for (i = 1; i < 3; i++) {
 		/*
-		 * What the fence adds to the store and the load; noise can make that a little less
-		 * than nothing.
+		 * Subtract the store and the load without the fence; noise can make the rest a little less than
+		 * nothing.
 		 */
 		double base = results[0].ns.median, ns = results[i].ns.median - base;
 		struct bench_stat added = { results[i].ns.min - base, ns, results[i].ns.max - base,

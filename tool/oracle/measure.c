@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the program costs at each context switch, as the kernel counts it. Counting takes longer than
- * what is counted, so a program that does nothing is counted beside it, at the same switches.
+ * Cost of the program at each context switch, as the kernel counts it. Counting takes longer than what is counted, so a
+ * program that does nothing is counted beside it, at the same switches.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

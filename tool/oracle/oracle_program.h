@@ -37,7 +37,7 @@ struct oracle_cost {
 void oracle_load(const struct oracle_rights *rights);
 void oracle_unload(void);
 void oracle_status(struct jsonout *json);
-/* What the kernel counts at context switches with the program, and with one that does nothing. */
+/* Report the cost that the kernel counts at context switches for the program, and for one that does nothing. */
 void oracle_measure(double seconds, struct jsonout *json);
 
 /* ---- between them ---------------------------------------------------------------------------- */

@@ -36,7 +36,7 @@ int lull_switch(__u64 *args)
 	return 0;
 }
 
-/* What the tracing itself costs: the same without the one thing that is done. */
+/* Do nothing, to measure what the tracing itself costs. */
 SEC("tp_btf/sched_switch")
 int lull_nothing(void *args)
 {

@@ -234,7 +234,7 @@ class Loaded(Case):
         os.close(table)
 
     def test_names_who_runs(self):
-        """Of a child that computes on one CPU, by a process without rights: while it does, and not when it is stopped."""
+        """A process without rights is told that a child runs while it computes, and not while it is stopped."""
         self.load()
         cpus = os.sched_getaffinity(0)
         cpu = max(cpus)

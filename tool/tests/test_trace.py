@@ -58,7 +58,7 @@ class Timeline(Case):
         return json.loads(text, parse_float=decimal.Decimal)
 
     def check(self, root):
-        """What viewers of the format need. Gives the events by phase."""
+        """Check what viewers of the format need. Return the events by phase."""
         self.assertEqual(root["displayTimeUnit"], "ns")
         self.assertEqual(root["otherData"]["tool"], "lull trace")
         by_phase = {phase: [] for phase in "XbeiM"}
@@ -114,7 +114,7 @@ class Timeline(Case):
 
 @unittest.skipUnless(SDT and shutil.which("bpftrace"), "no probes, or no bpftrace")
 class Scripts(Case):
-    """Those in examples/trace: they are understood, and the probes are there with as many arguments."""
+    """The scripts in examples/trace are understood, and the probes exist with as many arguments."""
 
     def test_scripts(self):
         if os.geteuid() != 0:
@@ -237,12 +237,12 @@ class Words(Case):
 
     def test_words_of_the_command(self):
         self.assertIn("--run CMD [ARG...]", self.good("trace", "--help"))
-        # What follows --run is not ours.
+        # Arguments after --run are not lull's.
         self.assertIn("cannot run '--help'", self.bad("trace", "--list", "--run", "--help"))
 
 
 class Writer(Timeline):
-    """What a timeline is made of, without a kernel that tells it."""
+    """The writer of timelines, fed with records instead of a kernel."""
 
     def feed(self, records):
         lines = []
@@ -302,7 +302,7 @@ class Writer(Timeline):
         self.assertEqual([e["args"]["cut"] for e in events["b"]], ["began before the trace"] * 3)
 
     def test_waits(self):
-        """Of one kind at the same time, and the same place again."""
+        """Two waits of one kind at the same time, and one at the same address again."""
         events = self.feed([(1000100, 5, "wait_start", [1, 0x10]),
                             (1000200, 6, "wait_start", [1, 0x20]),
                             (1000300, 7, "wait_end", [1, 0x10]),
@@ -395,7 +395,7 @@ class Traced(Timeline):
             return self.parse(file.read())
 
     def check_target(self, root, out, pid):
-        """What the target does, once."""
+        """Check the events of the target, which does each thing once."""
         events = self.check(root)
         told = root["otherData"]
         self.assertEqual((told["lost"], told["unpaired"], told["pid"]), (0, 0, pid))
@@ -492,7 +492,7 @@ class Traced(Timeline):
     def test_process_until_its_end(self):
         process = self.start("sleep", "1000")
         tracer = self.attach(process.pid, "--object", SMALL)
-        # Nobody asks for its exit status before the tracer has seen that it has ended.
+        # The exit status is asked for only after the tracer has seen that the process ended.
         process.kill()
         self.check(self.finish(tracer))
 
@@ -524,7 +524,7 @@ class Traced(Timeline):
         return tracer
 
     def test_signals_are_passed_on(self):
-        """Those that reach the tracer alone: while it traces, and while it waits for the program's end."""
+        """Signals that reach the tracer alone: while it traces, and while it waits for the program's end."""
         script = "trap 'trap \"exit 5\" {0}; echo again' {0}; echo ready; while :; do sleep 0.02; done"
         for name, options in (("TERM", ()), ("HUP", ()), ("TERM", ("--seconds", "0.01")), ("HUP", ("--seconds", "0.01"))):
             tracer = self.begin("sh", "-c", script.format(name), options=options)

@@ -128,7 +128,7 @@ static void want_a_lock(void)
 	pthread_join(thread, NULL);
 }
 
-/* What a child does is not of this process. */
+/* Fork a child that waits: the trace must not have the child's events. */
 static pid_t have_child(void)
 {
 	pid_t child;

@@ -105,7 +105,7 @@ static struct top_latency lately(const struct lull_stats_page *before,
 
 /* ---- counts ---------------------------------------------------------------------------------- */
 
-/* What is noted late can be below zero for a moment. */
+/* Read a count that is noted late, which can be below zero for a moment. */
 static uint64_t not_below_zero(uint64_t count)
 {
 	return count > INT64_MAX ? 0 : count;

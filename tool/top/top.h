@@ -20,7 +20,7 @@
 
 /* ---- the page of a process (find.c) ---------------------------------------------------------- */
 
-/* What was there at one time: @len bytes of it, the others are zero. */
+/* Copy of the page at one time: @len bytes of it, the others are zero. */
 struct top_copy {
 	struct lull_stats_page page;
 	size_t len;
@@ -140,8 +140,8 @@ struct top_view {
 };
 
 /*
- * Of two samples that were checked; @before NULL: since the process began. Fills all but command
- * and what /proc says of the threads.
+ * Compute the figures between two samples that were checked; @before NULL: since the process began. Fill all of @view
+ * but command and what /proc says about the threads.
  */
 void top_figures(struct top_view *view, const struct top_sample *before,
 		 const struct top_sample *after);

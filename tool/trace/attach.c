@@ -52,7 +52,7 @@ static void name_threads_of(struct trace_control *control, pid_t pid)
 
 	if (stat(path, &st) != 0)
 		options_fail("cannot look at process %d: %s", (int)pid, strerror(errno));
-	/* As the kernel packs it, not as libc does. */
+	/* Pack the device as the kernel does, not as libc does. */
 	control->pid_dev = (uint64_t)major(st.st_dev) << 20 | minor(st.st_dev);
 	control->pid_ino = st.st_ino;
 	free(path);

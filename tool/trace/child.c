@@ -57,7 +57,7 @@ void trace_ended_early(pid_t pid)
 
 /* ---- its start ------------------------------------------------------------------------------- */
 
-/* What is ignored stays so, as in any program that is started. */
+/* Reset the handlers. A signal that is ignored stays so, as in any program that is started. */
 static void forget_handlers(void)
 {
 	struct sigaction old;

@@ -107,7 +107,7 @@ static int open_process(pid_t pid)
 	return pidfd;
 }
 
-/* What has its number by now is another one. */
+/* Fail if the process has ended: by now its number may be another process's. */
 static void check_process(int pidfd, pid_t pid)
 {
 	if (is_gone(pidfd))

@@ -27,7 +27,7 @@ struct track {
 	struct open_slice open[DEPTH];
 };
 
-/* What is of no thread: a grace period or a wait. */
+/* Event of no thread: a grace period or a wait. */
 struct afloat {
 	unsigned type;
 	uint32_t tid; /* that began it */
@@ -133,7 +133,7 @@ static void end_slice(struct trace_writer *w, struct track *track, unsigned type
 		end_without_start(w, track, type, r);
 		return;
 	}
-	/* What is still open within it has lost its end. */
+	/* Slices that are still open within this one have lost their ends. */
 	w->counts.unpaired += track->depth - depth;
 	track->depth = depth - 1;
 	track->complete = true;
