@@ -42,9 +42,8 @@ struct choose_ratio choose_ratio(const struct choose_rounds *a, const struct cho
 /* ---- one workload ---------------------------------------------------------------------------- */
 
 /*
- * Which way to keep an object alive suits a workload that somebody has described. It was measured
- * as described, and again with one of these changed at a time, so that there is something to tell
- * from where on another answer is right.
+ * Chooses a way to keep an object alive for a workload that a user has described. It was measured as described, and
+ * again with one setting changed at a time, which shows from where on another answer is right.
  */
 enum choose_axis { CHOOSE_UPDATES, CHOOSE_HOLD, CHOOSE_OBJECTS, CHOOSE_AXES };
 
@@ -143,7 +142,7 @@ size_t choose_for_words(const struct choose_work *work, const struct choose_verd
 
 /* ---- a lock ---------------------------------------------------------------------------------- */
 
-/* Which lock, where threads want one at a time: several cases, against what everybody takes. */
+/* Chooses a lock, where threads want one at a time: several cases, against the usual lock. */
 #define CHOOSE_LOCKS_MAX 8
 #define CHOOSE_CASES_MAX 96
 

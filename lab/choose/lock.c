@@ -99,7 +99,7 @@ static struct choose_gain gain_of(const struct choose_locks *in, size_t lock)
 
 /* ---- the choice ------------------------------------------------------------------------------ */
 
-/* Measured, and nowhere much worse than what everybody takes. */
+/* Return whether the lock was measured, and is nowhere much worse than the usual lock. */
 static bool is_usable(const struct choose_gain *gain, size_t lock)
 {
 	return gain[lock].mean > 0 && gain[lock].worst >= COLLAPSES;

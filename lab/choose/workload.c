@@ -7,8 +7,8 @@
 #include "choose/choose.h"
 
 /*
- * Between the two is a gap. Two runs of one program differ by some percent however well each repeats, by where
- * its memory happens to lie; whoever is level in one must not be behind in the other.
+ * Keep a gap between the two. Two runs of one program differ by some percent however well each repeats, by where its
+ * memory happens to lie; a way that is level in one run must not be behind in the other.
  */
 #define LEVEL 1.05  /* times the fastest, at most */
 #define BEHIND 1.10 /* times the fastest, at least */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lull compare: the part on locks. How much gets done under one lock, by threads, with and without
- * other processes that want the processors, and where sections are long; and what a lock costs when
- * nobody waits.
+ * lull compare: the part on locks. How much gets done under one lock, by number of threads, with and without other
+ * processes that want the processors, and where sections are long; and what a lock costs when no thread waits.
  */
 #include "compare/locks.h"
 
@@ -27,7 +26,7 @@ static const struct {
 	{ "spin-park", 2 }, { "futex", 2 },	       { "spinlock", 2 },
 };
 
-/* A section does something, and nobody keeps a lock for longer if waits are to matter. */
+/* Bounds of a section: it does something, and it is short enough that waits matter. */
 #define SECTION_MIN_NS 100.0
 #define SECTION_MAX_NS 1e6
 #define LONGER_NS 200e3

@@ -18,7 +18,7 @@ struct workload {
 	bool block; /* readers sleep while they hold */
 };
 
-/* Readers look and let go: what they do for longer is the same for all ways, and hides what differs. */
+/* Readers look at the object and leave: longer work is the same for all ways, and hides how they differ. */
 #define WORKLOAD_DEFAULT { .updates = 0.01, .hold_ns = 0, .objects = 10000, .size = 64 }
 
 enum {

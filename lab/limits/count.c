@@ -139,7 +139,7 @@ static void *waiter(void *unused)
 	struct sched_param none = { 0 };
 
 	(void)unused;
-	/* Whoever wakes it goes on; it runs when nobody else wants this CPU. */
+	/* The waker goes on; this thread runs when no other wants this CPU. */
 	sched_setscheduler(0, SCHED_IDLE, &none);
 	lull_mutex_lock(&mutex);
 	while (!over) {

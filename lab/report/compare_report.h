@@ -12,7 +12,7 @@ struct report;
  * beside its name and renamed by report_write().
  */
 struct report *report_open(const char *path);
-/* Draws, writes, frees. What goes wrong now is options_fail(). */
+/* Draw, write and free the report. An error calls options_fail(). */
 void report_write(struct report *report, const struct compare *data);
 
 #endif

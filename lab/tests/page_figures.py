@@ -95,7 +95,7 @@ class Figures:
                 all(row.get(key) == value for key, value in keys.items())]
 
     def row(self, *args, last=False, **keys):
-        """The one; or of two measurements of one thing the first, or the @last. None: nobody has measured it."""
+        """Return the one row; of two measurements of one thing the first, or the @last. None: it was not measured."""
         found = self.rows(*args, **keys)
         return found[-1 if last else 0] if found else None
 

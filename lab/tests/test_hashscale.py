@@ -141,7 +141,7 @@ class Reload(Case):
         for option in (("--updates", "1"), ("--figure", "5"), ("--runs", "3")):
             self.assertIn("--reload measures reloads alone", self.bad("hashscale", "--reload", *option))
         self.assertIn("--reload takes no value", self.bad("hashscale", "--reload=1"))
-        # It cannot be read while somebody updates; and the others are measured by --reload alone.
+        # It cannot be read during updates; and the others are measured by --reload alone.
         self.assertIn("unknown scheme 'none'", self.bad("hashscale", "--reload", "--schemes", "none"))
         self.assertIn("unknown scheme 'rcu-table'", self.bad("hashscale", "--schemes", "rcu-table"))
         self.assertEqual(self.names("--reload") - self.names(), self.TABLES | {"rwlock-table-each"})

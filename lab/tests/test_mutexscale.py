@@ -83,7 +83,7 @@ class Figures(Measured):
         self.assertFalse([row for row in root["results"] if row["metric"] != "sections" and "rounds" in row])
 
     def test_others_wait_while_one_sleeps(self):
-        """2 ms in each section: no more than 500 a second, and somebody waits."""
+        """2 ms in each section: no more than 500 a second, and threads wait."""
         _, root = self.measure("--seconds", "0.6", "--runs", "1", "--threads", "4", "--section", "0", "--sleep", "100%:2ms",
                                "--outside", "5ms", "--schemes", "pthread,lull-mutex")
         for row in root["results"]:

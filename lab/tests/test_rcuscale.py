@@ -208,7 +208,7 @@ class Polled(Case):
     ARGS = ("rcuscale", "--gp", "polled", "--calls", "5", "--runs", "2", "--fqs-first", "500", "--fqs-next", "500")
 
     def test_second_scans(self):
-        """How many scans it takes depends on nobody's speed: only on when the driver reports itself."""
+        """The number of scans does not depend on speed, only on when the driver reports itself."""
         out = self.good(*self.ARGS, "--json", "results.json")
         self.assertEqual(re.findall(r"second scan: (\d+ of \d+)", out), ["10 of 10", "0 of 10"])
         root = self.results("results.json")

@@ -12,7 +12,7 @@
 #include "common/bench.h"
 
 enum keyscale_setup {
-	KEYSCALE_IDLE,	    /* nobody but those who unregister */
+	KEYSCALE_IDLE,	    /* only the threads that unregister */
 	KEYSCALE_LOOKUPS,   /* other threads look keys up */
 	KEYSCALE_UNRELATED, /* the same, and one thread protects something else all the time */
 	KEYSCALE_SETUPS

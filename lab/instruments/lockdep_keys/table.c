@@ -127,7 +127,7 @@ struct keyscale_scheme {
 	const char *name, *what;
 	bool (*lookup)(struct keyscale_reader *r, struct lull_hlist_head *head, uint64_t id);
 	void (*unlink)(struct key *key); /* under the lock */
-	/* Until nobody has the key, which was in this bucket. */
+	/* Wait until no thread has the key, which was in this bucket. */
 	void (*wait)(struct key *key, struct lull_hlist_head *head);
 	/* Protect what has nothing to do with keys, sleeping. */
 	void (*stay)(struct keyscale_reader *r, const struct keyscale_table *t);

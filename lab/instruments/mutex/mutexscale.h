@@ -83,7 +83,7 @@ size_t mutexscale_find(const struct mutexscale *m, const char *name);
 
 /* instruments/mutex/matrix.c: many cells, each lock against the best one. */
 void mutexscale_matrix(const struct mutexscale *m, double seconds);
-/* instruments/mutex/pair.c: nobody else wants the lock. */
+/* instruments/mutex/pair.c: no other thread wants the lock. */
 void mutexscale_pair(const struct mutexscale *m, double seconds);
 /* instruments/mutex/wait1000.c: one owner, one waiter, how long it waits. */
 void mutexscale_wait(const struct mutexscale *m, double seconds);

@@ -46,7 +46,7 @@ struct hogs {
 	unsigned count;
 };
 
-/* Ends with the thread that made it, the main one, whatever happens to that. */
+/* A hog ends with the main thread, which made it, however that ends. */
 static _Noreturn void hog(pid_t parent)
 {
 	uint64_t x = 1;

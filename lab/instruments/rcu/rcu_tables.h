@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lull rcuscale: what the command was asked for, and the tables that it makes of it. */
+/* lull rcuscale: its settings, and the tables that it prints. */
 #ifndef LULL_LAB_RCU_TABLES_H
 #define LULL_LAB_RCU_TABLES_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lull tradeoff: how much more memory a process really has, with a scheme's objects and with
- * threads that use it, than with plain ones. malloc's rounding, counters beside the object and
- * pages that only one CPU uses are all in it. What every thread has as soon as the library is
- * there, its record, is not: threads that do not use it have that too.
+ * lull tradeoff: how much more memory a process really has, with a scheme's objects and with threads that use it, than
+ * with plain ones. This counts malloc's rounding, counters beside the object, and pages that only one CPU uses. It does
+ * not count the record that every thread has as soon as the library is there: threads that do not use the library have
+ * one, too.
  */
 #include <malloc.h>
 #include <semaphore.h>

@@ -44,7 +44,7 @@ struct tradeoff_result {
 	struct bench_stat object_bytes, thread_bytes;
 	/* While one reader stays for slow_ns at a time, beside update_rate updates a second: */
 	struct bench_latency update;	 /* what a replacement takes of the updater's time */
-	struct bench_latency wait;	 /* from unlinking to freeing, of objects nobody holds */
+	struct bench_latency wait;	 /* from unlinking to freeing, of objects that no reader holds */
 	struct bench_stat waiting;	 /* objects that wait at a time; max: the peak */
 	struct bench_stat waiting_bytes; /* the same in bytes */
 	/* Walks along a list of which elements are deleted meanwhile. Per million steps: */

@@ -92,8 +92,8 @@ static void list_replace(struct keep *before, struct keep *victim)
 }
 
 /*
- * The next node, protected by @h; NULL at the end of the list. It may be gone all the same where
- * `at` was deleted before, which has kept its pointer to it.
+ * The next node, protected by @h; NULL at the end of the list. It may be freed nevertheless if `at` was deleted before:
+ * a deleted node keeps its pointer to the next one.
  */
 static struct keep *step(struct lull_hazptr *h, struct keep *at, struct tradeoff_walk *counts,
 			 bool *deleted)

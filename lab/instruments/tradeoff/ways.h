@@ -22,7 +22,7 @@ struct tradeoff_cell {
 	struct keep *object;
 };
 
-/* Whoever walks a list counts what happens to it. */
+/* Counts of a thread that walks a list. */
 struct tradeoff_walk {
 	uint64_t steps, restarts, again;
 };
@@ -39,7 +39,7 @@ struct tradeoff_mix {
 
 /*
  * Loops are compiled once for each scheme, around its inline calls (instruments/tradeoff/way_body.h). An object has
- * `head` bytes ahead of its body, and one reference, that of the pointer that leads to it.
+ * `head` bytes ahead of its body, and one reference, the pointer's that leads to it.
  */
 struct tradeoff_scheme {
 	const char *name, *title, *what;
@@ -54,7 +54,7 @@ struct tradeoff_scheme {
 	/* Get and put n times, of the one object in the cell; a sum over its body. */
 	uint64_t (*get_put)(struct tradeoff_cell *cell, uint64_t n);
 	uint64_t (*mix)(const struct tradeoff_mix *mix, uint64_t *rng, uint64_t n);
-	/* Find, stay, let go, once. */
+	/* Find an object, stay, and drop it, once. */
 	void (*hold)(struct tradeoff_cell *cell, double ns, bool block);
 	/* A new object takes the place of the one there, which goes through tradeoff_seen. */
 	void (*replace)(struct tradeoff_cell *cell, struct keep *object);

@@ -107,7 +107,7 @@ static struct gp_object *gp_new_object(uint64_t value)
 	return o;
 }
 
-/* There is something to read, whoever comes first. */
+/* Publish an object before the first thread reads. */
 static void gp_fill_slot(void)
 {
 	struct gp_object *o = gp_new_object(0), *none = NULL;
@@ -221,7 +221,7 @@ static unsigned gp_synchronize(uint64_t *ns, unsigned most, uint64_t deadline_ns
 /* ---- deferred calls ---------------------------------------------------------------------- */
 
 #ifndef GP_NO_CALL
-/* Static: whoever runs the callback may still be in sem_post() when this thread has gone on. */
+/* Static: the thread that runs the callback may still be in sem_post() when this thread has gone on. */
 static struct gp_call {
 	struct flavor_head head;
 	uint64_t at_ns;
@@ -280,7 +280,7 @@ static void gp_paced_called(struct flavor_head *head)
 	lull_add_release(&gp_paced_ran, (uint64_t)1);
 }
 
-/* Asleep between the calls, unless there is no time for that. */
+/* Sleep between the calls, unless there is no time for it. */
 static void gp_pause_until(uint64_t at_ns)
 {
 	struct timespec ts = { (time_t)(at_ns / 1000000000u), (long)(at_ns % 1000000000u) };
@@ -343,10 +343,7 @@ static unsigned gp_barrier(uint64_t *ns, unsigned most, uint64_t deadline_ns, un
 /* ---- replacement ------------------------------------------------------------------------- */
 
 #ifdef flavor_head
-/*
- * Counted by whoever runs callbacks, which is one thread with all flavors that do not count
- * themselves.
- */
+/* Counted by the thread that runs callbacks: one thread, with all flavors that do not count themselves. */
 static uint64_t gp_freed;
 
 static void gp_free_object(struct flavor_head *head)

@@ -37,7 +37,7 @@ struct bench_gp_scheme {
 	const char *what;
 	void (*thread_enter)(void);
 	void (*thread_leave)(void);
-	/* For a thread that sleeps: known to the scheme, and in nobody's way. */
+	/* For a thread that sleeps: the scheme knows it, and need not wait for it. */
 	void (*sleeper_enter)(void);
 	void (*sleeper_leave)(void);
 	/*
@@ -46,8 +46,8 @@ struct bench_gp_scheme {
 	 */
 	void (*read)(const uint32_t *stop, uint64_t hold_ns);
 	/*
-	 * One read section in which the thread sleeps for sleep_ns, from *held on; *left_ns is the
-	 * time at which it leaves. And what somebody else does who must wait for that thread.
+	 * One read section in which the thread sleeps for sleep_ns, from *held on; *left_ns is the time at which it
+	 * leaves. await_holder() is for the thread that must wait for it.
 	 */
 	void (*hold)(uint64_t sleep_ns, sem_t *held, uint64_t *left_ns);
 	void (*await_holder)(void);

@@ -68,10 +68,9 @@ struct bench_hash_shape {
 	size_t elements, buckets;
 	bool grow; /* tables that can resize may do so; else they keep to `buckets` */
 	/*
-	 * Two copies of the same texts: what is looked up, and what the table keeps. They never
-	 * share memory, or a lookup would find the table's text in the cache because it has just
-	 * hashed it. Nobody looks at them when the keys are integers. Behind the last text there is
-	 * room for another of the greatest length.
+	 * Two copies of the same texts: one to look up, one for the table to keep. They never share memory, or a lookup
+	 * would find the table's text in the cache because it has just hashed it. Not used when the keys are integers.
+	 * Behind the last text there is room for another of the greatest length.
 	 */
 	const struct bench_hash_key *asked, *kept;
 };

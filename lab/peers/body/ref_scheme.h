@@ -29,8 +29,8 @@ struct bench_ref_object {
 	uint64_t value;
 	struct bench_ref_cell *next; /* where the chain goes on */
 	/*
-	 * For schemes that count. One reference is the ring's own and is never put, so the object
-	 * is there whoever gets and puts others.
+	 * For schemes that count. One reference is the ring's own and is never put, so the object stays while others
+	 * are got and put.
 	 */
 	struct lull_refcount count;
 	struct lull_percpu_ref percpu;

@@ -18,10 +18,9 @@ enum lull__busted lull__busted;
 static uint64_t seen[SEEN_THREADS];
 
 /*
- * On x86 a load is an acquire whether one asks for it or not, so that dropping the order changes
- * nothing that can be seen. What the language allows for such a load is an older value than the
- * newest; so that is what this gives, where it does harm: a thread that was outside when the scan
- * before looked at it is outside for this one.
+ * On x86 a load is an acquire whether one asks for it or not, so that dropping the order changes nothing that can be
+ * seen. The language allows such a load to return an older value than the newest, so this returns one where it does
+ * harm: a thread that was outside when the scan before looked at it is outside for this scan, too.
  */
 static uint64_t stale(const struct lull__thread *thread, uint64_t word)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The faults that a build of the library with LULL_BUSTED contains. Each is one that somebody could
- * put into the core, or one in how the library is used: those are in the torture itself (enum
- * torture_use_fault), and only named here. `lull torture --busted NAME` switches one on, and has to find
- * it. src/base/fault.h includes this.
+ * The faults that a build of the library with LULL_BUSTED contains. Each is a mistake that could be made in the core,
+ * or in the use of the library: the latter are in the torture itself (enum torture_use_fault), and only named here.
+ * `lull torture --busted NAME` switches one on, and has to find it. src/base/fault.h includes this.
  */
 #ifndef LULL_BUSTED_H
 #define LULL_BUSTED_H

@@ -120,7 +120,7 @@ static void set_conditions(enum lull__busted id)
 		torture.short_lived = 3000;
 	if (torture.flavor->rounds)
 		set_round_conditions(id);
-	/* Its sleeper is woken by whoever reads next, unless all rest. */
+	/* The next reader wakes the sleeper of such a fault, unless all rest. */
 	if (id == LULL__BUSTED_NO_RECHECK || id == LULL__BUSTED_HAZPTR_NO_RECHECK)
 		torture.stutter_ms = 20;
 }

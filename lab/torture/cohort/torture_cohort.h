@@ -25,7 +25,7 @@ struct cohort_life {
 	struct lull_cohort cohort;
 	uint64_t number;
 	uint32_t retired, returned; /* callbacks */
-	uint32_t kept_returned; /* of those, members that somebody kept */
+	uint32_t kept_returned; /* of those, members that were kept */
 	struct cohort_life *next; /* none uses it */
 };
 
@@ -61,7 +61,7 @@ void torture_member_retire(struct cohort_life *life, struct cohort_member *m);
 void torture_member_check(const struct cohort_member *m, uint64_t serial, const char *where);
 
 struct cohort_life *torture_cohort_begin(void);
-/* After a wait in which all that was retired into @life has gone; it is somebody else's now. */
+/* Check @life after a wait, in which all that was retired into it has gone, and give it back to the pool. */
 void torture_cohort_end(struct cohort_life *life, const char *after);
 void torture_cohort_lock(void); /* around fork */
 void torture_cohort_unlock(void);
