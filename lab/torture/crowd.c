@@ -186,7 +186,7 @@ static void come_and_go(unsigned count, uint64_t *rng)
 		}
 		for (i = 0; i < n; i++)
 			pthread_join(made[i].thread, NULL);
-		/* Where callbacks are left to the program, somebody has to. */
+		/* Run the callbacks where the library leaves that to the program. */
 		if (count % POLL_EACH < AT_ONCE)
 			lull_reclaim_poll(SIZE_MAX, 0);
 	}

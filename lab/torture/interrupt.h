@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* From now on SIGINT and SIGTERM are noted. The second one ends the process as if nobody had. */
+/* From now on SIGINT and SIGTERM are noted. The second one ends the process as usual. */
 void torture_catch_interrupts(void);
 bool torture_interrupted(void);
 

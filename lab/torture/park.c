@@ -45,7 +45,7 @@ bool torture_park_all(void)
 	while (!torture_stopped() && !all) {
 		struct timespec soon;
 
-		/* Whoever fails tells nobody here. */
+		/* Wake up now and then: a failure is not signalled here. */
 		clock_gettime(CLOCK_REALTIME, &soon);
 		soon.tv_nsec += PARK_NS;
 		soon.tv_sec += soon.tv_nsec / 1000000000;

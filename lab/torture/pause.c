@@ -7,7 +7,7 @@
 
 #include <lull/reclaim.h>
 
-/* Stop everybody, and look. */
+/* Stop all threads, and look. */
 void torture_pause_all(void)
 {
 	if (torture_park_all()) {

@@ -167,8 +167,8 @@ static void on_abort(int signal)
 }
 
 /*
- * Threads that exit while they hold something are meant to, and so are backlogs over a limit that was
- * set for that; counts that go wrong are not; all else is for people.
+ * Judge a message of the library. Threads exit while they hold something on purpose, and backlogs exceed a limit that
+ * was set for that; counts and locks must not go wrong; all else is for people.
  */
 static void on_message(const char *line)
 {

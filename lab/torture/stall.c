@@ -16,10 +16,10 @@
 #define NAME "torture-stall"
 #define REPORT_PART 4u /* the library reports after such a part of the stall */
 #define PATIENCE_MS 5000u /* where there are too few processors for a wait to begin in time */
-#define QSBR_MS 500u   /* nobody is silent for so long unless it has forgotten */
+#define QSBR_MS 500u   /* a thread is silent for so long only if it has forgotten */
 
 static struct {
-	uint32_t tid; /* who sleeps; 0: nobody */
+	uint32_t tid; /* of the sleeper; 0: none sleeps */
 	uint32_t named;
 	uint64_t began_ns, rounds, late_ns; /* the latest report, less the time that it is due after */
 	struct element *element;
@@ -99,7 +99,7 @@ static void stall_once(struct torturer *t)
 	stall.rounds++;
 }
 
-/* No signals, and nobody moves it: it sleeps. */
+/* Without signals, and not moved between CPUs: it sleeps. */
 void *torture_staller(void *arg)
 {
 	struct torturer *t = arg;

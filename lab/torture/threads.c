@@ -228,7 +228,7 @@ static void child_barrier(void)
 			     lull_load_relaxed(&child.called), CHILD_CALLBACKS);
 }
 
-/* Nothing waits any more, so nobody has anything to do. */
+/* Check that the reclaimer idles when nothing waits any more. */
 static void child_idles(void)
 {
 	struct lull_reclaim_counts before, after;
@@ -248,7 +248,7 @@ static _Noreturn void child_main(struct torturer *t, int fd)
 {
 	torture.in_child = true;
 	torture.child_fd = fd;
-	/* Alone, but for the reclaimer, which is there as soon as somebody needs it. */
+	/* The child has this thread, and the reclaimer as soon as it is needed. */
 	if (lull_thread_count() > 2)
 		torture_fail("%u threads are registered", lull_thread_count());
 	if (torture.flavor->child)

@@ -8,20 +8,19 @@
  * is more than 1 old has seen a grace period begin and end while it was reading: that is the
  * error. At TORTURE_AGES the element goes back to the pool.
  *
- * Three more things are watched. A mailbox per updater: a section that sees what was written
- * after a grace period must also see what was written before it, in whatever order it looks.
- * Blocks of malloc memory that are retired with lull_rcu_free(): they must stay what they are.
- * And what an element contains, written plainly before it is published.
+ * Three more things are watched. A mailbox per updater: a section that sees what was written after a grace period must
+ * also see what was written before it, in whatever order it looks. Blocks of malloc memory that are retired with
+ * lull_rcu_free(): they must not change. And the contents of an element, written plainly before it is published.
  *
- * Hazard pointers, simple ones, and the bridge are tortured with the same pipe. There an element is
- * older with each wait for the readers of this one element that ends, and a reader holds it from
- * the protection to the release, wherever and by whomever that is.
+ * Hazard pointers, simple ones, and the bridge are tortured with the same pipe. There an element is older with each
+ * wait for the readers of this one element that ends, and a reader holds it from the protection to the release,
+ * wherever that is and whichever thread does it.
  *
  * Counts are tortured with objects of their own: torture_count.h; so are mutexes: torture_mutex.h;
  * so is the hash table: torture_hash.h.
  *
- * From time to time everybody pauses. Then nobody holds anything, everything must have come home, and
- * limits and lack of memory can be met without anybody in the way (torture/limits.c).
+ * From time to time all threads pause. Then no thread holds anything, each element must be back in its place, and
+ * limits and lack of memory can be tried with no thread in the way (torture/limits.c).
  */
 #ifndef LULL_LAB_TORTURE_H
 #define LULL_LAB_TORTURE_H
@@ -41,8 +40,8 @@
 #define TORTURE_LINE 128      /* two cache lines, as in bench.h */
 
 /*
- * ThreadSanitizer ends a child that makes threads; AddressSanitizer leaves it with locks that
- * nobody holds. Both need more address space than there is memory.
+ * ThreadSanitizer ends a child that makes threads; AddressSanitizer leaves it with locks whose owners are gone. Both
+ * need more address space than there is memory.
  */
 #if defined(LULL__TSAN) || defined(__SANITIZE_ADDRESS__)
 #define TORTURE_HAS_SANITIZER true
@@ -151,7 +150,7 @@ struct torturer {
 	uint32_t tid;
 	pthread_t thread;
 	uint64_t rng;
-	uint64_t handler_rng; /* the handler interrupts whoever uses the other one */
+	uint64_t handler_rng; /* the handler interrupts users of the other one */
 	struct torture_tally tally, handler_tally;
 	uint64_t work; /* rounds of whatever it does; whether it moves */
 	uint64_t waits; /* which of its waits for readers it is in; 0: none (torture/hang.c) */
@@ -253,7 +252,7 @@ struct torture_flavor {
 
 	void *(*releaser)(void *);	 /* a thread that goes on in pauses */
 	void (*change)(uint64_t *rng);	 /* settings, now and then */
-	void (*settle)(void);		 /* everybody pauses, but the releaser */
+	void (*settle)(void);		 /* all threads pause, but the releaser */
 	void (*check)(const char *when); /* and after the barrier that follows */
 
 	/* Functions of a flavor with something other than the pipe. */
@@ -340,7 +339,7 @@ void torture_add_tally(struct torture_tally *to, const struct torture_tally *fro
 void torture_pool_init(void);
 void torture_pool_lock(void); /* around fork */
 void torture_pool_unlock(void);
-/* With everybody paused and after a barrier: each element is published or in the pool. */
+/* Check that each element is published or in the pool. Called after a barrier, while all threads pause. */
 void torture_pool_check(const char *when);
 void torture_pool_free(void);
 struct element *torture_pool_get(void); /* NULL: none is left */
@@ -392,17 +391,17 @@ void torture_rcu_wait_for(struct element *e);
 void torture_linger(uint64_t *rng);
 void torture_read_init(void);
 /*
- * Stores that take the memory a long time. The next ones, a thread's RCU word or a hazard pointer
- * among them, wait behind them in the processor's store buffer, while loads go ahead: only a fence,
- * one's own or somebody else's heavy one, makes up for that.
+ * Make stores that take the memory a long time. The next ones, a thread's RCU word or a hazard pointer among them, wait
+ * behind them in the processor's store buffer, while loads go ahead: only a fence, the thread's own or another one's
+ * heavy fence, makes up for that.
  */
 void torture_fill_store_buffer(uint64_t *rng);
 
 /* ---- torture/drop.c: memory that a callback frees --------------------------------------------- */
 
 /*
- * Memory that a callback frees: that runs twice, if it does, over something that still says that it
- * has run. Of a fault the memory is kept, so that it does.
+ * Memory that a callback frees. It notes that the callback ran, so that a second run is found; with a fault in the
+ * library the memory is kept for that.
  */
 struct torture_drop {
 	struct lull_rcu_head head;
@@ -418,7 +417,7 @@ void torture_drop_free(struct torture_drop *d);
 
 /* Defer some things, for others to see to. */
 void torture_leave_debris(uint64_t *rng);
-/* After a barrier, with everybody paused: all of it must be gone. */
+/* Check that all of it is gone. Called after a barrier, while all threads pause. */
 void torture_debris_check(const char *when);
 
 #endif

@@ -21,7 +21,7 @@ struct jsonout;
  * exit 2.
  */
 struct jsonout *jsonout_open(const struct options *opt);
-/* Adds members to "machine", where somebody knows more of it; peers_load() sets it. */
+/* Function that adds members to "machine"; set by peers_load(), which knows more about it. */
 extern void (*jsonout_more)(json_t *machine);
 /*
  * Adds one result row: {"scheme","threads","metric","unit","min","median","max"}. metric says what

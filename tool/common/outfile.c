@@ -92,7 +92,7 @@ struct outfile *outfile_open(const char *option, const char *path)
 	out->path = options_printf("%s", path);
 	if (replace)
 		out->temporary = options_printf("%s.tmp", path);
-	/* A signal comes before the file is there, or when the handler knows of it. */
+	/* Block signals: one comes before the file exists, or after the handler knows the file. */
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &saved);
 	out->file = fopen(out->temporary ? out->temporary : path, "we");

@@ -116,10 +116,7 @@ static void say_reader_fences(struct report *r)
 	}
 }
 
-/*
- * A sibling thread that computes on the second CPU, so that a heavy fence has somebody to
- * interrupt.
- */
+/* A sibling thread that computes on the second CPU, so that a heavy fence has a thread to interrupt. */
 struct sibling {
 	pthread_t thread;
 	uint32_t running, stop;

@@ -77,8 +77,8 @@ static void say_membarrier(struct report *r)
 /* ---- rseq, futex, robust lists --------------------------------------------------------------- */
 
 /*
- * Ask the library whether @oracle would work in this process: 0, -ENOTSUP, or -EINVAL when it was built without.
- * What it has chosen stays.
+ * Ask the library whether @oracle would work in this process: 0, -ENOTSUP, or -EINVAL when it was built without. The
+ * choice of the process stays.
  */
 static int try_oracle(const char *oracle)
 {

@@ -65,7 +65,7 @@ def leave_nothing_behind():
     name = "LULL_TEST_RUNNER"
     os.environ.pop(name, None)
     mark = uuid.uuid4().hex
-    # In a session of its own; the pipe to it is inherited by nobody, so that it ends with this process.
+    # In a session of its own; no other process inherits the pipe to it, so that it ends with this process.
     keeper = subprocess.Popen([sys.executable, "-B", os.path.join(os.path.dirname(os.path.abspath(__file__)), "keeper.py"),
                                name + "=" + mark], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL, start_new_session=True)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lull top: another process's page of stats.h, read, doubted, and shown.
+ * lull top: another process's page of stats.h, read, checked, and shown.
  *
- * find.c reads it, check.c says whether it can be one, figures.c makes rates and latencies of two
- * samples, thread.c asks /proc who the threads are; lines.c and json.c put it in words for people
- * and programs, screen.c on a terminal. Nothing that comes from the process is trusted, its
- * threads' names included: it may be broken, which is why somebody looks, or mean.
+ * find.c reads it, check.c says whether it can be one, figures.c makes rates and latencies of two samples, thread.c
+ * asks /proc who the threads are; lines.c and json.c put it in words for people and programs, screen.c on a terminal.
+ * Nothing that comes from the process is trusted, its threads' names included: it may be broken, which is why a user
+ * looks at it, or hostile.
  */
 #ifndef LULL_TOOL_TOP_H
 #define LULL_TOOL_TOP_H
@@ -104,7 +104,7 @@ struct top_backlog {
 };
 
 struct top_thread {
-	uint32_t tid; /* 0: nobody in particular */
+	uint32_t tid; /* 0: no thread in particular */
 	bool gone;
 	char name[64];	/* as it is: any bytes; "?": not known */
 	char state;	/* the kernel's letter; 0: not known */
@@ -189,7 +189,7 @@ char *top_told(const struct top_view *view);
 const char *top_screen_open(void);
 void top_screen_close(void);
 void top_screen_show(const struct top_view *view, double interval_s);
-/* Waits this long, or for a key. False: somebody wants to leave. */
+/* Wait this long, or for a key. False: the user wants to leave. */
 bool top_screen_wait(double seconds);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which probes an ELF file contains: its section .note.stapsdt has a note for each place. The file is
- * somebody else's, so nothing in it is believed before it is checked.
+ * Which probes an ELF file contains: its section .note.stapsdt has a note for each place. The file is not ours, so
+ * nothing in it is trusted before it is checked.
  */
 #include <elf.h>
 #include <fcntl.h>

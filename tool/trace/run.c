@@ -38,7 +38,7 @@ static void read_name(pid_t pid, char *name, size_t size)
 	free(path);
 }
 
-/* A descriptor tells also of a process that nobody has waited for yet. */
+/* Return whether the process has ended; true even if its parent has not waited for it yet. */
 static bool is_gone(int pidfd)
 {
 	struct pollfd gone = { .fd = pidfd, .events = POLLIN };
@@ -173,13 +173,13 @@ int trace_run(const struct trace_order *order, pid_t pid, struct trace_files *fi
 	struct outfile *out;
 	int status, pidfd;
 
-	/* From here on it is this process, whoever gets its number after its end. */
+	/* From here on it is this process, even if another gets its number after its end. */
 	pidfd = order->run ? -1 : open_process(pid);
 	out = outfile_open("--json", order->json_path);
 	trace_files_find(files, order, pid);
 	if (!order->run)
 		check_process(pidfd, pid);
-	/* Until now a signal ended all at once, and the file with it. */
+	/* Until here a signal ended lull at once, and removed the file. */
 	trace_catch_signals();
 	status = trace(order, pid, pidfd, files, out, command);
 	outfile_free(out);

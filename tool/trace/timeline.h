@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The events of a timeline: JSON in the trace event format, which ui.perfetto.dev and chrome://tracing
- * open. What has two ends is written when both are known, so it has both, whatever got lost.
+ * The events of a timeline: JSON in the trace event format, which ui.perfetto.dev and chrome://tracing open. An event
+ * with two ends is written when both are known, so it has both, even if records were lost.
  */
 #ifndef LULL_TOOL_TIMELINE_H
 #define LULL_TOOL_TIMELINE_H

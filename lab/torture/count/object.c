@@ -265,8 +265,8 @@ static void confirmed(struct lull_percpu_ref *ref)
 }
 
 /*
- * Half of the time with one more reference, so that the shadow tells of a release in the kill. Of a
- * fault it has to tell before the library does.
+ * Kill @o, half of the time with one more reference, so that the shadow shows a release in the kill. With a fault
+ * always, because the torture has to report it before the library does.
  */
 void torture_counted_kill(struct counted *o, bool confirm)
 {

@@ -174,7 +174,7 @@ static void do_something(struct count_hold *h, uint64_t *rng)
 	}
 }
 
-/* Several at a time, let go in any order. */
+/* Hold several references at a time, and put them in any order. */
 void torture_count(struct torturer *t)
 {
 	struct count_hold hold[HOLDS_MOST];
@@ -325,8 +325,8 @@ void torture_count_die(struct torturer *t)
 /* ---- duels ----------------------------------------------------------------------------------- */
 
 /*
- * Short and always the same, on what updater 0 changes most. What the barrier of a kill is for: an
- * addition waits in the store buffer after it saw no mark.
+ * Try what the barrier of a kill is for: an addition waits in the store buffer after it saw no mark. Short and always
+ * the same, on the object that updater 0 changes most.
  */
 static void duel_for_new(struct torturer *t)
 {
@@ -348,7 +348,7 @@ static void duel_for_new(struct torturer *t)
 	}
 }
 
-/* Gets and puts by who holds it need no look at the shadow in between. */
+/* A holder may get and put without a look at the shadow in between. */
 static void duel_while_held(struct torturer *t)
 {
 	struct counted *o = promote((unsigned)torture_random(&t->rng, COUNT_PLACES / 2));

@@ -7,9 +7,9 @@
  * others has one updater, which inserts and removes it and says so in the key's turn. A reader that finds
  * a turn the same before and after its lookup knows what the lookup had to say: there, or not there.
  *
- * What is taken out is spoilt when it is freed, by a grace period or, where readers may keep it by a
- * hazard pointer, by the bridge, and lies in a ring for a while, so that late accesses are seen. In a
- * pause the table must have exactly the keys that its updaters left there.
+ * An item that is taken out is freed after a grace period or, where readers may keep it by a hazard pointer, by the
+ * bridge. It is spoilt then and lies in a ring for a while, so that late accesses are seen. In a pause the table must
+ * have exactly the keys that its updaters left there.
  */
 #ifndef LULL_LAB_TORTURE_HASH_H
 #define LULL_LAB_TORTURE_HASH_H

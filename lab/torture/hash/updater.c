@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lull torture: who changes the hash table, and what must be in it when nobody does. See torture_hash.h. */
+/* lull torture: updaters of the hash table, and checks for when no thread updates. See torture_hash.h. */
 #include "torture/hash/torture_hash.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ static void doing(enum hash_form form)
 
 /* ---- updates of one key, by its updater alone ------------------------------------------------ */
 
-/* The turn moves on; what was done before is seen by whoever sees it. */
+/* Move the turn on. A thread that sees the new turn sees what was done before it. */
 static void next_turn(uint32_t key)
 {
 	lull_store_release(&torture_hashes.key[key].turn, torture_hashes.key[key].turn + 1);
@@ -153,7 +153,7 @@ void *torture_hash_updater(void *arg)
 	return torture_rounds(t, &torture.active_updaters, update);
 }
 
-/* ---- when nobody updates --------------------------------------------------------------------- */
+/* ---- when no thread updates --------------------------------------------------------------------- */
 
 void torture_hash_init(void)
 {
@@ -204,7 +204,7 @@ void torture_hash_check(const char *when)
 
 /* ---- forked children ------------------------------------------------------------------------- */
 
-/* With something that was found in hand; the child goes on with it. */
+/* Fork in a section with an item in hand; the child goes on with it. */
 pid_t torture_hash_fork(struct torturer *t)
 {
 	uint32_t key = (uint32_t)torture_random(&t->rng, HASH_STEADY);

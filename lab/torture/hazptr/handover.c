@@ -96,7 +96,7 @@ void torture_hand_over(struct torturer *t)
 {
 	struct handed *h;
 
-	/* Racy; nobody depends on the number. */
+	/* Racy, but the exact number does not matter. */
 	if (lull_load_relaxed(&hands.waiting) >= WAITING_MOST)
 		return;
 	h = options_alloc(1, sizeof(*h));

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lull torture: one object that a reader of hazptr or bridge takes hold of, in all ways there are, and
- * lets go. See torture.h.
+ * lull torture: one object that a reader of hazptr or bridge holds, in all ways there are, and releases. See torture.h.
  */
 #include "torture/hazptr/torture_hazptr.h"
 

@@ -32,7 +32,7 @@ void *torture_grip_by_slot(struct grip *g, unsigned nr, uint64_t *rng);
 /* Note the contents of the object, which are older than its publication and must not change. */
 void torture_grip_note(struct grip *g);
 void torture_grip_check(const struct grip *g, struct torture_tally *tally, const char *where);
-/* The last check, and let go. */
+/* Check a last time, and release. */
 void torture_grip_end(struct grip *g, struct torture_tally *tally, uint64_t *rng, const char *where);
 void torture_keep(struct torturer *t);
 void torture_keep_shortly(struct torturer *t, const char *where);

@@ -261,7 +261,7 @@ static void age_with_timeout(struct retirer *r)
 	}
 }
 
-/* All that was removed and is in [first, last) when nobody has anything of that any more. */
+/* Make the removed elements in [first, last) older by one, after a wait until no thread has any of these. */
 static void age_range(struct retirer *r)
 {
 	uint64_t *rng = &r->t->rng;

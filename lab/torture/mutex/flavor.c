@@ -41,7 +41,7 @@ static void mutex_once(struct torturer *t, const char *where)
 	torture_mutex_drop(&l->m, &l->watch);
 }
 
-/* One in the other, in the order in which everybody takes them. */
+/* Take one lock within another, in the order that all threads keep. */
 static void two_at_a_time(struct torturer *t)
 {
 	unsigned outer = (unsigned)torture_random(&t->rng, MUTEX_LOCKS - 1);

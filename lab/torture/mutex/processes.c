@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lull torture: processes that share locks. Those that come for the robust one are killed at any moment; those
- * that come for the plain one end by themselves. See torture_mutex.h.
+ * lull torture: processes that share locks. Users of the robust one are killed at any moment; users of the plain one
+ * end by themselves. See torture_mutex.h.
  */
 #include "torture/mutex/torture_mutex.h"
 
@@ -19,7 +19,7 @@
 #include "common/options.h"
 
 #define PROCESSES 3u
-#define LIFE_NS 20000000u /* of one that nobody kills, because who should waits for the lock */
+#define LIFE_NS 20000000u /* of a process that is not killed, because its killer waits for the lock */
 #define VISITS 500u
 
 /* In memory that all processes share. Updaters take turns. */

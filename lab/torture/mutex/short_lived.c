@@ -143,7 +143,7 @@ static void end_place(struct meeting *meeting, struct place *p)
 	free(old);
 }
 
-/* By who has the lock and is through with it. */
+/* Leave the meeting. The caller has the lock and is done with it. */
 static void leave(struct meeting *meeting, struct place *p)
 {
 	bool last = --p->left == 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lull torture: who looks whether everybody who sleeps for a lock will be woken. See torture_mutex.h. */
+/* lull torture: a thread that checks whether every sleeper for a lock will be woken. See torture_mutex.h. */
 #include "torture/mutex/torture_mutex.h"
 #include "torture/run.h"
 
@@ -21,13 +21,13 @@
 #define LOOKS 3u
 #define HOW 48u
 
-/* So many turns, and so much time: then somebody who sleeps has been passed over. */
+/* Turns and seconds of others after which a sleeper has been passed over. */
 #define TURNS_MOST 1000000u
 #define TURNS_S 20u
 
 /* One call of a thread. In memory that forked processes share. */
 struct mutex_op {
-	uint64_t who;	/* process and thread, claimed in one; 0: nobody's */
+	uint64_t who;	/* process and thread, claimed in one; 0: free */
 	uint32_t epoch; /* counts who it was */
 	struct mutex_watch *watch;
 } __attribute__((aligned(32)));
@@ -128,8 +128,8 @@ static bool ask(const struct mutex_op *op, const char *file, char *line, size_t 
 }
 
 /*
- * It may be in a futex call and not sleep there: when it was woken, and its own memory is not at hand because
- * another thread forks. Such waits are uninterruptible.
+ * A thread may be in a futex call and not sleep in it: it was woken, and waits for its own memory because another
+ * thread forks. Such waits are uninterruptible.
  */
 static bool sleeps(const struct mutex_op *op)
 {
@@ -170,7 +170,7 @@ static void look_at_word(struct look *look, const struct mutex_watch *watch)
 	look->ready = watch->ready ? lull_load_relaxed(watch->ready) : 0;
 }
 
-/* False: somebody is awake. */
+/* Look at all callers of the lock. False: one of them is awake. */
 static bool look_at(struct look *look, const struct mutex_watch *watch)
 {
 	unsigned i;

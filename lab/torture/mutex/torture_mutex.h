@@ -2,19 +2,17 @@
 /*
  * lull torture: how the mutex is tortured.
  *
- * Each lock guards a pair of plain numbers. They are equal whenever nobody has the lock; who has it
- * makes them differ for a while; and in a pause they are as large as the lock was taken often.
- * Readers lock in all ways there are, and take tokens, for which they wait with a condition
- * variable. Updaters arrange meetings: threads on stacks of the torture's own that lock, wait for a
- * broadcast, are cancelled, or exit under the eyes of those who wait for them; the last one frees the
- * lock; and processes that are killed. Stacks are not to be read once their thread was joined, so
- * that a waiter who looks at a thread that is gone is seen.
+ * Each lock guards a pair of plain numbers. They are equal whenever the lock is free; its owner makes them differ for a
+ * while; and in a pause they are equal to the number of times that the lock was taken. Readers lock in all ways there
+ * are, and take tokens, for which they wait with a condition variable. Updaters arrange meetings: threads on stacks of
+ * the torture's own that lock, wait for a broadcast, are cancelled, or exit while others wait for them; the last one
+ * frees the lock. They also start processes that are killed. A stack cannot be read once its thread was joined, so that
+ * a waiter that looks at a thread that is gone is found.
  *
- * A wake-up that is lost is found without a clock. Who is about to call the library says so, and of
- * which lock. If all who are in a call that concerns a lock sleep in the kernel and have not moved
- * from one look to the next, nobody is on the way to wake anybody: then the word must say that the lock
- * is held and that somebody waits, and name a thread that is there. How fast the machine is does not
- * matter; who is slow does not sleep.
+ * A wake-up that is lost is found without a clock. A thread that is about to call the library says so, and for which
+ * lock. If all threads in a call for one lock sleep in the kernel and have not moved from one look to the next, none of
+ * them is about to wake another: then the word must say that the lock is held and that a thread waits, and name an
+ * owner that exists. The machine's speed does not matter: a slow thread does not sleep.
  */
 #ifndef LULL_LAB_TORTURE_MUTEX_H
 #define LULL_LAB_TORTURE_MUTEX_H
@@ -27,14 +25,14 @@
 /* Facts about a lock for the threads that watch it. Never freed: it outlives the lock's own memory. */
 struct mutex_watch {
 	const uint32_t *word; /* NULL: there is no lock any more */
-	const uint32_t *ready; /* of a lock with a condition; not 0: nobody has to wait for it */
+	const uint32_t *ready; /* of a lock with a condition; not 0: no thread has to wait for it */
 	bool is_shared;	       /* by processes */
 	/*
 	 * Time after which waiters look for themselves: a thread that should have woken them may have died, and no
 	 * wake-up is lost if they look within this time, or the kernel wakes them. 0: no thread dies.
 	 */
 	uint32_t heal_us;
-	uint32_t entries;      /* times it was taken; written by who has it */
+	uint32_t entries;      /* times it was taken; written by the owner */
 };
 
 #define MUTEX_HEAL_US 1000000u /* waiters for a robust lock look again long before */

@@ -124,8 +124,8 @@ static void flag_called(struct lull_rcu_head *head)
 }
 
 /*
- * A callback of one's own, and a barrier for it. Not on the stack: a forked child runs the callback
- * too, and gives the stacks of threads that it has not to others.
+ * Defer a callback, and wait for it with a barrier. Its head is not on the stack: a forked child runs the callback,
+ * too, and gives the stacks of threads that it does not have to others.
  */
 static void barrier_grace_period(struct updater *u, bool drain)
 {
@@ -180,8 +180,8 @@ static struct torture_slot *any_slot(struct updater *u)
 }
 
 /*
- * A cookie for each element that is removed, and nobody waits. Goes on until the first one is over: if new cookies
- * kept old ones from that, it would hang.
+ * Take a cookie for each element that is removed, without a wait, until the first cookie is over. If new cookies kept
+ * old ones from ending, this would hang.
  */
 static void stream_of_cookies(struct updater *u)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lull torture: readers, updaters, threads and children of shazptr. What is named is either the
- * place where an element is found, or the element. See torture.h.
+ * lull torture: readers, updaters, threads and children of shazptr. A name is either the place where an element is
+ * found, or the element. See torture.h.
  */
 #include "torture/flavors.h"
 #include "torture/torture.h"

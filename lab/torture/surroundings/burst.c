@@ -121,7 +121,7 @@ static void compare(size_t before, unsigned registered, unsigned made)
 			     lull_thread_count(), registered);
 }
 
-/* In one section after the other: visitors may wait for it. */
+/* Be in one section after the other, which visitors may wait for. */
 static void *stand_in_sections(void *arg)
 {
 	uint32_t *over = arg;

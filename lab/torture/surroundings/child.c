@@ -23,7 +23,7 @@
 
 /* Text from a pipe. What does not fit is read and thrown away. */
 struct stream {
-	int fd; /* -1: nobody reads it */
+	int fd; /* -1: it is not read */
 	size_t len;
 	char text[TEXT_BYTES];
 };
@@ -164,7 +164,7 @@ static void serve(void)
 	struct pollfd poll_fd = { .fd = out.fd, .events = POLLIN };
 
 	poll(&poll_fd, 1, LOOK_MS);
-	/* An end of the pipe that everybody has closed is always ready. */
+	/* A pipe whose other end is closed everywhere is always ready. */
 	if (poll_fd.revents & POLLHUP)
 		torture_sleep_us(1000 * LOOK_MS / 2);
 	drain_both();
@@ -226,7 +226,7 @@ static bool is_expected(const char *line)
 	return false;
 }
 
-/* "" when there is nothing on standard error that nobody expects. */
+/* Find the first line on standard error that is not expected; "": there is none. */
 static void odd_line(char *text, size_t size)
 {
 	char *line, *rest = err.text;
@@ -282,7 +282,7 @@ static void judge_output(struct wild_end *end)
 	}
 }
 
-/* Whatever it forked has to be gone with it; what is left comes to its grandparent. */
+/* Children of the round must have ended with it; those that are left become this process's. */
 static void judge_rest(struct wild_end *end)
 {
 	unsigned left = 0;

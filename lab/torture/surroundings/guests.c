@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lull torture --flavor wild: the library's own threads, whoever it was that needed them first. They are known by
- * their names, and compared with what a process without anything unusual has. See surroundings.h.
+ * lull torture --flavor wild: the library's own threads, whichever thread needed them first. They are known by their
+ * names, and compared with those of an ordinary process. See surroundings.h.
  */
 #include "torture/surroundings/surroundings.h"
 

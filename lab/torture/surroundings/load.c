@@ -172,7 +172,7 @@ static void stream(void)
 	lull_store_release(&streaming, 0u);
 }
 
-/* With nobody else at work: whoever waits for a grace period helps those who poll. */
+/* Run the streams while nothing else is at work: a thread that waits for a grace period helps those that poll. */
 void wild_cookies(void)
 {
 	static char not_first;

@@ -19,7 +19,7 @@
 
 static struct rlimit processes, space;
 
-/* Root has no limit of processes. To be somebody else takes the signal at the parent's death away. */
+/* Become another user, because root has no limit of processes. This also drops the signal at the parent's death. */
 void wild_become_limited(void)
 {
 	uid_t user = NOBODY + (uid_t)(torture.seed % NOBODIES);

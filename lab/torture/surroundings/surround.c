@@ -102,7 +102,7 @@ static void surround_environment(wild_set set, uint64_t seed, uint64_t *rng)
 	setenv("LULL_WILD_SEED", number, 1);
 }
 
-/* Whoever wrote the last byte did not wait, and whoever writes the next one does. */
+/* Fill the pipe to the last byte: the next write waits. */
 static void fill(int fd)
 {
 	static const char some[4096];

@@ -3,13 +3,13 @@
  * lull torture --flavor wild: what its parts share.
  *
  * The library as a guest in processes that are not nice to it: limits, sandboxes, calls that fail, a standard error
- * that nobody reads, first users with odd priorities, bursts of threads, forks, ends of every kind.
+ * that is not read, first users with odd priorities, bursts of threads, forks, ends of every kind.
  *
  * A supervisor runs rounds, one after the other. Each is lull-lab again, in a process of its own, under a set of
  * conditions that is drawn. A round uses everything that the library has for a moment, checks that nothing was freed
  * early, that all callbacks have run and that memory is as before, and ends. The supervisor judges what it sees from
- * outside: a round that does not end, dies, exits with a wrong status, or says on standard error what nobody expects.
- * What a round drew follows from its seed, which is printed, and its conditions can be given: so it can be repeated.
+ * outside: a round that does not end, dies, exits with a wrong status, or says something unexpected on standard error.
+ * A round's draws follow from its seed, which is printed, and its conditions can be given: so it can be repeated.
  *
  * A condition says for itself whether it took effect. One that never does, over many rounds, is a failure, too.
  */
@@ -195,7 +195,7 @@ void wild_cookies(void);
 
 /* ---- burst.c -------------------------------------------------------------------------------------- */
 
-/* Threads come and go; with nobody else at work, memory is as before. */
+/* Threads come and go; with nothing else at work, memory is as before. */
 void wild_burst(uint64_t *rng);
 
 /* ---- forks.c --------------------------------------------------------------------------------------- */

@@ -2,8 +2,8 @@
 /*
  * failing.c - a library to preload: calls of liblull.so fail now and then; those of the program succeed.
  *
- * LULL_WILD_FAIL is "malloc:8,threads:2,mmap:4,membarrier:8": one call in so many fails, drawn from LULL_WILD_SEED.
- * Whose call it is, its return address tells.
+ * LULL_WILD_FAIL is "malloc:8,threads:2,mmap:4,membarrier:8": one call in so many fails, drawn from LULL_WILD_SEED. The
+ * return address tells whose call it is.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -146,7 +146,7 @@ void lull_wild_relent(void)
 
 /* ---- the calls ------------------------------------------------------------------------------- */
 
-/* ISO C has no conversion for it. */
+/* Find the real function. ISO C has no conversion for it, hence memcpy(). */
 static void find(void *real, const char *name)
 {
 	void *found = dlsym(RTLD_NEXT, name);
