@@ -22,7 +22,10 @@
 
 /* ---- figures --------------------------------------------------------------------------------- */
 
-/* How much @lock gets done against @than in one case, round by round; median 0 where one of the two was not measured. */
+/*
+ * Return the work that @lock gets done, divided by @than's, in one case, round by round; median 0: one was not
+ * measured.
+ */
 static struct choose_ratio times_in(const struct choose_locks *in, size_t lock, size_t than, size_t at)
 {
 	return choose_ratio(&in->lock[than].section[at], &in->lock[lock].section[at]);
@@ -164,7 +167,7 @@ static size_t easiest_level(const struct choose_locks *in, const struct choose_l
 	return best;
 }
 
-/* Whoever might be level, and would be named then. */
+/* Mark the locks that might be level with the best one and are easier, so that they would be named then. */
 static bool find_close(const struct choose_locks *in, struct choose_lock_verdict *v)
 {
 	bool found = false;
@@ -344,7 +347,7 @@ static void add_longer(struct lock_text *t, const struct choose_locks *in, doubl
 	add(t, "where sections take %s (%.2f x)", units_time(in->longer_ns).text, times);
 }
 
-/* Where it pays beside that, and where it does not. */
+/* Tell where else the lock pays, and where it does not. */
 static void tell_else(struct lock_text *t, const struct choose_locks *in,
 		      const struct choose_lock_verdict *v)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How two figures compare that were measured in the same rounds; see choose.h. */
+/* Ratio of two figures that were measured in the same rounds; see choose.h. */
 #include <math.h>
 #include <stdlib.h>
 

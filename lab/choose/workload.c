@@ -20,7 +20,7 @@
 
 /* ---- figures --------------------------------------------------------------------------------- */
 
-/* Where in what was measured, and for whom. */
+/* Point among the measured ones, and the demands of the readers. */
 struct place {
 	enum choose_axis axis;
 	size_t point;
@@ -219,7 +219,7 @@ static void look(const struct choose_work *w, struct choose_verdict *v, enum cho
 			still = place.point;
 			continue;
 		}
-		/* Where the named one was not measured nothing is claimed. */
+		/* Claim nothing where the named way was not measured. */
 		if (at(w, v->pick.best, &place)->ns > 0 &&
 		    (p.outcome == CHOOSE_WINNER || p.outcome == CHOOSE_LEVEL))
 			v->change[v->changes++] =

@@ -103,7 +103,7 @@ static void tell_names(struct sentences *s, const bool *marked)
 	}
 }
 
-/* Why that one of those that are level. */
+/* Tell why @best is named among those that are level. */
 static void tell_easiest(struct sentences *s, const bool *level, size_t best)
 {
 	size_t i;
@@ -358,7 +358,7 @@ static void tell_change(struct sentences *s, const struct choose_change *c)
 	tell_easiest(s, c->pick.level, then);
 }
 
-/* Where else it was measured with the same answer. */
+/* Tell where else the same answer was measured. */
 static void tell_unchanged(struct sentences *s)
 {
 	const struct choose_verdict *v = s->verdict;

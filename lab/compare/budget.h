@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How much of the time that was given each part of `lull compare` gets. */
+/* Shares of the given time for the parts of `lull compare`. */
 #ifndef LULL_LAB_BUDGET_H
 #define LULL_LAB_BUDGET_H
 

@@ -381,7 +381,7 @@ static double seconds_for(struct settings *s, size_t part)
 				  PARTS);
 }
 
-/* Whether there is time left for @part, and how much; if not, it is among those that are named. */
+/* Return whether there is time left for @part, and set @seconds to it; if not, add @part to those left out. */
 static bool has_time(struct compare *data, struct settings *s, size_t part, double *seconds)
 {
 	*seconds = seconds_for(s, part);

@@ -68,7 +68,7 @@ static _Noreturn void run_child(struct compare_command *c)
 {
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
-	/* Whoever waits for the results may be killed. */
+	/* End with the process that waits for the results, which may be killed. */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (null < 0 || dup2(null, STDOUT_FILENO) < 0)
 		_exit(1);

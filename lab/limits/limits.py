@@ -88,7 +88,7 @@ def judge_calls(limits, measured):
 
 
 def judge_instructions(limits, machine, measured):
-    """Not more than so many, and not far fewer."""
+    """Check that the instructions are not more than the limits, and not far fewer."""
     for name, row in limits.rows.items():
         if row[machine] is not None and name not in measured:
             raise Wrong(f"limits: instructions of '{name}' on {machine} are not counted")

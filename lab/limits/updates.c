@@ -183,7 +183,7 @@ OPERATION(thread_count, keep(lull_thread_count()))
 OPERATION(stats_page, keep(lull_stats_page()))
 
 static const struct operation list[] = {
-	/* Under POLL, so that no other thread has a part in it. */
+	/* Use POLL, so that no other thread has a part in it. */
 	{ "free_64", NULL, free_64, 0 },
 	{ "free_sized_64", NULL, free_sized_64, 0 },
 	{ "free_sized_64_beside_another", another_thread, free_sized_64, 0 },

@@ -83,7 +83,7 @@ void plot_rows(FILE *to, const struct plot_rows *plot);
 /* The mark as an element of its own, 14 wide, for a line of text. */
 void plot_mark(FILE *to, unsigned mark, unsigned colour);
 
-/* For HTML and SVG alike: <, >, &, " and ' as entities, what is not printed as a space. */
+/* Write text for HTML and SVG: <, >, &, " and ' as entities, unprintable bytes as spaces. */
 void plot_text(FILE *to, const char *text);
 
 #endif

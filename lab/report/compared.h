@@ -47,7 +47,7 @@ struct compare_locks {
 	size_t nr_answers;
 };
 
-/* Where in threads[] the most are. */
+/* Index of the most threads in threads[]. */
 size_t compare_locks_most(const struct compare_locks *locks);
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -63,7 +63,7 @@ enum compare_family {
 	COMPARE_DEFERRED,    /* readers do not; memory waits for them, or updaters do */
 };
 
-/* How a scheme is drawn. */
+/* Style in which a scheme is drawn. */
 struct compare_style {
 	const char *name;
 	enum compare_family family;

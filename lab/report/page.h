@@ -36,7 +36,7 @@ void out_size(struct report *r, double bytes);
 /* ---- figures: title, caption, picture, table behind a click ---------------------------------- */
 
 void begin_figure(struct report *r, const char *title, const char *caption);
-/* After the picture: opens the table, whose head and rows follow. */
+/* Open the table after the picture; its head and rows follow. */
 void begin_numbers(struct report *r);
 void end_figure(struct report *r);
 

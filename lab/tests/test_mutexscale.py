@@ -36,7 +36,7 @@ class Measured(Case):
 
 class Figures(Measured):
     def test_every_lock(self):
-        """Whatever the list says, unless the machine is said not to have it; no figure is missing."""
+        """Every lock of the list is measured, unless the machine is said not to have it; no figure is missing."""
         listed = [line.split()[0] for line in self.good("mutexscale", "--list").splitlines()]
         listed = [name for name in listed if not name.endswith(":")]
         for name in ("lull-mutex", "lull-mutex-none", "pthread", "pthread-adaptive", "spinlock", "futex", "spin-park"):

@@ -156,7 +156,7 @@ class Dependencies(Case):
         self.assertFalse([name for name in needed if name.startswith(THEIRS)], needed)
 
     def test_who_looks_at_a_process_loads_no_module(self):
-        """Only what measures does; to load a library may mean threads, signals, memory."""
+        """Only the instruments load modules: a library may bring threads, signals, memory."""
         env = {"LULL_PEERS_PATH": self.folder, "LD_DEBUG": "files", "LD_DEBUG_OUTPUT": self.path("loaded")}
         shutil.copytree(PEERS, self.folder, dirs_exist_ok=True)
         self.lull("top", "--once", str(os.getpid()), env=env)

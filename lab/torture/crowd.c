@@ -157,7 +157,7 @@ static size_t resident_bytes(void)
 	return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Without the delays of those who come and go while others run: there are many. */
+/* Live without the delays of the other short-lived threads: there are many of these. */
 static void *short_life(void *arg)
 {
 	struct torturer *t = arg;

@@ -92,7 +92,7 @@ static void meet_hard(void)
 		if (!d)
 			options_fail("out of memory");
 		torture_drop_defer(d, drop_called);
-		/* Not what the library says, which knows of what was done a moment later. */
+		/* Count here: the library's own count is a moment late. */
 		waiting = i + 1 - lull_load_relaxed(&ran);
 		peak = waiting > peak ? waiting : peak;
 	}

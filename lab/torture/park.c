@@ -30,7 +30,7 @@ void torture_pause_point(void)
 	pthread_mutex_unlock(&park.lock);
 }
 
-/* Somebody has to, where callbacks are left to the program: who waits may wait for one. */
+/* Run callbacks where the library leaves that to the program: a waiter may wait for one. */
 void torture_poll_callbacks(void)
 {
 	lull_reclaim_poll(100, 1000000);

@@ -107,7 +107,7 @@ static void join_threads(void)
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-/* Whether it is time for what happens every @every_ns; *at_ns is when it did last. */
+/* Return whether @every_ns have passed since *@at_ns, and set it to now. */
 static bool is_due(uint64_t *at_ns, uint64_t now_ns, uint64_t every_ns)
 {
 	if (now_ns - *at_ns < every_ns)
@@ -155,8 +155,8 @@ static void on_signal(int signal)
 }
 
 /*
- * After what was found the library may have found it, too, and give up. Whoever reads this wants to
- * know what came first.
+ * Print the torture's findings when the library aborts, which may have found the same a moment later: the first finding
+ * matters to the reader.
  */
 static void on_abort(int signal)
 {

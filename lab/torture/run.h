@@ -76,7 +76,7 @@ void torture_short_lived(uint64_t *rng);
 /* ---- torture/limits.c: in a pause ------------------------------------------------------------ */
 
 void torture_limit_init(void);
-/* Everybody pauses, and nothing waits. */
+/* Meet the limits. Called while all threads pause and nothing waits. */
 void torture_limit_meet(void);
 void torture_limit_report(void);
 

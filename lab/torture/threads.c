@@ -28,8 +28,8 @@
 static pthread_key_t late_key;
 
 /*
- * From the second round on, when the library's own destructor has run: what the thread still held has ended, it is no
- * longer registered, and the signals go on.
+ * Use the library from the second round of destructors on, when its own has run: what the thread still held has ended,
+ * it is no longer registered, and the signals go on.
  */
 static void late_destructor(void *arg)
 {

@@ -229,10 +229,10 @@ struct torture_flavor {
 	void *(*reader)(void *);
 	void *(*updater)(void *);
 	void (*handler)(struct torturer *t);
-	/* For threads that do something else as well: any use, and a short one. */
+	/* Any use, and a short one, for threads that do something else as well. */
 	void (*use)(struct torturer *t);
 	void (*use_shortly)(struct torturer *t, const char *where);
-	/* Also late in a thread's exit. */
+	/* Waits once; may be called late in a thread's exit. */
 	void (*wait_once)(void);
 	/* More that short-lived threads do; from the second the thread exits. */
 	void (*live)(struct torturer *t);
@@ -276,7 +276,7 @@ void torture_doing(const char *what);
  */
 void torture_wait_begin(void);
 void torture_wait_end(void);
-/* For those whose turn it is not: holding nothing, offline, for a moment. */
+/* Rest for a moment, offline and holding nothing: for threads whose turn it is not. */
 void torture_rest(struct torturer *t);
 void torture_update_delay(struct torturer *t);
 
@@ -289,7 +289,7 @@ void torture_sleep_us(uint64_t us);
 /* End this forked child when @parent ends, which may have ended already. */
 void torture_die_with(pid_t parent);
 
-/* For threads that are made in the run. The seed they get follows from the maker's. */
+/* Prepare a thread that is made in the run. Its seed follows from the maker's. */
 void torture_thread_init(struct torturer *t, const char *role, unsigned index, uint64_t seed);
 /*
  * Signals to the calling thread, up to most_us apart, from here on until timer_stop (by anybody,
@@ -305,7 +305,7 @@ void torture_timer_stop(struct torturer *t);
 void torture_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 uint32_t torture_failed(void); /* how often */
 void torture_print_failures(void);
-/* Not all threads can be had to end after that: report, and end the process. */
+/* Report, and end the process: after a failure not all threads can be made to end. */
 _Noreturn void torture_give_up(void);
 void torture_on_give_up(void (*report)(void)); /* how that reports */
 
@@ -346,7 +346,7 @@ struct element *torture_pool_get(void); /* NULL: none is left */
 void torture_fill_element(struct element *e);
 /* Returns whether that was the last age and it is back in the pool. */
 bool torture_grow_older(struct element *e);
-/* Before its callback is deferred, and at the callback's begin; false: that ran before. */
+/* Call the first before @e's callback is deferred, the second at the callback's begin; false: it ran before. */
 void torture_element_defer(struct element *e);
 bool torture_element_ran(struct element *e);
 struct blob *torture_new_blob(void);

@@ -33,7 +33,7 @@ static void refuse(const char *a, const char *b, const char *c)
 	_exit(2);
 }
 
-/* Where @name, "LULL_X=", is in the environment; NULL: it is not, or is empty. */
+/* Find @name, "LULL_X=", in the environment; NULL: it is not there, or is empty. */
 static char **find_setting(char **envp, const char *name)
 {
 	size_t len = strlen(name);

@@ -233,7 +233,7 @@ static void say_heavy(struct report *r, bool with_sibling)
 
 	bench_progress("doctor: %s", key);
 	h->with_sibling = with_sibling;
-	/* On a thread of its own, because it is pinned. */
+	/* Run on a thread of its own, because it is pinned. */
 	if (pthread_create(&thread, NULL, heavy_main, h))
 		options_fail("cannot make a thread");
 	pthread_join(thread, NULL);

@@ -135,7 +135,7 @@ static void say_rseq(struct report *r)
 	say_slice(r, features, size ? *size : 0);
 }
 
-/* How the kernel answers a wait that must not sleep: EAGAIN where the call exists. */
+/* Return the kernel's answer to a wait that must not sleep: EAGAIN where the call exists. */
 static const char *probe_answer(long result, int expected)
 {
 	if (result < 0 && errno == expected)

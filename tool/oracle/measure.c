@@ -68,7 +68,7 @@ static void say(struct jsonout *json, const char *name, const char *what, double
 	jsonout_stat(json, name, 1, "context_switch", "ns", &stat);
 }
 
-/* From the figures of before to those of now, for each run. */
+/* Return the time per run since @before, and set @before to now. */
 static double ns_since(struct oracle_cost *before, struct bpf_object *object, const char *name)
 {
 	struct oracle_cost now = counted(object, name);

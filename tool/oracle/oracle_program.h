@@ -14,7 +14,7 @@
 
 #include "common/json.h"
 
-/* Where things are pinned. The library looks for the table; the link keeps the program attached. */
+/* Paths of the pinned objects. The library looks for the table; the link keeps the program attached. */
 #define ORACLE_MOUNT "/sys/fs/bpf"
 #define ORACLE_DIR   ORACLE_MOUNT "/lull"
 #define ORACLE_TABLE LULL_MUTEX_TABLE

@@ -36,10 +36,10 @@ SHORT = {
     "doctor": [],
 }
 
-# For what depends on no instrument: the one that is over first, also under a sanitizer.
+# The instrument that is over first, also under a sanitizer, for tests that depend on none.
 QUICK = ["rcuscale", "--seconds", "0.01", "--calls", "10", "--schemes", "rcu", "--what", "synchronize", "--setup", "idle"]
 
-# With any of these an instrument that measured before it looked at its input would not come to its end.
+# With these options an instrument that measured before it looked at its input would not end.
 ENDLESS = {
     "compare": ["--seconds", "86400"],
     "refscale": ["--seconds", "86400"],

@@ -30,7 +30,7 @@ PROBE_H = os.path.join(TOP, "src", "base", "probe.h")
 PROBES = ("section_enter", "section_exit", "gp_start", "gp_end", "batch_start", "batch_end", "scan_start", "scan_end",
           "mutex_wait_start", "mutex_wait_end", "wait_start", "wait_end", "stall")
 
-# Why it cannot be done here, with nothing wrong in it. The last is the C library's text for ENOSYS.
+# Reasons why a trace cannot be had here, with nothing wrong in lull. The last is the C library's text for ENOSYS.
 NOT_HERE = re.compile(rb"this build has no BPF support|the kernel does not accept the program|the kernel shows no uprobes|"
                       rb"cannot attach to probe .*: (Operation not permitted|Permission denied|.* not supported|"
                       rb"Function not implemented)")
@@ -84,7 +84,7 @@ class Timeline(Case):
         self.assertLessEqual({e["tid"] for e in events if e["ph"] != "M"}, named)
 
     def check_nesting(self, slices):
-        """On a thread, of two slices one is within the other, or after it; and none is written before it ends."""
+        """Check that a thread's slices are within, or after, each other; and none is written before it ends."""
         tracks = {}
         for event in slices:
             begin = ns(event["ts"])
@@ -140,7 +140,7 @@ class Probes(Case):
         notes = subprocess.run(["readelf", "-n", LIBRARY], check=True, capture_output=True, text=True).stdout
         found = re.findall(r"Provider: lull\s+Name: (\w+)\s+Location:.*\s+Arguments: *(.*)", notes)
         self.assertEqual({name: len(args.split()) for name, args in found}, expected)
-        # In registers, or constants: other places are not understood by all tracers.
+        # Arguments are in registers, or constants: not all tracers understand other places.
         for name, args in found:
             for arg in args.split():
                 self.assertRegex(arg, r"^-?[1248]@(%\w+|\$-?\d+|[xw]\d+|-?\d+)$", name)
@@ -196,7 +196,7 @@ class Probes(Case):
         self.assertEqual(listed.splitlines()[0], self.path("a?]0;b?????c\u00e9.so"))
 
     def test_a_list_runs_nothing(self):
-        """Not even what the program names as its dynamic linker."""
+        """Not even the file runs that the program names as its dynamic linker."""
         with open(TARGET, "rb") as file:
             whole = file.read()
         linker = re.search(rb"/[\w./-]*/ld[\w.-]*\.so\.\d+", whole).group()
@@ -367,7 +367,7 @@ class Writer(Timeline):
         self.assertEqual(self.unpaired, 5)
 
     def test_any_records(self):
-        """Whatever comes, in whatever order: what is written can be opened."""
+        """Any records, in any order, give a file that can be opened."""
         generator = random.Random(6)
         numbers = (0, 1, 2, 3, STEP, 2 * STEP, 3 * STEP, 2 ** 63, 2 ** 64 - 1)
         for _ in range(20):
@@ -596,7 +596,7 @@ class Traced(Timeline):
         self.assertEqual(self.files(), ["nothing"])
 
     def test_nothing_runs_when_it_cannot_be_traced(self):
-        """Without the rights to."""
+        """The program does not run when the user has no right to trace it."""
         flag = self.path("it-ran")
 
         def become_nobody():

@@ -19,7 +19,7 @@ static double edge(unsigned bucket)
 	return (double)(UINT64_C(1) << bucket);
 }
 
-/* Within a bucket they are taken to be spread evenly. */
+/* Estimate a percentile as if the times in a bucket were spread evenly. */
 static double percentile(const struct histogram *h, double part)
 {
 	double rank = part * (double)h->total, below = 0, ns = 0;

@@ -7,7 +7,7 @@
 #include "common/units.h"
 #include "top/words.h"
 
-/* Whatever came from the process has passed through here before it meets a terminal. */
+/* Text from the process passes through here before it reaches a terminal. */
 static void say(struct top_lines *lines, enum top_look look, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -23,7 +23,7 @@ char proc_state(int dir, const char *name);
 char proc_state_in(const char *stat);
 /* The last number in the line of status that begins with this; 0: there is none. */
 uint32_t proc_status(int dir, const char *name, const char *key);
-/* Whether it occurs somewhere in the file. */
+/* Return whether the text occurs in the file. */
 bool proc_has(int dir, const char *name, const char *text);
 
 #endif

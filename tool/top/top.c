@@ -129,7 +129,7 @@ static enum top_state look_once(struct look *l, const struct top_options *mine)
 	return state;
 }
 
-/* Until the process ends. The first look has figures of its whole time. */
+/* Watch until the process ends. The first look has the figures of its whole life. */
 static enum top_state watch(struct look *l, const struct top_options *mine)
 {
 	enum top_state state = look(l, true);

@@ -51,15 +51,15 @@ struct top_process {
 
 /* Looks for the page. In the first case of enum top_state the process can be sampled. */
 enum top_state top_find(struct top_process *p, uint32_t pid);
-/* Also where the process has begun to run another program since. */
+/* Take a sample; notices if the process has begun to run another program since. */
 enum top_state top_take(struct top_process *p, struct top_sample *sample);
 void top_forget(struct top_process *p);
 
 /* ---- whether it can be one (check.c) --------------------------------------------------------- */
 
 /*
- * Whether the figures can be looked at; otherwise @why, of @size bytes, says what is wrong. @inner
- * is the number that the process has for itself.
+ * Return whether the figures make sense; otherwise @why, of @size bytes, says what is wrong. @inner is the process's
+ * number in its own namespace.
  */
 bool top_check(const struct top_sample *sample, uint32_t inner, char *why, size_t size);
 
@@ -88,8 +88,8 @@ struct top_rate {
 };
 
 /*
- * In ns, of those that were timed: one in eight of the short ones. From buckets: percentiles may be
- * off by the half, and a maximum may only be a bound.
+ * Latencies in ns of the grace periods that were timed: one in eight of the short ones. They come from buckets:
+ * percentiles may be off by half, and a maximum may only be a bound.
  */
 struct top_latency {
 	bool known;

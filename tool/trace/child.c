@@ -77,7 +77,7 @@ static void run_child(char **command, int gate, int complain)
 	do
 		got = read(gate, &byte, 1);
 	while (got < 0 && errno == EINTR);
-	/* Whoever was to trace it could not, or was told not to. */
+	/* The tracer could not trace, or was told not to. */
 	if (got != 1)
 		_exit(127);
 	execvp(command[0], command);

@@ -293,7 +293,7 @@ void trace_files_find(struct trace_files *files, const struct trace_order *order
 	char *path;
 
 	if (order->object) {
-		/* With a slash in it: else others look along the PATH. */
+		/* Make it a path with a slash, or libraries would look for it along the PATH. */
 		path = realpath(order->object, NULL);
 		if (!path || access(path, R_OK) != 0)
 			options_bad("--object: cannot read '%s': %s", order->object, strerror(errno));

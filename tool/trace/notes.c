@@ -136,7 +136,7 @@ static void read_notes(const char *at, const char *end, struct trace_notes *note
 	}
 }
 
-/* In a file that is as it should be they do not overlap; in others they may, thousands of times. */
+/* Limit the bytes read: the sections of a sound file do not overlap, those of others may, thousands of times. */
 static void read_section(struct image *image, const Elf64_Shdr *section, struct trace_notes *notes)
 {
 	char *body;

@@ -102,7 +102,7 @@ static void put_number(struct events *e, uint64_t value)
 	fprintf(e->file, "%" PRIu64, value <= INT64_MAX ? value : (uint64_t)INT64_MAX);
 }
 
-/* In microseconds, as the format has it. */
+/* Write a time in microseconds, as the format has it. */
 static void put_us(struct events *e, const char *key, uint64_t ns)
 {
 	fprintf(e->file, ",\"%s\":%" PRIu64 ".%03u", key, ns / 1000, (unsigned)(ns % 1000));

@@ -105,14 +105,14 @@ struct trace_child {
 	int status;
 };
 
-/* From now on the signals that end a program end the trace. One that is ignored stays so. */
+/* Let the signals that end a program end the trace from now on. One that is ignored stays so. */
 void trace_catch_signals(void);
 /* The last of them; 0: none came. */
 int trace_stopped(void);
 /* It waits before exec(). */
 struct trace_child trace_child_start(char **command);
 void trace_child_let_go(const struct trace_child *child, const char *name);
-/* When a signal came first: nothing of it runs; exit 1. */
+/* Give up when a signal came first: the program does not run; exit 1. */
 _Noreturn void trace_child_give_up(const struct trace_child *child, const char *name);
 /* These two pass on what came here, but for Ctrl-C, to the child. */
 bool trace_child_has_ended(struct trace_child *child);
@@ -124,8 +124,8 @@ int trace_child_wait(struct trace_child *child, const char *name);
 struct trace_session;
 
 /*
- * Behind the probes in @files, in process @pid, whose threads pass them without a record until trace_go().
- * Not behind all of them if trace_stopped().
+ * Attach to the probes in @files, in process @pid, whose threads pass them without a record until trace_go(). Not to
+ * all of them if trace_stopped().
  */
 struct trace_session *trace_attach(pid_t pid, const struct trace_files *files, bool sections);
 void trace_go(struct trace_session *session, bool go);

@@ -24,7 +24,7 @@ void hashscale_write_json(struct hashscale *run, const struct hashscale_job *job
 			  unsigned threads);
 void hashscale_print_mops(const struct hashscale *run, const struct hashscale_job *jobs, size_t count);
 void hashscale_print_cpu(const struct hashscale *run, const struct hashscale_job *jobs, size_t count);
-/* Where there are hardware counters: what the threads did that operate, in user mode. */
+/* Print what the operating threads did in user mode, where there are hardware counters. */
 void hashscale_print_counted(const struct hashscale *run, const struct hashscale_job *jobs, size_t count);
 
 #endif

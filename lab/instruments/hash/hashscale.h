@@ -45,7 +45,7 @@ struct hashscale {
 	struct jsonout *json;
 };
 
-/* Whether any of the mixes has updates. */
+/* Return whether any of the mixes has updates. */
 bool hashscale_updates(const struct hashscale *run);
 /* Bytes that malloc has given out. */
 size_t hashscale_heap(void);

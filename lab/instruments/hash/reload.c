@@ -303,7 +303,7 @@ static void measure_slice(struct cell *c, size_t elements)
 	free(now.tally.reload_ns);
 }
 
-/* In turn, until a further round would end farther from @deadline than this one. */
+/* Measure in turn, until a further round would end farther from @deadline than this one. */
 static void measure_rounds(struct cell *cell, size_t cells, size_t elements, uint64_t deadline)
 {
 	uint64_t begin, end;

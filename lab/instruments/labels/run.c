@@ -42,7 +42,7 @@ static struct label *new_label(void)
 	return l;
 }
 
-/* Under this label, which stays meanwhile. */
+/* Open @path with the rights of label @l, which stays meanwhile. */
 static int open_with(const struct label *l, const char *path)
 {
 	int fd = open(path, l->allowed | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

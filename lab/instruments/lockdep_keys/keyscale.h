@@ -34,7 +34,7 @@ const char *keyscale_what(const struct keyscale_scheme *scheme);
 
 struct keyscale_table;
 
-/* Where the unrelated thread is. */
+/* State of the unrelated thread. */
 #define KEYSCALE_OUTSIDE 0u
 #define KEYSCALE_INSIDE 1u
 #define KEYSCALE_GONE 2u

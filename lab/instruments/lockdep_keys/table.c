@@ -60,7 +60,7 @@ static size_t random_index(uint64_t *state, size_t count)
 	return (size_t)((bench_random(state) >> 32) * count >> 32);
 }
 
-/* With @keys, QUEUE more, and ids from 2 * @first. */
+/* Register u->keys keys of the array @key, with ids from 2 * @first, and keep QUEUE more for later. */
 static void init_updater(struct keyscale_table *t, struct updater *u, struct key *key, size_t first)
 {
 	size_t i;
@@ -153,7 +153,7 @@ static void sleep_inside(struct keyscale_reader *r, const struct keyscale_table 
 	check(r, key);
 }
 
-/* Where nothing in the bucket goes away while one is in it. */
+/* Walk a bucket from which nothing goes away meanwhile. */
 static bool walk_bucket(struct keyscale_reader *r, const struct lull_hlist_head *head, uint64_t id)
 {
 	const struct key *key;

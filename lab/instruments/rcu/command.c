@@ -210,7 +210,7 @@ static void choose(struct rcuscale_settings *s, const struct options *opt)
 	for (i = 0; i < rcuscale_nr_schemes; i++)
 		names[i] = rcuscale_schemes[i].name;
 	options_pick(opt, names, rcuscale_nr_schemes, s->chosen);
-	/* Where fences are full ones anyway it would be the same as rcu. */
+	/* Leave it out where fences are full anyway: it would be the same as rcu. */
 	for (i = 0; i < rcuscale_nr_schemes && !opt->schemes; i++)
 		if (!rcuscale_schemes[i].gp && lull_fence_strategy() == LULL_FENCE_FULL)
 			s->chosen[i] = false;

@@ -92,7 +92,7 @@ void rcuscale_run_full(const struct rcuscale_job *job, struct rcuscale_block *ou
 /* One or the other. */
 void rcuscale_run_scheme(const struct rcuscale_scheme *scheme, const struct rcuscale_job *job,
 			 struct rcuscale_block *out);
-/* Whether the scheme has something of that kind. */
+/* Return whether the scheme has @what. */
 bool rcuscale_can(const struct rcuscale_scheme *scheme, enum rcuscale_what what);
 /* That process: @arg is what --block got. Writes the block to stdout. */
 void rcuscale_serve_block(const char *arg);

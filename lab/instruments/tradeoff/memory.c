@@ -70,7 +70,7 @@ static void *use_all(void *arg)
 	return NULL;
 }
 
-/* On every CPU, because some count where they run. */
+/* Use the objects on every CPU, because some schemes count where they run. */
 static void use_everywhere(struct crowd *crowd)
 {
 	pthread_t thread;

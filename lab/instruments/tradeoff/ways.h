@@ -17,7 +17,7 @@
 
 struct keep; /* an object: what the scheme needs of it, then its body; each scheme has its own */
 
-/* Where objects are found. */
+/* Place where an object is found. */
 struct tradeoff_cell {
 	struct keep *object;
 };

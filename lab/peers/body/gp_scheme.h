@@ -13,7 +13,7 @@
 
 #include "flavor.h"
 
-/* How a replaced object is retired. */
+/* Ways to retire a replaced object. */
 enum bench_gp_way {
 	BENCH_GP_CALL,	/* with a callback that frees it */
 	BENCH_GP_FREE,	/* by its address alone */

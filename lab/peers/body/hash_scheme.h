@@ -75,7 +75,7 @@ struct bench_hash_shape {
 	const struct bench_hash_key *asked, *kept;
 };
 
-/* So that what is constant in a loop is constant in what it calls. */
+/* Inline always, so that a constant of a loop is a constant in the functions it calls. */
 #define BENCH_HASH_INLINE static inline __attribute__((always_inline))
 
 /* Marks a size that is measured on the heap. */
@@ -160,7 +160,7 @@ BENCH_HASH_INLINE uint64_t bench_hash_of(const struct bench_hash_key *key, uint6
 	return mode == BENCH_HASH_TEXTS ? bench_hash_text(key->text, key->length) : key->hash;
 }
 
-/* Whether an element with this hash and text is the one of the key. Integers are their hashes. */
+/* Return whether the element is the key's. Integers are their hashes. */
 BENCH_HASH_INLINE bool bench_hash_match(const struct bench_hash_element *element,
 					enum bench_hash_mode mode, uint64_t hash,
 					const struct bench_hash_key *key)

@@ -155,7 +155,7 @@ static void make(void)
 		abort();
 }
 
-/* For threads of each kind; a reader may come first. */
+/* Prepare a thread of any kind; a reader may come first. */
 static void thread_enter(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;

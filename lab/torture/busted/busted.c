@@ -45,10 +45,7 @@ uint64_t lull__busted_word(const struct lull__thread *thread, uint64_t word)
 	}
 }
 
-/*
- * In the place of lull__rcu_cookie() where something that was deferred asks for a grace period:
- * cookie 0 is always over.
- */
+/* Replaces lull__rcu_cookie() where a deferred object asks for a grace period: cookie 0 is always over. */
 lull_rcu_cookie lull__busted_cookie(void)
 {
 	return LULL__BUSTED(EARLY_CALLBACK) ? 0 : lull__rcu_cookie();
@@ -56,7 +53,7 @@ lull_rcu_cookie lull__busted_cookie(void)
 
 #define LINGER_NS 200000
 
-/* Not nanosleep(), at which threads can be cancelled. */
+/* Sleep without nanosleep(), at which threads can be cancelled. */
 void lull__busted_linger(void)
 {
 	lull__nap(LINGER_NS);
@@ -84,7 +81,7 @@ void lull__busted_run(struct lull_rcu_head *head)
 		func(head);
 }
 
-/* Whoever reclaims finds entries that say nothing. */
+/* Empty the queues' entries, so that the thread that reclaims finds nothing in them. */
 void lull__busted_drop(struct lull__bag *bag)
 {
 	if (!LULL__BUSTED(EXIT_DROPS_QUEUE))

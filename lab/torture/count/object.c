@@ -73,7 +73,7 @@ bool torture_counted_is_released(const struct counted *o)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* Whoever looks at it late finds counts from which references can be had. */
+/* Bury @o with counts that still give references, so that a late user takes one. */
 static void bury(struct counted *o)
 {
 	o->contents = 0;
@@ -299,7 +299,7 @@ static void switched(struct lull_percpu_ref *ref)
 	lull_add_relaxed(&torture_counts.switched, (uint64_t)1);
 }
 
-/* By who holds it, in no section. */
+/* Switch the mode of @o. The caller holds @o and is in no section. */
 void torture_counted_switch(struct counted *o, uint64_t *rng)
 {
 	switch (torture_random(rng, 4)) {
@@ -333,7 +333,7 @@ static void next_life(struct counted *o)
 	lull_fence_full();
 }
 
-/* By who holds a reference besides. */
+/* Resurrect @o. The caller holds a reference besides. */
 void torture_counted_resurrect(struct counted *o)
 {
 	next_life(o);

@@ -42,7 +42,7 @@ static bool count_late(struct counted *o, uint64_t *rng)
 	return got;
 }
 
-/* With time between the look at the pointer and the one at the count. */
+/* Leave time between the look at the pointer and the one at the count. */
 static struct counted *promote_late(unsigned nr, uint64_t *rng)
 {
 	struct count_place *place = &torture_counts.place[nr];
@@ -99,7 +99,7 @@ static void get_more(struct count_hold *h, uint64_t *rng)
 	took_more(h, n);
 }
 
-/* Somebody holds it, so it cannot be at zero. */
+/* Try to take more references to an object that is held, so its count cannot be zero. */
 static void try_more(struct count_hold *h, uint64_t *rng)
 {
 	struct counted *o = h->object;
@@ -127,7 +127,7 @@ static void put_some(struct count_hold *h, uint64_t *rng)
 	torture_counted_put(h->object, n, "object of which some references were put");
 }
 
-/* To some CPU at once, and then free to go anywhere. */
+/* Move the thread to some CPU at once; then it is free to go anywhere. */
 static void migrate(uint64_t *rng)
 {
 	int to = bench_cpu((unsigned)torture_random(rng, bench_cpus()));

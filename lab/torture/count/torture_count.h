@@ -63,7 +63,7 @@ extern struct torture_counts torture_counts;
 
 /* ---- torture/count/object.c: objects and their lives ----------------------------------------- */
 
-/* With one reference, the caller's. */
+/* Make an object with one reference, the caller's. */
 struct counted *torture_counted_new(bool per_cpu, bool by_hazptr, uint64_t *rng);
 /* The caller has taken @n references to @o. */
 void torture_counted_took(struct counted *o, uint32_t n, const char *where);

@@ -57,7 +57,7 @@ bool torture_hash_is_kept(uint32_t key);
 struct hash_item *torture_item_new(uint32_t key);
 /* It is not in the table any more. */
 void torture_item_retire(struct hash_item *item, uint64_t *rng);
-/* In the middle and at the end of any use. */
+/* Check an item in the middle and at the end of any use. */
 void torture_item_check(const struct hash_item *item, uint32_t key, uint64_t serial, struct torture_tally *tally,
 			const char *where);
 void torture_items_flush(void); /* what was freed is really freed */

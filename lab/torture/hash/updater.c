@@ -227,7 +227,7 @@ pid_t torture_hash_fork(struct torturer *t)
 	return pid;
 }
 
-/* Whoever was updating is not there; readers find all the same. */
+/* Check in the child, which has no updaters, that readers find all steady keys. */
 void torture_hash_child(struct torturer *t)
 {
 	uint32_t key;

@@ -86,7 +86,7 @@ static void *acquire(struct lull_hazptr_hold *hold, struct torture_slot *slot,
 	return lull_hazptr_acquire(hold, &slot->blob);
 }
 
-/* In a read section. The pointer is found first, and held a while later. */
+/* Find the pointer, and hold the object a while later. The caller is in a read section. */
 static void *acquire_found(struct lull_hazptr_hold *hold, struct torture_slot *slot,
 			   enum torture_kind kind, uint64_t *rng)
 {
@@ -182,7 +182,7 @@ bool torture_grip(struct grip *g, struct lull_hazptr_context *ctx, uint64_t *rng
 {
 	unsigned nr = (unsigned)torture_random(rng, TORTURE_SLOTS);
 
-	/* Half of the time what is changed most. */
+	/* Half of the time choose the slot that is changed most. */
 	if (torture_once_in(rng, 2))
 		nr = 0;
 	g->kind = (enum torture_kind)torture_random(rng, NR_KINDS);

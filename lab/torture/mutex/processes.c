@@ -214,7 +214,7 @@ static void join_in(struct torturer *t, const pid_t *pid, unsigned n, bool robus
 		visit_for(torture_random(&t->rng, 2000000), robust, &t->rng);
 		if (robust)
 			kill_one(pid[i]);
-		/* Half of the time the others find out before it is buried. */
+		/* Half of the time let the others find out before the process is reaped. */
 		if (torture_once_in(&t->rng, 2))
 			visit_for(100000, robust, &t->rng);
 		reap(pid[i]);

@@ -210,7 +210,7 @@ static struct place *new_place(enum mutex_form form, unsigned guests, uint64_t *
 	return p;
 }
 
-/* Everybody is there, or nearly: how many that were does not matter. */
+/* Wait until about all guests have come; the exact number does not matter. */
 static void gather(const struct meeting *meeting, const struct place *p, unsigned guests, uint64_t *rng)
 {
 	uint64_t until = bench_now_ns() + torture_random(rng, GATHER_US * 1000);

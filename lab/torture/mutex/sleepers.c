@@ -230,14 +230,14 @@ static _Noreturn void tell(const struct look *look, const struct mutex_watch *wa
 	torture_give_up();
 }
 
-/* Somebody has been in the same call for a while. */
+/* Examine a lock for which a thread has been in the same call for a while. */
 static void examine(const struct mutex_watch *watch)
 {
 	struct look first, next;
 	const char *wrong;
 	unsigned n;
 
-	/* Without asking the kernel most are seen to be in order. */
+	/* Most locks are seen to be in order without asking the kernel. */
 	look_at_word(&first, watch);
 	first.sleepers = 1;
 	if (!what_is_wrong(&first) || !look_at(&first, watch))

@@ -65,7 +65,7 @@ extern struct torture_mutexes torture_mutexes;
 /* False: it is busy, or was for too long. */
 bool torture_mutex_take(struct lull_mutex *m, struct mutex_watch *watch, uint64_t *rng);
 void torture_mutex_drop(struct lull_mutex *m, struct mutex_watch *watch);
-/* By who has the lock. */
+/* Use the pair. The caller has the lock. */
 void torture_mutex_visit(struct mutex_pair *pair, uint64_t ns, const char *where);
 struct mutex_lock *torture_mutex_any(uint64_t *rng);
 /* A deadline, past or a little later. */
@@ -87,7 +87,7 @@ void torture_meet(struct torturer *t, enum mutex_form form);
 void torture_meet_start(struct torturer *maker, unsigned n, struct torturer *t, void *(*run)(void *));
 void torture_meet_join(struct torturer *maker, struct torturer *const *t, unsigned n, const void *result);
 #define MEET_MOST 6u
-/* For the lock of a meeting. One at a time for each updater. */
+/* Return the watch for the lock of a meeting; an updater has one meeting at a time. */
 struct mutex_watch *torture_meet_watch(const struct torturer *maker);
 
 void torture_mutex_cancel(struct torturer *t);
@@ -104,11 +104,11 @@ void torture_kill_check(const char *when);
 struct mutex_op;
 
 void torture_watch_init(void);
-/* From here on the calling thread may sleep, wake and be woken for the lock of @watch. */
+/* Note that from here on the calling thread may sleep, wake and be woken for the lock of @watch. */
 struct mutex_op *torture_op_begin(struct mutex_watch *watch);
 void torture_op_end(struct mutex_op *op);
 void torture_op_forget(pid_t pid); /* a process that was killed in the middle of something */
-/* For another lock from here on; .word NULL: for none, the lock's memory goes. */
+/* Watch another lock from here on; .word NULL: none, because the lock's memory goes. */
 void torture_watch_set(struct mutex_watch *watch, const struct mutex_watch *to);
 
 void *torture_watcher(void *arg);

@@ -152,7 +152,7 @@ static void wait_grace_period(struct updater *u, enum torture_form form)
 	bool online = !torture.without[PART_ONLINE] && form != FORM_POLL && torture_once_in(rng, often ? 2 : 8);
 	lull_rcu_cookie cookie;
 
-	/* Whoever waits is quiescent, online or not. */
+	/* A waiting thread is quiescent, online or not. */
 	if (online)
 		lull_rcu_online();
 	if (form == FORM_SYNC) {
@@ -246,7 +246,7 @@ static enum torture_form pick_form(uint64_t *rng)
 	return (enum torture_form)torture_random(rng, FORM_BARRIER);
 }
 
-/* Before a pause and at the end: all that this thread removed goes down the pipe. */
+/* Send all that this thread removed down the pipe, before a pause and at the end. */
 static void flush(struct updater *u)
 {
 	torture_doing("sending what it removed down the pipe");

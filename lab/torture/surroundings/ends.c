@@ -127,7 +127,7 @@ static __attribute__((noinline)) void leave_context(void)
 	lull_hazptr_protect_ptr(lull_hazptr_alloc(&ctx), place);
 }
 
-/* Where the context was. */
+/* Overwrite the stack where the context was. */
 static __attribute__((noinline)) void use_stack(void)
 {
 	volatile char frame[STACK_BYTES];

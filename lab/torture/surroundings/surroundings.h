@@ -65,7 +65,7 @@ enum wild_condition {
 	WILD_RAW_FORK,
 	WILD_POLL,
 	WILD_CALLER,
-	/* How it ends; else main returns. */
+	/* The end of the process; else main returns. */
 	WILD_END_MAIN_EXITS,
 	WILD_END_SIGTERM,
 	WILD_END_EXIT,
@@ -101,7 +101,9 @@ wild_set wild_parse(const char *names);
 /* "fork,burst"; in a buffer that the next call uses again. */
 const char *wild_names(wild_set set);
 bool wild_fits(wild_set set, enum wild_condition c);
-/* Why it cannot be had here; NULL: it can. Failures that are known, and have yet to be mended, are among them. */
+/*
+ * Return why the condition cannot be had here; NULL: it can. Known failures that are not mended yet are a reason, too.
+ */
 const char *wild_why_not(enum wild_condition c);
 /* Draw the conditions of a round with @first among them. */
 wild_set wild_draw(enum wild_condition first, uint64_t *rng);
@@ -153,7 +155,7 @@ void wild_write_json(struct jsonout *json, uint64_t rounds);
 extern wild_set wild_on;
 
 bool wild_has(enum wild_condition c);
-/* Half of the patience that the supervisor has; @since_ns is when the wait began. */
+/* Return whether the wait since @since_ns has taken half of the supervisor's patience. */
 bool wild_is_overdue(uint64_t since_ns);
 
 /* ---- effects.c ----------------------------------------------------------------------------------- */
@@ -169,10 +171,13 @@ void wild_mix_init(void);
 void wild_mix(uint64_t *rng, unsigned n);
 /* One deferred callback; false: there is no memory. */
 bool wild_post(uint64_t *rng, size_t bytes);
-/* Everybody has stopped: all callbacks have run, or will without help if @alone. Then nothing waits. */
+/*
+ * Check that all callbacks have run, or, if @alone, will run without help, and that nothing waits. Called when all
+ * threads have stopped.
+ */
 void wild_mix_settle(bool alone);
 void wild_mix_end(void);
-/* In a forked child: what was posted before is not its. */
+/* Start anew in a forked child, which does not count callbacks posted before. */
 void wild_mix_child(void);
 
 /* ---- pressure.c: limits that are met for a while ------------------------------------------------- */
