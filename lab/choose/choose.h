@@ -38,6 +38,8 @@ struct choose_ratio {
  * the bounds are 0 and infinity.
  */
 struct choose_ratio choose_ratio(const struct choose_rounds *a, const struct choose_rounds *b);
+/* Compare two doubles, for qsort(). */
+int choose_compare(const void *a, const void *b);
 
 /* ---- one workload ---------------------------------------------------------------------------- */
 

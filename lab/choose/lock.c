@@ -108,13 +108,6 @@ static bool is_usable(const struct choose_gain *gain, size_t lock)
 	return gain[lock].mean > 0 && gain[lock].worst >= COLLAPSES;
 }
 
-static int compare_noise(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Set the median noise of the locks that can be relied on, and the rounds in which all of them were compared. */
 static void set_noise(const struct choose_locks *in, struct choose_lock_verdict *v)
 {
@@ -133,7 +126,7 @@ static void set_noise(const struct choose_locks *in, struct choose_lock_verdict 
 		noise[n++] = (r.high - r.low) / 2 / r.median;
 		v->rounds = smaller(v->rounds, smaller(joined[0].count, joined[1].count));
 	}
-	qsort(noise, n, sizeof(*noise), compare_noise);
+	qsort(noise, n, sizeof(*noise), choose_compare);
 	v->noise = n ? noise[n / 2] : 0;
 }
 

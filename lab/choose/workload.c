@@ -83,13 +83,6 @@ static size_t fastest_at(const struct choose_work *w, const struct place *place)
 	return best;
 }
 
-static int compare_scatter(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static double scatter_at(const struct choose_work *w, const struct place *place, size_t fastest)
 {
 	double v[CHOOSE_WAYS_MAX];
@@ -101,7 +94,7 @@ static double scatter_at(const struct choose_work *w, const struct place *place,
 
 			v[n++] = (r.high - r.low) / 2 / r.median;
 		}
-	qsort(v, n, sizeof(*v), compare_scatter);
+	qsort(v, n, sizeof(*v), choose_compare);
 	return n ? v[n / 2] : 0;
 }
 

@@ -33,13 +33,6 @@ struct mix_case {
 
 /* ---- points ---------------------------------------------------------------------------------- */
 
-static int compare_double(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Sorted, each once. */
 static void set_points(struct tradeoff *t, enum choose_axis axis, double *value, size_t count,
 		       double own)
@@ -47,7 +40,7 @@ static void set_points(struct tradeoff *t, enum choose_axis axis, double *value,
 	size_t i, n = 0;
 
 	value[count++] = own;
-	qsort(value, count, sizeof(*value), compare_double);
+	qsort(value, count, sizeof(*value), choose_compare);
 	for (i = 0; i < count; i++)
 		if (!n || value[i] != t->value[axis][n - 1])
 			t->value[axis][n++] = value[i];
