@@ -9,21 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/options.h"
 #include "common/outfile.h"
 
 #define LOOK_MS 50 /* how often to look whether it is over */
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 static void read_name(pid_t pid, char *name, size_t size)
 {
@@ -78,7 +70,7 @@ static void write_down(struct trace_session *session, struct trace_child *child,
 	int err;
 
 	while (!is_over(child, pidfd)) {
-		uint64_t now = now_ns();
+		uint64_t now = bench_now_ns();
 
 		if (now >= until)
 			break;
@@ -88,7 +80,7 @@ static void write_down(struct trace_session *session, struct trace_child *child,
 			   w);
 	}
 	trace_go(session, false);
-	end = now_ns();
+	end = bench_now_ns();
 	trace_read(session, 0, w);
 	lost = trace_detach(session);
 	counts = trace_writer_end(w, end, lost);
@@ -143,7 +135,7 @@ static int trace(const struct trace_order *order, pid_t pid, int pidfd, const st
 	if (order->run)
 		child = trace_child_start(order->run);
 	session = trace_attach(child.pid, files, order->sections);
-	subject.begin_ns = now_ns();
+	subject.begin_ns = bench_now_ns();
 	go(session, order, &child, pidfd);
 	subject.pid = child.pid;
 	read_name(child.pid, name, sizeof(name));
