@@ -107,8 +107,7 @@ static void meet_hard(void)
 
 /* ---- no memory ------------------------------------------------------------------------------- */
 
-/* The main thread's stack must not have to grow while nothing can. */
-static void grow_stack(void)
+void torture_grow_stack(void)
 {
 	volatile char room[STACK_BYTES];
 	size_t i;
@@ -172,7 +171,7 @@ static void meet_no_memory(void)
 	for (i = 0; i < FREES; i++)
 		block[i] = options_alloc(1, 100);
 	lull_store_relaxed(&ran, 0u);
-	grow_stack();
+	torture_grow_stack();
 	getrlimit(RLIMIT_AS, &all);
 	squeezed = all;
 	squeezed.rlim_cur = address_space() + ((rlim_t)torture.memory_mib << 20);

@@ -79,6 +79,8 @@ void torture_limit_init(void);
 /* Meet the limits. Called while all threads pause and nothing waits. */
 void torture_limit_meet(void);
 void torture_limit_report(void);
+/* Grow the calling thread's stack, which must not have to grow while there is no memory. */
+void torture_grow_stack(void);
 
 /* ---- torture/all_flavors.c ------------------------------------------------------------------- */
 

@@ -15,7 +15,6 @@
 #define NOBODY 61000u /* the first of some users who have no processes */
 #define NOBODIES 1000u
 #define MORE_BYTES ((size_t)8 << 20) /* more than is left */
-#define STACK_BYTES ((size_t)256 << 10)
 
 static struct rlimit processes, space;
 
@@ -56,16 +55,6 @@ static void press_threads(bool on)
 		wild_took_effect(WILD_NO_THREADS, 1);
 }
 
-/* The main thread's stack must not have to grow while nothing can. */
-static void grow_stack(void)
-{
-	volatile char room[STACK_BYTES];
-	size_t i;
-
-	for (i = 0; i < sizeof(room); i += 1024)
-		room[i] = 0;
-}
-
 static rlim_t address_space(void)
 {
 	FILE *file = fopen("/proc/self/statm", "re");
@@ -87,7 +76,7 @@ static void press_memory(bool on)
 		setrlimit(RLIMIT_AS, &space);
 		return;
 	}
-	grow_stack();
+	torture_grow_stack();
 	getrlimit(RLIMIT_AS, &space);
 	none = space;
 	none.rlim_cur = address_space();
