@@ -2,11 +2,8 @@
 /* lull tradeoff: hazard pointers. A reader names what it uses. */
 #include <lull/hazptr.h>
 
+#include "instruments/tradeoff/bare_object.h"
 #include "instruments/tradeoff/ways.h"
-
-struct keep {
-	uint64_t body[1];
-};
 
 struct found {
 	struct keep *object;
@@ -17,16 +14,6 @@ static void seen_and_free(struct lull_rcu_head *head)
 {
 	tradeoff_seen((uint64_t *)(void *)head);
 	free(head);
-}
-
-static inline void begin(struct keep *object)
-{
-	(void)object;
-}
-
-static inline void end(struct keep *object)
-{
-	(void)object;
 }
 
 /* Take one of the thread's eight slots; no caller holds more than two. */

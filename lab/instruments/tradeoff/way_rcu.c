@@ -2,11 +2,8 @@
 /* lull tradeoff: RCU. All that a read section finds stays until it ends. */
 #include <lull/rcu.h>
 
+#include "instruments/tradeoff/bare_object.h"
 #include "instruments/tradeoff/ways.h"
-
-struct keep {
-	uint64_t body[1];
-};
 
 struct found {
 	struct keep *object;
@@ -16,16 +13,6 @@ static void seen_and_free(struct lull_rcu_head *head)
 {
 	tradeoff_seen((uint64_t *)(void *)head);
 	free(head);
-}
-
-static inline void begin(struct keep *object)
-{
-	(void)object;
-}
-
-static inline void end(struct keep *object)
-{
-	(void)object;
 }
 
 static inline void find(struct found *found, struct tradeoff_cell *cell)
