@@ -25,7 +25,7 @@
 static const struct command {
 	const char *name;
 	int (*run)(int argc, char **argv);
-	const char *missing; /* what the command would need; NULL: it is there */
+	const char *missing; /* thing that the command would need; NULL: it has all */
 	const char *what;
 } commands[] = {
 	{ "compare", NULL, NULL, "measure on your keys what each protection costs, and recommend one" },

@@ -20,7 +20,7 @@ extern "C" {
 /* ---- ratios ---------------------------------------------------------------------------------- */
 
 #define CHOOSE_ROUNDS_MAX 41
-#define CHOOSE_ROUNDS_LEAST 6 /* of fewer even least and most are bounds that are wrong too often */
+#define CHOOSE_ROUNDS_LEAST 6 /* with fewer, even least and most are bounds that are wrong too often */
 
 /* One figure, measured several times. In round i all that is compared was measured at the same time. */
 struct choose_rounds {
@@ -62,13 +62,13 @@ struct choose_way {
 	const char *name;   /* as in tables */
 	const char *said;   /* in a sentence: "RCU", "hazard pointers" */
 	const char *header; /* where it is declared; NULL: nowhere */
-	unsigned effort; /* to use it rightly; 0 is what everybody knows */
+	unsigned effort; /* to use it rightly; 0: known to all */
 	const char *may_not_block; /* why its readers may not; NULL: they may */
 	bool unbounded; /* one reader that stalls can hold up any amount of memory */
 	bool shared;	/* all readers of an object write to the same cache line */
 	double read_ns; /* a read, all threads on one object; 0: not measured */
 	double predicted_ns; /* the same with work.predict threads; 0: not known */
-	double object_bytes, thread_bytes; /* what it adds; 0 too where it was not measured */
+	double object_bytes, thread_bytes; /* that it adds; 0 also if not measured */
 	/* Effects of one reader that stays for slow_ns, at update_rate; negative: not measured. */
 	double wait_ns;	  /* until another object was freed, at most */
 	double held_back; /* bytes that waited, at most */
@@ -105,7 +105,7 @@ struct choose_pick {
 	size_t best, fastest;	     /* ways, or CHOOSE_NOTHING */
 	bool level[CHOOSE_WAYS_MAX]; /* as fast as the fastest, beyond doubt */
 	bool among[CHOOSE_WAYS_MAX]; /* CHOOSE_CLOSE: one of these */
-	double scatter; /* of the ratios to the fastest, half of what lies between their bounds: the median way */
+	double scatter; /* half the width of the ratio to the fastest; of the median way */
 };
 
 /* Another answer on that side of what was measured. */
@@ -120,10 +120,10 @@ struct choose_change {
 struct choose_verdict {
 	struct choose_pick pick;
 	size_t next;	/* the fastest of those that are not level, or CHOOSE_NOTHING */
-	size_t usual;	/* what most programs begin with: the least effort; may be best */
+	size_t usual;	/* the usual first choice: the least effort; may be best */
 	/* Ways to name if readers had to sleep, if memory had to stay bounded, if readers need not sleep. */
 	size_t sleeping, bounded, awake;
-	size_t predicted; /* who reads fastest with work.predict threads; CHOOSE_NOTHING: no prediction */
+	size_t predicted; /* way that reads fastest with work.predict threads; CHOOSE_NOTHING: no prediction */
 	struct choose_change change[2 * CHOOSE_AXES];
 	size_t changes;
 	size_t low[CHOOSE_AXES], high[CHOOSE_AXES]; /* points in between: the same answer */
@@ -150,8 +150,8 @@ size_t choose_for_words(const struct choose_work *work, const struct choose_verd
 
 struct choose_lock {
 	const char *name;
-	unsigned effort;		 /* to use it rightly; 0 is what everybody knows */
-	double alone_ns; /* lock and unlock, when nobody else wants it; 0: not measured */
+	unsigned effort;		 /* to use it rightly; 0: known to all */
+	double alone_ns; /* lock and unlock, when no other thread wants it; 0: not measured */
 	/* Time for each section, all threads together: 1e9 / sections a second. No rounds: not measured. */
 	struct choose_rounds section[CHOOSE_CASES_MAX];
 };
@@ -163,7 +163,7 @@ struct choose_lock_case {
 };
 
 struct choose_locks {
-	const struct choose_lock *lock; /* the first is what everybody takes */
+	const struct choose_lock *lock; /* the first is the usual lock */
 	size_t locks;
 	const struct choose_lock_case *at;
 	size_t cases;
@@ -186,7 +186,7 @@ struct choose_lock_verdict {
 	struct choose_gain gain[CHOOSE_LOCKS_MAX];
 	double longer; /* the best one's in long sections; 0: not measured */
 	bool pays_alone, pays_longer;
-	double noise; /* of the ratios to most, half of what lies between their bounds: the median lock */
+	double noise; /* half the width of the ratio to most; of the median lock */
 	size_t rounds; /* the fewest of those that were compared */
 };
 

@@ -13,10 +13,10 @@
  * Keep a gap between level and behind, as for workloads, so that two runs do not name two locks. Beside other processes
  * a lock repeats less well than an operation alone does, so the gap is wider.
  */
-#define LEVEL 0.95	/* of what the best one gets done, at least */
-#define BEHIND 0.90	/* of it, at most */
-#define NOTICED_MOST 0.08 /* what long sections must gain, at least, to be noticed */
-#define NOTICED 0.05	/* of a section: what lock and unlock must save to be noticed */
+#define LEVEL 0.95	/* x the work of the best one, at least */
+#define BEHIND 0.90	/* x the same, at most */
+#define NOTICED_MOST 0.08 /* least gain of long sections that is noticed */
+#define NOTICED 0.05	/* part of a section that lock and unlock must save to be noticed */
 #define COLLAPSES 0.8	/* x the first one, in any case: cannot be recommended */
 #define SCATTERED 0.25	/* more than this is no verdict */
 

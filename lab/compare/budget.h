@@ -13,7 +13,7 @@ extern "C" {
 struct compare_budget {
 	double seconds; /* for all parts */
 	double given;	/* to those before */
-	double least;	/* of its share, what a part gets, or it is left out; 0: no part is */
+	double least;	/* part of its share that a part must get, or it is left out; 0: none is left out */
 };
 
 /*

@@ -69,7 +69,7 @@ struct plot_row {
 	unsigned colour;
 	double thin[2], thick[2]; /* from, to */
 	double dot, ring, tick;
-	const char *tip; /* what pointing at it tells */
+	const char *tip; /* text under the mouse */
 };
 
 struct plot_rows {

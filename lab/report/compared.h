@@ -27,7 +27,7 @@ struct compare_contention {
 
 struct compare_lock {
 	const char *name;
-	struct bench_stat alone; /* ns: lock and unlock, when nobody else wants it */
+	struct bench_stat alone; /* ns: lock and unlock, when no other thread wants it */
 	struct compare_contention plain[COMPARE_THREADS_MAX]; /* by threads */
 	struct compare_contention hogs[COMPARE_THREADS_MAX];  /* the same beside hogs */
 	struct compare_contention longer; /* in sections of longer_ns, with most threads */
@@ -39,7 +39,7 @@ struct compare_locks {
 	const unsigned *threads; /* as given on the command line */
 	size_t nr_threads;
 	unsigned hogs;	   /* processes that burn processor time */
-	double section_ns; /* what the workload holds an object for; as far as sections go */
+	double section_ns; /* how long the workload holds an object, as far as sections go */
 	double longer_ns;
 	bool sleep; /* they sleep so long */
 	struct choose_lock_verdict verdict;

@@ -15,12 +15,12 @@
 #include "common/clock.h"
 #include "common/options.h"
 
-#define STACK_BYTES 65536u /* what a sanitizer's thread needs, and the static TLS */
+#define STACK_BYTES 65536u /* enough for a sanitizer's thread and the static TLS */
 #define MAPS_EACH 2u	   /* a stack and its guard page */
 #define SPARE 200u	   /* threads and mappings that the run has besides */
 
 #if defined(LULL__TSAN) || defined(__SANITIZE_ADDRESS__)
-#define RSS_TELLS_NOTHING true /* what was freed is kept */
+#define RSS_TELLS_NOTHING true /* freed memory is kept */
 #else
 #define RSS_TELLS_NOTHING false
 #endif

@@ -149,7 +149,7 @@ void torture_life_init(void)
 #define CHILD_UPDATES 30u
 #define CHILD_PATIENCE_MS 30000
 #define IDLE_US 5000
-#define IDLE_PASSES 8u /* what was under way may still be finished */
+#define IDLE_PASSES 8u /* passes under way may still end */
 
 /* State of a forked child, which has an updater and a reader of its own. */
 static struct {

@@ -78,7 +78,7 @@ enum torture_use_fault {
 	FAULT_NO_SECOND_LOOK,	  /* a pointer is protected, and not looked at again */
 	FAULT_NO_QUIESCENT,	  /* an online thread says nothing for ever */
 	FAULT_EARLY_QUIESCENT,  /* an online thread says that it is quiescent while it holds something */
-	FAULT_FREE_AT_ONCE,	  /* what was taken out of the hash table is freed without a wait */
+	FAULT_FREE_AT_ONCE,	  /* items taken out of the hash table are freed without a wait */
 	FAULT_REPLACE_IN_TWO,	  /* remove and insert in the place of replace */
 	FAULT_KILL_TWICE,	  /* of a percpu_ref */
 	/* Faults in a round of flavor wild, for the checks of its supervisor and its own. */
@@ -180,7 +180,7 @@ struct torture {
 	unsigned memory_mib;			 /* memory left for deferrals in a pause; 0: no limit */
 	unsigned sleepers, short_lived;		 /* threads */
 	const char *conditions;			 /* of flavor wild; NULL: drawn */
-	unsigned patience_s;			 /* of flavor wild: what has not ended by then hangs */
+	unsigned patience_s;			 /* of flavor wild: after this a round hangs */
 
 	/* Data that readers and updaters share. */
 	struct torture_slot slot[TORTURE_SLOTS];
@@ -223,7 +223,7 @@ struct torture_flavor {
 	bool is_bridge;	     /* half of the time what is retired goes the bridge's way */
 	bool online_readers; /* and updaters that wait online often */
 	bool rounds;	     /* processes of their own, seen from outside; see surroundings/; no call below is theirs */
-	const char *wait; /* what makes an element older */
+	const char *wait; /* event that makes an element older */
 	const char *form[TORTURE_FORMS];
 
 	void *(*reader)(void *);

@@ -40,7 +40,7 @@ enum top_state {
 
 struct top_process {
 	uint32_t pid;	  /* of the process, also when a thread of it was asked for */
-	uint32_t inner;	  /* what it has for its own number: another one, in a container */
+	uint32_t inner;	  /* its number in its own namespace, which differs in a container */
 	uint32_t alive;	  /* a thread that has not exited; the first one may have */
 	int proc;	  /* /proc/PID; stays with this process when its number is used again */
 	int file;	  /* the page; -1: the program has closed it */
@@ -93,7 +93,7 @@ struct top_rate {
  */
 struct top_latency {
 	bool known;
-	uint64_t count; /* of all; with timed false none of the others is there */
+	uint64_t count; /* of all; the others need timed */
 	bool timed;
 	double mean, p50, p99, max;
 	bool max_exact;

@@ -24,7 +24,7 @@
 
 #define ELEMENTS_MAX 100000000u
 #define ELEMENT_BYTES 100 /* with what malloc adds, and its share of what else there is */
-#define COUNTERS_BYTES 150 /* what belongs to them in the heap */
+#define COUNTERS_BYTES 150 /* heap that belongs to an element's counters */
 #define BUCKET_BYTES 100  /* two arrays; a reader-writer lock is the largest */
 
 /* Order of the list; schemes that only a module has come last. */

@@ -117,7 +117,7 @@ struct update_job {
 
 static uint64_t *update_ns;
 static size_t update_count;
-static uint64_t clock_cost; /* what taking the time twice adds */
+static uint64_t clock_cost; /* cost of taking the time twice */
 
 static void measure_clock(void)
 {

@@ -27,7 +27,7 @@
 struct label {
 	struct lull_refcount count;    /* references, for who counts */
 	struct lull_percpu_ref percpu; /* likewise; made only for who counts so */
-	int allowed;		       /* what files may be opened for; asked before and after the open */
+	int allowed;		       /* modes that files may be opened with; asked before and after the open */
 	struct label *next_old;
 } __attribute__((aligned(BENCH_LINE)));
 

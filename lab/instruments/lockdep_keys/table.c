@@ -45,7 +45,7 @@ struct keyscale_table {
 	struct lull_hlist_head *bucket;
 	struct key *key; /* all of them */
 	struct updater *updater;
-	struct key bystander, *unrelated; /* what the unrelated thread protects */
+	struct key bystander, *unrelated; /* protected by the unrelated thread */
 	/* Protects the lists. It has its own cache line, because readers read the fields above. */
 	pthread_mutex_t lock __attribute__((aligned(BENCH_LINE)));
 };

@@ -43,7 +43,7 @@ struct tradeoff_result {
 	/* Bytes that the scheme adds to what the process really uses (may be a little negative). */
 	struct bench_stat object_bytes, thread_bytes;
 	/* While one reader stays for slow_ns at a time, beside update_rate updates a second: */
-	struct bench_latency update;	 /* what a replacement takes of the updater's time */
+	struct bench_latency update;	 /* time that a replacement costs the updater */
 	struct bench_latency wait;	 /* from unlinking to freeing, of objects that no reader holds */
 	struct bench_stat waiting;	 /* objects that wait at a time; max: the peak */
 	struct bench_stat waiting_bytes; /* the same in bytes */

@@ -50,7 +50,7 @@ struct tradeoff_scheme {
 	unsigned effort;
 	size_t head;
 	struct keep *(*make)(size_t size);
-	void (*unmake)(struct keep *object); /* nobody else has it */
+	void (*unmake)(struct keep *object); /* no other thread has it */
 	/* Get and put n times, of the one object in the cell; a sum over its body. */
 	uint64_t (*get_put)(struct tradeoff_cell *cell, uint64_t n);
 	uint64_t (*mix)(const struct tradeoff_mix *mix, uint64_t *rng, uint64_t n);

@@ -315,7 +315,7 @@ static void gp_paced(unsigned n, uint64_t period_ns, uint64_t *call_ns, uint64_t
 	GP_RESUME();
 	for (i = 0; i < n; i++)
 		until_ns[i] = all[i].ran_ns - all[i].began_ns;
-	flavor_barrier(); /* nobody is in a callback any more */
+	flavor_barrier(); /* no thread is in a callback any more */
 	free(all);
 }
 #endif

@@ -85,7 +85,7 @@ struct bench_hash_scheme {
 	const char *name;
 	const char *what;
 	const char *section;   /* the scheme of `lull refscale` that is this one's read section */
-	const char *holds_up;  /* what waits while a reader stays in: for the reports */
+	const char *holds_up;  /* thing that waits while a reader stays in: for the reports */
 	bool reader_may_block; /* a reader may sleep inside; false where others would spin for it
 				  meanwhile */
 	bool updates_alone;    /* updates are right only while no other thread is there */

@@ -27,7 +27,7 @@ enum peer_kind {
 
 struct peer_module {
 	const char *build;   /* PEER_BUILD; lull-lab's must be the same */
-	const char *library; /* whose rows they are: "liburcu"; NULL: lull's, or no library's */
+	const char *library; /* that is measured: "liburcu"; NULL: lull's, or no library's */
 	const char *version; /* of the library; "": it does not say */
 	/* Pointers to schemes, each of which begins with its name. NULL ends a list, or stands for none. */
 	const void *const *schemes[PEER_KINDS];

@@ -26,7 +26,7 @@ struct cohort_life {
 	uint64_t number;
 	uint32_t retired, returned; /* callbacks */
 	uint32_t kept_returned; /* of those, members that were kept */
-	struct cohort_life *next; /* none uses it */
+	struct cohort_life *next; /* while it is unused */
 };
 
 struct cohort_member {
@@ -35,7 +35,7 @@ struct cohort_member {
 	uint64_t number; /* ... and which one that was */
 	uint64_t serial, contents; /* ~serial until it goes; both accessed plainly */
 	uint32_t state;
-	uint32_t again; /* as many others are retired when it goes, one by the other */
+	uint32_t again; /* so many others are retired when it goes, one after the other */
 	bool is_kept;
 	enum cohort_way way;
 };

@@ -27,9 +27,9 @@ struct counted {
 	struct lull_percpu_ref ref;
 	struct lull_refcount count; /* where it has no percpu_ref */
 	bool per_cpu;
-	bool by_hazptr; /* who looks for it has a hazard pointer, else is in a read section */
+	bool by_hazptr; /* readers find it with a hazard pointer, else in a read section */
 	bool may_reinit;
-	bool may_switch; /* who holds it may switch it */
+	bool may_switch; /* holders may switch it */
 	bool rests;	 /* its release leaves it where it is, to be reinited or freed */
 	bool confirmed_first;
 	uint32_t phase;
@@ -41,7 +41,7 @@ struct counted {
 
 #define COUNT_PLACES 4u
 
-/* Half of the places are for each kind of count, and of each half one for each way to find it. */
+/* Each kind of count has half of the places, one for each way to find an object. */
 struct count_place {
 	struct counted *object; /* NULL: the owner is doing something with it */
 } __attribute__((aligned(TORTURE_LINE)));
@@ -82,8 +82,8 @@ void torture_counted_drop(struct counted *o, uint64_t *rng); /* of a refcount */
 bool torture_counted_is_released(const struct counted *o);
 /* Free @o, which was released, when no thread can find it any more. */
 void torture_counted_retire(struct counted *o);
-void torture_counted_retire_left(void); /* what was released in signal handlers */
-void torture_counted_flush(void);	/* what was freed is really freed */
+void torture_counted_retire_left(void); /* objects released in signal handlers */
+void torture_counted_flush(void);	/* give freed objects back to malloc */
 struct counted *torture_count_publish(unsigned place, struct counted *o);
 bool torture_count_set_handler(bool in_handler); /* this thread; returns what it was */
 

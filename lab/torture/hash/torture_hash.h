@@ -60,7 +60,7 @@ void torture_item_retire(struct hash_item *item, uint64_t *rng);
 /* Check an item in the middle and at the end of any use. */
 void torture_item_check(const struct hash_item *item, uint32_t key, uint64_t serial, struct torture_tally *tally,
 			const char *where);
-void torture_items_flush(void); /* what was freed is really freed */
+void torture_items_flush(void); /* give freed items back to malloc */
 
 /* ---- what the flavor is made of: torture/hash/reader.c, torture/hash/updater.c ---------------- */
 

@@ -108,7 +108,7 @@ struct place {
 	struct lull_mutex m;
 	struct lull_cond c;
 	struct mutex_pair pair;
-	unsigned left;	 /* who has yet to come, and to go */
+	unsigned left;	 /* guests that have yet to come and go */
 	unsigned rounds; /* each */
 	uint64_t hold_ns;
 	uint32_t go, waiting;

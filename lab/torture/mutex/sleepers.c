@@ -100,7 +100,7 @@ void torture_watch_set(struct mutex_watch *watch, const struct mutex_watch *to)
 struct look {
 	uint32_t word, entries, ready;
 	unsigned callers, sleepers; /* in a call; and asleep on the word itself */
-	uint64_t mix;		    /* of who it is, and where they sleep */
+	uint64_t mix;		    /* hash of the callers, and of where they sleep */
 	char how[HOW];		    /* the system call of one of them */
 };
 

@@ -11,7 +11,7 @@
 #include <lull/reclaim.h>
 
 #define AT_ONCE 50u
-#define WAVES_FIRST 4u /* what is kept for the next thread is there after these */
+#define WAVES_FIRST 4u /* after these the memory kept for the next thread is there */
 #define WAVES 12u
 #define STACK_BYTES 65536u
 #define STAND_US 20000u

@@ -36,7 +36,7 @@ struct thing {
 	uint64_t serial, contents; /* ~serial */
 	uint32_t state;
 	uint32_t key;
-	uint32_t process;    /* whose it was when it was retired */
+	uint32_t process;    /* that owned it when it was retired */
 	uint32_t takes_lock; /* its callback does, like the thread that deferred it */
 };
 

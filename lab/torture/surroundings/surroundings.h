@@ -90,7 +90,7 @@ struct wild_row {
 	enum wild_group group;
 	wild_set against;	     /* others that it does not go with */
 	const char *(*why_not)(void); /* this machine or build cannot have it, for that reason; else NULL */
-	const char *line[2];	     /* what the library may say because of it */
+	const char *line[2];	     /* lines that the library may print because of it */
 };
 
 /* ---- conditions.c ---------------------------------------------------------------------------- */
