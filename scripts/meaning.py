@@ -61,7 +61,7 @@ ABOVE = {
     "count": ["count", "check"],
     "hash": ["hash", "check"],
     "mutex": ["mutex", "watch", "oracle"],
-    "oracle": ["oracle", "mutex"],
+    "owner_runs": ["oracle", "mutex"],
     "watch": ["watch", "rcu", "mutex", "reclaim"],
     "check": ["check", "rcu", "hazptr", "mutex"],
     "structure": ["structure"],

@@ -6,7 +6,7 @@
  */
 #include "mutex/support.h"
 
-#include "../src/mutex/oracle.h"
+#include "../src/owner_runs/owner_runs.h"
 #include "../src/mutex/self.h"
 #include "../src/mutex/waiting.h"
 

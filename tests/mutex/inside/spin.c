@@ -5,7 +5,7 @@
  */
 #include "mutex/support.h"
 
-#include "../src/mutex/oracle.h"
+#include "../src/owner_runs/owner_runs.h"
 #include "../src/mutex/waiting.h"
 
 static uint64_t clock_ns;

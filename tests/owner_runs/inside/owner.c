@@ -18,7 +18,7 @@ static unsigned count_allowed(unsigned cpus)
 }
 
 #include "../src/base/hooks.h"
-#include "../src/mutex/oracle.h"
+#include "../src/owner_runs/owner_runs.h"
 
 static const struct lull__oracle *const *told; /* instead of those that there are; NULL: those */
 
@@ -26,14 +26,14 @@ static const struct lull__oracle *const *told; /* instead of those that there ar
 #define sched_yield()	     (yields++, sched_yield())
 #define lull__nap(ns)	     (naps++, lull__nap(ns))
 #define lull__cpus_allowed() count_allowed(lull__cpus_allowed())
-#include "../src/mutex/owner.c"
-#include "../src/mutex/oracle.c"
+#include "../src/owner_runs/owner.c"
+#include "../src/owner_runs/owner_runs.c"
 #undef sched_yield
 #undef lull__nap
 #undef lull__cpus_allowed
 #undef lull__oracles
 #include "../src/mutex/self.h"
-#include "../src/oracle/bpf_oracle.c"
+#include "../src/owner_runs/bpf.c"
 
 #define SYS_FUTEX2_WAIT 455
 

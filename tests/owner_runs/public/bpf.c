@@ -20,7 +20,7 @@
 
 static int noted_lstat(const char *path, struct stat *st);
 #define lstat(path, st) noted_lstat(path, st)
-#include "../src/oracle/bpf.c"
+#include "../src/owner_runs/bpf_table.c"
 #undef lstat
 
 static bool notes;

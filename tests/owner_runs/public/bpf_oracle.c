@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bpf_oracle.c - src/oracle/bpf_oracle.c over a table and CPUs that this test plays: whether the table may be relied on,
+ * bpf_oracle.c - src/owner_runs/bpf.c over a table and CPUs that this test plays: whether the table may be relied on,
  * and what it says of the calling thread. (inside/owner.c: of other threads.)
  */
 #include "test.h"
@@ -21,7 +21,7 @@ static int fake_yield(void);
 #define lull__oracle_rseq_runs	fake_rseq_runs
 #define lull__now_ns		fake_now
 #define lull__oracle_bpf	own_oracle_bpf
-#include "../src/oracle/bpf_oracle.c"
+#include "../src/owner_runs/bpf.c"
 
 #define CPUS 2
 #define ME   77

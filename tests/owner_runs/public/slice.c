@@ -23,8 +23,8 @@ static unsigned registered_size;
 #define getauxval(tag) kernel_size
 #define __rseq_size    registered_size
 #endif
-#include "../src/oracle/slice.c"
-#include "../src/mutex/oracle.h"
+#include "../src/owner_runs/time_slice.c"
+#include "../src/owner_runs/owner_runs.h"
 #undef syscall
 #undef prctl
 #undef getauxval
@@ -48,7 +48,7 @@ static enum lull__runs fake_rseq_runs(struct lull__sighting *sighting, uint32_t 
 
 #define lull__oracle_rseq_usable fake_rseq_usable
 #define lull__oracle_rseq_runs	 fake_rseq_runs
-#include "../src/oracle/slice_oracle.c"
+#include "../src/owner_runs/slice.c"
 
 static struct ctrl area;
 static unsigned yields;

@@ -11,7 +11,7 @@
 
 #include "seccomp.h"
 
-#include "../src/mutex/oracle.h"
+#include "../src/owner_runs/owner_runs.h"
 
 /* ---- the kernel -------------------------------------------------------------------------------------------------- */
 
@@ -103,8 +103,8 @@ static int open_instead(const char *path, int flags)
 #define lull__spin_wait		    own_spin_wait
 #define lull__spin_wait_offered	    own_spin_wait_offered
 #define lull__oracle_kernel	    own_oracle_kernel
-#include "../src/oracle/spin_wait.c"
-#include "../src/oracle/kernel_oracle.c"
+#include "../src/owner_runs/spin_wait.c"
+#include "../src/owner_runs/kernel.c"
 #undef syscall
 #undef getauxval
 #undef open
