@@ -308,7 +308,7 @@ class Check:
             self.defect(mutant.place, f"there is no proof/model/{name}")
             return
         if name.startswith("real/") and not what:
-            pass  # this very change is made to the source, see scripts/models
+            pass  # this very change is made to the source, see proof/models.py
         elif name in self.models.macros:
             if what not in self.models.macros[name]:
                 self.defect(mutant.place, f"proof/model/{name} has no Busted {what}")

@@ -312,7 +312,8 @@ def judge_all(kind, mutants, plan, keep, lanes=2, yards=()):
             with lock:
                 keep(mutant, verdict, by)
                 done[0] += 1
-                print(f"{done[0]}/{len(mutants)} {mutant.name}: {by if verdict == "red" else verdict} {time.time() - began:.0f} s: {mutant.describe()}", flush=True)
+                noticed = by if verdict == "red" else verdict
+                print(f"{done[0]}/{len(mutants)} {mutant.name}: {noticed} {time.time() - began:.0f} s: {mutant.describe()}", flush=True)
     with concurrent.futures.ThreadPoolExecutor(len(opened)) as pool:
         for future in [pool.submit(work, lane) for lane in opened]:
             future.result()
