@@ -21,11 +21,9 @@ import argparse
 import collections
 import hashlib
 import os
-import re
 import subprocess
 import sys
 
-import models
 from mutate import orders, slips
 from mutate.tree import ROOT
 

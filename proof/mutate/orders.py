@@ -39,7 +39,6 @@ nothing else to do: a starved test hangs for no mutant's sake.  Exit 1 when a mu
 """
 import argparse
 import functools
-import glob
 import hashlib
 import os
 import re
@@ -301,7 +300,7 @@ class Check:
                 self.defect(mutant.place, f"{killer}: there is no @{how}")
             elif name == "torture" and test not in FLAVORS:
                 self.defect(mutant.place, f"{killer}: there is no such flavor")
-            elif name == "unit" and not tree.is_a_test(test):
+            elif name == "unit" and not tree.yard_of(test):
                 self.defect(mutant.place, f"{killer}: there is no such test")
             return
         if name not in self.models.where:
@@ -412,7 +411,7 @@ def judge(mutants, ledger, native=False, again=False, lanes=1):
 
     if due:
         tree.judge_all("orders", due, lambda mutant, lane: [[name] for name in mutant.tests(lane)], keep, lanes,
-                       {"lab"} if any("torture:" in k for m in due for k in m.killers) else ())
+                       {tree.yard_of(k.removeprefix("unit:")) for m in due for k in m.killers if is_native(k)})
     survivors = [m for m in mutants if m.name not in noticed]
     for mutant in survivors:
         print(f"survives: {mutant.name}: {mutant.describe()}")

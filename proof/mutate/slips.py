@@ -310,21 +310,25 @@ def groups(slip, tests, kills):
 
 def judge(slips, ledger, lanes, keep):
     """What is known to notice comes first, then everything, and then the sanitizers for what survives."""
-    verdicts = {}
+    verdicts, because = {}, reasons()
 
     def found(slip, verdict, by):
         verdicts[slip.name] = verdict
-        keep(slip, verdict, by)
+        if verdict in ("red", "refused"):
+            keep(slip, verdict, by)
+
+    def left(*with_these):
+        return [slip for slip in slips if verdicts.get(slip.name, "unknown") in with_these]
 
     known = {slip.name: ledger.killer(slip) for slip in slips if ledger.killer(slip)}
-    first = [slip for slip in slips if slip.name in known]
-    if first:
-        judge_all("slips", first, lambda slip, lane: [[known[slip.name]]], found, lanes, yards_of(first))
-    for kind in ("slips", "sanitized"):
-        rest = [slip for slip in slips if verdicts.get(slip.name, "green") in ("green", "same")
-                and not (kind == "sanitized" and (slip.name in reasons() or verdicts[slip.name] == "same"))]
-        if rest:
-            judge_all(kind, rest, lambda slip, lane: groups(slip, lane.tests, ledger.kills(slip.file)), found, lanes, yards_of(rest))
+    if known:
+        judge_all("slips", [slip for slip in slips if slip.name in known], lambda slip, lane: [[known[slip.name]]], found, lanes, yards_of(slips))
+    for kind, rest in (("slips", lambda: left("unknown", "green", "same")),
+                       ("sanitized", lambda: [slip for slip in left("green") if slip.name not in because])):
+        if due := rest():
+            judge_all(kind, due, lambda slip, lane: groups(slip, lane.tests, ledger.kills(slip.file)), found, lanes, yards_of(due))
+    for slip in left("green", "same"):
+        keep(slip, verdicts[slip.name], "-")
     return verdicts
 
 

@@ -62,14 +62,22 @@ def files_below(root):
 OLD = {"structure": "lists", "oracle": "owner_runs", "compat": "kernel_names"}
 
 
-def old_test(stem):
-    return glob.glob(os.path.join(ROOT, "tests", "unit", "*", stem + ".c"))
+def sources_of(stem):
+    """The sources of tests that are called after these, from the root on."""
+    return [os.path.relpath(path, ROOT) for places in ("tests/unit/*/", "*/tests/", "*/tests/*/")
+            for path in glob.glob(os.path.join(ROOT, places + stem + ".c"))]
 
 
-def is_a_test(name):
-    """Is there a source of this test? "mutex.public.handlers" is in tests/mutex/public/handlers.c"""
-    return bool(re.match(r"\w+\.(?:public|inside|hostile)\b", name) and
-                os.path.exists(os.path.join(ROOT, "tests", name.replace(".", "/") + ".c")) or old_test(name))
+def yard_of(test):
+    """The yard in which this test is, or None: there is none of this name. "mutex.public.handlers" is in
+    tests/mutex/public/handlers.c"""
+    plain = test.partition("@")[0]
+    if plain.startswith("torture:"):
+        return "lab"
+    if re.match(r"\w+\.(?:public|inside|hostile)\b", plain) and os.path.exists(os.path.join(ROOT, "tests", plain.replace(".", "/") + ".c")):
+        return "."
+    found = [source.partition("/")[0] for source in sources_of(plain)]
+    return ("." if found[0] == "tests" else found[0]) if found else None
 
 
 def idea_of_test(yard, name, program):
@@ -82,7 +90,7 @@ def idea_of_test(yard, name, program):
     stem = os.path.basename(program)
     if yard != ".":
         return yard if stem.startswith("test_") else None
-    found = old_test(stem) if name.startswith("test_") else None
+    found = sources_of(stem) if name.startswith("test_") else None
     folder = os.path.basename(os.path.dirname(found[0])) if found else None
     return OLD.get(folder, folder)
 
@@ -109,7 +117,7 @@ def ctests(yard, out, folder):
     for name, command in re.findall(r"^add_test\(\[=\[(.*?)\]=\] (.*)\)$", text, re.M):
         said = re.search(rf'^set_tests_properties\(\[=\[{re.escape(name)}\]=\] PROPERTIES .*?\bENVIRONMENT "([^"]*)"', text, re.M)
         yield Test(yard, out, name, re.findall(r'"((?:[^"\\]|\\.)*)"', command),
-                   dict(v.split("=", 1) for v in said.group(1).split(";")) if said else {})
+                   dict(v.split("=", 1) for v in said.group(1).split(";") if v) if said else {})
     for below in re.findall(r'^subdirs\("(.*)"\)$', text, re.M):
         yield from ctests(yard, out, os.path.join(folder, below))
 
@@ -152,18 +160,23 @@ class Lane:
         self.tests.update((test.name, test) for test in ctests(yard, self.out(yard), self.out(yard)))
 
     def open(self, yards=()):
-        """Make the copy as the tree is, and find the tests of the library and of these @yards."""
+        """Make the copy as the tree is, and find the tests of the library and of these @yards. Their tests need the tool."""
         self.copy()
         self.configure(".")
-        for yard in sorted(set(yards)):
-            if os.path.exists(os.path.join(self.tree, yard, "CMakeLists.txt")):
-                self.must_build([])
-                self.install()
-                self.configure(yard)
-                self.yards.append(yard)
+        wanted = [yard for yard in YARDS if (yard in yards or yard == "tool" and set(yards) & set(YARDS))
+                  and os.path.exists(os.path.join(self.tree, yard, "CMakeLists.txt"))]
+        if wanted:
+            self.must_build([])
+            self.install(".")
+        for yard in wanted:
+            self.configure(yard)
+            self.yards.append(yard)
+            if yard == "tool":
+                subprocess.run(["ninja", "-C", self.out(yard), "-j2"], check=True, stdout=subprocess.DEVNULL)
+                self.install(yard)
 
-    def install(self):
-        subprocess.run(["cmake", "--install", self.out(), "--prefix", self.prefix], check=True, stdout=subprocess.DEVNULL)
+    def install(self, yard):
+        subprocess.run(["cmake", "--install", self.out(yard), "--prefix", self.prefix], check=True, stdout=subprocess.DEVNULL)
 
     def torture(self, flavor):
         """A few seconds of `lull-lab torture`, as a test."""
@@ -195,7 +208,7 @@ class Lane:
                 if run.returncode:
                     return run.stdout
             if yard == "." and any(wanted[other] for other in self.yards[1:]):
-                self.install()
+                self.install(".")
         return None
 
     def must_build(self, names):
