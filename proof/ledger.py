@@ -92,8 +92,9 @@ class Ledger:
         old = {key: row for key, row in self.rows.items() if key[0] == "order"}
         self.rows = {key: row for key, row in self.rows.items() if key[0] != "order"}
         for mutant in listed.mutants:
-            before = old.get(("order", mutant.name))
             digest, by = digest_of(mutant), ", ".join(sorted(mutant.killers)) or "-"
+            key = ("order", mutant.name)
+            before = old.get(key) or old.get(("order", moved(key, Row("", digest, "", ""), old)))
             verdict = "equivalent" if mutant.argument else "red"
             if verdict == "red" and not mutant.by_model():
                 verdict = before.verdict if before and before.hash == digest and set(before.by.split(", ")) & set(mutant.killers) else "unknown"
@@ -103,7 +104,8 @@ class Ledger:
 def defects(listed):
     """What is in the ledger and not in the sources' list of orders, or the other way round; quick."""
     ledger = Ledger()
-    found = [f"ledger.tsv: {name} is {row.verdict}" for (kind, name), row in ledger.rows.items() if row.verdict in ("green", "unknown")]
+    found = [f"ledger.tsv: {name} is {row.verdict}" for (kind, name), row in ledger.rows.items()
+             if kind == "order" and row.verdict in ("green", "unknown")]
     before = dict(ledger.rows)
     ledger.take_orders(listed)
     return found + [f"ledger.tsv: {key[1]} is not as in mutants: proof/run ledger --write"
@@ -111,25 +113,29 @@ def defects(listed):
 
 
 def moved(key, row, rows):
-    """The name in @rows of the same mutation of the same function in another file, or None."""
-    tail = key[1].partition(":")[2]
-    return next((name for (kind, name), other in rows.items()
-                 if kind == key[0] and other.hash == row.hash and name.partition(":")[2] == tail), None)
+    """The name in @rows of the same mutation, or None: of the same function in another file, or of a slip that has another
+    number since its function has changed."""
+    function, _, number = key[1].partition(":")[2].rpartition("#")
+    found = [name for (kind, name), other in rows.items() if kind == key[0] == "slip" and other.hash[-6:] == row.hash[-6:]
+             and name.partition(":")[2].rpartition("#")[0] == function] if key[0] == "slip" else \
+        [name for (kind, name), other in rows.items() if kind == "order" and other.hash == row.hash
+         and name.partition(":")[2] == key[1].partition(":")[2]]
+    return min(found, key=lambda name: (name != key[1], rows[key[0], name].hash != row.hash, name.rpartition("#")[2] != number), default=None)
 
 
 def sites():
-    """{("slip", name): Row} of all slips that could be made, and nothing is known of them"""
+    """{("slip", name): Row} of all slips that could be made, with nothing known of them"""
     return {("slip", slip.name): Row(slips.idea_of(slip.file), slip.hash(), "unknown", "-") for slip in slips.every()}
 
 
 def stale(rows, now):
     """{name of a slip: why nothing is known of it as it is now}"""
     found, because = {}, slips.reasons()
-    for (kind, name), row in rows.items():
-        if kind == "slip" and (kind, name) not in now:
-            found[name] = "has moved: proof/run ledger --write" if moved((kind, name), row, now) else "is gone"
-        elif kind == "slip" and row.hash != now[kind, name].hash and name not in because:
-            found[name] = "its function has changed since it was judged"
+    for key, row in rows.items():
+        if key[0] == "slip" and (key not in now or now[key].hash != row.hash) and key[1] not in because:
+            name = moved(key, row, now)
+            found[key[1]] = "is gone" if not name else "its function has changed since it was judged" if name == key[1] else \
+                f"is now {name}: proof/run ledger --write"
     return found
 
 
@@ -139,7 +145,7 @@ def compare(old, rows, changed):
     for key, row in sorted(old.items()):
         if row.verdict != "red" or because.get(key[1], "").startswith("gone: "):
             continue
-        name = key[1] if key in rows else moved(key, row, rows)
+        name = key[1] if key[0] == "order" and key in rows else moved(key, row, rows)
         now = rows.get((key[0], name))
         if not now:
             lost.append((key[1], "is gone"))
@@ -203,10 +209,11 @@ def main(argv):
     now = sites()
     if args.write:
         ledger.take_orders(listed)
-        for key in [key for key in ledger.rows if key[0] == "slip" and key not in now]:
-            row = ledger.rows.pop(key)
-            if name := moved(key, row, now):
-                ledger.rows["slip", name] = row._replace(part=now["slip", name].part)
+        for key, row in [item for item in ledger.rows.items() if item[0][0] == "slip"]:
+            if key not in now or now[key].hash != row.hash and key[1] not in slips.reasons():
+                del ledger.rows[key]
+                if name := moved(key, row, now):
+                    ledger.rows.setdefault(("slip", name), row)
         ledger.rows = {key: row._replace(part=now[key].part) if key in now else row for key, row in ledger.rows.items()}
         ledger.save()
     changed = stale(ledger.rows, now)
