@@ -11,13 +11,6 @@ install(DIRECTORY include/lull TYPE INCLUDE COMPONENT dev FILES_MATCHING
 install(TARGETS ${lull_libraries} EXPORT lull
 	LIBRARY COMPONENT runtime NAMELINK_COMPONENT dev
 	ARCHIVE COMPONENT dev)
-if(LULL_BUILD_TOOLS)
-	# The command finds the library from where it lies; so do the modules with what it measures.
-	cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_LIBDIR BASE_DIRECTORY ${CMAKE_INSTALL_FULL_BINDIR}
-		OUTPUT_VARIABLE libraries_from_bin)
-	set_target_properties(lull_tool PROPERTIES INSTALL_RPATH "$ORIGIN/${libraries_from_bin}")
-endif()
-
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/lull)
 install(EXPORT lull NAMESPACE lull:: FILE lull-targets.cmake DESTINATION ${package_dir} COMPONENT dev)
 configure_package_config_file(cmake/lull-config.cmake.in lull-config.cmake

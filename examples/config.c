@@ -41,7 +41,7 @@ static void config_free(struct lull_rcu_head *head)
 	lull_add_relaxed(&gone, 1);
 }
 
-/* Nobody has it any more. Runs where the last request ended, or in the kill. */
+/* Free a configuration that no request has any more. Runs where the last request ended, or in the kill. */
 static void config_released(struct lull_percpu_ref *refs)
 {
 	struct config *c = lull_container_of(refs, struct config, refs);

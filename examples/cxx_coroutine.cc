@@ -110,7 +110,7 @@ class scheduler
 	bool closed = false;
 };
 
-/* A coroutine that nobody waits for but its scheduler, the first parameter of the coroutine. */
+/* A coroutine for which only its scheduler waits, the first parameter of the coroutine. */
 struct task {
 	struct promise_type : lull::no_section_across_await { /* a co_await in a section aborts */
 		scheduler &mine;

@@ -62,7 +62,7 @@ class list
 			place at(*this, key);
 
 			if (at.found()) {
-				delete fresh; /* nobody has seen it */
+				delete fresh; /* no thread has seen it */
 				return false;
 			}
 			fresh->next.store(at.now, std::memory_order_relaxed);
@@ -79,7 +79,7 @@ class list
 
 			if (!at.found())
 				return false;
-			/* Who marks it has removed it. If it cannot unlink it, a later search does. */
+			/* The thread that marks it has removed it. If it cannot unlink it, a later search does. */
 			if (!at.now->next.compare_exchange_strong(at.after, marked(at.after), std::memory_order_acq_rel,
 								  std::memory_order_relaxed))
 				continue;

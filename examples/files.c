@@ -4,8 +4,8 @@
  * reading it may block for as long as the disk takes, and a read section must not. So the entry
  * that was found is kept by a hazard pointer: one store in the section, and from then on grace
  * periods come and go, an updater may take the entry out of the table meanwhile, and its file stays
- * open until the reading is done. What is taken out is closed after a grace period (nobody finds it
- * any more) and when no hazard pointer names it (nobody reads it any more).
+ * open until the reading is done. A file that is taken out is closed after a grace period (no thread finds it any more)
+ * and when no hazard pointer names it (no thread reads it any more).
  */
 #include <lull/bridge.h>
 #include <lull/hash.h>
@@ -34,7 +34,7 @@ static inline bool file_match(const struct lull_hash_node *node, const void *pat
 	return strcmp(lull_hash_entry(node, struct file, node)->path, (const char *)path) == 0;
 }
 
-/* Nobody can find the file, and nobody reads it. */
+/* Close a file that no thread can find, and none reads. */
 static void file_close(struct lull_rcu_head *rcu)
 {
 	struct file *file = lull_container_of(rcu, struct file, rcu);
@@ -44,7 +44,7 @@ static void file_close(struct lull_rcu_head *rcu)
 	lull_add_relaxed(&closed, 1);
 }
 
-/* What has just been taken out of the table. Does not wait for anybody. */
+/* Retire a file that has just been taken out of the table. Does not wait. */
 static bool file_retire(struct lull_hash_node *node)
 {
 	if (node)

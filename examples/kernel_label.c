@@ -4,7 +4,7 @@
  *
  * Every file that nginx opens takes and puts a reference to one label, and with many workers its count is what they
  * wait for. (B. Feng, N. Upadhyay, P. McKenney, "Hazard pointers in the Linux kernel", 2024.) A hazard pointer keeps
- * the label as well, and is nobody else's cache line. In words of our own:
+ * the label as well, and shares its cache line with no other thread. In words of our own:
  *
  *	a task's credentials have a label, and a reference to it
  *	the label may be stale: its proxy leads to the newest one
@@ -81,7 +81,7 @@ static void aa_put_label(struct aa_label *label)
 
 /* ---- the walk ---------------------------------------------------------------------------------------- */
 
-/* Of *@l, whatever that is by now: it changes under us, and so we try again. */
+/* Protect the label that *@l leads to. It may change under us, and then we try again. */
 static struct aa_label *aa_get_label_try_hazptr(struct aa_label __rcu **l, hazptr_t *hptr)
 {
 	struct aa_label *c;

@@ -3,8 +3,8 @@
  * A cache that reuses its memory at once, as memcached does. To put a new entry in means to take an
  * entry that nobody reads, unlink it, fill it anew and link it in, perhaps on another bucket's list:
  * no malloc, no grace period, nothing deferred. Lookups take no lock all the same, because an entry
- * stays an entry: a reader whose entry is refilled under it never reads anything but an entry. What
- * it has to find out is whether it still is the right one:
+ * stays an entry: a reader whose entry is refilled under it never reads anything but an entry. It has to find out
+ * whether this still is the right one:
  *
  *   - It takes a reference, which is refused while the entry is being refilled, and then compares the
  *     key again. An entry is not refilled as long as somebody has a reference, so from then on the
@@ -183,7 +183,7 @@ static uint32_t next_random(uint32_t *state)
 	return *state >> 16;
 }
 
-/* Whatever is found by a key is that key's, and what cannot be evicted is always found. */
+/* Check that an item found by a key is that key's, and that one which cannot be evicted is always found. */
 static void *reader_run(void *arg)
 {
 	struct reader *reader = arg;

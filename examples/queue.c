@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A bounded queue: who puts something in waits for room, who takes something out waits until there is
- * something. One mutex guards it all; two condition variables, since the two kinds of waiters
- * wait for different things, so that a signal wakes one that can go on.
+ * A bounded queue: a thread that puts something in waits for room, one that takes something out waits until there is
+ * something. One mutex guards it all; two condition variables, since the two kinds of waiters wait for different
+ * things, so that a signal wakes one that can go on.
  */
 #include <lull/cond.h>
 #include <lull/mutex.h>
@@ -50,7 +50,7 @@ static bool queue_take(struct queue *q, long *item)
 	return true;
 }
 
-/* Nothing is put in from now on. All who wait for an item have to hear of it. */
+/* Let nothing be put in from now on, and tell all threads that wait for an item. */
 static void queue_close(struct queue *q)
 {
 	lull_mutex_lock(&q->lock);

@@ -160,23 +160,41 @@ def program(name, into):
     return into / name
 
 
+YARDS = (".", "tool", "lab")  # in the order in which each builds on the ones before
+
+
 def own(targets, into):
-    """Build targets of this repository in the folder @into. {path in the guest: path here}"""
+    """Build the library, the command and the laboratory below @into. {path in the guest: path here} of @targets."""
     if not targets:
         return {}
     launcher = ["-DCMAKE_C_COMPILER_LAUNCHER=ccache", "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
-    run(["cmake", "-S", str(HERE.parent), "-B", str(into), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo", *launcher,
-         *(f"-DLULL_{name}=ON" for name in ("BUILD_TOOLS", "BUILD_INSTRUMENTS", "BUILD_TESTS")), "-DLULL_TEST_CXX=OFF"], "cmake")
     jobs = os.environ.get("LULL_KERNEL_JOBS") or str(os.cpu_count())
-    run(["nice", "-n", "5", "cmake", "--build", str(into), f"-j{jobs}", "--target", *targets], f"build {' '.join(targets)}")
+    prefix = into / "prefix"
+    for yard in YARDS:
+        build = into / "library" if yard == "." else into / yard
+        tests = ["-DLULL_BUILD_TESTS=ON", "-DLULL_TEST_CXX=OFF"] if yard == "." else []
+        run(["cmake", "-S", str(HERE.parent / yard), "-B", str(build), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
+             f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_INSTALL_PREFIX={prefix}", *launcher, *tests], f"cmake {yard}")
+        wanted = [target for target in targets if target_yard(target) == yard]
+        wanted += ["lull", "lull_static"] if yard == "." else []
+        if wanted:
+            run(["nice", "-n", "5", "cmake", "--build", str(build), f"-j{jobs}", "--target", *wanted], f"build {' '.join(wanted)}")
+        if yard == ".":
+            run(["cmake", "--install", str(build)], "install the library")
     return dict(own_place(target, into) for target in targets)
+
+
+def target_yard(target):
+    return "tool" if target == "lull_tool" else "lab" if target.startswith(("lull_lab", "lull_peer_")) else "."
 
 
 def own_place(target, into):
     """Where a target's file is to be in the guest, and where it is here."""
     if target == "lull_tool":
-        return "bin/lull", into / "tools/lull/lull"
+        return "bin/lull", into / "tool/lull"
+    if target == "lull_lab":
+        return "bin/lull-lab", into / "lab/lull-lab"
     if target.startswith("lull_peer_"):
         module = f"{target.removeprefix('lull_peer_')}.so"
-        return f"bin/peers/{module}", into / "tools/lull/peers" / module
-    return f"bin/{target}", into / "tests" / target
+        return f"bin/peers/{module}", into / "lab/peers" / module
+    return f"bin/{target}", into / "library/tests" / target

@@ -8,7 +8,7 @@ usage: scripts/kernel [STAGE...] [--work DIR] [--out DIR] [--plain] [--keep]
 Without a STAGE: all of them (--list), and DIR/times.txt says how long each took. What a stage needs is done before: the
 newest source of Debian's archive is fetched, a tree of it patched, the kernel built for the stage's configuration, and booted
 by qemu (with KVM where that works; TCG otherwise, or where the stage's clock counts instructions). Stages run while the next
-kernel is built. A stage prints its table and writes it to DIR/STAGE.txt (--out; docs/results/kernel, and with --plain WORK/out). kernel/README.md says
+kernel is built. A stage prints its table and writes it to DIR/STAGE.txt (--out; kernel/results, and with --plain WORK/out). kernel/README.md says
 what a stage is.
 
 fetch, patch, build: only so far; build makes the kernels of all stages named beside it, or the base. check: what
@@ -242,7 +242,7 @@ def main():
         print("scripts/kernel: check, fetch and patch go without stages", file=sys.stderr)
         return 2
     names = [name for name in args.stages if name in known] or ([] if steps else list(known))
-    args.out = args.out or (args.work.resolve() / "out" if args.plain else ROOT / "docs/results/kernel")
+    args.out = args.out or (args.work.resolve() / "out" if args.plain else ROOT / "kernel/results")
     try:
         Run.setup()
         run = Run(args)

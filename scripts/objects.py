@@ -77,7 +77,7 @@ void lull__gp(void)
 }
 """,
     "src/hazptr/slots.c": "int slots;\n",
-    "src/oracle/bpf.c": "#error left out of this build\n",
+    "src/owner_runs/bpf_table.c": "#error left out of this build\n",
     "src/watch/stall.c": """void lull__gp(void);
 #define BODY(name) void name(void); void name(void)
 BODY(lull__made)

@@ -64,11 +64,12 @@
 #include "count/percpu_switch.c"
 #include "count/refcount.c"
 
+#include "owner_runs/owner.c"
+#include "owner_runs/owner_runs.c"
+
 #include "mutex/cond.c"
 #include "mutex/mutex.c"
 #include "mutex/mutex_robust.c"
-#include "mutex/oracle.c"
-#include "mutex/owner.c"
 #include "mutex/self.c"
 #include "mutex/spin.c"
 

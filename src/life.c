@@ -20,10 +20,9 @@
 #ifndef LULL_CORE_ALONE
 #include "cohort/cohort_life.h"
 #include "count/percpu_life.h"
-#include "mutex/oracle.h"
-#include "mutex/owner.h"
 #include "mutex/self.h"
-#include "oracle/oracles.h"
+#include "owner_runs/owner.h"
+#include "owner_runs/owner_runs.h"
 #include "pool/pool_life.h"
 #endif
 

@@ -16,8 +16,8 @@
  *
  * When lull_cohort_wait() has returned, the callbacks have returned too, not only begun: no thread is in their code any
  * more. A cohort is one word, a count of what has been retired and has not returned; a thread that waits sleeps until it
- * is zero. What is reclaimed, when, and on which thread, is as in rcu.h, hazptr.h, bridge.h
- * and reclaim.h, to which each call goes on.
+ * is zero. Each call goes on to one of rcu.h, hazptr.h, bridge.h and reclaim.h, which say what is reclaimed, when, and
+ * on which thread.
  *
  * Limits: callbacks wait in one queue for each thread that defers, and most often one thread runs all of them.
  * So a callback of others that does not return holds a cohort up, and so does a reader that stays

@@ -95,16 +95,16 @@ LULL_INLINE int lull_cond_timedwait(struct lull_cond *c, struct lull_mutex *m, u
 }
 
 /*
- * Wake one of the waiters for which no signal has been, if there is one. You may hold the lock or not, but
- * change the condition under the lock. If the caller does not hold the lock, @c and the mutex must stay until
- * this call returns. If threads of realtime priority wait for different conditions, use broadcast: a waiter
- * that came later, but is more important, may take the wake-up.
+ * Wake one of the waiters for which there was no signal yet, if there is one. You may hold the lock or not, but change
+ * the condition under the lock. If the caller does not hold the lock, @c and the mutex must stay until this call
+ * returns. If threads of realtime priority wait for different conditions, use broadcast: a waiter that came later, but
+ * is more important, may take the wake-up.
  *
  * Makes no system call if nobody waits. Signals make one call for each waiter, and then none while these are
- * still on their way. One more may come of each waiter that got up for no signal (a timeout, a signal handler,
- * a kill), and of each signal beside one or a broadcast that has not returned. Each makes a call while more
- * than 126 threads wait, and, once a process has been killed in such a call, or forked by another thread amid
- * it, while any thread waits.
+ * still on their way. Each waiter that got up for no signal (a timeout, a signal handler, a kill) may cost one call
+ * more, and so may each signal beside another, or beside a broadcast, that has not returned. Each makes a call while
+ * more than 126 threads wait, and, once a process has been killed in such a call, or forked by another thread amid it,
+ * while any thread waits.
  */
 LULL_API void lull_cond_signal(struct lull_cond *c);
 

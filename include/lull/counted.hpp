@@ -15,8 +15,8 @@
  * references all the time. make_counted() returns the first reference, a counted_owner<T>. There is one for each object; it
  * may be given to a counted_ptr, which drops it when it gets another one.
  *
- * The last reference ends the object, after a grace period (ref_handoff.h). So a thread that has found one in a read section,
- * on whatever way, may try to take a reference: counted<T>::try_get().
+ * The last reference ends the object, after a grace period (ref_handoff.h). So a thread that has found one in a read
+ * section, in whatever way, may try to take a reference: counted<T>::try_get().
  */
 #ifndef LULL_COUNTED_HPP
 #define LULL_COUNTED_HPP

@@ -241,8 +241,8 @@ public:
 	}
 
 	/*
-	 * Erase the elements for which @is_it(element) is true. Returns how many. Those that other threads insert meanwhile
-	 * may stay. If @is_it throws, what was erased so far is gone.
+	 * Erase the elements for which @is_it(element) is true. Returns how many. Elements that other threads insert
+	 * meanwhile may stay. If @is_it throws, what was erased so far is gone.
 	 */
 	template <class Which> size_type erase_if(Which is_it)
 	{

@@ -34,8 +34,8 @@
  * builds check this. When a thread exits, the slots that it has not detached stop protecting: if one did
  * protect something, a line says so, and a later use of the slot aborts. Clean up a context on a stack, and
  * release a hold on a stack, before its frame ends, also when the frame ends by pthread_exit() or a
- * cancellation; else the thread's exit aborts. (Of a hold that has one of the thread's own slots only the
- * protection ends, with a line that says so.)
+ * cancellation; else the thread's exit aborts. (If a hold has one of the thread's own slots, only its protection ends,
+ * with a line that says so.)
  *
  * How much waits. A thread that retires (lull_hazptr_retire) also reclaims. Whatever readers do, and however
  * long they stall, at most 4096 + 128 * threads + 3 * slots retired objects wait, of all threads together;
@@ -135,10 +135,10 @@ LULL_INLINE struct lull_hazptr_context *lull_hazptr_thread_context(void)
 }
 
 /*
- * Take a free slot of @ctx. Returns NULL when all eight are in use. Of the thread's own context it also
- * returns NULL in destructors that run after the thread's exit handling: use a hold there. No locked
- * instruction. In signal handlers: only slots of the thread's own context, which the handler frees before it
- * returns; there NULL may come before all eight are in use.
+ * Take a free slot of @ctx. Returns NULL when all eight are in use. For the thread's own context it also returns NULL
+ * in destructors that run after the thread's exit handling: use a hold there. No locked instruction. In signal
+ * handlers: only slots of the thread's own context, which the handler frees before it returns; there NULL may come
+ * before all eight are in use.
  */
 LULL_INLINE struct lull_hazptr *lull_hazptr_alloc(struct lull_hazptr_context *ctx)
 {

@@ -34,7 +34,10 @@ LULL_BEGIN_DECLS
 
 struct lull__hazptr_block {
 	struct lull_hazptr_context ctx; /* detached */
-	/* Of the pool's list; these, and what follows, under the pool's lock. To the block: leak checkers look for that. */
+	/*
+	 * Links of the pool's list; these, and what follows, under the pool's lock. To the block: leak checkers look
+	 * for that.
+	 */
 	struct lull__hazptr_block *next, *prev;
 	uint32_t free;	/* bit n: slot n is free; of a block that a thread has at hand, this thread's alone */
 	uint32_t back;	/* meanwhile: what other threads have put */

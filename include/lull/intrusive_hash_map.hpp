@@ -18,8 +18,8 @@
  *
  * The third parameter is the key: a pointer to a member, or a function that takes a const T & and returns the key. Hash
  * and Eq are as in hash_map.hpp, and may throw: all calls are strong, and nothing stays locked. An object is in one map at a
- * time by each of its nodes. What a call returns as removed was taken off by this call alone; readers may still use it,
- * so do not change it or insert it anywhere before a grace period has passed.
+ * time by each of its nodes. An element that a call returns as removed was taken off by this call alone; readers may
+ * still use it, so do not change it or insert it anywhere before a grace period has passed.
  */
 #ifndef LULL_INTRUSIVE_HASH_MAP_HPP
 #define LULL_INTRUSIVE_HASH_MAP_HPP

@@ -26,9 +26,9 @@
  * lull_list_splice_init_rcu() and its tail form, which wait for readers. Signal handlers may read.
  *
  * A reader meets each element that is on the list during the whole walk exactly once, in order. It may or may
- * not meet an element that is added or deleted during the walk. Of a replaced element it meets either the old
- * or the new one. Each element that it meets has everything that was stored in it before it was added. A
- * deleted node keeps its `next`, so a reader on it comes back to the list.
+ * not meet an element that is added or deleted during the walk. Where an element is replaced it meets either the old or
+ * the new one. Each element that it meets has everything that was stored in it before it was added. A deleted node
+ * keeps its `next`, so a reader on it comes back to the list.
  *
  * Rules for deleting: between lull_list_del_rcu() and the end of a grace period do not free the node, change
  * it or add it anywhere, because readers may stand on it. On another list it would lead them to a head that

@@ -66,7 +66,7 @@ public:
 	constexpr timed_mutex() noexcept = default;
 	explicit timed_mutex(uint32_t flags) noexcept : mutex(flags) {}
 
-	/* Waits for @length at most. What is longer than 500 years is for ever. */
+	/* Waits for @length at most. More than 500 years are for ever. */
 	template <class Rep, class Period, template <class, class> class Duration>
 	bool try_lock_for(const Duration<Rep, Period> &length) noexcept(std::is_arithmetic<Rep>::value)
 	{
@@ -86,7 +86,7 @@ public:
 	}
 };
 
-/* What came of an attempt to lock a robust mutex. The first two: the caller holds it. */
+/* Result of an attempt to lock a robust mutex. The first two: the caller holds it. */
 enum class [[nodiscard]] robust_status {
 	locked,
 	owner_died,	 /* repair what the mutex guards, and call make_consistent() */
@@ -247,7 +247,9 @@ private:
 namespace detail
 {
 
-/* What a lock of the user's locks, if it is one of ours; a struct lull_mutex has lock() and unlock(), too. */
+/*
+ * Return the lull_mutex in a mutex of ours; a struct lull_mutex has lock() and unlock(), too.
+ */
 inline lull_mutex *native(lull_mutex *m) noexcept
 {
 	return m;

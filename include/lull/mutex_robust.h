@@ -60,7 +60,7 @@ LULL_API int lull__mutex_robust_timedlock(struct lull_mutex_robust *m, uint64_t 
 LULL_API void lull__mutex_robust_unlock(struct lull_mutex_robust *m);
 
 /*
- * Tell ThreadSanitizer about the result @err of a lock. Not as a mutex: it would take the lock of a thread
+ * Tell ThreadSanitizer about the result @err of a lock. Do not report a mutex: the tool would take the lock of a thread
  * that has died for one that is held twice.
  */
 LULL_INLINE int lull__mutex_robust_tried(struct lull_mutex_robust *m, int err)

@@ -59,7 +59,7 @@ class rcu_section
 
 namespace detail
 {
-/* What std::coroutine_traits finds in what a coroutine returns, and what co_await finds in what it waits for. */
+/* Names that std::coroutine_traits finds in what a coroutine returns, and co_await in what it waits for. */
 template <class R, class = void> struct is_coroutine_type : std::false_type {
 };
 template <class R> struct is_coroutine_type<R, std::void_t<typename R::promise_type>> : std::true_type {
@@ -71,7 +71,7 @@ template <class R> struct has_await_ready<R, std::void_t<decltype(std::declval<R
 };
 } // namespace detail
 
-/* Run @f in a read section, and return what it returns. What a coroutine returns does not compile here. */
+/* Run @f in a read section, and return what it returns. An @f that returns a coroutine does not compile. */
 template <class F> auto rcu_read(F &&f) noexcept(noexcept(std::forward<F>(f)())) -> decltype(std::forward<F>(f)())
 {
 	using result = std::remove_cv_t<std::remove_reference_t<decltype(std::forward<F>(f)())>>;
@@ -111,7 +111,7 @@ template <class Awaiter> struct awaits_reference {
 struct no_section_across_await {
 	template <class Awaitable> decltype(auto) await_transform(Awaitable &&awaitable) const noexcept
 	{
-		/* A thread that is online may be in no section all the same. */
+		/* An online thread need not be in a section. */
 		if (lull_unlikely(lull__self.state & LULL__STATE_ONLINE ? (lull__self.rcu & LULL__RCU_DEPTH) != 0
 									: lull__self.rcu >= LULL__RCU_STEP))
 			lull__rcu_misuse("co_await in a read section: it would be suspended with the coroutine");
@@ -126,7 +126,7 @@ struct no_section_across_await {
 
 /* ---- pointers ----------------------------------------------------------------------------------- */
 
-/* What std::unique_ptr calls to retire an object. */
+/* Deleter with which std::unique_ptr retires an object. */
 struct retire_object {
 	template <class T> void operator()(T *object) const noexcept
 	{
@@ -279,7 +279,7 @@ template <class T> class rcu_ptr : public detail::rcu_pointer<rcu_ptr<T>, T>
 	std::atomic<T *> pointer{nullptr};
 };
 
-/* The same for an atomic pointer that is there already, and that whoever has it owns. */
+/* The same for an atomic pointer that is there already, and stays the property of its owner. */
 template <class T> class rcu_ref : public detail::rcu_pointer<rcu_ref<T>, T>
 {
       public:

@@ -23,11 +23,11 @@
  *
  * It does not matter which thread happens to need lull's own threads (this one, and those of debug.h and
  * shazptr.h) first. They have SCHED_OTHER, nice 0, the main thread's CPUs, and a stack of 256 KiB beside the
- * program's thread-local variables. What the kernel refuses to change (an unprivileged thread may not leave
- * SCHED_IDLE) stays as in the thread that started them. They block all signals but SIGSEGV, SIGBUS, SIGFPE,
- * SIGILL, SIGTRAP and SIGSYS, which callbacks may cause. To change this, set stack_bytes and thread_start
- * below. When they are the only threads left, for instance after main() has ended by pthread_exit(), they
- * end, and the process ends with them, as it would without lull.
+ * program's thread-local variables. A property that the kernel refuses to change (an unprivileged thread may not leave
+ * SCHED_IDLE) stays as in the thread that started them. They block all signals but SIGSEGV, SIGBUS, SIGFPE, SIGILL,
+ * SIGTRAP and SIGSYS, which callbacks may cause. To change this, set stack_bytes and thread_start below. When they are
+ * the only threads left, for instance after main() has ended by pthread_exit(), they end, and the process ends with
+ * them, as it would without lull.
  *
  * Past a soft limit lull reclaims at every chance, and holds a thread that defers back, if it is in no section
  * and in no callback. A thread that frees memory itself is held back only past twice soft_items, so a burst of

@@ -5,7 +5,9 @@ import json
 from stage import Boot, Stage, Wrong, clock, columns, pairs, said
 
 SCHEMES = ("pthread", "lull-mutex-none", "lull-mutex-rseq", "lull-mutex-kernel")
-TESTS = ("test_mutex", "test_mutex_queue", "test_mutex_heir", "test_mutex_robust", "test_mutex_process", "test_owner", "test_cond")
+# Programs of tests/, and the files of each that are run.
+TESTS = ("mutex.public/mutex", "mutex.public/queue", "mutex.public/heir", "mutex.public/robust", "mutex.public/cond",
+         "mutex.hostile/process", "owner_runs.inside.owner/owner")
 THREADS, SECTIONS = ("2", "4"), ("1us", "50us")
 METRICS = {"sections": "sections/s", "cpu": "CPU ns per section", "switches": "switches per section"}
 
@@ -17,7 +19,7 @@ sed -n 's/^  spinning wait  *//p' /tmp/doctor | sed 's/^/@@ offered /'
 sed -n 's/^  oracle  *//p' /tmp/doctor | sed 's/^/@@ oracle /'
 for test in {" ".join(TESTS)}; do
 	before=$(spins)
-	LULL_OWNER_ORACLE=kernel $test >/tmp/said 2>&1 || {{ how=$?; tail -n 30 /tmp/said; echo "@@ fail $test ended with $how"; }}
+	LULL_OWNER_ORACLE=kernel ${{test%/*}} --file ${{test#*/}} >/tmp/said 2>&1 || {{ how=$?; tail -n 30 /tmp/said; echo "@@ fail $test ended with $how"; }}
 	grep -q "is ignored" /tmp/said && echo "@@ fail $test ran with another oracle"
 	echo "@@ before $test $before"
 	echo "@@ after $test $(spins)"
@@ -85,5 +87,5 @@ STAGE = Stage(
     title="lull's mutex over FUTEX2_SPIN: its tests, and lull mutexscale",
     boots=[Boot(SCRIPT, "two-cpus", cpus=2, memory_mb=1024, limit_s=900)],
     table=table,
-    own=("lull_tool", "lull_peer_lull", "lull_peer_locks", *TESTS),
+    own=("lull_tool", "lull_lab", "lull_peer_lull", "lull_peer_locks", *sorted({test.split("/")[0] for test in TESTS})),
 )

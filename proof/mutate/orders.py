@@ -54,7 +54,7 @@ MAY_HANG = ("flag", "recheck", "wake")  # then somebody is not told, or does not
 HOME = re.compile(r"include/lull/(?:atomic|fence|detail/arch/\w+)\.h")
 FLAVORS = ("rcu", "rcu-qsbr", "hazptr", "shazptr", "bridge", "percpu_ref", "hash", "mutex")
 
-SOURCES = ("include", "src", "compat", "urcu/source", "urcu/binary")
+SOURCES = ("include", "src", "compat", "urcu/include", "urcu/source", "urcu/binary")
 IDS = re.compile(r"\b[A-Z]{2,}-\d+\b")
 
 # What a function does, and the kinds of mutants of which it then has one. Not there: what is wrong in that is for

@@ -25,7 +25,7 @@ import os
 import random
 import re
 
-from mutate.tree import AT_A_TIME, OLD, ROOT, YARDS, judge_all
+from mutate.tree import AT_A_TIME, ROOT, YARDS, judge_all
 from source import COMPAT, ORDERED, Source, files
 
 EQUIVALENT = os.path.join(ROOT, "proof", "equivalent")
@@ -44,8 +44,6 @@ ABOVE = {
     "owner_runs": ["owner_runs", "mutex"],
     "watch": ["watch", "rcu", "mutex", "reclaim"],
     "check": ["check", "rcu", "hazptr", "mutex"],
-    "tool": ["tool", "tools"],
-    "lab": ["lab", "tools"],
 }
 HEADERS = [("hazptr", "hazptr"), ("shazptr", "hazptr"), ("hlist|list", "lists"), ("hash", "hash"), ("mutex|cond", "mutex"),
            ("percpu|ref", "count"), ("rcu", "rcu"), ("reclaim|bridge|defer|bag|queue", "reclaim"), ("stats|debug|stall", "watch"),
@@ -55,13 +53,13 @@ HEADERS = [("hazptr", "hazptr"), ("shazptr", "hazptr"), ("hlist|list", "lists"),
 def idea_of(file):
     """The idea that a source belongs to; the other yards have one each."""
     top, _, rest = file.partition("/")
-    if top == "src":
-        folder = rest.partition("/")[0] if "/" in rest else "base"
-        return OLD.get(folder, folder)
-    if top != "include":
-        return {"compat": "urcu"}.get(top, top)
     if file.startswith(COMPAT):
-        return "kernel_names"
+        return "kernel_names" if os.path.basename(file).startswith("kernel") else "urcu"
+    if top in ("src", "compat"):
+        folder = rest.partition("/")[0] if "/" in rest else "base"
+        return "urcu" if folder == "compat" else folder
+    if top != "include":
+        return top
     return next(idea for start, idea in HEADERS if re.match(start, os.path.basename(file)))
 
 
@@ -70,9 +68,8 @@ NOT_MEANT = re.compile(r"\b(?:assert\w*|static_assert|lull__static_assert|LULL__
                        r"LULL__CHECK\w*|lull__probe\w*|lull__ghost\w*|va_end|va_start|_Static_assert)\b")
 COMPILER_BARRIER = re.compile(r"\blull_compiler_barrier\(\)")  # what compilers may not move is an order, too
 # What has tests of its own in other yards; the rest of them talks to the system.
-PURE = ("tools/choose", "tools/compare/budget.c", "tools/common/topology.c", "tools/common/units.c",
-        "tools/inspect/doctor/advice.c", "lab/choose", "lab/compare/budget.c", "tool/common/topology.c", "tool/common/units.c",
-        "tool/doctor/advice.c", "urcu/source")
+PURE = ("lab/choose", "lab/compare/budget.c", "tool/common/topology.c", "tool/common/units.c", "tool/doctor/advice.c",
+        "urcu/source")
 UNITS = {"1000": "1000000", "1000000": "1000", "1000000000": "1000000", "1024": "1000"}
 CONSTANTS = {"true": "false", "false": "true", "INT_MAX": "1", "UINT64_MAX": "0", "UINT32_MAX": "0"}
 COMPARISONS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
@@ -265,7 +262,7 @@ def slips_of(source):
 
 def sources(root):
     names = list(files(root, ("include/lull", "src"), (".h", ".c"))) + \
-        [name for name in files(root, ("tools", *YARDS), (".h", ".c")) if name.startswith(PURE)]
+        [name for name in files(root, YARDS, (".h", ".c")) if name.startswith(PURE)]
     # What atomic.h is made of is orders.
     return [Source(root, name) for name in names if os.path.basename(name) not in ("all.c", "abi.h", "atomic.h")]
 

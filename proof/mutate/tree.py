@@ -58,41 +58,29 @@ def files_below(root):
     return names
 
 
-# Folders that have another name by now, and the older form of tests/; both can go when nothing is there any more.
-OLD = {"structure": "lists", "oracle": "owner_runs", "compat": "kernel_names"}
-
-
-def sources_of(stem):
-    """The sources of tests that are called after these, from the root on."""
-    return [os.path.relpath(path, ROOT) for places in ("tests/unit/*/", "*/tests/", "*/tests/*/")
-            for path in glob.glob(os.path.join(ROOT, places + stem + ".c"))]
+def source_of(test):
+    """The source of a test of one part, from the root on, or None: "mutex.public.handlers" is tests/mutex/public/handlers.c,
+    and "lab_budget" is lab/tests/budget.c."""
+    plain = test.partition("@")[0]
+    places = ["tests/" + plain.replace(".", "/"), "tests/unit/*/" + plain]
+    places += [f"{yard}/tests/{name}" for yard in YARDS for name in (plain.removeprefix(yard + "_"), "*/" + plain)]
+    found = [path for place in places for path in glob.glob(os.path.join(ROOT, place + ".c"))]
+    return os.path.relpath(found[0], ROOT) if found else None
 
 
 def yard_of(test):
-    """The yard in which this test is, or None: there is none of this name. "mutex.public.handlers" is in
-    tests/mutex/public/handlers.c"""
-    plain = test.partition("@")[0]
-    if plain.startswith("torture:"):
-        return "lab"
-    if re.match(r"\w+\.(?:public|inside|hostile)\b", plain) and os.path.exists(os.path.join(ROOT, "tests", plain.replace(".", "/") + ".c")):
-        return "."
-    found = [source.partition("/")[0] for source in sources_of(plain)]
-    return ("." if found[0] == "tests" else found[0]) if found else None
+    """The yard in which this test is, or None: there is none of this name."""
+    source = "lab/" if test.startswith("torture:") else source_of(test)
+    return source and source.partition("/")[0].replace("tests", ".")
 
 
-def idea_of_test(yard, name, program):
-    """The idea whose tests this one belongs to, by its name, or None: it is no test of a part, or one that takes long."""
-    plain, _, how = name.partition("@")
-    if how and how not in ENVIRONMENT:
+def idea_of_test(name):
+    """The idea whose tests this one belongs to, or None: it is no test of a part, or one that takes long."""
+    source, how = source_of(name), name.partition("@")[2]
+    if not source or (how and how not in ENVIRONMENT):
         return None
-    if match := re.match(r"(\w+)\.(?:public|inside|hostile)\b", plain):
-        return match.group(1)
-    stem = os.path.basename(program)
-    if yard != ".":
-        return yard if stem.startswith("test_") else None
-    found = sources_of(stem) if name.startswith("test_") else None
-    folder = os.path.basename(os.path.dirname(found[0])) if found else None
-    return OLD.get(folder, folder)
+    folders = source.split("/")
+    return folders[0] if folders[0] in YARDS else "urcu" if folders[1] == "unit" else folders[1]
 
 
 class Test:
@@ -101,7 +89,7 @@ class Test:
     def __init__(self, yard, out, name, command, environment):
         self.yard, self.name, self.command, self.environment = yard, name, command, environment
         self.programs = [os.path.relpath(word, out) for word in command if word.startswith(out + os.sep)]
-        self.idea = idea_of_test(yard, name, self.programs[0]) if self.programs else None
+        self.idea = idea_of_test(name)
         self.seconds = None  # without a mutant; None: not green then, so it says nothing
 
     def limit(self):

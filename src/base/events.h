@@ -91,9 +91,9 @@ static inline void lull__event_raise(uint64_t *what, uint64_t to)
 }
 
 /*
- * Publish that of @queued since the start @waiting wait, in items or bytes. What was reclaimed is computed from
- * that: counting it where it happens would slow down each deferral. Totals only grow, though threads publish what
- * they knew a moment ago.
+ * Publish, in items or bytes, that @queued have come since the start, and @waiting of them still wait. The number of
+ * those reclaimed is computed from that: counting them where it happens would slow down each deferral. Totals only
+ * grow, though threads publish what they knew a moment ago.
  */
 static inline void lull__event_backlog(uint64_t *page_queued, uint64_t *page_waiting, uint64_t *page_done,
 				       uint64_t queued, uint64_t waiting)

@@ -51,7 +51,7 @@ void lull__fence_init(void)
 	lull_store_relaxed(&lull__fence_full_mode, full ? 1u : 0u);
 }
 
-/* Try membarrier, unless it has just failed: then for ever longer times do not. Returns 0 or -errno. */
+/* Try membarrier. After it has failed, leave it alone for ever longer times. Returns 0 or -errno. */
 static int try_membarrier(void)
 {
 	int err;

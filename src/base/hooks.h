@@ -3,7 +3,7 @@
  * hooks.h - all that the lower floors know of the upper ones: four tables that life.c fills in.
  *
  * Everything else is called downwards. Inside the core one pointer leads up as well: lull__hazptr.on_unpark,
- * by which a hazard slot tells the reclaimer that it has let go.
+ * which tells the reclaimer that a hazard slot it waits for has been set.
  */
 #ifndef LULL_HOOKS_H
 #define LULL_HOOKS_H
@@ -13,7 +13,7 @@
 
 /* ---- mechanisms: first use, threads that come and go, fork ------------------------------------- */
 
-/* What one mechanism does in the life of the process and of its threads. NULL: nothing. */
+/* Functions of one mechanism, for the life of the process and of its threads. NULL: there is nothing to do. */
 struct lull__mechanism {
 	const char *name;
 	void (*init)(void);		      /* once per process, before the first use */
@@ -21,7 +21,7 @@ struct lull__mechanism {
 	void (*unregister)(const char *call); /* lull_thread_unregister(): abort if in use, else give back */
 	void (*exit)(void);		      /* the calling thread exits */
 	void (*leave)(void);		      /* the calling thread's record is about to be taken out */
-	uint32_t (*tid)(void);		      /* as the calling thread's record has it; 0: not registered yet */
+	uint32_t (*tid)(void);		      /* the id in the calling thread's record; 0: not registered yet */
 	void (*fork_child)(uint32_t old_tid); /* in a forked child, whose only thread was @old_tid before */
 	void (*retry)(void);		      /* try again what failed: lull__retry() in process.h */
 };
@@ -58,7 +58,7 @@ struct lull__watch {
 
 extern const struct lull__watch *const lull__watch; /* NULL: built without */
 
-/* ---- oracles: does the owner of a lock run? (mutex/oracle.h) ------------------------------------ */
+/* ---- oracles: does the owner of a lock run? (owner_runs/owner_runs.h) --------------------------- */
 
 struct lull__oracle;
 

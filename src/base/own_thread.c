@@ -32,7 +32,10 @@ static int add_tls_bytes(struct dl_phdr_info *info, size_t size, void *sum)
 	return 0;
 }
 
-/* Not later, in a forked child: a thread that it has not may hold the lock that this takes. */
+/*
+ * Count now, not in a forked child: there the lock that this takes may be held by a thread that the child does not
+ * have.
+ */
 void lull__own_thread_init(void)
 {
 	dl_iterate_phdr(add_tls_bytes, &own_threads.tls_bytes);
@@ -64,7 +67,7 @@ void lull__own_thread_configure(size_t stack_bytes, void (*hook)(const char *nam
 	lull_store_relaxed(&own_threads.hook, hook);
 }
 
-/* Block what the new thread is to inherit as blocked: all signals but those that faults raise. */
+/* Block all signals but those that faults raise, for the new thread to inherit that. */
 static void block_all_but_faults(sigset_t *saved)
 {
 	static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS };
@@ -113,8 +116,8 @@ static void ask_for_policy(pthread_attr_t *attr)
 }
 
 /*
- * Not all CPUs that the kernel would allow: a program that was started on some of them stays there. Not those
- * of all threads: one of them may be there for a busy thread alone.
+ * Ask for the main thread's CPUs. The kernel may allow more, but a program that was started on some CPUs stays there;
+ * and the CPUs of another thread may be set aside for it alone.
  */
 static void ask_for_cpus(pthread_attr_t *attr)
 {
@@ -149,8 +152,8 @@ static int start_as(const struct lull__own_thread *own, pthread_t *id, int wish)
 }
 
 /*
- * Start it from outside as it is to be, because it might never get to run as its starter does: that may be a
- * thread of a high priority that does not sleep. It inherits what the kernel refuses to change.
+ * Give the thread its properties before it runs. With those of its starter it might never run, and so never change
+ * them: the starter may have a high priority and not sleep. It inherits what the kernel refuses to change.
  */
 int lull__own_thread_start(const struct lull__own_thread *own, pthread_t *id)
 {

@@ -14,8 +14,8 @@
 
 /*
  * 0: not set up yet, or not for this process; 1: being done; 2: done. From the first use on it is in a page that the
- * kernel clears in each child. So a child notices in its first slow path what nobody told it: after _Fork(), or in
- * fork handlers that run before lull's. Loading the library alone makes no such page.
+ * kernel clears in each child. So a child that no fork handler told notices the fork in its first slow path: after
+ * _Fork(), or in fork handlers that run before lull's. Loading the library alone makes no such page.
  */
 static uint32_t at_load, *init_state = &at_load;
 static uint32_t at_load_pid; /* without the page: the process that at_load speaks of; 0: none yet */
@@ -34,8 +34,8 @@ static uint32_t retry_wanted;
  *	registry lock			malloc's lock
  *	waits for malloc's lock		signal handler: its first section waits for the registry lock
  *
- * fork waits for nothing else either: a grace period may itself wait for the thread that forks.
- * Signals are blocked until the child is in order.
+ * Let fork wait for nothing else either: a grace period may itself wait for the thread that forks. Signals are blocked
+ * until the child is in order.
  */
 static __thread sigset_t fork_saved __attribute__((tls_model("initial-exec")));
 static __thread bool forking __attribute__((tls_model("initial-exec")));
@@ -91,11 +91,11 @@ void lull__retry(void)
 /* ---- first use ------------------------------------------------------------------------------ */
 
 /*
- * Abort if this is the second copy of lull in the process: each would wait for its own readers only, and both would
- * link the same thread records into lists of their own where the dynamic linker makes their symbols one.
+ * Abort if this is the second copy of lull in the process. Each copy would wait for its own readers only; and where the
+ * dynamic linker makes their symbols one, both would link the same thread records into lists of their own.
  *
- * The one copy stays where it is. Threads hold pointers into it for as long as they live: what ends them, and the
- * background threads themselves.
+ * Keep the one copy where it is: as long as a thread lives, the function that handles its exit has to be there, and the
+ * background threads run in it.
  */
 static void be_the_only_copy(void)
 {

@@ -14,9 +14,9 @@ void lull__init(void);
 void lull__process_init(void);
 
 /*
- * Say that something has failed that is to be tried again, or that nothing is left to be tried: see
- * lull__mechanism.retry. All waits for readers and all threads that come and go try, outside signal handlers
- * and with no lock of the library's, so that nothing waits for ever for the one call that failed.
+ * Say whether something has failed and has to be tried again: see lull__mechanism.retry. All waits for readers and all
+ * threads that come and go try, outside signal handlers and with no lock of the library's, so that nothing waits for
+ * ever for the one call that failed.
  */
 void lull__retry_want(bool wanted);
 void lull__retry(void);

@@ -9,11 +9,11 @@
 #include "process.h"
 
 /*
- * Before it is registered: outside of everything, and the first read section has to go out of line.
+ * Begin unregistered: the thread is outside of everything, and its first read section has to go out of line.
  *
- * Defined where it is linked in and out. Where the compiler sees no definition, UndefinedBehaviorSanitizer asks whether
- * the address is NULL, by the flags of the instruction that adds the thread's base; gcc 12 may do so with one that
- * the linker of a static program exchanges for another that sets none.
+ * Defined in the file that links and unlinks it. Where the compiler sees no definition, UndefinedBehaviorSanitizer
+ * compares the address with NULL by the flags of the instruction that adds the thread's base; in a static program the
+ * linker may replace that instruction, as gcc 12 emits it, by one that sets no flags.
  */
 __thread struct lull__thread lull__self __attribute__((tls_model("initial-exec"))) = {
 	.rcu = LULL__RCU_REST,

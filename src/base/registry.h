@@ -24,8 +24,8 @@ extern uint32_t lull__registry_left;	    /* how many records were taken out; lik
 	for ((t) = lull__registry.next; (t) != &lull__registry; (t) = (t)->next)
 
 /*
- * Move the record of @thread to behind that of @after, with the registry lock held. Who waits for some of the
- * threads has them at the front (rcu/grace_period.c); for all others the order means nothing.
+ * Move the record of @thread to behind that of @after, with the registry lock held. A grace period keeps the threads
+ * that it waits for at the front (rcu/grace_period.c); to all others the order means nothing.
  */
 static inline void lull__registry_move(struct lull__thread *thread, struct lull__thread *after)
 {
@@ -89,7 +89,7 @@ void lull__registry_fork_child(uint32_t old_tid);
 
 /*
  * Rest, until lull__thread_rise(): for a thread of lull's own that sleeps, with signals blocked. It begins no section
- * meanwhile, so a grace period needs no heavy fence for it.
+ * meanwhile, so no grace period makes a heavy fence because of it.
  */
 void lull__thread_rest(void);
 void lull__thread_rise(void);

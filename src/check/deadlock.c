@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "../base/message.h"
-#include "../mutex/owner.h"
+#include "../owner_runs/owner.h"
 #include "checks.h"
 
 #define CYCLE_MAX 16

@@ -9,7 +9,7 @@
 
 #include "../base/message.h"
 #include "../base/registry.h"
-#include "../mutex/owner.h"
+#include "../owner_runs/owner.h"
 #include "../mutex/self.h"
 #include "checks.h"
 #include "ranges.h"

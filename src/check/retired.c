@@ -361,7 +361,7 @@ void lull__retired_fork(bool begins)
 void lull__retired_fork_child(void)
 {
 	lull__ranges_fork_child(&retired, retired_whole);
-	retired_whole = false; /* as in guards.c */
+	retired_whole = false; /* see guards.c */
 }
 #elif defined(LULL_DEBUG)
 #include <lull/check.h>

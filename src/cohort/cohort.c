@@ -3,9 +3,9 @@
  * cohort.c - count what is retired into a cohort, and wait until the count is zero.
  *
  * All is in one word, because the callback that counts last must not touch the cohort after that: the waiter may free
- * it. So the same swap that makes the count zero clears SLEEPS, and says whether somebody sleeps; they sleep on the
- * event of barriers, which is not in the cohort. That event also comes when the callbacks need somebody else to run
- * them: another mode, no background thread.
+ * it. So the same swap that makes the count zero clears SLEEPS, and tells whether a thread sleeps; waiters sleep on the
+ * event of barriers, which is not in the cohort. That event also comes when another thread has to run the callbacks: in
+ * another mode, or without a background thread.
  *
  *	last callback				waiter
  *						take the event
@@ -14,10 +14,10 @@
  *						... returns, frees the cohort
  *	count the event, wake all
  *
- * Fork. The child has the queues as they were, but not the other threads, nor the callbacks that they were in the middle
- * of. Which of these had counted already nobody can tell. So the child counts anew, from its queues. Each count says in
- * which process it was made, and one from before the fork means zero: a cohort of which nothing is in the queues is
- * nowhere to be found.
+ * Fork. The child has the queues as they were, but neither the other threads nor the callbacks that they were running,
+ * and cannot tell which of these callbacks had counted already. So it counts anew, from its queues. Each count says in
+ * which process it was made, and one from before the fork means zero: the child has no way to find a cohort that has
+ * nothing in the queues.
  */
 #include <errno.h>
 
@@ -40,7 +40,7 @@
 #define OBJECTS	      UINT64_C(0x000000fffffffffe)
 #define PROCESS_SHIFT 40 /* above it: in which process, as its forks are counted */
 
-#define HELP_NS	     UINT64_C(10000000) /* wait no longer for readers before callbacks that need none of them are run */
+#define HELP_NS	     UINT64_C(10000000) /* longest wait for readers between two looks for ready callbacks */
 #define NAP_LEAST_NS UINT64_C(20000)	/* between tries to run callbacks that are in vain; doubles up to HELP_NS */
 
 static uint64_t process; /* in its place in the word; another one in a child */
@@ -50,7 +50,7 @@ static __thread struct lull_cohort *calling_back __attribute__((tls_model("initi
 
 /* ---- the count ---------------------------------------------------------------------------------- */
 
-/* Return @state, of a cohort's word, as it counts in this process. */
+/* Return what @state, of a cohort's word, means in this process. */
 static inline uint64_t in_process(uint64_t state)
 {
 	uint64_t now = lull_load_relaxed(&process);
@@ -182,7 +182,7 @@ static bool help_out(uint64_t deadline_ns)
 	return false;
 }
 
-/* Describe the slots because of which objects are parked: it may be an object of this cohort. */
+/* Describe the slots that keep objects parked: one of these may be of this cohort. */
 static void visit_parked(struct lull_hazptr *h, uintptr_t addr, uint32_t owner, void *arg)
 {
 	struct lull_stall *first = arg;
@@ -224,7 +224,7 @@ static bool await_objects(struct lull_cohort *c, uint64_t deadline_ns)
 
 	lull__wait_begin(&wait, LULL_WAIT_HAZPTR_BARRIER, 0);
 	while (in_time && !lull_cohort_is_empty(c)) {
-		/* HAZ-9: before the count, and before the look who runs callbacks. */
+		/* HAZ-9: load the event before the count, and before must_help() looks which thread runs callbacks. */
 		uint32_t event = lull_load_acquire(&lull__hazptr.event);
 		uint64_t again_ns = LULL__NEVER;
 
@@ -294,7 +294,7 @@ static void count_queue(const struct lull__queue *q)
 	}
 }
 
-/* After the queues have been repaired. */
+/* Run after the queues have been repaired. */
 void lull__cohort_fork_child(uint32_t old_tid)
 {
 	struct lull__bag *bag;

@@ -88,8 +88,8 @@ static void await_readers(const char *call)
 }
 
 /*
- * Make the lock of @data free if a thread of the parent's held it at the fork. Every thread of this process
- * that takes the lock calls this first, so the first one in each process does it.
+ * Release @data's lock if a thread of the parent held it at the fork. Every thread of this process that takes the lock
+ * calls this first, so the first one in each process does it.
  *
  *	parent's thread		forking thread		child
  *	takes the lock
@@ -324,9 +324,9 @@ void lull_percpu_ref_kill(struct lull_percpu_ref *ref)
 }
 
 /*
- * Take the lock of @ref and mark it killed, if it counts by restartable sequences and nobody else is changing
- * it: never wait, as the caller holds other refs' locks. Returns whether it did. (`switching` is 0 here: switches
- * wait for grace periods only where threads have the counters.)
+ * Take the lock of @ref and mark it killed, if it counts by restartable sequences and no other thread is changing it:
+ * never wait, as the caller holds other refs' locks. Returns whether it did. (`switching` is 0 here: switches wait for
+ * grace periods only where threads have the counters.)
  */
 static bool begin_kill(struct lull_percpu_ref *ref)
 {
@@ -371,7 +371,7 @@ static void kill_group(struct lull_percpu_ref *const *refs, size_t n)
 		if (begun[i])
 			end_switch(refs[i], NULL, 2);
 	}
-	/* These need no barrier, or have to wait: for somebody who may wait for a release above. */
+	/* These need no barrier, or have to wait for a thread that may itself wait for a release above. */
 	for (i = 0; i < n; i++) {
 		if (!begun[i])
 			lull_percpu_ref_kill(refs[i]);

@@ -12,7 +12,7 @@
 #include "../base/lock.h"
 #include "percpu_cells.h"
 
-/* What the shared count is too high by while counters are in use. */
+/* Bias: the shared count is too high by so much while counters are in use. */
 #define LULL__PERCPU_REF_BIAS ((intptr_t)1 << (sizeof(intptr_t) * CHAR_BIT - 2))
 
 struct lull__percpu_data {

@@ -23,7 +23,7 @@ enum lull__hash_kind { LULL__HASH_CAME, LULL__HASH_WENT };
 struct lull__hash_shard {
 	size_t own[2];	  /* counted by the owner, a thread */
 	size_t shared[2]; /* by other threads */
-	uint32_t owner;	  /* its tid; 0: nobody has come by yet */
+	uint32_t owner;	  /* its tid; 0: no thread has come by yet */
 	uint32_t left;	  /* lull__registry_left when a thread looked whether the owner is gone */
 } __attribute__((aligned(LULL__CACHELINE)));
 
@@ -32,11 +32,11 @@ struct lull__hash_control {
 	struct lull__lock begin; /* held by the thread that starts a resize */
 	uint64_t resizes;	 /* that are over */
 	size_t least, most;
-	size_t seldom[2]; /* who counts to a number without these bits considers a resize; 0 after each resize */
+	size_t seldom[2]; /* a count without these bits: consider a resize; 0 after each resize */
 	uint32_t flags;
 };
 
-/* A table, with the words that the threads that move its buckets share well apart from what lookups read. */
+/* A table. The words shared by the threads that move its buckets lie well apart from those that lookups read. */
 struct lull__hash_whole {
 	struct lull__lock leaving; /* locked until all elements have left for the future */
 	size_t claimed;		   /* buckets that a thread has moved or is moving */

@@ -3,9 +3,9 @@
  * bytes.c - hash bytes and strings: SipHash-1-3.
  *
  * Four words of state, which begin as the key. Each word of the message is mixed in before and after a
- * round, so that nobody who does not know the state can choose a word that takes back what an earlier
- * one has done. A hash without such a key inside (multiply, shift, next word) has pairs of words that cancel
- * whatever the seed is; one that multiplies two halves of 64 bits has words that make its product zero.
+ * round, so that an attacker who does not know the state cannot choose a word that undoes an earlier one. A hash
+ * without such a key inside (multiply, shift, next word) has pairs of words that cancel under any seed; one that
+ * multiplies two halves of 64 bits has words that make its product zero.
  *
  * J.-P. Aumasson, D. J. Bernstein, "SipHash: a fast short-input PRF" (2012), with one round for each word and
  * three at the end, as hash tables use it.

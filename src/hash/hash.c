@@ -84,7 +84,7 @@ static inline void remove_element(struct lull_hash_node **link, const struct lul
 
 /* ---- counting ------------------------------------------------------------------------------- */
 
-#define INHERIT_AT 1024 /* who counts to a multiple of this in a shard of another thread looks whether that is gone */
+#define INHERIT_AT 1024 /* at each multiple, a count in another thread's shard looks whether that thread is gone */
 
 /* Is the shard this thread's, now or from now on? */
 static bool own_shard(struct lull__hash_shard *shard, uint32_t tid)
@@ -124,10 +124,10 @@ static __attribute__((noinline, cold)) void inherit_shard(struct lull__hash_shar
 /*
  * Count an element that came or went. In a read section; no bucket is locked.
  *
- * The first thread that comes to a shard owns it. Nobody else writes the counters that it owns, so it needs no
- * locked instruction; other threads add to the shared ones. The kernel may give the owner's number to a new
- * thread, but only after the owner is gone. The new thread registers after the owner has left the registry,
- * and so sees what the owner counted (LOCK-1).
+ * The first thread that comes to a shard owns it. Only the owner writes its counters, so it needs no locked
+ * instruction; other threads add to the shared ones. The kernel may give the owner's number to a new thread, but only
+ * after the owner is gone. The new thread registers after the owner has left the registry, and so sees what the owner
+ * counted (LOCK-1).
  */
 static inline void count_element(struct lull_hash *h, enum lull__hash_kind kind)
 {

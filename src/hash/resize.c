@@ -95,7 +95,7 @@ static void end_resize(struct lull_hash *h, struct lull__hash_table *old)
 {
 	struct lull__hash_control *control = h->control;
 
-	/* The next update looks at what came and went meanwhile. Here, where no other resize can begin yet. */
+	/* Let the next update look at what came and went meanwhile. Do it here, where no other resize can begin yet. */
 	lull_store_relaxed(&control->seldom[LULL__HASH_CAME], (size_t)0);
 	lull_store_relaxed(&control->seldom[LULL__HASH_WENT], (size_t)0);
 	/*

@@ -9,8 +9,8 @@
  * whatever it names: it was set after the unlinking. So each slot holds a waiter up until it is next
  * set, and no longer. Each scan visits all slots again.
  *
- * A waiter sleeps for one of the slots that hold it up, whichever: it cannot go on before that one is set. So
- * a reader that lets go of something wakes the threads for which that may be the end, and no herd.
+ * A waiter sleeps for one of the slots that hold it up, whichever: it cannot go on before that one is set. So a reader
+ * that sets a slot wakes the threads whose wait may end with that, and no herd.
  *
  * The wait ends with one complete scan that finds nothing, not with the sum of several: a protection
  * may move from a thread's slot to a list (detach) after a scan has passed the list, but within one
@@ -27,7 +27,7 @@
 #include "slots.h"
 
 #define SPIN_LOOKS     32	  /* before going to sleep: a few microseconds */
-/* Readers that make no fence when they clear may wake nobody: scan again, first after RECHECK_NS. */
+/* Readers that make no fence when they clear may wake no thread: scan again, first after RECHECK_NS. */
 #define RECHECK_NS      100000u
 #define RECHECK_DOUBLES 12	  /* each time after twice as long, up to 0.4 s */
 
@@ -37,7 +37,7 @@ struct slot_wait {
 	uint64_t stamp;
 	bool flag; /* set WAITED in the slots that are found */
 	unsigned held;
-	const struct lull_hazptr *last;	 /* of the slots that were found; may be gone by now */
+	const struct lull_hazptr *last;	 /* the last slot that was found; may be gone by now */
 	const struct lull_hazptr *awaited; /* this thread sleeps for this one ... */
 	bool awaited_found;		   /* ... which was among them */
 	uint32_t owner; /* of one of the slots */
@@ -112,7 +112,7 @@ static bool sleep_until_seen(struct slot_wait *w, struct lull__wait *wait, uint6
 		 * lull__hazptr_set(); without it the waiter is never woken; model/hazptr/wake.tpl
 		 *
 		 * The fence is needed even if another waiter has set WAITED: its fence may be yet to
-		 * come, and if it then sees that the slot is clear, it leaves and wakes nobody;
+		 * come, and if it then sees that the slot is clear, it leaves and wakes no thread;
 		 * model/hazptr/wake-two.tpl
 		 */
 		lull__hazptr_fence(full);

@@ -117,7 +117,7 @@ struct lull_hazptr *lull__hazptr_hold_slow(struct lull_hazptr_hold *hold)
 	lull__ensure_registered();
 	lull__hazptr_slot_init(&hold->backup);
 	link_hold(hold, lull__self.tid ? lull__self.tid : lull__gettid());
-	/* As in lull_hazptr_context_init(). */
+	/* A signal handler may have forked: see lull_hazptr_context_init(). */
 	if (lull_unlikely(lull__self.tid && lull_load_relaxed(&hold->owner) != lull__self.tid))
 		lull_store_relaxed(&hold->owner, lull__self.tid);
 	return hold->slot = &hold->backup;

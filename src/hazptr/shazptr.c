@@ -184,10 +184,10 @@ void lull__shazptr_thread_exit(void)
 	answer();
 }
 
-/* Begin afresh in the child: the scanning thread and the other threads that waited do not exist here. */
-/* What a thread waits for, for a handler of this thread that forks. */
+/* The calling thread's own waiter, if it has one: a signal handler that forks finds it here. */
 static __thread struct lull__shazptr_waiter *waits __attribute__((tls_model("initial-exec")));
 
+/* Begin afresh in the child: the scanning thread and the other threads that waited do not exist here. */
 void lull__shazptr_fork_child(uint32_t old_tid)
 {
 	(void)old_tid;

@@ -197,7 +197,7 @@ static int by_word(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
-/* Copy all slots that are in use, sorted by address. Returns false if there is no memory for it. */
+/* Copy all slots that are in use, sorted by address. Returns false if there is no memory. */
 static bool take_snapshot(void)
 {
 	while (!copy_slots(lull__shazptr.snapshot ? lull__shazptr.snapshot->room : 0, &lull__shazptr.count))
@@ -396,7 +396,7 @@ static int start_scan_thread(void)
 	return err;
 }
 
-/* End the scanning thread at exit(), so that leak checkers find nothing of it. */
+/* End the scanning thread at exit(), so that leak checkers do not report it. */
 __attribute__((destructor)) static void stop_scan_thread(void)
 {
 	bool running;

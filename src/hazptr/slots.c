@@ -43,8 +43,8 @@ void lull__hazptr_wake(void)
 }
 
 /*
- * Finish the setting of @h, whose address has changed already: wake the threads that sleep for that. If
- * light fences are real ones, make the one of lull__hazptr_set() first.
+ * Finish the setting of @h, whose address has changed already: wake the threads that sleep for the change. If light
+ * fences are real ones, make the one of lull__hazptr_set() first.
  */
 void lull__hazptr_slow(struct lull_hazptr *h)
 {
@@ -159,10 +159,10 @@ void lull__hazptr_stack_init(struct lull_hazptr_context *ctx, uint32_t owner)
  * Is @ctx sparse? While the slots in use are the lowest ones, they are a stack: those below `top`. When
  * one is given back from below the top, the context becomes sparse: `top` and `end` are both the first
  * slot, so that every alloc and every free comes here, and `used` says which are in use. It becomes a
- * stack again as soon as the slots in use are the lowest ones. So the slots in use alone decide which of
- * the two it is, and what `top` and `used` are; and a signal handler that gives back what it took leaves
- * the context exactly as it found it, at whatever instruction it came. While `end` is the first slot and
- * `top` is not, the context changes from one to the other, and a handler finds no free slot.
+ * stack again as soon as the slots in use are the lowest ones. So the slots in use alone decide between stack and
+ * sparse, and give `top` and `used`. A signal handler that gives back what it took leaves the context exactly as it
+ * found it, whichever instruction it interrupted. While `end` is the first slot and `top` is not, the context changes
+ * from one to the other, and a handler finds no free slot.
  */
 static bool is_sparse(const struct lull_hazptr_context *ctx)
 {

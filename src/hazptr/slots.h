@@ -3,9 +3,8 @@
  * slots.h - all slots, and how to visit them.
  *
  * Slots are in three places: each thread's own context (in its record), other contexts, and holds that
- * use the slot inside themselves. The last two are on lists in 16 shards. A node goes on any shard whose
- * lock is free, so that a signal handler that interrupted its thread under one of the locks takes
- * another.
+ * use the slot inside themselves. The last two are on lists in 16 shards. A node goes on any shard whose lock is free:
+ * a signal handler that has interrupted its thread under one of the locks takes another shard.
  */
 #ifndef LULL_SLOTS_H
 #define LULL_SLOTS_H
@@ -29,10 +28,10 @@ struct lull__hazptr_domain {
 	uint64_t clock __attribute__((aligned(LULL__CACHELINE))); /* ticks at each synchronize */
 	uint32_t event;	       /* changes when a slot with PARKED is set */
 	uint32_t unpark_event; /* ... with PARKED */
-	uint32_t parked_owner; /* tid of a thread because of whose slot an object is parked */
+	uint32_t parked_owner; /* tid of a thread whose slot keeps an object parked */
 	void (*on_unpark)(void); /* the reclaimer's: called when a slot with PARKED is set */
 	struct lull__hazptr_shard shard[LULL__HAZPTR_SHARDS];
-	uint32_t slot_event[LULL__HAZPTR_EVENTS]; /* of several slots each: changes when one with WAITED is set */
+	uint32_t slot_event[LULL__HAZPTR_EVENTS]; /* each for several slots: changes when one with WAITED is set */
 };
 
 extern struct lull__hazptr_domain lull__hazptr;

@@ -126,7 +126,7 @@ static unsigned drop_own_lists(void)
 		struct lull__hazptr_shard *shard = &lull__hazptr.shard[n];
 
 		if (!lull_load_relaxed(&shard->slots))
-			continue; /* none of this thread's: it would have counted it itself */
+			continue; /* another thread's: this one would have counted its own */
 		find_frames(&frames);
 		while ((at = take_own(shard, true, &frames)))
 			dropped += drop_slots(&lull_container_of(at, struct lull_hazptr_hold, links)->backup, 1);

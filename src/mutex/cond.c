@@ -6,15 +6,15 @@
  * count, and the kernel does not let the waiter sleep; or it finds the waiter asleep. A thread that has had
  * the lock since then sees that there are waiters (MTX-1), and other threads have nothing to signal.
  *
- * `waiters` also says how many of them no signal has been for. A signal takes one off, then changes the count,
- * then wakes one. If there is none, each waiter is up, or moved, and the next signal has nothing to do. A waiter
- * reads the count, and is in `waiters` only then: so a signal that takes one off for this waiter changes the
- * count after that (CND-3). Who gets up by itself does not know whether a signal has taken one off for it, and
+ * `waiters` also says for how many of them there was no signal yet. A signal takes one off, then changes the count,
+ * then wakes one. If there is none to take off, each waiter is up, or moved, and the next signal has nothing to do. A
+ * waiter reads the count, and is in `waiters` only then: so a signal that takes one off for this waiter changes the
+ * count after that (CND-3). A waiter that gets up by itself cannot know whether a signal has taken one off for it, and
  * takes off nothing; but each waiter that leaves makes the number no larger than that of the waiters still there.
  *
  * A signal that has taken one off may be preempted, or killed, before it wakes. So UNDER_WAY is set until it has.
- * A signal that finds UNDER_WAY takes off nothing and wakes one, and relies on nobody. So the number is never too
- * small while UNDER_WAY is not set; if it is too large, a signal makes a call in vain.
+ * A signal that finds UNDER_WAY takes off nothing and wakes one, and relies on no other signal. So the number is never
+ * too small while UNDER_WAY is not set; if it is too large, a signal makes a call in vain.
  *
  * A signal by the mutex's owner, and a broadcast, move sleepers to the mutex's word without setting its WAITERS
  * bit. A thread that knows of them has to set it (see mutex.c): the caller, if it owns the mutex, sets it now;
@@ -32,8 +32,8 @@
 #include "self.h"
 #include "waiting.h"
 
-/* Of `waiters`; the highest bit is LULL_MUTEX_SHARED. */
-#define UNSIGNALLED 0x0000007fu /* for how many of them no signal has been; if all bits are set, so many or more */
+/* Parts of `waiters`; the highest bit is LULL_MUTEX_SHARED. */
+#define UNSIGNALLED 0x0000007fu /* waiters without a signal so far; if all bits are set, so many or more */
 #define UNDER_WAY   0x00000080u /* a signal has taken off waiters that it has yet to wake */
 #define WAITER	    0x00000100u
 #define COUNT	    0x3fffff00u /* calls of wait that still use it; Linux has no more threads */
@@ -64,8 +64,8 @@ static void waited_for(struct lull_cond *c)
 }
 
 /*
- * Wait for the waiters that were woken. They leave @c before they take the mutex, which the caller may have. Those that
- * a broadcast has moved there are woken once more, to leave @c at once.
+ * Wait for the waiters that were woken. They leave @c before they take the mutex, which the caller may have. Waiters
+ * that a broadcast has moved there are woken once more, to leave @c at once.
  */
 static void await_waiters(struct lull_cond *c)
 {
@@ -100,7 +100,7 @@ void lull_cond_destroy(struct lull_cond *c)
 		await_waiters(c);
 }
 
-/* Be counted as a waiter, for which no signal has been. */
+/* Count the caller among the waiters, and among those without a signal so far. */
 static void cond_enter(struct lull_cond *c)
 {
 	uint32_t waiters = lull_load_relaxed(&c->waiters);
@@ -119,7 +119,7 @@ static void cond_enter(struct lull_cond *c)
 		;
 }
 
-/* Be counted no more. @c may be something else after that. */
+/* Take the caller off the count of waiters. @c may be something else after that. */
 static void cond_leave(struct lull_cond *c, bool shared)
 {
 	uint32_t waiters = lull_load_relaxed(&c->waiters), rest;
@@ -137,7 +137,7 @@ static void cond_leave(struct lull_cond *c, bool shared)
 		lull__futex_wake_bits(&c->waiters, 1, LULL__MUTEX_ANY, shared);
 }
 
-/* Those who still use @c may have been moved to their mutex. Shared: they may have been killed. */
+/* Waiters that still use @c may have been moved to their mutex. Shared: they may have been killed. */
 static void must_be_the_mutex(const struct lull_cond *c, const struct lull_mutex *m, bool shared)
 {
 	intptr_t other = lull_load_relaxed(&c->mutex);
@@ -170,7 +170,7 @@ static int wait_until(struct lull_cond *c, struct lull_mutex *m, uint64_t deadli
 	cond_enter(c);
 	lull__mutex_unlock_slow(m);
 	err = lull__futex_wait_bits(&c->seq, seq, LULL__MUTEX_ANY, until_ns, shared);
-	/* Not late if there was a signal in time, for this waiter or another. */
+	/* A signal in time, for this waiter or another, means that it is not late. */
 	late = err == -ETIMEDOUT && lull_load_relaxed(&c->seq) == seq && lull__now_ns() >= deadline_ns;
 	cond_leave(c, shared);
 	if (err == 0)
@@ -202,8 +202,8 @@ static bool announce(struct lull_mutex *m)
 }
 
 /*
- * Take off one waiter for which no signal has been, or @all, and set UNDER_WAY and *@took. If another signal is under
- * way, take off none, for UNDER_WAY can stand for one only. Returns false if there is nobody to wake.
+ * Take off one waiter without a signal so far, or @all, and set UNDER_WAY and *@took. If another signal is under way,
+ * take off none, for UNDER_WAY can stand for one only. Returns false if there is no waiter to wake.
  */
 static bool cond_take(struct lull_cond *c, bool all, bool *took)
 {
@@ -248,7 +248,7 @@ static void cond_wake(struct lull_cond *c, bool all)
 	}
 	if (err) /* a sandbox that knows futex wait and wake only */
 		lull__futex_wake_bits(&c->seq, most, LULL__MUTEX_ANY, shared);
-	/* After a system call of this thread; who sees this does not need more than that the thread got so far. */
+	/* Relaxed: a thread that sees this needs to know only that this thread has made its system call. */
 	if (took)
 		lull_and_relaxed(&c->waiters, ~UNDER_WAY);
 }

@@ -27,7 +27,7 @@
 #include "../base/fault.h"
 #include "../base/hooks.h"
 #include "../base/message.h"
-#include "oracle.h"
+#include "../owner_runs/owner_runs.h"
 #include "self.h"
 #include "waiting.h"
 
@@ -43,8 +43,8 @@ bool lull__mutex_shared(const struct lull_mutex *m)
 /* ---- to sleep ------------------------------------------------------------------------------- */
 
 /*
- * Has a thread of higher priority had the lock while this one waited, as far as this one has seen? Then this one is
- * not to become the heir: beside other programs its section may take many time slices, which such threads would wait.
+ * Has this waiter seen a thread of higher priority hold the lock? Then it must not become the heir: beside other
+ * programs its section may take many time slices, for which such threads would wait.
  */
 static bool outranked(struct lull__lock_wait *wait)
 {

@@ -21,7 +21,7 @@
 #include <lull/mutex_robust.h>
 
 #include "../base/message.h"
-#include "oracle.h"
+#include "../owner_runs/owner_runs.h"
 #include "self.h"
 #include "waiting.h"
 
@@ -37,7 +37,7 @@ _Static_assert(sizeof(struct lull_mutex_robust) == 40 &&
 
 static __thread struct robust_list_head *list __attribute__((tls_model("initial-exec")));
 
-/* Return the calling thread's list, if the word is at the offset that it asks for; else NULL. */
+/* Return the calling thread's list; NULL if the C library expects the word of a lock at another offset. */
 static struct robust_list_head *my_list(void)
 {
 	struct robust_list_head *head = NULL;

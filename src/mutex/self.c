@@ -5,8 +5,8 @@
 #include "../base/message.h"
 #include "../base/process.h"
 #include "../base/registry.h"
-#include "oracle.h"
-#include "owner.h"
+#include "../owner_runs/owner.h"
+#include "../owner_runs/owner_runs.h"
 #include "self.h"
 #include "waiting.h"
 

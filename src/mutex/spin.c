@@ -2,7 +2,7 @@
 /*
  * spin.c - wait for a lock without sleeping: for how long, and how many threads at a time.
  */
-#include "oracle.h"
+#include "../owner_runs/owner_runs.h"
 #include "waiting.h"
 
 /*

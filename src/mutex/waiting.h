@@ -7,7 +7,7 @@
 
 #include <lull/mutex.h>
 
-#include "owner.h"
+#include "../owner_runs/owner.h"
 
 #ifdef LULL_DEBUG
 #define LULL__LOOKS_FOR_DEADLOCKS true

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * write.c - write to a descriptor that belongs to the program: raise no signal, and wait for nobody unless asked to.
+ * write.c - write to a descriptor that belongs to the program: raise no signal, and do not block unless asked to.
  */
 #include <errno.h>
 #include <fcntl.h>

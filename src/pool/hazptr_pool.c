@@ -6,10 +6,10 @@
  * block. The pool has all blocks on one list: first those with free slots, then those that a thread has at hand or
  * whose slots are all in use. Memory is allocated and freed outside the lock.
  *
- * Fork. Nobody has the blocks that other threads had at hand: `owned` says in which process a thread has a block. The
- * child makes a list of its own, and each block says on which list it is. A block that another thread was moving comes to
- * the list when one of its slots is put. If the forking thread was changing the list, in a signal handler, it goes on with
- * that, and the child keeps the list.
+ * Fork. In the child no thread has the blocks that other threads had at hand: `owned` says in which process a thread
+ * has a block. The child makes a list of its own, and each block says on which list it is. A block that another thread
+ * was moving comes to the list when one of its slots is put. If the forking thread was changing the list, in a signal
+ * handler, it goes on with that, and the child keeps the list.
  */
 #include <stdlib.h>
 
@@ -21,7 +21,7 @@
 #include "pool_life.h"
 
 #define ALL   ((1u << LULL_HAZPTR_SLOTS) - 1)
-#define SPARE 4u /* blocks that stay though nobody uses them: threads that come and go do not need malloc each time */
+#define SPARE 4u /* unused blocks that are kept: threads that come and go do not need malloc each time */
 
 __thread struct lull__hazptr_block *lull__hazptr_block __attribute__((tls_model("initial-exec")));
 _Static_assert(sizeof(struct lull__hazptr_block) == LULL__HAZPTR_BLOCK, "a slot finds its block by its address");
@@ -31,7 +31,7 @@ static struct {
 	struct lull__lock lock;
 	uint32_t spare;	/* blocks with no slot in use and no owner */
 	uint32_t number; /* of the list */
-	uint32_t process; /* as blocks are owned in it */
+	uint32_t process; /* `owned` of the blocks that threads of this process have */
 	struct lull__hazptr_block head;
 } pool = { .number = 1, .process = 1, .head = { .next = &pool.head, .prev = &pool.head } };
 
@@ -73,7 +73,7 @@ static void take_off(struct lull__hazptr_block *block)
 	pool.spare -= is_spare(block);
 }
 
-/* Put @block on the list where it belongs. Returns NULL, or @block if nobody needs it: then it is to be freed. */
+/* Put @block on the list where it belongs. Returns NULL, or @block if it is not needed: then it is to be freed. */
 static struct lull__hazptr_block *put_on(struct lull__hazptr_block *block)
 {
 	struct lull__hazptr_block *before = &pool.head;
@@ -219,7 +219,7 @@ struct lull_hazptr *lull__hazptr_pool_get_slow(void)
 	return lull_hazptr_pool_get();
 }
 
-/* Give back @h, which is clear, and not of the block that the calling thread has at hand; or which is free already. */
+/* Give back @h, which is clear. It is of another block than the calling thread has at hand, or free already. */
 void lull__hazptr_pool_put_slow(struct lull_hazptr *h)
 {
 	struct lull__hazptr_block *block =
@@ -258,7 +258,7 @@ void lull__hazptr_pool_thread_exit(void)
 	free_block(block);
 }
 
-/* Make another list of the blocks; what other threads had at hand is nobody's now. */
+/* Make another list of the blocks; those that other threads had at hand belong to no thread now. */
 void lull__hazptr_pool_fork_child(uint32_t old_tid)
 {
 	struct lull__hazptr_block *block = pool.head.next, *next;

@@ -11,13 +11,13 @@
  * The heavy fence is for threads that make light ones. Online threads make full fences, and a thread that
  * registers takes a lock; so a grace period that finds no other threads begins with a full fence only.
  *
- * Each thread has to be seen out of the way once. So the first scan of a grace period looks at all
- * records, the next one moves those that are in the way to the front of the registry, and from then on
- * scans look at these only, however many threads there are.
+ * A grace period must see each thread outside its old section once. So the first scan of a grace period looks at all
+ * records, the next one moves those that are in the way to the front of the registry, and from then on scans look at
+ * these only, however many threads there are.
  *
  * One grace period is open at a time: the next one begins when it is over, however many ask for it
- * meanwhile. If each new cookie began one of its own, whoever polls an old cookie would wait for the
- * readers that the newest one waits for, and never see an end.
+ * meanwhile. If each new cookie began one of its own, a thread that polls an old cookie would wait for the readers that
+ * the newest one waits for, and never see an end.
  *
  * A cookie is the number of the first grace period that starts after the cookie was taken. One caller
  * leads a grace period; the other callers sleep on the leader's lock meanwhile.
@@ -33,7 +33,7 @@
 #include "section.h"
 
 #define SPIN_SCANS    64 /* scans before going to sleep: a few microseconds */
-#define TIMED_EVERY    8 /* one in so many is timed, of those that no thread sleeps for: see stats.h */
+#define TIMED_EVERY    8 /* time one in so many of those for which no thread sleeps: see stats.h */
 
 static struct {
 	struct lull__lock leader;
@@ -44,7 +44,7 @@ static struct {
 	bool slept;	    /* a thread has slept for the newest one */
 	uint32_t front;	    /* so many records at the front of the registry contain all that it waits for */
 	bool sparse;	    /* ... and many others */
-	/* Of the grace period that leaders sleep for, one after the other: */
+	/* State of the grace period that leaders sleep for, one after the other: */
 	uint64_t clock_for;
 	struct lull__wait wait;
 } gp __attribute__((aligned(LULL__CACHELINE))) = {
@@ -167,10 +167,10 @@ static void gp_begin(void)
 	lull__event_gp_start(number);
 	lull_store_relaxed(&gp.started, number);
 	/*
-	 * ORDER RCU-11: unlinking before the look who is online, before the loads of the words, and before
-	 * the number; pairs with RCU-11 in lull_rcu_offline(), lull__thread_rise(), enter_fenced(),
-	 * lull__rcu_read_lock_slow() and lull__rcu_quiescent_slow(); without it an online thread, or
-	 * one that was a moment ago, finds what is freed; model/rcu/offline.litmus
+	 * ORDER RCU-11: unlinking before the look for online threads, before the loads of the words, and before the
+	 * number; pairs with RCU-11 in lull_rcu_offline(), lull__thread_rise(), enter_fenced(),
+	 * lull__rcu_read_lock_slow() and lull__rcu_quiescent_slow(); without it an online thread, or one that was a
+	 * moment ago, finds what is freed; model/rcu/offline.litmus
 	 * RCU-7: `started` before all of that; model/rcu/alone.litmus
 	 */
 	lull_fence_full();
@@ -340,7 +340,7 @@ bool lull__rcu_advance(lull_rcu_cookie cookie)
 	lull__init(); /* an unnoticed child repairs the grace periods before it begins one, not amid that */
 	if (!lull__trylock(&gp.leader))
 		return false;
-	/* The one that was open may have begun before the cookie was taken: then the next one, too. */
+	/* The open one may have begun before the cookie was taken: then push the next one, too. */
 	if (!gp_is_over(cookie) && gp_push() && !gp_is_over(cookie))
 		gp_push();
 	lull__unlock_wake(&gp.leader, INT_MAX);

@@ -44,9 +44,9 @@ struct sums {
 };
 
 static uint64_t items_before, bytes_before; /* reclaimed before this process was forked */
-static struct lull__lock publish_lock; /* of lull__backlog_publish(): the last to publish knows the most */
+static struct lull__lock publish_lock; /* held to publish: the last to do so knows the most */
 
-/* Without a lock, for signal handlers too. The totals are without those of bags that are no more. */
+/* Sum up without a lock, for signal handlers too. The totals leave out bags that are no more. */
 static struct sums sum_up(void)
 {
 	struct sums all = { 0, 0, 0, 0 };
@@ -128,7 +128,7 @@ void lull__backlog_sub(struct lull__queue *q, size_t items, size_t bytes)
 	}
 }
 
-/* Nothing is ordered here: who misses the wake-up waits until @deadline_ns, which is near. */
+/* Nothing is ordered here: a thread that misses the wake-up waits until @deadline_ns, which is near. */
 void lull__backlog_await_relief(uint64_t deadline_ns)
 {
 	lull_add_relaxed(&lull__reclaimer.held_back, 1u);
@@ -158,8 +158,8 @@ bool lull__over_soft(size_t times)
 }
 
 /*
- * The slots may name as many as there are; so at least half of these are freed when all slots are scanned, and
- * a scan costs each of them little.
+ * Slots name no more objects than there are slots. So when twice as many wait, a scan of all slots frees at least half
+ * of them, and costs little for each.
  */
 bool lull__over_retired(void)
 {
@@ -237,7 +237,10 @@ uint64_t lull__backlog_total(void)
 	return sum_up_all().total_items;
 }
 
-/* After the queues. The child's page begins with zeros, and what waits is deferred, for the child. */
+/*
+ * Run after the queues have been repaired. The child's page begins with zeros; in it what waits counts as deferred by
+ * the child.
+ */
 void lull__backlog_fork_child(void)
 {
 	struct lull__bag *bag;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * backlog.h - how much waits to be reclaimed in the whole process, and the limits of that.
+ * backlog.h - how much waits to be reclaimed in the whole process, and how much may.
  */
 #ifndef LULL_BACKLOG_H
 #define LULL_BACKLOG_H
@@ -9,7 +9,7 @@
 
 /* Add the entries that came to @q since the last call. The producer of @q. */
 void lull__backlog_add(struct lull__queue *q);
-/* Subtract what was reclaimed from @q, and let go on who is held back, if it is enough. */
+/* Subtract what was reclaimed from @q; if the backlog is now below its limits, wake the threads it held back. */
 void lull__backlog_sub(struct lull__queue *q, size_t items, size_t bytes);
 /* Wait until the backlog is below its soft limits, until @deadline_ns at the latest. */
 void lull__backlog_await_relief(uint64_t deadline_ns);

@@ -83,7 +83,7 @@ static struct lull__bag *new_bag(void)
 		bag->queue[kind].kind = kind;
 	bag->next = lull_load_relaxed(&lull__reclaimer.bags);
 	/*
-	 * Every change of `bags` is a swap, so who acquires the newest bag acquires all.
+	 * Every change of `bags` is a swap, so a thread that acquires the newest bag acquires all.
 	 * ORDER REC-6: the bag before its link; pairs with REC-6 in lull__for_each_bag(); without
 	 * it a walker sees garbage; model/reclaim/queue.litmus
 	 */
@@ -176,10 +176,10 @@ static bool unlink_if_empty(struct lull__bag *bag, struct lull__bag **at)
 
 	if (lull_load_relaxed(&bag->state) != BAG_ORPHAN || LULL__BUSTED(BAG_LEAKED))
 		return false;
-	/* REC-5: all that its last owner put in, before the look whether it is empty. Nobody adopts it now. */
+	/* REC-5: all that its last owner put in, before the look whether it is empty. No thread adopts it now. */
 	if (!lull_cas_acquire(&bag->state, &state, (uint32_t)BAG_DEAD))
 		return false;
-	/* At the head new bags come in at any time, so *@at may lead to one of those by now. */
+	/* New bags come in at the head at any time, so *@at may lead to a new one by now. */
 	if (!lull__bag_is_empty(bag) || !lull_cas_relaxed(at, &was, bag->next)) {
 		lull_store_release(&bag->state, (uint32_t)BAG_ORPHAN); /* REC-5: go on */
 		return false;

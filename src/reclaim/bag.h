@@ -22,7 +22,7 @@ struct lull__bag {
 	struct lull__queue queue[LULL__KINDS];
 	struct lull__hazptr_table *table; /* for scans by this thread, see hazptr/table.h */
 	struct lull__bag *next;	     /* all bags, the newest first */
-	struct lull__bag *next_dead; /* out of that list, to be freed when nobody walks it */
+	struct lull__bag *next_dead; /* out of that list, to be freed when no thread walks it */
 	uint32_t state;
 	uint32_t at_once;	     /* how often memory was freed at once, see free_at_once(), ... */
 	uint64_t at_once_since_ns;   /* ... since then */
@@ -64,7 +64,7 @@ struct lull__reclaimer {
 	/* Written by some deferrals. */
 	size_t items __attribute__((aligned(LULL__CACHELINE))); /* to within LULL__CHECK_EVERY per queue */
 	size_t bytes, peak_items, peak_bytes;
-	size_t retired; /* those of the items that are memory which hazard pointers may protect */
+	size_t retired; /* items of memory that hazard pointers may protect */
 	uint32_t held_back;   /* threads that wait until the backlog is below its soft limits */
 	uint32_t relief; /* an event for these */
 	uint64_t noted_items, noted_bytes; /* deferred since the start, to within as many */
@@ -91,10 +91,10 @@ struct lull__reclaimer {
 	struct lull__lock bags_lock; /* to unlink and free bags */
 };
 
-/* Without the attribute code for shared objects would look for its address first, where it is only declared. */
+/* Hidden: code for shared objects that sees only this declaration would otherwise look up the address first. */
 extern struct lull__reclaimer lull__reclaimer __attribute__((visibility("hidden")));
 
-/* With a soft limit of @soft bytes, how many bytes a deferrer adds before it looks at the limits. */
+/* Compute how many bytes a deferrer adds before it looks at the limits, with a soft limit of @soft bytes. */
 #define LULL__LOOK_BYTES(soft) ((soft) / 16 + 1)
 
 #define LULL__CHECK_EVERY 64u /* the owner checks its queue and the limits at every 64th entry */
@@ -124,7 +124,7 @@ void lull__own_table_done(void);
 
 /* Make the calling thread's bag an orphan. Returns whether anything waits in it. */
 bool lull__bag_leave(struct lull__bag *bag);
-/* Free orphans that are empty, but for LULL__SPARE_BAGS, if nobody walks the bags. */
+/* Free orphans that are empty, but for LULL__SPARE_BAGS, if no thread walks the bags. */
 void lull__bags_sweep(void);
 /* Would that free any, now or later? */
 bool lull__bags_to_sweep(void);

@@ -17,7 +17,7 @@
 #include "pass.h"
 #include "worker.h"
 
-#define GENERATIONS    16	 /* of callbacks that defer callbacks: how many a barrier follows */
+#define GENERATIONS    16	 /* how often a barrier follows callbacks that defer callbacks */
 #define BARRIER_RECHECK_NS     10000000u
 
 /* Make a pass in the calling thread, as no background thread will. Returns false if the time was up. */
@@ -83,7 +83,7 @@ static bool awaited_is_done(void)
 	return lull_load_acquire(&lull__queue_awaited) == 0;
 }
 
-/* Blame a thread because of whose slot an object is parked that the barrier waits for. */
+/* Blame a thread whose slot keeps an object parked that the barrier waits for. */
 static unsigned blame_parked(void *arg, struct lull_stall *first, unsigned *holders)
 {
 	(void)arg;
@@ -127,7 +127,7 @@ static bool lock_barriers(uint64_t deadline_ns)
 	return true;
 }
 
-/* With the lock of barriers, except for what a report does: its hook must not hold up other barriers. */
+/* Hold the lock of barriers, but not during a report: its hook must not hold up other barriers. */
 static bool await_awaited(uint64_t deadline_ns, bool *locked)
 {
 	struct lull__report report = { .named = 0 };

@@ -58,9 +58,9 @@ static void run_own_queue(struct lull__queue *q)
 }
 
 /*
- * While there is no background thread, free what the calling thread's queue @q holds at once, if no reader is
- * in the way: then nothing lingers that such a thread would be needed for. Returns whether @q is empty.
- * Not often: a thread that frees much lets many entries share a fence.
+ * While there is no background thread, free what the calling thread's queue @q holds at once, if no reader is in the
+ * way, so that nothing lingers for which such a thread would be needed. Returns whether @q is empty. Does so rarely: a
+ * thread that frees much lets many entries share a fence.
  */
 static bool free_at_once(struct lull__queue *q)
 {
@@ -130,7 +130,7 @@ static bool set_help(struct lull__queue *q, bool helps, bool wait)
 	return true;
 }
 
-/* Is the owner of @q, the calling thread, the one that reclaims, if only from now on? @may: also at this moment. */
+/* Does the owner of @q, the calling thread, reclaim from it, or begin to now? @may: it can reclaim at this moment. */
 static bool is_mine(struct lull__queue *q, bool may)
 {
 	return lull__queue_owner_reclaims(q) ||
@@ -186,8 +186,8 @@ static void await_own_gp(struct lull__queue *q, uint64_t deadline_ns)
 /*
  * Hold the calling thread back past the soft limit: let readers and the background thread have the processor, which they
  * most likely wait for. Only a moment, for they may themselves wait for a lock that this thread holds. A thread that retires
- * memory waits only while a pass has its queue. @mine: this thread reclaims what is in @q. @shares: how many times as much
- * has come as a look at the limits is worth.
+ * memory waits only while a pass has its queue. @mine: this thread reclaims what is in @q. @shares: for how many looks
+ * at the limits enough has come.
  */
 static void hold_back(struct lull__queue *q, bool mine, uint64_t shares)
 {
@@ -209,7 +209,7 @@ static void hold_back(struct lull__queue *q, bool mine, uint64_t shares)
 	}
 }
 
-/* Reclaim up to @most entries of @q, as its owner, consuming. By what they free less is added to the backlog later. */
+/* Reclaim up to @most entries of @q as its consuming owner. What they free lowers the next addition to the backlog. */
 static inline void reclaim_own(struct lull__queue *q, size_t most, bool calls)
 {
 	size_t bytes = 0;
@@ -225,7 +225,7 @@ static void look_and_reclaim(struct lull__queue *q, bool look, bool soft, bool m
 		return;
 	if (look)
 		advance_own_queue(q, soft ? 1 : lull__kind_has_gp(q->kind) ? ASK_AT : lull__scan_threshold());
-	/* As many out as in keep malloc's own caches balanced, and all would spill them; more than that if many wait. */
+	/* Free about as many as came in: malloc's caches neither overflow nor run dry. Twice as many when many wait. */
 	q->share = q->put - q->get <= 2 * ASK_AT ? TOGETHER : 2 * TOGETHER;
 	reclaim_own(q, !may ? 0 : soft ? LULL__CHECK_EVERY : q->share, lull__kind_is_call(q->kind));
 	lull__queue_owner_leave(q);
@@ -371,8 +371,8 @@ __attribute__((noinline)) static void append_and_turn(struct lull__queue *q, voi
 /*
  * Append @item to the calling thread's queue of @kind. @full: only full fences protect it (hazptr_fenced.h). Compiled
  * once for each kind, and all that is not an append or a comparison is called at the end: then there is nothing to save
- * before it. Memory needs no turn while there is a background thread that is awake, which would free it if this thread
- * deferred no more; one that is GONE is asleep as well.
+ * before it. While the background thread is awake a free needs no turn: that thread frees it even if this one never
+ * defers again. GONE counts as asleep.
  */
 __attribute__((always_inline)) static inline void defer(int kind, void *item, size_t bytes, bool full)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * overflow.c - deferrals for which there is no memory. Callbacks: the room for a link in the head has to do. Memory: wait.
+ * overflow.c - deferrals for which there is no memory. Callbacks are linked through their heads; memory waits until it
+ * can be freed.
  */
 #include <stdlib.h>
 
@@ -18,7 +19,7 @@
 static struct {
 	struct lull_head *newest; /* a stack, which any thread adds to */
 	uint64_t put, done;	  /* entries; an entry that runs is done */
-	struct lull__lock lock;	  /* of all that follows */
+	struct lull__lock lock;	  /* guards all that follows */
 	struct lull_head *taken;  /* off that stack: they wait for `cookie` */
 	lull_rcu_cookie cookie;
 } overflow;
@@ -51,7 +52,7 @@ static bool take_overflow(void)
 
 	if (overflow.taken || !head)
 		return overflow.taken != NULL;
-	/* In both places for a moment, and not in none: see lull__overflow_fork_child(). */
+	/* Keep them in both places for a moment, rather than in none: see lull__overflow_fork_child(). */
 	do
 		lull_store_relaxed(&overflow.taken, head);
 	while (!lull_cas_acquire(&overflow.newest, &head, (struct lull_head *)NULL)); /* REC-1 */
@@ -71,7 +72,7 @@ static size_t run_overflow(size_t most, bool wait)
 			at = &head->next;
 			continue;
 		}
-		/* Before it runs: a child that is forked then must not run it again. */
+		/* Take it out before it runs: a child that is forked by it must not run it again. */
 		lull_store_relaxed(at, head->next);
 		lull_add_relaxed(&overflow.done, (uint64_t)1);
 		lull__check_reclaimed(head);
@@ -86,7 +87,7 @@ size_t lull__overflow_run(void)
 {
 	size_t count = 0;
 
-	/* Until they have run, so that a barrier's pass that finds none knows that they have. */
+	/* Hold the lock until they have run: a barrier's pass that finds none then knows that they have. */
 	lull__lock(&overflow.lock);
 	while (take_overflow()) {
 		lull__rcu_wait(overflow.cookie);

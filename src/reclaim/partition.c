@@ -120,7 +120,7 @@ static void insert_named(struct lull__queue *q, struct lull__hazptr_table *table
 /*
  * Do slots with PARKED name all entries of @q that stay? @table has what such slots name; NULL: ask the slots. A reader
  * that found its pointer long ago may name an entry after PARKED was set in the slots, and one may move its protection to
- * another slot at that moment: nobody would hear of the end of those.
+ * another slot at that moment: no thread would be told of their end.
  */
 static bool all_parked(const struct lull__queue *q, struct lull__hazptr_table *table)
 {

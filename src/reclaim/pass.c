@@ -15,7 +15,7 @@
 #include "partition.h"
 #include "pass.h"
 
-#define RETIRED_WAIT_NS 1000000000u /* a thread that retires waits no longer for one that frees what is retired */
+#define RETIRED_WAIT_NS 1000000000u /* longest wait of a thread that retires for another that frees */
 #define SERVE_NS 10000000u /* in a long grace period, so often reclaim entries that do not wait for it */
 
 /* ---- one queue -------------------------------------------------------------------------------- */
@@ -102,8 +102,8 @@ static struct lull__queue *await_owners(struct lull__queue *taken, bool wait)
 
 /*
  * Locks are taken in the order of the list of bags, in which new ones come first, so that two threads that
- * take queues cannot deadlock. Queues of retired memory are taken apart from all others: who has one waits
- * for nothing that a callback may hold up, so their owners may wait for it.
+ * take queues cannot deadlock. Queues of retired memory are taken apart from all others: a thread that holds such a
+ * queue never waits for a callback, so the queue's owner may wait for that thread.
  */
 struct lull__queue *lull__take_due(enum lull__pass what, uint32_t kinds, bool wait)
 {

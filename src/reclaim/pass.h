@@ -7,7 +7,7 @@
 
 #include "bag.h"
 
-/* What a pass takes. */
+/* Queues that a pass takes. */
 enum lull__pass {
 	PASS_CALLS,	/* queues that only the background thread reclaims */
 	PASS_ABANDONED, /* ... and queues that their owners seem to have abandoned */

@@ -54,7 +54,7 @@ struct lull__chunk {
 	struct lull__entry entry[LULL__CHUNK_ITEMS];
 };
 
-/* What the entries wait for, and what they are: pointers for free(3), or struct lull_head. */
+/* Kinds of queues, by what their entries wait for and what they are: pointers for free(3), or struct lull_head. */
 enum lull__queue_kind {
 	LULL__FREES, /* after a grace period */
 	LULL__CALLS,
@@ -122,7 +122,7 @@ struct lull__queue {
 	uint64_t last_done;	   /* `done` when the background thread last checked for abandoned entries */
 	uint64_t named;		   /* entries from `wait` on that a slot named at the last scan */
 	uint64_t awaited;	   /* entries with LULL__ENTRY_AWAITED */
-	uint32_t running_awaited;	   /* those that are taken out and not in `done` yet */
+	uint32_t running_awaited;	   /* awaited entries that are taken out and not in `done` yet */
 	uint32_t parked;	   /* LULL__PARKED... */
 	uint32_t rechecking;	   /* taken because of LULL__PARKED_RECHECK */
 	uint32_t seen_unpark;	   /* unpark_event before PARKED was set in the slots */
@@ -162,10 +162,10 @@ static inline void lull__queue_append(struct lull__queue *q, void *item, size_t 
 }
 
 /*
- * Let deferrals to @q be appends until the next turn is due, which is still to come. Behind a look at the limits that is
+ * Let deferrals to @q be appends until the next turn is due, which is still to come. After a look at the limits it is
  * not called before another entry has come. So between `put` and `append_until` all places are in the last chunk, which
- * ends where the owner looks at the limits; and light fences are no instruction. Call it behind a fence, for a child that
- * is forked in between: it has the chunk, or no word of it.
+ * ends where the owner looks at the limits; and light fences are no instruction. Call it after a fence, so that a child
+ * forked in between sees either the chunk or the old limit.
  */
 static inline void lull__queue_may_append(struct lull__queue *q)
 {

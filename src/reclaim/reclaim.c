@@ -171,7 +171,7 @@ void lull__reclaim_fork_child(uint32_t old_tid)
 	lull__reclaimer.passes = lull__reclaimer.wakeups = lull__queue_awaited = 0;
 	lull__reclaimer.sleep = lull__reclaimer.mode == LULL_RECLAIM_POLL ? ASLEEP : GONE;
 	lull__reclaimer.flush_done = lull__reclaimer.flush_wanted;
-	/* A handler that forked in the middle of a wait goes back into that: it shall find another event there. */
+	/* A handler that forked in the middle of a wait goes back into the wait: let it find another event there. */
 	lull__reclaimer.flush_event++;
 	lull__hazptr.event++;
 }

@@ -130,7 +130,7 @@ static bool let_go(void)
 	return ends;
 }
 
-/* Sleep at @depth. The thread holds up no grace period, nor makes it more expensive. */
+/* Sleep at @depth. The thread holds up no grace period, and makes none more expensive. */
 static void sleep_until(uint32_t depth, uint64_t until_ns)
 {
 	lull__thread_rest();
@@ -149,7 +149,7 @@ static bool go_to_sleep(uint32_t depth, uint64_t until_ns)
 	lull_store_relaxed(&lull__reclaimer.sleep, depth);
 	if (depth <= DOZING) {
 		/*
-		 * What comes at this moment may wait for the end of the nap: no fence.
+		 * Make no fence: an entry that comes at this moment may wait for the end of the nap.
 		 */
 		if (depth == DOZING ? !something_due(PASS_CALLS) : !flush_is_wanted())
 			sleep_until(depth, until_ns);
@@ -248,15 +248,15 @@ static bool pay_fence(struct rounds *r, uint64_t now_ns)
 	if (r->paid_ns + SAVED_NS < now_ns)
 		r->paid_ns = now_ns - SAVED_NS;
 	can_pay = r->paid_ns < now_ns;
-	if (r->paid_ns < now_ns + BATCH_NAP_NS) /* those of barriers count too, but two naps make up for all of them */
+	if (r->paid_ns < now_ns + BATCH_NAP_NS) /* fences of barriers count too, but two naps make up for all of them */
 		r->paid_ns += FENCE_NS;
 	return can_pay;
 }
 
 /*
- * After a round that reclaimed @count items, not many: is the next batch worth waiting for? A thread that waits for
- * each callback before it defers the next one cannot be told from many that do not, but by a nap. Without @can_pay
- * there is a nap in any case.
+ * After a round that reclaimed @count items, not many: is the next batch worth waiting for? Only a nap tells a thread
+ * that waits for each callback before it defers the next one from many that do not. Without @can_pay there is a nap in
+ * any case.
  */
 static bool shall_nap(struct rounds *r, size_t count, bool can_pay)
 {
@@ -384,8 +384,8 @@ bool lull__start_worker(void)
 }
 
 /*
- * End the thread at exit(), so that leak checkers find nothing of it. Entries that still wait stay where
- * they are. For a callback or a grace period that does not end, wait WORKER_EXIT_NS only.
+ * End the thread at exit(), so that leak checkers do not report it. Entries that still wait stay where they are. For a
+ * callback or a grace period that does not end, wait WORKER_EXIT_NS only.
  */
 __attribute__((destructor)) static void stop_worker(void)
 {

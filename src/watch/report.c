@@ -87,8 +87,8 @@ void lull__report_stall(const struct lull_stall *stall)
 	lull__unlock(&hook_lock);
 	if (hook) {
 		/*
-		 * As in a callback, this thread does not reclaim what the hook defers: it may be in the middle
-		 * of the queue.
+		 * Keep this thread from reclaiming what the hook defers, as in a callback: it may be in the middle of
+		 * the queue.
 		 */
 		lull__self.callback_depth++;
 		hook(stall, arg);

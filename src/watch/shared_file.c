@@ -86,7 +86,7 @@ void lull__shared_file_drop(struct lull__shared_file *file, void *at, size_t siz
 	struct stat st;
 
 	lull__no_cancel(&cancel);
-	/* Not munmap(): a signal handler may have forked, and the code that it interrupted writes to this place yet. */
+	/* Not munmap(): a signal handler may have forked, and the code that it interrupted may yet write here. */
 	if (mmap(at, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
 		munmap(at, size); /* rather than write to the parent's */
 	/*

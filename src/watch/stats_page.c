@@ -32,8 +32,8 @@ static void begin(struct lull_stats_page *page)
 	page->began_ns = lull__now_ns();
 	lull__reclaim_limits(&page->hard_items, &page->hard_bytes);
 	/*
-	 * Last, for another process that reads the page of one that has just begun. The store is not
-	 * ordered, so the reader must not trust the page anyway.
+	 * Store this last: another process may read the page of one that has just begun. The store is not ordered, so
+	 * the reader must not trust the page anyway.
 	 */
 	lull_store_relaxed(&page->magic, (uint64_t)LULL_STATS_MAGIC);
 }
@@ -76,5 +76,5 @@ void lull__page_fork_child(uint32_t old_tid)
 const struct lull_stats_page *lull_stats_page(void)
 {
 	lull__init();
-	return lull__page_make(); /* whose lock shows it complete */
+	return lull__page_make(); /* its lock shows the page complete */
 }

@@ -122,7 +122,7 @@ static void start(void)
 		watchdog.again_ns = lull__now_ns() + RESTART_NS;
 }
 
-/* Not threads in its place: LULL_RECLAIM_POLL promises that no thread is started. */
+/* Watch no thread that runs callbacks in its place: LULL_RECLAIM_POLL promises that no thread is started. */
 static bool is_background_thread(void)
 {
 	return lull_load_relaxed(&lull__reclaimer.thread) == HAS_THREAD &&
@@ -163,7 +163,7 @@ void lull__watchdog_stop(void)
 		return;
 	lull__futex_wake(&watchdog.stop, 1);
 	if (!lull__join(watchdog.thread, STOP_WAIT_NS)) {
-		pthread_detach(watchdog.thread); /* it ends yet; ThreadSanitizer reports one that nobody joins */
+		pthread_detach(watchdog.thread); /* it will end; ThreadSanitizer reports threads that are not joined */
 		return;
 	}
 	lull__lock(&watchdog.lock); /* the reclaimer may still begin to run callbacks */

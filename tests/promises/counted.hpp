@@ -16,7 +16,7 @@ about.7 "There is one for each object; it may be given to a counted_ptr, which d
     cxx:counts:pointers
 about.8 "The last reference ends the object, after a grace period (ref_handoff.h)."
     cxx:counts:tries cxx:counts:storm
-about.9 "So a thread that has found one in a read section, on whatever way, may try to take a reference:
+about.9 "So a thread that has found one in a read section, in whatever way, may try to take a reference:
     counted<T>::try_get()."
     cxx:counts:tries
 explains "Derive T from counted_base<T>, publicly and not virtually."

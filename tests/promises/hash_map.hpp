@@ -95,7 +95,7 @@ erase_if.1 "Erase the elements for which @is_it(element) is true."
     cxx:hash_maps:finds_what_is_there
 erase_if.2 "Returns how many."
     cxx:hash_maps:finds_what_is_there
-erase_if.3 "Those that other threads insert meanwhile may stay."
+erase_if.3 "Elements that other threads insert meanwhile may stay."
     untested a licence: nothing to test
 erase_if.4 "If @is_it throws, what was erased so far is gone."
     cxx:hash_maps:erases_until_it_throws

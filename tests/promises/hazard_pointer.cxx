@@ -6,7 +6,7 @@ explains "hazptr.h explains hazard pointers."
 about.3 "Here they follow the text of the standard, [saferecl.hp]; docs/CXX.md says which test goes with which of
     its sentences."
     ctest:cxx_saferecl_hp cxx:saferecl
-explains "What the text leaves open:"
+explains "Choices where the text leaves one:"
 about.5 "A hazard_pointer is one word: the address of a slot of hazptr_pool.h."
     cxx:saferecl_hp:hazard_pointer_syn_names
 about.6 "There are as many as there is memory for."
@@ -24,7 +24,7 @@ about.18 "But that of std::default_delete for a class with a trivial destructor 
     memory: the thread that retires calls it, in its later calls, outside its read sections."
     cxx:saferecl_hp:only_frees cxx:saferecl_hp:the_thread_that_retires_frees
     cxx:saferecl_hp:plain_ones_are_read_while_they_go test_pure:test_hazptr_not_in_section
-explains "Who specializes std::default_delete for such a class must do as lull_rcu_call_pure() says."
+explains "A specialization of std::default_delete for such a class must do as lull_rcu_call_pure() says."
 about.11 "A deleter may retire, protect and synchronize."
     cxx:saferecl_hp:saferecl_hp_base_retire_in_a_deleter
 explains "How many retired objects can wait says hazptr.h at lull_hazptr_call() and, for those that are only freed, at
@@ -62,7 +62,7 @@ hazard_pointer.1 "Empty, or the owner of one hazard pointer."
 hazard_pointer.2 "Movable."
     cxx:saferecl_hp:saferecl_hp_holder_ctor_move cxx:saferecl_hp:saferecl_hp_holder_ctor_move_assignment
     cxx:saferecl
-hazard_pointer.3 "What is called for an empty one is a misuse, but for empty()."
+hazard_pointer.3 "Any call for an empty one is a misuse, except empty()."
     cxx:misuse:protects_with_an_empty_one
 protect.1 "Protect the object that @src points to."
     cxx:saferecl_hp:saferecl_hp_holder_mem_protect

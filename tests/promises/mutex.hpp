@@ -34,7 +34,7 @@ timed_mutex.3 "If the mutex is free, no clock is read."
     cxx:mutexes:gets_it_in_time
 try_lock_for.1 "Waits for @length at most."
     cxx:mutexes:gives_up
-try_lock_for.2 "What is longer than 500 years is for ever."
+try_lock_for.2 "More than 500 years are for ever."
     cxx:mutexes:durations cxx:mutexes:gets_it_in_time
 try_lock_until.1 "Waits until @when at most, on any clock."
     cxx:mutexes:gives_up
@@ -42,7 +42,7 @@ try_lock_until.2 "A clock that is set back makes the wait longer."
     cxx:mutexes:gives_up
 try_lock_until.3 "One that is set forward does not make it shorter."
     cxx:mutexes:gives_up
-explains "What came of an attempt to lock a robust mutex."
+explains "Result of an attempt to lock a robust mutex."
 robust_status.2 "The first two: the caller holds it."
     cxx:mutexes:reports_a_death cxx:mutexes:is_a_mutex
 robust_status.3 "repair what the mutex guards, and call make_consistent()"

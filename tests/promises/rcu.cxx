@@ -5,7 +5,7 @@ explains "rcu.h explains RCU."
 about.3 "Here it follows the text of the standard, [saferecl.rcu]; docs/CXX.md says which test goes with which of
     its sentences."
     ctest:cxx_saferecl_rcu cxx:saferecl
-explains "What the text leaves open:"
+explains "Choices where the text leaves one:"
 about.5 "There is one domain, the default one."
     cxx:saferecl_rcu:saferecl_rcu_domain_func_default_domain cxx:saferecl
 about.6 "A region of RCU protection is a read section of rcu.h: lock() and unlock() are the same instructions as
@@ -19,7 +19,7 @@ about.9 "A deleter runs on the thread that reclaim.h chooses, by default lull's 
     for a class with a trivial destructor and no operator delete of its own only frees memory: the thread that
     retires calls it, in its later calls, outside its read sections."
     cxx:saferecl_rcu:only_frees cxx:saferecl_rcu:the_thread_that_retires_frees
-about.10 "Who specializes std::default_delete for such a class must do as lull_rcu_call_pure() says."
+about.10 "A specialization of std::default_delete for such a class must do as lull_rcu_call_pure() says."
     untested it is a rule for the program
 about.11 "A deleter may retire and synchronize."
     cxx:saferecl_rcu:saferecl_rcu_base_retire_in_a_deleter
@@ -42,8 +42,8 @@ try_lock.2 "Returns true."
     cxx:saferecl_rcu:saferecl_rcu_domain_members_try_lock
 unlock.1 "End the region that began last."
     cxx:saferecl_rcu:saferecl_rcu_general_nested_locks
-explains "It has nothing in it but an address, that of a variable of the library: one of a header would be another one in
-    each module whose symbols are hidden."
+explains "It is nothing but the address of a variable of the library: a variable of a header would be another one in each
+    module whose symbols are hidden."
 rcu_default_domain.1 "Return the one domain."
     cxx:saferecl_rcu:saferecl_rcu_domain_func_default_domain
 rcu_synchronize.1 "Wait until every region that had begun has ended."

@@ -38,12 +38,12 @@ rcu_section.3 "Neither moved, copied nor allocated: it begins and ends on one th
     cxx:keeping
 rcu_read.1 "Run @f in a read section, and return what it returns."
     cxx:sections:functions
-rcu_read.2 "What a coroutine returns does not compile here."
+rcu_read.2 "An @f that returns a coroutine does not compile."
     cxx:keeping
 no_section_across_await.1 "For promise types to derive from: a co_await in a read section aborts with a line that
     says so."
     cxx:coroutines:section_aborts
-explains "What std::unique_ptr calls to retire an object."
+explains "Deleter with which std::unique_ptr retires an object."
 explains "An object that has been unlinked."
 retired.2 "Readers may still use it; it is retired when this ends."
     cxx:sections:exchanges
@@ -55,5 +55,5 @@ rcu_ptr.1 "Retire the object; readers that are in their sections may still have 
     cxx:sections:ends
 native_handle.1 "For whatever wants an atomic pointer: lull::hold(), a lull::hazard_pointer."
     cxx:sections:holds
-about.17 "The same for an atomic pointer that is there already, and that whoever has it owns."
+about.17 "The same for an atomic pointer that is there already, and stays the property of its owner."
     cxx:sections:refers

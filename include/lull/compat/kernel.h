@@ -20,7 +20,7 @@
  * callback_head` are struct lull_head. A macro does that, so do not use these words for anything else in the file.
  * Code with kernel names and code with lull's names may share lists, heads and grace periods.
  *
- * What is different in user space:
+ * Differences in user space:
  *
  *	kernel						here
  *	callbacks run in softirq context		on a thread of lull's; they may block

@@ -2,7 +2,8 @@
 /*
  * kernel_2003.h - the names of RCU in Linux 2.5, in place of later ones (part of kernel.h, with LULL_KERNEL_2003).
  *
- * A head then has four words, for call_rcu() takes an argument for the callback. What is not here has kept its name.
+ * A head then has four words, for call_rcu() takes an argument for the callback. Names that are not here have not
+ * changed.
  */
 #ifndef LULL_KERNEL_2003_H
 #define LULL_KERNEL_2003_H

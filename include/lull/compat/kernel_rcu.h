@@ -32,7 +32,9 @@ typedef lull_rcu_func rcu_callback_t;
 #define LULL__KERNEL_MUST(c, what) ((void)sizeof((c) ? 1 : 0))
 #endif
 
-/* Does the caller hold @lock, a struct lull_mutex or a pthread_mutex_t? As check.h says; true in other builds. */
+/*
+ * Does the caller hold @lock, a struct lull_mutex or a pthread_mutex_t? See check.h; true in builds without its checks.
+ */
 #define lockdep_is_held(lock)                                                                      \
 	_Generic((lock), pthread_mutex_t *: lull_check_pthread_mutex_held,                         \
 		 default: lull_check_mutex_held)(lock)

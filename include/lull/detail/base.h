@@ -110,8 +110,8 @@
 #endif
 
 /*
- * For C++: @name(ptr, ...), which ends in free(3), does not compile for objects with a destructor. Nobody
- * would call that, and they come from new. Use a callback for them, which deletes.
+ * For C++: @name(ptr, ...), which ends in free(3), does not compile for objects with a destructor. It would not call
+ * the destructor, and such objects come from new. Use a callback for them, which deletes.
  */
 #ifdef __cplusplus
 #ifdef __has_builtin

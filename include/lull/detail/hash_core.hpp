@@ -243,7 +243,7 @@ private:
 			} catch (...) {
 				asked.error.error = std::current_exception();
 				if (!asked.error.is_set())
-					std::terminate(); /* of another language, or the end of a cancelled thread: not to be kept */
+					std::terminate(); /* foreign, or the end of a cancelled thread: it cannot be kept */
 				return then;
 			}
 #endif

@@ -34,7 +34,7 @@ template <class T>
 inline constexpr bool is_bridge_kind = is_protectable<lull::bridge_obj_base, T> ||
 				       is_protectable<lull::bridge_cohort_obj_base, T>;
 
-/* Does a grace period come before the end of a T? Then one that is found in a section stays as long as that. */
+/* Does a grace period come before the end of a T? Then a T that is found in a section stays until the section ends. */
 template <class T> inline constexpr bool waits_for_sections = is_rcu_kind<T> || is_bridge_kind<T>;
 /* Does it come after the last slot that names it? */
 template <class T> inline constexpr bool waits_for_slots = is_hazptr_kind<T> || is_bridge_kind<T>;
@@ -68,7 +68,7 @@ struct cohort_head_box {
 	struct lull_cohort_head member;
 };
 
-/* As node in reclaim.hpp, with room for a cohort. */
+/* Node as in reclaim.hpp, with room for a cohort. */
 template <class D, bool is_empty = std::is_empty_v<D> && !std::is_final_v<D>> struct cohort_node : cohort_head_box, private D {
 	D &deleter() noexcept
 	{

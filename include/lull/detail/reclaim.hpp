@@ -48,8 +48,8 @@ namespace detail
 /* ---- which base a class has --------------------------------------------------------------------- */
 
 /*
- * Find the one base of T that Base makes, Base<T, D>: `type`. None: there is no such base, there are several, or it is
- * private or virtual. Of a virtual one no pointer to T can be made.
+ * Find the one base of T that Base makes, Base<T, D>: `type`. `type` is void if there is no such base, or several, or
+ * it is private or virtual: no pointer to T can be made of a virtual one.
  */
 template <template <class, class> class Base, class T> struct base_of {
 	template <class X, class D> static Base<X, D> *find(Base<X, D> *);

@@ -85,7 +85,7 @@
  */
 LULL_INLINE bool lull__rseq_add(const uintptr_t *word, intptr_t n, const int at)
 {
-	/* As text: to a compiler that does not optimise, the parameter is no constant. */
+	/* Written as text: to a compiler that does not optimise, the parameter is no constant. */
 	if (at)
 		LULL__RSEQ_SEQUENCE(word, n, "8");
 	else

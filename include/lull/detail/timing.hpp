@@ -2,7 +2,7 @@
 /*
  * timing.hpp - from the durations and time points of <chrono> to deadlines of lull's C functions.
  *
- * It does not include <chrono>, which takes longer to compile than all of lull: who has a time point has
+ * It does not include <chrono>, which takes longer to compile than all of lull: a program that has a time point has
  * included it. So durations and time points are any templates of two types that behave like those.
  */
 #ifndef LULL_TIMING_HPP

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Plans for instruments in which one thread's price falls on others, who sleep, wake and preempt:
+ * all slices count, each is a run, and they are long.
+ */
+#ifndef LULL_TOOL_ROUNDS_H
+#define LULL_TOOL_ROUNDS_H
+
+#include "common/options.h"
+#include "common/bench.h"
+
+/*
+ * Spends about `seconds` on all cases together, in as many runs as were asked for, else in as many
+ * as there is time for. A figure is then the median, minimum and maximum over slices.
+ */
+struct bench_plan rounds_plan(const struct options *opt, unsigned threads, double seconds,
+			      size_t nr_cases);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* lull hashscale: a scheme at one fraction of updates, and what is said of many. */
+#ifndef LULL_TOOL_HASH_JOB_H
+#define LULL_TOOL_HASH_JOB_H
+
+#include "common/bench.h"
+#include "instruments/hash/hashscale.h"
+
+/* A scheme at one fraction of updates. */
+struct hashscale_job {
+	const struct hashscale_entry *entry;
+	void *table;
+	uint64_t updates; /* of 2^32 */
+	unsigned percent;
+	double cpu_before;
+	double *cpu; /* of the whole process, ns per operation, slice by slice */
+	size_t slices;
+	size_t waiting; /* elements at most */
+	struct bench_result result;
+};
+
+/* Of @count jobs, all with @threads: rows of the JSON, and tables. */
+void hashscale_write_json(struct hashscale *run, const struct hashscale_job *jobs, size_t count,
+			  unsigned threads);
+void hashscale_print_mops(const struct hashscale *run, const struct hashscale_job *jobs, size_t count);
+void hashscale_print_cpu(const struct hashscale *run, const struct hashscale_job *jobs, size_t count);
+/* Where there are hardware counters: what the threads did that operate, in user mode. */
+void hashscale_print_counted(const struct hashscale *run, const struct hashscale_job *jobs, size_t count);
+
+#endif

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lull hashscale --reload: how long one thread takes to replace every element of the table, beside readers that look
+ * up all the time, and how much they look up meanwhile.
+ *
+ * Threads are not pinned: where a thread runs that has waited for a lock is the scheduler's business, as in any
+ * program. A slice has some reloads, a pause before each, and is of one scheme; schemes take turns. All readers stop
+ * at the time when the reload in progress is given up. So a writer whom they keep out comes in then, and the program
+ * goes on.
+ */
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <lull/atomic.h>
+
+#include "common/clock.h"
+#include "common/figures.h"
+#include "common/progress.h"
+#include "engine/text_table.h"
+#include "common/units.h"
+#include "engine/other_programs.h"
+#include "lock_scheme.h"
+#include "instruments/hash/hashscale.h"
+
+#define DEFAULT_SECONDS 60.0
+#define LIMITS 6u	       /* that there is time for, in each cell */
+#define LIMIT_NS_MIN 20000000u /* several turns of the scheduler */
+#define SLICES 4u	       /* in a limit, or one slice is longer: short ones are seldom disturbed */
+#define PAUSE_NS 5000000u
+#define LOOKUPS 64u /* between two looks at the clock */
+#define STACK (256u * 1024)
+
+struct reader {
+	uint64_t lookups; /* since it was made; others read it at any time */
+	struct bench_thread t;
+	sem_t go;
+	pthread_t thread;
+} __attribute__((aligned(BENCH_LINE)));
+
+/* What was measured, in one slice or in many. */
+struct tally {
+	unsigned slices;
+	uint64_t *reload_ns; /* one that was given up counts as the limit, which is longer than all others */
+	size_t reloads, given_up;
+	struct bench_lock_waits updates;    /* ns of each */
+	uint64_t lookups[2], lookups_ns[2]; /* in pauses; during reloads */
+	size_t waiting;			    /* elements at most */
+};
+
+/* A scheme beside a number of readers. */
+struct cell {
+	const struct hashscale_entry *entry;
+	unsigned readers;
+	struct tally tally[2]; /* quiet slices; those that other programs disturbed */
+};
+
+/* Of the current slice; written before its readers are released, but for what is atomic. */
+static struct {
+	struct reader *reader;
+	unsigned made;
+	sem_t done;
+	const struct hashscale_entry *entry;
+	unsigned readers;
+	unsigned begun; /* readers that look up; atomic */
+	uint64_t until; /* readers look up until then; atomic */
+	uint64_t limit_ns;
+	struct tally tally;
+} now;
+
+/* ---- readers --------------------------------------------------------------------------------- */
+
+static void look_up(struct reader *r)
+{
+	const struct bench_hash_scheme *scheme = now.entry->scheme;
+
+	scheme->thread_enter();
+	lull_add_relaxed(&now.begun, 1);
+	while (bench_now_ns() < lull_load_relaxed(&now.until)) {
+		bench_sink(scheme->run(&r->t, now.entry->mixed, LOOKUPS, 0));
+		lull_store_relaxed(&r->lookups, r->lookups + LOOKUPS);
+	}
+	scheme->thread_leave();
+}
+
+static void wait_for(sem_t *sem)
+{
+	while (sem_wait(sem) != 0)
+		;
+}
+
+static void *reader_main(void *arg)
+{
+	struct reader *r = arg;
+
+	for (;;) {
+		wait_for(&r->go);
+		if (!now.entry)
+			return NULL;
+		look_up(r);
+		sem_post(&now.done);
+	}
+}
+
+static void make_readers(unsigned count)
+{
+	pthread_attr_t attr;
+	int err = 0;
+
+	now.reader = bench_alloc_lines(count, sizeof(*now.reader));
+	sem_init(&now.done, 0, 0);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK);
+	for (; !err && now.made < count; now.made += !err) {
+		struct reader *r = &now.reader[now.made];
+
+		r->t.index = now.made;
+		r->t.threads = count;
+		r->t.cpu = -1;
+		r->t.rng = 0x9e3779b97f4a7c15u * (now.made + 1);
+		sem_init(&r->go, 0, 0);
+		err = pthread_create(&r->thread, &attr, reader_main, r);
+	}
+	pthread_attr_destroy(&attr);
+	if (err)
+		options_bad("you asked for %u threads; only %u can be made here (%s)", count, now.made, strerror(err));
+}
+
+static void end_readers(void)
+{
+	unsigned i;
+
+	now.entry = NULL;
+	for (i = 0; i < now.made; i++)
+		sem_post(&now.reader[i].go);
+	for (i = 0; i < now.made; i++) {
+		pthread_join(now.reader[i].thread, NULL);
+		sem_destroy(&now.reader[i].go);
+	}
+	sem_destroy(&now.done);
+	free(now.reader);
+}
+
+static uint64_t all_lookups(void)
+{
+	uint64_t sum = 0;
+	unsigned i;
+
+	for (i = 0; i < now.readers; i++)
+		sum += lull_load_relaxed(&now.reader[i].lookups);
+	return sum;
+}
+
+/* ---- tallies --------------------------------------------------------------------------------- */
+
+static void add_reload(struct tally *t, uint64_t ns)
+{
+	/* There is room for a power of two, less one. */
+	if (!(t->reloads & (t->reloads + 1))) {
+		t->reload_ns = realloc(t->reload_ns, (2 * t->reloads + 1) * sizeof(*t->reload_ns));
+		if (!t->reload_ns)
+			options_fail("out of memory");
+	}
+	t->reload_ns[t->reloads++] = ns;
+}
+
+static void add_tally(struct tally *to, const struct tally *t)
+{
+	size_t i;
+
+	to->slices++;
+	for (i = 0; i < t->reloads; i++)
+		add_reload(to, t->reload_ns[i]);
+	to->given_up += t->given_up;
+	bench_lock_waits_add(&to->updates, &t->updates);
+	for (i = 0; i < 2; i++) {
+		to->lookups[i] += t->lookups[i];
+		to->lookups_ns[i] += t->lookups_ns[i];
+	}
+	to->waiting = t->waiting > to->waiting ? t->waiting : to->waiting;
+}
+
+/* What counts: the quiet slices, where there are any. */
+static const struct tally *counted(const struct cell *c)
+{
+	return &c->tally[!c->tally[0].slices];
+}
+
+static double mops(const struct tally *t, bool during)
+{
+	return t->lookups_ns[during] ? (double)t->lookups[during] * 1e3 / (double)t->lookups_ns[during] : 0;
+}
+
+/* ---- the writer ------------------------------------------------------------------------------ */
+
+/* Lookups of all readers, and the time, between then and now. */
+static void add_lookups(bool during, uint64_t lookups, uint64_t from, uint64_t to)
+{
+	now.tally.lookups[during] += all_lookups() - lookups;
+	now.tally.lookups_ns[during] += to - from;
+}
+
+/* The time. When the reload is given up readers stop, and what comes later was not beside them. */
+static uint64_t time_within(uint64_t limit)
+{
+	uint64_t time = bench_now_ns();
+
+	return time < limit ? time : limit;
+}
+
+/* Return when the last of the updates was through, or @limit if that comes first. */
+static uint64_t replace_all(size_t elements, uint64_t begin, uint64_t limit)
+{
+	const struct bench_hash_scheme *scheme = now.entry->scheme;
+	uint64_t last = begin, time = begin;
+	size_t i;
+
+	if (scheme->reload_begin)
+		scheme->reload_begin(now.entry->mixed);
+	for (i = 0; i < elements && time < limit; i++) {
+		scheme->update(now.entry->mixed, i);
+		time = time_within(limit);
+		if (!scheme->reload_begin)
+			bench_lock_waits_note(&now.tally.updates, time - last);
+		last = time;
+	}
+	if (!scheme->reload_end)
+		return time;
+	scheme->reload_end(now.entry->mixed);
+	return time_within(limit);
+}
+
+/* Return false when the reload had to be given up. */
+static bool reload(size_t elements)
+{
+	uint64_t lookups = all_lookups(), begin = bench_now_ns(), limit = begin + now.limit_ns, end;
+
+	lull_store_relaxed(&now.until, limit);
+	end = replace_all(elements, begin, limit);
+	add_lookups(true, lookups, begin, end);
+	add_reload(&now.tally, end - begin);
+	if (end == limit) {
+		now.tally.given_up++;
+		return false;
+	}
+	lull_store_relaxed(&now.until, UINT64_MAX);
+	return true;
+}
+
+/* As a program that has nothing to reload. Its thread may be online, and must not keep others waiting. */
+static void pause_writer(void)
+{
+	uint64_t lookups, from;
+
+	now.entry->scheme->thread_leave();
+	lookups = all_lookups();
+	from = bench_now_ns();
+	bench_sleep_ns(PAUSE_NS);
+	add_lookups(false, lookups, from, bench_now_ns());
+	now.entry->scheme->thread_enter();
+}
+
+static void run_slice(const struct bench_hash_scheme *scheme, size_t elements)
+{
+	uint64_t end;
+	unsigned i;
+
+	now.begun = 0;
+	now.until = UINT64_MAX;
+	for (i = 0; i < now.readers; i++)
+		sem_post(&now.reader[i].go);
+	while (lull_load_relaxed(&now.begun) < now.readers)
+		bench_sleep_ns(100000);
+	if (scheme->deferred)
+		scheme->deferred(true);
+	scheme->thread_enter();
+	end = bench_now_ns() + now.limit_ns / SLICES;
+	do
+		pause_writer();
+	while (reload(elements) && bench_now_ns() < end);
+	scheme->thread_leave();
+	lull_store_relaxed(&now.until, 0);
+	for (i = 0; i < now.readers; i++)
+		wait_for(&now.done);
+	now.tally.waiting = scheme->deferred ? scheme->deferred(false) : 0;
+	if (scheme->settle)
+		scheme->settle();
+}
+
+static void measure_slice(struct cell *c, size_t elements)
+{
+	struct bench_load before, after;
+
+	now.entry = c->entry;
+	now.readers = c->readers;
+	memset(&now.tally, 0, sizeof(now.tally));
+	bench_load_read(&before, NULL, 0);
+	run_slice(c->entry->scheme, elements);
+	bench_load_read(&after, NULL, 0);
+	add_tally(&c->tally[bench_foreign(&before, &after) > 0], &now.tally);
+	free(now.tally.reload_ns);
+}
+
+/* In turn, until a further round would end farther from @deadline than this one. */
+static void measure_rounds(struct cell *cell, size_t cells, size_t elements, uint64_t deadline)
+{
+	uint64_t begin, end;
+	unsigned round = 0;
+	size_t i;
+
+	do {
+		begin = bench_now_ns();
+		round++;
+		for (i = 0; i < cells; i++) {
+			bench_progress("hashscale: reloads, round %u, %s, %u reader%s", round,
+				       cell[i].entry->scheme->name, cell[i].readers, cell[i].readers == 1 ? "" : "s");
+			measure_slice(&cell[i], elements);
+		}
+		end = bench_now_ns();
+	} while (end + (end - begin) / 2 < deadline);
+	bench_progress_clear();
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+static struct bench_latency update_latency(const struct bench_lock_waits *w)
+{
+	double count = (double)w->count;
+	struct bench_latency l = { .count = w->count };
+
+	if (!w->count)
+		return l;
+	l.min = bench_lock_waits_above(w, (count - 1) / count);
+	l.mean = (double)w->sum / count;
+	l.p50 = bench_lock_waits_above(w, 0.5);
+	l.p90 = bench_lock_waits_above(w, 0.1);
+	l.p99 = bench_lock_waits_above(w, 0.01);
+	l.max = (double)w->max;
+	return l;
+}
+
+/* A time; what was given up took longer than the limit. */
+static void cell_time(struct bench_table *table, double ns)
+{
+	bench_cell(table, "%s%s", ns < (double)now.limit_ns ? "" : "> ", units_time(ns).text);
+}
+
+static void cell_updates(struct bench_table *table, const struct bench_latency *l)
+{
+	const double ns[] = { l->p50, l->p99, l->max };
+	size_t i;
+
+	for (i = 0; i < sizeof(ns) / sizeof(ns[0]); i++)
+		if (l->count)
+			cell_time(table, ns[i]);
+		else
+			bench_cell(table, "-");
+}
+
+static void report_cell(struct hashscale *run, struct bench_table *table, const struct cell *c)
+{
+	const struct tally *t = counted(c);
+	struct bench_latency whole = bench_latency_of(t->reload_ns, t->reloads), one = update_latency(&t->updates);
+	const char *name = c->entry->scheme->name;
+	json_t *row = jsonout_latency(run->json, name, c->readers, "reload", &whole);
+
+	jsonout_set(row, "given_up", json_integer((json_int_t)t->given_up));
+	jsonout_set(row, "lookups_mops", json_real(mops(t, true)));
+	jsonout_set(row, "lookups_mops_in_pauses", json_real(mops(t, false)));
+	jsonout_set(row, "deferred_items", json_integer((json_int_t)t->waiting));
+	jsonout_set(row, "slices", json_integer(t->slices));
+	jsonout_set(row, "slices_disturbed", json_integer(c->tally[1].slices));
+	jsonout_latency(run->json, name, c->readers, "reload_update", &one);
+	bench_cell(table, "%s", name);
+	cell_time(table, whole.p50);
+	cell_time(table, whole.max);
+	bench_cell(table, "%zu of %zu", t->reloads - t->given_up, t->reloads);
+	cell_updates(table, &one);
+	bench_cell(table, "%.2f", mops(t, true));
+	bench_cell(table, "%.2f", mops(t, false));
+	bench_cell(table, "%zu", t->waiting);
+}
+
+static void report(struct hashscale *run, const struct cell *cell, unsigned readers)
+{
+	struct bench_table *table = bench_table_new("scheme|reload, median|slowest|through|one update, p50|p99|max|"
+						    "M lookups/s meanwhile|in pauses|elements waiting");
+	size_t i;
+
+	printf("\n%u reader%s\n", readers, readers == 1 ? "" : "s");
+	for (i = 0; i < run->count; i++)
+		report_cell(run, table, &cell[i]);
+	bench_table_print(table);
+}
+
+static void print_disturbed(const struct cell *cell, size_t cells)
+{
+	unsigned all = 0, disturbed = 0, used = 0;
+	size_t i;
+
+	for (i = 0; i < cells; i++) {
+		disturbed += cell[i].tally[1].slices;
+		all += cell[i].tally[0].slices + cell[i].tally[1].slices;
+		used += !cell[i].tally[0].slices;
+	}
+	if (disturbed)
+		printf("\nOther programs took a tenth of the processors or more in %u of %u slices. These slices are left out",
+		       disturbed, all);
+	if (used)
+		printf(", except in %u of %zu rows, which have no others", used, cells);
+	if (disturbed)
+		puts(".");
+}
+
+void hashscale_reload(struct hashscale *run)
+{
+	const struct options *opt = run->opt;
+	size_t cells = run->count * opt->nr_threads, i;
+	struct cell *cell = options_alloc(cells, sizeof(*cell));
+	uint64_t begin = bench_now_ns(), deadline = run->begun;
+	unsigned most = 0;
+
+	deadline += (uint64_t)((opt->seconds > 0 ? opt->seconds : DEFAULT_SECONDS) * 1e9);
+	for (i = 0; i < cells; i++) {
+		cell[i].entry = &run->entries[i % run->count];
+		cell[i].readers = opt->threads[i / run->count];
+		most = cell[i].readers > most ? cell[i].readers : most;
+	}
+	now.limit_ns = deadline > begin ? (deadline - begin) / cells / LIMITS : 0;
+	now.limit_ns = now.limit_ns > LIMIT_NS_MIN ? now.limit_ns : LIMIT_NS_MIN;
+	printf("A reload: one thread replaces every element of the table once, while readers look up all the time.\n"
+	       "A scheme named -table has one lock, or one pointer, for the whole table, and a reload is one step.\n"
+	       "Other schemes have a lock for each bucket, unless --list says otherwise, and make each update by itself.\n"
+	       "The command gives a reload up after %s; more --seconds give it more time.\n",
+	       units_time((double)now.limit_ns).text);
+	jsonout_set(jsonout_root(run->json), "limit_ns", json_real((double)now.limit_ns));
+	make_readers(most);
+	measure_rounds(cell, cells, run->shape.elements, deadline);
+	end_readers();
+	for (i = 0; i < opt->nr_threads; i++)
+		report(run, cell + i * run->count, opt->threads[i]);
+	print_disturbed(cell, cells);
+	for (i = 0; i < cells; i++) {
+		free(cell[i].tally[0].reload_ns);
+		free(cell[i].tally[1].reload_ns);
+	}
+	free(cell);
+}

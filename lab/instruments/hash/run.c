@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The slices of `lull hashscale`, and what single updates take.
+ *
+ * Slices with updates are long and all of them count, also when a worker was preempted: some
+ * libraries free memory in a thread of their own, and its time is part of the price.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/clock.h"
+#include "common/cpus.h"
+#include "common/figures.h"
+#include "engine/text_table.h"
+#include "common/units.h"
+#include "common/bench.h"
+#include "instruments/hash/hash_job.h"
+#include "instruments/hash/hashscale.h"
+
+#define DEFAULT_SECONDS 60.0
+#define LOOKUP_SLICE_NS 4000000u
+#define MIXED_SLICE_NS 20000000u   /* twice the time that liburcu's worker sleeps */
+#define CROWDED_SLICE_NS 40000000u /* more threads than CPUs: several turns of the scheduler */
+#define WARM_NS_PER_ELEMENT 60u	   /* a miss in all caches, or nearly */
+#define WARM_NS_MIN 50000u
+#define WARM_NS_MAX 30000000u
+#define ROUNDS_MIN 3u
+#define ROUNDS_PER_RUN 3u
+
+/* What one worker did in the slice, warming up included. */
+struct done {
+	uint64_t ops;
+} __attribute__((aligned(BENCH_LINE)));
+
+static struct done *done;
+
+static double cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
+}
+
+/* ---- cases ----------------------------------------------------------------------------------- */
+
+static void job_enter(struct bench_thread *t, void *arg)
+{
+	(void)t;
+	((struct hashscale_job *)arg)->entry->scheme->thread_enter();
+}
+
+static uint64_t job_body(struct bench_thread *t, void *arg, uint64_t n)
+{
+	const struct hashscale_job *job = arg;
+
+	done[t->index].ops += n;
+	return job->entry->scheme->run(t, job->table, n, job->updates);
+}
+
+static void job_leave(struct bench_thread *t, void *arg)
+{
+	(void)t;
+	((struct hashscale_job *)arg)->entry->scheme->thread_leave();
+}
+
+static void job_before(void *arg, unsigned threads)
+{
+	struct hashscale_job *job = arg;
+	unsigned i;
+
+	for (i = 0; i < threads; i++)
+		done[i].ops = 0;
+	if (job->entry->scheme->deferred)
+		job->entry->scheme->deferred(true);
+	job->cpu_before = cpu_ns();
+}
+
+static void job_after(void *arg, unsigned threads, uint64_t ops, uint64_t ns)
+{
+	const struct bench_hash_scheme *scheme = ((struct hashscale_job *)arg)->entry->scheme;
+	struct hashscale_job *job = arg;
+	uint64_t all = 0;
+	size_t waiting;
+	unsigned i;
+
+	(void)ops;
+	(void)ns;
+	if (scheme->settle)
+		scheme->settle();
+	for (i = 0; i < threads; i++)
+		all += done[i].ops;
+	job->cpu = realloc(job->cpu, (job->slices + 1) * sizeof(*job->cpu));
+	if (!job->cpu)
+		options_fail("out of memory");
+	job->cpu[job->slices++] = (cpu_ns() - job->cpu_before) / (double)all;
+	waiting = scheme->deferred ? scheme->deferred(false) : 0;
+	job->waiting = waiting > job->waiting ? waiting : job->waiting;
+}
+
+/* ---- single updates -------------------------------------------------------------------------- */
+
+#define UPDATE_THREADS 2u /* one that updates and is timed, one that reads */
+#define UPDATE_SLICES 3u
+#define UPDATE_SLICE_NS_MIN 10000000u
+#define UPDATE_SLICE_NS_MAX 150000000u
+#define UPDATE_SAMPLES 2000000u
+
+struct update_job {
+	struct hashscale_job job; /* first: it has functions in common with the others */
+	size_t elements;
+	struct bench_latency slice[UPDATE_SLICES + 1]; /* the engine runs one before the first */
+	unsigned slices;
+};
+
+static uint64_t *update_ns;
+static size_t update_count;
+static uint64_t clock_cost; /* what taking the time twice adds */
+
+static void measure_clock(void)
+{
+	uint64_t ns[1001];
+	size_t i;
+
+	for (i = 0; i < 1001; i++) {
+		uint64_t start = bench_now_ns();
+
+		ns[i] = bench_now_ns() - start;
+	}
+	clock_cost = (uint64_t)bench_latency_of(ns, 1001).p50;
+}
+
+static uint64_t update_body(struct bench_thread *t, void *arg, uint64_t n)
+{
+	const struct update_job *u = arg;
+	uint64_t start, took, i;
+
+	if (t->index)
+		return job_body(t, arg, n);
+	done[0].ops += n;
+	for (i = 0; i < n; i++) {
+		size_t key = (size_t)((bench_random(&t->rng) >> 32) * u->elements >> 32);
+
+		start = bench_now_ns();
+		u->job.entry->scheme->update(u->job.table, key);
+		took = bench_now_ns() - start;
+		if (update_count < UPDATE_SAMPLES)
+			update_ns[update_count++] = took > clock_cost ? took - clock_cost : 0;
+	}
+	return n;
+}
+
+static void update_before(void *arg, unsigned threads)
+{
+	update_count = 0;
+	job_before(arg, threads);
+}
+
+static void update_after(void *arg, unsigned threads, uint64_t ops, uint64_t ns)
+{
+	struct update_job *u = arg;
+
+	u->slice[u->slices++] = bench_latency_of(update_ns, update_count);
+	job_after(arg, threads, ops, ns);
+}
+
+/* The median over the slices of each figure, but the extremes of the extremes. */
+static struct bench_latency update_latency(const struct update_job *u)
+{
+	struct bench_latency l = u->slice[1];
+	double mean[UPDATE_SLICES], p50[UPDATE_SLICES], p90[UPDATE_SLICES], p99[UPDATE_SLICES];
+	unsigned i, n = u->slices - 1;
+
+	l.count = 0;
+	for (i = 0; i < n; i++) {
+		const struct bench_latency *one = &u->slice[i + 1];
+
+		mean[i] = one->mean;
+		p50[i] = one->p50;
+		p90[i] = one->p90;
+		p99[i] = one->p99;
+		l.min = one->min < l.min ? one->min : l.min;
+		l.max = one->max > l.max ? one->max : l.max;
+		l.count += one->count;
+	}
+	l.mean = bench_stat_of(mean, n).median;
+	l.p50 = bench_stat_of(p50, n).median;
+	l.p90 = bench_stat_of(p90, n).median;
+	l.p99 = bench_stat_of(p99, n).median;
+	return l;
+}
+
+static void cell_time(struct bench_table *table, double ns)
+{
+	bench_cell(table, "%s", units_time(ns).text);
+}
+
+static void report_updates(struct hashscale *run, struct update_job *jobs, size_t count,
+			   unsigned threads)
+{
+	struct bench_table *table =
+		bench_table_new("scheme|update p50|p90|p99|max|waiting at most|bytes");
+	size_t i;
+
+	printf("\nsingle updates, %s\n", threads > 1 ? "while another thread looks up" : "alone");
+	for (i = 0; i < count; i++) {
+		struct bench_latency l = update_latency(&jobs[i]);
+		struct hashscale_job *job = &jobs[i].job;
+		json_t *row =
+			jsonout_latency(run->json, job->entry->scheme->name, threads, "update", &l);
+
+		jsonout_set(row, "deferred_items", json_integer((json_int_t)job->waiting));
+		jsonout_set(row, "deferred_bytes",
+			    json_integer((json_int_t)(job->waiting *
+						      sizeof(struct bench_hash_element))));
+		bench_cell(table, "%s", job->entry->scheme->name);
+		cell_time(table, l.p50);
+		cell_time(table, l.p90);
+		cell_time(table, l.p99);
+		cell_time(table, l.max);
+		bench_cell(table, "%zu", job->waiting);
+		bench_cell(table, "%zu", job->waiting * sizeof(struct bench_hash_element));
+		free(job->cpu);
+	}
+	bench_table_print(table);
+}
+
+static void measure_updates(struct hashscale *run, double seconds)
+{
+	unsigned cpus = bench_cpus(), threads = cpus < UPDATE_THREADS ? cpus : UPDATE_THREADS;
+	struct update_job *jobs = options_alloc(run->count, sizeof(*jobs));
+	struct bench_case *cases = options_alloc(run->count, sizeof(*cases));
+	struct bench_result *results = options_alloc(run->count, sizeof(*results));
+	struct bench_plan plan = { .threads = threads,
+				   .runs = UPDATE_SLICES,
+				   .slices = 1,
+				   .warm_ns = WARM_NS_MIN,
+				   .label = "hashscale, single updates" };
+	size_t count = 0, i;
+	double slice;
+
+	for (i = 0; i < run->count; i++) {
+		if (run->entries[i].scheme->updates_alone && threads > 1)
+			continue;
+		jobs[count].job =
+			(struct hashscale_job){ .entry = &run->entries[i], .table = run->entries[i].mixed };
+		jobs[count].elements = run->shape.elements;
+		cases[count] = (struct bench_case){
+			.name = run->entries[i].scheme->name,
+			.arg = &jobs[count],
+			.enter = job_enter,
+			.body = update_body,
+			.leave = job_leave,
+			.before = update_before,
+			.after = update_after,
+		};
+		count++;
+	}
+	slice = seconds * 1e9 / ((double)count * (UPDATE_SLICES + 1));
+	plan.slice_ns = slice < UPDATE_SLICE_NS_MIN   ? UPDATE_SLICE_NS_MIN
+			: slice > UPDATE_SLICE_NS_MAX ? UPDATE_SLICE_NS_MAX
+						      : (uint64_t)slice;
+	update_ns = options_alloc(UPDATE_SAMPLES, sizeof(*update_ns));
+	measure_clock();
+	if (count) {
+		bench_measure(run->pool, &plan, cases, count, results);
+		report_updates(run, jobs, count, threads);
+	}
+	free(update_ns);
+	free(jobs);
+	free(cases);
+	free(results);
+}
+
+/* ---- lookups and mixes ----------------------------------------------------------------------- */
+
+static uint64_t warm_ns(const struct hashscale *run, unsigned threads)
+{
+	uint64_t ns = run->shape.elements * WARM_NS_PER_ELEMENT / threads;
+
+	return ns < WARM_NS_MIN ? WARM_NS_MIN : ns > WARM_NS_MAX ? WARM_NS_MAX : ns;
+}
+
+static struct bench_plan make_plan(const struct hashscale *run, unsigned threads, bool mixed)
+{
+	bool crowded = threads > bench_cpus();
+	struct bench_plan plan = {
+		.threads = threads,
+		.slice_ns = crowded ? CROWDED_SLICE_NS
+			    : mixed ? MIXED_SLICE_NS
+				    : LOOKUP_SLICE_NS,
+		.warm_ns = warm_ns(run, threads),
+		.label = mixed ? "hashscale, updates" : "hashscale, lookups",
+	};
+
+	return plan;
+}
+
+/* The schemes that can be measured at this fraction. */
+static size_t make_jobs(const struct hashscale *run, unsigned threads, unsigned percent,
+			struct hashscale_job *jobs)
+{
+	size_t count = 0, i;
+
+	for (i = 0; i < run->count; i++) {
+		const struct hashscale_entry *e = &run->entries[i];
+
+		if (e->scheme->updates_alone && percent && threads > 1)
+			continue;
+		jobs[count++] = (struct hashscale_job){
+			.entry = e,
+			.table = percent ? e->mixed : e->lookups,
+			.updates = ((uint64_t)percent << 32) / 100,
+			.percent = percent,
+		};
+	}
+	return count;
+}
+
+/* Time that one round over all these jobs takes. */
+static double round_ns(const struct hashscale *run, unsigned threads)
+{
+	struct bench_plan plan[2] = { make_plan(run, threads, false),
+				      make_plan(run, threads, true) };
+	double ns = 0;
+	size_t i;
+
+	for (i = 0; i < run->settings->nr_updates; i++) {
+		const struct bench_plan *p = &plan[run->settings->updates[i] > 0];
+
+		ns += (double)run->count * (double)(p->slice_ns + p->warm_ns + 500000);
+	}
+	return ns;
+}
+
+static void measure_jobs(struct hashscale *run, struct bench_plan *plan, struct hashscale_job *jobs,
+			 size_t count, bool mixed, unsigned rounds)
+{
+	struct bench_case *cases = options_alloc(count, sizeof(*cases));
+	struct bench_result *results = options_alloc(count, sizeof(*results));
+	size_t i;
+
+	/* With updates each slice counts, so each is a run. */
+	plan->runs = run->opt->runs ? run->opt->runs : mixed ? rounds : rounds / ROUNDS_PER_RUN;
+	plan->slices = mixed || plan->runs >= rounds ? 1 : rounds / plan->runs;
+	plan->redo = mixed || plan->threads > bench_cpus() ? 0 : (plan->slices + 1) / 2;
+	for (i = 0; i < count; i++)
+		cases[i] = (struct bench_case){
+			.name = jobs[i].entry->scheme->name,
+			.arg = &jobs[i],
+			.enter = job_enter,
+			.body = job_body,
+			.leave = job_leave,
+			.before = job_before,
+			.after = job_after,
+		};
+	if (count)
+		bench_measure(run->pool, plan, cases, count, results);
+	for (i = 0; i < count; i++)
+		jobs[i].result = results[i];
+	free(cases);
+	free(results);
+}
+
+static void measure(struct hashscale *run, unsigned threads, unsigned rounds)
+{
+	const struct hashscale_settings *s = run->settings;
+	struct hashscale_job *jobs = options_alloc(run->count * s->nr_updates, sizeof(*jobs));
+	struct bench_plan plan;
+	size_t split = 0, count, i;
+
+	for (i = 0; i < s->nr_updates; i++)
+		if (s->updates[i] == 0 && !split)
+			split = make_jobs(run, threads, 0, jobs);
+	for (i = 0, count = split; i < s->nr_updates; i++)
+		if (s->updates[i])
+			count += make_jobs(run, threads, s->updates[i], jobs + count);
+	plan = make_plan(run, threads, false);
+	measure_jobs(run, &plan, jobs, split, false, rounds);
+	plan = make_plan(run, threads, true);
+	measure_jobs(run, &plan, jobs + split, count - split, true, rounds);
+
+	printf("\n%u thread%s\n", threads, threads == 1 ? "" : "s");
+	hashscale_write_json(run, jobs, count, threads);
+	hashscale_print_mops(run, jobs, count);
+	if (count > split)
+		hashscale_print_cpu(run, jobs, count);
+	if (bench_pool_counters(run->pool))
+		hashscale_print_counted(run, jobs, count);
+	for (i = 0; i < count; i++)
+		free(jobs[i].cpu);
+	free(jobs);
+}
+
+void hashscale_measure(struct hashscale *run)
+{
+	const struct options *opt = run->opt;
+	double seconds = opt->seconds > 0 ? opt->seconds : DEFAULT_SECONDS, ns = 0;
+	unsigned most = UPDATE_THREADS, rounds;
+	bool updates = hashscale_updates(run);
+	size_t i;
+
+	for (i = 0; i < opt->nr_threads; i++)
+		most = opt->threads[i] > most ? opt->threads[i] : most;
+	done = bench_hash_alloc(most, sizeof(*done));
+	run->pool = bench_pool_new(most);
+	for (i = 0; i < opt->nr_threads; i++)
+		ns += round_ns(run, opt->threads[i]);
+	/* The engine runs one more, and a tenth is for single updates. */
+	rounds = (unsigned)(seconds * 1e9 * (updates ? 0.85 : 0.95) / ns);
+	rounds = rounds < ROUNDS_MIN + 1 ? ROUNDS_MIN : rounds - 1;
+	for (i = 0; i < opt->nr_threads; i++)
+		measure(run, opt->threads[i], rounds);
+	if (updates)
+		measure_updates(run, seconds / 10);
+	bench_pool_free(run->pool);
+	free(done);
+}

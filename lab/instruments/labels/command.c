@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lull labelscale: threads open real files, and each open uses one label that all of them share.
+ *
+ * The label stands for what a security module or a server's configuration has: it is looked at in
+ * each open, must stay while the open lasts, which may sleep, and is replaced now and then. With a
+ * reference count in it, all threads write one cache line.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <lull/atomic.h>
+
+#include "common/clock.h"
+#include "commands.h"
+#include "common/figures.h"
+#include "common/json.h"
+#include "common/machine.h"
+#include "engine/text_table.h"
+#include "common/bench.h"
+#include "engine/rounds.h"
+#include "instruments/hash/key_file.h"
+#include "instruments/labels/labelscale.h"
+
+#define DEFAULT_SECONDS 10.0
+#define DEFAULT_REPLACE 10u
+#define PATHS_LIMIT 50000u /* that are looked at */
+#define FILES_LIMIT 4096u  /* that are opened */
+
+struct settings {
+	const char *root;
+	unsigned replace_per_second;
+	uint64_t seed;
+};
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+struct files {
+	char **path;
+	size_t count;
+};
+
+static bool can_be_opened(const char *path)
+{
+	struct stat st;
+	int fd;
+
+	/* Nothing but a regular file: to open another thing may do something. */
+	if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode))
+		return false;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* Returns where it is: a link to a directory is as good. */
+static char *check_root(const char *root)
+{
+	int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char *path = fd < 0 ? NULL : realpath(root, NULL);
+
+	if (!path)
+		options_bad("--root: cannot read '%s': %s", root, strerror(errno));
+	close(fd);
+	return path;
+}
+
+static void find_files(struct files *files, const struct settings *s)
+{
+	char *root = check_root(s->root);
+	struct keys paths;
+	size_t i;
+
+	keys_find_paths(&paths, root, PATHS_LIMIT, s->seed);
+	free(root);
+	files->path = options_alloc(FILES_LIMIT, sizeof(*files->path));
+	for (i = 0; i < paths.count && files->count < FILES_LIMIT; i++) {
+		char *path =
+			options_printf("%.*s", (int)paths.asked[i].length, paths.asked[i].text);
+
+		if (can_be_opened(path))
+			files->path[files->count++] = path;
+		else
+			free(path);
+	}
+	keys_free(&paths);
+	if (!files->count)
+		options_bad("--root: no file under '%s' can be opened", s->root);
+}
+
+static void free_files(struct files *files)
+{
+	while (files->count)
+		free(files->path[--files->count]);
+	free(files->path);
+}
+
+/* ---- cases ----------------------------------------------------------------------------------- */
+
+/* A chosen scheme. */
+struct entry {
+	const struct labelscale_scheme *scheme;
+	const struct files *files;
+	uint64_t failed; /* opens of files that were there before */
+};
+
+static uint64_t case_body(struct bench_thread *t, void *arg, uint64_t n)
+{
+	struct entry *e = arg;
+	uint64_t failed = 0, i;
+
+	for (i = 0; i < n; i++) {
+		size_t at = (size_t)((bench_random(&t->rng) >> 32) * e->files->count >> 32);
+		int fd = e->scheme->open(e->files->path[at]);
+
+		if (fd < 0)
+			failed++;
+		else
+			close(fd);
+	}
+	if (failed)
+		lull_add_relaxed(&e->failed, failed);
+	return n;
+}
+
+static void case_before(void *arg, unsigned threads)
+{
+	struct entry *e = arg;
+
+	(void)threads;
+	labelscale_use(e->scheme);
+}
+
+static void case_after(void *arg, unsigned threads, uint64_t ops, uint64_t ns)
+{
+	(void)arg;
+	(void)threads;
+	(void)ops;
+	(void)ns;
+	labelscale_use(NULL);
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+enum { OPT_ROOT = OPTIONS_OWN_KEYS, OPT_REPLACE, OPT_SEED };
+
+static const struct argp_option own_options[] = {
+	{ "root", OPT_ROOT, "DIR", 0, "open files below DIR (" KEYS_ROOT ")", 0 },
+	{ "replace-per-second", OPT_REPLACE, "N", 0, "replace the label N times a second (10)", 0 },
+	{ "seed", OPT_SEED, "N", 0, "seed of the choice of files and of their order (1)", 0 },
+	{ 0 }
+};
+
+static void own_option(int key, char *arg, struct options *opt)
+{
+	struct settings *s = opt->own;
+
+	if (key == OPT_ROOT)
+		s->root = arg;
+	else if (key == OPT_REPLACE)
+		s->replace_per_second =
+			(unsigned)options_unsigned("--replace-per-second", arg, 0, 100000);
+	else
+		s->seed = options_unsigned("--seed", arg, 0, UINT64_MAX);
+}
+
+static void list_schemes(void)
+{
+	size_t i;
+
+	for (i = 0; i < LABELSCALE_SCHEMES; i++)
+		printf("%-10s %s\n", labelscale_schemes[i].name, labelscale_schemes[i].what);
+}
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+struct run {
+	const struct options *opt;
+	const struct settings *settings;
+	struct entry entries[LABELSCALE_SCHEMES];
+	size_t count;
+	struct files files;
+	struct jsonout *json;
+};
+
+/* "none" is always among them, first: all ratios are taken against it. */
+static void choose(struct run *run)
+{
+	const char *names[LABELSCALE_SCHEMES];
+	bool chosen[LABELSCALE_SCHEMES];
+	size_t i;
+
+	for (i = 0; i < LABELSCALE_SCHEMES; i++)
+		names[i] = labelscale_schemes[i].name;
+	options_pick(run->opt, names, LABELSCALE_SCHEMES, chosen);
+	chosen[0] = true;
+	for (i = 0; i < LABELSCALE_SCHEMES; i++)
+		if (chosen[i])
+			run->entries[run->count++] =
+				(struct entry){ &labelscale_schemes[i], &run->files, 0 };
+}
+
+static void write_json(struct run *run, unsigned threads, const struct bench_result *results)
+{
+	size_t i;
+
+	for (i = 0; i < run->count && run->json; i++) {
+		struct bench_stat per_second = bench_stat_scale(results[i].mops, 1e6);
+		json_t *row = jsonout_stat(run->json, run->entries[i].scheme->name, threads,
+					   "opens", "1/s", &per_second);
+
+		jsonout_set(row, "ns", json_real(results[i].ns.median));
+		jsonout_set(row, "times_none",
+			    json_real(results[i].mops.median / results[0].mops.median));
+		jsonout_set(row, "failed", json_integer((json_int_t)run->entries[i].failed));
+	}
+}
+
+static void print_table(const struct run *run, const struct bench_result *results)
+{
+	struct bench_table *table = bench_table_new("scheme|thousand opens/s|of none|ns per open");
+	size_t i;
+
+	for (i = 0; i < run->count; i++) {
+		struct bench_stat thousands = bench_stat_scale(results[i].mops, 1e3);
+
+		bench_cell(table, "%s", run->entries[i].scheme->name);
+		bench_cell_stat(table, &thousands);
+		bench_cell(table, "%.1f %%", 100 * results[i].mops.median / results[0].mops.median);
+		bench_cell_stat(table, &results[i].ns);
+	}
+	bench_table_print(table);
+}
+
+static void measure(struct run *run, struct bench_pool *pool, unsigned threads, double seconds)
+{
+	struct bench_plan plan = rounds_plan(run->opt, threads, seconds, run->count);
+	struct bench_case cases[LABELSCALE_SCHEMES];
+	struct bench_result results[LABELSCALE_SCHEMES];
+	uint64_t failed = 0;
+	size_t i;
+
+	for (i = 0; i < run->count; i++) {
+		run->entries[i].failed = 0;
+		cases[i] = (struct bench_case){
+			.name = run->entries[i].scheme->name,
+			.arg = &run->entries[i],
+			.body = case_body,
+			.before = case_before,
+			.after = case_after,
+		};
+	}
+	bench_measure(pool, &plan, cases, run->count, results);
+	printf("\n%u thread%s\n", threads, threads == 1 ? "" : "s");
+	write_json(run, threads, results);
+	print_table(run, results);
+	for (i = 0; i < run->count; i++)
+		failed += run->entries[i].failed;
+	if (failed)
+		printf("(%llu opens failed: files have gone, or no descriptors were left)\n",
+		       (unsigned long long)failed);
+}
+
+static void measure_all(struct run *run)
+{
+	const struct options *opt = run->opt;
+	double seconds =
+		(opt->seconds > 0 ? opt->seconds : DEFAULT_SECONDS) / (double)opt->nr_threads;
+	struct bench_pool *pool;
+	unsigned most = 1;
+	size_t i;
+
+	for (i = 0; i < opt->nr_threads; i++)
+		most = opt->threads[i] > most ? opt->threads[i] : most;
+	pool = bench_pool_new(most);
+	for (i = 0; i < opt->nr_threads; i++)
+		measure(run, pool, opt->threads[i], seconds);
+	bench_pool_free(pool);
+}
+
+static void print_head(const struct run *run)
+{
+	struct machine machine;
+
+	machine_read(&machine);
+	machine_print(&machine);
+	printf("%zu files under %s; each open uses one label, which is replaced %u times per "
+	       "second\n",
+	       run->files.count, run->settings->root, run->settings->replace_per_second);
+}
+
+static void describe(struct run *run, uint64_t replaced)
+{
+	json_t *root = jsonout_root(run->json);
+
+	jsonout_set(root, "root", jsonout_string(run->settings->root));
+	jsonout_set(root, "files", json_integer((json_int_t)run->files.count));
+	jsonout_set(root, "replaced", json_integer((json_int_t)replaced));
+}
+
+int lull_cmd_labelscale(int argc, char **argv)
+{
+	struct settings settings = { KEYS_ROOT, DEFAULT_REPLACE, 1 };
+	struct options opt = OPTIONS_INIT("labelscale");
+	struct run run = { .opt = &opt, .settings = &settings };
+
+	opt.own = &settings;
+	options_parse(&opt, own_options, own_option,
+		      "Measures how many files threads can open when each open uses one label "
+		      "that all of them share.",
+		      argc, argv);
+	if (opt.list) {
+		list_schemes();
+		options_free(&opt);
+		return 0;
+	}
+	choose(&run);
+	run.json = jsonout_open(&opt);
+	find_files(&run.files, &settings);
+	labelscale_begin(settings.replace_per_second);
+	print_head(&run);
+	measure_all(&run);
+	describe(&run, labelscale_end());
+	jsonout_close(run.json);
+	free_files(&run.files);
+	options_free(&opt);
+	return 0;
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lull mutexscale: one lock, its threads and the processes beside them, for a slice of time.
+ *
+ * Threads are made for each slice: a lull_mutex's oracle is chosen when a thread locks for the
+ * first time. They are not pinned: where they run is the scheduler's business, as in any program.
+ */
+#include "instruments/mutex/mutexscale.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <lull/atomic.h>
+
+#include "common/clock.h"
+#include "common/figures.h"
+#include "common/options.h"
+#include "common/progress.h"
+#include "common/units.h"
+#include "common/bench.h"
+#include "engine/other_programs.h"
+#include "engine/turns.h"
+
+#define STACK (256u * 1024)
+#define WARM_SHARE 8 /* of a slice, before it */
+
+/* ---- work ------------------------------------------------------------------------------------ */
+
+
+/* The fastest of many attempts: nothing makes work shorter than it is. */
+static uint64_t share32(double share)
+{
+	return (uint64_t)(share * 4294967296.0);
+}
+
+/* ---- hogs ------------------------------------------------------------------------------------ */
+
+struct hogs {
+	pid_t *pid;
+	unsigned count;
+};
+
+/* Ends with the thread that made it, the main one, whatever happens to that. */
+static _Noreturn void hog(pid_t parent)
+{
+	uint64_t x = 1;
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
+		_exit(1);
+	for (;;)
+		bench_sink(x = bench_lock_work(x, 1u << 20));
+}
+
+static void hogs_end(struct hogs *hogs)
+{
+	unsigned i;
+
+	for (i = 0; i < hogs->count; i++)
+		kill(hogs->pid[i], SIGKILL);
+	for (i = 0; i < hogs->count; i++)
+		waitpid(hogs->pid[i], NULL, 0);
+	free(hogs->pid);
+}
+
+static struct hogs hogs_begin(unsigned count)
+{
+	struct hogs hogs = { options_alloc(count, sizeof(*hogs.pid)), 0 };
+	pid_t parent = getpid(), pid;
+
+	for (; hogs.count < count; hogs.count++) {
+		pid = fork();
+		if (pid == 0)
+			hog(parent);
+		if (pid < 0)
+			options_fail("cannot make %u processes, only %u", count, hogs.count);
+		hogs.pid[hogs.count] = pid;
+	}
+	return hogs;
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+struct worker {
+	struct bench_lock_thread t;
+	const struct bench_lock_scheme *scheme;
+	struct bench_lock_plan *plan;
+	pthread_t thread;
+};
+
+static void *worker_main(void *arg)
+{
+	struct worker *w = arg;
+
+	/* Sleeps in a section are as long as they are said to be. */
+	prctl(PR_SET_TIMERSLACK, 1);
+	w->scheme->contend(w->plan, &w->t);
+	return NULL;
+}
+
+static void start_thread(pthread_t *thread, void *(*main_fn)(void *), void *arg)
+{
+	pthread_attr_t attr;
+	int err;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK);
+	err = pthread_create(thread, &attr, main_fn, arg);
+	pthread_attr_destroy(&attr);
+	if (err)
+		options_fail("cannot make a thread: %s", strerror(err));
+}
+
+void mutexscale_in_thread(void *(*main_fn)(void *), void *arg)
+{
+	pthread_t thread;
+
+	start_thread(&thread, main_fn, arg);
+	pthread_join(thread, NULL);
+}
+
+/* ---- a slice --------------------------------------------------------------------------------- */
+
+/* What the process had used at some time. */
+struct used {
+	struct bench_load load;
+	uint64_t ticks, switches;
+};
+
+static struct used used_now(const struct hogs *hogs)
+{
+	struct rusage usage;
+	struct used u;
+
+	u.ticks = bench_lock_ticks();
+	bench_load_read(&u.load, hogs->pid, hogs->count);
+	getrusage(RUSAGE_SELF, &usage);
+	u.switches = (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw;
+	return u;
+}
+
+struct slice {
+	double value[NR_FIGURES];
+	double foreign; /* bench_foreign() */
+};
+
+/* Of a value per slice; a slice in which nothing happened gives what is as good as nothing. */
+static void figures_of(const struct bench_lock_waits *all, double jain, const struct used *from,
+		       const struct used *to, double *value)
+{
+	double count = all->count ? (double)all->count : 1;
+	double elapsed = (double)(to->load.ns - from->load.ns);
+	double tick = elapsed / (double)(to->ticks - from->ticks);
+
+	value[FIGURE_RATE] = count * 1e9 / elapsed;
+	value[FIGURE_WAIT] = (double)all->sum * tick / count;
+	value[FIGURE_P99] = bench_lock_waits_above(all, 0.01) * tick;
+	value[FIGURE_P999] = bench_lock_waits_above(all, 0.001) * tick;
+	value[FIGURE_MAX] = (double)all->max * tick;
+	value[FIGURE_CPU] = (double)(to->load.own_ns - from->load.own_ns) / count;
+	value[FIGURE_SWITCHES] = (double)(to->switches - from->switches) / count;
+	value[FIGURE_JAIN] = jain;
+}
+
+static void sum_up(const struct bench_lock_scheme *scheme, const struct bench_lock_plan *plan,
+		   const struct worker *workers, unsigned threads, const struct used *from,
+		   const struct used *to, double *value)
+{
+	struct bench_lock_waits *all = options_alloc(1, sizeof(*all));
+	double squares = 0, sum = 0;
+	uint64_t sections = 0;
+	unsigned i;
+
+	for (i = 0; i < threads; i++) {
+		double count = (double)workers[i].t.waits.count;
+
+		bench_lock_waits_add(all, &workers[i].t.waits);
+		sections += workers[i].t.sections;
+		squares += count * count;
+		sum += count;
+	}
+	/* Two that were in the section at a time have lost one of their additions. */
+	if (sections != plan->guarded)
+		options_fail("%s lets more than one in: %llu sections, counted under the lock %llu",
+			     scheme->name, (unsigned long long)sections,
+			     (unsigned long long)plan->guarded);
+	figures_of(all, sum > 0 ? sum * sum / (threads * squares) : 1, from, to, value);
+	free(all);
+}
+
+static void run_slice(const struct bench_lock_scheme *scheme, const struct mutexscale_cell *cell,
+		      const struct hogs *hogs, uint64_t slice_ns, struct slice *slice)
+{
+	struct bench_lock_plan *plan = bench_alloc_lines(1, sizeof(*plan));
+	struct worker *workers = bench_alloc_lines(cell->threads, sizeof(*workers));
+	struct used from, to;
+	unsigned i;
+
+	plan->section = bench_turns(cell->section);
+	plan->outside = bench_turns(cell->outside);
+	plan->longer = bench_turns(cell->longer);
+	plan->longer_share = share32(cell->longer_share);
+	plan->sleep_ns = (uint64_t)cell->sleep;
+	plan->sleep_share = share32(cell->sleep_share);
+	scheme->renew(scheme);
+	for (i = 0; i < cell->threads; i++) {
+		workers[i].t.rng = 0x9e3779b97f4a7c15u * (i + 1);
+		workers[i].scheme = scheme;
+		workers[i].plan = plan;
+		start_thread(&workers[i].thread, worker_main, &workers[i]);
+	}
+	bench_sleep_ns(slice_ns / WARM_SHARE);
+	from = used_now(hogs);
+	lull_store_relaxed(&plan->phase, (uint32_t)BENCH_LOCK_COUNT);
+	bench_sleep_ns(slice_ns);
+	lull_store_relaxed(&plan->phase, (uint32_t)BENCH_LOCK_STOP);
+	to = used_now(hogs);
+	for (i = 0; i < cell->threads; i++)
+		pthread_join(workers[i].thread, NULL);
+	sum_up(scheme, plan, workers, cell->threads, &from, &to, slice->value);
+	slice->foreign = bench_foreign(&from.load, &to.load);
+	free(workers);
+	free(plan);
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+void mutexscale_shuffle(size_t *order, size_t count)
+{
+	static uint64_t rng = 0x2545f4914f6cdd1du;
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		order[i] = i;
+	for (i = count; i > 1; i--) {
+		size_t j = (size_t)((bench_random(&rng) >> 32) * i >> 32), at = order[i - 1];
+
+		order[i - 1] = order[j];
+		order[j] = at;
+	}
+}
+
+static const char *describe(const struct mutexscale_cell *cell)
+{
+	static char text[96];
+
+	snprintf(text, sizeof(text), "%s %s, %u threads, %u hogs", cell->name,
+		 units_time(cell->section).text, cell->threads, cell->hogs);
+	return text;
+}
+
+static void run_round(const struct bench_lock_scheme *const *locks, size_t count, const struct mutexscale_cell *cell,
+		      const struct hogs *hogs, uint64_t slice_ns, bool again, struct slice *kept)
+{
+	size_t order[MUTEXSCALE_LOCKS], i;
+	struct slice slice;
+
+	mutexscale_shuffle(order, count);
+	for (i = 0; i < count; i++) {
+		struct slice *before = &kept[order[i]];
+
+		if (again && before->foreign <= 0)
+			continue;
+		run_slice(locks[order[i]], cell, hogs, slice_ns, &slice);
+		if (!again || slice.foreign < before->foreign)
+			*before = slice;
+	}
+}
+
+/* Of lock @lock of @count, in all rounds. */
+static void finish(const struct slice *slices, size_t count, size_t lock, unsigned runs, struct mutexscale_result *result)
+{
+	double *v = options_alloc(runs, sizeof(*v));
+	unsigned f, i;
+
+	result->rounds = runs < MUTEXSCALE_ROUNDS ? runs : MUTEXSCALE_ROUNDS;
+	result->disturbed = 0;
+	for (i = 0; i < runs; i++)
+		result->disturbed += slices[i * count + lock].foreign > 0;
+	for (i = 0; i < result->rounds; i++)
+		result->rate[i] = slices[i * count + lock].value[FIGURE_RATE];
+	for (f = 0; f < NR_FIGURES; f++) {
+		for (i = 0; i < runs; i++)
+			v[i] = slices[i * count + lock].value[f];
+		result->stat[f] = bench_stat_of(v, runs);
+	}
+	free(v);
+}
+
+void mutexscale_measure(const struct bench_lock_scheme *const *locks, size_t count,
+			const struct mutexscale_cell *cell, unsigned runs, uint64_t slice_ns,
+			struct mutexscale_result *results)
+{
+	struct slice *slices = options_alloc(count * runs, sizeof(*slices)); /* of all locks in the first round, ... */
+	struct hogs hogs = hogs_begin(cell->hogs);
+	unsigned round;
+	size_t i;
+
+	for (round = 0; round < runs; round++) {
+		bench_progress("mutexscale: %s, run %u of %u", describe(cell), round + 1, runs);
+		run_round(locks, count, cell, &hogs, slice_ns, false, &slices[round * count]);
+		run_round(locks, count, cell, &hogs, slice_ns, true, &slices[round * count]);
+	}
+	hogs_end(&hogs);
+	bench_progress_clear();
+	for (i = 0; i < count; i++)
+		finish(slices, count, i, runs, &results[i]);
+	free(slices);
+}

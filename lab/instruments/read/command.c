@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lull refscale: what one read section costs, by scheme and number of readers.
+ *
+ * A section enters, loads a shared pointer, reads a field of the object and leaves; with hazard
+ * pointers the object is protected, read and let go, with counts a reference is got and put
+ * (lab/peers/body/ref_body.h). The loop around it is the same for all schemes and is included in the
+ * figures; "none" is that loop alone.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <lull/percpu_ref.h>
+
+#include "commands.h"
+#include "common/counters.h"
+#include "common/cpus.h"
+#include "common/figures.h"
+#include "common/json.h"
+#include "common/machine.h"
+#include "common/options.h"
+#include "engine/peers.h"
+#include "common/progress.h"
+#include "engine/text_table.h"
+#include "common/bench.h"
+#include "engine/instructions.h"
+#include "ref_scheme.h"
+#include "instruments/read/predict.h"
+#include "instruments/read/schemes.h"
+
+#define DEFAULT_SECONDS 2.0
+
+static const struct bench_ref_scheme *schemes[READ_SCHEMES_MAX];
+static size_t nr_schemes;
+
+enum mode { MODE_READ, MODE_CHAIN, MODE_HOLD, MODE_NESTED };
+
+#define NESTED_MAX 16 /* twice the hazard pointers that a thread has at hand */
+
+struct settings {
+	enum mode mode;
+	uint64_t hold_ns;
+	unsigned nested;
+	unsigned *predict; /* readers to predict for */
+	size_t nr_predict;
+};
+
+static struct bench_ref_data data;
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+enum { OPT_CHAIN = OPTIONS_OWN_KEYS, OPT_HOLD, OPT_NESTED, OPT_PREDICT };
+
+static const struct argp_option own_options[] = {
+	{ "chain", OPT_CHAIN, NULL, 0,
+	  "find each pointer in the object before: measures latency instead of throughput", 0 },
+	{ "readers-hold", OPT_HOLD, "NS", 0, "let readers stay in their section for NS nanoseconds",
+	  0 },
+	{ "nested", OPT_NESTED, "N", 0,
+	  "put N sections, or references, inside each other, by a function that calls itself; figures "
+	  "are for all N together",
+	  0 },
+	{ "predict", OPT_PREDICT, "4,8,...", 0,
+	  "predict, by a model, what this many readers would pay, from what is measured here", 0 },
+	{ 0 }
+};
+
+static void own_option(int key, char *arg, struct options *opt)
+{
+	struct settings *s = opt->own;
+	enum mode mode;
+
+	if (key == OPT_PREDICT) {
+		free(s->predict);
+		s->predict = options_unsigned_list("--predict", arg, 2, OPTIONS_THREADS_LIMIT,
+						   &s->nr_predict);
+		return;
+	}
+	mode = key == OPT_CHAIN ? MODE_CHAIN : key == OPT_HOLD ? MODE_HOLD : MODE_NESTED;
+
+	if (s->mode != MODE_READ && s->mode != mode)
+		options_bad("--chain, --readers-hold and --nested exclude each other");
+	s->mode = mode;
+	if (key == OPT_HOLD)
+		s->hold_ns = options_unsigned("--readers-hold", arg, 1, 1000000000);
+	else if (key == OPT_NESTED)
+		s->nested = (unsigned)options_unsigned("--nested", arg, 1, NESTED_MAX);
+}
+
+/* ---- cases ----------------------------------------------------------------------------------- */
+
+/* One chosen scheme, in the mode that was asked for. */
+struct entry {
+	const struct bench_ref_scheme *scheme;
+	const struct settings *settings;
+	double instructions; /* counted by single steps; negative: not */
+	double one, many;    /* ns with one reader and with run.many; 0: not measured */
+};
+
+static uint64_t run_loop(void *arg, uint64_t n)
+{
+	const struct entry *e = arg;
+
+	switch (e->settings->mode) {
+	case MODE_READ:
+		return e->scheme->read(&data, n);
+	case MODE_CHAIN:
+		return e->scheme->chain(&data, n);
+	case MODE_NESTED:
+		return e->scheme->nested(&data, n, e->settings->nested);
+	default:
+		return e->scheme->hold(&data, n, e->settings->hold_ns);
+	}
+}
+
+static void case_enter(struct bench_thread *t, void *arg)
+{
+	(void)t;
+	((struct entry *)arg)->scheme->thread_enter();
+}
+
+static uint64_t case_body(struct bench_thread *t, void *arg, uint64_t n)
+{
+	(void)t;
+	return run_loop(arg, n);
+}
+
+static void case_leave(struct bench_thread *t, void *arg)
+{
+	(void)t;
+	((struct entry *)arg)->scheme->thread_leave();
+}
+
+static void init_data(void)
+{
+	size_t i;
+
+	for (i = 0; i < BENCH_REF_OBJECTS; i++) {
+		data.object[i].value = i;
+		data.object[i].next = &data.cell[(i + 1) % BENCH_REF_OBJECTS];
+		lull_refcount_set(&data.object[i].count, 1);
+		data.cell[i].object = &data.object[i];
+	}
+}
+
+/*
+ * The processor's clock, where its cycles cannot be counted: a chain of multiplications, each 3
+ * cycles on every x86-64 of the last fifteen years. Measured among the schemes, so it sees the same
+ * clock.
+ */
+#define CLOCK_CYCLES 3
+
+static uint64_t clock_body(struct bench_thread *t, void *arg, uint64_t n)
+{
+	uint64_t x = t->rng | 1;
+
+	(void)arg;
+	for (; n; n--) {
+		x *= x;
+		x *= x;
+		x *= x;
+		x *= x;
+		x *= x;
+		x *= x;
+		x *= x;
+		x *= x;
+	}
+	return x;
+}
+
+static bool clock_known(void)
+{
+#ifdef __x86_64__
+	return true;
+#else
+	return false;
+#endif
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+/*
+ * Cycles and instructions come from the counters where there are any, else from clock and single
+ * steps.
+ */
+static void fill_in(struct bench_result *r, const struct entry *e, const struct bench_result *clock)
+{
+	if (!r->cycles.count && clock_known())
+		r->cycles = bench_stat_scale(r->ns, 8 * CLOCK_CYCLES / clock->ns.median);
+	if (!r->instructions.count && e->instructions >= 0)
+		r->instructions = (struct bench_stat){ e->instructions, e->instructions,
+						       e->instructions, 1 };
+}
+
+static const char *metric_name(const struct settings *s)
+{
+	static const char *const names[] = { [MODE_READ] = "read_section",
+					     [MODE_CHAIN] = "read_chain",
+					     [MODE_HOLD] = "read_hold",
+					     [MODE_NESTED] = "read_nested" };
+
+	return names[s->mode];
+}
+
+static void write_json(struct jsonout *json, const struct settings *s, const struct entry *e,
+		       unsigned threads, const struct bench_result *r,
+		       const struct bench_result *none, bool counters)
+{
+	json_t *row = jsonout_stat(json, e->scheme->name, threads, metric_name(s), "ns", &r->ns);
+
+	if (!row)
+		return;
+	jsonout_set(row, "mops", r->mops.count ? json_real(r->mops.median) : json_null());
+	jsonout_set(row, "cycles", r->cycles.count ? json_real(r->cycles.median) : json_null());
+	jsonout_set(row, "cycles_from",
+		    json_string(!r->cycles.count ? "n/a" :
+				counters	 ? "counter" :
+						   "clock"));
+	jsonout_set(row, "instructions",
+		    r->instructions.count ? json_real(r->instructions.median) : json_null());
+	jsonout_set(row, "instructions_from",
+		    json_string(!r->instructions.count ? "n/a" :
+				counters	       ? "counter" :
+							 "single-step"));
+	jsonout_set(row, "times_none", json_real(r->ns.median / none->ns.median));
+	jsonout_set(row, "slices", json_integer(r->slices));
+	jsonout_set(row, "slices_dropped", json_integer(r->dropped));
+	jsonout_set(row, "slices_disturbed", json_integer(r->disturbed));
+	if (s->mode == MODE_HOLD)
+		jsonout_set(row, "hold_ns", json_integer((json_int_t)s->hold_ns));
+	if (s->mode == MODE_NESTED)
+		jsonout_set(row, "nested", json_integer(s->nested));
+}
+
+static void print_table(const struct entry *entries, size_t count,
+			const struct bench_result *results)
+{
+	struct bench_table *table =
+		bench_table_new("scheme|ns per section|x none|cycles|instructions|Mops/s");
+	unsigned disturbed = 0;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		const struct bench_result *r = &results[i];
+
+		bench_cell(table, "%s", entries[i].scheme->name);
+		bench_cell_stat(table, &r->ns);
+		bench_cell_ratio(table, &r->ns, &results[0].ns);
+		if (r->cycles.count)
+			bench_cell(table, "%.1f", r->cycles.median);
+		else
+			bench_cell(table, "n/a");
+		if (r->instructions.count)
+			bench_cell(table, "%.1f", r->instructions.median);
+		else
+			bench_cell(table, "n/a");
+		bench_cell(table, "%.1f", r->mops.median);
+		disturbed += r->disturbed;
+	}
+	bench_table_print(table);
+	if (disturbed)
+		printf("(%u slices were disturbed by other programs and had to be used all the "
+		       "same)\n",
+		       disturbed);
+}
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+struct run {
+	const struct options *opt;
+	const struct settings *settings;
+	unsigned many; /* readers that a prediction begins from; 0: none is made */
+	struct entry entries[READ_SCHEMES_MAX];
+	size_t count;
+};
+
+static void measure(struct run *run, struct bench_pool *pool, struct jsonout *json,
+		    unsigned threads)
+{
+	struct bench_case cases[READ_SCHEMES_MAX + 1];
+	struct bench_result results[READ_SCHEMES_MAX + 1];
+	double seconds = run->opt->seconds > 0 ? run->opt->seconds : DEFAULT_SECONDS;
+	struct bench_plan plan = bench_plan_for(threads, run->opt->runs, seconds, run->count + 1);
+	size_t i;
+
+	for (i = 0; i < run->count; i++)
+		cases[i] = (struct bench_case){
+			.name = run->entries[i].scheme->name,
+			.arg = &run->entries[i],
+			.enter = case_enter,
+			.body = case_body,
+			.leave = case_leave,
+			.chunk = run->settings->mode == MODE_HOLD &&
+						 run->settings->hold_ns > 20000 ?
+					 1 :
+					 0,
+		};
+	cases[run->count] = (struct bench_case){ .name = "clock", .body = clock_body };
+	plan.label = "refscale";
+	bench_measure(pool, &plan, cases, run->count + 1, results);
+
+	printf("\n%u reader%s\n", threads, threads == 1 ? "" : "s");
+	for (i = 0; i < run->count; i++) {
+		fill_in(&results[i], &run->entries[i], &results[run->count]);
+		write_json(json, run->settings, &run->entries[i], threads, &results[i], &results[0],
+			   bench_pool_counters(pool));
+		if (threads == 1)
+			run->entries[i].one = results[i].ns.median;
+		if (threads == run->many)
+			run->entries[i].many = results[i].ns.median;
+	}
+	print_table(run->entries, run->count, results);
+}
+
+static void print_head(const struct settings *s, bool counters)
+{
+	struct machine machine;
+
+	machine_read(&machine);
+	machine_print(&machine);
+	if (!lull_percpu_ref_per_cpu())
+		printf("no restartable sequences here: a percpu_ref counts by atomic additions\n");
+	if (s->mode == MODE_HOLD)
+		printf("section: enter, load a pointer, read a field, stay for %llu ns, leave; "
+		       "loop included\n",
+		       (unsigned long long)s->hold_ns);
+	else if (s->mode == MODE_NESTED)
+		printf("section: enter, load a pointer, read a field, the next section, leave; "
+		       "%u inside each other, loop included\n",
+		       s->nested);
+	else
+		printf("section: enter, load a pointer, read a field, leave; loop included%s\n",
+		       s->mode == MODE_CHAIN ? "; the field says which pointer comes next" : "");
+	if (counters)
+		return;
+	printf("no hardware counters here: cycles %s, instructions %s\n",
+	       clock_known() ? "are times over the clock that a chain of multiplications shows" :
+			       "are n/a",
+	       s->mode == MODE_HOLD ? "are n/a" : "are counted by single steps");
+}
+
+/*
+ * Sets up the chosen schemes; one that cannot be is left out, or is bad input when it was named.
+ * The unprotected loop is always among them, first: all ratios are taken against it.
+ */
+static void choose(struct run *run)
+{
+	const char *names[READ_SCHEMES_MAX];
+	bool chosen[READ_SCHEMES_MAX];
+	size_t i;
+
+	read_schemes_need_first();
+	if (!run->opt->schemes)
+		peers_print_broken();
+	for (i = 0; i < nr_schemes; i++)
+		names[i] = schemes[i]->name;
+	options_pick(run->opt, names, nr_schemes, chosen);
+	chosen[0] = true;
+	for (i = 0; i < nr_schemes; i++) {
+		const char *wrong = NULL;
+
+		if (!chosen[i])
+			continue;
+		if (schemes[i]->setup)
+			wrong = schemes[i]->setup(schemes[i], &data);
+		if (!wrong && run->settings->mode == MODE_NESTED && !schemes[i]->nested)
+			wrong = "a thread has one at a time";
+		if (wrong && run->opt->schemes)
+			options_bad("scheme '%s' cannot run: %s", schemes[i]->name, wrong);
+		if (wrong)
+			printf("%s is left out: %s\n", schemes[i]->name, wrong);
+		else
+			run->entries[run->count++] =
+				(struct entry){ .scheme = schemes[i],
+						.settings = run->settings,
+						.instructions = -1 };
+	}
+}
+
+static void count_instructions(struct run *run)
+{
+	size_t i;
+
+	for (i = 0; i < run->count; i++) {
+		struct entry *e = &run->entries[i];
+
+		bench_progress("refscale: counting instructions of %s", e->scheme->name);
+		e->instructions = step_count(e->scheme->thread_enter, e->scheme->thread_leave,
+					     run_loop, e);
+	}
+	bench_progress_clear();
+}
+
+/* A prediction needs one reader, and as many as there can be without taking turns. */
+static void choose_prediction(struct run *run)
+{
+	const struct options *opt = run->opt;
+	bool one = false;
+	size_t i;
+
+	if (!run->settings->nr_predict)
+		return;
+	if (run->settings->mode != MODE_READ)
+		options_bad("--predict is for plain sections: not with --chain, --readers-hold or "
+			    "--nested");
+	for (i = 0; i < opt->nr_threads; i++) {
+		one = one || opt->threads[i] == 1;
+		if (opt->threads[i] > run->many && opt->threads[i] <= bench_cpus())
+			run->many = opt->threads[i];
+	}
+	if (!one || run->many < 2)
+		options_bad("--predict needs --threads 1,2 and at least two CPUs; this machine has %u",
+			    bench_cpus());
+}
+
+static void predict(const struct run *run, struct jsonout *json)
+{
+	struct predict_row row[READ_SCHEMES_MAX];
+	size_t i;
+
+	for (i = 0; i < run->count; i++)
+		row[i] = (struct predict_row){ run->entries[i].scheme->name, run->entries[i].one,
+					       run->entries[i].many };
+	predict_print(json, row, run->count, run->many, run->settings->predict,
+		      run->settings->nr_predict);
+}
+
+int lull_cmd_refscale(int argc, char **argv)
+{
+	struct settings settings = { .mode = MODE_READ };
+	struct options opt = OPTIONS_INIT("refscale");
+	struct run run = { .opt = &opt, .settings = &settings };
+	struct bench_pool *pool;
+	struct jsonout *json;
+	unsigned most = 1;
+	bool counters;
+	size_t i;
+
+	opt.own = &settings;
+	options_parse(&opt, own_options, own_option,
+		      "Measures what one read section costs: enter, load a shared pointer, read a "
+		      "field, leave.",
+		      argc, argv);
+	nr_schemes = read_schemes(schemes);
+	if (opt.list) {
+		read_schemes_print(schemes, nr_schemes);
+		options_free(&opt);
+		return 0;
+	}
+	choose_prediction(&run);
+	json = jsonout_open(&opt);
+	init_data();
+	choose(&run);
+	counters = bench_counters_work();
+	if (!counters && settings.mode != MODE_HOLD)
+		count_instructions(&run);
+	for (i = 0; i < opt.nr_threads; i++)
+		most = opt.threads[i] > most ? opt.threads[i] : most;
+	pool = bench_pool_new(most);
+	print_head(&settings, counters);
+	jsonout_set(jsonout_root(json), "percpu_ref_per_cpu",
+		    json_boolean(lull_percpu_ref_per_cpu()));
+	for (i = 0; i < opt.nr_threads; i++)
+		measure(&run, pool, json, opt.threads[i]);
+	if (run.many)
+		predict(&run, json);
+	free(settings.predict);
+	bench_pool_free(pool);
+	jsonout_close(json);
+	options_free(&opt);
+	return 0;
+}

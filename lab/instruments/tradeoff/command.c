@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lull tradeoff: four ways to keep an object alive, and what each costs: readers, memory, how long
+ * one may hold, walks that start again, memory that waits.
+ *
+ * Each measurement is made in a process of its own, so that none finds what another left behind.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "commands.h"
+#include "common/figures.h"
+#include "common/machine.h"
+#include "common/progress.h"
+#include "engine/turns.h"
+#include "instruments/tradeoff/ways.h"
+
+#define DEFAULT_SECONDS 10.0
+#define DEFAULT_RUNS 3u
+#define DEFAULT_SLOW_NS 10e6
+#define DEFAULT_UPDATE_RATE 10000
+#define LIST 100
+
+/* Shares of the time. */
+#define SHARE_READ 0.15
+#define SHARE_HOLD 0.15
+#define SHARE_WALK 0.15
+#define SHARE_MIX 0.55
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+enum { OPT_SLOW = OPTIONS_OWN_KEYS, OPT_UPDATE_RATE };
+
+static const struct argp_option own_options[] = {
+	WORKLOAD_OPTIONS,
+	{ "slow", OPT_SLOW, "TIME", 0,
+	  "how long the one slow reader stays; else 10ms, or --hold where that is longer", 0 },
+	{ "update-rate", OPT_UPDATE_RATE, "N", 0,
+	  "updates per second beside the slow reader and along the list; else 10000", 0 },
+	{ 0 }
+};
+
+static void own_option(int key, char *arg, struct options *opt)
+{
+	struct tradeoff_run *run = opt->own;
+
+	if (workload_option(&run->work, key, arg))
+		return;
+	if (key == OPT_SLOW)
+		run->slow_ns = workload_time("--slow", arg, 10 * WORKLOAD_HOLD_MAX_NS);
+	else
+		run->update_rate = (double)options_unsigned("--update-rate", arg, 1, 10000000);
+}
+
+static void list_schemes(void)
+{
+	size_t i;
+
+	for (i = 0; i < TRADEOFF_SCHEMES; i++)
+		printf("%-18s %s\n", tradeoff_schemes[i]->name, tradeoff_schemes[i]->what);
+}
+
+static void pick(struct tradeoff_run *run)
+{
+	const char *names[TRADEOFF_SCHEMES];
+	size_t i;
+
+	for (i = 0; i < TRADEOFF_SCHEMES; i++)
+		names[i] = tradeoff_schemes[i]->name;
+	options_pick(run->opt, names, TRADEOFF_SCHEMES, run->chosen);
+}
+
+/* ---- a process for each ---------------------------------------------------------------------- */
+
+/* What they write their results to. */
+struct shared {
+	struct tradeoff result;
+	double per_object, per_thread;
+};
+
+enum part { PART_READ, PART_MEMORY, PART_HOLD, PART_WALK, PART_MIX };
+
+static void measure_part(struct tradeoff_run *run, struct shared *shared, enum part part,
+			 size_t scheme)
+{
+	/* What is due must not be late because the system saves wake-ups. */
+	prctl(PR_SET_TIMERSLACK, 1);
+	switch (part) {
+	case PART_READ:
+		tradeoff_measure_read(run);
+		break;
+	case PART_MEMORY:
+		tradeoff_measure_memory(run, scheme, &shared->per_object, &shared->per_thread);
+		break;
+	case PART_HOLD:
+		tradeoff_measure_hold(run, scheme);
+		break;
+	case PART_WALK:
+		tradeoff_measure_walk(run, scheme);
+		break;
+	case PART_MIX:
+		tradeoff_measure_mix(run);
+		break;
+	}
+}
+
+/* A child that ends with anything but 0 has said why. */
+static void in_child(struct tradeoff_run *run, struct shared *shared, enum part part, size_t scheme)
+{
+	int status;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0)
+		options_fail("cannot make a process: %s", strerror(errno));
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		measure_part(run, shared, part, scheme);
+		_exit(0);
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFEXITED(status) && WEXITSTATUS(status))
+		exit(WEXITSTATUS(status));
+	if (!WIFEXITED(status))
+		options_fail("a measurement ended with signal %d", WTERMSIG(status));
+}
+
+static void measure_memory(struct tradeoff_run *run, struct shared *shared, size_t scheme)
+{
+	struct tradeoff_result *result = &shared->result.scheme[scheme];
+	double *object = options_alloc(run->runs, sizeof(*object));
+	double *thread = options_alloc(run->runs, sizeof(*thread));
+	unsigned i;
+
+	for (i = 0; i < run->runs; i++) {
+		bench_progress("tradeoff: memory of %s", result->name);
+		in_child(run, shared, PART_MEMORY, scheme);
+		object[i] = shared->per_object;
+		thread[i] = shared->per_thread;
+	}
+	bench_progress_clear();
+	result->object_bytes = bench_stat_of(object, run->runs);
+	result->thread_bytes = bench_stat_of(thread, run->runs);
+	free(object);
+	free(thread);
+}
+
+static void measure(struct tradeoff_run *run, struct shared *shared)
+{
+	double seconds = run->opt->seconds > 0 ? run->opt->seconds : DEFAULT_SECONDS;
+	size_t count = 0, i;
+
+	for (i = 0; i < TRADEOFF_SCHEMES; i++)
+		count += run->chosen[i] && !tradeoff_schemes[i]->is_lock;
+	run->seconds = seconds * SHARE_READ;
+	in_child(run, shared, PART_READ, 0);
+	for (i = 0; i < TRADEOFF_SCHEMES; i++) {
+		if (!run->chosen[i] || tradeoff_schemes[i]->is_lock)
+			continue;
+		measure_memory(run, shared, i);
+		bench_progress("tradeoff: a slow reader, %s", tradeoff_schemes[i]->name);
+		run->seconds = seconds * SHARE_HOLD / (double)count;
+		in_child(run, shared, PART_HOLD, i);
+		bench_progress("tradeoff: a list, %s", tradeoff_schemes[i]->name);
+		run->seconds = seconds * SHARE_WALK / (double)count;
+		in_child(run, shared, PART_WALK, i);
+	}
+	bench_progress_clear();
+	run->seconds = seconds * SHARE_MIX;
+	in_child(run, shared, PART_MIX, 0);
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static struct shared *prepare(struct tradeoff_run *run)
+{
+	struct shared *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	const struct options *opt = run->opt;
+	struct tradeoff *t;
+	size_t i;
+
+	if (shared == MAP_FAILED)
+		options_fail("out of memory");
+	t = run->result = &shared->result;
+	t->count = TRADEOFF_SCHEMES;
+	t->nr_threads = opt->nr_threads;
+	for (i = 0; i < opt->nr_threads; i++) {
+		t->threads[i] = opt->threads[i];
+		if (opt->threads[i] > t->mix_threads)
+			t->mix_threads = opt->threads[i];
+	}
+	t->slow_ns = run->slow_ns;
+	t->update_rate = run->update_rate;
+	t->size = (double)run->work.size;
+	t->list = LIST;
+	t->updates = run->work.updates;
+	t->hold_ns = run->work.hold_ns;
+	t->objects = (double)run->work.objects;
+	t->block = run->work.block;
+	for (i = 0; i < TRADEOFF_SCHEMES; i++) {
+		t->scheme[i].name = tradeoff_schemes[i]->name;
+		t->scheme[i].title = tradeoff_schemes[i]->title;
+		t->scheme[i].what = tradeoff_schemes[i]->what;
+		t->scheme[i].said = tradeoff_schemes[i]->said;
+		t->scheme[i].header = tradeoff_schemes[i]->header;
+		t->scheme[i].is_lock = tradeoff_schemes[i]->is_lock;
+		t->scheme[i].unbounded = tradeoff_schemes[i]->unbounded;
+		t->scheme[i].may_not_block = tradeoff_schemes[i]->may_not_block;
+		t->scheme[i].effort = tradeoff_schemes[i]->effort;
+	}
+	tradeoff_points(run);
+	return shared;
+}
+
+/* Of those that were not chosen nothing is told. */
+static void keep_chosen(const struct tradeoff_run *run)
+{
+	struct tradeoff *t = run->result;
+	size_t i;
+
+	t->count = 0;
+	for (i = 0; i < TRADEOFF_SCHEMES; i++)
+		if (run->chosen[i])
+			t->scheme[t->count++] = t->scheme[i];
+}
+
+int lull_cmd_tradeoff(int argc, char **argv)
+{
+	struct options opt = OPTIONS_INIT("tradeoff");
+	struct tradeoff_run run = { .opt = &opt,
+				    .work = WORKLOAD_DEFAULT,
+				    .slow_ns = -1,
+				    .update_rate = DEFAULT_UPDATE_RATE };
+	struct machine machine;
+	struct jsonout *json;
+	struct shared *shared;
+
+	opt.own = &run;
+	options_parse(&opt, own_options, own_option,
+		      "Measures what four ways to keep an object alive cost, and two locks: readers, memory, long "
+		      "holds, walks that start again, memory that waits.",
+		      argc, argv);
+	if (opt.list) {
+		list_schemes();
+		options_free(&opt);
+		return 0;
+	}
+	if (opt.nr_threads > TRADEOFF_THREADS_MAX)
+		options_bad("--threads: at most %d of them here", TRADEOFF_THREADS_MAX);
+	pick(&run);
+	workload_check(&run.work);
+	run.runs = opt.runs ? opt.runs : DEFAULT_RUNS;
+	run.rounds = opt.runs < CHOOSE_ROUNDS_MAX ? opt.runs : CHOOSE_ROUNDS_MAX;
+	if (run.slow_ns < 0)
+		run.slow_ns = run.work.hold_ns > DEFAULT_SLOW_NS ? run.work.hold_ns :
+								   DEFAULT_SLOW_NS;
+	json = jsonout_open(&opt);
+	bench_turns_calibrate();
+	shared = prepare(&run);
+	measure(&run, shared);
+	keep_chosen(&run);
+	machine_read(&machine);
+	machine_print(&machine);
+	putchar('\n');
+	tradeoff_print(run.result);
+	tradeoff_write_json(json, run.result);
+	jsonout_close(json);
+	munmap(shared, sizeof(*shared));
+	options_free(&opt);
+	return 0;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* lull tradeoff: what a get and a put cost, all threads on one object. */
+#include "common/bench.h"
+#include "instruments/tradeoff/ways.h"
+
+struct shared_object {
+	const struct tradeoff_scheme *scheme;
+	struct tradeoff_cell cell __attribute__((aligned(BENCH_LINE)));
+};
+
+static uint64_t body(struct bench_thread *t, void *arg, uint64_t n)
+{
+	struct shared_object *shared = arg;
+
+	(void)t;
+	return shared->scheme->get_put(&shared->cell, n);
+}
+
+static unsigned most_threads(const struct options *opt)
+{
+	unsigned most = 1;
+	size_t i;
+
+	for (i = 0; i < opt->nr_threads; i++)
+		most = opt->threads[i] > most ? opt->threads[i] : most;
+	return most;
+}
+
+void tradeoff_measure_read(struct tradeoff_run *run)
+{
+	static struct shared_object shared[TRADEOFF_SCHEMES];
+	struct bench_case cases[TRADEOFF_SCHEMES];
+	struct bench_result results[TRADEOFF_SCHEMES];
+	struct bench_pool *pool = bench_pool_new(most_threads(run->opt));
+	size_t of[TRADEOFF_SCHEMES], count = 0, i, j;
+
+	for (i = 0; i < TRADEOFF_SCHEMES; i++) {
+		if (!run->chosen[i])
+			continue;
+		shared[i].scheme = tradeoff_schemes[i];
+		shared[i].cell.object = tradeoff_schemes[i]->make(run->work.size);
+		of[count] = i;
+		cases[count++] = (struct bench_case){
+			.name = tradeoff_schemes[i]->name,
+			.arg = &shared[i],
+			.body = body,
+		};
+	}
+	for (j = 0; j < run->opt->nr_threads; j++) {
+		struct bench_plan plan = bench_plan_for(
+			run->opt->threads[j], run->runs,
+			run->seconds / (double)run->opt->nr_threads, count);
+
+		plan.label = "tradeoff: readers";
+		bench_measure(pool, &plan, cases, count, results);
+		for (i = 0; i < count; i++)
+			run->result->scheme[of[i]].read[j] = results[i].ns;
+	}
+	bench_pool_free(pool);
+}

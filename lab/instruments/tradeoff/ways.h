@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* The parts of `lull tradeoff`, among themselves. */
+#ifndef LULL_TOOL_WAYS_H
+#define LULL_TOOL_WAYS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/json.h"
+#include "common/options.h"
+#include "engine/workload.h"
+#include "instruments/tradeoff/tradeoff.h"
+
+/* ---- the schemes ----------------------------------------------------------------------------- */
+
+struct keep; /* an object: what the scheme needs of it, then its body; each scheme has its own */
+
+/* Where objects are found. */
+struct tradeoff_cell {
+	struct keep *object;
+};
+
+/* Whoever walks a list counts what happens to it. */
+struct tradeoff_walk {
+	uint64_t steps, restarts, again;
+};
+
+/* What one operation of the mix is. */
+struct tradeoff_mix {
+	struct tradeoff_cell *cell;
+	uint32_t objects;
+	size_t size;
+	uint64_t below; /* an update, where the upper half of a random number is below this */
+	double hold_ns;
+	bool block;
+};
+
+/*
+ * Loops are compiled once for each scheme, around its inline calls (scale/tradeoff/way_body.h). An object has
+ * `head` bytes ahead of its body, and one reference, that of the pointer that leads to it.
+ */
+struct tradeoff_scheme {
+	const char *name, *title, *what;
+	const char *said, *header; /* see tradeoff.h */
+	const char *may_not_block; /* see choose.h */
+	bool unbounded;		   /* see choose.h */
+	bool is_lock; /* measured for what it costs, not as a way to keep an object; what follows mix is NULL */
+	unsigned effort;
+	size_t head;
+	struct keep *(*make)(size_t size);
+	void (*unmake)(struct keep *object); /* nobody else has it */
+	/* Get and put n times, of the one object in the cell; a sum over its body. */
+	uint64_t (*get_put)(struct tradeoff_cell *cell, uint64_t n);
+	uint64_t (*mix)(const struct tradeoff_mix *mix, uint64_t *rng, uint64_t n);
+	/* Find, stay, let go, once. */
+	void (*hold)(struct tradeoff_cell *cell, double ns, bool block);
+	/* A new object takes the place of the one there, which goes through tradeoff_seen. */
+	void (*replace)(struct tradeoff_cell *cell, struct keep *object);
+	/* A list of nodes, the pointer to the next in their bodies; the first is never deleted. */
+	struct keep *(*list_make)(struct keep *next);
+	void (*list_replace)(struct keep *before, struct keep *victim);
+	void (*walk)(struct keep *first, struct tradeoff_walk *counts);
+	struct keep *(*list_next)(struct keep *node); /* the updater's way along it */
+};
+
+extern const struct tradeoff_scheme tradeoff_refcount, tradeoff_percpu_ref, tradeoff_rcu,
+	tradeoff_hazptr, tradeoff_rwlock, tradeoff_spinlock;
+extern const struct tradeoff_scheme *const tradeoff_schemes[TRADEOFF_SCHEMES];
+
+/*
+ * Who is told when an object is freed that replace() took away, just before that; NULL: nobody, and
+ * the cheapest way to free is taken. The body is TRADEOFF_SEEN_SIZE bytes then, and the scheme's
+ * from the moment it is retired, except for body[TRADEOFF_STAMP].
+ */
+extern void (*tradeoff_seen)(const uint64_t *body);
+#define TRADEOFF_SEEN_SIZE 64
+#define TRADEOFF_STAMP 2
+
+/* What a reader does with what it found. */
+void tradeoff_stay(double ns, bool block);
+
+/* ---- the measurements ------------------------------------------------------------------------ */
+
+struct tradeoff_run {
+	const struct options *opt;
+	struct workload work;
+	double slow_ns, update_rate;
+	double seconds; /* for the part that runs */
+	unsigned runs, rounds; /* of the mix; 0: until there is nothing more to learn */
+	bool chosen[TRADEOFF_SCHEMES];
+	struct tradeoff *result; /* shared with the processes that measure */
+};
+
+/* Each runs in a process of its own, of one scheme or of all. */
+void tradeoff_measure_read(struct tradeoff_run *run);
+/* Bytes that one object and one thread add. */
+void tradeoff_measure_memory(struct tradeoff_run *run, size_t scheme, double *per_object,
+			     double *per_thread);
+void tradeoff_measure_hold(struct tradeoff_run *run, size_t scheme);
+void tradeoff_measure_walk(struct tradeoff_run *run, size_t scheme);
+void tradeoff_measure_mix(struct tradeoff_run *run);
+/* Which points there are around the workload. */
+void tradeoff_points(struct tradeoff_run *run);
+
+/* Updates at a fixed rate: sleeps until one is due. False: it is `until` before that. */
+struct tradeoff_pace {
+	uint64_t start, until, done;
+	double rate;
+};
+
+bool tradeoff_due(struct tradeoff_pace *pace);
+
+/* Options_bad() where there can be no such thread. */
+void tradeoff_thread(pthread_t *thread, void *(*main)(void *), void *arg);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* What the parts of lull doctor share: how a finding is told, and what is kept for the JSON. */
+#ifndef LULL_TOOL_DOCTOR_H
+#define LULL_TOOL_DOCTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/figures.h"
+#include "common/options.h"
+
+struct doctor_finding {
+	const char *section;
+	char *key, *text;
+};
+
+/* The fence of a grace period. */
+struct doctor_heavy {
+	bool tried;
+	struct bench_latency latency;
+	double interrupts; /* of each call; negative: not known */
+};
+
+struct report {
+	const char *section; /* of the findings that come now */
+	struct doctor_finding *finding;
+	size_t findings;
+	struct bench_stat light, full; /* ns that the fence adds */
+	struct doctor_heavy alone, sibling;
+	bool well;
+	char advice[1024];
+};
+
+void doctor_section(struct report *r, const char *name);
+void doctor_say(struct report *r, const char *key, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+void doctor_forget(struct report *r);
+
+void doctor_say_kernel(struct report *r); /* sections membarrier, rseq, futex */
+void doctor_say_mutex(struct report *r);
+
+/* ---- for programs (json.c, or nojson.c in a build without jansson) ---------------------------- */
+
+struct jsonout;
+
+/* NULL: no JSON is asked for. Where the file cannot be written, exit 2. */
+struct jsonout *doctor_json_open(const struct options *opt);
+void doctor_json_close(struct jsonout *json, const struct report *r);
+
+#endif
