@@ -140,14 +140,13 @@ class Check:
         self.want("(accesses)", "\n".join(home[name] for name in sorted(set(used) & set(home))), {"lull.cat"})
 
     def read_comments(self):
-        for source in self.sources:
-            for line, text in source.comments():
-                parts = re.split(rf"\bORDER ({ID}|\S+):", text)
-                for ident, body in zip(parts[1::2], parts[2::2]):
-                    if re.fullmatch(ID, ident):
-                        self.read_order(source, line, ident, body.strip())
-                    else:
-                        self.defect(f"{source.name}:{line}", f"\"{ident}\" is no id")
+        for source, line, text in ((source, *comment) for source in self.sources for comment in source.comments()):
+            parts = re.split(rf"\bORDER ({ID}|\S+):", text)
+            for ident, body in zip(parts[1::2], parts[2::2]):
+                if re.fullmatch(ID, ident):
+                    self.read_order(source, line, ident, body.strip())
+                else:
+                    self.defect(f"{source.name}:{line}", f"\"{ident}\" is no id")
 
     def read_order(self, source, line, ident, text):
         """text: what follows 'ORDER id:' in the comment."""
@@ -262,7 +261,7 @@ class Check:
                         f"{' '.join(model for model, ids in sorted(self.ids.items()) if ident in ids)} |")
         return "\n".join(rows) + "\n"
 
-    def check_table(self, write=False):
+    def check_table(self, write):
         now = TABLE.read_text("utf-8")
         wanted = now.partition(HEADING)[0] + HEADING + self.table()
         if write:
@@ -270,11 +269,11 @@ class Check:
         elif now != wanted:
             self.defect("docs/ORDERING.md", "its table is not that of the ORDER comments: proof/orders.py --write")
 
-    def run(self):
+    def run(self, write):
         self.check_accesses()
         self.check_models()
         self.check_pins()
-        self.check_table()
+        self.check_table(write)
         for defect in self.defects:
             print(defect)
         print(f"orders: {len(self.orders)} ids, {self.checked} comments and ordered accesses, {len(self.wanted)} pins")
@@ -293,9 +292,7 @@ def main(args):
         return 1
     if command == "--repin":
         check.repin()
-    if command == "--write":
-        check.check_table(write=True)
-    return check.run()
+    return check.run(write=command == "--write")
 
 
 if __name__ == "__main__":
