@@ -25,7 +25,7 @@ elseif(NOT targets MATCHES " bpf ")
 	set(LULL_WITHOUT_BPF "no clang that compiles for BPF was found at configure time")
 endif()
 
-# As libbpf's headers call the machine.
+# Name of the machine in libbpf's headers.
 set(lull_bpf_arch "")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|i.86)$")
 	set(lull_bpf_arch x86)

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/* runs: c++, full-fences, core */
+/*
+ * fence.c - fence.h: the strategies, their choice, what happens when membarrier is taken away.
+ */
+#include "seccomp.h"
+
+#ifdef LULL_TEST_EMULATED
+#define NEEDS_KERNEL() SKIP("the emulator has no filters of system calls")
+#else
+#define NEEDS_KERNEL() ((void)0)
+#endif
+
+/*
+ * Dekker's handshake, many times: both sides must never miss each other. Native runs prove little by silence, but
+ * without fences x86 fails within a fraction of a second (checked by dropping them). On a busy machine, where each round
+ * costs two time slices, the rounds end with the patience.
+ */
+enum { ROUNDS = 50000, ROUNDS_LEAST = 100 };
+#define HANDSHAKE_NS 3000000000u
+
+static struct {
+	int flag[2] __attribute__((aligned(128)));
+	int seen[2];
+	int turn[2] __attribute__((aligned(128)));
+	int last; /* the round after which both stop; written before its turn[1] */
+} dekker;
+
+static void *light_side(void *unused)
+{
+	(void)unused;
+	for (int i = 1; dekker.last != i - 1; i++) {
+		lull_store_relaxed(&dekker.flag[0], i);
+		lull_fence_light();
+		dekker.seen[0] = lull_load_relaxed(&dekker.flag[1]);
+		lull_store_release(&dekker.turn[0], i);
+		for (int spins = 0; lull_load_acquire(&dekker.turn[1]) != i; spins++)
+			if (spins > 1000)
+				sched_yield();
+	}
+	return NULL;
+}
+
+static int dekker_failures(void)
+{
+	uint64_t end_ns = now_ns() + HANDSHAKE_NS;
+	int failures = 0;
+	pthread_t thread;
+
+	memset(&dekker, 0, sizeof(dekker));
+	dekker.last = -1;
+	thread = start_thread(light_side, NULL);
+	for (int i = 1; dekker.last < 0; i++) {
+		int mine;
+
+		lull_store_relaxed(&dekker.flag[1], i);
+		lull_fence_heavy();
+		mine = lull_load_relaxed(&dekker.flag[0]);
+		await_flag(&dekker.turn[0], i);
+		if (mine != i && dekker.seen[0] != i)
+			failures++;
+		if (i == ROUNDS || (i >= ROUNDS_LEAST && now_ns() >= end_ns))
+			dekker.last = i;
+		lull_store_release(&dekker.turn[1], i);
+	}
+	join_thread(thread);
+	return failures;
+}
+
+TEST(handshake)
+{
+	assert_int_equal(dekker_failures(), 0);
+}
+
+/*
+ * The same with two equal sides: by turns a full fence, and a store that is one. For as long as a store takes to get from
+ * one processor to the other they begin at different times, one round a little later than the other.
+ */
+#if UNDER_TSAN || defined(LULL_TEST_EMULATED)
+#define EVEN_ROUNDS (ROUNDS / 10)
+#else
+#define EVEN_ROUNDS ROUNDS
+#endif
+
+static struct {
+	uintptr_t flag[2][16] __attribute__((aligned(128)));
+	uintptr_t seen[2][16], turn[2][16];
+} even;
+
+static void play_even(int me, uintptr_t round)
+{
+	if (round % 2) {
+		lull_store_fence(&even.flag[me][0], round);
+	} else {
+		lull_store_relaxed(&even.flag[me][0], round);
+		lull_fence_full();
+	}
+	even.seen[me][0] = lull_load_relaxed(&even.flag[!me][0]);
+}
+
+static void await_turn(int whose, uintptr_t round)
+{
+	for (int spins = 0; lull_load_acquire(&even.turn[whose][0]) != round; spins++)
+		if (spins > 1000)
+			sched_yield();
+}
+
+static void *plays_even(void *unused)
+{
+	for (uintptr_t i = 2; i <= EVEN_ROUNDS; i++) {
+		play_even(1, i);
+		lull_store_release(&even.turn[1][0], i);
+		await_turn(0, i);
+	}
+	return unused;
+}
+
+TEST(full_handshake)
+{
+	pthread_t thread = start_thread(plays_even, NULL);
+	int failures[2] = { 0, 0 };
+
+	for (uintptr_t i = 2; i <= EVEN_ROUNDS; i++) {
+		for (uintptr_t delay = i / 2 % 256; delay; delay--)
+			lull_compiler_barrier();
+		play_even(0, i);
+		await_turn(1, i);
+		failures[i % 2] += even.seen[0][0] != i && even.seen[1][0] != i;
+		lull_store_release(&even.turn[0][0], i);
+	}
+	join_thread(thread);
+	assert_int_equal(failures[0], 0);
+	assert_int_equal(failures[1], 0);
+}
+
+#if defined(__x86_64__) && !UNDER_TSAN
+static bool has_bytes(const void *code, const char *bytes, size_t length)
+{
+	const char *at = (const char *)code;
+
+	for (int i = 0; i < 100; i++)
+		if (memcmp(at + i, bytes, length) == 0)
+			return true;
+	return false;
+}
+
+/* Whether or not the machine shows the difference: a locked instruction on the thread's own stack, and an exchange. */
+TEST(full_instructions)
+{
+	/* lock addl $0, -4(%rsp) */
+	assert_true(has_bytes((const void *)(uintptr_t)lull_fence_full, "\xf0\x83\x44\x24\xfc\x00", 6));
+	/* xchg %r.., (%r..) */
+	assert_true(has_bytes((const void *)(uintptr_t)lull_store_fence, "\x48\x87", 2));
+}
+#else
+TEST(full_instructions)
+{
+	SKIP("no single steps here");
+}
+#endif
+
+TEST(strategy)
+{
+	const char *forced = getenv("LULL_FENCE");
+	uint64_t before = lull_fence_heavy_count();
+
+	if (forced && strcmp(forced, "full") == 0)
+		assert_int_equal(lull_fence_strategy(), LULL_FENCE_FULL);
+	assert_string_equal(lull_fence_strategy_name(),
+			    lull_fence_strategy() == LULL_FENCE_FULL ? "full" : "membarrier");
+	lull_fence_heavy();
+	if (lull_fence_strategy() == LULL_FENCE_MEMBARRIER)
+		assert_true(lull_fence_heavy_count() > before);
+}
+
+static int reading_inside, reading_leave, waiting_over;
+
+static void *one_reader(void *unused)
+{
+	(void)unused;
+	lull_rcu_read_lock();
+	lull_store_release(&reading_inside, 1);
+	await_flag(&reading_leave, 1);
+	lull_rcu_read_unlock();
+	return NULL;
+}
+
+static void *one_waiter(void *unused)
+{
+	(void)unused;
+	lull_rcu_synchronize();
+	lull_store_release(&waiting_over, 1);
+	return NULL;
+}
+
+/* A heavy fence waits for no reader: not for this thread, and not for another. */
+TEST(in_section)
+{
+	pthread_t reader;
+
+	reading_inside = reading_leave = 0;
+	reader = start_thread(one_reader, NULL);
+	await_flag(&reading_inside, 1);
+	lull_rcu_read_lock();
+	for (int i = 0; i < 10; i++)
+		lull_fence_heavy();
+	assert_true(lull_rcu_read_lock_held());
+	lull_rcu_read_unlock();
+	lull_store_release(&reading_leave, 1);
+	join_thread(reader);
+	reading_inside = reading_leave = 0;
+}
+
+/* The filter comes when readers rely on membarrier already: grace periods still work. */
+static void forbidden_later(void)
+{
+	pthread_t reader = start_thread(one_reader, NULL), waiter;
+
+	await_flag(&reading_inside, 1);
+	forbid_membarrier(EPERM);
+	must(syscall(SYS_membarrier, 0, 0, 0) == -1);
+	lull_fence_heavy();
+	waiter = start_thread(one_waiter, NULL);
+	nap_ms(20);
+	must(lull_load_acquire(&waiting_over) == 0);
+	lull_store_release(&reading_leave, 1);
+	join_thread(waiter);
+	join_thread(reader);
+	lull_rcu_free(malloc(16));
+	lull_rcu_barrier();
+	lull_fence_heavy();
+}
+
+TEST(forbidden_later)
+{
+	NEEDS_THREADS_IN_CHILD();
+	expect_fine(forbidden_later);
+}
+
+/* Run this very program again with LULL_FENCE set, under a filter or not; the child asks for the strategy. */
+static const char *wanted_env;
+static unsigned wanted_errno;
+
+static void start_again(void)
+{
+	if (wanted_env)
+		setenv("LULL_FENCE", wanted_env, 1);
+	else
+		unsetenv("LULL_FENCE");
+	if (wanted_errno)
+		forbid_membarrier(wanted_errno);
+	execl(test_program, test_program, "--file", test_file_here.name, "--strategy", (char *)NULL);
+	_exit(127);
+}
+
+static int again(const char *env, unsigned error, char *text, size_t size)
+{
+	wanted_env = env;
+	wanted_errno = error;
+	return run_child(start_again, text, size);
+}
+
+TEST(choice)
+{
+	char text[4096];
+
+	NEEDS_KERNEL();
+	assert_int_equal(again("full", 0, text, sizeof(text)), 0);
+	assert_string_equal(text, "full");
+	assert_int_equal(again("membarrier", 0, text, sizeof(text)), 0);
+	assert_string_equal(text, "membarrier");
+	assert_int_equal(again(NULL, 0, text, sizeof(text)), 0);
+	assert_string_equal(text, "membarrier");
+	/* Absent and forbidden are the same. */
+	assert_int_equal(again(NULL, EPERM, text, sizeof(text)), 0);
+	assert_string_equal(text, "full");
+	assert_int_equal(again(NULL, ENOSYS, text, sizeof(text)), 0);
+	assert_string_equal(text, "full");
+}
+
+TEST(bad_choice)
+{
+	char text[4096];
+
+	NEEDS_KERNEL();
+	assert_int_equal(again("fulll", 0, text, sizeof(text)), 0);
+	assert_string_equal(text, "lull: LULL_FENCE is \"fulll\", which is ignored; it can be membarrier or full\n"
+				  "membarrier");
+	assert_int_equal(again("membarrier", EPERM, text, sizeof(text)), 0);
+	assert_string_equal(text, "lull: LULL_FENCE is membarrier, but the kernel refuses it here: readers make full "
+				  "fences\nfull");
+}
+
+/* Without membarrier at all, everything else still works. */
+WITH_ARGUMENTS(argc, argv)
+{
+	(void)argc;
+	(void)argv;
+	reading_leave = 1;
+	join_thread(start_thread(one_reader, NULL));
+	lull_rcu_synchronize();
+	lull_rcu_free(malloc(16));
+	lull_rcu_barrier();
+	fputs(lull_fence_strategy_name(), stderr);
+	return 0;
+}
+
+BEFORE_ALL
+{
+	set_stall_ms(0); /* a slow machine is not worth a line */
+}

@@ -1,0 +1,587 @@
+/* SPDX-License-Identifier: MIT */
+/* runs: c++, full-fences, core */
+/*
+ * thread.c - thread.h: records come by themselves and go with their threads; late readers, fork.
+ */
+#include <limits.h>
+
+#include <lull/hazptr.h>
+#include <lull/shazptr.h>
+
+#include "child.h"
+#include "threads.h"
+
+TEST(count)
+{
+	/* In a process of its own, in which no thread of lull's comes and goes. */
+	EXPECT_FINE {
+		unsigned before;
+
+		set_mode(LULL_RECLAIM_POLL);
+		lull_thread_register();
+		lull_thread_register();
+		lull_rcu_free(malloc(16));
+		lull_rcu_barrier();
+		before = lull_thread_count();
+		must(before == 1);
+		lull_thread_unregister();
+		must(lull_thread_count() == before - 1);
+		lull_thread_unregister();
+		/* Sections work, for as long as they last. */
+		lull_rcu_read_lock();
+		must(lull_thread_count() == before);
+		lull_rcu_cookie cookie = lull_rcu_gp_start();
+		must(!lull_rcu_gp_poll(cookie));
+		lull_rcu_read_unlock();
+		must(lull_rcu_gp_poll(cookie));
+		must(lull_thread_count() == before - 1);
+		lull_rcu_free(malloc(16));
+		lull_rcu_synchronize();
+		lull_rcu_read_lock();
+		must(lull_thread_count() == before);
+		lull_rcu_read_unlock();
+		must(lull_thread_count() == before - 1);
+		lull_rcu_online(); /* registers */
+		lull_rcu_offline();
+		must(lull_thread_count() == before);
+		lull_thread_unregister();
+		lull_thread_register();
+		lull_rcu_read_lock();
+		lull_rcu_read_unlock();
+		must(lull_thread_count() == before);
+		lull_rcu_barrier();
+	}
+}
+
+/* ---- first use --------------------------------------------------------------------------------------- */
+
+static void read_first(void)
+{
+	lull_rcu_read_lock();
+	must(lull_rcu_read_lock_held());
+	lull_rcu_read_unlock();
+}
+
+static void defer_first(void)
+{
+	lull_rcu_free(malloc(16));
+}
+
+static int which_first;
+
+static void *uses_first(void *unused)
+{
+	static void (*const firsts[])(void) = { read_first, defer_first, lull_thread_register };
+	unsigned before = lull_thread_count();
+
+	(void)unused;
+	must(lull__self.next == NULL);
+	firsts[which_first]();
+	must(lull_thread_count() == before + 1);
+	/* It is there to stay. */
+	lull_rcu_read_lock();
+	must(lull_thread_count() == before + 1);
+	lull_rcu_read_unlock();
+	must(lull_thread_count() == before + 1);
+	return NULL;
+}
+
+/* A thread registers when it first reads, defers or says so, and leaves when it exits. */
+TEST(first_use)
+{
+	NEEDS_THREADS_IN_CHILD();
+	/* In a process of its own, in which no thread of lull's comes and goes. */
+	EXPECT_FINE {
+		unsigned before;
+
+		set_mode(LULL_RECLAIM_POLL);
+		before = lull_thread_count();
+		for (which_first = 0; which_first < 3; which_first++) {
+			join_thread(start_thread(uses_first, NULL));
+			must(lull_thread_count() == before);
+		}
+		lull_rcu_barrier();
+	}
+}
+
+/* ---- unregistered ------------------------------------------------------------------------------------- */
+
+static int object, *object_pointer = &object;
+
+static void *is_protected(void *unused)
+{
+	(void)unused;
+	return lull_hazptr_synchronize_timeout(&object, 0) ? &object : NULL;
+}
+
+static bool ask_another(void)
+{
+	void *answer;
+
+	assert_int_equal(pthread_join(start_thread(is_protected, NULL), &answer), 0);
+	return answer != NULL;
+}
+
+/* Such a thread has no slots of its own, but those of holds and of contexts that it makes. */
+static void *unregistered_protects(void *unused)
+{
+	struct lull_hazptr_context ctx;
+	struct lull_hazptr_hold hold;
+	struct lull_hazptr *slot;
+
+	(void)unused;
+	lull_thread_register();
+	lull_thread_unregister();
+	assert_null(lull_hazptr_alloc(lull_hazptr_thread_context()));
+	lull_hazptr_context_init(&ctx);
+	slot = lull_hazptr_alloc(&ctx);
+	assert_non_null(slot);
+	assert_ptr_equal(lull_hazptr_protect_ptr(slot, object_pointer), &object);
+	assert_true(ask_another());
+	lull_hazptr_free(&ctx, slot);
+	lull_hazptr_context_cleanup(&ctx);
+	assert_false(ask_another());
+	assert_ptr_equal(lull_hazptr_acquire(&hold, &object_pointer), &object);
+	assert_true(ask_another());
+	lull_hazptr_release(&hold, &object);
+	assert_false(ask_another());
+	return NULL;
+}
+
+TEST(unregistered_slots)
+{
+	join_thread(start_thread(unregistered_protects, NULL));
+}
+
+TEST(unregister_misuse)
+{
+	EXPECT_MISUSE("lull_thread_unregister: slots of the thread's own context are in use") {
+		lull_thread_register();
+		must(lull_hazptr_alloc(lull_hazptr_thread_context()) != NULL);
+		lull_thread_unregister();
+	}
+	EXPECT_MISUSE("lull_thread_unregister while the thread's simple hazard pointer is in use") {
+		(void)lull_shazptr_acquire(&object);
+		lull_thread_unregister();
+	}
+}
+
+/* Registered for good: a grace period sees each section, and sections are as fast as before. */
+static void check_registered(void)
+{
+	static int any;
+	struct lull_shazptr_guard guard = lull_shazptr_acquire(&any);
+	lull_rcu_cookie cookie;
+
+	lull_shazptr_clear(guard);
+	assert_non_null(lull__self.next);
+	lull_rcu_read_lock();
+	cookie = lull_rcu_gp_start();
+	assert_false(lull_rcu_gp_poll(cookie));
+	lull_rcu_read_unlock();
+	assert_true(lull_rcu_gp_poll(cookie));
+	assert_int_equal(lull__self.rcu, lull_fence_strategy() == LULL_FENCE_MEMBARRIER ? 0 : LULL__RCU_REST);
+	assert_non_null(lull__self.next);
+}
+
+/* A thread may register again in a section, as deep as it is. */
+static void *registers_inside(void *unused)
+{
+	struct lull_hazptr *slot;
+	lull_rcu_cookie cookie;
+
+	(void)unused;
+	lull_thread_register();
+	lull_thread_unregister();
+	lull_rcu_read_lock();
+	lull_rcu_read_lock();
+	cookie = lull_rcu_gp_start();
+	lull_thread_register();
+	slot = lull_hazptr_alloc(lull_hazptr_thread_context());
+	assert_non_null(slot);
+	lull_hazptr_free(lull_hazptr_thread_context(), slot);
+	lull_rcu_read_unlock();
+	assert_false(lull_rcu_gp_poll(cookie));
+	lull_rcu_read_unlock();
+	assert_true(lull_rcu_gp_poll(cookie));
+	check_registered();
+	return NULL;
+}
+
+static int name, others_done;
+
+static void *waits_for_name(void *unused)
+{
+	(void)unused;
+	lull_shazptr_synchronize(&name);
+	lull_store_release(&others_done, 1);
+	return NULL;
+}
+
+/* ... and so may one that uses its simple hazard pointer, which keeps what it names and those who wait for that. */
+static void *registers_while_used(void *online)
+{
+	struct lull_shazptr_guard guard;
+	pthread_t other;
+
+	lull_thread_register();
+	lull_thread_unregister();
+	guard = lull_shazptr_acquire(&name);
+	lull_store_relaxed(&others_done, 0);
+	other = start_thread(waits_for_name, NULL);
+	nap_ms(20);
+	if (online) {
+		lull_rcu_online();
+		assert_int_equal(lull_load_acquire(&others_done), 0);
+		lull_shazptr_clear(guard);
+		lull_rcu_offline();
+	} else {
+		lull_thread_register();
+		assert_int_equal(lull_shazptr_synchronize_timeout(&others_done, 0), 0);
+		assert_int_equal(lull_load_acquire(&others_done), 0);
+		lull_shazptr_clear(guard);
+	}
+	join_thread(other);
+	check_registered();
+	return NULL;
+}
+
+TEST(register_late)
+{
+	static int online;
+
+	join_thread(start_thread(registers_inside, NULL));
+	join_thread(start_thread(registers_while_used, NULL));
+	join_thread(start_thread(registers_while_used, &online));
+}
+
+static void *reads_once(void *unused)
+{
+	(void)unused;
+	lull_rcu_read_lock();
+	lull_rcu_read_unlock();
+	return NULL;
+}
+
+static void *touches_nothing(void *unused)
+{
+	(void)unused;
+	return NULL;
+}
+
+TEST(short_lived)
+{
+	unsigned before;
+
+	lull_thread_register();
+	before = lull_thread_count();
+	for (int i = 0; i < 2000; i++)
+		join_thread(start_thread(i % 3 ? reads_once : touches_nothing, NULL));
+	assert_true(lull_thread_count() <= before); /* a thread of the library's may have ended meanwhile */
+	lull_rcu_synchronize();
+}
+
+/* ---- readers after exit handling -------------------------------------------------------------------------- */
+
+static pthread_key_t late_key;
+static int late_runs;
+static int *late_pointer;
+
+/*
+ * Asks for another round as long as glibc gives one, so the last ones come after lull's own destructor. (In the
+ * last round of all ThreadSanitizer is gone from the thread.)
+ */
+#ifdef LULL__TSAN
+#define LATE_ROUNDS 2
+#else
+#define LATE_ROUNDS 100
+#endif
+static __thread int late_round;
+
+static void late_reader(void *value)
+{
+	lull_rcu_read_lock();
+	lull_rcu_read_lock();
+	assert_int_equal(*lull_rcu_dereference(late_pointer), 7);
+	lull_rcu_read_unlock();
+	lull_rcu_read_unlock();
+	lull_rcu_free(malloc(32));
+	lull_rcu_synchronize();
+	lull_add_relaxed(&late_runs, 1);
+	if (++late_round < LATE_ROUNDS)
+		pthread_setspecific(late_key, value);
+}
+
+static void *ends_late(void *unused)
+{
+	(void)unused;
+	pthread_setspecific(late_key, &late_key);
+	lull_rcu_read_lock();
+	lull_rcu_read_unlock();
+	return NULL;
+}
+
+TEST(late_readers)
+{
+	unsigned before;
+	int seven = 7;
+
+	late_pointer = &seven;
+	lull_thread_register();
+	lull_rcu_free(malloc(32));
+	lull_rcu_barrier();
+	before = lull_thread_count();
+	assert_int_equal(pthread_key_create(&late_key, late_reader), 0);
+	for (int i = 0; i < 50; i++) {
+		join_thread(start_thread(ends_late, NULL));
+		lull_rcu_synchronize();
+	}
+	assert_true(late_runs >= 100); /* some of them after the record was given back */
+	assert_true(lull_thread_count() <= before); /* a thread of the library's may have ended meanwhile */
+	pthread_key_delete(late_key);
+	lull_rcu_barrier();
+}
+
+/* The first use of all is in the last round of destructors: no further one would take the record out. */
+static void last_minute_reader(void *value)
+{
+	if (++late_round < PTHREAD_DESTRUCTOR_ITERATIONS)
+		pthread_setspecific(late_key, value);
+	else
+		late_reader(value);
+}
+
+static void *begins_late(void *unused)
+{
+	(void)unused;
+	late_round = 0;
+	pthread_setspecific(late_key, &late_key);
+	return NULL;
+}
+
+TEST(last_minute)
+{
+	unsigned before = lull_thread_count();
+	int seven = 7;
+
+#ifdef LULL__TSAN
+	SKIP("ThreadSanitizer leaves a thread before its last destructors run");
+#endif
+	late_pointer = &seven;
+	late_runs = 0;
+	assert_int_equal(pthread_key_create(&late_key, last_minute_reader), 0);
+	for (int i = 0; i < 50; i++) {
+		join_thread(start_thread(begins_late, NULL));
+		assert_true(lull_thread_count() <= before + 1); /* a thread of the library's may begin, or end */
+	}
+	assert_int_equal(late_runs, 50);
+	pthread_key_delete(late_key);
+	lull_rcu_barrier();
+}
+
+/* ---- exit inside a section ----------------------------------------------------------------------------------- */
+
+static void *exits_inside(void *unused)
+{
+	(void)unused;
+	lull_rcu_read_lock();
+	lull_rcu_read_lock();
+	pthread_exit(NULL);
+}
+
+/* A signal that arrives when a thread has left its last section, and exits. */
+static void reads_in_exit(const char *line)
+{
+	static int any;
+	struct lull_shazptr_guard guard;
+
+	hear(line);
+	if (!strstr(line, "by hazard pointers"))
+		return;
+	assert_int_equal(lull__self.rcu, LULL__RCU_REST); /* its sections go out of line, where the full fence is */
+	guard = lull_shazptr_acquire(&any);
+	lull_rcu_read_lock();
+	lull_rcu_read_unlock();
+	lull_shazptr_clear(guard);
+}
+
+static void reads_after_exit(void *unused)
+{
+	lull_rcu_cookie cookie;
+
+	(void)unused;
+	lull_rcu_read_lock();
+	cookie = lull_rcu_gp_start();
+	assert_false(lull_rcu_gp_poll(cookie));
+	lull_rcu_read_unlock();
+	assert_true(lull_rcu_gp_poll(cookie));
+}
+
+static void *exits_online(void *key)
+{
+	pthread_setspecific(*(pthread_key_t *)key, key);
+	lull_rcu_online();
+	assert_ptr_equal(lull_hazptr_protect_ptr(lull_hazptr_alloc(lull_hazptr_thread_context()), object_pointer),
+			 &object);
+	return NULL;
+}
+
+static void *exits_in_late_section(void *key)
+{
+	static struct lull_hazptr_context ctx;
+
+	pthread_setspecific(*(pthread_key_t *)key, key);
+	lull_thread_register();
+	lull_thread_unregister();
+	lull_hazptr_context_init(&ctx);
+	assert_ptr_equal(lull_hazptr_protect_ptr(lull_hazptr_alloc(&ctx), object_pointer), &object);
+	lull_rcu_read_lock();
+	return NULL;
+}
+
+TEST(handler_reads_in_exit)
+{
+	pthread_key_t key;
+
+	assert_int_equal(pthread_key_create(&key, reads_after_exit), 0);
+	start_hearing();
+	lull_debug_set_message_hook(reads_in_exit);
+	join_thread(start_thread(exits_online, &key));
+	assert_int_equal(heard_lines, 1);
+	join_thread(start_thread(exits_in_late_section, &key));
+	assert_int_equal(heard_lines, 3);
+	stop_hearing();
+	pthread_key_delete(key);
+}
+
+TEST(exit_inside)
+{
+	start_hearing();
+	join_thread(start_thread(exits_inside, NULL));
+	lull_rcu_synchronize(); /* does not wait for the dead */
+	stop_hearing();
+	assert_non_null(strstr(heard, "exits in a read section (depth 2)"));
+}
+
+/* ---- fork -------------------------------------------------------------------------------------------------- */
+
+static int other_inside, other_leave;
+
+static void *stays_inside(void *unused)
+{
+	(void)unused;
+	lull_rcu_read_lock();
+	lull_store_release(&other_inside, 1);
+	await_flag(&other_leave, 1);
+	lull_rcu_read_unlock();
+	return NULL;
+}
+
+static int callbacks_run;
+
+static void count_callback(struct lull_rcu_head *head)
+{
+	(void)head;
+	lull_add_relaxed(&callbacks_run, 1);
+}
+
+/* The other thread's section does not exist in the child, everything works there. */
+static void child_does_everything(void)
+{
+	static struct lull_rcu_head head;
+
+	must(lull_thread_count() <= 1);
+	lull_rcu_synchronize();
+	lull_rcu_read_lock();
+	lull_rcu_read_unlock();
+	lull_rcu_free(malloc(100));
+	lull_rcu_call(&head, count_callback);
+	lull_rcu_barrier();
+	must(callbacks_run == 1);
+	join_thread(start_thread(reads_once, NULL));
+	lull_rcu_synchronize();
+}
+
+/*
+ * The child of a fork amid threads that come and go. Under AddressSanitizer it cannot start threads, because the
+ * sanitizer's own lock may have been held by another one; under ThreadSanitizer no child can.
+ */
+static void child_reads_and_waits(void)
+{
+	must(lull_thread_count() <= 1);
+	lull_rcu_synchronize();
+	lull_rcu_read_lock();
+	lull_rcu_read_unlock();
+}
+
+static bool threads_in_child(bool churn)
+{
+#if UNDER_ASAN
+	return !churn;
+#else
+	(void)churn;
+	return THREADS_IN_CHILD;
+#endif
+}
+
+TEST(fork)
+{
+	pthread_t other = start_thread(stays_inside, NULL);
+
+	await_flag(&other_inside, 1);
+	lull_rcu_free(malloc(100));
+	expect_fine(threads_in_child(false) ? child_does_everything : child_reads_and_waits);
+	lull_store_release(&other_leave, 1);
+	join_thread(other);
+	lull_rcu_barrier();
+}
+
+TEST(fork_in_section)
+{
+	lull_rcu_read_lock();
+	/* The forking thread's own section goes on in the child. */
+	EXPECT_FINE {
+		must(lull_rcu_read_lock_held());
+		lull_rcu_cookie cookie = lull_rcu_gp_start();
+		must(!lull_rcu_gp_poll(cookie));
+		lull_rcu_read_unlock();
+		must(lull_rcu_gp_poll(cookie));
+	}
+	lull_rcu_read_unlock();
+}
+
+/* fork while other threads lead grace periods, retire and come and go. */
+static int churn_stop;
+
+static void *churn(void *unused)
+{
+	(void)unused;
+	while (!lull_load_relaxed(&churn_stop)) {
+		lull_rcu_free(malloc(64));
+		lull_rcu_synchronize();
+		join_thread(start_thread(reads_once, NULL));
+	}
+	return NULL;
+}
+
+TEST(fork_under_load)
+{
+	pthread_t threads[2];
+
+	other_inside = other_leave = 0;
+	for (int i = 0; i < 2; i++)
+		threads[i] = start_thread(churn, NULL);
+	for (int i = 0; i < 50; i++) {
+		expect_fine(child_reads_and_waits);
+		if (threads_in_child(true))
+			expect_fine(child_does_everything);
+	}
+	lull_store_relaxed(&churn_stop, 1);
+	for (int i = 0; i < 2; i++)
+		join_thread(threads[i]);
+}
+
+BEFORE_ALL
+{
+	set_stall_ms(0); /* a slow machine is not worth a line */
+}

@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: MIT */
+/* runs: c++, full-fences */
+/*
+ * refcount.c - refcount.h: what each call does and returns, misuse is named once, a counter
+ * that went wrong never leads to a free, the last put sees what was done before.
+ */
+#include <signal.h>
+
+#include "hazptr/support.h"
+
+#include <lull/refcount.h>
+
+#define SATURATED ((unsigned)LULL_REFCOUNT_SATURATED)
+
+SETUP
+{
+	start_hearing();
+}
+
+TEARDOWN
+{
+	stop_hearing();
+}
+
+/* ---- what the calls do ------------------------------------------------------------------------ */
+
+static struct lull_refcount three = LULL_REFCOUNT_INIT(3);
+
+TEST(set_and_read)
+{
+	struct lull_refcount r = LULL_REFCOUNT_INIT(1);
+
+	assert_int_equal(lull_refcount_read(&three), 3);
+	assert_int_equal(lull_refcount_read(&r), 1);
+	lull_refcount_set(&r, 5);
+	assert_int_equal(lull_refcount_read(&r), 5);
+	lull_refcount_set_release(&r, INT_MAX);
+	assert_int_equal(lull_refcount_read(&r), INT_MAX);
+	check_silence();
+}
+
+TEST(get_and_put)
+{
+	struct lull_refcount r = LULL_REFCOUNT_INIT(1);
+
+	lull_refcount_inc(&r);
+	assert_int_equal(lull_refcount_read(&r), 2);
+	lull_refcount_add(&r, 5);
+	assert_int_equal(lull_refcount_read(&r), 7);
+	assert_false(lull_refcount_dec_and_test(&r));
+	assert_int_equal(lull_refcount_read(&r), 6);
+	assert_false(lull_refcount_sub_and_test(&r, 3));
+	assert_int_equal(lull_refcount_read(&r), 3);
+	lull_refcount_dec(&r);
+	lull_refcount_dec(&r);
+	assert_int_equal(lull_refcount_read(&r), 1);
+	assert_true(lull_refcount_dec_and_test(&r));
+	assert_int_equal(lull_refcount_read(&r), 0);
+	lull_refcount_set(&r, 4);
+	assert_true(lull_refcount_sub_and_test(&r, 4));
+	assert_int_equal(lull_refcount_read(&r), 0);
+	check_silence();
+}
+
+TEST(not_zero)
+{
+	struct lull_refcount r = LULL_REFCOUNT_INIT(1);
+
+	assert_true(lull_refcount_inc_not_zero(&r));
+	assert_true(lull_refcount_inc_not_zero_acquire(&r));
+	assert_true(lull_refcount_add_not_zero(&r, 7));
+	assert_int_equal(lull_refcount_read(&r), 10);
+	assert_true(lull_refcount_sub_and_test(&r, 10));
+	assert_false(lull_refcount_inc_not_zero(&r));
+	assert_false(lull_refcount_inc_not_zero_acquire(&r));
+	assert_false(lull_refcount_add_not_zero(&r, 7));
+	assert_int_equal(lull_refcount_read(&r), 0);
+	check_silence();
+}
+
+TEST(one)
+{
+	struct lull_refcount r = LULL_REFCOUNT_INIT(2);
+
+	assert_false(lull_refcount_dec_if_one(&r));
+	assert_int_equal(lull_refcount_read(&r), 2);
+	assert_true(lull_refcount_dec_not_one(&r));
+	assert_int_equal(lull_refcount_read(&r), 1);
+	assert_false(lull_refcount_dec_not_one(&r));
+	assert_int_equal(lull_refcount_read(&r), 1);
+	assert_true(lull_refcount_dec_if_one(&r));
+	assert_int_equal(lull_refcount_read(&r), 0);
+	assert_false(lull_refcount_dec_if_one(&r));
+	assert_int_equal(lull_refcount_read(&r), 0);
+	check_silence();
+}
+
+/* As far as an int goes, and not a word about it. */
+TEST(up_to_the_limit)
+{
+	struct lull_refcount r = LULL_REFCOUNT_INIT(1);
+
+	lull_refcount_add(&r, INT_MAX - 1);
+	assert_int_equal(lull_refcount_read(&r), INT_MAX);
+	assert_false(lull_refcount_sub_and_test(&r, INT_MAX - 1));
+	assert_true(lull_refcount_add_not_zero(&r, INT_MAX - 2));
+	lull_refcount_inc(&r);
+	assert_int_equal(lull_refcount_read(&r), INT_MAX);
+	assert_true(lull_refcount_dec_not_one(&r));
+	assert_true(lull_refcount_inc_not_zero(&r));
+	assert_true(lull_refcount_sub_and_test(&r, INT_MAX));
+	check_silence();
+}
+
+/* ---- misuse ------------------------------------------------------------------------------------- */
+
+static bool does_inc(struct lull_refcount *r)
+{
+	lull_refcount_inc(r);
+	return false;
+}
+
+static bool does_add(struct lull_refcount *r)
+{
+	lull_refcount_add(r, 100);
+	return false;
+}
+
+static bool does_inc_not_zero(struct lull_refcount *r)
+{
+	return !lull_refcount_inc_not_zero(r);
+}
+
+static bool does_inc_not_zero_acquire(struct lull_refcount *r)
+{
+	return !lull_refcount_inc_not_zero_acquire(r);
+}
+
+static bool does_add_not_zero(struct lull_refcount *r)
+{
+	return !lull_refcount_add_not_zero(r, 100);
+}
+
+static bool does_dec(struct lull_refcount *r)
+{
+	lull_refcount_dec(r);
+	return false;
+}
+
+static bool does_dec_not_one(struct lull_refcount *r)
+{
+	return !lull_refcount_dec_not_one(r);
+}
+
+static bool does_sub(struct lull_refcount *r)
+{
+	return lull_refcount_sub_and_test(r, 3);
+}
+
+#define AT_END	 "it was at its end"
+#define TOO_MANY "too many"
+#define NO_TEST	 "the last one was dropped without a test"
+#define MORE_PUT "more were put than got"
+
+static const struct misuse {
+	bool (*call)(struct lull_refcount *r); /* false is what it gives when the counter is wrong */
+	int start;
+	const char *name, *what;
+} misuses[] = {
+	{ does_inc, 0, "lull_refcount_inc", AT_END },
+	{ does_inc, -5, "lull_refcount_inc", TOO_MANY },
+	{ does_inc, INT_MAX, "lull_refcount_inc", TOO_MANY },
+	{ does_add, 0, "lull_refcount_add", AT_END },
+	{ does_add, INT_MAX - 99, "lull_refcount_add", TOO_MANY },
+	{ does_inc_not_zero, INT_MAX, "lull_refcount_inc_not_zero", TOO_MANY },
+	{ does_inc_not_zero, -1, "lull_refcount_inc_not_zero", TOO_MANY },
+	{ does_inc_not_zero_acquire, INT_MAX, "lull_refcount_inc_not_zero_acquire", TOO_MANY },
+	{ does_add_not_zero, INT_MAX - 99, "lull_refcount_add_not_zero", TOO_MANY },
+	{ does_dec, 1, "lull_refcount_dec", NO_TEST },
+	{ does_dec, 0, "lull_refcount_dec", MORE_PUT },
+	{ lull_refcount_dec_and_test, 0, "lull_refcount_dec_and_test", MORE_PUT },
+	{ lull_refcount_dec_and_test, -7, "lull_refcount_dec_and_test", MORE_PUT },
+	{ does_sub, 2, "lull_refcount_sub_and_test", MORE_PUT },
+	{ does_sub, 0, "lull_refcount_sub_and_test", MORE_PUT },
+	{ does_dec_not_one, 0, "lull_refcount_dec_not_one", MORE_PUT },
+};
+
+enum { MISUSES = sizeof(misuses) / sizeof(misuses[0]) };
+
+/* One line with the call, the address, what the count was and what is wrong with that. */
+static void check_heard(const struct lull_refcount *r, const char *name, int count, const char *what)
+{
+	char line[512];
+
+	snprintf(line, sizeof(line), "%s: refcount %p had %d references: %s. It stays saturated, and its object is never freed",
+		 name, (const void *)r, count, what);
+	assert_string_equal(heard, line);
+	assert_int_equal(heard_lines, 1);
+}
+
+/* The first misuse saturates and says so. After it the counter may be misused in every way. */
+TEST(misuse)
+{
+	for (int i = 0; i < MISUSES; i++) {
+		struct lull_refcount r;
+
+		start_hearing();
+		lull_refcount_set(&r, misuses[i].start);
+		assert_false(misuses[i].call(&r));
+		check_heard(&r, misuses[i].name, misuses[i].start, misuses[i].what);
+		assert_int_equal(lull_refcount_read(&r), SATURATED);
+		for (int j = 0; j < 10 * MISUSES; j++)
+			assert_false(misuses[j % MISUSES].call(&r));
+		assert_int_equal(heard_lines, 1);
+		assert_true((int)lull_refcount_read(&r) < 0);
+	}
+}
+
+/* Another counter is another story. */
+TEST(misuse_of_two)
+{
+	struct lull_refcount r[2] = { LULL_REFCOUNT_INIT(0), LULL_REFCOUNT_INIT(0) };
+
+	for (int i = 0; i < 2; i++) {
+		start_hearing();
+		lull_refcount_inc(&r[i]);
+		check_heard(&r[i], "lull_refcount_inc", 0, AT_END);
+	}
+}
+
+/* Two threads have put what nobody has, before either looks: one says so, for both. */
+TEST(misuse_by_two)
+{
+	struct lull_refcount r = LULL_REFCOUNT_INIT(0);
+
+	lull_sub_relaxed(&r.count, 2);
+	lull__refcount_misuse(&r, "lull_refcount_dec_and_test", 0, -1);
+	check_heard(&r, "lull_refcount_dec_and_test", 0, MORE_PUT);
+	lull__refcount_misuse(&r, "lull_refcount_dec", -1, -1);
+	check_heard(&r, "lull_refcount_dec_and_test", 0, MORE_PUT);
+	assert_int_equal(lull_refcount_read(&r), SATURATED);
+}
+
+/* The largest steps there are do not lead away from it either. */
+TEST(saturated)
+{
+	struct lull_refcount r = LULL_REFCOUNT_INIT(LULL_REFCOUNT_SATURATED);
+
+	for (int i = 0; i < 10; i++) {
+		lull_refcount_add(&r, INT_MAX);
+		assert_int_equal(lull_refcount_read(&r), SATURATED);
+		assert_false(lull_refcount_sub_and_test(&r, INT_MAX));
+		assert_int_equal(lull_refcount_read(&r), SATURATED);
+		assert_true(lull_refcount_add_not_zero(&r, INT_MAX));
+		assert_int_equal(lull_refcount_read(&r), SATURATED);
+		assert_true(lull_refcount_inc_not_zero(&r));
+		assert_int_equal(lull_refcount_read(&r), SATURATED);
+		assert_true(lull_refcount_inc_not_zero_acquire(&r));
+		assert_int_equal(lull_refcount_read(&r), SATURATED);
+		assert_true(lull_refcount_dec_not_one(&r));
+		assert_int_equal(lull_refcount_read(&r), SATURATED);
+		assert_false(lull_refcount_dec_if_one(&r));
+		assert_int_equal(lull_refcount_read(&r), SATURATED);
+		assert_false(lull_refcount_dec_and_test(&r));
+		assert_int_equal(lull_refcount_read(&r), SATURATED);
+		lull_refcount_inc(&r);
+		lull_refcount_dec(&r);
+		assert_int_equal(lull_refcount_read(&r), SATURATED);
+	}
+	check_silence();
+}
+
+/* As far from zero as from what is more than an int, on both sides: as many wrong calls have their effect before the first is seen. */
+TEST(middle)
+{
+	struct lull_refcount r;
+
+	assert_int_equal(LULL_REFCOUNT_SATURATED, -(1 << 30));
+	for (int i = 0; i < 2; i++) {
+		r.count = LULL_REFCOUNT_SATURATED + (i ? 1 : -1) * ((1 << 30) - 1);
+		assert_true(r.count < 0);
+		assert_true(lull_refcount_inc_not_zero(&r));
+		assert_int_equal(lull_refcount_read(&r), SATURATED);
+		r.count = LULL_REFCOUNT_SATURATED + (i ? 1 : -1) * ((1 << 30) - 1);
+		assert_false(lull_refcount_dec_and_test(&r));
+		assert_int_equal(lull_refcount_read(&r), SATURATED);
+	}
+}
+
+/* Make two mistakes that no counter can see. */
+TEST(not_detected)
+{
+	struct lull_refcount r = LULL_REFCOUNT_INIT(2);
+
+	/* One holder puts twice, and frees the object of the other. */
+	assert_false(lull_refcount_dec_and_test(&r));
+	assert_true(lull_refcount_dec_and_test(&r));
+	/* A get from zero is under way when somebody puts what he does not have. */
+	lull_add_relaxed(&r.count, 1);
+	assert_true(lull_refcount_dec_and_test(&r));
+	check_silence();
+}
+
+/* ---- several threads that do wrong -------------------------------------------------------------- */
+
+enum { STORMERS = 4, STORM = 100000 };
+
+static struct {
+	struct lull_refcount r;
+	int round, ready, done, frees;
+} storm;
+
+static void *storm_run(void *arg)
+{
+	uint32_t random = (uint32_t)(uintptr_t)arg;
+
+	for (int i = 0; i < STORM; i++) {
+		random = random * 1664525u + 1013904223u;
+		if ((random >> 16) % 3 == 0)
+			lull_refcount_inc(&storm.r);
+		else if (lull_refcount_dec_and_test(&storm.r))
+			lull_add_relaxed(&storm.frees, 1);
+	}
+	return NULL;
+}
+
+/* Gets and puts, many more puts: it was wrong once, so it stays, and nobody may free. */
+TEST(storm_after_saturation)
+{
+	pthread_t threads[STORMERS];
+
+	memset(&storm, 0, sizeof(storm));
+	assert_false(lull_refcount_dec_and_test(&storm.r));
+	for (int i = 0; i < STORMERS; i++)
+		threads[i] = start_thread(storm_run, (void *)(uintptr_t)(i + 1));
+	for (int i = 0; i < STORMERS; i++)
+		join_thread(threads[i]);
+	assert_int_equal(storm.frees, 0);
+	assert_true((int)lull_refcount_read(&storm.r) < INT_MIN / 4);
+	assert_int_equal(heard_lines, 1);
+}
+
+enum { ROUNDS = 1000 };
+
+static int lines;
+
+static void count_line(const char *line)
+{
+	(void)line;
+	lull_add_relaxed(&lines, 1);
+}
+
+/* All at once put what nobody has. */
+static void *puts_run(void *unused)
+{
+	for (int round = 1; round <= ROUNDS; round++) {
+		lull_add_release(&storm.ready, 1);
+		await_flag(&storm.round, round);
+		if (lull_refcount_dec_and_test(&storm.r))
+			lull_add_relaxed(&storm.frees, 1);
+		lull_add_release(&storm.done, 1);
+	}
+	return unused;
+}
+
+/* Two references, four puts: one of them is the last, and of the two too many one is named. */
+TEST(wrong_at_once)
+{
+	pthread_t threads[STORMERS];
+
+	memset(&storm, 0, sizeof(storm));
+	lull_debug_set_message_hook(count_line);
+	for (int i = 0; i < STORMERS; i++)
+		threads[i] = start_thread(puts_run, NULL);
+	for (int round = 1; round <= ROUNDS; round++) {
+		await_flag(&storm.ready, STORMERS * round);
+		lull_refcount_set(&storm.r, 2);
+		lull_store_relaxed(&lines, 0);
+		lull_store_relaxed(&storm.frees, 0);
+		lull_store_release(&storm.round, round);
+		await_flag(&storm.done, STORMERS * round);
+		assert_int_equal(lull_load_relaxed(&storm.frees), 1);
+		assert_int_equal(lull_load_relaxed(&lines), 1);
+		assert_true((int)lull_refcount_read(&storm.r) < 0);
+	}
+	for (int i = 0; i < STORMERS; i++)
+		join_thread(threads[i]);
+}
+
+/* ---- threads that do right ------------------------------------------------------------------------ */
+
+/* Whoever puts last finds what all have written, and nobody else there. */
+static struct {
+	struct lull_refcount r;
+	int wrote[STORMERS]; /* plain: ordered by the count alone */
+	int sum, frees;
+} shared;
+
+struct writer {
+	pthread_t thread;
+	int *wrote;
+};
+
+static void *writer_run(void *arg)
+{
+	struct writer *writer = (struct writer *)arg;
+
+	for (int i = 0; i < STORM; i++) {
+		if (i % 2)
+			assert_true(lull_refcount_inc_not_zero(&shared.r));
+		else
+			lull_refcount_inc(&shared.r);
+		++*writer->wrote;
+		if (i % 3)
+			lull_refcount_dec(&shared.r);
+		else
+			assert_true(lull_refcount_dec_not_one(&shared.r));
+	}
+	if (lull_refcount_dec_and_test(&shared.r)) {
+		shared.frees++;
+		for (int i = 0; i < STORMERS; i++)
+			shared.sum += shared.wrote[i];
+	}
+	return NULL;
+}
+
+TEST(last_put_sees_all)
+{
+	struct writer writers[STORMERS];
+
+	memset(&shared, 0, sizeof(shared));
+	lull_refcount_set(&shared.r, STORMERS);
+	for (int i = 0; i < STORMERS; i++) {
+		writers[i].wrote = &shared.wrote[i];
+		writers[i].thread = start_thread(writer_run, &writers[i]);
+	}
+	for (int i = 0; i < STORMERS; i++)
+		join_thread(writers[i].thread);
+	assert_int_equal(shared.frees, 1);
+	assert_int_equal(shared.sum, STORMERS * STORM);
+	assert_int_equal(lull_refcount_read(&shared.r), 0);
+	check_silence();
+}
+
+/* Memory that becomes one object after the other, looked at by who may come a life too late. */
+static struct {
+	struct lull_refcount r;
+	int life, copy; /* plain: written while there is no reference */
+	int stop;
+} slot;
+
+static void *visitor_run(void *arg)
+{
+	int *visits = (int *)arg;
+
+	while (!lull_load_relaxed(&slot.stop)) {
+		if (!lull_refcount_inc_not_zero_acquire(&slot.r)) {
+			sched_yield();
+			continue;
+		}
+		assert_int_equal(slot.life, ~slot.copy);
+		++*visits;
+		/* The owner has its own until it finds itself alone. */
+		lull_refcount_dec(&slot.r);
+	}
+	return NULL;
+}
+
+TEST(reuse)
+{
+	int visits[2] = { 0, 0 };
+	pthread_t threads[2];
+
+	memset(&slot, 0, sizeof(slot));
+	for (int i = 0; i < 2; i++)
+		threads[i] = start_thread(visitor_run, &visits[i]);
+	for (int life = 1; life <= 20000; life++) {
+		slot.life = life;
+		slot.copy = ~life;
+		lull_refcount_set_release(&slot.r, 1);
+		if (life % 64 == 0)
+			sched_yield();
+		AWAIT_SOON(lull_refcount_dec_if_one(&slot.r));
+	}
+	lull_store_relaxed(&slot.stop, 1);
+	for (int i = 0; i < 2; i++)
+		join_thread(threads[i]);
+	check_silence();
+}
+
+/* ---- signal handlers -------------------------------------------------------------------------------- */
+
+static struct lull_refcount in_handler;
+
+static void handler(int signo)
+{
+	(void)signo;
+	lull_refcount_inc(&in_handler);
+	assert_false(lull_refcount_dec_and_test(&in_handler));
+	if (lull_refcount_read(&in_handler) == 1)
+		assert_true(lull_refcount_dec_and_test(&in_handler));
+	else
+		lull_refcount_inc(&in_handler); /* what is wrong already */
+}
+
+TEST(signal_handler)
+{
+	struct sigaction action;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = handler;
+	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+	lull_refcount_set(&in_handler, 1);
+	raise(SIGUSR1);
+	assert_int_equal(lull_refcount_read(&in_handler), 0);
+	check_silence();
+	raise(SIGUSR1);
+	check_heard(&in_handler, "lull_refcount_inc", 0, AT_END);
+	assert_true((int)lull_refcount_read(&in_handler) < 0);
+}

@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: MIT */
+/* runs: full-fences, core */
+/*
+ * barrier.c - hazptr.h: barriers, and what callbacks may do.
+ */
+#include "hazptr/fixture.h"
+
+#include <signal.h>
+
+#include <lull/stats.h>
+
+/* ---- callbacks ----------------------------------------------------------------------------------- */
+
+static struct thing callbacks_thing, *callbacks_source = &callbacks_thing;
+
+static void defer_another(struct lull_rcu_head *head)
+{
+	struct thing *thing = lull_container_of(head, struct thing, rcu);
+
+	if (lull_sub_relaxed(&thing->value, 1) > 30)
+		lull_hazptr_call(head, defer_another);
+	else
+		thing_gone(head);
+}
+
+/* Retires, protects what others publish, protects what it has itself, waits, in all ways. */
+static void busy_callback(struct lull_rcu_head *head)
+{
+	struct lull_hazptr_context *ctx = lull_hazptr_thread_context();
+	struct lull_hazptr_hold hold[12];
+	struct lull_hazptr *h = lull_hazptr_alloc(ctx);
+
+	assert_non_null(h);
+	assert_ptr_equal(lull_hazptr_protect(h, callbacks_source, rcu), &callbacks_thing);
+	for (int i = 0; i < 12; i++)
+		lull_hazptr_acquire(&hold[i], &callbacks_source);
+	lull_hazptr_retire(malloc(40));
+	lull_rcu_free(malloc(40));
+	lull_rcu_free_hazptr(malloc(40));
+	lull_hazptr_synchronize(&first);
+	lull_hazptr_synchronize(head);
+	assert_int_equal(lull_hazptr_synchronize_range_timeout(&first, sizeof(first), 1000), 0);
+	for (int i = 0; i < 12; i++)
+		lull_hazptr_release(&hold[i], &callbacks_thing);
+	lull_hazptr_free(ctx, h);
+	lull_rcu_synchronize();
+	lull_hazptr_call(head, thing_gone);
+}
+
+TEST(busy_callbacks)
+{
+	for (int i = 0; i < 100; i++)
+		lull_hazptr_call(&new_thing(&gone)->rcu, busy_callback);
+	lull_hazptr_barrier();
+	assert_int_equal(gone, 100);
+	assert_int_equal(waiting(), 0);
+}
+
+/* Follows 16 generations, those that were there the first, and no more: here all of them are made by barriers' passes. */
+static int generations;
+
+static void defers_for_ever(struct lull_rcu_head *head)
+{
+	struct thing *thing = lull_container_of(head, struct thing, rcu);
+
+	lull_add_relaxed(&generations, 1);
+	if (lull_load_relaxed(&thing->value) == 42)
+		lull_hazptr_call(head, defers_for_ever);
+	else
+		thing_gone(head);
+}
+
+TEST(generations)
+{
+	struct thing *thing = new_thing(&gone);
+
+	set_mode(LULL_RECLAIM_POLL);
+	generations = 0;
+	lull_hazptr_call(&thing->rcu, defers_for_ever);
+	lull_hazptr_barrier();
+	assert_int_equal(generations, 16);
+	assert_int_equal(lull_hazptr_barrier_timeout(60000), 0);
+	assert_int_equal(generations, 32);
+	lull_store_relaxed(&thing->value, 0);
+	lull_hazptr_barrier();
+	assert_int_equal(gone, 1);
+}
+
+TEST(callbacks_call)
+{
+	lull_hazptr_call(&new_thing(&gone)->rcu, defer_another);
+	lull_hazptr_barrier(); /* follows 16 generations */
+	assert_int_equal(gone, 1);
+	assert_int_equal(waiting(), 0);
+}
+
+/* A callback waits for what a reader holds, and others go on when that lets go. */
+static void waiting_callback(struct lull_rcu_head *head)
+{
+	lull_hazptr_synchronize(&callbacks_thing);
+	thing_gone(head);
+}
+
+TEST(callback_waits)
+{
+	struct holder holder;
+
+	callbacks_thing.value = 42;
+	holder_start(&holder, CLEAR, &callbacks_source);
+	lull_hazptr_call(&new_thing(&gone)->rcu, waiting_callback);
+	nap_ms(30);
+	assert_int_equal(lull_load_relaxed(&gone), 0);
+	holder_let_go(&holder);
+	await_count(&gone, 1);
+	holder_finish(&holder);
+}
+
+/* What a callback protects beyond its end stays, too. */
+static struct lull_hazptr_hold callbacks_hold;
+static struct thing *callbacks_kept;
+
+static void keeping_callback(struct lull_rcu_head *head)
+{
+	lull_hazptr_acquire(&callbacks_hold, &callbacks_kept);
+	lull_hazptr_detach(&callbacks_hold);
+	lull_hazptr_call(&callbacks_kept->rcu, thing_gone);
+	thing_gone(head);
+}
+
+TEST(callback_keeps)
+{
+	callbacks_kept = new_thing(&gone);
+	lull_hazptr_call(&new_thing(&gone)->rcu, keeping_callback);
+	await_count(&gone, 1);
+	assert_int_equal(lull_hazptr_barrier_timeout(20), -ETIMEDOUT);
+	check_alive(callbacks_kept);
+	lull_hazptr_release(&callbacks_hold, callbacks_kept);
+	await_count(&gone, 2);
+}
+
+static void self_waiting_callback(struct lull_rcu_head *head)
+{
+	struct lull_hazptr_hold hold;
+
+	lull_hazptr_acquire(&hold, &callbacks_source);
+	lull_hazptr_synchronize(&callbacks_thing);
+	thing_gone(head);
+}
+
+static void barrier_callback(struct lull_rcu_head *head)
+{
+	(void)head;
+	lull_hazptr_barrier();
+}
+
+TEST(callback_misuse)
+{
+	NEEDS_THREADS_IN_CHILD();
+	EXPECT_ABORT("lull_hazptr_synchronize") {
+		lull_hazptr_call(&new_thing(&gone)->rcu, self_waiting_callback);
+		nap_ms(5000);
+	}
+	EXPECT_ABORT("lull_hazptr_barrier in a callback") {
+		lull_hazptr_call(&new_thing(&gone)->rcu, barrier_callback);
+		nap_ms(5000);
+	}
+}
+
+/* ---- barrier ------------------------------------------------------------------------------------- */
+
+static void *barrier_run(void *arg)
+{
+	lull_hazptr_barrier();
+	lull_store_release((int *)arg, 1);
+	return NULL;
+}
+
+static void *barriers_run(void *unused)
+{
+	for (int i = 0; i < 100; i++) {
+		int mine = 0;
+
+		lull_hazptr_call(&new_thing(&mine)->rcu, thing_gone);
+		lull_hazptr_retire(malloc(48));
+		lull_hazptr_barrier();
+		assert_int_equal(lull_load_acquire(&mine), 1);
+	}
+	return unused;
+}
+
+TEST(barrier)
+{
+	struct lull_hazptr *h = lull_hazptr_alloc(own());
+	struct thing *thing = new_thing(&gone);
+	pthread_t thread[4];
+	int done[4] = { 0 };
+
+	lull_hazptr_barrier();
+	lull_hazptr_protect(h, thing, rcu);
+	lull_hazptr_call(&thing->rcu, thing_gone);
+	for (int i = 0; i < 4; i++)
+		thread[i] = start_thread(barrier_run, &done[i]);
+	nap_ms(50);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(lull_load_acquire(&done[i]), 0);
+	assert_int_equal(lull_hazptr_barrier_timeout(0), -ETIMEDOUT);
+	assert_int_equal(lull_hazptr_barrier_timeout(20), -ETIMEDOUT);
+	lull_hazptr_free(own(), h);
+	for (int i = 0; i < 4; i++)
+		join_thread(thread[i]);
+	assert_int_equal(gone, 1);
+	assert_int_equal(lull_hazptr_barrier_timeout(60000), 0);
+}
+
+TEST(concurrent_barriers)
+{
+	pthread_t thread[4];
+
+	for (int i = 0; i < 4; i++)
+		thread[i] = start_thread(barriers_run, NULL);
+	for (int i = 0; i < 4; i++)
+		join_thread(thread[i]);
+}
+
+/* What is retired and protected after a barrier began does not make it last. */
+TEST(barrier_is_of_before)
+{
+	struct lull_hazptr *h = lull_hazptr_alloc(own()), *later = lull_hazptr_alloc(own());
+	struct thing *old = new_thing(&gone), *young = new_thing(&gone);
+	pthread_t thread;
+	int done = 0;
+
+	lull_hazptr_protect(h, old, rcu);
+	lull_hazptr_protect(later, young, rcu);
+	lull_hazptr_call(&old->rcu, thing_gone);
+	thread = start_thread(barrier_run, &done);
+	nap_ms(50);
+	assert_int_equal(lull_load_acquire(&done), 0);
+	lull_hazptr_call(&young->rcu, thing_gone);
+	lull_hazptr_free(own(), h);
+	join_thread(thread);
+	assert_true(lull_load_acquire(&gone) >= 1);
+	check_alive(young);
+	lull_hazptr_free(own(), later);
+	await_count(&gone, 2);
+}
+
+/* A grace period's barrier has nothing to do with what hazard pointers protect. */
+TEST(rcu_barrier_does_not_wait)
+{
+	struct lull_hazptr *h = lull_hazptr_alloc(own());
+	struct thing *thing = new_thing(&gone);
+
+	lull_hazptr_protect(h, thing, rcu);
+	lull_hazptr_call(&thing->rcu, thing_gone);
+	lull_rcu_barrier();
+	check_alive(thing);
+	assert_int_equal(lull_reclaim_drain(20), -ETIMEDOUT); /* of all there is */
+	check_alive(thing);
+	lull_hazptr_free(own(), h);
+	await_count(&gone, 1);
+}
+
+TEST(barrier_misuse)
+{
+	EXPECT_ABORT("lull_hazptr_barrier in a read section") {
+		lull_rcu_read_lock();
+		lull_hazptr_barrier();
+	}
+	EXPECT_ABORT("lull_hazptr_barrier_timeout in a read section") {
+		lull_rcu_read_lock();
+		lull_hazptr_barrier_timeout(10);
+	}
+}
+
+/* ---- what a barrier does not wait for ------------------------------------------------------------ */
+
+static struct {
+	int begins, held, go, reading, leave, result;
+} unrelated;
+
+/* The thread of the barrier stands still in here, whatever wakes it. */
+static void stand_still(int signal)
+{
+	(void)signal;
+	lull_store_release(&unrelated.held, 1);
+	AWAIT(lull_load_acquire(&unrelated.go));
+}
+
+static void *barrier_timeout_run(void *unused)
+{
+	(void)unused;
+	lull_store_release(&unrelated.begins, 1);
+	unrelated.result = lull_hazptr_barrier_timeout(5000);
+	return NULL;
+}
+
+static void *unrelated_reader_run(void *unused)
+{
+	(void)unused;
+	lull_rcu_read_lock();
+	lull_store_release(&unrelated.reading, 1);
+	AWAIT(lull_load_acquire(&unrelated.leave));
+	lull_rcu_read_unlock();
+	return NULL;
+}
+
+#ifndef LULL_TEST_CORE
+static bool barrier_waits(void)
+{
+	const struct lull_stats_page *page = lull_stats_page();
+
+	for (int i = 0; i < (int)LULL_STATS_WAITS; i++)
+		if (lull_load_relaxed(&page->waits[i].kind) == LULL_WAIT_HAZPTR_BARRIER)
+			return true;
+	return false;
+}
+#else
+/* The core alone shows no waits. */
+static bool barrier_waits(void)
+{
+	nap_ms(300);
+	return true;
+}
+#endif
+
+/*
+ * While a barrier waits for objects that are held, others come and go: of all kinds, before these in the queues and behind
+ * them, retired by its thread and by others, held for a moment or not at all. It ends when the last of its own is gone,
+ * though others are held by then.
+ */
+enum { OWN_KINDS = 4, ROUNDS = 2 };
+
+static void retire_some_way(struct thing *thing, int kind)
+{
+	switch (kind) {
+	case 0:
+		lull_hazptr_call(&thing->rcu, thing_gone);
+		break;
+	case 1:
+		lull_rcu_call_hazptr(&thing->rcu, thing_gone);
+		break;
+	case 2:
+		thing->gone = NULL;
+		lull_hazptr_retire(thing);
+		break;
+	default:
+		thing->gone = NULL;
+		lull_rcu_free_hazptr(thing);
+		break;
+	}
+}
+
+static void *retires_others(void *arg)
+{
+	struct thing *thing = (struct thing *)arg;
+
+	for (int kind = 0; kind < OWN_KINDS; kind++)
+		retire_some_way(new_thing(NULL), kind);
+	lull_hazptr_call(&thing->rcu, thing_gone);
+	return NULL;
+}
+
+static void come_and_go(int round)
+{
+	struct lull_hazptr_hold hold[3];
+	struct thing *thing[3];
+	int count = 0;
+
+	for (int i = 0; i < 3; i++) {
+		thing[i] = new_thing(&count);
+		lull_hazptr_acquire(&hold[i], &thing[i]);
+	}
+	retire_some_way(thing[0], 0);
+	retire_some_way(thing[1], 1);
+	if (round % 4 == 0)
+		join_thread(start_thread(retires_others, thing[2]));
+	else
+		retire_some_way(thing[2], 0);
+	for (int i = 0; i < 3; i++)
+		lull_hazptr_release(&hold[(round + i) % 3], thing[(round + i) % 3]);
+	for (int i = 0; i < 200; i++)
+		lull_hazptr_retire(malloc(48));
+	await_count(&count, 3); /* so there has been a pass */
+}
+
+/* The first half is retired by the calling thread, the second by one that is gone by then; some of others in between. */
+static struct thing *held[2 * OWN_KINDS];
+
+static void *retires_held(void *others)
+{
+	int from = others ? OWN_KINDS : 0;
+
+	for (int i = from; i < from + OWN_KINDS; i++) {
+		retire_some_way(held[i], i % OWN_KINDS);
+		for (int j = 0; j < i; j++)
+			retire_some_way(new_thing(NULL), i % OWN_KINDS);
+	}
+	return NULL;
+}
+
+static void wait_while_others_come_and_go(int last)
+{
+	struct lull_hazptr_hold hold[2 * OWN_KINDS], young_hold;
+	struct thing *young = new_thing(&gone);
+	pthread_t thread;
+	int done = 0;
+
+	lull_store_relaxed(&gone, 0);
+	for (int i = 0; i < 2 * OWN_KINDS; i++) {
+		held[i] = new_thing(NULL);
+		lull_hazptr_acquire(&hold[i], &held[i]);
+	}
+	retires_held(NULL);
+	join_thread(start_thread(retires_held, &last));
+	thread = start_thread(barrier_run, &done);
+	AWAIT(barrier_waits());
+	lull_hazptr_acquire(&young_hold, &young);
+	lull_hazptr_call(&young->rcu, thing_gone);
+	for (int n = 1; n <= 2 * OWN_KINDS; n++) {
+		int i = (last + n) % (2 * OWN_KINDS);
+
+		for (int round = 0; round < ROUNDS; round++) {
+			come_and_go(round);
+			assert_int_equal(lull_load_acquire(&done), 0);
+		}
+		check_alive(held[i]);
+		lull_hazptr_release(&hold[i], held[i]);
+	}
+#ifdef LULL_TEST_CORE
+	lull_hazptr_release(&young_hold, young); /* perhaps the barrier began too late */
+	join_thread(thread);
+#else
+	join_thread(thread);
+	check_alive(young);
+	lull_hazptr_release(&young_hold, young);
+#endif
+	await_count(&gone, 1);
+}
+
+TEST(barrier_while_others_come_and_go)
+{
+	alarm(100);
+	for (int last = 0; last < 2 * OWN_KINDS; last++)
+		wait_while_others_come_and_go(last);
+	alarm(0);
+}
+
+/* Start a barrier that waits for *@hold of *@source. */
+static pthread_t start_barrier(struct lull_hazptr_hold *hold, void **source)
+{
+	void *object = *source;
+	pthread_t waits;
+
+	memset(&unrelated, 0, sizeof(unrelated));
+	assert_ptr_equal(lull_hazptr_acquire(hold, source), object);
+	*source = NULL;
+	lull_hazptr_retire(object);
+	waits = start_thread(barrier_timeout_run, NULL);
+	AWAIT(lull_load_acquire(&unrelated.begins) && barrier_waits());
+	nap_ms(100); /* it sleeps until the slot lets go */
+	return waits;
+}
+
+/* All that a barrier waited for is done: a section that began after the barrier did is none of its business. */
+TEST(barrier_and_unrelated_reader)
+{
+	struct sigaction action;
+	struct lull_hazptr_hold hold;
+	void *object = malloc(40), *source = object;
+	pthread_t waits, reads;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = stand_still;
+	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+	set_mode(LULL_RECLAIM_POLL);
+	waits = start_barrier(&hold, &source);
+	interrupt_until(waits, SIGUSR1, &unrelated.held, 1);
+	reads = start_thread(unrelated_reader_run, NULL);
+	AWAIT(lull_load_acquire(&unrelated.reading));
+	lull_hazptr_release(&hold, object);
+	while (waiting())
+		lull_reclaim_poll(100, 0);
+	lull_store_release(&unrelated.go, 1);
+	join_thread(waits);
+	lull_store_release(&unrelated.leave, 1);
+	join_thread(reads);
+	assert_int_equal(unrelated.result, 0);
+	set_mode(LULL_RECLAIM_THREAD);
+}
+
+/* The reclaimer stands still in here. */
+static void hold_reclaimer(struct lull_rcu_head *head)
+{
+	stand_still(0);
+	thing_gone(head);
+}
+
+/* What a barrier waits for may also be freed by the thread that retired it, in its turns: more than one turn frees. */
+#define HELD 40
+
+TEST(barrier_and_busy_owner)
+{
+	struct lull_hazptr_hold hold[HELD + 1];
+	void *object[HELD + 1], *source;
+	struct lull_reclaim_counts stats;
+	pthread_t waits;
+
+	for (int i = 0; i < HELD; i++) {
+		source = object[i] = malloc(40);
+		assert_ptr_equal(lull_hazptr_acquire(&hold[i], &source), object[i]);
+		lull_hazptr_retire(object[i]);
+	}
+	source = object[HELD] = malloc(40);
+	waits = start_barrier(&hold[HELD], &source);
+	lull_hazptr_call(&new_thing(&gone)->rcu, hold_reclaimer);
+	AWAIT(lull_load_acquire(&unrelated.held));
+	for (int i = 0; i <= HELD; i++)
+		lull_hazptr_release(&hold[i], object[i]);
+	for (int i = 0; i < 20000; i++)
+		lull_hazptr_retire(malloc(40));
+	join_thread(waits);
+	assert_int_equal(unrelated.result, 0);
+	lull_store_release(&unrelated.go, 1);
+	assert_int_equal(lull_hazptr_barrier_timeout(60000), 0);
+	lull_reclaim_stats(&stats);
+	assert_int_equal(stats.items, 0);
+	assert_int_equal(stats.bytes, 0);
+}

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT */
+/* runs: oracles */
+/*
+ * cond_wait.c - cond.h: a signal that comes after a wait began ends it, also before the waiter sleeps; how
+ * long waiters sleep at most; how many get up. This program's own syscall() stops threads, and reads their deadlines.
+ */
+#include <linux/futex.h>
+
+#include "mutex/support.h"
+#include "own_syscall.h"
+
+static struct lull_mutex lock;
+static struct lull_cond cond;
+static int ready; /* under the lock */
+
+/* Of lull_cond's `waiters`. */
+#define COUNT  0x3fffff00u
+#define WAITER 0x00000100u
+
+/* ---- the calls of the library -------------------------------------------------------------------------------- */
+
+static __thread const uint32_t *stops_at; /* the thread stops in its next call for this word, until ... */
+static __thread int *stops_for;		   /* ... this is set */
+static __thread unsigned sleeps_begun;
+static __thread uint64_t last_until_ns, last_call_ns; /* of its last sleep; UINT64_MAX: without end */
+static __thread uint32_t *instead; /* sleeps are over at once, and this word is cleared of waiters */
+static int stopped;
+
+static void note_sleep(const struct timespec *until)
+{
+	sleeps_begun++;
+	last_call_ns = now_ns();
+	last_until_ns = until ? (uint64_t)until->tv_sec * 1000000000u + (uint64_t)until->tv_nsec : UINT64_MAX;
+}
+
+static bool instead_of_syscall(long number, const long *arg, long *result)
+{
+	if (number != SYS_futex)
+		return false;
+	if ((arg[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET) {
+		note_sleep((const struct timespec *)arg[3]);
+		if (instead) {
+			lull_and_relaxed(instead, ~COUNT);
+			errno = ETIMEDOUT;
+			*result = -1;
+			return true;
+		}
+	}
+	if (stops_at && stops_at == (const uint32_t *)arg[0]) {
+		stops_at = NULL;
+		lull_store_release(&stopped, 1);
+		await_flag(stops_for, 1);
+	}
+	return false;
+}
+
+/* What hangs ends the test: by a line, where it is awaited, or by this. */
+SETUP
+{
+	alarm(110);
+	ready = stopped = 0;
+}
+
+/* ---- a signal that comes before the waiter sleeps ------------------------------------------------------------- */
+
+enum { FROM_INSIDE, FROM_OUTSIDE, BROADCAST, BROADCAST_FROM_OUTSIDE, WAYS };
+
+static void make_ready(int way)
+{
+	bool outside = way == FROM_OUTSIDE || way == BROADCAST_FROM_OUTSIDE;
+
+	lull_mutex_lock(&lock);
+	ready = 1;
+	if (outside)
+		lull_mutex_unlock(&lock);
+	if (way < BROADCAST)
+		lull_cond_signal(&cond);
+	else
+		lull_cond_broadcast(&cond);
+	if (!outside)
+		lull_mutex_unlock(&lock);
+}
+
+struct stopper {
+	const uint32_t *at;
+	uint32_t tid;
+	int has_lock, may_wait, may_go_on, back;
+};
+
+static void *waits_and_stops(void *arg)
+{
+	struct stopper *s = (struct stopper *)arg;
+
+	lull_store_release(&s->tid, my_tid());
+	lull_mutex_lock(&lock);
+	lull_store_release(&s->has_lock, 1);
+	await_flag(&s->may_wait, 1);
+	stops_at = s->at;
+	stops_for = &s->may_go_on;
+	while (!ready)
+		lull_cond_wait(&cond, &lock);
+	lull_mutex_unlock(&lock);
+	lull_store_release(&s->back, 1);
+	return NULL;
+}
+
+/*
+ * A waiter has unlocked, and is stopped before it sleeps; or earlier, in the call of its unlock that wakes a thread that
+ * waits for the lock. Then comes the one signal.
+ */
+static void signal_before_sleep(bool in_unlock, int way)
+{
+	struct stopper s;
+	struct waiter other;
+	pthread_t thread;
+
+	memset(&s, 0, sizeof(s));
+	s.at = in_unlock ? &lock.word : &cond.seq;
+	ready = stopped = 0;
+	thread = start_thread(waits_and_stops, &s);
+	AWAIT(lull_load_acquire(&s.has_lock));
+	if (in_unlock) {
+		waiter_start(&other, &lock, 0);
+		await_asleep(&lock, LULL__MUTEX_WAITERS, &other.tid);
+	}
+	lull_store_release(&s.may_wait, 1);
+	AWAIT(lull_load_acquire(&stopped)); /* it has unlocked */
+	make_ready(way);
+	lull_store_release(&s.may_go_on, 1);
+	if (in_unlock)
+		waiter_join(&other);
+	AWAIT(lull_load_acquire(&s.back)); /* or it sleeps, after a signal that came before that */
+	join_thread(thread);
+	assert_int_equal(cond.waiters, 0);
+	assert_int_equal(lock.word, 0);
+}
+
+TEST(signal_before_sleep)
+{
+	for (int way = 0; way < WAYS; way++) {
+		signal_before_sleep(false, way);
+		signal_before_sleep(true, way);
+	}
+	lull_cond_destroy(&cond);
+	lull_mutex_destroy(&lock);
+}
+
+/* ---- two threads and one condition variable ------------------------------------------------------------------- */
+
+enum { TURNS = 6000 };
+
+static int turn, players_done; /* the turn is under the lock */
+static int played; /* how the signals come: 0: with the lock; 1: without; 2: by turns */
+
+static void *plays(void *arg)
+{
+	int me = (int)(intptr_t)arg;
+
+	for (;;) {
+		bool outside, over;
+
+		lull_mutex_lock(&lock);
+		while (turn < TURNS && turn % 2 != me)
+			lull_cond_wait(&cond, &lock);
+		over = turn >= TURNS;
+		turn += !over;
+		outside = played == 1 || (played == 2 && turn % 3 == 0);
+		if (outside)
+			lull_mutex_unlock(&lock);
+		lull_cond_signal(&cond);
+		if (!outside)
+			lull_mutex_unlock(&lock);
+		if (over)
+			break;
+	}
+	lull_add_release(&players_done, 1);
+	return NULL;
+}
+
+/* No broadcast and no timeout helps a wake-up that is lost. */
+TEST(ping_pong)
+{
+	pthread_t threads[2];
+
+	for (played = 0; played < 3; played++) {
+		turn = players_done = 0;
+		for (int i = 0; i < 2; i++)
+			threads[i] = start_thread(plays, (void *)(intptr_t)i);
+		AWAIT(lull_load_acquire(&players_done) == 2); /* or a player waits, and it is its turn */
+		for (int i = 0; i < 2; i++)
+			join_thread(threads[i]);
+		assert_int_equal(turn, TURNS);
+		assert_int_equal(cond.waiters, 0);
+	}
+	lull_cond_destroy(&cond);
+	lull_mutex_destroy(&lock);
+}
+
+/* ---- how many get up ------------------------------------------------------------------------------------------ */
+
+enum { SLEEPERS = 5 };
+
+struct sleeper {
+	uint32_t tid;
+	int has_lock, may_unlock;
+	unsigned sleeps;
+	pthread_t thread;
+};
+
+static struct sleeper sleepers[SLEEPERS];
+
+static void *sleeps_until_ready(void *arg)
+{
+	struct sleeper *s = (struct sleeper *)arg;
+
+	lull_mutex_lock(&lock);
+	lull_store_release(&s->tid, my_tid());
+	sleeps_begun = 0;
+	while (!ready)
+		lull_cond_wait(&cond, &lock);
+	s->sleeps = sleeps_begun;
+	lull_store_release(&s->has_lock, 1);
+	await_flag(&s->may_unlock, 1);
+	lull_mutex_unlock(&lock);
+	return NULL;
+}
+
+static void start_sleepers(void)
+{
+	memset(sleepers, 0, sizeof(sleepers));
+	for (int i = 0; i < SLEEPERS; i++) {
+		sleepers[i].thread = start_thread(sleeps_until_ready, &sleepers[i]);
+		AWAIT(sleeps(&sleepers[i].tid));
+	}
+}
+
+/* The number of a sleeper that has got up, or -1. */
+static int one_up(void)
+{
+	for (int i = 0; i < SLEEPERS; i++)
+		if (lull_load_acquire(&sleepers[i].has_lock))
+			return i;
+	return -1;
+}
+
+/* Each unlock wakes one, that has slept once: for the condition, and on the mutex's word. No other gets up in vain. */
+TEST(one_gets_up_at_a_time)
+{
+	start_sleepers();
+	make_ready(BROADCAST);
+	for (int left = SLEEPERS; left > 0; left--) {
+		int up;
+
+		AWAIT((up = one_up()) >= 0);
+		nap_ms(5);
+		for (int i = 0; i < SLEEPERS; i++)
+			if (i != up && sleepers[i].tid)
+				assert_false(lull_load_acquire(&sleepers[i].has_lock));
+		assert_int_equal(sleepers[up].sleeps, 1);
+		sleepers[up].has_lock = 0;
+		sleepers[up].tid = 0;
+		lull_store_release(&sleepers[up].may_unlock, 1);
+		join_thread(sleepers[up].thread);
+	}
+	assert_int_equal(cond.waiters, 0);
+	lull_cond_destroy(&cond);
+	lull_mutex_destroy(&lock);
+}
+
+/* ---- how long they sleep -------------------------------------------------------------------------------------- */
+
+/* The kernel is given the deadline itself. */
+TEST(deadlines)
+{
+	lull_mutex_lock(&lock);
+	for (int i = 0; i < 5; i++) {
+		uint64_t deadline_ns = now_ns() + (uint64_t)i * 3 * MS;
+
+		sleeps_begun = 0;
+		assert_int_equal(lull_cond_timedwait(&cond, &lock, deadline_ns), -ETIMEDOUT);
+		assert_int_equal(sleeps_begun, 1);
+		assert_int_equal(last_until_ns, deadline_ns);
+	}
+	lull_mutex_unlock(&lock);
+	lull_cond_destroy(&cond);
+	lull_mutex_destroy(&lock);
+}
+
+struct late {
+	uint64_t deadline_ns;
+	uint32_t tid;
+	int err, back;
+};
+
+static void *waits_until_deadline(void *arg)
+{
+	struct late *late = (struct late *)arg;
+
+	lull_mutex_lock(&lock);
+	lull_store_release(&late->tid, my_tid());
+	late->err = lull_cond_timedwait(&cond, &lock, late->deadline_ns);
+	assert_int_equal(lull_mutex_owner(&lock), my_tid());
+	lull_store_release(&late->back, 1);
+	lull_mutex_unlock(&lock);
+	return NULL;
+}
+
+/* The lock is held until after the deadline; @signalled: a signal has come in time. Returns 1 if all was too slow for that. */
+static int wait_for_late_lock(bool signalled)
+{
+	struct late late;
+	pthread_t thread;
+	bool in_time;
+
+	memset(&late, 0, sizeof(late));
+	late.deadline_ns = now_ns() + 300 * MS;
+	thread = start_thread(waits_until_deadline, &late);
+	while (!sleeps(&late.tid) && now_ns() < late.deadline_ns)
+		nap_ms(1);
+	lull_mutex_lock(&lock);
+	if (signalled)
+		lull_cond_signal(&cond);
+	in_time = lull_load_acquire(&late.tid) && now_ns() < late.deadline_ns;
+	sleep_until(late.deadline_ns + 20 * MS);
+	if (in_time)
+		assert_int_equal(lull_load_acquire(&late.back), 0);
+	lull_mutex_unlock(&lock);
+	join_thread(thread);
+	return in_time ? late.err : 1;
+}
+
+static int result_of_late_lock(bool signalled)
+{
+	int result = 1;
+
+	for (int i = 0; i < 20 && result == 1; i++)
+		result = wait_for_late_lock(signalled);
+	return result;
+}
+
+/* It is told that time is up, or not, when it has the lock; and what counts is when the signal came. */
+TEST(late_lock)
+{
+	assert_int_equal(result_of_late_lock(false), -ETIMEDOUT);
+	assert_int_equal(result_of_late_lock(true), 0);
+	lull_cond_destroy(&cond);
+}
+
+/* Who shares the condition variable may be killed: so its waiters look again, every few seconds. */
+TEST(shared_looks_again)
+{
+	static struct lull_mutex shared_lock;
+	static struct lull_cond shared;
+	uint32_t nobody = 0;
+	uint64_t start_ns;
+
+	lull_mutex_init(&shared_lock, LULL_MUTEX_SHARED);
+	lull_cond_init(&shared, LULL_MUTEX_SHARED);
+	lull_mutex_lock(&shared_lock);
+	start_ns = now_ns();
+	instead = &nobody;
+	lull_cond_wait(&shared, &shared_lock); /* nobody signals */
+	assert_in_range(last_until_ns, start_ns + 2000 * MS, last_call_ns + 10000 * MS);
+	/* A deadline that is farther away is not over by that. */
+	assert_int_equal(lull_cond_timedwait(&shared, &shared_lock, start_ns + 3600 * 1000 * MS), 0);
+	assert_in_range(last_until_ns, start_ns + 2000 * MS, last_call_ns + 10000 * MS);
+	instead = NULL;
+	/* A deadline that comes first is the deadline. */
+	start_ns = now_ns() + 3 * MS;
+	assert_int_equal(lull_cond_timedwait(&shared, &shared_lock, start_ns), -ETIMEDOUT);
+	assert_int_equal(last_until_ns, start_ns);
+	lull_mutex_unlock(&shared_lock);
+	assert_int_equal(shared.waiters, LULL_MUTEX_SHARED);
+	lull_cond_destroy(&shared);
+	lull_mutex_destroy(&shared_lock);
+}
+
+/* A waiter that was killed is counted for ever; this one leaves while it is awaited. */
+TEST(destroy_waits_a_second)
+{
+	static struct lull_cond shared;
+	uint64_t start_ns = now_ns();
+
+	lull_cond_init(&shared, LULL_MUTEX_SHARED);
+	lull_store_relaxed(&shared.waiters, LULL_MUTEX_SHARED | WAITER);
+	sleeps_begun = 0;
+	instead = &shared.waiters;
+	lull_cond_destroy(&shared);
+	instead = NULL;
+	assert_int_equal(sleeps_begun, 1);
+	assert_in_range(last_until_ns, start_ns + 1000 * MS, last_call_ns + 1000 * MS);
+}

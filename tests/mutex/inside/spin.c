@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* runs: alone */
+/*
+ * spin.c - how long waiters of a mutex spin, and when they are counted, by a clock and an oracle made up here.
+ */
+#include "mutex/support.h"
+
+#include "../src/owner_runs/owner_runs.h"
+#include "../src/mutex/waiting.h"
+
+static uint64_t clock_ns;
+static enum lull__runs owner_runs;
+static uint64_t free_at_ns; /* then the lock becomes free */
+static uint64_t counted_at_ns; /* when it was first seen that the waiter is counted; 0: never */
+static uint64_t patience_ns = UINT64_MAX; /* the waiter's deadline is so far away */
+static struct lull_mutex lock;
+static bool shared;
+
+#define OWNER 77u
+#define STEP_NS 100u
+
+static uint64_t made_up_now(void)
+{
+	clock_ns += STEP_NS;
+	if (clock_ns >= free_at_ns)
+		lull_store_relaxed(&lock.word, 0u);
+	if ((lock.rest & LULL__SPINNERS) && !counted_at_ns)
+		counted_at_ns = clock_ns;
+	return clock_ns;
+}
+
+static enum lull__runs made_up_runs(struct lull__sighting *sighting, uint32_t tid)
+{
+	(void)sighting;
+	assert_int_equal(tid, OWNER);
+	return owner_runs;
+}
+
+#define lull__now_ns made_up_now
+#define lull__oracle_runs made_up_runs
+#include "../src/mutex/spin.c"
+
+static bool take_it(struct lull__lock_wait *wait, uint32_t word)
+{
+	return word == 0 && lull_cas_acquire(&wait->m->word, &word, wait->tid);
+}
+
+/* Spin for a lock that is free after @until_ns. Returns for how long, or 0 if the waiter has the lock. */
+static uint64_t spin_until(uint64_t until_ns)
+{
+	struct lull__lock_wait wait;
+	uint64_t begin_ns = clock_ns;
+
+	memset(&wait, 0, sizeof(wait));
+	wait.m = &lock;
+	wait.take = take_it;
+	wait.tid = my_tid();
+	wait.shared = shared;
+	wait.deadline_ns = patience_ns == UINT64_MAX ? UINT64_MAX : clock_ns + patience_ns;
+	free_at_ns = until_ns == UINT64_MAX ? UINT64_MAX : clock_ns + until_ns;
+	counted_at_ns = 0;
+	lull_store_relaxed(&lock.word, OWNER);
+	if (lull__lock_spin(&wait))
+		return 0;
+	/* It may be the heir later, unless a better thread has had the lock meanwhile. */
+	assert_true(wait.seen[0] == OWNER || clock_ns == begin_ns);
+	return clock_ns - begin_ns;
+}
+
+SETUP
+{
+	clock_ns = 1000000;
+	in_vain = 0;
+	owner_runs = LULL__RUNS_BELIEVED;
+	lull__spinners_max = 1;
+	lull_mutex_init(&lock, 0);
+}
+
+TEST(counts_late)
+{
+	uint64_t begin_ns = clock_ns;
+
+	/* Who has it within a microsecond has not written beside the lock's word. */
+	assert_int_equal(spin_until(UNCOUNTED_NS - 2 * STEP_NS), 0);
+	assert_int_equal(counted_at_ns, 0);
+	assert_int_equal(lock.rest, 0);
+	/* Who spins for longer is counted from then on, and leaves. */
+	begin_ns = clock_ns;
+	assert_int_equal(spin_until(UNCOUNTED_NS * 3), 0);
+	assert_in_range(counted_at_ns, begin_ns + UNCOUNTED_NS, begin_ns + UNCOUNTED_NS + 5 * STEP_NS);
+	assert_int_equal(lock.rest, 0);
+	assert_true(spin_until(UINT64_MAX) > 0);
+	assert_int_equal(lock.rest, 0);
+}
+
+TEST(is_refused)
+{
+	/* As many spin as may: the waiter spins no more than it does without looking at the clock. */
+	lock.rest = LULL__SPINNER;
+	assert_int_equal(spin_until(UINT64_MAX), 0);
+	assert_int_equal(lock.word, OWNER);
+	assert_int_equal(lock.rest, LULL__SPINNER);
+	/* One of two: room for this one, that takes nobody else's place when it leaves, counted or not. */
+	lull__spinners_max = 2;
+	assert_int_equal(spin_until(UNCOUNTED_NS / 2), 0);
+	assert_int_equal(lock.rest, LULL__SPINNER);
+	assert_true(spin_until(UINT64_MAX) > BELIEVED_NS);
+	assert_int_equal(lock.rest, LULL__SPINNER);
+	/* Others have been counted in the meantime. */
+	lull__spinners_max = 1;
+	lock.rest = 0;
+	assert_true(spin_until(UINT64_MAX) > BELIEVED_NS);
+}
+
+static void expect_spin(uint64_t ns)
+{
+	assert_in_range(spin_until(UINT64_MAX), ns, ns + 5 * STEP_NS);
+}
+
+/* Whom it was in vain for twice spins less, looks again now and then, and takes a long wait that paid as a proof. */
+TEST(learns)
+{
+	expect_spin(BELIEVED_NS);
+	expect_spin(BELIEVED_NS);
+	for (int i = 2; i < 20; i++)
+		expect_spin(i % 8 == 0 ? BELIEVED_NS : SHORT_NS);
+	/* A short wait that paid proves nothing. */
+	assert_int_equal(spin_until(SHORT_NS / 2), 0);
+	expect_spin(SHORT_NS);
+	for (int i = 21; i < 24; i++)
+		expect_spin(SHORT_NS);
+	assert_int_equal(spin_until(BELIEVED_NS / 2), 0);
+	expect_spin(BELIEVED_NS);
+	expect_spin(BELIEVED_NS);
+	expect_spin(SHORT_NS);
+	/* What the kernel knows, or nobody does, is not what was believed. */
+	owner_runs = LULL__RUNS_UNKNOWN;
+	expect_spin(UNKNOWN_NS);
+	owner_runs = LULL__RUNS_YES;
+	expect_spin(CERTAIN_NS);
+	owner_runs = LULL__RUNS_NO;
+	assert_in_range(spin_until(UINT64_MAX), 0, 5 * STEP_NS);
+}
+
+/* What a waiter makes of one spinning: of how long it took, and whether it has the lock. */
+TEST(learn)
+{
+	static const struct {
+		unsigned before;
+		bool mine;
+		uint64_t spun_ns;
+		unsigned after;
+	} cases[] = {
+		{ 5, true, SHORT_NS + 1, 0 }, { 5, true, SHORT_NS, 5 },	  { 5, true, 0, 5 },	   { 0, true, BELIEVED_NS, 0 },
+		{ 5, false, SHORT_NS, 6 },    { 5, false, SHORT_NS - 1, 5 }, { 5, false, 0, 5 },	   { 0, false, BELIEVED_NS, 1 },
+		{ 0, false, BELIEVED_NS - 1, 0 }, { 1, false, SHORT_NS, 1 }, { 2, false, SHORT_NS, 3 }, { 8, false, SHORT_NS, 8 },
+		{ 8, false, BELIEVED_NS, 9 }, { 9, false, SHORT_NS, 10 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct spin spin = { .since_ns = 1000, .first_ns = 5, .last_ns = 1000 + cases[i].spun_ns };
+
+		in_vain = cases[i].before;
+		learn(&spin, cases[i].mine);
+		assert_int_equal(in_vain, cases[i].after);
+	}
+}
+
+/* Processes that share a mutex are not counted: one that is killed would stay counted. */
+TEST(shared)
+{
+	lull_mutex_init(&lock, LULL_MUTEX_SHARED);
+	shared = true;
+	assert_true(spin_until(UINT64_MAX) > BELIEVED_NS);
+	assert_int_equal(counted_at_ns, 0);
+	assert_int_equal(lock.rest, LULL_MUTEX_SHARED);
+	lock.rest = LULL_MUTEX_SHARED | 5 * LULL__SPINNER; /* whatever that is */
+	assert_true(spin_until(UINT64_MAX) > BELIEVED_NS);
+	assert_int_equal(lock.rest, LULL_MUTEX_SHARED | 5 * LULL__SPINNER);
+	shared = false;
+}
+
+/* Nobody spins past the own deadline, whatever is known of the owner. */
+TEST(deadline)
+{
+	patience_ns = SHORT_NS / 2;
+	expect_spin(SHORT_NS / 2);
+	owner_runs = LULL__RUNS_YES;
+	expect_spin(SHORT_NS / 2);
+	patience_ns = 0;
+	assert_in_range(spin_until(UINT64_MAX), 0, 5 * STEP_NS);
+	patience_ns = UINT64_MAX;
+}

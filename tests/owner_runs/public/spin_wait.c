@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * spin_wait.c - the oracle `kernel`, over a kernel that this test plays: what it is asked, where it is offered, what
+ * becomes of its refusals, and whose processes it is not tried in.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "seccomp.h"
+
+#include "../src/owner_runs/owner_runs.h"
+
+/* ---- the kernel -------------------------------------------------------------------------------------------------- */
+
+/* What was asked last, and how often. */
+static struct {
+	unsigned asked, asked_plainly;
+	const uint32_t *word;
+	unsigned long value, bitset;
+	unsigned flags;
+	bool has_end;
+	int64_t sec, nsec;
+	int clock;
+	uint64_t deadline_ns; /* of the plain wait */
+	bool shared;
+} call;
+
+static int answer, plain_answer; /* an error, or 0 */
+
+static long fake_syscall(long number, uint32_t *word, unsigned long value, unsigned long bitset, unsigned flags,
+			 const void *end, int clock)
+{
+	assert_int_equal(number, 455);
+	call.asked++;
+	call.word = word;
+	call.value = value;
+	call.bitset = bitset;
+	call.flags = flags;
+	call.clock = clock;
+	call.has_end = end != NULL;
+	call.sec = end ? ((const int64_t *)end)[0] : 0;
+	call.nsec = end ? ((const int64_t *)end)[1] : 0;
+	assert_int_equal(*word, value);
+	errno = answer;
+	return answer ? -1 : 0;
+}
+
+static int plain_wait(uint32_t *word, uint32_t value, uint32_t bitset, uint64_t deadline_ns, bool shared)
+{
+	assert_ptr_equal(word, call.word);
+	assert_int_equal(value, call.value);
+	assert_int_equal(bitset, call.bitset);
+	call.asked_plainly++;
+	call.deadline_ns = deadline_ns;
+	call.shared = shared;
+	return plain_answer;
+}
+
+static uint32_t own_tid(void)
+{
+	return (uint32_t)gettid();
+}
+
+static bool rseq_is_usable;
+
+static bool fake_rseq_usable(void)
+{
+	return rseq_is_usable;
+}
+
+static unsigned long feature_size;
+
+static unsigned long fake_getauxval(unsigned long type)
+{
+	assert_int_equal(type, 27);
+	if (!feature_size)
+		errno = ENOENT;
+	return feature_size;
+}
+
+static const char *status; /* instead of the file in /proc; NULL: that */
+
+static unsigned opened;
+
+static int open_instead(const char *path, int flags)
+{
+	assert_string_equal(path, "/proc/thread-self/status");
+	assert_true(flags & O_CLOEXEC);
+	assert_true(flags & O_NONBLOCK);
+	opened++;
+	return open(status ? status : path, flags);
+}
+
+#define syscall			    fake_syscall
+#define getauxval		    fake_getauxval
+#define lull__futex_wait_bits	    plain_wait
+#define lull__gettid		    own_tid
+#define lull__oracle_rseq_usable    fake_rseq_usable
+#define open(path, flags)	    open_instead(path, flags)
+#define lull__spin_wait		    own_spin_wait
+#define lull__spin_wait_offered	    own_spin_wait_offered
+#define lull__oracle_kernel	    own_oracle_kernel
+#include "../src/owner_runs/spin_wait.c"
+#include "../src/owner_runs/kernel.c"
+#undef syscall
+#undef getauxval
+#undef open
+
+static uint32_t word;
+
+SETUP
+{
+	memset(&call, 0, sizeof(call));
+	answer = plain_answer = 0;
+	rseq_is_usable = true;
+	feature_size = 33;
+	status = NULL;
+	word = 77 | 0x80000000u;
+	errno = EDOM;
+}
+
+TEARDOWN
+{
+	assert_int_equal(errno, EDOM);
+}
+
+/* ---- to wait ----------------------------------------------------------------------------------------------------- */
+
+TEST(asks_for_what_it_is_told)
+{
+	assert_int_equal(own_oracle_kernel.wait(&word, word, 2, 5123456789u, false), 0);
+	assert_int_equal(call.asked, 1);
+	assert_ptr_equal(call.word, &word);
+	assert_int_equal(call.value, 77 | 0x80000000u);
+	assert_int_equal(call.bitset, 2);
+	assert_int_equal(call.flags, 0x02 | 0x10 | 0x80);
+	assert_true(call.has_end);
+	assert_int_equal(call.sec, 5);
+	assert_int_equal(call.nsec, 123456789);
+	assert_int_equal(call.clock, CLOCK_MONOTONIC);
+	/* Processes share the word; there is no end; a word and a bitset that are negative in a signed number. */
+	word = 0xfffffffeu;
+	assert_int_equal(own_oracle_kernel.wait(&word, word, 0x80000001u, UINT64_MAX, true), 0);
+	assert_int_equal(call.flags, 0x02 | 0x10);
+	assert_int_equal(call.value, 0xfffffffeu);
+	assert_int_equal(call.bitset, 0x80000001u);
+	assert_false(call.has_end);
+	assert_int_equal(call.asked, 2);
+	assert_int_equal(call.asked_plainly, 0);
+}
+
+/* What ends any wait ends this one. */
+TEST(ends_as_any_wait)
+{
+	static const int ends[] = { 0, EAGAIN, EINTR, ETIMEDOUT };
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		answer = ends[i];
+		assert_int_equal(own_oracle_kernel.wait(&word, word, 1, 7, false), -ends[i]);
+		assert_int_equal(call.asked, i + 1);
+	}
+	assert_int_equal(call.asked_plainly, 0);
+}
+
+/* The owner is dead, or the caller, or of another process; there is no such call, or flag; a filter forbids it. */
+TEST(sleeps_where_it_is_refused)
+{
+	static const int refusals[] = { ESRCH, EDEADLK, EPERM, EINVAL, ENOSYS, EACCES, EFAULT, ENOMEM };
+
+	answer = ETIMEDOUT; /* though there is no end: a filter says that */
+	assert_int_equal(own_oracle_kernel.wait(&word, word, 1, UINT64_MAX, false), 0);
+	assert_int_equal(call.asked_plainly, 1);
+	memset(&call, 0, sizeof(call));
+	plain_answer = -ETIMEDOUT;
+	for (unsigned i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+		answer = refusals[i];
+		assert_int_equal(own_oracle_kernel.wait(&word, word, 1 + i, 12345 + i, i % 2), -ETIMEDOUT);
+		assert_int_equal(call.asked, i + 1);
+		assert_int_equal(call.asked_plainly, i + 1);
+		assert_int_equal(call.deadline_ns, 12345 + i);
+		assert_int_equal(call.shared, i % 2);
+	}
+}
+
+/* ---- whether it is offered --------------------------------------------------------------------------------------- */
+
+TEST(offered_by_a_kernel_that_looks)
+{
+	static const int others[] = { 0, EAGAIN, EINTR, ETIMEDOUT, EINVAL, ENOSYS, EPERM, ESRCH, EFAULT };
+
+	answer = EDEADLK;
+	assert_true(own_oracle_kernel.usable());
+	assert_int_equal(call.asked, 1);
+	assert_int_equal(call.value, own_tid());
+	assert_int_equal(call.flags, 0x02 | 0x10 | 0x80);
+	assert_int_not_equal(call.bitset, 0);
+	/* Whatever the kernel takes the flag for, the time is out. */
+	assert_true(call.has_end);
+	assert_int_equal(call.sec, 0);
+	assert_int_equal(call.nsec, 0);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		answer = others[i];
+		assert_false(own_oracle_kernel.usable());
+	}
+	assert_int_equal(call.asked_plainly, 0);
+}
+
+/* The kernel of this machine says something, at once. */
+TEST(answers_at_once)
+{
+	uint32_t own = lull__gettid();
+	const int64_t past[2] = { 0, 0 };
+
+	if (under_valgrind())
+		SKIP("valgrind prints a line for a call that it does not know");
+	assert_int_equal(syscall(455, &own, (unsigned long)own, ~0ul & 0xffffffffu, 0x92u, past, CLOCK_MONOTONIC), -1);
+	errno = EDOM;
+}
+
+/* ---- whom to try it on ------------------------------------------------------------------------------------------- */
+
+static void has_status(const char *before, const char *what)
+{
+	static char path[] = "/tmp/lull-status-XXXXXX";
+	static bool made;
+	int fd;
+
+	if (!made)
+		close(mkstemp(path));
+	made = true;
+	fd = open(path, O_WRONLY | O_TRUNC | O_CREAT, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, before, strlen(before)), strlen(before));
+	assert_int_equal(write(fd, what, strlen(what)), strlen(what));
+	close(fd);
+	status = path;
+	errno = EDOM;
+}
+
+static bool may_try_with(const char *before, const char *what)
+{
+	has_status(before, what);
+	return own_oracle_kernel.may_try();
+}
+
+TEST(not_where_a_filter_is)
+{
+	char line[600];
+
+	assert_true(may_try_with("Name:\tx\nNoNewPrivs:\t1\n", "Seccomp:\t0\nSeccomp_filters:\t0\n"));
+	assert_false(may_try_with("Name:\tx\nNoNewPrivs:\t1\n", "Seccomp:\t1\nSeccomp_filters:\t0\n"));
+	assert_false(may_try_with("Name:\tx\nNoNewPrivs:\t1\n", "Seccomp:\t2\nSeccomp_filters:\t0\n"));
+	assert_true(may_try_with("Name:\tx\n", "NoNewPrivs:\t1\n")); /* a kernel without seccomp */
+	assert_true(may_try_with("Name:\tx Seccomp:\t2\n", "Seccomp_filters:\t2\n"));
+	assert_false(may_try_with("", ""));
+	/* In one piece or in two, wherever the first ends. */
+	for (size_t len = 490; len < 520; len++) {
+		memset(line, 'x', len);
+		memcpy(line + len, "\n", 2);
+		assert_true(may_try_with(line, "Seccomp:\t0\n"));
+		assert_false(may_try_with(line, "Secc\nSeccomp:\t2\n"));
+		assert_false(may_try_with(line, "Seccomp:\t2\n"));
+	}
+	assert_int_equal(call.asked, 0);
+	unlink(status);
+	status = "/nowhere/status";
+	assert_false(own_oracle_kernel.may_try());
+	status = "/"; /* opens, and cannot be read */
+	assert_false(own_oracle_kernel.may_try());
+	errno = EDOM;
+}
+
+TEST(not_without_rseq)
+{
+	has_status("\n", "Seccomp:\t0\n");
+	rseq_is_usable = false;
+	assert_false(own_oracle_kernel.may_try());
+	rseq_is_usable = true;
+	assert_true(own_oracle_kernel.may_try());
+	unlink(status);
+	errno = EDOM;
+}
+
+/* On a kernel without what this one asks for nothing is opened, since a filter may kill for that. */
+TEST(not_on_older_kernels)
+{
+	unsigned before = opened;
+
+	has_status("\n", "Seccomp:\t0\n");
+	for (feature_size = 0; feature_size < 33; feature_size++)
+		assert_false(own_oracle_kernel.may_try());
+	assert_int_equal(opened, before);
+	assert_int_equal(errno, EDOM);
+	assert_true(own_oracle_kernel.may_try());
+	unlink(status);
+	errno = EDOM;
+}
+
+static void sees_a_real_filter(void)
+{
+	bool is_filtered = prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 0;
+
+	if (!is_filtered && access("/proc/thread-self/status", R_OK) == 0)
+		must(own_oracle_kernel.may_try());
+	filter(455, SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_ALLOW);
+	must(!own_oracle_kernel.may_try());
+	if (is_filtered)
+		_exit(3);
+}
+
+TEST(reads_what_the_kernel_says)
+{
+	char text[4096];
+	int how;
+
+	if (!may_filter())
+		SKIP(NO_FILTERS);
+	how = run_child(sees_a_real_filter, text, sizeof(text));
+	errno = EDOM;
+	if (WIFEXITED(how) && WEXITSTATUS(how) == 3)
+		SKIP("a filter sees all calls here already");
+	assert_int_equal(how, 0);
+}
+
+/* ---- how long to look -------------------------------------------------------------------------------------------- */
+
+TEST(looks_a_few_times)
+{
+	struct lull__sighting sighting = { .tid = 0 };
+
+	for (int round = 0; round < 2; round++) {
+		for (uint32_t tid = 100; tid < 103; tid++) {
+			for (int i = 0; i < LOOKS; i++)
+				assert_int_equal(own_oracle_kernel.runs(&sighting, tid), LULL__RUNS_UNKNOWN);
+			for (int i = 0; i < 3; i++)
+				assert_int_equal(own_oracle_kernel.runs(&sighting, tid), LULL__RUNS_NO);
+		}
+	}
+	assert_int_equal(call.asked, 0);
+}

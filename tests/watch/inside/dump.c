@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dump.c - lull_debug_dump(): what it tells, from a signal handler, with the registry locked, and into a file that
+ * is full.
+ */
+#include "child.h"
+#include "threads.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+
+#include <lull/hazptr.h>
+#include <lull/shazptr.h>
+
+#include "../src/base/registry.h"
+
+static char text[65536];
+static int ends[2];
+
+static void take_all(void)
+{
+	ssize_t got = read(ends[0], text, sizeof(text) - 1);
+
+	assert_true(got > 0);
+	text[got] = '\0';
+}
+
+static void dump(void)
+{
+	assert_int_equal(lull_debug_dump(ends[1]), 0);
+	take_all();
+}
+
+static void assert_says(const char *format, ...)
+{
+	char words[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(words, sizeof(words), format, args);
+	va_end(args);
+	if (!strstr(text, words))
+		print_error("no \"%s\" in:\n%s", words, text);
+	assert_non_null(strstr(text, words));
+}
+
+static int inside, leave;
+static uint32_t reader_tid;
+static int object;
+
+static void *reads(void *unused)
+{
+	struct lull_shazptr_guard simple;
+	struct lull_hazptr *hazptr[LULL_HAZPTR_SLOTS];
+	int *place = &object;
+
+	pthread_setname_np(pthread_self(), "holds all");
+	lull_rcu_read_lock();
+	lull_rcu_read_lock();
+	for (int i = 0; i < LULL_HAZPTR_SLOTS; i++) {
+		hazptr[i] = lull_hazptr_alloc(&lull__self.hazptr);
+		lull_hazptr_protect_ptr(hazptr[i], place);
+	}
+	simple = lull_shazptr_acquire(&object);
+	reader_tid = lull__self.tid;
+	lull_store_release(&inside, 1);
+	await_flag(&leave, 1);
+	lull_shazptr_clear(simple);
+	for (int i = LULL_HAZPTR_SLOTS; i > 0; i--)
+		lull_hazptr_free(&lull__self.hazptr, hazptr[i - 1]);
+	lull_rcu_read_unlock();
+	lull_rcu_read_unlock();
+	return unused;
+}
+
+static void *waits(void *unused)
+{
+	lull_rcu_synchronize();
+	return unused;
+}
+
+/* Behind @words is the time since @since_ns in ms: at the time of a dump between @before_ns and now. */
+static void assert_age(const char *words, uint64_t since_ns, uint64_t before_ns)
+{
+	const char *at = strstr(text, words);
+	unsigned long long ms;
+	char unit[3];
+
+	assert_non_null(at);
+	assert_int_equal(sscanf(at + strlen(words), "%llu %2s", &ms, unit), 2);
+	assert_string_equal(unit, "ms");
+	assert_in_range(ms, (before_ns - since_ns) / 1000000, (now_ns() - since_ns) / 1000000);
+}
+
+TEST(tells_all)
+{
+	const struct lull_stats_wait *wait = &lull_stats_page()->waits[0];
+	pthread_t reader, waiter;
+	const char *line;
+	char by_whom[64];
+	uint64_t asked_ns;
+
+	pthread_setname_np(pthread_self(), "asks");
+	reader = start_thread(reads, NULL);
+	await_flag(&inside, 1);
+	waiter = start_thread(waits, NULL);
+	AWAIT(lull_load_relaxed(&wait->kind) == LULL_WAIT_GP && lull_load_relaxed(&wait->tid) &&
+	      lull_load_relaxed(&wait->holders));
+	lull_rcu_free(malloc(5000));
+	nap_ms(2);
+	asked_ns = now_ns();
+	dump();
+	assert_age(" threads registered, for ", lull_stats_page()->began_ns, asked_ns);
+	snprintf(by_whom, sizeof(by_whom), ", by tid %u, for ", lull_load_relaxed(&wait->waiter_tid));
+	assert_age(by_whom, lull_load_relaxed(&wait->since_ns), asked_ns);
+	assert_says("lull %s: process %d, fence ", lull_version(), getpid());
+	assert_says("thread %u \"holds all\": section depth 2, 1 grace periods old", reader_tid);
+	assert_says(", %d hazard pointers, a simple one for 0x%lx", LULL_HAZPTR_SLOTS, (unsigned long)(uintptr_t)&object);
+	assert_says(", a grace period sleeps for it\n%s", "");
+	assert_says("\"%s\" (this one): in no section", "asks");
+	assert_says("wait: rcu grace period, by tid %s", "");
+	assert_says(", for tid %u and 1 in all", reader_tid);
+	line = strstr(text, "\nwait: "); /* one of its own */
+	assert_non_null(line);
+	assert_non_null(strstr(line, "thread "));
+	assert_ptr_equal(strstr(line, "thread "), strchr(line + 1, '\n') + 1);
+	assert_says("rcu free: 1 wait (%s", "5");
+	assert_says("deferred: 1 objects (%s", "5");
+#ifdef LULL_DEBUG
+	assert_says(", entered at 0x%s", "");
+#endif
+	lull_store_release(&leave, 1);
+	join_thread(waiter);
+	join_thread(reader);
+	lull_rcu_barrier();
+	dump();
+	assert_null(strstr(text, "wait: "));
+	assert_null(strstr(text, "queue "));
+}
+
+static void *defers(void *unused)
+{
+	lull_rcu_free(malloc(10));
+	lull_add_release(&inside, 1);
+	await_flag(&leave, 2);
+	return unused;
+}
+
+/* Each thread has queues of its own, and they are numbered. */
+TEST(queues)
+{
+	unsigned number[3], count = 0;
+	pthread_t threads[2];
+	const char *at = text;
+
+	inside = leave = 0;
+	lull_rcu_read_lock(); /* nothing is reclaimed */
+	for (int i = 0; i < 2; i++)
+		threads[i] = start_thread(defers, NULL);
+	await_flag(&inside, 2);
+	dump();
+	assert_null(strstr(text, "registry is locked"));
+	while (count < 3 && (at = strstr(at, "\nqueue ")) && sscanf(at++, "\nqueue %u, rcu free: 1 wait (", &number[count]) == 1)
+		count++;
+	lull_rcu_read_unlock();
+	lull_store_release(&leave, 2);
+	for (int i = 0; i < 2; i++)
+		join_thread(threads[i]);
+	lull_rcu_barrier();
+	assert_int_equal(count, 2);
+	assert_int_not_equal(number[0], number[1]);
+	inside = leave = 0;
+}
+
+#define CROWD 20
+
+static uint32_t crowd_tid[CROWD];
+static int crowd_inside;
+
+static void *reads_deep(void *number)
+{
+	int depth = (int)(intptr_t)number;
+
+	for (int i = 0; i < depth; i++)
+		lull_rcu_read_lock();
+	lull_thread_register();
+	crowd_tid[depth] = lull__self.tid;
+	lull_add_release(&crowd_inside, 1);
+	await_flag(&leave, 4);
+	for (int i = 0; i < depth; i++)
+		lull_rcu_read_unlock();
+	return NULL;
+}
+
+/* Return how often @words are in the text. */
+static int times(const char *words)
+{
+	int count = 0;
+
+	for (const char *at = text; (at = strstr(at, words)); at += strlen(words))
+		count++;
+	return count;
+}
+
+/* Is each of the crowd there once, with what it holds? */
+static bool crowd_is_there(void)
+{
+	char words[64];
+
+	for (int depth = 0; depth < CROWD; depth++) {
+		snprintf(words, sizeof(words), "thread %u \"", crowd_tid[depth]);
+		if (times(words) != 1)
+			return false;
+		snprintf(words, sizeof(words), ": section depth %d, ", depth);
+		if (depth && times(words) != 1)
+			return false;
+	}
+	return true;
+}
+
+/* More threads than fit into one look at the registry. Again, should one of lull's have left between two looks. */
+TEST(twenty_threads)
+{
+	pthread_t threads[CROWD];
+	bool there = false;
+
+	for (intptr_t i = 0; i < CROWD; i++)
+		threads[i] = start_thread(reads_deep, (void *)i);
+	await_flag(&crowd_inside, CROWD);
+	for (int tries = 0; tries < 20 && !there; tries++) {
+		dump();
+		there = crowd_is_there();
+	}
+	if (!there)
+		print_error("not all of the crowd, or not once, in:\n%s", text);
+	assert_true(there);
+	lull_store_release(&leave, 4);
+	for (int i = 0; i < CROWD; i++)
+		join_thread(threads[i]);
+}
+
+static int allocations;
+
+#if !SANITIZED && defined(__GLIBC__)
+extern void *__libc_malloc(size_t bytes);
+
+void *malloc(size_t bytes)
+{
+	lull_add_relaxed(&allocations, 1);
+	return __libc_malloc(bytes);
+}
+#endif
+
+TEST(allocates_nothing)
+{
+	void *volatile ptr;
+
+#if SANITIZED || !defined(__GLIBC__)
+	SKIP(OWN_MEMORY);
+#endif
+	if (under_valgrind())
+		SKIP(OWN_MEMORY);
+	lull_rcu_synchronize();
+	lull_rcu_barrier();
+	nap_ms(20);
+	lull_store_relaxed(&allocations, 0);
+	assert_int_equal(lull_debug_dump(ends[1]), 0);
+	assert_int_equal(lull_load_relaxed(&allocations), 0);
+	take_all();
+	ptr = malloc(1);
+	free(ptr);
+	assert_true(lull_load_relaxed(&allocations) > 0); /* they are counted */
+}
+
+TEST(no_reader)
+{
+	/* SIGPIPE would end the child. */
+	EXPECT_FINE {
+		int dead[2];
+
+		must(pipe(dead) == 0);
+		close(dead[0]);
+		must(lull_debug_dump(dead[1]) == -EPIPE);
+	}
+}
+
+static int handled;
+
+static void on_signal(int signal)
+{
+	(void)signal;
+	handled = lull_debug_dump(ends[1]) == 0;
+}
+
+/* It may have interrupted anything: here, whoever has the registry, who goes on only after the handler. */
+TEST(in_handler_with_lock_held)
+{
+	struct sigaction action = { .sa_handler = on_signal }, saved;
+	unsigned threads;
+
+	sigaction(SIGUSR1, &action, &saved);
+	lull__lock(&lull__registry_lock);
+	threads = lull_load_relaxed(&lull__registry_count); /* nobody comes or goes now */
+	raise(SIGUSR1);
+	lull__unlock(&lull__registry_lock);
+	sigaction(SIGUSR1, &saved, NULL);
+	assert_true(handled);
+	take_all();
+	assert_says("threads: %u, but the registry is locked", threads);
+	assert_null(strstr(text, "thread "));
+}
+
+static void sleepy_callback(struct lull_rcu_head *head)
+{
+	(void)head;
+	lull_store_release(&inside, 2);
+	await_flag(&leave, 2);
+}
+
+TEST(callback)
+{
+	static struct lull_rcu_head head;
+
+	lull_rcu_call(&head, sleepy_callback);
+	await_flag(&inside, 2);
+	dump();
+	assert_says("rcu call: 1 wait (%zu bytes), 0 of them ready", sizeof(head));
+	assert_says("; callback 0x%lx runs on tid ", (unsigned long)(uintptr_t)sleepy_callback);
+	lull_store_release(&leave, 2);
+	lull_rcu_barrier();
+}
+
+static int written;
+
+static void *dumps(void *unused)
+{
+	lull_debug_dump(ends[1]);
+	lull_store_release(&written, 1);
+	return unused;
+}
+
+static void *is_there(void *unused)
+{
+	lull_thread_register();
+	lull_add_release(&inside, 1);
+	await_flag(&leave, 3);
+	return unused;
+}
+
+#define MANY 20
+#define ROOM 600 /* for what comes before the threads, and not for all of them */
+
+/* Whoever should read what is written sleeps: that is no reason to keep anybody from anything. */
+TEST(pipe_is_full)
+{
+	int flags = fcntl(ends[1], F_GETFL), size = fcntl(ends[1], F_SETPIPE_SZ, 4096);
+	pthread_t threads[MANY], dumper;
+
+	if (size <= ROOM)
+		SKIP("the kernel makes no pipe that is small enough");
+	inside = 0;
+	for (int i = 0; i < MANY; i++)
+		threads[i] = start_thread(is_there, NULL);
+	await_flag(&inside, MANY);
+	assert_int_equal(write(ends[1], text, (size_t)(size - ROOM)), size - ROOM);
+	dumper = start_thread(dumps, NULL);
+	nap_ms(20);
+	join_thread(start_thread(waits, NULL)); /* it comes, scans and goes */
+	assert_int_equal(lull_load_acquire(&written), 0);
+	fcntl(ends[0], F_SETFL, flags | O_NONBLOCK);
+	while (!lull_load_acquire(&written) || read(ends[0], text, sizeof(text)) > 0)
+		if (read(ends[0], text, sizeof(text)) < 0)
+			nap_ms(1);
+	fcntl(ends[0], F_SETFL, 0);
+	lull_store_release(&leave, 3);
+	join_thread(dumper);
+	for (int i = 0; i < MANY; i++)
+		join_thread(threads[i]);
+}
+
+/* A callback that another thread of the parent's runs is not the child's. */
+TEST(callback_and_fork)
+{
+	static struct lull_rcu_head head;
+
+	lull_store_release(&inside, 0);
+	lull_store_release(&leave, 0);
+	lull_rcu_call(&head, sleepy_callback);
+	await_flag(&inside, 2);
+	EXPECT_FINE
+		must(lull_debug_dump(ends[1]) == 0);
+	take_all();
+	assert_null(strstr(text, "callback 0x"));
+	lull_store_release(&leave, 2);
+	lull_rcu_barrier();
+}
+
+TEST(full)
+{
+	int fd = open("/dev/full", O_WRONLY);
+
+	if (fd < 0)
+		SKIP("there is no /dev/full here");
+	assert_int_equal(lull_debug_dump(fd), -ENOSPC);
+	close(fd);
+	assert_int_equal(lull_debug_dump(-1), -EBADF);
+}
+
+static int next_file(void)
+{
+	int fd = dup(ends[1]);
+
+	assert_true(fd >= 0);
+	close(fd);
+	return fd;
+}
+
+/* It reads the names of threads from files. None stays open. */
+TEST(leaves_no_file_open)
+{
+	int before = next_file();
+
+	for (int i = 0; i < 10; i++) {
+		dump();
+		assert_int_equal(next_file(), before);
+	}
+}
+
+/* Where light fences are full ones the word of a thread outside says so: that is no address. */
+TEST(no_address)
+{
+	uintptr_t before = lull_load_relaxed(&lull__self.shazptr);
+
+	lull_thread_register();
+	lull_store_relaxed(&lull__self.shazptr, LULL__SHAZPTR_REST);
+	dump();
+	lull_store_relaxed(&lull__self.shazptr, before);
+	assert_null(strstr(text, "a simple one"));
+}
+
+static void open_pipe(void)
+{
+	must(pipe(ends) == 0);
+}
+
+BEFORE_ALL
+{
+	open_pipe();
+}

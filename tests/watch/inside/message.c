@@ -1,0 +1,589 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * message.c - what lull's lines do to the program: they wait for nobody, raise no signal, and go to no file that
+ * is not its standard error; reports are made with no lock held.
+ */
+#include "child.h"
+#include "threads.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <termios.h>
+
+#include "../src/base/message.h"
+
+/* ---- lines, in a child whose standard error is something special ------------------------------------------------ */
+
+static char path[] = "/tmp/lull-test-message-XXXXXX";
+
+static int in_child(void (*func)(void))
+{
+	int status = 0;
+	pid_t child;
+
+	fflush(NULL);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		alarm(60);
+		func();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return status;
+}
+
+static void check_child(void (*func)(void))
+{
+	int status = in_child(func);
+
+	if (status)
+		print_error("status %x\n", (unsigned)status);
+	assert_int_equal(status, 0);
+}
+
+/* Make @fd the standard error that lull writes to. */
+static void to_stderr(int fd)
+{
+	must(dup2(fd, 2) == 2);
+	lull_debug_set_message_hook(NULL);
+}
+
+static void fill(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+	char bytes[4096] = { 0 };
+
+	fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+	while (write(fd, bytes, sizeof(bytes)) > 0)
+		;
+	while (write(fd, bytes, 1) > 0)
+		;
+	fcntl(fd, F_SETFL, flags);
+}
+
+static void say_to_full_pipe(void)
+{
+	int ends[2];
+
+	must(pipe(ends) == 0);
+	fill(ends[1]);
+	to_stderr(ends[1]);
+	for (int i = 0; i < 3; i++)
+		lull__say("nobody reads this");
+}
+
+/* A page is free, and four lines of other writers go there before this one. */
+static void say_to_nearly_full_pipe(void)
+{
+	char bytes[4096], line[600];
+	int ends[2];
+
+	must(pipe(ends) == 0);
+	fill(ends[1]);
+	must(read(ends[0], bytes, sizeof(bytes)) == (ssize_t)sizeof(bytes));
+	to_stderr(ends[1]);
+	memset(line, 'x', sizeof(line) - 1);
+	line[sizeof(line) - 1] = '\0';
+	for (int i = 0; i < 100; i++)
+		lull__say("%s", line);
+}
+
+static void say_to_full_socket(void)
+{
+	int ends[2];
+
+	must(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+	fill(ends[1]);
+	to_stderr(ends[1]);
+	for (int i = 0; i < 3; i++)
+		lull__say("nobody reads this");
+}
+
+/* Ctrl-S. */
+static void say_to_stopped_terminal(void)
+{
+	int master = posix_openpt(O_RDWR | O_NOCTTY), slave;
+
+	if (master < 0)
+		return; /* no terminals here */
+	must(grantpt(master) == 0 && unlockpt(master) == 0);
+	slave = open(ptsname(master), O_RDWR | O_NOCTTY);
+	must(slave >= 0);
+	must(tcflow(slave, TCOOFF) == 0);
+	to_stderr(slave);
+	for (int i = 0; i < 3; i++)
+		lull__say("nobody sees this");
+}
+
+TEST(never_blocks)
+{
+	check_child(say_to_full_pipe);
+	check_child(say_to_nearly_full_pipe);
+	check_child(say_to_full_socket);
+	check_child(say_to_stopped_terminal);
+}
+
+static bool is_pending(int number)
+{
+	sigset_t pending;
+
+	sigpending(&pending);
+	return sigismember(&pending, number) == 1;
+}
+
+static void block(int number)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+static void say_to_dead_pipe(void)
+{
+	int ends[2];
+
+	must(pipe(ends) == 0);
+	close(ends[0]);
+	to_stderr(ends[1]);
+	lull__say("nobody reads this any more");
+	/* Blocked: as if there had been nothing. And one of the program's own stays. */
+	block(SIGPIPE);
+	lull__say("nobody reads this any more");
+	must(!is_pending(SIGPIPE));
+	raise(SIGPIPE);
+	lull__say("nobody reads this any more");
+	must(is_pending(SIGPIPE));
+}
+
+static void say_to_dead_socket(void)
+{
+	int ends[2];
+
+	must(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+	close(ends[0]);
+	to_stderr(ends[1]);
+	lull__say("nobody reads this any more");
+}
+
+static void say_to_full_file(void)
+{
+	struct rlimit limit = { 8, 8 };
+	int fd = open(path, O_RDWR | O_TRUNC | O_APPEND);
+
+	must(fd >= 0 && write(fd, "12345678", 8) == 8);
+	must(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+	to_stderr(fd);
+	lull__say("there is no room for this");
+	block(SIGXFSZ);
+	lull__say("there is no room for this");
+	must(!is_pending(SIGXFSZ));
+}
+
+TEST(raises_no_signal)
+{
+	check_child(say_to_dead_pipe);
+	check_child(say_to_dead_socket);
+	check_child(say_to_full_file);
+}
+
+/* A daemon: 0 to 2 are closed, and the first file that it opens becomes 2. */
+static void say_after_closing(void)
+{
+	int fd;
+
+	for (fd = 0; fd < 3; fd++)
+		close(fd);
+	do
+		fd = open(path, O_RDWR | O_TRUNC);
+	while (fd >= 0 && fd < 2);
+	if (fd != 2 || write(2, "DATA", 4) != 4)
+		_exit(1);
+	lull__say("this is not for that file");
+	close(2);
+	lull__say("this is for nobody");
+}
+
+/* Closed when the program said what its standard error is. */
+static void say_without_stderr(void)
+{
+	close(2);
+	lull_debug_set_message_hook(NULL);
+	say_after_closing();
+}
+
+static void check_data(void)
+{
+	char data[64] = "";
+	int fd = open(path, O_RDONLY);
+
+	assert_true(fd >= 0);
+	assert_int_equal(read(fd, data, sizeof(data) - 1), 4);
+	close(fd);
+	assert_string_equal(data, "DATA");
+}
+
+TEST(only_to_stderr)
+{
+	check_child(say_after_closing);
+	check_data();
+	check_child(say_without_stderr);
+	check_data();
+}
+
+/* What there is room for arrives, with errno as it was. */
+static void say_something(void)
+{
+	errno = 7;
+	lull__say("one %d", 1);
+	lull__say("two");
+	must(errno == 7);
+}
+
+TEST(arrives)
+{
+	char text[4096];
+
+	assert_int_equal(run_child(say_something, text, sizeof(text)), 0);
+	assert_string_equal(text, "lull: one 1\nlull: two\n");
+	EXPECT_ABORT("this is wrong (thread \"")
+		lull__misuse("this is %s", "wrong");
+}
+
+/* The pipe cannot be opened once more: it is written to all the same, if it has room. */
+static void say_without_descriptors(void)
+{
+	struct rlimit one = { 1, 1 }; /* poll(2) wants as many as it looks at */
+
+	must(dup2(2, 0) == 0);
+	must(setrlimit(RLIMIT_NOFILE, &one) == 0);
+	lull__say("there is room for this");
+	fill(2);
+	lull__say("but not for this");
+}
+
+TEST(without_descriptors)
+{
+	char text[256] = "";
+	int ends[2], status;
+	pid_t child;
+
+#ifdef LULL_TEST_EMULATED
+	SKIP("the emulator has descriptors of its own");
+#endif
+	if (under_valgrind())
+		SKIP("valgrind has descriptors of its own");
+	assert_int_equal(pipe(ends), 0);
+	fflush(NULL);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		alarm(60);
+		to_stderr(ends[1]);
+		say_without_descriptors();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_true(read(ends[0], text, sizeof(text) - 1) > 0);
+	assert_int_equal(strncmp(text, "lull: there is room for this\n", 29), 0);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+#define LETTERS "abcdefghijklmnopqrstuvwxyz\n"
+
+static int interrupted, is_written;
+
+static void note_signal(int number)
+{
+	(void)number;
+	lull_store_release(&interrupted, 1);
+}
+
+static void *writes_letters(void *fd)
+{
+	assert_int_equal(lull__write(*(int *)fd, LETTERS, strlen(LETTERS), true), 0);
+	lull_store_release(&is_written, 1);
+	return NULL;
+}
+
+/* A write that waits for room, and that signals interrupt: all of it arrives, and each byte once. */
+TEST(interrupted)
+{
+	struct sigaction action, saved;
+	char bytes[4096], last[64] = "";
+	pthread_t writer;
+	size_t length = 0;
+	ssize_t got = 0;
+	int ends[2];
+
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = note_signal;
+	assert_int_equal(sigaction(SIGUSR1, &action, &saved), 0);
+	assert_int_equal(pipe(ends), 0);
+	fill(ends[1]);
+	writer = start_thread(writes_letters, &ends[1]);
+	for (int i = 0; i < 20; i++) {
+		lull_store_relaxed(&interrupted, 0);
+		interrupt_until(writer, SIGUSR1, &interrupted, 1);
+	}
+	assert_int_equal(lull_load_acquire(&is_written), 0);
+	fcntl(ends[0], F_SETFL, O_NONBLOCK);
+	for (bool all = false; !all || got > 0;) {
+		all = lull_load_acquire(&is_written);
+		got = read(ends[0], bytes, sizeof(bytes));
+		for (ssize_t i = 0; i < got; i++)
+			if (bytes[i] && length < sizeof(last) - 1) /* the pipe was filled with zeros */
+				last[length++] = bytes[i];
+		sched_yield();
+	}
+	join_thread(writer);
+	assert_string_equal(last, LETTERS);
+	sigaction(SIGUSR1, &saved, NULL);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void hear_aloud(const char *line)
+{
+	must(dprintf(2, "<%s> heard by %d", line, (int)gettid()) > 0);
+}
+
+static void misuse_here(void)
+{
+	lull_debug_set_message_hook(hear_aloud);
+	lull_rcu_offline();
+}
+
+/* The hook is told once, in the thread at fault, without a newline; and nobody else writes to standard error. */
+TEST(hook_hears_abort)
+{
+	unsigned said, heard_by;
+	char text[4096], *end;
+	int status;
+
+	status = run_child(misuse_here, text, sizeof(text));
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+	assert_int_equal(strncmp(text, "<lull_rcu_offline: not online (thread \"", 39), 0);
+	end = strstr(text, "\", tid ");
+	assert_non_null(end);
+	assert_int_equal(sscanf(end, "\", tid %u)> heard by %u", &said, &heard_by), 2);
+	assert_int_equal(said, heard_by);
+#ifndef LULL_TEST_EMULATED /* the emulator says something of itself */
+	assert_null(strchr(text, '\n'));
+#endif
+}
+
+/* ---- reports, while others want to go on ------------------------------------------------------------------------- */
+
+static int inside, leave, reported, go_on;
+
+static void *reads(void *unused)
+{
+	lull_rcu_read_lock();
+	lull_store_release(&inside, 1);
+	await_flag(&leave, 1);
+	lull_rcu_read_unlock();
+	return unused;
+}
+
+static void *synchronizes(void *unused)
+{
+	lull_rcu_synchronize();
+	return unused;
+}
+
+/* The hook lets the reader go, and waits for a grace period of its own. */
+static void hook_that_synchronizes(const struct lull_stall *stall, void *arg)
+{
+	(void)stall;
+	(void)arg;
+	lull_store_release(&leave, 1);
+	lull_rcu_synchronize();
+	lull_store_release(&reported, 1);
+}
+
+TEST(hook_synchronizes)
+{
+	pthread_t reader;
+
+	inside = leave = reported = 0;
+	lull_debug_set_stall_hook(hook_that_synchronizes, NULL);
+	lull_debug_set_stall_ms(10);
+	reader = start_thread(reads, NULL);
+	await_flag(&inside, 1);
+	lull_rcu_synchronize();
+	lull_debug_set_stall_hook(NULL, NULL);
+	join_thread(reader);
+	assert_int_equal(reported, 1);
+}
+
+static void hook_that_waits(const struct lull_stall *stall, void *arg)
+{
+	(void)stall;
+	(void)arg;
+	if (lull_xchg_relaxed(&reported, 1))
+		return;
+	lull_store_release(&leave, 1);
+	await_flag(&go_on, 1);
+}
+
+/* One thread's report does not come to an end; the grace periods of the others do. */
+TEST(others_go_on)
+{
+	pthread_t reader, reporter;
+
+	inside = leave = reported = go_on = 0;
+	lull_debug_set_stall_hook(hook_that_waits, NULL);
+	lull_debug_set_stall_ms(10);
+	reader = start_thread(reads, NULL);
+	await_flag(&inside, 1);
+	reporter = start_thread(synchronizes, NULL);
+	await_flag(&reported, 1);
+	lull_rcu_synchronize();
+	lull_rcu_gp_wait(lull_rcu_gp_start());
+	lull_store_release(&go_on, 1);
+	join_thread(reporter);
+	join_thread(reader);
+	lull_debug_set_stall_hook(NULL, NULL);
+}
+
+static int called;
+
+static void note_call(struct lull_head *head)
+{
+	(void)head;
+	lull_store_release(&called, 1);
+}
+
+/* The background thread's report does not come to an end; what is deferred can be reclaimed by others. */
+TEST(deferrals_go_on)
+{
+	static struct lull_head head;
+	pthread_t reader;
+
+	inside = leave = reported = go_on = called = 0;
+	lull_debug_set_stall_hook(hook_that_waits, NULL);
+	lull_debug_set_stall_ms(10);
+	reader = start_thread(reads, NULL);
+	await_flag(&inside, 1);
+	lull_rcu_call(&head, note_call);
+	await_flag(&reported, 1);
+	for (int ms = 0; ms < 10000 && !lull_load_acquire(&called); ms++, nap_ms(1))
+		lull_reclaim_poll(SIZE_MAX, 0);
+	assert_int_equal(lull_load_acquire(&called), 1);
+	lull_store_release(&go_on, 1);
+	lull_rcu_barrier();
+	join_thread(reader);
+	lull_debug_set_stall_hook(NULL, NULL);
+}
+
+static int stop_reading, calls_run;
+
+static void *reads_on_and_on(void *unused)
+{
+	while (!lull_load_acquire(&stop_reading)) {
+		lull_rcu_read_lock();
+		nap_ms(20);
+		lull_rcu_read_unlock();
+	}
+	return unused;
+}
+
+static void count_call(struct lull_head *head)
+{
+	free(head);
+	lull_add_release(&calls_run, 1);
+}
+
+static void count_report(const struct lull_stall *stall, void *arg)
+{
+	(void)stall;
+	(void)arg;
+	lull_add_relaxed(&reported, 1);
+}
+
+/* Each grace period is reported, and more is deferred all the time: callbacks run all the same. */
+TEST(reports_put_nothing_off)
+{
+	pthread_t readers[2];
+
+	stop_reading = calls_run = reported = 0;
+	lull_debug_set_stall_hook(count_report, NULL);
+	lull_debug_set_stall_ms(5);
+	for (int i = 0; i < 2; i++, nap_ms(10))
+		readers[i] = start_thread(reads_on_and_on, NULL);
+	for (int ms = 0; ms < 20000 && (lull_load_acquire(&calls_run) < 200 || lull_load_relaxed(&reported) < 10); ms++) {
+		lull_rcu_call(malloc(sizeof(struct lull_head)), count_call);
+		nap_ms(1);
+	}
+	assert_true(lull_load_acquire(&calls_run) >= 200);
+	assert_true(lull_load_relaxed(&reported) >= 10);
+	lull_store_release(&stop_reading, 1);
+	for (int i = 0; i < 2; i++)
+		join_thread(readers[i]);
+	lull_rcu_barrier();
+	lull_debug_set_stall_hook(NULL, NULL);
+}
+
+/* ---- fork ---------------------------------------------------------------------------------------------------------- */
+
+#define FORKS 500
+
+static void *sets_hooks(void *unused)
+{
+	while (!lull_load_relaxed(&leave)) {
+		lull_debug_set_stall_hook(hook_that_waits, NULL);
+		lull_debug_set_stall_hook(hook_that_synchronizes, NULL);
+	}
+	return unused;
+}
+
+static void set_a_hook(void)
+{
+	lull_debug_set_stall_hook(hook_that_waits, NULL);
+}
+
+/* A thread that the child does not have is in the middle of setting the hook. */
+TEST(fork_while_hook_is_set)
+{
+	pthread_t setter;
+
+	leave = 0;
+	setter = start_thread(sets_hooks, NULL);
+	for (int i = 0; i < FORKS; i++)
+		check_child(set_a_hook);
+	lull_store_relaxed(&leave, 1);
+	join_thread(setter);
+	lull_debug_set_stall_hook(NULL, NULL);
+}
+
+static void make_file(void)
+{
+	int fd = mkstemp(path);
+
+	close(fd);
+	alarm(100);
+	must(!(fd < 0));
+}
+
+static void remove_file(void)
+{
+	must(unlink(path) == 0);
+}
+
+BEFORE_ALL
+{
+	make_file();
+}
+
+AFTER_ALL
+{
+	remove_file();
+}

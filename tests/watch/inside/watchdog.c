@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * watchdog.c - src/watch/watchdog.c from the inside: when a callback counts as one that does not return, how often that
+ * is checked, and how its thread sleeps and stops.
+ */
+#include "child.h"
+#include "threads.h"
+
+#include "../src/watch/watchdog.c"
+
+static void some_callback(struct lull_head *head)
+{
+	(void)head;
+}
+
+#define RUNNING ((void *)(uintptr_t)some_callback)
+
+/* Look at @q, which runs @running and has taken @get entries, at @now_ns. Is it shown as a wait? */
+static bool is_shown(struct lull__queue *q, void *running, uint64_t get, uint64_t now_ns)
+{
+	q->running = running;
+	q->get = get;
+	check_running_callback(q, now_ns);
+	if (q->callback_wait.kind != LULL_WAIT_NONE)
+		assert_int_equal(q->callback_wait.kind, LULL_WAIT_CALLBACK);
+	return q->callback_wait.kind != LULL_WAIT_NONE;
+}
+
+/* Two checks in a row find the same one, and it has been there since the first. */
+TEST(checks)
+{
+	static struct lull__queue q;
+
+	lull_debug_set_stall_ms(0);
+	assert_false(is_shown(&q, NULL, 0, 1000));
+	assert_false(is_shown(&q, NULL, 5, 2000));
+	assert_false(is_shown(&q, RUNNING, 5, 3000)); /* has it just begun? It was taken before. */
+	assert_true(is_shown(&q, RUNNING, 5, 4000));
+	assert_int_equal(q.callback_wait.since_ns, 3000);
+	assert_true(is_shown(&q, RUNNING, 5, 5000));
+	assert_int_equal(q.callback_wait.since_ns, 3000);
+	assert_false(is_shown(&q, RUNNING, 6, 6000)); /* the next one */
+	assert_true(is_shown(&q, RUNNING, 6, 7000));
+	assert_int_equal(q.callback_wait.since_ns, 6000);
+	assert_false(is_shown(&q, NULL, 6, 8000));
+	assert_false(is_shown(&q, NULL, 6, 9000));
+	assert_false(is_shown(&q, RUNNING, 7, 10000));
+	assert_false(is_shown(&q, RUNNING, 8, 11000));
+	assert_false(is_shown(&q, NULL, 8, 12000));
+	lull_debug_set_stall_ms(1000);
+}
+
+/* Half of a stall's time late at most, and shown for no longer than a tenth of a second after it is over. */
+TEST(how_often)
+{
+	static const struct {
+		uint32_t stall_ms;
+		uint64_t ns;
+	} cases[] = {
+		{ 0, CHECK_MOST_NS },	{ 1, 500000 },		{ 20, 10000000 }, { 199, 99500000 },
+		{ 200, CHECK_MOST_NS }, { 201, CHECK_MOST_NS }, { UINT32_MAX, CHECK_MOST_NS },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		lull_debug_set_stall_ms(cases[i].stall_ms);
+		assert_int_equal(check_every_ns(), cases[i].ns);
+	}
+	lull_debug_set_stall_ms(1000);
+}
+
+/* Nobody walks over the bags afterwards: else none of them is ever freed. */
+TEST(walks)
+{
+	uint32_t walks = lull__self.walks;
+
+	for (int i = 0; i < 3; i++)
+		check_all();
+	assert_int_equal(lull__self.walks, walks);
+}
+
+static bool ended;
+
+static void *sleeps(void *unused)
+{
+	ended = sleep_until_needed();
+	return unused;
+}
+
+/* It goes to sleep under the lock, under which a pass that begins looks whether it sleeps. */
+TEST(goes_to_sleep)
+{
+	pthread_t thread;
+
+	lull__lock(&watchdog.lock);
+	thread = start_thread(sleeps, NULL);
+	nap_ms(20);
+	assert_int_equal(lull_load_relaxed(&watchdog.sleeps), 0);
+	lull__unlock(&watchdog.lock);
+	AWAIT(lull_load_relaxed(&watchdog.sleeps) == 1);
+	lull__watchdog_callbacks_begin();
+	join_thread(thread);
+	assert_false(ended);
+	/* Not at all while callbacks run, or when it is to stop. */
+	assert_false(sleep_until_needed());
+	lull__watchdog_callbacks_end();
+	assert_int_equal(watchdog.running, 0);
+	watchdog.stop = 1;
+	assert_false(sleep_until_needed());
+	watchdog.stop = 0;
+}
+
+static void stops(void)
+{
+	lull__lock(&watchdog.lock);
+	start();
+	lull__unlock(&watchdog.lock);
+	must(watchdog.is_there);
+	AWAIT(lull_load_relaxed(&watchdog.sleeps) == 1);
+	lull__watchdog_stop();
+	_exit(watchdog.is_there ? 3 : 0);
+}
+
+#define TRIES 5
+
+/* The end of the process wakes it, and need not wait; the machine may stop for longer than it would wait. */
+TEST(stop)
+{
+	char text[4096];
+	int status = -1;
+
+	NEEDS_THREADS_IN_CHILD();
+	for (int i = 0; i < TRIES && status; i++) {
+		status = run_child(stops, text, sizeof(text));
+		assert_string_equal(text, "");
+	}
+	assert_int_equal(status, 0);
+}
+
+/* A child begins afresh; what it has of other threads' callbacks is nothing that runs. */
+TEST(child)
+{
+	struct lull__queue *q;
+
+	lull_rcu_free(malloc(1));
+	lull_rcu_barrier();
+	q = &lull__self.bag->queue[LULL__CALLS];
+	q->watched_ns = 5;
+	q->watched_get = q->get;
+	q->running = RUNNING;
+	q->runner_tid = lull__self.tid + 1;
+	q->callback_wait.kind = LULL_WAIT_CALLBACK;
+	watchdog.running = 3;
+	watchdog.again_ns = 77;
+	lull__watchdog_fork_child(lull__self.tid);
+	assert_int_equal(q->watched_ns, 0);
+	assert_null(q->running);
+	assert_int_equal(q->callback_wait.kind, LULL_WAIT_NONE);
+	assert_true(!watchdog.running && !watchdog.again_ns && !watchdog.is_there && !watchdog.sleeps && !watchdog.stop);
+	/* Its own goes on. */
+	q->running = RUNNING;
+	q->runner_tid = lull__self.tid + 1;
+	lull__self.callback_depth = 1;
+	lull__watchdog_fork_child(lull__self.tid + 1);
+	lull__self.callback_depth = 0;
+	assert_ptr_equal(q->running, RUNNING);
+	assert_int_equal(q->runner_tid, lull__self.tid);
+	q->running = NULL;
+}

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stats_events.c - the page of stats.h, field by field: what one event of each kind changes. The cases that count
+ * to the number run in a child, whose page begins with zeros and whose events are all its own.
+ */
+#include <sys/syscall.h>
+
+#include <lull/hazptr.h>
+#include <lull/mutex.h>
+#include <lull/shazptr.h>
+#include <lull/stats.h>
+
+#include "child.h"
+#include "threads.h"
+
+#define READ(field) lull_load_relaxed(&lull_stats_page()->field)
+
+#define EQUAL(a, b)                                                                                \
+	do {                                                                                       \
+		unsigned long long a_ = (a), b_ = (b);                                             \
+		if (a_ != b_)                                                                      \
+			fprintf(stderr, "%s is %llu, and not %llu\n", #a, a_, b_);                 \
+		must(a_ == b_);                                                                    \
+	} while (0)
+
+static int inside, leave;
+static uint32_t holder_tid, waiter_tid;
+static int object, *place = &object;
+
+/* ---- places --------------------------------------------------------------------------------------- */
+
+static void hold_until_told(void)
+{
+	holder_tid = (uint32_t)gettid();
+	lull_store_release(&inside, 1);
+	await_flag(&leave, 1);
+}
+
+static void *in_section(void *unused)
+{
+	lull_rcu_read_lock();
+	hold_until_told();
+	lull_rcu_read_unlock();
+	return unused;
+}
+
+static void *with_slot(void *unused)
+{
+	struct lull_hazptr_hold hold;
+
+	lull_hazptr_acquire(&hold, &place);
+	hold_until_told();
+	lull_hazptr_release(&hold, place);
+	return unused;
+}
+
+static void *with_simple_slot(void *unused)
+{
+	struct lull_shazptr_guard guard = lull_shazptr_acquire(&object);
+
+	hold_until_told();
+	lull_shazptr_clear(guard);
+	return unused;
+}
+
+static void callback(struct lull_head *head)
+{
+	(void)head;
+	hold_until_told();
+}
+
+static struct lull_head head;
+
+static void *calls(void *unused)
+{
+	lull_rcu_call(&head, callback);
+	await_flag(&inside, 1);
+	return unused;
+}
+
+static void synchronize(void)
+{
+	lull_rcu_synchronize();
+}
+
+static void hazptr_synchronize(void)
+{
+	lull_hazptr_synchronize(&object);
+}
+
+static void hazptr_barrier(void)
+{
+	lull_hazptr_barrier();
+}
+
+static void shazptr_synchronize(void)
+{
+	lull_shazptr_synchronize(&object);
+}
+
+static void *waits(void *wait)
+{
+	lull_store_relaxed(&waiter_tid, (uint32_t)gettid());
+	(*(void (**)(void))wait)();
+	return NULL;
+}
+
+static void ignore(const struct lull_stall *stall, void *arg)
+{
+	(void)stall;
+	(void)arg;
+}
+
+/* How many places are taken, by waits of @kind: no others are going on. */
+static int places_taken(enum lull_wait_kind kind)
+{
+	int count = 0;
+
+	for (unsigned i = 0; i < LULL_STATS_WAITS; i++) {
+		uint32_t shown = READ(waits[i].kind);
+
+		must(shown == LULL_WAIT_NONE || shown == (uint32_t)kind);
+		count += shown != LULL_WAIT_NONE;
+	}
+	return count;
+}
+
+static void await_places(enum lull_wait_kind kind, int count)
+{
+	AWAIT(places_taken(kind) == count);
+}
+
+static const struct lull_stats_wait *place_taken(void)
+{
+	for (unsigned i = 0; i < LULL_STATS_WAITS; i++)
+		if (READ(waits[i].kind) != LULL_WAIT_NONE)
+			return &lull_stats_page()->waits[i];
+	must(!"a place is taken");
+	return NULL;
+}
+
+/* One wait: it is on the page as what it is, by whom and for whom, and then it is not. */
+static void wait_once(enum lull_wait_kind kind, void *(*hold)(void *), void (*wait)(void))
+{
+	const struct lull_stats_wait *shown;
+	uint64_t began_ns = now_ns();
+	pthread_t holder, waiter = pthread_self();
+
+	lull_store_release(&inside, 0);
+	lull_store_release(&leave, 0);
+	holder = start_thread(hold, NULL);
+	await_flag(&inside, 1);
+	if (wait)
+		waiter = start_thread(waits, &wait);
+	await_places(kind, 1);
+	shown = place_taken();
+	/* Written later, in any order. */
+	AWAIT(lull_load_relaxed(&shown->tid) == holder_tid && lull_load_relaxed(&shown->holders) == 1);
+	EQUAL(lull_load_relaxed(&shown->waiter_tid), wait ? lull_load_relaxed(&waiter_tid) : 0);
+	must(lull_load_relaxed(&shown->since_ns) >= began_ns && lull_load_relaxed(&shown->since_ns) <= now_ns());
+	EQUAL(lull_load_relaxed(&shown->depth), kind == LULL_WAIT_GP || kind == LULL_WAIT_SHAZPTR);
+	if (kind == LULL_WAIT_CALLBACK)
+		EQUAL(lull_load_relaxed(&shown->site), (uintptr_t)callback);
+	lull_store_release(&leave, 1);
+	join_thread(holder);
+	if (wait)
+		join_thread(waiter);
+	await_places(kind, 0);
+}
+
+static void *holds_retired(void *unused)
+{
+	struct lull_hazptr_hold hold;
+	struct lull_head *kept = malloc(sizeof(*kept));
+
+	lull_hazptr_acquire(&hold, &kept);
+	lull_hazptr_retire(kept);
+	hold_until_told();
+	lull_hazptr_release(&hold, kept);
+	return unused;
+}
+
+TEST(places)
+{
+	NEEDS_THREADS_IN_CHILD();
+	/* As often as would use all places up if none came back; and the last wait is shown like the first. */
+	EXPECT_FINE {
+		alarm(100);
+		lull_debug_set_stall_hook(ignore, NULL);
+		lull_debug_set_stall_ms(20); /* callbacks are shown when they have lasted half as long */
+		for (unsigned i = 0; i <= LULL_STATS_WAITS; i++) {
+			wait_once(LULL_WAIT_GP, in_section, synchronize);
+			wait_once(LULL_WAIT_HAZPTR, with_slot, hazptr_synchronize);
+			wait_once(LULL_WAIT_SHAZPTR, with_simple_slot, shazptr_synchronize);
+			wait_once(LULL_WAIT_CALLBACK, calls, NULL);
+			lull_rcu_barrier();
+		}
+	}
+	EXPECT_FINE {
+		alarm(100);
+		lull_debug_set_stall_hook(ignore, NULL);
+		for (unsigned i = 0; i <= LULL_STATS_WAITS; i++)
+			wait_once(LULL_WAIT_HAZPTR_BARRIER, holds_retired, hazptr_barrier);
+	}
+}
+
+/* ---- grace periods --------------------------------------------------------------------------------- */
+
+static uint64_t in_histogram(void)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < LULL_STATS_BUCKETS; i++)
+		sum += READ(gp_ns[i]);
+	return sum;
+}
+
+#define LONG_MS 50
+
+TEST(histogram)
+{
+	/* One in eight is timed, and counts for eight. The sum fits the buckets, and so does the longest. */
+	EXPECT_FINE {
+		uint64_t least = 0, most = 0, longest = 0, fences = lull_fence_heavy_count();
+
+		for (int i = 0; i < 80; i++)
+			lull_rcu_synchronize();
+		EQUAL(READ(gp_started), 80);
+		EQUAL(READ(gp_ended), 80);
+		EQUAL(in_histogram(), 80);
+		for (unsigned i = 0; i < LULL_STATS_BUCKETS; i++) {
+			uint64_t n = READ(gp_ns[i]);
+
+			EQUAL(n % 8, 0);
+			least += n * (i ? UINT64_C(1) << i : 0);
+			most += n * ((UINT64_C(2) << i) - 1);
+			longest = n ? i : longest;
+		}
+		must(READ(gp_ns_sum) >= least && READ(gp_ns_sum) <= most);
+		EQUAL(READ(gp_ns_sum) % 8, 0);
+		must(READ(gp_ns_max) >= (longest ? UINT64_C(1) << longest : 0) && READ(gp_ns_max) < UINT64_C(2) << longest);
+		EQUAL(READ(heavy_fences), lull_fence_heavy_count() - fences);
+	}
+	NEEDS_THREADS_IN_CHILD();
+	/* One for which a thread sleeps is timed and counts once, from the time at which it went to sleep. */
+	EXPECT_FINE {
+		pthread_t reader, waiter;
+		void (*wait)(void) = synchronize;
+		uint64_t ended, counted;
+		unsigned bucket = 0;
+
+		inside = leave = 0;
+		reader = start_thread(in_section, NULL);
+		await_flag(&inside, 1);
+		ended = READ(gp_ended);
+		counted = in_histogram();
+		waiter = start_thread(waits, &wait);
+		await_places(LULL_WAIT_GP, 1);
+		nap_ms(LONG_MS);
+		lull_store_release(&leave, 1);
+		join_thread(waiter);
+		join_thread(reader);
+		EQUAL(READ(gp_ended), ended + 1);
+		EQUAL(in_histogram(), counted + 1);
+		while (UINT64_C(2) << bucket <= READ(gp_ns_max))
+			bucket++;
+		must(READ(gp_ns_max) >= LONG_MS * UINT64_C(1000000));
+		EQUAL(READ(gp_ns[bucket]), 1);
+		must(READ(gp_ns_sum) >= READ(gp_ns_max));
+	}
+}
+
+/* ---- limits ---------------------------------------------------------------------------------------- */
+
+TEST(limits)
+{
+	EXPECT_FINE {
+		struct lull_reclaim_config config;
+
+		lull_reclaim_default_config(&config);
+		config.hard_items = 54321;
+		config.hard_bytes = 98765432;
+		must(lull_reclaim_configure(&config) == 0);
+		EQUAL(READ(hard_items), 54321);
+		EQUAL(READ(hard_bytes), 98765432);
+		config.soft_items = config.soft_bytes = config.hard_items = config.hard_bytes = 0;
+		must(lull_reclaim_configure(&config) == 0);
+		EQUAL(READ(hard_items), 0);
+		EQUAL(READ(hard_bytes), 0);
+	}
+}
+
+/* ---- hazard pointers -------------------------------------------------------------------------------- */
+
+#define KEPT	3
+#define RETIRED 5
+
+TEST(slots)
+{
+	/* Of five retired objects three are protected: so says the last scan, and so do those before and after. */
+	EXPECT_FINE {
+		struct lull_hazptr_hold hold[KEPT];
+		void *ptr[RETIRED];
+		uint64_t scans;
+
+		set_mode(LULL_RECLAIM_POLL);
+		for (int i = 0; i < RETIRED; i++) {
+			ptr[i] = malloc(16);
+			if (i < KEPT)
+				lull_hazptr_acquire(&hold[i], &ptr[i]);
+		}
+		EQUAL(READ(scans), 0);
+		for (int i = 0; i < RETIRED; i++)
+			lull_hazptr_retire(ptr[i]);
+		lull_reclaim_poll(SIZE_MAX, 0);
+		scans = READ(scans);
+		must(scans >= 1);
+		EQUAL(READ(slots_in_use), KEPT);
+		EQUAL(READ(kept), KEPT);
+		for (int i = KEPT; i > 0; i--)
+			lull_hazptr_release(&hold[i - 1], ptr[i - 1]);
+		while (waiting())
+			lull_reclaim_poll(SIZE_MAX, 0);
+		must(READ(scans) > scans);
+		EQUAL(READ(kept), 0);
+		EQUAL(READ(shazptr_scans), 0);
+	}
+	NEEDS_THREADS_IN_CHILD();
+	/* Those of simple ones are counted apart; the thread that scans may be about to count one. */
+	EXPECT_FINE {
+		alarm(60);
+		wait_once(LULL_WAIT_SHAZPTR, with_simple_slot, shazptr_synchronize);
+		must(lull_shazptr_scan_count() > 0);
+		AWAIT(READ(shazptr_scans) == lull_shazptr_scan_count());
+		EQUAL(READ(scans), 0);
+	}
+}
+
+/* ---- locks ------------------------------------------------------------------------------------------- */
+
+static struct lull_mutex lock;
+
+static void *locks(void *unused)
+{
+	lull_mutex_lock(&lock);
+	lull_mutex_unlock(&lock);
+	return unused;
+}
+
+TEST(mutex_sleeps)
+{
+	NEEDS_THREADS_IN_CHILD();
+	/* A lock for which a thread sleeps counts once, and one that is free does not. */
+	EXPECT_FINE {
+		alarm(60);
+		for (uint64_t n = 0; n < 3; n++) {
+			pthread_t waiter;
+
+			lull_mutex_lock(&lock);
+			waiter = start_thread(locks, NULL);
+			AWAIT(READ(mutex_sleeps) != n);
+			nap_ms(5);
+			lull_mutex_unlock(&lock);
+			join_thread(waiter);
+			EQUAL(READ(mutex_sleeps), n + 1);
+		}
+		for (int i = 0; i < 100; i++)
+			locks(NULL);
+		EQUAL(READ(mutex_sleeps), 3);
+	}
+}
+
+/* ---- stalls ------------------------------------------------------------------------------------------ */
+
+static int reports;
+
+static void count_report(const struct lull_stall *stall, void *arg)
+{
+	(void)stall;
+	(void)arg;
+	lull_add_release(&reports, 1);
+}
+
+/* Wait for a reader until the page counts @enough stalls. */
+static void wait_until_stalls(uint64_t enough)
+{
+	void (*wait)(void) = synchronize;
+	pthread_t reader, waiter;
+
+	inside = leave = 0;
+	lull_debug_set_stall_ms(10);
+	reader = start_thread(in_section, NULL);
+	await_flag(&inside, 1);
+	waiter = start_thread(waits, &wait);
+	AWAIT(READ(stalls) >= enough);
+	lull_store_release(&leave, 1);
+	join_thread(waiter);
+	join_thread(reader);
+}
+
+TEST(stalls)
+{
+	NEEDS_THREADS_IN_CHILD();
+	/* Each report counts, also one of the limit, and one whose line gets lost. */
+	EXPECT_FINE {
+		struct lull_reclaim_config config;
+		uint64_t counted;
+
+		alarm(60);
+		lull_debug_set_stall_hook(count_report, NULL);
+		EQUAL(READ(stalls), 0);
+		wait_until_stalls(3);
+		EQUAL(READ(stalls), (unsigned)reports);
+		lull_debug_set_stall_ms(0);
+		lull_reclaim_default_config(&config);
+		config.soft_items = config.hard_items = 100;
+		must(lull_reclaim_configure(&config) == 0);
+		counted = READ(stalls);
+		lull_rcu_read_lock();
+		for (int i = 0; i < 300; i++)
+			lull_rcu_free(malloc(10));
+		lull_rcu_read_unlock();
+		EQUAL(READ(stalls), counted + 1);
+		EQUAL(READ(stalls), (unsigned)reports);
+		lull_debug_set_stall_hook(NULL, NULL);
+		close(2); /* nobody reads its lines */
+		wait_until_stalls(READ(stalls) + 1);
+	}
+}
