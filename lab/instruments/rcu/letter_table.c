@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lull rcuscale --flavor: how long updaters wait for readers of each kind, one of whom is busy, in
- * the lines of the letter with which simple hazard pointers came ("Introduce simple hazard pointers
- * for lockdep", B. Feng, 2025). Its five blocks are --flavor letter.
+ * lull rcuscale --flavor: how long updaters wait for readers of each kind, one of them busy, in the lines of the letter
+ * that introduced simple hazard pointers ("Introduce simple hazard pointers for lockdep", B. Feng, 2025). Its five
+ * blocks are --flavor letter.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -16,8 +16,6 @@ CXX_HEADERS = (".hpp", "hazard_pointer", "rcu")
 HEADERS = (".h",) + CXX_HEADERS
 # Headers with the names of other projects. The library uses none of them, and they may use all of it.
 COMPAT = "include/lull/compat/"
-# Models of kernel code, under the kernel's own memory model: kernel/litmus.py runs them.
-NOT_OURS = os.path.join("model", "kernel")
 # What can stand before a ( in the head of a C++ function and is not its name.
 NO_NAME = KEYWORDS + ("catch", "noexcept", "decltype", "alignas", "explicit", "requires", "static_assert", "throw")
 
@@ -26,8 +24,6 @@ def files(root, folders, endings):
     """Names from @root on."""
     for folder in folders:
         for path, _, names in sorted(os.walk(os.path.join(root, folder))):
-            if os.path.relpath(path, root) == NOT_OURS:
-                continue
             for name in sorted(names):
                 if name.endswith(endings):
                     yield os.path.relpath(os.path.join(path, name), root)

@@ -1,34 +1,65 @@
 # SPDX-License-Identifier: MIT
-"""model/mutants: its form, and whether it is whole. See scripts/mutate."""
-import glob
+"""Weaken each order of the library, one at a time, and see that something notices.
+
+usage: proof/run orders [--native] [--again] [--lanes N] [PATTERN...]
+       proof/run orders --list [PATTERN...]
+
+The list `mutants` has a line for each mutant:
+
+    FUNCTION ACCESS -> LEFT: KILLER, ...        gp_scan load_acquire -> relaxed: rcu/exit.litmus:P1:RCU-3
+    FUNCTION KIND "OLD" -> "NEW": KILLER, ...   gp_wait wait "more to do" -> "false": unit:test_rcu
+
+FUNCTION is without its file, but for "mutex.c:take" where there are two of that name.
+ACCESS is the access or fence without its lull_, "store_release#2" the second such one in the function;
+LEFT is what is left of it (relaxed, acquire, release, fence, nothing).  The second form changes the
+text OLD, which is in the function once but for how it is laid out: a wait that is skipped, a flag, a
+wildcard or a check that is not looked at, somebody who is not told, a step of one thread that goes wrong
+(KIND; a "pause" is a wait whose end means nothing).  Longer lines go on in the next one, further to the right.  A KILLER is one of
+
+    rcu/exit.litmus:P1:RCU-3    a mark, as proof/expand.py prints it: its twin shows the bad outcome
+    rcu/wake.c:NO_FLAG          a macro that breaks this bounded model
+    real/table.c                this model, which is the source as it is, run with the mutant's source
+    unit:test_rcu[@full]        a test of CTest's; with LULL_FENCE=full (or @none, @norseq)
+    torture:rcu[@full]          a few seconds of this flavor
+
+or, in their place, "equivalent: argument".  A model says of a mark which functions it stands for
+(Where:), and a mark loses just what the mutant loses.  For a text, it may be a function that the changed
+one calls: to skip a wait allows all that a wait without its order allows, to skip a look all that a look
+without its fence does, and a flag that is not set or not looked at is one that comes too late.
+
+An access needs no line where it is the only one of its kind in its function, and a mark with an id of the function's
+ORDER comments says what becomes of it: those marks are its killers (see derive()).
+
+proof/run check finds sites without a killer, lines without a site, and killers that are not there.  A run
+gives each mutant to its models, which all must pass with their twins, and what no model notices to its tests, in a copy of
+the tree; --native: everything also to its tests, or to those of its idea where it names none.  Natively a red
+test kills; one that hangs does where a flag was skipped or somebody not told.  Where the programs come
+out the same, byte for byte, nothing is run: this processor hides the order.  Run it on a machine that has
+nothing else to do: a starved test hangs for no mutant's sake.  Exit 1 when a mutant survives.
+"""
+import argparse
+import functools
 import hashlib
 import os
 import re
-from importlib import machinery, util
 
-from source import ORDERED, Source, files, find, try_broken, where
+import expand
+from mutate import slips, tree
+from mutate.tree import ENVIRONMENT, ROOT
+from source import ORDERED, Source, files, find, where
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-LIST = "model/mutants"
-
-
-def script(path):
-    """A script of ours, as a module."""
-    loader = machinery.SourceFileLoader(os.path.basename(path), os.path.join(ROOT, path))
-    module = util.module_from_spec(util.spec_from_loader(loader.name, loader))
-    loader.exec_module(module)
-    return module
-
-
-EXPAND = script("model/expand")
+LIST = "proof/mutants"
+MODEL = os.path.join(ROOT, "proof", "model")
+MAY_HANG = ("flag", "recheck", "wake")  # then somebody is not told, or does not look again
 HOME = re.compile(r"include/lull/(?:atomic|fence|detail/arch/\w+)\.h")
-ENVIRONMENT = {"full": {"LULL_FENCE": "full"}, "none": {"LULL_OWNER_ORACLE": "none"},
-               "norseq": {"GLIBC_TUNABLES": "glibc.pthread.rseq=0"}}
 FLAVORS = ("rcu", "rcu-qsbr", "hazptr", "shazptr", "bridge", "percpu_ref", "hash", "mutex")
 
+SOURCES = ("include", "src", "compat", "urcu/include", "urcu/source", "urcu/binary")
+IDS = re.compile(r"\b[A-Z]{2,}-\d+\b")
+
 # What a function does, and the kinds of mutants of which it then has one. Not there: what is wrong in that is for
-# tests/urcu/ to find, which are no unit tests.
-COMPAT = "compat/"
+# the tests of urcu/ to find, which are no unit tests.
+COMPAT = ("compat/", "urcu/binary/")
 DEMANDS = [
     ("sleeps or waits", ("wait", "pause", "recheck"),
      re.compile(r"(?<!void )(?<!int )(?<!bool )\b(?:lull__futex_wait|lull__wait_sleep|lull__give_way|lull__nap|lull__lock_await|"
@@ -40,7 +71,6 @@ DEMANDS = [
     ("makes a heavy fence", ("recheck", "check", "wait"),
      re.compile(r"(?<!void )\b(?:lull_fence_heavy|lull__hazptr_fence)\(")),
 ]
-PROSE = re.compile(r"^ \* ?(?!.*\b(?:Weaken|Strategy|Busted|Flags|With)\b).*\n", re.M)  # of the comment on top of a model
 KINDS = {kind for _, kinds, _ in DEMANDS for kind in kinds} | {"check", "step", "wake"}
 
 
@@ -87,9 +117,13 @@ def loose(text):
     return re.compile(r"(?:\s|/\*.*?\*/)*".join(re.escape(word) for word in words), re.S)
 
 
+def is_native(killer):
+    return killer.startswith(("unit:", "torture:"))
+
+
 class Mutant:
-    def __init__(self, place, group, file, match):
-        self.place, self.group, self.file = place, group, file
+    def __init__(self, place, source, match):
+        self.place, self.source, self.file = place, source, source.name
         self.function, self.what, self.old = match["called"].rpartition(":")[2], match["what"], match["old"]
         self.new, self.left = match["new"], match["left"]
         self.access, _, n = self.what.partition("#")
@@ -97,18 +131,29 @@ class Mutant:
         rest = match["rest"].strip()
         self.argument = rest[len("equivalent:"):].strip() if rest.startswith("equivalent:") else None
         self.killers = [] if self.argument else re.split(r",\s*", rest)
-        self.name = f"{os.path.basename(file)}:{self.function}:{self.what}"
+        self.name = f"{os.path.basename(self.file)}:{self.function}:{self.what}"
         self.name += ":" + self.left if self.left else ""
+        self.may_hang = self.access in MAY_HANG
+
+    def by_model(self):
+        """The models that notice it."""
+        return {k.partition(":")[0] for k in self.killers if not is_native(k)}
+
+    def tests(self, lane):
+        """The tests that it is given to: those that it names, or all of its idea."""
+        named = [k.removeprefix("unit:") for k in self.killers if is_native(k)]
+        return named or [name for name, test in lane.tests.items() if test.idea == slips.idea_of(self.file)]
 
     def key(self):
-        """What scripts/models calls it when it runs a model of model/real with this change in the source."""
+        """What a run of a model of model/real with this change in the source is called."""
         return f"{self.name} {hashlib.sha256(self.describe().encode()).hexdigest()[:6]}"
 
     def describe(self):
         return (f'`{self.old}` → `{self.new or " "}`' if self.old is not None else f"{self.access} → {self.left}")
 
-    def apply(self, source):
+    def apply(self):
         """The text of the file with this mutant in it."""
+        source = self.source
         if self.old is not None:
             start, end = self.span(source)
             found = loose(self.old).search(source.text, start, end)
@@ -151,36 +196,27 @@ LINE = re.compile(r'(?P<called>(?:[\w.]+:)?\w+) (?P<what>[\w#]+) (?:"(?P<old>(?:
 class List:
     """The mutants, and what they are about."""
 
-    def __init__(self, root):
-        self.root = root
-        self.sources = {name: Source(root, name) for name in files(root, ("include", "src", "compat"), (".h", ".c"))}
-        self.mutants, self.defects, self.defaults = [], [], {}
+    def __init__(self, root=ROOT):
+        self.sources = {name: Source(root, name) for name in files(root, SOURCES, (".h", ".c"))}
+        self.mutants, self.defects, self.models = [], [], Models(root)
         self.read()
+        self.derive()
 
     def defect(self, place, text):
         self.defects.append(f"{place}: {text}")
 
     def read(self):
-        with open(os.path.join(self.root, LIST), encoding="utf-8") as file:
+        with open(os.path.join(ROOT, LIST), encoding="utf-8") as file:
             lines = [(n, line.rstrip()) for n, line in enumerate(file, 1)]
-        group, names = None, {}
-        joined = []  # [number, indent, text]
+        joined, names = [], {}  # [number, indent, text]
         for number, line in lines:
             indent = len(line) - len(line.lstrip())
-            if not line or line.startswith("#"):
-                continue
-            if joined and indent and joined[-1][1] and indent > joined[-1][1]:
+            if joined and indent > joined[-1][1]:
                 joined[-1][2] += " " + line.strip()
-            else:
+            elif line and not line.startswith("#"):
                 joined.append([number, indent, line.strip()])
-        for number, indent, line in joined:
+        for number, _, line in joined:
             place = f"{LIST}:{number}"
-            if not indent:
-                group, colon, default = line.partition(":")
-                self.defaults[group] = [k for k in re.split(r",\s*", default.strip()) if k]
-                if not colon:
-                    self.defect(place, "is neither a mechanism and a colon nor indented")
-                continue
             match = LINE.fullmatch(line)
             source, wrong = find(self.sources.values(), match["called"]) if match else (None, None)
             if not match:
@@ -188,41 +224,51 @@ class List:
             elif wrong:
                 self.defect(place, wrong)
             else:
-                mutant = Mutant(place, group, source.name, match.groupdict())
+                mutant = Mutant(place, source, match.groupdict())
                 if mutant.old is not None:
                     names[mutant.name] = n = names.get(mutant.name, 0) + 1
                     mutant.name += f"#{n}" if n > 1 else ""
                 self.mutants.append(mutant)
 
-    def native(self, mutant):
-        own = [k for k in mutant.killers if k.startswith(("unit:", "torture:"))]
-        return own or ([] if mutant.argument else self.defaults.get(mutant.group, []))
+    def derive(self):
+        """Add the mutants of accesses that have no line: each is the only one of its function that loses this, and there are
+        marks that lose it, of ids in the function's comments, in models that stand for the function."""
+        listed = {(m.file, m.function, m.access, m.n, m.left) for m in self.mutants if m.old is None}
+        for source in self.sources.values():
+            sites = [] if HOME.fullmatch(source.name) else list(sites_of(source))
+            for function, access, n in sites:
+                for left in lefts(access):
+                    alike = sum(1 for other in sites if other[0] == function and losses(other[1], left) & losses(access, left))
+                    killers = self.models.killers(source, function, losses(access, left)) if alike == 1 else []
+                    if killers and (source.name, function, access, n, left) not in listed:
+                        self.mutants.append(Mutant(source.name, source, {
+                            "called": function, "what": access, "old": None, "new": None, "left": left, "rest": ", ".join(killers)}))
 
 
 class Models:
     """Marks and macros, and which functions each model stands for."""
 
-    def __init__(self, root, sources):
-        self.marks, self.where, self.macros, self.hash = {}, {}, {}, {}
-        folder = os.path.join(root, "model")
-        for path in files(root, ("model",), (".litmus", ".tpl", ".c")):
+    def __init__(self, root):
+        self.marks, self.where, self.macros = {}, {}, {}
+        for path in files(root, ("proof/model",), (".litmus", ".tpl", ".c")):
             with open(os.path.join(root, path), encoding="utf-8") as file:
                 text = file.read()
-            name = os.path.relpath(path, "model")
+            name = os.path.relpath(path, "proof/model")
             self.where[name] = set(where(text) or [])
-            said = PROSE.sub("", text)
-            for header in re.findall(r'^#include "((?:\.\./)?\w+\.h)"', text, re.M):
-                with open(os.path.join(root, os.path.dirname(path), header), encoding="utf-8") as file:
-                    said += file.read()
-            if name.startswith("real/"):  # it is as good as the code that it goes through
-                found = {find(sources.values(), called)[0] for called in self.where[name]}
-                said += "".join(sorted(source.text for source in found if source))
-            self.hash[name] = hashlib.sha256(said.encode()).hexdigest()[:12]
             if path.endswith(".c"):
                 self.macros[name] = set(re.findall(r"Busted (\w+):", text))
-        for name in sorted(self.where):
-            if not name.endswith(".c"):
-                self.read_marks(name, EXPAND.load(os.path.join(folder, name)).marks())
+            else:
+                self.read_marks(name, expand.load(os.path.join(root, path)).marks())
+
+    def killers(self, source, function, lost):
+        """The marks that lose this of this function; none where one of the models has them in two threads, and cannot say
+        which of these the function is."""
+        ids = set(IDS.findall(" ".join(re.findall(r"/\*.*?\*/", source.pieces.get(function, ""), re.S))))
+        names = {function, f"{os.path.basename(source.name)}:{function}"}
+        found = [(model, mark) for (model, mark), losing in sorted(self.marks.items())
+                 if self.where[model] & names and IDS.search(mark).group(0) in ids and any(loss in lost for _, loss in losing)]
+        threads = {(model, mark.partition(":")[0]) for model, mark in found}
+        return [f"{model}:{mark}" for model, mark in found] if len(threads) == len({model for model, _ in found}) else []
 
     def read_marks(self, name, marks):
         seen, last = {}, None
@@ -235,7 +281,7 @@ class Models:
             last = mark
 
     def twin(self, name, mark, mutant):
-        """The twin that is this mutant, as scripts/models calls it: a mark and what it loses."""
+        """The twin that is this mutant: a mark and what it loses."""
         for canonical, loss in self.marks.get((name, mark), []):
             if mutant.old is not None or loss in losses(mutant.access, mutant.left):
                 return f"{canonical} {loss}"
@@ -244,8 +290,7 @@ class Models:
 
 class Check:
     def __init__(self, listed):
-        self.listed, self.root, self.defect = listed, listed.root, listed.defect
-        self.models = Models(self.root, listed.sources)
+        self.listed, self.defect, self.models = listed, listed.defect, listed.models
 
     def killer(self, mutant, killer):
         name, _, what = killer.partition(":")
@@ -255,19 +300,19 @@ class Check:
                 self.defect(mutant.place, f"{killer}: there is no @{how}")
             elif name == "torture" and test not in FLAVORS:
                 self.defect(mutant.place, f"{killer}: there is no such flavor")
-            elif name == "unit" and not glob.glob(os.path.join(self.root, "tests", "unit", "*", test + ".c")):
+            elif name == "unit" and not tree.yard_of(test):
                 self.defect(mutant.place, f"{killer}: there is no such test")
             return
         if name not in self.models.where:
-            self.defect(mutant.place, f"there is no model/{name}")
+            self.defect(mutant.place, f"there is no proof/model/{name}")
             return
         if name.startswith("real/") and not what:
-            pass  # this very change is made to the source, see scripts/models
+            pass  # this very change is made to the source, see proof/models.py
         elif name in self.models.macros:
             if what not in self.models.macros[name]:
-                self.defect(mutant.place, f"model/{name} has no Busted {what}")
+                self.defect(mutant.place, f"proof/model/{name} has no Busted {what}")
         elif (name, what) not in self.models.marks:
-            self.defect(mutant.place, f"model/{name} has no mark {what}")
+            self.defect(mutant.place, f"proof/model/{name} has no mark {what}")
         elif not self.models.twin(name, what, mutant):
             self.defect(mutant.place, f"{killer} does not lose what {mutant.name} loses")
         self.stands_for(mutant, name)
@@ -277,7 +322,7 @@ class Check:
         called = set(re.findall(r"(\w+)\s*\(", code)) if mutant.old is not None else set()
         own = (mutant.function, f"{os.path.basename(mutant.file)}:{mutant.function}")
         if not any(name in own or name.rpartition(":")[2] in called for name in self.models.where[model]):
-            self.defect(mutant.place, f"model/{model} does not say that it stands for {mutant.function}() in "
+            self.defect(mutant.place, f"proof/model/{model} does not say that it stands for {mutant.function}() in "
                                       f"{mutant.file}")
 
     def text(self, mutant, source):
@@ -297,7 +342,7 @@ class Check:
         listed = {(m.function, m.access, m.n, m.left): m for m in mutants if m.old is None}
         for function, access, n, left in sorted(sites - set(listed)):
             self.defect(source.name, f"{function}(): {access}{f'#{n}' if n > 1 else ''} -> {left} "
-                                     f"is not in {LIST}")
+                                     f"is not in {LIST}, and no mark says what becomes of it")
         for key in sorted(set(listed) - sites):
             self.defect(listed[key].place, f"there is no {key[1]}#{key[2]} -> {key[3]} in {key[0]}() in "
                                            f"{source.name}")
@@ -334,95 +379,57 @@ class Check:
         return self.listed.defects
 
 
-GOOD = {
-    "src/a.c": """/* A mailbox. */
-static void put(int *box, int v)
-{
-	lull_store_release(box, v); /* lull_store_release(box, v) */
-	lull_fence_light();
-	if (lull_nonzero_relaxed(&flags))
-		wake();
-}
-
-static int take(int *box)
-{
-	int v = lull_load_acquire(box);
-
-	if (!v)
-		lull__futex_wait(box, 0, 0);
-	return lull_add_acq_rel(box, 1);
-}
-""",
-    "include/lull/b.h": "#define B(p) lull_load_acquire(&(p))\n",
-    "tests/unit/a/test_a.c": "",
-    "model/a/box.litmus": """C a-box
-(*
- * ORDER BOX-1
- * Where: put(), take() in a.c, B()
- *
- *)
-{ [box]=0; [a]=0; }
-
-P0 (atomic_int* box, atomic_int* a) {
-  atomic_store_explicit(box, 1, memory_order_release); // BOX-1
-  atomic_thread_fence(memory_order_seq_cst); // BOX-1, BOX-2
-  int r0 = atomic_fetch_add_explicit(box, 1, memory_order_acq_rel); // BOX-1
-}
-
-P1 (atomic_int* box, atomic_int* a) {
-  int r1 = atomic_load_explicit(box, memory_order_acquire); // BOX-1
-}
-
-exists (1:r1=1)
-""",
-    "model/a/box.c": "/*\n * ORDER BOX-1\n * Where: put(), take()\n *\n * Busted NO_FLAG: sc\n */\n",
-    "model/mutants": """# Two mechanisms.
-a: unit:test_a
-	put store_release -> relaxed: a/box.litmus:P0:BOX-1
-	put fence_light -> nothing: a/box.litmus:P0:BOX-2
-	put flag "lull_nonzero_relaxed( &flags )" -> "false": a/box.c:NO_FLAG, unit:test_a@full
-	a.c:take load_acquire -> relaxed: a/box.litmus:P1:BOX-1,
-		torture:rcu
-	take wait "if (!v) lull__futex_wait(box, 0, 0);" -> ";": a/box.litmus:P1:BOX-1
-	take add_acq_rel -> acquire: a/box.litmus:P0:BOX-1#3
-	take add_acq_rel -> release: a/box.litmus:P0:BOX-1#3
-b:
-	B load_acquire -> relaxed: equivalent: nobody uses it, and it is here for the test
-""",
-}
-
-BROKEN = [
-    ("src/a.c", "wake();", "wake();\n\tlull_fence_full();", "put(): fence_full -> nothing is not in"),
-    ("src/a.c", "wake();", "wake();\n\tlull_store_release(box, 2);", "put(): store_release#2 -> relaxed is not in"),
-    ("src/a.c", "lull_store_release(box, v); /*", "lull_store_relaxed(box, v); /*", "no store_release#1 -> relaxed in put()"),
-    ("src/a.c", "wake();", "lull__wait_sleep(w);", "put() sleeps or waits: model/mutants has no wait"),
-    ("src/a.c", "static int take(", "static int fetch(", "there is no take() in a.c"),
-    ("include/lull/b.h", "B(p)", "put(p)", "put() is in include/lull/b.h and in src/a.c: say in which"),
-    ("src/a.c", "if (!v)", "if (v == 0)", "is 0 times in take()"),
-    ("src/a.c", "return lull_add", "lull__give_way(&v);\n\tif (!v)\n\t\tlull__futex_wait(box, 0, 0);\n\treturn lull_add",
-     "is 2 times in take()"),
-    ("model/mutants", "put fence_light", "put fence_heavy", "put(): fence_light -> nothing is not in"),
-    ("model/mutants", "	take wait", "	take flag", "take() sleeps or waits: model/mutants has no wait"),
-    ("model/mutants", "	put flag", "	put wait", "put() tests a flag: model/mutants has no flag"),
-    ("model/mutants", "	put flag", "	put gate", "\"gate\" is none of"),
-    ("model/mutants", "	take add_acq_rel -> release: a/box.litmus:P0:BOX-1#3\n", "", "add_acq_rel -> release is not in"),
-    ("model/mutants", "put store_release -> relaxed", "put store_release", "is not FUNCTION ACCESS"),
-    ("model/mutants", "b:\n", "b\n", "is neither a mechanism and a colon"),
-    ("model/mutants", "	B load", "	C load", "there is no C()"),
-    ("model/mutants", "P0:BOX-2", "P0:BOX-3", "has no mark P0:BOX-3"),
-    ("model/mutants", "P0:BOX-2", "P1:BOX-1", "does not lose what a.c:put:fence_light:nothing loses"),
-    ("model/mutants", "box.c:NO_FLAG", "box.c:FLAG", "has no Busted FLAG"),
-    ("model/mutants", "box.c:NO_FLAG", "bag.c:NO_FLAG", "there is no model/a/bag.c"),
-    ("model/mutants", "test_a@full", "test_b@full", "there is no such test"),
-    ("model/mutants", "test_a@full", "test_a@fast", "there is no @fast"),
-    ("model/mutants", "torture:rcu", "torture:rcv", "there is no such flavor"),
-    ("model/mutants", "nobody uses it, and it is here for the test", "so it is", "needs an argument"),
-    ("model/mutants", "	put fence", "	put store_release -> relaxed: a/box.litmus:P0:BOX-1\n	put fence", "is there twice"),
-    ("model/a/box.litmus", "put(), take()", "put()", "does not say that it stands for take()"),
-    ("model/a/box.litmus", "take() in a.c", "take() in b.h", "does not say that it stands for take()"),
-    ("model/a/box.litmus", "memory_order_release); // BOX-1", "memory_order_release);", "does not lose what"),
-]
+@functools.lru_cache(None)
+def listed():
+    """The list, checked."""
+    found = List()
+    Check(found).run()
+    return found
 
 
-def self_test():
-    return try_broken("mutate", GOOD, BROKEN, lambda root: Check(List(root)).run())
+def whole():
+    """The list, if there is nothing wrong with it."""
+    if listed().defects:
+        raise SystemExit("\n".join(listed().defects))
+    return listed()
+
+
+def judge(mutants, ledger, native=False, again=False, lanes=1):
+    """Give them to their models, and what these do not notice, or all, to tests. Return how many survive."""
+    import models  # which needs this list
+    names = sorted(set().union(*(m.by_model() for m in mutants)))
+    passed = models.passing(names, again) if names else set()
+    noticed = {m.name for m in mutants if m.by_model() & passed}
+    due = [m for m in mutants if native or m.name not in noticed]
+    due.sort(key=lambda m: (m.file.startswith("include"), m.name))
+
+    def keep(mutant, verdict, by):
+        if verdict in ("red", "refused"):
+            noticed.add(mutant.name)
+        if not mutant.by_model() & passed:
+            ledger.keep("order", mutant, slips.idea_of(mutant.file), verdict, ", ".join(sorted(mutant.killers)))
+
+    if due:
+        tree.judge_all("orders", due, lambda mutant, lane: [[name] for name in mutant.tests(lane)], keep, lanes,
+                       {tree.yard_of(k.removeprefix("unit:")) for m in due for k in m.killers if is_native(k)})
+    survivors = [m for m in mutants if m.name not in noticed]
+    for mutant in survivors:
+        print(f"survives: {mutant.name}: {mutant.describe()}")
+    return len(survivors)
+
+
+def main(argv, ledger):
+    parser = argparse.ArgumentParser(prog="proof/run orders", description="Weaken each order, and see that something notices.")
+    for name in ("native", "again", "list"):
+        parser.add_argument("--" + name, action="store_true")
+    parser.add_argument("--lanes", type=int, default=1)
+    parser.add_argument("pattern", nargs="*")
+    args = parser.parse_args(argv)
+    mutants = [m for m in whole().mutants if not args.pattern or any(p in m.name for p in args.pattern)]
+    if args.list:
+        print("\n".join(f"{m.name}: {m.describe()}: {m.argument or ', '.join(m.killers)}" for m in mutants))
+        return 0
+    real = [m for m in mutants if m.argument is None]
+    failed = judge(real, ledger, args.native, args.again, args.lanes)
+    print(f"orders: {len(real) - failed} passed, {failed} failed, {len(mutants) - len(real)} skipped: equivalent")
+    return 1 if failed or not real else 0

@@ -4,7 +4,7 @@
  * that the kernel offers. cbmc takes no pointers between threads, so objects, words and locks are variables, and what
  * works on them is a macro.
  *
- * scripts/models proves such a model under PSO, which allows all that TSO and sequential consistency do, and breaks it
+ * proof/models.py proves such a model under PSO, which allows all that TSO and sequential consistency do, and breaks it
  * under the strongest memory model in which that is said to show ("Busted NO_LIGHT: tso"): then it shows in the
  * weaker ones too.  Fences are full ones (LULL_FENCE=full).
  */

@@ -3,18 +3,18 @@
  * lull torture --flavor wild: what its parts share.
  *
  * The library as a guest in processes that are not nice to it: limits, sandboxes, calls that fail, a standard error
- * that nobody reads, first users with odd priorities, bursts of threads, forks, ends of every kind.
+ * that is not read, first users with odd priorities, bursts of threads, forks, ends of every kind.
  *
- * A supervisor runs rounds, one after the other. Each is this command again, in a process of its own, under a set of
+ * A supervisor runs rounds, one after the other. Each is lull-lab again, in a process of its own, under a set of
  * conditions that is drawn. A round uses everything that the library has for a moment, checks that nothing was freed
  * early, that all callbacks have run and that memory is as before, and ends. The supervisor judges what it sees from
- * outside: a round that does not end, dies, exits with a wrong status, or says on standard error what nobody expects.
- * What a round drew follows from its seed, which is printed, and its conditions can be given: so it can be repeated.
+ * outside: a round that does not end, dies, exits with a wrong status, or says something unexpected on standard error.
+ * A round's draws follow from its seed, which is printed, and its conditions can be given: so it can be repeated.
  *
  * A condition says for itself whether it took effect. One that never does, over many rounds, is a failure, too.
  */
-#ifndef LULL_TOOL_TORTURE_WILD_H
-#define LULL_TOOL_TORTURE_WILD_H
+#ifndef LULL_LAB_SURROUNDINGS_H
+#define LULL_LAB_SURROUNDINGS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,7 +45,7 @@ enum wild_condition {
 	WILD_STDERR_CLOSED,
 	WILD_TYPO,
 	WILD_FULL_FENCE,
-	/* Who uses the library first, and where everybody runs. */
+	/* The first user of the library, and where all threads run. */
 	WILD_FIRST_IDLE,
 	WILD_FIRST_FIFO,
 	WILD_FIRST_NICE,
@@ -53,7 +53,7 @@ enum wild_condition {
 	WILD_ONE_CPU,
 	WILD_NICE,
 	WILD_IDLE,
-	/* What the program does. */
+	/* The program's work. */
 	WILD_BURST,
 	WILD_SMALL_STACK,
 	WILD_LATE_USE,
@@ -65,7 +65,7 @@ enum wild_condition {
 	WILD_RAW_FORK,
 	WILD_POLL,
 	WILD_CALLER,
-	/* How it ends; else main returns. */
+	/* The end of the process; else main returns. */
 	WILD_END_MAIN_EXITS,
 	WILD_END_SIGTERM,
 	WILD_END_EXIT,
@@ -82,7 +82,7 @@ typedef uint64_t wild_set;
 
 _Static_assert(NR_WILD <= 64, "a set has a bit for each");
 
-/* Of each of these a round has one at most. */
+/* Groups of conditions; a round has at most one condition of each group. */
 enum wild_group { GROUP_NONE, GROUP_STDERR, GROUP_FIRST, GROUP_MODE, GROUP_END, GROUP_WORK };
 
 struct wild_row {
@@ -90,7 +90,7 @@ struct wild_row {
 	enum wild_group group;
 	wild_set against;	     /* others that it does not go with */
 	const char *(*why_not)(void); /* this machine or build cannot have it, for that reason; else NULL */
-	const char *line[2];	     /* what the library may say because of it */
+	const char *line[2];	     /* lines that the library may print because of it */
 };
 
 /* ---- conditions.c ---------------------------------------------------------------------------- */
@@ -101,14 +101,16 @@ wild_set wild_parse(const char *names);
 /* "fork,burst"; in a buffer that the next call uses again. */
 const char *wild_names(wild_set set);
 bool wild_fits(wild_set set, enum wild_condition c);
-/* Why it cannot be had here; NULL: it can. Failures that are known, and have yet to be mended, are among them. */
+/*
+ * Return why the condition cannot be had here; NULL: it can. Known failures that are not mended yet are a reason, too.
+ */
 const char *wild_why_not(enum wild_condition c);
-/* What is drawn for a round with @first in it. */
+/* Draw the conditions of a round with @first among them. */
 wild_set wild_draw(enum wild_condition first, uint64_t *rng);
 
 /* ---- surround.c: before the round's program begins, in its process ------------------------------ */
 
-/* Of the round's standard error: @err[1] is the end of a pipe that it may write to. */
+/* Prepare the process. @err is the pipe of the round's standard error: it may write to @err[1]. */
 void wild_surround(wild_set set, uint64_t seed, const int err[2]);
 const char *wild_preload_path(void); /* NULL: the library with failing calls is not there */
 
@@ -153,13 +155,13 @@ void wild_write_json(struct jsonout *json, uint64_t rounds);
 extern wild_set wild_on;
 
 bool wild_has(enum wild_condition c);
-/* Half of the patience that the supervisor has; @since_ns is when the wait began. */
+/* Return whether the wait since @since_ns has taken half of the supervisor's patience. */
 bool wild_is_overdue(uint64_t since_ns);
 
 /* ---- effects.c ----------------------------------------------------------------------------------- */
 
 void wild_took_effect(enum wild_condition c, uint64_t n);
-/* Of those that can be asked at the end; prints all for the supervisor. */
+/* Check the effects that can be asked for at the end; print all for the supervisor. */
 void wild_check_effects(void);
 
 /* ---- mix.c: a bit of everything ------------------------------------------------------------------ */
@@ -169,10 +171,13 @@ void wild_mix_init(void);
 void wild_mix(uint64_t *rng, unsigned n);
 /* One deferred callback; false: there is no memory. */
 bool wild_post(uint64_t *rng, size_t bytes);
-/* Everybody has stopped: all callbacks have run, or will without help if @alone. Then nothing waits. */
+/*
+ * Check that all callbacks have run, or, if @alone, will run without help, and that nothing waits. Called when all
+ * threads have stopped.
+ */
 void wild_mix_settle(bool alone);
 void wild_mix_end(void);
-/* In a forked child: what was posted before is not its. */
+/* Start anew in a forked child, which does not count callbacks posted before. */
 void wild_mix_child(void);
 
 /* ---- pressure.c: limits that are met for a while ------------------------------------------------- */
@@ -195,7 +200,7 @@ void wild_cookies(void);
 
 /* ---- burst.c -------------------------------------------------------------------------------------- */
 
-/* Threads come and go; with nobody else at work, memory is as before. */
+/* Threads come and go; with nothing else at work, memory is as before. */
 void wild_burst(uint64_t *rng);
 
 /* ---- forks.c --------------------------------------------------------------------------------------- */

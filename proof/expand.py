@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Turn the tests in these folders into what herd7 runs, and each into its weakened twins.
+"""Turn the tests in model/ into what herd7 runs, and each into its weakened twins.
 
-usage: model/expand --out DIR [FILE...]      writes DIR/*.litmus and DIR/manifest
-       model/expand --marks [FILE...]        prints a line for each mark
+usage: proof/expand.py FILE...        prints a line for each mark; proof/models.py runs the tests, and --keep leaves them somewhere
 
 A test is written once, correct.  Marks in it say which order is the business of which id, and the
 twins are made from the marks: in each twin exactly one marked order is weakened, and then the bad
@@ -43,16 +42,15 @@ membarrier only.
 
 The test inside is called after its file, "rcu-enter-x86" in rcu/enter.x86.litmus.
 
-manifest: test file, original file, mode, ids weakened ("-" for none), the mark, what it loses
-(acquire, release, fence, light, heavy, rseq, or order: it moves), and "race" or "-", tab-separated.  A mark is called
-by its thread and its first id, "P0:RCU-3"; if there are more of these, "P0:RCU-3#2" is the second.
-scripts/mutate names marks so; --marks prints original file, mark, ids and loss.
+A mark is called by its thread and its first id, "P0:RCU-3"; if there are more of these, "P0:RCU-3#2" is the second:
+mutants names it so.  It loses acquire, release, fence, light, heavy, rseq, or order: it moves.
 """
 import itertools
 import os
 import re
 import sys
 
+MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "model")
 FENCE = "  atomic_thread_fence(memory_order_seq_cst);"
 
 
@@ -361,43 +359,16 @@ class AsmTest:
 def load(path):
     with open(path, encoding="utf-8") as file:
         source = file.read()
-    if re.match(r"C \S+", source):
-        return CTest(path, source)
-    if re.match(r"(X86_64|AArch64) \S+", source):
-        return AsmTest(path, source)
-    raise Defect(f"{path}: not a test in C, X86_64 or AArch64")
-
-
-def main(args):
-    here = os.path.dirname(os.path.abspath(__file__))
-    skip = {("--out",): 2, ("--marks",): 1}.get(tuple(args[:1]))
-    if not skip or len(args) < skip:
-        sys.exit("usage: expand --out DIR [FILE...] | --marks [FILE...]")
-    files = args[skip:] or sorted(os.path.join(folder, name) for folder, _, names in os.walk(here)
-                                  for name in names if name.endswith((".litmus", ".tpl"))
-                                  and os.path.relpath(folder, here) != "kernel")  # kernel/litmus.py runs these
-    if args[0] == "--marks":
-        for path in files:
-            for mark, ids, loss in load(path).marks():
-                print(f"{os.path.relpath(path, here)}\t{mark}\t{','.join(ids)}\t{loss}")
-        return
-    out = args[1]
-    os.makedirs(out, exist_ok=True)
-    with open(os.path.join(out, "manifest"), "w", encoding="utf-8") as manifest:
-        for path in files:
-            test = load(path)
-            file_name = os.path.relpath(path, here)
-            if test.name != re.sub(r"[/.]", "-", file_name.rpartition(".")[0]):
-                raise Defect(f"{path}: the test inside is called {test.name}")
-            for name, mode, ids, mark, loss, text in test.variants():
-                with open(os.path.join(out, name + ".litmus"), "w", encoding="utf-8") as file:
-                    file.write(text)
-                manifest.write(f"{name}\t{file_name}\t{mode}\t{','.join(ids) or '-'}\t"
-                               f"{mark}\t{loss}\t{'race' if mark in test.races() else '-'}\n")
+    kind = next((kind for kind, first in ((CTest, r"C \S+"), (AsmTest, r"(X86_64|AArch64) \S+")) if re.match(first, source)), None)
+    if not kind:
+        raise Defect(f"{path}: not a test in C, X86_64 or AArch64")
+    test = kind(path, source)
+    if test.name != re.sub(r"[/.]", "-", os.path.relpath(path, MODEL).rpartition(".")[0]):
+        raise Defect(f"{path}: the test inside is called {test.name}")
+    return test
 
 
 if __name__ == "__main__":
-    try:
-        main(sys.argv[1:])
-    except Defect as defect:
-        sys.exit(f"expand: {defect}")
+    for given in sys.argv[1:]:
+        for called, of, lost in load(given).marks():
+            print(os.path.relpath(os.path.abspath(given), MODEL), called, ",".join(of), lost, sep="\t")

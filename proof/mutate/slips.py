@@ -1,17 +1,75 @@
 # SPDX-License-Identifier: MIT
-"""The slips of a careless maintainer, one at a time: mutants of what the code does. See scripts/mutate --meaning."""
+"""Make the slips of a careless maintainer, one at a time, and see that a test of the part notices.
+
+usage: proof/run slips [--all] [--again] [--lanes N] [PATTERN...]
+       proof/run slips --sample N | --others N [--seed S]
+       proof/run slips --list [PATTERN...]
+
+A slip is a comparison or a constant off by one, a branch dropped, an argument swapped, a statement left out, a unit
+wrong, an error ignored.  About one in twenty-four of each function is made (--all: each).  Each is built in a copy of
+the tree.  The test that noticed last time runs first; then, of the idea that the file belongs to and of the ideas above,
+which rest on it, those first that have noticed most, until one is red or hangs.  What survives is tried once more with
+the address and leak sanitizers.  The whole takes hours; what comes of it goes to the ledger, and is not done again while
+the function is the same (--again does).
+
+Tests were written for what survived, so --others N makes N that are not among these, by chance: their score is what
+one may expect of any slip.  --sample takes N of those that a test without sanitizers is known to notice, by chance, and
+sees that the same test still does, but for one in ten: for CI.
+
+The list `equivalent` has a line "NAME: argument" for each survivor that changes nothing a program could see, and
+"NAME: gone: argument" for a slip that was red and cannot be made any more.  Exit 1 when something survives.
+"""
+import argparse
 import hashlib
 import os
+import random
 import re
 
-from source import ORDERED, Source, files
+from mutate.tree import AT_A_TIME, ROOT, YARDS, judge_all
+from source import COMPAT, ORDERED, Source, files
+
+EQUIVALENT = os.path.join(ROOT, "proof", "equivalent")
+TRIES = 5  # of a sampled slip: a test that goes by chance has several
+
+# Whose tests a file of this idea has to fear: its own, then those of what rests on it.
+ABOVE = {
+    "os": ["base", "watch", "mutex", "rcu", "reclaim", "count"],
+    "base": ["base", "rcu", "watch", "reclaim", "hazptr", "mutex", "count", "check"],
+    "rcu": ["rcu", "base", "reclaim", "watch", "check"],
+    "hazptr": ["hazptr", "reclaim", "watch", "check"],
+    "reclaim": ["reclaim", "watch", "hazptr", "rcu", "base"],
+    "count": ["count", "check"],
+    "hash": ["hash", "check"],
+    "mutex": ["mutex", "watch", "owner_runs"],
+    "owner_runs": ["owner_runs", "mutex"],
+    "watch": ["watch", "rcu", "mutex", "reclaim"],
+    "check": ["check", "rcu", "hazptr", "mutex"],
+}
+HEADERS = [("hazptr", "hazptr"), ("shazptr", "hazptr"), ("hlist|list", "lists"), ("hash", "hash"), ("mutex|cond", "mutex"),
+           ("percpu|ref", "count"), ("rcu", "rcu"), ("reclaim|bridge|defer|bag|queue", "reclaim"), ("stats|debug|stall", "watch"),
+           ("check", "check"), ("", "base")]
+
+
+def idea_of(file):
+    """The idea that a source belongs to; the other yards have one each."""
+    top, _, rest = file.partition("/")
+    if file.startswith(COMPAT):
+        return "kernel_names" if os.path.basename(file).startswith("kernel") else "urcu"
+    if top in ("src", "compat"):
+        folder = rest.partition("/")[0] if "/" in rest else "base"
+        return "urcu" if folder == "compat" else folder
+    if top != "include":
+        return top
+    return next(idea for start, idea in HEADERS if re.match(start, os.path.basename(file)))
+
 
 # Whose statements say nothing of what the library does: checks, probes, what models and --busted modes are for.
 NOT_MEANT = re.compile(r"\b(?:assert\w*|static_assert|lull__static_assert|LULL__BUSTED\w*|lull__busted\w*|LULL__PROBE\w*|"
                        r"LULL__CHECK\w*|lull__probe\w*|lull__ghost\w*|va_end|va_start|_Static_assert)\b")
 COMPILER_BARRIER = re.compile(r"\blull_compiler_barrier\(\)")  # what compilers may not move is an order, too
-PURE = ("tools/choose", "tools/compare/budget.c", "tools/common/topology.c", "tools/common/units.c",
-        "tools/inspect/doctor/advice.c")
+# What has tests of its own in other yards; the rest of them talks to the system.
+PURE = ("lab/choose", "lab/compare/budget.c", "tool/common/topology.c", "tool/common/units.c", "tool/doctor/advice.c",
+        "urcu/source")
 UNITS = {"1000": "1000000", "1000000": "1000", "1000000000": "1000000", "1024": "1000"}
 CONSTANTS = {"true": "false", "false": "true", "INT_MAX": "1", "UINT64_MAX": "0", "UINT32_MAX": "0"}
 COMPARISONS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
@@ -21,6 +79,8 @@ FEW = 8	     # of a function with fewer, one of two functions has a mutant
 
 class Slip:
     """Put @new for what is at @start to @end of a source."""
+
+    may_hang = True
 
     def __init__(self, source, function, kind, start, end, new):
         self.source, self.function, self.kind = source, function, kind
@@ -202,8 +262,8 @@ def slips_of(source):
 
 def sources(root):
     names = list(files(root, ("include/lull", "src"), (".h", ".c"))) + \
-        [name for name in files(root, ("tools",), (".c",)) if name.startswith(PURE)]
-    # What atomic.h is made of is orders: scripts/mutate without --meaning.
+        [name for name in files(root, YARDS, (".h", ".c")) if name.startswith(PURE)]
+    # What atomic.h is made of is orders.
     return [Source(root, name) for name in names if os.path.basename(name) not in ("all.c", "abi.h", "atomic.h")]
 
 
@@ -222,55 +282,111 @@ def chosen(slips):
             yield from sorted(group, key=lambda slip: chance(slip.name))[: -(-len(group) // ONE_OF)]
 
 
-GOOD = """/* Up to three. */
-static int count(struct list *list, int most)
-{
-	int found = 0;
-
-	for (struct item *item = list->first; found < most; item = item->next) {
-		if (item->is_good && !item->gone)
-			found++; /* a < b */
-		else
-			item->copy = item->value;
-	}
-	if (found > 3)
-		return -EINVAL;
-	wake(&list->word, INT_MAX);
-	set(found, most);
-	assert_int_equal(found, 1);
-	lull_store_release(&list->found, 1);
-	lull_compiler_barrier();
-	return found + 1000;
-}
-"""
-WANTED = [
-    ("comparison", "found < most", "found <= most"), ("comparison", "found > 3", "found >= 3"),
-    ("and-or", "is_good && !item", "is_good || !item"), ("not", "&& !item->gone", "&& item->gone"),
-    ("constant", "found = 0", "found = 1"), ("constant", "> 3", "> 4"), ("constant", "INT_MAX", "1"),
-    ("unit", "+ 1000", "+ 1000000"), ("sum", "found + 1000", "found - 1000"),
-    ("loop", "; found < most", "; found + 1 < most"),
-    ("branch", "if (found > 3)", "if (0 && (found > 3))"), ("branch", "if (found > 3)", "if (1 || (found > 3))"),
-    ("left-out", "found++;", ";"), ("left-out", "item->copy = item->value;", ";"), ("left-out", "wake(&list->word, INT_MAX);", ";"),
-    ("error", "return -EINVAL;", "return 0;"), ("swap", "set(found, most)", "set(most, found)"),
-]
+def reasons():
+    """{name: why it changes nothing, or why it is gone}"""
+    with open(EQUIVALENT, encoding="utf-8") as file:
+        text = re.sub(r"\n[ \t]+", " ", file.read())
+    return dict(line.split(": ", 1) for line in text.split("\n") if line and not line.startswith("#"))
 
 
-def self_test(root):
-    """See that these slips are made in GOOD, each once, and none in what is not meant, in orders and in comments."""
-    os.makedirs(os.path.join(root, "src"))
-    with open(os.path.join(root, "src", "good.c"), "w", encoding="utf-8") as file:
-        file.write(GOOD)
-    slips = slips_of(Source(root, "src/good.c"))
-    failed = 0
-    for kind, old, new in WANTED:
-        text = GOOD.replace(old, new, 1)
-        if sum(slip.kind == kind and slip.apply() == text for slip in slips) != 1:
-            print(f"FAILED {kind}: {old!r} to {new!r} is not there once")
-            failed += 1
-    for slip in slips:
-        line = slip.describe().partition(" → ")[0]
-        if "assert" in line or (slip.kind == "left-out" and ("store_release" in line or "barrier" in line)) or "a <= b" in slip.apply():
-            print(f"FAILED {slip.kind}: {slip.describe()}")
-            failed += 1
-    print(f"careless: {len(WANTED) - failed} passed, {failed} failed")
-    return 1 if failed else 0
+# ---- giving them to the tests -----------------------------------------------------------------
+
+
+def yards_of(slips):
+    return {idea_of(slip.file) for slip in slips} & set(YARDS)
+
+
+def groups(slip, tests, kills):
+    """All that may notice, in the order in which it runs: what noticed most, the idea's own, those above."""
+    ideas = ABOVE.get(idea_of(slip.file), [idea_of(slip.file)])
+    mine = [[name for name, test in tests.items() if test.idea == idea] for idea in ideas]
+    often = sorted((name for names in mine for name in names if kills.get(name)), key=lambda name: -kills[name])[:AT_A_TIME]
+    flat = [[name for name in names if name not in often] for names in mine]
+    return [group for group in (often, flat[0], [name for names in flat[1:] for name in names]) if group]
+
+
+def judge(slips, ledger, lanes, keep):
+    """What is known to notice comes first, then everything, and then the sanitizers for what survives."""
+    verdicts, because = {}, reasons()
+
+    def found(slip, verdict, by):
+        verdicts[slip.name] = verdict
+        if verdict in ("red", "refused"):
+            keep(slip, verdict, by)
+
+    def left(*with_these):
+        return [slip for slip in slips if verdicts.get(slip.name, "unknown") in with_these]
+
+    known = {slip.name: ledger.killer(slip) for slip in slips if ledger.killer(slip)}
+    if known:
+        judge_all("slips", [slip for slip in slips if slip.name in known], lambda slip, lane: [[known[slip.name]]], found, lanes, yards_of(slips))
+    for kind, rest in (("slips", lambda: left("unknown", "green", "same")),
+                       ("sanitized", lambda: [slip for slip in left("green") if slip.name not in because])):
+        if due := rest():
+            judge_all(kind, due, lambda slip, lane: groups(slip, lane.tests, ledger.kills(slip.file)), found, lanes, yards_of(due))
+    for slip in left("green", "same"):
+        keep(slip, verdicts[slip.name], "-")
+    return verdicts
+
+
+def close(verdicts, allowed=0):
+    """The line at the end, and the exit status."""
+    because = reasons()
+    alive = [name for name, verdict in verdicts.items() if verdict == "green" and name not in because]
+    for name in alive:
+        print(f"survives: {name}")
+    good = sum(verdict == "red" for verdict in verdicts.values())
+    failed = max(len(alive) - allowed, 0)
+    print(f"slips: {good + len(alive) - failed} passed, {failed} failed, {len(verdicts) - good - len(alive)} skipped"
+          + (": they change nothing, or are not in this build" if len(verdicts) > good + len(alive) else ""))
+    return 1 if failed or not verdicts else 0
+
+
+def sample(slips, ledger, count, seed):
+    """See that @count of the red ones are still noticed by the test that did it."""
+    known = [slip for slip in slips if ledger.is_fresh(slip) and ledger.killer(slip) and ledger.row(slip).by.startswith("red ")]
+    print(f"slips: {count} of {len(known)}, --seed {seed}", flush=True)
+    taken = random.Random(seed).sample(known, min(count, len(known)))
+    verdicts = {}
+    judge_all("slips", taken, lambda slip, lane: [[ledger.killer(slip)]] * TRIES,
+              lambda slip, verdict, by: verdicts.update({slip.name: verdict if verdict != "same" else "green"}), 1, yards_of(taken))
+    return close(verdicts, len(taken) // 10)
+
+
+def every():
+    return [slip for source in sources(ROOT) for slip in slips_of(source)]
+
+
+def main(argv, ledger):
+    parser = argparse.ArgumentParser(prog="proof/run slips", description="Make slips, and see that a test notices.")
+    for name in ("all", "again", "list"):
+        parser.add_argument("--" + name, action="store_true")
+    parser.add_argument("--lanes", type=int, default=2)
+    parser.add_argument("--others", type=int, metavar="N")
+    parser.add_argument("--sample", type=int, metavar="N")
+    parser.add_argument("--seed", type=int, default=random.randrange(1000000))
+    parser.add_argument("pattern", nargs="*")
+    args = parser.parse_args(argv)
+    slips = every()
+    if args.sample:
+        return sample(slips, ledger, args.sample, args.seed)
+    listed = list(chosen(slips))
+    if args.others:
+        names = {slip.name for slip in listed}
+        others = random.Random(args.seed).sample([slip for slip in slips if slip.name not in names], args.others)
+        return close(judge(others, ledger, args.lanes, lambda *found: None))
+    wanted = [s for s in (slips if args.all else listed) if not args.pattern or any(p in s.name for p in args.pattern)]
+    if args.list:
+        print("\n".join(f"{slip.name}: {slip.describe()}" for slip in wanted))
+        return 0
+    known = {slip.name for slip in listed} | {name for kind, name in ledger.rows if kind == "slip"}
+
+    def keep(slip, verdict, by):
+        if slip.name in known:
+            ledger.keep("slip", slip, idea_of(slip.file), verdict, by)
+
+    # In an order of chance: a run that is cut off has seen a fair part of them.
+    due = sorted((slip for slip in wanted if args.again or not ledger.is_fresh(slip)), key=lambda slip: chance(slip.hash()))
+    verdicts = {slip.name: ledger.verdict(slip) for slip in wanted if ledger.is_fresh(slip)}
+    verdicts.update(judge(due, ledger, args.lanes, keep))
+    return close(verdicts)

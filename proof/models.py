@@ -1,29 +1,27 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Run every model in model/: the memory-model tests under herd7, the bounded models under cbmc or ESBMC, or compiled.
+"""Run the models in model/: the memory-model tests under herd7, the bounded models under cbmc or ESBMC, or compiled.
 
-usage: scripts/models [-j N] [-v] [--keep DIR] [--results FILE] [NAME...]
-       scripts/models --self-test           is what judges them right? (needs no tools)
+usage: proof/models.py [-j N] [-v] [--again] [--times] [--keep DIR] [NAME...]
 
-A NAME picks the models whose names contain it, as rcu/enter.tpl.  Each model must hold as it is written, and its
-bad outcome, what `exists` says, must be reached in each twin in which one order is weakened (see model/expand). A data
-race in a twin is not enough, unless its mark says "race"; these twins are listed. Where `exists` has several
-alternatives, each must be reached in one of the twins.  A model of model/real must fail with each of the
-mutants in model/mutants that name it.
+A NAME picks the models whose names contain it, as rcu/enter.tpl.  Without one all models run but for those that have
+passed in this working copy since anything changed that their verdict depends on (see Passed; --again: these too).
+Each model must hold as it is written, and its bad outcome, what `exists` says, must be reached in each twin in which
+one order is weakened (see expand.py).  A data race in a twin is not enough, unless its mark says "race"; these twins
+are listed.  Where `exists` has several alternatives, each must be reached in one of the twins.  A model of model/real
+must fail with each of the mutants in the list `mutants` that name it.
 
-Prints one line per failure and a closing line, "N passed, N failed, N skipped"; exit 1 when anything failed, or
-nothing was run.  herd7, cbmc and esbmc are fetched by scripts/setup-herd unless $HERD7, $CBMC and $ESBMC name them;
-the C compiler is cc, or $CC.
-Where one cannot be fetched, its models are skipped: each is named, with the reason.  A run of all models also judges
-tests whose clauses are wrong, which must be noticed.  FILE gets a line for each verdict: model, what was weakened ("-"
-for nothing; a mark and what it loses, a macro, or a mutant), the mode or memory model, "passed" or "failed",
-tab-separated.
+Prints one line per failure and a closing line, "N passed, N failed, N skipped"; exit 1 when anything failed, 77 when
+nothing could be run.  herd7, cbmc and esbmc are fetched by scripts/setup-herd unless $HERD7, $CBMC and $ESBMC name
+them; the C compiler is cc, or $CC.  Where one cannot be fetched, its models are skipped: each is named, with the
+reason.  A run of all herd7's models also judges the variants of the test in `wrong`, whose defects must be noticed.
 """
 import argparse
 import concurrent.futures
-import contextlib
-import io
+import functools
+import hashlib
 import itertools
+import json
 import os
 import re
 import shutil
@@ -31,12 +29,15 @@ import subprocess
 import sys
 import tempfile
 
-from mutants import EXPAND, List
-from source import Source, files
+import expand
+from mutate import orders
+from source import files
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-MODEL = os.path.join(ROOT, "model")
-WRONG = os.path.join(MODEL, "wrong")
+PROOF = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(PROOF)
+MODEL = os.path.join(PROOF, "model")
+WRONG = os.path.join(PROOF, "wrong")
+PASSED = os.path.join(ROOT, "build", "models-passed.json")
 # All models that are used here forbid what is not coherent location by location, so herd7 need not put it together.
 HERD = ["-optace", "true"]
 # How a model is compiled that is for cc: what it does not call need not be there.
@@ -44,6 +45,7 @@ COMPILE = ["-O2", "-w", "-D_GNU_SOURCE", "-ffunction-sections", "-fdata-sections
 CHUNK = 40  # tests per run of herd7: starting it costs as much as one test
 
 
+@functools.lru_cache(None)
 def tool(name):
     """(the program, None), or (None, why there is none)"""
     given = os.environ.get(name.upper())
@@ -188,19 +190,17 @@ def unreached(outcomes):
             and not any(is_true(way, state) for o in outcomes for state in o.states)] if condition else []
 
 
-def herd_groups(folder, picked):
-    """{group: [names of its tests]}; a group is a model, or one of its twins, in one mode."""
-    expand = subprocess.run([os.path.join(MODEL, "expand"), "--out", folder] + picked,
-                            stderr=subprocess.PIPE, text=True, check=False)
-    if expand.returncode:
-        sys.exit(expand.stderr.strip())
+def write_tests(folder, tests):
+    """{group: [names of its tests, which are written to @folder]}; a group is a model, or one of its twins, in one mode."""
     groups = {}
-    with open(os.path.join(folder, "manifest"), encoding="utf-8") as manifest:
-        for line in manifest:
-            name, file, mode, ids, mark, loss, race = line.rstrip("\n").split("\t")
-            stem = re.sub(r"-at[\d_]*$", "", name)
-            weakened = "-" if mark == "-" else f"{mark} {loss}"
-            groups.setdefault((file, mode, ids, weakened, race == "race", stem), []).append(name)
+    for file, test in tests:
+        races = test.races()
+        for name, mode, ids, mark, loss, text in test.variants():
+            with open(os.path.join(folder, name + ".litmus"), "w", encoding="utf-8") as out:
+                out.write(text)
+            group = (file, mode, ",".join(ids) or "-", "-" if mark == "-" else f"{mark} {loss}", mark in races,
+                     re.sub(r"-at[\d_]*$", "", name))
+            groups.setdefault(group, []).append(name)
     return groups
 
 
@@ -228,28 +228,34 @@ def herd_verdicts(groups, outcomes):
     return verdicts
 
 
+def name_of(path):
+    return os.path.relpath(path, MODEL)
+
+
 def tool_for(path):
-    """The name of the program that a bounded model is for."""
+    """The name of the program that a model is for."""
+    if not path.endswith(".c"):
+        return "herd7"
     with open(path, encoding="utf-8") as file:
         named = re.search(r"^ \* Tool: (\w+)$", file.read(), re.M)
     return named.group(1) if named else "cbmc"
 
 
 def is_the_source(path):
-    return os.path.relpath(path, MODEL).startswith("real" + os.sep)
+    return name_of(path).startswith("real" + os.sep)
 
 
 def change_source(model, mutant, root):
     """The tree of sources as @model wants it ('With FILE: "OLD" -> "NEW"') and with @mutant in it, or None; by links."""
     with open(model, encoding="utf-8") as file:
         wanted = re.findall(r'^ \* With (\S+): "(.*)" -> "(.*)"$', file.read(), re.M)
-    texts = {mutant.file: mutant.apply(Source(ROOT, mutant.file))} if mutant else {}
+    texts = {mutant.file: mutant.apply()} if mutant else {}
     for name, old, new in wanted:
         if name not in texts:
             with open(os.path.join(ROOT, name), encoding="utf-8") as file:
                 texts[name] = file.read()
         if texts[name].count(old) != 1:
-            sys.exit(f"models: {os.path.relpath(model, MODEL)}: \"{old}\" is {texts[name].count(old)} times in {name}")
+            sys.exit(f"models: {name_of(model)}: \"{old}\" is {texts[name].count(old)} times in {name}")
         texts[name] = texts[name].replace(old, new)
     for name in files(ROOT, ("include", "src"), (".h", ".c")):
         path = os.path.join(root, name)
@@ -282,7 +288,7 @@ def run_checker(checker, path, memory, define, root, broken):
         program = os.path.join(root, "model")
         _, errors, status, seconds = run_tool(command + COMPILE + [path, "-o", program])
         if status:
-            return f"{os.path.relpath(path, MODEL)} {broken}: does not compile: {errors[:300]}", seconds
+            return f"{name_of(path)} {broken}: does not compile: {errors[:300]}", seconds
         command = [program]
     else:
         if tool_for(path) == "cbmc":  # what is broken must fail by an assertion of the model's own
@@ -298,7 +304,7 @@ def run_checker(checker, path, memory, define, root, broken):
     if got == want and not unwound:
         return None, seconds
     what = f" with {broken}" if broken else ""
-    return (f"{os.path.relpath(path, MODEL)} ({memory}){what}: must be {want}, is {got}"
+    return (f"{name_of(path)} ({memory}){what}: must be {want}, is {got}"
             + (": a loop is longer than its bound" if unwound else "")), seconds
 
 
@@ -315,7 +321,7 @@ def bounded_jobs(checker, paths, mutants):
         jobs.append((checker, path, "pso" if threads else "sc", "", None))
         jobs += [(checker, path, memory, name, None)
                  for name, memory in re.findall(r"Busted (\w+): (\w+)", source)]
-        jobs += [(checker, path, "sc", "", m) for m in mutants if os.path.relpath(path, MODEL) in m.killers]
+        jobs += [(checker, path, "sc", "", m) for m in mutants if name_of(path) in m.killers]
     return jobs
 
 
@@ -334,7 +340,7 @@ def run_models(litmus, bounded, workers, folder, with_wrong):
     """(verdicts: [(what, None or failure, (model, what was weakened, mode), seconds)]; twins of which a data race is all
     that is wanted; what was skipped: [(model, why)], one for each run; seconds)"""
     verdicts, races, skipped, waiting, spent = [], [], [], [], 0.0
-    mutants = List(ROOT).mutants if any(is_the_source(path) for path in bounded) else []
+    mutants = orders.List(ROOT).mutants if any(is_the_source(path) for path in bounded) else []
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         for name in ("cc", "cbmc", "esbmc"):
             mine = [path for path in bounded if tool_for(path) == name]
@@ -343,9 +349,9 @@ def run_models(litmus, bounded, workers, folder, with_wrong):
                 if checker:
                     waiting.append((job, pool.submit(run_bounded, *job)))
                 else:
-                    skipped.append((os.path.relpath(job[1], MODEL), why))
+                    skipped.append((name_of(job[1]), why))
         if litmus:
-            groups = herd_groups(folder, litmus)
+            groups = write_tests(folder, [(name_of(path), expand.load(path)) for path in litmus])
             herd, why = tool("herd7")
             if not herd:
                 skipped += [(group[0], why) for group in groups]
@@ -357,7 +363,7 @@ def run_models(litmus, bounded, workers, folder, with_wrong):
             verdicts += herd_verdicts(groups, outcomes) + (judge_wrong(herd) if herd and with_wrong else [])
             races = sorted({f"{group[0]} {group[3]}" for group in groups if group[4]})
         for job, future in waiting:
-            name = os.path.relpath(job[1], MODEL)
+            name = name_of(job[1])
             failure, seconds = future.result()
             spent += seconds
             broken = job[4].key() if job[4] else job[3]
@@ -365,50 +371,24 @@ def run_models(litmus, bounded, workers, folder, with_wrong):
     return verdicts, races, skipped, spent
 
 
-def close(verdicts, races, skipped):
-    """The lines at the end. Returns the exit status: 1 when something failed, or nothing was run."""
-    failed = sum(1 for _, failure, _, _ in verdicts if failure)
-    if races:
-        print(f"{len(races)} twins show a data race and no other bad outcome: {', '.join(races)}")
-    for model, why in sorted(set(skipped)):
-        print(f"skipped {model}, {skipped.count((model, why))} runs: {why}")
-    print(f"models: {len(verdicts) - failed} passed, {failed} failed, {len(skipped)} skipped"
-          + (": " + "; ".join(sorted({why for _, why in skipped})) if skipped else ""))
-    return 1 if failed or not verdicts else 0
-
-
-# ---- who judges the judge -------------------------------------------------------------------
-
 def read_wrong():
-    """The test in model/wrong, and what is wrong with its variants: [(old, new, what must be said, None: nothing)]"""
+    """The test in `wrong`, and what is wrong with its variants: [(old, new, what must be said, None: nothing)]"""
     with open(WRONG, encoding="utf-8") as file:
         test, _, lines = re.sub(r"^#.*\n", "", file.read(), flags=re.M).partition("\n----\n")
-    cases = []
     for line in lines.splitlines():
         old, new, wanted = re.fullmatch(r'"(.*)" -> "(.*)": (.*)', line).groups()
-        cases.append((old.replace("\\n", "\n"), new.replace("\\n", "\n"), wanted if wanted != "nothing" else None))
-        assert cases[-1][0] in test, line
-    return test + "\n", cases
-
-
-def groups_of(source, folder):
-    """As herd_groups(), of one test."""
-    test, groups = EXPAND.CTest("box", source), {}
-    for name, mode, ids, mark, loss, text in test.variants():
-        with open(os.path.join(folder, name + ".litmus"), "w", encoding="utf-8") as file:
-            file.write(text)
-        groups[("box", mode, ",".join(ids) or "-", f"{mark} {loss}", mark in test.races(), name)] = [name]
-    return groups
+        old, new = old.replace("\\n", "\n"), new.replace("\\n", "\n")
+        assert old in test, line
+        yield old, new, test.replace(old, new) + "\n", wanted if wanted != "nothing" else None
 
 
 def judge_wrong(herd):
-    """Verdicts about the judge itself: herd7 and judge() must find what is wrong in each variant of the test in model/wrong."""
-    test, cases = read_wrong()
+    """Verdicts about the judge itself: herd7 and judge() must find what is wrong in each variant of the test in `wrong`."""
     verdicts = []
-    for number, (old, new, wanted) in enumerate(cases):
+    for number, (old, new, text, wanted) in enumerate(read_wrong()):
         with tempfile.TemporaryDirectory() as folder:
-            groups = groups_of(test.replace(old, new), folder)
-            outcomes, seconds = run_herd(herd, folder, [name for names in groups.values() for name in names])
+            groups = write_tests(folder, [("box", expand.CTest("box", text))])
+            outcomes, seconds = run_herd(herd, folder, list(itertools.chain(*groups.values())))
             found = [failure for _, failure, _, _ in herd_verdicts(groups, outcomes) if failure]
         right = any(wanted in failure for failure in found) if wanted else not found
         verdicts.append((f"wrong, {old!r} -> {new!r}", None if right else
@@ -417,113 +397,122 @@ def judge_wrong(herd):
     return verdicts
 
 
-SAID = """Test box Allowed
-States {count}
-{states}
-{flag}
-Witnesses
-Positive: {positive} Negative: {negative}
-{undef}Condition exists (1:r1=0 \\/ not ([x]=2))
-Observation box {word} {positive} {negative}
-Time box 0.01
-"""
+# ---- what has passed ------------------------------------------------------------------------
 
 
-def said(word, race=False, states=("1:r1=1; [x]=2;",)):
-    """An Outcome"""
-    good, bad = {"Never": (1, 0), "Sometimes": (1, 1), "Always": (0, 1), "Empty": (0, 0)}[word]
-    return Outcome(SAID.format(count=len(states), states="\n".join(states), positive=bad, negative=good, word=word,
-                               flag="Undef" if race else "No", undef="Flag *undef*\n" if race else ""))
+def included(path, folders, found):
+    """Add to @found all files of this project that the file @path includes, and the file itself."""
+    path = os.path.realpath(path)
+    if path in found:
+        return
+    found.add(path)
+    with open(path, encoding="utf-8") as file:
+        names = re.findall(r'^\s*#\s*include\s+["<]([^">]+)[">]', file.read(), re.M)
+    for name in names:
+        for folder in (os.path.dirname(path), *folders):
+            if os.path.isfile(os.path.join(folder, name)):
+                included(os.path.join(folder, name), folders, found)
+                break
 
 
-# ids, marked "race", outcomes, what is said of it
-JUDGED = [
-    ("-", False, [said("Never")], None),
-    ("-", False, [said("Never"), said("Sometimes")], "must be Never, is Sometimes"),
-    ("-", False, [said("Always")], "must be Never, is Always"),
-    ("-", False, [said("Never", race=True)], "must be Never, is Never with a data race"),
-    ("-", False, [said("Empty"), said("Empty")], "proves nothing"),
-    ("-", False, [said("Empty"), said("Never")], None),
-    ("-", False, [Outcome("")], "herd7 says nothing"),
-    ("X-1", False, [said("Never"), said("Sometimes", race=True)], None),
-    ("X-1", False, [said("Always")], None),
-    ("X-1", False, [said("Never"), said("Empty")], "still Never without X-1"),
-    ("X-1", False, [said("Never", race=True)], "is never reached"),
-    ("X-1", True, [said("Never", race=True), said("Never")], None),
-    ("X-1", True, [said("Never")], "still Never without X-1"),
-    ("X-1", True, [said("Sometimes", race=True)], "but the bad outcome itself is reached"),
-    ("X-1", False, [said("Sometimes"), Outcome("")], "herd7 says nothing"),
-]
-
-REACHED = [
-    (["1:r1=1; [x]=2;"], ["1:r1=0"]),
-    (["1:r1=0; [x]=2;"], []),
-    (["1:r1=1; [x]=2;", "1:r1=1; [x]=3;"], ["1:r1=0"]),
-    (["1:r1=0; [x]=1;"], []),
-]
-
-# The ends of runs: verdicts (False is a failure), what was skipped, the closing line, the exit status.
-CLOSED = [
-    ([True, True], [], "models: 2 passed, 0 failed, 0 skipped", 0),
-    ([True, False], [], "models: 1 passed, 1 failed, 0 skipped", 1),
-    ([True], [("a.c", "no cbmc"), ("a.c", "no cbmc"), ("b.c", "no esbmc")],
-     "models: 1 passed, 0 failed, 3 skipped: no cbmc; no esbmc", 0),
-    ([], [("a.c", "no cbmc")], "models: 0 passed, 0 failed, 1 skipped: no cbmc", 1),
-    ([], [], "models: 0 passed, 0 failed, 0 skipped", 1),
-]
+@functools.lru_cache(None)
+def content(path):
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
 
 
-def self_test():
-    """Of what needs no herd7."""
-    wrong = []
-    for ids, race, outcomes, wanted in JUDGED:
-        tests = {f"box{n}": outcome for n, outcome in enumerate(outcomes)}
-        found = judge(("box", "plain", ids, "-", race, "box"), tests, tests)
-        if bool(found) != bool(wanted) or (wanted or "") not in (found or ""):
-            wrong.append(f"{ids}, {[str(o) for o in outcomes]}: {wanted} must be said, not {found}")
-    for states, wanted in REACHED:
-        found = [say_way(way) for way in unreached([said("Never"), said("Sometimes", states=states)])]
-        if wanted != found:
-            wrong.append(f"{states}: {wanted} must be unreached, not {found}")
-    for verdicts, skipped, line, status in CLOSED:
-        with contextlib.redirect_stdout(io.StringIO()) as output:
-            found = close([("", None if v else "bad", (), 0.0) for v in verdicts], [], skipped)
-        lines = output.getvalue().splitlines()
-        if found != status or lines[-1] != line or any(not any(model in l for l in lines[:-1]) for model, _ in skipped):
-            wrong.append(f"{verdicts}, {skipped}: status {found}, {lines}")
-    for line in wrong:
-        print(f"FAILED {line}")
-    print(f"models: {len(JUDGED) + len(REACHED) + len(CLOSED) - len(wrong)} passed, {len(wrong)} failed")
-    return 1 if wrong else 0
+@functools.lru_cache(None)
+def version(name):
+    """What the tool of this name says that it is."""
+    program = tool(name)[0]
+    if not program:
+        return "none"
+    done = subprocess.run([program, "--version"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
+    return f"{program} {done.returncode} {done.stdout}"
 
 
-def main():
-    parser = argparse.ArgumentParser(description="Run every model in model/.")
+class Passed:
+    """What passed here, and with what: the model, every file that it includes, the functions that it is pinned to, the
+    changes of the source that it must notice, what expands and judges it, and the tool."""
+
+    def __init__(self, mutants=None):
+        self.mutants = orders.List(ROOT).mutants if mutants is None else mutants
+        try:
+            with open(PASSED, encoding="utf-8") as file:
+                self.noted = dict(json.load(file))
+        except (OSError, ValueError, TypeError):
+            self.noted = {}
+        try:
+            with open(os.path.join(PROOF, "pins"), encoding="utf-8") as file:
+                self.pins = file.read().split("\n")
+        except OSError:
+            self.pins = []
+
+    def key(self, model):
+        needed = {os.path.join(PROOF, name) for name in ("models.py", "expand.py", "source.py", "mutate/orders.py", "model/lull.cat")}
+        included(model, [os.path.join(ROOT, "include"), os.path.join(ROOT, "src")], needed)
+        parts = [f"{os.path.relpath(path, ROOT)} {content(path)}" for path in sorted(needed)]
+        parts += [line for line in self.pins if line.split(" ")[0] == name_of(model)]
+        parts += [m.key() for m in self.mutants if name_of(model) in m.killers] + [version(tool_for(model))]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+    def count(self, model):
+        """How many verdicts it had, if it has passed as it is now, or 0."""
+        key, count = self.noted.get(name_of(model), ("", 0))
+        return count if count and key == self.key(model) else 0
+
+    def note(self, models, verdicts, skipped):
+        for model in models:
+            mine = [failure for _, failure, key, _ in verdicts if key[0] == name_of(model)]
+            self.noted.pop(name_of(model), None)
+            if mine and not any(mine) and name_of(model) not in skipped:
+                self.noted[name_of(model)] = (self.key(model), len(mine))
+        os.makedirs(os.path.dirname(PASSED), exist_ok=True)
+        with open(PASSED + ".new", "w", encoding="utf-8") as file:
+            json.dump(self.noted, file, indent=0, sort_keys=True)
+        os.replace(PASSED + ".new", PASSED)
+
+
+def passing(names, again=False):
+    """Run those of these models that have not passed before. Return the names of those that pass."""
+    wanted = [model for model in all_models() if name_of(model) in names]
+    passed = Passed()
+    due = [name_of(model) for model in wanted if again or not passed.count(model)]
+    if due:
+        main(["--exact", *due])
+        passed = Passed()
+    return {name_of(model) for model in wanted if passed.count(model)}
+
+
+def all_models():
+    return [os.path.join(ROOT, name) for name in files(ROOT, ("proof/model",), (".litmus", ".tpl", ".c"))]
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(prog="proof/models.py", description="Run the models.")
     parser.add_argument("-j", type=int, default=min(2, os.cpu_count() or 1), metavar="N")
     parser.add_argument("-v", action="store_true", help="one line per model, not only failures")
+    parser.add_argument("--again", action="store_true", help="also what has passed, and has not changed since")
     parser.add_argument("--keep", metavar="DIR", help="leave the expanded tests there")
-    parser.add_argument("--results", metavar="FILE", help="a line for each verdict")
     parser.add_argument("--times", action="store_true", help="the processor time of each model, the slowest first")
-    parser.add_argument("--self-test", action="store_true", help="of what judges the models")
+    parser.add_argument("--exact", action="store_true", help="a NAME is a whole name")
     parser.add_argument("name", nargs="*")
-    args = parser.parse_args()
-    if args.self_test:
-        return self_test()
-
-    def picked(endings):
-        return [os.path.join(ROOT, f) for f in files(ROOT, ("model",), endings)
-                if not args.name or any(n in os.path.relpath(f, "model") for n in args.name)]
-
-    litmus, bounded = picked((".litmus", ".tpl")), picked((".c",))
-    if not litmus and not bounded:
+    args = parser.parse_args(argv)
+    picked = [model for model in all_models() if not args.name or any(n == name_of(model) or not args.exact and n in name_of(model)
+                                                                       for n in args.name)]
+    if not picked:
         sys.exit("models: no such model")
+    passed = Passed()
+    before = {} if args.again or args.name else {model: count for model in picked if (count := passed.count(model))}
+    due = [model for model in picked if model not in before]
     with tempfile.TemporaryDirectory() as scratch:
-        verdicts, races, skipped, spent = run_models(litmus, bounded, args.j, args.keep or scratch,
-                                                     not args.name and os.path.exists(WRONG))
-    if args.results:
-        with open(args.results, "w", encoding="utf-8") as file:
-            for _, failure, key, _ in verdicts:
-                file.write("\t".join(key + ("failed" if failure else "passed",)) + "\n")
+        if args.keep:
+            os.makedirs(args.keep, exist_ok=True)
+        litmus = [model for model in due if not model.endswith(".c")]
+        verdicts, races, skipped, spent = run_models(litmus, [model for model in due if model.endswith(".c")], args.j,
+                                                     args.keep or scratch, litmus and not args.name)
+    passed.note(due, verdicts, {model for model, _ in skipped})
     if args.times:
         print_times(verdicts, spent)
     for what, failure, _, _ in verdicts:
@@ -531,8 +520,21 @@ def main():
             print(f"FAILED {failure}")
         elif args.v:
             print(f"passed {what}")
-    return close(verdicts, races, skipped)
+    if races:
+        print(f"{len(races)} twins show a data race and no other bad outcome: {', '.join(races)}")
+    for model, why in sorted(set(skipped)):
+        print(f"skipped {model}, {skipped.count((model, why))} runs: {why}")
+    if before:
+        print(f"{len(before)} models have passed before, and nothing has changed since")
+    failed = sum(1 for _, failure, _, _ in verdicts if failure)
+    good = len(verdicts) - failed + sum(before.values())
+    print(f"models: {good} passed, {failed} failed, {len(skipped)} skipped"
+          + (": " + "; ".join(sorted({why for _, why in skipped})) if skipped else ""))
+    return 1 if failed else 0 if good else 77
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except expand.Defect as defect:
+        sys.exit(f"expand: {defect}")

@@ -7,17 +7,18 @@ import importlib.util
 import io
 import json
 import os
+import pathlib
 import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
 import unittest.mock
 
-from support import ROOT, Case
-
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "kernel"))
 
@@ -67,6 +68,28 @@ def load_stage(name):
 
 
 NEEDS_PATCH = unittest.skipUnless(shutil.which("patch"), "no command patch here")
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.root = pathlib.Path(tempfile.mkdtemp(prefix="lull-test-"))
+        self.addCleanup(shutil.rmtree, self.root, ignore_errors=True)
+
+    def write(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def command(self, name, text):
+        """A made-up command: a shell script."""
+        path = self.write(name, "#!/bin/bash\n" + text)
+        path.chmod(0o755)
+        return path
+
+    def environment(self):
+        """Commands in the folder "bin" come first."""
+        return {**os.environ, "PATH": f"{self.root}/bin:{os.environ['PATH']}"}
 
 
 class Patches(Case):
