@@ -12,7 +12,7 @@
  *
  *	stress_hash [--busted FAULT] [SEED [MILLISECONDS]]
  *
- * --busted switches a fault on (tests/torture/busted.h), which the program has to notice: then the
+ * --busted switches a fault on (busted.h), which the program has to notice: then the
  * exit status is the other way round.
  */
 #include <inttypes.h>
