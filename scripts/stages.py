@@ -26,7 +26,7 @@ import xml.etree.ElementTree
 # everything is built.
 Stage = collections.namedtuple("Stage", "name least sources build test junit needs beside", defaults=("", "", "tests", False))
 LIBRARY = "CMakeLists.txt CMakePresets.json cmake include src"
-BELOW = {"tool": "", "lab": " tool", "urcu": ""}  # what a yard needs beside the library
+BELOW = {"tool": "", "lab": " tool", "urcu": " tool tests"}  # what a yard needs beside the library
 
 
 def build(preset, folder=".", prefix=""):
@@ -62,7 +62,8 @@ STAGES = [
     yard("lab", "tsan", 30),
     yard("lab", "release", 60, build("release", "tool", "tool-")),
     yard("lab", "clang-asan", 1),
-    *(yard("urcu", preset, 5) for preset in "dev asan tsan release clang-asan clang-tsan aarch64".split()),
+    *(yard("urcu", preset, least) for preset, least in {"dev": 90, "asan": 25, "tsan": 16, "release": 75, "clang-asan": 25,
+                                                        "clang-tsan": 16, "aarch64": 13}.items()),
     # Programs that nobody here wrote, on what stands in for liburcu; half a minute, without the network.
     Stage("clients", 4, f"{LIBRARY} urcu", "", "urcu/clients/run --short --offline --lull", needs="clients"),
     # What each operation costs, counted; also that of the build for aarch64.

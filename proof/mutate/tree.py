@@ -207,8 +207,9 @@ class Lane:
             sys.exit(f"proof: the tree does not build without a mutant:\n{error[-3000:]}")
 
     def hash(self, test):
-        """Of its programs, and of the shared library, with which they may be linked."""
+        """Of its programs, and of the shared libraries, with which they may be linked."""
         paths = [os.path.join(self.out(test.yard), p) for p in test.programs] + [os.path.join(self.out(), "src", "liblull.so")]
+        paths += glob.glob(os.path.join(self.out("urcu"), "source", "liblull-urcu.so"))
         return [hashlib.sha256(read(os.path.realpath(path))).hexdigest() for path in paths]
 
     def prepare(self, names, measured=None):
