@@ -65,13 +65,18 @@ static inline void child_await(struct child *child)
 static inline int run_child(void (*func)(void), char *text, size_t size)
 {
 	struct child child;
+	size_t length;
 
 	if (child_begin(&child)) {
 		func();
 		_exit(0);
 	}
 	child_await(&child);
-	snprintf(text, size, "%s", child.text);
+	length = strlen(child.text);
+	if (length >= size)
+		length = size - 1;
+	memcpy(text, child.text, length);
+	text[length] = '\0';
 	return child.status;
 }
 

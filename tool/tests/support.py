@@ -36,10 +36,10 @@ SHORT = {
     "doctor": [],
 }
 
-# For what depends on no instrument: the one that is over first, also under a sanitizer.
+# The instrument that is over first, also under a sanitizer, for tests that depend on none.
 QUICK = ["rcuscale", "--seconds", "0.01", "--calls", "10", "--schemes", "rcu", "--what", "synchronize", "--setup", "idle"]
 
-# With any of these an instrument that measured before it looked at its input would not come to its end.
+# With these options an instrument that measured before it looked at its input would not end.
 ENDLESS = {
     "compare": ["--seconds", "86400"],
     "refscale": ["--seconds", "86400"],
@@ -65,7 +65,7 @@ def leave_nothing_behind():
     name = "LULL_TEST_RUNNER"
     os.environ.pop(name, None)
     mark = uuid.uuid4().hex
-    # In a session of its own; the pipe to it is inherited by nobody, so that it ends with this process.
+    # In a session of its own; no other process inherits the pipe to it, so that it ends with this process.
     keeper = subprocess.Popen([sys.executable, "-B", os.path.join(os.path.dirname(os.path.abspath(__file__)), "keeper.py"),
                                name + "=" + mark], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL, start_new_session=True)

@@ -63,7 +63,7 @@ static void preload(const char *library)
 	free(all);
 }
 
-/* How many words of @argv are the command's own. */
+/* Count the words of @argv that are the command's own. */
 static int own_words(int argc, char **argv)
 {
 	int i = 1;
