@@ -102,10 +102,12 @@ class Ledger:
 
 
 def defects(listed):
-    """What is in the ledger and not in the sources' list of orders, or the other way round; quick."""
-    ledger = Ledger()
+    """Where the ledger, the sources and the lists do not go together; quick."""
+    ledger, now = Ledger(), sites()
     found = [f"ledger.tsv: {name} is {row.verdict}" for (kind, name), row in ledger.rows.items()
              if kind == "order" and row.verdict in ("green", "unknown")]
+    found += [f"equivalent: there is no {name}" for name, why in slips.reasons().items()
+              if ("slip", name) not in now and not why.startswith("gone: ")]
     before = dict(ledger.rows)
     ledger.take_orders(listed)
     return found + [f"ledger.tsv: {key[1]} is not as in mutants: proof/run ledger --write"
