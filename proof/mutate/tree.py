@@ -143,7 +143,7 @@ class Lane:
 
     def configure(self, yard):
         subprocess.run(["cmake", "-S", os.path.join(self.tree, yard), "-B", self.out(yard), "-G", "Ninja", "-DLULL_BUILD_TESTS=ON",
-                        "-DLULL_TEST_CXX=OFF", "-DLULL_BUILD_EXAMPLES=OFF", "-DLULL_BUILD_URCU=OFF", f"-DCMAKE_PREFIX_PATH={self.prefix}", *OPTIONS[self.kind]],
+                        "-DLULL_TEST_CXX=OFF", "-DLULL_BUILD_EXAMPLES=OFF", f"-DCMAKE_PREFIX_PATH={self.prefix}", *OPTIONS[self.kind]],
                        check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.tests.update((test.name, test) for test in ctests(yard, self.out(yard), self.out(yard)))
 
