@@ -46,6 +46,9 @@ def digest_of(mutant):
 
 class Ledger:
     def __init__(self):
+        self.read()
+
+    def read(self):
         with open(PATH, encoding="utf-8") as file:
             self.rows = parse(file.read())
 
@@ -58,6 +61,7 @@ class Ledger:
     def keep(self, kind, mutant, part, verdict, by):
         if kind == "slip" and verdict in ("green", "same") and mutant.name in slips.reasons():
             verdict = "equivalent"
+        self.read()  # what another run has found in the meantime
         self.rows[kind, mutant.name] = Row(part, mutant.hash() if kind == "slip" else digest_of(mutant), verdict, by)
         self.save()
 

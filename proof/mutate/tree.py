@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A copy of the tree, in which mutants are built one after the other, and the tests run that must notice."""
 import concurrent.futures
+import fcntl
 import glob
 import hashlib
 import os
@@ -92,8 +93,9 @@ class Test:
         self.idea = idea_of_test(name)
         self.seconds = None  # without a mutant; None: not green then, so it says nothing
 
-    def limit(self):
-        return 20 + 10 * self.seconds
+    def limit(self, may_hang):
+        """How long it may take; a test that waits in vain is red by itself after its PATIENCE_NS, of a minute."""
+        return (20 if may_hang else 90) + 10 * self.seconds
 
 
 def ctests(yard, out, folder):
@@ -117,7 +119,7 @@ class Lane:
         self.kind, self.folder = kind, os.path.join(BUILD, f"{kind}-{number}")
         self.tree, self.prefix = os.path.join(self.folder, "tree"), os.path.join(self.folder, "prefix")
         self.before = ["setarch", "--addr-no-randomize"] if kind == "sanitized" else []
-        self.tests, self.good, self.yards = {}, {}, ["."]
+        self.tests, self.good, self.yards, self.lock = {}, {}, ["."], None
 
     # ---- building ----
 
@@ -149,6 +151,12 @@ class Lane:
 
     def open(self, yards=()):
         """Make the copy as the tree is, and find the tests of the library and of these @yards. Their tests need the tool."""
+        os.makedirs(self.folder, exist_ok=True)
+        self.lock = open(os.path.join(self.folder, "lock"), "w", encoding="utf-8")  # while this process lives
+        try:
+            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            sys.exit(f"proof: another run is at work in {self.folder}")
         self.copy()
         self.configure(".")
         wanted = [yard for yard in YARDS if (yard in yards or yard == "tool" and set(yards) & set(YARDS))
@@ -280,7 +288,7 @@ class Lane:
         def one(name):
             if over.is_set() or self.tests[name].seconds is None:
                 return
-            verdict = self.run(self.tests[name], self.tests[name].limit(), over)
+            verdict = self.run(self.tests[name], self.tests[name].limit(may_hang), over)
             if (verdict == "red" or (verdict == "hangs" and may_hang)) and not over.is_set():
                 over.set()
                 killer.append(f"{verdict} {name}")
