@@ -271,11 +271,15 @@ def list_skips(verdicts):
 def main():
     since = time.monotonic()
     parser = argparse.ArgumentParser(prog="scripts/check", description="Build and test all that has changed since it passed.")
+    parser.add_argument("stage", nargs="*", help="only these: " + " ".join(stage.name for stage in STAGES))
     parser.add_argument("--quick", action="store_true", help="only " + " ".join(QUICK))
     parser.add_argument("--again", action="store_true", help="also what has passed, and has not changed since")
     parser.add_argument("--without", action="append", default=[], metavar="STAGE=WHY", help="leave a stage out")
     args = parser.parse_args()
     left_out = dict(text.partition("=")[::2] for text in args.without)
+    only = args.stage or (QUICK if args.quick else [stage.name for stage in STAGES])
+    if not set(only) <= {stage.name for stage in STAGES}:
+        parser.error("no such stage; see --help")
     for name, why in list(left_out.items()):
         if not why.strip() or name not in [stage.name for stage in STAGES]:
             parser.error(f"--without {name}: give STAGE=WHY; stages: {' '.join(stage.name for stage in STAGES)}")
@@ -286,7 +290,7 @@ def main():
             known = json.load(file)
     except (OSError, ValueError):
         known = {}
-    wanted = [stage for stage in STAGES if stage.name not in left_out and (stage.name in QUICK or not args.quick)]
+    wanted = [stage for stage in STAGES if stage.name not in left_out and stage.name in only]
     keys = {stage.name: key_of(stage) for stage in wanted}
     run = Run([stage._replace(test=stage.test + " --again" * (args.again and stage.beside)) for stage in wanted
                if args.again or not keys[stage.name] or known.get(stage.name) != keys[stage.name]])
