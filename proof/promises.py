@@ -148,6 +148,7 @@ class Tests:
                 names = set(re.findall(r"\bdef (test_\w+)\(", text))
             else:
                 names = {name for name, count in collections.Counter(re.findall(r"\w+", text)).items() if count > 1}
+                names |= set(re.findall(r"\b[A-Z_]*(?:TEST|CLAUSE)[A-Z_]*\((?:[A-Z]\w*, )?(\w+)", text))
             if names:
                 self.tests[path] = names
                 parts = re.sub(r"\.\w+$", "", path).split("/")
