@@ -22,5 +22,6 @@ int lull_cmd_peers(int argc, char **argv)
 	for (size_t i = 0; (library = peers_missing(i, &why)); i++)
 		printf("%s: %s\n", library, why);
 	jsonout_close(json);
+	options_free(&opt);
 	return 0;
 }
