@@ -209,8 +209,12 @@ class Lane:
 
     def must_build(self, names):
         if self.build(names):  # what a run that was killed has left behind, perhaps
-            shutil.rmtree(self.out())
-            self.configure(".")
+            for yard in self.yards:
+                shutil.rmtree(self.out(yard))
+                self.configure(yard)
+                if yard == ".":
+                    self.build([])
+                    self.install(yard)
         if error := self.build(names):
             sys.exit(f"proof: the tree does not build without a mutant:\n{error[-3000:]}")
 
