@@ -38,11 +38,9 @@ import re
 import sys
 from pathlib import Path
 
+from source import CXX_HEADERS, HEADERS, Source, files
+
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.append(str(ROOT / "scripts"))
-
-from source import CXX_HEADERS, HEADERS, Source, files  # noqa: E402
-
 FOLDER = ROOT / "proof/promises"
 HEADER = re.compile(r"(?:urcu/)?include/lull/(?:compat/)?[^/]+")
 YARDS = ("tests", "urcu/tests", "tool/tests", "lab/tests")
@@ -144,13 +142,13 @@ class Tests:
             text = (ROOT / path).read_text("utf-8")
             if path.endswith(".c"):
                 # TEST(name), or another macro that a body follows: BOTH_WAYS(name).
-                found = re.findall(r"^(?!WITH_)[A-Z_]+\((\w+).*\)\n\{|\bvoid (test_\w+)\(void \*\*", text, re.M)
-                names = {new or old for new, old in found}
+                names = set(re.findall(r"^(?!WITH_)[A-Z_]+\((\w+).*\)\n\{", text, re.M))
                 self.runs[path] = set(re.findall(r"[\w+-]+", "".join(re.findall(r"\A/\*.*\n/\* runs: (.*) \*/", text))))
             elif path.endswith(".py"):
                 names = set(re.findall(r"\bdef (test_\w+)\(", text))
             else:
                 names = {name for name, count in collections.Counter(re.findall(r"\w+", text)).items() if count > 1}
+                names |= set(re.findall(r"\b[A-Z_]*(?:TEST|CLAUSE)[A-Z_]*\((?:[A-Z]\w*, )?(\w+)", text))
             if names:
                 self.tests[path] = names
                 parts = re.sub(r"\.\w+$", "", path).split("/")
@@ -275,9 +273,10 @@ class Check:
             self.defect(f"proof/promises/{name}", "there is no such header")
         self.check_inside()
         print("\n".join(self.drafts if args else self.defects), end="\n" * bool(self.drafts if args else self.defects))
-        print(f"promises: {sum(self.count.values())} sentences of {len(headers)} headers, {self.count['untested']} untested, "
+        count = sum(self.count.values())
+        print(f"promises: {count} sentences of {len(headers)} headers, {self.count['untested']} untested, "
               f"{self.count['explains']} explain; {len(self.named)} tests")
-        print(f"{sum(self.count.values())} passed, {len(self.defects)} failed, 0 skipped")
+        print(f"{count} passed, {len(self.defects)} failed, 0 skipped")
         return 1 if self.defects and not args else 0
 
 

@@ -145,7 +145,7 @@ class Lane:
 
     def configure(self, yard):
         subprocess.run(["cmake", "-S", os.path.join(self.tree, yard), "-B", self.out(yard), "-G", "Ninja", "-DLULL_BUILD_TESTS=ON",
-                        "-DLULL_TEST_CXX=OFF", "-DLULL_BUILD_EXAMPLES=OFF", "-DLULL_BUILD_URCU=OFF", f"-DCMAKE_PREFIX_PATH={self.prefix}", *OPTIONS[self.kind]],
+                        "-DLULL_TEST_CXX=OFF", "-DLULL_BUILD_EXAMPLES=OFF", f"-DCMAKE_PREFIX_PATH={self.prefix}", *OPTIONS[self.kind]],
                        check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.tests.update((test.name, test) for test in ctests(yard, self.out(yard), self.out(yard)))
 
@@ -219,8 +219,9 @@ class Lane:
             sys.exit(f"proof: the tree does not build without a mutant:\n{error[-3000:]}")
 
     def hash(self, test):
-        """Of its programs, and of the shared library, with which they may be linked."""
+        """Of its programs, and of the shared libraries, with which they may be linked."""
         paths = [os.path.join(self.out(test.yard), p) for p in test.programs] + [os.path.join(self.out(), "src", "liblull.so")]
+        paths += glob.glob(os.path.join(self.out("urcu"), "source", "liblull-urcu.so"))
         return [hashlib.sha256(read(os.path.realpath(path))).hexdigest() for path in paths]
 
     def prepare(self, names, measured=None):

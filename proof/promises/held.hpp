@@ -24,5 +24,5 @@ e7ffc8 D is as for cohort_obj_base. | cohorts:deleters
 9e11fd Call @d with the object when | run.holds:sections_keep run.holds:keeps
 8754bb Once for each object. | explains
 8b9dd1 Allocates nothing. | scarce:retires
-9aec26 The same for objects that a | cohorts:waits_for_hold cohorts:waits_for_section
+9aec26 The same for objects that a | cohorts:waits_for_reader cohorts:waits_for_section
 4d5d7a The same for no cohort. | cohorts:retires_alone

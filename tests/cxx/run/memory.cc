@@ -10,17 +10,9 @@
 #include <lull/hazard_pointer>
 #include <lull/rcu>
 
-#include "saferecl.hpp"
+#include "test.hpp"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define OWN_MEMORY 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define OWN_MEMORY 1
-#endif
-#endif
-
-#ifdef OWN_MEMORY
+#if SANITIZED
 
 int main()
 {
@@ -112,7 +104,7 @@ struct alignas(128) wide : lull::rcu_obj_base<wide> {
 template <class Base> constexpr std::size_t size = sizeof(Base);
 
 /* The matching deallocation. Some compilers pass the size only when asked to (-fsized-deallocation). */
-void matching_delete()
+TEST(matching_delete)
 {
 	const int deletes = plain_deletes + sized_deletes;
 
@@ -133,7 +125,7 @@ void matching_delete()
 	MUST(plain_deletes + sized_deletes == deletes + 2);
 }
 
-void retire_allocates_nothing()
+TEST(retire_allocates_nothing)
 {
 	node *n = new node;
 	plain *p = new plain;
@@ -157,38 +149,30 @@ void retire_allocates_nothing()
 	lull_hazptr_barrier();
 }
 
-void saferecl_rcu_domain_func_retire_without_memory()
+TEST(saferecl_rcu_domain_func_retire_without_memory)
 {
-	int *i = new int(3), caught = 0;
+	int *i = new int(3);
 
 	no_new = true;
-	try {
-		lull::rcu_retire(i);
-	} catch (const std::bad_alloc &) {
-		caught = 1;
-	}
+	MUST(throws<std::bad_alloc>([&] { lull::rcu_retire(i); }));
 	no_new = false;
-	MUST(caught == 1);
 	lull::rcu_barrier();
 	MUST(*i == 3);
 	delete i;
 }
 
-void saferecl_hp_holder_nonmem_make_without_memory()
+TEST(saferecl_hp_holder_nonmem_make_without_memory)
 {
 	lull::hazard_pointer all[100];
 	int made = 0;
-	bool caught = false;
 
 	lull::make_hazard_pointer() = lull::hazard_pointer(); /* now there is a block */
 	no_blocks = true;
-	try {
+	MUST(throws<std::bad_alloc>([&] {
 		for (; made < 100; made++)
 			all[made] = lull::make_hazard_pointer();
-	} catch (const std::bad_alloc &) {
-		caught = true;
-	}
-	MUST(caught && made > 1 && all[made].empty());
+	}));
+	MUST(made > 1 && all[made].empty());
 	all[made - 1] = lull::hazard_pointer();
 	all[made - 1] = lull::make_hazard_pointer(); /* that one is there */
 	no_blocks = false;
@@ -202,22 +186,19 @@ int how_many()
 	int made = 0;
 
 	no_blocks = true;
-	try {
+	MUST(throws<std::bad_alloc>([&] {
 		for (; made < 100; made++)
 			all[made] = lull::make_hazard_pointer();
-	} catch (const std::bad_alloc &) {
-		no_blocks = false;
-	}
-	MUST(!no_blocks);
+	}));
+	no_blocks = false;
 	return made;
 }
 
 /* All or nothing: what was not empty stays, with what it protects, and what was empty is. */
-void saferecl_hp_holder_nonmem_make_batch_without_memory()
+TEST(saferecl_hp_holder_nonmem_make_batch_without_memory)
 {
 	lull::hazard_pointer all[100];
 	node *n = new node;
-	bool caught = false;
 	const int before = how_many();
 
 	all[1] = lull::make_hazard_pointer();
@@ -226,14 +207,8 @@ void saferecl_hp_holder_nonmem_make_batch_without_memory()
 	n->retire();
 	for (int round = 0; round < 3; round++) { /* those that were made are there again */
 		no_blocks = true;
-		caught = false;
-		try {
-			lull::make_hazard_pointer_batch(all);
-		} catch (const std::bad_alloc &) {
-			caught = true;
-		}
+		MUST(throws<std::bad_alloc>([&] { lull::make_hazard_pointer_batch(all); }));
 		no_blocks = false;
-		MUST(caught);
 		for (int i = 0; i < 100; i++)
 			MUST(all[i].empty() == (i != 1 && i != 50));
 		MUST(lull_hazptr_barrier_timeout(20) == -ETIMEDOUT && n->value == 42);
@@ -250,15 +225,7 @@ void saferecl_hp_holder_nonmem_make_batch_without_memory()
 
 int main(int argc, char **argv)
 {
-	const clause clauses[] = {
-		CLAUSE(matching_delete),
-		CLAUSE(retire_allocates_nothing),
-		CLAUSE(saferecl_rcu_domain_func_retire_without_memory),
-		CLAUSE(saferecl_hp_holder_nonmem_make_without_memory),
-		CLAUSE(saferecl_hp_holder_nonmem_make_batch_without_memory),
-	};
-
-	return run(clauses, argc, argv);
+	return run_tests(argc, argv);
 }
 
 #endif

@@ -10,7 +10,7 @@
 #include <lull/hazard_pointer>
 #include <lull/rcu_ptr.hpp>
 
-#include "keeping.hpp"
+#include "test.hpp"
 
 #if SANITIZED
 
@@ -90,18 +90,8 @@ struct simple : living, lull::counted_base<simple> {
 struct scaled : living, lull::counted_base<scaled, lull::by_percpu_ref> {
 };
 
-template <class F> bool throws_bad_alloc(F f)
-{
-	try {
-		f();
-	} catch (const std::bad_alloc &) {
-		return true;
-	}
-	return false;
-}
-
 /* Nothing that retires asks operator new for anything, nor the pool. */
-void retires()
+TEST(retires)
 {
 	lull::cohort c;
 	object *o = new object, *p = new object;
@@ -129,11 +119,10 @@ void retires()
 	counted.publish(nullptr);
 	c.wait();
 	no_new = no_blocks = false;
-	none_alive();
 }
 
 /* More holds than there is memory for; those that there are go on. */
-void holds()
+TEST(holds)
 {
 	std::atomic<alone *> shared{new alone};
 	lull::rcu_ptr<alone> pointer(std::unique_ptr<alone>(new alone));
@@ -142,17 +131,17 @@ void holds()
 
 	all[0] = lull::hold(shared);
 	no_blocks = true;
-	MUST(throws_bad_alloc([&] {
+	MUST(throws<std::bad_alloc>([&] {
 		for (; made < 100; made++)
 			all[made] = lull::hold(shared);
 	}));
 	MUST(made > 1 && !all[made]);
-	MUST(throws_bad_alloc([&] { (void)pointer.hold(); }));
+	MUST(throws<std::bad_alloc>([&] { (void)pointer.hold(); }));
 	{
 		lull::rcu_section section;
 
-		MUST(throws_bad_alloc([&] { (void)lull::keep(shared.load()); }));
-		MUST(throws_bad_alloc([&] { (void)pointer.hold(section); }));
+		MUST(throws<std::bad_alloc>([&] { (void)lull::keep(shared.load()); }));
+		MUST(throws<std::bad_alloc>([&] { (void)pointer.hold(section); }));
 		MUST(!lull::keep(static_cast<alone *>(nullptr)));
 	}
 	shared.load()->retire();
@@ -162,35 +151,29 @@ void holds()
 	for (auto &kept : all)
 		kept.reset();
 	pointer.publish(nullptr);
-	none_alive();
 }
 
 /* An object for whose counts there is no memory is not made. */
-void counts()
+TEST(counts)
 {
 	no_counts = true;
-	MUST(throws_bad_alloc([] { (void)lull::make_counted<scaled>(); }));
+	MUST(throws<std::bad_alloc>([] { (void)lull::make_counted<scaled>(); }));
 	no_counts = false;
 	MUST(alive == 0);
 	no_new = true;
-	MUST(throws_bad_alloc([] { (void)lull::make_counted<simple>(); }));
+	MUST(throws<std::bad_alloc>([] { (void)lull::make_counted<simple>(); }));
 	no_new = false;
 	auto made = lull::make_counted<scaled>();
 	MUST(made->is_whole());
 	made.reset();
 	lull_rcu_barrier();
-	lull_rcu_barrier();
-	MUST(alive == 0);
 }
 
 } // namespace
 
-int main()
+int main(int argc, char **argv)
 {
-	retires();
-	holds();
-	counts();
-	return 0;
+	return run_tests(argc, argv, none_alive);
 }
 
 #endif
