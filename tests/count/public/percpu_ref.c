@@ -438,11 +438,6 @@ TEST(kill_when_polling)
 
 /* ---- memory ---------------------------------------------------------------------------------------------------- */
 
-static uintptr_t cell_of(const struct object *o)
-{
-	return o->ref.word & ~(uintptr_t)LULL__RSEQ_NOT;
-}
-
 /* The counters go back when the ref was killed; if it may come back, with exit. */
 TEST(when_counters_go)
 {
