@@ -209,8 +209,12 @@ class Lane:
 
     def must_build(self, names):
         if self.build(names):  # what a run that was killed has left behind, perhaps
-            shutil.rmtree(self.out())
-            self.configure(".")
+            for yard in self.yards:
+                shutil.rmtree(self.out(yard))
+                self.configure(yard)
+                if yard == ".":
+                    self.build([])
+                    self.install(yard)
         if error := self.build(names):
             sys.exit(f"proof: the tree does not build without a mutant:\n{error[-3000:]}")
 
@@ -299,6 +303,10 @@ class Lane:
 
 def judge_all(kind, mutants, plan, keep, lanes=2, yards=()):
     """Give each of @mutants to the tests of its plan: plan(mutant, tests) is groups of names; keep(mutant, verdict, by)."""
+    for program in ("cmake", "ninja"):
+        if not shutil.which(program):
+            print(f"skipped: there is no {program}")
+            sys.exit(77)
     opened = [Lane(kind, number) for number in range(max(1, min(lanes, len(mutants))))]
     for lane in opened:
         lane.open(yards)

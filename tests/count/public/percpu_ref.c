@@ -91,6 +91,12 @@ static void begin_life(unsigned flags)
 	m.released = m.confirmed = 0;
 }
 
+/* As who is interrupted does: what was got on a CPU is put by way of the shared count, or the other way round. */
+static bool is_interrupted(void)
+{
+	return rnd(3) == 0;
+}
+
 /* Dead or in one place with none left: then it is over, once. */
 static void count_fewer(long n)
 {
@@ -105,7 +111,9 @@ static void get_some(void)
 	bool got;
 
 	if (how < 2 && m.count) {
-		if (how)
+		if (is_interrupted())
+			lull__percpu_ref_get_slow(&m.o.ref, how ? n : 1);
+		else if (how)
 			lull_percpu_ref_get_many(&m.o.ref, n);
 		else
 			lull_percpu_ref_get(&m.o.ref);
@@ -114,9 +122,13 @@ static void get_some(void)
 	}
 	if (!m.count && !lull_percpu_ref_per_cpu())
 		settle(); /* until the kill is over there seem to be more */
-	got = how < 3  ? lull_percpu_ref_tryget_many(&m.o.ref, n) :
-	      how == 3 ? lull_percpu_ref_tryget(&m.o.ref) :
-			 lull_percpu_ref_tryget_live(&m.o.ref);
+	if (is_interrupted())
+		got = how < 4 ? lull__percpu_ref_tryget_slow(&m.o.ref, how < 3 ? n : 1) :
+				lull__percpu_ref_tryget_live_slow(&m.o.ref, 1);
+	else
+		got = how < 3  ? lull_percpu_ref_tryget_many(&m.o.ref, n) :
+		      how == 3 ? lull_percpu_ref_tryget(&m.o.ref) :
+				 lull_percpu_ref_tryget_live(&m.o.ref);
 	assert_int_equal(got, m.count && (how < 4 || !m.dying));
 	m.count += got ? how < 3 ? n : 1 : 0;
 }
@@ -130,25 +142,47 @@ static void put_some(void)
 	if (held < 1)
 		return;
 	n = rnd(3) ? 1 + (long)rnd((unsigned)held) : held;
-	if (n == 1)
+	if (is_interrupted())
+		lull__percpu_ref_put_slow(&m.o.ref, n);
+	else if (n == 1)
 		lull_percpu_ref_put(&m.o.ref);
 	else
 		lull_percpu_ref_put_many(&m.o.ref, (unsigned)n);
 	count_fewer(n);
 }
 
-/* Others wait for what is begun here, or confirm it first; with rseq it is over at once. */
+static void kills(struct lull_rcu_head *confirms)
+{
+	lull_percpu_ref_get(&m.o.ref);
+	if (confirms)
+		lull_percpu_ref_kill_and_confirm(&m.o.ref, note_confirm);
+	else if (m.count % 2)
+		lull_percpu_ref_kill_and_confirm(&m.o.ref, NULL);
+	else
+		lull_percpu_ref_kill(&m.o.ref);
+	assert_true(lull_percpu_ref_is_dying(&m.o.ref));
+	lull_percpu_ref_put(&m.o.ref);
+}
+
+/* In a callback, in a read section, nested even, which it does not wait for; with rseq all is over at once. */
 static void kill_it(void)
 {
+	static struct lull_rcu_head head;
+	unsigned sections = rnd(3);
+
 	if (m.dying || !m.count)
 		return;
-	if (rnd(2)) {
-		lull_percpu_ref_kill_and_confirm(&m.o.ref, note_confirm);
+	if (rnd(4) == 0) {
+		lull_rcu_call(&head, kills);
+		lull_rcu_barrier();
 		m.confirmed++;
-	} else if (rnd(2)) {
-		lull_percpu_ref_kill_and_confirm(&m.o.ref, NULL);
 	} else {
-		lull_percpu_ref_kill(&m.o.ref);
+		for (unsigned i = 0; i < sections; i++)
+			lull_rcu_read_lock();
+		kills(m.count % 3 ? &head : NULL);
+		m.confirmed += m.count % 3 != 0;
+		for (unsigned i = 0; i < sections; i++)
+			lull_rcu_read_unlock();
 	}
 	m.dying = m.in_one_place = true;
 	count_fewer(1);
@@ -248,35 +282,6 @@ TEST(random)
 	check_exit(&m.o);
 }
 
-/*
- * What was got on a CPU, all put by way of the shared count, as whoever is interrupted each time does,
- * and the other way round: that is not the end.
- */
-TEST(interrupted_each_time)
-{
-	struct object o;
-
-	object_init(&o, LULL_PERCPU_REF_ALLOW_REINIT);
-	for (int life = 1; life <= 3; life++) {
-		for (int i = 0; i < 1000; i++)
-			lull_percpu_ref_get(&o.ref);
-		for (int i = 0; i < 1000; i++)
-			lull__percpu_ref_put_slow(&o.ref, 1);
-		for (int i = 0; i < 1000; i++)
-			lull__percpu_ref_get_slow(&o.ref, 1);
-		assert_true(lull__percpu_ref_tryget_slow(&o.ref, 1));
-		assert_true(lull__percpu_ref_tryget_live_slow(&o.ref, 1));
-		for (int i = 0; i < 1002; i++)
-			lull_percpu_ref_put(&o.ref);
-		assert_int_equal(o.released, life - 1);
-		lull_percpu_ref_kill(&o.ref);
-		expect_released(&o, life);
-		lull_percpu_ref_reinit(&o.ref);
-	}
-	lull_percpu_ref_exit(&o.ref);
-	check_silence();
-}
-
 /* Gets and puts that nobody interrupts leave the shared count alone, until that is the one. */
 TEST(counts_apart)
 {
@@ -348,50 +353,6 @@ TEST(release_ends_it)
 	check_silence();
 }
 
-/* kill in a read section, nested even: it does not wait for it. */
-TEST(kill_in_section)
-{
-	struct object o;
-
-	for (int i = 0; i < WAYS_TO_BE; i++) {
-		object_init(&o, ways[i]);
-		lull_percpu_ref_get(&o.ref);
-		lull_rcu_read_lock();
-		lull_rcu_read_lock();
-		lull_percpu_ref_kill_and_confirm(&o.ref, note_confirm);
-		assert_true(lull_percpu_ref_is_dying(&o.ref));
-		lull_percpu_ref_put(&o.ref);
-		lull_rcu_read_unlock();
-		lull_rcu_read_unlock();
-		expect_released(&o, 1);
-		assert_int_equal(o.confirmed, 1);
-		lull_percpu_ref_exit(&o.ref);
-	}
-}
-
-static struct object in_callback;
-
-static void kills(struct lull_rcu_head *head)
-{
-	(void)head;
-	lull_percpu_ref_get(&in_callback.ref);
-	lull_percpu_ref_kill_and_confirm(&in_callback.ref, note_confirm);
-	lull_percpu_ref_put(&in_callback.ref);
-}
-
-TEST(kill_in_callback)
-{
-	static struct lull_rcu_head head;
-
-	for (int i = 0; i < WAYS_TO_BE; i++) {
-		object_init(&in_callback, ways[i]);
-		lull_rcu_call(&head, kills);
-		expect_released(&in_callback, 1);
-		assert_int_equal(in_callback.confirmed, 1);
-		lull_percpu_ref_exit(&in_callback.ref);
-	}
-}
-
 static pthread_t confirmed_by;
 
 static void note_who_confirms(struct lull_percpu_ref *ref)
@@ -437,11 +398,6 @@ TEST(kill_when_polling)
 }
 
 /* ---- memory ---------------------------------------------------------------------------------------------------- */
-
-static uintptr_t cell_of(const struct object *o)
-{
-	return o->ref.word & ~(uintptr_t)LULL__RSEQ_NOT;
-}
 
 /* The counters go back when the ref was killed; if it may come back, with exit. */
 TEST(when_counters_go)

@@ -188,13 +188,9 @@ TEST(looks_twice)
 /* What others publish and retire meanwhile. Which of them a hold gets does not matter: it is whole. */
 TEST_OF(T, storm, by_hazptr, by_both)
 {
-	std::atomic<bool> stop{false};
-	std::vector<std::thread> readers;
-	int looks = SANITIZED ? 2000 : 20000;
-
 	shared<T> = new T;
-	for (int i = 0; i < 2; i++)
-		readers.emplace_back([&] {
+	reads_while_it_changes(
+		[](int, int looks) {
 			lull::held<T> older;
 
 			for (int n = 0; n < looks; n++) {
@@ -204,15 +200,8 @@ TEST_OF(T, storm, by_hazptr, by_both)
 				if (n % 7 == 0)
 					older = std::move(now);
 			}
-		});
-	std::thread updater([&] {
-		while (!stop)
-			shared<T>.exchange(new T)->retire();
-	});
-	for (auto &reader : readers)
-		reader.join();
-	stop = true;
-	updater.join();
+		},
+		[] { shared<T>.exchange(new T)->retire(); });
 	shared<T>.exchange(nullptr)->retire();
 }
 

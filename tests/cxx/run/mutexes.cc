@@ -64,22 +64,37 @@ static_assert(noexcept(condition.notify_one()) && noexcept(condition.notify_all(
 
 constexpr int threads = 4, turns = 2000;
 
+using status = lull::robust_status;
+
+const bool are_supported = [] {
+	lull::robust_mutex m;
+
+	return m.acquire() != status::not_supported && (m.unlock(), true);
+}();
+
+#define ROBUST_TEST(name)                                                                                              \
+	static void name();                                                                                            \
+	static test listed_##name(#name, are_supported ? name : [] { std::puts("skipped: no robust mutexes here"); }); \
+	static void name()
+
 /* ---- a mutex -------------------------------------------------------------------------------- */
 
-TEST(excludes)
+TEST_OF(Mutex, excludes, lull::mutex, lull::timed_mutex, lull::robust_mutex)
 {
-	lull::mutex m;
+	Mutex m;
 	long count = 0;
 
+	if (std::is_same_v<Mutex, lull::robust_mutex> && !are_supported)
+		return;
 	in_threads(threads, [&](int) {
 		for (int i = 0; i < turns; i++) {
-			std::lock_guard<lull::mutex> hold(m);
+			std::lock_guard<Mutex> hold(m);
 			count++;
 		}
 	});
 	MUST(count == threads * turns);
 	MUST(m.try_lock());
-	MUST(!m.try_lock());
+	std::thread([&] { MUST(!m.try_lock()); }).join();
 	m.unlock();
 }
 
@@ -234,6 +249,11 @@ struct stuck_clock {
 	using period = duration::period;
 	using time_point = std::chrono::time_point<stuck_clock, duration>;
 	static int asked, stuck_for;
+	static void stick(int times)
+	{
+		asked = 0;
+		stuck_for = times;
+	}
 	static time_point now() noexcept
 	{
 		return time_point(duration(asked++ < stuck_for ? 100 : 200));
@@ -247,9 +267,12 @@ template <class Rep, class Period> struct counted_length {
 	Rep count() const { return asked++, 1; }
 };
 
-TEST(gives_up)
+TEST_OF(Mutex, gives_up, lull::timed_mutex, lull::robust_mutex)
 {
-	lull::timed_mutex m;
+	Mutex m;
+
+	if (std::is_same_v<Mutex, lull::robust_mutex> && !are_supported)
+		return;
 
 	MUST(m.try_lock_for(0s));
 	std::thread([&] {
@@ -265,13 +288,11 @@ TEST(gives_up)
 		MUST(!m.try_lock_until(system_clock::time_point()));
 
 		/* It goes on until that clock says that it is over. */
-		stuck_clock::asked = 0;
-		stuck_clock::stuck_for = 4;
+		stuck_clock::stick(4);
 		MUST(!m.try_lock_until(stuck_clock::time_point(101ms)));
 		MUST(stuck_clock::asked == 5);
 		/* Set forward meanwhile: it waits no shorter. */
-		stuck_clock::asked = 0;
-		stuck_clock::stuck_for = 1;
+		stuck_clock::stick(1);
 		const auto then = steady_clock::now() + 20ms;
 		MUST(!m.try_lock_until(stuck_clock::time_point(120ms)));
 		MUST(steady_clock::now() >= then && stuck_clock::asked == 2);
@@ -279,7 +300,7 @@ TEST(gives_up)
 		counted_length<int, std::milli> length;
 		MUST(!m.try_lock_for(length) && length.asked > 0);
 
-		std::unique_lock<lull::timed_mutex> hold(m, 1ms);
+		std::unique_lock<Mutex> hold(m, 1ms);
 		MUST(!hold);
 	}).join();
 	m.unlock();
@@ -374,13 +395,11 @@ TEST(waits_end)
 	MUST(c.wait_until(hold, system_clock::now() - 1s) == lull::cv_status::timeout);
 
 	/* Set back: it goes on until that clock says that it is over. */
-	stuck_clock::asked = 0;
-	stuck_clock::stuck_for = 4;
+	stuck_clock::stick(4);
 	while (c.wait_until(hold, stuck_clock::time_point(101ms)) != lull::cv_status::timeout)
 		;
 	MUST(stuck_clock::asked >= 5);
-	stuck_clock::asked = 0;
-	stuck_clock::stuck_for = 5;
+	stuck_clock::stick(5);
 	MUST(!c.wait_until(hold, stuck_clock::time_point(101ms), [] { return false; }));
 	MUST(stuck_clock::asked >= 6);
 	MUST(hold.owns_lock() && lull_mutex_is_locked(m.native_handle()));
@@ -484,19 +503,6 @@ TEST(conditions_of_c)
 
 /* ---- dead owners ---------------------------------------------------------------------------- */
 
-using status = lull::robust_status;
-
-const bool are_supported = [] {
-	lull::robust_mutex m;
-
-	return m.acquire() != status::not_supported && (m.unlock(), true);
-}();
-
-#define ROBUST_TEST(name)                                                                                              \
-	static void name();                                                                                            \
-	static test listed_##name(#name, are_supported ? name : [] { std::puts("skipped: no robust mutexes here"); }); \
-	static void name()
-
 void die_with(lull::robust_mutex &m)
 {
 	std::thread([&] { m.lock(); }).join();
@@ -530,22 +536,11 @@ TEST(says_what_is_missing)
 ROBUST_TEST(is_a_mutex)
 {
 	lull::robust_mutex m;
-	long count = 0;
 
-	in_threads(threads, [&](int) {
-		for (int i = 0; i < turns; i++) {
-			std::lock_guard<lull::robust_mutex> hold(m);
-			count++;
-		}
-	});
-	MUST(count == threads * turns);
 	m.lock();
 	std::thread([&] {
-		MUST(!m.try_lock() && m.try_acquire() == status::busy);
-		MUST(!m.try_lock_for(1ms) && m.try_acquire_for(1ms) == status::busy);
-		MUST(!m.try_lock_until(steady_clock::now() + 1ms));
-		stuck_clock::asked = 0;
-		stuck_clock::stuck_for = 3;
+		MUST(m.try_acquire() == status::busy && m.try_acquire_for(1ms) == status::busy);
+		stuck_clock::stick(3);
 		MUST(m.try_acquire_until(stuck_clock::time_point(101ms)) == status::busy);
 		MUST(stuck_clock::asked == 4);
 	}).join();

@@ -375,7 +375,7 @@ template <class R> void only_free()
 /* ---- many threads ---------------------------------------------------------------------------------- */
 
 /* Readers of a place that changes all the time: they @look at it, while others @retire what was there. */
-template <class T, class Look, class Retire> void reads_while_it_changes(Look look, Retire retire)
+template <class T, class Look, class Retire> void look_and_retire(Look look, Retire retire)
 {
 	std::atomic<T *> src{ new T };
 	std::atomic<bool> stop{ false };

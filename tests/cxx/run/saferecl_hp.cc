@@ -90,7 +90,7 @@ CLAUSE(saferecl_hp_general_reclaimed_once, is_called_once<of_hp>)
 /* Whatever try_protect() found stays. */
 TEST(saferecl_hp_general_coherence)
 {
-	reads_while_it_changes<node>(
+	look_and_retire<node>(
 		[](std::atomic<node *> &src) {
 			hazard_pointer h = make_hazard_pointer();
 			node *p = src.load(std::memory_order_relaxed);

@@ -72,7 +72,7 @@ CLAUSE(saferecl_rcu_general_evaluated_once, is_called_once<of_rcu>)
 
 TEST(saferecl_rcu_general_storm)
 {
-	reads_while_it_changes<node>(
+	look_and_retire<node>(
 		[](std::atomic<node *> &src) {
 			std::scoped_lock<rcu_domain> lock(rcu_default_domain());
 			node *p = src.load(std::memory_order_acquire);

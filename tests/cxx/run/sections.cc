@@ -190,33 +190,23 @@ TEST(functions)
 
 TEST(storm)
 {
-	std::atomic<bool> stop{false};
-	std::vector<std::thread> threads;
-
 	global.publish(make(1));
-	for (int i = 0; i < 2; i++)
-		threads.emplace_back([&, i] {
-			for (int n = 0; n < (SANITIZED ? 2000 : 20000); n++) {
+	reads_while_it_changes(
+		[](int me, int looks) {
+			for (int n = 0; n < looks; n++) {
 				lull::rcu_section section;
 				config *found = global.read(section);
 
 				MUST(found->is_whole());
-				if (i && n % 100 == 0) {
+				if (me && n % 100 == 0) {
 					auto now = make(n);
 
 					if (global.compare_exchange(found, now))
 						MUST(!now);
 				}
 			}
-		});
-	threads.emplace_back([&] {
-		while (!stop)
-			global.publish(make(0));
-	});
-	threads[0].join();
-	threads[1].join();
-	stop = true;
-	threads[2].join();
+		},
+		[] { global.publish(make(0)); });
 	global.publish(nullptr);
 }
 

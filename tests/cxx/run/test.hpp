@@ -106,6 +106,21 @@ template <class Work> void in_threads(int count, Work work)
 		one.join();
 }
 
+/* Two readers look so often, and tell @read who and how often that is, while another thread calls @change all the time. */
+template <class Read, class Change> void reads_while_it_changes(Read read, Change change)
+{
+	std::atomic<int> reading{ 2 };
+
+	in_threads(3, [&](int me) {
+		while (me == 2 && reading)
+			change();
+		if (me == 2)
+			return;
+		read(me, SANITIZED ? 2000 : 20000);
+		reading--;
+	});
+}
+
 /* ---- objects that live ------------------------------------------------------------------------------ */
 
 inline std::atomic<int> alive;

@@ -462,47 +462,6 @@ TEST(resize_goes_on)
 	finish(&h, key);
 }
 
-#if !SANITIZED
-/* Stands in front of the C library's, for liblull.so too, which makes tables with it. */
-static bool no_memory;
-/* Not memset() itself: the compiler would make a calloc() of that and malloc(). */
-static void *(*volatile fill_memory)(void *, int, size_t) = memset;
-
-LULL_BEGIN_DECLS
-void *calloc(size_t count, size_t size)
-{
-	void *memory = NULL;
-
-	if (!(no_memory && count * size > 256) && count <= SIZE_MAX / 2 / (size ? size : 1))
-		memory = malloc(count * size);
-	return memory ? fill_memory(memory, 0, count * size) : NULL;
-}
-LULL_END_DECLS
-
-TEST(no_memory)
-{
-	struct lull_hash h;
-
-	if (under_valgrind())
-		SKIP(OWN_MEMORY);
-	no_memory = true;
-	assert_int_equal(lull_hash_init(&h, NULL), -ENOMEM);
-	no_memory = false;
-	init_table(&h, 16, 0);
-	no_memory = true;
-	fill(&h, 0, 2000);
-	assert_int_equal(lull_hash_resize(&h, 1024), -ENOMEM);
-	assert_int_equal(lull_hash_buckets(&h), 16);
-	check_range(&h, 0, 2000);
-	no_memory = false;
-	fill(&h, 2000, 2010);
-	lull_hash_finish_resize(&h);
-	assert_in_range(lull_hash_buckets(&h), 2048, 4096);
-	check_range(&h, 0, 2010);
-	finish(&h, 2010);
-}
-#endif
-
 /* ---- numbers, misuse -------------------------------------------------------------------------------------------- */
 
 /* The multiplier's inverse undoes a step, so no two numbers have one result; and each bit changes half of the others. */

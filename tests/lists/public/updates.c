@@ -561,11 +561,13 @@ static struct item *find(unsigned bucket, int value, struct item *move, unsigned
 {
 	struct lull_hlist_nulls_node *node;
 	struct item *pos;
+	int steps = 0;
 
 	*restarts = -1;
 restart:
-	++*restarts;
+	assert_in_range(++*restarts, 0, 3);
 	lull_hlist_nulls_for_each_entry_rcu(pos, node, &nulls[bucket], nlink) {
+		assert_in_range(++steps, 1, 3 * ITEMS);
 		if (lull_load_relaxed(&pos->value) == value)
 			return pos;
 		if (pos == move) {
