@@ -55,8 +55,8 @@ STAGES = [
     library("aarch64", 130, needs="aarch64"),
     # The headers in each language, and programs outside of the project that use what is installed.
     Stage("dev-outside", 97, f"{LIBRARY} tests examples", "", "ctest --preset dev-outside", "build/dev/ctest-outside.xml"),
-    yard("tool", "dev", 3),
-    yard("tool", "asan", 2),
+    yard("tool", "dev", 5),
+    yard("tool", "asan", 4),
     yard("lab", "dev", 30),
     yard("lab", "asan", 30),
     yard("lab", "tsan", 30),
