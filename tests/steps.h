@@ -9,7 +9,7 @@
 #include "child.h"
 #include "threads.h"
 
-/* As in lists/public/steps.c. */
+/* As in lists/public/updates.c. */
 #if defined(__x86_64__) && !SANITIZED && !defined(LULL_TEST_EMULATED)
 #define FORK_STEPS
 

@@ -6,7 +6,7 @@
 #include "hash/support.h"
 #include "random.h"
 
-/* As in lists/public/steps.c. */
+/* As in lists/public/updates.c. */
 #if defined(__x86_64__) && !SANITIZED && !defined(LULL_TEST_EMULATED)
 
 #include <x86intrin.h>
