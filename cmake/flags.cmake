@@ -27,3 +27,17 @@ if(LULL_SANITIZE)
 	add_compile_options(${lull_sanitize_options})
 	add_link_options(-fsanitize=${LULL_SANITIZE})
 endif()
+
+# What pkg-config finds is for the other processor, in a cross build, and not for this machine.
+if(CMAKE_CROSSCOMPILING AND NOT DEFINED ENV{PKG_CONFIG_LIBDIR} AND NOT DEFINED ENV{PKG_CONFIG_SYSROOT_DIR})
+	set(lull_folders /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/pkgconfig)
+	if(NOT CMAKE_LIBRARY_ARCHITECTURE)
+		set(lull_folders /nowhere)
+	endif()
+	foreach(root IN LISTS CMAKE_SYSROOT CMAKE_FIND_ROOT_PATH)
+		list(APPEND lull_folders ${root}/lib/pkgconfig ${root}/usr/lib/pkgconfig
+			${root}/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/pkgconfig ${root}/usr/share/pkgconfig)
+	endforeach()
+	list(JOIN lull_folders ":" lull_folders)
+	set(ENV{PKG_CONFIG_LIBDIR} ${lull_folders})
+endif()

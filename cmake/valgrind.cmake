@@ -4,7 +4,8 @@
 # suppressed. There is none where sanitizers are, and no valgrind for programs of another processor.
 set(lull_under_valgrind)
 if(LULL_BUILD_TESTS AND NOT CMAKE_CROSSCOMPILING AND NOT LULL_SANITIZE)
-	find_program(LULL_VALGRIND valgrind REQUIRED)
+	find_program(LULL_VALGRIND valgrind)
+	lull_need(LULL_VALGRIND valgrind valgrind)
 	# It runs one thread at a time; fair: one that waits in a loop hands over to the others.
 	set(lull_under_valgrind ${LULL_VALGRIND} --quiet --error-exitcode=9 --fair-sched=yes)
 endif()

@@ -4,7 +4,9 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import tempfile
+import unittest
 
 import build
 import litmus
@@ -88,9 +90,20 @@ def fits(folder, headers_folder):
     return not wanted or (headers_folder / wanted).exists() or (common / wanted).exists()
 
 
+def check_own():
+    """Run kernel/tests. (how many passed, how many failed, [(test, why it was skipped)])"""
+    tests = unittest.defaultTestLoader.discover(pathlib.Path(__file__).resolve().parent / "tests")
+    done = unittest.TextTestRunner(stream=sys.stdout, verbosity=0).run(tests)
+    failed = len(done.failures) + len(done.errors)
+    return done.testsRun - failed - len(done.skipped), failed, [(test.id(), why) for test, why in done.skipped]
+
+
 def check():
     """Print a line for each thing that is wrong or skipped, and the closing line. 1 if anything is wrong."""
-    passed = failed = skipped = 0
+    passed, failed, left_out = check_own()
+    skipped = len(left_out)
+    for test, why in left_out:
+        print(f"skipped: {test}: {why}")
     for path in tree.patches():
         wrong = check_patch(path)
         passed, failed = passed + (not wrong), failed + bool(wrong)

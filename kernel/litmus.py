@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Run model/kernel/*.litmus under the kernel's own memory model (LKMM), whose files come with the kernel's source.
+"""Run kernel/model/*.litmus under the kernel's own memory model (LKMM), whose files come with the kernel's source.
 
 usage: kernel/litmus.py [-v] [--source TREE] [NAME...]      NAME picks the tests whose names contain it
        kernel/litmus.py --self-test                          needs no tools
@@ -25,7 +25,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TESTS = ROOT / "model" / "kernel"
+TESTS = ROOT / "kernel" / "model"
 MARK = re.compile(r"\s*// broken( late| early| too)?: (.*)$")
 
 
@@ -217,7 +217,7 @@ def self_test():
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Run model/kernel/*.litmus under the kernel's memory model.")
+    parser = argparse.ArgumentParser(description="Run kernel/model/*.litmus under the kernel's memory model.")
     parser.add_argument("-v", action="store_true", help="a line for each verdict")
     parser.add_argument("--source", metavar="TREE", help="the kernel's source")
     parser.add_argument("--self-test", action="store_true", help="of what judges the tests")

@@ -16,7 +16,7 @@
 #endif
 
 #include "os/linux.c"
-#ifndef LULL_URCU /* which has its own answer: compat/urcu/load.c */
+#ifndef LULL_URCU /* which has its own answer: urcu/binary/load.c */
 #include "os/module.c"
 #endif
 #include "os/task.c"
@@ -80,13 +80,6 @@
 #include "hash/resize.c"
 
 #include "pool/hazptr_pool.c"
-
-#ifndef LULL_URCU /* that is for sources; what stands in for liburcu has its own: compat/urcu */
-#include "compat/urcu_barrier.c"
-#include "compat/urcu_call.c"
-#include "compat/urcu_section.c"
-#include "compat/urcu_worker.c"
-#endif
 
 #ifdef LULL_WATCH
 #include "watch/dump.c"

@@ -5,9 +5,12 @@
  * It lists what each of them does when the process begins, when a thread comes and goes, and in a forked
  * child, in this order; and the functions behind the hooks of the lower floors.
  */
+#include "base/callback.h"
+#include "base/deadline.h"
 #include "base/fence_choice.h"
 #include "base/hooks.h"
 #include "base/lock.h"
+#include "base/message.h"
 #include "base/own_thread.h"
 #include "base/process.h"
 #include "base/registry.h"
@@ -27,9 +30,9 @@
 #endif
 
 #ifdef LULL_URCU
-#include "../compat/urcu/domain.h"
-#elif !defined(LULL_CORE_ALONE)
-#include "compat/urcu_life.h"
+/* Of urcu/binary/, which is compiled with this file. */
+void lull__urcu_life_init(void);
+void lull__urcu_fork_child(uint32_t old_tid);
 #endif
 
 #ifdef LULL_WATCH
@@ -71,6 +74,18 @@ const struct lull__checks lull__checks = {
 };
 #endif
 
+#ifndef LULL_URCU
+/* What another library of lull's does in a forked child. */
+static void (*above_fork_child)(void);
+
+static void fork_child_above(uint32_t old_tid)
+{
+	(void)old_tid;
+	if (above_fork_child)
+		above_fork_child();
+}
+#endif
+
 /*
  * The page of counts is made after the fences that it names have been chosen, and before any event is
  * counted on it.
@@ -106,8 +121,8 @@ const struct lull__mechanism lull__mechanisms[] = {
 #endif
 #ifdef LULL_URCU
 	{ "urcu", .init = lull__urcu_life_init, .fork_child = lull__urcu_fork_child },
-#elif !defined(LULL_CORE_ALONE)
-	{ "urcu", .fork_child = lull__urcu_fork_child },
+#else
+	{ "above", .fork_child = fork_child_above },
 #endif
 #ifdef LULL_DEBUG
 	{ "checks", .fork_child = checks_fork_child },
@@ -151,4 +166,47 @@ static const struct lull__watch watch = {
 const struct lull__watch *const lull__watch = &watch;
 #else
 const struct lull__watch *const lull__watch = NULL;
+#endif
+
+/* ---- for libraries that stand on this one --------------------------------------------------------- */
+
+#ifndef LULL_URCU
+static void ground_at_fork_child(void (*func)(void))
+{
+	above_fork_child = func;
+}
+
+static void ground_lock(struct lull__lock *lock)
+{
+	lull__lock(lock);
+}
+
+static void ground_unlock(struct lull__lock *lock)
+{
+	lull__unlock(lock);
+}
+
+static void ground_sleep(uint32_t *word, uint32_t value)
+{
+	lull__futex_wait(word, value, LULL__NEVER);
+}
+
+static void ground_call(const char *what, struct lull_head *head)
+{
+	(void)what;
+	LULL__CALLBACK(what, head->func(head));
+}
+
+const struct lull__ground lull__ground = {
+	.init = lull__init,
+	.at_fork_child = ground_at_fork_child,
+	.say = lull__say,
+	.misuse = lull__misuse,
+	.lock_take = ground_lock,
+	.lock_leave = ground_unlock,
+	.sleep = ground_sleep,
+	.wake = lull__futex_wake,
+	.cpus_possible = lull__cpus_possible,
+	.call = ground_call,
+};
 #endif

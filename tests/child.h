@@ -65,13 +65,18 @@ static inline void child_await(struct child *child)
 static inline int run_child(void (*func)(void), char *text, size_t size)
 {
 	struct child child;
+	size_t length;
 
 	if (child_begin(&child)) {
 		func();
 		_exit(0);
 	}
 	child_await(&child);
-	snprintf(text, size, "%s", child.text);
+	length = strlen(child.text);
+	if (length >= size)
+		length = size - 1;
+	memcpy(text, child.text, length);
+	text[length] = '\0';
 	return child.status;
 }
 
@@ -95,7 +100,8 @@ static inline bool in_child_of(child_judge judge, const char *words, const char 
 #define EXPECT_MISUSE(words)	IN_CHILD_(judge_misuse, words)
 /* EXPECT_FINE { body }: the body, run in a child, ends and prints nothing. */
 #define EXPECT_FINE		IN_CHILD_(judge_fine, "")
-#define IN_CHILD_(judge, words) for (bool in_child_ = in_child_of(judge, words, __FILE__, __LINE__); in_child_; _exit(0))
+#define IN_CHILD_(judge, words)                                                                     \
+	for (bool in_child_ = in_child_of(judge, words, __FILE__, __LINE__); in_child_; in_child_ = (_exit(0), false))
 
 #ifdef LULL_TEST_EMULATED /* the emulator has something to say about an abort, too */
 #define END_OF_ABORT "*"

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 #
 # lull_test_main: what each test program has, which is main.c, cmocka, and where test.h is. The other yards use it too.
+include(${CMAKE_CURRENT_LIST_DIR}/../cmake/needs.cmake)
 find_path(LULL_CMOCKA_INCLUDE cmocka.h)
 find_library(LULL_CMOCKA_LIBRARY cmocka)
-if(NOT LULL_CMOCKA_INCLUDE OR NOT LULL_CMOCKA_LIBRARY)
-	message(FATAL_ERROR "LULL_BUILD_TESTS needs cmocka (Debian: libcmocka-dev)")
-endif()
+lull_need(LULL_CMOCKA_INCLUDE cmocka.h libcmocka-dev)
+lull_need(LULL_CMOCKA_LIBRARY libcmocka libcmocka-dev)
 add_library(lull_cmocka UNKNOWN IMPORTED)
 set_target_properties(lull_cmocka PROPERTIES IMPORTED_LOCATION ${LULL_CMOCKA_LIBRARY}
 	INTERFACE_INCLUDE_DIRECTORIES ${LULL_CMOCKA_INCLUDE})

@@ -133,6 +133,8 @@ static int run_files(void)
 			any = true;
 			good = run_in_process(file) && good;
 		}
+	if (!any)
+		fprintf(stderr, "%s: there is no such test\n", test_program);
 	return any && good ? 0 : 1;
 }
 

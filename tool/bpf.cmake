@@ -25,11 +25,19 @@ elseif(NOT targets MATCHES " bpf ")
 	set(LULL_WITHOUT_BPF "no clang that compiles for BPF was found at configure time")
 endif()
 
-# As libbpf's headers call the machine.
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
-	set(lull_bpf_arch arm64)
-else()
+# Name of the machine in libbpf's headers.
+set(lull_bpf_arch "")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|i.86)$")
 	set(lull_bpf_arch x86)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)")
+	set(lull_bpf_arch arm64)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^ppc")
+	set(lull_bpf_arch powerpc)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(arm|riscv|powerpc|s390|loongarch|mips)")
+	set(lull_bpf_arch ${CMAKE_MATCH_1})
+endif()
+if(NOT lull_bpf_arch AND NOT LULL_WITHOUT_BPF)
+	set(LULL_WITHOUT_BPF "libbpf's headers know no ${CMAKE_SYSTEM_PROCESSOR}")
 endif()
 
 # lull_bpf_header(NAME): NAME.bpf.c of the current folder becomes NAME_object.h, with the array NAME_object, in
@@ -40,7 +48,7 @@ function(lull_bpf_header name)
 	set(header ${CMAKE_CURRENT_BINARY_DIR}/${name}_object.h)
 	add_custom_command(OUTPUT ${header}
 		COMMAND ${LULL_BPF_CLANG} -target bpf -ffreestanding -O2 -g -Wall -Wextra -Werror
-			-D__TARGET_ARCH_${lull_bpf_arch} -I${PROJECT_SOURCE_DIR} -isystem /usr/include/${CMAKE_LIBRARY_ARCHITECTURE}
+			-D__TARGET_ARCH_${lull_bpf_arch} -I${PROJECT_SOURCE_DIR} -isystem ${CMAKE_SYSROOT}/usr/include/${CMAKE_LIBRARY_ARCHITECTURE}
 			-c ${CMAKE_CURRENT_SOURCE_DIR}/${name}.bpf.c -o ${object}
 		COMMAND ${CMAKE_COMMAND} -DNAME=${name}_object -DFROM=${object} -DTO=${header}
 			-P ${lull_bpf_bytes}

@@ -12,7 +12,7 @@
 #include "common/environment.h"
 #include "common/options.h"
 
-/* What this build leaves out is known by its name, so that the command can say how to get it. */
+/* Commands that this build leaves out keep their names, so that lull can say how to get them. */
 #ifdef LULL_WITHOUT_BPF
 #define NEEDS_BPF(run) NULL, "BPF support: " LULL_WITHOUT_BPF
 #else
@@ -25,7 +25,7 @@
 static const struct command {
 	const char *name;
 	int (*run)(int argc, char **argv);
-	const char *missing; /* what the command would need; NULL: it is there */
+	const char *missing; /* thing that the command would need; NULL: it has all */
 	const char *what;
 } commands[] = {
 	{ "compare", NULL, NULL, "measure on your keys what each protection costs, and recommend one" },

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Models of the kernel forms, model/kernel/*.litmus, under the memory model that comes with the kernel's source."""
+"""Models of the kernel forms, kernel/model/*.litmus, under the memory model that comes with the kernel's source."""
 import litmus
 from stage import Stage, Wrong, columns
 

@@ -3,8 +3,8 @@
  * Which protection to use: a verdict in words that follows from measured figures, and from nothing else. Knows no
  * scheme by name; no input and no output of its own, so that it can be tested.
  */
-#ifndef LULL_TOOL_CHOOSE_H
-#define LULL_TOOL_CHOOSE_H
+#ifndef LULL_LAB_CHOOSE_H
+#define LULL_LAB_CHOOSE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ extern "C" {
 /* ---- ratios ---------------------------------------------------------------------------------- */
 
 #define CHOOSE_ROUNDS_MAX 41
-#define CHOOSE_ROUNDS_LEAST 6 /* of fewer even least and most are bounds that are wrong too often */
+#define CHOOSE_ROUNDS_LEAST 6 /* with fewer, even least and most are bounds that are wrong too often */
 
 /* One figure, measured several times. In round i all that is compared was measured at the same time. */
 struct choose_rounds {
@@ -38,13 +38,14 @@ struct choose_ratio {
  * the bounds are 0 and infinity.
  */
 struct choose_ratio choose_ratio(const struct choose_rounds *a, const struct choose_rounds *b);
+/* Compare two doubles, for qsort(). */
+int choose_compare(const void *a, const void *b);
 
 /* ---- one workload ---------------------------------------------------------------------------- */
 
 /*
- * Which way to keep an object alive suits a workload that somebody has described. It was measured
- * as described, and again with one of these changed at a time, so that there is something to tell
- * from where on another answer is right.
+ * Chooses a way to keep an object alive for a workload that a user has described. It was measured as described, and
+ * again with one setting changed at a time, which shows from where on another answer is right.
  */
 enum choose_axis { CHOOSE_UPDATES, CHOOSE_HOLD, CHOOSE_OBJECTS, CHOOSE_AXES };
 
@@ -61,14 +62,14 @@ struct choose_way {
 	const char *name;   /* as in tables */
 	const char *said;   /* in a sentence: "RCU", "hazard pointers" */
 	const char *header; /* where it is declared; NULL: nowhere */
-	unsigned effort; /* to use it rightly; 0 is what everybody knows */
+	unsigned effort; /* to use it rightly; 0: known to all */
 	const char *may_not_block; /* why its readers may not; NULL: they may */
 	bool unbounded; /* one reader that stalls can hold up any amount of memory */
 	bool shared;	/* all readers of an object write to the same cache line */
 	double read_ns; /* a read, all threads on one object; 0: not measured */
 	double predicted_ns; /* the same with work.predict threads; 0: not known */
-	double object_bytes, thread_bytes; /* what it adds; 0 too where it was not measured */
-	/* What one reader that stayed for slow_ns did at update_rate; negative: not measured. */
+	double object_bytes, thread_bytes; /* that it adds; 0 also if not measured */
+	/* Effects of one reader that stays for slow_ns, at update_rate; negative: not measured. */
 	double wait_ns;	  /* until another object was freed, at most */
 	double held_back; /* bytes that waited, at most */
 	struct choose_point point[CHOOSE_AXES][CHOOSE_POINTS_MAX];
@@ -84,7 +85,7 @@ struct choose_work {
 	double load;	/* CPUs that other programs used meanwhile */
 	double seconds; /* that were given to all of it */
 	double slow_ns, update_rate; /* how long the slow reader stayed; updates a second */
-	/* What was measured, ascending, by axis; the workload itself is point at[axis]. */
+	/* Measured values of each axis, ascending; the workload itself is point at[axis]. */
 	double value[CHOOSE_AXES][CHOOSE_POINTS_MAX];
 	size_t values[CHOOSE_AXES], at[CHOOSE_AXES];
 	const struct choose_way *way;
@@ -104,7 +105,7 @@ struct choose_pick {
 	size_t best, fastest;	     /* ways, or CHOOSE_NOTHING */
 	bool level[CHOOSE_WAYS_MAX]; /* as fast as the fastest, beyond doubt */
 	bool among[CHOOSE_WAYS_MAX]; /* CHOOSE_CLOSE: one of these */
-	double scatter; /* of the ratios to the fastest, half of what lies between their bounds: the median way */
+	double scatter; /* half the width of the ratio to the fastest; of the median way */
 };
 
 /* Another answer on that side of what was measured. */
@@ -119,10 +120,10 @@ struct choose_change {
 struct choose_verdict {
 	struct choose_pick pick;
 	size_t next;	/* the fastest of those that are not level, or CHOOSE_NOTHING */
-	size_t usual;	/* what most programs begin with: the least effort; may be best */
-	/* Who is named if readers had to sleep; if memory had to stay bounded; if they need not sleep. */
+	size_t usual;	/* the usual first choice: the least effort; may be best */
+	/* Ways to name if readers had to sleep, if memory had to stay bounded, if readers need not sleep. */
 	size_t sleeping, bounded, awake;
-	size_t predicted; /* who reads fastest with work.predict threads; CHOOSE_NOTHING: no prediction */
+	size_t predicted; /* way that reads fastest with work.predict threads; CHOOSE_NOTHING: no prediction */
 	struct choose_change change[2 * CHOOSE_AXES];
 	size_t changes;
 	size_t low[CHOOSE_AXES], high[CHOOSE_AXES]; /* points in between: the same answer */
@@ -143,14 +144,14 @@ size_t choose_for_words(const struct choose_work *work, const struct choose_verd
 
 /* ---- a lock ---------------------------------------------------------------------------------- */
 
-/* Which lock, where threads want one at a time: several cases, against what everybody takes. */
+/* Chooses a lock, where threads want one at a time: several cases, against the usual lock. */
 #define CHOOSE_LOCKS_MAX 8
 #define CHOOSE_CASES_MAX 96
 
 struct choose_lock {
 	const char *name;
-	unsigned effort;		 /* to use it rightly; 0 is what everybody knows */
-	double alone_ns; /* lock and unlock, when nobody else wants it; 0: not measured */
+	unsigned effort;		 /* to use it rightly; 0: known to all */
+	double alone_ns; /* lock and unlock, when no other thread wants it; 0: not measured */
 	/* Time for each section, all threads together: 1e9 / sections a second. No rounds: not measured. */
 	struct choose_rounds section[CHOOSE_CASES_MAX];
 };
@@ -162,7 +163,7 @@ struct choose_lock_case {
 };
 
 struct choose_locks {
-	const struct choose_lock *lock; /* the first is what everybody takes */
+	const struct choose_lock *lock; /* the first is the usual lock */
 	size_t locks;
 	const struct choose_lock_case *at;
 	size_t cases;
@@ -171,7 +172,7 @@ struct choose_locks {
 	unsigned hogs;
 };
 
-/* What a lock gets done against the first one, round by round: geometric mean over the cases, and the worst. */
+/* Work done with a lock, divided by the first lock's, round by round: geometric mean of the cases, and the worst. */
 struct choose_gain {
 	double mean, worst;
 	size_t worst_case;
@@ -185,7 +186,7 @@ struct choose_lock_verdict {
 	struct choose_gain gain[CHOOSE_LOCKS_MAX];
 	double longer; /* the best one's in long sections; 0: not measured */
 	bool pays_alone, pays_longer;
-	double noise; /* of the ratios to most, half of what lies between their bounds: the median lock */
+	double noise; /* half the width of the ratio to most; of the median lock */
 	size_t rounds; /* the fewest of those that were compared */
 };
 

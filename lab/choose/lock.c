@@ -10,19 +10,22 @@
 #include "common/units.h"
 
 /*
- * As for workloads: between level and behind is a gap, so that two runs do not name two. Beside other processes a lock
- * repeats less well than an operation alone does, so the gap is wider.
+ * Keep a gap between level and behind, as for workloads, so that two runs do not name two locks. Beside other processes
+ * a lock repeats less well than an operation alone does, so the gap is wider.
  */
-#define LEVEL 0.95	/* of what the best one gets done, at least */
-#define BEHIND 0.90	/* of it, at most */
-#define NOTICED_MOST 0.08 /* what long sections must gain, at least, to be noticed */
-#define NOTICED 0.05	/* of a section: what lock and unlock must save to be noticed */
+#define LEVEL 0.95	/* x the work of the best one, at least */
+#define BEHIND 0.90	/* x the same, at most */
+#define NOTICED_MOST 0.08 /* least gain of long sections that is noticed */
+#define NOTICED 0.05	/* part of a section that lock and unlock must save to be noticed */
 #define COLLAPSES 0.8	/* x the first one, in any case: cannot be recommended */
 #define SCATTERED 0.25	/* more than this is no verdict */
 
 /* ---- figures --------------------------------------------------------------------------------- */
 
-/* How much @lock gets done against @than in one case, round by round; median 0 where one of the two was not measured. */
+/*
+ * Return the work that @lock gets done, divided by @than's, in one case, round by round; median 0: one was not
+ * measured.
+ */
 static struct choose_ratio times_in(const struct choose_locks *in, size_t lock, size_t than, size_t at)
 {
 	return choose_ratio(&in->lock[than].section[at], &in->lock[lock].section[at]);
@@ -99,20 +102,13 @@ static struct choose_gain gain_of(const struct choose_locks *in, size_t lock)
 
 /* ---- the choice ------------------------------------------------------------------------------ */
 
-/* Measured, and nowhere much worse than what everybody takes. */
+/* Return whether the lock was measured, and is nowhere much worse than the usual lock. */
 static bool is_usable(const struct choose_gain *gain, size_t lock)
 {
 	return gain[lock].mean > 0 && gain[lock].worst >= COLLAPSES;
 }
 
-static int compare_noise(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* Of those that can be relied on; and how many rounds they were compared in. */
+/* Set the median noise of the locks that can be relied on, and the rounds in which all of them were compared. */
 static void set_noise(const struct choose_locks *in, struct choose_lock_verdict *v)
 {
 	double noise[CHOOSE_LOCKS_MAX];
@@ -130,7 +126,7 @@ static void set_noise(const struct choose_locks *in, struct choose_lock_verdict 
 		noise[n++] = (r.high - r.low) / 2 / r.median;
 		v->rounds = smaller(v->rounds, smaller(joined[0].count, joined[1].count));
 	}
-	qsort(noise, n, sizeof(*noise), compare_noise);
+	qsort(noise, n, sizeof(*noise), choose_compare);
 	v->noise = n ? noise[n / 2] : 0;
 }
 
@@ -145,7 +141,7 @@ static size_t most_done(const struct choose_locks *in, const struct choose_gain 
 	return most;
 }
 
-/* Of equal effort the first one: not the one that got more done, which is another one in the next run. */
+/* Prefer the first of two locks of equal effort: the one that got more done is another one in the next run. */
 static bool is_easier(const struct choose_locks *in, size_t lock, size_t than)
 {
 	unsigned a = in->lock[lock].effort, b = in->lock[than].effort;
@@ -164,7 +160,7 @@ static size_t easiest_level(const struct choose_locks *in, const struct choose_l
 	return best;
 }
 
-/* Whoever might be level, and would be named then. */
+/* Mark the locks that might be level with the best one and are easier, so that they would be named then. */
 static bool find_close(const struct choose_locks *in, struct choose_lock_verdict *v)
 {
 	bool found = false;
@@ -296,7 +292,7 @@ static void add_case(struct lock_text *t, const struct choose_locks *in, size_t 
 	}
 }
 
-/* Who got more done than the one that is named, when a reader would see that in the tables. */
+/* Name the lock that got more done than the chosen one, if a reader would see that in the tables. */
 static void add_lead(struct lock_text *t, const struct choose_locks *in, const struct choose_lock_verdict *v)
 {
 	char most[16], best[16];
@@ -344,7 +340,7 @@ static void add_longer(struct lock_text *t, const struct choose_locks *in, doubl
 	add(t, "where sections take %s (%.2f x)", units_time(in->longer_ns).text, times);
 }
 
-/* Where it pays beside that, and where it does not. */
+/* Tell where else the lock pays, and where it does not. */
 static void tell_else(struct lock_text *t, const struct choose_locks *in,
 		      const struct choose_lock_verdict *v)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* How two figures compare that were measured in the same rounds; see choose.h. */
+/* Ratio of two figures that were measured in the same rounds; see choose.h. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "choose/choose.h"
 
-static int compare_double(const void *a, const void *b)
+int choose_compare(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -33,7 +33,7 @@ struct choose_ratio choose_ratio(const struct choose_rounds *a, const struct cho
 		ratio[i] = a->ns[i] / b->ns[i];
 	if (!n)
 		return r;
-	qsort(ratio, n, sizeof(*ratio), compare_double);
+	qsort(ratio, n, sizeof(*ratio), choose_compare);
 	r.median = (ratio[(n - 1) / 2] + ratio[n / 2]) / 2;
 	if (n < CHOOSE_ROUNDS_LEAST)
 		return r;

@@ -7,8 +7,8 @@
 #include "choose/choose.h"
 
 /*
- * Between the two is a gap. Two runs of one program differ by some percent however well each repeats, by where
- * its memory happens to lie; whoever is level in one must not be behind in the other.
+ * Keep a gap between the two. Two runs of one program differ by some percent however well each repeats, by where its
+ * memory happens to lie; a way that is level in one run must not be behind in the other.
  */
 #define LEVEL 1.05  /* times the fastest, at most */
 #define BEHIND 1.10 /* times the fastest, at least */
@@ -20,7 +20,7 @@
 
 /* ---- figures --------------------------------------------------------------------------------- */
 
-/* Where in what was measured, and for whom. */
+/* Point among the measured ones, and the demands of the readers. */
 struct place {
 	enum choose_axis axis;
 	size_t point;
@@ -83,13 +83,6 @@ static size_t fastest_at(const struct choose_work *w, const struct place *place)
 	return best;
 }
 
-static int compare_scatter(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static double scatter_at(const struct choose_work *w, const struct place *place, size_t fastest)
 {
 	double v[CHOOSE_WAYS_MAX];
@@ -101,7 +94,7 @@ static double scatter_at(const struct choose_work *w, const struct place *place,
 
 			v[n++] = (r.high - r.low) / 2 / r.median;
 		}
-	qsort(v, n, sizeof(*v), compare_scatter);
+	qsort(v, n, sizeof(*v), choose_compare);
 	return n ? v[n / 2] : 0;
 }
 
@@ -117,7 +110,7 @@ static bool is_heavy(const struct choose_work *w, const struct choose_pick *p, s
 	return false;
 }
 
-/* Of equal effort the first one: not the faster, which is another one in the next run. */
+/* Prefer the first of two ways of equal effort: the faster one is another one in the next run. */
 static bool is_easier(const struct choose_work *w, size_t way, size_t than)
 {
 	unsigned a = w->way[way].effort, b = w->way[than].effort;
@@ -152,7 +145,7 @@ static bool find_close(const struct choose_work *w, struct choose_pick *p, const
 	return found;
 }
 
-/* Of the worst: one that cannot be told from the fastest because it scatters is not close to it. */
+/* Return the scatter of the worst: a way that scatters too much to be told from the fastest is not close to it. */
 static double scatter_among(const struct choose_work *w, const struct choose_pick *p, const struct place *place)
 {
 	double worst = 0;
@@ -219,7 +212,7 @@ static void look(const struct choose_work *w, struct choose_verdict *v, enum cho
 			still = place.point;
 			continue;
 		}
-		/* Where the named one was not measured nothing is claimed. */
+		/* Claim nothing where the named way was not measured. */
 		if (at(w, v->pick.best, &place)->ns > 0 &&
 		    (p.outcome == CHOOSE_WINNER || p.outcome == CHOOSE_LEVEL))
 			v->change[v->changes++] =

@@ -103,7 +103,7 @@ static void tell_names(struct sentences *s, const bool *marked)
 	}
 }
 
-/* Why that one of those that are level. */
+/* Tell why @best is named among those that are level. */
 static void tell_easiest(struct sentences *s, const bool *level, size_t best)
 {
 	size_t i;
@@ -284,7 +284,7 @@ static void tell_noisy(struct sentences *s)
 
 /* ---- what would change it -------------------------------------------------------------------- */
 
-/* Who is left out because readers sleep. */
+/* Tell which ways are left out because readers sleep. */
 static void tell_forbidden(struct sentences *s)
 {
 	const struct choose_work *w = s->work;
@@ -306,7 +306,7 @@ static void tell_forbidden(struct sentences *s)
 	}
 }
 
-/* Who readers that sleep would need is in the second line. */
+/* Tell about readers that need not sleep. The way for readers that sleep is in the second line already. */
 static void tell_other_readers(struct sentences *s)
 {
 	const struct choose_verdict *v = s->verdict;
@@ -358,7 +358,7 @@ static void tell_change(struct sentences *s, const struct choose_change *c)
 	tell_easiest(s, c->pick.level, then);
 }
 
-/* Where else it was measured with the same answer. */
+/* Tell where else the same answer was measured. */
 static void tell_unchanged(struct sentences *s)
 {
 	const struct choose_verdict *v = s->verdict;

@@ -16,7 +16,7 @@ static double at_least_none(const struct bench_stat *bytes)
 	return bytes->count && bytes->median > 0 ? bytes->median : 0;
 }
 
-/* With the most threads that need not take turns; else with the fewest that were measured. */
+/* Return the index of the most threads that need not take turns; if there is none, of the first. */
 static size_t readers_at(const struct compare *data)
 {
 	const struct tradeoff *t = &data->tradeoff;

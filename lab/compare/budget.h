@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How much of the time that was given each part of `lull compare` gets. */
-#ifndef LULL_TOOL_BUDGET_H
-#define LULL_TOOL_BUDGET_H
+/* Shares of the given time for the parts of `lull compare`. */
+#ifndef LULL_LAB_BUDGET_H
+#define LULL_LAB_BUDGET_H
 
 #include <stddef.h>
 
@@ -9,11 +9,11 @@
 extern "C" {
 #endif
 
-/* What has been given out so far, and when the first part began. */
+/* Time given out so far, and when the first part began. */
 struct compare_budget {
 	double seconds; /* for all parts */
 	double given;	/* to those before */
-	double least;	/* of its share, what a part gets, or it is left out; 0: no part is */
+	double least;	/* part of its share that a part must get, or it is left out; 0: none is left out */
 };
 
 /*

@@ -165,7 +165,7 @@ static json_t *run_hashscale(const struct settings *s, const struct options *opt
 	return compare_run(&c);
 }
 
-/* What is wrong with the keys and the schemes is said before anything is measured. */
+/* Report bad keys and schemes before anything is measured. */
 static void check_table(const struct settings *s, const struct options *opt)
 {
 	struct compare_command c = { 0 };
@@ -189,7 +189,7 @@ static json_t *run_refscale(const char *sections, double seconds)
 	return compare_run(&c);
 }
 
-/* What an instrument lists, one scheme per line, the name first. */
+/* Return the list of @instrument: one scheme per line, the name first. */
 static char *list_of(const char *instrument)
 {
 	char *path = options_printf("exec /proc/%d/exe %s --list", (int)getpid(), instrument),
@@ -229,7 +229,7 @@ static char *known_names(char *names, const char *instrument)
 	return known;
 }
 
-/* What it takes for seconds is for one scheme, in one setup, of one kind. */
+/* Run rcuscale, whose --seconds is per scheme, setup and kind. */
 static json_t *run_rcuscale(const char *schemes, double seconds)
 {
 	struct compare_command c = { 0 };
@@ -381,7 +381,7 @@ static double seconds_for(struct settings *s, size_t part)
 				  PARTS);
 }
 
-/* Whether there is time left for @part, and how much; if not, it is among those that are named. */
+/* Return whether there is time left for @part, and set @seconds to it; if not, add @part to those left out. */
 static bool has_time(struct compare *data, struct settings *s, size_t part, double *seconds)
 {
 	*seconds = seconds_for(s, part);
@@ -487,7 +487,7 @@ int lull_cmd_compare(int argc, char **argv)
 	settings.start = bench_now_ns();
 	measure(&data, &settings, &opt, roots);
 	compare_answer(&data);
-	/* Who reads the first lines alone, as `head` does, has the files all the same. */
+	/* Write the files even when the reader stops after the first lines, as `head` does. */
 	signal(SIGPIPE, SIG_IGN);
 	compare_print(&data, settings.full);
 	write_json(json, &data, roots, INSTRUMENTS);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* lull compare: what its instruments have found out, the choice that follows, and what is said of both. */
-#ifndef LULL_TOOL_COMPARE_H
-#define LULL_TOOL_COMPARE_H
+#ifndef LULL_LAB_COMPARE_H
+#define LULL_LAB_COMPARE_H
 
 #include <jansson.h>
 
@@ -27,7 +27,7 @@ struct compare_scheme *compare_find_scheme(struct compare *data, const char *nam
 
 /* ---- compare/print.c ------------------------------------------------------------------------- */
 
-/* What to do, in a few lines; @full: all tables behind it. */
+/* Print what to do, in a few lines; with @full, all tables after them. */
 void compare_print(struct compare *data, bool full);
 
 #endif

@@ -68,11 +68,11 @@ static _Noreturn void run_child(struct compare_command *c)
 {
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
-	/* Whoever waits for the results may be killed. */
+	/* End with the process that waits for the results, which may be killed. */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (null < 0 || dup2(null, STDOUT_FILENO) < 0)
 		_exit(1);
-	/* What the instrument refuses was given to compare. */
+	/* Name compare in the instrument's errors: the user typed the options for it. */
 	setenv(OPTIONS_TYPED, "compare", 1);
 	execv("/proc/self/exe", c->arg);
 	fprintf(stderr, "lull compare: cannot start 'lull %s': %s\n", c->arg[1], strerror(errno));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Instruments as processes of their own, for `lull compare`: how one is called, what it says. */
-#ifndef LULL_TOOL_INSTRUMENT_H
-#define LULL_TOOL_INSTRUMENT_H
+#ifndef LULL_LAB_INSTRUMENT_H
+#define LULL_LAB_INSTRUMENT_H
 
 #include <stddef.h>
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lull compare: the part on locks. How much gets done under one lock, by threads, with and without
- * other processes that want the processors, and where sections are long; and what a lock costs when
- * nobody waits.
+ * lull compare: the part on locks. How much gets done under one lock, by number of threads, with and without other
+ * processes that want the processors, and where sections are long; and what a lock costs when no thread waits.
  */
 #include "compare/locks.h"
 
@@ -18,7 +17,7 @@
 #include "common/units.h"
 #include "compare/instrument.h"
 
-/* What everybody takes first. */
+/* Locks that are always compared; the usual choice comes first. */
 static const struct {
 	const char *name;
 	unsigned effort; /* see choose.h */
@@ -27,7 +26,7 @@ static const struct {
 	{ "spin-park", 2 }, { "futex", 2 },	       { "spinlock", 2 },
 };
 
-/* A section does something, and nobody keeps a lock for longer if waits are to matter. */
+/* Bounds of a section: it does something, and it is short enough that waits matter. */
 #define SECTION_MIN_NS 100.0
 #define SECTION_MAX_NS 1e6
 #define LONGER_NS 200e3
@@ -139,7 +138,7 @@ static void read_figure(struct compare_contention *to, const json_t *row)
 		read_rounds(&to->section, row);
 }
 
-/* Of whom and how many threads a row is. */
+/* Find the place for @row by its lock and its number of threads. */
 static struct compare_contention *place_of(struct compare_locks *to, const json_t *row,
 					   unsigned which)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* lull compare: measures locks, chooses one, and says what was found. */
-#ifndef LULL_TOOL_LOCKS_H
-#define LULL_TOOL_LOCKS_H
+#ifndef LULL_LAB_LOCKS_H
+#define LULL_LAB_LOCKS_H
 
 #include "common/json.h"
 #include "engine/workload.h"

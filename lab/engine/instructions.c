@@ -15,10 +15,7 @@
 
 #include "common/bench.h"
 
-/*
- * A sanitizer makes hundreds of instructions out of ten; nobody wants to know how many, and a step
- * costs 25 us.
- */
+/* A sanitizer makes hundreds of instructions out of ten, and a step costs 25 us: the count is not worth it. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define STEP_SENSIBLE false
 #elif defined(__has_feature)
@@ -36,10 +33,10 @@
 
 #ifdef RSEQ_SIG
 /*
- * Each step is an interruption, so that no restartable sequence would ever come to its end, and the
- * way around it would be counted. The kernel is asked to forget this thread's sequences; then
- * nobody ends them any more, and the number of its CPU stays what is written here. Whichever CPU
- * that is, it is right: the child is a process with one thread, whose counters nobody else uses.
+ * Each step is an interruption, so that no restartable sequence would ever come to its end, and the way around it would
+ * be counted. The kernel is asked to forget this thread's sequences; then it ends them no more, and the number of its
+ * CPU stays what is written here. Any CPU will do: the child is a process with one thread, and no other process uses
+ * its counters.
  */
 static void keep_sequences_going(void)
 {
@@ -113,7 +110,7 @@ static double count_in(pid_t pid)
 	many = few < 0 ? -1 : run_to_stop(pid, PTRACE_SINGLESTEP);
 	if (many < 0)
 		return -1;
-	/* What surrounds the body is the same in both, and goes away here. */
+	/* Subtract the instructions around the body, which are the same in both. */
 	return (double)(many - few) / (STEP_MANY - STEP_FEW);
 }
 

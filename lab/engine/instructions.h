@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Counting instructions one by one, for machines whose hardware counters are out of reach. */
-#ifndef LULL_TOOL_INSTRUCTIONS_H
-#define LULL_TOOL_INSTRUCTIONS_H
+#ifndef LULL_LAB_INSTRUCTIONS_H
+#define LULL_LAB_INSTRUCTIONS_H
 
 #include <stdint.h>
 

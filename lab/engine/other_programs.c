@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What other programs took of the processors; see other_programs.h. */
+/* Time that other programs took from the processors; see other_programs.h. */
 #include "engine/other_programs.h"
 
 #include <time.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What other programs took of the processors meanwhile. Who holds a lock and is preempted holds up everybody: a slice
- * during which others wanted to run tells nothing about the lock.
+ * Time that other programs took from the processors during a measurement. A thread that is preempted while it holds a
+ * lock holds up all others: a slice in which other programs wanted to run tells nothing about the lock.
  */
-#ifndef LULL_TOOL_OTHER_PROGRAMS_H
-#define LULL_TOOL_OTHER_PROGRAMS_H
+#ifndef LULL_LAB_OTHER_PROGRAMS_H
+#define LULL_LAB_OTHER_PROGRAMS_H
 
 #include <stdint.h>
 #include <sys/types.h>

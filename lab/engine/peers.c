@@ -18,7 +18,7 @@
 #define ROOM "glibc.rtld.optional_static_tls"
 #define ROOM_BYTES 16384u
 
-/* From the folder of the command. The program with faults (lab/torture/busted) has no modules. */
+/* From the folder of lull-lab. The program with faults (lab/torture/busted) has no modules. */
 #ifndef PEERS_FROM_BIN
 #define PEERS_FROM_BIN "peers"
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rows that the instruments measure come from modules (lab/peers/body/peer_module.h), which are
- * looked for when one of these instruments runs: in the folder that LULL_PEERS_PATH names, or in
- * peers/ beside the command, or where they are installed. So the command depends on none of the
- * libraries that it is compared with, and a module that is missing is a few rows that are missing.
+ * The rows that the instruments measure come from modules (lab/peers/body/peer_module.h), which are looked for when one
+ * of these instruments runs: in the folder that LULL_PEERS_PATH names, or in peers/ beside lull-lab, or where they are
+ * installed. So lull-lab depends on none of the libraries that it is compared with, and a module that is missing is a
+ * few rows that are missing.
  */
-#ifndef LULL_TOOL_PEERS_H
-#define LULL_TOOL_PEERS_H
+#ifndef LULL_LAB_PEERS_H
+#define LULL_LAB_PEERS_H
 
 #include <stddef.h>
 

@@ -3,8 +3,8 @@
  * Plans for instruments in which one thread's price falls on others, who sleep, wake and preempt:
  * all slices count, each is a run, and they are long.
  */
-#ifndef LULL_TOOL_ROUNDS_H
-#define LULL_TOOL_ROUNDS_H
+#ifndef LULL_LAB_ROUNDS_H
+#define LULL_LAB_ROUNDS_H
 
 #include "common/options.h"
 #include "common/bench.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tables on stdout: cells are collected, then printed in columns that are as wide as they must be. */
-#ifndef LULL_TOOL_TEXT_TABLE_H
-#define LULL_TOOL_TEXT_TABLE_H
+#ifndef LULL_LAB_TEXT_TABLE_H
+#define LULL_LAB_TEXT_TABLE_H
 
 #include "common/figures.h"
 

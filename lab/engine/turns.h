@@ -3,8 +3,8 @@
  * Work of a given length without a look at the clock, which takes longer than what is to be measured: so many turns
  * of bench_lock_work().
  */
-#ifndef LULL_TOOL_TURNS_H
-#define LULL_TOOL_TURNS_H
+#ifndef LULL_LAB_TURNS_H
+#define LULL_LAB_TURNS_H
 
 #include <stdint.h>
 

@@ -9,7 +9,7 @@
 
 #include "common/options.h"
 
-/* What the schemes may add to an object, at most, and the updates that wait. */
+/* Bytes that a scheme adds to an object, and that waiting updates take, at most. */
 #define BESIDE 256
 #define SCHEMES 6
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What somebody's program does with its objects: the options that describe it. */
-#ifndef LULL_TOOL_WORKLOAD_H
-#define LULL_TOOL_WORKLOAD_H
+/* Options that describe what a user's program does with its objects. */
+#ifndef LULL_LAB_WORKLOAD_H
+#define LULL_LAB_WORKLOAD_H
 
 #include <argp.h>
 #include <stdbool.h>
@@ -18,7 +18,7 @@ struct workload {
 	bool block; /* readers sleep while they hold */
 };
 
-/* Readers look and let go: what they do for longer is the same for all ways, and hides what differs. */
+/* Readers look at the object and leave: longer work is the same for all ways, and hides how they differ. */
 #define WORKLOAD_DEFAULT { .updates = 0.01, .hold_ns = 0, .objects = 10000, .size = 64 }
 
 enum {

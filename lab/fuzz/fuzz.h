@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 		}                                                                                  \
 	} while (0)
 
-/* What is left of the input. */
+/* Rest of the input. */
 struct fuzz_input {
 	const uint8_t *at;
 	size_t left;

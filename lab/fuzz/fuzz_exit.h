@@ -5,7 +5,7 @@
 
 #define FUZZ_RETURNED (-1)
 
-/* What was written to standard output and standard error; cut off where it is long. */
+/* Text on standard output and standard error; cut off where it is long. */
 struct fuzz_text {
 	char out[4096], err[4096];
 };

@@ -424,7 +424,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_buckets(&t);
 	lull_hash_finish_resize(&t.h);
 	check_all(&t);
-	/* Nobody reads any more, but the old tables and elements are still to be freed. */
+	/* Readers are gone, but the old tables and elements are still to be freed. */
 	lull_hash_destroy(&t.h, gone, &t);
 	fuzz_must(!t.count);
 	lull_rcu_barrier();

@@ -39,7 +39,7 @@ static bool same(const struct line *line, const char *text, size_t length)
 	return line->length == length && !memcmp(line->text, text, length);
 }
 
-/* Where the model has this line; count: nowhere. */
+/* Find the line in the model; m->count: it is not there. */
 static size_t model_find(const struct model *m, const char *text, size_t length)
 {
 	size_t i = 0;

@@ -79,7 +79,7 @@ static void parse(void *arg)
 	line->picked = options_pick(&line->opt, schemes, NR_SCHEMES, line->chosen);
 }
 
-/* What a shell makes of the next word of @text: in *@word, which has room. Returns what follows. */
+/* Read the next word of @text as a shell would, into @word, which has room. Return the rest of @text. */
 static const char *shell_word(const char *text, char *word)
 {
 	bool quoted = false;

@@ -98,7 +98,7 @@ static uint64_t take_value(struct fuzz_input *input)
 	return value;
 }
 
-/* In one word of some of the copies, or in the same word of all the later ones. */
+/* Change one word in some of the copies, or the same word in all the later ones. */
 static void take_change(struct fuzz_input *input, struct top_copy *const *copies)
 {
 	unsigned which = fuzz_byte(input), word = fuzz_byte(input) % WORDS, i;
@@ -196,7 +196,7 @@ static void must_be_lines(const struct top_view *view, unsigned columns)
 	unsigned i;
 
 	top_lines(&lines, view, columns);
-	/* There is room for all that there can be. */
+	/* TOP_LINES is room for any contents. */
 	fuzz_must(lines.count && lines.count < TOP_LINES);
 	for (i = 0; i < lines.count; i++) {
 		must_be_printable(lines.text[i]);
@@ -232,7 +232,7 @@ static void must_be_json(const struct top_view *view)
 
 /* ---- a look ---------------------------------------------------------------------------------- */
 
-/* As top_ask() does it. */
+/* Fill @view as top_ask() does. */
 static void ask(struct top_view *view, const struct texts *texts)
 {
 	unsigned i;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What lab/limits/run has counted, not timed: count WHAT N does one thing N times and prints what it counted itself,
- * as a row of the kind that the instruments write. Instructions are counted from outside, by callgrind.
+ * Program for lab/limits/run, which counts and does not time: "count WHAT N" does one thing N times and prints what it
+ * counted itself, as a row of the kind that the instruments write. Instructions are counted from outside, by callgrind.
  *
  *	nothing, free, free_sized, hazptr_retire_sized, call, ck_epoch	replace a 64-byte object N times; what was there
  *							before is freed at once, or deferred
@@ -139,7 +139,7 @@ static void *waiter(void *unused)
 	struct sched_param none = { 0 };
 
 	(void)unused;
-	/* Whoever wakes it goes on; it runs when nobody else wants this CPU. */
+	/* The waker goes on; this thread runs when no other wants this CPU. */
 	sched_setscheduler(0, SCHED_IDLE, &none);
 	lull_mutex_lock(&mutex);
 	while (!over) {

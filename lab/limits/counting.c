@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* counting.c - what costs little with counts and locks that nobody else wants. See operations.c. */
+/* counting.c - the cheap operations of counts, and of locks that no other thread wants. See operations.c. */
 #include "operation.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What each operation of lab/limits/ may cost: reads lab/limits/limits and judges by it. For lab/limits/run."""
+"""Read lab/limits/limits and judge by it what each operation of lab/limits/ costs. For lab/limits/run."""
 import collections
 import json
 import pathlib
@@ -88,7 +88,7 @@ def judge_calls(limits, measured):
 
 
 def judge_instructions(limits, machine, measured):
-    """Not more than so many, and not far fewer."""
+    """Check that the instructions are not more than the limits, and not far fewer."""
     for name, row in limits.rows.items():
         if row[machine] is not None and name not in measured:
             raise Wrong(f"limits: instructions of '{name}' on {machine} are not counted")
@@ -134,7 +134,7 @@ def parsed(text, command):
 
 
 def less_the_loop(instructions):
-    """What is left without the loop that repeats an operation."""
+    """Subtract the loop that repeats an operation."""
     return {name: counted - instructions["nothing"] for name, counted in instructions.items()}
 
 
@@ -175,7 +175,7 @@ def counted_in_emulator(program, root="/usr/aarch64-linux-gnu"):
     about = parsed(output(*qemu, program, "--about").stdout, program)
     with tempfile.TemporaryDirectory() as folder:
         log = pathlib.Path(folder) / "log"
-        # Of the code of the program and of lull, not of the C library. It is at the same place each time.
+        # Log the code of the program and of lull, not of the C library. It is at the same address each time.
         steps = [*qemu, "-singlestep", "-d", "exec,nochain", "-dfilter", ",".join(about["code"]), "-D", log]
         if parsed(output(*steps, program, "--marked").stdout, program) != about:
             raise Absent("the program is elsewhere each time")

@@ -183,7 +183,7 @@ OPERATION(thread_count, keep(lull_thread_count()))
 OPERATION(stats_page, keep(lull_stats_page()))
 
 static const struct operation list[] = {
-	/* Under POLL, so that no other thread has a part in it. */
+	/* Use POLL, so that no other thread has a part in it. */
 	{ "free_64", NULL, free_64, 0 },
 	{ "free_sized_64", NULL, free_sized_64, 0 },
 	{ "free_sized_64_beside_another", another_thread, free_sized_64, 0 },
@@ -207,7 +207,7 @@ static const struct operation list[] = {
 	{ "reclaim_poll_nothing", NULL, poll_nothing, 0 },
 	{ "free_null", NULL, free_null, STEPS },
 	{ "reclaim_stats", NULL, reclaim_stats, 0 },
-	/* A free that comes alone: no background thread is started for it. */
+	/* A free that comes alone, which starts no background thread. */
 	{ "free_sized_alone", by_default, free_one, 0 },
 	{ "free_sized_alone_beside_another", by_default_beside_another, free_one, 0 },
 	{ "hazptr_retire_sized_alone_beside_another", by_default_beside_another, retire_one, 0 },

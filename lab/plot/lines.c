@@ -85,7 +85,7 @@ static int compare_ends(const void *a, const void *b)
 	return (x->y > y->y) - (x->y < y->y);
 }
 
-/* From the top downwards, each at least a line below the one before; then up again from the end. */
+/* Move the labels down from the top, each at least a line below the one before; then up again from the end. */
 static void spread_ends(struct end *end, size_t count, double top, double bottom)
 {
 	double limit = bottom;

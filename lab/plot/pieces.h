@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The pieces that charts are made of. Internal to plot*.c. */
-#ifndef LULL_TOOL_PIECES_H
-#define LULL_TOOL_PIECES_H
+#ifndef LULL_LAB_PIECES_H
+#define LULL_LAB_PIECES_H
 
 #include <stdio.h>
 

@@ -7,8 +7,8 @@
  * when it is pointed at. The page's style sheet must contain PLOT_STYLE and define the variables
  * --fg, --muted, --line, --card and --c1, --c2, ... (the schemes' colours).
  */
-#ifndef LULL_TOOL_PLOT_H
-#define LULL_TOOL_PLOT_H
+#ifndef LULL_LAB_PLOT_H
+#define LULL_LAB_PLOT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -69,7 +69,7 @@ struct plot_row {
 	unsigned colour;
 	double thin[2], thick[2]; /* from, to */
 	double dot, ring, tick;
-	const char *tip; /* what pointing at it tells */
+	const char *tip; /* text under the mouse */
 };
 
 struct plot_rows {
@@ -83,7 +83,7 @@ void plot_rows(FILE *to, const struct plot_rows *plot);
 /* The mark as an element of its own, 14 wide, for a line of text. */
 void plot_mark(FILE *to, unsigned mark, unsigned colour);
 
-/* For HTML and SVG alike: <, >, &, " and ' as entities, what is not printed as a space. */
+/* Write text for HTML and SVG: <, >, &, " and ' as entities, unprintable bytes as spaces. */
 void plot_text(FILE *to, const char *text);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The report: one HTML file that stands alone. */
-#ifndef LULL_TOOL_COMPARE_REPORT_H
-#define LULL_TOOL_COMPARE_REPORT_H
+#ifndef LULL_LAB_COMPARE_REPORT_H
+#define LULL_LAB_COMPARE_REPORT_H
 
 #include "report/compared.h"
 
@@ -12,7 +12,7 @@ struct report;
  * beside its name and renamed by report_write().
  */
 struct report *report_open(const char *path);
-/* Draws, writes, frees. What goes wrong now is options_fail(). */
+/* Draw, write and free the report. An error calls options_fail(). */
 void report_write(struct report *report, const struct compare *data);
 
 #endif

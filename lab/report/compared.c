@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `lull compare` has found out: the waits that it asks for, and the most threads; see compared.h. */
+/* Results of `lull compare`: the waits that it asks for, and the most threads; see compared.h. */
 #include "report/compared.h"
 
 const struct compare_wait compare_waits[COMPARE_WAITS_MAX] = {

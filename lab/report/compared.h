@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Everything that `lull compare` has found out: what its table and its report are made of. */
-#ifndef LULL_TOOL_COMPARED_H
-#define LULL_TOOL_COMPARED_H
+#ifndef LULL_LAB_COMPARED_H
+#define LULL_LAB_COMPARED_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 #define COMPARE_THREADS_MAX 40
 #define COMPARE_LOCK_OUTSIDE 4 /* between two sections: so many sections' time, at most */
 
-/* Of one lock, one number of threads. A figure with count 0 was not measured. */
+/* Figures of one lock with one number of threads. A figure with count 0 was not measured. */
 struct compare_contention {
 	struct bench_stat rate; /* sections per second, all threads together */
 	struct choose_rounds section; /* ns, 1e9 / rate, round by round */
@@ -27,7 +27,7 @@ struct compare_contention {
 
 struct compare_lock {
 	const char *name;
-	struct bench_stat alone; /* ns: lock and unlock, when nobody else wants it */
+	struct bench_stat alone; /* ns: lock and unlock, when no other thread wants it */
 	struct compare_contention plain[COMPARE_THREADS_MAX]; /* by threads */
 	struct compare_contention hogs[COMPARE_THREADS_MAX];  /* the same beside hogs */
 	struct compare_contention longer; /* in sections of longer_ns, with most threads */
@@ -39,7 +39,7 @@ struct compare_locks {
 	const unsigned *threads; /* as given on the command line */
 	size_t nr_threads;
 	unsigned hogs;	   /* processes that burn processor time */
-	double section_ns; /* what the workload holds an object for; as far as sections go */
+	double section_ns; /* how long the workload holds an object, as far as sections go */
 	double longer_ns;
 	bool sleep; /* they sleep so long */
 	struct choose_lock_verdict verdict;
@@ -47,7 +47,7 @@ struct compare_locks {
 	size_t nr_answers;
 };
 
-/* Where in threads[] the most are. */
+/* Index of the most threads in threads[]. */
 size_t compare_locks_most(const struct compare_locks *locks);
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -63,7 +63,7 @@ enum compare_family {
 	COMPARE_DEFERRED,    /* readers do not; memory waits for them, or updaters do */
 };
 
-/* How a scheme is drawn. */
+/* Style in which a scheme is drawn. */
 struct compare_style {
 	const char *name;
 	enum compare_family family;
@@ -71,7 +71,7 @@ struct compare_style {
 	const char *light, *dark; /* colours */
 };
 
-/* What one waits for, by rcuscale's name, and in words. */
+/* Something that a caller waits for, by rcuscale's name and in words. */
 struct compare_wait {
 	const char *metric, *title, *caption;
 };
@@ -104,7 +104,7 @@ struct compare_replace {
 	double peak[2]; /* objects that waited */
 };
 
-/* What is said of parts that were left out. */
+/* Sentence about parts that were left out. */
 #define COMPARE_LEFT_OUT "Not measured, since the time was up: %s. A longer --seconds, or a calmer machine, has them too."
 
 struct compare {
@@ -122,7 +122,7 @@ struct compare {
 	size_t count;
 	struct compare_replace replace[COMPARE_REPLACES_MAX];
 	size_t nr_replaces;
-	/* Of a percpu_ref until it is confirmed, and one membarrier; idle process, busy reader. */
+	/* Kill of a percpu_ref until confirmed, and one membarrier; [0] idle process, [1] busy reader. */
 	struct bench_latency kill[2], membarrier[2];
 	char *left_out; /* the parts that time was too short for, in words; NULL: all were measured */
 	unsigned predict; /* threads that were not measured, and are predicted; 0: none */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the parts of the report share: text, cells, figures. Internal to report*.c. */
-#ifndef LULL_TOOL_PAGE_H
-#define LULL_TOOL_PAGE_H
+/* Parts that the pages of the report share: text, cells, figures. Internal to lab/report. */
+#ifndef LULL_LAB_PAGE_H
+#define LULL_LAB_PAGE_H
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ struct report {
 	const struct compare *data;
 };
 
-/* As it is: for markup only. What comes from outside goes through out_text(). */
+/* Write the text as it is: for markup only. Text from outside goes through out_text(). */
 void out(struct report *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void out_text(struct report *r, const char *text);
 
@@ -36,7 +36,7 @@ void out_size(struct report *r, double bytes);
 /* ---- figures: title, caption, picture, table behind a click ---------------------------------- */
 
 void begin_figure(struct report *r, const char *title, const char *caption);
-/* After the picture: opens the table, whose head and rows follow. */
+/* Open the table after the picture; its head and rows follow. */
 void begin_numbers(struct report *r);
 void end_figure(struct report *r);
 
@@ -50,7 +50,7 @@ void out_lock_colours(struct report *r, bool dark);
 
 /* ---- parts of the page ----------------------------------------------------------------------- */
 
-/* What is recommended, in a box. */
+/* Write the recommendation, in a box. */
 void out_lines(struct report *r, const char (*line)[CHOOSE_LINE], size_t count);
 
 void out_foot_table(struct report *r); /* the table of the slides, report/lifetime.c */

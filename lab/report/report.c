@@ -150,7 +150,7 @@ static void out_machine(struct report *r)
 	out(r, "</code></dd>\n</dl>\n");
 }
 
-/* What to do, and what would change that; see choose_for_words(). */
+/* Write what to do, and what would change that; see choose_for_words(). */
 static void out_verdict(struct report *r)
 {
 	const struct compare *data = r->data;

@@ -104,8 +104,7 @@ static void out_numbers(struct report *r, const struct figure *f, const char *co
 	end_figure(r);
 }
 
-/* What one unprotected thread does, times the threads, up to the CPUs. Returns whether it is known.
- */
+/* Compute the throughput of one unprotected thread, times the threads, up to the CPUs. Return whether it is known. */
 static bool ideal_line(const struct compare *data, double *y)
 {
 	const struct compare_scheme *none = find(data, "none");

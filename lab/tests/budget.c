@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How `lull compare` shares out its time, over parts that take more or less than they were given. */
+/* Tests how `lull compare` shares out its time over parts that take more or less than they were given. */
 #include "test.h"
 
 #include "../compare/budget.c"
@@ -42,11 +42,11 @@ TEST(what_one_takes_others_give)
 	assert_in_range((int)run(100, 0.7, 0), 80, 100);
 	assert_float_equal(compare_budget_for(&b, 130, share, 2, PARTS), 0, 0);
 	assert_float_equal(compare_budget_for(&b, 100, share, 3, PARTS), 0, 0);
-	/* As many times too long as those before took: 20 seconds of theirs were 40. */
+	/* A part gets less if those before took too long: their 20 seconds were 40. */
 	b.given = 20;
 	assert_float_equal(compare_budget_for(&b, 40, share, 2, PARTS), 24, 1e-9);
 	assert_float_equal(b.given, 44, 1e-9);
-	/* What was shorter than it might be makes the next no longer. */
+	/* A part that was shorter than its share makes the next no longer. */
 	b.given = 80;
 	assert_float_equal(compare_budget_for(&b, 40, share, 2, PARTS), 48, 1e-9);
 	b.given = 0;

@@ -213,7 +213,7 @@ TEST(names_the_fastest)
 				     "a section holds up all (use hazard pointers there).");
 	assert_false(said("used"));
 
-	/* From the figures, whatever the names. */
+	/* The figures decide, not the names. */
 	set_own(900, 60, 100, 150);
 	v = run(&w);
 	assert_int_equal(v.pick.best, COUNT);
@@ -222,7 +222,7 @@ TEST(names_the_fastest)
 	assert_string_equal(line[1], "Cost: none in memory.");
 	set_own(50, 60, 100, 150);
 	assert_int_equal(run(&w).pick.best, RWLOCK);
-	/* Compare the way that everybody knows with the next best. */
+	/* Compare the usual way with the next best. */
 	assert_true(said("Use one rwlock."));
 	assert_true(said("An operation of your workload takes 50 ns, with a count 60 ns."));
 }
@@ -311,7 +311,7 @@ TEST(ties_go_to_the_easier)
 	assert_int_equal(v.pick.fastest, HAZARD);
 	assert_int_equal(v.pick.outcome, CHOOSE_WINNER);
 	assert_int_equal(v.pick.best, RCU);
-	/* Of equal effort the first one, whichever is faster this time. */
+	/* The first of equal effort wins, whichever is faster this time. */
 	way[HAZARD].effort = way[RCU].effort;
 	assert_int_equal(run(&w).pick.best, RCU);
 	/* Apart by more than a tenth, beyond doubt. */
@@ -320,7 +320,7 @@ TEST(ties_go_to_the_easier)
 	assert_int_equal(run(&w).pick.best, HAZARD);
 }
 
-/* In the gap between level and behind, and where the scatter hides it, nobody wins who might not. */
+/* In the gap between level and behind, and where scatter hides the order, no way wins in doubt. */
 TEST(doubt_names_nobody)
 {
 	struct choose_work w = ordinary();
@@ -389,7 +389,7 @@ TEST(too_much_scatter_is_no_verdict)
 	assert_true(said("Confidence: none."));
 	assert_false(said("Use "));
 
-	/* One that may be as fast or three times as slow is not close, and nobody should take it for that. */
+	/* A way that may be as fast or three times as slow is not close, and is not called so. */
 	w = ordinary();
 	set_own(293, 500, 100, 150);
 	for (i = 0; i < ROUNDS; i++)
@@ -453,13 +453,13 @@ static void never_two(void)
 				both++;
 				two += v[0].pick.best != v[1].pick.best;
 			}
-	/* Once in ten thousand is what the bounds allow. */
+	/* The bounds allow one in ten thousand. */
 	assert_true(two <= 1);
-	/* And one where the figures allow it. */
+	/* Both runs name one where the figures allow it. */
 	assert_true(both > 500);
 }
 
-/* Also where a busy machine leaves time for no more rounds than there must be. */
+/* Holds also where a busy machine leaves time for the fewest rounds only. */
 TEST(two_runs_never_name_two)
 {
 	never_two();
@@ -483,7 +483,7 @@ TEST(it_does_not_matter)
 	/* One that is slower makes a difference. */
 	set_own(1030, 1020, 1000, 1300);
 	assert_int_equal(run(&w).pick.outcome, CHOOSE_WINNER);
-	/* What may not be used does not count. */
+	/* A way that may not be used does not count. */
 	set_own(1030, 1020, 3000, 1010);
 	w.block = true;
 	v = run(&w);
@@ -498,7 +498,7 @@ TEST(memory_decides_between_equals)
 	struct choose_work w = ordinary();
 
 	set_own(900, 400, 100, 101);
-	/* Less than a megabyte is nobody's concern; nor is a tenth of the objects themselves. */
+	/* Ignore less than a megabyte, or than a tenth of the objects themselves. */
 	way[RCU].object_bytes = 900;
 	assert_int_equal(run(&w).pick.best, RCU);
 	assert_true(said("Cost: 900 B more for each object, and up to 14 kB of memory waits to be freed."));
@@ -516,7 +516,7 @@ TEST(memory_decides_between_equals)
 	assert_int_equal(run(&w).pick.best, RCU);
 	way[RCU].point[CHOOSE_UPDATES][1].waiting = 30e6;
 	assert_int_equal(run(&w).pick.best, HAZARD);
-	/* What is faster may take it. */
+	/* A faster way may take the memory. */
 	set_own(900, 400, 100, 150);
 	way[RCU].point[CHOOSE_UPDATES][1].waiting = 30e6;
 	assert_int_equal(run(&w).pick.best, RCU);
@@ -546,7 +546,7 @@ TEST(readers_that_sleep)
 	assert_false(said("Not for readers that sleep"));
 	assert_false(said("bounded"));
 
-	/* Without the figures the reason alone. */
+	/* Print the reason alone where there are no figures. */
 	way[RCU].wait_ns = -1;
 	run(&w);
 	assert_true(said("Not RCU, because readers sleep: a section holds up all."));
@@ -594,7 +594,7 @@ TEST(more_threads_are_a_prediction)
 	w.updates = 1;
 	assert_int_equal(run(&w).predicted, CHOOSE_NOTHING);
 	w.updates = 0.01;
-	/* But not to one that its readers may not use. */
+	/* Predict no change to a way that its readers may not use. */
 	w.block = true;
 	way[HAZARD].read_ns = way[HAZARD].predicted_ns = 1.2;
 	assert_int_equal(run(&w).predicted, HAZARD);
@@ -652,7 +652,7 @@ TEST(equals_further_on_are_a_change)
 	assert_null(change_of(&v, CHOOSE_HOLD, true));
 	assert_true(said("from no hold to a hold of 10 us"));
 
-	/* Not the easiest, and not called so: who is level takes too much memory. */
+	/* The chosen way is not the easiest, and not called so: the one that is level takes too much memory. */
 	w = ordinary();
 	noise = 0;
 	set_own(900, 400, 100, 101);
@@ -684,7 +684,7 @@ TEST(no_claim_without_figures)
 	v = run(&w);
 	assert_null(change_of(&v, CHOOSE_UPDATES, true));
 
-	/* Nobody was, at that point. */
+	/* No way was measured at that point. */
 	w = ordinary();
 	set_ns(CHOOSE_UPDATES, 2, 0, 0, 0, 0);
 	v = run(&w);
@@ -698,7 +698,7 @@ TEST(no_claim_without_figures)
 	v = run(&w);
 	assert_null(change_of(&v, CHOOSE_UPDATES, true));
 
-	/* Of nothing at all. */
+	/* Nothing was measured at all. */
 	w = ordinary();
 	set_own(0, 0, 0, 0);
 	v = run(&w);

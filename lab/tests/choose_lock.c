@@ -20,7 +20,7 @@ static struct choose_lock lock[LOCKS];
 
 #define ROUNDS 6
 
-/* How far a lock's figures scatter, as a share: the first lock's do not, and the others' each in their own order. */
+/* Scatter of a lock's figures, as a share: the first lock's do not scatter, the others' each in their own order. */
 static double scattered(size_t which, size_t round, double spread)
 {
 	static const double by[ROUNDS] = { -1, 0, 1, 0.5, 0, -0.5 };
@@ -156,7 +156,7 @@ TEST(what_collapses_is_not_named)
 	assert_true(run(&in).best != SPIN);
 	assert_true(said("The worst choice: spinlock, 0.40 x pthread with 4 threads beside 2 busy "
 			 "processes."));
-	/* Also when it gets most done all in all. */
+	/* A lock that collapses in one case is not named, even if it gets most done in all. */
 	set_rates(SPIN, 500, 2000, 2000, 1000, 79, 5);
 	assert_int_equal(run(&in).best, LULL);
 	set_rates(SPIN, 500, 2000, 2000, 1000, 81, 5);
@@ -176,18 +176,18 @@ TEST(of_equals_the_easier_one)
 	set_rates(ADAPTIVE, 500, 102, 102, 102, 102, 10);
 	set_rates(LULL, 500, 103, 103, 103, 103, 10);
 	set_rates(SPIN, 500, 100, 100, 100, 100, 10);
-	/* Of the same effort the first, whichever got more done this time. */
+	/* The first of equal effort wins, whichever got more done this time. */
 	assert_int_equal(run(&in).best, PTHREAD);
 	assert_true(said("pthread will do, none that can be relied on gets more than 5 % more done ("));
 	assert_false(said("gains nothing"));
 }
 
-/* Who got more done, and is not named, is told all the same: a reader sees it in the tables. */
+/* A lock that got more done, and is not named, is told all the same: a reader sees it in the tables. */
 TEST(level_hides_no_lead)
 {
 	struct choose_locks in = ordinary();
 
-	/* As measured: ahead in three of four cases, and 2 % all in all. */
+	/* Measured figures: ahead in three of four cases, and by 2 % in all. */
 	set_rates(ADAPTIVE, 500, 180, 175, 103, 128, 10);
 	set_rates(LULL, 500, 193, 194, 126, 96, 10);
 	set_rates(SPIN, 500, 100, 100, 100, 40, 10);
@@ -198,7 +198,7 @@ TEST(level_hides_no_lead)
 	set_rates(LULL, 500, 104, 104, 104, 104, 10);
 	assert_int_equal(run(&in).best, PTHREAD);
 	assert_true(said("lull-mutex got 1.04 x; within 5 % is called level."));
-	/* Where the one that is named got most done there is no lead to tell. */
+	/* No lead is told where the named lock got most done. */
 	set_rates(LULL, 500, 150, 150, 150, 150, 10);
 	assert_int_equal(run(&in).best, LULL);
 	assert_false(said("is called level"));
@@ -216,7 +216,7 @@ TEST(doubt_names_nobody)
 	set_rates(SPIN, 500, 100, 100, 100, 100, 10);
 	set_rates(LULL, 500, 125, 125, 125, 125, 10);
 	assert_int_equal(run(&in).best, LULL);
-	/* In the gap. */
+	/* A lock in the gap is not named. */
 	set_rates(LULL, 500, 107, 107, 107, 107, 10);
 	v = run(&in);
 	assert_int_equal(v.best, CHOOSE_NOTHING);
@@ -259,7 +259,7 @@ TEST(one_may_scatter)
 	assert_int_equal(run(&in).best, LULL);
 }
 
-/* What disturbs all locks in a round, by whatever factor, is in all their figures, and in no ratio. */
+/* Disturb all locks in a round by the same factor, which is in all their figures and in no ratio. */
 static void disturb_rounds(void)
 {
 	static const double by[ROUNDS] = { 1, 3, 0.7, 1.6, 5, 0.5 };
@@ -304,7 +304,7 @@ TEST(few_rounds_are_no_proof)
 	assert_true(said("no verdict, because 5 rounds of measurements cannot say how the figures scatter. What is missing: at "
 			 "least 6 rounds (--runs)."));
 	assert_int_equal(lines, 1);
-	/* In one case are enough to spoil it. */
+	/* Too few rounds in one case are enough to spoil it. */
 	in = ordinary();
 	lock[LULL].section[FOUR_HOGS].count = 1;
 	run(&in);

@@ -36,7 +36,7 @@ static long open_counter(const struct perf_event_attr *attr, int group)
 		errno = ENOENT;
 		return -1;
 	}
-	/* What the command may ask for: this thread's, cycles first, in user mode. */
+	/* Accept what lull and lull-lab may ask for: this thread's counters, cycles first, in user mode. */
 	if (attr->exclude_kernel && attr->read_format == PERF_FORMAT_GROUP &&
 	    attr->config == (group < 0 ? PERF_COUNT_HW_CPU_CYCLES : PERF_COUNT_HW_INSTRUCTIONS))
 		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);

@@ -82,7 +82,7 @@ class Tables(html.parser.HTMLParser):
 
 
 class Figures:
-    """What the JSON has."""
+    """Figures of the JSON."""
 
     def __init__(self, root):
         self.root = root
@@ -95,7 +95,7 @@ class Figures:
                 all(row.get(key) == value for key, value in keys.items())]
 
     def row(self, *args, last=False, **keys):
-        """The one; or of two measurements of one thing the first, or the @last. None: nobody has measured it."""
+        """Return the one row; of two measurements of one thing the first, or the @last. None: it was not measured."""
         found = self.rows(*args, **keys)
         return found[-1 if last else 0] if found else None
 
@@ -203,7 +203,7 @@ def page_row_of_locks(figures, headline, head, label):
 
 
 def decision(figures, label):
-    """What both the page and the terminal say of a scheme: times, in bytes what waits and what it adds."""
+    """Compute what the page and the terminal say about a scheme: times, and in bytes what waits and what it adds."""
     scheme = next(scheme for scheme in figures.root["schemes"] if scheme["scheme"] == label)
     update = figures.row("hashscale", label, "update")
     waiting = max(row["deferred_bytes"] for row in figures.root["results"]
@@ -263,7 +263,7 @@ def check_cells(case, figures, headline, table, cpus):
                          [want for want in wanted if want is not None], (headline, label))
 
 
-# What a point of a picture says of itself, where the mouse is over it.
+# Text that a point of a picture shows when the mouse is over it.
 LINE_TIP = re.compile(r"(.+), (.+) (threads|updates|readers|held for|objects): (\S+)$")
 
 
@@ -444,7 +444,7 @@ def check_terminal_ways(case, figures, text, _cpus=0):
 
 
 def check_nulls(case, root):
-    """What was not measured is null, never a number that looks like one."""
+    """Check that a figure that was not measured is null, never a number."""
     for row in root["results"]:
         if row["median"] is None:
             figures = [row[key] for key in ("min", "max", "mean", "p50", "p90", "p99") if key in row]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is refused: one line on stderr, exit status 2, nothing on stdout, before anything is measured."""
+"""Bad input: one line on stderr, exit status 2, nothing on stdout, before anything is measured."""
 import resource
 import unittest
 

@@ -101,7 +101,7 @@ class Compare(Case):
         page_figures.check_nulls(self, root)
         page_figures.check_page(self, root, source, cpus)
         page_figures.check_terminal(self, root, text, cpus)
-        # What is to be typed to get the same again.
+        # The page and the JSON say what to type to get the same again.
         self.assertIn(root["command"], page.text)
         self.assertEqual(shlex.split(root["command"]), ["lull", *args])
 
@@ -129,7 +129,7 @@ class Compare(Case):
         self.assertNotIn("What gets done under one lock", page.text)
 
     def check_answer(self, root, text):
-        """What to do in the first lines, and nothing before them; the words name what the figures name."""
+        """The first lines say what to do, with nothing before them; the words name what the figures name."""
         ways = {way["scheme"]: way["said"] for way in root["ways"]}
         self.assertEqual(list(ways), WAYS)
         self.assertEqual({row["scheme"] for row in root["results"] if row["instrument"] == "tradeoff"}, set(WAYS))
@@ -178,7 +178,7 @@ class Compare(Case):
             measured = {tuple(row[key] for key in ("section_ns", "sleep_ns", "threads", "hogs")): row["times_pthread"]
                         for row in rows if row["scheme"] == lock and row["metric"] == "sections"}
             self.assertEqual(list(measured), cells, lock)
-            # What is said of two threads, beside hogs, and in long sections, is what was measured there.
+            # The figures for two threads, beside hogs, and in long sections are those that were measured there.
             times = [measured[(*section, 2, 0)], measured[(*section, 2, hogs)], measured[cells[-1]]]
             printed = re.findall(r" x(\d+\.\d+) ", re.search(rf"^{lock} .*$", part, re.M).group())
             for said, was in zip(printed, times, strict=True):
@@ -239,7 +239,7 @@ class Compare(Case):
         self.good("compare", *args)
 
     def test_says_what_was_typed(self):
-        """What an instrument refuses was given to compare."""
+        """The error names compare, because the user typed the options for it."""
         for bad in (("--elements", "0"), ("--schemes", "nosuch"), ("--keys", "/nonexistent"), ("--buckets", "3")):
             self.assertTrue(self.bad("compare", *ENDLESS["compare"], *bad).startswith("lull compare: "), bad)
 

@@ -27,7 +27,7 @@ class Counters(Case):
         self.assertTrue(rows)
         for row in rows:
             self.assertGreater(row["cycles"], 0, row)
-            # Two medians, and a clock between two reads of it.
+            # Two medians, and a clock that is read twice.
             self.assertAlmostEqual(row["instructions"] / row["cycles"], 1.5, delta=0.1, msg=str(row))
 
     def test_refscale(self):

@@ -64,7 +64,7 @@ class Reload(Case):
     TABLES = {"rcu-table", "rwlock-table", "rwlock-table-writer", "mutex-table"}  # a reload is one step
 
     def names(self, *args):
-        """Of the schemes listed."""
+        """Return the names of the schemes listed."""
         names = [line.split()[0] for line in self.good("hashscale", *args, "--list").splitlines()]
         return {name for name in names if not name.endswith(":")}
 
@@ -111,7 +111,7 @@ class Reload(Case):
             self.assertEqual(len(lines), 2, name)
 
     def test_one_that_takes_too_long_is_given_up(self):
-        """Nobody replaces so many elements in so little time."""
+        """No scheme replaces so many elements in so little time."""
         elements = 200000 if SANITIZE else 1000000
         text, limit, cells = self.measure("--seconds", "0.01", "--elements", str(elements), "--threads", "2", "--schemes",
                                           "rcu,rwlock-table")
@@ -141,7 +141,7 @@ class Reload(Case):
         for option in (("--updates", "1"), ("--figure", "5"), ("--runs", "3")):
             self.assertIn("--reload measures reloads alone", self.bad("hashscale", "--reload", *option))
         self.assertIn("--reload takes no value", self.bad("hashscale", "--reload=1"))
-        # It cannot be read while somebody updates; and the others are measured by --reload alone.
+        # It cannot be read during updates; and the others are measured by --reload alone.
         self.assertIn("unknown scheme 'none'", self.bad("hashscale", "--reload", "--schemes", "none"))
         self.assertIn("unknown scheme 'rcu-table'", self.bad("hashscale", "--schemes", "rcu-table"))
         self.assertEqual(self.names("--reload") - self.names(), self.TABLES | {"rwlock-table-each"})

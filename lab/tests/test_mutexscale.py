@@ -36,7 +36,7 @@ class Measured(Case):
 
 class Figures(Measured):
     def test_every_lock(self):
-        """Whatever the list says, unless the machine is said not to have it; no figure is missing."""
+        """Every lock of the list is measured, unless the machine is said not to have it; no figure is missing."""
         listed = [line.split()[0] for line in self.good("mutexscale", "--list").splitlines()]
         listed = [name for name in listed if not name.endswith(":")]
         for name in ("lull-mutex", "lull-mutex-none", "pthread", "pthread-adaptive", "spinlock", "futex", "spin-park"):
@@ -83,7 +83,7 @@ class Figures(Measured):
         self.assertFalse([row for row in root["results"] if row["metric"] != "sections" and "rounds" in row])
 
     def test_others_wait_while_one_sleeps(self):
-        """2 ms in each section: no more than 500 a second, and somebody waits."""
+        """2 ms in each section: no more than 500 a second, and threads wait."""
         _, root = self.measure("--seconds", "0.6", "--runs", "1", "--threads", "4", "--section", "0", "--sleep", "100%:2ms",
                                "--outside", "5ms", "--schemes", "pthread,lull-mutex")
         for row in root["results"]:

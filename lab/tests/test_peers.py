@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The modules of measured rows: some are missing, one is broken, the command depends on none of their libraries."""
+"""The modules of measured rows: some are missing, one is broken, lull-lab depends on none of their libraries."""
 import os
 import shutil
 import subprocess
@@ -96,7 +96,7 @@ class Modules(Case):
                           result.stderr)
 
     def test_one_is_broken(self):
-        """What is left out is said once, and by the instrument that would have measured it."""
+        """The instrument that would have measured the missing rows says so, once."""
         self.need("ck")
         with open(self.module("ck"), "wb") as file:
             file.write(b"no shared object\n")
@@ -156,7 +156,7 @@ class Dependencies(Case):
         self.assertFalse([name for name in needed if name.startswith(THEIRS)], needed)
 
     def test_who_looks_at_a_process_loads_no_module(self):
-        """Only what measures does; to load a library may mean threads, signals, memory."""
+        """Only the instruments load modules: a library may bring threads, signals, memory."""
         env = {"LULL_PEERS_PATH": self.folder, "LD_DEBUG": "files", "LD_DEBUG_OUTPUT": self.path("loaded")}
         shutil.copytree(PEERS, self.folder, dirs_exist_ok=True)
         self.lull("top", "--once", str(os.getpid()), env=env)

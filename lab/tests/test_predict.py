@@ -24,7 +24,7 @@ class Predict(Case):
                      if row["metric"] == "read_section_prediction"}
         self.assertEqual(set(predicted), {(scheme, threads) for scheme in measured for threads in (4, 64)})
         for (scheme, threads), row in predicted.items():
-            # All of them write to the one count; to what the others write to, nobody else does.
+            # All readers write to the one count; each of the others' words has one writer.
             times = threads / 2 if scheme == "refcount" else 1
             self.assertAlmostEqual(row["median"], measured[scheme] * times, delta=measured[scheme] / 1000)
             self.assertEqual(row["measured_threads"], 2)

@@ -70,7 +70,7 @@ class HazardPointers(Case):
             self.assertLessEqual(rows[scheme, "replace_free_stuck"]["peak_objects"], 1000 + 2 * 64)
 
     def test_interrupts(self):
-        """Who needs no heavy fence makes none; this is so whatever /proc/interrupts says."""
+        """A scheme that needs no heavy fence makes none, whatever /proc/interrupts says."""
         self.good("rcuscale", "--schemes", "rcu,hazptr,hazptr-fenced,shazptr", "--what", "interrupts", "--seconds", "0.02",
                   "--runs", "1", "--json", "results.json")
         root = self.results("results.json")
@@ -208,7 +208,7 @@ class Polled(Case):
     ARGS = ("rcuscale", "--gp", "polled", "--calls", "5", "--runs", "2", "--fqs-first", "500", "--fqs-next", "500")
 
     def test_second_scans(self):
-        """How many scans it takes depends on nobody's speed: only on when the driver reports itself."""
+        """The number of scans does not depend on speed, only on when the driver reports itself."""
         out = self.good(*self.ARGS, "--json", "results.json")
         self.assertEqual(re.findall(r"second scan: (\d+ of \d+)", out), ["10 of 10", "0 of 10"])
         root = self.results("results.json")

@@ -100,7 +100,7 @@ class Instructions(Case):
         without, per_cpu = self.counted(("percpu_ref",), env=NO_RSEQ)
         self.assertFalse(per_cpu)
         self.assertGreaterEqual(with_them["percpu_ref"] - with_them["none"], 2 * 10)
-        # Without optimisation what surrounds the sequences is as long again.
+        # Without optimisation the code around the sequences is as long as they are.
         self.assertLess(with_them["percpu_ref"] - with_them["none"], 60)
         self.assertGreater(without["percpu_ref"], 2 * with_them["percpu_ref"])
 

@@ -46,7 +46,7 @@ class Interrupted(Case):
         self.assertRegex(stopped, r"^=== rcu +STOPPED ")
 
     def test_ignored(self):
-        """As under nohup: what the caller has switched off stays off."""
+        """A signal that the caller ignores stays ignored, as under nohup."""
         process = subprocess.run([LULL, "torture", "--flavor", "rcu", "--seconds", "1"], cwd=self.folder, check=False,
                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                  preexec_fn=lambda: (signal.signal(signal.SIGINT, signal.SIG_IGN),

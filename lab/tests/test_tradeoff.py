@@ -64,7 +64,7 @@ class Tradeoff(Case):
         if not SANITIZE:
             memory = self.rows(root, "object_bytes")
             self.assertGreater(memory["percpu_ref"]["median"], memory["rcu"]["median"])
-        # Who sleeps or spins for 2 us takes that long, 4 times of 5.
+        # A reader that sleeps or spins for 2 us takes that long, 4 times of 5.
         for row in root["results"]:
             if row["metric"] == "mix" and row["updates"] == 0.2 and row["hold_ns"] == 2000:
                 self.assertGreater(row["median"], 1500)

@@ -15,12 +15,12 @@
 #include "common/clock.h"
 #include "common/options.h"
 
-#define STACK_BYTES 65536u /* what a sanitizer's thread needs, and the static TLS */
+#define STACK_BYTES 65536u /* enough for a sanitizer's thread and the static TLS */
 #define MAPS_EACH 2u	   /* a stack and its guard page */
 #define SPARE 200u	   /* threads and mappings that the run has besides */
 
 #if defined(LULL__TSAN) || defined(__SANITIZE_ADDRESS__)
-#define RSS_TELLS_NOTHING true /* what was freed is kept */
+#define RSS_TELLS_NOTHING true /* freed memory is kept */
 #else
 #define RSS_TELLS_NOTHING false
 #endif
@@ -157,7 +157,7 @@ static size_t resident_bytes(void)
 	return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Without the delays of those who come and go while others run: there are many. */
+/* Live without the delays of the other short-lived threads: there are many of these. */
 static void *short_life(void *arg)
 {
 	struct torturer *t = arg;
@@ -186,7 +186,7 @@ static void come_and_go(unsigned count, uint64_t *rng)
 		}
 		for (i = 0; i < n; i++)
 			pthread_join(made[i].thread, NULL);
-		/* Where callbacks are left to the program, somebody has to. */
+		/* Run the callbacks where the library leaves that to the program. */
 		if (count % POLL_EACH < AT_ONCE)
 			lull_reclaim_poll(SIZE_MAX, 0);
 	}

@@ -59,7 +59,7 @@ void torture_leave_debris(uint64_t *rng)
 	}
 }
 
-/* After a barrier, with everybody paused. */
+/* Called after a barrier, while all threads pause. */
 void torture_debris_check(const char *when)
 {
 	uint64_t left = lull_load_relaxed(&torture.debris_left), gone = lull_load_relaxed(&torture.debris_gone);

@@ -72,7 +72,7 @@ void torture_on_give_up(void (*report)(void))
 _Noreturn void torture_give_up(void)
 {
 	last_words();
-	/* Not of all files: their list may be locked by a fork that hangs. */
+	/* Do not flush all files: a fork that hangs may hold the lock of their list. */
 	fflush(stdout);
 	_exit(EXIT_FAILURE);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * lull torture --busted: the faults are in a library of their own, built with the tests, in a
- * program that is this command again. See lab/torture/busted/busted.h.
+ * program that is lull-lab again. See lab/torture/busted/busted.h.
  */
 #include "torture/run.h"
 

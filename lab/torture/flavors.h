@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* lull torture: what can be tortured. */
-#ifndef LULL_TOOL_FLAVORS_H
-#define LULL_TOOL_FLAVORS_H
+#ifndef LULL_LAB_FLAVORS_H
+#define LULL_LAB_FLAVORS_H
 
 #include "torture/torture.h"
 

@@ -38,8 +38,8 @@ static uint32_t post_drop(uint32_t again)
 }
 
 /*
- * What is deferred in a section does not run in it: with RCU and the bridge. Returns how many
- * callbacks it will be.
+ * Check that a callback deferred in a section does not run in it: with RCU and the bridge. Return how many callbacks
+ * will run.
  */
 static uint32_t flood_section(struct torturer *t)
 {
@@ -61,7 +61,7 @@ static bool slots_keep_called(void)
 	return torture.flavor->barrier == lull_hazptr_barrier;
 }
 
-/* What is held does not run: with hazard pointers and the bridge. */
+/* Check that the callback of a held object does not run: with hazard pointers and the bridge. */
 static uint32_t flood_held(struct torturer *t)
 {
 	struct lull_hazptr *h = lull_hazptr_alloc(lull_hazptr_thread_context());

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lull torture: a run that hangs. Not found by the clock alone: once a second this looks at what the
- * threads do and at what the kernel says of them. See torture.h.
+ * lull torture: finds a run that hangs, not by the clock alone: once a second this looks at what the threads do and at
+ * what the kernel says about them. See torture.h.
  *
- * A wake-up is lost when a thread waits for readers, has slept for seconds without being woken once,
- * and each thread that it may have waited for has let go of everything since it fell asleep: that
- * thread had to wake it. And nothing will ever move when nobody has got on, none of the threads that
- * could change that has run, and none wants to. Signals are held off for that: a handler wakes its
- * thread, too.
+ * A wake-up is lost when a thread waits for readers, has slept for seconds without being woken once, and each thread
+ * that it may have waited for has released everything since it fell asleep: that thread had to wake it. And the run
+ * hangs when no thread has made progress, none of them has run, and none wants to. Signals are held off for this check:
+ * a handler wakes its thread, too.
  */
 #include "torture/run.h"
 
@@ -25,7 +24,7 @@
 #define QUIET_S	   2u  /* no signals from then on */
 #define END_S	   8u  /* after a failure, for all to come to their end */
 
-/* What is known of a thread from one second to the next. */
+/* State of a thread that is kept from one second to the next. */
 struct watched {
 	uint64_t waits, switches;
 	unsigned asleep_s;
@@ -148,7 +147,7 @@ uint64_t torture_all_work(void)
 	return sum;
 }
 
-/* For how many seconds nobody has run, or wants to. */
+/* Return for how many seconds no thread has run or wanted to. */
 static unsigned still_for(void)
 {
 	static uint64_t last;
@@ -192,7 +191,7 @@ static void watch_all(void)
 	uint64_t now = torture_all_work();
 	unsigned i, still;
 
-	/* What went wrong may have left nothing whole. */
+	/* A failure may have left nothing whole: give the threads END_S to end. */
 	if (torture_failed() && failed++ == END_S)
 		hang();
 	for (i = 0; i < torture.nr_threads; i++)

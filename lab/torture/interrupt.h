@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* lull torture: a run that is interrupted ends early, and says what it did until then. */
-#ifndef LULL_TOOL_INTERRUPT_H
-#define LULL_TOOL_INTERRUPT_H
+#ifndef LULL_LAB_INTERRUPT_H
+#define LULL_LAB_INTERRUPT_H
 
 #include <stdbool.h>
 
-/* From now on SIGINT and SIGTERM are noted. The second one ends the process as if nobody had. */
+/* From now on SIGINT and SIGTERM are noted. The second one ends the process as usual. */
 void torture_catch_interrupts(void);
 bool torture_interrupted(void);
 

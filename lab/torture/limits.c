@@ -92,7 +92,7 @@ static void meet_hard(void)
 		if (!d)
 			options_fail("out of memory");
 		torture_drop_defer(d, drop_called);
-		/* Not what the library says, which knows of what was done a moment later. */
+		/* Count here: the library's own count is a moment late. */
 		waiting = i + 1 - lull_load_relaxed(&ran);
 		peak = waiting > peak ? waiting : peak;
 	}
@@ -107,8 +107,7 @@ static void meet_hard(void)
 
 /* ---- no memory ------------------------------------------------------------------------------- */
 
-/* The main thread's stack must not have to grow while nothing can. */
-static void grow_stack(void)
+void torture_grow_stack(void)
 {
 	volatile char room[STACK_BYTES];
 	size_t i;
@@ -128,7 +127,7 @@ static rlim_t address_space(void)
 	return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
 }
 
-/* As many as there is memory for. */
+/* Allocate as many as there is memory for. */
 static struct torture_drop *eat(void)
 {
 	struct torture_drop *all = NULL, *d;
@@ -172,7 +171,7 @@ static void meet_no_memory(void)
 	for (i = 0; i < FREES; i++)
 		block[i] = options_alloc(1, 100);
 	lull_store_relaxed(&ran, 0u);
-	grow_stack();
+	torture_grow_stack();
 	getrlimit(RLIMIT_AS, &all);
 	squeezed = all;
 	squeezed.rlim_cur = address_space() + ((rlim_t)torture.memory_mib << 20);

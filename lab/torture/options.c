@@ -218,7 +218,7 @@ static void check_rounds(void)
 			    torture.flavor->name);
 }
 
-/* What only those have who defer. */
+/* Refuse @option for a flavor that does not defer; among all flavors, ignore it there. */
 static void check_deferral(const char *option, unsigned *setting)
 {
 	if (!*setting || !torture.flavor || torture.flavor->call)

@@ -30,7 +30,7 @@ void torture_pause_point(void)
 	pthread_mutex_unlock(&park.lock);
 }
 
-/* Somebody has to, where callbacks are left to the program: who waits may wait for one. */
+/* Run callbacks where the library leaves that to the program: a waiter may wait for one. */
 void torture_poll_callbacks(void)
 {
 	lull_reclaim_poll(100, 1000000);
@@ -45,7 +45,7 @@ bool torture_park_all(void)
 	while (!torture_stopped() && !all) {
 		struct timespec soon;
 
-		/* Whoever fails tells nobody here. */
+		/* Wake up now and then: a failure is not signalled here. */
 		clock_gettime(CLOCK_REALTIME, &soon);
 		soon.tv_nsec += PARK_NS;
 		soon.tv_sec += soon.tv_nsec / 1000000000;

@@ -7,7 +7,7 @@
 
 #include <lull/reclaim.h>
 
-/* Stop everybody, and look. */
+/* Stop all threads, and look. */
 void torture_pause_all(void)
 {
 	if (torture_park_all()) {
@@ -48,7 +48,7 @@ static void set_affinity(uint32_t tid, int cpu)
 	sched_setaffinity((pid_t)tid, sizeof(set), &set);
 }
 
-/* Everybody on one CPU, each thread on one of its own choice, or all free again. */
+/* Pin all threads to one CPU, or each to a random one, or set all free again. */
 void torture_shuffle(uint64_t *rng)
 {
 	uint64_t how = torture_random(rng, 4);

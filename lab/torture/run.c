@@ -107,7 +107,7 @@ static void join_threads(void)
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-/* Whether it is time for what happens every @every_ns; *at_ns is when it did last. */
+/* Return whether @every_ns have passed since *@at_ns, and set it to now. */
 static bool is_due(uint64_t *at_ns, uint64_t now_ns, uint64_t every_ns)
 {
 	if (now_ns - *at_ns < every_ns)
@@ -155,8 +155,8 @@ static void on_signal(int signal)
 }
 
 /*
- * After what was found the library may have found it, too, and give up. Whoever reads this wants to
- * know what came first.
+ * Print the torture's findings when the library aborts, which may have found the same a moment later: the first finding
+ * matters to the reader.
  */
 static void on_abort(int signal)
 {
@@ -167,8 +167,8 @@ static void on_abort(int signal)
 }
 
 /*
- * Threads that exit while they hold something are meant to, and so are backlogs over a limit that was
- * set for that; counts that go wrong are not; all else is for people.
+ * Judge a message of the library. Threads exit while they hold something on purpose, and backlogs exceed a limit that
+ * was set for that; counts and locks must not go wrong; all else is for people.
  */
 static void on_message(const char *line)
 {
@@ -226,7 +226,7 @@ void torture_run(void)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* What was typed, with the seed at the end if it was not given. */
+/* Print the command as it was typed, with the seed at the end if it was not given. */
 static void print_seed(const struct options *opt)
 {
 	bool given = strstr(opt->command, " --seed") != NULL;

@@ -3,8 +3,8 @@
  * lull torture: what the run as a whole is made of, and the flavors do not see: options, report, pauses,
  * the watch, and what is done to the library beside readers and updaters.
  */
-#ifndef LULL_TOOL_RUN_H
-#define LULL_TOOL_RUN_H
+#ifndef LULL_LAB_RUN_H
+#define LULL_LAB_RUN_H
 
 #include "torture/torture.h"
 
@@ -29,8 +29,8 @@ void torture_status_line(uint64_t now_ns);
 /* ---- torture/settle.c ------------------------------------------------------------------------ */
 
 /*
- * Nobody holds anything or removes anything any more: what was deferred comes home, and then
- * everything must be where it belongs.
+ * Wait for everything that was deferred, and check that each element is where it belongs. Called when no thread holds
+ * or removes anything any more.
  */
 void torture_settle(const char *when);
 
@@ -76,9 +76,11 @@ void torture_short_lived(uint64_t *rng);
 /* ---- torture/limits.c: in a pause ------------------------------------------------------------ */
 
 void torture_limit_init(void);
-/* Everybody pauses, and nothing waits. */
+/* Meet the limits. Called while all threads pause and nothing waits. */
 void torture_limit_meet(void);
 void torture_limit_report(void);
+/* Grow the calling thread's stack, which must not have to grow while there is no memory. */
+void torture_grow_stack(void);
 
 /* ---- torture/all_flavors.c ------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lull torture: what must be true when nobody holds or removes anything any more. See run.h. */
+/* lull torture: checks for when no thread holds or removes anything any more. See run.h. */
 #include "torture/run.h"
 
 void torture_settle(const char *when)

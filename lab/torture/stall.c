@@ -16,16 +16,16 @@
 #define NAME "torture-stall"
 #define REPORT_PART 4u /* the library reports after such a part of the stall */
 #define PATIENCE_MS 5000u /* where there are too few processors for a wait to begin in time */
-#define QSBR_MS 500u   /* nobody is silent for so long unless it has forgotten */
+#define QSBR_MS 500u   /* a thread is silent for so long only if it has forgotten */
 
 static struct {
-	uint32_t tid; /* who sleeps; 0: nobody */
+	uint32_t tid; /* of the sleeper; 0: none sleeps */
 	uint32_t named;
 	uint64_t began_ns, rounds, late_ns; /* the latest report, less the time that it is due after */
 	struct element *element;
 } stall;
 
-/* On the thread that waits, or one of the library. */
+/* Called on the thread that waits, or on one of the library. */
 static void on_stall(const struct lull_stall *seen, void *unused)
 {
 	uint64_t now_ns = bench_now_ns(), due_ns, late_ns;
@@ -50,7 +50,7 @@ static void on_stall(const struct lull_stall *seen, void *unused)
 
 void torture_stall_init(void)
 {
-	/* Else no reports: their timeouts would wake a grace period that was never woken. */
+	/* Turn reports off otherwise: their timeouts would wake a grace period whose wake-up was lost. */
 	lull_debug_set_stall_ms(torture.stall_ms ? torture.stall_ms / REPORT_PART
 				: torture.use_fault == FAULT_NO_QUIESCENT ? QSBR_MS : 0);
 	lull_debug_set_stall_hook(on_stall, NULL);
@@ -68,7 +68,7 @@ static void *waiter(void *unused)
 	return NULL;
 }
 
-/* Whoever updates replaces the element at any time, and waits for it, too. */
+/* Stall once. Updaters replace the element at any time, and wait for it, too. */
 static void stall_once(struct torturer *t)
 {
 	struct torture_slot *slot = &torture.slot[torture_random(&t->rng, TORTURE_SLOTS)];
@@ -99,7 +99,7 @@ static void stall_once(struct torturer *t)
 	stall.rounds++;
 }
 
-/* No signals, and nobody moves it: it sleeps. */
+/* Without signals, and not moved between CPUs: it sleeps. */
 void *torture_staller(void *arg)
 {
 	struct torturer *t = arg;

@@ -58,7 +58,7 @@ void torture_sleep_us(uint64_t us)
 {
 	struct timespec ts = { (time_t)(us / 1000000), (long)(us % 1000000) * 1000 };
 
-	/* A signal may cut it short; nobody depends on the length. */
+	/* A signal may cut it short; no caller depends on the length. */
 	nanosleep(&ts, NULL);
 }
 

@@ -28,8 +28,8 @@
 static pthread_key_t late_key;
 
 /*
- * From the second round on, when the library's own destructor has run: what the thread still held has ended, it is no
- * longer registered, and the signals go on.
+ * Use the library from the second round of destructors on, when its own has run: what the thread still held has ended,
+ * it is no longer registered, and the signals go on.
  */
 static void late_destructor(void *arg)
 {
@@ -149,9 +149,9 @@ void torture_life_init(void)
 #define CHILD_UPDATES 30u
 #define CHILD_PATIENCE_MS 30000
 #define IDLE_US 5000
-#define IDLE_PASSES 8u /* what was under way may still be finished */
+#define IDLE_PASSES 8u /* passes under way may still end */
 
-/* Of the child alone: it has an updater and a reader of its own. */
+/* State of a forked child, which has an updater and a reader of its own. */
 static struct {
 	struct element *current;
 	uint32_t stop;
@@ -228,7 +228,7 @@ static void child_barrier(void)
 			     lull_load_relaxed(&child.called), CHILD_CALLBACKS);
 }
 
-/* Nothing waits any more, so nobody has anything to do. */
+/* Check that the reclaimer idles when nothing waits any more. */
 static void child_idles(void)
 {
 	struct lull_reclaim_counts before, after;
@@ -248,7 +248,7 @@ static _Noreturn void child_main(struct torturer *t, int fd)
 {
 	torture.in_child = true;
 	torture.child_fd = fd;
-	/* Alone, but for the reclaimer, which is there as soon as somebody needs it. */
+	/* The child has this thread, and the reclaimer as soon as it is needed. */
 	if (lull_thread_count() > 2)
 		torture_fail("%u threads are registered", lull_thread_count());
 	if (torture.flavor->child)

@@ -8,23 +8,22 @@
  * is more than 1 old has seen a grace period begin and end while it was reading: that is the
  * error. At TORTURE_AGES the element goes back to the pool.
  *
- * Three more things are watched. A mailbox per updater: a section that sees what was written
- * after a grace period must also see what was written before it, in whatever order it looks.
- * Blocks of malloc memory that are retired with lull_rcu_free(): they must stay what they are.
- * And what an element contains, written plainly before it is published.
+ * Three more things are watched. A mailbox per updater: a section that sees what was written after a grace period must
+ * also see what was written before it, in whatever order it looks. Blocks of malloc memory that are retired with
+ * lull_rcu_free(): they must not change. And the contents of an element, written plainly before it is published.
  *
- * Hazard pointers, simple ones, and the bridge are tortured with the same pipe. There an element is
- * older with each wait for the readers of this one element that ends, and a reader holds it from
- * the protection to the release, wherever and by whomever that is.
+ * Hazard pointers, simple ones, and the bridge are tortured with the same pipe. There an element is older with each
+ * wait for the readers of this one element that ends, and a reader holds it from the protection to the release,
+ * wherever that is and whichever thread does it.
  *
  * Counts are tortured with objects of their own: torture_count.h; so are mutexes: torture_mutex.h;
  * so is the hash table: torture_hash.h.
  *
- * From time to time everybody pauses. Then nobody holds anything, everything must have come home, and
- * limits and lack of memory can be met without anybody in the way (torture/limits.c).
+ * From time to time all threads pause. Then no thread holds anything, each element must be back in its place, and
+ * limits and lack of memory can be tried with no thread in the way (torture/limits.c).
  */
-#ifndef LULL_TOOL_TORTURE_H
-#define LULL_TOOL_TORTURE_H
+#ifndef LULL_LAB_TORTURE_H
+#define LULL_LAB_TORTURE_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -41,8 +40,8 @@
 #define TORTURE_LINE 128      /* two cache lines, as in bench.h */
 
 /*
- * ThreadSanitizer ends a child that makes threads; AddressSanitizer leaves it with locks that
- * nobody holds. Both need more address space than there is memory.
+ * ThreadSanitizer ends a child that makes threads; AddressSanitizer leaves it with locks whose owners are gone. Both
+ * need more address space than there is memory.
  */
 #if defined(LULL__TSAN) || defined(__SANITIZE_ADDRESS__)
 #define TORTURE_HAS_SANITIZER true
@@ -55,7 +54,7 @@
 #define TORTURE_HAS_SANITIZER false
 #endif
 
-/* What can be left out, in the order of --help. */
+/* Parts that can be left out, in the order of --help. */
 enum torture_part {
 	PART_ONLINE,
 	PART_CHURN,
@@ -79,10 +78,10 @@ enum torture_use_fault {
 	FAULT_NO_SECOND_LOOK,	  /* a pointer is protected, and not looked at again */
 	FAULT_NO_QUIESCENT,	  /* an online thread says nothing for ever */
 	FAULT_EARLY_QUIESCENT,  /* an online thread says that it is quiescent while it holds something */
-	FAULT_FREE_AT_ONCE,	  /* what was taken out of the hash table is freed without a wait */
+	FAULT_FREE_AT_ONCE,	  /* items taken out of the hash table are freed without a wait */
 	FAULT_REPLACE_IN_TWO,	  /* remove and insert in the place of replace */
 	FAULT_KILL_TWICE,	  /* of a percpu_ref */
-	/* Of a round of flavor wild, for the checks of its supervisor and its own. */
+	/* Faults in a round of flavor wild, for the checks of its supervisor and its own. */
 	FAULT_HANGS,
 	FAULT_DIES,
 	FAULT_EXITS,	    /* with a status that is not 0 */
@@ -135,7 +134,7 @@ struct torture_mailbox {
 	uint64_t after __attribute__((aligned(TORTURE_LINE)));
 };
 
-/* What sections have seen. */
+/* Counts of what sections have seen. */
 struct torture_tally {
 	uint64_t sections;
 	uint64_t age[TORTURE_AGES + 1];
@@ -151,7 +150,7 @@ struct torturer {
 	uint32_t tid;
 	pthread_t thread;
 	uint64_t rng;
-	uint64_t handler_rng; /* the handler interrupts whoever uses the other one */
+	uint64_t handler_rng; /* the handler interrupts users of the other one */
 	struct torture_tally tally, handler_tally;
 	uint64_t work; /* rounds of whatever it does; whether it moves */
 	uint64_t waits; /* which of its waits for readers it is in; 0: none (torture/hang.c) */
@@ -181,9 +180,9 @@ struct torture {
 	unsigned memory_mib;			 /* memory left for deferrals in a pause; 0: no limit */
 	unsigned sleepers, short_lived;		 /* threads */
 	const char *conditions;			 /* of flavor wild; NULL: drawn */
-	unsigned patience_s;			 /* of flavor wild: what has not ended by then hangs */
+	unsigned patience_s;			 /* of flavor wild: after this a round hangs */
 
-	/* What readers and updaters share. */
+	/* Data that readers and updaters share. */
 	struct torture_slot slot[TORTURE_SLOTS];
 	struct torture_mailbox *mailbox; /* one per updater */
 	struct element *elements;
@@ -212,28 +211,28 @@ struct torture {
 	uint64_t dropped; /* threads that exited while they held something */
 };
 
-/* What one use of an element takes, in the simplest form. */
+/* State of one use of an element, in the simplest form. */
 struct torture_use {
 	struct lull_hazptr *h;
 	struct lull_shazptr_guard guard;
 };
 
-/* What is tortured. A function that a flavor does not have is NULL. */
+/* Mechanism that is tortured. A function that a flavor does not have is NULL. */
 struct torture_flavor {
 	const char *name;
 	bool is_bridge;	     /* half of the time what is retired goes the bridge's way */
 	bool online_readers; /* and updaters that wait online often */
-	bool rounds;	     /* processes of their own, seen from outside; see wild/wild.h, and nothing of what follows */
-	const char *wait; /* what makes an element older */
+	bool rounds;	     /* processes of their own, seen from outside; see surroundings/; no call below is theirs */
+	const char *wait; /* event that makes an element older */
 	const char *form[TORTURE_FORMS];
 
 	void *(*reader)(void *);
 	void *(*updater)(void *);
 	void (*handler)(struct torturer *t);
-	/* For threads that do something else as well: any use, and a short one. */
+	/* Any use, and a short one, for threads that do something else as well. */
 	void (*use)(struct torturer *t);
 	void (*use_shortly)(struct torturer *t, const char *where);
-	/* Also late in a thread's exit. */
+	/* Waits once; may be called late in a thread's exit. */
 	void (*wait_once)(void);
 	/* More that short-lived threads do; from the second the thread exits. */
 	void (*live)(struct torturer *t);
@@ -253,13 +252,13 @@ struct torture_flavor {
 
 	void *(*releaser)(void *);	 /* a thread that goes on in pauses */
 	void (*change)(uint64_t *rng);	 /* settings, now and then */
-	void (*settle)(void);		 /* everybody pauses, but the releaser */
+	void (*settle)(void);		 /* all threads pause, but the releaser */
 	void (*check)(const char *when); /* and after the barrier that follows */
 
-	/* Of a flavor with something other than the pipe. */
+	/* Functions of a flavor with something other than the pipe. */
 	void (*init)(void);
 	void (*report)(const struct torture_tally *sum); /* in the place of the pipe's lines */
-	/* What the line on the terminal counts, in the place of grace periods. */
+	/* Unit that the line on the terminal counts, in the place of grace periods. */
 	const char *unit;
 	uint64_t (*count)(void);
 };
@@ -277,7 +276,7 @@ void torture_doing(const char *what);
  */
 void torture_wait_begin(void);
 void torture_wait_end(void);
-/* For those whose turn it is not: holding nothing, offline, for a moment. */
+/* Rest for a moment, offline and holding nothing: for threads whose turn it is not. */
 void torture_rest(struct torturer *t);
 void torture_update_delay(struct torturer *t);
 
@@ -287,10 +286,10 @@ uint64_t torture_random(uint64_t *rng, uint64_t n);
 bool torture_once_in(uint64_t *rng, uint64_t n);
 void torture_spin_ns(uint64_t ns);
 void torture_sleep_us(uint64_t us);
-/* Of a forked child: @parent may have ended before it, without a word. */
+/* End this forked child when @parent ends, which may have ended already. */
 void torture_die_with(pid_t parent);
 
-/* For threads that are made in the run. The seed they get follows from the maker's. */
+/* Prepare a thread that is made in the run. Its seed follows from the maker's. */
 void torture_thread_init(struct torturer *t, const char *role, unsigned index, uint64_t seed);
 /*
  * Signals to the calling thread, up to most_us apart, from here on until timer_stop (by anybody,
@@ -306,7 +305,7 @@ void torture_timer_stop(struct torturer *t);
 void torture_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 uint32_t torture_failed(void); /* how often */
 void torture_print_failures(void);
-/* Not all threads can be had to end after that: report, and end the process. */
+/* Report, and end the process: after a failure not all threads can be made to end. */
 _Noreturn void torture_give_up(void);
 void torture_on_give_up(void (*report)(void)); /* how that reports */
 
@@ -330,7 +329,7 @@ void torture_unpark(void);
 
 /* ---- torture/tally.c -------------------------------------------------------------------------- */
 
-/* Of all threads. */
+/* Sum up the counts of all threads. */
 struct torture_tally torture_total_tally(void);
 void torture_print_ages(const char *title, const uint64_t *count);
 void torture_add_tally(struct torture_tally *to, const struct torture_tally *from);
@@ -340,27 +339,27 @@ void torture_add_tally(struct torture_tally *to, const struct torture_tally *fro
 void torture_pool_init(void);
 void torture_pool_lock(void); /* around fork */
 void torture_pool_unlock(void);
-/* With everybody paused and after a barrier: each element is published or in the pool. */
+/* Check that each element is published or in the pool. Called after a barrier, while all threads pause. */
 void torture_pool_check(const char *when);
 void torture_pool_free(void);
 struct element *torture_pool_get(void); /* NULL: none is left */
 void torture_fill_element(struct element *e);
 /* Returns whether that was the last age and it is back in the pool. */
 bool torture_grow_older(struct element *e);
-/* Before its callback is deferred, and at the callback's begin; false: that ran before. */
+/* Call the first before @e's callback is deferred, the second at the callback's begin; false: it ran before. */
 void torture_element_defer(struct element *e);
 bool torture_element_ran(struct element *e);
 struct blob *torture_new_blob(void);
 struct parcel *torture_new_parcel(void);
 void torture_put_in(struct element **list, struct element *e);
-/* What was found whole is still that, and no older than allowed. */
+/* Check that an element that was found whole is still whole, and no older than allowed. */
 void torture_check_element(const struct element *e, uint64_t serial, struct torture_tally *tally,
 			   const char *where);
 void torture_check_blob(const struct blob *b, uint64_t serial, const char *where);
 
 /* ---- torture/section.c ------------------------------------------------------------------------ */
 
-/* What a section found, and what it must still be at the end. */
+/* Objects that a section found, and the values that they must still have at its end. */
 struct glimpse {
 	struct element *element;
 	struct blob *blob;
@@ -388,21 +387,21 @@ void torture_rcu_wait_for(struct element *e);
 
 /* ---- torture/delays.c ------------------------------------------------------------------------- */
 
-/* As often as not nothing; now and then so long that whoever waits goes to sleep. */
+/* Wait not at all half of the time; now and then so long that any waiter goes to sleep. */
 void torture_linger(uint64_t *rng);
 void torture_read_init(void);
 /*
- * Stores that take the memory a long time. The next ones, a thread's RCU word or a hazard pointer
- * among them, wait behind them in the processor's store buffer, while loads go ahead: only a fence,
- * one's own or somebody else's heavy one, makes up for that.
+ * Make stores that take the memory a long time. The next ones, a thread's RCU word or a hazard pointer among them, wait
+ * behind them in the processor's store buffer, while loads go ahead: only a fence, the thread's own or another one's
+ * heavy fence, makes up for that.
  */
 void torture_fill_store_buffer(uint64_t *rng);
 
 /* ---- torture/drop.c: memory that a callback frees --------------------------------------------- */
 
 /*
- * Memory that a callback frees: that runs twice, if it does, over something that still says that it
- * has run. Of a fault the memory is kept, so that it does.
+ * Memory that a callback frees. It notes that the callback ran, so that a second run is found; with a fault in the
+ * library the memory is kept for that.
  */
 struct torture_drop {
 	struct lull_rcu_head head;
@@ -411,14 +410,14 @@ struct torture_drop {
 	struct torture_drop *next; /* whatever its owner likes */
 };
 
-/* What a callback does first; false: it was not deferred. */
+/* Begin a callback of @d; false: @d was not deferred. */
 bool torture_drop_ran(struct torture_drop *d);
 void torture_drop_defer(struct torture_drop *d, lull_rcu_func func);
 void torture_drop_free(struct torture_drop *d);
 
 /* Defer some things, for others to see to. */
 void torture_leave_debris(uint64_t *rng);
-/* After a barrier, with everybody paused: all of it must be gone. */
+/* Check that all of it is gone. Called after a barrier, while all threads pause. */
 void torture_debris_check(const char *when);
 
 #endif

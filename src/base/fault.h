@@ -2,7 +2,7 @@
 /*
  * fault.h - faults that can be switched on, to prove that they are found.
  *
- * Only a build with LULL_BUSTED (tests/torture) contains them: `lull torture --busted NAME` switches one on.
+ * Only a build with LULL_BUSTED (lab/torture/busted) contains them: `lull torture --busted NAME` switches one on.
  * In other builds the macros below compile to nothing.
  */
 #ifndef LULL_FAULT_H

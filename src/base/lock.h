@@ -9,12 +9,9 @@
 #define LULL_LOCK_H
 
 #include <lull/atomic.h>
+#include <lull/detail/ground.h>
 
 #define LULL__CACHELINE 64
-
-struct lull__lock {
-	uint32_t word; /* 0 free, 1 held, 2 held and a thread sleeps */
-};
 
 void lull__lock_slow(struct lull__lock *lock);
 void lull__lock_wake(struct lull__lock *lock, int how_many);

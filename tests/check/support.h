@@ -89,59 +89,73 @@ static inline bool is_wanted(const char *text)
 #endif
 }
 
-static void (*body)(void), (*well_ending)(void);
-
-/* That nobody finds a mistake may be seen by a child that does not end. */
-static inline void run_for_a_while(void)
+/* What the child is going to say is not known yet. That nobody finds a mistake may be seen by a child that does not end. */
+static inline bool in_child_that_says(child_judge judge, const char *file, int line)
 {
-	alarm(CHILD_SECONDS);
-	body();
-}
-
-/* What a child leaves behind that was not to abort is of no interest, to leak checkers either. */
-static inline void end_well(void)
-{
-	well_ending();
-	raise(SIGKILL);
-}
-
-/* func ends by @signal after it has written the line that it has announced, or, if none, nothing. */
-static inline void expect_line(void (*func)(void), int signal)
-{
-	char text[4096];
-	int status;
-	bool right;
-
 	want("%s", "");
 	wanted->site_of = NULL;
-	body = func;
-	status = run_child(run_for_a_while, text, sizeof(text));
-	right = WIFSIGNALED(status) && WTERMSIG(status) == signal && (*wanted->line ? is_wanted(text) : !*text);
-	if (!right)
-		print_error("status %x, wrote: %swanted: lull: %s\n", (unsigned)status, text, wanted->line);
-	assert_true(right);
+	if (!in_child_of(judge, "", file, line))
+		return false;
+	alarm(CHILD_SECONDS);
+	return true;
 }
 
-/* func aborts with the line that it has announced. */
+/* Has it ended by @signal, after the line that it has announced, or, if none, after nothing? */
+static inline void judge_line(const struct child *child, int signal, bool is_announced, const char *file, int line)
+{
+	bool right = WIFSIGNALED(child->status) && WTERMSIG(child->status) == signal &&
+		     (*wanted->line ? is_wanted(child->text) : !*child->text);
+
+	if (!right)
+		print_error("status %x, wrote: %swanted: lull: %s\n", (unsigned)child->status, child->text, wanted->line);
+	_assert_true(right && is_announced == (*wanted->line != '\0'), "the child says what it has announced", file, line);
+}
+
+static inline void judge_end(const struct child *child, const char *words, const char *file, int line)
+{
+	(void)words;
+	judge_line(child, SIGABRT, true, file, line);
+}
+
+static inline void judge_said(const struct child *child, const char *words, const char *file, int line)
+{
+	(void)words;
+	judge_line(child, SIGKILL, true, file, line);
+}
+
+static inline void judge_nothing(const struct child *child, const char *words, const char *file, int line)
+{
+	(void)words;
+	judge_line(child, SIGKILL, false, file, line);
+}
+
+/*
+ * EXPECT_END { body }: the body aborts with the line that it has announced. EXPECT_SAID { body }: it says the line, and ends
+ * well; EXPECT_NOTHING { body }: it says nothing. What a child leaves behind that was not to abort is of no interest, to
+ * leak checkers either.
+ */
+#define SAYS_(judge, end)                                                                           \
+	for (bool in_child_ = in_child_that_says(judge, __FILE__, __LINE__); in_child_; in_child_ = (end, false))
+#define EXPECT_END     SAYS_(judge_end, _exit(0))
+#define EXPECT_SAID    SAYS_(judge_said, raise(SIGKILL))
+#define EXPECT_NOTHING SAYS_(judge_nothing, raise(SIGKILL))
+
 static inline void expect_end(void (*func)(void))
 {
-	expect_line(func, SIGABRT);
-	assert_true(*wanted->line);
+	EXPECT_END
+		func();
 }
 
-/* func says the line that it has announced, or nothing, and ends well. */
 static inline void expect_said(void (*func)(void))
 {
-	well_ending = func;
-	expect_line(end_well, SIGKILL);
-	assert_true(*wanted->line);
+	EXPECT_SAID
+		func();
 }
 
 static inline void expect_nothing(void (*func)(void))
 {
-	well_ending = func;
-	expect_line(end_well, SIGKILL);
-	assert_false(*wanted->line);
+	EXPECT_NOTHING
+		func();
 }
 
 #endif /* LULL_TEST_CHECK_SUPPORT_H */

@@ -6,16 +6,7 @@
 
 #include <lull/lull.h>
 
-// wrong 1, from c++17: invalid (user-defined )?conversion|no matching function|cannot initialize
-// wrong 2, from c++17: invalid (user-defined )?conversion|no matching function|cannot initialize
-// wrong 3, from c++17: invalid (user-defined )?conversion|no matching function|cannot initialize
-// wrong 4, from c++17: invalid (user-defined )?conversion|no matching function|cannot initialize
-// wrong 5, from c++17: invalid (user-defined )?conversion|no matching function|cannot initialize
-// wrong 6, from c++17: invalid (user-defined )?conversion|no matching function|cannot initialize
-// wrong 7, from c++17: invalid (user-defined )?conversion|incompatible|assigning to|cannot convert
-// wrong 8, from c++17: invalid (user-defined )?conversion|no matching function|cannot initialize
-// wrong 9, from c++17: invalid (user-defined )?conversion|no matching function|cannot initialize
-// wrong 10, from c++17: invalid (user-defined )?conversion|no matching function|cannot initialize
+// from c++17
 
 struct item {
 	lull_hash_node node;
@@ -27,42 +18,45 @@ struct item {
 lull_mutex lock;
 lull_hash table;
 
-#ifdef WRONG
-#define NOEXCEPT(n) noexcept(WRONG != n)
-#else
-#define NOEXCEPT(n) noexcept
-#endif
-
-static inline bool match(const lull_hash_node *node, const void *key) NOEXCEPT(1)
+static inline bool match(const lull_hash_node *node, const void *key) noexcept(true
+	WRONG("invalid (user-defined )?conversion|no matching function|cannot initialize", && false))
 {
 	return lull_hash_entry(node, item, node)->key == *static_cast<const int *>(key);
 }
 
-static void gone(lull_hash_node *node, void *) NOEXCEPT(2)
+static void gone(lull_hash_node *node, void *) noexcept(true
+	WRONG("invalid (user-defined )?conversion|no matching function|cannot initialize", && false))
 {
 	std::free(lull_hash_entry(node, item, node));
 }
 
-static void reclaim(lull_rcu_head *head) NOEXCEPT(3)
+static void reclaim(lull_rcu_head *head) noexcept(true
+	WRONG("invalid (user-defined )?conversion|no matching function|cannot initialize", && false))
 {
 	std::free(lull_container_of(head, item, rcu));
 }
 
-static void retire(lull_head *head) NOEXCEPT(4)
+static void retire(lull_head *head) noexcept(true
+	WRONG("invalid (user-defined )?conversion|no matching function|cannot initialize", && false))
 {
 	std::free(lull_container_of(head, item, rcu));
 }
 
-static void release(lull_percpu_ref *ref) NOEXCEPT(5)
+static void release(lull_percpu_ref *ref) noexcept(true
+	WRONG("invalid (user-defined )?conversion|no matching function|cannot initialize", && false))
 {
 	lull_rcu_free(static_cast<void *>(lull_container_of(ref, item, ref)));
 }
 
-static void stalled(const lull_stall *, void *) NOEXCEPT(6) {}
-static void notify(void *) NOEXCEPT(7) {}
-static void message(const char *) NOEXCEPT(8) {}
+static void stalled(const lull_stall *, void *) noexcept(true
+	WRONG("invalid (user-defined )?conversion|no matching function|cannot initialize", && false)) {}
+static void notify(void *) noexcept(true
+	WRONG("invalid (user-defined )?conversion|incompatible|assigning to|cannot convert", && false)) {}
+static void message(const char *) noexcept(true
+	WRONG("invalid (user-defined )?conversion|no matching function|cannot initialize", && false)) {}
 
-static bool is_mine(const void *) NOEXCEPT(9)
+static bool is_mine(const void *) noexcept(true
+	WRONG("invalid (user-defined )?conversion|no matching function|cannot initialize", && false))
 {
 	return true;
 }
@@ -71,6 +65,8 @@ int main()
 {
 	int key = 1;
 	auto *a = static_cast<item *>(std::calloc(1, sizeof(item)));
+	auto any = [](const lull_hash_node *, const void *) noexcept(true
+		WRONG("invalid (user-defined )?conversion|no matching function|cannot initialize", && false)) { return true; };
 	lull_reclaim_config config;
 
 	lull_hash_init(&table, nullptr);
@@ -78,9 +74,7 @@ int main()
 	lull_rcu_read_lock();
 	(void)lull_hash_lookup(&table, lull_hash_mix64(1), match, &key);
 	lull_rcu_read_unlock();
-	(void)lull_hash_remove(
-		&table, lull_hash_mix64(1),
-		[](const lull_hash_node *, const void *) NOEXCEPT(10) { return true; }, &key);
+	(void)lull_hash_remove(&table, lull_hash_mix64(1), any, &key);
 	lull_hash_destroy(&table, gone, nullptr);
 	lull_rcu_call(&a->rcu, reclaim);
 	lull_hazptr_call(&a->rcu, retire);

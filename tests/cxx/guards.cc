@@ -7,12 +7,6 @@
 #include <lull/rcu.h>
 #include <lull/shazptr.h>
 
-// wrong 1: lull_guard_wants_a_block
-// wrong 2: lull_guard_wants_a_block
-// wrong 3: lull_guard_wants_a_block
-// wrong 4: lull_guard_wants_a_block
-// wrong 5: lull_guard_wants_a_block
-
 #define LOCK_BOTH(a, b)                                                                            \
 	LULL_MUTEX_GUARD(a);                                                                       \
 	LULL_MUTEX_GUARD(b)
@@ -25,24 +19,11 @@ int work(int often);
 int work(int often)
 {
 	LOCK_BOTH(&first, &second);
-#if defined WRONG && WRONG == 1
-	if (often)
-		LULL_RCU_GUARD();
-#elif defined WRONG && WRONG == 2
-	if (often)
-		return 1;
-	else
-		LULL_MUTEX_GUARD(&first);
-#elif defined WRONG && WRONG == 3
-	while (often)
-		LULL_SHAZPTR_GUARD(&shared);
-#elif defined WRONG && WRONG == 4
-	for (int i = 0; i < 2; i++)
-		LULL_RCU_GUARD();
-#elif defined WRONG && WRONG == 5
-	if (often)
-		LULL_MUTEX_GUARD(&first);
-#endif
+	WRONG("lull_guard_wants_a_block", if (often) LULL_RCU_GUARD();)
+	WRONG("lull_guard_wants_a_block", if (often) return 1; else LULL_MUTEX_GUARD(&first);)
+	WRONG("lull_guard_wants_a_block", while (often) LULL_SHAZPTR_GUARD(&shared);)
+	WRONG("lull_guard_wants_a_block", for (int i = 0; i < 2; i++) LULL_RCU_GUARD();)
+	WRONG("lull_guard_wants_a_block", if (often) LULL_MUTEX_GUARD(&first);)
 	if (often) {
 		LULL_RCU_GUARD();
 		LULL_RCU_GUARD();

@@ -2,25 +2,13 @@
 /*
  * hash_maps.cc - sections stay in their blocks, elements do not change, and nobody forgets what he has to retire.
  */
+// from c++17
 #if __cplusplus >= 201703L
 #include <string>
 #include <utility>
 
 #include <lull/hash_map.hpp>
 #include <lull/intrusive_hash_map.hpp>
-
-// wrong 1, from c++17: use of deleted function|deleted (copy |move )?constructor
-// wrong 2, from c++17: use of deleted function|deleted (copy |move )?constructor|is implicitly deleted
-// wrong 3, from c++17: deleted function
-// wrong 4, from c++17: assignment of member|cannot assign to|read-only
-// wrong 5, from c++17: assignment of member|cannot assign to|read-only
-// wrong 6, from c++17: use of deleted function|deleted (copy |move )?constructor
-// wrong 7, from c++17: invalid conversion|no matching|cannot convert|cannot initialize|no viable|invalid user-defined
-// wrong 8, from c++17: ignoring return(ed)? value
-// wrong 9, from c++17: ignoring return(ed)? value
-// wrong 10, from c++17: ignoring return(ed)? value
-// wrong 11, from c++17: the member is a lull_hash_node
-// wrong 12, from c++17: use of deleted function|deleted operator|selected deleted|is implicitly deleted
 
 struct user {
 	std::string name;
@@ -29,6 +17,7 @@ struct user {
 	int other;
 };
 
+using map = lull::hash_map<int, int>;
 using by_name = lull::intrusive_hash_map<user, &user::node, &user::name>;
 
 static void drop(lull_rcu_head *head) noexcept
@@ -36,46 +25,31 @@ static void drop(lull_rcu_head *head) noexcept
 	delete lull_container_of(head, user, head);
 }
 
-static lull::hash_map<int, int>::found look(const lull::hash_map<int, int> &m)
+static map::found look(const map &m)
 {
 	return m.find(1); /* made in place */
 }
 
 int main()
 {
-	lull::hash_map<int, int> m;
+	map m;
 	by_name users;
 	auto one = look(m);
 
 	if (user *gone = users.erase("name"))
 		lull_rcu_call(&gone->head, drop);
-#if defined WRONG && WRONG == 1
-	auto copy = one;
-#elif defined WRONG && WRONG == 2
-	auto task = [moved = std::move(one)] { return moved->second; };
-#elif defined WRONG && WRONG == 3
-	auto *for_ever = new lull::hash_map<int, int>::found(m.find(1));
-#elif defined WRONG && WRONG == 4
-	one->second = 2;
-#elif defined WRONG && WRONG == 5
-	for (auto &element : m)
-		element.second = 2;
-#elif defined WRONG && WRONG == 6
-	lull::hash_map<int, int> copy(m);
-#elif defined WRONG && WRONG == 7
-	(void)m.contains("one");
-#elif defined WRONG && WRONG == 8
-	m.find(1);
-#elif defined WRONG && WRONG == 9
-	users.erase("name");
-#elif defined WRONG && WRONG == 10
-	users.insert_or_replace(*new user());
-#elif defined WRONG && WRONG == 11
-	lull::intrusive_hash_map<user, &user::other, &user::name> wrong;
-	(void)wrong;
-#elif defined WRONG && WRONG == 12
-	one = m.find(2);
-#endif
+	WRONG("deleted", auto copy = one;)
+	WRONG("deleted", auto task = [moved = std::move(one)] { return moved->second; };)
+	WRONG("deleted", auto *for_ever = new map::found(m.find(1));)
+	WRONG("assignment of member|cannot assign to|read-only", one->second = 2;)
+	WRONG("assignment of member|cannot assign to|read-only", for (auto &element : m) element.second = 2;)
+	WRONG("deleted", map copy(m);)
+	WRONG("invalid conversion|no matching|cannot convert|cannot initialize|no viable|invalid user-defined", (void)m.contains("one");)
+	WRONG("ignoring return", m.find(1);)
+	WRONG("ignoring return", users.erase("name");)
+	WRONG("ignoring return", users.insert_or_replace(*new user());)
+	WRONG("the member is a lull_hash_node", lull::intrusive_hash_map<user, &user::other, &user::name> wrong; (void)wrong;)
+	WRONG("deleted", one = m.find(2);)
 	return one ? one->second : 0;
 }
 #else

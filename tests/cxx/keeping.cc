@@ -2,6 +2,7 @@
 /*
  * keeping.cc - what cohort.hpp, rcu_ptr.hpp, held.hpp and counted.hpp know to go wrong does not compile.
  */
+// from c++17
 #if __cplusplus >= 201703L
 #include <memory>
 #include <utility>
@@ -10,27 +11,6 @@
 #include <lull/hazard_pointer>
 #include <lull/rcu>
 #include <lull/rcu_ptr.hpp>
-
-// wrong 1, from c++17: deleted
-// wrong 2, from c++17: deleted
-// wrong 3, from c++17: deleted
-// wrong 4, from c++17: deleted
-// wrong 5, from c++17: deleted
-// wrong 6, from c++17: a coroutine would be suspended in a read section
-// wrong 7, from c++17: a coroutine would be suspended in a read section
-// wrong 8, from c++17: objects of T do not wait for hazard pointers
-// wrong 9, from c++17: only what waits for sections first, and then for hazard pointers
-// wrong 10, from c++17: objects of T do not wait for read sections
-// wrong 11, from c++17: T needs a base that retires it after a grace period
-// wrong 12, from c++17: ignoring return value
-// wrong 13, from c++17: ignoring return value
-// wrong 14, from c++17: deleted|implicitly-deleted
-// wrong 15, from c++17: the first reference stays with its owner
-// wrong 16, from c++17: T must have one such base
-// wrong 17, from c++17: a deleter is called with a T
-// wrong 18, from c++17: cannot convert|no viable conversion|could not convert|no matching
-// wrong 19, from c++17: count by_refcount or by_percpu_ref
-// wrong 20, from c++17: protected|inaccessible
 
 struct by_hazptr : lull::hazard_pointer_obj_base<by_hazptr> {
 };
@@ -118,52 +98,26 @@ void use()
 
 	(void)lull::hold(hazptr);
 	lull::rcu_read([] {});
-#if defined WRONG && WRONG == 1
-	lull::rcu_section copy = section;
-#elif defined WRONG && WRONG == 2
-	lull::rcu_section moved = std::move(section);
-#elif defined WRONG && WRONG == 3
-	delete new lull::rcu_section;
-#elif defined WRONG && WRONG == 4
-	lull::held<by_both> copy = kept;
-#elif defined WRONG && WRONG == 5
-	lull::cohort copy = std::move(cohort);
-#elif defined WRONG && WRONG == 6
-	lull::rcu_read([] { return task(); });
-#elif defined WRONG && WRONG == 7
-	lull::rcu_read([] { return awaiter(); });
-#elif defined WRONG && WRONG == 8
-	(void)lull::hold(rcu);
-#elif defined WRONG && WRONG == 9
-	(void)lull::keep(hazptr.load());
-#elif defined WRONG && WRONG == 10
-	(void)lull::rcu_ref(hazptr).read();
-#elif defined WRONG && WRONG == 11
-	lull::rcu_ptr<nothing> of_nothing;
-#elif defined WRONG && WRONG == 12
-	lull::hold(both);
-#elif defined WRONG && WRONG == 13
-	lull::make_counted<simple>();
-#elif defined WRONG && WRONG == 14
-	lull::counted_owner<scaled> copy = owner;
-#elif defined WRONG && WRONG == 15
-	lull::counted<scaled> taken = std::move(owner);
-#elif defined WRONG && WRONG == 16
-	of_other object;
-	object.lull::rcu_cohort_obj_base<of_cohort>::retire();
-#elif defined WRONG && WRONG == 17
-	wrong_deleter object;
-	object.retire_to_cohort(cohort);
-#elif defined WRONG && WRONG == 18
-	pointer.publish(new by_rcu); /* who deletes it? */
-#elif defined WRONG && WRONG == 19
-	struct strange : lull::counted_base<strange, int> {
-	};
-	(void)sizeof(strange);
-#elif defined WRONG && WRONG == 20
-	lull::cohort_obj_base<of_cohort> *base = nullptr;
-	delete base;
-#endif
+	WRONG("deleted", lull::rcu_section copy = section;)
+	WRONG("deleted", lull::rcu_section moved = std::move(section);)
+	WRONG("deleted", delete new lull::rcu_section;)
+	WRONG("deleted", lull::held<by_both> copy = kept;)
+	WRONG("deleted", lull::cohort copy = std::move(cohort);)
+	WRONG("a coroutine would be suspended in a read section", lull::rcu_read([] { return task(); });)
+	WRONG("a coroutine would be suspended in a read section", lull::rcu_read([] { return awaiter(); });)
+	WRONG("objects of T do not wait for hazard pointers", (void)lull::hold(rcu);)
+	WRONG("only what waits for sections first, and then for hazard pointers", (void)lull::keep(hazptr.load());)
+	WRONG("objects of T do not wait for read sections", (void)lull::rcu_ref(hazptr).read();)
+	WRONG("T needs a base that retires it after a grace period", lull::rcu_ptr<nothing> of_nothing;)
+	WRONG("ignoring return value", lull::hold(both);)
+	WRONG("ignoring return value", lull::make_counted<simple>();)
+	WRONG("deleted|implicitly-deleted", lull::counted_owner<scaled> copy = owner;)
+	WRONG("the first reference stays with its owner", lull::counted<scaled> taken = std::move(owner);)
+	WRONG("T must have one such base", of_other object; object.lull::rcu_cohort_obj_base<of_cohort>::retire();)
+	WRONG("a deleter is called with a T", wrong_deleter object; object.retire_to_cohort(cohort);)
+	WRONG("cannot convert|no viable conversion|could not convert|no matching", pointer.publish(new by_rcu);) /* who deletes it? */
+	WRONG("count by_refcount or by_percpu_ref", struct strange : lull::counted_base<strange, int> { }; (void)sizeof(strange);)
+	WRONG("protected|inaccessible", lull::cohort_obj_base<of_cohort> *base = nullptr; delete base;)
 	(void)reference;
 	(void)more;
 }

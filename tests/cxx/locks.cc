@@ -8,12 +8,6 @@
 #include <lull/cond.h>
 #include <lull/mutex_robust.h>
 
-// wrong 1: use of deleted function|deleted (copy |move )?constructor
-// wrong 2: use of deleted function|is implicitly deleted|selected deleted operator
-// wrong 3: use of deleted function|deleted (copy |move )?constructor
-// wrong 4: use of deleted function|deleted (copy |move )?constructor
-// wrong 5: use of deleted function|deleted (copy |move )?constructor
-
 struct account {
 	lull_mutex lock;
 	lull_cond changed = LULL_COND_INIT;
@@ -36,17 +30,11 @@ int main()
 
 	std::lock_guard<lull_mutex> hold(mine.lock);
 	std::unique_lock<lull_mutex> later(a, std::defer_lock);
-#if defined WRONG && WRONG == 1
-	lull_mutex copy = a;
-#elif defined WRONG && WRONG == 2
-	b = a;
-#elif defined WRONG && WRONG == 3
-	lull_cond copy = c;
-#elif defined WRONG && WRONG == 4
-	lull_mutex_robust copy(std::move(r));
-#elif defined WRONG && WRONG == 5
-	account copy = mine;
-#endif
+	WRONG("deleted", lull_mutex copy = a;)
+	WRONG("deleted", b = a;)
+	WRONG("deleted", lull_cond copy = c;)
+	WRONG("deleted", lull_mutex_robust copy(std::move(r));)
+	WRONG("deleted", account copy = mine;)
 	(void)yours;
 	return 0;
 }

@@ -8,11 +8,6 @@
 
 #include <lull/stats.h>
 
-// wrong 1: different|no match|incompatible|cannot convert|no viable
-// wrong 2: different|no match|incompatible|cannot convert|no viable
-// wrong 3: different|no match|incompatible|cannot convert|no viable
-// wrong 4: different|no match|incompatible|cannot convert|no viable
-
 struct object {
 	int number;
 	lull_list_head links;
@@ -122,9 +117,7 @@ int lists(object *pos, object *next)
 		sum++;
 	lull_list_for_each_entry_reverse_rcu(pos, &list, links)
 		sum++;
-#if defined WRONG && WRONG == 1
-	sum += lull_list_entry(&pos->links, object, bucket)->number;
-#endif
+	WRONG("different|no match|incompatible|cannot convert|no viable", sum += lull_list_entry(&pos->links, object, bucket)->number;)
 	return sum;
 }
 
@@ -151,11 +144,8 @@ int hlists(object *pos)
 		sum++;
 	lull_hlist_nulls_for_each_entry_rcu(pos, node, &nulls, slab)
 		sum++;
-#if defined WRONG && WRONG == 2
-	sum += lull_hlist_entry(&pos->bucket, object, links)->number;
-#elif defined WRONG && WRONG == 3
-	sum += lull_hlist_nulls_entry(&pos->slab, object, links)->number;
-#endif
+	WRONG("different|no match|incompatible|cannot convert|no viable", sum += lull_hlist_entry(&pos->bucket, object, links)->number;)
+	WRONG("different|no match|incompatible|cannot convert|no viable", sum += lull_hlist_nulls_entry(&pos->slab, object, links)->number;)
 	return sum;
 }
 
@@ -176,9 +166,7 @@ int hashes(lull_hash *table, object *pos)
 		sum++;
 	lull_hash_for_each_entry(pos, &iter, table, node)
 		sum++;
-#if defined WRONG && WRONG == 4
-	sum += lull_hash_entry(&pos->node, object, links)->number;
-#endif
+	WRONG("different|no match|incompatible|cannot convert|no viable", sum += lull_hash_entry(&pos->node, object, links)->number;)
 	return sum;
 }
 

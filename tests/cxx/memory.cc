@@ -12,13 +12,6 @@
 #include <lull/hazptr_fenced.h>
 #include <lull/rcu.h>
 
-// wrong 1: use of deleted function|call to deleted function
-// wrong 2: use of deleted function|call to deleted function
-// wrong 3: use of deleted function|call to deleted function
-// wrong 4: use of deleted function|call to deleted function
-// wrong 5: use of deleted function|call to deleted function
-// wrong 6: use of deleted function|call to deleted function
-
 struct config {
 	std::string name;
 	lull_rcu_head rcu;
@@ -54,20 +47,11 @@ void retire(hidden *in_a_c_library, config *c)
 	lull_hazptr_retire_sized(p, sizeof(*p));
 	lull_hazptr_fenced_retire(p);
 	lull_rcu_free_hazptr(p);
-#if defined WRONG && WRONG == 1
-	lull_rcu_free(c);
-#elif defined WRONG && WRONG == 2
-	lull_rcu_free_sized(c, sizeof(*c));
-#elif defined WRONG && WRONG == 3
-	lull_hazptr_retire(c);
-#elif defined WRONG && WRONG == 4
-	lull_hazptr_retire_sized(c, sizeof(*c));
-#elif defined WRONG && WRONG == 5
-	lull_hazptr_fenced_retire(c);
-#elif defined WRONG && WRONG == 6
-	lull_rcu_free_hazptr(c);
-#else
+	WRONG("deleted function", lull_rcu_free(c);)
+	WRONG("deleted function", lull_rcu_free_sized(c, sizeof(*c));)
+	WRONG("deleted function", lull_hazptr_retire(c);)
+	WRONG("deleted function", lull_hazptr_retire_sized(c, sizeof(*c));)
+	WRONG("deleted function", lull_hazptr_fenced_retire(c);)
+	WRONG("deleted function", lull_rcu_free_hazptr(c);)
 	lull_rcu_call(&c->rcu, drop);
-#endif
-	(void)drop;
 }

@@ -2,34 +2,12 @@
 /*
  * saferecl.cc - lull/hazard_pointer and lull/rcu: the mandates of the standard, and what it deletes.
  */
+// from c++17
 #if __cplusplus >= 201703L
 #include <array>
 
 #include <lull/hazard_pointer>
 #include <lull/rcu>
-
-// wrong 1, from c++17: one base hazard_pointer_obj_base<T, D>, public and not virtual
-// wrong 2, from c++17: one base hazard_pointer_obj_base<T, D>, public and not virtual
-// wrong 3, from c++17: one base hazard_pointer_obj_base<T, D>, public and not virtual
-// wrong 4, from c++17: one base hazard_pointer_obj_base<T, D>, public and not virtual
-// wrong 5, from c++17: one base hazard_pointer_obj_base<T, D>, public and not virtual
-// wrong 6, from c++17: one base hazard_pointer_obj_base<T, D>, public and not virtual
-// wrong 7, from c++17: deleted
-// wrong 8, from c++17: deleted
-// wrong 9, from c++17: one base rcu_obj_base<T, D>, public and not virtual
-// wrong 10, from c++17: one base rcu_obj_base<T, D>, public and not virtual
-// wrong 11, from c++17: one base rcu_obj_base<T, D>, public and not virtual
-// wrong 12, from c++17: private
-// wrong 13, from c++17: deleted|no matching
-// wrong 14, from c++17: a deleter is moved to where it waits
-// wrong 15, from c++17: a deleter is called with a T
-// wrong 16, from c++17: a deleter is called with a T
-// wrong 17, from c++17: a deleter is called with a T
-// wrong 18, from c++17: ignoring return value
-// wrong 19, from c++17: ignoring return value
-// wrong 20, from c++17: protected|inaccessible
-// wrong 21, from c++17: no matching function|no viable
-// wrong 22, from c++17: deleted function
 
 struct node : lull::hazard_pointer_obj_base<node> {
 	int value;
@@ -40,9 +18,7 @@ struct plain {
 struct hidden : private lull::hazard_pointer_obj_base<hidden> {
 	void end()
 	{
-#if WRONG == 4
-		retire();
-#endif
+		WRONG("one base hazard_pointer_obj_base<T, D>, public and not virtual", retire();)
 	}
 };
 struct virtually : virtual lull::hazard_pointer_obj_base<virtually> {
@@ -91,50 +67,27 @@ void use(std::atomic<node *> &nodes, std::atomic<plain *> &plains, std::atomic<t
 	std::array<lull::hazard_pointer, 2> batch;
 	std::array<tagged, 2> larger;
 
-#if WRONG == 1
-	moved.protect(plains);
-#elif WRONG == 2
-	plain *q = p;
-	moved.try_protect(q, plains);
-#elif WRONG == 3
-	moved.reset_protection(v);
-#elif WRONG == 5
-	o->retire();
-#elif WRONG == 6
-	moved.protect(twos);
-#elif WRONG == 7
-	lull::hazard_pointer copy(moved);
-#elif WRONG == 8
-	mine = moved;
-#elif WRONG == 9
-	static_cast<lull::rcu_obj_base<config_two> *>(c2)->retire();
-#elif WRONG == 10
-	cv->retire();
-#elif WRONG == 11
-	co->retire();
-#elif WRONG == 12
-	lull::rcu_domain domain;
-#elif WRONG == 13
-	lull::rcu_domain copy = lull::rcu_default_domain();
-#elif WRONG == 14
-	lull::rcu_retire<plain, stays>(p);
-#elif WRONG == 15
-	lull::rcu_retire(p, no_deleter());
-#elif WRONG == 16
-	bn->retire();
-#elif WRONG == 17
-	bc->retire();
-#elif WRONG == 18
-	lull::make_hazard_pointer();
-#elif WRONG == 19
-	moved.empty();
-#elif WRONG == 20
-	lull::hazard_pointer_obj_base<node> base;
-#elif WRONG == 21
-	lull::make_hazard_pointer_batch(larger);
-#elif WRONG == 22
-	lull::clear_hazard_pointer_batch(larger.data(), larger.size());
-#endif
+	WRONG("one base hazard_pointer_obj_base<T, D>, public and not virtual", moved.protect(plains);)
+	WRONG("one base hazard_pointer_obj_base<T, D>, public and not virtual", plain *q = p; moved.try_protect(q, plains);)
+	WRONG("one base hazard_pointer_obj_base<T, D>, public and not virtual", moved.reset_protection(v);)
+	WRONG("one base hazard_pointer_obj_base<T, D>, public and not virtual", o->retire();)
+	WRONG("one base hazard_pointer_obj_base<T, D>, public and not virtual", moved.protect(twos);)
+	WRONG("deleted", lull::hazard_pointer copy(moved);)
+	WRONG("deleted", mine = moved;)
+	WRONG("one base rcu_obj_base<T, D>, public and not virtual", static_cast<lull::rcu_obj_base<config_two> *>(c2)->retire();)
+	WRONG("one base rcu_obj_base<T, D>, public and not virtual", cv->retire();)
+	WRONG("one base rcu_obj_base<T, D>, public and not virtual", co->retire();)
+	WRONG("private", lull::rcu_domain domain;)
+	WRONG("deleted|no matching", lull::rcu_domain copy = lull::rcu_default_domain();)
+	WRONG("a deleter is moved to where it waits", lull::rcu_retire<plain, stays>(p);)
+	WRONG("a deleter is called with a T", lull::rcu_retire(p, no_deleter());)
+	WRONG("a deleter is called with a T", bn->retire();)
+	WRONG("a deleter is called with a T", bc->retire();)
+	WRONG("ignoring return value", lull::make_hazard_pointer();)
+	WRONG("ignoring return value", moved.empty();)
+	WRONG("protected|inaccessible", lull::hazard_pointer_obj_base<node> base;)
+	WRONG("no matching function|no viable", lull::make_hazard_pointer_batch(larger);)
+	WRONG("deleted function", lull::clear_hazard_pointer_batch(larger.data(), larger.size());)
 	lull::make_hazard_pointer_batch(batch);
 	lull::clear_hazard_pointer_batch(batch.data(), batch.size());
 	(void)larger;

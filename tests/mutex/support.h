@@ -209,7 +209,6 @@ static inline void make_wanted_line(void)
 
 #define want_line(...) snprintf(wanted_line, WANTED_SIZE, __VA_ARGS__)
 
-/* func aborts with the line that it has announced. */
 /* What /proc says that this thread is called: under an emulator, the emulator. */
 static inline const char *my_name(void)
 {
@@ -223,22 +222,28 @@ static inline const char *my_name(void)
 	return name;
 }
 
+static inline void judge_wanted_line(const struct child *child, const char *words, const char *file, int line)
+{
+	size_t length = strlen(wanted_line);
+	bool right = child_aborted(child) && !strncmp(child->text, "lull: ", 6) && !strncmp(child->text + 6, wanted_line, length);
+
+	(void)words;
+#ifndef LULL_TEST_EMULATED /* the emulator has something to say about it, too */
+	right = right && !strcmp(child->text + 6 + length, "\n");
+#endif
+	judge_child(right, child, wanted_line, file, line);
+}
+
+/* EXPECT_WANTED_LINE { body }: the body, run in a child, aborts with the line that it has announced. */
+#define EXPECT_WANTED_LINE                                                                          \
+	for (bool in_child_ = want_line("nothing announced") &&                                    \
+			      in_child_of(judge_wanted_line, "", __FILE__, __LINE__);              \
+	     in_child_; in_child_ = (_exit(0), false))
+
 static inline void expect_wanted_line(void (*func)(void))
 {
-	char text[4096];
-	int status;
-
-	want_line("nothing announced");
-	status = run_child(func, text, sizeof(text));
-	if (strncmp(text, "lull: ", 6) || strncmp(text + 6, wanted_line, strlen(wanted_line)))
-		print_error("status %x, wrote: %swanted: %s\n", (unsigned)status, text, wanted_line);
-	assert_true(WIFSIGNALED(status));
-	assert_int_equal(WTERMSIG(status), SIGABRT);
-	assert_true(strncmp(text, "lull: ", 6) == 0);
-	assert_true(strncmp(text + 6, wanted_line, strlen(wanted_line)) == 0);
-#ifndef LULL_TEST_EMULATED /* the emulator has something to say about it, too */
-	assert_string_equal(text + 6 + strlen(wanted_line), "\n");
-#endif
+	EXPECT_WANTED_LINE
+		func();
 }
 
 #endif /* LULL_TEST_MUTEX_SUPPORT_H */

@@ -6,10 +6,10 @@
  */
 #include <lull/hazptr_pool.h>
 
-#include "steps.h"
+#include "fork_steps.h"
 #include "hazptr/fixture.h"
 
-#ifdef FORK_STEPS
+#if CAN_STEP
 #define BLOCK LULL_HAZPTR_SLOTS
 
 static int blocks_made; /* how often the library has asked for a block */

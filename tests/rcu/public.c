@@ -886,21 +886,6 @@ TEST(misuse)
 }
 
 #ifdef LULL_DEBUG
-static void dereference_outside(void)
-{
-	static int target;
-	int *pointer = &target;
-
-	(void)lull_rcu_dereference(pointer);
-}
-
-static void unlock_twice(void)
-{
-	lull_rcu_read_lock();
-	lull_rcu_read_unlock();
-	lull_rcu_read_unlock();
-}
-
 static void online_lock_offline(void)
 {
 	lull_rcu_online_read_lock();
@@ -908,8 +893,17 @@ static void online_lock_offline(void)
 
 TEST(debug_checks)
 {
-	expect_misuse(dereference_outside, "lull_rcu_dereference: outside a read section");
-	expect_misuse(unlock_twice, "lull_rcu_read_unlock: not in a read section");
+	EXPECT_MISUSE("lull_rcu_dereference: outside a read section") {
+		static int target;
+		int *pointer = &target;
+
+		(void)lull_rcu_dereference(pointer);
+	}
+	EXPECT_MISUSE("lull_rcu_read_unlock: not in a read section") {
+		lull_rcu_read_lock();
+		lull_rcu_read_unlock();
+		lull_rcu_read_unlock();
+	}
 	expect_misuse(online_lock_offline, "lull_rcu_online_read_lock: thread is not online");
 }
 #endif

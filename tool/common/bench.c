@@ -35,7 +35,7 @@ void bench_sink(uint64_t value)
 
 /* ---- workers --------------------------------------------------------------------------------- */
 
-/* What one worker did in one slice. */
+/* Work of one worker in one slice. */
 struct sample {
 	uint64_t ops, start, end;
 	uint64_t cycles, instructions;
@@ -58,7 +58,7 @@ struct bench_pool {
 	bool counters;
 	sem_t done;
 
-	/* Of the current slice; written before the workers are released. */
+	/* State of the current slice; written before the workers are released. */
 	const struct bench_case *work; /* NULL: exit */
 	size_t work_index;
 	unsigned active;

@@ -53,8 +53,8 @@ struct bench_case {
 			 uint64_t n);			  /* n operations; result is sunk */
 	void (*leave)(struct bench_thread *t, void *arg); /* may be NULL */
 	/*
-	 * On the controlling thread around each slice of this case, not timed, may be NULL: reset a
-	 * backlog, read a counter. after gets the slice's total operations and its length.
+	 * Called on the controlling thread around each slice of this case, not timed, may be NULL: to reset a backlog
+	 * or read a counter. after gets the slice's total operations and its length.
 	 */
 	void (*before)(void *arg, unsigned threads);
 	void (*after)(void *arg, unsigned threads, uint64_t ops, uint64_t ns);

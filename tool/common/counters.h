@@ -16,7 +16,7 @@ void bench_counters_open(struct bench_counters *c);
 void bench_counters_close(struct bench_counters *c);
 /* Read both counts so far. Return false where there are none. */
 bool bench_counters_read(const struct bench_counters *c, uint64_t *cycles, uint64_t *instructions);
-/* What a thread did in user mode for a number of operations. */
+/* Cycles and instructions of a thread in user mode for a number of operations. */
 struct bench_counted {
 	uint64_t ops; /* 0: nothing was counted */
 	uint64_t cycles, instructions;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What both commands do around their work: refuse a bad environment, lose no output, turn "help COMMAND" round. */
+/* Start and end of lull and lull-lab: refuse a bad environment, lose no output, turn "help COMMAND" round. */
 #include "common/environment.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ static void refuse(const char *a, const char *b, const char *c)
 	_exit(2);
 }
 
-/* Where @name, "LULL_X=", is in the environment; NULL: it is not, or is empty. */
+/* Find @name, "LULL_X=", in the environment; NULL: it is not there, or is empty. */
 static char **find_setting(char **envp, const char *name)
 {
 	size_t len = strlen(name);
@@ -106,7 +106,7 @@ static void check_environment(int argc, char **argv, char **envp)
 	setting = find_setting(envp, "LULL_OWNER_ORACLE=");
 	if (!setting)
 		return;
-	/* What is asked for may be what is about to be loaded. That command locks nothing. */
+	/* `lull oracle` may be about to load the oracle that is asked for, and locks nothing. */
 	if (argc > 1 && !strcmp(argv[1], "oracle"))
 		strchr(*setting, '=')[1] = '\0';
 	else

@@ -150,7 +150,7 @@ void jsonout_close(struct jsonout *json)
 	/* It may be the same pipe. */
 	fflush(stdout);
 	file = outfile_stream(json->out);
-	/* What fails here fails again, or is remembered, there. */
+	/* Ignore errors here: they come again in outfile_finish(), or are remembered there. */
 	json_dumpf(json->root, file, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
 	fputc('\n', file);
 	err = outfile_finish(json->out);

@@ -21,7 +21,7 @@ struct jsonout;
  * exit 2.
  */
 struct jsonout *jsonout_open(const struct options *opt);
-/* Adds members to "machine", where somebody knows more of it; peers_load() sets it. */
+/* Function that adds members to "machine"; set by peers_load(), which knows more about it. */
 extern void (*jsonout_more)(json_t *machine);
 /*
  * Adds one result row: {"scheme","threads","metric","unit","min","median","max"}. metric says what
@@ -48,7 +48,7 @@ void jsonout_close(struct jsonout *json);
 /* 0, and "", where there is none. Strings belong to @row. */
 double jsonin_number(const json_t *row, const char *key);
 const char *jsonin_text(const json_t *row, const char *key);
-/* Of a row of jsonout_stat(), jsonout_latency(). */
+/* Read a row of jsonout_stat() or jsonout_latency(). */
 struct bench_stat jsonin_stat(const json_t *row);
 struct bench_latency jsonin_latency(const json_t *row);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What this machine is; see machine.h. */
+/* Description of this machine; see machine.h. */
 #include "common/machine.h"
 
 #include <stdio.h>

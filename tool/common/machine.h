@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What this machine is: the part of every report that tells two runs apart. */
+/* Description of this machine: the part of every report that tells two runs apart. */
 #ifndef LULL_TOOL_MACHINE_H
 #define LULL_TOOL_MACHINE_H
 

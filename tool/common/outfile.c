@@ -20,8 +20,8 @@ struct outfile {
 };
 
 /*
- * Those that are not complete. Signal handlers follow the list: it changes by single stores. A
- * forked child has it too, and must leave the files alone.
+ * Files that are not complete. Signal handlers follow the list, so it changes by single stores. A forked child has a
+ * copy of it, and must leave the files alone.
  */
 static struct outfile *unfinished;
 static pid_t owner;
@@ -92,7 +92,7 @@ struct outfile *outfile_open(const char *option, const char *path)
 	out->path = options_printf("%s", path);
 	if (replace)
 		out->temporary = options_printf("%s.tmp", path);
-	/* A signal comes before the file is there, or when the handler knows of it. */
+	/* Block signals: one comes before the file exists, or after the handler knows the file. */
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &saved);
 	out->file = fopen(out->temporary ? out->temporary : path, "we");

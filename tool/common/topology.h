@@ -16,10 +16,10 @@ struct topology {
 };
 
 /*
- * Puts @cpu, @count CPU numbers, into the order in which threads take them: one of each core, a
- * socket at a time; then the second of each core, and so on. So two threads share a core only when
- * there are more threads than cores, and a socket's boundary is crossed as late as can be. Within
- * these, ascending. What @root does not tell counts as a core of its own on socket 0.
+ * Sort the @count CPU numbers @cpu into the order in which threads take them: one of each core, a socket at a time;
+ * then the second of each core, and so on; ascending among equals. So two threads share a core only when there are more
+ * threads than cores, and a socket's boundary is crossed as late as can be. A CPU that @root does not describe counts
+ * as a core of its own on socket 0.
  */
 struct topology topology_sort(const char *root, int *cpu, size_t count);
 

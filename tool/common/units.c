@@ -69,7 +69,7 @@ struct units_text units_age(double seconds)
 	unsigned long long whole;
 	struct units_text t;
 
-	/* What would be rounded to 60 seconds is a minute. */
+	/* Print a time that would be rounded to 60 seconds as a minute. */
 	if (!(seconds >= 59.95))
 		return units_time(seconds * 1e9);
 	whole = (unsigned long long)(seconds < 60 ? 60 : seconds);

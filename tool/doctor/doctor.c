@@ -103,8 +103,8 @@ static void say_reader_fences(struct report *r)
 	bench_pool_free(pool);
 	for (i = 1; i < 3; i++) {
 		/*
-		 * What the fence adds to the store and the load; noise can make that a little less
-		 * than nothing.
+		 * Subtract the store and the load without the fence; noise can make the rest a little less than
+		 * nothing.
 		 */
 		double base = results[0].ns.median, ns = results[i].ns.median - base;
 		struct bench_stat added = { results[i].ns.min - base, ns, results[i].ns.max - base,
@@ -116,10 +116,7 @@ static void say_reader_fences(struct report *r)
 	}
 }
 
-/*
- * A sibling thread that computes on the second CPU, so that a heavy fence has somebody to
- * interrupt.
- */
+/* A sibling thread that computes on the second CPU, so that a heavy fence has a thread to interrupt. */
 struct sibling {
 	pthread_t thread;
 	uint32_t running, stop;
@@ -236,7 +233,7 @@ static void say_heavy(struct report *r, bool with_sibling)
 
 	bench_progress("doctor: %s", key);
 	h->with_sibling = with_sibling;
-	/* On a thread of its own, because it is pinned. */
+	/* Run on a thread of its own, because it is pinned. */
 	if (pthread_create(&thread, NULL, heavy_main, h))
 		options_fail("cannot make a thread");
 	pthread_join(thread, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the parts of lull doctor share: how a finding is told, and what is kept for the JSON. */
+/* Parts that lull doctor's files share: how a finding is told, and what is kept for the JSON. */
 #ifndef LULL_TOOL_DOCTOR_H
 #define LULL_TOOL_DOCTOR_H
 

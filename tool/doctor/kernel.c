@@ -77,8 +77,8 @@ static void say_membarrier(struct report *r)
 /* ---- rseq, futex, robust lists --------------------------------------------------------------- */
 
 /*
- * Ask the library whether @oracle would work in this process: 0, -ENOTSUP, or -EINVAL when it was built without.
- * What it has chosen stays.
+ * Ask the library whether @oracle would work in this process: 0, -ENOTSUP, or -EINVAL when it was built without. The
+ * choice of the process stays.
  */
 static int try_oracle(const char *oracle)
 {
@@ -135,7 +135,7 @@ static void say_rseq(struct report *r)
 	say_slice(r, features, size ? *size : 0);
 }
 
-/* How the kernel answers a wait that must not sleep: EAGAIN where the call exists. */
+/* Return the kernel's answer to a wait that must not sleep: EAGAIN where the call exists. */
 static const char *probe_answer(long result, int expected)
 {
 	if (result < 0 && errno == expected)

@@ -81,7 +81,7 @@ static void mount_pins(void)
 	printf("mounted   " ORACLE_MOUNT "\n");
 }
 
-/* systemd mounts it for root alone. What is pinned there has modes of its own. */
+/* Open the mount for others, because systemd mounts it for root alone. Pinned objects have modes of their own. */
 static void let_others_in(void)
 {
 	struct stat st;
@@ -104,7 +104,7 @@ static void refuse_second(void)
 		options_fail("already loaded, see " ORACLE_DIR "; 'lull oracle unload' removes it");
 }
 
-/* The link first: without it, a table would be one that nobody keeps. */
+/* Pin the link first: a table without it is not kept up to date. */
 static int pin(int link, int table, const struct oracle_rights *rights)
 {
 	struct stat st;
@@ -113,7 +113,7 @@ static int pin(int link, int table, const struct oracle_rights *rights)
 	if (mkdir(ORACLE_DIR, 0755) != 0 && errno != EEXIST)
 		return errno;
 	if (lstat(ORACLE_DIR, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != 0)
-		return EEXIST; /* of somebody who could take away what is in it */
+		return EEXIST; /* its owner could take away what is in it */
 	if (chmod(ORACLE_DIR, 0755) != 0)
 		return errno;
 	if (bpf_obj_pin(link, ORACLE_LINK) != 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the program costs at each context switch, as the kernel counts it. Counting takes longer than
- * what is counted, so a program that does nothing is counted beside it, at the same switches.
+ * Cost of the program at each context switch, as the kernel counts it. Counting takes longer than what is counted, so a
+ * program that does nothing is counted beside it, at the same switches.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -68,7 +68,7 @@ static void say(struct jsonout *json, const char *name, const char *what, double
 	jsonout_stat(json, name, 1, "context_switch", "ns", &stat);
 }
 
-/* From the figures of before to those of now, for each run. */
+/* Return the time per run since @before, and set @before to now. */
 static double ns_since(struct oracle_cost *before, struct bpf_object *object, const char *name)
 {
 	struct oracle_cost now = counted(object, name);

@@ -34,8 +34,8 @@ static gid_t group_named(const char *name)
 }
 
 /*
- * Whoever may read has to be allowed to write too, because the kernel lets nobody else map the table; it
- * is frozen all the same. So these are all there are.
+ * Choose among the only modes that make sense: readers need the right to write, too, or the kernel does not let them
+ * map the table. It is frozen, so they cannot change it.
  */
 static mode_t mode_named(const char *name)
 {

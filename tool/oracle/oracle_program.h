@@ -14,7 +14,7 @@
 
 #include "common/json.h"
 
-/* Where things are pinned. The library looks for the table; the link keeps the program attached. */
+/* Paths of the pinned objects. The library looks for the table; the link keeps the program attached. */
 #define ORACLE_MOUNT "/sys/fs/bpf"
 #define ORACLE_DIR   ORACLE_MOUNT "/lull"
 #define ORACLE_TABLE LULL_MUTEX_TABLE
@@ -37,7 +37,7 @@ struct oracle_cost {
 void oracle_load(const struct oracle_rights *rights);
 void oracle_unload(void);
 void oracle_status(struct jsonout *json);
-/* What the kernel counts at context switches with the program, and with one that does nothing. */
+/* Report the cost that the kernel counts at context switches for the program, and for one that does nothing. */
 void oracle_measure(double seconds, struct jsonout *json);
 
 /* ---- between them ---------------------------------------------------------------------------- */

@@ -11,7 +11,7 @@
 
 /* The one member that is asked for, wherever the running kernel has it. */
 struct task_struct {
-	int pid; /* what user space calls thread id, in the first PID namespace */
+	int pid; /* user space's thread id, in the first PID namespace */
 } __attribute__((preserve_access_index));
 
 /* Which thread runs on each CPU; liblull maps it. The command sets the number of entries. */
@@ -36,7 +36,7 @@ int lull_switch(__u64 *args)
 	return 0;
 }
 
-/* What the tracing itself costs: the same without the one thing that is done. */
+/* Do nothing, to measure what the tracing itself costs. */
 SEC("tp_btf/sched_switch")
 int lull_nothing(void *args)
 {

@@ -60,7 +60,7 @@ TEST(mutex)
 	expect(&s, "LULL_OWNER_ORACLE", NULL);
 	s.counts_per_cpu = false;
 	expect(&s, "glibc.pthread.rseq", "LULL_OWNER_ORACLE");
-	s.cpus = 1; /* nobody spins there */
+	s.cpus = 1; /* no thread spins there */
 	expect(&s, "glibc.pthread.rseq", NULL);
 }
 

@@ -24,7 +24,7 @@ SYS_BPF = {"x86_64": 321, "aarch64": 280}.get(os.uname().machine)
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 
-# Why root cannot load it: where kernels are built without it, or locked down.
+# Reasons why root cannot load it: kernels built without it, or locked down.
 THE_KERNEL_REFUSES = (b"does not describe its types", b"does not accept the program", b"cannot attach the program",
                       b"cannot mount")
 
@@ -234,7 +234,7 @@ class Loaded(Case):
         os.close(table)
 
     def test_names_who_runs(self):
-        """Of a child that computes on one CPU, by a process without rights: while it does, and not when it is stopped."""
+        """A process without rights is told that a child runs while it computes, and not while it is stopped."""
         self.load()
         cpus = os.sched_getaffinity(0)
         cpu = max(cpus)
@@ -277,7 +277,7 @@ class Loaded(Case):
     def test_the_mutex_takes_it(self):
         self.assertIn("  table            not loaded", self.good("doctor"))
         self.assertIn("no table is loaded", self.bad("doctor", env={"LULL_OWNER_ORACLE": "bpf"}))
-        # Whoever has it in the environment may load it all the same.
+        # The environment's choice does not keep a user from loading the table.
         self.good("oracle", "status", env={"LULL_OWNER_ORACLE": "bpf"})
         self.load()
         text = self.good("doctor", env={"LULL_OWNER_ORACLE": "none"})

@@ -267,7 +267,7 @@ class Lies(Processes):
             self.end(liar)
 
     def test_an_honest_liar(self):
-        """What the others are to be compared with."""
+        """An honest page, to compare the others with."""
         liar = self.start(LIAR, "kind=1", "tid=tid", "name=me", "since_ns=now", "hard_items=100", "waiting_items=50")
         text = self.show(liar.pid)
         self.assertRegex(text, r"\n  ever +1\.5 us +1\.54 us +2 us +2 us +100\n")
@@ -319,10 +319,13 @@ class Lies(Processes):
 
 
 class Terminal:
-    """What a process draws on a terminal of this size."""
+    """Screen that a process draws on a terminal of this size."""
 
     def __init__(self, args, rows, columns, term="xterm"):
-        self.fd, theirs = pty.openpty()
+        try:
+            self.fd, theirs = pty.openpty()
+        except OSError:
+            raise unittest.SkipTest("there is no /dev/pts here") from None
         self.resize(rows, columns)
         self.before = termios.tcgetattr(theirs)
         self.theirs = theirs
@@ -332,7 +335,7 @@ class Terminal:
 
     @staticmethod
     def take_over():
-        """Who controls no terminal is not told when its size changes."""
+        """Take the terminal over: only then is the process told when its size changes."""
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
     def resize(self, rows, columns):

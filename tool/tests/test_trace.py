@@ -30,7 +30,7 @@ PROBE_H = os.path.join(TOP, "src", "base", "probe.h")
 PROBES = ("section_enter", "section_exit", "gp_start", "gp_end", "batch_start", "batch_end", "scan_start", "scan_end",
           "mutex_wait_start", "mutex_wait_end", "wait_start", "wait_end", "stall")
 
-# Why it cannot be done here, with nothing wrong in it. The last is the C library's text for ENOSYS.
+# Reasons why a trace cannot be had here, with nothing wrong in lull. The last is the C library's text for ENOSYS.
 NOT_HERE = re.compile(rb"this build has no BPF support|the kernel does not accept the program|the kernel shows no uprobes|"
                       rb"cannot attach to probe .*: (Operation not permitted|Permission denied|.* not supported|"
                       rb"Function not implemented)")
@@ -58,7 +58,7 @@ class Timeline(Case):
         return json.loads(text, parse_float=decimal.Decimal)
 
     def check(self, root):
-        """What viewers of the format need. Gives the events by phase."""
+        """Check what viewers of the format need. Return the events by phase."""
         self.assertEqual(root["displayTimeUnit"], "ns")
         self.assertEqual(root["otherData"]["tool"], "lull trace")
         by_phase = {phase: [] for phase in "XbeiM"}
@@ -84,7 +84,7 @@ class Timeline(Case):
         self.assertLessEqual({e["tid"] for e in events if e["ph"] != "M"}, named)
 
     def check_nesting(self, slices):
-        """On a thread, of two slices one is within the other, or after it; and none is written before it ends."""
+        """Check that a thread's slices are within, or after, each other; and none is written before it ends."""
         tracks = {}
         for event in slices:
             begin = ns(event["ts"])
@@ -114,7 +114,7 @@ class Timeline(Case):
 
 @unittest.skipUnless(SDT and shutil.which("bpftrace"), "no probes, or no bpftrace")
 class Scripts(Case):
-    """Those in examples/trace: they are understood, and the probes are there with as many arguments."""
+    """The scripts in examples/trace are understood, and the probes exist with as many arguments."""
 
     def test_scripts(self):
         if os.geteuid() != 0:
@@ -140,7 +140,7 @@ class Probes(Case):
         notes = subprocess.run(["readelf", "-n", LIBRARY], check=True, capture_output=True, text=True).stdout
         found = re.findall(r"Provider: lull\s+Name: (\w+)\s+Location:.*\s+Arguments: *(.*)", notes)
         self.assertEqual({name: len(args.split()) for name, args in found}, expected)
-        # In registers, or constants: other places are not understood by all tracers.
+        # Arguments are in registers, or constants: not all tracers understand other places.
         for name, args in found:
             for arg in args.split():
                 self.assertRegex(arg, r"^-?[1248]@(%\w+|\$-?\d+|[xw]\d+|-?\d+)$", name)
@@ -196,7 +196,7 @@ class Probes(Case):
         self.assertEqual(listed.splitlines()[0], self.path("a?]0;b?????c\u00e9.so"))
 
     def test_a_list_runs_nothing(self):
-        """Not even what the program names as its dynamic linker."""
+        """Not even the file runs that the program names as its dynamic linker."""
         with open(TARGET, "rb") as file:
             whole = file.read()
         linker = re.search(rb"/[\w./-]*/ld[\w.-]*\.so\.\d+", whole).group()
@@ -237,12 +237,12 @@ class Words(Case):
 
     def test_words_of_the_command(self):
         self.assertIn("--run CMD [ARG...]", self.good("trace", "--help"))
-        # What follows --run is not ours.
+        # Arguments after --run are not lull's.
         self.assertIn("cannot run '--help'", self.bad("trace", "--list", "--run", "--help"))
 
 
 class Writer(Timeline):
-    """What a timeline is made of, without a kernel that tells it."""
+    """The writer of timelines, fed with records instead of a kernel."""
 
     def feed(self, records):
         lines = []
@@ -302,7 +302,7 @@ class Writer(Timeline):
         self.assertEqual([e["args"]["cut"] for e in events["b"]], ["began before the trace"] * 3)
 
     def test_waits(self):
-        """Of one kind at the same time, and the same place again."""
+        """Two waits of one kind at the same time, and one at the same address again."""
         events = self.feed([(1000100, 5, "wait_start", [1, 0x10]),
                             (1000200, 6, "wait_start", [1, 0x20]),
                             (1000300, 7, "wait_end", [1, 0x10]),
@@ -367,7 +367,7 @@ class Writer(Timeline):
         self.assertEqual(self.unpaired, 5)
 
     def test_any_records(self):
-        """Whatever comes, in whatever order: what is written can be opened."""
+        """Any records, in any order, give a file that can be opened."""
         generator = random.Random(6)
         numbers = (0, 1, 2, 3, STEP, 2 * STEP, 3 * STEP, 2 ** 63, 2 ** 64 - 1)
         for _ in range(20):
@@ -395,7 +395,7 @@ class Traced(Timeline):
             return self.parse(file.read())
 
     def check_target(self, root, out, pid):
-        """What the target does, once."""
+        """Check the events of the target, which does each thing once."""
         events = self.check(root)
         told = root["otherData"]
         self.assertEqual((told["lost"], told["unpaired"], told["pid"]), (0, 0, pid))
@@ -492,7 +492,7 @@ class Traced(Timeline):
     def test_process_until_its_end(self):
         process = self.start("sleep", "1000")
         tracer = self.attach(process.pid, "--object", SMALL)
-        # Nobody asks for its exit status before the tracer has seen that it has ended.
+        # The exit status is asked for only after the tracer has seen that the process ended.
         process.kill()
         self.check(self.finish(tracer))
 
@@ -524,7 +524,7 @@ class Traced(Timeline):
         return tracer
 
     def test_signals_are_passed_on(self):
-        """Those that reach the tracer alone: while it traces, and while it waits for the program's end."""
+        """Signals that reach the tracer alone: while it traces, and while it waits for the program's end."""
         script = "trap 'trap \"exit 5\" {0}; echo again' {0}; echo ready; while :; do sleep 0.02; done"
         for name, options in (("TERM", ()), ("HUP", ()), ("TERM", ("--seconds", "0.01")), ("HUP", ("--seconds", "0.01"))):
             tracer = self.begin("sh", "-c", script.format(name), options=options)
@@ -596,7 +596,7 @@ class Traced(Timeline):
         self.assertEqual(self.files(), ["nothing"])
 
     def test_nothing_runs_when_it_cannot_be_traced(self):
-        """Without the rights to."""
+        """The program does not run when the user has no right to trace it."""
         flag = self.path("it-ran")
 
         def become_nobody():

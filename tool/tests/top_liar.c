@@ -58,7 +58,7 @@ static const struct field {
 	FIELD(hard_bytes),
 	FIELD(stalls),
 	FIELD(slots_in_use),
-	/* Of the first wait. */
+	/* Fields of the first wait. */
 	WAIT(kind),
 	WAIT(waiter_tid),
 	WAIT(tid),

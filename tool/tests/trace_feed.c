@@ -13,7 +13,7 @@
 #include "common/options.h"
 #include "trace/trace.h"
 
-/* What the writer needs of the rest of the command. */
+/* Functions that the writer needs from the rest of lull. */
 void *options_alloc(size_t count, size_t size)
 {
 	void *p = calloc(count, size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A library with one probe, which nobody passes: quicker to be put in place than all of them. */
+/* A library with one probe that is never passed: quicker to attach to than all of them. */
 #include "../../src/base/probe.h"
 
 void lull_trace_small(void);

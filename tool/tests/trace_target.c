@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process that passes every probe, for tests of lull trace, without a clock to depend on: who holds
- * something up lets go when that was reported. Prints the thread id of the first thread and the process id
- * of a child it had. Words: STATUS it ends with; "ask": waits for a line before it begins, and before it ends.
+ * A process that passes every probe, for tests of lull trace, without a clock to depend on: a thread that holds
+ * something up goes on when that was reported. Prints the thread id of its first thread and the process id of a child
+ * that it had. Arguments: the STATUS that it ends with; "ask": wait for a line before it begins, and before it ends.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -27,7 +27,7 @@ static sem_t inside, leave;
 static struct lull_mutex mutex;
 static struct object *shared;
 static bool
-	is_held; /* nobody else looks at it than the thread that waits, whose hook this is as well */
+	is_held; /* used by the waiting thread alone, which runs the hook, too */
 
 static void wait_for(sem_t *sem)
 {
@@ -128,7 +128,7 @@ static void want_a_lock(void)
 	pthread_join(thread, NULL);
 }
 
-/* What a child does is not of this process. */
+/* Fork a child that waits: the trace must not have the child's events. */
 static pid_t have_child(void)
 {
 	pid_t child;

@@ -71,7 +71,7 @@ TEST(count)
 	assert_string_equal(units_count(12345678).text, "12.3 M");
 }
 
-/* What has a column to itself is as exact as what has its own unit. */
+/* A figure in a column of one unit is as exact as one with its own unit. */
 TEST(decimals)
 {
 	assert_int_equal(units_decimals(0), 2);

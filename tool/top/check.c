@@ -80,8 +80,8 @@ static bool add_up(const struct lull_stats_page *page, uint64_t *sum)
  * The process counts one grace period in several places, and a copy takes its time: within one copy
  * any of them may be ahead. But what the first copy has in one place, the second has in all.
  *
- * Of eight in a row one counts for eight, if nobody slept for it; the others for one, if somebody
- * did. So eight are at least one in the histogram, and at most fifteen.
+ * Of eight grace periods in a row, one counts as eight in the histogram, if no thread slept for it; each of the others
+ * counts as one, if a thread did. So eight of them are at least one in the histogram, and at most fifteen.
  */
 bool top_latency_fits(const struct top_sample *sample)
 {

@@ -19,7 +19,7 @@ static double edge(unsigned bucket)
 	return (double)(UINT64_C(1) << bucket);
 }
 
-/* Within a bucket they are taken to be spread evenly. */
+/* Estimate a percentile as if the times in a bucket were spread evenly. */
 static double percentile(const struct histogram *h, double part)
 {
 	double rank = part * (double)h->total, below = 0, ns = 0;
@@ -105,7 +105,7 @@ static struct top_latency lately(const struct lull_stats_page *before,
 
 /* ---- counts ---------------------------------------------------------------------------------- */
 
-/* What is noted late can be below zero for a moment. */
+/* Read a count that is noted late, which can be below zero for a moment. */
 static uint64_t not_below_zero(uint64_t count)
 {
 	return count > INT64_MAX ? 0 : count;

@@ -68,8 +68,8 @@ static bool sample_fits(struct top_process *p, struct top_sample *sample)
 /* ---- where it is ----------------------------------------------------------------------------- */
 
 /*
- * The first thread of a process may exit before the others. What /proc/PID itself says is then that
- * of nobody, and another thread has to stand in.
+ * The first thread of a process may exit before the others. Then /proc/PID itself describes no thread, and another one
+ * has to stand in.
  */
 static bool find_alive(struct top_process *p)
 {

@@ -21,7 +21,7 @@ static json_t *count(uint64_t value)
 	return value > INT64_MAX ? json_null() : json_integer((json_int_t)value);
 }
 
-/* What is no UTF-8 is no JSON string either; and one control character is not escaped in JSON. */
+/* Replace what is no UTF-8, and so no JSON string, and DEL, the one control character that JSON does not escape. */
 static json_t *text(const char *from)
 {
 	json_t *string = strchr(from, '\177') ? NULL : json_string(from);

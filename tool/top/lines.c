@@ -7,7 +7,7 @@
 #include "common/units.h"
 #include "top/words.h"
 
-/* Whatever came from the process has passed through here before it meets a terminal. */
+/* Text from the process passes through here before it reaches a terminal. */
 static void say(struct top_lines *lines, enum top_look look, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -106,7 +106,7 @@ static void say_latencies(struct top_lines *lines, const struct top_view *view)
 
 #define BAR 20u
 
-/* As much of the bar as of the limit. */
+/* Fill as much of the bar as is used of the limit. */
 static void fill_bar(char *bar, const struct top_backlog *b)
 {
 	double part = b->hard ? (double)b->now / (double)b->hard : 0;

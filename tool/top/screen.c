@@ -116,7 +116,7 @@ bool top_screen_wait(double seconds)
 
 		if (key == 'q' || key == 'Q')
 			return false;
-		/* Resized, or whoever presses a key wants to see something at once. */
+		/* Show something at once after a resize, or after a key. */
 		if (key != ERR)
 			return true;
 		/* Ready, and without a key: the terminal has gone. */

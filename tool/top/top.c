@@ -82,10 +82,10 @@ static void print_json(const struct top_view *view)
 	free(line);
 }
 
-/* Where nobody sees each look, or presses a key. */
+/* Wait where there is no screen and no key. */
 static bool wait_quietly(double seconds)
 {
-	/* Whoever reads this has to get it now; who has closed the pipe wants no more. */
+	/* The reader gets it now; one that has closed the pipe wants no more. */
 	if (fflush(stdout) != 0)
 		exit(EXIT_FAILURE); /* with the complaint of all commands */
 	bench_sleep_ns((uint64_t)(seconds * 1e9));
@@ -129,7 +129,7 @@ static enum top_state look_once(struct look *l, const struct top_options *mine)
 	return state;
 }
 
-/* Until the process ends. The first look has figures of its whole time. */
+/* Watch until the process ends. The first look has the figures of its whole life. */
 static enum top_state watch(struct look *l, const struct top_options *mine)
 {
 	enum top_state state = look(l, true);

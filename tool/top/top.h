@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lull top: another process's page of stats.h, read, doubted, and shown.
+ * lull top: another process's page of stats.h, read, checked, and shown.
  *
- * find.c reads it, check.c says whether it can be one, figures.c makes rates and latencies of two
- * samples, thread.c asks /proc who the threads are; lines.c and json.c put it in words for people
- * and programs, screen.c on a terminal. Nothing that comes from the process is trusted, its
- * threads' names included: it may be broken, which is why somebody looks, or mean.
+ * find.c reads it, check.c says whether it can be one, figures.c makes rates and latencies of two samples, thread.c
+ * asks /proc who the threads are; lines.c and json.c put it in words for people and programs, screen.c on a terminal.
+ * Nothing that comes from the process is trusted, its threads' names included: it may be broken, which is why a user
+ * looks at it, or hostile.
  */
 #ifndef LULL_TOOL_TOP_H
 #define LULL_TOOL_TOP_H
@@ -20,7 +20,7 @@
 
 /* ---- the page of a process (find.c) ---------------------------------------------------------- */
 
-/* What was there at one time: @len bytes of it, the others are zero. */
+/* Copy of the page at one time: @len bytes of it, the others are zero. */
 struct top_copy {
 	struct lull_stats_page page;
 	size_t len;
@@ -40,7 +40,7 @@ enum top_state {
 
 struct top_process {
 	uint32_t pid;	  /* of the process, also when a thread of it was asked for */
-	uint32_t inner;	  /* what it has for its own number: another one, in a container */
+	uint32_t inner;	  /* its number in its own namespace, which differs in a container */
 	uint32_t alive;	  /* a thread that has not exited; the first one may have */
 	int proc;	  /* /proc/PID; stays with this process when its number is used again */
 	int file;	  /* the page; -1: the program has closed it */
@@ -51,15 +51,15 @@ struct top_process {
 
 /* Looks for the page. In the first case of enum top_state the process can be sampled. */
 enum top_state top_find(struct top_process *p, uint32_t pid);
-/* Also where the process has begun to run another program since. */
+/* Take a sample; notices if the process has begun to run another program since. */
 enum top_state top_take(struct top_process *p, struct top_sample *sample);
 void top_forget(struct top_process *p);
 
 /* ---- whether it can be one (check.c) --------------------------------------------------------- */
 
 /*
- * Whether the figures can be looked at; otherwise @why, of @size bytes, says what is wrong. @inner
- * is the number that the process has for itself.
+ * Return whether the figures make sense; otherwise @why, of @size bytes, says what is wrong. @inner is the process's
+ * number in its own namespace.
  */
 bool top_check(const struct top_sample *sample, uint32_t inner, char *why, size_t size);
 
@@ -88,12 +88,12 @@ struct top_rate {
 };
 
 /*
- * In ns, of those that were timed: one in eight of the short ones. From buckets: percentiles may be
- * off by the half, and a maximum may only be a bound.
+ * Latencies in ns of the grace periods that were timed: one in eight of the short ones. They come from buckets:
+ * percentiles may be off by half, and a maximum may only be a bound.
  */
 struct top_latency {
 	bool known;
-	uint64_t count; /* of all; with timed false none of the others is there */
+	uint64_t count; /* of all; the others need timed */
 	bool timed;
 	double mean, p50, p99, max;
 	bool max_exact;
@@ -104,7 +104,7 @@ struct top_backlog {
 };
 
 struct top_thread {
-	uint32_t tid; /* 0: nobody in particular */
+	uint32_t tid; /* 0: no thread in particular */
 	bool gone;
 	char name[64];	/* as it is: any bytes; "?": not known */
 	char state;	/* the kernel's letter; 0: not known */
@@ -140,8 +140,8 @@ struct top_view {
 };
 
 /*
- * Of two samples that were checked; @before NULL: since the process began. Fills all but command
- * and what /proc says of the threads.
+ * Compute the figures between two samples that were checked; @before NULL: since the process began. Fill all of @view
+ * but command and what /proc says about the threads.
  */
 void top_figures(struct top_view *view, const struct top_sample *before,
 		 const struct top_sample *after);
@@ -189,7 +189,7 @@ char *top_told(const struct top_view *view);
 const char *top_screen_open(void);
 void top_screen_close(void);
 void top_screen_show(const struct top_view *view, double interval_s);
-/* Waits this long, or for a key. False: somebody wants to leave. */
+/* Wait this long, or for a key. False: the user wants to leave. */
 bool top_screen_wait(double seconds);
 
 #endif

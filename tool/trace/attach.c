@@ -52,7 +52,7 @@ static void name_threads_of(struct trace_control *control, pid_t pid)
 
 	if (stat(path, &st) != 0)
 		options_fail("cannot look at process %d: %s", (int)pid, strerror(errno));
-	/* As the kernel packs it, not as libc does. */
+	/* Pack the device as the kernel does, not as libc does. */
 	control->pid_dev = (uint64_t)major(st.st_dev) << 20 | minor(st.st_dev);
 	control->pid_ino = st.st_ino;
 	free(path);
@@ -135,7 +135,7 @@ static void attach_all(struct trace_session *s, pid_t pid, const struct trace_fi
 		for (j = 0; j < TRACE_PROBES; j++) {
 			bool is_section = j == TRACE_SECTION_ENTER || j == TRACE_SECTION_EXIT;
 
-			/* Many places take long; nobody waits for the others then. */
+			/* Many places take long; a user who interrupts does not wait for the rest. */
 			if (trace_stopped())
 				return;
 			if (files->file[i].notes.places[j] && (sections || !is_section))
@@ -182,7 +182,7 @@ void trace_read(struct trace_session *s, int wait_ms, struct trace_writer *w)
 	s->writer = w;
 	if (wait_ms)
 		ring_buffer__poll(s->ring, wait_ms);
-	/* Also what nobody was woken for. */
+	/* Read also the records that came without a wake-up. */
 	ring_buffer__consume(s->ring);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program that --run starts: it waits at a gate until all is in place. And the signals that end
- * a trace: whoever sends them for the program may know no other process than this one.
+ * The program that --run starts: it waits at a gate until all is in place. And the signals that end a trace: a sender
+ * who means the program may know this process alone.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -57,7 +57,7 @@ void trace_ended_early(pid_t pid)
 
 /* ---- its start ------------------------------------------------------------------------------- */
 
-/* What is ignored stays so, as in any program that is started. */
+/* Reset the handlers. A signal that is ignored stays so, as in any program that is started. */
 static void forget_handlers(void)
 {
 	struct sigaction old;
@@ -77,7 +77,7 @@ static void run_child(char **command, int gate, int complain)
 	do
 		got = read(gate, &byte, 1);
 	while (got < 0 && errno == EINTR);
-	/* Whoever was to trace it could not, or was told not to. */
+	/* The tracer could not trace, or was told not to. */
 	if (got != 1)
 		_exit(127);
 	execvp(command[0], command);
@@ -95,7 +95,7 @@ struct trace_child trace_child_start(char **command)
 
 	if (pipe2(gate, O_CLOEXEC) != 0 || pipe2(complain, O_CLOEXEC) != 0)
 		options_fail("cannot make a pipe: %s", strerror(errno));
-	/* Else nobody would hear of its end. */
+	/* Else the child's end would go unnoticed. */
 	signal(SIGCHLD, SIG_DFL);
 	/* One that comes to the child while it still has our handlers would be lost. */
 	sigfillset(&all);
@@ -163,7 +163,7 @@ bool trace_child_has_ended(struct trace_child *child)
 {
 	if (!child->ended)
 		child->ended = waitpid(child->pid, &child->status, WNOHANG) == child->pid;
-	/* Not to whoever has its number after it. */
+	/* Not to a later process that has its number. */
 	if (!child->ended)
 		pass_on(child);
 	return child->ended;

@@ -67,7 +67,7 @@ struct mapping {
 	const char *name; /* of the file */
 };
 
-/* Of a file, with its name; what else is in memory has none, or one in brackets. */
+/* Read a mapping; return whether it is of a file. Other mappings have no name, or one in brackets. */
 static bool read_mapping(char *line, struct mapping *m)
 {
 	char rights[5];
@@ -194,7 +194,7 @@ static void add_listed(struct trace_files *files, char *line)
 		trace_files_add(files, path, path);
 }
 
-/* What `ldd` does: the dynamic linker lists what it would load, and runs nothing of it. */
+/* Do as `ldd` does: the dynamic linker lists what it would load, and runs nothing of it. */
 static void add_all_listed(struct trace_files *files, char *linker, const char *program)
 {
 	char *line = NULL;
@@ -268,7 +268,7 @@ void trace_files_of_program(struct trace_files *files, const char *path, bool ma
 
 /* ---- what was asked for ----------------------------------------------------------------------- */
 
-/* As execvp() finds it; NULL with errno. */
+/* Find the program as execvp() does; NULL with errno. */
 static char *find_program(const char *name)
 {
 	const char *at = getenv("PATH");
@@ -293,7 +293,7 @@ void trace_files_find(struct trace_files *files, const struct trace_order *order
 	char *path;
 
 	if (order->object) {
-		/* With a slash in it: else others look along the PATH. */
+		/* Make it a path with a slash, or libraries would look for it along the PATH. */
 		path = realpath(order->object, NULL);
 		if (!path || access(path, R_OK) != 0)
 			options_bad("--object: cannot read '%s': %s", order->object, strerror(errno));
@@ -313,7 +313,7 @@ void trace_files_find(struct trace_files *files, const struct trace_order *order
 	path = find_program(order->run[0]);
 	if (!path)
 		options_bad("--run: cannot run '%s': %s", order->run[0], strerror(errno));
-	/* Who asks what there is to trace does not ask to run any of it. */
+	/* A user who asks what there is to trace does not ask to run any of it. */
 	trace_files_of_program(files, path, !order->list);
 	if (!files->count)
 		options_fail("'%s' is not linked with probes of lull; --object FILE names a library "

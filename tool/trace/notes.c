@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which probes an ELF file contains: its section .note.stapsdt has a note for each place. The file is
- * somebody else's, so nothing in it is believed before it is checked.
+ * Which probes an ELF file contains: its section .note.stapsdt has a note for each place. The file is not ours, so
+ * nothing in it is trusted before it is checked.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -136,7 +136,7 @@ static void read_notes(const char *at, const char *end, struct trace_notes *note
 	}
 }
 
-/* In a file that is as it should be they do not overlap; in others they may, thousands of times. */
+/* Limit the bytes read: the sections of a sound file do not overlap, those of others may, thousands of times. */
 static void read_section(struct image *image, const Elf64_Shdr *section, struct trace_notes *notes)
 {
 	char *body;

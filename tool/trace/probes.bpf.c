@@ -74,7 +74,7 @@ int lull_probe(struct pt_regs *ctx)
 	r->other[0] = '\0';
 	if (r->probe == TRACE_STALL)
 		read_other(ctx, r);
-	/* What a probe does not have is 0. */
+	/* An argument that a probe does not have is 0. */
 	for (i = 0; i < TRACE_ARGS; i++) {
 		long value;
 

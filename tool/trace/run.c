@@ -9,21 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/options.h"
 #include "common/outfile.h"
 
 #define LOOK_MS 50 /* how often to look whether it is over */
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 static void read_name(pid_t pid, char *name, size_t size)
 {
@@ -38,7 +30,7 @@ static void read_name(pid_t pid, char *name, size_t size)
 	free(path);
 }
 
-/* A descriptor tells also of a process that nobody has waited for yet. */
+/* Return whether the process has ended; true even if its parent has not waited for it yet. */
 static bool is_gone(int pidfd)
 {
 	struct pollfd gone = { .fd = pidfd, .events = POLLIN };
@@ -78,7 +70,7 @@ static void write_down(struct trace_session *session, struct trace_child *child,
 	int err;
 
 	while (!is_over(child, pidfd)) {
-		uint64_t now = now_ns();
+		uint64_t now = bench_now_ns();
 
 		if (now >= until)
 			break;
@@ -88,7 +80,7 @@ static void write_down(struct trace_session *session, struct trace_child *child,
 			   w);
 	}
 	trace_go(session, false);
-	end = now_ns();
+	end = bench_now_ns();
 	trace_read(session, 0, w);
 	lost = trace_detach(session);
 	counts = trace_writer_end(w, end, lost);
@@ -107,7 +99,7 @@ static int open_process(pid_t pid)
 	return pidfd;
 }
 
-/* What has its number by now is another one. */
+/* Fail if the process has ended: by now its number may be another process's. */
 static void check_process(int pidfd, pid_t pid)
 {
 	if (is_gone(pidfd))
@@ -143,7 +135,7 @@ static int trace(const struct trace_order *order, pid_t pid, int pidfd, const st
 	if (order->run)
 		child = trace_child_start(order->run);
 	session = trace_attach(child.pid, files, order->sections);
-	subject.begin_ns = now_ns();
+	subject.begin_ns = bench_now_ns();
 	go(session, order, &child, pidfd);
 	subject.pid = child.pid;
 	read_name(child.pid, name, sizeof(name));
@@ -173,13 +165,13 @@ int trace_run(const struct trace_order *order, pid_t pid, struct trace_files *fi
 	struct outfile *out;
 	int status, pidfd;
 
-	/* From here on it is this process, whoever gets its number after its end. */
+	/* From here on it is this process, even if another gets its number after its end. */
 	pidfd = order->run ? -1 : open_process(pid);
 	out = outfile_open("--json", order->json_path);
 	trace_files_find(files, order, pid);
 	if (!order->run)
 		check_process(pidfd, pid);
-	/* Until now a signal ended all at once, and the file with it. */
+	/* Until here a signal ended lull at once, and removed the file. */
 	trace_catch_signals();
 	status = trace(order, pid, pidfd, files, out, command);
 	outfile_free(out);

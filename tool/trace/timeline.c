@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is written down of each kind of event; see timeline.h. */
+/* Text of each kind of event; see timeline.h. */
 #include "trace/timeline.h"
 
 #include <inttypes.h>
@@ -67,7 +67,7 @@ static const struct type {
 	[EVENTS_TYPE(TRACE_WAIT_START)] = { "wait", { { 0 } }, { { 0 } } },
 };
 
-/* Of enum lull__queue_kind in the library's src/reclaim/queue.h. */
+/* Return the name of a value of enum lull__queue_kind in the library's src/reclaim/queue.h. */
 static const char *queue_name(uint64_t kind)
 {
 	static const char *const names[] = { "rcu free",    "rcu call",	   "hazptr free",  "hazptr call",
@@ -96,13 +96,13 @@ static void put_string(struct events *e, const char *text)
 	json_decref(string);
 }
 
-/* Those who read it have no more bits for one. */
+/* Cap the number: readers of the format have no more bits for it. */
 static void put_number(struct events *e, uint64_t value)
 {
 	fprintf(e->file, "%" PRIu64, value <= INT64_MAX ? value : (uint64_t)INT64_MAX);
 }
 
-/* In microseconds, as the format has it. */
+/* Write a time in microseconds, as the format has it. */
 static void put_us(struct events *e, const char *key, uint64_t ns)
 {
 	fprintf(e->file, ",\"%s\":%" PRIu64 ".%03u", key, ns / 1000, (unsigned)(ns % 1000));
@@ -186,7 +186,7 @@ static const char *put_fields(struct events *e, const char *comma, const struct 
 	return comma;
 }
 
-/* What is cut has the arguments of the other end alone. */
+/* Write the arguments of both ends; an event that is cut has only one. */
 static void put_args(struct events *e, const struct events_both *both)
 {
 	const char *comma = "";

@@ -49,7 +49,7 @@ static void own_option(int key, char *arg, struct options *opt)
 	}
 }
 
-/* What follows --run is the program's own: it is taken away before the options are read. */
+/* Take away what follows --run, which is the program's own, before the options are read. */
 static int take_command(int argc, char **argv, struct trace_order *own)
 {
 	int i;

@@ -11,7 +11,7 @@
 
 #include "trace/trace_record.h"
 
-/* What the command line asks for. */
+/* Contents of the command line. */
 struct trace_order {
 	char **run; /* the program and its arguments, NULL at the end; or NULL */
 	const char *json_path, *object;
@@ -46,14 +46,16 @@ struct trace_files {
 
 /* Adds it if it has probes; one that is there already is not added again. */
 void trace_files_add(struct trace_files *files, const char *name, const char *path);
-/* What the process has mapped. No such process, or one that may not be looked at: exit 1. */
+/* Add the files that the process has mapped. No such process, or one that may not be looked at: exit 1. */
 void trace_files_of_process(struct trace_files *files, pid_t pid);
 /*
- * What the program @path will be linked with. Nothing that is not linked, by a script or dlopen(). That takes
- * its dynamic linker, which is whatever file it names: unless it @may_run, one of the system's, else exit 1.
+ * Add the files that the program @path will be linked with; not what a script starts or dlopen() loads. This runs the
+ * dynamic linker that @path names: unless it @may_run, only one of the system's, else exit 1.
  */
 void trace_files_of_program(struct trace_files *files, const char *path, bool may_run);
-/* All that @order asks for, of process @pid if it names no program. Not one with probes: exit 1 or 2. */
+/*
+ * Find all files that @order asks for, those of process @pid if it names no program. If none has probes: exit 1 or 2.
+ */
 void trace_files_find(struct trace_files *files, const struct trace_order *order, pid_t pid);
 void trace_files_free(struct trace_files *files);
 /*
@@ -103,14 +105,14 @@ struct trace_child {
 	int status;
 };
 
-/* From now on the signals that end a program end the trace. One that is ignored stays so. */
+/* Let the signals that end a program end the trace from now on. One that is ignored stays so. */
 void trace_catch_signals(void);
 /* The last of them; 0: none came. */
 int trace_stopped(void);
 /* It waits before exec(). */
 struct trace_child trace_child_start(char **command);
 void trace_child_let_go(const struct trace_child *child, const char *name);
-/* When a signal came first: nothing of it runs; exit 1. */
+/* Give up when a signal came first: the program does not run; exit 1. */
 _Noreturn void trace_child_give_up(const struct trace_child *child, const char *name);
 /* These two pass on what came here, but for Ctrl-C, to the child. */
 bool trace_child_has_ended(struct trace_child *child);
@@ -122,8 +124,8 @@ int trace_child_wait(struct trace_child *child, const char *name);
 struct trace_session;
 
 /*
- * Behind the probes in @files, in process @pid, whose threads pass them without a record until trace_go().
- * Not behind all of them if trace_stopped().
+ * Attach to the probes in @files, in process @pid, whose threads pass them without a record until trace_go(). Not to
+ * all of them if trace_stopped().
  */
 struct trace_session *trace_attach(pid_t pid, const struct trace_files *files, bool sections);
 void trace_go(struct trace_session *session, bool go);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the program in the kernel hands over for each probe that was passed. Also compiled for BPF, where
+ * Records that the program in the kernel hands over, one for each probe that was passed. Also compiled for BPF, where
  * there is no libc.
  */
 #ifndef LULL_TOOL_TRACE_RECORD_H
@@ -30,7 +30,7 @@ enum trace_probe {
 	TRACE_PROBES
 };
 
-/* What both sides see: the command maps it. */
+/* Memory that both sides see: lull maps it. */
 struct trace_control {
 	uint64_t pid_dev, pid_ino; /* the PID namespace in which the process knows its threads */
 	uint64_t go; /* else nothing is written down: not all is attached, or the time is up */

@@ -27,7 +27,7 @@ struct track {
 	struct open_slice open[DEPTH];
 };
 
-/* What is of no thread: a grace period or a wait. */
+/* Event of no thread: a grace period or a wait. */
 struct afloat {
 	unsigned type;
 	uint32_t tid; /* that began it */
@@ -94,7 +94,7 @@ static void begin_slice(struct trace_writer *w, struct track *track, unsigned ty
 	struct open_slice *open;
 
 	if (track->depth == DEPTH) {
-		/* Only lost ends pile up so high. */
+		/* Drop the oldest: only lost ends pile up so high. */
 		memmove(&track->open[0], &track->open[1], (DEPTH - 1) * sizeof(track->open[0]));
 		track->depth--;
 		w->counts.unpaired++;
@@ -133,7 +133,7 @@ static void end_slice(struct trace_writer *w, struct track *track, unsigned type
 		end_without_start(w, track, type, r);
 		return;
 	}
-	/* What is still open within it has lost its end. */
+	/* Slices that are still open within this one have lost their ends. */
 	w->counts.unpaired += track->depth - depth;
 	track->depth = depth - 1;
 	track->complete = true;
@@ -169,7 +169,7 @@ static void put_pair(struct trace_writer *w, const struct afloat *a, const uint6
 static void begin_afloat(struct trace_writer *w, unsigned type, const struct trace_record *r)
 {
 	if (w->nr_afloat == AFLOAT) {
-		/* Only lost ends pile up so high. */
+		/* Drop the oldest: only lost ends pile up so high. */
 		memmove(&w->afloat[0], &w->afloat[1], (AFLOAT - 1) * sizeof(w->afloat[0]));
 		w->nr_afloat--;
 		w->counts.unpaired++;

@@ -38,8 +38,8 @@ static void find_in_path(const char *command, char path[PATH_MAX])
 }
 
 /*
- * The dynamic linker ignores what is to be preloaded where a program gets rights that whoever starts it does not have.
- * What root starts gets none.
+ * The dynamic linker preloads nothing into a program that gets rights beyond its user's. A program that root starts
+ * gets none.
  */
 static void refuse_privileged(const char *path)
 {

@@ -63,7 +63,7 @@ static void preload(const char *library)
 	free(all);
 }
 
-/* How many words of @argv are the command's own. */
+/* Count the words of @argv that are the command's own. */
 static int own_words(int argc, char **argv)
 {
 	int i = 1;
@@ -100,7 +100,7 @@ int lull_cmd_urcu(int argc, char **argv)
 		own.build = urcu_build_for(*argv, loads, &file);
 	library = find_library(own.build);
 	if (!library)
-		options_bad("liblull-urcu-%d.so is not there; build lull with -DLULL_BUILD_URCU=ON", own.build);
+		options_bad("liblull-urcu-%d.so is not there; build the folder urcu, and install it", own.build);
 	if (own.check) {
 		printf("%s: %s instead of %s\n", path, library, file ? file : "whatever liburcu it loads");
 		free(library);

@@ -20,7 +20,7 @@ void urcu_unmap(struct urcu_file *file);
 
 /* The ELF header, if it is one for this machine; else NULL. */
 const ElfW(Ehdr) *urcu_elf(const struct urcu_file *file);
-/* What the program header of @type describes, *@size of it; NULL: there is none. */
+/* Contents that the program header of @type describes, *@size bytes; NULL: there is none. */
 const char *urcu_segment(const struct urcu_file *file, ElfW(Word) type, size_t *size);
 /* The size of the first of @names (the last one is NULL) that @file exports; 0: it exports none of them. */
 size_t urcu_symbol_size(const struct urcu_file *file, const char *const *names);

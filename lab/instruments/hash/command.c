@@ -24,10 +24,10 @@
 
 #define ELEMENTS_MAX 100000000u
 #define ELEMENT_BYTES 100 /* with what malloc adds, and its share of what else there is */
-#define COUNTERS_BYTES 150 /* what belongs to them in the heap */
+#define COUNTERS_BYTES 150 /* heap that belongs to an element's counters */
 #define BUCKET_BYTES 100  /* two arrays; a reader-writer lock is the largest */
 
-/* As they are listed; others that a module has come last. */
+/* Order of the list; schemes that only a module has come last. */
 static const char *const order[] = {
 	"none", "rcu", "rcu-builtin", "rcu-qsbr", "lull-hash", "seqlock", "brlock", "spinlock",
 	"mutex", "rwlock", "refcount", "hazptr", "hazptr-fenced", "hazptr-rcu", "shazptr",
@@ -173,7 +173,7 @@ static void fill_in_reload(struct hashscale_settings *s, struct options *opt)
 		s->elements = 8192;
 }
 
-/* What was not given on the command line follows from the figure, if there is one. */
+/* Take the settings that were not given on the command line from the figure, if there is one. */
 static void fill_in(struct hashscale_settings *s, struct options *opt)
 {
 	static const char *const locks[] = { "none", "spinlock", "rwlock", "brlock",
@@ -307,7 +307,7 @@ static double cpu_bytes(const struct bench_hash_scheme *scheme)
 	return (double)scheme->cpu_bytes * (double)sysconf(_SC_NPROCESSORS_CONF);
 }
 
-/* What the scheme adds to an object, and to its share of the table. */
+/* Return the bytes that @scheme adds to an object and to its share of the table. */
 static double object_bytes(const struct bench_hash_scheme *scheme,
 			   const struct bench_hash_shape *shape, size_t table)
 {

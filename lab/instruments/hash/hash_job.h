@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* lull hashscale: a scheme at one fraction of updates, and what is said of many. */
-#ifndef LULL_TOOL_HASH_JOB_H
-#define LULL_TOOL_HASH_JOB_H
+#ifndef LULL_LAB_HASH_JOB_H
+#define LULL_LAB_HASH_JOB_H
 
 #include "common/bench.h"
 #include "instruments/hash/hashscale.h"
@@ -19,12 +19,12 @@ struct hashscale_job {
 	struct bench_result result;
 };
 
-/* Of @count jobs, all with @threads: rows of the JSON, and tables. */
+/* Write the JSON rows and print the tables of @count jobs, each with @threads. */
 void hashscale_write_json(struct hashscale *run, const struct hashscale_job *jobs, size_t count,
 			  unsigned threads);
 void hashscale_print_mops(const struct hashscale *run, const struct hashscale_job *jobs, size_t count);
 void hashscale_print_cpu(const struct hashscale *run, const struct hashscale_job *jobs, size_t count);
-/* Where there are hardware counters: what the threads did that operate, in user mode. */
+/* Print what the operating threads did in user mode, where there are hardware counters. */
 void hashscale_print_counted(const struct hashscale *run, const struct hashscale_job *jobs, size_t count);
 
 #endif

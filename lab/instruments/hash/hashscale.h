@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The parts of `lull hashscale`, among themselves. */
-#ifndef LULL_TOOL_HASHSCALE_H
-#define LULL_TOOL_HASHSCALE_H
+#ifndef LULL_LAB_HASHSCALE_H
+#define LULL_LAB_HASHSCALE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,7 +45,7 @@ struct hashscale {
 	struct jsonout *json;
 };
 
-/* Whether any of the mixes has updates. */
+/* Return whether any of the mixes has updates. */
 bool hashscale_updates(const struct hashscale *run);
 /* Bytes that malloc has given out. */
 size_t hashscale_heap(void);

@@ -228,7 +228,7 @@ void keys_find_paths(struct keys *keys, const char *root, size_t limit, uint64_t
 
 	bench_progress("looking for paths under %s", root);
 	walked = &c;
-	/* What cannot be read is left out; few paths are a matter for the caller. */
+	/* Leave out what cannot be read; the caller deals with too few paths. */
 	nftw(root, walk, 32, FTW_PHYS);
 	walked = NULL;
 	bench_progress_clear();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The keys that hash tables are filled with and asked for: lines of a file, or paths found here. */
-#ifndef LULL_TOOL_KEY_LIST_H
-#define LULL_TOOL_KEY_LIST_H
+#ifndef LULL_LAB_KEY_FILE_H
+#define LULL_LAB_KEY_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

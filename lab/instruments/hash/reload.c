@@ -40,7 +40,7 @@ struct reader {
 	pthread_t thread;
 } __attribute__((aligned(BENCH_LINE)));
 
-/* What was measured, in one slice or in many. */
+/* Measurements of one slice, or the sum of many. */
 struct tally {
 	unsigned slices;
 	uint64_t *reload_ns; /* one that was given up counts as the limit, which is longer than all others */
@@ -57,7 +57,7 @@ struct cell {
 	struct tally tally[2]; /* quiet slices; those that other programs disturbed */
 };
 
-/* Of the current slice; written before its readers are released, but for what is atomic. */
+/* State of the current slice. All but the atomic fields is written before the readers are released. */
 static struct {
 	struct reader *reader;
 	unsigned made;
@@ -182,7 +182,7 @@ static void add_tally(struct tally *to, const struct tally *t)
 	to->waiting = t->waiting > to->waiting ? t->waiting : to->waiting;
 }
 
-/* What counts: the quiet slices, where there are any. */
+/* Return the tally that counts: the quiet slices', if there are any. */
 static const struct tally *counted(const struct cell *c)
 {
 	return &c->tally[!c->tally[0].slices];
@@ -249,7 +249,7 @@ static bool reload(size_t elements)
 	return true;
 }
 
-/* As a program that has nothing to reload. Its thread may be online, and must not keep others waiting. */
+/* Pause, as a program does that has nothing to reload. Go offline first: an online thread would keep others waiting. */
 static void pause_writer(void)
 {
 	uint64_t lookups, from;
@@ -303,7 +303,7 @@ static void measure_slice(struct cell *c, size_t elements)
 	free(now.tally.reload_ns);
 }
 
-/* In turn, until a further round would end farther from @deadline than this one. */
+/* Measure in turn, until a further round would end farther from @deadline than this one. */
 static void measure_rounds(struct cell *cell, size_t cells, size_t elements, uint64_t deadline)
 {
 	uint64_t begin, end;

@@ -29,7 +29,7 @@
 #define ROUNDS_MIN 3u
 #define ROUNDS_PER_RUN 3u
 
-/* What one worker did in the slice, warming up included. */
+/* Operations of one worker in the slice, warming up included. */
 struct done {
 	uint64_t ops;
 } __attribute__((aligned(BENCH_LINE)));
@@ -117,7 +117,7 @@ struct update_job {
 
 static uint64_t *update_ns;
 static size_t update_count;
-static uint64_t clock_cost; /* what taking the time twice adds */
+static uint64_t clock_cost; /* cost of taking the time twice */
 
 static void measure_clock(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What memory a scheme takes for each thread, by looking at the heap. */
+/* Memory that a scheme takes for each thread, measured by looking at the heap. */
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -47,7 +47,7 @@ static void *probe_first(void *arg)
 static void *probe_second(void *arg)
 {
 	struct probe *p = arg;
-	/* With it comes the thread's own cache in malloc, which is not the scheme's. */
+	/* Create the thread's own cache in malloc first, which is not the scheme's. */
 	struct bench_hash_element *element = malloc(sizeof(*element));
 	size_t before, chunk = malloc_usable_size(element) + sizeof(size_t);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The parts of `lull labelscale`, among themselves. */
-#ifndef LULL_TOOL_LABELSCALE_H
-#define LULL_TOOL_LABELSCALE_H
+#ifndef LULL_LAB_LABELSCALE_H
+#define LULL_LAB_LABELSCALE_H
 
 #include <stdint.h>
 

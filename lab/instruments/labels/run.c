@@ -27,7 +27,7 @@
 struct label {
 	struct lull_refcount count;    /* references, for who counts */
 	struct lull_percpu_ref percpu; /* likewise; made only for who counts so */
-	int allowed;		       /* what files may be opened for; asked before and after the open */
+	int allowed;		       /* modes that files may be opened with; asked before and after the open */
 	struct label *next_old;
 } __attribute__((aligned(BENCH_LINE)));
 
@@ -42,7 +42,7 @@ static struct label *new_label(void)
 	return l;
 }
 
-/* Under this label, which stays meanwhile. */
+/* Open @path with the rights of label @l, which stays meanwhile. */
 static int open_with(const struct label *l, const char *path)
 {
 	int fd = open(path, l->allowed | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -56,7 +56,7 @@ static int open_with(const struct label *l, const char *path)
 
 /* ---- schemes --------------------------------------------------------------------------------- */
 
-/* Labels that nobody can tell to be free; they are, when all threads are gone. */
+/* Labels that no thread can tell to be free; they are free when all threads are gone. */
 static struct label *old_labels;
 
 static int none_open(const char *path)
@@ -86,7 +86,7 @@ static int refcount_open(const char *path)
 	return fd;
 }
 
-/* By the last of those who put, or by who kills. */
+/* Called by the thread that puts the last reference, or that kills the label. */
 static void percpu_ref_release(struct lull_percpu_ref *ref)
 {
 	struct label *l = lull_container_of(ref, struct label, percpu);
@@ -216,7 +216,7 @@ static void *replacer_main(void *arg)
 	while (!replacer.stop) {
 		struct timespec until;
 
-		/* What was missed is not made up for all at once. */
+		/* Skip the replacements that were missed: making up for them would be a burst. */
 		now = bench_now_ns();
 		next = next + replacer.period_ns > now ? next + replacer.period_ns : now;
 		until.tv_sec = (time_t)(next / 1000000000);
@@ -250,8 +250,8 @@ void labelscale_begin(unsigned replace_per_second)
 }
 
 /*
- * The label that is there is handed on from scheme to scheme; there are no opens meanwhile. What
- * this one has retired is its own business, except for those that nobody could free.
+ * Hand the published label on to the next scheme, while no file is opened. Labels that this scheme has retired are its
+ * own to free, except those that no thread could tell to be free.
  */
 void labelscale_use(const struct labelscale_scheme *scheme)
 {

@@ -2,10 +2,10 @@
 /*
  * lull keyscale: how long it takes to unregister keys that other threads look up.
  *
- * A table of keys in which keys come and go all the time. Who takes one out must wait for those who
- * look at it before its memory may be used again, each time, at once: the case of the kernel's lock
- * checker, where replacing one network queue took a second of such waits. Options and figures;
- * scale/keys/table.c has the table of keys and the schemes, scale/keys/run.c the threads.
+ * A table of keys in which keys come and go all the time. A thread that takes a key out must wait, each time and at
+ * once, for the threads that look at it before its memory may be used again: the case of the kernel's lock checker,
+ * where replacing one network queue took a second of such waits. Options and figures; instruments/lockdep_keys/table.c
+ * has the table of keys and the schemes, instruments/lockdep_keys/run.c the threads.
  */
 #include "instruments/lockdep_keys/keyscale.h"
 
@@ -145,7 +145,7 @@ static void choose(struct run *run)
 			run->scheme[run->count++] = keyscale_schemes[i];
 }
 
-/* What rcu takes, which is what the others are compared with; missing when it was not chosen. */
+/* Return the time of rcu, which the others are compared with; missing when rcu was not chosen. */
 static struct bench_stat base_of(const struct run *run, const struct keyscale_result *results)
 {
 	static const struct bench_stat missing;

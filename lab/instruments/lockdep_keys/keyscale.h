@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The parts of `lull keyscale`, among themselves. */
-#ifndef LULL_TOOL_KEYSCALE_H
-#define LULL_TOOL_KEYSCALE_H
+#ifndef LULL_LAB_KEYSCALE_H
+#define LULL_LAB_KEYSCALE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include "common/bench.h"
 
 enum keyscale_setup {
-	KEYSCALE_IDLE,	    /* nobody but those who unregister */
+	KEYSCALE_IDLE,	    /* only the threads that unregister */
 	KEYSCALE_LOOKUPS,   /* other threads look keys up */
 	KEYSCALE_UNRELATED, /* the same, and one thread protects something else all the time */
 	KEYSCALE_SETUPS
@@ -34,12 +34,12 @@ const char *keyscale_what(const struct keyscale_scheme *scheme);
 
 struct keyscale_table;
 
-/* Where the unrelated thread is. */
+/* State of the unrelated thread. */
 #define KEYSCALE_OUTSIDE 0u
 #define KEYSCALE_INSIDE 1u
 #define KEYSCALE_GONE 2u
 
-/* What a thread needs to look at the table. */
+/* State that a thread needs to look at the table. */
 struct keyscale_reader {
 	struct lull_hazptr *slot[2];
 	uint32_t presence;  /* KEYSCALE_* */

@@ -16,7 +16,7 @@
 #define SAMPLES (1u << 20) /* single times that are kept per scheme */
 #define CHUNK_NS 20000u
 
-/* What a worker did in this slice; of lookups warming up included. */
+/* Work of one worker in this slice; for lookups, warming up included. */
 struct worker {
 	struct keyscale_reader reader;
 	uint64_t ops, ns;
@@ -157,7 +157,7 @@ static void job_after(void *arg, unsigned threads, uint64_t ops, uint64_t ns)
 			continue;
 		}
 		updaters_per_second += here;
-		/* What comes before the first run counts for nothing. */
+		/* Leave out the slice before the first run, which is for warming up. */
 		if (job->slices) {
 			memcpy(job->sample + job->samples, w->sample,
 			       w->samples * sizeof(*w->sample));
@@ -191,7 +191,7 @@ static void finish_job(struct job *job, struct keyscale_result *result)
 	free(job->per_second);
 }
 
-/* Of one slice, for each thread that unregisters. */
+/* Allocate the workers of one slice, with room for @samples for each thread that unregisters. */
 static struct worker *new_workers(unsigned threads, unsigned updaters, size_t samples)
 {
 	struct worker *workers = bench_hash_alloc(threads, sizeof(*workers));

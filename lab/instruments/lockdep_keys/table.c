@@ -45,8 +45,8 @@ struct keyscale_table {
 	struct lull_hlist_head *bucket;
 	struct key *key; /* all of them */
 	struct updater *updater;
-	struct key bystander, *unrelated; /* what the unrelated thread protects */
-	/* Of the lists. On its own line: readers come by what is above. */
+	struct key bystander, *unrelated; /* protected by the unrelated thread */
+	/* Protects the lists. It has its own cache line, because readers read the fields above. */
 	pthread_mutex_t lock __attribute__((aligned(BENCH_LINE)));
 };
 
@@ -60,7 +60,7 @@ static size_t random_index(uint64_t *state, size_t count)
 	return (size_t)((bench_random(state) >> 32) * count >> 32);
 }
 
-/* With @keys, QUEUE more, and ids from 2 * @first. */
+/* Register u->keys keys of the array @key, with ids from 2 * @first, and keep QUEUE more for later. */
 static void init_updater(struct keyscale_table *t, struct updater *u, struct key *key, size_t first)
 {
 	size_t i;
@@ -127,7 +127,7 @@ struct keyscale_scheme {
 	const char *name, *what;
 	bool (*lookup)(struct keyscale_reader *r, struct lull_hlist_head *head, uint64_t id);
 	void (*unlink)(struct key *key); /* under the lock */
-	/* Until nobody has the key, which was in this bucket. */
+	/* Wait until no thread has the key, which was in this bucket. */
 	void (*wait)(struct key *key, struct lull_hlist_head *head);
 	/* Protect what has nothing to do with keys, sleeping. */
 	void (*stay)(struct keyscale_reader *r, const struct keyscale_table *t);
@@ -139,7 +139,7 @@ static void check(struct keyscale_reader *r, const struct key *key)
 	r->met_freed += lull_load_relaxed(&key->mark) != REGISTERED;
 }
 
-/* What the unrelated thread does while it protects something. */
+/* Sleep while @key is protected, as the unrelated thread does. */
 static void sleep_inside(struct keyscale_reader *r, const struct keyscale_table *t,
 			 const struct key *key)
 {
@@ -153,7 +153,7 @@ static void sleep_inside(struct keyscale_reader *r, const struct keyscale_table 
 	check(r, key);
 }
 
-/* Where nothing in the bucket goes away while one is in it. */
+/* Walk a bucket from which nothing goes away meanwhile. */
 static bool walk_bucket(struct keyscale_reader *r, const struct lull_hlist_head *head, uint64_t id)
 {
 	const struct key *key;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * lull mutexscale: threads that want one lock. Options, the choice of locks, and a table for each
- * number of threads and length of section; scale/mutex/run.c measures.
+ * number of threads and length of section; instruments/mutex/run.c measures.
  *
  * Locks take turns in an order that chance decides anew in each run, so that a disturbance falls
  * on all of them alike.
@@ -31,8 +31,8 @@
 #define OUTSIDE_DEFAULT 4 /* sections, at most */
 
 /*
- * As they are listed; others that a module has come last. pthread first: ratios are taken against it.
- * lull-mutex before those that choose another oracle.
+ * Order of the list; locks that only a module has come last. pthread is first: ratios are taken against it. lull-mutex
+ * before those that choose another oracle.
  */
 static const char *const order[] = {
 	"pthread", "lull-mutex", "lull-mutex-builtin", "lull-mutex-rseq", "lull-mutex-bpf",

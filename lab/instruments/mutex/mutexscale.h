@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The parts of `lull mutexscale`, among themselves. */
-#ifndef LULL_TOOL_MUTEXSCALE_H
-#define LULL_TOOL_MUTEXSCALE_H
+#ifndef LULL_LAB_MUTEXSCALE_H
+#define LULL_LAB_MUTEXSCALE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -11,9 +11,9 @@
 #include "common/json.h"
 #include "lock_scheme.h"
 
-/* ---- scale/mutex/run.c ----------------------------------------------------------------------- */
+/* ---- instruments/mutex/run.c ----------------------------------------------------------------- */
 
-/* What the threads of one measurement do; times in ns, shares of 1. */
+/* Work of the threads in one measurement; times in ns, shares of 1. */
 struct mutexscale_cell {
 	const char *name; /* of the shape, in tables and JSON */
 	unsigned threads;
@@ -58,7 +58,7 @@ void mutexscale_shuffle(size_t *order, size_t count);
 /* Runs @main_fn to its end in a thread that is new, and has locked nothing. */
 void mutexscale_in_thread(void *(*main_fn)(void *), void *arg);
 
-/* ---- scale/mutex/results.c -------------------------------------------------------------------- */
+/* ---- instruments/mutex/results.c -------------------------------------------------------------- */
 
 #define MUTEXSCALE_LOCKS 16 /* no more than so many */
 
@@ -81,11 +81,11 @@ size_t mutexscale_find(const struct mutexscale *m, const char *name);
 
 /* ---- the other things to measure ------------------------------------------------------------- */
 
-/* scale/mutex/matrix.c: many cells, each lock against the best one. */
+/* instruments/mutex/matrix.c: many cells, each lock against the best one. */
 void mutexscale_matrix(const struct mutexscale *m, double seconds);
-/* scale/mutex/pair.c: nobody else wants the lock. */
+/* instruments/mutex/pair.c: no other thread wants the lock. */
 void mutexscale_pair(const struct mutexscale *m, double seconds);
-/* scale/mutex/wait1000.c: one owner, one waiter, how long it waits. */
+/* instruments/mutex/wait1000.c: one owner, one waiter, how long it waits. */
 void mutexscale_wait(const struct mutexscale *m, double seconds);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lull mutexscale --uncontended: lock and unlock by one thread, when nobody else wants the lock. */
+/* lull mutexscale --uncontended: lock and unlock by one thread, when no other wants the lock. */
 #include "instruments/mutex/mutexscale.h"
 
 #include <stdlib.h>

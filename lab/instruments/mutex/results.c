@@ -37,7 +37,7 @@ static void describe_cell(json_t *row, const struct mutexscale_cell *c)
 	jsonout_set(row, "hogs", json_integer(c->hogs));
 }
 
-/* For who compares two locks round by round. */
+/* Write each round's figure, for readers that compare two locks round by round. */
 static void add_rounds(json_t *row, const struct mutexscale_result *result)
 {
 	json_t *rounds = json_array();

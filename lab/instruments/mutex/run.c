@@ -46,7 +46,7 @@ struct hogs {
 	unsigned count;
 };
 
-/* Ends with the thread that made it, the main one, whatever happens to that. */
+/* A hog ends with the main thread, which made it, however that ends. */
 static _Noreturn void hog(pid_t parent)
 {
 	uint64_t x = 1;
@@ -126,7 +126,7 @@ void mutexscale_in_thread(void *(*main_fn)(void *), void *arg)
 
 /* ---- a slice --------------------------------------------------------------------------------- */
 
-/* What the process had used at some time. */
+/* Resources that the process had used at one time. */
 struct used {
 	struct bench_load load;
 	uint64_t ticks, switches;
@@ -149,7 +149,7 @@ struct slice {
 	double foreign; /* bench_foreign() */
 };
 
-/* Of a value per slice; a slice in which nothing happened gives what is as good as nothing. */
+/* Compute the figures of one slice; a slice in which nothing happened gives figures near zero. */
 static void figures_of(const struct bench_lock_waits *all, double jain, const struct used *from,
 		       const struct used *to, double *value)
 {
@@ -272,7 +272,7 @@ static void run_round(const struct bench_lock_scheme *const *locks, size_t count
 	}
 }
 
-/* Of lock @lock of @count, in all rounds. */
+/* Compute the results of lock @lock, one of @count, from all rounds. */
 static void finish(const struct slice *slices, size_t count, size_t lock, unsigned runs, struct mutexscale_result *result)
 {
 	double *v = options_alloc(runs, sizeof(*v));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * lull rcuscale: how long one waits for a grace period, a deferred call, a barrier, the end of a
- * percpu_ref, and what replacing objects costs end to end. Options, and which tables there are; scale/rcu/run.c
+ * percpu_ref, and what replacing objects costs end to end. Options, and which tables there are; instruments/rcu/run.c
  * measures.
  *
  * Schemes take turns, block by block, so that a disturbance falls on all of them alike. Percentile
@@ -210,7 +210,7 @@ static void choose(struct rcuscale_settings *s, const struct options *opt)
 	for (i = 0; i < rcuscale_nr_schemes; i++)
 		names[i] = rcuscale_schemes[i].name;
 	options_pick(opt, names, rcuscale_nr_schemes, s->chosen);
-	/* Where fences are full ones anyway it would be the same as rcu. */
+	/* Leave it out where fences are full anyway: it would be the same as rcu. */
 	for (i = 0; i < rcuscale_nr_schemes && !opt->schemes; i++)
 		if (!rcuscale_schemes[i].gp && lull_fence_strategy() == LULL_FENCE_FULL)
 			s->chosen[i] = false;
@@ -230,7 +230,7 @@ static void setup_table(const struct rcuscale_settings *s, enum rcuscale_what wh
 		rcuscale_latency_table(s, what, setup, json);
 }
 
-/* Those of the chosen schemes that have it; NULL ends the list. */
+/* List the chosen schemes that have @what; NULL ends the list. */
 static const struct rcuscale_scheme **chosen_for(const struct rcuscale_settings *s, enum rcuscale_what what)
 {
 	const struct rcuscale_scheme **list = options_alloc(rcuscale_nr_schemes + 1, sizeof(*list));
@@ -242,7 +242,7 @@ static const struct rcuscale_scheme **chosen_for(const struct rcuscale_settings 
 	return list;
 }
 
-/* Those that have one setup of their own. */
+/* Print the table of a measurement that has one setup of its own. */
 static void other_table(const struct rcuscale_settings *s, enum rcuscale_what what, struct jsonout *json)
 {
 	const struct rcuscale_scheme **list;

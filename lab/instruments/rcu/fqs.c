@@ -68,7 +68,7 @@ static bool is_online(uint64_t counter)
 	return counter & 1;
 }
 
-/* Lets go of whom it can. Returns how many are left. */
+/* Drop the threads that need not be waited for. Return how many are left. */
 static unsigned scan(struct fqs *fqs, bool first)
 {
 	struct fqs_thread *t;

@@ -6,15 +6,14 @@
  * and to show what an early report of the driver's own quiescent state is worth (seed: "rcu:
  * Reduce synchronize_rcu() latency by reporting GP kthread's CPU QS early").
  *
- * A grace period waits, scans, waits and scans again. The first scan lets go of threads that are
- * offline or have reported a quiescent state, and takes a snapshot of each other's counter. Later
- * scans also let go of those whose counter has moved: they were offline meanwhile. The thread
- * that drives the grace period is online while it scans, however often it slept before: so the
- * first scan can only take its snapshot, and only a second one lets go of it - unless it reports
- * its own quiescent state when the grace period begins, which is what it is in.
+ * A grace period waits, scans, waits and scans again. The first scan drops the threads that are offline or have
+ * reported a quiescent state, and takes a snapshot of each other thread's counter. Later scans also drop threads whose
+ * counter has moved: they were offline meanwhile. The thread that drives the grace period is online while it scans,
+ * however often it slept before: so the first scan can only take its snapshot, and only a second one drops it - unless
+ * it reports its own quiescent state when the grace period begins, for it is in one then.
  */
-#ifndef LULL_TOOL_FQS_H
-#define LULL_TOOL_FQS_H
+#ifndef LULL_LAB_FQS_H
+#define LULL_LAB_FQS_H
 
 #include <pthread.h>
 #include <stdbool.h>

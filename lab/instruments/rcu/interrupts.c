@@ -196,7 +196,7 @@ void rcuscale_wake(const struct rcuscale_scheme *const *schemes, unsigned rounds
 #define SCAN_TIMES 24u
 #define OBJECT_BYTES 64u
 
-/* As they are listed; others that a module has come last. */
+/* Order of the list; schemes that only a module has come last. */
 static const char *const scan_order[] = { "free-at-once", "hazptr", "hazptr-fenced", "ck-hp", NULL };
 
 #define SCANS_MAX 16
@@ -233,8 +233,8 @@ static void *scan_main(void *arg)
 	make_objects(named, scan->slots);
 	scan->scheme->occupy(named, scan->slots);
 	/*
-	 * The first time for the caches, and for the backlog to be what it will be. As many are
-	 * retired at a time as the schemes let wait, about, so there is a scan in each.
+	 * The first time is not measured: it fills the caches and the backlog. Each time retires about as many objects
+	 * as a scheme lets wait, so that it has a scan.
 	 */
 	for (i = 0; i <= SCAN_TIMES; i++) {
 		make_objects(object, SCAN_OBJECTS);

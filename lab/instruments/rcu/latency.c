@@ -14,7 +14,7 @@
 #include "common/progress.h"
 #include "engine/text_table.h"
 
-/* Of what other processors interrupted, per operation and per second and core. */
+/* Write the cells of interrupts on other processors, per operation, and per second and core. */
 static void interrupt_cells(struct bench_table *t, bool known, uint64_t interrupts, uint64_t calls,
 			    uint64_t elapsed_ns)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* lull rcuscale: what the command was asked for, and the tables that it makes of it. */
-#ifndef LULL_TOOL_RCU_TABLES_H
-#define LULL_TOOL_RCU_TABLES_H
+/* lull rcuscale: its settings, and the tables that it prints. */
+#ifndef LULL_LAB_RCU_TABLES_H
+#define LULL_LAB_RCU_TABLES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ struct rcuscale_settings {
 	bool chosen[RCUSCALE_SCHEMES_MAX];
 };
 
-/* ---- scale/rcu/schemes.c --------------------------------------------------------------------- */
+/* ---- instruments/rcu/schemes.c --------------------------------------------------------------- */
 
 /* All that this installation has, in the order of --list. */
 extern struct rcuscale_scheme rcuscale_schemes[RCUSCALE_SCHEMES_MAX];
@@ -41,7 +41,7 @@ extern size_t rcuscale_nr_schemes;
 void rcuscale_find_schemes(void);
 void rcuscale_list_schemes(void);
 
-/* ---- scale/rcu/names.c ----------------------------------------------------------------------- */
+/* ---- instruments/rcu/names.c ----------------------------------------------------------------- */
 
 extern const char *const rcuscale_setup_what[NR_SETUPS];
 extern const char *const rcuscale_titles[NR_WHATS];
@@ -49,7 +49,7 @@ extern const char *const rcuscale_titles[NR_WHATS];
 /* Return the metric of the JSON for @what, done in @way (NULL: there is one way) in @setup. Overwritten by the next. */
 const char *rcuscale_metric(enum rcuscale_what what, const char *way, enum rcuscale_setup setup);
 
-/* ---- scale/rcu/counted.c: cycles and instructions per operation, of the thread that is measured ------------ */
+/* ---- instruments/rcu/counted.c: cycles and instructions per operation, of the thread that is measured ------ */
 
 void rcuscale_add_counted(struct bench_counted *sum, const struct bench_counted *more);
 /* A table with two more columns where there are counters, their cells, and the same in a row of the JSON. */

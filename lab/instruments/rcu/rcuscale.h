@@ -3,8 +3,8 @@
  * lull rcuscale: its parts. A block is some calls of one scheme in one setup, on a thread of
  * their own that is pinned to the first CPU; blocks of all schemes take turns.
  */
-#ifndef LULL_TOOL_RCUSCALE_H
-#define LULL_TOOL_RCUSCALE_H
+#ifndef LULL_LAB_RCUSCALE_H
+#define LULL_LAB_RCUSCALE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,7 +38,7 @@ enum rcuscale_setup {
 	NR_SETUPS
 };
 
-/* ---- scale/rcu/run.c ------------------------------------------------------------------------- */
+/* ---- instruments/rcu/run.c ------------------------------------------------------------------- */
 
 struct rcuscale_job {
 	enum rcuscale_what what;
@@ -92,14 +92,14 @@ void rcuscale_run_full(const struct rcuscale_job *job, struct rcuscale_block *ou
 /* One or the other. */
 void rcuscale_run_scheme(const struct rcuscale_scheme *scheme, const struct rcuscale_job *job,
 			 struct rcuscale_block *out);
-/* Whether the scheme has something of that kind. */
+/* Return whether the scheme has @what. */
 bool rcuscale_can(const struct rcuscale_scheme *scheme, enum rcuscale_what what);
 /* That process: @arg is what --block got. Writes the block to stdout. */
 void rcuscale_serve_block(const char *arg);
 /* Return what runs for @scheme, here or in that process; NULL: for lull RCU. */
 const struct bench_gp_scheme *rcuscale_gp(const struct rcuscale_scheme *scheme);
 
-/* ---- scale/rcu/polled.c ---------------------------------------------------------------------- */
+/* ---- instruments/rcu/polled.c ---------------------------------------------------------------- */
 
 enum rcuscale_self_qs { SELF_QS_LATE, SELF_QS_EARLY, SELF_QS_BOTH };
 
@@ -112,7 +112,7 @@ struct rcuscale_polled {
 /* The two tables of the early report, and lull's own grace periods beside them. */
 void rcuscale_polled(const struct rcuscale_polled *polled, struct jsonout *json);
 
-/* ---- scale/rcu/interrupts.c, paced.c ------------------------------------------------------------------ */
+/* ---- instruments/rcu/interrupts.c, paced.c ------------------------------------------------------------ */
 
 /* The schemes to measure; NULL ends the list. */
 void rcuscale_interrupts(const struct rcuscale_scheme *const *schemes, unsigned rounds,
@@ -127,11 +127,11 @@ void rcuscale_updaters(const struct rcuscale_scheme *const *schemes, unsigned th
 void rcuscale_scan(const struct rcuscale_scheme *const *schemes, unsigned rounds,
 		   struct jsonout *json);
 
-/* ---- scale/rcu/seed_letter.c ----------------------------------------------------------------- */
+/* ---- instruments/rcu/letter_table.c ---------------------------------------------------------- */
 
 #define RCUSCALE_FLAVORS_MAX 8
 
-/* What --flavor says. */
+/* Settings of --flavor. */
 struct rcuscale_letter {
 	bool flavor[RCUSCALE_FLAVORS_MAX];
 	bool given, skip_self_scan, both;

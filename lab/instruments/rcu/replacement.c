@@ -47,7 +47,7 @@ static size_t list_replacements(const struct rcuscale_settings *s, enum rcuscale
 		for (way = 0; way < BENCH_GP_WAYS; way++) {
 			if (!s->chosen[i] || !scheme_has_way(&rcuscale_schemes[i], (enum bench_gp_way)way))
 				continue;
-			/* There is no reader that could stand it. */
+			/* Freed at once: no reader could stand it. */
 			if (way == BENCH_GP_NOW && setup != SETUP_IDLE)
 				continue;
 			all[count] = (struct replacement){ .scheme = &rcuscale_schemes[i],

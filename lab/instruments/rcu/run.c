@@ -30,7 +30,7 @@
 
 /* ---- threads beside the measuring one -------------------------------------------------------- */
 
-/* Who is there while a block runs. */
+/* Threads that run beside a block. */
 struct company {
 	const struct bench_gp_scheme *scheme;
 	uint64_t hold_ns;
@@ -266,10 +266,7 @@ static void *holder_main(void *arg)
 	return NULL;
 }
 
-/*
- * From the time at which the reader leaves, until the call has returned; and the processor time of
- * the call.
- */
+/* Return the time from the reader's leave until the call has returned; *@cpu_ns is the processor time of the call. */
 static uint64_t wait_once(struct holder *h, uint64_t *cpu_ns)
 {
 	uint64_t left, back, cpu;

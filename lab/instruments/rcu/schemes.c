@@ -7,7 +7,7 @@
 
 #include "engine/peers.h"
 
-/* As they are listed; others that a module has come last. */
+/* Order of the list; schemes that only a module has come last. */
 static const struct rcuscale_scheme usual[] = {
 	{ "rcu", "lull RCU, ordinary threads", NULL, true },
 	{ "rcu-builtin", "the same, compiled into the command: what a module costs", NULL, true },

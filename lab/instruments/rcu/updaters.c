@@ -38,7 +38,7 @@ static void leave(struct bench_thread *t, void *arg)
 	((struct updating *)arg)->scheme->gp->thread_leave();
 }
 
-/* What one scheme has left is not freed in the next one's time. */
+/* Free what one scheme has left before the next one's time begins. */
 static void settle(void *arg, unsigned threads, uint64_t ops, uint64_t ns)
 {
 	const struct bench_gp_scheme *gp = ((struct updating *)arg)->scheme->gp;

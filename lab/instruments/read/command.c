@@ -2,10 +2,9 @@
 /*
  * lull refscale: what one read section costs, by scheme and number of readers.
  *
- * A section enters, loads a shared pointer, reads a field of the object and leaves; with hazard
- * pointers the object is protected, read and let go, with counts a reference is got and put
- * (lab/peers/body/ref_body.h). The loop around it is the same for all schemes and is included in the
- * figures; "none" is that loop alone.
+ * A section enters, loads a shared pointer, reads a field of the object and leaves; with hazard pointers the object is
+ * protected, read and released, with counts a reference is got and put (lab/peers/body/ref_body.h). The loop around it
+ * is the same for all schemes and is included in the figures; "none" is that loop alone.
  */
 #include <stdlib.h>
 #include <string.h>

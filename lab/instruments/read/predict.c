@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What more readers would pay, and what handing a cache line on costs here; see predict.h. */
+/* Prediction of the cost for more readers, and cost of a cache line's transfer here; see predict.h. */
 #include "instruments/read/predict.h"
 
 #include <pthread.h>

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What more readers than this machine has CPUs for would pay: a model, from what was measured here.
+ * Predicted cost of a read section for more readers than this machine has CPUs: a model, from measurements here.
  *
- * Every addition to a shared counter needs the counter's cache line in the adding CPU's own cache,
- * written to by nobody else. Lines are handed on one at a time, so all readers together make no
- * more additions a second than there are transfers, however many readers there are: each one's
- * cost grows in proportion to their number. What is written by one CPU alone (a per-CPU counter, a
- * hazard pointer's slot, a read section's word) stays in that CPU's cache, and costs the same
- * beside any number of others.
+ * Every addition to a shared counter needs the counter's cache line in the adding CPU's own cache, and no other CPU may
+ * write to it. A line moves to one CPU at a time, so all readers together make no more additions a second than there
+ * are transfers, however many readers there are: the cost of each grows in proportion to their number. Data that one
+ * CPU alone writes (a per-CPU counter, a hazard pointer's slot, a read section's word) stays in that CPU's cache, and
+ * costs the same beside any number of others.
  *
- * Where the model is too kind: a transfer takes longer between sockets, and when many wait for the
- * line. Where it is too hard: a CPU may make several additions before the line is taken away, and
- * more of them the longer the queue is. So what it says of a shared counter is no more than an
- * order of magnitude, and is called a prediction wherever it is shown.
+ * The model is too kind where a transfer takes longer: between sockets, and when many wait for the line. It is too hard
+ * where a CPU makes several additions before the line is taken away, and more of them the longer the queue is. So its
+ * figure for a shared counter is no more than an order of magnitude, and is called a prediction wherever it is shown.
  */
-#ifndef LULL_TOOL_PREDICT_H
-#define LULL_TOOL_PREDICT_H
+#ifndef LULL_LAB_PREDICT_H
+#define LULL_LAB_PREDICT_H
 
 #include <stdbool.h>
 
@@ -38,7 +36,7 @@ double predict_read_ns(bool shared, double ns, unsigned measured, unsigned reade
  */
 struct bench_stat predict_handover(void);
 
-/* What was measured of one scheme; 0: not. */
+/* Measurements of one scheme; 0: not measured. */
 struct predict_row {
 	const char *scheme;
 	double one, many;

@@ -6,7 +6,7 @@
 
 #include "engine/peers.h"
 
-/* As they are listed; others that a module has come last. All ratios are taken against the first. */
+/* Order of the list; schemes that only a module has come last. All ratios are taken against the first. */
 static const char *const order[] = {
 	"none", "rcu", "rcu-builtin", "rcu-qsbr", "hazptr", "hazptr-alloc", "hazptr-hold",
 	"hazptr-fenced", "hazptr-rcu", "shazptr", "shazptr-wildcard", "cxx-rcu", "cxx-hazard_pointer", "cxx-hazard_pointer-make",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* lull refscale: which read sections there are, and in which order. */
-#ifndef LULL_TOOL_READ_SCHEMES_H
-#define LULL_TOOL_READ_SCHEMES_H
+#ifndef LULL_LAB_READ_SCHEMES_H
+#define LULL_LAB_READ_SCHEMES_H
 
 #include <stddef.h>
 

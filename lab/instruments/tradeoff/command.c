@@ -81,7 +81,7 @@ static void pick(struct tradeoff_run *run)
 
 /* ---- a process for each ---------------------------------------------------------------------- */
 
-/* What they write their results to. */
+/* Memory that the processes write their results to. */
 struct shared {
 	struct tradeoff result;
 	double per_object, per_thread;
@@ -92,7 +92,7 @@ enum part { PART_READ, PART_MEMORY, PART_HOLD, PART_WALK, PART_MIX };
 static void measure_part(struct tradeoff_run *run, struct shared *shared, enum part part,
 			 size_t scheme)
 {
-	/* What is due must not be late because the system saves wake-ups. */
+	/* Turn off the timer slack: the system must not delay wake-ups to save some. */
 	prctl(PR_SET_TIMERSLACK, 1);
 	switch (part) {
 	case PART_READ:
@@ -224,7 +224,7 @@ static struct shared *prepare(struct tradeoff_run *run)
 	return shared;
 }
 
-/* Of those that were not chosen nothing is told. */
+/* Print nothing about schemes that were not chosen. */
 static void keep_chosen(const struct tradeoff_run *run)
 {
 	struct tradeoff *t = run->result;

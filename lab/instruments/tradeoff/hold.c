@@ -20,7 +20,7 @@
 #define UPDATES_MOST 4000000
 #define DRAIN_MS 10000
 
-/* Of the updater, and of who frees. */
+/* Counts of the updater and of the thread that frees. */
 static struct {
 	uint64_t *wait;
 	size_t room;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lull tradeoff: how much more memory a process really has, with a scheme's objects and with
- * threads that use it, than with plain ones. malloc's rounding, counters beside the object and
- * pages that only one CPU uses are all in it. What every thread has as soon as the library is
- * there, its record, is not: threads that do not use it have that too.
+ * lull tradeoff: how much more memory a process really has, with a scheme's objects and with threads that use it, than
+ * with plain ones. This counts malloc's rounding, counters beside the object, and pages that only one CPU uses. It does
+ * not count the record that every thread has as soon as the library is there: threads that do not use the library have
+ * one, too.
  */
 #include <malloc.h>
 #include <semaphore.h>
@@ -42,7 +42,7 @@ static double resident(void)
 	return (total - with_files) * (double)sysconf(_SC_PAGESIZE);
 }
 
-/* Of @count, one; a few pages more or less are what else has changed meanwhile. */
+/* Return the memory of one of @count objects; a few pages of noise are normal. */
 static double share(double with, double without, size_t count)
 {
 	double more = with - without, noise = NOISE_PAGES * (double)sysconf(_SC_PAGESIZE);
@@ -70,7 +70,7 @@ static void *use_all(void *arg)
 	return NULL;
 }
 
-/* On every CPU, because some count where they run. */
+/* Use the objects on every CPU, because some schemes count where they run. */
 static void use_everywhere(struct crowd *crowd)
 {
 	pthread_t thread;
@@ -91,7 +91,7 @@ static double bytes_per_object(const struct tradeoff_scheme *scheme, size_t size
 
 	memset(crowd.cell, 1, count * sizeof(*crowd.cell));
 	memset(object, 1, count * sizeof(*object));
-	/* What is there once, for all objects, does not count. */
+	/* Make what all objects share first, so that it does not count. */
 	crowd.cell[count].object = scheme->make(size);
 	use_everywhere(&first);
 	before = resident();

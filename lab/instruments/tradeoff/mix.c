@@ -33,13 +33,6 @@ struct mix_case {
 
 /* ---- points ---------------------------------------------------------------------------------- */
 
-static int compare_double(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Sorted, each once. */
 static void set_points(struct tradeoff *t, enum choose_axis axis, double *value, size_t count,
 		       double own)
@@ -47,7 +40,7 @@ static void set_points(struct tradeoff *t, enum choose_axis axis, double *value,
 	size_t i, n = 0;
 
 	value[count++] = own;
-	qsort(value, count, sizeof(*value), compare_double);
+	qsort(value, count, sizeof(*value), choose_compare);
 	for (i = 0; i < count; i++)
 		if (!n || value[i] != t->value[axis][n - 1])
 			t->value[axis][n++] = value[i];
@@ -89,7 +82,7 @@ static uint64_t body(struct bench_thread *t, void *arg, uint64_t n)
 	return c->scheme->mix(&c->mix, &t->rng, n);
 }
 
-/* What the case before has left must not be freed at this one's expense. */
+/* Free what the case before has left, so that this case does not pay for it. */
 static void before(void *arg, unsigned threads)
 {
 	(void)arg;
@@ -261,7 +254,7 @@ static void measure_own(struct tradeoff_run *run, struct bench_pool *pool, struc
 	measure_group(run, pool, g, run->work.hold_ns, seconds, true);
 }
 
-/* Of the workload's own objects: the other shares of updates, then the other holds. */
+/* Measure the workload's own objects with the other shares of updates, then with the other holds. */
 static void measure_beside(struct tradeoff_run *run, struct bench_pool *pool, struct group *g,
 			   struct tradeoff_cell *const *cell, double seconds)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A spin lock in the lowest bit of a pointer to an object, and publish() under it (way_body.h). */
-#ifndef LULL_TOOL_POINTER_LOCK_H
-#define LULL_TOOL_POINTER_LOCK_H
+#ifndef LULL_LAB_POINTER_LOCK_H
+#define LULL_LAB_POINTER_LOCK_H
 
 #include <sched.h>
 #include <stdint.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `lull tradeoff` finds out about the four ways to keep an object alive, as `lull compare` and
- * its report use it. Everything is measured; nothing is computed from sizes.
+ * Results of `lull tradeoff` about the four ways to keep an object alive, for `lull compare` and its report. Everything
+ * is measured; nothing is computed from sizes.
  */
-#ifndef LULL_TOOL_TRADEOFF_H
-#define LULL_TOOL_TRADEOFF_H
+#ifndef LULL_LAB_TRADEOFF_H
+#define LULL_LAB_TRADEOFF_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,8 +43,8 @@ struct tradeoff_result {
 	/* Bytes that the scheme adds to what the process really uses (may be a little negative). */
 	struct bench_stat object_bytes, thread_bytes;
 	/* While one reader stays for slow_ns at a time, beside update_rate updates a second: */
-	struct bench_latency update;	 /* what a replacement takes of the updater's time */
-	struct bench_latency wait;	 /* from unlinking to freeing, of objects nobody holds */
+	struct bench_latency update;	 /* time that a replacement costs the updater */
+	struct bench_latency wait;	 /* from unlinking to freeing, of objects that no reader holds */
 	struct bench_stat waiting;	 /* objects that wait at a time; max: the peak */
 	struct bench_stat waiting_bytes; /* the same in bytes */
 	/* Walks along a list of which elements are deleted meanwhile. Per million steps: */

@@ -63,7 +63,7 @@ static uint64_t update(const struct tradeoff_run *run, const struct tradeoff_sch
 	return pace.done;
 }
 
-/* All CPUs but one walk; at least one does. Returns false if nobody has made a step: then nothing was measured. */
+/* Walk on all CPUs but one, at least on one. Return false if no thread made a step: then nothing was measured. */
 static bool walk_once(struct tradeoff_run *run, size_t scheme, double *restarts, double *again)
 {
 	struct tradeoff_result *result = &run->result->scheme[scheme];

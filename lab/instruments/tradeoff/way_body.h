@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What all schemes of `lull tradeoff` do alike, compiled once per scheme. Included after the scheme
- * has defined
+ * Code that all schemes of `lull tradeoff` share, compiled once per scheme. Include it after the scheme has defined
  *
  *	struct keep		with the body at its end, an array of uint64_t
  *	struct found		what a reader has in its hands, .object among it
@@ -13,7 +12,7 @@
  *	let_go(object, size)	the pointer's reference to it; it can be found no more
  *	once(cell, object)	of get_put: keep it, read its body, let go; nobody replaces it
  *
- * and before it defines list_replace(), list_next() and walk(), see scale/tradeoff/ways.h. A lock, which
+ * and before it defines list_replace(), list_next() and walk(), see instruments/tradeoff/ways.h. A lock, which
  * defines WAY_IS_LOCK, has no lists and no slow readers.
  */
 #include <stdlib.h>

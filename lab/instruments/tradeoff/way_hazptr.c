@@ -2,11 +2,8 @@
 /* lull tradeoff: hazard pointers. A reader names what it uses. */
 #include <lull/hazptr.h>
 
+#include "instruments/tradeoff/bare_object.h"
 #include "instruments/tradeoff/ways.h"
-
-struct keep {
-	uint64_t body[1];
-};
 
 struct found {
 	struct keep *object;
@@ -19,17 +16,7 @@ static void seen_and_free(struct lull_rcu_head *head)
 	free(head);
 }
 
-static inline void begin(struct keep *object)
-{
-	(void)object;
-}
-
-static inline void end(struct keep *object)
-{
-	(void)object;
-}
-
-/* Nobody here uses more than two of a thread's eight. */
+/* Take one of the thread's eight slots; no caller holds more than two. */
 static inline struct lull_hazptr *slot(void)
 {
 	return lull_hazptr_alloc(lull_hazptr_thread_context());
@@ -92,8 +79,8 @@ static void list_replace(struct keep *before, struct keep *victim)
 }
 
 /*
- * The next node, protected by @h; NULL at the end of the list. It may be gone all the same where
- * `at` was deleted before, which has kept its pointer to it.
+ * The next node, protected by @h; NULL at the end of the list. It may be freed nevertheless if `at` was deleted before:
+ * a deleted node keeps its pointer to the next one.
  */
 static struct keep *step(struct lull_hazptr *h, struct keep *at, struct tradeoff_walk *counts,
 			 bool *deleted)

@@ -26,7 +26,7 @@ static void release(struct lull_percpu_ref *ref)
 	struct keep *object = (struct keep *)(void *)((char *)ref - offsetof(struct keep, ref));
 
 	lull_percpu_ref_exit(ref);
-	/* Who has just found it may still look whether it is dead. */
+	/* A reader that has just found the object may still look whether it is dead. */
 	if (tradeoff_seen)
 		lull_rcu_call((struct lull_rcu_head *)(void *)object->body, seen_and_free);
 	else

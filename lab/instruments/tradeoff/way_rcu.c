@@ -2,11 +2,8 @@
 /* lull tradeoff: RCU. All that a read section finds stays until it ends. */
 #include <lull/rcu.h>
 
+#include "instruments/tradeoff/bare_object.h"
 #include "instruments/tradeoff/ways.h"
-
-struct keep {
-	uint64_t body[1];
-};
 
 struct found {
 	struct keep *object;
@@ -16,16 +13,6 @@ static void seen_and_free(struct lull_rcu_head *head)
 {
 	tradeoff_seen((uint64_t *)(void *)head);
 	free(head);
-}
-
-static inline void begin(struct keep *object)
-{
-	(void)object;
-}
-
-static inline void end(struct keep *object)
-{
-	(void)object;
 }
 
 static inline void find(struct found *found, struct tradeoff_cell *cell)
@@ -77,7 +64,7 @@ static void list_replace(struct keep *before, struct keep *victim)
 	let_go(victim, sizeof(struct links));
 }
 
-/* What was deleted meanwhile still leads on to the rest of the list: nothing to try again. */
+/* An object that is deleted meanwhile still leads on to the rest of the list, so no step is tried again. */
 static void walk(struct keep *first, struct tradeoff_walk *counts)
 {
 	struct keep *at;

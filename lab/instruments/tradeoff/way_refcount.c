@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lull tradeoff: one atomic count in the object, and nothing else. What leads to the object has a
- * lock, in the pointer's lowest bit, so that who finds it can count before it is gone.
+ * lull tradeoff: one atomic count in the object, and nothing else. The pointer to the object has a lock in its lowest
+ * bit, so that a reader can count the object before it is gone.
  */
 #include <lull/refcount.h>
 

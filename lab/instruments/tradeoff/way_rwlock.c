@@ -3,29 +3,16 @@
 #include <pthread.h>
 
 #include "common/bench.h"
+#include "instruments/tradeoff/bare_object.h"
 #include "instruments/tradeoff/ways.h"
 
 static struct {
 	pthread_rwlock_t lock;
 } all __attribute__((aligned(BENCH_LINE))) = { PTHREAD_RWLOCK_INITIALIZER };
 
-struct keep {
-	uint64_t body[1];
-};
-
 struct found {
 	struct keep *object;
 };
-
-static inline void begin(struct keep *object)
-{
-	(void)object;
-}
-
-static inline void end(struct keep *object)
-{
-	(void)object;
-}
 
 static inline void find(struct found *found, struct tradeoff_cell *cell)
 {

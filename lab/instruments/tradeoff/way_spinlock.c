@@ -1,26 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* lull tradeoff: a lock for each object, as in a table with a lock for each bucket. A reader has it while it holds. */
+#include "instruments/tradeoff/bare_object.h"
 #include "instruments/tradeoff/pointer_lock.h"
 #include "instruments/tradeoff/ways.h"
-
-struct keep {
-	uint64_t body[1];
-};
 
 struct found {
 	struct keep *object;
 	struct tradeoff_cell *cell;
 };
-
-static inline void begin(struct keep *object)
-{
-	(void)object;
-}
-
-static inline void end(struct keep *object)
-{
-	(void)object;
-}
 
 static inline void find(struct found *found, struct tradeoff_cell *cell)
 {

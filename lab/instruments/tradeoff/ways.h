@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The parts of `lull tradeoff`, among themselves. */
-#ifndef LULL_TOOL_WAYS_H
-#define LULL_TOOL_WAYS_H
+#ifndef LULL_LAB_WAYS_H
+#define LULL_LAB_WAYS_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -17,17 +17,17 @@
 
 struct keep; /* an object: what the scheme needs of it, then its body; each scheme has its own */
 
-/* Where objects are found. */
+/* Place where an object is found. */
 struct tradeoff_cell {
 	struct keep *object;
 };
 
-/* Whoever walks a list counts what happens to it. */
+/* Counts of a thread that walks a list. */
 struct tradeoff_walk {
 	uint64_t steps, restarts, again;
 };
 
-/* What one operation of the mix is. */
+/* One operation of the mix. */
 struct tradeoff_mix {
 	struct tradeoff_cell *cell;
 	uint32_t objects;
@@ -38,8 +38,8 @@ struct tradeoff_mix {
 };
 
 /*
- * Loops are compiled once for each scheme, around its inline calls (scale/tradeoff/way_body.h). An object has
- * `head` bytes ahead of its body, and one reference, that of the pointer that leads to it.
+ * Loops are compiled once for each scheme, around its inline calls (instruments/tradeoff/way_body.h). An object has
+ * `head` bytes ahead of its body, and one reference, the pointer's that leads to it.
  */
 struct tradeoff_scheme {
 	const char *name, *title, *what;
@@ -50,11 +50,11 @@ struct tradeoff_scheme {
 	unsigned effort;
 	size_t head;
 	struct keep *(*make)(size_t size);
-	void (*unmake)(struct keep *object); /* nobody else has it */
+	void (*unmake)(struct keep *object); /* no other thread has it */
 	/* Get and put n times, of the one object in the cell; a sum over its body. */
 	uint64_t (*get_put)(struct tradeoff_cell *cell, uint64_t n);
 	uint64_t (*mix)(const struct tradeoff_mix *mix, uint64_t *rng, uint64_t n);
-	/* Find, stay, let go, once. */
+	/* Find an object, stay, and drop it, once. */
 	void (*hold)(struct tradeoff_cell *cell, double ns, bool block);
 	/* A new object takes the place of the one there, which goes through tradeoff_seen. */
 	void (*replace)(struct tradeoff_cell *cell, struct keep *object);
@@ -70,15 +70,15 @@ extern const struct tradeoff_scheme tradeoff_refcount, tradeoff_percpu_ref, trad
 extern const struct tradeoff_scheme *const tradeoff_schemes[TRADEOFF_SCHEMES];
 
 /*
- * Who is told when an object is freed that replace() took away, just before that; NULL: nobody, and
- * the cheapest way to free is taken. The body is TRADEOFF_SEEN_SIZE bytes then, and the scheme's
- * from the moment it is retired, except for body[TRADEOFF_STAMP].
+ * Function to call just before an object that replace() took away is freed. NULL: call nothing, and free in the
+ * cheapest way. The body is TRADEOFF_SEEN_SIZE bytes then, and the scheme's from the moment it is retired, except for
+ * body[TRADEOFF_STAMP].
  */
 extern void (*tradeoff_seen)(const uint64_t *body);
 #define TRADEOFF_SEEN_SIZE 64
 #define TRADEOFF_STAMP 2
 
-/* What a reader does with what it found. */
+/* Stay @ns with the object that was found, asleep if @block. */
 void tradeoff_stay(double ns, bool block);
 
 /* ---- the measurements ------------------------------------------------------------------------ */

@@ -47,7 +47,7 @@ struct gp_object {
 	uint64_t value;
 };
 
-/* What readers read. */
+/* Object that readers read. */
 static struct {
 	struct gp_object *object;
 } gp_slot __attribute__((aligned(128)));
@@ -107,7 +107,7 @@ static struct gp_object *gp_new_object(uint64_t value)
 	return o;
 }
 
-/* There is something to read, whoever comes first. */
+/* Publish an object before the first thread reads. */
 static void gp_fill_slot(void)
 {
 	struct gp_object *o = gp_new_object(0), *none = NULL;
@@ -152,7 +152,7 @@ static void gp_read(const uint32_t *stop, uint64_t hold_ns)
 /* ---- waiting ----------------------------------------------------------------------------- */
 
 #ifndef GP_NO_WAIT
-/* What the one reader reads that sleeps. */
+/* Object that the one reader holds while it sleeps. */
 static struct {
 	struct gp_object *object;
 } gp_held __attribute__((aligned(128)));
@@ -221,7 +221,7 @@ static unsigned gp_synchronize(uint64_t *ns, unsigned most, uint64_t deadline_ns
 /* ---- deferred calls ---------------------------------------------------------------------- */
 
 #ifndef GP_NO_CALL
-/* Static: whoever runs the callback may still be in sem_post() when this thread has gone on. */
+/* Static: the thread that runs the callback may still be in sem_post() when this thread has gone on. */
 static struct gp_call {
 	struct flavor_head head;
 	uint64_t at_ns;
@@ -280,7 +280,7 @@ static void gp_paced_called(struct flavor_head *head)
 	lull_add_release(&gp_paced_ran, (uint64_t)1);
 }
 
-/* Asleep between the calls, unless there is no time for that. */
+/* Sleep between the calls, unless there is no time for it. */
 static void gp_pause_until(uint64_t at_ns)
 {
 	struct timespec ts = { (time_t)(at_ns / 1000000000u), (long)(at_ns % 1000000000u) };
@@ -315,7 +315,7 @@ static void gp_paced(unsigned n, uint64_t period_ns, uint64_t *call_ns, uint64_t
 	GP_RESUME();
 	for (i = 0; i < n; i++)
 		until_ns[i] = all[i].ran_ns - all[i].began_ns;
-	flavor_barrier(); /* nobody is in a callback any more */
+	flavor_barrier(); /* no thread is in a callback any more */
 	free(all);
 }
 #endif
@@ -343,10 +343,7 @@ static unsigned gp_barrier(uint64_t *ns, unsigned most, uint64_t deadline_ns, un
 /* ---- replacement ------------------------------------------------------------------------- */
 
 #ifdef flavor_head
-/*
- * Counted by whoever runs callbacks, which is one thread with all flavors that do not count
- * themselves.
- */
+/* Counted by the thread that runs callbacks: one thread, with all flavors that do not count themselves. */
 static uint64_t gp_freed;
 
 static void gp_free_object(struct flavor_head *head)

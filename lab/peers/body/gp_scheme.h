@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `lull rcuscale` measures: waiting for grace periods, deferring to after them; with hazard
- * pointers, waiting until nobody names an object. Each scheme's bodies come from the same text
- * (gp_body.h), compiled around its own calls. And what it takes to end a percpu_ref
- * (counts/percpu_ref.c).
+ * Operations that `lull rcuscale` measures: wait for grace periods, defer until after them; with hazard pointers, wait
+ * until no reader names an object. Each scheme's bodies come from the same text (gp_body.h), compiled around its own
+ * calls. It also measures what it takes to end a percpu_ref (counts/percpu_ref.c).
  */
 #ifndef BENCH_GP_SCHEME_H
 #define BENCH_GP_SCHEME_H
@@ -14,7 +13,7 @@
 
 #include "flavor.h"
 
-/* How a replaced object is retired. */
+/* Ways to retire a replaced object. */
 enum bench_gp_way {
 	BENCH_GP_CALL,	/* with a callback that frees it */
 	BENCH_GP_FREE,	/* by its address alone */
@@ -38,7 +37,7 @@ struct bench_gp_scheme {
 	const char *what;
 	void (*thread_enter)(void);
 	void (*thread_leave)(void);
-	/* For a thread that sleeps: known to the scheme, and in nobody's way. */
+	/* For a thread that sleeps: the scheme knows it, and need not wait for it. */
 	void (*sleeper_enter)(void);
 	void (*sleeper_leave)(void);
 	/*
@@ -47,8 +46,8 @@ struct bench_gp_scheme {
 	 */
 	void (*read)(const uint32_t *stop, uint64_t hold_ns);
 	/*
-	 * One read section in which the thread sleeps for sleep_ns, from *held on; *left_ns is the
-	 * time at which it leaves. And what somebody else does who must wait for that thread.
+	 * One read section in which the thread sleeps for sleep_ns, from *held on; *left_ns is the time at which it
+	 * leaves. await_holder() is for the thread that must wait for it.
 	 */
 	void (*hold)(uint64_t sleep_ns, sem_t *held, uint64_t *left_ns);
 	void (*await_holder)(void);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What the hash tables of all schemes share: memory, complaints, and the count of elements that
- * wait.
- */
+/* Parts that the hash tables of all schemes share: memory, complaints, and the count of elements that wait. */
 #include "hash_scheme.h"
 
 #include <stdio.h>
@@ -55,7 +52,7 @@ static uint64_t waiting(void)
 	uint64_t retired = 0, freed = 0;
 
 	used = used < COUNTS ? used : COUNTS;
-	/* What is freed meanwhile must not make the difference negative. */
+	/* Read the freed ones first: elements freed meanwhile must not make the difference negative. */
 	for (i = 0; i < used; i++)
 		freed += lull_load_relaxed(&counts[i].freed);
 	for (i = 0; i < used; i++)

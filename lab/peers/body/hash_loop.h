@@ -10,7 +10,7 @@
  */
 #include "hash_scheme.h"
 
-/* A linear congruential step: the high half chooses the key, the low one what to do with it. */
+/* A linear congruential step: the high half chooses the key, the low half the operation. */
 BENCH_HASH_INLINE uint64_t hash_random(uint64_t *state)
 {
 	*state = *state * 6364136223846793005u + 1442695040888963407u;

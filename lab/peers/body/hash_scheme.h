@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `lull hashscale` measures: lookups and replacements in one hash table, the same for all
- * schemes.
+ * Operations that `lull hashscale` measures: lookups and replacements in one hash table, the same for all schemes.
  *
  * The table is an array of buckets, a power of two, each the head of a chain of 64-byte elements
  * behind pointers. A lookup finds the element of a random key in its chain and reads its value. An
@@ -32,7 +31,7 @@
 extern "C" {
 #endif
 
-/* What a key is. */
+/* Kinds of keys. */
 enum bench_hash_mode {
 	BENCH_HASH_INTEGERS,  /* a number, and its own hash: chains have exactly elements / buckets
 				 elements */
@@ -69,25 +68,24 @@ struct bench_hash_shape {
 	size_t elements, buckets;
 	bool grow; /* tables that can resize may do so; else they keep to `buckets` */
 	/*
-	 * Two copies of the same texts: what is looked up, and what the table keeps. They never
-	 * share memory, or a lookup would find the table's text in the cache because it has just
-	 * hashed it. Nobody looks at them when the keys are integers. Behind the last text there is
-	 * room for another of the greatest length.
+	 * Two copies of the same texts: one to look up, one for the table to keep. They never share memory, or a lookup
+	 * would find the table's text in the cache because it has just hashed it. Not used when the keys are integers.
+	 * Behind the last text there is room for another of the greatest length.
 	 */
 	const struct bench_hash_key *asked, *kept;
 };
 
-/* So that what is constant in a loop is constant in what it calls. */
+/* Inline always, so that a constant of a loop is a constant in the functions it calls. */
 #define BENCH_HASH_INLINE static inline __attribute__((always_inline))
 
-/* What the table takes from the heap says it. */
+/* Marks a size that is measured on the heap. */
 #define BENCH_HASH_MEASURED ((size_t)-1)
 
 struct bench_hash_scheme {
 	const char *name;
 	const char *what;
 	const char *section;   /* the scheme of `lull refscale` that is this one's read section */
-	const char *holds_up;  /* what waits while a reader stays in: for the reports */
+	const char *holds_up;  /* thing that waits while a reader stays in: for the reports */
 	bool reader_may_block; /* a reader may sleep inside; false where others would spin for it
 				  meanwhile */
 	bool updates_alone;    /* updates are right only while no other thread is there */
@@ -162,7 +160,7 @@ BENCH_HASH_INLINE uint64_t bench_hash_of(const struct bench_hash_key *key, uint6
 	return mode == BENCH_HASH_TEXTS ? bench_hash_text(key->text, key->length) : key->hash;
 }
 
-/* Whether an element with this hash and text is the one of the key. Integers are their hashes. */
+/* Return whether the element is the key's. Integers are their hashes. */
 BENCH_HASH_INLINE bool bench_hash_match(const struct bench_hash_element *element,
 					enum bench_hash_mode mode, uint64_t hash,
 					const struct bench_hash_key *key)
@@ -174,7 +172,7 @@ BENCH_HASH_INLINE bool bench_hash_match(const struct bench_hash_element *element
 /* A scheme lost an element. Aborts. */
 void bench_hash_broken(const char *scheme) __attribute__((noreturn));
 void bench_hash_no_memory(void) __attribute__((noreturn));
-/* Of zeros, aligned to BENCH_LINE; freed with free(). */
+/* Allocate zeros, aligned to BENCH_LINE; free them with free(). */
 void *bench_hash_alloc(size_t count, size_t size);
 
 /* A new element for a key. */

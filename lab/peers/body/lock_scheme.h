@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `lull mutexscale` measures: threads that think, take one lock, work under it and give it
- * back. Each lock's loops come from the same text (lock_body.h), compiled around its own calls;
- * what they do beside locking is the same code for all of them, out of line (lock_work.c): a loop
- * that is compiled into each differs by up to 30 % with how it happens to be aligned.
+ * Work that `lull mutexscale` measures: threads think, take one lock, work under it and give it back. Each lock's loops
+ * come from the same text (lock_body.h), compiled around its own calls; what they do beside locking is the same code
+ * for all of them, out of line (lock_work.c): a loop that is compiled into each differs by up to 30 % with how it
+ * happens to be aligned.
  */
 #ifndef BENCH_LOCK_SCHEME_H
 #define BENCH_LOCK_SCHEME_H
@@ -22,9 +22,7 @@ extern "C" {
  * ---- waits, which are short: a cheap clock and a distribution that takes no memory per wait ----
  */
 
-/*
- * In units of its own; monotonic on each processor, and the same on all of them to within a wait.
- */
+/* Read a clock with units of its own; monotonic on each processor, and the same on all of them to within a wait. */
 static inline uint64_t bench_lock_ticks(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -48,9 +46,7 @@ struct bench_lock_waits {
 
 void bench_lock_waits_note(struct bench_lock_waits *w, uint64_t ticks);
 void bench_lock_waits_add(struct bench_lock_waits *to, const struct bench_lock_waits *w);
-/*
- * So many ticks that at most @share of the waits were longer, to within a bucket; never above max.
- */
+/* Return ticks such that at most @share of the waits were longer, to within a bucket; never above max. */
 double bench_lock_waits_above(const struct bench_lock_waits *w, double share);
 
 /* ---- what threads do ---- */
@@ -94,7 +90,7 @@ struct bench_lock_scheme {
 	 * wrong: it cannot be had here.
 	 */
 	const char *(*renew)(const struct bench_lock_scheme *scheme);
-	/* Until plan->phase is BENCH_LOCK_STOP. */
+	/* Runs until plan->phase is BENCH_LOCK_STOP. */
 	void (*contend)(struct bench_lock_plan *plan, struct bench_lock_thread *t);
 	/* n times lock and unlock; @arg is not used. */
 	uint64_t (*pairs)(void *arg, uint64_t n);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `lull refscale` measures: one read section = enter, load a shared pointer, read a field of
- * the object, leave; with hazard pointers: protect, read a field of the object, clear; with counts:
- * load the pointer, get a reference, read a field, put it. Each scheme's loops come from the same
- * text (ref_body.h), compiled around its own calls.
+ * Operation that `lull refscale` measures: one read section = enter, load a shared pointer, read a field of the object,
+ * leave; with hazard pointers: protect, read a field of the object, clear; with counts: load the pointer, get a
+ * reference, read a field, put it. Each scheme's loops come from the same text (ref_body.h), compiled around its own
+ * calls.
  */
 #ifndef BENCH_REF_SCHEME_H
 #define BENCH_REF_SCHEME_H
@@ -29,8 +29,8 @@ struct bench_ref_object {
 	uint64_t value;
 	struct bench_ref_cell *next; /* where the chain goes on */
 	/*
-	 * For schemes that count. One reference is the ring's own and is never put, so the object
-	 * is there whoever gets and puts others.
+	 * For schemes that count. One reference is the ring's own and is never put, so the object stays while others
+	 * are got and put.
 	 */
 	struct lull_refcount count;
 	struct lull_percpu_ref percpu;

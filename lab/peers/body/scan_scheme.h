@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `lull rcuscale --what scan` measures: retiring while many slots are in use, so that what it
- * takes to look at all slots shows.
+ * Operation that `lull rcuscale --what scan` measures: retire while many slots are in use, so that the cost of looking
+ * at all slots shows.
  */
 #ifndef BENCH_SCAN_SCHEME_H
 #define BENCH_SCAN_SCHEME_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The list of the rows that are compiled into the command. */
+/* The list of the rows that are compiled into lull-lab. */
 #include <stddef.h>
 
 #include "gp_scheme.h"

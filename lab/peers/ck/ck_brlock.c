@@ -30,7 +30,7 @@ static inline void flavor_quiescent(void) {}
 #define REF_NESTS 1
 #include "ref_body.h"
 
-/* The hash table: one lock for all of it. */
+/* The hash table, with one lock. */
 #define HASH_BODY bench_hash_ck_brlock
 #define HASH_HOLDS_UP "all updates"
 #define HASH_THREAD_BYTES sizeof(ck_brlock_reader_t)

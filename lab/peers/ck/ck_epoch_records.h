@@ -6,7 +6,7 @@
 #include <ck_epoch.h>
 
 ck_epoch_record_t *bench_ck_record_get(void);
-/* Runs what the record still has pending before it lets go of it. */
+/* Run what the record still has pending, then give it back. */
 void bench_ck_record_put(ck_epoch_record_t *record);
 
 #endif

@@ -49,7 +49,7 @@ static ck_hp_record_t *record_get(void)
 	return record;
 }
 
-/* Reclaims what the record still has pending before it lets go of it. */
+/* Reclaim what the record still has pending, then give it back. */
 static void record_put(ck_hp_record_t *record)
 {
 	ck_hp_set(record, 0, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Concurrency Kit's epochs. A thread needs a record; ck never lets go of one, so records are made
- * once and recycled. Sections are entered without a ck_epoch_section, which is its cheaper form.
+ * Concurrency Kit's epochs. A thread needs a record; ck never frees one, so records are made once and recycled.
+ * Sections are entered without a ck_epoch_section, which is its cheaper form.
  */
 #include <ck_epoch.h>
 

@@ -155,7 +155,7 @@ static void make(void)
 		abort();
 }
 
-/* For threads of each kind; a reader may come first. */
+/* Prepare a thread of any kind; a reader may come first. */
 static void thread_enter(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -209,7 +209,7 @@ static int barrier_command(void)
 	return MEMBARRIER_CMD_PRIVATE_EXPEDITED;
 }
 
-/* None at all where the system refuses. */
+/* Time membarrier alone, @most times at most; return how often: 0 where the system refuses. */
 static unsigned bare(uint64_t *ns, unsigned most, uint64_t deadline_ns)
 {
 	int command = barrier_command();

@@ -16,7 +16,7 @@ static void flavor_thread_enter() {}
 static void flavor_thread_leave() {}
 static inline void flavor_quiescent() {}
 
-/* Beside the cells: those have no room for more than one kind of smart pointer. */
+/* Pointers beside the cells, which have room for one kind of smart pointer only. */
 static flavor_atomic flavor_cell[BENCH_REF_OBJECTS];
 
 static const char *flavor_setup(const bench_ref_scheme *, bench_ref_data *data)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the maps of C++ have in common: keys that know their hash, and a map for each kind of key. Each scheme defines
+ * Common parts of the C++ maps: keys that know their hash, and a map for each kind of key. Each scheme defines
  *
  *	template <class Equal> struct flavor_map	a map of such keys; `Equal` compares two of them with equal hashes
  *		explicit flavor_map(const bench_hash_shape &)

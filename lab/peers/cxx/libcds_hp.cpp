@@ -21,7 +21,7 @@ static std::once_flag flavor_once;
 static void flavor_init()
 {
 	cds::Initialize();
-	/* As long as the program: threads may leave late. */
+	/* Keep the domain as long as the program: threads may leave late. */
 	static cds::gc::HP *domain = new cds::gc::HP(GUARDS, THREADS);
 
 	(void)domain;

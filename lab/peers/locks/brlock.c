@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A big-reader lock: one lock per thread, each on its own lines. A reader takes its own, which
- * nobody else touches while there is no writer; a writer takes them all. The locks are pthread's.
+ * A big-reader lock: one lock per thread, each on its own lines. A reader takes its own, which no other thread touches
+ * while there is no writer; a writer takes them all. The locks are pthread's.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -92,7 +92,7 @@ static inline void flavor_quiescent(void) {}
 #define REF_BODY bench_ref_brlock
 #include "ref_body.h"
 
-/* The hash table: one lock for all of it; an update takes every thread's. */
+/* The hash table, with one lock; an update takes every thread's part of it. */
 #define HASH_BODY bench_hash_brlock
 #define HASH_HOLDS_UP "all updates"
 #define HASH_THREAD_BYTES sizeof(struct brlock_slot)

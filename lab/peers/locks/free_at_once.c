@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Replacement and retiring without any protection: the limit that the others are compared with. What
- * is taken out is freed at once.
+ * Replacement and retiring without any protection: the limit that the others are compared with. An element that is
+ * taken out is freed at once.
  */
 #include <stdlib.h>
 #include <time.h>

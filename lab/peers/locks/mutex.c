@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A pthread mutex for readers and writers. What competing for one costs: pthread.c. */
+/* A pthread mutex for readers and writers. The cost of competing for one is measured in pthread.c. */
 #include <lull/atomic.h>
 #include <pthread.h>
 

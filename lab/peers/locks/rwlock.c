@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A pthread reader-writer lock; readers still write to it. */
+/* A pthread reader-writer lock, which readers write to as well. */
 #include <lull/atomic.h>
 #include <pthread.h>
 

@@ -206,7 +206,7 @@ BENCH_HASH_INLINE void hash_replace(struct hash_table *table, enum bench_hash_mo
 	if (__builtin_expect(!old, 0))
 		bench_hash_broken(FLAVOR_NAME);
 	lull_store_relaxed(&bucket->lock.count, bucket->lock.count + 1);
-	/* Releases, so that whoever sees one of them sees the odd count. */
+	/* Store with release, so that a reader that sees one of them sees the odd count. */
 	lull_store_release(&element->next, old->next);
 	lull_store_release(link, element);
 	lull_store_release(&bucket->lock.count, bucket->lock.count + 1);

@@ -15,7 +15,7 @@ static inline uint64_t gp_peak(void)
 #define GP_PEAK_RESET() lull_reclaim_reset_peak()
 #define GP_PEAK() gp_peak()
 
-/* At most @items, with the help of whoever defers; 0: as it is at the start. */
+/* Limit the backlog to @items; threads that defer help to keep it. 0: the limit as at the start. */
 static inline void gp_limit(size_t items)
 {
 	struct lull_reclaim_config config;

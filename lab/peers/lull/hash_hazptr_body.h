@@ -2,11 +2,11 @@
 /*
  * hash_hazptr_body.h - a hash table with hazard pointers alone, from element to element with two slots (M. Michael's list).
  *
- * A reader that has protected what the element's link says must know that the element was still in
- * the chain when it looked again: else the next one may have been unlinked before. So an element
- * that was unlinked has its link marked, in the lowest bit, before the bucket's lock is dropped,
- * and a reader that finds a mark begins anew. Who unlinks the next one has the lock later, and
- * looks at the slots later still: it finds the reader's slot, or the reader finds the mark.
+ * A reader that has protected the next element must know that this one was still in the chain when it looked at its
+ * link again: else the next one may have been unlinked before. So an element that was unlinked has its link marked, in
+ * the lowest bit, before the bucket's lock is dropped, and a reader that finds a mark begins anew. A thread that
+ * unlinks the next element takes the lock later, and looks at the slots later still: it finds the reader's slot, or the
+ * reader finds the mark.
  */
 #include "hash_table.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lull's hazard pointers with full fences: nobody is interrupted. */
+/* lull's hazard pointers with full fences: no thread is interrupted. */
 #include <lull/hazptr_fenced.h>
 
 #include "flavor.h"

@@ -17,7 +17,7 @@ uint64_t lull_rust_run(const void *table, uint64_t *rng, uint64_t n, uint64_t up
 void lull_rust_update(const void *table, size_t index);
 void lull_rust_destroy(void *table);
 
-/* What src/lib.rs calls. */
+/* Functions that src/lib.rs calls. */
 void lull_rust_retired(void);
 void lull_rust_freed(void);
 

@@ -18,10 +18,9 @@ enum lull__busted lull__busted;
 static uint64_t seen[SEEN_THREADS];
 
 /*
- * On x86 a load is an acquire whether one asks for it or not, so that dropping the order changes
- * nothing that can be seen. What the language allows for such a load is an older value than the
- * newest; so that is what this gives, where it does harm: a thread that was outside when the scan
- * before looked at it is outside for this one.
+ * On x86 a load is an acquire whether one asks for it or not, so that dropping the order changes nothing that can be
+ * seen. The language allows such a load to return an older value than the newest, so this returns one where it does
+ * harm: a thread that was outside when the scan before looked at it is outside for this scan, too.
  */
 static uint64_t stale(const struct lull__thread *thread, uint64_t word)
 {
@@ -46,10 +45,7 @@ uint64_t lull__busted_word(const struct lull__thread *thread, uint64_t word)
 	}
 }
 
-/*
- * In the place of lull__rcu_cookie() where something that was deferred asks for a grace period:
- * cookie 0 is always over.
- */
+/* Replaces lull__rcu_cookie() where a deferred object asks for a grace period: cookie 0 is always over. */
 lull_rcu_cookie lull__busted_cookie(void)
 {
 	return LULL__BUSTED(EARLY_CALLBACK) ? 0 : lull__rcu_cookie();
@@ -57,7 +53,7 @@ lull_rcu_cookie lull__busted_cookie(void)
 
 #define LINGER_NS 200000
 
-/* Not nanosleep(), at which threads can be cancelled. */
+/* Sleep without nanosleep(), at which threads can be cancelled. */
 void lull__busted_linger(void)
 {
 	lull__nap(LINGER_NS);
@@ -85,7 +81,7 @@ void lull__busted_run(struct lull_rcu_head *head)
 		func(head);
 }
 
-/* Whoever reclaims finds entries that say nothing. */
+/* Empty the queues' entries, so that the thread that reclaims finds nothing in them. */
 void lull__busted_drop(struct lull__bag *bag)
 {
 	if (!LULL__BUSTED(EXIT_DROPS_QUEUE))
@@ -151,7 +147,7 @@ static void note_records(void)
 	lull__registry_leave(&hold);
 }
 
-/* As if the list had been left as it was. */
+/* Put the records back, as if the child had kept the parent's list. */
 static void keep_records(void)
 {
 	while (nr_kept) {

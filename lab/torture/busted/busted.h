@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The faults that a build of the library with LULL_BUSTED contains. Each is one that somebody could
- * put into the core, or one in how the library is used: those are in the torture itself (enum
- * torture_use_fault), and only named here. `lull torture --busted NAME` switches one on, and has to find
- * it. src/base/fault.h includes this.
+ * The faults that a build of the library with LULL_BUSTED contains. Each is a mistake that could be made in the core,
+ * or in the use of the library: the latter are in the torture itself (enum torture_use_fault), and only named here.
+ * `lull torture --busted NAME` switches one on, and has to find it. src/base/fault.h includes this.
  */
 #ifndef LULL_BUSTED_H
 #define LULL_BUSTED_H
@@ -136,13 +135,13 @@ extern enum lull__busted lull__busted;
 
 #define LULL__BUSTED(fault) (lull__busted == LULL__BUSTED_##fault)
 
-/* What a scan is made to believe of @thread, whose word is @word. Under the registry lock. */
+/* Return the word that a scan believes to read of @thread; the true one is @word. Under the registry lock. */
 uint64_t lull__busted_word(const struct lull__thread *thread, uint64_t word);
 
 /* All sources but grace_period.c are compiled with this in the place of lull__rcu_cookie(). */
 lull_rcu_cookie lull__busted_cookie(void);
 
-/* As if the thread had been preempted here. */
+/* Delay the thread, as if it had been preempted here. */
 void lull__busted_linger(void);
 
 /* The callback of @head, once or otherwise. */

@@ -14,9 +14,9 @@
 #include "busted.h"
 
 /*
- * lull__rseq_add() of which nobody knows that it is one. On x86 the addition is a single instruction
- * and only the look at the CPU's number can be too old by then; elsewhere it is three, and so it is
- * here. To be preempted in the middle takes luck, so now and then it asks for it.
+ * lull__rseq_add(), unknown to the kernel as a restartable sequence. On x86 the addition is a single instruction and
+ * only the look at the CPU's number can be too old by then; elsewhere it is three, and so it is here. To be preempted
+ * in the middle takes luck, so now and then it asks for it.
  */
 static inline bool lull__busted_rseq_add(const uintptr_t *where, intptr_t n, const int at)
 {

@@ -103,11 +103,11 @@ static void set_round_conditions(enum lull__busted id)
 
 	if (!torture.conditions)
 		torture.conditions = names[id] ? names[id] : "none";
-	/* What is found by waiting for it is found soon. */
+	/* Be less patient: faults that show as a wait show soon. */
 	torture.patience_s = 10;
 }
 
-/* What a fault needs to be met at all, unless it was given. */
+/* Set the conditions that a fault needs to show at all, unless they were given. */
 static void set_conditions(enum lull__busted id)
 {
 	if (id == LULL__BUSTED_STALL_NOT_TOLD && !torture.stall_ms)
@@ -120,7 +120,7 @@ static void set_conditions(enum lull__busted id)
 		torture.short_lived = 3000;
 	if (torture.flavor->rounds)
 		set_round_conditions(id);
-	/* Its sleeper is woken by whoever reads next, unless all rest. */
+	/* The next reader wakes the sleeper of such a fault, unless all rest. */
 	if (id == LULL__BUSTED_NO_RECHECK || id == LULL__BUSTED_HAZPTR_NO_RECHECK)
 		torture.stutter_ms = 20;
 }

@@ -11,8 +11,8 @@
  * retired. A wait must not end while the thread itself keeps a member, and must end though it keeps one of another cohort.
  * A forked child, too, has to wait for what its thread kept at the fork.
  */
-#ifndef LULL_TOOL_TORTURE_COHORT_H
-#define LULL_TOOL_TORTURE_COHORT_H
+#ifndef LULL_LAB_TORTURE_COHORT_H
+#define LULL_LAB_TORTURE_COHORT_H
 
 #include <lull/cohort.h>
 
@@ -25,8 +25,8 @@ struct cohort_life {
 	struct lull_cohort cohort;
 	uint64_t number;
 	uint32_t retired, returned; /* callbacks */
-	uint32_t kept_returned; /* of those, members that somebody kept */
-	struct cohort_life *next; /* none uses it */
+	uint32_t kept_returned; /* of those, members that were kept */
+	struct cohort_life *next; /* while it is unused */
 };
 
 struct cohort_member {
@@ -35,7 +35,7 @@ struct cohort_member {
 	uint64_t number; /* ... and which one that was */
 	uint64_t serial, contents; /* ~serial until it goes; both accessed plainly */
 	uint32_t state;
-	uint32_t again; /* as many others are retired when it goes, one by the other */
+	uint32_t again; /* so many others are retired when it goes, one after the other */
 	bool is_kept;
 	enum cohort_way way;
 };
@@ -61,7 +61,7 @@ void torture_member_retire(struct cohort_life *life, struct cohort_member *m);
 void torture_member_check(const struct cohort_member *m, uint64_t serial, const char *where);
 
 struct cohort_life *torture_cohort_begin(void);
-/* After a wait in which all that was retired into @life has gone; it is somebody else's now. */
+/* Check @life after a wait, in which all that was retired into it has gone, and give it back to the pool. */
 void torture_cohort_end(struct cohort_life *life, const char *after);
 void torture_cohort_lock(void); /* around fork */
 void torture_cohort_unlock(void);

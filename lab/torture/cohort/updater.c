@@ -246,7 +246,7 @@ void torture_cohort_init(void)
 		torture_cohorts.place[i].member = torture_member_new(way_of(i));
 }
 
-/* Nobody retires anything. */
+/* Called while no thread retires anything. */
 void torture_cohort_settle(void)
 {
 	lull_cohort_wait(&of_all->cohort);

@@ -56,7 +56,7 @@ bool torture_counted_tryget_live(struct counted *o, const char *where)
 	uint32_t before = lull_load_acquire(&o->phase);
 	bool got = lull_percpu_ref_tryget_live(&o->ref);
 
-	/* Who brings it back to life writes the next phase before. */
+	/* A thread that brings the object back to life has written the next phase before. */
 	lull_fence_full();
 	if (got && phase_of(before) != PHASE_LIVE && lull_load_relaxed(&o->phase) == before)
 		torture_fail("%s: tryget_live gave a reference to object %llu after its kill was confirmed",
@@ -73,7 +73,7 @@ bool torture_counted_is_released(const struct counted *o)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* Whoever looks at it late finds counts from which references can be had. */
+/* Bury @o with counts that still give references, so that a late user takes one. */
 static void bury(struct counted *o)
 {
 	o->contents = 0;
@@ -82,7 +82,7 @@ static void bury(struct counted *o)
 	lull_store_relaxed(&o->ref.word, LULL__PERCPU_REF_ATOMIC);
 }
 
-/* Nobody may have touched what was freed. */
+/* Check that no thread has touched the object since it was freed. */
 static void dig_up(struct counted *o)
 {
 	if (o->contents || o->shadow || phase_of(o->phase) != PHASE_FREED || o->count.count != 1 ||
@@ -103,7 +103,7 @@ void torture_counted_flush(void)
 	}
 }
 
-/* Nobody can find it any more. */
+/* Called when no thread can find the object any more. */
 static void freed(struct lull_rcu_head *head)
 {
 	static unsigned next;
@@ -160,7 +160,7 @@ void torture_counted_retire_left(void)
 	}
 }
 
-/* What is wrong with the release of @o, of which @phase is seen; NULL: nothing. */
+/* Return what is wrong with the release of @o, seen in @phase; NULL: nothing. */
 static const char *released_wrongly(const struct counted *o, uint32_t phase)
 {
 	if (phase_of(phase) >= PHASE_RELEASED)
@@ -175,8 +175,8 @@ static const char *released_wrongly(const struct counted *o, uint32_t phase)
 }
 
 /*
- * Of an object that was released wrongly nothing more is done: somebody may still use it. One that
- * rests is its updater's as soon as the phase says so.
+ * Leave an object alone that was released wrongly: some thread may still use it. An object that rests belongs to its
+ * updater as soon as the phase says so.
  */
 static void released(struct counted *o)
 {
@@ -265,8 +265,8 @@ static void confirmed(struct lull_percpu_ref *ref)
 }
 
 /*
- * Half of the time with one more reference, so that the shadow tells of a release in the kill. Of a
- * fault it has to tell before the library does.
+ * Kill @o, half of the time with one more reference, so that the shadow shows a release in the kill. With a fault
+ * always, because the torture has to report it before the library does.
  */
 void torture_counted_kill(struct counted *o, bool confirm)
 {
@@ -299,7 +299,7 @@ static void switched(struct lull_percpu_ref *ref)
 	lull_add_relaxed(&torture_counts.switched, (uint64_t)1);
 }
 
-/* By who holds it, in no section. */
+/* Switch the mode of @o. The caller holds @o and is in no section. */
 void torture_counted_switch(struct counted *o, uint64_t *rng)
 {
 	switch (torture_random(rng, 4)) {
@@ -329,11 +329,11 @@ static void next_life(struct counted *o)
 	o->confirmed_first = false;
 	if (phase_of(phase) != PHASE_LIVE)
 		lull_store_relaxed(&o->phase, phase - phase % PHASES + PHASES);
-	/* Who finds it alive finds it in its new life. */
+	/* A thread that finds the object alive finds it in its new life. */
 	lull_fence_full();
 }
 
-/* By who holds a reference besides. */
+/* Resurrect @o. The caller holds a reference besides. */
 void torture_counted_resurrect(struct counted *o)
 {
 	next_life(o);

@@ -27,7 +27,7 @@ static struct counted *promote(unsigned nr)
 		      : lull_ref_handoff_rcu(&place->object, count);
 }
 
-/* What was found a while ago may be dead or released by now, but it must be there. */
+/* An object that was found a while ago may be dead or released by now, but it must not be freed. */
 static bool count_late(struct counted *o, uint64_t *rng)
 {
 	bool got;
@@ -42,7 +42,7 @@ static bool count_late(struct counted *o, uint64_t *rng)
 	return got;
 }
 
-/* With time between the look at the pointer and the one at the count. */
+/* Leave time between the look at the pointer and the one at the count. */
 static struct counted *promote_late(unsigned nr, uint64_t *rng)
 {
 	struct count_place *place = &torture_counts.place[nr];
@@ -99,7 +99,7 @@ static void get_more(struct count_hold *h, uint64_t *rng)
 	took_more(h, n);
 }
 
-/* Somebody holds it, so it cannot be at zero. */
+/* Try to take more references to an object that is held, so its count cannot be zero. */
 static void try_more(struct count_hold *h, uint64_t *rng)
 {
 	struct counted *o = h->object;
@@ -127,7 +127,7 @@ static void put_some(struct count_hold *h, uint64_t *rng)
 	torture_counted_put(h->object, n, "object of which some references were put");
 }
 
-/* To some CPU at once, and then free to go anywhere. */
+/* Move the thread to some CPU at once; then it is free to go anywhere. */
 static void migrate(uint64_t *rng)
 {
 	int to = bench_cpu((unsigned)torture_random(rng, bench_cpus()));
@@ -174,7 +174,7 @@ static void do_something(struct count_hold *h, uint64_t *rng)
 	}
 }
 
-/* Several at a time, let go in any order. */
+/* Hold several references at a time, and put them in any order. */
 void torture_count(struct torturer *t)
 {
 	struct count_hold hold[HOLDS_MOST];
@@ -325,8 +325,8 @@ void torture_count_die(struct torturer *t)
 /* ---- duels ----------------------------------------------------------------------------------- */
 
 /*
- * Short and always the same, on what updater 0 changes most. What the barrier of a kill is for: an
- * addition waits in the store buffer after it saw no mark.
+ * Try what the barrier of a kill is for: an addition waits in the store buffer after it saw no mark. Short and always
+ * the same, on the object that updater 0 changes most.
  */
 static void duel_for_new(struct torturer *t)
 {
@@ -348,7 +348,7 @@ static void duel_for_new(struct torturer *t)
 	}
 }
 
-/* Gets and puts by who holds it need no look at the shadow in between. */
+/* A holder may get and put without a look at the shadow in between. */
 static void duel_while_held(struct torturer *t)
 {
 	struct counted *o = promote((unsigned)torture_random(&t->rng, COUNT_PLACES / 2));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lull torture: who replaces objects with a count and ends their lives, and what must be true when
- * nobody holds any. See torture_count.h.
+ * lull torture: updaters that replace objects with a count and end their lives, and checks for when no thread holds
+ * any. See torture_count.h.
  */
 #include "torture/count/torture_count.h"
 
@@ -17,7 +17,7 @@
 
 /* ---- objects that wait to be reinited -------------------------------------------------------- */
 
-/* Of an updater; the others' only while everybody pauses. */
+/* Objects of one updater; another thread uses them only while all threads pause. */
 static struct resting {
 	struct counted *object[RESTING_MOST];
 	unsigned count;
@@ -139,7 +139,7 @@ static void end_percpu(struct counted *o, struct resting *r, uint64_t *rng)
 		torture_counted_kill(o, torture_once_in(rng, 2));
 		break;
 	default:
-		/* In a section nobody can wait for somebody's switch. */
+		/* In a section a thread cannot wait for another one's switch. */
 		if (!o->may_switch && torture_once_in(rng, 8))
 			kill_in_section(o, rng);
 		else
@@ -147,7 +147,7 @@ static void end_percpu(struct counted *o, struct resting *r, uint64_t *rng)
 	}
 }
 
-/* The owner's reference to @o, which nobody finds any more, goes. @r NULL: of no updater. */
+/* Drop the owner's reference to @o, which no thread finds any more. @r NULL: of no updater. */
 static void end(struct counted *o, struct resting *r, uint64_t *rng)
 {
 	if (o->per_cpu) {
@@ -309,9 +309,9 @@ void torture_count_child(struct torturer *t)
 	must_be_released(o, "of a child");
 }
 
-/* ---- when nobody holds anything -------------------------------------------------------------- */
+/* ---- when no thread holds anything -------------------------------------------------------------- */
 
-/* What is published goes too, so that each count is seen to be right. */
+/* Take away the published objects, too, so that each count is checked. */
 void torture_count_settle(void)
 {
 	static uint64_t rng = 1;

@@ -52,7 +52,7 @@ void torture_item_check(const struct hash_item *item, uint32_t key, uint64_t ser
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* Nobody may have touched what was freed. */
+/* Check that no thread has touched the item since it was freed. */
 static void dig_up(struct hash_item *item)
 {
 	if (item->age != 2 || item->contents != SPOILT || item->serial != SPOILT)

@@ -11,7 +11,7 @@ static enum hash_turn turn_of(uint32_t turn)
 	return (enum hash_turn)(turn % TURNS);
 }
 
-/* What an updater has said before and after a lookup, and what that said. */
+/* Compare the turns that the updater of @key announced before and after a lookup with its result, @item. */
 static void check_turns(uint32_t key, uint32_t before, uint32_t after, const struct hash_item *item)
 {
 	if (before != after)

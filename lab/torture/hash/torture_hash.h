@@ -7,12 +7,12 @@
  * others has one updater, which inserts and removes it and says so in the key's turn. A reader that finds
  * a turn the same before and after its lookup knows what the lookup had to say: there, or not there.
  *
- * What is taken out is spoilt when it is freed, by a grace period or, where readers may keep it by a
- * hazard pointer, by the bridge, and lies in a ring for a while, so that late accesses are seen. In a
- * pause the table must have exactly the keys that its updaters left there.
+ * An item that is taken out is freed after a grace period or, where readers may keep it by a hazard pointer, by the
+ * bridge. It is spoilt then and lies in a ring for a while, so that late accesses are seen. In a pause the table must
+ * have exactly the keys that its updaters left there.
  */
-#ifndef LULL_TOOL_TORTURE_HASH_H
-#define LULL_TOOL_TORTURE_HASH_H
+#ifndef LULL_LAB_TORTURE_HASH_H
+#define LULL_LAB_TORTURE_HASH_H
 
 #include <lull/hash.h>
 
@@ -22,7 +22,7 @@
 #define HASH_KEYS 512u /* the steady ones first */
 #define HASH_HASHES 160u /* keys share them */
 
-/* Of a key, counted on for ever. Between LEAVES and GONE, and COMES and THERE, a lookup may say either. */
+/* Turns of a key, counted on for ever. From LEAVES to GONE, and COMES to THERE, a lookup may find it or not. */
 enum hash_turn { TURN_GONE, TURN_COMES, TURN_THERE, TURN_LEAVES, TURNS };
 
 struct hash_item {
@@ -57,10 +57,10 @@ bool torture_hash_is_kept(uint32_t key);
 struct hash_item *torture_item_new(uint32_t key);
 /* It is not in the table any more. */
 void torture_item_retire(struct hash_item *item, uint64_t *rng);
-/* In the middle and at the end of any use. */
+/* Check an item in the middle and at the end of any use. */
 void torture_item_check(const struct hash_item *item, uint32_t key, uint64_t serial, struct torture_tally *tally,
 			const char *where);
-void torture_items_flush(void); /* what was freed is really freed */
+void torture_items_flush(void); /* give freed items back to malloc */
 
 /* ---- what the flavor is made of: torture/hash/reader.c, torture/hash/updater.c ---------------- */
 

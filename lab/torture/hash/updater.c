@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lull torture: who changes the hash table, and what must be in it when nobody does. See torture_hash.h. */
+/* lull torture: updaters of the hash table, and checks for when no thread updates. See torture_hash.h. */
 #include "torture/hash/torture_hash.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ static void doing(enum hash_form form)
 
 /* ---- updates of one key, by its updater alone ------------------------------------------------ */
 
-/* The turn moves on; what was done before is seen by whoever sees it. */
+/* Move the turn on. A thread that sees the new turn sees what was done before it. */
 static void next_turn(uint32_t key)
 {
 	lull_store_release(&torture_hashes.key[key].turn, torture_hashes.key[key].turn + 1);
@@ -48,7 +48,7 @@ static struct hash_item *remove_it(uint32_t key, bool by_node)
 		node = lull_hash_remove(&torture_hashes.table, torture_hash_of(key), torture_hash_match, &key);
 		return lull_hash_entry_or_null(node, struct hash_item, node);
 	}
-	/* Nobody else takes it out, so it stays after the section. */
+	/* Only this thread takes the item out, so it stays after the section. */
 	lull_rcu_read_lock();
 	item = lull_hash_lookup_entry(&torture_hashes.table, torture_hash_of(key), torture_hash_match, &key,
 				      struct hash_item, node);
@@ -153,7 +153,7 @@ void *torture_hash_updater(void *arg)
 	return torture_rounds(t, &torture.active_updaters, update);
 }
 
-/* ---- when nobody updates --------------------------------------------------------------------- */
+/* ---- when no thread updates --------------------------------------------------------------------- */
 
 void torture_hash_init(void)
 {
@@ -185,7 +185,7 @@ void torture_hash_check(const char *when)
 	size_t there = 0, counted, met;
 	uint32_t key;
 
-	/* What a resize has left to do would only be met twice. */
+	/* End the resize first: the rest of its work would be met twice. */
 	lull_hash_finish_resize(&torture_hashes.table);
 	for (key = 0; key < HASH_KEYS; key++)
 		there += is_there(key);
@@ -204,7 +204,7 @@ void torture_hash_check(const char *when)
 
 /* ---- forked children ------------------------------------------------------------------------- */
 
-/* With something that was found in hand; the child goes on with it. */
+/* Fork in a section with an item in hand; the child goes on with it. */
 pid_t torture_hash_fork(struct torturer *t)
 {
 	uint32_t key = (uint32_t)torture_random(&t->rng, HASH_STEADY);
@@ -227,7 +227,7 @@ pid_t torture_hash_fork(struct torturer *t)
 	return pid;
 }
 
-/* Whoever was updating is not there; readers find all the same. */
+/* Check in the child, which has no updaters, that readers find all steady keys. */
 void torture_hash_child(struct torturer *t)
 {
 	uint32_t key;

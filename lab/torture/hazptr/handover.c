@@ -96,7 +96,7 @@ void torture_hand_over(struct torturer *t)
 {
 	struct handed *h;
 
-	/* Racy; nobody depends on the number. */
+	/* Racy, but the exact number does not matter. */
 	if (lull_load_relaxed(&hands.waiting) >= WAITING_MOST)
 		return;
 	h = options_alloc(1, sizeof(*h));
@@ -139,7 +139,7 @@ static void release(struct handed *h, struct torturer *t)
 	struct grip more;
 	unsigned i;
 
-	/* Who takes a context over may also use it. */
+	/* A thread that takes a context over may also use it. */
 	if (h->has_context && torture_once_in(&t->rng, 2) && torture_grip(&more, &h->context, &t->rng))
 		torture_grip_end(&more, &t->tally, &t->rng, "context that was handed over");
 	for (i = 0; i < h->count; i++)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lull torture: one object that a reader of hazptr or bridge takes hold of, in all ways there are, and
- * lets go. See torture.h.
+ * lull torture: one object that a reader of hazptr or bridge holds, in all ways there are, and releases. See torture.h.
  */
 #include "torture/hazptr/torture_hazptr.h"
 
@@ -48,7 +47,7 @@ static void *protect_found(struct lull_hazptr *h, struct torture_slot *slot, enu
 	}
 }
 
-/* As if those who remove it waited for sections, too; and with the processor lost in between. */
+/* Protect as if those who remove the object waited for sections, too; with a pause in between, as if preempted. */
 static void *protect_late(struct lull_hazptr *h, struct torture_slot *slot)
 {
 	struct element *e;
@@ -87,7 +86,7 @@ static void *acquire(struct lull_hazptr_hold *hold, struct torture_slot *slot,
 	return lull_hazptr_acquire(hold, &slot->blob);
 }
 
-/* In a read section. The pointer is found first, and held a while later. */
+/* Find the pointer, and hold the object a while later. The caller is in a read section. */
 static void *acquire_found(struct lull_hazptr_hold *hold, struct torture_slot *slot,
 			   enum torture_kind kind, uint64_t *rng)
 {
@@ -183,7 +182,7 @@ bool torture_grip(struct grip *g, struct lull_hazptr_context *ctx, uint64_t *rng
 {
 	unsigned nr = (unsigned)torture_random(rng, TORTURE_SLOTS);
 
-	/* Half of the time what is changed most. */
+	/* Half of the time choose the slot that is changed most. */
 	if (torture_once_in(rng, 2))
 		nr = 0;
 	g->kind = (enum torture_kind)torture_random(rng, NR_KINDS);

@@ -38,8 +38,8 @@ static void overwrite(struct grip *g, struct torturer *t)
 }
 
 /*
- * From the thread's slot to the hold's, and not handed over after all. It is nobody's in particular
- * meanwhile, so a forked child would keep it.
+ * Detach the hold from the thread, and then not hand it over after all. It belongs to no thread meanwhile, so a forked
+ * child would keep it.
  */
 static void detach(struct grip *g, struct torturer *t, uint64_t ns)
 {
@@ -118,7 +118,7 @@ static void keep_some(struct hand *hand, struct torturer *t, const char *where)
 	let_go_of_all(hand, t, where);
 }
 
-/* Of what is not there nothing is held. */
+/* Check that a hold of NULL holds nothing. */
 static void keep_nothing(void)
 {
 	static struct element *nothing;
@@ -175,9 +175,9 @@ void torture_keep_in_handler(struct torturer *t)
 /* ---- duels ----------------------------------------------------------------------------------- */
 
 /*
- * Short and always the same, on what updater 0 changes most, because everything has to meet within
- * a fraction of a microsecond. What a fence between the slot and the second look at the pointer is
- * for: the slot waits in the store buffer, the load does not.
+ * Try what the fence between the slot and the second look at the pointer is for: the slot waits in the store buffer,
+ * the load does not. Short and always the same, on the object that updater 0 changes most, because everything has to
+ * meet within a fraction of a microsecond.
  */
 static void duel_by_slot(struct torturer *t)
 {

@@ -19,7 +19,7 @@ void torture_keep_live(struct torturer *t)
 		torture_churn_online(t);
 }
 
-/* What the slots say at the thread's exit is forgotten, and the library says so. */
+/* Leave slots in use at the thread's exit: the library empties them, and says so. */
 void torture_keep_die(struct torturer *t)
 {
 	struct lull_hazptr_context *ctx = lull_hazptr_thread_context();
@@ -50,7 +50,10 @@ void torture_keep_end(struct torture_use *use)
 		lull_hazptr_free(lull_hazptr_thread_context(), use->h);
 }
 
-/* Callbacks of the parent run in the child too: the locks that they take are nobody's then. */
+/*
+ * Fork with the locks that callbacks take: the parent's callbacks run in the child, too, where no other thread would
+ * release them.
+ */
 static pid_t fork_with_locks(void)
 {
 	unsigned i;
@@ -94,7 +97,7 @@ pid_t torture_keep_fork(struct torturer *t)
 	return pid;
 }
 
-/* Others' slots are gone, so nobody holds anything when all of nobody's is released. */
+/* Release what belongs to no thread. The other threads' slots are gone in the child, so then nothing is held. */
 void torture_keep_child(struct torturer *t)
 {
 	torture_hand_inherit(t);

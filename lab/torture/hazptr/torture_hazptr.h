@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* lull torture: what the parts of flavors hazptr and bridge share. */
-#ifndef LULL_TOOL_TORTURE_HAZPTR_H
-#define LULL_TOOL_TORTURE_HAZPTR_H
+#ifndef LULL_LAB_TORTURE_HAZPTR_H
+#define LULL_LAB_TORTURE_HAZPTR_H
 
 #include "torture/torture.h"
 
@@ -29,10 +29,10 @@ bool torture_slot_is_full(unsigned slot);
 bool torture_grip(struct grip *g, struct lull_hazptr_context *ctx, uint64_t *rng);
 /* The slot of @g says what slot @nr of the pool leads to: NULL, or the object. */
 void *torture_grip_by_slot(struct grip *g, unsigned nr, uint64_t *rng);
-/* What is in the object is there since before it was published; it must stay what it is. */
+/* Note the contents of the object, which are older than its publication and must not change. */
 void torture_grip_note(struct grip *g);
 void torture_grip_check(const struct grip *g, struct torture_tally *tally, const char *where);
-/* The last check, and let go. */
+/* Check a last time, and release. */
 void torture_grip_end(struct grip *g, struct torture_tally *tally, uint64_t *rng, const char *where);
 void torture_keep(struct torturer *t);
 void torture_keep_shortly(struct torturer *t, const char *where);
@@ -49,7 +49,7 @@ void torture_hand_enter(void);
 void torture_hand_leave(void);
 void torture_hand_lock(void); /* around fork */
 void torture_hand_unlock(void);
-/* Of the child: release all, in whose hands it may have been. */
+/* Release everything in a forked child, whichever thread of the parent held it. */
 void torture_hand_inherit(struct torturer *t);
 void *torture_releaser(void *arg);
 void torture_hand_settle(void); /* wait until the releaser has released all */

@@ -120,7 +120,7 @@ static void swap_parcel(unsigned nr, uint64_t *rng)
 	call(&old->head, parcel_called, sizeof(*old), torture_slot_is_full(nr), rng);
 }
 
-/* Of any of both kinds; the caller may be a callback. */
+/* Replace a blob or a parcel; the caller may be a callback. */
 static void swap_other(uint64_t *rng)
 {
 	unsigned nr = (unsigned)torture_random(rng, TORTURE_SLOTS);
@@ -132,7 +132,7 @@ static void swap_other(uint64_t *rng)
 		swap_parcel(nr, rng);
 }
 
-/* Who retires something may hold it. */
+/* Retire a blob that this thread itself holds. */
 static void swap_while_held(struct torturer *t)
 {
 	struct lull_hazptr_hold hold;
@@ -170,7 +170,7 @@ static struct element *swap_element(unsigned nr)
 	return old;
 }
 
-/* What callbacks may do besides: wait for the element here, hold something, retire something. */
+/* Do what a callback may do besides: wait for its own element, hold an object, retire one. */
 static void element_called(struct lull_rcu_head *head)
 {
 	struct element *e = lull_container_of(head, struct element, head);
@@ -220,7 +220,7 @@ static void wait_full(struct element *e, uint64_t *rng)
 			;
 }
 
-/* Those that were removed last first, as long as readers have them. */
+/* Wait for one element after the other, the last one removed first, as long as readers have it. */
 static void age_one_by_one(struct retirer *r)
 {
 	struct element **link = &r->removed;
@@ -261,7 +261,7 @@ static void age_with_timeout(struct retirer *r)
 	}
 }
 
-/* All that was removed and is in [first, last) when nobody has anything of that any more. */
+/* Make the removed elements in [first, last) older by one, after a wait until no thread has any of these. */
 static void age_range(struct retirer *r)
 {
 	uint64_t *rng = &r->t->rng;
@@ -332,7 +332,7 @@ static void wait_somehow(struct retirer *r, enum keep_form form)
 static void update(struct retirer *r, enum keep_form form)
 {
 	uint64_t *rng = &r->t->rng;
-	/* As often as not what readers look at most. */
+	/* Half of the time the slot that readers look at most. */
 	unsigned nr = torture_once_in(rng, 2) ? 0 : (unsigned)torture_random(rng, TORTURE_SLOTS);
 	struct element *old = swap_element(nr);
 

@@ -33,7 +33,7 @@ void torture_mutex_announce(struct lull_cond *c, struct lull_mutex *m, bool all,
 		lull_mutex_unlock(m);
 }
 
-/* With the lock held, before and after. False: there was none in time. */
+/* Wait for a token. The lock is held before and after. False: there was none in time. */
 static bool wait_for_one(uint64_t *rng)
 {
 	bool patient = torture_once_in(rng, 2);

@@ -41,7 +41,7 @@ static void mutex_once(struct torturer *t, const char *where)
 	torture_mutex_drop(&l->m, &l->watch);
 }
 
-/* One in the other, in the order in which everybody takes them. */
+/* Take one lock within another, in the order that all threads keep. */
 static void two_at_a_time(struct torturer *t)
 {
 	unsigned outer = (unsigned)torture_random(&t->rng, MUTEX_LOCKS - 1);
@@ -59,7 +59,7 @@ static void two_at_a_time(struct torturer *t)
 	torture_mutex_drop(&o->m, &o->watch);
 }
 
-/* With time to sleep for those who wait, and hardly any between two turns. */
+/* Take a lock many times, long enough for waiters to fall asleep, and with hardly any time between two turns. */
 static void many_times(struct torturer *t)
 {
 	struct mutex_lock *l = &torture_mutexes.lock[MUTEX_LOCKS - 1];
@@ -280,7 +280,7 @@ static void torture_mutex_init(void)
 	}
 }
 
-/* To be destroyed it must have neither spinners nor an heir. */
+/* Destroy the lock and make it anew: destruction checks that it has neither spinners nor an heir. */
 static void renew(struct mutex_lock *l)
 {
 	struct mutex_watch watch = l->watch;
@@ -291,7 +291,7 @@ static void renew(struct mutex_lock *l)
 	torture_watch_set(&l->watch, &watch);
 }
 
-/* Everybody pauses. */
+/* Check the locks. Called while all threads pause. */
 static void torture_mutex_check(const char *when)
 {
 	unsigned i;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lull torture: processes that share locks. Those that come for the robust one are killed at any moment; those
- * that come for the plain one end by themselves. See torture_mutex.h.
+ * lull torture: processes that share locks. Users of the robust one are killed at any moment; users of the plain one
+ * end by themselves. See torture_mutex.h.
  */
 #include "torture/mutex/torture_mutex.h"
 
@@ -19,7 +19,7 @@
 #include "common/options.h"
 
 #define PROCESSES 3u
-#define LIFE_NS 20000000u /* of one that nobody kills, because who should waits for the lock */
+#define LIFE_NS 20000000u /* of a process that is not killed, because its killer waits for the lock */
 #define VISITS 500u
 
 /* In memory that all processes share. Updaters take turns. */
@@ -214,7 +214,7 @@ static void join_in(struct torturer *t, const pid_t *pid, unsigned n, bool robus
 		visit_for(torture_random(&t->rng, 2000000), robust, &t->rng);
 		if (robust)
 			kill_one(pid[i]);
-		/* Half of the time the others find out before it is buried. */
+		/* Half of the time let the others find out before the process is reaped. */
 		if (torture_once_in(&t->rng, 2))
 			visit_for(100000, robust, &t->rng);
 		reap(pid[i]);

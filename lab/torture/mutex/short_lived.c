@@ -103,12 +103,12 @@ void torture_meet_join(struct torturer *maker, struct torturer *const *t, unsign
 
 /* ---- meetings -------------------------------------------------------------------------------- */
 
-/* What the last one to unlock frees. */
+/* Place of a meeting; the last thread to unlock frees it. */
 struct place {
 	struct lull_mutex m;
 	struct lull_cond c;
 	struct mutex_pair pair;
-	unsigned left;	 /* who has yet to come, and to go */
+	unsigned left;	 /* guests that have yet to come and go */
 	unsigned rounds; /* each */
 	uint64_t hold_ns;
 	uint32_t go, waiting;
@@ -125,7 +125,7 @@ struct guest {
 	struct meeting *meeting;
 };
 
-/* Nobody may touch what was freed; half of the time it is looked at later. */
+/* Free the place, or half of the time spoil it and look later whether a thread has touched it. */
 static void end_place(struct meeting *meeting, struct place *p)
 {
 	static struct place *buried;
@@ -143,7 +143,7 @@ static void end_place(struct meeting *meeting, struct place *p)
 	free(old);
 }
 
-/* By who has the lock and is through with it. */
+/* Leave the meeting. The caller has the lock and is done with it. */
 static void leave(struct meeting *meeting, struct place *p)
 {
 	bool last = --p->left == 0;
@@ -181,7 +181,7 @@ static void *guest_main(void *arg)
 	uint64_t *rng = &g->t.rng;
 
 	torture_me = &g->t;
-	/* Who is interrupted looks again; some are to depend on being woken. */
+	/* Interrupt some alone: they look again by themselves, and the others are to depend on being woken. */
 	if (torture_once_in(rng, 4)) {
 		lull_thread_register();
 		torture_timer_start(&g->t, SIGNAL_US);
@@ -210,7 +210,7 @@ static struct place *new_place(enum mutex_form form, unsigned guests, uint64_t *
 	return p;
 }
 
-/* Everybody is there, or nearly: how many that were does not matter. */
+/* Wait until about all guests have come; the exact number does not matter. */
 static void gather(const struct meeting *meeting, const struct place *p, unsigned guests, uint64_t *rng)
 {
 	uint64_t until = bench_now_ns() + torture_random(rng, GATHER_US * 1000);

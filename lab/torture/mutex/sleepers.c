@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lull torture: who looks whether everybody who sleeps for a lock will be woken. See torture_mutex.h. */
+/* lull torture: a thread that checks whether every sleeper for a lock will be woken. See torture_mutex.h. */
 #include "torture/mutex/torture_mutex.h"
 #include "torture/run.h"
 
@@ -21,13 +21,13 @@
 #define LOOKS 3u
 #define HOW 48u
 
-/* So many turns, and so much time: then somebody who sleeps has been passed over. */
+/* Turns and seconds of others after which a sleeper has been passed over. */
 #define TURNS_MOST 1000000u
 #define TURNS_S 20u
 
 /* One call of a thread. In memory that forked processes share. */
 struct mutex_op {
-	uint64_t who;	/* process and thread, claimed in one; 0: nobody's */
+	uint64_t who;	/* process and thread, claimed in one; 0: free */
 	uint32_t epoch; /* counts who it was */
 	struct mutex_watch *watch;
 } __attribute__((aligned(32)));
@@ -96,11 +96,11 @@ void torture_watch_set(struct mutex_watch *watch, const struct mutex_watch *to)
 
 /* ---- to look --------------------------------------------------------------------------------- */
 
-/* What there is to see of one lock at a time. */
+/* State of one lock, as seen at one time. */
 struct look {
 	uint32_t word, entries, ready;
 	unsigned callers, sleepers; /* in a call; and asleep on the word itself */
-	uint64_t mix;		    /* of who it is, and where they sleep */
+	uint64_t mix;		    /* hash of the callers, and of where they sleep */
 	char how[HOW];		    /* the system call of one of them */
 };
 
@@ -109,7 +109,7 @@ static uint64_t mixed(uint64_t mix, uint64_t value)
 	return (mix ^ value) * 0x9e3779b97f4a7c15u + (mix >> 29);
 }
 
-/* What /proc says of @op's thread in @file. False: nothing, it is gone. */
+/* Read what /proc says about @op's thread in @file. False: the thread is gone. */
 static bool ask(const struct mutex_op *op, const char *file, char *line, size_t size)
 {
 	uint64_t who = lull_load_relaxed(&op->who);
@@ -128,8 +128,8 @@ static bool ask(const struct mutex_op *op, const char *file, char *line, size_t 
 }
 
 /*
- * It may be in a futex call and not sleep there: when it was woken, and its own memory is not at hand because
- * another thread forks. Such waits are uninterruptible.
+ * A thread may be in a futex call and not sleep in it: it was woken, and waits for its own memory because another
+ * thread forks. Such waits are uninterruptible.
  */
 static bool sleeps(const struct mutex_op *op)
 {
@@ -170,7 +170,7 @@ static void look_at_word(struct look *look, const struct mutex_watch *watch)
 	look->ready = watch->ready ? lull_load_relaxed(watch->ready) : 0;
 }
 
-/* False: somebody is awake. */
+/* Look at all callers of the lock. False: one of them is awake. */
 static bool look_at(struct look *look, const struct mutex_watch *watch)
 {
 	unsigned i;
@@ -203,7 +203,7 @@ static bool is_gone(uint32_t tid)
 	return kill((pid_t)tid, 0) != 0 && errno == ESRCH;
 }
 
-/* What is wrong when everybody sleeps; NULL: nothing. */
+/* Return what is wrong when all callers sleep; NULL: nothing. */
 static const char *what_is_wrong(const struct look *look)
 {
 	uint32_t tid = look->word & LULL__MUTEX_TID;
@@ -230,14 +230,14 @@ static _Noreturn void tell(const struct look *look, const struct mutex_watch *wa
 	torture_give_up();
 }
 
-/* Somebody has been in the same call for a while. */
+/* Examine a lock for which a thread has been in the same call for a while. */
 static void examine(const struct mutex_watch *watch)
 {
 	struct look first, next;
 	const char *wrong;
 	unsigned n;
 
-	/* Without asking the kernel most are seen to be in order. */
+	/* Most locks are seen to be in order without asking the kernel. */
 	look_at_word(&first, watch);
 	first.sleepers = 1;
 	if (!what_is_wrong(&first) || !look_at(&first, watch))
@@ -254,7 +254,7 @@ static void examine(const struct mutex_watch *watch)
 
 /* ---- to be passed over ----------------------------------------------------------------------- */
 
-/* What was seen of each call before. */
+/* State of each call when it was last seen. */
 static struct seen {
 	uint32_t epoch, entries;
 	uint64_t since_ns;

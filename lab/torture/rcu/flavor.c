@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-/* What the forking thread is in the middle of. The child goes on with it. */
+/* Fork in the middle of a section, or online, or neither. The child goes on with it. */
 static pid_t fork_in_section(struct torturer *t)
 {
 	uint64_t where = torture_random(&t->rng, torture.without[PART_ONLINE] ? 2 : 3);
@@ -38,7 +38,7 @@ static void rcu_live(struct torturer *t)
 		torture_churn_online(t);
 }
 
-/* What it holds it has until it goes offline. */
+/* Go online: the element is safe until the thread goes offline. */
 static struct element *qsbr_begin(struct torture_use *use, struct element **where)
 {
 	(void)use;

@@ -5,9 +5,9 @@
 #define ORDINARY_EACH 4u /* every so manieth reader of rcu-qsbr is an ordinary one */
 
 /*
- * What a fence between the word and the first load is for: the word waits in the store buffer, the
- * load does not. Short and always the same, on what updater 0 changes most, because everything has
- * to meet within a fraction of a microsecond.
+ * Try what the fence between the word and the first load is for: the word waits in the store buffer, the load does not.
+ * Short and always the same, on what updater 0 changes most, because everything has to meet within a fraction of a
+ * microsecond.
  */
 static void duel(struct torturer *t)
 {

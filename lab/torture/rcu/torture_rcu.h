@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* lull torture: what the parts of flavors rcu and rcu-qsbr share. */
-#ifndef LULL_TOOL_TORTURE_RCU_H
-#define LULL_TOOL_TORTURE_RCU_H
+#ifndef LULL_LAB_TORTURE_RCU_H
+#define LULL_LAB_TORTURE_RCU_H
 
 #include "torture/torture.h"
 

@@ -60,7 +60,7 @@ static void age_removed(struct updater *u)
 	}
 }
 
-/* Those whose cookie says so are older by one, and ask for another grace period. */
+/* Make the elements older by one whose cookie's grace period is over, and ask for another one for them. */
 static void age_waiting(struct updater *u)
 {
 	struct element **link = &u->waiting;
@@ -124,8 +124,8 @@ static void flag_called(struct lull_rcu_head *head)
 }
 
 /*
- * A callback of one's own, and a barrier for it. Not on the stack: a forked child runs the callback
- * too, and gives the stacks of threads that it has not to others.
+ * Defer a callback, and wait for it with a barrier. Its head is not on the stack: a forked child runs the callback,
+ * too, and gives the stacks of threads that it does not have to others.
  */
 static void barrier_grace_period(struct updater *u, bool drain)
 {
@@ -152,7 +152,7 @@ static void wait_grace_period(struct updater *u, enum torture_form form)
 	bool online = !torture.without[PART_ONLINE] && form != FORM_POLL && torture_once_in(rng, often ? 2 : 8);
 	lull_rcu_cookie cookie;
 
-	/* Whoever waits is quiescent, online or not. */
+	/* A waiting thread is quiescent, online or not. */
 	if (online)
 		lull_rcu_online();
 	if (form == FORM_SYNC) {
@@ -180,8 +180,8 @@ static struct torture_slot *any_slot(struct updater *u)
 }
 
 /*
- * A cookie for each element that is removed, and nobody waits. Goes on until the first one is over: if new cookies
- * kept old ones from that, it would hang.
+ * Take a cookie for each element that is removed, without a wait, until the first cookie is over. If new cookies kept
+ * old ones from ending, this would hang.
  */
 static void stream_of_cookies(struct updater *u)
 {
@@ -246,7 +246,7 @@ static enum torture_form pick_form(uint64_t *rng)
 	return (enum torture_form)torture_random(rng, FORM_BARRIER);
 }
 
-/* Before a pause and at the end: all that this thread removed goes down the pipe. */
+/* Send all that this thread removed down the pipe, before a pause and at the end. */
 static void flush(struct updater *u)
 {
 	torture_doing("sending what it removed down the pipe");

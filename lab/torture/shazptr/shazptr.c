@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lull torture: readers, updaters, threads and children of shazptr. What is named is either the
- * place where an element is found, or the element. See torture.h.
+ * lull torture: readers, updaters, threads and children of shazptr. A name is either the place where an element is
+ * found, or the element. See torture.h.
  */
 #include "torture/flavors.h"
 #include "torture/torture.h"
@@ -174,7 +174,7 @@ static void swap_element(struct shaz_updater *u, unsigned nr)
 	torture_put_in(&u->removed, old);
 }
 
-/* Those that a wait for @name was for are older by one. */
+/* Make the elements called @name older by one, after a wait for @name. */
 static void age(struct shaz_updater *u, const void *name)
 {
 	struct element **link = &u->removed;
@@ -290,7 +290,7 @@ static void torture_shaz_change(uint64_t *rng)
 
 /* ---- short-lived threads, and forked children ------------------------------------------------ */
 
-/* What it names is forgotten at its exit. */
+/* Leave names behind at the thread's exit, which forgets them. */
 static void torture_shaz_die(struct torturer *t)
 {
 	if (!torture_once_in(&t->rng, 16))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lull torture --flavor wild: threads by the hundred that come, use, and go. See wild.h. */
-#include "torture/surroundings/wild.h"
+/* lull torture --flavor wild: threads by the hundred that come, use, and go. See surroundings.h. */
+#include "torture/surroundings/surroundings.h"
 
 #include <limits.h>
 #include <malloc.h>
@@ -11,7 +11,7 @@
 #include <lull/reclaim.h>
 
 #define AT_ONCE 50u
-#define WAVES_FIRST 4u /* what is kept for the next thread is there after these */
+#define WAVES_FIRST 4u /* after these the memory kept for the next thread is there */
 #define WAVES 12u
 #define STACK_BYTES 65536u
 #define STAND_US 20000u
@@ -121,7 +121,7 @@ static void compare(size_t before, unsigned registered, unsigned made)
 			     lull_thread_count(), registered);
 }
 
-/* In one section after the other: visitors may wait for it. */
+/* Be in one section after the other, which visitors may wait for. */
 static void *stand_in_sections(void *arg)
 {
 	uint32_t *over = arg;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lull torture --flavor wild: a round's process, from its begin to its end, seen from outside. See wild.h. */
-#include "torture/surroundings/wild.h"
+/* lull torture --flavor wild: a round's process, from its begin to its end, seen from outside. See surroundings.h. */
+#include "torture/surroundings/surroundings.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,9 +21,9 @@
 #define TEXT_BYTES 65536u
 #define DUMP_MS 1000 /* for a round that hangs to say what it knows itself */
 
-/* What comes out of a pipe. The end of it is lost when it is too much, and read all the same. */
+/* Text from a pipe. What does not fit is read and thrown away. */
 struct stream {
-	int fd; /* -1: nobody reads it */
+	int fd; /* -1: it is not read */
 	size_t len;
 	char text[TEXT_BYTES];
 };
@@ -158,13 +158,13 @@ static bool is_over(int options)
 	return got == round_.pid;
 }
 
-/* What the round is to end by is sent when it asks for it. */
+/* Read what the round says, and send the SIGTERM that it is to end by when it asks for it. */
 static void serve(void)
 {
 	struct pollfd poll_fd = { .fd = out.fd, .events = POLLIN };
 
 	poll(&poll_fd, 1, LOOK_MS);
-	/* An end of the pipe that everybody has closed is always ready. */
+	/* A pipe whose other end is closed everywhere is always ready. */
 	if (poll_fd.revents & POLLHUP)
 		torture_sleep_us(1000 * LOOK_MS / 2);
 	drain_both();
@@ -226,7 +226,7 @@ static bool is_expected(const char *line)
 	return false;
 }
 
-/* "" when there is nothing on standard error that nobody expects. */
+/* Find the first line on standard error that is not expected; "": there is none. */
 static void odd_line(char *text, size_t size)
 {
 	char *line, *rest = err.text;
@@ -282,7 +282,7 @@ static void judge_output(struct wild_end *end)
 	}
 }
 
-/* Whatever it forked has to be gone with it; what is left comes to its grandparent. */
+/* Children of the round must have ended with it; those that are left become this process's. */
 static void judge_rest(struct wild_end *end)
 {
 	unsigned left = 0;
@@ -311,7 +311,7 @@ void wild_run_round(wild_set set, uint64_t seed, struct wild_end *end)
 	end->ns = bench_now_ns() - round_.began_ns;
 	work_is_over = strstr(out.text, WORK_IS_OVER);
 	odd_line(odd, sizeof(odd));
-	/* What it says of itself tells more than how it ended. */
+	/* Judge the output first: it tells more than the exit status. */
 	judge_output(end);
 	judge_status(end, work_is_over, odd);
 	judge_rest(end);

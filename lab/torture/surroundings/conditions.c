@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lull torture --flavor wild: the conditions, and which of them go together. See wild.h. */
-#include "torture/surroundings/wild.h"
+/* lull torture --flavor wild: the conditions, and which of them go together. See surroundings.h. */
+#include "torture/surroundings/surroundings.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #define B(c) WILD_BIT(WILD_##c)
 #define EXTRAS_MOST 4u
 
-/* Only a bit of everything lives without memory and threads, and only it has its own load. */
+/* Conditions of the mix alone: only the mix can do without memory and threads, and has its own load. */
 #define NOT_IN_FLAVORS                                                                                       \
 	(B(NO_THREADS) | B(NO_MEMORY) | B(BURST) | B(SMALL_STACK) | B(LATE_USE) | B(STALL) | B(FLOOD) | B(FAULT) | \
 	 B(COOKIES) | B(POLL) | B(CALLER) | B(STDERR_FULL) | B(STDERR_DEAD) | B(STDERR_REUSED) |             \
@@ -69,7 +69,7 @@ static const char *no_fifo(void)
 	return NULL;
 }
 
-/* To start a thread that is nicer than oneself takes the same. */
+/* To lower a thread's nice value takes the same right as FIFO. */
 static const char *no_nice(void)
 {
 	return geteuid() == 0 && !no_fifo() ? NULL : "only a process with CAP_SYS_NICE can lower a nice value";
@@ -256,7 +256,7 @@ static bool is_not_yet(wild_set set)
 	return false;
 }
 
-/* What was asked for by name is run all the same. */
+/* Conditions asked for by name run although they are known to fail. */
 const char *wild_why_not(enum wild_condition c)
 {
 	static const char *answer[NR_WILD];

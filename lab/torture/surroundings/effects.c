@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lull torture --flavor wild: whether the conditions of a round took effect. See wild.h. */
-#include "torture/surroundings/wild.h"
+/* lull torture --flavor wild: whether the conditions of a round took effect. See surroundings.h. */
+#include "torture/surroundings/surroundings.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -71,7 +71,7 @@ static void check_stderr(void)
 
 /* ---- calls that fail ------------------------------------------------------------------------- */
 
-/* Of the library that is preloaded; NULL: it is not. ISO C has no conversion for it. */
+/* Find a function of the preloaded library; false: it is not there. ISO C has no conversion, hence memcpy(). */
 static bool find(void *function, const char *name)
 {
 	void *found = dlsym(RTLD_DEFAULT, name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lull torture --flavor wild: the threads that do a bit of everything, and the ways that a process ends. See wild.h. */
-#include "torture/surroundings/wild.h"
+/* lull torture --flavor wild: threads that do a bit of everything, and how a process ends. See surroundings.h. */
+#include "torture/surroundings/surroundings.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -127,7 +127,7 @@ static __attribute__((noinline)) void leave_context(void)
 	lull_hazptr_protect_ptr(lull_hazptr_alloc(&ctx), place);
 }
 
-/* Where the context was. */
+/* Overwrite the stack where the context was. */
 static __attribute__((noinline)) void use_stack(void)
 {
 	volatile char frame[STACK_BYTES];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lull torture --flavor wild: forked children, in the middle of it all. See wild.h. */
-#include "torture/surroundings/wild.h"
+/* lull torture --flavor wild: forked children, in the middle of it all. See surroundings.h. */
+#include "torture/surroundings/surroundings.h"
 
 #include <errno.h>
 #include <poll.h>

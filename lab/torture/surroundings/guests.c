@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lull torture --flavor wild: the library's own threads, whoever it was that needed them first. They are known by
- * their names, and compared with what a process without anything unusual has. See wild.h.
+ * lull torture --flavor wild: the library's own threads, whichever thread needed them first. They are known by their
+ * names, and compared with those of an ordinary process. See surroundings.h.
  */
-#include "torture/surroundings/wild.h"
+#include "torture/surroundings/surroundings.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -30,7 +30,7 @@
 static uint32_t is_held, may_let_go;
 static const char name_of_guard = 'n';
 
-/* What somebody has to wait for, by a thread of the library's that waits with him. */
+/* Hold a section and a guard that the first user has to wait for, together with a thread of the library's. */
 static void *hold(void *unused)
 {
 	struct lull_shazptr_guard guard = lull_shazptr_acquire(&name_of_guard);
@@ -43,7 +43,7 @@ static void *hold(void *unused)
 	return unused;
 }
 
-/* Of the calling thread alone. */
+/* Change the scheduling of the calling thread alone. */
 static void become_odd(uint64_t *rng)
 {
 	struct sched_param fifo = { .sched_priority = FIFO_PRIORITY }, zero = { 0 };
@@ -182,7 +182,7 @@ static char *guarded;
 static size_t guarded_bytes;
 static uint32_t mended, written;
 
-/* What a garbage collector's write barrier does, and a program that maps its memory when it is used. */
+/* Make the page writable, as a garbage collector's write barrier does, or a program that maps memory on first use. */
 static void on_fault(int signal, siginfo_t *info, void *unused)
 {
 	(void)unused;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lull torture --flavor wild: what the kernel says of the threads of a round that hangs. See wild.h. */
-#include "torture/surroundings/wild.h"
+/* lull torture --flavor wild: what the kernel says of the threads of a round that hangs. See surroundings.h. */
+#include "torture/surroundings/surroundings.h"
 
 #include <dirent.h>
 #include <stdio.h>

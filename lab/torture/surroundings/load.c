@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lull torture --flavor wild: readers that stall, floods, and a stream of cookies, beside the mix. See wild.h. */
-#include "torture/surroundings/wild.h"
+/* lull torture --flavor wild: stalled readers, floods, and a stream of cookies beside the mix. See surroundings.h. */
+#include "torture/surroundings/surroundings.h"
 
 #include <lull/hazptr.h>
 #include <lull/reclaim.h>
@@ -172,7 +172,7 @@ static void stream(void)
 	lull_store_release(&streaming, 0u);
 }
 
-/* With nobody else at work: whoever waits for a grace period helps those who poll. */
+/* Run the streams while nothing else is at work: a thread that waits for a grace period helps those that poll. */
 void wild_cookies(void)
 {
 	static char not_first;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lull torture --flavor wild: a bit of everything, by threads that live with anything that fails. See wild.h.
+ * lull torture --flavor wild: a bit of everything, by threads that live with anything that fails. See surroundings.h.
  *
  * Things are published in slots, one kind of protection each, replaced, and retired in the ways that this protection
- * has. A reader that found a thing must find it unchanged until it lets go. What a callback frees says so before.
+ * has. A reader that found a thing must find it unchanged until it releases it. A callback marks a thing before it
+ * frees it.
  */
-#include "torture/surroundings/wild.h"
+#include "torture/surroundings/surroundings.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,8 +36,8 @@ struct thing {
 	uint64_t serial, contents; /* ~serial */
 	uint32_t state;
 	uint32_t key;
-	uint32_t process;    /* whose it was when it was retired */
-	uint32_t takes_lock; /* its callback does, like whoever deferred it */
+	uint32_t process;    /* that owned it when it was retired */
+	uint32_t takes_lock; /* its callback does, like the thread that deferred it */
 };
 
 static struct {
@@ -68,7 +69,7 @@ static struct thing *new_thing(uint32_t key, size_t bytes)
 	return t;
 }
 
-/* Of a fault the memory is kept, so that what comes too often finds something. */
+/* Free @t. With a fault in the library keep the memory, so that a callback that comes too often finds something. */
 static void free_thing(struct thing *t)
 {
 	lull_store_relaxed(&t->state, (uint32_t)DEAD);
@@ -96,7 +97,7 @@ static void thing_gone(struct lull_rcu_head *head)
 	free_thing(t);
 }
 
-/* @t is nobody's any more who comes now. */
+/* Mark @t as retired: no new reader can find it. */
 static void will_be_gone(struct thing *t)
 {
 	t->process = mix.process;
@@ -407,7 +408,7 @@ static void wait_until_all_ran(void)
 		}
 		if (wild_has(WILD_POLL))
 			lull_reclaim_poll(SIZE_MAX, 0);
-		/* A thread that could not be had is tried again when somebody needs the library, not by itself. */
+		/* The library tries again to make a thread only when it is used, so use it. */
 		if (wild_has(WILD_NO_THREADS) || wild_has(WILD_NO_MEMORY) || wild_has(WILD_FAIL_THREADS))
 			lull_rcu_synchronize();
 		torture_sleep_us(1000);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lull torture --flavor wild: threads and memory that are not to be had for a while. See wild.h. */
-#include "torture/surroundings/wild.h"
+/* lull torture --flavor wild: threads and memory that are not to be had for a while. See surroundings.h. */
+#include "torture/surroundings/surroundings.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -15,11 +15,10 @@
 #define NOBODY 61000u /* the first of some users who have no processes */
 #define NOBODIES 1000u
 #define MORE_BYTES ((size_t)8 << 20) /* more than is left */
-#define STACK_BYTES ((size_t)256 << 10)
 
 static struct rlimit processes, space;
 
-/* Root has no limit of processes. To be somebody else takes the signal at the parent's death away. */
+/* Become another user, because root has no limit of processes. This also drops the signal at the parent's death. */
 void wild_become_limited(void)
 {
 	uid_t user = NOBODY + (uid_t)(torture.seed % NOBODIES);
@@ -56,16 +55,6 @@ static void press_threads(bool on)
 		wild_took_effect(WILD_NO_THREADS, 1);
 }
 
-/* The main thread's stack must not have to grow while nothing can. */
-static void grow_stack(void)
-{
-	volatile char room[STACK_BYTES];
-	size_t i;
-
-	for (i = 0; i < sizeof(room); i += 1024)
-		room[i] = 0;
-}
-
 static rlim_t address_space(void)
 {
 	FILE *file = fopen("/proc/self/statm", "re");
@@ -87,7 +76,7 @@ static void press_memory(bool on)
 		setrlimit(RLIMIT_AS, &space);
 		return;
 	}
-	grow_stack();
+	torture_grow_stack();
 	getrlimit(RLIMIT_AS, &space);
 	none = space;
 	none.rlim_cur = address_space();

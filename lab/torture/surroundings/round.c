@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lull torture --flavor wild: a round, in its own process. See wild.h. */
-#include "torture/surroundings/wild.h"
+/* lull torture --flavor wild: a round, in its own process. See surroundings.h. */
+#include "torture/surroundings/surroundings.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -193,7 +193,7 @@ static void run_mix(uint64_t *rng)
 	wild_fault_in_callback();
 	wild_mix_settle(true);
 	wild_mix_end();
-	/* For the end to find something that waits. */
+	/* Leave something that waits at the end. */
 	wild_mix(rng, PRESS_USES);
 }
 

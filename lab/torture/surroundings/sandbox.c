@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lull torture --flavor wild: system calls that a filter answers. See wild.h. */
-#include "torture/surroundings/wild.h"
+/* lull torture --flavor wild: system calls that a filter answers. See surroundings.h. */
+#include "torture/surroundings/surroundings.h"
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>

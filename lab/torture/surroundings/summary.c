@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lull torture --flavor wild: what ran, how often, and what was skipped. See wild.h. */
-#include "torture/surroundings/wild.h"
+/* lull torture --flavor wild: what ran, how often, and what was skipped. See surroundings.h. */
+#include "torture/surroundings/surroundings.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lull torture --flavor wild: round after round, until the time is over. See wild.h. */
-#include "torture/surroundings/wild.h"
+/* lull torture --flavor wild: round after round, until the time is over. See surroundings.h. */
+#include "torture/surroundings/surroundings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,7 +99,7 @@ static void note(wild_set set, uint64_t seed, const struct wild_end *end)
 	fflush(stdout);
 }
 
-/* What never happens is not tested either. */
+/* Check that each condition took effect at least once: one that never does is not tested. */
 static void check_effects(void)
 {
 	unsigned i;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lull torture --flavor wild: what a round's program finds when it begins. See wild.h. */
-#include "torture/surroundings/wild.h"
+/* lull torture --flavor wild: what a round's program finds when it begins. See surroundings.h. */
+#include "torture/surroundings/surroundings.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 
 #define PRELOAD "liblull-wild-failing.so"
 
-/* Beside the command where it was built; else where it is installed. */
+/* Beside lull-lab where it was built; else where it is installed. */
 const char *wild_preload_path(void)
 {
 	static char path[PATH_MAX + 128];
@@ -83,7 +83,7 @@ static void surround_environment(wild_set set, uint64_t seed, uint64_t *rng)
 
 	if (set & WILD_BIT(WILD_FULL_FENCE))
 		setenv("LULL_FENCE", "full", 1);
-	/* Of the others the command itself speaks first. */
+	/* Misspell LULL_STATS: lull-lab itself refuses the other variables before the library sees them. */
 	if (set & WILD_BIT(WILD_TYPO))
 		setenv("LULL_STATS", "of", 1);
 	if (set & WILD_BIT(WILD_FAIL_MALLOC))
@@ -102,7 +102,7 @@ static void surround_environment(wild_set set, uint64_t seed, uint64_t *rng)
 	setenv("LULL_WILD_SEED", number, 1);
 }
 
-/* Whoever wrote the last byte did not wait, and whoever writes the next one does. */
+/* Fill the pipe to the last byte: the next write waits. */
 static void fill(int fd)
 {
 	static const char some[4096];
@@ -123,7 +123,7 @@ void wild_surround(wild_set set, uint64_t seed, const int err[2])
 	surround_environment(set, seed, &rng);
 	if (set & WILD_BIT(WILD_STDERR_FULL))
 		fill(err[1]);
-	/* Of a dead reader the supervisor sees to it that it is. */
+	/* The supervisor sees to it that a dead reader is dead. */
 	if (set & WILD_BIT(WILD_STDERR_CLOSED))
 		close(STDERR_FILENO);
 	else

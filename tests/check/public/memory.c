@@ -75,38 +75,6 @@ static void begin(void)
 	trap_blocks();
 }
 
-/* With one declared, others are until there is no memory. */
-static void declares_too_many(void)
-{
-	static char many[BLOCK_BYTES];
-
-	lull_mutex_lock(&lock);
-	lull_check_guarded_by(&pointer, sizeof(pointer), lull_check_mutex_held, &lock);
-	lull_rcu_assign(pointer, NULL);
-	lull_mutex_unlock(&lock);
-	begin();
-	for (char *at = many; !refused && at < many + sizeof(many); at++) {
-		want("lull_check_guarded_by: no memory: %p is not checked", (void *)at);
-		lull_check_guarded_by(at, 1, lull_check_mutex_held, &lock);
-	}
-	must(refused == 1 && pointer == &object);
-	/* What was declared before is checked yet. */
-	lull_check_unguarded(many, sizeof(many));
-	lull_check_guarded_by(many, 1, lull_check_mutex_held, &lock);
-	must(refused == 1);
-}
-
-/* An object that is not checked is reclaimed like others, and the line comes once. */
-static void defers_without_memory(void)
-{
-	begin();
-	want("no memory to check deferred objects: some are not checked");
-	for (int i = 0; i < 100; i++)
-		lull_rcu_free(malloc(16));
-	lull_rcu_barrier();
-	must(waiting() == 0);
-	must(refused > 0);
-}
 #endif
 
 TEST(no_memory)
@@ -116,8 +84,35 @@ TEST(no_memory)
 #if CAN_REFUSE
 	if (SANITIZED || under_valgrind())
 		SKIP(OWN_MEMORY);
-	expect_said(declares_too_many);
-	expect_said(defers_without_memory);
+	/* With one declared, others are until there is no memory. */
+	EXPECT_SAID {
+		static char many[BLOCK_BYTES];
+
+		lull_mutex_lock(&lock);
+		lull_check_guarded_by(&pointer, sizeof(pointer), lull_check_mutex_held, &lock);
+		lull_rcu_assign(pointer, NULL);
+		lull_mutex_unlock(&lock);
+		begin();
+		for (char *at = many; !refused && at < many + sizeof(many); at++) {
+			want("lull_check_guarded_by: no memory: %p is not checked", (void *)at);
+			lull_check_guarded_by(at, 1, lull_check_mutex_held, &lock);
+		}
+		must(refused == 1 && pointer == &object);
+		/* What was declared before is checked yet. */
+		lull_check_unguarded(many, sizeof(many));
+		lull_check_guarded_by(many, 1, lull_check_mutex_held, &lock);
+		must(refused == 1);
+	}
+	/* An object that is not checked is reclaimed like others, and the line comes once. */
+	EXPECT_SAID {
+		begin();
+		want("no memory to check deferred objects: some are not checked");
+		for (int i = 0; i < 100; i++)
+			lull_rcu_free(malloc(16));
+		lull_rcu_barrier();
+		must(waiting() == 0);
+		must(refused > 0);
+	}
 #else
 	SKIP("the signal handler knows one processor alone");
 #endif

@@ -23,28 +23,6 @@ static void reclaim_by_hand(void)
 	must(lull_reclaim_configure(&config) == 0);
 }
 
-/* The updater forgot to unlink what it retired. */
-static void finds_retired(void)
-{
-	char words[256];
-
-	reclaim_by_hand();
-	first = &ways[0];
-	make_thing();
-	published = thing;
-	story(words, sizeof(words));
-	want("lull_rcu_dereference: found %p, which %s before this read section began: it was not unlinked first "
-	     "(thread \"%s\", tid %u)",
-	     (void *)thing, words, own_name(), own_tid());
-	first->defer();
-	lull_rcu_read_lock();
-	(void)lull_rcu_dereference(published); /* no grace period has begun: it might have been found before */
-	lull_rcu_gp_start();
-	lull_rcu_read_unlock();
-	lull_rcu_read_lock();
-	(void)lull_rcu_dereference(published);
-}
-
 static int found, retired;
 
 static void *retires_what_is_found(void *unused)
@@ -56,29 +34,45 @@ static void *retires_what_is_found(void *unused)
 	return unused;
 }
 
-/* In a section from before, what was retired since is found and stays. */
-static void finds_in_time(void)
-{
-	pthread_t thread = start_thread(retires_what_is_found, NULL);
-
-	make_thing();
-	published = thing;
-	lull_rcu_read_lock();
-	(void)lull_rcu_dereference(published);
-	lull_store_release(&found, 1);
-	await_flag(&retired, 1);
-	must(lull_rcu_dereference(published)->before == 0);
-	lull_rcu_read_unlock();
-	join_thread(thread);
-	lull_rcu_barrier();
-}
-
 TEST(found)
 {
 	NEEDS_THREADS_IN_CHILD();
-	expect_nothing(finds_in_time);
+	/* In a section from before, what was retired since is found and stays. */
+	EXPECT_NOTHING {
+		pthread_t thread = start_thread(retires_what_is_found, NULL);
+
+		make_thing();
+		published = thing;
+		lull_rcu_read_lock();
+		(void)lull_rcu_dereference(published);
+		lull_store_release(&found, 1);
+		await_flag(&retired, 1);
+		must(lull_rcu_dereference(published)->before == 0);
+		lull_rcu_read_unlock();
+		join_thread(thread);
+		lull_rcu_barrier();
+	}
 	NEEDS_DEBUG();
-	expect_end(finds_retired);
+	/* The updater forgot to unlink what it retired. */
+	EXPECT_END {
+		char words[256];
+
+		reclaim_by_hand();
+		first = &ways[0];
+		make_thing();
+		published = thing;
+		story(words, sizeof(words));
+		want("lull_rcu_dereference: found %p, which %s before this read section began: it was not unlinked first "
+		     "(thread \"%s\", tid %u)",
+		     (void *)thing, words, own_name(), own_tid());
+		first->defer();
+		lull_rcu_read_lock();
+		(void)lull_rcu_dereference(published); /* no grace period has begun: it might have been found before */
+		lull_rcu_gp_start();
+		lull_rcu_read_unlock();
+		lull_rcu_read_lock();
+		(void)lull_rcu_dereference(published);
+	}
 }
 
 /* ---- protected by who retires it ------------------------------------------------------------ */
@@ -88,88 +82,76 @@ static void protect_thing(void)
 	must(lull_hazptr_protect_ptr(lull_hazptr_alloc(lull_hazptr_thread_context()), thing));
 }
 
-static void keeps_what_it_retires(void)
-{
-	char words[256];
-
-	first = &ways[2];
-	lull_debug_set_stall_ms(1);
-	make_thing();
-	protect_thing();
-	story(words, sizeof(words));
-	want("thread \"%s\" (tid %u) still protects %p, which %s: it cannot be reclaimed", own_name(), own_tid(), (void *)thing,
-	     words);
-	first->defer();
-	lull_hazptr_retire(malloc(1)); /* too early to say so */
-	nap_ms(2);
-	lull_hazptr_retire(malloc(1));
-	lull_hazptr_retire(malloc(1)); /* said once */
-}
-
-static void waits_for_what_it_protects(void)
-{
-	char words[256];
-
-	make_thing();
-	protect_thing();
-	story(words, sizeof(words));
-	want("lull_hazptr_barrier would wait for itself for ever: thread \"%s\" (tid %u) protects %p, which %s", own_name(),
-	     own_tid(), (void *)thing, words);
-	first->defer();
-	lull_hazptr_barrier();
-}
-
-/* As algorithms do that unlink what they have found, and let go of it. */
-static void lets_go_of_what_it_retires(void)
-{
-	struct lull_hazptr *slot = lull_hazptr_alloc(lull_hazptr_thread_context());
-
-	lull_debug_set_stall_ms(60000);
-	for (int i = 0; i < 200; i++) {
-		make_thing();
-		must(lull_hazptr_protect_ptr(slot, thing));
-		lull_hazptr_retire(thing);
-		lull_hazptr_retire(malloc(1)); /* before it lets go of the other */
-	}
-	must(lull_hazptr_barrier_timeout(1) != 0);
-	lull_hazptr_clear(slot);
-	lull_hazptr_barrier();
-}
-
 TEST(own)
 {
 	NEEDS_THREADS_IN_CHILD();
-	expect_nothing(lets_go_of_what_it_retires);
+	/* As algorithms do that unlink what they have found, and let go of it. */
+	EXPECT_NOTHING {
+		struct lull_hazptr *slot = lull_hazptr_alloc(lull_hazptr_thread_context());
+
+		lull_debug_set_stall_ms(60000);
+		for (int i = 0; i < 200; i++) {
+			make_thing();
+			must(lull_hazptr_protect_ptr(slot, thing));
+			lull_hazptr_retire(thing);
+			lull_hazptr_retire(malloc(1)); /* before it lets go of the other */
+		}
+		must(lull_hazptr_barrier_timeout(1) != 0);
+		lull_hazptr_clear(slot);
+		lull_hazptr_barrier();
+	}
 	NEEDS_DEBUG();
-	expect_said(keeps_what_it_retires);
+	EXPECT_SAID {
+		char words[256];
+
+		first = &ways[2];
+		lull_debug_set_stall_ms(1);
+		make_thing();
+		protect_thing();
+		story(words, sizeof(words));
+		want("thread \"%s\" (tid %u) still protects %p, which %s: it cannot be reclaimed", own_name(), own_tid(), (void *)thing,
+		     words);
+		first->defer();
+		lull_hazptr_retire(malloc(1)); /* too early to say so */
+		nap_ms(2);
+		lull_hazptr_retire(malloc(1));
+		lull_hazptr_retire(malloc(1)); /* said once */
+	}
 	for (int i = 2; i < 6; i++) {
 		first = &ways[i];
-		expect_end(waits_for_what_it_protects);
+		EXPECT_END {
+			char words[256];
+
+			make_thing();
+			protect_thing();
+			story(words, sizeof(words));
+			want("lull_hazptr_barrier would wait for itself for ever: thread \"%s\" (tid %u) protects %p, which %s", own_name(),
+			     own_tid(), (void *)thing, words);
+			first->defer();
+			lull_hazptr_barrier();
+		}
 	}
 }
 
 /* ---- used while it waits, and after --------------------------------------------------------- */
 
-static void frees_head(void)
-{
-	char words[256];
-
-	first = &ways[6];
-	make_thing();
-	story(words, sizeof(words));
-	want("%p, which %s, was freed or changed while it waited: its function was %p and is (nil)", (void *)&thing->rcu,
-	     words, (void *)(uintptr_t)thing_gone);
-	lull_rcu_read_lock();
-	first->defer();
-	memset(thing, 0, sizeof(*thing));
-	lull_rcu_read_unlock();
-	lull_rcu_barrier();
-}
-
 TEST(changed)
 {
 	NEEDS_DEBUG();
-	expect_end(frees_head);
+	EXPECT_END {
+		char words[256];
+
+		first = &ways[6];
+		make_thing();
+		story(words, sizeof(words));
+		want("%p, which %s, was freed or changed while it waited: its function was %p and is (nil)", (void *)&thing->rcu,
+		     words, (void *)(uintptr_t)thing_gone);
+		lull_rcu_read_lock();
+		first->defer();
+		memset(thing, 0, sizeof(*thing));
+		lull_rcu_read_unlock();
+		lull_rcu_barrier();
+	}
 }
 
 #if UNDER_ASAN && defined(LULL_DEBUG)
@@ -189,20 +171,17 @@ static void reads_too_late(void)
 	must(lull_load_relaxed(&objects[2][9]) == 0);
 }
 
-/* And those that are freed are as others. */
-static void frees_what_is_poisoned(void)
-{
-	for (int i = 0; i < 1000; i++)
-		lull_rcu_free_hazptr(calloc(10, sizeof(int)));
-	lull_hazptr_barrier();
-}
-
 TEST(read_too_late)
 {
 	char text[16384];
 	int status;
 
-	expect_nothing(frees_what_is_poisoned);
+	/* And those that are freed are as others. */
+	EXPECT_NOTHING {
+		for (int i = 0; i < 1000; i++)
+			lull_rcu_free_hazptr(calloc(10, sizeof(int)));
+		lull_hazptr_barrier();
+	}
 	status = run_child(reads_too_late, text, sizeof(text));
 	if (!strstr(text, wanted->line))
 		print_error("status %x, wrote: %s\n", (unsigned)status, text);
@@ -238,38 +217,32 @@ static void *load_plugin(void)
 	return plugin;
 }
 
-static void unloads_plugin(void)
-{
-	void *plugin = load_plugin();
-
-	make_thing();
-	wanted->site_of = (const char *)(uintptr_t)defer_plugin_s;
-	want("callback %p of %p, which thread \"%s\" (tid %u) gave to lull_rcu_call at " SITE
-	     ", is in a module that has been unloaded: lull_rcu_barrier() before dlclose()",
-	     (void *)(uintptr_t)plugin_callback, (void *)&thing->rcu, own_name(), own_tid());
-	lull_rcu_read_lock();
-	defer_plugin_s();
-	dlclose(plugin);
-	lull_rcu_read_unlock();
-	lull_rcu_barrier();
-}
-
-static void unloads_plugin_after_barrier(void)
-{
-	void *plugin = load_plugin();
-
-	make_thing();
-	defer_plugin_s();
-	lull_rcu_barrier();
-	must(thing->after == 42);
-	free(thing);
-	dlclose(plugin);
-}
-
 TEST(unloaded)
 {
 	NEEDS_THREADS_IN_CHILD();
-	expect_nothing(unloads_plugin_after_barrier);
+	EXPECT_NOTHING {
+		void *plugin = load_plugin();
+
+		make_thing();
+		defer_plugin_s();
+		lull_rcu_barrier();
+		must(thing->after == 42);
+		free(thing);
+		dlclose(plugin);
+	}
 	NEEDS_DEBUG();
-	expect_end(unloads_plugin);
+	EXPECT_END {
+		void *plugin = load_plugin();
+
+		make_thing();
+		wanted->site_of = (const char *)(uintptr_t)defer_plugin_s;
+		want("callback %p of %p, which thread \"%s\" (tid %u) gave to lull_rcu_call at " SITE
+		     ", is in a module that has been unloaded: lull_rcu_barrier() before dlclose()",
+		     (void *)(uintptr_t)plugin_callback, (void *)&thing->rcu, own_name(), own_tid());
+		lull_rcu_read_lock();
+		defer_plugin_s();
+		dlclose(plugin);
+		lull_rcu_read_unlock();
+		lull_rcu_barrier();
+	}
 }

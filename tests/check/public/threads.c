@@ -21,66 +21,11 @@ static struct lull_mutex lock;
 static struct lull_shazptr_guard guard;
 static struct lull_hazptr_hold hold;
 
-static void unlocks_section(void)
-{
-	lull_rcu_read_lock();
-	lull_rcu_read_unlock();
-	want_call("lull_rcu_read_unlock", "not in a read section");
-	lull_rcu_read_unlock();
-}
-
-static void unlocks_online_section(void)
-{
-	want_call("lull_rcu_online_read_unlock", "thread is not online");
-	lull_rcu_online_read_unlock();
-}
-
-static void clears_twice(void)
-{
-	guard = lull_shazptr_acquire(&object);
-	lull_shazptr_clear(guard);
-	want_call("lull_shazptr_clear", "cleared already");
-	lull_shazptr_clear(guard);
-}
-
 static void *clears_another_s(void *unused)
 {
 	want_call("lull_shazptr_clear", "acquired by another thread");
 	lull_shazptr_clear(guard);
 	return unused;
-}
-
-static void lets_another_clear(void)
-{
-	guard = lull_shazptr_acquire(&object);
-	join_thread(start_thread(clears_another_s, NULL));
-}
-
-static void frees_slot_twice(void)
-{
-	struct lull_hazptr_context *own = lull_hazptr_thread_context();
-	struct lull_hazptr *slot = lull_hazptr_alloc(own);
-
-	lull_hazptr_free(own, slot);
-	want_call("lull_hazptr_free", "the slot is free already");
-	lull_hazptr_free(own, slot);
-}
-
-static void frees_foreign_slot(void)
-{
-	struct lull_hazptr_context other;
-
-	lull_hazptr_context_init(&other);
-	want_call("lull_hazptr_free", "the slot is not from this context");
-	lull_hazptr_free(&other, lull_hazptr_alloc(lull_hazptr_thread_context()));
-}
-
-static void releases_twice(void)
-{
-	lull_hazptr_acquire(&hold, &pointer);
-	lull_hazptr_release(&hold, pointer);
-	want_call("lull_hazptr_release", "nothing is held");
-	lull_hazptr_release(&hold, pointer);
 }
 
 static void *releases_another_s(void *unused)
@@ -90,32 +35,60 @@ static void *releases_another_s(void *unused)
 	return unused;
 }
 
-static void lets_another_release(void)
-{
-	lull_hazptr_acquire(&hold, &pointer);
-	join_thread(start_thread(releases_another_s, NULL));
-}
-
-static void unlocks_mutex(void)
-{
-	want("thread \"%s\" (tid %u) unlocks mutex %p, which no thread holds", own_name(), own_tid(), (void *)&lock);
-	lull_mutex_unlock(&lock);
-}
-
 TEST(not_held)
 {
-	expect_end(frees_slot_twice);
-	expect_end(frees_foreign_slot);
+	EXPECT_END {
+		struct lull_hazptr_context *own = lull_hazptr_thread_context();
+		struct lull_hazptr *slot = lull_hazptr_alloc(own);
+
+		lull_hazptr_free(own, slot);
+		want_call("lull_hazptr_free", "the slot is free already");
+		lull_hazptr_free(own, slot);
+	}
+	EXPECT_END {
+		struct lull_hazptr_context other;
+
+		lull_hazptr_context_init(&other);
+		want_call("lull_hazptr_free", "the slot is not from this context");
+		lull_hazptr_free(&other, lull_hazptr_alloc(lull_hazptr_thread_context()));
+	}
 	if (!UNDER_TSAN) /* which says so first */
-		expect_end(unlocks_mutex);
+		EXPECT_END {
+			want("thread \"%s\" (tid %u) unlocks mutex %p, which no thread holds", own_name(), own_tid(), (void *)&lock);
+			lull_mutex_unlock(&lock);
+		}
 	if (THREADS_IN_CHILD)
-		expect_end(lets_another_release);
+		EXPECT_END {
+			lull_hazptr_acquire(&hold, &pointer);
+			join_thread(start_thread(releases_another_s, NULL));
+		}
 	NEEDS_DEBUG();
-	expect_end(unlocks_section);
-	expect_end(unlocks_online_section);
-	expect_end(clears_twice);
-	expect_end(lets_another_clear);
-	expect_end(releases_twice);
+	EXPECT_END {
+		lull_rcu_read_lock();
+		lull_rcu_read_unlock();
+		want_call("lull_rcu_read_unlock", "not in a read section");
+		lull_rcu_read_unlock();
+	}
+	EXPECT_END {
+		want_call("lull_rcu_online_read_unlock", "thread is not online");
+		lull_rcu_online_read_unlock();
+	}
+	EXPECT_END {
+		guard = lull_shazptr_acquire(&object);
+		lull_shazptr_clear(guard);
+		want_call("lull_shazptr_clear", "cleared already");
+		lull_shazptr_clear(guard);
+	}
+	EXPECT_END {
+		guard = lull_shazptr_acquire(&object);
+		join_thread(start_thread(clears_another_s, NULL));
+	}
+	EXPECT_END {
+		lull_hazptr_acquire(&hold, &pointer);
+		lull_hazptr_release(&hold, pointer);
+		want_call("lull_hazptr_release", "nothing is held");
+		lull_hazptr_release(&hold, pointer);
+	}
 }
 
 /* ---- the end of a thread -------------------------------------------------------------------- */
@@ -211,16 +184,12 @@ static void *runs_callback(void *unused)
 	return unused;
 }
 
-static void leaves_callback(void)
-{
-	join_thread(start_thread(runs_callback, NULL));
-}
-
 TEST(left_callback)
 {
 	NEEDS_DEBUG();
 	NEEDS_THREADS_IN_CHILD();
-	expect_end(leaves_callback);
+	EXPECT_END
+		join_thread(start_thread(runs_callback, NULL));
 }
 
 /* ---- online threads that sleep -------------------------------------------------------------- */
@@ -297,60 +266,38 @@ static void waits_for_simple_slots(void)
 	lull_shazptr_synchronize(&object);
 }
 
-static void waits_for_condition(void)
-{
-	lull_debug_set_message_hook(hear_aloud);
-	want_sleep("lull_cond_wait");
-	lull_rcu_online();
-	lull_mutex_lock(&lock);
-	must(lull_cond_timedwait(&cond, &lock, 1) == -ETIMEDOUT);
-	lull_mutex_unlock(&lock);
-	lull_rcu_offline();
-}
-
-static void sleeps_in_lock(void)
-{
-	sleeps_in("lull_mutex_lock", locks);
-}
-
-static void sleeps_in_timedlock(void)
-{
-	sleeps_in("lull_mutex_lock", locks_in_time);
-}
-
-static void sleeps_for_slots(void)
-{
-	sleeps_in("lull_hazptr_synchronize", waits_for_slots);
-}
-
-static void sleeps_for_simple_slots(void)
-{
-	sleeps_in("lull_shazptr_synchronize", waits_for_simple_slots);
-}
-
-/* What goes offline by itself, and a thread that is offline. */
-static void sleeps_rightly(void)
-{
-	lull_rcu_online();
-	lull_rcu_synchronize();
-	lull_rcu_free(malloc(1));
-	lull_rcu_barrier();
-	lull_hazptr_barrier();
-	must(lull_reclaim_drain(10000) == 0);
-	lull_rcu_offline();
-	lull_mutex_lock(&lock);
-	must(lull_cond_timedwait(&cond, &lock, 1) == -ETIMEDOUT);
-	lull_mutex_unlock(&lock);
-}
-
 TEST(online)
 {
 	NEEDS_THREADS_IN_CHILD();
-	expect_nothing(sleeps_rightly);
+	/* What goes offline by itself, and a thread that is offline. */
+	EXPECT_NOTHING {
+		lull_rcu_online();
+		lull_rcu_synchronize();
+		lull_rcu_free(malloc(1));
+		lull_rcu_barrier();
+		lull_hazptr_barrier();
+		must(lull_reclaim_drain(10000) == 0);
+		lull_rcu_offline();
+		lull_mutex_lock(&lock);
+		must(lull_cond_timedwait(&cond, &lock, 1) == -ETIMEDOUT);
+		lull_mutex_unlock(&lock);
+	}
 	NEEDS_DEBUG();
-	expect_said(sleeps_in_lock);
-	expect_said(sleeps_in_timedlock);
-	expect_said(sleeps_for_slots);
-	expect_said(sleeps_for_simple_slots);
-	expect_said(waits_for_condition);
+	EXPECT_SAID
+		sleeps_in("lull_mutex_lock", locks);
+	EXPECT_SAID
+		sleeps_in("lull_mutex_lock", locks_in_time);
+	EXPECT_SAID
+		sleeps_in("lull_hazptr_synchronize", waits_for_slots);
+	EXPECT_SAID
+		sleeps_in("lull_shazptr_synchronize", waits_for_simple_slots);
+	EXPECT_SAID {
+		lull_debug_set_message_hook(hear_aloud);
+		want_sleep("lull_cond_wait");
+		lull_rcu_online();
+		lull_mutex_lock(&lock);
+		must(lull_cond_timedwait(&cond, &lock, 1) == -ETIMEDOUT);
+		lull_mutex_unlock(&lock);
+		lull_rcu_offline();
+	}
 }

@@ -18,31 +18,28 @@ static void want_twice(const char *part)
 	     own_tid());
 }
 
-/* In a read section, so that the first one waits. Of those that wait for slots only a slot sees to that. */
-static void defers_twice(void)
-{
-	struct lull_hazptr *slot = lull_hazptr_alloc(lull_hazptr_thread_context());
-	const void *pointer;
-	char part[64] = "";
-
-	make_thing();
-	pointer = named(first);
-	lull_rcu_read_lock();
-	must(lull_hazptr_protect_ptr(slot, pointer));
-	if (first->is_call != second->is_call)
-		snprintf(part, sizeof(part), ", which %s %p", second->is_call ? "is part of" : "contains", named(first));
-	want_twice(part);
-	first->defer();
-	second->defer();
-}
-
 TEST(twice)
 {
 	NEEDS_DEBUG();
 	for (int i = 0; i < WAYS; i++) {
 		first = &ways[i];
 		second = &ways[i % 2 ? i : (i + 5) % WAYS];
-		expect_end(defers_twice);
+		/* In a read section, so that the first one waits. Of those that wait for slots only a slot sees to that. */
+		EXPECT_END {
+			struct lull_hazptr *slot = lull_hazptr_alloc(lull_hazptr_thread_context());
+			const void *pointer;
+			char part[64] = "";
+
+			make_thing();
+			pointer = named(first);
+			lull_rcu_read_lock();
+			must(lull_hazptr_protect_ptr(slot, pointer));
+			if (first->is_call != second->is_call)
+				snprintf(part, sizeof(part), ", which %s %p", second->is_call ? "is part of" : "contains", named(first));
+			want_twice(part);
+			first->defer();
+			second->defer();
+		}
 	}
 }
 
@@ -64,42 +61,36 @@ static void *defers_after_another(void *unused)
 	return defers_second(unused);
 }
 
-static void two_threads_defer(void)
-{
-	make_thing();
-	pthread_setname_np(pthread_self(), "first");
-	wanted->site_of = (const char *)(uintptr_t)first->defer;
-	lull_rcu_read_lock();
-	first->defer();
-	join_thread(start_thread(defers_after_another, NULL));
-}
-
-/* A child knows what its parent has deferred. */
-static void defers_before_fork(void)
-{
-	pid_t child;
-	int status;
-
-	make_thing();
-	lull_rcu_read_lock();
-	first->defer();
-	child = fork();
-	if (child == 0) {
-		want("%s of %p, which thread \"?\" (tid %d) gave to %s at " SITE " already (thread \"%s\", tid %u)",
-		     second->name, named(second), (int)getppid(), first->name, own_name(), own_tid());
-		wanted->site_of = (const char *)(uintptr_t)first->defer;
-		second->defer();
-	}
-	must(waitpid(child, &status, 0) == child);
-	abort();
-}
-
 TEST(twice_elsewhere)
 {
 	NEEDS_DEBUG();
 	first = second = &ways[0];
-	expect_end(two_threads_defer);
-	expect_end(defers_before_fork);
+	EXPECT_END {
+		make_thing();
+		pthread_setname_np(pthread_self(), "first");
+		wanted->site_of = (const char *)(uintptr_t)first->defer;
+		lull_rcu_read_lock();
+		first->defer();
+		join_thread(start_thread(defers_after_another, NULL));
+	}
+	/* A child knows what its parent has deferred. */
+	EXPECT_END {
+		pid_t child;
+		int status;
+
+		make_thing();
+		lull_rcu_read_lock();
+		first->defer();
+		child = fork();
+		if (child == 0) {
+			want("%s of %p, which thread \"?\" (tid %d) gave to %s at " SITE " already (thread \"%s\", tid %u)",
+			     second->name, named(second), (int)getppid(), first->name, own_name(), own_tid());
+			wanted->site_of = (const char *)(uintptr_t)first->defer;
+			second->defer();
+		}
+		must(waitpid(child, &status, 0) == child);
+		abort();
+	}
 }
 
 /* ---- again, when it is right ---------------------------------------------------------------- */
@@ -120,28 +111,25 @@ static void free_thing_later(struct lull_rcu_head *head)
 	lull_rcu_free(lull_container_of(head, struct thing, rcu));
 }
 
-/* In its own callback, after it, and what has the same address by chance. */
-static void defers_again(void)
-{
-	lull_rcu_call(&again, goes_again);
-	lull_rcu_barrier();
-	must(rounds == 15);
-	lull_rcu_call(&again, goes_again);
-	lull_hazptr_barrier();
-	for (int i = 0; i < 1000; i++) {
-		make_thing();
-		if (i % 3 == 0)
-			lull_rcu_free(thing);
-		else if (i % 3 == 1)
-			lull_hazptr_call(&thing->rcu, free_thing_later);
-		else
-			lull_rcu_call_hazptr(&thing->rcu, thing_gone);
-	}
-	lull_hazptr_barrier();
-}
-
 TEST(again)
 {
 	NEEDS_THREADS_IN_CHILD();
-	expect_nothing(defers_again);
+	/* In its own callback, after it, and what has the same address by chance. */
+	EXPECT_NOTHING {
+		lull_rcu_call(&again, goes_again);
+		lull_rcu_barrier();
+		must(rounds == 15);
+		lull_rcu_call(&again, goes_again);
+		lull_hazptr_barrier();
+		for (int i = 0; i < 1000; i++) {
+			make_thing();
+			if (i % 3 == 0)
+				lull_rcu_free(thing);
+			else if (i % 3 == 1)
+				lull_hazptr_call(&thing->rcu, free_thing_later);
+			else
+				lull_rcu_call_hazptr(&thing->rcu, thing_gone);
+		}
+		lull_hazptr_barrier();
+	}
 }

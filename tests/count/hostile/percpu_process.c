@@ -352,30 +352,27 @@ TEST(forbidden_later)
 }
 
 #ifdef LULL__RSEQ
-/*
- * A process that was restored from a checkpoint by somebody who does not know of rseq: glibc thinks
- * that the thread is registered, CPU number and all, and the kernel knows nothing.
- */
-static void counts_unregistered(void)
-{
-	char *area = (char *)__builtin_thread_pointer() + __rseq_offset;
-	unsigned length = __rseq_size < 32 ? 32 : __rseq_size;
-
-	must(syscall(SYS_rseq, area, length, RSEQ_FLAG_UNREGISTER, RSEQ_SIG) == 0);
-	lull_store_relaxed((uint32_t *)(void *)(area + 4), 0u);
-	must(!lull_percpu_ref_per_cpu());
-	must(lull_percpu_ref_init(&inherited.ref, note_release, 0) == 0);
-	lull_percpu_ref_get(&inherited.ref);
-	must(inherited.ref.word & LULL__PERCPU_REF_THREADS);
-}
-
 /* Before anything in here has asked. */
 #if defined(LULL__RSEQ) && !defined(LULL_TEST_EMULATED)
 FIRST_TEST(restored)
 {
 	if (__rseq_size == 0)
 		SKIP("there are no restartable sequences here");
-	expect_fine(counts_unregistered);
+	/*
+	 * A process that was restored from a checkpoint by somebody who does not know of rseq: glibc thinks
+	 * that the thread is registered, CPU number and all, and the kernel knows nothing.
+	 */
+	EXPECT_FINE {
+		char *area = (char *)__builtin_thread_pointer() + __rseq_offset;
+		unsigned length = __rseq_size < 32 ? 32 : __rseq_size;
+
+		must(syscall(SYS_rseq, area, length, RSEQ_FLAG_UNREGISTER, RSEQ_SIG) == 0);
+		lull_store_relaxed((uint32_t *)(void *)(area + 4), 0u);
+		must(!lull_percpu_ref_per_cpu());
+		must(lull_percpu_ref_init(&inherited.ref, note_release, 0) == 0);
+		lull_percpu_ref_get(&inherited.ref);
+		must(inherited.ref.word & LULL__PERCPU_REF_THREADS);
+	}
 }
 #endif
 #endif

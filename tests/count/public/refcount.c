@@ -120,7 +120,7 @@ static void call_at_random(struct lull_refcount *r, int *count, uint64_t *random
 	if (call->many)
 		switch (dice(random, 4)) {
 		case 0:
-			n = call->kind == PUT_TEST ? old : INT_MAX - old;
+			n = call->kind == PUT_TEST || old < 0 ? old : INT_MAX - old;
 			n = old < 0 ? INT_MAX : n > 2 ? n - 1 + (int)dice(random, 3) : 1;
 			n = n < 1 ? INT_MAX : n;
 			break;

@@ -1,3 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* For tests/cxx/compilers: does a compiler know its options, and has it a library? */
+/* For tests/cxx/compilers: does a compiler know its options, and fit the library that it takes? What lull's headers include. */
 #include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>

@@ -12,7 +12,7 @@
 #include <lull/mutex.hpp>
 #include <lull/rcu_ptr.hpp>
 
-#include "keeping.hpp"
+#include "test.hpp"
 
 namespace
 {
@@ -40,10 +40,17 @@ struct early {
 	early() { (new by_rcu)->retire_to_cohort(global); }
 } an_early_one;
 
-template <class T> void waits_for_reader(lull::held<T> (*find)(const std::atomic<T *> &))
+/* The first test; what comes later has nothing alive to begin with. */
+TEST(waits_for_early)
+{
+	global.wait();
+	MUST(alive == 0);
+}
+
+TEST_OF(T, waits_for_reader, by_hazptr, by_both)
 {
 	std::atomic<T *> shared{new T};
-	lull::held<T> kept = find(shared);
+	lull::held<T> kept = lull::hold(shared);
 	bool ended = false;
 	std::thread ends([&, object = shared.exchange(nullptr)] {
 		lull::cohort c;
@@ -62,38 +69,22 @@ template <class T> void waits_for_reader(lull::held<T> (*find)(const std::atomic
 	MUST(ended && alive == 0); /* and the end of c has waited for the second one */
 }
 
-void waits_for_hold()
+TEST(waits_for_section)
 {
-	none_alive();
-	waits_for_reader<by_hazptr>(lull::hold<by_hazptr>);
-	waits_for_reader<by_both>(lull::hold<by_both>);
-}
-
-void waits_for_section()
-{
-	std::atomic<bool> in{false}, leave{false};
-	std::thread reader([&] {
-		lull::rcu_section section;
-
-		in = true;
-		AWAIT(leave.load());
-	});
+	reader r;
 	{
 		lull::cohort c;
 
-		none_alive();
-		AWAIT(in.load());
 		(new by_rcu)->retire_to_cohort(c);
 		(new by_both)->retire_to_cohort(c);
 		MUST(!c.wait_ms(20) && alive == 2);
-		leave = true;
+		r.leave();
 	}
 	MUST(alive == 0);
-	reader.join();
 }
 
 /* What another holds, of another cohort or of none, does not matter. */
-void waits_for_nothing_else()
+TEST(waits_for_nothing_else)
 {
 	std::atomic<by_both *> shared{new by_both};
 	lull::held<by_both> kept = lull::hold(shared), also = lull::hold(shared);
@@ -112,11 +103,10 @@ void waits_for_nothing_else()
 	MUST(!other.wait_ms(10) && also->is_whole());
 	also.reset();
 	other.wait();
-	none_alive();
 }
 
 /* The standard's hazard pointers protect them, too. */
-template <class T> void waits_for_hazard_pointer()
+TEST_OF(T, waits_for_hazard_pointer, by_hazptr, by_both)
 {
 	lull::hazard_pointer h = lull::make_hazard_pointer(), other = lull::make_hazard_pointer();
 	std::atomic<T *> shared{new T};
@@ -131,16 +121,14 @@ template <class T> void waits_for_hazard_pointer()
 	MUST(!c.wait_ms(10) && object->is_whole());
 	h.reset_protection();
 	c.wait();
-	none_alive();
 }
 
 /* No cohort at all. */
-void retires_alone()
+TEST(retires_alone)
 {
 	(new by_hazptr)->retire();
 	(new by_rcu)->retire();
 	(new by_both)->retire();
-	none_alive();
 }
 
 /* Deleters by value, with state; those that retire more into the cohort of which they come. */
@@ -161,7 +149,7 @@ struct stateful : living, lull::cohort_obj_base<stateful, counter> {
 struct stateful_rcu : living, lull::rcu_cohort_obj_base<stateful_rcu, counter> {
 };
 
-void deleters()
+TEST(deleters)
 {
 	int calls = 0;
 	{
@@ -172,12 +160,12 @@ void deleters()
 	}
 	MUST(calls == 4);
 	(new stateful)->retire(counter{&calls});
-	none_alive();
+	lull_hazptr_barrier();
 	MUST(calls == 5);
 }
 
 /* An object that is copied is another object, whoever has retired the first. */
-void copies()
+TEST(copies)
 {
 	lull::cohort c;
 	by_rcu *first = new by_rcu, *second = new by_rcu(*first);
@@ -212,70 +200,46 @@ bool is_loaded()
 void unloads(bool with_module)
 {
 	void *module = dlopen(LULL_TEST_CXX_PLUGIN, RTLD_NOW | RTLD_LOCAL);
-	std::atomic<bool> in{false}, leave{false};
-	std::thread reader([&] {
-		lull::rcu_section section;
-
-		in = true;
-		AWAIT(leave.load());
-	});
+	reader r;
 
 	MUST(module != nullptr);
-	AWAIT(in.load());
 	find<void()>(module, with_module ? "plugin_leave_to_module" : "plugin_begin")();
 	std::thread ends([&] {
 		if (!with_module)
 			MUST(find<int()>(module, "plugin_end")() == 60 * 42);
 		dlclose(module);
 	});
-	soon();
-	leave = true;
-	reader.join();
+	nap();
+	r.leave();
 	ends.join();
 	lull_hazptr_barrier();
 }
 
 /* What a module throws has the same type here: some systems compare the addresses of types. */
-void catches_what_a_module_throws()
+TEST(catches_what_a_module_throws)
 {
 	void *module = dlopen(LULL_TEST_CXX_PLUGIN, RTLD_NOW | RTLD_LOCAL);
-	auto throws = find<void(int)>(module, "plugin_throw");
-	int caught = 0;
+	auto throw_it = find<void(int)>(module, "plugin_throw");
 
 	MUST(dlsym(module, "_ZTIN4lull15bad_hash_configE") && dlsym(module, "_ZTIN4lull12robust_errorE"));
-	try {
-		throws(1);
-	} catch (const lull::bad_hash_config &) {
-		caught++;
-	}
-	try {
-		throws(0);
-	} catch (const lull::robust_error &) {
-		caught++;
-	}
-	MUST(caught == 2);
+	MUST(throws<lull::bad_hash_config>([&] { throw_it(1); }) && throws<lull::robust_error>([&] { throw_it(0); }));
 	dlclose(module);
 }
 
-} // namespace
-
-int main()
+TEST(unloads_modules)
 {
-	catches_what_a_module_throws();
-	global.wait();
-	MUST(alive == 0);
-	waits_for_hold();
-	waits_for_section();
-	waits_for_nothing_else();
-	waits_for_hazard_pointer<by_hazptr>();
-	waits_for_hazard_pointer<by_both>();
-	retires_alone();
-	deleters();
-	copies();
 	for (int i = 0; i < 10; i++)
 		unloads(i % 2);
 	if (is_loaded())
 		std::puts("the module stays: a sanitizer, or the C++ library, keeps it");
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	const int status = run_tests(argc, argv, none_alive);
+
 	(new by_hazptr)->retire_to_cohort(global);
-	return 0;
+	return status;
 }

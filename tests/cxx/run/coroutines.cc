@@ -8,13 +8,10 @@
 #include <coroutine>
 #include <memory>
 
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <lull/rcu_ptr.hpp>
 
-#include "keeping.hpp"
+#include "child.hpp"
+#include "test.hpp"
 
 namespace
 {
@@ -63,7 +60,7 @@ task keeps_across(int &step)
 	step = 3;
 }
 
-void holds_go_on()
+TEST(holds_go_on)
 {
 	int step = 0;
 
@@ -78,11 +75,10 @@ void holds_go_on()
 	std::thread([&] { t.handle.resume(); }).join();
 	MUST(step == 3 && t.handle.done());
 	t.handle.destroy();
-	none_alive();
 }
 
 /* A coroutine that is destroyed while it is suspended lets go. */
-void frames_end()
+TEST(frames_end)
 {
 	int step = 0;
 
@@ -90,7 +86,6 @@ void frames_end()
 	task t = keeps_across(step);
 	current.publish(nullptr);
 	t.handle.destroy();
-	none_alive();
 }
 
 task suspends_in_section(bool really)
@@ -109,43 +104,28 @@ task suspends()
 	co_await std::suspend_never();
 }
 
-void online()
+TEST(online)
 {
 	lull_rcu_online();
 	suspends().handle.destroy();
 	lull_rcu_offline();
 }
 
-void section_aborts(bool really, bool is_online)
+TEST(section_aborts)
 {
-	pid_t child = fork();
-	int status = 0;
-
-	MUST(child >= 0);
-	if (child == 0) {
-		rlimit no_core = { 0, 0 };
-
-		setrlimit(RLIMIT_CORE, &no_core);
-		MUST(freopen("/dev/null", "w", stderr) != nullptr);
-		if (is_online)
-			lull_rcu_online();
-		suspends_in_section(really);
-		_exit(0);
-	}
-	MUST(waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+	must_end("", [] { suspends_in_section(true); });
+	must_end("", [] { suspends_in_section(false); });
+	must_end("", [] {
+		lull_rcu_online();
+		suspends_in_section(true);
+	});
 }
 
 } // namespace
 
-int main()
+int main(int argc, char **argv)
 {
-	holds_go_on();
-	frames_end();
-	online();
-	section_aborts(true, false);
-	section_aborts(false, false);
-	section_aborts(true, true);
-	return 0;
+	return run_tests(argc, argv, none_alive);
 }
 #else
 int main()

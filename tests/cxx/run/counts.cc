@@ -9,7 +9,7 @@
 
 #include <lull/counted.hpp>
 
-#include "keeping.hpp"
+#include "test.hpp"
 
 namespace
 {
@@ -41,7 +41,7 @@ void all_gone()
 	MUST(alive == 0);
 }
 
-template <class T> void references()
+TEST_OF(T, references, simple, scaled)
 {
 	lull::counted<T> kept;
 	{
@@ -68,10 +68,9 @@ template <class T> void references()
 	lull_rcu_barrier();
 	MUST(alive == 1 && kept->is_whole());
 	std::thread([handed = std::move(kept)] { MUST(handed->is_whole()); }).join();
-	all_gone();
 }
 
-template <class T> void pointers()
+TEST_OF(T, pointers, simple, scaled)
 {
 	lull::counted_ptr<T> pointer;
 	lull::counted_owner<T> old;
@@ -98,11 +97,10 @@ template <class T> void pointers()
 	lull_rcu_barrier();
 	MUST(alive == 1 && first->is_whole());
 	first.reset();
-	all_gone();
 }
 
 /* In a section, found by other means. */
-template <class T> void tries()
+TEST_OF(T, tries, simple, scaled)
 {
 	auto owner = lull::make_counted<T>(1);
 	T *found = owner.get();
@@ -117,11 +115,10 @@ template <class T> void tries()
 		MUST(!lull::counted<T>::try_get(found)); /* its end is near, and comes after the section */
 	MUST(found->is_whole());
 	lull_rcu_read_unlock();
-	all_gone();
 }
 
 /* An object that is about to end, and is still published: get() comes back for the next one. */
-void waits_for_the_next()
+TEST(waits_for_the_next)
 {
 	lull::counted_ptr<simple> pointer(lull::make_counted<simple>(1));
 	simple *first = pointer.get().get();
@@ -135,7 +132,7 @@ void waits_for_the_next()
 		got = pointer.get()->number;
 	});
 	AWAIT(called.load());
-	soon();
+	nap();
 	MUST(got == 0);
 	alignas(lull::counted_owner<simple>) unsigned char nobody[sizeof(lull::counted_owner<simple>)];
 	new (nobody) lull::counted_owner<simple>(pointer.exchange(lull::make_counted<simple>(2)));
@@ -143,13 +140,15 @@ void waits_for_the_next()
 	lull_rcu_read_unlock();
 	MUST(got == 2);
 	pointer.publish(nullptr);
-	all_gone();
 }
 
-template <class T> void throws();
+TEST_OF(T, constructors_throw, simple, scaled)
+{
+	MUST(throws<std::runtime_error>([] { (void)lull::make_counted<T>(-1); }));
+}
 
 /* The counts for each CPU go with the object, also when its constructor throws. */
-void counts_end()
+TEST(counts_end)
 {
 #if defined(__GLIBC__) && !SANITIZED
 	std::size_t before = 0;
@@ -162,7 +161,7 @@ void counts_end()
 		if (i % 2)
 			(void)lull::make_counted<scaled>(i);
 		else
-			throws<scaled>();
+			constructors_throw<scaled>();
 		if (i % 100 == 0)
 			all_gone();
 	}
@@ -171,20 +170,8 @@ void counts_end()
 #endif
 }
 
-/* A constructor that throws; and the first reference of a simple count, which is like any other. */
-template <class T> void throws()
-{
-	bool thrown = false;
-
-	try {
-		(void)lull::make_counted<T>(-1);
-	} catch (const std::runtime_error &) {
-		thrown = true;
-	}
-	MUST(thrown);
-}
-
-void simple_first()
+/* The first reference of a simple count is like any other. */
+TEST(simple_first)
 {
 	lull::counted<simple> first = lull::make_counted<simple>(1);
 	lull::counted<simple> second = first;
@@ -192,11 +179,10 @@ void simple_first()
 	first.reset();
 	MUST(second->is_whole());
 	second.reset();
-	all_gone();
 }
 
 /* A copy of an object has references of its own. */
-template <class T> void copies()
+TEST_OF(T, copies, simple, scaled)
 {
 	auto first = lull::make_counted<T>(1);
 	auto second = lull::make_counted<T>(*first);
@@ -209,60 +195,35 @@ template <class T> void copies()
 	lull_rcu_barrier();
 	MUST(alive == 1 && second->is_whole());
 	second.reset();
-	all_gone();
 }
 
-template <class T> void storm()
+TEST_OF(T, storm, simple, scaled)
 {
 	lull::counted_ptr<T> pointer(lull::make_counted<T>(1));
-	std::atomic<bool> stop{false};
-	std::vector<std::thread> readers;
 
-	for (int i = 0; i < 2; i++)
-		readers.emplace_back([&] {
+	reads_while_it_changes(
+		[&](int, int looks) {
 			lull::counted<T> older;
 
-			for (int n = 0; n < (SANITIZED ? 2000 : 20000); n++) {
+			for (int n = 0; n < looks; n++) {
 				auto now = pointer.get(), copy = now;
 
 				MUST(copy->is_whole() && (!older || older->is_whole()));
 				if (n % 7 == 0)
 					older = std::move(now);
 			}
-		});
-	std::thread updater([&] {
-		for (int n = 0; !stop; n++) {
-			pointer.publish(lull::make_counted<T>(n));
+		},
+		[&] {
+			pointer.publish(lull::make_counted<T>(2));
 			if (std::is_same_v<T, scaled>)
 				std::this_thread::yield();
-		}
-	});
-	for (auto &reader : readers)
-		reader.join();
-	stop = true;
-	updater.join();
+		});
 	pointer.publish(nullptr);
-	all_gone();
-}
-
-template <class T> void all()
-{
-	references<T>();
-	pointers<T>();
-	tries<T>();
-	throws<T>();
-	copies<T>();
-	storm<T>();
 }
 
 } // namespace
 
-int main()
+int main(int argc, char **argv)
 {
-	all<simple>();
-	all<scaled>();
-	simple_first();
-	waits_for_the_next();
-	counts_end();
-	return 0;
+	return run_tests(argc, argv, all_gone);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * faults.hpp - for the test programs beside it: keys and values that throw when they are told to, and are counted.
+ * faults.hpp - for the test programs beside it: keys and values that throw when they are told to.
  */
 #ifndef LULL_TEST_FAULTS_HPP
 #define LULL_TEST_FAULTS_HPP
 
-#include <atomic>
-#include <string>
 #include <utility>
+
+#include "test.hpp"
 
 struct fault {
 	int where;
@@ -15,7 +15,6 @@ struct fault {
 
 /* The calling thread throws at the n-th place from now on where it can. 0: never. */
 inline thread_local int faults_in;
-inline std::atomic<long> alive{ 0 }; /* how many objects that counted there are */
 
 inline void may_fail(int where)
 {

@@ -14,7 +14,7 @@
 #include <lull/held.hpp>
 #include <lull/rcu_ptr.hpp>
 
-#include "keeping.hpp"
+#include "test.hpp"
 
 namespace
 {
@@ -45,9 +45,8 @@ template <class T> bool keeps_when_retired(lull::held<T> &kept)
 	return lull_hazptr_barrier_timeout(10) != 0 && alive == 1 && kept->is_whole();
 }
 
-template <class T> void keeps()
+TEST_OF(T, keeps, by_hazptr, by_both)
 {
-	none_alive();
 	MUST(!current<T>() && current<T>() == nullptr && current<T>().get() == nullptr);
 	shared<T> = new T;
 	{
@@ -57,10 +56,9 @@ template <class T> void keeps()
 		MUST(keeps_when_retired(kept));
 		MUST(!current<T>());
 	}
-	none_alive();
 }
 
-template <class T> void moves()
+TEST_OF(T, moves, by_hazptr, by_both)
 {
 	lull::held<T> first, second = nullptr;
 
@@ -85,11 +83,10 @@ template <class T> void moves()
 	std::thread([&] { second.reset(); }).join();
 	MUST(!second);
 	second.reset();
-	none_alive();
 }
 
 /* More than any thread has slots. */
-void many()
+TEST(many)
 {
 	std::vector<lull::held<by_both>> holds;
 	std::deque<std::unique_ptr<by_both>> objects;
@@ -106,11 +103,10 @@ void many()
 	holds.erase(holds.begin() + 10, holds.end());
 	AWAIT(alive == 10);
 	holds.clear();
-	none_alive();
 }
 
 /* From a section, found on any way. */
-void keeps_from_section()
+TEST(keeps_from_section)
 {
 	by_both *list = new by_both;
 	lull::held<by_both> kept;
@@ -128,28 +124,17 @@ void keeps_from_section()
 	AWAIT(alive == 1);
 	MUST(lull_hazptr_barrier_timeout(10) != 0 && kept->is_whole());
 	kept.reset();
-	none_alive();
 }
 
 /* Readers that only have sections are safe as well. */
-void sections_keep()
+TEST(sections_keep)
 {
-	std::atomic<bool> in{false}, leave{false};
+	reader r;
 	by_both *found = new by_both;
-	std::thread reader([&] {
-		lull::rcu_section section;
 
-		in = true;
-		AWAIT(leave.load());
-		MUST(found->is_whole());
-	});
-
-	AWAIT(in.load());
 	found->retire();
-	MUST(lull_hazptr_barrier_timeout(20) != 0 && alive == 1);
-	leave = true;
-	reader.join();
-	none_alive();
+	MUST(lull_hazptr_barrier_timeout(20) != 0 && alive == 1 && found->is_whole());
+	r.leave();
 }
 
 /*
@@ -171,7 +156,7 @@ void trapped(int)
 	shared<by_both>.store(is, std::memory_order_relaxed);
 }
 
-void looks_twice()
+TEST(looks_twice)
 {
 	bool found_old = false, found_new = false;
 
@@ -198,20 +183,14 @@ void looks_twice()
 	delete was;
 	delete is;
 }
-#else
-void looks_twice() {}
 #endif
 
 /* What others publish and retire meanwhile. Which of them a hold gets does not matter: it is whole. */
-template <class T> void storm()
+TEST_OF(T, storm, by_hazptr, by_both)
 {
-	std::atomic<bool> stop{false};
-	std::vector<std::thread> readers;
-	int looks = SANITIZED ? 2000 : 20000;
-
 	shared<T> = new T;
-	for (int i = 0; i < 2; i++)
-		readers.emplace_back([&] {
+	reads_while_it_changes(
+		[](int, int looks) {
 			lull::held<T> older;
 
 			for (int n = 0; n < looks; n++) {
@@ -221,32 +200,14 @@ template <class T> void storm()
 				if (n % 7 == 0)
 					older = std::move(now);
 			}
-		});
-	std::thread updater([&] {
-		while (!stop)
-			shared<T>.exchange(new T)->retire();
-	});
-	for (auto &reader : readers)
-		reader.join();
-	stop = true;
-	updater.join();
+		},
+		[] { shared<T>.exchange(new T)->retire(); });
 	shared<T>.exchange(nullptr)->retire();
-	none_alive();
 }
 
 } // namespace
 
-int main()
+int main(int argc, char **argv)
 {
-	keeps<by_hazptr>();
-	keeps<by_both>();
-	moves<by_hazptr>();
-	moves<by_both>();
-	many();
-	keeps_from_section();
-	sections_keep();
-	looks_twice();
-	storm<by_hazptr>();
-	storm<by_both>();
-	return 0;
+	return run_tests(argc, argv, none_alive);
 }

@@ -2,18 +2,12 @@
 /*
  * intrusive_hash_maps.cc - what intrusive_hash_map.hpp promises.
  */
-#include <atomic>
-#include <memory>
 #include <set>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include <lull/intrusive_hash_map.hpp>
 #include <lull/reclaim.h>
 
 #include "faults.hpp"
-#include "must.hpp"
 
 namespace
 {
@@ -87,12 +81,7 @@ void retire(user *u)
 	lull_rcu_call_sized(&u->head, drop, sizeof(*u));
 }
 
-struct section {
-	section() { lull_rcu_read_lock(); }
-	~section() { lull_rcu_read_unlock(); }
-};
-
-void finds_objects()
+TEST(finds_objects)
 {
 	by_text m(4);
 	user one(1, "one"), two(2, "two"), other(3, "one"), third(4, "one");
@@ -126,35 +115,23 @@ void finds_objects()
 	m.clear([&](user &u) { gone.insert(&u); });
 	MUST(gone == met && m.empty() && !lull_rcu_read_lock_held());
 	MUST(lull_hash_count(m.native_handle()) == 0);
-	try {
-		m.rehash(SIZE_MAX / 4);
-		MUST(false);
-	} catch (const std::bad_alloc &) {
-	}
+	MUST(throws<std::bad_alloc>([&] { m.rehash(SIZE_MAX / 4); }));
 }
 
-void refuses_configurations()
+TEST(refuses_configurations)
 {
 	lull_hash_config wrong = {};
 
 	wrong.flags = 0x80000000u;
-	try {
-		by_text m(wrong);
-		MUST(false);
-	} catch (const lull::bad_hash_config &) {
-	}
-	try {
-		by_text m(SIZE_MAX / 4);
-		MUST(false);
-	} catch (const std::bad_alloc &) {
-	}
+	MUST(throws<lull::bad_hash_config>([&] { by_text m(wrong); }));
+	MUST(throws<std::bad_alloc>([] { by_text m(SIZE_MAX / 4); }));
 	MUST(by_text().bucket_count() == 16 && by_text(0).bucket_count() == 16);
 }
 
-void leaves_objects_alone()
+TEST(leaves_objects_alone)
 {
 	user one(1, "one");
-	const long before = alive;
+	const int before = alive;
 	{
 		by_text m;
 
@@ -164,7 +141,7 @@ void leaves_objects_alone()
 	MUST(alive == before && one.name.text == "one");
 }
 
-void finds_keys()
+TEST(finds_keys)
 {
 	by_number m;
 	numbered one = { 1, {} }, two = { 2, {} };
@@ -197,7 +174,7 @@ template <class Map, class Update> int fails_everywhere(Map &m, Update update)
 	return failed - 1;
 }
 
-template <class Map> void is_strong()
+TEST_OF(Map, is_strong, by_name, by_copy)
 {
 	Map m;
 	user a(1, "a"), b(2, "b"), c(3, "c"), other(4, "a");
@@ -214,49 +191,35 @@ template <class Map> void is_strong()
 	MUST(fails_everywhere(m, [&] { MUST(m.insert(a)); }) >= 2);
 }
 
-void is_read_while_it_changes()
+TEST(is_read_while_it_changes)
 {
 	lull::intrusive_hash_map<user, &user::by_id, id_of> ids;
 	std::atomic<bool> over{ false };
-	std::vector<std::thread> all;
 	constexpr int count = 64;
 
 	for (int i = 0; i < count; i++)
 		MUST(ids.insert(*new user(i, "first")));
-	for (int k = 0; k < 2; k++)
-		all.emplace_back([&] {
-			while (!over) {
-				for (int i = 0; i < count; i++) {
-					section s;
-					user *u = ids.find(i);
+	in_threads(3, [&](int me) {
+		for (int i = 0; me < 2 && !over; i = (i + 1) % count) {
+			section s;
+			user *u = ids.find(i);
 
-					MUST(u && u->id() == i && !u->name.text.empty());
-				}
-			}
-		});
-	for (int turn = 0; turn < 40; turn++) {
-		for (int i = 0; i < count; i++)
-			retire(ids.insert_or_replace(*new user(i, "next")));
-		ids.rehash(turn % 2 ? 16 : 512);
-	}
-	over = true;
-	for (auto &one : all)
-		one.join();
+			MUST(u && u->id() == i && !u->name.text.empty());
+		}
+		for (int turn = 0; me == 2 && turn < 40; turn++) {
+			for (int i = 0; i < count; i++)
+				retire(ids.insert_or_replace(*new user(i, "next")));
+			ids.rehash(turn % 2 ? 16 : 512);
+		}
+		over = true;
+	});
 	ids.clear([](user &u) { retire(&u); });
 	lull_rcu_barrier();
 }
 
 } // namespace
 
-int main()
+int main(int argc, char **argv)
 {
-	finds_objects();
-	refuses_configurations();
-	leaves_objects_alone();
-	finds_keys();
-	is_strong<by_name>();
-	is_strong<by_copy>();
-	is_read_while_it_changes();
-	MUST(alive == 0);
-	return 0;
+	return run_tests(argc, argv, [] { MUST(alive == 0); });
 }

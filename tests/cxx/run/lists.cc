@@ -17,26 +17,12 @@
 #include <lull/rcu.h>
 #include <lull/reclaim.h>
 
-#include "must.hpp"
-
-#if defined __cpp_constinit
-#define CONSTANT constinit
-#elif defined __clang__
-#define CONSTANT [[clang::require_constant_initialization]]
-#else
-#define CONSTANT __constinit
-#endif
+#include "test.hpp"
 
 /* How often this thread has allocated. */
 static thread_local int allocated;
 
-/* clang's thread sanitizer brings its own, and no other. */
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define HAS_OWN_NEW 1
-#endif
-#endif
-#ifndef HAS_OWN_NEW
+#if !HAS_OWN_NEW
 /* Not inlined: gcc would see free() beside new, and warn. */
 __attribute__((noinline)) void *operator new(std::size_t size)
 {
@@ -103,11 +89,6 @@ static_assert(throws_nothing<one_way> && throws_nothing<two_ways> && throws_noth
 static_assert(noexcept(std::declval<two_ways &>().reversed()) &&
 	      noexcept(std::declval<one_way &>().splice_back(std::declval<one_way &>())), "");
 
-struct section {
-	section() { lull_rcu_read_lock(); }
-	~section() { lull_rcu_read_unlock(); }
-};
-
 using numbers = std::vector<int>;
 
 template <class Range> numbers of(Range &&range)
@@ -120,7 +101,7 @@ template <class Range> numbers of(Range &&range)
 	return all;
 }
 
-template <class List> void holds_elements()
+TEST_OF(List, holds_elements, one_way, two_ways, chain)
 {
 	List l;
 	const List &same = l;
@@ -167,7 +148,7 @@ template <class List> void holds_elements()
 }
 
 /* In a read section, where whoever waits for readers would abort. */
-template <class List> void neither_allocates_nor_waits()
+TEST_OF(List, neither_allocates_nor_waits, one_way, two_ways, chain)
 {
 	item a(1), b(2), c(3), d(4);
 	section s;
@@ -188,7 +169,7 @@ template <class List> void neither_allocates_nor_waits()
 }
 
 /* The elements are none of the list's. */
-template <class List> void owns_nothing()
+TEST_OF(List, owns_nothing, one_way, two_ways, chain)
 {
 	item a(1);
 	{
@@ -200,8 +181,9 @@ template <class List> void owns_nothing()
 }
 
 /* A ring with the head in it, for code in C too. */
-template <class List> void is_a_ring(lull_list_head item::*node)
+TEST_OF(List, is_a_ring, one_way, two_ways)
 {
+	lull_list_head item::*node = std::is_same_v<List, one_way> ? &base::links : &item::both;
 	List l;
 	lull_list_head *head = l.native_handle();
 	item a(1), b(2);
@@ -215,7 +197,7 @@ template <class List> void is_a_ring(lull_list_head item::*node)
 }
 
 /* What readers that walk backwards need; and what an erasure of a list for one way leaves, to be found by a second one. */
-void keeps_the_way_back()
+TEST(keeps_the_way_back)
 {
 	two_ways l;
 	one_way m;
@@ -237,7 +219,7 @@ void look(int)
 	found_empty = a_static_list.empty() && another_static_list.empty() && a_static_chain.empty();
 }
 
-void is_asked_in_a_handler()
+TEST(is_asked_in_a_handler)
 {
 	std::signal(SIGUSR1, look);
 	std::raise(SIGUSR1);
@@ -245,7 +227,7 @@ void is_asked_in_a_handler()
 }
 
 /* Readers that stand on an element go on from there. */
-template <class List> void keeps_readers()
+TEST_OF(List, keeps_readers, one_way, two_ways, chain)
 {
 	List l;
 	item a(1), b(2), c(3), d(4);
@@ -263,7 +245,7 @@ template <class List> void keeps_readers()
 	MUST(of(l) == numbers({ 4, 3 }));
 }
 
-void walks_back()
+TEST(walks_back)
 {
 	two_ways l;
 	item a(1), b(2), c(3), d(4);
@@ -278,7 +260,7 @@ void walks_back()
 	MUST(l.replace(c, d) == &c && at->number == 3 && (++at)->number == 1 && of(l.reversed()) == numbers({ 4, 1 }));
 }
 
-void splices()
+TEST(splices)
 {
 	one_way l, m;
 	item a(1), b(2), c(3);
@@ -296,7 +278,7 @@ void splices()
 }
 
 /* A reader that stands on an element of the other list may not find itself on this one. */
-void splices_behind_readers()
+TEST(splices_behind_readers)
 {
 	one_way l, m;
 	item a(1);
@@ -326,7 +308,7 @@ void drop(lull_rcu_head *head) noexcept
 }
 
 /* Each walk meets those that stay, in order, while others come and go. */
-template <class List> void is_read_while_it_changes()
+TEST_OF(List, is_read_while_it_changes, one_way, two_ways, chain)
 {
 	List l;
 	lull::mutex lock;
@@ -393,7 +375,7 @@ struct elsewhere {
 	void operator&() const = delete;
 };
 
-void asks_no_element_for_its_address()
+TEST(asks_no_element_for_its_address)
 {
 	lull::list<elsewhere, &elsewhere::links> list;
 	lull::hlist<elsewhere, &elsewhere::bucket> bucket;
@@ -409,30 +391,7 @@ void asks_no_element_for_its_address()
 
 } // namespace
 
-int main()
+int main(int argc, char **argv)
 {
-	asks_no_element_for_its_address();
-	holds_elements<one_way>();
-	holds_elements<two_ways>();
-	holds_elements<chain>();
-	neither_allocates_nor_waits<one_way>();
-	neither_allocates_nor_waits<two_ways>();
-	neither_allocates_nor_waits<chain>();
-	owns_nothing<one_way>();
-	owns_nothing<two_ways>();
-	owns_nothing<chain>();
-	is_a_ring<one_way>(&item::links);
-	is_a_ring<two_ways>(&item::both);
-	keeps_the_way_back();
-	is_asked_in_a_handler();
-	keeps_readers<one_way>();
-	keeps_readers<two_ways>();
-	keeps_readers<chain>();
-	walks_back();
-	splices();
-	splices_behind_readers();
-	is_read_while_it_changes<one_way>();
-	is_read_while_it_changes<two_ways>();
-	is_read_while_it_changes<chain>();
-	return 0;
+	return run_tests(argc, argv);
 }

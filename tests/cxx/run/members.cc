@@ -3,8 +3,6 @@
  * members.cc - locks that are members of a class, of which no constructor speaks, are free and work, also in
  * memory that was used before; and holds that are.
  */
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <new>
@@ -12,6 +10,8 @@
 #include <lull/cond.h>
 #include <lull/hazptr.h>
 #include <lull/mutex_robust.h>
+
+#include "must.hpp"
 
 namespace
 {
@@ -40,14 +40,6 @@ struct early {
 	}
 } an_early_one;
 
-void must(bool condition, const char *what)
-{
-	if (!condition) {
-		std::fprintf(stderr, "members: %s\n", what);
-		std::exit(1);
-	}
-}
-
 } // namespace
 
 int main()
@@ -57,13 +49,13 @@ int main()
 
 	std::memset(memory, 0x5a, sizeof(memory));
 	c = new (memory) counter;
-	must(!lull_mutex_is_locked(&c->lock), "a mutex begins locked");
-	must(c->changed.waiters == 0 && c->changed.mutex == 0, "a condition begins with waiters");
-	must(lull_mutex_robust_owner(&c->shared) == 0, "a robust mutex begins locked");
-	must(c->shared.prev == 0 && c->shared.next == 0, "a robust mutex begins on a list");
+	MUST(!lull_mutex_is_locked(&c->lock));
+	MUST(c->changed.waiters == 0 && c->changed.mutex == 0);
+	MUST(lull_mutex_robust_owner(&c->shared) == 0);
+	MUST(c->shared.prev == 0 && c->shared.next == 0);
 	c->add();
-	must(c->count == 1, "a count");
-	must(lull_mutex_robust_lock(&c->shared) == 0, "a robust mutex");
+	MUST(c->count == 1);
+	MUST(lull_mutex_robust_lock(&c->shared) == 0);
 	lull_mutex_robust_unlock(&c->shared);
 	lull_cond_destroy(&c->changed);
 	lull_mutex_destroy(&c->lock);

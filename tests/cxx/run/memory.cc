@@ -1,26 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory.cc - lull/hazard_pointer and lull/rcu: who allocates, what is called when there is no memory, and which
- * operator delete frees.
+ * memory.cc - who allocates, what is called when there is no memory, and which operator delete frees.
  */
 #include <cerrno>
 #include <cstdlib>
 #include <new>
 
+#include <lull/counted.hpp>
 #include <lull/hazard_pointer>
 #include <lull/rcu>
+#include <lull/rcu_ptr.hpp>
 
-#include "saferecl.hpp"
+#include "test.hpp"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define OWN_MEMORY 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define OWN_MEMORY 1
-#endif
-#endif
-
-#ifdef OWN_MEMORY
+#if SANITIZED
 
 int main()
 {
@@ -36,7 +29,7 @@ namespace
 thread_local int news; /* of this thread */
 std::atomic<int> plain_deletes, sized_deletes, aligned_deletes;
 std::atomic<std::size_t> last_size, last_alignment;
-bool no_new, no_blocks;
+bool no_new, no_blocks, no_counts;
 
 void *take(std::size_t size, std::size_t alignment)
 {
@@ -56,6 +49,14 @@ extern "C" void *aligned_alloc(std::size_t alignment, std::size_t size) noexcept
 	void *p = nullptr;
 
 	return no_blocks || posix_memalign(&p, alignment, size) != 0 ? nullptr : p;
+}
+
+/* Of the counts. */
+extern "C" void *calloc(std::size_t number, std::size_t size) noexcept
+{
+	void *p = nullptr;
+
+	return no_counts || posix_memalign(&p, 64, number * size) != 0 ? nullptr : std::memset(p, 0, number * size);
 }
 
 void *operator new(std::size_t size)
@@ -112,7 +113,7 @@ struct alignas(128) wide : lull::rcu_obj_base<wide> {
 template <class Base> constexpr std::size_t size = sizeof(Base);
 
 /* The matching deallocation. Some compilers pass the size only when asked to (-fsized-deallocation). */
-void matching_delete()
+TEST(matching_delete)
 {
 	const int deletes = plain_deletes + sized_deletes;
 
@@ -133,7 +134,7 @@ void matching_delete()
 	MUST(plain_deletes + sized_deletes == deletes + 2);
 }
 
-void retire_allocates_nothing()
+TEST(retire_allocates_nothing)
 {
 	node *n = new node;
 	plain *p = new plain;
@@ -157,38 +158,30 @@ void retire_allocates_nothing()
 	lull_hazptr_barrier();
 }
 
-void saferecl_rcu_domain_func_retire_without_memory()
+TEST(saferecl_rcu_domain_func_retire_without_memory)
 {
-	int *i = new int(3), caught = 0;
+	int *i = new int(3);
 
 	no_new = true;
-	try {
-		lull::rcu_retire(i);
-	} catch (const std::bad_alloc &) {
-		caught = 1;
-	}
+	MUST(throws<std::bad_alloc>([&] { lull::rcu_retire(i); }));
 	no_new = false;
-	MUST(caught == 1);
 	lull::rcu_barrier();
 	MUST(*i == 3);
 	delete i;
 }
 
-void saferecl_hp_holder_nonmem_make_without_memory()
+TEST(saferecl_hp_holder_nonmem_make_without_memory)
 {
 	lull::hazard_pointer all[100];
 	int made = 0;
-	bool caught = false;
 
 	lull::make_hazard_pointer() = lull::hazard_pointer(); /* now there is a block */
 	no_blocks = true;
-	try {
+	MUST(throws<std::bad_alloc>([&] {
 		for (; made < 100; made++)
 			all[made] = lull::make_hazard_pointer();
-	} catch (const std::bad_alloc &) {
-		caught = true;
-	}
-	MUST(caught && made > 1 && all[made].empty());
+	}));
+	MUST(made > 1 && all[made].empty());
 	all[made - 1] = lull::hazard_pointer();
 	all[made - 1] = lull::make_hazard_pointer(); /* that one is there */
 	no_blocks = false;
@@ -202,22 +195,19 @@ int how_many()
 	int made = 0;
 
 	no_blocks = true;
-	try {
+	MUST(throws<std::bad_alloc>([&] {
 		for (; made < 100; made++)
 			all[made] = lull::make_hazard_pointer();
-	} catch (const std::bad_alloc &) {
-		no_blocks = false;
-	}
-	MUST(!no_blocks);
+	}));
+	no_blocks = false;
 	return made;
 }
 
 /* All or nothing: what was not empty stays, with what it protects, and what was empty is. */
-void saferecl_hp_holder_nonmem_make_batch_without_memory()
+TEST(saferecl_hp_holder_nonmem_make_batch_without_memory)
 {
 	lull::hazard_pointer all[100];
 	node *n = new node;
-	bool caught = false;
 	const int before = how_many();
 
 	all[1] = lull::make_hazard_pointer();
@@ -226,14 +216,8 @@ void saferecl_hp_holder_nonmem_make_batch_without_memory()
 	n->retire();
 	for (int round = 0; round < 3; round++) { /* those that were made are there again */
 		no_blocks = true;
-		caught = false;
-		try {
-			lull::make_hazard_pointer_batch(all);
-		} catch (const std::bad_alloc &) {
-			caught = true;
-		}
+		MUST(throws<std::bad_alloc>([&] { lull::make_hazard_pointer_batch(all); }));
 		no_blocks = false;
-		MUST(caught);
 		for (int i = 0; i < 100; i++)
 			MUST(all[i].empty() == (i != 1 && i != 50));
 		MUST(lull_hazptr_barrier_timeout(20) == -ETIMEDOUT && n->value == 42);
@@ -246,19 +230,105 @@ void saferecl_hp_holder_nonmem_make_batch_without_memory()
 	lull_hazptr_barrier();
 }
 
+/* ---- cohort.hpp, held.hpp, rcu_ptr.hpp, counted.hpp ---------------------------------------------- */
+
+struct object : living, lull::bridge_cohort_obj_base<object> {
+};
+struct by_hazptr : living, lull::cohort_obj_base<by_hazptr> {
+};
+struct by_rcu : living, lull::rcu_cohort_obj_base<by_rcu> {
+};
+struct alone : living, lull::bridge_obj_base<alone> {
+};
+struct simple : living, lull::counted_base<simple> {
+};
+struct scaled : living, lull::counted_base<scaled, lull::by_percpu_ref> {
+};
+
+/* Nothing that retires asks operator new for anything, nor the pool. */
+TEST(retires)
+{
+	lull::cohort c;
+	object *o = new object, *p = new object;
+	by_hazptr *h = new by_hazptr, *i = new by_hazptr;
+	by_rcu *r = new by_rcu, *s = new by_rcu;
+	alone *a = new alone;
+	lull::rcu_ptr<alone> pointer(std::unique_ptr<alone>(new alone));
+	auto second = std::unique_ptr<alone>(new alone);
+	lull::counted_ptr<simple> counted(lull::make_counted<simple>());
+
+	lull_hazptr_barrier(); /* the thread's queues are there */
+	no_new = no_blocks = true;
+	o->retire_to_cohort(c);
+	p->retire();
+	h->retire_to_cohort(c);
+	i->retire();
+	r->retire_to_cohort(c);
+	s->retire();
+	a->retire();
+	pointer.publish(std::move(second));
+	pointer.exchange(nullptr).reset();
+	{
+		lull::counted<simple> one = counted.get(), two = one;
+	}
+	counted.publish(nullptr);
+	c.wait();
+	no_new = no_blocks = false;
+}
+
+/* More holds than there is memory for; those that there are go on. */
+TEST(holds)
+{
+	std::atomic<alone *> shared{new alone};
+	lull::rcu_ptr<alone> pointer(std::unique_ptr<alone>(new alone));
+	lull::held<alone> all[100];
+	int made = 0;
+
+	all[0] = lull::hold(shared);
+	no_blocks = true;
+	MUST(throws<std::bad_alloc>([&] {
+		for (; made < 100; made++)
+			all[made] = lull::hold(shared);
+	}));
+	MUST(made > 1 && !all[made]);
+	MUST(throws<std::bad_alloc>([&] { (void)pointer.hold(); }));
+	{
+		lull::rcu_section section;
+
+		MUST(throws<std::bad_alloc>([&] { (void)lull::keep(shared.load()); }));
+		MUST(throws<std::bad_alloc>([&] { (void)pointer.hold(section); }));
+		MUST(!lull::keep(static_cast<alone *>(nullptr)));
+	}
+	shared.load()->retire();
+	for (int n = 0; n < made; n++)
+		MUST(all[n]->is_whole());
+	no_blocks = false;
+	for (auto &kept : all)
+		kept.reset();
+	pointer.publish(nullptr);
+}
+
+/* An object for whose counts there is no memory is not made. */
+TEST(counts)
+{
+	no_counts = true;
+	MUST(throws<std::bad_alloc>([] { (void)lull::make_counted<scaled>(); }));
+	no_counts = false;
+	MUST(alive == 0);
+	no_new = true;
+	MUST(throws<std::bad_alloc>([] { (void)lull::make_counted<simple>(); }));
+	no_new = false;
+	auto made = lull::make_counted<scaled>();
+	MUST(made->is_whole());
+	made.reset();
+	lull_rcu_barrier();
+}
+
 } // namespace
 
 int main(int argc, char **argv)
 {
-	const clause clauses[] = {
-		CLAUSE(matching_delete),
-		CLAUSE(retire_allocates_nothing),
-		CLAUSE(saferecl_rcu_domain_func_retire_without_memory),
-		CLAUSE(saferecl_hp_holder_nonmem_make_without_memory),
-		CLAUSE(saferecl_hp_holder_nonmem_make_batch_without_memory),
-	};
-
-	return run(clauses, argc, argv);
+	return run_tests(argc, argv, none_alive);
 }
 
 #endif

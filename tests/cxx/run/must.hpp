@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * must.hpp - for the test programs beside it: MUST(condition) ends the program with a line if it is false.
+ * must.hpp - for the test programs beside it: MUST(condition) ends the program with a line if it is false; what sanitizers
+ * there are.
  */
 #ifndef LULL_TEST_MUST_HPP
 #define LULL_TEST_MUST_HPP
@@ -17,5 +18,21 @@ inline void must_be(bool condition, const char *text, const char *file, int line
 		std::abort();
 	}
 }
+
+#ifndef __has_feature
+#define __has_feature(name) 0
+#endif
+#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
+#define UNDER_TSAN 1
+#else
+#define UNDER_TSAN 0
+#endif
+#if UNDER_TSAN || defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+/* clang's thread sanitizer brings its own operator new, and no other. */
+#define HAS_OWN_NEW __has_feature(thread_sanitizer)
 
 #endif /* LULL_TEST_MUST_HPP */

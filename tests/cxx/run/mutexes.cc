@@ -14,30 +14,18 @@ static int pretended;
 #error mutex.hpp includes neither <mutex> nor <chrono>
 #endif
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cmath>
-#include <cstring>
 #include <deque>
 #include <limits>
 #include <mutex>
 #include <ratio>
-#include <thread>
 #include <type_traits>
-#include <vector>
 
 #include <pthread.h>
 
-#include "must.hpp"
-
-#if defined __cpp_constinit
-#define CONSTANT constinit
-#elif defined __clang__
-#define CONSTANT [[clang::require_constant_initialization]]
-#else
-#define CONSTANT __constinit
-#endif
+#include "test.hpp"
 
 namespace
 {
@@ -76,44 +64,49 @@ static_assert(noexcept(condition.notify_one()) && noexcept(condition.notify_all(
 
 constexpr int threads = 4, turns = 2000;
 
-template <class Work> void in_threads(Work work)
-{
-	std::vector<std::thread> all;
+using status = lull::robust_status;
 
-	for (int i = 0; i < threads; i++)
-		all.emplace_back(work, i);
-	for (auto &one : all)
-		one.join();
-}
+const bool are_supported = [] {
+	lull::robust_mutex m;
+
+	return m.acquire() != status::not_supported && (m.unlock(), true);
+}();
+
+#define ROBUST_TEST(name)                                                                                              \
+	static void name();                                                                                            \
+	static test listed_##name(#name, are_supported ? name : [] { std::puts("skipped: no robust mutexes here"); }); \
+	static void name()
 
 /* ---- a mutex -------------------------------------------------------------------------------- */
 
-void excludes()
+TEST_OF(Mutex, excludes, lull::mutex, lull::timed_mutex, lull::robust_mutex)
 {
-	lull::mutex m;
+	Mutex m;
 	long count = 0;
 
-	in_threads([&](int) {
+	if (std::is_same_v<Mutex, lull::robust_mutex> && !are_supported)
+		return;
+	in_threads(threads, [&](int) {
 		for (int i = 0; i < turns; i++) {
-			std::lock_guard<lull::mutex> hold(m);
+			std::lock_guard<Mutex> hold(m);
 			count++;
 		}
 	});
 	MUST(count == threads * turns);
 	MUST(m.try_lock());
-	MUST(!m.try_lock());
+	std::thread([&] { MUST(!m.try_lock()); }).join();
 	m.unlock();
 }
 
 /* Three locks at once, in any order: nobody waits for ever (and ThreadSanitizer sees no circle). */
-void three_at_once()
+TEST(three_at_once)
 {
 	lull::mutex a;
 	lull::timed_mutex b;
 	lull::robust_mutex c;
 	long count = 0;
 
-	in_threads([&](int me) {
+	in_threads(threads, [&](int me) {
 		for (int i = 0; i < turns / 4; i++) {
 			if ((i + me) % 3 == 0) {
 				std::scoped_lock hold(a, b, c);
@@ -133,7 +126,7 @@ void three_at_once()
 	MUST(count == threads * (turns / 4));
 }
 
-void guards_move()
+TEST(guards_move)
 {
 	lull::mutex m;
 	std::unique_lock<lull::mutex> first(m), second(std::move(first));
@@ -147,7 +140,7 @@ void guards_move()
 	MUST(fourth.try_lock());
 }
 
-void is_the_structure()
+TEST(is_the_structure)
 {
 	lull::mutex m;
 	lull_mutex *c = m.native_handle();
@@ -168,7 +161,7 @@ void is_the_structure()
 }
 
 /* The last to lock it may free it, as soon as it has it: the address sanitizer looks at the one before. */
-void goes_with_the_last_unlock()
+TEST(goes_with_the_last_unlock)
 {
 	for (int i = 0; i < 200; i++) {
 		auto *m = new lull::mutex;
@@ -187,7 +180,7 @@ void goes_with_the_last_unlock()
 }
 
 /* A thread that is to be cancelled passes all of it. */
-void cancels_nobody()
+TEST(cancels_nobody)
 {
 	std::atomic<bool> through{ false };
 	lull::timed_mutex m, held;
@@ -219,7 +212,7 @@ void cancels_nobody()
 
 template <class Number> using seconds_of = std::chrono::duration<Number>;
 
-void durations()
+TEST(durations)
 {
 	using lull::detail::nanoseconds;
 	using std::chrono::duration;
@@ -256,6 +249,11 @@ struct stuck_clock {
 	using period = duration::period;
 	using time_point = std::chrono::time_point<stuck_clock, duration>;
 	static int asked, stuck_for;
+	static void stick(int times)
+	{
+		asked = 0;
+		stuck_for = times;
+	}
 	static time_point now() noexcept
 	{
 		return time_point(duration(asked++ < stuck_for ? 100 : 200));
@@ -269,9 +267,12 @@ template <class Rep, class Period> struct counted_length {
 	Rep count() const { return asked++, 1; }
 };
 
-void gives_up()
+TEST_OF(Mutex, gives_up, lull::timed_mutex, lull::robust_mutex)
 {
-	lull::timed_mutex m;
+	Mutex m;
+
+	if (std::is_same_v<Mutex, lull::robust_mutex> && !are_supported)
+		return;
 
 	MUST(m.try_lock_for(0s));
 	std::thread([&] {
@@ -287,13 +288,11 @@ void gives_up()
 		MUST(!m.try_lock_until(system_clock::time_point()));
 
 		/* It goes on until that clock says that it is over. */
-		stuck_clock::asked = 0;
-		stuck_clock::stuck_for = 4;
+		stuck_clock::stick(4);
 		MUST(!m.try_lock_until(stuck_clock::time_point(101ms)));
 		MUST(stuck_clock::asked == 5);
 		/* Set forward meanwhile: it waits no shorter. */
-		stuck_clock::asked = 0;
-		stuck_clock::stuck_for = 1;
+		stuck_clock::stick(1);
 		const auto then = steady_clock::now() + 20ms;
 		MUST(!m.try_lock_until(stuck_clock::time_point(120ms)));
 		MUST(steady_clock::now() >= then && stuck_clock::asked == 2);
@@ -301,34 +300,26 @@ void gives_up()
 		counted_length<int, std::milli> length;
 		MUST(!m.try_lock_for(length) && length.asked > 0);
 
-		std::unique_lock<lull::timed_mutex> hold(m, 1ms);
+		std::unique_lock<Mutex> hold(m, 1ms);
 		MUST(!hold);
 	}).join();
 	m.unlock();
 }
 
-void gets_it_in_time()
+TEST(gets_it_in_time)
 {
 	lull::timed_mutex m;
 	std::atomic<int> waiting{ 0 };
 	std::vector<std::thread> all;
 
 	m.lock();
-	all.emplace_back([&] {
-		waiting++;
-		MUST(m.try_lock_for(24h));
-		m.unlock();
-	});
-	all.emplace_back([&] {
-		waiting++;
-		MUST(m.try_lock_until(steady_clock::time_point::max()));
-		m.unlock();
-	});
-	all.emplace_back([&] {
-		waiting++;
-		MUST(m.try_lock_until(system_clock::now() + 24h));
-		m.unlock();
-	});
+	for (int i = 0; i < 3; i++)
+		all.emplace_back([&, i] {
+			waiting++;
+			MUST(i == 0 ? m.try_lock_for(24h) : i == 1 ? m.try_lock_until(steady_clock::time_point::max()) :
+				m.try_lock_until(system_clock::now() + 24h));
+			m.unlock();
+		});
 	while (waiting < 3)
 		std::this_thread::yield();
 	std::this_thread::sleep_for(2ms);
@@ -356,12 +347,12 @@ struct queue {
 	std::deque<int> items;
 };
 
-void producers_and_consumers()
+TEST(producers_and_consumers)
 {
 	queue q;
 	long sum = 0;
 
-	in_threads([&](int me) {
+	in_threads(threads, [&](int me) {
 		for (int i = 1; i <= turns; i++) {
 			std::unique_lock<lull::mutex> hold(q.lock);
 
@@ -381,7 +372,7 @@ void producers_and_consumers()
 	MUST(sum == threads / 2 * (static_cast<long>(turns) * (turns + 1) / 2));
 }
 
-void waits_end()
+TEST(waits_end)
 {
 	lull::timed_mutex m;
 	lull::condition_variable c;
@@ -404,20 +395,18 @@ void waits_end()
 	MUST(c.wait_until(hold, system_clock::now() - 1s) == lull::cv_status::timeout);
 
 	/* Set back: it goes on until that clock says that it is over. */
-	stuck_clock::asked = 0;
-	stuck_clock::stuck_for = 4;
+	stuck_clock::stick(4);
 	while (c.wait_until(hold, stuck_clock::time_point(101ms)) != lull::cv_status::timeout)
 		;
 	MUST(stuck_clock::asked >= 5);
-	stuck_clock::asked = 0;
-	stuck_clock::stuck_for = 5;
+	stuck_clock::stick(5);
 	MUST(!c.wait_until(hold, stuck_clock::time_point(101ms), [] { return false; }));
 	MUST(stuck_clock::asked >= 6);
 	MUST(hold.owns_lock() && lull_mutex_is_locked(m.native_handle()));
 }
 
 /* Long before the time is up. */
-void waits_end_when_told()
+TEST(waits_end_when_told)
 {
 	lull::mutex m;
 	lull::condition_variable c;
@@ -448,7 +437,7 @@ void waits_end_when_told()
 	waiter.join();
 }
 
-void predicates_throw()
+TEST(predicates_throw)
 {
 	lull::mutex m;
 	lull::condition_variable c;
@@ -470,7 +459,7 @@ void predicates_throw()
 }
 
 /* A condition may go when its waiters have been told, before they have returned. */
-void goes_when_all_are_told()
+TEST(goes_when_all_are_told)
 {
 	for (int i = 0; i < 50; i++) {
 		lull::mutex m;
@@ -501,7 +490,7 @@ void goes_when_all_are_told()
 	}
 }
 
-void conditions_of_c()
+TEST(conditions_of_c)
 {
 	lull_mutex m;
 	lull::condition_variable c;
@@ -513,18 +502,6 @@ void conditions_of_c()
 }
 
 /* ---- dead owners ---------------------------------------------------------------------------- */
-
-using status = lull::robust_status;
-
-bool are_supported()
-{
-	lull::robust_mutex m;
-
-	if (m.acquire() == status::not_supported)
-		return false;
-	m.unlock();
-	return true;
-}
 
 void die_with(lull::robust_mutex &m)
 {
@@ -542,7 +519,7 @@ template <class Work> status thrown_by(Work work)
 	return status::locked;
 }
 
-void says_what_is_missing()
+TEST(says_what_is_missing)
 {
 	lull::robust_mutex m;
 
@@ -556,25 +533,14 @@ void says_what_is_missing()
 			MUST((std::strcmp(lull::robust_error(why).what(), lull::robust_error(other).what()) == 0) == (why == other));
 }
 
-void is_a_mutex()
+ROBUST_TEST(is_a_mutex)
 {
 	lull::robust_mutex m;
-	long count = 0;
 
-	in_threads([&](int) {
-		for (int i = 0; i < turns; i++) {
-			std::lock_guard<lull::robust_mutex> hold(m);
-			count++;
-		}
-	});
-	MUST(count == threads * turns);
 	m.lock();
 	std::thread([&] {
-		MUST(!m.try_lock() && m.try_acquire() == status::busy);
-		MUST(!m.try_lock_for(1ms) && m.try_acquire_for(1ms) == status::busy);
-		MUST(!m.try_lock_until(steady_clock::now() + 1ms));
-		stuck_clock::asked = 0;
-		stuck_clock::stuck_for = 3;
+		MUST(m.try_acquire() == status::busy && m.try_acquire_for(1ms) == status::busy);
+		stuck_clock::stick(3);
 		MUST(m.try_acquire_until(stuck_clock::time_point(101ms)) == status::busy);
 		MUST(stuck_clock::asked == 4);
 	}).join();
@@ -586,7 +552,7 @@ void is_a_mutex()
 	m.unlock();
 }
 
-void reports_a_death()
+ROBUST_TEST(reports_a_death)
 {
 	lull::robust_mutex m;
 
@@ -611,7 +577,7 @@ void reports_a_death()
 	MUST(thrown_by([&] { std::lock_guard<lull::robust_mutex> hold(m); }) == status::not_recoverable);
 }
 
-void repairs()
+ROBUST_TEST(repairs)
 {
 	lull::robust_mutex m;
 	int repaired = 0;
@@ -633,12 +599,7 @@ void repairs()
 
 	/* A repair that fails */
 	die_with(m);
-	try {
-		m.lock([] { throw 7; });
-		MUST(false);
-	} catch (int what) {
-		MUST(what == 7);
-	}
+	MUST(throws([&] { m.lock([] { throw 7; }); }));
 	MUST(lull_mutex_robust_owner(m.native_handle()) == 0);
 	MUST(m.acquire() == status::not_recoverable);
 	MUST(thrown_by([&] { m.lock([&] { repaired++; }); }) == status::not_recoverable);
@@ -646,7 +607,7 @@ void repairs()
 }
 
 /* The guards of the standard cannot repair, so they do not let anybody in. */
-void guards_refuse()
+ROBUST_TEST(guards_refuse)
 {
 	lull::robust_mutex m, n, o;
 	lull::mutex beside;
@@ -665,32 +626,9 @@ void guards_refuse()
 
 } // namespace
 
-int main()
+int main(int argc, char **argv)
 {
-	excludes();
-	three_at_once();
-	guards_move();
-	is_the_structure();
-	goes_with_the_last_unlock();
-	cancels_nobody();
-	durations();
-	gives_up();
-	gets_it_in_time();
-	producers_and_consumers();
-	waits_end();
-	waits_end_when_told();
-	predicates_throw();
-	goes_when_all_are_told();
-	conditions_of_c();
-	says_what_is_missing();
-	if (are_supported()) {
-		is_a_mutex();
-		reports_a_death();
-		repairs();
-		guards_refuse();
-	} else {
-		std::puts("skipped: no robust mutexes on this system");
-		return 77;
-	}
-	return 0;
+	const int status_of_tests = run_tests(argc, argv);
+
+	return status_of_tests || are_supported ? status_of_tests : 77;
 }

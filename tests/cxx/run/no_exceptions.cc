@@ -4,7 +4,7 @@
  */
 #include <lull/hash_map.hpp>
 
-#include "must.hpp"
+#include "test.hpp"
 #include "throwing_key.hpp"
 
 void use_without_exceptions();

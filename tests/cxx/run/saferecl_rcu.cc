@@ -2,18 +2,7 @@
 /*
  * saferecl_rcu.cc - [saferecl.rcu] of the C++ standard, sentence by sentence: docs/CXX.md has the table.
  */
-#include <cstdlib>
-#include <memory>
-#include <mutex>
-#include <new>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include <dlfcn.h>
-
-#include <lull/rcu>
-#include <lull/reclaim.h>
 
 #include "saferecl.hpp"
 
@@ -23,92 +12,20 @@ namespace
 using lull::rcu_default_domain;
 using lull::rcu_domain;
 using lull::rcu_obj_base;
+using node = node_of<of_rcu>;
 
-std::atomic<int> calls;
-
-struct node : counted, rcu_obj_base<node> {
-	explicit node(int v = 42) : value(v)
-	{
-	}
-	~node()
-	{
-		value = -1;
-	}
-
-	std::atomic<int> value;
-};
-
-/* A thread that is in a region until it is told to leave. */
-class reader
+void none_left()
 {
-      public:
-	reader()
-		: thread([this] {
-			  rcu_default_domain().lock();
-			  is_in = true;
-			  await([this] { return leaves.load(); });
-			  ended = true;
-			  rcu_default_domain().unlock();
-		  })
-	{
-		await([this] { return is_in.load(); });
-	}
-
-	~reader()
-	{
-		leave();
-	}
-
-	void leave()
-	{
-		leaves = true;
-		if (thread.joinable())
-			thread.join();
-	}
-
-	std::atomic<bool> ended{ false };
-
-      private:
-	std::atomic<bool> is_in{ false }, leaves{ false };
-	std::thread thread;
-};
+	lull::rcu_barrier();
+	MUST(alive == 0);
+}
 
 /* ---- [saferecl.rcu.general] ---------------------------------------------------------------------- */
 
-struct final_one final : rcu_obj_base<final_one> {
-};
-struct hidden : private rcu_obj_base<hidden> {
-};
-struct virtually : virtual rcu_obj_base<virtually> {
-};
-struct other_base : rcu_obj_base<node> {
-};
-struct child : node {
-};
-struct deleter {
-	template <class T> void operator()(T *p) const
-	{
-		delete p;
-		calls++;
-	}
-};
-struct two : rcu_obj_base<two>, rcu_obj_base<two, deleter> {
-};
-struct two_others : rcu_obj_base<two_others>, rcu_obj_base<hidden> {
-};
-
-template <class T> constexpr bool protectable = lull::detail::is_protectable<rcu_obj_base, T>;
-
-void saferecl_rcu_general_protectable()
-{
-	static_assert(protectable<node> && protectable<const node> && protectable<final_one>);
-	static_assert(!protectable<hidden> && !protectable<virtually> && !protectable<other_base>);
-	static_assert(!protectable<child> && !protectable<two> && !protectable<two_others>);
-	static_assert(!protectable<int> && !protectable<counted> && !protectable<void *>);
-}
+CLAUSE(saferecl_rcu_general_protectable, is_protectable<of_rcu>)
 
 /* Locks and unlocks pair: the region that counts ends with the outermost unlock. */
-void saferecl_rcu_general_nested_locks()
+TEST(saferecl_rcu_general_nested_locks)
 {
 	node *p = new node;
 	rcu_domain &dom = rcu_default_domain();
@@ -124,12 +41,11 @@ void saferecl_rcu_general_nested_locks()
 	nap();
 	MUST(p->value == 42);
 	dom.unlock();
-	lull::rcu_barrier();
-	MUST(alive == 0);
+	none_left();
 }
 
 /* What was scheduled after a region had begun is evaluated after it has ended. */
-void saferecl_rcu_general_region_ends_first()
+TEST(saferecl_rcu_general_region_ends_first)
 {
 	reader r;
 	static reader *seen;
@@ -148,64 +64,29 @@ void saferecl_rcu_general_region_ends_first()
 	nap();
 	MUST(calls == 0 && alive == 1);
 	r.leave();
-	lull::rcu_barrier();
-	MUST(calls == 1 && alive == 0);
+	none_left();
+	MUST(calls == 1);
 }
 
-struct noted : rcu_obj_base<noted, void (*)(noted *)> {
-	int times = 0;
-};
+CLAUSE(saferecl_rcu_general_evaluated_once, is_called_once<of_rcu>)
 
-void saferecl_rcu_general_evaluated_once()
+TEST(saferecl_rcu_general_storm)
 {
-	static noted notes[3];
+	look_and_retire<node>(
+		[](std::atomic<node *> &src) {
+			std::scoped_lock<rcu_domain> lock(rcu_default_domain());
+			node *p = src.load(std::memory_order_acquire);
 
-	for (noted &n : notes)
-		n.retire([](noted *p) { p->times++; });
-	lull::rcu_barrier();
-	nap();
-	lull::rcu_barrier();
-	for (noted &n : notes)
-		MUST(n.times == 1);
-}
-
-/* Readers of a place that changes all the time. */
-void saferecl_rcu_general_storm()
-{
-	std::atomic<node *> src{ new node };
-	std::atomic<bool> stop{ false };
-	std::vector<std::thread> readers;
-
-	for (int i = 0; i < 3; i++)
-		readers.emplace_back([&] {
-			while (!stop) {
-				std::scoped_lock<rcu_domain> lock(rcu_default_domain());
-				node *p = src.load(std::memory_order_acquire);
-
-				MUST(p->value == 42);
-				std::this_thread::yield();
-				MUST(p->value == 42);
-			}
-		});
-	for (int i = 0; i < 20000; i++) {
-		node *old = src.exchange(new node);
-
-		if (i % 2)
-			old->retire();
-		else
-			lull::rcu_retire(old);
-	}
-	stop = true;
-	for (std::thread &t : readers)
-		t.join();
-	src.load()->retire();
-	lull::rcu_barrier();
-	MUST(alive == 0);
+			MUST(p->value == 42);
+			std::this_thread::yield();
+			MUST(p->value == 42);
+		},
+		[](node *old, int i) { i % 2 ? old->retire() : lull::rcu_retire(old); });
 }
 
 /* ---- [rcu.syn] ------------------------------------------------------------------------------------ */
 
-void rcu_syn_names()
+TEST(rcu_syn_names)
 {
 	static_assert(std::is_same_v<rcu_obj_base<node>, rcu_obj_base<node, std::default_delete<node>>>);
 	static_assert(std::is_same_v<decltype(rcu_default_domain()), rcu_domain &>);
@@ -217,167 +98,32 @@ void rcu_syn_names()
 
 /* ---- [saferecl.rcu.base] -------------------------------------------------------------------------- */
 
-struct late_type;
-using base_of_late = rcu_obj_base<late_type>;
-struct holds_late {
-	std::atomic<late_type *> p;
-};
-struct late_type : base_of_late {
-	holds_late *inside = nullptr;
-};
+CLAUSE(saferecl_rcu_base_incomplete_type, may_be_incomplete<of_rcu>)
+CLAUSE(saferecl_rcu_base_deleter_is_a_function_object, deleter_is_an_object<of_rcu>)
+CLAUSE(saferecl_rcu_base_deleter_requirements, deleter_is_made_and_assigned<of_rcu>)
+CLAUSE(saferecl_rcu_base_trivially_copyable, has_special_members<of_rcu>)
+CLAUSE(saferecl_rcu_base_special_members, has_special_members<of_rcu>)
+CLAUSE(saferecl_rcu_base_retire_assigns_the_deleter, assigns_the_deleter<of_rcu>)
 
-void saferecl_rcu_base_incomplete_type()
-{
-	holds_late holder{ { new late_type } };
-
-	holder.p.load()->retire();
-	lull::rcu_barrier();
-}
-
-struct stateful {
-	std::shared_ptr<std::string> text;
-
-	template <class T> void operator()(T *p)
-	{
-		MUST(*text == "a text that is too long to fit into the string itself");
-		delete p;
-		calls++;
-	}
-};
-struct with_state : counted, rcu_obj_base<with_state, stateful> {
-};
-struct with_function : counted, rcu_obj_base<with_function, void (*)(with_function *)> {
-};
-
-void saferecl_rcu_base_deleter_is_a_function_object()
-{
-	auto text = std::make_shared<std::string>("a text that is too long to fit into the string itself");
-
-	calls = 0;
-	(new with_state)->retire({ text });
-	(new with_function)->retire([](with_function *p) { delete p; });
-	lull::rcu_barrier();
-	MUST(calls == 1 && alive == 0);
-	MUST(text.use_count() == 1); /* the deleter is gone as well */
-}
-
-struct default_only {
-	default_only() = default;
-	explicit default_only(int s) : state(s)
-	{
-	}
-	default_only(const default_only &) = delete;
-	default_only &operator=(default_only &&other) noexcept
-	{
-		state = other.state;
-		return *this;
-	}
-	template <class T> void operator()(T *p)
-	{
-		delete p;
-		calls += state;
-	}
-	int state = 1;
-};
-struct with_default_only : rcu_obj_base<with_default_only, default_only> {
-};
-
-void saferecl_rcu_base_deleter_requirements()
-{
-	calls = 0;
-	(new with_default_only)->retire();
-	(new with_default_only)->retire(default_only(5));
-	lull::rcu_barrier();
-	MUST(calls == 6);
-}
-
-void saferecl_rcu_base_trivially_copyable()
-{
-	static_assert(std::is_trivially_copyable_v<rcu_obj_base<final_one>>);
-	static_assert(std::is_trivially_copyable_v<rcu_obj_base<noted, void (*)(noted *)>>);
-	static_assert(std::is_trivially_copyable_v<final_one> && std::is_trivially_destructible_v<final_one>);
-	static_assert(!std::is_trivially_copyable_v<rcu_obj_base<with_state, stateful>>);
-	static_assert(sizeof(rcu_obj_base<final_one>) == 2 * sizeof(void *));
-	static_assert(sizeof(rcu_obj_base<noted, void (*)(noted *)>) == 3 * sizeof(void *));
-}
-
-void saferecl_rcu_base_special_members()
-{
-	using base = rcu_obj_base<final_one>;
-
-	static_assert(!std::is_default_constructible_v<base> && !std::is_copy_constructible_v<base> &&
-		      !std::is_move_constructible_v<base> && !std::is_copy_assignable_v<base> &&
-		      !std::is_move_assignable_v<base> && !std::is_destructible_v<base>);
-	final_one *p = new final_one, *copy = new final_one(*p);
-	*copy = *p;
-	p->retire();
-	*copy = final_one();
-	copy->retire();
-	lull::rcu_barrier();
-}
-
-struct assigned {
-	assigned() = default;
-	assigned(assigned &&) = default;
-	assigned &operator=(assigned &&)
-	{
-		assignments++;
-		return *this;
-	}
-	template <class T> void operator()(T *p)
-	{
-		delete p;
-	}
-	static inline int assignments;
-};
-struct with_assigned : rcu_obj_base<with_assigned, assigned> {
-};
-
-void saferecl_rcu_base_retire()
+TEST(saferecl_rcu_base_retire)
 {
 	reader r;
 	node *p = new node;
 
 	static_assert(noexcept(p->retire()) && noexcept(p->retire({}, rcu_default_domain())));
 	p->retire({}, rcu_default_domain());
-	(new with_assigned)->retire();
-	(new with_assigned)->retire(assigned());
-	MUST(assigned::assignments == 2);
 	nap();
 	MUST(alive == 1 && p->value == 42);
 	r.leave();
-	lull::rcu_barrier();
-	MUST(alive == 0);
+	none_left();
 }
 
-struct animal : counted {
-	virtual ~animal() = default;
-	long weight = 3;
-};
-struct cat : animal, rcu_obj_base<cat> {
-	std::string name = "a name that is too long to fit into the string itself";
-};
-struct alignas(256) wide : rcu_obj_base<wide> { /* only frees: by operator delete for such an alignment */
-	char bytes[300];
-};
-struct alignas(256) wide_counted : counted, rcu_obj_base<wide_counted> {
-	char bytes[300];
-};
-struct with_virtual_base : virtual counted, rcu_obj_base<with_virtual_base> {
-	std::string name = "a name that is too long to fit into the string itself";
-};
-
-void saferecl_rcu_base_retire_objects_of_any_shape()
+TEST_OF(T, saferecl_rcu_base_retire_objects_of_any_shape, cat<of_rcu>, wide_plain<of_rcu>, wide<of_rcu>, with_virtual_base<of_rcu>,
+	final_one<of_rcu>)
 {
-	for (int i = 0; i < 300; i++) {
-		(new cat)->retire();
-		(new wide)->retire();
-		(new wide_counted)->retire();
-		(new with_virtual_base)->retire();
-		(new final_one)->retire();
-	}
-	lull::rcu_barrier();
-	MUST(alive == 0);
+	for (int i = 0; i < 300; i++)
+		(new T)->retire();
+	none_left();
 }
 
 /* Deleters retire, in both ways, and wait. */
@@ -400,123 +146,64 @@ struct chained : counted, rcu_obj_base<chained> {
 	static inline int depth_of_wait = 3;
 };
 
-void saferecl_rcu_base_retire_in_a_deleter()
+TEST(saferecl_rcu_base_retire_in_a_deleter)
 {
 	(new chained(12))->retire();
 	lull::rcu_barrier();
-	await([] { return alive == 0; });
+	left_are(0);
 }
+
+CLAUSE(saferecl_rcu_base_retire_with_a_lock_held, runs_no_deleter_inside<of_rcu>)
 
 /* ---- what only frees ------------------------------------------------------------------------------ */
 
-/* A class's own operator delete is called, and its destructor, if there is any: then it is no longer plain. */
-struct own_delete : rcu_obj_base<own_delete> {
-	static void operator delete(void *p)
-	{
-		::operator delete(p);
-		calls++;
-	}
-};
-struct own_sized_delete : rcu_obj_base<own_sized_delete> {
-	static void operator delete(void *p, std::size_t size)
-	{
-		MUST(size == sizeof(own_sized_delete));
-		::operator delete(p);
-		calls++;
-	}
-};
-/* Only std::default_delete may call this one. */
-struct hidden_delete : rcu_obj_base<hidden_delete> {
-	static hidden_delete *make()
-	{
-		return new hidden_delete;
-	}
-
-      private:
-	friend std::default_delete<hidden_delete>;
-	static void operator delete(void *p)
-	{
-		::operator delete(p);
-		calls++;
-	}
-};
-struct with_destructor : rcu_obj_base<with_destructor> {
-	~with_destructor()
-	{
-		calls++;
-	}
-};
-
-template <class T> constexpr bool plain = lull::detail::only_frees<T, std::default_delete<T>>();
-
-void only_frees()
+TEST(only_frees)
 {
-	static_assert(plain<final_one> && plain<wide> && plain<late_type> && plain<int>);
-	static_assert(!plain<node> && !plain<own_delete> && !plain<own_sized_delete> && !plain<with_destructor> &&
-		      !plain<hidden_delete>);
-	static_assert(!lull::detail::only_frees<two, deleter>() && !plain<std::string>);
-#ifdef __cpp_lib_destroying_delete
-	struct destroying {
-		static void operator delete(destroying *, std::destroying_delete_t)
-		{
-		}
-	};
-	static_assert(!plain<destroying>);
-#endif
+	only_free<of_rcu>();
 	calls = 0;
-	(new own_delete)->retire();
-	(new own_sized_delete)->retire();
-	hidden_delete::make()->retire();
-	(new with_destructor)->retire();
-	lull::rcu_retire(new with_destructor);
+	lull::rcu_retire(new with_destructor<of_rcu>);
 	lull::rcu_barrier();
-	MUST(calls == 5);
+	MUST(calls == 1);
 }
 
-/* The thread that retires frees: there is no other that could, as lull starts none here. */
-void the_thread_that_retires_frees()
+/* There is no other thread that could free, as lull starts none here. */
+TEST(the_thread_that_retires_frees)
 {
-	struct lull_reclaim_config config;
 	struct lull_reclaim_counts counts;
 
-	lull_reclaim_default_config(&config);
-	config.mode = LULL_RECLAIM_POLL;
-	MUST(lull_reclaim_configure(&config) == 0);
+	set_mode(LULL_RECLAIM_POLL);
 	for (int i = 0; i < 20000; i++)
-		(new final_one)->retire();
+		(new final_one<of_rcu>)->retire();
 	lull_reclaim_stats(&counts);
 	MUST(counts.items < 10000);
 	(new node)->retire(); /* it has a destructor */
 	lull::rcu_retire(new node);
 	for (int i = 0; i < 20000; i++)
-		(new final_one)->retire();
+		(new final_one<of_rcu>)->retire();
 	MUST(alive == 2);
-	lull_reclaim_default_config(&config);
-	MUST(lull_reclaim_configure(&config) == 0);
-	lull::rcu_barrier();
-	MUST(alive == 0);
+	set_mode(LULL_RECLAIM_THREAD);
+	none_left();
 }
 
-void limits_count_the_size()
+TEST(limits_count_the_size)
 {
+	using large = wide<of_rcu>;
 	struct lull_reclaim_counts before, after;
 	reader r;
 
 	lull_reclaim_stats(&before);
-	lull::rcu_retire(new wide_counted);
-	(new wide_counted)->retire();
-	lull::rcu_retire(new wide_counted, deleter());
+	lull::rcu_retire(new large);
+	(new large)->retire();
+	lull::rcu_retire(new large, deleter());
 	lull_reclaim_stats(&after);
-	MUST(after.bytes - before.bytes >= 2 * sizeof(wide_counted));
-	MUST(after.bytes - before.bytes < 3 * sizeof(wide_counted));
+	MUST(after.bytes - before.bytes >= 2 * sizeof(large) && after.bytes - before.bytes < 3 * sizeof(large));
 	r.leave();
-	lull::rcu_barrier();
-	MUST(alive == 0);
+	none_left();
 }
 
 /* ---- [saferecl.rcu.domain] ------------------------------------------------------------------------ */
 
-void saferecl_rcu_domain_general_lockable()
+TEST(saferecl_rcu_domain_general_lockable)
 {
 	static_assert(!std::is_copy_constructible_v<rcu_domain> && !std::is_copy_assignable_v<rcu_domain> &&
 		      !std::is_default_constructible_v<rcu_domain>);
@@ -535,27 +222,21 @@ void saferecl_rcu_domain_general_lockable()
 		nap();
 		MUST(p->value == 42);
 	}
-	lull::rcu_barrier();
-	MUST(alive == 0);
+	none_left();
 }
 
 /* Many threads lock and unlock the one domain at once: no data race (seen by ThreadSanitizer). */
-void saferecl_rcu_domain_members_lock()
+TEST(saferecl_rcu_domain_members_lock)
 {
-	std::vector<std::thread> threads;
-
-	for (int i = 0; i < 4; i++)
-		threads.emplace_back([] {
-			for (int n = 0; n < 10000; n++) {
-				rcu_default_domain().lock();
-				rcu_default_domain().unlock();
-			}
-		});
-	for (std::thread &t : threads)
-		t.join();
+	in_threads(4, [](int) {
+		for (int n = 0; n < 10000; n++) {
+			rcu_default_domain().lock();
+			rcu_default_domain().unlock();
+		}
+	});
 }
 
-void saferecl_rcu_domain_members_try_lock()
+TEST(saferecl_rcu_domain_members_try_lock)
 {
 	node *p = new node;
 
@@ -566,39 +247,27 @@ void saferecl_rcu_domain_members_try_lock()
 	nap();
 	MUST(p->value == 42);
 	rcu_default_domain().unlock();
-	lull::rcu_barrier();
-	MUST(alive == 0);
+	none_left();
 }
 
 /* No deleter runs inside unlock(): it may be called with a lock held that deleters take. */
-void saferecl_rcu_domain_members_unlock()
+TEST(saferecl_rcu_domain_members_unlock)
 {
-	static std::mutex m;
-	struct takes_lock {
-		void operator()(node *p) const
-		{
-			std::scoped_lock lock(m);
-
-			delete p;
-		}
-	};
-
 	for (int i = 0; i < 200; i++) {
-		std::scoped_lock lock(m);
+		std::scoped_lock lock(taken_by_deleter);
 
 		rcu_default_domain().lock();
 		lull::rcu_retire(new node, takes_lock());
 		rcu_default_domain().unlock();
 	}
-	lull::rcu_barrier();
-	MUST(alive == 0);
+	none_left();
 }
 
 /* ---- [saferecl.rcu.domain.func] ------------------------------------------------------------------- */
 
 rcu_domain *const at_start = &rcu_default_domain();
 
-void saferecl_rcu_domain_func_default_domain()
+TEST(saferecl_rcu_domain_func_default_domain)
 {
 	rcu_domain *other = nullptr;
 
@@ -615,7 +284,7 @@ void saferecl_rcu_domain_func_default_domain()
 #endif
 }
 
-void saferecl_rcu_domain_func_synchronize()
+TEST(saferecl_rcu_domain_func_synchronize)
 {
 	reader r;
 	std::atomic<bool> done{ false };
@@ -635,19 +304,17 @@ void saferecl_rcu_domain_func_synchronize()
 	lull::rcu_synchronize(rcu_default_domain());
 }
 
-void saferecl_rcu_domain_func_barrier()
+TEST(saferecl_rcu_domain_func_barrier)
 {
-	int plain_store = 0;
-	static int *target;
+	static int plain_store;
 	struct stores {
 		void operator()(node *p) const
 		{
 			delete p;
-			*target = 7; /* seen by whoever returns from the barrier */
+			plain_store = 7; /* seen by whoever returns from the barrier */
 		}
 	};
 
-	target = &plain_store;
 	for (int i = 0; i < 100; i++) {
 		plain_store = 0;
 		lull::rcu_retire(new node, stores());
@@ -658,9 +325,7 @@ void saferecl_rcu_domain_func_barrier()
 }
 
 struct move_only {
-	explicit move_only(std::unique_ptr<int> p) : state(std::move(p))
-	{
-	}
+	explicit move_only(std::unique_ptr<int> p) : state(std::move(p)) {}
 	move_only(move_only &&) = default;
 	void operator()(node *p)
 	{
@@ -671,7 +336,7 @@ struct move_only {
 	std::unique_ptr<int> state;
 };
 
-void saferecl_rcu_domain_func_retire()
+TEST(saferecl_rcu_domain_func_retire)
 {
 	reader r;
 
@@ -684,8 +349,8 @@ void saferecl_rcu_domain_func_retire()
 	nap();
 	MUST(alive == 3 && calls == 0);
 	r.leave();
-	lull::rcu_barrier();
-	MUST(alive == 0 && calls == 1);
+	none_left();
+	MUST(calls == 1);
 }
 
 /* What throws schedules nothing. */
@@ -701,7 +366,7 @@ struct throws_when_moved {
 	}
 };
 
-void saferecl_rcu_domain_func_retire_throws()
+TEST(saferecl_rcu_domain_func_retire_throws)
 {
 	node n;
 	int caught = 0;
@@ -719,34 +384,5 @@ void saferecl_rcu_domain_func_retire_throws()
 
 int main(int argc, char **argv)
 {
-	const clause clauses[] = {
-		CLAUSE(saferecl_rcu_general_protectable),
-		CLAUSE(saferecl_rcu_general_nested_locks),
-		CLAUSE(saferecl_rcu_general_region_ends_first),
-		CLAUSE(saferecl_rcu_general_evaluated_once),
-		CLAUSE(saferecl_rcu_general_storm),
-		CLAUSE(rcu_syn_names),
-		CLAUSE(saferecl_rcu_base_incomplete_type),
-		CLAUSE(saferecl_rcu_base_deleter_is_a_function_object),
-		CLAUSE(saferecl_rcu_base_deleter_requirements),
-		CLAUSE(saferecl_rcu_base_trivially_copyable),
-		CLAUSE(saferecl_rcu_base_special_members),
-		CLAUSE(saferecl_rcu_base_retire),
-		CLAUSE(saferecl_rcu_base_retire_objects_of_any_shape),
-		CLAUSE(saferecl_rcu_base_retire_in_a_deleter),
-		CLAUSE(only_frees),
-		CLAUSE(the_thread_that_retires_frees),
-		CLAUSE(limits_count_the_size),
-		CLAUSE(saferecl_rcu_domain_general_lockable),
-		CLAUSE(saferecl_rcu_domain_members_lock),
-		CLAUSE(saferecl_rcu_domain_members_try_lock),
-		CLAUSE(saferecl_rcu_domain_members_unlock),
-		CLAUSE(saferecl_rcu_domain_func_default_domain),
-		CLAUSE(saferecl_rcu_domain_func_synchronize),
-		CLAUSE(saferecl_rcu_domain_func_barrier),
-		CLAUSE(saferecl_rcu_domain_func_retire),
-		CLAUSE(saferecl_rcu_domain_func_retire_throws),
-	};
-
-	return run(clauses, argc, argv);
+	return run_tests(argc, argv);
 }

@@ -5,14 +5,11 @@
 #include <memory>
 #include <vector>
 
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <lull/rcu>
 #include <lull/rcu_ptr.hpp>
 
-#include "keeping.hpp"
+#include "child.hpp"
+#include "test.hpp"
 
 namespace
 {
@@ -39,7 +36,7 @@ std::unique_ptr<config> make(int number)
 }
 
 /* A reader on another thread, in a section until it is told. */
-struct reader {
+struct finder {
 	std::atomic<bool> in{false}, leave{false};
 	std::thread thread{[this] {
 		lull::rcu_section section;
@@ -50,7 +47,7 @@ struct reader {
 		MUST(found->is_whole());
 	}};
 
-	reader() { AWAIT(in.load()); }
+	finder() { AWAIT(in.load()); }
 	void end()
 	{
 		leave = true;
@@ -58,13 +55,12 @@ struct reader {
 	}
 };
 
-void publishes()
+TEST(publishes)
 {
-	none_alive();
 	MUST(!global);
 	global.publish(make(1));
 	MUST(static_cast<bool>(global));
-	reader r;
+	finder r;
 	global.publish(make(2));
 	{
 		lull::rcu_section section;
@@ -74,35 +70,33 @@ void publishes()
 		MUST(lull_rcu_read_lock_held());
 	}
 	MUST(!lull_rcu_read_lock_held());
-	soon();
+	nap();
 	MUST(alive == 2); /* the first is retired, and a reader has it */
 	r.end();
 	lull_rcu_barrier();
 	MUST(alive == 1);
 	global.publish(nullptr);
 	MUST(!global);
-	none_alive();
 }
 
-void exchanges()
+TEST(exchanges)
 {
 	global.publish(make(1));
-	reader r;
+	finder r;
 	{
 		lull::retired<config> old = global.exchange(make(2));
 
 		MUST(old->number == 1 && old->is_whole());
 	}
-	soon();
+	nap();
 	MUST(alive == 2);
 	r.end();
 	lull_rcu_barrier();
 	MUST(alive == 1);
 	MUST(global.exchange(nullptr)->number == 2);
-	none_alive();
 }
 
-void compares()
+TEST(compares)
 {
 	auto now = make(2);
 
@@ -113,13 +107,15 @@ void compares()
 	MUST(!global.compare_exchange(nullptr, now) && now && now->number == 2 && global.read() == seen);
 	MUST(global.compare_exchange(seen, now) && !now && global.read()->number == 2);
 	MUST(seen->is_whole()); /* until the section ends */
+	global.publish(nullptr);
 }
 
-void ends()
+TEST(ends)
 {
+	global.publish(make(1));
 	{
 		lull::rcu_ptr<config> local(make(3));
-		reader r;
+		finder r;
 
 		local.publish(make(4));
 		r.end();
@@ -136,11 +132,10 @@ void ends()
 		MUST(last->is_whole() && last->number == 5); /* until the section ends */
 	}
 	global.publish(nullptr);
-	none_alive();
 }
 
 /* Over an atomic pointer of the program's, which stays the owner. */
-void refers()
+TEST(refers)
 {
 	std::atomic<config *> pointer{new config(1)};
 
@@ -156,11 +151,10 @@ void refers()
 	lull_rcu_barrier();
 	MUST(alive == 1);
 	delete pointer.load();
-	none_alive();
 }
 
 /* From the pointer to what outlives sections. */
-void holds()
+TEST(holds)
 {
 	lull::rcu_ptr<both> pointer(std::unique_ptr<both>(new both));
 	lull::held<both> first = pointer.hold(), second;
@@ -176,11 +170,10 @@ void holds()
 	first.reset();
 	MUST(lull_hazptr_barrier_timeout(10) != 0 && second->is_whole());
 	second.reset();
-	none_alive();
 }
 
 /* A function in a section. */
-void functions()
+TEST(functions)
 {
 	global.publish(make(7));
 	MUST(lull::rcu_read([&] {
@@ -188,102 +181,53 @@ void functions()
 		return global.read()->number;
 	}) == 7);
 	MUST(!lull_rcu_read_lock_held());
-#ifdef __cpp_exceptions
-	try {
-		lull::rcu_read([] { throw 1; });
-	} catch (int) {
-		MUST(!lull_rcu_read_lock_held());
-	}
-#endif
+	MUST(throws([] { lull::rcu_read([] { throw 1; }); }) && !lull_rcu_read_lock_held());
 	int number = 0;
 	int &same = lull::rcu_read([&]() -> int & { return number; });
 	MUST(&same == &number);
 	global.publish(nullptr);
-	none_alive();
 }
 
-void storm()
+TEST(storm)
 {
-	std::atomic<bool> stop{false};
-	std::vector<std::thread> threads;
-
 	global.publish(make(1));
-	for (int i = 0; i < 2; i++)
-		threads.emplace_back([&, i] {
-			for (int n = 0; n < (SANITIZED ? 2000 : 20000); n++) {
+	reads_while_it_changes(
+		[](int me, int looks) {
+			for (int n = 0; n < looks; n++) {
 				lull::rcu_section section;
 				config *found = global.read(section);
 
 				MUST(found->is_whole());
-				if (i && n % 100 == 0) {
+				if (me && n % 100 == 0) {
 					auto now = make(n);
 
 					if (global.compare_exchange(found, now))
 						MUST(!now);
 				}
 			}
-		});
-	threads.emplace_back([&] {
-		while (!stop)
-			global.publish(make(0));
-	});
-	threads[0].join();
-	threads[1].join();
-	stop = true;
-	threads[2].join();
+		},
+		[] { global.publish(make(0)); });
 	global.publish(nullptr);
-	none_alive();
-}
-
-/* Does @f abort, in a child? */
-template <class F> bool aborts(F f)
-{
-	pid_t child = fork();
-	int status = 0;
-
-	MUST(child >= 0);
-	if (child == 0) {
-		rlimit no_core = { 0, 0 };
-
-		setrlimit(RLIMIT_CORE, &no_core);
-		MUST(freopen("/dev/null", "w", stderr) != nullptr);
-		f();
-		_exit(0);
-	}
-	MUST(waitpid(child, &status, 0) == child);
-	return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
 }
 
 /* Debug builds find what is done outside sections. */
-void read_outside()
-{
 #ifdef LULL_DEBUG
-	MUST(aborts([] { (void)global.read(); }));
-#endif
+TEST(read_outside)
+{
+	must_end("", [] { (void)global.read(); });
 }
 
-void keep_outside()
+TEST(keep_outside)
 {
-#ifdef LULL_DEBUG
 	both object;
 
-	MUST(aborts([&] { (void)lull::keep(&object); }));
-#endif
+	must_end("", [&] { (void)lull::keep(&object); });
 }
+#endif
 
 } // namespace
 
-int main()
+int main(int argc, char **argv)
 {
-	publishes();
-	exchanges();
-	compares();
-	ends();
-	refers();
-	holds();
-	functions();
-	storm();
-	read_outside();
-	keep_outside();
-	return 0;
+	return run_tests(argc, argv, none_alive);
 }

@@ -4,10 +4,6 @@
  * static and thread_local objects, in functions of atexit(), on threads that end with main(). Each case is a process of
  * its own, in each mode of reclaim.h: what is retired is reclaimed or stays, and nothing else happens.
  */
-#include <cstdlib>
-#include <cstring>
-#include <string>
-
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,23 +12,20 @@
 #include <lull/hazard_pointer>
 #include <lull/rcu>
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wold-style-cast"
-#include <lull/reclaim.h>
-#pragma GCC diagnostic pop
-
-#include "saferecl.hpp"
+#include "test.hpp"
 
 extern char **environ;
 
 namespace
 {
 
+const char long_text[] = "a text that is too long to fit into the string itself";
+
 struct node : lull::hazard_pointer_obj_base<node> {
-	std::string text = "a text that is too long to fit into the string itself";
+	std::string text = long_text;
 };
 struct config : lull::rcu_obj_base<config> {
-	std::string text = "a text that is too long to fit into the string itself";
+	std::string text = long_text;
 };
 struct plain : lull::rcu_obj_base<plain> {
 	char bytes[100];
@@ -72,7 +65,7 @@ void use_all()
 	MUST(c->text.size() == 53);
 	current.exchange(nullptr)->retire();
 	(new plain)->retire();
-	lull::rcu_retire(new std::string("a text that is too long to fit into the string itself"));
+	lull::rcu_retire(new std::string(long_text));
 	lull::rcu_default_domain().unlock();
 }
 
@@ -81,6 +74,12 @@ void wait_for_all()
 	lull::rcu_synchronize();
 	lull::rcu_barrier();
 	lull_hazptr_barrier();
+}
+
+void use_and_wait()
+{
+	use_all();
+	wait_for_all();
 }
 
 /* A cohort's promise holds wherever it ends. */
@@ -99,93 +98,43 @@ void use_cohort()
 	MUST(ended == 2 * MANY);
 }
 
-std::string chosen;
-
-bool is(const char *name)
+void change_modes()
 {
-	return chosen == name;
+	for (int mode : { LULL_RECLAIM_POLL, LULL_RECLAIM_THREAD, LULL_RECLAIM_CALLER, LULL_RECLAIM_POLL }) {
+		use_all();
+		set_mode(mode);
+		use_cohort();
+	}
 }
 
-void set_mode(int mode)
+void poll_all()
 {
-	struct lull_reclaim_config reclaim;
-
-	lull_reclaim_default_config(&reclaim);
-	reclaim.mode = static_cast<lull_reclaim_mode>(mode);
-	MUST(lull_reclaim_configure(&reclaim) == 0);
+	use_all();
+	while (lull_reclaim_poll(SIZE_MAX, 0))
+		;
 }
 
-/* The name of the case and the mode are known to the first constructor. */
-struct chooser {
-	chooser()
-	{
-		const char *name = std::getenv("LULL_TEST_CASE"), *mode = std::getenv("LULL_TEST_MODE");
+/* A hazard pointer of static storage that goes on protecting; a cohort, and what ends right after it. */
+extern lull::hazard_pointer stays;
+extern lull::cohort early;
 
-		chosen = name ? name : "";
-		if (name)
-			alarm(60); /* also before and after main() */
-		if (mode)
-			set_mode(std::atoi(mode));
-	}
-} choose;
+void protect_at_exit()
+{
+	node *n = new node;
 
-/* A cohort of static storage, and what ends right after it. */
-struct after_early {
-	~after_early()
-	{
-		if (is("static_cohort"))
-			MUST(ended == 200);
-	}
-} checks_early;
-lull::cohort early;
+	stays = lull::make_hazard_pointer();
+	stays.reset_protection(n);
+	n->retire();
+}
 
 void retire_to_early()
 {
+	ended = 0;
 	for (int i = 0; i < 100; i++) {
 		(new member)->retire_to_cohort(early);
 		(new rcu_member)->retire_to_cohort(early);
 	}
 }
-
-/* A hazard pointer of static storage that goes on protecting. */
-lull::hazard_pointer stays;
-
-struct first_and_last {
-	first_and_last()
-	{
-		if (is("before_main"))
-			use_all();
-		if (is("before_main_waits")) {
-			use_all();
-			wait_for_all();
-		}
-		if (is("cohort_before_main"))
-			use_cohort();
-	}
-
-	~first_and_last()
-	{
-		if (is("static_destructor"))
-			use_all();
-		if (is("static_destructor_waits")) {
-			use_all();
-			wait_for_all();
-		}
-		if (is("cohort_in_static_destructor"))
-			use_cohort();
-		if (is("static_destructor_changes_mode"))
-			for (int mode : { LULL_RECLAIM_POLL, LULL_RECLAIM_THREAD, LULL_RECLAIM_CALLER, LULL_RECLAIM_POLL }) {
-				use_all();
-				set_mode(mode);
-				use_cohort();
-			}
-		if (is("static_destructor_polls")) {
-			use_all();
-			while (lull_reclaim_poll(SIZE_MAX, 0))
-				;
-		}
-	}
-} first_and_last_object;
 
 struct of_thread {
 	bool waits = false;
@@ -205,55 +154,102 @@ void use_thread_local(bool waits)
 	object.waits = waits;
 }
 
-void run_case()
-{
-	if (is("retired_before_exit")) {
-		use_all();
-	} else if (is("protected_at_exit")) {
-		node *n = new node;
+/* When a case does what: in a constructor before main(), in main(), in a destructor after it. */
+enum moment { BEFORE, IN_MAIN, AFTER };
+const struct {
+	const char *name;
+	moment when;
+	void (*run)();
+} cases[] = {
+	{ "before_main", BEFORE, use_all },
+	{ "before_main_waits", BEFORE, use_and_wait },
+	{ "cohort_before_main", BEFORE, use_cohort },
+	{ "static_destructor", AFTER, use_all },
+	{ "static_destructor_waits", AFTER, use_and_wait },
+	{ "cohort_in_static_destructor", AFTER, use_cohort },
+	{ "static_destructor_changes_mode", AFTER, change_modes },
+	{ "static_destructor_polls", AFTER, poll_all },
+	{ "retired_before_exit", IN_MAIN, use_all },
+	{ "protected_at_exit", IN_MAIN, protect_at_exit },
+	{ "static_cohort", IN_MAIN, retire_to_early },
+	{ "main_thread_local", IN_MAIN, [] { use_thread_local(false); } },
+	{ "main_thread_local_waits", IN_MAIN, [] { use_thread_local(true); } },
+	{ "thread_local", IN_MAIN, [] {
+		 for (int i = 0; i < 20; i++)
+			 std::thread(use_thread_local, i % 2).join();
+		 wait_for_all();
+	 } },
+	{ "thread_local_after_use", IN_MAIN, [] {
+		 for (int i = 0; i < 20; i++)
+			 std::thread([] {
+				 use_thread_local(true); /* made before lull's own exit handling is set up */
+				 use_all();
+			 }).join();
+	 } },
+	{ "atexit", IN_MAIN, [] {
+		 std::atexit(use_all);
+		 use_all();
+	 } },
+	{ "atexit_waits", IN_MAIN, [] {
+		 std::atexit(wait_for_all);
+		 std::atexit(use_all);
+	 } },
+	{ "atexit_cohort", IN_MAIN, [] {
+		 std::atexit(use_cohort);
+		 use_all();
+	 } },
+	{ "quick_exit", IN_MAIN, [] {
+		 use_all();
+		 std::at_quick_exit(use_all);
+		 std::quick_exit(0);
+	 } },
+	{ "detached_threads", IN_MAIN, [] {
+		 for (int i = 0; i < 3; i++)
+			 std::thread([] {
+				 for (;;)
+					 use_all();
+			 }).detach();
+		 nap();
+	 } },
+};
 
-		stays = lull::make_hazard_pointer();
-		stays.reset_protection(n);
-		n->retire();
-	} else if (is("main_thread_local")) {
-		use_thread_local(false);
-	} else if (is("main_thread_local_waits")) {
-		use_thread_local(true);
-	} else if (is("thread_local")) {
-		for (int i = 0; i < 20; i++)
-			std::thread(use_thread_local, i % 2).join();
-		wait_for_all();
-	} else if (is("thread_local_after_use")) {
-		for (int i = 0; i < 20; i++)
-			std::thread([] {
-				use_thread_local(true); /* made before lull's own exit handling is set up */
-				use_all();
-			}).join();
-	} else if (is("atexit")) {
-		std::atexit(use_all);
-		use_all();
-	} else if (is("atexit_waits")) {
-		std::atexit(wait_for_all);
-		std::atexit(use_all);
-	} else if (is("static_cohort")) {
-		ended = 0;
-		retire_to_early();
-	} else if (is("atexit_cohort")) {
-		std::atexit(use_cohort);
-		use_all();
-	} else if (is("quick_exit")) {
-		use_all();
-		std::at_quick_exit(use_all);
-		std::quick_exit(0);
-	} else if (is("detached_threads")) {
-		for (int i = 0; i < 3; i++)
-			std::thread([] {
-				for (;;)
-					use_all();
-			}).detach();
-		nap();
-	}
+std::string chosen;
+
+void run_case(moment now)
+{
+	for (const auto &c : cases)
+		if (chosen == c.name && c.when == now)
+			c.run();
 }
+
+/* The name of the case and the mode are known to the first constructor. */
+struct chooser {
+	chooser()
+	{
+		const char *name = std::getenv("LULL_TEST_CASE"), *mode = std::getenv("LULL_TEST_MODE");
+
+		chosen = name ? name : "";
+		if (name)
+			alarm(60); /* also before and after main() */
+		if (mode)
+			set_mode(std::atoi(mode));
+	}
+} choose;
+
+struct after_early {
+	~after_early()
+	{
+		if (chosen == "static_cohort")
+			MUST(ended == 200);
+	}
+} checks_early;
+lull::cohort early;
+lull::hazard_pointer stays;
+
+struct first_and_last {
+	first_and_last() { run_case(BEFORE); }
+	~first_and_last() { run_case(AFTER); }
+} first_and_last_object;
 
 /* Run this program again, as the case @name, in the mode of reclaim.h that has the number @mode. */
 bool ends_well(const char *program, const char *name, const char *mode)
@@ -279,23 +275,16 @@ bool ends_well(const char *program, const char *name, const char *mode)
 
 int main(int argc, char **argv)
 {
-	static const char *const cases[] = {
-		"before_main", "before_main_waits", "retired_before_exit", "protected_at_exit", "static_destructor",
-		"static_destructor_waits", "main_thread_local", "main_thread_local_waits", "thread_local",
-		"thread_local_after_use", "atexit", "atexit_waits", "quick_exit", "detached_threads", "cohort_before_main",
-		"cohort_in_static_destructor", "static_cohort", "atexit_cohort", "static_destructor_changes_mode",
-		"static_destructor_polls",
-	};
 	bool all = true;
 
 	if (!chosen.empty()) {
-		run_case();
+		run_case(IN_MAIN);
 		return 0;
 	}
 	alarm(100);
-	for (const char *name : cases)
-		if (argc < 2 || std::strcmp(argv[1], name) == 0)
+	for (const auto &c : cases)
+		if (argc < 2 || std::strcmp(argv[1], c.name) == 0)
 			for (const char *mode : { "0", "1", "2", "0" })
-				all &= ends_well(argv[0], name, mode);
+				all &= ends_well(argv[0], c.name, mode);
 	return all ? 0 : 1;
 }

@@ -23,7 +23,6 @@
 #include <lull/lull.hpp>
 
 #include "faults.hpp"
-#include "must.hpp"
 
 namespace
 {
@@ -33,12 +32,7 @@ thread_local bool scarce; /* may operator new fail? */
 } // namespace
 
 /* clang's thread sanitizer brings its own, and no other; there the constructors below throw, and that has to do. */
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define HAS_OWN_NEW 1
-#endif
-#endif
-#ifndef HAS_OWN_NEW
+#if !HAS_OWN_NEW
 __attribute__((noinline)) void *operator new(std::size_t size)
 {
 	if (scarce && faults_in > 0 && --faults_in == 0)
@@ -674,18 +668,6 @@ void storm(std::uint64_t seed)
 	check_world(w, all);
 }
 
-/* The last references may end objects, which a barrier before does not know of. */
-void all_end()
-{
-	const auto began = std::chrono::steady_clock::now();
-
-	while (alive != 0) {
-		MUST(std::chrono::steady_clock::now() - began < std::chrono::minutes(1));
-		lull::rcu_barrier();
-		lull_hazptr_barrier();
-	}
-}
-
 } // namespace
 
 int main(int argc, char **argv)
@@ -696,7 +678,7 @@ int main(int argc, char **argv)
 	std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
 	std::fflush(stdout);
 	storm(seed);
-	all_end();
+	AWAIT((lull_hazptr_barrier(), alive == 0)); /* the last references may end objects, which a barrier before does not know of */
 	std::printf("%ld threads, %ld steps, %ld exceptions, %ld found that an owner had died\n", threads.load(), steps.load(),
 		    thrown.load(), deaths.load());
 	MUST(threads >= places && thrown > 0);

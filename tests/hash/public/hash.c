@@ -522,17 +522,6 @@ TEST(hash_spread)
 }
 
 #ifdef LULL_DEBUG
-static void walk_outside(void)
-{
-	struct lull_hash_iter iter;
-	struct lull_hash_node *node;
-	struct lull_hash h;
-
-	must(lull_hash_init(&h, NULL) == 0);
-	lull_hash_for_each(node, &iter, &h)
-		break;
-}
-
 TEST(gone)
 {
 	EXPECT_MISUSE("hash table 0x* is used, but it was destroyed or never set up") {
@@ -562,7 +551,15 @@ TEST(outside_section)
 		must(lull_hash_init(&h, NULL) == 0);
 		(void)lull_hash_lookup(&h, 1, match, &key);
 	}
-	expect_abort(walk_outside, "lull_hash_for_each: outside a read section");
+	EXPECT_ABORT("lull_hash_for_each: outside a read section") {
+		struct lull_hash_iter iter;
+		struct lull_hash_node *node;
+		struct lull_hash h;
+
+		must(lull_hash_init(&h, NULL) == 0);
+		lull_hash_for_each(node, &iter, &h)
+			break;
+	}
 }
 #endif
 

@@ -4,10 +4,10 @@
  * fork_steps.c - hazptr.h: a signal handler forks in the middle of an acquire that finds no free slot, or while
  * a context is made. In the child they go on, and the hold and the context are the child's.
  */
-#include "steps.h"
+#include "fork_steps.h"
 #include "hazptr/fixture.h"
 
-#ifdef FORK_STEPS
+#if CAN_STEP
 static struct lull_hazptr_hold hold;
 static struct lull_hazptr_context ctx;
 static struct thing *held;

@@ -147,19 +147,6 @@ BOTH_WAYS(misuse)
 }
 
 #ifdef LULL_DEBUG
-static void acquires_highest_address(void)
-{
-	lull_shazptr_acquire((void *)~(uintptr_t)0);
-}
-
-static void clears_twice(void)
-{
-	struct lull_shazptr_guard guard = lull_shazptr_acquire(&name_a);
-
-	lull_shazptr_clear(guard);
-	lull_shazptr_clear(guard);
-}
-
 static struct lull_shazptr_guard kept;
 
 static void *clears_kept(void *unused)
@@ -181,8 +168,14 @@ TEST_WITH(debug_checks, self_scan, NULL)
 		lull_shazptr_acquire(NULL);
 	EXPECT_ABORT("lull_shazptr_acquire: not an address")
 		lull_shazptr_acquire((void *)~(uintptr_t)1);
-	expect_abort(acquires_highest_address, "lull_shazptr_acquire: not an address");
-	expect_abort(clears_twice, "lull_shazptr_clear: cleared already");
+	EXPECT_ABORT("lull_shazptr_acquire: not an address")
+		lull_shazptr_acquire((void *)~(uintptr_t)0);
+	EXPECT_ABORT("lull_shazptr_clear: cleared already") {
+		struct lull_shazptr_guard guard = lull_shazptr_acquire(&name_a);
+
+		lull_shazptr_clear(guard);
+		lull_shazptr_clear(guard);
+	}
 	if (THREADS_IN_CHILD)
 		expect_abort(clears_elsewhere, "lull_shazptr_clear: acquired by another thread");
 }

@@ -391,24 +391,11 @@ static void *free_foreign_run(void *unused)
 	return unused;
 }
 
-static void free_foreign(void)
-{
-	lull_hazptr_context_init(&others);
-	others_slot = lull_hazptr_alloc(&others);
-	join_thread(start_thread(free_foreign_run, NULL));
-}
-
 static void *cleanup_foreign_run(void *unused)
 {
 	lull_thread_register();
 	lull_hazptr_context_cleanup(&others);
 	return unused;
-}
-
-static void cleanup_foreign(void)
-{
-	lull_hazptr_context_init(&others);
-	join_thread(start_thread(cleanup_foreign_run, NULL));
 }
 
 TEST(debug_checks)
@@ -419,7 +406,14 @@ TEST(debug_checks)
 		join_thread(start_thread(first_slot_run, NULL));
 		join_thread(start_thread(alloc_foreign_run, NULL));
 	}
-	expect_abort(free_foreign, "lull_hazptr_free: the context belongs to another thread");
-	expect_abort(cleanup_foreign, "lull_hazptr_context_cleanup: the context belongs to another");
+	EXPECT_ABORT("lull_hazptr_free: the context belongs to another thread") {
+		lull_hazptr_context_init(&others);
+		others_slot = lull_hazptr_alloc(&others);
+		join_thread(start_thread(free_foreign_run, NULL));
+	}
+	EXPECT_ABORT("lull_hazptr_context_cleanup: the context belongs to another") {
+		lull_hazptr_context_init(&others);
+		join_thread(start_thread(cleanup_foreign_run, NULL));
+	}
 }
 #endif

@@ -5,19 +5,14 @@
  * single steps. Of light fences that are real ones (LULL_FENCE=full) nothing is promised.
  */
 #include <signal.h>
-#include <ucontext.h>
-#ifdef __x86_64__
-#include <x86intrin.h>
-#endif
 
 #include "hazptr/fixture.h"
+#include "steps.h"
 
 #include <lull/hazptr_fenced.h>
 #include <lull/shazptr.h>
 
-/* As in lists/public/steps.c. */
-#if defined(__x86_64__) && !SANITIZED && !defined(LULL_TEST_EMULATED)
-#define TRAP_FLAG 0x100
+#if CAN_STEP
 
 static int steps, locked;
 
@@ -43,11 +38,6 @@ static void trapped(int sig, siginfo_t *info, void *arg)
 	(void)info;
 	steps++;
 	locked += is_locked((const unsigned char *)((ucontext_t *)arg)->uc_mcontext.gregs[REG_RIP]);
-}
-
-static void set_trap_flag(bool on)
-{
-	__writeeflags(on ? __readeflags() | TRAP_FLAG : __readeflags() & ~(unsigned long long)TRAP_FLAG);
 }
 
 /* The first trap comes behind the instruction that follows the setting of the flag: the call. */

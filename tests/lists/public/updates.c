@@ -9,23 +9,13 @@
  * end from there, whatever has become of the node. And what deletes a node twice crashes.
  */
 #include <signal.h>
-#ifdef __x86_64__
-#include <x86intrin.h>
-#endif
 
 #include <lull/hlist.h>
 #include <lull/list.h>
 
 #include "child.h"
 #include "random.h"
-
-/* A sanitizer's code is full of calls that must not be traced; valgrind and qemu-user know no traps. */
-#if defined(__x86_64__) && !SANITIZED && !defined(LULL_TEST_EMULATED)
-#define CAN_STEP 1
-#define TRAP_FLAG 0x100
-#else
-#define CAN_STEP 0
-#endif
+#include "steps.h"
 
 /* No update waits or allocates: so many steps would do for neither. A debug build asks whether the list is guarded. */
 #ifdef LULL_DEBUG
@@ -362,11 +352,6 @@ static void trapped(int unused)
 	(void)unused;
 	steps++;
 	step.look();
-}
-
-static void set_trap_flag(bool on)
-{
-	__writeeflags(on ? __readeflags() | TRAP_FLAG : __readeflags() & ~(unsigned long long)TRAP_FLAG);
 }
 
 static void handle_traps(void (*handler)(int))

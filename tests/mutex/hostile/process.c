@@ -359,20 +359,6 @@ TEST(held_over_fork)
 	lull_mutex_destroy(&forked);
 }
 
-static void locks_what_it_has(void)
-{
-	want_line("thread \"%s\" (tid %u) locks mutex %p, which thread \"?\" (tid %u) holds", my_name(),
-		  my_tid(), (void *)&forked, lull_mutex_owner(&forked));
-	lull_mutex_lock(&forked);
-}
-
-static void unlocks_what_another_had(void)
-{
-	want_line("thread \"%s\" (tid %u) unlocks mutex %p, which thread \"?\" (tid %u) holds", my_name(),
-		  my_tid(), (void *)&forked, lull_mutex_owner(&forked));
-	lull_mutex_unlock(&forked);
-}
-
 static void *holds_until_stop(void *arg)
 {
 	lull_mutex_lock(&forked);
@@ -388,14 +374,22 @@ TEST(not_mine_over_fork)
 	int held = 0;
 
 	lull_mutex_lock(&forked);
-	expect_wanted_line(locks_what_it_has);
+	EXPECT_WANTED_LINE {
+		want_line("thread \"%s\" (tid %u) locks mutex %p, which thread \"?\" (tid %u) holds", my_name(),
+			  my_tid(), (void *)&forked, lull_mutex_owner(&forked));
+		lull_mutex_lock(&forked);
+	}
 	lull_mutex_unlock(&forked);
 	if (UNDER_TSAN)
 		SKIP(TSAN_OVER_FORK);
 	stop = 0;
 	holder = start_thread(holds_until_stop, &held);
 	await_flag(&held, 1);
-	expect_wanted_line(unlocks_what_another_had);
+	EXPECT_WANTED_LINE {
+		want_line("thread \"%s\" (tid %u) unlocks mutex %p, which thread \"?\" (tid %u) holds", my_name(),
+			  my_tid(), (void *)&forked, lull_mutex_owner(&forked));
+		lull_mutex_unlock(&forked);
+	}
 	/* What other threads held at the fork stays locked. */
 	EXPECT_FINE {
 		must(!lull_mutex_trylock(&forked));
@@ -613,14 +607,6 @@ TEST(shared)
 	free_page();
 }
 
-/* It does not name a process's thread that goes by another name in the parent: a shared one is not inherited. */
-static void unlocks_parents(void)
-{
-	want_line("thread \"%s\" (tid %u) unlocks mutex %p, which thread \"?\" (tid %u) holds", my_name(),
-		  my_tid(), (void *)&page->c.lock, (unsigned)getppid());
-	lull_mutex_unlock(&page->c.lock);
-}
-
 static void waits_in_page(void)
 {
 	lull_store_release(&page->tid, my_tid());
@@ -635,7 +621,12 @@ TEST(shared_not_inherited)
 
 	make_page();
 	lull_mutex_lock(&page->c.lock);
-	expect_wanted_line(unlocks_parents);
+	/* It does not name a process's thread that goes by another name in the parent: a shared one is not inherited. */
+	EXPECT_WANTED_LINE {
+		want_line("thread \"%s\" (tid %u) unlocks mutex %p, which thread \"?\" (tid %u) holds", my_name(),
+			  my_tid(), (void *)&page->c.lock, (unsigned)getppid());
+		lull_mutex_unlock(&page->c.lock);
+	}
 	child = start_process(waits_in_page); /* the parent's is not its own, which would be a second lock */
 	await_asleep(&page->c.lock, LULL__MUTEX_WAITERS, &page->tid);
 	lull_mutex_unlock(&page->c.lock);

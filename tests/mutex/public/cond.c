@@ -689,78 +689,60 @@ TEST(shared_idle)
 
 /* ---- misuse ------------------------------------------------------------------------------------------------- */
 
-static void waits_without_lock(void)
-{
-	want_line("thread \"test_cond\" (tid %u) waits for a condition with mutex %p, which no thread holds", my_tid(),
-		  (void *)&lock);
-	pthread_setname_np(pthread_self(), "test_cond"); /* also as C++ */
-	lull_cond_wait(&cond, &lock);
-}
-
-static void waits_with_one_private(void)
-{
-	static struct lull_mutex shared;
-
-	want_line("condition variable %p and mutex %p are not both shared", (void *)&cond, (void *)&shared);
-	lull_mutex_init(&shared, LULL_MUTEX_SHARED);
-	lull_mutex_lock(&shared);
-	lull_cond_timedwait(&cond, &shared, 0);
-}
-
-static void waits_with_one_shared(void)
-{
-	static struct lull_cond shared;
-
-	want_line("condition variable %p and mutex %p are not both shared", (void *)&shared, (void *)&lock);
-	lull_cond_init(&shared, LULL_MUTEX_SHARED);
-	lull_mutex_lock(&lock);
-	lull_cond_wait(&shared, &lock);
-}
-
-/* The first has been moved to its mutex, and may not leave that before its owner lets it. */
-static void waits_with_another(void)
-{
-	static struct lull_mutex other;
-
-	start_sleepers();
-	lull_mutex_lock(&lock);
-	all_may_go();
-	lull_cond_broadcast(&cond);
-	lull_mutex_lock(&other);
-	want_line("thread \"test_cond\" (tid %u) waits for condition variable %p with mutex %p, and others use "
-		  "mutex %p",
-		  my_tid(), (void *)&cond, (void *)&other, (void *)&lock);
-	pthread_setname_np(pthread_self(), "test_cond"); /* also as C++ */
-	lull_cond_wait(&cond, &other);
-}
-
-static void unknown_flags(void)
-{
-	want_line("lull_cond_init: unknown flags 0x1");
-	lull_cond_init(&cond, 1);
-}
-
-static void destroys_waited_for(void)
-{
-	start_sleepers();
-	want_line("condition variable %p is destroyed while threads wait for it", (void *)&cond);
-	lull_cond_destroy(&cond);
-}
-
 TEST(misuse)
 {
 	if (!UNDER_TSAN) /* which says so first */
-		expect_wanted_line(waits_without_lock);
-	expect_wanted_line(waits_with_one_private);
-	expect_wanted_line(waits_with_one_shared);
-	expect_wanted_line(unknown_flags);
+		EXPECT_WANTED_LINE {
+			want_line("thread \"test_cond\" (tid %u) waits for a condition with mutex %p, which no thread holds", my_tid(),
+				  (void *)&lock);
+			pthread_setname_np(pthread_self(), "test_cond"); /* also as C++ */
+			lull_cond_wait(&cond, &lock);
+		}
+	EXPECT_WANTED_LINE {
+		static struct lull_mutex shared;
+
+		want_line("condition variable %p and mutex %p are not both shared", (void *)&cond, (void *)&shared);
+		lull_mutex_init(&shared, LULL_MUTEX_SHARED);
+		lull_mutex_lock(&shared);
+		lull_cond_timedwait(&cond, &shared, 0);
+	}
+	EXPECT_WANTED_LINE {
+		static struct lull_cond shared;
+
+		want_line("condition variable %p and mutex %p are not both shared", (void *)&shared, (void *)&lock);
+		lull_cond_init(&shared, LULL_MUTEX_SHARED);
+		lull_mutex_lock(&lock);
+		lull_cond_wait(&shared, &lock);
+	}
+	EXPECT_WANTED_LINE {
+		want_line("lull_cond_init: unknown flags 0x1");
+		lull_cond_init(&cond, 1);
+	}
 }
 
 TEST(misuse_beside_waiters)
 {
 	NEEDS_THREADS_IN_CHILD();
-	expect_wanted_line(destroys_waited_for);
-	expect_wanted_line(waits_with_another);
+	EXPECT_WANTED_LINE {
+		start_sleepers();
+		want_line("condition variable %p is destroyed while threads wait for it", (void *)&cond);
+		lull_cond_destroy(&cond);
+	}
+	/* The first has been moved to its mutex, and may not leave that before its owner lets it. */
+	EXPECT_WANTED_LINE {
+		static struct lull_mutex other;
+
+		start_sleepers();
+		lull_mutex_lock(&lock);
+		all_may_go();
+		lull_cond_broadcast(&cond);
+		lull_mutex_lock(&other);
+		want_line("thread \"test_cond\" (tid %u) waits for condition variable %p with mutex %p, and others use "
+			  "mutex %p",
+			  my_tid(), (void *)&cond, (void *)&other, (void *)&lock);
+		pthread_setname_np(pthread_self(), "test_cond"); /* also as C++ */
+		lull_cond_wait(&cond, &other);
+	}
 }
 
 BEFORE_ALL

@@ -189,45 +189,11 @@ static void name_me(const char *name)
 	pthread_setname_np(pthread_self(), name);
 }
 
-static void locks_twice(void)
-{
-	name_me("twice");
-	lull_mutex_lock(&misused);
-	want_line("thread \"twice\" (tid %u) locks mutex %p, which thread \"twice\" (tid %u) holds", my_tid(),
-		  (void *)&misused, my_tid());
-	lull_mutex_lock(&misused);
-}
-
-static void timedlocks_twice(void)
-{
-	name_me("twice");
-	lull_mutex_lock(&misused);
-	want_line("thread \"twice\" (tid %u) locks mutex %p, which thread \"twice\" (tid %u) holds", my_tid(),
-		  (void *)&misused, my_tid());
-	lull_mutex_timedlock(&misused, now_ns() + 100 * MS);
-}
-
 static void unlocks_free(void)
 {
 	name_me("wrong");
 	want_line("thread \"wrong\" (tid %u) unlocks mutex %p, which no thread holds", my_tid(), (void *)&misused);
 	lull_mutex_unlock(&misused);
-}
-
-static void unlocks_twice(void)
-{
-	lull_mutex_lock(&misused);
-	lull_mutex_unlock(&misused);
-	unlocks_free();
-}
-
-static void destroys_held(void)
-{
-	name_me("mine");
-	lull_mutex_lock(&misused);
-	want_line("thread \"mine\" (tid %u) destroys mutex %p, which thread \"mine\" (tid %u) holds", my_tid(),
-		  (void *)&misused, my_tid());
-	lull_mutex_destroy(&misused);
 }
 
 static int holder_has_it;
@@ -252,62 +218,72 @@ static void somebody_holds(void)
 	name_me("stranger");
 }
 
-static void unlocks_anothers(void)
-{
-	somebody_holds();
-	want_line("thread \"stranger\" (tid %u) unlocks mutex %p, which thread \"holder\" (tid %u) holds", my_tid(),
-		  (void *)&misused, holder_tid);
-	lull_mutex_unlock(&misused);
-}
-
-static void destroys_anothers(void)
-{
-	somebody_holds();
-	want_line("thread \"stranger\" (tid %u) destroys mutex %p, which thread \"holder\" (tid %u) holds", my_tid(),
-		  (void *)&misused, holder_tid);
-	lull_mutex_destroy(&misused);
-}
-
-/* The heir has yet to look, and nobody has the lock. */
-static void destroys_waited_for(void)
-{
-	static struct waiter w;
-
-	lull_mutex_lock(&misused);
-	waiter_start(&w, &misused, 0);
-	make_heir(&w);
-	lull_store_relaxed(&misused.word, 0u);
-	name_me("hasty");
-	want_line("thread \"hasty\" (tid %u) destroys mutex %p, for which thread \"impatient\" (tid %u) waits", my_tid(),
-		  (void *)&misused, w.tid);
-	pthread_setname_np(w.thread, "impatient");
-	lull_mutex_destroy(&misused);
-}
-
-static void unknown_flags(void)
-{
-	want_line("lull_mutex_init: unknown flags 0x2");
-	lull_mutex_init(&misused, 2);
-}
-
 TEST(misuse)
 {
-	expect_wanted_line(locks_twice);
-	expect_wanted_line(timedlocks_twice);
+	EXPECT_WANTED_LINE {
+		name_me("twice");
+		lull_mutex_lock(&misused);
+		want_line("thread \"twice\" (tid %u) locks mutex %p, which thread \"twice\" (tid %u) holds", my_tid(),
+			  (void *)&misused, my_tid());
+		lull_mutex_lock(&misused);
+	}
+	EXPECT_WANTED_LINE {
+		name_me("twice");
+		lull_mutex_lock(&misused);
+		want_line("thread \"twice\" (tid %u) locks mutex %p, which thread \"twice\" (tid %u) holds", my_tid(),
+			  (void *)&misused, my_tid());
+		lull_mutex_timedlock(&misused, now_ns() + 100 * MS);
+	}
 	if (!UNDER_TSAN) { /* which says so first */
 		expect_wanted_line(unlocks_free);
-		expect_wanted_line(unlocks_twice);
+		EXPECT_WANTED_LINE {
+			lull_mutex_lock(&misused);
+			lull_mutex_unlock(&misused);
+			unlocks_free();
+		}
 	}
-	expect_wanted_line(destroys_held);
-	expect_wanted_line(unknown_flags);
+	EXPECT_WANTED_LINE {
+		name_me("mine");
+		lull_mutex_lock(&misused);
+		want_line("thread \"mine\" (tid %u) destroys mutex %p, which thread \"mine\" (tid %u) holds", my_tid(),
+			  (void *)&misused, my_tid());
+		lull_mutex_destroy(&misused);
+	}
+	EXPECT_WANTED_LINE {
+		want_line("lull_mutex_init: unknown flags 0x2");
+		lull_mutex_init(&misused, 2);
+	}
 }
 
 TEST(misuse_between_threads)
 {
 	NEEDS_THREADS_IN_CHILD();
-	expect_wanted_line(unlocks_anothers);
-	expect_wanted_line(destroys_anothers);
-	expect_wanted_line(destroys_waited_for);
+	EXPECT_WANTED_LINE {
+		somebody_holds();
+		want_line("thread \"stranger\" (tid %u) unlocks mutex %p, which thread \"holder\" (tid %u) holds", my_tid(),
+			  (void *)&misused, holder_tid);
+		lull_mutex_unlock(&misused);
+	}
+	EXPECT_WANTED_LINE {
+		somebody_holds();
+		want_line("thread \"stranger\" (tid %u) destroys mutex %p, which thread \"holder\" (tid %u) holds", my_tid(),
+			  (void *)&misused, holder_tid);
+		lull_mutex_destroy(&misused);
+	}
+	/* The heir has yet to look, and nobody has the lock. */
+	EXPECT_WANTED_LINE {
+		static struct waiter w;
+
+		lull_mutex_lock(&misused);
+		waiter_start(&w, &misused, 0);
+		make_heir(&w);
+		lull_store_relaxed(&misused.word, 0u);
+		name_me("hasty");
+		want_line("thread \"hasty\" (tid %u) destroys mutex %p, for which thread \"impatient\" (tid %u) waits", my_tid(),
+			  (void *)&misused, w.tid);
+		pthread_setname_np(w.thread, "impatient");
+		lull_mutex_destroy(&misused);
+	}
 }
 
 /* ---- timeouts ----------------------------------------------------------------------------------------------- */

@@ -492,43 +492,31 @@ static void name_me(void)
 	pthread_setname_np(pthread_self(), "robust");
 }
 
-static void locks_twice(void)
-{
-	name_me();
-	want_line("thread \"robust\" (tid %u) locks mutex %p, which thread \"robust\" (tid %u) holds", my_tid(),
-		  (void *)&m, my_tid());
-	lull_mutex_robust_lock(&m);
-	lull_mutex_robust_lock(&m);
-}
-
-static void unlocks_free(void)
-{
-	name_me();
-	want_line("thread \"robust\" (tid %u) unlocks mutex %p, which no thread holds", my_tid(), (void *)&m);
-	lull_mutex_robust_unlock(&m);
-}
-
-static void repairs_free(void)
-{
-	name_me();
-	want_line("thread \"robust\" (tid %u) makes consistent mutex %p, which no thread holds", my_tid(), (void *)&m);
-	lull_mutex_robust_consistent(&m);
-}
-
-static void repairs_nothing(void)
-{
-	want_line("lull_mutex_robust_consistent: nothing is wrong with mutex %p", (void *)&m);
-	lull_mutex_robust_lock(&m);
-	lull_mutex_robust_consistent(&m);
-}
-
 TEST(misuse)
 {
-	expect_wanted_line(locks_twice);
+	EXPECT_WANTED_LINE {
+		name_me();
+		want_line("thread \"robust\" (tid %u) locks mutex %p, which thread \"robust\" (tid %u) holds", my_tid(),
+			  (void *)&m, my_tid());
+		lull_mutex_robust_lock(&m);
+		lull_mutex_robust_lock(&m);
+	}
 	if (!UNDER_TSAN) /* which says so first */
-		expect_wanted_line(unlocks_free);
-	expect_wanted_line(repairs_free);
-	expect_wanted_line(repairs_nothing);
+		EXPECT_WANTED_LINE {
+			name_me();
+			want_line("thread \"robust\" (tid %u) unlocks mutex %p, which no thread holds", my_tid(), (void *)&m);
+			lull_mutex_robust_unlock(&m);
+		}
+	EXPECT_WANTED_LINE {
+		name_me();
+		want_line("thread \"robust\" (tid %u) makes consistent mutex %p, which no thread holds", my_tid(), (void *)&m);
+		lull_mutex_robust_consistent(&m);
+	}
+	EXPECT_WANTED_LINE {
+		want_line("lull_mutex_robust_consistent: nothing is wrong with mutex %p", (void *)&m);
+		lull_mutex_robust_lock(&m);
+		lull_mutex_robust_consistent(&m);
+	}
 }
 
 /* ---- where there is no list ----------------------------------------------------------------------------------- */

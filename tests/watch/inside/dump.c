@@ -3,15 +3,11 @@
  * dump.c - lull_debug_dump(): what it tells, from a signal handler, with the registry locked, and into a file that
  * is full.
  */
-#include "child.h"
-#include "threads.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 
-#include <lull/hazptr.h>
-#include <lull/shazptr.h>
+#include "watch/stalls.h"
 
 #include "../src/base/registry.h"
 
@@ -45,15 +41,9 @@ static void assert_says(const char *format, ...)
 	assert_non_null(strstr(text, words));
 }
 
-static int inside, leave;
-static uint32_t reader_tid;
-static int object;
-
 static void *reads(void *unused)
 {
-	struct lull_shazptr_guard simple;
 	struct lull_hazptr *hazptr[LULL_HAZPTR_SLOTS];
-	int *place = &object;
 
 	pthread_setname_np(pthread_self(), "holds all");
 	lull_rcu_read_lock();
@@ -62,21 +52,11 @@ static void *reads(void *unused)
 		hazptr[i] = lull_hazptr_alloc(&lull__self.hazptr);
 		lull_hazptr_protect_ptr(hazptr[i], place);
 	}
-	simple = lull_shazptr_acquire(&object);
-	reader_tid = lull__self.tid;
-	lull_store_release(&inside, 1);
-	await_flag(&leave, 1);
-	lull_shazptr_clear(simple);
+	with_simple_slot(NULL);
 	for (int i = LULL_HAZPTR_SLOTS; i > 0; i--)
 		lull_hazptr_free(&lull__self.hazptr, hazptr[i - 1]);
 	lull_rcu_read_unlock();
 	lull_rcu_read_unlock();
-	return unused;
-}
-
-static void *waits(void *unused)
-{
-	lull_rcu_synchronize();
 	return unused;
 }
 
@@ -102,9 +82,8 @@ TEST(tells_all)
 	uint64_t asked_ns;
 
 	pthread_setname_np(pthread_self(), "asks");
-	reader = start_thread(reads, NULL);
-	await_flag(&inside, 1);
-	waiter = start_thread(waits, NULL);
+	reader = start_holder(reads, NULL);
+	waiter = start_waiter(lull_rcu_synchronize);
 	AWAIT(lull_load_relaxed(&wait->kind) == LULL_WAIT_GP && lull_load_relaxed(&wait->tid) &&
 	      lull_load_relaxed(&wait->holders));
 	lull_rcu_free(malloc(5000));
@@ -115,12 +94,12 @@ TEST(tells_all)
 	snprintf(by_whom, sizeof(by_whom), ", by tid %u, for ", lull_load_relaxed(&wait->waiter_tid));
 	assert_age(by_whom, lull_load_relaxed(&wait->since_ns), asked_ns);
 	assert_says("lull %s: process %d, fence ", lull_version(), getpid());
-	assert_says("thread %u \"holds all\": section depth 2, 1 grace periods old", reader_tid);
+	assert_says("thread %u \"holds all\": section depth 2, 1 grace periods old", holder_tid);
 	assert_says(", %d hazard pointers, a simple one for 0x%lx", LULL_HAZPTR_SLOTS, (unsigned long)(uintptr_t)&object);
 	assert_says(", a grace period sleeps for it\n%s", "");
 	assert_says("\"%s\" (this one): in no section", "asks");
 	assert_says("wait: rcu grace period, by tid %s", "");
-	assert_says(", for tid %u and 1 in all", reader_tid);
+	assert_says(", for tid %u and 1 in all", holder_tid);
 	line = strstr(text, "\nwait: "); /* one of its own */
 	assert_non_null(line);
 	assert_non_null(strstr(line, "thread "));
@@ -130,7 +109,7 @@ TEST(tells_all)
 #ifdef LULL_DEBUG
 	assert_says(", entered at 0x%s", "");
 #endif
-	lull_store_release(&leave, 1);
+	let_go();
 	join_thread(waiter);
 	join_thread(reader);
 	lull_rcu_barrier();
@@ -143,7 +122,7 @@ static void *defers(void *unused)
 {
 	lull_rcu_free(malloc(10));
 	lull_add_release(&inside, 1);
-	await_flag(&leave, 2);
+	await_flag(&leave, 1);
 	return unused;
 }
 
@@ -154,7 +133,6 @@ TEST(queues)
 	pthread_t threads[2];
 	const char *at = text;
 
-	inside = leave = 0;
 	lull_rcu_read_lock(); /* nothing is reclaimed */
 	for (int i = 0; i < 2; i++)
 		threads[i] = start_thread(defers, NULL);
@@ -164,19 +142,17 @@ TEST(queues)
 	while (count < 3 && (at = strstr(at, "\nqueue ")) && sscanf(at++, "\nqueue %u, rcu free: 1 wait (", &number[count]) == 1)
 		count++;
 	lull_rcu_read_unlock();
-	lull_store_release(&leave, 2);
+	let_go();
 	for (int i = 0; i < 2; i++)
 		join_thread(threads[i]);
 	lull_rcu_barrier();
 	assert_int_equal(count, 2);
 	assert_int_not_equal(number[0], number[1]);
-	inside = leave = 0;
 }
 
 #define CROWD 20
 
 static uint32_t crowd_tid[CROWD];
-static int crowd_inside;
 
 static void *reads_deep(void *number)
 {
@@ -186,8 +162,8 @@ static void *reads_deep(void *number)
 		lull_rcu_read_lock();
 	lull_thread_register();
 	crowd_tid[depth] = lull__self.tid;
-	lull_add_release(&crowd_inside, 1);
-	await_flag(&leave, 4);
+	lull_add_release(&inside, 1);
+	await_flag(&leave, 1);
 	for (int i = 0; i < depth; i++)
 		lull_rcu_read_unlock();
 	return NULL;
@@ -227,7 +203,7 @@ TEST(twenty_threads)
 
 	for (intptr_t i = 0; i < CROWD; i++)
 		threads[i] = start_thread(reads_deep, (void *)i);
-	await_flag(&crowd_inside, CROWD);
+	await_flag(&inside, CROWD);
 	for (int tries = 0; tries < 20 && !there; tries++) {
 		dump();
 		there = crowd_is_there();
@@ -235,7 +211,7 @@ TEST(twenty_threads)
 	if (!there)
 		print_error("not all of the crowd, or not once, in:\n%s", text);
 	assert_true(there);
-	lull_store_release(&leave, 4);
+	let_go();
 	for (int i = 0; i < CROWD; i++)
 		join_thread(threads[i]);
 }
@@ -311,23 +287,16 @@ TEST(in_handler_with_lock_held)
 	assert_null(strstr(text, "thread "));
 }
 
-static void sleepy_callback(struct lull_rcu_head *head)
-{
-	(void)head;
-	lull_store_release(&inside, 2);
-	await_flag(&leave, 2);
-}
-
 TEST(callback)
 {
 	static struct lull_rcu_head head;
 
 	lull_rcu_call(&head, sleepy_callback);
-	await_flag(&inside, 2);
+	await_flag(&inside, 1);
 	dump();
 	assert_says("rcu call: 1 wait (%zu bytes), 0 of them ready", sizeof(head));
 	assert_says("; callback 0x%lx runs on tid ", (unsigned long)(uintptr_t)sleepy_callback);
-	lull_store_release(&leave, 2);
+	let_go();
 	lull_rcu_barrier();
 }
 
@@ -344,7 +313,7 @@ static void *is_there(void *unused)
 {
 	lull_thread_register();
 	lull_add_release(&inside, 1);
-	await_flag(&leave, 3);
+	await_flag(&leave, 1);
 	return unused;
 }
 
@@ -359,21 +328,20 @@ TEST(pipe_is_full)
 
 	if (size <= ROOM)
 		SKIP("the kernel makes no pipe that is small enough");
-	inside = 0;
 	for (int i = 0; i < MANY; i++)
 		threads[i] = start_thread(is_there, NULL);
 	await_flag(&inside, MANY);
 	assert_int_equal(write(ends[1], text, (size_t)(size - ROOM)), size - ROOM);
 	dumper = start_thread(dumps, NULL);
 	nap_ms(20);
-	join_thread(start_thread(waits, NULL)); /* it comes, scans and goes */
+	join_thread(start_waiter(lull_rcu_synchronize)); /* it comes, scans and goes */
 	assert_int_equal(lull_load_acquire(&written), 0);
 	fcntl(ends[0], F_SETFL, flags | O_NONBLOCK);
 	while (!lull_load_acquire(&written) || read(ends[0], text, sizeof(text)) > 0)
 		if (read(ends[0], text, sizeof(text)) < 0)
 			nap_ms(1);
 	fcntl(ends[0], F_SETFL, 0);
-	lull_store_release(&leave, 3);
+	let_go();
 	join_thread(dumper);
 	for (int i = 0; i < MANY; i++)
 		join_thread(threads[i]);
@@ -384,15 +352,13 @@ TEST(callback_and_fork)
 {
 	static struct lull_rcu_head head;
 
-	lull_store_release(&inside, 0);
-	lull_store_release(&leave, 0);
 	lull_rcu_call(&head, sleepy_callback);
-	await_flag(&inside, 2);
+	await_flag(&inside, 1);
 	EXPECT_FINE
 		must(lull_debug_dump(ends[1]) == 0);
 	take_all();
 	assert_null(strstr(text, "callback 0x"));
-	lull_store_release(&leave, 2);
+	let_go();
 	lull_rcu_barrier();
 }
 
@@ -439,12 +405,7 @@ TEST(no_address)
 	assert_null(strstr(text, "a simple one"));
 }
 
-static void open_pipe(void)
-{
-	must(pipe(ends) == 0);
-}
-
 BEFORE_ALL
 {
-	open_pipe();
+	must(pipe(ends) == 0);
 }

@@ -3,9 +3,6 @@
  * message.c - what lull's lines do to the program: they wait for nobody, raise no signal, and go to no file that
  * is not its standard error; reports are made with no lock held.
  */
-#include "child.h"
-#include "threads.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -13,13 +10,15 @@
 #include <sys/stat.h>
 #include <termios.h>
 
+#include "watch/stalls.h"
+
 #include "../src/base/message.h"
 
 /* ---- lines, in a child whose standard error is something special ------------------------------------------------ */
 
 static char path[] = "/tmp/lull-test-message-XXXXXX";
 
-static int in_child(void (*func)(void))
+static void check_child(void (*func)(void))
 {
 	int status = 0;
 	pid_t child;
@@ -33,13 +32,6 @@ static int in_child(void (*func)(void))
 		_exit(0);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
-	return status;
-}
-
-static void check_child(void (*func)(void))
-{
-	int status = in_child(func);
-
 	if (status)
 		print_error("status %x\n", (unsigned)status);
 	assert_int_equal(status, 0);
@@ -65,15 +57,20 @@ static void fill(int fd)
 	fcntl(fd, F_SETFL, flags);
 }
 
+static void say_thrice_to(int fd)
+{
+	to_stderr(fd);
+	for (int i = 0; i < 3; i++)
+		lull__say("nobody reads this");
+}
+
 static void say_to_full_pipe(void)
 {
 	int ends[2];
 
 	must(pipe(ends) == 0);
 	fill(ends[1]);
-	to_stderr(ends[1]);
-	for (int i = 0; i < 3; i++)
-		lull__say("nobody reads this");
+	say_thrice_to(ends[1]);
 }
 
 /* A page is free, and four lines of other writers go there before this one. */
@@ -98,9 +95,7 @@ static void say_to_full_socket(void)
 
 	must(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
 	fill(ends[1]);
-	to_stderr(ends[1]);
-	for (int i = 0; i < 3; i++)
-		lull__say("nobody reads this");
+	say_thrice_to(ends[1]);
 }
 
 /* Ctrl-S. */
@@ -108,15 +103,12 @@ static void say_to_stopped_terminal(void)
 {
 	int master = posix_openpt(O_RDWR | O_NOCTTY), slave;
 
-	if (master < 0)
-		return; /* no terminals here */
+	must(master >= 0);
 	must(grantpt(master) == 0 && unlockpt(master) == 0);
 	slave = open(ptsname(master), O_RDWR | O_NOCTTY);
 	must(slave >= 0);
 	must(tcflow(slave, TCOOFF) == 0);
-	to_stderr(slave);
-	for (int i = 0; i < 3; i++)
-		lull__say("nobody sees this");
+	say_thrice_to(slave);
 }
 
 TEST(never_blocks)
@@ -124,6 +116,18 @@ TEST(never_blocks)
 	check_child(say_to_full_pipe);
 	check_child(say_to_nearly_full_pipe);
 	check_child(say_to_full_socket);
+}
+
+TEST(never_blocks_on_a_terminal)
+{
+	int master = posix_openpt(O_RDWR | O_NOCTTY);
+	const char *name = master >= 0 ? ptsname(master) : NULL;
+	bool has_terminals = name && access(name, F_OK) == 0;
+
+	if (master >= 0)
+		close(master);
+	if (!has_terminals)
+		SKIP("there is no /dev/pts here");
 	check_child(say_to_stopped_terminal);
 }
 
@@ -255,11 +259,14 @@ TEST(arrives)
 		lull__misuse("this is %s", "wrong");
 }
 
+static int without_descriptors[2];
+
 /* The pipe cannot be opened once more: it is written to all the same, if it has room. */
 static void say_without_descriptors(void)
 {
 	struct rlimit one = { 1, 1 }; /* poll(2) wants as many as it looks at */
 
+	to_stderr(without_descriptors[1]);
 	must(dup2(2, 0) == 0);
 	must(setrlimit(RLIMIT_NOFILE, &one) == 0);
 	lull__say("there is room for this");
@@ -270,30 +277,18 @@ static void say_without_descriptors(void)
 TEST(without_descriptors)
 {
 	char text[256] = "";
-	int ends[2], status;
-	pid_t child;
 
 #ifdef LULL_TEST_EMULATED
 	SKIP("the emulator has descriptors of its own");
 #endif
 	if (under_valgrind())
 		SKIP("valgrind has descriptors of its own");
-	assert_int_equal(pipe(ends), 0);
-	fflush(NULL);
-	child = fork();
-	assert_true(child >= 0);
-	if (child == 0) {
-		alarm(60);
-		to_stderr(ends[1]);
-		say_without_descriptors();
-		_exit(0);
-	}
-	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_int_equal(status, 0);
-	assert_true(read(ends[0], text, sizeof(text) - 1) > 0);
+	assert_int_equal(pipe(without_descriptors), 0);
+	check_child(say_without_descriptors);
+	assert_true(read(without_descriptors[0], text, sizeof(text) - 1) > 0);
 	assert_int_equal(strncmp(text, "lull: there is room for this\n", 29), 0);
-	close(ends[0]);
-	close(ends[1]);
+	close(without_descriptors[0]);
+	close(without_descriptors[1]);
 }
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyz\n"
@@ -382,21 +377,14 @@ TEST(hook_hears_abort)
 
 /* ---- reports, while others want to go on ------------------------------------------------------------------------- */
 
-static int inside, leave, reported, go_on;
+static int reported, go_on;
 
-static void *reads(void *unused)
+/* Report a stall of a reader to @hook, at once. */
+static pthread_t begin_stall(lull_stall_hook hook)
 {
-	lull_rcu_read_lock();
-	lull_store_release(&inside, 1);
-	await_flag(&leave, 1);
-	lull_rcu_read_unlock();
-	return unused;
-}
-
-static void *synchronizes(void *unused)
-{
-	lull_rcu_synchronize();
-	return unused;
+	reported = go_on = 0;
+	report_to(hook, NULL, 10);
+	return start_holder(in_section, NULL);
 }
 
 /* The hook lets the reader go, and waits for a grace period of its own. */
@@ -404,20 +392,15 @@ static void hook_that_synchronizes(const struct lull_stall *stall, void *arg)
 {
 	(void)stall;
 	(void)arg;
-	lull_store_release(&leave, 1);
+	let_go();
 	lull_rcu_synchronize();
 	lull_store_release(&reported, 1);
 }
 
 TEST(hook_synchronizes)
 {
-	pthread_t reader;
+	pthread_t reader = begin_stall(hook_that_synchronizes);
 
-	inside = leave = reported = 0;
-	lull_debug_set_stall_hook(hook_that_synchronizes, NULL);
-	lull_debug_set_stall_ms(10);
-	reader = start_thread(reads, NULL);
-	await_flag(&inside, 1);
 	lull_rcu_synchronize();
 	lull_debug_set_stall_hook(NULL, NULL);
 	join_thread(reader);
@@ -430,28 +413,21 @@ static void hook_that_waits(const struct lull_stall *stall, void *arg)
 	(void)arg;
 	if (lull_xchg_relaxed(&reported, 1))
 		return;
-	lull_store_release(&leave, 1);
+	let_go();
 	await_flag(&go_on, 1);
 }
 
 /* One thread's report does not come to an end; the grace periods of the others do. */
 TEST(others_go_on)
 {
-	pthread_t reader, reporter;
+	pthread_t reader = begin_stall(hook_that_waits), reporter = start_waiter(lull_rcu_synchronize);
 
-	inside = leave = reported = go_on = 0;
-	lull_debug_set_stall_hook(hook_that_waits, NULL);
-	lull_debug_set_stall_ms(10);
-	reader = start_thread(reads, NULL);
-	await_flag(&inside, 1);
-	reporter = start_thread(synchronizes, NULL);
 	await_flag(&reported, 1);
 	lull_rcu_synchronize();
 	lull_rcu_gp_wait(lull_rcu_gp_start());
 	lull_store_release(&go_on, 1);
 	join_thread(reporter);
 	join_thread(reader);
-	lull_debug_set_stall_hook(NULL, NULL);
 }
 
 static int called;
@@ -466,13 +442,8 @@ static void note_call(struct lull_head *head)
 TEST(deferrals_go_on)
 {
 	static struct lull_head head;
-	pthread_t reader;
+	pthread_t reader = begin_stall(hook_that_waits);
 
-	inside = leave = reported = go_on = called = 0;
-	lull_debug_set_stall_hook(hook_that_waits, NULL);
-	lull_debug_set_stall_ms(10);
-	reader = start_thread(reads, NULL);
-	await_flag(&inside, 1);
 	lull_rcu_call(&head, note_call);
 	await_flag(&reported, 1);
 	for (int ms = 0; ms < 10000 && !lull_load_acquire(&called); ms++, nap_ms(1))
@@ -481,7 +452,6 @@ TEST(deferrals_go_on)
 	lull_store_release(&go_on, 1);
 	lull_rcu_barrier();
 	join_thread(reader);
-	lull_debug_set_stall_hook(NULL, NULL);
 }
 
 static int stop_reading, calls_run;
@@ -502,34 +472,24 @@ static void count_call(struct lull_head *head)
 	lull_add_release(&calls_run, 1);
 }
 
-static void count_report(const struct lull_stall *stall, void *arg)
-{
-	(void)stall;
-	(void)arg;
-	lull_add_relaxed(&reported, 1);
-}
-
 /* Each grace period is reported, and more is deferred all the time: callbacks run all the same. */
 TEST(reports_put_nothing_off)
 {
 	pthread_t readers[2];
 
-	stop_reading = calls_run = reported = 0;
-	lull_debug_set_stall_hook(count_report, NULL);
-	lull_debug_set_stall_ms(5);
+	report_to(count_stall, NULL, 5);
 	for (int i = 0; i < 2; i++, nap_ms(10))
 		readers[i] = start_thread(reads_on_and_on, NULL);
-	for (int ms = 0; ms < 20000 && (lull_load_acquire(&calls_run) < 200 || lull_load_relaxed(&reported) < 10); ms++) {
+	for (int ms = 0; ms < 20000 && (lull_load_acquire(&calls_run) < 200 || lull_load_relaxed(&stalls) < 10); ms++) {
 		lull_rcu_call(malloc(sizeof(struct lull_head)), count_call);
 		nap_ms(1);
 	}
 	assert_true(lull_load_acquire(&calls_run) >= 200);
-	assert_true(lull_load_relaxed(&reported) >= 10);
+	assert_true(lull_load_relaxed(&stalls) >= 10);
 	lull_store_release(&stop_reading, 1);
 	for (int i = 0; i < 2; i++)
 		join_thread(readers[i]);
 	lull_rcu_barrier();
-	lull_debug_set_stall_hook(NULL, NULL);
 }
 
 /* ---- fork ---------------------------------------------------------------------------------------------------------- */
@@ -555,35 +515,23 @@ TEST(fork_while_hook_is_set)
 {
 	pthread_t setter;
 
-	leave = 0;
 	setter = start_thread(sets_hooks, NULL);
 	for (int i = 0; i < FORKS; i++)
 		check_child(set_a_hook);
 	lull_store_relaxed(&leave, 1);
 	join_thread(setter);
-	lull_debug_set_stall_hook(NULL, NULL);
-}
-
-static void make_file(void)
-{
-	int fd = mkstemp(path);
-
-	close(fd);
-	alarm(100);
-	must(!(fd < 0));
-}
-
-static void remove_file(void)
-{
-	must(unlink(path) == 0);
 }
 
 BEFORE_ALL
 {
-	make_file();
+	int fd = mkstemp(path);
+
+	must(fd >= 0);
+	close(fd);
+	alarm(100);
 }
 
 AFTER_ALL
 {
-	remove_file();
+	must(unlink(path) == 0);
 }

@@ -3,40 +3,29 @@
  * debug.c - debug.h: who holds something up is named, again and again, at growing intervals, and what that
  * thread does instead; callbacks that do not return; the hard limit.
  */
-#include "child.h"
-#include "threads.h"
-
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
-#include <lull/hazptr.h>
-#include <lull/shazptr.h>
+#include "watch/stalls.h"
 
-static int inside, leave;
-static pid_t reader_tid;
-
-static void *sleeps_inside(void *arg)
+static void *sleeps_inside(void *online)
 {
-	reader_tid = gettid();
 	pthread_setname_np(pthread_self(), "sleepy");
-	if (arg)
+	if (online)
 		lull_rcu_online();
 	else
 		lull_rcu_read_lock();
-	lull_rcu_read_lock();
-	lull_store_release(&inside, 1);
-	await_flag(&leave, 1);
-	lull_rcu_read_unlock();
-	if (arg)
+	in_section(NULL);
+	if (online)
 		lull_rcu_offline();
 	else
 		lull_rcu_read_unlock();
 	return NULL;
 }
 
-static int stalls;
 static struct lull_stall last;
 static char last_name[64], last_where[256], last_site[256];
 static uint64_t ages[16];
@@ -46,7 +35,7 @@ static pthread_mutex_t noting = PTHREAD_MUTEX_INITIALIZER;
 
 static void note_stall(const struct lull_stall *stall, void *arg)
 {
-	assert_ptr_equal(arg, &stalls);
+	assert_ptr_equal(arg, &last);
 	pthread_mutex_lock(&noting);
 	last = *stall;
 	snprintf(last_name, sizeof(last_name), "%s", stall->thread_name);
@@ -58,36 +47,54 @@ static void note_stall(const struct lull_stall *stall, void *arg)
 	pthread_mutex_unlock(&noting);
 }
 
-static void *waits(void *unused)
+/* The threads of a stall, each of whose reports is noted. */
+static pthread_t holder, waiter;
+
+static void begin_stall(void *(*holds)(void *), void *arg)
 {
-	lull_rcu_synchronize();
-	return unused;
+	report_to(note_stall, &last, 20);
+	holder = start_holder(holds, arg);
 }
 
-static void stall_with(void *online)
+/* Hear no more of it, and let it end. */
+static void end_stall(void)
 {
-	pthread_t reader, waiter;
+	lull_debug_set_stall_hook(NULL, NULL);
+	let_go();
+	join_thread(waiter);
+	join_thread(holder);
+}
 
-	inside = leave = stalls = 0;
-	lull_debug_set_stall_hook(note_stall, &stalls);
-	lull_debug_set_stall_ms(20);
-	reader = start_thread(sleeps_inside, online);
-	await_flag(&inside, 1);
+/* Hear of a stall so many times. */
+static void stall_of(void *(*holds)(void *), void (*wait)(void), int times)
+{
+	begin_stall(holds, NULL);
+	waiter = start_waiter(wait);
+	await_stalls(times);
+	end_stall();
+}
+
+static void assert_last(enum lull_wait_kind what, const char *name, unsigned slots, unsigned depth)
+{
+	assert_int_equal(last.what, what);
+	assert_string_equal(last.kind, lull_wait_kind_name(what));
+	assert_string_equal(last_name, name);
+	assert_int_equal(last.tid, holder_tid);
+	assert_int_equal(last.slots, slots);
+	assert_int_equal(last.depth, depth);
+}
+
+static void stall_with(void *online, unsigned depth)
+{
+	begin_stall(sleeps_inside, online);
 	lull_rcu_free(malloc(1000));
 	/* The waiter needs a newer grace period, which waits for the same reader: the same stall goes on. */
-	AWAIT(lull_load_acquire(&stalls) >= 1);
-	waiter = start_thread(waits, NULL);
-	AWAIT(lull_load_acquire(&stalls) >= 3);
-	lull_store_release(&leave, 1);
-	join_thread(waiter);
-	join_thread(reader);
-	lull_debug_set_stall_hook(NULL, NULL);
-	lull_debug_set_stall_ms(1000);
-	assert_int_equal(last.what, LULL_WAIT_GP);
-	assert_string_equal(last.kind, "rcu grace period");
+	await_stalls(1);
+	waiter = start_waiter(lull_rcu_synchronize);
+	await_stalls(3);
+	end_stall();
+	assert_last(LULL_WAIT_GP, "sleepy", 0, depth);
 	assert_true(last.since_ns + last.age_ms * 1000000 <= now_ns());
-	assert_string_equal(last_name, "sleepy");
-	assert_int_equal(last.tid, reader_tid);
 	assert_true(last.waiting_items >= 1);
 	assert_true(last.waiting_bytes >= 1000);
 	/* 20, 40, 80: each at least that old. */
@@ -96,9 +103,7 @@ static void stall_with(void *online)
 
 TEST(stall)
 {
-	stall_with(NULL);
-	assert_int_equal(last.depth, 2);
-	assert_int_equal(last.slots, 0);
+	stall_with(NULL, 2);
 #ifdef LULL_DEBUG
 	assert_non_null(last.site);
 	/* In this program, and not where the library registers a thread. */
@@ -112,8 +117,7 @@ TEST(stall)
 
 TEST(stall_online)
 {
-	stall_with(&inside);
-	assert_int_equal(last.depth, 1);
+	stall_with(&inside, 1);
 }
 
 #define READERS 3
@@ -144,20 +148,16 @@ static void note_tid(const struct lull_stall *stall, void *arg)
 /* One report after the other, all by the thread that waits: it names each reader once before it names any again. */
 TEST(each_holdout)
 {
-	pthread_t readers[READERS], waiter;
+	pthread_t readers[READERS];
 
-	leave = stalls = readers_inside = 0;
 	for (intptr_t i = 0; i < READERS; i++)
 		readers[i] = start_thread(reads_as_one_of_several, (void *)i);
 	await_flag(&readers_inside, READERS);
-	lull_debug_set_stall_hook(note_tid, NULL);
-	lull_debug_set_stall_ms(20);
-	waiter = start_thread(waits, NULL);
-	AWAIT(lull_load_acquire(&stalls) >= READERS);
-	lull_store_release(&leave, 1);
+	report_to(note_tid, NULL, 20);
+	waiter = start_waiter(lull_rcu_synchronize);
+	await_stalls(READERS);
+	let_go();
 	join_thread(waiter);
-	lull_debug_set_stall_hook(NULL, NULL);
-	lull_debug_set_stall_ms(1000);
 	for (int i = 0; i < READERS; i++) {
 		int times = 0;
 
@@ -197,26 +197,19 @@ static void *sleeps_in_call(void *call)
 /* A reader that sleeps in @call is reported to be at a place that begins with @words. */
 static void check_asleep(bool (*call)(void), const char *words)
 {
-	pthread_t reader, waiter;
-
-	inside = stalls = 0;
 	assert_int_equal(pipe(ends), 0);
 	assert_int_equal(pipe(others), 0);
-	lull_debug_set_stall_hook(note_stall, &stalls);
-	lull_debug_set_stall_ms(20);
-	reader = start_thread(sleeps_in_call, &call);
-	await_flag(&inside, 1);
-	waiter = start_thread(waits, NULL);
-	AWAIT(lull_load_acquire(&stalls) >= 2);
+	inside = stalls = 0;
+	begin_stall(sleeps_in_call, &call);
+	waiter = start_waiter(lull_rcu_synchronize);
+	await_stalls(2);
 	lull_debug_set_stall_hook(NULL, NULL);
 	assert_int_equal(write(ends[1], "x", 1), 1);
-	join_thread(waiter);
-	join_thread(reader);
+	end_stall();
 	for (int i = 0; i < 2; i++) {
 		close(ends[i]);
 		close(others[i]);
 	}
-	lull_debug_set_stall_ms(1000);
 	assert_int_equal(last.state, LULL_THREAD_SLEEPS);
 #ifndef LULL_TEST_EMULATED
 	if (strncmp(last_where, words, strlen(words)))
@@ -249,20 +242,7 @@ static void *spins_inside(void *unused)
 
 TEST(running)
 {
-	pthread_t reader, waiter;
-
-	inside = leave = stalls = 0;
-	lull_debug_set_stall_hook(note_stall, &stalls);
-	lull_debug_set_stall_ms(20);
-	reader = start_thread(spins_inside, NULL);
-	await_flag(&inside, 1);
-	waiter = start_thread(waits, NULL);
-	AWAIT(lull_load_acquire(&stalls) >= 1);
-	lull_debug_set_stall_hook(NULL, NULL);
-	lull_store_release(&leave, 1);
-	join_thread(waiter);
-	join_thread(reader);
-	lull_debug_set_stall_ms(1000);
+	stall_of(spins_inside, lull_rcu_synchronize, 1);
 	assert_int_equal(last.state, LULL_THREAD_RUNS);
 	assert_string_equal(last_where, "");
 }
@@ -272,19 +252,13 @@ static int told[2];
 /* Ends well when the reader, which is stopped in its section, is reported as stopped. */
 static void waits_for_a_thread_that_is_stopped(void)
 {
-	pthread_t reader, waiter;
-
 	alarm(60);
-	inside = leave = 0;
-	lull_debug_set_stall_hook(note_stall, &stalls);
-	lull_debug_set_stall_ms(20);
-	must(pthread_create(&reader, NULL, sleeps_inside, NULL) == 0);
-	await_flag(&inside, 1);
-	must(write(told[1], &reader_tid, sizeof(reader_tid)) == sizeof(reader_tid));
-	must(pthread_create(&waiter, NULL, waits, NULL) == 0);
+	begin_stall(sleeps_inside, NULL);
+	must(write(told[1], &holder_tid, sizeof(holder_tid)) == sizeof(holder_tid));
+	start_waiter(lull_rcu_synchronize);
 	for (;; nap_ms(1)) {
 		pthread_mutex_lock(&noting);
-		if (last.state == LULL_THREAD_STOPPED && last.tid == (uint32_t)reader_tid)
+		if (last.state == LULL_THREAD_STOPPED && last.tid == holder_tid)
 			_exit(0);
 		pthread_mutex_unlock(&noting);
 	}
@@ -331,11 +305,8 @@ static void *is_gone_inside(void *unused)
 /* Its memory is there as long as nobody joins it. */
 static void waits_for_a_thread_that_is_gone(void)
 {
-	pthread_t thread;
-
 	lull_debug_set_stall_ms(20);
-	must(pthread_create(&thread, NULL, is_gone_inside, NULL) == 0);
-	await_flag(&inside, 1);
+	start_holder(is_gone_inside, NULL);
 	lull_rcu_gp_poll(lull_rcu_gp_start());
 	alarm(1);
 	lull_rcu_synchronize();
@@ -347,7 +318,6 @@ TEST(gone)
 	int status;
 
 	NEEDS_THREADS_IN_CHILD();
-	inside = 0;
 	status = run_child(waits_for_a_thread_that_is_gone, text, sizeof(text));
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM);
 	assert_non_null(strstr(text, "for thread \"?\" (tid "));
@@ -356,46 +326,6 @@ TEST(gone)
 
 /* ---- other waits ----------------------------------------------------------------------------------------------- */
 
-static int object;
-static int *place = &object;
-
-static void *protects(void *unused)
-{
-	struct lull_hazptr *hazptr = lull_hazptr_alloc(&lull__self.hazptr);
-
-	reader_tid = gettid();
-	pthread_setname_np(pthread_self(), "protector");
-	lull_hazptr_protect_ptr(hazptr, place);
-	lull_store_release(&inside, 1);
-	await_flag(&leave, 1);
-	lull_hazptr_free(&lull__self.hazptr, hazptr);
-	return unused;
-}
-
-static void *acquires(void *unused)
-{
-	struct lull_shazptr_guard guard = lull_shazptr_acquire(&object);
-
-	reader_tid = gettid();
-	pthread_setname_np(pthread_self(), "protector");
-	lull_store_release(&inside, 1);
-	await_flag(&leave, 1);
-	lull_shazptr_clear(guard);
-	return unused;
-}
-
-static void *waits_for_hazptr(void *unused)
-{
-	lull_hazptr_synchronize(&object);
-	return unused;
-}
-
-static void *waits_for_shazptr(void *unused)
-{
-	lull_shazptr_synchronize(&object);
-	return unused;
-}
-
 static void do_nothing(struct lull_rcu_head *head)
 {
 	(void)head;
@@ -403,67 +333,62 @@ static void do_nothing(struct lull_rcu_head *head)
 
 static struct lull_rcu_head protected_head;
 
-static void *waits_for_barrier(void *unused)
+static void call_and_barrier(void)
 {
 	lull_hazptr_call(&protected_head, do_nothing);
 	lull_hazptr_barrier();
+}
+
+static void *protects(void *unused)
+{
+	struct lull_hazptr *hazptr = lull_hazptr_alloc(&lull__self.hazptr);
+
+	pthread_setname_np(pthread_self(), "protector");
+	lull_hazptr_protect_ptr(hazptr, place);
+	hold_until_told();
+	lull_hazptr_free(&lull__self.hazptr, hazptr);
 	return unused;
 }
 
-static void stall_of(enum lull_wait_kind what, void *(*holds)(void *), void *(*wait)(void *))
+static void *acquires(void *unused)
 {
-	pthread_t holder, waiter;
+	pthread_setname_np(pthread_self(), "protector");
+	return with_simple_slot(unused);
+}
+
+static void check_stall(enum lull_wait_kind what, void *(*holds)(void *), void (*wait)(void))
+{
 	uint64_t began_ns = now_ns();
 
-	inside = leave = stalls = 0;
-	lull_debug_set_stall_hook(note_stall, &stalls);
-	lull_debug_set_stall_ms(20);
-	holder = start_thread(holds, NULL);
-	await_flag(&inside, 1);
-	waiter = start_thread(wait, NULL);
-	AWAIT(lull_load_acquire(&stalls) >= 2);
-	lull_debug_set_stall_hook(NULL, NULL);
-	lull_store_release(&leave, 1);
-	join_thread(waiter);
-	join_thread(holder);
-	lull_debug_set_stall_ms(1000);
-	assert_int_equal(last.what, what);
-	assert_string_equal(last.kind, lull_wait_kind_name(what));
-	assert_string_equal(last_name, "protector");
-	assert_int_equal(last.tid, reader_tid);
-	assert_int_equal(last.slots, 1);
-	assert_int_equal(last.depth, what == LULL_WAIT_SHAZPTR);
+	stall_of(holds, wait, 2);
+	assert_last(what, "protector", 1, what == LULL_WAIT_SHAZPTR);
 	assert_true(last.since_ns >= began_ns && last.since_ns <= now_ns());
 	assert_true(ages[0] >= 20 && ages[1] >= 40);
 }
 
 TEST(hazptr)
 {
-	stall_of(LULL_WAIT_HAZPTR, protects, waits_for_hazptr);
+	check_stall(LULL_WAIT_HAZPTR, protects, hazptr_synchronize);
 }
 
 TEST(shazptr)
 {
-	stall_of(LULL_WAIT_SHAZPTR, acquires, waits_for_shazptr);
+	check_stall(LULL_WAIT_SHAZPTR, acquires, shazptr_synchronize);
 }
 
 /* A hold that no thread owns: then nobody is named, and what nobody does is not known. */
 TEST(nobody_named)
 {
 	struct lull_hazptr_hold hold;
-	pthread_t waiter;
 
-	stalls = 0;
-	lull_debug_set_stall_hook(note_stall, &stalls);
-	lull_debug_set_stall_ms(20);
+	report_to(note_stall, &last, 20);
 	lull_hazptr_acquire(&hold, &place);
 	lull_hazptr_detach(&hold);
-	waiter = start_thread(waits_for_hazptr, NULL);
-	AWAIT(lull_load_acquire(&stalls) >= 1);
+	waiter = start_waiter(hazptr_synchronize);
+	await_stalls(1);
 	lull_debug_set_stall_hook(NULL, NULL);
 	lull_hazptr_release(&hold, place);
 	join_thread(waiter);
-	lull_debug_set_stall_ms(1000);
 	assert_int_equal(last.what, LULL_WAIT_HAZPTR);
 	assert_int_equal(last.tid, 0);
 	assert_int_equal(last.slots, 1);
@@ -479,18 +404,11 @@ TEST(hazptr_barrier)
 	int *saved = place;
 
 	place = (int *)(void *)&protected_head;
-	stall_of(LULL_WAIT_HAZPTR_BARRIER, protects, waits_for_barrier);
+	check_stall(LULL_WAIT_HAZPTR_BARRIER, protects, call_and_barrier);
 	place = saved;
 }
 
 /* ---- callbacks that do not return ------------------------------------------------------------------------------- */
-
-static void sleepy_callback(struct lull_rcu_head *head)
-{
-	(void)head;
-	reader_tid = gettid();
-	await_flag(&leave, 1);
-}
 
 static bool is_on_page(enum lull_wait_kind kind)
 {
@@ -505,24 +423,21 @@ TEST(callback)
 	static struct lull_rcu_head head, next;
 	int reported;
 
-	leave = stalls = 0;
-	lull_debug_set_stall_hook(note_stall, &stalls);
-	lull_debug_set_stall_ms(20);
+	report_to(note_stall, &last, 20);
 	lull_rcu_call(&head, sleepy_callback);
-	AWAIT(lull_load_acquire(&stalls) >= 2);
+	await_stalls(2);
 	lull_rcu_call_sized(&next, do_nothing, 1000);
 	/* One may be on its way that has counted already. */
 	reported = lull_load_acquire(&stalls);
-	AWAIT(lull_load_acquire(&stalls) >= reported + 2);
+	await_stalls(reported + 2);
 	assert_true(is_on_page(LULL_WAIT_CALLBACK));
 	lull_debug_set_stall_hook(NULL, NULL);
-	lull_store_release(&leave, 1);
+	let_go();
 	lull_rcu_barrier();
 	AWAIT(!is_on_page(LULL_WAIT_CALLBACK));
-	lull_debug_set_stall_ms(1000);
 	assert_int_equal(last.what, LULL_WAIT_CALLBACK);
 	assert_string_equal(last_name, "lull-reclaim");
-	assert_int_equal(last.tid, reader_tid);
+	assert_int_equal(last.tid, holder_tid);
 	assert_ptr_equal(last.site, (const void *)(uintptr_t)sleepy_callback);
 	assert_non_null(strstr(last_site, "+0x"));
 	assert_int_equal(last.waiting_items, 2);
@@ -532,31 +447,34 @@ TEST(callback)
 
 /* ---- the hard limit --------------------------------------------------------------------------------------------- */
 
-TEST(hard_limit)
+static void set_limits(size_t soft, size_t hard, enum lull_reclaim_hard on_hard)
 {
 	struct lull_reclaim_config config;
-	pthread_t reader;
 
-	inside = leave = stalls = 0;
-	reader = start_thread(sleeps_inside, NULL);
-	await_flag(&inside, 1);
 	lull_reclaim_default_config(&config);
-	config.soft_items = 100;
-	config.hard_items = 200;
+	config.on_hard = on_hard;
+	if (hard) {
+		config.soft_items = soft;
+		config.hard_items = hard;
+	}
 	assert_int_equal(lull_reclaim_configure(&config), 0);
-	lull_debug_set_stall_ms(0);
-	lull_debug_set_stall_hook(note_stall, &stalls);
+}
+
+TEST(hard_limit)
+{
+	pthread_t reader = start_holder(in_section, NULL);
+
+	set_limits(100, 200, LULL_RECLAIM_TELL);
+	report_to(note_stall, &last, 0);
 	lull_rcu_read_lock(); /* else it would wait for a moment at each */
 	for (int i = 0; i < 300; i++)
 		lull_rcu_free(malloc(10));
 	lull_rcu_read_unlock();
 	lull_debug_set_stall_hook(NULL, NULL);
-	lull_store_release(&leave, 1);
+	let_go();
 	join_thread(reader);
 	lull_rcu_barrier();
-	lull_reclaim_default_config(&config);
-	assert_int_equal(lull_reclaim_configure(&config), 0);
-	lull_debug_set_stall_ms(1000);
+	set_limits(0, 0, LULL_RECLAIM_TELL);
 	assert_int_equal(stalls, 1);
 	assert_int_equal(last.what, LULL_WAIT_LIMIT);
 	assert_int_equal(last.tid, gettid());
@@ -565,76 +483,46 @@ TEST(hard_limit)
 
 /* ---- what reports must not do ----------------------------------------------------------------------------------- */
 
-static pthread_t begin_stall(void)
+/* A reader is waited for, and @hook told of it so many times. */
+static void begin_stall_for(lull_stall_hook hook, int times)
 {
-	pthread_t reader;
-
-	inside = leave = stalls = 0;
-	lull_debug_set_stall_ms(10);
-	reader = start_thread(sleeps_inside, NULL);
-	await_flag(&inside, 1);
-	return reader;
-}
-
-static void end_stall(pthread_t reader)
-{
-	lull_debug_set_stall_hook(NULL, NULL);
-	lull_store_release(&leave, 1);
-	join_thread(reader);
-	lull_debug_set_stall_ms(1000);
+	report_to(hook, NULL, 10);
+	holder = start_holder(in_section, NULL);
+	waiter = start_waiter(lull_rcu_synchronize);
+	await_stalls(times);
 }
 
 static void hook_that_sleeps(const struct lull_stall *stall, void *arg)
 {
-	(void)stall;
-	(void)arg;
-	lull_add_release(&stalls, 1);
+	count_stall(stall, arg);
 	nap_ms(20); /* a cancellation point anywhere else */
 }
 
 /* Who waits in synchronize has locks that nobody else would give back. */
 TEST(cancelled)
 {
-	pthread_t reader = begin_stall(), waiter;
-
-	lull_debug_set_stall_hook(hook_that_sleeps, NULL);
-	waiter = start_thread(waits, NULL);
-	AWAIT(lull_load_acquire(&stalls) >= 1);
+	begin_stall_for(hook_that_sleeps, 1);
 	pthread_cancel(waiter);
-	AWAIT(lull_load_acquire(&stalls) >= 2);
-	end_stall(reader);
-	join_thread(waiter);
+	await_stalls(2);
+	end_stall();
 	lull_rcu_synchronize();
 }
 
 static void hook_that_defers(const struct lull_stall *stall, void *arg)
 {
-	(void)stall;
-	(void)arg;
 	for (int i = 0; i < 300; i++)
 		lull_rcu_free(malloc(10));
-	lull_add_release(&stalls, 1);
+	count_stall(stall, arg);
 }
 
 /* Over the hard limit a deferral helps and waits, but not in here, for the grace period that it is called by. */
 TEST(hook_defers)
 {
-	struct lull_reclaim_config config;
-	pthread_t reader = begin_stall(), waiter;
-
-	lull_reclaim_default_config(&config);
-	config.soft_items = 100;
-	config.hard_items = 200;
-	config.on_hard = LULL_RECLAIM_HELP;
-	assert_int_equal(lull_reclaim_configure(&config), 0);
-	lull_debug_set_stall_hook(hook_that_defers, NULL);
-	waiter = start_thread(waits, NULL);
-	AWAIT(lull_load_acquire(&stalls) >= 2);
-	end_stall(reader);
-	join_thread(waiter);
+	set_limits(100, 200, LULL_RECLAIM_HELP);
+	begin_stall_for(hook_that_defers, 2);
+	end_stall();
 	lull_rcu_barrier();
-	lull_reclaim_default_config(&config);
-	assert_int_equal(lull_reclaim_configure(&config), 0);
+	set_limits(0, 0, LULL_RECLAIM_TELL);
 }
 
 static pthread_t other;
@@ -652,39 +540,29 @@ static void hook_that_waits_for_barrier(const struct lull_stall *stall, void *ar
 	if (stall->what != LULL_WAIT_HAZPTR_BARRIER || lull_add_release(&stalls, 1))
 		return;
 	other = start_thread(waits_for_other_barrier, NULL);
-	AWAIT(lull_load_acquire(&stalls) >= 2);
+	await_stalls(2);
 }
 
 /* A barrier's report keeps no other barrier from beginning. */
 TEST(hook_waits_for_barrier)
 {
 	int *saved = place;
-	pthread_t holder, waiter;
 
 	place = (int *)(void *)&protected_head;
-	inside = leave = stalls = 0;
 	alarm(60);
-	lull_debug_set_stall_hook(hook_that_waits_for_barrier, NULL);
-	lull_debug_set_stall_ms(20);
-	holder = start_thread(protects, NULL);
-	await_flag(&inside, 1);
-	waiter = start_thread(waits_for_barrier, NULL);
-	AWAIT(lull_load_acquire(&stalls) >= 2);
+	report_to(hook_that_waits_for_barrier, NULL, 20);
+	holder = start_holder(protects, NULL);
+	waiter = start_waiter(call_and_barrier);
+	await_stalls(2);
 	alarm(0);
-	lull_debug_set_stall_hook(NULL, NULL);
-	lull_store_release(&leave, 1);
-	join_thread(waiter); /* it has started the other one */
+	end_stall(); /* the waiter has started the other one */
 	join_thread(other);
-	join_thread(holder);
-	lull_debug_set_stall_ms(1000);
 	place = saved;
 }
 
 static void hook_for_ever(const struct lull_stall *stall, void *arg)
 {
-	(void)stall;
-	(void)arg;
-	lull_add_release(&stalls, 1);
+	count_stall(stall, arg);
 	for (;;)
 		nap_ms(1000);
 }
@@ -698,11 +576,9 @@ TEST(exit)
 	EXPECT_FINE {
 		static struct lull_rcu_head head;
 
-		stalls = leave = 0;
-		lull_debug_set_stall_ms(10);
-		lull_debug_set_stall_hook(hook_for_ever, NULL);
+		report_to(hook_for_ever, NULL, 10);
 		lull_rcu_call(&head, sleepy_callback);
-		AWAIT(lull_load_acquire(&stalls) >= 1);
+		await_stalls(1);
 		exit(0);
 	}
 }
@@ -720,16 +596,14 @@ static void *loads_plugin(void *unused)
 /* The plugin's constructor waits for a grace period with the loader's lock held, which a report must not want. */
 TEST(loader)
 {
-	pthread_t reader = begin_stall(), waiter, loader;
+	pthread_t loader;
 
-	lull_debug_set_stall_hook(note_stall, &stalls);
-	waiter = start_thread(waits, NULL);
+	begin_stall_for(count_stall, 0);
 	nap_ms(2);
 	loader = start_thread(loads_plugin, NULL);
-	AWAIT(lull_load_acquire(&stalls) >= 3);
-	end_stall(reader);
+	await_stalls(3);
+	end_stall();
 	join_thread(loader);
-	join_thread(waiter);
 }
 #endif
 
@@ -743,23 +617,17 @@ static void hear_of_stall(const char *line)
 
 TEST(default_line)
 {
-	pthread_t reader, waiter;
 	char line[256];
 
-	inside = leave = stalls = 0;
 	lull_debug_set_message_hook(hear_of_stall);
 	lull_debug_set_stall_ms(10);
-	reader = start_thread(sleeps_inside, NULL);
-	await_flag(&inside, 1);
-	waiter = start_thread(waits, NULL);
-	AWAIT(lull_load_acquire(&stalls) >= 1);
-	lull_store_release(&leave, 1);
-	join_thread(waiter);
-	join_thread(reader);
+	holder = start_holder(sleeps_inside, NULL);
+	waiter = start_waiter(lull_rcu_synchronize);
+	await_stalls(1);
+	end_stall();
 	lull_debug_set_message_hook(NULL);
-	lull_debug_set_stall_ms(1000);
 	snprintf(line, sizeof(line), "rcu grace period has waited [0-9]* ms for thread \"sleepy\" (tid %d), in a read section "
-		 "(depth 2)*; it *; 0 objects (0 bytes) wait behind it", (int)reader_tid);
+		 "(depth 2)*; it *; 0 objects (0 bytes) wait behind it", (int)holder_tid);
 	if (fnmatch(line, heard, 0))
 		print_error("heard: %s\n", heard);
 	assert_int_equal(fnmatch(line, heard, 0), 0);

@@ -3,8 +3,6 @@
  * stats.c - stats.h: the page counts what happens, another process sees it and cannot change it, and a child has its
  * own.
  */
-#include "seccomp.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +10,9 @@
 
 #include <lull/fence.h>
 #include <lull/stats.h>
+
+#include "seccomp.h"
+#include "watch/stalls.h"
 
 /* The descriptor of the page in /proc/@pid/fd; -1: none. */
 static int find_page(pid_t pid, int flags)
@@ -136,25 +137,6 @@ TEST(reclaimed)
 	assert_true(READ(passes) > before.passes);
 }
 
-static int inside, leave;
-
-static void *reads(void *tid)
-{
-	*(uint32_t *)tid = (uint32_t)gettid();
-	lull_rcu_read_lock();
-	lull_store_release(&inside, 1);
-	await_flag(&leave, 1);
-	lull_rcu_read_unlock();
-	return NULL;
-}
-
-static void *waits(void *tid)
-{
-	lull_store_relaxed((uint32_t *)tid, (uint32_t)gettid());
-	lull_rcu_synchronize();
-	return NULL;
-}
-
 static const struct lull_stats_wait *find_wait(uint32_t waiter)
 {
 	for (unsigned i = 0; i < LULL_STATS_WAITS; i++) {
@@ -168,23 +150,19 @@ static const struct lull_stats_wait *find_wait(uint32_t waiter)
 
 TEST(who_waits_for_whom)
 {
-	uint32_t reader_tid, waiter_tid = 0;
 	const struct lull_stats_wait *wait;
-	pthread_t reader, waiter;
 	uint64_t began_ns = now_ns(), since_ns;
+	pthread_t reader = start_holder(in_section, NULL), waiter = start_waiter(lull_rcu_synchronize);
 
-	reader = start_thread(reads, &reader_tid);
-	await_flag(&inside, 1);
-	waiter = start_thread(waits, &waiter_tid);
 	AWAIT((wait = find_wait(lull_load_relaxed(&waiter_tid))) && lull_load_relaxed(&wait->tid));
 	since_ns = lull_load_relaxed(&wait->since_ns);
-	assert_int_equal(lull_load_relaxed(&wait->tid), reader_tid);
+	assert_int_equal(lull_load_relaxed(&wait->tid), holder_tid);
 	/* Written after the thread's number, in any order. */
 	AWAIT(lull_load_relaxed(&wait->holders) && lull_load_relaxed(&wait->depth));
 	assert_int_equal(lull_load_relaxed(&wait->holders), 1);
 	assert_int_equal(lull_load_relaxed(&wait->depth), 1);
 	assert_true(since_ns >= began_ns && since_ns <= now_ns());
-	lull_store_release(&leave, 1);
+	let_go();
 	join_thread(waiter);
 	join_thread(reader);
 	assert_null(find_wait(waiter_tid));

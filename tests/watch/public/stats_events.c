@@ -5,13 +5,10 @@
  */
 #include <sys/syscall.h>
 
-#include <lull/hazptr.h>
 #include <lull/mutex.h>
-#include <lull/shazptr.h>
 #include <lull/stats.h>
 
-#include "child.h"
-#include "threads.h"
+#include "watch/stalls.h"
 
 #define READ(field) lull_load_relaxed(&lull_stats_page()->field)
 
@@ -23,92 +20,20 @@
 		must(a_ == b_);                                                                    \
 	} while (0)
 
-static int inside, leave;
-static uint32_t holder_tid, waiter_tid;
-static int object, *place = &object;
-
 /* ---- places --------------------------------------------------------------------------------------- */
-
-static void hold_until_told(void)
-{
-	holder_tid = (uint32_t)gettid();
-	lull_store_release(&inside, 1);
-	await_flag(&leave, 1);
-}
-
-static void *in_section(void *unused)
-{
-	lull_rcu_read_lock();
-	hold_until_told();
-	lull_rcu_read_unlock();
-	return unused;
-}
-
-static void *with_slot(void *unused)
-{
-	struct lull_hazptr_hold hold;
-
-	lull_hazptr_acquire(&hold, &place);
-	hold_until_told();
-	lull_hazptr_release(&hold, place);
-	return unused;
-}
-
-static void *with_simple_slot(void *unused)
-{
-	struct lull_shazptr_guard guard = lull_shazptr_acquire(&object);
-
-	hold_until_told();
-	lull_shazptr_clear(guard);
-	return unused;
-}
-
-static void callback(struct lull_head *head)
-{
-	(void)head;
-	hold_until_told();
-}
 
 static struct lull_head head;
 
 static void *calls(void *unused)
 {
-	lull_rcu_call(&head, callback);
+	lull_rcu_call(&head, sleepy_callback);
 	await_flag(&inside, 1);
 	return unused;
-}
-
-static void synchronize(void)
-{
-	lull_rcu_synchronize();
-}
-
-static void hazptr_synchronize(void)
-{
-	lull_hazptr_synchronize(&object);
 }
 
 static void hazptr_barrier(void)
 {
 	lull_hazptr_barrier();
-}
-
-static void shazptr_synchronize(void)
-{
-	lull_shazptr_synchronize(&object);
-}
-
-static void *waits(void *wait)
-{
-	lull_store_relaxed(&waiter_tid, (uint32_t)gettid());
-	(*(void (**)(void))wait)();
-	return NULL;
-}
-
-static void ignore(const struct lull_stall *stall, void *arg)
-{
-	(void)stall;
-	(void)arg;
 }
 
 /* How many places are taken, by waits of @kind: no others are going on. */
@@ -148,10 +73,9 @@ static void wait_once(enum lull_wait_kind kind, void *(*hold)(void *), void (*wa
 
 	lull_store_release(&inside, 0);
 	lull_store_release(&leave, 0);
-	holder = start_thread(hold, NULL);
-	await_flag(&inside, 1);
+	holder = start_holder(hold, NULL);
 	if (wait)
-		waiter = start_thread(waits, &wait);
+		waiter = start_waiter(wait);
 	await_places(kind, 1);
 	shown = place_taken();
 	/* Written later, in any order. */
@@ -160,8 +84,8 @@ static void wait_once(enum lull_wait_kind kind, void *(*hold)(void *), void (*wa
 	must(lull_load_relaxed(&shown->since_ns) >= began_ns && lull_load_relaxed(&shown->since_ns) <= now_ns());
 	EQUAL(lull_load_relaxed(&shown->depth), kind == LULL_WAIT_GP || kind == LULL_WAIT_SHAZPTR);
 	if (kind == LULL_WAIT_CALLBACK)
-		EQUAL(lull_load_relaxed(&shown->site), (uintptr_t)callback);
-	lull_store_release(&leave, 1);
+		EQUAL(lull_load_relaxed(&shown->site), (uintptr_t)sleepy_callback);
+	let_go();
 	join_thread(holder);
 	if (wait)
 		join_thread(waiter);
@@ -186,10 +110,9 @@ TEST(places)
 	/* As often as would use all places up if none came back; and the last wait is shown like the first. */
 	EXPECT_FINE {
 		alarm(100);
-		lull_debug_set_stall_hook(ignore, NULL);
-		lull_debug_set_stall_ms(20); /* callbacks are shown when they have lasted half as long */
+		report_to(count_stall, NULL, 20); /* callbacks are shown when they have lasted half as long */
 		for (unsigned i = 0; i <= LULL_STATS_WAITS; i++) {
-			wait_once(LULL_WAIT_GP, in_section, synchronize);
+			wait_once(LULL_WAIT_GP, in_section, lull_rcu_synchronize);
 			wait_once(LULL_WAIT_HAZPTR, with_slot, hazptr_synchronize);
 			wait_once(LULL_WAIT_SHAZPTR, with_simple_slot, shazptr_synchronize);
 			wait_once(LULL_WAIT_CALLBACK, calls, NULL);
@@ -198,7 +121,7 @@ TEST(places)
 	}
 	EXPECT_FINE {
 		alarm(100);
-		lull_debug_set_stall_hook(ignore, NULL);
+		lull_debug_set_stall_hook(count_stall, NULL);
 		for (unsigned i = 0; i <= LULL_STATS_WAITS; i++)
 			wait_once(LULL_WAIT_HAZPTR_BARRIER, holds_retired, hazptr_barrier);
 	}
@@ -245,19 +168,16 @@ TEST(histogram)
 	/* One for which a thread sleeps is timed and counts once, from the time at which it went to sleep. */
 	EXPECT_FINE {
 		pthread_t reader, waiter;
-		void (*wait)(void) = synchronize;
 		uint64_t ended, counted;
 		unsigned bucket = 0;
 
-		inside = leave = 0;
-		reader = start_thread(in_section, NULL);
-		await_flag(&inside, 1);
+		reader = start_holder(in_section, NULL);
 		ended = READ(gp_ended);
 		counted = in_histogram();
-		waiter = start_thread(waits, &wait);
+		waiter = start_waiter(lull_rcu_synchronize);
 		await_places(LULL_WAIT_GP, 1);
 		nap_ms(LONG_MS);
-		lull_store_release(&leave, 1);
+		let_go();
 		join_thread(waiter);
 		join_thread(reader);
 		EQUAL(READ(gp_ended), ended + 1);
@@ -372,28 +292,17 @@ TEST(mutex_sleeps)
 
 /* ---- stalls ------------------------------------------------------------------------------------------ */
 
-static int reports;
-
-static void count_report(const struct lull_stall *stall, void *arg)
-{
-	(void)stall;
-	(void)arg;
-	lull_add_release(&reports, 1);
-}
-
 /* Wait for a reader until the page counts @enough stalls. */
 static void wait_until_stalls(uint64_t enough)
 {
-	void (*wait)(void) = synchronize;
 	pthread_t reader, waiter;
 
 	inside = leave = 0;
 	lull_debug_set_stall_ms(10);
-	reader = start_thread(in_section, NULL);
-	await_flag(&inside, 1);
-	waiter = start_thread(waits, &wait);
+	reader = start_holder(in_section, NULL);
+	waiter = start_waiter(lull_rcu_synchronize);
 	AWAIT(READ(stalls) >= enough);
-	lull_store_release(&leave, 1);
+	let_go();
 	join_thread(waiter);
 	join_thread(reader);
 }
@@ -407,10 +316,10 @@ TEST(stalls)
 		uint64_t counted;
 
 		alarm(60);
-		lull_debug_set_stall_hook(count_report, NULL);
+		lull_debug_set_stall_hook(count_stall, NULL);
 		EQUAL(READ(stalls), 0);
 		wait_until_stalls(3);
-		EQUAL(READ(stalls), (unsigned)reports);
+		EQUAL(READ(stalls), (unsigned)stalls);
 		lull_debug_set_stall_ms(0);
 		lull_reclaim_default_config(&config);
 		config.soft_items = config.hard_items = 100;
@@ -421,7 +330,7 @@ TEST(stalls)
 			lull_rcu_free(malloc(10));
 		lull_rcu_read_unlock();
 		EQUAL(READ(stalls), counted + 1);
-		EQUAL(READ(stalls), (unsigned)reports);
+		EQUAL(READ(stalls), (unsigned)stalls);
 		lull_debug_set_stall_hook(NULL, NULL);
 		close(2); /* nobody reads its lines */
 		wait_until_stalls(READ(stalls) + 1);

@@ -2,8 +2,8 @@
 /*
  * failing.c - a library to preload: calls of liblull.so fail now and then; those of the program succeed.
  *
- * LULL_WILD_FAIL is "malloc:8,threads:2,mmap:4,membarrier:8": one call in so many fails, drawn from LULL_WILD_SEED.
- * Whose call it is, its return address tells.
+ * LULL_WILD_FAIL is "malloc:8,threads:2,mmap:4,membarrier:8": one call in so many fails, drawn from LULL_WILD_SEED. The
+ * return address tells whose call it is.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -36,7 +36,7 @@ void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *ptr, size_t size);
 void *__libc_memalign(size_t align, size_t size);
 
-/* How many of its calls have failed, and how many not. From lull_wild_relent() on none fails. */
+/* Count the library's calls that have failed, and that have not. From lull_wild_relent() on none fails. */
 __attribute__((visibility("default"))) uint64_t lull_wild_failed(const char *name);
 __attribute__((visibility("default"))) uint64_t lull_wild_succeeded(const char *name);
 __attribute__((visibility("default"))) void lull_wild_relent(void);
@@ -78,7 +78,7 @@ static void read_settings(void)
 	lull_store_relaxed(&state.random, seed ? strtoull(seed, NULL, 10) : 1);
 }
 
-/* At the first call of anybody, which may come before any constructor. */
+/* Read the settings at the first call, which may come before any constructor. */
 static void look_around(void)
 {
 	static uint32_t begun;
@@ -89,7 +89,7 @@ static void look_around(void)
 	dl_iterate_phdr(note_library, NULL);
 }
 
-/* Not the same from run to run where threads race for it, but the same for one that is alone. */
+/* Draw a number. A single thread draws the same numbers in each run; threads that race for them do not. */
 static uint64_t next_random(void)
 {
 	uint64_t x = lull_add_relaxed(&state.random, UINT64_C(0x9e3779b97f4a7c15));
@@ -146,7 +146,7 @@ void lull_wild_relent(void)
 
 /* ---- the calls ------------------------------------------------------------------------------- */
 
-/* ISO C has no conversion for it. */
+/* Find the real function. ISO C has no conversion for it, hence memcpy(). */
 static void find(void *real, const char *name)
 {
 	void *found = dlsym(RTLD_NEXT, name);

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+#
+# Another processor's build: called and inlined readers of liburcu's headers on the library, in an emulator. The headers of
+# this machine will do, for they are the same for all processors, but its liburcu will not: programs are linked with
+# what stands in for that.
+file(GLOB found /usr/include/*/urcu/urcu-memb.h /usr/include/urcu/urcu-memb.h)
+if(NOT found)
+	add_test(NAME urcu_emulated COMMAND ${CMAKE_COMMAND} -E echo "skipped: liburcu's headers are not installed")
+	set_tests_properties(urcu_emulated PROPERTIES LABELS urcu SKIP_REGULAR_EXPRESSION "^skipped: ")
+	return()
+endif()
+list(GET found 0 found)
+cmake_path(GET found PARENT_PATH found)
+cmake_path(GET found PARENT_PATH found)
+set(headers ${CMAKE_CURRENT_BINARY_DIR}/liburcu)
+file(MAKE_DIRECTORY ${headers})
+file(GLOB names RELATIVE ${found} ${found}/urcu ${found}/urcu.h ${found}/urcu-*.h)
+foreach(name IN LISTS names)
+	file(CREATE_LINK ${found}/${name} ${headers}/${name} SYMBOLIC)
+endforeach()
+file(STRINGS ${headers}/urcu/flavor.h polls REGEX "poll_state")
+
+# lull_urcu_emulated(NAME LIBRARY FLAVOR [DEFINITION...])
+function(lull_urcu_emulated name library flavor)
+	add_executable(${name} torture.c emulated.c)
+	target_compile_definitions(${name} PRIVATE _GNU_SOURCE FLAVOR_${flavor} ${ARGN})
+	target_compile_options(${name} PRIVATE -w)
+	target_include_directories(${name} SYSTEM PRIVATE ${headers})
+	target_link_libraries(${name} PRIVATE -L$<TARGET_FILE_DIR:${library}> -l:$<TARGET_FILE_NAME:${library}>
+		-Wl,-rpath,$<TARGET_FILE_DIR:${library}> Threads::Threads)
+	add_dependencies(${name} ${library})
+	add_test(NAME ${name} COMMAND ${name} ${milliseconds})
+	set_tests_properties(${name} PROPERTIES LABELS urcu PROCESSORS 2 TIMEOUT 120)
+endfunction()
+
+set(milliseconds 300)
+if(polls)
+	set(version 14)
+else()
+	set(version 13)
+endif()
+foreach(flavor memb mb bp qsbr)
+	lull_urcu_emulated(urcu_emulated_${flavor}_called lull_urcu_${version} ${flavor})
+	lull_urcu_emulated(urcu_emulated_${flavor}_inlined lull_urcu_${version} ${flavor} _LGPL_SOURCE)
+endforeach()
+
+# A fault that the torture finds in the emulator, too: grace periods that wait for nobody.
+set(milliseconds 20000)
+lull_urcu_library(lull_urcu_no_wait ${version})
+target_sources(lull_urcu_no_wait PRIVATE busted.c)
+target_compile_definitions(lull_urcu_no_wait PRIVATE FAULT_no_wait)
+target_include_directories(lull_urcu_no_wait PRIVATE ${PROJECT_SOURCE_DIR}/binary)
+target_link_options(lull_urcu_no_wait PRIVATE LINKER:--wrap=lull__urcu_synchronize LINKER:--wrap=lull__urcu_register)
+lull_urcu_emulated(urcu_emulated_busted lull_urcu_no_wait memb _LGPL_SOURCE)
+set_property(TEST urcu_emulated_busted PROPERTY PASS_REGULAR_EXPRESSION "BAD: objects were read")
