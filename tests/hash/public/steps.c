@@ -5,13 +5,10 @@
  */
 #include "hash/support.h"
 #include "random.h"
+#include "steps.h"
 
-/* As in lists/public/steps.c. */
-#if defined(__x86_64__) && !SANITIZED && !defined(LULL_TEST_EMULATED)
+#if CAN_STEP
 
-#include <x86intrin.h>
-
-#define TRAP_FLAG 0x100
 #define STEADY	  12 /* keys that are always there */
 #define KEYS	  20
 #define RESTING	  6
@@ -78,11 +75,6 @@ static void trapped(int unused)
 	if (dice(&seed, 8) == 0)
 		look();
 	lull_rcu_read_unlock();
-}
-
-static void set_trap_flag(bool on)
-{
-	__writeeflags(on ? __readeflags() | TRAP_FLAG : __readeflags() & ~(unsigned long long)TRAP_FLAG);
 }
 
 static void update(void)
