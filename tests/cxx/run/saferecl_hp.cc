@@ -303,7 +303,7 @@ bool is_named(hazard_pointer_obj_base<node> *base)
 /* Hazard pointers, and a plain model: which object each of them protects. */
 enum { EMPTY = -2, NOTHING = -1, OBJECTS = 3, PLACES = 6 };
 struct holders {
-	std::array<hazard_pointer, PLACES> h;
+	hazard_pointer h[PLACES];
 	int model[PLACES] = { EMPTY, EMPTY, EMPTY, EMPTY, EMPTY, EMPTY };
 	node objects[OBJECTS];
 	std::atomic<node *> src{ nullptr };
@@ -429,13 +429,13 @@ STEP(saferecl_hp_holder_nonmem_swap)
 /* One that is not empty stays what it is. */
 STEP(saferecl_hp_holder_nonmem_make_batch)
 {
-	lull::make_hazard_pointer_batch(all.h.data() + i, PLACES - static_cast<std::size_t>(i));
+	lull::make_hazard_pointer_batch(all.h + i, PLACES - static_cast<std::size_t>(i));
 	std::replace(all.model + i, all.model + PLACES, +EMPTY, +NOTHING);
 }
 
 STEP(saferecl_hp_holder_nonmem_clear_batch)
 {
-	lull::clear_hazard_pointer_batch(all.h.data(), static_cast<std::size_t>(i));
+	lull::clear_hazard_pointer_batch(all.h, static_cast<std::size_t>(i));
 	std::fill(all.model, all.model + i, +EMPTY);
 }
 
