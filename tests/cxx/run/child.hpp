@@ -26,7 +26,7 @@ template <class Work> void must_end(const char *words, Work work, const char *fi
 	std::string text;
 	char part[512];
 	int ends[2], status = 0;
-	pid_t child;
+	pid_t child = -1;
 
 	std::fflush(nullptr);
 	MUST(pipe(ends) == 0 && (child = fork()) >= 0);

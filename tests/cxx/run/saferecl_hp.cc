@@ -2,9 +2,12 @@
 /*
  * saferecl_hp.cc - [saferecl.hp] of the C++ standard, sentence by sentence: docs/CXX.md has the table.
  */
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
+
+#include <lull/hash.h>
 
 #include "saferecl.hpp"
 
@@ -288,110 +291,171 @@ TEST(synchronize_knows_the_base)
 
 /* ---- [saferecl.hp.holder] ------------------------------------------------------------------------ */
 
-TEST(saferecl_hp_holder_ctor_default_is_empty)
-{
-	hazard_pointer h;
+static_assert(std::is_nothrow_default_constructible_v<hazard_pointer> && std::is_nothrow_move_constructible_v<hazard_pointer> &&
+	      std::is_nothrow_move_assignable_v<hazard_pointer> && std::is_nothrow_swappable_v<hazard_pointer> &&
+	      !std::is_copy_constructible_v<hazard_pointer> && !std::is_copy_assignable_v<hazard_pointer>);
 
-	MUST(h.empty());
-	static_assert(std::is_nothrow_default_constructible_v<hazard_pointer> && std::is_nothrow_move_constructible_v<hazard_pointer> &&
-		      std::is_nothrow_move_assignable_v<hazard_pointer> && std::is_nothrow_swappable_v<hazard_pointer>);
-	static_assert(!std::is_copy_constructible_v<hazard_pointer> && !std::is_copy_assignable_v<hazard_pointer>);
+bool is_named(hazard_pointer_obj_base<node> *base)
+{
+	return lull_hazptr_synchronize_timeout(base, 0) == -ETIMEDOUT;
 }
 
-TEST(saferecl_hp_holder_ctor_move)
-{
-	hazard_pointer none, h = make_hazard_pointer();
+/* Hazard pointers, and a plain model: which object each of them protects. */
+enum { EMPTY = -2, NOTHING = -1, OBJECTS = 3, PLACES = 6 };
+struct holders {
+	hazard_pointer h[PLACES];
+	int model[PLACES] = { EMPTY, EMPTY, EMPTY, EMPTY, EMPTY, EMPTY };
+	node objects[OBJECTS];
+	std::atomic<node *> src{ nullptr };
+	std::uint64_t random = test_seed();
 
-	retired_under(h);
-	hazard_pointer g(std::move(h)), still_none(std::move(none));
-	MUST(h.empty() && !g.empty() && none.empty() && still_none.empty());
-	stay(1);
-	g.reset_protection();
-	left_are(0);
-}
-
-TEST(saferecl_hp_holder_ctor_destructor_ends_the_epoch)
-{
+	int chance(int limit)
 	{
-		hazard_pointer h = make_hazard_pointer(), none;
-
-		retired_under(h);
-		stay(1);
+		random += 0x9e3779b97f4a7c15u;
+		return static_cast<int>((lull_hash_mix64(random) >> 33) % static_cast<unsigned>(limit));
 	}
-	left_are(0);
+	node *object(int which) { return which == NOTHING ? nullptr : &objects[which]; }
+	/* Empty ones may not protect. */
+	bool can_protect(int i) const { return model[i] != EMPTY; }
+
+	void check()
+	{
+		for (int i = 0; i < PLACES; i++)
+			MUST(h[i].empty() == (model[i] == EMPTY));
+		for (int k = 0; k < OBJECTS; k++)
+			MUST(is_named(&objects[k]) == (std::count(model, model + PLACES, k) > 0));
+	}
+};
+
+/* STEP(clause) { what may be done with places @i and @j, and object @k or none } */
+std::vector<void (*)(holders &all, int i, int j, int k)> steps;
+#define STEP(name)                                                                                                     \
+	static void name(holders &, int, int, int);                                                                    \
+	[[maybe_unused]] static const bool has_##name = (steps.push_back(name), true);                                 \
+	static void name([[maybe_unused]] holders &all, [[maybe_unused]] int i, [[maybe_unused]] int j, [[maybe_unused]] int k)
+
+STEP(saferecl_hp_holder_ctor_default_is_empty)
+{
+	all.h[i].~hazard_pointer();
+	new (&all.h[i]) hazard_pointer;
+	all.model[i] = EMPTY;
 }
 
-TEST(saferecl_hp_holder_ctor_move_assignment)
+STEP(saferecl_hp_holder_ctor_destructor_ends_the_epoch)
 {
-	hazard_pointer h = make_hazard_pointer(), g = make_hazard_pointer(), none, &itself = h;
-	node *q;
+	hazard_pointer h = make_hazard_pointer(), none;
 
-	retired_under(h);
-	q = retired_under(g);
-	stay(2);
-	h = std::move(itself); /* no effect */
-	MUST(!h.empty());
-	stay(2);
-	hazard_pointer &returned = (h = std::move(g)); /* ends what h protected, keeps what g did */
-	MUST(&returned == &h && g.empty() && !h.empty());
-	left_are(1);
-	MUST(q->value == 42);
-	h = std::move(none);
-	MUST(h.empty() && none.empty());
-	left_are(0);
+	if (all.can_protect(i))
+		h.reset_protection(all.object(k));
+}
+
+STEP(saferecl_hp_holder_ctor_move)
+{
+	hazard_pointer moved(std::move(all.h[j]));
+
+	MUST(all.h[j].empty() && moved.empty() == !all.can_protect(j));
+	all.h[j].~hazard_pointer();
+	new (&all.h[j]) hazard_pointer(std::move(moved));
+	MUST(moved.empty());
+}
+
+/* To itself it has no effect. */
+STEP(saferecl_hp_holder_ctor_move_assignment)
+{
+	hazard_pointer &returned = (all.h[i] = std::move(all.h[j]));
+
+	MUST(&returned == &all.h[i]);
+	if (i != j)
+		all.model[i] = std::exchange(all.model[j], +EMPTY);
+}
+
+STEP(makes_one)
+{
+	all.h[i] = make_hazard_pointer();
+	all.model[i] = NOTHING;
+}
+
+STEP(saferecl_hp_holder_mem_protect)
+{
+	all.src = all.object(k);
+	if (all.can_protect(i)) {
+		MUST(all.h[i].protect(all.src) == all.object(k));
+		all.model[i] = k;
+	}
+}
+
+/* If it fails, it protects nothing, and has seen what is there. */
+STEP(saferecl_hp_holder_mem_try_protect)
+{
+	node *seen = all.object(j % (OBJECTS + 1) - 1);
+
+	all.src = all.object(k);
+	if (all.can_protect(i)) {
+		const bool is_same = seen == all.object(k);
+
+		MUST(all.h[i].try_protect(seen, all.src) == is_same && seen == all.object(k));
+		all.model[i] = is_same ? k : NOTHING;
+	}
+}
+
+STEP(saferecl_hp_holder_mem_reset_protection)
+{
+	if (!all.can_protect(i))
+		return;
+	if (j == 0)
+		all.h[i].reset_protection();
+	else if (j == 1)
+		all.h[i].reset_protection(nullptr);
+	else /* of a null pointer value, too */
+		all.h[i].reset_protection(static_cast<const node *>(all.object(k)));
+	all.model[i] = j < 2 ? +NOTHING : k;
+}
+
+STEP(saferecl_hp_holder_mem_swap)
+{
+	all.h[i].swap(all.h[j]);
+	std::swap(all.model[i], all.model[j]);
+}
+
+STEP(saferecl_hp_holder_nonmem_swap)
+{
+	if (k == NOTHING)
+		std::swap(all.h[i], all.h[j]);
+	else
+		swap(all.h[i], all.h[j]); /* found by its arguments */
+	std::swap(all.model[i], all.model[j]);
+}
+
+/* One that is not empty stays what it is. */
+STEP(saferecl_hp_holder_nonmem_make_batch)
+{
+	lull::make_hazard_pointer_batch(all.h + i, PLACES - static_cast<std::size_t>(i));
+	std::replace(all.model + i, all.model + PLACES, +EMPTY, +NOTHING);
+}
+
+STEP(saferecl_hp_holder_nonmem_clear_batch)
+{
+	lull::clear_hazard_pointer_batch(all.h, static_cast<std::size_t>(i));
+	std::fill(all.model, all.model + i, +EMPTY);
 }
 
 TEST(saferecl_hp_holder_mem_empty)
 {
-	hazard_pointer h;
+	holders all;
 
-	static_assert(noexcept(h.empty()));
-	MUST(h.empty());
-	h = make_hazard_pointer();
-	MUST(!h.empty()); /* unassociated is not empty */
-	h.reset_protection();
-	MUST(!h.empty());
-}
+	node *seen;
 
-TEST(saferecl_hp_holder_mem_protect)
-{
-	node *p = new node;
-	std::atomic<node *> src{ nullptr };
-	hazard_pointer h = make_hazard_pointer();
+	static_assert(noexcept(all.h[0].empty()) && noexcept(all.h[0].protect(all.src)) && noexcept(all.h[0].swap(all.h[1])) &&
+		     noexcept(all.h[0].reset_protection(all.objects)) && noexcept(all.h[0].reset_protection(nullptr)) &&
+		     noexcept(all.h[0].reset_protection()) && noexcept(all.h[0].try_protect(seen, all.src)) &&
+		      noexcept(lull::clear_hazard_pointer_batch(all.h)));
+	all.check();
+	for (int n = 0; n < 3000; n++) {
+		const int which = all.chance(static_cast<int>(steps.size())), i = all.chance(PLACES), j = all.chance(PLACES);
 
-	static_assert(noexcept(h.protect(src)));
-	MUST(h.protect(src) == nullptr);
-	src = p;
-	MUST(h.protect(src) == p);
-	p->retire();
-	stay(1);
-	src = nullptr;
-	MUST(h.protect(src) == nullptr); /* protects nothing now */
-	left_are(0);
-}
-
-TEST(saferecl_hp_holder_mem_try_protect)
-{
-	node *p = new node, *q = new node, *seen;
-	std::atomic<node *> src{ p };
-	hazard_pointer h = make_hazard_pointer();
-
-	static_assert(noexcept(h.try_protect(seen, src)));
-	seen = p;
-	MUST(h.try_protect(seen, src) && seen == p);
-	p->retire();
-	stay(2);
-	src = q;
-	MUST(!h.try_protect(seen, src)); /* it protects nothing now, and has seen what is there */
-	MUST(seen == q);
-	left_are(1);
-	MUST(h.try_protect(seen, src) && seen == q);
-	q->retire();
-	stay(1);
-	src = nullptr;
-	MUST(!h.try_protect(seen, src) && seen == nullptr);
-	MUST(h.try_protect(seen, src) && seen == nullptr);
-	left_are(0);
+		steps[static_cast<std::size_t>(which)](all, i, j, all.chance(OBJECTS + 1) - 1);
+		all.check();
+	}
 }
 
 /*
@@ -415,11 +479,6 @@ void park(hazard_pointer &h, node *from, node *to)
 	MUST(alive == 3 && p->value == 42);
 	changing = from;
 	changed_to = to;
-}
-
-bool is_named(hazard_pointer_obj_base<node> *base)
-{
-	return lull_hazptr_synchronize_timeout(base, 0) == -ETIMEDOUT;
 }
 
 TEST(saferecl_hp_holder_mem_protect_looks_again)
@@ -463,43 +522,6 @@ TEST(saferecl_hp_holder_mem_reset_protection_of_a_marked_pointer)
 	left_are(0);
 }
 
-TEST(saferecl_hp_holder_mem_reset_protection)
-{
-	node *p = new node;
-	hazard_pointer h = make_hazard_pointer();
-
-	static_assert(noexcept(h.reset_protection(p)) && noexcept(h.reset_protection(nullptr)) && noexcept(h.reset_protection()));
-	h.reset_protection(static_cast<const node *>(p));
-	p->retire();
-	stay(1);
-	h.reset_protection(static_cast<node *>(nullptr)); /* a null pointer value */
-	left_are(0);
-	MUST(!h.empty());
-	retired_under(h);
-	stay(1);
-	h.reset_protection(nullptr);
-	left_are(0);
-}
-
-TEST(saferecl_hp_holder_mem_swap)
-{
-	hazard_pointer h = make_hazard_pointer(), g = make_hazard_pointer(), none;
-	node *p = retired_under(h);
-
-	static_assert(noexcept(h.swap(g)));
-	retired_under(g);
-	h.swap(g);
-	stay(2);
-	h.reset_protection(); /* that of the second */
-	left_are(1);
-	MUST(p->value == 42);
-	g.swap(none);
-	MUST(g.empty() && !none.empty());
-	stay(1);
-	none.reset_protection();
-	left_are(0);
-}
-
 TEST(saferecl_hp_holder_nonmem_make)
 {
 	std::vector<hazard_pointer> many;
@@ -516,20 +538,6 @@ TEST(saferecl_hp_holder_nonmem_make)
 	many.erase(many.begin(), many.begin() + 250);
 	left_are(250);
 	many.clear();
-	left_are(0);
-}
-
-TEST(saferecl_hp_holder_nonmem_swap)
-{
-	hazard_pointer h = make_hazard_pointer(), none;
-
-	retired_under(h);
-	swap(h, none); /* found by its arguments */
-	MUST(h.empty());
-	std::swap(h, none);
-	MUST(none.empty());
-	stay(1);
-	h = hazard_pointer();
 	left_are(0);
 }
 
@@ -553,24 +561,22 @@ TEST(saferecl_hp_holder_moved_between_threads)
 
 /* ---- batches (C++29) ------------------------------------------------------------------------------ */
 
-TEST(saferecl_hp_holder_nonmem_make_batch)
+TEST(saferecl_hp_holder_nonmem_batch_of_any_kind)
 {
 	std::array<hazard_pointer, 20> batch;
 	std::vector<hazard_pointer> vector(3);
 	hazard_pointer array[2];
 
-	batch[3] = make_hazard_pointer(); /* one that is not empty stays what it is */
-	retired_under(batch[3]);
 	lull::make_hazard_pointer_batch(batch);
-	for (const hazard_pointer &h : batch)
-		MUST(!h.empty());
-	stay(1);
-	batch[3].reset_protection();
-	left_are(0);
 	lull::make_hazard_pointer_batch(vector);
 	lull::make_hazard_pointer_batch(array);
+	for (const hazard_pointer &h : batch)
+		MUST(!h.empty());
 	MUST(!vector[0].empty() && !vector[2].empty() && !array[1].empty());
 	lull::make_hazard_pointer_batch(nullptr, 0);
+	lull::clear_hazard_pointer_batch(batch);
+	for (const hazard_pointer &h : batch)
+		MUST(h.empty());
 #ifdef __cpp_lib_span
 	hazard_pointer more[5];
 
@@ -578,23 +584,6 @@ TEST(saferecl_hp_holder_nonmem_make_batch)
 	lull::make_hazard_pointer_batch(std::span(more).subspan(1, 3));
 	MUST(more[0].empty() && !more[1].empty() && !more[3].empty() && more[4].empty());
 #endif
-}
-
-TEST(saferecl_hp_holder_nonmem_clear_batch)
-{
-	std::array<hazard_pointer, 12> batch;
-
-	static_assert(noexcept(lull::clear_hazard_pointer_batch(batch)));
-	lull::make_hazard_pointer_batch(batch);
-	retired_under(batch[7]);
-	batch[2] = hazard_pointer();
-	stay(1);
-	lull::clear_hazard_pointer_batch(batch.data(), 7);
-	stay(1);
-	lull::clear_hazard_pointer_batch(batch);
-	for (const hazard_pointer &h : batch)
-		MUST(h.empty());
-	left_are(0);
 }
 
 } // namespace

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -119,6 +120,17 @@ template <class Read, class Change> void reads_while_it_changes(Read read, Chang
 		read(me, SANITIZED ? 2000 : 20000);
 		reading--;
 	});
+}
+
+/* The seed of what is random: LULL_TEST_SEED, or always the same. */
+inline std::uint64_t test_seed()
+{
+	const char *wish = std::getenv("LULL_TEST_SEED");
+	const std::uint64_t seed = wish ? std::strtoull(wish, nullptr, 0) : 1;
+
+	std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+	std::fflush(stdout);
+	return seed;
 }
 
 /* ---- objects that live ------------------------------------------------------------------------------ */
