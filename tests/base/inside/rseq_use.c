@@ -194,10 +194,6 @@ TEST(never)
 	assert_string_equal(last_words, words);
 }
 #else
-static void setup(void)
-{
-}
-
 TEST(none)
 {
 	SKIP("there are no restartable sequences in this build");

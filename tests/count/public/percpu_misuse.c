@@ -170,7 +170,7 @@ static bool in_child_with_ref(unsigned flags, const char *call, const char *word
 
 /* What is done to a new ref aborts with "CALL: percpu_ref ADDRESS WORDS", and not a word more. */
 #define ABORTS(flags, call, words)                                                                  \
-	for (bool in_child_ = in_child_with_ref(flags, call, words, __LINE__); in_child_; _exit(0))
+	for (bool in_child_ = in_child_with_ref(flags, call, words, __LINE__); in_child_; in_child_ = (_exit(0), false))
 
 #define KILLED	   "was killed before"
 #define NOT_KILLED "was not killed"
