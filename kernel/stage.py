@@ -33,7 +33,7 @@ class Boot:
 
 @dataclasses.dataclass
 class Stage:
-    """boots: what runs, one after the other. table: makes the lines of docs/results/kernel/NAME.txt from {boot's name:
+    """boots: what runs, one after the other. table: makes the lines of kernel/results/NAME.txt from {boot's name:
     console}, and raises Wrong if a goal is missed."""
 
     title: str

@@ -46,6 +46,9 @@ def digest_of(mutant):
 
 class Ledger:
     def __init__(self):
+        self.read()
+
+    def read(self):
         with open(PATH, encoding="utf-8") as file:
             self.rows = parse(file.read())
 
@@ -58,6 +61,7 @@ class Ledger:
     def keep(self, kind, mutant, part, verdict, by):
         if kind == "slip" and verdict in ("green", "same") and mutant.name in slips.reasons():
             verdict = "equivalent"
+        self.read()  # what another run has found in the meantime
         self.rows[kind, mutant.name] = Row(part, mutant.hash() if kind == "slip" else digest_of(mutant), verdict, by)
         self.save()
 
@@ -102,10 +106,12 @@ class Ledger:
 
 
 def defects(listed):
-    """What is in the ledger and not in the sources' list of orders, or the other way round; quick."""
-    ledger = Ledger()
+    """Where the ledger, the sources and the lists do not go together; quick."""
+    ledger, now = Ledger(), sites()
     found = [f"ledger.tsv: {name} is {row.verdict}" for (kind, name), row in ledger.rows.items()
              if kind == "order" and row.verdict in ("green", "unknown")]
+    found += [f"equivalent: there is no {name}" for name, why in slips.reasons().items()
+              if ("slip", name) not in now and not why.startswith("gone: ")]
     before = dict(ledger.rows)
     ledger.take_orders(listed)
     return found + [f"ledger.tsv: {key[1]} is not as in mutants: proof/run ledger --write"

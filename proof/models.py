@@ -433,8 +433,8 @@ def version(name):
 
 
 class Passed:
-    """What passed here, and with what: the model, every file that it includes, the functions that it is pinned to, the
-    changes of the source that it must notice, what expands and judges it, and the tool."""
+    """What passed here, and with what: the model, every file that it includes, the changes of the source that it must
+    notice, what expands and judges it, and the tool."""
 
     def __init__(self, mutants=None):
         self.mutants = orders.List(ROOT).mutants if mutants is None else mutants
@@ -443,17 +443,11 @@ class Passed:
                 self.noted = dict(json.load(file))
         except (OSError, ValueError, TypeError):
             self.noted = {}
-        try:
-            with open(os.path.join(PROOF, "pins"), encoding="utf-8") as file:
-                self.pins = file.read().split("\n")
-        except OSError:
-            self.pins = []
 
     def key(self, model):
         needed = {os.path.join(PROOF, name) for name in ("models.py", "expand.py", "source.py", "mutate/orders.py", "model/lull.cat")}
         included(model, [os.path.join(ROOT, "include"), os.path.join(ROOT, "src")], needed)
         parts = [f"{os.path.relpath(path, ROOT)} {content(path)}" for path in sorted(needed)]
-        parts += [line for line in self.pins if line.split(" ")[0] == name_of(model)]
         parts += [m.key() for m in self.mutants if name_of(model) in m.killers] + [version(tool_for(model))]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 

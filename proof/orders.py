@@ -12,18 +12,17 @@ Checked: the form; that the partner's function is there and speaks of the partne
 the id on an ORDER line of its own; that each access with an order, and each fence, has an id in its function or in the
 comment on top of that; that builtins and assembly are in atomic.h, fence.h and arch/ only; that the table is what --write
 makes of the comments; that a model stands for each function which calls two functions with orders, for it says which of
-them comes first; that the code that models stand for is the one that proof/pins knows.  One line per defect, exit 1 if
-there are any.
+them comes first; that the code that models stand for is the one that proof/pins knows.
 
 A line of proof/pins is NAME HASH MODEL..., of a function and the models that were read beside it; or NAME HASH, of a macro
 or an enumerator that such functions use.  The macros of atomic.h, fence.h and arch/ are one line, (accesses).  The hash is
-of the code's words: comments, layout, literal strings, attributes and hints are left out, and an enumerator has nothing of
-what comes after it.  Times (RETRY_NS) have none, for no model knows how long something takes.  A function is named without
-its file, so it may move; where there are two of that name, a model says "take() in mutex.c".
+of the code's words, without attributes and hints, and an enumerator has nothing of what comes after it.  Times (RETRY_NS)
+have none, for no model knows how long something takes.  A function is named without its file, so it may move; where there
+are two of that name, a model says "take() in mutex.c".
 
---pin takes over the code of NAME as it is now, for who has read it beside its models; it runs these first, and pins
-nothing unless all of them pass.  --repin takes over what is the same code but for names: where OLD is now called NEW, and
-nothing else in the function is or was called so.  It complains about all other changes.
+--pin takes over NAME as it is now, for who has read it beside its models; it runs these first, and pins nothing unless all
+of them pass.  --repin takes over what is the same code but for names: where OLD is now called NEW, and nothing else in the
+function is or was called so.
 """
 import hashlib
 import os
@@ -32,19 +31,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+from source import CXX_HEADERS, HEADERS, ORDERED, Source, files, find, where, where_words
+
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.append(str(ROOT / "scripts"))
-
-from source import COMPAT, CXX_HEADERS, HEADERS, ORDERED, Source, files, find, where, where_words  # noqa: E402
-
-HERE = "proof" if (ROOT / "proof/pins").is_file() else "model"
-MODELS = "proof/model" if HERE == "proof" else "model"
-PINS, TABLE, HEADING = ROOT / HERE / "pins", ROOT / "docs/ORDERING.md", "## The table\n"
-FOLDERS = ("include", "src", "compat", "urcu/source", "urcu/binary")
+FOLDERS, MODELS, PINS = ("include", "src", "urcu/include", "urcu/source", "urcu/binary"), "proof/model", ROOT / "proof/pins"
+TABLE, HEADING = ROOT / "docs/ORDERING.md", "## The table\n"
 ID = r"[A-Z]+-\d+"
 RAW = re.compile(r"__atomic_\w|__sync_\w|\b__asm__\b|\b__asm\b|\basm\s*(?:volatile|__volatile__)?\s*\(")
 # Of the accesses and fences themselves, and of what only a processor's own instructions can say.
-HOME = re.compile(r"include/lull/(?:atomic|fence|detail/arch/\w+)\.h")
+HOME = re.compile(r"(?:urcu/)?include/lull/(?:atomic|fence|detail/arch/\w+)\.h")
 # An operation of std::atomic in the headers for C++: one that has an order, and any.
 ORDERED_CXX = re.compile(r"\bmemory_order(?:_|::)(?:acquire|release|acq_rel|consume|seq_cst)\b")
 ATOMIC_CXX = re.compile(r"(?:\.|->)(?:load|store|exchange|fetch_\w+|compare_exchange_\w+)\s*\(")
@@ -80,15 +75,7 @@ def read_pins():
 
 
 def write_pins(pins):
-    PINS.write_text("".join(" ".join([name, pins[name][0], *sorted(pins[name][1])]) + "\n" for name in sorted(pins)), "utf-8")
-
-
-def models_pass(models):
-    """Do @models pass, all of their runs? What the tool has to say goes to the output."""
-    tool = ROOT / ("proof/models.py" if HERE == "proof" else "scripts/models")
-    run = subprocess.run([sys.executable, tool, *models], stdout=subprocess.PIPE, text=True, check=False)
-    print(run.stdout, end="")
-    return run.returncode == 0 and re.search(r"^(?:models: )?[1-9]\d* passed, 0 failed, 0 skipped$", run.stdout, re.M)
+    PINS.write_text("".join(" ".join([n, pins[n][0], *sorted(pins[n][1])]) + "\n" for n in sorted(pins)), "utf-8")
 
 
 class Check:
@@ -135,7 +122,7 @@ class Check:
     def want_all(self, functions):
         """@functions, the macros and enumerators that they use, and those that these use."""
         # C cannot use what C++ headers define, nor the library what has others' names.
-        mine = [s for s in self.sources if not s.name.endswith(CXX_HEADERS) and not s.name.startswith(COMPAT)]
+        mine = [s for s in self.sources if not s.name.endswith(CXX_HEADERS) and "/compat/" not in s.name]
         named, home = named_in(mine), named_in(s for s in mine if HOME.fullmatch(s.name))
         used, todo = {}, []  # name -> models
         for called, models in functions.items():
@@ -153,30 +140,28 @@ class Check:
         self.want("(accesses)", "\n".join(home[name] for name in sorted(set(used) & set(home))), {"lull.cat"})
 
     def read_comments(self):
-        for source in self.sources:
-            for line, text in source.comments():
-                parts = re.split(rf"\bORDER ({ID}|\S+):", text)
-                for ident, body in zip(parts[1::2], parts[2::2]):
-                    if re.fullmatch(ID, ident):
-                        self.read_order(source, line, ident, body.strip())
-                    else:
-                        self.defect(f"{source.name}:{line}", f"\"{ident}\" is no id")
+        for source, line, text in ((source, *comment) for source in self.sources for comment in source.comments()):
+            parts = re.split(rf"\bORDER ({ID}|\S+):", text)
+            for ident, body in zip(parts[1::2], parts[2::2]):
+                if re.fullmatch(ID, ident):
+                    self.read_order(source, line, ident, body.strip())
+                else:
+                    self.defect(f"{source.name}:{line}", f"\"{ident}\" is no id")
 
     def read_order(self, source, line, ident, text):
         """text: what follows 'ORDER id:' in the comment."""
         place = f"{source.name}:{line}: {ident}"
         self.checked += 1
         form = re.match(r"(.+?); pairs with (.+?); without it (.+?); (?:\w+ )*?model/([\w./-]+)", text)
-        what, partners, failure, model = form.groups() if form else [""] * 4
+        if not form:
+            self.defect(place, "not of the form ... before ...; pairs with id in function(); without it ...; model/file")
+            return
+        what, partners, failure, model = form.groups()
         pairs = re.findall(rf"({ID}) in (\w+)\(\)", partners)
         pairs += [(re.findall(ID, partners)[0], name)
                   for name in re.findall(r"(?:and|or) (\w+)\(\)", partners)] if pairs else []
         at = source.name_of_line.get(source.piece_of_line.get(line - 1, (0, -1))[1], source.name)
         self.orders.setdefault(ident, []).append((at, what, pairs, failure))
-        if not form:
-            self.defect(place, "not of the form \"ORDER id: ... before ...; pairs with id in function(); without it ...; "
-                               "model/file\"")
-            return
         if " before " not in what:
             self.defect(place, "does not say what comes before what")
         if not pairs:
@@ -193,10 +178,8 @@ class Check:
             self.defect(place, f"model/{model} does not name it on its ORDER line")
 
     def check_accesses(self):
-        for source in self.sources:
+        for source in (s for s in self.sources if not HOME.fullmatch(s.name)):
             for at, line in enumerate(source.code):
-                if HOME.fullmatch(source.name):
-                    break
                 place, raw, ordered = f"{source.name}:{at + 1}", RAW.search(line), ORDERED.search(line)
                 if raw:
                     self.defect(place, f"{raw.group(0).strip()} outside atomic.h, fence.h and arch/")
@@ -241,12 +224,18 @@ class Check:
             self.defect("pins", f"no model stands for {name} any more: proof/orders.py --pin {name}")
 
     def pin(self, names):
-        """Pin @names as they are now, if their models pass; returns whether they do."""
-        every = names == ["all"]
+        """Pin @names as they are now, if all runs of their models pass; returns whether they do."""
+        pins, every = read_pins(), names == ["all"]
         models = set().union(*(self.models_of.get(name, ()) for name in names))
-        if (every or models) and not models_pass([] if every or "lull.cat" in models else sorted(models)):
+        if not every and set(names) - set(self.wanted) - set(pins):
             return False
-        write_pins({**({} if every else {n: pin for n, pin in read_pins().items() if n not in names}),
+        if every or models:
+            which = [] if every or "lull.cat" in models else ["--exact", *models]
+            run = subprocess.run([ROOT / "proof/run", "models", *which], stdout=subprocess.PIPE, text=True, check=False)
+            print(run.stdout, end="")
+            if run.returncode or not re.search(r"^models: [1-9]\d* passed, 0 failed, 0 skipped$", run.stdout, re.M):
+                return False
+        write_pins({**{n: pin for n, pin in pins.items() if n not in names and not every},
                     **{n: pin for n, pin in self.wanted.items() if every or n in names}})
         return True
 
@@ -272,7 +261,7 @@ class Check:
                         f"{' '.join(model for model, ids in sorted(self.ids.items()) if ident in ids)} |")
         return "\n".join(rows) + "\n"
 
-    def check_table(self, write=False):
+    def check_table(self, write):
         now = TABLE.read_text("utf-8")
         wanted = now.partition(HEADING)[0] + HEADING + self.table()
         if write:
@@ -280,11 +269,11 @@ class Check:
         elif now != wanted:
             self.defect("docs/ORDERING.md", "its table is not that of the ORDER comments: proof/orders.py --write")
 
-    def run(self):
+    def run(self, write):
         self.check_accesses()
         self.check_models()
         self.check_pins()
-        self.check_table()
+        self.check_table(write)
         for defect in self.defects:
             print(defect)
         print(f"orders: {len(self.orders)} ids, {self.checked} comments and ordered accesses, {len(self.wanted)} pins")
@@ -298,16 +287,12 @@ def main(args):
         return 2
     command, names = (args or [""])[0], args[1:]
     check = Check(dict(name.split("=") for name in names) if command == "--repin" else {})
-    unknown = set(names) - set(check.wanted) - set(read_pins()) - {"all"}
-    if command == "--pin" and (unknown or not check.pin(names)):
-        print("orders: nothing is pinned, for " + (f"there is no {', '.join(sorted(unknown))}" if unknown else
-                                                   "not all of these models pass"), file=sys.stderr)
+    if command == "--pin" and not check.pin(names):
+        print("orders: nothing is pinned, for not all of these models pass, or there is no such name", file=sys.stderr)
         return 1
     if command == "--repin":
         check.repin()
-    if command == "--write":
-        check.check_table(write=True)
-    return check.run()
+    return check.run(write=command == "--write")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A C source cut into functions and macros, for order-check and mutate."""
+"""A C source cut into functions and macros, for orders, promises and mutants."""
 import hashlib
 import os
 import re
-import shutil
-import tempfile
 
 # A call of an access with an order, or of a fence; not what defines or declares one.
 ORDERED = re.compile(r"(?<!void )\b(?:lull_(?P<access>fence_(?:light|heavy|full)|store_fence|"
@@ -44,7 +42,6 @@ class Source:
         self.code_of = {}  # name -> code
         self.codes = []  # (name, code); in C++ several functions have one name
         self.find_pieces()
-        self.named = self.find_named()  # macro or enumerator -> its definition
 
     def without_comments(self):
         """The lines with comments and strings blanked out."""
@@ -132,21 +129,9 @@ class Source:
                 at = end
             at += 1
 
-    def find_named(self):
-        named = {name: code for name, code in self.code_of.items() if code.startswith("#")}
-        for body in re.findall(r"\benum\b[^;{}()]*\{(.*?)\}", "\n".join(self.code), re.S):
-            for name in re.findall(r"(?:^|,)\s*(\w+)", body):
-                named[name] = named.get(name, "") + body
-        return named
-
-    def code_hash(self, name, renamed=None):
-        """Of a function's code, whatever is said about it and however it is laid out; with the names as they were before
-        they were @renamed (new -> old), unless old and new names are both in use."""
-        words = re.sub(r"\s+", " ", self.code_of[name])
-        here = set(re.findall(r"\w+", words)) if renamed else set()
-        if not any(new in here and old in here for new, old in (renamed or {}).items()):
-            words = re.sub(r"\w+", lambda m: (renamed or {}).get(m.group(0), m.group(0)), words)
-        return hashlib.sha256(words.encode()).hexdigest()[:12]
+    def code_hash(self, name):
+        """Of a function's code, whatever is said about it and however it is laid out."""
+        return hashlib.sha256(re.sub(r"\s+", " ", self.code_of[name]).encode()).hexdigest()[:12]
 
 
 def where(text):
@@ -162,27 +147,6 @@ def where_words(text):
     return re.sub(r"\n \*\s*", " ", part.group(1)) if part else None
 
 
-def all_named(sources):
-    """Macro or enumerator -> its definitions."""
-    named = {}
-    for source in sources:
-        for name, text in source.named.items():
-            named[name] = named.get(name, "") + "\n" + text
-    return named
-
-
-def named_hash(named, codes, renamed=None):
-    """Of what is @named and used in @codes, or in what is used there; None if nothing is. @renamed as in code_hash()."""
-    used, todo = {}, list(codes)
-    while todo:
-        for word in set(re.findall(r"\w+", todo.pop())) - set(used):
-            if word in named:
-                used[word] = re.sub(r"\s+", " ", named[word])
-                todo.append(used[word])
-    texts = sorted(re.sub(r"\w+", lambda m: (renamed or {}).get(m.group(0), m.group(0)), text) for text in used.values())
-    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:12] if texts else None
-
-
 def find(sources, called):
     """(the source that has the function which is @called so, None), or (None, what is wrong with that)"""
     file, _, function = called.rpartition(":")
@@ -192,34 +156,3 @@ def find(sources, called):
     if not found:
         return None, f"there is no {function}()" + (f" in {file}" if file else "")
     return None, f"{function}() is in {' and in '.join(s.name for s in found)}: say in which"
-
-
-def try_broken(what, good, broken, check):
-    """A self-test: @check, given the root of a tree, finds nothing in @good, and the defect that is named in each tree
-    that (file, old, new, defect) makes of it; a file that @good does not have comes with an
-    empty old."""
-    def defects_of(tree):
-        root = tempfile.mkdtemp()
-        try:
-            for name, text in tree.items():
-                path = os.path.join(root, name)
-                os.makedirs(os.path.dirname(path), exist_ok=True)
-                with open(path, "w", encoding="utf-8") as file:
-                    file.write(text)
-            return check(root)
-        finally:
-            shutil.rmtree(root)
-
-    failed = 0
-    for defect in defects_of(good):
-        print(f"FAILED the good tree: {defect}")
-        failed = 1
-    for name, old, new, wanted in broken:
-        text = good.get(name, "")
-        assert old in text, (name, old)
-        found = defects_of({**good, name: text.replace(old, new)})
-        if not any(wanted in defect for defect in found):
-            print(f"FAILED {name} with {new!r} for {old!r}: no \"{wanted}\" in {found}")
-            failed += 1
-    print(f"{what}: {len(broken) + 1 - failed} passed, {failed} failed")
-    return 1 if failed else 0

@@ -100,7 +100,8 @@ static inline bool in_child_of(child_judge judge, const char *words, const char 
 #define EXPECT_MISUSE(words)	IN_CHILD_(judge_misuse, words)
 /* EXPECT_FINE { body }: the body, run in a child, ends and prints nothing. */
 #define EXPECT_FINE		IN_CHILD_(judge_fine, "")
-#define IN_CHILD_(judge, words) for (bool in_child_ = in_child_of(judge, words, __FILE__, __LINE__); in_child_; _exit(0))
+#define IN_CHILD_(judge, words)                                                                     \
+	for (bool in_child_ = in_child_of(judge, words, __FILE__, __LINE__); in_child_; in_child_ = (_exit(0), false))
 
 #ifdef LULL_TEST_EMULATED /* the emulator has something to say about an abort, too */
 #define END_OF_ABORT "*"

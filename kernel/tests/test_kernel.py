@@ -429,10 +429,10 @@ class Tables(unittest.TestCase):
             return "\n".join([*lines, f"@@ json {json.dumps({'results': rows, 'oracle': named})}"])
 
         text = "\n".join(scale.table({"two-cpus": console()}))
-        self.assertRegex(text, r"\ntest_mutex +5 +20 +7 +4 +1 +1\n")
+        self.assertRegex(text, r"\nmutex.public/mutex +5 +20 +7 +4 +1 +1\n")
         self.assertRegex(text, r"\n4 +1 +lull-mutex-kernel +12 +12 +12$")
         for bad, words in ((console(oracle="rseq: the best one here"), "says 'rseq: the best one here', and not"),
-                           (console(spins=0), "has not spun for anybody"), (console(tests=scale.TESTS[1:]), "nothing is known of test_mutex"),
+                           (console(spins=0), "has not spun for anybody"), (console(tests=scale.TESTS[1:]), "nothing is known of mutex.public/mutex"),
                            (console(schemes=scale.SCHEMES[1:]), "no figures of pthread"), (console(named="rseq"), "names the oracle rseq")):
             with self.assertRaises(stage.Wrong) as caught:
                 list(scale.table({"two-cpus": bad}))
@@ -475,9 +475,9 @@ class Builds(unittest.TestCase):
     def test_where_own_programs_go(self):
         into = build.pathlib.Path("w")
         self.assertEqual(build.own((), into), {})
-        self.assertEqual([build.own_place(name, into) for name in ("lull_tool", "lull_peer_locks", "test_mutex")],
-                         [("bin/lull", into / "tools/lull/lull"), ("bin/peers/locks.so", into / "tools/lull/peers/locks.so"),
-                          ("bin/test_mutex", into / "tests/test_mutex")])
+        self.assertEqual([build.own_place(name, into) for name in ("lull_tool", "lull_lab", "lull_peer_locks", "mutex.public")],
+                         [("bin/lull", into / "tool/lull"), ("bin/lull-lab", into / "lab/lull-lab"),
+                          ("bin/peers/locks.so", into / "lab/peers/locks.so"), ("bin/mutex.public", into / "library/tests/mutex.public")])
 
     def test_fragments(self):
         for path in build.CONFIG.glob("*.config"):

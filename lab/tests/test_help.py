@@ -73,7 +73,10 @@ class Output(Case):
             self.assertTrue(text, name)
 
     def test_progress_on_a_terminal(self):
-        ours, theirs = pty.openpty()
+        try:
+            ours, theirs = pty.openpty()
+        except OSError:
+            self.skipTest("there is no /dev/pts here")
         with subprocess.Popen([LULL, *QUICK], cwd=self.folder, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=theirs) as process:
             os.close(theirs)

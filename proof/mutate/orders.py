@@ -7,7 +7,7 @@ usage: proof/run orders [--native] [--again] [--lanes N] [PATTERN...]
 The list `mutants` has a line for each mutant:
 
     FUNCTION ACCESS -> LEFT: KILLER, ...        gp_scan load_acquire -> relaxed: rcu/exit.litmus:P1:RCU-3
-    FUNCTION KIND "OLD" -> "NEW": KILLER, ...   gp_wait wait "more to do" -> "false": unit:test_rcu
+    FUNCTION KIND "OLD" -> "NEW": KILLER, ...   gp_wait wait "more to do" -> "false": unit:rcu.public
 
 FUNCTION is without its file, but for "mutex.c:take" where there are two of that name.
 ACCESS is the access or fence without its lull_, "store_release#2" the second such one in the function;
@@ -19,7 +19,7 @@ wildcard or a check that is not looked at, somebody who is not told, a step of o
     rcu/exit.litmus:P1:RCU-3    a mark, as proof/expand.py prints it: its twin shows the bad outcome
     rcu/wake.c:NO_FLAG          a macro that breaks this bounded model
     real/table.c                this model, which is the source as it is, run with the mutant's source
-    unit:test_rcu[@full]        a test of CTest's; with LULL_FENCE=full (or @none, @norseq)
+    unit:rcu.public[@full]      a test of CTest's; with LULL_FENCE=full (or @none, @norseq)
     torture:rcu[@full]          a few seconds of this flavor
 
 or, in their place, "equivalent: argument".  A model says of a mark which functions it stands for
@@ -142,6 +142,7 @@ class Mutant:
     def tests(self, lane):
         """The tests that it is given to: those that it names, or all of its idea."""
         named = [k.removeprefix("unit:") for k in self.killers if is_native(k)]
+        named += [name for name in named if name.startswith("torture:")] * 2  # which goes by chance
         return named or [name for name, test in lane.tests.items() if test.idea == slips.idea_of(self.file)]
 
     def key(self):

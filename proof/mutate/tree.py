@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A copy of the tree, in which mutants are built one after the other, and the tests run that must notice."""
 import concurrent.futures
+import fcntl
 import glob
 import hashlib
 import os
@@ -92,8 +93,9 @@ class Test:
         self.idea = idea_of_test(name)
         self.seconds = None  # without a mutant; None: not green then, so it says nothing
 
-    def limit(self):
-        return 20 + 10 * self.seconds
+    def limit(self, may_hang):
+        """How long it may take; a test that waits in vain is red by itself after its PATIENCE_NS, of a minute."""
+        return (20 if may_hang else 90) + 10 * self.seconds
 
 
 def ctests(yard, out, folder):
@@ -117,7 +119,7 @@ class Lane:
         self.kind, self.folder = kind, os.path.join(BUILD, f"{kind}-{number}")
         self.tree, self.prefix = os.path.join(self.folder, "tree"), os.path.join(self.folder, "prefix")
         self.before = ["setarch", "--addr-no-randomize"] if kind == "sanitized" else []
-        self.tests, self.good, self.yards = {}, {}, ["."]
+        self.tests, self.good, self.yards, self.lock = {}, {}, ["."], None
 
     # ---- building ----
 
@@ -149,6 +151,12 @@ class Lane:
 
     def open(self, yards=()):
         """Make the copy as the tree is, and find the tests of the library and of these @yards. Their tests need the tool."""
+        os.makedirs(self.folder, exist_ok=True)
+        self.lock = open(os.path.join(self.folder, "lock"), "w", encoding="utf-8")  # while this process lives
+        try:
+            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            sys.exit(f"proof: another run is at work in {self.folder}")
         self.copy()
         self.configure(".")
         wanted = [yard for yard in YARDS if (yard in yards or yard == "tool" and set(yards) & set(YARDS))
@@ -201,14 +209,19 @@ class Lane:
 
     def must_build(self, names):
         if self.build(names):  # what a run that was killed has left behind, perhaps
-            shutil.rmtree(self.out())
-            self.configure(".")
+            for yard in self.yards:
+                shutil.rmtree(self.out(yard))
+                self.configure(yard)
+                if yard == ".":
+                    self.build([])
+                    self.install(yard)
         if error := self.build(names):
             sys.exit(f"proof: the tree does not build without a mutant:\n{error[-3000:]}")
 
     def hash(self, test):
-        """Of its programs, and of the shared library, with which they may be linked."""
+        """Of its programs, and of the shared libraries, with which they may be linked."""
         paths = [os.path.join(self.out(test.yard), p) for p in test.programs] + [os.path.join(self.out(), "src", "liblull.so")]
+        paths += glob.glob(os.path.join(self.out("urcu"), "source", "liblull-urcu.so"))
         return [hashlib.sha256(read(os.path.realpath(path))).hexdigest() for path in paths]
 
     def prepare(self, names, measured=None):
@@ -279,7 +292,7 @@ class Lane:
         def one(name):
             if over.is_set() or self.tests[name].seconds is None:
                 return
-            verdict = self.run(self.tests[name], self.tests[name].limit(), over)
+            verdict = self.run(self.tests[name], self.tests[name].limit(may_hang), over)
             if (verdict == "red" or (verdict == "hangs" and may_hang)) and not over.is_set():
                 over.set()
                 killer.append(f"{verdict} {name}")
@@ -290,6 +303,10 @@ class Lane:
 
 def judge_all(kind, mutants, plan, keep, lanes=2, yards=()):
     """Give each of @mutants to the tests of its plan: plan(mutant, tests) is groups of names; keep(mutant, verdict, by)."""
+    for program in ("cmake", "ninja"):
+        if not shutil.which(program):
+            print(f"skipped: there is no {program}")
+            sys.exit(77)
     opened = [Lane(kind, number) for number in range(max(1, min(lanes, len(mutants))))]
     for lane in opened:
         lane.open(yards)

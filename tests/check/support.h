@@ -134,7 +134,8 @@ static inline void judge_nothing(const struct child *child, const char *words, c
  * well; EXPECT_NOTHING { body }: it says nothing. What a child leaves behind that was not to abort is of no interest, to
  * leak checkers either.
  */
-#define SAYS_(judge, end) for (bool in_child_ = in_child_that_says(judge, __FILE__, __LINE__); in_child_; end)
+#define SAYS_(judge, end)                                                                           \
+	for (bool in_child_ = in_child_that_says(judge, __FILE__, __LINE__); in_child_; in_child_ = (end, false))
 #define EXPECT_END     SAYS_(judge_end, _exit(0))
 #define EXPECT_SAID    SAYS_(judge_said, raise(SIGKILL))
 #define EXPECT_NOTHING SAYS_(judge_nothing, raise(SIGKILL))

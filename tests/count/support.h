@@ -104,6 +104,12 @@ static inline long references(struct object *o)
 	return (long)lull_load_relaxed(&o->ref.count);
 }
 
+/* Where CPU 0 counts it. */
+static inline uintptr_t cell_of(const struct object *o)
+{
+	return o->ref.word & ~(uintptr_t)LULL__RSEQ_NOT;
+}
+
 static inline void hearing_setup(void)
 {
 	start_hearing();

@@ -7,15 +7,11 @@
  * reader that comes too early (before the contents) or too late (after the grace period) notices.
  * Some elements are never removed: every walk must meet them, once. The busted variants break one
  * rule each, and the same checks must find them.
- *
- *	lists.hostile [--seed N] [--seconds S] [--busted NAME]
  */
 #include <fcntl.h>
-#include <sched.h>
-#include <sys/wait.h>
-#include <time.h>
 
-#include "library.h"
+#include "random.h"
+#include "threads.h"
 
 #include <lull/hlist.h>
 #include <lull/list.h>
@@ -56,26 +52,15 @@ struct part {
 	void (*setup)(void);
 	void (*update)(uint64_t *rng);
 	void (*read)(uint64_t *rng);
-	void (*teardown)(void);
 };
 
 static uint64_t seed;
-static unsigned milliseconds = 350;
 static enum busted busted;
 static uint32_t stop;
 static const char *failure; /* the first one */
 static struct element *graves;
 static struct element permanents[2 * PERMANENT];
 static struct slot slots[VOLATILE];
-
-/* xorshift64* */
-static uint64_t rnd(uint64_t *rng, uint64_t below)
-{
-	*rng ^= *rng >> 12;
-	*rng ^= *rng << 25;
-	*rng ^= *rng >> 27;
-	return ((*rng * 0x2545f4914f6cdd1dull) >> 33) % below;
-}
 
 static void report(const char *what)
 {
@@ -87,7 +72,7 @@ static void report(const char *what)
 /* Now and then let the others get ahead while we stand where we stand. */
 static void linger(uint64_t *rng)
 {
-	uint64_t i, n = rnd(rng, 256);
+	unsigned i, n = dice(rng, 256);
 
 	if (n < 4)
 		sched_yield();
@@ -115,7 +100,7 @@ static struct element *element_new(uint64_t *rng)
 	if (!el)
 		abort();
 	if (busted != BUSTED_LINK_FIRST)
-		element_fill(el, rnd(rng, UINT32_MAX), -1);
+		element_fill(el, dice(rng, UINT32_MAX), -1);
 	return el;
 }
 
@@ -123,7 +108,7 @@ static void element_linked(struct element *el, uint64_t *rng)
 {
 	if (busted == BUSTED_LINK_FIRST) {
 		sched_yield();
-		element_fill(el, rnd(rng, UINT32_MAX), -1);
+		element_fill(el, dice(rng, UINT32_MAX), -1);
 	}
 }
 
@@ -225,35 +210,31 @@ static void list_insert(struct slot *slot, uint64_t *rng)
 {
 	struct lull_list_head *node = &slot->element->link, *at;
 
-	slot->where = (int)rnd(rng, LISTS);
+	slot->where = (int)dice(rng, LISTS);
 	at = &heads[slot->where].link;
-	if (slot->where != SIDE && rnd(rng, 2))
-		at = &permanents[(slot->where == MAIN ? 0 : PERMANENT) + rnd(rng, PERMANENT)].link;
-	if (rnd(rng, 2))
+	if (slot->where != SIDE && dice(rng, 2))
+		at = &permanents[(slot->where == MAIN ? 0 : PERMANENT) + dice(rng, PERMANENT)].link;
+	if (dice(rng, 2))
 		lull_list_add_rcu(node, at);
 	else
 		lull_list_add_tail_rcu(node, at);
 }
 
-static void list_remove(struct slot *slot)
+static void list_remove(struct slot *slot, uint64_t *rng)
 {
+	(void)rng;
 	if (slot->where == BOTH_WAYS)
 		lull_list_bidir_del_rcu(&slot->element->link);
 	else
 		lull_list_del_rcu(&slot->element->link);
 }
 
-static void list_replace(struct slot *slot, uint64_t *rng)
+static void list_replace(struct slot *slot, struct element *old)
 {
-	struct element *old = slot->element;
-
-	slot->element = element_new(rng);
 	if (slot->where == BOTH_WAYS)
 		lull_list_bidir_replace_rcu(&old->link, &slot->element->link);
 	else
 		lull_list_replace_rcu(&old->link, &slot->element->link);
-	element_linked(slot->element, rng);
-	element_retire(old);
 }
 
 static void no_sync(void)
@@ -265,7 +246,7 @@ static void list_splice(uint64_t *rng)
 	void (*sync)(void) = busted == BUSTED_SPLICE ? no_sync : lull_rcu_synchronize;
 	int i;
 
-	if (rnd(rng, 2))
+	if (dice(rng, 2))
 		lull_list_splice_init_rcu(&heads[SIDE].link, &heads[MAIN].link, sync);
 	else
 		lull_list_splice_tail_init_rcu(&heads[SIDE].link, &heads[MAIN].link, sync);
@@ -274,78 +255,89 @@ static void list_splice(uint64_t *rng)
 			slots[i].where = MAIN;
 }
 
-static void list_update(uint64_t *rng)
+/* The verbs of a list whose elements come, go, move and are replaced. */
+struct verbs {
+	void (*insert)(struct slot *slot, uint64_t *rng);
+	void (*remove)(struct slot *slot, uint64_t *rng);
+	void (*replace)(struct slot *slot, struct element *old); /* by the slot's */
+	void (*all)(uint64_t *rng);				 /* something with all of it, now and then */
+};
+
+static void update(const struct verbs *verbs, uint64_t *rng)
 {
-	struct slot *slot = &slots[rnd(rng, VOLATILE)];
-	uint64_t what = rnd(rng, 64);
+	struct slot *slot = &slots[dice(rng, VOLATILE)];
+	struct element *old = slot->element;
+	unsigned what = dice(rng, 64);
 
 	if (what == 0) {
-		list_splice(rng);
-	} else if (!slot->element) {
+		verbs->all(rng);
+	} else if (!old) {
 		slot->element = element_new(rng);
-		list_insert(slot, rng);
+		verbs->insert(slot, rng);
 		element_linked(slot->element, rng);
 	} else if (what == 1) {
 		/* A move: no reader may stand on it when it comes to another place. */
-		list_remove(slot);
+		verbs->remove(slot, rng);
 		lull_rcu_synchronize();
-		list_insert(slot, rng);
+		verbs->insert(slot, rng);
 	} else if (what < 32) {
-		list_replace(slot, rng);
+		slot->element = element_new(rng);
+		verbs->replace(slot, old);
+		element_linked(slot->element, rng);
+		element_retire(old);
 	} else {
-		list_remove(slot);
-		element_retire(slot->element);
+		verbs->remove(slot, rng);
+		element_retire(old);
 		slot->element = NULL;
 	}
 }
 
+static void list_update(uint64_t *rng)
+{
+	static const struct verbs verbs = { list_insert, list_remove, list_replace, list_splice };
+
+	update(&verbs, rng);
+}
+
+#define CHECK(el)                                                                                   \
+	if (!element_ok(el, met, &steps, rng))                                                     \
+	return false
+
 /* One walk in one of four manners; what it met goes to @met. */
-static bool list_walk(const struct lull_list_head *head, unsigned manner, unsigned *met,
-		      uint64_t *rng)
+static bool list_walk(const struct lull_list_head *head, unsigned manner, unsigned *met, uint64_t *rng)
 {
 	const struct lull_list_head *node;
 	const struct element *el;
 	unsigned steps = 0;
 
-	switch (manner) {
-	case 0:
+	if (manner == 0) {
 		lull_list_for_each_entry_reverse_rcu(el, head, link)
-			if (!element_ok(el, met, &steps, rng))
-				return false;
-		return true;
-	case 1:
-		el = lull_list_first_or_null_rcu(head, struct element, link);
-		while (el) {
-			if (!element_ok(el, met, &steps, rng))
-				return false;
-			el = lull_list_next_or_null_rcu(head, &el->link, struct element, link);
-		}
-		return true;
-	case 2:
+			CHECK(el);
+	} else if (manner == 1) {
+		for (el = lull_list_first_or_null_rcu(head, struct element, link); el;
+		     el = lull_list_next_or_null_rcu(head, &el->link, struct element, link))
+			CHECK(el);
+	} else if (manner == 2) {
 		lull_list_for_each_rcu(node, head)
-			if (!element_ok(lull_list_entry(node, const struct element, link), met,
-					&steps, rng))
-				return false;
-		return true;
-	default:
-		lull_list_for_each_entry_rcu(el, head, link)
-			if (!element_ok(el, met, &steps, rng))
-				return false;
-			else if (steps == 3)
+			CHECK(lull_list_entry(node, const struct element, link));
+	} else {
+		lull_list_for_each_entry_rcu(el, head, link) {
+			CHECK(el);
+			if (steps == 3)
 				break;
+		}
 		if (steps < 3)
 			return true;
 		lull_list_for_each_entry_continue_rcu(el, head, link)
-			if (!element_ok(el, met, &steps, rng))
-				return false;
-		return true;
+			CHECK(el);
 	}
+	return true;
 }
 
 static void list_read(uint64_t *rng)
 {
-	unsigned met = 0, which = (unsigned)rnd(rng, LISTS);
-	unsigned manner = which == BOTH_WAYS ? (unsigned)rnd(rng, 4) : 1 + (unsigned)rnd(rng, 3);
+	unsigned met = 0, which = (unsigned)dice(rng, LISTS);
+	unsigned manner = which == BOTH_WAYS ? (unsigned)dice(rng, 4) : 1 + (unsigned)dice(rng, 3);
 
 	lull_rcu_read_lock();
 	if (list_walk(&heads[which].link, manner, &met, rng) && which != SIDE && met != ALL)
@@ -353,7 +345,7 @@ static void list_read(uint64_t *rng)
 	lull_rcu_read_unlock();
 }
 
-static const struct part list_part = { list_setup, list_update, list_read, slots_teardown };
+static const struct part list_part = { list_setup, list_update, list_read };
 
 /* Hlists: two, each with permanent elements, which trade places now and then. */
 static struct lull_hlist_head chains[2];
@@ -373,10 +365,10 @@ static void hlist_setup(void)
 static void hlist_insert(struct slot *slot, uint64_t *rng)
 {
 	struct lull_hlist_node *node = &slot->element->hlink;
-	struct lull_hlist_node *at = &permanents[rnd(rng, 2 * PERMANENT)].hlink;
-	struct lull_hlist_head *chain = &chains[rnd(rng, 2)];
+	struct lull_hlist_node *at = &permanents[dice(rng, 2 * PERMANENT)].hlink;
+	struct lull_hlist_head *chain = &chains[dice(rng, 2)];
 
-	switch (rnd(rng, 4)) {
+	switch (dice(rng, 4)) {
 	case 0:
 		lull_hlist_add_head_rcu(node, chain);
 		break;
@@ -391,43 +383,33 @@ static void hlist_insert(struct slot *slot, uint64_t *rng)
 	}
 }
 
-static void hlist_remove(struct element *el, uint64_t *rng)
+static void hlist_remove(struct slot *slot, uint64_t *rng)
 {
-	if (rnd(rng, 2)) {
-		lull_hlist_del_rcu(&el->hlink);
+	if (dice(rng, 2)) {
+		lull_hlist_del_rcu(&slot->element->hlink);
 		return;
 	}
-	lull_hlist_del_init_rcu(&el->hlink);
-	if (!lull_hlist_unhashed(&el->hlink))
+	lull_hlist_del_init_rcu(&slot->element->hlink);
+	if (!lull_hlist_unhashed(&slot->element->hlink))
 		report("a deleted node that does not know it");
+}
+
+static void hlist_replace(struct slot *slot, struct element *old)
+{
+	lull_hlist_replace_rcu(&old->hlink, &slot->element->hlink);
+}
+
+static void hlist_swap(uint64_t *rng)
+{
+	(void)rng;
+	lull_hlist_swap_heads_rcu(&chains[0], &chains[1]);
 }
 
 static void hlist_update(uint64_t *rng)
 {
-	struct slot *slot = &slots[rnd(rng, VOLATILE)];
-	struct element *old = slot->element;
-	uint64_t what = rnd(rng, 64);
+	static const struct verbs verbs = { hlist_insert, hlist_remove, hlist_replace, hlist_swap };
 
-	if (what == 0) {
-		lull_hlist_swap_heads_rcu(&chains[0], &chains[1]);
-	} else if (!old) {
-		slot->element = element_new(rng);
-		hlist_insert(slot, rng);
-		element_linked(slot->element, rng);
-	} else if (what == 1) {
-		hlist_remove(old, rng);
-		lull_rcu_synchronize();
-		hlist_insert(slot, rng);
-	} else if (what < 32) {
-		slot->element = element_new(rng);
-		lull_hlist_replace_rcu(&old->hlink, &slot->element->hlink);
-		element_linked(slot->element, rng);
-		element_retire(old);
-	} else {
-		hlist_remove(old, rng);
-		element_retire(old);
-		slot->element = NULL;
-	}
+	update(&verbs, rng);
 }
 
 static bool hlist_walk(const struct lull_hlist_head *head, unsigned *met, uint64_t *rng)
@@ -435,16 +417,15 @@ static bool hlist_walk(const struct lull_hlist_head *head, unsigned *met, uint64
 	const struct element *el;
 	unsigned steps = 0;
 
-	lull_hlist_for_each_entry_rcu(el, head, hlink)
-		if (!element_ok(el, met, &steps, rng))
-			return false;
-		else if (steps == 3)
+	lull_hlist_for_each_entry_rcu(el, head, hlink) {
+		CHECK(el);
+		if (steps == 3)
 			break;
+	}
 	if (!el)
 		return true;
 	lull_hlist_for_each_entry_continue_rcu(el, hlink)
-		if (!element_ok(el, met, &steps, rng))
-			return false;
+		CHECK(el);
 	return true;
 }
 
@@ -454,12 +435,12 @@ static void hlist_read(uint64_t *rng)
 
 	lull_rcu_read_lock();
 	/* The heads may be exchanged at any time, but a walk sees one list and all of it. */
-	if (hlist_walk(&chains[rnd(rng, 2)], &met, rng) && met != ALL && met != ALL << PERMANENT)
+	if (hlist_walk(&chains[dice(rng, 2)], &met, rng) && met != ALL && met != ALL << PERMANENT)
 		report("a permanent element was missed");
 	lull_rcu_read_unlock();
 }
 
-static const struct part hlist_part = { hlist_setup, hlist_update, hlist_read, slots_teardown };
+static const struct part hlist_part = { hlist_setup, hlist_update, hlist_read };
 
 /*
  * Nulls lists: a table by key, whose elements go from one list to another at once; now and then
@@ -517,7 +498,7 @@ static struct element *nulls_renew(struct element *old, uint32_t key, uint64_t *
 {
 	struct element *el = element_new(rng);
 
-	if (rnd(rng, 2)) {
+	if (dice(rng, 2)) {
 		el->key = old->key;
 		el->count = 1;
 		lull_hlist_nulls_replace_rcu(&old->nlink, &el->nlink);
@@ -531,13 +512,13 @@ static struct element *nulls_renew(struct element *old, uint32_t key, uint64_t *
 
 static void nulls_update(uint64_t *rng)
 {
-	struct slot *slot = &slots[rnd(rng, VOLATILE)];
-	uint32_t one = 1, key = PERMANENT + (uint32_t)rnd(rng, VOLATILE);
+	struct slot *slot = &slots[dice(rng, VOLATILE)];
+	uint32_t one = 1, key = PERMANENT + (uint32_t)dice(rng, VOLATILE);
 
 	/* Readers hold it: another time. */
 	if (!lull_cas_acquire(&slot->element->count, &one, 0u))
 		return;
-	if (rnd(rng, 8) == 0) {
+	if (dice(rng, 8) == 0) {
 		slot->element = nulls_renew(slot->element, key, rng);
 	} else {
 		lull_hlist_nulls_del_rcu(&slot->element->nlink);
@@ -571,7 +552,7 @@ restart:
 
 static void nulls_read(uint64_t *rng)
 {
-	uint32_t key = (uint32_t)rnd(rng, PERMANENT + VOLATILE);
+	uint32_t key = (uint32_t)dice(rng, PERMANENT + VOLATILE);
 	struct element *el;
 
 	lull_rcu_read_lock();
@@ -587,7 +568,7 @@ static void nulls_read(uint64_t *rng)
 	lull_rcu_read_unlock();
 }
 
-static const struct part nulls_part = { nulls_setup, nulls_update, nulls_read, slots_teardown };
+static const struct part nulls_part = { nulls_setup, nulls_update, nulls_read };
 
 /* Running a part */
 
@@ -608,19 +589,11 @@ static void *reader_main(void *arg)
 	return NULL;
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
 /* For so long, or until something is found; gives what. */
 static const char *run_part(const struct part *part, unsigned duration_ms)
 {
 	struct reader readers[READERS];
-	uint64_t rng = 2 * seed + 1, updates = 0, end; /* never 0 */
+	uint64_t rng = 2 * seed + 1, updates = 0, end_ns = now_ns() + duration_ms * UINT64_C(1000000);
 	int i;
 
 	failure = NULL;
@@ -630,30 +603,26 @@ static const char *run_part(const struct part *part, unsigned duration_ms)
 		readers[i].part = part;
 		readers[i].rng = rng + 2 * (uint64_t)i + 2;
 		readers[i].passes = 0;
-		if (pthread_create(&readers[i].thread, NULL, reader_main, &readers[i]))
-			abort();
+		readers[i].thread = start_thread(reader_main, &readers[i]);
 	}
-	end = now_ms() + duration_ms;
-	while (!lull_load_relaxed(&failure) && now_ms() < end) {
+	while (!lull_load_relaxed(&failure) && now_ns() < end_ns) {
 		part->update(&rng);
 		updates++;
 	}
 	lull_store_relaxed(&stop, 1u);
 	for (i = 0; i < READERS; i++)
 		pthread_join(readers[i].thread, NULL);
-	part->teardown();
-	print_message("seed %llu: %llu updates, %llu + %llu walks\n", (unsigned long long)seed,
-		      (unsigned long long)updates, (unsigned long long)readers[0].passes,
-		      (unsigned long long)readers[1].passes);
+	slots_teardown();
+	print_message("%" PRIu64 " updates, %" PRIu64 " + %" PRIu64 " walks\n", updates, readers[0].passes, readers[1].passes);
 	return failure;
 }
 
 static void check_part(const struct part *part)
 {
-	const char *found = run_part(part, milliseconds);
+	const char *found = run_part(part, 350);
 
 	if (found)
-		fail_msg("%s (--seed %llu)", found, (unsigned long long)seed);
+		fail_msg("%s", found);
 }
 
 static const struct variant {
@@ -703,8 +672,7 @@ FIRST_TEST(busted)
 		}
 		assert_int_equal(waitpid(child, &status, 0), child);
 		if (!WIFEXITED(status) || (WEXITSTATUS(status) != 1 && WEXITSTATUS(status) != 66))
-			fail_msg("%s: status %#x (--seed %llu --busted %s)", variant->name,
-				 (unsigned)status, (unsigned long long)seed, variant->name);
+			fail_msg("%s: status %#x", variant->name, (unsigned)status);
 	}
 }
 
@@ -723,40 +691,7 @@ TEST(nulls)
 	check_part(&nulls_part);
 }
 
-static int usage(void)
-{
-	fprintf(stderr, "usage: lists.hostile [--seed N] [--seconds S] [--busted NAME]\n");
-	return 2;
-}
-
 BEFORE_ALL
 {
-	if (!seed)
-		seed = (uint64_t)time(NULL) << 16 ^ (uint64_t)getpid();
-}
-
-WITH_ARGUMENTS(argc, argv)
-{
-	const struct variant *variant = NULL;
-	size_t v;
-	int i;
-
-	for (i = 0; i + 1 < argc; i += 2) {
-		if (!strcmp(argv[i], "--seed"))
-			seed = strtoull(argv[i + 1], NULL, 0);
-		else if (!strcmp(argv[i], "--seconds"))
-			milliseconds = (unsigned)(strtod(argv[i + 1], NULL) * 1000 / 3);
-		else if (!strcmp(argv[i], "--busted"))
-			for (v = 0; v < VARIANTS; v++)
-				if (!strcmp(argv[i + 1], variants[v].name))
-					variant = &variants[v];
-		if (!strcmp(argv[i], "--busted") && !variant)
-			return usage();
-	}
-	if (i < argc)
-		return usage();
-	if (!variant)
-		return RUN_TESTS;
-	before_here();
-	return run_variant(variant);
+	seed = test_seed();
 }

@@ -238,7 +238,7 @@ static inline void judge_wanted_line(const struct child *child, const char *word
 #define EXPECT_WANTED_LINE                                                                          \
 	for (bool in_child_ = want_line("nothing announced") &&                                    \
 			      in_child_of(judge_wanted_line, "", __FILE__, __LINE__);              \
-	     in_child_; _exit(0))
+	     in_child_; in_child_ = (_exit(0), false))
 
 static inline void expect_wanted_line(void (*func)(void))
 {

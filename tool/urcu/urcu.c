@@ -100,7 +100,7 @@ int lull_cmd_urcu(int argc, char **argv)
 		own.build = urcu_build_for(*argv, loads, &file);
 	library = find_library(own.build);
 	if (!library)
-		options_bad("liblull-urcu-%d.so is not there; build lull with -DLULL_BUILD_URCU=ON", own.build);
+		options_bad("liblull-urcu-%d.so is not there; build the folder urcu, and install it", own.build);
 	if (own.check) {
 		printf("%s: %s instead of %s\n", path, library, file ? file : "whatever liburcu it loads");
 		free(library);

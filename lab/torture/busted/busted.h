@@ -161,7 +161,7 @@ void lull__busted_report_stall(const struct lull_stall *stall);
 /* resize.c is compiled with this in the place of lull_rcu_free(). */
 void lull__busted_free_table(void *table);
 
-/* resize.c calls this in the middle of a move; tests/stress has its own. */
+/* resize.c calls this in the middle of a move; tests/hash/inside/many.c has its own. */
 void lull__busted_pause(void);
 
 #endif

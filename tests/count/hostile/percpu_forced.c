@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 
 #include "count/support.h"
+#include "random.h"
 
 /* How often each thing is done, and for how long at most: some machines have little time. */
 #if SANITIZED || defined(LULL_TEST_EMULATED)
@@ -34,7 +35,7 @@ struct worker {
 	uint64_t turns;	     /* of its own loop */
 	int handled;	     /* signals */
 	int holds, handling; /* a reference: it, its handler */
-	uint32_t random;
+	uint64_t random;
 } __attribute__((aligned(128)));
 
 static struct worker workers[MAX_WORKERS];
@@ -43,12 +44,6 @@ static int cpus[MAX_CPUS], cpu_count;
 static uint64_t began_ns; /* the test */
 static struct object object;
 static __thread struct worker *self; /* of signal handlers */
-
-static uint32_t next_random(uint32_t *random)
-{
-	*random = *random * 1664525u + 1013904223u;
-	return *random >> 8;
-}
 
 static void handle_with(void (*handler)(int))
 {
@@ -93,7 +88,7 @@ static void start_crowd(void *(*func)(void *), int count)
 {
 	crowd = count < MAX_WORKERS ? count : MAX_WORKERS;
 	for (int i = 0; i < crowd; i++) {
-		workers[i].random = (uint32_t)i + 1;
+		workers[i].random = (uint64_t)i + 1;
 		workers[i].thread = start_thread(func, &workers[i]);
 	}
 	for (int i = 0; i < crowd; i++)
@@ -123,16 +118,16 @@ enum { MOVE = 1, SIGNAL = 2 };
 /* Somebody is moved to another CPU, somebody gets a signal. */
 static void disturb(int how)
 {
-	static uint32_t random = 4711;
-	struct worker *worker = &workers[next_random(&random) % (uint32_t)crowd];
+	static uint64_t random = 4711;
+	struct worker *worker = &workers[dice(&random, (unsigned)crowd)];
 	cpu_set_t set;
 
 	if (how & MOVE) {
 		CPU_ZERO(&set);
-		CPU_SET(cpus[next_random(&random) % (uint32_t)cpu_count], &set);
+		CPU_SET(cpus[dice(&random, (unsigned)cpu_count)], &set);
 		sched_setaffinity(worker->tid, sizeof(set), &set);
 	}
-	worker = &workers[next_random(&random) % (uint32_t)crowd];
+	worker = &workers[dice(&random, (unsigned)crowd)];
 	if (how & SIGNAL)
 		pthread_kill(worker->thread, SIGUSR1);
 }
@@ -482,7 +477,7 @@ static void *counts_on_run(void *arg)
 	unsigned n;
 
 	while (!lull_load_relaxed(&stop)) {
-		n = 1 + next_random(&worker->random) % 3;
+		n = 1 + dice(&worker->random, 3);
 		lull_percpu_ref_get_many(&object.ref, n);
 		assert_true(lull_percpu_ref_tryget(&object.ref));
 		lull_percpu_ref_put_many(&object.ref, n + 1);

@@ -56,6 +56,16 @@ static void init_all(size_t n, unsigned flags)
 	}
 }
 
+/* 20 that are released by @release. */
+static void init_with(lull_percpu_ref_func release)
+{
+	memset(object, 0, 20 * sizeof(object[0]));
+	for (size_t i = 0; i < 20; i++) {
+		assert_int_equal(lull_percpu_ref_init(&object[i].ref, release, 0), 0);
+		refs[i] = &object[i].ref;
+	}
+}
+
 /* Exactly @times, and none comes later. */
 static void expect_all_released(size_t n, int times)
 {
@@ -246,7 +256,7 @@ TEST(again)
 
 /* ---- what a release may do --------------------------------------------------------------------------------------- */
 
-static int freed, nested_released;
+static int freed;
 static struct lull_percpu_ref *last_released;
 
 static void exit_and_free(struct lull_percpu_ref *ref)
@@ -274,13 +284,6 @@ TEST(release_frees)
 	check_silence();
 }
 
-static void nested_release(struct lull_percpu_ref *ref)
-{
-	lull_percpu_ref_exit(ref);
-	free(object_of(ref));
-	lull_add_release(&nested_released, 1);
-}
-
 /* Kill others, of another array; and exit one of this array that was released. */
 static void release_and_kill_others(struct lull_percpu_ref *ref)
 {
@@ -293,7 +296,7 @@ static void release_and_kill_others(struct lull_percpu_ref *ref)
 	last_released = ref;
 	for (int i = 0; i < 3; i++) {
 		o = (struct object *)malloc(sizeof(*o));
-		must(o && lull_percpu_ref_init(&o->ref, nested_release, ways[i]) == 0);
+		must(o && lull_percpu_ref_init(&o->ref, exit_and_free, ways[i]) == 0);
 		others[i] = &o->ref;
 	}
 	lull_percpu_ref_kill_many(others, 3);
@@ -301,16 +304,12 @@ static void release_and_kill_others(struct lull_percpu_ref *ref)
 
 TEST(release_kills_others)
 {
-	lull_store_relaxed(&nested_released, 0);
+	lull_store_relaxed(&freed, 0);
 	last_released = NULL;
-	for (size_t i = 0; i < 20; i++) {
-		memset(&object[i], 0, sizeof(object[i]));
-		assert_int_equal(lull_percpu_ref_init(&object[i].ref, release_and_kill_others, 0), 0);
-		refs[i] = &object[i].ref;
-	}
+	init_with(release_and_kill_others);
 	lull_percpu_ref_kill_many(refs, 20);
 	expect_all_released(20, 1);
-	expect_count(&nested_released, 60);
+	expect_count(&freed, 60);
 	exit_all(20);
 	check_silence();
 }
@@ -331,11 +330,7 @@ TEST(release_sees_all_dead)
 {
 	if (!lull_percpu_ref_per_cpu())
 		SKIP("there are no counts per CPU here");
-	for (size_t i = 0; i < 20; i++) {
-		memset(&object[i], 0, sizeof(object[i]));
-		assert_int_equal(lull_percpu_ref_init(&object[i].ref, release_and_look, 0), 0);
-		refs[i] = &object[i].ref;
-	}
+	init_with(release_and_look);
 	alarm(100);
 	lull_percpu_ref_kill_many(refs, 20);
 	alarm(0);
@@ -376,6 +371,14 @@ TEST(in_section_and_callback)
 
 static int stop, holders_ready;
 
+static void let_go(struct object *o)
+{
+	if (!o)
+		return;
+	must(o->alive == 1);
+	lull_percpu_ref_put(&o->ref);
+}
+
 /* Hold a few references, of which each is alive. */
 static void *hold(void *arg)
 {
@@ -384,22 +387,15 @@ static void *hold(void *arg)
 	unsigned at = 0;
 
 	while (!lull_load_relaxed(&stop)) {
-		if (mine[at]) {
-			must(mine[at]->alive == 1);
-			lull_percpu_ref_put(&mine[at]->ref);
-		}
+		let_go(mine[at]);
 		i = (i + 7) % BUSY;
 		mine[at] = lull_percpu_ref_tryget_live(&object[i].ref) ? &object[i] : NULL;
 		at = (at + 1) % 8;
 		if (i == first)
 			lull_add_relaxed(&holders_ready, 1);
 	}
-	for (at = 0; at < 8; at++) {
-		if (mine[at]) {
-			must(mine[at]->alive == 1);
-			lull_percpu_ref_put(&mine[at]->ref);
-		}
-	}
+	for (at = 0; at < 8; at++)
+		let_go(mine[at]);
 	return NULL;
 }
 
@@ -474,68 +470,55 @@ TEST(two_at_once)
 
 /* ---- misuse, and other processes --------------------------------------------------------------------------------- */
 
-static unsigned child_flags;
-
-static void child_inits(size_t n)
+static void child_inits(size_t n, unsigned flags)
 {
 	for (size_t i = 0; i < n; i++) {
-		must(lull_percpu_ref_init(&object[i].ref, note_release, child_flags) == 0);
+		must(lull_percpu_ref_init(&object[i].ref, note_release, flags) == 0);
 		refs[i] = &object[i].ref;
 	}
 }
 
-static void twice_in_array(void)
-{
-	child_inits(3);
-	refs[2] = refs[0];
-	lull_percpu_ref_kill_many(refs, 3);
-}
-
-/* The second time in another group: the first kill is over, and the release too, which has not given the ref back. */
-static void twice_far_apart(void)
-{
-	child_inits(GROUP + 1);
-	refs[GROUP] = refs[0];
-	lull_percpu_ref_kill_many(refs, GROUP + 1);
-}
-
-static void killed_before(void)
-{
-	child_inits(3);
-	lull_percpu_ref_kill(refs[1]);
-	lull_percpu_ref_kill_many(refs, 3);
-}
-
-static void exited_before(void)
-{
-	child_inits(3);
-	lull_percpu_ref_exit(refs[1]);
-	lull_percpu_ref_kill_many(refs, 3);
-}
-
 /* The line names the call, the @nth ref and what is wrong with that, and ends there. */
-static void expect_abort_of(void (*func)(void), size_t nth, const char *call, const char *words)
+static const char *line_of(size_t nth, const char *call, const char *words)
 {
-	char line[256];
+	static char line[256];
 
 	snprintf(line, sizeof(line), "lull: %s: percpu_ref %p %s\n", call, (void *)&object[nth].ref, words);
-	expect_abort(func, line);
+	return line;
 }
 
 TEST(misuse)
 {
+	const char *all = "lull_percpu_ref_kill_many", *before = "was killed before";
+
 	if (!lull_percpu_ref_per_cpu() && !THREADS_IN_CHILD)
 		SKIP(NO_THREADS_IN_CHILD);
 	stop_hearing();
 	for (int i = 0; i < WAYS_TO_BE; i++) {
-		child_flags = ways[i];
 		/* Where the call itself does not look, the first one might have freed the ref by then. */
-		expect_abort_of(twice_in_array, 0,
-				lull_percpu_ref_per_cpu() && !(ways[i] & LULL_PERCPU_REF_INIT_ATOMIC) ?
-					"lull_percpu_ref_kill_many" : "lull_percpu_ref_kill", "was killed before");
-		expect_abort_of(twice_far_apart, 0, "lull_percpu_ref_kill_many", "was killed before");
-		expect_abort_of(killed_before, 1, "lull_percpu_ref_kill_many", "was killed before");
-		expect_abort_of(exited_before, 1, "lull_percpu_ref_kill_many", "is used after lull_percpu_ref_exit()");
+		bool looks = lull_percpu_ref_per_cpu() && !(ways[i] & LULL_PERCPU_REF_INIT_ATOMIC);
+
+		EXPECT_ABORT(line_of(0, looks ? all : "lull_percpu_ref_kill", before)) {
+			child_inits(3, ways[i]);
+			refs[2] = refs[0];
+			lull_percpu_ref_kill_many(refs, 3);
+		}
+		/* In another group: the first kill is over, and the release too, which has not given the ref back. */
+		EXPECT_ABORT(line_of(0, all, before)) {
+			child_inits(GROUP + 1, ways[i]);
+			refs[GROUP] = refs[0];
+			lull_percpu_ref_kill_many(refs, GROUP + 1);
+		}
+		EXPECT_ABORT(line_of(1, all, before)) {
+			child_inits(3, ways[i]);
+			lull_percpu_ref_kill(refs[1]);
+			lull_percpu_ref_kill_many(refs, 3);
+		}
+		EXPECT_ABORT(line_of(1, all, "is used after lull_percpu_ref_exit()")) {
+			child_inits(3, ways[i]);
+			lull_percpu_ref_exit(refs[1]);
+			lull_percpu_ref_kill_many(refs, 3);
+		}
 	}
 }
 
@@ -549,8 +532,7 @@ TEST(no_memory)
 		static void *volatile taken;
 
 		set_mode(LULL_RECLAIM_POLL);
-		child_flags = 0;
-		child_inits(20);
+		child_inits(20, 0);
 		for (size_t i = 0; i < 20; i++)
 			object[i].released = 0;
 		must(setrlimit(RLIMIT_AS, &limit) == 0);

@@ -26,11 +26,6 @@ enum { MANY = 2000 };
 
 static struct object many[MANY];
 
-static uintptr_t cell_of(const struct object *o)
-{
-	return o->ref.word & ~(uintptr_t)LULL__RSEQ_NOT;
-}
-
 static int compare_addresses(const void *a, const void *b)
 {
 	uintptr_t x = *(const uintptr_t *)a, y = *(const uintptr_t *)b;

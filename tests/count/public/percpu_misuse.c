@@ -144,46 +144,33 @@ TEST(storm_after_misuse)
 /* ---- what aborts --------------------------------------------------------------------------------------------------- */
 
 static struct object doomed;
-static unsigned doomed_flags;
-static void (*last_call)(void);
 
-static void child_inits(void)
+static void child_inits(unsigned flags)
 {
-	must(lull_percpu_ref_init(&doomed.ref, note_release, doomed_flags) == 0);
+	must(lull_percpu_ref_init(&doomed.ref, note_release, flags) == 0);
 }
 
-/* Killed; by way of one count, so that no thread is needed in the child. */
-static void child_kills(void)
+static void judge_line(const struct child *child, const char *line, const char *file, int at)
 {
-	child_inits();
-	lull_percpu_ref_kill(&doomed.ref);
+	judge_child(child_aborted(child) && (*END_OF_ABORT ? strncmp(child->text, line, strlen(line)) : strcmp(child->text, line)) == 0,
+		    child, line, file, at);
 }
 
-static void child_exits(void)
+static bool in_child_with_ref(unsigned flags, const char *call, const char *words, int at)
 {
-	child_inits();
-	lull_percpu_ref_exit(&doomed.ref);
-	lull_debug_set_message_hook(NULL);
-	last_call();
-}
-
-/* func aborts with "CALL: percpu_ref ADDRESS WORDS", and not a word more. */
-static void expect_abort_with(void (*func)(void), unsigned flags, const char *call, const char *words)
-{
-	char text[4096], line[512];
-	int status;
+	char line[512];
 
 	stop_hearing();
-	doomed_flags = flags;
-	status = run_child(func, text, sizeof(text));
 	snprintf(line, sizeof(line), "lull: %s: percpu_ref %p %s\n", call, (void *)&doomed.ref, words);
-#ifdef LULL_TEST_EMULATED /* the emulator has something to say about it, too */
-	text[strlen(line) < strlen(text) ? strlen(line) : strlen(text)] = '\0';
-#endif
-	assert_string_equal(text, line);
-	assert_true(WIFSIGNALED(status));
-	assert_int_equal(WTERMSIG(status), SIGABRT);
+	if (!in_child_of(judge_line, line, __FILE__, at))
+		return false;
+	child_inits(flags);
+	return true;
 }
+
+/* What is done to a new ref aborts with "CALL: percpu_ref ADDRESS WORDS", and not a word more. */
+#define ABORTS(flags, call, words)                                                                  \
+	for (bool in_child_ = in_child_with_ref(flags, call, words, __LINE__); in_child_; _exit(0))
 
 #define KILLED	   "was killed before"
 #define NOT_KILLED "was not killed"
@@ -191,141 +178,73 @@ static void expect_abort_with(void (*func)(void), unsigned flags, const char *ca
 #define HAS_MORE   "still has references"
 #define EXITED	   "is used after lull_percpu_ref_exit()"
 
-static void second_kill(void)
-{
-	child_kills();
-	lull_percpu_ref_kill(&doomed.ref);
-}
+static const unsigned allow = LULL_PERCPU_REF_ALLOW_REINIT, atomic = LULL_PERCPU_REF_INIT_ATOMIC;
 
-static void second_kill_with_reference(void)
+/* A kill by way of one count needs no thread in the child. */
+static bool can_kill(unsigned flags)
 {
-	child_inits();
-	lull_percpu_ref_get(&doomed.ref);
-	lull_percpu_ref_kill(&doomed.ref);
-	lull_percpu_ref_kill_and_confirm(&doomed.ref, note_confirm);
-}
-
-static void kill_of_dead(void)
-{
-	child_inits();
-	lull_percpu_ref_kill(&doomed.ref);
+	return lull_percpu_ref_per_cpu() || THREADS_IN_CHILD || (flags & LULL_PERCPU_REF_INIT_ATOMIC);
 }
 
 TEST(second_kill)
 {
-	if (lull_percpu_ref_per_cpu() || THREADS_IN_CHILD) {
-		expect_abort_with(second_kill, 0, "lull_percpu_ref_kill", KILLED);
-		expect_abort_with(second_kill, LULL_PERCPU_REF_ALLOW_REINIT, "lull_percpu_ref_kill", KILLED);
-		expect_abort_with(second_kill_with_reference, 0, "lull_percpu_ref_kill", KILLED);
+	for (int i = 0; i < WAYS_TO_BE; i++) {
+		if (!can_kill(ways[i]))
+			continue;
+		ABORTS(ways[i], "lull_percpu_ref_kill", KILLED) {
+			lull_percpu_ref_kill(&doomed.ref);
+			lull_percpu_ref_kill(&doomed.ref);
+		}
+		ABORTS(ways[i], "lull_percpu_ref_kill", KILLED) {
+			lull_percpu_ref_get(&doomed.ref);
+			lull_percpu_ref_kill(&doomed.ref);
+			lull_percpu_ref_kill_and_confirm(&doomed.ref, note_confirm);
+		}
 	}
-	expect_abort_with(second_kill, LULL_PERCPU_REF_INIT_ATOMIC, "lull_percpu_ref_kill", KILLED);
-	expect_abort_with(second_kill_with_reference, LULL_PERCPU_REF_INIT_ATOMIC, "lull_percpu_ref_kill", KILLED);
-	expect_abort_with(kill_of_dead, LULL_PERCPU_REF_INIT_DEAD, "lull_percpu_ref_kill", KILLED);
-}
-
-static void reinits(void)
-{
-	child_kills();
-	lull_percpu_ref_reinit(&doomed.ref);
-}
-
-static void resurrects(void)
-{
-	child_kills();
-	lull_percpu_ref_resurrect(&doomed.ref);
-}
-
-static void reinits_with_reference(void)
-{
-	child_inits();
-	lull_percpu_ref_get(&doomed.ref);
-	lull_percpu_ref_kill(&doomed.ref);
-	lull_percpu_ref_reinit(&doomed.ref);
-}
-
-static void reinits_the_living(void)
-{
-	child_inits();
-	lull_percpu_ref_reinit(&doomed.ref);
-}
-
-static void resurrects_the_living(void)
-{
-	child_inits();
-	lull_percpu_ref_resurrect(&doomed.ref);
-}
-
-static void switches_to_percpu(void)
-{
-	child_inits();
-	lull_percpu_ref_switch_to_percpu(&doomed.ref);
+	ABORTS(LULL_PERCPU_REF_INIT_DEAD, "lull_percpu_ref_kill", KILLED)
+		lull_percpu_ref_kill(&doomed.ref);
 }
 
 TEST(wrong_return_to_life)
 {
-	const unsigned allow = LULL_PERCPU_REF_ALLOW_REINIT, atomic = LULL_PERCPU_REF_INIT_ATOMIC;
-
-	if (lull_percpu_ref_per_cpu() || THREADS_IN_CHILD) {
-		expect_abort_with(reinits, 0, "lull_percpu_ref_reinit", NO_REINIT);
-		expect_abort_with(resurrects, 0, "lull_percpu_ref_resurrect", NO_REINIT);
-		expect_abort_with(reinits_with_reference, allow, "lull_percpu_ref_reinit", HAS_MORE);
+	if (can_kill(0)) {
+		ABORTS(0, "lull_percpu_ref_reinit", NO_REINIT) {
+			lull_percpu_ref_kill(&doomed.ref);
+			lull_percpu_ref_reinit(&doomed.ref);
+		}
+		ABORTS(0, "lull_percpu_ref_resurrect", NO_REINIT) {
+			lull_percpu_ref_kill(&doomed.ref);
+			lull_percpu_ref_resurrect(&doomed.ref);
+		}
 	}
-	expect_abort_with(reinits_with_reference, atomic, "lull_percpu_ref_reinit", HAS_MORE);
-	expect_abort_with(reinits_the_living, allow, "lull_percpu_ref_reinit", NOT_KILLED);
-	expect_abort_with(resurrects_the_living, allow, "lull_percpu_ref_resurrect", NOT_KILLED);
-	expect_abort_with(resurrects_the_living, atomic, "lull_percpu_ref_resurrect", NOT_KILLED);
-	expect_abort_with(switches_to_percpu, 0, "lull_percpu_ref_switch_to_percpu", NO_REINIT);
+	for (int i = 1; i < WAYS_TO_BE; i++) {
+		if (can_kill(ways[i]))
+			ABORTS(ways[i], "lull_percpu_ref_reinit", HAS_MORE) {
+				lull_percpu_ref_get(&doomed.ref);
+				lull_percpu_ref_kill(&doomed.ref);
+				lull_percpu_ref_reinit(&doomed.ref);
+			}
+		ABORTS(ways[i], "lull_percpu_ref_reinit", NOT_KILLED)
+			lull_percpu_ref_reinit(&doomed.ref);
+		ABORTS(ways[i], "lull_percpu_ref_resurrect", NOT_KILLED)
+			lull_percpu_ref_resurrect(&doomed.ref);
+	}
+	ABORTS(0, "lull_percpu_ref_switch_to_percpu", NO_REINIT)
+		lull_percpu_ref_switch_to_percpu(&doomed.ref);
 }
 
-static void gets(void)
-{
-	lull_percpu_ref_get(&doomed.ref);
-}
+#define CALL(name, call) static void name(void) { call; }
 
-static void gets_many(void)
-{
-	lull_percpu_ref_get_many(&doomed.ref, 2);
-}
-
-static void puts_one(void)
-{
-	lull_percpu_ref_put(&doomed.ref);
-}
-
-static void puts_many(void)
-{
-	lull_percpu_ref_put_many(&doomed.ref, 2);
-}
-
-static void kills_it(void)
-{
-	lull_percpu_ref_kill(&doomed.ref);
-}
-
-static void reinits_it(void)
-{
-	lull_percpu_ref_reinit(&doomed.ref);
-}
-
-static void resurrects_it(void)
-{
-	lull_percpu_ref_resurrect(&doomed.ref);
-}
-
-static void switches_it(void)
-{
-	lull_percpu_ref_switch_to_atomic(&doomed.ref, NULL);
-}
-
-static void switches_it_and_waits(void)
-{
-	lull_percpu_ref_switch_to_atomic_sync(&doomed.ref);
-}
-
-static void switches_it_back(void)
-{
-	lull_percpu_ref_switch_to_percpu(&doomed.ref);
-}
+CALL(gets, lull_percpu_ref_get(&doomed.ref))
+CALL(gets_many, lull_percpu_ref_get_many(&doomed.ref, 2))
+CALL(puts_one, lull_percpu_ref_put(&doomed.ref))
+CALL(puts_many, lull_percpu_ref_put_many(&doomed.ref, 2))
+CALL(kills_it, lull_percpu_ref_kill(&doomed.ref))
+CALL(reinits_it, lull_percpu_ref_reinit(&doomed.ref))
+CALL(resurrects_it, lull_percpu_ref_resurrect(&doomed.ref))
+CALL(switches_it, lull_percpu_ref_switch_to_atomic(&doomed.ref, NULL))
+CALL(switches_it_and_waits, lull_percpu_ref_switch_to_atomic_sync(&doomed.ref))
+CALL(switches_it_back, lull_percpu_ref_switch_to_percpu(&doomed.ref))
 
 TEST(use_after_exit)
 {
@@ -345,20 +264,21 @@ TEST(use_after_exit)
 		{ switches_it_back, "lull_percpu_ref_switch_to_percpu" },
 	};
 
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-		last_call = calls[i].func;
-		expect_abort_with(child_exits, 0, calls[i].call, EXITED);
-		expect_abort_with(child_exits, LULL_PERCPU_REF_INIT_ATOMIC, calls[i].call, EXITED);
-	}
+	for (size_t i = 0; i < 2 * sizeof(calls) / sizeof(calls[0]); i++)
+		ABORTS(i % 2 ? atomic : 0, calls[i / 2].call, EXITED) {
+			lull_percpu_ref_exit(&doomed.ref);
+			lull_debug_set_message_hook(NULL);
+			calls[i / 2].func();
+		}
 }
 
 TEST(wait_in_section)
 {
 	stop_hearing();
 	for (int i = 0; i < 2; i++) {
-		doomed_flags = i ? LULL_PERCPU_REF_INIT_ATOMIC : 0;
-		EXPECT_ABORT("lull_percpu_ref_switch_to_atomic_sync in a read section would wait for itself " "for ever; section entered at ") {
-			child_inits();
+		EXPECT_ABORT("lull_percpu_ref_switch_to_atomic_sync in a read section would wait for itself for ever; section "
+			     "entered at ") {
+			child_inits(i ? atomic : 0);
 			lull_rcu_read_lock();
 			lull_percpu_ref_switch_to_atomic_sync(&doomed.ref);
 		}
@@ -369,7 +289,7 @@ TEST(wait_in_section)
 static void revives_in_section(void)
 {
 	set_mode(LULL_RECLAIM_POLL); /* no thread is needed in the child */
-	child_inits();
+	child_inits(allow);
 	lull_rcu_read_lock();
 	lull_percpu_ref_get(&doomed.ref);
 	lull_percpu_ref_kill(&doomed.ref);
@@ -391,7 +311,7 @@ static void revives_in_callback(void)
 	static struct lull_rcu_head head;
 
 	set_mode(LULL_RECLAIM_POLL);
-	child_inits();
+	child_inits(allow);
 	lull_rcu_call(&head, kills_and_revives);
 	lull_rcu_barrier();
 	must(!lull_percpu_ref_is_dying(&doomed.ref));
@@ -401,7 +321,6 @@ static void revives_in_callback(void)
 TEST(wait_where_none_may)
 {
 	stop_hearing();
-	doomed_flags = LULL_PERCPU_REF_ALLOW_REINIT;
 	if (lull_percpu_ref_per_cpu()) {
 		expect_fine(revives_in_section);
 		expect_fine(revives_in_callback);

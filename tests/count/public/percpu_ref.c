@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* runs: c++, full-fences, no-rseq */
 /*
- * percpu_ref.c - percpu_ref.h: what each call does, from init to exit, in each way to count;
+ * percpu_ref.c - percpu_ref.h: lives at random, of a ref and of a plain count, from init to exit, in each way to count;
  * memory. Also as C++, and run without restartable sequences.
  */
 #include <signal.h>
 
 #include "count/support.h"
+#include "random.h"
 
 /* ---- which way ------------------------------------------------------------------------------------ */
 
@@ -57,86 +58,228 @@ static void check_exit(struct object *o)
 	check_over(o);
 }
 
-static void live(struct object *o, bool counts_apart)
-{
-	int released = o->released;
+/* ---- lives at random ------------------------------------------------------------------------------------------------ */
 
-	assert_false(lull_percpu_ref_is_dying(&o->ref));
-	assert_false(lull_percpu_ref_is_zero(&o->ref));
-	lull_percpu_ref_get(&o->ref);
-	lull_percpu_ref_get_many(&o->ref, 10);
-	assert_true(lull_percpu_ref_tryget(&o->ref));
-	assert_true(lull_percpu_ref_tryget_many(&o->ref, 5));
-	assert_true(lull_percpu_ref_tryget_live(&o->ref));
-	lull_percpu_ref_put(&o->ref);
-	lull_percpu_ref_put_many(&o->ref, 17);
-	if (counts_apart) /* nobody knows that there is one reference left */
-		assert_true(lull_load_relaxed(&o->ref.count) > 1);
+/* What an owner knows of its ref. */
+static struct {
+	struct object o;
+	unsigned flags;
+	uint64_t random;
+	long count; /* the owner's, until it kills, and others' */
+	bool dying, in_one_place, stays_so;
+	int released, confirmed;
+} m;
+
+static unsigned rnd(unsigned sides)
+{
+	return dice(&m.random, sides);
+}
+
+static bool may_come_back(void)
+{
+	return m.flags != 0;
+}
+
+static void begin_life(unsigned flags)
+{
+	object_init(&m.o, flags);
+	m.flags = flags;
+	m.dying = flags & LULL_PERCPU_REF_INIT_DEAD;
+	m.count = !m.dying;
+	m.stays_so = flags & LULL_PERCPU_REF_INIT_ATOMIC;
+	m.in_one_place = m.dying || m.stays_so;
+	m.released = m.confirmed = 0;
+}
+
+/* As who is interrupted does: what was got on a CPU is put by way of the shared count, or the other way round. */
+static bool is_interrupted(void)
+{
+	return rnd(3) == 0;
+}
+
+/* Dead or in one place with none left: then it is over, once. */
+static void count_fewer(long n)
+{
+	m.count -= n;
+	m.released += m.count == 0;
+}
+
+static void get_some(void)
+{
+	unsigned n = 1 + rnd(20);
+	int how = (int)rnd(5);
+	bool got;
+
+	if (how < 2 && m.count) {
+		if (is_interrupted())
+			lull__percpu_ref_get_slow(&m.o.ref, how ? n : 1);
+		else if (how)
+			lull_percpu_ref_get_many(&m.o.ref, n);
+		else
+			lull_percpu_ref_get(&m.o.ref);
+		m.count += how ? n : 1;
+		return;
+	}
+	if (!m.count && !lull_percpu_ref_per_cpu())
+		settle(); /* until the kill is over there seem to be more */
+	if (is_interrupted())
+		got = how < 4 ? lull__percpu_ref_tryget_slow(&m.o.ref, how < 3 ? n : 1) :
+				lull__percpu_ref_tryget_live_slow(&m.o.ref, 1);
 	else
-		assert_int_equal(lull_load_relaxed(&o->ref.count), 1);
-	assert_false(lull_percpu_ref_is_zero(&o->ref));
-	assert_int_equal(o->released, released);
+		got = how < 3  ? lull_percpu_ref_tryget_many(&m.o.ref, n) :
+		      how == 3 ? lull_percpu_ref_tryget(&m.o.ref) :
+				 lull_percpu_ref_tryget_live(&m.o.ref);
+	assert_int_equal(got, m.count && (how < 4 || !m.dying));
+	m.count += got ? how < 3 ? n : 1 : 0;
 }
 
-TEST(life)
+/* The owner's too, if it is seen when that goes: there is no other way to live on with none. */
+static void put_some(void)
 {
-	struct object o;
+	long held = m.count - (m.dying || (m.stays_so && m.in_one_place && rnd(8) == 0) ? 0 : 1);
+	long n;
 
-	for (int i = 0; i < WAYS_TO_BE; i++) {
-		object_init(&o, ways[i]);
-		live(&o, !(ways[i] & LULL_PERCPU_REF_INIT_ATOMIC));
-		lull_percpu_ref_get_many(&o.ref, 3);
-		lull_percpu_ref_kill(&o.ref);
-		assert_true(lull_percpu_ref_is_dying(&o.ref));
+	if (held < 1)
+		return;
+	n = rnd(3) ? 1 + (long)rnd((unsigned)held) : held;
+	if (is_interrupted())
+		lull__percpu_ref_put_slow(&m.o.ref, n);
+	else if (n == 1)
+		lull_percpu_ref_put(&m.o.ref);
+	else
+		lull_percpu_ref_put_many(&m.o.ref, (unsigned)n);
+	count_fewer(n);
+}
+
+static void kills(struct lull_rcu_head *confirms)
+{
+	lull_percpu_ref_get(&m.o.ref);
+	if (confirms)
+		lull_percpu_ref_kill_and_confirm(&m.o.ref, note_confirm);
+	else if (m.count % 2)
+		lull_percpu_ref_kill_and_confirm(&m.o.ref, NULL);
+	else
+		lull_percpu_ref_kill(&m.o.ref);
+	assert_true(lull_percpu_ref_is_dying(&m.o.ref));
+	lull_percpu_ref_put(&m.o.ref);
+}
+
+/* In a callback, in a read section, nested even, which it does not wait for; with rseq all is over at once. */
+static void kill_it(void)
+{
+	static struct lull_rcu_head head;
+	unsigned sections = rnd(3);
+
+	if (m.dying || !m.count)
+		return;
+	if (rnd(4) == 0) {
+		lull_rcu_call(&head, kills);
+		lull_rcu_barrier();
+		m.confirmed++;
+	} else {
+		for (unsigned i = 0; i < sections; i++)
+			lull_rcu_read_lock();
+		kills(m.count % 3 ? &head : NULL);
+		m.confirmed += m.count % 3 != 0;
+		for (unsigned i = 0; i < sections; i++)
+			lull_rcu_read_unlock();
+	}
+	m.dying = m.in_one_place = true;
+	count_fewer(1);
+	assert_true(lull_percpu_ref_is_dying(&m.o.ref));
+	if (!lull_percpu_ref_per_cpu() && rnd(2))
+		return;
+	settle();
+	assert_int_equal(lull_load_acquire(&m.o.released), m.released);
+}
+
+static void revive(void)
+{
+	if (!m.dying || !may_come_back())
+		return;
+	if (m.count == 0 && rnd(2)) {
+		expect_count(&m.o.released, m.released);
+		lull_percpu_ref_reinit(&m.o.ref);
+	} else {
+		lull_percpu_ref_resurrect(&m.o.ref); /* waits for the kill */
+		assert_int_equal(lull_load_acquire(&m.o.confirmed), m.confirmed);
+	}
+	m.dying = false;
+	m.count++;
+	m.in_one_place = m.stays_so;
+	assert_false(lull_percpu_ref_is_dying(&m.o.ref));
+}
+
+/* It stays so over a kill, reinit and resurrect. Without a flag it goes to one count, too; only not back. */
+static void switch_it(void)
+{
+	if (rnd(2)) {
+		if (!may_come_back() || (!m.dying && !m.count))
+			return;
+		lull_percpu_ref_switch_to_percpu(&m.o.ref);
+		m.stays_so = false;
+		m.in_one_place = m.dying;
+		return;
+	}
+	if (rnd(2)) {
+		lull_percpu_ref_switch_to_atomic_sync(&m.o.ref);
+	} else if (rnd(2)) {
+		lull_percpu_ref_switch_to_atomic(&m.o.ref, NULL);
 		settle();
-		/* Killed, with three references: more of them, but not by tryget_live. */
-		assert_false(lull_percpu_ref_tryget_live(&o.ref));
-		assert_true(lull_percpu_ref_tryget(&o.ref));
-		assert_true(lull_percpu_ref_tryget_many(&o.ref, 2));
-		lull_percpu_ref_get(&o.ref);
-		lull_percpu_ref_get_many(&o.ref, 2);
-		lull_percpu_ref_put_many(&o.ref, 6);
-		lull_percpu_ref_put_many(&o.ref, 2);
-		assert_false(lull_percpu_ref_is_zero(&o.ref));
-		assert_int_equal(o.released, 0);
-		assert_int_equal(lull_load_relaxed(&o.ref.count), 1);
-		lull_percpu_ref_put(&o.ref);
-		assert_int_equal(o.released, 1);
-		assert_true(pthread_equal(o.released_by, pthread_self()));
-		check_over(&o);
-		check_exit(&o);
-		assert_int_equal(o.released, 1);
+	} else {
+		lull_percpu_ref_switch_to_atomic(&m.o.ref, note_confirm);
+		expect_count(&m.o.confirmed, ++m.confirmed);
+		settle();
 	}
+	m.stays_so = m.in_one_place = true;
+}
+
+static void check_life(void)
+{
+	assert_int_equal(lull_percpu_ref_is_dying(&m.o.ref), m.dying);
+	/* Where it is counted in several places nobody knows how many there are, but that it is not the last. */
+	if (!m.in_one_place) {
+		assert_false(lull_percpu_ref_is_zero(&m.o.ref));
+		assert_true(lull_load_relaxed(&m.o.ref.count) > 1);
+	} else if (lull_percpu_ref_per_cpu() || rnd(4) == 0) {
+		settle();
+		assert_int_equal(lull_percpu_ref_is_zero(&m.o.ref), m.count == 0);
+		if (m.count)
+			assert_int_equal(lull_load_relaxed(&m.o.ref.count), m.count);
+		assert_int_equal(lull_load_acquire(&m.o.released), m.released);
+		assert_int_equal(lull_load_acquire(&m.o.confirmed), m.confirmed);
+	}
+}
+
+/* Killed or not, used or not: the memory may be init'ed again each time. */
+static void end_life(void)
+{
+	expect_count(&m.o.released, m.released);
+	expect_count(&m.o.confirmed, m.confirmed);
+	settle();
+	assert_int_equal(m.o.released, m.released);
+	assert_int_equal(m.o.confirmed, m.confirmed);
+	check_exit(&m.o);
 	check_silence();
 }
 
-/*
- * What was got on a CPU, all put by way of the shared count, as whoever is interrupted each time does,
- * and the other way round: that is not the end.
- */
-TEST(interrupted_each_time)
+/* Each call of an owner in each way to count. What it kills is confirmed once, and released once, by who puts last. */
+TEST(random)
 {
-	struct object o;
+	m.random = test_seed();
+	for (int life = 0; life < (lull_percpu_ref_per_cpu() ? 800 : 200); life++) {
+		begin_life(ways[life % WAYS_TO_BE] | (life % 5 ? 0 : LULL_PERCPU_REF_INIT_DEAD));
+		for (unsigned n = rnd(40); n; n--) {
+			static void (*const steps[])(void) = { get_some, get_some, put_some, put_some, kill_it, revive, revive,
+							       switch_it };
 
-	object_init(&o, LULL_PERCPU_REF_ALLOW_REINIT);
-	for (int life = 1; life <= 3; life++) {
-		for (int i = 0; i < 1000; i++)
-			lull_percpu_ref_get(&o.ref);
-		for (int i = 0; i < 1000; i++)
-			lull__percpu_ref_put_slow(&o.ref, 1);
-		for (int i = 0; i < 1000; i++)
-			lull__percpu_ref_get_slow(&o.ref, 1);
-		assert_true(lull__percpu_ref_tryget_slow(&o.ref, 1));
-		assert_true(lull__percpu_ref_tryget_live_slow(&o.ref, 1));
-		for (int i = 0; i < 1002; i++)
-			lull_percpu_ref_put(&o.ref);
-		assert_int_equal(o.released, life - 1);
-		lull_percpu_ref_kill(&o.ref);
-		expect_released(&o, life);
-		lull_percpu_ref_reinit(&o.ref);
+			steps[rnd(8)]();
+			check_life();
+		}
+		end_life();
 	}
-	lull_percpu_ref_exit(&o.ref);
-	check_silence();
+	memset(&m.o, 0, sizeof(m.o));
+	check_exit(&m.o);
 }
 
 /* Gets and puts that nobody interrupts leave the shared count alone, until that is the one. */
@@ -162,72 +305,6 @@ TEST(counts_apart)
 	lull_percpu_ref_get_many(&o.ref, 3);
 	assert_int_equal(lull_load_relaxed(&o.ref.count), before + 3);
 	lull_percpu_ref_exit(&o.ref);
-}
-
-/* Nobody but the owner: kill releases, here, or on the reclaimer's thread. */
-TEST(kill_alone)
-{
-	struct object o;
-
-	for (int i = 0; i < WAYS_TO_BE; i++) {
-		object_init(&o, ways[i]);
-		lull_percpu_ref_kill(&o.ref);
-		if (lull_percpu_ref_per_cpu() || (ways[i] & LULL_PERCPU_REF_INIT_ATOMIC))
-			assert_int_equal(o.released, 1);
-		expect_released(&o, 1);
-		check_over(&o);
-		check_exit(&o);
-	}
-}
-
-/* Confirmed once, before the release, which comes once and with the last put. */
-TEST(kill_and_confirm)
-{
-	struct object o;
-
-	for (int i = 0; i < WAYS_TO_BE; i++) {
-		object_init(&o, ways[i]);
-		lull_percpu_ref_get(&o.ref);
-		lull_percpu_ref_kill_and_confirm(&o.ref, note_confirm);
-		expect_count(&o.confirmed, 1);
-		assert_false(lull_percpu_ref_tryget_live(&o.ref));
-		assert_int_equal(o.released, 0);
-		lull_percpu_ref_put(&o.ref);
-		expect_released(&o, 1);
-		assert_int_equal(o.confirmed, 1);
-		lull_percpu_ref_exit(&o.ref);
-
-		object_init(&o, ways[i]);
-		lull_percpu_ref_kill_and_confirm(&o.ref, note_confirm);
-		expect_released(&o, 1);
-		assert_int_equal(o.confirmed, 1);
-		lull_percpu_ref_exit(&o.ref);
-
-		object_init(&o, ways[i]);
-		lull_percpu_ref_kill_and_confirm(&o.ref, NULL);
-		expect_released(&o, 1);
-		lull_percpu_ref_exit(&o.ref);
-	}
-}
-
-/* exit of what was never used, never killed, zeroed; the memory may be init'ed again each time. */
-TEST(exit)
-{
-	struct object o;
-
-	for (int i = 0; i < WAYS_TO_BE; i++) {
-		object_init(&o, ways[i]);
-		check_exit(&o);
-		object_init(&o, ways[i]);
-		lull_percpu_ref_get_many(&o.ref, 3);
-		check_exit(&o);
-		object_init(&o, ways[i] | LULL_PERCPU_REF_INIT_DEAD);
-		check_exit(&o);
-		assert_int_equal(o.released, 0);
-	}
-	memset(&o, 0, sizeof(o));
-	check_exit(&o);
-	check_silence();
 }
 
 static void release_and_exit(struct lull_percpu_ref *ref)
@@ -276,50 +353,6 @@ TEST(release_ends_it)
 	check_silence();
 }
 
-/* kill in a read section, nested even: it does not wait for it. */
-TEST(kill_in_section)
-{
-	struct object o;
-
-	for (int i = 0; i < WAYS_TO_BE; i++) {
-		object_init(&o, ways[i]);
-		lull_percpu_ref_get(&o.ref);
-		lull_rcu_read_lock();
-		lull_rcu_read_lock();
-		lull_percpu_ref_kill_and_confirm(&o.ref, note_confirm);
-		assert_true(lull_percpu_ref_is_dying(&o.ref));
-		lull_percpu_ref_put(&o.ref);
-		lull_rcu_read_unlock();
-		lull_rcu_read_unlock();
-		expect_released(&o, 1);
-		assert_int_equal(o.confirmed, 1);
-		lull_percpu_ref_exit(&o.ref);
-	}
-}
-
-static struct object in_callback;
-
-static void kills(struct lull_rcu_head *head)
-{
-	(void)head;
-	lull_percpu_ref_get(&in_callback.ref);
-	lull_percpu_ref_kill_and_confirm(&in_callback.ref, note_confirm);
-	lull_percpu_ref_put(&in_callback.ref);
-}
-
-TEST(kill_in_callback)
-{
-	static struct lull_rcu_head head;
-
-	for (int i = 0; i < WAYS_TO_BE; i++) {
-		object_init(&in_callback, ways[i]);
-		lull_rcu_call(&head, kills);
-		expect_released(&in_callback, 1);
-		assert_int_equal(in_callback.confirmed, 1);
-		lull_percpu_ref_exit(&in_callback.ref);
-	}
-}
-
 static pthread_t confirmed_by;
 
 static void note_who_confirms(struct lull_percpu_ref *ref)
@@ -364,207 +397,7 @@ TEST(kill_when_polling)
 	set_mode(LULL_RECLAIM_THREAD);
 }
 
-/* ---- one count ----------------------------------------------------------------------------------------- */
-
-/* Zero can be seen without a kill. */
-TEST(init_atomic)
-{
-	struct object o;
-
-	object_init(&o, LULL_PERCPU_REF_INIT_ATOMIC);
-	assert_true(lull_percpu_ref_tryget_live(&o.ref));
-	lull_percpu_ref_put(&o.ref);
-	assert_false(lull_percpu_ref_is_zero(&o.ref));
-	lull_percpu_ref_put(&o.ref);
-	assert_int_equal(o.released, 1);
-	assert_true(lull_percpu_ref_is_zero(&o.ref));
-	assert_false(lull_percpu_ref_is_dying(&o.ref));
-	assert_false(lull_percpu_ref_tryget(&o.ref));
-	assert_false(lull_percpu_ref_tryget_live(&o.ref));
-	lull_percpu_ref_exit(&o.ref);
-
-	/* Until switch_to_percpu, for which it needs no other flag, nor for reinit. */
-	object_init(&o, LULL_PERCPU_REF_INIT_ATOMIC);
-	lull_percpu_ref_switch_to_percpu(&o.ref);
-	live(&o, true);
-	lull_percpu_ref_kill(&o.ref);
-	expect_released(&o, 1);
-	lull_percpu_ref_reinit(&o.ref);
-	live(&o, true);
-	lull_percpu_ref_kill(&o.ref);
-	expect_released(&o, 2);
-	lull_percpu_ref_exit(&o.ref);
-	check_silence();
-}
-
-TEST(init_dead)
-{
-	struct object o;
-
-	for (int i = 0; i < WAYS_TO_BE; i++) {
-		bool atomic = ways[i] & LULL_PERCPU_REF_INIT_ATOMIC;
-
-		object_init(&o, ways[i] | LULL_PERCPU_REF_INIT_DEAD);
-		check_over(&o);
-		assert_int_equal(o.released, 0);
-		lull_percpu_ref_reinit(&o.ref);
-		live(&o, !atomic);
-		lull_percpu_ref_kill(&o.ref);
-		expect_released(&o, 1);
-		check_over(&o);
-		lull_percpu_ref_resurrect(&o.ref);
-		live(&o, !atomic);
-		o.released = 0;
-		lull_percpu_ref_kill_and_confirm(&o.ref, note_confirm);
-		expect_released(&o, 1);
-		assert_int_equal(o.confirmed, 1);
-		check_exit(&o);
-	}
-	check_silence();
-}
-
-TEST(switch)
-{
-	struct object o;
-
-	object_init(&o, LULL_PERCPU_REF_ALLOW_REINIT);
-	lull_percpu_ref_get_many(&o.ref, 4);
-	for (int i = 1; i <= 20; i++) {
-		lull_percpu_ref_switch_to_atomic(&o.ref, note_confirm);
-		expect_count(&o.confirmed, i);
-		settle();
-		assert_int_equal(lull_load_relaxed(&o.ref.count), 5);
-		assert_true(lull_percpu_ref_tryget_live(&o.ref));
-		lull_percpu_ref_get(&o.ref);
-		assert_int_equal(lull_load_relaxed(&o.ref.count), 7);
-		if (i % 2) {
-			lull_percpu_ref_switch_to_percpu(&o.ref);
-			lull_percpu_ref_switch_to_percpu(&o.ref);
-			assert_true(lull_load_relaxed(&o.ref.count) > 7);
-		}
-		lull_percpu_ref_put_many(&o.ref, 2);
-		assert_int_equal(references(&o), 5);
-		assert_int_equal(references(&o), 5);
-		if (i % 3 == 0)
-			lull_percpu_ref_switch_to_percpu(&o.ref);
-	}
-	lull_percpu_ref_switch_to_atomic(&o.ref, NULL);
-	lull_percpu_ref_put_many(&o.ref, 4);
-	assert_int_equal(o.released, 0);
-	lull_percpu_ref_switch_to_atomic_sync(&o.ref);
-	lull_percpu_ref_put(&o.ref); /* the owner's: without kill */
-	expect_released(&o, 1);
-	assert_int_equal(o.confirmed, 20);
-	lull_percpu_ref_exit(&o.ref);
-	check_silence();
-}
-
-/* Without a flag it goes to one count, too; only not back. */
-TEST(switch_for_good)
-{
-	struct object o;
-
-	object_init(&o, 0);
-	lull_percpu_ref_get(&o.ref);
-	assert_int_equal(references(&o), 2);
-	lull_percpu_ref_kill_and_confirm(&o.ref, note_confirm);
-	assert_int_equal(o.confirmed, 1);
-	assert_int_equal(o.released, 0);
-	lull_percpu_ref_put(&o.ref);
-	assert_int_equal(o.released, 1);
-	lull_percpu_ref_exit(&o.ref);
-}
-
-/* It stays so over reinit and resurrect; switch_to_percpu of a dead ref counts from the next life on. */
-TEST(switch_and_reinit)
-{
-	struct object o;
-
-	object_init(&o, LULL_PERCPU_REF_ALLOW_REINIT);
-	lull_percpu_ref_switch_to_atomic_sync(&o.ref);
-	for (int i = 1; i <= 4; i++) {
-		lull_percpu_ref_kill(&o.ref);
-		assert_int_equal(o.released, i);
-		if (i % 2)
-			lull_percpu_ref_reinit(&o.ref);
-		else
-			lull_percpu_ref_resurrect(&o.ref);
-		live(&o, false);
-	}
-	lull_percpu_ref_kill(&o.ref);
-	lull_percpu_ref_switch_to_percpu(&o.ref);
-	check_over(&o);
-	lull_percpu_ref_reinit(&o.ref);
-	live(&o, true);
-	lull_percpu_ref_kill(&o.ref);
-	expect_released(&o, 6);
-	check_exit(&o);
-	check_silence();
-}
-
-/* A dead ref counts in one place already: confirmed, and not a reference more or less. */
-TEST(switch_of_dead)
-{
-	struct object o;
-
-	object_init(&o, LULL_PERCPU_REF_ALLOW_REINIT);
-	lull_percpu_ref_get(&o.ref);
-	lull_percpu_ref_kill(&o.ref);
-	lull_percpu_ref_switch_to_atomic(&o.ref, note_confirm);
-	expect_count(&o.confirmed, 1);
-	lull_percpu_ref_switch_to_atomic_sync(&o.ref);
-	assert_int_equal(o.released, 0);
-	lull_percpu_ref_put(&o.ref);
-	expect_released(&o, 1);
-	lull_percpu_ref_switch_to_atomic(&o.ref, note_confirm);
-	expect_count(&o.confirmed, 2);
-	lull_percpu_ref_switch_to_atomic(&o.ref, NULL);
-	lull_percpu_ref_switch_to_atomic_sync(&o.ref);
-	o.released_when_confirmed = 0; /* it was released before, and rightly */
-	expect_released(&o, 1);
-	check_over(&o);
-	lull_percpu_ref_reinit(&o.ref);
-	live(&o, false);
-	lull_percpu_ref_exit(&o.ref);
-	check_silence();
-}
-
-/* ---- back to life ----------------------------------------------------------------------------------------- */
-
-TEST(resurrect_with_references)
-{
-	struct object o;
-
-	object_init(&o, LULL_PERCPU_REF_ALLOW_REINIT);
-	lull_percpu_ref_get_many(&o.ref, 5);
-	for (int i = 0; i < 20; i++) {
-		lull_percpu_ref_kill_and_confirm(&o.ref, note_confirm);
-		lull_percpu_ref_put(&o.ref);
-		lull_percpu_ref_resurrect(&o.ref); /* waits for the kill */
-		assert_int_equal(lull_load_relaxed(&o.confirmed), i + 1);
-		assert_false(lull_percpu_ref_is_dying(&o.ref));
-		assert_true(lull_percpu_ref_tryget_live(&o.ref));
-		if (i % 4 == 3) {
-			assert_int_equal(references(&o), 6);
-			lull_percpu_ref_switch_to_percpu(&o.ref);
-		}
-	}
-	lull_percpu_ref_kill(&o.ref);
-	lull_percpu_ref_put_many(&o.ref, 4);
-	settle();
-	assert_int_equal(o.released, 0);
-	lull_percpu_ref_put(&o.ref);
-	expect_released(&o, 1);
-	lull_percpu_ref_exit(&o.ref);
-	check_silence();
-}
-
 /* ---- memory ---------------------------------------------------------------------------------------------------- */
-
-static uintptr_t cell_of(const struct object *o)
-{
-	return o->ref.word & ~(uintptr_t)LULL__RSEQ_NOT;
-}
 
 /* The counters go back when the ref was killed; if it may come back, with exit. */
 TEST(when_counters_go)

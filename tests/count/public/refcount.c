@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* runs: c++, full-fences */
 /*
- * refcount.c - refcount.h: what each call does and returns, misuse is named once, a counter
- * that went wrong never leads to a free, the last put sees what was done before.
+ * refcount.c - refcount.h: each call at random, against a plain number, misuse included, which is named once; a counter
+ * that went wrong never leads to a free; the last put sees what was done before.
  */
 #include <signal.h>
 
 #include "hazptr/support.h"
+#include "random.h"
 
 #include <lull/refcount.h>
 
@@ -22,170 +23,80 @@ TEARDOWN
 	stop_hearing();
 }
 
-/* ---- what the calls do ------------------------------------------------------------------------ */
-
-static struct lull_refcount three = LULL_REFCOUNT_INIT(3);
-
-TEST(set_and_read)
-{
-	struct lull_refcount r = LULL_REFCOUNT_INIT(1);
-
-	assert_int_equal(lull_refcount_read(&three), 3);
-	assert_int_equal(lull_refcount_read(&r), 1);
-	lull_refcount_set(&r, 5);
-	assert_int_equal(lull_refcount_read(&r), 5);
-	lull_refcount_set_release(&r, INT_MAX);
-	assert_int_equal(lull_refcount_read(&r), INT_MAX);
-	check_silence();
-}
-
-TEST(get_and_put)
-{
-	struct lull_refcount r = LULL_REFCOUNT_INIT(1);
-
-	lull_refcount_inc(&r);
-	assert_int_equal(lull_refcount_read(&r), 2);
-	lull_refcount_add(&r, 5);
-	assert_int_equal(lull_refcount_read(&r), 7);
-	assert_false(lull_refcount_dec_and_test(&r));
-	assert_int_equal(lull_refcount_read(&r), 6);
-	assert_false(lull_refcount_sub_and_test(&r, 3));
-	assert_int_equal(lull_refcount_read(&r), 3);
-	lull_refcount_dec(&r);
-	lull_refcount_dec(&r);
-	assert_int_equal(lull_refcount_read(&r), 1);
-	assert_true(lull_refcount_dec_and_test(&r));
-	assert_int_equal(lull_refcount_read(&r), 0);
-	lull_refcount_set(&r, 4);
-	assert_true(lull_refcount_sub_and_test(&r, 4));
-	assert_int_equal(lull_refcount_read(&r), 0);
-	check_silence();
-}
-
-TEST(not_zero)
-{
-	struct lull_refcount r = LULL_REFCOUNT_INIT(1);
-
-	assert_true(lull_refcount_inc_not_zero(&r));
-	assert_true(lull_refcount_inc_not_zero_acquire(&r));
-	assert_true(lull_refcount_add_not_zero(&r, 7));
-	assert_int_equal(lull_refcount_read(&r), 10);
-	assert_true(lull_refcount_sub_and_test(&r, 10));
-	assert_false(lull_refcount_inc_not_zero(&r));
-	assert_false(lull_refcount_inc_not_zero_acquire(&r));
-	assert_false(lull_refcount_add_not_zero(&r, 7));
-	assert_int_equal(lull_refcount_read(&r), 0);
-	check_silence();
-}
-
-TEST(one)
-{
-	struct lull_refcount r = LULL_REFCOUNT_INIT(2);
-
-	assert_false(lull_refcount_dec_if_one(&r));
-	assert_int_equal(lull_refcount_read(&r), 2);
-	assert_true(lull_refcount_dec_not_one(&r));
-	assert_int_equal(lull_refcount_read(&r), 1);
-	assert_false(lull_refcount_dec_not_one(&r));
-	assert_int_equal(lull_refcount_read(&r), 1);
-	assert_true(lull_refcount_dec_if_one(&r));
-	assert_int_equal(lull_refcount_read(&r), 0);
-	assert_false(lull_refcount_dec_if_one(&r));
-	assert_int_equal(lull_refcount_read(&r), 0);
-	check_silence();
-}
-
-/* As far as an int goes, and not a word about it. */
-TEST(up_to_the_limit)
-{
-	struct lull_refcount r = LULL_REFCOUNT_INIT(1);
-
-	lull_refcount_add(&r, INT_MAX - 1);
-	assert_int_equal(lull_refcount_read(&r), INT_MAX);
-	assert_false(lull_refcount_sub_and_test(&r, INT_MAX - 1));
-	assert_true(lull_refcount_add_not_zero(&r, INT_MAX - 2));
-	lull_refcount_inc(&r);
-	assert_int_equal(lull_refcount_read(&r), INT_MAX);
-	assert_true(lull_refcount_dec_not_one(&r));
-	assert_true(lull_refcount_inc_not_zero(&r));
-	assert_true(lull_refcount_sub_and_test(&r, INT_MAX));
-	check_silence();
-}
-
-/* ---- misuse ------------------------------------------------------------------------------------- */
-
-static bool does_inc(struct lull_refcount *r)
-{
-	lull_refcount_inc(r);
-	return false;
-}
-
-static bool does_add(struct lull_refcount *r)
-{
-	lull_refcount_add(r, 100);
-	return false;
-}
-
-static bool does_inc_not_zero(struct lull_refcount *r)
-{
-	return !lull_refcount_inc_not_zero(r);
-}
-
-static bool does_inc_not_zero_acquire(struct lull_refcount *r)
-{
-	return !lull_refcount_inc_not_zero_acquire(r);
-}
-
-static bool does_add_not_zero(struct lull_refcount *r)
-{
-	return !lull_refcount_add_not_zero(r, 100);
-}
-
-static bool does_dec(struct lull_refcount *r)
-{
-	lull_refcount_dec(r);
-	return false;
-}
-
-static bool does_dec_not_one(struct lull_refcount *r)
-{
-	return !lull_refcount_dec_not_one(r);
-}
-
-static bool does_sub(struct lull_refcount *r)
-{
-	return lull_refcount_sub_and_test(r, 3);
-}
+/* ---- each call, at random ------------------------------------------------------------------------------------------- */
 
 #define AT_END	 "it was at its end"
 #define TOO_MANY "too many"
 #define NO_TEST	 "the last one was dropped without a test"
 #define MORE_PUT "more were put than got"
 
-static const struct misuse {
-	bool (*call)(struct lull_refcount *r); /* false is what it gives when the counter is wrong */
-	int start;
-	const char *name, *what;
-} misuses[] = {
-	{ does_inc, 0, "lull_refcount_inc", AT_END },
-	{ does_inc, -5, "lull_refcount_inc", TOO_MANY },
-	{ does_inc, INT_MAX, "lull_refcount_inc", TOO_MANY },
-	{ does_add, 0, "lull_refcount_add", AT_END },
-	{ does_add, INT_MAX - 99, "lull_refcount_add", TOO_MANY },
-	{ does_inc_not_zero, INT_MAX, "lull_refcount_inc_not_zero", TOO_MANY },
-	{ does_inc_not_zero, -1, "lull_refcount_inc_not_zero", TOO_MANY },
-	{ does_inc_not_zero_acquire, INT_MAX, "lull_refcount_inc_not_zero_acquire", TOO_MANY },
-	{ does_add_not_zero, INT_MAX - 99, "lull_refcount_add_not_zero", TOO_MANY },
-	{ does_dec, 1, "lull_refcount_dec", NO_TEST },
-	{ does_dec, 0, "lull_refcount_dec", MORE_PUT },
-	{ lull_refcount_dec_and_test, 0, "lull_refcount_dec_and_test", MORE_PUT },
-	{ lull_refcount_dec_and_test, -7, "lull_refcount_dec_and_test", MORE_PUT },
-	{ does_sub, 2, "lull_refcount_sub_and_test", MORE_PUT },
-	{ does_sub, 0, "lull_refcount_sub_and_test", MORE_PUT },
-	{ does_dec_not_one, 0, "lull_refcount_dec_not_one", MORE_PUT },
+#define CALL(name, call) static bool name(struct lull_refcount *r, int n) { (void)n; return call; }
+
+CALL(does_inc, (lull_refcount_inc(r), false))
+CALL(does_add, (lull_refcount_add(r, n), false))
+CALL(does_inc_not_zero, lull_refcount_inc_not_zero(r))
+CALL(does_inc_not_zero_acquire, lull_refcount_inc_not_zero_acquire(r))
+CALL(does_add_not_zero, lull_refcount_add_not_zero(r, n))
+CALL(does_dec_and_test, lull_refcount_dec_and_test(r))
+CALL(does_sub_and_test, lull_refcount_sub_and_test(r, n))
+CALL(does_dec, (lull_refcount_dec(r), false))
+CALL(does_dec_not_one, lull_refcount_dec_not_one(r))
+CALL(does_dec_if_one, lull_refcount_dec_if_one(r))
+
+enum kind { GET, GET_NOT_ZERO, PUT_TEST, PUT, PUT_NOT_ONE, PUT_IF_ONE };
+
+static const struct call {
+	bool (*run)(struct lull_refcount *r, int n);
+	enum kind kind;
+	bool many; /* else @n is 1 */
+	const char *name;
+} calls[] = {
+	{ does_inc, GET, false, "lull_refcount_inc" },
+	{ does_add, GET, true, "lull_refcount_add" },
+	{ does_inc_not_zero, GET_NOT_ZERO, false, "lull_refcount_inc_not_zero" },
+	{ does_inc_not_zero_acquire, GET_NOT_ZERO, false, "lull_refcount_inc_not_zero_acquire" },
+	{ does_add_not_zero, GET_NOT_ZERO, true, "lull_refcount_add_not_zero" },
+	{ does_dec_and_test, PUT_TEST, false, "lull_refcount_dec_and_test" },
+	{ does_sub_and_test, PUT_TEST, true, "lull_refcount_sub_and_test" },
+	{ does_dec, PUT, false, "lull_refcount_dec" },
+	{ does_dec_not_one, PUT_NOT_ONE, false, "lull_refcount_dec_not_one" },
+	{ does_dec_if_one, PUT_IF_ONE, false, "lull_refcount_dec_if_one" },
 };
 
-enum { MISUSES = sizeof(misuses) / sizeof(misuses[0]) };
+enum { CALLS = sizeof(calls) / sizeof(calls[0]) };
+
+/* The answer of a call that finds @count, which becomes what it leaves; @what is wrong with that, or NULL. */
+static bool expected(const struct call *call, int n, int *count, const char **what)
+{
+	int old = *count;
+
+	*what = NULL;
+	switch (call->kind) {
+	case GET_NOT_ZERO:
+		if (old == 0)
+			return false;
+		/* fallthrough */
+	case GET:
+		*what = old == 0 ? AT_END : old < 0 || old > INT_MAX - n ? TOO_MANY : NULL;
+		*count = *what ? LULL_REFCOUNT_SATURATED : old + n;
+		return call->kind == GET_NOT_ZERO;
+	case PUT_IF_ONE:
+		*count = old == 1 ? 0 : old;
+		return old == 1;
+	case PUT_NOT_ONE:
+		if (old == 1 || old < 0) /* the latter is known to be wrong already */
+			return old < 0;
+		/* fallthrough */
+	case PUT:
+		*what = old == 1 ? NO_TEST : old < 1 ? MORE_PUT : NULL;
+		*count = *what ? LULL_REFCOUNT_SATURATED : old - 1;
+		return call->kind == PUT_NOT_ONE;
+	default:
+		*what = old < n ? MORE_PUT : NULL;
+		*count = *what ? LULL_REFCOUNT_SATURATED : old - n;
+		return old == n;
+	}
+}
 
 /* One line with the call, the address, what the count was and what is wrong with that. */
 static void check_heard(const struct lull_refcount *r, const char *name, int count, const char *what)
@@ -198,35 +109,59 @@ static void check_heard(const struct lull_refcount *r, const char *name, int cou
 	assert_int_equal(heard_lines, 1);
 }
 
-/* The first misuse saturates and says so. After it the counter may be misused in every way. */
-TEST(misuse)
+/* Up to the very limits; what leads beyond is said once. */
+static void call_at_random(struct lull_refcount *r, int *count, uint64_t *random)
 {
-	for (int i = 0; i < MISUSES; i++) {
-		struct lull_refcount r;
+	const struct call *call = &calls[dice(random, CALLS)];
+	int old = *count, n = 1;
+	const char *what;
+	bool answer;
 
-		start_hearing();
-		lull_refcount_set(&r, misuses[i].start);
-		assert_false(misuses[i].call(&r));
-		check_heard(&r, misuses[i].name, misuses[i].start, misuses[i].what);
-		assert_int_equal(lull_refcount_read(&r), SATURATED);
-		for (int j = 0; j < 10 * MISUSES; j++)
-			assert_false(misuses[j % MISUSES].call(&r));
-		assert_int_equal(heard_lines, 1);
-		assert_true((int)lull_refcount_read(&r) < 0);
+	if (call->many)
+		switch (dice(random, 4)) {
+		case 0:
+			n = call->kind == PUT_TEST || old < 0 ? old : INT_MAX - old;
+			n = old < 0 ? INT_MAX : n > 2 ? n - 1 + (int)dice(random, 3) : 1;
+			n = n < 1 ? INT_MAX : n;
+			break;
+		default:
+			n = 1 + (int)dice(random, 7);
+		}
+	start_hearing();
+	answer = expected(call, n, count, &what);
+	assert_int_equal(call->run(r, n), answer);
+	assert_int_equal(lull_refcount_read(r), (unsigned)*count);
+	if (what && old != LULL_REFCOUNT_SATURATED)
+		check_heard(r, call->name, old, what);
+	else
+		check_silence();
+}
+
+static struct lull_refcount three = LULL_REFCOUNT_INIT(3);
+
+TEST(random)
+{
+	const int starts[] = { 0, 1, 2, 3, 100, INT_MAX, INT_MAX - 1, INT_MAX - 99, -1, -5, -7, LULL_REFCOUNT_SATURATED };
+	uint64_t random = test_seed();
+
+	assert_int_equal(lull_refcount_read(&three), 3);
+	for (int life = 0; life < 10000; life++) {
+		struct lull_refcount r = LULL_REFCOUNT_INIT(1);
+		int count = life % 13 ? starts[life % 12] : 1;
+
+		if (life % 13) {
+			if (life % 2)
+				lull_refcount_set(&r, count);
+			else
+				lull_refcount_set_release(&r, count);
+		}
+		assert_int_equal(lull_refcount_read(&r), (unsigned)count);
+		for (int n = 0; n < 40; n++)
+			call_at_random(&r, &count, &random);
 	}
 }
 
-/* Another counter is another story. */
-TEST(misuse_of_two)
-{
-	struct lull_refcount r[2] = { LULL_REFCOUNT_INIT(0), LULL_REFCOUNT_INIT(0) };
-
-	for (int i = 0; i < 2; i++) {
-		start_hearing();
-		lull_refcount_inc(&r[i]);
-		check_heard(&r[i], "lull_refcount_inc", 0, AT_END);
-	}
-}
+/* ---- misuse -------------------------------------------------------------------------------------------------------- */
 
 /* Two threads have put what nobody has, before either looks: one says so, for both. */
 TEST(misuse_by_two)
@@ -239,35 +174,6 @@ TEST(misuse_by_two)
 	lull__refcount_misuse(&r, "lull_refcount_dec", -1, -1);
 	check_heard(&r, "lull_refcount_dec_and_test", 0, MORE_PUT);
 	assert_int_equal(lull_refcount_read(&r), SATURATED);
-}
-
-/* The largest steps there are do not lead away from it either. */
-TEST(saturated)
-{
-	struct lull_refcount r = LULL_REFCOUNT_INIT(LULL_REFCOUNT_SATURATED);
-
-	for (int i = 0; i < 10; i++) {
-		lull_refcount_add(&r, INT_MAX);
-		assert_int_equal(lull_refcount_read(&r), SATURATED);
-		assert_false(lull_refcount_sub_and_test(&r, INT_MAX));
-		assert_int_equal(lull_refcount_read(&r), SATURATED);
-		assert_true(lull_refcount_add_not_zero(&r, INT_MAX));
-		assert_int_equal(lull_refcount_read(&r), SATURATED);
-		assert_true(lull_refcount_inc_not_zero(&r));
-		assert_int_equal(lull_refcount_read(&r), SATURATED);
-		assert_true(lull_refcount_inc_not_zero_acquire(&r));
-		assert_int_equal(lull_refcount_read(&r), SATURATED);
-		assert_true(lull_refcount_dec_not_one(&r));
-		assert_int_equal(lull_refcount_read(&r), SATURATED);
-		assert_false(lull_refcount_dec_if_one(&r));
-		assert_int_equal(lull_refcount_read(&r), SATURATED);
-		assert_false(lull_refcount_dec_and_test(&r));
-		assert_int_equal(lull_refcount_read(&r), SATURATED);
-		lull_refcount_inc(&r);
-		lull_refcount_dec(&r);
-		assert_int_equal(lull_refcount_read(&r), SATURATED);
-	}
-	check_silence();
 }
 
 /* As far from zero as from what is more than an int, on both sides: as many wrong calls have their effect before the first is seen. */

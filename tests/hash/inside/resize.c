@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "library.h"
+#include "hash/support.h"
 
 static int blocks;	   /* allocated and not freed */
 static int allowed = 1000; /* so many allocations, and then no memory */
@@ -165,6 +165,20 @@ TEST(no_memory)
 	assert_null(lull__hash_new_table(SIZE_MAX / 2 / sizeof(struct lull__hash_bucket) + 1));
 	lull_hash_destroy(&h, NULL, NULL);
 	assert_int_equal(blocks, 0);
+
+	/* Updates go on, in a table that is too small, and which grows as soon as it can. */
+	init_table(&h, 16, 0);
+	allowed = 0;
+	fill(&h, 0, 2000);
+	assert_int_equal(lull_hash_buckets(&h), 16);
+	check_range(&h, 0, 2000);
+	allowed = 1000;
+	fill(&h, 2000, 2010);
+	lull_hash_finish_resize(&h);
+	assert_in_range(lull_hash_buckets(&h), 2048, 4096);
+	check_range(&h, 0, 2010);
+	finish(&h, 2010);
+	blocks = 0; /* but for what the library's own free() gave back */
 }
 
 /* ---- buckets that move --------------------------------------------------------------------------------------------- */

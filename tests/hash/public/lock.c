@@ -7,27 +7,15 @@
  * Updates call the match function with the bucket locked, so one that waits is a holder for as long as a test
  * likes.
  */
-#include "threads.h"
-
-#include <lull/hash.h>
+#include "hash/support.h"
 
 #define SLEEPERS 3
-
-struct item {
-	struct lull_hash_node node;
-	int key;
-};
 
 struct hold {
 	int key, entered, leave;
 };
 
 static struct lull_hash h;
-
-static bool match(const struct lull_hash_node *node, const void *key)
-{
-	return lull_hash_entry(node, struct item, node)->key == *(const int *)key;
-}
 
 static bool holding_match(const struct lull_hash_node *node, const void *arg)
 {
@@ -40,21 +28,6 @@ static bool holding_match(const struct lull_hash_node *node, const void *arg)
 	return true;
 }
 
-static struct item *new_item(int key)
-{
-	struct item *item = (struct item *)calloc(1, sizeof(*item));
-
-	assert_non_null(item);
-	item->key = key;
-	return item;
-}
-
-static void free_item(struct lull_hash_node *node, void *count)
-{
-	++*(int *)count;
-	free(lull_hash_entry(node, struct item, node));
-}
-
 struct updater {
 	pthread_t thread;
 	int key;
@@ -63,10 +36,7 @@ struct updater {
 
 static void replace(int key)
 {
-	/* A key is its hash. */
-	struct lull_hash_node *old = lull_hash_replace(&h, &new_item(key)->node, (uint64_t)key, match, &key);
-
-	lull_rcu_free(lull_hash_entry(old, struct item, node));
+	retire(lull_hash_replace(&h, &new_item(key)->node, (uint64_t)key, match, &key));
 }
 
 static void *replaces(void *arg)
@@ -117,10 +87,8 @@ static void join_sleepers(const struct updater *updater)
 static void *holds(void *arg)
 {
 	struct hold *hold = (struct hold *)arg;
-	struct lull_hash_node *old = lull_hash_replace(&h, &new_item(hold->key)->node, (uint64_t)hold->key,
-						       holding_match, hold);
 
-	lull_rcu_free(lull_hash_entry(old, struct item, node));
+	retire(lull_hash_replace(&h, &new_item(hold->key)->node, (uint64_t)hold->key, holding_match, hold));
 	return NULL;
 }
 
@@ -138,23 +106,11 @@ static void let_go(struct hold *hold, pthread_t thread)
 	join_thread(thread);
 }
 
+/* A key is its hash. */
 static void init(size_t buckets, int keys)
 {
-	struct lull_hash_config config = { buckets, 0, LULL_HASH_FIXED };
-
-	assert_int_equal(lull_hash_init(&h, &config), 0);
-	for (int key = 0; key < keys; key++)
-		lull_hash_insert_dup(&h, &new_item(key)->node, (uint64_t)key);
-}
-
-static void finish(int keys)
-{
-	int count = 0;
-
-	assert_int_equal(lull_hash_count(&h), keys);
-	lull_hash_destroy(&h, free_item, &count);
-	assert_int_equal(count, keys);
-	lull_rcu_barrier();
+	init_table(&h, buckets, LULL_HASH_FIXED);
+	fill(&h, 0, keys);
 }
 
 static void look_around(int keys)
@@ -199,7 +155,7 @@ TEST(fences)
 	let_go(&hold, holder);
 	join_sleepers(sleeper);
 	assert_true(lull_fence_strategy() == LULL_FENCE_FULL || after > before);
-	finish(2);
+	finish(&h, 2);
 }
 
 /* Each that gets up wakes the next; updates of another bucket go on meanwhile, and so do all lookups and walks. */
@@ -216,7 +172,7 @@ TEST(sleepers)
 	look_around(2);
 	let_go(&hold, holder);
 	join_sleepers(sleeper);
-	finish(2);
+	finish(&h, 2);
 }
 
 static void *halves(void *arg)
@@ -250,7 +206,7 @@ TEST(sleepers_of_moved)
 	join_sleepers(sleeper);
 	join_thread(resizer);
 	assert_int_equal(lull_hash_buckets(&h), 2);
-	finish(4);
+	finish(&h, 4);
 }
 
 /* ---- counting ---------------------------------------------------------------------------------------------- */
@@ -318,7 +274,7 @@ TEST(count)
 			join_thread(worker[i].thread);
 		assert_int_equal(lull_hash_count(&h), (round + 1) * CROWD);
 	}
-	finish(2 * CROWD);
+	finish(&h, 2 * CROWD);
 }
 
 BEFORE_ALL

@@ -68,58 +68,23 @@ static bool meet(struct met *met, const struct item *pos)
 	return !endless;
 }
 
-static struct met forwards(const struct lull_list_head *head)
-{
-	struct met met = { "", 0 };
-	const struct item *pos;
+#define WALK(name, parameters, loop)                                                                \
+	static struct met name parameters                                                          \
+	{                                                                                          \
+		struct met met = { "", 0 };                                                        \
+                                                                                                   \
+		loop                                                                               \
+			if (!meet(&met, pos))                                                      \
+				break;                                                             \
+		return met;                                                                        \
+	}
 
-	lull_list_for_each_entry_rcu(pos, head, link)
-		if (!meet(&met, pos))
-			break;
-	return met;
-}
-
-static struct met backwards(const struct lull_list_head *head)
-{
-	struct met met = { "", 0 };
-	const struct item *pos;
-
-	lull_list_for_each_entry_reverse_rcu(pos, head, link)
-		if (!meet(&met, pos))
-			break;
-	return met;
-}
-
-static struct met behind(const struct lull_list_head *head, const struct item *pos)
-{
-	struct met met = { "", 0 };
-
-	lull_list_for_each_entry_continue_rcu(pos, head, link)
-		if (!meet(&met, pos))
-			break;
-	return met;
-}
-
-static struct met hforwards(const struct lull_hlist_head *head)
-{
-	struct met met = { "", 0 };
-	const struct item *pos;
-
-	lull_hlist_for_each_entry_rcu(pos, head, hlink)
-		if (!meet(&met, pos))
-			break;
-	return met;
-}
-
-static struct met hbehind(const struct item *pos)
-{
-	struct met met = { "", 0 };
-
-	lull_hlist_for_each_entry_continue_rcu(pos, hlink)
-		if (!meet(&met, pos))
-			break;
-	return met;
-}
+/* From what is the first to them, or from behind @pos. */
+WALK(forwards, (const struct lull_list_head *head), const struct item *pos; lull_list_for_each_entry_rcu(pos, head, link))
+WALK(backwards, (const struct lull_list_head *head), const struct item *pos; lull_list_for_each_entry_reverse_rcu(pos, head, link))
+WALK(behind, (const struct lull_list_head *head, const struct item *pos), lull_list_for_each_entry_continue_rcu(pos, head, link))
+WALK(hforwards, (const struct lull_hlist_head *head), const struct item *pos; lull_hlist_for_each_entry_rcu(pos, head, hlink))
+WALK(hbehind, (const struct item *pos), lull_hlist_for_each_entry_continue_rcu(pos, hlink))
 
 /* With the number of the end that it came to. */
 static struct met nforwards(const struct lull_hlist_nulls_head *head, uintptr_t *end)
@@ -403,90 +368,30 @@ static void set_up_none(void)
 	lull_list_init(&list);
 }
 
-static void adds(void)
-{
-	lull_list_add_rcu(&items[4].link, &list);
-}
+#define DOES(name, call) static void name(void) { call; }
 
-static void adds_at_end(void)
-{
-	lull_list_add_tail_rcu(&items[4].link, &list);
-}
-
-static void adds_behind(void)
-{
-	lull_list_add_rcu(&items[4].link, &items[1].link);
-}
-
-static void adds_before(void)
-{
-	lull_list_add_tail_rcu(&items[4].link, &items[1].link);
-}
-
-static void deletes_first(void)
-{
-	lull_list_del_rcu(&items[0].link);
-}
-
-static void deletes_middle(void)
-{
-	lull_list_del_rcu(&items[1].link);
-}
-
-static void deletes_last(void)
-{
-	lull_list_del_rcu(&items[3].link);
-}
-
-static void deletes_both_ways(void)
-{
-	lull_list_bidir_del_rcu(&items[1].link);
-}
-
-static void deletes_first_both_ways(void)
-{
-	lull_list_bidir_del_rcu(&items[0].link);
-}
-
-static void replaces(void)
-{
-	lull_list_replace_rcu(&items[1].link, &items[4].link);
-}
-
-static void replaces_last(void)
-{
-	lull_list_replace_rcu(&items[3].link, &items[4].link);
-}
-
-static void replaces_first_both_ways(void)
-{
-	lull_list_bidir_replace_rcu(&items[0].link, &items[4].link);
-}
-
-static void replaces_both_ways(void)
-{
-	lull_list_bidir_replace_rcu(&items[2].link, &items[4].link);
-}
+DOES(adds, lull_list_add_rcu(&items[4].link, &list))
+DOES(adds_at_end, lull_list_add_tail_rcu(&items[4].link, &list))
+DOES(adds_behind, lull_list_add_rcu(&items[4].link, &items[1].link))
+DOES(adds_before, lull_list_add_tail_rcu(&items[4].link, &items[1].link))
+DOES(deletes_first, lull_list_del_rcu(&items[0].link))
+DOES(deletes_middle, lull_list_del_rcu(&items[1].link))
+DOES(deletes_last, lull_list_del_rcu(&items[3].link))
+DOES(deletes_both_ways, lull_list_bidir_del_rcu(&items[1].link))
+DOES(deletes_first_both_ways, lull_list_bidir_del_rcu(&items[0].link))
+DOES(replaces, lull_list_replace_rcu(&items[1].link, &items[4].link))
+DOES(replaces_last, lull_list_replace_rcu(&items[3].link, &items[4].link))
+DOES(replaces_first_both_ways, lull_list_bidir_replace_rcu(&items[0].link, &items[4].link))
+DOES(replaces_both_ways, lull_list_bidir_replace_rcu(&items[2].link, &items[4].link))
 
 static void notes_wait(void)
 {
 	waited = true;
 }
 
-static void splices(void)
-{
-	lull_list_splice_init_rcu(&other, &list, notes_wait);
-}
-
-static void splices_behind(void)
-{
-	lull_list_splice_init_rcu(&other, &items[1].link, notes_wait);
-}
-
-static void splices_at_end(void)
-{
-	lull_list_splice_tail_init_rcu(&other, &list, notes_wait);
-}
+DOES(splices, lull_list_splice_init_rcu(&other, &list, notes_wait))
+DOES(splices_behind, lull_list_splice_init_rcu(&other, &items[1].link, notes_wait))
+DOES(splices_at_end, lull_list_splice_tail_init_rcu(&other, &list, notes_wait))
 
 TEST(list)
 {
@@ -595,55 +500,16 @@ static void set_up_hlists(void)
 		lull_hlist_add_head(&items[i].hlink, &hother);
 }
 
-static void hadds(void)
-{
-	lull_hlist_add_head_rcu(&items[4].hlink, &hlist);
-}
-
-static void hadds_before(void)
-{
-	lull_hlist_add_before_rcu(&items[4].hlink, &items[1].hlink);
-}
-
-static void hadds_behind(void)
-{
-	lull_hlist_add_behind_rcu(&items[4].hlink, &items[3].hlink);
-}
-
-static void hadds_at_end(void)
-{
-	lull_hlist_add_tail_rcu(&items[4].hlink, &hlist);
-}
-
-static void hdeletes_first(void)
-{
-	lull_hlist_del_rcu(&items[0].hlink);
-}
-
-static void hdeletes_last(void)
-{
-	lull_hlist_del_rcu(&items[3].hlink);
-}
-
-static void hdeletes_and_inits(void)
-{
-	lull_hlist_del_init_rcu(&items[2].hlink);
-}
-
-static void hreplaces(void)
-{
-	lull_hlist_replace_rcu(&items[1].hlink, &items[4].hlink);
-}
-
-static void hreplaces_last(void)
-{
-	lull_hlist_replace_rcu(&items[3].hlink, &items[4].hlink);
-}
-
-static void swaps(void)
-{
-	lull_hlist_swap_heads_rcu(&hlist, &hother);
-}
+DOES(hadds, lull_hlist_add_head_rcu(&items[4].hlink, &hlist))
+DOES(hadds_before, lull_hlist_add_before_rcu(&items[4].hlink, &items[1].hlink))
+DOES(hadds_behind, lull_hlist_add_behind_rcu(&items[4].hlink, &items[3].hlink))
+DOES(hadds_at_end, lull_hlist_add_tail_rcu(&items[4].hlink, &hlist))
+DOES(hdeletes_first, lull_hlist_del_rcu(&items[0].hlink))
+DOES(hdeletes_last, lull_hlist_del_rcu(&items[3].hlink))
+DOES(hdeletes_and_inits, lull_hlist_del_init_rcu(&items[2].hlink))
+DOES(hreplaces, lull_hlist_replace_rcu(&items[1].hlink, &items[4].hlink))
+DOES(hreplaces_last, lull_hlist_replace_rcu(&items[3].hlink, &items[4].hlink))
+DOES(swaps, lull_hlist_swap_heads_rcu(&hlist, &hother))
 
 TEST(hlist)
 {
@@ -678,30 +544,11 @@ static void set_up_nulls(void)
 		lull_hlist_nulls_add_head_rcu(&items[i].nlink, &nulls[1]);
 }
 
-static void nadds(void)
-{
-	lull_hlist_nulls_add_head_rcu(&items[4].nlink, &nulls[0]);
-}
-
-static void ndeletes_first(void)
-{
-	lull_hlist_nulls_del_rcu(&items[0].nlink);
-}
-
-static void ndeletes_last(void)
-{
-	lull_hlist_nulls_del_init_rcu(&items[3].nlink);
-}
-
-static void nreplaces(void)
-{
-	lull_hlist_nulls_replace_rcu(&items[1].nlink, &items[4].nlink);
-}
-
-static void nreplaces_last(void)
-{
-	lull_hlist_nulls_replace_rcu(&items[3].nlink, &items[4].nlink);
-}
+DOES(nadds, lull_hlist_nulls_add_head_rcu(&items[4].nlink, &nulls[0]))
+DOES(ndeletes_first, lull_hlist_nulls_del_rcu(&items[0].nlink))
+DOES(ndeletes_last, lull_hlist_nulls_del_init_rcu(&items[3].nlink))
+DOES(nreplaces, lull_hlist_nulls_replace_rcu(&items[1].nlink, &items[4].nlink))
+DOES(nreplaces_last, lull_hlist_nulls_replace_rcu(&items[3].nlink, &items[4].nlink))
 
 /* A reader on it comes to one of the two ends, and learns from the number which. */
 static void moves(void)
@@ -726,69 +573,24 @@ TEST(nulls)
 
 /* ---- a second deletion --------------------------------------------------------------------------------------------- */
 
-static void deletes_plain_twice(void)
-{
-	set_up_lists();
-	lull_list_del(&items[1].link);
-	lull_compiler_barrier(); /* it would warn */
-	lull_list_del(&items[1].link);
-}
+#define TWICE(name, setup, first, second) static void name(void) { setup(); first; lull_compiler_barrier(); /* it would warn */ second; }
 
-static void deletes_twice(void)
-{
-	set_up_lists();
-	lull_list_del_rcu(&items[1].link);
-	lull_compiler_barrier(); /* it would warn */
-	lull_list_del_rcu(&items[1].link);
-}
-
-static void deletes_replaced(void)
-{
-	set_up_lists();
-	lull_list_replace_rcu(&items[1].link, &items[4].link);
-	lull_compiler_barrier(); /* it would warn */
-	lull_list_del_rcu(&items[1].link);
-}
-
-static void hdeletes_plain_twice(void)
-{
-	set_up_hlists();
-	lull_hlist_del(&items[1].hlink);
-	lull_compiler_barrier(); /* it would warn */
-	lull_hlist_del(&items[1].hlink);
-}
-
-static void hdeletes_twice(void)
-{
-	set_up_hlists();
-	lull_hlist_del_rcu(&items[1].hlink);
-	lull_compiler_barrier(); /* it would warn */
-	lull_hlist_del_rcu(&items[1].hlink);
-}
-
-static void hdeletes_replaced(void)
-{
-	set_up_hlists();
-	lull_hlist_replace_rcu(&items[1].hlink, &items[4].hlink);
-	lull_compiler_barrier(); /* it would warn */
-	lull_hlist_del_rcu(&items[1].hlink);
-}
-
-static void ndeletes_twice(void)
-{
-	set_up_nulls();
-	lull_hlist_nulls_del_rcu(&items[1].nlink);
-	lull_compiler_barrier(); /* it would warn */
-	lull_hlist_nulls_del_rcu(&items[1].nlink);
-}
-
-static void ndeletes_replaced(void)
-{
-	set_up_nulls();
-	lull_hlist_nulls_replace_rcu(&items[1].nlink, &items[4].nlink);
-	lull_compiler_barrier(); /* it would warn */
-	lull_hlist_nulls_del_rcu(&items[1].nlink);
-}
+TWICE(deletes_plain_twice, set_up_lists, lull_list_del(&items[1].link),
+      lull_list_del(&items[1].link))
+TWICE(deletes_twice, set_up_lists, lull_list_del_rcu(&items[1].link),
+      lull_list_del_rcu(&items[1].link))
+TWICE(deletes_replaced, set_up_lists, lull_list_replace_rcu(&items[1].link, &items[4].link),
+      lull_list_del_rcu(&items[1].link))
+TWICE(hdeletes_plain_twice, set_up_hlists, lull_hlist_del(&items[1].hlink),
+      lull_hlist_del(&items[1].hlink))
+TWICE(hdeletes_twice, set_up_hlists, lull_hlist_del_rcu(&items[1].hlink),
+      lull_hlist_del_rcu(&items[1].hlink))
+TWICE(hdeletes_replaced, set_up_hlists, lull_hlist_replace_rcu(&items[1].hlink, &items[4].hlink),
+      lull_hlist_del_rcu(&items[1].hlink))
+TWICE(ndeletes_twice, set_up_nulls, lull_hlist_nulls_del_rcu(&items[1].nlink),
+      lull_hlist_nulls_del_rcu(&items[1].nlink))
+TWICE(ndeletes_replaced, set_up_nulls, lull_hlist_nulls_replace_rcu(&items[1].nlink, &items[4].nlink),
+      lull_hlist_nulls_del_rcu(&items[1].nlink))
 
 static void (*crash)(void);
 

@@ -175,6 +175,7 @@ static void barrier_at_end(void)
 {
 	static struct blocker on_default, on_other, rest;
 	struct call_rcu_data *crdp = create_call_rcu_data(0, -1);
+	long pause_ms = under_valgrind() ? 1000 : 30; /* it runs one thread at a time */
 	pthread_t barrier, freer;
 
 	set_thread_call_rcu_data(get_default_call_rcu_data());
@@ -186,9 +187,9 @@ static void barrier_at_end(void)
 	call_rcu(&rest.head, blocks);
 	set_thread_call_rcu_data(NULL);
 	must(pthread_create(&barrier, NULL, runs_barrier, NULL) == 0);
-	nap_ms(30); /* it is in the queue of the default one */
+	nap_ms(pause_ms); /* it is in the queue of the default one */
 	must(pthread_create(&freer, NULL, frees, crdp) == 0);
-	nap_ms(30); /* the other one is to stop */
+	nap_ms(pause_ms); /* the other one is to stop */
 	lull_store_release(&on_other.may_go, 1);
 	must(pthread_join(freer, NULL) == 0);
 	lull_store_release(&on_default.may_go, 1);

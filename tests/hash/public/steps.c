@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * steps.c - hash.h: what readers find between any two instructions of an update or a resize. The updater is traced by
+ * single steps; the handler is the reader: it looks up, walks, and takes lookups on that rest for any time on their way.
+ */
+#include "hash/support.h"
+#include "random.h"
+
+/* As in lists/public/steps.c. */
+#if defined(__x86_64__) && !SANITIZED && !defined(LULL_TEST_EMULATED)
+
+#include <x86intrin.h>
+
+#define TRAP_FLAG 0x100
+#define STEADY	  12 /* keys that are always there */
+#define KEYS	  20
+#define RESTING	  6
+
+/* The same as lull_hash_lookup(), except that it can rest anywhere. */
+static struct lookup {
+	const struct lull__hash_table *table; /* NULL: not begun */
+	struct lull_hash_node *node;
+	int key;
+} resting[RESTING];
+
+static struct lull_hash h;
+static struct item *item_of[KEYS];
+static uint64_t seed;
+static int steps, lost;
+
+/* Few, and all in few buckets now and then. */
+static uint64_t hash_of(int key)
+{
+	return (uint64_t)key % 10;
+}
+
+/* One hop. A steady key is found before the end. */
+static void go_on(struct lookup *lookup)
+{
+	if (!lookup->table) {
+		lookup->key = (int)dice(&seed, STEADY);
+		lookup->table = lull__hash_table_of(&h);
+		lookup->node = lull__hash_first(lookup->table, hash_of(lookup->key));
+	} else if (!lookup->node) {
+		lookup->table = lull_load_acquire(&lookup->table->future);
+		lost += !lookup->table;
+		if (lookup->table)
+			lookup->node = lull__hash_first(lookup->table, hash_of(lookup->key));
+	} else if (match(lookup->node, &lookup->key)) {
+		lookup->table = NULL;
+	} else {
+		lookup->node = lull_load_acquire(&lookup->node->next);
+	}
+}
+
+static void look(void)
+{
+	struct lull_hash_iter iter;
+	struct item *item;
+	unsigned met = 0;
+	int key = (int)dice(&seed, STEADY);
+
+	lost += !lull_hash_lookup(&h, hash_of(key), match, &key);
+	if (dice(&seed, 16))
+		return;
+	lull_hash_for_each_entry(item, &iter, &h, node)
+		met |= 1u << item->key;
+	lost += (~met & ((1u << STEADY) - 1)) != 0;
+}
+
+static void trapped(int unused)
+{
+	(void)unused;
+	steps++;
+	lull_rcu_read_lock();
+	for (unsigned n = dice(&seed, dice(&seed, 8) ? 2 : 20); n; n--)
+		go_on(&resting[dice(&seed, RESTING)]);
+	if (dice(&seed, 8) == 0)
+		look();
+	lull_rcu_read_unlock();
+}
+
+static void set_trap_flag(bool on)
+{
+	__writeeflags(on ? __readeflags() | TRAP_FLAG : __readeflags() & ~(unsigned long long)TRAP_FLAG);
+}
+
+static void update(void)
+{
+	int key = (int)dice(&seed, KEYS), what = (int)dice(&seed, 3);
+	struct item *old = item_of[key], *item = new_item(key);
+	size_t size = (size_t)2 << dice(&seed, 3);
+	struct lull_hash_node *node = NULL;
+
+	set_trap_flag(true);
+	if (what == 0)
+		lull_hash_resize(&h, size);
+	else if (key < STEADY || what == 1 || !old)
+		node = lull_hash_replace(&h, &item->node, hash_of(key), match, &key);
+	else
+		node = lull_hash_remove(&h, hash_of(key), match, &key);
+	set_trap_flag(false);
+	if (what == 0) {
+		free(item);
+		return;
+	}
+	assert_ptr_equal(node, old ? &old->node : NULL);
+	if (old)
+		retire(node);
+	item_of[key] = key < STEADY || what == 1 || !old ? item : NULL;
+	if (!item_of[key])
+		free(item);
+	assert_int_equal(lost, 0);
+}
+
+TEST(steps)
+{
+	struct sigaction action;
+
+	if (under_valgrind())
+		SKIP("valgrind steps in its own way");
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = trapped;
+	assert_int_equal(sigaction(SIGTRAP, &action, NULL), 0);
+	set_stall_ms(0); /* single steps take their time */
+	seed = test_seed();
+	for (int round = 0; round < 2; round++) {
+		memset(item_of, 0, sizeof(item_of));
+		memset(resting, 0, sizeof(resting));
+		init_table(&h, 2, round % 2 ? LULL_HASH_FIXED : LULL_HASH_SHRINK);
+		for (int key = 0; key < STEADY; key++)
+			lull_hash_insert_dup(&h, &(item_of[key] = new_item(key))->node, hash_of(key));
+		/* What updates retire stays until the lookups are over. */
+		lull_rcu_read_lock();
+		for (int n = 0; n < 8; n++)
+			update();
+		lull_rcu_read_unlock();
+		lull_hash_destroy(&h, free_item, NULL);
+		lull_rcu_barrier();
+	}
+	assert_true(steps > 1000);
+}
+
+#else
+
+TEST(steps)
+{
+	SKIP("no single steps here");
+}
+
+#endif
