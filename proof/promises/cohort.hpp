@@ -18,7 +18,7 @@ edd76d Derive T from cohort_obj_base<T>, publicly, in | cohorts:waits_for_reader
 49c162 T may be incomplete there. | cohorts:waits_for_reader
 20eb11 D is called with the address | cohorts:deleters cxx:keeping
 2ee5f8 Call @d with the object when | cohorts:waits_for_reader cohorts:deleters
-8b9dd1 Allocates nothing. | scarce:retires
+8b9dd1 Allocates nothing. | run.memory:retires
 4d5d7a The same for no cohort. | cohorts:retires_alone
 f820e7 The same in place of rcu_obj_base<T>: | cohorts:waits_for_section
 5d6637 Call @d with the object when | cohorts:waits_for_section

@@ -9,7 +9,7 @@ f00dc5 There is one for each object; | run.counts:pointers
 7ebf3b So a thread that has found | run.counts:tries
 e21ae3 Derive T from counted_base<T>, publicly and | explains
 49c162 T may be incomplete there. | run.counts:references
-1d6f3a @Count is by_refcount or by_percpu_ref; the | scarce:counts cxx:keeping
+1d6f3a @Count is by_refcount or by_percpu_ref; the | run.memory:counts cxx:keeping
 234138 A D is made, and called | run.counts:references
 acfa18 Make objects by make_counted() only. | explains
 d2af9d The copy of an object has | run.counts:copies
@@ -26,7 +26,7 @@ be57f6 Movable. | run.counts:references cxx:keeping
 3c25da Takes over the first reference to | run.counts:waits_for_the_next
 d1afa3 Take another reference, for others. | run.counts:references
 669ea0 Make a T, and return its | run.counts:references
-61b564 Throws what new and the constructor | run.counts:throws run.counts:counts_end scarce:counts
+61b564 Throws what new and the constructor | run.counts:constructors_throw run.counts:counts_end run.memory:counts
 63c659 A pointer variable that threads share. | run.counts:storm
 bab544 Has the first reference to the | run.counts:pointers
 09bcff Find the object, and take a | run.counts:pointers run.counts:waits_for_the_next

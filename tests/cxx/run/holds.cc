@@ -175,6 +175,7 @@ TEST(looks_twice)
 		if (change_at >= steps)
 			break;
 		MUST(kept.get() == is || (kept.get() == was && was_named));
+		MUST(lull_hazptr_synchronize_range_timeout(kept.get(), sizeof(by_both), 0) != 0); /* and it is the one that is kept */
 		(kept.get() == is ? found_new : found_old) = true;
 	}
 	MUST(found_old && found_new && change_at > 20);

@@ -73,21 +73,16 @@ static_assert(sizeof(one_way) == sizeof(lull_list_head) && sizeof(chain) == size
 static_assert(std::is_same<decltype(*std::declval<const one_way &>().begin()), const item &>::value, "");
 static_assert(std::is_same<decltype(*std::declval<one_way &>().begin()), item &>::value, "");
 
-template <class List> constexpr bool throws_nothing = noexcept(std::declval<List &>().begin() == std::declval<List &>().end()) &&
-	noexcept(++std::declval<List &>().begin()) && noexcept(*std::declval<const List &>().begin()) &&
-	noexcept(std::declval<List &>().after(std::declval<item &>())) && noexcept(std::declval<List &>().front()) &&
-	noexcept(std::declval<const List &>().empty()) && noexcept(++std::declval<List &>().locked().begin()) &&
-	noexcept(std::declval<List &>().push_front(std::declval<item &>())) &&
-	noexcept(std::declval<List &>().push_back(std::declval<item &>())) &&
-	noexcept(std::declval<List &>().insert_before(std::declval<item &>(), std::declval<item &>())) &&
-	noexcept(std::declval<List &>().insert_after(std::declval<item &>(), std::declval<item &>())) &&
-	noexcept(std::declval<List &>().erase(std::declval<item &>())) && noexcept(std::declval<List &>().pop_front()) &&
-	noexcept(std::declval<List &>().replace(std::declval<item &>(), std::declval<item &>())) &&
-	noexcept(std::declval<List &>().clear(std::declval<void (*)(item &) noexcept>())) &&
-	!noexcept(std::declval<List &>().clear(std::declval<void (*)(item &)>()));
+template <class T> T &a() noexcept; /* any T, in what is not evaluated */
+template <class L>
+constexpr bool throws_nothing = noexcept(a<L>().begin() == a<L>().end()) && noexcept(++a<L>().begin()) && noexcept(*a<const L>().begin()) &&
+	noexcept(a<L>().after(a<item>())) && noexcept(a<L>().front()) && noexcept(a<const L>().empty()) &&
+	noexcept(++a<L>().locked().begin()) && noexcept(a<L>().push_front(a<item>())) && noexcept(a<L>().push_back(a<item>())) &&
+	noexcept(a<L>().insert_before(a<item>(), a<item>())) && noexcept(a<L>().insert_after(a<item>(), a<item>())) &&
+	noexcept(a<L>().erase(a<item>())) && noexcept(a<L>().pop_front()) && noexcept(a<L>().replace(a<item>(), a<item>())) &&
+	noexcept(a<L>().clear(a<void (*)(item &) noexcept>())) && !noexcept(a<L>().clear(a<void (*)(item &)>()));
 static_assert(throws_nothing<one_way> && throws_nothing<two_ways> && throws_nothing<chain>, "");
-static_assert(noexcept(std::declval<two_ways &>().reversed()) &&
-	      noexcept(std::declval<one_way &>().splice_back(std::declval<one_way &>())), "");
+static_assert(noexcept(a<two_ways>().reversed()) && noexcept(a<one_way>().splice_back(a<one_way>())), "");
 
 using numbers = std::vector<int>;
 
@@ -313,55 +308,48 @@ TEST_OF(List, is_read_while_it_changes, one_way, two_ways, chain)
 	List l;
 	lull::mutex lock;
 	std::atomic<int> over{ 0 };
-	std::vector<std::thread> all;
 
 	for (int i = 0; i < 40; i += 2) {
 		lock.lock();
 		l.push_back(*new item(i));
 		lock.unlock();
 	}
-	for (int k = 0; k < 2; k++)
-		all.emplace_back([&] {
-			while (over < 2) {
-				int last = -2;
-				section s;
+	in_threads(4, [&](int me) {
+		while (me < 2 && over < 2) {
+			int last = -2;
+			section s;
 
-				for (const item &i : l) {
-					MUST(i.name == std::to_string(i.number));
-					if (i.number % 2 == 0) {
-						MUST(i.number == last + 2);
-						last = i.number;
-					}
+			for (const item &i : l) {
+				MUST(i.name == std::to_string(i.number));
+				if (i.number % 2 == 0) {
+					MUST(i.number == last + 2);
+					last = i.number;
 				}
-				MUST(last == 38);
 			}
-		});
-	for (int k = 0; k < 2; k++)
-		all.emplace_back([&] {
-			for (int turn = 0; turn < 300; turn++) {
-				item *fresh = new item(turn % 40 | 1), *other = new item(0), *gone = nullptr;
+			MUST(last == 38);
+		}
+		for (int turn = 0; me >= 2 && turn < 300; turn++) {
+			item *fresh = new item(turn % 40 | 1), *other = new item(0), *gone = nullptr;
 
-				lock.lock();
-				for (item &i : l.locked()) {
-					if (i.number > fresh->number) {
-						l.insert_before(i, *fresh);
-						break;
-					}
-					if (i.number % 2) {
-						gone = l.erase(i);
-						lull_rcu_call(&gone->head, drop);
-					}
+			lock.lock();
+			for (item &i : l.locked()) {
+				if (i.number > fresh->number) {
+					l.insert_before(i, *fresh);
+					break;
 				}
-				if (fresh->number > 38)
-					l.push_back(*fresh);
-				gone = l.front()->number == 0 ? l.replace(*l.front(), *other) : other;
-				lock.unlock();
-				lull_rcu_call(&gone->head, drop);
+				if (i.number % 2) {
+					gone = l.erase(i);
+					lull_rcu_call(&gone->head, drop);
+				}
 			}
-			over++;
-		});
-	for (auto &one : all)
-		one.join();
+			if (fresh->number > 38)
+				l.push_back(*fresh);
+			gone = l.front()->number == 0 ? l.replace(*l.front(), *other) : other;
+			lock.unlock();
+			lull_rcu_call(&gone->head, drop);
+		}
+		over += me >= 2;
+	});
 	l.clear([](item &i) { lull_rcu_call(&i.head, drop); });
 	lull_rcu_barrier();
 }

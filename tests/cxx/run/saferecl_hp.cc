@@ -327,21 +327,21 @@ struct holders {
 	}
 };
 
-/* STEP(clause) { what may be done with places @i and @j, and object @k or none } */
+/* CLAUSE_STEP(name) { what may be done with places @i and @j, and object @k or none } */
 std::vector<void (*)(holders &all, int i, int j, int k)> steps;
-#define STEP(name)                                                                                                     \
+#define CLAUSE_STEP(name)                                                                                              \
 	static void name(holders &, int, int, int);                                                                    \
 	[[maybe_unused]] static const bool has_##name = (steps.push_back(name), true);                                 \
 	static void name([[maybe_unused]] holders &all, [[maybe_unused]] int i, [[maybe_unused]] int j, [[maybe_unused]] int k)
 
-STEP(saferecl_hp_holder_ctor_default_is_empty)
+CLAUSE_STEP(saferecl_hp_holder_ctor_default_is_empty)
 {
 	all.h[i].~hazard_pointer();
 	new (&all.h[i]) hazard_pointer;
 	all.model[i] = EMPTY;
 }
 
-STEP(saferecl_hp_holder_ctor_destructor_ends_the_epoch)
+CLAUSE_STEP(saferecl_hp_holder_ctor_destructor_ends_the_epoch)
 {
 	hazard_pointer h = make_hazard_pointer(), none;
 
@@ -349,7 +349,7 @@ STEP(saferecl_hp_holder_ctor_destructor_ends_the_epoch)
 		h.reset_protection(all.object(k));
 }
 
-STEP(saferecl_hp_holder_ctor_move)
+CLAUSE_STEP(saferecl_hp_holder_ctor_move)
 {
 	hazard_pointer moved(std::move(all.h[j]));
 
@@ -360,7 +360,7 @@ STEP(saferecl_hp_holder_ctor_move)
 }
 
 /* To itself it has no effect. */
-STEP(saferecl_hp_holder_ctor_move_assignment)
+CLAUSE_STEP(saferecl_hp_holder_ctor_move_assignment)
 {
 	hazard_pointer &returned = (all.h[i] = std::move(all.h[j]));
 
@@ -369,13 +369,13 @@ STEP(saferecl_hp_holder_ctor_move_assignment)
 		all.model[i] = std::exchange(all.model[j], +EMPTY);
 }
 
-STEP(makes_one)
+CLAUSE_STEP(makes_one)
 {
 	all.h[i] = make_hazard_pointer();
 	all.model[i] = NOTHING;
 }
 
-STEP(saferecl_hp_holder_mem_protect)
+CLAUSE_STEP(saferecl_hp_holder_mem_protect)
 {
 	all.src = all.object(k);
 	if (all.can_protect(i)) {
@@ -385,7 +385,7 @@ STEP(saferecl_hp_holder_mem_protect)
 }
 
 /* If it fails, it protects nothing, and has seen what is there. */
-STEP(saferecl_hp_holder_mem_try_protect)
+CLAUSE_STEP(saferecl_hp_holder_mem_try_protect)
 {
 	node *seen = all.object(j % (OBJECTS + 1) - 1);
 
@@ -398,7 +398,7 @@ STEP(saferecl_hp_holder_mem_try_protect)
 	}
 }
 
-STEP(saferecl_hp_holder_mem_reset_protection)
+CLAUSE_STEP(saferecl_hp_holder_mem_reset_protection)
 {
 	if (!all.can_protect(i))
 		return;
@@ -411,13 +411,13 @@ STEP(saferecl_hp_holder_mem_reset_protection)
 	all.model[i] = j < 2 ? +NOTHING : k;
 }
 
-STEP(saferecl_hp_holder_mem_swap)
+CLAUSE_STEP(saferecl_hp_holder_mem_swap)
 {
 	all.h[i].swap(all.h[j]);
 	std::swap(all.model[i], all.model[j]);
 }
 
-STEP(saferecl_hp_holder_nonmem_swap)
+CLAUSE_STEP(saferecl_hp_holder_nonmem_swap)
 {
 	if (k == NOTHING)
 		std::swap(all.h[i], all.h[j]);
@@ -427,13 +427,13 @@ STEP(saferecl_hp_holder_nonmem_swap)
 }
 
 /* One that is not empty stays what it is. */
-STEP(saferecl_hp_holder_nonmem_make_batch)
+CLAUSE_STEP(saferecl_hp_holder_nonmem_make_batch)
 {
 	lull::make_hazard_pointer_batch(all.h + i, PLACES - static_cast<std::size_t>(i));
 	std::replace(all.model + i, all.model + PLACES, +EMPTY, +NOTHING);
 }
 
-STEP(saferecl_hp_holder_nonmem_clear_batch)
+CLAUSE_STEP(saferecl_hp_holder_nonmem_clear_batch)
 {
 	lull::clear_hazard_pointer_batch(all.h, static_cast<std::size_t>(i));
 	std::fill(all.model, all.model + i, +EMPTY);

@@ -9,10 +9,9 @@
 #include <sys/mman.h>
 
 #include <lull/fence.h>
-#include <lull/stats.h>
 
 #include "seccomp.h"
-#include "watch/stalls.h"
+#include "watch/page.h"
 
 /* The descriptor of the page in /proc/@pid/fd; -1: none. */
 static int find_page(pid_t pid, int flags)
@@ -38,15 +37,6 @@ static int find_page(pid_t pid, int flags)
 	return fd;
 }
 
-static uint64_t in_histogram(const struct lull_stats_page *page)
-{
-	uint64_t sum = 0;
-
-	for (unsigned i = 0; i < LULL_STATS_BUCKETS; i++)
-		sum += lull_load_relaxed(&page->gp_ns[i]);
-	return sum;
-}
-
 TEST(header)
 {
 	const struct lull_stats_page *page = lull_stats_page();
@@ -67,9 +57,6 @@ TEST(header)
 #endif
 }
 
-/* Others count meanwhile. */
-#define READ(field) lull_load_relaxed(&lull_stats_page()->field)
-
 /* A registered thread, so that grace periods make heavy fences. */
 static void *registered_run(void *flag)
 {
@@ -81,7 +68,6 @@ static void *registered_run(void *flag)
 
 TEST(counts)
 {
-	const struct lull_stats_page *page = lull_stats_page();
 	struct lull_stats_page before;
 	int flag = 0;
 	pthread_t thread = start_thread(registered_run, &flag);
@@ -94,7 +80,7 @@ TEST(counts)
 		lull_rcu_synchronize();
 	assert_true(READ(gp_ended) >= before.gp_ended + 10);
 	assert_int_equal(READ(gp_started), READ(gp_ended));
-	assert_in_range(in_histogram(page), READ(gp_ended) > 8 ? READ(gp_ended) - 8 : 0, READ(gp_ended) + 8);
+	assert_in_range(in_histogram(), READ(gp_ended) > 8 ? READ(gp_ended) - 8 : 0, READ(gp_ended) + 8);
 	assert_true(READ(gp_ns_sum) > before.gp_ns_sum);
 	assert_true(READ(gp_ns_max) <= READ(gp_ns_sum));
 	if (lull_fence_strategy() == LULL_FENCE_MEMBARRIER)

@@ -6,19 +6,8 @@
 #include <sys/syscall.h>
 
 #include <lull/mutex.h>
-#include <lull/stats.h>
 
-#include "watch/stalls.h"
-
-#define READ(field) lull_load_relaxed(&lull_stats_page()->field)
-
-#define EQUAL(a, b)                                                                                \
-	do {                                                                                       \
-		unsigned long long a_ = (a), b_ = (b);                                             \
-		if (a_ != b_)                                                                      \
-			fprintf(stderr, "%s is %llu, and not %llu\n", #a, a_, b_);                 \
-		must(a_ == b_);                                                                    \
-	} while (0)
+#include "watch/page.h"
 
 /* ---- places --------------------------------------------------------------------------------------- */
 
@@ -128,15 +117,6 @@ TEST(places)
 }
 
 /* ---- grace periods --------------------------------------------------------------------------------- */
-
-static uint64_t in_histogram(void)
-{
-	uint64_t sum = 0;
-
-	for (unsigned i = 0; i < LULL_STATS_BUCKETS; i++)
-		sum += READ(gp_ns[i]);
-	return sum;
-}
 
 #define LONG_MS 50
 

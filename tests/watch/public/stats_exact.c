@@ -3,12 +3,9 @@
  * stats_exact.c - what has been deferred, reclaimed and waits, on the page of stats.h and in
  * lull_reclaim_stats(): exact when a barrier has returned, whoever deferred, in each mode, and in a child.
  */
-#include "child.h"
-#include "threads.h"
-
 #include <lull/bridge.h>
-#include <lull/hazptr.h>
-#include <lull/stats.h>
+
+#include "watch/page.h"
 
 /* The page has the same numbers as lull_reclaim_stats(); all of them, since each may be forgotten on its own. */
 static bool same_numbers(void)
@@ -37,17 +34,16 @@ struct counts {
 
 static struct counts now(void)
 {
-	const struct lull_stats_page *page = lull_stats_page();
 	struct lull_reclaim_counts stats;
 	struct counts counts;
 
 	lull_reclaim_stats(&stats);
-	counts.queued = lull_load_relaxed(&page->queued_items);
-	counts.queued_bytes = lull_load_relaxed(&page->queued_bytes);
-	counts.done = lull_load_relaxed(&page->done_items);
-	counts.done_bytes = lull_load_relaxed(&page->done_bytes);
-	counts.waiting = lull_load_relaxed(&page->waiting_items);
-	counts.waiting_bytes = lull_load_relaxed(&page->waiting_bytes);
+	counts.queued = READ(queued_items);
+	counts.queued_bytes = READ(queued_bytes);
+	counts.done = READ(done_items);
+	counts.done_bytes = READ(done_bytes);
+	counts.waiting = READ(waiting_items);
+	counts.waiting_bytes = READ(waiting_bytes);
 	counts.total = stats.total_items;
 	return counts;
 }
@@ -98,14 +94,6 @@ static uint64_t serve(void)
 	}
 	return (uint64_t)all * KINDS;
 }
-
-#define EQUAL(a, b)                                                                                \
-	do {                                                                                       \
-		if ((a) != (b))                                                                    \
-			fprintf(stderr, "%s is %llu, and not %llu\n", #a, (unsigned long long)(a), \
-				(unsigned long long)(b));                                          \
-		must((a) == (b));                                                                  \
-	} while (0)
 
 /* In a process of its own, as all tests here: others' leftovers do not count. */
 static void check_exact(enum lull_reclaim_mode mode)
@@ -207,18 +195,6 @@ TEST(server)
 	}
 }
 
-static int inside, leave;
-
-static void *holds_up(void *unused)
-{
-	(void)unused;
-	lull_rcu_read_lock();
-	lull_store_release(&inside, 1);
-	await_flag(&leave, 1);
-	lull_rcu_read_unlock();
-	return NULL;
-}
-
 static void parent(void)
 {
 	pthread_t reader;
@@ -227,8 +203,7 @@ static void parent(void)
 	set_stall_ms(0); /* under valgrind a fork may take longer than a stall */
 	defer(300); /* the parent's alone */
 	lull_hazptr_barrier();
-	reader = start_thread(holds_up, NULL);
-	await_flag(&inside, 1);
+	reader = start_holder(in_section, NULL);
 	defer(100);
 	was = now().total;
 	/* A child's page begins with what waits: that is the child's to reclaim. */
@@ -263,7 +238,7 @@ static void parent(void)
 		EQUAL(now().done_bytes - before.done_bytes, all * BYTES);
 	}
 	EQUAL(now().total, was);
-	lull_store_release(&leave, 1);
+	let_go();
 	join_thread(reader);
 	lull_hazptr_barrier();
 	EQUAL(now().queued, 400 * KINDS);
