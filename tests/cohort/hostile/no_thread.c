@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* runs: full-fences */
+/* runs: full-fences, alone */
 /*
  * no_thread.c - a wait for a cohort where lull's thread cannot be started. This program has its own
  * pthread_create(), which the library uses, too.

@@ -121,7 +121,8 @@ static void call_at_random(struct lull_refcount *r, int *count, uint64_t *random
 		switch (dice(random, 4)) {
 		case 0:
 			n = call->kind == PUT_TEST || old < 0 ? old : INT_MAX - old;
-			n = old < 0 ? INT_MAX : n > 2 ? n - 1 + (int)dice(random, 3) : 1;
+			n = old < 0 ? INT_MAX : n > 2 ? n - 2 + (int)dice(random, 3) : 1;
+			n += n > 0 && n < INT_MAX;
 			n = n < 1 ? INT_MAX : n;
 			break;
 		default:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* runs: full-fences */
+/* runs: full-fences, alone */
 /*
  * lull's threads when they cannot be started, for a moment or for good: who runs callbacks then, and when. This
  * program has its own pthread_create(), which the library uses, too.
