@@ -43,7 +43,7 @@ class Stage:
     modules: tuple = ()  # "refscale" of the kernel's own, or "gpwait" of kernel/modules/gpwait/, in the order of loading
     programs: tuple = ()  # kernel/guest/NAME.c, linked statically, is /bin/NAME in the guest
     commands: tuple = ()  # commands of this machine that the guest gets, with their libraries: "tc"
-    own: tuple = ()  # targets of this repository, built beside the kernels: "lull_tool" (which is /bin/lull), "test_mutex"
+    own: tuple = ()  # targets of this repository, built beside the kernels: "lull_tool" (which is /bin/lull), "mutex.public"
     files: dict = dataclasses.field(default_factory=dict)  # {path in the guest: path here}
     patches: str = ""  # a regular expression: only patches whose names match; all, if empty
 

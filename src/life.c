@@ -173,6 +173,9 @@ const struct lull__watch *const lull__watch = NULL;
 #ifndef LULL_URCU
 static void ground_at_fork_child(void (*func)(void))
 {
+	/* Each copy would have its own workers, which the other one's barriers do not wait for. */
+	if (above_fork_child && above_fork_child != func)
+		lull__misuse("there are two copies of liblull-urcu in this process: link all with the same liblull-urcu.so");
 	above_fork_child = func;
 }
 

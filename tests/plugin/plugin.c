@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plugin.c - a module that a program loads and unloads, with a callback in it (test_check_retired.c), and a
- * constructor that waits with the loader's lock held (test_debug.c).
+ * plugin.c - a module that a program loads and unloads, with a callback in it (check/public), and a
+ * constructor that waits with the loader's lock held (watch/public).
  */
 #include <lull/rcu.h>
 

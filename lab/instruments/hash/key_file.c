@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading keys; see key_list.h. */
+/* Reading keys; see key_file.h. */
 #include "instruments/hash/key_file.h"
 
 #include <errno.h>

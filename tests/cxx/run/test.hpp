@@ -80,6 +80,8 @@ template <class...> struct types {
 /* Run all, or those that are named; @after each. Returns the exit status. */
 inline int run_tests(int argc, char **argv, void (*after)() = nullptr)
 {
+	int count = 0;
+
 	for (const test *t = test::first; t; t = t->next) {
 		bool chosen = argc < 2;
 
@@ -92,8 +94,11 @@ inline int run_tests(int argc, char **argv, void (*after)() = nullptr)
 		t->run();
 		if (after)
 			after();
+		count++;
 	}
-	return 0;
+	if (count == 0)
+		std::fprintf(stderr, "there is no such test\n");
+	return count == 0;
 }
 
 /* Run @work in so many threads, each of which is told its number. */

@@ -92,6 +92,7 @@ static void update(void)
 	else
 		node = lull_hash_remove(&h, hash_of(key), match, &key);
 	set_trap_flag(false);
+	assert_int_equal(lost, 0);
 	if (what == 0) {
 		free(item);
 		return;
@@ -102,7 +103,6 @@ static void update(void)
 	item_of[key] = key < STEADY || what == 1 || !old ? item : NULL;
 	if (!item_of[key])
 		free(item);
-	assert_int_equal(lost, 0);
 }
 
 TEST(steps)

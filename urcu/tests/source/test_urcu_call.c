@@ -13,6 +13,10 @@
 
 #include <urcu-bp.h>
 
+#include <lull/detail/ground.h>
+
+#include "child.h"
+
 static int called, inside;
 static pthread_t called_on;
 
@@ -24,6 +28,17 @@ static void callback(struct rcu_head *head)
 }
 
 static struct rcu_head heads[100];
+
+static void at_fork_of_another_copy(void)
+{
+}
+
+TEST(second_copy)
+{
+	EXPECT_ABORT("two copies of liblull-urcu") {
+		lull__ground.at_fork_child(at_fork_of_another_copy);
+	}
+}
 
 /* A thread of the program's own: pinned, known by its pthread_t, for the threads that are told so. */
 TEST(of_thread)
