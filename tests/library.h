@@ -21,7 +21,7 @@ static inline void set_stall_ms(uint32_t ms)
 #endif
 }
 
-/* Who reclaims from here on; all else as it is by default. */
+/* Say who reclaims from here on; all else as it is by default. */
 static inline void set_mode(enum lull_reclaim_mode mode)
 {
 	struct lull_reclaim_config config;
@@ -40,7 +40,7 @@ static inline size_t waiting(void)
 	return stats.items;
 }
 
-/* What the library has said: the last line, and how many there were. */
+/* The library's words: the last line, and how many there were. */
 static char heard[512];
 static int heard_lines;
 

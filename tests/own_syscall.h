@@ -19,7 +19,7 @@
 static bool instead_of_syscall(long number, const long *arg, long *result);
 FILE_HAS_(own_syscall, instead_of_syscall)
 
-/* Nobody knows how many arguments the caller passed: what is read beyond them is unused, but not always there. */
+/* The caller may have passed fewer arguments: what is read beyond them is unused, but not always there. */
 __attribute__((weak, no_sanitize("address"))) long syscall(long number, ...)
 {
 	static long (*real)(long, ...);

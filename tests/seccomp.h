@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seccomp.h - for a child: take a system call away, or all of them.
+ * seccomp.h - for a child: take away one system call, or all.
  */
 #ifndef LULL_TEST_SECCOMP_SUPPORT_H
 #define LULL_TEST_SECCOMP_SUPPORT_H

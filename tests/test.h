@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test.h - TEST(name) { ... } lists itself. main.c, which every test program has, runs the tests of one source file in a
- * process. What a source asks for in its first lines, as in
+ * process. A request in a source's first lines, as in
  *	runs: c++, full-fences, no-rseq
  * is read by tests/CMakeLists.txt, where each word is explained.
  */
@@ -49,7 +49,7 @@ struct test_file {
 
 void list_test(struct test_file *file, struct test *test);
 
-/* As the program was called: under valgrind /proc/self/exe is valgrind. */
+/* The name the program was called by: under valgrind /proc/self/exe is valgrind. */
 extern const char *test_program;
 /* If set before all tests: the name of the one that is run. */
 extern const char *test_only;

@@ -16,7 +16,7 @@
 #include "own_syscall.h"
 
 static int fails, error, tries, globals, global_error, visits, visit_error, visit_fails;
-static cpu_set_t visited; /* the CPUs of which somebody was moved to each alone */
+static cpu_set_t visited; /* the CPUs to each of which a thread was moved alone */
 static __thread int stops, sleeps; /* in the next membarrier; waits of this thread */
 static int stopped, may_go_on, all_sleeps;
 
@@ -183,7 +183,7 @@ TEST(global)
 	assert_true(globals == 1);
 }
 
-/* None but the one that has failed for a moment. */
+/* Only the one that has failed for a moment. */
 TEST(again_at_once)
 {
 	begin(3, ENOMEM);

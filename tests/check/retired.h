@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * retired.h - what the tests of checks of what is retired share: an object, all ways to defer it, and the
- * words in which a line tells of that.
+ * retired.h - what the tests of checks of what is retired share: an object, all ways to defer it, and the words of its
+ * line.
  */
 #ifndef LULL_TEST_RETIRED_SUPPORT_H
 #define LULL_TEST_RETIRED_SUPPORT_H

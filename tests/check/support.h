@@ -39,7 +39,7 @@ BEFORE_ALL
 
 #define want(...) snprintf(wanted->line, LINE_BYTES, __VA_ARGS__)
 
-/* What /proc says that this thread is called: under an emulator, the emulator. */
+/* This thread's name in /proc: under an emulator, the emulator. */
 static inline const char *own_name(void)
 {
 	static char name[32];
@@ -89,7 +89,7 @@ static inline bool is_wanted(const char *text)
 #endif
 }
 
-/* What the child is going to say is not known yet. That nobody finds a mistake may be seen by a child that does not end. */
+/* The child's words are not known yet. A mistake that no check finds may show as a child that does not end. */
 static inline bool in_child_that_says(child_judge judge, const char *file, int line)
 {
 	want("%s", "");
@@ -131,7 +131,7 @@ static inline void judge_nothing(const struct child *child, const char *words, c
 
 /*
  * EXPECT_END { body }: the body aborts with the line that it has announced. EXPECT_SAID { body }: it says the line, and ends
- * well; EXPECT_NOTHING { body }: it says nothing. What a child leaves behind that was not to abort is of no interest, to
+ * well; EXPECT_NOTHING { body }: it says nothing. Leftovers of a child that was not to abort are of no interest, to
  * leak checkers either.
  */
 #define SAYS_(judge, end)                                                                           \

@@ -74,7 +74,7 @@ TEST(empty)
 	assert_int_equal(asked, 3);
 }
 
-/* The callback gets the head that it was called with, and whoever waits sees all that it did, and when it has done it. */
+/* The callback gets the head that it was called with, and a waiter sees all that it did, and when it has done it. */
 static int begun, may_return;
 static struct lull_cohort_head *seen;
 static int done;
@@ -128,7 +128,7 @@ TEST(generations)
 	}
 }
 
-/* Who finds it empty without a wait sees as much. */
+/* A caller that finds it empty without a wait sees as much. */
 static int written_in_callback;
 
 static void writes(struct lull_cohort_head *head)
@@ -218,7 +218,7 @@ TEST(no_section)
 		lull_cohort_wait(&c);
 		assert_int_equal(gone, i + 1);
 	}
-	/* Nor does the thread that waits in its turn wait for that reader. */
+	/* The thread that waits in its turn does not wait for that reader either. */
 	published = new_member(&gone);
 	lull_hazptr_acquire_member(&hold, &published, cohort.head);
 	lull_cohort_call_hazptr(&c, &published->cohort, member_gone);
@@ -269,7 +269,7 @@ TEST(who)
 	lull_cohort_wait(&many);
 }
 
-/* What another thread has deferred and left behind: under CALLER it would have run that itself. */
+/* An object that another thread has deferred and left behind: under CALLER it would have run that itself. */
 static void *retires_one(void *arg)
 {
 	lull_cohort_call_rcu(&many, (struct lull_cohort_head *)arg, notes_thread);
@@ -456,7 +456,7 @@ TEST(misuse)
 	}
 }
 
-/* Who waits long for a reader says so, and says which. */
+/* A thread that waits long for a reader says so, and says which. */
 static int stalls;
 static uint32_t blamed, slots;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What lull-names.c does, with the kernel's names. */
+/* The code of lull-names.c, with the kernel's names. */
 #include <lull/compat/kernel.h>
 
 struct o {

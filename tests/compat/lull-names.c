@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What kernel-names.c does, with lull's names. */
+/* The code of kernel-names.c, with lull's names. */
 #include <lull/lull.h>
 
 struct o {

@@ -52,14 +52,14 @@ static int counting_munmap(void *memory, size_t size)
 
 #include "../src/base/lock.h"
 
-/* Nobody lets go of a lock that is not held. */
+/* A lock that is not held is never released. */
 static void unlock_held(struct lull__lock *lock)
 {
 	assert_int_not_equal(lull_load_relaxed(&lock->word), 0);
 	lull__unlock(lock);
 }
 
-/* What is slept for is over at once. */
+/* The word of the last sleep, which is over at once. */
 static const uint32_t *slept_for;
 static int sleeps;
 
@@ -126,7 +126,7 @@ TEST(cells)
 		assert_ptr_equal(cell[n].first - n % PAGE * CELL, cell[n - n % PAGE].first);
 		assert_ptr_equal(cell[n].chunk, cell[n - n % PAGE].chunk);
 	}
-	/* Of chunks that are full: the next three take these cells, and nothing is allocated. */
+	/* The chunks are full: the next three take these cells, and nothing is allocated. */
 	for (int n = PAGE / 2; n < MANY; n += PAGE) {
 		freed = cell[n].first;
 		give_back(n);
@@ -206,7 +206,7 @@ TEST(cells_of_parent)
 
 /* ---- refs -------------------------------------------------------------------------------------------------------- */
 
-/* Whatever there is no memory for: it fails, and nothing is left behind. */
+/* Wherever memory runs out: it fails, and nothing is left behind. */
 TEST(no_memory)
 {
 	struct object o;

@@ -79,7 +79,7 @@ static inline void expect_count(const int *count, int value)
 	assert_int_equal(lull_load_acquire(count), value);
 }
 
-/* All that kill, switches and their callbacks have to do is done, and so is what follows from it. */
+/* All that kill, switches and their callbacks have to do is done, and so are the consequences. */
 static inline void settle(void)
 {
 	lull_rcu_barrier();
@@ -95,7 +95,7 @@ static inline void expect_released(struct object *o, int times)
 }
 
 /*
- * How many references there are just now; nobody changes that meanwhile. It counts in one place
+ * How many references there are just now; the number does not change meanwhile. It counts in one place
  * afterwards.
  */
 static inline long references(struct object *o)
@@ -122,7 +122,7 @@ static inline void settle_teardown(void)
 	stop_hearing();
 }
 
-/* One line that names the call, the ref, how many references it had and what is wrong with that. */
+/* One line that names the call, the ref, how many references it had and what is wrong. */
 static inline void check_heard(const char *call, const struct lull_percpu_ref *ref, int count, const char *what)
 {
 	char line[512];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hash_maps.cc - sections stay in their blocks, elements do not change, and nobody forgets what he has to retire.
+ * hash_maps.cc - sections stay in their blocks, elements do not change, and no element is left unretired.
  */
 // from c++17
 #if __cplusplus >= 201703L

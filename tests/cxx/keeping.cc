@@ -72,7 +72,7 @@ template struct with_names<base6>;
 template struct with_names<base7>;
 template struct with_names<base8>;
 
-/* What a coroutine returns, and what it waits for. */
+/* A coroutine's return value, and the thing it waits for. */
 struct task {
 	struct promise_type {
 	};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lists.cc - the wrong node, a walk that the list is not made for, and elements that nobody retires do not compile.
+ * lists.cc - the wrong node, a walk that the list is not made for, and elements that are never retired do not compile.
  */
 // from c++17
 #if __cplusplus >= 201703L

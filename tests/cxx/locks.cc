@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * locks.cc - a copy of a lock is locked by nobody who will unlock it.
+ * locks.cc - a copy of a lock would have no owner to unlock it.
  */
 #include <mutex>
 #include <utility>

@@ -75,7 +75,7 @@ static inline struct item *find(const struct lull_hash *h, int key)
 	lull_rcu_read_lock();
 	item = lull_hash_lookup_entry(h, (uint64_t)key, match, &key, struct item, node);
 	lull_rcu_read_unlock();
-	return item; /* nobody else is there to free it */
+	return item; /* no other thread is there to free it */
 }
 
 static inline void check_range(const struct lull_hash *h, int from, int to)

@@ -14,10 +14,10 @@
 #include "child.h"
 #include "threads.h"
 
-/* Names that are waited for. Nobody follows them. */
+/* Names to wait for. They are never followed. */
 static char name_a, name_b __attribute__((unused)), name_c __attribute__((unused));
 
-/* Without eating the processor of those who are awaited. */
+/* Without taking the processor from the awaited threads. */
 #define await(flag, value) AWAIT(lull_load_acquire(flag) == (value))
 
 static inline void tell(int *flag)
@@ -190,7 +190,7 @@ static inline bool others_get_through(void *ptr)
 	return look(look_patiently_run, ptr);
 }
 
-/* Somebody has scanned, since there were @scans. */
+/* Wait for a scan, since there were @scans. */
 #define await_scan(scans) AWAIT(lull_shazptr_scan_count() != (scans))
 
 /*
@@ -209,7 +209,7 @@ static inline void self_scan(void)
 	lull_shazptr_set_skip_self_scan(false);
 }
 
-/* A holder without a record: whoever waits for it hears of the end as well. */
+/* A holder without a record: its waiters hear of the end as well. */
 static inline void *late_holder_run(void *arg)
 {
 	lull_thread_register();

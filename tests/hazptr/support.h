@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * support.h - what the tests of hazard pointers share: objects that show whether they are
- * alive, threads that protect one and let go of it in every way there is, threads that wait.
+ * alive, threads that protect one and release it in every way there is, threads that wait.
  */
 #ifndef LULL_TEST_HAZPTR_SUPPORT_H
 #define LULL_TEST_HAZPTR_SUPPORT_H
@@ -85,11 +85,11 @@ enum letting_go {
 	OVERWRITE,	  /* the slot protects another thing */
 	FREE_SLOT,	  /* the slot goes back */
 	CLEAN_UP,	  /* its context ends */
-	RELEASE,	  /* a hold lets go */
+	RELEASE,	  /* a hold is released */
 	RELEASE_OVERFLOW, /* ... which had to use its own slot */
 	RELEASE_ELSEWHERE, /* ... by another thread */
 	UNREGISTER_LATE,  /* ... of a thread that has given its record back */
-	EXIT,		  /* the thread ends without letting go */
+	EXIT,		  /* the thread ends without a release */
 	EXIT_OVERFLOW,
 	WAYS
 };
@@ -268,7 +268,7 @@ static inline void waiter_start(struct waiter *waiter, const void *addr, size_t 
 	waiter->thread = start_thread(waiter_run, waiter);
 }
 
-/* Another thread, which protects nothing, finds nobody who protects @addr. */
+/* Another thread, which protects nothing, finds no thread that protects @addr. */
 static inline void *look_run(void *arg)
 {
 	const void *addr = *(const void **)arg;

@@ -47,7 +47,7 @@ struct slot {
 	int where;
 };
 
-/* What is stressed. The updater is one thread; a read is one section. */
+/* The parts under stress. The updater is one thread; a read is one section. */
 struct part {
 	void (*setup)(void);
 	void (*update)(uint64_t *rng);
@@ -134,7 +134,7 @@ static void element_retire(struct element *el)
 		element_reclaim(&el->rcu);
 	else
 		lull_rcu_call(&el->rcu, element_reclaim);
-	/* Bound the backlog: this thread makes garbage faster than anybody can take it away. */
+	/* Bound the backlog: this thread makes garbage faster than it can be taken away. */
 	if (++retired % 4096 == 0)
 		lull_rcu_barrier();
 }
@@ -180,7 +180,7 @@ static void slots_teardown(void)
 }
 
 /*
- * Lists: LISTS of them. MAIN has permanent elements; SIDE is spliced into it; BOTH_WAYS has
+ * LISTS lists. MAIN has permanent elements; SIDE is spliced into it; BOTH_WAYS has
  * permanent elements and is walked backwards too.
  */
 enum { MAIN, SIDE, BOTH_WAYS, LISTS };
@@ -434,7 +434,7 @@ static void hlist_read(uint64_t *rng)
 	unsigned met = 0;
 
 	lull_rcu_read_lock();
-	/* The heads may be exchanged at any time, but a walk sees one list and all of it. */
+	/* The heads may be exchanged at any time, but a walk sees one whole list. */
 	if (hlist_walk(&chains[dice(rng, 2)], &met, rng) && met != ALL && met != ALL << PERMANENT)
 		report("a permanent element was missed");
 	lull_rcu_read_unlock();
@@ -444,8 +444,8 @@ static const struct part hlist_part = { hlist_setup, hlist_update, hlist_read };
 
 /*
  * Nulls lists: a table by key, whose elements go from one list to another at once; now and then
- * one is taken away and a fresh one comes. Keys below PERMANENT are always there. Who holds a
- * count keeps the element where it is, under its key.
+ * one is taken away and a fresh one comes. Keys below PERMANENT are always there. A thread that holds a count keeps the
+ * element where it is, under its key.
  */
 #define BUCKETS 2
 
@@ -454,7 +454,7 @@ static struct lull_hlist_nulls_head table[BUCKETS];
 static void nulls_publish(struct element *el, uint32_t key)
 {
 	lull_store_relaxed(&el->key, key);
-	/* A release: who takes a count sees the key that goes with it. */
+	/* A release: a thread that takes a count sees its key. */
 	lull_store_release(&el->count, 1u);
 	lull_hlist_nulls_add_head_rcu(&el->nlink, &table[key % BUCKETS]);
 }

@@ -24,7 +24,7 @@ static inline uint32_t my_tid(void)
 	return (uint32_t)syscall(SYS_gettid);
 }
 
-/* As /proc has it: R runs, S sleeps, ...; 0: there is no such thread. */
+/* The state in /proc: R runs, S sleeps, ...; 0: there is no such thread. */
 static inline char state_of(uint32_t tid)
 {
 	char path[64], text[256], *end = NULL;
@@ -113,8 +113,8 @@ static inline void waiter_join(struct waiter *w)
 }
 
 /*
- * Get the sleeping waiter to look at the clock, until it has become the heir and sleeps again. Not so when somebody
- * is the heir already.
+ * Get the sleeping waiter to look at the clock, until it has become the heir and sleeps again. Not so when another is
+ * the heir already.
  */
 static inline void make_heir(struct waiter *w)
 {
@@ -168,7 +168,7 @@ static inline void *releases(void *arg)
 	}
 }
 
-/* Held by another thread until about the deadline: who is told that time is up does not have it; who is not, has. */
+/* Held by another thread until about the deadline: one told that time is up does not have it; one not told has. */
 static inline void expect_timeout_or_lock(struct close_call *call, int rounds)
 {
 	pthread_t thread = start_thread(releases, call);
@@ -209,7 +209,7 @@ static inline void make_wanted_line(void)
 
 #define want_line(...) snprintf(wanted_line, WANTED_SIZE, __VA_ARGS__)
 
-/* What /proc says that this thread is called: under an emulator, the emulator. */
+/* This thread's name in /proc: under an emulator, the emulator. */
 static inline const char *my_name(void)
 {
 	static char name[32];

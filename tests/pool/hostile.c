@@ -58,7 +58,7 @@ enum { SPARE = 4 }; /* blocks that stay */
 static struct lull_hazptr *of_main[MAINS]; /* protect `first` */
 static struct lull_hazptr *of_stepper[2 * BLOCK]; /* protect `second`; the last of them fill the block at hand */
 static int stepper_has;
-static struct lull_hazptr *foreign, *beside; /* in a block that nobody has at hand; the first for the stepper to put */
+static struct lull_hazptr *foreign, *beside; /* in a block no thread has at hand; the first for the stepper to put */
 static struct lull_hazptr *given_back; /* of the block that the stepper has at hand, by another thread */
 static struct lull_hazptr *got;
 
@@ -99,7 +99,7 @@ static void protects_each_once(void)
 		must(!is_in_use(more[i]));
 		must(!is_among(more, i, more[i]));
 	}
-	/* What is put comes back before memory is taken. */
+	/* Contexts that were put come back before memory is taken. */
 	put_all(of_main, MAINS);
 	must(!is_kept(&first) && is_kept(&second));
 	put_all(of_stepper, stepper_has);
@@ -120,7 +120,7 @@ static void protects_each_once(void)
 	put_all(more, n);
 }
 
-/* What this thread has at hand no other one gets. */
+/* Contexts that this thread has at hand go to no other one. */
 static struct lull_hazptr *of_other[5 * BLOCK];
 
 static void *gets_many(void *unused)

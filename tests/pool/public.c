@@ -103,7 +103,7 @@ TEST(many)
 	}
 }
 
-/* What a thread has at hand comes back to it, whoever puts it. */
+/* A context that a thread has at hand comes back to it, whoever puts it. */
 static void *puts_run(void *arg)
 {
 	struct lull_hazptr **h = (struct lull_hazptr **)arg;
@@ -201,7 +201,7 @@ TEST(outlives_thread)
 	}
 }
 
-/* Whoever sleeps for the slot is woken, by whatever thread. */
+/* A thread that sleeps for the slot is woken, by whatever thread. */
 static void *clears_run(void *arg)
 {
 	lull_hazptr_clear((struct lull_hazptr *)arg);

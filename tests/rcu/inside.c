@@ -102,7 +102,7 @@ TEST(looks_at_holdouts_only)
 	assert_in_range(one, LOOKS, LOOKS + 1);
 }
 
-/* Threads that come do not count, nor do those that go; a holdout that ends is in nobody's way. */
+/* Threads that come do not count, nor do those that go; a holdout that ends is in no one's way. */
 TEST(threads_come_and_go)
 {
 	struct sitter held[8];
@@ -232,7 +232,7 @@ TEST(alone)
 	alone();
 }
 
-/* Nor if all others are online. One that has gone offline, or never was online, makes light fences. */
+/* No heavy fence either if all others are online. One that went or always was offline makes light fences. */
 TEST(all_online)
 {
 	struct sitter first, ordinary;
@@ -260,7 +260,7 @@ TEST(all_online)
 	alone();
 }
 
-/* Whoever scans slots asks this, and makes a fence of its own if it is not so. */
+/* A thread that scans slots asks this, and makes a fence of its own if it is not so. */
 TEST(has_fenced)
 {
 	struct sitter other;
@@ -269,7 +269,7 @@ TEST(has_fenced)
 	lull_thread_register();
 	cookie = lull_rcu_gp_start();
 	assert_true(lull_rcu_gp_poll(cookie));
-	assert_false(lull__rcu_has_fenced(cookie)); /* for nobody */
+	assert_false(lull__rcu_has_fenced(cookie)); /* for no thread */
 	sitter_start(&other, false);
 	for (int i = 0; i < 3; i++) {
 		cookie = lull_rcu_gp_start();

@@ -323,7 +323,7 @@ FIRST_TEST(fence_of_poll)
 	assert_int_equal(lull_fence_heavy_count(), fences);
 }
 
-/* A grace period that a poller began is finished by whoever comes next, and covers no later cookie. */
+/* A grace period that a poller began is finished by the next thread, and covers no later cookie. */
 TEST(open_grace_period)
 {
 	struct reader first, second;
@@ -778,7 +778,7 @@ static void reads_only(void)
 }
 #endif
 
-/* With nobody who sleeps for it, a thread that reads makes no system call. */
+/* Without a sleeping waiter a thread that reads makes no system call. */
 TEST(no_system_calls)
 {
 #if SANITIZED || defined(LULL_TEST_EMULATED)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chat.h - a chat server as somebody writes it who uses lull and never looks inside: mutexes, condition variables and
+ * chat.h - a chat server by an author who uses lull and never looks inside: mutexes, condition variables and
  * malloc() of the C library all around, and lull where many threads read what few change. All tools that look for
  * races, leaks and misuse must find nothing in it.
  *
@@ -22,7 +22,7 @@
 
 #define CLIENTS 120
 
-/* What was made, freed and said. */
+/* Counts of what was made, freed and said. */
 struct stats {
 	pthread_mutex_t lock;
 	long configs, configs_freed, sessions, sessions_freed, conns, conns_freed;

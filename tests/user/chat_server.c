@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* chat_server.c - the connections of the chat server, and who works at them; see chat.h. */
+/* chat_server.c - the connections of the chat server, and its workers; see chat.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static void conn_put(struct conn *c)
 	count(&stats.conns_freed, 1);
 }
 
-/* One reference for whoever takes it from the queue, one for the list of open connections. */
+/* One reference for the worker that takes it from the queue, one for the list of open connections. */
 void server_accept(int fd)
 {
 	struct conn *c = calloc(1, sizeof(*c));

@@ -45,7 +45,7 @@ struct config {
 };
 
 static struct config *config;
-static pthread_mutex_t config_lock = PTHREAD_MUTEX_INITIALIZER; /* who replaces it has it */
+static pthread_mutex_t config_lock = PTHREAD_MUTEX_INITIALIZER; /* the replacing thread has it */
 
 static void config_free(struct lull_rcu_head *head)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stalls.h - a thread that holds something up until it is told to leave, one that waits for that, and hooks that note what
- * is reported of it. Each test of a file that includes this begins with nothing told, and ends with lull's own hook.
+ * stalls.h - a thread that holds something up until it is told to leave, one that waits meanwhile, and hooks that note
+ * the reports. Each test of a file that includes this begins with nothing told, and ends with lull's own hook.
  */
 #ifndef LULL_TEST_STALLS_H
 #define LULL_TEST_STALLS_H

@@ -109,7 +109,7 @@ TEST(backlog)
 	}
 }
 
-/* A thread that comes is no event: readers register, and have no page. What is one makes the page, and that stays. */
+/* A thread that comes is no event: readers register, and have no page. An event makes the page, and that stays. */
 TEST(made)
 {
 	struct lull_stats_page *made;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fork.c - children that nobody tells of the fork: _Fork(), and fork handlers that run before lull's. The program
+ * fork.c - children that are not told of the fork: _Fork(), and fork handlers that run before lull's. The program
  * contains lull, so that it can register such handlers.
  */
 #include <signal.h>
@@ -247,7 +247,7 @@ TEST(early_handler)
 }
 
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
-/* Nobody is told. */
+/* _Fork() tells no handler. */
 TEST(underscore_fork)
 {
 	fork_by(_Fork);
@@ -320,7 +320,7 @@ static void note_run(struct lull_rcu_head *head)
 	lull_store_release(&called, 1);
 }
 
-/* Nobody waits for the callback: the child starts a thread of its own, though the parent's was awake. */
+/* The parent does not wait for the callback: the child starts a thread of its own, though the parent's was awake. */
 TEST(underscore_fork_calls)
 {
 	static struct lull_rcu_head head;

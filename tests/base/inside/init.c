@@ -120,7 +120,7 @@ TEST(copies)
 	first_copy = second_copy = NULL;
 }
 
-/* What threads hold pointers into cannot be closed any more. Else it goes when the last who opened it closes it. */
+/* A library that threads hold pointers into cannot be closed any more. Else it goes when its last opener closes it. */
 TEST(stays_loaded)
 {
 	const char *name = "libBrokenLocale.so.1"; /* part of glibc; hardly anything uses it */
@@ -139,7 +139,7 @@ TEST(stays_loaded)
 	lull__stay_loaded(NULL);
 }
 
-/* Who comes while another thread sets the library up waits until that is done. */
+/* A thread that comes while another sets the library up waits until that is done. */
 static uint32_t being_done = 1;
 static int has_come, goes_on;
 
@@ -173,7 +173,7 @@ __attribute__((constructor(101))) static void before_all(void)
 	strategy_at_first = lull_fence_strategy();
 }
 
-/* Who asks which fences are made before anything else has used the library gets the answer that stays. */
+/* A thread that asks which fences are made before anything else has used the library gets the answer that stays. */
 TEST(strategy_at_first)
 {
 	assert_int_equal(strategy_at_first, LULL_FENCE_FULL);

@@ -246,7 +246,7 @@ TEST(possible)
 	list = NULL;
 	mask_bytes = 8;
 	assert_int_equal(lull__cpus_possible(), 64);
-	/* Nor a mask: then as many as there can be. */
+	/* Without a mask either: then as many as there can be. */
 	mask_bytes = 0;
 	call_fails = EPERM;
 	assert_int_equal(lull__cpus_possible(), 8192);
@@ -424,7 +424,7 @@ TEST(futex_wake)
 		sched_yield();
 	}
 	assert_int_equal(lull__futex_wake_bits(&words[0], 9, ~0u, false), 0);
-	assert_int_equal(lull__futex_wake_bits(&words[0], 9, 0, false), 0); /* an error is nobody */
+	assert_int_equal(lull__futex_wake_bits(&words[0], 9, 0, false), 0); /* an error is no thread */
 	assert_int_equal(errno, 44);
 	for (int i = 0; i < 3; i++)
 		join_thread(waiters[i]);

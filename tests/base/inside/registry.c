@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* runs: alone */
 /*
- * registry.c - from the inside: who blocks signals under the registry's lock, records that come and go, the lock itself
- * (base/lock.c), the keys by which threads end, and the CPU that glibc says a thread is on.
+ * registry.c - from the inside: threads that block signals under the registry's lock, records that come and go, the
+ * lock itself (base/lock.c), the keys by which threads end, and the CPU that glibc says a thread is on.
  */
 #include "threads.h"
 
@@ -84,7 +84,7 @@ static void *comes_and_goes(void *unused)
 	return unused;
 }
 
-/* Each that goes is counted, however it goes: who keeps something for it looks again then. */
+/* Each that goes is counted, however it goes: a keeper of something for it looks again then. */
 TEST(counts)
 {
 	uint32_t left = lull__registry_left, count = lull__registry_count;
@@ -107,7 +107,7 @@ static void *counts(void *unused)
 	return unused;
 }
 
-/* Nobody counts records while one comes or goes. */
+/* Records are not counted while one comes or goes. */
 TEST(count_waits)
 {
 	struct lull__registry_hold hold;
@@ -122,7 +122,7 @@ TEST(count_waits)
 	join_thread(thread);
 }
 
-/* A lock that is free by the time of the slow path is taken as it would have been: nobody sleeps, and nobody is to be woken. */
+/* A lock that is free by the time of the slow path is taken as it would have been: none sleeps or is to be woken. */
 TEST(lock)
 {
 	struct lull__lock lock = { 0 };
@@ -143,7 +143,7 @@ static void leave(const char *line)
 }
 #endif
 
-/* Debug builds tell that a lock of lull's own is unlocked, and nobody has it. */
+/* Debug builds tell that a lock of lull's own is unlocked without an owner. */
 TEST(unlock_of_free)
 {
 #ifdef LULL_DEBUG
@@ -216,7 +216,7 @@ TEST(keys)
 	last_key = own_last;
 }
 
-/* Who waits until a lock is free sleeps meanwhile, and says that it does. A signal may wake it before its time. */
+/* A waiter for a free lock sleeps meanwhile, and says that it does. A signal may wake it before its time. */
 TEST(await)
 {
 	struct lull__lock lock = { 0 };

@@ -147,7 +147,7 @@ TEST(barrier)
 	own_rseq_barrier();
 	assert_int_equal(barriers, 3);
 	assert_int_equal(visits, 0);
-	/* What fails for want of memory is not registered anew. */
+	/* An area that failed for want of memory is not registered anew. */
 	is_registered = false;
 	barrier_error = ENOMEM;
 	own_rseq_barrier();

@@ -38,14 +38,14 @@ TEST(deadline)
 	int tries = 0;
 
 	lull__wait_begin(&wait, LULL_WAIT_HAZPTR, 0);
-	do { /* a machine that stops this thread for so long lets it ask nobody */
+	do { /* a machine that stops this thread for so long lets it ask no thread */
 		deadline_ns = lull__now_ns() + 20000000u;
 		while (lull__wait_sleep(&wait, &word, 1, deadline_ns, LULL__NEVER, blame_nobody, NULL, NULL))
 			;
 		assert_true(lull__now_ns() >= deadline_ns);
 	} while (!blames && ++tries < 100);
 	assert_true(blames > 0);
-	/* Once it is past nobody is asked, and nobody sleeps. */
+	/* Once it is past no thread is asked, and none sleeps. */
 	blames = 0;
 	assert_false(lull__wait_sleep(&wait, &word, 1, deadline_ns, LULL__NEVER, blame_nobody, NULL, NULL));
 	assert_int_equal(blames, 0);
@@ -69,7 +69,7 @@ TEST(again)
 	lull__wait_end(&wait);
 }
 
-/* In the quiet time nobody is asked who holds the wait up; it wakes when that is over. */
+/* In the quiet time no thread is asked who holds the wait up; it wakes when that is over. */
 TEST(quiet)
 {
 	struct lull__wait wait;

@@ -219,7 +219,7 @@ TEST(tests)
 	}
 }
 
-/* What is added to the word of one thread, with and without a carry, leaves its neighbours as they are. */
+/* An addition to the word of one thread, with and without a carry, leaves its neighbours as they are. */
 TEST(own_add)
 {
 	static const uint64_t added[] = { 1, -(uint64_t)1, 0x7fffffff, 0x80000000, UINT64_C(0x123456789abcdef0) };

@@ -122,7 +122,7 @@ static bool ask_another(void)
 	return answer != NULL;
 }
 
-/* Such a thread has no slots of its own, but those of holds and of contexts that it makes. */
+/* An unregistered thread has no slots of its own, but those of holds and of contexts that it makes. */
 static void *unregistered_protects(void *unused)
 {
 	struct lull_hazptr_context ctx;
@@ -218,7 +218,7 @@ static void *waits_for_name(void *unused)
 	return NULL;
 }
 
-/* ... and so may one that uses its simple hazard pointer, which keeps what it names and those who wait for that. */
+/* ... and so may one that uses its simple hazard pointer, which keeps what it names and its waiters. */
 static void *registers_while_used(void *online)
 {
 	struct lull_shazptr_guard guard;

@@ -23,7 +23,7 @@ static int waits_for[THREADS];
 static uint32_t seq[THREADS];
 static uint64_t clock_ns;
 
-/* What another thread does after so many reads: let lock @change go, or wait anew. */
+/* Another thread's act after so many reads: release lock @change, or wait anew. */
 static int reads, change_at, change;
 static enum { UNLOCKS, WAITS_ANEW, WAITS_NO_MORE } how;
 
@@ -138,7 +138,7 @@ TEST(find)
 	assert_int_equal(find(), 3);
 }
 
-/* Whatever changes before it is read for the second time, there was no circle. Each of three threads, each way, each time. */
+/* A change before the second read means no circle. Each of three threads, each way, each time. */
 TEST(changes)
 {
 	for (int n = 2; n <= 3; n++)
@@ -148,7 +148,7 @@ TEST(changes)
 					make_circle(n);
 					how = which ? WAITS_ANEW : UNLOCKS;
 					change_at = at;
-					/* Of the first round's reads the one of what changes: 2 * thread, and 2 * thread + 1 of its lock. */
+					/* The first round's reads of it: 2 * thread, and 2 * thread + 1 of its lock. */
 					if (how == UNLOCKS ? at > 2 * ((change + n - 1) % n) + 1 : at > 2 * change)
 						assert_int_equal(find(), 0);
 					else
@@ -193,7 +193,7 @@ TEST(lasts)
 		 "%u waits for mutex %p, held by the first", TID(0), (void *)&lock[1], TID(1), (void *)&lock[2], TID(2),
 		 (void *)&lock[0]);
 	assert_string_equal(line, words);
-	/* Who waits for nothing is in no circle. */
+	/* A thread that waits for nothing is in no circle. */
 	check_for_deadlock(NULL, TID(0));
 	assert_null(wanted_lock);
 }

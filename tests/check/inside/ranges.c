@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ranges.c - src/check/ranges.c from the inside: the set against an array, its lock when it is taken, and what a child
- * has of it.
+ * ranges.c - src/check/ranges.c from the inside: the set against an array, its lock when it is taken, and a child's
+ * copy.
  */
 #include "test.h"
 
@@ -125,7 +125,7 @@ TEST(memory)
 		got[i]->to = 100 * (uintptr_t)i + sizeof(struct element);
 	}
 	for (int i = 0; i < MANY; i++) {
-		assert_int_equal(got[i]->from, 100 * (uintptr_t)i); /* nobody else's */
+		assert_int_equal(got[i]->from, 100 * (uintptr_t)i); /* no other thread's */
 		lull__ranges_insert(&set, got[i]);
 	}
 	assert_int_equal(set.count, MANY);
@@ -160,7 +160,7 @@ TEST(lock)
 
 /* ---- fork -------------------------------------------------------------------------------------- */
 
-/* The lock is taken for the child, if nobody is in the middle of a change. */
+/* The lock is taken for the child, if no thread is in the middle of a change. */
 TEST(fork_prepare)
 {
 	assert_true(lull__ranges_fork_prepare(&set));
@@ -194,7 +194,7 @@ TEST(fork_child)
 	add(5);
 	check_all();
 }
-/* A handler that comes while its thread is in one set enters none: that thread may have the lock of that one, too. */
+/* A handler that comes while its thread is in one set enters none: the thread may have that set's lock, too. */
 TEST(try_enter)
 {
 	static struct lull__ranges other;

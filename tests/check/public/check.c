@@ -183,7 +183,7 @@ TEST(guarded)
 
 TEST(done_right)
 {
-	/* All of that with the lock, or in a section where that will do; and what is no longer guarded, without. */
+	/* Do all with the lock, or in a section where that will do; and what is no longer guarded, without. */
 	EXPECT_NOTHING {
 		struct lull_list_head other, *at;
 		struct guarded *on_heap = (struct guarded *)malloc(sizeof(*on_heap));
@@ -217,7 +217,7 @@ TEST(done_right)
 		}
 		pthread_mutex_unlock(&pthread_lock);
 		must(wait(NULL) > 0);
-		/* What has been freed is guarded no more. By this thread, whose next malloc() gives the same address. */
+		/* Freed memory is guarded no more. By this thread, whose next malloc() gives the same address. */
 		lull_reclaim_default_config(&config);
 		config.mode = LULL_RECLAIM_POLL;
 		must(lull_reclaim_configure(&config) == 0);
@@ -325,14 +325,14 @@ TEST(own_held)
 			lull_rcu_assign(words[i], &object);
 		must(asked == 4);
 		is_held = false;
-		lull_rcu_assign(pointer, &object); /* declared by nobody */
+		lull_rcu_assign(pointer, &object); /* never declared */
 		want_unlocked("lull_rcu_assign", "used", &words[2], &lock);
 		lull_rcu_assign(words[2], &object);
 	}
 }
 
 #ifndef LULL_DEBUG
-/* Nobody is asked, and everything goes through. */
+/* No question is asked, and everything goes through. */
 static void changes_anything(void)
 {
 	lull_check_guarded_by(&guarded, sizeof(guarded), own_held, &lock);

@@ -53,7 +53,7 @@ static void trap_blocks(void)
 
 /*
  * There is no memory. And a handler that interrupts its thread in the middle of a declaration gives up: nothing is checked,
- * and nobody waits for anybody.
+ * and no thread waits for another.
  */
 static void refuse(int signal, siginfo_t *info, void *context)
 {
@@ -98,7 +98,7 @@ TEST(no_memory)
 			lull_check_guarded_by(at, 1, lull_check_mutex_held, &lock);
 		}
 		must(refused == 1 && pointer == &object);
-		/* What was declared before is checked yet. */
+		/* Memory that was declared before is still checked. */
 		lull_check_unguarded(many, sizeof(many));
 		lull_check_guarded_by(many, 1, lull_check_mutex_held, &lock);
 		must(refused == 1);
@@ -120,8 +120,8 @@ TEST(no_memory)
 
 #ifdef HAS_UNDERSCORE_FORK
 /*
- * A thread may have been in the middle of a change when _Fork(), which asks nobody before, made this child. So all that was
- * declared is forgotten here.
+ * A thread may have been in the middle of a change when _Fork(), which runs no fork handler, made this child. So all
+ * that was declared is forgotten here.
  */
 static void is_forgotten_in_child(void)
 {
@@ -137,7 +137,7 @@ static void is_forgotten_in_child(void)
 	must(waitpid(child, &status, 0) == child && status == 0);
 }
 
-/* Also after a fork() that asked; in the parent of that, and in its child. */
+/* Also after a fork() that asked; in the parent, and in the child. */
 static void forks_both_ways(void)
 {
 	int status = 0;

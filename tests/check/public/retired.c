@@ -13,7 +13,7 @@
 
 static struct thing *published;
 
-/* Nobody else frees what this thread retires. */
+/* Only this thread frees what it retires. */
 static void reclaim_by_hand(void)
 {
 	struct lull_reclaim_config config;
@@ -85,7 +85,7 @@ static void protect_thing(void)
 TEST(own)
 {
 	NEEDS_THREADS_IN_CHILD();
-	/* As algorithms do that unlink what they have found, and let go of it. */
+	/* Algorithms do this that unlink what they have found, and release it. */
 	EXPECT_NOTHING {
 		struct lull_hazptr *slot = lull_hazptr_alloc(lull_hazptr_thread_context());
 
@@ -94,7 +94,7 @@ TEST(own)
 			make_thing();
 			must(lull_hazptr_protect_ptr(slot, thing));
 			lull_hazptr_retire(thing);
-			lull_hazptr_retire(malloc(1)); /* before it lets go of the other */
+			lull_hazptr_retire(malloc(1)); /* before it releases the other */
 		}
 		must(lull_hazptr_barrier_timeout(1) != 0);
 		lull_hazptr_clear(slot);

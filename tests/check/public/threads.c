@@ -2,7 +2,7 @@
 /* runs: full-fences */
 /*
  * threads.c - the mistakes with what a thread holds that debug builds find, and some that every build
- * finds: let go of what it does not have, ended with it, slept with it. The line of each is compared in full.
+ * finds: released what it does not have, ended with it, slept with it. The line of each is compared in full.
  */
 #include <errno.h>
 
@@ -194,7 +194,7 @@ TEST(left_callback)
 
 /* ---- online threads that sleep -------------------------------------------------------------- */
 
-enum { HEARD_MS = 10000 }; /* after this nobody will be */
+enum { HEARD_MS = 10000 }; /* after this no thread will be */
 
 static int ready, done;
 static struct lull_cond cond;
@@ -269,7 +269,7 @@ static void waits_for_simple_slots(void)
 TEST(online)
 {
 	NEEDS_THREADS_IN_CHILD();
-	/* What goes offline by itself, and a thread that is offline. */
+	/* A thread that goes offline by itself, and one that is offline. */
 	EXPECT_NOTHING {
 		lull_rcu_online();
 		lull_rcu_synchronize();

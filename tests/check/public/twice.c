@@ -24,7 +24,7 @@ TEST(twice)
 	for (int i = 0; i < WAYS; i++) {
 		first = &ways[i];
 		second = &ways[i % 2 ? i : (i + 5) % WAYS];
-		/* In a read section, so that the first one waits. Of those that wait for slots only a slot sees to that. */
+		/* In a read section, so that the first one waits. For those that await slots only a slot does. */
 		EXPECT_END {
 			struct lull_hazptr *slot = lull_hazptr_alloc(lull_hazptr_thread_context());
 			const void *pointer;
@@ -49,7 +49,7 @@ static void *defers_second(void *unused)
 	return unused;
 }
 
-/* It is named who did it first, and who did it again. */
+/* The line names the first thread, and the one that did it again. */
 static void *defers_after_another(void *unused)
 {
 	char words[256];

@@ -68,7 +68,7 @@ TEST_BARE(no_thread_reader)
 	NEEDS_THREADS_IN_CHILD();
 	if (under_valgrind())
 		SKIP(VALGRIND_THREADS);
-	/* A reader holds a hazard pointer meanwhile: the wait tries again, and ends soon after the reader lets go. */
+	/* A reader holds a hazard pointer meanwhile: the wait tries again, and ends soon after the reader clears it. */
 	EXPECT_FINE {
 		struct lull_cohort c = LULL_COHORT_INIT;
 		struct member *member = new_member(&gone), *published = member;

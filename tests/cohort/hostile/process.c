@@ -127,7 +127,7 @@ TEST(running_elsewhere)
 		lull_cohort_call_hazptr(&cohort, &new_member(&gone)->cohort, member_gone);
 	set_mode(LULL_RECLAIM_THREAD);
 	await_flag(&begun, 1);
-	/* It is in the middle of the other thread's callback, and the rest of that batch is still to come. */
+	/* It is in the middle of the other thread's callback, and the rest of the batch is still to come. */
 	EXPECT_FINE {
 		child_begins();
 		lull_cohort_wait(&cohort);
@@ -196,7 +196,7 @@ TEST(callback_forks)
 	assert_int_equal(gone, 0);
 }
 
-/* ---- children that nobody tells, and callbacks for which there was no memory --------------------------- */
+/* ---- children that are not told, and callbacks for which there was no memory --------------------------- */
 
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
 static void expect_exit_0(pid_t child)
@@ -271,7 +271,7 @@ TEST(underscore_fork)
 #endif
 
 static struct lull_cohort_head heads[MANY];
-static void *volatile taken; /* else a compiler knows that nobody uses the memory */
+static void *volatile taken; /* else a compiler knows that the memory is unused */
 
 static void counts(struct lull_cohort_head *head)
 {

@@ -53,7 +53,7 @@ TEST(wrong_file)
 	/* In the emulator counts are per thread, as without rseq. */
 	if (!CPU_ISSET(0, &all) || !CPU_ISSET(1, &all) || !lull_percpu_ref_per_cpu())
 		SKIP("there are no counts per CPU here, or no two CPUs");
-	/* What CPU 1 counts is not seen, and lies in somebody else's memory, if the first user ran on CPU 0 alone. */
+	/* If the first user ran on CPU 0 alone, CPU 1's counts are not seen, and lie in memory of others. */
 	EXPECT_FINE {
 		struct object *o = (struct object *)calloc(1, sizeof(*o));
 

@@ -115,7 +115,7 @@ static void stop_crowd(void)
 
 enum { MOVE = 1, SIGNAL = 2 };
 
-/* Somebody is moved to another CPU, somebody gets a signal. */
+/* Move one thread to another CPU, send one a signal. */
 static void disturb(int how)
 {
 	static uint64_t random = 4711;
@@ -136,7 +136,7 @@ static void disturb(int how)
 
 static int may_put;
 
-/* Gets, and later the same number of puts. What gets lost cannot be made up for by the other side. */
+/* Gets, and later the same number of puts. The other side cannot make up for a loss. */
 static void *counts_run(void *arg)
 {
 	struct worker *worker = worker_begin(arg);
@@ -352,7 +352,7 @@ TEST(jumped_out_of)
 
 /* ---- overtaken by a kill ------------------------------------------------------------------------------------- */
 
-static int early; /* releases while somebody still had a reference */
+static int early; /* releases while a reference was still held */
 
 static void release_amid(struct lull_percpu_ref *ref)
 {
@@ -414,7 +414,7 @@ static uint64_t turns(void)
 	return sum;
 }
 
-/* Somebody has come round again: it is not all over before anybody has a CPU. */
+/* Wait until a thread has come round again: it is not all over before one has a CPU. */
 static void await_turn(void)
 {
 	uint64_t before = turns();

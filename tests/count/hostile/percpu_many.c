@@ -107,7 +107,7 @@ TEST(one_barrier)
 
 		init_all(n, i % 2 ? LULL_PERCPU_REF_ALLOW_REINIT : 0);
 		assert_int_equal(barriers_of_kill(n), groups);
-		/* What needs no grace period is over when the call returns. */
+		/* A call that needs no grace period is over when it returns. */
 		for (size_t j = 0; lull_percpu_ref_per_cpu() && j < n; j++)
 			assert_int_equal(object[j].released, 1);
 		expect_all_released(n, 1);
@@ -121,7 +121,7 @@ TEST(one_barrier)
 	check_silence();
 }
 
-/* Those that it is told to, and not the one behind them, which lives on. (What an earlier call left on the stack says yes.) */
+/* It kills those it is told to, not the one behind. (What an earlier call left on the stack says yes.) */
 TEST(no_more_than_told)
 {
 	static const size_t told[] = { 1, 2, 100, GROUP - 1 };
@@ -314,7 +314,7 @@ TEST(release_kills_others)
 	check_silence();
 }
 
-/* All of a group are dead, and nobody changes them, by the time that any is released. */
+/* All of a group are dead, and no longer change, by the time that any is released. */
 static void release_and_look(struct lull_percpu_ref *ref)
 {
 	for (size_t i = 0; i < 20; i++) {
@@ -563,7 +563,7 @@ TEST(fork)
 	exit_all(20);
 }
 
-/* The barrier is tried again until there is memory for it. */
+/* The barrier is tried again until there is memory. */
 TEST(barrier_fails)
 {
 	if (!lull_percpu_ref_per_cpu())

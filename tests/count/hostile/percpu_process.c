@@ -182,7 +182,7 @@ static int init_until_error(int *count)
 	return err;
 }
 
-/* What a compiler cannot do without. */
+/* The calls that a compiler cannot do without. */
 static void take_all(size_t size)
 {
 	static void *volatile taken;
@@ -359,7 +359,7 @@ FIRST_TEST(restored)
 	if (__rseq_size == 0)
 		SKIP("there are no restartable sequences here");
 	/*
-	 * A process that was restored from a checkpoint by somebody who does not know of rseq: glibc thinks
+	 * A process that was restored from a checkpoint by a tool that does not know rseq: glibc thinks
 	 * that the thread is registered, CPU number and all, and the kernel knows nothing.
 	 */
 	EXPECT_FINE {

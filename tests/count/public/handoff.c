@@ -35,7 +35,7 @@ static void free_item(struct lull_rcu_head *head)
 	lull_add_release(&freed, 1);
 }
 
-/* The last reference has gone; somebody may be looking at the count. */
+/* The last reference has gone; a thread may be looking at the count. */
 static void item_over(struct item *item)
 {
 	if (item->way == BY_RCU || item->way == BY_RCU_PERCPU)

@@ -11,7 +11,7 @@
 #define AT_END	 "it was at its end"
 #define MORE_PUT "more were put than got"
 
-/* What anybody may yet do to a ref whose count went wrong: nothing comes of it. */
+/* Make the calls still allowed on a ref whose count went wrong: nothing comes of them. */
 static void check_never_released(struct object *o, int released)
 {
 	for (int i = 0; i < 1000; i++) {
@@ -55,7 +55,7 @@ TEST(too_many_puts)
 		check_never_released(&o, 0);
 	}
 
-	/* While nobody looks: found by the kill. */
+	/* Unseen when it happens: found by the kill. */
 	object_init(&o, 0);
 	lull_percpu_ref_put_many(&o.ref, 3);
 	assert_int_equal(heard_lines, 0);
@@ -168,7 +168,7 @@ static bool in_child_with_ref(unsigned flags, const char *call, const char *word
 	return true;
 }
 
-/* What is done to a new ref aborts with "CALL: percpu_ref ADDRESS WORDS", and not a word more. */
+/* A wrong call on a new ref aborts with "CALL: percpu_ref ADDRESS WORDS", and not a word more. */
 #define ABORTS(flags, call, words)                                                                  \
 	for (bool in_child_ = in_child_with_ref(flags, call, words, __LINE__); in_child_; in_child_ = (_exit(0), false))
 
@@ -285,7 +285,7 @@ TEST(wait_in_section)
 	}
 }
 
-/* Between a kill that waits for readers, and what would have to wait for it. */
+/* Between a kill that waits for readers, and a call that would have to wait for the kill. */
 static void revives_in_section(void)
 {
 	set_mode(LULL_RECLAIM_POLL); /* no thread is needed in the child */

@@ -39,7 +39,7 @@ TEST(init_fails)
 	check_silence();
 }
 
-/* Dead, confirmed, without a reference: what is left to be had of it. */
+/* Dead, confirmed, without a reference: its remaining uses. */
 static void check_over(struct object *o)
 {
 	assert_true(lull_percpu_ref_is_dying(&o->ref));
@@ -60,7 +60,7 @@ static void check_exit(struct object *o)
 
 /* ---- lives at random ------------------------------------------------------------------------------------------------ */
 
-/* What an owner knows of its ref. */
+/* The owner's knowledge of its ref. */
 static struct {
 	struct object o;
 	unsigned flags;
@@ -91,7 +91,7 @@ static void begin_life(unsigned flags)
 	m.released = m.confirmed = 0;
 }
 
-/* As who is interrupted does: what was got on a CPU is put by way of the shared count, or the other way round. */
+/* Act as an interrupted thread: what was got on a CPU is put by way of the shared count, or the other way round. */
 static bool is_interrupted(void)
 {
 	return rnd(3) == 0;
@@ -237,7 +237,7 @@ static void switch_it(void)
 static void check_life(void)
 {
 	assert_int_equal(lull_percpu_ref_is_dying(&m.o.ref), m.dying);
-	/* Where it is counted in several places nobody knows how many there are, but that it is not the last. */
+	/* Counted in several places, their number is unknown, but this is not the last. */
 	if (!m.in_one_place) {
 		assert_false(lull_percpu_ref_is_zero(&m.o.ref));
 		assert_true(lull_load_relaxed(&m.o.ref.count) > 1);
@@ -263,7 +263,7 @@ static void end_life(void)
 	check_silence();
 }
 
-/* Each call of an owner in each way to count. What it kills is confirmed once, and released once, by who puts last. */
+/* Each call of an owner in each way to count. A killed ref is confirmed once, and released once, by the last put. */
 TEST(random)
 {
 	m.random = test_seed();
@@ -282,7 +282,7 @@ TEST(random)
 	check_exit(&m.o);
 }
 
-/* Gets and puts that nobody interrupts leave the shared count alone, until that is the one. */
+/* Gets and puts that are not interrupted leave the shared count alone, until that is the one. */
 TEST(counts_apart)
 {
 	struct object o;

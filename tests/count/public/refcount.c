@@ -98,7 +98,7 @@ static bool expected(const struct call *call, int n, int *count, const char **wh
 	}
 }
 
-/* One line with the call, the address, what the count was and what is wrong with that. */
+/* One line with the call, the address, the count and the mistake. */
 static void check_heard(const struct lull_refcount *r, const char *name, int count, const char *what)
 {
 	char line[512];
@@ -164,7 +164,7 @@ TEST(random)
 
 /* ---- misuse -------------------------------------------------------------------------------------------------------- */
 
-/* Two threads have put what nobody has, before either looks: one says so, for both. */
+/* Two threads have put references that do not exist, before either looks: one says so, for both. */
 TEST(misuse_by_two)
 {
 	struct lull_refcount r = LULL_REFCOUNT_INIT(0);
@@ -177,7 +177,7 @@ TEST(misuse_by_two)
 	assert_int_equal(lull_refcount_read(&r), SATURATED);
 }
 
-/* As far from zero as from what is more than an int, on both sides: as many wrong calls have their effect before the first is seen. */
+/* LULL_REFCOUNT_SATURATED is midway between 0 and INT_MIN: 2^30 wrong calls may happen before the first is seen. */
 TEST(middle)
 {
 	struct lull_refcount r;
@@ -202,7 +202,7 @@ TEST(not_detected)
 	/* One holder puts twice, and frees the object of the other. */
 	assert_false(lull_refcount_dec_and_test(&r));
 	assert_true(lull_refcount_dec_and_test(&r));
-	/* A get from zero is under way when somebody puts what he does not have. */
+	/* A get from zero is under way when a thread puts what it does not have. */
 	lull_add_relaxed(&r.count, 1);
 	assert_true(lull_refcount_dec_and_test(&r));
 	check_silence();
@@ -231,7 +231,7 @@ static void *storm_run(void *arg)
 	return NULL;
 }
 
-/* Gets and puts, many more puts: it was wrong once, so it stays, and nobody may free. */
+/* Gets and puts, many more puts: it was wrong once, so it stays, and no thread may free. */
 TEST(storm_after_saturation)
 {
 	pthread_t threads[STORMERS];
@@ -257,7 +257,7 @@ static void count_line(const char *line)
 	lull_add_relaxed(&lines, 1);
 }
 
-/* All at once put what nobody has. */
+/* All at once put references that do not exist. */
 static void *puts_run(void *unused)
 {
 	for (int round = 1; round <= ROUNDS; round++) {
@@ -296,7 +296,7 @@ TEST(wrong_at_once)
 
 /* ---- threads that do right ------------------------------------------------------------------------ */
 
-/* Whoever puts last finds what all have written, and nobody else there. */
+/* The thread that puts last finds what all have written, and no other there. */
 static struct {
 	struct lull_refcount r;
 	int wrote[STORMERS]; /* plain: ordered by the count alone */
@@ -349,7 +349,7 @@ TEST(last_put_sees_all)
 	check_silence();
 }
 
-/* Memory that becomes one object after the other, looked at by who may come a life too late. */
+/* Memory that becomes one object after the other, looked at by threads that may come a life too late. */
 static struct {
 	struct lull_refcount r;
 	int life, copy; /* plain: written while there is no reference */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* For tests/cxx/compilers: does a compiler know its options, and fit the library that it takes? What lull's headers include. */
+/* For tests/cxx/compilers: does a compiler know its options, and fit the library it takes? lull includes these. */
 #include <atomic>
 #include <cerrno>
 #include <cstddef>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What reads and retires cost in C, and in C++, which `compare` compiles this as, too: each function in both languages.
+ * The cost of reads and retires in C and C++, which `compare` compiles this as, too: each function in both languages.
  *	BOTH(type, name, arguments in C, { body in C }, arguments in C++, { body in C++ })
  */
 #ifdef __cplusplus
@@ -188,7 +188,7 @@ BOTH(void, count_get, (struct counted **to, struct counted **from), {
 		lull_refcount_inc(&c->count);
 }, (reference *to, const reference &from), { new (to) reference(from); })
 
-/* Keep, beyond a section, what was found in it. */
+/* Keep, beyond a section, an object found inside. */
 BOTH(void, keep, (struct kept *kept, struct node *found), {
 	struct lull_hazptr *slot;
 

@@ -83,7 +83,7 @@ TEST(waits_for_section)
 	MUST(alive == 0);
 }
 
-/* What another holds, of another cohort or of none, does not matter. */
+/* Held objects of another cohort, or of none, do not matter. */
 TEST(waits_for_nothing_else)
 {
 	std::atomic<by_both *> shared{new by_both};
@@ -164,7 +164,7 @@ TEST(deleters)
 	MUST(calls == 5);
 }
 
-/* An object that is copied is another object, whoever has retired the first. */
+/* A copy is another object, though the first has been retired. */
 TEST(copies)
 {
 	lull::cohort c;
@@ -215,7 +215,7 @@ void unloads(bool with_module)
 	lull_hazptr_barrier();
 }
 
-/* What a module throws has the same type here: some systems compare the addresses of types. */
+/* An exception that a module throws has the same type here: some systems compare the addresses of types. */
 TEST(catches_what_a_module_throws)
 {
 	void *module = dlopen(LULL_TEST_CXX_PLUGIN, RTLD_NOW | RTLD_LOCAL);

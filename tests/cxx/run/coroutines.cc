@@ -33,7 +33,7 @@ struct task {
 	std::coroutine_handle<> handle;
 };
 
-/* What is awaited is handed on as it is: also what can be moved only, and what gives a value. */
+/* An awaited value is handed on as it is: also one that can be moved only, and one that gives a value. */
 struct gives {
 	std::unique_ptr<int> value;
 
@@ -77,7 +77,7 @@ TEST(holds_go_on)
 	t.handle.destroy();
 }
 
-/* A coroutine that is destroyed while it is suspended lets go. */
+/* A coroutine that is destroyed while it is suspended releases its hold. */
 TEST(frames_end)
 {
 	int step = 0;

@@ -403,7 +403,7 @@ TEST(destroys_when_nobody_reads)
 		lull_rcu_barrier();
 		MUST(alive == before + 1);
 	}
-	MUST(alive == before); /* the destructor of the map waits for nobody */
+	MUST(alive == before); /* the destructor of the map does not wait */
 }
 
 struct counting {

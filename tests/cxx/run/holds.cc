@@ -138,8 +138,8 @@ TEST(sections_keep)
 }
 
 /*
- * Whatever instruction of hold() it is before which another thread changes the pointer: hold() returns the old object only if
- * its hazard pointer named it by then.
+ * Before any instruction of hold() another thread changes the pointer: hold() returns the old object only if its hazard
+ * pointer named it by then.
  */
 #if defined(__x86_64__) && !SANITIZED
 constexpr unsigned long long trap_flag = 0x100;
@@ -186,7 +186,7 @@ TEST(looks_twice)
 }
 #endif
 
-/* What others publish and retire meanwhile. Which of them a hold gets does not matter: it is whole. */
+/* Others publish and retire meanwhile. Which object a hold gets does not matter: it is whole. */
 TEST_OF(T, storm, by_hazptr, by_both)
 {
 	shared<T> = new T;

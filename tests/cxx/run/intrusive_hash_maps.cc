@@ -165,7 +165,7 @@ template <class Map, class Update> int fails_everywhere(Map &m, Update update)
 			done = true;
 		} catch (const fault &) {
 			MUST(faults_in == 0 && m.size() == before && !lull_rcu_read_lock_held());
-			/* Nothing is locked. */
+			/* No lock is left. */
 			MUST(m.insert(extra) && m.erase(extra.name) == &extra);
 			lull_rcu_synchronize();
 		}

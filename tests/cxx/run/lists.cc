@@ -191,7 +191,7 @@ TEST_OF(List, is_a_ring, one_way, two_ways)
 	MUST(head->prev == &(b.*node) && (b.*node).prev == &(a.*node) && (a.*node).prev == head);
 }
 
-/* What readers that walk backwards need; and what an erasure of a list for one way leaves, to be found by a second one. */
+/* Links for readers that walk backwards; and those that a one-way erasure leaves for a second one to find. */
 TEST(keeps_the_way_back)
 {
 	two_ways l;

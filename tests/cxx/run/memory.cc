@@ -43,7 +43,7 @@ void *take(std::size_t size, std::size_t alignment)
 
 } // namespace
 
-/* Of the pool. */
+/* The pool's allocations. */
 extern "C" void *aligned_alloc(std::size_t alignment, std::size_t size) noexcept
 {
 	void *p = nullptr;
@@ -51,7 +51,7 @@ extern "C" void *aligned_alloc(std::size_t alignment, std::size_t size) noexcept
 	return no_blocks || posix_memalign(&p, alignment, size) != 0 ? nullptr : p;
 }
 
-/* Of the counts. */
+/* The counts' allocations. */
 extern "C" void *calloc(std::size_t number, std::size_t size) noexcept
 {
 	void *p = nullptr;
@@ -245,7 +245,7 @@ struct simple : living, lull::counted_base<simple> {
 struct scaled : living, lull::counted_base<scaled, lull::by_percpu_ref> {
 };
 
-/* Nothing that retires asks operator new for anything, nor the pool. */
+/* A call that retires asks neither operator new nor the pool for anything. */
 TEST(retires)
 {
 	lull::cohort c;

@@ -201,7 +201,7 @@ TEST(destroys_beside_a_sleeper)
 			tid = syscall(SYS_gettid);
 			slept_on.wait(hold, [] { return false; });
 		}).detach();
-		/* It has let go of the mutex, and sleeps: for the condition. */
+		/* It has unlocked the mutex, and sleeps: for the condition. */
 		AWAIT(tid != 0);
 		lock.lock();
 		AWAIT(sleeps(tid));

@@ -4,7 +4,7 @@
  */
 #include <lull/mutex_robust.h>
 
-/* What the next lock of a robust mutex returns instead, here: a system without them is hard to get. */
+/* The result that the next lock of a robust mutex pretends: a system without them is hard to get. */
 static int pretended;
 #define lull_mutex_robust_lock(m) (pretended ? pretended : lull_mutex_robust_lock(m))
 #include <lull/mutex.hpp>
@@ -98,7 +98,7 @@ TEST_OF(Mutex, excludes, lull::mutex, lull::timed_mutex, lull::robust_mutex)
 	m.unlock();
 }
 
-/* Three locks at once, in any order: nobody waits for ever (and ThreadSanitizer sees no circle). */
+/* Three locks at once, in any order: no thread waits for ever (and ThreadSanitizer sees no circle). */
 TEST(three_at_once)
 {
 	lull::mutex a;
@@ -179,7 +179,7 @@ TEST(goes_with_the_last_unlock)
 	}
 }
 
-/* A thread that is to be cancelled passes all of it. */
+/* A thread that is to be cancelled passes through everything. */
 TEST(cancels_nobody)
 {
 	std::atomic<bool> through{ false };
@@ -568,7 +568,7 @@ ROBUST_TEST(reports_a_death)
 		MUST(m.acquire() == status::locked);
 		m.unlock();
 	}
-	/* Who does not repair leaves a mutex that nobody can lock. */
+	/* A thread that does not repair leaves a mutex that cannot be locked. */
 	die_with(m);
 	MUST(m.acquire() == status::owner_died);
 	m.unlock();
@@ -606,7 +606,7 @@ ROBUST_TEST(repairs)
 	MUST(repaired == 1);
 }
 
-/* The guards of the standard cannot repair, so they do not let anybody in. */
+/* The guards of the standard cannot repair, so they let no thread in. */
 ROBUST_TEST(guards_refuse)
 {
 	lull::robust_mutex m, n, o;

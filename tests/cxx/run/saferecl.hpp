@@ -297,7 +297,7 @@ template <class R> struct plain : front, base<R, plain<R>> {
 template <class R> struct alignas(128) wide_plain : front, base<R, wide_plain<R>> {
 	long more[16];
 };
-/* What may do anything is not called inside retire(). */
+/* A deleter that may do anything is not called inside retire(). */
 thread_local bool retires;
 
 void free_and_count(void *p)
@@ -340,7 +340,7 @@ template <class R> struct with_destructor : base<R, with_destructor<R>> {
 
 template <class T> constexpr bool is_plain = lull::detail::only_frees<T, std::default_delete<T>>();
 
-/* Those that only free go by another queue; what is called, and with which alignment, stays the same. */
+/* Deleters that only free go by another queue; what is called, and with which alignment, stays the same. */
 template <class R> void only_free()
 {
 	static_assert(is_plain<plain<R>> && is_plain<wide_plain<R>> && is_plain<final_one<R>> && is_plain<late_type<R>> &&

@@ -90,7 +90,7 @@ TEST(saferecl_hp_general_epochs)
 
 CLAUSE(saferecl_hp_general_reclaimed_once, is_called_once<of_hp>)
 
-/* Whatever try_protect() found stays. */
+/* An object that try_protect() found stays. */
 TEST(saferecl_hp_general_coherence)
 {
 	look_and_retire<node>(
@@ -240,7 +240,7 @@ TEST(the_thread_that_retires_frees)
 	set_mode(LULL_RECLAIM_THREAD);
 }
 
-/* Those that read find each as it was made, whoever frees it: this thread, another one that retires, or the reclaimer. */
+/* Readers find each as it was made, whoever frees it: this thread, another one that retires, or the reclaimer. */
 TEST(plain_ones_are_read_while_they_go)
 {
 	std::atomic<plain<of_hp> *> src[4] = {};
@@ -459,7 +459,7 @@ TEST(saferecl_hp_holder_mem_empty)
 }
 
 /*
- * The place changes between the two looks: when the slot lets go of an object that is parked because of it, lull calls
+ * The place changes between the two looks: when the slot releases an object that is parked because of it, lull calls
  * the program's notify().
  */
 std::atomic<node *> changing;

@@ -44,7 +44,7 @@ TEST(saferecl_rcu_general_nested_locks)
 	none_left();
 }
 
-/* What was scheduled after a region had begun is evaluated after it has ended. */
+/* A callback that was scheduled after a region had begun is evaluated after it has ended. */
 TEST(saferecl_rcu_general_region_ends_first)
 {
 	reader r;
@@ -311,7 +311,7 @@ TEST(saferecl_rcu_domain_func_barrier)
 		void operator()(node *p) const
 		{
 			delete p;
-			plain_store = 7; /* seen by whoever returns from the barrier */
+			plain_store = 7; /* seen by a thread that returns from the barrier */
 		}
 	};
 
@@ -353,7 +353,7 @@ TEST(saferecl_rcu_domain_func_retire)
 	MUST(calls == 1);
 }
 
-/* What throws schedules nothing. */
+/* A move that throws schedules nothing. */
 struct throws_when_moved {
 	throws_when_moved() = default;
 	throws_when_moved(throws_when_moved &&)

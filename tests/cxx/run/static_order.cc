@@ -48,7 +48,7 @@ struct rcu_member : lull::rcu_cohort_obj_base<rcu_member> {
 	}
 };
 
-/* Anything that a program does with them. */
+/* Use them in every way that a program does. */
 void use_all()
 {
 	std::atomic<node *> src{ new node };

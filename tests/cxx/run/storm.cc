@@ -112,7 +112,7 @@ struct route : living, lull::rcu_obj_base<route> {
 	lull_list_head links;
 };
 
-/* What a plugin has made: it counts in the plugin, too, which may be gone soon after. */
+/* Objects that a plugin has made: each counts in the plugin, too, which may be gone soon after. */
 struct part : living, lull::cohort_obj_base<part> {
 	part(int n, std::atomic<int> &c) : living(n), count(c) { count++; }
 	~part() { count--; }
@@ -143,7 +143,7 @@ struct world {
 	lull::robust_mutex robust;
 	int robust_one = 0, robust_other = 0;
 
-	/* What threads hand over to threads that they do not know. */
+	/* Objects that threads hand over to threads they do not know. */
 	lull::mutex shelf_lock;
 	std::vector<lull::held<both>> held_shelf;
 	std::vector<lull::hazard_pointer> pointer_shelf;
@@ -611,7 +611,7 @@ void live_and_end(place &p)
 
 /* ---- from the beginning to the end --------------------------------------------------------------- */
 
-/* What a world with nobody in it must look like. */
+/* Check that a world with no thread in it is empty. */
 void check_world(world &w, std::vector<std::unique_ptr<place>> &all)
 {
 	std::size_t count = 0, routes = 0;

@@ -313,7 +313,7 @@ TEST(who_moves)
 	size_t claimed;
 	int key = 0;
 
-	set_mode(LULL_RECLAIM_POLL); /* nobody else frees */
+	set_mode(LULL_RECLAIM_POLL); /* no other thread frees */
 	init(size, 0);
 	while (!is_resizing())
 		insert(key++);
@@ -435,7 +435,7 @@ TEST(inherit)
 	finish();
 }
 
-/* Nobody takes a shard from a thread that is there. */
+/* A shard is never taken from a thread that is there. */
 TEST_WITH(owner_stays, start_workers, join_workers)
 {
 	struct worker *a, *b;
@@ -517,7 +517,7 @@ static void *holds_registry(void *unused)
 	return unused;
 }
 
-/* A child that nobody has told of the fork looks whether an owner is gone, when a thread of the parent had the lock. */
+/* A child that was not told of the fork looks whether an owner is gone, when a thread of the parent had the lock. */
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
 TEST_WITH(underscore_fork, start_workers, join_workers)
 {

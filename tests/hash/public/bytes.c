@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bytes.c - hashes of bytes and strings: what strangers who know all but the seed can do to them.
+ * bytes.c - hashes of bytes and strings: attacks by strangers who know all but the seed.
  *
  * The library's hash is compared with a plain SipHash in this file, and that one with the values that its
  * authors have published for SipHash-2-4, and with those of OpenSSL for SipHash-1-3.
@@ -163,8 +163,8 @@ static int compare(const void *a, const void *b)
 }
 
 /*
- * Is there no more among @hashes than chance? Two of 65,536 are equal once in 2^33 runs. Of as many buckets
- * 63.2 % are hit: 41,427, give or take 79; no bucket has more than 20 in 10^14 runs.
+ * Is there no more among @hashes than chance? Two of 65,536 are equal once in 2^33 runs. 63.2 % of as many buckets are
+ * hit: 41,427, give or take 79; no bucket has more than 20 in 10^14 runs.
  */
 static void expect_chance(uint64_t *hashes)
 {

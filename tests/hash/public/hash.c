@@ -48,7 +48,7 @@ static uint64_t hash_of(int key)
 	}
 }
 
-/* The table asks only about elements whose hash is the right one, all of it. */
+/* The table asks only about elements whose whole hash is the right one. */
 static bool model_match(const struct lull_hash_node *node, const void *key)
 {
 	assert_true(node->hash == hash_of(*(const int *)key));
@@ -111,7 +111,7 @@ static void replace(int key)
 		assert_ptr_equal(lull_hash_replace(&m.h, &item->node, hash_of(key), model_match, &key), &old->node);
 	}
 	assert_true(item->node.hash == hash_of(key));
-	/* In the place of the old one, which leads on who stands on it. */
+	/* In the place of the old one, which leads a reader on it further. */
 	if (m.flags & LULL_HASH_FIXED)
 		assert_true(item->node.next == next && old->node.next == next);
 	item->mark = old->mark;
@@ -145,7 +145,7 @@ static void remove_version(int key)
 	m.there--;
 }
 
-/* In a read section: what it retires is there until the end of it. */
+/* In a read section: what it retires stays until the section's end. */
 static void update(bool filling)
 {
 	int key = (int)rnd((unsigned)m.keys);
@@ -176,7 +176,7 @@ static void begin_model(size_t buckets, uint32_t flags, int keys, int kind)
 	init_table(&m.h, buckets, flags);
 }
 
-/* What lookups find; what walks meet, and once, as nobody else moves anything. */
+/* Check what lookups find, and what walks meet, and once, as no other thread moves anything. */
 static void check_model(void)
 {
 	struct lull_hash_iter iter;
@@ -233,7 +233,7 @@ TEST(random)
 /* ---- lookups and walks that the table changes under ---------------------------------------------------------------- */
 
 /*
- * A lookup that has come to an element with the right hash asks the match function about it. That one is of this test,
+ * A lookup that has come to an element with the right hash calls the match function. That one is of this test,
  * and updates and resizes the table: so the lookup stands on an element that is moved, removed or replaced.
  */
 static int upsets;

@@ -131,8 +131,8 @@ static void look_around(int keys)
 }
 
 /*
- * Who sleeps makes a heavy fence, and nobody else does. The first of all tests, so that the reclaimer's thread, which
- * makes some of its own, is not there.
+ * A thread that sleeps makes a heavy fence, and no other does. The first of all tests, so that the reclaimer's thread,
+ * which makes some of its own, is not there.
  */
 TEST(fences)
 {
@@ -184,7 +184,7 @@ static void *halves(void *arg)
 }
 
 /*
- * Of four buckets, number 2 goes to number 0 of the new table. There it waits for a holder, with its own lock
+ * With four buckets, number 2 goes to number 0 of the new table. There it waits for a holder, with its own lock
  * held, and others fall asleep before that lock. All of them go on in the new table.
  */
 TEST(sleepers_of_moved)

@@ -122,7 +122,7 @@ TEST(steps)
 		init_table(&h, 2, round % 2 ? LULL_HASH_FIXED : LULL_HASH_SHRINK);
 		for (int key = 0; key < STEADY; key++)
 			lull_hash_insert_dup(&h, &(item_of[key] = new_item(key))->node, hash_of(key));
-		/* What updates retire stays until the lookups are over. */
+		/* Entries that updates retire stay until the lookups are over. */
 		lull_rcu_read_lock();
 		for (int n = 0; n < 8; n++)
 			update();

@@ -51,11 +51,11 @@ TEST(fork)
 		lull_reclaim_default_config(&config);
 		config.mode = LULL_RECLAIM_POLL;
 		must(lull_reclaim_configure(&config) == 0);
-		/* Those of other threads are not there. */
+		/* Contexts of other threads are not there. */
 		for (int n = 0; n < OTHERS; n++)
 			must(lull_hazptr_synchronize_timeout(forked[n], 5000) == 0);
 		must(lull_hazptr_synchronize_timeout(forked[DETACHED], 10) == -ETIMEDOUT);
-		/* The own ones, and those of nobody in particular, are, and they work. */
+		/* Its own ones, and those of no thread, are, and they work. */
 		for (int n = DETACHED; n < FORKED; n++)
 			lull_hazptr_call(&forked[n]->rcu, thing_gone);
 		must(lull_reclaim_poll(100, 0) == 0);
@@ -209,7 +209,7 @@ TEST(context_left_at_exit)
 #if SANITIZED || defined(LULL_TEST_EMULATED)
 	SKIP("a sanitizer looks for leaks in a forked child, and the emulator has no threads there");
 #endif
-	/* As after main() has returned, which has left a context on its frame, the list leads nowhere. */
+	/* The list leads nowhere, as after main() has returned, which has left a context on its frame. */
 	EXPECT_FINE {
 		alarm(60);
 		lull_rcu_free(malloc(16));

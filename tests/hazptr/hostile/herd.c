@@ -80,7 +80,7 @@ static void herd_join(void)
 	join_thread(reader);
 }
 
-/* The reader lets go one by one, and each time one thread goes on: what that costs in all grows as the herd does. */
+/* The reader clears them one by one, and each time one thread goes on: the total cost grows as the herd does. */
 TEST(each_for_its_own)
 {
 	uint64_t fences;
@@ -122,7 +122,7 @@ static void count_line(const struct lull_stall *stall, void *arg)
 	lull_add_relaxed(&stall_lines, 1);
 }
 
-/* As many lines as if one thread waited, and a few more. */
+/* Print as many lines as if one thread waited, and a few more. */
 TEST(one_line_per_holder)
 {
 	int lines;

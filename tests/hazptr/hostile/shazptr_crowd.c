@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shazptr_crowd.c - shazptr.h: many threads that hold, let go and wait: nobody waits for ever, and nobody sees what
- * was freed.
+ * shazptr_crowd.c - shazptr.h: many threads that hold, clear and wait: no thread waits for ever, and none sees freed
+ * memory.
  */
 #include "hazptr/shazptr.h"
 
@@ -38,7 +38,7 @@ static void pass_groups_up_to(uint32_t group)
 	while ((passed + 1) % 64 != group);
 }
 
-/* One of two readers holds the name at any time, and each lets go again and again. */
+/* One of two readers holds the name at any time, and each clears it again and again. */
 struct relay {
 	pthread_t thread;
 	struct relay *other;

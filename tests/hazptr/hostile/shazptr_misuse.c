@@ -80,7 +80,7 @@ static uint32_t holders_shown(void)
 	return 0;
 }
 
-/* Of many readers that hold a wait up four are named, each once, with its own depth; and how many there are. */
+/* When many readers hold a wait up, four are named, each once, with its own depth; and how many there are. */
 BOTH_WAYS(stall_of_many)
 {
 	struct holder other;
@@ -208,7 +208,7 @@ static void tuning_handler(int unused)
 	lull_store_release(&tuned, 1);
 }
 
-/* Of all threads, and in any context. */
+/* The tunable of all threads, and in any context. */
 TEST_WITH(tunable_of_all, self_scan, NULL)
 {
 	struct sigaction action;
@@ -233,7 +233,7 @@ TEST_WITH(no_system_calls, self_scan, NULL)
 {
 	if (SANITIZED || !THREADS_IN_CHILD || under_valgrind()) /* they ask the kernel for themselves */
 		SKIP(OWN_MEMORY);
-	/* Nobody sleeps for the slot, so nobody is woken. */
+	/* No thread sleeps for the slot, so none is woken. */
 	EXPECT_FINE {
 		lull_thread_register();
 		lull_shazptr_clear(lull_shazptr_acquire(&name_a));

@@ -105,7 +105,7 @@ BOTH_WAYS(wait_for_unregistered)
 	}
 }
 
-/* As in base/public/thread.c: the last rounds come after lull's own destructor. */
+/* The last rounds come after lull's own destructor, as in base/public/thread.c. */
 #ifdef LULL__TSAN
 #define LATE_ROUNDS 2
 #else
@@ -136,7 +136,7 @@ static void *ends_late(void *holds)
 {
 	pthread_setspecific(late_key, &late_key);
 	lull_thread_register();
-	if (holds) { /* and is told off for it; then it is as if it did not */
+	if (holds) { /* and is told off; then it is as if it did not */
 		lull_shazptr_acquire(&name_a);
 		lull_shazptr_acquire(&name_b);
 	}
@@ -270,7 +270,7 @@ BOTH_WAYS(fork)
 	nap_ms(20);
 	/* Without the look by the caller even this takes the thread that scans. */
 	if (THREADS_IN_CHILD || !lull_shazptr_skip_self_scan())
-		/* Whatever other threads hold and wait for is not here. */
+		/* Other threads' slots and waits are not here. */
 		EXPECT_FINE {
 			lull_shazptr_synchronize(&name_a);
 			must(lull_shazptr_synchronize_timeout(&name_b, 60000) == 0);
@@ -281,7 +281,7 @@ BOTH_WAYS(fork)
 			struct holder holder;
 			struct waiter mine;
 
-			/* What the forking thread holds it still holds. */
+			/* The forking thread still holds what it held. */
 			must(nobody_gets_through(&name_c));
 			lull_shazptr_clear(kept);
 			must(others_get_through(&name_c));

@@ -79,7 +79,7 @@ static bool nap_instead(struct lull__wait *wait, const uint32_t *word, uint32_t 
 	return after_nap(naps++);
 }
 
-/* Nobody looks at the records without their lock, and nobody lets go of a lock that is not held. */
+/* Records are looked at under their lock only, and a lock that is not held is never released. */
 static struct lull__thread *next_record(const struct lull__thread *record)
 {
 	assert_int_not_equal(lull_load_relaxed(&lull__registry_lock.word), 0);
@@ -130,7 +130,7 @@ static uintptr_t random_name(void)
 	return n < NAMES ? (uintptr_t)&name[n] : n == NAMES ? 1 : ~(uintptr_t)2; /* the lowest, and the highest */
 }
 
-/* Nothing; for one in thirty everything; names. */
+/* A word of a slot: nothing; for one in thirty everything; names. */
 static uintptr_t random_word(void)
 {
 	switch (random_below(30)) {
@@ -193,7 +193,7 @@ static void forget(void)
 	lull__unlock(&lull__registry_lock);
 }
 
-/* Of @count records, those in whose slots is something. */
+/* Count those of @count records in whose slots is something. */
 static size_t in_use(int count)
 {
 	size_t used = 0;
@@ -212,7 +212,7 @@ static struct lull__shazptr_waiter random_waiter(void)
 	return w;
 }
 
-/* What is in the way of @w, by the words of the source: the name or the wildcard, with a stamp from before the tick. */
+/* Find what is in the way of @w, in the source's words: the name or the wildcard, with a stamp from before the tick. */
 static struct lull__shazptr_way in_the_way(const struct lull__shazptr_waiter *w, int count)
 {
 	struct lull__shazptr_way way = { .groups = 0 };
@@ -365,7 +365,7 @@ static bool is_listed(const struct lull_list_head *list, const struct lull__shaz
 	return false;
 }
 
-/* One scan: who has nobody in the way goes on, the others stay on the list, with what is left for them. */
+/* One scan: a waiter with no thread in the way goes on, the others stay on the list, with what is left for them. */
 static void check_scan(int records)
 {
 	struct lull__shazptr_way wanted[WAITERS], left, wanted_left = { .groups = 0 };
@@ -415,7 +415,7 @@ TEST(scan_for_all)
 			lull_list_add_tail(&waiters[i].list, &lull__shazptr.queued);
 		}
 		check_scan(records);
-		for (int i = 0; i < records; i++) /* some let go, or take something else, and are not missed */
+		for (int i = 0; i < records; i++) /* some clear it, or take something else, and are not missed */
 			if (random_below(3))
 				invented[i].shazptr = random_word();
 		check_scan(records);
@@ -424,14 +424,14 @@ TEST(scan_for_all)
 		check_scan(records);
 		for (int i = 0; i < WAITERS; i++)
 			assert_int_equal(waiters[i].done, 1);
-		check_scan(records); /* for nobody */
+		check_scan(records); /* for no thread */
 		forget();
 	}
 	malloc_most = SIZE_MAX;
 	free_snapshot();
 }
 
-/* Who gives up is off its list, whichever that is, and is told if it has come too late for that. */
+/* A waiter that gives up is off its list, whichever that is, and is told if it came too late. */
 TEST(withdraw)
 {
 	struct lull__shazptr_way left;
@@ -491,7 +491,7 @@ TEST(newcomers)
 
 /* ---- waiters come -------------------------------------------------------------------------------------------------- */
 
-/* @told: those who scan, all of them, have heard that there is something new. */
+/* @told: all threads that scan have heard that there is something new. */
 static void check_told(bool told, uint32_t events)
 {
 	assert_int_equal(lull__shazptr.event, events + told);
@@ -503,7 +503,7 @@ static void check_told(bool told, uint32_t events)
 	wakes = 0;
 }
 
-/* The first one starts the thread; each wakes it. Where that fails nobody is told, but for one line. */
+/* The first one starts the thread; each wakes it. Where that fails one line is all that tells. */
 TEST(enqueue)
 {
 	uint32_t events = lull__shazptr.event;
@@ -550,7 +550,7 @@ static void check_let_go(bool asked, uint32_t events)
 	check_told(asked, events);
 }
 
-/* Who is asked to says so when it lets go, also by its exit, whose line says how deep it was. */
+/* A thread that is asked to says so when it clears its slot, also by its exit, whose line says how deep it was. */
 TEST(let_go)
 {
 	wakes = 0;
@@ -643,11 +643,11 @@ static bool would_end(void)
 
 	AWAIT(lull_load_acquire(&ended));
 	if (ended == 2)
-		join_thread(thread); /* else nobody joins it */
+		join_thread(thread); /* else it is never joined */
 	return lull_xchg_relaxed(&ended, 0) == 1;
 }
 
-/* The thread ends, with its snapshot, if nobody waits, and exit() has not come to wait for it. */
+/* The thread ends, with its snapshot, if no thread waits, and exit() has not come to wait for it. */
 TEST(end)
 {
 	lull__shazptr.running = true;

@@ -152,7 +152,7 @@ TEST(collect)
 	check_named(NULL);
 	unprotect_all();
 
-	/* Nothing is left of the last time. */
+	/* The last time has left nothing. */
 	lull__hazptr_collect(large);
 	assert_int_equal(large->used, 0);
 	for (int i = 0; i < 2 * OBJECTS; i++)
@@ -261,7 +261,7 @@ TEST(slots_counted)
 	free(left);
 }
 
-/* What was handed on keeps its stamp, and what the slot names next is younger than all waiters of now. */
+/* An entry that was handed on keeps its stamp, and what the slot names next is younger than all waiters of now. */
 TEST(detach_stamps)
 {
 	struct thing *thing = &first;
@@ -424,7 +424,7 @@ static void end_retirers(const pthread_t *thread)
 		join_thread(thread[i]);
 }
 
-/* Nobody polls, and those that came first do nothing more: one of the others frees theirs. */
+/* No thread polls, and the first to come do nothing more: one of the others frees theirs. */
 TEST(one_frees_for_all)
 {
 	pthread_t thread[RETIRERS];

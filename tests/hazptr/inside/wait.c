@@ -39,7 +39,7 @@ static void begin_to_wait(struct lull__wait *wait, enum lull_wait_kind kind, uin
 		lull_hazptr_clear(slot);
 }
 
-/* Who sees at the last looks that the slot is clear has not run out of time, and does not sleep. */
+/* A waiter that sees at the last looks that the slot is clear has not run out of time, and does not sleep. */
 TEST(clear_at_last_look)
 {
 	struct lull_hazptr_context *ctx = lull_hazptr_thread_context();

@@ -94,7 +94,7 @@ TEST(callbacks_call)
 	assert_int_equal(waiting(), 0);
 }
 
-/* A callback waits for what a reader holds, and others go on when that lets go. */
+/* A callback waits for what a reader holds, and others go on when the reader clears it. */
 static void waiting_callback(struct lull_rcu_head *head)
 {
 	lull_hazptr_synchronize(&callbacks_thing);
@@ -115,7 +115,7 @@ TEST(callback_waits)
 	holder_finish(&holder);
 }
 
-/* What a callback protects beyond its end stays, too. */
+/* An object that a callback protects beyond its end stays, too. */
 static struct lull_hazptr_hold callbacks_hold;
 static struct thing *callbacks_kept;
 
@@ -222,7 +222,7 @@ TEST(concurrent_barriers)
 		join_thread(thread[i]);
 }
 
-/* What is retired and protected after a barrier began does not make it last. */
+/* Objects that are retired and protected after a barrier began do not make it last. */
 TEST(barrier_is_of_before)
 {
 	struct lull_hazptr *h = lull_hazptr_alloc(own()), *later = lull_hazptr_alloc(own());
@@ -458,7 +458,7 @@ static pthread_t start_barrier(struct lull_hazptr_hold *hold, void **source)
 	lull_hazptr_retire(object);
 	waits = start_thread(barrier_timeout_run, NULL);
 	AWAIT(lull_load_acquire(&unrelated.begins) && barrier_waits());
-	nap_ms(100); /* it sleeps until the slot lets go */
+	nap_ms(100); /* it sleeps until the slot is cleared */
 	return waits;
 }
 
@@ -496,7 +496,7 @@ static void hold_reclaimer(struct lull_rcu_head *head)
 	thing_gone(head);
 }
 
-/* What a barrier waits for may also be freed by the thread that retired it, in its turns: more than one turn frees. */
+/* Objects a barrier waits for may also be freed by their own thread, in its turns: more than one turn frees. */
 #define HELD 40
 
 TEST(barrier_and_busy_owner)

@@ -12,7 +12,7 @@ static bool is_full_free_of(const void *addr)
 	return lull_hazptr_fenced_synchronize_range_timeout(addr, 1, 0) == 0;
 }
 
-/* Who looks must not be who protects. */
+/* The thread that looks must not be the one that protects. */
 static void *full_look_run(void *arg)
 {
 	return is_full_free_of(*(const void **)arg) ? arg : NULL;
@@ -100,7 +100,7 @@ TEST(call_and_retire)
 	lull_hazptr_free(own(), h);
 }
 
-/* What is protected here may also be retired with hazptr.h. */
+/* Objects that are protected here may also be retired with hazptr.h. */
 TEST(retired_by_other_domain)
 {
 	struct lull_hazptr *h = lull_hazptr_alloc(own());
@@ -160,8 +160,8 @@ TEST(synchronize)
 }
 
 /*
- * Who clears makes no fence, and may miss that a thread has just gone to sleep for the slot. So that thread looks again
- * by itself. Here the slot changes as if all had missed it, once the thread has asked for news of it.
+ * A thread that clears makes no fence, and may miss that another has just gone to sleep for the slot. So that one looks
+ * again by itself. Here the slot changes as if all had missed it, once the thread has asked for news of it.
  */
 TEST(looks_again)
 {

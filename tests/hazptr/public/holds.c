@@ -297,7 +297,7 @@ TEST(exit_holding)
 	lull_hazptr_barrier();
 }
 
-/* What a slot of a thread that is gone would protect is not protected. On its stack it would be no slot at all. */
+/* A slot of a thread that is gone protects nothing. On its stack it would be no slot at all. */
 static struct left_behind *left_with_slot;
 
 static void *leaves_slot(void *unused)

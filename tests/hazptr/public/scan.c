@@ -8,7 +8,7 @@
 
 /* ---- retiring ------------------------------------------------------------------------------------ */
 
-/* Not reclaimed while protected, reclaimed when let go of in any way, without anybody else's help. */
+/* Not reclaimed while protected, reclaimed when released in any way, without another's help. */
 TEST(call)
 {
 	for (int way = 0; way < WAYS; way++) {
@@ -112,7 +112,7 @@ static void *retires_and_exits(void *unused)
 	return unused;
 }
 
-/* What a thread leaves behind is reclaimed without anybody asking, whether it sleeps or is gone. */
+/* Objects that a thread leaves behind are reclaimed without a call, whether it sleeps or is gone. */
 TEST(leftovers)
 {
 	lull_hazptr_retire(malloc(24));
@@ -170,8 +170,8 @@ TEST(quiet_while_protected)
 /* ---- how much waits ------------------------------------------------------------------------------ */
 
 /*
- * What hazptr.h allows. A thread that retires keeps to less, but not while the background thread has its queue, and that
- * may have lost the processor. Nobody has it in mode POLL.
+ * The bound that hazptr.h allows. A thread that retires keeps to less, but not while the background thread has its
+ * queue, and that may have lost the processor. In POLL mode there is no such thread.
  */
 static size_t bound_of(size_t contexts, enum lull_reclaim_mode mode)
 {
@@ -253,7 +253,7 @@ TEST(bound)
 	}
 }
 
-/* A reader that is stuck in a read section holds up nothing of it. */
+/* A reader that is stuck in a read section holds up none of this. */
 TEST(bound_under_rcu_reader)
 {
 	lull_rcu_read_lock();
@@ -267,8 +267,8 @@ TEST(bound_under_rcu_reader)
 }
 
 /*
- * Nor does it hold up callbacks that wait for slots: not while the reclaimer waits for it, with callbacks that wait for
- * a grace period in hand, for a barrier or not, nor what it parked before.
+ * A reader does not hold up callbacks that wait for slots either: not while the reclaimer waits for it, with callbacks
+ * that wait for a grace period in hand, for a barrier or not, nor what it parked before.
  */
 static int reader_in, reader_out, called_after_reader;
 
@@ -337,7 +337,7 @@ TEST(calls_beside_rcu_reader)
 }
 
 /*
- * Nor does the reclaimer, when that has taken everything for a barrier and comes to nothing: because of a stuck
+ * The reclaimer does not either, when it has taken everything for a barrier and comes to nothing: because of a stuck
  * RCU reader, or in a callback that does not end.
  */
 static int stuck, unstick;
@@ -458,7 +458,7 @@ static void retires_many(struct lull_rcu_head *head)
 	thing_gone(head);
 }
 
-/* They are reclaimed when the callback has returned, whoever reclaims. */
+/* They are reclaimed when the callback has returned, by any thread. */
 TEST(callbacks_retire)
 {
 	static const enum lull_reclaim_mode modes[] = { LULL_RECLAIM_THREAD, LULL_RECLAIM_CALLER,
@@ -505,7 +505,7 @@ TEST(poll_mode)
 	for (int i = 0; i < 10; i++)
 		lull_hazptr_call(&new_thing(&gone)->rcu, note_caller);
 	nap_ms(30);
-	assert_int_equal(lull_load_relaxed(&gone), 0); /* nobody else does it */
+	assert_int_equal(lull_load_relaxed(&gone), 0); /* no other does it */
 	assert_int_equal(lull_reclaim_poll(3, 0), 3);
 	assert_int_equal(lull_reclaim_poll(100, 0), 7);
 	assert_int_equal(gone, 10);

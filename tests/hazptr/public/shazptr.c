@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* runs: c++, core */
 /*
- * shazptr.c - shazptr.h: slots, nesting and the wildcard; waiting, by oneself and by the thread that scans; who
- * is woken.
+ * shazptr.c - shazptr.h: slots, nesting and the wildcard; waiting, alone and by the thread that scans; which waiters
+ * are woken.
  */
 #include "hazptr/shazptr.h"
 
@@ -26,7 +26,7 @@ BOTH_WAYS(one)
 	lull_shazptr_clear(guard);
 	assert_gets_through(&name_a);
 
-	/* Nobody holds NULL, and nobody waits for it. */
+	/* NULL is never held, and never waited for. */
 	guard = lull_shazptr_acquire_wildcard();
 	lull_shazptr_synchronize(NULL);
 	assert_int_equal(lull_shazptr_synchronize_timeout(NULL, 0), 0);
@@ -99,7 +99,7 @@ TEST_WITH(nesting, self_scan, NULL)
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-/* Whoever's look it is: who waits for what is held waits until it is cleared, and nobody else does. */
+/* By either look: a thread that waits for what is held waits until it is cleared, and no other waits. */
 BOTH_WAYS(waits)
 {
 	for (int way = 0; way < WAYS; way++) {
@@ -147,7 +147,7 @@ BOTH_WAYS(waits_for_all)
 		finish(&holder[i]);
 }
 
-/* Who waits for different names: each goes on when its own is cleared. */
+/* Threads wait for different names: each goes on when its own is cleared. */
 BOTH_WAYS(each_its_own)
 {
 	struct holder holder_a, holder_b;
@@ -169,8 +169,8 @@ BOTH_WAYS(each_its_own)
 }
 
 /*
- * Many who wait share the looks: one is enough when the reader clears. A few more come from those who
- * arrive late and from looks by the clock.
+ * Many waiters share the looks: one is enough when the reader clears. A few more come from late ones and from looks by
+ * the clock.
  */
 TEST_WITH(shared_scan, self_scan, NULL)
 {
@@ -192,7 +192,7 @@ TEST_WITH(shared_scan, self_scan, NULL)
 	finish(&holder);
 }
 
-/* Who waits sleeps, and so does the thread that scans: a look now and then, more and more rarely. */
+/* A waiting thread sleeps, and so does the thread that scans: a look now and then, more and more rarely. */
 TEST_WITH(waiting_is_idle, self_scan, NULL)
 {
 	struct holder holder;
@@ -207,7 +207,7 @@ TEST_WITH(waiting_is_idle, self_scan, NULL)
 	join_thread(waiter.thread);
 	assert_true(waiter.cpu_ns < 200000000u);
 	finish(&holder);
-	/* Nobody waits any more: no looks at all. */
+	/* No thread waits any more: no looks at all. */
 	nap_ms(20);
 	scans = lull_shazptr_scan_count();
 	nap_ms(100);
@@ -254,7 +254,7 @@ BOTH_WAYS(timeout_races)
 	assert_gets_through(&name_a);
 }
 
-/* The time is in milliseconds: nobody waits for minutes. */
+/* The time is in milliseconds: no thread waits for minutes. */
 TEST_WITH(timeout_ends, self_scan, NULL)
 {
 	struct holder holder;
@@ -359,7 +359,7 @@ static void *clears_unseen(void *unused)
 	return unused;
 }
 
-/* A reader makes no fence when it clears, and may miss that somebody has just asked for news. So they look again. */
+/* A reader makes no fence when it clears, and may miss that waiters have just asked for news. So they look again. */
 BOTH_WAYS(looks_again)
 {
 	struct waiter waiter;
@@ -403,7 +403,7 @@ BOTH_WAYS(no_heavy_fences)
 /* ---- woken ----------------------------------------------------------------------------------- */
 
 /*
- * The reader that lets go wakes who waits, in whatever way it does. By the clock alone the next look would
+ * A reader that clears wakes the waiters, in whatever way it clears. By the clock alone the next look would
  * come half a second after the last, by the time that this reader has held on for; once in ten times it has
  * to be faster.
  */

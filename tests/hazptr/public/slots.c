@@ -284,7 +284,7 @@ TEST(protect_what_changes)
 	lull_hazptr_free(own(), h);
 }
 
-/* What is scanned is the address of the head, wherever that is, and in the _ptr forms the object's. */
+/* Scans are for the address of the head, wherever that is, and in the _ptr forms for the object's. */
 TEST(member)
 {
 	struct lull_hazptr *h = lull_hazptr_alloc(own());
@@ -326,7 +326,7 @@ TEST(no_system_calls)
 {
 	if (SANITIZED || !THREADS_IN_CHILD || under_valgrind()) /* they ask the kernel for themselves */
 		SKIP(OWN_MEMORY);
-	/* Slots, and more holds than slots. Nobody sleeps for any of them. */
+	/* Slots, and more holds than slots. No thread sleeps for any of them. */
 	EXPECT_FINE {
 		struct lull_hazptr_hold hold[LULL_HAZPTR_SLOTS + 4];
 

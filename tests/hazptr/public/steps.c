@@ -2,7 +2,7 @@
 /* runs: c++ */
 /*
  * steps.c - hazptr.h, hazptr_fenced.h, shazptr.h: how many locked instructions and fences a reader makes, by
- * single steps. Of light fences that are real ones (LULL_FENCE=full) nothing is promised.
+ * single steps. Nothing is promised about light fences that are real ones (LULL_FENCE=full).
  */
 #include <signal.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* runs: c++, full-fences, core */
 /*
- * wait.c - hazptr.h: waiting until nobody protects an object or a range of addresses.
+ * wait.c - hazptr.h: waiting until no thread protects an object or a range of addresses.
  */
 #include "hazptr/fixture.h"
 
@@ -296,7 +296,7 @@ TEST(timeout)
 	holder_finish(&holder);
 }
 
-/* The time is in milliseconds: nobody waits for minutes. */
+/* The time is in milliseconds: no thread waits for minutes. */
 TEST(timeout_ends)
 {
 	struct thing *thing = new_thing(&gone);

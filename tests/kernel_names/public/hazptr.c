@@ -149,7 +149,7 @@ static void check_blocks(void *place, bool blocks)
 	}
 	nap_ms(20);
 	assert_int_equal(lull_load_acquire(&synchronized), 0);
-	/* The caller lets go. */
+	/* The caller releases it. */
 	pthread_detach(updater);
 }
 

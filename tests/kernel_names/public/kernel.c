@@ -90,7 +90,7 @@ static void dereference_without(void)
 	(void)rcu_dereference(published);
 }
 
-/* What lockdep checks in the kernel debug builds check here; others do not evaluate it. */
+/* Conditions that lockdep checks in the kernel are checked by debug builds here; others do not evaluate them. */
 TEST(conditions)
 {
 #ifdef LULL_DEBUG

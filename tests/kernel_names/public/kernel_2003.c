@@ -80,7 +80,7 @@ TEST(lists)
 	assert_int_equal(sum, 23);
 	list_for_each_safe_rcu(pos, n, &els) {
 		list_del_rcu(pos);
-		pos->next = NULL; /* nobody else reads: the loop has what it needs */
+		pos->next = NULL; /* no other thread reads: the loop has what it needs */
 	}
 	assert_true(list_empty(&els));
 	rcu_read_unlock();

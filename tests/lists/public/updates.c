@@ -121,7 +121,7 @@ static void clear_model(void)
 		items[i].value = i;
 }
 
-/* Where a pointer of a node leads that was taken out, after some of the updates (after the others that is nobody's business). */
+/* Where a pointer of a node leads that was taken out, after some of the updates (the others do not matter). */
 enum leads { KEPT, ITSELF, NOWHERE, POISON, UNKNOWN };
 
 static void leaves(const struct item *item, const void *next, const void *prev)
@@ -151,7 +151,7 @@ static bool waited; /* for readers, in a splice */
 
 #if CAN_STEP
 
-/* What a walk has met, as digits; "!" when it has no end. */
+/* The items that a walk has met, as digits; "!" when it has no end. */
 struct met {
 	char text[2 * ITEMS + 2];
 	int count;
@@ -233,7 +233,7 @@ static bool either(struct met met, const char *before, const char *after)
 	return strcmp(met.text, before) == 0 || strcmp(met.text, after) == 0;
 }
 
-/* What comes behind item @value in @all; NULL if that item is not there. */
+/* The items behind item @value in @all; NULL if that item is not there. */
 static const char *tail(const char *all, int value)
 {
 	const char *at = strchr(all, '0' + value);
@@ -241,7 +241,7 @@ static const char *tail(const char *all, int value)
 	return at ? at + 1 : NULL;
 }
 
-/* What a reader meets who stands on item *@at of list @which. */
+/* Check what a reader meets who stands on item *@at of list @which. */
 static void check_tail(int which, const char *at, struct met met)
 {
 	const char *then = tail(model[which], *at - '0');
@@ -391,7 +391,7 @@ static void end_steps(void)
 #define LOOK(func)   func
 /* Note what is there before an update. */
 #define BEFORE_STEPS() memcpy(step.before, model, sizeof(model))
-/* The model is there already; @two: more than one list has part in it. */
+/* The model is there already; @two: more than one list takes part. */
 #define STEPS(if_so, back, two, call)                                                               \
 	do {                                                                                       \
 		bool stepped_ = step.on && (if_so);                                                \
@@ -544,7 +544,7 @@ static void move_in_list(int which, int place)
 
 static int splicing, synced;
 
-/* While the splice waits, the list is empty for who comes, and whole for who is on it. */
+/* While the splice waits, the list is empty for newcomers, and whole for readers on it. */
 static void sync_between(void)
 {
 	const struct lull_list_head *node = &at(splicing, 0)->link;
@@ -1065,7 +1065,7 @@ static void updates_only_item(int unused)
 		lull_list_del_rcu(&items[0].link);
 }
 
-/* The only element comes or goes, at each step in turn. What is found is the element or nothing, and not the head. */
+/* The only element comes or goes, at each step in turn. The result is the element or nothing, and not the head. */
 static void overtake(const struct item *(*finds)(void), bool by_addition)
 {
 	comes = by_addition;

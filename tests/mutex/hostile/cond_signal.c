@@ -95,7 +95,7 @@ static void start_sleepers(int number)
 			nap_ms(1);
 		}
 	}
-	lull_mutex_lock(&lock); /* who waits for the condition has unlocked it */
+	lull_mutex_lock(&lock); /* a waiter for the condition has unlocked it */
 	lull_mutex_unlock(&lock);
 	wakes = moves = 0;
 }
@@ -169,7 +169,7 @@ TEST(calls_of_many)
 	join_sleepers(EXACT + 1);
 }
 
-/* Nor do signals have anything to do after a broadcast, which has been for all. */
+/* After a broadcast, which has been for all, signals have nothing to do either. */
 TEST(calls_after_broadcast)
 {
 	start_sleepers(FEW);
@@ -183,7 +183,7 @@ TEST(calls_after_broadcast)
 	join_sleepers(FEW);
 }
 
-/* With the lock let go each time, and without it. */
+/* With an unlock each time, and without the lock. */
 TEST(calls_of_others)
 {
 	start_sleepers(FEW);
@@ -313,7 +313,7 @@ TEST(no_requeue)
 
 /* ---- no signal is lost ---------------------------------------------------------------------------------------- */
 
-/* As many signals as sleepers: more than the condition variable counts, too. */
+/* Send as many signals as there are sleepers: more than the condition variable counts, too. */
 static void signal_each(int number, bool at_once, bool locked)
 {
 	start_sleepers(number);

@@ -80,7 +80,7 @@ static void await_asleep_all(int first, int number)
 			nap_ms(1);
 		}
 	}
-	lull_mutex_lock(&page->lock); /* who waits for the condition has unlocked it */
+	lull_mutex_lock(&page->lock); /* a waiter for the condition has unlocked it */
 	lull_mutex_unlock(&page->lock);
 }
 
@@ -256,7 +256,7 @@ static void kill_signaller(bool all)
 	await_killed(child);
 }
 
-/* Each signal wakes from then on, as long as anybody waits. */
+/* Each signal wakes from then on, as long as there are waiters. */
 TEST(killed_signaller)
 {
 	for (int all = 0; all <= 1; all++) {
@@ -276,7 +276,7 @@ TEST(killed_signaller)
 	}
 }
 
-/* A signal is stopped; whom it is for gets up by itself and is gone; then this process is forked. */
+/* A signal is stopped; its waiter gets up by itself and is gone; then this process is forked. */
 TEST(forked_amid)
 {
 	struct page *shared = page, own;
@@ -291,9 +291,9 @@ TEST(forked_amid)
 	tell(1);
 	interrupt_until(threads[0], SIGUSR1, &page->back, 1);
 	join_thread(threads[0]);
-	/* What the child's own threads wait for. The signal that was under way at the fork is never over there. */
+	/* The child's own threads wait for this. The signal that was under way at the fork is never over there. */
 	EXPECT_FINE {
-		must(calls_of_signals(&page->cond, SIGNALS) == 0); /* nobody waits */
+		must(calls_of_signals(&page->cond, SIGNALS) == 0); /* no thread waits */
 		page->may_go = page->back = 0;
 		start_sleepers(0, FEW);
 		lull_mutex_lock(&page->lock);

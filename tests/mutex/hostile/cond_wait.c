@@ -13,7 +13,7 @@ static struct lull_mutex lock;
 static struct lull_cond cond;
 static int ready; /* under the lock */
 
-/* Of lull_cond's `waiters`. */
+/* The count in lull_cond's `waiters`. */
 #define COUNT  0x3fffff00u
 #define WAITER 0x00000100u
 
@@ -54,7 +54,7 @@ static bool instead_of_syscall(long number, const long *arg, long *result)
 	return false;
 }
 
-/* What hangs ends the test: by a line, where it is awaited, or by this. */
+/* A wait that hangs ends the test: by a line, where it is awaited, or by this. */
 SETUP
 {
 	alarm(110);
@@ -305,7 +305,7 @@ static void *waits_until_deadline(void *arg)
 	return NULL;
 }
 
-/* The lock is held until after the deadline; @signalled: a signal has come in time. Returns 1 if all was too slow for that. */
+/* The lock is held until after the deadline; @signalled: a signal has come in time. Returns 1 if all was too slow. */
 static int wait_for_late_lock(bool signalled)
 {
 	struct late late;
@@ -346,7 +346,7 @@ TEST(late_lock)
 	lull_cond_destroy(&cond);
 }
 
-/* Who shares the condition variable may be killed: so its waiters look again, every few seconds. */
+/* A sharer of the condition variable may be killed: so its waiters look again, every few seconds. */
 TEST(shared_looks_again)
 {
 	static struct lull_mutex shared_lock;
@@ -359,9 +359,9 @@ TEST(shared_looks_again)
 	lull_mutex_lock(&shared_lock);
 	start_ns = now_ns();
 	instead = &nobody;
-	lull_cond_wait(&shared, &shared_lock); /* nobody signals */
+	lull_cond_wait(&shared, &shared_lock); /* no thread signals */
 	assert_in_range(last_until_ns, start_ns + 2000 * MS, last_call_ns + 10000 * MS);
-	/* A deadline that is farther away is not over by that. */
+	/* A deadline farther away is not over then. */
 	assert_int_equal(lull_cond_timedwait(&shared, &shared_lock, start_ns + 3600 * 1000 * MS), 0);
 	assert_in_range(last_until_ns, start_ns + 2000 * MS, last_call_ns + 10000 * MS);
 	instead = NULL;

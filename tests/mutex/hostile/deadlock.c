@@ -12,7 +12,7 @@ static struct lull_mutex ring[MOST];
 static uint32_t tids[MOST];
 static int members, have_first;
 
-/* Has one, and wants the next one's. */
+/* Has one lock, and wants the next thread's. */
 static void *waits_for_next(void *which)
 {
 	int me = (int)(uintptr_t)which;
@@ -28,7 +28,7 @@ static void *waits_for_next(void *which)
 	return NULL;
 }
 
-/* Whoever finds it first begins the line; the others come in their order. */
+/* The thread that finds it first begins the line; the others come in their order. */
 static void say_who_waits(void)
 {
 	static struct lull_mutex forever;

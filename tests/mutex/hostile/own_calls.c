@@ -83,7 +83,7 @@ static void *sleeps_until_deadline(void *arg)
 		assert_true(last_until_ns <= deadline_ns);
 	else
 		assert_int_equal(last_until_ns, deadline_ns);
-	/* What is past is not waited for. */
+	/* A past deadline is not waited for. */
 	sleeps_begun = 0;
 	assert_int_equal(taker->take(0), -ETIMEDOUT);
 	assert_int_equal(taker->take(1), -ETIMEDOUT);

@@ -390,7 +390,7 @@ TEST(not_mine_over_fork)
 			  my_tid(), (void *)&forked, lull_mutex_owner(&forked));
 		lull_mutex_unlock(&forked);
 	}
-	/* What other threads held at the fork stays locked. */
+	/* Mutexes that other threads held at the fork stay locked. */
 	EXPECT_FINE {
 		must(!lull_mutex_trylock(&forked));
 		must(lull_mutex_timedlock(&forked, now_ns() + 2 * MS) == -ETIMEDOUT);
@@ -501,7 +501,7 @@ static void *locks_until_stop(void *unused)
 	return NULL;
 }
 
-/* With it held by the thread that forks, as malloc's locks are, and without: then others may spin for it. */
+/* With the mutex held by the thread that forks, as malloc's locks are, and without: then others may spin for it. */
 TEST(fork_under_contention)
 {
 	pthread_t threads[3];

@@ -73,8 +73,8 @@ static void *waits_in_window(void *unused)
 }
 
 /*
- * The early one was for something else, and has taken this waiter off those that no signal has been for. So the waiter must
- * not sleep with that; else the one that is for it finds nobody to wake.
+ * The early one was for something else, and has taken this waiter off those that no signal has been for. So the waiter
+ * must not sleep then; else its own signal finds no thread to wake.
  */
 static void expect_woken(void *broadcast)
 {
@@ -114,7 +114,7 @@ TEST(destroy_beside_stuck)
 	}
 }
 
-/* Who has been moved to the mutex, which the caller may have, is woken there to leave. */
+/* A waiter that has been moved to the mutex, which the caller may have, is woken there to leave. */
 TEST(destroy_wakes)
 {
 	lull_cond_init(&cond, LULL_MUTEX_SHARED);
@@ -129,7 +129,7 @@ TEST(destroy_wakes)
 	assert_int_equal(wakes, 2);
 	assert_ptr_equal(woken[0], &cond.seq);
 	assert_ptr_equal(woken[1], &lock.word);
-	assert_int_equal(cond.seq, 6); /* nobody who is on its way goes to sleep there */
+	assert_int_equal(cond.seq, 6); /* no thread on its way goes to sleep there */
 	assert_int_equal(cond.waiters, LULL_MUTEX_SHARED);
 	lull_cond_init(&cond, 0);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* runs: alone */
 /*
- * mutex.c - one step at a time: what a waiter does to a lock's word before it sleeps and when it gives up, whom
+ * mutex.c - one step at a time: what a waiter does to a lock's word before it sleeps and when it gives up, which waiter
  * an unlock wakes. This program contains the source, and stands in for the kernel, the clock and other threads.
  */
 #include "mutex/support.h"
@@ -54,7 +54,7 @@ static bool outranks(uint32_t tid)
 
 static struct lull_mutex lock;
 
-/* The owner that has been seen to hand the lock over comes to it. */
+/* The owner, seen to hand the lock over, now does so. */
 static void hands_over(unsigned *rounds)
 {
 	assert_int_equal((*rounds)++, yields);
@@ -62,7 +62,7 @@ static void hands_over(unsigned *rounds)
 		lock.word = my_tid() | LULL__MUTEX_WAITERS;
 }
 
-/* What another thread does between a load and the exchange that rests on it; once. */
+/* Act as another thread between a load and the exchange that rests on it; once. */
 static void (*meanwhile)(void);
 
 static void pass_time(void)
@@ -89,7 +89,7 @@ static void pass_time(void)
 #define WAITERS LULL__MUTEX_WAITERS
 #define HEIR	LULL__MUTEX_HEIR
 
-/* What `rest` has of a child's mutex, when its parent wrote there. */
+/* The bits of a child's mutex's `rest` that its parent wrote there. */
 #define OF_PARENT (7 * (LULL__GENERATION & -LULL__GENERATION))
 
 static struct lull__lock_wait waiter;
@@ -165,7 +165,7 @@ static void owner_leaves(void)
 	lock.word = 0;
 }
 
-/* Who finds the word changed does not sleep for what it was. */
+/* A waiter that finds the word changed does not sleep for what it was. */
 TEST(no_sleep)
 {
 	lock.word = OTHER;
@@ -247,7 +247,7 @@ TEST(heir_meanwhile)
 	assert_int_equal(lock.rest, 2 * LULL__SPINNER | THIRD);
 }
 
-/* An heir that comes upon the free lock by itself is the heir no more, and nobody hands it the lock then. */
+/* An heir that comes upon the free lock by itself is the heir no more, and is not handed the lock then. */
 TEST(heir_by_chance)
 {
 	lock.word = OTHER;
@@ -306,7 +306,7 @@ TEST(become_heir)
 			withdraw_heir(&waiter);
 	}
 
-	/* Nor one whose number has no room. */
+	/* A waiter whose number has no room does not become the heir either. */
 	outranking = 0;
 	waiter.tid = LULL__HEIR_TID + 1;
 	become_heir(&waiter);
@@ -320,7 +320,7 @@ TEST(become_heir)
 
 TEST(give_up)
 {
-	/* What it was woken for it passes on: to the owner's unlock, or to the next sleeper. */
+	/* It passes on what it was woken for: to the owner's unlock, or to the next sleeper. */
 	lock.word = OTHER;
 	assert_int_equal(give_up(&waiter), -ETIMEDOUT);
 	assert_int_equal(lock.word, OTHER);
@@ -364,7 +364,7 @@ TEST(pass_on_meanwhile)
 	assert_int_equal(lock.word, 0);
 	assert_int_equal(calls, 1);
 	check_wake(0, 1, ANY, false);
-	/* The owner from before a fork gets its new number, whoever else changes the word. */
+	/* The owner from before a fork gets its new number, whatever thread changes the word. */
 	lock.word = OTHER;
 	meanwhile = other_sleeps;
 	inherit(&lock, waiter.tid);
@@ -395,7 +395,7 @@ TEST(lock)
 
 TEST(unlock)
 {
-	/* Nobody sleeps. */
+	/* No waiter sleeps. */
 	lock.word = waiter.tid;
 	lull__mutex_unlock_slow(&lock);
 	assert_int_equal(lock.word, 0);
@@ -421,7 +421,7 @@ TEST(unlock)
 	check_wake(1, INT_MAX, HEIRS, false);
 	calls = 0;
 
-	/* It does not sleep, and stays the heir; somebody else may have the lock. */
+	/* It does not sleep, and stays the heir; another may have the lock. */
 	lock.word = waiter.tid | WAITERS | HEIR;
 	lock.rest = OTHER;
 	heirs_asleep = 0;

@@ -80,11 +80,11 @@ TEST(counts_late)
 {
 	uint64_t begin_ns = clock_ns;
 
-	/* Who has it within a microsecond has not written beside the lock's word. */
+	/* A spinner that has it within a microsecond has not written beside the lock's word. */
 	assert_int_equal(spin_until(UNCOUNTED_NS - 2 * STEP_NS), 0);
 	assert_int_equal(counted_at_ns, 0);
 	assert_int_equal(lock.rest, 0);
-	/* Who spins for longer is counted from then on, and leaves. */
+	/* One that spins for longer is counted from then on, and leaves. */
 	begin_ns = clock_ns;
 	assert_int_equal(spin_until(UNCOUNTED_NS * 3), 0);
 	assert_in_range(counted_at_ns, begin_ns + UNCOUNTED_NS, begin_ns + UNCOUNTED_NS + 5 * STEP_NS);
@@ -95,12 +95,12 @@ TEST(counts_late)
 
 TEST(is_refused)
 {
-	/* As many spin as may: the waiter spins no more than it does without looking at the clock. */
+	/* The most that may spin do so: the waiter spins no more than it does without looking at the clock. */
 	lock.rest = LULL__SPINNER;
 	assert_int_equal(spin_until(UINT64_MAX), 0);
 	assert_int_equal(lock.word, OWNER);
 	assert_int_equal(lock.rest, LULL__SPINNER);
-	/* One of two: room for this one, that takes nobody else's place when it leaves, counted or not. */
+	/* One of two: room for this one, that takes no other's place when it leaves, counted or not. */
 	lull__spinners_max = 2;
 	assert_int_equal(spin_until(UNCOUNTED_NS / 2), 0);
 	assert_int_equal(lock.rest, LULL__SPINNER);
@@ -117,7 +117,7 @@ static void expect_spin(uint64_t ns)
 	assert_in_range(spin_until(UINT64_MAX), ns, ns + 5 * STEP_NS);
 }
 
-/* Whom it was in vain for twice spins less, looks again now and then, and takes a long wait that paid as a proof. */
+/* A waiter that spun in vain twice spins less, looks again now and then, and takes a long wait that paid as a proof. */
 TEST(learns)
 {
 	expect_spin(BELIEVED_NS);
@@ -133,7 +133,7 @@ TEST(learns)
 	expect_spin(BELIEVED_NS);
 	expect_spin(BELIEVED_NS);
 	expect_spin(SHORT_NS);
-	/* What the kernel knows, or nobody does, is not what was believed. */
+	/* Answers of the kernel, known or unknown, replace what was believed. */
 	owner_runs = LULL__RUNS_UNKNOWN;
 	expect_spin(UNKNOWN_NS);
 	owner_runs = LULL__RUNS_YES;
@@ -142,7 +142,7 @@ TEST(learns)
 	assert_in_range(spin_until(UINT64_MAX), 0, 5 * STEP_NS);
 }
 
-/* What a waiter makes of one spinning: of how long it took, and whether it has the lock. */
+/* Learn from one spinning: from how long it took, and whether the waiter has the lock. */
 TEST(learn)
 {
 	static const struct {
@@ -180,7 +180,7 @@ TEST(shared)
 	shared = false;
 }
 
-/* Nobody spins past the own deadline, whatever is known of the owner. */
+/* No waiter spins past its own deadline, whatever is known of the owner. */
 TEST(deadline)
 {
 	patience_ns = SHORT_NS / 2;

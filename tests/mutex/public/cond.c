@@ -9,7 +9,7 @@ static struct lull_mutex lock;
 static struct lull_cond cond;
 static const struct lull_cond with_macro = LULL_COND_INIT;
 
-/* Of lull_cond's `waiters`. */
+/* The count in lull_cond's `waiters`. */
 #define COUNT  0x3fffff00u
 #define WAITER 0x00000100u
 
@@ -130,7 +130,7 @@ TEST(broadcast_moves)
 	join_sleepers();
 }
 
-/* By a thread that does not have the lock, while another has it, or nobody. */
+/* By a thread that does not have the lock, while another has it, or none. */
 TEST(broadcast_from_outside)
 {
 	struct waiter holder;
@@ -669,7 +669,7 @@ TEST(destroy_after_kill)
 	munmap(page, sizeof(*page));
 }
 
-/* Where another process may be killed that would have woken somebody, waiters look again; but not often. */
+/* Where another process may be killed that would have woken a waiter, waiters look again; but not often. */
 TEST(shared_idle)
 {
 	static struct lull_mutex idle_lock;

@@ -7,10 +7,10 @@
 
 #include <sys/resource.h>
 
-/* Of struct lull_mutex's `rest`. */
+/* Parts of struct lull_mutex's `rest`. */
 #define HEIR_TID 0x3fffffu
 
-/* How a thread is scheduled, as far as anybody may choose. */
+/* How a thread is scheduled, as far as one may choose. */
 struct standing {
 	int policy, nice;
 };
@@ -124,13 +124,13 @@ TEST(heir_is_not_outranked)
 
 	if (UNDER_TSAN)
 		SKIP(TSAN_MISSES_UNLOCK);
-	/* Nobody is let pass in front of those that the kernel prefers. */
+	/* No waiter is let pass in front of those that the kernel prefers. */
 	assert_false(becomes_heir(normal, normal, nice19));
 	assert_false(becomes_heir(normal, normal, nice5));
 	assert_false(becomes_heir(nice5, nice5, nice19));
 	assert_false(becomes_heir(normal, normal, idle));
 	assert_false(becomes_heir(nice19, nice19, idle));
-	/* Nor when its like has the lock, and one that is preferred had it before. */
+	/* It is not let pass either when its like has the lock, and one that is preferred had it before. */
 	assert_false(becomes_heir(normal, nice19, nice19));
 	assert_false(becomes_heir(nice19, idle, idle));
 	/* In front of its like, and of those that are less than it, each is. */

@@ -2,7 +2,7 @@
 /* runs: c++, oracles */
 /*
  * mutex.c - mutex.h between the threads of one process: what each call does and says, misuse, who gets the lock
- * after whom, and that nobody loses it. Also as C++, where it is what std::lock_guard takes.
+ * after whom, and that it is never lost. Also as C++, where it is what std::lock_guard takes.
  */
 #include "mutex/support.h"
 
@@ -15,7 +15,7 @@
 #pragma pop_macro("fail")
 #endif
 
-/* Of struct lull_mutex's `rest`. */
+/* Parts of struct lull_mutex's `rest`. */
 #define HEIR_TID 0x3fffffu
 
 static struct lull_mutex zero; /* never initialised */
@@ -270,7 +270,7 @@ TEST(misuse_between_threads)
 			  (void *)&misused, holder_tid);
 		lull_mutex_destroy(&misused);
 	}
-	/* The heir has yet to look, and nobody has the lock. */
+	/* The heir has yet to look, and the lock is free. */
 	EXPECT_WANTED_LINE {
 		static struct waiter w;
 
@@ -369,7 +369,7 @@ TEST(heir_times_out)
 		waiter_join(&w);
 		got += w.err == 0;
 		assert_true(w.err == 0 || w.err == -ETIMEDOUT);
-		/* What HEIR may leave behind in the word goes with the next unlock. */
+		/* HEIR, if it is left in the word, goes with the next unlock. */
 		lull_mutex_lock(&m);
 		lull_mutex_unlock(&m);
 		expect_free(&m);
@@ -516,7 +516,7 @@ TEST(heir_in_handler)
 
 /* ---- who spins ------------------------------------------------------------------------------------------------ */
 
-/* Of struct lull_mutex's `rest`: how many spin, and how many may. */
+/* Parts of struct lull_mutex's `rest`: how many spin, and how many may. */
 #define SPINNER 0x400000u
 #define SPINNERS 0xfc00000u
 #define SPINNERS_MOST 4u
@@ -553,7 +553,7 @@ static uint32_t watch_spinners(uint32_t wanted, long rounds)
 	return most;
 }
 
-/* Who spins for long is counted; and if as many spin as may, others sleep. */
+/* A thread that spins for long is counted; and if as many spin as may, others sleep. */
 TEST(spinners_are_few)
 {
 	pthread_t threads[2];
@@ -616,7 +616,7 @@ static void work_for(uint64_t ns)
 		;
 }
 
-/* Longer than anybody spins, and nanoseconds in between. */
+/* Longer than any waiter spins, and nanoseconds in between. */
 static void *barges(void *unused)
 {
 	uint64_t stop_ns = now_ns() + PATIENCE_NS;

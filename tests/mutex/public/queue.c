@@ -2,13 +2,13 @@
 /* runs: c++, oracles */
 /*
  * queue.c - mutex.h: in which order threads get the lock, when a waiter becomes the heir and who is the next
- * one, that nobody destroys what is waited for; and the calls that may be made anywhere.
+ * one, that a mutex with waiters is not destroyed; and the calls that may be made anywhere.
  */
 #include "mutex/support.h"
 
 #include <sys/time.h>
 
-/* Of struct lull_mutex's `rest`. */
+/* Parts of struct lull_mutex's `rest`. */
 #define HEIR_TID 0x3fffffu
 #define SPINNER	 0x400000u
 #define GENERATION 0x10000000u /* counts forks, to 7 */
@@ -38,7 +38,7 @@ TEST(order)
 	}
 	lull_mutex_unlock(&m);
 	for (int i = 0; i < SLEEPERS; i++) {
-		AWAIT(lull_load_acquire(&w[i].done)); /* or another has been woken, or nobody */
+		AWAIT(lull_load_acquire(&w[i].done)); /* or another has been woken, or none */
 		assert_int_equal(lull_mutex_owner(&m), w[i].tid);
 		nap_ms(2);
 		for (int j = i + 1; j < SLEEPERS; j++)
@@ -58,7 +58,7 @@ static void stays(int signal)
 	AWAIT(lull_load_acquire(&handler_ends));
 }
 
-/* A sleeper was woken and is on its way, for as long as it takes: whoever finds the lock free has it meanwhile. */
+/* A sleeper was woken and is on its way, for as long as it takes: one that finds the lock free has it meanwhile. */
 TEST(free_is_taken)
 {
 	struct lull_mutex m = LULL_MUTEX_INIT;
@@ -123,7 +123,7 @@ TEST(patience)
 
 enum { IMPATIENT = 3 };
 
-/* As a waiter; it notes who has the lock right after its own unlock. */
+/* A waiter; it notes who has the lock right after its own unlock. */
 struct claimant {
 	struct waiter w;
 	uint32_t owner_after;
@@ -184,7 +184,7 @@ static struct claimant *make_impatient(void)
 	return claimant_of(heir);
 }
 
-/* Of those who wait for too long one is the heir; when it has the lock, it is another. Each is handed the lock. */
+/* One of those that wait for too long is the heir; when it has the lock, it is another. Each is handed the lock. */
 TEST(second_heir)
 {
 	struct claimant *heir, *next;
@@ -230,7 +230,7 @@ static void destroys_beside_spinner(void)
 	lull_mutex_destroy(&m);
 }
 
-/* What a process left there before it forked this one is nothing to wait for: so there are eight ways to say it. */
+/* A number that the parent left there before the fork is nothing to wait for: so there are eight ways to say it. */
 TEST(destroy_beside_spinner)
 {
 	char text[4096];
@@ -252,7 +252,7 @@ TEST(destroy_beside_spinner)
 
 static int handler_runs;
 
-/* What nobody may be in the way of: a lock that the interrupted thread has inside such a call. */
+/* Make the calls that must get through although the interrupted thread holds a lock inside such a call. */
 static void calls_anything(int signal)
 {
 	struct lull_mutex m;

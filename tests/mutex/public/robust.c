@@ -153,7 +153,7 @@ TEST(owner_ends)
 	}
 }
 
-/* Who was told of it dies, too: so the next one is. */
+/* The thread that was told of it dies, too: so the next one is told. */
 TEST(owner_ends_again)
 {
 	for (int i = 0; i < 3; i++)
@@ -232,7 +232,7 @@ TEST(waiters_are_told)
 	lull_mutex_robust_unlock(&m);
 }
 
-/* Nobody puts it right: all who wait are told, and all who come later; until it is made anew. */
+/* No thread puts it right: all who wait are told, and all who come later; until it is made anew. */
 TEST(lost)
 {
 	lull_mutex_robust_init(&m, 0);

@@ -37,7 +37,7 @@ static const struct lull__oracle *const *told; /* instead of those that there ar
 
 #define SYS_FUTEX2_WAIT 455
 
-/* Of no thread: Linux has none above 4194304. One bucket, and so on. */
+/* A number of no thread: Linux has none above 4194304. One bucket, and so on. */
 #define INVENTED 0x500000u
 
 /* ---- the table ------------------------------------------------------------------------------------------------ */
@@ -136,7 +136,7 @@ TEST(give_way)
 	assert_int_equal(naps, 3);
 }
 
-/* Of nobody there is no rank, and the question leaves errno alone. */
+/* Without an owner there is no rank, and the question leaves errno alone. */
 TEST(rank_of_nobody)
 {
 	errno = 77;
@@ -162,7 +162,7 @@ static void *counts(void *unused)
 	return NULL;
 }
 
-/* Threads for which there is no room lock as well; nobody can look at them. */
+/* Threads for which there is no room lock as well; they cannot be looked at. */
 TEST(full_table)
 {
 	pthread_t threads[4];
@@ -190,7 +190,7 @@ static void *locks_and_ends(void *tid)
 	return NULL;
 }
 
-/* Its memory goes when nobody looks at it any more. */
+/* Its memory goes when no thread looks at it any more. */
 TEST(exit_waits_for_pins)
 {
 	uint32_t tid = 0;
@@ -235,7 +235,7 @@ static void *uses_lull(void *tid)
 	return NULL;
 }
 
-/* Nothing would close its entry before its memory goes. So it has none, and locks all the same. */
+/* Its entry would not be closed before its memory goes. So it has none, and locks all the same. */
 TEST(past_exit)
 {
 	uint32_t tid = 0;
@@ -250,7 +250,7 @@ TEST(past_exit)
 }
 
 #ifdef LULL_DEBUG
-/* What a thread waits for, and how often it began to. */
+/* The lock a thread waits for, and how often it began to. */
 TEST(wish)
 {
 	struct lull__owner_wish wish = { .tid = 0 };
@@ -405,7 +405,7 @@ TEST(choose)
 	}
 }
 
-/* What was chosen before any thread has locked stays. */
+/* An oracle chosen before any thread has locked stays. */
 TEST(choose_first)
 {
 	const struct lull__oracle *before = chosen;
@@ -468,7 +468,7 @@ static bool may_have(const struct lull__oracle *oracle)
 	return (!oracle->may_try || oracle->may_try()) && oracle->usable();
 }
 
-/* In the order of the header, where the process can have them; `slice` for who asks for it. */
+/* In the order of the header, where the process can have them; `slice` on request only. */
 TEST(first_usable)
 {
 	static const char *const order[] = { "bpf", "kernel", "rseq", "none" };
@@ -582,7 +582,7 @@ TEST(kernel_filtered)
 		SKIP(NO_FILTERS);
 	if (!by_name("kernel"))
 		SKIP("this build has no such oracle");
-	/* A filter that kills for the call: nobody makes it unasked. Nor does the call that is asked for go unnoticed. */
+	/* A filter that kills for the call: it is never made unasked. The call that is asked for shows, too. */
 	EXPECT_FINE {
 		unsetenv("LULL_OWNER_ORACLE");
 		filter(SYS_FUTEX2_WAIT, SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_ALLOW);
@@ -631,7 +631,7 @@ static void sees_release(void)
 	releases_seen++;
 }
 
-/* Of a release are told all oracles that want to know, from when one of them is chosen. */
+/* All oracles that want to know are told of a release, from when one of them is chosen. */
 TEST(told_of_releases)
 {
 	static const struct lull__oracle sees = { .name = "sees", .usable = none_usable, .runs = none_runs, .released = sees_release };
@@ -666,7 +666,7 @@ static void *locks_three_times(void *before)
 	return NULL;
 }
 
-/* Who has locked before goes on as before; who has not is told of each lock. */
+/* A thread that has locked before goes on as before; one that has not is told of each lock. */
 TEST(choose_is_for_new_threads)
 {
 	const struct lull__oracle *before = chosen;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The table of who runs on each CPU, as the library maps it: what it takes, and what it refuses. Tables
- * of this test are pinned in a file system of its own that nobody else sees; a table that is loaded on
+ * of this test are pinned in a file system of its own that no other process sees; a table that is loaded on
  * this machine is left alone.
  */
 #include <errno.h>
@@ -38,7 +38,7 @@ static int noted_lstat(const char *path, struct stat *st)
 	return strcmp(path, "/sys/fs/bpf/lull") == 0 ? 0 : -1;
 }
 
-/* First the folder, which is root's alone, and then what is in it. */
+/* First the folder, which is root's alone, and then its content. */
 TEST(where_it_looks)
 {
 	unsigned cpus;
@@ -146,7 +146,7 @@ static void teardown(void)
 			SKIP(cannot);                                                              \
 	} while (0)
 
-/* As `lull oracle` makes it, with CPU 0 running 10, CPU 1 20, ... */
+/* Load it as `lull oracle` makes it, with CPU 0 running 10, CPU 1 20, ... */
 static void load(unsigned type, unsigned value_size, unsigned cpus, unsigned flags, bool frozen)
 {
 	int map = make_map(type, value_size, cpus, flags);
@@ -202,7 +202,7 @@ TEST(unprivileged)
 {
 	NEEDS_TABLES();
 	load(BPF_MAP_TYPE_ARRAY, 8, 3, BPF_F_MMAPABLE, true);
-	/* Without rights, and then also without a way to write to it. */
+	/* Without rights, and then without write access, too. */
 	EXPECT_FINE {
 		unsigned cpus = 0;
 		int map;
@@ -254,7 +254,7 @@ TEST(other_tables_are_refused)
 	}
 }
 
-/* Whoever else could have put it there could have put anything there. */
+/* Another user who could have put it there could have put anything there. */
 TEST(of_others_are_refused)
 {
 	NEEDS_TABLES();

@@ -123,7 +123,7 @@ TEST(usable)
 	has_table = false;
 	assert_false(own_oracle_bpf.usable());
 	setup();
-	has_cpu = false; /* which it is on, nobody knows */
+	has_cpu = false; /* which it is on is unknown */
 	assert_false(own_oracle_bpf.usable());
 	assert_int_equal(yields + sleeps, 0);
 }
@@ -137,7 +137,7 @@ TEST(switched)
 	assert_int_equal(yields, 32);
 	assert_int_equal(sleeps, 3);
 	setup();
-	my_cpu = 1; /* where the table has nobody */
+	my_cpu = 1; /* where the table has no thread */
 	assert_false(own_oracle_bpf.usable());
 	assert_int_equal(yields, 90);
 	assert_int_equal(sleeps, 10);
@@ -166,7 +166,7 @@ TEST(acquired)
 	}
 }
 
-/* What it says of an owner that it has seen; of others the other oracle is asked. */
+/* Its answer about an owner that it has seen; the other oracle is asked about others. */
 TEST(runs)
 {
 	locked_on = 0;

@@ -100,7 +100,7 @@ TEARDOWN
 	slice.ctrl = NULL;
 }
 
-/* What the kernel does at the end of a time slice of whoever has asked. */
+/* Act as the kernel does at the end of a time slice of a thread that has asked. */
 static void time_is_over(void)
 {
 	if (area.request)

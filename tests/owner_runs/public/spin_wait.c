@@ -15,7 +15,7 @@
 
 /* ---- the kernel -------------------------------------------------------------------------------------------------- */
 
-/* What was asked last, and how often. */
+/* The last question, and how often it was asked. */
 static struct {
 	unsigned asked, asked_plainly;
 	const uint32_t *word;
@@ -152,7 +152,7 @@ TEST(asks_for_what_it_is_told)
 	assert_int_equal(call.asked_plainly, 0);
 }
 
-/* What ends any wait ends this one. */
+/* The ends of any wait end this one. */
 TEST(ends_as_any_wait)
 {
 	static const int ends[] = { 0, EAGAIN, EINTR, ETIMEDOUT };
@@ -197,7 +197,7 @@ TEST(offered_by_a_kernel_that_looks)
 	assert_int_equal(call.value, own_tid());
 	assert_int_equal(call.flags, 0x02 | 0x10 | 0x80);
 	assert_int_not_equal(call.bitset, 0);
-	/* Whatever the kernel takes the flag for, the time is out. */
+	/* The time is out, whatever the kernel takes the flag for. */
 	assert_true(call.has_end);
 	assert_int_equal(call.sec, 0);
 	assert_int_equal(call.nsec, 0);
@@ -284,7 +284,7 @@ TEST(not_without_rseq)
 	errno = EDOM;
 }
 
-/* On a kernel without what this one asks for nothing is opened, since a filter may kill for that. */
+/* On a kernel that lacks the feature nothing is opened, since a filter may kill the caller. */
 TEST(not_on_older_kernels)
 {
 	unsigned before = opened;

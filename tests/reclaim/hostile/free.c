@@ -53,7 +53,7 @@ void *malloc(size_t bytes)
 }
 #endif
 
-/* Nobody frees while the real one is looked up. */
+/* No thread frees while the real one is looked up. */
 void free(void *ptr)
 {
 	static void (*real)(void *);
@@ -270,7 +270,7 @@ static void *defers_all(void *unused)
 	return unused;
 }
 
-/* What the other thread was freeing counts as freed, and all that it had not begun to free is freed once in the child. */
+/* Memory the other thread was freeing counts as freed, and all that it had not begun on is freed once in the child. */
 TEST(forks)
 {
 	pthread_t thread;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* runs: full-fences, alone */
 /*
- * lull's threads when they cannot be started, for a moment or for good: who runs callbacks then, and when. This
- * program has its own pthread_create(), which the library uses, too.
+ * lull's threads when they cannot be started, for a moment or for good: which thread runs callbacks then, and when.
+ * This program has its own pthread_create(), which the library uses, too.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -115,7 +115,7 @@ static void a_thread_registers(void)
 	must(pthread_join(thread, NULL) == 0);
 }
 
-/* The few of a thread that is gone, and nobody defers again. */
+/* The few of a thread that is gone, and no thread defers again. */
 static void *defer_and_exit(void *unused)
 {
 	(void)unused;
@@ -163,7 +163,7 @@ TEST(never_in_the_deferrer)
 	NEEDS_THREADS_IN_CHILD();
 	if (under_valgrind())
 		SKIP(VALGRIND_THREADS);
-	/* Many, and no thread ever: none runs in the thread that defers, before that asks for it. */
+	/* Many, and no thread ever: none runs in the thread that defers, before it asks. */
 	EXPECT_FINE {
 		begin(INT32_MAX);
 		defer(HEADS);
@@ -175,7 +175,7 @@ TEST(never_in_the_deferrer)
 	}
 }
 
-/* What threads leave behind that come and go is freed by the others, though there is no thread for it. */
+/* Memory left behind by threads that come and go is freed by the others, though there is no thread for it. */
 #define COMERS	 3000
 #define EACH	 10
 #define AT_MOST	 2200 /* what one thread lets wait so that it shares a grace period, twice */

@@ -64,7 +64,7 @@ static void *is_part_of_burst(void *unused)
 	defer_everything();
 	lull_add_release(&ready, 1);
 	await_flag(&ready, BURST); /* all at once */
-	/* Enough for a scan of everybody's slots, and the table for that. */
+	/* Enough for a scan of all threads' slots, and its table. */
 	for (int i = 0; i < 600; i++)
 		lull_hazptr_retire(malloc(24));
 	return unused;
@@ -173,7 +173,7 @@ static void *defers(void *unused)
 	return defer_everything();
 }
 
-/* A thread for each request: the bag of the last one serves the next one, with what waits in it. */
+/* A thread for each request: the bag of the last one serves the next one, with all that waits there. */
 TEST(thread_for_each_request)
 {
 	pthread_t lingerer;
@@ -224,7 +224,7 @@ static void *defers_and_unregisters(void *unused)
 	return unused;
 }
 
-/* Nor does a thread keep its bag that unregisters: the next one may have it while this one goes on. */
+/* A thread that unregisters does not keep its bag either: the next one may have it while this one goes on. */
 TEST(unregisters)
 {
 	for (int i = 0; i < 100; i++)
@@ -246,7 +246,7 @@ static void *retires(void *object)
 	return NULL;
 }
 
-/* Orphans with objects that a slot names stay, and nobody looks after them again and again. */
+/* Orphans with objects that a slot names stay, and are not looked at again and again. */
 TEST(protected_orphans)
 {
 	struct lull_reclaim_counts before, after;

@@ -203,7 +203,7 @@ static void run_some(size_t most)
 	assert_int_equal(bytes, 7 + q->done_bytes - before);
 }
 
-/* As a barrier's pass does. */
+/* Wait as a barrier's pass does. */
 static void await_named(void)
 {
 	uint64_t more = lull__mark_awaited(q), expected = 0;
@@ -230,7 +230,7 @@ static void run_all(void)
 
 /* ---- the tests ------------------------------------------------------------------------------------------------------- */
 
-/* Whatever is done in whatever order: no entry is lost, runs twice, or runs while it is named or waits. */
+/* Calls in any order lose no entry, and run none twice, or while it is named or waits. */
 TEST(numbers)
 {
 	const int rounds = SANITIZED || under_valgrind() ? 2000 : 20000;
@@ -314,7 +314,7 @@ TEST(sift)
 	}
 }
 
-/* What only the owner frees, a few at a time. */
+/* Entries that only the owner frees, a few at a time. */
 TEST(frees)
 {
 	enum { FREES = 3 * LULL__CHUNK_ITEMS };
@@ -418,7 +418,7 @@ TEST(park)
 	run_some(SIZE_MAX);
 	assert_false(lull__queue_is_parked(q));
 
-	/* One lets go just before it is asked. */
+	/* One clears its slot just before it is asked. */
 	lull_hazptr_clear(second);
 	assert_true(lull__park_named(q));
 	assert_int_equal(q->named, 1);
@@ -511,7 +511,7 @@ static void come_late(bool has_table)
 	set_table(has_table);
 	assert_true(lull__park_named(q));
 	set_table(true);
-	assert_int_equal(q->named, 1); /* the late reader's slot names it, as far as anybody can tell */
+	assert_int_equal(q->named, 1); /* the late reader's slot names it, as far as one can tell */
 	assert_false(lull__queue_is_parked(q));
 
 	/* The next pass finds that slot. */
@@ -560,7 +560,7 @@ TEST(park_without_table)
 
 /*
  * Two threads park, and the late reader's slot is told by the other one, whose fence is yet to come: the reader may have
- * looked at the slot's state before, and what it stores then may be on its way. So the object is not parked by that.
+ * looked at the slot's state before, and what it stores then may be on its way. So this does not park the object.
  */
 static pthread_t parks_first;
 static struct lull_hazptr *late;
@@ -626,7 +626,7 @@ TEST(two_park)
 	lull_store_release(&instead_of_fence, at_fence);
 	assert_true(lull__park_named(q));
 	assert_int_equal(q->named, 1);
-	lull_store_release(&late->addr, (uintptr_t)0); /* now it has come: nobody hears of it */
+	lull_store_release(&late->addr, (uintptr_t)0); /* now it has come, unheard */
 	assert_false(lull__queue_is_parked(q));
 	lull_store_release(&has_looked, 1);
 	join_thread(thread);
@@ -712,7 +712,7 @@ static void *takes_from_owner(void *unused)
 	return unused;
 }
 
-/* Who takes a queue sleeps while its owner consumes, and is woken. The owner gets it back when it is released. */
+/* A taker of a queue sleeps while its owner consumes, and is woken. The owner gets it back when it is released. */
 TEST(take_from_owner)
 {
 	pthread_t owner, taker;

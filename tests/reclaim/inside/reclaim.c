@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reclaim.c - reclaiming from the inside: the estimate of what waits, by which all limits go; how many share a
- * scan; who takes no turn; who waits while another thread has its queue.
+ * reclaim.c - reclaiming from the inside: the estimate of what waits, by which all limits go; how many share a scan;
+ * threads that take no turn; threads that wait while another has their queue.
  */
 #include <errno.h>
 
@@ -31,7 +31,7 @@ struct estimate {
 };
 
 /*
- * What the estimate should be while nobody defers or reclaims: what the owners have added, and nothing of that is taken
+ * The estimate that should be there while no thread defers or reclaims: what the owners have added, with nothing taken
  * off twice, or not at all.
  */
 static struct estimate added(void)
@@ -161,7 +161,7 @@ FIRST_TEST_BARE(estimate_without_thread)
 TEST(not_often_at_once)
 {
 	NEEDS_THREADS_IN_CHILD();
-	/* ... but not often: who frees much lets a thread do it, for which many share a fence. */
+	/* ... but not often: one that frees much lets a thread do it, for which many share a fence. */
 	EXPECT_FINE {
 		struct lull_reclaim_config config;
 
@@ -177,7 +177,7 @@ TEST(not_often_at_once)
 
 /* ---- scans -------------------------------------------------------------------------------------- */
 
-/* How many new objects of one thread share a scan, if there are so many slots: they are to pay for it. */
+/* How many new objects of one thread share a scan, if there are so many slots: they are to pay for the scan. */
 TEST(scan_threshold)
 {
 	static const struct {
@@ -256,8 +256,8 @@ static void retires_in_callback(struct lull_head *head)
 }
 
 /*
- * What a pass costs readers, beside a thread that makes light fences: one fence for a grace period, one for memory that was
- * retired, and none for a second reason. The slots are looked at only for those that wait for slots.
+ * The cost of a pass for readers, beside a thread that makes light fences: one fence for a grace period, one for memory
+ * that was retired, and none for a second reason. The slots are looked at only for those that wait for slots.
  */
 static void fences_and_scans(void)
 {
@@ -288,7 +288,7 @@ static void fences_and_scans(void)
 		if (fences != cases[i].fences * one_if_light() || scans != cases[i].scans)
 			fprintf(stderr, "case %zu: %u fences, %u scans\n", i, (unsigned)fences, (unsigned)scans);
 	}
-	/* What a callback retires counts as light, too. */
+	/* Memory that a callback retires counts as light, too. */
 	lull__own_bag()->queue[LULL__HAZPTR_FREES].has_light = 0;
 	lull_rcu_call(new_head(), retires_in_callback);
 	lull__pass(PASS_ALL);
@@ -321,7 +321,7 @@ static void locks_are_free(void)
 	must(waiting() == 0);
 }
 
-/* Who held a lock in the parent is not there. */
+/* The holder of a lock in the parent is not there. */
 TEST(child_frees_locks)
 {
 	char text[1024];
@@ -503,7 +503,7 @@ static void *retires(void *unused)
 	return unused;
 }
 
-/* A thread that retires does not go past the bound while a pass has its queue: it waits for that. */
+/* A thread that retires does not go past the bound while a pass has its queue: it waits for the pass. */
 TEST(bound_while_queue_is_taken)
 {
 	struct lull__queue *q;

@@ -67,7 +67,7 @@ TEST(leaves_work_to_program)
 	assert_int_equal(runs, 2);
 }
 
-/* What takes no memory waits as well. */
+/* Callbacks that take no memory wait as well. */
 TEST(nothing_waits)
 {
 	assert_true(nothing_waits());
@@ -77,7 +77,7 @@ TEST(nothing_waits)
 	assert_true(nothing_waits());
 }
 
-/* Who is awake says so: else each deferral would wake it. */
+/* A worker that is awake says so: else each deferral would wake it. */
 TEST(gets_up)
 {
 	uint32_t before = lull_load_relaxed(&lull__reclaimer.sleep);
@@ -157,8 +157,8 @@ static void *goes_last(void *unused)
 }
 
 /*
- * With no thread of lull's and nothing to be done, those that go clear up behind those that went. Who goes while
- * another clears up leaves its bag to the next one that goes.
+ * With no thread of lull's and nothing to be done, those that go clear up behind those that went. A thread that goes
+ * while another clears up leaves its bag to the next one that goes.
  */
 TEST(bags_of_threads_that_went)
 {
@@ -212,7 +212,7 @@ __attribute__((destructor(101))) static void after_all(void)
 	must(runs == 2);
 }
 
-/* What a destructor defers after the library's thread has ended is done, too, if it waits for that. */
+/* A deferral that a destructor makes after the library's thread has ended is done, too, if it waits for that. */
 TEST(barrier_after_the_end)
 {
 	NEEDS_THREADS_IN_CHILD();

@@ -98,7 +98,7 @@ static size_t peak_of_flood(void)
 	return counts().peak_items;
 }
 
-/* Four threads defer more than one can run. As configured at the start, 32 MiB of 256-byte objects is the most. */
+/* Four threads defer more than one can run. The limit configured at the start is 32 MiB of 256-byte objects. */
 TEST(flood_of_calls)
 {
 	const size_t most = 32 * MIB / sizeof(struct object);
@@ -112,7 +112,7 @@ TEST(flood_of_calls)
 	assert_true(peak <= most);
 }
 
-/* Who floods may hold a lock that the callbacks take: it is only slower. */
+/* A thread that floods may hold a lock that the callbacks take: it is only slower. */
 static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
 
 static void free_under_lock(struct lull_head *head)
@@ -265,7 +265,7 @@ static void *runs_past_reader(void *arg)
 
 #define LOOKS 100 /* at the limits, each with a chance to be held back */
 
-/* What a thread is held back for is the reader: without one it goes on after one grace period at most, and does not sleep. */
+/* A thread is held back for the reader: without one it goes on after one grace period at most, and does not sleep. */
 FIRST_TEST(reader_has_left)
 {
 	struct run run = { .many = LOOKS * 64 };
@@ -365,7 +365,7 @@ TEST(small_limit)
 #ifndef LULL_TEST_CORE
 static int counted_late, may_end;
 
-/* What this thread frees in its last turns is in the backlog until it defers once more, which it never does. */
+/* Memory that this thread frees in its last turns is in the backlog until it defers once more, which it never does. */
 static void *frees_more_than_it_says(void *unused)
 {
 	pthread_t thread = start_hold_up();

@@ -231,7 +231,7 @@ static void check_kept_late(enum lull_reclaim_mode mode)
 	start_section(&section);
 	lull_rcu_assign(variable, (struct thing *)NULL);
 	lull_rcu_call_hazptr(&thing->rcu, thing_gone);
-	/* Protected by nobody, and not gone: its grace period is not over. */
+	/* Not protected, and not gone: its grace period is not over. */
 	lull_reclaim_poll(100, 0);
 	assert_int_equal(lull_hazptr_barrier_timeout(30), -ETIMEDOUT);
 	check_alive(thing);
@@ -530,7 +530,7 @@ TEST(storm)
 /* ---- misuse ------------------------------------------------------------------------------------------- */
 
 /*
- * A thread that is alone makes no heavy fence for a grace period. But readers with two looks, who need no record, may
+ * A thread that is alone makes no heavy fence for a grace period. But readers with two looks need no record, and may
  * protect what comes over the bridge: then the look at the slots makes one.
  */
 static uint64_t fences_of_reclaiming(bool bridge)

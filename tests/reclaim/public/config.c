@@ -69,7 +69,7 @@ TEST(default_config)
 	assert_null(config.thread_start);
 }
 
-/* Whatever else is wanted with it: a configuration that is refused changes neither the mode nor a limit. */
+/* A configuration that is refused, whatever else is wanted with it, changes neither the mode nor a limit. */
 static void refuse(struct lull_reclaim_config bad)
 {
 	bad.mode = bad.mode > LULL_RECLAIM_CALLER ? bad.mode : LULL_RECLAIM_POLL;
@@ -78,7 +78,7 @@ static void refuse(struct lull_reclaim_config bad)
 	assert_int_equal(lull_stats_page()->hard_bytes, 1 << 30);
 	lull_store_relaxed(&runs, 0);
 	lull_rcu_call(new_head(), count_run);
-	await_flag(&runs, 1); /* nobody polls */
+	await_flag(&runs, 1); /* no thread polls */
 }
 
 TEST(refused)
@@ -107,7 +107,7 @@ TEST(refused)
 	bad.hard_bytes = bad.soft_bytes - 1;
 	refuse(bad);
 
-	/* What is at a limit is taken, and no limit is below none. */
+	/* A value at a limit is taken, and no limit is below none. */
 	good.soft_wait_us = 1000000;
 	good.linger_ms = 1;
 	good.hard_items = good.soft_items;
@@ -203,8 +203,8 @@ static void note_where(struct lull_head *head)
 #define HELP_ITEMS 500
 
 /*
- * Where nothing else holds it back, a thread that helps runs its callbacks itself, from the hard limit on, and nobody is
- * told. In a section it cannot help, and somebody is.
+ * Where nothing else holds it back, a thread that helps runs its callbacks itself, from the hard limit on, and no line
+ * tells. In a section it cannot help, and a line does.
  */
 TEST(help)
 {
@@ -299,7 +299,7 @@ static long sleeps_of_deferrals(void)
 	return after.ru_nvcsw - before.ru_nvcsw;
 }
 
-/* 0 is no limit: as many wait as want to, and nobody is told or held back. */
+/* 0 is no limit: as many wait as want to, and none is told or held back. */
 TEST(no_limits)
 {
 	struct lull_reclaim_config config;
@@ -445,7 +445,7 @@ static void check_peak(size_t items)
 }
 
 /*
- * The most that waited, since the start or the last reset, and not what waits now. As long as this test comes before the
+ * The most that waited, since the start or the last reset, and not what waits now. While this test comes before the
  * others, one thread defers, by calls of one kind.
  */
 FIRST_TEST(peak)
@@ -488,7 +488,7 @@ static void leave_one(uint32_t linger_ms)
 	end_hold_up(reader);
 }
 
-/* What a thread leaves behind while it sleeps is taken over after linger_ms, and not before. */
+/* Entries that a thread leaves behind while it sleeps are taken over after linger_ms, and not before. */
 TEST(linger)
 {
 	leave_one(1000000);
@@ -524,7 +524,7 @@ static void begets(struct lull_head *head)
 		free(generation);
 }
 
-/* Where nobody but a barrier runs callbacks: it follows so many generations. */
+/* Where only a barrier runs callbacks: it follows so many generations. */
 static void check_generations(void (*barrier)(void))
 {
 	struct generation *first = malloc(sizeof(*first));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* runs: full-fences */
 /*
- * The threads that lull starts: how they run, whoever needs them first. Each case is a child, in which none has
+ * The threads that lull starts: how they run, whatever thread needs them first. Each case is a child, in which none has
  * been started yet.
  */
 #include <dirent.h>
@@ -214,7 +214,7 @@ TEST(first_user_decides_nothing)
 		start_by((struct first_user){ .policy = SCHED_OTHER, .nice = 15, .pin = cpu_count() > 1 });
 }
 
-/* The kernel lets nobody without rights leave SCHED_IDLE: then the threads run as their starter does. */
+/* The kernel lets no thread without rights leave SCHED_IDLE: then the threads run as their starter does. */
 static void *use_idle_without_rights(void *unused)
 {
 	struct sched_param param = { 0 };
@@ -240,7 +240,7 @@ TEST(main_visits)
 	if (cpu_count() < 2 || under_valgrind())
 		SKIP("on one CPU, and under valgrind, threads visit no other");
 	for (int i = 0; i < 3; i++)
-		/* Nor do they stay on the one CPU where the main thread happens to be while it visits all, instead of a membarrier. */
+		/* They also leave the one CPU where the main thread is while it visits all, instead of a membarrier. */
 		EXPECT_FINE {
 			pthread_t thread;
 			int done = 0;
@@ -263,7 +263,7 @@ TEST(main_visits)
 static void started_in_sandbox(void)
 {
 	alarm(60);
-	/* As this program may have been started. */
+	/* This program may have been started so. */
 	if (getpriority(PRIO_PROCESS, 0) != 0 && setpriority(PRIO_PROCESS, 0, 0) != 0)
 		return;
 	if (sched_getscheduler(0) != SCHED_OTHER)
@@ -456,7 +456,7 @@ static void protect_for_ever(void)
 	lull_hazptr_retire(shared);
 }
 
-/* Even though an object is retired that nobody will ever stop protecting. */
+/* Even though an object is retired that will always be protected. */
 static void main_ends_and_protects(void)
 {
 	alarm(60);
@@ -542,7 +542,7 @@ TEST(end)
 		while (lull_load_acquire(&ran) == 1)
 			lull_reclaim_poll(SIZE_MAX, 1000000);
 	}
-	/* Who frees only now and then, with no reader in the way, frees at once, and needs no thread for that. */
+	/* A thread that frees now and then, with no reader in the way, frees at once, and needs no other thread. */
 	EXPECT_FINE {
 		alarm(60);
 		for (int i = 0; i < 20; i++) {

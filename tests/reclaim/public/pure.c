@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* runs: c++, full-fences */
 /*
- * pure.c - lull_rcu_call_pure() and lull_hazptr_call_pure_sized(): who runs the callbacks, where, and how many wait.
+ * pure.c - lull_rcu_call_pure() and lull_hazptr_call_pure_sized(): which thread runs callbacks, where, how many wait.
  */
 #include <errno.h>
 #include <string.h>
@@ -73,7 +73,7 @@ static struct lull_reclaim_counts counts(void)
 	return stats;
 }
 
-/* As configured at the start; but no queue is taken for abandoned, however long its owner gets no processor. */
+/* Configure as at the start; but no queue is taken for abandoned, however long its owner gets no processor. */
 SETUP
 {
 	struct lull_reclaim_config config;
@@ -108,7 +108,7 @@ TEST(own_thread)
 	assert_int_equal(waiting(), 0);
 }
 
-/* Also under POLL, where nobody polls. */
+/* Also under POLL, where no thread polls. */
 TEST(under_poll)
 {
 	set_mode(LULL_RECLAIM_POLL);
@@ -144,7 +144,7 @@ TEST(not_in_section)
 	assert_true(own_runs > 0);
 }
 
-/* Who defers only there, after a deferral outside, leaves them all to the reclaimer, and needs no barrier for that. */
+/* A thread that defers only there, after a deferral outside, leaves all to the reclaimer, and needs no barrier. */
 TEST(only_in_sections)
 {
 	defer();

@@ -86,8 +86,8 @@ TEST(frees)
 }
 
 /*
- * What a thread leaves behind is freed without anybody asking, whether it sleeps or is gone. A reclaimer that sleeps is
- * woken for it: unasked it would look after two seconds, four, eight ..., and the alarm would end the test.
+ * Entries that a thread leaves behind are freed without a call, whether it sleeps or is gone. A reclaimer that sleeps
+ * is woken for it: unasked it would look after two seconds, four, eight ..., and the alarm would end the test.
  */
 TEST(leftovers)
 {
@@ -115,7 +115,7 @@ TEST(orphans)
 	AWAIT_SOON(lull_load_relaxed(&runs) >= 300 && !waiting());
 }
 
-/* Nothing is reclaimed under a reader that was there. */
+/* No object is reclaimed under a reader that was there. */
 TEST(reader_holds_up)
 {
 	pthread_t thread = start_hold_up();
@@ -255,7 +255,7 @@ TEST(poll_mode)
 	assert_in_range(notified, 1, 2);
 	notified = 1;
 	nap_ms(30);
-	assert_int_equal(runs, 0); /* nobody else does it */
+	assert_int_equal(runs, 0); /* no other does it */
 	assert_int_equal(lull_reclaim_poll(3, 0), 3);
 	assert_int_equal(runs, 3);
 	assert_true(pthread_equal(lull_load_relaxed(&run_by), pthread_self()));
@@ -424,7 +424,7 @@ TEST(barrier_amid_mode_change)
 }
 
 #ifndef LULL_TEST_CORE
-/* What callbacks defer counts towards the limits like anything else. */
+/* Deferrals of callbacks count towards the limits like anything else. */
 TEST(callbacks_count)
 {
 	struct lull_reclaim_config config;
@@ -580,7 +580,7 @@ TEST(as_many_out_as_in)
 	assert_true(least >= 64);
 }
 
-/* Who begins to help does so for itself, not for the next thread that gets its bag. */
+/* A thread that begins to help does so for itself, not for the next thread that gets its bag. */
 static void *floods_a_little(void *unused)
 {
 	for (int i = 0; i < 5000; i++) {
@@ -655,7 +655,7 @@ struct block {
 	struct block *next;
 };
 
-/* From here on malloc() finds no block of this size. Returns those it found, NULL if there is no end of them. */
+/* From here on malloc() finds no block of this size. Returns those it found, NULL if there is no end. */
 static struct block *take_all_memory(void)
 {
 	struct block *first = NULL, *block;
@@ -822,7 +822,7 @@ static void protected_without_memory(void (*call)(struct lull_head *head, lull_r
 		lull_reclaim_poll(SIZE_MAX, 0);
 	assert_int_equal(runs, MANY - 1);
 	assert_int_equal(waiting(), 1);
-	/* Nor does a barrier run it. */
+	/* A barrier does not run it either. */
 	thread = start_thread(barrier_at, &go);
 	nap_ms(50);
 	assert_int_equal(lull_load_relaxed(&runs), MANY - 1);
@@ -932,7 +932,7 @@ static void say_notified(void *arg)
 	must(write(2, "notified", 8) == 8);
 }
 
-/* exit() ends the thread in this mode too; the program is not told of it. */
+/* exit() ends the thread in this mode too; the program is not told. */
 static void exit_in_poll_mode(void)
 {
 	struct lull_reclaim_config config;
@@ -958,7 +958,7 @@ TEST(exit_in_poll_mode)
 
 /*
  * No thread to be had (the child may not make any): callbacks wait for a barrier, and never run in a thread that only
- * defers. As soon as there can be one, a later deferral starts it.
+ * defers. A later deferral starts it once there can be one.
  */
 static void no_thread(void)
 {

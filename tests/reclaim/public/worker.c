@@ -3,7 +3,7 @@
 /*
  * worker.c - when the reclaimer's thread works: many callbacks come in batches, a lone one at once.
  *
- * What load on the machine does to a test here, it does to both sides of each comparison.
+ * Load on the machine does the same to both sides of each comparison.
  */
 #include <semaphore.h>
 
@@ -171,7 +171,7 @@ TEST(fences_for_few)
 	fences_for_few();
 }
 
-/* As many past the soft limit, beside a large object that a hazard pointer keeps. */
+/* Fences are as few past the soft limit, beside a large object that a hazard pointer keeps. */
 TEST(fences_past_limit)
 {
 	struct lull_hazptr *h = lull_hazptr_alloc(lull_hazptr_thread_context());

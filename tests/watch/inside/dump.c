@@ -269,7 +269,7 @@ static void on_signal(int signal)
 	handled = lull_debug_dump(ends[1]) == 0;
 }
 
-/* It may have interrupted anything: here, whoever has the registry, who goes on only after the handler. */
+/* It may have interrupted anything: here, the registry's owner, which goes on only after the handler. */
 TEST(in_handler_with_lock_held)
 {
 	struct sigaction action = { .sa_handler = on_signal }, saved;
@@ -277,7 +277,7 @@ TEST(in_handler_with_lock_held)
 
 	sigaction(SIGUSR1, &action, &saved);
 	lull__lock(&lull__registry_lock);
-	threads = lull_load_relaxed(&lull__registry_count); /* nobody comes or goes now */
+	threads = lull_load_relaxed(&lull__registry_count); /* no thread comes or goes now */
 	raise(SIGUSR1);
 	lull__unlock(&lull__registry_lock);
 	sigaction(SIGUSR1, &saved, NULL);
@@ -320,7 +320,7 @@ static void *is_there(void *unused)
 #define MANY 20
 #define ROOM 600 /* for what comes before the threads, and not for all of them */
 
-/* Whoever should read what is written sleeps: that is no reason to keep anybody from anything. */
+/* The thread that should read what is written sleeps: no other is kept from anything. */
 TEST(pipe_is_full)
 {
 	int flags = fcntl(ends[1], F_GETFL), size = fcntl(ends[1], F_SETPIPE_SZ, 4096);
@@ -382,7 +382,7 @@ static int next_file(void)
 	return fd;
 }
 
-/* It reads the names of threads from files. None stays open. */
+/* It reads the names of threads from files. No file stays open. */
 TEST(leaves_no_file_open)
 {
 	int before = next_file();

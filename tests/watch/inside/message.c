@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * message.c - what lull's lines do to the program: they wait for nobody, raise no signal, and go to no file that
+ * message.c - what lull's lines do to the program: they wait for no thread, raise no signal, and go to no file that
  * is not its standard error; reports are made with no lock held.
  */
 #include <errno.h>
@@ -240,7 +240,7 @@ TEST(only_to_stderr)
 	check_data();
 }
 
-/* What there is room for arrives, with errno as it was. */
+/* Text that there is room for arrives, with errno as it was. */
 static void say_something(void)
 {
 	errno = 7;
@@ -356,7 +356,7 @@ static void misuse_here(void)
 	lull_rcu_offline();
 }
 
-/* The hook is told once, in the thread at fault, without a newline; and nobody else writes to standard error. */
+/* The hook is told once, in the thread at fault, without a newline; and no other writes to standard error. */
 TEST(hook_hears_abort)
 {
 	unsigned said, heard_by;

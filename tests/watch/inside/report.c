@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report.c - src/watch/report.c from the inside: the words for each kind of stall, which hook gets it, and what a child
- * has of that.
+ * report.c - src/watch/report.c from the inside: the words for each kind of stall, which hook gets it, and a child's
+ * copy.
  */
 #include "child.h"
 #include "threads.h"
@@ -81,7 +81,7 @@ static void *reports(void *unused)
 	return unused;
 }
 
-/* While a hook and its argument are being set, nobody takes one without the other. */
+/* While a hook and its argument are being set, no thread takes one without the other. */
 TEST(hook_and_argument)
 {
 	pthread_t reporter;

@@ -34,7 +34,7 @@ static bool is_closed_with(uint64_t more_device, uint64_t more_inode)
 	lull__shared_file_drop(&file, at, SIZE);
 	assert_int_equal(errno, 77);
 	assert_int_equal(file.fd, -1);
-	/* Private memory, with zeros: who still writes here writes to nobody. */
+	/* Private memory, with zeros: a late writer's words reach no reader. */
 	assert_int_equal(at[0] | at[SIZE - 1], 0);
 	at[0] = 8;
 	closed = !is_open(fd);

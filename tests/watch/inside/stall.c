@@ -38,7 +38,7 @@ static uint64_t look_at(struct lull__wait *wait, unsigned named)
 
 /*
  * A report is due after stall_ms and after 2, 4, ... times that. After one the caller is to look again at once: the
- * hook is the program's, and may have changed what is waited for without anybody being woken.
+ * hook is the program's, and may have changed what is waited for without a wake-up.
  */
 TEST(when_reported)
 {
@@ -114,7 +114,7 @@ TEST(one_report_per_holder)
 	now = lull__now_ns();
 	assert_true(is_reported(LULL_WAIT_GP, now, LAST));
 
-	/* A stall of some milliseconds is reported again after half of them. */
+	/* A stall of some milliseconds is reported again after half that time. */
 	nap_ms(4);
 	assert_true(is_reported(LULL_WAIT_SHAZPTR, now, 7));
 	AWAIT(is_reported(LULL_WAIT_SHAZPTR, now, 7));
@@ -170,7 +170,7 @@ static void note_limit(const struct lull_stall *stall, void *arg)
 	last_bytes = stall->waiting_bytes;
 }
 
-/* What was over the limit is told, though by now there is less: here, nothing. */
+/* Memory over the limit is told, though by now there is less: here, nothing. */
 TEST(limit)
 {
 	lull_thread_register();

@@ -76,7 +76,7 @@ TEST(at)
 	assert_null(symbol_at(&symbols, 0x100));
 }
 
-/* The loader has relocated some entries, and others not (in the kernel's module). What is not wanted is left alone. */
+/* The loader has relocated some entries, and others not (in the kernel's module). Unwanted entries are left alone. */
 TEST(find)
 {
 	ElfW(Dyn) dynamic[] = {

@@ -159,7 +159,7 @@ TEST(where)
 	assert_string_equal(task.where, "");
 }
 
-/* What /proc shows of other processes is not for us. */
+/* Entries of other processes in /proc are not for us. */
 TEST(whose_proc)
 {
 	static const struct {

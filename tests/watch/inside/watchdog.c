@@ -68,7 +68,7 @@ TEST(how_often)
 	lull_debug_set_stall_ms(1000);
 }
 
-/* Nobody walks over the bags afterwards: else none of them is ever freed. */
+/* No thread walks over the bags afterwards: else none of them is ever freed. */
 TEST(walks)
 {
 	uint32_t walks = lull__self.walks;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug.c - debug.h: who holds something up is named, again and again, at growing intervals, and what that
+ * debug.c - debug.h: a thread that holds something up is named, again and again, at growing intervals, and what that
  * thread does instead; callbacks that do not return; the hard limit.
  */
 #include <dlfcn.h>
@@ -264,7 +264,7 @@ static void waits_for_a_thread_that_is_stopped(void)
 	}
 }
 
-/* As by a debugger, which this process is for its child. */
+/* Stop as by a debugger, which this process is for its child. */
 TEST(stopped)
 {
 	pid_t child, tid, waited;
@@ -302,7 +302,7 @@ static void *is_gone_inside(void *unused)
 	return unused;
 }
 
-/* Its memory is there as long as nobody joins it. */
+/* Its memory is there until it is joined. */
 static void waits_for_a_thread_that_is_gone(void)
 {
 	lull_debug_set_stall_ms(20);
@@ -376,7 +376,7 @@ TEST(shazptr)
 	check_stall(LULL_WAIT_SHAZPTR, acquires, shazptr_synchronize);
 }
 
-/* A hold that no thread owns: then nobody is named, and what nobody does is not known. */
+/* A hold that no thread owns: then no thread is named, nor what it does. */
 TEST(nobody_named)
 {
 	struct lull_hazptr_hold hold;
@@ -498,7 +498,7 @@ static void hook_that_sleeps(const struct lull_stall *stall, void *arg)
 	nap_ms(20); /* a cancellation point anywhere else */
 }
 
-/* Who waits in synchronize has locks that nobody else would give back. */
+/* A thread that waits in synchronize has locks that no other would give back. */
 TEST(cancelled)
 {
 	begin_stall_for(hook_that_sleeps, 1);

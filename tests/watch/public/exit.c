@@ -2,7 +2,7 @@
 /* runs: full-fences */
 /*
  * exit.c - the process ends while a callback and a hook are busy on lull's threads, for longer than lull waits for
- * them. They end before ThreadSanitizer, which then looks for threads that nobody has joined nor will, does so.
+ * them. They end before ThreadSanitizer, which then looks for threads that are never joined, does so.
  */
 #include "threads.h"
 

@@ -154,7 +154,7 @@ TEST(who_waits_for_whom)
 	assert_null(find_wait(waiter_tid));
 }
 
-/* Of the parent's, in a child that has not touched it. */
+/* The parent's counts, in a child that has not touched it. */
 static void looks_at_parent(void)
 {
 	const struct lull_stats_page *page;
@@ -307,7 +307,7 @@ static int reads_first(void)
 	return 0;
 }
 
-/* What it was started without is still not there. */
+/* A descriptor that it was started without is still not there. */
 static int standard(void)
 {
 	lull_rcu_synchronize();

@@ -53,7 +53,7 @@ static const struct lull_stats_wait *place_taken(void)
 	return NULL;
 }
 
-/* One wait: it is on the page as what it is, by whom and for whom, and then it is not. */
+/* One wait: it is on the page with its kind, its waiter and its holder, and then it is gone. */
 static void wait_once(enum lull_wait_kind kind, void *(*hold)(void *), void (*wait)(void))
 {
 	const struct lull_stats_wait *shown;
@@ -96,7 +96,7 @@ static void *holds_retired(void *unused)
 TEST(places)
 {
 	NEEDS_THREADS_IN_CHILD();
-	/* As often as would use all places up if none came back; and the last wait is shown like the first. */
+	/* Wait as often as would use all places up if none came back; and the last wait is shown like the first. */
 	EXPECT_FINE {
 		alarm(100);
 		report_to(count_stall, NULL, 20); /* callbacks are shown when they have lasted half as long */
@@ -197,7 +197,7 @@ TEST(limits)
 
 TEST(slots)
 {
-	/* Of five retired objects three are protected: so says the last scan, and so do those before and after. */
+	/* Three of five retired objects are protected: so says the last scan, and so do those before and after. */
 	EXPECT_FINE {
 		struct lull_hazptr_hold hold[KEPT];
 		void *ptr[RETIRED];
@@ -226,7 +226,7 @@ TEST(slots)
 		EQUAL(READ(shazptr_scans), 0);
 	}
 	NEEDS_THREADS_IN_CHILD();
-	/* Those of simple ones are counted apart; the thread that scans may be about to count one. */
+	/* Scans for simple ones are counted apart; the thread that scans may be about to count one. */
 	EXPECT_FINE {
 		alarm(60);
 		wait_once(LULL_WAIT_SHAZPTR, with_simple_slot, shazptr_synchronize);
@@ -312,7 +312,7 @@ TEST(stalls)
 		EQUAL(READ(stalls), counted + 1);
 		EQUAL(READ(stalls), (unsigned)stalls);
 		lull_debug_set_stall_hook(NULL, NULL);
-		close(2); /* nobody reads its lines */
+		close(2); /* its lines are not read */
 		wait_until_stalls(READ(stalls) + 1);
 	}
 }

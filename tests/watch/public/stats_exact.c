@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * stats_exact.c - what has been deferred, reclaimed and waits, on the page of stats.h and in
- * lull_reclaim_stats(): exact when a barrier has returned, whoever deferred, in each mode, and in a child.
+ * lull_reclaim_stats(): exact when a barrier has returned, whatever thread deferred, in each mode, and in a child.
  */
 #include <lull/bridge.h>
 
