@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bp.c - liburcu-bp: threads register when they first read. Where inlined readers leave a section nobody is woken.
+ * bp.c - liburcu-bp: threads register when they first read. Inlined readers that leave a section wake no thread.
  */
 #define URCU(name)	urcu_bp_##name
 #define URCU_TEXT(name) "urcu_bp_" #name
@@ -35,8 +35,8 @@ int urcu_bp_has_sys_membarrier;
 __thread struct urcu_bp_reader *URCU(reader) __attribute__((tls_model("initial-exec")));
 
 /*
- * The words of a thread. They outlive it: a destructor that reads when all others have run registers again, and nobody
- * takes that back. Where places are wanted, those of such threads are found by their tids, which are gone.
+ * The words of a thread. They outlive it: a destructor that reads when all others have run registers again, and that is
+ * not taken back. Where places are wanted, those of such threads are found by their tids, which are gone.
  */
 struct place {
 	struct urcu_bp_reader reader;
@@ -92,7 +92,7 @@ static bool is_gone(uint32_t tid)
 }
 
 /*
- * Take back the places of threads that are gone. With places_lock: so nobody takes one meanwhile, and a tid that was
+ * Take back the places of threads that are gone. With places_lock: so none is taken meanwhile, and a tid that was
  * gone once is not that of a new thread which has the same place.
  */
 static void find_left_places(void)
@@ -163,7 +163,7 @@ static void reads(bool begins)
 	begins ? URCU(register_thread)() : URCU(unregister_thread)();
 }
 
-/* With signals blocked: a handler that reads would be in a section that nobody sees, or wait for places_lock for ever. */
+/* With signals blocked: a handler that reads would be in an unseen section, or wait for places_lock for ever. */
 static void leave(void)
 {
 	struct place *place = own_place();

@@ -2,8 +2,8 @@
 /*
  * call_rcu.c - the threads that run callbacks, and their queues.
  *
- * A queue is a stack that anyone pushes to, and that its worker takes as a whole and turns round. Whoever pushes to
- * an empty stack wakes the worker. So a call that comes alone is served at once. A worker begins a grace period every
+ * A queue is a stack that anyone pushes to, and that its worker takes as a whole and turns round. A push to an empty
+ * stack wakes the worker. So a call that comes alone is served at once. A worker begins a grace period every
  * URCU_PACE_NS at most, as each may interrupt all readers: where many calls come they are served together.
  *
  * source/worker.c has such threads for programs that are compiled against lull; why there are two is said there.
@@ -16,7 +16,7 @@
 #include "call_rcu_worker.h"
 
 #define URCU_PACE_NS	   500000u
-#define URCU_RETRY_NS   10000000u /* between two tries to start a thread that somebody waits for */
+#define URCU_RETRY_NS   10000000u /* between two tries to start a thread that is waited for */
 #define URCU_AGAIN_NS 1000000000u /* ... where there was none to start; and before a wait is looked at that may never end */
 
 __thread struct call_rcu_data *lull__urcu_own_worker __attribute__((tls_model("initial-exec")));
@@ -136,7 +136,7 @@ static void *work(void *arg)
 		run(w);
 	}
 	if (w->domain->record() && w->domain->record()->registered)
-		w->domain->leave(); /* there may be nobody to notice the exit */
+		w->domain->leave(); /* there may be no thread to notice the exit */
 	/*
 	 * ORDER URCU-7: all that the worker did before it has ended; pairs with URCU-7 in end_thread(); without it
 	 * its queue is freed under it; model/urcu/ended.litmus
@@ -320,7 +320,7 @@ void lull__urcu_free_worker(struct urcu_domain *d, struct call_rcu_data *worker,
 
 /* ---- barrier ------------------------------------------------------------------------------------------------ */
 
-/* On the heap: workers of a forked child come to the barrier, and there the stack of whoever waited may be another's. */
+/* On the heap: workers of a forked child come to the barrier, and there the waiter's stack may be another's. */
 struct barrier {
 	uint32_t left; /* how many queues have not come to it yet */
 	struct arrival {
@@ -341,7 +341,7 @@ static void barrier_reached(struct rcu_head *head)
 		lull__futex_wake(left, INT_MAX);
 }
 
-/* Take the lock of workers, and return a barrier with room for each of them. It is not held while there is no memory. */
+/* Take the lock of workers, and return a barrier with room for each. It is not held while there is no memory. */
 static struct barrier *lock_with_room(struct urcu_domain *d)
 {
 	struct barrier *barrier = NULL;

@@ -22,7 +22,7 @@ pthread_t lull__urcu_worker_thread(struct call_rcu_data *worker);
 struct call_rcu_data *lull__urcu_default_worker(struct urcu_domain *d);
 struct call_rcu_data *lull__urcu_worker_here(struct urcu_domain *d); /* that of this CPU, or the default one */
 
-/* Workers for each CPU. As liburcu: 0, or -errno with errno set. */
+/* Workers for each CPU. Returns 0, or -errno with errno set, like liburcu. */
 struct call_rcu_data *lull__urcu_cpu_worker(struct urcu_domain *d, int cpu);
 int lull__urcu_set_cpu_worker(struct urcu_domain *d, int cpu, struct call_rcu_data *worker);
 int lull__urcu_create_cpu_workers(struct urcu_domain *d, unsigned long flags);

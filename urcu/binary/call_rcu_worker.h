@@ -10,7 +10,7 @@
 struct call_rcu_data {
 	struct rcu_head *pushed; /* the newest first */
 	uint32_t event;		 /* changes when the worker should look */
-	uint32_t urgent;	 /* somebody waits for this queue */
+	uint32_t urgent;	 /* a thread waits for this queue */
 	uint32_t has_thread;
 	uint32_t stop, ended;
 	uint64_t waits_for;	   /* the first grace period that may end the worker's wait for one; 0: it does not wait */
@@ -28,7 +28,7 @@ extern __thread struct call_rcu_data *lull__urcu_own_worker __attribute__((tls_m
 
 /* Start the thread of @w, unless it has one. Returns whether it has one now. */
 bool lull__urcu_worker_runs(struct call_rcu_data *w);
-/* Take @w out of its domain's list, under the lock of that. */
+/* Take @w out of its domain's list, under the list's lock. */
 void lull__urcu_worker_forget(struct call_rcu_data *w);
 /* Let the default worker have what @w has not called, and free @w, which has no thread. */
 void lull__urcu_worker_bury(struct call_rcu_data *w);

@@ -45,7 +45,7 @@ extern URCU_API const struct rcu_flavor_struct URCU(flavor);
 
 static __thread struct call_rcu_data *own_worker __attribute__((tls_model("initial-exec")));
 
-#define LOOK_ONE_IN 256 /* of a thread's calls looks whether somebody uses liburcu itself */
+#define LOOK_ONE_IN 256 /* of a thread's calls looks whether liburcu itself is used */
 
 static void synchronize(const char *call)
 {

@@ -4,7 +4,7 @@
  *
  * They work as those of src/rcu/grace_period.c do: one thread at a time leads; it makes a heavy fence, stores a new
  * number for sections to carry, and waits until no thread's word carries an older one. A cookie is the number of the
- * first grace period that begins after it was taken. What differs is what readers that were compiled elsewhere do:
+ * first grace period that begins after it was taken. Readers that were compiled elsewhere differ:
  *
  * The number has 32 bits. One grace period is open at a time, so a word is of this one, or of the one before, or
  * of none; a section that carries any number but the newest is waited for. A thread would have to be stopped between
@@ -26,7 +26,7 @@
 #include "domain.h"
 
 #define URCU_SPINS  64	    /* before going to sleep: a few microseconds */
-#define URCU_NAP_LEAST_NS 50000  /* between two looks at readers that wake nobody ... */
+#define URCU_NAP_LEAST_NS 50000  /* between two looks at readers that wake no thread ... */
 #define URCU_NAP_MOST_NS  1000000 /* ... growing to this */
 #define URCU_LOOK_NS	     1000000000 /* a sleep that readers end is as long as this at most, for reports */
 
@@ -272,7 +272,7 @@ static bool sleep_for(struct urcu_domain *d, uint64_t nap_ns, struct lull__wait 
 	return look_at_readers(d, false, held) != 0;
 }
 
-/* Look again and again for a few microseconds, in which signals wait. Returns false: somebody is still in the way. */
+/* Look again and again for a few microseconds, in which signals wait. Returns false: a reader is still in the way. */
 static bool spin_for(struct urcu_domain *d, struct holdouts *held)
 {
 	struct urcu_hold hold;

@@ -107,18 +107,18 @@ static inline void urcu_leave(unsigned long *word, unsigned long to)
 /* Make ready what waits for the first use: the choice of fences above all. */
 void lull__urcu_init(void);
 
-/* The calling thread's registrations have been ended, and nobody would end another one: it is for one section. */
+/* The calling thread's registrations have been ended, and no one would end another one: it is for one section. */
 extern __thread bool lull__urcu_exiting __attribute__((tls_model("initial-exec")));
 /* The calling thread exits; a registration for waits alone may outlive it. */
 extern __thread bool lull__urcu_leaving __attribute__((tls_model("initial-exec")));
 
-/* Returns false if nobody will notice that the thread exits: then it must unregister before. */
+/* Returns false if the thread's exit will go unnoticed: then it must unregister before. */
 bool lull__urcu_register(struct urcu_domain *d, struct urcu_record *record);
 void lull__urcu_unregister(struct urcu_domain *d, struct urcu_record *record);
 
 /*
  * Before the lock of the list of threads. A signal handler whose first section registers the thread takes that lock, so
- * a thread that is not registered blocks signals until it has unlocked. Sections of qsbr register nobody.
+ * a thread that is not registered blocks signals until it has unlocked. Sections of qsbr register no thread.
  */
 struct urcu_hold {
 	bool masked;
@@ -133,7 +133,7 @@ unsigned long lull__urcu_word(const struct urcu_domain *d, uint64_t number);
 /* Wake the grace period that sleeps for the calling thread, which has just left its section. */
 void lull__urcu_wake(struct urcu_domain *d, struct urcu_record *record);
 
-/* As of rcu.h. synchronize() is not called by a thread in a section of this domain. */
+/* See rcu.h. synchronize() is not called by a thread in a section of this domain. */
 void lull__urcu_synchronize(struct urcu_domain *d);
 uint64_t lull__urcu_cookie(struct urcu_domain *d);
 bool lull__urcu_poll(struct urcu_domain *d, uint64_t cookie);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * load.c - when the library is loaded, when it is first used, and when it finds that modules have been loaded since: is it
- * the build for this process's liburcu? And does anybody use that liburcu itself?
+ * the build for this process's liburcu? And does any module use that liburcu itself?
  *
  * Nothing else happens when it is loaded: no thread, no file, no fence. A process that has not loaded liburcu, as most
  * children of one that has, does not notice. (liburcu-memb has a constructor, which is a first use.)
@@ -30,8 +30,8 @@ static bool may_look, forks_alone;
 /* ---- what a module exports, and what it is bound to ---------------------------------------------------- */
 
 /*
- * The dynamic linker is not asked: dlsym() waits for whoever loads a plugin, and that may be a thread that waits in
- * the plugin's constructor for this first use to end.
+ * The dynamic linker is not asked: dlsym() waits for a thread that loads a plugin, and that may be a thread that waits
+ * in the plugin's constructor for this first use to end.
  */
 struct module {
 	const ElfW(Sym) *symbols;
@@ -224,7 +224,7 @@ __attribute__((constructor)) static void check_at_load(void)
 
 struct beside {
 	struct module ours, liburcu[LIBURCUS];
-	char names[LIBURCUS][200]; /* a module may go while nobody looks */
+	char names[LIBURCUS][200]; /* a module may go meanwhile */
 	unsigned count;
 	char user[200];
 	int used; /* the one that @user is bound to; < 0: none is */

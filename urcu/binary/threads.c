@@ -37,7 +37,7 @@ static void leave_enrolled(void)
 
 /*
  * End the registrations that a thread leaves behind, in the last round of destructors: those of the program may still
- * read in the rounds before. Who registers meanwhile does not begin the rounds anew, since there will be no more of them.
+ * read in the rounds before. Registering meanwhile does not begin the rounds anew, since there will be no more rounds.
  */
 static void thread_exit(void *round)
 {

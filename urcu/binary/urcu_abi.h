@@ -33,7 +33,7 @@ _Static_assert(sizeof(unsigned long) == 8, "liburcu's word has 32 bits for each 
 
 struct urcu_gp {
 	unsigned long ctr; /* an outermost section stores this in its word */
-	int32_t futex;	   /* -1: a grace period sleeps here; whoever leaves a section stores 0 and wakes it */
+	int32_t futex;	   /* -1: a grace period sleeps here; a thread that leaves a section stores 0 and wakes it */
 } __attribute__((aligned(URCU_LINE)));
 
 struct urcu_reader {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a client is: a program that nobody here wrote, and what is done with it."""
+"""A client: a program from elsewhere, and what is done with it."""
 import dataclasses
 import typing
 
@@ -9,7 +9,7 @@ BASE = ("dash", "coreutils", "libjansson4", "libncurses6", "libbpf1")
 
 @dataclasses.dataclass
 class Result:
-    """What one run gave. wrong: what must not be, one line each. note: what a reader should know."""
+    """The results of one run. wrong: what must not be, one line each. note: what a reader should know."""
     figures: dict = dataclasses.field(default_factory=dict)
     wrong: list = dataclasses.field(default_factory=list)
     checked: int = 0

@@ -15,7 +15,7 @@ from room import end, tool, until
 
 
 def judge_log(room, log, wrong):
-    """What nobody wants to read in the @log of a program."""
+    """Judge the @log of a program by lines that must not be there."""
     for line in room.said(log).splitlines():
         if re.search(r"\blull: |AddressSanitizer|Assertion|assertion .*failed", line):
             wrong.append(f"it said: {line.strip()[-300:]}")
@@ -139,7 +139,7 @@ EXPORT {{ Export_Id = 1; Path = /state/export; Pseudo = /e; Access_Type = RW; Pr
 
 
 class Nfs:
-    """As much of ONC RPC and NFSv4 as it takes to ask for the attributes of the root."""
+    """The part of ONC RPC and NFSv4 that asks for the attributes of the root."""
 
     def __init__(self):
         self.socket = socket.create_connection(("127.0.0.1", NFS_PORT), 10)

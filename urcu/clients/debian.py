@@ -20,11 +20,11 @@ LINKS = ("bin", "sbin", "lib", "lib64")  # into usr/
 
 
 class Absent(Exception):
-    """What a client needs cannot be had here; the text says what and why."""
+    """A need of a client that cannot be had here; the text says what and why."""
 
 
 class Broken(Exception):
-    """What is here does not work, and nobody knows why."""
+    """A client that does not work here, for no known reason."""
 
 
 class Release:

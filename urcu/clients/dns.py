@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""As much of DNS as it takes to ask for an address and to change it (RFC 1035, RFC 2136)."""
+"""The part of DNS that asks for an address and changes it (RFC 1035, RFC 2136)."""
 import random
 import socket
 import struct
@@ -37,11 +37,11 @@ class Server:
                 answer = self.socket.recv(4096)
                 if answer[:2] == struct.pack(">H", number):
                     return answer
-        except OSError:  # nothing came, or nobody listens
+        except OSError:  # nothing came, or no server listens
             return None
 
     def addresses(self, name):
-        """The addresses of @name; None without an answer, or "RCODE n"."""
+        """The addresses of @name; returns None without an answer, or "RCODE n"."""
         question = name_bytes(name) + struct.pack(">2H", A, IN)
         answer = self.exchange(0x0100, (1, 0, 0, 0), question)
         if answer is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What name servers are asked: a zone of many names, and a load of queries for them."""
+"""Questions for name servers: a zone of many names, and a load of queries for them."""
 import random
 import re
 import threading

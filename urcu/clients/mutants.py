@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Faults in what stands in for liburcu (urcu/tests/binary/busted.c): programs that nobody here wrote must find each of them."""
+"""Faults in what stands in for liburcu (urcu/tests/binary/busted.c): foreign programs must find each of them."""
 import pathlib
 
 from client import Client, Result
@@ -31,13 +31,13 @@ FAULTS = {
     "unseen": [by_torture("memb", "called", "callrcu_global"), by_torture("bp", "inlined", "callrcu_global"),
                     by_torture("qsbr", "inlined", "callrcu_perthread"), by_storm("mb")],
 }
-# What says that the program was not tried at all. Anything else is the fault's doing: what was freed too early may be
+# Signs that the program was not tried at all. Anything else is the fault's doing: what was freed too early may be
 # read, make a loop of a list, or be anything.
 NOT_TRIED = ("status 126", "status 127", "lull urcu: ", "cannot be preloaded", "stands in for")
 
 
 def tried(room, look):
-    """What was seen of a fault, in one of some tries, or nothing."""
+    """Return what was seen of a fault, in one of some tries, or nothing."""
     for _ in range(TRIES):
         seen = look(room)
         if seen:

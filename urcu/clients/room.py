@@ -39,7 +39,7 @@ def needs():
 
 
 def until(condition, what, seconds=PATIENCE_S):
-    """What condition() gives once that is true."""
+    """Return the result of condition() once that is true."""
     end = time.monotonic() + seconds
     while True:
         value = condition()
@@ -90,7 +90,7 @@ class Room:
         loopback_up()
 
     def path(self, name):
-        """Where the room's file @name is for who stands outside of its chroot."""
+        """The place of the room's file @name outside of its chroot."""
         return self.files / str(name).lstrip("/")
 
     def write(self, name, text):
@@ -148,14 +148,14 @@ class Room:
                 name = pathlib.Path(os.readlink(f"/proc/{program.pid}/exe")).name
             except OSError:
                 return
-            # What is preloaded is there before. The command `lull` itself looks into the file.
+            # Preloaded libraries are there before. The command `lull` itself looks into the file.
             if "/liburcu" in maps and name != "lull":
                 self.must_run_on(program.pid, self.strays)
                 return
             time.sleep(0.001)
 
     def grace_periods(self, pid):
-        """How many lull has made for @pid; None on liburcu, which does not say."""
+        """How many lull has made for @pid; returns None on liburcu, which does not say."""
         if self.side != "lull":
             return None
         status, text = self.run(self.prefix[0], "top", "--once", "--interval=0", "--json", pid, client=False)
@@ -196,7 +196,7 @@ def subreaper():
 
 
 def tool(room, wrong, *words, statuses=(0,), client=False):
-    """What a tool says that must come to a good end."""
+    """The output of a tool that must come to a good end."""
     status, text = room.run(*words, client=client)
     if status not in statuses:
         wrong.append(f"{' '.join(map(str, words))}: status {status}: {text.strip()[-300:]}")

@@ -115,7 +115,7 @@ static struct object *new_object(uint32_t key, uint64_t value)
 	return object;
 }
 
-/* Put something new under an own key. What was there goes. */
+/* Put something new under an own key. The former content goes. */
 static void put(struct thread *thread, uint32_t key)
 {
 	struct object *object = new_object(key, next_random(thread));
@@ -297,7 +297,7 @@ int main(int count, char **words)
 
 	flavor->register_thread();
 	/*
-	 * With QSBR nobody but one thread resizes. The table's own worker waits for a grace period while it holds a
+	 * With QSBR only one thread resizes. The table's own worker waits for a grace period while it holds a
 	 * mutex, and an online thread that waits for the mutex would hold that up for ever: with liburcu, too.
 	 */
 	table = cds_lfht_new_flavor(16, 1, 0, qsbr() ? 0 : CDS_LFHT_AUTO_RESIZE | CDS_LFHT_ACCOUNTING, flavor, NULL);

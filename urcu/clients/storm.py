@@ -7,7 +7,7 @@ from client import Client, Result
 from torture import BUILT, FLAVORS, HERE, PART_S, compiled, includes, refusal
 
 ASAN = ["-fsanitize=address", "-static-libasan", "-fno-omit-frame-pointer"]
-# What the table is made of, in the source: compiled in, these accesses are seen by the sanitizer as well.
+# The sources of the table: compiled in, these accesses are seen by the sanitizer as well.
 TABLE = ("rculfhash.c", "rculfhash-mm-order.c", "rculfhash-mm-chunk.c", "rculfhash-mm-mmap.c", "workqueue.c", "compat_arch.c")
 LIBRARIES = ["urcu-memb", "urcu-mb", "urcu-bp", "urcu-qsbr"]
 HAVE = ("HAVE_SYSCONF", "HAVE_SCHED_GETCPU", "HAVE_SCHED_SETAFFINITY")
@@ -20,7 +20,7 @@ def build(release, folder, source, inside):
 
 
 def judge(status, text):
-    """What is wrong with one storm, and how many operations there were."""
+    """Say what is wrong with one storm, and how many operations there were."""
     found = re.search(r"storm: \w+, (\d+) operations, (\d+) resizes, (\d+) objects walked over, 0 wrong", text)
     operations = int(found.group(1)) if found else 0
     if status == 0 and found and min(map(int, found.groups())) > 0 and "AddressSanitizer" not in text:

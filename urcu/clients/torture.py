@@ -22,7 +22,7 @@ WORKERS = ("callrcu_global", "callrcu_percpu", "callrcu_perthread")
 HAVE = ("HAVE_RAND_R", "HAVE_GETTID", "HAVE_SYSCONF", "HAVE_SCHED_GETCPU", "HAVE_SCHED_SETAFFINITY")
 PART_S = 60  # for a program to come to its end, behind the time that it is told to run
 
-# What is built of liburcu's other tests: {name: (source, {macro}, libraries)}
+# The parts built of liburcu's other tests: {name: (source, {macro}, libraries)}
 TESTS = {
     "fork": ("regression/test_urcu_fork.c", "", ("urcu",)),
     # Without the signal flavor, which 0.15 no longer has.
@@ -103,7 +103,7 @@ def build_tests(release, folder, source, readers):
 
 
 def judge_stress(text):
-    """What is wrong with what a torture printed, by its own numbers."""
+    """Say what is wrong with the output of a torture, by its own numbers."""
     counts = re.search(r"rcu_stress_count:((?: -?\d+)+)", text)
     totals = re.search(r"n_reads: (\d+)\s+n_updates: (\d+)\s+n_mberror: (\d+)", text)
     if not counts or not totals:

@@ -22,7 +22,7 @@ static void tell_barriers(void)
 	lull__ground.wake(&barrier_event, INT_MAX);
 }
 
-/* The event is taken first: who has helped changes it last. */
+/* The event is taken first: a helper changes it last. */
 void lull__urcu_await_helpers(struct lull__urcu *urcu, struct call_rcu_data *w)
 {
 	for (;;) {
@@ -138,7 +138,7 @@ void lull__urcu_barrier(unsigned kind)
 	static int said;
 	bool online = lull__urcu_is_online();
 
-	/* As liburcu: it says so once, and returns. */
+	/* Say so once and return, like liburcu. */
 	if (lull__urcu_in_section()) {
 		if (!lull_xchg_relaxed(&said, 1))
 			lull__ground.say("rcu_barrier in a read section does nothing, as it would wait for itself for ever");

@@ -16,7 +16,7 @@
 #include "section.h"
 #include "worker.h"
 
-/* As liburcu's <urcu/flavor.h> has it. */
+/* A copy of the structure in liburcu's <urcu/flavor.h>. */
 struct urcu_atfork {
 	void (*before_fork)(void *priv);
 	void (*after_fork_parent)(void *priv);
@@ -162,7 +162,7 @@ struct call_rcu_data *lull__urcu_create(unsigned long flags, int cpu, unsigned k
 	struct call_rcu_data *w;
 	int err;
 
-	(void)flags; /* URCU_CALL_RCU_RT: that nobody has to wake the thread; it costs nothing here if nobody has to */
+	(void)flags; /* URCU_CALL_RCU_RT: that the thread need not be woken; it costs nothing here if it need not */
 	w = calloc(1, sizeof(*w));
 	if (!w)
 		return NULL;
@@ -188,7 +188,7 @@ static void unlink_worker(struct lull__urcu *urcu, struct call_rcu_data *w)
 	*at = w->next;
 }
 
-/* Take @w away from the CPUs that still have it, so that nobody finds it any more. Blocks. */
+/* Take @w away from the CPUs that still have it, so that it is not found any more. Blocks. */
 static void forget_worker(struct lull__urcu *urcu, struct call_rcu_data *w)
 {
 	bool found = false;
@@ -208,8 +208,8 @@ static void forget_worker(struct lull__urcu *urcu, struct call_rcu_data *w)
 
 /*
  * Give the rest of @w's callbacks to others, as if they were deferred now, and unlink @w. A barrier finds them on one side
- * or the other; one that has been on the other side already sees that somebody has gone. In a section the reclaimer
- * holds nobody back, with the lock. Blocks.
+ * or the other; one that has been on the other side already sees that a worker has gone. In a section the reclaimer
+ * holds no thread back, with the lock. Blocks.
  */
 static void give_rest_to_others(struct lull__urcu *urcu, struct call_rcu_data *w)
 {
@@ -267,7 +267,7 @@ int lull__urcu_create_all(unsigned long flags, unsigned kind)
 		if (!err)
 			continue;
 		lull__urcu_destroy(w);
-		if (err != -EEXIST) /* somebody else was faster */
+		if (err != -EEXIST) /* another thread was faster */
 			return err;
 	}
 	return 0;
@@ -318,7 +318,7 @@ void lull__urcu_after_fork_parent(unsigned kind)
 	lull__ground.lock_leave(&urcu->lock);
 }
 
-/* What the workers had is run by new threads of theirs. (liburcu ends all but the default one.) */
+/* Callbacks that the workers had are run by new threads of theirs. (liburcu ends all but the default one.) */
 void lull__urcu_after_fork_child(unsigned kind)
 {
 	struct lull__urcu *urcu = &lull__urcus[kind];

@@ -48,7 +48,7 @@ static void run_deferred(struct lull_head *head)
 	fct(p);
 }
 
-/* Without memory it waits. As with liburcu's, whose queue may be full, that must not be in a section. */
+/* Without memory it waits. It must not be in a section, like liburcu's, whose queue may be full. */
 void lull__urcu_defer(void (*fct)(void *p), void *p, unsigned kind)
 {
 	struct defer_rcu_call *deferred = malloc(sizeof(*deferred));

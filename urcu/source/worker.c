@@ -3,13 +3,13 @@
  * worker.c - a thread with a queue of callbacks: see worker.h.
  *
  * The thread takes all that waits, waits for a grace period, and runs it. All that others look at is under the lock of
- * the worker. Who has work for the thread changes `event` under the lock, and the thread takes `event` under the lock
- * before it sleeps on it: it does not sleep if it has work. The thread of a worker of the online kind is online while it
- * runs callbacks, because callbacks of such programs read without a lock.
+ * the worker. A thread that has work for this one changes `event` under the lock, and the thread takes `event` under
+ * the lock before it sleeps on it: it does not sleep if it has work. The thread of a worker of the online kind is
+ * online while it runs callbacks, because callbacks of such programs read without a lock.
  *
  * binary/call_rcu.c has such threads, too, and shares nothing with these. Its programs run as they are: its threads
- * wait for domains that lull knows nothing of, and it stands on os and base. What runs here are callbacks of lull's,
- * with lull's grace periods, checks and reports. What is left to share is a queue of two words and a sleep, and the
+ * wait for domains that lull knows nothing of, and it stands on os and base. Callbacks that run here are lull's,
+ * with lull's grace periods, checks and reports. All that is left to share is a queue of two words and a sleep, and the
  * queues differ: a push there takes no lock, since liburcu's takes none; here a barrier and a fork need the queue to
  * stand still.
  */
@@ -57,7 +57,7 @@ static void take_batch(struct call_rcu_data *w)
 	w->last = &w->first;
 }
 
-/* Run what has waited. Relaxed stores: the lock is not held, and only a forked child looks at this. */
+/* Run what has waited. Relaxed stores: the lock is not held, and only a forked child looks here. */
 static void run_batch(struct call_rcu_data *w)
 {
 	struct lull_head *head;
@@ -240,7 +240,7 @@ void lull__urcu_worker_help(struct call_rcu_data *w)
 	lull__ground.lock_take(&w->lock);
 	mine = !w->has_thread && !w->pause;
 	if (mine) {
-		w->has_thread = true; /* nobody else, for now */
+		w->has_thread = true; /* no other, for now */
 		take_batch(w);
 	}
 	lull__ground.lock_leave(&w->lock);

@@ -13,7 +13,7 @@ struct call_rcu_data {
 	struct call_rcu_data *next; /* of all; guarded by the caller, as are the next two */
 	uint64_t round;		    /* the last round of a barrier that has been here */
 	unsigned helpers;	    /* barriers that look at it */
-	struct lull__lock lock;	    /* guards the rest; nobody blocks with it */
+	struct lull__lock lock;	    /* guards the rest; no thread blocks with it */
 	uint32_t event;		    /* changes when the thread has to look */
 	uint32_t answer;	    /* changes when the thread has paused */
 	struct lull_head *first, **last; /* what waits for a grace period, the oldest first */
@@ -30,7 +30,7 @@ void lull__urcu_worker_init(struct call_rcu_data *w, unsigned kind, int cpu);
 /* Start its thread, if it has none. Returns 0 or an errno value. */
 int lull__urcu_worker_start(struct call_rcu_data *w);
 
-/* Call @func(@head) after a grace period, on the thread of @w, or of whoever helps. */
+/* Call @func(@head) after a grace period, on the thread of @w, or on a helper. */
 void lull__urcu_worker_push(struct call_rcu_data *w, struct lull_head *head, lull_rcu_func func);
 
 /* Do what the thread of @w would do now, if it could not be started. Blocks. */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What judges the clients of scripts/clients: by what they print, by what servers answer, by the release's packages."""
+"""Judge the clients of scripts/clients: by what they print, by what servers answer, by the release's packages."""
 import importlib.machinery
 import importlib.util
 import pathlib

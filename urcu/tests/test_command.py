@@ -17,7 +17,7 @@ def compile_c(text, out, *options):
 
 
 def library(folder, size, soname="liburcu-memb.so.8"):
-    """One that has nothing but a flavor structure, so that nobody can run with it."""
+    """A program that has nothing but a flavor structure, so that no program can run with it."""
     path = os.path.join(folder, soname)
     compile_c(f"const struct {{ void *p[{size}]; }} urcu_memb_flavor = {{ {{ 0 }} }};\nint urcu_used;\n", path,
               "-shared", "-fPIC", f"-Wl,-soname,{soname}")

@@ -13,7 +13,7 @@ bool __wrap_lull__urcu_register(struct urcu_domain *d, struct urcu_record *recor
 void __wrap_lull__urcu_synchronize(struct urcu_domain *d)
 {
 	lull__urcu_init();
-#if defined(FAULT_no_wait) /* grace periods wait for nobody */
+#if defined(FAULT_no_wait) /* grace periods wait for no thread */
 	return;
 #elif defined(FAULT_early_callbacks) /* callbacks wait for no grace period */
 	if (lull__urcu_own_worker)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * deep.c - plugins that are opened with RTLD_DEEPBIND, and so use liburcu itself, where others use what stands in for it.
+ * deep.c - plugins that are opened with RTLD_DEEPBIND, and so use liburcu itself, where others use its stand-in.
  * usage: deep HOW PLUGIN OTHER_PLUGIN
  */
 #include "urcu_must.h"

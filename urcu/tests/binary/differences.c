@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * differences.c - what liburcu lets programs do beyond the plain cycle of lock, unlink, wait and free. Each flavor is
- * used by the names with its prefix, in one program. Passes with liburcu and with what stands in for it.
+ * used by the names with its prefix, in one program. Passes with liburcu and with its stand-in.
  */
 #include <urcu/urcu-memb.h>
 #include <urcu/urcu-mb.h>
@@ -272,7 +272,7 @@ static void own_worker(void)
 	urcu_memb_unregister_thread();
 }
 
-/* What a worker that is freed has not called yet, the default one calls. */
+/* Callbacks that a freed worker has not called yet are called by the default one. */
 static void nothing_is_lost(void)
 {
 	struct call_rcu_data *worker;

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
 # Another processor's build: called and inlined readers of liburcu's headers on the library, in an emulator. The headers of
-# this machine will do, for they are the same for all processors, but its liburcu will not: programs are linked with
-# what stands in for that.
+# this machine will do, for they are the same for all processors, but its liburcu will not: programs are linked with its
+# stand-in.
 file(GLOB found /usr/include/*/urcu/urcu-memb.h /usr/include/urcu/urcu-memb.h)
 if(NOT found)
 	add_test(NAME urcu_emulated COMMAND ${CMAKE_COMMAND} -E echo "skipped: liburcu's headers are not installed")
@@ -44,7 +44,7 @@ foreach(flavor memb mb bp qsbr)
 	lull_urcu_emulated(urcu_emulated_${flavor}_inlined lull_urcu_${version} ${flavor} _LGPL_SOURCE)
 endforeach()
 
-# A fault that the torture finds in the emulator, too: grace periods that wait for nobody.
+# A fault that the torture finds in the emulator, too: grace periods that wait for no thread.
 set(milliseconds 20000)
 lull_urcu_library(lull_urcu_no_wait ${version})
 target_sources(lull_urcu_no_wait PRIVATE busted.c)

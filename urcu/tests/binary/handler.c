@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * handler.c - a signal handler reads by calls, between any two instructions of sections that make full fences: its own
- * section must make one. What stands in for liburcu leaves it out where the thread's word is 0; so it is never 0, neither
- * in called sections, at which this looks step by step, nor behind inlined ones.
+ * section must make one. The library that stands in for liburcu leaves it out where the thread's word is 0; so it is
+ * never 0, neither in called sections, at which this looks step by step, nor behind inlined ones.
  */
 #define _LGPL_SOURCE
 #include "urcu_flavor.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * light.c - with LULL_FENCE=full: liburcu-memb's constructor is the first use of what stands in for it; then that of
+ * light.c - with LULL_FENCE=full: liburcu-memb's constructor is the first use of its stand-in; then that of
  * liburcu-bp tells inlined readers that they may make light fences. A grace period takes that back.
  */
 #define _LGPL_SOURCE

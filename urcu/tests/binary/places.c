@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * places.c - bp: threads that read in their last round of destructors, when nobody takes a registration back any more. What
- * they leave behind is used again by others: there are not many more words of readers than there are threads at a time.
+ * places.c - bp: threads that read in their last round of destructors, when no registration is taken back any more.
+ * Others use again what they leave behind: there are not many more words of readers than there are threads at a time.
  */
 #define _LGPL_SOURCE
 #include "urcu_flavor.h"
@@ -82,7 +82,7 @@ static void *waits(void *unused)
 	return unused;
 }
 
-/* The readers of the parent hold up nobody here, and those of the child do. */
+/* The readers of the parent hold up no thread here, and those of the child do. */
 static void in_child(void)
 {
 	pthread_t readers[OTHERS], waiter;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scarce.c - a barrier that cannot get memory, or a thread for a worker, holds up nobody but its caller: meanwhile workers are
- * made and freed, and the process forks. It goes on when it can. liburcu itself ends the process without a thread.
+ * scarce.c - a barrier that cannot get memory, or a thread for a worker, holds up only its caller: meanwhile workers
+ * are made and freed, and the process forks. It goes on when it can. liburcu itself ends the process without a thread.
  */
 #include "urcu_flavor.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscalls.c - grace periods that wait for nobody make no system call, but for the heavy fence that other threads of memb
- * need. usage: syscalls. The kernel ends whoever makes one.
+ * syscalls.c - grace periods that wait for no thread make no system call, but for the heavy fence that other threads of
+ * memb need. usage: syscalls. The kernel ends whoever makes one.
  */
 #include "urcu_flavor.h"
 

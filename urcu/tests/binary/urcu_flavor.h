@@ -25,7 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Of the other flavors: nothing. */
+/* Other flavors need nothing. */
 #ifndef FLAVOR_qsbr
 #define rcu_quiescent_state() ((void)0)
 #define rcu_thread_offline()  ((void)0)

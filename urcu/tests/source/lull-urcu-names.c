@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What urcu-names.c does, with lull's names. */
+/* The code of urcu-names.c, with lull's names. */
 #include <lull/lull.h>
 
 struct o {

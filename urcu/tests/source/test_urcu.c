@@ -153,7 +153,7 @@ TEST(call)
 	end_hold_up(reader);
 	rcu_barrier();
 	assert_int_equal(called, 1);
-	/* Nobody has asked for a thread of liburcu's kind. */
+	/* No thread of liburcu's kind has been asked for. */
 	assert_null(get_thread_call_rcu_data());
 	assert_null(get_cpu_call_rcu_data(0));
 }
@@ -184,7 +184,7 @@ static void barrier_inside(void)
 	rcu_read_unlock();
 }
 
-/* As in liburcu: one line, and it returns. */
+/* One line, and it returns, as in liburcu. */
 TEST(barrier_inside)
 {
 	char text[4096];

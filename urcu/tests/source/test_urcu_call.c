@@ -96,7 +96,7 @@ TEST(free_joins)
 	assert_int_equal(called, 2);
 }
 
-/* A thread that is still that of a CPU, or of the caller, when it ends is that of nobody. */
+/* A thread that is still that of a CPU, or of the caller, when it ends is then no one's. */
 TEST(free_assigned)
 {
 	struct call_rcu_data *crdp = create_call_rcu_data(0, -1);
@@ -221,7 +221,7 @@ TEST(barrier_at_end)
 	expect_fine(barrier_at_end);
 }
 
-/* Before anybody asks, lull's reclaimer is the default; then it is a thread that has a name. */
+/* Before it is asked for, lull's reclaimer is the default; then it is a thread that has a name. */
 TEST(default)
 {
 	struct call_rcu_data *crdp;
@@ -270,7 +270,7 @@ TEST(callback_defers)
 	call_rcu_data_free(crdp);
 }
 
-/* What was deferred before the barrier has been called after it, also if the thread that had it has ended meanwhile. */
+/* Callbacks from before the barrier have been called after it, also if the thread that had them has ended meanwhile. */
 static int deferred, churns;
 
 static void *churn(void *unused)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_urcu_cxx.cc - test_urcu.c as C++. cmocka.h has no guard of its own for that. */
+/* test_urcu_cxx.cc - test_urcu.c as C++. cmocka.h has no such guard of its own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -9,7 +9,7 @@
 #include <urcu/urcu-mb.h>
 #include <urcu/urcu-memb.h>
 #include <urcu/urcu-signal.h>
-/* What was included last has the plain names; QSBR is wanted again. */
+/* The header included last has the plain names; QSBR is wanted again. */
 #include <urcu/map/urcu-qsbr.h>
 
 static int called, called_online, called_ongoing, step;
@@ -119,7 +119,7 @@ TEST(callback_reads)
 	assert_int_equal(called, 2);
 	assert_true(rcu_read_ongoing());
 	rcu_unregister_thread();
-	/* Its thread sleeps, and holds nobody up. */
+	/* Its thread sleeps, and holds no thread up. */
 	synchronize_rcu();
 	assert_ptr_equal(get_call_rcu_data(), get_default_call_rcu_data());
 }
@@ -207,7 +207,7 @@ static void memb_barrier_online(void)
 	urcu_memb_barrier();
 }
 
-/* What liburcu allows, since its flavors are apart: the same, or one line. Never a section that protects nothing. */
+/* Calls that liburcu's flavors allow, being apart: the same, or one line. Never a section that protects nothing. */
 TEST(other_flavors)
 {
 	expect_fine(quiescent_in_section);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What lull-urcu-names.c does, with liburcu's names. */
+/* The code of lull-urcu-names.c, with liburcu's names. */
 #include <urcu-qsbr.h>
 #include <urcu/rculist.h>
 

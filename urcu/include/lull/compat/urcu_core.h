@@ -14,7 +14,7 @@ LULL_BEGIN_DECLS
 struct call_rcu_data;
 struct urcu_atfork;
 
-/* Two kinds of flavors. Those of one kind differ in nothing but their names. */
+/* Two kinds of flavors. Flavors of one kind differ in nothing but their names. */
 #define LULL__URCU_NESTS  0 /* memb, mb, bp, signal */
 #define LULL__URCU_ONLINE 1 /* qsbr */
 

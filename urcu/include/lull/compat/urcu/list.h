@@ -70,7 +70,7 @@ static inline int cds_list_empty(const struct cds_list_head *head)
 	return head == head->next;
 }
 
-/* Of heads. */
+/* Both are heads. */
 static inline void cds_list_replace_init(struct cds_list_head *old, struct cds_list_head *_new)
 {
 	cds_list_replace(old, _new);

@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: MIT */
-/* Nothing is apart here: all functions are inline. */
+/* All functions are inline; nothing is apart here. */
 #include "../urcu-signal.h"
