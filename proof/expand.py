@@ -76,7 +76,7 @@ def weakenings(line, where):
 
 
 def asm_loss(old, new):
-    """What the change of one instruction into another takes away."""
+    """The loss when one instruction is changed into another."""
     if "DMB" in old or old.startswith(("lock", "xchg")):
         return "fence"
     return "acquire" if re.match(r"LDA(?!DD)|CASA|LDADDA|SWPA", old) else "release"
@@ -114,7 +114,7 @@ class Line:
 
 
 class Names:
-    """What the marks of a thread are called."""
+    """The names of a thread's marks."""
 
     def __init__(self, thread):
         self.thread, self.seen = thread, {}
@@ -315,7 +315,7 @@ class CTest:
                 name = stem + "-at" + "_".join(str(p) for p in combo)
                 hits = dict(zip(pairs, combo))
                 if not calls:
-                    # The heavy fence was weakened away: nobody is interrupted.
+                    # The heavy fence was weakened away: no thread is interrupted.
                     calls = [None]
                 yield name, mode, ids, mark, loss, self.render(name, bodies, calls, hits)
 

@@ -40,7 +40,7 @@ def parse(text):
 
 
 def digest_of(mutant):
-    """Of an order: of the mutation alone, for a model notices it or not whatever else the function does."""
+    """A hash of the mutation alone: a model notices it or not whatever else the function does."""
     return hashlib.sha256(mutant.describe().encode()).hexdigest()[:6]
 
 
@@ -71,7 +71,7 @@ class Ledger:
         return self.rows.get(("slip", slip.name))
 
     def is_fresh(self, slip):
-        """Was it judged since its function changed? What survived is tried again."""
+        """Was it judged since its function changed? A survivor is tried again."""
         row = self.row(slip)
         return bool(row) and row.hash == slip.hash() and row.verdict not in ("green", "unknown")
 

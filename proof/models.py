@@ -64,7 +64,7 @@ def tool(name):
 
 
 def run_tool(command):
-    """What it said, on the two outputs; its exit status, and the processor time that it took."""
+    """Its two outputs, its exit status, and the processor time that it took."""
     with tempfile.TemporaryFile("w+") as errors, \
          subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process:
         said = process.stdout.read()
@@ -75,7 +75,7 @@ def run_tool(command):
 
 
 class Outcome:
-    """What herd7 says about one test."""
+    """A verdict of herd7 about one test."""
 
     def __init__(self, text):
         seen = re.search(r"^Observation \S+ (\w+) (\d+) (\d+)", text, re.M)
@@ -157,7 +157,7 @@ def run_herd(herd, folder, names):
 
 
 def judge(group, tests, outcomes):
-    """None, or what is wrong with this model or twin."""
+    """Return the fault of this model or twin, or None."""
     file, mode, ids, _, race, _ = group
     results = {name: outcomes[name] for name in tests}
     broken = [n for n, o in results.items() if not o.seen]
@@ -423,7 +423,7 @@ def content(path):
 
 @functools.lru_cache(None)
 def version(name):
-    """What the tool of this name says that it is."""
+    """The version that the tool of this name prints."""
     program = tool(name)[0]
     if not program:
         return "none"
@@ -433,8 +433,8 @@ def version(name):
 
 
 class Passed:
-    """What passed here, and with what: the model, every file that it includes, the changes of the source that it must
-    notice, what expands and judges it, and the tool."""
+    """The models that passed here, and with what: the model, every file that it includes, the changes of the source
+    that it must notice, what expands and judges it, and the tool."""
 
     def __init__(self, mutants=None):
         self.mutants = orders.List(ROOT).mutants if mutants is None else mutants

@@ -38,7 +38,7 @@ FOLDERS, MODELS, PINS = ("include", "src", "urcu/include", "urcu/source", "urcu/
 TABLE, HEADING = ROOT / "docs/ORDERING.md", "## The table\n"
 ID = r"[A-Z]+-\d+"
 RAW = re.compile(r"__atomic_\w|__sync_\w|\b__asm__\b|\b__asm\b|\basm\s*(?:volatile|__volatile__)?\s*\(")
-# Of the accesses and fences themselves, and of what only a processor's own instructions can say.
+# The files of the accesses and fences themselves, and of what only a processor's own instructions can say.
 HOME = re.compile(r"(?:urcu/)?include/lull/(?:atomic|fence|detail/arch/\w+)\.h")
 # An operation of std::atomic in the headers for C++: one that has an order, and any.
 ORDERED_CXX = re.compile(r"\bmemory_order(?:_|::)(?:acquire|release|acq_rel|consume|seq_cst)\b")
@@ -201,7 +201,7 @@ class Check:
                 self.defect(f"model/{model}", "has no ORDER line")
             for ident in ids - set(self.orders):
                 self.defect(f"model/{model}", f"{ident} is nowhere in the source")
-        # Who calls two functions that each make an order says which comes first, and a model rests on that.
+        # A caller of two functions that each make an order says which comes first, and a model rests on that.
         known = {called.rpartition(":")[2] for called in self.wanted}
         orders = {name for source in self.sources for name, code in source.code_of.items()
                   if name in known and ORDERED.search(code)}
@@ -212,7 +212,7 @@ class Check:
                     self.defect(source.name, f"no model stands for {name}(), which calls {'() and '.join(called)}()")
 
     def check_pins(self):
-        """The code that models stand for is as it was when somebody last read the two together."""
+        """The code that models stand for is as it was when the two were last read together."""
         pins = read_pins()
         for name, (now, models) in sorted(self.wanted.items()):
             then, read = pins.get(name, ("", set()))

@@ -13,7 +13,7 @@ is red when it is not kept:
     f38e40 The source of the idea is | explains
 
 The hash is of the sentence, white space folded; its first words are for people.  A sentence that is there twice has two
-lines.  What promises nothing that a program could see explains.  A test is
+lines.  A sentence that promises nothing a program could see explains.  A test is
 
     FILE:TEST         TEST(name), or a word of the line "runs:", in tests/rcu/public.c (rcu.public); a test_name in a
                       file of Python; what is called in tests/cxx/run/FILE.cc.  FILE:* are all
@@ -58,7 +58,7 @@ def draft(sentence, tests=""):
 
 
 def declared_name(code):
-    """Of a declaration that begins at the top of @code (a list of lines without comments)."""
+    """The name in a declaration that begins at the top of @code (a list of lines without comments)."""
     if re.match(r"#\s*(?!define\b|\s)", "".join(code[:1])):
         return ""
     text = " ".join(re.split(r"[;{]", "\n".join(code[:20]), maxsplit=1)[0].split())
@@ -72,7 +72,7 @@ def declared_name(code):
 
 
 class Header:
-    """What the public comments of a header say: sentences, each with its line."""
+    """The sentences of a header's public comments, each with its line."""
 
     def __init__(self, path):
         base = os.path.basename(path)
@@ -158,7 +158,7 @@ class Tests:
                       for path in files(ROOT, ("tests", "examples", "urcu", "tool", "lab"), ("CMakeLists.txt",))}
 
     def named(self, test):
-        """The tests that FILE:TEST or FILE:* names, as {(path, name)}; or what is wrong with it."""
+        """The tests that FILE:TEST or FILE:* names, as {(path, name)}; or what is wrong there."""
         file, _, name = test.partition(":")
         paths = self.files.get(file, ())
         if len(paths) != 1:
@@ -169,7 +169,7 @@ class Tests:
         return {(path, name)} if name in self.tests[path] | self.runs[path] else f"there is no test {name} in {path}"
 
     def wrong(self, test):
-        """What is wrong with what is named otherwise, or None."""
+        """Say what is wrong with a test that is named otherwise, or return None."""
         kind, _, name = test.partition(":")
         if kind == "ctest":
             return None if self.in_ctest(name) else "no CMakeLists.txt adds that test"
@@ -180,7 +180,7 @@ class Tests:
         return None if (ROOT / f"tests/cxx/{name}.cc").is_file() else f"there is no tests/cxx/{name}.cc"
 
     def in_ctest(self, name):
-        """Does a CMakeLists.txt add a test of this name?  What stands for ${variables} must be named there, or be the
+        """Does a CMakeLists.txt add a test of this name?  Values of ${variables} must be named there, or be the
         name of a file beside it or of a header."""
         for path, text in self.cmake.items():
             for call, form in re.findall(r"(add_test\(\s*NAME|set\(name|torture_test\() *([^\s)]+)", text):

@@ -14,7 +14,7 @@ CXX_HEADERS = (".hpp", "hazard_pointer", "rcu")
 HEADERS = (".h",) + CXX_HEADERS
 # Headers with the names of other projects. The library uses none of them, and they may use all of it.
 COMPAT = "include/lull/compat/"
-# What can stand before a ( in the head of a C++ function and is not its name.
+# Words that stand before a ( in the head of a C++ function and are not its name.
 NO_NAME = KEYWORDS + ("catch", "noexcept", "decltype", "alignas", "explicit", "requires", "static_assert", "throw")
 
 
@@ -130,13 +130,13 @@ class Source:
             at += 1
 
     def code_hash(self, name):
-        """Of a function's code, whatever is said about it and however it is laid out."""
+        """A hash of a function's code, whatever is said about it and however it is laid out."""
         return hashlib.sha256(re.sub(r"\s+", " ", self.code_of[name]).encode()).hexdigest()[:12]
 
 
 def where(text):
-    """What a model says it stands for: the functions, each "take" or, where the name is there twice and the model says
-    "take() in mutex.c", "mutex.c:take"."""
+    """The functions that a model stands for: each "take" or, where the name is there twice and the model says "take()
+    in mutex.c", "mutex.c:take"."""
     words = where_words(text)
     return words if words is None else [f"{os.path.basename(file)}:{name}" if file else name
                                         for name, file in re.findall(r"(\w+)\(\)(?: in ([\w/]+\.[ch]\b|lull/\w+(?:\.hpp)?))?", words)]

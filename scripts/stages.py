@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What scripts/check runs, in the order of the table, and what judges it. See the usage in scripts/check.
+"""The stages that scripts/check runs, in the order of the table, and what judges them. See the usage in scripts/check.
 
 A stage is built while those before it are tested, at the lowest priority. It has failed when a command of it fails, when a
 test fails or is skipped without a reason, when fewer tests ran than the table says, or when it did not run. The output of
@@ -67,9 +67,9 @@ STAGES = [
     yard("lab", "clang-asan", 4),
     *(yard("urcu", preset, least) for preset, least in {"dev": 90, "asan": 25, "tsan": 16, "release": 75, "clang-asan": 25,
                                                         "clang-tsan": 16, "aarch64": 13}.items()),
-    # Programs that nobody here wrote, on what stands in for liburcu; half a minute, without the network.
+    # Programs written elsewhere, on what stands in for liburcu; half a minute, without the network.
     Stage("clients", 4, f"{LIBRARY} urcu", "", "urcu/clients/run --short --offline --lull", needs="clients"),
-    # What each operation costs, counted; also that of the build for aarch64.
+    # The cost of each operation, counted; also that of the build for aarch64.
     Stage("limits", 480, f"{LIBRARY} lab tool", f"test ! -e build/aarch64/prefix || {build('aarch64', 'lab')}", "lab/limits/run --counted"),
     # Its own tests; the form of patches; its modules, where there are headers of a kernel.
     Stage("kernel", 70, "kernel scripts/kernel", "", "scripts/kernel check"),
@@ -84,7 +84,7 @@ STANDS_ON = {f"{name}-{preset}": preset for name in BELOW for preset in
              "dev asan tsan release clang-asan clang-tsan aarch64".split()}
 STANDS_ON.update({"dev-outside": "dev", "clients": "urcu-release", "limits": "lab-release"})
 
-# What no second run excuses: found by chance, and a fault of the code at any time.
+# Failures that no second run excuses: found by chance, and a fault of the code at any time.
 FOUND = re.compile(r"(Address|Leak|Memory|Thread|UndefinedBehavior)Sanitizer:|runtime error:|uninitialised value|Invalid (read|write)")
 FOUND_BY = re.compile(r"torture_(?!busted_)")
 

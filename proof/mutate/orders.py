@@ -50,15 +50,15 @@ from source import ORDERED, Source, files, find, where
 
 LIST = "proof/mutants"
 MODEL = os.path.join(ROOT, "proof", "model")
-MAY_HANG = ("flag", "recheck", "wake")  # then somebody is not told, or does not look again
+MAY_HANG = ("flag", "recheck", "wake")  # then a thread is not told, or does not look again
 HOME = re.compile(r"include/lull/(?:atomic|fence|detail/arch/\w+)\.h")
 FLAVORS = ("rcu", "rcu-qsbr", "hazptr", "shazptr", "bridge", "percpu_ref", "hash", "mutex")
 
 SOURCES = ("include", "src", "compat", "urcu/include", "urcu/source", "urcu/binary")
 IDS = re.compile(r"\b[A-Z]{2,}-\d+\b")
 
-# What a function does, and the kinds of mutants of which it then has one. Not there: what is wrong in that is for
-# the tests of urcu/ to find, which are no unit tests.
+# Mutants that a function has by what it does. None in COMPAT: the tests of urcu/, which are no unit tests, find what is
+# wrong there.
 COMPAT = ("compat/", "urcu/binary/")
 DEMANDS = [
     ("sleeps or waits", ("wait", "pause", "recheck"),
@@ -75,7 +75,7 @@ KINDS = {kind for _, kinds, _ in DEMANDS for kind in kinds} | {"check", "step", 
 
 
 def losses(access, left):
-    """What a mark may lose that stands for this."""
+    """The losses of a mark that stands for @access."""
     if access in ("fence_light", "compiler_barrier"):
         return {"light", "fence"}
     if access in ("fence_heavy", "hazptr_fence", "rseq_barrier"):
@@ -90,7 +90,7 @@ def losses(access, left):
 
 
 def lefts(access):
-    """What there is to be left of it, one mutant each."""
+    """The orders that may be left of @access, one mutant each."""
     if "fence" in access or "barrier" in access:
         return ("release", "fence") if access == "store_fence" else ("nothing",)
     return ("acquire", "release") if access.endswith("acq_rel") else ("relaxed",)
@@ -146,14 +146,14 @@ class Mutant:
         return named or [name for name, test in lane.tests.items() if test.idea == slips.idea_of(self.file)]
 
     def key(self):
-        """What a run of a model of model/real with this change in the source is called."""
+        """The name of a run of a model of model/real with this change in the source."""
         return f"{self.name} {hashlib.sha256(self.describe().encode()).hexdigest()[:6]}"
 
     def describe(self):
         return (f'`{self.old}` → `{self.new or " "}`' if self.old is not None else f"{self.access} → {self.left}")
 
     def apply(self):
-        """The text of the file with this mutant in it."""
+        """The file's text with this mutant."""
         source = self.source
         if self.old is not None:
             start, end = self.span(source)
@@ -178,7 +178,7 @@ class Mutant:
         return source.text[:start] + f"{call}({arguments})" + source.text[end:]
 
     def span(self, source):
-        """Where the function is in the text; of several of that name the first that has OLD in it."""
+        """The function's place in the text; if several have that name, the first that contains OLD."""
         lines = sorted(at for at, name in source.name_of_line.items() if name == self.function)
         while lines:
             size = next((i for i in range(1, len(lines)) if lines[i] != lines[i - 1] + 1), len(lines))
@@ -389,7 +389,7 @@ def listed():
 
 
 def whole():
-    """The list, if there is nothing wrong with it."""
+    """Return the list if it has no mistakes."""
     if listed().defects:
         raise SystemExit("\n".join(listed().defects))
     return listed()

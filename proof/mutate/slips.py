@@ -8,7 +8,7 @@ usage: proof/run slips [--all] [--again] [--lanes N] [PATTERN...]
 A slip is a comparison or a constant off by one, a branch dropped, an argument swapped, a statement left out, a unit
 wrong, an error ignored.  About one in twenty-four of each function is made (--all: each).  Each is built in a copy of
 the tree.  The test that noticed last time runs first; then, of the idea that the file belongs to and of the ideas above,
-which rest on it, those first that have noticed most, until one is red or hangs.  What survives is tried once more with
+which rest on it, those first that have noticed most, until one is red or hangs.  Survivors are tried once more with
 the address and leak sanitizers.  The whole takes hours; what comes of it goes to the ledger, and is not done again while
 the function is the same (--again does).
 
@@ -31,7 +31,7 @@ from source import COMPAT, ORDERED, Source, files
 EQUIVALENT = os.path.join(ROOT, "proof", "equivalent")
 TRIES = 5  # of a sampled slip: a test that goes by chance has several
 
-# Whose tests a file of this idea has to fear: its own, then those of what rests on it.
+# Ideas whose tests notice a slip in a file of this idea: its own first, then those that rest on it.
 ABOVE = {
     "os": ["base", "watch", "mutex", "rcu", "reclaim", "count"],
     "base": ["base", "rcu", "watch", "reclaim", "hazptr", "mutex", "count", "check"],
@@ -63,11 +63,11 @@ def idea_of(file):
     return next(idea for start, idea in HEADERS if re.match(start, os.path.basename(file)))
 
 
-# Whose statements say nothing of what the library does: checks, probes, what models and --busted modes are for.
+# Statements that change nothing in what the library does: checks, probes, what models and --busted modes are for.
 NOT_MEANT = re.compile(r"\b(?:assert\w*|static_assert|lull__static_assert|LULL__BUSTED\w*|lull__busted\w*|LULL__PROBE\w*|"
                        r"LULL__CHECK\w*|lull__probe\w*|lull__ghost\w*|va_end|va_start|_Static_assert)\b")
 COMPILER_BARRIER = re.compile(r"\blull_compiler_barrier\(\)")  # what compilers may not move is an order, too
-# What has tests of its own in other yards; the rest of them talks to the system.
+# Files that have tests of their own in other yards; the rest of those yards talks to the system.
 PURE = ("lab/choose", "lab/compare/budget.c", "tool/common/topology.c", "tool/common/units.c", "tool/doctor/advice.c",
         "urcu/source")
 UNITS = {"1000": "1000000", "1000000": "1000", "1000000000": "1000000", "1024": "1000"}
@@ -98,7 +98,7 @@ class Slip:
         return self.source.text.count("\n", 0, self.start) + 1
 
     def hash(self):
-        """Of the function and of what is done to it."""
+        """A hash of the function and of what is done to it."""
         change = f"{self.kind} {self.old()} {self.new}"
         return self.source.code_hash(self.function) + hashlib.sha256(change.encode()).hexdigest()[:6]
 
@@ -263,7 +263,7 @@ def slips_of(source):
 def sources(root):
     names = list(files(root, ("include/lull", "src"), (".h", ".c"))) + \
         [name for name in files(root, YARDS, (".h", ".c")) if name.startswith(PURE)]
-    # What atomic.h is made of is orders.
+    # atomic.h is nothing but orders.
     return [Source(root, name) for name in names if os.path.basename(name) not in ("all.c", "abi.h", "atomic.h")]
 
 
@@ -306,7 +306,7 @@ def groups(slip, tests, kills):
 
 
 def judge(slips, ledger, lanes, keep):
-    """What is known to notice comes first, then everything, and then the sanitizers for what survives."""
+    """Run first the tests that are known to notice, then all, and then the sanitizers for what survives."""
     verdicts, because = {}, reasons()
 
     def found(slip, verdict, by):
@@ -385,7 +385,7 @@ def main(argv, ledger):
         if slip.name in known:
             ledger.keep("slip", slip, idea_of(slip.file), verdict, by)
 
-    # In an order of chance: a run that is cut off has seen a fair part of them.
+    # Run in random order: a run that is cut off has seen a fair part of them.
     due = sorted((slip for slip in wanted if args.again or not ledger.is_fresh(slip)), key=lambda slip: chance(slip.hash()))
     verdicts = {slip.name: ledger.verdict(slip) for slip in wanted if ledger.is_fresh(slip)}
     verdicts.update(judge(due, ledger, args.lanes, keep))

@@ -91,7 +91,7 @@ class Test:
         self.yard, self.name, self.command, self.environment = yard, name, command, environment
         self.programs = [os.path.relpath(word, out) for word in command if word.startswith(out + os.sep)]
         self.idea = idea_of_test(name)
-        self.seconds = None  # without a mutant; None: not green then, so it says nothing
+        self.seconds = None  # without a mutant; None means: not green then, so it says nothing
 
     def limit(self, may_hang):
         """How long it may take; a test that waits in vain is red by itself after its PATIENCE_NS, of a minute."""
@@ -99,7 +99,7 @@ class Test:
 
 
 def ctests(yard, out, folder):
-    """What CTest would run. It says the command of a program that is built only, so read what CMake has written for it."""
+    """CTest's tests. CTest says the command of a program that is built only, so read what CMake has written for it."""
     path = os.path.join(folder, "CTestTestfile.cmake")
     if not os.path.exists(path):
         return
@@ -113,7 +113,7 @@ def ctests(yard, out, folder):
 
 
 class Lane:
-    """A copy of the tree, and what is built of it."""
+    """A copy of the tree, and its builds."""
 
     def __init__(self, kind, number=0):
         self.kind, self.folder = kind, os.path.join(BUILD, f"{kind}-{number}")
@@ -219,7 +219,7 @@ class Lane:
             sys.exit(f"proof: the tree does not build without a mutant:\n{error[-3000:]}")
 
     def hash(self, test):
-        """Of its programs, and of the shared libraries, with which they may be linked."""
+        """A hash of the test's programs, and of the shared libraries they may be linked with."""
         paths = [os.path.join(self.out(test.yard), p) for p in test.programs] + [os.path.join(self.out(), "src", "liblull.so")]
         paths += glob.glob(os.path.join(self.out("urcu"), "source", "liblull-urcu.so"))
         return [hashlib.sha256(read(os.path.realpath(path))).hexdigest() for path in paths]
