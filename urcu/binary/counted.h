@@ -38,9 +38,12 @@ static struct urcu_record *record(void)
 
 static bool register_record(void)
 {
-	own_record.word = &URCU(reader).ctr;
-	own_record.slow = &URCU(reader).slow;
-	own_record.outside = &URCU(reader).outside;
+	/* Once: a thread that enrolled is registered again by itself, while scans read these. */
+	if (!own_record.word) {
+		own_record.word = &URCU(reader).ctr;
+		own_record.slow = &URCU(reader).slow;
+		own_record.outside = &URCU(reader).outside;
+	}
 	return lull__urcu_register(&DOMAIN, &own_record);
 }
 
