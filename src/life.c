@@ -75,7 +75,7 @@ const struct lull__checks lull__checks = {
 #endif
 
 #ifndef LULL_URCU
-/* What another library of lull's does in a forked child. */
+/* Work of another library of lull's in a forked child. */
 static void (*above_fork_child)(void);
 
 static void fork_child_above(uint32_t old_tid)
