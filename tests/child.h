@@ -17,7 +17,7 @@
 struct child {
 	pid_t pid;
 	int status, from;
-	char text[4096]; /* what it wrote */
+	char text[4096]; /* the child's output */
 };
 
 /* Fork. Returns true in the child, which writes to its parent from now on. */

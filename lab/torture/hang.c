@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lull torture: finds a run that hangs, not by the clock alone: once a second this looks at what the threads do and at
- * what the kernel says about them. See torture.h.
+ * lull torture: finds a run that hangs, not by the clock alone: once a second it looks at the threads' progress, and
+ * at the kernel's state of each. See torture.h.
  *
  * A wake-up is lost when a thread waits for readers, has slept for seconds without being woken once, and each thread
  * that it may have waited for has released everything since it fell asleep: that thread had to wake it. And the run

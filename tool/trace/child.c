@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program that --run starts: it waits at a gate until all is in place. And the signals that end a trace: a sender
- * who means the program may know this process alone.
+ * The program that --run starts: it waits at a gate until all is in place. And the signals that end a trace: they are
+ * passed on, because a user who wants to end the program may know only this process.
  */
 #include <errno.h>
 #include <fcntl.h>

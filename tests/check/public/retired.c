@@ -75,7 +75,7 @@ TEST(found)
 	}
 }
 
-/* ---- protected by who retires it ------------------------------------------------------------ */
+/* ---- protected by the retiring thread ------------------------------------------------------ */
 
 static void protect_thing(void)
 {

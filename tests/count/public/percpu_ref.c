@@ -408,7 +408,7 @@ TEST(when_counters_go)
 	for (int keep = 0; keep < 2; keep++) {
 		object_init(&a, keep ? LULL_PERCPU_REF_ALLOW_REINIT : 0);
 		cell = cell_of(&a);
-		lull_percpu_ref_get_many(&a.ref, 7); /* what is left in there is no business of the next's */
+		lull_percpu_ref_get_many(&a.ref, 7); /* a rest in the cell, which the next ref must not see */
 		lull_percpu_ref_kill(&a.ref);
 		settle();
 		object_init(&b, 0);
