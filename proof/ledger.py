@@ -14,8 +14,8 @@ says why; refused: no compiler takes it; same: it is not in the program that is 
 A row of an order says what the list says must notice, and a model that passes has seen all of its marks matter; where
 tests alone notice, `proof/run orders --native` and --part say whether they do.  A row of a slip is what came of it last.
 
---compare names those that were red in OLD and are not known to be red now: green, gone without a reason in the list
-`equivalent`, or not judged since their function changed.  Exit 1 if there are any: no change of the tests may do that.
+--compare names those that were red in OLD and are not known to be red now: green, refused although nothing in the function
+has changed, gone without a reason in the list `equivalent`, or not judged since their function changed.  Exit 1 if there are any: no change of the tests may do that.
 """
 import argparse
 import collections
@@ -53,7 +53,7 @@ class Ledger:
             self.rows = parse(file.read())
 
     def save(self):
-        lines = sorted((row.part, kind, name, row.hash, row.verdict, row.by) for (kind, name), row in self.rows.items())
+        lines = sorted((row.part, kind, name, *row[1:]) for (kind, name), row in self.rows.items())
         with open(PATH + ".new", "w", encoding="utf-8") as file:
             file.write(HEAD + "".join("\t".join(line) + "\n" for line in lines))
         os.replace(PATH + ".new", PATH)
@@ -83,6 +83,10 @@ class Ledger:
         row = self.row(slip)
         words = row.by.split() if row and row.verdict == "red" else []
         return words[1] if len(words) == 2 else None
+
+    def hangs(self, slip):
+        """The tests that are known to hang with it."""
+        return self.row(slip).by.split()[1:2] if self.row(slip) and self.row(slip).by.startswith("hangs ") else []
 
     def kills(self, file):
         """{test: how often it has noticed a slip in this file}"""
@@ -155,7 +159,7 @@ def compare(old, rows, changed):
         now = rows.get((key[0], name))
         if not now:
             lost.append((key[1], "is gone"))
-        elif now.verdict not in ("red", "refused") and not (now.verdict == "equivalent" and now.hash != row.hash):
+        elif now.verdict != "red" and not (now.verdict in ("equivalent", "refused") and now.hash != row.hash):
             lost.append((name, f"is {now.verdict}"))
         elif name in changed:
             lost.append((name, changed[name]))
@@ -180,7 +184,7 @@ def run_part(ledger, listed, part, lanes):
     gone = rows - set(verdicts)
     for name in sorted(gone):
         print(f"is gone: {name}")
-    alive = [name for name, verdict in verdicts.items() if verdict not in ("red", "refused")]
+    alive = [name for name, verdict in verdicts.items() if verdict != "red"]
     for name in alive:
         print(f"is not red any more: {name}")
     total = len(mine) + len(verdicts) + len(gone)
@@ -220,7 +224,8 @@ def main(argv):
                 del ledger.rows[key]
                 if name := moved(key, row, now):
                     ledger.rows.setdefault(("slip", name), row)
-        ledger.rows = {key: row._replace(part=now[key].part) if key in now else row for key, row in ledger.rows.items()}
+        ledger.rows = {key: row._replace(part=now[key].part) if key in now else row
+                       for key, row in ledger.rows.items()}
         ledger.save()
     changed = stale(ledger.rows, now)
     if args.compare:

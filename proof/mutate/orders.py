@@ -122,6 +122,8 @@ def is_native(killer):
 
 
 class Mutant:
+    hangs = ()  # tests that are known to hang with it
+
     def __init__(self, place, source, match):
         self.place, self.source, self.file = place, source, source.name
         self.function, self.what, self.old = match["called"].rpartition(":")[2], match["what"], match["old"]
@@ -405,7 +407,7 @@ def judge(mutants, ledger, native=False, again=False, lanes=1):
     due.sort(key=lambda m: (m.file.startswith("include"), m.name))
 
     def keep(mutant, verdict, by):
-        if verdict in ("red", "refused"):
+        if verdict == "red":
             noticed.add(mutant.name)
         if not mutant.by_model() & passed:
             ledger.keep("order", mutant, slips.idea_of(mutant.file), verdict, ", ".join(sorted(mutant.killers)))

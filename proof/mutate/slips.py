@@ -14,7 +14,10 @@ the function is the same (--again does).
 
 Tests were written for what survived, so --others N makes N that are not among these, by chance: their score is what
 one may expect of any slip.  --sample takes N of those that a test without sanitizers is known to notice, by chance, and
-sees that the same test still does, but for one in ten: for CI.
+sees that the same test still does, or another one of the idea, but for one in ten: for CI.
+
+A slip that no compiler takes is "refused", which is not red.  A test that hangs counts where it is known to hang, or
+where it passes in time once more without the slip: a busy machine makes tests hang, too.
 
 The list `equivalent` has a line "NAME: argument" for each survivor that changes nothing a program could see, and
 "NAME: gone: argument" for a slip that was red and cannot be made any more.  Exit 1 when something survives.
@@ -81,6 +84,7 @@ class Slip:
     """Put @new for what is at @start to @end of a source."""
 
     may_hang = True
+    hangs = ()  # tests that are known to hang with it
 
     def __init__(self, source, function, kind, start, end, new):
         self.source, self.function, self.kind = source, function, kind
@@ -318,8 +322,11 @@ def judge(slips, ledger, lanes, keep):
         return [slip for slip in slips if verdicts.get(slip.name, "unknown") in with_these]
 
     known = {slip.name: ledger.killer(slip) for slip in slips if ledger.killer(slip)}
+    for slip in slips:
+        slip.hangs = ledger.hangs(slip)
     if known:
-        judge_all("slips", [slip for slip in slips if slip.name in known], lambda slip, lane: [[known[slip.name]]], found, lanes, yards_of(slips))
+        judge_all("slips", [slip for slip in slips if slip.name in known], lambda slip, lane: [[known[slip.name]]], found, lanes,
+                  yards_of(slips), "what noticed last time")
     for kind, rest in (("slips", lambda: left("unknown", "green", "same")),
                        ("sanitized", lambda: [slip for slip in left("green") if slip.name not in because])):
         if due := rest():
@@ -336,20 +343,28 @@ def close(verdicts, allowed=0):
     for name in alive:
         print(f"survives: {name}")
     good = sum(verdict == "red" for verdict in verdicts.values())
+    refused = sum(verdict == "refused" for verdict in verdicts.values())
     failed = max(len(alive) - allowed, 0)
-    print(f"slips: {good + len(alive) - failed} passed, {failed} failed, {len(verdicts) - good - len(alive)} skipped"
-          + (": they change nothing, or are not in this build" if len(verdicts) > good + len(alive) else ""))
+    rest = len(verdicts) - good - len(alive) - refused
+    why = [f"{refused} are refused by the compiler"] * bool(refused) + [f"{rest} change nothing, or are not in this build"] * bool(rest)
+    print(f"slips: {good + len(alive) - failed} passed, {failed} failed, {refused + rest} skipped{': ' * bool(why)}{'; '.join(why)}")
     return 1 if failed or not verdicts else 0
 
 
 def sample(slips, ledger, count, seed):
-    """See that @count of the red ones are still noticed by the test that did it."""
+    """See that @count of the red ones are still noticed, by the test that did it, or else by another one of the idea: the
+    one that was the first to notice may do so by chance."""
     known = [slip for slip in slips if ledger.is_fresh(slip) and ledger.killer(slip) and ledger.row(slip).by.startswith("red ")]
     print(f"slips: {count} of {len(known)}, --seed {seed}", flush=True)
     taken = random.Random(seed).sample(known, min(count, len(known)))
     verdicts = {}
-    judge_all("slips", taken, lambda slip, lane: [[ledger.killer(slip)]] * TRIES,
-              lambda slip, verdict, by: verdicts.update({slip.name: verdict if verdict != "same" else "green"}), 1, yards_of(taken))
+
+    def found(slip, verdict, _):
+        verdicts[slip.name] = "green" if verdict in ("same", "refused") else verdict
+
+    judge_all("slips", taken, lambda slip, lane: [[ledger.killer(slip)]] * TRIES, found, 1, yards_of(taken), "what noticed last time")
+    if left := [slip for slip in taken if verdicts[slip.name] == "green"]:
+        judge_all("slips", left, lambda slip, lane: groups(slip, lane.tests, ledger.kills(slip.file)), found, 1, yards_of(left))
     return close(verdicts, len(taken) // 10)
 
 

@@ -29,6 +29,7 @@ OPTIONS = {  # of cmake, for each kind of lane: the compiler must have reordered
               "-DCMAKE_C_FLAGS=-Werror=incompatible-pointer-types -Werror=int-conversion -Werror=format"],
 }
 OPTIONS["sanitized"] = OPTIONS["slips"] + ["-DLULL_SANITIZE=address,leak,undefined"]
+REFUSED = re.compile(r"(?<!fatal )\berror: |undefined reference to|multiple definition of")  # by a compiler, or by the linker
 RUNNING = set()  # process groups that have to end when this does
 
 
@@ -271,38 +272,61 @@ class Lane:
 
     def judge(self, mutant, groups):
         """(verdict, what noticed): the verdict of a ledger. A group of tests is built when those before did not notice."""
-        self.put(mutant.file, mutant.apply().encode())
         differs = False
         try:
             for names in groups:
-                if self.build(names):
+                self.put(mutant.file, mutant.apply().encode())
+                if said := self.build(names):
+                    if not REFUSED.search(said):
+                        sys.exit(f"proof: {mutant.name}: no compiler refuses it, and it does not build:\n{said[-3000:]}")
                     return "refused", "-"
                 changed = [name for name in names if self.hash(self.tests[name]) != self.good[name]]
                 differs = differs or bool(changed)
-                if noticed := self.run_all(changed, mutant.may_hang):
+                if noticed := self.run_all(changed, mutant):
                     return "red", noticed + (" sanitized" if self.kind == "sanitized" else "")
             return ("green" if differs else "same"), "-"
         finally:
             self.put(mutant.file, mutant.source.text.encode())
 
-    def run_all(self, names, may_hang):
-        """Return how the first of @names that notices says so, and its name."""
-        over, killer = threading.Event(), []
+    def is_slow(self, mutant, name):
+        """Does test @name hang without the mutant, too, as long as the machine is as busy as it is?"""
+        self.put(mutant.file, mutant.source.text.encode())
+        slow = self.build([name]) or self.run(self.tests[name], self.tests[name].limit(mutant.may_hang), threading.Event()) != "green"
+        self.put(mutant.file, mutant.apply().encode())
+        if slow:
+            print(f"{name} hangs with {mutant.name}, and without: that says nothing", flush=True)
+        return bool(slow)
+
+    def run_all(self, names, mutant):
+        """Return how the first of @names that notices says so, and its name. The quick ones go first: they look at one thing,
+        and notice it each time."""
+        over, killer, left = threading.Event(), [], [name for name in names if self.tests[name].seconds is not None]
 
         def one(name):
-            if over.is_set() or self.tests[name].seconds is None:
+            if over.is_set():
                 return
-            verdict = self.run(self.tests[name], self.tests[name].limit(may_hang), over)
-            if (verdict == "red" or (verdict == "hangs" and may_hang)) and not over.is_set():
+            verdict = self.run(self.tests[name], self.tests[name].limit(mutant.may_hang), over)
+            if (verdict == "red" or (verdict == "hangs" and mutant.may_hang)) and not over.is_set():
                 over.set()
-                killer.append(f"{verdict} {name}")
-        with concurrent.futures.ThreadPoolExecutor(self.at_a_time()) as pool:
-            list(pool.map(one, names))
-        return killer[0] if killer else None
+                killer.append((verdict, name))
+        while left:
+            with concurrent.futures.ThreadPoolExecutor(self.at_a_time()) as pool:
+                list(pool.map(one, sorted(left, key=lambda name: self.tests[name].seconds)))
+            if not killer:
+                return None
+            verdict, name = killer.pop()
+            if verdict == "red" or name in mutant.hangs or not self.is_slow(mutant, name):
+                return f"{verdict} {name}"
+            # It says nothing, and the others were stopped for it. Those that build are built with the mutant again.
+            left.remove(name)
+            self.build(left)
+            over.clear()
+        return None
 
 
-def judge_all(kind, mutants, plan, keep, lanes=2, yards=()):
-    """Give each of @mutants to the tests of its plan: plan(mutant, tests) is groups of names; keep(mutant, verdict, by)."""
+def judge_all(kind, mutants, plan, keep, lanes=2, yards=(), by="all"):
+    """Give each of @mutants to the tests of its plan: plan(mutant, tests) is groups of names; keep(mutant, verdict, by). What
+    is printed of a mutant that is green says for which tests: @by."""
     for program in ("cmake", "ninja"):
         if not shutil.which(program):
             print(f"skipped: there is no {program}")
@@ -326,11 +350,11 @@ def judge_all(kind, mutants, plan, keep, lanes=2, yards=()):
                     return
                 mutant = left.pop()
             began = time.time()
-            verdict, by = lane.judge(mutant, plans[mutant.name])
+            verdict, killer = lane.judge(mutant, plans[mutant.name])
             with lock:
-                keep(mutant, verdict, by)
+                keep(mutant, verdict, killer)
                 done[0] += 1
-                noticed = by if verdict == "red" else verdict
+                noticed = killer if verdict == "red" else f"green for {by}" if verdict == "green" else verdict
                 print(f"{done[0]}/{len(mutants)} {mutant.name}: {noticed} {time.time() - began:.0f} s: {mutant.describe()}", flush=True)
     with concurrent.futures.ThreadPoolExecutor(len(opened)) as pool:
         for future in [pool.submit(work, lane) for lane in opened]:
