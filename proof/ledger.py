@@ -4,39 +4,60 @@
 usage: proof/run ledger                                counts, and what has changed since it was judged
        proof/run ledger --part IDEA [--lanes N]        judge anew what is red in IDEA, and the models that notice orders of it
        proof/run ledger --write                        take over what the list `mutants` says, and where functions are now; drop
-                                                       what is gone
+                                                       what is gone; note the tests of rows that have no hash of them
        proof/run ledger --compare OLD                  OLD: a file, or a commit whose ledger is meant
 
 A row is: the idea, "order" or "slip", the name, a hash of the mutation (of a slip: and of the function), the verdict,
-and what noticed.  Verdicts: red; green: nothing noticed; equivalent: there is nothing to notice, `mutants` or `equivalent`
+what noticed, and, where tests did, a hash of their sources, comments left out: who changes a test judges anew what it
+noticed.  Verdicts: red; green: nothing noticed; equivalent: there is nothing to notice, `mutants` or `equivalent`
 says why; refused: no compiler takes it; same: it is not in the program that is tested; unknown: not tried yet.
 
 A row of an order says what the list says must notice, and a model that passes has seen all of its marks matter; where
 tests alone notice, `proof/run orders --native` and --part say whether they do.  A row of a slip is what came of it last.
 
 --compare names those that were red in OLD and are not known to be red now: green, refused although nothing in the function
-has changed, gone without a reason in the list `equivalent`, or not judged since their function changed.  Exit 1 if there are any: no change of the tests may do that.
+has changed, gone without a reason in the list `equivalent`, or not judged since their function, or the test that noticed,
+changed.  Exit 1 if there are any: no change of the tests may do that.
 """
 import argparse
 import collections
 import hashlib
+import functools
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 from mutate import orders, slips
-from mutate.tree import ROOT
+from mutate.tree import ROOT, source_of
 
 PROOF = os.path.join(ROOT, "proof")
 PATH = os.path.join(PROOF, "ledger.tsv")
-HEAD = "# Each mutant, and what is known of it: proof/ledger.py writes this.\n# idea\tkind\tname\thash\tverdict\tnoticed by\n"
-Row = collections.namedtuple("Row", "part hash verdict by")
+HEAD = "# Each mutant, and what is known of it: proof/ledger.py writes this.\n" \
+    "# idea\tkind\tname\thash\tverdict\tnoticed by\ttests' hash\n"
+Row = collections.namedtuple("Row", "part hash verdict by tests", defaults=("",))
 
 
 def parse(text):
-    """{(kind, name): Row}"""
+    """{(kind, name): Row}; older ledgers have no hash of tests"""
     rows = (line.split("\t") for line in text.splitlines() if not line.startswith("#"))
-    return {(kind, name): Row(part, digest, verdict, by) for part, kind, name, digest, verdict, by in rows}
+    return {(kind, name): Row(part, *rest) for part, kind, name, *rest in rows}
+
+
+@functools.lru_cache(None)
+def tests_of(by):
+    """A hash of the sources of those tests that a row says noticed, or "": a model or the torture did."""
+    names = {name for each in by.split(", ") for name in each.replace("unit:", " ").split() if ":" not in name}
+    sources = sorted({source for source in map(source_of, names) if source})
+    code = [" ".join(code_of(source).split()) for source in sources]
+    return hashlib.sha256("\n".join(sources + code).encode()).hexdigest()[:6] if sources else ""
+
+
+@functools.lru_cache(None)
+def code_of(source):
+    """What a test does; a word that it compares with is part of that."""
+    return re.sub(r'/\*.*?\*/|("(?:[^"\\\n]|\\.)*")', r"\1", (Path(ROOT) / source).read_text("utf-8"), flags=re.S)
 
 
 def digest_of(mutant):
@@ -55,14 +76,14 @@ class Ledger:
     def save(self):
         lines = sorted((row.part, kind, name, *row[1:]) for (kind, name), row in self.rows.items())
         with open(PATH + ".new", "w", encoding="utf-8") as file:
-            file.write(HEAD + "".join("\t".join(line) + "\n" for line in lines))
+            file.write(HEAD + "".join("\t".join(line).rstrip("\t") + "\n" for line in lines))
         os.replace(PATH + ".new", PATH)
 
     def keep(self, kind, mutant, part, verdict, by):
         if kind == "slip" and verdict in ("green", "same") and mutant.name in slips.reasons():
             verdict = "equivalent"
         self.read()  # what another run has found in the meantime
-        self.rows[kind, mutant.name] = Row(part, mutant.hash() if kind == "slip" else digest_of(mutant), verdict, by)
+        self.rows[kind, mutant.name] = Row(part, mutant.hash() if kind == "slip" else digest_of(mutant), verdict, by, tests_of(by))
         self.save()
 
     # ---- of slips ----
@@ -70,10 +91,14 @@ class Ledger:
     def row(self, slip):
         return self.rows.get(("slip", slip.name))
 
-    def is_fresh(self, slip):
+    def is_same(self, slip):
         """Was it judged since its function changed? A survivor is tried again."""
         row = self.row(slip)
         return bool(row) and row.hash == slip.hash() and row.verdict not in ("green", "unknown")
+
+    def is_fresh(self, slip):
+        """Was it judged since its function changed, and the test that noticed?"""
+        return self.is_same(slip) and tests_of(self.row(slip).by) == self.row(slip).tests
 
     def verdict(self, slip):
         return self.row(slip).verdict
@@ -106,7 +131,8 @@ class Ledger:
             verdict = "equivalent" if mutant.argument else "red"
             if verdict == "red" and not mutant.by_model():
                 verdict = before.verdict if before and before.hash == digest and set(before.by.split(", ")) & set(mutant.killers) else "unknown"
-            self.rows["order", mutant.name] = Row(slips.idea_of(mutant.file), digest, verdict, by)
+            tests = before.tests if before and before.hash == digest and before.by == by else tests_of(by)
+            self.rows["order", mutant.name] = Row(slips.idea_of(mutant.file), digest, verdict, by, tests)
 
 
 def defects(listed):
@@ -139,9 +165,12 @@ def sites():
 
 
 def stale(rows, now):
-    """{name of a slip: why nothing is known of it as it is now}"""
+    """{name: why nothing is known of it as it is now}"""
     found, because = {}, slips.reasons()
     for key, row in rows.items():
+        if row.verdict == "red" and row.tests != tests_of(row.by):
+            found[key[1]] = "is not judged since the test that noticed has changed" if row.tests else \
+                "does not say which test noticed: proof/run ledger --write"
         if key[0] == "slip" and (key not in now or now[key].hash != row.hash) and key[1] not in because:
             name = moved(key, row, now)
             found[key[1]] = "is gone" if not name else "its function has changed since it was judged" if name == key[1] else \
@@ -224,7 +253,7 @@ def main(argv):
                 del ledger.rows[key]
                 if name := moved(key, row, now):
                     ledger.rows.setdefault(("slip", name), row)
-        ledger.rows = {key: row._replace(part=now[key].part) if key in now else row
+        ledger.rows = {key: row._replace(part=now[key].part if key in now else row.part, tests=row.tests or tests_of(row.by))
                        for key, row in ledger.rows.items()}
         ledger.save()
     changed = stale(ledger.rows, now)

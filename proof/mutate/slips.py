@@ -354,7 +354,7 @@ def close(verdicts, allowed=0):
 def sample(slips, ledger, count, seed):
     """See that @count of the red ones are still noticed, by the test that did it, or else by another one of the idea: the
     one that was the first to notice may do so by chance."""
-    known = [slip for slip in slips if ledger.is_fresh(slip) and ledger.killer(slip) and ledger.row(slip).by.startswith("red ")]
+    known = [slip for slip in slips if ledger.is_same(slip) and ledger.killer(slip) and ledger.row(slip).by.startswith("red ")]
     print(f"slips: {count} of {len(known)}, --seed {seed}", flush=True)
     taken = random.Random(seed).sample(known, min(count, len(known)))
     verdicts = {}
