@@ -5,7 +5,7 @@
 usage: proof/models.py [-j N] [-v] [--again] [--times] [--keep DIR] [NAME...]
 
 A NAME picks the models whose names contain it, as rcu/enter.tpl.  Without one all models run but for those that have
-passed in this working copy since anything changed that their verdict depends on (see Passed; --again: these too).
+passed on this machine since anything changed that their verdict depends on (see Passed; --again: these too).
 Each model must hold as it is written, and its bad outcome, what `exists` says, must be reached in each twin in which
 one order is weakened (see expand.py).  A data race in a twin is not enough, unless its mark says "race"; these twins
 are listed.  Where `exists` has several alternatives, each must be reached in one of the twins.  A model of model/real
@@ -18,6 +18,7 @@ reason.  A run of all herd7's models also judges the variants of the test in `wr
 """
 import argparse
 import concurrent.futures
+import contextlib
 import functools
 import hashlib
 import itertools
@@ -38,6 +39,8 @@ ROOT = os.path.dirname(PROOF)
 MODEL = os.path.join(PROOF, "model")
 WRONG = os.path.join(PROOF, "wrong")
 PASSED = os.path.join(ROOT, "build", "models-passed.json")
+# What has passed on this machine, in any working copy, as ccache has its objects: a file for each key, with the count.
+CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "lull", "models")
 # All models that are used here forbid what is not coherent location by location, so herd7 need not put it together.
 HERD = ["-optace", "true"]
 # How a model is compiled that is for cc: what it does not call need not be there.
@@ -434,7 +437,7 @@ def version(name):
 
 class Passed:
     """The models that passed here, and with what: the model, every file that it includes, the changes of the source
-    that it must notice, what expands and judges it, and the tool."""
+    that it must notice, what expands and judges it, and the tool. A fresh clone has what others have passed (CACHE)."""
 
     def __init__(self, mutants=None):
         self.mutants = orders.List(ROOT).mutants if mutants is None else mutants
@@ -453,8 +456,15 @@ class Passed:
 
     def count(self, model):
         """How many verdicts it had, if it has passed as it is now, or 0."""
-        key, count = self.noted.get(name_of(model), ("", 0))
-        return count if count and key == self.key(model) else 0
+        noted, count = self.noted.get(name_of(model), ("", 0))
+        key = self.key(model)
+        if not count or noted != key:
+            try:
+                with open(os.path.join(CACHE, key), encoding="ascii") as file:
+                    count = int(file.read())
+            except (OSError, ValueError):
+                count = 0
+        return count
 
     def note(self, models, verdicts, skipped):
         for model in models:
@@ -462,10 +472,24 @@ class Passed:
             self.noted.pop(name_of(model), None)
             if mine and not any(mine) and name_of(model) not in skipped:
                 self.noted[name_of(model)] = (self.key(model), len(mine))
+            share(self.key(model), len(mine) if name_of(model) in self.noted else 0)
         os.makedirs(os.path.dirname(PASSED), exist_ok=True)
         with open(PASSED + ".new", "w", encoding="utf-8") as file:
             json.dump(self.noted, file, indent=0, sort_keys=True)
         os.replace(PASSED + ".new", PASSED)
+
+
+def share(key, count):
+    """Tell other working copies how many verdicts of a model passed, or, with 0, that it failed."""
+    path = os.path.join(CACHE, key)
+    with contextlib.suppress(OSError):  # a home that cannot be written to
+        if not count:
+            os.remove(path)
+            return
+        os.makedirs(CACHE, exist_ok=True)
+        with open(f"{path}.{os.getpid()}", "w", encoding="ascii") as file:
+            file.write(str(count))
+        os.replace(f"{path}.{os.getpid()}", path)
 
 
 def passing(names, again=False):
