@@ -33,7 +33,14 @@ static void pause_somewhat(void)
 			lull_cpu_relax();
 }
 
+/* The fault: a chain of the old table is cut off before its elements are in the new one. */
+static bool cut_first;
+
+enum { BUSTED_HASH_CUT_FIRST, BUSTED_HASH_MOVE_HEAD };
+
 #include "../src/base/fault.h"
+#undef LULL__BUSTED
+#define LULL__BUSTED(fault) (BUSTED_##fault == BUSTED_HASH_CUT_FIRST && cut_first)
 #undef lull__busted_pause
 #define lull__busted_pause() pause_somewhat()
 #include "../src/hash/resize.c"
@@ -162,10 +169,9 @@ static void *runs(void *arg)
 	return NULL;
 }
 
-TEST(many)
+static void run_all(long milliseconds)
 {
 	pthread_t thread[THREADS];
-	int count = STEADY;
 
 	first_seed = test_seed();
 	init_table(&shared, 2, 0);
@@ -173,11 +179,37 @@ TEST(many)
 		lull_hash_insert_dup(&shared, &new_item(key)->node, hash_of(key));
 	for (int i = 0; i < THREADS; i++)
 		thread[i] = start_thread(runs, (void *)(uintptr_t)i);
-	nap_ms(1000);
+	nap_ms(milliseconds);
 	lull_store_relaxed(&stop, 1);
 	for (int i = 0; i < THREADS; i++)
 		join_thread(thread[i]);
 	lull_rcu_barrier();
+}
+
+/* A reader or a walk that misses an element ends the child, and says where. */
+static void run_busted(void)
+{
+	cut_first = true;
+	run_all(20000);
+}
+
+/* Shows that faults are found. First, while there is no thread of the reclaimer: children start alone. */
+FIRST_TEST(busted)
+{
+	char text[1000];
+	int status;
+
+	NEEDS_THREADS_IN_CHILD();
+	status = run_child(run_busted, text, sizeof(text));
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+	assert_non_null(strstr(text, "many.c:"));
+}
+
+TEST(many)
+{
+	int count = STEADY;
+
+	run_all(1000);
 	lull_rcu_read_lock();
 	for (int key = 0; key < KEYS; key++) {
 		int there = lull_hash_lookup(&shared, hash_of(key), match, &key) != NULL;
