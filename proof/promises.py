@@ -16,7 +16,8 @@ The hash is of the sentence, white space folded; its first words are for people.
 lines.  A sentence that promises nothing a program could see explains.  A test is
 
     FILE:TEST         TEST(name), or a word of the line "runs:", in tests/rcu/public.c (rcu.public); a test_name in a
-                      file of Python; what is called in tests/cxx/run/FILE.cc.  FILE:* are all
+                      file of Python; TEST(name), CLAUSE(name) and the like in tests/cxx/run/FILE.cc, or there a
+                      function, type or macro that it has and uses.  FILE:* are all tests
     cxx:PROGRAM       tests/cxx/PROGRAM.cc, what must not compile
     ctest:NAME        another test that ctest runs
     busted:NAME       a fault that lull torture --busted must find
@@ -38,6 +39,7 @@ import re
 import sys
 from pathlib import Path
 
+from ctests import ctests
 from source import CXX_HEADERS, HEADERS, Source, files
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -147,15 +149,17 @@ class Tests:
             elif path.endswith(".py"):
                 names = set(re.findall(r"\bdef (test_\w+)\(", text))
             else:
-                names = {name for name, count in collections.Counter(re.findall(r"\w+", text)).items() if count > 1}
-                names |= set(re.findall(r"\b[A-Z_]*(?:TEST|CLAUSE)[A-Z_]*\((?:[A-Z]\w*, )?(\w+)", text))
-            if names:
+                code = re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.S)
+                names = set(re.findall(r"^[A-Z_]*(?:TEST|CLAUSE)[A-Z_]*\((?:[A-Z]\w*, )?(\w+)", code, re.M))
+                count = collections.Counter(re.findall(r"\w+", code))
+                self.runs[path] = {name for name in re.findall(r"^#\s*define (\w+)|^(?:struct|class) (\w+)|^[a-z][\w:<>*& ]* \*?(\w+)(?:\(| =)",
+                                                               code, re.M) for name in name if count[name] > 1}
+            if names or self.runs[path]:
                 self.tests[path] = names
                 parts = re.sub(r"\.\w+$", "", path).split("/")
                 for at in range(len(parts)):
                     self.files[".".join(parts[at:])].add(path)
-        self.cmake = {path: (ROOT / path).read_text("utf-8")
-                      for path in files(ROOT, ("tests", "examples", "urcu", "tool", "lab"), ("CMakeLists.txt",))}
+        self.ctests = ctests(ROOT, ("tests", "examples", "urcu", "tool", "lab"))
 
     def named(self, test):
         """The tests that FILE:TEST or FILE:* names, as {(path, name)}; or what is wrong there."""
@@ -172,30 +176,10 @@ class Tests:
         """Say what is wrong with a test that is named otherwise, or return None."""
         kind, _, name = test.partition(":")
         if kind == "ctest":
-            return None if self.in_ctest(name) else "no CMakeLists.txt adds that test"
+            return None if name in self.ctests else "no CMakeLists.txt adds that test"
         if kind == "busted":
-            known = any(re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text)
-                        for path, text in self.cmake.items() if "torture" in path)
-            return None if known else "torture has no such fault"
+            return None if f"torture_busted_{name}" in self.ctests else "torture has no such fault"
         return None if (ROOT / f"tests/cxx/{name}.cc").is_file() else f"there is no tests/cxx/{name}.cc"
-
-    def in_ctest(self, name):
-        """Does a CMakeLists.txt add a test of this name?  Values of ${variables} must be named there, or be the
-        name of a file beside it or of a header."""
-        for path, text in self.cmake.items():
-            for call, form in re.findall(r"(add_test\(\s*NAME|set\(name|torture_test\() *([^\s)]+)", text):
-                form = "torture_" + form if call == "torture_test(" else form
-                match = re.fullmatch("(.+?)".join(map(re.escape, re.split(r"\$\{\w+\}", form))), name)
-                if match and all(re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) or self.is_file(path, part)
-                                 for part in match.groups()):
-                    return True
-        return False
-
-    @staticmethod
-    def is_file(beside, stem):
-        folders = [str(ROOT / "include/lull"), *(folder for folder, _, _ in os.walk(ROOT / os.path.dirname(beside)))]
-        return any(os.path.exists(os.path.join(folder, prefix + stem + end)) for folder in folders
-                   for prefix in ("", "test_") for end in (".c", ".cc", ".h", ".py", ""))
 
 
 class Check:

@@ -1,7 +1,7 @@
 edf1cf mutex.hpp - the locks of mutex.h, | run.mutexes:excludes run.mutexes:is_a_mutex run.mutexes:producers_and_consumers
 2532af std::lock_guard, std::scoped_lock, std::unique_lock and std::lock take | run.mutexes:excludes run.mutexes:three_at_once run.mutexes:guards_move run.mutexes:guards_refuse
 d0edff This header includes neither <mutex> nor | ctest:cxx_mutexes
-839edb A mutex and a condition variable | run.mutexes:CONSTANT run.mutexes:early_and_late
+839edb A mutex and a condition variable | run.mutexes:early_and_late
 1567ff A mutex has no destructor, so | run.mutexes:early_and_late
 e37d15 Contexts are those of the C | run.mutexes:cancels_nobody
 113e51 Misuse ends the program with one | misuse:locks_twice misuse:unlocks_what_it_has_not misuse:waits_without_the_mutex
