@@ -173,7 +173,8 @@ class Run:
     def __init__(self, stages):
         self.stages, self.children, self.lock, self.prefix = stages, set(), threading.RLock(), without_aslr()
         self.killed = ""  # by which signal; its handler writes this and no more, so that no child is lost
-        self.verdicts, self.built, self.seconds = {}, {}, collections.Counter()  # built: name -> status
+        self.verdicts, self.built = {}, {}  # built: name -> status
+        self.seconds, self.used = collections.Counter(), collections.Counter()  # of a stage's part; used: processor time
 
     def log(self, name):
         return f"build/check/{name}.log"
@@ -190,12 +191,24 @@ class Run:
             self.children.add(child)
         for how, patience in ((None, None), (signal.SIGTERM, 5), (signal.SIGKILL, None)):
             end = time.monotonic() + (patience or 1e9)
-            if how and child.poll() is None:
+            if how and not self.ended(child, name, part):
                 os.killpg(child.pid, how)
-            while child.poll() is None and time.monotonic() < end and (how or not self.killed):
+            while not self.ended(child, name, part) and time.monotonic() < end and (how or not self.killed):
                 time.sleep(0.1)
         self.seconds[name, part] += time.monotonic() - since
         return child.returncode, start
+
+    def ended(self, child, name, part):
+        """Has it ended? Then the processor time of all its children is known."""
+        if child.returncode is None:
+            pid, status, used = os.wait4(child.pid, os.WNOHANG)
+            if pid:
+                child.returncode = os.waitstatus_to_exitcode(status)
+                self.used[name, part] += used.ru_utime + used.ru_stime
+        return child.returncode is not None
+
+    def took(self, name, part):
+        return f"{self.seconds[name, part]:.0f} s (cpu {self.used[name, part]:.0f} s)"
 
     def run_tests(self, stage, least, nice, more="", junit=""):
         verdict = Verdict()
@@ -230,8 +243,8 @@ class Run:
             return
         self.verdicts[stage.name] = verdict
         print(f"{stage.name:15} {'FAILED' if verdict.failures else 'ok':6} {verdict.passed:4} passed (of {stage.least} or more) "
-              f"{len(verdict.failures)} failed {len(verdict.skips):3} skipped {self.seconds[stage.name, 'test']:4.0f} s"
-              + f", built in {self.seconds[stage.name, 'build']:.0f} s" * bool(stage.build), flush=True)
+              f"{len(verdict.failures)} failed {len(verdict.skips):3} skipped, {self.took(stage.name, 'test')}"
+              + f", built in {self.took(stage.name, 'build')}" * bool(stage.build), flush=True)
         if verdict.failures and not verdict.said:
             with open(self.log(stage.name), encoding="utf-8", errors="replace") as file:
                 verdict.said[self.log(stage.name)] = file.read()
