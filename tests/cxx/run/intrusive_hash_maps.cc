@@ -217,9 +217,6 @@ TEST(is_read_while_it_changes)
 	lull_rcu_barrier();
 }
 
-} // namespace
+AFTER_EACH([] { MUST(alive == 0); });
 
-int main(int argc, char **argv)
-{
-	return run_tests(argc, argv, [] { MUST(alive == 0); });
-}
+} // namespace

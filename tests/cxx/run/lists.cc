@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <new>
 #include <string>
-#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -280,17 +279,17 @@ TEST(splices_behind_readers)
 	std::atomic<bool> inside{ false }, left{ false };
 
 	m.push_back(a);
-	std::thread reader([&] {
+	runner reader([&] {
 		section s;
 
 		inside = true;
 		while (!m.empty())
-			std::this_thread::yield();
-		std::this_thread::sleep_for(std::chrono::milliseconds(20));
+			sched_yield();
+		nap();
 		left = true;
 	});
 	while (!inside)
-		std::this_thread::yield();
+		sched_yield();
 	l.splice_back(m);
 	MUST(left);
 	reader.join();
@@ -378,8 +377,3 @@ TEST(asks_no_element_for_its_address)
 }
 
 } // namespace
-
-int main(int argc, char **argv)
-{
-	return run_tests(argc, argv);
-}

@@ -2,9 +2,7 @@
 /*
  * storm.cc - everything of lull.hpp at once, by threads that end in the middle of it, while whatever may throw throws.
  *
- *	cxx_storm [SEED]
- *
- * The seed is printed; with the same one each thread makes the same choices again. No verdict depends on time: no object is
+ * With the same seed, which is printed, each thread makes the same choices again. No verdict depends on time: no object is
  * used after its end, what a call that throws has left is what was there before, nothing stays locked, and at last no object
  * is left. A machine that is slow does less before the two seconds are over.
  */
@@ -17,7 +15,6 @@
 #include <mutex>
 #include <new>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <lull/lull.hpp>
@@ -645,7 +642,7 @@ void storm(std::uint64_t seed)
 	const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
 	world w;
 	std::vector<std::unique_ptr<place>> all;
-	std::vector<std::thread> runners;
+	std::vector<runner> runners;
 
 	w.current.publish(std::make_unique<config>(1));
 	for (auto &from : w.bridges)
@@ -660,7 +657,7 @@ void storm(std::uint64_t seed)
 	for (auto &p : all)
 		runners.emplace_back([&w = *p, end] {
 			do
-				std::thread(live_and_end, std::ref(w)).join();
+				runner([&] { live_and_end(w); }).join();
 			while (std::chrono::steady_clock::now() < end);
 		});
 	for (auto &runner : runners)
@@ -668,19 +665,13 @@ void storm(std::uint64_t seed)
 	check_world(w, all);
 }
 
-} // namespace
-
-int main(int argc, char **argv)
+TEST(all_at_once)
 {
-	const std::uint64_t seed = argc > 1 ? std::strtoull(argv[1], nullptr, 0) :
-					      static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
-
-	std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
-	std::fflush(stdout);
-	storm(seed);
+	storm(test_seed());
 	AWAIT((lull_hazptr_barrier(), alive == 0)); /* the last references may end objects, which a barrier before does not know of */
 	std::printf("%ld threads, %ld steps, %ld exceptions, %ld found that an owner had died\n", threads.load(), steps.load(),
 		    thrown.load(), deaths.load());
 	MUST(threads >= places && thrown > 0);
-	return 0;
 }
+
+} // namespace
