@@ -12,7 +12,7 @@
 #include "threads.h"
 
 #include <lull/bridge.h>
-#include <lull/hazptr.h>
+#include <lull/hazptr_fenced.h>
 
 /* The head comes first, so that it has the address of the object: slots and holds name the same. */
 struct thing {
@@ -82,7 +82,9 @@ static inline void check_quiet(size_t kept)
 
 enum letting_go {
 	CLEAR,
+	CLEAR_FENCED,
 	OVERWRITE,	  /* the slot protects another thing */
+	OVERWRITE_FENCED,
 	FREE_SLOT,	  /* the slot goes back */
 	CLEAN_UP,	  /* its context ends */
 	RELEASE,	  /* a hold is released */
@@ -132,8 +134,12 @@ static inline void holder_uses_slot(struct holder *holder)
 	holder_waits(holder);
 	if (holder->way == CLEAR)
 		lull_hazptr_clear(h);
+	else if (holder->way == CLEAR_FENCED)
+		lull_hazptr_fenced_clear(h);
 	else if (holder->way == OVERWRITE)
 		assert_ptr_equal(lull_hazptr_protect(h, other_source, rcu), &other);
+	else if (holder->way == OVERWRITE_FENCED)
+		assert_ptr_equal(lull_hazptr_fenced_protect(h, other_source, rcu), &other);
 	else if (holder->way == FREE_SLOT)
 		lull_hazptr_free(ctx, h);
 	else if (holder->way == CLEAN_UP)
@@ -141,7 +147,7 @@ static inline void holder_uses_slot(struct holder *holder)
 	else
 		return;
 	holder_has_let_go(holder);
-	if (holder->way == CLEAR || holder->way == OVERWRITE)
+	if (holder->way < FREE_SLOT)
 		lull_hazptr_free(ctx, h);
 }
 
@@ -223,6 +229,7 @@ struct waiter {
 	pthread_t thread;
 	const void *addr;
 	size_t len; /* 0: the address alone */
+	void (*call)(const void *addr); /* NULL: by the length */
 	int done;
 	uint64_t cpu_ns;
 	long switches; /* how often it went to sleep */
@@ -250,7 +257,9 @@ static inline void *waiter_run(void *arg)
 	long switches = thread_switches();
 	uint64_t cpu_ns = thread_cpu_ns();
 
-	if (waiter->len)
+	if (waiter->call)
+		waiter->call(waiter->addr);
+	else if (waiter->len)
 		lull_hazptr_synchronize_range(waiter->addr, waiter->len);
 	else
 		lull_hazptr_synchronize(waiter->addr);
@@ -265,6 +274,14 @@ static inline void waiter_start(struct waiter *waiter, const void *addr, size_t 
 	memset(waiter, 0, sizeof(*waiter));
 	waiter->addr = addr;
 	waiter->len = len;
+	waiter->thread = start_thread(waiter_run, waiter);
+}
+
+static inline void waiter_start_by(struct waiter *waiter, void (*call)(const void *addr), const void *addr)
+{
+	memset(waiter, 0, sizeof(*waiter));
+	waiter->addr = addr;
+	waiter->call = call;
 	waiter->thread = start_thread(waiter_run, waiter);
 }
 

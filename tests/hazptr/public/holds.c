@@ -1,126 +1,80 @@
 /* SPDX-License-Identifier: MIT */
 /* runs: c++, full-fences, core */
 /*
- * holds.c - hazptr.h: holds, however many; of threads that end, and of signal handlers.
+ * holds.c - hazptr.h: what readers have at any time: under updates, without system calls, at the end of their thread, in
+ * signal handlers.
  */
 #include <signal.h>
 
 #include <lull/mutex.h>
 
 #include "hazptr/fixture.h"
+#include "seccomp.h"
 
-TEST(hold)
+static int flip_stop;
+
+/* One change in each turn: wherever in a turn this thread is preempted, another time something else is there. */
+static void *flip_run(void *unused)
 {
-	struct lull_hazptr_hold hold;
-	struct thing *thing = new_thing(&gone), *none = NULL;
+	static struct thing *const values[] = { &first, &second, NULL };
 
-	memset(&hold, 0x5a, sizeof(hold));
-	assert_ptr_equal(lull_hazptr_acquire(&hold, &thing), thing);
-	assert_false(is_free_of(thing));
-	lull_hazptr_call(&thing->rcu, thing_gone);
-	assert_int_equal(lull_hazptr_barrier_timeout(20), -ETIMEDOUT);
-	check_alive(thing);
-	lull_hazptr_release(&hold, thing);
-	await_count(&gone, 1);
-
-	for (int i = 0; i < 20; i++) {
-		memset(&hold, 0x5a, sizeof(hold));
-		assert_null(lull_hazptr_acquire(&hold, &none));
-		lull_hazptr_release(&hold, none);
-		lull_hazptr_detach(&hold);
-		lull_hazptr_detach(&hold);
-	}
-	check_all_free(own());
+	for (unsigned turn = 0; !lull_load_relaxed(&flip_stop); turn++)
+		lull_hazptr_publish(variable, values[turn % 3]);
+	return unused;
 }
 
-/* In this form the hold names the head, wherever that is, as lull_hazptr_call() does. */
-TEST(hold_member)
+/* Under a thread that changes the pointer all the time: what comes back is what is protected. */
+TEST(protect_what_changes)
 {
-	struct offset_thing *thing = (struct offset_thing *)malloc(sizeof(*thing)), *none = NULL;
-	struct lull_hazptr_hold hold;
+	struct lull_hazptr *h = lull_hazptr_alloc(own());
+	int results[3] = { 0, 0, 0 };
+	pthread_t thread;
 
-	assert_non_null(thing);
-	thing->gone = &gone;
-	assert_null(lull_hazptr_acquire_member(&hold, &none, rcu));
-	assert_ptr_equal(lull_hazptr_acquire_member(&hold, &thing, rcu), thing);
-	assert_false(is_free_of(&thing->rcu));
-	assert_true(is_free_of(thing));
-	lull_hazptr_call(&thing->rcu, offset_thing_gone);
-	assert_int_equal(lull_hazptr_barrier_timeout(20), -ETIMEDOUT);
-	assert_int_equal(lull_load_relaxed(&gone), 0);
-	lull_hazptr_release(&hold, thing);
-	await_count(&gone, 1);
+	flip_stop = 0;
+	thread = start_thread(flip_run, NULL);
+	for (uint64_t end = now_ns() + 100000000u; now_ns() < end || !results[1] || !results[2];) {
+		struct thing *got = random_below(2) ? lull_hazptr_tryprotect(h, variable, rcu)
+						    : lull_hazptr_protect(h, variable, rcu);
+
+		assert_true(!got || got == &first || got == &second);
+		if (got)
+			assert_true(h->addr == (uintptr_t)got);
+		results[got == &first ? 1 : got == &second ? 2 : 0]++;
+	}
+	lull_store_relaxed(&flip_stop, 1);
+	join_thread(thread);
+	lull_hazptr_free(own(), h);
 }
 
-/* Many at once: it cannot fail. Each is released alone, in whatever order. */
-static void hold_many(const int *order, int n)
+TEST(no_system_calls)
 {
-	struct lull_hazptr_hold hold[32], nothing;
-	struct thing *thing[32], *none = NULL;
-	int counts[32];
+	if (SANITIZED || !THREADS_IN_CHILD || under_valgrind()) /* they ask the kernel for themselves */
+		SKIP(OWN_MEMORY);
+	/* Slots, and more holds than slots. No thread sleeps for any of them. */
+	EXPECT_FINE {
+		struct lull_hazptr_hold hold[LULL_HAZPTR_SLOTS + 4];
 
-	memset(hold, 0x5a, sizeof(hold));
-	for (int i = 0; i < n; i++) {
-		lull_store_relaxed(&counts[i], 0);
-		thing[i] = new_thing(&counts[i]);
-		assert_ptr_equal(lull_hazptr_acquire(&hold[i], &thing[i]), thing[i]);
-	}
-	assert_null(lull_hazptr_acquire(&nothing, &none));
-	for (int i = 0; i < n; i++)
-		lull_hazptr_call(&thing[i]->rcu, thing_gone);
-	for (int i = 0; i < n; i++) {
-		if (i % 5 == 0)
-			assert_int_equal(lull_hazptr_barrier_timeout(5), -ETIMEDOUT);
-		for (int j = i; j < n; j++)
-			check_alive(thing[order[j]]);
-		lull_hazptr_release(&hold[order[i]], thing[order[i]]);
-		await_count(&counts[order[i]], 1);
-	}
-	check_all_free(own());
-}
+		own();
+		lull_hazptr_publish(variable, &first);
+		lull_hazptr_synchronize(&first);
+		forbid_all();
+		for (int round = 0; round < 1000; round++) {
+			struct lull_hazptr *h = lull_hazptr_alloc(own());
 
-TEST(hold_many)
-{
-	int order[20];
-	const int n = (int)ARRAY_SIZE(order);
-
-	for (int i = 0; i < n; i++)
-		order[i] = i;
-	hold_many(order, n);
-	for (int i = 0; i < n / 2; i++)
-		swap(&order[i], &order[n - 1 - i]);
-	hold_many(order, n);
-	for (int round = 0; round < 5; round++) {
-		for (int i = n - 1; i > 0; i--)
-			swap(&order[i], &order[random_below((uint32_t)i + 1)]);
-		hold_many(order, n);
+			if (lull_hazptr_protect(h, variable, rcu) != &first || lull_hazptr_tryprotect_ptr(h, variable) != &first)
+				_exit(1);
+			for (int i = 0; i < LULL_HAZPTR_SLOTS + 4; i++)
+				if (lull_hazptr_acquire(&hold[i], &variable) != &first)
+					_exit(1);
+			for (int i = 0; i < LULL_HAZPTR_SLOTS + 4; i++)
+				lull_hazptr_release(&hold[i], &first);
+			lull_hazptr_clear(h);
+			lull_hazptr_free(own(), h);
+		}
 	}
 }
 
-static void *releases_run(void *arg)
-{
-	struct holder *holder = (struct holder *)arg;
-
-	check_alive(holder->thing);
-	lull_hazptr_release(&holder->hold, holder->thing);
-	return NULL;
-}
-
-static void detach_and_release_elsewhere(struct holder *holder)
-{
-	holder->thing = new_thing(&gone);
-	memset(&holder->hold, 0x5a, sizeof(holder->hold));
-	assert_ptr_equal(lull_hazptr_acquire(&holder->hold, &holder->thing), holder->thing);
-	lull_hazptr_detach(&holder->hold);
-	lull_hazptr_detach(&holder->hold);
-	assert_false(is_free_of(holder->thing));
-	lull_hazptr_call(&holder->thing->rcu, thing_gone);
-	assert_int_equal(lull_hazptr_barrier_timeout(10), -ETIMEDOUT);
-	assert_int_equal(lull_load_relaxed(&gone), 0);
-	join_thread(start_thread(releases_run, holder));
-	await_count(&gone, 1);
-	lull_store_relaxed(&gone, 0);
-}
+/* ---- threads that end ------------------------------------------------------------------------------ */
 
 /* A thread that only locks, and ends; without locks, one that only ends. */
 static void *only_locks(void *lock)
@@ -133,213 +87,20 @@ static void *only_locks(void *lock)
 	return NULL;
 }
 
+/* By the thread itself, after all; nor is what is detached anything to a thread that only locks, and ends. */
 TEST(detach)
 {
-	struct lull_hazptr *slot[LULL_HAZPTR_SLOTS];
+	struct lull_hazptr_hold hold;
+	struct thing *thing = &first;
 	static struct lull_mutex lock;
-	struct holder holder;
 
-	memset(&holder, 0, sizeof(holder));
-	detach_and_release_elsewhere(&holder);
-	check_all_free(own());
-	for (int i = 0; i < LULL_HAZPTR_SLOTS; i++)
-		slot[i] = lull_hazptr_alloc(own());
-	detach_and_release_elsewhere(&holder); /* it had its own slot all the time */
-	for (int i = 0; i < LULL_HAZPTR_SLOTS; i++)
-		lull_hazptr_free(own(), slot[i]);
-
-	/* By the thread itself, after all; nor is it anything to a thread that only locks, and ends. */
-	holder.thing = &first;
-	assert_ptr_equal(lull_hazptr_acquire(&holder.hold, &holder.thing), &first);
-	lull_hazptr_detach(&holder.hold);
+	lull_hazptr_acquire(&hold, &thing);
+	lull_hazptr_detach(&hold);
 	check_all_free(own());
 	join_thread(start_thread(only_locks, &lock));
 	assert_false(is_free_of(&first));
-	lull_hazptr_release(&holder.hold, &first);
+	lull_hazptr_release(&hold, &first);
 	assert_true(is_free_of(&first));
-}
-
-TEST(detach_out_of_order)
-{
-	struct lull_hazptr_hold hold[12];
-	struct thing *thing = &first;
-
-	for (int i = 0; i < 12; i++)
-		lull_hazptr_acquire(&hold[i], &thing);
-	for (int i = 0; i < 12; i += 2)
-		lull_hazptr_detach(&hold[i]);
-	for (int i = 0; i < 12; i++) {
-		assert_false(is_free_of(&first));
-		lull_hazptr_release(&hold[i], thing);
-	}
-	assert_true(is_free_of(&first));
-}
-
-static struct lull_hazptr_hold misused;
-static struct thing misused_thing, *misused_source = &misused_thing;
-
-static void *release_misused_run(void *unused)
-{
-	lull_hazptr_release(&misused, &misused_thing);
-	return unused;
-}
-
-static void release_by_other(void)
-{
-	lull_hazptr_acquire(&misused, &misused_source);
-	join_thread(start_thread(release_misused_run, NULL));
-}
-
-static void release_twice(void)
-{
-	lull_hazptr_acquire(&misused, &misused_source);
-	lull_hazptr_release(&misused, &misused_thing);
-	lull_hazptr_release(&misused, &misused_thing);
-}
-
-TEST(hold_misuse)
-{
-	expect_abort(release_twice, "lull_hazptr_release: ");
-	EXPECT_ABORT("lull_hazptr_release: ") {
-		lull_hazptr_acquire(&misused, &misused_source);
-		lull_hazptr_detach(&misused);
-		lull_hazptr_release(&misused, &misused_thing);
-		lull_hazptr_release(&misused, &misused_thing);
-	}
-	EXPECT_ABORT("lull_hazptr_release: ") {
-		for (int i = 0; i < LULL_HAZPTR_SLOTS; i++)
-			must(lull_hazptr_alloc(own()));
-		release_twice();
-	}
-	NEEDS_THREADS_IN_CHILD();
-	expect_abort(release_by_other, "lull_hazptr_release: another thread holds it");
-	EXPECT_ABORT("lull_hazptr_release: another thread holds it") {
-		for (int i = 0; i < LULL_HAZPTR_SLOTS; i++)
-			must(lull_hazptr_alloc(own()));
-		release_by_other();
-	}
-}
-
-/* ---- threads that end ------------------------------------------------------------------------------ */
-
-static void *unregistered_run(void *unused)
-{
-	struct lull_hazptr_hold hold[10];
-
-	own();
-	lull_thread_unregister();
-	assert_null(lull_hazptr_alloc(lull_hazptr_thread_context()));
-	for (int i = 0; i < 10; i++)
-		assert_ptr_equal(lull_hazptr_acquire(&hold[i], &variable), &first);
-	assert_false(is_free_of(&first));
-	for (int i = 0; i < 10; i++)
-		lull_hazptr_release(&hold[i], &first);
-	assert_true(is_free_of(&first));
-	lull_hazptr_retire(malloc(16));
-	lull_hazptr_synchronize(&first);
-	lull_thread_register();
-	check_all_free(lull_hazptr_thread_context());
-	return unused;
-}
-
-TEST(unregistered)
-{
-	lull_hazptr_publish(variable, &first);
-	for (int i = 0; i < 20; i++)
-		join_thread(start_thread(unregistered_run, NULL));
-}
-
-/* Ends with more holds than slots and a context. Their memory goes when it is gone. */
-struct left_behind {
-	struct lull_hazptr_hold hold[12];
-	struct lull_hazptr_context ctx;
-	bool context_first; /* it is the first that the thread has to do with lull */
-};
-
-static void *exits_holding(void *arg)
-{
-	struct left_behind *left = (struct left_behind *)arg;
-
-	if (left->context_first)
-		lull_hazptr_context_init(&left->ctx);
-	for (int i = 0; i < 12; i++)
-		lull_hazptr_acquire(&left->hold[i], &variable);
-	if (!left->context_first)
-		lull_hazptr_context_init(&left->ctx);
-	lull_hazptr_protect(lull_hazptr_alloc(&left->ctx), variable, rcu);
-	return NULL;
-}
-
-/* On whichever of the 16 lists they were: a thread begins with one by its number. */
-TEST(exit_holding)
-{
-	uint32_t lists = 0;
-
-	lull_hazptr_publish(variable, &first);
-	start_hearing();
-	for (int i = 0; i < 2000 && (i < 2 || lists != 0xffff); i++) {
-		struct left_behind *left = (struct left_behind *)malloc(sizeof(*left));
-
-		assert_non_null(left);
-		left->context_first = i % 2;
-		heard_lines = 0;
-		join_thread(start_thread(exits_holding, left));
-		assert_int_equal(heard_lines, 1);
-		assert_non_null(strstr(heard, "protects 13 objects"));
-		lists |= 1u << left->ctx.shard;
-		memset(left, 0x5a, sizeof(*left));
-		free(left);
-	}
-	stop_hearing();
-	lull_hazptr_synchronize(&first); /* does not wait for the dead */
-	join_thread(start_thread(first_slot_run, NULL));
-	lull_hazptr_retire(malloc(16));
-	lull_hazptr_barrier();
-}
-
-/* A slot of a thread that is gone protects nothing. On its stack it would be no slot at all. */
-static struct left_behind *left_with_slot;
-
-static void *leaves_slot(void *unused)
-{
-	lull_hazptr_context_init(&left_with_slot->ctx);
-	must(lull_hazptr_alloc(&left_with_slot->ctx));
-	return unused;
-}
-
-static int is_holding;
-
-static void *is_cancelled(void *unused)
-{
-	struct lull_hazptr_hold hold[LULL_HAZPTR_SLOTS + 1];
-	struct thing *thing = &first;
-
-	for (int i = 0; i <= LULL_HAZPTR_SLOTS; i++)
-		lull_hazptr_acquire(&hold[i], &thing);
-	lull_store_release(&is_holding, 1);
-	for (;;)
-		pause();
-	return unused;
-}
-
-TEST(exit_misuse)
-{
-	NEEDS_THREADS_IN_CHILD();
-	EXPECT_ABORT("lull_hazptr_protect: a slot of a thread that is no longer registered") {
-		struct thing *thing = &first;
-
-		left_with_slot = (struct left_behind *)malloc(sizeof(*left_with_slot));
-		join_thread(start_thread(leaves_slot, NULL));
-		lull_hazptr_clear(&left_with_slot->ctx.slot[0]);
-		lull_hazptr_protect(&left_with_slot->ctx.slot[0], thing, rcu);
-	}
-	EXPECT_ABORT("with a hazard pointer context or hold left on its stack") {
-		pthread_t thread = start_thread(is_cancelled, NULL);
-
-		await_count(&is_holding, 1);
-		pthread_cancel(thread);
-		pthread_join(thread, NULL);
-	}
 }
 
 static void *holds_few_on_stack(void *unused)

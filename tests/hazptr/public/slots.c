@@ -1,419 +1,566 @@
 /* SPDX-License-Identifier: MIT */
 /* runs: c++, full-fences, core */
 /*
- * slots.c - hazptr.h: contexts and their slots, protecting with them, and how both are
- * misused.
+ * slots.c - hazptr.h, hazptr_fenced.h: contexts, their slots, and holds of three threads, which come and go, against a
+ * plain model: a list of what they name. What is retired stays as long as one of its names is on the list.
  */
+#include "hazptr/actor.h"
 #include "hazptr/fixture.h"
+#include "random.h"
 
-#include "seccomp.h"
+#include <lull/hazptr_fenced.h>
 
-/* ---- contexts and slots ---------------------------------------------------------------------- */
+enum { ACTORS = 3, CONTEXTS = 4, NAMES = 50, OBJECTS = 40, SAID_BYTES = 100000, ANY_THREAD = -1, NO_THREAD = -2 };
 
-TEST(slots)
-{
-	struct lull_hazptr_context on_stack, *on_heap;
-
-	assert_int_equal(LULL_HAZPTR_SLOTS, 8);
-	check_all_free(own());
-	check_all_free(own());
-
-	lull_hazptr_context_init(&on_stack);
-	check_all_free(&on_stack);
-	lull_hazptr_context_cleanup(&on_stack);
-	memset(&on_stack, 0x5a, sizeof(on_stack));
-	lull_hazptr_context_init(&on_stack);
-	check_all_free(&on_stack);
-	lull_hazptr_context_cleanup(&on_stack);
-
-	on_heap = (struct lull_hazptr_context *)malloc(sizeof(*on_heap));
-	assert_non_null(on_heap);
-	lull_hazptr_context_init(on_heap);
-	check_all_free(on_heap);
-	lull_hazptr_context_cleanup(on_heap);
-	free(on_heap);
-}
-
-/* A thread that has never heard of lull has its eight slots, too. */
-TEST(slots_of_new_thread)
-{
-	for (int i = 0; i < 20; i++)
-		join_thread(start_thread(first_slot_run, NULL));
-}
-
-/* Take all, give back in this order, some at first and the rest later: none is lost or had twice. */
-static void free_in_order(struct lull_hazptr_context *ctx, const int *order, int at_first)
-{
-	struct lull_hazptr *slot[LULL_HAZPTR_SLOTS], *again[LULL_HAZPTR_SLOTS];
-
-	for (int i = 0; i < LULL_HAZPTR_SLOTS; i++)
-		slot[i] = lull_hazptr_alloc(ctx);
-	for (int i = 0; i < at_first; i++)
-		lull_hazptr_free(ctx, slot[order[i]]);
-	for (int i = 0; i < at_first; i++) {
-		again[i] = lull_hazptr_alloc(ctx);
-		assert_non_null(again[i]);
-		for (int j = 0; j < i; j++)
-			assert_ptr_not_equal(again[i], again[j]);
-		for (int j = at_first; j < LULL_HAZPTR_SLOTS; j++)
-			assert_ptr_not_equal(again[i], slot[order[j]]);
-	}
-	assert_null(lull_hazptr_alloc(ctx));
-	for (int i = 0; i < at_first; i++)
-		lull_hazptr_free(ctx, again[i]);
-	for (int i = at_first; i < LULL_HAZPTR_SLOTS; i++)
-		lull_hazptr_free(ctx, slot[order[i]]);
-	check_all_free(ctx);
-}
-
-TEST(free_in_any_order)
-{
-	int order[LULL_HAZPTR_SLOTS];
-	struct lull_hazptr_context ctx;
-
-	lull_hazptr_context_init(&ctx);
-	for (int i = 0; i < LULL_HAZPTR_SLOTS; i++)
-		order[i] = i;
-	for (int round = 0; round < 3000; round++) {
-		for (int i = LULL_HAZPTR_SLOTS - 1; i > 0; i--)
-			swap(&order[i], &order[random_below((uint32_t)i + 1)]);
-		free_in_order(round % 2 ? &ctx : own(), order, round % (LULL_HAZPTR_SLOTS + 1));
-	}
-	lull_hazptr_context_cleanup(&ctx);
-}
-
-/* Slots are protected by as many contexts as there are, and by each until it ends. */
-TEST(many_contexts)
-{
-	enum { CONTEXTS = 100 };
-	struct lull_hazptr_context *ctx =
-		(struct lull_hazptr_context *)malloc(CONTEXTS * sizeof(*ctx));
-	int n = 0;
-
-	assert_non_null(ctx);
-	for (int i = 0; i < CONTEXTS; i++) {
-		lull_hazptr_context_init(&ctx[i]);
-		for (int j = 0; j < LULL_HAZPTR_SLOTS; j++, n++) {
-			struct thing *thing = new_thing(&gone);
-
-			assert_ptr_equal(lull_hazptr_protect(lull_hazptr_alloc(&ctx[i]), thing, rcu), thing);
-			lull_hazptr_call(&thing->rcu, thing_gone);
-		}
-	}
-	assert_int_equal(lull_hazptr_barrier_timeout(30), -ETIMEDOUT);
-	assert_int_equal(lull_load_relaxed(&gone), 0);
-	assert_int_equal(waiting(), n);
-	for (int i = 0; i < CONTEXTS; i++) {
-		lull_hazptr_context_cleanup(&ctx[i]);
-		if (i % 25 == 0)
-			await_count(&gone, (i + 1) * LULL_HAZPTR_SLOTS);
-	}
-	lull_hazptr_barrier();
-	assert_int_equal(gone, n);
-	free(ctx);
-}
-
-/* A context that was detached goes on with another thread. */
-struct handed_over {
-	struct lull_hazptr_context ctx;
-	struct lull_hazptr *h;
-	struct thing *thing;
-	int detached;
+/* The head is not the first member, so an object has two names. */
+struct object {
+	long value; /* 42 while it is alive */
+	struct lull_head head;
+	int *gone;
 };
 
-static void *goes_on_run(void *arg)
-{
-	struct handed_over *over = (struct handed_over *)arg;
+static struct actor actor[ACTORS];
+static bool is_out[ACTORS]; /* it has unregistered */
 
-	check_alive(over->thing);
-	lull_hazptr_clear(over->h);
-	lull_hazptr_free(&over->ctx, over->h);
-	check_all_free(&over->ctx);
-	lull_hazptr_context_cleanup(&over->ctx);
-	return NULL;
+static struct context {
+	struct lull_hazptr_context ctx;
+	int owner;
+} contexts[CONTEXTS];
+
+/* A slot that was taken, or a hold; and what it names. */
+static struct name {
+	struct lull_hazptr_context *ctx; /* NULL: a hold */
+	struct lull_hazptr *h;		 /* NULL: neither */
+	struct lull_hazptr_hold hold;
+	const char *addr; /* NULL: none */
+	int owner;
+} names[NAMES];
+
+static struct {
+	struct object *object;
+	int gone; /* by its callback */
+	bool is_fenced, is_retired, by_head;
+	size_t bytes; /* said to wait with it */
+} objects[OBJECTS];
+
+static uint64_t seed;
+
+static int die(int sides)
+{
+	return (int)dice(&seed, (unsigned)sides);
 }
 
-static void *sets_up_run(void *arg)
-{
-	struct handed_over *over = (struct handed_over *)arg;
+/* ---- the model ------------------------------------------------------------------------------------------- */
 
-	lull_hazptr_context_init(&over->ctx);
-	over->h = lull_hazptr_alloc(&over->ctx);
-	lull_hazptr_protect(over->h, over->thing, rcu);
-	lull_hazptr_context_detach(&over->ctx);
-	return NULL;
+static const char *name_of(const struct object *object, bool by_head)
+{
+	return object ? (const char *)object + (by_head ? offsetof(struct object, head) : 0) : NULL;
 }
 
-static struct handed_over interrupted;
+static bool is_named(const char *addr, size_t len)
+{
+	for (int i = 0; i < NAMES; i++)
+		if (names[i].h && names[i].addr >= addr && names[i].addr < addr + len)
+			return true;
+	return false;
+}
 
-static void detaching_handler(int unused)
+/* Does object @n stay where it is, if it is retired? */
+static bool is_kept(int n)
+{
+	return is_named(name_of(objects[n].object, objects[n].by_head), 1);
+}
+
+/* Those of a thread's own context may also be used by its holds. */
+static int used_of(const struct lull_hazptr_context *ctx)
+{
+	int used = 0;
+
+	for (int i = 0; i < NAMES; i++)
+		used += names[i].h >= ctx->slot && names[i].h < ctx->slot + LULL_HAZPTR_SLOTS;
+	return used;
+}
+
+static void check_alone(const struct name *mine)
+{
+	for (int i = 0; i < NAMES; i++)
+		must(&names[i] == mine || names[i].h != mine->h);
+}
+
+/* Forget those of @owner, or in @ctx; returns how many protected something. */
+static unsigned forget(int owner, const struct lull_hazptr_context *ctx)
+{
+	unsigned protecting = 0;
+
+	for (int i = 0; i < NAMES; i++) {
+		if (!names[i].h || (ctx ? names[i].ctx != ctx : names[i].owner != owner))
+			continue;
+		protecting += names[i].addr != NULL;
+		memset(&names[i], 0, sizeof(names[i]));
+	}
+	return protecting;
+}
+
+/* One that @who may use: taken or not, a hold or a slot. NULL if chance finds none. */
+static struct name *choose(int who, bool taken, bool hold)
+{
+	struct name *name = &names[die(NAMES)];
+
+	if (!name->h)
+		return taken ? NULL : name;
+	return taken && !name->ctx == hold && (name->owner == who || name->owner == ANY_THREAD) ? name : NULL;
+}
+
+static struct context *choose_context(int who, bool begun)
+{
+	struct context *at = &contexts[die(CONTEXTS)];
+
+	if (at->owner == NO_THREAD)
+		return begun ? NULL : at;
+	return begun && (at->owner == who || at->owner == ANY_THREAD) ? at : NULL;
+}
+
+/* What a pointer points to, at a first look and from then on. */
+static struct object *seen[2];
+static int looked;
+
+static struct object **source(void)
+{
+	return &seen[looked++ > 0];
+}
+
+/* Returns whether a reader has to make its own fence. */
+static bool choose_seen(bool may_be_fenced)
+{
+	bool fenced = false;
+
+	looked = 0;
+	for (int i = 0; i < 2; i++) {
+		int n = die(OBJECTS);
+		bool fits = !objects[n].is_retired && (may_be_fenced || !objects[n].is_fenced);
+
+		seen[i] = fits ? objects[n].object : NULL;
+		fenced |= fits && objects[n].is_fenced;
+	}
+	if (die(4))
+		seen[1] = seen[0];
+	return fenced;
+}
+
+/* ---- what a thread does with slots and holds --------------------------------------------------------------- */
+
+static void take_slot(int who)
+{
+	struct context *at = die(2) ? choose_context(who, true) : NULL;
+	struct lull_hazptr_context *ctx = at ? &at->ctx : lull_hazptr_thread_context();
+	struct name *name = choose(who, false, false);
+	bool can = used_of(ctx) < LULL_HAZPTR_SLOTS && (at || !is_out[who]);
+
+	if (!name)
+		return;
+	name->h = lull_hazptr_alloc(ctx);
+	must((name->h != NULL) == can);
+	if (!can)
+		return;
+	check_alone(name);
+	name->ctx = ctx;
+	name->owner = at ? at->owner : who;
+	name->addr = NULL;
+}
+
+static void free_slot(int who)
+{
+	struct name *name = choose(who, true, false);
+
+	if (!name)
+		return;
+	lull_hazptr_free(name->ctx, name->h);
+	name->h = NULL;
+}
+
+static void clear(int who)
+{
+	struct name *name = choose(who, true, false);
+
+	if (!name)
+		return;
+	if (die(2))
+		lull_hazptr_clear(name->h);
+	else
+		lull_hazptr_fenced_clear(name->h);
+	name->addr = NULL;
+}
+
+/* By @form: 1 tries once; 2 is by the object's own name; 4 makes a fence. */
+static struct object *protect_by(int form, struct lull_hazptr *h)
+{
+	switch (form) {
+	case 0:
+		return lull_hazptr_protect(h, *source(), head);
+	case 1:
+		return lull_hazptr_tryprotect(h, *source(), head);
+	case 2:
+		return lull_hazptr_protect_ptr(h, *source());
+	case 3:
+		return lull_hazptr_tryprotect_ptr(h, *source());
+	case 4:
+		return lull_hazptr_fenced_protect(h, *source(), head);
+	case 5:
+		return lull_hazptr_fenced_tryprotect(h, *source(), head);
+	case 6:
+		return lull_hazptr_fenced_protect_ptr(h, *source());
+	default:
+		return lull_hazptr_fenced_tryprotect_ptr(h, *source());
+	}
+}
+
+static void protect(int who)
+{
+	struct name *name = choose(who, true, false);
+	int form = choose_seen(true) ? 4 + die(4) : die(8);
+	struct object *object = form & 1 && seen[0] != seen[1] ? NULL : seen[1];
+
+	if (!name)
+		return;
+	must(protect_by(form, name->h) == object);
+	name->addr = name_of(object, !(form & 2));
+	if (form & 1)
+		must(looked == 2); /* and no third look */
+}
+
+static void acquire(int who)
+{
+	struct name *name = choose(who, false, true);
+	bool by_head = die(2), own = used_of(lull_hazptr_thread_context()) < LULL_HAZPTR_SLOTS && !is_out[who];
+
+	if (!name)
+		return;
+	choose_seen(false);
+	memset(&name->hold, 0x5a, sizeof(name->hold));
+	if (by_head)
+		must(lull_hazptr_acquire_member(&name->hold, &seen[0], head) == seen[0]);
+	else
+		must(lull_hazptr_acquire(&name->hold, &seen[0]) == seen[0]);
+	if (!seen[0]) { /* nothing to release */
+		lull_hazptr_release(&name->hold, NULL);
+		lull_hazptr_detach(&name->hold);
+		lull_hazptr_detach(&name->hold);
+		return;
+	}
+	name->h = name->hold.slot;
+	name->addr = name_of(seen[0], by_head);
+	must((name->h != &name->hold.backup) == own);
+	check_alone(name);
+	name->ctx = NULL;
+	name->owner = who;
+}
+
+static void detach(int who)
+{
+	struct name *name = choose(who, true, true);
+
+	if (!name)
+		return;
+	lull_hazptr_detach(&name->hold);
+	name->h = name->hold.slot;
+	name->owner = ANY_THREAD;
+}
+
+static void release(int who)
+{
+	struct name *name = choose(who, true, true);
+
+	if (!name)
+		return;
+	lull_hazptr_release(&name->hold, name->addr);
+	name->h = NULL;
+}
+
+/* ---- ... with contexts, and its registration ------------------------------------------------------------------ */
+
+static void begin_context(int who)
+{
+	struct context *at = choose_context(who, false);
+
+	if (!at || is_out[who])
+		return;
+	memset(&at->ctx, 0x5a, sizeof(at->ctx));
+	lull_hazptr_context_init(&at->ctx);
+	at->owner = who;
+}
+
+static void end_context_of(struct context *at)
+{
+	lull_hazptr_context_cleanup(&at->ctx);
+	forget(0, &at->ctx);
+	at->owner = NO_THREAD;
+}
+
+static void end_context(int who)
+{
+	struct context *at = choose_context(who, true);
+
+	if (at)
+		end_context_of(at);
+}
+
+static struct lull_hazptr_context *handed_over;
+
+static void hands_over(int unused)
 {
 	(void)unused;
-	lull_hazptr_context_detach(&interrupted.ctx);
-	lull_store_release(&interrupted.detached, 1);
+	lull_hazptr_context_detach(handed_over);
 }
 
-/* In any context: here in a signal handler, and in a read section. */
-TEST(detach_in_handler)
+/* In any context: here in a read section, and perhaps in a signal handler. */
+static void detach_context(int who)
+{
+	struct context *at = choose_context(who, true);
+
+	if (!at)
+		return;
+	handed_over = &at->ctx;
+	lull_rcu_read_lock();
+	if (die(2))
+		raise(SIGUSR1);
+	else
+		hands_over(0);
+	lull_rcu_read_unlock();
+	at->owner = ANY_THREAD;
+	for (int i = 0; i < NAMES; i++)
+		if (names[i].ctx == &at->ctx)
+			names[i].owner = ANY_THREAD;
+}
+
+static void leave_or_come(int who)
+{
+	if (used_of(lull_hazptr_thread_context()))
+		return;
+	lull_thread_register();
+	if (!is_out[who])
+		lull_thread_unregister();
+	is_out[who] = !is_out[who];
+}
+
+/* ---- ... as an updater ---------------------------------------------------------------------------------------- */
+
+static void object_gone(struct lull_head *head)
+{
+	struct object *object = lull_container_of(head, struct object, head);
+	int *count = object->gone;
+
+	object->value = -1;
+	free(object);
+	lull_add_release(count, 1);
+}
+
+static void retire_by(int form, struct object *object)
+{
+	switch (form) {
+	case 0:
+		lull_hazptr_call(&object->head, object_gone);
+		break;
+	case 1:
+		lull_hazptr_call_sized(&object->head, object_gone, SAID_BYTES);
+		break;
+	case 2:
+		lull_rcu_call_hazptr(&object->head, object_gone);
+		break;
+	case 3:
+		lull_hazptr_fenced_call(&object->head, object_gone);
+		break;
+	case 4:
+		lull_hazptr_retire(object);
+		break;
+	case 5:
+		lull_hazptr_retire_sized(object, SAID_BYTES);
+		break;
+	case 6:
+		lull_rcu_free_hazptr(object);
+		break;
+	default:
+		lull_hazptr_fenced_retire(object);
+		break;
+	}
+}
+
+/* Also what the thread itself protects, and in a read section. */
+static void retire(int unused)
+{
+	int n = die(OBJECTS), form = die(objects[n].is_fenced ? 4 : 3) + 4 * die(2);
+	bool in_section = die(2);
+
+	(void)unused;
+	if (objects[n].is_retired)
+		return;
+	objects[n].is_retired = true;
+	objects[n].by_head = form < 4;
+	objects[n].bytes = form % 4 == 1 ? SAID_BYTES : 0;
+	if (in_section)
+		lull_rcu_read_lock();
+	retire_by(form, objects[n].object);
+	if (in_section)
+		lull_rcu_read_unlock();
+}
+
+static void (*const steps[])(int who) = { take_slot, take_slot, take_slot, free_slot, clear, protect, protect, protect, protect,
+					  acquire, acquire, acquire, detach, release, release, begin_context, end_context,
+					  detach_context, leave_or_come, retire, retire, retire };
+
+static void act(void *who)
+{
+	steps[die(ARRAY_SIZE(steps))]((int)((struct actor *)who - actor));
+}
+
+/* ---- what else happens ------------------------------------------------------------------------------------------ */
+
+static void comes(void *who)
+{
+	lull_thread_register();
+	is_out[(struct actor *)who - actor] = false;
+}
+
+/* A thread exits and another comes. All that it has not handed over ends: a line says so, and its memory is free. */
+static void exit_thread(int who)
+{
+	char wanted[64];
+	unsigned left;
+
+	on(&actor[who], comes, &actor[who]);
+	heard_lines = 0;
+	actor_end(&actor[who]);
+	left = forget(who, NULL);
+	for (int i = 0; i < CONTEXTS; i++)
+		if (contexts[i].owner == who) {
+			memset(&contexts[i].ctx, 0x5a, sizeof(contexts[i].ctx));
+			contexts[i].owner = NO_THREAD;
+		}
+	snprintf(wanted, sizeof(wanted), "protects %u object%s by", left, left == 1 ? "" : "s");
+	assert_int_equal(heard_lines, left != 0);
+	assert_true(!left || strstr(heard, wanted));
+	actor_start(&actor[who]);
+}
+
+/* What this thread, which protects nothing, finds by each of the calls that look. */
+static void look(void)
+{
+	const char *object = (const char *)objects[die(OBJECTS)].object;
+	const char *addr = object + (die(2) ? offsetof(struct object, head) : 0);
+	int result = is_named(addr, 1) ? -ETIMEDOUT : 0;
+
+	assert_int_equal(lull_hazptr_synchronize_timeout(addr, 0), result);
+	assert_int_equal(lull_hazptr_synchronize_range_timeout(addr, 1, 0), result);
+	assert_int_equal(lull_hazptr_fenced_synchronize_range_timeout(addr, 1, 0), result);
+	assert_int_equal(lull_hazptr_synchronize_range_timeout(object, sizeof(struct object), 0),
+			 is_named(object, sizeof(struct object)) ? -ETIMEDOUT : 0);
+	if (result)
+		return;
+	lull_hazptr_synchronize(addr);
+	lull_hazptr_fenced_synchronize(addr);
+}
+
+/* Until no more waits than @items, in one mode by what the caller does. Not one of them goes. */
+static void await_items(enum lull_reclaim_mode mode, size_t items)
+{
+	size_t now;
+
+	for (uint64_t since_ns = now_ns(); (now = waiting()) != items; sched_yield()) {
+		assert_true(now > items);
+		check_patience(since_ns, "what no thread protects to go", __FILE__, __LINE__);
+		if (mode == LULL_RECLAIM_POLL)
+			lull_reclaim_poll(SIZE_MAX, 0);
+		else if (mode == LULL_RECLAIM_CALLER)
+			lull_hazptr_barrier_timeout(1);
+	}
+}
+
+/* What is retired and named waits, with its bytes; what is not named goes, and another takes its place. */
+static void check_objects(enum lull_reclaim_mode mode)
+{
+	struct lull_reclaim_counts stats;
+	size_t items = 0, bytes = 0;
+
+	for (int n = 0; n < OBJECTS; n++) {
+		items += objects[n].is_retired && is_kept(n);
+		bytes += objects[n].is_retired && is_kept(n) ? objects[n].bytes : 0;
+	}
+	await_items(mode, items);
+	lull_reclaim_stats(&stats);
+	assert_true(stats.items == items && stats.bytes >= bytes && stats.bytes <= bytes + 4096 * items);
+	for (int n = 0; n < OBJECTS; n++) {
+		bool is_gone = !objects[n].object || (objects[n].is_retired && !is_kept(n));
+
+		if (objects[n].by_head)
+			AWAIT_SOON(lull_load_acquire(&objects[n].gone) == is_gone);
+		if (is_gone) {
+			memset(&objects[n], 0, sizeof(objects[n]));
+			objects[n].object = (struct object *)malloc(sizeof(struct object));
+			objects[n].object->value = 42;
+			objects[n].object->gone = &objects[n].gone;
+			objects[n].is_fenced = n % 3 == 0;
+		}
+		assert_int_equal(objects[n].object->value, 42);
+	}
+}
+
+static void release_all(enum lull_reclaim_mode mode)
+{
+	for (int i = 0; i < CONTEXTS; i++) {
+		if (contexts[i].owner == ANY_THREAD)
+			end_context_of(&contexts[i]);
+		contexts[i].owner = NO_THREAD;
+	}
+	for (int i = 0; i < NAMES; i++)
+		if (names[i].h && names[i].owner == ANY_THREAD)
+			lull_hazptr_release(&names[i].hold, names[i].addr);
+	forget(ANY_THREAD, NULL);
+	check_objects(mode);
+	for (int n = 0; n < OBJECTS; n++) {
+		free(objects[n].object);
+		objects[n].object = NULL;
+	}
+}
+
+static void run(enum lull_reclaim_mode mode, int count)
+{
+	set_mode(mode);
+	start_hearing();
+	for (int i = 0; i < CONTEXTS; i++)
+		contexts[i].owner = NO_THREAD;
+	for (int who = 0; who < ACTORS; who++)
+		actor_start(&actor[who]);
+	check_objects(mode);
+	for (int i = 0; i < count; i++) {
+		int who = die(ACTORS);
+
+		on(&actor[who], act, &actor[who]);
+		if (die(40) == 0)
+			exit_thread(who);
+		if (die(10) == 0)
+			look();
+		check_objects(mode);
+	}
+	for (int who = 0; who < ACTORS; who++) {
+		exit_thread(who);
+		actor_end(&actor[who]);
+	}
+	stop_hearing();
+	release_all(mode);
+}
+
+TEST(model)
 {
 	struct sigaction action;
 
 	memset(&action, 0, sizeof(action));
-	memset(&interrupted, 0, sizeof(interrupted));
-	action.sa_handler = detaching_handler;
+	action.sa_handler = hands_over;
 	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
-	lull_hazptr_context_init(&interrupted.ctx);
-	interrupted.h = lull_hazptr_alloc(&interrupted.ctx);
-	interrupted.thing = new_thing(NULL);
-	lull_hazptr_protect(interrupted.h, interrupted.thing, rcu);
-	lull_rcu_read_lock();
-	interrupt_until(pthread_self(), SIGUSR1, &interrupted.detached, 1);
-	lull_rcu_read_unlock();
-	assert_false(is_free_of(interrupted.thing));
-	join_thread(start_thread(goes_on_run, &interrupted));
-	assert_true(is_free_of(interrupted.thing));
-	free(interrupted.thing);
+	seed = test_seed();
+	lull_hazptr_retire(NULL); /* as if it was not said */
+	lull_hazptr_retire_sized(NULL, 100);
+	lull_hazptr_fenced_retire(NULL);
+	assert_int_equal(waiting(), 0);
+	run(LULL_RECLAIM_POLL, 4000);
+	run(LULL_RECLAIM_THREAD, 1000);
+	run(LULL_RECLAIM_CALLER, 1000);
 }
-
-TEST(context_detach)
-{
-	struct handed_over over;
-
-	lull_hazptr_context_init(&over.ctx);
-	over.h = lull_hazptr_alloc(&over.ctx);
-	over.thing = new_thing(&gone);
-	lull_hazptr_protect(over.h, over.thing, rcu);
-	lull_hazptr_context_detach(&over.ctx);
-	lull_hazptr_call(&over.thing->rcu, thing_gone);
-	assert_int_equal(lull_hazptr_barrier_timeout(20), -ETIMEDOUT);
-	assert_int_equal(lull_load_relaxed(&gone), 0);
-	join_thread(start_thread(goes_on_run, &over));
-	await_count(&gone, 1);
-
-	/* And protects when the thread that set it up has exited. */
-	over.thing = new_thing(&gone);
-	join_thread(start_thread(sets_up_run, &over));
-	assert_false(is_free_of(over.thing));
-	lull_hazptr_call(&over.thing->rcu, thing_gone);
-	assert_int_equal(lull_hazptr_barrier_timeout(20), -ETIMEDOUT);
-	goes_on_run(&over);
-	await_count(&gone, 2);
-}
-
-/* ---- protecting ---------------------------------------------------------------------------------- */
-
-TEST(tryprotect)
-{
-	struct lull_hazptr *h = lull_hazptr_alloc(own());
-
-	variable = NULL;
-	assert_null(lull_hazptr_tryprotect(h, variable, rcu));
-	assert_null(lull_hazptr_tryprotect_ptr(h, variable));
-	lull_hazptr_publish(variable, &first);
-	assert_ptr_equal(lull_hazptr_tryprotect(h, variable, rcu), &first);
-	assert_false(is_free_of(&first));
-	lull_hazptr_publish(variable, &second);
-	assert_ptr_equal(lull_hazptr_tryprotect_ptr(h, variable), &second);
-	assert_true(is_free_of(&first));
-	assert_false(is_free_of(&second));
-	lull_hazptr_clear(h);
-	assert_true(is_free_of(&second));
-
-	/* Changed meanwhile: nothing, and nothing is protected. */
-	looks = 0;
-	assert_null(lull_hazptr_tryprotect_ptr(h, *changing()));
-	assert_int_equal(looks, 2); /* and no third look */
-	assert_true(is_free_of(&first));
-	assert_true(is_free_of(&second));
-	lull_hazptr_free(own(), h);
-}
-
-TEST(protect)
-{
-	struct lull_hazptr *h = lull_hazptr_alloc(own());
-
-	variable = NULL;
-	assert_null(lull_hazptr_protect(h, variable, rcu));
-	assert_null(lull_hazptr_protect_ptr(h, variable));
-	lull_hazptr_publish(variable, &first);
-	assert_ptr_equal(lull_hazptr_protect(h, variable, rcu), &first);
-	assert_ptr_equal(lull_hazptr_protect_ptr(h, variable), &first);
-	assert_false(is_free_of(&first));
-
-	/* Changed meanwhile: the new one. */
-	looks = 0;
-	assert_ptr_equal(lull_hazptr_protect_ptr(h, *changing()), &second);
-	assert_true(is_free_of(&first));
-	assert_false(is_free_of(&second));
-	lull_hazptr_free(own(), h);
-	assert_true(is_free_of(&second));
-}
-
-static int flip_stop;
-
-/* One change in each turn: wherever in a turn this thread is preempted, another time something else is there. */
-static void *flip_run(void *unused)
-{
-	static struct thing *const values[] = { &first, &second, NULL };
-
-	for (unsigned turn = 0; !lull_load_relaxed(&flip_stop); turn++)
-		lull_hazptr_publish(variable, values[turn % 3]);
-	return unused;
-}
-
-/* Under a thread that changes the pointer all the time: what comes back is what is protected. */
-TEST(protect_what_changes)
-{
-	struct lull_hazptr *h = lull_hazptr_alloc(own());
-	int results[3] = { 0, 0, 0 };
-	pthread_t thread;
-
-	flip_stop = 0;
-	thread = start_thread(flip_run, NULL);
-	for (uint64_t end = now_ns() + 100000000u; now_ns() < end || !results[1] || !results[2];) {
-		struct thing *got = random_below(2) ? lull_hazptr_tryprotect(h, variable, rcu)
-						    : lull_hazptr_protect(h, variable, rcu);
-
-		assert_true(!got || got == &first || got == &second);
-		if (got)
-			assert_true(h->addr == (uintptr_t)got);
-		results[got == &first ? 1 : got == &second ? 2 : 0]++;
-	}
-	lull_store_relaxed(&flip_stop, 1);
-	join_thread(thread);
-	lull_hazptr_free(own(), h);
-}
-
-/* Scans are for the address of the head, wherever that is, and in the _ptr forms for the object's. */
-TEST(member)
-{
-	struct lull_hazptr *h = lull_hazptr_alloc(own());
-	struct offset_thing *thing = (struct offset_thing *)malloc(sizeof(*thing));
-
-	assert_non_null(thing);
-	thing->gone = &gone;
-	assert_ptr_equal(lull_hazptr_tryprotect(h, thing, rcu), thing);
-	assert_false(is_free_of(&thing->rcu));
-	assert_true(is_free_of(thing));
-	assert_ptr_equal(lull_hazptr_protect_ptr(h, thing), thing);
-	assert_true(is_free_of(&thing->rcu));
-	assert_false(is_free_of(thing));
-	assert_ptr_equal(lull_hazptr_tryprotect_ptr(h, thing), thing);
-	assert_false(is_free_of(thing));
-	assert_ptr_equal(lull_hazptr_protect(h, thing, rcu), thing);
-	assert_false(is_free_of(&thing->rcu));
-
-	lull_hazptr_call(&thing->rcu, offset_thing_gone);
-	assert_int_equal(lull_hazptr_barrier_timeout(20), -ETIMEDOUT);
-	assert_int_equal(lull_load_relaxed(&gone), 0);
-	lull_hazptr_free(own(), h);
-	await_count(&gone, 1);
-}
-
-TEST(member_of_null)
-{
-	struct lull_hazptr *h = lull_hazptr_alloc(own());
-	struct offset_thing *none = NULL;
-
-	assert_null(lull_hazptr_tryprotect(h, none, rcu));
-	assert_null(lull_hazptr_protect(h, none, rcu));
-	lull_hazptr_free(own(), h);
-}
-
-/* ---- no system calls --------------------------------------------------------------------------------- */
-
-TEST(no_system_calls)
-{
-	if (SANITIZED || !THREADS_IN_CHILD || under_valgrind()) /* they ask the kernel for themselves */
-		SKIP(OWN_MEMORY);
-	/* Slots, and more holds than slots. No thread sleeps for any of them. */
-	EXPECT_FINE {
-		struct lull_hazptr_hold hold[LULL_HAZPTR_SLOTS + 4];
-
-		own();
-		lull_hazptr_publish(variable, &first);
-		lull_hazptr_synchronize(&first);
-		forbid_all();
-		for (int round = 0; round < 1000; round++) {
-			struct lull_hazptr *h = lull_hazptr_alloc(own());
-
-			if (lull_hazptr_protect(h, variable, rcu) != &first || lull_hazptr_tryprotect_ptr(h, variable) != &first)
-				_exit(1);
-			for (int i = 0; i < LULL_HAZPTR_SLOTS + 4; i++)
-				if (lull_hazptr_acquire(&hold[i], &variable) != &first)
-					_exit(1);
-			for (int i = 0; i < LULL_HAZPTR_SLOTS + 4; i++)
-				lull_hazptr_release(&hold[i], &first);
-			lull_hazptr_clear(h);
-			lull_hazptr_free(own(), h);
-		}
-	}
-}
-
-/* ---- misuse ---------------------------------------------------------------------------------------- */
-
-TEST(slot_misuse)
-{
-	EXPECT_ABORT("lull_hazptr_free: ") {
-		struct lull_hazptr *low = lull_hazptr_alloc(own()), *high = lull_hazptr_alloc(own());
-
-		must(high);
-		lull_hazptr_free(own(), low);
-		lull_hazptr_free(own(), low);
-	}
-	EXPECT_ABORT("lull_hazptr_free: ") {
-		struct lull_hazptr_context other;
-
-		lull_hazptr_context_init(&other);
-		lull_hazptr_free(own(), lull_hazptr_alloc(&other));
-	}
-	EXPECT_ABORT("lull_hazptr_context_cleanup: ")
-		lull_hazptr_context_cleanup(own());
-	EXPECT_ABORT("lull_hazptr_context_detach: ")
-		lull_hazptr_context_detach(own());
-}
-
-#ifdef LULL_DEBUG
-static struct lull_hazptr_context others;
-
-static void *alloc_foreign_run(void *unused)
-{
-	lull_hazptr_alloc(&others);
-	return unused;
-}
-
-static struct lull_hazptr *others_slot;
-
-static void *free_foreign_run(void *unused)
-{
-	lull_thread_register();
-	lull_hazptr_free(&others, others_slot);
-	return unused;
-}
-
-static void *cleanup_foreign_run(void *unused)
-{
-	lull_thread_register();
-	lull_hazptr_context_cleanup(&others);
-	return unused;
-}
-
-TEST(debug_checks)
-{
-	NEEDS_THREADS_IN_CHILD();
-	EXPECT_ABORT("lull_hazptr_alloc: the context belongs to another thread") {
-		lull_hazptr_context_init(&others);
-		join_thread(start_thread(first_slot_run, NULL));
-		join_thread(start_thread(alloc_foreign_run, NULL));
-	}
-	EXPECT_ABORT("lull_hazptr_free: the context belongs to another thread") {
-		lull_hazptr_context_init(&others);
-		others_slot = lull_hazptr_alloc(&others);
-		join_thread(start_thread(free_foreign_run, NULL));
-	}
-	EXPECT_ABORT("lull_hazptr_context_cleanup: the context belongs to another") {
-		lull_hazptr_context_init(&others);
-		join_thread(start_thread(cleanup_foreign_run, NULL));
-	}
-}
-#endif
