@@ -88,6 +88,50 @@ static inline void actor_end(struct actor *actor)
 	sem_destroy(&actor->end);
 }
 
+/* ---- destructors that run late -------------------------------------------------------------------- */
+
+/* Each asks for another round as long as glibc gives one, so the last ones come after lull's own destructor. */
+#ifdef LULL__TSAN
+#define LATE_ROUNDS 2
+#else
+#define LATE_ROUNDS 100
+#endif
+static pthread_key_t late_key;
+static void (*late_call)(void);
+static __thread int late_round;
+static int late_runs;
+
+static inline void late_destructor(void *value)
+{
+	late_call();
+	lull_add_relaxed(&late_runs, 1);
+	if (++late_round < LATE_ROUNDS)
+		pthread_setspecific(late_key, value);
+}
+
+static inline void *ends_late(void *before)
+{
+	pthread_setspecific(late_key, &late_key);
+	lull_thread_register();
+	if (before)
+		(*(void (**)(void))before)();
+	return NULL;
+}
+
+/* End 50 threads that do @call in all rounds of their destructors. Every eighth does @before, if any, before it ends. */
+static inline void end_threads_late(void (*call)(void), void (*before)(void), void (*between)(void))
+{
+	late_call = call;
+	late_runs = 0;
+	assert_int_equal(pthread_key_create(&late_key, late_destructor), 0);
+	for (int i = 0; i < 50; i++) {
+		join_thread(start_thread(ends_late, before && i % 8 == 7 ? (void *)&before : NULL));
+		between();
+	}
+	assert_true(late_runs >= 100);
+	pthread_key_delete(late_key);
+}
+
 /* ---- sections that last --------------------------------------------------------------------------- */
 
 static inline void actor_enters(void *unused)

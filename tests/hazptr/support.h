@@ -9,7 +9,7 @@
 #include <errno.h>
 
 #include "child.h"
-#include "threads.h"
+#include "hazptr/actor.h"
 
 #include <lull/bridge.h>
 #include <lull/hazptr_fenced.h>
@@ -97,94 +97,73 @@ enum letting_go {
 };
 
 struct holder {
-	pthread_t thread;
-	struct thing **source;
+	struct actor actor;
+	struct thing **source, *thing;
 	enum letting_go way;
-	int holding, release_waiter, has_let_go, finish;
+	struct lull_hazptr *slot, *others[LULL_HAZPTR_SLOTS];
+	struct lull_hazptr_context ctx;
 	struct lull_hazptr_hold hold;
-	struct thing *thing;
 };
 
-static inline void holder_waits(struct holder *holder)
+static inline bool holder_uses_hold(const struct holder *holder)
 {
-	lull_store_release(&holder->holding, 1);
-	await_count(&holder->release_waiter, 1);
-	check_alive(holder->thing);
+	return holder->way >= RELEASE && holder->way != EXIT;
 }
 
-static inline void holder_has_let_go(struct holder *holder)
+static inline void holder_takes_others(struct holder *holder, bool take)
 {
-	lull_store_release(&holder->has_let_go, 1);
-	await_count(&holder->finish, 1);
-}
-
-static inline void holder_uses_slot(struct holder *holder)
-{
-	struct thing other, *other_source = &other;
-	struct lull_hazptr_context mine, *ctx = lull_hazptr_thread_context();
-	struct lull_hazptr *h;
-
-	if (holder->way == CLEAN_UP) {
-		lull_hazptr_context_init(&mine);
-		ctx = &mine;
-	}
-	h = lull_hazptr_alloc(ctx);
-	assert_non_null(h);
-	holder->thing = lull_hazptr_protect(h, *holder->source, rcu);
-	holder_waits(holder);
-	if (holder->way == CLEAR)
-		lull_hazptr_clear(h);
-	else if (holder->way == CLEAR_FENCED)
-		lull_hazptr_fenced_clear(h);
-	else if (holder->way == OVERWRITE)
-		assert_ptr_equal(lull_hazptr_protect(h, other_source, rcu), &other);
-	else if (holder->way == OVERWRITE_FENCED)
-		assert_ptr_equal(lull_hazptr_fenced_protect(h, other_source, rcu), &other);
-	else if (holder->way == FREE_SLOT)
-		lull_hazptr_free(ctx, h);
-	else if (holder->way == CLEAN_UP)
-		lull_hazptr_context_cleanup(&mine);
-	else
-		return;
-	holder_has_let_go(holder);
-	if (holder->way < FREE_SLOT)
-		lull_hazptr_free(ctx, h);
-}
-
-static inline void holder_uses_hold(struct holder *holder)
-{
-	struct lull_hazptr_context *ctx = lull_hazptr_thread_context();
-	struct lull_hazptr *slot[LULL_HAZPTR_SLOTS];
 	bool overflow = holder->way == RELEASE_OVERFLOW || holder->way == EXIT_OVERFLOW;
 
-	lull_thread_register();
 	for (int i = 0; overflow && i < LULL_HAZPTR_SLOTS; i++)
-		slot[i] = lull_hazptr_alloc(ctx);
+		if (take)
+			holder->others[i] = lull_hazptr_alloc(lull_hazptr_thread_context());
+		else
+			lull_hazptr_free(lull_hazptr_thread_context(), holder->others[i]);
+}
+
+static inline void holder_protects(void *arg)
+{
+	struct holder *holder = (struct holder *)arg;
+	struct lull_hazptr_context *ctx = holder->way == CLEAN_UP ? &holder->ctx : lull_hazptr_thread_context();
+
+	lull_thread_register();
+	if (holder->way == CLEAN_UP)
+		lull_hazptr_context_init(ctx);
+	if (!holder_uses_hold(holder)) {
+		holder->slot = lull_hazptr_alloc(ctx);
+		holder->thing = lull_hazptr_protect(holder->slot, *holder->source, rcu);
+		return;
+	}
+	holder_takes_others(holder, true);
 	if (holder->way == UNREGISTER_LATE)
 		lull_thread_unregister();
 	memset(&holder->hold, 0x5a, sizeof(holder->hold));
 	holder->thing = lull_hazptr_acquire(&holder->hold, holder->source);
 	if (holder->way == RELEASE_ELSEWHERE)
 		lull_hazptr_detach(&holder->hold);
-	holder_waits(holder);
-	for (int i = 0; overflow && i < LULL_HAZPTR_SLOTS; i++)
-		lull_hazptr_free(ctx, slot[i]);
-	if (holder->way == EXIT_OVERFLOW)
-		return;
-	if (holder->way != RELEASE_ELSEWHERE)
-		lull_hazptr_release(&holder->hold, holder->thing);
-	holder_has_let_go(holder);
 }
 
-static inline void *holder_run(void *arg)
+static inline void holder_ends_protection(void *arg)
 {
 	struct holder *holder = (struct holder *)arg;
+	struct thing other, *other_source = &other;
 
-	if (holder->way >= RELEASE && holder->way != EXIT)
-		holder_uses_hold(holder);
-	else
-		holder_uses_slot(holder);
-	return NULL;
+	check_alive(holder->thing);
+	if (holder->way == CLEAR)
+		lull_hazptr_clear(holder->slot);
+	else if (holder->way == CLEAR_FENCED)
+		lull_hazptr_fenced_clear(holder->slot);
+	else if (holder->way == OVERWRITE)
+		assert_ptr_equal(lull_hazptr_protect(holder->slot, other_source, rcu), &other);
+	else if (holder->way == OVERWRITE_FENCED)
+		assert_ptr_equal(lull_hazptr_fenced_protect(holder->slot, other_source, rcu), &other);
+	else if (holder->way == FREE_SLOT)
+		lull_hazptr_free(lull_hazptr_thread_context(), holder->slot);
+	else if (holder->way == CLEAN_UP)
+		lull_hazptr_context_cleanup(&holder->ctx);
+	holder_takes_others(holder, false);
+	if (holder_uses_hold(holder) && holder->way != EXIT_OVERFLOW && holder->way != RELEASE_ELSEWHERE)
+		lull_hazptr_release(&holder->hold, holder->thing);
 }
 
 /* Start a thread that protects *source. */
@@ -193,8 +172,8 @@ static inline void holder_start(struct holder *holder, enum letting_go way, stru
 	memset(holder, 0, sizeof(*holder));
 	holder->way = way;
 	holder->source = source;
-	holder->thread = start_thread(holder_run, holder);
-	await_count(&holder->holding, 1);
+	actor_start(&holder->actor);
+	on(&holder->actor, holder_protects, holder);
 	assert_ptr_equal(holder->thing, *source);
 }
 
@@ -206,21 +185,24 @@ static inline bool holder_exits(const struct holder *holder)
 /* The protection has ended on return; the thread, where it can, is still there. */
 static inline void holder_let_go(struct holder *holder)
 {
-	lull_store_release(&holder->release_waiter, 1);
-	if (holder_exits(holder)) {
-		join_thread(holder->thread);
-		return;
-	}
-	await_count(&holder->has_let_go, 1);
-	if (holder->way == RELEASE_ELSEWHERE)
+	on(&holder->actor, holder_ends_protection, holder);
+	if (holder_exits(holder))
+		actor_end(&holder->actor);
+	else if (holder->way == RELEASE_ELSEWHERE)
 		lull_hazptr_release(&holder->hold, holder->thing);
+}
+
+static inline void holder_frees_slot(void *arg)
+{
+	lull_hazptr_free(lull_hazptr_thread_context(), ((struct holder *)arg)->slot);
 }
 
 static inline void holder_finish(struct holder *holder)
 {
-	lull_store_release(&holder->finish, 1);
+	if (holder->way < FREE_SLOT)
+		on(&holder->actor, holder_frees_slot, holder);
 	if (!holder_exits(holder))
-		join_thread(holder->thread);
+		actor_end(&holder->actor);
 }
 
 /* ---- a thread that waits ------------------------------------------------------------------------- */

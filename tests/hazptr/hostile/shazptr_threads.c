@@ -9,17 +9,7 @@
 
 /* ---- threads that end, and after ------------------------------------------------------------- */
 
-/* The last rounds come after lull's own destructor, as in base/public/thread.c. */
-#ifdef LULL__TSAN
-#define LATE_ROUNDS 2
-#else
-#define LATE_ROUNDS 100
-#endif
-static pthread_key_t late_key;
-static int late_runs;
-static __thread int late_round;
-
-static void late_destructor(void *value)
+static void reads_late(void)
 {
 	struct lull_shazptr_guard outer = lull_shazptr_acquire(&name_a);
 	struct lull_shazptr_guard inner = lull_shazptr_acquire(&name_b);
@@ -31,20 +21,18 @@ static void late_destructor(void *value)
 	assert_int_equal(lull_shazptr_synchronize_timeout(&name_b, 60000), 0);
 	lull_shazptr_clear(outer);
 	lull_shazptr_synchronize(&name_a);
-	lull_add_relaxed(&late_runs, 1);
-	if (++late_round < LATE_ROUNDS)
-		pthread_setspecific(late_key, value);
 }
 
-static void *ends_late(void *holds)
+/* It is told off, and then it is as if it did not. */
+static void is_left_holding(void)
 {
-	pthread_setspecific(late_key, &late_key);
-	lull_thread_register();
-	if (holds) { /* and is told off; then it is as if it did not */
-		lull_shazptr_acquire(&name_a);
-		lull_shazptr_acquire(&name_b);
-	}
-	return NULL;
+	lull_shazptr_acquire(&name_a);
+	lull_shazptr_acquire(&name_b);
+}
+
+static void waits_for_name(void)
+{
+	lull_shazptr_synchronize(&name_a);
 }
 
 BOTH_WAYS(late_destructors)
@@ -53,17 +41,10 @@ BOTH_WAYS(late_destructors)
 
 	lull_thread_register();
 	before = lull_thread_count();
-	late_runs = 0;
-	assert_int_equal(pthread_key_create(&late_key, late_destructor), 0);
 	start_hearing();
-	for (int i = 0; i < 50; i++) {
-		join_thread(start_thread(ends_late, i % 8 == 7 ? &late_key : NULL));
-		lull_shazptr_synchronize(&name_a);
-	}
+	end_threads_late(reads_late, is_left_holding, waits_for_name);
 	stop_hearing();
-	assert_true(late_runs >= 100);
 	assert_true(lull_thread_count() <= before); /* a thread of the library's may have ended meanwhile */
-	pthread_key_delete(late_key);
 }
 
 /* ---- signals --------------------------------------------------------------------------------- */

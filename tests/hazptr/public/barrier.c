@@ -7,6 +7,7 @@
 
 #include "hazptr/actor.h"
 #include "hazptr/fixture.h"
+#include "random.h"
 
 #include <lull/stats.h>
 
@@ -203,30 +204,6 @@ TEST(concurrent_barriers)
 		join_thread(thread[i]);
 }
 
-/* Objects that are retired and protected after a barrier began do not make it last. */
-TEST(barrier_is_of_before)
-{
-	struct lull_hazptr *h = lull_hazptr_alloc(own()), *later = lull_hazptr_alloc(own());
-	struct thing *old = new_thing(&gone), *young = new_thing(&gone);
-	struct actor actor;
-
-	actor_start(&actor);
-	lull_hazptr_protect(h, old, rcu);
-	lull_hazptr_protect(later, young, rcu);
-	lull_hazptr_call(&old->rcu, thing_gone);
-	actor_begin(&actor, waits_in_barrier, NULL);
-	nap_ms(50);
-	assert_false(actor_is_done(&actor));
-	lull_hazptr_call(&young->rcu, thing_gone);
-	lull_hazptr_free(own(), h);
-	actor_await(&actor);
-	actor_end(&actor);
-	assert_true(lull_load_acquire(&gone) >= 1);
-	check_alive(young);
-	lull_hazptr_free(own(), later);
-	await_count(&gone, 2);
-}
-
 /* A grace period's barrier has nothing to do with what hazard pointers protect. */
 TEST(rcu_barrier_does_not_wait)
 {
@@ -241,26 +218,6 @@ TEST(rcu_barrier_does_not_wait)
 	check_alive(thing);
 	lull_hazptr_free(own(), h);
 	await_count(&gone, 1);
-}
-
-/* ---- what a barrier does not wait for ------------------------------------------------------------ */
-
-static struct {
-	int held, go, result;
-} unrelated;
-
-/* The thread of the barrier stands still in here, whatever wakes it. */
-static void stand_still(int signal)
-{
-	(void)signal;
-	lull_store_release(&unrelated.held, 1);
-	AWAIT(lull_load_acquire(&unrelated.go));
-}
-
-static void waits_for_seconds(void *unused)
-{
-	(void)unused;
-	unrelated.result = lull_hazptr_barrier_timeout(5000);
 }
 
 #ifndef LULL_TEST_CORE
@@ -282,127 +239,147 @@ static bool barrier_waits(void)
 }
 #endif
 
-/*
- * While a barrier waits for objects that are held, others come and go: of all kinds, before these in the queues and behind
- * them, retired by its thread and by others, held for a moment or not at all. It ends when the last of its own is gone,
- * though others are held by then.
- */
-enum { OWN_KINDS = 4, ROUNDS = 2 };
+/* ---- at random, against a list of what is held ---------------------------------------------------- */
 
-static void retire_some_way(struct thing *thing, int kind)
+#ifndef LULL_TEST_CORE
+enum { OBJECTS = 16, STEPS = 1500 };
+#else
+enum { OBJECTS = 16, STEPS = 150 };
+#endif
+
+static struct held {
+	struct thing *thing; /* NULL: none */
+	struct lull_hazptr_hold hold;
+	int kind;
+	bool was_before; /* retired before the barrier */
+} held[OBJECTS];
+
+static void *retires(void *arg)
 {
-	switch (kind) {
+	struct held *at = (struct held *)arg;
+
+	switch (at->kind) {
 	case 0:
-		lull_hazptr_call(&thing->rcu, thing_gone);
+		lull_hazptr_call(&at->thing->rcu, thing_gone);
 		break;
 	case 1:
-		lull_rcu_call_hazptr(&thing->rcu, thing_gone);
+		lull_rcu_call_hazptr(&at->thing->rcu, thing_gone);
 		break;
 	case 2:
-		thing->gone = NULL;
-		lull_hazptr_retire(thing);
+		lull_hazptr_retire(at->thing);
 		break;
 	default:
-		thing->gone = NULL;
-		lull_rcu_free_hazptr(thing);
+		lull_rcu_free_hazptr(at->thing);
 		break;
 	}
-}
-
-static void *retires_others(void *arg)
-{
-	struct thing *thing = (struct thing *)arg;
-
-	for (int kind = 0; kind < OWN_KINDS; kind++)
-		retire_some_way(new_thing(NULL), kind);
-	lull_hazptr_call(&thing->rcu, thing_gone);
 	return NULL;
 }
 
-static void come_and_go(int round)
+/* Hold another, which is retired by this thread, or by one that is gone then. */
+static void hold_another(struct held *at, uint64_t *seed)
 {
-	struct lull_hazptr_hold hold[3];
-	struct thing *thing[3];
-	int count = 0;
-
-	for (int i = 0; i < 3; i++) {
-		thing[i] = new_thing(&count);
-		lull_hazptr_acquire(&hold[i], &thing[i]);
-	}
-	retire_some_way(thing[0], 0);
-	retire_some_way(thing[1], 1);
-	if (round % 4 == 0)
-		join_thread(start_thread(retires_others, thing[2]));
+	at->thing = new_thing(NULL);
+	at->kind = (int)dice(seed, 4);
+	at->was_before = false;
+	lull_hazptr_acquire(&at->hold, &at->thing);
+	if (dice(seed, 3))
+		retires(at);
 	else
-		retire_some_way(thing[2], 0);
-	for (int i = 0; i < 3; i++)
-		lull_hazptr_release(&hold[(round + i) % 3], thing[(round + i) % 3]);
-	for (int i = 0; i < 200; i++)
+		join_thread(start_thread(retires, at));
+	for (unsigned n = dice(seed, 4) ? 0 : 200; n; n--)
 		lull_hazptr_retire(malloc(48));
-	await_count(&count, 3); /* so there has been a pass */
 }
 
-/* The first half is retired by the calling thread, the second by one that is gone by then; some of others in between. */
-static struct thing *held[2 * OWN_KINDS];
-
-static void *retires_held(void *others)
+static void release(struct held *at)
 {
-	int from = others ? OWN_KINDS : 0;
-
-	for (int i = from; i < from + OWN_KINDS; i++) {
-		retire_some_way(held[i], i % OWN_KINDS);
-		for (int j = 0; j < i; j++)
-			retire_some_way(new_thing(NULL), i % OWN_KINDS);
-	}
-	return NULL;
+	check_alive(at->thing);
+	lull_hazptr_release(&at->hold, at->thing);
+	at->thing = NULL;
 }
 
-static void wait_while_others_come_and_go(int last)
+static bool is_any_of_before(void)
 {
-	struct lull_hazptr_hold hold[2 * OWN_KINDS], young_hold;
-	struct thing *young = new_thing(&gone);
-	struct actor actor;
+	for (int i = 0; i < OBJECTS; i++)
+		if (held[i].thing && held[i].was_before)
+			return true;
+	return false;
+}
 
-	actor_start(&actor);
-	lull_store_relaxed(&gone, 0);
-	for (int i = 0; i < 2 * OWN_KINDS; i++) {
-		held[i] = new_thing(NULL);
-		lull_hazptr_acquire(&hold[i], &held[i]);
-	}
-	retires_held(NULL);
-	join_thread(start_thread(retires_held, &last));
-	actor_begin(&actor, waits_in_barrier, NULL);
-	AWAIT(barrier_waits());
-	lull_hazptr_acquire(&young_hold, &young);
-	lull_hazptr_call(&young->rcu, thing_gone);
-	for (int n = 1; n <= 2 * OWN_KINDS; n++) {
-		int i = (last + n) % (2 * OWN_KINDS);
+static void begin_barrier(struct actor *barrier)
+{
+	for (int i = 0; i < OBJECTS; i++)
+		held[i].was_before = held[i].thing != NULL;
+	actor_begin(barrier, waits_in_barrier, NULL);
+	AWAIT(actor_is_done(barrier) || barrier_waits());
+}
 
-		for (int round = 0; round < ROUNDS; round++) {
-			come_and_go(round);
-			assert_false(actor_is_done(&actor));
-		}
-		check_alive(held[i]);
-		lull_hazptr_release(&hold[i], held[i]);
-	}
+static void await_barrier(struct actor *barrier)
+{
 #ifdef LULL_TEST_CORE
-	lull_hazptr_release(&young_hold, young); /* perhaps the barrier began too late */
-	actor_await(&actor);
-#else
-	actor_await(&actor);
-	check_alive(young);
-	lull_hazptr_release(&young_hold, young);
+	for (int i = 0; i < OBJECTS; i++) /* perhaps it began too late */
+		if (held[i].thing)
+			release(&held[i]);
 #endif
-	actor_end(&actor);
-	await_count(&gone, 1);
+	actor_await(barrier);
 }
 
-TEST(barrier_while_others_come_and_go)
+/*
+ * Others come and go while a barrier waits for objects that are held: of all kinds, before these in the queues and behind
+ * them. It ends when the last of its own is gone, though others are held by then.
+ */
+TEST(barriers_of_before)
 {
+	uint64_t seed = test_seed();
+	struct actor barrier;
+	bool begun = false;
+
 	alarm(100);
-	for (int last = 0; last < 2 * OWN_KINDS; last++)
-		wait_while_others_come_and_go(last);
+	actor_start(&barrier);
+	for (int step = 0; step < STEPS; step++) {
+		struct held *at = &held[dice(&seed, OBJECTS)];
+
+		if (at->thing)
+			release(at);
+		else
+			hold_another(at, &seed);
+		if (!begun && dice(&seed, 6) == 0) {
+			begin_barrier(&barrier);
+			begun = true;
+		}
+		if (begun && is_any_of_before()) {
+			assert_false(actor_is_done(&barrier));
+		} else if (begun) {
+			await_barrier(&barrier);
+			begun = false;
+		}
+	}
+	for (int i = 0; i < OBJECTS; i++)
+		if (held[i].thing)
+			release(&held[i]);
+	if (begun)
+		actor_await(&barrier);
+	actor_end(&barrier);
 	alarm(0);
+}
+
+/* ---- what a barrier does not wait for ------------------------------------------------------------ */
+
+static struct {
+	int held, go, result;
+} unrelated;
+
+/* The thread of the barrier stands still in here, whatever wakes it. */
+static void stand_still(int signal)
+{
+	(void)signal;
+	lull_store_release(&unrelated.held, 1);
+	AWAIT(lull_load_acquire(&unrelated.go));
+}
+
+static void waits_for_seconds(void *unused)
+{
+	(void)unused;
+	unrelated.result = lull_hazptr_barrier_timeout(5000);
 }
 
 /* Start a barrier that waits for *@hold of *@source. */

@@ -1,51 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* runs: full-fences, core */
 /*
- * scan.c - hazptr.h: what is retired stays while it is protected, and goes when it is
- * not; how much of it waits; in all modes.
+ * scan.c - hazptr.h: when what is retired goes, and by whom, in each mode; how much of it waits. What stays, and that it
+ * goes when it is released in any way, is in slots.c.
  */
 #include "hazptr/actor.h"
 #include "hazptr/fixture.h"
 
 /* ---- retiring ------------------------------------------------------------------------------------ */
-
-/* Not reclaimed while protected, reclaimed when released in any way, without another's help. */
-static void keep_until_released(enum letting_go way, bool by_call)
-{
-	struct thing *thing = new_thing(&gone);
-	struct holder holder;
-
-	lull_store_relaxed(&gone, 0);
-	start_hearing();
-	holder_start(&holder, way, &thing);
-	if (by_call)
-		lull_hazptr_call(&thing->rcu, thing_gone);
-	else
-		lull_hazptr_retire(thing);
-	for (int i = 0; i < 5000 && !by_call; i++)
-		lull_hazptr_retire(malloc(sizeof(*thing)));
-	await_waiting(1);
-	check_alive(thing); /* free() would have written over the first words at least */
-	assert_int_equal(lull_load_relaxed(&gone), 0);
-	holder_let_go(&holder);
-	await_count(&gone, by_call);
-	AWAIT(!waiting());
-	holder_finish(&holder);
-	stop_hearing();
-	assert_int_equal(heard_lines, holder_exits(&holder) ? 1 : 0);
-}
-
-TEST(call)
-{
-	for (int way = 0; way < WAYS; way++)
-		keep_until_released((enum letting_go)way, true);
-}
-
-TEST(retire)
-{
-	for (int way = 0; way < WAYS; way++)
-		keep_until_released((enum letting_go)way, false);
-}
 
 /* A hazard pointer is no read section: what RCU readers do does not matter. */
 TEST(read_sections_do_not_matter)

@@ -171,11 +171,13 @@ static void take_slot(int who)
 static void free_slot(int who)
 {
 	struct name *name = choose(who, true, false);
+	struct lull_hazptr *h;
 
 	if (!name)
 		return;
-	lull_hazptr_free(name->ctx, name->h);
-	name->h = NULL;
+	h = name->h;
+	name->h = NULL; /* before a signal handler takes the slot */
+	lull_hazptr_free(name->ctx, h);
 }
 
 static void clear(int who)
@@ -194,24 +196,14 @@ static void clear(int who)
 /* By @form: 1 tries once; 2 is by the object's own name; 4 makes a fence. */
 static struct object *protect_by(int form, struct lull_hazptr *h)
 {
-	switch (form) {
-	case 0:
-		return lull_hazptr_protect(h, *source(), head);
-	case 1:
-		return lull_hazptr_tryprotect(h, *source(), head);
-	case 2:
-		return lull_hazptr_protect_ptr(h, *source());
-	case 3:
-		return lull_hazptr_tryprotect_ptr(h, *source());
-	case 4:
-		return lull_hazptr_fenced_protect(h, *source(), head);
-	case 5:
-		return lull_hazptr_fenced_tryprotect(h, *source(), head);
-	case 6:
-		return lull_hazptr_fenced_protect_ptr(h, *source());
-	default:
-		return lull_hazptr_fenced_tryprotect_ptr(h, *source());
-	}
+	return form == 0 ? lull_hazptr_protect(h, *source(), head)
+	     : form == 1 ? lull_hazptr_tryprotect(h, *source(), head)
+	     : form == 2 ? lull_hazptr_protect_ptr(h, *source())
+	     : form == 3 ? lull_hazptr_tryprotect_ptr(h, *source())
+	     : form == 4 ? lull_hazptr_fenced_protect(h, *source(), head)
+	     : form == 5 ? lull_hazptr_fenced_tryprotect(h, *source(), head)
+	     : form == 6 ? lull_hazptr_fenced_protect_ptr(h, *source())
+			 : lull_hazptr_fenced_tryprotect_ptr(h, *source());
 }
 
 static void protect(int who)
@@ -261,8 +253,9 @@ static void detach(int who)
 
 	if (!name)
 		return;
+	name->h = &name->hold.backup;
 	lull_hazptr_detach(&name->hold);
-	name->h = name->hold.slot;
+	must(name->hold.slot == name->h);
 	name->owner = ANY_THREAD;
 }
 
@@ -272,8 +265,8 @@ static void release(int who)
 
 	if (!name)
 		return;
-	lull_hazptr_release(&name->hold, name->addr);
 	name->h = NULL;
+	lull_hazptr_release(&name->hold, name->addr);
 }
 
 /* ---- ... with contexts, and its registration ------------------------------------------------------------------ */
@@ -356,32 +349,22 @@ static void object_gone(struct lull_head *head)
 
 static void retire_by(int form, struct object *object)
 {
-	switch (form) {
-	case 0:
+	if (form == 0)
 		lull_hazptr_call(&object->head, object_gone);
-		break;
-	case 1:
+	else if (form == 1)
 		lull_hazptr_call_sized(&object->head, object_gone, SAID_BYTES);
-		break;
-	case 2:
+	else if (form == 2)
 		lull_rcu_call_hazptr(&object->head, object_gone);
-		break;
-	case 3:
+	else if (form == 3)
 		lull_hazptr_fenced_call(&object->head, object_gone);
-		break;
-	case 4:
+	else if (form == 4)
 		lull_hazptr_retire(object);
-		break;
-	case 5:
+	else if (form == 5)
 		lull_hazptr_retire_sized(object, SAID_BYTES);
-		break;
-	case 6:
+	else if (form == 6)
 		lull_rcu_free_hazptr(object);
-		break;
-	default:
+	else
 		lull_hazptr_fenced_retire(object);
-		break;
-	}
 }
 
 /* Also what the thread itself protects, and in a read section. */
@@ -407,9 +390,54 @@ static void (*const steps[])(int who) = { take_slot, take_slot, take_slot, free_
 					  acquire, acquire, acquire, detach, release, release, begin_context, end_context,
 					  detach_context, leave_or_come, retire, retire, retire };
 
+static __thread bool acts;
+
+/* A few steps, under signals perhaps. */
 static void act(void *who)
 {
-	steps[die(ARRAY_SIZE(steps))]((int)((struct actor *)who - actor));
+	acts = true;
+	for (int n = die(6); n >= 0; n--)
+		steps[die(ARRAY_SIZE(steps))]((int)((struct actor *)who - actor));
+	acts = false;
+}
+
+/* ---- ... and its signal handlers -------------------------------------------------------------------------------- */
+
+static int handled;
+static struct thing *published;
+
+/* A few slots and holds, given back in an order that changes; none of them is the interrupted code's. */
+static void handler(int unused)
+{
+	unsigned turn = (unsigned)lull_add_relaxed(&handled, 1), slots = 0;
+	struct lull_hazptr_hold hold[2];
+	struct name mine[3];
+
+	(void)unused;
+	if (!acts)
+		return; /* it came late */
+	memset(mine, 0, sizeof(mine));
+	for (; slots < turn % 4 && (mine[slots].h = lull_hazptr_alloc(lull_hazptr_thread_context())); slots++) {
+		check_alone(&mine[slots]);
+		must(lull_hazptr_protect(mine[slots].h, published, rcu) == &first);
+	}
+	for (int i = 0; i < 2; i++)
+		must(lull_hazptr_acquire(&hold[i], &published) == &first);
+	for (unsigned i = 0; i < slots; i++)
+		lull_hazptr_free(lull_hazptr_thread_context(), mine[(i + turn / 4) % slots].h);
+	for (unsigned i = 0; i < 2; i++)
+		lull_hazptr_release(&hold[(i + turn) % 2], &first);
+}
+
+static void act_under_signals(struct actor *who)
+{
+	actor_begin(who, act, who);
+	while (!actor_is_done(who)) {
+		pthread_kill(who->thread, SIGUSR2);
+		for (uint64_t pause = now_ns() % 5000; pause; pause--)
+			lull_cpu_relax();
+	}
+	actor_await(who);
 }
 
 /* ---- what else happens ------------------------------------------------------------------------------------------ */
@@ -533,7 +561,10 @@ static void run(enum lull_reclaim_mode mode, int count)
 	for (int i = 0; i < count; i++) {
 		int who = die(ACTORS);
 
-		on(&actor[who], act, &actor[who]);
+		if (i % 2)
+			act_under_signals(&actor[who]);
+		else
+			on(&actor[who], act, &actor[who]);
 		if (die(40) == 0)
 			exit_thread(who);
 		if (die(10) == 0)
@@ -555,12 +586,16 @@ TEST(model)
 	memset(&action, 0, sizeof(action));
 	action.sa_handler = hands_over;
 	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+	action.sa_handler = handler;
+	assert_int_equal(sigaction(SIGUSR2, &action, NULL), 0);
+	published = &first;
 	seed = test_seed();
 	lull_hazptr_retire(NULL); /* as if it was not said */
 	lull_hazptr_retire_sized(NULL, 100);
 	lull_hazptr_fenced_retire(NULL);
 	assert_int_equal(waiting(), 0);
-	run(LULL_RECLAIM_POLL, 4000);
-	run(LULL_RECLAIM_THREAD, 1000);
-	run(LULL_RECLAIM_CALLER, 1000);
+	run(LULL_RECLAIM_POLL, 2000);
+	run(LULL_RECLAIM_THREAD, 500);
+	run(LULL_RECLAIM_CALLER, 300);
+	assert_true(handled > 0);
 }

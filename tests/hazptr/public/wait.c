@@ -101,45 +101,6 @@ TEST(synchronize)
 	}
 }
 
-/* The same with the waiter at any point of its way to sleep. */
-static struct thing *bounce;
-static int bounce_stop;
-
-static void *bounce_run(void *unused)
-{
-	struct lull_hazptr_hold hold;
-
-	while (!lull_load_relaxed(&bounce_stop)) {
-		struct thing *thing = lull_hazptr_acquire(&hold, &bounce);
-
-		for (int i = 0; i < 50; i++)
-			check_alive(thing);
-		lull_hazptr_release(&hold, thing);
-	}
-	return unused;
-}
-
-TEST(synchronize_many_times)
-{
-	pthread_t thread[2];
-
-	bounce_stop = 0;
-	bounce = new_thing(NULL);
-	for (int i = 0; i < 2; i++)
-		thread[i] = start_thread(bounce_run, NULL);
-	for (uint64_t end = now_ns() + 300000000u; now_ns() < end;) {
-		struct thing *old = bounce;
-
-		lull_hazptr_publish(bounce, new_thing(NULL));
-		lull_hazptr_synchronize(old);
-		thing_gone(&old->rcu);
-	}
-	lull_store_relaxed(&bounce_stop, 1);
-	for (int i = 0; i < 2; i++)
-		join_thread(thread[i]);
-	free(bounce);
-}
-
 /* Waiting costs no processor time. (Where fences are full ones the waiter may look again, ever more rarely.) */
 TEST(waiting_sleeps)
 {
@@ -165,91 +126,69 @@ TEST(waiting_sleeps)
 
 static int again_stop, again_started;
 
-static void *again_with_fence(void *unused)
-{
-	struct lull_hazptr *h = lull_hazptr_alloc(lull_hazptr_thread_context());
+enum again {
+	CLEARS,
+	CLEARS_SOME_FENCED,
+	OVERWRITES,
+	HAND_OVER_HAND, /* one of the two slots has it at any time */
+	HOLD_AFTER_HOLD /* in slots and without, and detached, so that the lists move as well */
+};
 
-	lull_add_release(&again_started, 1);
-	for (unsigned n = 0; !lull_load_relaxed(&again_stop); n++) {
-		lull_hazptr_fenced_protect(h, variable, rcu);
+static void again(enum again how, unsigned n, struct lull_hazptr **h, struct lull_hazptr_hold *holds)
+{
+	struct lull_hazptr_hold *next = &holds[n % 10];
+
+	switch (how) {
+	case HOLD_AFTER_HOLD:
+		if (n >= 10 && n % 3 == 0)
+			lull_hazptr_detach(next);
+		if (n >= 10)
+			lull_hazptr_release(next, &first);
+		lull_hazptr_acquire(next, &variable);
+		break;
+	case HAND_OVER_HAND:
+		lull_hazptr_protect(h[n % 2], variable, rcu);
+		lull_hazptr_clear(h[1 - n % 2]);
+		break;
+	case CLEARS_SOME_FENCED:
+		lull_hazptr_fenced_protect(h[0], variable, rcu);
 		if (n % 3 == 0)
-			lull_hazptr_fenced_clear(h);
+			lull_hazptr_fenced_clear(h[0]);
+		break;
+	default:
+		lull_hazptr_protect(h[0], variable, rcu);
+		if (how == CLEARS)
+			lull_hazptr_clear(h[0]);
 	}
-	lull_hazptr_free(lull_hazptr_thread_context(), h);
-	return unused;
 }
 
-static void *again_clears(void *unused)
-{
-	struct lull_hazptr *h = lull_hazptr_alloc(lull_hazptr_thread_context());
-
-	lull_add_release(&again_started, 1);
-	while (!lull_load_relaxed(&again_stop)) {
-		lull_hazptr_protect(h, variable, rcu);
-		lull_hazptr_clear(h);
-	}
-	lull_hazptr_free(lull_hazptr_thread_context(), h);
-	return unused;
-}
-
-static void *again_overwrites(void *unused)
-{
-	struct lull_hazptr *h = lull_hazptr_alloc(lull_hazptr_thread_context());
-
-	lull_add_release(&again_started, 1);
-	while (!lull_load_relaxed(&again_stop))
-		lull_hazptr_protect(h, variable, rcu);
-	lull_hazptr_free(lull_hazptr_thread_context(), h);
-	return unused;
-}
-
-/* One of the two slots has it at any time. */
-static void *again_hand_over_hand(void *unused)
-{
-	struct lull_hazptr_context *ctx = lull_hazptr_thread_context();
-	struct lull_hazptr *h[2] = { lull_hazptr_alloc(ctx), lull_hazptr_alloc(ctx) };
-
-	lull_hazptr_protect(h[0], variable, rcu);
-	lull_add_release(&again_started, 1);
-	for (int i = 0; !lull_load_relaxed(&again_stop); i ^= 1) {
-		lull_hazptr_protect(h[i ^ 1], variable, rcu);
-		lull_hazptr_clear(h[i]);
-	}
-	lull_hazptr_free(ctx, h[0]);
-	lull_hazptr_free(ctx, h[1]);
-	return unused;
-}
-
-/* Holds one after the other, in slots and without, and detached, so that the lists move as well. */
-static void *again_holds(void *unused)
+static void *again_run(void *arg)
 {
 	struct lull_hazptr_hold hold[10];
+	struct lull_hazptr *h[2] = { lull_hazptr_alloc(own()), lull_hazptr_alloc(own()) };
+	enum again how = *(enum again *)arg;
 	unsigned n = 0;
 
 	for (; n < 10; n++)
-		lull_hazptr_acquire(&hold[n], &variable);
+		again(how, n, h, hold);
 	lull_add_release(&again_started, 1);
-	for (; !lull_load_relaxed(&again_stop); n++) {
-		struct lull_hazptr_hold *next = &hold[n % 10];
-
-		if (n % 3 == 0)
-			lull_hazptr_detach(next);
-		lull_hazptr_release(next, &first);
-		lull_hazptr_acquire(next, &variable);
-	}
-	for (int i = 0; i < 10; i++)
+	for (; !lull_load_relaxed(&again_stop); n++)
+		again(how, n, h, hold);
+	for (int i = 0; how == HOLD_AFTER_HOLD && i < 10; i++)
 		lull_hazptr_release(&hold[i], &first);
-	return unused;
+	for (int i = 0; i < 2; i++)
+		lull_hazptr_free(own(), h[i]);
+	return NULL;
 }
 
-static void wait_under(void *(*one)(void *), void *(*other)(void *))
+static void wait_under(enum again one, enum again other)
 {
 	pthread_t thread[2];
 
 	again_stop = again_started = 0;
 	lull_hazptr_publish(variable, &first);
-	thread[0] = start_thread(one, NULL);
-	thread[1] = start_thread(other, NULL);
+	thread[0] = start_thread(again_run, &one);
+	thread[1] = start_thread(again_run, &other);
 	await_count(&again_started, 2);
 	for (int round = 0; round < 20; round++) {
 		struct waiter waiter[CALLS];
@@ -264,11 +203,11 @@ static void wait_under(void *(*one)(void *), void *(*other)(void *))
 
 TEST(starvation)
 {
-	wait_under(again_clears, again_clears);
-	wait_under(again_overwrites, again_clears);
-	wait_under(again_hand_over_hand, again_overwrites);
-	wait_under(again_hand_over_hand, again_holds);
-	wait_under(again_with_fence, again_with_fence);
+	wait_under(CLEARS, CLEARS);
+	wait_under(OVERWRITES, CLEARS);
+	wait_under(HAND_OVER_HAND, OVERWRITES);
+	wait_under(HAND_OVER_HAND, HOLD_AFTER_HOLD);
+	wait_under(CLEARS_SOME_FENCED, CLEARS_SOME_FENCED);
 }
 
 /* ---- ranges and time limits ------------------------------------------------------------------------ */
