@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * support.h - what the tests of hazard pointers share: objects that show whether they are
- * alive, threads that protect one and release it in every way there is, threads that wait.
+ * alive, threads that protect one, threads that wait.
  */
 #ifndef LULL_TEST_HAZPTR_SUPPORT_H
 #define LULL_TEST_HAZPTR_SUPPORT_H
@@ -80,129 +80,40 @@ static inline void check_quiet(size_t kept)
 
 /* ---- a thread that protects a thing ------------------------------------------------------------- */
 
-enum letting_go {
-	CLEAR,
-	CLEAR_FENCED,
-	OVERWRITE,	  /* the slot protects another thing */
-	OVERWRITE_FENCED,
-	FREE_SLOT,	  /* the slot goes back */
-	CLEAN_UP,	  /* its context ends */
-	RELEASE,	  /* a hold is released */
-	RELEASE_OVERFLOW, /* ... which had to use its own slot */
-	RELEASE_ELSEWHERE, /* ... by another thread */
-	UNREGISTER_LATE,  /* ... of a thread that has given its record back */
-	EXIT,		  /* the thread ends without a release */
-	EXIT_OVERFLOW,
-	WAYS
-};
-
 struct holder {
 	struct actor actor;
 	struct thing **source, *thing;
-	enum letting_go way;
-	struct lull_hazptr *slot, *others[LULL_HAZPTR_SLOTS];
-	struct lull_hazptr_context ctx;
 	struct lull_hazptr_hold hold;
 };
 
-static inline bool holder_uses_hold(const struct holder *holder)
-{
-	return holder->way >= RELEASE && holder->way != EXIT;
-}
-
-static inline void holder_takes_others(struct holder *holder, bool take)
-{
-	bool overflow = holder->way == RELEASE_OVERFLOW || holder->way == EXIT_OVERFLOW;
-
-	for (int i = 0; overflow && i < LULL_HAZPTR_SLOTS; i++)
-		if (take)
-			holder->others[i] = lull_hazptr_alloc(lull_hazptr_thread_context());
-		else
-			lull_hazptr_free(lull_hazptr_thread_context(), holder->others[i]);
-}
-
-static inline void holder_protects(void *arg)
+static inline void holder_acquires(void *arg)
 {
 	struct holder *holder = (struct holder *)arg;
-	struct lull_hazptr_context *ctx = holder->way == CLEAN_UP ? &holder->ctx : lull_hazptr_thread_context();
 
-	lull_thread_register();
-	if (holder->way == CLEAN_UP)
-		lull_hazptr_context_init(ctx);
-	if (!holder_uses_hold(holder)) {
-		holder->slot = lull_hazptr_alloc(ctx);
-		holder->thing = lull_hazptr_protect(holder->slot, *holder->source, rcu);
-		return;
-	}
-	holder_takes_others(holder, true);
-	if (holder->way == UNREGISTER_LATE)
-		lull_thread_unregister();
-	memset(&holder->hold, 0x5a, sizeof(holder->hold));
 	holder->thing = lull_hazptr_acquire(&holder->hold, holder->source);
-	if (holder->way == RELEASE_ELSEWHERE)
-		lull_hazptr_detach(&holder->hold);
 }
 
-static inline void holder_ends_protection(void *arg)
+static inline void holder_releases(void *arg)
 {
 	struct holder *holder = (struct holder *)arg;
-	struct thing other, *other_source = &other;
 
 	check_alive(holder->thing);
-	if (holder->way == CLEAR)
-		lull_hazptr_clear(holder->slot);
-	else if (holder->way == CLEAR_FENCED)
-		lull_hazptr_fenced_clear(holder->slot);
-	else if (holder->way == OVERWRITE)
-		assert_ptr_equal(lull_hazptr_protect(holder->slot, other_source, rcu), &other);
-	else if (holder->way == OVERWRITE_FENCED)
-		assert_ptr_equal(lull_hazptr_fenced_protect(holder->slot, other_source, rcu), &other);
-	else if (holder->way == FREE_SLOT)
-		lull_hazptr_free(lull_hazptr_thread_context(), holder->slot);
-	else if (holder->way == CLEAN_UP)
-		lull_hazptr_context_cleanup(&holder->ctx);
-	holder_takes_others(holder, false);
-	if (holder_uses_hold(holder) && holder->way != EXIT_OVERFLOW && holder->way != RELEASE_ELSEWHERE)
-		lull_hazptr_release(&holder->hold, holder->thing);
+	lull_hazptr_release(&holder->hold, holder->thing);
 }
 
 /* Start a thread that protects *source. */
-static inline void holder_start(struct holder *holder, enum letting_go way, struct thing **source)
+static inline void holder_start(struct holder *holder, struct thing **source)
 {
-	memset(holder, 0, sizeof(*holder));
-	holder->way = way;
 	holder->source = source;
 	actor_start(&holder->actor);
-	on(&holder->actor, holder_protects, holder);
+	on(&holder->actor, holder_acquires, holder);
 	assert_ptr_equal(holder->thing, *source);
 }
 
-static inline bool holder_exits(const struct holder *holder)
+static inline void holder_end(struct holder *holder)
 {
-	return holder->way == EXIT || holder->way == EXIT_OVERFLOW;
-}
-
-/* The protection has ended on return; the thread, where it can, is still there. */
-static inline void holder_let_go(struct holder *holder)
-{
-	on(&holder->actor, holder_ends_protection, holder);
-	if (holder_exits(holder))
-		actor_end(&holder->actor);
-	else if (holder->way == RELEASE_ELSEWHERE)
-		lull_hazptr_release(&holder->hold, holder->thing);
-}
-
-static inline void holder_frees_slot(void *arg)
-{
-	lull_hazptr_free(lull_hazptr_thread_context(), ((struct holder *)arg)->slot);
-}
-
-static inline void holder_finish(struct holder *holder)
-{
-	if (holder->way < FREE_SLOT)
-		on(&holder->actor, holder_frees_slot, holder);
-	if (!holder_exits(holder))
-		actor_end(&holder->actor);
+	on(&holder->actor, holder_releases, holder);
+	actor_end(&holder->actor);
 }
 
 /* ---- a thread that waits ------------------------------------------------------------------------- */

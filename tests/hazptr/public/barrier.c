@@ -106,7 +106,7 @@ TEST(callback_waits)
 		struct holder holder;
 
 		lull_store_relaxed(&gone, 0);
-		holder_start(&holder, CLEAR, &callbacks_source);
+		holder_start(&holder, &callbacks_source);
 		lull_rcu_read_lock();
 		if (fenced)
 			lull_hazptr_fenced_call(&new_thing(&gone)->rcu, fenced_waiting_callback);
@@ -117,9 +117,8 @@ TEST(callback_waits)
 		lull_rcu_read_unlock();
 		nap_ms(30);
 		assert_int_equal(lull_load_relaxed(&gone), 0);
-		holder_let_go(&holder);
+		holder_end(&holder);
 		await_count(&gone, 1);
-		holder_finish(&holder);
 	}
 }
 

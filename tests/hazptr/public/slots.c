@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* runs: c++, full-fences, core */
 /*
- * slots.c - hazptr.h, hazptr_fenced.h: contexts, their slots, and holds of three threads, which come and go, against a
- * plain model: a list of what they name. What is retired stays as long as one of its names is on the list.
+ * slots.c - hazptr.h, hazptr_fenced.h: contexts, their slots, and holds of three threads, which come, go and fork, against
+ * a plain model: a list of what they name. What is retired stays as long as its name is on the list, and who waits for a
+ * name waits for those who had it then.
  */
 #include "hazptr/actor.h"
 #include "hazptr/fixture.h"
@@ -10,7 +11,7 @@
 
 #include <lull/hazptr_fenced.h>
 
-enum { ACTORS = 3, CONTEXTS = 4, NAMES = 50, OBJECTS = 40, SAID_BYTES = 100000, ANY_THREAD = -1, NO_THREAD = -2 };
+enum { ACTORS = 3, WAITERS = 3, CONTEXTS = 4, NAMES = 50, OBJECTS = 40, CALLS = 6, SAID_BYTES = 100000, ANY_THREAD = -1, NO_THREAD = -2 };
 
 /* The head is not the first member, so an object has two names. */
 struct object {
@@ -43,6 +44,14 @@ static struct {
 	size_t bytes; /* said to wait with it */
 } objects[OBJECTS];
 
+static struct waiting {
+	struct actor actor;
+	const char *addr; /* NULL: it does not wait */
+	size_t len;
+	int call;
+	uint64_t for_these; /* names that were there before, and have not changed */
+} waiters[WAITERS];
+
 static uint64_t seed;
 
 static int die(int sides)
@@ -63,6 +72,14 @@ static bool is_named(const char *addr, size_t len)
 		if (names[i].h && names[i].addr >= addr && names[i].addr < addr + len)
 			return true;
 	return false;
+}
+
+/* Let @name be @addr from here on: no thread waits for it that waits already. */
+static void set_name(struct name *name, const char *addr)
+{
+	name->addr = addr;
+	for (int i = 0; i < WAITERS; i++)
+		waiters[i].for_these &= ~((uint64_t)1 << (name - names));
 }
 
 /* Does object @n stay where it is, if it is retired? */
@@ -96,6 +113,7 @@ static unsigned forget(int owner, const struct lull_hazptr_context *ctx)
 		if (!names[i].h || (ctx ? names[i].ctx != ctx : names[i].owner != owner))
 			continue;
 		protecting += names[i].addr != NULL;
+		set_name(&names[i], NULL);
 		memset(&names[i], 0, sizeof(names[i]));
 	}
 	return protecting;
@@ -165,7 +183,7 @@ static void take_slot(int who)
 	check_alone(name);
 	name->ctx = ctx;
 	name->owner = at ? at->owner : who;
-	name->addr = NULL;
+	set_name(name, NULL);
 }
 
 static void free_slot(int who)
@@ -177,6 +195,7 @@ static void free_slot(int who)
 		return;
 	h = name->h;
 	name->h = NULL; /* before a signal handler takes the slot */
+	set_name(name, NULL);
 	lull_hazptr_free(name->ctx, h);
 }
 
@@ -190,7 +209,7 @@ static void clear(int who)
 		lull_hazptr_clear(name->h);
 	else
 		lull_hazptr_fenced_clear(name->h);
-	name->addr = NULL;
+	set_name(name, NULL);
 }
 
 /* By @form: 1 tries once; 2 is by the object's own name; 4 makes a fence. */
@@ -215,7 +234,7 @@ static void protect(int who)
 	if (!name)
 		return;
 	must(protect_by(form, name->h) == object);
-	name->addr = name_of(object, !(form & 2));
+	set_name(name, name_of(object, !(form & 2)));
 	if (form & 1)
 		must(looked == 2); /* and no third look */
 }
@@ -240,7 +259,7 @@ static void acquire(int who)
 		return;
 	}
 	name->h = name->hold.slot;
-	name->addr = name_of(seen[0], by_head);
+	set_name(name, name_of(seen[0], by_head));
 	must((name->h != &name->hold.backup) == own);
 	check_alone(name);
 	name->ctx = NULL;
@@ -267,6 +286,7 @@ static void release(int who)
 		return;
 	name->h = NULL;
 	lull_hazptr_release(&name->hold, name->addr);
+	set_name(name, NULL);
 }
 
 /* ---- ... with contexts, and its registration ------------------------------------------------------------------ */
@@ -469,22 +489,69 @@ static void exit_thread(int who)
 	actor_start(&actor[who]);
 }
 
-/* What this thread, which protects nothing, finds by each of the calls that look. */
-static void look(void)
+/* Wait or look by each of the calls. */
+static int wait_by(int call, const void *addr, size_t len, uint64_t timeout_ms)
+{
+	switch (call) {
+	case 0:
+		return lull_hazptr_synchronize_timeout(addr, timeout_ms);
+	case 1:
+		return lull_hazptr_synchronize_range_timeout(addr, len, timeout_ms);
+	case 2:
+		return lull_hazptr_fenced_synchronize_range_timeout(addr, len, timeout_ms);
+	case 3:
+		lull_hazptr_synchronize_range(addr, len);
+		return 0;
+	case 4:
+		lull_hazptr_synchronize(addr);
+		return 0;
+	default:
+		lull_hazptr_fenced_synchronize(addr);
+		return 0;
+	}
+}
+
+static void waits(void *arg)
+{
+	struct waiting *waiter = (struct waiting *)arg;
+
+	must(wait_by(waiter->call, waiter->addr, waiter->len, UINT64_MAX) == 0);
+}
+
+/* Have this thread, which protects nothing, look, and another wait. */
+static void look_and_wait(struct waiting *waiter)
 {
 	const char *object = (const char *)objects[die(OBJECTS)].object;
-	const char *addr = object + (die(2) ? offsetof(struct object, head) : 0);
-	int result = is_named(addr, 1) ? -ETIMEDOUT : 0;
+	int call = die(CALLS);
+	size_t len = call > 0 && call < 4 && die(2) ? sizeof(struct object) : 1;
+	const char *addr = object + (len == 1 && die(2) ? offsetof(struct object, head) : 0);
+	bool named = is_named(addr, len);
 
-	assert_int_equal(lull_hazptr_synchronize_timeout(addr, 0), result);
-	assert_int_equal(lull_hazptr_synchronize_range_timeout(addr, 1, 0), result);
-	assert_int_equal(lull_hazptr_fenced_synchronize_range_timeout(addr, 1, 0), result);
-	assert_int_equal(lull_hazptr_synchronize_range_timeout(object, sizeof(struct object), 0),
-			 is_named(object, sizeof(struct object)) ? -ETIMEDOUT : 0);
-	if (result)
+	if (call < 3 || !named)
+		assert_int_equal(wait_by(call, addr, len, 0), named ? -ETIMEDOUT : 0);
+	if (waiter->addr)
 		return;
-	lull_hazptr_synchronize(addr);
-	lull_hazptr_fenced_synchronize(addr);
+	waiter->addr = addr;
+	waiter->len = len;
+	waiter->call = call;
+	for (int i = 0; i < NAMES; i++)
+		if (names[i].h && names[i].addr >= addr && names[i].addr < addr + len)
+			waiter->for_these |= (uint64_t)1 << i;
+	actor_begin(&waiter->actor, waits, waiter);
+}
+
+/* A thread waits as long as one of those it waits for is there, and goes on when none is any more. */
+static void check_waiters(void)
+{
+	for (int i = 0; i < WAITERS; i++) {
+		bool done = waiters[i].addr && actor_is_done(&waiters[i].actor);
+
+		assert_false(done && waiters[i].for_these);
+		if (!waiters[i].addr || (!done && is_named(waiters[i].addr, waiters[i].len)))
+			continue;
+		actor_await(&waiters[i].actor);
+		waiters[i].addr = NULL;
+	}
 }
 
 /* Until no more waits than @items, in one mode by what the caller does. Not one of them goes. */
@@ -531,6 +598,36 @@ static void check_objects(enum lull_reclaim_mode mode)
 	}
 }
 
+/* A child has what the forking thread has and what is any thread's; all else is not there. */
+static void forks(void *arg)
+{
+	int who = (int)((struct actor *)arg - actor);
+
+	EXPECT_FINE {
+		memset(waiters, 0, sizeof(waiters));
+		for (int i = 0; i < ACTORS; i++)
+			if (i != who)
+				forget(i, NULL);
+		check_objects(LULL_RECLAIM_POLL);
+		for (int i = 0; i < NAMES; i++) {
+			if (!names[i].h)
+				continue;
+			if (names[i].ctx)
+				lull_hazptr_free(names[i].ctx, names[i].h);
+			else
+				lull_hazptr_release(&names[i].hold, names[i].addr);
+			names[i].h = NULL;
+			check_objects(LULL_RECLAIM_POLL);
+		}
+		must(waiting() == 0);
+		for (int i = 0; i < CONTEXTS; i++)
+			if (contexts[i].owner == who || contexts[i].owner == ANY_THREAD)
+				lull_hazptr_context_cleanup(&contexts[i].ctx);
+		if (!is_out[who])
+			check_all_free(own());
+	}
+}
+
 static void release_all(enum lull_reclaim_mode mode)
 {
 	for (int i = 0; i < CONTEXTS; i++) {
@@ -542,6 +639,9 @@ static void release_all(enum lull_reclaim_mode mode)
 		if (names[i].h && names[i].owner == ANY_THREAD)
 			lull_hazptr_release(&names[i].hold, names[i].addr);
 	forget(ANY_THREAD, NULL);
+	check_waiters();
+	for (int i = 0; i < WAITERS; i++)
+		actor_end(&waiters[i].actor);
 	check_objects(mode);
 	for (int n = 0; n < OBJECTS; n++) {
 		free(objects[n].object);
@@ -557,6 +657,8 @@ static void run(enum lull_reclaim_mode mode, int count)
 		contexts[i].owner = NO_THREAD;
 	for (int who = 0; who < ACTORS; who++)
 		actor_start(&actor[who]);
+	for (int i = 0; i < WAITERS; i++)
+		actor_start(&waiters[i].actor);
 	check_objects(mode);
 	for (int i = 0; i < count; i++) {
 		int who = die(ACTORS);
@@ -567,8 +669,11 @@ static void run(enum lull_reclaim_mode mode, int count)
 			on(&actor[who], act, &actor[who]);
 		if (die(40) == 0)
 			exit_thread(who);
-		if (die(10) == 0)
-			look();
+		if (die(4) == 0)
+			look_and_wait(&waiters[die(WAITERS)]);
+		if (mode == LULL_RECLAIM_POLL && die(50) == 0)
+			on(&actor[who], forks, &actor[who]);
+		check_waiters();
 		check_objects(mode);
 	}
 	for (int who = 0; who < ACTORS; who++) {

@@ -2,7 +2,7 @@
 /* runs: c++, full-fences, core */
 /*
  * wait.c - hazptr.h, hazptr_fenced.h: waiting until no thread protects an object or a range of addresses, by each of the
- * calls.
+ * calls. For whom a thread waits, and that it is woken when that one lets go in any way, is in slots.c.
  */
 #include "hazptr/actor.h"
 #include "hazptr/fixture.h"
@@ -78,29 +78,6 @@ TEST(fences)
 	}
 }
 
-/* Each waits while it is held, and is woken however that ends. */
-TEST(synchronize)
-{
-	struct thing *thing = &first;
-
-	first.value = 42;
-	for (int way = 0; way < WAYS; way++) {
-		struct waiter waiter[CALLS];
-		struct holder holder;
-
-		start_hearing();
-		holder_start(&holder, (enum letting_go)way, &thing);
-		start_waiters(waiter, &first);
-		nap_ms(20);
-		check_waiting(waiter);
-		holder_let_go(&holder);
-		join_waiters(waiter);
-		holder_finish(&holder);
-		stop_hearing();
-		assert_int_equal(heard_lines, holder_exits(&holder) ? 1 : 0);
-	}
-}
-
 /* Waiting costs no processor time. (Where fences are full ones the waiter may look again, ever more rarely.) */
 TEST(waiting_sleeps)
 {
@@ -109,13 +86,12 @@ TEST(waiting_sleeps)
 	struct holder holder;
 
 	first.value = 42;
-	holder_start(&holder, RELEASE, &thing);
+	holder_start(&holder, &thing);
 	start_waiters(waiter, &first);
 	nap_ms(1000);
 	check_waiting(waiter);
-	holder_let_go(&holder);
+	holder_end(&holder);
 	join_waiters(waiter);
-	holder_finish(&holder);
 	for (int i = 0; i < CALLS; i++) {
 		assert_true(waiter[i].cpu_ns < 200000000u);
 		assert_true(waiter[i].switches < (i >= PLAIN || lull_fence_strategy() == LULL_FENCE_FULL ? 40 : 10));
@@ -257,7 +233,7 @@ TEST(timeout)
 	struct holder holder;
 
 	alarm(60);
-	holder_start(&holder, FREE_SLOT, &thing);
+	holder_start(&holder, &thing);
 	lull_hazptr_call(&thing->rcu, thing_gone);
 	for (uint64_t ms = 0; ms <= 200; ms += 100) {
 		uint64_t start_ns = now_ns();
@@ -271,10 +247,9 @@ TEST(timeout)
 		assert_int_equal(lull_hazptr_fenced_synchronize_range_timeout(thing + 1, 64, ms), 0);
 		assert_int_equal(lull_hazptr_fenced_synchronize_range_timeout((char *)thing - 64, 64, ms), 0);
 	}
-	holder_let_go(&holder);
+	holder_end(&holder);
 	assert_int_equal(lull_hazptr_synchronize_timeout(thing, UINT64_MAX), 0);
 	assert_int_equal(lull_hazptr_barrier_timeout(UINT64_MAX), 0);
-	holder_finish(&holder);
 	alarm(0);
 }
 
