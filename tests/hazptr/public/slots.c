@@ -52,6 +52,7 @@ static struct waiting {
 	uint64_t for_these; /* names that were there before, and have not changed */
 } waiters[WAITERS];
 
+static int self; /* the actor that acts */
 static uint64_t seed;
 
 static int die(int sides)
@@ -167,44 +168,33 @@ static bool choose_seen(bool may_be_fenced)
 
 /* ---- what a thread does with slots and holds --------------------------------------------------------------- */
 
-static void take_slot(int who)
+static void take_slot(struct name *name)
 {
-	struct context *at = die(2) ? choose_context(who, true) : NULL;
+	struct context *at = die(2) ? choose_context(self, true) : NULL;
 	struct lull_hazptr_context *ctx = at ? &at->ctx : lull_hazptr_thread_context();
-	struct name *name = choose(who, false, false);
-	bool can = used_of(ctx) < LULL_HAZPTR_SLOTS && (at || !is_out[who]);
+	bool can = used_of(ctx) < LULL_HAZPTR_SLOTS && (at || !is_out[self]);
 
-	if (!name)
-		return;
 	name->h = lull_hazptr_alloc(ctx);
 	must((name->h != NULL) == can);
 	if (!can)
 		return;
 	check_alone(name);
 	name->ctx = ctx;
-	name->owner = at ? at->owner : who;
+	name->owner = at ? at->owner : self;
 	set_name(name, NULL);
 }
 
-static void free_slot(int who)
+static void free_slot(struct name *name)
 {
-	struct name *name = choose(who, true, false);
-	struct lull_hazptr *h;
+	struct lull_hazptr *h = name->h;
 
-	if (!name)
-		return;
-	h = name->h;
 	name->h = NULL; /* before a signal handler takes the slot */
 	set_name(name, NULL);
 	lull_hazptr_free(name->ctx, h);
 }
 
-static void clear(int who)
+static void clear(struct name *name)
 {
-	struct name *name = choose(who, true, false);
-
-	if (!name)
-		return;
 	if (die(2))
 		lull_hazptr_clear(name->h);
 	else
@@ -225,27 +215,21 @@ static struct object *protect_by(int form, struct lull_hazptr *h)
 			 : lull_hazptr_fenced_tryprotect_ptr(h, *source());
 }
 
-static void protect(int who)
+static void protect(struct name *name)
 {
-	struct name *name = choose(who, true, false);
 	int form = choose_seen(true) ? 4 + die(4) : die(8);
 	struct object *object = form & 1 && seen[0] != seen[1] ? NULL : seen[1];
 
-	if (!name)
-		return;
 	must(protect_by(form, name->h) == object);
 	set_name(name, name_of(object, !(form & 2)));
 	if (form & 1)
 		must(looked == 2); /* and no third look */
 }
 
-static void acquire(int who)
+static void acquire(struct name *name)
 {
-	struct name *name = choose(who, false, true);
-	bool by_head = die(2), own = used_of(lull_hazptr_thread_context()) < LULL_HAZPTR_SLOTS && !is_out[who];
+	bool by_head = die(2), own = used_of(lull_hazptr_thread_context()) < LULL_HAZPTR_SLOTS && !is_out[self];
 
-	if (!name)
-		return;
 	choose_seen(false);
 	memset(&name->hold, 0x5a, sizeof(name->hold));
 	if (by_head)
@@ -263,27 +247,19 @@ static void acquire(int who)
 	must((name->h != &name->hold.backup) == own);
 	check_alone(name);
 	name->ctx = NULL;
-	name->owner = who;
+	name->owner = self;
 }
 
-static void detach(int who)
+static void detach(struct name *name)
 {
-	struct name *name = choose(who, true, true);
-
-	if (!name)
-		return;
 	name->h = &name->hold.backup;
 	lull_hazptr_detach(&name->hold);
 	must(name->hold.slot == name->h);
 	name->owner = ANY_THREAD;
 }
 
-static void release(int who)
+static void release(struct name *name)
 {
-	struct name *name = choose(who, true, true);
-
-	if (!name)
-		return;
 	name->h = NULL;
 	lull_hazptr_release(&name->hold, name->addr);
 	set_name(name, NULL);
@@ -291,15 +267,15 @@ static void release(int who)
 
 /* ---- ... with contexts, and its registration ------------------------------------------------------------------ */
 
-static void begin_context(int who)
+static void begin_context(void)
 {
-	struct context *at = choose_context(who, false);
+	struct context *at = choose_context(self, false);
 
-	if (!at || is_out[who])
+	if (!at || is_out[self])
 		return;
 	memset(&at->ctx, 0x5a, sizeof(at->ctx));
 	lull_hazptr_context_init(&at->ctx);
-	at->owner = who;
+	at->owner = self;
 }
 
 static void end_context_of(struct context *at)
@@ -309,9 +285,9 @@ static void end_context_of(struct context *at)
 	at->owner = NO_THREAD;
 }
 
-static void end_context(int who)
+static void end_context(void)
 {
-	struct context *at = choose_context(who, true);
+	struct context *at = choose_context(self, true);
 
 	if (at)
 		end_context_of(at);
@@ -326,9 +302,9 @@ static void hands_over(int unused)
 }
 
 /* In any context: here in a read section, and perhaps in a signal handler. */
-static void detach_context(int who)
+static void detach_context(void)
 {
-	struct context *at = choose_context(who, true);
+	struct context *at = choose_context(self, true);
 
 	if (!at)
 		return;
@@ -345,14 +321,14 @@ static void detach_context(int who)
 			names[i].owner = ANY_THREAD;
 }
 
-static void leave_or_come(int who)
+static void leave_or_come(void)
 {
 	if (used_of(lull_hazptr_thread_context()))
 		return;
 	lull_thread_register();
-	if (!is_out[who])
+	if (!is_out[self])
 		lull_thread_unregister();
-	is_out[who] = !is_out[who];
+	is_out[self] = !is_out[self];
 }
 
 /* ---- ... as an updater ---------------------------------------------------------------------------------------- */
@@ -388,12 +364,11 @@ static void retire_by(int form, struct object *object)
 }
 
 /* Also what the thread itself protects, and in a read section. */
-static void retire(int unused)
+static void retire(void)
 {
 	int n = die(OBJECTS), form = die(objects[n].is_fenced ? 4 : 3) + 4 * die(2);
 	bool in_section = die(2);
 
-	(void)unused;
 	if (objects[n].is_retired)
 		return;
 	objects[n].is_retired = true;
@@ -406,18 +381,34 @@ static void retire(int unused)
 		lull_rcu_read_unlock();
 }
 
-static void (*const steps[])(int who) = { take_slot, take_slot, take_slot, free_slot, clear, protect, protect, protect, protect,
-					  acquire, acquire, acquire, detach, release, release, begin_context, end_context,
-					  detach_context, leave_or_come, retire, retire, retire };
+/* What a step is given: a free place in the list, or a slot or a hold that this thread may use. */
+enum need { FREE, SLOT, HOLD };
+
+static const struct {
+	void (*step)(struct name *name);
+	enum need need;
+} name_steps[] = { { take_slot, FREE }, { take_slot, FREE }, { take_slot, FREE }, { free_slot, SLOT }, { clear, SLOT },
+		   { protect, SLOT },   { protect, SLOT },   { protect, SLOT },   { protect, SLOT },   { acquire, FREE },
+		   { acquire, FREE },   { acquire, FREE },   { detach, HOLD },    { release, HOLD },   { release, HOLD } };
+
+static void (*const steps[])(void) = { begin_context, end_context, detach_context, leave_or_come, retire, retire, retire };
 
 static __thread bool acts;
 
 /* A few steps, under signals perhaps. */
-static void act(void *who)
+static void act(void *arg)
 {
+	self = (int)((struct actor *)arg - actor);
 	acts = true;
-	for (int n = die(6); n >= 0; n--)
-		steps[die(ARRAY_SIZE(steps))]((int)((struct actor *)who - actor));
+	for (int n = die(6); n >= 0; n--) {
+		int nth = die(ARRAY_SIZE(name_steps));
+		struct name *name = choose(self, name_steps[nth].need != FREE, name_steps[nth].need == HOLD);
+
+		if (name)
+			name_steps[nth].step(name);
+		if (n % 2)
+			steps[die(ARRAY_SIZE(steps))]();
+	}
 	acts = false;
 }
 
