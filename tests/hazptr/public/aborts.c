@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* runs: c++, full-fences, core */
 /*
- * misuse.c - hazptr.h, hazptr_fenced.h, shazptr.h: calls that abort, the situation in which each does, and its words.
+ * aborts.c - hazptr.h, hazptr_fenced.h, shazptr.h: calls that abort, the situation in which each does, and its words.
  */
 #include "hazptr/fixture.h"
 
