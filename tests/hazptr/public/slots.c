@@ -251,3 +251,40 @@ TEST(model)
 	run(LULL_RECLAIM_CALLER, 300);
 	assert_true(handled > 0);
 }
+
+/* ---- a pointer that changes all the time ------------------------------------------------------------------------ */
+
+static int flip_stop;
+
+/* One change in each turn: wherever in a turn this thread is preempted, another time something else is there. */
+static void *flip_run(void *unused)
+{
+	static struct thing *const values[] = { &first, &second, NULL };
+
+	for (unsigned turn = 0; !lull_load_relaxed(&flip_stop); turn++)
+		lull_hazptr_publish(variable, values[turn % 3]);
+	return unused;
+}
+
+/* Under a thread that changes the pointer all the time: what comes back is what is protected. */
+TEST(protect_what_changes)
+{
+	struct lull_hazptr *h = lull_hazptr_alloc(own());
+	int results[3] = { 0, 0, 0 };
+	pthread_t thread;
+
+	flip_stop = 0;
+	thread = start_thread(flip_run, NULL);
+	for (uint64_t end = now_ns() + 100000000u; now_ns() < end || !results[1] || !results[2];) {
+		struct thing *got = random_below(2) ? lull_hazptr_tryprotect(h, variable, rcu)
+						    : lull_hazptr_protect(h, variable, rcu);
+
+		assert_true(!got || got == &first || got == &second);
+		if (got)
+			assert_true(h->addr == (uintptr_t)got);
+		results[got == &first ? 1 : got == &second ? 2 : 0]++;
+	}
+	lull_store_relaxed(&flip_stop, 1);
+	join_thread(thread);
+	lull_hazptr_free(own(), h);
+}
