@@ -11,7 +11,7 @@
 #include "backlog.h"
 #include "overflow.h"
 
-#define RETIRED_MOST 2048u /* objects retired by all threads, or twice the slots: then all queues are scanned */
+#define RETIRED_MOST 4096u /* objects retired by all threads, or twice the slots: then all queues are scanned */
 
 /*
  * Is @now over @limit? A count can be below zero for a moment, if items are reclaimed before they are

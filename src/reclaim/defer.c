@@ -250,12 +250,13 @@ static void look_and_reclaim(struct lull__queue *q, bool look, bool soft, bool m
 }
 
 /*
- * Keep the bound of retired memory. First each thread scans what it has retired itself, all at a time: that is enough
- * where all of them retire. What others have left is for one thread at a time.
+ * Keep the bound of retired memory. First each thread scans what it has retired itself, unless that is too little for the
+ * slots that it has to look at: many threads that retire do not wait for each other. What others have left is for one thread
+ * at a time.
  */
 static void keep_retired_bound(struct lull__queue *q)
 {
-	if (owner_enter(q)) {
+	if (lull__queue_new(q) >= lull__hazptr_slots() / 8 && owner_enter(q)) {
 		advance_own_queue(q, 1);
 		run_own_queue(q);
 	}

@@ -486,7 +486,7 @@ TEST(appends)
 }
 
 #define RETIRED 8000
-#define BOUND	(2048 + 2 * LULL__CHECK_EVERY) /* for the few slots that there are here */
+#define BOUND	(4096 + 2 * LULL__CHECK_EVERY) /* for the few slots that there are here */
 
 static void *retires(void *unused)
 {
@@ -522,7 +522,7 @@ TEST(bound_while_queue_is_taken)
 	lull__queue_release(q);
 	join_thread(thread);
 	lull_hazptr_barrier();
-	assert_in_range(most, 2048, BOUND);
+	assert_in_range(most, 4096, BOUND);
 	set_mode(LULL_RECLAIM_THREAD);
 }
 
