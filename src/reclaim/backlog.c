@@ -7,12 +7,11 @@
 #include "../base/deadline.h"
 #include "../base/events.h"
 #include "../base/fault.h"
-#include "../base/registry.h"
 #include "../hazptr/slots.h"
 #include "backlog.h"
 #include "overflow.h"
 
-#define RETIRED_MOST 2048u /* objects retired by all threads, or twice the slots: then all queues are scanned */
+#define RETIRED_MOST 4096u /* objects retired by all threads, or twice the slots: then all queues are scanned */
 
 /*
  * Is @now over @limit? A count can be below zero for a moment, if items are reclaimed before they are
@@ -46,28 +45,26 @@ struct sums {
 static uint64_t items_before, bytes_before; /* reclaimed before this process was forked */
 static struct lull__lock publish_lock; /* held to publish: the last to do so knows the most */
 
-/* Sum up without a lock, for signal handlers too. The totals leave out bags that are no more. */
+/* Sum up without a lock, for signal handlers too. The totals leave out what is folded. */
 static struct sums sum_up(void)
 {
 	struct sums all = { 0, 0, 0, 0 };
-	struct lull__bag *bag;
+	struct lull__listing *at;
+	struct lull__queue *q;
 
-	lull__bags_enter();
-	lull__for_each_bag(bag) {
-		for (int kind = 0; kind < LULL__KINDS; kind++) {
-			struct lull__queue *q = &bag->queue[kind];
-			uint64_t done = lull_load_relaxed(&q->done);
-			uint64_t done_bytes = lull_load_relaxed(&q->done_bytes);
-			uint64_t put = lull_load_relaxed(&q->put);
-			uint64_t put_bytes = lull_load_relaxed(&q->put_bytes);
+	lull__walk_enter();
+	lull__for_each_queue(at, q) {
+		uint64_t done = lull_load_relaxed(&q->done);
+		uint64_t done_bytes = lull_load_relaxed(&q->done_bytes);
+		uint64_t put = lull_load_relaxed(&q->put);
+		uint64_t put_bytes = lull_load_relaxed(&q->put_bytes);
 
-			all.items += put > done ? put - done : 0;
-			all.bytes += put_bytes > done_bytes ? put_bytes - done_bytes : 0;
-			all.total_items += put;
-			all.total_bytes += put_bytes;
-		}
+		all.items += put > done ? put - done : 0;
+		all.bytes += put_bytes > done_bytes ? put_bytes - done_bytes : 0;
+		all.total_items += put - lull_load_relaxed(&q->folded);
+		all.total_bytes += put_bytes - lull_load_relaxed(&q->folded_bytes);
 	}
-	lull__bags_leave();
+	lull__walk_leave();
 	all.items += lull__overflow_waiting();
 	all.total_items += lull__overflow_put() - items_before;
 	all.total_bytes -= bytes_before;
@@ -78,11 +75,11 @@ static struct sums sum_up_all(void)
 {
 	struct sums all;
 
-	lull__lock(&lull__reclaimer.bags_lock); /* no bag goes in the middle */
+	lull__lock(&lull__reclaimer.sweep_lock); /* no queue goes in the middle */
 	all = sum_up();
-	all.total_items += lull__reclaimer.gone_items;
-	all.total_bytes += lull__reclaimer.gone_bytes;
-	lull__unlock(&lull__reclaimer.bags_lock);
+	all.total_items += lull__reclaimer.folded_items;
+	all.total_bytes += lull__reclaimer.folded_bytes;
+	lull__unlock(&lull__reclaimer.sweep_lock);
 	return all;
 }
 
@@ -149,12 +146,14 @@ static bool over_limit(const size_t *now, const size_t *limit)
 	return most && over(lull_load_relaxed(now), most);
 }
 
+/* What slots name is not counted: no wait makes it less. */
 bool lull__over_soft(size_t times)
 {
 	size_t most = times * lull_load_relaxed(&lull__reclaimer.config.soft_items);
+	size_t items = lull_load_relaxed(&lull__reclaimer.items) - lull_load_relaxed(&lull__reclaimer.kept_items);
+	size_t bytes = lull_load_relaxed(&lull__reclaimer.bytes) - lull_load_relaxed(&lull__reclaimer.kept_bytes);
 
-	return over_limit(&lull__reclaimer.items, &most) ||
-	       over_limit(&lull__reclaimer.bytes, &lull__reclaimer.config.soft_bytes);
+	return over_limit(&items, &most) || over_limit(&bytes, &lull__reclaimer.config.soft_bytes);
 }
 
 /*
@@ -190,10 +189,12 @@ bool lull__over_hard(size_t *items, size_t *bytes)
 {
 	size_t most = lull_load_relaxed(&lull__reclaimer.config.hard_items);
 	size_t most_bytes = lull_load_relaxed(&lull__reclaimer.config.hard_bytes);
-	size_t slack = (size_t)LULL__CHECK_EVERY * LULL__KINDS * lull_load_relaxed(&lull__registry_count);
+	size_t slack = (size_t)LULL__CHECK_EVERY * lull_load_relaxed(&lull__reclaimer.listed);
 
 	if (LULL__BUSTED(HARD_IGNORED))
 		return false;
+	if (slack > most / 8)
+		slack = most / 8; /* with very many threads, else all would be counted for few entries */
 	if (!over_limit(&lull__reclaimer.bytes, &most_bytes) &&
 	    (!most || !over(lull_load_relaxed(&lull__reclaimer.items) + slack, most)))
 		return false;
@@ -207,8 +208,6 @@ bool lull__over_hard(size_t *items, size_t *bytes)
  */
 void lull__backlog_publish(void)
 {
-	struct lull__bag *bag;
-	uint64_t named = 0;
 	struct sums all;
 
 	lull__lock(&publish_lock);
@@ -216,12 +215,7 @@ void lull__backlog_publish(void)
 	lull__backlog_raise_peak((size_t)all.items, (size_t)all.bytes);
 	publish(&all);
 	lull__unlock(&publish_lock);
-	lull__bags_enter();
-	lull__for_each_bag(bag)
-		for (int kind = LULL__HAZPTR_FREES; kind < LULL__KINDS; kind++)
-			named += lull_load_relaxed(&bag->queue[kind].named);
-	lull__bags_leave();
-	lull__event_kept(named);
+	lull__event_kept(lull_load_relaxed(&lull__reclaimer.kept_items));
 }
 
 void lull__backlog(size_t *items, size_t *bytes)

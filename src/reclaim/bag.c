@@ -2,6 +2,7 @@
 /*
  * bag.c - which thread owns which bag.
  */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,74 +22,137 @@ struct lull__reclaimer lull__reclaimer = {
 
 /* ---- walks -------------------------------------------------------------------------------------- */
 
-void lull__bags_enter(void)
+void lull__walk_enter(void)
 {
 	lull__self.walks++;
 	lull_add_relaxed(&lull__reclaimer.walkers, 1u);
 	/*
-	 * ORDER REC-14: the count of walkers before the list; pairs with REC-14 in lull__bags_sweep()
-	 * (unlink, heavy, count the walkers); without it a bag is freed under a thread that has found it;
-	 * model/reclaim/bag-walk.tpl
+	 * ORDER REC-14: the count of walkers before the list; pairs with REC-14 in lull__sweep()
+	 * (take out, heavy, count the walkers); without it a bag is freed under a thread that has found one of its queues;
+	 * model/reclaim/walk.tpl
 	 */
 	lull_fence_light();
 }
 
-void lull__bags_leave(void)
+void lull__walk_leave(void)
 {
 	/*
-	 * ORDER REC-15: the walker's last look at a bag before it is no walker; pairs with REC-15 in
-	 * lull__bags_sweep(); without it a bag is freed while it is read; model/reclaim/bag-free.litmus
+	 * ORDER REC-15: the walker's last look at a queue before it is no walker; pairs with REC-15 in
+	 * lull__sweep(); without it a bag is freed while it is read; model/reclaim/walk-end.litmus
 	 */
 	lull_add_release(&lull__reclaimer.walkers, -1u);
 	lull__self.walks--;
 }
 
+/* ---- the list of queues in which something waits -------------------------------------------------- */
+
+/* Signals are blocked, so that no child finds a queue of its only thread halfway in. */
+__attribute__((noinline)) static void list_now(struct lull__queue *q)
+{
+	uint32_t no = 0;
+	sigset_t saved;
+
+	lull__block_signals(&saved);
+	if (lull_cas_relaxed(&q->listed, &no, 1u)) {
+		/*
+		 * ORDER REC-17: OUT, after the last walker's use of this place, before its reuse; pairs with REC-17 in
+		 * settle(); without it the walker is led elsewhere; model/reclaim/walk-end.litmus
+		 */
+		struct lull__listing *at = &q->listing[lull_load_acquire(&q->listing[0].state) != LULL__LISTING_OUT];
+
+		lull_store_relaxed(&at->state, (uint32_t)LULL__LISTING_IN);
+		lull_add_relaxed(&lull__reclaimer.listed, 1u);
+		at->next = lull_load_relaxed(&lull__reclaimer.list);
+		/*
+		 * Every change at the head is a swap, so a thread that acquires the newest place acquires all.
+		 * ORDER REC-6: the queue before its link; pairs with REC-6 in lull__for_each_queue(); without
+		 * it a walker sees garbage; model/reclaim/queue.litmus
+		 */
+		while (!lull_cas_release(&lull__reclaimer.list, &at->next, at))
+			;
+	}
+	lull__restore_signals(&saved);
+}
+
+void lull__queue_list(struct lull__queue *q)
+{
+	if (lull_unlikely(!lull_load_relaxed(&q->listed)))
+		list_now(q);
+}
+
+void lull__queues_heed(void)
+{
+	struct lull__listing *at;
+	struct lull__queue *q;
+
+	lull__walk_enter();
+	lull__for_each_queue(at, q)
+		lull_store_relaxed(&q->heed, 1u);
+	lull__walk_leave();
+}
+
 /* ---- owners ------------------------------------------------------------------------------------- */
+
+/* Signals are blocked: see bag.h. */
+static void bags_enter(sigset_t *saved)
+{
+	lull__block_signals(saved);
+	lull__lock(&lull__reclaimer.bags_lock);
+}
+
+static void bags_leave(const sigset_t *saved)
+{
+	lull__unlock(&lull__reclaimer.bags_lock);
+	lull__restore_signals(saved);
+}
 
 /* Take an orphan, with what waits in it: a queue goes on where its last owner has stopped. */
 static struct lull__bag *adopt_orphan(void)
 {
 	struct lull__bag *bag;
+	sigset_t saved;
 
 	if (!lull_load_relaxed(&lull__reclaimer.orphans) || LULL__BUSTED(BAG_LEAKED))
 		return NULL;
-	lull__bags_enter();
-	lull__for_each_bag(bag) {
-		uint32_t state = BAG_ORPHAN;
-
-		/*
-		 * ORDER REC-5: the last owner's use of the bag before the next one's; pairs with
-		 * REC-5 in lull__bag_leave(); without it two producers see each other's half-done
-		 * queue; model/reclaim/bag.litmus
-		 */
-		if (lull_load_relaxed(&bag->state) == BAG_ORPHAN &&
-		    lull_cas_acquire(&bag->state, &state, (uint32_t)BAG_OWNED)) {
-			lull_sub_relaxed(&lull__reclaimer.orphans, 1u);
-			break;
-		}
+	bags_enter(&saved);
+	bag = lull__reclaimer.orphan;
+	if (bag) {
+		lull__reclaimer.orphan = bag->next_orphan;
+		lull_store_relaxed(&bag->state, (uint32_t)BAG_OWNED);
+		lull_sub_relaxed(&lull__reclaimer.orphans, 1u);
+		lull__self.bag = bag;
 	}
-	lull__bags_leave();
+	bags_leave(&saved);
 	return bag;
+}
+
+static void init_queue(struct lull__queue *q, struct lull__bag *bag, uint32_t kind)
+{
+	q->bag = bag;
+	q->kind = kind;
+	q->heed = 1;
+	q->listing[0].queue = q->listing[1].queue = q;
 }
 
 static struct lull__bag *new_bag(void)
 {
 	struct lull__bag *bag = NULL;
+	sigset_t saved;
 
 	if (posix_memalign((void **)&bag, LULL__CACHELINE, sizeof(*bag)) != 0)
 		return NULL;
 	memset(bag, 0, sizeof(*bag));
 	bag->state = BAG_OWNED;
 	for (uint32_t kind = 0; kind < LULL__KINDS; kind++)
-		bag->queue[kind].kind = kind;
-	bag->next = lull_load_relaxed(&lull__reclaimer.bags);
-	/*
-	 * Every change of `bags` is a swap, so a thread that acquires the newest bag acquires all.
-	 * ORDER REC-6: the bag before its link; pairs with REC-6 in lull__for_each_bag(); without
-	 * it a walker sees garbage; model/reclaim/queue.litmus
-	 */
-	while (!lull_cas_release(&lull__reclaimer.bags, &bag->next, bag))
-		;
+		init_queue(&bag->queue[kind], bag, kind);
+	bags_enter(&saved);
+	bag->next = lull__reclaimer.all;
+	lull_compiler_barrier(); /* a child forked by another thread follows `next` alone */
+	lull_store_relaxed(&lull__reclaimer.all, bag);
+	if (bag->next)
+		bag->next->prev = bag;
+	lull__self.bag = bag;
+	bags_leave(&saved);
 	return bag;
 }
 
@@ -103,33 +167,38 @@ struct lull__bag *lull__own_bag(void)
 	/* Its last owner may have helped. An owner that is not consuming may stop that at any time. */
 	for (int kind = 0; bag && kind < LULL__KINDS; kind++)
 		lull_store_relaxed(&bag->queue[kind].owner_helps, 0u);
-	if (!bag)
-		bag = new_bag();
-	lull__self.bag = bag;
-	return bag;
+	return bag ? bag : new_bag();
 }
+
+/* The table of a thread that is past its exit handling, and would leave a bag behind. */
+static __thread struct lull__hazptr_table *late_table __attribute__((tls_model("initial-exec")));
 
 struct lull__hazptr_table *lull__own_table(void)
 {
-	/* A thread that is past its exit handling would leave a bag behind. */
 	struct lull__bag *bag = lull__self.state & LULL__STATE_EXITED ? NULL : lull__own_bag();
 
-	return bag ? lull__hazptr_table_reserve(&bag->table) : NULL;
+	return lull__hazptr_table_reserve(bag ? &bag->table : &late_table);
 }
 
-void lull__own_table_done(void)
+static void drop_table(struct lull__hazptr_table **place, size_t kept)
 {
-	struct lull__bag *bag = lull__self.bag;
-	struct lull__hazptr_table *table = bag ? bag->table : NULL;
+	struct lull__hazptr_table *table = *place;
 
-	if (!table || table->size <= TABLE_KEPT)
+	if (!table || table->size <= kept)
 		return;
-	bag->table = NULL;
+	*place = NULL;
 	lull_compiler_barrier(); /* a child that is forked in free() finds none */
 	free(table);
 }
 
-bool lull__bag_is_empty(struct lull__bag *bag)
+void lull__own_table_done(void)
+{
+	if (lull__self.bag)
+		drop_table(&lull__self.bag->table, TABLE_KEPT);
+	drop_table(&late_table, 0);
+}
+
+static bool is_empty(struct lull__bag *bag)
 {
 	for (int kind = 0; kind < LULL__KINDS; kind++)
 		if (!lull__queue_is_empty(&bag->queue[kind]))
@@ -139,72 +208,165 @@ bool lull__bag_is_empty(struct lull__bag *bag)
 
 bool lull__bag_leave(struct lull__bag *bag)
 {
-	bool waits = !lull__bag_is_empty(bag);
+	bool waits = !is_empty(bag);
+	sigset_t saved;
 
+	bags_enter(&saved);
+	bag->next_orphan = lull__reclaimer.orphan;
+	lull__reclaimer.orphan = bag;
+	lull_store_relaxed(&bag->state, (uint32_t)BAG_ORPHAN);
 	lull_add_relaxed(&lull__reclaimer.orphans, 1u);
-	/*
-	 * ORDER REC-5: the owner's use of the bag before it is an orphan; pairs with REC-5 in
-	 * adopt_orphan() and in unlink_if_empty(); without it as there; model/reclaim/bag.litmus
-	 */
-	lull_store_release(&bag->state, (uint32_t)BAG_ORPHAN);
+	bags_leave(&saved);
 	return waits;
 }
 
-/* ---- the end of bags ---------------------------------------------------------------------------- */
+/* ---- sweeps --------------------------------------------------------------------------------------- */
 
-bool lull__bags_to_sweep(void)
+/* May any thread still be at a queue of @bag, which is an orphan and empty? Sweeps, with both locks. */
+static bool is_used(struct lull__bag *bag)
 {
-	struct lull__bag *bag;
-	unsigned empty = 0;
-
-	if (lull_load_relaxed(&lull__reclaimer.dead))
+	/* REC-9: its last use of the queue before the end */
+	if (lull_load_acquire(&bag->pins))
 		return true;
-	if (lull_load_relaxed(&lull__reclaimer.orphans) <= LULL__SPARE_BAGS)
+	for (int kind = 0; kind < LULL__KINDS; kind++) {
+		struct lull__queue *q = &bag->queue[kind];
+
+		if (q->listing[0].state != LULL__LISTING_OUT || q->listing[1].state != LULL__LISTING_OUT ||
+		    lull_load_acquire(&q->lock.word)) /* LOCK-1: its use of the queue before the end */
+			return true;
+	}
+	return false;
+}
+
+/* How many orphans are empty, more than are to be kept? */
+static bool has_spare_orphans(void)
+{
+	unsigned empty = 0;
+	sigset_t saved;
+
+	if (lull_load_relaxed(&lull__reclaimer.orphans) <= LULL__SPARE_BAGS || LULL__BUSTED(BAG_LEAKED))
 		return false;
-	lull__bags_enter();
-	lull__for_each_bag(bag)
-		empty += lull_load_relaxed(&bag->state) == BAG_ORPHAN && lull__bag_is_empty(bag);
-	lull__bags_leave();
+	bags_enter(&saved);
+	for (struct lull__bag *bag = lull__reclaimer.orphan; bag && empty <= LULL__SPARE_BAGS; bag = bag->next_orphan)
+		empty += is_empty(bag);
+	bags_leave(&saved);
 	return empty > LULL__SPARE_BAGS;
 }
 
-/* Take @bag, to which *@at leads, out of the list if it is an orphan and empty. Under bags_lock. */
-static bool unlink_if_empty(struct lull__bag *bag, struct lull__bag **at)
+static bool has_idle_places(void)
 {
-	uint32_t state = BAG_ORPHAN;
-	struct lull__bag *was = bag;
+	uint32_t listed = lull_load_relaxed(&lull__reclaimer.listed);
 
-	if (lull_load_relaxed(&bag->state) != BAG_ORPHAN || LULL__BUSTED(BAG_LEAKED))
-		return false;
-	/* REC-5: all that its last owner put in, before the look whether it is empty. No thread adopts it now. */
-	if (!lull_cas_acquire(&bag->state, &state, (uint32_t)BAG_DEAD))
-		return false;
-	/* New bags come in at the head at any time, so *@at may lead to a new one by now. */
-	if (!lull__bag_is_empty(bag) || !lull_cas_relaxed(at, &was, bag->next)) {
-		lull_store_release(&bag->state, (uint32_t)BAG_ORPHAN); /* REC-5: go on */
-		return false;
-	}
-	lull_sub_relaxed(&lull__reclaimer.orphans, 1u);
-	for (int kind = 0; kind < LULL__KINDS; kind++) {
-		lull__reclaimer.gone_items += bag->queue[kind].put;
-		lull__reclaimer.gone_bytes += bag->queue[kind].put_bytes;
-	}
-	bag->next_dead = lull__reclaimer.dead;
-	lull_store_relaxed(&lull__reclaimer.dead, bag);
-	return true;
+	return listed > LULL__SPARE_PLACES && lull_load_relaxed(&lull__reclaimer.idle) > listed / 2;
 }
 
-static void unlink_empty(void)
+bool lull__is_to_sweep(void)
 {
-	struct lull__bag **at = &lull__reclaimer.bags, *bag;
-	unsigned left = lull_load_relaxed(&lull__reclaimer.orphans);
+	return lull_load_relaxed(&lull__reclaimer.left) || has_idle_places() || has_spare_orphans();
+}
 
-	while (left > LULL__SPARE_BAGS && (bag = lull_load_acquire(at)) != NULL) { /* REC-6 */
-		if (unlink_if_empty(bag, at))
-			left--;
-		else
-			at = &bag->next;
+/*
+ * Take @at, to which *@link leads, out of the list if its queue is empty and its other place is free. No thread takes
+ * the queue meanwhile. Returns the queue, or NULL.
+ */
+static struct lull__queue *take_out(struct lull__listing *at, struct lull__listing **link)
+{
+	struct lull__queue *q = at->queue;
+	struct lull__listing *was = at;
+
+	/* The last: the watch has not seen yet that its last callback is over, and looks for it in the list. */
+	if (!lull__queue_is_empty(q) || q->listing[at == &q->listing[0]].state != LULL__LISTING_OUT ||
+	    q->callback_wait.kind != LULL_WAIT_NONE || !lull__trylock(&q->lock))
+		return NULL;
+	lull_store_relaxed(&at->state, (uint32_t)LULL__LISTING_LEFT); /* first, for a child: see bags_fork_child() */
+	/* New ones come in at the head at any time, so *link may lead to a new one by now. */
+	if (!lull_cas_relaxed(link, &was, at->next)) {
+		lull_store_relaxed(&at->state, (uint32_t)LULL__LISTING_IN);
+		lull__unlock_wake(&q->lock, INT_MAX);
+		return NULL;
 	}
+	lull_sub_relaxed(&lull__reclaimer.listed, 1u);
+	lull_store_relaxed(&q->listed, 0u);
+	/*
+	 * ORDER REC-16: `listed` before `heed`; pairs with REC-16 in lull__queue_attend(); without it the owner
+	 * clears `heed`, finds that its queue is listed, and the entry waits for the next one; model/reclaim/heed.tpl
+	 */
+	lull_store_release(&q->heed, 1u);
+	return q;
+}
+
+/* Take empty queues out of the list. They are linked by next_taken, and locked. */
+static struct lull__queue *take_out_idle(void)
+{
+	struct lull__listing **link = &lull__reclaimer.list, *at;
+	struct lull__queue *out = NULL, *q;
+
+	while ((at = lull_load_acquire(link)) != NULL) { /* REC-6 */
+		q = take_out(at, link);
+		if (!q) {
+			link = &at->next;
+			continue;
+		}
+		q->next_taken = out;
+		out = q;
+	}
+	return out;
+}
+
+/* Let the queues in @out stay out of the list, but for those to which an entry came before the fence. */
+static void part_with(struct lull__queue *out)
+{
+	while (out) {
+		struct lull__queue *q = out;
+		uint64_t done = lull_load_relaxed(&q->done);
+
+		out = q->next_taken;
+		lull__reclaimer.folded_items += done - q->folded;
+		lull__reclaimer.folded_bytes += q->done_bytes - q->folded_bytes;
+		q->folded = done;
+		q->folded_bytes = q->done_bytes;
+		q->next_left = lull__reclaimer.left;
+		lull_store_relaxed(&lull__reclaimer.left, q);
+		if (!lull__queue_is_empty(q))
+			lull__queue_list(q);
+		lull__unlock_wake(&q->lock, INT_MAX);
+	}
+}
+
+/* No walker is left that could be at a place that is LEFT. */
+static void settle(void)
+{
+	struct lull__queue *q = lull__reclaimer.left;
+
+	lull_store_relaxed(&lull__reclaimer.left, (struct lull__queue *)NULL);
+	for (; q; q = q->next_left)
+		for (int i = 0; i < 2; i++)
+			if (q->listing[i].state == LULL__LISTING_LEFT)
+				/* ORDER REC-17: the walkers' end before OUT; pairs with REC-17 in list_now(); without
+				 * it as there; model/reclaim/walk-end.litmus */
+				lull_store_release(&q->listing[i].state, (uint32_t)LULL__LISTING_OUT);
+}
+
+/* Take orphans that are empty and unused out of all lists, but for a few. They are linked by next_orphan. */
+static struct lull__bag *unlink_orphans(void)
+{
+	struct lull__bag **link = &lull__reclaimer.orphan, *bag, *dead = NULL;
+	unsigned kept = 0;
+
+	while ((bag = *link) != NULL) {
+		if (!is_empty(bag) || is_used(bag) || kept++ < LULL__SPARE_BAGS) {
+			link = &bag->next_orphan;
+			continue;
+		}
+		*link = bag->next_orphan;
+		lull_sub_relaxed(&lull__reclaimer.orphans, 1u);
+		*(bag->prev ? &bag->prev->next : &lull__reclaimer.all) = bag->next;
+		if (bag->next)
+			bag->next->prev = bag->prev;
+		bag->next_orphan = dead;
+		dead = bag;
+	}
+	return dead;
 }
 
 static void free_bag(struct lull__bag *bag)
@@ -219,50 +381,116 @@ static void free_bag(struct lull__bag *bag)
 	free(bag);
 }
 
-/* Has a thread taken a queue of @bag, which it found before the bag was unlinked, and not given it back? */
-static bool is_taken(struct lull__bag *bag)
+static void free_orphans(void)
 {
-	for (int kind = 0; kind < LULL__KINDS; kind++)
-		if (lull_load_acquire(&bag->queue[kind].lock.word)) /* LOCK-1: its use of the queue before the end */
-			return true;
-	return false;
-}
+	struct lull__bag *dead;
+	sigset_t saved;
 
-static void free_dead(void)
-{
-	struct lull__bag **at = &lull__reclaimer.dead, *bag;
+	bags_enter(&saved);
+	dead = unlink_orphans();
+	bags_leave(&saved);
+	while (dead) {
+		struct lull__bag *bag = dead;
 
-	while ((bag = *at) != NULL) {
-		if (is_taken(bag)) {
-			at = &bag->next_dead;
-			continue;
-		}
-		lull_store_relaxed(at, bag->next_dead);
-		lull_compiler_barrier(); /* a child that is forked in free() does not find it again */
+		dead = bag->next_orphan;
 		free_bag(bag);
 	}
 }
 
-void lull__bags_sweep(void)
+void lull__sweep(void)
 {
-	if (!lull__bags_to_sweep())
+	struct lull__queue *out;
+	sigset_t saved;
+
+	if (!lull__is_to_sweep())
 		return;
 	lull__init(); /* an unnoticed child makes the lock free before it takes it */
-	if (!lull__trylock(&lull__reclaimer.bags_lock))
+	if (!lull__trylock(&lull__reclaimer.sweep_lock))
 		return;
-	unlink_empty();
-	if (lull__reclaimer.dead) {
+	lull__block_signals(&saved); /* no child's only thread is in a sweep */
+	out = take_out_idle();
+	if (out) {
 		/*
-		 * ORDER REC-14: the unlinking before the count of walkers; pairs with REC-14 in
-		 * lull__bags_enter(); without it as there; model/reclaim/bag-walk.tpl
+		 * ORDER REC-14: out of the list before the count of walkers; pairs with REC-14 in
+		 * lull__walk_enter(); without it as there; model/reclaim/walk.tpl
+		 * ORDER REC-16: `heed` before the look whether the queue is still empty; pairs with REC-16 in
+		 * lull__queue_attend() (entry, light, heed); without it the entry waits for the next one;
+		 * model/reclaim/heed.tpl
 		 */
 		lull_fence_heavy();
-		/*
-		 * ORDER REC-15: the count of walkers before the end of the bags; pairs with REC-15 in
-		 * lull__bags_leave(); without it as there; model/reclaim/bag-free.litmus
-		 */
-		if (lull_load_acquire(&lull__reclaimer.walkers) == 0)
-			free_dead();
+		part_with(out);
 	}
-	lull__unlock(&lull__reclaimer.bags_lock);
+	/*
+	 * ORDER REC-15: the count of walkers before the end of the bags; pairs with REC-15 in
+	 * lull__walk_leave(); without it as there; model/reclaim/walk-end.litmus
+	 */
+	if (lull_load_acquire(&lull__reclaimer.walkers) == 0) {
+		settle();
+		if (has_spare_orphans())
+			free_orphans();
+	}
+	lull__restore_signals(&saved);
+	lull__unlock(&lull__reclaimer.sweep_lock);
+}
+
+/* ---- fork ----------------------------------------------------------------------------------------- */
+
+/* Forget the places of @bag's queues; those that are in the list come back. Other threads may have been amid a change. */
+static void fork_bag(struct lull__bag *bag)
+{
+	for (int kind = 0; kind < LULL__KINDS; kind++) {
+		struct lull__queue *q = &bag->queue[kind];
+
+		for (int i = 0; i < 2; i++)
+			if (q->listing[i].state == LULL__LISTING_IN)
+				q->listing[i].state = LULL__LISTING_OUT;
+		q->listed = 0;
+		q->heed = 1;
+	}
+	if (bag == lull__self.bag)
+		return;
+	bag->state = BAG_ORPHAN;
+	bag->next_orphan = lull__reclaimer.orphan;
+	lull__reclaimer.orphan = bag;
+	lull__reclaimer.orphans++;
+}
+
+/* The calling thread may be in a walk, and go on with it; so no place moves, and one that was LEFT stays so. */
+static void fork_place(struct lull__queue *q)
+{
+	for (int i = 0; i < 2; i++) {
+		if (q->listing[i].state != LULL__LISTING_LEFT)
+			continue;
+		q->next_left = lull__reclaimer.left;
+		lull__reclaimer.left = q;
+	}
+	if (!lull__queue_is_empty(q))
+		lull__queue_list(q);
+}
+
+/* After the repair of the queues. All threads but the calling one are gone, and whatever they were doing here. */
+void lull__bags_fork_child(void)
+{
+	struct lull__bag *bag, *prev = NULL;
+	struct lull__listing *at;
+	struct lull__queue *q;
+
+	lull__reclaimer.sweep_lock.word = lull__reclaimer.bags_lock.word = 0;
+	lull__reclaimer.walkers = lull__self.walks;
+	lull__reclaimer.listed = lull__reclaimer.orphans = lull__reclaimer.idle = 0;
+	lull__reclaimer.left = NULL;
+	lull__reclaimer.orphan = NULL;
+	lull__for_each_bag(bag) {
+		bag->prev = prev;
+		prev = bag;
+		fork_bag(bag);
+	}
+	lull__for_each_queue(at, q) {
+		at->state = LULL__LISTING_IN;
+		q->listed = 1;
+		lull__reclaimer.listed++;
+	}
+	lull__for_each_bag(bag)
+		for (int kind = 0; kind < LULL__KINDS; kind++)
+			fork_place(&bag->queue[kind]);
 }

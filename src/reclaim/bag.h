@@ -4,8 +4,16 @@
  *
  * Each thread that defers has a bag with a queue of each kind (queue.h). The bag of a thread that exits
  * becomes an orphan: the next new thread takes it, with what waits in it. Orphans that are empty are freed,
- * all but a few. The list of bags is walked without a lock; walkers are counted, and no bag is freed while
- * there is one.
+ * all but a few.
+ *
+ * Whoever reclaims looks at one list, of the queues in which something waits, and at some that have just become empty.
+ * So no thread that has nothing to reclaim costs anything. The list is walked without a lock; walkers are counted. They
+ * wait for nothing. A queue that is found empty is taken out now and then (a sweep), many at a time:
+ *
+ *	IN ---- sweep, empty ----> LEFT ---- no walker is left ----> OUT ---- deferral ----> IN
+ *
+ * Its owner must notice that. A sweep sets `heed`, makes a heavy fence, and looks once more whether the queue is empty;
+ * the owner looks at `heed` after each entry. While a place is LEFT, the queue can come in by its other place.
  */
 #ifndef LULL_BAG_H
 #define LULL_BAG_H
@@ -16,14 +24,15 @@
 
 #include "queue.h"
 
-enum { BAG_OWNED, BAG_ORPHAN, BAG_DEAD };
+enum { BAG_OWNED, BAG_ORPHAN };
 
 struct lull__bag {
 	struct lull__queue queue[LULL__KINDS];
 	struct lull__hazptr_table *table; /* for scans by this thread, see hazptr/table.h */
-	struct lull__bag *next;	     /* all bags, the newest first */
-	struct lull__bag *next_dead; /* out of that list, to be freed when no thread walks it */
+	struct lull__bag *next, *prev;	  /* all bags; for a forked child. Under bags_lock */
+	struct lull__bag *next_orphan;	  /* likewise */
 	uint32_t state;
+	uint32_t pins; /* threads that use a queue of it without being its owner, or in a walk */
 	uint32_t at_once;	     /* how often memory was freed at once, see free_at_once(), ... */
 	uint64_t at_once_since_ns;   /* ... since then */
 };
@@ -49,7 +58,7 @@ struct lull__reclaimer {
 	 * Read by every deferral; written when the background thread goes to sleep or wakes up, and
 	 * otherwise rarely.
 	 */
-	struct lull__bag *bags __attribute__((aligned(LULL__CACHELINE)));
+	struct lull__listing *list __attribute__((aligned(LULL__CACHELINE))); /* queues in which something waits */
 	uint32_t sleep;
 	uint32_t mode;
 	uint32_t thread; /* NO_THREAD ... */
@@ -65,6 +74,7 @@ struct lull__reclaimer {
 	size_t items __attribute__((aligned(LULL__CACHELINE))); /* to within LULL__CHECK_EVERY per queue */
 	size_t bytes, peak_items, peak_bytes;
 	size_t retired; /* items of memory that hazard pointers may protect */
+	size_t kept_items, kept_bytes; /* of these, and of bridges': what slots named at the last scans */
 	uint32_t held_back;   /* threads that wait until the backlog is below its soft limits */
 	uint32_t relief; /* an event for these */
 	uint64_t noted_items, noted_bytes; /* deferred since the start, to within as many */
@@ -83,12 +93,16 @@ struct lull__reclaimer {
 	struct lull__lock retired_lock; /* one thread at a time frees what others have retired */
 	struct lull__lock park_lock; /* one thread at a time parks */
 
-	/* Bags that come and go. */
-	uint32_t walkers; /* threads that walk the list of bags */
+	/* Bags and queues that come and go. */
+	uint32_t walkers __attribute__((aligned(LULL__CACHELINE))); /* threads that walk the list of queues */
+	uint32_t listed; /* how many there are in it, ... */
+	uint32_t idle;	 /* ... of which so many were empty when a thread last looked */
 	uint32_t orphans;
-	struct lull__bag *dead;
-	uint64_t gone_items, gone_bytes; /* deferred with bags that are no more; under the lock */
-	struct lull__lock bags_lock; /* to unlink and free bags */
+	struct lull__lock sweep_lock; /* one sweep at a time; guards what follows */
+	struct lull__queue *left;	 /* queues with a place that is LEFT */
+	uint64_t folded_items, folded_bytes; /* deferred to queues while they were listed, up to their last time as empty ones */
+	struct lull__lock bags_lock; /* guards what follows; never held over a wait. Signals are blocked meanwhile */
+	struct lull__bag *all, *orphan;
 };
 
 /* Hidden: code for shared objects that sees only this declaration would otherwise look up the address first. */
@@ -99,13 +113,24 @@ extern struct lull__reclaimer lull__reclaimer __attribute__((visibility("hidden"
 
 #define LULL__CHECK_EVERY 64u /* the owner checks its queue and the limits at every 64th entry */
 
-/* Begin and end a walk over all bags. Walks nest, and may be in signal handlers. */
-void lull__bags_enter(void);
-void lull__bags_leave(void);
+/* Begin and end a walk over the queues in which something waits. Walks nest, may be in signal handlers, and must not wait. */
+void lull__walk_enter(void);
+void lull__walk_leave(void);
 
-/* In a walk. REC-6: the link before the bag. */
-#define lull__for_each_bag(bag)                                                                          \
-	for ((bag) = lull_load_acquire(&lull__reclaimer.bags); (bag); (bag) = lull_load_relaxed(&(bag)->next))
+/* In a walk, with @at, a struct lull__listing *. REC-6: the link before the queue. */
+#define lull__for_each_queue(at, q)                                                                                  \
+	for ((at) = lull_load_acquire(&lull__reclaimer.list); (at) && ((q) = (at)->queue, true);                     \
+	     (at) = lull_load_relaxed(&(at)->next))
+
+/* In a child, before it has a second thread. */
+#define lull__for_each_bag(bag) for ((bag) = lull__reclaimer.all; (bag); (bag) = (bag)->next)
+
+/*
+ * Put @q, to which an entry has just come, into the list unless it is there. The owner, after a light fence; sweeps.
+ */
+void lull__queue_list(struct lull__queue *q);
+/* Let the owners of all queues look, after their next deferral, whether the reclaimer sleeps. A heavy fence must follow. */
+void lull__queues_heed(void);
 
 /* May this thread wait for a grace period, and run callbacks? */
 static inline bool lull__can_help(void)
@@ -124,12 +149,16 @@ void lull__own_table_done(void);
 
 /* Make the calling thread's bag an orphan. Returns whether anything waits in it. */
 bool lull__bag_leave(struct lull__bag *bag);
-/* Free orphans that are empty, but for LULL__SPARE_BAGS, if no thread walks the bags. */
-void lull__bags_sweep(void);
-/* Would that free any, now or later? */
-bool lull__bags_to_sweep(void);
-bool lull__bag_is_empty(struct lull__bag *bag);
+/*
+ * Take queues that are empty out of the list, and free orphans that are empty, but for LULL__SPARE_BAGS, if no thread
+ * walks.
+ */
+void lull__sweep(void);
+/* Is there anything to sweep, now or later? */
+bool lull__is_to_sweep(void);
+void lull__bags_fork_child(void);
 
-#define LULL__SPARE_BAGS 2u /* orphans that are kept for the next threads */
+#define LULL__SPARE_BAGS  2u  /* orphans that are kept for the next threads */
+#define LULL__SPARE_PLACES 16u /* a list of so many queues is not swept */
 
 #endif /* LULL_BAG_H */

@@ -14,6 +14,7 @@
 #include "../hazptr/slots.h"
 #include "../rcu/section.h"
 #include "backlog.h"
+#include "overflow.h"
 #include "pass.h"
 #include "worker.h"
 
@@ -108,7 +109,7 @@ static bool sleep_for_awaited(struct lull__wait *wait, uint64_t deadline_ns, str
 		if (awaited_is_done())
 			break;
 		/* Not parked, or LULL__PARKED_RECHECK: perhaps no other thread will check again. */
-		if (here && (lull__fence_full_mode || lull__anything_unparked(true)))
+		if (here && (lull__fence_full_mode || lull__anything_unparked(true) || lull__overflow_waiting()))
 			again_ns = lull__now_ns() + BARRIER_RECHECK_NS;
 		if (!lull__wait_sleep(wait, &lull__hazptr.event, event, deadline_ns, again_ns, blame_parked, NULL, report))
 			return false;

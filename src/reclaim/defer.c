@@ -103,7 +103,7 @@ void lull__reclaim_thread_exit(void)
 	if (lull__bag_leave(bag))
 		lull__notify(LINGERING); /* REC-2: as after a push */
 	else if (lull_load_relaxed(&lull__reclaimer.orphans) > 4 * LULL__SPARE_BAGS)
-		lull__bags_sweep();
+		lull__sweep();
 }
 
 void lull__reclaim_unregister(const char *call)
@@ -113,6 +113,24 @@ void lull__reclaim_unregister(const char *call)
 }
 
 /* ---- deferring ------------------------------------------------------------------------------ */
+
+/* After an entry and a light fence: let others find the queue. Its owner. */
+static inline void attend(struct lull__queue *q)
+{
+	if (lull_likely(!lull_load_relaxed(&q->heed)))
+		return;
+	/* ORDER REC-16: `heed` before `listed`, and before `sleep`; pairs with REC-16 in take_out() and
+	 * lull__queues_heed(); without it as there; model/reclaim/heed.tpl */
+	lull_xchg_acquire(&q->heed, 0u);
+	lull__queue_list(q);
+}
+
+/* The mode may have changed since @q left the list. Its owner, which is not consuming: as in lull__own_bag(). */
+static inline void forget_help(struct lull__queue *q)
+{
+	if (lull_unlikely(!lull_load_relaxed(&q->listed)))
+		lull_store_relaxed(&q->owner_helps, 0u);
+}
 
 /*
  * Let the owner run the callbacks in its queue @q, or not any more. Other threads read `owner_helps` with the lock
@@ -231,6 +249,21 @@ static void look_and_reclaim(struct lull__queue *q, bool look, bool soft, bool m
 	lull__queue_owner_leave(q);
 }
 
+/*
+ * Keep the bound of retired memory. First each thread scans what it has retired itself, unless that is too little for the
+ * slots that it has to look at: many threads that retire do not wait for each other. What others have left is for one thread
+ * at a time.
+ */
+static void keep_retired_bound(struct lull__queue *q)
+{
+	if (lull__queue_new(q) >= lull__hazptr_slots() / 8 && owner_enter(q)) {
+		advance_own_queue(q, 1);
+		run_own_queue(q);
+	}
+	if (lull__over_retired())
+		lull__free_retired(q);
+}
+
 /* Add the new entries of @q to the backlog and check its limits. Returns whether one is exceeded. */
 static bool check_limits(struct lull__queue *q, bool mine)
 {
@@ -242,7 +275,7 @@ static bool check_limits(struct lull__queue *q, bool mine)
 	q->looked_bytes = q->put_bytes;
 	lull__backlog_add(q);
 	if (lull_unlikely(q->kind == LULL__HAZPTR_FREES && lull__over_retired()))
-		lull__free_retired(q);
+		keep_retired_bound(q);
 	hard = lull__over_hard(&items, &bytes);
 	if (lull_likely(!hard && !lull__over_soft(1))) {
 		if (lull_unlikely(lull_load_relaxed(&lull__reclaimer.limit_reported)))
@@ -255,6 +288,20 @@ static bool check_limits(struct lull__queue *q, bool mine)
 	return true;
 }
 
+/* An entry has come to @q in one of the rare cases. A thread that is past its exit handling looks at the limits, too. */
+static void after_rare_entry(struct lull__queue *q)
+{
+	forget_help(q);
+	lull_fence_light();
+	attend(q);
+	if (q->put & (LULL__CHECK_EVERY - 1))
+		return;
+	if (lull__self.callback_depth)
+		lull__backlog_add(q);
+	else
+		check_limits(q, false);
+}
+
 /* Defer in the rare cases: a thread's first deferral, one in a callback, one after the thread's exit handling. */
 static void defer_rarely(int kind, void *item, size_t bytes, bool full)
 {
@@ -264,8 +311,8 @@ static void defer_rarely(int kind, void *item, size_t bytes, bool full)
 		lull_store_relaxed(&bag->queue[kind].has_light, 1u);
 	if (!bag || !lull__queue_push(&bag->queue[kind], item, bytes))
 		lull__defer_without_memory(kind, item);
-	else if ((bag->queue[kind].put & (LULL__CHECK_EVERY - 1)) == 0)
-		lull__backlog_add(&bag->queue[kind]);
+	else
+		after_rare_entry(&bag->queue[kind]);
 	/*
 	 * ORDER REC-12: the entry before the count of those that callbacks deferred; pairs with
 	 * REC-12 in flush_and_wait(); without it a barrier has counted the entry, and its pass
@@ -297,8 +344,12 @@ static inline bool is_time_to_look(const struct lull__queue *q)
 __attribute__((noinline)) static void take_long_turn(struct lull__queue *q)
 {
 	bool look = is_time_to_look(q), may = !lull__kind_is_pure(q->kind) || !lull_rcu_read_lock_held();
-	bool soft = false, mine = is_mine(q, may);
+	bool soft = false, mine;
 
+	forget_help(q);
+	mine = is_mine(q, may);
+	lull_fence_light();
+	attend(q);
 	if (look)
 		soft = check_limits(q, mine);
 	if (mine) {
@@ -331,8 +382,10 @@ __attribute__((noinline)) static void take_turn(struct lull__queue *q)
 		reclaim_own(q, q->share, false);
 		lull__queue_owner_leave(q);
 	}
-	if (lull__sleeps(ASLEEP)) /* REC-2 as in lull__notify(): lull__queue_owner_enter() has made the fence */
-		lull__wake_reclaimer();
+	if (lull_unlikely(lull_load_relaxed(&q->heed))) { /* REC-2: lull__queue_owner_enter() has made the fence */
+		attend(q);
+		lull__notify(ASLEEP);
+	}
 }
 
 /* Defer @item as defer() does, also where the calling thread's queue is not there, not its own, or needs a chunk. */
@@ -364,15 +417,15 @@ __attribute__((noinline)) static void append_and_turn(struct lull__queue *q, voi
 		return;
 	}
 	lull__queue_append(q, item, bytes);
-	lull_fence_light(); /* REC-2 as in lull__notify() */
-	q->put >= q->turn_at || lull__sleeps(ASLEEP) ? take_turn(q) : lull__queue_may_append(q);
+	lull_fence_light(); /* REC-2 */
+	q->put >= q->turn_at || lull_load_relaxed(&q->heed) ? take_turn(q) : lull__queue_may_append(q);
 }
 
 /*
  * Append @item to the calling thread's queue of @kind. @full: only full fences protect it (hazptr_fenced.h). Compiled
  * once for each kind, and all that is not an append or a comparison is called at the end: then there is nothing to save
  * before it. While the background thread is awake a free needs no turn: that thread frees it even if this one never
- * defers again. GONE counts as asleep.
+ * defers again.
  */
 __attribute__((always_inline)) static inline void defer(int kind, void *item, size_t bytes, bool full)
 {
@@ -392,9 +445,13 @@ __attribute__((always_inline)) static inline void defer(int kind, void *item, si
 		return;
 	}
 	lull__queue_append(q, item, bytes);
-	/* REC-2 as in lull__notify(). A light fence: where that is a real one, `append_until` is 0 and we are not here. */
+	/*
+	 * ORDER REC-2: the entry before the load of `heed`; pairs with REC-2 in go_to_sleep() and REC-16 in lull__sweep()
+	 * (heed, heavy, look at the queues); without it the entry waits for the next one; model/reclaim/sleep.tpl
+	 * A light fence: where that is a real one, `append_until` is 0 and we are not here.
+	 */
 	lull_compiler_barrier();
-	if (lull_unlikely(lull__sleeps(ASLEEP)))
+	if (lull_unlikely(lull_nonzero_relaxed(&q->heed)))
 		take_turn(q);
 }
 

@@ -20,8 +20,9 @@ static struct {
 	struct lull_head *newest; /* a stack, which any thread adds to */
 	uint64_t put, done;	  /* entries; an entry that runs is done */
 	struct lull__lock lock;	  /* guards all that follows */
-	struct lull_head *taken;  /* off that stack: they wait for `cookie` */
+	struct lull_head *taken;  /* off that stack: they wait for `cookie`, and those that are left for slots */
 	lull_rcu_cookie cookie;
+	bool awaited; /* a barrier waits until all that are taken have run: take no more till then */
 } overflow;
 
 void lull__overflow_push(struct lull_head *head)
@@ -45,14 +46,20 @@ uint64_t lull__overflow_waiting(void)
 	return put > done ? put - done : 0; /* one may have run before it is counted */
 }
 
-/* Take what is on the stack, if nothing is left of the last time. Returns whether anything was taken. */
+/* Take what is on the stack, in front of what is left of the last time. Returns whether anything is taken. */
 static bool take_overflow(void)
 {
-	struct lull_head *head = lull_load_relaxed(&overflow.newest);
+	struct lull_head *head = lull_load_relaxed(&overflow.newest), *last;
 
-	if (overflow.taken || !head)
+	if (!head || overflow.awaited)
 		return overflow.taken != NULL;
+	/* REC-1: the links, before they are followed. */
+	while (!lull_cas_acquire(&overflow.newest, &head, head))
+		;
+	for (last = head; last->next; last = last->next)
+		;
 	/* Keep them in both places for a moment, rather than in none: see lull__overflow_fork_child(). */
+	last->next = overflow.taken;
 	do
 		lull_store_relaxed(&overflow.taken, head);
 	while (!lull_cas_acquire(&overflow.newest, &head, (struct lull_head *)NULL)); /* REC-1 */
@@ -60,15 +67,18 @@ static bool take_overflow(void)
 	return true;
 }
 
-/* Run those in `taken` that no slot names, at most @most; with @wait wait until none does. */
-static size_t run_overflow(size_t most, bool wait)
+/*
+ * Run those in `taken` that no slot names now, at most @most. To wait for a slot here would let all others wait, too; and
+ * a reader may itself wait for a callback.
+ */
+static size_t run_overflow(size_t most)
 {
 	struct lull_head **at = &overflow.taken, *head;
 	size_t count = 0;
 
 	lull__self.callback_depth++;
 	while (count < most && (head = *at) != NULL) {
-		if (!lull__hazptr_wait(NULL, head, 1, wait ? LULL__NEVER : lull__now_ns(), false)) {
+		if (!lull__hazptr_wait(NULL, head, 1, lull__now_ns(), false)) {
 			at = &head->next;
 			continue;
 		}
@@ -80,20 +90,36 @@ static size_t run_overflow(size_t most, bool wait)
 		count++;
 	}
 	lull__self.callback_depth--;
+	if (!overflow.taken && overflow.awaited) {
+		overflow.awaited = false;
+		lull__awaited_done(1);
+	}
 	return count;
 }
 
-size_t lull__overflow_run(void)
+size_t lull__overflow_run(bool awaited)
 {
-	size_t count = 0;
+	size_t count = 0, before;
+	lull_rcu_cookie cookie;
 
-	/* Hold the lock until they have run: a barrier's pass that finds none then knows that they have. */
-	lull__lock(&overflow.lock);
-	while (take_overflow()) {
-		lull__rcu_wait(overflow.cookie);
-		count += run_overflow(SIZE_MAX, true);
-	}
-	lull__unlock(&overflow.lock);
+	if (!lull__overflow_waiting())
+		return 0;
+	do {
+		/* Hold the lock until they have run: a barrier's pass that finds none then knows that they have. */
+		lull__lock(&overflow.lock);
+		cookie = take_overflow() ? overflow.cookie : 0;
+		lull__unlock(&overflow.lock);
+		lull__rcu_wait(cookie);
+		before = count;
+		lull__lock(&overflow.lock);
+		if (overflow.taken && lull__rcu_advance(overflow.cookie))
+			count += run_overflow(SIZE_MAX);
+		if (awaited && overflow.taken && !overflow.awaited && count == before) {
+			overflow.awaited = true;
+			lull_add_relaxed(&lull__queue_awaited, (uint64_t)1);
+		}
+		lull__unlock(&overflow.lock);
+	} while (count > before);
 	return count;
 }
 
@@ -104,7 +130,7 @@ size_t lull__overflow_poll(size_t most)
 	if (!lull__overflow_waiting() || !lull__trylock(&overflow.lock))
 		return 0;
 	if (take_overflow() && lull__rcu_advance(overflow.cookie))
-		count = run_overflow(most, false);
+		count = run_overflow(most);
 	lull__unlock(&overflow.lock);
 	return count;
 }
@@ -112,6 +138,7 @@ size_t lull__overflow_poll(size_t most)
 void lull__overflow_fork_child(void)
 {
 	overflow.lock.word = 0;
+	overflow.awaited = false;
 	overflow.put = overflow.done;
 	for (struct lull_head *head = overflow.newest; head; head = head->next, overflow.put++)
 		if (head == overflow.taken)
@@ -131,9 +158,12 @@ void lull__overflow_each(void (*look)(struct lull_head *head))
 /* Wait until @item can be freed. Returns false after OOM_WAIT_MS: this thread may protect it itself. */
 static bool wait_without_memory(const void *item)
 {
+	uint64_t deadline_ns = lull__deadline_in_ms(OOM_WAIT_MS);
+
 	lull__ensure_registered();
-	lull__rcu_wait(lull__rcu_cookie());
-	return lull__hazptr_wait(NULL, item, 1, lull__deadline_in_ms(OOM_WAIT_MS), false);
+	/* A reader may wait for a lock that this thread holds. */
+	return lull__rcu_wait_until(lull__rcu_cookie(), deadline_ns, NULL) &&
+	       lull__hazptr_wait(NULL, item, 1, deadline_ns, false);
 }
 
 void lull__defer_without_memory(int kind, void *item)

@@ -15,8 +15,11 @@ void lull__overflow_push(struct lull_head *head);
 uint64_t lull__overflow_put(void);
 uint64_t lull__overflow_waiting(void);
 
-/* Run all. Waits for readers. Returns how many there were. */
-size_t lull__overflow_run(void);
+/*
+ * Run all that no slot names. Waits for readers in sections. Returns how many there were. @awaited: a barrier waits for
+ * the others, too.
+ */
+size_t lull__overflow_run(bool awaited);
 /* Run at most @most of those that wait for no reader any more. Returns how many. */
 size_t lull__overflow_poll(size_t most);
 

@@ -37,17 +37,19 @@ static void exchange(struct lull__entry *a, struct lull__entry *b)
 	lull_store_relaxed(&b->item, was_a.item);
 }
 
-/* Mark the entries that slots name. Returns how many. */
-static uint64_t mark_named(struct lull__queue *q, struct lull__hazptr_table *table)
+/* Mark the entries that slots name. Returns how many, and in *bytes how many bytes wait with these. */
+static uint64_t mark_named(struct lull__queue *q, struct lull__hazptr_table *table, uint64_t *bytes)
 {
 	struct cursor cursor = { q->head, q->ready };
 	uint64_t named = 0;
 
+	*bytes = 0;
 	while (cursor.at < q->wait) {
 		struct lull__entry *entry = next_entry(&cursor);
 
 		entry->bytes &= ~LULL__ENTRY_NAMED;
 		if (entry->item && lull__hazptr_is_named(table, entry->item, 0)) {
+			*bytes += entry->bytes & ~LULL__ENTRY_FLAGS;
 			entry->bytes |= LULL__ENTRY_NAMED;
 			named++;
 		}
@@ -72,15 +74,27 @@ static void move_to_end(struct lull__queue *q, uint64_t named)
 	}
 }
 
+/* Slots name so many entries of @q: these the limits leave out. */
+static void count_kept(struct lull__queue *q, uint64_t items, uint64_t bytes)
+{
+	if (items == q->kept && bytes == q->kept_bytes)
+		return;
+	lull_add_relaxed(&lull__reclaimer.kept_items, (size_t)(items - q->kept));
+	lull_add_relaxed(&lull__reclaimer.kept_bytes, (size_t)(bytes - q->kept_bytes));
+	q->kept = items;
+	q->kept_bytes = bytes;
+}
+
 void lull__partition(struct lull__queue *q, struct lull__hazptr_table *table)
 {
-	uint64_t named;
+	uint64_t named, bytes;
 
 	if (q->ready == q->wait)
 		return;
-	named = mark_named(q, table);
+	named = mark_named(q, table, &bytes);
 	if (named)
 		move_to_end(q, named);
+	count_kept(q, named, bytes);
 	lull_store_relaxed(&q->named, named);
 	lull_store_relaxed(&q->parked, (uint32_t)LULL__NOT_PARKED);
 	lull__queue_make_ready(q, q->wait - named);

@@ -53,25 +53,23 @@ void lull__advance(struct lull__queue *q)
 
 /* ---- passes over all bags ------------------------------------------------------------------- */
 
-bool lull__is_due(struct lull__bag *bag, int kind, enum lull__pass what)
+bool lull__is_due(struct lull__queue *q, enum lull__pass what)
 {
-	struct lull__queue *q = &bag->queue[kind];
-
 	if (lull__queue_is_empty(q))
 		return false;
 	if (what != PASS_ALL && lull__queue_is_parked(q))
 		return what == PASS_ABANDONED && lull__queue_needs_recheck(q);
 	if (what == PASS_ALL || !lull__queue_owner_reclaims(q))
 		return true;
-	if (lull_load_relaxed(&bag->state) == BAG_ORPHAN)
+	if (lull_load_relaxed(&q->bag->state) == BAG_ORPHAN)
 		return true;
 	return what == PASS_ABANDONED && lull_load_relaxed(&q->done) == lull_load_relaxed(&q->last_done);
 }
 
-/* Take @q of @bag, whose lock the caller has just got. Returns whether its owner may be consuming. */
-static bool take_locked(struct lull__queue *q, struct lull__bag *bag, enum lull__pass what)
+/* Take @q, whose lock the caller has just got. Returns whether its owner may be consuming. */
+static bool take_locked(struct lull__queue *q, enum lull__pass what)
 {
-	bool revoke = bag != lull__self.bag && lull__queue_owner_reclaims(q);
+	bool revoke = q->bag != lull__self.bag && lull__queue_owner_reclaims(q);
 
 	q->next_taken = NULL;
 	q->rechecking = lull__queue_needs_recheck(q);
@@ -101,36 +99,76 @@ static struct lull__queue *await_owners(struct lull__queue *taken, bool wait)
 }
 
 /*
- * Locks are taken in the order of the list of bags, in which new ones come first, so that two threads that
- * take queues cannot deadlock. Queues of retired memory are taken apart from all others: a thread that holds such a
- * queue never waits for a callback, so the queue's owner may wait for that thread.
+ * Wait for the lock of @q in the middle of a walk, but not as a walker: while there is one, no bag is freed. Returns
+ * false if the lock was not to be had at once, and @q has become empty and may have left the list, so that the walk cannot
+ * go on from here.
+ */
+static bool lock_in_walk(struct lull__queue *q, struct lull__listing *at)
+{
+	bool listed;
+
+	lull_add_relaxed(&q->bag->pins, 1u);
+	lull__walk_leave();
+	lull__lock(&q->lock);
+	lull__walk_enter();
+	listed = lull_load_relaxed(&at->state) == LULL__LISTING_IN;
+	if (!listed)
+		lull__unlock_wake(&q->lock, INT_MAX);
+	/* REC-9 in is_used() */
+	lull_sub_release(&q->bag->pins, 1u);
+	return listed;
+}
+
+/*
+ * Take the queues that are due, as lull__take_due() does, up to one for whose lock this thread had to wait. Returns false
+ * if the walk has lost its place.
+ *
+ * Locks are taken in the order of the list, in which new queues come first, so that two threads that
+ * take queues cannot deadlock: a queue that is locked keeps its place.
+ */
+static bool take_in_walk(enum lull__pass what, uint32_t kinds, bool wait, struct lull__queue **taken, bool *revoked)
+{
+	struct lull__queue **end = taken, *q;
+	struct lull__listing *at;
+	uint32_t idle = 0;
+
+	lull__for_each_queue(at, q) {
+		idle += lull__queue_is_empty(q);
+		if (!(kinds & 1u << q->kind) || !lull__is_due(q, what))
+			continue;
+		if (!lull__trylock(&q->lock)) {
+			if (!wait)
+				continue;
+			if (!lock_in_walk(q, at))
+				return false;
+		}
+		*revoked |= take_locked(q, what);
+		*end = q;
+		end = &q->next_taken;
+	}
+	lull_store_relaxed(&lull__reclaimer.idle, idle);
+	return true;
+}
+
+/*
+ * Queues of retired memory are taken apart from all others: a thread that holds such a
+ * queue never waits for a callback, so the queue's owner may wait for that thread. An owner that consumes has abandoned
+ * nothing, so only a barrier waits for one: it may not run for long.
  */
 struct lull__queue *lull__take_due(enum lull__pass what, uint32_t kinds, bool wait)
 {
-	struct lull__queue *taken = NULL, **end = &taken;
-	struct lull__bag *bag;
+	struct lull__queue *taken = NULL;
 	bool revoked = false;
 
-	lull__bags_enter();
-	lull__for_each_bag(bag) {
-		for (int kind = 0; kind < LULL__KINDS; kind++) {
-			struct lull__queue *q = &bag->queue[kind];
-
-			if (!(kinds & 1u << kind) || !lull__is_due(bag, kind, what))
-				continue;
-			if (wait)
-				lull__lock(&q->lock);
-			else if (!lull__trylock(&q->lock))
-				continue;
-			revoked |= take_locked(q, bag, what);
-			*end = q;
-			end = &q->next_taken;
-		}
+	lull__walk_enter();
+	while (!take_in_walk(what, kinds, wait, &taken, &revoked)) {
+		lull__give_back(taken);
+		taken = NULL;
 	}
-	lull__bags_leave();
+	lull__walk_leave();
 	if (revoked)
 		lull_fence_heavy(); /* REC-8 */
-	return await_owners(taken, wait);
+	return await_owners(taken, wait && what == PASS_ALL);
 }
 
 void lull__give_back(struct lull__queue *taken)
@@ -383,7 +421,7 @@ static size_t pass_until_report(enum lull__pass what, struct lull__report *repor
 	bool any, wants_heavy;
 
 	taken = lull__take_due(what, LULL__TAKE_ALL & ~LULL__TAKE_RETIRED, true);
-	any = retired || taken;
+	any = retired || taken || lull__overflow_waiting();
 	slots_only = split(&taken);
 	/* First, so that the fence of a new grace period serves them too. */
 	wants_heavy = ask_for_slots(slots_only);
@@ -406,8 +444,8 @@ static size_t pass_until_report(enum lull__pass what, struct lull__report *repor
 	make_ready(taken, table);
 	count += reclaim_taken(taken, awaited);
 	lull__own_table_done();
-	count += lull__overflow_run();
-	lull__bags_sweep();
+	count += lull__overflow_run(awaited);
+	lull__sweep();
 	lull__backlog_publish();
 	if (count || !any)
 		lull_store_relaxed(&lull__reclaimer.futile, 0u);

@@ -32,8 +32,8 @@ void lull__free_retired(struct lull__queue *q);
  */
 void lull__advance(struct lull__queue *q);
 
-/* Does queue @kind of @bag have entries for a pass of kind @what? */
-bool lull__is_due(struct lull__bag *bag, int kind, enum lull__pass what);
+/* Does @q have entries for a pass of kind @what? */
+bool lull__is_due(struct lull__queue *q, enum lull__pass what);
 
 /* Does a queue hold entries that slots name, and that are not parked? With @taken also one that a thread has taken. */
 bool lull__anything_unparked(bool taken);
@@ -47,7 +47,7 @@ enum {
 
 /*
  * Take every queue that is due and of one of @kinds, as a list; one heavy fence revokes them all. Without
- * @wait skip queues that another thread has, or whose owner is consuming.
+ * @wait skip queues that another thread has. Queues whose owner is consuming are skipped, too, but for PASS_ALL with @wait.
  */
 struct lull__queue *lull__take_due(enum lull__pass what, uint32_t kinds, bool wait);
 /* Give back the queues in @taken from which memory is freed. Returns the others. */

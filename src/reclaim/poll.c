@@ -71,14 +71,17 @@ static void park_polled(struct lull__queue *taken)
 
 bool lull__anything_unparked(bool taken)
 {
-	struct lull__bag *bag;
+	struct lull__listing *at;
+	struct lull__queue *q;
 	bool any = false;
 
-	lull__bags_enter();
-	lull__for_each_bag(bag)
-		for (int kind = 0; kind < LULL__KINDS && !any; kind++)
-			any = is_unparked(&bag->queue[kind]) && (taken || !lull_load_relaxed(&bag->queue[kind].lock.word));
-	lull__bags_leave();
+	lull__walk_enter();
+	lull__for_each_queue(at, q) {
+		any = is_unparked(q) && (taken || !lull_load_relaxed(&q->lock.word));
+		if (any)
+			break;
+	}
+	lull__walk_leave();
 	return any;
 }
 
@@ -94,8 +97,10 @@ static void end_of_poll(void)
 	if (lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_POLL)
 		return;
 	lull__backlog(&before, &bytes);
-	if (lull_cas_relaxed(&lull__reclaimer.sleep, &awake, (uint32_t)ASLEEP))
+	if (lull_cas_relaxed(&lull__reclaimer.sleep, &awake, (uint32_t)ASLEEP)) {
+		lull__queues_heed();
 		lull_fence_heavy(); /* REC-2, as in go_to_sleep() */
+	}
 	lull__backlog(&items, &bytes);
 	if (items > before || lull__anything_unparked(false))
 		lull__wake_reclaimer();
@@ -120,7 +125,7 @@ size_t lull_reclaim_poll(size_t max_items, uint64_t max_ns)
 	count += run_polled(taken, true, max_items - count, deadline_ns);
 	lull__give_back(taken);
 	lull__own_table_done();
-	lull__bags_sweep();
+	lull__sweep();
 	count += lull__overflow_poll(max_items - count);
 	lull__backlog_publish();
 	end_of_poll();

@@ -81,6 +81,17 @@ __attribute__((always_inline)) static inline struct lull__entry take_entry(struc
 	return q->head->entry[get % LULL__CHUNK_ITEMS];
 }
 
+void lull__awaited_done(uint64_t done)
+{
+	/*
+	 * ORDER REC-11: what callbacks did before the count of entries that a barrier waits for;
+	 * pairs with REC-11 in awaited_is_done(); without it the barrier returns before it sees what
+	 * they did; model/reclaim/barrier-awaited.litmus
+	 */
+	if (done && lull_add_release(&lull__queue_awaited, -done) == done)
+		lull__hazptr_wake();
+}
+
 void lull__queue_awaited_done(struct lull__queue *q)
 {
 	uint64_t done = q->running_awaited;
@@ -89,13 +100,7 @@ void lull__queue_awaited_done(struct lull__queue *q)
 	if (q->awaited < done)
 		return; /* one of the callbacks has forked: in the child the parent's barriers do not exist */
 	q->awaited -= done;
-	/*
-	 * ORDER REC-11: what callbacks did before the count of entries that a barrier waits for;
-	 * pairs with REC-11 in awaited_is_done(); without it the barrier returns before it sees what
-	 * they did; model/reclaim/barrier-awaited.litmus
-	 */
-	if (done && lull_add_release(&lull__queue_awaited, -done) == done)
-		lull__hazptr_wake();
+	lull__awaited_done(done);
 }
 
 /* Take an entry, and note its bytes in *bytes and whether a barrier waits for it. Return its item. */
@@ -204,7 +209,7 @@ void lull__queue_fork_child(struct lull__queue *q, bool is_running)
 		entry->bytes &= ~LULL__ENTRY_FLAGS;
 		bytes += entry->bytes;
 	}
-	q->named = q->awaited = q->parked = q->running_awaited = 0;
+	q->named = q->kept = q->kept_bytes = q->awaited = q->parked = q->running_awaited = 0;
 	if (is_running)
 		return;
 	q->done = q->get;

@@ -94,8 +94,24 @@ enum {
 	LULL__PARKED_RECHECK, /* ... or some time has passed: see parked_how() */
 };
 
+/*
+ * A place in the list of queues in which something waits (bag.h). A queue has two, since a walker may still stand on the
+ * last one when the queue comes in again.
+ */
+struct lull__listing {
+	struct lull__listing *next;
+	struct lull__queue *queue;
+	uint32_t state; /* LISTING_...; all but OUT -> IN under the lock of sweeps */
+};
+
+enum {
+	LULL__LISTING_OUT,  /* no walker can be there */
+	LULL__LISTING_IN,
+	LULL__LISTING_LEFT, /* taken out; a walker that began before may still be there */
+};
+
 struct lull__queue {
-	/* The producer's: other threads write only owner_helps, and rarely. */
+	/* The producer's: other threads write only heed and owner_helps, and rarely. */
 	uint64_t put;
 	uint64_t put_bytes;
 	uint64_t append_until; /* while `put` is below this, a deferral is an append and no more */
@@ -110,9 +126,16 @@ struct lull__queue {
 	uint32_t busy;	      /* the owner is consuming */
 	uint32_t owner_helps; /* calls: the owner runs them, because it defers more than others can run */
 	uint32_t has_light;   /* LULL__HAZPTR_*: not all entries are protected with full fences */
+	uint32_t heed;	      /* others have written this: after a deferral look whether the queue is listed, and who sleeps */
 	/* The consumer's. */
 	uint32_t revoked __attribute__((aligned(64))); /* the owner may not consume */
+	uint32_t listed; /* it is in the list, or about to be */
 	struct lull__lock lock; /* held by a consumer other than the owner */
+	struct lull__bag *bag;
+	struct lull__listing listing[2];
+	struct lull__queue *next_left; /* see bag.h */
+	uint64_t folded, folded_bytes; /* so many of its entries are in the reclaimer's totals; under the lock of sweeps */
+	uint64_t kept, kept_bytes; /* entries that slots named at the last scan, as the reclaimer has counted them */
 	uint64_t get, ready, wait;
 	lull_rcu_cookie cookie;
 	struct lull__chunk *head;
@@ -283,6 +306,8 @@ static inline void lull__queue_make_ready(struct lull__queue *q, uint64_t ready)
 /* Entries of all queues that a barrier waits for. */
 extern uint64_t lull__queue_awaited;
 
+/* So many of these are done; the last one wakes the barrier. */
+void lull__awaited_done(uint64_t done);
 /* Count the awaited entries that were taken out of @q as done, for a barrier. The consumer of @q. */
 void lull__queue_awaited_done(struct lull__queue *q);
 

@@ -25,29 +25,42 @@ void lull_reclaim_default_config(struct lull_reclaim_config *config)
 	*config = at_start;
 }
 
-static void owner_leaves(struct lull__bag *bag, struct lull__queue *q)
+static void owner_leaves(struct lull__queue *q)
 {
 	lull__lock(&q->lock);
 	lull_store_relaxed(&q->owner_helps, 0u);
 	lull__queue_revoke(q);
 	lull_fence_heavy(); /* REC-8 */
-	if (bag != lull__self.bag) /* the caller is in no callback, so it does not consume its own */
+	if (q->bag != lull__self.bag) /* the caller is in no callback, so it does not consume its own */
 		lull__queue_await_owner(q);
 	lull__queue_release(q);
 }
 
-/* Stop all owners from running callbacks; under CALLER they begin again. */
+/* Find a queue whose owner runs its callbacks, and pin its bag. NULL: there is none. */
+static struct lull__queue *find_helping_owner(void)
+{
+	struct lull__listing *at;
+	struct lull__queue *q;
+
+	lull__walk_enter();
+	lull__for_each_queue(at, q)
+		if (lull_load_relaxed(&q->owner_helps)) {
+			lull_add_relaxed(&q->bag->pins, 1u);
+			break;
+		}
+	lull__walk_leave();
+	return at ? q : NULL;
+}
+
+/* Stop all owners from running callbacks; under CALLER they begin again. A queue that is not listed has none. */
 static void owners_leave(void)
 {
-	struct lull__bag *bag;
+	struct lull__queue *q;
 
-	lull__bags_enter();
-	lull__for_each_bag(bag) {
-		for (int kind = 0; kind < LULL__KINDS; kind++)
-			if (lull__kind_is_call((uint32_t)kind) && lull_load_relaxed(&bag->queue[kind].put))
-				owner_leaves(bag, &bag->queue[kind]);
+	while ((q = find_helping_owner()) != NULL) {
+		owner_leaves(q);
+		lull_sub_release(&q->bag->pins, 1u); /* REC-9 in is_used() */
 	}
-	lull__bags_leave();
 }
 
 /* Return how many bytes a thread may defer between two looks at the limits. */
@@ -92,6 +105,7 @@ int lull_reclaim_configure(const struct lull_reclaim_config *config)
 	none = lull_load_relaxed(&lull__reclaimer.thread) != HAS_THREAD && config->mode != LULL_RECLAIM_POLL;
 	lull_store_relaxed(&lull__reclaimer.sleep, (uint32_t)(none ? GONE : ASLEEP));
 	lull__config_leave(&saved);
+	lull__queues_heed();
 	lull_fence_heavy(); /* REC-2, as in go_to_sleep() */
 	lull__backlog(&items, &bytes);
 	/* A barrier that began meanwhile may have seen the value of `sleep` from the previous mode. */
@@ -144,8 +158,8 @@ void lull__reclaim_fork_child(uint32_t old_tid)
 	struct lull__bag *bag;
 
 	(void)old_tid;
-	lull__reclaimer.items = lull__reclaimer.bytes = lull__reclaimer.retired = lull__reclaimer.orphans = 0;
-	lull__reclaimer.walkers = lull__self.walks;
+	lull__reclaimer.items = lull__reclaimer.bytes = lull__reclaimer.retired = 0;
+	lull__reclaimer.kept_items = lull__reclaimer.kept_bytes = 0;
 	lull__for_each_bag(bag) {
 		for (int kind = 0; kind < LULL__KINDS; kind++) {
 			struct lull__queue *q = &bag->queue[kind];
@@ -158,11 +172,9 @@ void lull__reclaim_fork_child(uint32_t old_tid)
 			lull__reclaimer.retired += kind == LULL__HAZPTR_FREES ? (size_t)(q->put - q->done) : 0;
 			lull__reclaimer.bytes += (size_t)(q->put_bytes - q->done_bytes);
 		}
-		if (bag != lull__self.bag)
-			bag->state = BAG_ORPHAN;
-		lull__reclaimer.orphans += bag->state == BAG_ORPHAN;
 	}
-	lull__reclaimer.config_lock.word = lull__reclaimer.retired_lock.word = lull__reclaimer.bags_lock.word = 0;
+	lull__bags_fork_child();
+	lull__reclaimer.config_lock.word = lull__reclaimer.retired_lock.word = 0;
 	lull__reclaimer.barrier_lock.word = lull__reclaimer.park_lock.word = 0;
 	lull__overflow_fork_child();
 	lull__backlog_fork_child();

@@ -25,6 +25,7 @@
 #define TRY_NAP_MOST   1000u	 /* ... it is tried after 8 such passes, 24, and so on, but for these */
 #define FENCE_NS       500000u	 /* a heavy fence interrupts readers: on average no more than one in such a time */
 #define SAVED_NS       1000000000u /* ... but after a time without any, those of so long in a row */
+#define LINKS_SAVED_NS (32768 * (uint64_t)FENCE_NS) /* ... or of so long, where callbacks defer callbacks */
 #define IDLE_DOUBLES   5	 /* while parked objects wait it looks for other threads ever more rarely */
 #define FUTILE_NAP_NS  20000u	 /* after a pass that took something and reclaimed nothing; doubles ... */
 #define WORKER_EXIT_NS 100000000 /* for a callback, or a grace period, that does not end */
@@ -42,7 +43,8 @@ static bool flush_is_wanted(void)
 /* Is there work that the background thread can do before its timer runs out? */
 static bool something_due(enum lull__pass what)
 {
-	struct lull__bag *bag;
+	struct lull__listing *at;
+	struct lull__queue *q;
 	bool due = false;
 
 	if (lull_load_relaxed(&lull__reclaimer.stop) || flush_is_wanted())
@@ -51,11 +53,13 @@ static bool something_due(enum lull__pass what)
 		return false;
 	if (lull__overflow_waiting())
 		return true;
-	lull__bags_enter();
-	lull__for_each_bag(bag)
-		for (int kind = 0; kind < LULL__KINDS && !due; kind++)
-			due = !lull__queue_is_parked(&bag->queue[kind]) && lull__is_due(bag, kind, what);
-	lull__bags_leave();
+	lull__walk_enter();
+	lull__for_each_queue(at, q) {
+		due = !lull__queue_is_parked(q) && lull__is_due(q, what);
+		if (due)
+			break;
+	}
+	lull__walk_leave();
 	return due;
 }
 
@@ -65,27 +69,25 @@ static bool something_due(enum lull__pass what)
  */
 static bool sample_owner_progress(bool *they_work)
 {
-	struct lull__bag *bag;
+	struct lull__listing *at;
+	struct lull__queue *q;
 	bool waits = false;
 
 	*they_work = false;
-	lull__bags_enter();
-	lull__for_each_bag(bag) {
-		for (int kind = 0; kind < LULL__KINDS; kind++) {
-			struct lull__queue *q = &bag->queue[kind];
-			uint64_t done = lull_load_relaxed(&q->done);
+	lull__walk_enter();
+	lull__for_each_queue(at, q) {
+		uint64_t done = lull_load_relaxed(&q->done);
 
-			if (lull__queue_needs_recheck(q))
-				waits = true;
-			if (!lull__queue_owner_reclaims(q) || lull__queue_is_empty(q) || lull__queue_is_parked(q))
-				continue;
+		if (lull__queue_needs_recheck(q))
 			waits = true;
-			if (done != lull_load_relaxed(&q->last_done))
-				*they_work = true;
-			lull_store_relaxed(&q->last_done, done);
-		}
+		if (!lull__queue_owner_reclaims(q) || lull__queue_is_empty(q) || lull__queue_is_parked(q))
+			continue;
+		waits = true;
+		if (done != lull_load_relaxed(&q->last_done))
+			*they_work = true;
+		lull_store_relaxed(&q->last_done, done);
 	}
-	lull__bags_leave();
+	lull__walk_leave();
 	return waits;
 }
 
@@ -156,9 +158,11 @@ static bool go_to_sleep(uint32_t depth, uint64_t until_ns)
 		get_up(depth);
 		return false;
 	}
+	if (depth == ASLEEP)
+		lull__queues_heed();
 	/*
-	 * ORDER REC-2: `sleep` before the last check of the queues; pairs with REC-2 in
-	 * lull__notify(); without it as there; model/reclaim/sleep.tpl
+	 * ORDER REC-2: `sleep`, and `heed` in all queues, before the last check of the queues; pairs with REC-2 in
+	 * lull__notify() and defer(); without it as there; model/reclaim/sleep.tpl
 	 */
 	lull_fence_heavy();
 	if (!something_due(depth == ASLEEP ? PASS_ALL : PASS_CALLS)) {
@@ -216,6 +220,8 @@ struct rounds {
 	uint32_t quick, left; /* passes without a nap after the last one in vain, and those still to come */
 	bool napped; /* before this round */
 	uint64_t paid_ns; /* heavy fences that were made take up the time until then, FENCE_NS each */
+	uint64_t links_paid_ns; /* ... and these, of passes that followed at once because callbacks had deferred */
+	uint64_t from_callbacks; /* deferred by callbacks before this round */
 	uint32_t idle; /* how often in a row it has slept to the end while parked objects wait */
 	bool waits;
 };
@@ -234,23 +240,33 @@ static void look_around(struct rounds *r, uint64_t now_ns)
 	}
 	if (lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_POLL)
 		r->waits = false; /* no timer then */
-	else if (lull__bags_to_sweep())
+	else if (lull__is_to_sweep())
 		r->waits = true;
 	else if (nothing_waits())
 		r->waits = false;
 }
 
-/* Count the heavy fence of a round. Returns false if there have been too many: then a nap comes before the next one. */
-static bool pay_fence(struct rounds *r, uint64_t now_ns)
+/* Take FENCE_NS of the time until *paid_ns, of which @saved_ns can be saved up. Returns false if there is none left. */
+static bool pay(uint64_t *paid_ns, uint64_t saved_ns, uint64_t now_ns)
 {
 	bool can_pay;
 
-	if (r->paid_ns + SAVED_NS < now_ns)
-		r->paid_ns = now_ns - SAVED_NS;
-	can_pay = r->paid_ns < now_ns;
-	if (r->paid_ns < now_ns + BATCH_NAP_NS) /* fences of barriers count too, but two naps make up for all of them */
-		r->paid_ns += FENCE_NS;
+	if (*paid_ns + saved_ns < now_ns)
+		*paid_ns = now_ns - saved_ns;
+	can_pay = *paid_ns < now_ns;
+	if (*paid_ns < now_ns + BATCH_NAP_NS) /* fences of barriers count too, but two naps make up for all of them */
+		*paid_ns += FENCE_NS;
 	return can_pay;
+}
+
+/*
+ * After a round that reclaimed @count items: have callbacks deferred others, which are due at once? A chain of these
+ * would wait for a nap with each link. @can_pay: for the fence of the next round.
+ */
+static bool callbacks_follow(struct rounds *r, size_t count, bool can_pay, uint64_t now_ns)
+{
+	return count && lull_load_relaxed(&lull__reclaimer.from_callbacks) != r->from_callbacks &&
+	       (can_pay || pay(&r->links_paid_ns, LINKS_SAVED_NS, now_ns));
 }
 
 /*
@@ -278,10 +294,10 @@ static bool rest(struct rounds *r, size_t count)
 	bool polled = lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_POLL, ends;
 	uint32_t seen_futile = r->futile;
 	uint64_t until_ns, now_ns = lull__now_ns();
-	bool can_pay = polled || pay_fence(r, now_ns);
+	bool can_pay = polled || pay(&r->paid_ns, SAVED_NS, now_ns);
 
 	r->futile = lull_load_relaxed(&lull__reclaimer.futile);
-	if (count >= NAP_BELOW || (count && can_pay && lull__over_soft(1)))
+	if (count >= NAP_BELOW || (count && can_pay && lull__over_soft(1)) || callbacks_follow(r, count, can_pay, now_ns))
 		return false;
 	if (r->futile > seen_futile && !polled)
 		return go_to_sleep(NAPPING, now_ns + futile_nap_ns(r->futile));
@@ -311,7 +327,10 @@ static void worker(void)
 	lull__fine_timers();
 	while (!lull_load_relaxed(&lull__reclaimer.stop)) {
 		uint64_t now_ns = lull__now_ns();
-		size_t count = round_of(r.waits && now_ns >= r.look_at_ns);
+		size_t count;
+
+		r.from_callbacks = lull_load_relaxed(&lull__reclaimer.from_callbacks);
+		count = round_of(r.waits && now_ns >= r.look_at_ns);
 
 		look_around(&r, now_ns);
 		if (rest(&r, count))

@@ -273,16 +273,14 @@ static void dump_queue(struct out *out, const struct lull__queue *q, unsigned ba
 /* Write a line for each queue with entries. Takes no lock: bags are not freed while a thread walks them. */
 static void dump_queues(struct out *out)
 {
-	struct lull__bag *bag;
+	struct lull__listing *at;
+	struct lull__queue *q;
 	unsigned number = 0;
 
-	lull__bags_enter();
-	lull__for_each_bag(bag) {
-		for (int kind = 0; kind < LULL__KINDS; kind++)
-			dump_queue(out, &bag->queue[kind], number);
-		number++;
-	}
-	lull__bags_leave();
+	lull__walk_enter();
+	lull__for_each_queue(at, q)
+		dump_queue(out, q, number++);
+	lull__walk_leave();
 }
 
 int lull_debug_dump(int fd)

@@ -53,14 +53,14 @@ static void check_running_callback(struct lull__queue *q, uint64_t now_ns)
 static void check_all(void)
 {
 	uint64_t now_ns = lull__now_ns();
-	struct lull__bag *bag;
+	struct lull__listing *at;
+	struct lull__queue *q;
 
-	lull__bags_enter();
-	lull__for_each_bag(bag)
-		for (int kind = 0; kind < LULL__KINDS; kind++)
-			if (lull__kind_is_call((uint32_t)kind))
-				check_running_callback(&bag->queue[kind], now_ns);
-	lull__bags_leave();
+	lull__walk_enter();
+	lull__for_each_queue(at, q)
+		if (lull__kind_is_call(q->kind))
+			check_running_callback(q, now_ns);
+	lull__walk_leave();
 }
 
 /* Sleep until a pass runs callbacks again, or the thread is to stop. Returns true if that takes too long: end. */

@@ -395,13 +395,14 @@ TEST(called_without_memory)
 
 /* ---- one frees for all ------------------------------------------------------------------------------------------- */
 
-/* Few of each thread, so that none frees them of itself, and more than 2048 of all. */
-enum { RETIRERS = 10, OF_EACH = 320 };
+/* Few of each thread, so that none frees them of itself, and more than 4096 of all. */
+enum { RETIRERS = 32, LOOK = 64 /* a thread looks at the limits when it has retired so many */, BOUND = 4096 };
+static int of_each;
 static int retirers, stay;
 
 static void *retires_and_stays(void *unused)
 {
-	for (int i = 0; i < OF_EACH; i++)
+	for (int i = 0; i < of_each; i++)
 		lull_hazptr_retire(malloc(24));
 	lull_add_release(&retirers, 1);
 	await_count(&stay, 0);
@@ -430,22 +431,39 @@ TEST(one_frees_for_all)
 	pthread_t thread[RETIRERS];
 
 	set_mode(LULL_RECLAIM_POLL);
+	of_each = 320;
 	start_retirers(thread);
-	assert_in_range(waiting(), 0, 2048 + 64 * RETIRERS);
+	assert_in_range(waiting(), 0, BOUND + LOOK * RETIRERS);
 	end_retirers(thread);
 }
 
-/* The one that would free them does not run: the others wait for a while, and go on. */
+/*
+ * As much waits as the bound allows, of threads that retire no more. This one retires what it protects, so that it can free
+ * nothing itself, and the one that would free the others' does not run: this one waits for a while, and goes on.
+ */
 TEST(waits_not_for_ever)
 {
+	struct lull_hazptr_hold hold[LOOK];
 	pthread_t thread[RETIRERS];
+	void *mine[LOOK];
 
 	set_mode(LULL_RECLAIM_POLL);
-	lull__lock(&lull__reclaimer.retired_lock);
+	of_each = BOUND / RETIRERS;
 	start_retirers(thread);
-	assert_int_equal(waiting(), RETIRERS * OF_EACH);
+	assert_int_equal(waiting(), BOUND);
+	lull__lock(&lull__reclaimer.retired_lock);
+	for (int i = 0; i < LOOK; i++) {
+		mine[i] = malloc(24);
+		assert_ptr_equal(lull_hazptr_acquire(&hold[i], &mine[i]), mine[i]);
+		lull_hazptr_retire(mine[i]);
+	}
+	assert_int_equal(waiting(), BOUND + LOOK);
 	lull__unlock(&lull__reclaimer.retired_lock);
-	lull_hazptr_retire(malloc(24));
+	for (int i = 0; i < LOOK; i++)
+		lull_hazptr_release(&hold[i], mine[i]);
+	for (int i = 0; i < LOOK; i++)
+		lull_hazptr_retire(malloc(24));
+	assert_int_equal(waiting(), BOUND);
 	end_retirers(thread);
 	lull_hazptr_barrier();
 	assert_int_equal(waiting(), 0);

@@ -37,19 +37,16 @@ struct estimate {
 static struct estimate added(void)
 {
 	struct estimate sum = { 0, 0, 0 };
-	struct lull__bag *bag;
+	struct lull__listing *at;
+	struct lull__queue *q;
 
-	lull__bags_enter();
-	lull__for_each_bag(bag) {
-		for (int kind = 0; kind < LULL__KINDS; kind++) {
-			const struct lull__queue *q = &bag->queue[kind];
-
-			sum.items += (size_t)(q->in_backlog - q->done);
-			sum.bytes += (size_t)(q->in_backlog_bytes - q->done_bytes);
-			sum.retired += kind == LULL__HAZPTR_FREES ? (size_t)(q->in_backlog - q->done) : 0;
-		}
+	lull__walk_enter();
+	lull__for_each_queue(at, q) {
+		sum.items += (size_t)(q->in_backlog - q->done);
+		sum.bytes += (size_t)(q->in_backlog_bytes - q->done_bytes);
+		sum.retired += q->kind == LULL__HAZPTR_FREES ? (size_t)(q->in_backlog - q->done) : 0;
 	}
-	lull__bags_leave();
+	lull__walk_leave();
 	return sum;
 }
 
@@ -309,7 +306,7 @@ TEST(fences_and_scans)
 
 static struct lull__lock *const locks[] = { &lull__reclaimer.barrier_lock, &lull__reclaimer.config_lock,
 					    &lull__reclaimer.retired_lock, &lull__reclaimer.bags_lock,
-					    &lull__reclaimer.park_lock };
+					    &lull__reclaimer.park_lock, &lull__reclaimer.sweep_lock };
 
 static void locks_are_free(void)
 {
@@ -489,7 +486,7 @@ TEST(appends)
 }
 
 #define RETIRED 8000
-#define BOUND	(2048 + 2 * LULL__CHECK_EVERY) /* for the few slots that there are here */
+#define BOUND	(4096 + 2 * LULL__CHECK_EVERY) /* for the few slots that there are here */
 
 static void *retires(void *unused)
 {
@@ -525,7 +522,7 @@ TEST(bound_while_queue_is_taken)
 	lull__queue_release(q);
 	join_thread(thread);
 	lull_hazptr_barrier();
-	assert_in_range(most, 2048, BOUND);
+	assert_in_range(most, 4096, BOUND);
 	set_mode(LULL_RECLAIM_THREAD);
 }
 

@@ -126,7 +126,7 @@ TEST(counts_overflow)
 {
 	for (int i = 0; i < 5; i++)
 		defer_without_memory();
-	assert_int_equal(lull__overflow_run(), 5);
+	assert_int_equal(lull__overflow_run(false), 5);
 	assert_int_equal(runs, 5);
 	for (int i = 0; i < 3; i++)
 		defer_without_memory();

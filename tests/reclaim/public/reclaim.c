@@ -696,6 +696,13 @@ static void *barrier_at(void *when)
 	return NULL;
 }
 
+static void *hazptr_barrier_at(void *when)
+{
+	await_flag((int *)when, 1);
+	lull_hazptr_barrier();
+	return NULL;
+}
+
 static void linger_a_while(struct lull_rcu_head *head)
 {
 	lull_store_release(&entered, 1);
@@ -822,8 +829,10 @@ static void protected_without_memory(void (*call)(struct lull_head *head, lull_r
 		lull_reclaim_poll(SIZE_MAX, 0);
 	assert_int_equal(runs, MANY - 1);
 	assert_int_equal(waiting(), 1);
-	/* A barrier does not run it either. */
-	thread = start_thread(barrier_at, &go);
+	/* No barrier runs it, but one waits for it. */
+	lull_rcu_barrier();
+	assert_int_equal(waiting(), 1);
+	thread = start_thread(hazptr_barrier_at, &go);
 	nap_ms(50);
 	assert_int_equal(lull_load_relaxed(&runs), MANY - 1);
 	lull_hazptr_free(own, slot);
