@@ -29,7 +29,7 @@ void lull__walk_enter(void)
 	/*
 	 * ORDER REC-14: the count of walkers before the list; pairs with REC-14 in lull__sweep()
 	 * (take out, heavy, count the walkers); without it a bag is freed under a thread that has found one of its queues;
-	 * model/reclaim/walk.tpl
+	 * model/reclaim/bag-walk.tpl
 	 */
 	lull_fence_light();
 }
@@ -38,7 +38,7 @@ void lull__walk_leave(void)
 {
 	/*
 	 * ORDER REC-15: the walker's last look at a queue before it is no walker; pairs with REC-15 in
-	 * lull__sweep(); without it a bag is freed while it is read; model/reclaim/walk-end.litmus
+	 * lull__sweep(); without it a bag is freed while it is read; model/reclaim/bag-free.litmus
 	 */
 	lull_add_release(&lull__reclaimer.walkers, -1u);
 	lull__self.walks--;
@@ -56,7 +56,7 @@ __attribute__((noinline)) static void list_now(struct lull__queue *q)
 	if (lull_cas_relaxed(&q->listed, &no, 1u)) {
 		/*
 		 * ORDER REC-17: OUT, after the last walker's use of this place, before its reuse; pairs with REC-17 in
-		 * settle(); without it the walker is led elsewhere; model/reclaim/walk-end.litmus
+		 * settle(); without it the walker is led elsewhere; model/reclaim/place.litmus
 		 */
 		struct lull__listing *at = &q->listing[lull_load_acquire(&q->listing[0].state) != LULL__LISTING_OUT];
 
@@ -87,7 +87,11 @@ void lull__queues_heed(void)
 
 	lull__walk_enter();
 	lull__for_each_queue(at, q)
-		lull_store_relaxed(&q->heed, 1u);
+		/*
+		 * ORDER REC-16: the reclaimer's `sleep` before `heed`; pairs with REC-16 in attend(); without it an
+		 * owner takes `heed` back and believes that the reclaimer is awake; model/reclaim/heed-later.litmus
+		 */
+		lull_store_release(&q->heed, 1u);
 	lull__walk_leave();
 }
 
@@ -225,7 +229,10 @@ bool lull__bag_leave(struct lull__bag *bag)
 /* May any thread still be at a queue of @bag, which is an orphan and empty? Sweeps, with both locks. */
 static bool is_used(struct lull__bag *bag)
 {
-	/* REC-9: its last use of the queue before the end */
+	/*
+	 * ORDER REC-5: the end of the last use before that of the bag; pairs with REC-5 in lock_in_walk() and
+	 * owners_leave(); without it as there; model/reclaim/pin.litmus
+	 */
 	if (lull_load_acquire(&bag->pins))
 		return true;
 	for (int kind = 0; kind < LULL__KINDS; kind++) {
@@ -269,7 +276,7 @@ bool lull__is_to_sweep(void)
  * Take @at, to which *@link leads, out of the list if its queue is empty and its other place is free. No thread takes
  * the queue meanwhile. Returns the queue, or NULL.
  */
-static struct lull__queue *take_out(struct lull__listing *at, struct lull__listing **link)
+static struct lull__queue *unlist(struct lull__listing *at, struct lull__listing **link)
 {
 	struct lull__queue *q = at->queue;
 	struct lull__listing *was = at;
@@ -288,21 +295,22 @@ static struct lull__queue *take_out(struct lull__listing *at, struct lull__listi
 	lull_sub_relaxed(&lull__reclaimer.listed, 1u);
 	lull_store_relaxed(&q->listed, 0u);
 	/*
-	 * ORDER REC-16: `listed` before `heed`; pairs with REC-16 in lull__queue_attend(); without it the owner
-	 * clears `heed`, finds that its queue is listed, and the entry waits for the next one; model/reclaim/heed.tpl
+	 * ORDER REC-16: `listed` before `heed`; pairs with REC-16 in attend(); without it the owner
+	 * takes `heed` back, believes that its queue is listed, and what it defers is found by nobody;
+	 * model/reclaim/heed-later.litmus
 	 */
 	lull_store_release(&q->heed, 1u);
 	return q;
 }
 
 /* Take empty queues out of the list. They are linked by next_taken, and locked. */
-static struct lull__queue *take_out_idle(void)
+static struct lull__queue *unlist_idle(void)
 {
 	struct lull__listing **link = &lull__reclaimer.list, *at;
 	struct lull__queue *out = NULL, *q;
 
 	while ((at = lull_load_acquire(link)) != NULL) { /* REC-6 */
-		q = take_out(at, link);
+		q = unlist(at, link);
 		if (!q) {
 			link = &at->next;
 			continue;
@@ -343,7 +351,7 @@ static void settle(void)
 		for (int i = 0; i < 2; i++)
 			if (q->listing[i].state == LULL__LISTING_LEFT)
 				/* ORDER REC-17: the walkers' end before OUT; pairs with REC-17 in list_now(); without
-				 * it as there; model/reclaim/walk-end.litmus */
+				 * it as there; model/reclaim/place.litmus */
 				lull_store_release(&q->listing[i].state, (uint32_t)LULL__LISTING_OUT);
 }
 
@@ -408,13 +416,13 @@ void lull__sweep(void)
 	if (!lull__trylock(&lull__reclaimer.sweep_lock))
 		return;
 	lull__block_signals(&saved); /* no child's only thread is in a sweep */
-	out = take_out_idle();
+	out = unlist_idle();
 	if (out) {
 		/*
 		 * ORDER REC-14: out of the list before the count of walkers; pairs with REC-14 in
-		 * lull__walk_enter(); without it as there; model/reclaim/walk.tpl
+		 * lull__walk_enter(); without it as there; model/reclaim/bag-walk.tpl
 		 * ORDER REC-16: `heed` before the look whether the queue is still empty; pairs with REC-16 in
-		 * lull__queue_attend() (entry, light, heed); without it the entry waits for the next one;
+		 * attend() (entry, light, heed); without it the entry waits for the next one;
 		 * model/reclaim/heed.tpl
 		 */
 		lull_fence_heavy();
@@ -422,7 +430,7 @@ void lull__sweep(void)
 	}
 	/*
 	 * ORDER REC-15: the count of walkers before the end of the bags; pairs with REC-15 in
-	 * lull__walk_leave(); without it as there; model/reclaim/walk-end.litmus
+	 * lull__walk_leave(); without it as there; model/reclaim/bag-free.litmus
 	 */
 	if (lull_load_acquire(&lull__reclaimer.walkers) == 0) {
 		settle();

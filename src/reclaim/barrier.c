@@ -79,7 +79,7 @@ static bool awaited_is_done(void)
 {
 	/*
 	 * ORDER REC-11: the count before what the caller does next; pairs with REC-11 in
-	 * lull__queue_awaited_done(); without it as there; model/reclaim/barrier-awaited.litmus
+	 * lull__awaited_done(); without it as there; model/reclaim/barrier-awaited.litmus
 	 */
 	return lull_load_acquire(&lull__queue_awaited) == 0;
 }

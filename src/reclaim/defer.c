@@ -119,8 +119,10 @@ static inline void attend(struct lull__queue *q)
 {
 	if (lull_likely(!lull_load_relaxed(&q->heed)))
 		return;
-	/* ORDER REC-16: `heed` before `listed`, and before `sleep`; pairs with REC-16 in take_out() and
-	 * lull__queues_heed(); without it as there; model/reclaim/heed.tpl */
+	/*
+	 * ORDER REC-16: `heed` before `listed`, and before `sleep`; pairs with REC-16 in unlist() and
+	 * lull__queues_heed(); without it as there; model/reclaim/heed-later.litmus
+	 */
 	lull_xchg_acquire(&q->heed, 0u);
 	lull__queue_list(q);
 }
@@ -292,7 +294,7 @@ static bool check_limits(struct lull__queue *q, bool mine)
 static void after_rare_entry(struct lull__queue *q)
 {
 	forget_help(q);
-	lull_fence_light();
+	lull_fence_light(); /* REC-16 */
 	attend(q);
 	if (q->put & (LULL__CHECK_EVERY - 1))
 		return;
@@ -348,7 +350,7 @@ __attribute__((noinline)) static void take_long_turn(struct lull__queue *q)
 
 	forget_help(q);
 	mine = is_mine(q, may);
-	lull_fence_light();
+	lull_fence_light(); /* REC-16 */
 	attend(q);
 	if (look)
 		soft = check_limits(q, mine);
@@ -446,8 +448,8 @@ __attribute__((always_inline)) static inline void defer(int kind, void *item, si
 	}
 	lull__queue_append(q, item, bytes);
 	/*
-	 * ORDER REC-2: the entry before the load of `heed`; pairs with REC-2 in go_to_sleep() and REC-16 in lull__sweep()
-	 * (heed, heavy, look at the queues); without it the entry waits for the next one; model/reclaim/sleep.tpl
+	 * ORDER REC-16: the entry before the load of `heed`; pairs with REC-16 in lull__sweep() and REC-2 in go_to_sleep()
+	 * (heed, heavy, look at the queues); without it the entry waits for the next one; model/reclaim/heed.tpl
 	 * A light fence: where that is a real one, `append_until` is 0 and we are not here.
 	 */
 	lull_compiler_barrier();

@@ -114,7 +114,10 @@ static bool lock_in_walk(struct lull__queue *q, struct lull__listing *at)
 	listed = lull_load_relaxed(&at->state) == LULL__LISTING_IN;
 	if (!listed)
 		lull__unlock_wake(&q->lock, INT_MAX);
-	/* REC-9 in is_used() */
+	/*
+	 * ORDER REC-5: this use of the queue before its bag may go; pairs with REC-5 in is_used(); without it the bag is
+	 * freed while this thread uses it; model/reclaim/pin.litmus
+	 */
 	lull_sub_release(&q->bag->pins, 1u);
 	return listed;
 }

@@ -59,7 +59,11 @@ static void owners_leave(void)
 
 	while ((q = find_helping_owner()) != NULL) {
 		owner_leaves(q);
-		lull_sub_release(&q->bag->pins, 1u); /* REC-9 in is_used() */
+		/*
+		 * ORDER REC-5: this use of the queue before its bag may go; pairs with REC-5 in is_used(); without it as in
+		 * lock_in_walk(); model/reclaim/pin.litmus
+		 */
+		lull_sub_release(&q->bag->pins, 1u);
 	}
 }
 

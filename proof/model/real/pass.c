@@ -6,7 +6,7 @@
  * queue that is in order, with what retired.h says; its owner may defer an object at any fence.
  * Where: lull__pass(), pass_until_report(), await_gp(), reclaim_for_slots(), reclaim_taken(), lull__give_back_frees(),
  * mark_taken_awaited(), run_taken(), collect_slots(), make_ready(), fence_for(), ask_for_gp(), ask_for_slots(), split(),
- * lull__give_back(), lull__take_due(), await_owners(), take_locked(), lull__is_due(), lull__park_named(), park_locked(), insert_named(),
+ * lull__give_back(), lull__take_due(), take_in_walk(), await_owners(), take_locked(), lull__is_due(), lull__park_named(), park_locked(), insert_named(),
  * parked_how(), lull__queue_is_parked(), lull__queue_needs_recheck(), lull__partition(), mark_named(), move_to_end(),
  * exchange() in partition.c, next_entry(), lull__mark_awaited(), lull__queue_run()
  *
@@ -39,20 +39,26 @@ void lull__backlog_publish(void)
 {
 }
 
-size_t lull__overflow_run(void)
+size_t lull__overflow_run(bool awaited)
+{
+	(void)awaited;
+	return 0;
+}
+
+uint64_t lull__overflow_waiting(void)
 {
 	return 0;
 }
 
-void lull__bags_enter(void)
+void lull__walk_enter(void)
 {
 }
 
-void lull__bags_leave(void)
+void lull__walk_leave(void)
 {
 }
 
-void lull__bags_sweep(void)
+void lull__sweep(void)
 {
 }
 
@@ -152,7 +158,7 @@ static void run(void)
 	any_queue(3);
 	any_state();
 	what = (enum lull__pass)choose(3);
-	is_due = lull__is_due(&bag, (int)queue->kind, what);
+	is_due = lull__is_due(queue, what);
 	asked = what == PASS_ALL || !lull__kind_has_gp(queue->kind) || queue->ready == queue->wait ? queue->put : queue->wait;
 	count = lull__pass(what);
 	check_order();

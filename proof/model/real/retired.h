@@ -83,7 +83,7 @@ uint32_t lull__fence_full_mode;
 const struct lull__watch *const lull__watch;
 
 static struct lull__bag bag;
-static struct lull__queue *queue; /* all others in the bag are empty */
+static struct lull__queue *queue; /* the only one in the list */
 
 /* ---- what may be ------------------------------------------------------------------------------ */
 
@@ -454,7 +454,10 @@ static void any_queue(unsigned most)
 	cookie_put[1] = queue->wait + queue->named;
 	queue->cookie = 1;
 	queue->has_light = slots && peculiar != ALL_FULL;
-	lull__reclaimer.bags = &bag;
+	queue->bag = &bag;
+	queue->listed = 1;
+	queue->listing[0] = (struct lull__listing){ .queue = queue, .state = LULL__LISTING_IN };
+	lull__reclaimer.list = &queue->listing[0];
 	memset(&lull__self, 0, sizeof(lull__self));
 	lull__self.bag = &bag;
 }

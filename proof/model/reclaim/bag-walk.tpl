@@ -2,14 +2,14 @@ C reclaim-bag-walk
 (* SPDX-License-Identifier: MIT *)
 (*
  * ORDER REC-14
- * A thread counts itself as a walker and follows the list of bags; another takes a bag out of the list and
+ * A thread counts itself as a walker and follows the list of queues; another takes a queue out of the list and
  * looks whether anybody walks it.
- * Where: lull__bags_enter(), lull__for_each_bag(), unlink_if_empty(), lull__bags_sweep(), sum_up(),
- * lull__backlog_publish(), lull__bags_to_sweep(), lull__anything_unparked(), owners_leave(), sample_owner_progress(),
- * dump_queues(), check_all()
+ * Where: lull__walk_enter(), lull__for_each_queue(), unlist(), lull__sweep(), sum_up(), lull__anything_unparked(),
+ * take_in_walk(), find_helping_owner(), sample_owner_progress(), something_due(), lull__queues_heed(), dump_queues(),
+ * check_all()
  *
- * linked: 1 the list leads to the bag.
- * Never: the walker has found the bag, and the other thread has seen no walker and frees it.
+ * linked: 1 the list leads to the queue.
+ * Never: the walker has found the queue, and the other thread has seen no walker and frees its bag.
  *)
 { [linked]=1; [walkers]=0; }
 
