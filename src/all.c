@@ -49,6 +49,7 @@
 #include "reclaim/bag.c"
 #include "reclaim/barrier.c"
 #include "reclaim/defer.c"
+#include "reclaim/limits.c"
 #include "reclaim/overflow.c"
 #include "reclaim/partition.c"
 #include "reclaim/pass.c"

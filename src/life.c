@@ -110,7 +110,7 @@ const struct lull__mechanism lull__mechanisms[] = {
 	  .fork_child = lull__shazptr_fork_child },
 	{ "reclaim", .init = lull__reclaim_init, .unregister = lull__reclaim_unregister,
 	  .exit = lull__reclaim_thread_exit, .fork_child = lull__reclaim_fork_child,
-	  .retry = lull__reclaim_retry },
+	  .retry = lull__reclaim_retry, .pay = lull__reclaim_pay },
 #ifndef LULL_CORE_ALONE
 	{ "cohort", .fork_child = lull__cohort_fork_child },
 	{ "percpu cells", .fork_child = lull__percpu_cells_fork_child },

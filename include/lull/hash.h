@@ -305,7 +305,7 @@ LULL_API size_t lull_hash_buckets(const struct lull_hash *h);
 
 /*
  * Updates of different buckets go on side by side; updates of one bucket, one after the other. They may block
- * for that, and never wait for readers. Before a thread sleeps for a bucket it makes a heavy fence (fence.h),
+ * for that, and never wait for readers (but see reclaim.h for what the end of a section waits for). Before a thread sleeps for a bucket it makes a heavy fence (fence.h),
  * which interrupts running threads. Other updates make none, but for the one that ends a resize: it frees the old
  * table by lull_rcu_free(). Updates may be called in read sections and in callbacks, but not in signal handlers,
  * nor in a forked child if another thread was updating at the fork.

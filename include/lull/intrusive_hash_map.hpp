@@ -177,15 +177,16 @@ public:
 	/* Take @object off, found in this same read section, or known to be alive. Returns whether it was there. */
 	[[nodiscard]] bool remove(T &object) noexcept { return lull_hash_remove_node(&core.table, node_of(object)) == 0; }
 
-	/* Take off all objects, and call @retire(object) for each of them. Not those that come meanwhile. */
+	/*
+	 * Take off all objects, and call @retire(object) for each of them, in a read section, of which there are many: no walk
+	 * over all holds others up. Not those that come meanwhile.
+	 */
 	template <class Retire> void clear(Retire retire)
 	{
-		const detail::hash_section section;
-
-		for (T &object : *this) {
-			if (remove(object))
-				retire(object);
-		}
+		core.visit_in_portions([&](lull_hash_node *node) {
+			if (lull_hash_remove_node(&core.table, node) == 0)
+				retire(*entry::object(node));
+		});
 	}
 
 	/* Meets each object that is there during the whole walk, once, or more often during a resize. The body may update. */

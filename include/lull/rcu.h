@@ -129,7 +129,8 @@ LULL_INLINE void lull_rcu_read_lock(void)
 
 /*
  * Leave a read section. After the outermost unlock do not use any pointer that was read in the section. Wakes
- * a grace period that sleeps for this thread (only then it makes a system call). Same contexts as the lock.
+ * a grace period that sleeps for this thread. If the thread has deferred past a limit in the section, it pays here, and
+ * may wait for a moment (reclaim.h). Only then, and to wake, it makes a system call. Same contexts as the lock.
  */
 LULL_INLINE void lull_rcu_read_unlock(void)
 {
@@ -304,7 +305,7 @@ LULL_API void lull_rcu_call_sized(struct lull_head *head, lull_rcu_func func, si
  * calls, while the memory is still in its cache: as fast as lull_rcu_free(). So @func may run inside call_pure(),
  * under the locks that are held there, and with signals not blocked. No deferral runs it in a read section or in an
  * online thread, nor in a callback; what a thread defers only there, and what it leaves behind, is up to the
- * reclaimer. Same contexts, and the limits are those of memory (reclaim.h).
+ * reclaimer, and past a limit to the thread when its section ends. Same contexts, and the limits are those of memory (reclaim.h).
  */
 LULL_API void lull_rcu_call_pure(struct lull_head *head, lull_rcu_func func);
 LULL_API void lull_rcu_call_pure_sized(struct lull_head *head, lull_rcu_func func, size_t bytes) LULL_NOEXCEPT;
@@ -335,8 +336,9 @@ LULL_API void lull_rcu_barrier(void);
  * any time, except in quiescent() (and in synchronize, gp_wait and the barriers). offline() ends that; go
  * offline around everything that may block. They do not nest. Each aborts where it makes no sense: online
  * when online, the others when offline, quiescent and offline inside a nested section. A thread that exits
- * online goes offline first. While an online thread waits in synchronize, gp_wait or a barrier, it is
- * offline: its signal handlers must use the ordinary read lock.
+ * online goes offline first. While an online thread waits in synchronize, gp_wait or a barrier, or pays
+ * in quiescent() for what it has deferred past a limit (reclaim.h), it is offline: its signal handlers must use the
+ * ordinary read lock.
  */
 LULL_API void lull_rcu_online(void);
 LULL_API void lull_rcu_offline(void);

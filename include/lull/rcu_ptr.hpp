@@ -199,6 +199,7 @@ template <class Me, class T> class rcu_pointer
 	/*
 	 * If this points to @expected, let it point to @now, which is null then, and retire *@expected. Else change nothing
 	 * and return false. Call it in the section in which @expected was read: else that may be another object by now.
+	 * When that section ends, the thread may wait for a moment, so that not too many objects wait (reclaim.h).
 	 */
 	[[nodiscard]] bool compare_exchange(T *expected, std::unique_ptr<T> &now) noexcept
 	{

@@ -32,14 +32,17 @@
  * them, as it would without lull.
  *
  * Past a soft limit lull reclaims at every chance, and holds a thread that defers back, if it is in no section
- * and in no callback. A thread that frees memory itself is held back only past twice soft_items, so a burst of
+ * and in no callback. What it defers in a section it pays for when its outermost section ends: there it waits as long
+ * as these deferrals would have, 32 times soft_wait_us at most, and reclaims what it can. An online thread pays in
+ * lull_rcu_quiescent() and lull_rcu_offline(); if it waits for readers before that, it owes nothing. A thread that frees memory itself is held back only past twice soft_items, so a burst of
  * so many goes through without a wait. The thread waits until the backlog is below the limit, for soft_wait_us at
  * most (up to 32 times that for one large object). It does so at every 64th deferral, or when a 16th of soft_bytes
  * has come (if that is less than 24 KiB, perhaps only when 24 KiB have come, in objects of up to 4 KiB). So a flood
  * goes on as fast as lull reclaims. Suppose that a reader stays, or that a callback
  * waits for a lock of the thread that defers: then this thread adds 64 items, or that many bytes, every
- * soft_wait_us and no more. Nothing is held back in sections, in callbacks, with soft_wait_us 0, or, under
- * POLL, for callbacks. Objects that hazard pointers hold do not count here: no wait makes them fewer.
+ * soft_wait_us and no more. So read-modify-write loops are bounded, too: their sections are short. Nothing is held back
+ * in callbacks, with soft_wait_us 0, or, under POLL, for callbacks. Signal handlers pay for nothing.
+ * Objects that hazard pointers hold do not count here: no wait makes them fewer.
  *
  * After fork the child's queues hold everything that the parent's queues held, also those of threads that the
  * child does not have. The child's next deferral, barrier or drain starts the background thread again. A
@@ -64,9 +67,10 @@ enum lull_reclaim_hard {
 	LULL_RECLAIM_TELL, /* past the hard limit: write one line through the message hook, and go on */
 	LULL_RECLAIM_HELP, /* the deferring thread waits until the backlog is below, and reclaims what it has
 			    * deferred, callbacks included, there and in its later deferrals until
-			    * it falls idle; in a read section or callback it cannot: there like TELL.
-			    * Do not defer with a lock held that callbacks take, nor while protecting
-			    * what they wait for */
+			    * it falls idle. In a read section it does so when the section ends, and
+			    * tells if the section goes on deferring; in a callback it cannot: there
+			    * like TELL. Do not defer, or end such a section, with a lock held that
+			    * callbacks take, nor while protecting what they wait for */
 };
 
 struct lull_reclaim_config {

@@ -72,7 +72,7 @@ struct lull_hazptr_context {
  */
 struct lull__thread {
 	uint64_t rcu;	/* see rcu.h: 0 outside, else grace-period number and depth */
-	uint32_t flags; /* LULL__FLAG_*; set by others, cleared by this thread */
+	uint32_t flags; /* LULL__FLAG_*; set by others too, cleared by this thread */
 	uint32_t state; /* LULL__STATE_*; this thread only */
 	struct lull__bag *bag; /* the deferred memory of this thread (src/reclaim/bag.h); NULL until needed */
 	const void *rcu_site;  /* debug builds: return address of the outermost read lock */
@@ -89,6 +89,7 @@ struct lull__thread {
 } __attribute__((aligned(16)));
 
 #define LULL__FLAG_RCU_WAITED 1u /* a grace period sleeps until this thread's section ends */
+#define LULL__FLAG_OWES	      2u /* this thread has deferred past a limit in its section, and pays at the end of that */
 
 #define LULL__STATE_REGISTERED 1u
 #define LULL__STATE_EXITED     2u /* gave its record back: registers per section */

@@ -54,3 +54,6 @@ d70995 The body may update the map. | run.hash_maps:walks_while_it_is_resized
 969d91 Exact while no thread updates. | run.hash_maps:finds_what_is_there run.hash_maps:loses_no_update
 08d9bb Move to a table of @buckets; | run.hash_maps:refuses_configurations
 bef37e finish_resize() helps a resize that goes | run.hash_maps:refuses_configurations
+4ac632 In a loop the old elements | bounded:updates bounded:helps
+4d2774 Neither this call nor clear() holds | bounded:clears
+9cc22c So @is_it may be asked about | bounded:clears_amid_resizes

@@ -23,7 +23,7 @@ c375e5 Returns whether; then retire @old. | intrusive_hash_maps:finds_objects cx
 38221c Returns the object, to be retired, | intrusive_hash_maps:finds_objects cxx:hash_maps
 b36124 Take @object off, found in this | intrusive_hash_maps:finds_objects
 0c7e0b Returns whether it was there. | intrusive_hash_maps:finds_objects
-3c343d Take off all objects, and call | intrusive_hash_maps:finds_objects
 f78370 Not those that come meanwhile. | untested: a licence: nothing to test
 043493 Meets each object that is there | intrusive_hash_maps:finds_objects intrusive_hash_maps:is_read_while_it_changes
 e5b591 The body may update. | intrusive_hash_maps:finds_objects
+6e544a Take off all objects, and call | intrusive_hash_maps:finds_objects bounded:clears

@@ -24,6 +24,7 @@ struct lull__mechanism {
 	uint32_t (*tid)(void);		      /* the id in the calling thread's record; 0: not registered yet */
 	void (*fork_child)(uint32_t old_tid); /* in a forked child, whose only thread was @old_tid before */
 	void (*retry)(void);		      /* try again what failed: lull__retry() in process.h */
+	void (*pay)(void);		      /* the calling thread's section has ended, which owed: lull__rcu_owe() */
 };
 
 /*

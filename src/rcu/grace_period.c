@@ -436,5 +436,5 @@ void lull__rcu_fork_child(uint32_t old_tid)
 	gp.wait.kind = LULL_WAIT_NONE;
 	lull_store_relaxed(&lull__rcu_gp, gp.started); /* the parent may have started one that its readers did not know yet */
 	gp.front = FRONT_ALL;
-	lull__self.flags = 0;
+	lull__self.flags &= LULL__FLAG_OWES;
 }

@@ -15,7 +15,7 @@ uint32_t lull__rcu_event __attribute__((aligned(LULL__CACHELINE)));
 /* Wake the grace period that sleeps until the calling thread has left its section. */
 void lull__rcu_wake(void)
 {
-	lull_and_relaxed(&lull__self.flags, ~LULL__FLAG_RCU_WAITED);
+	lull_and_relaxed(&lull__self.flags, ~(LULL__FLAG_RCU_WAITED | LULL__FLAG_OWES));
 	/*
 	 * ORDER RCU-1: the flag's clearing before the event; pairs with RCU-1 in
 	 * gp_wait_holdouts(); without it the leader takes a flag for set that is being cleared and
@@ -110,16 +110,49 @@ void lull__rcu_end_section(uint64_t word)
 		lull__rcu_wake();
 }
 
+/* ---- what a section owes for its deferrals --------------------------------------------------- */
+
+/*
+ * Let the calling thread pay for what it defers past a limit when its outermost section ends, or, online, in its next
+ * quiescent state. The word says so as well: these ends go out of line, and a signal handler's own section, whose word
+ * is another, never pays. RCU-6: the word keeps its number.
+ */
+void lull__rcu_owe(void)
+{
+	if (lull_own_low_is_zero(&lull__self.rcu, LULL__RCU_SLOW))
+		lull_own_add_release(&lull__self.rcu, LULL__RCU_SLOW);
+	lull_or_relaxed(&lull__self.flags, LULL__FLAG_OWES);
+}
+
+/* Does the calling thread's section owe something? From now on not: call this before the section ends, see above. */
+static bool take_debt(void)
+{
+	return lull_nonzero_relaxed(&lull__self.flags) &&
+	       (lull_and_relaxed(&lull__self.flags, ~LULL__FLAG_OWES) & LULL__FLAG_OWES);
+}
+
+static void pay(void)
+{
+	for (const struct lull__mechanism *m = lull__mechanisms; m->name; m++)
+		if (m->pay)
+			m->pay();
+}
+
 void lull__rcu_read_unlock_slow(void)
 {
 	struct lull__thread *self = &lull__self;
+	bool owes;
 
 	/* REST says nothing here: a handler may have jumped out of enter_fenced(). */
 	if (self->rcu < LULL__RCU_STEP)
 		lull__misuse("lull_rcu_read_unlock: not in a read section");
-	lull__rcu_end_section(LULL__RCU_REST);
+	owes = take_debt();
+	/* A debt alone leaves the next lock inline. */
+	lull__rcu_end_section(owes ? lull__rest_word() : LULL__RCU_REST);
 	if (self->state & LULL__STATE_EXITED)
 		leave_late();
+	if (owes)
+		pay();
 }
 
 /* Abort from the inline code of rcu.h. */
@@ -205,7 +238,10 @@ static void check_online(const char *outside, const char *nested)
 
 void lull_rcu_offline(void)
 {
+	bool owes;
+
 	check_online("lull_rcu_offline: not online", "lull_rcu_offline: in a read section");
+	owes = take_debt();
 	lull_store_relaxed(&lull__self.state, lull__self.state & ~LULL__STATE_ONLINE);
 	/*
 	 * ORDER RCU-11: the state before the loads of the sections that follow; pairs with RCU-11 in
@@ -214,11 +250,18 @@ void lull_rcu_offline(void)
 	 */
 	lull_fence_full();
 	lull__rcu_end_section(lull__rest_word());
+	if (owes)
+		pay();
 }
 
 void lull__rcu_quiescent_slow(uint64_t number)
 {
 	check_online("lull_rcu_quiescent: not online", "lull_rcu_quiescent: in a read section");
+	if (lull_unlikely(lull_load_relaxed(&lull__self.flags) & LULL__FLAG_OWES)) {
+		lull_rcu_offline(); /* pays */
+		lull_rcu_online();
+		return;
+	}
 	/*
 	 * ORDER RCU-11: the number before the thread's next loads; pairs with RCU-11 in gp_begin();
 	 * without it the thread says that it knows a grace period, and finds what that frees;

@@ -16,6 +16,9 @@ void lull__rcu_no_section(const char *call);
 void lull__rcu_end_section(uint64_t word); /* with LULL__RCU_REST */
 void lull__rcu_enter_online(void);
 
+/* At the end of the section that the calling thread is in, let the reclaimer call in what the thread owes it. */
+void lull__rcu_owe(void);
+
 /* For life.c. */
 void lull__rcu_thread_exit(void); /* end the calling thread's section, if it is in one */
 void lull__rcu_unregister(const char *call);

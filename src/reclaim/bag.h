@@ -35,6 +35,8 @@ struct lull__bag {
 	uint32_t pins; /* threads that use a queue of it without being its owner, or in a walk */
 	uint32_t at_once;	     /* how often memory was freed at once, see free_at_once(), ... */
 	uint64_t at_once_since_ns;   /* ... since then */
+	uint32_t owed;		     /* a bit for each kind that was deferred past a limit in the owner's section, ... */
+	uint64_t owed_shares;	     /* ... and how often hold_back() would have waited there */
 };
 
 /* How deep the background thread sleeps. A deferral wakes it if it must not wait for the end of the sleep. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * defer.c - the deferring thread's side: its share of the reclaiming, the limits.
+ * defer.c - the deferring thread's side: its share of the reclaiming.
  */
 #include <malloc.h>
 
@@ -13,49 +13,16 @@
 #include "../base/registry.h"
 #include "../hazptr/slots.h"
 #include "backlog.h"
+#include "limits.h"
 #include "overflow.h"
 #include "pass.h"
 #include "reclaim_life.h"
 #include "worker.h"
 
 #define ASK_AT	     1024u    /* entries that share a grace period: enough to pay for the heavy fence */
-#define SHARES_MOST  32u     /* a deferral of much at once waits so many times as long as one of little */
 #define AT_ONCE_MOST 32u     /* in linger_ms one thread frees no more often at once */
 #define TOGETHER     6u	     /* deferrals share a turn of reclaiming; malloc has room for 7 of a size at hand */
 #define MANY_BYTES   4096u   /* with one deferral: then it takes a turn, and may have to look at the limits */
-
-/*
- * Take the right to consume @q, if its owner reclaims. That is checked with the right in hand: other
- * threads take a queue whose owner does not reclaim without revoking.
- */
-static bool owner_enter(struct lull__queue *q)
-{
-	if (!lull__queue_owner_enter(q))
-		return false;
-	if (lull_likely(lull__queue_owner_reclaims(q)))
-		return true;
-	lull__queue_owner_leave(q);
-	return false;
-}
-
-/* Make ready what can be in @q, and ask for a grace period or a scan if @ask_at entries are new. The owner, consuming. */
-static void advance_own_queue(struct lull__queue *q, uint64_t ask_at)
-{
-	lull__advance(q);
-	if (q->ready == q->wait && lull__queue_new(q) >= ask_at) {
-		lull__queue_ask(q, q->put);
-		lull__advance(q);
-	}
-}
-
-/* Reclaim all that is ready in @q. The owner, which has the right to consume and gives it back. */
-static void run_own_queue(struct lull__queue *q)
-{
-	size_t bytes = 0, count = lull__queue_run(q, SIZE_MAX, &bytes);
-
-	lull__queue_owner_leave(q);
-	lull__backlog_sub(q, count, bytes);
-}
 
 /*
  * While there is no background thread, free what the calling thread's queue @q holds at once, if no reader is in the
@@ -72,11 +39,11 @@ static bool free_at_once(struct lull__queue *q)
 		bag->at_once = 0;
 	}
 	if (bag->at_once >= AT_ONCE_MOST || lull__kind_is_call(q->kind) || lull__self.callback_depth ||
-	    lull__queue_is_empty(q) || !owner_enter(q))
+	    lull__queue_is_empty(q) || !lull__own_queue_enter(q))
 		return false;
 	bag->at_once++;
-	advance_own_queue(q, 1);
-	run_own_queue(q);
+	lull__advance_own_queue(q, 1);
+	lull__run_own_queue(q);
 	return lull__queue_is_empty(q);
 }
 
@@ -99,6 +66,7 @@ void lull__reclaim_thread_exit(void)
 		}
 		lull__queue_owner_leave(&bag->queue[kind]);
 	}
+	bag->owed = 0;
 	lull__self.bag = NULL;
 	if (lull__bag_leave(bag))
 		lull__notify(LINGERING); /* REC-2: as after a push */
@@ -134,101 +102,6 @@ static inline void forget_help(struct lull__queue *q)
 		lull_store_relaxed(&q->owner_helps, 0u);
 }
 
-/*
- * Let the owner run the callbacks in its queue @q, or not any more. Other threads read `owner_helps` with the lock
- * held, so from here on they revoke. The help also ends when a pass finds the queue abandoned (lull__take_due), and
- * with a new configuration (owners_leave). Returns false if another thread has the queue now and @wait is false.
- */
-static bool set_help(struct lull__queue *q, bool helps, bool wait)
-{
-	if (wait)
-		lull__lock(&q->lock);
-	else if (!lull__trylock(&q->lock))
-		return false;
-	lull_store_relaxed(&q->owner_helps, (uint32_t)helps);
-	lull__unlock(&q->lock);
-	return true;
-}
-
-/* Does the owner of @q, the calling thread, reclaim from it, or begin to now? @may: it can reclaim at this moment. */
-static bool is_mine(struct lull__queue *q, bool may)
-{
-	return lull__queue_owner_reclaims(q) ||
-	       (may && (lull__kind_is_pure(q->kind) || lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_CALLER) &&
-		set_help(q, true, false));
-}
-
-/* Reclaim everything in @q, the calling thread's own queue. */
-static void help(struct lull__queue *q)
-{
-	lull_rcu_cookie cookie;
-
-	if (!lull__queue_owner_reclaims(q))
-		set_help(q, true, true);
-	if (!owner_enter(q))
-		return;
-	lull__queue_ask(q, q->put);
-	cookie = q->cookie;
-	lull__queue_owner_leave(q);
-	if (lull__kind_has_gp(q->kind))
-		lull__rcu_wait(cookie);
-	if (!owner_enter(q))
-		return;
-	lull__advance(q);
-	run_own_queue(q);
-}
-
-/* At the hard limit: with HELP reclaim, if this thread can, and return true; else report @items and @bytes, once. */
-static bool hard_limit(struct lull__queue *q, size_t items, size_t bytes)
-{
-	if (lull_load_relaxed(&lull__reclaimer.config.on_hard) == LULL_RECLAIM_HELP && lull__can_help()) {
-		help(q);
-		if (lull__over_hard(&items, &bytes))
-			lull__pass(PASS_ALL);
-		return true;
-	}
-	if (!lull_xchg_relaxed(&lull__reclaimer.limit_reported, 1u) && lull__watch)
-		lull__watch->over_limit(items, bytes);
-	return false;
-}
-
-/* Wait for the grace period of @q, which the calling thread owns and consumes. */
-static void await_own_gp(struct lull__queue *q, uint64_t deadline_ns)
-{
-	lull_rcu_cookie cookie;
-
-	advance_own_queue(q, 1);
-	cookie = q->cookie;
-	lull__queue_owner_leave(q);
-	lull__rcu_wait_until(cookie, deadline_ns, NULL);
-}
-
-/*
- * Hold the calling thread back past the soft limit: let readers and the background thread have the processor, which they
- * most likely wait for. Only a moment, for they may themselves wait for a lock that this thread holds. A thread that retires
- * memory waits only while a pass has its queue. @mine: this thread reclaims what is in @q. @shares: for how many looks
- * at the limits enough has come.
- */
-static void hold_back(struct lull__queue *q, bool mine, uint64_t shares)
-{
-	uint64_t wait_ns = lull_load_relaxed(&lull__reclaimer.config.soft_wait_us) * (uint64_t)1000, deadline_ns;
-
-	if (!wait_ns || !lull__can_help() || (q->kind == LULL__HAZPTR_FREES && !mine))
-		return;
-	deadline_ns = lull__now_ns() + wait_ns * (shares < SHARES_MOST ? shares : SHARES_MOST);
-	if (!mine) {
-		/* Under POLL perhaps only this thread reclaims. */
-		if (lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_POLL)
-			lull__backlog_await_relief(deadline_ns);
-	} else if (!owner_enter(q)) {
-		lull__lock_await(&q->lock, deadline_ns); /* another thread reclaims it, and waits for readers */
-	} else if (lull__kind_has_gp(q->kind)) {
-		await_own_gp(q, deadline_ns);
-	} else {
-		lull__queue_owner_leave(q);
-	}
-}
-
 /* Reclaim up to @most entries of @q as its consuming owner. What they free lowers the next addition to the backlog. */
 static inline void reclaim_own(struct lull__queue *q, size_t most, bool calls)
 {
@@ -241,53 +114,14 @@ static inline void reclaim_own(struct lull__queue *q, size_t most, bool calls)
 /* Look at @q and do the owner's share of the work, all but the reclaiming if not @may. @soft: a limit is exceeded. */
 static void look_and_reclaim(struct lull__queue *q, bool look, bool soft, bool may)
 {
-	if (!owner_enter(q))
+	if (!lull__own_queue_enter(q))
 		return;
 	if (look)
-		advance_own_queue(q, soft ? 1 : lull__kind_has_gp(q->kind) ? ASK_AT : lull__scan_threshold());
+		lull__advance_own_queue(q, soft ? 1 : lull__kind_has_gp(q->kind) ? ASK_AT : lull__scan_threshold());
 	/* Free about as many as came in: malloc's caches neither overflow nor run dry. Twice as many when many wait. */
 	q->share = q->put - q->get <= 2 * ASK_AT ? TOGETHER : 2 * TOGETHER;
 	reclaim_own(q, !may ? 0 : soft ? LULL__CHECK_EVERY : q->share, lull__kind_is_call(q->kind));
 	lull__queue_owner_leave(q);
-}
-
-/*
- * Keep the bound of retired memory. First each thread scans what it has retired itself, unless that is too little for the
- * slots that it has to look at: many threads that retire do not wait for each other. What others have left is for one thread
- * at a time.
- */
-static void keep_retired_bound(struct lull__queue *q)
-{
-	if (lull__queue_new(q) >= lull__hazptr_slots() / 8 && owner_enter(q)) {
-		advance_own_queue(q, 1);
-		run_own_queue(q);
-	}
-	if (lull__over_retired())
-		lull__free_retired(q);
-}
-
-/* Add the new entries of @q to the backlog and check its limits. Returns whether one is exceeded. */
-static bool check_limits(struct lull__queue *q, bool mine)
-{
-	uint64_t shares = (q->put_bytes - q->looked_bytes) / lull_load_relaxed(&lull__reclaimer.look_bytes);
-	size_t items = 0, bytes = 0;
-	bool hard;
-
-	lull__init(); /* a child of _Fork() that only defers is noticed here at the latest */
-	q->looked_bytes = q->put_bytes;
-	lull__backlog_add(q);
-	if (lull_unlikely(q->kind == LULL__HAZPTR_FREES && lull__over_retired()))
-		keep_retired_bound(q);
-	hard = lull__over_hard(&items, &bytes);
-	if (lull_likely(!hard && !lull__over_soft(1))) {
-		if (lull_unlikely(lull_load_relaxed(&lull__reclaimer.limit_reported)))
-			lull_store_relaxed(&lull__reclaimer.limit_reported, 0u);
-		return false;
-	}
-	lull__notify(mine ? ASLEEP : NAPPING);
-	if (hard ? !hard_limit(q, items, bytes) : !mine || lull__over_soft(2))
-		hold_back(q, mine, shares ? shares : 1);
-	return true;
 }
 
 /* An entry has come to @q in one of the rare cases. A thread that is past its exit handling looks at the limits, too. */
@@ -301,7 +135,7 @@ static void after_rare_entry(struct lull__queue *q)
 	if (lull__self.callback_depth)
 		lull__backlog_add(q);
 	else
-		check_limits(q, false);
+		lull__check_limits(q, false, 0);
 }
 
 /* Defer in the rare cases: a thread's first deferral, one in a callback, one after the thread's exit handling. */
@@ -349,11 +183,11 @@ __attribute__((noinline)) static void take_long_turn(struct lull__queue *q)
 	bool soft = false, mine;
 
 	forget_help(q);
-	mine = is_mine(q, may);
+	mine = lull__is_mine(q, may);
 	lull_fence_light(); /* REC-16 */
 	attend(q);
 	if (look)
-		soft = check_limits(q, mine);
+		soft = lull__check_limits(q, mine, 0);
 	if (mine) {
 		if (lull_unlikely(lull_load_relaxed(&lull__reclaimer.thread) != HAS_THREAD) &&
 		    lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_POLL && free_at_once(q))
@@ -363,7 +197,7 @@ __attribute__((noinline)) static void take_long_turn(struct lull__queue *q)
 			if (may)
 				set_next_turn(q);
 			else if (soft)
-				set_help(q, false, false); /* from now on the background thread reclaims */
+				lull__set_help(q, false, false); /* from now on the background thread reclaims */
 		}
 	}
 	lull__notify(lull__queue_owner_reclaims(q) ? ASLEEP : DOZING);

@@ -36,7 +36,7 @@ struct hash_entry : lull_hash_node,
 
 	template <class... Args> explicit hash_entry(Args &&...args) : lull_hash_node(), value(std::forward<Args>(args)...) {}
 
-	static const auto &key(const lull_hash_node *node) noexcept { return static_cast<const hash_entry *>(node)->value.first; }
+	static const auto &key(const lull_hash_node *node) noexcept { return static_cast<const hash_entry &>(*node).value.first; }
 
 	/* Throws std::bad_alloc, and what the constructors throw. */
 	template <class... Args> static hash_entry *make(Args &&...args)
@@ -63,16 +63,16 @@ struct hash_entry : lull_hash_node,
 
 	static void retire(lull_hash_node *node) noexcept
 	{
-		auto *entry = static_cast<hash_entry *>(node);
+		auto *entry = &static_cast<hash_entry &>(*node); /* of a pointer it would keep null, and gcc would warn of that path */
 
 		if constexpr (is_plain)
 			Reclaim::free(static_cast<void *>(entry), sizeof(*entry));
 		else
 			Reclaim::call(
-				entry, [](lull_head *head) noexcept { destroy(static_cast<hash_entry *>(head)); }, sizeof(*entry));
+				entry, [](lull_head *head) noexcept { destroy(&static_cast<hash_entry &>(*head)); }, sizeof(*entry));
 	}
 
-	static void gone(lull_hash_node *node, void *) noexcept { destroy(static_cast<hash_entry *>(node)); }
+	static void gone(lull_hash_node *node, void *) noexcept { destroy(&static_cast<hash_entry &>(*node)); }
 };
 
 LULL__END_THROWING

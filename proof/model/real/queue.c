@@ -8,7 +8,7 @@
  * run_calls(), lull__queue_run(), lull__queue_free(), lull__queue_fork_child(), lull__queue_awaited_done(),
  * lull__queue_ask(), lull__queue_make_ready(), lull__queue_set_done(), lull__advance(), scan_queue(), lull__partition(),
  * mark_named(), move_to_end(), exchange() in partition.c, next_entry(), lull__mark_awaited(), look_and_reclaim(),
- * advance_own_queue(), reclaim_own()
+ * lull__advance_own_queue(), reclaim_own()
  *
  * Never: an object is reclaimed before it may be, or twice; one is lost; two are reclaimed in another order, but that
  * a scan of the slots has moved one; the five numbers, the bytes, or the entries that a barrier waits for are wrong.
@@ -22,6 +22,7 @@
 #include "reclaim/partition.c"
 #include "reclaim/pass.c"
 #include "reclaim/defer.c"
+#include "reclaim/limits.c"
 #include "retired.h"
 
 uint64_t lull__scan_threshold(void)

@@ -5,12 +5,14 @@
  * Where: lull_rcu_read_lock(), lull_rcu_read_unlock(), lull_rcu_quiescent(),
  * lull_rcu_online_read_lock(), lull_rcu_online_read_unlock(), lull__rcu_read_lock_slow(),
  * lull__rcu_read_unlock_slow(), lull__rcu_end_section(), lull__rcu_quiescent_slow(), enter_fenced(),
- * lull__rcu_enter_online(), lull_rcu_online(), lull_rcu_offline(), in_section(), check_online()
+ * lull__rcu_enter_online(), lull_rcu_online(), lull_rcu_offline(), in_section(), check_online(),
+ * lull__rcu_owe(), take_debt(), pay()
  *
  * One thread: from any word that is in order one call, at any depth, while the newest grace period is any,
  * with light fences that are real ones and without.  Never: the word is not in order afterwards.  In
  * order is one that says nothing outside, and inside the depth and the number that the outermost lock found;
- * an online thread is inside always.  What aborts for the caller's mistake is left out.
+ * an online thread is inside always.  Nor: a section that owes ends, or an online thread is quiescent, and the thread
+ * does not pay, once, outside; or anything else pays.  What aborts for the caller's mistake is left out.
  * Flags: --unwind 2
  * With each of these it must fail:
  * Busted OUT_OF_DEPTH: sc
@@ -28,6 +30,11 @@
 #include <time.h>
 #undef __x86_64__ /* cbmc reads no assembly */
 #include "base/events.h"
+#include "base/hooks.h"
+
+#define PAYS
+static void pays(void);
+const struct lull__mechanism lull__mechanisms[] = { { .name = "rest", .pay = pays }, { .name = NULL } };
 #include "rcu/section.c"
 
 #ifdef OUT_OF_DEPTH /* one more is a bit that means something else */
@@ -42,6 +49,15 @@ uint64_t nondet_uint64_t(void);
 __thread struct lull__thread lull__self;
 uint32_t lull__fence_full_mode;
 
+static int paid;
+
+/* A handler's section that begins now owes nothing. */
+static void pays(void)
+{
+	assert(lull__self.rcu < LULL__RCU_STEP && !lull__self.flags && !(lull__self.state & LULL__STATE_ONLINE));
+	paid++;
+}
+
 #define NEVER() __CPROVER_assume(false)
 #include "rest.h"
 
@@ -51,12 +67,18 @@ void lull_thread_register(void)
 
 static unsigned depth;	/* sections that the thread is in */
 static uint64_t number; /* of the outermost one, or of its last report */
-static bool online;
+static bool online, owes;
 
 static bool in_order(void)
 {
 	uint64_t word = lull__self.rcu, slow = lull__fence_full_mode ? LULL__RCU_SLOW : 0;
 
+	if (lull__self.flags != (owes ? LULL__FLAG_OWES : 0) || (owes && !online && !depth))
+		return false;
+	if (owes && !(word & LULL__RCU_SLOW))
+		return false;
+	if (owes && (online || !slow))
+		word -= LULL__RCU_SLOW;
 	if (online != !!(lull__self.state & LULL__STATE_ONLINE))
 		return false;
 	if (online)
@@ -66,11 +88,15 @@ static bool in_order(void)
 
 int main(void)
 {
+	bool owed;
+
 	lull__fence_full_mode = nondet_bool();
 	lull__rcu_gp = nondet_uint64_t();
 	lull__self.rcu = nondet_uint64_t();
 	lull__self.state = LULL__STATE_REGISTERED | (nondet_bool() ? LULL__STATE_ONLINE : 0);
 	online = lull__self.state & LULL__STATE_ONLINE;
+	lull__self.flags = nondet_bool() ? LULL__FLAG_OWES : 0;
+	owed = owes = lull__self.flags;
 	number = nondet_uint64_t();
 	depth = nondet_unsigned();
 	__CPROVER_assume(depth <= LULL__RCU_DEEP && number % LULL__RCU_STEP == 0 && number &&
@@ -88,11 +114,13 @@ int main(void)
 		__CPROVER_assume(depth);
 		lull_rcu_read_unlock();
 		depth--;
+		owes = owes && (depth || online);
 		break;
 	case 2:
 		__CPROVER_assume(online && !depth);
 		lull_rcu_quiescent();
 		number = lull__rcu_gp;
+		owes = false;
 		break;
 	case 3:
 		__CPROVER_assume(!online && !depth);
@@ -103,13 +131,19 @@ int main(void)
 	case 4:
 		__CPROVER_assume(online && !depth);
 		lull_rcu_offline();
-		online = false;
+		online = owes = false;
 		break;
 	case 5:
 		lull_rcu_online_read_lock();
 		lull_rcu_online_read_unlock();
 		break;
+	case 6:
+		__CPROVER_assume(depth || online);
+		lull__rcu_owe();
+		owed = owes = true;
+		break;
 	}
 	assert(in_order());
+	assert(paid == (owed && !owes));
 	return 0;
 }

@@ -5,7 +5,7 @@ C reclaim-queue-bias
  * The owner of a queue enters, consumes, and leaves; another thread revokes its right and looks whether
  * the owner is inside.
  * Where: lull__queue_owner_enter(), lull__queue_owner_leave(), lull__queue_revoke(), lull__queue_await_owner(),
- * lull__take_due(), owner_leaves(), owner_enter(), take_turn(), await_owners(), take_locked()
+ * lull__take_due(), owner_leaves(), lull__own_queue_enter(), take_turn(), await_owners(), take_locked()
  *
  * q is what only a consumer touches.  The second look at busy is futex_wait()'s.
  * Never: both consume at once (the owner finds what the other has stored); or the other thread sleeps until the owner is out (saw busy) and the

@@ -5,7 +5,7 @@ C reclaim-sleep
  * A thread defers something and looks whether the reclaimer sleeps; the reclaimer says that it sleeps
  * and looks at the queues once more.
  * Where: lull__notify(), go_to_sleep(), end_of_poll(), lull_reclaim_configure(), defer(), append_and_turn(), take_turn(),
- * defer_slowly(), check_limits(), lull__queue_may_append(), lull_reclaim_poll(), lull__queues_heed(),
+ * defer_slowly(), lull__check_limits(), lull__queue_may_append(), lull_reclaim_poll(), lull__queues_heed(),
  * lull__reclaim_thread_exit(), take_long_turn()
  *
  * On the fast path of a deferral `sleep` is `heed`, which the reclaimer sets at the same time: heed.tpl.

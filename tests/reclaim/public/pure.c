@@ -158,12 +158,12 @@ TEST(only_in_sections)
 TEST(online)
 {
 	lull_rcu_online();
-	inside = true;
 	for (int i = 0; i < MANY; i++) {
+		inside = true;
 		defer();
+		inside = false;
 		lull_rcu_quiescent();
 	}
-	inside = false;
 	lull_rcu_offline();
 	await_flag(&runs, MANY);
 	assert_int_equal(bad_runs, 0);
