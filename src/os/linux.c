@@ -245,6 +245,21 @@ void lull__free_page(void *page)
 	munmap(page, ONE_PAGE);
 }
 
+bool lull__new_memory_is_locked(void)
+{
+	int saved = errno;
+	unsigned char in_memory = 1;
+	void *page = mmap(NULL, ONE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page != MAP_FAILED) {
+		if (mincore(page, ONE_PAGE, &in_memory) != 0)
+			in_memory = 0;
+		lull__free_page(page);
+	}
+	errno = saved;
+	return in_memory & 1;
+}
+
 bool lull__peek(const uint32_t *from, uint32_t *to)
 {
 	struct iovec local = { .iov_base = to, .iov_len = sizeof(*to) };

@@ -106,12 +106,6 @@ void lull__reclaim_thread_exit(void)
 		lull__bags_sweep();
 }
 
-void lull__reclaim_unregister(const char *call)
-{
-	(void)call;
-	lull__reclaim_thread_exit();
-}
-
 /* ---- deferring ------------------------------------------------------------------------------ */
 
 /*
