@@ -318,8 +318,10 @@ static void worker(void)
 		size_t count = round_of(r.waits && now_ns >= r.look_at_ns);
 
 		look_around(&r, now_ns);
-		if (rest(&r, count))
+		if (rest(&r, count)) {
+			lull__leave_bag(); /* let_go() has decided that what is parked in it needs no other thread */
 			return;
+		}
 	}
 }
 

@@ -12,6 +12,7 @@
 
 #include "seccomp.h"
 
+#include <lull/hazptr.h>
 #include <lull/shazptr.h>
 #include <lull/thread.h>
 
@@ -29,9 +30,9 @@ static bool has_name(const char *tid, const char *name)
 	fd = open(path, O_RDONLY);
 	if (fd < 0)
 		return false;
-	must(read(fd, comm, sizeof(comm) - 1) >= 0);
+	if (read(fd, comm, sizeof(comm) - 1) > 0) /* else it has ended since */
+		comm[strcspn(comm, "\n")] = '\0';
 	close(fd);
-	comm[strcspn(comm, "\n")] = '\0';
 	return strcmp(comm, name) == 0;
 }
 
@@ -299,6 +300,34 @@ TEST(now_and_then)
 		configure(LULL_RECLAIM_THREAD, 1);
 		have_one_run();
 		AWAIT(!tid_of(RECLAIM) && !tid_of(WATCHDOG));
+	}
+}
+
+static void check_one_begun(void)
+{
+	_exit(lull_load_acquire(&begun[RECLAIM]) == 1 ? 0 : 3);
+}
+
+/*
+ * The program's last thread ends while an object is protected for ever: the thread that finds that nobody can let go of it
+ * any more ends the process, and does not leave that to another one.
+ */
+TEST(last_thread)
+{
+	NEEDS_REAL_THREADS();
+	if (UNDER_ASAN)
+		SKIP("leak checkers count what is protected for ever");
+	EXPECT_FINE {
+		struct lull_hazptr_hold *hold = malloc(sizeof(*hold)); /* not on a stack that goes */
+		static void *shared;
+
+		configure(LULL_RECLAIM_THREAD, 50);
+		must(atexit(check_one_begun) == 0);
+		shared = malloc(1);
+		must(lull_hazptr_acquire(hold, &shared) != NULL);
+		lull_hazptr_detach(hold);
+		lull_hazptr_retire(shared);
+		pthread_exit(NULL);
 	}
 }
 
