@@ -95,7 +95,7 @@ TEST(socket_of_a_log)
 
 TEST(terminal)
 {
-	int master = posix_openpt(O_RDWR | O_NOCTTY), slave;
+	int master = posix_openpt(O_RDWR | O_NOCTTY), slave = -1;
 	struct termios raw;
 
 	if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0 ||
