@@ -194,7 +194,9 @@ static const struct wild_row rows[NR_WILD] = {
 	},
 	[WILD_CROWD] = {
 		.name = "crowd", .what = "thousands of threads that have deferred once sleep",
-		.against = B(NO_THREADS) | B(NO_MEMORY) | B(FORK) | B(RAW_FORK) | B(FLOOD),
+		/* Where membarrier fails each heavy fence asks for the CPUs of each thread. */
+		.against = B(NO_THREADS) | B(NO_MEMORY) | B(FORK) | B(RAW_FORK) | B(FLOOD) | B(FAIL_MEMBARRIER) |
+			   B(LOST_MEMBARRIER),
 	},
 	[WILD_BIG_PARKED] = {
 		.name = "big-parked", .what = "a hazard pointer keeps 32 MiB that are retired",
