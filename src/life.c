@@ -160,6 +160,7 @@ static const struct lull__watch watch = {
 	.over_limit = lull__stall_over_limit,
 	.callbacks_begin = lull__watchdog_callbacks_begin,
 	.callbacks_end = lull__watchdog_callbacks_end,
+	.start = lull__watchdog_start,
 	.process_ends = lull__watchdog_stop,
 };
 

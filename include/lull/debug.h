@@ -63,11 +63,19 @@ LULL_API void lull_debug_set_stall_ms(uint32_t stall_ms);
  * raises no signal. A line is lost when there is no room for it (a pipe that nobody empties, a terminal that
  * is stopped) or when its reader is gone. It is also lost when descriptor 2 is not the file that it was when
  * the library was loaded, because a program that closed it may have its data there. A program that sends its
- * standard error elsewhere says so: it calls this with NULL afterwards. lull counts all stalls in any case
- * (stats.h), and a hook gets every line.
+ * standard error elsewhere says so: it calls this with NULL afterwards. The line before an abort also goes to another
+ * descriptor 2, if that is a pipe, a socket, a terminal, or a file that was opened to append. lull counts all stalls in
+ * any case (stats.h), and a hook gets every line.
  */
 typedef void (*lull_message_hook)(const char *line) LULL__NOEXCEPT_TYPE;
 LULL_API void lull_debug_set_message_hook(lull_message_hook hook);
+
+/*
+ * The line before an abort, wherever it went, for who has nothing but a core dump; empty before. Not for programs:
+ *
+ *	gdb PROGRAM CORE -batch -ex 'x/s &lull__abort_message'
+ */
+extern LULL_API char lull__abort_message[512];
 
 /*
  * Write the state of the library to @fd, in lines for people: grace periods, every thread and what it holds,

@@ -17,19 +17,21 @@
  * Where callbacks defer callbacks, each follows as soon as it can, 32,768 times in a row; these are saved up at 2000 a
  * second, too.
  * The background thread also takes over the queues of threads that fell idle or exited. It starts when needed,
- * wakes at events, and ends after two seconds without work (while objects wait that hazard pointers protect, it
+ * wakes at events, and ends after idle_ms without work (while objects wait that hazard pointers protect, it
  * sleeps). If it cannot be started, callbacks wait. Later deferrals, waits for readers, and threads that begin or
  * exit try to start it again; a barrier runs the callbacks itself; threads that defer free the memory that exited
  * threads left. A program may instead run callbacks in its own loop
  * (LULL_RECLAIM_POLL), or let the deferring threads run them as well (LULL_RECLAIM_CALLER).
  *
  * It does not matter which thread happens to need lull's own threads (this one, and those of debug.h and
- * shazptr.h) first. They have SCHED_OTHER, nice 0, the main thread's CPUs, and a stack of 256 KiB beside the
- * program's thread-local variables. A property that the kernel refuses to change (an unprivileged thread may not leave
+ * shazptr.h) first. They have SCHED_OTHER, nice 0, the main thread's CPUs, and the stack that pthread_create() gives
+ * by default, 256 KiB at least. Where new memory is locked (mlockall() with MCL_FUTURE) all of a stack would be memory
+ * at once, and where there is no room: then they have 256 KiB beside the program's thread-local variables. A property
+ * that the kernel refuses to change (an unprivileged thread may not leave
  * SCHED_IDLE) stays as in the thread that started them. They block all signals but SIGSEGV, SIGBUS, SIGFPE, SIGILL,
  * SIGTRAP and SIGSYS, which callbacks may cause. To change this, set stack_bytes and thread_start below. When they are
  * the only threads left, for instance after main() has ended by pthread_exit(), they end, and the process ends with
- * them, as it would without lull.
+ * them, as it would without lull; but not with an idle_ms of UINT32_MAX.
  *
  * Past a soft limit lull reclaims at every chance, and holds a thread that defers back, if it is in no section
  * and in no callback. What it defers in a section it pays for when its outermost section ends: there it waits as long
@@ -91,25 +93,38 @@ struct lull_reclaim_config {
 	void *notify_arg;
 	/*
 	 * For those of lull's own threads that start from now on. stack_bytes: the stack of each, for
-	 * callbacks that need more (0: 256 KiB). thread_start: each thread calls it first, with its name, for
-	 * instance to choose its priority and CPUs.
+	 * callbacks that need more or less (0: see above). thread_start: each thread calls it first, with its name, for
+	 * instance to choose its priority and CPUs. It may do what a callback may do.
 	 */
 	size_t stack_bytes;
 	void (*thread_start)(const char *name) LULL__NOEXCEPT_TYPE; /* may be NULL */
+	/*
+	 * Each of lull's own threads ends when it has had no work for this long (0: 2000). UINT32_MAX: none ends before
+	 * the process does, and one that is there already stays. Another change holds from a thread's next work on.
+	 */
+	uint32_t idle_ms;
 };
 
 /*
  * Fill @config with the configuration at the start: THREAD, TELL, soft limits 4096 items and 16 MiB,
- * hard limits 1,000,000 items and 1 GiB, linger 10 ms, waits of 2000 us.
+ * hard limits 1,000,000 items and 1 GiB, linger 10 ms, waits of 2000 us, threads idle for 2000 ms.
  */
 LULL_API void lull_reclaim_default_config(struct lull_reclaim_config *config);
 
 /*
  * Set the configuration, at any time, from one thread at a time. Returns 0, or -EINVAL for an unknown
  * enumerator, a zero linger_ms, a soft_wait_us above 1,000,000, or a hard limit below its soft limit; in
- * these cases it changes nothing. Aborts in a callback. Not in signal handlers.
+ * these cases it changes nothing. Aborts in a callback and in thread_start. Not in signal handlers.
  */
 LULL_API int lull_reclaim_configure(const struct lull_reclaim_config *config);
+
+/*
+ * Start all of lull's own threads now, and not when they are needed; under POLL none. Returns when thread_start has
+ * returned in each: 0, or -EAGAIN if one of them could not be started. With an idle_ms of UINT32_MAX lull starts no
+ * thread after that: for programs that forbid themselves to (see "Sandboxes" in docs/GUIDE.md). A forked child has
+ * none of them, and may call this again. Aborts in a callback and in thread_start. Not in signal handlers.
+ */
+LULL_API int lull_reclaim_start(void);
 
 /*
  * Reclaim as much as is possible without waiting, at most @max_items, for about @max_ns at most (0: no

@@ -113,8 +113,8 @@ LULL_API void lull_thread_register(void);
  * Give the record back before the thread exits, so that no scan visits it (useful for a pool whose threads
  * sleep for ever). From then on, until lull_thread_register(), each outermost section registers for itself,
  * which is slow, and the thread has no hazard pointers except those of holds and of other contexts. An online
- * thread goes offline. Aborts inside a read section, and while slots of the thread's own context, or its
- * simple hazard pointer, are in use. Not in signal handlers.
+ * thread goes offline. Aborts inside a read section, in a callback, and while slots of the thread's own
+ * context, or its simple hazard pointer, are in use. Not in signal handlers.
  */
 LULL_API void lull_thread_unregister(void);
 

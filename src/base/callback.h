@@ -5,9 +5,21 @@
  * C++ may throw, if its compiler does not know better (C++14), and a thread may end in a callback. Both go
  * through the library's frames without a trace: a bucket stays locked, a barrier waits for ever. Debug builds
  * are compiled so that such an end runs the cleanups of the frames that it leaves (-fexceptions).
+ *
+ * While one runs, callback_depth in the thread's record is not 0: it must not wait for its own thread.
  */
 #ifndef LULL_CALLBACK_H
 #define LULL_CALLBACK_H
+
+#include <lull/thread.h>
+
+#define LULL__IN_THREAD_START 0x10000u /* in callback_depth: in thread_start, of a thread of the library's */
+
+/* Say in words where the calling thread is, whose callback_depth is not 0. */
+static inline const char *lull__where_called_back(void)
+{
+	return lull__self.callback_depth & LULL__IN_THREAD_START ? "thread_start" : "a callback";
+}
 
 #ifdef LULL_DEBUG
 #include "message.h"

@@ -54,6 +54,7 @@ struct lull__watch {
 	void (*over_limit)(size_t items, size_t bytes);
 	void (*callbacks_begin)(void); /* the calling thread is about to run callbacks */
 	void (*callbacks_end)(void);   /* ... and has run them */
+	bool (*start)(void);	       /* start the thread that checks callbacks before it is needed: is it there? */
 	void (*process_ends)(void);    /* end the thread that checks callbacks, if there is one */
 };
 

@@ -3,9 +3,11 @@
  * message.c - lines for people, through a hook that can be replaced, or to standard error.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,9 +15,10 @@
 
 #include "message.h"
 
-#define LINE_BYTES 512 /* one write, less than PIPE_BUF */
+#define LINE_BYTES sizeof(lull__abort_message) /* one write, less than PIPE_BUF */
 
 static lull_message_hook message_hook;
+char lull__abort_message[512];
 
 /* ---- standard error ---------------------------------------------------------------------------- */
 
@@ -49,27 +52,44 @@ __attribute__((constructor)) static void note_at_load(void)
 }
 
 /*
- * Write @line to standard error, or nowhere. Not by stdio: this may be a signal handler, or stdio's lock may be
- * held.
+ * Is standard error such that a line does not harm, whatever it is? A daemon has redirected it to a log. A file that is not
+ * appended to, or a device, may be the program's data.
  */
-static void default_message(const char *line)
+static bool takes_any_line(void)
+{
+	int saved = errno;
+	struct stat st = { 0 };
+	bool takes;
+
+	fstat(STDERR_FILENO, &st);
+	takes = S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || (S_ISCHR(st.st_mode) && isatty(STDERR_FILENO)) ||
+		(S_ISREG(st.st_mode) && fcntl(STDERR_FILENO, F_GETFL) & O_APPEND);
+	errno = saved;
+	return takes;
+}
+
+/*
+ * Write @line to standard error, or nowhere. @last: before an abort. Not by stdio: this may be a signal handler, or
+ * stdio's lock may be held.
+ */
+static void write_line(const char *line, bool last)
 {
 	char buf[LINE_BYTES + 16];
 	int len = snprintf(buf, sizeof(buf), "lull: %s\n", line);
 
-	if (is_stderr(false))
+	if (is_stderr(false) || (last && takes_any_line()))
 		lull__write(STDERR_FILENO, buf, (size_t)len, false);
 }
 
 /* ---- lines -------------------------------------------------------------------------------------- */
 
-static void say_line(const char *line)
+static void say_line(const char *line, bool last)
 {
 	lull_message_hook hook = lull_load_relaxed(&message_hook);
 	int cancel;
 
 	lull__no_cancel(&cancel);
-	(hook ? hook : default_message)(line);
+	hook ? hook(line) : write_line(line, last);
 	lull__may_cancel(cancel);
 }
 
@@ -81,18 +101,28 @@ void lull__say(const char *format, ...)
 	va_start(args, format);
 	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
-	say_line(line);
+	say_line(line, false);
+}
+
+/* Leave @line for the core dump: the first, if several threads abort. */
+static void note_abort(const char *line)
+{
+	static uint32_t noted;
+
+	if (!lull_xchg_relaxed(&noted, 1u))
+		memcpy(lull__abort_message, line, LINE_BYTES);
 }
 
 void lull__die(const char *format, ...)
 {
-	char line[LINE_BYTES];
+	char line[LINE_BYTES] = "";
 	va_list args;
 
 	va_start(args, format);
 	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
-	say_line(line);
+	note_abort(line);
+	say_line(line, true);
 	abort();
 }
 

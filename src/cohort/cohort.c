@@ -23,6 +23,7 @@
 
 #include <lull/cohort.h>
 
+#include "../base/callback.h"
 #include "../base/deadline.h"
 #include "../base/fault.h"
 #include "../base/message.h"
@@ -246,7 +247,7 @@ static int await_empty(const char *call, struct lull_cohort *c, uint64_t deadlin
 
 	lull__rcu_no_section(call);
 	if (lull__self.callback_depth)
-		lull__die("%s in a callback would wait for itself for ever", call);
+		lull__die("%s in %s would wait for itself for ever", call, lull__where_called_back());
 	if (lull_cohort_is_empty(c))
 		return 0;
 	lull__ensure_registered();

@@ -14,6 +14,7 @@
 
 #include <lull/percpu_ref.h>
 
+#include "../base/callback.h"
 #include "../base/fault.h"
 #include "../base/message.h"
 #include "../base/process.h"
@@ -82,8 +83,8 @@ static void await_readers(const char *call)
 {
 	lull__rcu_no_section(call);
 	if (lull__self.callback_depth)
-		lull__die("%s in a callback would wait for itself for ever: another switch of this "
-			  "percpu_ref is not over", call);
+		lull__die("%s in %s would wait for itself for ever: another switch of this percpu_ref is not over",
+			  call, lull__where_called_back());
 	lull_rcu_barrier();
 }
 

@@ -25,6 +25,7 @@
 #include "../base/message.h"
 #include "../base/own_thread.h"
 #include "../base/registry.h"
+#include "shazptr_life.h"
 #include "shazptr_scan.h"
 
 #define NAP_NS	       100000u	 /* the first sleep without being woken; see lull__shazptr_nap_ns() */
@@ -336,7 +337,8 @@ static bool end_unless_needed(void)
 	bool ends;
 
 	lull__lock(&lull__shazptr.lock);
-	ends = lull_list_empty(&lull__shazptr.queued) && !lull_load_relaxed(&lull__shazptr.stop);
+	ends = lull_list_empty(&lull__shazptr.queued) && !lull_load_relaxed(&lull__shazptr.stop) &&
+	       !lull__own_threads_stay();
 	if (ends) {
 		lull__shazptr.running = false;
 		free(lull__shazptr.snapshot);
@@ -353,7 +355,6 @@ static void scan_thread(void)
 	unsigned shift = 0;
 
 	lull__ensure_registered();
-	lull__fine_timers();
 	for (;;) {
 		/*
 		 * ORDER SHAZ-5: the event before the loads of WAITED, of the slots and of the list of
@@ -371,7 +372,7 @@ static void scan_thread(void)
 		} else if (left.groups) {
 			lull__futex_wait(&lull__shazptr.event, event, lull__now_ns() + lull__shazptr_nap_ns(&shift));
 		} else {
-			uint64_t until_ns = lull__now_ns() + LULL__IDLE_NS;
+			uint64_t until_ns = lull__idle_end_ns(lull__now_ns(), 0);
 
 			lull__thread_rest();
 			lull__futex_wait(&lull__shazptr.event, event, until_ns);
@@ -394,6 +395,16 @@ static int start_scan_thread(void)
 
 	lull__shazptr.running = err == 0;
 	return err;
+}
+
+bool lull__shazptr_start(void)
+{
+	bool there;
+
+	lull__lock(&lull__shazptr.lock);
+	there = lull__shazptr.running || start_scan_thread() == 0;
+	lull__unlock(&lull__shazptr.lock);
+	return there;
 }
 
 /* End the scanning thread at exit(), so that leak checkers do not report it. */

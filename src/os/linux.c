@@ -21,6 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <lull/atomic.h>
+
 #include "os.h"
 
 int lull__futex_wait_bits(uint32_t *word, uint32_t value, uint32_t bitset, uint64_t deadline_ns, bool shared)
@@ -98,24 +100,26 @@ int lull__membarrier_global(void)
 	return membarrier(MEMBARRIER_CMD_GLOBAL);
 }
 
-/* Add the CPUs that thread @tid of this process may run on. */
-static int add_allowed(pid_t tid, cpu_set_t *all)
-{
-	cpu_set_t set;
+#define MASK_WORDS 128 /* no kernel has more CPUs than these have bits; a cpu_set_t has too few for some */
 
-	if (sched_getaffinity(tid, sizeof(set), &set) != 0)
+/* Add the CPUs that thread @tid of this process may run on. */
+static int add_allowed(pid_t tid, uint64_t *all)
+{
+	uint64_t mask[MASK_WORDS];
+
+	if (sched_getaffinity(tid, sizeof(mask), (cpu_set_t *)mask) != 0)
 		return errno == ESRCH ? 0 : -errno; /* it has exited since */
-	CPU_OR(all, all, &set);
+	for (unsigned i = 0; i < MASK_WORDS; i++)
+		all[i] |= mask[i];
 	return 0;
 }
 
-static int allowed_by_any_thread(cpu_set_t *all)
+static int allowed_by_any_thread(uint64_t *all)
 {
 	DIR *tasks = opendir("/proc/self/task");
 	struct dirent *entry;
 	int err = 0;
 
-	CPU_ZERO(all);
 	if (!tasks)
 		return -errno;
 	while (!err && (entry = readdir(tasks)))
@@ -133,25 +137,23 @@ static int allowed_by_any_thread(cpu_set_t *all)
 int lull__visit_all_cpus(void)
 {
 	int saved = errno;
-	cpu_set_t mine, all, one;
+	uint64_t mine[MASK_WORDS] = { 0 }, all[MASK_WORDS] = { 0 }, one[MASK_WORDS] = { 0 };
 	bool moved = false;
-	int err;
+	int err = add_allowed(0, mine);
 
-	if (sched_getaffinity(0, sizeof(mine), &mine) != 0)
-		err = -errno;
-	else
-		err = allowed_by_any_thread(&all);
-	for (int cpu = 0; !err && cpu < CPU_SETSIZE; cpu++) {
-		if (!CPU_ISSET(cpu, &all))
+	if (!err)
+		err = allowed_by_any_thread(all);
+	for (unsigned cpu = 0; !err && cpu < MASK_WORDS * 64; cpu++) {
+		if (!(all[cpu / 64] >> cpu % 64 & 1))
 			continue;
-		CPU_ZERO(&one);
-		CPU_SET(cpu, &one);
-		if (sched_setaffinity(0, sizeof(one), &one) != 0)
+		one[cpu / 64] = (uint64_t)1 << cpu % 64;
+		if (sched_setaffinity(0, sizeof(one), (cpu_set_t *)one) != 0)
 			err = -errno;
 		else
 			moved = true;
+		one[cpu / 64] = 0;
 	}
-	if (moved && sched_setaffinity(0, sizeof(mine), &mine) != 0 && !err)
+	if (moved && sched_setaffinity(0, sizeof(mine), (cpu_set_t *)mine) != 0 && !err)
 		err = -errno;
 	errno = saved;
 	return err;
@@ -182,8 +184,6 @@ static unsigned possible_from_file(void)
 		last--;
 	return (unsigned)atoi(last) + 1;
 }
-
-#define MASK_WORDS 128 /* no kernel has more CPUs than these have bits */
 
 /* Get the CPUs that the calling thread may run on. Returns the length of the kernel's masks, in words. */
 static unsigned get_mask(uint64_t *mask)
@@ -245,6 +245,21 @@ void lull__free_page(void *page)
 	munmap(page, ONE_PAGE);
 }
 
+bool lull__new_memory_is_locked(void)
+{
+	int saved = errno;
+	unsigned char in_memory = 1;
+	void *page = mmap(NULL, ONE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page != MAP_FAILED) {
+		if (mincore(page, ONE_PAGE, &in_memory) != 0)
+			in_memory = 0;
+		lull__free_page(page);
+	}
+	errno = saved;
+	return in_memory & 1;
+}
+
 bool lull__peek(const uint32_t *from, uint32_t *to)
 {
 	struct iovec local = { .iov_base = to, .iov_len = sizeof(*to) };
@@ -256,17 +271,26 @@ bool lull__peek(const uint32_t *from, uint32_t *to)
 	return got;
 }
 
+/* A clock that steps back must not make exit() wait. ThreadSanitizer does not know the newer function. */
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 31) && !defined(LULL__TSAN)
+#define JOIN_CLOCK		     CLOCK_MONOTONIC
+#define JOIN_UNTIL(thread, deadline) pthread_clockjoin_np(thread, NULL, JOIN_CLOCK, deadline)
+#else
+#define JOIN_CLOCK		     CLOCK_REALTIME
+#define JOIN_UNTIL(thread, deadline) pthread_timedjoin_np(thread, NULL, deadline)
+#endif
+
 bool lull__join(pthread_t thread, uint64_t timeout_ns)
 {
 	struct timespec deadline;
 
-	clock_gettime(CLOCK_REALTIME, &deadline);
+	clock_gettime(JOIN_CLOCK, &deadline);
 	deadline.tv_nsec += (long)timeout_ns;
 	if (deadline.tv_nsec >= 1000000000) {
 		deadline.tv_nsec -= 1000000000;
 		deadline.tv_sec++;
 	}
-	return pthread_timedjoin_np(thread, NULL, &deadline) == 0;
+	return JOIN_UNTIL(thread, &deadline) == 0;
 }
 
 void lull__fine_timers(void)

@@ -59,6 +59,7 @@ uint32_t lull__gettid(void);
 bool lull__join(pthread_t thread, uint64_t timeout_ns); /* @timeout_ns < 1 s; false: it has not ended */
 uint32_t *lull__page_cleared_by_fork(void); /* a page of zeros, again so in each child; NULL: cannot be had */
 void lull__free_page(void *page);
+bool lull__new_memory_is_locked(void); /* does new memory take up pages at once, because of mlockall(2)? */
 bool lull__peek(const uint32_t *from, uint32_t *to);	/* false: there is no such memory */
 
 /* Keep the calling thread from being cancelled while it has a lock of the library's. */

@@ -113,6 +113,18 @@ void lull__backlog_add(struct lull__queue *q)
 	publish(&about);
 }
 
+void lull__leave_bag(void)
+{
+	struct lull__bag *bag = lull__self.bag;
+
+	if (!bag)
+		return;
+	for (int kind = 0; kind < LULL__KINDS; kind++)
+		lull__backlog_add(&bag->queue[kind]);
+	lull__self.bag = NULL;
+	lull__bag_leave(bag);
+}
+
 void lull__backlog_sub(struct lull__queue *q, size_t items, size_t bytes)
 {
 	if (q->kind == LULL__HAZPTR_FREES)
@@ -149,7 +161,8 @@ static bool over_limit(const size_t *now, const size_t *limit)
 /* What slots name is not counted: no wait makes it less. */
 bool lull__over_soft(size_t times)
 {
-	size_t most = times * lull_load_relaxed(&lull__reclaimer.config.soft_items);
+	size_t soft = lull_load_relaxed(&lull__reclaimer.config.soft_items);
+	size_t most = soft > SIZE_MAX / times ? SIZE_MAX : times * soft;
 	size_t items = lull_load_relaxed(&lull__reclaimer.items) - lull_load_relaxed(&lull__reclaimer.kept_items);
 	size_t bytes = lull_load_relaxed(&lull__reclaimer.bytes) - lull_load_relaxed(&lull__reclaimer.kept_bytes);
 

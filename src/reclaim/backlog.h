@@ -9,6 +9,9 @@
 
 /* Add the entries that came to @q since the last call. The producer of @q. */
 void lull__backlog_add(struct lull__queue *q);
+
+/* Make the calling thread's bag, if it has one, an orphan, and tell no thread what waits in it. */
+void lull__leave_bag(void);
 /* Subtract what was reclaimed from @q; if the backlog is now below its limits, wake the threads it held back. */
 void lull__backlog_sub(struct lull__queue *q, size_t items, size_t bytes);
 /* Wait until the backlog is below its soft limits, until @deadline_ns at the latest. */

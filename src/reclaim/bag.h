@@ -22,6 +22,7 @@
 
 #include <lull/reclaim.h>
 
+#include "../base/own_thread.h"
 #include "queue.h"
 
 enum { BAG_OWNED, BAG_ORPHAN };
@@ -53,7 +54,7 @@ enum { NO_THREAD, HAS_THREAD, CANNOT_HAVE_ONE };
 
 #define LULL__RECLAIM_AT_START                                                                                           \
 	{ .mode = LULL_RECLAIM_THREAD, .on_hard = LULL_RECLAIM_TELL, .soft_items = 4096, .soft_bytes = (size_t)16 << 20, \
-	  .hard_items = 1000000, .hard_bytes = (size_t)1 << 30, .linger_ms = 10, .soft_wait_us = 2000, }
+	  .hard_items = 1000000, .hard_bytes = (size_t)1 << 30, .linger_ms = 10, .soft_wait_us = 2000, .idle_ms = LULL__IDLE_MS, }
 
 struct lull__reclaimer {
 	/*

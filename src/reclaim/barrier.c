@@ -7,6 +7,7 @@
 
 #include <lull/hazptr_fenced.h>
 
+#include "../base/callback.h"
 #include "../base/fault.h"
 #include "../base/message.h"
 #include "../base/registry.h"
@@ -174,7 +175,7 @@ static int await_reclaimed(const char *call, uint64_t deadline_ns, bool hazptr)
 
 	lull__rcu_no_section(call);
 	if (lull__self.callback_depth)
-		lull__die("%s in a callback would wait for itself for ever", call);
+		lull__die("%s in %s would wait for itself for ever", call, lull__where_called_back());
 	if (hazptr && deadline_ns == LULL__NEVER)
 		lull__check_protects_none(call);
 	lull__ensure_registered();

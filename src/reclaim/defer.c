@@ -74,12 +74,6 @@ void lull__reclaim_thread_exit(void)
 		lull__sweep();
 }
 
-void lull__reclaim_unregister(const char *call)
-{
-	(void)call;
-	lull__reclaim_thread_exit();
-}
-
 /* ---- deferring ------------------------------------------------------------------------------ */
 
 /* After an entry and a light fence: let others find the queue. Its owner. */

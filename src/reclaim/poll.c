@@ -2,6 +2,7 @@
 /*
  * poll.c - reclaim a little in the program's own loop: lull_reclaim_poll().
  */
+#include "../base/callback.h"
 #include "../base/deadline.h"
 #include "../base/message.h"
 #include "../base/registry.h"
@@ -114,7 +115,7 @@ size_t lull_reclaim_poll(size_t max_items, uint64_t max_ns)
 	size_t count;
 
 	if (lull__self.callback_depth)
-		lull__die("lull_reclaim_poll in a callback");
+		lull__die("lull_reclaim_poll in %s", lull__where_called_back());
 	lull__ensure_registered();
 	taken = lull__take_due(PASS_ALL, LULL__TAKE_ALL, false);
 	for (struct lull__queue *q = taken; q; q = q->next_taken)

@@ -6,10 +6,14 @@
 #include <limits.h>
 #include <string.h>
 
+#include "../base/callback.h"
 #include "../base/events.h"
+#include "../base/hooks.h"
 #include "../base/message.h"
 #include "../base/own_thread.h"
+#include "../base/process.h"
 #include "../base/registry.h"
+#include "../hazptr/shazptr_life.h"
 #include "../hazptr/slots.h"
 #include "backlog.h"
 #include "overflow.h"
@@ -75,6 +79,22 @@ static size_t look_bytes(const struct lull_reclaim_config *config)
 	return LULL__LOOK_BYTES(limit ? limit : SIZE_MAX);
 }
 
+static void thread_start(const char *name)
+{
+	void (*hook)(const char *name) = lull_load_relaxed(&lull__reclaimer.config.thread_start);
+
+	lull__self.callback_depth += LULL__IN_THREAD_START;
+	if (hook)
+		hook(name);
+	lull__self.callback_depth -= LULL__IN_THREAD_START;
+}
+
+static void must_not_be_called_back(const char *call)
+{
+	if (lull__self.callback_depth)
+		lull__die("%s in %s", call, lull__where_called_back());
+}
+
 int lull_reclaim_configure(const struct lull_reclaim_config *config)
 {
 	size_t items, bytes;
@@ -86,8 +106,7 @@ int lull_reclaim_configure(const struct lull_reclaim_config *config)
 	    (config->hard_items && config->hard_items < config->soft_items) ||
 	    (config->hard_bytes && config->hard_bytes < config->soft_bytes))
 		return -EINVAL;
-	if (lull__self.callback_depth)
-		lull__die("lull_reclaim_configure in a callback");
+	must_not_be_called_back("lull_reclaim_configure");
 	lull__config_enter(&saved);
 	lull_store_relaxed(&lull__reclaimer.config.on_hard, config->on_hard);
 	lull_store_relaxed(&lull__reclaimer.config.soft_items, config->soft_items);
@@ -99,7 +118,8 @@ int lull_reclaim_configure(const struct lull_reclaim_config *config)
 	lull_store_relaxed(&lull__reclaimer.look_bytes, look_bytes(config));
 	lull__reclaimer.config.notify = config->notify;
 	lull__reclaimer.config.notify_arg = config->notify_arg;
-	lull__own_thread_configure(config->stack_bytes, config->thread_start);
+	lull_store_relaxed(&lull__reclaimer.config.thread_start, config->thread_start);
+	lull__own_thread_configure(config->idle_ms ? config->idle_ms : LULL__IDLE_MS, config->stack_bytes, thread_start);
 	lull_store_relaxed(&lull__reclaimer.mode, (uint32_t)config->mode);
 	lull__reclaim_limits(&lull__page()->hard_items, &lull__page()->hard_bytes);
 	lull__config_leave(&saved);
@@ -121,6 +141,25 @@ int lull_reclaim_configure(const struct lull_reclaim_config *config)
 	lull__futex_wake(&lull__reclaimer.flush_event, INT_MAX);
 	lull__hazptr_wake();
 	return 0;
+}
+
+/*
+ * A thread that is there may be about to end, but not after a configuration with which none ends: it decides under the
+ * lock that this was stored under.
+ */
+int lull_reclaim_start(void)
+{
+	bool there = true;
+
+	must_not_be_called_back("lull_reclaim_start");
+	if (lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_POLL)
+		return 0;
+	lull__init();
+	there &= lull__start_worker();
+	there &= !lull__watch || lull__watch->start();
+	there &= lull__shazptr_start();
+	lull__own_threads_await();
+	return there ? 0 : -EAGAIN;
 }
 
 void lull__reclaim_limits(uint64_t *items, uint64_t *bytes)
@@ -146,6 +185,14 @@ void lull_reclaim_reset_peak(void)
 	lull_store_relaxed(&lull__reclaimer.peak_items, (size_t)0);
 	lull_store_relaxed(&lull__reclaimer.peak_bytes, (size_t)0);
 	lull__event_peak(0, 0);
+}
+
+/* Its bag would go while lull__queue_run() is in it. */
+void lull__reclaim_unregister(const char *call)
+{
+	if (lull__self.callback_depth)
+		lull__misuse("%s in %s", call, lull__where_called_back());
+	lull__reclaim_thread_exit();
 }
 
 void lull__reclaim_init(void)

@@ -99,10 +99,14 @@ static bool nothing_waits(void)
 	return items == 0;
 }
 
-/* Say that the thread is awake. Not a plain store: poll and configure may have set `sleep` meanwhile. */
+/*
+ * Say that the thread is awake. Not a plain store: poll and configure may have set `sleep` meanwhile. Under POLL ASLEEP
+ * says that the program is to be notified.
+ */
 static void get_up(uint32_t from)
 {
-	lull_cas_relaxed(&lull__reclaimer.sleep, &from, (uint32_t)AWAKE);
+	if (from != ASLEEP || lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_POLL)
+		lull_cas_relaxed(&lull__reclaimer.sleep, &from, (uint32_t)AWAKE);
 }
 
 /*
@@ -122,7 +126,8 @@ static bool let_go(void)
 	 * REC-13: one swap decides. Either a deferral has made `sleep` AWAKE, and this thread stays, or the
 	 * deferral finds GONE there, and starts another one, under this lock and so after `thread` is NO_THREAD.
 	 */
-	ends = !lull_load_relaxed(&lull__reclaimer.stop) && (polled || ((nothing_waits() || lull__is_last_thread()) &&
+	ends = !lull_load_relaxed(&lull__reclaimer.stop) && !lull__own_threads_stay() &&
+	       (polled || ((nothing_waits() || lull__is_last_thread()) &&
 			   lull_cas_relaxed(&lull__reclaimer.sleep, &asleep, (uint32_t)GONE)));
 	if (ends) {
 		lull_store_relaxed(&lull__reclaimer.thread, (uint32_t)NO_THREAD);
@@ -310,7 +315,7 @@ static bool rest(struct rounds *r, size_t count)
 		return go_to_sleep(DOZING, now_ns + BATCH_NAP_NS); /* a deeper sleep takes a fence, too */
 	if (r->waits)
 		return go_to_sleep(LINGERING, r->look_at_ns);
-	until_ns = now_ns + ((uint64_t)LULL__IDLE_NS << r->idle);
+	until_ns = lull__idle_end_ns(now_ns, r->idle);
 	ends = go_to_sleep(ASLEEP, until_ns);
 	if (nothing_waits() || !lull__is_past(until_ns))
 		r->idle = 0; /* the thread that woke it may be the last one besides lull's, and about to end */
@@ -324,7 +329,6 @@ static void worker(void)
 	struct rounds r = { .look_at_ns = 0 };
 
 	lull__ensure_registered();
-	lull__fine_timers();
 	while (!lull_load_relaxed(&lull__reclaimer.stop)) {
 		uint64_t now_ns = lull__now_ns();
 		size_t count;
@@ -333,8 +337,10 @@ static void worker(void)
 		count = round_of(r.waits && now_ns >= r.look_at_ns);
 
 		look_around(&r, now_ns);
-		if (rest(&r, count))
+		if (rest(&r, count)) {
+			lull__leave_bag(); /* let_go() has decided that what is parked in it needs no other thread */
 			return;
+		}
 	}
 }
 

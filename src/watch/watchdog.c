@@ -2,7 +2,7 @@
 /*
  * watchdog.c - callbacks that do not return: a thread that checks while a pass runs some.
  *
- * The thread exists while the background thread runs callbacks, and for LULL__IDLE_NS after.
+ * The thread exists while the background thread runs callbacks, and until it has been idle for long.
  */
 #include <string.h>
 
@@ -66,7 +66,7 @@ static void check_all(void)
 /* Sleep until a pass runs callbacks again, or the thread is to stop. Returns true if that takes too long: end. */
 static bool sleep_until_needed(void)
 {
-	uint64_t until_ns = lull__now_ns() + LULL__IDLE_NS;
+	uint64_t until_ns = lull__idle_end_ns(lull__now_ns(), 0);
 	bool ends;
 
 	lull__lock(&watchdog.lock);
@@ -76,7 +76,7 @@ static bool sleep_until_needed(void)
 	while (lull_load_relaxed(&watchdog.sleeps) && !lull__is_past(until_ns))
 		lull__futex_wait(&watchdog.sleeps, 1, until_ns);
 	lull__lock(&watchdog.lock);
-	ends = watchdog.sleeps;
+	ends = watchdog.sleeps && !lull__own_threads_stay();
 	lull_store_relaxed(&watchdog.sleeps, 0u);
 	if (ends) {
 		watchdog.is_there = false;
@@ -139,6 +139,18 @@ void lull__watchdog_callbacks_begin(void)
 	    lull__is_past(watchdog.again_ns))
 		start();
 	lull__unlock(&watchdog.lock);
+}
+
+bool lull__watchdog_start(void)
+{
+	bool there;
+
+	lull__lock(&watchdog.lock);
+	if (!watchdog.is_there && !watchdog.stop)
+		start();
+	there = watchdog.is_there;
+	lull__unlock(&watchdog.lock);
+	return there;
 }
 
 void lull__watchdog_callbacks_end(void)

@@ -18,7 +18,7 @@
 
 /* Conditions of the mix alone: only the mix can do without memory and threads, and has its own load. */
 #define NOT_IN_FLAVORS                                                                                       \
-	(B(NO_THREADS) | B(NO_MEMORY) | B(BURST) | B(SMALL_STACK) | B(LATE_USE) | B(STALL) | B(FLOOD) | B(FAULT) | \
+	(B(NO_CLONE) | B(IDLE_FREES) | B(CROWD) | B(BIG_PARKED) | B(NO_THREADS) | B(NO_MEMORY) | B(BURST) | B(SMALL_STACK) | B(LATE_USE) | B(STALL) | B(FLOOD) | B(FAULT) | \
 	 B(COOKIES) | B(POLL) | B(CALLER) | B(STDERR_FULL) | B(STDERR_DEAD) | B(STDERR_REUSED) |             \
 	 B(STDERR_CLOSED) | B(FORK) | B(RAW_FORK) | B(NO_OPENAT) | B(END_EXIT) | B(END_AT_ONCE))
 
@@ -109,6 +109,12 @@ static const struct wild_row rows[NR_WILD] = {
 		.name = "no-memory", .what = "RLIMIT_AS is used up for a while", .why_not = no_sanitizer,
 		.line = { "thread", "no memory" },
 	},
+	[WILD_NO_CLONE] = {
+		.name = "no-clone", .what = "no thread can be started any more, once those of the library are there",
+		.why_not = no_sanitizer,
+		.against = B(NO_THREADS) | B(NO_MEMORY) | B(FAIL_THREADS) | B(FAIL_MALLOC) | B(FAIL_MMAP) | B(FORK) |
+			   B(RAW_FORK) | B(POLL) | B(END_EXIT) | B(END_AT_ONCE) | B(END_MAIN_EXITS) | B(FAULT),
+	},
 	[WILD_FAIL_MALLOC] = {
 		.name = "fail-malloc", .what = "the library's malloc fails now and then",
 		.why_not = no_shared_library, .line = { "memory" },
@@ -181,6 +187,20 @@ static const struct wild_row rows[NR_WILD] = {
 		.name = "flood", .what = "threads flood the reclaimer while nobody stalls",
 		.against = B(STALL) | B(POLL) | B(CALLER) | B(NO_MEMORY) | B(STDERR_FULL) | B(STDERR_DEAD) |
 			B(STDERR_REUSED) | B(STDERR_CLOSED),
+	},
+	[WILD_IDLE_FREES] = {
+		.name = "idle-frees", .what = "SCHED_IDLE threads do nothing but free",
+		.against = B(POLL),
+	},
+	[WILD_CROWD] = {
+		.name = "crowd", .what = "thousands of threads that have deferred once sleep",
+		/* Where membarrier fails each heavy fence asks for the CPUs of each thread. */
+		.against = B(NO_THREADS) | B(NO_MEMORY) | B(FORK) | B(RAW_FORK) | B(FLOOD) | B(FAIL_MEMBARRIER) |
+			   B(LOST_MEMBARRIER),
+	},
+	[WILD_BIG_PARKED] = {
+		.name = "big-parked", .what = "a hazard pointer keeps 32 MiB that are retired",
+		.against = B(NO_MEMORY) | B(FLOOD),
 	},
 	[WILD_COOKIES] = {
 		.name = "cookies", .what = "a stream of polled cookies, beside readers that overlap",

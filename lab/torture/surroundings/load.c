@@ -2,6 +2,9 @@
 /* lull torture --flavor wild: stalled readers, floods, and a stream of cookies beside the mix. See surroundings.h. */
 #include "torture/surroundings/surroundings.h"
 
+#include <sched.h>
+#include <stdlib.h>
+
 #include <lull/hazptr.h>
 #include <lull/reclaim.h>
 #include <lull/shazptr.h>
@@ -187,6 +190,89 @@ void wild_cookies(void)
 	join_all();
 }
 
+/* ---- threads that only free, that only sleep, and an object that only waits ---------------------------- */
+
+#define IDLE_FREERS 4u
+#define CROWD 5000u
+#define CROWD_STACK ((size_t)64 << 10)
+#define BIG ((size_t)32 << 20)
+
+static struct {
+	pthread_t thread[CROWD];
+	unsigned count;
+	struct lull_hazptr_hold hold;
+	void *big;
+} still;
+
+static uint32_t may_end;
+
+static void *only_frees(void *unused)
+{
+	const struct sched_param zero = { 0 };
+
+	if (sched_setscheduler(0, SCHED_IDLE, &zero) == 0)
+		wild_took_effect(WILD_IDLE_FREES, 1);
+	while (!lull_load_acquire(&may_end) && !torture_failed())
+		lull_rcu_free(malloc(FLOOD_BYTES));
+	return unused;
+}
+
+static void *only_sleeps(void *unused)
+{
+	lull_rcu_free(malloc(1));
+	wild_took_effect(WILD_CROWD, 1);
+	while (!lull_load_acquire(&may_end))
+		torture_sleep_us(20000);
+	return unused;
+}
+
+static void start_crowd(void)
+{
+	unsigned most = TORTURE_HAS_SANITIZER ? CROWD / 20 : CROWD;
+	pthread_attr_t attr;
+
+	pthread_attr_init(&attr);
+	if (!TORTURE_HAS_SANITIZER)
+		pthread_attr_setstacksize(&attr, CROWD_STACK);
+	while (still.count < most && pthread_create(&still.thread[still.count], &attr, only_sleeps, NULL) == 0)
+		still.count++;
+	pthread_attr_destroy(&attr);
+}
+
+static void park_big(void)
+{
+	void *big = malloc(BIG);
+
+	lull_store_release(&still.big, big);
+	if (!big || lull_hazptr_acquire(&still.hold, &still.big) != big)
+		return;
+	lull_hazptr_retire_sized(big, BIG);
+	wild_took_effect(WILD_BIG_PARKED, 1);
+}
+
+static void start_still(void)
+{
+	unsigned i;
+
+	lull_store_release(&may_end, 0u);
+	for (i = 0; wild_has(WILD_IDLE_FREES) && i < IDLE_FREERS; i++)
+		start(only_frees, NULL);
+	if (wild_has(WILD_CROWD))
+		start_crowd();
+	if (wild_has(WILD_BIG_PARKED))
+		park_big();
+}
+
+static void stop_still(void)
+{
+	lull_store_release(&may_end, 1u);
+	while (still.count)
+		pthread_join(still.thread[--still.count], NULL);
+	if (still.big)
+		lull_hazptr_release(&still.hold, still.big);
+	still.big = NULL;
+}
+
 /* ---- all ------------------------------------------------------------------------------------- */
 
 void wild_load_start(void)
@@ -195,10 +281,12 @@ void wild_load_start(void)
 		start_stall();
 	if (wild_has(WILD_FLOOD))
 		start_floods();
+	start_still();
 }
 
 void wild_load_stop(void)
 {
+	stop_still();
 	join_all();
 	if (wild_has(WILD_FLOOD))
 		check_floods();

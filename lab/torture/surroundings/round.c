@@ -89,7 +89,9 @@ static void set_mode(void)
 		config.mode = LULL_RECLAIM_POLL;
 	if (wild_has(WILD_CALLER))
 		config.mode = LULL_RECLAIM_CALLER;
-	if (wild_has(WILD_POLL) || wild_has(WILD_CALLER))
+	if (wild_has(WILD_NO_CLONE))
+		config.idle_ms = UINT32_MAX;
+	if (wild_has(WILD_POLL) || wild_has(WILD_CALLER) || wild_has(WILD_NO_CLONE))
 		lull_reclaim_configure(&config);
 	wild_took_effect(WILD_POLL, 1);
 	wild_took_effect(WILD_CALLER, 1);
@@ -154,12 +156,35 @@ static void lose_membarrier(uint64_t *rng)
 	wild_forbid_membarrier(torture_once_in(rng, 2) ? ENOMEM : EPERM);
 }
 
+static void *nothing(void *unused)
+{
+	return unused;
+}
+
+/* The library says nothing of it: it has what it needs. */
+static void lose_clone(void)
+{
+	pthread_t thread;
+
+	if (!wild_has(WILD_NO_CLONE))
+		return;
+	if (lull_reclaim_start() != 0)
+		torture_fail("the library's threads cannot be started");
+	if (!wild_forbid_threads(EAGAIN))
+		return;
+	if (pthread_create(&thread, NULL, nothing, NULL) != 0)
+		wild_took_effect(WILD_NO_CLONE, 1);
+	else
+		pthread_join(thread, NULL);
+}
+
 static void work(uint64_t *rng)
 {
 	uint64_t until_ns, polls = 0;
 
 	wild_workers_start(rng);
 	wild_load_start();
+	lose_clone();
 	until_ns = bench_now_ns() + WORK_US * UINT64_C(1000);
 	wild_forks(rng);
 	if (torture_once_in(rng, 2))

@@ -34,6 +34,18 @@ bool wild_forbid_membarrier(int error)
 	return wild_forbid(nr, 1, error);
 }
 
+bool wild_forbid_threads(int error)
+{
+	static const long nr[] = {
+#ifdef SYS_clone3
+		SYS_clone3,
+#endif
+		SYS_clone
+	};
+
+	return wild_forbid(nr, sizeof(nr) / sizeof(nr[0]), error);
+}
+
 bool wild_forbid_open(int error)
 {
 	static const long nr[] = {

@@ -33,6 +33,7 @@ enum wild_condition {
 	WILD_NO_OPENAT,
 	WILD_NO_THREADS,
 	WILD_NO_MEMORY,
+	WILD_NO_CLONE,
 	/* Calls of the library that fail now and then. */
 	WILD_FAIL_MALLOC,
 	WILD_FAIL_THREADS,
@@ -59,6 +60,9 @@ enum wild_condition {
 	WILD_LATE_USE,
 	WILD_STALL,
 	WILD_FLOOD,
+	WILD_IDLE_FREES,
+	WILD_CROWD,
+	WILD_BIG_PARKED,
 	WILD_COOKIES,
 	WILD_FAULT,
 	WILD_FORK,
@@ -120,6 +124,7 @@ const char *wild_preload_path(void); /* NULL: the library with failing calls is 
 bool wild_forbid(const long *nr, unsigned count, int error);
 bool wild_forbid_membarrier(int error);
 bool wild_forbid_open(int error);
+bool wild_forbid_threads(int error);
 
 /* ---- child.c: a round, seen from outside ------------------------------------------------------- */
 

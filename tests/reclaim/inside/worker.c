@@ -89,6 +89,18 @@ TEST(gets_up)
 	lull_store_relaxed(&lull__reclaimer.sleep, before);
 }
 
+/* A worker that is to stay wakes up at its time, and takes no notification away from a program that polls. */
+TEST(stays_while_program_polls)
+{
+	uint32_t before = lull_load_relaxed(&lull__reclaimer.sleep);
+
+	lull__own_thread_configure(UINT32_MAX, 0, NULL);
+	assert_false(go_to_sleep(ASLEEP, lull__now_ns() + 1000000));
+	assert_int_equal(lull_load_relaxed(&lull__reclaimer.sleep), ASLEEP);
+	lull__own_thread_configure(LULL__IDLE_MS, 0, NULL);
+	lull_store_relaxed(&lull__reclaimer.sleep, before);
+}
+
 /* Until it is time to look at the owners again it sleeps, and does not go round and round. */
 TEST(lingers)
 {

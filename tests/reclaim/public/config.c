@@ -67,6 +67,7 @@ TEST(default_config)
 	assert_null(config.notify_arg);
 	assert_int_equal(config.stack_bytes, 0);
 	assert_null(config.thread_start);
+	assert_int_equal(config.idle_ms, 2000);
 }
 
 /* A configuration that is refused, whatever else is wanted with it, changes neither the mode nor a limit. */

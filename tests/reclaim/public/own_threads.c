@@ -352,10 +352,6 @@ TEST(faults_in_callbacks)
 	}
 }
 
-/* glibc takes these out of the stack. */
-#define TLS_BYTES (300 << 10)
-
-static __thread char tls[TLS_BYTES];
 static size_t stack_bytes;
 
 static void note_stack(struct lull_head *head)
@@ -365,22 +361,7 @@ static void note_stack(struct lull_head *head)
 	must(pthread_getattr_np(pthread_self(), &attr) == 0);
 	must(pthread_attr_getstacksize(&attr, &stack_bytes) == 0);
 	must(pthread_attr_destroy(&attr) == 0);
-	*(volatile char *)&tls[TLS_BYTES - 1] = 1;
 	count_run(head);
-}
-
-TEST(stack)
-{
-	NEEDS_THREADS_IN_CHILD();
-	if (SANITIZED || under_valgrind())
-		SKIP("sanitizers and valgrind need stacks of their own size");
-	EXPECT_FINE {
-		alarm(60);
-		lull_rcu_call(&heads[0], note_stack);
-		AWAIT(lull_load_acquire(&ran));
-		must(stack_bytes >= (256 << 10) + TLS_BYTES);
-		must(stack_bytes < 1 << 20);
-	}
 }
 
 /* ---- a hook ------------------------------------------------------------------------------------ */
