@@ -56,6 +56,7 @@
 #include "reclaim/poll.c"
 #include "reclaim/queue.c"
 #include "reclaim/reclaim.c"
+#include "reclaim/wake.c"
 #include "reclaim/worker.c"
 
 #include "cohort/cohort.c"

@@ -28,10 +28,7 @@
 #define LINKS_SAVED_NS (32768 * (uint64_t)FENCE_NS) /* ... or of so long, where callbacks defer callbacks */
 #define IDLE_DOUBLES   5	 /* while parked objects wait it looks for other threads ever more rarely */
 #define FUTILE_NAP_NS  20000u	 /* after a pass that took something and reclaimed nothing; doubles ... */
-#define WORKER_EXIT_NS 100000000 /* for a callback, or a grace period, that does not end */
 #define FUTILE_MOST    9	 /* ... up to 10 ms */
-#define RETRY_NS       10000000u /* after a failure to start the thread; doubles ... */
-#define RETRY_DOUBLES  7	 /* ... up to 1.28 s */
 #define LINGER_DOUBLES 5	 /* a busy owner is checked ever more rarely, down to every linger_ms << 5 */
 
 /* Does a barrier wait for a pass? */
@@ -252,7 +249,7 @@ static void look_around(struct rounds *r, uint64_t now_ns)
 }
 
 /* Take FENCE_NS of the time until *paid_ns, of which @saved_ns can be saved up. Returns false if there is none left. */
-static bool pay(uint64_t *paid_ns, uint64_t saved_ns, uint64_t now_ns)
+static bool pay_fence(uint64_t *paid_ns, uint64_t saved_ns, uint64_t now_ns)
 {
 	bool can_pay;
 
@@ -271,7 +268,7 @@ static bool pay(uint64_t *paid_ns, uint64_t saved_ns, uint64_t now_ns)
 static bool callbacks_follow(struct rounds *r, size_t count, bool can_pay, uint64_t now_ns)
 {
 	return count && lull_load_relaxed(&lull__reclaimer.from_callbacks) != r->from_callbacks &&
-	       (can_pay || pay(&r->links_paid_ns, LINKS_SAVED_NS, now_ns));
+	       (can_pay || pay_fence(&r->links_paid_ns, LINKS_SAVED_NS, now_ns));
 }
 
 /*
@@ -299,7 +296,7 @@ static bool rest(struct rounds *r, size_t count)
 	bool polled = lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_POLL, ends;
 	uint32_t seen_futile = r->futile;
 	uint64_t until_ns, now_ns = lull__now_ns();
-	bool can_pay = polled || pay(&r->paid_ns, SAVED_NS, now_ns);
+	bool can_pay = polled || pay_fence(&r->paid_ns, SAVED_NS, now_ns);
 
 	r->futile = lull_load_relaxed(&lull__reclaimer.futile);
 	if (count >= NAP_BELOW || (count && can_pay && lull__over_soft(1)) || callbacks_follow(r, count, can_pay, now_ns))
@@ -344,168 +341,4 @@ static void worker(void)
 	}
 }
 
-static const struct lull__own_thread reclaimer_thread = { "lull-reclaim", worker };
-
-/*
- * Record that the thread could not be started, because of @err. Say so once, and let later deferrals, waits
- * and threads that come and go try again. Entries that wait stay in their queues: no callback runs in a thread that has
- * not asked for it.
- */
-static void no_worker(int err)
-{
-	uint32_t failures = lull_add_relaxed(&lull__reclaimer.failures, 1u);
-	uint32_t awake = AWAKE;
-	uint64_t wait_ns = (uint64_t)RETRY_NS << (failures < RETRY_DOUBLES ? failures : RETRY_DOUBLES);
-
-	/* The time first: a thread that sees CANNOT_HAVE_ONE but not yet the time only tries too early. */
-	lull_store_relaxed(&lull__reclaimer.retry_ns, lull__now_ns() + wait_ns);
-	lull_store_relaxed(&lull__reclaimer.thread, (uint32_t)CANNOT_HAVE_ONE);
-	if (lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_POLL)
-		lull_cas_relaxed(&lull__reclaimer.sleep, &awake, (uint32_t)GONE);
-	lull__retry_want(true);
-	/* A barrier may wait for the thread already, or for slots that it now has to look at itself. */
-	lull_add_release(&lull__reclaimer.flush_event, 1u); /* REC-7 */
-	lull__futex_wake(&lull__reclaimer.flush_event, INT_MAX);
-	lull__hazptr_wake();
-	if (!failures)
-		lull__say("cannot start the reclaimer's thread (%s): callbacks wait until it starts after all, or for a "
-			  "barrier", strerror(err));
-}
-
-/* Is it too early for another try, after the last one failed? */
-static bool may_not_start_yet(void)
-{
-	return lull_load_relaxed(&lull__reclaimer.thread) == CANNOT_HAVE_ONE &&
-	       !lull__is_past(lull_load_relaxed(&lull__reclaimer.retry_ns));
-}
-
-static bool start_worker(void)
-{
-	sigset_t saved;
-	bool there;
-	int err;
-
-	lull__config_enter(&saved);
-	/*
-	 * ORDER REC-13: GONE in `sleep` before the look whether there is a thread (both have the lock); pairs with
-	 * REC-13 in let_go(); without it the thread that ends is taken for one that is there, and the entry waits
-	 * for ever; model/reclaim/end.litmus
-	 */
-	there = lull_load_relaxed(&lull__reclaimer.thread) == HAS_THREAD;
-	lull_store_relaxed(&lull__reclaimer.thread, (uint32_t)HAS_THREAD);
-	/* Under the lock, so that exit() finds a thread to join. */
-	err = there ? 0 : lull__own_thread_start(&reclaimer_thread, &lull__reclaimer.id);
-	lull__config_leave(&saved);
-	if (err)
-		no_worker(err);
-	else if (!there)
-		lull__retry_want(false);
-	return !err;
-}
-
-bool lull__start_worker(void)
-{
-	return lull_load_relaxed(&lull__reclaimer.thread) == HAS_THREAD || (!may_not_start_yet() && start_worker());
-}
-
-/*
- * End the thread at exit(), so that leak checkers do not report it. Entries that still wait stay where they are. For a
- * callback or a grace period that does not end, wait WORKER_EXIT_NS only.
- */
-__attribute__((destructor)) static void stop_worker(void)
-{
-	bool there;
-	sigset_t saved;
-
-	if (lull__watch)
-		lull__watch->process_ends();
-	if (lull_load_relaxed(&lull__reclaimer.thread) != HAS_THREAD)
-		return;
-	lull__config_enter(&saved); /* a thread that ends for itself does so before or not at all */
-	there = lull_load_relaxed(&lull__reclaimer.thread) == HAS_THREAD &&
-		!pthread_equal(lull__reclaimer.id, pthread_self());
-	lull_store_relaxed(&lull__reclaimer.stop, (uint32_t)there);
-	lull__config_leave(&saved);
-	if (!there)
-		return;
-	/* Not lull__notify(): under POLL that notifies the program and wakes no thread. REC-2 as there. */
-	lull_fence_light();
-	lull_store_relaxed(&lull__reclaimer.sleep, (uint32_t)AWAKE);
-	lull__futex_wake(&lull__reclaimer.sleep, 1);
-	if (lull__join(lull__reclaimer.id, WORKER_EXIT_NS))
-		lull_store_relaxed(&lull__reclaimer.thread, (uint32_t)NO_THREAD);
-	lull_store_relaxed(&lull__reclaimer.stop, 0u);
-}
-
-/* Block signals: a handler that clears a hazard pointer may also take this lock, to notify. */
-void lull__config_enter(sigset_t *saved)
-{
-	lull__block_signals(saved);
-	lull__lock(&lull__reclaimer.config_lock);
-}
-
-void lull__config_leave(const sigset_t *saved)
-{
-	lull__unlock(&lull__reclaimer.config_lock);
-	lull__restore_signals(saved);
-}
-
-static void notify_program(void)
-{
-	struct lull_reclaim_config config;
-	sigset_t saved;
-
-	lull__config_enter(&saved);
-	config = lull__reclaimer.config;
-	lull__config_leave(&saved);
-	if (config.notify)
-		config.notify(config.notify_arg);
-}
-
-/* Wake the thread, or notify the program, if `sleep` was @was and has just been made AWAKE. */
-static void wake_from(uint32_t was)
-{
-	if (was == AWAKE)
-		return;
-	if (lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_POLL)
-		notify_program();
-	else
-		lull__futex_wake(&lull__reclaimer.sleep, 1);
-}
-
-void lull__wake_reclaimer(void)
-{
-	lull__init(); /* the thread of an unnoticed child's parent is not there */
-	uint32_t was;
-
-	if (lull_load_relaxed(&lull__reclaimer.sleep) == GONE && may_not_start_yet())
-		return;
-	was = lull_xchg_relaxed(&lull__reclaimer.sleep, (uint32_t)AWAKE);
-	if (was == GONE)
-		start_worker();
-	else
-		wake_from(was);
-}
-
-void lull__reclaim_retry(void)
-{
-	if (lull_load_relaxed(&lull__reclaimer.sleep) == GONE)
-		lull__wake_reclaimer();
-}
-
-/*
- * Start no thread: the one that parked an object because of this reader is there. REC-2 as in
- * lull__notify().
- */
-void lull__notify_from_reader(void)
-{
-	uint32_t was;
-
-	lull_fence_light();
-	was = lull_load_relaxed(&lull__reclaimer.sleep);
-	while (was >= LINGERING && was != GONE)
-		if (lull_cas_relaxed(&lull__reclaimer.sleep, &was, (uint32_t)AWAKE)) {
-			wake_from(was);
-			break;
-		}
-}
+const struct lull__own_thread lull__reclaimer_thread = { "lull-reclaim", worker };

@@ -9,6 +9,8 @@
 
 #include "bag.h"
 
+extern const struct lull__own_thread lull__reclaimer_thread;
+
 /* Start the thread if it is not running. Returns false if that fails. */
 bool lull__start_worker(void);
 

@@ -15,7 +15,7 @@
 #include <lull/lull.hpp>
 #include <lull/reclaim.h>
 
-#include "must.hpp"
+#include "test.hpp"
 
 namespace
 {
@@ -94,8 +94,9 @@ template <class Step> void check_peak(const char *what, Step step)
 }
 
 /* hash_map::update(), of elements that are freed, and of those with a destructor. */
-void updates()
+TEST(updates)
 {
+	configure(LULL_RECLAIM_TELL, 1000000);
 	lull::hash_map<int, long> numbers;
 	lull::hash_map<int, std::string> words;
 
@@ -131,8 +132,9 @@ template <class T> void add_one(lull::rcu_ptr<T> &to)
 }
 
 /* A loop with rcu_ptr::compare_exchange(), in the section in which the old value was read. */
-void compares()
+TEST(compares)
 {
+	configure(LULL_RECLAIM_TELL, 1000000);
 	std::vector<lull::rcu_ptr<plain>> frees(threads);
 	std::vector<lull::rcu_ptr<owning>> calls(threads);
 
@@ -145,7 +147,7 @@ void compares()
 }
 
 /* HELP keeps its hard limit for both. */
-void helps()
+TEST(helps)
 {
 	lull::hash_map<int, long> numbers;
 
@@ -191,8 +193,9 @@ struct user {
 };
 
 /* clear() and erase_if() leave their section now and then. */
-void clears()
+TEST(clears)
 {
+	configure(LULL_RECLAIM_TELL, 1000000);
 	lull::hash_map<int, int> numbers;
 	lull::hash_map<int, std::string> words;
 	lull::intrusive_hash_map<user, &user::node, &user::id> users;
@@ -213,8 +216,9 @@ void clears()
 }
 
 /* While another thread resizes the table, none that was there is missed, and none is counted twice. */
-void clears_amid_resizes()
+TEST(clears_amid_resizes)
 {
+	configure(LULL_RECLAIM_TELL, 1000000);
 	lull::hash_map<int, int> map;
 	std::atomic<bool> stop{ false };
 	std::thread resizes([&] {
@@ -235,15 +239,3 @@ void clears_amid_resizes()
 	resizes.join();
 }
 } // namespace
-
-int main()
-{
-	configure(LULL_RECLAIM_TELL, 1000000);
-	updates();
-	compares();
-	clears();
-	clears_amid_resizes();
-	helps();
-	lull_rcu_barrier();
-	return 0;
-}

@@ -6,9 +6,9 @@
 
 #include <lull/hash_map.hpp>
 
-#include "must.hpp"
+#include "test.hpp"
 
-int main()
+TEST(compiles)
 {
 	lull::hash_map<int, std::string> words;
 
@@ -16,5 +16,4 @@ int main()
 	MUST(words.update(1, [](const std::string &old) { return old + " more"; }));
 	MUST(words.erase(1));
 	words.clear();
-	return 0;
 }

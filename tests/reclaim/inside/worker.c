@@ -15,6 +15,7 @@ static bool join(pthread_t thread, uint64_t ns);
 
 #define lull__join join
 #include "../src/reclaim/worker.c"
+#include "../src/reclaim/wake.c"
 #undef lull__join
 
 #include "../src/reclaim/backlog.h"
