@@ -50,6 +50,7 @@
 #include "reclaim/barrier.c"
 #include "reclaim/defer.c"
 #include "reclaim/limits.c"
+#include "reclaim/list.c"
 #include "reclaim/overflow.c"
 #include "reclaim/partition.c"
 #include "reclaim/pass.c"

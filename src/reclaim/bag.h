@@ -160,6 +160,9 @@ void lull__sweep(void);
 /* Is there anything to sweep, now or later? */
 bool lull__is_to_sweep(void);
 void lull__bags_fork_child(void);
+/* Are there more empty orphans than are to be kept? Free these; sweeps, when no thread walks. */
+bool lull__bags_to_spare(void);
+void lull__bags_free_spare(void);
 
 #define LULL__SPARE_BAGS  2u  /* orphans that are kept for the next threads */
 #define LULL__SPARE_PLACES 16u /* a list of so many queues is not swept */

@@ -110,19 +110,6 @@ __attribute__((destructor)) static void stop_worker(void)
 	lull_store_relaxed(&lull__reclaimer.stop, 0u);
 }
 
-/* Block signals: a handler that clears a hazard pointer may also take this lock, to notify. */
-void lull__config_enter(sigset_t *saved)
-{
-	lull__block_signals(saved);
-	lull__lock(&lull__reclaimer.config_lock);
-}
-
-void lull__config_leave(const sigset_t *saved)
-{
-	lull__unlock(&lull__reclaimer.config_lock);
-	lull__restore_signals(saved);
-}
-
 static void notify_program(void)
 {
 	struct lull_reclaim_config config;

@@ -7,6 +7,7 @@
 
 #include <signal.h>
 
+#include "../os/os.h"
 #include "bag.h"
 
 extern const struct lull__own_thread lull__reclaimer_thread;
@@ -22,9 +23,21 @@ void lull__wake_reclaimer(void);
  */
 void lull__notify_from_reader(void);
 
-/* Take the lock of the configuration, with signals blocked. */
-void lull__config_enter(sigset_t *saved);
-void lull__config_leave(const sigset_t *saved);
+/*
+ * Take the lock of the configuration, with signals blocked: a handler that clears a hazard pointer may also take it, to
+ * notify.
+ */
+static inline void lull__config_enter(sigset_t *saved)
+{
+	lull__block_signals(saved);
+	lull__lock(&lull__reclaimer.config_lock);
+}
+
+static inline void lull__config_leave(const sigset_t *saved)
+{
+	lull__unlock(&lull__reclaimer.config_lock);
+	lull__restore_signals(saved);
+}
 
 /* Does the background thread sleep too deep for an entry that came before the caller's last light fence? */
 static inline bool lull__sleeps(uint32_t too_deep)
