@@ -346,6 +346,44 @@ TEST(walkers)
 	await_bags(MOST_BAGS);
 }
 
+static bool is_there(const struct lull__bag *wanted)
+{
+	struct lull__bag *bag;
+
+	lull__lock(&lull__reclaimer.bags_lock);
+	lull__for_each_bag(bag)
+		if (bag == wanted)
+			break;
+	lull__unlock(&lull__reclaimer.bags_lock);
+	return bag != NULL;
+}
+
+static struct lull__bag *pinned;
+
+static void *pins_its_bag(void *unused)
+{
+	defer_everything();
+	lull_add_relaxed(&lull__self.bag->pins, 1u);
+	lull_store_release(&pinned, lull__self.bag);
+	return unused;
+}
+
+/* Nor is a bag that a thread uses outside of a walk. */
+TEST(pinned)
+{
+	await_bags(MOST_BAGS);
+	join_thread(start_thread(pins_its_bag, NULL));
+	burst();
+	for (int i = 0; i < 100; i++) {
+		lull_hazptr_barrier();
+		lull__sweep();
+	}
+	assert_true(is_there(pinned));
+	lull_sub_release(&pinned->pins, 1u);
+	lull_hazptr_barrier();
+	await_bags(MOST_BAGS);
+}
+
 static int ready_of_eight;
 
 static void *is_one_of_eight(void *unused)

@@ -108,6 +108,32 @@ TEST(they_come_back)
 	end_crowd();
 }
 
+/* While a walker may stand at a queue's last place, the queue comes in by the other one. */
+TEST(comes_back_elsewhere)
+{
+	int places = 0;
+
+	lull__walk_enter();
+	start_crowd(false);
+	await_flag(&have_run, CROWD);
+	lull_hazptr_barrier();
+	for (int i = 0; i < 10000 && lull_load_relaxed(&lull__reclaimer.listed) > LULL__SPARE_PLACES; i++, nap_ms(1)) {
+		lull_store_relaxed(&lull__reclaimer.idle, 3 * CROWD);
+		lull__sweep();
+	}
+	lull_store_release(&turn, 1);
+	await_flag(&have_deferred, 2 * CROWD);
+	await_flag(&have_run, 2 * CROWD);
+	lull__lock(&lull__reclaimer.sweep_lock);
+	for (struct lull__queue *q = lull__reclaimer.left; q; q = q->next_left, places++)
+		assert_true(lull_load_relaxed(&q->listing[0].state) == LULL__LISTING_LEFT ||
+			    lull_load_relaxed(&q->listing[1].state) == LULL__LISTING_LEFT);
+	lull__unlock(&lull__reclaimer.sweep_lock);
+	lull__walk_leave();
+	assert_true(places > CROWD);
+	end_crowd();
+}
+
 /* ---- instructions ----------------------------------------------------------------------------------------------------- */
 
 #if CAN_STEP
