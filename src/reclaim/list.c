@@ -110,7 +110,7 @@ static struct lull__queue *unlist(struct lull__listing *at, struct lull__listing
 	if (!lull__queue_is_empty(q) || q->listing[at == &q->listing[0]].state != LULL__LISTING_OUT ||
 	    q->callback_wait.kind != LULL_WAIT_NONE || !lull__trylock(&q->lock))
 		return NULL;
-	lull_store_relaxed(&at->state, (uint32_t)LULL__LISTING_LEFT); /* first, for a child: see bags_fork_child() */
+	lull_store_relaxed(&at->state, (uint32_t)LULL__LISTING_LEFT); /* first, for a child: see lull__bags_fork_child() */
 	/* New ones come in at the head at any time, so *link may lead to a new one by now. */
 	if (!lull_cas_relaxed(link, &was, at->next)) {
 		lull_store_relaxed(&at->state, (uint32_t)LULL__LISTING_IN);
@@ -151,13 +151,13 @@ static void part_with(struct lull__queue *out)
 {
 	while (out) {
 		struct lull__queue *q = out;
-		uint64_t done = lull_load_relaxed(&q->done);
+		uint64_t done = lull_load_relaxed(&q->done), done_bytes = lull_load_relaxed(&q->done_bytes);
 
 		out = q->next_taken;
 		lull__reclaimer.folded_items += done - q->folded;
-		lull__reclaimer.folded_bytes += q->done_bytes - q->folded_bytes;
-		q->folded = done;
-		q->folded_bytes = q->done_bytes;
+		lull__reclaimer.folded_bytes += done_bytes - q->folded_bytes;
+		lull_store_relaxed(&q->folded, done);
+		lull_store_relaxed(&q->folded_bytes, done_bytes);
 		q->next_left = lull__reclaimer.left;
 		lull_store_relaxed(&lull__reclaimer.left, q);
 		if (!lull__queue_is_empty(q))

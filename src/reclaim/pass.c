@@ -51,7 +51,7 @@ void lull__advance(struct lull__queue *q)
 		lull__queue_make_ready(q, q->wait);
 }
 
-/* ---- passes over all bags ------------------------------------------------------------------- */
+/* ---- passes over all queues ------------------------------------------------------------------- */
 
 bool lull__is_due(struct lull__queue *q, enum lull__pass what)
 {
@@ -67,7 +67,7 @@ bool lull__is_due(struct lull__queue *q, enum lull__pass what)
 }
 
 /* Take @q, whose lock the caller has just got. Returns whether its owner may be consuming. */
-static bool take_locked(struct lull__queue *q, enum lull__pass what)
+static bool take_locked(struct lull__queue *q)
 {
 	bool revoke = q->bag != lull__self.bag && lull__queue_owner_reclaims(q);
 
@@ -75,14 +75,16 @@ static bool take_locked(struct lull__queue *q, enum lull__pass what)
 	q->rechecking = lull__queue_needs_recheck(q);
 	if (revoke)
 		lull__queue_revoke(q);
-	if (what == PASS_ABANDONED && lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_CALLER)
-		lull_store_relaxed(&q->owner_helps, 0u);
 	return revoke;
 }
 
-/* Wait until the owners of the queues in @taken consume no longer; or, without @wait, give those back. */
-static struct lull__queue *await_owners(struct lull__queue *taken, bool wait)
+/*
+ * Wait until the owners of the queues in @taken consume no longer; or, without @wait, give those back. Those that have
+ * abandoned what is in there help no more. Not while they consume: who takes the queue next would not revoke then.
+ */
+static struct lull__queue *await_owners(struct lull__queue *taken, enum lull__pass what, bool wait)
 {
+	bool abandoned = what == PASS_ABANDONED && lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_CALLER;
 	struct lull__queue **at = &taken, *q;
 
 	while ((q = *at) != NULL) {
@@ -93,6 +95,8 @@ static struct lull__queue *await_owners(struct lull__queue *taken, bool wait)
 		}
 		if (q->revoked)
 			lull__queue_await_owner(q);
+		if (abandoned)
+			lull_store_relaxed(&q->owner_helps, 0u);
 		at = &q->next_taken;
 	}
 	return taken;
@@ -145,7 +149,7 @@ static bool take_in_walk(enum lull__pass what, uint32_t kinds, bool wait, struct
 			if (!lock_in_walk(q, at))
 				return false;
 		}
-		*revoked |= take_locked(q, what);
+		*revoked |= take_locked(q);
 		*end = q;
 		end = &q->next_taken;
 	}
@@ -171,7 +175,7 @@ struct lull__queue *lull__take_due(enum lull__pass what, uint32_t kinds, bool wa
 	lull__walk_leave();
 	if (revoked)
 		lull_fence_heavy(); /* REC-8 */
-	return await_owners(taken, wait && what == PASS_ALL);
+	return await_owners(taken, what, wait && what == PASS_ALL);
 }
 
 void lull__give_back(struct lull__queue *taken)

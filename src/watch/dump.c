@@ -270,7 +270,7 @@ static void dump_queue(struct out *out, const struct lull__queue *q, unsigned ba
 	flush(out);
 }
 
-/* Write a line for each queue with entries. Takes no lock: bags are not freed while a thread walks them. */
+/* Write a line for each queue with entries. Takes no lock: bags are not freed while a thread walks their queues. */
 static void dump_queues(struct out *out)
 {
 	struct lull__listing *at;

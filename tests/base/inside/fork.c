@@ -236,8 +236,11 @@ static void fork_by(pid_t (*how)(void))
 
 TEST(works_as_ever)
 {
-	pthread_t thread = a_reader();
+	pthread_t thread;
 
+	if (UNDER_TSAN)
+		SKIP(TSAN_OVER_FORK);
+	thread = a_reader();
 	no_threads = !THREADS_IN_CHILD;
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
 		if (ways[i].tells || !no_threads)

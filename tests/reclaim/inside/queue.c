@@ -625,15 +625,18 @@ static void *parks_another(void *unused)
 TEST(two_park)
 {
 	struct lull_hazptr_context *ctx = lull_hazptr_thread_context();
-	struct lull_hazptr *h = lull_hazptr_alloc(ctx), *other = lull_hazptr_alloc(ctx);
 	struct item *named = &items[0];
-	void *memory = malloc(16);
+	struct lull_hazptr *h, *other;
+	void *memory;
 	pthread_t thread;
 
 	if (lull_fence_strategy() != LULL_FENCE_MEMBARRIER)
 		SKIP("the test stops a fence in its system call");
 	if (!OWN_MALLOC || under_valgrind())
 		SKIP(OWN_MEMORY);
+	memory = malloc(16);
+	h = lull_hazptr_alloc(ctx);
+	other = lull_hazptr_alloc(ctx);
 	has_fenced = has_looked = 0;
 	late = NULL;
 	thread = start_thread(parks_another, NULL);

@@ -37,16 +37,19 @@ struct estimate {
 static struct estimate added(void)
 {
 	struct estimate sum = { 0, 0, 0 };
-	struct lull__listing *at;
-	struct lull__queue *q;
+	struct lull__bag *bag;
 
-	lull__walk_enter();
-	lull__for_each_queue(at, q) {
-		sum.items += (size_t)(q->in_backlog - q->done);
-		sum.bytes += (size_t)(q->in_backlog_bytes - q->done_bytes);
-		sum.retired += q->kind == LULL__HAZPTR_FREES ? (size_t)(q->in_backlog - q->done) : 0;
+	lull__lock(&lull__reclaimer.bags_lock);
+	lull__for_each_bag(bag) {
+		for (int kind = 0; kind < LULL__KINDS; kind++) {
+			const struct lull__queue *q = &bag->queue[kind];
+
+			sum.items += (size_t)(q->in_backlog - q->done);
+			sum.bytes += (size_t)(q->in_backlog_bytes - q->done_bytes);
+			sum.retired += kind == LULL__HAZPTR_FREES ? (size_t)(q->in_backlog - q->done) : 0;
+		}
 	}
-	lull__walk_leave();
+	lull__unlock(&lull__reclaimer.bags_lock);
 	return sum;
 }
 
