@@ -163,7 +163,8 @@ static bool is_used(struct lull__bag *bag)
 	for (int kind = 0; kind < LULL__KINDS; kind++) {
 		struct lull__queue *q = &bag->queue[kind];
 
-		if (q->listing[0].state != LULL__LISTING_OUT || q->listing[1].state != LULL__LISTING_OUT ||
+		if (lull_load_relaxed(&q->listing[0].state) != LULL__LISTING_OUT ||
+		    lull_load_relaxed(&q->listing[1].state) != LULL__LISTING_OUT ||
 		    lull_load_acquire(&q->lock.word)) /* LOCK-1: its use of the queue before the end */
 			return true;
 	}

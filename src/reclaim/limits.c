@@ -156,8 +156,8 @@ static void hold_back(struct lull__queue *q, bool mine, uint64_t shares)
  */
 static void keep_retired_bound(struct lull__queue *q)
 {
-	if (lull__queue_new(q) >= lull__hazptr_slots() / 8 && lull__own_queue_enter(q)) {
-		lull__advance_own_queue(q, 1);
+	if (lull__own_queue_enter(q)) {
+		lull__advance_own_queue(q, lull__hazptr_slots() / 8 + 1);
 		lull__run_own_queue(q);
 	}
 	if (lull__over_retired())

@@ -49,6 +49,7 @@ __attribute__((noinline)) static void list_now(struct lull__queue *q)
 		struct lull__listing *at = &q->listing[lull_load_acquire(&q->listing[0].state) != LULL__LISTING_OUT];
 
 		lull_store_relaxed(&at->state, (uint32_t)LULL__LISTING_IN);
+		lull_add_relaxed(&q->times_listed, 1u);
 		lull_add_relaxed(&lull__reclaimer.listed, 1u);
 		at->next = lull_load_relaxed(&lull__reclaimer.list);
 		/*
@@ -107,8 +108,8 @@ static struct lull__queue *unlist(struct lull__listing *at, struct lull__listing
 	struct lull__listing *was = at;
 
 	/* The last: the watch has not seen yet that its last callback is over, and looks for it in the list. */
-	if (!lull__queue_is_empty(q) || q->listing[at == &q->listing[0]].state != LULL__LISTING_OUT ||
-	    q->callback_wait.kind != LULL_WAIT_NONE || !lull__trylock(&q->lock))
+	if (!lull__queue_is_empty(q) || lull_load_relaxed(&q->listing[at == &q->listing[0]].state) != LULL__LISTING_OUT ||
+	    lull_load_relaxed(&q->watched) || !lull__trylock(&q->lock))
 		return NULL;
 	lull_store_relaxed(&at->state, (uint32_t)LULL__LISTING_LEFT); /* first, for a child: see lull__bags_fork_child() */
 	/* New ones come in at the head at any time, so *link may lead to a new one by now. */
@@ -174,7 +175,7 @@ static void settle(void)
 	lull_store_relaxed(&lull__reclaimer.left, (struct lull__queue *)NULL);
 	for (; q; q = q->next_left)
 		for (int i = 0; i < 2; i++)
-			if (q->listing[i].state == LULL__LISTING_LEFT)
+			if (lull_load_relaxed(&q->listing[i].state) == LULL__LISTING_LEFT)
 				/* ORDER REC-17: the walkers' end before OUT; pairs with REC-17 in list_now(); without
 				 * it as there; model/reclaim/place.litmus */
 				lull_store_release(&q->listing[i].state, (uint32_t)LULL__LISTING_OUT);

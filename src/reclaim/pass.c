@@ -104,18 +104,19 @@ static struct lull__queue *await_owners(struct lull__queue *taken, enum lull__pa
 
 /*
  * Wait for the lock of @q in the middle of a walk, but not as a walker: while there is one, no bag is freed. Returns
- * false if the lock was not to be had at once, and @q has become empty and may have left the list, so that the walk cannot
- * go on from here.
+ * false if @q has left the list meanwhile, so that the walk cannot go on from here; it may have come back, even to the
+ * same place, but then it is in front of the queues that this thread has taken.
  */
 static bool lock_in_walk(struct lull__queue *q, struct lull__listing *at)
 {
+	uint32_t times = lull_load_relaxed(&q->times_listed);
 	bool listed;
 
 	lull_add_relaxed(&q->bag->pins, 1u);
 	lull__walk_leave();
 	lull__lock(&q->lock);
 	lull__walk_enter();
-	listed = lull_load_relaxed(&at->state) == LULL__LISTING_IN;
+	listed = lull_load_relaxed(&at->state) == LULL__LISTING_IN && lull_load_relaxed(&q->times_listed) == times;
 	if (!listed)
 		lull__unlock_wake(&q->lock, INT_MAX);
 	/*

@@ -134,6 +134,7 @@ struct lull__queue {
 	struct lull__bag *bag;
 	struct lull__listing listing[2];
 	struct lull__queue *next_left; /* see bag.h */
+	uint32_t times_listed;
 	uint64_t folded, folded_bytes; /* so many of its entries are in the reclaimer's totals; under the lock of sweeps */
 	uint64_t kept, kept_bytes; /* entries that slots named at the last scan, as the reclaimer has counted them */
 	uint64_t get, ready, wait;
@@ -154,6 +155,7 @@ struct lull__queue {
 	uint32_t runner_tid;	   /* ... and on which thread */
 	uint64_t watched_get;	   /* the watchdog's: `get` at its last check, ... */
 	uint64_t watched_ns;	   /* ... and since when; 0: nothing was running */
+	uint32_t watched;	   /* it waits for a callback: the queue stays in the list until it has seen the end */
 	struct lull__wait callback_wait;
 };
 

@@ -38,11 +38,13 @@ static void check_running_callback(struct lull__queue *q, uint64_t now_ns)
 	if (!running || get != q->watched_get || !q->watched_ns) {
 		if (q->callback_wait.kind != LULL_WAIT_NONE)
 			lull__stall_end(&q->callback_wait);
+		lull_store_relaxed(&q->watched, 0u);
 		q->watched_get = get;
 		q->watched_ns = running ? now_ns : 0;
 		return;
 	}
 	if (q->callback_wait.kind == LULL_WAIT_NONE) {
+		lull_store_relaxed(&q->watched, 1u);
 		q->callback_wait = (struct lull__wait){ .kind = LULL_WAIT_CALLBACK, .since_ns = q->watched_ns };
 		lull__stall_begin(&q->callback_wait);
 	}
@@ -198,6 +200,7 @@ void lull__watchdog_fork_child(uint32_t old_tid)
 
 			q->watched_ns = 0;
 			q->callback_wait.kind = LULL_WAIT_NONE;
+			q->watched = 0;
 			if (q->runner_tid != old_tid || !lull__self.callback_depth)
 				q->running = NULL;
 			else

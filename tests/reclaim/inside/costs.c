@@ -305,8 +305,8 @@ TEST(owner_does_not_run)
 	taken = lull__take_due(PASS_ABANDONED, LULL__TAKE_ALL, true);
 	for (struct lull__queue *q = taken; q; q = q->next_taken)
 		assert_ptr_not_equal(q, &owners_bag->queue[LULL__FREES]);
-	assert_int_equal(owners_bag->queue[LULL__FREES].revoked, 0);
-	assert_int_equal(owners_bag->queue[LULL__FREES].owner_helps, 1); /* else the next pass would not wait for it */
+	assert_int_equal(lull_load_relaxed(&owners_bag->queue[LULL__FREES].revoked), 0);
+	assert_int_equal(lull_load_relaxed(&owners_bag->queue[LULL__FREES].owner_helps), 1); /* else the next pass would not wait for it */
 	lull__give_back(taken);
 	lull_store_release(&owners_bag->queue[LULL__FREES].busy, 0u);
 	end_hold_up(reader);
