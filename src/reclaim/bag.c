@@ -155,8 +155,8 @@ bool lull__bag_leave(struct lull__bag *bag)
 static bool is_used(struct lull__bag *bag)
 {
 	/*
-	 * ORDER REC-5: the end of the last use before that of the bag; pairs with REC-5 in lock_in_walk() and
-	 * owners_leave(); without it as there; model/reclaim/pin.litmus
+	 * ORDER REC-5: the end of the last use before that of the bag; pairs with REC-5 in
+	 * lull__bag_unpin(); without it as there; model/reclaim/pin.litmus
 	 */
 	if (lull_load_acquire(&bag->pins))
 		return true;

@@ -103,6 +103,7 @@ struct lull__reclaimer {
 	uint32_t orphans;
 	struct lull__lock sweep_lock; /* one sweep at a time; guards what follows */
 	struct lull__queue *left;	 /* queues with a place that is LEFT */
+	uint32_t relisted; /* a sweep has listed a queue; who has made it looks who sleeps */
 	uint64_t folded_items, folded_bytes; /* deferred to queues while they were listed, up to their last time as empty ones */
 	struct lull__lock bags_lock; /* guards what follows; never held over a wait. Signals are blocked meanwhile */
 	struct lull__bag *all, *orphan;

@@ -29,6 +29,7 @@ static bool flush_here(uint64_t deadline_ns)
 	if (!lull__rcu_wait_until(lull__rcu_cookie(), deadline_ns, NULL))
 		return false;
 	lull__pass(PASS_ALL);
+	lull__notify_relisted();
 	/* A poll meanwhile could not have these queues, and the program waits to be told: as at the end of a poll. */
 	if (lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_POLL && lull__anything_unparked(false))
 		lull__wake_reclaimer();

@@ -68,10 +68,12 @@ void lull__reclaim_thread_exit(void)
 	}
 	bag->owed = 0;
 	lull__self.bag = NULL;
-	if (lull__bag_leave(bag))
+	if (lull__bag_leave(bag)) {
 		lull__notify(LINGERING); /* REC-2: as after a push */
-	else if (lull_load_relaxed(&lull__reclaimer.orphans) > 4 * LULL__SPARE_BAGS)
+	} else if (lull_load_relaxed(&lull__reclaimer.orphans) > 4 * LULL__SPARE_BAGS) {
 		lull__sweep();
+		lull__notify_relisted();
+	}
 }
 
 /* ---- deferring ------------------------------------------------------------------------------ */
@@ -87,6 +89,13 @@ static inline void attend(struct lull__queue *q)
 	 */
 	lull_xchg_acquire(&q->heed, 0u);
 	lull__queue_list(q);
+}
+
+/* While the reclaimer sleeps, or cannot be started, each deferral tells it. */
+static inline void keep_heed(struct lull__queue *q)
+{
+	if (lull__sleeps(ASLEEP))
+		lull_store_relaxed(&q->heed, 1u);
 }
 
 /* The mode may have changed since @q left the list. Its owner, which is not consuming: as in lull__own_bag(). */
@@ -135,6 +144,7 @@ static void after_rare_entry(struct lull__queue *q)
 /* Defer in the rare cases: a thread's first deferral, one in a callback, one after the thread's exit handling. */
 static void defer_rarely(int kind, void *item, size_t bytes, bool full)
 {
+	bool has_bag = lull__self.bag != NULL;
 	struct lull__bag *bag = lull__own_bag();
 
 	if (bag && !full)
@@ -151,7 +161,8 @@ static void defer_rarely(int kind, void *item, size_t bytes, bool full)
 	if (lull__self.callback_depth)
 		lull_add_release(&lull__reclaimer.from_callbacks, (uint64_t)1);
 	lull__notify(LINGERING);
-	if (lull__self.state & LULL__STATE_EXITED)
+	/* Who has got the bag leaves it: not a callback that runs in the look at the limits above. */
+	if ((lull__self.state & LULL__STATE_EXITED) && !has_bag)
 		lull__reclaim_thread_exit();
 }
 
@@ -184,8 +195,10 @@ __attribute__((noinline)) static void take_long_turn(struct lull__queue *q)
 		soft = lull__check_limits(q, mine, 0);
 	if (mine) {
 		if (lull_unlikely(lull_load_relaxed(&lull__reclaimer.thread) != HAS_THREAD) &&
-		    lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_POLL && free_at_once(q))
+		    lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_POLL && free_at_once(q)) {
+			keep_heed(q);
 			return;
+		}
 		if (look || q->put >= q->turn_at) {
 			look_and_reclaim(q, look, soft, may);
 			if (may)
@@ -195,6 +208,7 @@ __attribute__((noinline)) static void take_long_turn(struct lull__queue *q)
 		}
 	}
 	lull__notify(lull__queue_owner_reclaims(q) ? ASLEEP : DOZING);
+	keep_heed(q);
 }
 
 /* Do the owner's part after a deferral to @q, the calling thread's own queue. Most often it only frees a few. */
@@ -215,6 +229,7 @@ __attribute__((noinline)) static void take_turn(struct lull__queue *q)
 	if (lull_unlikely(lull_load_relaxed(&q->heed))) { /* REC-2: lull__queue_owner_enter() has made the fence */
 		attend(q);
 		lull__notify(ASLEEP);
+		keep_heed(q);
 	}
 }
 

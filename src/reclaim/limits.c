@@ -71,6 +71,11 @@ static void help(struct lull__queue *q)
 	lull__run_own_queue(q);
 }
 
+static bool owes(void)
+{
+	return lull_load_relaxed(&lull__self.flags) & LULL__FLAG_OWES;
+}
+
 /*
  * Let the calling thread do at the end of its section what it cannot do in it for @q: reclaim, and be held back @shares
  * times. Returns false in a callback.
@@ -81,6 +86,8 @@ static bool owe(struct lull__queue *q, uint64_t shares)
 
 	if (lull__self.callback_depth || !(lull__self.state & LULL__STATE_REGISTERED))
 		return false;
+	if (!owes()) /* a wait for readers has ended what it owed */
+		bag->owed = 0;
 	bag->owed_shares = shares + (bag->owed ? bag->owed_shares : 0);
 	bag->owed |= 1u << q->kind;
 	lull__rcu_owe();
@@ -96,11 +103,13 @@ static bool hard_limit(struct lull__queue *q, size_t items, size_t bytes)
 	if (lull_load_relaxed(&lull__reclaimer.config.on_hard) == LULL_RECLAIM_HELP) {
 		if (lull__can_help()) {
 			help(q);
-			if (lull__over_hard(&items, &bytes))
+			if (lull__over_hard(&items, &bytes)) {
 				lull__pass(PASS_ALL);
+				lull__notify_relisted();
+			}
 			return true;
 		}
-		if (!(lull__self.bag->owed & 1u << q->kind) && owe(q, 1))
+		if (!(owes() && lull__self.bag->owed & 1u << q->kind) && owe(q, 1))
 			return true;
 	}
 	if (!lull_xchg_relaxed(&lull__reclaimer.limit_reported, 1u) && lull__watch)

@@ -49,7 +49,6 @@ __attribute__((noinline)) static void list_now(struct lull__queue *q)
 		struct lull__listing *at = &q->listing[lull_load_acquire(&q->listing[0].state) != LULL__LISTING_OUT];
 
 		lull_store_relaxed(&at->state, (uint32_t)LULL__LISTING_IN);
-		lull_add_relaxed(&q->times_listed, 1u);
 		lull_add_relaxed(&lull__reclaimer.listed, 1u);
 		at->next = lull_load_relaxed(&lull__reclaimer.list);
 		/*
@@ -161,8 +160,10 @@ static void part_with(struct lull__queue *out)
 		lull_store_relaxed(&q->folded_bytes, done_bytes);
 		q->next_left = lull__reclaimer.left;
 		lull_store_relaxed(&lull__reclaimer.left, q);
-		if (!lull__queue_is_empty(q))
+		if (!lull__queue_is_empty(q)) {
 			lull__queue_list(q);
+			lull_store_relaxed(&lull__reclaimer.relisted, 1u);
+		}
 		lull__unlock_wake(&q->lock, INT_MAX);
 	}
 }
@@ -189,9 +190,11 @@ void lull__sweep(void)
 	if (!lull__is_to_sweep())
 		return;
 	lull__init(); /* an unnoticed child makes the lock free before it takes it */
-	if (!lull__trylock(&lull__reclaimer.sweep_lock))
-		return;
 	lull__block_signals(&saved); /* no child's only thread is in a sweep */
+	if (!lull__trylock(&lull__reclaimer.sweep_lock)) {
+		lull__restore_signals(&saved);
+		return;
+	}
 	out = unlist_idle();
 	if (out) {
 		/*
@@ -213,8 +216,8 @@ void lull__sweep(void)
 		if (lull__bags_to_spare())
 			lull__bags_free_spare();
 	}
-	lull__restore_signals(&saved);
 	lull__unlock(&lull__reclaimer.sweep_lock);
+	lull__restore_signals(&saved);
 }
 
 /* ---- fork ----------------------------------------------------------------------------------------- */
@@ -231,8 +234,10 @@ static void fork_bag(struct lull__bag *bag)
 		q->listed = 0;
 		q->heed = 1;
 	}
+	bag->pins = 0;
 	if (bag == lull__self.bag)
 		return;
+	bag->owed = 0;
 	bag->state = BAG_ORPHAN;
 	bag->next_orphan = lull__reclaimer.orphan;
 	lull__reclaimer.orphan = bag;
@@ -248,8 +253,12 @@ static void fork_place(struct lull__queue *q)
 		q->next_left = lull__reclaimer.left;
 		lull__reclaimer.left = q;
 	}
-	if (!lull__queue_is_empty(q))
+	if (!lull__queue_is_empty(q)) {
 		lull__queue_list(q);
+	} else if (!q->listed) {
+		q->folded = q->done;
+		q->folded_bytes = q->done_bytes;
+	}
 }
 
 /* After the repair of the queues. All threads but the calling one are gone, and whatever they were doing here. */

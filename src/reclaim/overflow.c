@@ -20,9 +20,11 @@ static struct {
 	struct lull_head *newest; /* a stack, which any thread adds to */
 	uint64_t put, done;	  /* entries; an entry that runs is done */
 	struct lull__lock lock;	  /* guards all that follows */
-	struct lull_head *taken;  /* off that stack: they wait for `cookie`, and those that are left for slots */
+	struct lull_head *taken;  /* off that stack: they wait for `cookie` */
 	lull_rcu_cookie cookie;
-	bool awaited; /* a barrier waits until all that are taken have run: take no more till then */
+	struct lull_head *kept;	  /* that is over, and slots named them */
+	uint64_t kept_count;
+	bool awaited; /* a barrier waits until none of these is left */
 } overflow;
 
 void lull__overflow_push(struct lull_head *head)
@@ -46,20 +48,14 @@ uint64_t lull__overflow_waiting(void)
 	return put > done ? put - done : 0; /* one may have run before it is counted */
 }
 
-/* Take what is on the stack, in front of what is left of the last time. Returns whether anything is taken. */
+/* Take what is on the stack, if nothing is left of the last time. Returns whether anything is taken. */
 static bool take_overflow(void)
 {
-	struct lull_head *head = lull_load_relaxed(&overflow.newest), *last;
+	struct lull_head *head = lull_load_relaxed(&overflow.newest);
 
-	if (!head || overflow.awaited)
+	if (overflow.taken || !head)
 		return overflow.taken != NULL;
-	/* REC-1: the links, before they are followed. */
-	while (!lull_cas_acquire(&overflow.newest, &head, head))
-		;
-	for (last = head; last->next; last = last->next)
-		;
 	/* Keep them in both places for a moment, rather than in none: see lull__overflow_fork_child(). */
-	last->next = overflow.taken;
 	do
 		lull_store_relaxed(&overflow.taken, head);
 	while (!lull_cas_acquire(&overflow.newest, &head, (struct lull_head *)NULL)); /* REC-1 */
@@ -67,59 +63,103 @@ static bool take_overflow(void)
 	return true;
 }
 
-/*
- * Run those in `taken` that no slot names now, at most @most. To wait for a slot here would let all others wait, too; and
- * a reader may itself wait for a callback.
- */
-static size_t run_overflow(size_t most)
+/* Run @head, which is in no list any more: a child that is forked by it must not run it again. */
+static void run_head(struct lull_head *head)
 {
-	struct lull_head **at = &overflow.taken, *head;
+	lull_add_relaxed(&overflow.done, (uint64_t)1);
+	lull__check_reclaimed(head);
+	LULL__CALLBACK("a deferred callback", head->func(head));
+}
+
+static bool is_unnamed(const struct lull_head *head)
+{
+	return lull__hazptr_wait(NULL, head, 1, lull__now_ns(), false);
+}
+
+/* Run at most @most of those that were kept and that no slot names now. */
+static size_t run_kept(size_t most)
+{
+	struct lull_head **at = &overflow.kept, *head;
 	size_t count = 0;
 
-	lull__self.callback_depth++;
 	while (count < most && (head = *at) != NULL) {
-		if (!lull__hazptr_wait(NULL, head, 1, lull__now_ns(), false)) {
+		if (!is_unnamed(head)) {
 			at = &head->next;
 			continue;
 		}
-		/* Take it out before it runs: a child that is forked by it must not run it again. */
 		lull_store_relaxed(at, head->next);
-		lull_add_relaxed(&overflow.done, (uint64_t)1);
-		lull__check_reclaimed(head);
-		LULL__CALLBACK("a deferred callback", head->func(head));
+		overflow.kept_count--;
+		run_head(head);
 		count++;
 	}
-	lull__self.callback_depth--;
-	if (!overflow.taken && overflow.awaited) {
+	if (!overflow.kept && overflow.awaited) {
 		overflow.awaited = false;
 		lull__awaited_done(1);
 	}
 	return count;
 }
 
+/*
+ * Run at most @most of those whose grace period is over, and keep what a slot names: to wait for it here would let all
+ * others wait, too, and a reader may itself wait for a callback.
+ */
+static size_t run_over(size_t most)
+{
+	struct lull_head *head;
+	size_t count = 0;
+
+	while (count < most && (head = overflow.taken) != NULL) {
+		bool runs = is_unnamed(head);
+
+		lull_store_relaxed(&overflow.taken, head->next);
+		if (runs) {
+			run_head(head);
+			count++;
+			continue;
+		}
+		head->next = overflow.kept;
+		lull_store_relaxed(&overflow.kept, head);
+		overflow.kept_count++;
+	}
+	return count;
+}
+
+/* Run at most @most; the lock is held until they have run, so that a barrier's pass that finds none knows that they have. */
+static size_t run_overflow(size_t most)
+{
+	size_t count;
+
+	lull__self.callback_depth++;
+	count = run_kept(most);
+	if (take_overflow() && lull__rcu_advance(overflow.cookie))
+		count += run_over(most - count);
+	lull__self.callback_depth--;
+	return count;
+}
+
 size_t lull__overflow_run(bool awaited)
 {
-	size_t count = 0, before;
+	uint64_t goal = lull_load_relaxed(&overflow.put);
 	lull_rcu_cookie cookie;
+	size_t count = 0;
+	bool over;
 
 	if (!lull__overflow_waiting())
 		return 0;
 	do {
-		/* Hold the lock until they have run: a barrier's pass that finds none then knows that they have. */
 		lull__lock(&overflow.lock);
 		cookie = take_overflow() ? overflow.cookie : 0;
 		lull__unlock(&overflow.lock);
 		lull__rcu_wait(cookie);
-		before = count;
 		lull__lock(&overflow.lock);
-		if (overflow.taken && lull__rcu_advance(overflow.cookie))
-			count += run_overflow(SIZE_MAX);
-		if (awaited && overflow.taken && !overflow.awaited && count == before) {
+		count += run_overflow(SIZE_MAX);
+		over = lull_load_relaxed(&overflow.done) + overflow.kept_count >= goal;
+		if (over && awaited && overflow.kept && !overflow.awaited) {
 			overflow.awaited = true;
 			lull_add_relaxed(&lull__queue_awaited, (uint64_t)1);
 		}
 		lull__unlock(&overflow.lock);
-	} while (count > before);
+	} while (!over);
 	return count;
 }
 
@@ -129,8 +169,7 @@ size_t lull__overflow_poll(size_t most)
 
 	if (!lull__overflow_waiting() || !lull__trylock(&overflow.lock))
 		return 0;
-	if (take_overflow() && lull__rcu_advance(overflow.cookie))
-		count = run_overflow(most);
+	count = run_overflow(most);
 	lull__unlock(&overflow.lock);
 	return count;
 }
@@ -145,6 +184,9 @@ void lull__overflow_fork_child(void)
 			overflow.taken = NULL; /* forked in take_overflow() */
 	for (struct lull_head *head = overflow.taken; head; head = head->next)
 		overflow.put++;
+	overflow.kept_count = 0;
+	for (struct lull_head *head = overflow.kept; head; head = head->next, overflow.kept_count++)
+		overflow.put++;
 }
 
 void lull__overflow_each(void (*look)(struct lull_head *head))
@@ -152,6 +194,8 @@ void lull__overflow_each(void (*look)(struct lull_head *head))
 	for (struct lull_head *head = overflow.newest; head; head = head->next)
 		look(head);
 	for (struct lull_head *head = overflow.taken; head; head = head->next)
+		look(head);
+	for (struct lull_head *head = overflow.kept; head; head = head->next)
 		look(head);
 }
 

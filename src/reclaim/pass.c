@@ -102,39 +102,23 @@ static struct lull__queue *await_owners(struct lull__queue *taken, enum lull__pa
 	return taken;
 }
 
-/*
- * Wait for the lock of @q in the middle of a walk, but not as a walker: while there is one, no bag is freed. Returns
- * false if @q has left the list meanwhile, so that the walk cannot go on from here; it may have come back, even to the
- * same place, but then it is in front of the queues that this thread has taken.
- */
-static bool lock_in_walk(struct lull__queue *q, struct lull__listing *at)
+/* Let go of @bag, which this thread has pinned. In a child, which may have been forked meanwhile, nothing is pinned. */
+void lull__bag_unpin(struct lull__bag *bag)
 {
-	uint32_t times = lull_load_relaxed(&q->times_listed);
-	bool listed;
-
-	lull_add_relaxed(&q->bag->pins, 1u);
-	lull__walk_leave();
-	lull__lock(&q->lock);
-	lull__walk_enter();
-	listed = lull_load_relaxed(&at->state) == LULL__LISTING_IN && lull_load_relaxed(&q->times_listed) == times;
-	if (!listed)
-		lull__unlock_wake(&q->lock, INT_MAX);
 	/*
 	 * ORDER REC-5: this use of the queue before its bag may go; pairs with REC-5 in is_used(); without it the bag is
 	 * freed while this thread uses it; model/reclaim/pin.litmus
 	 */
-	lull_sub_release(&q->bag->pins, 1u);
-	return listed;
+	if (lull_load_relaxed(&bag->pins))
+		lull_sub_release(&bag->pins, 1u);
 }
 
 /*
- * Take the queues that are due, as lull__take_due() does, up to one for whose lock this thread had to wait. Returns false
- * if the walk has lost its place.
- *
- * Locks are taken in the order of the list, in which new queues come first, so that two threads that
- * take queues cannot deadlock: a queue that is locked keeps its place.
+ * Take the queues that are due, as lull__take_due() does. If another thread has one, and @wait, return it: pinned, for the
+ * caller is to wait for it, but not in a walk, in which no bag is freed, and not with other queues in hand.
  */
-static bool take_in_walk(enum lull__pass what, uint32_t kinds, bool wait, struct lull__queue **taken, bool *revoked)
+static struct lull__queue *take_in_walk(enum lull__pass what, uint32_t kinds, bool wait, struct lull__queue **taken,
+					bool *revoked)
 {
 	struct lull__queue **end = taken, *q;
 	struct lull__listing *at;
@@ -147,15 +131,15 @@ static bool take_in_walk(enum lull__pass what, uint32_t kinds, bool wait, struct
 		if (!lull__trylock(&q->lock)) {
 			if (!wait)
 				continue;
-			if (!lock_in_walk(q, at))
-				return false;
+			lull_add_relaxed(&q->bag->pins, 1u);
+			return q;
 		}
 		*revoked |= take_locked(q);
 		*end = q;
 		end = &q->next_taken;
 	}
 	lull_store_relaxed(&lull__reclaimer.idle, idle);
-	return true;
+	return NULL;
 }
 
 /*
@@ -165,15 +149,21 @@ static bool take_in_walk(enum lull__pass what, uint32_t kinds, bool wait, struct
  */
 struct lull__queue *lull__take_due(enum lull__pass what, uint32_t kinds, bool wait)
 {
-	struct lull__queue *taken = NULL;
-	bool revoked = false;
+	struct lull__queue *taken, *busy;
+	bool revoked;
 
-	lull__walk_enter();
-	while (!take_in_walk(what, kinds, wait, &taken, &revoked)) {
-		lull__give_back(taken);
+	for (;;) {
 		taken = NULL;
+		revoked = false;
+		lull__walk_enter();
+		busy = take_in_walk(what, kinds, wait, &taken, &revoked);
+		lull__walk_leave();
+		if (!busy)
+			break;
+		lull__give_back(taken);
+		lull__lock_await(&busy->lock, LULL__NEVER);
+		lull__bag_unpin(busy->bag);
 	}
-	lull__walk_leave();
 	if (revoked)
 		lull_fence_heavy(); /* REC-8 */
 	return await_owners(taken, what, wait && what == PASS_ALL);

@@ -130,5 +130,6 @@ size_t lull_reclaim_poll(size_t max_items, uint64_t max_ns)
 	count += lull__overflow_poll(max_items - count);
 	lull__backlog_publish();
 	end_of_poll();
+	lull__notify_relisted();
 	return count;
 }

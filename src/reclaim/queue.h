@@ -134,7 +134,6 @@ struct lull__queue {
 	struct lull__bag *bag;
 	struct lull__listing listing[2];
 	struct lull__queue *next_left; /* see bag.h */
-	uint32_t times_listed;
 	uint64_t folded, folded_bytes; /* so many of its entries are in the reclaimer's totals; under the lock of sweeps */
 	uint64_t kept, kept_bytes; /* entries that slots named at the last scan, as the reclaimer has counted them */
 	uint64_t get, ready, wait;

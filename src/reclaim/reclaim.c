@@ -17,6 +17,7 @@
 #include "../hazptr/slots.h"
 #include "backlog.h"
 #include "overflow.h"
+#include "pass.h"
 #include "reclaim_life.h"
 #include "worker.h"
 
@@ -63,11 +64,7 @@ static void owners_leave(void)
 
 	while ((q = find_helping_owner()) != NULL) {
 		owner_leaves(q);
-		/*
-		 * ORDER REC-5: this use of the queue before its bag may go; pairs with REC-5 in is_used(); without it as in
-		 * lock_in_walk(); model/reclaim/pin.litmus
-		 */
-		lull_sub_release(&q->bag->pins, 1u);
+		lull__bag_unpin(q->bag);
 	}
 }
 

@@ -59,4 +59,16 @@ static inline void lull__notify(uint32_t sleeps_too_deep)
 		lull__wake_reclaimer();
 }
 
+/*
+ * After a sweep by a thread that is not the reclaimer: it may have listed a queue whose entry came in the middle, when the
+ * reclaimer found nothing and went to sleep.
+ */
+static inline void lull__notify_relisted(void)
+{
+	if (lull_unlikely(lull_load_relaxed(&lull__reclaimer.relisted))) {
+		lull_store_relaxed(&lull__reclaimer.relisted, 0u);
+		lull__notify(LINGERING);
+	}
+}
+
 #endif /* LULL_WORKER_H */
