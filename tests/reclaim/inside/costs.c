@@ -485,6 +485,77 @@ TEST(unregistered)
 		assert_in_range(slept, (FLOOD - 4096) / 64 - 8, FLOOD);
 }
 
+/* ---- callbacks that defer, in a look at the limits of a thread past its exit handling ------------------------------------------ */
+
+struct once {
+	struct lull_head head;
+	int runs, left;
+};
+
+#define ONCES 3000
+static struct once onces[2][ONCES];
+
+static void runs_once(struct lull_head *head)
+{
+	struct once *o = lull_container_of(head, struct once, head);
+
+	lull_add_relaxed(&o->runs, 1);
+	if (o->left-- > 0)
+		lull_rcu_call(head, runs_once);
+}
+
+static void *unregisters_and_calls(void *all)
+{
+	lull_thread_unregister();
+	for (int i = 0; i < ONCES; i++) {
+		((struct once *)all)[i] = (struct once){ .left = 1 };
+		lull_rcu_call(&((struct once *)all)[i].head, runs_once);
+	}
+	return NULL;
+}
+
+TEST(past_exit_handling)
+{
+	struct lull_reclaim_config config;
+	pthread_t threads[2];
+
+	lull_reclaim_default_config(&config);
+	config.on_hard = LULL_RECLAIM_HELP;
+	config.soft_items = 64;
+	config.hard_items = 256;
+	assert_int_equal(lull_reclaim_configure(&config), 0);
+	for (int i = 0; i < 2; i++)
+		threads[i] = start_thread(unregisters_and_calls, onces[i]);
+	for (int i = 0; i < 2; i++)
+		join_thread(threads[i]);
+	lull_rcu_barrier();
+	for (int i = 0; i < 2 * ONCES; i++)
+		assert_int_equal(onces[i / ONCES][i % ONCES].runs, 2);
+	set_mode(LULL_RECLAIM_THREAD);
+}
+
+/* ---- the thread has ended ---------------------------------------------------------------------------------------------------- */
+
+/* A thread that frees its own memory at once, while there is no other, still finds out when something stays. */
+TEST(comes_without_thread)
+{
+	struct lull_reclaim_config config;
+
+	lull_reclaim_default_config(&config);
+	config.idle_ms = 1;
+	assert_int_equal(lull_reclaim_configure(&config), 0);
+	for (int round = 0; round < 5; round++) {
+		for (int i = 0; i < 200; i++)
+			lull_rcu_free(malloc(24));
+		AWAIT(waiting() == 0);
+		AWAIT(lull_load_relaxed(&lull__reclaimer.thread) == NO_THREAD);
+		lull_rcu_free(malloc(24));
+		lull_rcu_free(malloc(24));
+		AWAIT(waiting() == 0);
+	}
+	set_mode(LULL_RECLAIM_THREAD);
+}
+
 BEFORE_ALL
 {
 	alarm(100);
