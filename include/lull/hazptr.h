@@ -39,9 +39,9 @@
  *
  * How much waits. A thread that retires (lull_hazptr_retire) also reclaims. Whatever readers do, and however
  * long they stall, at most 4096 + 128 * threads + 3 * slots retired objects wait, of all threads together;
- * `slots` is the number of slots of all threads and contexts. (When more than 4096 wait, or
- * twice the slots, each thread that retires scans what it has retired. If that is not enough, one thread frees for all; the
- * others wait for it, for a second at most if it does not run.) Of the objects
+ * `slots` is the number of slots of all threads and contexts. (When more than 4096 wait, and more than
+ * twice the slots, each thread that retires scans what it has retired. If that is not enough, one thread frees for
+ * all; the others wait for it, for a second at most if it does not run.) Of the objects
  * given to lull_hazptr_call(), at most one per slot waits, and those that came in while the reclaimer was
  * busy (reclaim.h).
  *

@@ -35,8 +35,9 @@
  *
  * Past a soft limit lull reclaims at every chance, and holds a thread that defers back, if it is in no section
  * and in no callback. What it defers in a section it pays for when its outermost section ends: there it waits as long
- * as these deferrals would have, 32 times soft_wait_us at most, and reclaims what it can. An online thread pays in
- * lull_rcu_quiescent() and lull_rcu_offline(); if it waits for readers before that, it owes nothing. A thread that frees memory itself is held back only past twice soft_items, so a burst of
+ * as these deferrals would have, 32 times soft_wait_us at most for each kind of deferral, and reclaims what it can. An
+ * online thread pays in lull_rcu_quiescent() and lull_rcu_offline(); if it waits for readers before that, it owes
+ * nothing. A thread that frees memory itself is held back only past twice soft_items, so a burst of
  * so many goes through without a wait. The thread waits until the backlog is below the limit, for soft_wait_us at
  * most (up to 32 times that for one large object). It does so at every 64th deferral, or when a 16th of soft_bytes
  * has come (if that is less than 24 KiB, perhaps only when 24 KiB have come, in objects of up to 4 KiB). So a flood
