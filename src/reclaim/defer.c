@@ -98,10 +98,10 @@ static inline void keep_heed(struct lull__queue *q)
 		lull_store_relaxed(&q->heed, 1u);
 }
 
-/* The mode may have changed since @q left the list. Its owner, which is not consuming: as in lull__own_bag(). */
+/* The mode may have changed since @q left the list. Its owner; not in a callback while it consumes: as in lull__own_bag(). */
 static inline void forget_help(struct lull__queue *q)
 {
-	if (lull_unlikely(!lull_load_relaxed(&q->listed)))
+	if (lull_unlikely(!lull_load_relaxed(&q->listed)) && !q->busy)
 		lull_store_relaxed(&q->owner_helps, 0u);
 }
 
@@ -161,6 +161,8 @@ static void defer_rarely(int kind, void *item, size_t bytes, bool full)
 	if (lull__self.callback_depth)
 		lull_add_release(&lull__reclaimer.from_callbacks, (uint64_t)1);
 	lull__notify(LINGERING);
+	if (bag)
+		keep_heed(&bag->queue[kind]);
 	/* Who has got the bag leaves it: not a callback that runs in the look at the limits above. */
 	if ((lull__self.state & LULL__STATE_EXITED) && !has_bag)
 		lull__reclaim_thread_exit();

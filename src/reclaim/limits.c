@@ -3,6 +3,8 @@
  * limits.c - what a thread does about its queues when too much waits: it reclaims, waits, or tells; in a read section it
  * owes that until the section ends.
  */
+#include <limits.h>
+
 #include "../base/deadline.h"
 #include "../base/process.h"
 #include "../base/registry.h"
@@ -40,7 +42,7 @@ bool lull__set_help(struct lull__queue *q, bool helps, bool wait)
 	else if (!lull__trylock(&q->lock))
 		return false;
 	lull_store_relaxed(&q->owner_helps, (uint32_t)helps);
-	lull__unlock(&q->lock);
+	lull__unlock_wake(&q->lock, INT_MAX); /* all, as in lull__queue_release() */
 	return true;
 }
 

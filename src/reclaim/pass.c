@@ -404,6 +404,16 @@ static bool await_gp(lull_rcu_cookie latest, size_t *count, struct lull__report 
 }
 
 /*
+ * A sweep may have a queue in hand to which an entry came in the middle. It lists it again before it ends; one that
+ * begins later sees the entry (LOCK-1). A barrier must not miss it.
+ */
+static void await_sweep(void)
+{
+	lull__lock(&lull__reclaimer.sweep_lock);
+	lull__unlock(&lull__reclaimer.sweep_lock);
+}
+
+/*
  * Make one pass over all queues that are due: those that wait for slots only, then, after a grace period,
  * the others. One heavy fence serves both. Waits. Meanwhile the owners go on deferring; only reclaiming is
  * up to this thread. Returns how many items were reclaimed. @report: NULL, or where a report is stored that is due;
@@ -412,12 +422,16 @@ static bool await_gp(lull_rcu_cookie latest, size_t *count, struct lull__report 
 static size_t pass_until_report(enum lull__pass what, struct lull__report *report)
 {
 	bool awaited = what == PASS_ALL && lull_load_relaxed(&lull__reclaimer.mark_awaited);
-	struct lull__queue *retired = lull__take_due(what, LULL__TAKE_RETIRED, true), *taken, *slots_only;
-	size_t count = reclaim_for_slots(retired, awaited);
+	struct lull__queue *retired, *taken, *slots_only;
 	struct lull__hazptr_table *table = NULL;
 	lull_rcu_cookie newly, latest;
 	bool any, wants_heavy;
+	size_t count;
 
+	if (what == PASS_ALL)
+		await_sweep();
+	retired = lull__take_due(what, LULL__TAKE_RETIRED, true);
+	count = reclaim_for_slots(retired, awaited);
 	taken = lull__take_due(what, LULL__TAKE_ALL & ~LULL__TAKE_RETIRED, true);
 	any = retired || taken || lull__overflow_waiting();
 	slots_only = split(&taken);
