@@ -14,6 +14,7 @@ struct lull_stats_page *lull__page_make(void)
 
 /* The rest of the library has nothing to do when a section that owed has ended, unless the model says so. */
 #ifndef PAYS
+#include "base/hooks.h"
 const struct lull__mechanism lull__mechanisms[] = { { .name = NULL } };
 #endif
 

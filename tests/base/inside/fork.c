@@ -238,10 +238,8 @@ TEST(works_as_ever)
 {
 	pthread_t thread;
 
-	if (UNDER_TSAN)
-		SKIP(TSAN_OVER_FORK);
+	NEEDS_THREADS_IN_CHILD();
 	thread = a_reader();
-	no_threads = !THREADS_IN_CHILD;
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
 		if (ways[i].tells || !no_threads)
 			fork_by(ways[i].fork);
