@@ -65,45 +65,87 @@ static void end_stall(void)
 	join_thread(holder);
 }
 
-/* Hear of a stall so many times. */
-static void stall_of(void *(*holds)(void *), void (*wait)(void), int times)
+/* Its reports come after 20, 40 and 80 ms, or later. */
+static void check_ages(void)
 {
-	begin_stall(holds, NULL);
-	waiter = start_waiter(wait);
-	await_stalls(times);
-	end_stall();
+	assert_true(ages[0] >= 20 && ages[1] >= 40 && ages[2] >= 80);
 }
 
-static void assert_last(enum lull_wait_kind what, const char *name, unsigned slots, unsigned depth)
+static void do_nothing(struct lull_rcu_head *head)
 {
-	assert_int_equal(last.what, what);
-	assert_string_equal(last.kind, lull_wait_kind_name(what));
-	assert_string_equal(last_name, name);
-	assert_int_equal(last.tid, holder_tid);
-	assert_int_equal(last.slots, slots);
-	assert_int_equal(last.depth, depth);
+	(void)head;
 }
 
-static void stall_with(void *online, unsigned depth)
+static struct lull_rcu_head protected_head;
+
+static void call_and_barrier(void)
 {
-	begin_stall(sleeps_inside, online);
-	lull_rcu_free(malloc(1000));
-	/* The waiter needs a newer grace period, which waits for the same reader: the same stall goes on. */
-	await_stalls(1);
-	waiter = start_waiter(lull_rcu_synchronize);
+	lull_hazptr_call(&protected_head, do_nothing);
+	lull_hazptr_barrier();
+}
+
+static void *protects(void *unused)
+{
+	struct lull_hazptr *hazptr = lull_hazptr_alloc(&lull__self.hazptr);
+
+	pthread_setname_np(pthread_self(), "protector");
+	lull_hazptr_protect_ptr(hazptr, place);
+	hold_until_told();
+	lull_hazptr_free(&lull__self.hazptr, hazptr);
+	return unused;
+}
+
+static void *acquires(void *unused)
+{
+	pthread_setname_np(pthread_self(), "protector");
+	return with_simple_slot(unused);
+}
+
+static const struct held_up {
+	enum lull_wait_kind what;
+	void *(*holds)(void *), *arg, *place;
+	void (*wait)(void);
+	const char *name;
+	unsigned slots, depth;
+} held_up[] = {
+	{ LULL_WAIT_GP, sleeps_inside, NULL, NULL, lull_rcu_synchronize, "sleepy", 0, 2 },
+	{ LULL_WAIT_GP, sleeps_inside, &inside, NULL, lull_rcu_synchronize, "sleepy", 0, 1 },
+	{ LULL_WAIT_HAZPTR, protects, NULL, &object, hazptr_synchronize, "protector", 1, 0 },
+	{ LULL_WAIT_HAZPTR_BARRIER, protects, NULL, &protected_head, call_and_barrier, "protector", 1, 0 },
+	{ LULL_WAIT_SHAZPTR, acquires, NULL, NULL, shazptr_synchronize, "protector", 1, 1 },
+};
+
+static void check_held_up(const struct held_up *h)
+{
+	uint64_t began_ns = now_ns();
+
+	inside = leave = stalls = 0;
+	place = (int *)h->place;
+	begin_stall(h->holds, h->arg);
+	if (h->what == LULL_WAIT_GP) {
+		lull_rcu_free(malloc(1000));
+		/* The waiter needs a newer grace period, which waits for the same reader: the same stall goes on. */
+		await_stalls(1);
+	}
+	waiter = start_waiter(h->wait);
 	await_stalls(3);
 	end_stall();
-	assert_last(LULL_WAIT_GP, "sleepy", 0, depth);
-	assert_true(last.since_ns + last.age_ms * 1000000 <= now_ns());
-	assert_true(last.waiting_items >= 1);
-	assert_true(last.waiting_bytes >= 1000);
-	/* 20, 40, 80: each at least that old. */
-	assert_true(ages[0] >= 20 && ages[1] >= 40 && ages[2] >= 80);
+	place = &object;
+	assert_int_equal(last.what, h->what);
+	assert_string_equal(last.kind, lull_wait_kind_name(h->what));
+	assert_string_equal(last_name, h->name);
+	assert_int_equal(last.tid, holder_tid);
+	assert_int_equal(last.slots, h->slots);
+	assert_int_equal(last.depth, h->depth);
+	assert_true(last.since_ns >= began_ns && last.since_ns + last.age_ms * 1000000 <= now_ns());
+	check_ages();
+	if (h->what == LULL_WAIT_GP)
+		assert_true(last.waiting_items >= 1 && last.waiting_bytes >= 1000);
 }
 
 TEST(stall)
 {
-	stall_with(NULL, 2);
+	check_held_up(&held_up[0]);
 #ifdef LULL_DEBUG
 	assert_non_null(last.site);
 	/* In this program, and not where the library registers a thread. */
@@ -113,11 +155,8 @@ TEST(stall)
 	assert_null(last.site);
 	assert_string_equal(last_site, "");
 #endif
-}
-
-TEST(stall_online)
-{
-	stall_with(&inside, 1);
+	for (size_t i = 1; i < sizeof(held_up) / sizeof(held_up[0]); i++)
+		check_held_up(&held_up[i]);
 }
 
 #define READERS 3
@@ -242,7 +281,10 @@ static void *spins_inside(void *unused)
 
 TEST(running)
 {
-	stall_of(spins_inside, lull_rcu_synchronize, 1);
+	begin_stall(spins_inside, NULL);
+	waiter = start_waiter(lull_rcu_synchronize);
+	await_stalls(1);
+	end_stall();
 	assert_int_equal(last.state, LULL_THREAD_RUNS);
 	assert_string_equal(last_where, "");
 }
@@ -324,58 +366,6 @@ TEST(gone)
 	assert_non_null(strstr(text, "; it has exited, so this wait will never end; 0 objects"));
 }
 
-/* ---- other waits ----------------------------------------------------------------------------------------------- */
-
-static void do_nothing(struct lull_rcu_head *head)
-{
-	(void)head;
-}
-
-static struct lull_rcu_head protected_head;
-
-static void call_and_barrier(void)
-{
-	lull_hazptr_call(&protected_head, do_nothing);
-	lull_hazptr_barrier();
-}
-
-static void *protects(void *unused)
-{
-	struct lull_hazptr *hazptr = lull_hazptr_alloc(&lull__self.hazptr);
-
-	pthread_setname_np(pthread_self(), "protector");
-	lull_hazptr_protect_ptr(hazptr, place);
-	hold_until_told();
-	lull_hazptr_free(&lull__self.hazptr, hazptr);
-	return unused;
-}
-
-static void *acquires(void *unused)
-{
-	pthread_setname_np(pthread_self(), "protector");
-	return with_simple_slot(unused);
-}
-
-static void check_stall(enum lull_wait_kind what, void *(*holds)(void *), void (*wait)(void))
-{
-	uint64_t began_ns = now_ns();
-
-	stall_of(holds, wait, 2);
-	assert_last(what, "protector", 1, what == LULL_WAIT_SHAZPTR);
-	assert_true(last.since_ns >= began_ns && last.since_ns <= now_ns());
-	assert_true(ages[0] >= 20 && ages[1] >= 40);
-}
-
-TEST(hazptr)
-{
-	check_stall(LULL_WAIT_HAZPTR, protects, hazptr_synchronize);
-}
-
-TEST(shazptr)
-{
-	check_stall(LULL_WAIT_SHAZPTR, acquires, shazptr_synchronize);
-}
-
 /* A hold that no thread owns: then no thread is named, nor what it does. */
 TEST(nobody_named)
 {
@@ -397,15 +387,6 @@ TEST(nobody_named)
 	assert_string_equal(last_where, "");
 	assert_null(last.site);
 	assert_string_equal(last_site, "");
-}
-
-TEST(hazptr_barrier)
-{
-	int *saved = place;
-
-	place = (int *)(void *)&protected_head;
-	check_stall(LULL_WAIT_HAZPTR_BARRIER, protects, call_and_barrier);
-	place = saved;
 }
 
 /* ---- callbacks that do not return ------------------------------------------------------------------------------- */
@@ -442,7 +423,7 @@ TEST(callback)
 	assert_non_null(strstr(last_site, "+0x"));
 	assert_int_equal(last.waiting_items, 2);
 	assert_int_equal(last.waiting_bytes, sizeof(head) + 1000);
-	assert_true(ages[0] >= 20 && ages[1] >= 40 && ages[2] >= 80);
+	check_ages();
 }
 
 /* ---- the hard limit --------------------------------------------------------------------------------------------- */
