@@ -465,77 +465,6 @@ TEST(exit_inside)
 
 /* ---- fork -------------------------------------------------------------------------------------------------- */
 
-static int other_inside, other_leave;
-
-static void *stays_inside(void *unused)
-{
-	(void)unused;
-	lull_rcu_read_lock();
-	lull_store_release(&other_inside, 1);
-	await_flag(&other_leave, 1);
-	lull_rcu_read_unlock();
-	return NULL;
-}
-
-static int callbacks_run;
-
-static void count_callback(struct lull_rcu_head *head)
-{
-	(void)head;
-	lull_add_relaxed(&callbacks_run, 1);
-}
-
-/* The other thread's section does not exist in the child, everything works there. */
-static void child_does_everything(void)
-{
-	static struct lull_rcu_head head;
-
-	must(lull_thread_count() <= 1);
-	lull_rcu_synchronize();
-	lull_rcu_read_lock();
-	lull_rcu_read_unlock();
-	lull_rcu_free(malloc(100));
-	lull_rcu_call(&head, count_callback);
-	lull_rcu_barrier();
-	must(callbacks_run == 1);
-	join_thread(start_thread(reads_once, NULL));
-	lull_rcu_synchronize();
-}
-
-/*
- * The child of a fork amid threads that come and go. Under AddressSanitizer it cannot start threads, because the
- * sanitizer's own lock may have been held by another one; under ThreadSanitizer no child can.
- */
-static void child_reads_and_waits(void)
-{
-	must(lull_thread_count() <= 1);
-	lull_rcu_synchronize();
-	lull_rcu_read_lock();
-	lull_rcu_read_unlock();
-}
-
-static bool threads_in_child(bool churn)
-{
-#if UNDER_ASAN
-	return !churn;
-#else
-	(void)churn;
-	return THREADS_IN_CHILD;
-#endif
-}
-
-TEST(fork)
-{
-	pthread_t other = start_thread(stays_inside, NULL);
-
-	await_flag(&other_inside, 1);
-	lull_rcu_free(malloc(100));
-	expect_fine(threads_in_child(false) ? child_does_everything : child_reads_and_waits);
-	lull_store_release(&other_leave, 1);
-	join_thread(other);
-	lull_rcu_barrier();
-}
-
 TEST(fork_in_section)
 {
 	lull_rcu_read_lock();
@@ -548,37 +477,6 @@ TEST(fork_in_section)
 		must(lull_rcu_gp_poll(cookie));
 	}
 	lull_rcu_read_unlock();
-}
-
-/* fork while other threads lead grace periods, retire and come and go. */
-static int churn_stop;
-
-static void *churn(void *unused)
-{
-	(void)unused;
-	while (!lull_load_relaxed(&churn_stop)) {
-		lull_rcu_free(malloc(64));
-		lull_rcu_synchronize();
-		join_thread(start_thread(reads_once, NULL));
-	}
-	return NULL;
-}
-
-TEST(fork_under_load)
-{
-	pthread_t threads[2];
-
-	other_inside = other_leave = 0;
-	for (int i = 0; i < 2; i++)
-		threads[i] = start_thread(churn, NULL);
-	for (int i = 0; i < 50; i++) {
-		expect_fine(child_reads_and_waits);
-		if (threads_in_child(true))
-			expect_fine(child_does_everything);
-	}
-	lull_store_relaxed(&churn_stop, 1);
-	for (int i = 0; i < 2; i++)
-		join_thread(threads[i]);
 }
 
 BEFORE_ALL
