@@ -13,16 +13,6 @@
 
 static struct thing *published;
 
-/* Only this thread frees what it retires. */
-static void reclaim_by_hand(void)
-{
-	struct lull_reclaim_config config;
-
-	lull_reclaim_default_config(&config);
-	config.mode = LULL_RECLAIM_POLL;
-	must(lull_reclaim_configure(&config) == 0);
-}
-
 static int found, retired;
 
 static void *retires_what_is_found(void *unused)
@@ -57,7 +47,7 @@ TEST(found)
 	EXPECT_END {
 		char words[256];
 
-		reclaim_by_hand();
+		set_mode(LULL_RECLAIM_POLL);
 		first = &ways[0];
 		make_thing();
 		published = thing;
@@ -154,46 +144,37 @@ TEST(changed)
 	}
 }
 
-#if UNDER_ASAN && defined(LULL_DEBUG)
-/* Their grace period is over, and none but the first has been freed. */
-static void reads_too_late(void)
-{
-	int *objects[3];
-
-	reclaim_by_hand();
-	for (int i = 0; i < 3; i++) {
-		objects[i] = (int *)calloc(10, sizeof(int));
-		lull_rcu_free(objects[i]);
-	}
-	must(objects[2][9] == 0);
-	must(lull_reclaim_poll(1, 0) == 1);
-	want("use-after-poison on address %p", (void *)&objects[2][9]);
-	must(lull_load_relaxed(&objects[2][9]) == 0);
-}
-
 TEST(read_too_late)
 {
-	char text[16384];
-	int status;
+	struct child child;
 
+#if !UNDER_ASAN || !defined(LULL_DEBUG)
+	SKIP("only a debug build with AddressSanitizer has this check");
+#endif
 	/* And those that are freed are as others. */
 	EXPECT_NOTHING {
 		for (int i = 0; i < 1000; i++)
 			lull_rcu_free_hazptr(calloc(10, sizeof(int)));
 		lull_hazptr_barrier();
 	}
-	status = run_child(reads_too_late, text, sizeof(text));
-	if (!strstr(text, wanted->line))
-		print_error("status %x, wrote: %s\n", (unsigned)status, text);
-	assert_true(status != 0);
-	assert_non_null(strstr(text, wanted->line));
+	/* Their grace period is over, and none but the first has been freed. */
+	if (child_begin(&child)) {
+		int *objects[3];
+
+		set_mode(LULL_RECLAIM_POLL);
+		for (int i = 0; i < 3; i++) {
+			objects[i] = (int *)calloc(10, sizeof(int));
+			lull_rcu_free(objects[i]);
+		}
+		must(objects[2][9] == 0);
+		must(lull_reclaim_poll(1, 0) == 1);
+		want("use-after-poison on address %p", (void *)&objects[2][9]);
+		must(lull_load_relaxed(&objects[2][9]) == 0);
+		_exit(0);
+	}
+	child_await(&child);
+	judge_child(child.status != 0 && strstr(child.text, wanted->line), &child, wanted->line, __FILE__, __LINE__);
 }
-#else
-TEST(read_too_late)
-{
-	SKIP("only a debug build with AddressSanitizer has this check");
-}
-#endif
 
 /* ---- callbacks of an unloaded module -------------------------------------------------------- */
 
