@@ -45,16 +45,13 @@ TEST(found)
 	NEEDS_DEBUG();
 	/* The updater forgot to unlink what it retired. */
 	EXPECT_END {
-		char words[256];
-
 		set_mode(LULL_RECLAIM_POLL);
 		first = &ways[0];
 		make_thing();
 		published = thing;
-		story(words, sizeof(words));
 		want("lull_rcu_dereference: found %p, which %s before this read section began: it was not unlinked first "
 		     "(thread \"%s\", tid %u)",
-		     (void *)thing, words, own_name(), own_tid());
+		     (void *)thing, story(), own_name(), own_tid());
 		first->defer();
 		lull_rcu_read_lock();
 		(void)lull_rcu_dereference(published); /* no grace period has begun: it might have been found before */
@@ -92,15 +89,12 @@ TEST(own)
 	}
 	NEEDS_DEBUG();
 	EXPECT_SAID {
-		char words[256];
-
 		first = &ways[2];
 		lull_debug_set_stall_ms(1);
 		make_thing();
 		protect_thing();
-		story(words, sizeof(words));
 		want("thread \"%s\" (tid %u) still protects %p, which %s: it cannot be reclaimed", own_name(), own_tid(), (void *)thing,
-		     words);
+		     story());
 		first->defer();
 		lull_hazptr_retire(malloc(1)); /* too early to say so */
 		nap_ms(2);
@@ -110,13 +104,10 @@ TEST(own)
 	for (int i = 2; i < 6; i++) {
 		first = &ways[i];
 		EXPECT_END {
-			char words[256];
-
 			make_thing();
 			protect_thing();
-			story(words, sizeof(words));
 			want("lull_hazptr_barrier would wait for itself for ever: thread \"%s\" (tid %u) protects %p, which %s", own_name(),
-			     own_tid(), (void *)thing, words);
+			     own_tid(), (void *)thing, story());
 			first->defer();
 			lull_hazptr_barrier();
 		}
@@ -129,13 +120,10 @@ TEST(changed)
 {
 	NEEDS_DEBUG();
 	EXPECT_END {
-		char words[256];
-
 		first = &ways[6];
 		make_thing();
-		story(words, sizeof(words));
 		want("%p, which %s, was freed or changed while it waited: its function was %p and is (nil)", (void *)&thing->rcu,
-		     words, (void *)(uintptr_t)thing_gone);
+		     story(), (void *)(uintptr_t)thing_gone);
 		lull_rcu_read_lock();
 		first->defer();
 		memset(thing, 0, sizeof(*thing));
