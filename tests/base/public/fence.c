@@ -3,6 +3,7 @@
 /*
  * fence.c - fence.h: the strategies, their choice, what happens when membarrier is taken away.
  */
+#include "reader.h"
 #include "seccomp.h"
 
 #ifdef LULL_TEST_EMULATED
@@ -173,59 +174,41 @@ TEST(strategy)
 		assert_true(lull_fence_heavy_count() > before);
 }
 
-static int reading_inside, reading_leave, waiting_over;
-
-static void *one_reader(void *unused)
-{
-	(void)unused;
-	lull_rcu_read_lock();
-	lull_store_release(&reading_inside, 1);
-	await_flag(&reading_leave, 1);
-	lull_rcu_read_unlock();
-	return NULL;
-}
+static int waiting_over;
 
 static void *one_waiter(void *unused)
 {
-	(void)unused;
 	lull_rcu_synchronize();
 	lull_store_release(&waiting_over, 1);
-	return NULL;
+	return unused;
 }
 
 /* A heavy fence waits for no reader: not for this thread, and not for another. */
 TEST(in_section)
 {
-	pthread_t reader;
+	pthread_t reader = start_hold_up();
 
-	reading_inside = reading_leave = 0;
-	reader = start_thread(one_reader, NULL);
-	await_flag(&reading_inside, 1);
 	lull_rcu_read_lock();
 	for (int i = 0; i < 10; i++)
 		lull_fence_heavy();
 	assert_true(lull_rcu_read_lock_held());
 	lull_rcu_read_unlock();
-	lull_store_release(&reading_leave, 1);
-	join_thread(reader);
-	reading_inside = reading_leave = 0;
+	end_hold_up(reader);
 }
 
 /* The filter comes when readers rely on membarrier already: grace periods still work. */
 static void forbidden_later(void)
 {
-	pthread_t reader = start_thread(one_reader, NULL), waiter;
+	pthread_t reader = start_hold_up(), waiter;
 
-	await_flag(&reading_inside, 1);
 	forbid_membarrier(EPERM);
 	must(syscall(SYS_membarrier, 0, 0, 0) == -1);
 	lull_fence_heavy();
 	waiter = start_thread(one_waiter, NULL);
 	nap_ms(20);
 	must(lull_load_acquire(&waiting_over) == 0);
-	lull_store_release(&reading_leave, 1);
+	end_hold_up(reader);
 	join_thread(waiter);
-	join_thread(reader);
 	lull_rcu_free(malloc(16));
 	lull_rcu_barrier();
 	lull_fence_heavy();
@@ -237,27 +220,34 @@ TEST(forbidden_later)
 	expect_fine(forbidden_later);
 }
 
-/* Run this very program again with LULL_FENCE set, under a filter or not; the child asks for the strategy. */
-static const char *wanted_env;
-static unsigned wanted_errno;
+/* Run this very program again with LULL_FENCE set, under a filter or not; the child says the strategy. */
+static const struct choice {
+	const char *env; /* NULL: not set */
+	unsigned error; /* of membarrier */
+	const char *says;
+} choices[] = {
+	{ "full", 0, "full" },
+	{ "membarrier", 0, "membarrier" },
+	{ NULL, 0, "membarrier" },
+	{ NULL, EPERM, "full" }, /* absent and forbidden are the same */
+	{ NULL, ENOSYS, "full" },
+	{ "fulll", 0, "lull: LULL_FENCE is \"fulll\", which is ignored; it can be membarrier or full\nmembarrier" },
+	{ "membarrier", EPERM,
+	  "lull: LULL_FENCE is membarrier, but the kernel refuses it here: readers make full fences\nfull" },
+};
+
+static const struct choice *chosen;
 
 static void start_again(void)
 {
-	if (wanted_env)
-		setenv("LULL_FENCE", wanted_env, 1);
+	if (chosen->env)
+		setenv("LULL_FENCE", chosen->env, 1);
 	else
 		unsetenv("LULL_FENCE");
-	if (wanted_errno)
-		forbid_membarrier(wanted_errno);
+	if (chosen->error)
+		forbid_membarrier(chosen->error);
 	execl(test_program, test_program, "--file", test_file_here.name, "--strategy", (char *)NULL);
 	_exit(127);
-}
-
-static int again(const char *env, unsigned error, char *text, size_t size)
-{
-	wanted_env = env;
-	wanted_errno = error;
-	return run_child(start_again, text, size);
 }
 
 TEST(choice)
@@ -265,30 +255,11 @@ TEST(choice)
 	char text[4096];
 
 	NEEDS_KERNEL();
-	assert_int_equal(again("full", 0, text, sizeof(text)), 0);
-	assert_string_equal(text, "full");
-	assert_int_equal(again("membarrier", 0, text, sizeof(text)), 0);
-	assert_string_equal(text, "membarrier");
-	assert_int_equal(again(NULL, 0, text, sizeof(text)), 0);
-	assert_string_equal(text, "membarrier");
-	/* Absent and forbidden are the same. */
-	assert_int_equal(again(NULL, EPERM, text, sizeof(text)), 0);
-	assert_string_equal(text, "full");
-	assert_int_equal(again(NULL, ENOSYS, text, sizeof(text)), 0);
-	assert_string_equal(text, "full");
-}
-
-TEST(bad_choice)
-{
-	char text[4096];
-
-	NEEDS_KERNEL();
-	assert_int_equal(again("fulll", 0, text, sizeof(text)), 0);
-	assert_string_equal(text, "lull: LULL_FENCE is \"fulll\", which is ignored; it can be membarrier or full\n"
-				  "membarrier");
-	assert_int_equal(again("membarrier", EPERM, text, sizeof(text)), 0);
-	assert_string_equal(text, "lull: LULL_FENCE is membarrier, but the kernel refuses it here: readers make full "
-				  "fences\nfull");
+	for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
+		chosen = &choices[i];
+		assert_int_equal(run_child(start_again, text, sizeof(text)), 0);
+		assert_string_equal(text, chosen->says);
+	}
 }
 
 /* Without membarrier at all, everything else still works. */
@@ -296,8 +267,7 @@ WITH_ARGUMENTS(argc, argv)
 {
 	(void)argc;
 	(void)argv;
-	reading_leave = 1;
-	join_thread(start_thread(one_reader, NULL));
+	end_hold_up(start_hold_up());
 	lull_rcu_synchronize();
 	lull_rcu_free(malloc(16));
 	lull_rcu_barrier();
