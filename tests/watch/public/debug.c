@@ -6,7 +6,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/ptrace.h>
 #include <sys/syscall.h>
 
 #include "watch/stalls.h"
@@ -289,82 +288,7 @@ TEST(running)
 	assert_string_equal(last_where, "");
 }
 
-static int told[2];
-
-/* Ends well when the reader, which is stopped in its section, is reported as stopped. */
-static void waits_for_a_thread_that_is_stopped(void)
-{
-	alarm(60);
-	begin_stall(sleeps_inside, NULL);
-	must(write(told[1], &holder_tid, sizeof(holder_tid)) == sizeof(holder_tid));
-	start_waiter(lull_rcu_synchronize);
-	for (;; nap_ms(1)) {
-		pthread_mutex_lock(&noting);
-		if (last.state == LULL_THREAD_STOPPED && last.tid == holder_tid)
-			_exit(0);
-		pthread_mutex_unlock(&noting);
-	}
-}
-
-/* Stop as by a debugger, which this process is for its child. */
-TEST(stopped)
-{
-	pid_t child, tid, waited;
-	int status = 0;
-
-	NEEDS_THREADS_IN_CHILD();
-	if (under_valgrind())
-		SKIP("valgrind traces no processor");
-	memset(&last, 0, sizeof(last));
-	assert_int_equal(pipe(told), 0);
-	child = fork();
-	if (child == 0)
-		waits_for_a_thread_that_is_stopped();
-	assert_int_equal(read(told[0], &tid, sizeof(tid)), sizeof(tid));
-	close(told[0]);
-	close(told[1]);
-	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0) { /* not allowed here */
-		kill(child, SIGKILL);
-		waitpid(child, NULL, 0);
-		SKIP("ptrace() is not allowed here");
-	}
-	assert_int_equal(ptrace(PTRACE_INTERRUPT, tid, NULL, NULL), 0);
-	do
-		waited = waitpid(-1, &status, __WALL);
-	while (waited > 0 && waited != child);
-	assert_int_equal(waited, child);
-	assert_int_equal(status, 0);
-}
-
-static void *is_gone_inside(void *unused)
-{
-	lull_rcu_read_lock();
-	lull_store_release(&inside, 1);
-	syscall(SYS_exit, 0); /* no destructor runs: lull does not hear of it */
-	return unused;
-}
-
-/* Its memory is there until it is joined. */
-static void waits_for_a_thread_that_is_gone(void)
-{
-	lull_debug_set_stall_ms(20);
-	start_holder(is_gone_inside, NULL);
-	lull_rcu_gp_poll(lull_rcu_gp_start());
-	alarm(1);
-	lull_rcu_synchronize();
-}
-
-TEST(gone)
-{
-	char text[4096];
-	int status;
-
-	NEEDS_THREADS_IN_CHILD();
-	status = run_child(waits_for_a_thread_that_is_gone, text, sizeof(text));
-	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM);
-	assert_non_null(strstr(text, "for thread \"?\" (tid "));
-	assert_non_null(strstr(text, "; it has exited, so this wait will never end; 0 objects"));
-}
+/* ---- no holder, and callbacks that do not return ----------------------------------------------------------- */
 
 /* A hold that no thread owns: then no thread is named, nor what it does. */
 TEST(nobody_named)
@@ -388,8 +312,6 @@ TEST(nobody_named)
 	assert_null(last.site);
 	assert_string_equal(last_site, "");
 }
-
-/* ---- callbacks that do not return ------------------------------------------------------------------------------- */
 
 static bool is_on_page(enum lull_wait_kind kind)
 {
@@ -424,42 +346,6 @@ TEST(callback)
 	assert_int_equal(last.waiting_items, 2);
 	assert_int_equal(last.waiting_bytes, sizeof(head) + 1000);
 	check_ages();
-}
-
-/* ---- the hard limit --------------------------------------------------------------------------------------------- */
-
-static void set_limits(size_t soft, size_t hard, enum lull_reclaim_hard on_hard)
-{
-	struct lull_reclaim_config config;
-
-	lull_reclaim_default_config(&config);
-	config.on_hard = on_hard;
-	if (hard) {
-		config.soft_items = soft;
-		config.hard_items = hard;
-	}
-	assert_int_equal(lull_reclaim_configure(&config), 0);
-}
-
-TEST(hard_limit)
-{
-	pthread_t reader = start_holder(in_section, NULL);
-
-	set_limits(100, 200, LULL_RECLAIM_TELL);
-	report_to(note_stall, &last, 0);
-	lull_rcu_read_lock(); /* else it would wait for a moment at each */
-	for (int i = 0; i < 300; i++)
-		lull_rcu_free(malloc(10));
-	lull_rcu_read_unlock();
-	lull_debug_set_stall_hook(NULL, NULL);
-	let_go();
-	join_thread(reader);
-	lull_rcu_barrier();
-	set_limits(0, 0, LULL_RECLAIM_TELL);
-	assert_int_equal(stalls, 1);
-	assert_int_equal(last.what, LULL_WAIT_LIMIT);
-	assert_int_equal(last.tid, gettid());
-	assert_in_range(last.waiting_items, 201, 201 + 64);
 }
 
 /* ---- what reports must not do ----------------------------------------------------------------------------------- */
@@ -499,11 +385,18 @@ static void hook_that_defers(const struct lull_stall *stall, void *arg)
 /* Over the hard limit a deferral helps and waits, but not in here, for the grace period that it is called by. */
 TEST(hook_defers)
 {
-	set_limits(100, 200, LULL_RECLAIM_HELP);
+	struct lull_reclaim_config config, before;
+
+	lull_reclaim_default_config(&before);
+	config = before;
+	config.on_hard = LULL_RECLAIM_HELP;
+	config.soft_items = 100;
+	config.hard_items = 200;
+	assert_int_equal(lull_reclaim_configure(&config), 0);
 	begin_stall_for(hook_that_defers, 2);
 	end_stall();
 	lull_rcu_barrier();
-	set_limits(0, 0, LULL_RECLAIM_TELL);
+	assert_int_equal(lull_reclaim_configure(&before), 0);
 }
 
 static pthread_t other;
@@ -587,32 +480,6 @@ TEST(loader)
 	join_thread(loader);
 }
 #endif
-
-/* ---- in words --------------------------------------------------------------------------------------------------- */
-
-static void hear_of_stall(const char *line)
-{
-	hear(line);
-	lull_add_release(&stalls, 1);
-}
-
-TEST(default_line)
-{
-	char line[256];
-
-	lull_debug_set_message_hook(hear_of_stall);
-	lull_debug_set_stall_ms(10);
-	holder = start_holder(sleeps_inside, NULL);
-	waiter = start_waiter(lull_rcu_synchronize);
-	await_stalls(1);
-	end_stall();
-	lull_debug_set_message_hook(NULL);
-	snprintf(line, sizeof(line), "rcu grace period has waited [0-9]* ms for thread \"sleepy\" (tid %d), in a read section "
-		 "(depth 2)*; it *; 0 objects (0 bytes) wait behind it", (int)holder_tid);
-	if (fnmatch(line, heard, 0))
-		print_error("heard: %s\n", heard);
-	assert_int_equal(fnmatch(line, heard, 0), 0);
-}
 
 TEST(version)
 {

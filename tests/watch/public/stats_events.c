@@ -272,6 +272,14 @@ TEST(mutex_sleeps)
 
 /* ---- stalls ------------------------------------------------------------------------------------------ */
 
+static struct lull_stall last;
+
+static void note_stall(const struct lull_stall *stall, void *arg)
+{
+	last = *stall;
+	count_stall(stall, arg);
+}
+
 /* Wait for a reader until the page counts @enough stalls. */
 static void wait_until_stalls(uint64_t enough)
 {
@@ -296,7 +304,7 @@ TEST(stalls)
 		uint64_t counted;
 
 		alarm(60);
-		lull_debug_set_stall_hook(count_stall, NULL);
+		lull_debug_set_stall_hook(note_stall, NULL);
 		EQUAL(READ(stalls), 0);
 		wait_until_stalls(3);
 		EQUAL(READ(stalls), (unsigned)stalls);
@@ -311,6 +319,8 @@ TEST(stalls)
 		lull_rcu_read_unlock();
 		EQUAL(READ(stalls), counted + 1);
 		EQUAL(READ(stalls), (unsigned)stalls);
+		must(last.what == LULL_WAIT_LIMIT && last.tid == (uint32_t)gettid());
+		must(last.waiting_items > 100 && last.waiting_items <= 100 + 64);
 		lull_debug_set_stall_hook(NULL, NULL);
 		close(2); /* its lines are not read */
 		wait_until_stalls(READ(stalls) + 1);
