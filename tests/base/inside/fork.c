@@ -73,7 +73,13 @@ static pthread_t a_reader(void)
 	return thread;
 }
 
-/* The same of a child that is made in other ways than child.h's. */
+static void end_reader(pthread_t thread)
+{
+	lull_store_release(&may_leave, 1);
+	join_thread(thread);
+}
+
+/* Of a child that is made in other ways than child.h's. */
 static void expect_exit_0(pid_t child)
 {
 	int status;
@@ -81,6 +87,20 @@ static void expect_exit_0(pid_t child)
 	must(child > 0);
 	must(waitpid(child, &status, 0) == child && status == 0);
 }
+
+/* Returns true in the child; in the parent, once that has ended well, false. */
+static bool in_child_by(pid_t (*how)(void))
+{
+	pid_t child = how();
+
+	if (child != 0)
+		expect_exit_0(child);
+	else
+		alarm(60);
+	return child == 0;
+}
+
+#define IN_CHILD_BY(how) for (bool in_it_ = in_child_by(how); in_it_; in_it_ = (_exit(0), false))
 
 /* ---- what all children must be able to do ------------------------------------------------------------------- */
 
@@ -91,13 +111,13 @@ static struct lull_mutex shared_lock = { 0, LULL_MUTEX_SHARED }, own_lock;
 static void counts(struct lull_rcu_head *head)
 {
 	(void)head;
-	called++;
+	lull_add_release(&called, 1);
 }
 
 static void released(struct lull_percpu_ref *ref)
 {
 	(void)ref;
-	called += 10;
+	lull_add_release(&called, 10);
 }
 
 static void *reads_once(void *unused)
@@ -121,7 +141,6 @@ static void works_as_ever(void)
 	struct lull_mutex_robust robust;
 	struct lull_percpu_ref ref;
 
-	alarm(60);
 	called = 0;
 	if (no_threads) {
 		must(lull_thread_count() <= 1);
@@ -208,16 +227,10 @@ static const struct way {
 
 static void fork_by(pid_t (*how)(void))
 {
-	pid_t child;
-
 	lull_rcu_free(malloc(100));
 	lull_mutex_lock(&own_lock);
-	child = how();
-	if (child == 0) {
+	IN_CHILD_BY(how)
 		works_as_ever();
-		_exit(0);
-	}
-	expect_exit_0(child);
 	lull_mutex_unlock(&own_lock);
 }
 
@@ -229,8 +242,7 @@ TEST(works_as_ever)
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
 		if (ways[i].tells || !no_threads)
 			fork_by(ways[i].fork);
-	lull_store_release(&may_leave, 1);
-	join_thread(thread);
+	end_reader(thread);
 	lull_rcu_barrier();
 }
 
@@ -255,15 +267,13 @@ TEST(under_load)
 	pthread_t threads[2];
 
 	churn_stop = 0;
-	for (int i = 0; i < 2; i++)
-		threads[i] = start_thread(churn, NULL);
+	start_threads(threads, 2, churn, NULL);
 	for (int i = 0; i < 100; i++) {
 		no_threads = i % 2 || !THREADS_IN_CHILD || UNDER_ASAN;
 		fork_by(fork);
 	}
 	lull_store_relaxed(&churn_stop, 1);
-	for (int i = 0; i < 2; i++)
-		join_thread(threads[i]);
+	join_threads(threads, 2);
 }
 
 /* ---- a handler that forks while its thread waits ------------------------------------------------------------ */
@@ -340,7 +350,6 @@ static void polls_in_child(lull_rcu_cookie of_parent)
 	lull_rcu_cookie cookie;
 	pthread_t thread;
 
-	alarm(60);
 	lull_rcu_gp_poll(of_parent);
 	thread = a_reader();
 	cookie = lull_rcu_gp_start();
@@ -348,58 +357,44 @@ static void polls_in_child(lull_rcu_cookie of_parent)
 		must(!lull_rcu_gp_poll(cookie));
 		lull_rcu_gp_start();
 	}
-	lull_store_release(&may_leave, 1);
-	pthread_join(thread, NULL);
+	end_reader(thread);
 	AWAIT(lull_rcu_gp_poll(cookie) && lull_rcu_gp_poll(of_parent));
-	_exit(0);
 }
 
 TEST(underscore_fork_polls)
 {
 	lull_rcu_cookie cookie;
 	pthread_t thread;
-	pid_t child;
 
 	NEEDS_THREADS_IN_CHILD();
 	lull_rcu_synchronize();
 	thread = a_reader();
 	lull_rcu_gp_start();
 	cookie = lull_rcu_gp_start();
-	lull_store_release(&may_leave, 1);
-	join_thread(thread);
-	child = _Fork();
-	if (child == 0)
+	end_reader(thread);
+	IN_CHILD_BY(_Fork)
 		polls_in_child(cookie);
-	expect_exit_0(child);
 	lull_rcu_gp_wait(cookie);
 }
 
-static void note_run(struct lull_rcu_head *head)
-{
-	(void)head;
-	lull_store_release(&called, 1);
-}
-
 /* The parent does not wait for the callback: the child starts a thread of its own, though the parent's was awake. */
-TEST(underscore_fork_calls)
+static void runs_callback(void)
 {
 	static struct lull_rcu_head head;
-	pid_t child;
 
-	NEEDS_THREADS_IN_CHILD();
-	called = 0;
-	lull_rcu_call(&head, note_run);
+	lull_store_relaxed(&called, 0);
+	lull_rcu_call(&head, counts);
 	await_flag(&called, 1);
-	child = _Fork();
-	if (child == 0) {
-		alarm(60);
-		called = 0;
+}
+
+TEST(underscore_fork_calls)
+{
+	NEEDS_THREADS_IN_CHILD();
+	runs_callback();
+	IN_CHILD_BY(_Fork) {
 		lull_thread_register();
-		lull_rcu_call(&head, note_run);
-		await_flag(&called, 1);
-		_exit(0);
+		runs_callback();
 	}
-	expect_exit_0(child);
 }
 
 #define CROWD 8
@@ -419,7 +414,6 @@ TEST(underscore_fork_defers)
 {
 	enum { MOST = 64, CHILDREN = 10 }; /* some may notice earlier, by chance: the reclaimer is about to do something */
 	pthread_t threads[CROWD];
-	pid_t child;
 
 	if (UNDER_TSAN)
 		SKIP(TSAN_OVER_FORK);
@@ -427,24 +421,19 @@ TEST(underscore_fork_defers)
 	SKIP("the emulator does not know MADV_WIPEONFORK");
 #endif
 	crowd_in = may_leave = 0;
-	for (int i = 0; i < CROWD; i++)
-		threads[i] = start_thread(is_registered, NULL);
+	start_threads(threads, CROWD, is_registered, NULL);
 	await_flag(&crowd_in, CROWD);
 	assert_true(lull_thread_count() > CROWD);
 	for (int n = 0; n < CHILDREN; n++) {
-		child = _Fork();
-		if (child == 0) {
-			alarm(60);
+		IN_CHILD_BY(_Fork) {
 			for (int i = 0; i < MOST; i++)
 				lull_hazptr_retire(malloc(16));
-			_exit(lull_thread_count() > CROWD);
+			must(lull_thread_count() <= CROWD);
 		}
-		expect_exit_0(child);
 		nap_ms(5);
 	}
 	lull_store_release(&may_leave, 1);
-	for (int i = 0; i < CROWD; i++)
-		join_thread(threads[i]);
+	join_threads(threads, CROWD);
 }
 
 #endif
@@ -457,9 +446,7 @@ static void use_without_memory(void)
 {
 	struct lull_mutex m = LULL_MUTEX_INIT;
 	struct rlimit before, none;
-	pid_t child;
 
-	(void)child;
 	assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
 	none = (struct rlimit){ 0, before.rlim_max };
 	assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
@@ -468,13 +455,11 @@ static void use_without_memory(void)
 	lull_mutex_lock(&m);
 	lull_mutex_unlock(&m);
 #ifdef HAS_UNDERSCORE_FORK
-	child = _Fork(); /* before the next try */
-	if (child == 0) {
+	IN_CHILD_BY(_Fork) { /* before the next try */
 		lull_thread_register();
 		lull_mutex_lock(&m);
-		_exit(lull_mutex_owner(&m) != (uint32_t)getpid());
+		must(lull_mutex_owner(&m) == (uint32_t)getpid());
 	}
-	expect_exit_0(child);
 #endif
 	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
 }
@@ -482,8 +467,6 @@ static void use_without_memory(void)
 /* All tests once more in a process where lull could not have at once what tells it of children. */
 FIRST_TEST(without_memory_at_first)
 {
-	pid_t child;
-
 #if UNDER_TSAN || UNDER_ASAN || defined(LULL_TEST_EMULATED)
 	SKIP(OWN_MEMORY);
 #endif
@@ -491,13 +474,11 @@ FIRST_TEST(without_memory_at_first)
 		return;
 	if (under_valgrind())
 		SKIP(OWN_MEMORY);
-	child = fork();
-	if (child == 0) {
+	IN_CHILD_BY(fork) {
 		dup2(2, 1); /* cmocka's own report */
 		execl(test_program, test_program, "--file", test_file_here.name, "without memory", NULL);
 		_exit(2);
 	}
-	expect_exit_0(child);
 }
 
 WITH_ARGUMENTS(argc, argv)

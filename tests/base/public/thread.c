@@ -11,92 +11,87 @@
 #include "child.h"
 #include "threads.h"
 
-TEST(count)
-{
-	/* In a process of its own, in which no thread of lull's comes and goes. */
-	EXPECT_FINE {
-		unsigned before;
-
-		set_mode(LULL_RECLAIM_POLL);
-		lull_thread_register();
-		lull_thread_register();
-		lull_rcu_free(malloc(16));
-		lull_rcu_barrier();
-		before = lull_thread_count();
-		must(before == 1);
-		lull_thread_unregister();
-		must(lull_thread_count() == before - 1);
-		lull_thread_unregister();
-		/* Sections work, for as long as they last. */
-		lull_rcu_read_lock();
-		must(lull_thread_count() == before);
-		lull_rcu_cookie cookie = lull_rcu_gp_start();
-		must(!lull_rcu_gp_poll(cookie));
-		lull_rcu_read_unlock();
-		must(lull_rcu_gp_poll(cookie));
-		must(lull_thread_count() == before - 1);
-		lull_rcu_free(malloc(16));
-		lull_rcu_synchronize();
-		lull_rcu_read_lock();
-		must(lull_thread_count() == before);
-		lull_rcu_read_unlock();
-		must(lull_thread_count() == before - 1);
-		lull_rcu_online(); /* registers */
-		lull_rcu_offline();
-		must(lull_thread_count() == before);
-		lull_thread_unregister();
-		lull_thread_register();
-		lull_rcu_read_lock();
-		lull_rcu_read_unlock();
-		must(lull_thread_count() == before);
-		lull_rcu_barrier();
-	}
-}
-
 /* ---- first use --------------------------------------------------------------------------------------- */
 
 static void read_first(void)
 {
+	lull_rcu_cookie cookie;
+
 	lull_rcu_read_lock();
 	must(lull_rcu_read_lock_held());
+	cookie = lull_rcu_gp_start();
+	must(!lull_rcu_gp_poll(cookie));
 	lull_rcu_read_unlock();
+	must(lull_rcu_gp_poll(cookie));
 }
 
 static void defer_first(void)
 {
 	lull_rcu_free(malloc(16));
+	lull_rcu_synchronize();
 }
 
-static int which_first;
+static void go_online_first(void)
+{
+	lull_rcu_online();
+	lull_rcu_offline();
+}
+
+/* A thread registers when it first does this. After it has unregistered, that is so only for as long as it lasts. */
+static const struct {
+	void (*use)(void);
+	bool registers_again;
+} uses[] = {
+	{ read_first, false },
+	{ defer_first, false },
+	{ go_online_first, true },
+	{ lull_thread_register, true },
+};
+static int which;
 
 static void *uses_first(void *unused)
 {
-	static void (*const firsts[])(void) = { read_first, defer_first, lull_thread_register };
 	unsigned before = lull_thread_count();
 
-	(void)unused;
 	must(lull__self.next == NULL);
-	firsts[which_first]();
-	must(lull_thread_count() == before + 1);
-	/* It is there to stay. */
-	lull_rcu_read_lock();
-	must(lull_thread_count() == before + 1);
-	lull_rcu_read_unlock();
-	must(lull_thread_count() == before + 1);
-	return NULL;
+	for (int again = 0; again < 2; again++) {
+		uses[which].use();
+		must(lull_thread_count() == before + (!again || uses[which].registers_again));
+		lull_thread_register();
+		for (int i = 0; i < 2; i++) { /* it is there to stay */
+			must(lull_thread_count() == before + 1);
+			read_first();
+		}
+		lull_thread_unregister();
+		must(lull_thread_count() == before);
+		lull_thread_unregister(); /* once more is nothing */
+		lull_rcu_read_lock();
+		must(lull_thread_count() == before + 1); /* for as long as the section lasts */
+		lull_rcu_read_unlock();
+		must(lull_thread_count() == before);
+	}
+	uses[which].use();
+	return unused;
 }
 
-/* A thread registers when it first reads, defers or says so, and leaves when it exits. */
+/* In a process of its own, in which no thread of lull's comes and goes. */
 TEST(first_use)
 {
+	EXPECT_FINE {
+		set_mode(LULL_RECLAIM_POLL);
+		lull_thread_register();
+		lull_thread_register();
+		must(lull_thread_count() == 1);
+		lull_thread_unregister();
+		must(lull_thread_count() == 0);
+	}
 	NEEDS_THREADS_IN_CHILD();
-	/* In a process of its own, in which no thread of lull's comes and goes. */
 	EXPECT_FINE {
 		unsigned before;
 
 		set_mode(LULL_RECLAIM_POLL);
 		before = lull_thread_count();
-		for (which_first = 0; which_first < 3; which_first++) {
+		for (which = 0; which < 4; which++) {
 			join_thread(start_thread(uses_first, NULL));
 			must(lull_thread_count() == before);
 		}
@@ -321,25 +316,32 @@ static void *ends_late(void *unused)
 	return NULL;
 }
 
-TEST(late_readers)
+/* Fifty threads, each of which has a destructor that reads. */
+static void read_late(void (*destroy)(void *), void *(*ends)(void *))
 {
 	unsigned before;
 	int seven = 7;
 
 	late_pointer = &seven;
+	late_runs = 0;
 	lull_thread_register();
 	lull_rcu_free(malloc(32));
 	lull_rcu_barrier();
 	before = lull_thread_count();
-	assert_int_equal(pthread_key_create(&late_key, late_reader), 0);
+	assert_int_equal(pthread_key_create(&late_key, destroy), 0);
 	for (int i = 0; i < 50; i++) {
-		join_thread(start_thread(ends_late, NULL));
+		join_thread(start_thread(ends, NULL));
+		assert_true(lull_thread_count() <= before + 1); /* a thread of the library's may begin, or end */
 		lull_rcu_synchronize();
 	}
-	assert_true(late_runs >= 100); /* some of them after the record was given back */
-	assert_true(lull_thread_count() <= before); /* a thread of the library's may have ended meanwhile */
 	pthread_key_delete(late_key);
 	lull_rcu_barrier();
+}
+
+TEST(late_readers)
+{
+	read_late(late_reader, ends_late);
+	assert_true(late_runs >= 100); /* some of them after the record was given back */
 }
 
 /* The first use of all is in the last round of destructors: no further one would take the record out. */
@@ -361,22 +363,11 @@ static void *begins_late(void *unused)
 
 TEST(last_minute)
 {
-	unsigned before = lull_thread_count();
-	int seven = 7;
-
 #ifdef LULL__TSAN
 	SKIP("ThreadSanitizer leaves a thread before its last destructors run");
 #endif
-	late_pointer = &seven;
-	late_runs = 0;
-	assert_int_equal(pthread_key_create(&late_key, last_minute_reader), 0);
-	for (int i = 0; i < 50; i++) {
-		join_thread(start_thread(begins_late, NULL));
-		assert_true(lull_thread_count() <= before + 1); /* a thread of the library's may begin, or end */
-	}
+	read_late(last_minute_reader, begins_late);
 	assert_int_equal(late_runs, 50);
-	pthread_key_delete(late_key);
-	lull_rcu_barrier();
 }
 
 /* ---- exit inside a section ----------------------------------------------------------------------------------- */
