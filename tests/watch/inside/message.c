@@ -453,34 +453,6 @@ TEST(reports_put_nothing_off)
 	lull_rcu_barrier();
 }
 
-/* ---- fork ---------------------------------------------------------------------------------------------------------- */
-
-#define FORKS 500
-
-static void *sets_hooks(void *unused)
-{
-	while (!lull_load_relaxed(&leave)) {
-		lull_debug_set_stall_hook(hook_that_waits, NULL);
-		lull_debug_set_stall_hook(hook_that_synchronizes, NULL);
-	}
-	return unused;
-}
-
-/* A thread that the child does not have is in the middle of setting the hook. */
-TEST(fork_while_hook_is_set)
-{
-	pthread_t setter;
-
-	setter = start_thread(sets_hooks, NULL);
-	for (int i = 0; i < FORKS; i++)
-		EXPECT_FINE {
-			alarm(60);
-			lull_debug_set_stall_hook(hook_that_waits, NULL);
-		}
-	lull_store_relaxed(&leave, 1);
-	join_thread(setter);
-}
-
 BEFORE_ALL
 {
 	int fd = mkstemp(path);
