@@ -3,7 +3,7 @@
  * rseq_use.c - src/base/rseq_use.c over a kernel that this test plays: whether restartable sequences may be used, and
  * how those under way are ended when the kernel refuses.
  */
-#include "test.h"
+#include "threads.h"
 
 #include <errno.h>
 #include <sys/syscall.h>
@@ -139,6 +139,7 @@ TEST(usable)
 			assert_true(is_registered && barriers == 1);
 	}
 	assert_ptr_equal(own_rseq_cpu(), area() + 4);
+	AWAIT((int)*own_rseq_cpu() == sched_getcpu()); /* the thread may be moved between the two */
 }
 
 /* A child has to register first. */

@@ -372,14 +372,6 @@ TEST(last_minute)
 
 /* ---- exit inside a section ----------------------------------------------------------------------------------- */
 
-static void *exits_inside(void *unused)
-{
-	(void)unused;
-	lull_rcu_read_lock();
-	lull_rcu_read_lock();
-	pthread_exit(NULL);
-}
-
 /* A signal that arrives when a thread has left its last section, and exits. */
 static void reads_in_exit(const char *line)
 {
@@ -443,15 +435,6 @@ TEST(handler_reads_in_exit)
 	assert_int_equal(heard_lines, 3);
 	stop_hearing();
 	pthread_key_delete(key);
-}
-
-TEST(exit_inside)
-{
-	start_hearing();
-	join_thread(start_thread(exits_inside, NULL));
-	lull_rcu_synchronize(); /* does not wait for the dead */
-	stop_hearing();
-	assert_non_null(strstr(heard, "exits in a read section (depth 2)"));
 }
 
 /* ---- fork -------------------------------------------------------------------------------------------------- */
