@@ -21,50 +21,12 @@
 
 /* ---- a machine made up ------------------------------------------------------------------------- */
 
-#define made_up(name)	  made_up_##name
-#define opendir		  made_up(opendir)
-#define readdir		  made_up(readdir)
-#define closedir	  made_up(closedir)
-#define sched_getaffinity made_up(getaffinity)
-#define sched_setaffinity made_up(setaffinity)
-#define open		  made_up(open)
-#define fstatfs		  made_up(fstatfs)
-#define read		  made_up(read)
-#define close		  made_up(close)
-#define madvise		  made_up(madvise)
-#define munmap		  made_up(munmap)
-#define mmap		  made_up(mmap)
-#define syscall		  made_up(syscall)
-
-static DIR *made_up_opendir(const char *path);
-static struct dirent *made_up_readdir(DIR *dir);
-static int made_up_closedir(DIR *dir);
-static int made_up_getaffinity(pid_t tid, size_t size, cpu_set_t *set);
-static int made_up_setaffinity(pid_t tid, size_t size, const cpu_set_t *set);
-static int made_up_open(const char *path, int flags);
-static int made_up_fstatfs(int fd, struct statfs *system);
-static ssize_t made_up_read(int fd, void *buf, size_t size);
-static int made_up_close(int fd);
-static void *made_up_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset);
-static int made_up_madvise(void *at, size_t size, int advice);
-static int made_up_munmap(void *at, size_t size);
-static long made_up_syscall(long number, ...);
-
-#include "../src/os/linux.c"
-#undef open
-#undef read
-#undef close
-#undef mmap
-#undef munmap
-#undef madvise
-#undef syscall
-
 static const char *list; /* of CPUs in the file; NULL: there is no file */
 static long system_type;
 static int files_open, maps, call_fails;
 static bool no_memory, no_advice;
 static long mask_bytes;
-static uint64_t mask[128];
+static uint64_t cpu_mask[128];
 
 /* The threads, which CPUs each may use (bits), and which calls fail, with which error. */
 static const char *const *threads;
@@ -72,7 +34,7 @@ static uint64_t thread_cpus[8];
 static int get_fails[8], set_fails_at, set_calls;
 static uint64_t visited, last_set;
 static int next_thread;
-static struct dirent entry;
+static struct dirent dir_entry;
 
 static DIR *made_up_opendir(const char *path)
 {
@@ -80,21 +42,21 @@ static DIR *made_up_opendir(const char *path)
 	next_thread = 0;
 	if (!threads)
 		errno = EMFILE;
-	return threads ? (DIR *)&entry : NULL;
+	return threads ? (DIR *)&dir_entry : NULL;
 }
 
 static struct dirent *made_up_readdir(DIR *dir)
 {
-	assert_ptr_equal(dir, &entry);
+	assert_ptr_equal(dir, &dir_entry);
 	if (!threads[next_thread])
 		return NULL;
-	snprintf(entry.d_name, sizeof(entry.d_name), "%s", threads[next_thread++]);
-	return &entry;
+	snprintf(dir_entry.d_name, sizeof(dir_entry.d_name), "%s", threads[next_thread++]);
+	return &dir_entry;
 }
 
 static int made_up_closedir(DIR *dir)
 {
-	assert_ptr_equal(dir, &entry);
+	assert_ptr_equal(dir, &dir_entry);
 	next_thread = -1;
 	return 0;
 }
@@ -203,7 +165,7 @@ static long made_up_syscall(long number, ...)
 	if (number == SYS_sched_getaffinity && mask_bytes) {
 		assert_int_equal(a[0], 0);
 		assert_in_range(mask_bytes, 0, a[1]);
-		memcpy((void *)a[2], mask, (size_t)mask_bytes);
+		memcpy((void *)a[2], cpu_mask, (size_t)mask_bytes);
 		return mask_bytes;
 	}
 	if (call_fails && (number == SYS_sched_getaffinity || number == SYS_membarrier)) {
@@ -212,6 +174,29 @@ static long made_up_syscall(long number, ...)
 	}
 	return number == SYS_membarrier ? 0 : syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
+
+#define made_up(name)	  made_up_##name
+#define opendir		  made_up(opendir)
+#define readdir		  made_up(readdir)
+#define closedir	  made_up(closedir)
+#define sched_getaffinity made_up(getaffinity)
+#define sched_setaffinity made_up(setaffinity)
+#define open		  made_up(open)
+#define fstatfs		  made_up(fstatfs)
+#define read		  made_up(read)
+#define close		  made_up(close)
+#define madvise		  made_up(madvise)
+#define munmap		  made_up(munmap)
+#define mmap		  made_up(mmap)
+#define syscall		  made_up(syscall)
+#include "../src/os/linux.c"
+#undef open
+#undef read
+#undef close
+#undef mmap
+#undef munmap
+#undef madvise
+#undef syscall
 
 /* ---- CPUs ---------------------------------------------------------------------------------------- */
 
@@ -267,8 +252,8 @@ TEST(allowed)
 
 	call_fails = EPERM;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		mask[0] = cases[i].first;
-		mask[1] = cases[i].second;
+		cpu_mask[0] = cases[i].first;
+		cpu_mask[1] = cases[i].second;
 		mask_bytes = cases[i].mask_bytes;
 		errno = 44;
 		assert_int_equal(lull__cpus_allowed(), cases[i].count);
