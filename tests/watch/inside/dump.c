@@ -45,7 +45,6 @@ static void *reads(void *unused)
 {
 	struct lull_hazptr *hazptr[LULL_HAZPTR_SLOTS];
 
-	pthread_setname_np(pthread_self(), "holds all");
 	lull_rcu_read_lock();
 	lull_rcu_read_lock();
 	for (int i = 0; i < LULL_HAZPTR_SLOTS; i++) {
@@ -94,7 +93,7 @@ TEST(tells_all)
 	snprintf(by_whom, sizeof(by_whom), ", by tid %u, for ", lull_load_relaxed(&wait->waiter_tid));
 	assert_age(by_whom, lull_load_relaxed(&wait->since_ns), asked_ns);
 	assert_says("lull %s: process %d, fence ", lull_version(), getpid());
-	assert_says("thread %u \"holds all\": section depth 2, 1 grace periods old", holder_tid);
+	assert_says("thread %u \"a holder\": section depth 2, 1 grace periods old", holder_tid);
 	assert_says(", %d hazard pointers, a simple one for 0x%lx", LULL_HAZPTR_SLOTS, (unsigned long)(uintptr_t)&object);
 	assert_says(", a grace period sleeps for it\n%s", "");
 	assert_says("\"%s\" (this one): in no section", "asks");

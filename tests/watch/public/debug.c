@@ -10,19 +10,20 @@
 
 #include "watch/stalls.h"
 
-static void *sleeps_inside(void *online)
+static void *in_two_sections(void *unused)
 {
-	pthread_setname_np(pthread_self(), "sleepy");
-	if (online)
-		lull_rcu_online();
-	else
-		lull_rcu_read_lock();
+	lull_rcu_read_lock();
 	in_section(NULL);
-	if (online)
-		lull_rcu_offline();
-	else
-		lull_rcu_read_unlock();
-	return NULL;
+	lull_rcu_read_unlock();
+	return unused;
+}
+
+static void *is_online(void *unused)
+{
+	lull_rcu_online();
+	in_section(NULL);
+	lull_rcu_offline();
+	return unused;
 }
 
 static struct lull_stall last;
@@ -70,57 +71,12 @@ static void check_ages(void)
 	assert_true(ages[0] >= 20 && ages[1] >= 40 && ages[2] >= 80);
 }
 
-static void do_nothing(struct lull_rcu_head *head)
-{
-	(void)head;
-}
-
-static struct lull_rcu_head protected_head;
-
-static void call_and_barrier(void)
-{
-	lull_hazptr_call(&protected_head, do_nothing);
-	lull_hazptr_barrier();
-}
-
-static void *protects(void *unused)
-{
-	struct lull_hazptr *hazptr = lull_hazptr_alloc(&lull__self.hazptr);
-
-	pthread_setname_np(pthread_self(), "protector");
-	lull_hazptr_protect_ptr(hazptr, place);
-	hold_until_told();
-	lull_hazptr_free(&lull__self.hazptr, hazptr);
-	return unused;
-}
-
-static void *acquires(void *unused)
-{
-	pthread_setname_np(pthread_self(), "protector");
-	return with_simple_slot(unused);
-}
-
-static const struct held_up {
-	enum lull_wait_kind what;
-	void *(*holds)(void *), *arg, *place;
-	void (*wait)(void);
-	const char *name;
-	unsigned slots, depth;
-} held_up[] = {
-	{ LULL_WAIT_GP, sleeps_inside, NULL, NULL, lull_rcu_synchronize, "sleepy", 0, 2 },
-	{ LULL_WAIT_GP, sleeps_inside, &inside, NULL, lull_rcu_synchronize, "sleepy", 0, 1 },
-	{ LULL_WAIT_HAZPTR, protects, NULL, &object, hazptr_synchronize, "protector", 1, 0 },
-	{ LULL_WAIT_HAZPTR_BARRIER, protects, NULL, &protected_head, call_and_barrier, "protector", 1, 0 },
-	{ LULL_WAIT_SHAZPTR, acquires, NULL, NULL, shazptr_synchronize, "protector", 1, 1 },
-};
-
 static void check_held_up(const struct held_up *h)
 {
 	uint64_t began_ns = now_ns();
 
 	inside = leave = stalls = 0;
-	place = (int *)h->place;
-	begin_stall(h->holds, h->arg);
+	begin_stall(h->holds, NULL);
 	if (h->what == LULL_WAIT_GP) {
 		lull_rcu_free(malloc(1000));
 		/* The waiter needs a newer grace period, which waits for the same reader: the same stall goes on. */
@@ -129,10 +85,9 @@ static void check_held_up(const struct held_up *h)
 	waiter = start_waiter(h->wait);
 	await_stalls(3);
 	end_stall();
-	place = &object;
 	assert_int_equal(last.what, h->what);
 	assert_string_equal(last.kind, lull_wait_kind_name(h->what));
-	assert_string_equal(last_name, h->name);
+	assert_string_equal(last_name, "a holder");
 	assert_int_equal(last.tid, holder_tid);
 	assert_int_equal(last.slots, h->slots);
 	assert_int_equal(last.depth, h->depth);
@@ -144,7 +99,10 @@ static void check_held_up(const struct held_up *h)
 
 TEST(stall)
 {
-	check_held_up(&held_up[0]);
+	static const struct held_up deep = { LULL_WAIT_GP, in_two_sections, lull_rcu_synchronize, 0, 2 },
+				    online = { LULL_WAIT_GP, is_online, lull_rcu_synchronize, 0, 1 };
+
+	check_held_up(&deep);
 #ifdef LULL_DEBUG
 	assert_non_null(last.site);
 	/* In this program, and not where the library registers a thread. */
@@ -154,7 +112,8 @@ TEST(stall)
 	assert_null(last.site);
 	assert_string_equal(last_site, "");
 #endif
-	for (size_t i = 1; i < sizeof(held_up) / sizeof(held_up[0]); i++)
+	check_held_up(&online);
+	for (int i = 0; i < HELD_UP; i++)
 		check_held_up(&held_up[i]);
 }
 
@@ -321,6 +280,11 @@ static bool is_on_page(enum lull_wait_kind kind)
 	return false;
 }
 
+static void do_nothing(struct lull_rcu_head *head)
+{
+	(void)head;
+}
+
 TEST(callback)
 {
 	static struct lull_rcu_head head, next;
@@ -420,18 +384,14 @@ static void hook_that_waits_for_barrier(const struct lull_stall *stall, void *ar
 /* A barrier's report keeps no other barrier from beginning. */
 TEST(hook_waits_for_barrier)
 {
-	int *saved = place;
-
-	place = (int *)(void *)&protected_head;
 	alarm(60);
 	report_to(hook_that_waits_for_barrier, NULL, 20);
-	holder = start_holder(protects, NULL);
-	waiter = start_waiter(call_and_barrier);
+	holder = start_holder(with_retired, NULL);
+	waiter = start_waiter(hazptr_barrier);
 	await_stalls(2);
 	alarm(0);
 	end_stall(); /* the waiter has started the other one */
 	join_thread(other);
-	place = saved;
 }
 
 static void hook_for_ever(const struct lull_stall *stall, void *arg)
