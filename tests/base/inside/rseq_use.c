@@ -3,9 +3,10 @@
  * rseq_use.c - src/base/rseq_use.c over a kernel that this test plays: whether restartable sequences may be used, and
  * how those under way are ended when the kernel refuses.
  */
-#include "threads.h"
+#include "test.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <sys/syscall.h>
 
 #include <lull/detail/rseq.h>
@@ -138,8 +139,24 @@ TEST(usable)
 		if (cases[i].usable)
 			assert_true(is_registered && barriers == 1);
 	}
-	assert_ptr_equal(own_rseq_cpu(), area() + 4);
-	AWAIT((int)*own_rseq_cpu() == sched_getcpu()); /* the thread may be moved between the two */
+}
+
+/* CPU 0 is one as well. */
+TEST(cpu)
+{
+	cpu_set_t saved, one;
+
+	if (__rseq_size == 0 || sched_getaffinity(0, sizeof(saved), &saved) != 0)
+		SKIP("glibc has registered no area here");
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		if (!CPU_ISSET(cpu, &saved) || sched_setaffinity(0, sizeof(one), &one) != 0)
+			continue;
+		assert_ptr_equal(own_rseq_cpu(), area() + 4);
+		assert_int_equal(*own_rseq_cpu(), cpu);
+		assert_int_equal(sched_setaffinity(0, sizeof(saved), &saved), 0);
+	}
 }
 
 /* A child has to register first. */
