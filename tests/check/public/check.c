@@ -46,7 +46,7 @@ TEST(outside)
 	fill_table();
 	EXPECT_MISTAKE("lull_rcu_dereference", "outside a read section", (void)lull_rcu_dereference(pointer));
 	EXPECT_MISTAKE("lull_hazptr_protect_rcu", "outside a read section",
-		       lull_hazptr_protect_rcu_ptr(lull_hazptr_alloc(lull_hazptr_thread_context()), pointer));
+		       (void)lull_hazptr_protect_rcu_ptr(lull_hazptr_alloc(lull_hazptr_thread_context()), pointer));
 	EXPECT_MISTAKE("lull_hash_lookup", "outside a read section", lull_hash_lookup(&table, 1, any_match, NULL));
 	EXPECT_MISTAKE("lull_hash_for_each", "outside a read section", lull_rcu_read_lock();
 		       lull_hash_for_each(at, &iter, &table) lull_rcu_read_unlock());
@@ -114,7 +114,7 @@ TEST(guarded)
 	EXPECT_UNLOCKED("lull_list_del_rcu", "used", &guarded.list, lull_list_del_rcu(&list_node));
 	EXPECT_UNLOCKED("lull_list_replace_rcu", "used", &guarded.list, lull_list_replace_rcu(&list_node, &other));
 	EXPECT_UNLOCKED("lull_list_next_rcu", "read outside a read section", &guarded.list,
-			lull_list_for_each_rcu(at, &guarded.list));
+			lull_list_for_each_rcu(at, &guarded.list) (void)at);
 	EXPECT_UNLOCKED("lull_hlist_add_rcu", "used", &guarded.hlist, lull_hlist_add_head_rcu(&other_node, &guarded.hlist));
 	EXPECT_UNLOCKED("lull_hlist_del_rcu", "used", &guarded.hlist, lull_hlist_del_rcu(&hlist_node));
 	EXPECT_UNLOCKED("an update of a lull_hash", "used", &guarded.table, lull_hash_insert_dup(&guarded.table, &node, 1));

@@ -66,7 +66,7 @@ TEST(not_held)
 		guard = lull_shazptr_acquire(&object);
 		join_thread(start_thread(clears_another_s, NULL));
 	}
-	EXPECT_MISTAKE("lull_hazptr_release", "nothing is held", lull_hazptr_acquire(&hold, &pointer);
+	EXPECT_MISTAKE("lull_hazptr_release", "nothing is held", (void)lull_hazptr_acquire(&hold, &pointer);
 		       lull_hazptr_release(&hold, pointer); lull_hazptr_release(&hold, pointer));
 }
 
