@@ -103,4 +103,16 @@ static inline void join_thread(pthread_t thread)
 	assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
+static inline void start_threads(pthread_t *threads, int count, void *(*func)(void *), void *arg)
+{
+	for (int i = 0; i < count; i++)
+		threads[i] = start_thread(func, arg);
+}
+
+static inline void join_threads(const pthread_t *threads, int count)
+{
+	for (int i = 0; i < count; i++)
+		join_thread(threads[i]);
+}
+
 #endif /* LULL_TEST_THREADS_H */

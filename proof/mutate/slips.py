@@ -37,9 +37,9 @@ TRIES = 5  # of a sampled slip: a test that goes by chance has several
 # Ideas whose tests notice a slip in a file of this idea: its own first, then those that rest on it.
 ABOVE = {
     "os": ["base", "watch", "mutex", "rcu", "reclaim", "count"],
-    "base": ["base", "rcu", "watch", "reclaim", "hazptr", "mutex", "count", "check"],
+    "base": ["base", "life", "rcu", "watch", "reclaim", "hazptr", "mutex", "count", "check"],
     "rcu": ["rcu", "base", "reclaim", "watch", "check"],
-    "hazptr": ["hazptr", "reclaim", "watch", "check"],
+    "hazptr": ["hazptr", "reclaim", "watch", "check", "life"],
     "reclaim": ["reclaim", "watch", "hazptr", "rcu", "base"],
     "count": ["count", "check"],
     "hash": ["hash", "check"],

@@ -20,6 +20,13 @@ static cpu_set_t visited; /* the CPUs to each of which a thread was moved alone 
 static __thread int stops, sleeps; /* in the next membarrier; waits of this thread */
 static int stopped, may_go_on, all_sleeps;
 
+static bool fail_with(int why, long *result)
+{
+	errno = why;
+	*result = -1;
+	return true;
+}
+
 static bool instead_of_syscall(long number, const long *arg, long *result)
 {
 	if (number == SYS_membarrier && arg[0] == MEMBARRIER_CMD_PRIVATE_EXPEDITED) {
@@ -31,18 +38,13 @@ static bool instead_of_syscall(long number, const long *arg, long *result)
 		}
 		if (fails > 0) {
 			fails--;
-			errno = error;
-			*result = -1;
-			return true;
+			return fail_with(error, result);
 		}
 	}
 	if (number == SYS_membarrier && arg[0] == MEMBARRIER_CMD_GLOBAL) {
 		globals++;
-		if (global_error) {
-			errno = global_error;
-			*result = -1;
-			return true;
-		}
+		if (global_error)
+			return fail_with(global_error, result);
 	}
 	if (number == SYS_futex && (arg[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET && !sleeps++)
 		lull_add_release(&all_sleeps, 1);
@@ -131,14 +133,12 @@ TEST(shared)
 	before = lull_fence_heavy_count();
 	leader = start_thread(one_fence, &stopped);
 	await_flag(&stopped, 1);
-	for (int i = 0; i < SHARERS; i++)
-		others[i] = start_thread(one_fence, NULL);
+	start_threads(others, SHARERS, one_fence, NULL);
 	AWAIT(lull_load_acquire(&all_sleeps) >= SHARERS);
 	assert_int_equal(lull_load_relaxed(&tries), 1);
 	lull_store_release(&may_go_on, 1);
 	join_thread(leader);
-	for (int i = 0; i < SHARERS; i++)
-		join_thread(others[i]);
+	join_threads(others, SHARERS);
 	assert_int_equal(tries, 2);
 	assert_int_equal(lull_fence_heavy_count() - before, 2);
 }
@@ -173,35 +173,34 @@ TEST(lasting)
 	assert_true(tries > before + 500);
 }
 
-/* No way but the slowest: it is taken, and nothing aborts. */
-TEST(global)
+/* membarrier fails @fails times, a visit @visit_fails times, and the slowest way always. What is tried again, and when? */
+TEST(other_ways)
 {
-	begin(1, ENOMEM);
-	visit_error = EPERM;
-	fences(2);
-	assert_int_equal(tries, 2);
-	assert_true(globals == 1);
-}
+	static const struct {
+		int fails, error, visit_error, visit_fails, global_error;
+		int tries, globals; /* of two fences, where they are known */
+	} cases[] = {
+		/* No way but the slowest: it is taken, and nothing aborts. */
+		{ 1, ENOMEM, EPERM, INT_MAX, 0, 2, 1 },
+		/* Only the one that has failed for a moment. */
+		{ 3, ENOMEM, EPERM, INT_MAX, EPERM, 5, -1 },
+		/* membarrier is gone for good, and what takes its place fails for a moment. */
+		{ INT_MAX, EPERM, ENOMEM, 3, EPERM, -1, -1 },
+	};
 
-/* Only the one that has failed for a moment. */
-TEST(again_at_once)
-{
-	begin(3, ENOMEM);
-	visit_error = global_error = EPERM;
-	fences(2);
-	assert_int_equal(fails, 0);
-	assert_int_equal(tries, 5);
-}
-
-/* membarrier is gone for good, and what takes its place fails for a moment. */
-TEST(visit_again)
-{
-	begin(INT_MAX, EPERM);
-	global_error = EPERM;
-	visit_error = ENOMEM;
-	visit_fails = 3;
-	fences(2);
-	assert_int_equal(visit_fails, 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		begin(cases[i].fails, cases[i].error);
+		visit_error = cases[i].visit_error;
+		visit_fails = cases[i].visit_fails;
+		global_error = cases[i].global_error;
+		fences(2);
+		if (cases[i].tries >= 0)
+			assert_true(fails == 0 && tries == cases[i].tries);
+		if (cases[i].globals >= 0)
+			assert_int_equal(globals, cases[i].globals);
+		if (cases[i].visit_fails != INT_MAX)
+			assert_int_equal(visit_fails, 0);
+	}
 	fails = 0;
 }
 
@@ -240,20 +239,16 @@ TEST(visits_all)
 	join_thread(thread);
 }
 
-static void no_way(void)
-{
-	fails = INT_MAX;
-	error = visit_error = global_error = EPERM;
-	visit_fails = INT_MAX;
-	fences(1);
-}
-
 /* Readers make no fences, and nothing else will do. */
 TEST(no_way)
 {
 	begin(0, 0);
-	expect_abort(no_way, "lull: membarrier is no longer permitted (Operation not permitted) and threads cannot be moved "
-			     "either (Operation not permitted); start the program with LULL_FENCE=full\n");
+	EXPECT_ABORT("lull: membarrier is no longer permitted (Operation not permitted) and threads cannot be moved "
+		     "either (Operation not permitted); start the program with LULL_FENCE=full\n") {
+		fails = INT_MAX;
+		error = visit_error = global_error = EPERM;
+		fences(1);
+	}
 }
 
 TEST(fork)

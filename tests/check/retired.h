@@ -80,10 +80,13 @@ static inline const void *named(const struct way *way)
 }
 
 /* Deferred in the first way, by this thread, at a place that is not known exactly. */
-static inline void story(char *words, size_t size)
+static inline const char *story(void)
 {
+	static char words[256];
+
 	wanted->site_of = (const char *)(uintptr_t)first->defer;
-	snprintf(words, size, "thread \"%s\" (tid %u) gave to %s at " SITE, own_name(), own_tid(), first->name);
+	snprintf(words, sizeof(words), "thread \"%s\" (tid %u) gave to %s at " SITE, own_name(), own_tid(), first->name);
+	return words;
 }
 
 #endif /* LULL_TEST_RETIRED_SUPPORT_H */

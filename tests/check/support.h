@@ -140,22 +140,11 @@ static inline void judge_nothing(const struct child *child, const char *words, c
 #define EXPECT_SAID    SAYS_(judge_said, raise(SIGKILL))
 #define EXPECT_NOTHING SAYS_(judge_nothing, raise(SIGKILL))
 
-static inline void expect_end(void (*func)(void))
-{
-	EXPECT_END
-		func();
-}
-
-static inline void expect_said(void (*func)(void))
-{
-	EXPECT_SAID
-		func();
-}
-
-static inline void expect_nothing(void (*func)(void))
-{
-	EXPECT_NOTHING
-		func();
-}
+/* The body aborts with a line of the kind that most are. */
+#define EXPECT_MISTAKE(call, what, ...)                                                             \
+	EXPECT_END {                                                                               \
+		want_call(call, what);                                                             \
+		__VA_ARGS__;                                                                       \
+	}
 
 #endif /* LULL_TEST_CHECK_SUPPORT_H */

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* runs: full-fences */
 /*
- * hostile.c - hazptr_pool.h: a child that is forked at any moment at which the list of blocks changes.
- * Some thread does, the one that changes it or another one. The children look whether a slot is lost, or there twice.
+ * hostile.c - hazptr_pool.h: a child that is forked at any moment at which the list of blocks changes (fork_steps.h). It
+ * looks whether a slot is lost, or there twice.
  */
 #include <lull/hazptr_pool.h>
 
 #include "fork_steps.h"
-#include "hazptr/fixture.h"
+#include "hazptr/support.h"
 
 #if CAN_STEP
 #define BLOCK LULL_HAZPTR_SLOTS
+
+static struct thing first, second;
 
 static int blocks_made; /* how often the library has asked for a block */
 void *aligned_alloc(size_t alignment, size_t size) LULL_NOEXCEPT
@@ -37,11 +39,6 @@ static void put_all(struct lull_hazptr **h, int n)
 		lull_hazptr_pool_put(h[i]);
 }
 
-static bool is_kept(const void *addr)
-{
-	return lull_hazptr_synchronize_timeout(addr, 0) == -ETIMEDOUT;
-}
-
 static bool is_among(struct lull_hazptr *const *h, int n, const struct lull_hazptr *what)
 {
 	for (int i = 0; i < n; i++)
@@ -50,10 +47,13 @@ static bool is_among(struct lull_hazptr *const *h, int n, const struct lull_hazp
 	return false;
 }
 
-/* ---- what the parent has ------------------------------------------------------------------------- */
-
 enum { MAINS = BLOCK + 1, MORE = 12 * BLOCK };
 enum { SPARE = 4 }; /* blocks that stay */
+
+static bool is_kept(const void *addr)
+{
+	return lull_hazptr_synchronize_timeout(addr, 0) == -ETIMEDOUT;
+}
 
 static struct lull_hazptr *of_main[MAINS]; /* protect `first` */
 static struct lull_hazptr *of_stepper[2 * BLOCK]; /* protect `second`; the last of them fill the block at hand */
@@ -77,8 +77,6 @@ static bool is_in_use(const struct lull_hazptr *h)
 	return is_among(of_main, MAINS, h) || is_among(of_stepper, stepper_has, h) || h == got || h == beside ||
 	       (h == foreign && foreign->addr);
 }
-
-/* ---- a child looks ------------------------------------------------------------------------------- */
 
 static void protects_each_once(void)
 {
@@ -163,31 +161,18 @@ static void keeps_few_blocks(void)
 
 static void look(void)
 {
-	pid_t grandchild;
-	int status = 1;
-
-	alarm(60);
 	shares_with_threads();
 	protects_each_once();
 	keeps_few_blocks();
-	grandchild = fork();
-	if (!grandchild) {
+	EXPECT_FINE {
 		alarm(60);
 		keeps_few_blocks();
-		_exit(0);
 	}
-	must(grandchild > 0 && waitpid(grandchild, &status, 0) == grandchild && status == 0);
-	_exit(0);
 }
 
-/* ---- steps --------------------------------------------------------------------------------------- */
-
-static int stepper_ended;
-static void (*call)(void);
-
-static void *puts_one(void *slot)
+static void *puts_one(void *h)
 {
-	lull_hazptr_pool_put((struct lull_hazptr *)slot);
+	lull_hazptr_pool_put((struct lull_hazptr *)h);
 	return NULL;
 }
 
@@ -199,77 +184,59 @@ static void *gets_two(void *unused)
 	return unused;
 }
 
-static void *stepper_run(void *unused)
+static void gets_some(void)
 {
 	struct thing *thing = &second;
 
+	join_thread(start_thread(gets_two, NULL));
+	given_back = NULL;
 	stepper_has = 0;
 	got = NULL;
 	do {
 		of_stepper[stepper_has] = get();
 		lull_hazptr_protect(of_stepper[stepper_has++], thing, rcu);
 	} while (lull__hazptr_block->free);
-	if (given_back) {
-		given_back = of_stepper[--stepper_has];
-		join_thread(start_thread(puts_one, given_back));
-	}
-	step_through(call);
-	if (in_child)
-		look();
-	if (got)
-		lull_hazptr_pool_put(got);
-	put_all(of_stepper, stepper_has);
-	lull_store_release(&stepper_ended, 1);
-	return unused;
 }
 
-/* At the steps of @what. */
-static void at_steps(void (*what)(void), bool itself)
+static void gets_some_and_one_is_put(void)
 {
-	pthread_t stepper;
-	pid_t child;
+	gets_some();
+	given_back = of_stepper[--stepper_has];
+	join_thread(start_thread(puts_one, given_back));
+}
 
-	call = what;
-	forks_itself = itself;
-	for (stop_at = 1; stop_at == 1 || steps >= stop_at - EACH; stop_at += EACH) {
-		join_thread(start_thread(gets_two, NULL));
-		given_back = what == puts_foreign ? beside : NULL;
-		stopped = may_go = stepper_ended = 0;
-		stepper = start_thread(stepper_run, NULL);
-		while (!lull_load_acquire(&stopped) && !lull_load_acquire(&stepper_ended))
-			nap_ms(0);
-		if (lull_load_acquire(&stopped)) {
-			child = fork();
-			if (!child)
-				look();
-			expect_child(child);
-			lull_store_release(&may_go, 1);
-		}
-		join_thread(stepper);
-		if (what != puts_foreign)
-			lull_hazptr_pool_put(foreign);
-		lull_hazptr_pool_put(beside);
+/* In a child, look at the pool; in the parent, put all. */
+static void looks_or_puts(void)
+{
+	if (in_child || is_forked_child) {
+		look();
+		return;
 	}
-	assert_in_range(stop_at, 20, 3000);
+	if (got)
+		lull_hazptr_pool_put(got);
+	if (call->call != puts_foreign)
+		puts_foreign();
+	lull_hazptr_pool_put(beside);
+	put_all(of_stepper, stepper_has);
 }
 
 TEST(fork_at_steps)
 {
+	static const struct call calls[] = {
+		{ gets_some, gets, looks_or_puts, look },
+		{ gets_some_and_one_is_put, puts_foreign, looks_or_puts, look },
+	};
 	struct thing *thing = &first;
 
 	if (under_valgrind())
 		SKIP("valgrind steps in its own way");
-	begin_traps();
 	for (int i = 0; i < MAINS; i++) {
 		of_main[i] = get();
 		lull_hazptr_protect(of_main[i], thing, rcu);
 	}
-	for (int itself = 0; itself < 2; itself++) {
-		at_steps(gets, itself);
-		at_steps(puts_foreign, itself);
-	}
+	fork_at_steps(&calls[0]);
+	fork_at_steps(&calls[1]);
 	put_all(of_main, MAINS);
-	signal(SIGTRAP, SIG_DFL);
 }
 #else
 TEST(fork_at_steps)

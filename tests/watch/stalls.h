@@ -72,6 +72,19 @@ static inline void *with_slot(void *unused)
 	return unused;
 }
 
+/* Of what it has retired itself. */
+static inline void *with_retired(void *unused)
+{
+	struct lull_hazptr_hold hold;
+	struct lull_head *kept = (struct lull_head *)malloc(sizeof(*kept));
+
+	lull_hazptr_acquire(&hold, &kept);
+	lull_hazptr_retire(kept);
+	hold_until_told();
+	lull_hazptr_release(&hold, kept);
+	return unused;
+}
+
 static inline void *with_simple_slot(void *unused)
 {
 	struct lull_shazptr_guard guard = lull_shazptr_acquire(&object);
@@ -92,6 +105,7 @@ static inline pthread_t start_holder(void *(*holds)(void *), void *arg)
 	pthread_t holder = start_thread(holds, arg);
 
 	await_flag(&inside, 1);
+	pthread_setname_np(holder, "a holder");
 	return holder;
 }
 
@@ -105,6 +119,11 @@ static inline void let_go(void)
 static inline void hazptr_synchronize(void)
 {
 	lull_hazptr_synchronize(&object);
+}
+
+static inline void hazptr_barrier(void)
+{
+	lull_hazptr_barrier();
 }
 
 static inline void shazptr_synchronize(void)
@@ -127,5 +146,19 @@ static inline pthread_t start_waiter(void (*wait)(void))
 	wait_for = wait;
 	return start_thread(waits, NULL);
 }
+
+/* Each kind of wait, and what the report of it says of the thread that holds it up. */
+static const struct held_up {
+	enum lull_wait_kind what;
+	void *(*holds)(void *);
+	void (*wait)(void);
+	unsigned slots, depth;
+} held_up[] __attribute__((unused)) = {
+	{ LULL_WAIT_GP, in_section, lull_rcu_synchronize, 0, 1 },
+	{ LULL_WAIT_HAZPTR, with_slot, hazptr_synchronize, 1, 0 },
+	{ LULL_WAIT_SHAZPTR, with_simple_slot, shazptr_synchronize, 1, 1 },
+	{ LULL_WAIT_HAZPTR_BARRIER, with_retired, hazptr_barrier, 1, 0 },
+};
+enum { HELD_UP = sizeof(held_up) / sizeof(held_up[0]) };
 
 #endif /* LULL_TEST_STALLS_H */

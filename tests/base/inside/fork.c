@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/* runs: full-fences */
 /*
- * fork.c - children that are not told of the fork: _Fork(), and fork handlers that run before lull's. The program
+ * fork.c - children, also those that are not told of the fork: _Fork(), and fork handlers that run before lull's. The program
  * contains lull, so that it can register such handlers.
  */
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "child.h"
 #include "threads.h"
 
 #include <lull/hazptr.h>
@@ -72,51 +73,85 @@ static pthread_t a_reader(void)
 	return thread;
 }
 
+static void end_reader(pthread_t thread)
+{
+	lull_store_release(&may_leave, 1);
+	join_thread(thread);
+}
+
+/* Of a child that is made in other ways than child.h's. */
 static void expect_exit_0(pid_t child)
 {
 	int status;
 
-	assert_true(child > 0);
-	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_int_equal(status, 0);
+	must(child > 0);
+	must(waitpid(child, &status, 0) == child && status == 0);
 }
+
+/* Returns true in the child; in the parent, once that has ended well, false. */
+static bool in_child_by(pid_t (*how)(void))
+{
+	pid_t child = how();
+
+	if (child != 0)
+		expect_exit_0(child);
+	else
+		alarm(60);
+	return child == 0;
+}
+
+#define IN_CHILD_BY(how) for (bool in_it_ = in_child_by(how); in_it_; in_it_ = (_exit(0), false))
 
 /* ---- what all children must be able to do ------------------------------------------------------------------- */
 
 static int called;
-static struct lull_mutex shared_lock = { 0, LULL_MUTEX_SHARED };
+static bool no_threads; /* in the child */
+static struct lull_mutex shared_lock = { 0, LULL_MUTEX_SHARED }, own_lock;
 
 static void counts(struct lull_rcu_head *head)
 {
 	(void)head;
-	called++;
+	lull_add_release(&called, 1);
 }
 
 static void released(struct lull_percpu_ref *ref)
 {
 	(void)ref;
-	called += 10;
+	lull_add_release(&called, 10);
 }
 
-static void *reads_in_child(void *unused)
+static void *reads_once(void *unused)
 {
 	lull_rcu_read_lock();
 	lull_rcu_read_unlock();
 	return unused;
 }
 
+static void locks(struct lull_mutex *m)
+{
+	lull_mutex_lock(m);
+	must(lull_mutex_owner(m) == (uint32_t)syscall(SYS_gettid));
+	lull_mutex_unlock(m);
+}
+
+/* Other threads' sections and holds do not exist in a child, and everything works there. */
 static void works_as_ever(void)
 {
 	static struct lull_rcu_head head;
 	struct lull_mutex_robust robust;
 	struct lull_percpu_ref ref;
-	pthread_t thread;
 
-	alarm(60);
 	called = 0;
+	if (no_threads) {
+		must(lull_thread_count() <= 1);
+		reads_once(NULL);
+		lull_rcu_synchronize();
+		return;
+	}
 	uses_lull();
 	lull_shazptr_synchronize(&object);
 	must(lull_thread_count() >= 1 && lull_thread_count() <= 2); /* lull's own thread, perhaps */
+	lull_rcu_free(malloc(100));
 	lull_rcu_call(&head, counts);
 	lull_rcu_barrier();
 	must(called == 1);
@@ -129,16 +164,14 @@ static void works_as_ever(void)
 	must(lull_mutex_robust_lock(&robust) == 0);
 	must(lull_mutex_owner(&robust.mutex) == (uint32_t)syscall(SYS_gettid));
 	lull_mutex_robust_unlock(&robust);
-	lull_mutex_lock(&shared_lock);
-	must(lull_mutex_owner(&shared_lock) == (uint32_t)syscall(SYS_gettid));
-	lull_mutex_unlock(&shared_lock);
-	must(pthread_create(&thread, NULL, reads_in_child, NULL) == 0);
-	pthread_join(thread, NULL);
+	locks(&shared_lock);
+	lull_mutex_unlock(&own_lock); /* the forking thread has it */
+	locks(&own_lock);
+	join_thread(start_thread(reads_once, NULL));
 	lull_rcu_synchronize();
-	_exit(0);
 }
 
-/* ---- the tests ---------------------------------------------------------------------------------------------- */
+/* ---- ways to fork ------------------------------------------------------------------------------------------- */
 
 /* Locks are held in the parent by the thread that forks, too: it has used everything before. */
 BEFORE_ALL
@@ -151,25 +184,96 @@ BEFORE_ALL
 	lull_rcu_barrier();
 }
 
-static void fork_by(pid_t (*how)(void))
+static pid_t early(void)
 {
-	pthread_t thread;
 	pid_t child;
 
-	NEEDS_THREADS_IN_CHILD();
-	thread = a_reader();
-	child = how();
-	if (child == 0)
-		works_as_ever();
-	expect_exit_0(child);
-	lull_store_release(&may_leave, 1);
-	join_thread(thread);
-	lull_rcu_synchronize();
+	early_handler_on = 1;
+	child = fork();
+	early_handler_on = 0;
+	return child;
 }
 
-TEST(fork)
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
+#define HAS_UNDERSCORE_FORK 1
+
+/* A child that has not noticed has a child of its own. */
+static pid_t twice(void)
 {
-	fork_by(fork);
+	pid_t child = _Fork(), grandchild;
+
+	if (child != 0)
+		return child;
+	grandchild = _Fork();
+	if (grandchild == 0)
+		return 0;
+	expect_exit_0(grandchild);
+	_exit(0);
+}
+#endif
+
+static const struct way {
+	pid_t (*fork)(void);
+	bool tells; /* handlers */
+} ways[] = {
+	{ fork, true },
+	{ early, true },
+#ifdef HAS_UNDERSCORE_FORK
+	{ _Fork, false },
+	{ _Fork, false },
+	{ twice, false },
+#endif
+};
+
+static void fork_by(pid_t (*how)(void))
+{
+	lull_rcu_free(malloc(100));
+	lull_mutex_lock(&own_lock);
+	IN_CHILD_BY(how)
+		works_as_ever();
+	lull_mutex_unlock(&own_lock);
+}
+
+TEST(works_as_ever)
+{
+	pthread_t thread = a_reader();
+
+	no_threads = !THREADS_IN_CHILD;
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+		if (ways[i].tells || !no_threads)
+			fork_by(ways[i].fork);
+	end_reader(thread);
+	lull_rcu_barrier();
+}
+
+static int churn_stop;
+
+static void *churn(void *unused)
+{
+	while (!lull_load_relaxed(&churn_stop)) {
+		lull_rcu_free(malloc(64));
+		lull_rcu_synchronize();
+		join_thread(start_thread(reads_once, NULL));
+	}
+	return unused;
+}
+
+/*
+ * Other threads lead grace periods, retire, come and go. Under AddressSanitizer such a child cannot start threads, because
+ * the sanitizer's own lock may have been held by another one; under ThreadSanitizer no child can.
+ */
+TEST(under_load)
+{
+	pthread_t threads[2];
+
+	churn_stop = 0;
+	start_threads(threads, 2, churn, NULL);
+	for (int i = 0; i < 100; i++) {
+		no_threads = i % 2 || !THREADS_IN_CHILD || UNDER_ASAN;
+		fork_by(fork);
+	}
+	lull_store_relaxed(&churn_stop, 1);
+	join_threads(threads, 2);
 }
 
 /* ---- a handler that forks while its thread waits ------------------------------------------------------------ */
@@ -239,48 +343,13 @@ TEST(fork_amid_wait)
 	sigaction(SIGUSR1, &before, NULL);
 }
 
-TEST(early_handler)
-{
-	early_handler_on = 1;
-	fork_by(fork);
-	early_handler_on = 0;
-}
-
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
-/* _Fork() tells no handler. */
-TEST(underscore_fork)
-{
-	fork_by(_Fork);
-	fork_by(_Fork);
-}
-
-static pid_t twice(void)
-{
-	pid_t child = _Fork(), grandchild;
-	int status;
-
-	if (child != 0)
-		return child;
-	grandchild = _Fork();
-	if (grandchild == 0)
-		return 0;
-	must(waitpid(grandchild, &status, 0) == grandchild);
-	_exit(status != 0);
-}
-
-/* A child that has not noticed has a child of its own. */
-TEST(underscore_fork_twice)
-{
-	fork_by(twice);
-}
-
+#ifdef HAS_UNDERSCORE_FORK
 /* A child whose first call is a poll takes over the parent's open grace period; then its own wait for its readers. */
 static void polls_in_child(lull_rcu_cookie of_parent)
 {
 	lull_rcu_cookie cookie;
 	pthread_t thread;
 
-	alarm(60);
 	lull_rcu_gp_poll(of_parent);
 	thread = a_reader();
 	cookie = lull_rcu_gp_start();
@@ -288,58 +357,44 @@ static void polls_in_child(lull_rcu_cookie of_parent)
 		must(!lull_rcu_gp_poll(cookie));
 		lull_rcu_gp_start();
 	}
-	lull_store_release(&may_leave, 1);
-	pthread_join(thread, NULL);
+	end_reader(thread);
 	AWAIT(lull_rcu_gp_poll(cookie) && lull_rcu_gp_poll(of_parent));
-	_exit(0);
 }
 
 TEST(underscore_fork_polls)
 {
 	lull_rcu_cookie cookie;
 	pthread_t thread;
-	pid_t child;
 
 	NEEDS_THREADS_IN_CHILD();
 	lull_rcu_synchronize();
 	thread = a_reader();
 	lull_rcu_gp_start();
 	cookie = lull_rcu_gp_start();
-	lull_store_release(&may_leave, 1);
-	join_thread(thread);
-	child = _Fork();
-	if (child == 0)
+	end_reader(thread);
+	IN_CHILD_BY(_Fork)
 		polls_in_child(cookie);
-	expect_exit_0(child);
 	lull_rcu_gp_wait(cookie);
 }
 
-static void note_run(struct lull_rcu_head *head)
-{
-	(void)head;
-	lull_store_release(&called, 1);
-}
-
 /* The parent does not wait for the callback: the child starts a thread of its own, though the parent's was awake. */
-TEST(underscore_fork_calls)
+static void runs_callback(void)
 {
 	static struct lull_rcu_head head;
-	pid_t child;
 
-	NEEDS_THREADS_IN_CHILD();
-	called = 0;
-	lull_rcu_call(&head, note_run);
+	lull_store_relaxed(&called, 0);
+	lull_rcu_call(&head, counts);
 	await_flag(&called, 1);
-	child = _Fork();
-	if (child == 0) {
-		alarm(60);
-		called = 0;
+}
+
+TEST(underscore_fork_calls)
+{
+	NEEDS_THREADS_IN_CHILD();
+	runs_callback();
+	IN_CHILD_BY(_Fork) {
 		lull_thread_register();
-		lull_rcu_call(&head, note_run);
-		await_flag(&called, 1);
-		_exit(0);
+		runs_callback();
 	}
-	expect_exit_0(child);
 }
 
 #define CROWD 8
@@ -359,7 +414,6 @@ TEST(underscore_fork_defers)
 {
 	enum { MOST = 64, CHILDREN = 10 }; /* some may notice earlier, by chance: the reclaimer is about to do something */
 	pthread_t threads[CROWD];
-	pid_t child;
 
 	if (UNDER_TSAN)
 		SKIP(TSAN_OVER_FORK);
@@ -367,49 +421,21 @@ TEST(underscore_fork_defers)
 	SKIP("the emulator does not know MADV_WIPEONFORK");
 #endif
 	crowd_in = may_leave = 0;
-	for (int i = 0; i < CROWD; i++)
-		threads[i] = start_thread(is_registered, NULL);
+	start_threads(threads, CROWD, is_registered, NULL);
 	await_flag(&crowd_in, CROWD);
 	assert_true(lull_thread_count() > CROWD);
 	for (int n = 0; n < CHILDREN; n++) {
-		child = _Fork();
-		if (child == 0) {
-			alarm(60);
+		IN_CHILD_BY(_Fork) {
 			for (int i = 0; i < MOST; i++)
 				lull_hazptr_retire(malloc(16));
-			_exit(lull_thread_count() > CROWD);
+			must(lull_thread_count() <= CROWD);
 		}
-		expect_exit_0(child);
 		nap_ms(5);
 	}
 	lull_store_release(&may_leave, 1);
-	for (int i = 0; i < CROWD; i++)
-		join_thread(threads[i]);
+	join_threads(threads, CROWD);
 }
 
-/* A mutex that the forking thread has is the child's, as after fork(). */
-TEST(mutex_over_underscore_fork)
-{
-	struct lull_mutex m = LULL_MUTEX_INIT;
-	pid_t child;
-
-#if UNDER_TSAN || defined(LULL_TEST_EMULATED)
-	SKIP("ThreadSanitizer does not know _Fork(), and the emulator does not know MADV_WIPEONFORK");
-#endif
-	lull_mutex_lock(&m);
-	child = _Fork();
-	if (child == 0) {
-		alarm(60);
-		lull_thread_register();
-		lull_mutex_unlock(&m);
-		lull_mutex_lock(&m);
-		must(lull_mutex_owner(&m) == (uint32_t)syscall(SYS_gettid));
-		lull_mutex_unlock(&m);
-		_exit(0);
-	}
-	expect_exit_0(child);
-	lull_mutex_unlock(&m);
-}
 #endif
 
 /* ---- the first use finds no memory -------------------------------------------------------------------------- */
@@ -420,9 +446,7 @@ static void use_without_memory(void)
 {
 	struct lull_mutex m = LULL_MUTEX_INIT;
 	struct rlimit before, none;
-	pid_t child;
 
-	(void)child;
 	assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
 	none = (struct rlimit){ 0, before.rlim_max };
 	assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
@@ -430,14 +454,12 @@ static void use_without_memory(void)
 	lull_thread_register();
 	lull_mutex_lock(&m);
 	lull_mutex_unlock(&m);
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
-	child = _Fork(); /* before the next try */
-	if (child == 0) {
+#ifdef HAS_UNDERSCORE_FORK
+	IN_CHILD_BY(_Fork) { /* before the next try */
 		lull_thread_register();
 		lull_mutex_lock(&m);
-		_exit(lull_mutex_owner(&m) != (uint32_t)getpid());
+		must(lull_mutex_owner(&m) == (uint32_t)getpid());
 	}
-	expect_exit_0(child);
 #endif
 	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
 }
@@ -445,8 +467,6 @@ static void use_without_memory(void)
 /* All tests once more in a process where lull could not have at once what tells it of children. */
 FIRST_TEST(without_memory_at_first)
 {
-	pid_t child;
-
 #if UNDER_TSAN || UNDER_ASAN || defined(LULL_TEST_EMULATED)
 	SKIP(OWN_MEMORY);
 #endif
@@ -454,13 +474,11 @@ FIRST_TEST(without_memory_at_first)
 		return;
 	if (under_valgrind())
 		SKIP(OWN_MEMORY);
-	child = fork();
-	if (child == 0) {
+	IN_CHILD_BY(fork) {
 		dup2(2, 1); /* cmocka's own report */
 		execl(test_program, test_program, "--file", test_file_here.name, "without memory", NULL);
 		_exit(2);
 	}
-	expect_exit_0(child);
 }
 
 WITH_ARGUMENTS(argc, argv)

@@ -21,50 +21,12 @@
 
 /* ---- a machine made up ------------------------------------------------------------------------- */
 
-#define made_up(name)	  made_up_##name
-#define opendir		  made_up(opendir)
-#define readdir		  made_up(readdir)
-#define closedir	  made_up(closedir)
-#define sched_getaffinity made_up(getaffinity)
-#define sched_setaffinity made_up(setaffinity)
-#define open		  made_up(open)
-#define fstatfs		  made_up(fstatfs)
-#define read		  made_up(read)
-#define close		  made_up(close)
-#define madvise		  made_up(madvise)
-#define munmap		  made_up(munmap)
-#define mmap		  made_up(mmap)
-#define syscall		  made_up(syscall)
-
-static DIR *made_up_opendir(const char *path);
-static struct dirent *made_up_readdir(DIR *dir);
-static int made_up_closedir(DIR *dir);
-static int made_up_getaffinity(pid_t tid, size_t size, cpu_set_t *set);
-static int made_up_setaffinity(pid_t tid, size_t size, const cpu_set_t *set);
-static int made_up_open(const char *path, int flags);
-static int made_up_fstatfs(int fd, struct statfs *system);
-static ssize_t made_up_read(int fd, void *buf, size_t size);
-static int made_up_close(int fd);
-static void *made_up_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset);
-static int made_up_madvise(void *at, size_t size, int advice);
-static int made_up_munmap(void *at, size_t size);
-static long made_up_syscall(long number, ...);
-
-#include "../src/os/linux.c"
-#undef open
-#undef read
-#undef close
-#undef mmap
-#undef munmap
-#undef madvise
-#undef syscall
-
 static const char *list; /* of CPUs in the file; NULL: there is no file */
 static long system_type;
 static int files_open, maps, call_fails;
 static bool no_memory, no_advice;
 static long mask_bytes;
-static uint64_t mask[128];
+static uint64_t cpu_mask[128];
 
 /* The threads, which CPUs each may use (bits), and which calls fail, with which error. */
 static const char *const *threads;
@@ -72,7 +34,7 @@ static uint64_t thread_cpus[8];
 static int get_fails[8], set_fails_at, set_calls;
 static uint64_t visited, last_set;
 static int next_thread;
-static struct dirent entry;
+static struct dirent dir_entry;
 
 static DIR *made_up_opendir(const char *path)
 {
@@ -80,21 +42,21 @@ static DIR *made_up_opendir(const char *path)
 	next_thread = 0;
 	if (!threads)
 		errno = EMFILE;
-	return threads ? (DIR *)&entry : NULL;
+	return threads ? (DIR *)&dir_entry : NULL;
 }
 
 static struct dirent *made_up_readdir(DIR *dir)
 {
-	assert_ptr_equal(dir, &entry);
+	assert_ptr_equal(dir, &dir_entry);
 	if (!threads[next_thread])
 		return NULL;
-	snprintf(entry.d_name, sizeof(entry.d_name), "%s", threads[next_thread++]);
-	return &entry;
+	snprintf(dir_entry.d_name, sizeof(dir_entry.d_name), "%s", threads[next_thread++]);
+	return &dir_entry;
 }
 
 static int made_up_closedir(DIR *dir)
 {
-	assert_ptr_equal(dir, &entry);
+	assert_ptr_equal(dir, &dir_entry);
 	next_thread = -1;
 	return 0;
 }
@@ -203,7 +165,7 @@ static long made_up_syscall(long number, ...)
 	if (number == SYS_sched_getaffinity && mask_bytes) {
 		assert_int_equal(a[0], 0);
 		assert_in_range(mask_bytes, 0, a[1]);
-		memcpy((void *)a[2], mask, (size_t)mask_bytes);
+		memcpy((void *)a[2], cpu_mask, (size_t)mask_bytes);
 		return mask_bytes;
 	}
 	if (call_fails && (number == SYS_sched_getaffinity || number == SYS_membarrier)) {
@@ -213,123 +175,134 @@ static long made_up_syscall(long number, ...)
 	return number == SYS_membarrier ? 0 : syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
+#define made_up(name)	  made_up_##name
+#define opendir		  made_up(opendir)
+#define readdir		  made_up(readdir)
+#define closedir	  made_up(closedir)
+#define sched_getaffinity made_up(getaffinity)
+#define sched_setaffinity made_up(setaffinity)
+#define open		  made_up(open)
+#define fstatfs		  made_up(fstatfs)
+#define read		  made_up(read)
+#define close		  made_up(close)
+#define madvise		  made_up(madvise)
+#define munmap		  made_up(munmap)
+#define mmap		  made_up(mmap)
+#define syscall		  made_up(syscall)
+#include "../src/os/linux.c"
+#undef open
+#undef read
+#undef close
+#undef mmap
+#undef munmap
+#undef madvise
+#undef syscall
+
 /* ---- CPUs ---------------------------------------------------------------------------------------- */
 
 TEST(possible)
 {
 	static char long_list[1000];
 	static const struct {
-		const char *list;
+		const char *list; /* NULL: there is no file */
+		bool is_other; /* a sandbox's own file */
+		long mask_bytes; /* of the kernel's masks; 0: it has none either */
 		unsigned count;
 	} cases[] = {
-		{ "0\n", 1 }, { "0-3\n", 4 }, { "0-3,8-11\n", 12 }, { "0,64", 65 }, { "0-255\n", 256 }, { "7", 8 },
+		{ "0\n", false, 16, 1 },
+		{ "0-3\n", false, 16, 4 },
+		{ "0-3,8-11\n", false, 16, 12 },
+		{ "0,64", false, 16, 65 },
+		{ "0-255\n", false, 16, 256 },
+		{ "7", false, 16, 8 },
+		/* As many as the masks have bits, or as there can be. */
+		{ "7", true, 16, 128 },
+		{ long_list, false, 16, 128 },
+		{ "", false, 16, 128 },
+		{ NULL, false, 8, 64 },
+		{ NULL, false, 0, 8192 },
 	};
 
-	system_type = SYSFS_MAGIC;
+	memset(long_list, '1', sizeof(long_list) - 1);
+	call_fails = EPERM;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		list = cases[i].list;
+		system_type = cases[i].is_other ? 1 : SYSFS_MAGIC;
+		mask_bytes = cases[i].mask_bytes;
 		errno = 44;
 		assert_int_equal(lull__cpus_possible(), cases[i].count);
 		assert_int_equal(errno, 44);
 		assert_int_equal(files_open, 0);
 	}
-	/* A file of a sandbox's own, one that is too long, and none: as many as the kernel's masks have bits. */
-	mask_bytes = 16;
-	system_type = 1;
-	assert_int_equal(lull__cpus_possible(), 128);
-	system_type = SYSFS_MAGIC;
-	memset(long_list, '1', sizeof(long_list) - 1);
-	list = long_list;
-	assert_int_equal(lull__cpus_possible(), 128);
-	list = "";
-	assert_int_equal(lull__cpus_possible(), 128);
-	list = NULL;
-	mask_bytes = 8;
-	assert_int_equal(lull__cpus_possible(), 64);
-	/* Without a mask either: then as many as there can be. */
-	mask_bytes = 0;
-	call_fails = EPERM;
-	assert_int_equal(lull__cpus_possible(), 8192);
 	call_fails = 0;
-	assert_int_equal(files_open, 0);
 }
 
 TEST(allowed)
 {
-	mask[0] = 0x8000000000000001u;
-	mask[1] = 7;
-	mask_bytes = 16;
-	assert_int_equal(lull__cpus_allowed(), 5);
-	mask_bytes = 8;
-	assert_int_equal(lull__cpus_allowed(), 2);
-	mask[0] = 1;
-	assert_int_equal(lull__cpus_allowed(), 1);
-	mask_bytes = 0;
-	call_fails = EPERM; /* at least the one that it runs on */
-	errno = 44;
-	assert_int_equal(lull__cpus_allowed(), 1);
-	assert_int_equal(errno, 44);
-	call_fails = 0;
-}
+	static const struct {
+		uint64_t first, second;
+		long mask_bytes;
+		unsigned count;
+	} cases[] = {
+		{ 0x8000000000000001u, 7, 16, 5 },
+		{ 0x8000000000000001u, 7, 8, 2 },
+		{ 1, 7, 8, 1 },
+		{ 0, 0, 0, 1 }, /* at least the one that it runs on */
+	};
 
-static void begin_visit(const char *const *names)
-{
-	threads = names;
-	memset(get_fails, 0, sizeof(get_fails));
-	set_fails_at = set_calls = 0;
-	visited = last_set = 0;
-	errno = 44;
+	call_fails = EPERM;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		cpu_mask[0] = cases[i].first;
+		cpu_mask[1] = cases[i].second;
+		mask_bytes = cases[i].mask_bytes;
+		errno = 44;
+		assert_int_equal(lull__cpus_allowed(), cases[i].count);
+		assert_int_equal(errno, 44);
+	}
+	call_fails = 0;
 }
 
 /* All CPUs that any thread may use are visited, and then those are set that this thread had. */
 TEST(visit)
 {
 	static const char *const names[] = { ".", "..", "3", "5", "4", NULL };
+	static const struct {
+		bool has_threads;
+		int tid, get_fails, set_fails_at; /* a thread whose CPUs cannot be read; at which CPU none can go */
+		int result, sets;
+		uint64_t visited;
+	} cases[] = {
+		{ true, 0, 0, 0, 0, 5, 0x107 },
+		{ true, 5, ESRCH, 0, 0, 4, 0x106 }, /* it has exited since */
+		{ true, 5, EPERM, 0, -EPERM, 0, 0 },
+		{ true, 0, EPERM, 0, -EPERM, 0, 0 },
+		{ false, 0, 0, 0, -EMFILE, 0, 0 },
+		{ true, 0, 0, 2, -EINVAL, 3, 0x7 }, /* it goes back, if it has been anywhere */
+		{ true, 0, 0, 1, -EINVAL, 1, 0 },
+		{ true, 0, 0, 5, -EINVAL, 5, 0x107 }, /* the way back */
+	};
 
 	thread_cpus[0] = 0x6;
 	thread_cpus[3] = 0x6;
 	thread_cpus[4] = 0x100;
 	thread_cpus[5] = 0x1;
-	begin_visit(names);
-	assert_int_equal(lull__visit_all_cpus(), 0);
-	assert_int_equal(errno, 44);
-	assert_int_equal(visited, 0x107);
-	assert_int_equal(set_calls, 5);
-	assert_int_equal(last_set, 0x6);
-	assert_int_equal(next_thread, -1); /* closed */
-
-	/* A thread that has exited since is none; any other error is one, and then nothing was moved. */
-	begin_visit(names);
-	get_fails[5] = ESRCH;
-	assert_int_equal(lull__visit_all_cpus(), 0);
-	assert_int_equal(visited, 0x106);
-	begin_visit(names);
-	get_fails[5] = EPERM;
-	assert_int_equal(lull__visit_all_cpus(), -EPERM);
-	assert_int_equal(set_calls, 0);
-	assert_int_equal(next_thread, -1);
-	begin_visit(names);
-	get_fails[0] = EPERM;
-	assert_int_equal(lull__visit_all_cpus(), -EPERM);
-	assert_int_equal(set_calls, 0);
-	begin_visit(NULL);
-	assert_int_equal(lull__visit_all_cpus(), -EMFILE);
-	assert_int_equal(set_calls, 0);
-
-	/* A CPU that cannot be visited: the thread goes back, if it has been anywhere. */
-	begin_visit(names);
-	set_fails_at = 2;
-	assert_int_equal(lull__visit_all_cpus(), -EINVAL);
-	assert_int_equal(set_calls, 3);
-	assert_int_equal(last_set, 0x6);
-	begin_visit(names);
-	set_fails_at = 1;
-	assert_int_equal(lull__visit_all_cpus(), -EINVAL);
-	assert_int_equal(set_calls, 1);
-	begin_visit(names);
-	set_fails_at = 5; /* the way back */
-	assert_int_equal(lull__visit_all_cpus(), -EINVAL);
-	assert_int_equal(errno, 44);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		threads = cases[i].has_threads ? names : NULL;
+		memset(get_fails, 0, sizeof(get_fails));
+		get_fails[cases[i].tid] = cases[i].get_fails;
+		set_fails_at = cases[i].set_fails_at;
+		set_calls = 0;
+		visited = last_set = 0;
+		errno = 44;
+		assert_int_equal(lull__visit_all_cpus(), cases[i].result);
+		assert_int_equal(errno, 44);
+		assert_int_equal(set_calls, cases[i].sets);
+		assert_int_equal(visited, cases[i].visited);
+		if (visited && cases[i].set_fails_at != 5)
+			assert_int_equal(last_set, 0x6);
+		if (threads)
+			assert_int_equal(next_thread, -1); /* closed */
+	}
 }
 
 /* ---- calls that fail ------------------------------------------------------------------------------ */

@@ -2,7 +2,7 @@
 /* runs: alone */
 /*
  * registry.c - from the inside: threads that block signals under the registry's lock, records that come and go, the
- * lock itself (base/lock.c), the keys by which threads end, and the CPU that glibc says a thread is on.
+ * lock itself (base/lock.c), and the keys by which threads end.
  */
 #include "threads.h"
 
@@ -19,14 +19,6 @@ static int delete_key(pthread_key_t key);
 #include "../src/base/registry.c"
 #undef pthread_key_create
 #undef pthread_key_delete
-#include "../src/base/rseq_use.h"
-
-#if defined(__GLIBC__)
-#if __GLIBC_PREREQ(2, 35)
-#include <sys/rseq.h>
-#define HAS_AREA 1
-#endif
-#endif
 
 static bool blocks(int number)
 {
@@ -232,36 +224,6 @@ TEST(await)
 	lull__unlock(&lock);
 	lull__lock_await(&lock, until_ns + UINT64_C(100000000000)); /* it is free */
 	assert_int_equal(lock.word, 0);
-}
-
-/* CPU 0 is one as well. */
-TEST(cpu)
-{
-#ifdef HAS_AREA
-	cpu_set_t saved, one;
-
-	if (sched_getaffinity(0, sizeof(saved), &saved) != 0)
-		SKIP("no set of CPUs can be had here");
-	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-		const uint32_t *at;
-
-		if (!CPU_ISSET(cpu, &saved))
-			continue;
-		CPU_ZERO(&one);
-		CPU_SET(cpu, &one);
-		if (sched_setaffinity(0, sizeof(one), &one) != 0)
-			continue;
-		at = lull__rseq_cpu();
-		if (at)
-			assert_int_equal(*at, cpu);
-		else
-			assert_true(__rseq_size == 0 ||
-				    *(const int *)(const void *)((char *)__builtin_thread_pointer() + __rseq_offset + 4) < 0);
-		assert_int_equal(sched_setaffinity(0, sizeof(saved), &saved), 0);
-	}
-#else
-	SKIP("this C library tells no CPU");
-#endif
 }
 
 BEFORE_ALL

@@ -6,6 +6,7 @@
 #include "test.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <sys/syscall.h>
 
 #include <lull/detail/rseq.h>
@@ -112,30 +113,50 @@ USE_SETUP(setup)
 /* glibc has registered the area, the kernel knows that, and has the barrier. */
 TEST(usable)
 {
+	static const struct {
+		uint32_t full_mode;
+		int rseq_error, barrier_error, calls;
+		bool usable;
+	} cases[] = {
+		{ 0, EBUSY, 0, 1, true },
+		{ 1, EBUSY, 0, 0, false },
+		{ 0, ENOSYS, 0, 1, false },
+		{ 0, 0, 0, 2, false }, /* the kernel did not know: nothing stays registered */
+		{ 0, EBUSY, EINVAL, 1, false },
+		{ 0, EBUSY, ENOMEM, 1, false },
+	};
+
 	if (__rseq_size == 0 || (int)*(uint32_t *)(void *)(area() + 4) < 0)
 		SKIP("glibc has registered no area here");
-	assert_true(own_rseq_usable());
-	assert_int_equal(rseq_calls, 1);
-	assert_true(is_registered && barriers == 1);
-	assert_int_equal(errno, 44);
-	assert_ptr_equal(own_rseq_cpu(), area() + 4);
-	setup();
-	full_mode = 1;
-	assert_false(own_rseq_usable());
-	setup();
-	rseq_error = ENOSYS;
-	assert_false(own_rseq_usable());
-	setup();
-	rseq_error = 0; /* the kernel did not know: nothing stays registered */
-	assert_false(own_rseq_usable());
-	assert_int_equal(rseq_calls, 2);
-	setup();
-	barrier_error = EINVAL;
-	assert_false(own_rseq_usable());
-	setup();
-	barrier_error = ENOMEM;
-	assert_false(own_rseq_usable());
-	assert_int_equal(errno, 44);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		setup();
+		full_mode = cases[i].full_mode;
+		rseq_error = cases[i].rseq_error;
+		barrier_error = cases[i].barrier_error;
+		assert_int_equal(own_rseq_usable(), cases[i].usable);
+		assert_int_equal(rseq_calls, cases[i].calls);
+		assert_int_equal(errno, 44);
+		if (cases[i].usable)
+			assert_true(is_registered && barriers == 1);
+	}
+}
+
+/* CPU 0 is one as well. */
+TEST(cpu)
+{
+	cpu_set_t saved, one;
+
+	if (__rseq_size == 0 || sched_getaffinity(0, sizeof(saved), &saved) != 0)
+		SKIP("glibc has registered no area here");
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		if (!CPU_ISSET(cpu, &saved) || sched_setaffinity(0, sizeof(one), &one) != 0)
+			continue;
+		assert_ptr_equal(own_rseq_cpu(), area() + 4);
+		assert_int_equal(*own_rseq_cpu(), cpu);
+		assert_int_equal(sched_setaffinity(0, sizeof(saved), &saved), 0);
+	}
 }
 
 /* A child has to register first. */
@@ -157,9 +178,19 @@ TEST(barrier)
 	assert_int_equal(errno, 44);
 }
 
-/* Neither way goes for a while. */
+static void goes_on_for_ever(void)
+{
+	if (!setjmp(died)) {
+		own_rseq_barrier();
+		fail_msg("it goes on");
+	}
+}
+
+/* Neither way goes for a while, or ever: then the program ends, and says why. */
 TEST(again)
 {
+	char words[256];
+
 	is_registered = true;
 	barrier_error = ENOMEM;
 	barrier_good_after = 7;
@@ -170,24 +201,12 @@ TEST(again)
 	is_registered = true;
 	barrier_error = EINVAL; /* for good, but threads will be moved */
 	visit_error = -EMFILE;
-	if (!setjmp(died)) {
-		own_rseq_barrier();
-		fail_msg("it goes on");
-	}
+	goes_on_for_ever();
 	assert_int_equal(naps, LULL__FENCE_AGAIN_MOST);
-}
-
-/* Or ever: then the program ends, at once, and says why. */
-TEST(never)
-{
-	char words[256];
-
+	setup();
 	barrier_error = EINVAL;
 	visit_error = -EACCES;
-	if (!setjmp(died)) {
-		own_rseq_barrier();
-		fail_msg("it goes on");
-	}
+	goes_on_for_ever();
 	assert_true(visits == 1 && naps == 0);
 	snprintf(words, sizeof(words), "membarrier is no longer permitted (%s) and threads cannot be moved either (%s); start the "
 		 "program with LULL_FENCE=full", strerror(EINVAL), strerror(EACCES));

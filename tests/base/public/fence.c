@@ -3,6 +3,7 @@
 /*
  * fence.c - fence.h: the strategies, their choice, what happens when membarrier is taken away.
  */
+#include "reader.h"
 #include "seccomp.h"
 
 #ifdef LULL_TEST_EMULATED
@@ -19,118 +20,94 @@
 enum { ROUNDS = 50000, ROUNDS_LEAST = 100 };
 #define HANDSHAKE_NS 3000000000u
 
-static struct {
-	int flag[2] __attribute__((aligned(128)));
-	int seen[2];
-	int turn[2] __attribute__((aligned(128)));
-	int last; /* the round after which both stop; written before its turn[1] */
-} dekker;
+static struct side {
+	uintptr_t flag __attribute__((aligned(128)));
+	uintptr_t seen, turn;
+} sides[2];
 
-static void *light_side(void *unused)
+static uintptr_t last_round; /* after which both stop; written before that round's turn of side 0 */
+static void (*set_flag)(int me, uintptr_t round);
+
+static void play(int me, uintptr_t round)
 {
-	(void)unused;
-	for (int i = 1; dekker.last != i - 1; i++) {
-		lull_store_relaxed(&dekker.flag[0], i);
-		lull_fence_light();
-		dekker.seen[0] = lull_load_relaxed(&dekker.flag[1]);
-		lull_store_release(&dekker.turn[0], i);
-		for (int spins = 0; lull_load_acquire(&dekker.turn[1]) != i; spins++)
-			if (spins > 1000)
-				sched_yield();
-	}
-	return NULL;
-}
-
-static int dekker_failures(void)
-{
-	uint64_t end_ns = now_ns() + HANDSHAKE_NS;
-	int failures = 0;
-	pthread_t thread;
-
-	memset(&dekker, 0, sizeof(dekker));
-	dekker.last = -1;
-	thread = start_thread(light_side, NULL);
-	for (int i = 1; dekker.last < 0; i++) {
-		int mine;
-
-		lull_store_relaxed(&dekker.flag[1], i);
-		lull_fence_heavy();
-		mine = lull_load_relaxed(&dekker.flag[0]);
-		await_flag(&dekker.turn[0], i);
-		if (mine != i && dekker.seen[0] != i)
-			failures++;
-		if (i == ROUNDS || (i >= ROUNDS_LEAST && now_ns() >= end_ns))
-			dekker.last = i;
-		lull_store_release(&dekker.turn[1], i);
-	}
-	join_thread(thread);
-	return failures;
-}
-
-TEST(handshake)
-{
-	assert_int_equal(dekker_failures(), 0);
-}
-
-/*
- * The same with two equal sides: by turns a full fence, and a store that is one. For as long as a store takes to get from
- * one processor to the other they begin at different times, one round a little later than the other.
- */
-#if UNDER_TSAN || defined(LULL_TEST_EMULATED)
-#define EVEN_ROUNDS (ROUNDS / 10)
-#else
-#define EVEN_ROUNDS ROUNDS
-#endif
-
-static struct {
-	uintptr_t flag[2][16] __attribute__((aligned(128)));
-	uintptr_t seen[2][16], turn[2][16];
-} even;
-
-static void play_even(int me, uintptr_t round)
-{
-	if (round % 2) {
-		lull_store_fence(&even.flag[me][0], round);
-	} else {
-		lull_store_relaxed(&even.flag[me][0], round);
-		lull_fence_full();
-	}
-	even.seen[me][0] = lull_load_relaxed(&even.flag[!me][0]);
+	set_flag(me, round);
+	sides[me].seen = lull_load_relaxed(&sides[!me].flag);
 }
 
 static void await_turn(int whose, uintptr_t round)
 {
-	for (int spins = 0; lull_load_acquire(&even.turn[whose][0]) != round; spins++)
+	for (int spins = 0; lull_load_acquire(&sides[whose].turn) != round; spins++)
 		if (spins > 1000)
 			sched_yield();
 }
 
-static void *plays_even(void *unused)
+static void *plays(void *unused)
 {
-	for (uintptr_t i = 2; i <= EVEN_ROUNDS; i++) {
-		play_even(1, i);
-		lull_store_release(&even.turn[1][0], i);
+	for (uintptr_t i = 1; last_round != i - 1; i++) {
+		play(1, i);
+		lull_store_release(&sides[1].turn, i);
 		await_turn(0, i);
 	}
 	return unused;
 }
 
-TEST(full_handshake)
+/*
+ * For as long as a store takes to get from one processor to the other the sides begin at different times, one round a
+ * little later than the other.
+ */
+static void shake_hands(void (*by)(int me, uintptr_t round))
 {
-	pthread_t thread = start_thread(plays_even, NULL);
+	uint64_t end_ns = now_ns() + HANDSHAKE_NS;
 	int failures[2] = { 0, 0 };
+	pthread_t thread;
 
-	for (uintptr_t i = 2; i <= EVEN_ROUNDS; i++) {
+	memset(sides, 0, sizeof(sides));
+	set_flag = by;
+	last_round = UINTPTR_MAX;
+	thread = start_thread(plays, NULL);
+	for (uintptr_t i = 1; last_round == UINTPTR_MAX; i++) {
 		for (uintptr_t delay = i / 2 % 256; delay; delay--)
 			lull_compiler_barrier();
-		play_even(0, i);
+		play(0, i);
 		await_turn(1, i);
-		failures[i % 2] += even.seen[0][0] != i && even.seen[1][0] != i;
-		lull_store_release(&even.turn[0][0], i);
+		failures[i % 2] += sides[0].seen != i && sides[1].seen != i;
+		if (i == ROUNDS || (i >= ROUNDS_LEAST && now_ns() >= end_ns))
+			last_round = i;
+		lull_store_release(&sides[0].turn, i);
 	}
 	join_thread(thread);
 	assert_int_equal(failures[0], 0);
 	assert_int_equal(failures[1], 0);
+}
+
+static void set_light_or_heavy(int me, uintptr_t round)
+{
+	lull_store_relaxed(&sides[me].flag, round);
+	if (me)
+		lull_fence_light();
+	else
+		lull_fence_heavy();
+}
+
+TEST(handshake)
+{
+	shake_hands(set_light_or_heavy);
+}
+
+/* Two equal sides: by turns a full fence, and a store that is one. */
+static void set_full(int me, uintptr_t round)
+{
+	if (round % 2) {
+		lull_store_fence(&sides[me].flag, round);
+	} else {
+		lull_store_relaxed(&sides[me].flag, round);
+		lull_fence_full();
+	}
+}
+
+TEST(full_handshake)
+{
+	shake_hands(set_full);
 }
 
 #if defined(__x86_64__) && !UNDER_TSAN
@@ -173,59 +150,41 @@ TEST(strategy)
 		assert_true(lull_fence_heavy_count() > before);
 }
 
-static int reading_inside, reading_leave, waiting_over;
-
-static void *one_reader(void *unused)
-{
-	(void)unused;
-	lull_rcu_read_lock();
-	lull_store_release(&reading_inside, 1);
-	await_flag(&reading_leave, 1);
-	lull_rcu_read_unlock();
-	return NULL;
-}
+static int waiting_over;
 
 static void *one_waiter(void *unused)
 {
-	(void)unused;
 	lull_rcu_synchronize();
 	lull_store_release(&waiting_over, 1);
-	return NULL;
+	return unused;
 }
 
 /* A heavy fence waits for no reader: not for this thread, and not for another. */
 TEST(in_section)
 {
-	pthread_t reader;
+	pthread_t reader = start_hold_up();
 
-	reading_inside = reading_leave = 0;
-	reader = start_thread(one_reader, NULL);
-	await_flag(&reading_inside, 1);
 	lull_rcu_read_lock();
 	for (int i = 0; i < 10; i++)
 		lull_fence_heavy();
 	assert_true(lull_rcu_read_lock_held());
 	lull_rcu_read_unlock();
-	lull_store_release(&reading_leave, 1);
-	join_thread(reader);
-	reading_inside = reading_leave = 0;
+	end_hold_up(reader);
 }
 
 /* The filter comes when readers rely on membarrier already: grace periods still work. */
 static void forbidden_later(void)
 {
-	pthread_t reader = start_thread(one_reader, NULL), waiter;
+	pthread_t reader = start_hold_up(), waiter;
 
-	await_flag(&reading_inside, 1);
 	forbid_membarrier(EPERM);
 	must(syscall(SYS_membarrier, 0, 0, 0) == -1);
 	lull_fence_heavy();
 	waiter = start_thread(one_waiter, NULL);
 	nap_ms(20);
 	must(lull_load_acquire(&waiting_over) == 0);
-	lull_store_release(&reading_leave, 1);
+	end_hold_up(reader);
 	join_thread(waiter);
-	join_thread(reader);
 	lull_rcu_free(malloc(16));
 	lull_rcu_barrier();
 	lull_fence_heavy();
@@ -237,27 +196,34 @@ TEST(forbidden_later)
 	expect_fine(forbidden_later);
 }
 
-/* Run this very program again with LULL_FENCE set, under a filter or not; the child asks for the strategy. */
-static const char *wanted_env;
-static unsigned wanted_errno;
+/* Run this very program again with LULL_FENCE set, under a filter or not; the child says the strategy. */
+static const struct choice {
+	const char *env; /* NULL: not set */
+	unsigned error; /* of membarrier */
+	const char *says;
+} choices[] = {
+	{ "full", 0, "full" },
+	{ "membarrier", 0, "membarrier" },
+	{ NULL, 0, "membarrier" },
+	{ NULL, EPERM, "full" }, /* absent and forbidden are the same */
+	{ NULL, ENOSYS, "full" },
+	{ "fulll", 0, "lull: LULL_FENCE is \"fulll\", which is ignored; it can be membarrier or full\nmembarrier" },
+	{ "membarrier", EPERM,
+	  "lull: LULL_FENCE is membarrier, but the kernel refuses it here: readers make full fences\nfull" },
+};
+
+static const struct choice *chosen;
 
 static void start_again(void)
 {
-	if (wanted_env)
-		setenv("LULL_FENCE", wanted_env, 1);
+	if (chosen->env)
+		setenv("LULL_FENCE", chosen->env, 1);
 	else
 		unsetenv("LULL_FENCE");
-	if (wanted_errno)
-		forbid_membarrier(wanted_errno);
+	if (chosen->error)
+		forbid_membarrier(chosen->error);
 	execl(test_program, test_program, "--file", test_file_here.name, "--strategy", (char *)NULL);
 	_exit(127);
-}
-
-static int again(const char *env, unsigned error, char *text, size_t size)
-{
-	wanted_env = env;
-	wanted_errno = error;
-	return run_child(start_again, text, size);
 }
 
 TEST(choice)
@@ -265,30 +231,11 @@ TEST(choice)
 	char text[4096];
 
 	NEEDS_KERNEL();
-	assert_int_equal(again("full", 0, text, sizeof(text)), 0);
-	assert_string_equal(text, "full");
-	assert_int_equal(again("membarrier", 0, text, sizeof(text)), 0);
-	assert_string_equal(text, "membarrier");
-	assert_int_equal(again(NULL, 0, text, sizeof(text)), 0);
-	assert_string_equal(text, "membarrier");
-	/* Absent and forbidden are the same. */
-	assert_int_equal(again(NULL, EPERM, text, sizeof(text)), 0);
-	assert_string_equal(text, "full");
-	assert_int_equal(again(NULL, ENOSYS, text, sizeof(text)), 0);
-	assert_string_equal(text, "full");
-}
-
-TEST(bad_choice)
-{
-	char text[4096];
-
-	NEEDS_KERNEL();
-	assert_int_equal(again("fulll", 0, text, sizeof(text)), 0);
-	assert_string_equal(text, "lull: LULL_FENCE is \"fulll\", which is ignored; it can be membarrier or full\n"
-				  "membarrier");
-	assert_int_equal(again("membarrier", EPERM, text, sizeof(text)), 0);
-	assert_string_equal(text, "lull: LULL_FENCE is membarrier, but the kernel refuses it here: readers make full "
-				  "fences\nfull");
+	for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
+		chosen = &choices[i];
+		assert_int_equal(run_child(start_again, text, sizeof(text)), 0);
+		assert_string_equal(text, chosen->says);
+	}
 }
 
 /* Without membarrier at all, everything else still works. */
@@ -296,8 +243,7 @@ WITH_ARGUMENTS(argc, argv)
 {
 	(void)argc;
 	(void)argv;
-	reading_leave = 1;
-	join_thread(start_thread(one_reader, NULL));
+	end_hold_up(start_hold_up());
 	lull_rcu_synchronize();
 	lull_rcu_free(malloc(16));
 	lull_rcu_barrier();

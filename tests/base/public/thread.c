@@ -11,92 +11,87 @@
 #include "child.h"
 #include "threads.h"
 
-TEST(count)
-{
-	/* In a process of its own, in which no thread of lull's comes and goes. */
-	EXPECT_FINE {
-		unsigned before;
-
-		set_mode(LULL_RECLAIM_POLL);
-		lull_thread_register();
-		lull_thread_register();
-		lull_rcu_free(malloc(16));
-		lull_rcu_barrier();
-		before = lull_thread_count();
-		must(before == 1);
-		lull_thread_unregister();
-		must(lull_thread_count() == before - 1);
-		lull_thread_unregister();
-		/* Sections work, for as long as they last. */
-		lull_rcu_read_lock();
-		must(lull_thread_count() == before);
-		lull_rcu_cookie cookie = lull_rcu_gp_start();
-		must(!lull_rcu_gp_poll(cookie));
-		lull_rcu_read_unlock();
-		must(lull_rcu_gp_poll(cookie));
-		must(lull_thread_count() == before - 1);
-		lull_rcu_free(malloc(16));
-		lull_rcu_synchronize();
-		lull_rcu_read_lock();
-		must(lull_thread_count() == before);
-		lull_rcu_read_unlock();
-		must(lull_thread_count() == before - 1);
-		lull_rcu_online(); /* registers */
-		lull_rcu_offline();
-		must(lull_thread_count() == before);
-		lull_thread_unregister();
-		lull_thread_register();
-		lull_rcu_read_lock();
-		lull_rcu_read_unlock();
-		must(lull_thread_count() == before);
-		lull_rcu_barrier();
-	}
-}
-
 /* ---- first use --------------------------------------------------------------------------------------- */
 
 static void read_first(void)
 {
+	lull_rcu_cookie cookie;
+
 	lull_rcu_read_lock();
 	must(lull_rcu_read_lock_held());
+	cookie = lull_rcu_gp_start();
+	must(!lull_rcu_gp_poll(cookie));
 	lull_rcu_read_unlock();
+	must(lull_rcu_gp_poll(cookie));
 }
 
 static void defer_first(void)
 {
 	lull_rcu_free(malloc(16));
+	lull_rcu_synchronize();
 }
 
-static int which_first;
+static void go_online_first(void)
+{
+	lull_rcu_online();
+	lull_rcu_offline();
+}
+
+/* A thread registers when it first does this. After it has unregistered, that is so only for as long as it lasts. */
+static const struct {
+	void (*use)(void);
+	bool registers_again;
+} uses[] = {
+	{ read_first, false },
+	{ defer_first, false },
+	{ go_online_first, true },
+	{ lull_thread_register, true },
+};
+static int which;
 
 static void *uses_first(void *unused)
 {
-	static void (*const firsts[])(void) = { read_first, defer_first, lull_thread_register };
 	unsigned before = lull_thread_count();
 
-	(void)unused;
 	must(lull__self.next == NULL);
-	firsts[which_first]();
-	must(lull_thread_count() == before + 1);
-	/* It is there to stay. */
-	lull_rcu_read_lock();
-	must(lull_thread_count() == before + 1);
-	lull_rcu_read_unlock();
-	must(lull_thread_count() == before + 1);
-	return NULL;
+	for (int again = 0; again < 2; again++) {
+		uses[which].use();
+		must(lull_thread_count() == before + (!again || uses[which].registers_again));
+		lull_thread_register();
+		for (int i = 0; i < 2; i++) { /* it is there to stay */
+			must(lull_thread_count() == before + 1);
+			read_first();
+		}
+		lull_thread_unregister();
+		must(lull_thread_count() == before);
+		lull_thread_unregister(); /* once more is nothing */
+		lull_rcu_read_lock();
+		must(lull_thread_count() == before + 1); /* for as long as the section lasts */
+		lull_rcu_read_unlock();
+		must(lull_thread_count() == before);
+	}
+	uses[which].use();
+	return unused;
 }
 
-/* A thread registers when it first reads, defers or says so, and leaves when it exits. */
+/* In a process of its own, in which no thread of lull's comes and goes. */
 TEST(first_use)
 {
+	EXPECT_FINE {
+		set_mode(LULL_RECLAIM_POLL);
+		lull_thread_register();
+		lull_thread_register();
+		must(lull_thread_count() == 1);
+		lull_thread_unregister();
+		must(lull_thread_count() == 0);
+	}
 	NEEDS_THREADS_IN_CHILD();
-	/* In a process of its own, in which no thread of lull's comes and goes. */
 	EXPECT_FINE {
 		unsigned before;
 
 		set_mode(LULL_RECLAIM_POLL);
 		before = lull_thread_count();
-		for (which_first = 0; which_first < 3; which_first++) {
+		for (which = 0; which < 4; which++) {
 			join_thread(start_thread(uses_first, NULL));
 			must(lull_thread_count() == before);
 		}
@@ -321,25 +316,32 @@ static void *ends_late(void *unused)
 	return NULL;
 }
 
-TEST(late_readers)
+/* Fifty threads, each of which has a destructor that reads. */
+static void read_late(void (*destroy)(void *), void *(*ends)(void *))
 {
 	unsigned before;
 	int seven = 7;
 
 	late_pointer = &seven;
+	late_runs = 0;
 	lull_thread_register();
 	lull_rcu_free(malloc(32));
 	lull_rcu_barrier();
 	before = lull_thread_count();
-	assert_int_equal(pthread_key_create(&late_key, late_reader), 0);
+	assert_int_equal(pthread_key_create(&late_key, destroy), 0);
 	for (int i = 0; i < 50; i++) {
-		join_thread(start_thread(ends_late, NULL));
+		join_thread(start_thread(ends, NULL));
+		assert_true(lull_thread_count() <= before + 1); /* a thread of the library's may begin, or end */
 		lull_rcu_synchronize();
 	}
-	assert_true(late_runs >= 100); /* some of them after the record was given back */
-	assert_true(lull_thread_count() <= before); /* a thread of the library's may have ended meanwhile */
 	pthread_key_delete(late_key);
 	lull_rcu_barrier();
+}
+
+TEST(late_readers)
+{
+	read_late(late_reader, ends_late);
+	assert_true(late_runs >= 100); /* some of them after the record was given back */
 }
 
 /* The first use of all is in the last round of destructors: no further one would take the record out. */
@@ -361,33 +363,14 @@ static void *begins_late(void *unused)
 
 TEST(last_minute)
 {
-	unsigned before = lull_thread_count();
-	int seven = 7;
-
 #ifdef LULL__TSAN
 	SKIP("ThreadSanitizer leaves a thread before its last destructors run");
 #endif
-	late_pointer = &seven;
-	late_runs = 0;
-	assert_int_equal(pthread_key_create(&late_key, last_minute_reader), 0);
-	for (int i = 0; i < 50; i++) {
-		join_thread(start_thread(begins_late, NULL));
-		assert_true(lull_thread_count() <= before + 1); /* a thread of the library's may begin, or end */
-	}
+	read_late(last_minute_reader, begins_late);
 	assert_int_equal(late_runs, 50);
-	pthread_key_delete(late_key);
-	lull_rcu_barrier();
 }
 
 /* ---- exit inside a section ----------------------------------------------------------------------------------- */
-
-static void *exits_inside(void *unused)
-{
-	(void)unused;
-	lull_rcu_read_lock();
-	lull_rcu_read_lock();
-	pthread_exit(NULL);
-}
 
 /* A signal that arrives when a thread has left its last section, and exits. */
 static void reads_in_exit(const char *line)
@@ -454,87 +437,7 @@ TEST(handler_reads_in_exit)
 	pthread_key_delete(key);
 }
 
-TEST(exit_inside)
-{
-	start_hearing();
-	join_thread(start_thread(exits_inside, NULL));
-	lull_rcu_synchronize(); /* does not wait for the dead */
-	stop_hearing();
-	assert_non_null(strstr(heard, "exits in a read section (depth 2)"));
-}
-
 /* ---- fork -------------------------------------------------------------------------------------------------- */
-
-static int other_inside, other_leave;
-
-static void *stays_inside(void *unused)
-{
-	(void)unused;
-	lull_rcu_read_lock();
-	lull_store_release(&other_inside, 1);
-	await_flag(&other_leave, 1);
-	lull_rcu_read_unlock();
-	return NULL;
-}
-
-static int callbacks_run;
-
-static void count_callback(struct lull_rcu_head *head)
-{
-	(void)head;
-	lull_add_relaxed(&callbacks_run, 1);
-}
-
-/* The other thread's section does not exist in the child, everything works there. */
-static void child_does_everything(void)
-{
-	static struct lull_rcu_head head;
-
-	must(lull_thread_count() <= 1);
-	lull_rcu_synchronize();
-	lull_rcu_read_lock();
-	lull_rcu_read_unlock();
-	lull_rcu_free(malloc(100));
-	lull_rcu_call(&head, count_callback);
-	lull_rcu_barrier();
-	must(callbacks_run == 1);
-	join_thread(start_thread(reads_once, NULL));
-	lull_rcu_synchronize();
-}
-
-/*
- * The child of a fork amid threads that come and go. Under AddressSanitizer it cannot start threads, because the
- * sanitizer's own lock may have been held by another one; under ThreadSanitizer no child can.
- */
-static void child_reads_and_waits(void)
-{
-	must(lull_thread_count() <= 1);
-	lull_rcu_synchronize();
-	lull_rcu_read_lock();
-	lull_rcu_read_unlock();
-}
-
-static bool threads_in_child(bool churn)
-{
-#if UNDER_ASAN
-	return !churn;
-#else
-	(void)churn;
-	return THREADS_IN_CHILD;
-#endif
-}
-
-TEST(fork)
-{
-	pthread_t other = start_thread(stays_inside, NULL);
-
-	await_flag(&other_inside, 1);
-	lull_rcu_free(malloc(100));
-	expect_fine(threads_in_child(false) ? child_does_everything : child_reads_and_waits);
-	lull_store_release(&other_leave, 1);
-	join_thread(other);
-	lull_rcu_barrier();
-}
 
 TEST(fork_in_section)
 {
@@ -548,37 +451,6 @@ TEST(fork_in_section)
 		must(lull_rcu_gp_poll(cookie));
 	}
 	lull_rcu_read_unlock();
-}
-
-/* fork while other threads lead grace periods, retire and come and go. */
-static int churn_stop;
-
-static void *churn(void *unused)
-{
-	(void)unused;
-	while (!lull_load_relaxed(&churn_stop)) {
-		lull_rcu_free(malloc(64));
-		lull_rcu_synchronize();
-		join_thread(start_thread(reads_once, NULL));
-	}
-	return NULL;
-}
-
-TEST(fork_under_load)
-{
-	pthread_t threads[2];
-
-	other_inside = other_leave = 0;
-	for (int i = 0; i < 2; i++)
-		threads[i] = start_thread(churn, NULL);
-	for (int i = 0; i < 50; i++) {
-		expect_fine(child_reads_and_waits);
-		if (threads_in_child(true))
-			expect_fine(child_does_everything);
-	}
-	lull_store_relaxed(&churn_stop, 1);
-	for (int i = 0; i < 2; i++)
-		join_thread(threads[i]);
 }
 
 BEFORE_ALL

@@ -3,7 +3,7 @@
  * ranges.c - src/check/ranges.c from the inside: the set against an array, its lock when it is taken, and a child's
  * copy.
  */
-#include "test.h"
+#include "random.h"
 
 #ifdef LULL_DEBUG
 #include "../src/check/ranges.h"
@@ -74,20 +74,14 @@ static void check_all(void)
 	assert_int_equal(set.count, count);
 }
 
-static unsigned chance(void)
-{
-	static uint64_t seed = 1;
-
-	seed = seed * 6364136223846793005u + 1442695040888963407u;
-	return (unsigned)(seed >> 33);
-}
-
 TEST(against_array)
 {
+	uint64_t random = test_seed();
+
 	lull__ranges_enter(&set);
 	assert_null(lull__ranges_find(&set, 0, UINTPTR_MAX));
 	for (int i = 0; i < 3000; i++) {
-		unsigned unit = chance() % UNITS;
+		unsigned unit = dice(&random, UNITS);
 
 		if (in_set[unit]) {
 			lull__ranges_remove(&set, in_set[unit]);
@@ -140,22 +134,31 @@ TEST(memory)
 
 /* ---- its lock --------------------------------------------------------------------------------- */
 
-/* A handler that interrupts its thread in here gives up, and so does who finds the lock taken; and tries again later. */
+/*
+ * A handler that interrupts its thread in here gives up, also of other sets: the thread may have their locks, too. So does
+ * who finds the lock taken; and tries again later.
+ */
 TEST(lock)
 {
-	lull__ranges_enter(&set);
-	assert_false(lull__ranges_try_enter(&set));
-	assert_int_not_equal(set.lock.word, 0);
-	lull__ranges_leave(&set);
-	assert_int_equal(set.lock.word, 0);
-	assert_true(lull__ranges_try_enter(&set));
-	assert_false(lull__ranges_try_enter(&set));
-	lull__ranges_leave(&set);
-	lull__lock(&set.lock); /* as another thread */
-	assert_false(lull__ranges_try_enter(&set));
-	lull__unlock(&set.lock);
-	assert_true(lull__ranges_try_enter(&set));
-	lull__ranges_leave(&set);
+	static struct lull__ranges other;
+
+	for (int tried = 0; tried < 2; tried++) {
+		if (tried)
+			assert_true(lull__ranges_try_enter(&set));
+		else
+			lull__ranges_enter(&set);
+		assert_int_not_equal(set.lock.word, 0);
+		assert_false(lull__ranges_try_enter(&set));
+		assert_false(lull__ranges_try_enter(&other));
+		assert_int_equal(other.lock.word, 0);
+		lull__ranges_leave(&set);
+		assert_int_equal(set.lock.word, 0);
+		lull__lock(&set.lock); /* as another thread */
+		assert_false(lull__ranges_try_enter(&set));
+		lull__unlock(&set.lock);
+	}
+	assert_true(lull__ranges_try_enter(&other));
+	lull__ranges_leave(&other);
 }
 
 /* ---- fork -------------------------------------------------------------------------------------- */
@@ -193,24 +196,6 @@ TEST(fork_child)
 	check_all();
 	add(5);
 	check_all();
-}
-/* A handler that comes while its thread is in one set enters none: the thread may have that set's lock, too. */
-TEST(try_enter)
-{
-	static struct lull__ranges other;
-
-	assert_true(lull__ranges_try_enter(&set));
-	assert_false(lull__ranges_try_enter(&other));
-	assert_int_equal(other.lock.word, 0);
-	lull__ranges_leave(&set);
-	lull__ranges_enter(&set);
-	assert_false(lull__ranges_try_enter(&other));
-	lull__ranges_leave(&set);
-	lull__lock(&other.lock); /* another thread's */
-	assert_false(lull__ranges_try_enter(&other));
-	lull__unlock(&other.lock);
-	assert_true(lull__ranges_try_enter(&other));
-	lull__ranges_leave(&other);
 }
 
 #else

@@ -30,48 +30,30 @@ static bool any_match(const struct lull_hash_node *found, const void *key)
 	return true;
 }
 
+/* With one node in. */
+static void fill_table(void)
+{
+	lull_hash_init(&table, NULL);
+	lull_hash_insert(&table, &node, 1, any_match, NULL);
+}
+
 TEST(outside)
 {
+	struct lull_hash_iter iter;
+	struct lull_hash_node *at;
+
 	NEEDS_DEBUG();
-	EXPECT_END {
-		want_call("lull_rcu_dereference", "outside a read section");
-		(void)lull_rcu_dereference(pointer);
-	}
-	EXPECT_END {
-		want_call("lull_hazptr_protect_rcu", "outside a read section");
-		lull_hazptr_protect_rcu_ptr(lull_hazptr_alloc(lull_hazptr_thread_context()), pointer);
-	}
-	EXPECT_END {
-		want_call("lull_hash_lookup", "outside a read section");
-		lull_hash_init(&table, NULL);
-		lull_hash_lookup(&table, 1, any_match, NULL);
-	}
-	EXPECT_END {
-		struct lull_hash_iter iter;
-		struct lull_hash_node *at;
-
-		want_call("lull_hash_for_each", "outside a read section");
-		lull_hash_init(&table, NULL);
-		lull_hash_insert(&table, &node, 1, any_match, NULL);
-		lull_rcu_read_lock();
-		lull_hash_for_each(at, &iter, &table)
-			lull_rcu_read_unlock();
-	}
-	EXPECT_END {
-		struct lull_hash_iter iter;
-		struct lull_hash_node *at;
-
-		want_call("lull_hash_for_each_match", "outside a read section");
-		lull_hash_init(&table, NULL);
-		lull_hash_insert(&table, &node, 1, any_match, NULL);
-		lull_rcu_read_lock();
-		lull_hash_for_each_match(at, &iter, &table, 1, any_match, NULL)
-			lull_rcu_read_unlock();
-	}
-	EXPECT_END {
-		want_call("lull_rcu_online_read_lock", "thread is not online");
-		lull_rcu_online_read_lock();
-	}
+	fill_table();
+	EXPECT_MISTAKE("lull_rcu_dereference", "outside a read section", (void)lull_rcu_dereference(pointer));
+	EXPECT_MISTAKE("lull_hazptr_protect_rcu", "outside a read section",
+		       (void)lull_hazptr_protect_rcu_ptr(lull_hazptr_alloc(lull_hazptr_thread_context()), pointer));
+	EXPECT_MISTAKE("lull_hash_lookup", "outside a read section", lull_hash_lookup(&table, 1, any_match, NULL));
+	EXPECT_MISTAKE("lull_hash_for_each", "outside a read section", lull_rcu_read_lock();
+		       lull_hash_for_each(at, &iter, &table) lull_rcu_read_unlock());
+	EXPECT_MISTAKE("lull_hash_for_each_match", "outside a read section", lull_rcu_read_lock();
+		       lull_hash_for_each_match(at, &iter, &table, 1, any_match, NULL) lull_rcu_read_unlock());
+	EXPECT_MISTAKE("lull_rcu_online_read_lock", "thread is not online", lull_rcu_online_read_lock());
+	lull_hash_destroy(&table, NULL, NULL);
 }
 
 /* ---- without the lock that guards it -------------------------------------------------------- */
@@ -111,68 +93,31 @@ static void *locks_pthread_lock(void *unused)
 	return unused;
 }
 
+#define EXPECT_UNLOCKED(call, what, at, ...)                                                        \
+	EXPECT_END {                                                                               \
+		declare();                                                                         \
+		want_unlocked(call, what, at, &lock);                                              \
+		__VA_ARGS__;                                                                       \
+	}
+
 TEST(guarded)
 {
+	struct lull_list_head other, *at;
+	struct lull_hlist_node other_node;
+	int **here = &guarded.pointer;
+
 	NEEDS_DEBUG();
-	EXPECT_END {
-		declare();
-		want_unlocked("lull_rcu_assign", "used", &guarded.pointer, &lock);
-		lull_rcu_assign(guarded.pointer, &object);
-	}
-	EXPECT_END {
-		declare();
-		want_unlocked("lull_rcu_assign", "used", &guarded.pointer, &lock);
-		(void)lull_rcu_replace(guarded.pointer, &object);
-	}
-	EXPECT_END {
-		declare();
-		want_unlocked("lull_rcu_dereference_protected", "used", &guarded.pointer, &lock);
-		(void)lull_rcu_dereference_protected(guarded.pointer);
-	}
-	EXPECT_END {
-		struct lull_list_head other;
-
-		declare();
-		want_unlocked("lull_list_add_rcu", "used", &guarded.list, &lock);
-		lull_list_add_tail_rcu(&other, &guarded.list);
-	}
-	EXPECT_END {
-		declare();
-		want_unlocked("lull_list_del_rcu", "used", &guarded.list, &lock);
-		lull_list_del_rcu(&list_node);
-	}
-	EXPECT_END {
-		struct lull_list_head other;
-
-		declare();
-		want_unlocked("lull_list_replace_rcu", "used", &guarded.list, &lock);
-		lull_list_replace_rcu(&list_node, &other);
-	}
-	EXPECT_END {
-		struct lull_list_head *at;
-
-		declare();
-		want_unlocked("lull_list_next_rcu", "read outside a read section", &guarded.list, &lock);
-		lull_list_for_each_rcu(at, &guarded.list)
-			;
-	}
-	EXPECT_END {
-		struct lull_hlist_node other;
-
-		declare();
-		want_unlocked("lull_hlist_add_rcu", "used", &guarded.hlist, &lock);
-		lull_hlist_add_head_rcu(&other, &guarded.hlist);
-	}
-	EXPECT_END {
-		declare();
-		want_unlocked("lull_hlist_del_rcu", "used", &guarded.hlist, &lock);
-		lull_hlist_del_rcu(&hlist_node);
-	}
-	EXPECT_END {
-		declare();
-		want_unlocked("an update of a lull_hash", "used", &guarded.table, &lock);
-		lull_hash_insert_dup(&guarded.table, &node, 1);
-	}
+	EXPECT_UNLOCKED("lull_rcu_assign", "used", here, lull_rcu_assign(*here, &object));
+	EXPECT_UNLOCKED("lull_rcu_assign", "used", here, (void)lull_rcu_replace(*here, &object));
+	EXPECT_UNLOCKED("lull_rcu_dereference_protected", "used", here, (void)lull_rcu_dereference_protected(*here));
+	EXPECT_UNLOCKED("lull_list_add_rcu", "used", &guarded.list, lull_list_add_tail_rcu(&other, &guarded.list));
+	EXPECT_UNLOCKED("lull_list_del_rcu", "used", &guarded.list, lull_list_del_rcu(&list_node));
+	EXPECT_UNLOCKED("lull_list_replace_rcu", "used", &guarded.list, lull_list_replace_rcu(&list_node, &other));
+	EXPECT_UNLOCKED("lull_list_next_rcu", "read outside a read section", &guarded.list,
+			lull_list_for_each_rcu(at, &guarded.list) (void)at);
+	EXPECT_UNLOCKED("lull_hlist_add_rcu", "used", &guarded.hlist, lull_hlist_add_head_rcu(&other_node, &guarded.hlist));
+	EXPECT_UNLOCKED("lull_hlist_del_rcu", "used", &guarded.hlist, lull_hlist_del_rcu(&hlist_node));
+	EXPECT_UNLOCKED("an update of a lull_hash", "used", &guarded.table, lull_hash_insert_dup(&guarded.table, &node, 1));
 	EXPECT_END {
 		join_thread(start_thread(locks_pthread_lock, NULL));
 		lull_check_guarded_by(&pointer, sizeof(pointer), lull_check_pthread_mutex_held, &pthread_lock);
@@ -187,7 +132,6 @@ TEST(done_right)
 	EXPECT_NOTHING {
 		struct lull_list_head other, *at;
 		struct guarded *on_heap = (struct guarded *)malloc(sizeof(*on_heap));
-		struct lull_reclaim_config config;
 
 		declare();
 		lull_mutex_lock(&lock);
@@ -218,9 +162,7 @@ TEST(done_right)
 		pthread_mutex_unlock(&pthread_lock);
 		must(wait(NULL) > 0);
 		/* Freed memory is guarded no more. By this thread, whose next malloc() gives the same address. */
-		lull_reclaim_default_config(&config);
-		config.mode = LULL_RECLAIM_POLL;
-		must(lull_reclaim_configure(&config) == 0);
+		set_mode(LULL_RECLAIM_POLL);
 		lull_rcu_free(on_heap);
 		lull_rcu_barrier();
 		lull_check_guarded_by(&object, 1, lull_check_mutex_held, &lock);
@@ -256,47 +198,44 @@ static void *holds_none(void *unused)
 	return unused;
 }
 
-/* Held by this thread: before, meanwhile, for another one, after. */
-static void holds(void)
-{
-	struct lull_mutex_robust robust;
-	static const int types[] = { PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_ERRORCHECK };
-
-	must(!lull_check_mutex_held(&lock));
-	lull_mutex_lock(&lock);
-	must(lull_check_mutex_held(&lock));
-	lull_mutex_robust_init(&robust, 0);
-	must(!lull_check_mutex_held(&robust.mutex));
-	must(lull_mutex_robust_lock(&robust) == 0);
-	must(lull_check_mutex_held(&robust.mutex));
-	lull_mutex_robust_unlock(&robust);
-	must(!lull_check_mutex_held(&robust.mutex));
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-		pthread_mutexattr_t attr;
-		pthread_mutex_t mutex;
-
-		pthread_mutexattr_init(&attr);
-		pthread_mutexattr_settype(&attr, types[i]);
-		pthread_mutex_init(&mutex, &attr);
-		must(!lull_check_pthread_mutex_held(&mutex));
-		pthread_mutex_lock(&mutex);
-		must(lull_check_pthread_mutex_held(&mutex));
-		pthread_mutex_unlock(&mutex);
-		must(!lull_check_pthread_mutex_held(&mutex));
-	}
-	pthread_mutex_lock(&pthread_lock);
-	must(lull_check_pthread_mutex_held(&pthread_lock));
-	if (THREADS_IN_CHILD)
-		join_thread(start_thread(holds_none, NULL));
-	pthread_mutex_unlock(&pthread_lock);
-	lull_mutex_unlock(&lock);
-	holds_none(NULL);
-}
-
 TEST(held)
 {
 	NEEDS_DEBUG();
-	expect_nothing(holds);
+	/* Held by this thread: before, meanwhile, for another one, after. */
+	EXPECT_NOTHING {
+		static const int types[] = { PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_ERRORCHECK };
+		struct lull_mutex_robust robust;
+
+		must(!lull_check_mutex_held(&lock));
+		lull_mutex_lock(&lock);
+		must(lull_check_mutex_held(&lock));
+		lull_mutex_robust_init(&robust, 0);
+		must(!lull_check_mutex_held(&robust.mutex));
+		must(lull_mutex_robust_lock(&robust) == 0);
+		must(lull_check_mutex_held(&robust.mutex));
+		lull_mutex_robust_unlock(&robust);
+		must(!lull_check_mutex_held(&robust.mutex));
+		for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+			pthread_mutexattr_t attr;
+			pthread_mutex_t mutex;
+
+			pthread_mutexattr_init(&attr);
+			pthread_mutexattr_settype(&attr, types[i]);
+			pthread_mutex_init(&mutex, &attr);
+			must(!lull_check_pthread_mutex_held(&mutex));
+			pthread_mutex_lock(&mutex);
+			must(lull_check_pthread_mutex_held(&mutex));
+			pthread_mutex_unlock(&mutex);
+			must(!lull_check_pthread_mutex_held(&mutex));
+		}
+		pthread_mutex_lock(&pthread_lock);
+		must(lull_check_pthread_mutex_held(&pthread_lock));
+		if (THREADS_IN_CHILD)
+			join_thread(start_thread(holds_none, NULL));
+		pthread_mutex_unlock(&pthread_lock);
+		lull_mutex_unlock(&lock);
+		holds_none(NULL);
+	}
 }
 
 TEST(own_held)
@@ -331,28 +270,22 @@ TEST(own_held)
 	}
 }
 
-#ifndef LULL_DEBUG
-/* No question is asked, and everything goes through. */
-static void changes_anything(void)
-{
-	lull_check_guarded_by(&guarded, sizeof(guarded), own_held, &lock);
-	lull_rcu_assign(guarded.pointer, &object);
-	must(lull_rcu_dereference_protected(guarded.pointer) == &object);
-	lull_list_init(&guarded.list);
-	lull_list_add_rcu(&list_node, &guarded.list);
-	lull_list_del_rcu(&list_node);
-	must(!asked);
-	must(lull_check_mutex_held(&lock) && lull_check_pthread_mutex_held(&pthread_lock));
-}
-#endif
-
 TEST(without_debug)
 {
 #ifdef LULL_DEBUG
 	SKIP("debug builds have the checks, which are tested instead");
-#else
-	expect_nothing(changes_anything);
 #endif
+	/* No question is asked, and everything goes through. */
+	EXPECT_NOTHING {
+		lull_check_guarded_by(&guarded, sizeof(guarded), own_held, &lock);
+		lull_rcu_assign(guarded.pointer, &object);
+		must(lull_rcu_dereference_protected(guarded.pointer) == &object);
+		lull_list_init(&guarded.list);
+		lull_list_add_rcu(&list_node, &guarded.list);
+		lull_list_del_rcu(&list_node);
+		must(!asked);
+		must(lull_check_mutex_held(&lock) && lull_check_pthread_mutex_held(&pthread_lock));
+	}
 }
 
 /* ---- used after its end --------------------------------------------------------------------- */

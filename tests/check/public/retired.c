@@ -13,16 +13,6 @@
 
 static struct thing *published;
 
-/* Only this thread frees what it retires. */
-static void reclaim_by_hand(void)
-{
-	struct lull_reclaim_config config;
-
-	lull_reclaim_default_config(&config);
-	config.mode = LULL_RECLAIM_POLL;
-	must(lull_reclaim_configure(&config) == 0);
-}
-
 static int found, retired;
 
 static void *retires_what_is_found(void *unused)
@@ -55,16 +45,13 @@ TEST(found)
 	NEEDS_DEBUG();
 	/* The updater forgot to unlink what it retired. */
 	EXPECT_END {
-		char words[256];
-
-		reclaim_by_hand();
+		set_mode(LULL_RECLAIM_POLL);
 		first = &ways[0];
 		make_thing();
 		published = thing;
-		story(words, sizeof(words));
 		want("lull_rcu_dereference: found %p, which %s before this read section began: it was not unlinked first "
 		     "(thread \"%s\", tid %u)",
-		     (void *)thing, words, own_name(), own_tid());
+		     (void *)thing, story(), own_name(), own_tid());
 		first->defer();
 		lull_rcu_read_lock();
 		(void)lull_rcu_dereference(published); /* no grace period has begun: it might have been found before */
@@ -102,15 +89,12 @@ TEST(own)
 	}
 	NEEDS_DEBUG();
 	EXPECT_SAID {
-		char words[256];
-
 		first = &ways[2];
 		lull_debug_set_stall_ms(1);
 		make_thing();
 		protect_thing();
-		story(words, sizeof(words));
 		want("thread \"%s\" (tid %u) still protects %p, which %s: it cannot be reclaimed", own_name(), own_tid(), (void *)thing,
-		     words);
+		     story());
 		first->defer();
 		lull_hazptr_retire(malloc(1)); /* too early to say so */
 		nap_ms(2);
@@ -120,13 +104,10 @@ TEST(own)
 	for (int i = 2; i < 6; i++) {
 		first = &ways[i];
 		EXPECT_END {
-			char words[256];
-
 			make_thing();
 			protect_thing();
-			story(words, sizeof(words));
 			want("lull_hazptr_barrier would wait for itself for ever: thread \"%s\" (tid %u) protects %p, which %s", own_name(),
-			     own_tid(), (void *)thing, words);
+			     own_tid(), (void *)thing, story());
 			first->defer();
 			lull_hazptr_barrier();
 		}
@@ -139,13 +120,10 @@ TEST(changed)
 {
 	NEEDS_DEBUG();
 	EXPECT_END {
-		char words[256];
-
 		first = &ways[6];
 		make_thing();
-		story(words, sizeof(words));
 		want("%p, which %s, was freed or changed while it waited: its function was %p and is (nil)", (void *)&thing->rcu,
-		     words, (void *)(uintptr_t)thing_gone);
+		     story(), (void *)(uintptr_t)thing_gone);
 		lull_rcu_read_lock();
 		first->defer();
 		memset(thing, 0, sizeof(*thing));
@@ -154,46 +132,37 @@ TEST(changed)
 	}
 }
 
-#if UNDER_ASAN && defined(LULL_DEBUG)
-/* Their grace period is over, and none but the first has been freed. */
-static void reads_too_late(void)
-{
-	int *objects[3];
-
-	reclaim_by_hand();
-	for (int i = 0; i < 3; i++) {
-		objects[i] = (int *)calloc(10, sizeof(int));
-		lull_rcu_free(objects[i]);
-	}
-	must(objects[2][9] == 0);
-	must(lull_reclaim_poll(1, 0) == 1);
-	want("use-after-poison on address %p", (void *)&objects[2][9]);
-	must(lull_load_relaxed(&objects[2][9]) == 0);
-}
-
 TEST(read_too_late)
 {
-	char text[16384];
-	int status;
+	struct child child;
 
+#if !UNDER_ASAN || !defined(LULL_DEBUG)
+	SKIP("only a debug build with AddressSanitizer has this check");
+#endif
 	/* And those that are freed are as others. */
 	EXPECT_NOTHING {
 		for (int i = 0; i < 1000; i++)
 			lull_rcu_free_hazptr(calloc(10, sizeof(int)));
 		lull_hazptr_barrier();
 	}
-	status = run_child(reads_too_late, text, sizeof(text));
-	if (!strstr(text, wanted->line))
-		print_error("status %x, wrote: %s\n", (unsigned)status, text);
-	assert_true(status != 0);
-	assert_non_null(strstr(text, wanted->line));
+	/* Their grace period is over, and none but the first has been freed. */
+	if (child_begin(&child)) {
+		int *objects[3];
+
+		set_mode(LULL_RECLAIM_POLL);
+		for (int i = 0; i < 3; i++) {
+			objects[i] = (int *)calloc(10, sizeof(int));
+			lull_rcu_free(objects[i]);
+		}
+		must(objects[2][9] == 0);
+		must(lull_reclaim_poll(1, 0) == 1);
+		want("use-after-poison on address %p", (void *)&objects[2][9]);
+		must(lull_load_relaxed(&objects[2][9]) == 0);
+		_exit(0);
+	}
+	child_await(&child);
+	judge_child(child.status != 0 && strstr(child.text, wanted->line), &child, wanted->line, __FILE__, __LINE__);
 }
-#else
-TEST(read_too_late)
-{
-	SKIP("only a debug build with AddressSanitizer has this check");
-}
-#endif
 
 /* ---- callbacks of an unloaded module -------------------------------------------------------- */
 

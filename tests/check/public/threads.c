@@ -37,21 +37,15 @@ static void *releases_another_s(void *unused)
 
 TEST(not_held)
 {
-	EXPECT_END {
-		struct lull_hazptr_context *own = lull_hazptr_thread_context();
-		struct lull_hazptr *slot = lull_hazptr_alloc(own);
+	struct lull_hazptr_context *own, other;
+	struct lull_hazptr *slot;
 
-		lull_hazptr_free(own, slot);
-		want_call("lull_hazptr_free", "the slot is free already");
-		lull_hazptr_free(own, slot);
-	}
-	EXPECT_END {
-		struct lull_hazptr_context other;
-
-		lull_hazptr_context_init(&other);
-		want_call("lull_hazptr_free", "the slot is not from this context");
-		lull_hazptr_free(&other, lull_hazptr_alloc(lull_hazptr_thread_context()));
-	}
+	lull_thread_register();
+	own = lull_hazptr_thread_context();
+	EXPECT_MISTAKE("lull_hazptr_free", "the slot is free already", slot = lull_hazptr_alloc(own);
+		       lull_hazptr_free(own, slot); lull_hazptr_free(own, slot));
+	EXPECT_MISTAKE("lull_hazptr_free", "the slot is not from this context", lull_hazptr_context_init(&other);
+		       lull_hazptr_free(&other, lull_hazptr_alloc(own)));
 	if (!UNDER_TSAN) /* which says so first */
 		EXPECT_END {
 			want("thread \"%s\" (tid %u) unlocks mutex %p, which no thread holds", own_name(), own_tid(), (void *)&lock);
@@ -63,32 +57,17 @@ TEST(not_held)
 			join_thread(start_thread(releases_another_s, NULL));
 		}
 	NEEDS_DEBUG();
-	EXPECT_END {
-		lull_rcu_read_lock();
-		lull_rcu_read_unlock();
-		want_call("lull_rcu_read_unlock", "not in a read section");
-		lull_rcu_read_unlock();
-	}
-	EXPECT_END {
-		want_call("lull_rcu_online_read_unlock", "thread is not online");
-		lull_rcu_online_read_unlock();
-	}
-	EXPECT_END {
-		guard = lull_shazptr_acquire(&object);
-		lull_shazptr_clear(guard);
-		want_call("lull_shazptr_clear", "cleared already");
-		lull_shazptr_clear(guard);
-	}
+	EXPECT_MISTAKE("lull_rcu_read_unlock", "not in a read section", lull_rcu_read_lock(); lull_rcu_read_unlock();
+		       lull_rcu_read_unlock());
+	EXPECT_MISTAKE("lull_rcu_online_read_unlock", "thread is not online", lull_rcu_online_read_unlock());
+	EXPECT_MISTAKE("lull_shazptr_clear", "cleared already", guard = lull_shazptr_acquire(&object);
+		       lull_shazptr_clear(guard); lull_shazptr_clear(guard));
 	EXPECT_END {
 		guard = lull_shazptr_acquire(&object);
 		join_thread(start_thread(clears_another_s, NULL));
 	}
-	EXPECT_END {
-		lull_hazptr_acquire(&hold, &pointer);
-		lull_hazptr_release(&hold, pointer);
-		want_call("lull_hazptr_release", "nothing is held");
-		lull_hazptr_release(&hold, pointer);
-	}
+	EXPECT_MISTAKE("lull_hazptr_release", "nothing is held", (void)lull_hazptr_acquire(&hold, &pointer);
+		       lull_hazptr_release(&hold, pointer); lull_hazptr_release(&hold, pointer));
 }
 
 /* ---- the end of a thread -------------------------------------------------------------------- */
@@ -138,9 +117,7 @@ static void *exits_with_context_on_stack(void *unused)
 	pthread_exit(unused);
 }
 
-static void *(*exits)(void *);
-
-static void ends_thread(void)
+static void ends_thread(void *(*exits)(void *))
 {
 	join_thread(start_thread(exits, NULL));
 	lull_rcu_synchronize();
@@ -148,17 +125,15 @@ static void ends_thread(void)
 
 TEST(thread_exit)
 {
+	static void *(*const exits[])(void *) = { exits_in_section, exits_in_online_section, exits_with_slot,
+						  exits_with_simple_slot };
+
 	NEEDS_THREADS_IN_CHILD();
-	exits = exits_in_section;
-	expect_said(ends_thread);
-	exits = exits_in_online_section;
-	expect_said(ends_thread);
-	exits = exits_with_slot;
-	expect_said(ends_thread);
-	exits = exits_with_simple_slot;
-	expect_said(ends_thread);
-	exits = exits_with_context_on_stack;
-	expect_end(ends_thread);
+	for (size_t i = 0; i < sizeof(exits) / sizeof(exits[0]); i++)
+		EXPECT_SAID
+			ends_thread(exits[i]);
+	EXPECT_END
+		ends_thread(exits_with_context_on_stack);
 }
 
 /* ---- a callback that ends its thread ---------------------------------------------------------- */
@@ -174,11 +149,8 @@ static void ends_its_thread(struct lull_head *head)
 static void *runs_callback(void *unused)
 {
 	static struct lull_head head;
-	struct lull_reclaim_config config;
 
-	lull_reclaim_default_config(&config);
-	config.mode = LULL_RECLAIM_POLL;
-	must(lull_reclaim_configure(&config) == 0);
+	set_mode(LULL_RECLAIM_POLL);
 	lull_rcu_call(&head, ends_its_thread);
 	lull_rcu_barrier();
 	return unused;
@@ -268,6 +240,16 @@ static void waits_for_simple_slots(void)
 
 TEST(online)
 {
+	static const struct {
+		const char *call;
+		void (*sleep)(void);
+	} waits[] = {
+		{ "lull_mutex_lock", locks },
+		{ "lull_mutex_lock", locks_in_time },
+		{ "lull_hazptr_synchronize", waits_for_slots },
+		{ "lull_shazptr_synchronize", waits_for_simple_slots },
+	};
+
 	NEEDS_THREADS_IN_CHILD();
 	/* A thread that goes offline by itself, and one that is offline. */
 	EXPECT_NOTHING {
@@ -283,14 +265,9 @@ TEST(online)
 		lull_mutex_unlock(&lock);
 	}
 	NEEDS_DEBUG();
-	EXPECT_SAID
-		sleeps_in("lull_mutex_lock", locks);
-	EXPECT_SAID
-		sleeps_in("lull_mutex_lock", locks_in_time);
-	EXPECT_SAID
-		sleeps_in("lull_hazptr_synchronize", waits_for_slots);
-	EXPECT_SAID
-		sleeps_in("lull_shazptr_synchronize", waits_for_simple_slots);
+	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
+		EXPECT_SAID
+			sleeps_in(waits[i].call, waits[i].sleep);
 	EXPECT_SAID {
 		lull_debug_set_message_hook(hear_aloud);
 		want_sleep("lull_cond_wait");

@@ -11,10 +11,7 @@ static const struct way *second;
 
 static void want_twice(const char *part)
 {
-	char words[256];
-
-	story(words, sizeof(words));
-	want("%s of %p%s, which %s already (thread \"%s\", tid %u)", second->name, named(second), part, words, own_name(),
+	want("%s of %p%s, which %s already (thread \"%s\", tid %u)", second->name, named(second), part, story(), own_name(),
 	     own_tid());
 }
 
@@ -52,10 +49,7 @@ static void *defers_second(void *unused)
 /* The line names the first thread, and the one that did it again. */
 static void *defers_after_another(void *unused)
 {
-	char words[256];
-
 	pthread_setname_np(pthread_self(), "second");
-	snprintf(words, sizeof(words), "thread \"%s\" (tid %d) gave to %s at " SITE, own_name(), (int)getpid(), first->name);
 	want("%s of %p, which thread \"first\" (tid %d) gave to %s at " SITE " already (thread \"second\", tid %u)",
 	     second->name, named(second), (int)getpid(), first->name, own_tid());
 	return defers_second(unused);

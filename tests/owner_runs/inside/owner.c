@@ -5,6 +5,7 @@
  * with threads that it invents and a table of running threads that it writes itself.
  */
 #include "mutex/support.h"
+#include "random.h"
 #include "seccomp.h"
 
 #include "../src/os/os.h"
@@ -33,7 +34,6 @@ static const struct lull__oracle *const *told; /* instead of those that there ar
 #undef lull__cpus_allowed
 #undef lull__oracles
 #include "../src/mutex/self.h"
-#include "../src/owner_runs/bpf.c"
 
 #define SYS_FUTEX2_WAIT 455
 
@@ -47,36 +47,6 @@ static uint32_t nth_of_bucket(uint32_t first, unsigned nth)
 	return first + nth * BUCKETS;
 }
 
-TEST(full_bucket)
-{
-	static const uint32_t cpu = 1;
-	struct owner *entries[WAYS + 1];
-
-	for (unsigned i = 0; i <= WAYS; i++) {
-		entries[i] = claim_entry(nth_of_bucket(INVENTED, i));
-		assert_int_equal(entries[i] != NULL, i < WAYS);
-		for (unsigned j = 0; j < i; j++)
-			assert_ptr_not_equal(entries[i], entries[j]);
-	}
-	assert_null(find_owner(nth_of_bucket(INVENTED, WAYS)));
-	assert_null(pin_owner(nth_of_bucket(INVENTED, WAYS)));
-	for (unsigned i = 0; i < WAYS; i++) {
-		assert_ptr_equal(find_owner(nth_of_bucket(INVENTED, i)), entries[i]);
-		assert_null(pin_owner(nth_of_bucket(INVENTED, i))); /* not open yet */
-		open_entry(entries[i], &cpu);
-		assert_ptr_equal(pin_owner(nth_of_bucket(INVENTED, i)), entries[i]);
-		unpin_owner(entries[i]);
-	}
-	close_entry(entries[1]);
-	assert_null(pin_owner(nth_of_bucket(INVENTED, 1)));
-	assert_ptr_equal(claim_entry(nth_of_bucket(INVENTED, WAYS)), entries[1]);
-	assert_null(pin_owner(nth_of_bucket(INVENTED, WAYS)));
-	for (unsigned i = 0; i < WAYS; i++)
-		close_entry(entries[i]);
-	for (unsigned i = 0; i <= WAYS; i++)
-		assert_null(find_owner(nth_of_bucket(INVENTED, i)));
-}
-
 /* Six threads for each of eight buckets come and go; the table has room for four of them, and finds those that it has. */
 TEST(come_and_go)
 {
@@ -84,20 +54,21 @@ TEST(come_and_go)
 	static const uint32_t cpu = 1;
 	bool there[FIRST_BUCKETS][NUMBERS] = { { false } };
 	int full[FIRST_BUCKETS] = { 0 };
-	uint32_t random = 1, first = INVENTED + (my_tid() % BUCKETS < 512 ? 600 : 100); /* not where this thread is */
+	uint64_t random = test_seed();
+	uint32_t first = INVENTED + (my_tid() % BUCKETS < 512 ? 600 : 100); /* not where this thread is */
 
 	for (int i = 0; i < 10000; i++) {
-		uint32_t bucket = (random >> 8) % FIRST_BUCKETS, nth = (random >> 16) % NUMBERS;
+		unsigned bucket = dice(&random, FIRST_BUCKETS), nth = dice(&random, NUMBERS);
 		uint32_t tid = nth_of_bucket(first + bucket, nth);
 		struct owner *entry = find_owner(tid);
 
-		random = random * 1664525u + 1013904223u;
 		assert_int_equal(entry != NULL, there[bucket][nth]);
-		if (entry && random >> 31) {
+		if (entry && dice(&random, 2)) {
 			close_entry(entry);
 			there[bucket][nth] = false;
 			full[bucket]--;
 			assert_null(find_owner(tid));
+			assert_null(pin_owner(tid));
 			assert_int_equal(entry->pins, 0);
 			continue;
 		}
@@ -108,6 +79,7 @@ TEST(come_and_go)
 		full[bucket] += there[bucket][nth];
 		assert_int_equal(entry != NULL, there[bucket][nth]);
 		assert_ptr_equal(find_owner(tid), entry);
+		assert_null(pin_owner(tid)); /* not open yet, or not there */
 		if (!entry)
 			continue;
 		assert_int_equal(entry->pins, 0); /* closed */
@@ -117,9 +89,9 @@ TEST(come_and_go)
 		unpin_owner(entry);
 		assert_int_equal(entry->pins, OPEN);
 	}
-	for (int i = 0; i < FIRST_BUCKETS * NUMBERS; i++)
+	for (unsigned i = 0; i < FIRST_BUCKETS * NUMBERS; i++)
 		if (there[i / NUMBERS][i % NUMBERS])
-			close_entry(find_owner(nth_of_bucket(first + (uint32_t)i / NUMBERS, (unsigned)i % NUMBERS)));
+			close_entry(find_owner(nth_of_bucket(first + i / NUMBERS, i % NUMBERS)));
 	for (int i = 0; i < BUCKETS * WAYS; i++)
 		assert_true(owners[i / WAYS][i % WAYS].tid < INVENTED);
 }
@@ -169,10 +141,8 @@ TEST(full_table)
 
 	for (unsigned i = 0; i < BUCKETS * WAYS; i++)
 		claim_entry(INVENTED + i);
-	for (int i = 0; i < 4; i++)
-		threads[i] = start_thread(counts, NULL);
-	for (int i = 0; i < 4; i++)
-		join_thread(threads[i]);
+	start_threads(threads, 4, counts, NULL);
+	join_threads(threads, 4);
 	assert_int_equal(value, 4 * 3000);
 	for (unsigned i = 0; i < BUCKETS * WAYS; i++)
 		if (find_owner(INVENTED + i))
@@ -313,26 +283,33 @@ static void *beats_there(void *cpu)
 
 TEST(rseq)
 {
+	static const struct {
+		uint32_t cpu;
+		bool is_new; /* to the one that asks */
+		enum lull__runs runs;
+	} looks[] = {
+		{ 2, false, LULL__RUNS_BELIEVED },
+		{ 2, false, LULL__RUNS_BELIEVED },
+		{ 1, false, LULL__RUNS_NO }, /* where the one that asks runs */
+		{ 2, true, LULL__RUNS_BELIEVED },
+		{ 2, false, LULL__RUNS_NO }, /* another thread has run there since */
+		{ 0, false, LULL__RUNS_BELIEVED },
+		{ 3, false, LULL__RUNS_BELIEVED }, /* it has moved on */
+		{ UINT32_MAX, false, LULL__RUNS_UNKNOWN }, /* the kernel has yet to say */
+	};
 	struct lull__sighting sighting = { .tid = 0 };
 	struct owner *entry = invent(2, 1);
 	int cpu = 2;
 
-	assert_int_equal(lull__oracle_rseq_runs(&sighting, INVENTED), LULL__RUNS_BELIEVED);
-	assert_int_equal(lull__oracle_rseq_runs(&sighting, INVENTED), LULL__RUNS_BELIEVED);
 	assert_int_equal(lull__oracle_rseq_runs(&sighting, INVENTED + 1), LULL__RUNS_UNKNOWN);
-	its_cpu = 1; /* where the one that asks runs */
-	assert_int_equal(lull__oracle_rseq_runs(&sighting, INVENTED), LULL__RUNS_NO);
-	its_cpu = 2;
-	memset(&sighting, 0, sizeof(sighting));
-	assert_int_equal(lull__oracle_rseq_runs(&sighting, INVENTED), LULL__RUNS_BELIEVED);
-	join_thread(start_thread(beats_there, &cpu));
-	assert_int_equal(lull__oracle_rseq_runs(&sighting, INVENTED), LULL__RUNS_NO);
-	its_cpu = 0;
-	assert_int_equal(lull__oracle_rseq_runs(&sighting, INVENTED), LULL__RUNS_BELIEVED);
-	its_cpu = 3; /* it has moved on */
-	assert_int_equal(lull__oracle_rseq_runs(&sighting, INVENTED), LULL__RUNS_BELIEVED);
-	its_cpu = (uint32_t)-1; /* the kernel has yet to say */
-	assert_int_equal(lull__oracle_rseq_runs(&sighting, INVENTED), LULL__RUNS_UNKNOWN);
+	for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++) {
+		if (looks[i].is_new)
+			memset(&sighting, 0, sizeof(sighting));
+		its_cpu = looks[i].cpu;
+		assert_int_equal(lull__oracle_rseq_runs(&sighting, INVENTED), looks[i].runs);
+		if (looks[i].is_new)
+			join_thread(start_thread(beats_there, &cpu));
+	}
 	its_cpu = 2;
 	me.cpu = NULL; /* no such area here */
 	assert_int_equal(lull__oracle_rseq_runs(&sighting, INVENTED), LULL__RUNS_UNKNOWN);
@@ -341,44 +318,27 @@ TEST(rseq)
 	assert_int_equal(none_runs(&sighting, INVENTED), LULL__RUNS_UNKNOWN);
 }
 
-TEST(bpf)
+/* An owner notes whether the table has it, for the oracle `bpf` (public/bpf_oracle.c). */
+TEST(seen)
 {
-	static uint64_t table[4];
-	struct lull__sighting sighting = { .tid = 0 };
-	struct owner *entry = invent(2, 1);
-	const struct lull__oracle *before = chosen;
-	struct owner *my_entry = me.entry;
+	for (int round = 0; round < 2; round++) {
+		struct owner *entry = invent(2, 1);
+		bool seen = true;
 
-	running = table;
-	running_cpus = 4;
-	table[2] = INVENTED;
-	/* It was not in the table at its last lock, so that is not asked. */
-	assert_int_equal(bpf_runs(&sighting, INVENTED), LULL__RUNS_BELIEVED);
-	entry->seen = 1;
-	assert_int_equal(bpf_runs(&sighting, INVENTED), LULL__RUNS_YES);
-	table[2] = INVENTED + 1;
-	assert_int_equal(bpf_runs(&sighting, INVENTED), LULL__RUNS_NO);
-	its_cpu = 4; /* a CPU that the table does not have */
-	assert_int_equal(bpf_runs(&sighting, INVENTED), LULL__RUNS_BELIEVED);
-	assert_int_equal(bpf_runs(&sighting, INVENTED + 1), LULL__RUNS_UNKNOWN);
-
-	/* An owner notes whether it is in there. */
-	assert_non_null(my_entry);
-	chosen = &lull__oracle_bpf;
-	table[1] = my_tid();
-	lull__oracle_acquired();
-	assert_int_equal(my_entry->seen, 1);
-	table[1] = INVENTED;
-	lull__oracle_acquired();
-	assert_int_equal(my_entry->seen, 0);
-	table[1] = my_tid();
-	my_cpu_word = 4;
-	lull__oracle_acquired();
-	assert_int_equal(my_entry->seen, 0);
-	chosen = before;
-	running = NULL;
-	running_cpus = 0;
-	forget(entry);
+		assert_int_equal(lull__owner_cpu(INVENTED, &seen), 2);
+		assert_false(seen); /* whoever had the entry before */
+		entry->seen = 1;
+		assert_int_equal(lull__owner_cpu(INVENTED, &seen), 2);
+		assert_true(seen);
+		assert_int_equal(lull__owner_cpu(INVENTED + 1, &seen), -1);
+		assert_int_equal(lull__owner_my_cpu(), 1);
+		assert_non_null(me.entry);
+		for (int now = 1; now >= 0; now--) {
+			lull__owner_set_seen(now);
+			assert_int_equal(me.entry->seen, now);
+		}
+		forget(entry);
+	}
 }
 
 /* ---- which one ------------------------------------------------------------------------------------------------ */
@@ -423,24 +383,19 @@ static void init_with(const char *forced)
 	lull__oracle_init();
 }
 
-static void forced_nonsense(void)
+static const char *forced_name;
+
+static void forces(void)
 {
-	init_with("rseqq");
+	init_with(forced_name);
 }
 
-/* No table, no area, and nothing to ask the kernel for. */
-static const char *not_here;
-
-static void forced_not_here(void)
-{
-	init_with(not_here);
-}
-
-static void expect_ignored(void (*func)(void), const char *words)
+static void expect_ignored(const char *name, const char *words)
 {
 	char text[4096];
 
-	assert_int_equal(run_child(func, text, sizeof(text)), 0);
+	forced_name = name;
+	assert_int_equal(run_child(forces, text, sizeof(text)), 0);
 	assert_non_null(strstr(text, words));
 }
 
@@ -449,12 +404,11 @@ TEST(forced)
 	const char *const names[] = { "rseq", "bpf", "kernel", "slice" };
 
 	lull_mutex_oracle_name(); /* the library has asked for itself */
-	expect_ignored(forced_nonsense, "LULL_OWNER_ORACLE is \"rseqq\", which is ignored; it can be bpf, kernel, rseq, none or slice");
-	for (int i = 0; i < 4; i++) {
-		not_here = names[i];
+	expect_ignored("rseqq", "LULL_OWNER_ORACLE is \"rseqq\", which is ignored; it can be bpf, kernel, rseq, none or slice");
+	/* No table, no area, and nothing to ask the kernel for. */
+	for (int i = 0; i < 4; i++)
 		if (by_name(names[i]) && !by_name(names[i])->usable())
-			expect_ignored(forced_not_here, "which is not available here and is ignored");
-	}
+			expect_ignored(names[i], "which is not available here and is ignored");
 	EXPECT_FINE {
 		init_with("none");
 		must(strcmp(lull_mutex_oracle_name(), "none") == 0);
@@ -605,51 +559,42 @@ TEST(kernel_filtered)
 		init_with("kernel");
 		must(strcmp(lull_mutex_oracle_name(), "kernel") == 0);
 		value = 0;
-		for (int i = 0; i < 4; i++)
-			thread[i] = start_thread(counts, NULL);
-		for (int i = 0; i < 4; i++)
-			join_thread(thread[i]);
+		start_threads(thread, 4, counts, NULL);
+		join_threads(thread, 4);
 		must(value == 4 * 3000);
 	}
 }
 
-static int locks_seen;
+static int locks_seen, releases_seen;
 
 static void sees_lock(void)
 {
 	locks_seen++;
 }
 
-static const struct lull__oracle sees_locks = {
-	.name = "sees", .usable = none_usable, .runs = none_runs, .acquired = sees_lock,
-};
-
-static int releases_seen;
-
 static void sees_release(void)
 {
 	releases_seen++;
 }
 
+static const struct lull__oracle sees = {
+	.name = "sees", .usable = none_usable, .runs = none_runs, .acquired = sees_lock, .released = sees_release,
+};
+
 /* All oracles that want to know are told of a release, from when one of them is chosen. */
 TEST(told_of_releases)
 {
-	static const struct lull__oracle sees = { .name = "sees", .usable = none_usable, .runs = none_runs, .released = sees_release };
 	static const struct lull__oracle *const these[] = { &sees, &lull__oracle_none, &sees, NULL };
-	const struct lull__oracle *before = chosen;
+	const struct lull__oracle *choices[] = { &lull__oracle_none, &sees, &lull__oracle_none }, *before = chosen;
 	bool told_before = tells_releases;
 
 	told = these;
 	tells_releases = false;
-	choose(&lull__oracle_none);
-	lull__oracle_released();
-	assert_int_equal(releases_seen, 0);
-	choose(&sees);
-	lull__oracle_released();
-	assert_int_equal(releases_seen, 2);
-	choose(&lull__oracle_none);
-	lull__oracle_released();
-	assert_int_equal(releases_seen, 4);
+	for (int i = 0; i < 3; i++) {
+		choose(choices[i]);
+		lull__oracle_released();
+		assert_int_equal(releases_seen, 2 * i);
+	}
 	choose(before);
 	tells_releases = told_before;
 	told = NULL;
@@ -661,7 +606,7 @@ static void *locks_three_times(void *before)
 		lull_mutex_lock(&lock);
 		lull_mutex_unlock(&lock);
 		if (i == 0 && before)
-			choose(&sees_locks);
+			choose(&sees);
 	}
 	return NULL;
 }
@@ -697,9 +642,6 @@ static void *is_another(void *tids)
 
 static void forks_on(uint32_t *tids, int nth)
 {
-	int status = 0;
-	pid_t child;
-
 	must(lull__owner_generation() == (uint32_t)nth);
 	for (int i = 0; i < nth; i++)
 		must(lull__owner_was_me(tids[i]) == (i >= nth - FORKS));
@@ -712,12 +654,8 @@ static void forks_on(uint32_t *tids, int nth)
 		return;
 	tids[nth] = lull__mutex_self();
 	must(claim_entry(INVENTED)); /* a thread that the child does not have */
-	child = fork();
-	if (child == 0) {
+	EXPECT_FINE
 		forks_on(tids, nth + 1);
-		_exit(0);
-	}
-	must(waitpid(child, &status, 0) == child && status == 0);
 }
 
 TEST(fork)
@@ -772,10 +710,8 @@ TEST(counts_cpus_again)
 	pthread_t thread[2];
 
 	lull__spinners_max = 0;
-	for (int i = 0; i < 2; i++)
-		thread[i] = start_thread(sleeps_often, &before);
-	for (int i = 0; i < 2; i++)
-		join_thread(thread[i]);
+	start_threads(thread, 2, sleeps_often, &before);
+	join_threads(thread, 2);
 	assert_int_equal(lull__spinners_max, before);
 }
 

@@ -7,14 +7,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 
-#include "child.h"
+#include "seccomp.h"
 
 #include <sys/stat.h>
 
@@ -56,52 +52,21 @@ TEST(where_it_looks)
 static char root[64], dir[80], pin[96];
 static const char *cannot; /* why no table can be made here */
 
-static int bpf(int command, union bpf_attr *attr)
+static int bpf(int command, union bpf_attr attr)
 {
-	return (int)syscall(SYS_bpf, command, attr, sizeof(*attr));
+	return (int)syscall(SYS_bpf, command, &attr, sizeof(attr));
 }
 
 static int make_map(unsigned type, unsigned value_size, unsigned entries, unsigned flags)
 {
-	union bpf_attr attr;
-
-	memset(&attr, 0, sizeof(attr));
-	attr.map_type = type;
-	attr.key_size = sizeof(uint32_t);
-	attr.value_size = value_size;
-	attr.max_entries = entries;
-	attr.map_flags = flags;
-	return bpf(BPF_MAP_CREATE, &attr);
+	return bpf(BPF_MAP_CREATE, (union bpf_attr){ .map_type = type, .key_size = sizeof(uint32_t), .value_size = value_size,
+						     .max_entries = entries, .map_flags = flags });
 }
 
 static int set_value(int map, uint32_t key, uint64_t value)
 {
-	union bpf_attr attr;
-
-	memset(&attr, 0, sizeof(attr));
-	attr.map_fd = (uint32_t)map;
-	attr.key = (uint64_t)(uintptr_t)&key;
-	attr.value = (uint64_t)(uintptr_t)&value;
-	return bpf(BPF_MAP_UPDATE_ELEM, &attr);
-}
-
-static int freeze(int map)
-{
-	union bpf_attr attr;
-
-	memset(&attr, 0, sizeof(attr));
-	attr.map_fd = (uint32_t)map;
-	return bpf(BPF_MAP_FREEZE, &attr);
-}
-
-static int pin_map(int map)
-{
-	union bpf_attr attr;
-
-	memset(&attr, 0, sizeof(attr));
-	attr.bpf_fd = (uint32_t)map;
-	attr.pathname = (uint64_t)(uintptr_t)pin;
-	return bpf(BPF_OBJ_PIN, &attr);
+	return bpf(BPF_MAP_UPDATE_ELEM, (union bpf_attr){ .map_fd = (uint32_t)map, .key = (uint64_t)(uintptr_t)&key,
+							  .value = (uint64_t)(uintptr_t)&value });
 }
 
 static const char *try_setup(void)
@@ -126,20 +91,6 @@ static const char *try_setup(void)
 	return NULL;
 }
 
-static void setup(void)
-{
-	cannot = try_setup();
-	if (cannot)
-		print_message("most of this is skipped: %s (%s)\n", cannot, strerror(errno));
-}
-
-static void teardown(void)
-{
-	umount(root);
-	if (root[0])
-		rmdir(root);
-}
-
 #define NEEDS_TABLES()                                                                             \
 	do {                                                                                       \
 		if (cannot)                                                                        \
@@ -150,14 +101,13 @@ static void teardown(void)
 static void load(unsigned type, unsigned value_size, unsigned cpus, unsigned flags, bool frozen)
 {
 	int map = make_map(type, value_size, cpus, flags);
-	unsigned i;
 
 	assert_true(map >= 0);
-	for (i = 0; i < cpus && value_size == 8; i++)
+	for (unsigned i = 0; i < cpus && value_size == 8; i++)
 		assert_int_equal(set_value(map, i, 10 * (i + 1)), 0);
 	if (frozen)
-		assert_int_equal(freeze(map), 0);
-	assert_int_equal(pin_map(map), 0);
+		assert_int_equal(bpf(BPF_MAP_FREEZE, (union bpf_attr){ .map_fd = (uint32_t)map }), 0);
+	assert_int_equal(bpf(BPF_OBJ_PIN, (union bpf_attr){ .bpf_fd = (uint32_t)map, .pathname = (uint64_t)(uintptr_t)pin }), 0);
 	assert_int_equal(chmod(pin, 0666), 0);
 	close(map);
 }
@@ -243,10 +193,9 @@ TEST(other_tables_are_refused)
 		{ BPF_MAP_TYPE_ARRAY, 8, CPUS_MAX + 1, BPF_F_MMAPABLE, true, false },
 		{ BPF_MAP_TYPE_HASH, 8, 2, 0, true, false },
 	};
-	size_t i;
 
 	NEEDS_TABLES();
-	for (i = 0; i < sizeof(maps) / sizeof(maps[0]); i++) {
+	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++) {
 		load(maps[i].type, maps[i].value_size, maps[i].cpus, maps[i].flags, maps[i].frozen);
 		if (taken() != maps[i].taken)
 			fail_msg("map %zu was %s", i, maps[i].taken ? "refused" : "taken");
@@ -257,22 +206,26 @@ TEST(other_tables_are_refused)
 /* Another user who could have put it there could have put anything there. */
 TEST(of_others_are_refused)
 {
+	static const struct {
+		uid_t of_pin, of_dir;
+		gid_t group;
+		mode_t mode;
+		bool taken;
+	} cases[] = {
+		{ 0, 0, 0, 0755, true }, { NOBODY, 0, 0, 0755, false }, { 0, 0, NOBODY, 0755, true },
+		{ 0, NOBODY, 0, 0755, false }, { 0, 0, 0, 0775, false }, { 0, 0, 0, 0757, false },
+		{ 0, 0, 0, 0755, true },
+	};
+
 	NEEDS_TABLES();
 	load(BPF_MAP_TYPE_ARRAY, 8, 2, BPF_F_MMAPABLE, true);
-	assert_true(taken());
-	assert_int_equal(chown(pin, NOBODY, 0), 0);
-	assert_false(taken());
-	assert_int_equal(chown(pin, 0, NOBODY), 0);
-	assert_true(taken());
-	assert_int_equal(chown(dir, NOBODY, 0), 0);
-	assert_false(taken());
-	assert_int_equal(chown(dir, 0, 0), 0);
-	assert_int_equal(chmod(dir, 0775), 0);
-	assert_false(taken());
-	assert_int_equal(chmod(dir, 0757), 0);
-	assert_false(taken());
-	assert_int_equal(chmod(dir, 0755), 0);
-	assert_true(taken());
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(chown(pin, cases[i].of_pin, cases[i].group), 0);
+		assert_int_equal(chown(dir, cases[i].of_dir, 0), 0);
+		assert_int_equal(chmod(dir, cases[i].mode), 0);
+		if (taken() != cases[i].taken)
+			fail_msg("table %zu was %s", i, cases[i].taken ? "refused" : "taken");
+	}
 	unload();
 }
 
@@ -295,22 +248,13 @@ TEST(no_tables_at_all)
 
 TEST(no_call_without_a_pin)
 {
-#ifdef LULL_TEST_EMULATED
-	SKIP("the emulator has no filters of system calls");
-#endif
+	if (!may_filter())
+		SKIP(NO_FILTERS);
 	/* Sandboxes kill for bpf(2); those have no table. */
 	EXPECT_FINE {
-		struct sock_filter code[] = {
-			BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-			BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)SYS_bpf, 0, 1),
-			BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-			BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-		};
-		struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
 		unsigned cpus = 0;
 
-		must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-		must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+		filter(SYS_bpf, SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_ALLOW);
 		must(running_in("/", "/nowhere/lull/running", &cpus) == NULL);
 		must(access(LULL_MUTEX_TABLE, F_OK) == 0 || lull__bpf_running(&cpus) == NULL);
 	}
@@ -319,10 +263,14 @@ TEST(no_call_without_a_pin)
 BEFORE_ALL
 {
 	set_stall_ms(0); /* a slow machine is not worth a line */
-	setup();
+	cannot = try_setup();
+	if (cannot)
+		print_message("most of this is skipped: %s (%s)\n", cannot, strerror(errno));
 }
 
 AFTER_ALL
 {
-	teardown();
+	umount(root);
+	if (root[0])
+		rmdir(root);
 }

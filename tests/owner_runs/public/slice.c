@@ -83,7 +83,7 @@ static int fake_prctl(int what, unsigned long how, unsigned long on, unsigned lo
 	return 0;
 }
 
-SETUP
+static void set_up(void)
 {
 	kernel_size = registered_size = 33;
 	kernel_has = true;
@@ -95,84 +95,64 @@ SETUP
 	yields = 0;
 }
 
+USE_SETUP(set_up)
+
 TEARDOWN
 {
 	slice.ctrl = NULL;
 }
 
-/* Act as the kernel does at the end of a time slice of a thread that has asked. */
-static void time_is_over(void)
+/* ( begins a section and ) ends it, 0 and 1 turn it off and on, ! is the end of a time slice, as the kernel acts. */
+static void act(char what)
 {
-	if (area.request)
-		area = (struct ctrl){ 0, 1 };
-}
-
-TEST(asks_and_is_done)
-{
-	lull__slice_begin();
-	assert_int_equal(area.request, 1);
-	assert_false(lull__slice_granted());
-	lull__slice_end();
-	assert_int_equal(area.request, 0);
-	time_is_over();
-	assert_false(lull__slice_granted());
-	assert_int_equal(yields, 0);
-}
-
-TEST(gives_back_what_was_granted)
-{
-	lull__slice_begin();
-	time_is_over();
-	assert_true(lull__slice_granted());
 	errno = ERANGE;
-	lull__slice_end();
+	if (what == '(')
+		lull__slice_begin();
+	else if (what == ')')
+		lull__slice_end();
+	else if (what == '!' && area.request)
+		area = (struct ctrl){ 0, 1 };
+	else if (what == '0' || what == '1')
+		slice.ctrl = what == '1' ? &area : NULL;
+	else if (what == 'g')
+		area.granted = 1;
 	assert_int_equal(errno, ERANGE);
-	assert_int_equal(yields, 1);
-	assert_false(lull__slice_granted());
-	lull__slice_begin();
-	lull__slice_end();
-	assert_int_equal(yields, 1);
+	assert_true(lull__slice_granted() == (slice.ctrl && area.granted));
 }
 
-/* Only the outermost asks, and gives back. */
-TEST(sections_in_each_other)
-{
-	lull__slice_begin();
-	time_is_over();
-	lull__slice_begin();
-	assert_int_equal(area.request, 0);
-	lull__slice_end();
-	assert_int_equal(yields, 0);
-	lull__slice_end();
-	assert_int_equal(yields, 1);
-}
-
-TEST(off)
-{
-	slice.ctrl = NULL;
-	lull__slice_begin();
-	assert_false(lull__slice_granted());
-	lull__slice_end();
-	assert_int_equal(area.request, 0);
+static const struct story {
+	const char *acts;
+	int asks;
+	unsigned yields; /* it gives back what was granted */
+} stories[] = {
+	{ "(", 1, 0 },
+	{ "()", 0, 0 },
+	{ "()!", 0, 0 },
+	{ "(!", 0, 0 },
+	{ "(!)", 0, 1 },
+	{ "(!)()", 0, 1 },
+	/* Only the outermost of sections in each other asks, and gives back. */
+	{ "(!(", 0, 0 },
+	{ "(!()", 0, 0 },
+	{ "(!())", 0, 1 },
+	{ "0()", 0, 0 },
 	/* Turned on inside a section, whose end then is not that of another one. */
-	lull__slice_begin();
-	slice.ctrl = &area;
-	area.granted = 1;
-	lull__slice_end();
-	assert_int_equal(yields, 0);
-	area.granted = 0;
-	lull__slice_begin();
-	assert_int_equal(area.request, 1);
-	lull__slice_end();
+	{ "0(1g)", 0, 0 },
+	{ "0(1)(", 1, 0 },
 	/* Turned off inside one. */
-	lull__slice_begin();
-	slice.ctrl = NULL;
-	lull__slice_end();
-	slice.ctrl = &area;
-	lull__slice_begin();
-	assert_int_equal(area.request, 1);
-	lull__slice_end();
-	assert_int_equal(area.request, 0);
+	{ "(0)1(", 1, 0 },
+	{ "(0)1()", 0, 0 },
+};
+
+TEST(sections)
+{
+	for (size_t i = 0; i < sizeof(stories) / sizeof(stories[0]); i++) {
+		set_up();
+		for (const char *at = stories[i].acts; *at; at++)
+			act(*at);
+		if (area.request != stories[i].asks || yields != stories[i].yields)
+			fail_msg("%s: asks %d, yields %u", stories[i].acts, area.request, yields);
+	}
 }
 
 static void assert_offered(bool expected)
@@ -194,21 +174,28 @@ static void assert_offered(bool expected)
 
 TEST(offered_where_all_have_it)
 {
-	assert_offered(true);
-	kernel_size = registered_size = 40;
-	assert_offered(true);
-	registered_size = 32; /* an old C library on a new kernel */
-	assert_offered(false);
-	registered_size = 33;
-	kernel_size = 28;
-	assert_offered(false);
-	kernel_size = 0;
-	assert_offered(false);
-	kernel_size = 33;
-	kernel_has = false;
-	assert_offered(false);
-	prctl_error = EINVAL;
-	assert_offered(false);
+	static const struct {
+		unsigned kernel_size, registered_size;
+		bool has;
+		int error;
+		bool offered;
+	} cases[] = {
+		{ 33, 33, true, 524, true },
+		{ 40, 40, true, 524, true },
+		{ 40, 32, true, 524, false }, /* an old C library on a new kernel */
+		{ 28, 33, true, 524, false },
+		{ 0, 33, true, 524, false },
+		{ 33, 33, false, 524, false },
+		{ 33, 33, false, EINVAL, false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		kernel_size = cases[i].kernel_size;
+		registered_size = cases[i].registered_size;
+		kernel_has = cases[i].has;
+		prctl_error = cases[i].error;
+		assert_offered(cases[i].offered);
+	}
 }
 
 /* Both are needed: the extension, and what says on which CPU an owner is. */

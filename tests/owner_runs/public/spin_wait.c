@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -84,6 +85,7 @@ static unsigned long fake_getauxval(unsigned long type)
 static const char *status; /* instead of the file in /proc; NULL: that */
 
 static unsigned opened;
+static int status_fd = -1;
 
 static int open_instead(const char *path, int flags)
 {
@@ -131,24 +133,29 @@ TEARDOWN
 
 TEST(asks_for_what_it_is_told)
 {
-	assert_int_equal(own_oracle_kernel.wait(&word, word, 2, 5123456789u, false), 0);
-	assert_int_equal(call.asked, 1);
-	assert_ptr_equal(call.word, &word);
-	assert_int_equal(call.value, 77 | 0x80000000u);
-	assert_int_equal(call.bitset, 2);
-	assert_int_equal(call.flags, 0x02 | 0x10 | 0x80);
-	assert_true(call.has_end);
-	assert_int_equal(call.sec, 5);
-	assert_int_equal(call.nsec, 123456789);
-	assert_int_equal(call.clock, CLOCK_MONOTONIC);
-	/* Processes share the word; there is no end; a word and a bitset that are negative in a signed number. */
-	word = 0xfffffffeu;
-	assert_int_equal(own_oracle_kernel.wait(&word, word, 0x80000001u, UINT64_MAX, true), 0);
-	assert_int_equal(call.flags, 0x02 | 0x10);
-	assert_int_equal(call.value, 0xfffffffeu);
-	assert_int_equal(call.bitset, 0x80000001u);
-	assert_false(call.has_end);
-	assert_int_equal(call.asked, 2);
+	static const struct {
+		uint32_t word, bitset;
+		uint64_t deadline_ns;
+		bool shared;
+		unsigned flags;
+	} cases[] = {
+		{ 77 | 0x80000000u, 2, 5123456789u, false, 0x02 | 0x10 | 0x80 },
+		/* Processes share the word; there is no end; a word and a bitset that are negative in a signed number. */
+		{ 0xfffffffeu, 0x80000001u, UINT64_MAX, true, 0x02 | 0x10 },
+	};
+
+	for (unsigned i = 0; i < 2; i++) {
+		word = cases[i].word;
+		assert_int_equal(own_oracle_kernel.wait(&word, word, cases[i].bitset, cases[i].deadline_ns, cases[i].shared), 0);
+		assert_int_equal(call.asked, i + 1);
+		assert_ptr_equal(call.word, &word);
+		assert_int_equal(call.value, cases[i].word);
+		assert_int_equal(call.bitset, cases[i].bitset);
+		assert_int_equal(call.flags, cases[i].flags);
+		assert_int_equal(call.has_end, i == 0);
+		if (i == 0)
+			assert_true(call.sec == 5 && call.nsec == 123456789 && call.clock == CLOCK_MONOTONIC);
+	}
 	assert_int_equal(call.asked_plainly, 0);
 }
 
@@ -222,20 +229,17 @@ TEST(answers_at_once)
 
 /* ---- whom to try it on ------------------------------------------------------------------------------------------- */
 
+/* The file in /proc says this. */
 static void has_status(const char *before, const char *what)
 {
-	static char path[] = "/tmp/lull-status-XXXXXX";
-	static bool made;
-	int fd;
+	static char path[64];
+	int fd = memfd_create("status", 0);
 
-	if (!made)
-		close(mkstemp(path));
-	made = true;
-	fd = open(path, O_WRONLY | O_TRUNC | O_CREAT, 0600);
 	assert_true(fd >= 0);
-	assert_int_equal(write(fd, before, strlen(before)), strlen(before));
-	assert_int_equal(write(fd, what, strlen(what)), strlen(what));
-	close(fd);
+	assert_true(dprintf(fd, "%s%s", before, what) >= 0);
+	close(status_fd);
+	status_fd = fd;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	status = path;
 	errno = EDOM;
 }
@@ -265,7 +269,6 @@ TEST(not_where_a_filter_is)
 		assert_false(may_try_with(line, "Seccomp:\t2\n"));
 	}
 	assert_int_equal(call.asked, 0);
-	unlink(status);
 	status = "/nowhere/status";
 	assert_false(own_oracle_kernel.may_try());
 	status = "/"; /* opens, and cannot be read */
@@ -280,8 +283,6 @@ TEST(not_without_rseq)
 	assert_false(own_oracle_kernel.may_try());
 	rseq_is_usable = true;
 	assert_true(own_oracle_kernel.may_try());
-	unlink(status);
-	errno = EDOM;
 }
 
 /* On a kernel that lacks the feature nothing is opened, since a filter may kill the caller. */
@@ -295,8 +296,6 @@ TEST(not_on_older_kernels)
 	assert_int_equal(opened, before);
 	assert_int_equal(errno, EDOM);
 	assert_true(own_oracle_kernel.may_try());
-	unlink(status);
-	errno = EDOM;
 }
 
 static void sees_a_real_filter(void)

@@ -45,7 +45,6 @@ static void *reads(void *unused)
 {
 	struct lull_hazptr *hazptr[LULL_HAZPTR_SLOTS];
 
-	pthread_setname_np(pthread_self(), "holds all");
 	lull_rcu_read_lock();
 	lull_rcu_read_lock();
 	for (int i = 0; i < LULL_HAZPTR_SLOTS; i++) {
@@ -94,7 +93,7 @@ TEST(tells_all)
 	snprintf(by_whom, sizeof(by_whom), ", by tid %u, for ", lull_load_relaxed(&wait->waiter_tid));
 	assert_age(by_whom, lull_load_relaxed(&wait->since_ns), asked_ns);
 	assert_says("lull %s: process %d, fence ", lull_version(), getpid());
-	assert_says("thread %u \"holds all\": section depth 2, 1 grace periods old", holder_tid);
+	assert_says("thread %u \"a holder\": section depth 2, 1 grace periods old", holder_tid);
 	assert_says(", %d hazard pointers, a simple one for 0x%lx", LULL_HAZPTR_SLOTS, (unsigned long)(uintptr_t)&object);
 	assert_says(", a grace period sleeps for it\n%s", "");
 	assert_says("\"%s\" (this one): in no section", "asks");
@@ -118,12 +117,39 @@ TEST(tells_all)
 	assert_null(strstr(text, "queue "));
 }
 
-static void *defers(void *unused)
+#define CROWD 20
+
+static uint32_t crowd_tid[CROWD];
+
+/* Comes with something deferred, in as many sections as its number says, and stays. */
+static void *is_one_of_crowd(void *number)
 {
+	int depth = (int)(intptr_t)number;
+
+	lull_thread_register();
+	crowd_tid[depth] = lull__self.tid;
 	lull_rcu_free(malloc(10));
+	for (int i = 0; i < depth; i++)
+		lull_rcu_read_lock();
 	lull_add_release(&inside, 1);
 	await_flag(&leave, 1);
-	return unused;
+	for (int i = 0; i < depth; i++)
+		lull_rcu_read_unlock();
+	return NULL;
+}
+
+static void start_crowd(pthread_t *threads, int count)
+{
+	for (intptr_t i = 0; i < count; i++)
+		threads[i] = start_thread(is_one_of_crowd, (void *)i);
+	await_flag(&inside, count);
+}
+
+static void end_crowd(const pthread_t *threads, int count)
+{
+	let_go();
+	join_threads(threads, count);
+	lull_rcu_barrier();
 }
 
 /* Each thread has queues of its own, and they are numbered. */
@@ -134,39 +160,15 @@ TEST(queues)
 	const char *at = text;
 
 	lull_rcu_read_lock(); /* nothing is reclaimed */
-	for (int i = 0; i < 2; i++)
-		threads[i] = start_thread(defers, NULL);
-	await_flag(&inside, 2);
+	start_crowd(threads, 2);
 	dump();
 	assert_null(strstr(text, "registry is locked"));
 	while (count < 3 && (at = strstr(at, "\nqueue ")) && sscanf(at++, "\nqueue %u, rcu free: 1 wait (", &number[count]) == 1)
 		count++;
 	lull_rcu_read_unlock();
-	let_go();
-	for (int i = 0; i < 2; i++)
-		join_thread(threads[i]);
-	lull_rcu_barrier();
+	end_crowd(threads, 2);
 	assert_int_equal(count, 2);
 	assert_int_not_equal(number[0], number[1]);
-}
-
-#define CROWD 20
-
-static uint32_t crowd_tid[CROWD];
-
-static void *reads_deep(void *number)
-{
-	int depth = (int)(intptr_t)number;
-
-	for (int i = 0; i < depth; i++)
-		lull_rcu_read_lock();
-	lull_thread_register();
-	crowd_tid[depth] = lull__self.tid;
-	lull_add_release(&inside, 1);
-	await_flag(&leave, 1);
-	for (int i = 0; i < depth; i++)
-		lull_rcu_read_unlock();
-	return NULL;
 }
 
 /* Return how often @words are in the text. */
@@ -201,9 +203,7 @@ TEST(twenty_threads)
 	pthread_t threads[CROWD];
 	bool there = false;
 
-	for (intptr_t i = 0; i < CROWD; i++)
-		threads[i] = start_thread(reads_deep, (void *)i);
-	await_flag(&inside, CROWD);
+	start_crowd(threads, CROWD);
 	for (int tries = 0; tries < 20 && !there; tries++) {
 		dump();
 		there = crowd_is_there();
@@ -211,9 +211,7 @@ TEST(twenty_threads)
 	if (!there)
 		print_error("not all of the crowd, or not once, in:\n%s", text);
 	assert_true(there);
-	let_go();
-	for (int i = 0; i < CROWD; i++)
-		join_thread(threads[i]);
+	end_crowd(threads, CROWD);
 }
 
 static int allocations;
@@ -287,6 +285,7 @@ TEST(in_handler_with_lock_held)
 	assert_null(strstr(text, "thread "));
 }
 
+/* A callback is told of while it runs; but not by a child, whose thread does not run it. */
 TEST(callback)
 {
 	static struct lull_rcu_head head;
@@ -296,6 +295,10 @@ TEST(callback)
 	dump();
 	assert_says("rcu call: 1 wait (%zu bytes), 0 of them ready", sizeof(head));
 	assert_says("; callback 0x%lx runs on tid ", (unsigned long)(uintptr_t)sleepy_callback);
+	EXPECT_FINE
+		must(lull_debug_dump(ends[1]) == 0);
+	take_all();
+	assert_null(strstr(text, "callback 0x"));
 	let_go();
 	lull_rcu_barrier();
 }
@@ -309,57 +312,35 @@ static void *dumps(void *unused)
 	return unused;
 }
 
-static void *is_there(void *unused)
+static void come_scan_and_go(void)
 {
 	lull_thread_register();
-	lull_add_release(&inside, 1);
-	await_flag(&leave, 1);
-	return unused;
+	hazptr_synchronize();
 }
 
-#define MANY 20
 #define ROOM 600 /* for what comes before the threads, and not for all of them */
 
 /* The thread that should read what is written sleeps: no other is kept from anything. */
 TEST(pipe_is_full)
 {
 	int flags = fcntl(ends[1], F_GETFL), size = fcntl(ends[1], F_SETPIPE_SZ, 4096);
-	pthread_t threads[MANY], dumper;
+	pthread_t threads[CROWD], dumper;
 
 	if (size <= ROOM)
 		SKIP("the kernel makes no pipe that is small enough");
-	for (int i = 0; i < MANY; i++)
-		threads[i] = start_thread(is_there, NULL);
-	await_flag(&inside, MANY);
+	start_crowd(threads, CROWD);
 	assert_int_equal(write(ends[1], text, (size_t)(size - ROOM)), size - ROOM);
 	dumper = start_thread(dumps, NULL);
 	nap_ms(20);
-	join_thread(start_waiter(lull_rcu_synchronize)); /* it comes, scans and goes */
+	join_thread(start_waiter(come_scan_and_go));
 	assert_int_equal(lull_load_acquire(&written), 0);
 	fcntl(ends[0], F_SETFL, flags | O_NONBLOCK);
 	while (!lull_load_acquire(&written) || read(ends[0], text, sizeof(text)) > 0)
 		if (read(ends[0], text, sizeof(text)) < 0)
 			nap_ms(1);
 	fcntl(ends[0], F_SETFL, 0);
-	let_go();
 	join_thread(dumper);
-	for (int i = 0; i < MANY; i++)
-		join_thread(threads[i]);
-}
-
-/* A callback that another thread of the parent's runs is not the child's. */
-TEST(callback_and_fork)
-{
-	static struct lull_rcu_head head;
-
-	lull_rcu_call(&head, sleepy_callback);
-	await_flag(&inside, 1);
-	EXPECT_FINE
-		must(lull_debug_dump(ends[1]) == 0);
-	take_all();
-	assert_null(strstr(text, "callback 0x"));
-	let_go();
-	lull_rcu_barrier();
+	end_crowd(threads, CROWD);
 }
 
 TEST(full)

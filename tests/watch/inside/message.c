@@ -18,28 +18,10 @@
 
 static char path[] = "/tmp/lull-test-message-XXXXXX";
 
-static void check_child(void (*func)(void))
-{
-	int status = 0;
-	pid_t child;
-
-	fflush(NULL);
-	child = fork();
-	assert_true(child >= 0);
-	if (child == 0) {
-		alarm(60);
-		func();
-		_exit(0);
-	}
-	assert_int_equal(waitpid(child, &status, 0), child);
-	if (status)
-		print_error("status %x\n", (unsigned)status);
-	assert_int_equal(status, 0);
-}
-
 /* Make @fd the standard error that lull writes to. */
 static void to_stderr(int fd)
 {
+	alarm(60);
 	must(dup2(fd, 2) == 2);
 	lull_debug_set_message_hook(NULL);
 }
@@ -57,78 +39,80 @@ static void fill(int fd)
 	fcntl(fd, F_SETFL, flags);
 }
 
-static void say_thrice_to(int fd)
-{
-	to_stderr(fd);
-	for (int i = 0; i < 3; i++)
-		lull__say("nobody reads this");
-}
+static int ends[2]; /* of what is written to: the second */
 
-static void say_to_full_pipe(void)
+static void make_pipe(void)
 {
-	int ends[2];
-
 	must(pipe(ends) == 0);
-	fill(ends[1]);
-	say_thrice_to(ends[1]);
 }
 
-/* A page is free, and four lines of other writers go there before this one. */
-static void say_to_nearly_full_pipe(void)
+static void make_socket(void)
 {
-	char bytes[4096], line[600];
-	int ends[2];
-
-	must(pipe(ends) == 0);
-	fill(ends[1]);
-	must(read(ends[0], bytes, sizeof(bytes)) == (ssize_t)sizeof(bytes));
-	to_stderr(ends[1]);
-	memset(line, 'x', sizeof(line) - 1);
-	line[sizeof(line) - 1] = '\0';
-	for (int i = 0; i < 100; i++)
-		lull__say("%s", line);
-}
-
-static void say_to_full_socket(void)
-{
-	int ends[2];
-
 	must(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+}
+
+static void make_full_pipe(void)
+{
+	make_pipe();
 	fill(ends[1]);
-	say_thrice_to(ends[1]);
+}
+
+/* A page is free: the first lines go there. */
+static void make_nearly_full_pipe(void)
+{
+	char bytes[4096];
+
+	make_full_pipe();
+	must(read(ends[0], bytes, sizeof(bytes)) == (ssize_t)sizeof(bytes));
+}
+
+static void make_full_socket(void)
+{
+	make_socket();
+	fill(ends[1]);
 }
 
 /* Ctrl-S. */
-static void say_to_stopped_terminal(void)
+static void make_stopped_terminal(void)
 {
-	int master = posix_openpt(O_RDWR | O_NOCTTY), slave;
+	int master = posix_openpt(O_RDWR | O_NOCTTY);
 
 	must(master >= 0);
 	must(grantpt(master) == 0 && unlockpt(master) == 0);
-	slave = open(ptsname(master), O_RDWR | O_NOCTTY);
-	must(slave >= 0);
-	must(tcflow(slave, TCOOFF) == 0);
-	say_thrice_to(slave);
+	ends[1] = open(ptsname(master), O_RDWR | O_NOCTTY);
+	must(ends[1] >= 0);
+	must(tcflow(ends[1], TCOOFF) == 0);
+}
+
+static bool has_terminals(void)
+{
+	int master = posix_openpt(O_RDWR | O_NOCTTY);
+	const char *name = master >= 0 ? ptsname(master) : NULL;
+	bool has = name && access(name, F_OK) == 0;
+
+	if (master >= 0)
+		close(master);
+	return has;
 }
 
 TEST(never_blocks)
 {
-	check_child(say_to_full_pipe);
-	check_child(say_to_nearly_full_pipe);
-	check_child(say_to_full_socket);
-}
+	static void (*const make[])(void) = { make_full_pipe, make_nearly_full_pipe, make_full_socket, make_stopped_terminal };
 
-TEST(never_blocks_on_a_terminal)
-{
-	int master = posix_openpt(O_RDWR | O_NOCTTY);
-	const char *name = master >= 0 ? ptsname(master) : NULL;
-	bool has_terminals = name && access(name, F_OK) == 0;
+	for (size_t i = 0; i < sizeof(make) / sizeof(make[0]); i++) {
+		if (make[i] == make_stopped_terminal && !has_terminals())
+			SKIP("there is no /dev/pts here");
+		EXPECT_FINE {
+			char line[600];
 
-	if (master >= 0)
-		close(master);
-	if (!has_terminals)
-		SKIP("there is no /dev/pts here");
-	check_child(say_to_stopped_terminal);
+			make[i]();
+			to_stderr(ends[1]);
+			memset(line, 'x', sizeof(line) - 1);
+			line[sizeof(line) - 1] = '\0';
+			for (int n = 0; n < 100; n++)
+				lull__say("%s", line);
+		}
+	}
 }
 
 static bool is_pending(int number)
@@ -148,52 +132,36 @@ static void block(int number)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-static void say_to_dead_pipe(void)
-{
-	int ends[2];
-
-	must(pipe(ends) == 0);
-	close(ends[0]);
-	to_stderr(ends[1]);
-	lull__say("nobody reads this any more");
-	/* Blocked: as if there had been nothing. And one of the program's own stays. */
-	block(SIGPIPE);
-	lull__say("nobody reads this any more");
-	must(!is_pending(SIGPIPE));
-	raise(SIGPIPE);
-	lull__say("nobody reads this any more");
-	must(is_pending(SIGPIPE));
-}
-
-static void say_to_dead_socket(void)
-{
-	int ends[2];
-
-	must(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
-	close(ends[0]);
-	to_stderr(ends[1]);
-	lull__say("nobody reads this any more");
-}
-
-static void say_to_full_file(void)
+static void make_full_file(void)
 {
 	struct rlimit limit = { 8, 8 };
-	int fd = open(path, O_RDWR | O_TRUNC | O_APPEND);
 
-	must(fd >= 0 && write(fd, "12345678", 8) == 8);
+	ends[1] = open(path, O_RDWR | O_TRUNC | O_APPEND);
+	must(ends[1] >= 0 && write(ends[1], "12345678", 8) == 8);
 	must(setrlimit(RLIMIT_FSIZE, &limit) == 0);
-	to_stderr(fd);
-	lull__say("there is no room for this");
-	block(SIGXFSZ);
-	lull__say("there is no room for this");
-	must(!is_pending(SIGXFSZ));
 }
 
 TEST(raises_no_signal)
 {
-	check_child(say_to_dead_pipe);
-	check_child(say_to_dead_socket);
-	check_child(say_to_full_file);
+	static const struct {
+		void (*make)(void);
+		int signal;
+	} ways[] = { { make_pipe, SIGPIPE }, { make_socket, SIGPIPE }, { make_full_file, SIGXFSZ } };
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+		EXPECT_FINE {
+			ways[i].make();
+			close(ends[0]);
+			to_stderr(ends[1]);
+			lull__say("nobody reads this any more");
+			/* Blocked: as if there had been nothing. And one of the program's own stays. */
+			block(ways[i].signal);
+			lull__say("nobody reads this any more");
+			must(!is_pending(ways[i].signal));
+			raise(ways[i].signal);
+			lull__say("nobody reads this any more");
+			must(is_pending(ways[i].signal));
+		}
 }
 
 /* A daemon: 0 to 2 are closed, and the first file that it opens becomes 2. */
@@ -234,9 +202,9 @@ static void check_data(void)
 
 TEST(only_to_stderr)
 {
-	check_child(say_after_closing);
+	expect_fine(say_after_closing);
 	check_data();
-	check_child(say_without_stderr);
+	expect_fine(say_without_stderr);
 	check_data();
 }
 
@@ -259,21 +227,7 @@ TEST(arrives)
 		lull__misuse("this is %s", "wrong");
 }
 
-static int without_descriptors[2];
-
 /* The pipe cannot be opened once more: it is written to all the same, if it has room. */
-static void say_without_descriptors(void)
-{
-	struct rlimit one = { 1, 1 }; /* poll(2) wants as many as it looks at */
-
-	to_stderr(without_descriptors[1]);
-	must(dup2(2, 0) == 0);
-	must(setrlimit(RLIMIT_NOFILE, &one) == 0);
-	lull__say("there is room for this");
-	fill(2);
-	lull__say("but not for this");
-}
-
 TEST(without_descriptors)
 {
 	char text[256] = "";
@@ -283,12 +237,21 @@ TEST(without_descriptors)
 #endif
 	if (under_valgrind())
 		SKIP("valgrind has descriptors of its own");
-	assert_int_equal(pipe(without_descriptors), 0);
-	check_child(say_without_descriptors);
-	assert_true(read(without_descriptors[0], text, sizeof(text) - 1) > 0);
+	make_pipe();
+	EXPECT_FINE {
+		struct rlimit one = { 1, 1 }; /* poll(2) wants as many as it looks at */
+
+		to_stderr(ends[1]);
+		must(dup2(2, 0) == 0);
+		must(setrlimit(RLIMIT_NOFILE, &one) == 0);
+		lull__say("there is room for this");
+		fill(2);
+		lull__say("but not for this");
+	}
+	assert_true(read(ends[0], text, sizeof(text) - 1) > 0);
 	assert_int_equal(strncmp(text, "lull: there is room for this\n", 29), 0);
-	close(without_descriptors[0]);
-	close(without_descriptors[1]);
+	close(ends[0]);
+	close(ends[1]);
 }
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyz\n"
@@ -316,13 +279,11 @@ TEST(interrupted)
 	pthread_t writer;
 	size_t length = 0;
 	ssize_t got = 0;
-	int ends[2];
 
 	memset(&action, 0, sizeof(action));
 	action.sa_handler = note_signal;
 	assert_int_equal(sigaction(SIGUSR1, &action, &saved), 0);
-	assert_int_equal(pipe(ends), 0);
-	fill(ends[1]);
+	make_full_pipe();
 	writer = start_thread(writes_letters, &ends[1]);
 	for (int i = 0; i < 20; i++) {
 		lull_store_relaxed(&interrupted, 0);
@@ -490,36 +451,6 @@ TEST(reports_put_nothing_off)
 	for (int i = 0; i < 2; i++)
 		join_thread(readers[i]);
 	lull_rcu_barrier();
-}
-
-/* ---- fork ---------------------------------------------------------------------------------------------------------- */
-
-#define FORKS 500
-
-static void *sets_hooks(void *unused)
-{
-	while (!lull_load_relaxed(&leave)) {
-		lull_debug_set_stall_hook(hook_that_waits, NULL);
-		lull_debug_set_stall_hook(hook_that_synchronizes, NULL);
-	}
-	return unused;
-}
-
-static void set_a_hook(void)
-{
-	lull_debug_set_stall_hook(hook_that_waits, NULL);
-}
-
-/* A thread that the child does not have is in the middle of setting the hook. */
-TEST(fork_while_hook_is_set)
-{
-	pthread_t setter;
-
-	setter = start_thread(sets_hooks, NULL);
-	for (int i = 0; i < FORKS; i++)
-		check_child(set_a_hook);
-	lull_store_relaxed(&leave, 1);
-	join_thread(setter);
 }
 
 BEFORE_ALL

@@ -40,35 +40,35 @@ static const uint32_t hash[] = { 1, COUNT, 1 };
 
 TEST(count)
 {
-	struct symbols symbols = { table, NAMES, gnu_hash, NULL };
+	const struct {
+		const uint32_t *gnu_hash, *hash;
+		size_t count;
+	} cases[] = {
+		{ gnu_hash, NULL, COUNT }, { gnu_hash_backwards, NULL, COUNT }, { gnu_hash_of_none, NULL, 4 },
+		{ NULL, NULL, 0 },	   { NULL, hash, COUNT },
+	};
 
 	if (sizeof(ElfW(Addr)) != 2 * sizeof(uint32_t))
 		SKIP("these tables are for addresses of 64 bits");
-	assert_int_equal(count_symbols(&symbols), COUNT);
-	symbols.gnu_hash = gnu_hash_backwards;
-	assert_int_equal(count_symbols(&symbols), COUNT);
-	symbols.gnu_hash = gnu_hash_of_none;
-	assert_int_equal(count_symbols(&symbols), 4);
-	symbols.gnu_hash = NULL;
-	assert_int_equal(count_symbols(&symbols), 0);
-	symbols.hash = hash;
-	assert_int_equal(count_symbols(&symbols), COUNT);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct symbols symbols = { table, NAMES, cases[i].gnu_hash, cases[i].hash };
+
+		assert_int_equal(count_symbols(&symbols), cases[i].count);
+	}
 }
 
 /* Defined functions alone, from the first byte to the last. */
 TEST(at)
 {
+	static const struct {
+		ElfW(Addr) at;
+		int number; /* 0: none */
+	} cases[] = { { 0xff, 0 },  { 0x100, 1 }, { 0x10f, 1 }, { 0x110, 0 }, { 0x208, 0 },
+		      { 0x308, 0 }, { 0x400, 4 }, { 0x401, 0 }, { 0x50f, 5 } };
 	struct symbols symbols = { table, NAMES, NULL, hash };
 
-	assert_null(symbol_at(&symbols, 0xff));
-	assert_ptr_equal(symbol_at(&symbols, 0x100), &table[1]);
-	assert_ptr_equal(symbol_at(&symbols, 0x10f), &table[1]);
-	assert_null(symbol_at(&symbols, 0x110));
-	assert_null(symbol_at(&symbols, 0x208));
-	assert_null(symbol_at(&symbols, 0x308));
-	assert_ptr_equal(symbol_at(&symbols, 0x400), &table[4]);
-	assert_null(symbol_at(&symbols, 0x401));
-	assert_ptr_equal(symbol_at(&symbols, 0x50f), &table[5]); /* the last one */
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		assert_ptr_equal(symbol_at(&symbols, cases[i].at), cases[i].number ? &table[cases[i].number] : NULL);
 	symbols.names = NULL;
 	assert_null(symbol_at(&symbols, 0x100));
 	symbols.names = NAMES;

@@ -6,24 +6,8 @@
 
 #include <sys/syscall.h>
 
-/* Before what follows is renamed. */
-#include "../src/watch/symbol.h"
 #include "../src/os/os.h"
-
-#define getpid		  pid_made_up
-#define readlink	  link_made_up
-#define access		  access_made_up
-#define lull__task_file	  file_made_up
-#define lull__thread_name name_made_up
-#define lull__symbol	  symbol_made_up
-#define lull__task_read	  read_task
-static pid_t pid_made_up(void);
-static ssize_t link_made_up(const char *path, char *buf, size_t size);
-static int access_made_up(const char *path, int mode);
-static bool file_made_up(uint32_t tid, const char *what, char *buf, size_t size);
-static void name_made_up(uint32_t tid, char *buf, size_t size);
-static void symbol_made_up(const void *addr, char *buf, size_t size);
-#include "../src/watch/task.c"
+#include "../src/watch/symbol.h"
 
 static pid_t pid;
 static const char *self, *stat_file, *syscall_file; /* NULL: not there */
@@ -73,6 +57,15 @@ static void symbol_made_up(const void *addr, char *buf, size_t size)
 {
 	snprintf(buf, size, "<%lx>", (unsigned long)(uintptr_t)addr);
 }
+
+#define getpid		  pid_made_up
+#define readlink	  link_made_up
+#define access		  access_made_up
+#define lull__task_file	  file_made_up
+#define lull__thread_name name_made_up
+#define lull__symbol	  symbol_made_up
+#define lull__task_read	  read_task
+#include "../src/watch/task.c"
 
 static struct lull__task task;
 

@@ -15,38 +15,31 @@ static void some_callback(struct lull_head *head)
 
 #define RUNNING ((void *)(uintptr_t)some_callback)
 
-/* Look at @q, which runs @running and has taken @get entries, at @now_ns. Is it shown as a wait? */
-static bool is_shown(struct lull__queue *q, void *running, uint64_t get, uint64_t now_ns)
-{
-	q->running = running;
-	q->get = get;
-	check_running_callback(q, now_ns);
-	if (q->callback_wait.kind != LULL_WAIT_NONE)
-		assert_int_equal(q->callback_wait.kind, LULL_WAIT_CALLBACK);
-	return q->callback_wait.kind != LULL_WAIT_NONE;
-}
-
 /* Two checks in a row find the same one, and it has been there since the first. */
 TEST(checks)
 {
+	static const struct {
+		bool runs;
+		uint64_t got; /* how many entries have been taken */
+		uint64_t since_ns; /* as shown; 0: it is not */
+	} looks[] = {
+		{ false, 0, 0 },    { false, 5, 0 },
+		{ true, 5, 0 }, /* has it just begun? It was taken before. */
+		{ true, 5, 3000 },  { true, 5, 3000 },
+		{ true, 6, 0 }, /* the next one */
+		{ true, 6, 6000 },  { false, 6, 0 },	{ false, 6, 0 }, { true, 7, 0 }, { true, 8, 0 }, { false, 8, 0 },
+	};
 	static struct lull__queue q;
 
 	lull_debug_set_stall_ms(0);
-	assert_false(is_shown(&q, NULL, 0, 1000));
-	assert_false(is_shown(&q, NULL, 5, 2000));
-	assert_false(is_shown(&q, RUNNING, 5, 3000)); /* has it just begun? It was taken before. */
-	assert_true(is_shown(&q, RUNNING, 5, 4000));
-	assert_int_equal(q.callback_wait.since_ns, 3000);
-	assert_true(is_shown(&q, RUNNING, 5, 5000));
-	assert_int_equal(q.callback_wait.since_ns, 3000);
-	assert_false(is_shown(&q, RUNNING, 6, 6000)); /* the next one */
-	assert_true(is_shown(&q, RUNNING, 6, 7000));
-	assert_int_equal(q.callback_wait.since_ns, 6000);
-	assert_false(is_shown(&q, NULL, 6, 8000));
-	assert_false(is_shown(&q, NULL, 6, 9000));
-	assert_false(is_shown(&q, RUNNING, 7, 10000));
-	assert_false(is_shown(&q, RUNNING, 8, 11000));
-	assert_false(is_shown(&q, NULL, 8, 12000));
+	for (size_t i = 0; i < sizeof(looks) / sizeof(*looks); i++) {
+		q.running = looks[i].runs ? RUNNING : NULL;
+		q.get = looks[i].got;
+		check_running_callback(&q, 1000 * (i + 1));
+		assert_int_equal(q.callback_wait.kind, looks[i].since_ns ? LULL_WAIT_CALLBACK : LULL_WAIT_NONE);
+		if (looks[i].since_ns)
+			assert_int_equal(q.callback_wait.since_ns, looks[i].since_ns);
+	}
 	lull_debug_set_stall_ms(1000);
 }
 

@@ -6,24 +6,24 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/ptrace.h>
 #include <sys/syscall.h>
 
 #include "watch/stalls.h"
 
-static void *sleeps_inside(void *online)
+static void *in_two_sections(void *unused)
 {
-	pthread_setname_np(pthread_self(), "sleepy");
-	if (online)
-		lull_rcu_online();
-	else
-		lull_rcu_read_lock();
+	lull_rcu_read_lock();
 	in_section(NULL);
-	if (online)
-		lull_rcu_offline();
-	else
-		lull_rcu_read_unlock();
-	return NULL;
+	lull_rcu_read_unlock();
+	return unused;
+}
+
+static void *is_online(void *unused)
+{
+	lull_rcu_online();
+	in_section(NULL);
+	lull_rcu_offline();
+	return unused;
 }
 
 static struct lull_stall last;
@@ -65,45 +65,44 @@ static void end_stall(void)
 	join_thread(holder);
 }
 
-/* Hear of a stall so many times. */
-static void stall_of(void *(*holds)(void *), void (*wait)(void), int times)
+/* Its reports come after 20, 40 and 80 ms, or later. */
+static void check_ages(void)
 {
-	begin_stall(holds, NULL);
-	waiter = start_waiter(wait);
-	await_stalls(times);
-	end_stall();
+	assert_true(ages[0] >= 20 && ages[1] >= 40 && ages[2] >= 80);
 }
 
-static void assert_last(enum lull_wait_kind what, const char *name, unsigned slots, unsigned depth)
+static void check_held_up(const struct held_up *h)
 {
-	assert_int_equal(last.what, what);
-	assert_string_equal(last.kind, lull_wait_kind_name(what));
-	assert_string_equal(last_name, name);
-	assert_int_equal(last.tid, holder_tid);
-	assert_int_equal(last.slots, slots);
-	assert_int_equal(last.depth, depth);
-}
+	uint64_t began_ns = now_ns();
 
-static void stall_with(void *online, unsigned depth)
-{
-	begin_stall(sleeps_inside, online);
-	lull_rcu_free(malloc(1000));
-	/* The waiter needs a newer grace period, which waits for the same reader: the same stall goes on. */
-	await_stalls(1);
-	waiter = start_waiter(lull_rcu_synchronize);
+	inside = leave = stalls = 0;
+	begin_stall(h->holds, NULL);
+	if (h->what == LULL_WAIT_GP) {
+		lull_rcu_free(malloc(1000));
+		/* The waiter needs a newer grace period, which waits for the same reader: the same stall goes on. */
+		await_stalls(1);
+	}
+	waiter = start_waiter(h->wait);
 	await_stalls(3);
 	end_stall();
-	assert_last(LULL_WAIT_GP, "sleepy", 0, depth);
-	assert_true(last.since_ns + last.age_ms * 1000000 <= now_ns());
-	assert_true(last.waiting_items >= 1);
-	assert_true(last.waiting_bytes >= 1000);
-	/* 20, 40, 80: each at least that old. */
-	assert_true(ages[0] >= 20 && ages[1] >= 40 && ages[2] >= 80);
+	assert_int_equal(last.what, h->what);
+	assert_string_equal(last.kind, lull_wait_kind_name(h->what));
+	assert_string_equal(last_name, "a holder");
+	assert_int_equal(last.tid, holder_tid);
+	assert_int_equal(last.slots, h->slots);
+	assert_int_equal(last.depth, h->depth);
+	assert_true(last.since_ns >= began_ns && last.since_ns + last.age_ms * 1000000 <= now_ns());
+	check_ages();
+	if (h->what == LULL_WAIT_GP)
+		assert_true(last.waiting_items >= 1 && last.waiting_bytes >= 1000);
 }
 
 TEST(stall)
 {
-	stall_with(NULL, 2);
+	static const struct held_up deep = { LULL_WAIT_GP, in_two_sections, lull_rcu_synchronize, 0, 2 },
+				    online = { LULL_WAIT_GP, is_online, lull_rcu_synchronize, 0, 1 };
+
+	check_held_up(&deep);
 #ifdef LULL_DEBUG
 	assert_non_null(last.site);
 	/* In this program, and not where the library registers a thread. */
@@ -113,11 +112,9 @@ TEST(stall)
 	assert_null(last.site);
 	assert_string_equal(last_site, "");
 #endif
-}
-
-TEST(stall_online)
-{
-	stall_with(&inside, 1);
+	check_held_up(&online);
+	for (int i = 0; i < HELD_UP; i++)
+		check_held_up(&held_up[i]);
 }
 
 #define READERS 3
@@ -242,139 +239,15 @@ static void *spins_inside(void *unused)
 
 TEST(running)
 {
-	stall_of(spins_inside, lull_rcu_synchronize, 1);
+	begin_stall(spins_inside, NULL);
+	waiter = start_waiter(lull_rcu_synchronize);
+	await_stalls(1);
+	end_stall();
 	assert_int_equal(last.state, LULL_THREAD_RUNS);
 	assert_string_equal(last_where, "");
 }
 
-static int told[2];
-
-/* Ends well when the reader, which is stopped in its section, is reported as stopped. */
-static void waits_for_a_thread_that_is_stopped(void)
-{
-	alarm(60);
-	begin_stall(sleeps_inside, NULL);
-	must(write(told[1], &holder_tid, sizeof(holder_tid)) == sizeof(holder_tid));
-	start_waiter(lull_rcu_synchronize);
-	for (;; nap_ms(1)) {
-		pthread_mutex_lock(&noting);
-		if (last.state == LULL_THREAD_STOPPED && last.tid == holder_tid)
-			_exit(0);
-		pthread_mutex_unlock(&noting);
-	}
-}
-
-/* Stop as by a debugger, which this process is for its child. */
-TEST(stopped)
-{
-	pid_t child, tid, waited;
-	int status = 0;
-
-	NEEDS_THREADS_IN_CHILD();
-	if (under_valgrind())
-		SKIP("valgrind traces no processor");
-	memset(&last, 0, sizeof(last));
-	assert_int_equal(pipe(told), 0);
-	child = fork();
-	if (child == 0)
-		waits_for_a_thread_that_is_stopped();
-	assert_int_equal(read(told[0], &tid, sizeof(tid)), sizeof(tid));
-	close(told[0]);
-	close(told[1]);
-	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0) { /* not allowed here */
-		kill(child, SIGKILL);
-		waitpid(child, NULL, 0);
-		SKIP("ptrace() is not allowed here");
-	}
-	assert_int_equal(ptrace(PTRACE_INTERRUPT, tid, NULL, NULL), 0);
-	do
-		waited = waitpid(-1, &status, __WALL);
-	while (waited > 0 && waited != child);
-	assert_int_equal(waited, child);
-	assert_int_equal(status, 0);
-}
-
-static void *is_gone_inside(void *unused)
-{
-	lull_rcu_read_lock();
-	lull_store_release(&inside, 1);
-	syscall(SYS_exit, 0); /* no destructor runs: lull does not hear of it */
-	return unused;
-}
-
-/* Its memory is there until it is joined. */
-static void waits_for_a_thread_that_is_gone(void)
-{
-	lull_debug_set_stall_ms(20);
-	start_holder(is_gone_inside, NULL);
-	lull_rcu_gp_poll(lull_rcu_gp_start());
-	alarm(1);
-	lull_rcu_synchronize();
-}
-
-TEST(gone)
-{
-	char text[4096];
-	int status;
-
-	NEEDS_THREADS_IN_CHILD();
-	status = run_child(waits_for_a_thread_that_is_gone, text, sizeof(text));
-	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM);
-	assert_non_null(strstr(text, "for thread \"?\" (tid "));
-	assert_non_null(strstr(text, "; it has exited, so this wait will never end; 0 objects"));
-}
-
-/* ---- other waits ----------------------------------------------------------------------------------------------- */
-
-static void do_nothing(struct lull_rcu_head *head)
-{
-	(void)head;
-}
-
-static struct lull_rcu_head protected_head;
-
-static void call_and_barrier(void)
-{
-	lull_hazptr_call(&protected_head, do_nothing);
-	lull_hazptr_barrier();
-}
-
-static void *protects(void *unused)
-{
-	struct lull_hazptr *hazptr = lull_hazptr_alloc(&lull__self.hazptr);
-
-	pthread_setname_np(pthread_self(), "protector");
-	lull_hazptr_protect_ptr(hazptr, place);
-	hold_until_told();
-	lull_hazptr_free(&lull__self.hazptr, hazptr);
-	return unused;
-}
-
-static void *acquires(void *unused)
-{
-	pthread_setname_np(pthread_self(), "protector");
-	return with_simple_slot(unused);
-}
-
-static void check_stall(enum lull_wait_kind what, void *(*holds)(void *), void (*wait)(void))
-{
-	uint64_t began_ns = now_ns();
-
-	stall_of(holds, wait, 2);
-	assert_last(what, "protector", 1, what == LULL_WAIT_SHAZPTR);
-	assert_true(last.since_ns >= began_ns && last.since_ns <= now_ns());
-	assert_true(ages[0] >= 20 && ages[1] >= 40);
-}
-
-TEST(hazptr)
-{
-	check_stall(LULL_WAIT_HAZPTR, protects, hazptr_synchronize);
-}
-
-TEST(shazptr)
-{
-	check_stall(LULL_WAIT_SHAZPTR, acquires, shazptr_synchronize);
-}
+/* ---- no holder, and callbacks that do not return ----------------------------------------------------------- */
 
 /* A hold that no thread owns: then no thread is named, nor what it does. */
 TEST(nobody_named)
@@ -399,23 +272,17 @@ TEST(nobody_named)
 	assert_string_equal(last_site, "");
 }
 
-TEST(hazptr_barrier)
-{
-	int *saved = place;
-
-	place = (int *)(void *)&protected_head;
-	check_stall(LULL_WAIT_HAZPTR_BARRIER, protects, call_and_barrier);
-	place = saved;
-}
-
-/* ---- callbacks that do not return ------------------------------------------------------------------------------- */
-
 static bool is_on_page(enum lull_wait_kind kind)
 {
 	for (unsigned i = 0; i < LULL_STATS_WAITS; i++)
 		if (lull_load_relaxed(&lull_stats_page()->waits[i].kind) == (uint32_t)kind)
 			return true;
 	return false;
+}
+
+static void do_nothing(struct lull_rcu_head *head)
+{
+	(void)head;
 }
 
 TEST(callback)
@@ -442,43 +309,7 @@ TEST(callback)
 	assert_non_null(strstr(last_site, "+0x"));
 	assert_int_equal(last.waiting_items, 2);
 	assert_int_equal(last.waiting_bytes, sizeof(head) + 1000);
-	assert_true(ages[0] >= 20 && ages[1] >= 40 && ages[2] >= 80);
-}
-
-/* ---- the hard limit --------------------------------------------------------------------------------------------- */
-
-static void set_limits(size_t soft, size_t hard, enum lull_reclaim_hard on_hard)
-{
-	struct lull_reclaim_config config;
-
-	lull_reclaim_default_config(&config);
-	config.on_hard = on_hard;
-	if (hard) {
-		config.soft_items = soft;
-		config.hard_items = hard;
-	}
-	assert_int_equal(lull_reclaim_configure(&config), 0);
-}
-
-TEST(hard_limit)
-{
-	pthread_t reader = start_holder(in_section, NULL);
-
-	set_limits(100, 200, LULL_RECLAIM_TELL);
-	report_to(note_stall, &last, 0);
-	lull_rcu_read_lock(); /* else it would wait for a moment at each */
-	for (int i = 0; i < 300; i++)
-		lull_rcu_free(malloc(10));
-	lull_rcu_read_unlock();
-	lull_debug_set_stall_hook(NULL, NULL);
-	let_go();
-	join_thread(reader);
-	lull_rcu_barrier();
-	set_limits(0, 0, LULL_RECLAIM_TELL);
-	assert_int_equal(stalls, 1);
-	assert_int_equal(last.what, LULL_WAIT_LIMIT);
-	assert_int_equal(last.tid, gettid());
-	assert_in_range(last.waiting_items, 201, 201 + 64);
+	check_ages();
 }
 
 /* ---- what reports must not do ----------------------------------------------------------------------------------- */
@@ -518,11 +349,18 @@ static void hook_that_defers(const struct lull_stall *stall, void *arg)
 /* Over the hard limit a deferral helps and waits, but not in here, for the grace period that it is called by. */
 TEST(hook_defers)
 {
-	set_limits(100, 200, LULL_RECLAIM_HELP);
+	struct lull_reclaim_config config, before;
+
+	lull_reclaim_default_config(&before);
+	config = before;
+	config.on_hard = LULL_RECLAIM_HELP;
+	config.soft_items = 100;
+	config.hard_items = 200;
+	assert_int_equal(lull_reclaim_configure(&config), 0);
 	begin_stall_for(hook_that_defers, 2);
 	end_stall();
 	lull_rcu_barrier();
-	set_limits(0, 0, LULL_RECLAIM_TELL);
+	assert_int_equal(lull_reclaim_configure(&before), 0);
 }
 
 static pthread_t other;
@@ -546,18 +384,14 @@ static void hook_that_waits_for_barrier(const struct lull_stall *stall, void *ar
 /* A barrier's report keeps no other barrier from beginning. */
 TEST(hook_waits_for_barrier)
 {
-	int *saved = place;
-
-	place = (int *)(void *)&protected_head;
 	alarm(60);
 	report_to(hook_that_waits_for_barrier, NULL, 20);
-	holder = start_holder(protects, NULL);
-	waiter = start_waiter(call_and_barrier);
+	holder = start_holder(with_retired, NULL);
+	waiter = start_waiter(hazptr_barrier);
 	await_stalls(2);
 	alarm(0);
 	end_stall(); /* the waiter has started the other one */
 	join_thread(other);
-	place = saved;
 }
 
 static void hook_for_ever(const struct lull_stall *stall, void *arg)
@@ -606,32 +440,6 @@ TEST(loader)
 	join_thread(loader);
 }
 #endif
-
-/* ---- in words --------------------------------------------------------------------------------------------------- */
-
-static void hear_of_stall(const char *line)
-{
-	hear(line);
-	lull_add_release(&stalls, 1);
-}
-
-TEST(default_line)
-{
-	char line[256];
-
-	lull_debug_set_message_hook(hear_of_stall);
-	lull_debug_set_stall_ms(10);
-	holder = start_holder(sleeps_inside, NULL);
-	waiter = start_waiter(lull_rcu_synchronize);
-	await_stalls(1);
-	end_stall();
-	lull_debug_set_message_hook(NULL);
-	snprintf(line, sizeof(line), "rcu grace period has waited [0-9]* ms for thread \"sleepy\" (tid %d), in a read section "
-		 "(depth 2)*; it *; 0 objects (0 bytes) wait behind it", (int)holder_tid);
-	if (fnmatch(line, heard, 0))
-		print_error("heard: %s\n", heard);
-	assert_int_equal(fnmatch(line, heard, 0), 0);
-}
 
 TEST(version)
 {

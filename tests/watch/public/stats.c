@@ -66,94 +66,6 @@ static void *registered_run(void *flag)
 	return NULL;
 }
 
-TEST(counts)
-{
-	struct lull_stats_page before;
-	int flag = 0;
-	pthread_t thread = start_thread(registered_run, &flag);
-
-	await_flag(&flag, 1);
-	before.gp_ended = READ(gp_ended);
-	before.gp_ns_sum = READ(gp_ns_sum);
-	before.heavy_fences = READ(heavy_fences);
-	for (int i = 0; i < 10; i++)
-		lull_rcu_synchronize();
-	assert_true(READ(gp_ended) >= before.gp_ended + 10);
-	assert_int_equal(READ(gp_started), READ(gp_ended));
-	assert_in_range(in_histogram(), READ(gp_ended) > 8 ? READ(gp_ended) - 8 : 0, READ(gp_ended) + 8);
-	assert_true(READ(gp_ns_sum) > before.gp_ns_sum);
-	assert_true(READ(gp_ns_max) <= READ(gp_ns_sum));
-	if (lull_fence_strategy() == LULL_FENCE_MEMBARRIER)
-		assert_true(READ(heavy_fences) >= before.heavy_fences + 10);
-	assert_int_equal(READ(threads), lull_thread_count());
-	lull_store_release(&flag, 2);
-	join_thread(thread);
-}
-
-static void nothing(struct lull_rcu_head *head)
-{
-	free(head);
-}
-
-static struct lull_rcu_head *new_head(void)
-{
-	return (struct lull_rcu_head *)malloc(sizeof(struct lull_rcu_head));
-}
-
-TEST(reclaimed)
-{
-	struct lull_stats_page before;
-
-	lull_rcu_barrier();
-	before.queued_items = READ(queued_items);
-	before.queued_bytes = READ(queued_bytes);
-	before.done_items = READ(done_items);
-	before.passes = READ(passes);
-	for (int i = 0; i < 1000; i++) {
-		lull_rcu_call_sized(new_head(), nothing, 100);
-		lull_rcu_free_sized(malloc(50), 50);
-	}
-	lull_rcu_barrier();
-	assert_int_equal(READ(queued_items) - before.queued_items, 2000);
-	assert_int_equal(READ(done_items) - before.done_items, 2000);
-	assert_int_equal(READ(queued_bytes) - before.queued_bytes, 150 * 1000);
-	assert_int_equal(READ(waiting_items), 0);
-	assert_int_equal(READ(waiting_bytes), 0);
-	assert_true(READ(peak_items) >= 64);
-	assert_true(READ(passes) > before.passes);
-}
-
-static const struct lull_stats_wait *find_wait(uint32_t waiter)
-{
-	for (unsigned i = 0; i < LULL_STATS_WAITS; i++) {
-		const struct lull_stats_wait *wait = &lull_stats_page()->waits[i];
-
-		if (lull_load_relaxed(&wait->kind) == LULL_WAIT_GP && lull_load_relaxed(&wait->waiter_tid) == waiter)
-			return wait;
-	}
-	return NULL;
-}
-
-TEST(who_waits_for_whom)
-{
-	const struct lull_stats_wait *wait;
-	uint64_t began_ns = now_ns(), since_ns;
-	pthread_t reader = start_holder(in_section, NULL), waiter = start_waiter(lull_rcu_synchronize);
-
-	AWAIT((wait = find_wait(lull_load_relaxed(&waiter_tid))) && lull_load_relaxed(&wait->tid));
-	since_ns = lull_load_relaxed(&wait->since_ns);
-	assert_int_equal(lull_load_relaxed(&wait->tid), holder_tid);
-	/* Written after the thread's number, in any order. */
-	AWAIT(lull_load_relaxed(&wait->holders) && lull_load_relaxed(&wait->depth));
-	assert_int_equal(lull_load_relaxed(&wait->holders), 1);
-	assert_int_equal(lull_load_relaxed(&wait->depth), 1);
-	assert_true(since_ns >= began_ns && since_ns <= now_ns());
-	let_go();
-	join_thread(waiter);
-	join_thread(reader);
-	assert_null(find_wait(waiter_tid));
-}
-
 /* The parent's counts, in a child that has not touched it. */
 static void looks_at_parent(void)
 {
@@ -178,41 +90,36 @@ TEST(others_look)
 	expect_fine(looks_at_parent);
 }
 
-static uint64_t parents_began_ns;
-static const struct lull_stats_page *parents_page;
-
 TEST(child)
 {
 	const struct lull_stats_page *page = lull_stats_page();
-	uint64_t ended, queued;
+	struct lull_stats_page before, after;
 	int flag = 0;
 	pthread_t thread = start_thread(registered_run, &flag);
 
 	await_flag(&flag, 1);
 	lull_rcu_synchronize();
-	ended = lull_load_relaxed(&page->gp_ended);
-	queued = lull_load_relaxed(&page->queued_items);
-	parents_began_ns = page->began_ns;
-	parents_page = page;
+	assert_int_equal(READ(threads), lull_thread_count());
+	if (lull_fence_strategy() == LULL_FENCE_MEMBARRIER)
+		assert_true(READ(heavy_fences) > 0);
+	before = *page;
 	EXPECT_FINE {
-		must(lull_load_relaxed(&parents_page->gp_ended) == 0);
-		const struct lull_stats_page *own = lull_stats_page();
+		must(READ(gp_ended) == 0);
 		struct lull_stats_page seen;
 		int fd = find_page(getpid(), O_RDONLY);
 
-		must(own->pid == (uint32_t)getpid());
-		must(own->gp_ended == 0 && own->queued_items == 0);
-		must(own->began_ns > parents_began_ns);
-		must(own->threads == 1 && lull_thread_count() == 1); /* the parent has more */
+		must(READ(pid) == (uint32_t)getpid());
+		must(READ(gp_ended) == 0 && READ(queued_items) == 0);
+		must(READ(began_ns) > before.began_ns);
+		must(READ(threads) == 1 && lull_thread_count() == 1); /* the parent has more */
 		must(fd >= 0 && pread(fd, &seen, sizeof(seen), 0) == sizeof(seen));
 		must(seen.pid == (uint32_t)getpid());
 		lull_rcu_synchronize();
-		must(own->gp_ended == 1);
+		must(READ(gp_ended) == 1);
 	}
-	assert_int_equal(page->pid, getpid());
-	assert_true(page->began_ns == parents_began_ns);
-	assert_int_equal(lull_load_relaxed(&page->gp_ended), ended);
-	assert_int_equal(lull_load_relaxed(&page->queued_items), queued);
+	after = *page;
+	assert_true(after.pid == before.pid && after.began_ns == before.began_ns);
+	assert_true(after.gp_ended == before.gp_ended && after.queued_items == before.queued_items);
 	lull_store_release(&flag, 2);
 	join_thread(thread);
 }
@@ -220,18 +127,11 @@ TEST(child)
 /* A child leaves files of the program's alone that have the numbers which the page may have had. */
 static void check_left_alone(int other)
 {
-	int status;
-	pid_t child;
-
 	for (int fd = 3; fd < 100; fd++)
 		must(dup2(other, fd) == fd);
-	child = fork();
-	if (child == 0) {
+	EXPECT_FINE
 		for (int fd = 3; fd < 100; fd++)
 			must(fcntl(fd, F_GETFD) == 0);
-		_exit(0);
-	}
-	must(waitpid(child, &status, 0) == child && status == 0);
 }
 
 TEST(descriptor_closed)
@@ -254,126 +154,138 @@ TEST(descriptor_closed)
 
 TEST(names)
 {
-	assert_string_equal(lull_wait_kind_name(LULL_WAIT_NONE), "nothing");
-	assert_string_equal(lull_wait_kind_name(LULL_WAIT_GP), "rcu grace period");
-	assert_string_equal(lull_wait_kind_name(LULL_WAIT_HAZPTR), "hazptr synchronize");
-	assert_string_equal(lull_wait_kind_name(LULL_WAIT_HAZPTR_BARRIER), "hazptr barrier");
-	assert_string_equal(lull_wait_kind_name(LULL_WAIT_SHAZPTR), "shazptr synchronize");
-	assert_string_equal(lull_wait_kind_name(LULL_WAIT_CALLBACK), "callback");
-	assert_string_equal(lull_wait_kind_name(LULL_WAIT_LIMIT), "hard limit");
-	assert_string_equal(lull_wait_kind_name(LULL_WAIT_KINDS), "?");
+	static const char *const names[] = { "nothing",	 "rcu grace period", "hazptr synchronize", "hazptr barrier",
+					     "shazptr synchronize", "callback", "hard limit", "?" };
+
+	for (unsigned kind = LULL_WAIT_NONE; kind <= LULL_WAIT_KINDS; kind++)
+		assert_string_equal(lull_wait_kind_name(kind), names[kind]);
 	assert_string_equal(lull_wait_kind_name(UINT32_MAX), "?");
 }
 
-/* This program again, with LULL_STATS set to @wish. */
-static const char *wish;
-static const char *as_what = "without";
+/* ---- this program again, which begins in another way ------------------------------------------------------- */
 
-static bool without_standard;
-
-static void begins_again(void)
+static bool has_file(void)
 {
-	setenv("LULL_STATS", wish, 1);
-	for (int fd = 0; without_standard && fd <= 2; fd++)
-		close(fd);
-	execl(test_program, test_program, "--file", test_file_here.name, without_standard ? "standard" : as_what, (char *)NULL);
-	_exit(1);
+	return find_page(getpid(), O_RDONLY) >= 0;
 }
 
-static int without(void)
+static void counts(void)
 {
 	lull_rcu_synchronize();
-	must(lull_stats_page()->gp_ended == 1);
-	must(find_page(getpid(), O_RDONLY) < 0);
-	return 0;
+	must(READ(gp_ended) == 1);
 }
 
-static int with_full_fences(void)
+static void counts_without_file(void)
 {
-	lull_rcu_synchronize();
-	must(lull_fence_strategy() == LULL_FENCE_FULL);
-	must(lull_stats_page()->fence == LULL_FENCE_FULL);
-	return 0;
+	counts();
+	must(!has_file());
+}
+
+static void counts_in_file(void)
+{
+	counts();
+	must(has_file());
+}
+
+static void has_full_fences(void)
+{
+	counts();
+	must(lull_fence_strategy() == LULL_FENCE_FULL && READ(fence) == LULL_FENCE_FULL);
 }
 
 /* There is no page before the first event, which a read section is not. */
-static int reads_first(void)
+static void reads_first(void)
 {
 	lull_rcu_read_lock();
 	lull_rcu_read_unlock();
-	must(find_page(getpid(), O_RDONLY) < 0);
-	lull_rcu_synchronize();
-	must(find_page(getpid(), O_RDONLY) >= 0);
-	return 0;
+	must(!has_file());
+	counts_in_file();
 }
 
 /* A descriptor that it was started without is still not there. */
-static int standard(void)
+static void lacks_standard_files(void)
 {
 	lull_rcu_synchronize();
 	for (int fd = 0; fd <= 2; fd++)
-		if (fcntl(fd, F_GETFD) >= 0)
-			return 1;
-	return find_page(getpid(), O_RDONLY) >= 0 ? 0 : 1;
+		must(fcntl(fd, F_GETFD) < 0);
+	must(has_file());
 }
 
+static void close_standard_files(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		close(fd);
+}
+
+/* Less may be written than a page. */
+static void limit_files(void)
+{
+	struct rlimit none = { 0, 0 };
+
+	must(setrlimit(RLIMIT_FSIZE, &none) == 0);
+}
+
+static const struct beginning {
+	const char *name, *stats, *fence; /* LULL_STATS, LULL_FENCE */
+	void (*prepare)(void), (*look)(void);
+	const char *says;
+} beginnings[] = {
+	{ "off", "off", NULL, NULL, counts_without_file, "" },
+	{ "a wrong word", "maybe", NULL, NULL, counts_in_file,
+	  "lull: LULL_STATS is \"maybe\", which is ignored; it can be on or off\n" },
+	{ "reads", "on", NULL, NULL, reads_first, "" },
+	{ "full fences", "on", "full", NULL, has_full_fences, "" },
+	{ "no standard files", "on", NULL, close_standard_files, lacks_standard_files, "" },
+	{ "small files", "on", NULL, limit_files, counts_without_file, "" },
+};
+enum { BEGINNINGS = sizeof(beginnings) / sizeof(beginnings[0]) };
+
+static const struct beginning *how;
+
+static void begin_again(void)
+{
+	setenv("LULL_STATS", how->stats, 1);
+	if (how->fence)
+		setenv("LULL_FENCE", how->fence, 1);
+	if (how->prepare)
+		how->prepare();
+	execl(test_program, test_program, "--file", test_file_here.name, how->name, (char *)NULL);
+	_exit(1);
+}
+
+TEST(begins)
+{
+	char text[4096];
+
+#ifdef LULL_TEST_EMULATED
+	SKIP("the emulator does not start programs of its own kind");
+#endif
+	for (how = beginnings; how < beginnings + BEGINNINGS; how++) {
+		if (UNDER_TSAN && how->prepare == limit_files)
+			continue; /* it writes a file of its own when it begins */
+		if (run_child(begin_again, text, sizeof(text)) != 0 || strcmp(text, how->says) != 0)
+			fail_msg("%s: wrote: %s", how->name, text);
+	}
+}
+
+WITH_ARGUMENTS(argc, argv)
+{
+	(void)argc;
+	for (how = beginnings; how < beginnings + BEGINNINGS; how++)
+		if (strcmp(argv[0], how->name) == 0)
+			how->look();
+	return 0;
+}
+
+/* A process of which less may be written than a page goes on, and its child does. */
 TEST(file_size_limit)
 {
-#ifdef LULL_TEST_EMULATED
-	SKIP("the emulator does not start programs of its own kind");
-#endif
-	/* A process of which less may be written than a page: it goes on, and its child does. */
 	EXPECT_FINE {
-		struct rlimit none = { 0, 0 };
-		int status = 0;
-		pid_t child;
-
-		must(setrlimit(RLIMIT_FSIZE, &none) == 0);
+		limit_files();
 		lull_rcu_synchronize();
-		must(lull_stats_page()->gp_ended > 0);
-		child = fork();
-		must(child >= 0);
-		if (child == 0) {
-			lull_rcu_synchronize();
-			_exit(lull_stats_page()->gp_ended == 1 && find_page(getpid(), O_RDONLY) < 0 ? 0 : 1);
-		}
-		must(waitpid(child, &status, 0) == child && status == 0);
+		must(READ(gp_ended) > 0);
+		expect_fine(counts_without_file);
 	}
-	wish = "on";
-	if (!UNDER_TSAN) /* which writes a file of its own when it begins */
-		/* The same, if it begins so. */
-		EXPECT_FINE {
-			struct rlimit none = { 0, 0 };
-
-			must(setrlimit(RLIMIT_FSIZE, &none) == 0);
-			begins_again();
-		}
-}
-
-TEST(made_at_first_event)
-{
-#ifdef LULL_TEST_EMULATED
-	SKIP("the emulator is what /proc shows");
-#endif
-	wish = "on";
-	as_what = "reads";
-	expect_fine(begins_again);
-	as_what = "without";
-}
-
-TEST(full_fences)
-{
-#ifdef LULL_TEST_EMULATED
-	SKIP("the emulator does not start programs of its own kind");
-#endif
-	wish = "on";
-	as_what = "full";
-	/* Which fences a process has is on its page. */
-	EXPECT_FINE {
-		setenv("LULL_FENCE", "full", 1);
-		begins_again();
-	}
-	as_what = "without";
 }
 
 TEST(no_memfd)
@@ -387,54 +299,14 @@ TEST(no_memfd)
 	/* A child whose kernel refuses a page counts all the same. */
 	EXPECT_FINE {
 		filter(SYS_memfd_create, SECCOMP_RET_ERRNO | EPERM, SECCOMP_RET_ALLOW);
-		lull_rcu_synchronize();
-		must(lull_stats_page()->gp_ended == 1);
-		must(find_page(getpid(), O_RDONLY) < 0);
+		counts_without_file();
 	}
 	/* One that is killed for asking has asked before. */
 	EXPECT_FINE {
 		const struct lull_stats_page *page = lull_stats_page();
 
 		filter(SYS_memfd_create, SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_ALLOW);
-		lull_rcu_synchronize();
-		must(lull_stats_page() == page && page->gp_ended == 1);
+		counts();
+		must(lull_stats_page() == page);
 	}
-}
-
-TEST(no_standard_files)
-{
-#ifdef LULL_TEST_EMULATED
-	SKIP("the emulator does not start programs of its own kind");
-#endif
-	wish = "on";
-	without_standard = true;
-	expect_fine(begins_again);
-	without_standard = false;
-}
-
-TEST(off)
-{
-	char text[4096];
-	int status;
-
-#ifdef LULL_TEST_EMULATED
-	SKIP("the emulator does not start programs of its own kind");
-#endif
-	wish = "off";
-	expect_fine(begins_again);
-	wish = "maybe";
-	status = run_child(begins_again, text, sizeof(text));
-	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1); /* there is a page then */
-	assert_non_null(strstr(text, "lull: LULL_STATS is \"maybe\", which is ignored; it can be on or off\n"));
-}
-
-WITH_ARGUMENTS(argc, argv)
-{
-	const char *what = argv[0];
-
-	(void)argc;
-	return strcmp(what, "standard") == 0 ? standard() :
-	       strcmp(what, "reads") == 0    ? reads_first() :
-	       strcmp(what, "full") == 0     ? with_full_fences() :
-					       without();
 }

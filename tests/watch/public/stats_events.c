@@ -20,11 +20,6 @@ static void *calls(void *unused)
 	return unused;
 }
 
-static void hazptr_barrier(void)
-{
-	lull_hazptr_barrier();
-}
-
 /* How many places are taken, by waits of @kind: no others are going on. */
 static int places_taken(enum lull_wait_kind kind)
 {
@@ -81,18 +76,6 @@ static void wait_once(enum lull_wait_kind kind, void *(*hold)(void *), void (*wa
 	await_places(kind, 0);
 }
 
-static void *holds_retired(void *unused)
-{
-	struct lull_hazptr_hold hold;
-	struct lull_head *kept = malloc(sizeof(*kept));
-
-	lull_hazptr_acquire(&hold, &kept);
-	lull_hazptr_retire(kept);
-	hold_until_told();
-	lull_hazptr_release(&hold, kept);
-	return unused;
-}
-
 TEST(places)
 {
 	NEEDS_THREADS_IN_CHILD();
@@ -101,9 +84,8 @@ TEST(places)
 		alarm(100);
 		report_to(count_stall, NULL, 20); /* callbacks are shown when they have lasted half as long */
 		for (unsigned i = 0; i <= LULL_STATS_WAITS; i++) {
-			wait_once(LULL_WAIT_GP, in_section, lull_rcu_synchronize);
-			wait_once(LULL_WAIT_HAZPTR, with_slot, hazptr_synchronize);
-			wait_once(LULL_WAIT_SHAZPTR, with_simple_slot, shazptr_synchronize);
+			for (const struct held_up *h = held_up; h->what != LULL_WAIT_HAZPTR_BARRIER; h++)
+				wait_once(h->what, h->holds, h->wait);
 			wait_once(LULL_WAIT_CALLBACK, calls, NULL);
 			lull_rcu_barrier();
 		}
@@ -112,7 +94,7 @@ TEST(places)
 		alarm(100);
 		lull_debug_set_stall_hook(count_stall, NULL);
 		for (unsigned i = 0; i <= LULL_STATS_WAITS; i++)
-			wait_once(LULL_WAIT_HAZPTR_BARRIER, holds_retired, hazptr_barrier);
+			wait_once(LULL_WAIT_HAZPTR_BARRIER, with_retired, hazptr_barrier);
 	}
 }
 
@@ -272,6 +254,14 @@ TEST(mutex_sleeps)
 
 /* ---- stalls ------------------------------------------------------------------------------------------ */
 
+static struct lull_stall last;
+
+static void note_stall(const struct lull_stall *stall, void *arg)
+{
+	last = *stall;
+	count_stall(stall, arg);
+}
+
 /* Wait for a reader until the page counts @enough stalls. */
 static void wait_until_stalls(uint64_t enough)
 {
@@ -296,7 +286,7 @@ TEST(stalls)
 		uint64_t counted;
 
 		alarm(60);
-		lull_debug_set_stall_hook(count_stall, NULL);
+		lull_debug_set_stall_hook(note_stall, NULL);
 		EQUAL(READ(stalls), 0);
 		wait_until_stalls(3);
 		EQUAL(READ(stalls), (unsigned)stalls);
@@ -311,6 +301,8 @@ TEST(stalls)
 		lull_rcu_read_unlock();
 		EQUAL(READ(stalls), counted + 1);
 		EQUAL(READ(stalls), (unsigned)stalls);
+		must(last.what == LULL_WAIT_LIMIT && last.tid == (uint32_t)gettid());
+		must(last.waiting_items > 100 && last.waiting_items <= 100 + 64);
 		lull_debug_set_stall_hook(NULL, NULL);
 		close(2); /* its lines are not read */
 		wait_until_stalls(READ(stalls) + 1);

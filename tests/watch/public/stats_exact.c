@@ -95,53 +95,52 @@ static uint64_t serve(void)
 	return (uint64_t)all * KINDS;
 }
 
-/* In a process of its own, as all tests here: others' leftovers do not count. */
-static void check_exact(enum lull_reclaim_mode mode)
+/* @all objects more have been deferred, and are gone. */
+static void check_served(const struct counts *before, uint64_t all)
 {
-	struct counts before, after;
-	uint64_t all;
+	struct counts after = now();
 
-	set_mode(mode);
-	lull_hazptr_barrier();
-	before = now();
-	all = serve();
-	lull_hazptr_barrier();
-	after = now();
-	EQUAL(after.queued - before.queued, all);
-	EQUAL(after.done - before.done, all);
-	EQUAL(after.total - before.total, all);
-	EQUAL(after.queued_bytes - before.queued_bytes, all * BYTES);
-	EQUAL(after.done_bytes - before.done_bytes, all * BYTES);
+	EQUAL(after.queued - before->queued, all);
+	EQUAL(after.done - before->done, all);
+	EQUAL(after.total - before->total, all);
+	EQUAL(after.queued_bytes - before->queued_bytes, all * BYTES);
+	EQUAL(after.done_bytes - before->done_bytes, all * BYTES);
 	EQUAL(after.waiting, 0);
 	EQUAL(after.waiting_bytes, 0);
-	EQUAL((uint64_t)runs, all / KINDS * 4);
 }
 
+static const struct counts none;
+
+/* In processes of their own, as all tests here: others' leftovers do not count. */
 TEST(exact)
 {
+	static const enum lull_reclaim_mode modes[] = { LULL_RECLAIM_THREAD, LULL_RECLAIM_CALLER, LULL_RECLAIM_POLL };
+
 	NEEDS_THREADS_IN_CHILD();
-	EXPECT_FINE
-		check_exact(LULL_RECLAIM_THREAD);
-	EXPECT_FINE
-		check_exact(LULL_RECLAIM_CALLER);
-	EXPECT_FINE
-		check_exact(LULL_RECLAIM_POLL);
+	for (int i = 0; i < 3; i++)
+		EXPECT_FINE {
+			struct counts before;
+			uint64_t all;
+
+			set_mode(modes[i]);
+			lull_hazptr_barrier();
+			before = now();
+			all = serve();
+			lull_hazptr_barrier();
+			check_served(&before, all);
+			EQUAL((uint64_t)runs, all / KINDS * 4);
+		}
 }
 
 TEST(poll)
 {
 	/* A poll that has reclaimed everything says so, too. */
 	EXPECT_FINE {
-		struct counts after;
-
 		set_mode(LULL_RECLAIM_POLL);
 		defer(20);
 		while (runs < 20 * 4 || waiting())
 			lull_reclaim_poll(33, 0);
-		after = now();
-		EQUAL(after.queued, 20 * KINDS);
-		EQUAL(after.done, 20 * KINDS);
-		EQUAL(after.waiting, 0);
+		check_served(&none, 20 * KINDS);
 	}
 }
 
@@ -189,9 +188,7 @@ TEST(server)
 
 		alarm(60);
 		AWAIT(lull_load_relaxed(&lull_stats_page()->done_items) >= all);
-		EQUAL(now().queued, all);
-		EQUAL(now().done, all);
-		EQUAL(now().waiting, 0);
+		check_served(&none, all);
 	}
 }
 
@@ -223,19 +220,13 @@ static void parent(void)
 		lull_hazptr_barrier();
 		AWAIT(same_numbers());
 		before = now();
+		EQUAL(before.queued_bytes, stats.bytes);
 		EQUAL(before.queued, stats.items);
 		EQUAL(before.done, stats.items);
-		EQUAL(before.queued_bytes, stats.bytes);
 		EQUAL(before.waiting, 0);
 		all = serve();
 		lull_hazptr_barrier();
-		EQUAL(now().queued - before.queued, all);
-		EQUAL(now().done - before.done, all);
-		EQUAL(now().total - before.total, all);
-		EQUAL(now().waiting, 0);
-		EQUAL(now().waiting_bytes, 0);
-		EQUAL(now().queued_bytes - before.queued_bytes, all * BYTES);
-		EQUAL(now().done_bytes - before.done_bytes, all * BYTES);
+		check_served(&before, all);
 	}
 	EQUAL(now().total, was);
 	let_go();
