@@ -309,7 +309,7 @@ picture picture_of(const words &m)
 }
 
 /* Let @update throw at each place where it can: nothing has changed then, and nothing is locked. Returns how often. */
-template <class Update> int fails_everywhere(words &m, Update update)
+int fails_everywhere(words &m, callable update)
 {
 	const picture before = picture_of(m);
 	int failed = 0;

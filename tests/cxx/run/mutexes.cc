@@ -509,7 +509,7 @@ void die_with(lull::robust_mutex &m)
 	runner([&] { m.lock(); }).join();
 }
 
-template <class Work> status thrown_by(Work work)
+status thrown_by(callable work)
 {
 	try {
 		work();

@@ -13,40 +13,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <string>
 #include <vector>
 
 #include <lull/lull.hpp>
 
 #include "faults.hpp"
-
-namespace
-{
-
-thread_local bool scarce; /* may operator new fail? */
-
-} // namespace
-
-/* clang's thread sanitizer brings its own, and no other; there the constructors below throw, and that has to do. */
-#if !HAS_OWN_NEW
-__attribute__((noinline)) void *operator new(std::size_t size)
-{
-	if (scarce && faults_in > 0 && --faults_in == 0)
-		throw std::bad_alloc();
-	if (void *memory = std::malloc(size ? size : 1))
-		return memory;
-	throw std::bad_alloc();
-}
-__attribute__((noinline)) void operator delete(void *memory) noexcept
-{
-	std::free(memory);
-}
-__attribute__((noinline)) void operator delete(void *memory, std::size_t) noexcept
-{
-	std::free(memory);
-}
-#endif
+#include "own_new.hpp"
 
 namespace
 {
@@ -184,18 +157,21 @@ public:
 	explicit faults(place &p)
 	{
 		faults_in = p.next(3) == 0 ? static_cast<int>(1 + p.next(40)) : 0;
-		scarce = true;
+		before_new = [] {
+			if (faults_in > 0 && --faults_in == 0)
+				throw std::bad_alloc();
+		};
 	}
 	~faults() { end(); }
 	static void end()
 	{
 		faults_in = 0;
-		scarce = false;
+		before_new = nullptr;
 	}
 };
 
 /* Run @step, which throws or does not. Returns whether it threw. */
-template <class Step> bool threw(place &p, Step &&step)
+bool threw(place &p, callable step)
 {
 	try {
 		faults here(p);

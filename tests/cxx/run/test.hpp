@@ -32,7 +32,7 @@
 
 #ifdef __cpp_exceptions
 /* Does @call throw an E? */
-template <class E = int, class Call> bool throws(Call call)
+template <class E = int> bool throws(callable call)
 {
 	try {
 		call();
