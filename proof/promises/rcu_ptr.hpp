@@ -10,14 +10,14 @@ a6fa93 It owns nothing. | sections:refers
 29cae1 A section belongs to a thread, | explains
 17be23 The compiler cannot see the lifetime | explains
 693f69 lull::rcu_read(f) runs f in a section; | sections:functions cxx:keeping
-6107f3 And a promise that derives from | coroutines:section_aborts
+6107f3 And a promise that derives from | coroutines:suspends_in_a_section coroutines:awaits_in_a_section coroutines:suspends_online_in_a_section
 990d6e To keep an object across a | coroutines:holds_go_on coroutines:frames_end
 8c6474 A read section, from here to | sections:publishes
 51ec36 Sections may be nested. | sections:publishes
 7feeb5 Neither moved, copied nor allocated: it | cxx:keeping
 8df165 Run @f in a read section, | sections:functions
 875c6c An @f that returns a coroutine | cxx:keeping
-014104 For promise types to derive from: | coroutines:section_aborts
+014104 For promise types to derive from: | coroutines:suspends_in_a_section coroutines:awaits_in_a_section coroutines:suspends_online_in_a_section
 0b3ce0 Deleter with which std::unique_ptr retires an | explains
 fbb32d An object that has been unlinked. | explains
 c2e79b Readers may still use it; it | sections:exchanges

@@ -38,6 +38,7 @@ lull::cohort global; /* there before main(), and after it */
 
 struct early {
 	early() { (new by_rcu)->retire_to_cohort(global); }
+	~early() { (new by_hazptr)->retire_to_cohort(global); }
 } an_early_one;
 
 /* The first test; what comes later has nothing alive to begin with. */
@@ -52,7 +53,7 @@ TEST_OF(T, waits_for_reader, by_hazptr, by_both)
 	std::atomic<T *> shared{new T};
 	lull::held<T> kept = lull::hold(shared);
 	bool ended = false;
-	std::thread ends([&, object = shared.exchange(nullptr)] {
+	runner ends([&, object = shared.exchange(nullptr)] {
 		lull::cohort c;
 
 		MUST(c.empty());
@@ -204,7 +205,7 @@ void unloads(bool with_module)
 
 	MUST(module != nullptr);
 	find<void()>(module, with_module ? "plugin_leave_to_module" : "plugin_begin")();
-	std::thread ends([&] {
+	runner ends([&] {
 		if (!with_module)
 			MUST(find<int()>(module, "plugin_end")() == 60 * 42);
 		dlclose(module);
@@ -234,12 +235,6 @@ TEST(unloads_modules)
 		std::puts("the module stays: a sanitizer, or the C++ library, keeps it");
 }
 
+AFTER_EACH(none_alive);
+
 } // namespace
-
-int main(int argc, char **argv)
-{
-	const int status = run_tests(argc, argv, none_alive);
-
-	(new by_hazptr)->retire_to_cohort(global);
-	return status;
-}

@@ -2,8 +2,6 @@
 /*
  * coroutines.cc - a coroutine is not suspended in a read section, and may have a lull::held across suspensions.
  */
-#include <cstdio>
-
 #ifdef __cpp_impl_coroutine
 #include <coroutine>
 #include <memory>
@@ -69,10 +67,10 @@ TEST(holds_go_on)
 	MUST(step == 1);
 	current.publish(nullptr);
 	MUST(lull_hazptr_barrier_timeout(10) != 0 && alive == 1);
-	std::thread([&] { t.handle.resume(); }).join();
+	runner([&] { t.handle.resume(); }).join();
 	MUST(step == 2);
 	MUST(lull_hazptr_barrier_timeout(10) != 0 && alive == 1);
-	std::thread([&] { t.handle.resume(); }).join();
+	runner([&] { t.handle.resume(); }).join();
 	MUST(step == 3 && t.handle.done());
 	t.handle.destroy();
 }
@@ -111,26 +109,27 @@ TEST(online)
 	lull_rcu_offline();
 }
 
-TEST(section_aborts)
+DEATH_TEST(suspends_in_a_section, "")
 {
-	must_end("", [] { suspends_in_section(true); });
-	must_end("", [] { suspends_in_section(false); });
-	must_end("", [] {
-		lull_rcu_online();
-		suspends_in_section(true);
-	});
+	suspends_in_section(true);
 }
+
+DEATH_TEST(awaits_in_a_section, "")
+{
+	suspends_in_section(false);
+}
+
+DEATH_TEST(suspends_online_in_a_section, "")
+{
+	lull_rcu_online();
+	suspends_in_section(true);
+}
+
+AFTER_EACH(none_alive);
 
 } // namespace
-
-int main(int argc, char **argv)
-{
-	return run_tests(argc, argv, none_alive);
-}
 #else
-int main()
-{
-	std::puts("skipped: this compiler has no coroutines");
-	return 77;
-}
+#include "test.hpp"
+
+SKIPPED("this compiler has no coroutines")
 #endif

@@ -67,7 +67,7 @@ TEST_OF(T, references, simple, scaled)
 	lull_rcu_barrier();
 	lull_rcu_barrier();
 	MUST(alive == 1 && kept->is_whole());
-	std::thread([handed = std::move(kept)] { MUST(handed->is_whole()); }).join();
+	runner([handed = std::move(kept)] { MUST(handed->is_whole()); }).join();
 }
 
 TEST_OF(T, pointers, simple, scaled)
@@ -127,7 +127,7 @@ TEST(waits_for_the_next)
 
 	lull_rcu_read_lock();
 	(void)lull::counted_owner<simple>(first); /* drops the pointer's reference, which is a mistake */
-	std::thread reader([&] {
+	runner reader([&] {
 		called = true;
 		got = pointer.get()->number;
 	});
@@ -216,14 +216,11 @@ TEST_OF(T, storm, simple, scaled)
 		[&] {
 			pointer.publish(lull::make_counted<T>(2));
 			if (std::is_same_v<T, scaled>)
-				std::this_thread::yield();
+				sched_yield();
 		});
 	pointer.publish(nullptr);
 }
 
-} // namespace
+AFTER_EACH(all_gone);
 
-int main(int argc, char **argv)
-{
-	return run_tests(argc, argv, all_gone);
-}
+} // namespace

@@ -309,7 +309,7 @@ picture picture_of(const words &m)
 }
 
 /* Let @update throw at each place where it can: nothing has changed then, and nothing is locked. Returns how often. */
-template <class Update> int fails_everywhere(words &m, Update update)
+int fails_everywhere(words &m, callable update)
 {
 	const picture before = picture_of(m);
 	int failed = 0;
@@ -387,7 +387,7 @@ TEST(destroys_when_nobody_reads)
 		{
 			auto one = m.find(1);
 
-			std::thread([&] {
+			runner([&] {
 				MUST(m.erase(1) && !m.insert_or_assign(2, "other"));
 				lull_rcu_gp_poll(lull_rcu_gp_start());
 			}).join();
@@ -498,7 +498,7 @@ TEST(walks_while_it_is_resized)
 
 	for (int i = 0; i < stay; i++)
 		m.try_emplace(i, i);
-	std::thread resizer([&] {
+	runner resizer([&] {
 		for (size_t i = 0; !over; i++) {
 			m.rehash(i % 2 ? 16 : 2048);
 			m.try_emplace(-1, 0);
@@ -571,12 +571,5 @@ TEST(asks_no_type_for_its_address)
 	MUST(m.contains(elsewhere{ 1 }) && m.erase(elsewhere{ 1 }) && m.empty());
 }
 
+AFTER_EACH(none_alive);
 } // namespace
-
-int main(int argc, char **argv)
-{
-	return run_tests(argc, argv, [] {
-		lull_rcu_barrier();
-		MUST(alive == 0);
-	});
-}

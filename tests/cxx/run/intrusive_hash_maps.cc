@@ -151,7 +151,7 @@ TEST(finds_keys)
 	MUST(m.find(1) == &one && m.find(2) == &two && !m.find(3));
 }
 
-template <class Map, class Update> int fails_everywhere(Map &m, Update update)
+template <class Map> int fails_everywhere(Map &m, callable update)
 {
 	int failed = 0;
 
@@ -217,9 +217,6 @@ TEST(is_read_while_it_changes)
 	lull_rcu_barrier();
 }
 
-} // namespace
+AFTER_EACH([] { MUST(alive == 0); });
 
-int main(int argc, char **argv)
-{
-	return run_tests(argc, argv, [] { MUST(alive == 0); });
-}
+} // namespace

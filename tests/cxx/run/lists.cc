@@ -2,14 +2,8 @@
 /*
  * lists.cc - what list.hpp promises: for readers, and for the holder of the lock.
  */
-#include <atomic>
-#include <chrono>
 #include <csignal>
-#include <cstdlib>
-#include <new>
 #include <string>
-#include <thread>
-#include <type_traits>
 #include <vector>
 
 #include <lull/list.hpp>
@@ -17,29 +11,11 @@
 #include <lull/rcu.h>
 #include <lull/reclaim.h>
 
+#include "own_new.hpp"
 #include "test.hpp"
 
 /* How often this thread has allocated. */
 static thread_local int allocated;
-
-#if !HAS_OWN_NEW
-/* Not inlined: gcc would see free() beside new, and warn. */
-__attribute__((noinline)) void *operator new(std::size_t size)
-{
-	allocated++;
-	if (void *made = std::malloc(size ? size : 1))
-		return made;
-	throw std::bad_alloc();
-}
-__attribute__((noinline)) void operator delete(void *made) noexcept
-{
-	std::free(made);
-}
-__attribute__((noinline)) void operator delete(void *made, std::size_t) noexcept
-{
-	std::free(made);
-}
-#endif
 
 namespace
 {
@@ -147,7 +123,9 @@ TEST_OF(List, neither_allocates_nor_waits, one_way, two_ways, chain)
 {
 	item a(1), b(2), c(3), d(4);
 	section s;
-	const int before = allocated;
+
+	allocated = 0;
+	before_new = [] { allocated++; };
 	{
 		List l;
 
@@ -160,7 +138,8 @@ TEST_OF(List, neither_allocates_nor_waits, one_way, two_ways, chain)
 		l.clear([](item &) {});
 		MUST(l.empty() && !l.front());
 	}
-	MUST(allocated == before);
+	before_new = nullptr;
+	MUST(allocated == 0);
 }
 
 /* The elements are none of the list's. */
@@ -280,17 +259,17 @@ TEST(splices_behind_readers)
 	std::atomic<bool> inside{ false }, left{ false };
 
 	m.push_back(a);
-	std::thread reader([&] {
+	runner reader([&] {
 		section s;
 
 		inside = true;
 		while (!m.empty())
-			std::this_thread::yield();
-		std::this_thread::sleep_for(std::chrono::milliseconds(20));
+			sched_yield();
+		nap();
 		left = true;
 	});
 	while (!inside)
-		std::this_thread::yield();
+		sched_yield();
 	l.splice_back(m);
 	MUST(left);
 	reader.join();
@@ -378,8 +357,3 @@ TEST(asks_no_element_for_its_address)
 }
 
 } // namespace
-
-int main(int argc, char **argv)
-{
-	return run_tests(argc, argv);
-}

@@ -15,11 +15,7 @@
 
 #if SANITIZED
 
-int main()
-{
-	std::puts("skipped: sanitizers have operators new of their own");
-	return 77;
-}
+SKIPPED("sanitizers have operators new of their own")
 
 #else
 
@@ -324,11 +320,8 @@ TEST(counts)
 	lull_rcu_barrier();
 }
 
-} // namespace
+AFTER_EACH(none_alive);
 
-int main(int argc, char **argv)
-{
-	return run_tests(argc, argv, none_alive);
-}
+} // namespace
 
 #endif

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <lull/hazard_pointer>
 #include <lull/list.hpp>
@@ -30,77 +31,63 @@ struct config : lull::rcu_obj_base<config> {
 };
 
 #ifdef LULL_DEBUG
-TEST(protects_with_an_empty_one)
+DEATH_TEST(protects_with_an_empty_one, "hazard_pointer: it is empty")
 {
-	must_end("hazard_pointer: it is empty", [] {
-		std::atomic<node *> src{ nullptr };
-		lull::hazard_pointer h;
+	std::atomic<node *> src{ nullptr };
+	lull::hazard_pointer h;
 
-		h.protect(src);
-	});
+	h.protect(src);
 }
 
-TEST(clears_an_empty_one)
+DEATH_TEST(clears_an_empty_one, "hazard_pointer: it is empty")
 {
-	must_end("hazard_pointer: it is empty", [] {
-		lull::hazard_pointer h = lull::make_hazard_pointer(), g = std::move(h);
+	lull::hazard_pointer h = lull::make_hazard_pointer(), g = std::move(h);
 
-		h.reset_protection();
-	});
+	h.reset_protection();
 }
 #endif
 
-TEST(synchronizes_in_a_region)
+DEATH_TEST(synchronizes_in_a_region, "lull_rcu_synchronize")
 {
-	must_end("lull_rcu_synchronize", [] {
-		lull::rcu_default_domain().lock();
-		lull::rcu_synchronize();
-	});
+	lull::rcu_default_domain().lock();
+	lull::rcu_synchronize();
 }
 
-TEST(waits_in_a_region)
+DEATH_TEST(waits_in_a_region, "lull_rcu_barrier")
 {
-	must_end("lull_rcu_barrier", [] {
-		lull::rcu_default_domain().lock();
-		lull::rcu_barrier();
-	});
+	lull::rcu_default_domain().lock();
+	lull::rcu_barrier();
 }
 
-TEST(waits_in_a_deleter)
+DEATH_TEST(waits_in_a_deleter, "lull_rcu_barrier")
 {
-	must_end("lull_rcu_barrier", [] {
-		set_mode(LULL_RECLAIM_POLL); /* on this thread: a forked child of ThreadSanitizer's has no other */
-		(new config)->retire();
-		lull::rcu_barrier();
-	});
+	set_mode(LULL_RECLAIM_POLL); /* on this thread: a forked child of ThreadSanitizer's has no other */
+	(new config)->retire();
+	lull::rcu_barrier();
 }
 
 struct element {
 	lull_list_head links;
 };
 
-TEST(splices_in_a_region)
+DEATH_TEST(splices_in_a_region, "lull_rcu_synchronize")
 {
-	must_end("lull_rcu_synchronize", [] {
-		lull::list<element, &element::links> one, other;
-		element e;
+	lull::list<element, &element::links> one, other;
+	element e;
 
-		other.push_back(e);
-		lull::rcu_default_domain().lock();
-		one.splice_back(other);
-	});
+	other.push_back(e);
+	lull::rcu_default_domain().lock();
+	one.splice_back(other);
 }
 
 /* ---- locks ----------------------------------------------------------------------------------------- */
 
-TEST(locks_twice)
+DEATH_TEST(locks_twice, "locks mutex")
 {
-	must_end("locks mutex", [] {
-		lull::mutex m;
+	lull::mutex m;
 
-		m.lock();
-		m.lock();
-	});
+	m.lock();
+	m.lock();
 }
 
 struct pointer_to_mutex {
@@ -113,7 +100,7 @@ void must_end_with_another_s(const char *words, void (*work)(lull::mutex &))
 {
 	lull::mutex held;
 	std::atomic<bool> ready{ false }, over{ false };
-	std::thread holder([&] {
+	runner holder([&] {
 		held.lock();
 		ready = true;
 		AWAIT(over.load());
@@ -168,7 +155,7 @@ TEST(locks_what_has_died)
 
 	if (!robust_mutexes_are_there())
 		return;
-	std::thread([] { (void)died.acquire(); }).join();
+	runner([] { (void)died.acquire(); }).join();
 	must_end("terminat", [] { died.lock(); }, "");
 }
 
@@ -188,32 +175,25 @@ bool sleeps(long tid)
 	return state && std::strncmp(state, ") S", 3) == 0;
 }
 
-TEST(destroys_beside_a_sleeper)
+DEATH_TEST(destroys_beside_a_sleeper, "is destroyed while threads wait")
 {
-	must_end("is destroyed while threads wait", [] {
-		static lull::condition_variable slept_on;
-		static lull::mutex lock;
-		static std::atomic<long> tid{ 0 };
+	static lull::condition_variable slept_on;
+	static lull::mutex lock;
+	static std::atomic<long> tid{ 0 };
 
-		std::thread([] {
-			std::unique_lock<lull::mutex> hold(lock);
+	runner([] {
+		std::unique_lock<lull::mutex> hold(lock);
 
-			tid = syscall(SYS_gettid);
-			slept_on.wait(hold, [] { return false; });
-		}).detach();
-		/* It has unlocked the mutex, and sleeps: for the condition. */
-		AWAIT(tid != 0);
-		lock.lock();
-		AWAIT(sleeps(tid));
-		lock.unlock();
-		slept_on.~condition_variable();
-	});
+		tid = syscall(SYS_gettid);
+		slept_on.wait(hold, [] { return false; });
+	}).detach();
+	/* It has unlocked the mutex, and sleeps: for the condition. */
+	AWAIT(tid != 0);
+	lock.lock();
+	AWAIT(sleeps(tid));
+	lock.unlock();
+	slept_on.~condition_variable();
 }
 #endif
 
 } // namespace
-
-int main(int argc, char **argv)
-{
-	return run_tests(argc, argv);
-}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * must.hpp - for the test programs beside it: MUST(condition) ends the program with a line if it is false; what sanitizers
- * there are.
+ * there are; what is called.
  */
 #ifndef LULL_TEST_MUST_HPP
 #define LULL_TEST_MUST_HPP
@@ -34,5 +34,27 @@ inline void must_be(bool condition, const char *text, const char *file, int line
 #endif
 /* clang's thread sanitizer brings its own operator new, and no other. */
 #define HAS_OWN_NEW __has_feature(thread_sanitizer)
+
+/* A function to call, of any type, which lives as long as the call; it may take a number. */
+class callable
+{
+      public:
+	template <class Work> callable(const Work &work) : what(&work), how(call_of<Work>) {}
+	void operator()(int number = 0) const { how(what, number); }
+
+      private:
+	template <class Work> static void call_of(const void *what, int number)
+	{
+		call(*static_cast<const Work *>(what), number, 0);
+	}
+	template <class Work> static auto call(const Work &work, int number, int) -> decltype(work(number), void())
+	{
+		work(number);
+	}
+	template <class Work> static void call(const Work &work, int, long) { work(); }
+
+	const void *what;
+	void (*how)(const void *, int);
+};
 
 #endif /* LULL_TEST_MUST_HPP */

@@ -22,6 +22,7 @@ static int pretended;
 #include <mutex>
 #include <ratio>
 #include <type_traits>
+#include <vector>
 
 #include <pthread.h>
 
@@ -74,7 +75,7 @@ const bool are_supported = [] {
 
 #define ROBUST_TEST(name)                                                                                              \
 	static void name();                                                                                            \
-	static test listed_##name(#name, are_supported ? name : [] { std::puts("skipped: no robust mutexes here"); }); \
+	static test listed_##name(#name, are_supported ? name : [] { skip("no robust mutexes here"); }); \
 	static void name()
 
 /* ---- a mutex -------------------------------------------------------------------------------- */
@@ -94,7 +95,7 @@ TEST_OF(Mutex, excludes, lull::mutex, lull::timed_mutex, lull::robust_mutex)
 	});
 	MUST(count == threads * turns);
 	MUST(m.try_lock());
-	std::thread([&] { MUST(!m.try_lock()); }).join();
+	runner([&] { MUST(!m.try_lock()); }).join();
 	m.unlock();
 }
 
@@ -167,13 +168,13 @@ TEST(goes_with_the_last_unlock)
 		auto *m = new lull::mutex;
 
 		m->lock();
-		std::thread last([&] {
+		runner last([&] {
 			m->lock();
 			m->unlock();
 			delete m;
 		});
 		if (i % 2)
-			std::this_thread::yield();
+			sched_yield();
 		m->unlock();
 		last.join();
 	}
@@ -187,7 +188,7 @@ TEST(cancels_nobody)
 	lull::condition_variable c;
 
 	held.lock();
-	std::thread thread([&] {
+	runner thread([&] {
 		pthread_cancel(pthread_self());
 		m.lock();
 		m.unlock();
@@ -275,7 +276,7 @@ TEST_OF(Mutex, gives_up, lull::timed_mutex, lull::robust_mutex)
 		return;
 
 	MUST(m.try_lock_for(0s));
-	std::thread([&] {
+	runner([&] {
 		const auto soon = steady_clock::now() + 3ms;
 
 		MUST(!m.try_lock_until(soon));
@@ -310,7 +311,7 @@ TEST(gets_it_in_time)
 {
 	lull::timed_mutex m;
 	std::atomic<int> waiting{ 0 };
-	std::vector<std::thread> all;
+	std::vector<runner> all;
 
 	m.lock();
 	for (int i = 0; i < 3; i++)
@@ -321,8 +322,8 @@ TEST(gets_it_in_time)
 			m.unlock();
 		});
 	while (waiting < 3)
-		std::this_thread::yield();
-	std::this_thread::sleep_for(2ms);
+		sched_yield();
+	nap(2);
 	m.unlock();
 	for (auto &one : all)
 		one.join();
@@ -412,7 +413,7 @@ TEST(waits_end_when_told)
 	lull::condition_variable c;
 	std::atomic<int> waiting{ 0 }, told{ 0 };
 
-	std::thread waiter([&] {
+	runner waiter([&] {
 		std::unique_lock<lull::mutex> hold(m);
 
 		waiting = 1;
@@ -427,12 +428,12 @@ TEST(waits_end_when_told)
 	});
 	for (int turn = 1; turn <= 3; turn++) {
 		while (waiting < turn)
-			std::this_thread::yield();
+			sched_yield();
 		m.lock();
 		c.notify_one();
 		m.unlock();
 		while (told < turn)
-			std::this_thread::yield();
+			sched_yield();
 	}
 	waiter.join();
 }
@@ -466,7 +467,7 @@ TEST(goes_when_all_are_told)
 		auto *c = new lull::condition_variable;
 		int waiting = 0;
 		bool told = false;
-		std::vector<std::thread> all;
+		std::vector<runner> all;
 
 		for (int k = 0; k < 3; k++)
 			all.emplace_back([&] {
@@ -476,7 +477,7 @@ TEST(goes_when_all_are_told)
 				while (!told)
 					c->wait(hold);
 			});
-		for (bool ready = false; !ready; std::this_thread::yield()) {
+		for (bool ready = false; !ready; sched_yield()) {
 			std::lock_guard<lull::mutex> hold(m);
 			ready = waiting == 3;
 		}
@@ -505,10 +506,10 @@ TEST(conditions_of_c)
 
 void die_with(lull::robust_mutex &m)
 {
-	std::thread([&] { m.lock(); }).join();
+	runner([&] { m.lock(); }).join();
 }
 
-template <class Work> status thrown_by(Work work)
+status thrown_by(callable work)
 {
 	try {
 		work();
@@ -538,7 +539,7 @@ ROBUST_TEST(is_a_mutex)
 	lull::robust_mutex m;
 
 	m.lock();
-	std::thread([&] {
+	runner([&] {
 		MUST(m.try_acquire() == status::busy && m.try_acquire_for(1ms) == status::busy);
 		stuck_clock::stick(3);
 		MUST(m.try_acquire_until(stuck_clock::time_point(101ms)) == status::busy);
@@ -625,10 +626,3 @@ ROBUST_TEST(guards_refuse)
 }
 
 } // namespace
-
-int main(int argc, char **argv)
-{
-	const int status_of_tests = run_tests(argc, argv);
-
-	return status_of_tests || are_supported ? status_of_tests : 77;
-}

@@ -379,18 +379,14 @@ template <class T, class Look, class Retire> void look_and_retire(Look look, Ret
 {
 	std::atomic<T *> src{ new T };
 	std::atomic<bool> stop{ false };
-	std::vector<std::thread> readers;
 
-	for (int i = 0; i < 3; i++)
-		readers.emplace_back([&] {
-			while (!stop)
-				look(src);
-		});
-	for (int i = 0; i < 20000; i++)
-		retire(src.exchange(new T), i);
-	stop = true;
-	for (std::thread &t : readers)
-		t.join();
+	in_threads(4, [&](int me) {
+		while (me < 3 && !stop)
+			look(src);
+		for (int i = 0; me == 3 && i < 20000; i++)
+			retire(src.exchange(new T), i);
+		stop = true;
+	});
 	src.load()->retire();
 	left_are(0);
 }

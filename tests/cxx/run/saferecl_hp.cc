@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <vector>
 
 #include <lull/hash.h>
 
@@ -101,7 +102,7 @@ TEST(saferecl_hp_general_coherence)
 			while (!h.try_protect(p, src))
 				;
 			MUST(p->value == 42);
-			std::this_thread::yield();
+			sched_yield();
 			MUST(p->value == 42);
 			h.protect(src);
 		},
@@ -264,7 +265,7 @@ TEST(plain_ones_are_read_while_they_go)
 			fresh->value = 7;
 			src[(i + me) % 4].exchange(fresh)->retire();
 			if (i % 64 == 0)
-				std::this_thread::yield();
+				sched_yield();
 		}
 		over++;
 	});
@@ -548,14 +549,14 @@ TEST(saferecl_hp_holder_moved_between_threads)
 	hazard_pointer h;
 	node *p = nullptr;
 
-	std::thread([&] {
+	runner([&] {
 		h = make_hazard_pointer();
 		p = h.protect(src);
 	}).join();
 	p->retire();
 	stay(1);
 	MUST(p->value == 42);
-	std::thread([moved = std::move(h)]() mutable { moved = hazard_pointer(); }).join();
+	runner([moved = std::move(h)]() mutable { moved = hazard_pointer(); }).join();
 	left_are(0);
 }
 
@@ -587,8 +588,3 @@ TEST(saferecl_hp_holder_nonmem_batch_of_any_kind)
 }
 
 } // namespace
-
-int main(int argc, char **argv)
-{
-	return run_tests(argc, argv);
-}

@@ -34,7 +34,7 @@ TEST(saferecl_rcu_general_nested_locks)
 	dom.lock();
 	p->retire();
 	dom.unlock();
-	std::thread([] { nap(); }).join();
+	runner([] { nap(); }).join();
 	MUST(p->value == 42);
 	dom.lock();
 	dom.unlock();
@@ -78,7 +78,7 @@ TEST(saferecl_rcu_general_storm)
 			node *p = src.load(std::memory_order_acquire);
 
 			MUST(p->value == 42);
-			std::this_thread::yield();
+			sched_yield();
 			MUST(p->value == 42);
 		},
 		[](node *old, int i) { i % 2 ? old->retire() : lull::rcu_retire(old); });
@@ -271,7 +271,7 @@ TEST(saferecl_rcu_domain_func_default_domain)
 {
 	rcu_domain *other = nullptr;
 
-	std::thread([&] { other = &rcu_default_domain(); }).join();
+	runner([&] { other = &rcu_default_domain(); }).join();
 	MUST(&rcu_default_domain() == at_start && other == at_start);
 
 #ifdef LULL_TEST_CXX_PLUGIN /* tests/cxx/compilers builds none */
@@ -289,7 +289,7 @@ TEST(saferecl_rcu_domain_func_synchronize)
 	reader r;
 	std::atomic<bool> done{ false };
 	int seen = 0;
-	std::thread waits([&] {
+	runner waits([&] {
 		lull::rcu_synchronize();
 		MUST(r.ended);
 		seen = 1;
@@ -381,8 +381,3 @@ TEST(saferecl_rcu_domain_func_retire_throws)
 }
 
 } // namespace
-
-int main(int argc, char **argv)
-{
-	return run_tests(argc, argv);
-}

@@ -176,12 +176,12 @@ const struct {
 	{ "main_thread_local_waits", IN_MAIN, [] { use_thread_local(true); } },
 	{ "thread_local", IN_MAIN, [] {
 		 for (int i = 0; i < 20; i++)
-			 std::thread(use_thread_local, i % 2).join();
+			 runner([=] { use_thread_local(i % 2); }).join();
 		 wait_for_all();
 	 } },
 	{ "thread_local_after_use", IN_MAIN, [] {
 		 for (int i = 0; i < 20; i++)
-			 std::thread([] {
+			 runner([] {
 				 use_thread_local(true); /* made before lull's own exit handling is set up */
 				 use_all();
 			 }).join();
@@ -205,7 +205,7 @@ const struct {
 	 } },
 	{ "detached_threads", IN_MAIN, [] {
 		 for (int i = 0; i < 3; i++)
-			 std::thread([] {
+			 runner([] {
 				 for (;;)
 					 use_all();
 			 }).detach();
@@ -252,9 +252,10 @@ struct first_and_last {
 } first_and_last_object;
 
 /* Run this program again, as the case @name, in the mode of reclaim.h that has the number @mode. */
-bool ends_well(const char *program, const char *name, const char *mode)
+bool ends_well(const char *name, const char *mode)
 {
-	char *const argv[] = { const_cast<char *>(program), nullptr };
+	char program[] = "/proc/self/exe";
+	char *const argv[] = { program, nullptr };
 	pid_t child;
 	int status = -1;
 
@@ -271,20 +272,16 @@ bool ends_well(const char *program, const char *name, const char *mode)
 	return false;
 }
 
-} // namespace
-
-int main(int argc, char **argv)
+TEST(in_each_mode)
 {
-	bool all = true;
-
 	if (!chosen.empty()) {
 		run_case(IN_MAIN);
-		return 0;
+		return;
 	}
 	alarm(100);
 	for (const auto &c : cases)
-		if (argc < 2 || std::strcmp(argv[1], c.name) == 0)
-			for (const char *mode : { "0", "1", "2", "0" })
-				all &= ends_well(argv[0], c.name, mode);
-	return all ? 0 : 1;
+		for (const char *mode : { "0", "1", "2", "0" })
+			MUST(ends_well(c.name, mode));
 }
+
+} // namespace

@@ -2,9 +2,7 @@
 /*
  * storm.cc - everything of lull.hpp at once, by threads that end in the middle of it, while whatever may throw throws.
  *
- *	cxx_storm [SEED]
- *
- * The seed is printed; with the same one each thread makes the same choices again. No verdict depends on time: no object is
+ * With the same seed, which is printed, each thread makes the same choices again. No verdict depends on time: no object is
  * used after its end, what a call that throws has left is what was there before, nothing stays locked, and at last no object
  * is left. A machine that is slow does less before the two seconds are over.
  */
@@ -15,41 +13,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <lull/lull.hpp>
 
 #include "faults.hpp"
-
-namespace
-{
-
-thread_local bool scarce; /* may operator new fail? */
-
-} // namespace
-
-/* clang's thread sanitizer brings its own, and no other; there the constructors below throw, and that has to do. */
-#if !HAS_OWN_NEW
-__attribute__((noinline)) void *operator new(std::size_t size)
-{
-	if (scarce && faults_in > 0 && --faults_in == 0)
-		throw std::bad_alloc();
-	if (void *memory = std::malloc(size ? size : 1))
-		return memory;
-	throw std::bad_alloc();
-}
-__attribute__((noinline)) void operator delete(void *memory) noexcept
-{
-	std::free(memory);
-}
-__attribute__((noinline)) void operator delete(void *memory, std::size_t) noexcept
-{
-	std::free(memory);
-}
-#endif
+#include "own_new.hpp"
 
 namespace
 {
@@ -187,18 +157,21 @@ public:
 	explicit faults(place &p)
 	{
 		faults_in = p.next(3) == 0 ? static_cast<int>(1 + p.next(40)) : 0;
-		scarce = true;
+		before_new = [] {
+			if (faults_in > 0 && --faults_in == 0)
+				throw std::bad_alloc();
+		};
 	}
 	~faults() { end(); }
 	static void end()
 	{
 		faults_in = 0;
-		scarce = false;
+		before_new = nullptr;
 	}
 };
 
 /* Run @step, which throws or does not. Returns whether it threw. */
-template <class Step> bool threw(place &p, Step &&step)
+bool threw(place &p, callable step)
 {
 	try {
 		faults here(p);
@@ -645,7 +618,7 @@ void storm(std::uint64_t seed)
 	const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
 	world w;
 	std::vector<std::unique_ptr<place>> all;
-	std::vector<std::thread> runners;
+	std::vector<runner> runners;
 
 	w.current.publish(std::make_unique<config>(1));
 	for (auto &from : w.bridges)
@@ -660,7 +633,7 @@ void storm(std::uint64_t seed)
 	for (auto &p : all)
 		runners.emplace_back([&w = *p, end] {
 			do
-				std::thread(live_and_end, std::ref(w)).join();
+				runner([&] { live_and_end(w); }).join();
 			while (std::chrono::steady_clock::now() < end);
 		});
 	for (auto &runner : runners)
@@ -668,19 +641,13 @@ void storm(std::uint64_t seed)
 	check_world(w, all);
 }
 
-} // namespace
-
-int main(int argc, char **argv)
+TEST(all_at_once)
 {
-	const std::uint64_t seed = argc > 1 ? std::strtoull(argv[1], nullptr, 0) :
-					      static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
-
-	std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
-	std::fflush(stdout);
-	storm(seed);
+	storm(test_seed());
 	AWAIT((lull_hazptr_barrier(), alive == 0)); /* the last references may end objects, which a barrier before does not know of */
 	std::printf("%ld threads, %ld steps, %ld exceptions, %ld found that an owner had died\n", threads.load(), steps.load(),
 		    thrown.load(), deaths.load());
 	MUST(threads >= places && thrown > 0);
-	return 0;
 }
+
+} // namespace

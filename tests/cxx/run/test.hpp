@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test.hpp - for the test programs beside it: TEST(name) { ... } lists itself. Objects that count how many of them live;
- * threads; waits that end.
+ * test.hpp - for the test programs beside it, which test.cc is a part of: TEST(name) { ... } lists itself. Objects that
+ * count how many of them live; threads; waits that end. Includes no more than most of them need, and has no template where
+ * a function does: they are compiled in each build.
  */
 #ifndef LULL_TEST_CXX_HPP
 #define LULL_TEST_CXX_HPP
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <string>
-#include <thread>
-#include <vector>
+#include <type_traits>
+#include <utility>
+
+#include <pthread.h>
+#include <sched.h>
 
 #include <lull/hazptr.h>
 #include <lull/reclaim.h>
@@ -29,7 +32,7 @@
 
 #ifdef __cpp_exceptions
 /* Does @call throw an E? */
-template <class E = int, class Call> bool throws(Call call)
+template <class E = int> bool throws(callable call)
 {
 	try {
 		call();
@@ -77,43 +80,49 @@ template <class...> struct types {
 	} lists_##name;                                                                                                \
 	template <class T> static void name()
 
-/* Run all, or those that are named; @after each. Returns the exit status. */
-inline int run_tests(int argc, char **argv, void (*after)() = nullptr)
+/* AFTER_EACH(function); a call after each test of the program */
+extern void (*after_each)();
+#define AFTER_EACH(function) [[maybe_unused]] static const bool has_after_each = (after_each = function, true)
+
+/* A program that says so has not failed, and not done all: SKIPPED(why) where it does nothing else. */
+void skip(const char *why);
+#define SKIPPED(why) TEST(skipped) { skip(why); }
+
+/* ---- threads ---------------------------------------------------------------------------------------- */
+
+/* A std::thread that costs a compiler less. */
+class runner
 {
-	int count = 0;
+      public:
+	struct body {
+		virtual ~body() = default;
+		virtual void run() = 0;
+	};
 
-	for (const test *t = test::first; t; t = t->next) {
-		bool chosen = argc < 2;
+	template <class Work> explicit runner(Work work) : runner(static_cast<body *>(new body_of<Work>(std::move(work)))) {}
+	runner(runner &&other) noexcept : thread(other.thread), is_joinable(std::exchange(other.is_joinable, false)) {}
+	~runner() { MUST(!is_joinable); }
+	bool joinable() const { return is_joinable; }
+	void join();
+	void detach();
 
-		for (int i = 1; i < argc; i++)
-			chosen |= std::strcmp(argv[i], t->name) == 0;
-		if (!chosen)
-			continue;
-		std::printf("%s\n", t->name);
-		std::fflush(stdout);
-		t->run();
-		if (after)
-			after();
-		count++;
-	}
-	if (count == 0)
-		std::fprintf(stderr, "there is no such test\n");
-	return count == 0;
-}
+      private:
+	template <class Work> struct body_of final : body {
+		explicit body_of(Work &&moved) : work(std::move(moved)) {}
+		void run() override { work(); }
+		Work work;
+	};
+
+	explicit runner(body *begin);
+	pthread_t thread;
+	bool is_joinable = true;
+};
 
 /* Run @work in so many threads, each of which is told its number. */
-template <class Work> void in_threads(int count, Work work)
-{
-	std::vector<std::thread> all;
-
-	for (int i = 0; i < count; i++)
-		all.emplace_back(work, i);
-	for (std::thread &one : all)
-		one.join();
-}
+void in_threads(int count, callable work);
 
 /* Two readers look so often, and tell @read who and how often that is, while another thread calls @change all the time. */
-template <class Read, class Change> void reads_while_it_changes(Read read, Change change)
+template <class Read> void reads_while_it_changes(Read read, callable change)
 {
 	std::atomic<int> reading{ 2 };
 
@@ -128,15 +137,7 @@ template <class Read, class Change> void reads_while_it_changes(Read read, Chang
 }
 
 /* The seed of what is random: LULL_TEST_SEED, or always the same. */
-inline std::uint64_t test_seed()
-{
-	const char *wish = std::getenv("LULL_TEST_SEED");
-	const std::uint64_t seed = wish ? std::strtoull(wish, nullptr, 0) : 1;
-
-	std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
-	std::fflush(stdout);
-	return seed;
-}
+std::uint64_t test_seed();
 
 /* ---- objects that live ------------------------------------------------------------------------------ */
 
@@ -167,41 +168,29 @@ struct living {
 };
 
 /* Each test begins with nothing alive, and leaves nothing behind. */
-inline void none_alive()
-{
-	lull_hazptr_barrier();
-	MUST(alive == 0);
-}
+void none_alive();
 
 /* ---- waits ------------------------------------------------------------------------------------------- */
 
 /* Wait until the condition holds; a wait that is never over is no machine that is merely busy. */
-template <class Condition> void await(Condition condition)
+#define AWAIT(...)                                                                                                     \
+	for (patience awaits_(#__VA_ARGS__, __FILE__, __LINE__); !(__VA_ARGS__);)                                         \
+		awaits_.nap()
+class patience
 {
-	const auto since = std::chrono::steady_clock::now();
+      public:
+	patience(const char *condition, const char *in, int at);
+	void nap() const;
 
-	while (!condition()) {
-		MUST(std::chrono::steady_clock::now() - since < std::chrono::minutes(1));
-		std::this_thread::sleep_for(std::chrono::milliseconds(1));
-	}
-}
-#define AWAIT(...) await([&] { return __VA_ARGS__; })
+      private:
+	const char *text, *file;
+	int line;
+	long since;
+};
 
-inline void nap()
-{
-	std::this_thread::sleep_for(std::chrono::milliseconds(20));
-}
+void nap(int milliseconds = 20);
 
-inline void set_mode(int mode, void (*notify)(void *) noexcept = nullptr)
-{
-	struct lull_reclaim_config config;
-
-	lull_reclaim_default_config(&config);
-	config.mode = static_cast<lull_reclaim_mode>(mode);
-	if (notify)
-		config.notify = notify;
-	MUST(lull_reclaim_configure(&config) == 0);
-}
+void set_mode(int mode, void (*notify)(void *) noexcept = nullptr);
 
 struct section {
 	section() { lull_rcu_read_lock(); }
@@ -212,31 +201,15 @@ struct section {
 class reader
 {
       public:
-	reader()
-		: thread([this] {
-			  section here;
-
-			  is_in = true;
-			  AWAIT(leaves.load());
-			  ended = true;
-		  })
-	{
-		AWAIT(is_in.load());
-	}
+	reader();
 	~reader() { leave(); }
-
-	void leave()
-	{
-		leaves = true;
-		if (thread.joinable())
-			thread.join();
-	}
+	void leave();
 
 	std::atomic<bool> ended{ false };
 
       private:
 	std::atomic<bool> is_in{ false }, leaves{ false };
-	std::thread thread;
+	runner thread;
 };
 
 #endif /* LULL_TEST_CXX_HPP */
