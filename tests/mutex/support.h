@@ -100,15 +100,19 @@ static int in_handler, handler_ends;
 
 static inline void stays(int signal)
 {
+	int saved = errno;
+
 	(void)signal;
 	lull_store_release(&in_handler, 1);
 	AWAIT(lull_load_acquire(&handler_ends));
+	errno = saved;
 }
 
 static inline void keep_in_handler(pthread_t thread)
 {
 	handle(SIGUSR2, stays);
-	in_handler = handler_ends = 0;
+	lull_store_release(&in_handler, 0);
+	lull_store_release(&handler_ends, 0);
 	interrupt_until(thread, SIGUSR2, &in_handler, 1);
 }
 

@@ -24,7 +24,9 @@ static void make_page(enum kind kind)
 
 /* ---- counting ----------------------------------------------------------------------------------------------- */
 
-enum { COUNTERS = 6, EACH = 6000 };
+enum { COUNTERS = 6 };
+
+static int each;
 
 static void acquire_by_turns(int turn)
 {
@@ -55,20 +57,21 @@ static void count_up_to(int number)
 
 static void count_in_process(void)
 {
-	count_up_to(EACH);
+	count_up_to(each);
 }
 
 static void *count_in_thread(void *unused)
 {
-	count_up_to(EACH);
+	count_up_to(each);
 	return unused;
 }
 
-static void count_at_once(bool processes, int number)
+static void count_at_once(bool processes, int number, int so_often)
 {
 	pthread_t threads[COUNTERS];
 	pid_t children[COUNTERS];
 
+	each = so_often;
 	for (int i = 0; i < number; i++) {
 		if (processes)
 			children[i] = start_process(count_in_process);
@@ -81,8 +84,8 @@ static void count_at_once(bool processes, int number)
 		else
 			join_thread(threads[i]);
 	}
-	assert_int_equal(page->value, number * EACH);
-	assert_int_equal(page->check, number * EACH);
+	assert_int_equal(page->value, number * each);
+	assert_int_equal(page->check, number * each);
 	assert_int_equal(page->lock.robust.mutex.word, 0);
 	lull_mutex_destroy(&page->lock.robust.mutex);
 }
@@ -91,11 +94,11 @@ TEST(counters)
 {
 	for (int kind = 0; kind < kinds_here(); kind++) {
 		make_page((enum kind)kind);
-		count_at_once(false, COUNTERS);
+		count_at_once(false, COUNTERS, 6000);
 		if (kind == PRIVATE)
 			continue;
 		make_page((enum kind)kind);
-		count_at_once(true, COUNTERS / 2);
+		count_at_once(true, COUNTERS / 2, 6000);
 	}
 }
 
@@ -205,7 +208,7 @@ TEST(killed)
 		make_page(blows[i].kind);
 		for (int impatience = 0; impatience < 6; impatience++)
 			strike(&blows[i], impatience);
-		count_at_once(true, 2); /* others go on */
+		count_at_once(true, 2, 1000); /* others go on */
 	}
 }
 

@@ -203,6 +203,7 @@ TEST(beside_waiters)
 	}
 	/* The first has been moved to its mutex, and may not leave that before its owner lets it. */
 	EXPECT_WANTED_LINE {
+		alarm(60); /* should it wait */
 		start_sleepers(5);
 		lull_mutex_lock(&place->lock);
 		place->may_go = 5;
