@@ -45,7 +45,7 @@ static bool instead_of_syscall(long number, const long *arg, long *result)
 	if (stops_at && stops_at == (const uint32_t *)arg[0]) {
 		stops_at = NULL;
 		lull_store_release(&stopped, 1);
-		await_flag(stops_for, 1);
+		AWAIT(lull_load_acquire(stops_for));
 	}
 	return false;
 }

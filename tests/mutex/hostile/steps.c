@@ -17,6 +17,18 @@ static uint64_t seed;
 
 static __thread struct actor *me;
 
+/* Waiters at a shared condition look again every few seconds (cond_wait.c); not here, however slow the machine is. */
+static long sleep_for_ever(const long *arg)
+{
+	struct actor *a = me;
+	long result;
+
+	me = NULL;
+	result = syscall(SYS_futex, arg[0], arg[1], arg[2], NULL, NULL, arg[5]);
+	me = a;
+	return result;
+}
+
 static bool instead_of_syscall(long number, const long *arg, long *result)
 {
 	long op = arg[1] & FUTEX_CMD_MASK;
@@ -26,6 +38,10 @@ static bool instead_of_syscall(long number, const long *arg, long *result)
 	lull_add_relaxed(&me->sleeps, op == FUTEX_WAIT_BITSET);
 	me->wakes += op == FUTEX_WAKE || op == FUTEX_WAKE_BITSET;
 	me->moves += op == FUTEX_CMP_REQUEUE;
+	if (op == FUTEX_WAIT_BITSET && arg[0] == (long)&cond.seq && me->step != WAIT_LATE) {
+		*result = sleep_for_ever(arg);
+		return true;
+	}
 	if (op != FUTEX_CMP_REQUEUE || !no_requeue)
 		return false;
 	errno = ENOSYS; /* a seccomp filter may know wait and wake only */
