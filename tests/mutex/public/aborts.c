@@ -222,11 +222,11 @@ TEST(beside_waiters)
 		locks();
 		waiter_start(&w, m, 0);
 		make_heir(&w);
-		lull_store_relaxed(&m->word, 0u);
 		name_me("hasty");
 		want_line("thread \"hasty\" (tid %u) destroys mutex %p, for which thread \"impatient\" (tid %u) waits", my_tid(),
 			  (void *)m, w.tid);
 		pthread_setname_np(w.thread, "impatient");
+		lull_store_relaxed(&m->word, 0u);
 		destroys();
 	}
 }
