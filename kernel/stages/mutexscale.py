@@ -6,8 +6,8 @@ from stage import Boot, Stage, Wrong, clock, columns, pairs, said
 
 SCHEMES = ("pthread", "lull-mutex-none", "lull-mutex-rseq", "lull-mutex-kernel")
 # Programs of tests/, and the files of each that are run.
-TESTS = ("mutex.public/mutex", "mutex.public/queue", "mutex.public/heir", "mutex.public/robust", "mutex.public/cond",
-         "mutex.hostile/process", "owner_runs.inside.owner/owner")
+TESTS = ("mutex.public/mutex", "mutex.public/heir", "mutex.public/robust", "mutex.public/cond",
+         "mutex.hostile/process", "mutex.hostile/shared", "owner_runs.inside.owner/owner")
 THREADS, SECTIONS = ("2", "4"), ("1us", "50us")
 METRICS = {"sections": "sections/s", "cpu": "CPU ns per section", "switches": "switches per section"}
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * support.h - what the tests of locks share: to know that a thread sleeps, to interrupt it, to hold a lock in
- * another thread, and the exact line that misuse ends with.
+ * support.h - what the tests of locks share: to know that a thread sleeps, to interrupt it, to hold a lock of any kind
+ * in another thread or process, and the exact line that misuse ends with.
  */
 #ifndef LULL_TEST_MUTEX_SUPPORT_H
 #define LULL_TEST_MUTEX_SUPPORT_H
@@ -16,8 +16,22 @@
 #include "threads.h"
 
 #include <lull/cond.h>
+#include <lull/mutex_robust.h>
 
 #define MS UINT64_C(1000000)
+
+/* Parts of struct lull_mutex's `rest`: the heir, how many spin. */
+#define HEIR_TID 0x3fffffu
+#define SPINNER	 0x400000u
+
+/* The count in lull_cond's `waiters`. */
+#define COUNT  0x3fffff00u
+#define WAITER 0x00000100u
+
+static inline uint32_t how_many_wait(const struct lull_cond *c)
+{
+	return (lull_load_acquire(&c->waiters) & COUNT) / WAITER;
+}
 
 static inline uint32_t my_tid(void)
 {
@@ -47,6 +61,14 @@ static inline bool sleeps(const uint32_t *tid)
 	return who && state_of(who) == 'S';
 }
 
+static inline void expect_free(const struct lull_mutex *m)
+{
+	assert_int_equal(m->word, 0);
+	assert_int_equal(m->rest, 0);
+	assert_int_equal(lull_mutex_owner(m), 0);
+	assert_false(lull_mutex_is_locked(m));
+}
+
 /* *tid has said with @bits in the word that it will sleep, and does. */
 static inline void await_asleep(const struct lull_mutex *m, uint32_t bits, const uint32_t *tid)
 {
@@ -68,6 +90,136 @@ static inline void handle(int signal, void (*handler)(int))
 	memset(&action, 0, sizeof(action));
 	action.sa_handler = handler;
 	assert_int_equal(sigaction(signal, &action, NULL), 0);
+}
+
+/*
+ * A handler of SIGUSR2 that stays until `handler_ends`: the interrupted thread is not asleep, cannot take a lock, and
+ * waits for others, as those do that stop the world.
+ */
+static int in_handler, handler_ends;
+
+static inline void stays(int signal)
+{
+	int saved = errno;
+
+	(void)signal;
+	lull_store_release(&in_handler, 1);
+	AWAIT(lull_load_acquire(&handler_ends));
+	errno = saved;
+}
+
+static inline void keep_in_handler(pthread_t thread)
+{
+	handle(SIGUSR2, stays);
+	lull_store_release(&in_handler, 0);
+	lull_store_release(&handler_ends, 0);
+	interrupt_until(thread, SIGUSR2, &in_handler, 1);
+}
+
+static inline void end_handler(void)
+{
+	lull_store_release(&handler_ends, 1);
+}
+
+/* ---- processes ------------------------------------------------------------------------------------------------ */
+
+/* Memory that is zero, and that children share. */
+static inline void *shared_memory(size_t size)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	must(memory != MAP_FAILED);
+	return memory;
+}
+
+static inline pid_t start_process(void (*func)(void))
+{
+	pid_t child;
+
+	fflush(NULL);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		func();
+		_exit(0);
+	}
+	return child;
+}
+
+static inline int join_process(pid_t child)
+{
+	int status = 0;
+
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return status;
+}
+
+static inline void expect_killed(pid_t child)
+{
+	int status = join_process(child);
+
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGKILL);
+}
+
+static inline void kill_process(pid_t child)
+{
+	kill(child, SIGKILL);
+	expect_killed(child);
+}
+
+/* ---- a lock of any kind ----------------------------------------------------------------------------------------- */
+
+enum kind { PRIVATE, SHARED, ROBUST, KINDS };
+
+struct some_lock {
+	enum kind kind;
+	struct lull_mutex_robust robust; /* of other kinds: its mutex */
+};
+
+/* Only an emulator has no robust mutexes. */
+static inline int kinds_here(void)
+{
+	void *head;
+	size_t size;
+
+	return syscall(SYS_get_robust_list, 0, &head, &size) == 0 ? KINDS : ROBUST;
+}
+
+static inline void make_lock(struct some_lock *l, enum kind kind)
+{
+	l->kind = kind;
+	lull_mutex_robust_init(&l->robust, kind == PRIVATE ? 0 : LULL_MUTEX_SHARED);
+}
+
+static inline int acquire(struct some_lock *l)
+{
+	if (l->kind == ROBUST)
+		return lull_mutex_robust_lock(&l->robust);
+	lull_mutex_lock(&l->robust.mutex);
+	return 0;
+}
+
+static inline int try_acquire(struct some_lock *l)
+{
+	if (l->kind == ROBUST)
+		return lull_mutex_robust_trylock(&l->robust);
+	return lull_mutex_trylock(&l->robust.mutex) ? 0 : -EBUSY;
+}
+
+static inline int acquire_until(struct some_lock *l, uint64_t deadline_ns)
+{
+	if (l->kind == ROBUST)
+		return lull_mutex_robust_timedlock(&l->robust, deadline_ns);
+	return lull_mutex_timedlock(&l->robust.mutex, deadline_ns);
+}
+
+static inline void release(struct some_lock *l)
+{
+	if (l->kind == ROBUST)
+		lull_mutex_robust_unlock(&l->robust);
+	else
+		lull_mutex_unlock(&l->robust.mutex);
 }
 
 /* ---- a waiter in a thread of its own ------------------------------------------------------------------------ */
@@ -128,8 +280,6 @@ static inline void make_heir(struct waiter *w)
 	}
 }
 
-/* ---- released when time is up ------------------------------------------------------------------------------- */
-
 static inline void sleep_until(uint64_t time_ns)
 {
 	struct timespec time;
@@ -139,75 +289,20 @@ static inline void sleep_until(uint64_t time_ns)
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
 }
 
-/* A lock of any kind. */
-struct close_call {
-	void *lock;
-	const struct lull_mutex *m; /* its word */
-	int (*take)(void *lock, uint64_t deadline_ns);
-	void (*release)(void *lock);
-	uint64_t release_ns;
-	int turn; /* 1: take it; 2: it is; 3: it no longer is; 4: that is all */
-};
-
-static inline void *releases(void *arg)
-{
-	struct close_call *call = (struct close_call *)arg;
-	int turn;
-
-	for (;;) {
-		while ((turn = lull_load_acquire(&call->turn)) != 1) {
-			if (turn == 4)
-				return NULL;
-			sched_yield();
-		}
-		assert_int_equal(call->take(call->lock, UINT64_MAX), 0);
-		lull_store_release(&call->turn, 2);
-		sleep_until(call->release_ns);
-		call->release(call->lock);
-		lull_store_release(&call->turn, 3);
-	}
-}
-
-/* Held by another thread until about the deadline: one told that time is up does not have it; one not told has. */
-static inline void expect_timeout_or_lock(struct close_call *call, int rounds)
-{
-	pthread_t thread = start_thread(releases, call);
-	uint32_t random = 1;
-
-	for (int i = 0; i < rounds; i++) {
-		uint64_t deadline_ns = now_ns() + 300000;
-		int err;
-
-		random = random * 1664525u + 1013904223u;
-		call->release_ns = deadline_ns - 40000 + (random >> 8) % 80000;
-		lull_store_release(&call->turn, 1);
-		AWAIT_SOON(lull_load_acquire(&call->turn) >= 2);
-		err = call->take(call->lock, deadline_ns);
-		assert_int_equal(lull_mutex_owner(call->m) == my_tid(), err == 0);
-		if (err == 0)
-			call->release(call->lock);
-		else
-			assert_int_equal(err, -ETIMEDOUT);
-		await_flag(&call->turn, 3);
-		assert_int_equal(call->m->word, 0);
-	}
-	lull_store_release(&call->turn, 4);
-	join_thread(thread);
-}
-
 /* ---- misuse ------------------------------------------------------------------------------------------------- */
 
 /* The line that the child is going to abort with, if all is well; in memory that it shares with its parent. */
 static char *wanted_line;
 #define WANTED_SIZE 512
 
-static inline void make_wanted_line(void)
-{
-	wanted_line = (char *)mmap(NULL, WANTED_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	must(wanted_line != MAP_FAILED);
-}
-
 #define want_line(...) snprintf(wanted_line, WANTED_SIZE, __VA_ARGS__)
+
+static inline bool want_nothing(void)
+{
+	if (!wanted_line)
+		wanted_line = (char *)shared_memory(WANTED_SIZE);
+	return want_line("nothing announced") > 0;
+}
 
 /* This thread's name in /proc: under an emulator, the emulator. */
 static inline const char *my_name(void)
@@ -236,14 +331,7 @@ static inline void judge_wanted_line(const struct child *child, const char *word
 
 /* EXPECT_WANTED_LINE { body }: the body, run in a child, aborts with the line that it has announced. */
 #define EXPECT_WANTED_LINE                                                                          \
-	for (bool in_child_ = want_line("nothing announced") &&                                    \
-			      in_child_of(judge_wanted_line, "", __FILE__, __LINE__);              \
-	     in_child_; in_child_ = (_exit(0), false))
-
-static inline void expect_wanted_line(void (*func)(void))
-{
-	EXPECT_WANTED_LINE
-		func();
-}
+	for (bool in_child_ = want_nothing() && in_child_of(judge_wanted_line, "", __FILE__, __LINE__); in_child_;          \
+	     in_child_ = (_exit(0), false))
 
 #endif /* LULL_TEST_MUTEX_SUPPORT_H */

@@ -2,7 +2,7 @@
 /* runs: oracles */
 /*
  * cond_wait.c - cond.h: a signal that comes after a wait began ends it, also before the waiter sleeps; how
- * long waiters sleep at most; how many get up. This program's own syscall() stops threads, and reads their deadlines.
+ * long waiters sleep at most. This program's own syscall() stops threads, and reads their deadlines.
  */
 #include <linux/futex.h>
 
@@ -12,10 +12,6 @@
 static struct lull_mutex lock;
 static struct lull_cond cond;
 static int ready; /* under the lock */
-
-/* The count in lull_cond's `waiters`. */
-#define COUNT  0x3fffff00u
-#define WAITER 0x00000100u
 
 /* ---- the calls of the library -------------------------------------------------------------------------------- */
 
@@ -49,7 +45,7 @@ static bool instead_of_syscall(long number, const long *arg, long *result)
 	if (stops_at && stops_at == (const uint32_t *)arg[0]) {
 		stops_at = NULL;
 		lull_store_release(&stopped, 1);
-		await_flag(stops_for, 1);
+		AWAIT(lull_load_acquire(stops_for));
 	}
 	return false;
 }
@@ -145,141 +141,22 @@ TEST(signal_before_sleep)
 	lull_mutex_destroy(&lock);
 }
 
-/* ---- two threads and one condition variable ------------------------------------------------------------------- */
-
-enum { TURNS = 6000 };
-
-static int turn, players_done; /* the turn is under the lock */
-static int played; /* how the signals come: 0: with the lock; 1: without; 2: by turns */
-
-static void *plays(void *arg)
-{
-	int me = (int)(intptr_t)arg;
-
-	for (;;) {
-		bool outside, over;
-
-		lull_mutex_lock(&lock);
-		while (turn < TURNS && turn % 2 != me)
-			lull_cond_wait(&cond, &lock);
-		over = turn >= TURNS;
-		turn += !over;
-		outside = played == 1 || (played == 2 && turn % 3 == 0);
-		if (outside)
-			lull_mutex_unlock(&lock);
-		lull_cond_signal(&cond);
-		if (!outside)
-			lull_mutex_unlock(&lock);
-		if (over)
-			break;
-	}
-	lull_add_release(&players_done, 1);
-	return NULL;
-}
-
-/* No broadcast and no timeout helps a wake-up that is lost. */
-TEST(ping_pong)
-{
-	pthread_t threads[2];
-
-	for (played = 0; played < 3; played++) {
-		turn = players_done = 0;
-		for (int i = 0; i < 2; i++)
-			threads[i] = start_thread(plays, (void *)(intptr_t)i);
-		AWAIT(lull_load_acquire(&players_done) == 2); /* or a player waits, and it is its turn */
-		for (int i = 0; i < 2; i++)
-			join_thread(threads[i]);
-		assert_int_equal(turn, TURNS);
-		assert_int_equal(cond.waiters, 0);
-	}
-	lull_cond_destroy(&cond);
-	lull_mutex_destroy(&lock);
-}
-
-/* ---- how many get up ------------------------------------------------------------------------------------------ */
-
-enum { SLEEPERS = 5 };
-
-struct sleeper {
-	uint32_t tid;
-	int has_lock, may_unlock;
-	unsigned sleeps;
-	pthread_t thread;
-};
-
-static struct sleeper sleepers[SLEEPERS];
-
-static void *sleeps_until_ready(void *arg)
-{
-	struct sleeper *s = (struct sleeper *)arg;
-
-	lull_mutex_lock(&lock);
-	lull_store_release(&s->tid, my_tid());
-	sleeps_begun = 0;
-	while (!ready)
-		lull_cond_wait(&cond, &lock);
-	s->sleeps = sleeps_begun;
-	lull_store_release(&s->has_lock, 1);
-	await_flag(&s->may_unlock, 1);
-	lull_mutex_unlock(&lock);
-	return NULL;
-}
-
-static void start_sleepers(void)
-{
-	memset(sleepers, 0, sizeof(sleepers));
-	for (int i = 0; i < SLEEPERS; i++) {
-		sleepers[i].thread = start_thread(sleeps_until_ready, &sleepers[i]);
-		AWAIT(sleeps(&sleepers[i].tid));
-	}
-}
-
-/* The number of a sleeper that has got up, or -1. */
-static int one_up(void)
-{
-	for (int i = 0; i < SLEEPERS; i++)
-		if (lull_load_acquire(&sleepers[i].has_lock))
-			return i;
-	return -1;
-}
-
-/* Each unlock wakes one, that has slept once: for the condition, and on the mutex's word. No other gets up in vain. */
-TEST(one_gets_up_at_a_time)
-{
-	start_sleepers();
-	make_ready(BROADCAST);
-	for (int left = SLEEPERS; left > 0; left--) {
-		int up;
-
-		AWAIT((up = one_up()) >= 0);
-		nap_ms(5);
-		for (int i = 0; i < SLEEPERS; i++)
-			if (i != up && sleepers[i].tid)
-				assert_false(lull_load_acquire(&sleepers[i].has_lock));
-		assert_int_equal(sleepers[up].sleeps, 1);
-		sleepers[up].has_lock = 0;
-		sleepers[up].tid = 0;
-		lull_store_release(&sleepers[up].may_unlock, 1);
-		join_thread(sleepers[up].thread);
-	}
-	assert_int_equal(cond.waiters, 0);
-	lull_cond_destroy(&cond);
-	lull_mutex_destroy(&lock);
-}
-
 /* ---- how long they sleep -------------------------------------------------------------------------------------- */
 
 /* The kernel is given the deadline itself. */
 TEST(deadlines)
 {
 	lull_mutex_lock(&lock);
-	for (int i = 0; i < 5; i++) {
-		uint64_t deadline_ns = now_ns() + (uint64_t)i * 3 * MS;
+	for (int i = 0; i < 6; i++) {
+		uint64_t deadline_ns = i < 5 ? now_ns() + (uint64_t)i * 3 * MS : 0;
 
 		sleeps_begun = 0;
 		assert_int_equal(lull_cond_timedwait(&cond, &lock, deadline_ns), -ETIMEDOUT);
+		assert_true(now_ns() >= deadline_ns);
 		assert_int_equal(sleeps_begun, 1);
 		assert_int_equal(last_until_ns, deadline_ns);
+		assert_int_equal(lock.word, my_tid());
+		assert_int_equal(how_many_wait(&cond), 0);
 	}
 	lull_mutex_unlock(&lock);
 	lull_cond_destroy(&cond);

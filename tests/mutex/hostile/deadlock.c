@@ -85,16 +85,12 @@ static __attribute__((unused)) void expect_deadlock(int how_many)
 	assert_string_equal(line, "");
 }
 
-/* Other builds, and systems where a child may have no threads, do without these two. */
+/* Other builds, and systems where a child may have no threads, do without it. */
 #if defined(LULL_DEBUG) && THREADS_IN_CHILD
-TEST(circle_of_two)
+TEST(circles)
 {
-	expect_deadlock(2);
-}
-
-TEST(circle_of_three)
-{
-	expect_deadlock(3);
+	for (int how_many = 2; how_many <= MOST; how_many++)
+		expect_deadlock(how_many);
 }
 #endif
 
@@ -213,7 +209,5 @@ TEST(circle_that_opens)
 
 BEFORE_ALL
 {
-	wanted_line = (char *)mmap(NULL, MOST * WANTED_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-				   -1, 0);
-	must(wanted_line != MAP_FAILED);
+	wanted_line = (char *)shared_memory(MOST * WANTED_SIZE);
 }

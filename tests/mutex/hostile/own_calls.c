@@ -2,15 +2,13 @@
 /* runs: oracles */
 /*
  * own_calls.c - mutex.h, mutex_robust.h, cond.h: what they ask of the kernel, which this program's own syscall()
- * sees: until when waiters sleep, that an unlock does not, a system without a robust list. And that no call ends a thread
- * that is being cancelled.
+ * sees: until when waiters sleep, a system without a robust list. And that no call ends a thread that is being
+ * cancelled.
  */
 #include <linux/futex.h>
 
 #include "mutex/support.h"
 #include "own_syscall.h"
-
-#include <lull/mutex_robust.h>
 
 static __thread unsigned sleeps_begun;
 static __thread uint64_t last_until_ns; /* of its last sleep; UINT64_MAX: without end */
@@ -43,51 +41,42 @@ SETUP
 
 /* ---- until when waiters sleep --------------------------------------------------------------------------------- */
 
-static struct lull_mutex lock, shared_lock;
+static struct lull_mutex lock;
 static struct lull_mutex_robust robust_lock;
 
-static int take_lock(uint64_t deadline_ns)
+/* Waiters look again: at those who were to wake them, and for deadlocks. Then the last of several sleeps ends with the deadline. */
+static bool looks_again(enum kind kind)
 {
-	return lull_mutex_timedlock(&lock, deadline_ns);
+#ifdef LULL_DEBUG
+	(void)kind;
+	return true;
+#else
+	return kind != PRIVATE;
+#endif
 }
-
-static int take_shared(uint64_t deadline_ns)
-{
-	return lull_mutex_timedlock(&shared_lock, deadline_ns);
-}
-
-static int take_robust(uint64_t deadline_ns)
-{
-	return lull_mutex_robust_timedlock(&robust_lock, deadline_ns);
-}
-
-struct taker {
-	int (*take)(uint64_t deadline_ns);
-	bool looks_again; /* so it sleeps in pieces, of which the last ends with the deadline */
-};
 
 /* A machine that is busy may not come to sleep in time. */
 static void *sleeps_until_deadline(void *arg)
 {
-	const struct taker *taker = (const struct taker *)arg;
+	struct some_lock *l = (struct some_lock *)arg;
 	uint64_t deadline_ns = 0;
 
 	sleeps_begun = 0;
 	for (int i = 1; i <= 200 && !sleeps_begun; i++) {
 		deadline_ns = now_ns() + (uint64_t)i * 2 * MS;
-		assert_int_equal(taker->take(deadline_ns), -ETIMEDOUT);
+		assert_int_equal(acquire_until(l, deadline_ns), -ETIMEDOUT);
 		assert_true(now_ns() >= deadline_ns);
 	}
 	assert_true(sleeps_begun > 0);
-	if (taker->looks_again)
+	if (looks_again(l->kind))
 		assert_true(last_until_ns <= deadline_ns);
 	else
 		assert_int_equal(last_until_ns, deadline_ns);
 	/* A past deadline is not waited for. */
 	sleeps_begun = 0;
-	assert_int_equal(taker->take(0), -ETIMEDOUT);
-	assert_int_equal(taker->take(1), -ETIMEDOUT);
-	assert_int_equal(taker->take(now_ns()), -ETIMEDOUT);
+	assert_int_equal(acquire_until(l, 0), -ETIMEDOUT);
+	assert_int_equal(acquire_until(l, 1), -ETIMEDOUT);
+	assert_int_equal(acquire_until(l, now_ns()), -ETIMEDOUT);
 	assert_int_equal(sleeps_begun, 0);
 	return NULL;
 }
@@ -95,66 +84,14 @@ static void *sleeps_until_deadline(void *arg)
 /* The kernel is given the deadline itself. */
 TEST(deadlines)
 {
-#ifdef LULL_DEBUG
-	const bool debug = true;
-#else
-	const bool debug = false;
-#endif
-	struct taker takers[] = { { take_lock, debug }, { take_shared, true }, { take_robust, true } };
-	size_t last = 2;
+	for (int kind = 0; kind < kinds_here(); kind++) {
+		struct some_lock l;
 
-	lull_mutex_init(&shared_lock, LULL_MUTEX_SHARED);
-	assert_int_equal(take_lock(0), 0);
-	assert_int_equal(take_shared(0), 0);
-	if (take_robust(0) == -ENOTSUP)
-		last = 1; /* an emulator */
-	for (size_t i = 0; i <= last; i++)
-		join_thread(start_thread(sleeps_until_deadline, &takers[i]));
-	lull_mutex_unlock(&lock);
-	lull_mutex_unlock(&shared_lock);
-	if (last == 2)
-		lull_mutex_robust_unlock(&robust_lock);
-}
-
-/* ---- an unlock does not wait ---------------------------------------------------------------------------------- */
-
-static int in_handler, handler_ends;
-
-static void stays(int signal)
-{
-	(void)signal;
-	lull_store_release(&in_handler, 1);
-	await_flag(&handler_ends, 1);
-}
-
-static unsigned sleeps_of_unlock(void)
-{
-	sleeps_begun = 0;
-	lull_mutex_unlock(&lock);
-	return sleeps_begun;
-}
-
-/* Not for a sleeper, nor for the heir; also if these cannot get up. */
-TEST(unlock_does_not_wait)
-{
-	struct waiter w;
-
-	for (int way = 0; way < 4; way++) {
-		in_handler = handler_ends = 0;
-		lull_mutex_lock(&lock);
-		waiter_start(&w, &lock, 0);
-		if (way & 1)
-			make_heir(&w);
-		else
-			await_asleep(&lock, LULL__MUTEX_WAITERS, &w.tid);
-		handle(SIGUSR2, stays);
-		if (way & 2)
-			interrupt_until(w.thread, SIGUSR2, &in_handler, 1);
-		assert_int_equal(sleeps_of_unlock(), 0);
-		lull_store_release(&handler_ends, 1);
-		waiter_join(&w);
+		make_lock(&l, (enum kind)kind);
+		assert_int_equal(acquire(&l), 0);
+		join_thread(start_thread(sleeps_until_deadline, &l));
+		release(&l);
 	}
-	assert_int_equal(lock.word, 0);
 }
 
 /* ---- robust mutexes ------------------------------------------------------------------------------------------- */
@@ -198,39 +135,6 @@ TEST(pending)
 		SKIP("no robust mutexes here");
 	join_thread(start_thread(waits_in_vain, NULL));
 	lull_mutex_robust_unlock(&robust_lock);
-}
-
-static int robust_done;
-
-static void *waits_for_robust(void *tid)
-{
-	lull_store_release((uint32_t *)tid, my_tid());
-	assert_int_equal(lull_mutex_robust_lock(&robust_lock), 0);
-	lull_mutex_robust_unlock(&robust_lock);
-	lull_store_release(&robust_done, 1);
-	return NULL;
-}
-
-/* However long it waits, and looks: the bit that would say so is the kernel's, for an owner that died. */
-TEST(no_heir)
-{
-	uint32_t tid = 0;
-	pthread_t thread;
-
-	if (lull_mutex_robust_lock(&robust_lock) == -ENOTSUP)
-		SKIP("no robust mutexes here");
-	handle(SIGUSR1, does_nothing);
-	thread = start_thread(waits_for_robust, &tid);
-	for (int i = 0; i < 10; i++) {
-		await_asleep(&robust_lock.mutex, LULL__MUTEX_WAITERS, &tid);
-		nap_ms(LULL_MUTEX_PATIENCE_MS);
-		pthread_kill(thread, SIGUSR1);
-		assert_int_equal(lull_load_relaxed(&robust_lock.mutex.word), my_tid() | LULL__MUTEX_WAITERS);
-		assert_int_equal(lull_load_relaxed(&robust_lock.mutex.rest), 0);
-	}
-	lull_mutex_robust_unlock(&robust_lock);
-	join_thread(thread);
-	assert_int_equal(robust_done, 1);
 }
 
 /* ---- cancellation --------------------------------------------------------------------------------------------- */

@@ -1,76 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* runs: oracles */
 /*
- * process.c - mutex.h where threads and processes come and go: contention, memory that is freed with the
- * last unlock, threads that end, signals, fork, and locks in memory that processes share.
+ * process.c - mutex.h where threads and processes come and go: memory that is freed with the last unlock, threads that
+ * end, signals, fork.
  */
 #include "mutex/support.h"
-
-/* ---- counting ----------------------------------------------------------------------------------------------- */
-
-enum { COUNTERS = 6, EACH = 6000 };
-
-/* The second half says whether the first was left alone; plain memory, for a sanitizer to look at. */
-struct counter {
-	struct lull_mutex lock;
-	long value, check;
-};
-
-static void count_once(struct counter *c)
-{
-	assert_int_equal(c->value, c->check);
-	c->value++;
-	c->check++;
-}
-
-static void lock_by_turns(struct lull_mutex *m, int turn)
-{
-	if (turn % 3 == 1) {
-		AWAIT_SOON(lull_mutex_trylock(m));
-	} else if (turn % 3 == 2) {
-		while (lull_mutex_timedlock(m, now_ns() + (uint64_t)(turn % 50) * 1000) != 0)
-			;
-	} else {
-		lull_mutex_lock(m);
-	}
-}
-
-static void *counts(void *arg)
-{
-	struct counter *c = (struct counter *)arg;
-
-	for (int i = 0; i < EACH; i++) {
-		errno = i;
-		lock_by_turns(&c->lock, i);
-		count_once(c);
-		if (i % 512 == 0)
-			sched_yield(); /* with the lock: the others find an owner that does not run */
-		lull_mutex_unlock(&c->lock);
-		assert_int_equal(errno, i);
-	}
-	return NULL;
-}
-
-static void count_in_threads(struct counter *c, void *(*func)(void *))
-{
-	pthread_t threads[COUNTERS];
-
-	for (int i = 0; i < COUNTERS; i++)
-		threads[i] = start_thread(func, c);
-	for (int i = 0; i < COUNTERS; i++)
-		join_thread(threads[i]);
-	assert_int_equal(c->value, c->check);
-	assert_int_equal(c->lock.word, 0);
-	lull_mutex_destroy(&c->lock);
-}
-
-TEST(counters)
-{
-	struct counter c = { LULL_MUTEX_INIT, 0, 0 };
-
-	count_in_threads(&c, counts);
-	assert_int_equal(c.value, COUNTERS * EACH);
-}
 
 /* ---- freed with the last unlock ----------------------------------------------------------------------------- */
 
@@ -113,9 +47,7 @@ TEST(freed_after_unlock)
 	for (int i = 0; i < SHARERS; i++)
 		threads[i] = start_thread(puts_each, NULL);
 	for (int i = 0; i < OBJECTS; i++) {
-		current[i] = (struct object *)mmap(NULL, sizeof(struct object), PROT_READ | PROT_WRITE,
-						   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		assert_true(current[i] != MAP_FAILED);
+		current[i] = (struct object *)shared_memory(sizeof(struct object));
 		current[i]->references = SHARERS + 1;
 		lull_store_release(&handed_out, i + 1);
 		put(current[i]);
@@ -126,48 +58,64 @@ TEST(freed_after_unlock)
 
 /* ---- threads that end --------------------------------------------------------------------------------------- */
 
-static struct counter shared_count;
+/* The second half says whether the first was left alone; plain memory, for a sanitizer to look at. */
+static struct counter {
+	struct lull_mutex lock;
+	long value, check;
+} counter, in_handlers;
+
 static int stop;
 
-static void *counts_until_stop(void *arg)
+static void count_once(struct counter *c)
 {
-	struct counter *c = (struct counter *)arg;
-
-	while (!lull_load_acquire(&stop)) {
-		lull_mutex_lock(&c->lock);
-		count_once(c);
-		lull_mutex_unlock(&c->lock);
-	}
-	return NULL;
+	assert_int_equal(c->value, c->check);
+	c->value++;
+	c->check++;
 }
 
-static void *counts_once(void *arg)
+static void *counts_once(void *unused)
 {
-	struct counter *c = (struct counter *)arg;
+	LULL_MUTEX_GUARD(&counter.lock);
+	count_once(&counter);
+	return unused;
+}
 
-	lull_mutex_lock(&c->lock);
-	count_once(c);
-	lull_mutex_unlock(&c->lock);
-	return NULL;
+static void *counts_until_stop(void *unused)
+{
+	while (!lull_load_acquire(&stop))
+		counts_once(NULL);
+	return unused;
+}
+
+enum { COUNTERS = 6 };
+
+static pthread_t counters[COUNTERS];
+
+static void start_counters(int number)
+{
+	memset(&counter, 0, sizeof(counter));
+	stop = 0;
+	for (int i = 0; i < number; i++)
+		counters[i] = start_thread(counts_until_stop, NULL);
+}
+
+static void stop_counters(int number)
+{
+	lull_store_release(&stop, 1);
+	for (int i = 0; i < number; i++)
+		join_thread(counters[i]);
+	assert_int_equal(counter.value, counter.check);
+	lull_mutex_destroy(&counter.lock);
 }
 
 /* Each of these threads is looked at by waiters, and gone at once. */
 TEST(owners_that_end)
 {
-	pthread_t lookers[2];
-
-	memset(&shared_count, 0, sizeof(shared_count));
-	stop = 0;
-	for (int i = 0; i < 2; i++)
-		lookers[i] = start_thread(counts_until_stop, &shared_count);
+	start_counters(2);
 	for (int i = 0; i < 500; i++)
-		join_thread(start_thread(counts_once, &shared_count));
-	lull_store_release(&stop, 1);
-	for (int i = 0; i < 2; i++)
-		join_thread(lookers[i]);
-	assert_true(shared_count.value >= 500);
-	assert_int_equal(shared_count.value, shared_count.check);
-	lull_mutex_destroy(&shared_count.lock);
+		join_thread(start_thread(counts_once, NULL));
+	stop_counters(2);
+	assert_true(counter.value >= 500);
 }
 
 /*
@@ -185,7 +133,7 @@ static int late_runs;
 
 static void locks_late(void *value)
 {
-	counts_once(&shared_count);
+	counts_once(NULL);
 	lull_add_relaxed(&late_runs, 1);
 	if (++late_round < LATE_ROUNDS)
 		pthread_setspecific(late_key, value);
@@ -195,32 +143,23 @@ static void *ends_late(void *locks_early)
 {
 	pthread_setspecific(late_key, &late_key);
 	if (locks_early)
-		counts_once(&shared_count);
+		counts_once(NULL);
 	return NULL;
 }
 
 TEST(late_locks)
 {
-	pthread_t looker;
-
-	memset(&shared_count, 0, sizeof(shared_count));
-	stop = 0;
 	assert_int_equal(pthread_key_create(&late_key, locks_late), 0);
-	looker = start_thread(counts_until_stop, &shared_count);
+	start_counters(1);
 	for (int i = 0; i < 50; i++)
 		join_thread(start_thread(ends_late, i % 2 ? &late_key : NULL));
-	lull_store_release(&stop, 1);
-	join_thread(looker);
+	stop_counters(1);
 	assert_true(late_runs >= 100);
-	assert_true(shared_count.value >= late_runs);
-	assert_int_equal(shared_count.value, shared_count.check);
+	assert_true(counter.value >= late_runs);
 	pthread_key_delete(late_key);
-	lull_mutex_destroy(&shared_count.lock);
 }
 
 /* ---- signals ------------------------------------------------------------------------------------------------ */
-
-static struct counter in_handlers;
 
 static void counts_in_handler(int signal)
 {
@@ -239,11 +178,12 @@ static void *locks_in_handler_first(void *unused)
 {
 	long before = in_handlers.value;
 
-	(void)unused;
 	raise(SIGUSR1);
 	assert_int_equal(in_handlers.value, before + 1);
-	counts_once(&in_handlers);
-	return NULL;
+	lull_mutex_lock(&in_handlers.lock);
+	count_once(&in_handlers);
+	lull_mutex_unlock(&in_handlers.lock);
+	return unused;
 }
 
 TEST(first_lock_in_handler)
@@ -259,25 +199,16 @@ TEST(first_lock_in_handler)
 /* Waits are interrupted in all their parts, by handlers that lock something else. */
 TEST(interrupted)
 {
-	struct counter c = { LULL_MUTEX_INIT, 0, 0 };
-	pthread_t threads[COUNTERS];
-
 	memset(&in_handlers, 0, sizeof(in_handlers));
 	handle(SIGUSR1, counts_in_handler);
-	stop = 0;
-	for (int i = 0; i < COUNTERS; i++)
-		threads[i] = start_thread(counts_until_stop, &c);
+	start_counters(COUNTERS);
 	for (int i = 0; i < 1500; i++) {
-		pthread_kill(threads[i % COUNTERS], SIGUSR1);
+		pthread_kill(counters[i % COUNTERS], SIGUSR1);
 		if (i % 16 == 0)
 			nap_ms(1);
 	}
-	lull_store_release(&stop, 1);
-	for (int i = 0; i < COUNTERS; i++)
-		join_thread(threads[i]);
-	assert_int_equal(c.value, c.check);
+	stop_counters(COUNTERS);
 	assert_int_equal(in_handlers.value, in_handlers.check);
-	lull_mutex_destroy(&c.lock);
 	lull_mutex_destroy(&in_handlers.lock);
 }
 
@@ -467,65 +398,51 @@ TEST(heir_over_fork)
 	lull_mutex_destroy(&forked);
 }
 
-static void lock_forked(void)
-{
-	lull_mutex_lock(&forked);
-}
-
-static void unlock_forked(void)
-{
-	lull_mutex_unlock(&forked);
-}
-
 static bool at_fork; /* not for the forks of other tests */
 
-static void prepare(void)
+static void before_fork(void)
 {
 	if (at_fork)
-		lock_forked();
+		lull_mutex_lock(&forked);
 }
 
-static void release_waiter(void)
+static void after_fork(void)
 {
 	if (at_fork)
-		unlock_forked();
+		lull_mutex_unlock(&forked);
 }
 
 static void *locks_until_stop(void *unused)
 {
-	(void)unused;
 	while (!lull_load_acquire(&stop)) {
-		lock_forked();
-		unlock_forked();
+		lull_mutex_lock(&forked);
+		lull_mutex_unlock(&forked);
 	}
-	return NULL;
+	return unused;
+}
+
+static void uses_if_free(void)
+{
+	at_fork = false;
+	if (!lull_mutex_is_locked(&forked))
+		expect_usable();
 }
 
 /* With the mutex held by the thread that forks, as malloc's locks are, and without: then others may spin for it. */
 TEST(fork_under_contention)
 {
 	pthread_t threads[3];
-	int status = 0, fine = 0;
-	pid_t child;
+	int fine = 0;
 
 	if (UNDER_TSAN)
 		SKIP(TSAN_OVER_FORK);
 	stop = 0;
-	assert_int_equal(pthread_atfork(prepare, release_waiter, release_waiter), 0);
+	assert_int_equal(pthread_atfork(before_fork, after_fork, after_fork), 0);
 	for (int i = 0; i < 3; i++)
 		threads[i] = start_thread(locks_until_stop, NULL);
 	for (int i = 0; i < 150; i++) {
 		at_fork = i % 2;
-		child = fork();
-		assert_true(child >= 0);
-		if (child == 0) {
-			at_fork = false;
-			if (!lull_mutex_is_locked(&forked))
-				expect_usable();
-			_exit(0);
-		}
-		assert_int_equal(waitpid(child, &status, 0), child);
-		fine += status == 0;
+		fine += join_process(start_process(uses_if_free)) == 0;
 	}
 	at_fork = false;
 	lull_store_release(&stop, 1);
@@ -535,163 +452,7 @@ TEST(fork_under_contention)
 	lull_mutex_destroy(&forked);
 }
 
-/* ---- between processes -------------------------------------------------------------------------------------- */
-
-struct page {
-	struct counter c;
-	uint32_t tid; /* of a child that is about to wait */
-	int result;
-};
-
-static struct page *page;
-
-static void make_page(void)
-{
-	page = (struct page *)mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	assert_true(page != MAP_FAILED);
-	lull_mutex_init(&page->c.lock, LULL_MUTEX_SHARED);
-}
-
-static void free_page(void)
-{
-	lull_mutex_destroy(&page->c.lock);
-	munmap(page, sizeof(*page));
-}
-
-static void count_in_page(void)
-{
-	for (int i = 0; i < EACH; i++) {
-		lock_by_turns(&page->c.lock, i);
-		must(page->c.value == page->c.check);
-		page->c.value++;
-		if (i % 512 == 0)
-			sched_yield();
-		page->c.check++;
-		lull_mutex_unlock(&page->c.lock);
-	}
-}
-
-static pid_t start_process(void (*func)(void))
-{
-	pid_t child;
-
-	fflush(NULL);
-	child = fork();
-	assert_true(child >= 0);
-	if (child == 0) {
-		func();
-		_exit(0);
-	}
-	return child;
-}
-
-static int join_process(pid_t child)
-{
-	int status = 0;
-
-	assert_int_equal(waitpid(child, &status, 0), child);
-	return status;
-}
-
-TEST(shared)
-{
-	pid_t children[3];
-
-	make_page();
-	for (int i = 0; i < 3; i++)
-		children[i] = start_process(count_in_page);
-	count_in_page();
-	for (int i = 0; i < 3; i++)
-		assert_int_equal(join_process(children[i]), 0);
-	assert_int_equal(page->c.value, 4 * EACH);
-	free_page();
-}
-
-static void waits_in_page(void)
-{
-	lull_store_release(&page->tid, my_tid());
-	handle(SIGUSR1, does_nothing);
-	page->result = lull_mutex_timedlock(&page->c.lock, UINT64_MAX);
-	lull_mutex_unlock(&page->c.lock);
-}
-
-TEST(shared_not_inherited)
-{
-	pid_t child;
-
-	make_page();
-	lull_mutex_lock(&page->c.lock);
-	/* It does not name a process's thread that goes by another name in the parent: a shared one is not inherited. */
-	EXPECT_WANTED_LINE {
-		want_line("thread \"%s\" (tid %u) unlocks mutex %p, which thread \"?\" (tid %u) holds", my_name(),
-			  my_tid(), (void *)&page->c.lock, (unsigned)getppid());
-		lull_mutex_unlock(&page->c.lock);
-	}
-	child = start_process(waits_in_page); /* the parent's is not its own, which would be a second lock */
-	await_asleep(&page->c.lock, LULL__MUTEX_WAITERS, &page->tid);
-	lull_mutex_unlock(&page->c.lock);
-	assert_int_equal(join_process(child), 0);
-	free_page();
-}
-
-/* It must not get the lock, neither as one that was woken, nor as the heir. */
-TEST(waiter_killed)
-{
-	pid_t child, other;
-
-	make_page();
-	for (int i = 0; i < 6; i++) {
-		lull_mutex_lock(&page->c.lock);
-		page->tid = 0;
-		child = start_process(waits_in_page);
-		await_asleep(&page->c.lock, LULL__MUTEX_WAITERS, &page->tid);
-		/* It gets impatient. */
-		for (int j = 0; j < i; j++) {
-			nap_ms(3);
-			kill(child, SIGUSR1);
-			await_asleep(&page->c.lock, LULL__MUTEX_WAITERS, &page->tid);
-		}
-		kill(child, SIGKILL);
-		assert_true(WIFSIGNALED(join_process(child)));
-		lull_mutex_unlock(&page->c.lock);
-		assert_int_equal(lull_mutex_owner(&page->c.lock), 0);
-		other = start_process(count_in_page);
-		count_in_page();
-		assert_int_equal(join_process(other), 0);
-	}
-	assert_int_equal(page->c.value, 12 * EACH);
-	free_page();
-}
-
-static void spins_in_page(void)
-{
-	for (;;) {
-		lull_mutex_timedlock(&page->c.lock, now_ns() + 20000);
-		lull_store_release(&page->tid, my_tid());
-	}
-}
-
-/* However many are killed as they spin, those to come may. */
-TEST(spinner_killed)
-{
-	make_page();
-	lull_mutex_lock(&page->c.lock);
-	for (int i = 0; i < 30; i++) {
-		pid_t child;
-
-		page->tid = 0;
-		child = start_process(spins_in_page);
-		AWAIT_SOON(lull_load_acquire(&page->tid));
-		kill(child, SIGKILL);
-		join_process(child);
-		assert_int_equal(page->c.lock.rest, LULL_MUTEX_SHARED);
-	}
-	lull_mutex_unlock(&page->c.lock);
-	free_page();
-}
-
 BEFORE_ALL
 {
 	set_stall_ms(0); /* a slow machine is not worth a line */
-	make_wanted_line();
 }

@@ -4,6 +4,8 @@
  * mutex.c - one step at a time: what a waiter does to a lock's word before it sleeps and when it gives up, which waiter
  * an unlock wakes. This program contains the source, and stands in for the kernel, the clock and other threads.
  */
+#include <limits.h>
+
 #include "mutex/support.h"
 
 #include "../src/owner_runs/owner_runs.h"
@@ -15,35 +17,41 @@
 #define ANY   LULL__MUTEX_ANY
 #define HEIRS LULL__MUTEX_HEIRS
 
-/* A sleep, or a wake-up. */
-struct call {
-	const uint32_t *word;
-	uint32_t value, bits;
-	int most;
-	uint64_t until_ns;
-	bool shared;
-};
-
-static struct call made[8];
-static unsigned calls;
-static int result; /* of sleeps */
+static struct lull_mutex lock;
+static char calls[256]; /* sleeps and wake-ups, in words */
+static int result;	/* of sleeps */
+static uint64_t slept_until_ns;
 static bool freed_in_sleep;
 static int heirs_asleep; /* so many heirs */
 static uint64_t clock_ns = 1000;
 static uint32_t outranking; /* the kernel prefers this thread */
 static int yields;
 
+static void note_call(const char *what, uint32_t bits, bool shared)
+{
+	size_t length = strlen(calls);
+
+	assert_true(bits == ANY || bits == HEIRS);
+	snprintf(calls + length, sizeof(calls) - length, "%s%s%s%s", length ? ", " : "", what, bits == HEIRS ? " heirs" : "",
+		 shared ? " shared" : "");
+}
+
 static int sleep_instead(uint32_t *word, uint32_t value, uint32_t bits, uint64_t until_ns, bool shared)
 {
-	made[calls++ % 8] = (struct call){ word, value, bits, 0, until_ns, shared };
+	assert_ptr_equal(word, &lock.word);
+	assert_int_equal(*word, value);
+	note_call("sleep", bits, shared);
+	slept_until_ns = until_ns;
 	if (freed_in_sleep)
 		*word = 0;
-	return freed_in_sleep ? 0 : *word == value ? result : -EAGAIN;
+	return freed_in_sleep ? 0 : result;
 }
 
 static int wake_instead(uint32_t *word, int most, uint32_t bits, bool shared)
 {
-	made[calls++ % 8] = (struct call){ word, 0, bits, most, 0, shared };
+	assert_ptr_equal(word, &lock.word);
+	assert_true(most == 1 || most == INT_MAX);
+	note_call(most == 1 ? "wake one" : "wake all", bits, shared);
 	return bits == HEIRS ? heirs_asleep : 0;
 }
 
@@ -51,8 +59,6 @@ static bool outranks(uint32_t tid)
 {
 	return tid == outranking;
 }
-
-static struct lull_mutex lock;
 
 /* The owner, seen to hand the lock over, now does so. */
 static void hands_over(unsigned *rounds)
@@ -97,8 +103,7 @@ static struct lull__lock_wait waiter;
 SETUP
 {
 	memset(&lock, 0, sizeof(lock));
-	memset(made, 0, sizeof(made));
-	calls = 0;
+	calls[0] = '\0';
 	result = heirs_asleep = yields = 0;
 	freed_in_sleep = false;
 	meanwhile = NULL;
@@ -107,56 +112,46 @@ SETUP
 	waiter = (struct lull__lock_wait){ .m = &lock, .take = take, .tid = lull__mutex_self(), .deadline_ns = LULL__NEVER };
 }
 
-static void check_sleep(uint32_t value, uint32_t bits, uint64_t until_ns, bool shared)
+/* So many calls since the last look. */
+static void expect_calls(const char *wanted)
 {
-	assert_int_equal(calls, 1);
-	assert_ptr_equal(made[0].word, &lock.word);
-	assert_int_equal(made[0].value, value);
-	assert_int_equal(made[0].bits, bits);
-	assert_int_equal(made[0].until_ns, until_ns);
-	assert_int_equal(made[0].shared, shared);
-	assert_int_equal(lock.word, value);
-	calls = 0;
-}
-
-static void check_wake(unsigned nth, int most, uint32_t bits, bool shared)
-{
-	assert_ptr_equal(made[nth].word, &lock.word);
-	assert_int_equal(made[nth].most, most);
-	assert_int_equal(made[nth].bits, bits);
-	assert_int_equal(made[nth].shared, shared);
+	assert_string_equal(calls, wanted);
+	calls[0] = '\0';
 }
 
 /* ---- to sleep --------------------------------------------------------------------------------------------------------- */
 
-#define LOOK_NS (LULL__LOOKS_FOR_DEADLOCKS ? clock_ns + LULL__LOOK_AGAIN_NS : LULL__NEVER)
-
 /* The word says that a thread sleeps before it does; if not, it does not. */
 TEST(sleep_once)
 {
-	assert_int_equal(sleep_once(&waiter), 0); /* the lock is free */
-	lock.word = waiter.tid | WAITERS;
-	assert_int_equal(sleep_once(&waiter), 0); /* it has been handed over */
-	assert_int_equal(lock.word, waiter.tid | WAITERS);
-	assert_int_equal(calls, 0);
-	assert_int_equal(waiter.seen[0], 0);
+	const struct {
+		uint32_t word;
+		bool heir;
+		int result;
+		uint32_t after;
+		bool woken;
+		const char *calls;
+	} cases[] = {
+		{ 0, false, 0, 0, false, "" }, /* the lock is free */
+		{ waiter.tid | WAITERS, false, 0, waiter.tid | WAITERS, false, "" }, /* it has been handed over */
+		{ OTHER, false, -EINTR, OTHER | WAITERS, false, "sleep" },
+		{ OTHER | WAITERS, false, 0, OTHER | WAITERS, true, "sleep" },
+		{ THIRD, true, 0, THIRD | WAITERS | HEIR, true, "sleep heirs" },
+	};
 
-	lock.word = OTHER;
-	result = -EINTR;
-	assert_int_equal(sleep_once(&waiter), 0);
-	check_sleep(OTHER | WAITERS, ANY, LOOK_NS, false);
-	assert_false(waiter.woken);
-	assert_int_equal(waiter.seen[0], OTHER);
-	result = 0;
-	assert_int_equal(sleep_once(&waiter), 0);
-	check_sleep(OTHER | WAITERS, ANY, LOOK_NS, false);
-	assert_true(waiter.woken);
-	waiter.woken = false;
-	waiter.heir = true;
-	lock.word = THIRD;
-	assert_int_equal(sleep_once(&waiter), 0);
-	check_sleep(THIRD | WAITERS | HEIR, HEIRS, LOOK_NS, false);
-	assert_int_equal(waiter.seen[1], THIRD);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		lock.word = cases[i].word;
+		result = cases[i].result;
+		waiter.heir = cases[i].heir;
+		waiter.woken = false;
+		assert_int_equal(sleep_once(&waiter), 0);
+		assert_int_equal(lock.word, cases[i].after);
+		assert_int_equal(waiter.woken, cases[i].woken);
+		expect_calls(cases[i].calls);
+		assert_int_equal(waiter.seen[0], i < 2 ? 0 : OTHER);
+		assert_int_equal(waiter.seen[1], i < 4 ? 0 : THIRD);
+	}
+	assert_int_equal(slept_until_ns, LULL__LOOKS_FOR_DEADLOCKS ? clock_ns + LULL__LOOK_AGAIN_NS : LULL__NEVER);
 	assert_int_equal(waiter.seen[2], 0);
 }
 
@@ -171,7 +166,7 @@ TEST(no_sleep)
 	lock.word = OTHER;
 	meanwhile = owner_leaves;
 	assert_int_equal(sleep_once(&waiter), 0);
-	assert_int_equal(calls, 0);
+	expect_calls("");
 	assert_int_equal(lock.word, 0);
 }
 
@@ -187,17 +182,15 @@ TEST(until_when)
 	assert_int_equal(lull__sleep_until_ns(near_ns, true), near_ns);
 
 	lock.word = OTHER;
-	waiter.shared = true;
-	waiter.deadline_ns = far_ns;
 	result = -ETIMEDOUT;
-	assert_int_equal(sleep_once(&waiter), 0); /* not yet */
-	check_sleep(OTHER | WAITERS, ANY, clock_ns + LULL__LOOK_AGAIN_NS, true);
-	waiter.deadline_ns = near_ns;
-	assert_int_equal(sleep_once(&waiter), -ETIMEDOUT);
-	check_sleep(OTHER | WAITERS, ANY, near_ns, true);
-	waiter.shared = false;
-	assert_int_equal(sleep_once(&waiter), -ETIMEDOUT);
-	check_sleep(OTHER | WAITERS, ANY, near_ns, false);
+	for (int i = 0; i < 3; i++) {
+		waiter.shared = i < 2;
+		waiter.deadline_ns = i == 0 ? far_ns : near_ns;
+		assert_int_equal(sleep_once(&waiter), i == 0 ? 0 : -ETIMEDOUT); /* not yet */
+		expect_calls(i < 2 ? "sleep shared" : "sleep");
+		assert_int_equal(slept_until_ns, i == 0 ? clock_ns + LULL__LOOK_AGAIN_NS : near_ns);
+		assert_int_equal(lock.word, OTHER | WAITERS);
+	}
 	assert_false(waiter.woken);
 }
 
@@ -254,8 +247,7 @@ TEST(heir_by_chance)
 	waiter.impatient_ns = 1;
 	freed_in_sleep = true;
 	assert_int_equal(lull__lock_wait_for(&waiter), 0);
-	assert_int_equal(calls, 1);
-	assert_int_equal(made[0].value, OTHER | WAITERS | HEIR);
+	expect_calls("sleep heirs");
 	assert_int_equal(lock.word, waiter.tid | WAITERS);
 	assert_int_equal(lock.rest, 0);
 	assert_false(waiter.heir);
@@ -329,12 +321,11 @@ TEST(give_up)
 	assert_int_equal(lock.word, OTHER | WAITERS);
 	assert_int_equal(give_up(&waiter), -ETIMEDOUT);
 	assert_int_equal(lock.word, OTHER | WAITERS);
-	assert_int_equal(calls, 0);
+	expect_calls("");
 	lock.word = 0;
 	waiter.shared = true;
 	assert_int_equal(give_up(&waiter), -ETIMEDOUT);
-	assert_int_equal(calls, 1);
-	check_wake(0, 1, ANY, true);
+	expect_calls("wake one shared");
 	assert_int_equal(lock.word, 0);
 
 	/* An heir withdraws, or else waits for the lock that is on its way. */
@@ -348,7 +339,7 @@ TEST(give_up)
 	assert_int_equal(give_up(&waiter), 0);
 	assert_int_equal(yields, 3);
 	assert_int_equal(lock.word, waiter.tid | WAITERS);
-	assert_int_equal(calls, 1);
+	expect_calls("");
 }
 
 static void other_sleeps(void)
@@ -362,8 +353,7 @@ TEST(pass_on_meanwhile)
 	meanwhile = owner_leaves;
 	pass_on(&lock, false);
 	assert_int_equal(lock.word, 0);
-	assert_int_equal(calls, 1);
-	check_wake(0, 1, ANY, false);
+	expect_calls("wake one");
 	/* The owner from before a fork gets its new number, whatever thread changes the word. */
 	lock.word = OTHER;
 	meanwhile = other_sleeps;
@@ -390,69 +380,39 @@ TEST(lock)
 	assert_false(lull__mutex_trylock_slow(&lock));
 	assert_int_equal(lull__mutex_timedlock_slow(&lock, clock_ns), -ETIMEDOUT);
 	assert_int_equal(lock.word, OTHER);
-	assert_int_equal(calls, 0);
+	expect_calls("");
 }
 
 TEST(unlock)
 {
-	/* No waiter sleeps. */
-	lock.word = waiter.tid;
-	lull__mutex_unlock_slow(&lock);
-	assert_int_equal(lock.word, 0);
-	assert_int_equal(calls, 0);
+	static const struct {
+		uint32_t word, rest; /* the word beside the owner's id */
+		int heirs_asleep;
+		uint32_t word_after, rest_after;
+		const char *calls;
+	} cases[] = {
+		{ 0, 0, 0, 0, 0, "" }, /* no waiter sleeps */
+		{ WAITERS, 0, 0, 0, 0, "wake one" },
+		/* The heir, that sleeps, has the lock; should it sleep again it is woken once more. */
+		{ WAITERS | HEIR, LULL__SPINNER | OTHER, 1, OTHER | WAITERS, LULL__SPINNER, "wake all heirs, wake all heirs" },
+		/* It does not sleep, and stays the heir; another may have the lock. */
+		{ WAITERS | HEIR, OTHER, 0, 0, OTHER, "wake all heirs, wake one, wake all heirs" },
+		/* There is none any more, or it was the parent's. */
+		{ WAITERS | HEIR, 0, 1, 0, 0, "wake all heirs, wake one, wake all heirs" },
+		{ WAITERS | HEIR, OF_PARENT | OTHER, 1, 0, OF_PARENT, "wake all heirs, wake one, wake all heirs" },
+		/* Processes that share a mutex have no heir. */
+		{ WAITERS | HEIR, LULL_MUTEX_SHARED, 1, 0, LULL_MUTEX_SHARED, "wake one shared, wake all heirs shared" },
+	};
 
-	/* The first one that sleeps. */
-	lock.word = waiter.tid | WAITERS;
-	lull__mutex_unlock_slow(&lock);
-	assert_int_equal(lock.word, 0);
-	assert_int_equal(calls, 1);
-	check_wake(0, 1, ANY, false);
-	calls = 0;
-
-	/* The heir, that sleeps, has the lock; should it sleep again it is woken once more. */
-	lock.word = waiter.tid | WAITERS | HEIR;
-	lock.rest = LULL__SPINNER | OTHER;
-	heirs_asleep = 1;
-	lull__mutex_unlock_slow(&lock);
-	assert_int_equal(lock.word, OTHER | WAITERS);
-	assert_int_equal(lock.rest, LULL__SPINNER);
-	assert_int_equal(calls, 2);
-	check_wake(0, INT_MAX, HEIRS, false);
-	check_wake(1, INT_MAX, HEIRS, false);
-	calls = 0;
-
-	/* It does not sleep, and stays the heir; another may have the lock. */
-	lock.word = waiter.tid | WAITERS | HEIR;
-	lock.rest = OTHER;
-	heirs_asleep = 0;
-	lull__mutex_unlock_slow(&lock);
-	assert_int_equal(lock.word, 0);
-	assert_int_equal(lock.rest, OTHER);
-	assert_int_equal(calls, 3);
-	check_wake(0, INT_MAX, HEIRS, false);
-	check_wake(1, 1, ANY, false);
-	check_wake(2, INT_MAX, HEIRS, false);
-	calls = 0;
-
-	/* There is none any more, or it was the parent's. */
-	for (uint32_t rest = 0; rest <= (OF_PARENT | OTHER); rest += OF_PARENT | OTHER) {
-		lock.word = waiter.tid | WAITERS | HEIR;
-		lock.rest = rest;
-		heirs_asleep = 1;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		lock.word = waiter.tid | cases[i].word;
+		lock.rest = cases[i].rest;
+		heirs_asleep = cases[i].heirs_asleep;
 		lull__mutex_unlock_slow(&lock);
-		assert_int_equal(lock.word, 0);
-		assert_int_equal(calls, 3);
-		calls = 0;
+		assert_int_equal(lock.word, cases[i].word_after);
+		assert_int_equal(lock.rest, cases[i].rest_after);
+		expect_calls(cases[i].calls);
 	}
-
-	/* Processes that share a mutex have no heir. */
-	lock.rest = LULL_MUTEX_SHARED;
-	lock.word = waiter.tid | WAITERS | HEIR;
-	lull__mutex_unlock_slow(&lock);
-	assert_int_equal(lock.word, 0);
-	assert_int_equal(calls, 2);
-	check_wake(0, 1, ANY, true);
-	check_wake(1, INT_MAX, HEIRS, true);
 }
 
 BEFORE_ALL

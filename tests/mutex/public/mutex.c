@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* runs: c++, oracles */
 /*
- * mutex.c - mutex.h between the threads of one process: what each call does and says, misuse, who gets the lock
- * after whom, and that it is never lost. Also as C++, where it is what std::lock_guard takes.
+ * mutex.c - mutex.h between the threads of one process: what each call does and says, for each kind of mutex; who gets
+ * the lock after whom, and that it is never lost. Also as C++, where it is what std::lock_guard takes.
  */
 #include "mutex/support.h"
+#include "random.h"
+
+#include <sys/time.h>
 
 #ifdef __cplusplus
 /* cmocka's word for it is in the way of the standard library. */
@@ -15,28 +18,11 @@
 #pragma pop_macro("fail")
 #endif
 
-/* Parts of struct lull_mutex's `rest`. */
-#define HEIR_TID 0x3fffffu
-
-static struct lull_mutex zero; /* never initialised */
-static const struct lull_mutex with_macro = LULL_MUTEX_INIT;
-
 /* ---- one thread --------------------------------------------------------------------------------------------- */
 
-static void *trylock_is(void *wanted)
-{
-	bool got = lull_mutex_trylock(&zero);
-
-	assert_int_equal(got, *(bool *)wanted);
-	if (got)
-		lull_mutex_unlock(&zero);
-	return NULL;
-}
-
-static void others_find_it(bool is_free)
-{
-	join_thread(start_thread(trylock_is, &is_free));
-}
+static struct lull_mutex_robust zero; /* never initialised */
+static const struct lull_mutex_robust with_macro = LULL_MUTEX_ROBUST_INIT;
+static const struct lull_mutex mutex_with_macro = LULL_MUTEX_INIT;
 
 static void expect_held_by_me(const struct lull_mutex *m)
 {
@@ -45,33 +31,71 @@ static void expect_held_by_me(const struct lull_mutex *m)
 	assert_true(lull_mutex_is_locked(m));
 }
 
-static void expect_free(const struct lull_mutex *m)
+static void *finds_it_held(void *lock)
 {
-	assert_int_equal(m->word, 0);
-	assert_int_equal(m->rest, 0);
-	assert_int_equal(lull_mutex_owner(m), 0);
-	assert_false(lull_mutex_is_locked(m));
+	struct some_lock *l = (struct some_lock *)lock;
+
+	assert_int_equal(try_acquire(l), -EBUSY);
+	for (int i = 0; i < 5; i++) {
+		uint64_t deadline_ns = i == 0 ? 0 : i == 1 ? now_ns() - 1 : now_ns() + (uint64_t)(i * i - 4) * MS;
+
+		errno = 77;
+		assert_int_equal(acquire_until(l, deadline_ns), -ETIMEDOUT);
+		assert_int_equal(errno, 77);
+		assert_true(now_ns() >= deadline_ns);
+	}
+	assert_true(lull_mutex_owner(&l->robust.mutex) != my_tid());
+	return NULL;
+}
+
+static int acquire_somehow(struct some_lock *l, int way)
+{
+	const uint64_t deadlines[] = { 0, 1, now_ns(), now_ns() + MS, UINT64_MAX };
+
+	return way == 0 ? acquire(l) : way == 1 ? try_acquire(l) : acquire_until(l, deadlines[way - 2]);
 }
 
 TEST(states)
 {
-	assert_int_equal(sizeof(struct lull_mutex), 8);
-	assert_int_equal(memcmp(&zero, &with_macro, sizeof(zero)), 0);
-	expect_free(&zero);
-	for (int i = 0; i < 3; i++) {
-		lull_mutex_lock(&zero);
-		expect_held_by_me(&zero);
-		assert_false(lull_mutex_trylock(&zero)); /* held by this thread */
-		others_find_it(false);
-		lull_mutex_unlock(&zero);
-		expect_free(&zero);
-		others_find_it(true);
-		assert_true(lull_mutex_trylock(&zero));
-		expect_held_by_me(&zero);
-		lull_mutex_unlock(&zero);
+	struct some_lock l;
+	const struct lull_mutex *m = &l.robust.mutex;
+
+	for (int kind = 0; kind < kinds_here(); kind++) {
+		make_lock(&l, (enum kind)kind);
+		for (int way = 0; way < 7; way++) {
+			errno = 77;
+			assert_int_equal(acquire_somehow(&l, way), 0);
+			expect_held_by_me(m);
+			assert_int_equal(try_acquire(&l), -EBUSY); /* held by this thread */
+			assert_int_equal(errno, 77);
+			if (way < 2)
+				join_thread(start_thread(finds_it_held, &l));
+			release(&l);
+			assert_int_equal(errno, 77);
+			assert_false(lull_mutex_is_locked(m));
+			assert_int_equal(m->rest, kind == PRIVATE ? 0 : LULL_MUTEX_SHARED);
+		}
+		lull_mutex_destroy(&l.robust.mutex);
 	}
-	lull_mutex_destroy(&zero);
-	expect_free(&zero);
+}
+
+/* Memory of zero bytes is a mutex; and so it is again in the end. */
+TEST(zero)
+{
+	assert_int_equal(sizeof(struct lull_mutex), 8);
+	assert_int_equal(memcmp(&zero.mutex, &mutex_with_macro, sizeof(zero.mutex)), 0);
+	assert_int_equal(memcmp(&zero, &with_macro, sizeof(zero)), 0);
+	expect_free(&zero.mutex);
+	lull_mutex_lock(&zero.mutex);
+	expect_held_by_me(&zero.mutex);
+	lull_mutex_unlock(&zero.mutex);
+	lull_mutex_destroy(&zero.mutex);
+	if (lull_mutex_robust_lock(&zero) == 0) {
+		assert_int_equal(lull_mutex_robust_owner(&zero), my_tid());
+		lull_mutex_robust_unlock(&zero);
+		assert_int_equal(lull_mutex_robust_owner(&zero), 0);
+	}
+	assert_int_equal(memcmp(&zero, &with_macro, sizeof(zero)), 0);
 }
 
 TEST(init)
@@ -85,25 +109,9 @@ TEST(init)
 		lull_mutex_lock(&m);
 	lull_mutex_init(&m, LULL_MUTEX_SHARED);
 	assert_false(lull_mutex_is_locked(&m));
-	lull_mutex_lock(&m);
-	lull_mutex_unlock(&m);
-	lull_mutex_destroy(&m);
 	lull_mutex_init(&m, 0);
 	expect_free(&m);
 	lull_mutex_destroy(&m);
-}
-
-TEST(timedlock_free)
-{
-	const uint64_t deadlines[] = { 0, 1, now_ns(), now_ns() + MS, UINT64_MAX };
-	struct lull_mutex m = LULL_MUTEX_INIT;
-
-	for (size_t i = 0; i < sizeof(deadlines) / sizeof(deadlines[0]); i++) {
-		assert_int_equal(lull_mutex_timedlock(&m, deadlines[i]), 0);
-		expect_held_by_me(&m);
-		lull_mutex_unlock(&m);
-		expect_free(&m);
-	}
 }
 
 static int returns_inside(struct lull_mutex *m)
@@ -180,344 +188,63 @@ TEST(cxx)
 }
 #endif
 
-/* ---- misuse ------------------------------------------------------------------------------------------------- */
-
-static struct lull_mutex misused;
-
-static void name_me(const char *name)
-{
-	pthread_setname_np(pthread_self(), name);
-}
-
-static void unlocks_free(void)
-{
-	name_me("wrong");
-	want_line("thread \"wrong\" (tid %u) unlocks mutex %p, which no thread holds", my_tid(), (void *)&misused);
-	lull_mutex_unlock(&misused);
-}
-
-static int holder_has_it;
-static uint32_t holder_tid;
-
-static void *holds(void *unused)
-{
-	(void)unused;
-	name_me("holder");
-	lull_mutex_lock(&misused);
-	holder_tid = my_tid();
-	lull_store_release(&holder_has_it, 1);
-	while (pause())
-		;
-	return NULL;
-}
-
-static void somebody_holds(void)
-{
-	start_thread(holds, NULL);
-	await_flag(&holder_has_it, 1);
-	name_me("stranger");
-}
-
-TEST(misuse)
-{
-	EXPECT_WANTED_LINE {
-		name_me("twice");
-		lull_mutex_lock(&misused);
-		want_line("thread \"twice\" (tid %u) locks mutex %p, which thread \"twice\" (tid %u) holds", my_tid(),
-			  (void *)&misused, my_tid());
-		lull_mutex_lock(&misused);
-	}
-	EXPECT_WANTED_LINE {
-		name_me("twice");
-		lull_mutex_lock(&misused);
-		want_line("thread \"twice\" (tid %u) locks mutex %p, which thread \"twice\" (tid %u) holds", my_tid(),
-			  (void *)&misused, my_tid());
-		lull_mutex_timedlock(&misused, now_ns() + 100 * MS);
-	}
-	if (!UNDER_TSAN) { /* which says so first */
-		expect_wanted_line(unlocks_free);
-		EXPECT_WANTED_LINE {
-			lull_mutex_lock(&misused);
-			lull_mutex_unlock(&misused);
-			unlocks_free();
-		}
-	}
-	EXPECT_WANTED_LINE {
-		name_me("mine");
-		lull_mutex_lock(&misused);
-		want_line("thread \"mine\" (tid %u) destroys mutex %p, which thread \"mine\" (tid %u) holds", my_tid(),
-			  (void *)&misused, my_tid());
-		lull_mutex_destroy(&misused);
-	}
-	EXPECT_WANTED_LINE {
-		want_line("lull_mutex_init: unknown flags 0x2");
-		lull_mutex_init(&misused, 2);
-	}
-}
-
-TEST(misuse_between_threads)
-{
-	NEEDS_THREADS_IN_CHILD();
-	EXPECT_WANTED_LINE {
-		somebody_holds();
-		want_line("thread \"stranger\" (tid %u) unlocks mutex %p, which thread \"holder\" (tid %u) holds", my_tid(),
-			  (void *)&misused, holder_tid);
-		lull_mutex_unlock(&misused);
-	}
-	EXPECT_WANTED_LINE {
-		somebody_holds();
-		want_line("thread \"stranger\" (tid %u) destroys mutex %p, which thread \"holder\" (tid %u) holds", my_tid(),
-			  (void *)&misused, holder_tid);
-		lull_mutex_destroy(&misused);
-	}
-	/* The heir has yet to look, and the lock is free. */
-	EXPECT_WANTED_LINE {
-		static struct waiter w;
-
-		lull_mutex_lock(&misused);
-		waiter_start(&w, &misused, 0);
-		make_heir(&w);
-		lull_store_relaxed(&misused.word, 0u);
-		name_me("hasty");
-		want_line("thread \"hasty\" (tid %u) destroys mutex %p, for which thread \"impatient\" (tid %u) waits", my_tid(),
-			  (void *)&misused, w.tid);
-		pthread_setname_np(w.thread, "impatient");
-		lull_mutex_destroy(&misused);
-	}
-}
-
 /* ---- timeouts ----------------------------------------------------------------------------------------------- */
 
-static void *times_out(void *arg)
-{
-	struct lull_mutex *m = (struct lull_mutex *)arg;
-	uint64_t deadline_ns;
+static struct some_lock contended;
+static uint64_t release_ns;
+static int turn; /* 1: take it; 2: it is; 3: it no longer is; 4: that is all */
 
-	assert_int_equal(lull_mutex_timedlock(m, 0), -ETIMEDOUT);
-	assert_int_equal(lull_mutex_timedlock(m, now_ns() - 1), -ETIMEDOUT);
-	for (int i = 0; i < 5; i++) {
-		deadline_ns = now_ns() + (uint64_t)i * i * MS;
-		errno = 77;
-		assert_int_equal(lull_mutex_timedlock(m, deadline_ns), -ETIMEDOUT);
-		assert_int_equal(errno, 77);
-		assert_true(now_ns() >= deadline_ns);
+static void *releases(void *unused)
+{
+	int now;
+
+	for (;;) {
+		AWAIT_SOON((now = lull_load_acquire(&turn)) == 1 || now == 4);
+		if (now == 4)
+			return unused;
+		assert_int_equal(acquire_until(&contended, UINT64_MAX), 0);
+		lull_store_release(&turn, 2);
+		sleep_until(release_ns);
+		release(&contended);
+		lull_store_release(&turn, 3);
 	}
-	assert_true(lull_mutex_owner(m) != my_tid());
-	return NULL;
 }
 
-TEST(timedlock_held)
-{
-	struct lull_mutex m = LULL_MUTEX_INIT;
-	struct waiter w;
-
-	lull_mutex_lock(&m);
-	join_thread(start_thread(times_out, &m));
-	waiter_start(&w, &m, UINT64_MAX);
-	await_asleep(&m, LULL__MUTEX_WAITERS, &w.tid);
-	lull_mutex_unlock(&m);
-	await_flag(&w.done, 1);
-	assert_int_equal(w.err, 0);
-	assert_int_equal(lull_mutex_owner(&m), w.tid);
-	waiter_join(&w);
-	assert_int_equal(lull_mutex_timedlock(&m, 0), 0);
-	lull_mutex_unlock(&m);
-	lull_mutex_destroy(&m);
-}
-
-static int take_until(void *lock, uint64_t deadline_ns)
-{
-	return lull_mutex_timedlock((struct lull_mutex *)lock, deadline_ns);
-}
-
-static void release(void *lock)
-{
-	lull_mutex_unlock((struct lull_mutex *)lock);
-}
-
+/* Held by another thread until about the deadline: one told that time is up does not have it; one not told has. */
 TEST(timeout_or_lock)
 {
-	struct lull_mutex m = LULL_MUTEX_INIT;
-	struct close_call call;
+	uint64_t random = test_seed();
+	pthread_t thread;
 
-	memset(&call, 0, sizeof(call));
-	call.lock = &m;
-	call.m = &m;
-	call.take = take_until;
-	call.release = release;
-	expect_timeout_or_lock(&call, 1500);
-	lull_mutex_destroy(&m);
-}
+	for (int kind = 0; kind < kinds_here(); kind++) {
+		make_lock(&contended, (enum kind)kind);
+		turn = 0;
+		thread = start_thread(releases, NULL);
+		for (int i = 0; i < 1000; i++) {
+			uint64_t deadline_ns = now_ns() + 300000;
+			int err;
 
-/* To the heir the lock may be on its way then. */
-TEST(heir_times_out)
-{
-	struct lull_mutex m = LULL_MUTEX_INIT;
-	struct waiter w;
-	int got = 0;
-
-	for (int i = 0; i < 40; i++) {
-		uint64_t deadline_ns = now_ns() + 12 * MS;
-
-		lull_mutex_lock(&m);
-		waiter_start(&w, &m, deadline_ns);
-		handle(SIGUSR1, does_nothing);
-		sleep_until(deadline_ns - 4 * MS);
-		pthread_kill(w.thread, SIGUSR1);
-		sleep_until(deadline_ns - 60000 + (uint64_t)i * 3000);
-		lull_mutex_unlock(&m);
-		waiter_join(&w);
-		got += w.err == 0;
-		assert_true(w.err == 0 || w.err == -ETIMEDOUT);
-		/* HEIR, if it is left in the word, goes with the next unlock. */
-		lull_mutex_lock(&m);
-		lull_mutex_unlock(&m);
-		expect_free(&m);
-	}
-	assert_true(got > 0);
-	lull_mutex_destroy(&m);
-}
-
-/* An owner has read the heir's name, and is stopped before it has written it down. The heir has to wait for that. */
-TEST(heir_is_named_late)
-{
-	struct lull_mutex m = LULL_MUTEX_INIT;
-	struct waiter w;
-	uint64_t deadline_ns;
-
-	if (UNDER_TSAN)
-		SKIP(TSAN_MISSES_UNLOCK);
-	lull_mutex_lock(&m);
-	deadline_ns = now_ns() + 1500 * MS;
-	waiter_start(&w, &m, deadline_ns);
-	make_heir(&w);
-	assert_int_equal(lull_and_relaxed(&m.rest, ~HEIR_TID) & HEIR_TID, w.tid);
-	sleep_until(deadline_ns + 20 * MS);
-	assert_false(lull_load_acquire(&w.done));
-	lull_store_release(&m.word, w.tid | LULL__MUTEX_WAITERS);
-	await_flag(&w.done, 1);
-	assert_int_equal(w.err, 0);
-	waiter_join(&w);
-	expect_free(&m);
-}
-
-/* ---- who sleeps, who is woken ------------------------------------------------------------------------------- */
-
-static uint64_t late_ns;
-
-static void sleeps_past_deadline(int signal)
-{
-	(void)signal;
-	AWAIT(now_ns() >= late_ns);
-}
-
-/* An unlock has taken WAITERS back and woken one of two; before that one looks, the lock is held again. */
-static void unlock_and_lock(struct lull_mutex *m)
-{
-	lull_and_relaxed(&m->word, ~LULL__MUTEX_WAITERS);
-	syscall(SYS_futex, &m->word, 1 /* FUTEX_WAKE */ | 128 /* private */, 1);
-}
-
-/* Then its time is up: it must not be the only one that knew of the other. */
-TEST(gives_up_woken)
-{
-	struct lull_mutex m = LULL_MUTEX_INIT;
-	struct waiter first, second;
-
-	handle(SIGUSR2, sleeps_past_deadline);
-	for (int i = 0; i < 4; i++) {
-		lull_mutex_lock(&m);
-		late_ns = now_ns() + 1000 * MS; /* the first is asleep by then */
-		waiter_start(&first, &m, late_ns);
-		await_asleep(&m, LULL__MUTEX_WAITERS, &first.tid);
-		waiter_start(&second, &m, UINT64_MAX); /* does not look at the clock meanwhile */
-		await_asleep(&m, LULL__MUTEX_WAITERS, &second.tid);
-		unlock_and_lock(&m);
-		pthread_kill(first.thread, SIGUSR2);
-		waiter_join(&first);
-		assert_int_equal(first.err, -ETIMEDOUT);
-		/* At once; or, if it was so late that the other one was woken, when that sleeps again. */
-		await_asleep(&m, LULL__MUTEX_WAITERS, &second.tid);
-		lull_mutex_unlock(&m);
-		waiter_join(&second);
-		expect_free(&m);
-	}
-}
-
-/* The lock is never free in between. */
-TEST(hand_over)
-{
-	struct lull_mutex m = LULL_MUTEX_INIT;
-	struct waiter waiters[2], *heir;
-
-	for (int i = 0; i < 5; i++) {
-		lull_mutex_lock(&m);
-		waiter_start(&waiters[0], &m, 0);
-		await_asleep(&m, LULL__MUTEX_WAITERS, &waiters[0].tid);
-		waiter_start(&waiters[1], &m, 0);
-		make_heir(&waiters[1]);
-		assert_int_equal(lull_mutex_owner(&m), my_tid());
-		/* The other one may have got up first, in a build that looks for deadlocks. */
-		heir = &waiters[(m.rest & HEIR_TID) == waiters[1].tid];
-		assert_int_equal(m.rest & HEIR_TID, heir->tid);
-		lull_mutex_unlock(&m);
-		assert_int_equal(lull_mutex_owner(&m), heir->tid);
-		assert_false(lull_mutex_trylock(&m));
-		await_flag(&heir->done, 1);
-		assert_int_equal(lull_mutex_owner(&m), heir->tid);
-		waiter_join(heir);
-		waiter_join(&waiters[heir == waiters]);
-		expect_free(&m);
-	}
-}
-
-static int in_handler, handler_ends;
-
-static void waits_for_another_thread(int signal)
-{
-	(void)signal;
-	lull_store_release(&in_handler, 1);
-	AWAIT(lull_load_acquire(&handler_ends));
-}
-
-/*
- * The heir is in a signal handler, which waits for a thread that needs the lock, as those do that stop the world. It
- * must not be given the lock.
- */
-TEST(heir_in_handler)
-{
-	struct lull_mutex m = LULL_MUTEX_INIT;
-	struct waiter heir, other;
-
-	handle(SIGUSR2, waits_for_another_thread);
-	for (int i = 0; i < 5; i++) {
-		in_handler = handler_ends = 0;
-		lull_mutex_lock(&m);
-		waiter_start(&heir, &m, 0);
-		make_heir(&heir);
-		assert_int_equal(m.rest & HEIR_TID, heir.tid);
-		interrupt_until(heir.thread, SIGUSR2, &in_handler, 1);
-		if (i & 1) { /* one that sleeps when the lock is released, or that comes later */
-			waiter_start(&other, &m, 0);
-			await_asleep(&m, LULL__MUTEX_WAITERS, &other.tid);
-			lull_mutex_unlock(&m);
-		} else {
-			lull_mutex_unlock(&m);
-			waiter_start(&other, &m, 0);
+			release_ns = deadline_ns - 40000 + dice(&random, 80000);
+			lull_store_release(&turn, 1);
+			AWAIT_SOON(lull_load_acquire(&turn) >= 2);
+			err = acquire_until(&contended, deadline_ns);
+			assert_int_equal(lull_mutex_owner(&contended.robust.mutex) == my_tid(), err == 0);
+			if (err == 0)
+				release(&contended);
+			else
+				assert_int_equal(err, -ETIMEDOUT);
+			await_flag(&turn, 3);
+			assert_int_equal(contended.robust.mutex.word, 0);
 		}
-		await_flag(&other.done, 1);
-		lull_store_release(&handler_ends, 1);
-		waiter_join(&other);
-		await_flag(&heir.done, 1);
-		waiter_join(&heir);
-		expect_free(&m);
+		lull_store_release(&turn, 4);
+		join_thread(thread);
+		lull_mutex_destroy(&contended.robust.mutex);
 	}
 }
 
 /* ---- who spins ------------------------------------------------------------------------------------------------ */
 
-/* Parts of struct lull_mutex's `rest`: how many spin, and how many may. */
-#define SPINNER 0x400000u
+/* The part of struct lull_mutex's `rest` that says how many spin, and how many may. */
 #define SPINNERS 0xfc00000u
 #define SPINNERS_MOST 4u
 
@@ -540,23 +267,34 @@ static uint32_t spinners(void)
 	return (lull_load_relaxed(&spun_for.rest) & SPINNERS) / SPINNER;
 }
 
-/* Watch, as the owner, threads that spin for the lock, until @wanted of them at a time have been seen, or @rounds waits. */
-static uint32_t watch_spinners(uint32_t wanted, long rounds)
+/*
+ * Watch, as the owner, two threads that spin for the lock beside @others, until @wanted have been seen at a time, or
+ * after @rounds waits. Returns the most that have been seen.
+ */
+static uint32_t watch_spinners(uint32_t others, uint32_t wanted, long rounds)
 {
 	uint64_t give_up_ns = now_ns() + PATIENCE_NS;
 	long end = lull_load_relaxed(&vain) + rounds;
+	pthread_t threads[2];
 	uint32_t most = 0;
 
+	lull_store_relaxed(&spun_for.rest, others * SPINNER);
+	spinners_stop = 0;
+	for (int i = 0; i < 2; i++)
+		threads[i] = start_thread(spins_in_vain, NULL);
 	while (most < wanted && lull_load_relaxed(&vain) < end && now_ns() < give_up_ns)
 		for (int i = 0; i < 100; i++)
 			most = spinners() > most ? spinners() : most;
+	lull_store_release(&spinners_stop, 1);
+	for (int i = 0; i < 2; i++)
+		join_thread(threads[i]);
+	assert_int_equal(lull_load_relaxed(&spun_for.rest), others * SPINNER);
 	return most;
 }
 
 /* A thread that spins for long is counted; and if as many spin as may, others sleep. */
 TEST(spinners_are_few)
 {
-	pthread_t threads[2];
 	uint32_t cpus, most;
 	cpu_set_t set;
 
@@ -566,23 +304,8 @@ TEST(spinners_are_few)
 		SKIP("on one CPU nobody spins");
 	most = cpus > SPINNERS_MOST ? SPINNERS_MOST : cpus - 1;
 	lull_mutex_lock(&spun_for);
-	for (int i = 0; i < 2; i++)
-		threads[i] = start_thread(spins_in_vain, NULL);
-	assert_in_range(watch_spinners(1, 1000000000), 1, most);
-	lull_store_release(&spinners_stop, 1);
-	for (int i = 0; i < 2; i++)
-		join_thread(threads[i]);
-	assert_int_equal(spinners(), 0);
-
-	lull_store_relaxed(&spun_for.rest, most * SPINNER);
-	spinners_stop = 0;
-	for (int i = 0; i < 2; i++)
-		threads[i] = start_thread(spins_in_vain, NULL);
-	assert_int_equal(watch_spinners(most + 1, 2000), most);
-	lull_store_release(&spinners_stop, 1);
-	for (int i = 0; i < 2; i++)
-		join_thread(threads[i]);
-	assert_int_equal(lull_load_relaxed(&spun_for.rest), most * SPINNER);
+	assert_in_range(watch_spinners(0, 1, 1000000000), 1, most);
+	assert_int_equal(watch_spinners(most, most + 1, 2000), most);
 	lull_store_relaxed(&spun_for.rest, 0u);
 	lull_mutex_unlock(&spun_for);
 	lull_mutex_destroy(&spun_for);
@@ -668,7 +391,48 @@ TEST(starving)
 	lull_mutex_destroy(&coveted);
 }
 
-BEFORE_ALL
+/* ---- calls that may be made anywhere --------------------------------------------------------------------------- */
+
+static int handler_runs;
+
+/* Make the calls that must get through although the interrupted thread holds a lock inside such a call. */
+static void calls_anything(int signal)
 {
-	make_wanted_line();
+	struct lull_mutex m;
+
+	(void)signal;
+	lull_mutex_init(&m, 0);
+	must(lull_mutex_owner(&m) == 0);
+	must(lull_mutex_trylock(&m));
+	must(lull_mutex_is_locked(&m));
+	must(!lull_mutex_trylock(&m));
+	lull_mutex_unlock(&m);
+	lull_mutex_destroy(&m);
+	must(*lull_mutex_oracle_name());
+	lull_store_relaxed(&handler_runs, handler_runs + 1);
+}
+
+/* The handler comes after each millisecond of this thread's work, wherever it is then. */
+TEST(any_context)
+{
+	const struct itimerval often = { { 0, 1000 }, { 0, 1000 } }, never = { { 0, 0 }, { 0, 0 } };
+	uint64_t since_ns = now_ns();
+
+	handle(SIGPROF, calls_anything);
+	handler_runs = 0;
+	assert_int_equal(setitimer(ITIMER_PROF, &often, NULL), 0);
+	while (lull_load_relaxed(&handler_runs) < 50) {
+		struct lull_mutex m;
+
+		check_patience(since_ns, "fifty signals", __FILE__, __LINE__);
+		for (int i = 0; i < 100; i++) {
+			lull_mutex_init(&m, 0);
+			lull_mutex_lock(&m);
+			must(lull_mutex_owner(&m) == my_tid());
+			lull_mutex_unlock(&m);
+			lull_mutex_destroy(&m);
+			must(*lull_mutex_oracle_name());
+		}
+	}
+	assert_int_equal(setitimer(ITIMER_PROF, &never, NULL), 0);
 }
