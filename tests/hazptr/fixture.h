@@ -11,19 +11,8 @@
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 static int gone;
-static struct thing first, second;
+static struct thing first __attribute__((unused)), second __attribute__((unused));
 static struct thing *variable __attribute__((unused));
-static int looks;
-
-/* The pointer variable, which another thread changes between a first look and the second. */
-static inline struct thing **changing(void)
-{
-	static struct thing *seen[2];
-
-	seen[0] = &first;
-	seen[1] = &second;
-	return &seen[looks++ > 0];
-}
 
 /* In here the head is not the first member: what is protected by it has another address. */
 struct offset_thing {

@@ -6,24 +6,13 @@
 #ifndef LULL_TEST_SHAZPTR_FIXTURE_H
 #define LULL_TEST_SHAZPTR_FIXTURE_H
 
-#include <errno.h>
-#include <sched.h>
-
 #include <lull/shazptr.h>
 
 #include "child.h"
-#include "threads.h"
+#include "hazptr/actor.h"
 
 /* Names to wait for. They are never followed. */
 static char name_a, name_b __attribute__((unused)), name_c __attribute__((unused));
-
-/* Without taking the processor from the awaited threads. */
-#define await(flag, value) AWAIT(lull_load_acquire(flag) == (value))
-
-static inline void tell(int *flag)
-{
-	lull_store_release(flag, 1);
-}
 
 /* ---- a thread that holds a name, in one of several ways -------------------------------------- */
 
@@ -31,116 +20,83 @@ enum way {
 	ONCE,	  /* the slot says the name */
 	WILDCARD, /* the slot is a wildcard from the start */
 	NESTED,	  /* ... because of a second acquisition, of something else, which still lasts */
-	NESTED_BEFORE, /* ... which is over */
-	OUTER_FIRST,   /* ... and the first one is over, but the second lasts */
-	WAYS
 };
 
-static inline bool is_wildcard(enum way way)
-{
-	return way != ONCE;
-}
-
 struct holder {
-	pthread_t thread;
-	const void *ptr;
+	struct actor actor;
+	void *ptr;
 	enum way way;
-	bool exits; /* without clearing */
-	int holding, release_waiter, cleared, finish;
+	bool holds;
+	struct lull_shazptr_guard first, second;
 	uint32_t group, tid;
 };
 
-static inline void *holder_run(void *arg)
+static inline void holder_acquires(void *arg)
 {
 	struct holder *holder = (struct holder *)arg;
-	struct lull_shazptr_guard first, second;
 
-	first = holder->way == WILDCARD ? lull_shazptr_acquire_wildcard() : lull_shazptr_acquire(holder->ptr);
-	second = first;
-	if (holder->way >= NESTED)
-		second = lull_shazptr_acquire(&name_c);
-	if (holder->way == NESTED_BEFORE)
-		lull_shazptr_clear(second);
-	if (holder->way == OUTER_FIRST)
-		lull_shazptr_clear(first);
+	holder->first = holder->way == WILDCARD ? lull_shazptr_acquire_wildcard() : lull_shazptr_acquire(holder->ptr);
+	if (holder->way == NESTED)
+		holder->second = lull_shazptr_acquire(&name_c);
 	holder->group = lull__self.shazptr_group;
 	holder->tid = lull__self.tid;
-	tell(&holder->holding);
-	await(&holder->release_waiter, 1);
-	if (holder->exits)
-		return NULL;
-	if (holder->way == NESTED)
-		lull_shazptr_clear(second);
-	lull_shazptr_clear(holder->way == OUTER_FIRST ? second : first);
-	tell(&holder->cleared);
-	await(&holder->finish, 1);
-	return NULL;
+	holder->holds = true;
 }
 
-static inline void holder_start(struct holder *holder, enum way way, const void *ptr)
+static inline void holder_clears(void *arg)
 {
-	bool exits = holder->exits;
+	struct holder *holder = (struct holder *)arg;
 
+	if (holder->way == NESTED)
+		lull_shazptr_clear(holder->second);
+	lull_shazptr_clear(holder->first);
+	holder->holds = false;
+}
+
+static inline void hold(struct holder *holder, enum way way, void *ptr)
+{
 	memset(holder, 0, sizeof(*holder));
-	holder->exits = exits;
 	holder->way = way;
 	holder->ptr = ptr;
-	holder->thread = start_thread(holder_run, holder);
-	await(&holder->holding, 1);
-}
-
-static inline void hold(struct holder *holder, enum way way, const void *ptr)
-{
-	holder->exits = false;
-	holder_start(holder, way, ptr);
-}
-
-static inline void hold_and_exit(struct holder *holder, enum way way, const void *ptr)
-{
-	holder->exits = true;
-	holder_start(holder, way, ptr);
+	actor_start(&holder->actor);
+	on(&holder->actor, holder_acquires, holder);
 }
 
 /* The slot is clear on return, the thread is still there. */
-static inline void release_waiter(struct holder *holder)
+static inline void let_go(struct holder *holder)
 {
-	tell(&holder->release_waiter);
-	await(&holder->cleared, 1);
+	on(&holder->actor, holder_clears, holder);
 }
 
 static inline void finish(struct holder *holder)
 {
-	tell(&holder->release_waiter);
-	tell(&holder->finish);
-	join_thread(holder->thread);
+	if (holder->holds)
+		let_go(holder);
+	actor_end(&holder->actor);
 }
 
-/* ---- a thread that waits --------------------------------------------------------------------- */
+/* ---- threads that wait ------------------------------------------------------------------------ */
 
-struct waiter {
-	pthread_t thread;
-	const void *ptr;
-	int done;
-	uint64_t cpu_ns;
-};
-
-static inline void *waiter_run(void *arg)
+static inline void waits_for(void *name)
 {
-	struct waiter *waiter = (struct waiter *)arg;
-	struct timespec cpu;
-
-	lull_shazptr_synchronize(waiter->ptr);
-	lull_store_release(&waiter->done, 1);
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
-	waiter->cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
-	return NULL;
+	lull_shazptr_synchronize(name);
 }
 
-static inline void waiter_start(struct waiter *waiter, const void *ptr)
+static inline void start_waiting(struct actor *waiter, void *name)
 {
-	memset(waiter, 0, sizeof(*waiter));
-	waiter->ptr = ptr;
-	waiter->thread = start_thread(waiter_run, waiter);
+	actor_start(waiter);
+	actor_begin(waiter, waits_for, name);
+}
+
+static inline bool is_waiting(struct actor *waiter)
+{
+	return !actor_is_done(waiter);
+}
+
+static inline void end_waiting(struct actor *waiter)
+{
+	actor_await(waiter);
+	actor_end(waiter);
 }
 
 /*
@@ -190,9 +146,6 @@ static inline bool others_get_through(void *ptr)
 	return look(look_patiently_run, ptr);
 }
 
-/* Wait for a scan, since there were @scans. */
-#define await_scan(scans) AWAIT(lull_shazptr_scan_count() != (scans))
-
 /*
  * Most tests are run with the look by the caller and without. The thread that scans has been started, and is
  * among those that lull_thread_count() counts.
@@ -207,14 +160,6 @@ static inline void self_scan(void)
 {
 	no_self_scan();
 	lull_shazptr_set_skip_self_scan(false);
-}
-
-/* A holder without a record: its waiters hear of the end as well. */
-static inline void *late_holder_run(void *arg)
-{
-	lull_thread_register();
-	lull_thread_unregister();
-	return holder_run(arg);
 }
 
 static int toggle_stop;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * support.h - what the tests of hazard pointers share: objects that show whether they are
- * alive, threads that protect one and release it in every way there is, threads that wait.
+ * alive, threads that protect one, threads that wait.
  */
 #ifndef LULL_TEST_HAZPTR_SUPPORT_H
 #define LULL_TEST_HAZPTR_SUPPORT_H
@@ -9,10 +9,10 @@
 #include <errno.h>
 
 #include "child.h"
-#include "threads.h"
+#include "hazptr/actor.h"
 
 #include <lull/bridge.h>
-#include <lull/hazptr.h>
+#include <lull/hazptr_fenced.h>
 
 /* The head comes first, so that it has the address of the object: slots and holds name the same. */
 struct thing {
@@ -80,141 +80,40 @@ static inline void check_quiet(size_t kept)
 
 /* ---- a thread that protects a thing ------------------------------------------------------------- */
 
-enum letting_go {
-	CLEAR,
-	OVERWRITE,	  /* the slot protects another thing */
-	FREE_SLOT,	  /* the slot goes back */
-	CLEAN_UP,	  /* its context ends */
-	RELEASE,	  /* a hold is released */
-	RELEASE_OVERFLOW, /* ... which had to use its own slot */
-	RELEASE_ELSEWHERE, /* ... by another thread */
-	UNREGISTER_LATE,  /* ... of a thread that has given its record back */
-	EXIT,		  /* the thread ends without a release */
-	EXIT_OVERFLOW,
-	WAYS
-};
-
 struct holder {
-	pthread_t thread;
-	struct thing **source;
-	enum letting_go way;
-	int holding, release_waiter, has_let_go, finish;
+	struct actor actor;
+	struct thing **source, *thing;
 	struct lull_hazptr_hold hold;
-	struct thing *thing;
 };
 
-static inline void holder_waits(struct holder *holder)
-{
-	lull_store_release(&holder->holding, 1);
-	await_count(&holder->release_waiter, 1);
-	check_alive(holder->thing);
-}
-
-static inline void holder_has_let_go(struct holder *holder)
-{
-	lull_store_release(&holder->has_let_go, 1);
-	await_count(&holder->finish, 1);
-}
-
-static inline void holder_uses_slot(struct holder *holder)
-{
-	struct thing other, *other_source = &other;
-	struct lull_hazptr_context mine, *ctx = lull_hazptr_thread_context();
-	struct lull_hazptr *h;
-
-	if (holder->way == CLEAN_UP) {
-		lull_hazptr_context_init(&mine);
-		ctx = &mine;
-	}
-	h = lull_hazptr_alloc(ctx);
-	assert_non_null(h);
-	holder->thing = lull_hazptr_protect(h, *holder->source, rcu);
-	holder_waits(holder);
-	if (holder->way == CLEAR)
-		lull_hazptr_clear(h);
-	else if (holder->way == OVERWRITE)
-		assert_ptr_equal(lull_hazptr_protect(h, other_source, rcu), &other);
-	else if (holder->way == FREE_SLOT)
-		lull_hazptr_free(ctx, h);
-	else if (holder->way == CLEAN_UP)
-		lull_hazptr_context_cleanup(&mine);
-	else
-		return;
-	holder_has_let_go(holder);
-	if (holder->way == CLEAR || holder->way == OVERWRITE)
-		lull_hazptr_free(ctx, h);
-}
-
-static inline void holder_uses_hold(struct holder *holder)
-{
-	struct lull_hazptr_context *ctx = lull_hazptr_thread_context();
-	struct lull_hazptr *slot[LULL_HAZPTR_SLOTS];
-	bool overflow = holder->way == RELEASE_OVERFLOW || holder->way == EXIT_OVERFLOW;
-
-	lull_thread_register();
-	for (int i = 0; overflow && i < LULL_HAZPTR_SLOTS; i++)
-		slot[i] = lull_hazptr_alloc(ctx);
-	if (holder->way == UNREGISTER_LATE)
-		lull_thread_unregister();
-	memset(&holder->hold, 0x5a, sizeof(holder->hold));
-	holder->thing = lull_hazptr_acquire(&holder->hold, holder->source);
-	if (holder->way == RELEASE_ELSEWHERE)
-		lull_hazptr_detach(&holder->hold);
-	holder_waits(holder);
-	for (int i = 0; overflow && i < LULL_HAZPTR_SLOTS; i++)
-		lull_hazptr_free(ctx, slot[i]);
-	if (holder->way == EXIT_OVERFLOW)
-		return;
-	if (holder->way != RELEASE_ELSEWHERE)
-		lull_hazptr_release(&holder->hold, holder->thing);
-	holder_has_let_go(holder);
-}
-
-static inline void *holder_run(void *arg)
+static inline void holder_acquires(void *arg)
 {
 	struct holder *holder = (struct holder *)arg;
 
-	if (holder->way >= RELEASE && holder->way != EXIT)
-		holder_uses_hold(holder);
-	else
-		holder_uses_slot(holder);
-	return NULL;
+	holder->thing = lull_hazptr_acquire(&holder->hold, holder->source);
+}
+
+static inline void holder_releases(void *arg)
+{
+	struct holder *holder = (struct holder *)arg;
+
+	check_alive(holder->thing);
+	lull_hazptr_release(&holder->hold, holder->thing);
 }
 
 /* Start a thread that protects *source. */
-static inline void holder_start(struct holder *holder, enum letting_go way, struct thing **source)
+static inline void holder_start(struct holder *holder, struct thing **source)
 {
-	memset(holder, 0, sizeof(*holder));
-	holder->way = way;
 	holder->source = source;
-	holder->thread = start_thread(holder_run, holder);
-	await_count(&holder->holding, 1);
+	actor_start(&holder->actor);
+	on(&holder->actor, holder_acquires, holder);
 	assert_ptr_equal(holder->thing, *source);
 }
 
-static inline bool holder_exits(const struct holder *holder)
+static inline void holder_end(struct holder *holder)
 {
-	return holder->way == EXIT || holder->way == EXIT_OVERFLOW;
-}
-
-/* The protection has ended on return; the thread, where it can, is still there. */
-static inline void holder_let_go(struct holder *holder)
-{
-	lull_store_release(&holder->release_waiter, 1);
-	if (holder_exits(holder)) {
-		join_thread(holder->thread);
-		return;
-	}
-	await_count(&holder->has_let_go, 1);
-	if (holder->way == RELEASE_ELSEWHERE)
-		lull_hazptr_release(&holder->hold, holder->thing);
-}
-
-static inline void holder_finish(struct holder *holder)
-{
-	lull_store_release(&holder->finish, 1);
-	if (!holder_exits(holder))
-		join_thread(holder->thread);
+	on(&holder->actor, holder_releases, holder);
+	actor_end(&holder->actor);
 }
 
 /* ---- a thread that waits ------------------------------------------------------------------------- */
@@ -223,6 +122,7 @@ struct waiter {
 	pthread_t thread;
 	const void *addr;
 	size_t len; /* 0: the address alone */
+	void (*call)(const void *addr); /* NULL: by the length */
 	int done;
 	uint64_t cpu_ns;
 	long switches; /* how often it went to sleep */
@@ -250,7 +150,9 @@ static inline void *waiter_run(void *arg)
 	long switches = thread_switches();
 	uint64_t cpu_ns = thread_cpu_ns();
 
-	if (waiter->len)
+	if (waiter->call)
+		waiter->call(waiter->addr);
+	else if (waiter->len)
 		lull_hazptr_synchronize_range(waiter->addr, waiter->len);
 	else
 		lull_hazptr_synchronize(waiter->addr);
@@ -265,6 +167,14 @@ static inline void waiter_start(struct waiter *waiter, const void *addr, size_t 
 	memset(waiter, 0, sizeof(*waiter));
 	waiter->addr = addr;
 	waiter->len = len;
+	waiter->thread = start_thread(waiter_run, waiter);
+}
+
+static inline void waiter_start_by(struct waiter *waiter, void (*call)(const void *addr), const void *addr)
+{
+	memset(waiter, 0, sizeof(*waiter));
+	waiter->addr = addr;
+	waiter->call = call;
 	waiter->thread = start_thread(waiter_run, waiter);
 }
 

@@ -7,106 +7,22 @@
 
 /* ---- fork ------------------------------------------------------------------------------------------ */
 
-enum { OTHERS = 3, DETACHED = 3, OWN_SLOT, OWN_OVERFLOW, OWN_DETACHED, OWN_CONTEXT, FORKED };
-static struct thing *forked[FORKED];
-static struct holder forked_holder[4];
-static struct lull_hazptr_hold forked_hold[FORKED];
-static struct lull_hazptr_context forked_ctx;
-static struct lull_hazptr *forked_slot[LULL_HAZPTR_SLOTS];
-static int forked_gone;
-
-static void let_go_in_child(int n)
-{
-	if (n == DETACHED)
-		lull_hazptr_release(&forked_holder[DETACHED].hold, forked[n]);
-	else if (n == OWN_SLOT)
-		lull_hazptr_free(own(), forked_slot[0]);
-	else if (n == OWN_CONTEXT)
-		lull_hazptr_context_cleanup(&forked_ctx);
-	else
-		lull_hazptr_release(&forked_hold[n], forked[n]);
-}
-
-TEST(fork)
-{
-	static const enum letting_go ways[4] = { FREE_SLOT, RELEASE_OVERFLOW, CLEAN_UP, RELEASE_ELSEWHERE };
-
-	forked_gone = 0;
-	for (int n = 0; n < FORKED; n++)
-		forked[n] = new_thing(&forked_gone);
-	for (int n = 0; n < 4; n++)
-		holder_start(&forked_holder[n], ways[n], &forked[n]);
-	lull_hazptr_acquire(&forked_hold[OWN_DETACHED], &forked[OWN_DETACHED]);
-	lull_hazptr_detach(&forked_hold[OWN_DETACHED]);
-	for (int i = 0; i < LULL_HAZPTR_SLOTS; i++)
-		forked_slot[i] = lull_hazptr_alloc(own());
-	lull_hazptr_protect(forked_slot[0], forked[OWN_SLOT], rcu);
-	lull_hazptr_acquire(&forked_hold[OWN_OVERFLOW], &forked[OWN_OVERFLOW]);
-	lull_hazptr_context_init(&forked_ctx);
-	lull_hazptr_protect(lull_hazptr_alloc(&forked_ctx), forked[OWN_CONTEXT], rcu);
-
-	EXPECT_FINE {
-		struct lull_reclaim_config config;
-
-		lull_reclaim_default_config(&config);
-		config.mode = LULL_RECLAIM_POLL;
-		must(lull_reclaim_configure(&config) == 0);
-		/* Contexts of other threads are not there. */
-		for (int n = 0; n < OTHERS; n++)
-			must(lull_hazptr_synchronize_timeout(forked[n], 5000) == 0);
-		must(lull_hazptr_synchronize_timeout(forked[DETACHED], 10) == -ETIMEDOUT);
-		/* Its own ones, and those of no thread, are, and they work. */
-		for (int n = DETACHED; n < FORKED; n++)
-			lull_hazptr_call(&forked[n]->rcu, thing_gone);
-		must(lull_reclaim_poll(100, 0) == 0);
-		must(lull_hazptr_barrier_timeout(10) == -ETIMEDOUT);
-		for (int n = DETACHED; n < FORKED; n++) {
-			must(lull_load_relaxed(&forked[n]->value) == 42);
-			let_go_in_child(n);
-			must(lull_reclaim_poll(100, 0) == 1);
-			must(forked_gone == n - DETACHED + 1);
-		}
-		for (int i = 1; i < LULL_HAZPTR_SLOTS; i++)
-			lull_hazptr_free(own(), forked_slot[i]);
-		check_all_free(own());
-		lull_hazptr_call(&forked[0]->rcu, thing_gone);
-		lull_hazptr_barrier();
-		must(forked_gone == FORKED - DETACHED + 1);
-	}
-
-	/* Here everything is as it was. */
-	for (int n = 0; n < FORKED; n++)
-		assert_false(is_free_of(forked[n]));
-	for (int n = 0; n < 4; n++) {
-		holder_let_go(&forked_holder[n]);
-		holder_finish(&forked_holder[n]);
-	}
-	lull_hazptr_release(&forked_hold[OWN_DETACHED], forked[OWN_DETACHED]);
-	lull_hazptr_release(&forked_hold[OWN_OVERFLOW], forked[OWN_OVERFLOW]);
-	lull_hazptr_context_cleanup(&forked_ctx);
-	for (int i = 0; i < LULL_HAZPTR_SLOTS; i++)
-		lull_hazptr_free(own(), forked_slot[i]);
-	for (int n = 0; n < FORKED; n++) {
-		assert_true(is_free_of(forked[n]));
-		free(forked[n]);
-	}
-}
-
 TEST(fork_under_waiter)
 {
 	struct thing *thing = &first;
+	struct lull_hazptr_hold hold;
 	struct waiter waiter;
 
-	lull_hazptr_acquire(&forked_hold[0], &thing);
+	lull_hazptr_acquire(&hold, &thing);
 	waiter_start(&waiter, &first, 0);
 	nap_ms(20);
 	/* A thread that waited in the parent is not there to be woken in the child. */
 	EXPECT_FINE {
-		lull_hazptr_release(&forked_hold[0], &first);
+		lull_hazptr_release(&hold, &first);
 		lull_hazptr_synchronize(&first);
 	}
 	assert_int_equal(lull_load_acquire(&waiter.done), 0);
-	lull_hazptr_release(&forked_hold[0], &first);
+	lull_hazptr_release(&hold, &first);
 	join_thread(waiter.thread);
 }
 

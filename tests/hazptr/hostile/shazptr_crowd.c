@@ -54,7 +54,7 @@ static void *relay_run(void *arg)
 	struct relay *relay = (struct relay *)arg;
 
 	registers(&relay->group);
-	tell(&relay->registered);
+	lull_store_release(&relay->registered, 1);
 	for (;;) {
 		struct lull_shazptr_guard guard;
 
@@ -62,12 +62,12 @@ static void *relay_run(void *arg)
 		lull_store_relaxed(&relay->turn, 0);
 		guard = lull_shazptr_acquire(&name_a);
 		lull_add_relaxed(&relay->turns, 1);
-		tell(&relay->other->turn);
+		lull_store_release(&relay->other->turn, 1);
 		/* Its turn comes again when the other one has acquired. */
 		AWAIT_SOON(lull_load_acquire(&relay->turn) || lull_load_acquire(relay->stop));
 		lull_shazptr_clear(guard);
 		if (lull_load_acquire(relay->stop)) {
-			tell(&relay->other->turn);
+			lull_store_release(&relay->other->turn, 1);
 			return NULL;
 		}
 	}
@@ -85,14 +85,14 @@ BOTH_WAYS(relay_in_one_group)
 		if (i)
 			pass_groups_up_to(relay[0].group);
 		relay[i].thread = start_thread(relay_run, &relay[i]);
-		await(&relay[i].registered, 1);
+		AWAIT(lull_load_acquire(&relay[i].registered));
 	}
 	assert_int_equal(relay[0].group, relay[1].group);
-	tell(&relay[0].turn);
+	lull_store_release(&relay[0].turn, 1);
 	AWAIT(lull_load_relaxed(&relay[1].turns) != 0);
 	for (int i = 0; i < 20; i++)
 		lull_shazptr_synchronize(&name_a);
-	tell(&stop);
+	lull_store_release(&stop, 1);
 	for (int i = 0; i < 2; i++)
 		join_thread(relay[i].thread);
 }
@@ -101,14 +101,14 @@ BOTH_WAYS(relay_in_one_group)
 TEST_WITH(new_threads_in_one_group, self_scan, NULL)
 {
 	enum { MOST = 50 };
-	struct waiter waiter;
+	struct actor waiter;
 	struct holder holder[2];
 	int n;
 
 	hold(&holder[0], ONCE, &name_a);
-	waiter_start(&waiter, &name_a);
+	start_waiting(&waiter, &name_a);
 	nap_ms(20);
-	for (n = 1; n < MOST && !lull_load_acquire(&waiter.done); n++) {
+	for (n = 1; n < MOST && is_waiting(&waiter); n++) {
 		pass_groups_up_to(holder[(n + 1) % 2].group);
 		hold(&holder[n % 2], ONCE, &name_a);
 		assert_int_equal(holder[0].group, holder[1].group);
@@ -116,7 +116,7 @@ TEST_WITH(new_threads_in_one_group, self_scan, NULL)
 		nap_ms(5);
 	}
 	finish(&holder[(n + 1) % 2]);
-	join_thread(waiter.thread);
+	end_waiting(&waiter);
 	assert_true(n < MOST);
 }
 
@@ -126,28 +126,28 @@ BOTH_WAYS(many_threads)
 	enum { N = 150 };
 	static struct holder holder[N];
 	static char name[N / 2];
-	struct waiter waiter[N / 2];
+	struct actor waiter[N / 2];
 
 	for (int i = 0; i < N; i++)
 		hold(&holder[i], ONCE, &name[i / 2]);
 	assert_gets_through(&name_a);
 	for (int i = 0; i < N / 2; i++)
-		waiter_start(&waiter[i], &name[i]);
+		start_waiting(&waiter[i], &name[i]);
 	nap_ms(20);
 	for (int i = 0; i < N; i += 2)
-		release_waiter(&holder[i]);
+		let_go(&holder[i]);
 	nap_ms(20);
 	for (int i = 0; i < N / 2; i++)
-		assert_int_equal(lull_load_acquire(&waiter[i].done), 0);
+		assert_true(is_waiting(&waiter[i]));
 	/* In another order than that of the threads, of the names, and of the groups. */
 	for (int i = 0; i < N / 2; i++) {
 		int at = i * 31 % (N / 2);
 
-		release_waiter(&holder[2 * at + 1]);
-		join_thread(waiter[at].thread);
+		let_go(&holder[2 * at + 1]);
+		end_waiting(&waiter[at]);
 		if (i == N / 4)
 			for (int j = i + 1; j < N / 2; j++)
-				assert_int_equal(lull_load_acquire(&waiter[j * 31 % (N / 2)].done), 0);
+				assert_true(is_waiting(&waiter[j * 31 % (N / 2)]));
 	}
 	for (int i = 0; i < N; i++)
 		finish(&holder[i]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shazptr_misuse.c - shazptr.h: stalls that are reported, misuse that aborts, the tunable.
+ * shazptr_misuse.c - shazptr.h: stalls that are reported, and the tunable.
  */
 #include "hazptr/shazptr.h"
 #include "seccomp.h"
@@ -24,17 +24,17 @@ static void note_stall(const struct lull_stall *stall, void *arg)
 BOTH_WAYS(stall)
 {
 	struct holder holder;
-	struct waiter waiter;
+	struct actor waiter;
 
 	stalls = 0;
 	lull_debug_set_stall_hook(note_stall, NULL);
 	lull_debug_set_stall_ms(10);
 	hold(&holder, NESTED, &name_a);
-	waiter_start(&waiter, &name_a);
+	start_waiting(&waiter, &name_a);
 	AWAIT(lull_load_acquire(&stalls) >= 2);
-	assert_int_equal(lull_load_acquire(&waiter.done), 0);
-	release_waiter(&holder);
-	join_thread(waiter.thread);
+	assert_true(is_waiting(&waiter));
+	let_go(&holder);
+	end_waiting(&waiter);
 	finish(&holder);
 	lull_debug_set_stall_ms(0);
 	lull_debug_set_stall_hook(NULL, NULL);
@@ -84,7 +84,7 @@ static uint32_t holders_shown(void)
 BOTH_WAYS(stall_of_many)
 {
 	struct holder other;
-	struct waiter waiter;
+	struct actor waiter;
 	bool is_named[MANY] = { false };
 
 	reports = 0;
@@ -93,12 +93,12 @@ BOTH_WAYS(stall_of_many)
 	hold(&other, ONCE, &name_b);
 	for (int i = 0; i < MANY; i++)
 		hold(&many[i], i % 2 ? NESTED : ONCE, &name_a);
-	waiter_start(&waiter, &name_a);
+	start_waiting(&waiter, &name_a);
 	AWAIT(lull_load_acquire(&reports) >= NAMED);
 	assert_int_equal(holders_shown(), MANY);
 	for (int i = 0; i < MANY; i++)
-		release_waiter(&many[i]);
-	join_thread(waiter.thread);
+		let_go(&many[i]);
+	end_waiting(&waiter);
 	lull_debug_set_stall_ms(0);
 	lull_debug_set_stall_hook(NULL, NULL);
 	for (int i = 0; i < MANY; i++)
@@ -116,70 +116,7 @@ BOTH_WAYS(stall_of_many)
 }
 #endif
 
-/* ---- misuse ---------------------------------------------------------------------------------- */
-
-static void waits_for_itself(void)
-{
-	lull_shazptr_acquire(&name_a);
-	lull_shazptr_synchronize(&name_a);
-}
-
-BOTH_WAYS(misuse)
-{
-	expect_abort(waits_for_itself, "lull_shazptr_synchronize of ");
-	expect_abort(waits_for_itself, "would wait for itself for ever");
-	EXPECT_ABORT("would wait for itself for ever") {
-		lull_shazptr_acquire_wildcard();
-		lull_shazptr_synchronize(&name_a);
-	}
-	EXPECT_ABORT("lull_shazptr_synchronize_timeout of ") {
-		struct lull_shazptr_guard guard;
-
-		lull_shazptr_acquire(&name_a);
-		guard = lull_shazptr_acquire(&name_b);
-		lull_shazptr_clear(guard);
-		lull_shazptr_synchronize_timeout(&name_c, 1);
-	}
-	EXPECT_ABORT("lull_thread_unregister while the thread's simple hazard pointer") {
-		lull_shazptr_acquire(&name_a);
-		lull_thread_unregister();
-	}
-}
-
-#ifdef LULL_DEBUG
-static struct lull_shazptr_guard kept;
-
-static void *clears_kept(void *unused)
-{
-	(void)unused;
-	lull_shazptr_clear(kept);
-	return NULL;
-}
-
-static void clears_elsewhere(void)
-{
-	kept = lull_shazptr_acquire(&name_a);
-	join_thread(start_thread(clears_kept, NULL));
-}
-
-TEST_WITH(debug_checks, self_scan, NULL)
-{
-	EXPECT_ABORT("lull_shazptr_acquire: not an address")
-		lull_shazptr_acquire(NULL);
-	EXPECT_ABORT("lull_shazptr_acquire: not an address")
-		lull_shazptr_acquire((void *)~(uintptr_t)1);
-	EXPECT_ABORT("lull_shazptr_acquire: not an address")
-		lull_shazptr_acquire((void *)~(uintptr_t)0);
-	EXPECT_ABORT("lull_shazptr_clear: cleared already") {
-		struct lull_shazptr_guard guard = lull_shazptr_acquire(&name_a);
-
-		lull_shazptr_clear(guard);
-		lull_shazptr_clear(guard);
-	}
-	if (THREADS_IN_CHILD)
-		expect_abort(clears_elsewhere, "lull_shazptr_clear: acquired by another thread");
-}
-#endif
+/* ---- the tunable, and no system calls -------------------------------------------------------- */
 
 /* Before anything else, as the program begins. */
 FIRST_TEST(at_start)

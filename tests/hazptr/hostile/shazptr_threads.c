@@ -9,113 +9,7 @@
 
 /* ---- threads that end, and after ------------------------------------------------------------- */
 
-BOTH_WAYS(exit_while_holding)
-{
-	for (int way = 0; way < WAYS; way++) {
-		struct holder holder;
-		struct waiter waiter;
-
-		start_hearing();
-		hold_and_exit(&holder, (enum way)way, &name_a);
-		waiter_start(&waiter, &name_a);
-		nap_ms(20);
-		assert_int_equal(lull_load_acquire(&waiter.done), 0);
-		finish(&holder);
-		join_thread(waiter.thread);
-		stop_hearing();
-		assert_non_null(strstr(heard, "exits with its simple hazard pointer in use"));
-		assert_non_null(strstr(heard, way == NESTED ? "(depth 2)" : "(depth 1)"));
-		assert_gets_through(&name_a);
-	}
-}
-
-TEST_WITH(unregistered, self_scan, NULL)
-{
-	struct lull_shazptr_guard outer, inner;
-	unsigned before;
-
-	lull_shazptr_synchronize(&name_a);
-	lull_thread_register();
-	before = lull_thread_count();
-	lull_thread_unregister();
-	assert_int_equal(lull_thread_count(), before - 1);
-
-	/* The record is linked in for as long as something is held, and each time. */
-	outer = lull_shazptr_acquire_wildcard();
-	assert_int_equal(lull_thread_count(), before);
-	lull_shazptr_clear(outer);
-	assert_int_equal(lull_thread_count(), before - 1);
-	outer = lull_shazptr_acquire(&name_a);
-	assert_int_equal(lull_thread_count(), before);
-	assert_true(nobody_gets_through(&name_a));
-	inner = lull_shazptr_acquire(&name_b);
-	assert_true(nobody_gets_through(&name_c));
-	lull_shazptr_clear(outer);
-	assert_int_equal(lull_thread_count(), before);
-	assert_true(nobody_gets_through(&name_c));
-	lull_shazptr_clear(inner);
-	assert_int_equal(lull_thread_count(), before - 1);
-	assert_true(others_get_through(&name_a));
-	assert_gets_through(&name_a);
-
-	/* A read section that ends meanwhile does not take it out, ... */
-	lull_rcu_read_lock();
-	outer = lull_shazptr_acquire(&name_a);
-	assert_int_equal(lull_thread_count(), before);
-	lull_rcu_read_unlock();
-	assert_int_equal(lull_thread_count(), before);
-	assert_true(nobody_gets_through(&name_a));
-
-	/* ... nor the other way round. */
-	lull_rcu_read_lock();
-	lull_rcu_cookie cookie = lull_rcu_gp_start();
-	lull_shazptr_clear(outer);
-	assert_int_equal(lull_thread_count(), before);
-	assert_true(others_get_through(&name_a));
-	assert_false(lull_rcu_gp_poll(cookie));
-	lull_rcu_read_unlock();
-	assert_int_equal(lull_thread_count(), before - 1);
-	assert_true(lull_rcu_gp_poll(cookie));
-
-	lull_thread_register();
-	assert_int_equal(lull_thread_count(), before);
-	outer = lull_shazptr_acquire(&name_a);
-	assert_true(nobody_gets_through(&name_a));
-	lull_shazptr_clear(outer);
-	assert_int_equal(lull_thread_count(), before);
-}
-
-BOTH_WAYS(wait_for_unregistered)
-{
-	for (int way = 0; way < WAYS; way++) {
-		struct holder holder;
-		struct waiter waiter;
-
-		memset(&holder, 0, sizeof(holder));
-		holder.way = (enum way)way;
-		holder.ptr = &name_a;
-		holder.thread = start_thread(late_holder_run, &holder);
-		await(&holder.holding, 1);
-		waiter_start(&waiter, &name_a);
-		nap_ms(20);
-		assert_int_equal(lull_load_acquire(&waiter.done), 0);
-		release_waiter(&holder);
-		join_thread(waiter.thread);
-		finish(&holder);
-	}
-}
-
-/* The last rounds come after lull's own destructor, as in base/public/thread.c. */
-#ifdef LULL__TSAN
-#define LATE_ROUNDS 2
-#else
-#define LATE_ROUNDS 100
-#endif
-static pthread_key_t late_key;
-static int late_runs;
-static __thread int late_round;
-
-static void late_destructor(void *value)
+static void reads_late(void)
 {
 	struct lull_shazptr_guard outer = lull_shazptr_acquire(&name_a);
 	struct lull_shazptr_guard inner = lull_shazptr_acquire(&name_b);
@@ -127,20 +21,18 @@ static void late_destructor(void *value)
 	assert_int_equal(lull_shazptr_synchronize_timeout(&name_b, 60000), 0);
 	lull_shazptr_clear(outer);
 	lull_shazptr_synchronize(&name_a);
-	lull_add_relaxed(&late_runs, 1);
-	if (++late_round < LATE_ROUNDS)
-		pthread_setspecific(late_key, value);
 }
 
-static void *ends_late(void *holds)
+/* It is told off, and then it is as if it did not. */
+static void is_left_holding(void)
 {
-	pthread_setspecific(late_key, &late_key);
-	lull_thread_register();
-	if (holds) { /* and is told off; then it is as if it did not */
-		lull_shazptr_acquire(&name_a);
-		lull_shazptr_acquire(&name_b);
-	}
-	return NULL;
+	lull_shazptr_acquire(&name_a);
+	lull_shazptr_acquire(&name_b);
+}
+
+static void waits_for_name(void)
+{
+	lull_shazptr_synchronize(&name_a);
 }
 
 BOTH_WAYS(late_destructors)
@@ -149,17 +41,10 @@ BOTH_WAYS(late_destructors)
 
 	lull_thread_register();
 	before = lull_thread_count();
-	late_runs = 0;
-	assert_int_equal(pthread_key_create(&late_key, late_destructor), 0);
 	start_hearing();
-	for (int i = 0; i < 50; i++) {
-		join_thread(start_thread(ends_late, i % 8 == 7 ? &late_key : NULL));
-		lull_shazptr_synchronize(&name_a);
-	}
+	end_threads_late(reads_late, is_left_holding, waits_for_name);
 	stop_hearing();
-	assert_true(late_runs >= 100);
 	assert_true(lull_thread_count() <= before); /* a thread of the library's may have ended meanwhile */
-	pthread_key_delete(late_key);
 }
 
 /* ---- signals --------------------------------------------------------------------------------- */
@@ -195,12 +80,12 @@ BOTH_WAYS(handler_nests)
 	handle(waiting_handler);
 	hold(&holder, ONCE, &name_a);
 	assert_gets_through(&name_b);
-	interrupt_until(holder.thread, SIGUSR1, &in_handler, 1);
+	interrupt_until(holder.actor.thread, SIGUSR1, &in_handler, 1);
 	assert_false(gets_through(&name_a));
 	assert_false(gets_through(&name_b));
 	assert_false(gets_through(&name_c));
 	lull_store_release(&handler_may_go, 1);
-	release_waiter(&holder);
+	let_go(&holder);
 	assert_gets_through(&name_a);
 	assert_gets_through(&name_b);
 	finish(&holder);
@@ -262,11 +147,11 @@ static struct lull_shazptr_guard kept;
 BOTH_WAYS(fork)
 {
 	struct holder holder_a, holder_b;
-	struct waiter waiter;
+	struct actor waiter;
 
 	hold(&holder_a, ONCE, &name_a);
 	hold(&holder_b, WILDCARD, NULL);
-	waiter_start(&waiter, &name_a);
+	start_waiting(&waiter, &name_a);
 	nap_ms(20);
 	/* Without the look by the caller even this takes the thread that scans. */
 	if (THREADS_IN_CHILD || !lull_shazptr_skip_self_scan())
@@ -279,7 +164,7 @@ BOTH_WAYS(fork)
 	if (THREADS_IN_CHILD)
 		EXPECT_FINE {
 			struct holder holder;
-			struct waiter mine;
+			struct actor mine;
 
 			/* The forking thread still holds what it held. */
 			must(nobody_gets_through(&name_c));
@@ -287,53 +172,50 @@ BOTH_WAYS(fork)
 			must(others_get_through(&name_c));
 			lull_shazptr_synchronize(&name_a);
 			hold(&holder, ONCE, &name_a);
-			waiter_start(&mine, &name_a);
+			start_waiting(&mine, &name_a);
 			nap_ms(20);
-			must(!lull_load_acquire(&mine.done));
-			release_waiter(&holder);
-			join_thread(mine.thread);
+			must(is_waiting(&mine));
+			let_go(&holder);
+			end_waiting(&mine);
 			finish(&holder);
 		}
 	lull_shazptr_clear(kept);
-	assert_int_equal(lull_load_acquire(&waiter.done), 0);
+	assert_true(is_waiting(&waiter));
 	finish(&holder_b);
 	finish(&holder_a);
-	join_thread(waiter.thread);
+	end_waiting(&waiter);
 }
 
 /* ---- no thread to be had --------------------------------------------------------------------- */
 
-static int is_about_to_wait;
+static int is_about_to_wait, has_let_go;
 
-static void *lets_go_later(void *arg)
+static void lets_go_later(void *holder)
 {
-	struct holder *holder = (struct holder *)arg;
-
-	await(&is_about_to_wait, 1);
+	AWAIT(lull_load_acquire(&is_about_to_wait));
 	nap_ms(100);
-	tell(&holder->release_waiter);
-	return NULL;
+	lull_store_release(&has_let_go, 1);
+	holder_clears(holder);
 }
 
 static void no_thread(void)
 {
 	struct rlimit none = { 0, 0 };
 	struct holder holder;
-	pthread_t helper;
 	uint64_t scans;
 
 	hold(&holder, ONCE, &name_a);
-	helper = start_thread(lets_go_later, &holder);
+	actor_begin(&holder.actor, lets_go_later, &holder);
 	must(setrlimit(RLIMIT_NPROC, &none) == 0);
 	must(setgid(65534) == 0 && setuid(65534) == 0); /* the limit does not bind root */
 	must(lull_shazptr_synchronize_timeout(&name_a, 10) == -ETIMEDOUT);
 	scans = lull_shazptr_scan_count();
-	tell(&is_about_to_wait);
+	lull_store_release(&is_about_to_wait, 1);
 	lull_shazptr_synchronize(&name_a);
-	must(lull_load_acquire(&holder.release_waiter));
+	must(lull_load_acquire(&has_let_go));
 	must(lull_shazptr_scan_count() - scans < 40);
 	lull_shazptr_synchronize(&name_b);
-	join_thread(helper);
+	actor_await(&holder.actor);
 	finish(&holder);
 }
 

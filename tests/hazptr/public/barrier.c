@@ -3,25 +3,17 @@
 /*
  * barrier.c - hazptr.h: barriers, and what callbacks may do.
  */
-#include "hazptr/fixture.h"
-
 #include <signal.h>
+
+#include "hazptr/actor.h"
+#include "hazptr/fixture.h"
+#include "random.h"
 
 #include <lull/stats.h>
 
 /* ---- callbacks ----------------------------------------------------------------------------------- */
 
 static struct thing callbacks_thing, *callbacks_source = &callbacks_thing;
-
-static void defer_another(struct lull_rcu_head *head)
-{
-	struct thing *thing = lull_container_of(head, struct thing, rcu);
-
-	if (lull_sub_relaxed(&thing->value, 1) > 30)
-		lull_hazptr_call(head, defer_another);
-	else
-		thing_gone(head);
-}
 
 /* Retires, protects what others publish, protects what it has itself, waits, in all ways. */
 static void busy_callback(struct lull_rcu_head *head)
@@ -56,42 +48,41 @@ TEST(busy_callbacks)
 	assert_int_equal(waiting(), 0);
 }
 
-/* Follows 16 generations, those that were there the first, and no more: here all of them are made by barriers' passes. */
+/* Defers itself as many times as its object says. */
 static int generations;
 
-static void defers_for_ever(struct lull_rcu_head *head)
+static void defers_again(struct lull_rcu_head *head)
 {
 	struct thing *thing = lull_container_of(head, struct thing, rcu);
 
-	lull_add_relaxed(&generations, 1);
-	if (lull_load_relaxed(&thing->value) == 42)
-		lull_hazptr_call(head, defers_for_ever);
+	generations++;
+	if (--thing->value)
+		lull_hazptr_call(head, defers_again);
 	else
 		thing_gone(head);
 }
 
+/* Follows 16 generations, those that were there the first, and no more: here all of them are made by barriers' passes. */
 TEST(generations)
 {
-	struct thing *thing = new_thing(&gone);
+	static const struct {
+		int in_all, by_barrier[3];
+	} rows[] = { { 1, { 1, 1, 1 } }, { 12, { 12, 12, 12 } }, { 16, { 16, 16, 16 } }, { 40, { 16, 32, 40 } } };
 
 	set_mode(LULL_RECLAIM_POLL);
-	generations = 0;
-	lull_hazptr_call(&thing->rcu, defers_for_ever);
-	lull_hazptr_barrier();
-	assert_int_equal(generations, 16);
-	assert_int_equal(lull_hazptr_barrier_timeout(60000), 0);
-	assert_int_equal(generations, 32);
-	lull_store_relaxed(&thing->value, 0);
-	lull_hazptr_barrier();
-	assert_int_equal(gone, 1);
-}
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct thing *thing = new_thing(&gone);
 
-TEST(callbacks_call)
-{
-	lull_hazptr_call(&new_thing(&gone)->rcu, defer_another);
-	lull_hazptr_barrier(); /* follows 16 generations */
-	assert_int_equal(gone, 1);
-	assert_int_equal(waiting(), 0);
+		thing->value = rows[i].in_all;
+		generations = 0;
+		lull_hazptr_call(&thing->rcu, defers_again);
+		for (int nth = 0; nth < 3; nth++) {
+			assert_int_equal(lull_hazptr_barrier_timeout(60000), 0);
+			assert_int_equal(generations, rows[i].by_barrier[nth]);
+		}
+		assert_int_equal(waiting(), 0);
+		assert_int_equal(gone, i + 1);
+	}
 }
 
 /* A callback waits for what a reader holds, and others go on when the reader clears it. */
@@ -101,18 +92,34 @@ static void waiting_callback(struct lull_rcu_head *head)
 	thing_gone(head);
 }
 
+static void fenced_waiting_callback(struct lull_rcu_head *head)
+{
+	lull_hazptr_fenced_synchronize(&callbacks_thing);
+	lull_hazptr_fenced_retire(malloc(24));
+	thing_gone(head);
+}
+
 TEST(callback_waits)
 {
-	struct holder holder;
-
 	callbacks_thing.value = 42;
-	holder_start(&holder, CLEAR, &callbacks_source);
-	lull_hazptr_call(&new_thing(&gone)->rcu, waiting_callback);
-	nap_ms(30);
-	assert_int_equal(lull_load_relaxed(&gone), 0);
-	holder_let_go(&holder);
-	await_count(&gone, 1);
-	holder_finish(&holder);
+	for (int fenced = 0; fenced < 2; fenced++) {
+		struct holder holder;
+
+		lull_store_relaxed(&gone, 0);
+		holder_start(&holder, &callbacks_source);
+		lull_rcu_read_lock();
+		if (fenced)
+			lull_hazptr_fenced_call(&new_thing(&gone)->rcu, fenced_waiting_callback);
+		else
+			lull_hazptr_call(&new_thing(&gone)->rcu, waiting_callback);
+		lull_hazptr_fenced_retire(malloc(24));
+		lull_hazptr_fenced_synchronize(&second);
+		lull_rcu_read_unlock();
+		nap_ms(30);
+		assert_int_equal(lull_load_relaxed(&gone), 0);
+		holder_end(&holder);
+		await_count(&gone, 1);
+	}
 }
 
 /* An object that a callback protects beyond its end stays, too. */
@@ -138,41 +145,12 @@ TEST(callback_keeps)
 	await_count(&gone, 2);
 }
 
-static void self_waiting_callback(struct lull_rcu_head *head)
-{
-	struct lull_hazptr_hold hold;
-
-	lull_hazptr_acquire(&hold, &callbacks_source);
-	lull_hazptr_synchronize(&callbacks_thing);
-	thing_gone(head);
-}
-
-static void barrier_callback(struct lull_rcu_head *head)
-{
-	(void)head;
-	lull_hazptr_barrier();
-}
-
-TEST(callback_misuse)
-{
-	NEEDS_THREADS_IN_CHILD();
-	EXPECT_ABORT("lull_hazptr_synchronize") {
-		lull_hazptr_call(&new_thing(&gone)->rcu, self_waiting_callback);
-		nap_ms(5000);
-	}
-	EXPECT_ABORT("lull_hazptr_barrier in a callback") {
-		lull_hazptr_call(&new_thing(&gone)->rcu, barrier_callback);
-		nap_ms(5000);
-	}
-}
-
 /* ---- barrier ------------------------------------------------------------------------------------- */
 
-static void *barrier_run(void *arg)
+static void waits_in_barrier(void *unused)
 {
+	(void)unused;
 	lull_hazptr_barrier();
-	lull_store_release((int *)arg, 1);
-	return NULL;
 }
 
 static void *barriers_run(void *unused)
@@ -192,22 +170,25 @@ TEST(barrier)
 {
 	struct lull_hazptr *h = lull_hazptr_alloc(own());
 	struct thing *thing = new_thing(&gone);
-	pthread_t thread[4];
-	int done[4] = { 0 };
+	struct actor actor[4];
 
 	lull_hazptr_barrier();
 	lull_hazptr_protect(h, thing, rcu);
 	lull_hazptr_call(&thing->rcu, thing_gone);
-	for (int i = 0; i < 4; i++)
-		thread[i] = start_thread(barrier_run, &done[i]);
+	for (int i = 0; i < 4; i++) {
+		actor_start(&actor[i]);
+		actor_begin(&actor[i], waits_in_barrier, NULL);
+	}
 	nap_ms(50);
 	for (int i = 0; i < 4; i++)
-		assert_int_equal(lull_load_acquire(&done[i]), 0);
+		assert_false(actor_is_done(&actor[i]));
 	assert_int_equal(lull_hazptr_barrier_timeout(0), -ETIMEDOUT);
 	assert_int_equal(lull_hazptr_barrier_timeout(20), -ETIMEDOUT);
 	lull_hazptr_free(own(), h);
-	for (int i = 0; i < 4; i++)
-		join_thread(thread[i]);
+	for (int i = 0; i < 4; i++) {
+		actor_await(&actor[i]);
+		actor_end(&actor[i]);
+	}
 	assert_int_equal(gone, 1);
 	assert_int_equal(lull_hazptr_barrier_timeout(60000), 0);
 }
@@ -220,29 +201,6 @@ TEST(concurrent_barriers)
 		thread[i] = start_thread(barriers_run, NULL);
 	for (int i = 0; i < 4; i++)
 		join_thread(thread[i]);
-}
-
-/* Objects that are retired and protected after a barrier began do not make it last. */
-TEST(barrier_is_of_before)
-{
-	struct lull_hazptr *h = lull_hazptr_alloc(own()), *later = lull_hazptr_alloc(own());
-	struct thing *old = new_thing(&gone), *young = new_thing(&gone);
-	pthread_t thread;
-	int done = 0;
-
-	lull_hazptr_protect(h, old, rcu);
-	lull_hazptr_protect(later, young, rcu);
-	lull_hazptr_call(&old->rcu, thing_gone);
-	thread = start_thread(barrier_run, &done);
-	nap_ms(50);
-	assert_int_equal(lull_load_acquire(&done), 0);
-	lull_hazptr_call(&young->rcu, thing_gone);
-	lull_hazptr_free(own(), h);
-	join_thread(thread);
-	assert_true(lull_load_acquire(&gone) >= 1);
-	check_alive(young);
-	lull_hazptr_free(own(), later);
-	await_count(&gone, 2);
 }
 
 /* A grace period's barrier has nothing to do with what hazard pointers protect. */
@@ -259,50 +217,6 @@ TEST(rcu_barrier_does_not_wait)
 	check_alive(thing);
 	lull_hazptr_free(own(), h);
 	await_count(&gone, 1);
-}
-
-TEST(barrier_misuse)
-{
-	EXPECT_ABORT("lull_hazptr_barrier in a read section") {
-		lull_rcu_read_lock();
-		lull_hazptr_barrier();
-	}
-	EXPECT_ABORT("lull_hazptr_barrier_timeout in a read section") {
-		lull_rcu_read_lock();
-		lull_hazptr_barrier_timeout(10);
-	}
-}
-
-/* ---- what a barrier does not wait for ------------------------------------------------------------ */
-
-static struct {
-	int begins, held, go, reading, leave, result;
-} unrelated;
-
-/* The thread of the barrier stands still in here, whatever wakes it. */
-static void stand_still(int signal)
-{
-	(void)signal;
-	lull_store_release(&unrelated.held, 1);
-	AWAIT(lull_load_acquire(&unrelated.go));
-}
-
-static void *barrier_timeout_run(void *unused)
-{
-	(void)unused;
-	lull_store_release(&unrelated.begins, 1);
-	unrelated.result = lull_hazptr_barrier_timeout(5000);
-	return NULL;
-}
-
-static void *unrelated_reader_run(void *unused)
-{
-	(void)unused;
-	lull_rcu_read_lock();
-	lull_store_release(&unrelated.reading, 1);
-	AWAIT(lull_load_acquire(&unrelated.leave));
-	lull_rcu_read_unlock();
-	return NULL;
 }
 
 #ifndef LULL_TEST_CORE
@@ -324,142 +238,162 @@ static bool barrier_waits(void)
 }
 #endif
 
-/*
- * While a barrier waits for objects that are held, others come and go: of all kinds, before these in the queues and behind
- * them, retired by its thread and by others, held for a moment or not at all. It ends when the last of its own is gone,
- * though others are held by then.
- */
-enum { OWN_KINDS = 4, ROUNDS = 2 };
+/* ---- at random, against a list of what is held ---------------------------------------------------- */
 
-static void retire_some_way(struct thing *thing, int kind)
+#ifndef LULL_TEST_CORE
+enum { OBJECTS = 16, STEPS = 1500 };
+#else
+enum { OBJECTS = 16, STEPS = 150 };
+#endif
+
+static struct held {
+	struct thing *thing; /* NULL: none */
+	struct lull_hazptr_hold hold;
+	int kind;
+	bool was_before; /* retired before the barrier */
+} held[OBJECTS];
+
+static void *retires(void *arg)
 {
-	switch (kind) {
+	struct held *at = (struct held *)arg;
+
+	switch (at->kind) {
 	case 0:
-		lull_hazptr_call(&thing->rcu, thing_gone);
+		lull_hazptr_call(&at->thing->rcu, thing_gone);
 		break;
 	case 1:
-		lull_rcu_call_hazptr(&thing->rcu, thing_gone);
+		lull_rcu_call_hazptr(&at->thing->rcu, thing_gone);
 		break;
 	case 2:
-		thing->gone = NULL;
-		lull_hazptr_retire(thing);
+		lull_hazptr_retire(at->thing);
 		break;
 	default:
-		thing->gone = NULL;
-		lull_rcu_free_hazptr(thing);
+		lull_rcu_free_hazptr(at->thing);
 		break;
 	}
-}
-
-static void *retires_others(void *arg)
-{
-	struct thing *thing = (struct thing *)arg;
-
-	for (int kind = 0; kind < OWN_KINDS; kind++)
-		retire_some_way(new_thing(NULL), kind);
-	lull_hazptr_call(&thing->rcu, thing_gone);
 	return NULL;
 }
 
-static void come_and_go(int round)
+/* Hold another, which is retired by this thread, or by one that is gone then. */
+static void hold_another(struct held *at, uint64_t *seed)
 {
-	struct lull_hazptr_hold hold[3];
-	struct thing *thing[3];
-	int count = 0;
-
-	for (int i = 0; i < 3; i++) {
-		thing[i] = new_thing(&count);
-		lull_hazptr_acquire(&hold[i], &thing[i]);
-	}
-	retire_some_way(thing[0], 0);
-	retire_some_way(thing[1], 1);
-	if (round % 4 == 0)
-		join_thread(start_thread(retires_others, thing[2]));
+	at->thing = new_thing(NULL);
+	at->kind = (int)dice(seed, 4);
+	at->was_before = false;
+	lull_hazptr_acquire(&at->hold, &at->thing);
+	if (dice(seed, 3))
+		retires(at);
 	else
-		retire_some_way(thing[2], 0);
-	for (int i = 0; i < 3; i++)
-		lull_hazptr_release(&hold[(round + i) % 3], thing[(round + i) % 3]);
-	for (int i = 0; i < 200; i++)
+		join_thread(start_thread(retires, at));
+	for (unsigned n = dice(seed, 4) ? 0 : 200; n; n--)
 		lull_hazptr_retire(malloc(48));
-	await_count(&count, 3); /* so there has been a pass */
 }
 
-/* The first half is retired by the calling thread, the second by one that is gone by then; some of others in between. */
-static struct thing *held[2 * OWN_KINDS];
-
-static void *retires_held(void *others)
+static void release(struct held *at)
 {
-	int from = others ? OWN_KINDS : 0;
-
-	for (int i = from; i < from + OWN_KINDS; i++) {
-		retire_some_way(held[i], i % OWN_KINDS);
-		for (int j = 0; j < i; j++)
-			retire_some_way(new_thing(NULL), i % OWN_KINDS);
-	}
-	return NULL;
+	check_alive(at->thing);
+	lull_hazptr_release(&at->hold, at->thing);
+	at->thing = NULL;
 }
 
-static void wait_while_others_come_and_go(int last)
+static bool is_any_of_before(void)
 {
-	struct lull_hazptr_hold hold[2 * OWN_KINDS], young_hold;
-	struct thing *young = new_thing(&gone);
-	pthread_t thread;
-	int done = 0;
+	for (int i = 0; i < OBJECTS; i++)
+		if (held[i].thing && held[i].was_before)
+			return true;
+	return false;
+}
 
-	lull_store_relaxed(&gone, 0);
-	for (int i = 0; i < 2 * OWN_KINDS; i++) {
-		held[i] = new_thing(NULL);
-		lull_hazptr_acquire(&hold[i], &held[i]);
-	}
-	retires_held(NULL);
-	join_thread(start_thread(retires_held, &last));
-	thread = start_thread(barrier_run, &done);
-	AWAIT(barrier_waits());
-	lull_hazptr_acquire(&young_hold, &young);
-	lull_hazptr_call(&young->rcu, thing_gone);
-	for (int n = 1; n <= 2 * OWN_KINDS; n++) {
-		int i = (last + n) % (2 * OWN_KINDS);
+static void begin_barrier(struct actor *barrier)
+{
+	for (int i = 0; i < OBJECTS; i++)
+		held[i].was_before = held[i].thing != NULL;
+	actor_begin(barrier, waits_in_barrier, NULL);
+	AWAIT(actor_is_done(barrier) || barrier_waits());
+}
 
-		for (int round = 0; round < ROUNDS; round++) {
-			come_and_go(round);
-			assert_int_equal(lull_load_acquire(&done), 0);
-		}
-		check_alive(held[i]);
-		lull_hazptr_release(&hold[i], held[i]);
-	}
+static void await_barrier(struct actor *barrier)
+{
 #ifdef LULL_TEST_CORE
-	lull_hazptr_release(&young_hold, young); /* perhaps the barrier began too late */
-	join_thread(thread);
-#else
-	join_thread(thread);
-	check_alive(young);
-	lull_hazptr_release(&young_hold, young);
+	for (int i = 0; i < OBJECTS; i++) /* perhaps it began too late */
+		if (held[i].thing)
+			release(&held[i]);
 #endif
-	await_count(&gone, 1);
+	actor_await(barrier);
 }
 
-TEST(barrier_while_others_come_and_go)
+/*
+ * Others come and go while a barrier waits for objects that are held: of all kinds, before these in the queues and behind
+ * them. It ends when the last of its own is gone, though others are held by then.
+ */
+TEST(barriers_of_before)
 {
+	uint64_t seed = test_seed();
+	struct actor barrier;
+	bool begun = false;
+
 	alarm(100);
-	for (int last = 0; last < 2 * OWN_KINDS; last++)
-		wait_while_others_come_and_go(last);
+	actor_start(&barrier);
+	for (int step = 0; step < STEPS; step++) {
+		struct held *at = &held[dice(&seed, OBJECTS)];
+
+		if (at->thing)
+			release(at);
+		else
+			hold_another(at, &seed);
+		if (!begun && dice(&seed, 6) == 0) {
+			begin_barrier(&barrier);
+			begun = true;
+		}
+		if (begun && is_any_of_before()) {
+			assert_false(actor_is_done(&barrier));
+		} else if (begun) {
+			await_barrier(&barrier);
+			begun = false;
+		}
+	}
+	for (int i = 0; i < OBJECTS; i++)
+		if (held[i].thing)
+			release(&held[i]);
+	if (begun)
+		actor_await(&barrier);
+	actor_end(&barrier);
 	alarm(0);
 }
 
+/* ---- what a barrier does not wait for ------------------------------------------------------------ */
+
+static struct {
+	int held, go, result;
+} unrelated;
+
+/* The thread of the barrier stands still in here, whatever wakes it. */
+static void stand_still(int signal)
+{
+	(void)signal;
+	lull_store_release(&unrelated.held, 1);
+	AWAIT(lull_load_acquire(&unrelated.go));
+}
+
+static void waits_for_seconds(void *unused)
+{
+	(void)unused;
+	unrelated.result = lull_hazptr_barrier_timeout(5000);
+}
+
 /* Start a barrier that waits for *@hold of *@source. */
-static pthread_t start_barrier(struct lull_hazptr_hold *hold, void **source)
+static void start_barrier(struct actor *actor, struct lull_hazptr_hold *hold, void **source)
 {
 	void *object = *source;
-	pthread_t waits;
 
 	memset(&unrelated, 0, sizeof(unrelated));
 	assert_ptr_equal(lull_hazptr_acquire(hold, source), object);
 	*source = NULL;
 	lull_hazptr_retire(object);
-	waits = start_thread(barrier_timeout_run, NULL);
-	AWAIT(lull_load_acquire(&unrelated.begins) && barrier_waits());
+	actor_start(actor);
+	actor_begin(actor, waits_for_seconds, NULL);
+	AWAIT(barrier_waits());
 	nap_ms(100); /* it sleeps until the slot is cleared */
-	return waits;
 }
 
 /* All that a barrier waited for is done: a section that began after the barrier did is none of its business. */
@@ -468,23 +402,24 @@ TEST(barrier_and_unrelated_reader)
 	struct sigaction action;
 	struct lull_hazptr_hold hold;
 	void *object = malloc(40), *source = object;
-	pthread_t waits, reads;
+	struct actor waits, reads;
 
 	memset(&action, 0, sizeof(action));
 	action.sa_handler = stand_still;
 	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
 	set_mode(LULL_RECLAIM_POLL);
-	waits = start_barrier(&hold, &source);
-	interrupt_until(waits, SIGUSR1, &unrelated.held, 1);
-	reads = start_thread(unrelated_reader_run, NULL);
-	AWAIT(lull_load_acquire(&unrelated.reading));
+	start_barrier(&waits, &hold, &source);
+	interrupt_until(waits.thread, SIGUSR1, &unrelated.held, 1);
+	actor_start(&reads);
+	on(&reads, actor_enters, NULL);
 	lull_hazptr_release(&hold, object);
 	while (waiting())
 		lull_reclaim_poll(100, 0);
 	lull_store_release(&unrelated.go, 1);
-	join_thread(waits);
-	lull_store_release(&unrelated.leave, 1);
-	join_thread(reads);
+	actor_await(&waits);
+	on(&reads, actor_leaves, NULL);
+	actor_end(&waits);
+	actor_end(&reads);
 	assert_int_equal(unrelated.result, 0);
 	set_mode(LULL_RECLAIM_THREAD);
 }
@@ -504,7 +439,7 @@ TEST(barrier_and_busy_owner)
 	struct lull_hazptr_hold hold[HELD + 1];
 	void *object[HELD + 1], *source;
 	struct lull_reclaim_counts stats;
-	pthread_t waits;
+	struct actor waits;
 
 	for (int i = 0; i < HELD; i++) {
 		source = object[i] = malloc(40);
@@ -512,14 +447,15 @@ TEST(barrier_and_busy_owner)
 		lull_hazptr_retire(object[i]);
 	}
 	source = object[HELD] = malloc(40);
-	waits = start_barrier(&hold[HELD], &source);
+	start_barrier(&waits, &hold[HELD], &source);
 	lull_hazptr_call(&new_thing(&gone)->rcu, hold_reclaimer);
 	AWAIT(lull_load_acquire(&unrelated.held));
 	for (int i = 0; i <= HELD; i++)
 		lull_hazptr_release(&hold[i], object[i]);
 	for (int i = 0; i < 20000; i++)
 		lull_hazptr_retire(malloc(40));
-	join_thread(waits);
+	actor_await(&waits);
+	actor_end(&waits);
 	assert_int_equal(unrelated.result, 0);
 	lull_store_release(&unrelated.go, 1);
 	assert_int_equal(lull_hazptr_barrier_timeout(60000), 0);

@@ -1,88 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* runs: full-fences, core */
 /*
- * scan.c - hazptr.h: what is retired stays while it is protected, and goes when it is
- * not; how much of it waits; in all modes.
+ * scan.c - hazptr.h: when what is retired goes, and by whom, in each mode; how much of it waits. What stays, and that it
+ * goes when it is released in any way, is in slots.c.
  */
+#include "hazptr/actor.h"
 #include "hazptr/fixture.h"
 
 /* ---- retiring ------------------------------------------------------------------------------------ */
-
-/* Not reclaimed while protected, reclaimed when released in any way, without another's help. */
-TEST(call)
-{
-	for (int way = 0; way < WAYS; way++) {
-		struct thing *thing = new_thing(&gone);
-		struct holder holder;
-
-		start_hearing();
-		holder_start(&holder, (enum letting_go)way, &thing);
-		lull_hazptr_call(&thing->rcu, thing_gone);
-		assert_int_equal(lull_hazptr_barrier_timeout(20), -ETIMEDOUT);
-		assert_int_equal(lull_load_relaxed(&gone), 0);
-		assert_int_equal(waiting(), 1);
-		holder_let_go(&holder);
-		await_count(&gone, 1);
-		holder_finish(&holder);
-		stop_hearing();
-		assert_int_equal(heard_lines, holder_exits(&holder) ? 1 : 0);
-		AWAIT(!waiting());
-		lull_store_relaxed(&gone, 0);
-	}
-}
-
-TEST(retire)
-{
-	for (int way = 0; way < WAYS; way++) {
-		struct thing *thing = new_thing(NULL);
-		struct holder holder;
-
-		start_hearing();
-		holder_start(&holder, (enum letting_go)way, &thing);
-		lull_hazptr_retire(thing);
-		for (int i = 0; i < 5000; i++)
-			lull_hazptr_retire(malloc(sizeof(*thing)));
-		await_waiting(1);
-		check_alive(thing); /* free() would have written over the first words at least */
-		holder_let_go(&holder);
-		AWAIT(!waiting());
-		holder_finish(&holder);
-		stop_hearing();
-	}
-}
-
-TEST(retire_forms)
-{
-	struct lull_reclaim_counts stats;
-	struct lull_hazptr *h = lull_hazptr_alloc(own());
-	struct thing *thing = new_thing(&gone);
-
-	lull_hazptr_retire(NULL);
-	lull_hazptr_retire_sized(NULL, 100);
-	assert_int_equal(waiting(), 0);
-
-	/* By who protects it, in a read section, with the bytes counted. */
-	lull_hazptr_protect(h, thing, rcu);
-	lull_rcu_read_lock();
-	lull_hazptr_call_sized(&thing->rcu, thing_gone, 123456);
-	lull_rcu_read_unlock();
-	assert_int_equal(lull_hazptr_barrier_timeout(20), -ETIMEDOUT);
-	lull_reclaim_stats(&stats);
-	assert_int_equal(stats.items, 1);
-	assert_true(stats.bytes >= 123456 && stats.bytes < 123456 + 4096);
-	lull_hazptr_clear(h);
-	await_count(&gone, 1);
-	thing = new_thing(NULL);
-	lull_hazptr_protect_ptr(h, thing);
-	lull_hazptr_retire_sized(thing, sizeof(*thing));
-	assert_int_equal(lull_hazptr_barrier_timeout(20), -ETIMEDOUT);
-	check_alive(thing);
-	lull_hazptr_free(own(), h);
-	lull_hazptr_barrier();
-	lull_reclaim_stats(&stats);
-	assert_int_equal(stats.items, 0);
-	assert_int_equal(stats.bytes, 0);
-}
 
 /* A hazard pointer is no read section: what RCU readers do does not matter. */
 TEST(read_sections_do_not_matter)
@@ -126,28 +51,6 @@ TEST(leftovers)
 	assert_false(pthread_equal(lull_load_relaxed(&called_by), pthread_self()));
 }
 
-/* Orphans that are protected are kept, too. */
-static struct thing *orphan;
-
-static void *retires_orphan(void *unused)
-{
-	lull_hazptr_call(&orphan->rcu, thing_gone);
-	return unused;
-}
-
-TEST(protected_orphan)
-{
-	struct lull_hazptr *h = lull_hazptr_alloc(own());
-
-	orphan = new_thing(&gone);
-	lull_hazptr_protect(h, orphan, rcu);
-	join_thread(start_thread(retires_orphan, NULL));
-	assert_int_equal(lull_hazptr_barrier_timeout(20), -ETIMEDOUT);
-	assert_int_equal(lull_load_relaxed(&gone), 0);
-	lull_hazptr_free(own(), h);
-	await_count(&gone, 1);
-}
-
 TEST(quiet_while_protected)
 {
 	struct lull_hazptr *h = lull_hazptr_alloc(own()), *other = lull_hazptr_alloc(own());
@@ -184,66 +87,79 @@ static size_t bound_of(size_t contexts, enum lull_reclaim_mode mode)
 
 enum { RETIRED = 100000, BLOCK = 64 };
 
-static void check_block(const unsigned char *block)
+/* Blocks of the objects that readers protect, and the contexts by which they do. */
+static unsigned char *block[1500 * LULL_HAZPTR_SLOTS];
+static struct lull_hazptr_context *keeping[1500];
+
+/* Protect one more block, the @nth. */
+static unsigned char *keep_block(size_t nth)
 {
-	for (int i = 0; i < BLOCK; i++)
-		assert_int_equal(block[i], 0xa7);
+	struct lull_hazptr_context **ctx = &keeping[nth / LULL_HAZPTR_SLOTS];
+
+	if (nth % LULL_HAZPTR_SLOTS == 0) {
+		*ctx = (struct lull_hazptr_context *)malloc(sizeof(**ctx));
+		lull_hazptr_context_init(*ctx);
+	}
+	block[nth] = (unsigned char *)malloc(BLOCK);
+	memset(block[nth], 0xa7, BLOCK);
+	return lull_hazptr_protect_ptr(lull_hazptr_alloc(*ctx), block[nth]);
 }
 
-/*
- * Retire many blocks, of which @contexts * 8 get protected at about even distances, by readers that then
- * do nothing more. Never do more than the bound wait.
- */
-static void retire_under_stalled_readers(size_t contexts, enum lull_reclaim_mode mode)
+static void check_blocks(size_t count)
 {
-	size_t slots = contexts * LULL_HAZPTR_SLOTS, held = 0, bound;
-	size_t stride = RETIRED / (slots + 1);
-	struct lull_hazptr_context *ctx = (struct lull_hazptr_context *)calloc(contexts + 1, sizeof(*ctx));
-	unsigned char **block = (unsigned char **)calloc(slots + 1, sizeof(*block)), *next;
-	struct lull_reclaim_counts stats;
+	for (size_t i = 0; i < count; i++)
+		for (int j = 0; j < BLOCK; j++)
+			assert_int_equal(block[i][j], 0xa7);
+}
 
-	assert_true(ctx && block && stride);
-	for (size_t i = 0; i < contexts; i++)
-		lull_hazptr_context_init(&ctx[i]);
-	lull_reclaim_reset_peak();
-	for (size_t i = 0; i < RETIRED; i++) {
-		next = (unsigned char *)malloc(BLOCK);
-		memset(next, 0xa7, BLOCK);
-		if (i % stride == 0 && held < slots) {
-			struct lull_hazptr *h = lull_hazptr_alloc(&ctx[held / LULL_HAZPTR_SLOTS]);
-
-			block[held++] = lull_hazptr_protect_ptr(h, next);
-		}
-		lull_hazptr_retire(next);
-		if (i % 97 == 0)
-			assert_true(waiting() <= bound_of(contexts, mode));
+/* Nothing waits any more when the readers of @contexts have let go. */
+static void end_keeping(size_t contexts)
+{
+	for (size_t i = 0; i < contexts; i++) {
+		lull_hazptr_context_cleanup(keeping[i]);
+		free(keeping[i]);
 	}
-	bound = bound_of(contexts, mode);
-	lull_reclaim_stats(&stats);
-	if (stats.peak_items > bound)
-		print_error("%zu waited, %zu are allowed\n", stats.peak_items, bound);
-	assert_true(stats.peak_items <= bound);
-	assert_true(stats.peak_items >= held);
-	assert_true(stats.items >= held);
-	for (size_t i = 0; i < held; i++)
-		check_block(block[i]);
-	if (held)
-		await_waiting(held);
-	for (size_t i = 0; i < held; i++)
-		check_block(block[i]);
-	for (size_t i = 0; i < contexts; i++)
-		lull_hazptr_context_cleanup(&ctx[i]);
 	lull_hazptr_barrier();
 	assert_int_equal(waiting(), 0);
-	free(block);
-	free(ctx);
 }
+
+/* Retire many blocks, of which at about even distances @contexts * 8 are protected. Never do more wait than may. */
+static void retire_many(size_t contexts, enum lull_reclaim_mode mode)
+{
+	size_t slots = contexts * LULL_HAZPTR_SLOTS, held = 0, now, most = 0;
+
+	lull_reclaim_reset_peak();
+	for (size_t i = 0; i < RETIRED; i++) {
+		lull_hazptr_retire(held < slots && i % (RETIRED / (slots + 1)) == 0 ? keep_block(held++) : malloc(BLOCK));
+		if (i % 97 == 0 && (now = waiting()) > most)
+			most = now;
+	}
+	if (most > bound_of(contexts, mode))
+		print_error("%zu waited, %zu are allowed\n", most, bound_of(contexts, mode));
+	assert_true(most <= bound_of(contexts, mode));
+}
+
+/* The readers then do nothing more. */
+static void retire_under_stalled_readers(size_t contexts, enum lull_reclaim_mode mode)
+{
+	size_t held = contexts * LULL_HAZPTR_SLOTS;
+	struct lull_reclaim_counts stats;
+
+	retire_many(contexts, mode);
+	lull_reclaim_stats(&stats);
+	assert_true(stats.peak_items >= held && stats.peak_items <= bound_of(contexts, mode));
+	assert_true(stats.items >= held);
+	check_blocks(held);
+	if (held)
+		await_waiting(held);
+	check_blocks(held);
+	end_keeping(contexts);
+}
+
+static const enum lull_reclaim_mode modes[] = { LULL_RECLAIM_THREAD, LULL_RECLAIM_CALLER, LULL_RECLAIM_POLL };
 
 TEST(bound)
 {
-	static const enum lull_reclaim_mode modes[] = { LULL_RECLAIM_THREAD, LULL_RECLAIM_CALLER,
-							LULL_RECLAIM_POLL };
-
 	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
 		set_mode(modes[i]);
 		retire_under_stalled_readers(0, modes[i]);
@@ -253,103 +169,32 @@ TEST(bound)
 	}
 }
 
-/* A reader that is stuck in a read section holds up none of this. */
-TEST(bound_under_rcu_reader)
+/* Many more slots, all protecting, than there were when this thread retired for the first time. */
+TEST(slots_grow)
 {
-	lull_rcu_read_lock();
-	for (int i = 0; i < 100000; i++) {
-		lull_hazptr_retire(malloc(BLOCK));
-		if (i % 97 == 0)
-			assert_true(waiting() <= bound_of(0, LULL_RECLAIM_THREAD));
-	}
-	lull_rcu_read_unlock();
+	enum { MANY = ARRAY_SIZE(keeping), SLOTS = MANY * LULL_HAZPTR_SLOTS };
+
+	lull_hazptr_retire(malloc(BLOCK));
 	lull_hazptr_barrier();
-}
-
-/*
- * A reader does not hold up callbacks that wait for slots either: not while the reclaimer waits for it, with callbacks
- * that wait for a grace period in hand, for a barrier or not, nor what it parked before.
- */
-static int reader_in, reader_out, called_after_reader;
-
-static void *staying_reader(void *unused)
-{
-	lull_rcu_read_lock();
-	lull_store_release(&reader_in, 1);
-	await_count(&reader_out, 1);
-	lull_rcu_read_unlock();
-	return unused;
-}
-
-static void count_after_reader(struct lull_rcu_head *head)
-{
-	thing_gone(head);
-	lull_add_release(&called_after_reader, 1);
-}
-
-static void *rcu_barrier_run(void *unused)
-{
-	lull_rcu_barrier();
-	return unused;
-}
-
-TEST(calls_beside_rcu_reader)
-{
-	alarm(60);
-	for (int with_barrier = 0; with_barrier < 2; with_barrier++) {
-		struct thing *kept = new_thing(&gone), *kept_later = new_thing(&gone);
-		struct lull_hazptr_hold hold, later;
-		pthread_t reader, barrier = pthread_self();
-
-		lull_store_relaxed(&gone, 0);
-		reader_in = reader_out = 0;
-		lull_store_relaxed(&called_after_reader, 0);
-		lull_hazptr_acquire(&hold, &kept);
-		lull_hazptr_acquire(&later, &kept_later);
-		lull_hazptr_call(&kept->rcu, thing_gone); /* before the reader came */
-		reader = start_thread(staying_reader, NULL);
-		await_count(&reader_in, 1);
-		lull_rcu_call(&new_thing(NULL)->rcu, count_after_reader);
-		if (with_barrier)
-			barrier = start_thread(rcu_barrier_run, NULL);
-		nap_ms(50); /* the reclaimer waits for the reader by now */
-		for (int i = 0; i < 20; i++) {
-			lull_hazptr_call(&new_thing(&gone)->rcu, thing_gone);
-			await_count(&gone, i + 1);
-		}
-		lull_hazptr_call(&kept_later->rcu, thing_gone);
-		AWAIT(waiting() <= 3);
-		check_alive(kept);
-		check_alive(kept_later);
-		lull_hazptr_release(&hold, kept);
-		await_count(&gone, 21);
-		check_alive(kept_later);
-		lull_hazptr_release(&later, kept_later);
-		await_count(&gone, 22);
-		assert_int_equal(lull_load_relaxed(&called_after_reader), 0);
-		lull_store_release(&reader_out, 1);
-		join_thread(reader);
-		if (with_barrier)
-			join_thread(barrier);
-		await_count(&called_after_reader, 1);
+	for (int i = 0; i < SLOTS; i++) {
+		lull_hazptr_retire(keep_block((size_t)i));
+		lull_hazptr_retire(malloc(BLOCK));
 	}
-	alarm(0);
+	await_waiting(SLOTS);
+	for (int i = 0; i < 3 * SLOTS; i++)
+		lull_hazptr_retire(malloc(BLOCK));
+	assert_true(waiting() <= bound_of(MANY, LULL_RECLAIM_THREAD));
+	check_blocks(SLOTS);
+	end_keeping(MANY);
 }
 
-/*
- * The reclaimer does not either, when it has taken everything for a barrier and comes to nothing: because of a stuck
- * RCU reader, or in a callback that does not end.
- */
-static int stuck, unstick;
-
-static void *stuck_reader(void *unused)
+static void waits_in_barrier(void *unused)
 {
-	lull_rcu_read_lock();
-	lull_store_release(&stuck, 1);
-	await_count(&unstick, 1);
-	lull_rcu_read_unlock();
-	return unused;
+	(void)unused;
+	lull_rcu_barrier();
 }
+
+static int stuck, unstick;
 
 static void stuck_callback(struct lull_rcu_head *head)
 {
@@ -358,79 +203,107 @@ static void stuck_callback(struct lull_rcu_head *head)
 	thing_gone(head);
 }
 
-static void retire_under_stuck_reclaimer(void)
+/*
+ * A reader that is stuck in a read section holds up none of this, nor does the reclaimer when it has taken everything for a
+ * barrier and comes to nothing: because of such a reader, or in a callback that does not end.
+ */
+TEST(bound_under_rcu_reader)
 {
-	pthread_t thread = start_thread(rcu_barrier_run, NULL);
-	size_t most = 0;
-
-	await_count(&stuck, 1);
-	nap_ms(50);
-	for (int i = 0; i < 100000; i++) {
-		size_t now;
-
-		lull_hazptr_retire(malloc(BLOCK));
-		if (i % 97 == 0 && (now = waiting()) > most)
-			most = now;
-	}
-	lull_store_release(&unstick, 1);
-	join_thread(thread);
+	lull_rcu_read_lock();
+	retire_many(0, LULL_RECLAIM_THREAD);
+	lull_rcu_read_unlock();
 	lull_hazptr_barrier();
-	if (most > bound_of(0, LULL_RECLAIM_THREAD))
-		print_error("%zu waited, %zu are allowed\n", most, bound_of(0, LULL_RECLAIM_THREAD));
-	assert_true(most <= bound_of(0, LULL_RECLAIM_THREAD));
 }
 
 TEST(bound_under_stuck_reclaimer)
 {
-	pthread_t reader;
+	struct actor reader, barrier;
 
-	for (int way = 0; way < 2; way++) {
+	actor_start(&reader);
+	actor_start(&barrier);
+	for (int by_reader = 0; by_reader < 2; by_reader++) {
 		stuck = unstick = 0;
 		lull_hazptr_retire(malloc(BLOCK));
-		if (way == 0)
-			reader = start_thread(stuck_reader, NULL);
-		else
+		if (by_reader) {
+			on(&reader, actor_enters, NULL);
+		} else {
 			lull_hazptr_call(&new_thing(NULL)->rcu, stuck_callback);
-		await_count(&stuck, 1);
+			await_count(&stuck, 1);
+		}
 		lull_rcu_free(malloc(BLOCK));
 		lull_hazptr_retire(malloc(BLOCK));
-		retire_under_stuck_reclaimer();
-		if (way == 0)
-			join_thread(reader);
+		actor_begin(&barrier, waits_in_barrier, NULL);
+		nap_ms(50);
+		retire_many(0, LULL_RECLAIM_THREAD);
+		if (by_reader)
+			on(&reader, actor_leaves, NULL);
+		lull_store_release(&unstick, 1);
+		actor_await(&barrier);
+		lull_hazptr_barrier();
 	}
+	actor_end(&reader);
+	actor_end(&barrier);
 }
 
-/* Many more slots, all protecting, than there were when this thread retired for the first time. */
-TEST(slots_grow)
-{
-	enum { CONTEXTS = 1500, SLOTS = CONTEXTS * LULL_HAZPTR_SLOTS };
-	struct lull_hazptr_context *ctx = (struct lull_hazptr_context *)calloc(CONTEXTS, sizeof(*ctx));
-	unsigned char **block = (unsigned char **)calloc(SLOTS, sizeof(*block));
+/*
+ * A reader does not hold up callbacks that wait for slots either: not while the reclaimer waits for it, with callbacks
+ * that wait for a grace period in hand, for a barrier or not, nor what it parked before.
+ */
+static int called_after_reader;
 
-	assert_true(ctx && block);
-	lull_hazptr_retire(malloc(BLOCK));
-	lull_hazptr_barrier();
-	for (int i = 0; i < SLOTS; i++) {
-		if (i % LULL_HAZPTR_SLOTS == 0)
-			lull_hazptr_context_init(&ctx[i / LULL_HAZPTR_SLOTS]);
-		block[i] = (unsigned char *)malloc(BLOCK);
-		memset(block[i], 0xa7, BLOCK);
-		lull_hazptr_protect_ptr(lull_hazptr_alloc(&ctx[i / LULL_HAZPTR_SLOTS]), block[i]);
-		lull_hazptr_retire(block[i]);
-		lull_hazptr_retire(malloc(BLOCK));
+static void count_after_reader(struct lull_rcu_head *head)
+{
+	thing_gone(head);
+	lull_add_release(&called_after_reader, 1);
+}
+
+static void call_beside_reader(struct actor *reader, struct actor *barrier)
+{
+	struct thing *kept_first = new_thing(&gone), *kept_later = new_thing(&gone);
+	struct lull_hazptr_hold hold, later;
+
+	lull_store_relaxed(&gone, 0);
+	lull_store_relaxed(&called_after_reader, 0);
+	lull_hazptr_acquire(&hold, &kept_first);
+	lull_hazptr_acquire(&later, &kept_later);
+	lull_hazptr_call(&kept_first->rcu, thing_gone); /* before the reader came */
+	on(reader, actor_enters, NULL);
+	lull_rcu_call(&new_thing(NULL)->rcu, count_after_reader);
+	if (barrier)
+		actor_begin(barrier, waits_in_barrier, NULL);
+	nap_ms(50); /* the reclaimer waits for the reader by now */
+	for (int i = 0; i < 20; i++) {
+		lull_hazptr_call(&new_thing(&gone)->rcu, thing_gone);
+		await_count(&gone, i + 1);
 	}
-	await_waiting(SLOTS);
-	for (int i = 0; i < 3 * SLOTS; i++)
-		lull_hazptr_retire(malloc(BLOCK));
-	assert_true(waiting() <= bound_of(CONTEXTS, LULL_RECLAIM_THREAD));
-	for (int i = 0; i < SLOTS; i++)
-		check_block(block[i]);
-	for (int i = 0; i < CONTEXTS; i++)
-		lull_hazptr_context_cleanup(&ctx[i]);
-	lull_hazptr_barrier();
-	assert_int_equal(waiting(), 0);
-	free(block);
-	free(ctx);
+	lull_hazptr_call(&kept_later->rcu, thing_gone);
+	AWAIT(waiting() <= 3);
+	check_alive(kept_first);
+	check_alive(kept_later);
+	lull_hazptr_release(&hold, kept_first);
+	await_count(&gone, 21);
+	check_alive(kept_later);
+	lull_hazptr_release(&later, kept_later);
+	await_count(&gone, 22);
+	assert_int_equal(lull_load_relaxed(&called_after_reader), 0);
+	on(reader, actor_leaves, NULL);
+	if (barrier)
+		actor_await(barrier);
+	await_count(&called_after_reader, 1);
+}
+
+TEST(calls_beside_rcu_reader)
+{
+	struct actor reader, barrier;
+
+	alarm(60);
+	actor_start(&reader);
+	actor_start(&barrier);
+	call_beside_reader(&reader, NULL);
+	call_beside_reader(&reader, &barrier);
+	actor_end(&reader);
+	actor_end(&barrier);
+	alarm(0);
 }
 
 /* ---- objects that callbacks retire ---------------------------------------------------------------- */
@@ -461,9 +334,6 @@ static void retires_many(struct lull_rcu_head *head)
 /* They are reclaimed when the callback has returned, by any thread. */
 TEST(callbacks_retire)
 {
-	static const enum lull_reclaim_mode modes[] = { LULL_RECLAIM_THREAD, LULL_RECLAIM_CALLER,
-							LULL_RECLAIM_POLL };
-
 	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
 		set_mode(modes[i]);
 		early = 0;
@@ -487,10 +357,9 @@ static void note(void *arg)
 	lull_add_relaxed((int *)arg, 1);
 }
 
-TEST(poll_mode)
+/* Nothing is done but by polls, and the program is told that one is due. */
+static void set_polling(void)
 {
-	struct lull_hazptr *h = lull_hazptr_alloc(own());
-	struct thing *kept = new_thing(&gone);
 	struct lull_reclaim_config config;
 
 	lull_reclaim_default_config(&config);
@@ -498,6 +367,14 @@ TEST(poll_mode)
 	config.notify = note;
 	config.notify_arg = &notified;
 	assert_int_equal(lull_reclaim_configure(&config), 0);
+}
+
+TEST(poll_mode)
+{
+	struct lull_hazptr *h = lull_hazptr_alloc(own());
+	struct thing *kept = new_thing(&gone);
+
+	set_polling();
 	notified = 0;
 	lull_hazptr_protect(h, kept, rcu);
 	lull_hazptr_call(&kept->rcu, note_caller);
@@ -530,86 +407,67 @@ TEST(poll_mode)
 
 static struct lull_hazptr *cleared_in_poll;
 
+static void polls_in_vain(void *unused)
+{
+	(void)unused;
+	assert_int_equal(lull_reclaim_poll(100, 0), 0);
+}
+
 static void clears_amid_poll(struct lull_head *head)
 {
 	lull_hazptr_clear(cleared_in_poll);
 	note_caller(head);
 }
 
-/* A slot that is cleared while a poll is under way: the program hears of it when the poll ends, to poll once more. */
-TEST(cleared_amid_poll)
+/* Others poll meanwhile: they cannot have the queue in which the object is. */
+static void clears_amid_polls(struct lull_head *head)
 {
-	struct lull_reclaim_config config;
-	void *kept = malloc(16);
+	struct actor other;
 
-	cleared_in_poll = lull_hazptr_alloc(own());
-	lull_reclaim_default_config(&config);
-	config.mode = LULL_RECLAIM_POLL;
-	config.notify = note;
-	config.notify_arg = &notified;
-	assert_int_equal(lull_reclaim_configure(&config), 0);
-	lull_hazptr_protect_ptr(cleared_in_poll, kept);
-	lull_hazptr_retire(kept);
+	actor_start(&other);
+	on(&other, polls_in_vain, NULL);
+	lull_hazptr_clear(cleared_in_poll);
+	on(&other, polls_in_vain, NULL);
+	actor_end(&other);
+	note_caller(head);
+}
+
+/*
+ * A slot is cleared while a poll, or a barrier, is under way: the program hears of it when that ends, to poll once more.
+ * So it does if it has heard of the slot and polled in vain: @notes in all.
+ */
+static void clear_amid(lull_rcu_func func, bool by_barrier, int notes)
+{
+	struct thing *thing = new_thing(&gone);
+
+	gone = 0;
+	lull_hazptr_protect(cleared_in_poll, thing, rcu);
+	lull_hazptr_call(&thing->rcu, note_caller);
+	assert_int_equal(lull_reclaim_poll(100, 0), 0);
 	notified = 0;
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(lull_reclaim_poll(100, 0), 0);
 	assert_int_equal(notified, 0); /* parked: there is nothing to do about it */
-	lull_hazptr_call(&new_thing(&gone)->rcu, clears_amid_poll);
+	lull_hazptr_call(&new_thing(&gone)->rcu, func);
 	notified = 0;
-	assert_int_equal(lull_reclaim_poll(100, 0), 1);
-	assert_int_equal(gone, 1);
-	assert_int_equal(notified, 1);
-	assert_int_equal(lull_reclaim_poll(100, 0), 1);
-	assert_int_equal(notified, 1);
-	assert_int_equal(waiting(), 0);
-	lull_hazptr_free(own(), cleared_in_poll);
-}
-
-static void *polls_in_vain(void *unused)
-{
-	assert_int_equal(lull_reclaim_poll(100, 0), 0);
-	return unused;
-}
-
-/* Others poll meanwhile: they cannot have the queue in which the object is. */
-static void clears_amid_polls(struct lull_head *head)
-{
-	join_thread(start_thread(polls_in_vain, NULL));
-	lull_hazptr_clear(cleared_in_poll);
-	join_thread(start_thread(polls_in_vain, NULL));
-	note_caller(head);
-}
-
-/* The program has heard of the slot, and has polled in vain: it hears once more when another poll, or a barrier, ends. */
-TEST(cleared_amid_two)
-{
-	struct lull_reclaim_config config;
-
-	cleared_in_poll = lull_hazptr_alloc(own());
-	lull_reclaim_default_config(&config);
-	config.mode = LULL_RECLAIM_POLL;
-	config.notify = note;
-	config.notify_arg = &notified;
-	assert_int_equal(lull_reclaim_configure(&config), 0);
-	for (int by_barrier = 0; by_barrier < 2; by_barrier++) {
-		struct thing *kept = new_thing(&gone);
-
-		gone = 0;
-		lull_hazptr_protect(cleared_in_poll, kept, rcu);
-		lull_hazptr_call(&kept->rcu, note_caller);
-		assert_int_equal(lull_reclaim_poll(100, 0), 0);
-		lull_hazptr_call(&new_thing(&gone)->rcu, clears_amid_polls);
-		notified = 0;
-		if (by_barrier)
-			lull_rcu_barrier();
-		else
-			assert_int_equal(lull_reclaim_poll(100, 0), 1);
-		assert_int_equal(gone, 1);
-		assert_int_equal(notified, 2);
+	if (by_barrier)
+		lull_rcu_barrier();
+	else
 		assert_int_equal(lull_reclaim_poll(100, 0), 1);
-		assert_int_equal(notified, 2);
-		assert_int_equal(waiting(), 0);
-	}
+	assert_int_equal(gone, 1);
+	assert_int_equal(notified, notes);
+	assert_int_equal(lull_reclaim_poll(100, 0), 1);
+	assert_int_equal(notified, notes);
+	assert_int_equal(waiting(), 0);
+}
+
+TEST(cleared_amid_poll)
+{
+	set_polling();
+	cleared_in_poll = lull_hazptr_alloc(own());
+	clear_amid(clears_amid_poll, false, 1);
+	clear_amid(clears_amid_polls, false, 2);
+	clear_amid(clears_amid_polls, true, 2);
 	lull_hazptr_free(own(), cleared_in_poll);
 }
 

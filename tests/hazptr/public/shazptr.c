@@ -1,47 +1,240 @@
 /* SPDX-License-Identifier: MIT */
 /* runs: c++, core */
 /*
- * shazptr.c - shazptr.h: slots, nesting and the wildcard; waiting, alone and by the thread that scans; which waiters
- * are woken.
+ * shazptr.c - shazptr.h: threads that acquire, nest, clear, wait and come and go at random, against a plain model of what
+ * each slot says; how waiters are woken, and what they cost.
  */
 #include "hazptr/shazptr.h"
+#include "random.h"
 
-/* ---- what a slot says ------------------------------------------------------------------------ */
+/* ---- the model -------------------------------------------------------------------------------- */
 
-BOTH_WAYS(one)
+enum { READERS = 5, WAITERS = 4, DEPTH = 4, NAMES = 5 };
+
+/* A name is a name, whatever it looks like: also the lowest address, and the highest that is one. */
+static void *const name[NAMES] = { &name_a, &name_b, &name_c, (void *)1, (void *)~(uintptr_t)2 };
+static char wildcard; /* stands for all */
+
+static struct reader {
+	struct actor actor;
+	struct lull_shazptr_guard guard[DEPTH];
+	int depth;
+	void *says;
+	bool in_section, is_out; /* unregistered, but for as long as it holds something or is in a section */
+} readers[READERS];
+
+static struct {
+	struct actor actor;
+	void *name;  /* NULL: it does not wait */
+	unsigned for_these; /* readers who held the name before, and have not cleared their slots since */
+} waiters[WAITERS];
+
+static uint64_t seed;
+
+static int die(int sides)
 {
-	struct lull_shazptr_guard guard;
+	return (int)dice(&seed, (unsigned)sides);
+}
 
-	assert_gets_through(&name_a);
-	guard = lull_shazptr_acquire(&name_a);
-	assert_true(nobody_gets_through(&name_a));
-	assert_true(others_get_through(&name_b));
-	assert_gets_through(&name_b); /* also who holds something else */
-	lull_shazptr_clear(guard);
-	assert_true(others_get_through(&name_a));
+static unsigned readers_of(const void *what)
+{
+	unsigned found = 0;
 
-	guard = lull_shazptr_acquire_wildcard();
-	assert_true(nobody_gets_through(&name_a));
-	assert_true(nobody_gets_through(&name_b));
-	lull_shazptr_clear(guard);
-	assert_gets_through(&name_a);
+	for (int i = 0; i < READERS; i++)
+		if (readers[i].says == what || readers[i].says == &wildcard)
+			found |= 1u << i;
+	return found;
+}
 
-	/* NULL is never held, and never waited for. */
-	guard = lull_shazptr_acquire_wildcard();
-	lull_shazptr_synchronize(NULL);
-	assert_int_equal(lull_shazptr_synchronize_timeout(NULL, 0), 0);
-	lull_shazptr_clear(guard);
+/* A second acquisition makes the slot a wildcard, until the last is cleared, in whatever order. */
+static void acquires(void *arg)
+{
+	struct reader *reader = (struct reader *)arg;
+	void *what = die(8) ? name[die(NAMES)] : &wildcard;
 
-	/* A name is a name, whatever it looks like. */
-	for (int i = 0; i < 2; i++) {
-		void *odd = (void *)(i ? ~(uintptr_t)2 : 1); /* the lowest address, and the highest that is a name */
+	reader->guard[reader->depth] = what == &wildcard ? lull_shazptr_acquire_wildcard() : lull_shazptr_acquire(what);
+	reader->says = reader->depth++ ? &wildcard : what;
+}
 
-		guard = lull_shazptr_acquire(odd);
-		assert_true(nobody_gets_through(odd));
-		assert_true(others_get_through(&name_a));
-		lull_shazptr_clear(guard);
-		assert_gets_through(odd);
+static void slot_is_clear(struct reader *reader)
+{
+	reader->depth = 0;
+	reader->says = NULL;
+	for (int i = 0; i < WAITERS; i++)
+		waiters[i].for_these &= ~(1u << (reader - readers));
+}
+
+static void clears(void *arg)
+{
+	struct reader *reader = (struct reader *)arg;
+	int nth = die(reader->depth);
+
+	lull_shazptr_clear(reader->guard[nth]);
+	reader->guard[nth] = reader->guard[--reader->depth];
+	if (!reader->depth)
+		slot_is_clear(reader);
+}
+
+static void registers(void *unused)
+{
+	(void)unused;
+	lull_thread_register();
+}
+
+static void start_registered(struct actor *actor)
+{
+	actor_start(actor);
+	on(actor, registers, NULL);
+}
+
+static void leaves_or_comes(void *arg)
+{
+	struct reader *reader = (struct reader *)arg;
+
+	lull_thread_register();
+	if (!reader->is_out)
+		lull_thread_unregister();
+	reader->is_out = !reader->is_out;
+}
+
+static void enters_or_leaves_section(void *arg)
+{
+	struct reader *reader = (struct reader *)arg;
+
+	if (reader->in_section)
+		lull_rcu_read_unlock();
+	else
+		lull_rcu_read_lock();
+	reader->in_section = !reader->in_section;
+}
+
+/* A thread that exits clears its slot, and a line says how deep it was. */
+static void exit_reader(struct reader *reader)
+{
+	char wanted[80];
+
+	if (reader->in_section)
+		on(&reader->actor, enters_or_leaves_section, reader);
+	snprintf(wanted, sizeof(wanted), "exits with its simple hazard pointer in use (depth %d)", reader->depth);
+	heard_lines = 0;
+	actor_end(&reader->actor);
+	assert_int_equal(heard_lines, reader->depth != 0);
+	assert_true(!reader->depth || strstr(heard, wanted));
+	slot_is_clear(reader);
+	reader->is_out = false;
+	start_registered(&reader->actor);
+}
+
+static void step(struct reader *reader)
+{
+	int what = die(20);
+
+	if (what == 0 && !reader->is_out)
+		exit_reader(reader);
+	else if (what <= 2 && !reader->depth && !reader->in_section)
+		on(&reader->actor, leaves_or_comes, reader);
+	else if (what <= 4)
+		on(&reader->actor, enters_or_leaves_section, reader);
+	else if (what <= 12 && reader->depth < DEPTH)
+		on(&reader->actor, acquires, reader);
+	else if (reader->depth)
+		on(&reader->actor, clears, reader);
+}
+
+/* By a thread that holds nothing of that name, but perhaps something else. */
+static void looks(void *what)
+{
+	uint64_t ms = die(50) ? 0 : 20, began = now_ns();
+
+	if (readers_of(what)) {
+		must(lull_shazptr_synchronize_timeout(what, ms) == -ETIMEDOUT);
+		must(now_ns() - began >= ms * 1000000u);
+		return;
 	}
+	lull_shazptr_synchronize(what);
+	must(lull_shazptr_synchronize_timeout(what, PATIENCE_MS) == 0);
+	must(lull_shazptr_synchronize_timeout(what, UINT64_MAX) == 0);
+}
+
+static void look_once(void)
+{
+	struct reader *reader = &readers[die(READERS)];
+	void *what = name[die(NAMES)];
+
+	if (reader->says == what || reader->says == &wildcard)
+		looks(what);
+	else
+		on(&reader->actor, looks, what);
+	lull_shazptr_synchronize(NULL); /* never held, and never waited for */
+	assert_int_equal(lull_shazptr_synchronize_timeout(NULL, 0), 0);
+}
+
+/* A thread waits as long as one holds the name that held it before, and goes on when none holds it. */
+static void check_waiters(void)
+{
+	for (int i = 0; i < WAITERS; i++) {
+		bool done = waiters[i].name && !is_waiting(&waiters[i].actor);
+
+		if (!waiters[i].name)
+			continue;
+		assert_false(done && waiters[i].for_these);
+		if (!done && readers_of(waiters[i].name))
+			continue;
+		actor_await(&waiters[i].actor);
+		waiters[i].name = NULL;
+	}
+}
+
+/* Threads that scans go through: a record is there as long as it is used for something. */
+static unsigned registered(void)
+{
+	unsigned count = 0;
+
+	for (int i = 0; i < READERS; i++)
+		count += !readers[i].is_out || readers[i].depth || readers[i].in_section;
+	return count;
+}
+
+static void begin_wait(int nth)
+{
+	if (waiters[nth].name)
+		return;
+	waiters[nth].name = name[die(NAMES)];
+	waiters[nth].for_these = readers_of(waiters[nth].name);
+	actor_begin(&waiters[nth].actor, waits_for, waiters[nth].name);
+}
+
+BOTH_WAYS(model)
+{
+	uint64_t scans = lull_shazptr_scan_count();
+	unsigned others;
+
+	seed = test_seed();
+	start_hearing();
+	for (int i = 0; i < READERS; i++)
+		start_registered(&readers[i].actor);
+	for (int i = 0; i < WAITERS; i++)
+		start_registered(&waiters[i].actor);
+	others = lull_thread_count() - READERS;
+	for (int n = 0; n < 3000; n++) {
+		step(&readers[die(READERS)]);
+		if (die(3) == 0)
+			begin_wait(die(WAITERS));
+		if (die(10) == 0)
+			look_once();
+		check_waiters();
+		assert_int_equal(lull_thread_count(), others + registered());
+	}
+	for (int i = 0; i < READERS; i++) {
+		readers[i].is_out = false;
+		exit_reader(&readers[i]);
+		actor_end(&readers[i].actor);
+	}
+	check_waiters();
+	for (int i = 0; i < WAITERS; i++)
+		actor_end(&waiters[i].actor);
+	stop_hearing();
+	assert_true(lull_shazptr_scan_count() > scans);
 }
 
 static void guarded(int way)
@@ -69,104 +262,7 @@ BOTH_WAYS(guard)
 	}
 }
 
-/* Three at a time, cleared in each order there is: a wildcard from the second to the last clear. */
-TEST_WITH(nesting, self_scan, NULL)
-{
-	static const int order[6][3] = { { 2, 1, 0 }, { 2, 0, 1 }, { 1, 2, 0 },
-					{ 1, 0, 2 }, { 0, 1, 2 }, { 0, 2, 1 } };
-	char *const name[3] = { &name_a, &name_b, &name_c };
-	struct lull_shazptr_guard guard[3];
-	char other;
-
-	for (int i = 0; i < 6; i++) {
-		for (int j = 0; j < 3; j++)
-			guard[j] = lull_shazptr_acquire(name[j]);
-		for (int j = 0; j < 3; j++) {
-			assert_true(nobody_gets_through(name[order[i][j]]));
-			assert_true(nobody_gets_through(&other));
-			lull_shazptr_clear(guard[order[i][j]]);
-		}
-		for (int j = 0; j < 3; j++)
-			assert_gets_through(name[j]);
-		assert_gets_through(&other);
-		/* And the slot is one for one name again. */
-		guard[0] = lull_shazptr_acquire(name[0]);
-		assert_true(nobody_gets_through(name[0]));
-		assert_true(others_get_through(&other));
-		lull_shazptr_clear(guard[0]);
-	}
-}
-
 /* ---- waiting --------------------------------------------------------------------------------- */
-
-/* By either look: a thread that waits for what is held waits until it is cleared, and no other waits. */
-BOTH_WAYS(waits)
-{
-	for (int way = 0; way < WAYS; way++) {
-		struct holder holder;
-		struct waiter waiter;
-		uint64_t scans = lull_shazptr_scan_count();
-
-		hold(&holder, (enum way)way, &name_a);
-		waiter_start(&waiter, &name_a);
-		nap_ms(30);
-		assert_int_equal(lull_load_acquire(&waiter.done), 0);
-		if (is_wildcard((enum way)way))
-			assert_false(gets_through(&name_b));
-		else
-			assert_gets_through(&name_b);
-		assert_false(gets_through(&name_a));
-		assert_int_equal(lull_load_acquire(&waiter.done), 0);
-		await_scan(scans);
-		release_waiter(&holder);
-		join_thread(waiter.thread);
-		assert_int_equal(waiter.done, 1);
-		assert_gets_through(&name_a);
-		assert_gets_through(&name_b);
-		finish(&holder);
-	}
-}
-
-/* Several who hold the same: the last one counts. */
-BOTH_WAYS(waits_for_all)
-{
-	enum { N = 4 };
-	struct holder holder[N];
-	struct waiter waiter;
-
-	for (int i = 0; i < N; i++)
-		hold(&holder[i], i % 2 ? ONCE : WILDCARD, &name_a);
-	waiter_start(&waiter, &name_a);
-	for (int i = 0; i < N; i++) {
-		nap_ms(10);
-		assert_int_equal(lull_load_acquire(&waiter.done), 0);
-		release_waiter(&holder[i]);
-	}
-	join_thread(waiter.thread);
-	for (int i = 0; i < N; i++)
-		finish(&holder[i]);
-}
-
-/* Threads wait for different names: each goes on when its own is cleared. */
-BOTH_WAYS(each_its_own)
-{
-	struct holder holder_a, holder_b;
-	struct waiter waiter_a, waiter_b;
-
-	hold(&holder_a, ONCE, &name_a);
-	hold(&holder_b, ONCE, &name_b);
-	waiter_start(&waiter_a, &name_a);
-	waiter_start(&waiter_b, &name_b);
-	nap_ms(20);
-	release_waiter(&holder_b);
-	join_thread(waiter_b.thread);
-	nap_ms(20);
-	assert_int_equal(lull_load_acquire(&waiter_a.done), 0);
-	release_waiter(&holder_a);
-	join_thread(waiter_a.thread);
-	finish(&holder_a);
-	finish(&holder_b);
-}
 
 /*
  * Many waiters share the looks: one is enough when the reader clears. A few more come from late ones and from looks by
@@ -176,62 +272,52 @@ TEST_WITH(shared_scan, self_scan, NULL)
 {
 	enum { N = 60 };
 	struct holder holder;
-	struct waiter waiter[N];
+	struct actor waiter[N];
 	uint64_t scans;
 
 	hold(&holder, ONCE, &name_a);
 	for (int i = 0; i < N; i++)
-		waiter_start(&waiter[i], &name_a);
+		start_waiting(&waiter[i], &name_a);
 	nap_ms(50);
 	scans = lull_shazptr_scan_count();
-	release_waiter(&holder);
+	let_go(&holder);
 	for (int i = 0; i < N; i++)
-		join_thread(waiter[i].thread);
+		end_waiting(&waiter[i]);
 	scans = lull_shazptr_scan_count() - scans;
 	assert_in_range(scans, 1, N / 2);
 	finish(&holder);
+}
+
+static void tells_cpu_ns(void *cpu_ns)
+{
+	struct timespec cpu;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+	*(uint64_t *)cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
 }
 
 /* A waiting thread sleeps, and so does the thread that scans: a look now and then, more and more rarely. */
 TEST_WITH(waiting_is_idle, self_scan, NULL)
 {
 	struct holder holder;
-	struct waiter waiter;
-	uint64_t scans = lull_shazptr_scan_count();
+	struct actor waiter;
+	uint64_t scans = lull_shazptr_scan_count(), cpu_ns;
 
 	hold(&holder, ONCE, &name_a);
-	waiter_start(&waiter, &name_a);
+	start_waiting(&waiter, &name_a);
 	nap_ms(400);
 	assert_in_range(lull_shazptr_scan_count() - scans, 1, 40);
-	release_waiter(&holder);
-	join_thread(waiter.thread);
-	assert_true(waiter.cpu_ns < 200000000u);
+	let_go(&holder);
+	actor_await(&waiter);
+	on(&waiter, tells_cpu_ns, &cpu_ns);
+	assert_true(cpu_ns < 200000000u);
+	actor_end(&waiter);
 	finish(&holder);
 	/* No thread waits any more: no looks at all. */
 	nap_ms(20);
 	scans = lull_shazptr_scan_count();
 	nap_ms(100);
 	assert_int_equal(lull_shazptr_scan_count(), scans);
-}
-
-BOTH_WAYS(timeout)
-{
-	struct holder holder;
-
-	assert_int_equal(lull_shazptr_synchronize_timeout(&name_a, UINT64_MAX), 0);
-	for (int way = 0; way < WAYS; way++) {
-		uint64_t began;
-
-		hold(&holder, (enum way)way, &name_a);
-		began = now_ns();
-		assert_int_equal(lull_shazptr_synchronize_timeout(&name_a, 30), -ETIMEDOUT);
-		assert_true(now_ns() - began >= 30000000u);
-		assert_int_equal(lull_shazptr_synchronize_timeout(&name_a, 0), -ETIMEDOUT);
-		release_waiter(&holder);
-		assert_int_equal(lull_shazptr_synchronize_timeout(&name_a, 60000), 0);
-		assert_int_equal(lull_shazptr_synchronize_timeout(&name_a, UINT64_MAX), 0);
-		finish(&holder);
-	}
 }
 
 BOTH_WAYS(timeout_races)
@@ -268,51 +354,30 @@ TEST_WITH(timeout_ends, self_scan, NULL)
 
 /* ---- in sections and callbacks --------------------------------------------------------------- */
 
-static int stage; /* 1: in the section, 2: it has waited, 3: it may leave */
+static struct lull_shazptr_guard guard_of_a;
 
-/* Waits in a section, and in one that lasts as long as the thread is online. */
-static void *waits_in_section(void *online)
+static void acquires_a(void *unused)
 {
-	if (online)
-		lull_rcu_online();
-	else
-		lull_rcu_read_lock();
-	tell(&stage);
+	(void)unused;
+	guard_of_a = lull_shazptr_acquire(&name_a);
+}
+
+static void clears_a(void *unused)
+{
+	(void)unused;
+	lull_shazptr_clear(guard_of_a);
+}
+
+static void waits_for_a(void *unused)
+{
+	(void)unused;
 	lull_shazptr_synchronize(&name_a);
 	assert_true(lull_rcu_read_lock_held());
-	lull_store_release(&stage, 2);
-	await(&stage, 3);
-	if (online)
-		lull_rcu_offline();
-	else
-		lull_rcu_read_unlock();
-	return NULL;
 }
 
 BOTH_WAYS(in_section)
 {
-	start_hearing(); /* a debug build warns of the online thread */
-	for (int online = 0; online < 2; online++) {
-		struct holder holder;
-		pthread_t thread;
-		lull_rcu_cookie cookie;
-
-		lull_store_relaxed(&stage, 0);
-		hold(&holder, ONCE, &name_a);
-		thread = start_thread(waits_in_section, online ? &holder : NULL);
-		await(&stage, 1);
-		cookie = lull_rcu_gp_start();
-		nap_ms(30);
-		assert_int_equal(lull_load_acquire(&stage), 1);
-		release_waiter(&holder);
-		await(&stage, 2);
-		assert_false(lull_rcu_gp_poll(cookie)); /* it has been in its section all the while */
-		lull_store_release(&stage, 3);
-		join_thread(thread);
-		lull_rcu_gp_wait(cookie);
-		finish(&holder);
-	}
-	stop_hearing();
+	check_wait_in_section(acquires_a, clears_a, waits_for_a);
 }
 
 static int called;
@@ -324,7 +389,7 @@ static void waits_in_callback(struct lull_rcu_head *head)
 	lull_shazptr_synchronize(&name_a);
 	lull_shazptr_clear(guard);
 	free(head);
-	tell(&called);
+	lull_store_release(&called, 1);
 }
 
 BOTH_WAYS(in_callback)
@@ -338,46 +403,35 @@ BOTH_WAYS(in_callback)
 	lull_rcu_call(head, waits_in_callback);
 	nap_ms(30);
 	assert_int_equal(lull_load_acquire(&called), 0);
-	release_waiter(&holder);
-	await(&called, 1);
+	let_go(&holder);
+	AWAIT(lull_load_acquire(&called));
 	finish(&holder);
 }
 
 /* ---- a clear that is missed ------------------------------------------------------------------ */
 
-static struct lull__thread *record;
-
-static void *clears_unseen(void *unused)
+static void tells_record(void *record)
 {
-	struct lull_shazptr_guard guard = lull_shazptr_acquire(&name_a);
-
-	lull_store_release(&record, &lull__self);
-	await(&stage, 1);
-	lull_store_release(&lull__self.shazptr, (uintptr_t)0); /* as if it had not seen WAITED yet */
-	await(&stage, 2);
-	(void)guard;
-	return unused;
+	*(struct lull__thread **)record = &lull__self;
 }
 
 /* A reader makes no fence when it clears, and may miss that waiters have just asked for news. So they look again. */
 BOTH_WAYS(looks_again)
 {
-	struct waiter waiter;
-	pthread_t thread;
+	struct lull__thread *record;
+	struct holder holder;
+	struct actor waiter;
 
 	alarm(60);
-	lull_store_relaxed(&stage, 0);
-	lull_store_relaxed(&record, (struct lull__thread *)NULL);
-	thread = start_thread(clears_unseen, NULL);
-	AWAIT(lull_load_acquire(&record));
-	waiter_start(&waiter, &name_a);
+	hold(&holder, ONCE, &name_a);
+	on(&holder.actor, tells_record, &record);
+	start_waiting(&waiter, &name_a);
 	AWAIT(lull_load_relaxed(&record->shazptr_state) & LULL__SHAZPTR_WAITED);
 	nap_ms(50);
-	assert_int_equal(lull_load_acquire(&waiter.done), 0);
-	tell(&stage);
-	join_thread(waiter.thread);
-	lull_store_release(&stage, 2);
-	join_thread(thread);
+	assert_true(is_waiting(&waiter));
+	lull_store_release(&record->shazptr, (uintptr_t)0); /* as if it had cleared it, and not seen WAITED yet */
+	end_waiting(&waiter);
+	actor_end(&holder.actor);
 	alarm(0);
 }
 
@@ -387,20 +441,27 @@ BOTH_WAYS(no_heavy_fences)
 {
 	uint64_t fences = lull_fence_heavy_count();
 	struct holder holder;
-	struct waiter waiter;
+	struct actor waiter;
 
 	for (int i = 0; i < 100; i++)
 		lull_shazptr_synchronize(&name_b);
 	hold(&holder, NESTED, &name_a);
-	waiter_start(&waiter, &name_a);
+	start_waiting(&waiter, &name_a);
 	nap_ms(20);
-	release_waiter(&holder);
-	join_thread(waiter.thread);
+	let_go(&holder);
+	end_waiting(&waiter);
 	finish(&holder);
 	assert_int_equal(lull_fence_heavy_count(), fences);
 }
 
 /* ---- woken ----------------------------------------------------------------------------------- */
+
+static void comes_late(void *unused)
+{
+	(void)unused;
+	lull_thread_register();
+	lull_thread_unregister();
+}
 
 /*
  * A reader that clears wakes the waiters, in whatever way it clears. By the clock alone the next look would
@@ -410,40 +471,41 @@ BOTH_WAYS(no_heavy_fences)
 static bool was_woken(bool exits, bool late)
 {
 	struct holder holder;
-	struct waiter waiter;
+	struct actor waiter;
 	bool woken;
 
 	memset(&holder, 0, sizeof(holder));
-	holder.exits = exits;
 	holder.ptr = &name_a;
-	holder.thread = start_thread(late ? late_holder_run : holder_run, &holder);
-	await(&holder.holding, 1);
-	waiter_start(&waiter, &name_a);
+	actor_start(&holder.actor);
+	if (late)
+		on(&holder.actor, comes_late, NULL);
+	on(&holder.actor, holder_acquires, &holder);
+	start_waiting(&waiter, &name_a);
 	nap_ms(160);
-	assert_int_equal(lull_load_acquire(&waiter.done), 0);
-	tell(&holder.release_waiter);
+	assert_true(is_waiting(&waiter));
+	if (exits)
+		actor_end(&holder.actor);
+	else
+		let_go(&holder);
 	nap_ms(150);
-	woken = lull_load_acquire(&waiter.done);
-	join_thread(waiter.thread);
-	finish(&holder);
+	woken = !is_waiting(&waiter);
+	end_waiting(&waiter);
+	if (!exits)
+		actor_end(&holder.actor);
 	return woken;
 }
 
 TEST_WITH(wakes, self_scan, NULL)
 {
-	bool by_clear = false, by_exit = false, by_late_clear = false;
-
 	start_hearing();
-	for (int i = 0; i < 10 && !by_clear; i++)
-		by_clear = was_woken(false, false);
-	for (int i = 0; i < 10 && !by_exit; i++)
-		by_exit = was_woken(true, false);
-	for (int i = 0; i < 10 && !by_late_clear; i++)
-		by_late_clear = was_woken(false, true);
+	for (int way = 0; way < 3; way++) {
+		bool woken = false;
+
+		for (int i = 0; i < 10 && !woken; i++)
+			woken = was_woken(way == 1, way == 2);
+		assert_true(woken);
+	}
 	stop_hearing();
-	assert_true(by_clear);
-	assert_true(by_exit);
-	assert_true(by_late_clear);
 }
 
 BEFORE_ALL

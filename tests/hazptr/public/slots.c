@@ -1,253 +1,258 @@
 /* SPDX-License-Identifier: MIT */
 /* runs: c++, full-fences, core */
 /*
- * slots.c - hazptr.h: contexts and their slots, protecting with them, and how both are
- * misused.
+ * slots.c - hazptr.h, hazptr_fenced.h: contexts, their slots, and holds of three threads, which come, go and fork, against
+ * a plain model: a list of what they name. What is retired stays as long as its name is on the list, and who waits for a
+ * name waits for those who had it then.
  */
-#include "hazptr/fixture.h"
+#include "hazptr/model.h"
 
-#include "seccomp.h"
+/* ---- what else happens ------------------------------------------------------------------------------------------ */
 
-/* ---- contexts and slots ---------------------------------------------------------------------- */
-
-TEST(slots)
+static void comes(void *who)
 {
-	struct lull_hazptr_context on_stack, *on_heap;
-
-	assert_int_equal(LULL_HAZPTR_SLOTS, 8);
-	check_all_free(own());
-	check_all_free(own());
-
-	lull_hazptr_context_init(&on_stack);
-	check_all_free(&on_stack);
-	lull_hazptr_context_cleanup(&on_stack);
-	memset(&on_stack, 0x5a, sizeof(on_stack));
-	lull_hazptr_context_init(&on_stack);
-	check_all_free(&on_stack);
-	lull_hazptr_context_cleanup(&on_stack);
-
-	on_heap = (struct lull_hazptr_context *)malloc(sizeof(*on_heap));
-	assert_non_null(on_heap);
-	lull_hazptr_context_init(on_heap);
-	check_all_free(on_heap);
-	lull_hazptr_context_cleanup(on_heap);
-	free(on_heap);
+	lull_thread_register();
+	is_out[(struct actor *)who - actor] = false;
 }
 
-/* A thread that has never heard of lull has its eight slots, too. */
-TEST(slots_of_new_thread)
+/* A thread exits and another comes. All that it has not handed over ends: a line says so, and its memory is free. */
+static void exit_thread(int who)
 {
-	for (int i = 0; i < 20; i++)
-		join_thread(start_thread(first_slot_run, NULL));
-}
+	char wanted[64];
+	unsigned left;
 
-/* Take all, give back in this order, some at first and the rest later: none is lost or had twice. */
-static void free_in_order(struct lull_hazptr_context *ctx, const int *order, int at_first)
-{
-	struct lull_hazptr *slot[LULL_HAZPTR_SLOTS], *again[LULL_HAZPTR_SLOTS];
-
-	for (int i = 0; i < LULL_HAZPTR_SLOTS; i++)
-		slot[i] = lull_hazptr_alloc(ctx);
-	for (int i = 0; i < at_first; i++)
-		lull_hazptr_free(ctx, slot[order[i]]);
-	for (int i = 0; i < at_first; i++) {
-		again[i] = lull_hazptr_alloc(ctx);
-		assert_non_null(again[i]);
-		for (int j = 0; j < i; j++)
-			assert_ptr_not_equal(again[i], again[j]);
-		for (int j = at_first; j < LULL_HAZPTR_SLOTS; j++)
-			assert_ptr_not_equal(again[i], slot[order[j]]);
-	}
-	assert_null(lull_hazptr_alloc(ctx));
-	for (int i = 0; i < at_first; i++)
-		lull_hazptr_free(ctx, again[i]);
-	for (int i = at_first; i < LULL_HAZPTR_SLOTS; i++)
-		lull_hazptr_free(ctx, slot[order[i]]);
-	check_all_free(ctx);
-}
-
-TEST(free_in_any_order)
-{
-	int order[LULL_HAZPTR_SLOTS];
-	struct lull_hazptr_context ctx;
-
-	lull_hazptr_context_init(&ctx);
-	for (int i = 0; i < LULL_HAZPTR_SLOTS; i++)
-		order[i] = i;
-	for (int round = 0; round < 3000; round++) {
-		for (int i = LULL_HAZPTR_SLOTS - 1; i > 0; i--)
-			swap(&order[i], &order[random_below((uint32_t)i + 1)]);
-		free_in_order(round % 2 ? &ctx : own(), order, round % (LULL_HAZPTR_SLOTS + 1));
-	}
-	lull_hazptr_context_cleanup(&ctx);
-}
-
-/* Slots are protected by as many contexts as there are, and by each until it ends. */
-TEST(many_contexts)
-{
-	enum { CONTEXTS = 100 };
-	struct lull_hazptr_context *ctx =
-		(struct lull_hazptr_context *)malloc(CONTEXTS * sizeof(*ctx));
-	int n = 0;
-
-	assert_non_null(ctx);
-	for (int i = 0; i < CONTEXTS; i++) {
-		lull_hazptr_context_init(&ctx[i]);
-		for (int j = 0; j < LULL_HAZPTR_SLOTS; j++, n++) {
-			struct thing *thing = new_thing(&gone);
-
-			assert_ptr_equal(lull_hazptr_protect(lull_hazptr_alloc(&ctx[i]), thing, rcu), thing);
-			lull_hazptr_call(&thing->rcu, thing_gone);
+	on(&actor[who], comes, &actor[who]);
+	heard_lines = 0;
+	actor_end(&actor[who]);
+	left = forget(who, NULL);
+	for (int i = 0; i < CONTEXTS; i++)
+		if (contexts[i].owner == who) {
+			memset(&contexts[i].ctx, 0x5a, sizeof(contexts[i].ctx));
+			contexts[i].owner = NO_THREAD;
 		}
+	snprintf(wanted, sizeof(wanted), "protects %u object%s by", left, left == 1 ? "" : "s");
+	assert_int_equal(heard_lines, left != 0);
+	assert_true(!left || strstr(heard, wanted));
+	actor_start(&actor[who]);
+}
+
+/* Wait or look by each of the calls. */
+static int wait_by(int call, const void *addr, size_t len, uint64_t timeout_ms)
+{
+	switch (call) {
+	case 0:
+		return lull_hazptr_synchronize_timeout(addr, timeout_ms);
+	case 1:
+		return lull_hazptr_synchronize_range_timeout(addr, len, timeout_ms);
+	case 2:
+		return lull_hazptr_fenced_synchronize_range_timeout(addr, len, timeout_ms);
+	case 3:
+		lull_hazptr_synchronize_range(addr, len);
+		return 0;
+	case 4:
+		lull_hazptr_synchronize(addr);
+		return 0;
+	default:
+		lull_hazptr_fenced_synchronize(addr);
+		return 0;
 	}
-	assert_int_equal(lull_hazptr_barrier_timeout(30), -ETIMEDOUT);
-	assert_int_equal(lull_load_relaxed(&gone), 0);
-	assert_int_equal(waiting(), n);
+}
+
+static void waits(void *arg)
+{
+	struct waiting *waiter = (struct waiting *)arg;
+
+	must(wait_by(waiter->call, waiter->addr, waiter->len, UINT64_MAX) == 0);
+}
+
+/* Have this thread, which protects nothing, look, and another wait. */
+static void look_and_wait(struct waiting *waiter)
+{
+	const char *object = (const char *)objects[die(OBJECTS)].object;
+	int call = die(CALLS);
+	size_t len = call > 0 && call < 4 && die(2) ? sizeof(struct object) : 1;
+	const char *addr = object + (len == 1 && die(2) ? offsetof(struct object, head) : 0);
+	bool named = is_named(addr, len);
+
+	if (call < 3 || !named)
+		assert_int_equal(wait_by(call, addr, len, 0), named ? -ETIMEDOUT : 0);
+	if (waiter->addr)
+		return;
+	waiter->addr = addr;
+	waiter->len = len;
+	waiter->call = call;
+	for (int i = 0; i < NAMES; i++)
+		if (names[i].h && names[i].addr >= addr && names[i].addr < addr + len)
+			waiter->for_these |= (uint64_t)1 << i;
+	actor_begin(&waiter->actor, waits, waiter);
+}
+
+/* A thread waits as long as one of those it waits for is there, and goes on when none is any more. */
+static void check_waiters(void)
+{
+	for (int i = 0; i < WAITERS; i++) {
+		bool done = waiters[i].addr && actor_is_done(&waiters[i].actor);
+
+		assert_false(done && waiters[i].for_these);
+		if (!waiters[i].addr || (!done && is_named(waiters[i].addr, waiters[i].len)))
+			continue;
+		actor_await(&waiters[i].actor);
+		waiters[i].addr = NULL;
+	}
+}
+
+/* Until no more waits than @items, in one mode by what the caller does. Not one of them goes. */
+static void await_items(enum lull_reclaim_mode mode, size_t items)
+{
+	size_t now;
+
+	for (uint64_t since_ns = now_ns(); (now = waiting()) != items; sched_yield()) {
+		assert_true(now > items);
+		check_patience(since_ns, "what no thread protects to go", __FILE__, __LINE__);
+		if (mode == LULL_RECLAIM_POLL)
+			lull_reclaim_poll(SIZE_MAX, 0);
+		else if (mode == LULL_RECLAIM_CALLER)
+			lull_hazptr_barrier_timeout(1);
+	}
+}
+
+/* What is retired and named waits, with its bytes; what is not named goes, and another takes its place. */
+static void check_objects(enum lull_reclaim_mode mode)
+{
+	struct lull_reclaim_counts stats;
+	size_t items = 0, bytes = 0;
+
+	for (int n = 0; n < OBJECTS; n++) {
+		items += objects[n].is_retired && is_kept(n);
+		bytes += objects[n].is_retired && is_kept(n) ? objects[n].bytes : 0;
+	}
+	await_items(mode, items);
+	lull_reclaim_stats(&stats);
+	assert_true(stats.items == items && stats.bytes >= bytes && stats.bytes <= bytes + 4096 * items);
+	for (int n = 0; n < OBJECTS; n++) {
+		bool is_gone = !objects[n].object || (objects[n].is_retired && !is_kept(n));
+
+		if (objects[n].by_head)
+			AWAIT_SOON(lull_load_acquire(&objects[n].gone) == is_gone);
+		if (is_gone) {
+			memset(&objects[n], 0, sizeof(objects[n]));
+			objects[n].object = (struct object *)malloc(sizeof(struct object));
+			objects[n].object->value = 42;
+			objects[n].object->gone = &objects[n].gone;
+			objects[n].is_fenced = n % 3 == 0;
+		}
+		assert_int_equal(objects[n].object->value, 42);
+	}
+}
+
+/* A child has what the forking thread has and what is any thread's; all else is not there. */
+static void forks(void *arg)
+{
+	int who = (int)((struct actor *)arg - actor);
+
+	EXPECT_FINE {
+		memset(waiters, 0, sizeof(waiters));
+		for (int i = 0; i < ACTORS; i++)
+			if (i != who)
+				forget(i, NULL);
+		check_objects(LULL_RECLAIM_POLL);
+		for (int i = 0; i < NAMES; i++) {
+			if (!names[i].h)
+				continue;
+			if (names[i].ctx)
+				lull_hazptr_free(names[i].ctx, names[i].h);
+			else
+				lull_hazptr_release(&names[i].hold, names[i].addr);
+			names[i].h = NULL;
+			check_objects(LULL_RECLAIM_POLL);
+		}
+		must(waiting() == 0);
+		for (int i = 0; i < CONTEXTS; i++)
+			if (contexts[i].owner == who || contexts[i].owner == ANY_THREAD)
+				lull_hazptr_context_cleanup(&contexts[i].ctx);
+		if (!is_out[who])
+			check_all_free(own());
+	}
+}
+
+static void release_all(enum lull_reclaim_mode mode)
+{
 	for (int i = 0; i < CONTEXTS; i++) {
-		lull_hazptr_context_cleanup(&ctx[i]);
-		if (i % 25 == 0)
-			await_count(&gone, (i + 1) * LULL_HAZPTR_SLOTS);
+		if (contexts[i].owner == ANY_THREAD)
+			end_context_of(&contexts[i]);
+		contexts[i].owner = NO_THREAD;
 	}
-	lull_hazptr_barrier();
-	assert_int_equal(gone, n);
-	free(ctx);
+	for (int i = 0; i < NAMES; i++)
+		if (names[i].h && names[i].owner == ANY_THREAD)
+			lull_hazptr_release(&names[i].hold, names[i].addr);
+	forget(ANY_THREAD, NULL);
+	check_waiters();
+	for (int i = 0; i < WAITERS; i++)
+		actor_end(&waiters[i].actor);
+	check_objects(mode);
+	for (int n = 0; n < OBJECTS; n++) {
+		free(objects[n].object);
+		objects[n].object = NULL;
+	}
 }
 
-/* A context that was detached goes on with another thread. */
-struct handed_over {
-	struct lull_hazptr_context ctx;
-	struct lull_hazptr *h;
-	struct thing *thing;
-	int detached;
-};
-
-static void *goes_on_run(void *arg)
+static void run(enum lull_reclaim_mode mode, int count)
 {
-	struct handed_over *over = (struct handed_over *)arg;
+	set_mode(mode);
+	start_hearing();
+	for (int i = 0; i < CONTEXTS; i++)
+		contexts[i].owner = NO_THREAD;
+	for (int who = 0; who < ACTORS; who++)
+		actor_start(&actor[who]);
+	for (int i = 0; i < WAITERS; i++)
+		actor_start(&waiters[i].actor);
+	check_objects(mode);
+	for (int i = 0; i < count; i++) {
+		int who = die(ACTORS);
 
-	check_alive(over->thing);
-	lull_hazptr_clear(over->h);
-	lull_hazptr_free(&over->ctx, over->h);
-	check_all_free(&over->ctx);
-	lull_hazptr_context_cleanup(&over->ctx);
-	return NULL;
+		if (i % 2)
+			act_under_signals(&actor[who]);
+		else
+			on(&actor[who], act, &actor[who]);
+		if (die(40) == 0)
+			exit_thread(who);
+		if (die(4) == 0)
+			look_and_wait(&waiters[die(WAITERS)]);
+		if (mode == LULL_RECLAIM_POLL && die(50) == 0)
+			on(&actor[who], forks, &actor[who]);
+		check_waiters();
+		check_objects(mode);
+	}
+	for (int who = 0; who < ACTORS; who++) {
+		exit_thread(who);
+		actor_end(&actor[who]);
+	}
+	stop_hearing();
+	release_all(mode);
 }
 
-static void *sets_up_run(void *arg)
-{
-	struct handed_over *over = (struct handed_over *)arg;
-
-	lull_hazptr_context_init(&over->ctx);
-	over->h = lull_hazptr_alloc(&over->ctx);
-	lull_hazptr_protect(over->h, over->thing, rcu);
-	lull_hazptr_context_detach(&over->ctx);
-	return NULL;
-}
-
-static struct handed_over interrupted;
-
-static void detaching_handler(int unused)
-{
-	(void)unused;
-	lull_hazptr_context_detach(&interrupted.ctx);
-	lull_store_release(&interrupted.detached, 1);
-}
-
-/* In any context: here in a signal handler, and in a read section. */
-TEST(detach_in_handler)
+TEST(model)
 {
 	struct sigaction action;
 
 	memset(&action, 0, sizeof(action));
-	memset(&interrupted, 0, sizeof(interrupted));
-	action.sa_handler = detaching_handler;
+	action.sa_handler = hands_over;
 	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
-	lull_hazptr_context_init(&interrupted.ctx);
-	interrupted.h = lull_hazptr_alloc(&interrupted.ctx);
-	interrupted.thing = new_thing(NULL);
-	lull_hazptr_protect(interrupted.h, interrupted.thing, rcu);
-	lull_rcu_read_lock();
-	interrupt_until(pthread_self(), SIGUSR1, &interrupted.detached, 1);
-	lull_rcu_read_unlock();
-	assert_false(is_free_of(interrupted.thing));
-	join_thread(start_thread(goes_on_run, &interrupted));
-	assert_true(is_free_of(interrupted.thing));
-	free(interrupted.thing);
+	action.sa_handler = handler;
+	assert_int_equal(sigaction(SIGUSR2, &action, NULL), 0);
+	published = &first;
+	seed = test_seed();
+	lull_hazptr_retire(NULL); /* as if it was not said */
+	lull_hazptr_retire_sized(NULL, 100);
+	lull_hazptr_fenced_retire(NULL);
+	assert_int_equal(waiting(), 0);
+	run(LULL_RECLAIM_POLL, 2000);
+	run(LULL_RECLAIM_THREAD, 500);
+	run(LULL_RECLAIM_CALLER, 300);
+	assert_true(handled > 0);
 }
 
-TEST(context_detach)
-{
-	struct handed_over over;
-
-	lull_hazptr_context_init(&over.ctx);
-	over.h = lull_hazptr_alloc(&over.ctx);
-	over.thing = new_thing(&gone);
-	lull_hazptr_protect(over.h, over.thing, rcu);
-	lull_hazptr_context_detach(&over.ctx);
-	lull_hazptr_call(&over.thing->rcu, thing_gone);
-	assert_int_equal(lull_hazptr_barrier_timeout(20), -ETIMEDOUT);
-	assert_int_equal(lull_load_relaxed(&gone), 0);
-	join_thread(start_thread(goes_on_run, &over));
-	await_count(&gone, 1);
-
-	/* And protects when the thread that set it up has exited. */
-	over.thing = new_thing(&gone);
-	join_thread(start_thread(sets_up_run, &over));
-	assert_false(is_free_of(over.thing));
-	lull_hazptr_call(&over.thing->rcu, thing_gone);
-	assert_int_equal(lull_hazptr_barrier_timeout(20), -ETIMEDOUT);
-	goes_on_run(&over);
-	await_count(&gone, 2);
-}
-
-/* ---- protecting ---------------------------------------------------------------------------------- */
-
-TEST(tryprotect)
-{
-	struct lull_hazptr *h = lull_hazptr_alloc(own());
-
-	variable = NULL;
-	assert_null(lull_hazptr_tryprotect(h, variable, rcu));
-	assert_null(lull_hazptr_tryprotect_ptr(h, variable));
-	lull_hazptr_publish(variable, &first);
-	assert_ptr_equal(lull_hazptr_tryprotect(h, variable, rcu), &first);
-	assert_false(is_free_of(&first));
-	lull_hazptr_publish(variable, &second);
-	assert_ptr_equal(lull_hazptr_tryprotect_ptr(h, variable), &second);
-	assert_true(is_free_of(&first));
-	assert_false(is_free_of(&second));
-	lull_hazptr_clear(h);
-	assert_true(is_free_of(&second));
-
-	/* Changed meanwhile: nothing, and nothing is protected. */
-	looks = 0;
-	assert_null(lull_hazptr_tryprotect_ptr(h, *changing()));
-	assert_int_equal(looks, 2); /* and no third look */
-	assert_true(is_free_of(&first));
-	assert_true(is_free_of(&second));
-	lull_hazptr_free(own(), h);
-}
-
-TEST(protect)
-{
-	struct lull_hazptr *h = lull_hazptr_alloc(own());
-
-	variable = NULL;
-	assert_null(lull_hazptr_protect(h, variable, rcu));
-	assert_null(lull_hazptr_protect_ptr(h, variable));
-	lull_hazptr_publish(variable, &first);
-	assert_ptr_equal(lull_hazptr_protect(h, variable, rcu), &first);
-	assert_ptr_equal(lull_hazptr_protect_ptr(h, variable), &first);
-	assert_false(is_free_of(&first));
-
-	/* Changed meanwhile: the new one. */
-	looks = 0;
-	assert_ptr_equal(lull_hazptr_protect_ptr(h, *changing()), &second);
-	assert_true(is_free_of(&first));
-	assert_false(is_free_of(&second));
-	lull_hazptr_free(own(), h);
-	assert_true(is_free_of(&second));
-}
+/* ---- a pointer that changes all the time ------------------------------------------------------------------------ */
 
 static int flip_stop;
 
@@ -283,137 +288,3 @@ TEST(protect_what_changes)
 	join_thread(thread);
 	lull_hazptr_free(own(), h);
 }
-
-/* Scans are for the address of the head, wherever that is, and in the _ptr forms for the object's. */
-TEST(member)
-{
-	struct lull_hazptr *h = lull_hazptr_alloc(own());
-	struct offset_thing *thing = (struct offset_thing *)malloc(sizeof(*thing));
-
-	assert_non_null(thing);
-	thing->gone = &gone;
-	assert_ptr_equal(lull_hazptr_tryprotect(h, thing, rcu), thing);
-	assert_false(is_free_of(&thing->rcu));
-	assert_true(is_free_of(thing));
-	assert_ptr_equal(lull_hazptr_protect_ptr(h, thing), thing);
-	assert_true(is_free_of(&thing->rcu));
-	assert_false(is_free_of(thing));
-	assert_ptr_equal(lull_hazptr_tryprotect_ptr(h, thing), thing);
-	assert_false(is_free_of(thing));
-	assert_ptr_equal(lull_hazptr_protect(h, thing, rcu), thing);
-	assert_false(is_free_of(&thing->rcu));
-
-	lull_hazptr_call(&thing->rcu, offset_thing_gone);
-	assert_int_equal(lull_hazptr_barrier_timeout(20), -ETIMEDOUT);
-	assert_int_equal(lull_load_relaxed(&gone), 0);
-	lull_hazptr_free(own(), h);
-	await_count(&gone, 1);
-}
-
-TEST(member_of_null)
-{
-	struct lull_hazptr *h = lull_hazptr_alloc(own());
-	struct offset_thing *none = NULL;
-
-	assert_null(lull_hazptr_tryprotect(h, none, rcu));
-	assert_null(lull_hazptr_protect(h, none, rcu));
-	lull_hazptr_free(own(), h);
-}
-
-/* ---- no system calls --------------------------------------------------------------------------------- */
-
-TEST(no_system_calls)
-{
-	if (SANITIZED || !THREADS_IN_CHILD || under_valgrind()) /* they ask the kernel for themselves */
-		SKIP(OWN_MEMORY);
-	/* Slots, and more holds than slots. No thread sleeps for any of them. */
-	EXPECT_FINE {
-		struct lull_hazptr_hold hold[LULL_HAZPTR_SLOTS + 4];
-
-		own();
-		lull_hazptr_publish(variable, &first);
-		lull_hazptr_synchronize(&first);
-		forbid_all();
-		for (int round = 0; round < 1000; round++) {
-			struct lull_hazptr *h = lull_hazptr_alloc(own());
-
-			if (lull_hazptr_protect(h, variable, rcu) != &first || lull_hazptr_tryprotect_ptr(h, variable) != &first)
-				_exit(1);
-			for (int i = 0; i < LULL_HAZPTR_SLOTS + 4; i++)
-				if (lull_hazptr_acquire(&hold[i], &variable) != &first)
-					_exit(1);
-			for (int i = 0; i < LULL_HAZPTR_SLOTS + 4; i++)
-				lull_hazptr_release(&hold[i], &first);
-			lull_hazptr_clear(h);
-			lull_hazptr_free(own(), h);
-		}
-	}
-}
-
-/* ---- misuse ---------------------------------------------------------------------------------------- */
-
-TEST(slot_misuse)
-{
-	EXPECT_ABORT("lull_hazptr_free: ") {
-		struct lull_hazptr *low = lull_hazptr_alloc(own()), *high = lull_hazptr_alloc(own());
-
-		must(high);
-		lull_hazptr_free(own(), low);
-		lull_hazptr_free(own(), low);
-	}
-	EXPECT_ABORT("lull_hazptr_free: ") {
-		struct lull_hazptr_context other;
-
-		lull_hazptr_context_init(&other);
-		lull_hazptr_free(own(), lull_hazptr_alloc(&other));
-	}
-	EXPECT_ABORT("lull_hazptr_context_cleanup: ")
-		lull_hazptr_context_cleanup(own());
-	EXPECT_ABORT("lull_hazptr_context_detach: ")
-		lull_hazptr_context_detach(own());
-}
-
-#ifdef LULL_DEBUG
-static struct lull_hazptr_context others;
-
-static void *alloc_foreign_run(void *unused)
-{
-	lull_hazptr_alloc(&others);
-	return unused;
-}
-
-static struct lull_hazptr *others_slot;
-
-static void *free_foreign_run(void *unused)
-{
-	lull_thread_register();
-	lull_hazptr_free(&others, others_slot);
-	return unused;
-}
-
-static void *cleanup_foreign_run(void *unused)
-{
-	lull_thread_register();
-	lull_hazptr_context_cleanup(&others);
-	return unused;
-}
-
-TEST(debug_checks)
-{
-	NEEDS_THREADS_IN_CHILD();
-	EXPECT_ABORT("lull_hazptr_alloc: the context belongs to another thread") {
-		lull_hazptr_context_init(&others);
-		join_thread(start_thread(first_slot_run, NULL));
-		join_thread(start_thread(alloc_foreign_run, NULL));
-	}
-	EXPECT_ABORT("lull_hazptr_free: the context belongs to another thread") {
-		lull_hazptr_context_init(&others);
-		others_slot = lull_hazptr_alloc(&others);
-		join_thread(start_thread(free_foreign_run, NULL));
-	}
-	EXPECT_ABORT("lull_hazptr_context_cleanup: the context belongs to another") {
-		lull_hazptr_context_init(&others);
-		join_thread(start_thread(cleanup_foreign_run, NULL));
-	}
-}
-#endif
