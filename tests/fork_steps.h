@@ -29,7 +29,7 @@ struct call {
 	void (*look)(void); /* in a child that another thread has forked; NULL: as in others */
 };
 
-static const struct call *call;
+static const struct call *stepped;
 static int steps, stop_at; /* of the call; a child is forked at that one */
 static int stopped, may_go, ended;
 static bool forks_itself, in_child;
@@ -58,20 +58,20 @@ static void trapped(int sig, siginfo_t *info, void *arg)
 
 static void *makes_steps(void *unused)
 {
-	void (*volatile run)(void) = call->call;
+	void (*volatile run)(void) = stepped->call;
 
-	call->before();
+	stepped->before();
 	steps = 0;
 	set_trap_flag(true);
 	run();
 	set_trap_flag(false);
 	if (in_child) {
 		alarm(60);
-		expect_fine(call->after); /* its own child finds all, too */
-		call->after();
+		expect_fine(stepped->after); /* its own child finds all, too */
+		stepped->after();
 		_exit(0);
 	}
-	call->after();
+	stepped->after();
 	lull_store_release(&ended, 1);
 	return unused;
 }
@@ -93,7 +93,7 @@ static void fork_at_steps(const struct call *this_call)
 	action.sa_sigaction = trapped;
 	action.sa_flags = SA_SIGINFO;
 	assert_int_equal(sigaction(SIGTRAP, &action, &saved), 0);
-	call = this_call;
+	stepped = this_call;
 	for (int itself = 0; itself < 2; itself++) {
 		forks_itself = itself;
 		for (stop_at = 1; stop_at == 1 || steps >= stop_at - EACH; stop_at += EACH) {
@@ -105,7 +105,7 @@ static void fork_at_steps(const struct call *this_call)
 			if (lull_load_acquire(&stopped))
 				EXPECT_FINE {
 					alarm(60);
-					(call->look ? call->look : works_as_ever)();
+					(stepped->look ? stepped->look : works_as_ever)();
 				}
 			lull_store_release(&may_go, 1);
 			join_thread(thread);

@@ -214,7 +214,7 @@ static void looks_or_puts(void)
 	}
 	if (got)
 		lull_hazptr_pool_put(got);
-	if (call->call != puts_foreign)
+	if (stepped->call != puts_foreign)
 		puts_foreign();
 	lull_hazptr_pool_put(beside);
 	put_all(of_stepper, stepper_has);

@@ -269,7 +269,7 @@ TEST(storm)
 /* ---- where it may be called ------------------------------------------------------------------------ */
 
 /* The destructor of thread-specific data that runs in each round of destructors: before lull's, and after. */
-static pthread_key_t late_key;
+static pthread_key_t own_key;
 static int late_rounds;
 enum { ROUNDS = UNDER_TSAN ? 2 : 4 }; /* before the last one ThreadSanitizer has ended */
 
@@ -298,13 +298,13 @@ static void late(void *arg)
 	join_thread(start_thread(gets_others, h[0]));
 	put_all(h, BLOCK + 2);
 	if (++late_rounds < ROUNDS)
-		assert_int_equal(pthread_setspecific(late_key, arg), 0);
+		assert_int_equal(pthread_setspecific(own_key, arg), 0);
 }
 
 static void *late_run(void *arg)
 {
 	late_rounds = 0;
-	assert_int_equal(pthread_setspecific(late_key, &late_rounds), 0);
+	assert_int_equal(pthread_setspecific(own_key, &late_rounds), 0);
 	if (arg) {
 		lull_hazptr_pool_put(get());
 		lull_thread_unregister();
@@ -316,7 +316,7 @@ static void *late_run(void *arg)
 TEST(late_destructors)
 {
 	for (int i = 0; i < 20; i++) {
-		join_thread(start_thread(late_run, i % 2 ? &late_key : NULL));
+		join_thread(start_thread(late_run, i % 2 ? &own_key : NULL));
 		assert_int_equal(late_rounds, ROUNDS);
 	}
 	assert_true(is_free_of(&first));
@@ -600,5 +600,5 @@ TEST(put_twice)
 BEFORE_ALL
 {
 	set_stall_ms(0); /* a slow machine is not worth a line */
-	must(pthread_key_create(&late_key, late) == 0);
+	must(pthread_key_create(&own_key, late) == 0);
 }

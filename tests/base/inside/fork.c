@@ -236,9 +236,10 @@ static void fork_by(pid_t (*how)(void))
 
 TEST(works_as_ever)
 {
-	pthread_t thread = a_reader();
+	pthread_t thread;
 
-	no_threads = !THREADS_IN_CHILD;
+	NEEDS_THREADS_IN_CHILD();
+	thread = a_reader();
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
 		if (ways[i].tells || !no_threads)
 			fork_by(ways[i].fork);

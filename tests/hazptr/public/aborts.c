@@ -91,7 +91,7 @@ TEST(misuse)
 
 	ABORTS("lull_hazptr_synchronize of ", protects(), lull_hazptr_synchronize(&first));
 	ABORTS("lull_hazptr_synchronize of ", holds(), lull_hazptr_synchronize(&first));
-	ABORTS("lull_hazptr_synchronize_range of ", protects(), lull_hazptr_synchronize_range((char *)&first - 8, 16));
+	ABORTS("lull_hazptr_synchronize_range of ", protects(), lull_hazptr_synchronize_range((void *)((uintptr_t)&first - 8), 16));
 	ABORTS("lull_hazptr_synchronize_timeout of ", protects(), lull_hazptr_synchronize_timeout(&first, 1000));
 	ABORTS("lull_hazptr_synchronize_range_timeout of ", protects(), lull_hazptr_synchronize_range_timeout(&first, 1, 1000));
 	ABORTS("lull_hazptr_fenced_synchronize of ", protects(), lull_hazptr_fenced_synchronize(&first));
