@@ -69,7 +69,7 @@ bool lull__is_due(struct lull__bag *bag, int kind, enum lull__pass what)
 }
 
 /* Take @q of @bag, whose lock the caller has just got. Returns whether its owner may be consuming. */
-static bool take_locked(struct lull__queue *q, struct lull__bag *bag, enum lull__pass what)
+static bool take_locked(struct lull__queue *q, struct lull__bag *bag, bool abandoned)
 {
 	bool revoke = bag != lull__self.bag && lull__queue_owner_reclaims(q);
 
@@ -77,7 +77,8 @@ static bool take_locked(struct lull__queue *q, struct lull__bag *bag, enum lull_
 	q->rechecking = lull__queue_needs_recheck(q);
 	if (revoke)
 		lull__queue_revoke(q);
-	if (what == PASS_ABANDONED && lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_CALLER)
+	/* Only where its owner is waited for: while that consumes, the next taker must see that it helps, and revoke. */
+	if (abandoned && lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_CALLER)
 		lull_store_relaxed(&q->owner_helps, 0u);
 	return revoke;
 }
@@ -122,7 +123,7 @@ struct lull__queue *lull__take_due(enum lull__pass what, uint32_t kinds, bool wa
 				lull__lock(&q->lock);
 			else if (!lull__trylock(&q->lock))
 				continue;
-			revoked |= take_locked(q, bag, what);
+			revoked |= take_locked(q, bag, wait && what == PASS_ABANDONED);
 			*end = q;
 			end = &q->next_taken;
 		}
