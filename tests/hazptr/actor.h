@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * actor.h - threads that do what they are told, one thing after the other: on() has one of them do something, and waits.
- * What may block is begun, and looked at later.
+ * A call that may block is begun so, and its end is looked at later.
  */
 #ifndef LULL_TEST_ACTOR_H
 #define LULL_TEST_ACTOR_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * model.h - threads that do at random what a thread may do with slots, holds and contexts, and a plain model of it: a list of
- * what they name.
+ * the objects that they name.
  */
 #ifndef LULL_TEST_HAZPTR_MODEL_H
 #define LULL_TEST_HAZPTR_MODEL_H
@@ -140,7 +140,7 @@ static struct context *choose_context(int who, bool begun)
 	return begun && (at->owner == who || at->owner == ANY_THREAD) ? at : NULL;
 }
 
-/* What a pointer points to, at a first look and from then on. */
+/* The object that a pointer leads to: at the first look, and at all later ones. */
 static struct object *seen[2];
 static int looked;
 
@@ -382,7 +382,7 @@ static void retire(void)
 		lull_rcu_read_unlock();
 }
 
-/* What a step is given: a free place in the list, or a slot or a hold that this thread may use. */
+/* Each step needs one of these: a free place in the list, or a slot or a hold that this thread may use. */
 enum need { FREE, SLOT, HOLD };
 
 static const struct {

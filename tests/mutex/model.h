@@ -128,7 +128,7 @@ static void model_signal(struct actor *caller, bool all)
 		up->since = turn++; /* those that were moved were there before it */
 }
 
-/* What a step does, before threads that wait for the lock do anything. */
+/* Make the step @step of @a in the model, before threads that wait for the lock do anything. */
 static void model_step(struct actor *a, enum step step)
 {
 	a->wanted = 0;

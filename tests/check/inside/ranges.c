@@ -135,8 +135,8 @@ TEST(memory)
 /* ---- its lock --------------------------------------------------------------------------------- */
 
 /*
- * A handler that interrupts its thread in here gives up, also of other sets: the thread may have their locks, too. So does
- * who finds the lock taken; and tries again later.
+ * A handler that interrupts its thread in here gives up, also of other sets: the thread may have their locks, too. A
+ * thread that finds the lock taken gives up as well. Both try again later.
  */
 TEST(lock)
 {

@@ -116,7 +116,7 @@ static void await_items(enum lull_reclaim_mode mode, size_t items)
 	}
 }
 
-/* What is retired and named waits, with its bytes; what is not named goes, and another takes its place. */
+/* Retired objects that a slot names wait, with their bytes. The others are gone, and new ones take their places. */
 static void check_objects(enum lull_reclaim_mode mode)
 {
 	struct lull_reclaim_counts stats;

@@ -529,6 +529,33 @@ TEST(bound_while_queue_is_taken)
 	set_mode(LULL_RECLAIM_THREAD);
 }
 
+/*
+ * A pass that does not wait for owners meets one that consumes, and gives the queue back. The owner still helps: else the
+ * next pass would take the queue without revoking, and consume beside it.
+ */
+TEST(owner_goes_on_helping)
+{
+	struct lull__queue *q;
+	pthread_t thread;
+
+	set_mode(LULL_RECLAIM_POLL);
+	go_on = all_retired = 0;
+	thread = start_thread(retires, NULL);
+	await_flag(&go_on, 1);
+	q = &retirers_bag->queue[LULL__HAZPTR_FREES];
+	lull_store_relaxed(&q->last_done, lull_load_relaxed(&q->done));
+	lull_store_relaxed(&q->owner_helps, 1u);
+	lull_store_release(&q->busy, 1u);
+	lull__give_back(lull__take_due(PASS_ABANDONED, LULL__TAKE_RETIRED, false));
+	assert_int_equal(lull_load_relaxed(&q->owner_helps), 1);
+	lull_store_relaxed(&q->owner_helps, 0u);
+	lull_store_release(&q->busy, 0u);
+	lull_store_release(&go_on, 2);
+	join_thread(thread);
+	lull_hazptr_barrier();
+	set_mode(LULL_RECLAIM_THREAD);
+}
+
 BEFORE_ALL
 {
 	alarm(100);
