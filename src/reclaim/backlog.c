@@ -92,17 +92,41 @@ static void publish(const struct sums *all)
 	lull__event_peak(lull_load_relaxed(&lull__reclaimer.peak_items), lull_load_relaxed(&lull__reclaimer.peak_bytes));
 }
 
+/* Let the backlog contain @items of @q, with @bytes, that its owner has not added, in place of what was lent before. */
+static void lend(struct lull__queue *q, uint64_t items, uint64_t bytes)
+{
+	items -= lull_xchg_relaxed(&q->lent, items);
+	bytes -= lull_xchg_relaxed(&q->lent_bytes, bytes);
+	if (q->kind == LULL__HAZPTR_FREES)
+		lull_add_relaxed(&lull__reclaimer.retired, (size_t)items);
+	lull_add_relaxed(&lull__reclaimer.items, (size_t)items);
+	lull_add_relaxed(&lull__reclaimer.bytes, (size_t)bytes);
+}
+
+void lull__backlog_lend(struct lull__queue *q)
+{
+	lend(q, lull_load_relaxed(&q->done) - lull_load_relaxed(&q->in_backlog),
+	     lull_load_relaxed(&q->done_bytes) - lull_load_relaxed(&q->in_backlog_bytes));
+}
+
+void lull__backlog_take_back(struct lull__queue *q)
+{
+	if (lull_load_relaxed(&q->lent) || lull_load_relaxed(&q->lent_bytes))
+		lend(q, 0, 0);
+}
+
 void lull__backlog_add(struct lull__queue *q)
 {
 	size_t items = (size_t)(q->put - q->in_backlog), bytes = (size_t)(q->put_bytes - q->in_backlog_bytes);
 	struct sums about = { .total_items = q->put - q->in_stats, .total_bytes = q->put_bytes - q->in_stats_bytes };
 
+	lull__backlog_take_back(q);
 	about.total_items += lull_add_relaxed(&lull__reclaimer.noted_items, about.total_items);
 	about.total_bytes += lull_add_relaxed(&lull__reclaimer.noted_bytes, about.total_bytes);
 	q->in_stats = q->put;
 	q->in_stats_bytes = q->put_bytes;
-	q->in_backlog = q->put;
-	q->in_backlog_bytes = q->put_bytes;
+	lull_store_relaxed(&q->in_backlog, q->put);
+	lull_store_relaxed(&q->in_backlog_bytes, q->put_bytes);
 	if (q->kind == LULL__HAZPTR_FREES)
 		lull_add_relaxed(&lull__reclaimer.retired, items);
 	items += lull_add_relaxed(&lull__reclaimer.items, items);
@@ -193,8 +217,8 @@ uint64_t lull__scan_threshold(void)
 }
 
 /*
- * Is the backlog over its hard limit? Up to LULL__CHECK_EVERY - 1 entries of each queue are not in the
- * backlog yet, or still in it, for as long as the queue's owner does not defer. So near the limit all entries are
+ * Is the backlog over its hard limit? Up to LULL__CHECK_EVERY - 1 entries of each queue in the list are not in the
+ * backlog yet, or no longer, for as long as the queue's owner does not defer. So near the limit all entries are
  * counted: then a flood of deferrals exceeds the limit by no more than the entries that the deferring threads have
  * not added yet.
  */
@@ -206,8 +230,6 @@ bool lull__over_hard(size_t *items, size_t *bytes)
 
 	if (LULL__BUSTED(HARD_IGNORED))
 		return false;
-	if (slack > most / 8)
-		slack = most / 8; /* with very many threads, else all would be counted for few entries */
 	if (!over_limit(&lull__reclaimer.bytes, &most_bytes) &&
 	    (!most || !over(lull_load_relaxed(&lull__reclaimer.items) + slack, most)))
 		return false;
@@ -260,6 +282,7 @@ void lull__backlog_fork_child(void)
 
 			q->in_backlog = q->in_stats = q->put;
 			q->in_backlog_bytes = q->in_stats_bytes = q->put_bytes;
+			q->lent = q->lent_bytes = 0;
 		}
 	}
 	all = sum_up_all();

@@ -109,9 +109,10 @@ static inline void forget_help(struct lull__queue *q)
 static inline void reclaim_own(struct lull__queue *q, size_t most, bool calls)
 {
 	size_t bytes = 0;
+	size_t count = calls ? lull__queue_run(q, most, &bytes) : lull__queue_free(q, most, &bytes);
 
-	q->in_backlog += calls ? lull__queue_run(q, most, &bytes) : lull__queue_free(q, most, &bytes);
-	q->in_backlog_bytes += bytes;
+	lull_own_add_relaxed(&q->in_backlog, count);
+	lull_own_add_relaxed(&q->in_backlog_bytes, bytes);
 }
 
 /* Look at @q and do the owner's share of the work, all but the reclaiming if not @may. @soft: a limit is exceeded. */

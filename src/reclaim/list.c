@@ -6,7 +6,7 @@
 
 #include "../base/process.h"
 #include "../base/registry.h"
-#include "bag.h"
+#include "backlog.h"
 
 /* ---- walks -------------------------------------------------------------------------------------- */
 
@@ -58,6 +58,7 @@ __attribute__((noinline)) static void list_now(struct lull__queue *q)
 		 */
 		while (!lull_cas_release(&lull__reclaimer.list, &at->next, at))
 			;
+		lull__backlog_take_back(q);
 	}
 	lull__restore_signals(&saved);
 }
@@ -160,7 +161,9 @@ static void part_with(struct lull__queue *out)
 		lull_store_relaxed(&q->folded_bytes, done_bytes);
 		q->next_left = lull__reclaimer.left;
 		lull_store_relaxed(&lull__reclaimer.left, q);
-		if (!lull__queue_is_empty(q)) {
+		if (lull__queue_is_empty(q)) {
+			lull__backlog_lend(q);
+		} else {
 			lull__queue_list(q);
 			lull_store_relaxed(&lull__reclaimer.relisted, 1u);
 		}

@@ -135,6 +135,7 @@ struct lull__queue {
 	struct lull__listing listing[2];
 	struct lull__queue *next_left; /* see bag.h */
 	uint64_t folded, folded_bytes; /* so many of its entries are in the reclaimer's totals; under the lock of sweeps */
+	uint64_t lent, lent_bytes; /* its owner has not added so many to the backlog; it is out of the list, so others did */
 	uint64_t kept, kept_bytes; /* entries that slots named at the last scan, as the reclaimer has counted them */
 	uint64_t get, ready, wait;
 	lull_rcu_cookie cookie;

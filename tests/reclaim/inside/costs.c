@@ -93,6 +93,26 @@ TEST(idle_threads_leave_the_list)
 	end_crowd();
 }
 
+/* The crowd has not added its entries to the estimate, and may never do so. A look at the list does not show that. */
+TEST(what_they_have_not_added_is)
+{
+	const ssize_t few = 3 * (ssize_t)LULL__SPARE_PLACES;
+
+	start_crowd(false);
+	await_flag(&have_run, CROWD);
+	await_short_list();
+	assert_in_range((ssize_t)lull_load_relaxed(&lull__reclaimer.items) + few, 0, 2 * few);
+	assert_in_range((ssize_t)lull_load_relaxed(&lull__reclaimer.retired) + few, 0, 2 * few);
+	assert_true((ssize_t)lull_load_relaxed(&lull__reclaimer.bytes) >= -24 * few);
+	lull_store_release(&turn, 1);
+	await_flag(&have_deferred, 2 * CROWD);
+	await_flag(&have_run, 2 * CROWD);
+	lull_hazptr_barrier();
+	assert_in_range((ssize_t)lull_load_relaxed(&lull__reclaimer.items) + 6 * CROWD, 0, 12 * CROWD);
+	end_crowd();
+	assert_in_range((ssize_t)lull_load_relaxed(&lull__reclaimer.items) + few, 0, 2 * few);
+}
+
 /* A thread that has left the list is found again, however often, and nothing of it is lost. It defers no more. */
 TEST(they_come_back)
 {

@@ -44,9 +44,9 @@ static struct estimate added(void)
 		for (int kind = 0; kind < LULL__KINDS; kind++) {
 			const struct lull__queue *q = &bag->queue[kind];
 
-			sum.items += (size_t)(q->in_backlog - q->done);
-			sum.bytes += (size_t)(q->in_backlog_bytes - q->done_bytes);
-			sum.retired += kind == LULL__HAZPTR_FREES ? (size_t)(q->in_backlog - q->done) : 0;
+			sum.items += (size_t)(q->in_backlog + q->lent - q->done);
+			sum.bytes += (size_t)(q->in_backlog_bytes + q->lent_bytes - q->done_bytes);
+			sum.retired += kind == LULL__HAZPTR_FREES ? (size_t)(q->in_backlog + q->lent - q->done) : 0;
 		}
 	}
 	lull__unlock(&lull__reclaimer.bags_lock);
