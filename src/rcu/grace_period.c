@@ -127,8 +127,14 @@ static unsigned gp_scan(struct period *open, enum gp_scan_what what, struct hold
 	held->count = 0;
 	held->oldest = open->number;
 	held->flagged_now = false;
-	/* THR-1 and THR-2: threads come and go under this lock, before the scan or after it. */
-	lull__registry_enter(&hold);
+	/*
+	 * THR-1 and THR-2: threads come and go under this lock, before the scan or after it. Signals are blocked while
+	 * records move: a handler that forks amid a move would leave the child with a list of the parent's records.
+	 */
+	if (open->sparse)
+		lull__registry_enter_to_move(&hold);
+	else
+		lull__registry_enter(&hold);
 	for (thread = lull__registry.next; thread != &lull__registry && looked < open->front; thread = next) {
 		/*
 		 * ORDER RCU-3: the word before whatever the caller frees; pairs with RCU-3 in

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* runs: alone, full-fences */
 /*
- * lag.c - grace periods whose leader is not run: others go on beside it, and it does no harm when it comes back. This
- * program contains their source, to see the three numbers.
+ * lag.c - grace periods whose leader is not run: others go on beside it, and it does no harm when it comes back. And
+ * those whose leader forks in a signal handler. This program contains their source, to see the three numbers, and moves.
  */
 #include <semaphore.h>
 
 #include "fork_steps.h"
 
 #include "../src/base/registry.h"
+
+static void moving(struct lull__thread *thread, struct lull__thread *after);
+
+#define lull__registry_move moving
 #include "../src/rcu/grace_period.c"
+#undef lull__registry_move
 
 struct numbers {
 	uint64_t started, carried, completed;
@@ -224,6 +229,71 @@ TEST(beside_waits_for_readers)
 	sitter_stop(&reader);
 	lull__unlock(&gp.leader);
 	lull_rcu_synchronize();
+}
+
+/* ---- a leader whose signal handler forks ---------------------------------------------------------- */
+
+static int moves, fork_at; /* at that one of the moves; 0: at none */
+static lull_rcu_cookie forked_for;
+
+/* Move, and let a signal come just before. */
+static void moving(struct lull__thread *thread, struct lull__thread *after)
+{
+	if (++moves == fork_at)
+		raise(SIGUSR1);
+	lull__registry_move(thread, after);
+}
+
+static void forks(int sig)
+{
+	pid_t child = fork();
+	int status = 1;
+
+	(void)sig;
+	if (child)
+		must(waitpid(child, &status, 0) == child && status == 0);
+	else
+		fork_at = -1;
+}
+
+/* The child, in which the scan goes on, has none of the parent's threads, and waits for none. */
+static void be_alone(void)
+{
+	alarm(30);
+	must(lull_thread_count() == 1);
+	must(lull__self.next == &lull__registry && lull__self.prev == &lull__registry);
+	lull_rcu_synchronize();
+	must(lull_rcu_gp_poll(forked_for));
+	_exit(0);
+}
+
+/* Each of two readers is behind idle threads, for which it is worth moving. */
+TEST(fork_amid_moves)
+{
+	enum { CROWD = 20, ALL = 2 * CROWD + 2 };
+	struct sitter sitter[ALL];
+
+	lull_thread_register();
+	signal(SIGUSR1, forks);
+	for (fork_at = 1; fork_at <= 2; fork_at++) {
+		moves = 0;
+		for (int i = 0; i < ALL; i++)
+			sitter_start(&sitter[i]);
+		for (int i = 0; i < ALL; i++)
+			if (i % (CROWD + 1) != CROWD)
+				sitter_leaves(&sitter[i]);
+		forked_for = lull_rcu_gp_start();
+		assert_false(lull_rcu_gp_poll(forked_for)); /* the second scan moves */
+		if (fork_at < 0)
+			be_alone();
+		assert_int_equal(moves, 2);
+		for (int i = CROWD; i < ALL; i += CROWD + 1)
+			sitter_leaves(&sitter[i]);
+		assert_true(lull_rcu_gp_poll(forked_for));
+		for (int i = 0; i < ALL; i++)
+			sitter_stop(&sitter[i]);
+	}
+	signal(SIGUSR1, SIG_DFL);
 }
 
 BEFORE_ALL
