@@ -36,6 +36,7 @@
 #include "../base/registry.h"
 #include "../base/wait.h"
 #include "grace_period.h"
+#include "holdouts.h"
 #include "section.h"
 
 #define SPIN_SCANS    64 /* scans before going to sleep: a few microseconds */
@@ -75,41 +76,7 @@ static struct {
 
 uint64_t lull__rcu_looks, lull__rcu_beside;
 
-static uint64_t number_of(uint64_t word)
-{
-	return word & ~(uint64_t)LULL__RCU_LOW;
-}
-
 /* ---- scanning readers ----------------------------------------------------------------------- */
-
-struct holdouts {
-	unsigned count;
-	uint64_t oldest; /* number that one of them carries; none is older */
-	bool flagged_now; /* some flag was set that was not set before */
-	struct lull_stall named[LULL__BLAME_MOST];
-};
-
-enum gp_scan_what { GP_COUNT, GP_FLAG };
-
-static void gp_add_holdout(struct lull__thread *thread, uint64_t word, enum gp_scan_what what, struct holdouts *held)
-{
-	if (what == GP_FLAG && LULL__BUSTED(NO_RECHECK))
-		lull__busted_linger();
-	if (what == GP_FLAG && !(lull_or_relaxed(&thread->flags, LULL__FLAG_RCU_WAITED) & LULL__FLAG_RCU_WAITED))
-		held->flagged_now = true;
-	if (what == GP_FLAG && held->count < LULL__BLAME_MOST) {
-		struct lull_stall *stall = &held->named[held->count];
-
-		*stall = (struct lull_stall){ .tid = thread->tid };
-		stall->site = lull_load_relaxed(&thread->rcu_site);
-		stall->depth = (unsigned)(word & LULL__RCU_DEPTH) + 1;
-		if (lull_load_relaxed(&thread->state) & LULL__STATE_ONLINE)
-			stall->depth--;
-	}
-	if (number_of(word) < held->oldest)
-		held->oldest = number_of(word);
-	held->count++;
-}
 
 /*
  * Count the threads that may be in a section from before grace period @open. The leader alone moves records.
@@ -160,27 +127,6 @@ static unsigned gp_scan(struct period *open, enum gp_scan_what what, struct hold
 	if (open == &gp.open)
 		lull_store_relaxed(&lull__rcu_looks, lull__rcu_looks + looked);
 	return held->count;
-}
-
-/* Is there a thread but this one whose sections may begin with a light fence? */
-static bool gp_wants_heavy(void)
-{
-	struct lull__registry_hold hold;
-	struct lull__thread *thread;
-	bool wants = false;
-
-	/* THR-1: a thread that is not there yet comes after this look, and finds nothing that was unlinked before. */
-	lull__registry_enter(&hold);
-	for (thread = lull__registry.next; !wants && thread != &lull__registry; thread = thread->next)
-		/*
-		 * ORDER RCU-12: whether a thread is online, or rests, before its word; pairs with RCU-12 in
-		 * lull_rcu_online() and lull__thread_rest(); without it the scan misses an ordinary section
-		 * from before; model/rcu/online.litmus
-		 */
-		wants = thread != &lull__self &&
-			!(lull_load_acquire(&thread->state) & (LULL__STATE_ONLINE | LULL__STATE_RESTS));
-	lull__registry_leave(&hold);
-	return wants;
 }
 
 /* Raise @what to @to, unless it is there already. */
