@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fork_steps.h - fork at any moment of a call. A thread makes single steps through it, and at one of them forks in the
+ * fork_steps.h - stop, or fork, at any moment of a call. A thread makes single steps through it, and at one of them forks in the
  * handler of the trap, or waits there until another thread has forked. In the child of its own the call goes on; and all
  * that it leaves behind is the child's, and its child's. In the other child lull works as ever. A call that blocks
  * signals cannot be made in steps, nor can malloc().
@@ -56,15 +56,30 @@ static void trapped(int sig, siginfo_t *info, void *arg)
 		must(child > 0 && waitpid(child, &status, 0) == child && status == 0);
 }
 
-static void *makes_steps(void *unused)
+static void begin_traps(struct sigaction *saved)
 {
-	void (*volatile run)(void) = stepped->call;
+	struct sigaction action;
 
-	stepped->before();
+	memset(&action, 0, sizeof(action));
+	action.sa_sigaction = trapped;
+	action.sa_flags = SA_SIGINFO;
+	assert_int_equal(sigaction(SIGTRAP, &action, saved), 0);
+}
+
+static void step_through(void (*call)(void))
+{
+	void (*volatile run)(void) = call;
+
 	steps = 0;
 	set_trap_flag(true);
 	run();
 	set_trap_flag(false);
+}
+
+static inline void *makes_steps(void *unused)
+{
+	stepped->before();
+	step_through(stepped->call);
 	if (in_child) {
 		alarm(60);
 		expect_fine(stepped->after); /* its own child finds all, too */
@@ -76,7 +91,7 @@ static void *makes_steps(void *unused)
 	return unused;
 }
 
-static void works_as_ever(void)
+static inline void works_as_ever(void)
 {
 	lull_rcu_read_lock();
 	lull_rcu_read_unlock();
@@ -85,14 +100,11 @@ static void works_as_ever(void)
 	lull_hazptr_barrier();
 }
 
-static void fork_at_steps(const struct call *this_call)
+static inline void fork_at_steps(const struct call *this_call)
 {
-	struct sigaction action, saved;
+	struct sigaction saved;
 
-	memset(&action, 0, sizeof(action));
-	action.sa_sigaction = trapped;
-	action.sa_flags = SA_SIGINFO;
-	assert_int_equal(sigaction(SIGTRAP, &action, &saved), 0);
+	begin_traps(&saved);
 	stepped = this_call;
 	for (int itself = 0; itself < 2; itself++) {
 		forks_itself = itself;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "deadline.h"
 #include "events.h"
 #include "fence_choice.h"
 #include "lock.h"
@@ -17,6 +18,7 @@
 #include "own_thread.h"
 #include "process.h"
 
+#define LAG_NS	     1000000u /* a fence that takes another thread so long is not waited for */
 #define SKIP_DOUBLES 10	     /* while membarrier fails it is tried at every 1024th fence at least */
 
 uint32_t lull__fence_full_mode; /* see fence.h */
@@ -25,6 +27,7 @@ static struct {
 	struct lull__lock leader;
 	uint64_t started; /* written by the leader */
 	uint64_t done;	  /* written by the leader */
+	uint64_t late;	  /* the fence after this one makes others wait for LAG_NS */
 	unsigned failures; /* of membarrier, in a row; leader only */
 	unsigned skip;	   /* so many fences are made without trying it; leader only */
 } heavy __attribute__((aligned(LULL__CACHELINE)));
@@ -90,6 +93,27 @@ static void carry_out(void)
 		  "start the program with LULL_FENCE=full", strerror(-refusal), strerror(-visit));
 }
 
+/*
+ * Wait for another thread's fence, or make one that is not shared, and return true: the scheduler may not run that
+ * thread for seconds (see grace_period.c). One caller waits for LAG_NS to learn that; the others, until a fence starts
+ * again, know it.
+ */
+static bool await_leader(void)
+{
+	uint64_t started = lull_load_relaxed(&heavy.started), late_ns = lull__now_ns() + LAG_NS;
+
+	if (started != lull_load_relaxed(&heavy.late)) {
+		lull__lock_await(&heavy.leader, late_ns);
+		if (!lull__is_past(late_ns))
+			return false;
+		lull_store_relaxed(&heavy.late, started);
+	}
+	if (lull__membarrier() == 0)
+		return true;
+	lull__lock_await(&heavy.leader, late_ns + LAG_NS); /* there may be no memory for now */
+	return false;
+}
+
 void lull_fence_heavy(void)
 {
 	uint64_t ticket;
@@ -113,7 +137,8 @@ void lull_fence_heavy(void)
 		if (lull_load_acquire(&heavy.done) >= ticket)
 			return;
 		if (!lull__trylock(&heavy.leader)) {
-			lull__lock_await(&heavy.leader, LULL__NEVER);
+			if (await_leader())
+				return;
 			continue;
 		}
 		if (heavy.done < ticket) {

@@ -40,6 +40,12 @@ void lull__registry_enter(struct lull__registry_hold *hold)
 	lull__lock(&lull__registry_lock);
 }
 
+void lull__registry_enter_to_move(struct lull__registry_hold *hold)
+{
+	hold->masked = true;
+	lull__record_enter(&hold->saved);
+}
+
 void lull__registry_leave(const struct lull__registry_hold *hold)
 {
 	lull__unlock(&lull__registry_lock);

@@ -45,6 +45,7 @@ struct lull__registry_hold {
 	bool masked;
 };
 void lull__registry_enter(struct lull__registry_hold *hold);
+void lull__registry_enter_to_move(struct lull__registry_hold *hold); /* signals are blocked in any case */
 void lull__registry_leave(const struct lull__registry_hold *hold);
 
 /* ---- the calling thread's record -------------------------------------------------------------- */

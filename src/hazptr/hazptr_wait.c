@@ -26,7 +26,8 @@
 #include "hazptr_wait.h"
 #include "slots.h"
 
-#define SPIN_LOOKS     32	  /* before going to sleep: a few microseconds */
+#define SPIN_LOOKS     32	  /* before going to sleep: a few microseconds, ... */
+#define SPIN_SLOTS     1024	  /* ... if there are not more slots than these: a look holds the registry's lock */
 /* Readers that make no fence when they clear may wake no thread: scan again, first after RECHECK_NS. */
 #define RECHECK_NS      100000u
 #define RECHECK_DOUBLES 12	  /* each time after twice as long, up to 0.4 s */
@@ -132,6 +133,7 @@ bool lull__hazptr_wait(const char *call, const void *addr, size_t len, uint64_t 
 {
 	struct slot_wait w = { .addr = (uintptr_t)addr, .len = len };
 	struct lull__wait wait;
+	unsigned looks = lull__hazptr_slots() > SPIN_SLOTS ? 1 : SPIN_LOOKS;
 	bool in_time;
 
 	lull__ensure_registered();
@@ -143,13 +145,13 @@ bool lull__hazptr_wait(const char *call, const void *addr, size_t len, uint64_t 
 	 */
 	w.stamp = lull_add_release(&lull__hazptr.clock, (uint64_t)1) + 1;
 	lull__hazptr_fence(full);
-	for (int i = 0; i < SPIN_LOOKS; i++) {
+	for (unsigned i = 0; i < looks; i++) {
 		if (count_holders(&w, false) == 0)
 			return true;
 		if (call && !w.self)
 			lull__die("%s of %p, which this thread (tid %u) protects, would wait for itself for ever",
 				  call, addr, lull__self.tid);
-		for (int pause = 0; pause <= i; pause++)
+		for (unsigned pause = 0; pause <= i; pause++)
 			lull_cpu_relax();
 	}
 	if (call)

@@ -21,6 +21,12 @@
  *
  * A cookie is the number of the first grace period that starts after the cookie was taken. One caller
  * leads a grace period; the other callers sleep on the leader's lock meanwhile.
+ *
+ * The leader may have so low a priority that the scheduler does not run it for seconds. So a caller that has waited
+ * for LAG_NS while the leader scanned nothing, and does not sleep for a reader, makes a grace period beside it, with
+ * fences and a scan of its own. Nothing is taken from the leader. The three numbers only grow, by compare-and-swap,
+ * whoever stores them, and a grace period claims no more than its own fences and scans have shown; so it does not
+ * matter how many are made at a time, nor which step the leader takes next, however late.
  */
 #include <limits.h>
 
@@ -30,20 +36,33 @@
 #include "../base/registry.h"
 #include "../base/wait.h"
 #include "grace_period.h"
+#include "holdouts.h"
 #include "section.h"
 
 #define SPIN_SCANS    64 /* scans before going to sleep: a few microseconds */
 #define TIMED_EVERY    8 /* time one in so many of those for which no thread sleeps: see stats.h */
+#define LAG_NS  1000000u /* a leader that has scanned nothing for so long may not be running */
+#define LAG_DOUBLES    5 /* those that wait for one that sleeps look ever more rarely, down to every 32 ms */
+
+/* What a grace period waits for. */
+struct period {
+	uint64_t number;
+	uint32_t front; /* so many records at the front of the registry contain all that it waits for */
+	bool sparse;	/* ... and many others */
+};
 
 static struct {
 	struct lull__lock leader;
 	uint64_t started;   /* number of the newest grace period that has started */
 	uint64_t completed; /* number of the newest grace period that is over */
-	uint64_t fenced;    /* number of the newest one that has made a heavy fence */
-	uint64_t began_ns;  /* when the newest one started, or a thread first slept for it; 0: not timed */
-	bool slept;	    /* a thread has slept for the newest one */
-	uint32_t front;	    /* so many records at the front of the registry contain all that it waits for */
-	bool sparse;	    /* ... and many others */
+	uint64_t fenced;    /* number of the newest one that has made a heavy fence; an older one may overwrite it */
+	uint64_t sleeps_at; /* one more than the event after which the leader sleeps; 0: it is awake */
+	uint64_t seen_looks; /* a thread that is not the leader has seen the leader's looks at this count, ... */
+	uint64_t seen_ns;    /* ... at this time, or has made a grace period beside it then */
+	/* The leader's: */
+	struct period open; /* the last one that a leader began */
+	uint64_t began_ns;  /* when it started, or a thread first slept for it; 0: not timed */
+	bool slept;	    /* a thread has slept for it */
 	/* State of the grace period that leaders sleep for, one after the other: */
 	uint64_t clock_for;
 	struct lull__wait wait;
@@ -55,63 +74,35 @@ static struct {
 #define FRONT_ALL UINT32_MAX
 #define FRONT_FEW 16u /* more looks than this, and than holdouts twice, are worth moving records */
 
-uint64_t lull__rcu_looks;
-
-static uint64_t number_of(uint64_t word)
-{
-	return word & ~(uint64_t)LULL__RCU_LOW;
-}
+uint64_t lull__rcu_looks, lull__rcu_beside;
 
 /* ---- scanning readers ----------------------------------------------------------------------- */
 
-struct holdouts {
-	unsigned count;
-	uint64_t oldest; /* number that one of them carries; none is older */
-	bool flagged_now; /* some flag was set that was not set before */
-	struct lull_stall named[LULL__BLAME_MOST];
-};
-
-enum gp_scan_what { GP_COUNT, GP_FLAG };
-
-static void gp_add_holdout(struct lull__thread *thread, uint64_t word, enum gp_scan_what what, struct holdouts *held)
-{
-	if (what == GP_FLAG && LULL__BUSTED(NO_RECHECK))
-		lull__busted_linger();
-	if (what == GP_FLAG && !(lull_or_relaxed(&thread->flags, LULL__FLAG_RCU_WAITED) & LULL__FLAG_RCU_WAITED))
-		held->flagged_now = true;
-	if (what == GP_FLAG && held->count < LULL__BLAME_MOST) {
-		struct lull_stall *stall = &held->named[held->count];
-
-		*stall = (struct lull_stall){ .tid = thread->tid };
-		stall->site = lull_load_relaxed(&thread->rcu_site);
-		stall->depth = (unsigned)(word & LULL__RCU_DEPTH) + 1;
-		if (lull_load_relaxed(&thread->state) & LULL__STATE_ONLINE)
-			stall->depth--;
-	}
-	if (number_of(word) < held->oldest)
-		held->oldest = number_of(word);
-	held->count++;
-}
-
 /*
- * Count the threads that may be in a section from before the open grace period. Leader only.
+ * Count the threads that may be in a section from before grace period @open. The leader alone moves records.
  *
  * A thread that was out of the way once is not looked at again. It may come to carry an old number after
  * that (it was stopped between loading the number and storing its word), but finds nothing that this grace
  * period frees.
  */
-static unsigned gp_scan(enum gp_scan_what what, struct holdouts *held)
+static unsigned gp_scan(struct period *open, enum gp_scan_what what, struct holdouts *held)
 {
 	struct lull__thread *thread, *next, *last = &lull__registry;
 	struct lull__registry_hold hold;
 	uint32_t looked = 0, front = 0;
 
 	held->count = 0;
-	held->oldest = gp.started;
+	held->oldest = open->number;
 	held->flagged_now = false;
-	/* THR-1 and THR-2: threads come and go under this lock, before the scan or after it. */
-	lull__registry_enter(&hold);
-	for (thread = lull__registry.next; thread != &lull__registry && looked < gp.front; thread = next) {
+	/*
+	 * THR-1 and THR-2: threads come and go under this lock, before the scan or after it. Signals are blocked while
+	 * records move: a handler that forks amid a move would leave the child with a list of the parent's records.
+	 */
+	if (open->sparse)
+		lull__registry_enter_to_move(&hold);
+	else
+		lull__registry_enter(&hold);
+	for (thread = lull__registry.next; thread != &lull__registry && looked < open->front; thread = next) {
 		/*
 		 * ORDER RCU-3: the word before whatever the caller frees; pairs with RCU-3 in
 		 * lull_rcu_read_unlock(), RCU-4, RCU-6, RCU-10; without it the free is seen by a
@@ -121,51 +112,36 @@ static unsigned gp_scan(enum gp_scan_what what, struct holdouts *held)
 
 		next = thread->next;
 		looked++;
-		if (word < LULL__RCU_STEP || number_of(word) >= gp.started)
+		if (word < LULL__RCU_STEP || number_of(word) >= open->number)
 			continue;
 		gp_add_holdout(thread, word, what, held);
-		if (gp.sparse) {
+		if (open->sparse) {
 			lull__registry_move(thread, last);
 			last = thread;
 		}
-		front = gp.sparse ? held->count : looked;
+		front = open->sparse ? held->count : looked;
 	}
 	lull__registry_leave(&hold);
-	lull__rcu_looks += looked;
-	gp.front = front;
-	gp.sparse = front > 2 * held->count + FRONT_FEW;
+	open->front = front;
+	open->sparse = front > 2 * held->count + FRONT_FEW;
+	if (open == &gp.open)
+		lull_store_relaxed(&lull__rcu_looks, lull__rcu_looks + looked);
 	return held->count;
 }
 
-/* Is there a thread but this one whose sections may begin with a light fence? Leader only. */
-static bool gp_wants_heavy(void)
+/* Raise @what to @to, unless it is there already. */
+static void gp_raise(uint64_t *what, uint64_t to)
 {
-	struct lull__registry_hold hold;
-	struct lull__thread *thread;
-	bool wants = false;
+	uint64_t was = lull_load_relaxed(what);
 
-	/* THR-1: a thread that is not there yet comes after this look, and finds nothing that was unlinked before. */
-	lull__registry_enter(&hold);
-	for (thread = lull__registry.next; !wants && thread != &lull__registry; thread = thread->next)
-		/*
-		 * ORDER RCU-12: whether a thread is online, or rests, before its word; pairs with RCU-12 in
-		 * lull_rcu_online() and lull__thread_rest(); without it the scan misses an ordinary section
-		 * from before; model/rcu/online.litmus
-		 */
-		wants = thread != &lull__self &&
-			!(lull_load_acquire(&thread->state) & (LULL__STATE_ONLINE | LULL__STATE_RESTS));
-	lull__registry_leave(&hold);
-	return wants;
+	while (was < to && !lull_cas_relaxed(what, &was, to))
+		;
 }
 
-static void gp_begin(void)
+/* Begin grace period @number for the calling thread, whoever else has begun it. Its scan comes after that. */
+static void gp_begin(uint64_t number)
 {
-	uint64_t number = gp.started + LULL__RCU_STEP;
-
-	gp.began_ns = number / LULL__RCU_STEP % TIMED_EVERY ? 0 : lull__now_ns();
-	gp.slept = false;
-	lull__event_gp_start(number);
-	lull_store_relaxed(&gp.started, number);
+	gp_raise(&gp.started, number);
 	/*
 	 * ORDER RCU-11: unlinking before the look for online threads, before the loads of the words, and before the
 	 * number; pairs with RCU-11 in lull_rcu_offline(), lull__thread_rise(), enter_fenced(),
@@ -180,7 +156,8 @@ static void gp_begin(void)
 	 * model/rcu/enter.tpl
 	 * ORDER RCU-7: `started` before the number that readers carry; pairs with RCU-7 in
 	 * lull__rcu_cookie(); without it an updater takes a cookie for this grace period although a
-	 * reader with its number may still find what it unlinked; model/rcu/cookie.tpl
+	 * reader with its number may still find what it unlinked; model/rcu/cookie.tpl, also where another thread
+	 * has stored `started`, or the number; model/rcu/beside.tpl
 	 *
 	 * ORDER HAZ-11: the heavy fence before `fenced`; pairs with HAZ-11 in
 	 * lull__rcu_has_fenced(); without it hazard pointers are scanned before the fence that makes
@@ -190,21 +167,36 @@ static void gp_begin(void)
 		lull_fence_heavy();
 		lull_store_relaxed(&gp.fenced, number);
 	}
-	lull_store_relaxed(&lull__rcu_gp, number);
-	gp.front = FRONT_ALL;
-	gp.sparse = false;
+	gp_raise(&lull__rcu_gp, number);
 }
 
-static void gp_end(void)
+/* Return the number of a grace period that serves @cookie, and the cookies that have been taken until now. */
+static uint64_t gp_number_for(lull_rcu_cookie cookie)
 {
-	uint64_t number = gp.started;
+	uint64_t started = lull_load_relaxed(&gp.started);
+
+	return started > cookie ? started : cookie;
+}
+
+/* End grace period @number: this thread has made its fences, or has the lead from who did, and has scanned. */
+static void gp_complete(uint64_t number)
+{
+	uint64_t was = lull_load_relaxed(&gp.completed);
 
 	/*
 	 * ORDER RCU-8: all that the scan saw before `completed`; pairs with RCU-8 in gp_is_over();
 	 * without it a thread that shares or polls a grace period frees too early;
 	 * model/rcu/completed.litmus
 	 */
-	lull_store_release(&gp.completed, number);
+	while (was < number && !lull_cas_release(&gp.completed, &was, number))
+		;
+}
+
+static void gp_end(void)
+{
+	uint64_t number = gp.open.number;
+
+	gp_complete(number);
 	if (lull_likely(!gp.began_ns))
 		lull__event_gp_end(number, 0, 0);
 	else
@@ -216,7 +208,7 @@ static void gp_end(void)
 static bool gp_is_over(lull_rcu_cookie cookie)
 {
 	/*
-	 * ORDER RCU-8: `completed` before the caller's free; pairs with RCU-8 in gp_end(); without
+	 * ORDER RCU-8: `completed` before the caller's free; pairs with RCU-8 in gp_complete(); without
 	 * it as there; model/rcu/completed.litmus
 	 */
 	return lull_load_acquire(&gp.completed) >= cookie;
@@ -230,11 +222,11 @@ static bool gp_is_over(lull_rcu_cookie cookie)
  */
 static void gp_watch(const struct holdouts *held)
 {
-	if (gp.clock_for == gp.started || held->oldest < gp.clock_for)
+	if (gp.clock_for == gp.open.number || held->oldest < gp.clock_for)
 		return;
 	if (gp.wait.kind != LULL_WAIT_NONE)
 		lull__wait_end(&gp.wait);
-	gp.clock_for = gp.started;
+	gp.clock_for = gp.open.number;
 	lull__wait_begin(&gp.wait, LULL_WAIT_GP, 0);
 }
 
@@ -248,6 +240,17 @@ static unsigned gp_blame(void *arg, struct lull_stall *first, unsigned *holders)
 		first[i] = held->named[i];
 	*holders = held->count;
 	return named;
+}
+
+/* Sleep once, after @event: see lull__wait_sleep(). Leader only. */
+static bool gp_sleep(uint32_t event, uint64_t deadline_ns, struct holdouts *held, struct lull__report *report)
+{
+	bool again;
+
+	lull_store_relaxed(&gp.sleeps_at, (uint64_t)event + 1);
+	again = lull__wait_sleep(&gp.wait, &lull__rcu_event, event, deadline_ns, LULL__NEVER, gp_blame, held, report);
+	lull_store_relaxed(&gp.sleeps_at, (uint64_t)0);
+	return again;
 }
 
 /*
@@ -269,7 +272,7 @@ static bool gp_wait_holdouts(struct holdouts *held, uint64_t deadline_ns, struct
 		 * without it as there; model/rcu/event.tpl
 		 */
 		event = lull_load_acquire(&lull__rcu_event);
-		if (gp_scan(GP_FLAG, held) == 0)
+		if (gp_scan(&gp.open, GP_FLAG, held) == 0)
 			return true;
 		if (held->flagged_now && !LULL__BUSTED(NO_RECHECK)) {
 			/*
@@ -278,10 +281,10 @@ static bool gp_wait_holdouts(struct holdouts *held, uint64_t deadline_ns, struct
 			 * model/rcu/wake.tpl
 			 */
 			lull_fence_heavy();
-			if (gp_scan(GP_COUNT, &again) == 0)
+			if (gp_scan(&gp.open, GP_COUNT, &again) == 0)
 				return true;
 		}
-	} while (lull__wait_sleep(&gp.wait, &lull__rcu_event, event, deadline_ns, LULL__NEVER, gp_blame, held, report));
+	} while (gp_sleep(event, deadline_ns, held, report));
 	return false;
 }
 
@@ -293,7 +296,7 @@ static bool gp_wait(uint64_t deadline_ns, struct lull__report *report)
 	if (LULL__BUSTED(NO_WAIT))
 		return true;
 	for (int i = 0; i < SPIN_SCANS; i++) {
-		if (gp_scan(GP_COUNT, &held) == 0)
+		if (gp_scan(&gp.open, GP_COUNT, &held) == 0)
 			return true;
 		for (int pause = 0; pause <= i / 8; pause++)
 			lull_cpu_relax();
@@ -314,11 +317,19 @@ lull_rcu_cookie lull__rcu_cookie(void)
 	return lull_load_relaxed(&gp.started) + LULL__RCU_STEP;
 }
 
-/* Begin a grace period, unless one is open. Leader only. */
+/* Begin a grace period, unless a leader has begun one that is open. Leader only. */
 static void gp_open(void)
 {
-	if (gp.started == gp.completed)
-		gp_begin();
+	uint64_t completed = lull_load_relaxed(&gp.completed), number;
+
+	if (gp.open.number > completed)
+		return;
+	number = gp_number_for(completed + LULL__RCU_STEP);
+	gp.began_ns = number / LULL__RCU_STEP % TIMED_EVERY ? 0 : lull__now_ns();
+	gp.slept = false;
+	lull__event_gp_start(number);
+	gp_begin(number);
+	gp.open = (struct period){ .number = number, .front = FRONT_ALL };
 }
 
 /* Push the open grace period along, without waiting. Returns whether one has ended. Leader only. */
@@ -327,10 +338,41 @@ static bool gp_push(void)
 	struct holdouts held;
 
 	gp_open();
-	if (gp_scan(GP_COUNT, &held) != 0)
+	if (gp_scan(&gp.open, GP_COUNT, &held) != 0)
 		return false;
 	gp_end();
 	return true;
+}
+
+/* Does the leader sleep for readers, and no reader has woken it? */
+static bool gp_sleeps(void)
+{
+	return lull_load_relaxed(&gp.sleeps_at) == (uint64_t)lull_load_relaxed(&lull__rcu_event) + 1;
+}
+
+/*
+ * Make a grace period for @cookie beside the leader, if that seems not to run. The calling thread has failed to become
+ * the leader. All that do so share one look at the clock, and one grace period in LAG_NS.
+ */
+static void gp_go_beside(lull_rcu_cookie cookie)
+{
+	struct period own = { .front = FRONT_ALL };
+	uint64_t looks = lull_load_relaxed(&lull__rcu_looks), now_ns = lull__now_ns();
+	struct holdouts held;
+
+	if (looks != lull_load_relaxed(&gp.seen_looks))
+		lull_store_relaxed(&gp.seen_looks, looks);
+	else if (now_ns - lull_load_relaxed(&gp.seen_ns) < LAG_NS)
+		return;
+	else
+		own.number = gp_sleeps() ? 0 : gp_number_for(cookie);
+	lull_store_relaxed(&gp.seen_ns, now_ns);
+	if (!own.number)
+		return;
+	lull_add_relaxed(&lull__rcu_beside, (uint64_t)1);
+	gp_begin(own.number);
+	if (gp_scan(&own, GP_COUNT, &held) == 0)
+		gp_complete(own.number);
 }
 
 bool lull__rcu_advance(lull_rcu_cookie cookie)
@@ -338,8 +380,10 @@ bool lull__rcu_advance(lull_rcu_cookie cookie)
 	if (gp_is_over(cookie))
 		return true;
 	lull__init(); /* an unnoticed child repairs the grace periods before it begins one, not amid that */
-	if (!lull__trylock(&gp.leader))
-		return false;
+	if (!lull__trylock(&gp.leader)) {
+		gp_go_beside(cookie);
+		return gp_is_over(cookie);
+	}
 	/* The open one may have begun before the cookie was taken: then push the next one, too. */
 	if (!gp_is_over(cookie) && gp_push() && !gp_is_over(cookie))
 		gp_push();
@@ -361,6 +405,7 @@ bool lull__rcu_wait_until(lull_rcu_cookie cookie, uint64_t deadline_ns, struct l
 {
 	bool online = lull__self.state & LULL__STATE_ONLINE;
 	struct lull__report own, *report = later ? later : &own;
+	unsigned doubled = 0;
 
 	lull__init(); /* as in lull__rcu_advance() */
 	/* An online thread that waits holds no pointer: go offline now, so that no scan waits for it. */
@@ -369,7 +414,10 @@ bool lull__rcu_wait_until(lull_rcu_cookie cookie, uint64_t deadline_ns, struct l
 	report->named = 0;
 	while (!gp_is_over(cookie) && !lull__is_past(deadline_ns) && !(later && later->named)) {
 		if (!lull__trylock(&gp.leader)) {
-			lull__lock_await(&gp.leader, deadline_ns);
+			gp_go_beside(cookie);
+			if (!gp_is_over(cookie))
+				lull__lock_await(&gp.leader, lull__earlier(deadline_ns, lull__now_ns() + (LAG_NS << doubled)));
+			doubled += doubled < LAG_DOUBLES;
 			continue;
 		}
 		report->named = 0;
@@ -432,9 +480,10 @@ void lull__rcu_fork_child(uint32_t old_tid)
 {
 	(void)old_tid;
 	gp.leader.word = 0;
+	gp.sleeps_at = 0;
 	gp.clock_for = 0;
 	gp.wait.kind = LULL_WAIT_NONE;
 	lull_store_relaxed(&lull__rcu_gp, gp.started); /* the parent may have started one that its readers did not know yet */
-	gp.front = FRONT_ALL;
+	gp.open = (struct period){ .number = gp.started, .front = FRONT_ALL };
 	lull__self.flags &= LULL__FLAG_OWES;
 }

@@ -9,7 +9,8 @@
 
 #include "../base/wait.h"
 
-extern uint64_t lull__rcu_looks; /* at threads' records, by grace periods; leaders only */
+extern uint64_t lull__rcu_looks;  /* at threads' records, by leaders of grace periods */
+extern uint64_t lull__rcu_beside; /* grace periods beside a leader that seems not to run */
 
 /* Return the cookie of the first grace period that begins from here on. */
 lull_rcu_cookie lull__rcu_cookie(void);

@@ -92,35 +92,12 @@ static void publish(const struct sums *all)
 	lull__event_peak(lull_load_relaxed(&lull__reclaimer.peak_items), lull_load_relaxed(&lull__reclaimer.peak_bytes));
 }
 
-/* Let the backlog contain @items of @q, with @bytes, that its owner has not added, in place of what was lent before. */
-static void lend(struct lull__queue *q, uint64_t items, uint64_t bytes)
-{
-	items -= lull_xchg_relaxed(&q->lent, items);
-	bytes -= lull_xchg_relaxed(&q->lent_bytes, bytes);
-	if (q->kind == LULL__HAZPTR_FREES)
-		lull_add_relaxed(&lull__reclaimer.retired, (size_t)items);
-	lull_add_relaxed(&lull__reclaimer.items, (size_t)items);
-	lull_add_relaxed(&lull__reclaimer.bytes, (size_t)bytes);
-}
-
-void lull__backlog_lend(struct lull__queue *q)
-{
-	lend(q, lull_load_relaxed(&q->done) - lull_load_relaxed(&q->in_backlog),
-	     lull_load_relaxed(&q->done_bytes) - lull_load_relaxed(&q->in_backlog_bytes));
-}
-
-void lull__backlog_take_back(struct lull__queue *q)
-{
-	if (lull_load_relaxed(&q->lent) || lull_load_relaxed(&q->lent_bytes))
-		lend(q, 0, 0);
-}
-
 void lull__backlog_add(struct lull__queue *q)
 {
 	size_t items = (size_t)(q->put - q->in_backlog), bytes = (size_t)(q->put_bytes - q->in_backlog_bytes);
 	struct sums about = { .total_items = q->put - q->in_stats, .total_bytes = q->put_bytes - q->in_stats_bytes };
 
-	lull__backlog_take_back(q);
+	lull__queue_take_back(q);
 	about.total_items += lull_add_relaxed(&lull__reclaimer.noted_items, about.total_items);
 	about.total_bytes += lull_add_relaxed(&lull__reclaimer.noted_bytes, about.total_bytes);
 	q->in_stats = q->put;

@@ -12,12 +12,6 @@ void lull__backlog_add(struct lull__queue *q);
 
 /* Make the calling thread's bag, if it has one, an orphan, and tell no thread what waits in it. */
 void lull__leave_bag(void);
-/*
- * Its owner adds what is deferred to @q only now and then, and may never defer again. @q leaves the list, and is empty: so
- * add the difference in its place. Take it back when @q comes in again, or its owner adds.
- */
-void lull__backlog_lend(struct lull__queue *q);
-void lull__backlog_take_back(struct lull__queue *q);
 /* Subtract what was reclaimed from @q; if the backlog is now below its limits, wake the threads it held back. */
 void lull__backlog_sub(struct lull__queue *q, size_t items, size_t bytes);
 /* Wait until the backlog is below its soft limits, until @deadline_ns at the latest. */

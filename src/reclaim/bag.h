@@ -133,6 +133,8 @@ void lull__walk_leave(void);
  * Put @q, to which an entry has just come, into the list unless it is there. The owner, after a light fence; sweeps.
  */
 void lull__queue_list(struct lull__queue *q);
+/* Take back what the backlog was lent of @q while that was out of the list. Its owner. */
+void lull__queue_take_back(struct lull__queue *q);
 /* Let the owners of all queues look, after their next deferral, whether the reclaimer sleeps. A heavy fence must follow. */
 void lull__queues_heed(void);
 

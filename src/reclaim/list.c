@@ -6,7 +6,7 @@
 
 #include "../base/process.h"
 #include "../base/registry.h"
-#include "backlog.h"
+#include "bag.h"
 
 /* ---- walks -------------------------------------------------------------------------------------- */
 
@@ -30,6 +30,34 @@ void lull__walk_leave(void)
 	 */
 	lull_add_release(&lull__reclaimer.walkers, -1u);
 	lull__self.walks--;
+}
+
+/* ---- what has not been added to the backlog ------------------------------------------------------ */
+
+/*
+ * Its owner adds what is deferred to @q only now and then, and may never defer again. So the backlog is lent the rest while
+ * @q is out of the list: @items, with @bytes, in place of what it was lent before.
+ */
+static void lend(struct lull__queue *q, uint64_t items, uint64_t bytes)
+{
+	items -= lull_xchg_relaxed(&q->lent, items);
+	bytes -= lull_xchg_relaxed(&q->lent_bytes, bytes);
+	if (q->kind == LULL__HAZPTR_FREES)
+		lull_add_relaxed(&lull__reclaimer.retired, (size_t)items);
+	lull_add_relaxed(&lull__reclaimer.items, (size_t)items);
+	lull_add_relaxed(&lull__reclaimer.bytes, (size_t)bytes);
+}
+
+static void lend_rest(struct lull__queue *q)
+{
+	lend(q, lull_load_relaxed(&q->done) - lull_load_relaxed(&q->in_backlog),
+	     lull_load_relaxed(&q->done_bytes) - lull_load_relaxed(&q->in_backlog_bytes));
+}
+
+void lull__queue_take_back(struct lull__queue *q)
+{
+	if (lull_load_relaxed(&q->lent) || lull_load_relaxed(&q->lent_bytes))
+		lend(q, 0, 0);
 }
 
 /* ---- the list of queues in which something waits -------------------------------------------------- */
@@ -58,7 +86,7 @@ __attribute__((noinline)) static void list_now(struct lull__queue *q)
 		 */
 		while (!lull_cas_release(&lull__reclaimer.list, &at->next, at))
 			;
-		lull__backlog_take_back(q);
+		lull__queue_take_back(q);
 	}
 	lull__restore_signals(&saved);
 }
@@ -162,7 +190,7 @@ static void part_with(struct lull__queue *out)
 		q->next_left = lull__reclaimer.left;
 		lull_store_relaxed(&lull__reclaimer.left, q);
 		if (lull__queue_is_empty(q)) {
-			lull__backlog_lend(q);
+			lend_rest(q);
 		} else {
 			lull__queue_list(q);
 			lull_store_relaxed(&lull__reclaimer.relisted, 1u);

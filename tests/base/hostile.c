@@ -18,6 +18,7 @@
 static int fails, error, tries, globals, global_error, visits, visit_error, visit_fails;
 static cpu_set_t visited; /* the CPUs to each of which a thread was moved alone */
 static __thread int stops, sleeps; /* in the next membarrier; waits of this thread */
+static __thread bool no_time_passes;
 static int stopped, may_go_on, all_sleeps;
 
 static bool fail_with(int why, long *result)
@@ -49,6 +50,19 @@ static bool instead_of_syscall(long number, const long *arg, long *result)
 	if (number == SYS_futex && (arg[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET && !sleeps++)
 		lull_add_release(&all_sleeps, 1);
 	return false;
+}
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+	static int (*real)(clockid_t, struct timespec *);
+	static struct timespec fixed;
+
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "clock_gettime");
+	if (!no_time_passes)
+		return real(clock, now);
+	*now = fixed;
+	return 0;
 }
 
 int sched_setaffinity(pid_t tid, size_t size, const cpu_set_t *set)
@@ -118,8 +132,15 @@ enum { SHARERS = 4 };
 static void *one_fence(void *leads)
 {
 	stops = leads != NULL;
+	no_time_passes = !leads;
 	fences(1);
 	return NULL;
+}
+
+static void *impatient_fence(void *unused)
+{
+	fences(1);
+	return unused;
 }
 
 /* Threads that ask for a fence while one is under way wait for the next one, and share it. */
@@ -141,6 +162,25 @@ TEST(shared)
 	join_threads(others, SHARERS);
 	assert_int_equal(tries, 2);
 	assert_int_equal(lull_fence_heavy_count() - before, 2);
+}
+
+/* ... unless the leader is not run: then they make their own, and try again where one fails. */
+TEST(beside_a_stopped_leader)
+{
+	pthread_t leader, others[SHARERS];
+
+	begin(0, 0);
+	stopped = may_go_on = 0;
+	leader = start_thread(one_fence, &stopped);
+	await_flag(&stopped, 1);
+	fails = SHARERS;
+	error = ENOMEM;
+	start_threads(others, SHARERS, impatient_fence, NULL);
+	join_threads(others, SHARERS);
+	assert_int_equal(tries, 1 + 2 * SHARERS);
+	lull_store_release(&may_go_on, 1);
+	join_thread(leader);
+	assert_int_equal(visits, 0);
 }
 
 /* One failure makes one fence slow. */

@@ -6,7 +6,7 @@
  * share grace periods, lead them for each other, and leave them open for the next one to scan.  None begins
  * while another one is open, and a scan looks only at readers that no scan of this grace period has seen out of
  * the way.
- * Where: lull__rcu_cookie(), lull__rcu_advance(), gp_push(), gp_open(), gp_begin(), gp_scan(), gp_end(),
+ * Where: lull__rcu_cookie(), lull__rcu_advance(), gp_push(), gp_open(), gp_begin(), gp_scan(), gp_end(), gp_complete(),
  * lull_rcu_read_lock(), lull_rcu_read_unlock()
  *
  * cbmc takes no pointers between threads, so objects are variables.  Fences are full ones
