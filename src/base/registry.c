@@ -301,7 +301,7 @@ void lull__thread_rise(void)
 	lull_store_relaxed(&lull__self.state, lull__self.state & ~LULL__STATE_RESTS);
 	/*
 	 * ORDER RCU-11: the state before the loads of the sections that follow; pairs with RCU-11 in
-	 * gp_begin(); without it as in lull_rcu_offline(); model/rcu/rest.litmus
+	 * gp_begin(); without it as in end_online(); model/rcu/rest.litmus
 	 */
 	lull_fence_full();
 }

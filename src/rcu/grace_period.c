@@ -23,8 +23,8 @@
  * leads a grace period; the other callers sleep on the leader's lock meanwhile.
  *
  * The leader may have so low a priority that the scheduler does not run it for seconds. So a caller that has waited
- * for LAG_NS while the leader scanned nothing, and does not sleep for a reader, makes a grace period beside it, with
- * fences and a scan of its own. Nothing is taken from the leader. The three numbers only grow, by compare-and-swap,
+ * for LAG_NS while the leader scanned nothing, and does not sleep for a reader, makes the open grace period, or the next
+ * one, beside it, with fences and a scan of its own. Nothing is taken from the leader. The three numbers only grow, by compare-and-swap,
  * whoever stores them, and a grace period claims no more than its own fences and scans have shown; so it does not
  * matter how many are made at a time, nor which step the leader takes next, however late.
  */
@@ -42,7 +42,7 @@
 #define SPIN_SCANS    64 /* scans before going to sleep: a few microseconds */
 #define TIMED_EVERY    8 /* time one in so many of those for which no thread sleeps: see stats.h */
 #define LAG_NS  1000000u /* a leader that has scanned nothing for so long may not be running */
-#define LAG_DOUBLES    5 /* those that wait for one that sleeps look ever more rarely, down to every 32 ms */
+#define LAG_DOUBLES   10 /* a waiter looks ever more rarely, down to once a second: it is late by no more than it has waited */
 
 /* What a grace period waits for. */
 struct period {
@@ -144,7 +144,7 @@ static void gp_begin(uint64_t number)
 	gp_raise(&gp.started, number);
 	/*
 	 * ORDER RCU-11: unlinking before the look for online threads, before the loads of the words, and before the
-	 * number; pairs with RCU-11 in lull_rcu_offline(), lull__thread_rise(), enter_fenced(),
+	 * number; pairs with RCU-11 in end_online(), lull__thread_rise(), enter_fenced(),
 	 * lull__rcu_read_lock_slow() and lull__rcu_quiescent_slow(); without it an online thread, or one that was a
 	 * moment ago, finds what is freed; model/rcu/offline.litmus
 	 * RCU-7: `started` before all of that; model/rcu/alone.litmus
@@ -170,12 +170,15 @@ static void gp_begin(uint64_t number)
 	gp_raise(&lull__rcu_gp, number);
 }
 
-/* Return the number of a grace period that serves @cookie, and the cookies that have been taken until now. */
-static uint64_t gp_number_for(lull_rcu_cookie cookie)
+/*
+ * Return the number of the grace period that is to be made next: the one that has begun and is not over, or else a new
+ * one. Never a new one beside it: who polls an old cookie would then wait for new readers again and again.
+ */
+static uint64_t gp_next(void)
 {
-	uint64_t started = lull_load_relaxed(&gp.started);
+	uint64_t next = lull_load_relaxed(&gp.completed) + LULL__RCU_STEP, started = lull_load_relaxed(&gp.started);
 
-	return started > cookie ? started : cookie;
+	return started > next ? started : next;
 }
 
 /* End grace period @number: this thread has made its fences, or has the lead from who did, and has scanned. */
@@ -320,11 +323,11 @@ lull_rcu_cookie lull__rcu_cookie(void)
 /* Begin a grace period, unless a leader has begun one that is open. Leader only. */
 static void gp_open(void)
 {
-	uint64_t completed = lull_load_relaxed(&gp.completed), number;
+	uint64_t number;
 
-	if (gp.open.number > completed)
+	if (gp.open.number > lull_load_relaxed(&gp.completed))
 		return;
-	number = gp_number_for(completed + LULL__RCU_STEP);
+	number = gp_next();
 	gp.began_ns = number / LULL__RCU_STEP % TIMED_EVERY ? 0 : lull__now_ns();
 	gp.slept = false;
 	lull__event_gp_start(number);
@@ -351,25 +354,36 @@ static bool gp_sleeps(void)
 }
 
 /*
- * Make a grace period for @cookie beside the leader, if that seems not to run. The calling thread has failed to become
- * the leader. All that do so share one look at the clock, and one grace period in LAG_NS.
+ * Has the leader looked at nothing for LAG_NS? All that ask share one look at the clock, and one gets the answer yes, once
+ * in LAG_NS.
  */
-static void gp_go_beside(lull_rcu_cookie cookie)
+static bool gp_lags(void)
+{
+	uint64_t looks = lull_load_relaxed(&lull__rcu_looks), seen_ns = lull_load_relaxed(&gp.seen_ns);
+	uint64_t now_ns = lull__now_ns();
+
+	if (looks != lull_load_relaxed(&gp.seen_looks)) {
+		lull_store_relaxed(&gp.seen_looks, looks);
+		lull_store_relaxed(&gp.seen_ns, now_ns);
+		return false;
+	}
+	/* Another thread may have stored a later time. */
+	return now_ns >= seen_ns + LAG_NS && lull_cas_relaxed(&gp.seen_ns, &seen_ns, now_ns);
+}
+
+/*
+ * Make a grace period beside the leader, if that seems not to run. The calling thread has failed to become the leader.
+ * Nothing can be done about a thread that is stopped with the lock of the registry.
+ */
+static void gp_go_beside(void)
 {
 	struct period own = { .front = FRONT_ALL };
-	uint64_t looks = lull_load_relaxed(&lull__rcu_looks), now_ns = lull__now_ns();
 	struct holdouts held;
 
-	if (looks != lull_load_relaxed(&gp.seen_looks))
-		lull_store_relaxed(&gp.seen_looks, looks);
-	else if (now_ns - lull_load_relaxed(&gp.seen_ns) < LAG_NS)
-		return;
-	else
-		own.number = gp_sleeps() ? 0 : gp_number_for(cookie);
-	lull_store_relaxed(&gp.seen_ns, now_ns);
-	if (!own.number)
+	if (!gp_lags() || gp_sleeps() || lull_load_relaxed(&lull__registry_lock.word))
 		return;
 	lull_add_relaxed(&lull__rcu_beside, (uint64_t)1);
+	own.number = gp_next();
 	gp_begin(own.number);
 	if (gp_scan(&own, GP_COUNT, &held) == 0)
 		gp_complete(own.number);
@@ -381,7 +395,7 @@ bool lull__rcu_advance(lull_rcu_cookie cookie)
 		return true;
 	lull__init(); /* an unnoticed child repairs the grace periods before it begins one, not amid that */
 	if (!lull__trylock(&gp.leader)) {
-		gp_go_beside(cookie);
+		gp_go_beside();
 		return gp_is_over(cookie);
 	}
 	/* The open one may have begun before the cookie was taken: then push the next one, too. */
@@ -414,7 +428,7 @@ bool lull__rcu_wait_until(lull_rcu_cookie cookie, uint64_t deadline_ns, struct l
 	report->named = 0;
 	while (!gp_is_over(cookie) && !lull__is_past(deadline_ns) && !(later && later->named)) {
 		if (!lull__trylock(&gp.leader)) {
-			gp_go_beside(cookie);
+			gp_go_beside();
 			if (!gp_is_over(cookie))
 				lull__lock_await(&gp.leader, lull__earlier(deadline_ns, lull__now_ns() + (LAG_NS << doubled)));
 			doubled += doubled < LAG_DOUBLES;

@@ -236,12 +236,8 @@ static void check_online(const char *outside, const char *nested)
 		lull__misuse("%s", nested);
 }
 
-void lull_rcu_offline(void)
+static inline void end_online(void)
 {
-	bool owes;
-
-	check_online("lull_rcu_offline: not online", "lull_rcu_offline: in a read section");
-	owes = take_debt();
 	lull_store_relaxed(&lull__self.state, lull__self.state & ~LULL__STATE_ONLINE);
 	/*
 	 * ORDER RCU-11: the state before the loads of the sections that follow; pairs with RCU-11 in
@@ -250,8 +246,21 @@ void lull_rcu_offline(void)
 	 */
 	lull_fence_full();
 	lull__rcu_end_section(lull__rest_word());
-	if (owes)
-		pay();
+}
+
+__attribute__((noinline)) static void end_online_and_pay(void)
+{
+	end_online();
+	pay();
+}
+
+void lull_rcu_offline(void)
+{
+	check_online("lull_rcu_offline: not online", "lull_rcu_offline: in a read section");
+	if (lull_unlikely(take_debt()))
+		end_online_and_pay();
+	else
+		end_online();
 }
 
 void lull__rcu_quiescent_slow(uint64_t number)

@@ -37,10 +37,8 @@ static bool instead_of_syscall(long number, const long *arg, long *result)
 			lull_store_release(&stopped, 1);
 			await_flag(&may_go_on, 1);
 		}
-		if (fails > 0) {
-			fails--;
+		if (lull_load_relaxed(&fails) > 0 && lull_sub_relaxed(&fails, 1) > 0)
 			return fail_with(error, result);
-		}
 	}
 	if (number == SYS_membarrier && arg[0] == MEMBARRIER_CMD_GLOBAL) {
 		globals++;

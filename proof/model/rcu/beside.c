@@ -5,7 +5,7 @@
  * at any later step, carries out number 2, which another thread has ended long ago; an updater makes number 3 beside
  * it, and then one for an object; a reader goes through a section.  There is no lock: whoever makes a grace period
  * makes its fences, and scans, alone.  What the heavy fence is for is said by beside.tpl.
- * Where: gp_raise(), gp_begin(), gp_number_for(), gp_scan(), gp_complete(), gp_go_beside(), lull__rcu_cookie(),
+ * Where: gp_raise(), gp_begin(), gp_next(), gp_scan(), gp_complete(), gp_go_beside(), lull__rcu_cookie(),
  * lull_rcu_read_lock(), lull_rcu_read_unlock()
  *
  * Never: the reader finds the object's memory in use for something else; one of the three numbers falls.
@@ -74,11 +74,11 @@ void late_leader(void)
 	carry_out(2);
 }
 
-int number_for(int cookie)
+int next_number(void)
 {
-	int newest = started;
+	int next = completed + 1, newest = started;
 
-	return newest > cookie ? newest : cookie;
+	return newest > next ? newest : next;
 }
 
 void updater(void)
@@ -87,7 +87,7 @@ void updater(void)
 
 	FULL();
 	cookie = started + 1;
-	carry_out(number_for(cookie));
+	carry_out(next_number());
 	over = completed;
 	FULL();
 	assert(started >= cookie && gp >= cookie);
@@ -96,7 +96,9 @@ void updater(void)
 	FULL();
 	cookie = started + 1;
 	if (completed < cookie)
-		carry_out(number_for(cookie));
+		carry_out(next_number());
+	if (completed < cookie)
+		carry_out(next_number());
 	assert(completed >= over);
 	if (completed >= cookie)
 		freed = 1;

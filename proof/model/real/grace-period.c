@@ -6,7 +6,7 @@
  * grace period along once; a reader goes through one section.
  * Where: lull_rcu_read_lock(), lull_rcu_read_unlock(), lull_rcu_dereference(), lull_rcu_assign(),
  * lull__rcu_cookie(), lull__rcu_advance(), gp_push(), gp_open(), gp_begin(), gp_scan(), gp_end(), gp_complete(),
- * gp_raise(), gp_number_for(), gp_is_over(),
+ * gp_raise(), gp_next(), gp_is_over(),
  * number_of(), lull__registry_move(), lull__trylock(), lull__unlock_wake()
  *
  * Never: the reader finds the object in use for something else.

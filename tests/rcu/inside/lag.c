@@ -220,15 +220,46 @@ TEST(beside_waits_for_readers)
 	cookie = lull_rcu_gp_start();
 	for (int i = 0; i < 20; i++) {
 		assert_false(lull_rcu_gp_poll(cookie));
+		lull_rcu_gp_start(); /* begins no new one beside the open one */
 		nap_ms(1);
 	}
 	assert_true(lull_load_relaxed(&lull__rcu_beside) > 1);
+	assert_in_range(numbers().started - numbers().completed, 0, LULL__RCU_STEP);
 	sitter_leaves(&reader);
 	AWAIT(lull_rcu_gp_poll(cookie));
 	lull_rcu_synchronize();
 	sitter_stop(&reader);
 	lull__unlock(&gp.leader);
 	lull_rcu_synchronize();
+}
+
+/* Where a thread is stopped with the lock of the registry nobody goes beside the leader, to wait for that. */
+TEST(stopped_in_its_look)
+{
+	uint64_t beside = lull_load_relaxed(&lull__rcu_beside);
+	lull_rcu_cookie cookie;
+
+	lull_thread_register();
+	lull__lock(&gp.leader);
+	lull__lock(&lull__registry_lock);
+	cookie = lull_rcu_gp_start();
+	for (int i = 0; i < 5; i++, nap_ms(1))
+		assert_false(lull_rcu_gp_poll(cookie));
+	assert_false(lull__rcu_wait_until(cookie, lull__now_ns() + 2 * LAG_NS, NULL));
+	lull__unlock(&lull__registry_lock);
+	assert_int_equal(lull_load_relaxed(&lull__rcu_beside), beside);
+	AWAIT(lull_rcu_gp_poll(cookie));
+	lull__unlock(&gp.leader);
+}
+
+/* One of those that wait may have a later time from the clock than another one. */
+TEST(times_of_others)
+{
+	lull_store_relaxed(&gp.seen_looks, lull_load_relaxed(&lull__rcu_looks));
+	lull_store_relaxed(&gp.seen_ns, lull__now_ns() + 1000 * (uint64_t)LAG_NS);
+	assert_false(gp_lags());
+	lull_store_relaxed(&gp.seen_ns, lull__now_ns() - LAG_NS);
+	assert_true(gp_lags());
 }
 
 /* ---- a leader whose signal handler forks ---------------------------------------------------------- */
