@@ -27,6 +27,7 @@ enum { EACH = 7 };
 struct call {
 	void (*before)(void), (*call)(void), (*after)(void);
 	void (*look)(void); /* in a child that another thread has forked; NULL: as in others */
+	void (*handler)(void); /* NULL, or what the handler that has forked does in the child */
 };
 
 static const struct call *stepped;
@@ -50,6 +51,8 @@ static void trapped(int sig, siginfo_t *info, void *arg)
 	}
 	child = fork();
 	in_child = child == 0;
+	if (in_child && stepped->handler)
+		stepped->handler();
 	if (in_child) /* and goes on */
 		((ucontext_t *)arg)->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)TRAP_FLAG;
 	else

@@ -85,7 +85,7 @@ struct lull__thread {
 	uint32_t shazptr_nested; /* acquisitions inside the outermost one */
 	uint32_t shazptr_group;	 /* which bit of a waiter's mask is this thread's */
 	uint32_t lock_tid;	 /* see mutex.h: the thread's id if it may lock inline, else 0 */
-	uint32_t walks;		 /* how many walks over queues this thread is in (src/reclaim/bag.h) */
+	uint16_t walks, walks_counted; /* the walks over queues that this thread is in (src/reclaim/list.c) */
 } __attribute__((aligned(16)));
 
 #define LULL__FLAG_RCU_WAITED 1u /* a grace period sleeps until this thread's section ends */

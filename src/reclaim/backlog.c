@@ -51,8 +51,9 @@ static struct sums sum_up(void)
 	struct sums all = { 0, 0, 0, 0 };
 	struct lull__listing *at;
 	struct lull__queue *q;
+	uint64_t process;
 
-	lull__walk_enter();
+	process = lull__walk_enter();
 	lull__for_each_queue(at, q) {
 		uint64_t done = lull_load_relaxed(&q->done);
 		uint64_t done_bytes = lull_load_relaxed(&q->done_bytes);
@@ -64,7 +65,7 @@ static struct sums sum_up(void)
 		all.total_items += put - lull_load_relaxed(&q->folded);
 		all.total_bytes += put_bytes - lull_load_relaxed(&q->folded_bytes);
 	}
-	lull__walk_leave();
+	lull__walk_leave(process);
 	all.items += lull__overflow_waiting();
 	all.total_items += lull__overflow_put() - items_before;
 	all.total_bytes -= bytes_before;
@@ -97,7 +98,8 @@ void lull__backlog_add(struct lull__queue *q)
 	size_t items = (size_t)(q->put - q->in_backlog), bytes = (size_t)(q->put_bytes - q->in_backlog_bytes);
 	struct sums about = { .total_items = q->put - q->in_stats, .total_bytes = q->put_bytes - q->in_stats_bytes };
 
-	lull__queue_take_back(q);
+	if (lull_unlikely(lull_load_relaxed(&q->lent) | lull_load_relaxed(&q->lent_bytes)))
+		lull__queue_take_back(q);
 	about.total_items += lull_add_relaxed(&lull__reclaimer.noted_items, about.total_items);
 	about.total_bytes += lull_add_relaxed(&lull__reclaimer.noted_bytes, about.total_bytes);
 	q->in_stats = q->put;
@@ -132,7 +134,7 @@ void lull__backlog_sub(struct lull__queue *q, size_t items, size_t bytes)
 		lull_sub_relaxed(&lull__reclaimer.retired, items);
 	lull_sub_relaxed(&lull__reclaimer.items, items);
 	lull_sub_relaxed(&lull__reclaimer.bytes, bytes);
-	if (lull_unlikely(lull_load_relaxed(&lull__reclaimer.held_back)) && !lull__over_soft(1)) {
+	if (lull_unlikely(lull_load_relaxed(&lull__reclaimer.held_back)) && !lull__over_soft(false)) {
 		lull_add_relaxed(&lull__reclaimer.relief, 1u);
 		lull__futex_wake(&lull__reclaimer.relief, INT_MAX);
 	}
@@ -145,29 +147,30 @@ void lull__backlog_await_relief(uint64_t deadline_ns)
 	while (!lull__is_past(deadline_ns)) {
 		uint32_t event = lull_load_relaxed(&lull__reclaimer.relief);
 
-		if (!lull__over_soft(1))
+		if (!lull__over_soft(false))
 			break;
 		lull__futex_wait(&lull__reclaimer.relief, event, deadline_ns);
 	}
 	lull_sub_relaxed(&lull__reclaimer.held_back, 1u);
 }
 
-static bool over_limit(const size_t *now, const size_t *limit)
+/* Is one of the two over its limit? 0 is no limit. */
+static bool is_past(size_t items, size_t bytes, size_t most, size_t most_bytes)
 {
-	size_t most = lull_load_relaxed(limit);
-
-	return most && over(lull_load_relaxed(now), most);
+	return (most && over(items, most)) || (most_bytes && over(bytes, most_bytes));
 }
 
 /* What slots name is not counted: no wait makes it less. */
-bool lull__over_soft(size_t times)
+bool lull__over_soft(bool twice)
 {
 	size_t soft = lull_load_relaxed(&lull__reclaimer.config.soft_items);
-	size_t most = soft > SIZE_MAX / times ? SIZE_MAX : times * soft;
-	size_t items = lull_load_relaxed(&lull__reclaimer.items) - lull_load_relaxed(&lull__reclaimer.kept_items);
-	size_t bytes = lull_load_relaxed(&lull__reclaimer.bytes) - lull_load_relaxed(&lull__reclaimer.kept_bytes);
+	size_t most = !twice ? soft : soft > SIZE_MAX / 2 ? SIZE_MAX : 2 * soft;
+	size_t most_bytes = lull_load_relaxed(&lull__reclaimer.config.soft_bytes);
+	size_t items = lull_load_relaxed(&lull__reclaimer.items), bytes = lull_load_relaxed(&lull__reclaimer.bytes);
 
-	return over_limit(&items, &most) || over_limit(&bytes, &lull__reclaimer.config.soft_bytes);
+	return lull_unlikely(is_past(items, bytes, most, most_bytes)) &&
+	       is_past(items - lull_load_relaxed(&lull__reclaimer.kept_items),
+		       bytes - lull_load_relaxed(&lull__reclaimer.kept_bytes), most, most_bytes);
 }
 
 /*
@@ -194,24 +197,34 @@ uint64_t lull__scan_threshold(void)
 }
 
 /*
- * Is the backlog over its hard limit? Up to LULL__CHECK_EVERY - 1 entries of each queue in the list are not in the
- * backlog yet, or no longer, for as long as the queue's owner does not defer. So near the limit all entries are
+ * Is the backlog over its hard limit? Up to LULL__CHECK_EVERY - 1 entries of each queue in the list, and look_bytes, are
+ * not in the backlog yet, or no longer, for as long as the queue's owner does not defer. So near the limit all entries are
  * counted: then a flood of deferrals exceeds the limit by no more than the entries that the deferring threads have
- * not added yet.
+ * not added yet; and by those that come between two counts, about one for each queue in the list.
  */
 bool lull__over_hard(size_t *items, size_t *bytes)
 {
 	size_t most = lull_load_relaxed(&lull__reclaimer.config.hard_items);
 	size_t most_bytes = lull_load_relaxed(&lull__reclaimer.config.hard_bytes);
-	size_t slack = (size_t)LULL__CHECK_EVERY * lull_load_relaxed(&lull__reclaimer.listed);
+	size_t listed = lull_load_relaxed(&lull__reclaimer.listed);
+	size_t about = lull_load_relaxed(&lull__reclaimer.items), about_bytes = lull_load_relaxed(&lull__reclaimer.bytes);
+	static size_t skips; /* so many looks go by before all is counted again */
+	size_t left = lull_load_relaxed(&skips);
 
 	if (LULL__BUSTED(HARD_IGNORED))
 		return false;
-	if (!over_limit(&lull__reclaimer.bytes, &most_bytes) &&
-	    (!most || !over(lull_load_relaxed(&lull__reclaimer.items) + slack, most)))
+	if (lull_likely(!is_past(about + LULL__CHECK_EVERY * listed,
+				 about_bytes + lull_load_relaxed(&lull__reclaimer.look_bytes) * listed, most, most_bytes)))
 		return false;
+	if (left && !is_past(about, about_bytes, most, most_bytes)) {
+		lull_store_relaxed(&skips, left - 1);
+		return false;
+	}
 	lull__backlog(items, bytes);
-	return (most && *items > most) || (most_bytes && *bytes > most_bytes);
+	if (is_past(*items, *bytes, most, most_bytes))
+		return true;
+	lull_store_relaxed(&skips, listed / LULL__CHECK_EVERY);
+	return false;
 }
 
 /*
@@ -259,7 +272,6 @@ void lull__backlog_fork_child(void)
 
 			q->in_backlog = q->in_stats = q->put;
 			q->in_backlog_bytes = q->in_stats_bytes = q->put_bytes;
-			q->lent = q->lent_bytes = 0;
 		}
 	}
 	all = sum_up_all();

@@ -26,8 +26,8 @@ uint64_t lull__backlog_total(void);
 void lull__backlog_publish(void);
 void lull__backlog_fork_child(void);
 
-/* Does more wait than so many @times the soft limit of items, or more than the soft limit of bytes? */
-bool lull__over_soft(size_t times);
+/* Does more wait than the soft limit of items, or @twice that, or more than the soft limit of bytes? */
+bool lull__over_soft(bool twice);
 /* Is it more than the hard limit? Then *@items, of *@bytes, wait. */
 bool lull__over_hard(size_t *items, size_t *bytes);
 /* Does more memory wait that threads have retired than hazptr.h allows? */

@@ -97,7 +97,7 @@ struct lull__reclaimer {
 	struct lull__lock park_lock; /* one thread at a time parks */
 
 	/* Bags and queues that come and go. */
-	uint32_t walkers __attribute__((aligned(LULL__CACHELINE))); /* threads that walk the list of queues */
+	uint64_t walkers __attribute__((aligned(LULL__CACHELINE))); /* threads that walk the list of queues; from LULL__WALKS_OF on: see list.c */
 	uint32_t listed; /* how many there are in it, ... */
 	uint32_t idle;	 /* ... of which so many were empty when a thread last looked */
 	uint32_t orphans;
@@ -109,6 +109,8 @@ struct lull__reclaimer {
 	struct lull__bag *all, *orphan;
 };
 
+#define LULL__WALKS_OF ((uint64_t)1 << 32)
+
 /* Hidden: code for shared objects that sees only this declaration would otherwise look up the address first. */
 extern struct lull__reclaimer lull__reclaimer __attribute__((visibility("hidden")));
 
@@ -117,9 +119,12 @@ extern struct lull__reclaimer lull__reclaimer __attribute__((visibility("hidden"
 
 #define LULL__CHECK_EVERY 64u /* the owner checks its queue and the limits at every 64th entry */
 
-/* Begin and end a walk over the queues in which something waits. Walks nest, may be in signal handlers, and must not wait. */
-void lull__walk_enter(void);
-void lull__walk_leave(void);
+/*
+ * Begin and end a walk over the queues in which something waits. Walks nest, may be in signal handlers, and must not wait.
+ * Pass what the first one returns to the second one.
+ */
+uint64_t lull__walk_enter(void);
+void lull__walk_leave(uint64_t process);
 
 /* In a walk, with @at, a struct lull__listing *. REC-6: the link before the queue. */
 #define lull__for_each_queue(at, q)                                                                                  \

@@ -109,10 +109,10 @@ static inline void forget_help(struct lull__queue *q)
 static inline void reclaim_own(struct lull__queue *q, size_t most, bool calls)
 {
 	size_t bytes = 0;
-	size_t count = calls ? lull__queue_run(q, most, &bytes) : lull__queue_free(q, most, &bytes);
+	size_t count = calls ? lull__queue_run(q, most, &bytes) : lull__queue_free(q, most, &bytes), these = bytes;
 
 	lull_own_add_relaxed(&q->in_backlog, count);
-	lull_own_add_relaxed(&q->in_backlog_bytes, bytes);
+	lull_own_add_relaxed(&q->in_backlog_bytes, these);
 }
 
 /* Look at @q and do the owner's share of the work, all but the reclaiming if not @may. @soft: a limit is exceeded. */
@@ -191,9 +191,9 @@ __attribute__((noinline)) static void take_long_turn(struct lull__queue *q)
 	bool soft = false, mine;
 
 	forget_help(q);
-	mine = lull__is_mine(q, may);
 	lull_fence_light(); /* REC-16 */
 	attend(q);
+	mine = lull__is_mine(q, may);
 	if (look)
 		soft = lull__check_limits(q, mine, 0);
 	if (mine) {
@@ -210,8 +210,11 @@ __attribute__((noinline)) static void take_long_turn(struct lull__queue *q)
 				lull__set_help(q, false, false); /* from now on the background thread reclaims */
 		}
 	}
-	lull__notify(lull__queue_owner_reclaims(q) ? ASLEEP : DOZING);
-	keep_heed(q);
+	lull_fence_light(); /* REC-2 */
+	if (lull__sleeps(lull__queue_owner_reclaims(q) ? ASLEEP : DOZING)) {
+		lull__wake_reclaimer();
+		keep_heed(q);
+	}
 }
 
 /* Do the owner's part after a deferral to @q, the calling thread's own queue. Most often it only frees a few. */
@@ -229,7 +232,7 @@ __attribute__((noinline)) static void take_turn(struct lull__queue *q)
 		reclaim_own(q, q->share, false);
 		lull__queue_owner_leave(q);
 	}
-	if (lull_unlikely(lull_load_relaxed(&q->heed))) { /* REC-2: lull__queue_owner_enter() has made the fence */
+	if (lull_unlikely(lull_nonzero_relaxed(&q->heed))) { /* REC-2: lull__queue_owner_enter() has made the fence */
 		attend(q);
 		lull__notify(ASLEEP);
 		keep_heed(q);

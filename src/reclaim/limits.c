@@ -46,11 +46,24 @@ bool lull__set_help(struct lull__queue *q, bool helps, bool wait)
 	return true;
 }
 
-bool lull__is_mine(struct lull__queue *q, bool may)
+static bool may_help(const struct lull__queue *q)
 {
-	return lull__queue_owner_reclaims(q) ||
-	       (may && (lull__kind_is_pure(q->kind) || lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_CALLER) &&
-		lull__set_help(q, true, false));
+	return lull__kind_is_pure(q->kind) || lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_CALLER;
+}
+
+bool lull__begin_help(struct lull__queue *q, bool may)
+{
+	if (!may || !may_help(q) || !lull__set_help(q, true, false))
+		return false;
+	/*
+	 * ORDER REC-18: @q in the list, and `owner_helps`, before the second look at the mode; pairs with REC-18 in
+	 * owners_leave() (mode, heavy, look for owners that help); without it as there; model/reclaim/mode.tpl
+	 */
+	lull_fence_light();
+	if (lull_likely(may_help(q)))
+		return true;
+	lull_store_relaxed(&q->owner_helps, 0u); /* without the lock: a pass may have it, and wait for this thread */
+	return false;
 }
 
 /* Reclaim everything in @q, the calling thread's own queue. */
@@ -177,7 +190,7 @@ static void keep_retired_bound(struct lull__queue *q)
 
 bool lull__check_limits(struct lull__queue *q, bool mine, uint64_t owed)
 {
-	uint64_t shares = owed + (q->put_bytes - q->looked_bytes) / lull_load_relaxed(&lull__reclaimer.look_bytes);
+	uint64_t come = q->put_bytes - q->looked_bytes, shares;
 	size_t items = 0, bytes = 0;
 	bool hard;
 
@@ -187,13 +200,14 @@ bool lull__check_limits(struct lull__queue *q, bool mine, uint64_t owed)
 	if (lull_unlikely(q->kind == LULL__HAZPTR_FREES && lull__over_retired()))
 		keep_retired_bound(q);
 	hard = lull__over_hard(&items, &bytes);
-	if (lull_likely(!hard && !lull__over_soft(1))) {
+	if (lull_likely(!hard && !lull__over_soft(false))) {
 		if (lull_unlikely(lull_load_relaxed(&lull__reclaimer.limit_reported)))
 			lull_store_relaxed(&lull__reclaimer.limit_reported, 0u);
 		return false;
 	}
 	lull__notify(mine ? ASLEEP : NAPPING);
-	if (hard ? !hard_limit(q, items, bytes) : !mine || lull__over_soft(2))
+	shares = owed + come / lull_load_relaxed(&lull__reclaimer.look_bytes);
+	if (hard ? !hard_limit(q, items, bytes) : !mine || lull__over_soft(true))
 		hold_back(q, mine, shares ? shares : 1);
 	return true;
 }

@@ -29,11 +29,17 @@ void lull__run_own_queue(struct lull__queue *q);
 /*
  * Let the owner run the callbacks in its queue @q, or not any more. Other threads read `owner_helps` with the lock
  * held, so from here on they revoke. The help also ends when a pass finds the queue abandoned (lull__take_due), and
- * with a new configuration (owners_leave). Returns false if another thread has the queue now and @wait is false.
+ * with another mode than CALLER (owners_leave). Returns false if another thread has the queue now and @wait is false.
  */
 bool lull__set_help(struct lull__queue *q, bool helps, bool wait);
-/* Does the owner of @q, the calling thread, reclaim from it, or begin to now? @may: it can reclaim at this moment. */
-bool lull__is_mine(struct lull__queue *q, bool may);
+/* Let the owner of @q, the calling thread, begin to reclaim from it, if it is to. @may: it can reclaim at this moment. */
+bool lull__begin_help(struct lull__queue *q, bool may);
+
+/* Does the owner of @q, the calling thread, reclaim from it, or begin to now? */
+static inline bool lull__is_mine(struct lull__queue *q, bool may)
+{
+	return lull__queue_owner_reclaims(q) || lull__begin_help(q, may);
+}
 
 /*
  * Add the new entries of @q to the backlog and check its limits. Returns whether one is exceeded. @owed: how many looks

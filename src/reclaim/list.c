@@ -10,26 +10,49 @@
 
 /* ---- walks -------------------------------------------------------------------------------------- */
 
-void lull__walk_enter(void)
+/*
+ * A handler may fork between any two instructions of these functions, and the walk goes on in the child. There the count
+ * begins anew, with a number for the process above it, and 1 if the only thread has a walk, which it then takes off at the
+ * end of its outermost one (walks_counted). What it added itself before the fork it must not take off; the sum that it
+ * added to says which process that was. So `walks` is more than 0 whenever the thread may look at a queue.
+ */
+
+uint64_t lull__walk_enter(void)
 {
-	lull__self.walks++;
-	lull_add_relaxed(&lull__reclaimer.walkers, 1u);
+	uint64_t before;
+
+	lull_store_relaxed(&lull__self.walks, (uint16_t)(lull__self.walks + 1));
+	lull_compiler_barrier();
+	before = lull_add_relaxed(&lull__reclaimer.walkers, (uint64_t)1);
 	/*
 	 * ORDER REC-14: the count of walkers before the list; pairs with REC-14 in lull__sweep()
 	 * (take out, heavy, count the walkers); without it a bag is freed under a thread that has found one of its queues;
 	 * model/reclaim/bag-walk.tpl
 	 */
 	lull_fence_light();
+	return before / LULL__WALKS_OF;
 }
 
-void lull__walk_leave(void)
+void lull__walk_leave(uint64_t process)
 {
-	/*
-	 * ORDER REC-15: the walker's last look at a queue before it is no walker; pairs with REC-15 in
-	 * lull__sweep(); without it a bag is freed while it is read; model/reclaim/bag-free.litmus
-	 */
-	lull_add_release(&lull__reclaimer.walkers, -1u);
-	lull__self.walks--;
+	uint64_t now, at, mine;
+	uint16_t left = (uint16_t)(lull__self.walks - 1), counted = 0;
+
+	lull_compiler_barrier();
+	lull_store_relaxed(&lull__self.walks, left);
+	lull_compiler_barrier();
+	now = lull_load_relaxed(&lull__reclaimer.walkers);
+	at = now / LULL__WALKS_OF;
+	lull_compiler_barrier();
+	if (!left)
+		counted = lull_xchg_relaxed(&lull__self.walks_counted, (uint16_t)0); /* or the walk of a handler has */
+	do {
+		mine = (now / LULL__WALKS_OF == process) + (now / LULL__WALKS_OF == at ? counted : 0u);
+		/*
+		 * ORDER REC-15: the walker's last look at a queue before it is no walker; pairs with REC-15 in
+		 * lull__sweep(); without it a bag is freed while it is read; model/reclaim/bag-free.litmus
+		 */
+	} while (!lull_cas_release(&lull__reclaimer.walkers, &now, now - mine));
 }
 
 /* ---- what has not been added to the backlog ------------------------------------------------------ */
@@ -48,15 +71,22 @@ static void lend(struct lull__queue *q, uint64_t items, uint64_t bytes)
 	lull_add_relaxed(&lull__reclaimer.bytes, (size_t)bytes);
 }
 
+/*
+ * The rest is less than nothing where the owner has reclaimed in its last turns. It may defer again meanwhile: then what is
+ * read does not fit together, and nothing is lent.
+ */
 static void lend_rest(struct lull__queue *q)
 {
-	lend(q, lull_load_relaxed(&q->done) - lull_load_relaxed(&q->in_backlog),
-	     lull_load_relaxed(&q->done_bytes) - lull_load_relaxed(&q->in_backlog_bytes));
+	uint64_t items = lull_load_relaxed(&q->done) - lull_load_relaxed(&q->in_backlog);
+	uint64_t bytes = lull_load_relaxed(&q->done_bytes) - lull_load_relaxed(&q->in_backlog_bytes);
+	bool fits = items + 4 * (uint64_t)LULL__CHECK_EVERY < 8 * (uint64_t)LULL__CHECK_EVERY;
+
+	lend(q, fits ? items : 0, fits ? bytes : 0);
 }
 
 void lull__queue_take_back(struct lull__queue *q)
 {
-	if (lull_load_relaxed(&q->lent) || lull_load_relaxed(&q->lent_bytes))
+	if (lull_unlikely(lull_load_relaxed(&q->lent) | lull_load_relaxed(&q->lent_bytes)))
 		lend(q, 0, 0);
 }
 
@@ -101,15 +131,15 @@ void lull__queues_heed(void)
 {
 	struct lull__listing *at;
 	struct lull__queue *q;
+	uint64_t process = lull__walk_enter();
 
-	lull__walk_enter();
 	lull__for_each_queue(at, q)
 		/*
 		 * ORDER REC-16: the reclaimer's `sleep` before `heed`; pairs with REC-16 in attend(); without it an
 		 * owner takes `heed` back and believes that the reclaimer is awake; model/reclaim/heed-later.litmus
 		 */
 		lull_store_release(&q->heed, 1u);
-	lull__walk_leave();
+	lull__walk_leave(process);
 }
 
 /* ---- sweeps --------------------------------------------------------------------------------------- */
@@ -193,7 +223,12 @@ static void part_with(struct lull__queue *out)
 			lend_rest(q);
 		} else {
 			lull__queue_list(q);
-			lull_store_relaxed(&lull__reclaimer.relisted, 1u);
+			/*
+			 * ORDER REC-19: the queue in the list before `relisted`; pairs with REC-2 in lull__notify()
+			 * (load `relisted`, light, `sleep`); without it a thread takes the reclaimer for awake,
+			 * and that has not found the queue; model/reclaim/relisted.tpl
+			 */
+			lull_store_release(&lull__reclaimer.relisted, 1u);
 		}
 		lull__unlock_wake(&q->lock, INT_MAX);
 	}
@@ -242,7 +277,7 @@ void lull__sweep(void)
 	 * ORDER REC-15: the count of walkers before the end of the bags; pairs with REC-15 in
 	 * lull__walk_leave(); without it as there; model/reclaim/bag-free.litmus
 	 */
-	if (lull_load_acquire(&lull__reclaimer.walkers) == 0) {
+	if (lull_load_acquire(&lull__reclaimer.walkers) % LULL__WALKS_OF == 0) {
 		settle();
 		if (lull__bags_to_spare())
 			lull__bags_free_spare();
@@ -300,7 +335,8 @@ void lull__bags_fork_child(void)
 	struct lull__queue *q;
 
 	lull__reclaimer.sweep_lock.word = lull__reclaimer.bags_lock.word = 0;
-	lull__reclaimer.walkers = lull__self.walks;
+	lull__self.walks_counted = lull__self.walks != 0;
+	lull__reclaimer.walkers = ((lull__reclaimer.walkers / LULL__WALKS_OF + 1) * LULL__WALKS_OF) + lull__self.walks_counted;
 	lull__reclaimer.listed = lull__reclaimer.orphans = lull__reclaimer.idle = 0;
 	lull__reclaimer.left = NULL;
 	lull__reclaimer.orphan = NULL;

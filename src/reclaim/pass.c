@@ -151,13 +151,14 @@ struct lull__queue *lull__take_due(enum lull__pass what, uint32_t kinds, bool wa
 {
 	struct lull__queue *taken, *busy;
 	bool revoked;
+	uint64_t process;
 
 	for (;;) {
 		taken = NULL;
 		revoked = false;
-		lull__walk_enter();
+		process = lull__walk_enter();
 		busy = take_in_walk(what, kinds, wait, &taken, &revoked);
-		lull__walk_leave();
+		lull__walk_leave(process);
 		if (!busy)
 			break;
 		lull__give_back(taken);

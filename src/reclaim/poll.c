@@ -75,14 +75,15 @@ bool lull__anything_unparked(bool taken)
 	struct lull__listing *at;
 	struct lull__queue *q;
 	bool any = false;
+	uint64_t process;
 
-	lull__walk_enter();
+	process = lull__walk_enter();
 	lull__for_each_queue(at, q) {
 		any = is_unparked(q) && (taken || !lull_load_relaxed(&q->lock.word));
 		if (any)
 			break;
 	}
-	lull__walk_leave();
+	lull__walk_leave(process);
 	return any;
 }
 

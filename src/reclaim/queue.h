@@ -135,7 +135,7 @@ struct lull__queue {
 	struct lull__listing listing[2];
 	struct lull__queue *next_left; /* see bag.h */
 	uint64_t folded, folded_bytes; /* so many of its entries are in the reclaimer's totals; under the lock of sweeps */
-	uint64_t lent, lent_bytes; /* its owner has not added so many to the backlog; it is out of the list, so others did */
+	uint64_t lent, lent_bytes; /* added to the backlog for its owner, who has not done so when it left the list; see list.c */
 	uint64_t kept, kept_bytes; /* entries that slots named at the last scan, as the reclaimer has counted them */
 	uint64_t get, ready, wait;
 	lull_rcu_cookie cookie;
@@ -348,10 +348,13 @@ static inline size_t lull__queue_free(struct lull__queue *q, size_t most, size_t
 	uint64_t get = q->get, count = q->ready - get < most ? q->ready - get : most;
 	struct lull__chunk *chunk = q->head;
 	struct lull__entry *entry = &chunk->entry[get % LULL__CHUNK_ITEMS], *end = entry + count;
-	size_t these = 0;
+	size_t these = 0, of_all = 0;
 
-	if (lull_unlikely(q->awaited || get + count > chunk->first + LULL__CHUNK_ITEMS))
-		return lull__queue_run(q, most, bytes);
+	if (lull_unlikely(q->awaited || get + count > chunk->first + LULL__CHUNK_ITEMS)) {
+		count = lull__queue_run(q, most, &of_all);
+		*bytes = of_all; /* not stored there: then the caller need not keep it in memory */
+		return (size_t)count;
+	}
 	lull__self.callback_depth = 1; /* was 0: a callback's deferrals take no turn */
 	for (; entry != end; entry++) {
 		lull_own_add_relaxed(&q->get, 1);

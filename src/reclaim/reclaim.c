@@ -46,22 +46,31 @@ static struct lull__queue *find_helping_owner(void)
 {
 	struct lull__listing *at;
 	struct lull__queue *q;
+	uint64_t process;
 
-	lull__walk_enter();
+	lull__lock(&lull__reclaimer.sweep_lock); /* no queue is out of the list for a moment */
+	process = lull__walk_enter();
 	lull__for_each_queue(at, q)
-		if (lull_load_relaxed(&q->owner_helps)) {
+		if (!lull__kind_is_pure(q->kind) && lull_load_relaxed(&q->owner_helps)) {
 			lull_add_relaxed(&q->bag->pins, 1u);
 			break;
 		}
-	lull__walk_leave();
+	lull__walk_leave(process);
+	lull__unlock(&lull__reclaimer.sweep_lock);
 	return at ? q : NULL;
 }
 
-/* Stop all owners from running callbacks; under CALLER they begin again. A queue that is not listed has none. */
+/*
+ * Stop all owners from running callbacks, under a new mode; those of pure ones may do so in any.
+ *
+ * ORDER REC-18: `mode` before the look for owners that help; pairs with REC-18 in lull__begin_help(); without it an owner
+ * that has just begun to help is overlooked, and goes on; model/reclaim/mode.tpl
+ */
 static void owners_leave(void)
 {
 	struct lull__queue *q;
 
+	lull_fence_heavy(); /* REC-18 */
 	while ((q = find_helping_owner()) != NULL) {
 		owner_leaves(q);
 		lull__bag_unpin(q->bag);
@@ -120,7 +129,8 @@ int lull_reclaim_configure(const struct lull_reclaim_config *config)
 	lull_store_relaxed(&lull__reclaimer.mode, (uint32_t)config->mode);
 	lull__reclaim_limits(&lull__page()->hard_items, &lull__page()->hard_bytes);
 	lull__config_leave(&saved);
-	owners_leave();
+	if (config->mode != LULL_RECLAIM_CALLER)
+		owners_leave();
 	/* Wake the thread, or notify the program, that reclaims under the new mode. REC-13: under the lock. */
 	lull__config_enter(&saved);
 	none = lull_load_relaxed(&lull__reclaimer.thread) != HAS_THREAD && config->mode != LULL_RECLAIM_POLL;
@@ -213,6 +223,7 @@ void lull__reclaim_fork_child(uint32_t old_tid)
 			struct lull__queue *q = &bag->queue[kind];
 
 			q->lock.word = q->revoked = 0;
+			q->lent = q->lent_bytes = 0;
 			if (bag != lull__self.bag)
 				q->busy = 0;
 			lull__queue_fork_child(q, q->busy);

@@ -43,6 +43,7 @@ static bool something_due(enum lull__pass what)
 	struct lull__listing *at;
 	struct lull__queue *q;
 	bool due = false;
+	uint64_t process;
 
 	if (lull_load_relaxed(&lull__reclaimer.stop) || flush_is_wanted())
 		return true;
@@ -50,13 +51,13 @@ static bool something_due(enum lull__pass what)
 		return false;
 	if (lull__overflow_waiting())
 		return true;
-	lull__walk_enter();
+	process = lull__walk_enter();
 	lull__for_each_queue(at, q) {
 		due = !lull__queue_is_parked(q) && lull__is_due(q, what);
 		if (due)
 			break;
 	}
-	lull__walk_leave();
+	lull__walk_leave(process);
 	return due;
 }
 
@@ -69,9 +70,10 @@ static bool sample_owner_progress(bool *they_work)
 	struct lull__listing *at;
 	struct lull__queue *q;
 	bool waits = false;
+	uint64_t process;
 
 	*they_work = false;
-	lull__walk_enter();
+	process = lull__walk_enter();
 	lull__for_each_queue(at, q) {
 		uint64_t done = lull_load_relaxed(&q->done);
 
@@ -84,7 +86,7 @@ static bool sample_owner_progress(bool *they_work)
 			*they_work = true;
 		lull_store_relaxed(&q->last_done, done);
 	}
-	lull__walk_leave();
+	lull__walk_leave(process);
 	return waits;
 }
 
@@ -299,7 +301,7 @@ static bool rest(struct rounds *r, size_t count)
 	bool can_pay = polled || pay_fence(&r->paid_ns, SAVED_NS, now_ns);
 
 	r->futile = lull_load_relaxed(&lull__reclaimer.futile);
-	if (count >= NAP_BELOW || (count && can_pay && lull__over_soft(1)) || callbacks_follow(r, count, can_pay, now_ns))
+	if (count >= NAP_BELOW || (count && can_pay && lull__over_soft(false)) || callbacks_follow(r, count, can_pay, now_ns))
 		return false;
 	if (r->futile > seen_futile && !polled)
 		return go_to_sleep(NAPPING, now_ns + futile_nap_ns(r->futile));

@@ -67,7 +67,7 @@ static inline void lull__notify_relisted(void)
 {
 	if (lull_unlikely(lull_load_relaxed(&lull__reclaimer.relisted))) {
 		lull_store_relaxed(&lull__reclaimer.relisted, 0u);
-		lull__notify(LINGERING);
+		lull__notify(LINGERING); /* REC-19: its fence */
 	}
 }
 

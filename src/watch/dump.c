@@ -276,11 +276,12 @@ static void dump_queues(struct out *out)
 	struct lull__listing *at;
 	struct lull__queue *q;
 	unsigned number = 0;
+	uint64_t process;
 
-	lull__walk_enter();
+	process = lull__walk_enter();
 	lull__for_each_queue(at, q)
 		dump_queue(out, q, number++);
-	lull__walk_leave();
+	lull__walk_leave(process);
 }
 
 int lull_debug_dump(int fd)

@@ -57,12 +57,13 @@ static void check_all(void)
 	uint64_t now_ns = lull__now_ns();
 	struct lull__listing *at;
 	struct lull__queue *q;
+	uint64_t process;
 
-	lull__walk_enter();
+	process = lull__walk_enter();
 	lull__for_each_queue(at, q)
 		if (lull__kind_is_call(q->kind))
 			check_running_callback(q, now_ns);
-	lull__walk_leave();
+	lull__walk_leave(process);
 }
 
 /* Sleep until a pass runs callbacks again, or the thread is to stop. Returns true if that takes too long: end. */

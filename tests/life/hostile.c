@@ -115,11 +115,11 @@ static void sets_hook(void)
 TEST(fork_at_steps)
 {
 	static const struct call calls[] = {
-		{ takes_all_slots, acquires, uses_hold, NULL },
-		{ lull_thread_register, makes_context, uses_context, NULL },
-		{ locks_and_unlocks, locks, unlocks_and_locks, NULL },
-		{ locks, unlocks, locks_and_unlocks, NULL },
-		{ nothing, sets_hook, sets_hook, sets_hook },
+		{ takes_all_slots, acquires, uses_hold, NULL, NULL },
+		{ lull_thread_register, makes_context, uses_context, NULL, NULL },
+		{ locks_and_unlocks, locks, unlocks_and_locks, NULL, NULL },
+		{ locks, unlocks, locks_and_unlocks, NULL, NULL },
+		{ nothing, sets_hook, sets_hook, sets_hook, NULL },
 	};
 
 	if (under_valgrind())

@@ -223,8 +223,8 @@ static void looks_or_puts(void)
 TEST(fork_at_steps)
 {
 	static const struct call calls[] = {
-		{ gets_some, gets, looks_or_puts, look },
-		{ gets_some_and_one_is_put, puts_foreign, looks_or_puts, look },
+		{ gets_some, gets, looks_or_puts, look, NULL },
+		{ gets_some_and_one_is_put, puts_foreign, looks_or_puts, look, NULL },
 	};
 	struct thing *thing = &first;
 

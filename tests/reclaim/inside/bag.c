@@ -10,6 +10,7 @@
 #include <lull/thread.h>
 
 #include "../src/reclaim/bag.h"
+#include "fork_steps.h"
 #include "reader.h"
 
 #define MOST_BAGS (4 * LULL__SPARE_BAGS + 3) /* with this thread's, the reclaimer's, and one in use just now */
@@ -399,8 +400,9 @@ TEST(freed_after_walks)
 {
 	pthread_t threads[8];
 	size_t before;
+	uint64_t process;
 
-	lull__walk_enter();
+	process = lull__walk_enter();
 	for (int i = 0; i < 8; i++)
 		threads[i] = start_thread(is_one_of_eight, NULL);
 	for (int i = 0; i < 8; i++)
@@ -414,9 +416,59 @@ TEST(freed_after_walks)
 		assert_non_null(lull_load_relaxed(&lull__reclaimer.left));
 		assert_true(bags() >= before);
 	}
-	lull__walk_leave();
+	lull__walk_leave(process);
 	for (int ms = 0; ms < 10000 && lull_load_relaxed(&lull__reclaimer.left); ms++, nap_ms(1))
 		lull__sweep();
 	assert_null(lull_load_relaxed(&lull__reclaimer.left));
 	await_bags(MOST_BAGS);
 }
+
+/* ---- a walk over fork ------------------------------------------------------------------------------------------ */
+
+#if CAN_STEP
+static uint64_t walkers(void)
+{
+	return lull_load_relaxed(&lull__reclaimer.walkers) % LULL__WALKS_OF;
+}
+
+static void do_nothing(void)
+{
+}
+
+/* The inner one is that of a handler. */
+static void walks_twice(void)
+{
+	uint64_t process = lull__walk_enter(), inner;
+
+	must(walkers() > 0);
+	inner = lull__walk_enter();
+	lull__walk_leave(inner);
+	must(walkers() > 0);
+	lull__walk_leave(process);
+}
+
+static void is_no_walker(void)
+{
+	must(walkers() == 0);
+}
+
+/* The child goes on with the walk, and is counted as long as that lasts, and no longer; also if the handler walks, too. */
+TEST(walks_over_fork)
+{
+	static const struct call calls[] = { { do_nothing, walks_twice, is_no_walker, NULL, NULL },
+					     { do_nothing, walks_twice, is_no_walker, NULL, walks_twice } };
+
+	if (under_valgrind())
+		SKIP("valgrind steps in its own way");
+	set_mode(LULL_RECLAIM_POLL); /* nobody else walks */
+	AWAIT(walkers() == 0);
+	for (int i = 0; i < 2; i++)
+		fork_at_steps(&calls[i]);
+	set_mode(LULL_RECLAIM_THREAD);
+}
+#else
+TEST(walks_over_fork)
+{
+	SKIP("no single steps here");
+}
+#endif

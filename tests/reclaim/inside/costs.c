@@ -113,6 +113,129 @@ TEST(what_they_have_not_added_is)
 	assert_in_range((ssize_t)lull_load_relaxed(&lull__reclaimer.items) + few, 0, 2 * few);
 }
 
+/* Sweep until @q, which is empty, is out of the list, however short that is. */
+static void sweep_out(struct lull__queue *q)
+{
+	lull_add_relaxed(&lull__reclaimer.listed, 3u * LULL__SPARE_PLACES);
+	while (lull_load_relaxed(&q->listed)) {
+		lull_store_relaxed(&lull__reclaimer.idle, 1000u * LULL__SPARE_PLACES);
+		lull__sweep();
+	}
+	lull_sub_relaxed(&lull__reclaimer.listed, 3u * LULL__SPARE_PLACES);
+}
+
+/*
+ * An owner has added less than it has deferred, or more, since it has reclaimed in its last turns. What does not fit together,
+ * since it defers at this moment, is not lent.
+ */
+TEST(lent_both_ways)
+{
+	static const struct {
+		int more, lent;
+	} cases[] = { { 60, -60 }, { -40, 40 }, { 5000, 0 }, { -5000, 0 } };
+	struct lull__queue *q;
+
+	start_crowd(false);
+	await_flag(&have_run, CROWD);
+	lull_rcu_free(malloc(24));
+	q = &lull__self.bag->queue[LULL__FREES];
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		uint64_t before;
+
+		lull_store_relaxed(&q->watched, 1u); /* stays in the list */
+		lull_rcu_free(malloc(24));
+		lull_hazptr_barrier();
+		before = q->in_backlog;
+		lull_store_relaxed(&q->in_backlog, q->done + (uint64_t)cases[i].more);
+		lull_store_relaxed(&q->watched, 0u);
+		sweep_out(q);
+		assert_int_equal((int64_t)lull_load_relaxed(&q->lent), cases[i].lent);
+		lull_store_relaxed(&q->in_backlog, before);
+	}
+	end_crowd();
+}
+
+/* In a child all that waits has been added, and nothing is lent any more. */
+static void has_added_all(void)
+{
+	must(lull__reclaimer.items == 1 && lull__reclaimer.bytes == 24);
+	lull_rcu_barrier();
+	must(lull__reclaimer.items == 0 && lull__reclaimer.bytes == 0);
+}
+
+TEST(lent_over_fork)
+{
+	struct lull__queue *q;
+
+	start_crowd(false);
+	await_flag(&have_run, CROWD);
+	lull_rcu_free(malloc(24));
+	await_short_list();
+	end_crowd();
+	q = &lull__self.bag->queue[LULL__FREES];
+	sweep_out(q);
+	assert_true(lull__queue_push(q, malloc(24), 24)); /* and forks before it looks whether that is listed */
+	EXPECT_FINE {
+		has_added_all();
+	}
+	lull_rcu_free(malloc(24));
+	lull_rcu_barrier();
+}
+
+/* ---- the look at the hard limits -------------------------------------------------------------------------------------- */
+
+static void limit(size_t hard_items, size_t hard_bytes)
+{
+	struct lull_reclaim_config config;
+
+	lull_reclaim_default_config(&config);
+	config.mode = LULL_RECLAIM_POLL;
+	config.soft_items = config.soft_bytes = 0;
+	config.hard_items = hard_items;
+	config.hard_bytes = hard_bytes;
+	assert_int_equal(lull_reclaim_configure(&config), 0);
+}
+
+/* How many looks does it take to see that the backlog is over its limit? */
+static unsigned looks(void)
+{
+	size_t items, bytes;
+	unsigned count = 1;
+
+	while (count <= 1000 && !lull__over_hard(&items, &bytes))
+		count++;
+	return count;
+}
+
+/*
+ * The crowd has added nothing of what it has deferred, items and bytes. So all is counted if a limit might be exceeded. If it
+ * is not, the next count comes after some more looks: after one entry in each queue of the list, about.
+ */
+TEST(counts_now_and_then)
+{
+	pthread_t reader = start_hold_up();
+	size_t items, bytes;
+	unsigned pause;
+
+	limit(0, 0); /* nobody reclaims from here on */
+	start_crowd(false);
+	pause = lull_load_relaxed(&lull__reclaimer.listed) / 64;
+	limit(2 * CROWD, 0);
+	assert_int_equal(looks(), 1);
+	limit(0, 30 * CROWD);
+	assert_int_equal(looks(), 1);
+	limit(10 * CROWD, 0);
+	assert_false(lull__over_hard(&items, &bytes));
+	limit(2 * CROWD, 0);
+	assert_int_equal(looks(), pause + 1);
+	assert_int_equal(looks(), 1);
+	end_hold_up(reader);
+	set_mode(LULL_RECLAIM_THREAD);
+	end_crowd();
+}
+
+/* ---- they come back --------------------------------------------------------------------------------------------------- */
+
 /* A thread that has left the list is found again, however often, and nothing of it is lost. It defers no more. */
 TEST(they_come_back)
 {
@@ -132,8 +255,9 @@ TEST(they_come_back)
 TEST(comes_back_elsewhere)
 {
 	int places = 0;
+	uint64_t process;
 
-	lull__walk_enter();
+	process = lull__walk_enter();
 	start_crowd(false);
 	await_flag(&have_run, CROWD);
 	lull_hazptr_barrier();
@@ -149,7 +273,7 @@ TEST(comes_back_elsewhere)
 		assert_true(lull_load_relaxed(&q->listing[0].state) == LULL__LISTING_LEFT ||
 			    lull_load_relaxed(&q->listing[1].state) == LULL__LISTING_LEFT);
 	lull__unlock(&lull__reclaimer.sweep_lock);
-	lull__walk_leave();
+	lull__walk_leave(process);
 	assert_true(places > CROWD);
 	end_crowd();
 }
@@ -182,7 +306,7 @@ static void end_walks(void)
 	size_t items, bytes;
 
 	lull__over_hard(&items, &bytes);
-	lull__over_soft(1);
+	lull__over_soft(false);
 	lull__over_retired();
 }
 

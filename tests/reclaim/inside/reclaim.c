@@ -272,6 +272,11 @@ static void fences_and_scans(void)
 
 	set_mode(LULL_RECLAIM_POLL);
 	lull_hazptr_barrier();
+	/* A sweep makes a fence as well. Now, and not when one more queue comes in. */
+	lull__reclaimer.listed += 1000;
+	lull__reclaimer.idle = 1000;
+	lull__sweep();
+	lull__reclaimer.listed -= 1000;
 	go_on = 0;
 	other = start_thread(is_there, NULL);
 	await_flag(&go_on, 1);

@@ -16,13 +16,13 @@ TEST(largest)
 	config.soft_bytes = config.hard_items = config.hard_bytes = 0;
 	assert_int_equal(lull_reclaim_configure(&config), 0);
 	lull_store_relaxed(&lull__reclaimer.items, (size_t)100);
-	assert_false(lull__over_soft(1));
-	assert_false(lull__over_soft(2));
+	assert_false(lull__over_soft(false));
+	assert_false(lull__over_soft(true));
 	config.soft_items = 49;
 	assert_int_equal(lull_reclaim_configure(&config), 0);
-	assert_true(lull__over_soft(2));
+	assert_true(lull__over_soft(true));
 	config.soft_items = 50;
 	assert_int_equal(lull_reclaim_configure(&config), 0);
-	assert_false(lull__over_soft(2));
+	assert_false(lull__over_soft(true));
 	lull_store_relaxed(&lull__reclaimer.items, (size_t)0);
 }

@@ -328,6 +328,15 @@ static void *defers_hazptr_and_exits(void *unused)
 	return unused;
 }
 
+static void *defers_hazptr_in_section(void *unused)
+{
+	lull_rcu_read_lock();
+	defer_hazptr();
+	lull_rcu_read_unlock();
+	await_flag(&runs, 12);
+	return unused;
+}
+
 /*
  * The reclaimer runs what a thread leaves behind, also while it waits for a section; and what a thread defers in sections
  * alone.
@@ -342,10 +351,7 @@ TEST(hazptr_leftovers)
 	await_flag(&runs, 10);
 	end_hold_up(thread);
 	await_flag(&runs, 11);
-	lull_rcu_read_lock();
-	defer_hazptr();
-	lull_rcu_read_unlock();
-	await_flag(&runs, 12);
+	join_thread(start_thread(defers_hazptr_in_section, NULL));
 }
 
 #ifdef LULL_DEBUG
