@@ -118,11 +118,11 @@ LULL_INLINE void lull_shazptr_clear(struct lull_shazptr_guard guard)
 	if (lull_likely(lull__self.shazptr_nested == 0)) {
 		/*
 		 * ORDER SHAZ-2: all use of the objects before the 0; pairs with SHAZ-2 in
-		 * lull__shazptr_visit() and copy_slots(); without it an object is freed while its last
+		 * lull__shazptr_visit() and look_for_all(); without it an object is freed while its last
 		 * reader still reads; model/hazptr/shazptr-clear.litmus
 		 */
 		lull_store_release(&lull__self.shazptr, (uintptr_t)0);
-		/* No fence: WAITED is not missed for long, see lull__shazptr_nap_ns(). */
+		/* No fence: WAITED is not missed for long, see shazptr_nap_ns() in shazptr_scan.c. */
 		if (lull_unlikely(
 			    lull_low_nonzero_relaxed(&lull__self.shazptr_state, LULL__SHAZPTR_LOW)))
 			lull__shazptr_clear_slow();
