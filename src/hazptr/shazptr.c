@@ -84,8 +84,8 @@ void lull__shazptr_acquire_slow(uintptr_t addr)
 }
 
 /*
- * Stamp the slot, which is 0 now, and wake the thread that scans for those that wait for it. A signal handler that uses the
- * slot in between leaves it at 0 and may have answered already.
+ * Stamp the slot, which is 0 now, and wake the thread that scans for those that wait for it. A signal handler
+ * that uses the slot in between leaves it at 0 and may have answered already.
  */
 static void answer(void)
 {

@@ -64,7 +64,7 @@ static uint64_t group_of(const struct lull__thread *thread)
 
 void lull__shazptr_tell_leader(void)
 {
-	/* SHAZ-5: see answer(), enqueue() and tell(). */
+	/* SHAZ-5: see answer(), enqueue() and tell_waiter(). */
 	lull_add_release(&lull__shazptr.event, 1u);
 	lull__futex_wake(&lull__shazptr.event, INT_MAX);
 }
@@ -151,7 +151,7 @@ static void list_leave(const sigset_t *saved)
 }
 
 /* Change the word of @w, and wake it, also from its sleep on the event if it @led. Under the lock. */
-static void tell(struct lull__shazptr_waiter *w, enum lull__shazptr_word word, bool led)
+static void tell_waiter(struct lull__shazptr_waiter *w, enum lull__shazptr_word word, bool led)
 {
 	/*
 	 * ORDER SHAZ-6: all loads of the scans, and the last use of the waiter, before DONE; pairs
@@ -171,7 +171,7 @@ static void tell(struct lull__shazptr_waiter *w, enum lull__shazptr_word word, b
 		lull__shazptr_tell_leader();
 }
 
-static void unlist(struct lull__shazptr_waiter *w)
+static void leave_line(struct lull__shazptr_waiter *w)
 {
 	lull_list_del(&w->list);
 	if (w == lull__shazptr.leader)
@@ -182,8 +182,8 @@ static void release_waiter(struct lull__shazptr_waiter *w)
 {
 	bool led = w == lull__shazptr.leader;
 
-	unlist(w);
-	tell(w, LULL__SHAZPTR_DONE, led);
+	leave_line(w);
+	tell_waiter(w, LULL__SHAZPTR_DONE, led);
 }
 
 /* Let the oldest waiter lead if none does. */
@@ -193,7 +193,7 @@ static void have_leader(void)
 		return;
 	lull__shazptr.leader = lull_list_first_entry(&lull__shazptr.waiters, struct lull__shazptr_waiter, list);
 	lull_store_relaxed(&lull__shazptr.asleep_at, (uint64_t)0);
-	tell(lull__shazptr.leader, LULL__SHAZPTR_LEADS, false);
+	tell_waiter(lull__shazptr.leader, LULL__SHAZPTR_LEADS, false);
 }
 
 /* ---- the leader ------------------------------------------------------------------------------ */
@@ -346,9 +346,9 @@ static void take_lead(struct lull__shazptr_waiter *w)
 		before = lull__shazptr.leader;
 		lull_list_del(&before->list);
 		lull_list_add_tail(&before->list, &lull__shazptr.waiters);
-		tell(before, LULL__SHAZPTR_WAITS, true);
+		tell_waiter(before, LULL__SHAZPTR_WAITS, true);
 		lull__shazptr.leader = w;
-		tell(w, LULL__SHAZPTR_LEADS, false);
+		tell_waiter(w, LULL__SHAZPTR_LEADS, false);
 	}
 	list_leave(&saved);
 }
@@ -402,7 +402,7 @@ static bool withdraw(struct lull__shazptr_waiter *w)
 	list_enter(&saved);
 	done = lull_load_relaxed(&w->word) == LULL__SHAZPTR_DONE;
 	if (!done) {
-		unlist(w);
+		leave_line(w);
 		have_leader();
 	}
 	list_leave(&saved);
@@ -417,13 +417,13 @@ static bool wait_in_line(struct lull__shazptr_waiter *w, struct lull__wait *wait
 	for (;;) {
 		/*
 		 * ORDER SHAZ-5: the event before the loads of the word, of WAITED, of the slots and of the list;
-		 * pairs with SHAZ-5 in answer(), enqueue() and tell(); without it as there;
+		 * pairs with SHAZ-5 in answer(), enqueue() and tell_waiter(); without it as there;
 		 * model/hazptr/shazptr-event.litmus
 		 */
 		uint32_t event = lull_load_acquire(&lull__shazptr.event);
 		/*
 		 * ORDER SHAZ-6: DONE before the caller's free and before this stack is used again; pairs
-		 * with SHAZ-6 in tell(); without it as there; model/hazptr/shazptr-wait.litmus
+		 * with SHAZ-6 in tell_waiter(); without it as there; model/hazptr/shazptr-wait.litmus
 		 */
 		uint32_t word = lull_load_acquire(&w->word);
 

@@ -6,7 +6,7 @@
  * who looks for itself or does not, and then queues; two threads that lead, one after the other.
  * Where: lull__shazptr_acquire(), lull_shazptr_clear(), lull__shazptr_acquire_slow(), answer(),
  * synchronize_until(), lull__shazptr_visit(), lull__shazptr_is_match(), enqueue(), look_for_all(),
- * ask_waiters(), release_waiter(), scan_for_all(), tell()
+ * ask_waiters(), release_waiter(), scan_for_all(), tell_waiter()
  *
  * cbmc takes no pointers between threads: names are 1 and 2, objects and waiters are variables, and
  * a leader frees what a waiter would free when it is told.  Each reader is a group.

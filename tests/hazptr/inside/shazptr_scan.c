@@ -208,7 +208,7 @@ static void scan_for(struct lull__shazptr_waiter *w, struct way *way)
 	scan_for_all(way);
 	assert_int_equal(w->word, w->groups ? LULL__SHAZPTR_LEADS : LULL__SHAZPTR_DONE);
 	if (w->groups)
-		unlist(w);
+		leave_line(w);
 }
 
 /* The look by the caller and the one for all find the same. */
