@@ -85,10 +85,7 @@ uint64_t lull__shazptr_visit(const struct lull__shazptr_waiter *w)
 	struct lull__thread *thread;
 	uint64_t groups = 0;
 
-	/*
-	 * THR-1 and THR-2: threads come and go under this lock, before the scan or after it. SHAZ-4
-	 * if slots have been flagged.
-	 */
+	/* THR-1 and THR-2: threads come and go under this lock, before the scan or after it. */
 	lull__registry_enter(&hold);
 	lull__for_each_thread(thread) {
 		/*
