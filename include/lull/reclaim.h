@@ -23,14 +23,14 @@
  * threads left. A program may instead run callbacks in its own loop
  * (LULL_RECLAIM_POLL), or let the deferring threads run them as well (LULL_RECLAIM_CALLER).
  *
- * It does not matter which thread happens to need lull's own threads (this one, and those of debug.h and
- * shazptr.h) first. They have SCHED_OTHER, nice 0, the main thread's CPUs, and the stack that pthread_create() gives
- * by default, 256 KiB at least. Where new memory is locked (mlockall() with MCL_FUTURE) all of a stack would be memory
- * at once, and where there is no room: then they have 256 KiB beside the program's thread-local variables. A property
- * that the kernel refuses to change (an unprivileged thread may not leave
- * SCHED_IDLE) stays as in the thread that started them. They block all signals but SIGSEGV, SIGBUS, SIGFPE, SIGILL,
- * SIGTRAP and SIGSYS, which callbacks may cause. To change this, set stack_bytes and thread_start below. When they are
- * the only threads left, for instance after main() has ended by pthread_exit(), they end, and the process ends with
+ * It does not matter which thread happens to need lull's own threads (this one, and that of debug.h) first.
+ * They have SCHED_OTHER, nice 0, the main thread's CPUs, and the stack that pthread_create() gives by default,
+ * 256 KiB at least. Where new memory is locked (mlockall() with MCL_FUTURE) all of a stack would be memory at
+ * once, and where there is no room: then they have 256 KiB beside the program's thread-local variables. A
+ * property that the kernel refuses to change (an unprivileged thread may not leave SCHED_IDLE) stays as in the
+ * thread that started them. They block all signals but SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP and SIGSYS,
+ * which callbacks may cause. To change this, set stack_bytes and thread_start below. When they are the only
+ * threads left, for instance after main() has ended by pthread_exit(), they end, and the process ends with
  * them, as it would without lull; but not with an idle_ms of UINT32_MAX.
  *
  * Past a soft limit lull reclaims at every chance, and holds a thread that defers back, if it is in no section

@@ -26,10 +26,11 @@
  * all updaters. The slot stays the wildcard until all acquisitions are cleared, in any order. So signal
  * handlers may acquire any address, and nesting is for short sections.
  *
- * Waiting. An updater that finds its name in a slot sleeps, and a thread of lull's ("lull-scan", which starts
- * when needed and ends when idle) scans for all waiting updaters at once. An updater no longer waits for a
- * slot that has been seen with another address or, if no scan happens to see that, has been cleared. So
- * readers that come again and again hold nobody up for ever.
+ * Waiting. An updater that finds its name in a slot sleeps. One of those that wait scans for all of them at
+ * once: the first, and when it goes, the next. No thread is started for that. If the one that scans is not run,
+ * or is in a signal handler, another one does it after a millisecond (after a long wait, 32). An updater no
+ * longer waits for a slot that has been seen with another address or, if no scan happens to see that, has been
+ * cleared. So readers that come again and again hold nobody up for ever.
  *
  * A forked child keeps what the forking thread had acquired. When a thread exits with something acquired,
  * lull clears it, with a line that says so.
@@ -118,11 +119,11 @@ LULL_INLINE void lull_shazptr_clear(struct lull_shazptr_guard guard)
 	if (lull_likely(lull__self.shazptr_nested == 0)) {
 		/*
 		 * ORDER SHAZ-2: all use of the objects before the 0; pairs with SHAZ-2 in
-		 * lull__shazptr_visit() and copy_slots(); without it an object is freed while its last
+		 * lull__shazptr_visit() and look_for_all(); without it an object is freed while its last
 		 * reader still reads; model/hazptr/shazptr-clear.litmus
 		 */
 		lull_store_release(&lull__self.shazptr, (uintptr_t)0);
-		/* No fence: WAITED is not missed for long, see lull__shazptr_nap_ns(). */
+		/* No fence: WAITED is not missed for long, see shazptr_nap_ns() in shazptr_scan.c. */
 		if (lull_unlikely(
 			    lull_low_nonzero_relaxed(&lull__self.shazptr_state, LULL__SHAZPTR_LOW)))
 			lull__shazptr_clear_slow();
@@ -147,20 +148,19 @@ LULL_INLINE void lull__shazptr_guard_leave(struct lull_shazptr_guard *guard)
 /*
  * Wait until each slot that has @ptr, or the wildcard, has once been seen with another value: then no reader
  * uses an object that was unlinked before the call. Sleeps while it waits; the reader that clears its slot
- * wakes lull-scan, which wakes the caller. NULL: nothing to wait for. The timeout form gives up after
- * @timeout_ms and returns -ETIMEDOUT, else 0. Aborts when the calling thread's own slot has @ptr or the
- * wildcard, because that wait would never end. In read sections: yes, but they last as long as the wait; an
- * online thread stays online (rcu.h). In callbacks: yes. With locks held: not with locks that the readers
- * take. In signal handlers: no. After fork: yes. Where no thread can be started, each caller scans for
- * itself.
+ * wakes the thread that scans for all that wait, which wakes the others. NULL: nothing to wait for. The timeout
+ * form gives up after @timeout_ms and returns -ETIMEDOUT, else 0. Aborts when the calling thread's own slot has
+ * @ptr or the wildcard, because that wait would never end. In read sections: yes, but they last as long as the
+ * wait; an online thread stays online (rcu.h). In callbacks: yes. With locks held: not with locks that the
+ * readers take. In signal handlers: no. After fork: yes.
  */
 LULL_API void lull_shazptr_synchronize(const void *ptr);
 LULL_API int lull_shazptr_synchronize_timeout(const void *ptr, uint64_t timeout_ms);
 
 /*
- * Choose whether synchronize skips the caller's own scan and leaves all scans to lull-scan; false at the
- * start. Skipping is slower when no reader is in the way, which is the rule; but then many threads that wait
- * at once share every scan. Holds for all threads, from the next call on. Any context.
+ * Choose whether synchronize skips the caller's own scan and waits at once, until one for all is made; false at
+ * the start. Skipping is slower when no reader is in the way, which is the rule; but then many threads that
+ * wait at once share every scan. Holds for all threads, from the next call on. Any context.
  */
 LULL_API void lull_shazptr_set_skip_self_scan(bool skip);
 LULL_API bool lull_shazptr_skip_self_scan(void);

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shazptr.c - simple hazard pointers: the rare parts of a reader, and waiting for readers.
+ * shazptr.c - simple hazard pointers: the rare parts of a reader, and what an updater calls.
  *
- * shazptr_scan.c scans the readers' slots.
+ * shazptr_scan.c scans the readers' slots, and waits.
  */
 #include <errno.h>
 
+#include "../base/deadline.h"
 #include "../base/fault.h"
 #include "../base/hooks.h"
 #include "../base/message.h"
 #include "../base/registry.h"
-#include "../base/wait.h"
 #include "shazptr_life.h"
 #include "shazptr_scan.h"
-
-#define LASTS_NS 1000000u /* a wait must last this long before readers are blamed for it */
 
 static uint64_t stamp_of_now(void)
 {
@@ -86,8 +84,8 @@ void lull__shazptr_acquire_slow(uintptr_t addr)
 }
 
 /*
- * Stamp the slot, which is 0 now, and wake the threads that wait for it. A signal handler that uses the
- * slot in between leaves it at 0 and may have answered already.
+ * Stamp the slot, which is 0 now, and wake the thread that scans for those that wait for it. A signal handler
+ * that uses the slot in between leaves it at 0 and may have answered already.
  */
 static void answer(void)
 {
@@ -98,7 +96,7 @@ static void answer(void)
 	 *
 	 * ORDER SHAZ-3: the clock before the next acquisition's loads (that fence), and all use of
 	 * the objects before the stamp; pairs with SHAZ-3 in synchronize_until() and
-	 * SHAZ-3 in lull__shazptr_visit() and copy_slots(); without it a scan passes a slot whose
+	 * SHAZ-3 in lull__shazptr_visit() and look_for_all(); without it a scan passes a slot whose
 	 * reader does not see the unlinking; model/hazptr/shazptr-stamp.litmus
 	 */
 	uint64_t stamp = stamp_of_now(), answered;
@@ -109,11 +107,11 @@ static void answer(void)
 		answered = stamp | (state & LULL__SHAZPTR_LATE);
 	} while (!lull_cas_release(&self->shazptr_state, &state, answered));
 	/*
-	 * ORDER SHAZ-5: taking WAITED off before the event; pairs with SHAZ-5 in scan_thread() and
-	 * wait_alone(); without it a scanner sees a WAITED that is being taken off, and sleeps;
+	 * ORDER SHAZ-5: taking WAITED off before the event; pairs with SHAZ-5 in wait_in_line();
+	 * without it the leader sees a WAITED that is being taken off, and sleeps;
 	 * model/hazptr/shazptr-event.litmus
 	 */
-	lull__shazptr_tell_scanners();
+	lull__shazptr_tell_leader();
 }
 
 void lull__shazptr_clear_slow(void)
@@ -184,111 +182,11 @@ void lull__shazptr_thread_exit(void)
 	answer();
 }
 
-/* The calling thread's own waiter, if it has one: a signal handler that forks finds it here. */
-static __thread struct lull__shazptr_waiter *waits __attribute__((tls_model("initial-exec")));
-
-/* Begin afresh in the child: the scanning thread and the other threads that waited do not exist here. */
-void lull__shazptr_fork_child(uint32_t old_tid)
-{
-	(void)old_tid;
-	lull__shazptr.lock.word = 0;
-	lull_list_init(&lull__shazptr.queued);
-	lull_list_init(&lull__shazptr.scanning);
-	lull__shazptr.running = false;
-	lull__shazptr.stop = 0;
-	/* It goes on where it forked. It does not wait for itself, and the other readers are in the parent. */
-	if (waits)
-		lull_store_relaxed(&waits->done, 1u);
-}
-
-/* ---- waiting --------------------------------------------------------------------------------- */
-
-/* Blame the threads whose slots hold up the waiter @arg. */
-static unsigned blame_readers(void *arg, struct lull_stall *first, unsigned *holders)
-{
-	const struct lull__shazptr_waiter *w = arg;
-	struct lull__registry_hold hold;
-	struct lull__thread *thread;
-	unsigned count = 0, named;
-
-	lull__registry_enter(&hold);
-	lull__for_each_thread(thread) {
-		if (!lull__shazptr_is_match(lull_load_relaxed(&thread->shazptr), w->ptr) ||
-		    lull_load_relaxed(&thread->shazptr_state) / LULL__SHAZPTR_STAMP >= w->tick)
-			continue;
-		if (count < LULL__BLAME_MOST)
-			first[count] = (struct lull_stall){
-				.tid = thread->tid,
-				.depth = lull_load_relaxed(&thread->shazptr_nested) + 1,
-			};
-		count++;
-	}
-	lull__registry_leave(&hold);
-	named = count < LULL__BLAME_MOST ? count : LULL__BLAME_MOST;
-	for (unsigned i = 0; i < named; i++)
-		first[i].slots = count;
-	*holders = count;
-	return named;
-}
-
-/* Wait on behalf of @w without the scanning thread, which could not be started: scan here. */
-static bool wait_alone(struct lull__shazptr_waiter *w, struct lull__wait *wait, uint64_t deadline_ns)
-{
-	struct lull__shazptr_way way;
-	unsigned shift = 0;
-	uint64_t nap_ns;
-
-	for (;;) {
-		uint32_t event = lull_load_acquire(&lull__shazptr.event); /* SHAZ-5 as in scan_thread() */
-
-		lull__shazptr_count_scan();
-		lull__shazptr_visit(w, &way);
-		w->groups = way.groups;
-		if (!w->groups)
-			return true;
-		if (way.unflagged && !lull__is_past(deadline_ns)) {
-			lull__shazptr_flag(&way);
-			shift = 0;
-			continue;
-		}
-		nap_ns = lull__shazptr_nap_ns(&shift);
-		if (!lull__wait_sleep(wait, &lull__shazptr.event, event, deadline_ns, lull__now_ns() + nap_ns,
-				      blame_readers, w, NULL))
-			return false;
-	}
-}
-
-static bool sleep_until_done(struct lull__shazptr_waiter *w, struct lull__wait *wait, uint64_t deadline_ns)
-{
-	if (!lull__shazptr_enqueue(w))
-		return wait_alone(w, wait, deadline_ns);
-	/*
-	 * ORDER SHAZ-6: `done` before the caller's free and before this stack is used again; pairs
-	 * with SHAZ-6 in release_waiter(); without it as there; model/hazptr/shazptr-wait.litmus
-	 */
-	while (!lull_load_acquire(&w->done))
-		if (!lull__wait_sleep(wait, &w->done, 0, deadline_ns, LULL__NEVER, blame_readers, w, NULL))
-			return lull__shazptr_withdraw(w);
-	return true;
-}
-
-static bool wait_until_done(struct lull__shazptr_waiter *w, uint64_t deadline_ns)
-{
-	struct lull__wait wait;
-	bool done;
-
-	lull__wait_begin(&wait, LULL_WAIT_SHAZPTR, LASTS_NS);
-	waits = w;
-	done = sleep_until_done(w, &wait, deadline_ns);
-	waits = NULL;
-	lull__wait_end(&wait);
-	return done;
-}
+/* ---- updaters -------------------------------------------------------------------------------- */
 
 static bool synchronize_until(const char *call, const void *ptr, uint64_t deadline_ns)
 {
 	struct lull__shazptr_waiter w = { .ptr = (uintptr_t)ptr, .groups = ~(uint64_t)0 };
-	struct lull__shazptr_way way;
 
 	if (!ptr)
 		return true; /* no reader can have acquired NULL */
@@ -310,13 +208,12 @@ static bool synchronize_until(const char *call, const void *ptr, uint64_t deadli
 	 */
 	lull_fence_full();
 	if (!lull_load_relaxed(&lull__shazptr.skip_self_scan)) {
-		lull__shazptr_visit(&w, &way);
-		w.groups = way.groups;
+		w.groups = lull__shazptr_visit(&w);
 		if (!w.groups)
 			return true;
 	}
 	lull__check_may_block(call);
-	return wait_until_done(&w, deadline_ns);
+	return lull__shazptr_wait(&w, deadline_ns);
 }
 
 void lull_shazptr_synchronize(const void *ptr)

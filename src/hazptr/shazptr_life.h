@@ -5,14 +5,12 @@
 #ifndef LULL_SHAZPTR_LIFE_H
 #define LULL_SHAZPTR_LIFE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 void lull__shazptr_thread_enter(void);		/* set up the calling thread's slot; registry lock held */
 void lull__shazptr_unregister(const char *call); /* abort in the name of @call if the slot is in use */
 void lull__shazptr_thread_exit(void);		/* clear the calling thread's slot */
 void lull__shazptr_thread_leave(void);		/* allow no more acquisitions; registry lock held */
-bool lull__shazptr_start(void); /* start the scanning thread before it is needed: is it there? */
 void lull__shazptr_fork_child(uint32_t old_tid);
 
 #endif /* LULL_SHAZPTR_LIFE_H */

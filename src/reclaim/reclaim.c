@@ -13,7 +13,6 @@
 #include "../base/own_thread.h"
 #include "../base/process.h"
 #include "../base/registry.h"
-#include "../hazptr/shazptr_life.h"
 #include "../hazptr/slots.h"
 #include "backlog.h"
 #include "overflow.h"
@@ -164,7 +163,6 @@ int lull_reclaim_start(void)
 	lull__init();
 	there &= lull__start_worker();
 	there &= !lull__watch || lull__watch->start();
-	there &= lull__shazptr_start();
 	lull__own_threads_await();
 	return there ? 0 : -EAGAIN;
 }

@@ -1,27 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ORDER SHAZ-1, SHAZ-2, SHAZ-3
- * shazptr-scan.c - waiters and the scanning thread, bounded, for cbmc: a reader that nests and clears
- * in the wrong order, a second one that comes back to what it held; an updater each for two names,
- * who looks for itself or does not, and then leaves it to the scanning thread, which takes the list
- * and a snapshot twice.
+ * shazptr-scan.c - waiters and those that scan for all of them, bounded, for cbmc: a reader that nests and
+ * clears in the wrong order, a second one that comes back to what it held; an updater each for two names,
+ * who looks for itself or does not, and then queues; two threads that lead, one after the other.
  * Where: lull__shazptr_acquire(), lull_shazptr_clear(), lull__shazptr_acquire_slow(), answer(),
- * synchronize_until(), lull__shazptr_visit(), lull__shazptr_is_match(), lull__shazptr_enqueue(), begin_scan(), copy_slots(),
- * find_in_snapshot(), scan_for_all(), release_waiter()
+ * synchronize_until(), lull__shazptr_visit(), lull__shazptr_is_match(), enqueue(), look_for_all(),
+ * ask_waiters(), release_waiter(), scan_for_all(), tell_waiter()
  *
  * cbmc takes no pointers between threads: names are 1 and 2, objects and waiters are variables, and
- * the scanning thread frees what a waiter would free when it is told.  Each reader is a group.
+ * a leader frees what a waiter would free when it is told.  Each reader is a group.
  * Ticks and locks are read-modify-writes, which these memory models take for fences: what the
  * updater's fence is for, shazptr-enter.litmus and shazptr-queue.litmus tell.
  * Must hold; with each of these it must not:
  * Busted NO_READER_FENCE: tso
  * Busted FORGOTTEN_POINTER: sc
  * Busted IGNORED_WILDCARD: sc
- * Busted IGNORED_WILDCARD_BY_CALLER: sc
  * Busted NESTED_KEEPS_THE_NAME: sc
  * Busted NESTED_TAKES_THE_NAME: sc
  * Busted FIRST_CLEAR_IS_THE_LAST: sc
- * Busted LIST_AFTER_SNAPSHOT: sc
+ * Busted LIST_AFTER_SLOTS: sc
  * Busted STAMP_BEFORE_CLEAR: sc
  * Busted EARLIER_STAMP_PASSES: sc
  */
@@ -40,9 +38,10 @@ int clock;
 int unlinked_a, unlinked_b; /* the objects; name 1 leads to a, name 2 to b */
 int freed_a, freed_b;
 
-/* The waiters. on_list: 1 queued, 2 being scanned for. mask: bit 0 for reader 1, bit 1 for reader 2. */
+/* The waiters, and the lock of their list. mask: bit 0 for reader 1, bit 1 for reader 2. */
 int on_list_a, tick_a, mask_a;
 int on_list_b, tick_b, mask_b;
+int list_lock;
 
 #define USE_A(got) if (got) assert(!freed_a)
 #define USE_B(got) if (got) assert(!freed_b)
@@ -119,38 +118,34 @@ void reader2(void)
 #endif
 
 #ifdef IGNORED_WILDCARD
-#define SCAN_MATCH(word, name) ((word) == (name))
+#define IS_MATCH(word, name) ((word) == (name))
 #else
-#define SCAN_MATCH(word, name) ((word) == (name) || (word) == WILDCARD)
-#endif
-#ifdef IGNORED_WILDCARD_BY_CALLER
-#define SELF_MATCH(word, name) ((word) == (name))
-#else
-#define SELF_MATCH(word, name) ((word) == (name) || (word) == WILDCARD)
+#define IS_MATCH(word, name) ((word) == (name) || (word) == WILDCARD)
 #endif
 
-#define BLOCKING(match, w1, s1, w2, s2, name, tick)                                                \
-	((match(w1, name) && !IS_STAMPED(s1, tick) ? 1 : 0) |                                      \
-	 (match(w2, name) && !IS_STAMPED(s2, tick) ? 2 : 0))
+#define BLOCKING(w1, s1, w2, s2, name, tick)                                               \
+	((IS_MATCH(w1, name) && !IS_STAMPED(s1, tick) ? 1 : 0) |                           \
+	 (IS_MATCH(w2, name) && !IS_STAMPED(s2, tick) ? 2 : 0))
 
-#define UPDATER(name, unlinked, freed, on_list, tick, mask)                                        \
-	{                                                                                          \
-		unlinked = 1;                                                                      \
-		RELEASE();                                                                         \
-		AT_ONCE(clock = clock + 1; tick = clock);                                          \
-		FULL();                                                                            \
-		mask = 3;                                                                          \
-		if (nondet_int()) {                                                                \
-			int w1 = word1, s1 = stamp1, w2 = word2, s2 = stamp2;                      \
-                                                                                                   \
-			mask = BLOCKING(SELF_MATCH, w1, s1, w2, s2, name, tick);                   \
-		}                                                                                  \
-		if (!mask) {                                                                       \
-			freed = 1;                                                                 \
-		} else {                                                                           \
-			FULL();                                                                    \
-			on_list = 1;                                                               \
-		}                                                                                  \
+#define UPDATER(name, unlinked, freed, on_list, tick, mask)                                \
+	{                                                                                  \
+		unlinked = 1;                                                              \
+		RELEASE();                                                                 \
+		AT_ONCE(clock = clock + 1; tick = clock);                                  \
+		FULL();                                                                    \
+		mask = 3;                                                                  \
+		if (nondet_int()) {                                                        \
+			int w1 = word1, s1 = stamp1, w2 = word2, s2 = stamp2;              \
+                                                                                           \
+			mask = BLOCKING(w1, s1, w2, s2, name, tick);                       \
+		}                                                                          \
+		if (!mask) {                                                               \
+			freed = 1;                                                         \
+		} else {                                                                   \
+			LOCK(list_lock);                                                   \
+			on_list = 1;                                                       \
+			UNLOCK(list_lock);                                                 \
+		}                                                                          \
 	}
 
 void updater_a(void)
@@ -163,21 +158,14 @@ void updater_b(void)
 	UPDATER(2, unlinked_b, freed_b, on_list_b, tick_b, mask_b);
 }
 
-#define SPLICE()                                                                                   \
-	if (on_list_a == 1)                                                                        \
-		on_list_a = 2;                                                                     \
-	if (on_list_b == 1)                                                                        \
-		on_list_b = 2;                                                                     \
-	FULL()
-
-#define JUDGE(name, freed, on_list, tick, mask)                                                    \
-	if (on_list == 2) {                                                                        \
-		mask &= BLOCKING(SCAN_MATCH, w1, s1, w2, s2, name, tick);                          \
-		if (!mask) {                                                                       \
-			on_list = 0;                                                               \
-			RELEASE();                                                                 \
-			freed = 1;                                                                 \
-		}                                                                                  \
+#define JUDGE(name, freed, on_list, tick, mask)                                            \
+	if (on_list) {                                                                     \
+		mask &= BLOCKING(w1, s1, w2, s2, name, tick);                              \
+		if (!mask) {                                                               \
+			on_list = 0;                                                       \
+			RELEASE();                                                         \
+			freed = 1;                                                         \
+		}                                                                          \
 	}
 
 #ifdef FORGOTTEN_POINTER
@@ -190,18 +178,19 @@ void scan_for_all(void)
 {
 	int w1, s1, w2, s2;
 
-#ifndef LIST_AFTER_SNAPSHOT
-	SPLICE();
+#ifndef LIST_AFTER_SLOTS
+	LOCK(list_lock);
 #endif
 	w1 = word1;
 	s1 = stamp1;
 	w2 = word2;
 	s2 = stamp2;
-#ifdef LIST_AFTER_SNAPSHOT
-	SPLICE();
+#ifdef LIST_AFTER_SLOTS
+	LOCK(list_lock);
 #endif
 	JUDGE(NAME_OF_WAITER(1), freed_a, on_list_a, tick_a, mask_a);
 	JUDGE(NAME_OF_WAITER(2), freed_b, on_list_b, tick_b, mask_b);
+	UNLOCK(list_lock);
 }
 
 int main(void)
@@ -214,6 +203,7 @@ __CPROVER_ASYNC_3:
 	updater_a();
 __CPROVER_ASYNC_4:
 	updater_b();
+__CPROVER_ASYNC_5:
 	scan_for_all();
 	scan_for_all();
 	return 0;

@@ -4,80 +4,25 @@
  * shazptr_scan.c - scans of simple hazard pointers, from the inside: this program contains their source, and invents
  * the records of threads, and waiters.
  */
-#include <errno.h>
-
 #include <lull/shazptr.h>
 #include <lull/stats.h>
 
 #include "threads.h"
 
-static size_t malloc_most = SIZE_MAX; /* larger blocks are not to be had */
-static unsigned mallocs;
-static int blocks; /* that have not been freed */
-
-static void *counting_malloc(size_t size)
-{
-	mallocs++;
-	if (size > malloc_most)
-		return NULL;
-	blocks++;
-	return malloc(size);
-}
-
-static void counting_free(void *memory)
-{
-	blocks -= memory != NULL;
-	free(memory);
-}
-
-#include "../src/base/own_thread.h"
 #include "../src/base/registry.h"
 #include "../src/base/wait.h"
 
-static const uint32_t *woken; /* the last word that threads were woken on, ... */
-static int woken_most;	      /* ... how many at most, ... */
-static int wakes;	      /* ... and how often */
-static int starts, start_error;
-static const char *started;
+static int words_told, events_told; /* how many threads were woken on words of their own, and how often the one that leads */
 
-static void note_wake(const uint32_t *word, int how_many)
-{
-	woken = word;
-	woken_most = how_many;
-	wakes++;
-}
-
-static int note_start(const struct lull__own_thread *own, pthread_t *id)
-{
-	*id = pthread_self();
-	started = own->name;
-	starts++;
-	return start_error;
-}
-
-/* A waiter that scans for itself sleeps: for so long, and then this happens. */
-#define CLOCK_NS 1000000u
-static uint64_t slept_ns[8];
-static unsigned blamed[8];
+/* Each begins with a time, and ends when a sleep has lasted for this long; then something happens. */
+static uint64_t clock_ns = 1000000u, slept_ns[10];
+static unsigned blamed[10];
 static int naps;
 static bool (*after_nap)(int nth);
 
+static void note_wake(const uint32_t *word, int how_many);
 static bool nap_instead(struct lull__wait *wait, const uint32_t *word, uint32_t value, uint64_t deadline_ns, uint64_t again_ns,
-			lull__blame blame, void *arg)
-{
-	struct lull_stall first[LULL__BLAME_MOST + 1];
-	unsigned holders = 0;
-
-	assert_null(wait);
-	assert_int_equal(*word, value);
-	assert_int_equal(deadline_ns, LULL__NEVER);
-	slept_ns[naps] = again_ns - CLOCK_NS;
-	memset(first, 0x5a, sizeof(first));
-	blamed[naps] = blame(arg, first, &holders);
-	assert_int_equal(holders, blamed[naps]);
-	assert_int_equal(first[0].slots, holders);
-	return after_nap(naps++);
-}
+			lull__blame blame, void *arg);
 
 /* Records are looked at under their lock only, and a lock that is not held is never released. */
 static struct lull__thread *next_record(const struct lull__thread *record)
@@ -96,18 +41,44 @@ static void unlock_held(struct lull__lock *lock)
 #define lull__for_each_thread(t)                                                                   \
 	for ((t) = next_record(&lull__registry); (t) != &lull__registry; (t) = next_record(t))
 #define lull__unlock(lock)		 unlock_held(lock)
-#define malloc(size)			 counting_malloc(size)
-#define free(memory)			 counting_free(memory)
 #define lull__futex_wake(word, how_many) note_wake(word, how_many)
-#define lull__own_thread_start(own, id)	 note_start(own, id)
-#define lull__now_ns()			 CLOCK_NS
+#define lull__now_ns()			 clock_ns
+#define lull__is_past(deadline_ns)	 ((deadline_ns) != LULL__NEVER && clock_ns >= (deadline_ns))
 #define lull__wait_sleep(wait, word, value, deadline_ns, again_ns, blame, arg, report)             \
 	nap_instead(wait, word, value, deadline_ns, again_ns, blame, arg)
 #include "../src/hazptr/shazptr_scan.c"
 #include "../src/hazptr/shazptr.c"
-#undef malloc
-#undef free
 #undef lull__unlock
+
+static void note_wake(const uint32_t *word, int how_many)
+{
+	bool event = word == &lull__shazptr.event;
+
+	assert_int_equal(how_many, event ? INT_MAX : 1);
+	events_told += event;
+	words_told += !event;
+}
+
+/* Sleep: the leader on the event, another one on its word. */
+static bool nap_instead(struct lull__wait *wait, const uint32_t *word, uint32_t value, uint64_t deadline_ns, uint64_t again_ns,
+			lull__blame blame, void *arg)
+{
+	struct lull__shazptr_waiter *w = (struct lull__shazptr_waiter *)arg;
+	struct lull_stall first[LULL__BLAME_MOST + 1];
+	unsigned holders = 0;
+
+	assert_null(wait);
+	assert_ptr_equal(word, w == lull__shazptr.leader ? &lull__shazptr.event : &w->word);
+	assert_int_equal(*word, value);
+	assert_int_equal(deadline_ns, LULL__NEVER);
+	slept_ns[naps] = again_ns - clock_ns;
+	memset(first, 0x5a, sizeof(first));
+	blamed[naps] = blame(arg, first, &holders);
+	assert_int_equal(holders, blamed[naps]);
+	assert_int_equal(first[0].slots, holders);
+	clock_ns = again_ns;
+	return after_nap(naps++);
+}
 
 /* ---- records of threads that there are not ------------------------------------------------------------------------ */
 
@@ -193,16 +164,6 @@ static void forget(void)
 	lull__unlock(&lull__registry_lock);
 }
 
-/* Count those of @count records in whose slots is something. */
-static size_t in_use(int count)
-{
-	size_t used = 0;
-
-	for (int i = 0; i < count; i++)
-		used += invented[i].shazptr != 0 && invented[i].shazptr != LULL__SHAZPTR_REST;
-	return used;
-}
-
 static struct lull__shazptr_waiter random_waiter(void)
 {
 	struct lull__shazptr_waiter w = { .ptr = random_name() };
@@ -213,9 +174,9 @@ static struct lull__shazptr_waiter random_waiter(void)
 }
 
 /* Find what is in the way of @w, in the source's words: the name or the wildcard, with a stamp from before the tick. */
-static struct lull__shazptr_way in_the_way(const struct lull__shazptr_waiter *w, int count)
+static struct way in_the_way(const struct lull__shazptr_waiter *w, int count)
 {
-	struct lull__shazptr_way way = { .groups = 0 };
+	struct way way = { .groups = 0 };
 
 	for (int i = 0; i < count; i++) {
 		const struct lull__thread *t = &invented[i];
@@ -230,23 +191,27 @@ static struct lull__shazptr_way in_the_way(const struct lull__shazptr_waiter *w,
 	return way;
 }
 
-static void free_snapshot(void)
-{
-	assert_int_equal(blocks, lull__shazptr.snapshot != NULL);
-	counting_free(lull__shazptr.snapshot);
-	lull__shazptr.snapshot = NULL;
-}
+/* ---- one scan ------------------------------------------------------------------------------------------------------ */
 
-/* ---- one scan, and the snapshot ------------------------------------------------------------------------------------ */
-
-static void check_way(const struct lull__shazptr_way *found, const struct lull__shazptr_way *wanted, uint64_t tick)
+static void check_way(const struct way *found, const struct way *wanted, uint64_t tick)
 {
 	assert_int_equal(found->groups, wanted->groups);
 	assert_int_equal(found->unflagged, wanted->unflagged);
-	assert_int_equal(found->tick, tick);
+	assert_int_equal(found->tick, wanted->groups ? tick : 0);
 }
 
-/* The slots and the snapshot of them say the same. */
+/* Have @w wait, as the only one, and scan. */
+static void scan_for(struct lull__shazptr_waiter *w, struct way *way)
+{
+	memset(way, 0x5a, sizeof(*way));
+	lull_list_add_tail(&w->list, &lull__shazptr.waiters);
+	scan_for_all(way);
+	assert_int_equal(w->word, w->groups ? LULL__SHAZPTR_LEADS : LULL__SHAZPTR_DONE);
+	if (w->groups)
+		leave_line(w);
+}
+
+/* The look by the caller and the one for all find the same. */
 TEST(in_the_way)
 {
 	int held_up = 0;
@@ -255,62 +220,41 @@ TEST(in_the_way)
 		int count = (int)random_below(round % 2 ? RECORDS : 6);
 
 		invent(count);
-		assert_true(take_snapshot());
-		assert_int_equal(lull__shazptr.count, in_use(count));
 		for (int i = 0; i < 20; i++) {
 			struct lull__shazptr_waiter w = random_waiter();
-			struct lull__shazptr_way wanted = in_the_way(&w, count), way;
+			struct way wanted = in_the_way(&w, count), way;
 
-			lull__shazptr_visit(&w, &way);
+			assert_int_equal(lull__shazptr_visit(&w) & w.groups, wanted.groups);
+			scan_for(&w, &way);
 			check_way(&way, &wanted, w.tick);
-			memset(&way, 0x5a, sizeof(way));
-			find_in_snapshot(&w, &way);
-			check_way(&way, &wanted, w.tick);
+			assert_int_equal(w.groups, wanted.groups);
 			held_up += wanted.groups != 0;
 		}
 		forget();
 	}
 	assert_in_range(held_up, 1000, 5000); /* of 6000 */
-	free_snapshot();
 }
 
-/* Room for 64 at first, then for twice as many as there are; it stays, also when there is no memory for more. */
-TEST(room)
+/* None is left out, whatever number are copied at a time. */
+TEST(each_slot)
 {
-	static const struct {
-		int records;
-		size_t room;
-	} steps[] = { { 0, 0 }, { 1, 64 }, { 64, 64 }, { 65, 130 }, { 130, 130 }, { 3, 130 }, { 131, 262 } };
+	static const int numbers[] = { 1, 2, 63, 64, 65, 127, 128, 129, 192, RECORDS };
 
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-		bool grows = i && steps[i].room > steps[i - 1].room;
-		struct lull__shazptr_snapshot *before = lull__shazptr.snapshot;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		for (int one = 0; one < numbers[i]; one++) {
+			struct lull__shazptr_waiter w = { .ptr = (uintptr_t)&name[0], .tick = 1, .groups = ~(uint64_t)0 };
+			struct way way;
 
-		invent(steps[i].records);
-		for (int j = 0; j < steps[i].records; j++)
-			invented[j].shazptr = (uintptr_t)&name[j % NAMES];
-		mallocs = 0;
-		assert_true(take_snapshot());
-		assert_int_equal(mallocs, grows);
-		assert_int_equal(lull__shazptr.count, steps[i].records);
-		assert_int_equal(lull__shazptr.snapshot ? lull__shazptr.snapshot->room : 0, steps[i].room);
-		assert_true(grows || lull__shazptr.snapshot == before);
-		forget();
-	}
-	invent(RECORDS);
-	for (int j = 0; j < RECORDS; j++)
-		invented[j].shazptr = (uintptr_t)&name[0];
-	malloc_most = 0;
-	mallocs = 0;
-	assert_false(take_snapshot());
-	assert_int_equal(mallocs, 1);
-	assert_int_equal(lull__shazptr.snapshot->room, 262);
-	malloc_most = SIZE_MAX;
-	assert_true(take_snapshot());
-	assert_int_equal(lull__shazptr.snapshot->room, 2 * RECORDS);
-	assert_int_equal(lull__shazptr.count, RECORDS);
-	forget();
-	free_snapshot();
+			invent(numbers[i]);
+			for (int j = 0; j < numbers[i]; j++) {
+				invented[j].shazptr = (uintptr_t)&name[j == one ? 0 : 1];
+				invented[j].shazptr_state = 0;
+				invented[j].shazptr_group = (uint32_t)j % LULL__SHAZPTR_GROUPS;
+			}
+			scan_for(&w, &way);
+			assert_int_equal(way.groups, (uint64_t)1 << one % LULL__SHAZPTR_GROUPS);
+			forget();
+		}
 }
 
 /* All of these groups whose stamp is older; whatever they hold now. */
@@ -319,12 +263,12 @@ TEST(flag)
 	static uint64_t before[RECORDS];
 
 	for (int round = 0; round < 100; round++) {
-		struct lull__shazptr_way way = { .groups = random_groups(), .tick = random_below(MOST_TICK + 2) };
+		struct way way = { .groups = random_groups(), .tick = random_below(MOST_TICK + 2) };
 
 		invent(RECORDS);
 		for (int i = 0; i < RECORDS; i++)
 			before[i] = invented[i].shazptr_state;
-		lull__shazptr_flag(&way);
+		flag_slots(&way);
 		for (int i = 0; i < RECORDS; i++) {
 			bool flagged = (way.groups >> invented[i].shazptr_group & 1) && before[i] / 4 < way.tick;
 
@@ -341,7 +285,7 @@ TEST(naps)
 	unsigned shift = 0;
 
 	for (size_t i = 0; i < sizeof(naps_us) / sizeof(naps_us[0]); i++)
-		assert_int_equal(lull__shazptr_nap_ns(&shift), naps_us[i] * 1000);
+		assert_int_equal(shazptr_nap_ns(&shift), naps_us[i] * 1000);
 }
 
 /* ---- scans for all waiters ------------------------------------------------------------------------------------------ */
@@ -365,20 +309,37 @@ static bool is_listed(const struct lull_list_head *list, const struct lull__shaz
 	return false;
 }
 
+/* The words of those that wait: the oldest leads. */
+static void check_words(void)
+{
+	bool first = true;
+
+	for (int i = 0; i < WAITERS; i++) {
+		bool waits_still = is_listed(&lull__shazptr.waiters, &waiters[i]);
+
+		assert_int_equal(waiters[i].word, !waits_still ? LULL__SHAZPTR_DONE :
+						  first ? LULL__SHAZPTR_LEADS : LULL__SHAZPTR_WAITS);
+		if (waits_still && first)
+			assert_ptr_equal(lull__shazptr.leader, &waiters[i]);
+		first &= !waits_still;
+	}
+	if (first)
+		assert_null(lull__shazptr.leader);
+}
+
 /* One scan: a waiter with no thread in the way goes on, the others stay on the list, with what is left for them. */
 static void check_scan(int records)
 {
-	struct lull__shazptr_way wanted[WAITERS], left, wanted_left = { .groups = 0 };
+	struct way wanted[WAITERS], left, wanted_left = { .groups = 0 };
+	const struct lull__shazptr_waiter *leader = lull__shazptr.leader;
 	uint64_t scans = scans_counted();
 	int released = 0;
-	bool any = false;
 
-	wakes = 0;
+	words_told = events_told = 0;
 	for (int i = 0; i < WAITERS; i++) {
 		wanted[i] = in_the_way(&waiters[i], records);
-		if (waiters[i].done)
+		if (waiters[i].word == LULL__SHAZPTR_DONE)
 			continue;
-		any = true;
 		released += !wanted[i].groups;
 		wanted_left.groups |= wanted[i].groups;
 		wanted_left.unflagged |= wanted[i].unflagged;
@@ -388,16 +349,16 @@ static void check_scan(int records)
 	memset(&left, 0x5a, sizeof(left));
 	scan_for_all(&left);
 	check_way(&left, &wanted_left, wanted_left.tick);
-	assert_int_equal(scans_counted(), scans + any);
-	assert_true(lull_list_empty(&lull__shazptr.queued));
-	assert_int_equal(wakes, released);
-	assert_true(!released || woken_most == 1);
+	assert_int_equal(scans_counted(), scans + 1);
 	for (int i = 0; i < WAITERS; i++) {
-		if (!waiters[i].done)
+		if (waiters[i].word != LULL__SHAZPTR_DONE)
 			assert_int_equal(waiters[i].groups, wanted[i].groups);
-		assert_int_equal(waiters[i].done, !waiters[i].groups);
-		assert_int_equal(is_listed(&lull__shazptr.scanning, &waiters[i]), !waiters[i].done);
+		assert_int_equal(waiters[i].word == LULL__SHAZPTR_DONE, !waiters[i].groups);
 	}
+	check_words();
+	/* Each that goes on is told, and each that leads now; one that led and was sleeping on the event, too. */
+	assert_int_equal(words_told, released + (lull__shazptr.leader && lull__shazptr.leader != leader));
+	assert_int_equal(events_told, leader && lull__shazptr.leader != leader);
 }
 
 TEST(scan_for_all)
@@ -405,14 +366,11 @@ TEST(scan_for_all)
 	for (int round = 0; round < 200; round++) {
 		int records = (int)random_below(40);
 
-		malloc_most = round % 3 ? SIZE_MAX : 0; /* without memory each waiter's slots are visited */
-		if (!malloc_most)
-			free_snapshot();
 		invent(records);
 		for (int i = 0; i < WAITERS; i++) {
 			waiters[i] = random_waiter();
 			waiters[i].groups |= 1;
-			lull_list_add_tail(&waiters[i].list, &lull__shazptr.queued);
+			lull_list_add_tail(&waiters[i].list, &lull__shazptr.waiters);
 		}
 		check_scan(records);
 		for (int i = 0; i < records; i++) /* some clear it, or take something else, and are not missed */
@@ -423,37 +381,165 @@ TEST(scan_for_all)
 			invented[i].shazptr = 0;
 		check_scan(records);
 		for (int i = 0; i < WAITERS; i++)
-			assert_int_equal(waiters[i].done, 1);
-		check_scan(records); /* for no thread */
+			assert_int_equal(waiters[i].word, LULL__SHAZPTR_DONE);
 		forget();
 	}
-	malloc_most = SIZE_MAX;
-	free_snapshot();
 }
 
-/* A waiter that gives up is off its list, whichever that is, and is told if it came too late. */
+/* ---- the lead -------------------------------------------------------------------------------------------------------- */
+
+static void expect_told(int words, int events)
+{
+	assert_int_equal(words_told, words);
+	assert_int_equal(events_told, events);
+	words_told = events_told = 0;
+}
+
+/* Let @count wait, for another name each; readers are in the way of all. */
+static void have_waiters(int count)
+{
+	invent(count);
+	memset(waiters, 0, sizeof(waiters));
+	words_told = events_told = 0;
+	for (int i = 0; i < count; i++) {
+		uint32_t events = lull__shazptr.event;
+
+		invented[i].shazptr = (uintptr_t)&name[i];
+		invented[i].shazptr_state = 0;
+		waiters[i] = (struct lull__shazptr_waiter){ .ptr = (uintptr_t)&name[i], .tick = 1, .groups = ~(uint64_t)0 };
+		enqueue(&waiters[i]);
+		assert_ptr_equal(waits, &waiters[i]);
+		assert_ptr_equal(lull__shazptr.waiters.prev, &waiters[i].list);
+		assert_int_equal(lull__shazptr.event, events + (i > 0));
+		waits = NULL; /* as if another thread did it */
+	}
+	assert_ptr_equal(lull__shazptr.leader, count ? &waiters[0] : NULL);
+	for (int i = 0; i < count; i++)
+		assert_int_equal(waiters[i].word, i ? LULL__SHAZPTR_WAITS : LULL__SHAZPTR_LEADS);
+}
+
+/* The first that comes leads, at once, and no system call is made; each one that comes later tells it. */
+TEST(first_leads)
+{
+	have_waiters(1);
+	expect_told(0, 0);
+	assert_false(withdraw(&waiters[0]));
+	assert_null(lull__shazptr.leader);
+	forget();
+	have_waiters(3);
+	expect_told(0, 2);
+	forget();
+}
+
+/* A leader that gives up hands the lead on, to the oldest one; another one just goes. Who is done already, is. */
 TEST(withdraw)
 {
-	struct lull__shazptr_way left;
+	struct way left;
 
-	invent(1);
-	invented[0].shazptr = (uintptr_t)&name[0];
-	invented[0].shazptr_state = 0;
-	memset(waiters, 0, sizeof(waiters));
-	for (int i = 0; i < 3; i++) {
-		waiters[i] = (struct lull__shazptr_waiter){ .ptr = (uintptr_t)&name[i == 1], .tick = 1, .groups = ~(uint64_t)0 };
-		lull_list_add_tail(&waiters[i].list, &lull__shazptr.queued);
-	}
-	assert_false(lull__shazptr_withdraw(&waiters[2]));
-	assert_false(is_listed(&lull__shazptr.queued, &waiters[2]));
+	have_waiters(4);
+	words_told = events_told = 0;
+	assert_false(withdraw(&waiters[1]));
+	expect_told(0, 0);
+	assert_ptr_equal(lull__shazptr.leader, &waiters[0]);
+	lull_store_relaxed(&lull__shazptr.asleep_at, (uint64_t)lull__shazptr.event + 1);
+	assert_false(withdraw(&waiters[0]));
+	expect_told(1, 0);
+	assert_int_equal(waiters[2].word, LULL__SHAZPTR_LEADS);
+	assert_ptr_equal(lull__shazptr.leader, &waiters[2]);
+	assert_false(leader_sleeps());
+	invented[3].shazptr = 0;
 	scan_for_all(&left);
-	assert_true(is_listed(&lull__shazptr.scanning, &waiters[0]));
-	assert_true(lull__shazptr_withdraw(&waiters[1]));
-	assert_false(lull__shazptr_withdraw(&waiters[0]));
-	assert_true(lull_list_empty(&lull__shazptr.scanning));
-	assert_int_equal(waiters[0].done, 0);
+	assert_true(withdraw(&waiters[3]));
+	assert_false(withdraw(&waiters[2]));
+	assert_true(lull_list_empty(&lull__shazptr.waiters));
+	assert_null(lull__shazptr.leader);
 	forget();
-	free_snapshot();
+}
+
+/* A leader that seems not to run leads no more, is woken if it sleeps, and is the last to lead again. */
+TEST(take_lead)
+{
+	struct way left;
+	uint32_t events;
+
+	have_waiters(3);
+	words_told = events_told = 0;
+	events = lull__shazptr.event;
+	take_lead(&waiters[1]);
+	expect_told(2, 1);
+	assert_int_equal(lull__shazptr.event, events + 1);
+	assert_ptr_equal(lull__shazptr.leader, &waiters[1]);
+	assert_int_equal(waiters[0].word, LULL__SHAZPTR_WAITS);
+	assert_int_equal(waiters[1].word, LULL__SHAZPTR_LEADS);
+	assert_ptr_equal(lull__shazptr.waiters.prev, &waiters[0].list);
+	/* Whoever leads or is done, does not take it. */
+	take_lead(&waiters[1]);
+	invented[2].shazptr = 0;
+	scan_for_all(&left);
+	take_lead(&waiters[2]);
+	assert_int_equal(waiters[2].word, LULL__SHAZPTR_DONE);
+	assert_ptr_equal(lull__shazptr.leader, &waiters[1]);
+	assert_false(withdraw(&waiters[1]));
+	assert_ptr_equal(lull__shazptr.leader, &waiters[0]);
+	forget();
+}
+
+enum { RUNS, SLEEPS, IS_STUCK };
+static int leader_does;
+
+static bool leader_goes_on(int nth)
+{
+	struct way left;
+
+	(void)nth;
+	if (leader_does == RUNS)
+		scan_for_all(&left);
+	return true;
+}
+
+/* Another one looks after a millisecond, then more rarely, and takes the lead if the leader has neither scanned nor a reason to sleep. */
+TEST(follow)
+{
+	static const unsigned wanted_ms[] = { 1, 2, 4, 8, 16, 32, 32, 32 };
+
+	for (leader_does = RUNS; leader_does <= IS_STUCK; leader_does++) {
+		unsigned doubled = 0;
+
+		have_waiters(2);
+		after_nap = leader_goes_on;
+		naps = 0;
+		lull_store_relaxed(&lull__shazptr.asleep_at, (uint64_t)lull__shazptr.event + (leader_does == SLEEPS));
+		for (int i = 0; i < (leader_does == IS_STUCK ? 1 : 8); i++) {
+			assert_ptr_equal(lull__shazptr.leader, &waiters[0]);
+			assert_true(follow(&waiters[1], NULL, LULL__NEVER, &doubled));
+			assert_int_equal(naps, i + 1);
+			assert_int_equal(slept_ns[i], wanted_ms[i] * 1000000u);
+		}
+		assert_ptr_equal(lull__shazptr.leader, &waiters[leader_does == IS_STUCK]);
+		lull_list_init(&lull__shazptr.waiters);
+		lull__shazptr.leader = NULL;
+		forget();
+	}
+}
+
+/* In a forked child there is no other waiter; one that waits amid the handler that forks is done, and does not go to sleep. */
+TEST(fork_child)
+{
+	uint32_t events;
+
+	for (int i = 0; i < 3; i++) {
+		have_waiters(2);
+		lull__lock(&lull__shazptr.lock);
+		waits = i < 2 ? &waiters[i] : NULL;
+		events = lull__shazptr.event;
+		lull__shazptr_fork_child(0);
+		assert_int_equal(lull__shazptr.lock.word, 0);
+		assert_true(lull_list_empty(&lull__shazptr.waiters));
+		assert_null(lull__shazptr.leader);
+		assert_true(i == 2 || (waiters[i].word == LULL__SHAZPTR_DONE && lull__shazptr.event != events));
+		waits = NULL;
+		forget();
+	}
 }
 
 /* ---- threads come ---------------------------------------------------------------------------------------------------- */
@@ -489,55 +575,6 @@ TEST(newcomers)
 	}
 }
 
-/* ---- waiters come -------------------------------------------------------------------------------------------------- */
-
-/* @told: all threads that scan have heard that there is something new. */
-static void check_told(bool told, uint32_t events)
-{
-	assert_int_equal(lull__shazptr.event, events + told);
-	assert_int_equal(wakes, told);
-	if (told) {
-		assert_ptr_equal(woken, &lull__shazptr.event);
-		assert_int_equal(woken_most, INT_MAX);
-	}
-	wakes = 0;
-}
-
-/* The first one starts the thread; each wakes it. Where that fails one line is all that tells. */
-TEST(enqueue)
-{
-	uint32_t events = lull__shazptr.event;
-
-	memset(waiters, 0, sizeof(waiters));
-	start_hearing();
-	wakes = starts = 0;
-	start_error = EAGAIN;
-	for (int i = 1; i <= 3; i++) {
-		assert_false(lull__shazptr_enqueue(&waiters[0]));
-		assert_int_equal(starts, i);
-		assert_false(lull__shazptr.running);
-		assert_true(lull_list_empty(&lull__shazptr.queued));
-		check_told(false, events);
-		assert_int_equal(heard_lines, 1);
-	}
-	assert_string_equal(heard, "cannot start the scanning thread of simple hazard pointers (Resource temporarily unavailable): "
-				   "each waiting thread scans for itself");
-	starts = start_error = 0;
-	for (int i = 0; i < 3; i++) {
-		assert_true(lull__shazptr_enqueue(&waiters[i]));
-		assert_int_equal(starts, 1);
-		assert_true(lull__shazptr.running);
-		assert_ptr_equal(lull__shazptr.queued.prev, &waiters[i].list);
-		check_told(true, events + (uint32_t)i);
-	}
-	assert_string_equal(started, "lull-scan");
-	assert_int_equal(heard_lines, 1);
-	stop_hearing();
-	for (int i = 0; i < 3; i++)
-		assert_false(lull__shazptr_withdraw(&waiters[i]));
-	lull__shazptr.running = false;
-}
-
 /* ---- readers let go ------------------------------------------------------------------------------------------------- */
 
 static void check_let_go(bool asked, uint32_t events)
@@ -547,13 +584,14 @@ static void check_let_go(bool asked, uint32_t events)
 	assert_false(lull__self.shazptr_state & LULL__SHAZPTR_WAITED);
 	if (asked)
 		assert_int_equal(lull__self.shazptr_state, lull__shazptr.clock * LULL__SHAZPTR_STAMP);
-	check_told(asked, events);
+	assert_int_equal(lull__shazptr.event, events + asked);
+	expect_told(0, asked);
 }
 
 /* A thread that is asked to says so when it clears its slot, also by its exit, whose line says how deep it was. */
 TEST(let_go)
 {
-	wakes = 0;
+	words_told = events_told = 0;
 	lull_store_relaxed(&lull__self.shazptr_state, (uint64_t)0); /* this thread has been asked before */
 	for (int asked = 0; asked < 2; asked++) {
 		uint64_t bit = asked ? LULL__SHAZPTR_WAITED : 0;
@@ -579,10 +617,12 @@ TEST(let_go)
 	}
 }
 
-/* ---- a waiter without the thread ------------------------------------------------------------------------------------ */
+/* ---- a waiter that leads -------------------------------------------------------------------------------------------- */
 
+/* Only from the second nap on the leader sleeps until something happens. */
 static bool another_comes(int nth)
 {
+	assert_int_equal(leader_sleeps(), nth % 2);
 	if (nth == 1) {
 		invented[1].shazptr = (uintptr_t)&name[0];
 		invented[1].shazptr_state = LULL__SHAZPTR_STAMP; /* of a thread that has not been asked */
@@ -598,7 +638,7 @@ static bool time_is_up(int nth)
 }
 
 /* It asks each reader to be woken by it once, and looks again by the clock: soon after that, then more and more rarely. */
-TEST(alone)
+TEST(lead)
 {
 	static const uint64_t wanted_us[] = { 100, 400, 100, 400 };
 	uint64_t scans = scans_counted();
@@ -614,7 +654,10 @@ TEST(alone)
 		}
 		naps = 0;
 		after_nap = i ? time_is_up : another_comes;
-		assert_int_equal(wait_alone(&w, NULL, LULL__NEVER), i == 0);
+		words_told = events_told = 0;
+		assert_int_equal(wait_in_line(&w, NULL, LULL__NEVER), i == 0);
+		expect_told(0, 0);
+		assert_true(lull_list_empty(&lull__shazptr.waiters));
 		assert_int_equal(naps, i ? 3 : 4);
 		for (int j = 0; i == 0 && j < 4; j++)
 			assert_int_equal(slept_ns[j], wanted_us[j] * 1000);
@@ -623,47 +666,9 @@ TEST(alone)
 		assert_int_equal(invented[0].shazptr_state, LULL__SHAZPTR_WAITED);
 		assert_int_equal(w.groups, i ? (uint64_t)1 << 7 : 0);
 		assert_int_equal(scans_counted() - scans, i ? 7 + 4 : 7);
+		waits = NULL;
 		forget();
 	}
-}
-
-/* ---- its end -------------------------------------------------------------------------------------------------------- */
-
-static int ended; /* 1: yes; 2: no */
-
-static void *ends_unless_needed(void *unused)
-{
-	lull_store_release(&ended, end_unless_needed() ? 1 : 2);
-	return unused;
-}
-
-static bool would_end(void)
-{
-	pthread_t thread = start_thread(ends_unless_needed, NULL);
-
-	AWAIT(lull_load_acquire(&ended));
-	if (ended == 2)
-		join_thread(thread); /* else it is never joined */
-	return lull_xchg_relaxed(&ended, 0) == 1;
-}
-
-/* The thread ends, with its snapshot, if no thread waits, and exit() has not come to wait for it. */
-TEST(end)
-{
-	lull__shazptr.running = true;
-	assert_true(make_room(1));
-	lull_list_add_tail(&waiters[0].list, &lull__shazptr.queued);
-	assert_false(would_end());
-	lull_list_del(&waiters[0].list);
-	lull__shazptr.stop = 1;
-	assert_false(would_end());
-	assert_true(lull__shazptr.running);
-	assert_non_null(lull__shazptr.snapshot);
-	lull__shazptr.stop = 0;
-	assert_true(would_end());
-	assert_false(lull__shazptr.running);
-	assert_null(lull__shazptr.snapshot);
-	assert_int_equal(blocks, 0);
 }
 
 /* Also after a test that failed. */
@@ -671,10 +676,9 @@ TEARDOWN
 {
 	forget();
 	assert_int_equal(lull__shazptr.lock.word, 0);
-	malloc_most = SIZE_MAX;
-	lull_list_init(&lull__shazptr.queued);
-	lull_list_init(&lull__shazptr.scanning);
-	lull__shazptr.running = false;
+	lull_list_init(&lull__shazptr.waiters);
+	lull__shazptr.leader = NULL;
+	waits = NULL;
 }
 
 BEFORE_ALL

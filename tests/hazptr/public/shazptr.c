@@ -296,7 +296,7 @@ static void tells_cpu_ns(void *cpu_ns)
 	*(uint64_t *)cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
 }
 
-/* A waiting thread sleeps, and so does the thread that scans: a look now and then, more and more rarely. */
+/* Waiting threads sleep, also the one that scans for all: a look now and then, more and more rarely. */
 TEST_WITH(waiting_is_idle, self_scan, NULL)
 {
 	struct holder holder;

@@ -16,8 +16,8 @@
 #include <lull/shazptr.h>
 #include <lull/thread.h>
 
-enum { RECLAIM, WATCHDOG, SCAN, NAMES };
-static const char *const names[NAMES] = { "lull-reclaim", "lull-watchdog", "lull-scan" };
+enum { RECLAIM, WATCHDOG, NAMES };
+static const char *const names[NAMES] = { "lull-reclaim", "lull-watchdog" };
 
 /* ---- support ---------------------------------------------------------------------------------- */
 
@@ -344,8 +344,8 @@ TEST(forked)
 		must(lull_reclaim_start() == 0);
 		child = fork();
 		if (child == 0) {
-			begun[RECLAIM] = begun[WATCHDOG] = begun[SCAN] = 0;
-			must(!tid_of(RECLAIM) && !tid_of(WATCHDOG) && !tid_of(SCAN));
+			begun[RECLAIM] = begun[WATCHDOG] = 0;
+			must(!tid_of(RECLAIM) && !tid_of(WATCHDOG));
 			must(lull_reclaim_start() == 0);
 			for (int i = 0; i < NAMES; i++)
 				must(lull_load_acquire(&begun[i]) == 1 && tid_of(i));

@@ -15,10 +15,9 @@
 
 #include <lull/fence.h>
 #include <lull/hazptr.h>
-#include <lull/shazptr.h>
 
-#define NAMES 3
-static const char *const names[NAMES] = { "lull-reclaim", "lull-watchdog", "lull-scan" };
+#define NAMES 2
+static const char *const names[NAMES] = { "lull-reclaim", "lull-watchdog" };
 
 /* ---- support ---------------------------------------------------------------------------------- */
 
@@ -81,31 +80,10 @@ static void have_one_run(struct lull_head *head)
 	AWAIT(lull_load_acquire(&ran) != before);
 }
 
-static int protected_object;
-
-/* All threads of lull's are started by the calling thread. Another one holds up a wait for a moment. */
-static int scan_state;
-
-static void *hold_up(void *unused)
-{
-	(void)unused;
-	struct lull_shazptr_guard guard = lull_shazptr_acquire(&protected_object);
-
-	lull_store_release(&scan_state, 1);
-	await_tid_of("lull-scan");
-	lull_shazptr_clear(guard);
-	return NULL;
-}
-
+/* All threads of lull's are started by the calling thread: the reclaimer's, and by that the one that watches callbacks. */
 static void need_all(void)
 {
-	pthread_t holder;
-
-	must(pthread_create(&holder, NULL, hold_up, NULL) == 0);
-	AWAIT(lull_load_acquire(&scan_state) == 1);
-	lull_shazptr_synchronize(&protected_object);
 	have_one_run(&heads[0]);
-	must(pthread_join(holder, NULL) == 0);
 }
 
 /* ---- policy, nice value, CPUs ----------------------------------------------------------------- */
@@ -499,7 +477,6 @@ TEST(end)
 	EXPECT_FINE {
 		alarm(60);
 		for (int i = 0; i < 2; i++) {
-			lull_store_release(&scan_state, 0);
 			need_all();
 			await_none();
 		}
