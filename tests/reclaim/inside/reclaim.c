@@ -11,6 +11,7 @@
 #include <lull/stats.h>
 
 #include "child.h"
+#include "reader.h"
 #include "threads.h"
 
 #include "../src/hazptr/slots.h"
@@ -532,6 +533,24 @@ TEST(bound_while_queue_is_taken)
 	lull_hazptr_barrier();
 	assert_in_range(most, 4096, BOUND);
 	set_mode(LULL_RECLAIM_THREAD);
+}
+
+/* Another mode ends the help of owners. */
+TEST(help_ends_with_the_mode)
+{
+	const struct lull__queue *q;
+	pthread_t reader;
+
+	set_mode(LULL_RECLAIM_CALLER);
+	reader = start_hold_up();
+	for (int i = 0; i < 64; i++)
+		defers_call();
+	q = &lull__self.bag->queue[LULL__CALLS];
+	assert_int_equal(lull_load_relaxed(&q->owner_helps), 1);
+	set_mode(LULL_RECLAIM_THREAD);
+	assert_int_equal(lull_load_relaxed(&q->owner_helps), 0);
+	end_hold_up(reader);
+	lull_rcu_barrier();
 }
 
 /*
