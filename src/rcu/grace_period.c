@@ -2,31 +2,29 @@
 /*
  * grace_period.c - grace periods: begin one, wait until all readers from before have left, share it.
  *
- * One thread at a time leads (the leader's lock). It starts a grace period by storing the next
- * number in `started`, making a heavy fence, and storing the number in `lull__rcu_gp` for readers
- * to carry. It scans all threads' words, and when none is older it stores `completed`. A grace
- * period need not end under the leader that began it: a caller that only polls goes away, and the
- * next leader scans again, without a fence.
+ * One thread at a time leads; the others sleep on the leader's lock. It starts a grace period by storing the next number in `started`,
+ * making a heavy fence, and storing the number in `lull__rcu_gp` for readers to carry. It scans all threads' words, and
+ * when none is older it stores `completed`. A grace period need not end under the leader that began it: a caller that
+ * only polls goes away, and the next leader scans again, without a fence.
  *
- * The heavy fence is for threads that make light ones. Online threads make full fences, and a thread that
- * registers takes a lock; so a grace period that finds no other threads begins with a full fence only.
+ * The heavy fence is for threads that make light ones. Online threads make full fences, and a thread that registers
+ * takes a lock; so a grace period that finds no other threads begins with a full fence only.
  *
  * A grace period must see each thread outside its old section once. So the first scan of a grace period looks at all
  * records, the next one moves those that are in the way to the front of the registry, and from then on scans look at
  * these only, however many threads there are.
  *
- * One grace period is open at a time: the next one begins when it is over, however many ask for it
- * meanwhile. If each new cookie began one of its own, a thread that polls an old cookie would wait for the readers that
- * the newest one waits for, and never see an end.
+ * One grace period is open at a time: the next one begins when it is over, however many ask for it meanwhile. If each
+ * new cookie began one of its own, a thread that polls an old cookie would wait for the readers that the newest one
+ * waits for, and never see an end.
  *
- * A cookie is the number of the first grace period that starts after the cookie was taken. One caller
- * leads a grace period; the other callers sleep on the leader's lock meanwhile.
+ * A cookie is the number of the first grace period that starts after the cookie was taken.
  *
- * The leader may have so low a priority that the scheduler does not run it for seconds. So a caller that has waited
- * for LAG_NS while the leader scanned nothing, and does not sleep for a reader, makes the open grace period, or the next
- * one, beside it, with fences and a scan of its own. Nothing is taken from the leader. The three numbers only grow, by compare-and-swap,
- * whoever stores them, and a grace period claims no more than its own fences and scans have shown; so it does not
- * matter how many are made at a time, nor which step the leader takes next, however late.
+ * The leader may have so low a priority that the scheduler does not run it for seconds. So a caller that has waited for
+ * LAG_NS while the leader scanned nothing, and does not sleep for a reader, makes the open grace period, or the next
+ * one, beside it, with fences and a scan of its own. Nothing is taken from the leader. The three numbers only grow, by
+ * compare-and-swap, whoever stores them, and a grace period claims no more than its own fences and scans have shown; so
+ * it does not matter how many are made at a time, nor which step the leader takes next, however late.
  */
 #include <limits.h>
 
@@ -353,10 +351,7 @@ static bool gp_sleeps(void)
 	return lull_load_relaxed(&gp.sleeps_at) == (uint64_t)lull_load_relaxed(&lull__rcu_event) + 1;
 }
 
-/*
- * Has the leader looked at nothing for LAG_NS? All that ask share one look at the clock, and one gets the answer yes, once
- * in LAG_NS.
- */
+/* Has the leader looked at nothing for LAG_NS? Of all that ask, one gets the answer yes, once in LAG_NS. */
 static bool gp_lags(void)
 {
 	uint64_t looks = lull_load_relaxed(&lull__rcu_looks), seen_ns = lull_load_relaxed(&gp.seen_ns);
