@@ -2,10 +2,10 @@
 /*
  * grace_period.c - grace periods: begin one, wait until all readers from before have left, share it.
  *
- * One thread at a time leads; the others sleep on the leader's lock. It starts a grace period by storing the next number in `started`,
- * making a heavy fence, and storing the number in `lull__rcu_gp` for readers to carry. It scans all threads' words, and
- * when none is older it stores `completed`. A grace period need not end under the leader that began it: a caller that
- * only polls goes away, and the next leader scans again, without a fence.
+ * One thread at a time leads; the others sleep on the leader's lock. It starts a grace period by storing the next
+ * number in `started`, making a heavy fence, and storing the number in `lull__rcu_gp` for readers to carry. It scans
+ * all threads' words, and when none is older it stores `completed`. A grace period need not end under the leader that
+ * began it: a caller that only polls goes away, and the next leader scans again, without a fence.
  *
  * The heavy fence is for threads that make light ones. Online threads make full fences, and a thread that registers
  * takes a lock; so a grace period that finds no other threads begins with a full fence only.
