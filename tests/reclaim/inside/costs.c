@@ -167,6 +167,7 @@ TEST(lent_over_fork)
 {
 	struct lull__queue *q;
 
+	NEEDS_THREADS_IN_CHILD();
 	start_crowd(false);
 	await_flag(&have_run, CROWD);
 	lull_rcu_free(malloc(24));
