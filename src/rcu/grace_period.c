@@ -169,12 +169,12 @@ static void gp_begin(uint64_t number)
 }
 
 /*
- * Return the number of the grace period that is to be made next: the one that has begun and is not over, or else a new
- * one. Never a new one beside it: who polls an old cookie would then wait for new readers again and again.
+ * Return the number of the grace period that is to be made after @completed: the one that has begun, or else a new one.
+ * Never a new one beside it: who polls an old cookie would then wait for new readers again and again.
  */
-static uint64_t gp_next(void)
+static uint64_t gp_next(uint64_t completed)
 {
-	uint64_t next = lull_load_relaxed(&gp.completed) + LULL__RCU_STEP, started = lull_load_relaxed(&gp.started);
+	uint64_t next = completed + LULL__RCU_STEP, started = lull_load_relaxed(&gp.started);
 
 	return started > next ? started : next;
 }
@@ -321,11 +321,11 @@ lull_rcu_cookie lull__rcu_cookie(void)
 /* Begin a grace period, unless a leader has begun one that is open. Leader only. */
 static void gp_open(void)
 {
-	uint64_t number;
+	uint64_t completed = lull_load_relaxed(&gp.completed), number;
 
-	if (gp.open.number > lull_load_relaxed(&gp.completed))
+	if (gp.open.number > completed)
 		return;
-	number = gp_next();
+	number = gp_next(completed);
 	gp.began_ns = number / LULL__RCU_STEP % TIMED_EVERY ? 0 : lull__now_ns();
 	gp.slept = false;
 	lull__event_gp_start(number);
@@ -378,7 +378,7 @@ static void gp_go_beside(void)
 	if (!gp_lags() || gp_sleeps() || lull_load_relaxed(&lull__registry_lock.word))
 		return;
 	lull_add_relaxed(&lull__rcu_beside, (uint64_t)1);
-	own.number = gp_next();
+	own.number = gp_next(lull_load_relaxed(&gp.completed));
 	gp_begin(own.number);
 	if (gp_scan(&own, GP_COUNT, &held) == 0)
 		gp_complete(own.number);

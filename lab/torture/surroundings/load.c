@@ -3,6 +3,7 @@
 #include "torture/surroundings/surroundings.h"
 
 #include <sched.h>
+#include <semaphore.h>
 #include <stdlib.h>
 
 #include <lull/hazptr.h>
@@ -202,6 +203,7 @@ static struct {
 	unsigned count;
 	struct lull_hazptr_hold hold;
 	void *big;
+	sem_t end; /* of the crowd: one for each, or 5000 alarm clocks would be the load */
 } still;
 
 static uint32_t may_end;
@@ -221,8 +223,8 @@ static void *only_sleeps(void *unused)
 {
 	lull_rcu_free(malloc(1));
 	wild_took_effect(WILD_CROWD, 1);
-	while (!lull_load_acquire(&may_end))
-		torture_sleep_us(20000);
+	while (sem_wait(&still.end) != 0)
+		; /* a signal */
 	return unused;
 }
 
@@ -231,6 +233,7 @@ static void start_crowd(void)
 	unsigned most = TORTURE_HAS_SANITIZER ? CROWD / 20 : CROWD;
 	pthread_attr_t attr;
 
+	sem_init(&still.end, 0, 0);
 	pthread_attr_init(&attr);
 	if (!TORTURE_HAS_SANITIZER)
 		pthread_attr_setstacksize(&attr, CROWD_STACK);
@@ -266,6 +269,8 @@ static void start_still(void)
 static void stop_still(void)
 {
 	lull_store_release(&may_end, 1u);
+	for (unsigned i = 0; i < still.count; i++)
+		sem_post(&still.end);
 	while (still.count)
 		pthread_join(still.thread[--still.count], NULL);
 	if (still.big)
