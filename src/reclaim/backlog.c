@@ -98,7 +98,7 @@ void lull__backlog_add(struct lull__queue *q)
 	size_t items = (size_t)(q->put - q->in_backlog), bytes = (size_t)(q->put_bytes - q->in_backlog_bytes);
 	struct sums about = { .total_items = q->put - q->in_stats, .total_bytes = q->put_bytes - q->in_stats_bytes };
 
-	if (lull_unlikely(lull_load_relaxed(&q->lent) | lull_load_relaxed(&q->lent_bytes)))
+	if (lull_unlikely(lull_load_relaxed(&q->lent)))
 		lull__queue_take_back(q);
 	about.total_items += lull_add_relaxed(&lull__reclaimer.noted_items, about.total_items);
 	about.total_bytes += lull_add_relaxed(&lull__reclaimer.noted_bytes, about.total_bytes);
@@ -209,13 +209,14 @@ bool lull__over_hard(size_t *items, size_t *bytes)
 	size_t listed = lull_load_relaxed(&lull__reclaimer.listed);
 	size_t about = lull_load_relaxed(&lull__reclaimer.items), about_bytes = lull_load_relaxed(&lull__reclaimer.bytes);
 	static size_t skips; /* so many looks go by before all is counted again */
-	size_t left = lull_load_relaxed(&skips);
+	size_t left;
 
 	if (LULL__BUSTED(HARD_IGNORED))
 		return false;
 	if (lull_likely(!is_past(about + LULL__CHECK_EVERY * listed,
 				 about_bytes + lull_load_relaxed(&lull__reclaimer.look_bytes) * listed, most, most_bytes)))
 		return false;
+	left = lull_load_relaxed(&skips);
 	if (left && !is_past(about, about_bytes, most, most_bytes)) {
 		lull_store_relaxed(&skips, left - 1);
 		return false;

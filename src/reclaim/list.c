@@ -63,8 +63,8 @@ void lull__walk_leave(uint64_t process)
  */
 static void lend(struct lull__queue *q, uint64_t items, uint64_t bytes)
 {
+	bytes -= lull_xchg_relaxed(&q->lent_bytes, bytes); /* first: who sees `lent` takes both back */
 	items -= lull_xchg_relaxed(&q->lent, items);
-	bytes -= lull_xchg_relaxed(&q->lent_bytes, bytes);
 	if (q->kind == LULL__HAZPTR_FREES)
 		lull_add_relaxed(&lull__reclaimer.retired, (size_t)items);
 	lull_add_relaxed(&lull__reclaimer.items, (size_t)items);
@@ -79,14 +79,14 @@ static void lend_rest(struct lull__queue *q)
 {
 	uint64_t items = lull_load_relaxed(&q->done) - lull_load_relaxed(&q->in_backlog);
 	uint64_t bytes = lull_load_relaxed(&q->done_bytes) - lull_load_relaxed(&q->in_backlog_bytes);
-	bool fits = items + 4 * (uint64_t)LULL__CHECK_EVERY < 8 * (uint64_t)LULL__CHECK_EVERY;
+	bool fits = items && items + 4 * (uint64_t)LULL__CHECK_EVERY < 8 * (uint64_t)LULL__CHECK_EVERY;
 
 	lend(q, fits ? items : 0, fits ? bytes : 0);
 }
 
 void lull__queue_take_back(struct lull__queue *q)
 {
-	if (lull_unlikely(lull_load_relaxed(&q->lent) | lull_load_relaxed(&q->lent_bytes)))
+	if (lull_unlikely(lull_load_relaxed(&q->lent)))
 		lend(q, 0, 0);
 }
 
