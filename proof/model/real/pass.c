@@ -50,12 +50,14 @@ uint64_t lull__overflow_waiting(void)
 	return 0;
 }
 
-void lull__walk_enter(void)
+uint64_t lull__walk_enter(void)
 {
+	return 0;
 }
 
-void lull__walk_leave(void)
+void lull__walk_leave(uint64_t process)
 {
+	(void)process;
 }
 
 void lull__sweep(void)
