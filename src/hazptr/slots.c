@@ -199,11 +199,10 @@ struct lull_hazptr *lull__hazptr_alloc_slow(struct lull_hazptr_context *ctx)
 {
 	unsigned used, n;
 
-	if (ctx == &lull__self.hazptr && !(lull__self.state & LULL__STATE_REGISTERED)) {
+	if (ctx == &lull__self.hazptr && !(lull__self.state & LULL__STATE_REGISTERED))
 		lull__ensure_registered();
-		if (ctx->top < ctx->end)
-			return lull_hazptr_alloc(ctx);
-	}
+	if (ctx->top < ctx->end) /* since then; or a signal handler was faster */
+		return lull_hazptr_alloc(ctx);
 	if (!ctx->end || !is_sparse(ctx))
 		return NULL;
 	used = ctx->used;

@@ -252,6 +252,23 @@ TEST(model)
 	assert_true(handled > 0);
 }
 
+static void *first_slot(void *unused)
+{
+	struct lull_hazptr *h;
+
+	lull_thread_register();
+	h = lull__hazptr_alloc_slow(own());
+	must(h != NULL);
+	lull_hazptr_free(own(), h);
+	return unused;
+}
+
+/* A thread has looked, and has no slots yet; then a signal handler takes one, and so registers the thread. */
+TEST(first_slot_after_a_handler)
+{
+	join_thread(start_thread(first_slot, NULL));
+}
+
 /* ---- a pointer that changes all the time ------------------------------------------------------------------------ */
 
 static int flip_stop;

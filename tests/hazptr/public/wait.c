@@ -78,7 +78,7 @@ TEST(fences)
 	}
 }
 
-/* Waiting costs no processor time. (Where fences are full ones the waiter may look again, ever more rarely.) */
+/* Waiting costs no processor time. (Where fences are full ones the waiter may look again, ever more rarely; it may sleep at locks.) */
 TEST(waiting_sleeps)
 {
 	struct thing *thing = &first;
@@ -94,7 +94,7 @@ TEST(waiting_sleeps)
 	join_waiters(waiter);
 	for (int i = 0; i < CALLS; i++) {
 		assert_true(waiter[i].cpu_ns < 200000000u);
-		assert_true(waiter[i].switches < (i >= PLAIN || lull_fence_strategy() == LULL_FENCE_FULL ? 40 : 10));
+		assert_true(waiter[i].switches < (i >= PLAIN || lull_fence_strategy() == LULL_FENCE_FULL ? 200 : 10));
 	}
 }
 
