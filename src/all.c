@@ -74,6 +74,7 @@
 #include "mutex/mutex.c"
 #include "mutex/mutex_robust.c"
 #include "mutex/self.c"
+#include "mutex/sleep.c"
 #include "mutex/spin.c"
 
 #include "hash/bucket_lock.c"

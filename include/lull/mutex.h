@@ -4,8 +4,8 @@
  *
  * To sleep and be woken takes longer than most critical sections last, so a waiter had better spin. But a
  * waiter that spins for an owner that does not run burns the time that the owner needs. The kernel's own
- * mutex knows whether the owner runs, and user space does not. In this mutex the word that waiters sleep on
- * is the owner's thread id, so that a waiter can ask an *oracle* whether that thread runs just now:
+ * mutex knows whether the owner runs, and user space does not. In this mutex the word has the owner's thread id
+ * in it, so that a waiter can ask an *oracle* whether that thread runs just now:
  *
  *	rseq	the owner's restartable-sequence area says on which CPU the owner last ran in user mode: if
  *		that is the waiter's CPU, or another waiter has been seen there since, the owner does not
@@ -17,25 +17,33 @@
  *	slice	as rseq; and the owner asks the kernel not to be preempted (rseq time-slice extension)
  *	none	nobody knows: waiters spin for a short bounded time
  *
- * Before the first lock lull chooses the first of `bpf`, `kernel`, `rseq`, `none` that the process can have;
- * LULL_OWNER_ORACLE=rseq|bpf|kernel|slice|none in the environment forces one. Unless it is forced, lull does not look
- * for `kernel` before Linux 7.0, where a filter sees the thread's system calls (seccomp), or without rseq.
+ * Before the first lock lull chooses `rseq`, or `none` where the process cannot have it;
+ * LULL_OWNER_ORACLE=rseq|bpf|kernel|slice|none in the environment forces one. The others are in libraries that were
+ * built with them, for those who ask.
  *
  * A thread that finds the lock free takes it, whoever came first: a free lock never waits for a sleeper to
- * wake up. Sleepers are woken in the order in which they went to sleep. A waiter becomes the heir if it has
- * been woken, and finds the lock taken again LULL_MUTEX_PATIENCE_MS after it began to wait. The next unlock
+ * wake up. Sleepers are woken in the order in which they went to sleep: one by each unlock, as long as no thread
+ * spins. Where many threads want a lock it is best if a few of them take turns, so an unlock that sees a thread spin
+ * leaves the lock to that one, or to whoever comes, and wakes nobody. No more than LULL_MUTEX_BYPASS - 1 unlocks in a
+ * row pass the sleepers by in that way. Three threads spin for one lock, but one if others sleep, beside one that was
+ * woken. And while sleepers are passed by, one of them wakes by itself after LULL_MUTEX_PATIENCE_MS, and looks: so the
+ * lock does not stay free for longer than that because those that spin have been preempted, or are in a signal handler,
+ * which may wait for a sleeper.
+ *
+ * A waiter becomes the heir if it is awake and finds the lock taken LULL_MUTEX_PATIENCE_MS after it began to wait. The
+ * next unlock
  * that finds the heir asleep gives the lock to it and to no other thread. (A thread in a signal handler is
  * not asleep. But a signal may come after the heir was woken and before it runs; then the lock waits for the
  * handler.) There is one heir at a time; the next thread to be woken is the next heir. So a thread at the
- * head of the sleepers waits no longer than LULL_MUTEX_PATIENCE_MS, the sections of the owner and of an heir
- * before it, and the time that the scheduler takes to run it.
+ * head of the sleepers waits no longer than LULL_MUTEX_PATIENCE_MS, LULL_MUTEX_BYPASS sections, those of the owner and of
+ * an heir before it, and the time that the scheduler takes to run it.
  *
  * A waiter does not become the heir if it has seen an owner of higher priority while it waited (by policy,
  * realtime priority and nice value): such threads would wait for a thread that the kernel runs less often.
  * That waiter takes the lock when it finds it free. Mutexes that processes share have no heir, because an
  * heir may be killed.
  *
- * Ideas: FUTEX_SPIN (A. Almeida, 2024), the mutex of the Linux kernel (spin on owner, hand-off), of
+ * Ideas: FUTEX_SPIN (A. Almeida, 2024), "Malthusian locks" (D. Dice, 2017), the mutex of the Linux kernel (spin on owner, hand-off), of
  * Solaris (schedctl), of Go (starvation after 1 ms), U. Drepper, "Futexes are tricky".
  */
 #ifndef LULL_MUTEX_H
@@ -49,7 +57,7 @@
 
 /*
  * A mutex of zero bytes is free. In C++ a mutex begins free, and cannot be copied. While a thread holds it,
- * the low 30 bits of the word are that owner's thread id, so a debugger, or `lull_mutex_owner()`, can show
+ * the low 22 bits of the word are that owner's thread id, so a debugger, or `lull_mutex_owner()`, can show
  * who holds it. After fork, the child's thread owns each mutex that the forking thread owned. A mutex that
  * another thread owned stays locked: call lull_mutex_init() on it.
  *
@@ -58,8 +66,9 @@
  * must end by returning or by pthread_exit().
  */
 struct lull_mutex {
-	uint32_t word LULL__ZERO; /* a futex; 0: free; else the owner's thread id and LULL__MUTEX_WAITERS, _HEIR */
-	uint32_t rest LULL__ZERO; /* the heir's thread id, how many spin, LULL_MUTEX_SHARED */
+	uint32_t word LULL__ZERO; /* a futex; the owner's thread id (0: free), how many spin, LULL__MUTEX_WAITERS, _HEIR */
+	uint32_t rest LULL__ZERO; /* the heir's thread id, how often sleepers were passed by, LULL_MUTEX_SHARED */
+	uint32_t turn LULL__ZERO; /* a futex; counts the wake-ups of those that sleep */
 #ifdef __cplusplus
 	lull_mutex() = default;
 	lull_mutex(const lull_mutex &) = delete;
@@ -74,15 +83,16 @@ struct lull_mutex {
 #ifdef __cplusplus
 #define LULL_MUTEX_INIT {}
 #else
-#define LULL_MUTEX_INIT { 0, 0 }
+#define LULL_MUTEX_INIT { 0, 0, 0 }
 #endif
 
 /* Flags for lull_mutex_init(). */
 #define LULL_MUTEX_SHARED 0x80000000u /* in memory that processes share; they see the same thread ids */
 
 #define LULL_MUTEX_PATIENCE_MS 5
+#define LULL_MUTEX_BYPASS      64
 
-#define LULL__MUTEX_TID	    0x3fffffffu /* FUTEX_TID_MASK */
+#define LULL__MUTEX_TID	    0x003fffffu /* Linux has none above */
 #define LULL__MUTEX_HEIR    0x40000000u /* the heir gets it next */
 #define LULL__MUTEX_WAITERS 0x80000000u /* FUTEX_WAITERS: unlock must go out of line */
 

@@ -39,14 +39,14 @@
  */
 struct lull_mutex_robust {
 	struct lull_mutex mutex; /* `rest`: LULL_MUTEX_SHARED, and whether the data are consistent */
-	uint64_t unused[2] LULL__ZEROS;
+	uint32_t unused[3] LULL__ZEROS;
 	uintptr_t prev LULL__ZERO, next LULL__ZERO; /* the thread's list; only the owner uses them */
 };
 
 #ifdef __cplusplus
 #define LULL_MUTEX_ROBUST_INIT {}
 #else
-#define LULL_MUTEX_ROBUST_INIT { LULL_MUTEX_INIT, { 0, 0 }, 0, 0 }
+#define LULL_MUTEX_ROBUST_INIT { LULL_MUTEX_INIT, { 0, 0, 0 }, 0, 0 }
 #endif
 
 LULL_BEGIN_DECLS

@@ -77,7 +77,7 @@ static void await_waiters(struct lull_cond *c)
 	lull_add_relaxed(&c->seq, 1u);
 	if (lull__futex_wake_bits(&c->seq, INT_MAX, LULL__MUTEX_ANY, shared) > 0)
 		waited_for(c);
-	lull__futex_wake_bits(&m->word, INT_MAX, LULL__MUTEX_ANY, shared);
+	lull__futex_wake_bits(lull__mutex_bed(m, shared), INT_MAX, LULL__MUTEX_ANY, shared);
 	/*
 	 * ORDER CND-1: no waiter before the memory may be used for something else; pairs with CND-1 in
 	 * cond_leave(); without it a waiter's last load comes after that; model/mutex/cond-destroy.litmus
@@ -241,7 +241,7 @@ static void cond_wake(struct lull_cond *c, bool all)
 	seq = lull_add_relaxed(&c->seq, 1u) + 1;
 	for (;;) {
 		now = announce(m) ? 0 : 1;
-		err = lull__futex_requeue(&c->seq, seq, now, most - now, &m->word, shared);
+		err = lull__futex_requeue(&c->seq, seq, now, most - now, lull__mutex_bed(m, shared), shared);
 		if (err != -EAGAIN)
 			break;
 		seq = lull_load_relaxed(&c->seq); /* another signal came in between: still move them */

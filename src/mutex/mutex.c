@@ -1,13 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mutex.c - the contended paths of mutex.h: to sleep, to be woken, to inherit. To spin: spin.c.
+ * mutex.c - the contended paths of mutex.h: to lock, to wake, to hand over. To spin: spin.c. To sleep: sleep.c.
  *
- * The word is 0 when the lock is free. A waiter that is about to sleep sets WAITERS in it, and the kernel
- * lets it sleep only if the word is still the same. An unlock that finds WAITERS makes the word 0 and wakes
- * one thread; so the word no longer shows that others sleep, and the thread that is woken has to set WAITERS
- * again: when it takes the lock, when it goes back to sleep, and when it gives up. At any time, then, either
- * no thread sleeps, or WAITERS is set, or a thread is on its way that will set it or has yet to make a
- * wake-up call. Meanwhile other threads lock and unlock without a system call.
+ * Waiters sleep on a count of their own, `turn`, that only an unlock changes which wakes one of them. (The word would not do:
+ * it has the owner's thread id in it, and where sections are short the owner changes before a waiter gets to sleep.) A
+ * waiter that is about to sleep reads the count, then sets WAITERS in the word, and the kernel lets it sleep only if the
+ * count is still the same. An unlock that wakes takes WAITERS back, changes the count, frees the word if nobody has set
+ * WAITERS again, and wakes one thread. So who has read the old count does not sleep, or is there to be woken; and who has
+ * read the new one sees that WAITERS is not set (MTX-4), sets it, and the unlock begins anew. The word no longer shows that
+ * others sleep, and the thread that is woken has to set WAITERS again: when it takes the lock, when it is counted among
+ * those that spin, when it goes back to sleep, and when it gives up. At any time, then, either no thread sleeps, or WAITERS
+ * is set, or a thread is on its way that will set it or has yet to make a wake-up call. Meanwhile other threads lock and
+ * unlock without a system call.
+ *
+ * To pass sleepers by. Where many threads want the lock, it is best if few of them take turns, and the others sleep (D.
+ * Dice, "Malthusian locks", 2017). A thread that spins for longer than a moment is counted in the word. An unlock that sees
+ * one frees the word with WAITERS still in it, and wakes nobody: the spinner takes the lock. Should it leave just then, it
+ * looks once more. Were it counted elsewhere, that would need a full fence on both sides, and the owner's look after the word
+ * is free, when the memory may be gone. But both are in one word:
+ *
+ *	owner						spinner
+ *	sees it counted
+ *							no longer counted
+ *	to free the word fails: it has changed		looks: held, sleeps
+ *	sees nobody counted, wakes one
+ *
+ * Every LULL_MUTEX_BYPASSth such unlock wakes one all the same. And a spinner may be in a signal handler that waits for one
+ * of the sleepers, or be preempted, or have a low priority. So a waiter that is about to sleep, and sees a spinner, sets
+ * WATCH, if no other has, and sleeps no longer than LULL_MUTEX_PATIENCE_MS before it looks; and while WATCH is not set,
+ * no sleeper is passed by.
+ *
+ * Heirs, waiters for a mutex that processes share, and those that a kernel with FUTEX2_SPIN is to spin for, sleep on the
+ * word. If processes share a mutex nobody is counted, since a process may be killed.
  *
  * Nothing touches the lock after the store that frees it: the next owner may free its memory. The wake-up
  * call uses only the address; threads that sleep there for another reason must expect wake-ups.
@@ -19,11 +43,9 @@
  * not been handed the lock. It does no harm if HEIR is set and no heir is in `rest`: the lock is freed, and
  * all threads that sleep as heirs are woken.
  */
-#include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 
-#include "../base/events.h"
 #include "../base/fault.h"
 #include "../base/hooks.h"
 #include "../base/message.h"
@@ -31,184 +53,35 @@
 #include "self.h"
 #include "waiting.h"
 
-_Static_assert(LULL__MUTEX_TID == FUTEX_TID_MASK && LULL__MUTEX_WAITERS == FUTEX_WAITERS &&
+_Static_assert((LULL__MUTEX_TID & ~FUTEX_TID_MASK) == 0 && LULL__MUTEX_WAITERS == FUTEX_WAITERS &&
 	       LULL__MUTEX_HEIR == FUTEX_OWNER_DIED, "the word is as the kernel knows it");
-_Static_assert(sizeof(struct lull_mutex) == 8, "its size is part of the ABI");
+_Static_assert(sizeof(struct lull_mutex) == 12, "its size is part of the ABI");
 
 bool lull__mutex_shared(const struct lull_mutex *m)
 {
 	return lull_load_relaxed(&m->rest) & LULL_MUTEX_SHARED;
 }
 
-/* ---- to sleep ------------------------------------------------------------------------------- */
-
-/*
- * Has this waiter seen a thread of higher priority hold the lock? Then it must not become the heir: beside other
- * programs its section may take many time slices, for which such threads would wait.
- */
-static bool outranked(struct lull__lock_wait *wait)
-{
-	for (unsigned i = 0; i < LULL__OWNERS_SEEN; i++)
-		if (wait->seen[i] && lull__owner_outranks_me(wait->seen[i]))
-			return true;
-	return false;
-}
-
-static void become_heir(struct lull__lock_wait *wait)
-{
-	uint32_t rest = lull_load_relaxed(&wait->m->rest);
-
-	if ((lull__rest_valid(rest) & LULL__HEIR_TID) || wait->tid > LULL__HEIR_TID)
-		return;
-	if (outranked(wait)) {
-		wait->impatient_ns = LULL__NEVER;
-		return;
-	}
-	while (!(lull__rest_valid(rest) & LULL__HEIR_TID)) {
-		if (lull_cas_relaxed(&wait->m->rest, &rest, lull__rest_valid(rest) | wait->tid)) {
-			wait->heir = true;
-			return;
-		}
-	}
-}
-
-/* Withdraw as heir. Returns false if it is too late: the owner is handing the lock over. */
-static bool withdraw_heir(struct lull__lock_wait *wait)
-{
-	uint32_t rest = lull_load_relaxed(&wait->m->rest);
-
-	wait->heir = false;
-	do {
-		if ((rest & LULL__HEIR_TID) != wait->tid)
-			return false;
-	} while (!lull_cas_relaxed(&wait->m->rest, &rest, rest & ~LULL__HEIR_TID));
-	return true;
-}
-
-static bool impatient(struct lull__lock_wait *wait)
-{
-	uint64_t now_ns;
-
-	if (wait->heir || wait->impatient_ns == LULL__NEVER)
-		return false;
-	now_ns = lull__now_ns();
-	if (!wait->impatient_ns)
-		wait->impatient_ns = now_ns + LULL_MUTEX_PATIENCE_MS * 1000000u;
-	return now_ns >= wait->impatient_ns;
-}
-
-uint64_t lull__sleep_until_ns(uint64_t deadline_ns, bool looks_again)
-{
-	uint64_t look_ns = looks_again ? lull__now_ns() + LULL__LOOK_AGAIN_NS : LULL__NEVER;
-
-	return look_ns < deadline_ns ? look_ns : deadline_ns;
-}
-
-/*
- * Sleep on the mutex's word. Waiters wake up every now and then: in debug builds to search for a deadlock,
- * and if processes share the mutex, because the waiter that was woken for all may have been killed.
- */
-static int futex_wait(struct lull__lock_wait *wait, uint32_t word, uint32_t bitset)
-{
-	uint64_t until_ns = lull__sleep_until_ns(wait->deadline_ns, wait->shared || LULL__LOOKS_FOR_DEADLOCKS);
-	int err;
-
-	lull__check_may_block("lull_mutex_lock");
-	if (wait->deadline_ns == LULL__NEVER)
-		lull__check_mutex_waits(wait->m, wait->tid);
-	err = lull__oracle_wait(&wait->m->word, word, bitset, until_ns, wait->shared);
-	return err == -ETIMEDOUT && until_ns != wait->deadline_ns ? -EINTR : err;
-}
-
-/* Sleep once. Returns -ETIMEDOUT, or 0: check again. */
-static int sleep_once(struct lull__lock_wait *wait)
-{
-	uint32_t word = lull_load_relaxed(&wait->m->word), asleep;
-	int err;
-
-	if ((word & LULL__MUTEX_TID) == 0 || (word & LULL__MUTEX_TID) == wait->tid)
-		return 0;
-	lull__lock_saw(wait, word & LULL__MUTEX_TID);
-	asleep = word | LULL__MUTEX_WAITERS | (wait->heir ? LULL__MUTEX_HEIR : 0);
-	/*
-	 * ORDER MTX-3: WAITERS in the word before the kernel compares it (one word: relaxed will do); pairs
-	 * with MTX-3 in lull__mutex_unlock_slow(); without it the unlock does not know of a thread that
-	 * goes to sleep; model/mutex/wake.c
-	 */
-	if (asleep != word && !lull_cas_relaxed(&wait->m->word, &word, asleep))
-		return 0;
-	err = futex_wait(wait, asleep, wait->heir ? LULL__MUTEX_HEIRS : LULL__MUTEX_ANY);
-	if (err == 0)
-		wait->woken = true;
-	return err == -ETIMEDOUT ? err : 0;
-}
-
-/*
- * Pass on a wake-up: a thread that was woken for all sleepers leaves without the lock. Set WAITERS for an
- * owner, or, if the lock is free, wake the next sleeper.
- */
-static void pass_on(struct lull_mutex *m, bool shared)
-{
-	uint32_t word = lull_load_relaxed(&m->word);
-
-	while (word & LULL__MUTEX_TID) {
-		if ((word & LULL__MUTEX_WAITERS) || lull_cas_relaxed(&m->word, &word, word | LULL__MUTEX_WAITERS))
-			return;
-	}
-	lull__futex_wake_bits(&m->word, 1, LULL__MUTEX_ANY, shared);
-}
-
-/* Stop waiting. Returns -ETIMEDOUT, or 0 if the lock has been handed over at the last moment. */
-static int give_up(struct lull__lock_wait *wait)
-{
-	unsigned rounds = 0;
-
-	if (wait->heir && !withdraw_heir(wait)) {
-		/* The owner has read this thread's id and is about to store it in the word. */
-		while (!lull__lock_is_mine(wait))
-			lull__give_way(&rounds);
-		return 0;
-	}
-	if (wait->woken)
-		pass_on(wait->m, wait->shared);
-	return -ETIMEDOUT;
-}
-
-int lull__lock_wait_for(struct lull__lock_wait *wait)
-{
-	bool late = false;
-	uint32_t slept = 0;
-	int err = 0;
-
-	lull__event_mutex_wait_start(wait->m, lull_load_relaxed(&wait->m->word) & LULL__MUTEX_TID);
-	while (!lull__lock_spin(wait)) {
-		if (late || (wait->deadline_ns != LULL__NEVER && lull__now_ns() >= wait->deadline_ns)) {
-			err = give_up(wait);
-			break;
-		}
-		if (impatient(wait))
-			become_heir(wait);
-		if (!slept++)
-			lull__oracle_sleeps();
-		late = sleep_once(wait) == -ETIMEDOUT;
-	}
-	if (wait->heir)
-		withdraw_heir(wait);
-	lull__event_mutex_wait_end(wait->m, slept);
-	lull__check_mutex_waits(NULL, wait->tid);
-	return err;
-}
-
 /* ---- lock ----------------------------------------------------------------------------------- */
 
+/* Take the lock, if it is free. Others may spin for it, or sleep. */
 static bool take(struct lull__lock_wait *wait, uint32_t word)
 {
-	uint32_t mine = wait->tid;
+	uint32_t known = wait->woken && !LULL__BUSTED(MUTEX_NO_WAITERS) ? LULL__MUTEX_WAITERS : 0, crowd;
 
-	if (wait->woken && !LULL__BUSTED(MUTEX_NO_WAITERS))
-		mine |= LULL__MUTEX_WAITERS;
-	/* MTX-1 as in lull__mutex_try_inline(). */
-	return word == 0 && lull_cas_acquire(&wait->m->word, &word, mine);
+	while (!(word & LULL__MUTEX_TID)) {
+		crowd = lull__crowd(word);
+		if (wait->counted && (crowd & LULL__SPINNERS))
+			crowd -= LULL__SPINNER;
+		known |= word & LULL__MUTEX_WAITERS;
+		/* MTX-1 as in lull__mutex_try_inline(). */
+		if (lull_cas_acquire(&wait->m->word, &word, lull__with_crowd(wait->tid | known, crowd))) {
+			wait->counted = false;
+			return true;
+		}
+		wait->lost++;
+	}
+	return false;
 }
 
 static int lock_until(struct lull_mutex *m, uint64_t deadline_ns, bool woken)
@@ -278,17 +151,18 @@ bool lull__mutex_trylock_slow(struct lull_mutex *m)
  *	handler: waits for the third		unlock: to the heir
  *									waits for the lock, for ever
  */
-static bool hand_over(struct lull_mutex *m, bool shared)
+static bool hand_over(struct lull_mutex *m)
 {
-	uint32_t heir;
+	uint32_t heir, word;
 
-	if (shared || !lull__futex_wake_bits(&m->word, INT_MAX, LULL__MUTEX_HEIRS, false))
+	if (!lull__futex_wake_bits(&m->word, INT_MAX, LULL__MUTEX_HEIRS, false))
 		return false;
 	heir = lull__rest_valid(lull_and_relaxed(&m->rest, ~LULL__HEIR_TID)) & LULL__HEIR_TID;
 	if (!heir)
 		return false;
 	if (LULL__BUSTED(MUTEX_HEIR_NOBODY))
 		heir = LULL__HEIR_TID;
+	word = lull_load_relaxed(&m->word);
 	/*
 	 * Until here the next heir may set HEIR a second time: it has gone to sleep then, or will find the
 	 * word changed. All heirs are woken, and that one checks again.
@@ -296,7 +170,8 @@ static bool hand_over(struct lull_mutex *m, bool shared)
 	 * ORDER MTX-2: what it guards before the lock is the heir's; pairs with MTX-2 in lull__lock_is_mine();
 	 * without it the heir misses stores; model/mutex/heir.litmus
 	 */
-	lull_store_release(&m->word, heir | LULL__MUTEX_WAITERS);
+	while (!lull_cas_release(&m->word, &word, lull__with_crowd(heir | LULL__MUTEX_WAITERS, lull__crowd(word))))
+		;
 	return true;
 }
 
@@ -320,27 +195,85 @@ void lull__mutex_must_own(struct lull_mutex *m, const char *what)
 	inherit(m, tid);
 }
 
-void lull__mutex_unlock_slow(struct lull_mutex *m)
+/*
+ * May the unlock that sees @crowd pass the sleepers by? If a thread spins, and one of them looks by itself, except now and
+ * then.
+ */
+static bool may_pass(struct lull_mutex *m, uint32_t crowd)
 {
-	bool shared = lull__mutex_shared(m), handed;
-	uint32_t word;
+	uint32_t rest = lull_load_relaxed(&m->rest), valid;
+	bool passes;
 
-	lull__mutex_must_own(m, "unlocks");
+	if (!(crowd & LULL__SPINNERS) || !(crowd & LULL__WATCH))
+		return false;
+	do {
+		valid = lull__rest_valid(rest);
+		passes = (valid & LULL__PASSES) / LULL__PASS < LULL_MUTEX_BYPASS - 1;
+	} while (!lull_cas_relaxed(&m->rest, &rest, passes ? valid + LULL__PASS : valid & ~LULL__PASSES));
+	return passes;
+}
+
+/*
+ * Take WAITERS back, to wake a sleeper, and change the count that waiters sleep on. Who has read that before does not fall
+ * asleep any more, and who reads it now has to set WAITERS. Returns the word.
+ *
+ * ORDER MTX-4: WAITERS before the count; pairs with MTX-4 in sleep_once(); without it as there; model/mutex/wake.c
+ * model/mutex/wake-count.litmus
+ */
+static uint32_t forget_sleepers(struct lull_mutex *m)
+{
+	uint32_t word = lull_and_relaxed(&m->word, ~LULL__MUTEX_WAITERS) & ~LULL__MUTEX_WAITERS;
+
+	lull_add_release(&m->turn, 1u);
+	return word;
+}
+
+/* Free the lock, or hand it over. Returns whom to wake: WAITERS, one of the sleepers; HEIR, the heirs. */
+static uint32_t free_private(struct lull_mutex *m)
+{
+	uint32_t word, known, wake = 0;
+
 	do {
 		word = lull_load_relaxed(&m->word);
-		handed = (word & LULL__MUTEX_HEIR) && hand_over(m, shared);
+		if ((word & LULL__MUTEX_HEIR) && hand_over(m))
+			return LULL__MUTEX_HEIR;
+		wake |= word & LULL__MUTEX_HEIR;
+		known = word & LULL__MUTEX_WAITERS;
+		if (wake || (known && !may_pass(m, lull__crowd(word)))) {
+			word = forget_sleepers(m);
+			wake |= LULL__MUTEX_WAITERS | (word & LULL__MUTEX_HEIR);
+			/* Others sleep, perhaps: then one spinner is enough (has_room() in spin.c). */
+			known = lull__crowd(word) & LULL__SPINNERS ? LULL__MUTEX_WAITERS : 0;
+		}
 		/* MTX-1 as in lull_mutex_unlock(). */
-	} while (!handed && !lull_cas_release(&m->word, &word, 0u));
+	} while (!lull_cas_release(&m->word, &word, lull__with_crowd(known, lull__crowd(word))));
+	return wake;
+}
+
+/* Processes share @m. */
+static uint32_t free_shared(struct lull_mutex *m)
+{
+	/* MTX-1 as in lull_mutex_unlock(). */
+	return lull_xchg_release(&m->word, 0u) & LULL__MUTEX_WAITERS;
+}
+
+void lull__mutex_unlock_slow(struct lull_mutex *m)
+{
+	bool shared = lull__mutex_shared(m);
+	uint32_t wake;
+
+	lull__mutex_must_own(m, "unlocks");
+	wake = shared ? free_shared(m) : free_private(m);
 	lull__oracle_released();
 	/*
 	 * ORDER MTX-3: the lock free, or the heir's, before the call that wakes; pairs with MTX-3 in
 	 * sleep_once(); without it the woken thread sees no change and sleeps again; model/mutex/wake.c
 	 */
-	if (!handed && (word & LULL__MUTEX_WAITERS) && !LULL__BUSTED(MUTEX_NO_WAKE))
-		lull__futex_wake_bits(&m->word, 1, LULL__MUTEX_ANY, shared);
+	if ((wake & LULL__MUTEX_WAITERS) && !LULL__BUSTED(MUTEX_NO_WAKE))
+		lull__mutex_wake(m, 1, shared);
 	/* Wake the heir, should it sleep again; or one that has become the heir since hand_over() found none. */
-	if (word & LULL__MUTEX_HEIR)
-		lull__futex_wake_bits(&m->word, INT_MAX, LULL__MUTEX_HEIRS, shared);
+	if (wake & LULL__MUTEX_HEIR)
+		lull__futex_wake_bits(&m->word, INT_MAX, LULL__MUTEX_HEIRS, false);
 }
 
 /* ---- begin and end -------------------------------------------------------------------------- */
@@ -351,6 +284,7 @@ void lull_mutex_init(struct lull_mutex *m, uint32_t flags)
 		lull__die("lull_mutex_init: unknown flags 0x%x", flags);
 	lull_store_relaxed(&m->word, 0u);
 	lull_store_relaxed(&m->rest, flags);
+	lull_store_relaxed(&m->turn, 0u);
 #ifdef LULL__TSAN
 	__tsan_mutex_create(m, __tsan_mutex_not_static);
 #endif
@@ -369,7 +303,8 @@ void lull_mutex_destroy(struct lull_mutex *m)
 
 	if (owner)
 		lull__mutex_misuse("destroys", m, owner);
-	if (!(rest & LULL_MUTEX_SHARED) && lull__rest_valid(rest) & (LULL__SPINNERS | LULL__HEIR_TID))
+	if (!(rest & LULL_MUTEX_SHARED) &&
+	    (lull__rest_valid(rest) & LULL__HEIR_TID || lull__crowd(lull_load_relaxed(&m->word)) & LULL__SPINNERS))
 		destroyed_early(m, lull__rest_valid(rest) & LULL__HEIR_TID);
 #ifdef LULL__TSAN
 	__tsan_mutex_destroy(m, 0);

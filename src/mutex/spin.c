@@ -21,6 +21,12 @@
 #define UNCOUNTED_NS 1000u
 
 /*
+ * ... nor if it has been faster than others. One that has seen the lock free, and come too late, so often is in a crowd: all
+ * of these together take the line away from the owner, and the time for it is longer than the sections.
+ */
+#define LOST_MOST 3
+
+/*
  * An owner that sleeps is believed to run, and spun for in vain. A thread that has done so twice in a row spins for
  * SHORT_NS from then on, and only every eighth time for BELIEVED_NS, until it gets a lock after more than SHORT_NS.
  */
@@ -30,35 +36,44 @@ static __thread uint32_t in_vain __attribute__((tls_model("initial-exec"))); /* 
 
 #define LOOK 16 /* pauses before the clock and the oracle are asked again */
 
-/* May one thread more spin for a lock with this @rest? */
-static bool has_room(const struct lull__lock_wait *wait, uint32_t rest)
+/*
+ * May one thread more spin for a lock with this @word? While threads sleep for it, one is enough to take it over; and one
+ * that an unlock has woken, beside that one, so that it was not woken in vain.
+ */
+static bool has_room(const struct lull__lock_wait *wait, uint32_t word)
 {
-	uint32_t spinners = wait->shared ? 0 : (lull__rest_valid(rest) & LULL__SPINNERS) / LULL__SPINNER;
+	uint32_t spinners = wait->shared ? 0 : (lull__crowd(word) & LULL__SPINNERS) / LULL__SPINNER;
+	uint32_t most = lull_load_relaxed(&lull__spinners_max), enough = wait->woken ? 2 : 1;
 
-	return spinners < lull_load_relaxed(&lull__spinners_max);
+	if (!wait->shared && (word & LULL__MUTEX_WAITERS) && most > enough)
+		most = enough;
+	return spinners < most;
 }
 
-/* Join the few threads that may spin for one lock. Returns false if there are enough: then sleep. */
+/*
+ * Be counted among those that spin; or take the lock, if it is free: it may be left to those that are counted already.
+ * Returns false if there are enough: then sleep. A waiter that was woken, and is counted, is no longer on its way to set WAITERS: others
+ * rely on the count. So it sets it now.
+ */
 static bool may_spin(struct lull__lock_wait *wait)
 {
-	uint32_t rest = lull_load_relaxed(&wait->m->rest);
+	uint32_t word = lull_load_relaxed(&wait->m->word), known = wait->woken ? LULL__MUTEX_WAITERS : 0;
 
 	do {
-		if (!has_room(wait, rest))
+		while (!(word & LULL__MUTEX_TID)) {
+			if (wait->take(wait, word))
+				return true;
+			word = lull_load_relaxed(&wait->m->word);
+		}
+		if (!has_room(wait, word))
 			return false;
-	} while (!wait->shared &&
-		 !lull_cas_relaxed(&wait->m->rest, &rest, lull__rest_valid(rest) + LULL__SPINNER));
+		if (wait->shared)
+			return true;
+	} while (!lull_cas_relaxed(&wait->m->word, &word,
+				   lull__with_crowd(word | known, lull__crowd(word) + LULL__SPINNER)));
+	wait->counted = true;
+	wait->woken = false;
 	return true;
-}
-
-/* Leave the threads that spin. If a signal handler has forked: in the child this thread is not counted. */
-static void spins_no_more(struct lull__lock_wait *wait)
-{
-	uint32_t rest = lull_load_relaxed(&wait->m->rest);
-
-	while (!wait->shared && (lull__rest_valid(rest) & LULL__SPINNERS) &&
-	       !lull_cas_relaxed(&wait->m->rest, &rest, lull__rest_valid(rest) - LULL__SPINNER))
-		;
 }
 
 /*
@@ -74,6 +89,22 @@ bool lull__lock_is_mine(struct lull__lock_wait *wait)
 	if ((word & LULL__MUTEX_TID) == 0)
 		return wait->take(wait, word);
 	return (word & LULL__MUTEX_TID) == wait->tid;
+}
+
+/*
+ * Leave those that spin, and look once more: the owner may have left the free lock to this thread. Returns whether the waiter
+ * has the lock. If a signal handler has forked: in the child this thread is not counted.
+ */
+static bool spins_no_more(struct lull__lock_wait *wait)
+{
+	uint32_t word = lull_load_relaxed(&wait->m->word), crowd;
+
+	do {
+		crowd = lull__crowd(word);
+	} while ((crowd & LULL__SPINNERS) &&
+		 !lull_cas_relaxed(&wait->m->word, &word, lull__with_crowd(word, crowd - LULL__SPINNER)));
+	wait->counted = false;
+	return lull__lock_is_mine(wait);
 }
 
 static uint64_t believed_ns(void)
@@ -102,17 +133,19 @@ struct spin {
 	uint64_t since_ns; /* for this owner */
 	uint64_t first_ns; /* for any */
 	uint64_t last_ns;  /* when the clock was read last */
-	bool counted;
 };
+
+static bool in_crowd(const struct lull__lock_wait *wait)
+{
+	return !wait->counted && !wait->shared && wait->lost >= LOST_MOST;
+}
 
 /* Be counted, if the thread has spun for long enough. Returns false if enough threads are. */
 static bool join_in_time(struct lull__lock_wait *wait, struct spin *spin, uint64_t now_ns)
 {
 	if (!spin->first_ns)
 		spin->first_ns = now_ns;
-	if (!spin->counted && now_ns - spin->first_ns >= UNCOUNTED_NS)
-		spin->counted = may_spin(wait);
-	return spin->counted || now_ns - spin->first_ns < UNCOUNTED_NS;
+	return wait->counted || (now_ns - spin->first_ns < UNCOUNTED_NS && !in_crowd(wait)) || may_spin(wait);
 }
 
 static bool worth_it(struct lull__lock_wait *wait, struct spin *spin)
@@ -122,7 +155,7 @@ static bool worth_it(struct lull__lock_wait *wait, struct spin *spin)
 	uint64_t now_ns;
 
 	if (!owner)
-		return true;
+		return !in_crowd(wait) || may_spin(wait);
 	lull__lock_saw(wait, owner);
 	if (wait->heir && !(word & LULL__MUTEX_HEIR))
 		return false; /* HEIR has yet to be set */
@@ -149,6 +182,8 @@ static bool spin_a_while(struct lull__lock_wait *wait)
 	for (int i = 0; i < LOOK; i++) {
 		if (lull__lock_is_mine(wait))
 			return true;
+		if (in_crowd(wait))
+			return false;
 		lull_cpu_relax();
 	}
 	return false;
@@ -171,12 +206,10 @@ bool lull__lock_spin(struct lull__lock_wait *wait)
 	struct spin spin = { .owner = 0 };
 	bool mine = lull_load_relaxed(&lull__spinners_max) ? spin_a_while(wait) : lull__lock_is_mine(wait);
 
-	if (mine || !has_room(wait, lull_load_relaxed(&wait->m->rest)))
+	if (mine || !has_room(wait, lull_load_relaxed(&wait->m->word)))
 		return mine;
 	while (!mine && worth_it(wait, &spin))
 		mine = spin_a_while(wait);
 	learn(&spin, mine);
-	if (spin.counted)
-		spins_no_more(wait);
-	return mine;
+	return wait->counted ? spins_no_more(wait) : mine;
 }

@@ -19,22 +19,49 @@
 #define LULL__MUTEX_ANY	 1u
 #define LULL__MUTEX_HEIRS 2u
 
-#define LULL__HEIR_TID	0x003fffffu /* the heir's thread id: Linux has none above */
-#define LULL__SPINNER	0x00400000u
-#define LULL__SPINNERS	0x0fc00000u
 /*
- * The process in which `rest` was written, counted in forks: what a child finds there of its parent's
- * threads is not valid. (The count wraps round: an heir of eight generations ago would be believed.) Shared
- * mutexes have no heir and count no spinners, since a process that is killed would leave them behind.
+ * Parts of a private mutex's word beside those of mutex.h: its crowd. While there is one, also when the lock is free, the
+ * word says in which process. (Linux has no thread id above LULL__MUTEX_TID.)
  */
-#define LULL__GENERATION 0x70000000u
+#define LULL__SPINNER	0x00400000u
+#define LULL__SPINNERS	0x01c00000u /* how many threads spin, and will take the lock when it is free */
+#define LULL__CROWD_OF	0x0e000000u
+#define LULL__WATCH	0x10000000u /* one of the sleepers looks by itself before long */
+
+/* Parts of `rest`, which a mutex that processes share does not have: a process may be killed. */
+#define LULL__HEIR_TID 0x003fffffu /* the heir's thread id */
+#define LULL__PASS     0x00400000u
+#define LULL__PASSES   0x0fc00000u /* so many unlocks have passed the sleepers by since one of these was woken */
+#define LULL__REST_OF  0x70000000u
+
+/*
+ * Return the process as @field has it, counted in forks: what a child finds there of its parent's threads is not valid.
+ * (The count wraps round: an heir of eight generations ago would be believed.)
+ */
+static inline uint32_t lull__generation_in(uint32_t field)
+{
+	return lull__owner_generation() * (field & -field) & field;
+}
 
 /* Return @rest, of a private mutex, without what is not valid in this process. */
 static inline uint32_t lull__rest_valid(uint32_t rest)
 {
-	uint32_t now = lull__owner_generation() * (LULL__GENERATION & -LULL__GENERATION) & LULL__GENERATION;
+	uint32_t now = lull__generation_in(LULL__REST_OF);
 
-	return (rest & LULL__GENERATION) == now ? rest : now;
+	return (rest & LULL__REST_OF) == now ? rest : now;
+}
+
+/* Return what of @word is SPINNERS and WATCH, and valid in this process. */
+static inline uint32_t lull__crowd(uint32_t word)
+{
+	return (word & LULL__CROWD_OF) == lull__generation_in(LULL__CROWD_OF) ? word & (LULL__SPINNERS | LULL__WATCH) : 0;
+}
+
+/* Return @word with @crowd in place of its own. */
+static inline uint32_t lull__with_crowd(uint32_t word, uint32_t crowd)
+{
+	word &= ~(LULL__SPINNERS | LULL__WATCH | LULL__CROWD_OF);
+	return crowd ? word | crowd | lull__generation_in(LULL__CROWD_OF) : word;
 }
 
 #define LULL__OWNERS_SEEN 4
@@ -47,6 +74,9 @@ struct lull__lock_wait {
 	bool woken;	      /* others may sleep: take the lock with WAITERS set */
 	bool heir;	      /* tid is in m->rest */
 	bool shared;	      /* processes share the futex */
+	bool counted;	      /* among those that spin, in the word */
+	uint32_t lost;	      /* so often it saw the lock free, and another thread took it */
+	uint64_t look_ns;     /* shared: how long to sleep before it looks by itself; 0: not known yet */
 	uint64_t deadline_ns; /* LULL__NEVER: none */
 	uint64_t impatient_ns; /* when to become the heir; 0: not computed, LULL__NEVER: never */
 	uint32_t seen[LULL__OWNERS_SEEN]; /* the last owners that it has seen; 0: none */
@@ -74,13 +104,16 @@ bool lull__lock_is_mine(struct lull__lock_wait *wait);
 /* Lock @m in a thread that was woken and may be the only one that knows of other sleepers. */
 void lull__mutex_lock_woken(struct lull_mutex *m);
 
-/*
- * Return how long to sleep in one piece: until @deadline_ns, or, if @looks_again, not as long: the process
- * that would have woken this thread may have been killed.
- */
-uint64_t lull__sleep_until_ns(uint64_t deadline_ns, bool looks_again);
-
 bool lull__mutex_shared(const struct lull_mutex *m);
+
+/* Return what a waiter for @m sleeps on that is no heir. */
+static inline uint32_t *lull__mutex_bed(struct lull_mutex *m, bool shared)
+{
+	return shared ? &m->word : &m->turn;
+}
+
+/* Wake @most of those that sleep there. */
+void lull__mutex_wake(struct lull_mutex *m, int most, bool shared);
 
 /* Abort in the name of @what unless the caller owns @m, or did before fork. */
 void lull__mutex_must_own(struct lull_mutex *m, const char *what);

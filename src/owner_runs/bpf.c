@@ -91,6 +91,7 @@ static void bpf_acquired(void)
 
 const struct lull__oracle lull__oracle_bpf = {
 	.name = "bpf",
+	.when_asked = true,
 	.usable = bpf_usable,
 	.runs = bpf_runs,
 	.acquired = bpf_acquired,

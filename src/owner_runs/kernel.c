@@ -24,12 +24,6 @@
  * HEIR is the kernel's FUTEX_OWNER_DIED, WAITERS its FUTEX_WAITERS: the spin does not care for either. When the owner of a
  * robust mutex dies the kernel makes the thread id 0, which ends the spin.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/auxv.h>
-#include <unistd.h>
-
-#include "../os/os.h"
 #include "owner_runs.h"
 #include "spin_wait.h"
 
@@ -39,9 +33,6 @@
  */
 #define LOOKS 4
 
-#define AUXV_RSEQ_AREA 27 /* older headers do not have it */
-#define AREA_OF_7_0    33
-
 static enum lull__runs kernel_runs(struct lull__sighting *sighting, uint32_t tid)
 {
 	if (sighting->tid != tid)
@@ -49,72 +40,10 @@ static enum lull__runs kernel_runs(struct lull__sighting *sighting, uint32_t tid
 	return sighting->beats++ < LOOKS ? LULL__RUNS_UNKNOWN : LULL__RUNS_NO;
 }
 
-/* Read the number of the mode from a status file: '0': no filter. A kernel without seccomp has no such line. */
-static char filter_mode(int fd)
-{
-	const char *const words = "\nSeccomp:\t", *at = words; /* only the first character is a newline */
-	char text[256];
-	bool any = false;
-	ssize_t got;
-
-	while ((got = read(fd, text, sizeof(text))) > 0) {
-		any = true;
-		for (ssize_t i = 0; i < got; i++) {
-			if (!*at)
-				return text[i];
-			at = text[i] == *at ? at + 1 : text[i] == *words ? words + 1 : words;
-		}
-	}
-	return got == 0 && any ? '0' : '?';
-}
-
-/*
- * Is this kernel Linux 7.0 or later? Its area for restartable sequences is larger, which it says without a call. The
- * patches are for such kernels, and on older ones a process need not open a file to find out that it has no filter: a
- * filter may kill for that.
- */
-static bool recent(void)
-{
-	int saved = errno; /* the C library says ENOENT where the kernel does not tell */
-	bool large = getauxval(AUXV_RSEQ_AREA) >= AREA_OF_7_0;
-
-	errno = saved;
-	return large;
-}
-
-/*
- * Does no filter see the calling thread's system calls? A filter may kill for a call that it does not know, so do not
- * even ask by prctl().
- */
-static bool unfiltered(void)
-{
-	int saved = errno, fd, cancel;
-	char mode = '?';
-
-	lull__no_cancel(&cancel);
-	fd = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* or what a sandbox put there */
-	if (fd >= 0) {
-		mode = filter_mode(fd);
-		close(fd);
-	}
-	lull__may_cancel(cancel);
-	errno = saved;
-	return mode == '0';
-}
-
-/*
- * valgrind prints a line for each call that it does not know, and has no restartable sequences. All kernels that may have
- * the flag have them.
- */
-static bool kernel_may_try(void)
-{
-	return recent() && lull__oracle_rseq_usable() && unfiltered();
-}
-
 const struct lull__oracle lull__oracle_kernel = {
 	.name = "kernel",
 	.inline_locks = true,
-	.may_try = kernel_may_try,
+	.when_asked = true,
 	.usable = lull__spin_wait_offered,
 	.runs = kernel_runs,
 	.wait = lull__spin_wait,

@@ -42,8 +42,6 @@ bool lull__owner_outranks_me(uint32_t tid);
 /* Let another thread run that will soon be done, whatever its priority. *@rounds: 0 at first. */
 void lull__give_way(unsigned *rounds);
 
-#define LULL__LOOK_AGAIN_NS 100000000u /* the longest sleep of a waiter that has to check now and then */
-
 #ifdef LULL_DEBUG
 /* Which mutex a thread waits for; for the search for deadlocks. */
 struct lull__owner_wish {

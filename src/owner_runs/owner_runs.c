@@ -119,7 +119,7 @@ static const struct lull__oracle *first_usable(void)
 {
 	const struct lull__oracle *const *at = lull__oracles;
 
-	while ((*at)->when_asked || ((*at)->may_try && !(*at)->may_try()) || !(*at)->usable())
+	while ((*at)->when_asked || !(*at)->usable())
 		at++; /* ends at `none`, if not before */
 	return *at;
 }
@@ -139,7 +139,7 @@ static const char *all_names(char *buf, size_t size)
  * One waiter spins to take over in time, a few more bridge the time that it takes to wake a sleeper. More would only
  * take the lock's cache line away from the owner.
  */
-#define SPINNERS_MOST 4
+#define SPINNERS_MOST 3
 
 /* Never count less than before: what this thread may run on need not be all that others may. */
 static void count_cpus(void)
@@ -209,6 +209,11 @@ int lull_mutex_choose_oracle(const char *name)
 enum lull__runs lull__oracle_runs(struct lull__sighting *sighting, uint32_t tid)
 {
 	return lull_load_relaxed(&chosen)->runs(sighting, tid);
+}
+
+bool lull__oracle_waits(void)
+{
+	return lull_load_relaxed(&chosen)->wait;
 }
 
 int lull__oracle_wait(uint32_t *word, uint32_t value, uint32_t bitset, uint64_t deadline_ns, bool shared)

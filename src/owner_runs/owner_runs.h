@@ -24,7 +24,6 @@ struct lull__oracle {
 	const char *name;
 	bool inline_locks; /* the oracle need not be told of locks */
 	bool when_asked;   /* choose it only by name */
-	bool (*may_try)(void); /* may usable() be called when the oracle was not asked for by name? NULL: yes */
 	bool (*usable)(void);
 	enum lull__runs (*runs)(struct lull__sighting *sighting, uint32_t tid);
 	/* Sleep for an owner, as lull__futex_wait_bits() does, which is called if this is NULL. */
@@ -56,6 +55,7 @@ bool lull__oracle_slice_over(void);
 bool lull__oracle_inline_locks(void);
 void lull__oracle_thread_enter(void);
 void lull__oracle_tries(void);
+bool lull__oracle_waits(void); /* does it have a wait() of its own? */
 int lull__oracle_wait(uint32_t *word, uint32_t value, uint32_t bitset, uint64_t deadline_ns, bool shared);
 void lull__oracle_sleeps(void); /* the calling thread is about to sleep for the first time in its wait */
 void lull__oracle_acquired(void);

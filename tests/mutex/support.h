@@ -20,9 +20,14 @@
 
 #define MS UINT64_C(1000000)
 
-/* Parts of struct lull_mutex's `rest`: the heir, how many spin. */
+/* Parts of struct lull_mutex's `rest`: the heir, how often sleepers were passed by. */
 #define HEIR_TID 0x3fffffu
+#define PASSES	 0xfc00000u
+
+/* Parts of its word: how many spin; one of those that sleep looks by itself. */
 #define SPINNER	 0x400000u
+#define SPINNERS 0x1c00000u
+#define WATCH	 0x10000000u
 
 /* The count in lull_cond's `waiters`. */
 #define COUNT  0x3fffff00u
@@ -64,7 +69,7 @@ static inline bool sleeps(const uint32_t *tid)
 static inline void expect_free(const struct lull_mutex *m)
 {
 	assert_int_equal(m->word, 0);
-	assert_int_equal(m->rest, 0);
+	assert_int_equal(m->rest & ~PASSES, 0);
 	assert_int_equal(lull_mutex_owner(m), 0);
 	assert_false(lull_mutex_is_locked(m));
 }
@@ -73,6 +78,14 @@ static inline void expect_free(const struct lull_mutex *m)
 static inline void await_asleep(const struct lull_mutex *m, uint32_t bits, const uint32_t *tid)
 {
 	AWAIT((lull_load_relaxed(&m->word) & bits) == bits && sleeps(tid));
+}
+
+/* Wake one of those that sleep for a private mutex, as an unlock does. */
+static inline void wake_one_for(struct lull_mutex *m)
+{
+	lull_add_release(&m->turn, 1u);
+	if (syscall(SYS_futex, &m->turn, 1 /* FUTEX_WAKE */ | 128 /* private */, 1) == 0)
+		syscall(SYS_futex, &m->word, 1 | 128, 1); /* heirs, and sleepers of the oracle `kernel` */
 }
 
 /* ---- signals ------------------------------------------------------------------------------------------------ */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ORDER MTX-3, CND-3
+ * ORDER MTX-3, MTX-4, CND-3
  * cond-requeue.c - waiting for a condition, for cbmc: threads lock, unlock, wait, signal and broadcast as
  * often as they like, with the lock and without, and get up by themselves at any time.
  * Where: wait_until() in cond.c, cond_enter(), cond_leave(), cond_take(), announce(), cond_wake(), take() in
- * mutex.c, sleep_once(), lull__mutex_unlock_slow()
+ * mutex.c, sleep_once(), forget_sleepers(), free_private(), lull__mutex_unlock_slow()
  *
  * Who signals without the lock may be killed at any time (SHARED).
  *
@@ -15,7 +15,9 @@
  * Nor does a signal or a broadcast return without a call while somebody sleeps for the condition or is about to;
  * nor does `unsignalled` say more than there are waiters.
  * The broken ones begin anywhere in the invariant, and must come to such an end.
- * `old` stands for the count: it has changed since this thread read it.  A step is one access or one
+ * Those that sleep for the lock do so on its own count (`stale`: it has changed since this thread read it); nobody is
+ * counted among those that spin, see wake.c.
+ * `old` stands for the condition's count: it has changed since this thread read it.  A step is one access or one
  * system call; all are read-modify-writes, or ordered by the lock (MTX-1) or by CND-3.
  * Flags: --stop-on-fail
  * With each of these it must fail:
@@ -37,19 +39,23 @@
  * Busted ALL_TAKE_OFF: sc
  * Busted ENDS_ANOTHERS_WAY: sc
  */
-#if defined(TAKES_TWO_OFF) || defined(TAKES_OFF_FULL)
-#define STEPS 5 /* one signal, from its beginning to its end */
+#if defined(TAKES_TWO_OFF) || defined(TAKES_OFF_FULL) || defined(NO_ANNOUNCEMENT)
+#define STEPS 5 /* one signal, from its beginning to its end, by one thread */
 #endif
 #include "induction.h"
 
 enum {
 	OUT,	    /* has not got the lock and does not want it */
 	TRIES,	    /* spins, or has just got up */
+	READ,	    /* has read the lock's count, and is about to say that it sleeps */
 	ASKS,	    /* about to sleep for the lock */
 	ASLEEP,
 	OWNS,
 	ENTERS,	    /* has read the count, and is about to say that it waits */
 	LEAVES,	    /* ... and to unlock and wait */
+	CLEARS,	    /* unlocks: has seen WAITERS */
+	CHANGES,    /* ... has taken it back, and is about to change the lock's count */
+	FREES,
 	WAKES,	    /* has unlocked, and is about to wake one */
 	WAITS,	    /* about to sleep for the condition */
 	DREAMS,	    /* asleep for the condition */
@@ -64,7 +70,8 @@ enum {
 num word, unsignalled, under_way;
 num full = 1; /* `unsignalled` counts no further */
 struct thread {
-	num at, woken, seen;
+	num at, woken, seen, stale;
+	num owes;   /* it unlocks, and will wake one */
 	num waits;  /* is a waiter, until it is up and says so */
 	num old;    /* the count is not what it was */
 	num due;    /* there has been a broadcast since it waits */
@@ -134,7 +141,7 @@ _Bool is_sleepy(num i)
 {
 	const struct thread *t = &threads[i];
 
-	return t->waits && !t->old && (t->at == LEAVES || t->at == WAKES || t->at == WAITS);
+	return t->waits && !t->old && t->at >= LEAVES && t->at <= WAITS;
 }
 
 /* Those that a signal has to be for: who is about to sleep for the condition, and who does. */
@@ -197,10 +204,36 @@ void try(struct thread *t, num self)
 #endif
 		t->at = OWNS;
 	} else if (nondet_num()) {
-		word |= WAITERS;
-		t->seen = word;
-		t->at = ASKS;
+		t->stale = 0;
+		t->at = READ;
 	}
+}
+
+void say_so(struct thread *t)
+{
+	t->at = word ? ASKS : TRIES;
+	if (word)
+		word |= WAITERS;
+}
+
+void change(struct thread *t)
+{
+	for (num i = 1; i <= THREADS; i++)
+		threads[i].stale = 1;
+	t->at = FREES;
+}
+
+void release(struct thread *t)
+{
+	if (word != t->seen) {
+		t->at = LEAVES;
+		return;
+	}
+	word = 0;
+	if (t->owes)
+		t->at = WAKES;
+	else
+		away(t);
 }
 
 void signal(struct thread *t)
@@ -341,10 +374,13 @@ void be_killed(struct thread *t)
 void step(num self)
 {
 	struct thread *t = &threads[self];
-	num was = word;
 
 	if (!may_get_up(self))
 		return;
+#if STEPS == 5
+	if (self != 1)
+		return;
+#endif
 	if (signals(self) && (word & TID) != self && nondet_num()) {
 		be_killed(t);
 		return;
@@ -357,8 +393,11 @@ void step(num self)
 	case TRIES:
 		try(t, self);
 		break;
+	case READ:
+		say_so(t);
+		break;
 	case ASKS:
-		t->at = word == t->seen ? ASLEEP : TRIES;
+		t->at = t->stale ? TRIES : ASLEEP;
 		break;
 	case ASLEEP:
 	case DREAMS:
@@ -368,14 +407,24 @@ void step(num self)
 		enter(t);
 		break;
 	case LEAVES:
-		word = 0;
-		if (was & WAITERS)
-			t->at = WAKES;
-		else
-			away(t);
+		t->seen = word;
+		t->at = (word & WAITERS) || t->owes ? CLEARS : FREES;
+		break;
+	case CLEARS:
+		word &= ~WAITERS;
+		t->seen = word;
+		t->owes = 1;
+		t->at = CHANGES;
+		break;
+	case CHANGES:
+		change(t);
+		break;
+	case FREES:
+		release(t);
 		break;
 	case WAKES:
 		wake_one(ASLEEP);
+		t->owes = 0;
 		away(t);
 		break;
 	case WAITS:
@@ -412,7 +461,7 @@ _Bool on_its_way(num i)
 {
 	const struct thread *t = &threads[i];
 
-	return t->at == WAKES || ((t->at == UP || t->at == TRIES || t->at == ASKS) && t->woken);
+	return t->at == WAKES || t->owes || ((t->at == UP || (t->at >= TRIES && t->at <= ASKS)) && t->woken);
 }
 
 /* Signals or broadcasts, has changed the count already, and has yet to wake. */
@@ -430,14 +479,17 @@ _Bool in_order(num i)
 {
 	const struct thread *t = &threads[i];
 	_Bool named = (word & TID) == i, waits = t->at == WAITS || t->at == DREAMS || t->at == UP;
-	_Bool may_wait = waits || t->at == LEAVES || t->at == WAKES || t->at == ASLEEP;
+	_Bool may_wait = waits || (t->at >= LEAVES && t->at <= WAKES) || t->at == ASLEEP;
 #ifdef COUNTED_FIRST
 	may_wait |= t->at == ENTERS;
 #endif
 
 	return t->at <= IS_DONE && t->woken <= 1 && t->waits <= 1 && t->all <= 1 && t->took <= 1 &&
-	       (t->at != ASKS || (t->seen & WAITERS)) &&
-	       (signals(i) || named == (t->at == OWNS || t->at == ENTERS || t->at == LEAVES)) &&
+	       t->stale <= 1 && t->owes <= 1 && (!t->owes || (t->at >= LEAVES && t->at <= WAKES)) &&
+	       (t->at != CHANGES || t->owes) && ((t->at != FREES && t->at != CHANGES) || (!(t->seen & WAITERS) && (t->seen & TID) == i)) &&
+	       (t->at != ASKS || t->stale || (word & WAITERS) || threads[1].at == CHANGES || threads[2].at == CHANGES ||
+		threads[3].at == CHANGES) &&
+	       (signals(i) || named == (t->at >= OWNS && t->at <= FREES)) &&
 	       ((t->at != MOVES && t->at != AGAIN && t->at != IS_DONE) || t->stranger == !named) &&
 	       (t->at != IS_DONE || t->took) &&
 	       (t->at != MOVES || t->stranger || (word & WAITERS)) &&

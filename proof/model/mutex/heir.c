@@ -3,14 +3,15 @@
  * ORDER MTX-2, MTX-3
  * heir.c - the heir, for cbmc: threads lock and unlock as often as they like, lose patience, become
  * the heir, sleep, give up, and hand the lock over, at any time.
- * Where: become_heir(), withdraw_heir(), lull__lock_is_mine(), sleep_once(), give_up(), lull__lock_wait_for(),
- * hand_over(), lull__mutex_unlock_slow()
+ * Where: become_heir(), withdraw_heir(), lull__lock_is_mine(), sleep_once(), futex_wait(), give_up(), lull__lock_wait_for(),
+ * hand_over(), forget_sleepers(), free_private(), lull__mutex_unlock_slow()
  *
  * Proved by induction, as wake.c.  Beyond that one's invariant: a sleeping heir is known by HEIR or
  * is about to be woken; a thread that is taken out of rest stays until it has the lock; who has the
  * lock is not in rest for longer than it takes to leave it, and a thread that has gone is not in rest.
  * The broken ones begin anywhere in the invariant.
- * An heir's sleep is not a waiter's: the wake-up calls for the one do not reach the other.
+ * An heir's sleep is not a waiter's: it is on the word, and theirs on the count (`old`: it has changed since this thread read
+ * it). The wake-up calls for the one do not reach the other. Nobody is counted among those that spin; see wake.c.
  * Never: the lock is handed to a thread that does not wait for it, or that has been in a signal handler since
  * before the unlock began; or somebody sleeps while all others are gone.
  * Which of those that lose patience becomes the heir is left open, as it hangs on priorities.
@@ -26,6 +27,9 @@
  * Busted GIVEN_WITHOUT_WAITERS: sc
  * Busted GIVEN_UNASKED: sc
  */
+#ifdef GIVEN_WITHOUT_WAITERS
+#define STEPS 5
+#endif
 #include "induction.h"
 
 #define HEIR	4
@@ -33,6 +37,7 @@
 enum {
 	OUT,	   /* has not got the lock and does not want it */
 	TRIES,	   /* spins, or has just got up */
+	READ,	   /* has read the count, and is about to say that it sleeps */
 	ASKS,	   /* about to call futex_wait() */
 	ASLEEP,
 	HANDLES,   /* is in a signal handler, for as long as that likes */
@@ -43,17 +48,19 @@ enum {
 	ASKS_HEIR, /* saw HEIR: about to wake whoever sleeps as the heir */
 	LOOKS,	   /* has woken one: about to look into rest */
 	GIVES,	   /* has taken somebody out of rest */
-	RELEASES,  /* has found nobody asleep, or nobody in rest */
+	CLEARS,	   /* ... none: about to take WAITERS back */
+	COUNTS,	   /* ... and to change the count */
+	RELEASES,  /* about to free the lock */
 	WAKES,	   /* about to make the calls that `calls` says */
 	PASSES_ON,
 };
 
 num word, rest;
 struct thread {
-	num at, woken, heir;
+	num at, woken, heir, old;
 	num seen;  /* the word that it expects */
 	num to;	   /* to whom it gives the lock */
-	num calls; /* WAITERS: wake one; HEIR: wake all heirs */
+	num calls; /* it makes, or will: WAITERS: wake one; HEIR: wake all heirs */
 } threads[THREADS + 1];
 struct thread nondet_thread(void);
 _Bool shut[THREADS + 1]; /* has it been in its handler since before the unlock began? */
@@ -124,10 +131,20 @@ void try(struct thread *t, num self)
 		rest = self;
 		t->heir = 1;
 	} else if (nondet_num()) {
-		word |= WAITERS | (t->heir ? HEIR : 0);
-		t->seen = word;
-		t->at = ASKS;
+		t->old = 0;
+		t->at = READ;
 	}
+}
+
+void say_so(struct thread *t, num self)
+{
+	if (!word || (word & TID) == self) {
+		t->at = TRIES;
+		return;
+	}
+	word |= WAITERS | (t->heir ? HEIR : 0);
+	t->seen = word;
+	t->at = ASKS;
 }
 
 void leave_rest(struct thread *t, num self)
@@ -150,9 +167,34 @@ void lull__shazptr_withdraw(struct thread *t, num self)
 #endif
 }
 
+/* It will not be handed over. */
+void begin_release(struct thread *t)
+{
+	t->calls |= t->seen & (WAITERS | HEIR);
+	t->at = t->calls ? CLEARS : RELEASES;
+}
+
+void clear(struct thread *t)
+{
+	word &= ~WAITERS;
+	t->seen = word;
+	t->calls |= WAITERS | (word & HEIR);
+	t->at = COUNTS;
+}
+
+void count(struct thread *t)
+{
+	for (num i = 1; i <= THREADS; i++)
+		threads[i].old = 1;
+	t->at = RELEASES;
+}
+
 void release(struct thread *t)
 {
-	t->calls = word & (WAITERS | HEIR);
+	if (word != t->seen) {
+		t->at = OWNS;
+		return;
+	}
 	word = 0;
 #ifdef NO_HEIR_WAKE
 	t->calls &= WAITERS;
@@ -167,7 +209,10 @@ void ask_heir(struct thread *t)
 #ifdef GIVEN_UNASKED
 	any = 1;
 #endif
-	t->at = any ? LOOKS : RELEASES;
+	if (any)
+		t->at = LOOKS;
+	else
+		begin_release(t);
 }
 
 void look(struct thread *t)
@@ -177,7 +222,10 @@ void look(struct thread *t)
 	t->to = too_early ? 0 : rest;
 	if (!too_early)
 		rest = 0;
-	t->at = t->to ? GIVES : RELEASES;
+	if (t->to)
+		t->at = GIVES;
+	else
+		begin_release(t);
 #ifdef HEIR_NOBODY
 	if (!t->to)
 		t->to = any_thread();
@@ -223,8 +271,11 @@ void step(num self)
 		else
 			try(t, self);
 		break;
+	case READ:
+		say_so(t, self);
+		break;
 	case ASKS:
-		t->at = word == t->seen ? ASLEEP : TRIES;
+		t->at = (t->heir ? word == t->seen : !t->old) ? ASLEEP : TRIES;
 		break;
 	case ASLEEP:
 		t->at = nondet_bool() ? HANDLES : TRIES; /* a signal came, or its time is up */
@@ -238,11 +289,14 @@ void step(num self)
 		break;
 	case AWAITS:
 		assert(word & TID);
-		if ((word & TID) == self)
+		if ((word & TID) == self) {
+			t->calls = 0;
 			t->at = OWNS;
+		}
 		break;
 	case GOT:
 		leave_rest(t, self);
+		t->calls = 0;
 		t->at = OWNS;
 		break;
 	case OWNS:
@@ -252,7 +306,7 @@ void step(num self)
 		if (word & HEIR)
 			t->at = ASKS_HEIR;
 		else
-			release(t);
+			begin_release(t);
 		break;
 	case ASKS_HEIR:
 		ask_heir(t);
@@ -263,11 +317,14 @@ void step(num self)
 	case GIVES:
 		give(t);
 		break;
+	case CLEARS:
+		clear(t);
+		break;
+	case COUNTS:
+		count(t);
+		break;
 	case RELEASES:
-		if (word == t->seen)
-			release(t);
-		else
-			t->at = OWNS;
+		release(t);
 		break;
 	case WAKES:
 		wake(t);
@@ -308,7 +365,14 @@ _Bool on_its_way(num i)
 {
 	const struct thread *t = &threads[i];
 
-	return t->at == PASSES_ON || (waits(i) && t->at != ASLEEP && t->woken);
+	return t->at == PASSES_ON || (owns(i) && t->at != GOT && (t->calls & WAITERS)) || (waits(i) && t->at != ASLEEP && t->woken);
+}
+
+/* The owner will wake a sleeper. */
+_Bool owes(void)
+{
+	return (threads[1].at > GOT && owns(1) && (threads[1].calls & WAITERS)) || (threads[2].at > GOT && owns(2) && (threads[2].calls & WAITERS)) ||
+	       (threads[3].at > GOT && owns(3) && (threads[3].calls & WAITERS));
 }
 
 _Bool is_shut(num i)
@@ -323,7 +387,9 @@ _Bool owner_in_order(num i)
 	_Bool named = (word & TID) == i, called = waits(i) && t->heir && rest != i;
 
 	if (owns(i))
-		return named && (t->at != RELEASES || (t->seen & HEIR)) &&
+		return named && ((t->at != COUNTS && t->at != RELEASES) || 
+				  (!(t->seen & WAITERS) && (t->seen & TID) == i && !(t->seen & HEIR & ~t->calls))) &&
+		       (t->at != CLEARS || t->calls) && (t->at != COUNTS || (t->calls & WAITERS)) &&
 		       ((t->at != ASKS_HEIR && t->at != LOOKS) || (word & t->seen & HEIR)) &&
 		       (t->at != LOOKS || !is_shut(rest)) &&
 		       (t->at != GIVES || (!is_shut(t->to) && t->to && t->to <= THREADS && t->to != i &&
@@ -338,9 +404,11 @@ _Bool in_order(num i)
 	const struct thread *t = &threads[i];
 	num known = WAITERS | (t->heir ? HEIR : 0);
 
-	return t->at <= PASSES_ON && (!shut[i] || t->at == HANDLES) && t->woken <= 1 && t->heir <= 1 && owner_in_order(i) &&
+	return t->at <= PASSES_ON && t->old <= 1 && !(t->calls & ~(WAITERS | HEIR)) && (!shut[i] || t->at == HANDLES) && t->woken <= 1 && t->heir <= 1 && owner_in_order(i) &&
 	       (rest != i || (t->heir && (waits(i) || t->at == GOT))) &&
-	       (t->at != WAKES || (t->calls && !(t->calls & ~(WAITERS | HEIR)))) &&
+	       (t->at != WAKES || t->calls) &&
+	       (t->at != ASKS || t->heir || t->old || (word & WAITERS) || threads[1].at == COUNTS || threads[2].at == COUNTS ||
+		threads[3].at == COUNTS) &&
 	       (t->at != ASKS || ((t->seen & known) == known && (t->seen & TID) &&
 				  (t->seen & TID) != i)) &&
 	       (!asleep(i, 1) || (word & HEIR) || wakes(HEIR)) &&
@@ -350,8 +418,7 @@ _Bool in_order(num i)
 _Bool invariant(void)
 {
 	_Bool sleep = 0, known = (word & WAITERS) || wakes(WAITERS);
-	_Bool ok = word < 16 && (!word || (word & TID)) && (!(word & HEIR) || (word & WAITERS)) &&
-		   rest <= THREADS;
+	_Bool ok = word < 16 && (!word || (word & TID)) && (!(word & HEIR) || (word & WAITERS) || owes()) && rest <= THREADS;
 
 	for (num i = 1; i <= THREADS; i++) {
 		sleep |= asleep(i, 0);

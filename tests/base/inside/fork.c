@@ -106,7 +106,7 @@ static bool in_child_by(pid_t (*how)(void))
 
 static int called;
 static bool no_threads; /* in the child */
-static struct lull_mutex shared_lock = { 0, LULL_MUTEX_SHARED }, own_lock;
+static struct lull_mutex shared_lock = { 0, LULL_MUTEX_SHARED, 0 }, own_lock;
 
 static void counts(struct lull_rcu_head *head)
 {

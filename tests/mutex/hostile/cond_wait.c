@@ -111,7 +111,7 @@ static void signal_before_sleep(bool in_unlock, int way)
 	pthread_t thread;
 
 	memset(&s, 0, sizeof(s));
-	s.at = in_unlock ? &lock.word : &cond.seq;
+	s.at = in_unlock ? &lock.turn : &cond.seq;
 	ready = stopped = 0;
 	thread = start_thread(waits_and_stops, &s);
 	AWAIT(lull_load_acquire(&s.has_lock));

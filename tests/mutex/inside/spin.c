@@ -14,7 +14,9 @@ static uint64_t free_at_ns; /* then the lock becomes free */
 static uint64_t counted_at_ns; /* when it was first seen that the waiter is counted; 0: never */
 static uint64_t patience_ns = UINT64_MAX; /* the waiter's deadline is so far away */
 static struct lull_mutex lock;
-static bool shared;
+static bool shared, woken;
+static uint32_t lost;
+static uint32_t others; /* the word, beside its owner */
 
 #define OWNER 77u
 #define STEP_NS 100u
@@ -23,8 +25,8 @@ static uint64_t made_up_now(void)
 {
 	clock_ns += STEP_NS;
 	if (clock_ns >= free_at_ns)
-		lull_store_relaxed(&lock.word, 0u);
-	if ((lock.rest & LULL__SPINNERS) && !counted_at_ns)
+		lull_and_relaxed(&lock.word, ~LULL__MUTEX_TID);
+	if ((lock.word & LULL__SPINNERS) && !counted_at_ns)
 		counted_at_ns = clock_ns;
 	return clock_ns;
 }
@@ -42,7 +44,11 @@ static enum lull__runs made_up_runs(struct lull__sighting *sighting, uint32_t ti
 
 static bool take_it(struct lull__lock_wait *wait, uint32_t word)
 {
-	return word == 0 && lull_cas_acquire(&wait->m->word, &word, wait->tid);
+	if (word & LULL__MUTEX_TID)
+		return false;
+	assert_true(lull_cas_acquire(&wait->m->word, &word, (word | wait->tid) - (wait->counted ? LULL__SPINNER : 0)));
+	wait->counted = false;
+	return true;
 }
 
 /* Spin for a lock that is free after @until_ns. Returns for how long, or 0 if the waiter has the lock. */
@@ -56,12 +62,15 @@ static uint64_t spin_until(uint64_t until_ns)
 	wait.take = take_it;
 	wait.tid = my_tid();
 	wait.shared = shared;
+	wait.woken = woken;
+	wait.lost = lost;
 	wait.deadline_ns = patience_ns == UINT64_MAX ? UINT64_MAX : clock_ns + patience_ns;
 	free_at_ns = until_ns == UINT64_MAX ? UINT64_MAX : clock_ns + until_ns;
 	counted_at_ns = 0;
-	lull_store_relaxed(&lock.word, OWNER);
+	lull_store_relaxed(&lock.word, OWNER | others);
 	if (lull__lock_spin(&wait))
 		return 0;
+	assert_false(wait.counted);
 	/* It may be the heir later, unless a better thread has had the lock meanwhile. */
 	assert_true(wait.seen[0] == OWNER || clock_ns == begin_ns);
 	return clock_ns - begin_ns;
@@ -74,6 +83,15 @@ SETUP
 	owner_runs = LULL__RUNS_BELIEVED;
 	lull__spinners_max = 1;
 	lull_mutex_init(&lock, 0);
+	others = 0;
+	woken = false;
+	lost = 0;
+}
+
+/* Of those that spin, only those that did before. */
+static void expect_others(void)
+{
+	assert_int_equal(lock.word & ~LULL__MUTEX_TID, others);
 }
 
 TEST(counts_late)
@@ -83,33 +101,128 @@ TEST(counts_late)
 	/* A spinner that has it within a microsecond has not written beside the lock's word. */
 	assert_int_equal(spin_until(UNCOUNTED_NS - 2 * STEP_NS), 0);
 	assert_int_equal(counted_at_ns, 0);
-	assert_int_equal(lock.rest, 0);
+	expect_others();
 	/* One that spins for longer is counted from then on, and leaves. */
 	begin_ns = clock_ns;
 	assert_int_equal(spin_until(UNCOUNTED_NS * 3), 0);
 	assert_in_range(counted_at_ns, begin_ns + UNCOUNTED_NS, begin_ns + UNCOUNTED_NS + 5 * STEP_NS);
-	assert_int_equal(lock.rest, 0);
+	expect_others();
 	assert_true(spin_until(UINT64_MAX) > 0);
-	assert_int_equal(lock.rest, 0);
+	expect_others();
 }
 
 TEST(is_refused)
 {
 	/* The most that may spin do so: the waiter spins no more than it does without looking at the clock. */
-	lock.rest = LULL__SPINNER;
+	others = LULL__SPINNER;
 	assert_int_equal(spin_until(UINT64_MAX), 0);
-	assert_int_equal(lock.word, OWNER);
-	assert_int_equal(lock.rest, LULL__SPINNER);
+	expect_others();
 	/* One of two: room for this one, that takes no other's place when it leaves, counted or not. */
 	lull__spinners_max = 2;
 	assert_int_equal(spin_until(UNCOUNTED_NS / 2), 0);
-	assert_int_equal(lock.rest, LULL__SPINNER);
+	expect_others();
 	assert_true(spin_until(UINT64_MAX) > BELIEVED_NS);
-	assert_int_equal(lock.rest, LULL__SPINNER);
+	expect_others();
 	/* Others have been counted in the meantime. */
 	lull__spinners_max = 1;
-	lock.rest = 0;
+	others = 0;
 	assert_true(spin_until(UINT64_MAX) > BELIEVED_NS);
+}
+
+/* While threads sleep one spins, and one that was woken; else as many as may. */
+TEST(few_while_some_sleep)
+{
+	static const struct {
+		uint32_t others;
+		bool woken, may;
+	} cases[] = {
+		{ LULL__SPINNER * 2, false, true },
+		{ LULL__SPINNER * 3, false, false },
+		{ LULL__MUTEX_WAITERS, false, true },
+		{ LULL__MUTEX_WAITERS | LULL__SPINNER, false, false },
+		{ LULL__MUTEX_WAITERS | LULL__SPINNER, true, true },
+		{ LULL__MUTEX_WAITERS | LULL__SPINNER * 2, true, false },
+	};
+
+	lull__spinners_max = 3;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		others = cases[i].others;
+		woken = cases[i].woken;
+		in_vain = 0;
+		assert_int_equal(spin_until(UINT64_MAX) > BELIEVED_NS, cases[i].may);
+		expect_others();
+	}
+	/* As few as there are CPUs for them. */
+	lull__spinners_max = 1;
+	others = LULL__MUTEX_WAITERS | LULL__SPINNER;
+	woken = true;
+	assert_int_equal(spin_until(UINT64_MAX), 0);
+}
+
+static struct lull__lock_wait one_wait(void)
+{
+	return (struct lull__lock_wait){ .m = &lock, .take = take_it, .tid = my_tid(), .woken = woken, .shared = shared };
+}
+
+TEST(is_counted)
+{
+	struct lull__lock_wait wait;
+
+	/* One that was woken says that others sleep. */
+	woken = true;
+	wait = one_wait();
+	lock.word = OWNER;
+	assert_true(may_spin(&wait));
+	assert_true(wait.counted && !wait.woken);
+	assert_int_equal(lock.word, OWNER | LULL__SPINNER | LULL__MUTEX_WAITERS);
+	/* A lock that is free is not left to one that comes after that: it takes it. */
+	wait = one_wait();
+	lock.word = LULL__MUTEX_WAITERS;
+	assert_true(may_spin(&wait));
+	assert_true(!wait.counted && wait.woken);
+	assert_int_equal(lock.word, LULL__MUTEX_WAITERS | my_tid());
+}
+
+/* One that has come too late three times is counted at once, or sleeps. */
+TEST(crowd)
+{
+	for (lost = LOST_MOST - 1; lost <= LOST_MOST; lost++) {
+		assert_int_equal(spin_until(UNCOUNTED_NS / 2), 0);
+		assert_int_equal(counted_at_ns != 0, lost == LOST_MOST);
+		others = LULL__SPINNER | LULL__MUTEX_WAITERS;
+		assert_true(spin_until(UNCOUNTED_NS) <= 5 * STEP_NS);
+		others = 0;
+	}
+	shared = true;
+	assert_int_equal(spin_until(UNCOUNTED_NS / 2), 0);
+	assert_int_equal(counted_at_ns, 0);
+	shared = false;
+}
+
+/* Who wants to leave, and finds the lock free, takes it: it was left to this thread. */
+TEST(leaves)
+{
+	static const struct {
+		uint32_t word;
+		bool mine;
+		uint32_t after;
+	} cases[] = {
+		{ OWNER | LULL__SPINNER, false, OWNER },
+		{ OWNER | LULL__SPINNER * 2 | LULL__WATCH, false, OWNER | LULL__SPINNER | LULL__WATCH },
+		{ LULL__SPINNER * 2 | LULL__MUTEX_WAITERS, true, LULL__SPINNER | LULL__MUTEX_WAITERS },
+		{ LULL__SPINNER, true, 0 },
+		{ OWNER, false, OWNER }, /* forked in a handler */
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct lull__lock_wait wait = one_wait();
+
+		wait.counted = true;
+		lock.word = cases[i].word;
+		assert_int_equal(spins_no_more(&wait), cases[i].mine);
+		assert_int_equal(lock.word, cases[i].after | (cases[i].mine ? my_tid() : 0));
+		assert_false(wait.counted);
+	}
 }
 
 static void expect_spin(uint64_t ns)
@@ -173,10 +286,11 @@ TEST(shared)
 	shared = true;
 	assert_true(spin_until(UINT64_MAX) > BELIEVED_NS);
 	assert_int_equal(counted_at_ns, 0);
-	assert_int_equal(lock.rest, LULL_MUTEX_SHARED);
-	lock.rest = LULL_MUTEX_SHARED | 5 * LULL__SPINNER; /* whatever that is */
+	others = LULL__MUTEX_WAITERS;
+	lull__spinners_max = 3;
 	assert_true(spin_until(UINT64_MAX) > BELIEVED_NS);
-	assert_int_equal(lock.rest, LULL_MUTEX_SHARED | 5 * LULL__SPINNER);
+	expect_others();
+	assert_int_equal(lock.rest, LULL_MUTEX_SHARED);
 	shared = false;
 }
 

@@ -231,26 +231,26 @@ TEST(beside_waiters)
 	}
 }
 
-static uint32_t left_in_rest;
+static uint32_t left_in_word;
 
 /* The lock is free, and a thread that spins for it has yet to see that. */
 static void destroys_beside_spinner(void)
 {
 	name_me("hasty");
 	want_line("thread \"hasty\" (tid %u) destroys mutex %p, for which another thread waits", my_tid(), (void *)m);
-	m->rest = left_in_rest;
+	m->word = left_in_word;
 	destroys();
 }
 
 /* A number that the parent left there before the fork is nothing to wait for: so there are eight ways to say it. */
 TEST(destroy_beside_spinner)
 {
-	const uint32_t generation = 0x10000000u; /* counts forks, to 7 */
+	const uint32_t generation = 0x2000000u; /* counts forks, to 7 */
 	char text[4096];
 	int aborted = 0;
 
 	for (uint32_t i = 0; i < 8; i++) {
-		left_in_rest = i * generation | SPINNER;
+		left_in_word = i * generation | SPINNER;
 		if (WIFSIGNALED(run_child(destroys_beside_spinner, text, sizeof(text)))) {
 			EXPECT_WANTED_LINE
 				destroys_beside_spinner();

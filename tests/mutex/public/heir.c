@@ -140,7 +140,7 @@ static bool becomes_heir(struct standing first, struct standing then, struct sta
 	is_heir = (lull_load_relaxed(&m.rest) & HEIR_TID) == h.w.tid;
 	assert_int_equal((lull_load_relaxed(&m.word) & LULL__MUTEX_HEIR) != 0, is_heir);
 	lull_store_relaxed(&m.word, lull_load_relaxed(&m.word) & LULL__MUTEX_HEIR ? h.w.tid | LULL__MUTEX_WAITERS : 0u);
-	syscall(SYS_futex, &m.word, 1 /* FUTEX_WAKE */ | 128 /* private */, 1);
+	wake_one_for(&m);
 	waiter_join(&h.w);
 	for (int i = 0; i < 2; i++) {
 		lull_store_release(&owners[i].end, 1);
@@ -241,7 +241,7 @@ static void sleeps_past_deadline(int signal)
 static void unlock_and_lock(struct lull_mutex *m)
 {
 	lull_and_relaxed(&m->word, ~LULL__MUTEX_WAITERS);
-	syscall(SYS_futex, &m->word, 1 /* FUTEX_WAKE */ | 128 /* private */, 1);
+	wake_one_for(m);
 }
 
 /* Then its time is up: it must not be the only one that knew of the other. */

@@ -82,7 +82,7 @@ TEST(states)
 /* Memory of zero bytes is a mutex; and so it is again in the end. */
 TEST(zero)
 {
-	assert_int_equal(sizeof(struct lull_mutex), 8);
+	assert_int_equal(sizeof(struct lull_mutex), 12);
 	assert_int_equal(memcmp(&zero.mutex, &mutex_with_macro, sizeof(zero.mutex)), 0);
 	assert_int_equal(memcmp(&zero, &with_macro, sizeof(zero)), 0);
 	expect_free(&zero.mutex);
@@ -244,9 +244,7 @@ TEST(timeout_or_lock)
 
 /* ---- who spins ------------------------------------------------------------------------------------------------ */
 
-/* The part of struct lull_mutex's `rest` that says how many spin, and how many may. */
-#define SPINNERS 0xfc00000u
-#define SPINNERS_MOST 4u
+#define SPINNERS_MOST 3u
 
 static struct lull_mutex spun_for;
 static int spinners_stop;
@@ -264,7 +262,7 @@ static void *spins_in_vain(void *unused)
 
 static uint32_t spinners(void)
 {
-	return (lull_load_relaxed(&spun_for.rest) & SPINNERS) / SPINNER;
+	return (lull_load_relaxed(&spun_for.word) & SPINNERS) / SPINNER;
 }
 
 /*
@@ -278,7 +276,7 @@ static uint32_t watch_spinners(uint32_t others, uint32_t wanted, long rounds)
 	pthread_t threads[2];
 	uint32_t most = 0;
 
-	lull_store_relaxed(&spun_for.rest, others * SPINNER);
+	lull_store_relaxed(&spun_for.word, my_tid() | others * SPINNER);
 	spinners_stop = 0;
 	for (int i = 0; i < 2; i++)
 		threads[i] = start_thread(spins_in_vain, NULL);
@@ -288,7 +286,7 @@ static uint32_t watch_spinners(uint32_t others, uint32_t wanted, long rounds)
 	lull_store_release(&spinners_stop, 1);
 	for (int i = 0; i < 2; i++)
 		join_thread(threads[i]);
-	assert_int_equal(lull_load_relaxed(&spun_for.rest), others * SPINNER);
+	assert_int_equal(spinners(), others);
 	return most;
 }
 
@@ -306,7 +304,7 @@ TEST(spinners_are_few)
 	lull_mutex_lock(&spun_for);
 	assert_in_range(watch_spinners(0, 1, 1000000000), 1, most);
 	assert_int_equal(watch_spinners(most, most + 1, 2000), most);
-	lull_store_relaxed(&spun_for.rest, 0u);
+	lull_store_relaxed(&spun_for.word, my_tid());
 	lull_mutex_unlock(&spun_for);
 	lull_mutex_destroy(&spun_for);
 }

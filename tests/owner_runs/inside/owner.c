@@ -417,44 +417,21 @@ TEST(forced)
 	}
 }
 
-static bool may_have(const struct lull__oracle *oracle)
-{
-	return (!oracle->may_try || oracle->may_try()) && oracle->usable();
-}
-
-/* In the order of the header, where the process can have them; `slice` on request only. */
+/* `rseq`, where the process has it; the others on request only. */
 TEST(first_usable)
 {
-	static const char *const order[] = { "bpf", "kernel", "rseq", "none" };
-	const struct lull__oracle *wanted = NULL;
-	size_t at = 0;
-
-	for (size_t i = 0; lull__oracles[i]; i++) {
-		if (lull__oracles[i]->when_asked)
-			continue;
-		while (at < 4 && strcmp(order[at], lull__oracles[i]->name) != 0)
-			at++; /* this build may lack one */
-		assert_true(at < 4);
-		if (!wanted && may_have(lull__oracles[i]))
-			wanted = lull__oracles[i];
-	}
-	assert_string_equal(lull__oracles[0]->name, by_name("bpf") ? "bpf" : by_name("kernel") ? "kernel" : "rseq");
-	assert_non_null(by_name("none"));
-	assert_true(!by_name("slice") || by_name("slice")->when_asked);
+	for (size_t i = 0; lull__oracles[i]; i++)
+		assert_int_equal(lull__oracles[i]->when_asked, lull__oracles[i] != &lull__oracle_rseq && lull__oracles[i] != &lull__oracle_none);
+	assert_ptr_equal(first_usable(), lull__oracle_rseq_usable() ? &lull__oracle_rseq : &lull__oracle_none);
 	unsetenv("LULL_OWNER_ORACLE");
 	lull__oracle_init();
-	assert_string_equal(lull_mutex_oracle_name(), wanted->name);
+	assert_string_equal(lull_mutex_oracle_name(), lull__oracle_rseq_usable() ? "rseq" : "none");
 	lull__mutex_self();
 	assert_int_equal(lull__oracle_rseq_usable(), lull__owner_my_cpu() >= 0);
 }
 
 static int questions, own_sleeps;
-static bool tries, is_usable;
-
-static bool may_try_it(void)
-{
-	return tries;
-}
+static bool is_usable;
 
 static bool is_it_usable(void)
 {
@@ -473,31 +450,32 @@ static int sleeps_itself(uint32_t *word, uint32_t was, uint32_t bitset, uint64_t
 }
 
 static const struct lull__oracle has_all = {
-	.name = "all", .may_try = may_try_it, .usable = is_it_usable, .runs = none_runs, .wait = sleeps_itself,
+	.name = "all", .usable = is_it_usable, .runs = none_runs, .wait = sleeps_itself,
 };
 
-/* The first one that may be tried and works; of one that may not, nothing is asked. By name it may be had all the same. */
-TEST(may_try)
+/* The first one that works; of one that is had by name only nothing is asked. */
+TEST(first_that_works)
 {
-	static const struct lull__oracle *const these[] = { &has_all, &lull__oracle_none, NULL };
+	struct lull__oracle has_some = has_all;
+	const struct lull__oracle *const these[] = { &has_some, &lull__oracle_none, NULL };
 	const struct lull__oracle *before = chosen;
 
 	told = these;
 	for (int i = 0; i < 4; i++) {
-		tries = i & 1;
+		has_some.when_asked = !(i & 1);
 		is_usable = i & 2;
 		questions = 0;
 		decided = false;
 		lull__oracle_decide();
-		assert_ptr_equal(chosen, i == 3 ? &has_all : &lull__oracle_none);
-		assert_int_equal(questions, tries);
+		assert_ptr_equal(chosen, i == 3 ? &has_some : &lull__oracle_none);
+		assert_int_equal(questions, i & 1);
 	}
 	lull__oracle_decide(); /* once in a process */
 	assert_int_equal(questions, 1);
-	tries = false;
+	has_some.when_asked = true;
 	choose(&lull__oracle_none);
 	assert_int_equal(lull_mutex_choose_oracle("all"), 0);
-	assert_ptr_equal(chosen, &has_all);
+	assert_ptr_equal(chosen, &has_some);
 	is_usable = false;
 	assert_int_equal(lull_mutex_choose_oracle("all"), -ENOTSUP);
 	choose(before);
@@ -690,7 +668,7 @@ static void *sleeps_often(void *wanted)
 /* One fewer than CPUs, four at most, and never fewer than before. */
 TEST(how_many_spin)
 {
-	static const unsigned cases[][2] = { { 1, 0 }, { 2, 1 }, { 3, 2 }, { 4, 3 }, { 3, 3 }, { 5, 4 }, { 64, 4 }, { 1, 4 } };
+	static const unsigned cases[][2] = { { 1, 0 }, { 2, 1 }, { 3, 2 }, { 4, 3 }, { 3, 3 }, { 5, 3 }, { 64, 3 }, { 1, 3 } };
 	uint32_t before = lull__spinners_max;
 
 	lull__spinners_max = 0;

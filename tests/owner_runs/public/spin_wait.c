@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spin_wait.c - the oracle `kernel`, over a kernel that this test plays: what it is asked, where it is offered, what
- * becomes of its refusals, and whose processes it is not tried in.
+ * spin_wait.c - the oracle `kernel`, over a kernel that this test plays: what it is asked, where it is offered, and
+ * what becomes of its refusals.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/auxv.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -65,51 +62,15 @@ static uint32_t own_tid(void)
 	return (uint32_t)gettid();
 }
 
-static bool rseq_is_usable;
-
-static bool fake_rseq_usable(void)
-{
-	return rseq_is_usable;
-}
-
-static unsigned long feature_size;
-
-static unsigned long fake_getauxval(unsigned long type)
-{
-	assert_int_equal(type, 27);
-	if (!feature_size)
-		errno = ENOENT;
-	return feature_size;
-}
-
-static const char *status; /* instead of the file in /proc; NULL: that */
-
-static unsigned opened;
-static int status_fd = -1;
-
-static int open_instead(const char *path, int flags)
-{
-	assert_string_equal(path, "/proc/thread-self/status");
-	assert_true(flags & O_CLOEXEC);
-	assert_true(flags & O_NONBLOCK);
-	opened++;
-	return open(status ? status : path, flags);
-}
-
 #define syscall			    fake_syscall
-#define getauxval		    fake_getauxval
 #define lull__futex_wait_bits	    plain_wait
 #define lull__gettid		    own_tid
-#define lull__oracle_rseq_usable    fake_rseq_usable
-#define open(path, flags)	    open_instead(path, flags)
 #define lull__spin_wait		    own_spin_wait
 #define lull__spin_wait_offered	    own_spin_wait_offered
 #define lull__oracle_kernel	    own_oracle_kernel
 #include "../src/owner_runs/spin_wait.c"
 #include "../src/owner_runs/kernel.c"
 #undef syscall
-#undef getauxval
-#undef open
 
 static uint32_t word;
 
@@ -117,9 +78,6 @@ SETUP
 {
 	memset(&call, 0, sizeof(call));
 	answer = plain_answer = 0;
-	rseq_is_usable = true;
-	feature_size = 33;
-	status = NULL;
 	word = 77 | 0x80000000u;
 	errno = EDOM;
 }
@@ -225,103 +183,6 @@ TEST(answers_at_once)
 		SKIP("valgrind prints a line for a call that it does not know");
 	assert_int_equal(syscall(455, &own, (unsigned long)own, ~0ul & 0xffffffffu, 0x92u, past, CLOCK_MONOTONIC), -1);
 	errno = EDOM;
-}
-
-/* ---- whom to try it on ------------------------------------------------------------------------------------------- */
-
-/* The file in /proc says this. */
-static void has_status(const char *before, const char *what)
-{
-	static char path[64];
-	int fd = memfd_create("status", 0);
-
-	assert_true(fd >= 0);
-	assert_true(dprintf(fd, "%s%s", before, what) >= 0);
-	close(status_fd);
-	status_fd = fd;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	status = path;
-	errno = EDOM;
-}
-
-static bool may_try_with(const char *before, const char *what)
-{
-	has_status(before, what);
-	return own_oracle_kernel.may_try();
-}
-
-TEST(not_where_a_filter_is)
-{
-	char line[600];
-
-	assert_true(may_try_with("Name:\tx\nNoNewPrivs:\t1\n", "Seccomp:\t0\nSeccomp_filters:\t0\n"));
-	assert_false(may_try_with("Name:\tx\nNoNewPrivs:\t1\n", "Seccomp:\t1\nSeccomp_filters:\t0\n"));
-	assert_false(may_try_with("Name:\tx\nNoNewPrivs:\t1\n", "Seccomp:\t2\nSeccomp_filters:\t0\n"));
-	assert_true(may_try_with("Name:\tx\n", "NoNewPrivs:\t1\n")); /* a kernel without seccomp */
-	assert_true(may_try_with("Name:\tx Seccomp:\t2\n", "Seccomp_filters:\t2\n"));
-	assert_false(may_try_with("", ""));
-	/* In one piece or in two, wherever the first ends. */
-	for (size_t len = 490; len < 520; len++) {
-		memset(line, 'x', len);
-		memcpy(line + len, "\n", 2);
-		assert_true(may_try_with(line, "Seccomp:\t0\n"));
-		assert_false(may_try_with(line, "Secc\nSeccomp:\t2\n"));
-		assert_false(may_try_with(line, "Seccomp:\t2\n"));
-	}
-	assert_int_equal(call.asked, 0);
-	status = "/nowhere/status";
-	assert_false(own_oracle_kernel.may_try());
-	status = "/"; /* opens, and cannot be read */
-	assert_false(own_oracle_kernel.may_try());
-	errno = EDOM;
-}
-
-TEST(not_without_rseq)
-{
-	has_status("\n", "Seccomp:\t0\n");
-	rseq_is_usable = false;
-	assert_false(own_oracle_kernel.may_try());
-	rseq_is_usable = true;
-	assert_true(own_oracle_kernel.may_try());
-}
-
-/* On a kernel that lacks the feature nothing is opened, since a filter may kill the caller. */
-TEST(not_on_older_kernels)
-{
-	unsigned before = opened;
-
-	has_status("\n", "Seccomp:\t0\n");
-	for (feature_size = 0; feature_size < 33; feature_size++)
-		assert_false(own_oracle_kernel.may_try());
-	assert_int_equal(opened, before);
-	assert_int_equal(errno, EDOM);
-	assert_true(own_oracle_kernel.may_try());
-}
-
-static void sees_a_real_filter(void)
-{
-	bool is_filtered = prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 0;
-
-	if (!is_filtered && access("/proc/thread-self/status", R_OK) == 0)
-		must(own_oracle_kernel.may_try());
-	filter(455, SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_ALLOW);
-	must(!own_oracle_kernel.may_try());
-	if (is_filtered)
-		_exit(3);
-}
-
-TEST(reads_what_the_kernel_says)
-{
-	char text[4096];
-	int how;
-
-	if (!may_filter())
-		SKIP(NO_FILTERS);
-	how = run_child(sees_a_real_filter, text, sizeof(text));
-	errno = EDOM;
-	if (WIFEXITED(how) && WEXITSTATUS(how) == 3)
-		SKIP("a filter sees all calls here already");
-	assert_int_equal(how, 0);
 }
 
 /* ---- how long to look -------------------------------------------------------------------------------------------- */
