@@ -136,7 +136,7 @@ static void end_place(struct meeting *meeting, struct place *p)
 	if (p->pair.a % 2) {
 		memset(p, 0xa5, sizeof(*p));
 		old = lull_xchg_acq_rel(&buried, p);
-		if (old && (old->m.word != 0xa5a5a5a5u || old->m.rest != 0xa5a5a5a5u ||
+		if (old && (old->m.word != 0xa5a5a5a5u || old->m.rest != 0xa5a5a5a5u || old->m.turn != 0xa5a5a5a5u ||
 			    old->c.waiters != 0xa5a5a5a5u))
 			torture_fail("a lock was changed after the last one to unlock it had freed it");
 	}

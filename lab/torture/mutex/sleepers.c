@@ -99,7 +99,7 @@ void torture_watch_set(struct mutex_watch *watch, const struct mutex_watch *to)
 /* State of one lock, as seen at one time. */
 struct look {
 	uint32_t word, entries, ready;
-	unsigned callers, sleepers; /* in a call; and asleep on the word itself */
+	unsigned callers, sleepers; /* in a call; and asleep on the word itself, or on its count */
 	uint64_t mix;		    /* hash of the callers, and of where they sleep */
 	char how[HOW];		    /* the system call of one of them */
 };
@@ -186,7 +186,8 @@ static bool look_at(struct look *look, const struct mutex_watch *watch)
 		if (!futex)
 			return false;
 		look->callers++;
-		look->sleepers += futex == (uintptr_t)watch->word;
+		look->sleepers += futex == (uintptr_t)watch->word ||
+				  futex == (uintptr_t)watch->word + offsetof(struct lull_mutex, turn);
 		look->mix = mixed(look->mix, (uint64_t)i << 32 | lull_load_relaxed(&ops[i].epoch));
 	}
 	return look->callers > 0;

@@ -35,7 +35,7 @@ struct mutex_watch {
 	uint32_t entries;      /* times it was taken; written by the owner */
 };
 
-#define MUTEX_HEAL_US 1000000u /* waiters for a robust lock look again long before */
+#define MUTEX_HEAL_US 6000000u /* waiters for a robust lock look again after 5 s at most */
 
 struct mutex_pair {
 	uint64_t a, b; /* accessed plainly, so that a sanitizer sees the order */
