@@ -21,7 +21,7 @@ lull_cond c = LULL_COND_INIT;
 lull_mutex_robust r = LULL_MUTEX_ROBUST_INIT;
 lull_mutex many[4] = {};
 
-static_assert(sizeof(lull_mutex) == 8 && sizeof(lull_mutex_robust) == 40, "as in C");
+static_assert(sizeof(lull_mutex) == 12 && sizeof(lull_mutex_robust) == 40, "as in C");
 static_assert(sizeof(lull_cond) == 8 + sizeof(void *), "as in C");
 
 int main()
