@@ -1,13 +1,30 @@
 # SPDX-License-Identifier: MIT
 """lull labelscale: opens with each scheme, labels that are replaced, files that go away, roots that are no good."""
+import ctypes
+import errno
 import os
+import struct
 import subprocess
+import time
 import unittest
 
 from support import ENDLESS, LULL, PATIENCE_S, Case
 
 SCHEMES = ["none", "refcount", "percpu_ref", "hazptr", "rcu", "bridge"]
 SHORT = ("--seconds", "0.3", "--runs", "1")
+# Numbers of system calls, by machine.
+KCMP, UNSHARE, CAPSET = {"x86_64": (312, 272, 126), "aarch64": (272, 97, 91)}[os.uname().machine]
+KCMP_FILES = 2
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def refuse(number):
+    """Have the kernel refuse one system call of this process with EPERM, as a sandbox does."""
+    code = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x50000 | errno.EPERM), (0x06, 0, 0, 0x7fff0000)]
+    text = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in code))
+    program = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", len(code), ctypes.addressof(text)))
+    if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, program):  # PR_SET_NO_NEW_PRIVS; PR_SET_SECCOMP with a filter
+        raise OSError(ctypes.get_errno(), "seccomp")
 
 
 class Figures(Case):
@@ -34,6 +51,41 @@ class Figures(Case):
             if row["scheme"] == "none":
                 self.assertEqual(row["times_none"], 1)
         self.assertEqual((root["files"], root["root"]), (3, "root"))
+
+    def tables(self, *args):
+        """How many tables of files the threads have."""
+        with subprocess.Popen([LULL, "labelscale", "--seconds", "600", "--threads", "2", "--root", "root", *args], cwd=self.folder,
+                              stdout=subprocess.PIPE) as process:
+            self.addCleanup(process.kill)
+            head = process.stdout.readline() + process.stdout.readline()
+            deadline = time.monotonic() + PATIENCE_S
+            while True:
+                tids = [int(tid) for tid in os.listdir(f"/proc/{process.pid}/task")]
+                tables = sum(all(libc.syscall(KCMP, a, b, KCMP_FILES, 0, 0) != 0 for b in tids[:i]) for i, a in enumerate(tids))
+                if tables > 1 or time.monotonic() > deadline or (args and len(tids) > 3):
+                    process.kill()
+                    return tables, head.decode()
+                time.sleep(0.05)
+
+    def test_threads_have_files_and_a_table_of_their_own(self):
+        if libc.syscall(KCMP, os.getpid(), os.getpid(), KCMP_FILES, 0, 0):
+            self.skipTest("no kcmp()")
+        tables, head = self.tables()
+        self.assertEqual(tables > 1, True)
+        self.assertIn("of its own", head)
+        tables, head = self.tables("--shared")
+        self.assertEqual(tables, 1)
+        self.assertIn("threads share", head)
+
+    def test_threads_that_may_not_be_apart(self):
+        for number in (UNSHARE, CAPSET):
+            text, root = self.measure(*SHORT, "--threads", "2", "--root", "root", preexec_fn=lambda: refuse(number))
+            self.assertIn("threads share their table of files and their credential, or one of them: Operation not permitted", text)
+            self.assertFalse(root["apart"])
+        for args in ((), ("--shared",)):
+            text, root = self.measure(*SHORT, "--threads", "2", "--root", "root", *args)
+            self.assertNotIn("not permitted", text)
+            self.assertEqual(root["apart"], not args)
 
     def test_label_is_replaced_as_often_as_asked(self):
         _, root = self.measure(*SHORT, "--threads", "2", "--root", "root", "--replace-per-second", "20000")

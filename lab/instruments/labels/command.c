@@ -4,7 +4,8 @@
  *
  * The label stands for what a security module or a server's configuration has: it is looked at in
  * each open, must stay while the open lasts, which may sleep, and is replaced now and then. With a
- * reference count in it, all threads write one cache line.
+ * reference count in it, all threads write one cache line. So that this is the only one, each thread opens files of its
+ * own, and has what a worker process has for itself: see apart.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,6 +37,7 @@ struct settings {
 	const char *root;
 	unsigned replace_per_second;
 	uint64_t seed;
+	bool shared; /* threads share what those of one process share */
 };
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -107,16 +109,30 @@ static void free_files(struct files *files)
 struct entry {
 	const struct labelscale_scheme *scheme;
 	const struct files *files;
+	bool shared;
 	uint64_t failed; /* opens of files that were there before */
+	int refused;	 /* error number: threads share all the same */
 };
+
+static void case_enter(struct bench_thread *t, void *arg)
+{
+	struct entry *e = arg;
+	int err = e->shared ? 0 : labelscale_be_apart();
+
+	(void)t;
+	if (err)
+		lull_store_relaxed(&e->refused, err);
+}
 
 static uint64_t case_body(struct bench_thread *t, void *arg, uint64_t n)
 {
 	struct entry *e = arg;
+	size_t apart = e->shared || e->files->count < t->threads ? 1 : t->threads;
+	size_t own = e->files->count / apart, first = t->index % apart;
 	uint64_t failed = 0, i;
 
 	for (i = 0; i < n; i++) {
-		size_t at = (size_t)((bench_random(&t->rng) >> 32) * e->files->count >> 32);
+		size_t at = (size_t)((bench_random(&t->rng) >> 32) * own >> 32) * apart + first;
 		int fd = e->scheme->open(e->files->path[at]);
 
 		if (fd < 0)
@@ -148,12 +164,13 @@ static void case_after(void *arg, unsigned threads, uint64_t ops, uint64_t ns)
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-enum { OPT_ROOT = OPTIONS_OWN_KEYS, OPT_REPLACE, OPT_SEED };
+enum { OPT_ROOT = OPTIONS_OWN_KEYS, OPT_REPLACE, OPT_SEED, OPT_SHARED };
 
 static const struct argp_option own_options[] = {
 	{ "root", OPT_ROOT, "DIR", 0, "open files below DIR (" KEYS_ROOT ")", 0 },
 	{ "replace-per-second", OPT_REPLACE, "N", 0, "replace the label N times a second (10)", 0 },
 	{ "seed", OPT_SEED, "N", 0, "seed of the choice of files and of their order (1)", 0 },
+	{ "shared", OPT_SHARED, NULL, 0, "let threads share files, their table and a credential", 0 },
 	{ 0 }
 };
 
@@ -166,6 +183,8 @@ static void own_option(int key, char *arg, struct options *opt)
 	else if (key == OPT_REPLACE)
 		s->replace_per_second =
 			(unsigned)options_unsigned("--replace-per-second", arg, 0, 100000);
+	else if (key == OPT_SHARED)
+		s->shared = true;
 	else
 		s->seed = options_unsigned("--seed", arg, 0, UINT64_MAX);
 }
@@ -186,6 +205,7 @@ struct run {
 	struct entry entries[LABELSCALE_SCHEMES];
 	size_t count;
 	struct files files;
+	bool refused;
 	struct jsonout *json;
 };
 
@@ -203,7 +223,8 @@ static void choose(struct run *run)
 	for (i = 0; i < LABELSCALE_SCHEMES; i++)
 		if (chosen[i])
 			run->entries[run->count++] =
-				(struct entry){ &labelscale_schemes[i], &run->files, 0 };
+				(struct entry){ .scheme = &labelscale_schemes[i], .files = &run->files,
+						.shared = run->settings->shared };
 }
 
 static void write_json(struct run *run, unsigned threads, const struct bench_result *results)
@@ -244,13 +265,16 @@ static void measure(struct run *run, struct bench_pool *pool, unsigned threads, 
 	struct bench_case cases[LABELSCALE_SCHEMES];
 	struct bench_result results[LABELSCALE_SCHEMES];
 	uint64_t failed = 0;
+	int refused = 0;
 	size_t i;
 
 	for (i = 0; i < run->count; i++) {
 		run->entries[i].failed = 0;
+		run->entries[i].refused = 0;
 		cases[i] = (struct bench_case){
 			.name = run->entries[i].scheme->name,
 			.arg = &run->entries[i],
+			.enter = case_enter,
 			.body = case_body,
 			.before = case_before,
 			.after = case_after,
@@ -260,8 +284,14 @@ static void measure(struct run *run, struct bench_pool *pool, unsigned threads, 
 	printf("\n%u thread%s\n", threads, threads == 1 ? "" : "s");
 	write_json(run, threads, results);
 	print_table(run, results);
-	for (i = 0; i < run->count; i++)
+	for (i = 0; i < run->count; i++) {
 		failed += run->entries[i].failed;
+		refused = refused ? refused : run->entries[i].refused;
+	}
+	if (refused)
+		printf("(threads share their table of files and their credential, or one of them: %s)\n",
+		       strerror(refused));
+	run->refused |= refused != 0;
 	if (failed)
 		printf("(%llu opens failed: files have gone, or no descriptors were left)\n",
 		       (unsigned long long)failed);
@@ -291,8 +321,10 @@ static void print_head(const struct run *run)
 	machine_read(&machine);
 	machine_print(&machine);
 	printf("%zu files under %s; each open uses one label, which is replaced %u times per "
-	       "second\n",
-	       run->files.count, run->settings->root, run->settings->replace_per_second);
+	       "second; %s\n",
+	       run->files.count, run->settings->root, run->settings->replace_per_second,
+	       run->settings->shared ? "threads share files, the table of files and a credential"
+				     : "each thread has files, a table of files and a credential of its own");
 }
 
 static void describe(struct run *run, uint64_t replaced)
@@ -302,11 +334,12 @@ static void describe(struct run *run, uint64_t replaced)
 	jsonout_set(root, "root", jsonout_string(run->settings->root));
 	jsonout_set(root, "files", json_integer((json_int_t)run->files.count));
 	jsonout_set(root, "replaced", json_integer((json_int_t)replaced));
+	jsonout_set(root, "apart", json_boolean(!run->settings->shared && !run->refused));
 }
 
 int lull_cmd_labelscale(int argc, char **argv)
 {
-	struct settings settings = { KEYS_ROOT, DEFAULT_REPLACE, 1 };
+	struct settings settings = { KEYS_ROOT, DEFAULT_REPLACE, 1, false };
 	struct options opt = OPTIONS_INIT("labelscale");
 	struct run run = { .opt = &opt, .settings = &settings };
 

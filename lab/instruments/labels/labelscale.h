@@ -24,6 +24,11 @@ extern const struct labelscale_scheme labelscale_schemes[LABELSCALE_SCHEMES];
 void labelscale_begin(unsigned replace_per_second);
 /* Opens are by this scheme from here on. NULL: there are none. */
 void labelscale_use(const struct labelscale_scheme *scheme);
+/*
+ * Give the calling thread a table of open files, a working directory and a credential of its own, if it has none. Returns 0
+ * or an error number: it may not, or there is no memory.
+ */
+int labelscale_be_apart(void);
 /* No more opens. Returns how often the label was replaced. */
 uint64_t labelscale_end(void);
 
