@@ -8,6 +8,7 @@ import os
 import signal
 import struct
 import subprocess
+import re
 import threading
 import time
 import unittest
@@ -283,7 +284,8 @@ class Loaded(Case):
         text = self.good("doctor", env={"LULL_OWNER_ORACLE": "none"})
         self.assertIn("  oracle           none: asked for by LULL_OWNER_ORACLE", text)
         self.assertIn("  table            loaded, of ", text)
-        self.assertIn("  oracle           bpf: the best one here", self.good("doctor"))
+        self.assertIn("  oracle           bpf: asked for by LULL_OWNER_ORACLE", self.good("doctor", env={"LULL_OWNER_ORACLE": "bpf"}))
+        self.assertNotIn("bpf", re.search("oracle .*", self.good("doctor")).group())
 
     def test_measure(self):
         self.load()
