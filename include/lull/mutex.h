@@ -31,20 +31,18 @@
  * which may wait for a sleeper.
  *
  * A waiter becomes the heir if it is awake and finds the lock taken LULL_MUTEX_PATIENCE_MS after it began to wait. The
- * next unlock
- * that finds the heir asleep gives the lock to it and to no other thread. (A thread in a signal handler is
- * not asleep. But a signal may come after the heir was woken and before it runs; then the lock waits for the
- * handler.) There is one heir at a time; the next thread to be woken is the next heir. So a thread at the
- * head of the sleepers waits no longer than LULL_MUTEX_PATIENCE_MS, LULL_MUTEX_BYPASS sections, those of the owner and of
- * an heir before it, and the time that the scheduler takes to run it.
+ * next unlock that finds the heir asleep gives the lock to it and to no other thread. (A thread in a signal handler is
+ * not asleep. But a signal may come after the heir was woken and before it runs; then the lock waits for the handler.)
+ * There is one heir at a time; the next thread to be woken is the next heir. So a thread at the head of the sleepers
+ * waits no longer than LULL_MUTEX_PATIENCE_MS, LULL_MUTEX_BYPASS sections, those of the owner and of an heir before it,
+ * and the time that the scheduler takes to run it.
  *
- * A waiter does not become the heir if it has seen an owner of higher priority while it waited (by policy,
- * realtime priority and nice value): such threads would wait for a thread that the kernel runs less often.
- * That waiter takes the lock when it finds it free. Mutexes that processes share have no heir, because an
- * heir may be killed.
+ * A waiter does not become the heir if it has seen an owner of higher priority while it waited (by policy, realtime
+ * priority and nice value): such threads would wait for a thread that the kernel runs less often. That waiter takes the
+ * lock when it finds it free. Mutexes that processes share have no heir, because an heir may be killed.
  *
- * Ideas: FUTEX_SPIN (A. Almeida, 2024), "Malthusian locks" (D. Dice, 2017), the mutex of the Linux kernel (spin on owner, hand-off), of
- * Solaris (schedctl), of Go (starvation after 1 ms), U. Drepper, "Futexes are tricky".
+ * Ideas: FUTEX_SPIN (A. Almeida, 2024), "Malthusian locks" (D. Dice, 2017), the mutex of the Linux kernel (spin on
+ * owner, hand-off), of Solaris (schedctl), of Go (starvation after 1 ms), U. Drepper, "Futexes are tricky".
  */
 #ifndef LULL_MUTEX_H
 #define LULL_MUTEX_H

@@ -5,10 +5,10 @@ import ctypes
 import errno
 import mmap
 import os
+import re
 import signal
 import struct
 import subprocess
-import re
 import threading
 import time
 import unittest
