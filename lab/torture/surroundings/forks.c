@@ -36,6 +36,7 @@ static _Noreturn void use_everything(uint64_t *rng)
 
 	lull_debug_set_stall_hook(NULL, NULL);
 	wild_mix_child();
+	wild_load_child();
 	has_thread = pthread_create(&thread, NULL, also, &other) == 0;
 	wild_mix(rng, CHILD_USES);
 	if (has_thread)

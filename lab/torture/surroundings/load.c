@@ -266,6 +266,13 @@ static void start_still(void)
 		park_big();
 }
 
+static void let_big_go(void)
+{
+	if (still.big)
+		lull_hazptr_release(&still.hold, still.big);
+	still.big = NULL;
+}
+
 static void stop_still(void)
 {
 	lull_store_release(&may_end, 1u);
@@ -273,9 +280,13 @@ static void stop_still(void)
 		sem_post(&still.end);
 	while (still.count)
 		pthread_join(still.thread[--still.count], NULL);
-	if (still.big)
-		lull_hazptr_release(&still.hold, still.big);
-	still.big = NULL;
+	let_big_go();
+}
+
+/* The child of a fork has the protections of the thread that forked, and would wait for itself. */
+void wild_load_child(void)
+{
+	let_big_go();
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */

@@ -200,6 +200,7 @@ void wild_fault_in_callback(void);
 /* ---- load.c: what goes on beside the mix, in threads of its own ------------------------------------ */
 
 void wild_load_start(void);
+void wild_load_child(void);
 void wild_load_stop(void);
 void wild_cookies(void);
 
