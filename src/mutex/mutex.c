@@ -130,10 +130,14 @@ int lull__mutex_timedlock_slow(struct lull_mutex *m, uint64_t deadline_ns)
 
 bool lull__mutex_trylock_slow(struct lull_mutex *m)
 {
-	struct lull__lock_wait wait = { .m = m, .tid = lull__mutex_self() };
+	uint32_t word = lull_load_relaxed(&m->word);
+	struct lull__lock_wait wait;
 
+	if (word & LULL__MUTEX_TID)
+		return false;
+	wait = (struct lull__lock_wait){ .m = m, .tid = lull__mutex_self() };
 	lull__oracle_tries();
-	if (take(&wait, lull_load_relaxed(&m->word))) {
+	if (take(&wait, word)) {
 		lull__oracle_acquired();
 		return true;
 	}
@@ -290,22 +294,24 @@ void lull_mutex_init(struct lull_mutex *m, uint32_t flags)
 #endif
 }
 
-/* Abort because other threads wait for @m, which is free. @heir is the tid of one of them, or 0. */
-static void destroyed_early(struct lull_mutex *m, uint32_t heir)
+/* Abort if other threads wait for @m, which is free: what it says of them may be older than this process. */
+static void check_waiters(const struct lull_mutex *m, uint32_t word, uint32_t rest)
 {
-	lull__die("%s destroys mutex %p, for which %s waits", lull__thread_words(lull__mutex_self()).text, (void *)m,
-		  heir ? lull__thread_words(heir).text : "another thread");
+	uint32_t heir = lull__rest_valid(rest) & LULL__HEIR_TID;
+
+	if (heir || lull__crowd(word) & LULL__SPINNERS)
+		lull__die("%s destroys mutex %p, for which %s waits", lull__thread_words(lull__mutex_self()).text, (const void *)m,
+			  heir ? lull__thread_words(heir).text : "another thread");
 }
 
 void lull_mutex_destroy(struct lull_mutex *m)
 {
-	uint32_t owner = lull_mutex_owner(m), rest = lull_load_relaxed(&m->rest);
+	uint32_t word = lull_load_relaxed(&m->word), rest = lull_load_relaxed(&m->rest);
 
-	if (owner)
-		lull__mutex_misuse("destroys", m, owner);
-	if (!(rest & LULL_MUTEX_SHARED) &&
-	    (lull__rest_valid(rest) & LULL__HEIR_TID || lull__crowd(lull_load_relaxed(&m->word)) & LULL__SPINNERS))
-		destroyed_early(m, lull__rest_valid(rest) & LULL__HEIR_TID);
+	if (word & LULL__MUTEX_TID)
+		lull__mutex_misuse("destroys", m, word & LULL__MUTEX_TID);
+	if ((word & LULL__SPINNERS || rest & LULL__HEIR_TID) && !(rest & LULL_MUTEX_SHARED))
+		check_waiters(m, word, rest);
 #ifdef LULL__TSAN
 	__tsan_mutex_destroy(m, 0);
 #endif
