@@ -218,8 +218,8 @@ static bool may_pass(struct lull_mutex *m, uint32_t crowd)
 }
 
 /*
- * Take WAITERS back, to wake a sleeper, and change the count that waiters sleep on. Who has read that before does not fall
- * asleep any more, and who reads it now has to set WAITERS. Returns the word.
+ * Take WAITERS back, to wake a sleeper, and change the count that waiters sleep on. A waiter that read the count before
+ * does not fall asleep any more, and one that reads it now has to set WAITERS. Returns the word.
  *
  * ORDER MTX-4: WAITERS before the count; pairs with MTX-4 in sleep_once(); without it as there; model/mutex/wake.c
  * model/mutex/wake-count.litmus

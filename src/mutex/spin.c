@@ -52,8 +52,8 @@ static bool has_room(const struct lull__lock_wait *wait, uint32_t word)
 
 /*
  * Be counted among those that spin; or take the lock, if it is free: it may be left to those that are counted already.
- * Returns false if there are enough: then sleep. A waiter that was woken, and is counted, is no longer on its way to set WAITERS: others
- * rely on the count. So it sets it now.
+ * Returns false if there are enough: then sleep. A waiter that was woken was to set WAITERS when it got the lock. Once it is
+ * counted, others rely on the count and not on that; so it sets WAITERS now.
  */
 static bool may_spin(struct lull__lock_wait *wait)
 {
@@ -92,8 +92,8 @@ bool lull__lock_is_mine(struct lull__lock_wait *wait)
 }
 
 /*
- * Leave those that spin, and look once more: the owner may have left the free lock to this thread. Returns whether the waiter
- * has the lock. If a signal handler has forked: in the child this thread is not counted.
+ * Leave those that spin, and look once more: the owner may have left the free lock to this thread. Returns whether the
+ * waiter has the lock. If a signal handler has forked: in the child this thread is not counted.
  */
 static bool spins_no_more(struct lull__lock_wait *wait)
 {

@@ -8,9 +8,9 @@
  * watches_no_more(), spins_no_more()
  *
  * Proved by induction, for any number of steps: the invariant holds at the beginning, and each step of
- * any thread keeps it.  Who sleeps and is not known by WAITERS has somebody who is on its way: who
- * was woken and has not got the lock, who passes that on, or who has yet to make the call.  Who sleeps and is known
- * has an owner, or a thread that is awake and will take the free lock; and should all such spinners be in signal
+ * any thread keeps it.  For a sleeper that WAITERS does not tell of, another thread is on its way: one that
+ * was woken and has not got the lock, that passes the wake-up on, or that has yet to make the call.  A sleeper that WAITERS
+ * tells of has an owner, or a thread that is awake and will take the free lock; and should all such spinners be in signal
  * handlers for ever, one of the sleepers looks by itself (WATCH).
  * The broken ones begin anywhere in the invariant, and end with a thread that sleeps while all others are gone, or in
  * handlers; unless these are all in handlers, it must not be left to the one that looks by itself.

@@ -68,7 +68,7 @@ TEST(unlock)
 		lull__mutex_unlock_slow(&lock);
 		assert_int_equal(lock.word, cases[i].word_after);
 		assert_int_equal(lock.rest, cases[i].rest_after);
-		/* Who has read the count before does not sleep. */
+		/* A waiter that read the count before does not sleep. */
 		assert_int_equal(lock.turn, 7 + (strstr(cases[i].calls, "wake one") && !(lock.rest & LULL_MUTEX_SHARED)));
 		expect_calls(cases[i].calls);
 	}
@@ -106,7 +106,7 @@ TEST(unlock_meanwhile)
 		const char *calls;
 	} cases[] = {
 		{ 0, other_sleeps, 0, 1, "wake one" },
-		{ WAITERS, other_sleeps, 0, 2, "wake one" }, /* who has read the new count */
+		{ WAITERS, other_sleeps, 0, 2, "wake one" }, /* a waiter that has read the new count */
 		{ WAITERS, other_joins, WAITERS | LULL__SPINNER, 2, "wake one" },
 		{ LULL__SPINNER, spinner_leaves, 0, 0, "" },
 		{ WAITERS | LULL__SPINNER, spinner_leaves, 0, 2, "wake one" },
@@ -128,7 +128,7 @@ static void other_takes(void)
 	lock.word = OTHER;
 }
 
-/* Who takes a free lock leaves the others as they are. */
+/* A thread that takes a free lock leaves the others as they are. */
 TEST(take)
 {
 	static const struct {

@@ -199,7 +199,7 @@ TEST(crowd)
 	shared = false;
 }
 
-/* Who wants to leave, and finds the lock free, takes it: it was left to this thread. */
+/* A spinner that wants to leave takes the lock if it is free: the lock was left to this thread. */
 TEST(leaves)
 {
 	static const struct {

@@ -665,7 +665,7 @@ static void *sleeps_often(void *wanted)
 	return NULL;
 }
 
-/* One fewer than CPUs, four at most, and never fewer than before. */
+/* One fewer than CPUs, three at most, and never fewer than before. */
 TEST(how_many_spin)
 {
 	static const unsigned cases[][2] = { { 1, 0 }, { 2, 1 }, { 3, 2 }, { 4, 3 }, { 3, 3 }, { 5, 3 }, { 64, 3 }, { 1, 3 } };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spin_wait.c - the oracle `kernel`, over a kernel that this test plays: what it is asked, where it is offered, and
- * what becomes of its refusals.
+ * spin_wait.c - the oracle `kernel`, over a kernel that this test plays: the calls that it gets, where the oracle is
+ * offered, and refused calls.
  */
 #include <errno.h>
 #include <sys/syscall.h>
