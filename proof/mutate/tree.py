@@ -28,6 +28,7 @@ OPTIONS = {  # of cmake, for each kind of lane: the compiler must have reordered
     "slips": ["-DCMAKE_BUILD_TYPE=Debug", "-DLULL_DEBUG=ON", "-DCMAKE_LINK_DEPENDS_NO_SHARED=ON",
               "-DCMAKE_C_FLAGS=-Werror=incompatible-pointer-types -Werror=int-conversion -Werror=format"],
 }
+ORACLES = ["-DLULL_ORACLE_BPF=ON", "-DLULL_ORACLE_KERNEL=ON", "-DLULL_ORACLE_SLICE=ON"]  # mutants are in these, too
 OPTIONS["sanitized"] = OPTIONS["slips"] + ["-DLULL_SANITIZE=address,leak,undefined"]
 REFUSED = re.compile(r"(?<!fatal )\berror: |undefined reference to|multiple definition of")  # by a compiler, or by the linker
 RUNNING = set()  # process groups that have to end when this does
@@ -146,7 +147,7 @@ class Lane:
 
     def configure(self, yard):
         subprocess.run(["cmake", "-S", os.path.join(self.tree, yard), "-B", self.out(yard), "-G", "Ninja", "-DLULL_BUILD_TESTS=ON",
-                        "-DLULL_TEST_CXX=OFF", "-DLULL_BUILD_EXAMPLES=OFF", f"-DCMAKE_PREFIX_PATH={self.prefix}", *OPTIONS[self.kind]],
+                        "-DLULL_TEST_CXX=OFF", "-DLULL_BUILD_EXAMPLES=OFF", f"-DCMAKE_PREFIX_PATH={self.prefix}", *ORACLES, *OPTIONS[self.kind]],
                        check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.tests.update((test.name, test) for test in ctests(yard, self.out(yard), self.out(yard)))
 

@@ -310,7 +310,7 @@ void lull_mutex_destroy(struct lull_mutex *m)
 
 	if (word & LULL__MUTEX_TID)
 		lull__mutex_misuse("destroys", m, word & LULL__MUTEX_TID);
-	if ((word & LULL__SPINNERS || rest & LULL__HEIR_TID) && !(rest & LULL_MUTEX_SHARED))
+	if (word & LULL__SPINNERS || rest & LULL__HEIR_TID) /* never of a shared one */
 		check_waiters(m, word, rest);
 #ifdef LULL__TSAN
 	__tsan_mutex_destroy(m, 0);
