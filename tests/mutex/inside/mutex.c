@@ -123,6 +123,19 @@ TEST(unlock_meanwhile)
 	}
 }
 
+/* A thread comes to spin just before the heir has the lock. */
+TEST(hand_over_meanwhile)
+{
+	lock.word = waiter.tid | WAITERS | HEIR;
+	lock.rest = OTHER;
+	heirs_asleep = 1;
+	meanwhile = other_joins;
+	lull__mutex_unlock_slow(&lock);
+	assert_int_equal(lock.rest, 0);
+	assert_int_equal(lock.word, OTHER | WAITERS | LULL__SPINNER);
+	expect_calls("wake all heirs, wake all heirs");
+}
+
 static void other_takes(void)
 {
 	lock.word = OTHER;

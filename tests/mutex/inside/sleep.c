@@ -102,6 +102,7 @@ TEST(looks_less_and_less)
 	waiter.shared = true;
 	for (size_t i = 0; i < sizeof(tenths) / sizeof(tenths[0]); i++) {
 		result = i == 1 ? -EINTR : -ETIMEDOUT;
+		assert_int_equal(waiter.look_ns, i == 0 ? 0 : tenths[i] * UINT64_C(100000000)); /* in debug builds, too */
 		assert_int_equal(sleep_once(&waiter), 0);
 		assert_int_equal(slept_until_ns - clock_ns, (LULL__LOOKS_FOR_DEADLOCKS ? 1 : tenths[i]) * UINT64_C(100000000));
 	}
