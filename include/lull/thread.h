@@ -2,8 +2,9 @@
 /*
  * thread.h - the record that every thread has, and that inline read sides use.
  *
- * A thread's record is linked into the registry the first time that the thread enters a read section, defers
- * a call or registers. No call is needed. It leaves the registry when the thread exits. The record itself
+ * A thread's record is linked into the registry the first time that the thread enters a read section, uses a hazard
+ * pointer or registers. No call is needed. It leaves the registry when the thread exits. A thread that only updates
+ * (defers, waits for readers) is not in it: no grace period looks at that thread. The record itself
  * lives in the thread's static TLS, so a reader finds it without a call and without a test. A read lock makes
  * one test anyway (am I outside?). This test also finds a thread that is not registered, because the word of
  * such a thread is not 0 but LULL__RCU_REST.

@@ -22,7 +22,7 @@ __thread struct lull__thread lull__self __attribute__((tls_model("initial-exec")
 _Static_assert(sizeof(struct lull__thread) <= 256, "must fit the static TLS reserve of dlopen");
 
 struct lull__lock lull__registry_lock;
-uint32_t lull__registry_count, lull__registry_left;
+uint32_t lull__registry_count, lull__registry_left, lull__registry_awake;
 struct lull__thread lull__registry = { .next = &lull__registry, .prev = &lull__registry };
 
 static pthread_key_t exit_key, last_key; /* the destructor of the first one runs first */
@@ -86,6 +86,12 @@ static void link_record(void)
 	self->prev->next = self;
 	self->next->prev = self;
 	set_thread_count(lull__registry_count + 1);
+	lull_add_relaxed(&lull__registry_awake, 1u);
+	/*
+	 * ORDER THR-3: the count before the loads of what the thread finds; pairs with THR-3 in lull_rcu_synchronize();
+	 * without it an updater that waits for nobody frees what this thread has just found; model/base/alone.litmus
+	 */
+	lull_fence_full();
 }
 
 /* ... unless a late section, or a simple hazard pointer, has linked it in. */
@@ -109,9 +115,21 @@ static void unlink_record(void)
 	self->next = self->prev = NULL;
 	lull_store_relaxed(&lull__registry_left, lull__registry_left + 1);
 	set_thread_count(lull__registry_count - 1);
+	/*
+	 * ORDER THR-4: all loads of the thread before the count; pairs with THR-4 in lull__is_alone(); without it an
+	 * object is freed that this thread still looks at; model/base/alone.litmus
+	 */
+	lull_sub_release(&lull__registry_awake, 1u);
 }
 
 /* ---- first use ------------------------------------------------------------------------------ */
+
+void lull__ensure_known(void)
+{
+	lull__init();
+	if (lull_unlikely(!lull__self.tid))
+		lull__arm_thread_exit();
+}
 
 void lull__ensure_registered(void)
 {
@@ -284,7 +302,9 @@ void lull__registry_fork_child(uint32_t old_tid)
 		self->next = self->prev = head;
 	lull__registry_count = was_linked;
 	lull__registry_left++; /* the parent's threads */
-	self->tid = lull__gettid();
+	lull__registry_awake = was_linked;
+	if (self->tid)
+		self->tid = lull__gettid();
 }
 
 void lull__thread_rest(void)
@@ -294,11 +314,13 @@ void lull__thread_rest(void)
 	 * gp_wants_heavy(); without it as there; model/rcu/rest.litmus
 	 */
 	lull_store_release(&lull__self.state, lull__self.state | LULL__STATE_RESTS);
+	lull_sub_release(&lull__registry_awake, 1u); /* THR-4 */
 }
 
 void lull__thread_rise(void)
 {
 	lull_store_relaxed(&lull__self.state, lull__self.state & ~LULL__STATE_RESTS);
+	lull_add_relaxed(&lull__registry_awake, 1u); /* THR-3 */
 	/*
 	 * ORDER RCU-11: the state before the loads of the sections that follow; pairs with RCU-11 in
 	 * gp_begin(); without it as in end_online(); model/rcu/rest.litmus

@@ -19,6 +19,7 @@ extern struct lull__lock lull__registry_lock;
 extern struct lull__thread lull__registry; /* list head of next/prev; under the lock */
 extern uint32_t lull__registry_count;	    /* written under the lock */
 extern uint32_t lull__registry_left;	    /* how many records were taken out; likewise */
+extern uint32_t lull__registry_awake;	    /* how many are those of threads that do not rest */
 
 #define lull__for_each_thread(t)                                                                   \
 	for ((t) = lull__registry.next; (t) != &lull__registry; (t) = (t)->next)
@@ -51,6 +52,22 @@ void lull__registry_leave(const struct lull__registry_hold *hold);
 /* ---- the calling thread's record -------------------------------------------------------------- */
 
 void lull__ensure_registered(void);
+
+/* Do less, for who only updates: have the thread's id, and notice its exit. Its record is in no list. */
+void lull__ensure_known(void);
+
+/*
+ * Can no thread but the calling one be in a section, or use a hazard pointer of its own? Ask after a full fence (THR-3):
+ * then a thread that comes later finds nothing that was unlinked before the fence.
+ */
+static inline bool lull__is_alone(void)
+{
+	/*
+	 * ORDER THR-4: the count before whatever the caller frees; pairs with THR-4 in unlink_record(); without it as
+	 * there; model/base/alone.litmus
+	 */
+	return lull_load_acquire(&lull__registry_awake) == (lull__self.next ? 1u : 0u);
+}
 
 /*
  * Arrange for the exit handling of the calling thread, registered or not. Returns false if the thread is

@@ -250,7 +250,7 @@ static int await_empty(const char *call, struct lull_cohort *c, uint64_t deadlin
 		lull__die("%s in %s would wait for itself for ever", call, lull__where_called_back());
 	if (lull_cohort_is_empty(c))
 		return 0;
-	lull__ensure_registered();
+	lull__ensure_known();
 	if (online)
 		lull_rcu_offline();
 	in_time = await_objects(c, deadline_ns);

@@ -136,7 +136,7 @@ bool lull__hazptr_wait(const char *call, const void *addr, size_t len, uint64_t 
 	unsigned looks = lull__hazptr_slots() > SPIN_SLOTS ? 1 : SPIN_LOOKS;
 	bool in_time;
 
-	lull__ensure_registered();
+	lull__ensure_known();
 	lull__retry();
 	w.self = call ? lull__self.tid : 0;
 	/*
@@ -144,7 +144,16 @@ bool lull__hazptr_wait(const char *call, const void *addr, size_t len, uint64_t 
 	 * without it as there; model/hazptr/stamp.litmus
 	 */
 	w.stamp = lull_add_release(&lull__hazptr.clock, (uint64_t)1) + 1;
-	lull__hazptr_fence(full);
+	/*
+	 * ORDER HAZ-12: unlinking before the counts of threads and of other slots; pairs with HAZ-12 in count_on();
+	 * without it as there; model/hazptr/listed.litmus
+	 * THR-3. Threads' own slots first, as in HAZ-7.
+	 */
+	lull_fence_full();
+	if (!lull__is_alone() || lull__hazptr_listed())
+		lull__hazptr_fence(full);
+	else if (!lull__self.next)
+		return true;
 	for (unsigned i = 0; i < looks; i++) {
 		if (count_holders(&w, false) == 0)
 			return true;

@@ -194,7 +194,7 @@ static bool synchronize_until(const char *call, const void *ptr, uint64_t deadli
 		lull__die("%s of %p, which this thread (tid %u) has acquired%s, would wait for "
 			  "itself for ever", call, ptr, lull__self.tid,
 			  lull__self.shazptr == LULL__SHAZPTR_WILDCARD ? " by a wildcard" : "");
-	lull__ensure_registered();
+	lull__ensure_known();
 	/*
 	 * ORDER SHAZ-3: the unlinking before the tick; pairs with SHAZ-3 in answer(); without it a
 	 * reader is stamped with the tick and finds the object all the same;

@@ -29,6 +29,18 @@ size_t lull__hazptr_slots(void)
 	return slots;
 }
 
+bool lull__hazptr_listed(void)
+{
+	for (unsigned n = 0; n < LULL__HAZPTR_SHARDS; n++)
+		/*
+		 * ORDER HAZ-13: the count before whatever the caller frees; pairs with HAZ-13 in lull__hazptr_count_off();
+		 * without it as there; model/hazptr/listed.litmus
+		 */
+		if (lull_load_acquire(&lull__hazptr.shard[n].slots))
+			return true;
+	return false;
+}
+
 /* ---- the rare part of setting a slot -------------------------------------------------------- */
 
 static void wake_event(uint32_t *event)

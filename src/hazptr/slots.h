@@ -143,6 +143,7 @@ static inline void lull__hazptr_fence(bool full)
 }
 
 size_t lull__hazptr_slots(void); /* count the slots */
+bool lull__hazptr_listed(void);	 /* are there others than threads' own? Ask after a full fence (HAZ-12) */
 void lull__hazptr_wake(void);	 /* wake barriers */
 
 /* Set up the new slot @h: it names nothing, and no thread waits for it. */

@@ -92,6 +92,8 @@ static unsigned gp_scan(struct period *open, enum gp_scan_what what, struct hold
 	held->count = 0;
 	held->oldest = open->number;
 	held->flagged_now = false;
+	if (gp_nobody_reads()) /* THR-3: the fence was made when the grace period began */
+		return 0;
 	/*
 	 * THR-1 and THR-2: threads come and go under this lock, before the scan or after it. Signals are blocked while
 	 * records move: a handler that forks amid a move would leave the child with a list of the parent's records.
@@ -454,7 +456,14 @@ void lull__rcu_wait(lull_rcu_cookie cookie)
 void lull_rcu_synchronize(void)
 {
 	lull__rcu_no_section("lull_rcu_synchronize");
-	lull__ensure_registered();
+	/*
+	 * ORDER THR-3: unlinking before the count of threads; pairs with THR-3 in link_record() and lull__thread_rise();
+	 * without it as there; model/base/alone.litmus
+	 */
+	lull_fence_full();
+	if (gp_nobody_reads())
+		return;
+	lull__ensure_known();
 	lull__rcu_wait(lull__rcu_cookie());
 }
 
@@ -462,7 +471,7 @@ lull_rcu_cookie lull_rcu_gp_start(void)
 {
 	lull_rcu_cookie cookie;
 
-	lull__ensure_registered();
+	lull__ensure_known();
 	cookie = lull__rcu_cookie();
 	lull__rcu_advance(cookie);
 	return cookie;

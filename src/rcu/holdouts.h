@@ -44,13 +44,21 @@ static inline void gp_add_holdout(struct lull__thread *thread, uint64_t word, en
 	held->count++;
 }
 
-/* Is there a thread but this one whose sections may begin with a light fence? */
+/* Is no thread in a section, nor this one? See lull__is_alone(). */
+static inline bool gp_nobody_reads(void)
+{
+	return lull__is_alone() && lull__self.rcu < LULL__RCU_STEP;
+}
+
+/* Is there a thread but this one whose sections may begin with a light fence? Ask after a full fence. */
 static inline bool gp_wants_heavy(void)
 {
 	struct lull__registry_hold hold;
 	struct lull__thread *thread;
 	bool wants = false;
 
+	if (lull__is_alone())
+		return false;
 	/* THR-1: a thread that is not there yet comes after this look, and finds nothing that was unlinked before. */
 	lull__registry_enter(&hold);
 	for (thread = lull__registry.next; !wants && thread != &lull__registry; thread = thread->next)

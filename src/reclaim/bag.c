@@ -91,7 +91,7 @@ struct lull__bag *lull__own_bag(void)
 
 	if (lull_likely(bag != NULL))
 		return bag;
-	lull__ensure_registered();
+	lull__ensure_known();
 	bag = adopt_orphan();
 	/* Its last owner may have helped. An owner that is not consuming may stop that at any time. */
 	for (int kind = 0; bag && kind < LULL__KINDS; kind++)

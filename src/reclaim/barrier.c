@@ -179,7 +179,7 @@ static int await_reclaimed(const char *call, uint64_t deadline_ns, bool hazptr)
 		lull__die("%s in %s would wait for itself for ever", call, lull__where_called_back());
 	if (hazptr && deadline_ns == LULL__NEVER)
 		lull__check_protects_none(call);
-	lull__ensure_registered();
+	lull__ensure_known();
 	if (online)
 		lull_rcu_offline();
 	for (int i = 0; i < GENERATIONS && offspring && in_time; i++)

@@ -205,7 +205,7 @@ static bool wait_without_memory(const void *item)
 {
 	uint64_t deadline_ns = lull__deadline_in_ms(OOM_WAIT_MS);
 
-	lull__ensure_registered();
+	lull__ensure_known();
 	/* A reader may wait for a lock that this thread holds. */
 	return lull__rcu_wait_until(lull__rcu_cookie(), deadline_ns, NULL) &&
 	       lull__hazptr_wait(NULL, item, 1, deadline_ns, false);

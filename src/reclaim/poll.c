@@ -117,7 +117,7 @@ size_t lull_reclaim_poll(size_t max_items, uint64_t max_ns)
 
 	if (lull__self.callback_depth)
 		lull__die("lull_reclaim_poll in %s", lull__where_called_back());
-	lull__ensure_registered();
+	lull__ensure_known();
 	taken = lull__take_due(PASS_ALL, LULL__TAKE_ALL, false);
 	for (struct lull__queue *q = taken; q; q = q->next_taken)
 		poll_queue(q);

@@ -139,9 +139,13 @@ static bool let_go(void)
 /* Sleep at @depth. The thread holds up no grace period, and makes none more expensive. */
 static void sleep_until(uint32_t depth, uint64_t until_ns)
 {
-	lull__thread_rest();
+	bool rests = !lull__hazptr_any_used(&lull__self.hazptr); /* a callback may have left one set */
+
+	if (rests)
+		lull__thread_rest();
 	lull__futex_wait(&lull__reclaimer.sleep, depth, until_ns);
-	lull__thread_rise();
+	if (rests)
+		lull__thread_rise();
 }
 
 /*
