@@ -88,7 +88,7 @@ static void link_record(void)
 	set_thread_count(lull__registry_count + 1);
 	lull_add_relaxed(&lull__registry_awake, 1u);
 	/*
-	 * ORDER THR-3: the count before the loads of what the thread finds; pairs with THR-3 in lull_rcu_synchronize();
+	 * ORDER THR-3: the count before the loads of what the thread finds; pairs with THR-3 in gp_is_needless();
 	 * without it an updater that waits for nobody frees what this thread has just found; model/base/alone.litmus
 	 */
 	lull_fence_full();

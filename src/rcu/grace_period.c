@@ -10,9 +10,8 @@
  * The heavy fence is for threads that make light ones. Online threads make full fences, and a thread that registers
  * takes a lock; so a grace period that finds no other threads begins with a full fence only.
  *
- * A grace period must see each thread outside its old section once. So the first scan of a grace period looks at all
- * records, the next one moves those that are in the way to the front of the registry, and from then on scans look at
- * these only, however many threads there are.
+ * A grace period must see each thread outside its old section once. So its first scan looks at all records, the next one
+ * moves those in the way to the front of the registry, and from then on scans look at these only.
  *
  * One grace period is open at a time: the next one begins when it is over, however many ask for it meanwhile. If each
  * new cookie began one of its own, a thread that polls an old cookie would wait for the readers that the newest one
@@ -456,15 +455,10 @@ void lull__rcu_wait(lull_rcu_cookie cookie)
 void lull_rcu_synchronize(void)
 {
 	lull__rcu_no_section("lull_rcu_synchronize");
-	/*
-	 * ORDER THR-3: unlinking before the count of threads; pairs with THR-3 in link_record() and lull__thread_rise();
-	 * without it as there; model/base/alone.litmus
-	 */
-	lull_fence_full();
-	if (gp_nobody_reads())
-		return;
 	lull__ensure_known();
-	lull__rcu_wait(lull__rcu_cookie());
+	if (!gp_is_needless())
+		lull__rcu_wait(lull__rcu_cookie());
+	lull__retry();
 }
 
 lull_rcu_cookie lull_rcu_gp_start(void)

@@ -50,6 +50,17 @@ static inline bool gp_nobody_reads(void)
 	return lull__is_alone() && lull__self.rcu < LULL__RCU_STEP;
 }
 
+/* Does a caller that has unlinked something need no grace period? */
+static inline bool gp_is_needless(void)
+{
+	/*
+	 * ORDER THR-3: unlinking before the count of threads; pairs with THR-3 in link_record() and lull__thread_rise();
+	 * without it as there; model/base/alone.litmus
+	 */
+	lull_fence_full();
+	return gp_nobody_reads();
+}
+
 /* Is there a thread but this one whose sections may begin with a light fence? Ask after a full fence. */
 static inline bool gp_wants_heavy(void)
 {

@@ -84,6 +84,7 @@ TEST(looks_at_holdouts_only)
 	lull_rcu_cookie cookie;
 	uint64_t all, both, one;
 
+	lull_thread_register();
 	crowd_start(0, CROWD / 2);
 	sitter_start(&first, true);
 	sitter_start(&second, true);

@@ -37,15 +37,18 @@ static void go_online_first(void)
 	lull_rcu_offline();
 }
 
-/* A thread registers when it first does this. After it has unregistered, that is so only for as long as it lasts. */
+/*
+ * Does a thread register when it first does this? After it has unregistered, that is so for reading only for as long as it
+ * lasts. A thread that only updates never does.
+ */
 static const struct {
 	void (*use)(void);
-	bool registers_again;
+	bool registers[2];
 } uses[] = {
-	{ read_first, false },
-	{ defer_first, false },
-	{ go_online_first, true },
-	{ lull_thread_register, true },
+	{ read_first, { true, false } },
+	{ defer_first, { false, false } },
+	{ go_online_first, { true, true } },
+	{ lull_thread_register, { true, true } },
 };
 static int which;
 
@@ -56,7 +59,7 @@ static void *uses_first(void *unused)
 	must(lull__self.next == NULL);
 	for (int again = 0; again < 2; again++) {
 		uses[which].use();
-		must(lull_thread_count() == before + (!again || uses[which].registers_again));
+		must(lull_thread_count() == before + uses[which].registers[again]);
 		lull_thread_register();
 		for (int i = 0; i < 2; i++) { /* it is there to stay */
 			must(lull_thread_count() == before + 1);

@@ -45,6 +45,7 @@ TEST(clear_at_last_look)
 	struct lull_hazptr_context *ctx = lull_hazptr_thread_context();
 	int object, *shared = &object;
 
+	lull_add_relaxed(&lull__registry_awake, 1u); /* as if there was another thread */
 	for (clears_at = 1; clears_at <= 2; clears_at++) {
 		fences = 0;
 		slot = lull_hazptr_alloc(ctx);

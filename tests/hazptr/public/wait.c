@@ -68,14 +68,20 @@ TEST(synchronize_nothing)
 /* Readers make no fence of their own, so who waits for them makes one for them: by whichever call. */
 TEST(fences)
 {
+	struct thing *thing = &first;
+	struct holder reader;
+
 	if (lull_fence_strategy() != LULL_FENCE_MEMBARRIER)
 		SKIP("readers make the fences here");
+	first.value = 42;
+	holder_start(&reader, &thing);
 	for (int i = 0; i < PLAIN; i++) {
 		uint64_t before = lull_fence_heavy_count();
 
 		calls[i](&second);
 		assert_true(lull_fence_heavy_count() > before);
 	}
+	holder_end(&reader);
 }
 
 #ifdef LULL_TEST_EMULATED /* the emulator's threads sleep at its own locks */

@@ -80,6 +80,7 @@ TEST(tells_all)
 	char by_whom[64];
 	uint64_t asked_ns;
 
+	lull_thread_register();
 	pthread_setname_np(pthread_self(), "asks");
 	reader = start_holder(reads, NULL);
 	waiter = start_waiter(lull_rcu_synchronize);

@@ -66,6 +66,11 @@ static void *registered_run(void *flag)
 	return NULL;
 }
 
+static void wait_for_grace_period(void)
+{
+	lull_rcu_gp_wait(lull_rcu_gp_start());
+}
+
 /* The parent's counts, in a child that has not touched it. */
 static void looks_at_parent(void)
 {
@@ -86,7 +91,7 @@ static void looks_at_parent(void)
 
 TEST(others_look)
 {
-	lull_rcu_synchronize();
+	wait_for_grace_period();
 	expect_fine(looks_at_parent);
 }
 
@@ -97,8 +102,9 @@ TEST(child)
 	int flag = 0;
 	pthread_t thread = start_thread(registered_run, &flag);
 
+	lull_thread_register();
 	await_flag(&flag, 1);
-	lull_rcu_synchronize();
+	wait_for_grace_period();
 	assert_int_equal(READ(threads), lull_thread_count());
 	if (lull_fence_strategy() == LULL_FENCE_MEMBARRIER)
 		assert_true(READ(heavy_fences) > 0);
@@ -114,7 +120,7 @@ TEST(child)
 		must(READ(threads) == 1 && lull_thread_count() == 1); /* the parent has more */
 		must(fd >= 0 && pread(fd, &seen, sizeof(seen), 0) == sizeof(seen));
 		must(seen.pid == (uint32_t)getpid());
-		lull_rcu_synchronize();
+		wait_for_grace_period();
 		must(READ(gp_ended) == 1);
 	}
 	after = *page;
@@ -140,14 +146,14 @@ TEST(descriptor_closed)
 	EXPECT_FINE {
 		int ends[2], other;
 
-		lull_rcu_synchronize();
+		wait_for_grace_period();
 		for (int fd = 3; fd < 100; fd++)
 			close(fd);
 		must(pipe(ends) == 0);
 		check_left_alone(fcntl(ends[0], F_DUPFD, 100));
 		other = memfd_create("other", 0);
 		check_left_alone(fcntl(other, F_DUPFD, 100));
-		lull_rcu_synchronize();
+		wait_for_grace_period();
 		must(lull_stats_page()->gp_ended > 0);
 	}
 }
@@ -171,7 +177,7 @@ static bool has_file(void)
 
 static void counts(void)
 {
-	lull_rcu_synchronize();
+	wait_for_grace_period();
 	must(READ(gp_ended) == 1);
 }
 
@@ -205,7 +211,7 @@ static void reads_first(void)
 /* A descriptor that it was started without is still not there. */
 static void lacks_standard_files(void)
 {
-	lull_rcu_synchronize();
+	wait_for_grace_period();
 	for (int fd = 0; fd <= 2; fd++)
 		must(fcntl(fd, F_GETFD) < 0);
 	must(has_file());
@@ -282,7 +288,7 @@ TEST(file_size_limit)
 {
 	EXPECT_FINE {
 		limit_files();
-		lull_rcu_synchronize();
+		wait_for_grace_period();
 		must(READ(gp_ended) > 0);
 		expect_fine(counts_without_file);
 	}
@@ -295,7 +301,7 @@ TEST(no_memfd)
 #endif
 	if (under_valgrind())
 		SKIP("valgrind is what /proc shows");
-	lull_rcu_synchronize(); /* the parent has a page */
+	wait_for_grace_period(); /* the parent has a page */
 	/* A child whose kernel refuses a page counts all the same. */
 	EXPECT_FINE {
 		filter(SYS_memfd_create, SECCOMP_RET_ERRNO | EPERM, SECCOMP_RET_ALLOW);

@@ -109,7 +109,7 @@ TEST(histogram)
 		uint64_t least = 0, most = 0, longest = 0, fences = lull_fence_heavy_count();
 
 		for (int i = 0; i < 80; i++)
-			lull_rcu_synchronize();
+			lull_rcu_gp_wait(lull_rcu_gp_start());
 		EQUAL(READ(gp_started), 80);
 		EQUAL(READ(gp_ended), 80);
 		EQUAL(in_histogram(), 80);
