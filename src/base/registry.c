@@ -126,9 +126,14 @@ static void unlink_record(void)
 
 void lull__ensure_known(void)
 {
+	sigset_t saved;
+
 	lull__init();
-	if (lull_unlikely(!lull__self.tid))
-		lull__arm_thread_exit();
+	if (lull_likely(lull__self.tid))
+		return;
+	lull__block_signals(&saved); /* a handler that forked would leave the child with the parent's id */
+	lull__arm_thread_exit();
+	lull__restore_signals(&saved);
 }
 
 void lull__ensure_registered(void)
@@ -237,7 +242,7 @@ void lull_thread_unregister(void)
 		if (m->unregister)
 			m->unregister("lull_thread_unregister");
 	/* The key stays: the thread may yet exit in the middle of a late section. */
-	if (lull__self.state & LULL__STATE_REGISTERED)
+	if (!(lull__self.state & LULL__STATE_EXITED))
 		leave_registry(LULL__STATE_EXITED);
 }
 

@@ -62,11 +62,15 @@ void lull__ensure_known(void);
  */
 static inline bool lull__is_alone(void)
 {
+	/* First: a signal handler that registers this thread between the two makes the answer no, never yes. */
+	uint32_t own = lull__self.next ? 1 : 0;
+
+	lull_compiler_barrier();
 	/*
 	 * ORDER THR-4: the count before whatever the caller frees; pairs with THR-4 in unlink_record(); without it as
 	 * there; model/base/alone.litmus
 	 */
-	return lull_load_acquire(&lull__registry_awake) == (lull__self.next ? 1u : 0u);
+	return lull_load_acquire(&lull__registry_awake) == own;
 }
 
 /*

@@ -145,15 +145,17 @@ bool lull__hazptr_wait(const char *call, const void *addr, size_t len, uint64_t 
 	 */
 	w.stamp = lull_add_release(&lull__hazptr.clock, (uint64_t)1) + 1;
 	/*
-	 * ORDER HAZ-12: unlinking before the counts of threads and of other slots; pairs with HAZ-12 in count_on();
-	 * without it as there; model/hazptr/listed.litmus
+	 * ORDER HAZ-12: unlinking before the look at the lists; pairs with HAZ-12 in lull__hazptr_link(); without it as
+	 * there; model/hazptr/listed.litmus
 	 * THR-3. Threads' own slots first, as in HAZ-7.
 	 */
 	lull_fence_full();
-	if (!lull__is_alone() || lull__hazptr_listed())
+	if (!lull__is_alone() || lull__hazptr_listed()) {
+		lull__ensure_registered(); /* a registered thread looks without blocking signals */
 		lull__hazptr_fence(full);
-	else if (!lull__self.next)
+	} else if (!lull__self.next) {
 		return true;
+	}
 	for (unsigned i = 0; i < looks; i++) {
 		if (count_holders(&w, false) == 0)
 			return true;

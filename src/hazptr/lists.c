@@ -30,31 +30,21 @@ void lull__hazptr_link(struct lull__hazptr_links *node, struct lull__hazptr_link
 	node->next->prev = node;
 	/* Last, and one store: a child that is forked in the middle follows `next` alone. */
 	lull_store_release(&list->next, node);
-}
-
-static void count_on(struct lull__hazptr_shard *shard, uint32_t slots)
-{
-	lull_store_relaxed(&shard->slots, shard->slots + slots);
 	/*
-	 * ORDER HAZ-12: the count before the loads of what the slots protect; pairs with HAZ-12 in lull__hazptr_wait();
-	 * without it a waiter that knows of no slot frees what has just been found; model/hazptr/listed.litmus
+	 * ORDER HAZ-12: the list before the loads of what the node's slots protect; pairs with HAZ-12 in lull__hazptr_wait();
+	 * without it a waiter that finds no node frees what has just been found; model/hazptr/listed.litmus
 	 */
 	lull_fence_full();
-}
-
-void lull__hazptr_count_off(struct lull__hazptr_shard *shard, uint32_t slots)
-{
-	/*
-	 * ORDER HAZ-13: the last use of what the slots protected before the count; pairs with HAZ-13 in
-	 * lull__hazptr_listed(); without it an object is freed that is still in use; model/hazptr/listed.litmus
-	 */
-	lull_store_release(&shard->slots, shard->slots - slots);
 }
 
 /* Take @node off its list. HAZ-4, by the lock: its slots are clear before they are gone. */
 void lull__hazptr_unlink(struct lull__hazptr_links *node)
 {
-	lull_store_relaxed(&node->prev->next, node->next);
+	/*
+	 * ORDER HAZ-13: the last use of what the node's slots protected before the list; pairs with HAZ-13 in
+	 * lull__hazptr_listed(); without it an object is freed that is still in use; model/hazptr/listed.litmus
+	 */
+	lull_store_release(&node->prev->next, node->next);
 	node->next->prev = node->prev;
 	node->next = NULL;
 }
@@ -69,7 +59,7 @@ void lull_hazptr_context_init(struct lull_hazptr_context *ctx)
 	shard = lock_any_shard(&which);
 	ctx->shard = (uint16_t)which;
 	lull__hazptr_link(&ctx->links, &shard->contexts);
-	count_on(shard, LULL_HAZPTR_SLOTS);
+	lull_store_relaxed(&shard->slots, shard->slots + LULL_HAZPTR_SLOTS);
 	lull__unlock(&shard->lock);
 	/* A signal handler has forked before the context was on the list: this child has another tid. */
 	if (lull_unlikely(lull_load_relaxed(&ctx->owner) != lull__self.tid))
@@ -92,7 +82,7 @@ void lull_hazptr_context_cleanup(struct lull_hazptr_context *ctx)
 		return; /* another thread's, before a fork */
 	lull__lock(&shard->lock);
 	lull__hazptr_unlink(&ctx->links);
-	lull__hazptr_count_off(shard, LULL_HAZPTR_SLOTS);
+	lull_store_relaxed(&shard->slots, shard->slots - LULL_HAZPTR_SLOTS);
 	lull__unlock(&shard->lock);
 }
 
@@ -112,7 +102,7 @@ static void link_hold(struct lull_hazptr_hold *hold, uint32_t owner)
 
 	lull_store_relaxed(&hold->owner, owner);
 	lull__hazptr_link(&hold->links, &shard->holds);
-	count_on(shard, 1);
+	lull_store_relaxed(&shard->slots, shard->slots + 1);
 	lull__unlock(&shard->lock);
 }
 
@@ -124,7 +114,7 @@ static void unlink_hold(struct lull_hazptr_hold *hold)
 		return; /* another thread's, before a fork */
 	lull__lock(&shard->lock);
 	lull__hazptr_unlink(&hold->links);
-	lull__hazptr_count_off(shard, 1);
+	lull_store_relaxed(&shard->slots, shard->slots - 1);
 	lull__unlock(&shard->lock);
 }
 

@@ -29,15 +29,24 @@ size_t lull__hazptr_slots(void)
 	return slots;
 }
 
+/*
+ * ORDER HAZ-13: the lists before whatever the caller frees; pairs with HAZ-13 in lull__hazptr_unlink(); without it as
+ * there; model/hazptr/listed.litmus
+ */
+static bool is_empty_list(const struct lull__hazptr_links *list)
+{
+	return lull_load_acquire(&list->next) == list;
+}
+
+/* By the lists, not the count: a handler may fork between the two, and the child counts anew. */
 bool lull__hazptr_listed(void)
 {
-	for (unsigned n = 0; n < LULL__HAZPTR_SHARDS; n++)
-		/*
-		 * ORDER HAZ-13: the count before whatever the caller frees; pairs with HAZ-13 in lull__hazptr_count_off();
-		 * without it as there; model/hazptr/listed.litmus
-		 */
-		if (lull_load_acquire(&lull__hazptr.shard[n].slots))
+	for (unsigned n = 0; n < LULL__HAZPTR_SHARDS; n++) {
+		struct lull__hazptr_shard *shard = &lull__hazptr.shard[n];
+
+		if (!is_empty_list(&shard->contexts) || !is_empty_list(&shard->holds))
 			return true;
+	}
 	return false;
 }
 

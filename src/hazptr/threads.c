@@ -100,7 +100,7 @@ static struct lull__hazptr_links *take_own(struct lull__hazptr_shard *shard, boo
 	}
 	if (at != list) {
 		lull__hazptr_unlink(at);
-		lull__hazptr_count_off(shard, hold ? 1 : LULL_HAZPTR_SLOTS);
+		lull_store_relaxed(&shard->slots, shard->slots - (hold ? 1 : LULL_HAZPTR_SLOTS));
 	}
 	lull__unlock(&shard->lock);
 	return at != list ? at : NULL;

@@ -456,16 +456,19 @@ void lull_rcu_synchronize(void)
 {
 	lull__rcu_no_section("lull_rcu_synchronize");
 	lull__ensure_known();
-	if (!gp_is_needless())
-		lull__rcu_wait(lull__rcu_cookie());
-	lull__retry();
+	if (gp_is_needless()) {
+		lull__retry();
+		return;
+	}
+	lull__ensure_registered(); /* a registered thread scans without blocking signals */
+	lull__rcu_wait(lull__rcu_cookie());
 }
 
 lull_rcu_cookie lull_rcu_gp_start(void)
 {
 	lull_rcu_cookie cookie;
 
-	lull__ensure_known();
+	lull__ensure_registered();
 	cookie = lull__rcu_cookie();
 	lull__rcu_advance(cookie);
 	return cookie;
