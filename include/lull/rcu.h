@@ -29,9 +29,8 @@
  *
  * The heavy fence is for readers that make light ones. So a grace period makes none if no thread is registered but
  * the one that begins it, or if all the others are online, as below. (To sleep for a reader takes one more.) lull's
- * own threads are among the others while they run, and not while they sleep. Threads that only update are not registered:
- * where there is no reader, and lull's own thread sleeps, any number of them may wait at once: none makes a heavy fence,
- * or sleeps.
+ * own threads are among the others while they run, and not while they sleep. Threads that only update are not registered.
+ * So where no thread is registered, any number of them may wait at once, and none makes a heavy fence, or sleeps.
  *
  * Quiescent-state threads. A thread that runs an event loop can go *online*. It then counts as being in one
  * endless section, and its read sections cost no instruction. Now and then, when it holds no pointer, it

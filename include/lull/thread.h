@@ -3,8 +3,8 @@
  * thread.h - the record that every thread has, and that inline read sides use.
  *
  * A thread's record is linked into the registry the first time that the thread enters a read section, uses a hazard
- * pointer or registers. No call is needed. It leaves the registry when the thread exits. A thread that only updates
- * (defers, waits for readers) is not in it: no grace period looks at that thread. The record itself
+ * pointer, registers, or waits for readers and finds other threads there. No call is needed. It leaves the registry when
+ * the thread exits. A thread that only defers is not in it: no grace period looks at that thread. The record itself
  * lives in the thread's static TLS, so a reader finds it without a call and without a test. A read lock makes
  * one test anyway (am I outside?). This test also finds a thread that is not registered, because the word of
  * such a thread is not 0 but LULL__RCU_REST.
@@ -102,7 +102,7 @@ struct lull__thread {
 __extension__ extern __thread LULL_API struct lull__thread lull__self __attribute__((tls_model("initial-exec")));
 
 /*
- * Link this thread's record in now instead of at first use: then the first read section is as fast as the
+ * Link this thread's record in now instead of in its first section: then that one is as fast as the
  * second. A thread whose signal handlers read should call this. Otherwise a handler that runs while its
  * thread exits may be that thread's very first use of lull, and leave a record in the registry for ever. A
  * second call is harmless. So is a call in a read section, or while the thread's simple hazard pointer is in

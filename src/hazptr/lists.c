@@ -42,7 +42,7 @@ void lull__hazptr_unlink(struct lull__hazptr_links *node)
 {
 	/*
 	 * ORDER HAZ-13: the last use of what the node's slots protected before the list; pairs with HAZ-13 in
-	 * lull__hazptr_listed(); without it an object is freed that is still in use; model/hazptr/listed.litmus
+	 * is_empty_list(); without it an object is freed that is still in use; model/hazptr/listed.litmus
 	 */
 	lull_store_release(&node->prev->next, node->next);
 	node->next->prev = node->prev;

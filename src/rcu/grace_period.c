@@ -7,8 +7,8 @@
  * all threads' words, and when none is older it stores `completed`. A grace period need not end under the leader that
  * began it: a caller that only polls goes away, and the next leader scans again, without a fence.
  *
- * The heavy fence is for threads that make light ones. Online threads make full fences, and a thread that registers
- * takes a lock; so a grace period that finds no other threads begins with a full fence only.
+ * The heavy fence is for threads that make light ones. Online threads make full fences, and so does a thread that
+ * registers; so a grace period that finds no other threads begins with a full fence only.
  *
  * A grace period must see each thread outside its old section once. So its first scan looks at all records, the next one
  * moves those in the way to the front of the registry, and from then on scans look at these only.
@@ -445,11 +445,6 @@ bool lull__rcu_wait_until(lull_rcu_cookie cookie, uint64_t deadline_ns, struct l
 		lull__rcu_enter_online();
 	lull__retry();
 	return gp_is_over(cookie);
-}
-
-void lull__rcu_wait(lull_rcu_cookie cookie)
-{
-	lull__rcu_wait_until(cookie, LULL__NEVER, NULL);
 }
 
 void lull_rcu_synchronize(void)

@@ -26,7 +26,11 @@ bool lull__rcu_has_fenced(lull_rcu_cookie cookie);
  * @later: NULL, or where a report is stored that is due; then it is not made, and the wait ends.
  */
 bool lull__rcu_wait_until(lull_rcu_cookie cookie, uint64_t deadline_ns, struct lull__report *later);
-void lull__rcu_wait(lull_rcu_cookie cookie);
+
+static inline void lull__rcu_wait(lull_rcu_cookie cookie)
+{
+	lull__rcu_wait_until(cookie, LULL__NEVER, NULL);
+}
 
 /* For life.c. */
 void lull__rcu_fork_child(uint32_t old_tid);

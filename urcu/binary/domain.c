@@ -352,9 +352,6 @@ void lull__urcu_synchronize(struct urcu_domain *d)
 {
 	uint64_t cookie = (lull__urcu_init(), lull__urcu_cookie(d));
 
-	/* URCU-10: the cookie's fence has come after the unlinking. URCU-11. */
-	if (!lull_load_acquire(&d->count))
-		return;
 	while (!urcu_is_over(d, cookie)) {
 		if (!lull__trylock(&d->leader)) {
 			lull__lock_await(&d->leader, LULL__NEVER);

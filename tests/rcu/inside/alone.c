@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* runs: full-fences */
 /*
- * alone.c - threads that only update are in no list, and where nobody reads they wait for nobody: any number of them, without a
- * fence, a sleep, or a grace period. Whoever reads, or protects something, is seen.
+ * alone.c - threads that only update are in no list, and where nobody reads they wait for nobody: any number of them,
+ * without a heavy fence, a sleep, or a grace period. Whoever reads, or protects something, is seen.
  */
 #include <errno.h>
 
@@ -13,6 +13,7 @@
 
 #include "child.h"
 #include "own_syscall.h"
+#include "steps.h"
 #include "threads.h"
 
 #include "../src/base/registry.h"
@@ -264,6 +265,66 @@ TEST(slot_of_a_callback)
 		assert_int_equal(lull_hazptr_synchronize_timeout(&object, 0), left ? -ETIMEDOUT : 0);
 	}
 	check_count(0);
+}
+
+/* ---- a handler amid the question ----------------------------------------------------------------- */
+
+#if CAN_STEP
+static int steps, stop_at;
+static bool says_alone;
+
+static void trapped(int sig)
+{
+	(void)sig;
+	if (++steps != stop_at)
+		return;
+	lull_rcu_read_lock();
+	lull_rcu_read_unlock();
+}
+
+static void asks(void)
+{
+	says_alone = lull__is_alone();
+}
+
+static void *asks_in_steps(void *unused)
+{
+	void (*volatile run)(void) = asks;
+
+	steps = 0;
+	set_trap_flag(true);
+	run();
+	set_trap_flag(false);
+	must(!says_alone);
+	return unused;
+}
+#endif
+
+/* At any instruction a handler makes the thread one of two that may read; it must not take the other one for itself. */
+TEST(handler_registers_amid_the_question)
+{
+#if CAN_STEP
+	struct sigaction action, saved;
+	pthread_t reader;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = trapped;
+	assert_int_equal(sigaction(SIGTRAP, &action, &saved), 0);
+	step = 0;
+	reader = start_thread(reads, NULL);
+	await_flag(&step, 1);
+	for (stop_at = 1; stop_at == 1 || steps >= stop_at - 1; stop_at++)
+		join_thread(start_thread(asks_in_steps, NULL));
+	assert_in_range(stop_at, 5, 100);
+	lull_store_release(&step, 2);
+	await_flag(&step, 3);
+	lull_store_release(&step, 4);
+	join_thread(reader);
+	sigaction(SIGTRAP, &saved, NULL);
+	check_count(0);
+#else
+	SKIP("no single steps here");
+#endif
 }
 
 /* ---- children ---------------------------------------------------------------------------------- */
