@@ -146,7 +146,7 @@ LULL_INLINE struct lull_hazptr *lull_hazptr_alloc(struct lull_hazptr_context *ct
 	struct lull_hazptr *h = ctx->top;
 
 	LULL__HAZPTR_CHECK("lull_hazptr_alloc", ctx);
-	if (lull_unlikely(h >= ctx->end))
+	if (lull_unlikely(h >= ctx->end || !h /* a handler has just registered the thread */))
 		return lull__hazptr_alloc_slow(ctx);
 	/* Off the stack before it has an address: a signal handler takes the next one. HAZ-2. */
 	lull_store_relaxed(&ctx->top, h + 1);
@@ -247,7 +247,7 @@ LULL_INLINE struct lull_hazptr *lull__hazptr_hold_slot(struct lull_hazptr_hold *
 	struct lull_hazptr_context *ctx = &lull__self.hazptr;
 	struct lull_hazptr *h = ctx->top;
 
-	if (lull_unlikely(h >= ctx->end))
+	if (lull_unlikely(h >= ctx->end || !h))
 		return lull__hazptr_hold_slow(hold);
 	lull_store_relaxed(&ctx->top, h + 1);
 	hold->slot = h;

@@ -110,7 +110,8 @@ LULL_INLINE void lull_rcu_read_lock(void)
 		 * found the object; model/rcu/enter.tpl
 		 */
 		lull_compiler_barrier();
-	} else if (lull_likely(lull_own_low_is_zero(&lull__self.rcu, LULL__RCU_REST | LULL__RCU_FAR))) {
+	} else if (lull_likely(lull_own_low_is_zero(&lull__self.rcu, LULL__RCU_REST | LULL__RCU_FAR) &&
+			       !lull_own_is_zero(&lull__self.rcu) /* a handler has just registered the thread */)) {
 		/*
 		 * ORDER RCU-6: an earlier section's loads before this word; pairs with RCU-3 in
 		 * gp_scan(), which may see this store and not the entry before it; without it as

@@ -237,7 +237,7 @@ void lull_thread_register(void)
 
 void lull_thread_unregister(void)
 {
-	lull__init();
+	lull__ensure_known();
 	for (const struct lull__mechanism *m = lull__mechanisms; m->name; m++)
 		if (m->unregister)
 			m->unregister("lull_thread_unregister");

@@ -150,12 +150,10 @@ bool lull__hazptr_wait(const char *call, const void *addr, size_t len, uint64_t 
 	 * THR-3. Threads' own slots first, as in HAZ-7.
 	 */
 	lull_fence_full();
-	if (!lull__is_alone() || lull__hazptr_listed()) {
-		lull__ensure_registered(); /* a registered thread looks without blocking signals */
+	if (!lull__is_alone() || lull__hazptr_listed())
 		lull__hazptr_fence(full);
-	} else if (!lull__self.next) {
+	else if (!lull__self.next)
 		return true;
-	}
 	for (unsigned i = 0; i < looks; i++) {
 		if (count_holders(&w, false) == 0)
 			return true;

@@ -262,6 +262,15 @@ void lull__hazptr_free_slow(struct lull_hazptr_context *ctx, struct lull_hazptr 
 	lull__hazptr_stack_put(ctx, h, "lull_hazptr_free");
 }
 
+bool lull__hazptr_any_set(const struct lull_hazptr_context *ctx)
+{
+	uintptr_t any = 0;
+
+	for (unsigned n = 0; n < LULL_HAZPTR_SLOTS; n++)
+		any |= ctx->slot[n].addr;
+	return any;
+}
+
 bool lull__hazptr_any_used(const struct lull_hazptr_context *ctx)
 {
 	return is_sparse(ctx) ? ctx->used : ctx->top != ctx->slot;

@@ -160,5 +160,6 @@ void lull__hazptr_stack_init(struct lull_hazptr_context *ctx, uint32_t owner);
 void lull__hazptr_stack_put(struct lull_hazptr_context *ctx, struct lull_hazptr *h, const char *call);
 bool lull__hazptr_is_used(const struct lull_hazptr_context *ctx, const struct lull_hazptr *h);
 bool lull__hazptr_any_used(const struct lull_hazptr_context *ctx);
+bool lull__hazptr_any_set(const struct lull_hazptr_context *ctx);
 
 #endif /* LULL_SLOTS_H */

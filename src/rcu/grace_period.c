@@ -455,7 +455,6 @@ void lull_rcu_synchronize(void)
 		lull__retry();
 		return;
 	}
-	lull__ensure_registered(); /* a registered thread scans without blocking signals */
 	lull__rcu_wait(lull__rcu_cookie());
 }
 
@@ -463,7 +462,7 @@ lull_rcu_cookie lull_rcu_gp_start(void)
 {
 	lull_rcu_cookie cookie;
 
-	lull__ensure_registered();
+	lull__ensure_known();
 	cookie = lull__rcu_cookie();
 	lull__rcu_advance(cookie);
 	return cookie;

@@ -136,10 +136,16 @@ static bool let_go(void)
 	return ends;
 }
 
+/* A callback, or the program's hook, may have left the thread in a section, or with something protected. */
+static bool is_reader(void)
+{
+	return lull__self.rcu >= LULL__RCU_STEP || lull__record_holds_shazptr() || lull__hazptr_any_set(&lull__self.hazptr);
+}
+
 /* Sleep at @depth. The thread holds up no grace period, and makes none more expensive. */
 static void sleep_until(uint32_t depth, uint64_t until_ns)
 {
-	bool rests = !lull__hazptr_any_used(&lull__self.hazptr); /* a callback may have left one set */
+	bool rests = !is_reader();
 
 	if (rests)
 		lull__thread_rest();

@@ -117,6 +117,25 @@ TEST(updaters_are_in_no_list)
 	check_count(0);
 }
 
+static void *unregisters_first(void *unused)
+{
+	lull_thread_unregister();
+	must(lull__self.tid);
+	lull_rcu_read_lock();
+	check_count(1);
+	lull_rcu_read_unlock();
+	check_count(0);
+	must(lull__self.tid);
+	return unused;
+}
+
+/* Not a no-op: what the thread owns from then on is not nobody's. */
+TEST(unregister_comes_first)
+{
+	join_thread(start_thread(unregisters_first, NULL));
+	check_count(0);
+}
+
 /* ---- nobody to wait for ------------------------------------------------------------------------ */
 
 enum { WAITS = 1000, WAITERS_MOST = 3 };
@@ -195,7 +214,8 @@ static void *reads(void *unused)
 	return unused;
 }
 
-TEST(reader_is_waited_for)
+/* By a thread of its own, which is registered once it has waited for another. */
+static void *waits_for_reader(void *unused)
 {
 	lull_rcu_cookie cookie;
 	pthread_t reader;
@@ -217,6 +237,12 @@ TEST(reader_is_waited_for)
 	}
 	lull_store_release(&step, 4);
 	join_thread(reader);
+	return unused;
+}
+
+TEST(reader_is_waited_for)
+{
+	join_thread(start_thread(waits_for_reader, NULL));
 	check_count(0);
 }
 
@@ -267,55 +293,125 @@ TEST(slot_of_a_callback)
 	check_count(0);
 }
 
-/* ---- a handler amid the question ----------------------------------------------------------------- */
+/* ---- a handler that registers its thread amid a call ------------------------------------------------ */
 
 #if CAN_STEP
 static int steps, stop_at;
-static bool says_alone;
 
-static void trapped(int sig)
+/* What is out of line blocks signals, and cannot be made in steps. */
+static bool is_out_of_line(greg_t at)
 {
+	return at == (greg_t)(uintptr_t)lull__rcu_read_lock_slow || at == (greg_t)(uintptr_t)lull__hazptr_alloc_slow ||
+	       at == (greg_t)(uintptr_t)lull__hazptr_hold_slow;
+}
+
+static void trapped(int sig, siginfo_t *info, void *arg)
+{
+	greg_t *registers = ((ucontext_t *)arg)->uc_mcontext.gregs;
+	struct lull_hazptr_hold in_handler;
+
 	(void)sig;
+	(void)info;
+	if (is_out_of_line(registers[REG_RIP])) {
+		registers[REG_EFL] &= ~(greg_t)TRAP_FLAG;
+		return;
+	}
 	if (++steps != stop_at)
 		return;
 	lull_rcu_read_lock();
+	lull_hazptr_release(&in_handler, lull_hazptr_acquire(&in_handler, &published));
 	lull_rcu_read_unlock();
 }
 
 static void asks(void)
 {
-	says_alone = lull__is_alone();
+	if (lull__is_alone())
+		abort(); /* there is a reader */
 }
 
-static void *asks_in_steps(void *unused)
+static void enters(void)
 {
-	void (*volatile run)(void) = asks;
+	lull_rcu_read_lock();
+}
 
+static void is_inside(void)
+{
+	must(lull__self.rcu >= LULL__RCU_STEP);
+	lull_rcu_read_unlock();
+}
+
+static struct lull_hazptr *volatile taken;
+static struct lull_hazptr_hold taken_hold;
+
+static void takes(void)
+{
+	taken = lull_hazptr_alloc(lull_hazptr_thread_context());
+}
+
+static void is_own_slot(void)
+{
+	must(taken >= lull__self.hazptr.slot && taken < lull__self.hazptr.slot + LULL_HAZPTR_SLOTS);
+	lull_hazptr_free(lull_hazptr_thread_context(), taken);
+}
+
+static void holds(void)
+{
+	lull_hazptr_acquire(&taken_hold, &published);
+}
+
+static void is_held(void)
+{
+	taken = taken_hold.slot;
+	must(taken->addr == (uintptr_t)&object);
+	lull_hazptr_release(&taken_hold, &object);
+	must(taken >= lull__self.hazptr.slot && taken < lull__self.hazptr.slot + LULL_HAZPTR_SLOTS);
+}
+
+static struct amid {
+	void (*call)(void), (*after)(void);
+} amids[] = { { asks, NULL }, { enters, is_inside }, { takes, is_own_slot }, { holds, is_held } };
+
+/* It has used lull, so that its handlers may read, and is not registered. */
+static void *makes_steps(void *arg)
+{
+	const struct amid *amid = arg;
+	void (*volatile run)(void) = amid->call;
+
+	lull__ensure_known();
+	must(lull__self.tid && !lull__self.next);
+	check_count(1); /* the reader */
 	steps = 0;
 	set_trap_flag(true);
 	run();
 	set_trap_flag(false);
-	must(!says_alone);
-	return unused;
+	if (amid->after)
+		amid->after();
+	return NULL;
 }
 #endif
 
-/* At any instruction a handler makes the thread one of two that may read; it must not take the other one for itself. */
-TEST(handler_registers_amid_the_question)
+/*
+ * At any instruction a handler makes the thread one that may read: it is not to take another reader for itself, nor a word
+ * or a stack that has come since for one from before.
+ */
+TEST(handler_registers_amid_a_call)
 {
 #if CAN_STEP
 	struct sigaction action, saved;
 	pthread_t reader;
 
 	memset(&action, 0, sizeof(action));
-	action.sa_handler = trapped;
+	action.sa_sigaction = trapped;
+	action.sa_flags = SA_SIGINFO;
 	assert_int_equal(sigaction(SIGTRAP, &action, &saved), 0);
 	step = 0;
 	reader = start_thread(reads, NULL);
 	await_flag(&step, 1);
-	for (stop_at = 1; stop_at == 1 || steps >= stop_at - 1; stop_at++)
-		join_thread(start_thread(asks_in_steps, NULL));
-	assert_in_range(stop_at, 5, 100);
+	for (size_t i = 0; i < sizeof(amids) / sizeof(amids[0]); i++) {
+		for (stop_at = 1; stop_at == 1 || steps >= stop_at - 1; stop_at++)
+			join_thread(start_thread(makes_steps, &amids[i]));
+		assert_in_range(stop_at, 5, 3000);
+	}
 	lull_store_release(&step, 2);
 	await_flag(&step, 3);
 	lull_store_release(&step, 4);
