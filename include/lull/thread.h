@@ -5,10 +5,10 @@
  * A thread's record is linked into the registry the first time that the thread enters a read section, uses a hazard
  * pointer or registers. No call is needed. It leaves the registry when the thread exits. A thread that only updates is
  * not in it: no grace period looks at that thread. One that waits for readers often should register all the same: a
- * thread that is not registered blocks signals, by two system calls, each time it looks through the registry. The record itself
- * lives in the thread's static TLS, so a reader finds it without a call and without a test. A read lock makes
- * one test anyway (am I outside?). This test also finds a thread that is not registered, because the word of
- * such a thread is not 0 but LULL__RCU_REST.
+ * thread that is not registered blocks signals, by two system calls, each time it looks through the registry. The
+ * record itself lives in the thread's static TLS, so a reader finds it without a call and without a test. A read lock
+ * makes one test anyway (am I outside?). This test also finds a thread that is not registered, because the word of such
+ * a thread is not 0 but LULL__RCU_REST.
  *
  * Thread exit: a destructor of a pthread key takes the record out. Destructors of other keys, and of C++
  * thread_local objects, may still run after that and may still read: each outermost read section then

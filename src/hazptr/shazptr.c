@@ -207,9 +207,9 @@ static bool synchronize_until(const char *call, const void *ptr, uint64_t deadli
 	 * model/hazptr/shazptr-enter.litmus
 	 */
 	lull_fence_full();
-	if (lull__is_alone()) /* THR-3 */
-		return true;
 	if (!lull_load_relaxed(&lull__shazptr.skip_self_scan)) {
+		if (lull__is_alone()) /* THR-3 */
+			return true;
 		w.groups = lull__shazptr_visit(&w);
 		if (!w.groups)
 			return true;
