@@ -83,7 +83,7 @@ static void link_record(void)
 
 	self->next = &lull__registry;
 	self->prev = lull__registry.prev;
-	self->prev->next = self;
+	lull_store_relaxed(&self->prev->next, self);
 	self->next->prev = self;
 	set_thread_count(lull__registry_count + 1);
 	lull_add_relaxed(&lull__registry_awake, 1u);
@@ -110,7 +110,7 @@ static void unlink_record(void)
 {
 	struct lull__thread *self = &lull__self;
 
-	self->prev->next = self->next;
+	lull_store_relaxed(&self->prev->next, self->next);
 	self->next->prev = self->prev;
 	self->next = self->prev = NULL;
 	lull_store_relaxed(&lull__registry_left, lull__registry_left + 1);

@@ -26,18 +26,19 @@ extern uint32_t lull__registry_awake;	    /* how many are those of threads that 
 
 /*
  * Move the record of @thread to behind that of @after, with the registry lock held. A grace period keeps the threads
- * that it waits for at the front (rcu/grace_period.c); to all others the order means nothing.
+ * that it waits for at the front (rcu/grace_period.c); to all others the order means nothing. A thread looks at its own
+ * `next` without the lock: see lull__is_linked().
  */
 static inline void lull__registry_move(struct lull__thread *thread, struct lull__thread *after)
 {
 	if (thread->prev == after)
 		return;
-	thread->prev->next = thread->next;
+	lull_store_relaxed(&thread->prev->next, thread->next);
 	thread->next->prev = thread->prev;
 	thread->prev = after;
-	thread->next = after->next;
+	lull_store_relaxed(&thread->next, after->next);
 	after->next->prev = thread;
-	after->next = thread;
+	lull_store_relaxed(&after->next, thread);
 }
 
 /* Take the registry lock to read the records. lull__registry_leave() restores the signal mask. */
@@ -57,13 +58,22 @@ void lull__ensure_registered(void);
 void lull__ensure_known(void);
 
 /*
+ * Is the calling thread's record in the registry? What it points to changes as its neighbours come and go, but whether
+ * it is NULL is its own thread's business.
+ */
+static inline bool lull__is_linked(void)
+{
+	return lull_load_relaxed(&lull__self.next) != NULL;
+}
+
+/*
  * Can no thread but the calling one be in a section, or use a hazard pointer of its own? Ask after a full fence (THR-3):
  * then a thread that comes later finds nothing that was unlinked before the fence.
  */
 static inline bool lull__is_alone(void)
 {
 	/* First: a signal handler that registers this thread between the two makes the answer no, never yes. */
-	uint32_t own = lull__self.next ? 1 : 0;
+	uint32_t own = lull__is_linked();
 
 	lull_compiler_barrier();
 	/*

@@ -152,7 +152,7 @@ bool lull__hazptr_wait(const char *call, const void *addr, size_t len, uint64_t 
 	lull_fence_full();
 	if (!lull__is_alone() || lull__hazptr_listed())
 		lull__hazptr_fence(full);
-	else if (!lull__self.next)
+	else if (!lull__is_linked())
 		return true;
 	for (unsigned i = 0; i < looks; i++) {
 		if (count_holders(&w, false) == 0)

@@ -60,6 +60,7 @@ static struct lull__thread readers;
 
 uint32_t lull__fence_full_mode;
 struct lull__thread lull__registry;
+uint32_t lull__registry_awake = 2; /* the updater is not alone */
 
 static int object = 1;
 static int *pointer = &object;
