@@ -21,9 +21,9 @@
 #include "common/figures.h"
 #include "common/json.h"
 #include "common/options.h"
+#include "engine/budget.h"
 #include "engine/peers.h"
 #include "engine/workload.h"
-#include "compare/budget.h"
 #include "compare/instrument.h"
 #include "compare/locks.h"
 #include "hash_scheme.h"
@@ -76,7 +76,8 @@ struct settings {
 	struct workload work;
 	bool full;
 	uint64_t start;
-	struct compare_budget budget;
+	struct budget budget;
+	double least; /* part of its share that a part must get, or it is left out */
 };
 
 enum { OPT_KEYS = OPTIONS_OWN_KEYS, OPT_ELEMENTS, OPT_BUCKETS, OPT_REPORT, OPT_FULL };
@@ -185,7 +186,7 @@ static json_t *run_refscale(const char *sections, double seconds)
 	compare_arg(&c, "refscale");
 	compare_arg(&c, "--schemes=%s", sections);
 	compare_arg(&c, "--threads=1,2");
-	compare_seconds(&c, seconds / 2);
+	compare_seconds(&c, seconds);
 	return compare_run(&c);
 }
 
@@ -229,15 +230,9 @@ static char *known_names(char *names, const char *instrument)
 	return known;
 }
 
-/* Run rcuscale, whose --seconds is per scheme, setup and kind. */
 static json_t *run_rcuscale(const char *schemes, double seconds)
 {
 	struct compare_command c = { 0 };
-	unsigned count = 1;
-	const char *p;
-
-	for (p = schemes; *p; p++)
-		count += *p == ',';
 
 	compare_arg(&c, "lull");
 	compare_arg(&c, "rcuscale");
@@ -245,7 +240,7 @@ static json_t *run_rcuscale(const char *schemes, double seconds)
 	compare_arg(&c, "--what=synchronize,call,barrier,kill,replace");
 	compare_arg(&c, "--setup=idle,busy");
 	compare_arg(&c, "--objects=%d", REPLACE_OBJECTS);
-	compare_seconds(&c, seconds / 6 / count);
+	compare_seconds(&c, seconds);
 	return compare_run(&c);
 }
 
@@ -377,18 +372,22 @@ static void set_when(struct compare *data)
 
 static double seconds_for(struct settings *s, size_t part)
 {
-	return compare_budget_for(&s->budget, (double)(bench_now_ns() - s->start) / 1e9, shares, part,
-				  PARTS);
+	double rest = 0;
+	size_t i;
+
+	for (i = part; i < PARTS; i++)
+		rest += shares[i];
+	return budget_for(&s->budget, (double)(bench_now_ns() - s->start) / 1e9, shares[part], rest,
+			  s->least * shares[part] * s->budget.seconds);
 }
 
 /* Return whether there is time left for @part, and set @seconds to it; if not, add @part to those left out. */
 static bool has_time(struct compare *data, struct settings *s, size_t part, double *seconds)
 {
 	*seconds = seconds_for(s, part);
-	if (*seconds > 0 || s->budget.least <= 0)
+	if (*seconds > 0 || s->least <= 0)
 		return true;
-	data->left_out = data->left_out ? compare_append(compare_append(data->left_out, ", "), part_names[part])
-					: options_printf("%s", part_names[part]);
+	compare_leave_out(data, part_names[part]);
 	return false;
 }
 
@@ -482,7 +481,7 @@ int lull_cmd_compare(int argc, char **argv)
 	machine_read(&data.machine);
 	set_when(&data);
 	settings.budget.seconds = opt.seconds > 0 ? opt.seconds : DEFAULT_SECONDS;
-	settings.budget.least = settings.budget.seconds < LEAST_SECONDS ? 0 : LEAST_SHARE;
+	settings.least = settings.budget.seconds < LEAST_SECONDS ? 0 : LEAST_SHARE;
 	data.seconds = settings.budget.seconds;
 	settings.start = bench_now_ns();
 	measure(&data, &settings, &opt, roots);

@@ -18,6 +18,8 @@ void compare_read_schemes(struct compare *data, const json_t *hashscale);
 void compare_read_keys(struct compare *data, const json_t *hashscale);
 void compare_read_lookups(struct compare *data, const json_t *hashscale);
 void compare_read_mixed(struct compare *data, const json_t *hashscale);
+/* Note what there was no time for. */
+void compare_leave_out(struct compare *data, const char *name);
 void compare_read_sections(struct compare *data, const json_t *refscale, const json_t *hashscale);
 void compare_read_waits(struct compare *data, const json_t *rcuscale);
 /* Return "none,rcu,...", each read section once: of all schemes, or of those whose updaters defer or wait. */

@@ -173,11 +173,28 @@ static const char *section_of(const json_t *hashscale, const char *scheme)
 	return "";
 }
 
+void compare_leave_out(struct compare *data, const char *name)
+{
+	data->left_out = data->left_out ? compare_append(compare_append(data->left_out, ", "), name)
+					: options_printf("%s", name);
+}
+
+/* Note what the instrument itself had no time for. */
+static void read_left_out(struct compare *data, const json_t *root)
+{
+	const json_t *name;
+	size_t i;
+
+	json_array_foreach(json_object_get(root, "left_out"), i, name)
+		compare_leave_out(data, json_string_value(name));
+}
+
 void compare_read_sections(struct compare *data, const json_t *root, const json_t *hashscale)
 {
 	const json_t *row;
 	size_t i, j;
 
+	read_left_out(data, root);
 	json_array_foreach(json_object_get(root, "results"), i, row)
 	{
 		unsigned threads = (unsigned)jsonin_number(row, "threads");
@@ -259,6 +276,7 @@ void compare_read_waits(struct compare *data, const json_t *root)
 	const json_t *row;
 	size_t i;
 
+	read_left_out(data, root);
 	json_array_foreach(json_object_get(root, "results"), i, row)
 	{
 		struct compare_scheme *s = compare_find_scheme(data, jsonin_text(row, "scheme"));

@@ -104,22 +104,27 @@ class HazardPointers(Case):
         self.assertLessEqual({"rcu", "rcu-qsbr"}, {scheme for scheme, _ in rows})
         self.assertNotIn("free-at-once", {scheme for scheme, _ in rows})
         for (scheme, metric), row in rows.items():
-            self.assertEqual(row["count"], 2 * (25 if "_1000_" in metric else 2500), row)
+            self.assertEqual(row["count"], rows["rcu", metric]["count"], row)
+            self.assertGreaterEqual(row["count"], 2 * (2 if "_1000_" in metric else 200), row)
             if metric.endswith("until_run"):
                 self.assertGreater(row["min"], rows[scheme, metric.replace("until_run", "call")]["min"], row)
                 self.assertEqual(row["heavy_fences_per_second"] is None, scheme.startswith("liburcu"), row)
 
     def test_updaters(self):
-        schemes = ["rcu", "hazptr", "free-at-once"]
-        text = self.good("rcuscale", "--schemes", ",".join(schemes), "--what", "updaters", "--seconds", "0.1", "--json",
-                         "results.json")
-        rows = {(row["scheme"], row["metric"]): row for row in self.results("results.json")["results"]}
-        self.assertEqual(set(rows), {("rcu", "updaters_call"), ("rcu", "updaters_free"), ("hazptr", "updaters_call"),
-                                     ("hazptr", "updaters_free"), ("free-at-once", "updaters_now")})
-        for row in rows.values():
-            self.assertEqual((row["threads"], row["unit"]), (2, "Mops"))
-            self.assertGreater(row["min"], 0)
-        self.assertIn("\n2 threads, each replaces 64-byte objects in a place of its own\n", text)
+        wanted = {("rcu", "updaters_call"), ("rcu", "updaters_free"), ("hazptr", "updaters_call"), ("hazptr", "updaters_free"),
+                  ("free-at-once", "updaters_now")}
+        for args, numbers in (((), (2,)), (("--threads", "1,2,5"), (1, 2, 5))):
+            text = self.good("rcuscale", "--schemes", "rcu,hazptr,free-at-once", "--what", "updaters", "--seconds", "0.1", *args,
+                             "--json", "results.json")
+            rows = self.results("results.json")["results"]
+            self.assertEqual({(row["scheme"], row["metric"], row["threads"]) for row in rows},
+                             {(*one, threads) for one in wanted for threads in numbers})
+            for row in rows:
+                self.assertEqual(row["unit"], "Mops")
+                self.assertGreater(row["min"], 0)
+            for threads in numbers:
+                words = f"{threads} thread{'s' * (threads > 1)}"
+                self.assertIn(f"\n{words}, each replaces 64-byte objects in a place of its own\n", text)
 
     def test_scan(self):
         self.good("rcuscale", "--schemes", "hazptr,free-at-once", "--what", "scan", "--runs", "1", "--json",

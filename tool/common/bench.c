@@ -21,10 +21,9 @@
 
 #define CHUNK_MIN_NS 10000u	   /* shorter chunks and the clock shows in the result */
 #define CHUNK_MAX_NS 60000u	   /* longer ones and threads stop too far apart */
-#define CROWDED_SLICE_NS 20000000u /* more threads than CPUs: several turns of the scheduler */
 #define WORKER_STACK (256u * 1024)
-#define SLICES_MIN 3 /* in a run */
-#define RUNS_MIN 3
+
+uint64_t bench_planned_ns;
 
 void bench_sink(uint64_t value)
 {
@@ -321,6 +320,7 @@ static struct slice measure_slice(struct bench_pool *pool, const struct bench_pl
 		c->before(c->arg, plan->threads);
 	release_workers(pool, plan->threads);
 	sem_wait_all(&pool->done, plan->threads);
+	bench_planned_ns += plan->slice_ns + plan->warm_ns;
 	s = sum_up(pool);
 	if (c->after)
 		c->after(c->arg, plan->threads, s.ops, bench_now_ns() - begin);
@@ -341,14 +341,14 @@ struct tally {
 };
 
 /*
- * Half as many good slices as planned are enough; with fewer, disturbed ones are better than a
+ * Half as many good slices as planned, or as there was time for, are enough; with fewer, disturbed ones are better than a
  * figure from a handful, and the result says so.
  */
 static void keep_good(struct tally *y, const struct bench_plan *plan, struct bench_result *r)
 {
-	bool enough = y->good * 2 >= plan->slices;
+	unsigned taken = y->good + y->bad;
 
-	if (enough) {
+	if (y->good * 2 >= (taken < plan->slices ? taken : plan->slices)) {
 		r->dropped += y->bad;
 	} else {
 		memmove(y->slice + y->good, y->slice + y->room - y->bad,
@@ -367,17 +367,30 @@ static void tally_add(struct tally *y, struct slice s)
 		y->slice[y->good++] = s;
 }
 
-/* All cases in turn, until each has its slices or has used up its attempts. */
+/* When a measurement began, and how long its longest round of all cases took. */
+struct pace {
+	uint64_t began, round_ns;
+};
+
+/* Return whether there is time for another round before @until. */
+static bool has_time(const struct pace *pace, uint64_t until)
+{
+	return bench_now_ns() + pace->round_ns <= until;
+}
+
+/* All cases in turn, until each has its slices or has used up its attempts, or the run's time is up. */
 static void run_once(struct bench_pool *pool, const struct bench_plan *plan,
 		     const struct bench_case *cases, size_t nr_cases, struct tally *tally,
-		     unsigned run)
+		     unsigned run, struct pace *pace)
 {
+	uint64_t until = plan->most_ns ? pace->began + plan->most_ns / plan->runs * (run + 1) : UINT64_MAX, from;
 	unsigned round;
 	size_t i;
 
 	for (i = 0; i < nr_cases; i++)
 		tally[i].good = tally[i].bad = 0;
-	for (round = 0; round < plan->slices + plan->redo; round++) {
+	for (round = 0; round < plan->slices + plan->redo && (!round || has_time(pace, until)); round++) {
+		from = bench_now_ns();
 		bench_progress("%s: %u thread%s, run %u of %u, round %u of %u",
 			       plan->label ? plan->label : "measuring", plan->threads,
 			       plan->threads == 1 ? "" : "s", run + 1, plan->runs,
@@ -385,6 +398,8 @@ static void run_once(struct bench_pool *pool, const struct bench_plan *plan,
 		for (i = 0; i < nr_cases; i++)
 			if (tally[i].good < plan->slices)
 				tally_add(&tally[i], measure_slice(pool, plan, &cases[i], i));
+		if (bench_now_ns() - from > pace->round_ns)
+			pace->round_ns = bench_now_ns() - from;
 	}
 }
 
@@ -446,6 +461,8 @@ void bench_measure(struct bench_pool *pool, const struct bench_plan *plan,
 {
 	struct tally *tally = options_alloc(nr_cases, sizeof(*tally));
 	struct figures *figures = options_alloc(nr_cases, sizeof(*figures));
+	struct pace pace = { .began = bench_now_ns() };
+	uint64_t until = plan->most_ns ? pace.began + plan->most_ns : UINT64_MAX;
 	unsigned room = plan->slices + plan->redo, run, which;
 	size_t i;
 
@@ -465,9 +482,10 @@ void bench_measure(struct bench_pool *pool, const struct bench_plan *plan,
 		 */
 		figures[i].counted = measure_slice(pool, plan, &cases[i], i).counted;
 	}
-	for (run = 0; run < plan->runs; run++) {
-		run_once(pool, plan, cases, nr_cases, tally, run);
+	for (run = 0; run < plan->runs && (!run || has_time(&pace, until)); run++) {
+		run_once(pool, plan, cases, nr_cases, tally, run, &pace);
 		for (i = 0; i < nr_cases; i++) {
+			results[i].runs++;
 			keep_good(&tally[i], plan, &results[i]);
 			collect(plan, &tally[i], &figures[i], &results[i], run);
 		}
@@ -479,22 +497,4 @@ void bench_measure(struct bench_pool *pool, const struct bench_plan *plan,
 	}
 	free(figures);
 	free(tally);
-}
-
-struct bench_plan bench_plan_for(unsigned threads, unsigned runs, double seconds, size_t nr_cases)
-{
-	bool crowded = threads > bench_cpus();
-	struct bench_plan plan = {
-		.threads = threads, .runs = runs ? runs : BENCH_RUNS,
-		.slice_ns = crowded ? CROWDED_SLICE_NS : BENCH_SLICE_NS,
-		.warm_ns = BENCH_WARM_NS,
-	};
-	/* A slice takes about 0.1 ms more than it measures: warming up, waking workers. */
-	double slices = seconds / ((double)nr_cases * ((double)plan.slice_ns + 100000) / 1e9);
-	/* Little time for many cases: fewer runs, not fewer slices in each. */
-	if (!runs && slices < SLICES_MIN * BENCH_RUNS)
-		plan.runs = RUNS_MIN;
-	plan.slices = slices < SLICES_MIN * plan.runs ? SLICES_MIN : (unsigned)(slices / plan.runs);
-	plan.redo = crowded ? 0 : plan.slices;
-	return plan;
 }

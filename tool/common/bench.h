@@ -32,6 +32,9 @@
 
 #define BENCH_LINE 128 /* two lines: the adjacent-line prefetcher couples pairs */
 
+/* Time of all slices so far, as planned: without what other programs and the scheduler made of it. */
+extern uint64_t bench_planned_ns;
+
 /* Keeps a computed value alive without storing it anywhere shared. */
 void bench_sink(uint64_t value);
 
@@ -68,6 +71,7 @@ struct bench_plan {
 	unsigned redo;	 /* extra slices per run and case for disturbed ones */
 	uint64_t slice_ns;
 	uint64_t warm_ns;
+	uint64_t most_ns;  /* when it has taken so long, no more slices begin, but each case has one; 0: no limit */
 	const char *label; /* for the progress line */
 };
 
@@ -76,11 +80,13 @@ struct bench_plan {
 #define BENCH_RUNS 5u
 
 /*
- * A plan that spends about `seconds` on all cases together: slices per run follow from the time,
- * the runs and the number of cases (at least 3; and 3 runs, where there is no time for more). More threads than CPUs:
- * longer slices.
+ * A plan that spends about `seconds` on all cases together: slices per run follow from the time, the runs and the number
+ * of cases (at least 3; with little time there are fewer runs, and then fewer slices). More threads than CPUs: longer
+ * slices.
  */
 struct bench_plan bench_plan_for(unsigned threads, unsigned runs, double seconds, size_t nr_cases);
+/* Return the seconds of the shortest: a slice of each case that counts, after one that does not. */
+double bench_least_seconds(unsigned threads, size_t nr_cases);
 
 struct bench_result {
 	struct bench_stat ns;	/* thread time per operation: sum of elapsed / sum of operations */
@@ -89,6 +95,7 @@ struct bench_result {
 	struct bench_stat instructions; /* user-mode instructions per operation; likewise */
 	uint64_t ops;			/* in all slices that were taken */
 	unsigned slices, dropped, disturbed;
+	unsigned runs; /* that there was time for */
 };
 
 /* Zeros that share no line with anything else. Never NULL: no memory is options_fail(). */

@@ -33,7 +33,7 @@ static const struct argp_option common_options[] = {
 	{ NULL, 0, NULL, 0, "Common options:", 10 },
 	{ "schemes", KEY_SCHEMES, "A,B,...", 0, "measure only these schemes (--list names them)", 10 },
 	{ "threads", KEY_THREADS, "1,2,...", 0, "thread counts to measure", 10 },
-	{ "seconds", KEY_SECONDS, "S", 0, "seconds to spend", 10 },
+	{ "seconds", KEY_SECONDS, "S", 0, "seconds to spend, in all", 10 },
 	{ "runs", KEY_RUNS, "N", 0, "figures are medians over N runs", 10 },
 	{ "json", KEY_JSON, "FILE", 0, "also write the results to FILE", 10 },
 	{ "list", KEY_LIST, NULL, 0, "list the names that this command knows, and exit", 10 },
@@ -464,6 +464,16 @@ void options_parse(struct options *opt, const struct argp_option *own, options_o
 	if (!opt->threads)
 		default_threads(opt);
 	free(all);
+}
+
+unsigned options_most_threads(const struct options *opt)
+{
+	unsigned most = 1;
+	size_t i;
+
+	for (i = 0; i < opt->nr_threads; i++)
+		most = opt->threads[i] > most ? opt->threads[i] : most;
+	return most;
 }
 
 void options_free(struct options *opt)

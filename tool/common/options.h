@@ -78,6 +78,8 @@ void options_free(struct options *opt);
  */
 size_t options_pick(const struct options *opt, const char *const *names, size_t count,
 		    bool *chosen);
+/* Return the largest number of --threads. */
+unsigned options_most_threads(const struct options *opt);
 /* Says why @scheme is missing, or NULL; peers_load() sets it. */
 extern const char *(*options_why_missing)(const char *scheme);
 

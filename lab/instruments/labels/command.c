@@ -302,13 +302,9 @@ static void measure_all(struct run *run)
 	const struct options *opt = run->opt;
 	double seconds =
 		(opt->seconds > 0 ? opt->seconds : DEFAULT_SECONDS) / (double)opt->nr_threads;
-	struct bench_pool *pool;
-	unsigned most = 1;
+	struct bench_pool *pool = bench_pool_new(options_most_threads(opt));
 	size_t i;
 
-	for (i = 0; i < opt->nr_threads; i++)
-		most = opt->threads[i] > most ? opt->threads[i] : most;
-	pool = bench_pool_new(most);
 	for (i = 0; i < opt->nr_threads; i++)
 		measure(run, pool, opt->threads[i], seconds);
 	bench_pool_free(pool);

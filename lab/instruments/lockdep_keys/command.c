@@ -276,8 +276,6 @@ int lull_cmd_keyscale(int argc, char **argv)
 						DEFAULT_UNRELATED_US * 1000 } };
 	struct options opt = OPTIONS_INIT("keyscale");
 	struct run run = { .opt = &opt, .settings = &settings };
-	unsigned most = 1;
-	size_t i;
 
 	opt.own = &settings;
 	/* 0 is no number of threads: if it is still there afterwards, none was given. */
@@ -294,9 +292,8 @@ int lull_cmd_keyscale(int argc, char **argv)
 	fill_in(&settings, &opt);
 	choose(&run);
 	run.json = jsonout_open(&opt);
-	for (i = 0; i < opt.nr_threads; i++)
-		most = opt.threads[i] > most ? opt.threads[i] : most;
-	run.pool = bench_pool_new(keyscale_threads(&settings.shape, KEYSCALE_UNRELATED, most));
+	run.pool = bench_pool_new(
+		keyscale_threads(&settings.shape, KEYSCALE_UNRELATED, options_most_threads(&opt)));
 	run.table = keyscale_table_new(&settings.shape);
 	print_head(&settings.shape);
 	measure_all(&run);

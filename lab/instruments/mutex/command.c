@@ -336,17 +336,6 @@ static void measure(const struct mutexscale *m, const struct settings *s)
 	}
 }
 
-/* All that will be needed at a time can be made: else one line, and nothing is measured. */
-static void try_threads(const struct options *opt)
-{
-	unsigned most = 1;
-	size_t i;
-
-	for (i = 0; i < opt->nr_threads; i++)
-		most = opt->threads[i] > most ? opt->threads[i] : most;
-	bench_pool_free(bench_pool_new(most));
-}
-
 int lull_cmd_mutexscale(int argc, char **argv)
 {
 	struct settings settings = { .outside = -1 };
@@ -369,7 +358,8 @@ int lull_cmd_mutexscale(int argc, char **argv)
 	check(&settings);
 	m.runs = opt.runs ? opt.runs : BENCH_RUNS;
 	m.json = jsonout_open(&opt);
-	try_threads(&opt);
+	/* All that will be needed at a time can be made: else one line, and nothing is measured. */
+	bench_pool_free(bench_pool_new(options_most_threads(&opt)));
 	oracle = lull_mutex_oracle_name();
 	jsonout_set(jsonout_root(m.json), "oracle", json_string(oracle));
 	choose(&m);

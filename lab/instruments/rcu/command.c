@@ -20,15 +20,14 @@
 #include "commands.h"
 #include "common/machine.h"
 #include "common/options.h"
+#include "engine/budget.h"
 #include "engine/peers.h"
 
 #define DEFAULT_CALLS 1000u
-#define DEFAULT_SECONDS 0.5 /* for the calls of one scheme in one setup */
+#define DEFAULT_SECONDS 10.0 /* for a share */
 #define DEFAULT_OBJECTS 1000000u
 #define DEFAULT_WAITS 200u
 #define UPDATERS 2u
-/* The seconds are for calls back to back; with so long between them it takes more. */
-#define INTERRUPTS_BUDGETS 6u
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -50,15 +49,14 @@ enum {
 static const struct argp_option own_options[] = {
 	{ "what", OPT_WHAT, "WHAT,...", 0, 
 	  "what to measure: synchronize, call, barrier, replace (the default: these four), kill, interrupts, wake, paced, "
-	  "updaters, "
-	  "scan, all", 0 },
+	  "updaters (as many as --threads says; 2), scan, all", 0 },
 	{ "setup", OPT_SETUP, "SETUP,...", 0,
 	  "idle, busy, threads64, sections, stuck (for replace), all (for synchronize: all but stuck; "
 	  "for the others: idle and busy)",
 	  0 },
 	{ "calls", OPT_CALLS, "N", 0,
 	  "calls of each scheme in each setup (1000); fewer if --seconds end first", 0 },
-	{ "objects", OPT_OBJECTS, "N", 0, "objects to replace (1000000)", 0 },
+	{ "objects", OPT_OBJECTS, "N", 0, "objects to replace (1000000); fewer if there is no time for more", 0 },
 	{ "gp", OPT_GP, "event|polled", 0,
 	  "polled: measure grace periods that scan twice, to compare them with lull's", 0 },
 	{ "self-qs", OPT_SELF_QS, "late|early|both", 0,
@@ -180,8 +178,8 @@ static void fill_in(struct rcuscale_settings *s, const struct options *opt)
 
 	for (i = 0; i < NR_WHATS; i++)
 		s->what[i] = s->what[i] || (!s->what_given && i <= WHAT_REPLACE);
-	s->budget_ns = (uint64_t)((opt->seconds > 0 ? opt->seconds : DEFAULT_SECONDS) * 1e9);
-	s->rounds = opt->runs;
+	s->rounds_given = opt->runs > 0;
+	s->rounds = opt->runs ? opt->runs : RCUSCALE_ROUNDS;
 	s->polled.calls = s->calls_given ? s->calls : 100;
 	s->polled.runs = opt->runs ? opt->runs : 6;
 }
@@ -216,18 +214,50 @@ static void choose(struct rcuscale_settings *s, const struct options *opt)
 			s->chosen[i] = false;
 }
 
+/* The time of a table for another's; updaters: of one number of threads. */
+static const double shares[NR_WHATS] = {
+	[WHAT_SYNCHRONIZE] = 1, [WHAT_CALL] = 1,       [WHAT_BARRIER] = 1, [WHAT_BARRIER_QUEUED] = 1,
+	[WHAT_REPLACE] = 3,	[WHAT_KILL] = 1,       [WHAT_WAKE] = 1,	   [WHAT_INTERRUPTS] = 4,
+	[WHAT_PACED] = 1,	[WHAT_UPDATERS] = 1,   [WHAT_SCAN] = 1,
+};
+
+static bool wants_table(const struct rcuscale_settings *s, int what, int setup)
+{
+	if (what <= WHAT_KILL)
+		return s->what[what] && wants_setup(s, (enum rcuscale_what)what, (enum rcuscale_setup)setup);
+	return s->what[what] && !setup;
+}
+
+static double all_shares(const struct rcuscale_settings *s, const struct options *opt)
+{
+	double sum = 0;
+	int what, setup;
+
+	if (s->letter.given || s->gp == GP_POLLED || s->kernel_format)
+		return s->gp != GP_POLLED ? 1 : s->polled.self_qs == SELF_QS_BOTH ? 3 : 2;
+	for (what = 0; what < NR_WHATS; what++)
+		for (setup = 0; setup < NR_SETUPS; setup++)
+			if (wants_table(s, what, setup))
+				sum += shares[what] * (double)(what == WHAT_UPDATERS ? opt->nr_threads : 1);
+	return sum;
+}
+
 static void setup_table(const struct rcuscale_settings *s, enum rcuscale_what what,
 			enum rcuscale_setup setup, struct jsonout *json)
 {
-	if (!s->what[what] || !wants_setup(s, what, setup))
+	char *name = options_printf("%s: %s", rcuscale_titles[what], rcuscale_setup_what[setup]);
+	double seconds = budget_next(shares[what], 0, name);
+
+	free(name);
+	if (seconds <= 0)
 		return;
 	if (what == WHAT_KILL)
 		jsonout_set(jsonout_root(json), "percpu_ref_per_cpu",
 			    json_boolean(lull_percpu_ref_per_cpu()));
 	if (what == WHAT_REPLACE)
-		rcuscale_replace_table(s, setup, json);
+		rcuscale_replace_table(s, setup, seconds, json);
 	else
-		rcuscale_latency_table(s, what, setup, json);
+		rcuscale_latency_table(s, what, setup, seconds, json);
 }
 
 /* List the chosen schemes that have @what; NULL ends the list. */
@@ -243,28 +273,26 @@ static const struct rcuscale_scheme **chosen_for(const struct rcuscale_settings 
 }
 
 /* Print the table of a measurement that has one setup of its own. */
-static void other_table(const struct rcuscale_settings *s, enum rcuscale_what what, struct jsonout *json)
+static void other_table(const struct rcuscale_settings *s, enum rcuscale_what what, const struct options *opt,
+			struct jsonout *json)
 {
-	const struct rcuscale_scheme **list;
-	uint32_t rounds = s->rounds ? s->rounds : RCUSCALE_ROUNDS;
+	const struct rcuscale_scheme **list = chosen_for(s, what);
+	double seconds = what == WHAT_UPDATERS ? 0 : budget_next(shares[what], 0, rcuscale_titles[what]);
 
-	if (!s->what[what])
-		return;
-	list = chosen_for(s, what);
-	if (what == WHAT_SCAN)
-		rcuscale_scan(list, rounds, json);
-	else if (*list && what == WHAT_WAKE)
-		rcuscale_wake(list, rounds, s->calls_given ? s->calls : DEFAULT_WAITS, json);
-	else if (*list && what == WHAT_PACED)
-		rcuscale_paced(list, rounds, s->budget_ns, json);
-	else if (*list && what == WHAT_UPDATERS)
-		rcuscale_updaters(list, UPDATERS, s->budget_ns, json);
-	else if (*list)
-		rcuscale_interrupts(list, rounds, s->budget_ns * INTERRUPTS_BUDGETS / rounds, json);
+	if (*list && what == WHAT_UPDATERS)
+		rcuscale_updaters(list, opt, json);
+	else if (seconds > 0 && what == WHAT_SCAN)
+		rcuscale_scan(list, s->rounds, seconds, json);
+	else if (seconds > 0 && *list && what == WHAT_WAKE)
+		rcuscale_wake(list, s->rounds, s->calls_given ? s->calls : DEFAULT_WAITS, seconds, json);
+	else if (seconds > 0 && *list && what == WHAT_PACED)
+		rcuscale_paced(list, s->rounds, seconds, json);
+	else if (seconds > 0 && *list)
+		rcuscale_interrupts(list, s->rounds, seconds, json);
 	free(list);
 }
 
-static void all_tables(const struct rcuscale_settings *s, struct jsonout *json)
+static void all_tables(const struct rcuscale_settings *s, const struct options *opt, struct jsonout *json)
 {
 	struct machine machine;
 	size_t i;
@@ -275,11 +303,15 @@ static void all_tables(const struct rcuscale_settings *s, struct jsonout *json)
 	for (i = 0; i < rcuscale_nr_schemes; i++)
 		if (s->chosen[i] && rcuscale_schemes[i].gp)
 			rcuscale_prime(rcuscale_schemes[i].gp);
-	for (what = 0; what <= WHAT_KILL; what++)
-		for (setup = 0; setup < NR_SETUPS; setup++)
-			setup_table(s, (enum rcuscale_what)what, (enum rcuscale_setup)setup, json);
-	for (; what < NR_WHATS; what++)
-		other_table(s, (enum rcuscale_what)what, json);
+	for (what = 0; what < NR_WHATS; what++)
+		for (setup = 0; setup < NR_SETUPS; setup++) {
+			if (!wants_table(s, what, setup))
+				continue;
+			if (what <= WHAT_KILL)
+				setup_table(s, (enum rcuscale_what)what, (enum rcuscale_setup)setup, json);
+			else
+				other_table(s, (enum rcuscale_what)what, opt, json);
+		}
 }
 
 static void letter(const struct rcuscale_settings *s, struct jsonout *json)
@@ -291,8 +323,8 @@ static void letter(const struct rcuscale_settings *s, struct jsonout *json)
 	machine_read(&machine);
 	machine_print(&machine);
 	l.calls = s->calls;
-	l.rounds = s->rounds ? s->rounds : RCUSCALE_ROUNDS;
-	l.budget_ns = s->budget_ns;
+	l.rounds = s->rounds;
+	l.seconds = budget_next(1, 0, "flavors");
 	l.setup = SETUP_BUSY;
 	for (setup = 0; setup < NR_SETUPS; setup++)
 		if (s->setup[setup])
@@ -325,14 +357,16 @@ static void run(struct rcuscale_settings *s, const struct options *opt)
 	if (s->kernel_format)
 		rcuscale_check_kernel_format(s, opt);
 	json = jsonout_open(opt);
+	budget_begin(opt, DEFAULT_SECONDS * all_shares(s, opt), all_shares(s, opt));
 	if (s->letter.given)
 		letter(s, json);
 	else if (s->gp == GP_POLLED)
 		rcuscale_polled(&s->polled, json);
 	else if (s->kernel_format)
-		rcuscale_kernel_format(s);
+		rcuscale_kernel_format(s, budget_next(1, 0, "calls"));
 	else
-		all_tables(s, json);
+		all_tables(s, opt, json);
+	budget_end(json);
 	jsonout_close(json);
 }
 
@@ -346,9 +380,11 @@ int lull_cmd_rcuscale(int argc, char **argv)
 	struct options opt = OPTIONS_INIT("rcuscale");
 
 	opt.own = &settings;
+	opt.threads = options_alloc(1, sizeof(*opt.threads));
+	opt.threads[opt.nr_threads++] = UPDATERS;
 	options_parse(&opt, own_options, own_option,
 		      "Measures how long a thread waits for a grace period, a deferred call or a "
-		      "barrier, and what it costs to replace objects.",
+		      "barrier, and what it costs to replace objects." BUDGET_HELP,
 		      argc, argv);
 	fill_in(&settings, &opt);
 	rcuscale_find_schemes();

@@ -15,7 +15,6 @@
 #include "common/figures.h"
 #include "common/options.h"
 #include "engine/peers.h"
-#include "common/progress.h"
 #include "engine/text_table.h"
 #include "common/units.h"
 #include "scan_scheme.h"
@@ -32,19 +31,28 @@ static size_t count_of(const struct rcuscale_scheme *const *schemes)
 /* ---- interrupts ------------------------------------------------------------------------------ */
 
 struct interrupts {
+	const struct rcuscale_scheme *scheme; /* NULL: no updates */
 	double *per_core, *heavy; /* per second, by round */
 	unsigned rounds;
 	bool known;
 };
 
-static void run_interrupts(const struct rcuscale_scheme *scheme, uint64_t round_ns,
-			   struct interrupts *to)
+static const char *interrupts_name(const void *rows, size_t i)
 {
+	const struct rcuscale_scheme *scheme = ((const struct interrupts *)rows)[i].scheme;
+
+	return scheme ? scheme->name : "no-updates";
+}
+
+static void run_interrupts(void *rows, size_t i, uint64_t budget_ns)
+{
+	struct interrupts *to = (struct interrupts *)rows + i;
+	const struct rcuscale_scheme *scheme = to->scheme;
 	struct rcuscale_job job = { .what = WHAT_INTERRUPTS, .setup = SETUP_BUSY };
 	struct rcuscale_block block;
 	double seconds;
 
-	job.most = (uint32_t)(round_ns * RCUSCALE_RATE / 1000000000u);
+	job.most = (uint32_t)(budget_ns * RCUSCALE_RATE / 1000000000u);
 	job.most = job.most ? job.most : 1;
 	/* Without a scheme: no updates, while rcu's readers read. */
 	job.quiet = !scheme;
@@ -59,12 +67,12 @@ static void run_interrupts(const struct rcuscale_scheme *scheme, uint64_t round_
 	to->heavy[to->rounds++] = (double)block.heavy / seconds;
 }
 
-static void interrupts_row(struct bench_table *t, const struct rcuscale_scheme *scheme,
-			   struct interrupts *r, struct jsonout *json)
+static void interrupts_row(struct bench_table *t, struct interrupts *r, struct jsonout *json)
 {
+	const struct rcuscale_scheme *scheme = r->scheme;
 	struct bench_stat per_core = bench_stat_of(r->per_core, r->known ? r->rounds : 0);
 	struct bench_stat heavy = bench_stat_of(r->heavy, r->rounds);
-	const char *name = scheme ? scheme->name : "no-updates";
+	const char *name = interrupts_name(r, 0);
 	json_t *row = jsonout_stat(json, name, bench_cpus(), "interrupts_busy", "1/s/core",
 				   &per_core);
 
@@ -78,32 +86,27 @@ static void interrupts_row(struct bench_table *t, const struct rcuscale_scheme *
 	}
 }
 
-void rcuscale_interrupts(const struct rcuscale_scheme *const *schemes, unsigned rounds,
-			 uint64_t round_ns, struct jsonout *json)
+void rcuscale_interrupts(const struct rcuscale_scheme *const *schemes, unsigned rounds, double seconds,
+			 struct jsonout *json)
 {
 	size_t count = count_of(schemes) + 1, i; /* the last is without updates */
 	struct interrupts *all = options_alloc(count, sizeof(*all));
 	struct bench_table *t;
-	unsigned round;
 
 	for (i = 0; i < count; i++) {
+		all[i].scheme = schemes[i];
 		all[i].per_core = options_alloc(rounds, sizeof(double));
 		all[i].heavy = options_alloc(rounds, sizeof(double));
 	}
-	for (round = 0; round < rounds; round++)
-		for (i = 0; i < count; i++) {
-			bench_progress("rcuscale: interrupts, %s, round %u of %u",
-				       schemes[i] ? schemes[i]->name : "no updates", round + 1,
-				       rounds);
-			run_interrupts(schemes[i], round_ns, &all[i]);
-		}
-	bench_progress_clear();
+	rcuscale_rounds(&(struct rcuscale_rounds){ "interrupts", rounds, count, seconds, all, interrupts_name,
+						   run_interrupts });
 	printf("\ninterrupts while %u updates per second wait for readers, a busy reader on each "
 	       "other CPU; per second\n",
 	       RCUSCALE_RATE);
 	t = bench_table_new("scheme|interrupts per core|heavy fences of lull");
 	for (i = 0; i < count; i++) {
-		interrupts_row(t, schemes[i], &all[i], json);
+		if (all[i].rounds)
+			interrupts_row(t, &all[i], json);
 		free(all[i].per_core);
 		free(all[i].heavy);
 	}
@@ -114,18 +117,26 @@ void rcuscale_interrupts(const struct rcuscale_scheme *const *schemes, unsigned 
 /* ---- waking up ------------------------------------------------------------------------------- */
 
 struct wake {
+	const struct rcuscale_scheme *scheme;
+	uint32_t calls; /* in a round */
 	uint64_t *ns;
 	uint32_t count;
 	double *own_cpu_ns, *cpu_ns; /* by round */
 	unsigned rounds;
 };
 
-static void run_wake(const struct rcuscale_scheme *scheme, unsigned calls, struct wake *to)
+static const char *wake_name(const void *rows, size_t i)
 {
-	struct rcuscale_job job = { .what = WHAT_WAKE, .setup = SETUP_IDLE, .most = calls };
+	return ((const struct wake *)rows)[i].scheme->name;
+}
+
+static void run_wake(void *rows, size_t i, uint64_t budget_ns)
+{
+	struct wake *to = (struct wake *)rows + i;
+	struct rcuscale_job job = { .what = WHAT_WAKE, .setup = SETUP_IDLE, .most = to->calls, .budget_ns = budget_ns };
 	struct rcuscale_block block;
 
-	rcuscale_run_scheme(scheme, &job, &block);
+	rcuscale_run_scheme(to->scheme, &job, &block);
 	memcpy(to->ns + to->count, block.ns, block.count * sizeof(*block.ns));
 	to->count += block.count;
 	to->own_cpu_ns[to->rounds] = block.own_cpu_ns;
@@ -133,17 +144,16 @@ static void run_wake(const struct rcuscale_scheme *scheme, unsigned calls, struc
 	free(block.ns);
 }
 
-static void wake_row(struct bench_table *t, const struct rcuscale_scheme *scheme, struct wake *w,
-		     struct jsonout *json)
+static void wake_row(struct bench_table *t, struct wake *w, struct jsonout *json)
 {
 	struct bench_latency lat = bench_latency_of(w->ns, w->count);
 	struct bench_stat own = bench_stat_of(w->own_cpu_ns, w->rounds);
 	struct bench_stat cpu = bench_stat_of(w->cpu_ns, w->rounds);
-	json_t *row = jsonout_latency(json, scheme->name, 2, "wake", &lat);
+	json_t *row = jsonout_latency(json, w->scheme->name, 2, "wake", &lat);
 
 	jsonout_set(row, "own_cpu_ns", json_real(own.median));
 	jsonout_set(row, "process_cpu_ns", json_real(cpu.median));
-	bench_cell(t, "%s", scheme->name);
+	bench_cell(t, "%s", w->scheme->name);
 	bench_cell(t, "%zu", lat.count);
 	bench_cell(t, "%.1f", lat.min / 1000);
 	bench_cell(t, "%.1f", lat.p50 / 1000);
@@ -155,33 +165,29 @@ static void wake_row(struct bench_table *t, const struct rcuscale_scheme *scheme
 }
 
 void rcuscale_wake(const struct rcuscale_scheme *const *schemes, unsigned rounds, unsigned calls,
-		   struct jsonout *json)
+		   double seconds, struct jsonout *json)
 {
 	size_t count = count_of(schemes), i;
 	struct wake *all = options_alloc(count, sizeof(*all));
 	struct bench_table *t;
-	unsigned round;
 
 	rounds = rounds > calls ? calls : rounds;
 	calls = (calls + rounds - 1) / rounds;
 	for (i = 0; i < count; i++) {
+		all[i].scheme = schemes[i];
+		all[i].calls = calls;
 		all[i].ns = options_alloc((size_t)calls * rounds, sizeof(*all[i].ns));
 		all[i].own_cpu_ns = options_alloc(rounds, sizeof(double));
 		all[i].cpu_ns = options_alloc(rounds, sizeof(double));
 	}
-	for (round = 0; round < rounds; round++)
-		for (i = 0; i < count; i++) {
-			bench_progress("rcuscale: waking up, %s, round %u of %u", schemes[i]->name,
-				       round + 1, rounds);
-			run_wake(schemes[i], calls, &all[i]);
-		}
-	bench_progress_clear();
+	rcuscale_rounds(&(struct rcuscale_rounds){ "waking up", rounds, count, seconds, all, wake_name, run_wake });
 	printf("\nwaiting for a reader that sleeps for %s: from its unlock to the return of the wait, "
 	       "and processor time per wait; us\n",
 	       units_time(RCUSCALE_SLEEP_NS).text);
 	t = bench_table_new("scheme|waits|min|p50|p90|p99|max|cpu of the call|of the process");
 	for (i = 0; i < count; i++) {
-		wake_row(t, schemes[i], &all[i], json);
+		if (all[i].rounds)
+			wake_row(t, &all[i], json);
 		free(all[i].ns);
 		free(all[i].own_cpu_ns);
 		free(all[i].cpu_ns);
@@ -208,6 +214,7 @@ static const size_t scan_slots[] = { 8, 500, 1000 };
 
 struct scan {
 	const struct bench_scan_scheme *scheme;
+	char name[48];
 	size_t slots;
 	double *ns; /* per object, by round */
 	unsigned rounds;
@@ -252,11 +259,17 @@ static void *scan_main(void *arg)
 	return NULL;
 }
 
-static void run_scan(struct scan *scan)
+static const char *scan_name(const void *rows, size_t i)
+{
+	return ((const struct scan *)rows)[i].name;
+}
+
+static void run_scan(void *rows, size_t i, uint64_t budget_ns)
 {
 	pthread_t thread;
-	int err = pthread_create(&thread, NULL, scan_main, scan);
+	int err = pthread_create(&thread, NULL, scan_main, (struct scan *)rows + i);
 
+	(void)budget_ns; /* so many objects as a scheme lets wait: fewer would have no scan */
 	if (err)
 		options_bad("cannot make a thread: %s", strerror(err));
 	pthread_join(thread, NULL);
@@ -281,6 +294,10 @@ static void print_scans(struct scan *all, size_t count, struct jsonout *json)
 	for (i = 0; i < count; i++) {
 		struct bench_stat ns = bench_stat_of(all[i].ns, all[i].rounds);
 
+		if (!ns.count) {
+			free(all[i].ns);
+			continue;
+		}
 		snprintf(metric, sizeof(metric), "scan_%zu", all[i].slots);
 		jsonout_stat(json, all[i].scheme->name, 1, metric, "ns", &ns);
 		bench_cell(t, "%s", all[i].scheme->name);
@@ -291,13 +308,12 @@ static void print_scans(struct scan *all, size_t count, struct jsonout *json)
 	bench_table_print(t);
 }
 
-void rcuscale_scan(const struct rcuscale_scheme *const *schemes, unsigned rounds,
+void rcuscale_scan(const struct rcuscale_scheme *const *schemes, unsigned rounds, double seconds,
 		   struct jsonout *json)
 {
 	size_t scans, count = 0, i, j;
 	struct scan all[SCANS_MAX * NR_SLOTS];
 	const void *found[SCANS_MAX];
-	unsigned round;
 
 	scans = peers_schemes(PEER_SCAN, scan_order, found, SCANS_MAX);
 	for (i = 0; i < scans; i++)
@@ -307,20 +323,17 @@ void rcuscale_scan(const struct rcuscale_scheme *const *schemes, unsigned rounds
 			if (!is_chosen(schemes, scheme->name) ||
 			    (scheme->most_slots && scan_slots[j] > scheme->most_slots))
 				continue;
-			all[count++] = (struct scan){
+			all[count] = (struct scan){
 				.scheme = scheme,
 				.slots = scan_slots[j],
 				.ns = options_alloc(rounds, sizeof(double)),
 			};
+			snprintf(all[count].name, sizeof(all[count].name), "%s with %zu slots", scheme->name,
+				 scan_slots[j]);
+			count++;
 		}
 	if (!count)
 		return;
-	for (round = 0; round < rounds; round++)
-		for (i = 0; i < count; i++) {
-			bench_progress("rcuscale: scans, %s, round %u of %u", all[i].scheme->name,
-				       round + 1, rounds);
-			run_scan(&all[i]);
-		}
-	bench_progress_clear();
+	rcuscale_rounds(&(struct rcuscale_rounds){ "scans", rounds, count, seconds, all, scan_name, run_scan });
 	print_scans(all, count, json);
 }

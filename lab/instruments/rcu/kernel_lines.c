@@ -11,11 +11,11 @@
 #include "common/options.h"
 
 /* For kvm-recheck-rcuscale.sh, which looks at words by their position. */
-void rcuscale_kernel_format(const struct rcuscale_settings *s)
+void rcuscale_kernel_format(const struct rcuscale_settings *s, double seconds)
 {
 	struct rcuscale_job job = { .what = WHAT_SYNCHRONIZE,
 				    .most = s->calls,
-				    .budget_ns = s->budget_ns };
+				    .budget_ns = (uint64_t)(seconds * 1e9) };
 	const struct rcuscale_scheme *scheme = NULL;
 	uint64_t gps = lull_load_relaxed(&lull__rcu_gp), began = bench_now_ns();
 	struct rcuscale_block block;

@@ -11,7 +11,6 @@
 #include "common/cpus.h"
 #include "common/figures.h"
 #include "common/options.h"
-#include "common/progress.h"
 #include "engine/text_table.h"
 
 /* Write the cells of interrupts on other processors, per operation, and per second and core. */
@@ -29,6 +28,8 @@ static void interrupt_cells(struct bench_table *t, bool known, uint64_t interrup
 
 /* The blocks of one scheme. */
 struct series {
+	const struct rcuscale_scheme *scheme;
+	struct rcuscale_job job;
 	uint64_t *ns;
 	uint32_t count;
 	double *p50; /* of each block */
@@ -38,47 +39,43 @@ struct series {
 	bool interrupts_known;
 };
 
-static void add_block(struct series *series, struct rcuscale_block *block)
+static const char *series_name(const void *rows, size_t i)
 {
-	memcpy(series->ns + series->count, block->ns, block->count * sizeof(*block->ns));
-	series->p50[series->rounds++] = bench_latency_of(block->ns, block->count).p50;
-	series->count += block->count;
-	series->elapsed_ns += block->elapsed_ns;
-	series->interrupts += block->interrupts;
-	rcuscale_add_counted(&series->counted, &block->counted);
-	series->interrupts_known = series->interrupts_known && block->interrupts_known;
-	free(block->ns);
+	return ((const struct series *)rows)[i].scheme->name;
 }
 
-static void measure_series(const struct rcuscale_settings *s, enum rcuscale_what what,
-			   enum rcuscale_setup setup, struct series *all)
+static void run_block(void *rows, size_t i, uint64_t budget_ns)
 {
-	uint32_t rounds = s->rounds ? s->rounds : RCUSCALE_ROUNDS, round;
-	struct rcuscale_job job = { .what = what, .setup = setup };
-	size_t i;
+	struct series *series = (struct series *)rows + i;
+	struct rcuscale_block block;
 
-	if (rounds > s->calls)
-		rounds = s->calls;
+	series->job.budget_ns = budget_ns;
+	rcuscale_run_scheme(series->scheme, &series->job, &block);
+	memcpy(series->ns + series->count, block.ns, block.count * sizeof(*block.ns));
+	series->p50[series->rounds++] = bench_latency_of(block.ns, block.count).p50;
+	series->count += block.count;
+	series->elapsed_ns += block.elapsed_ns;
+	series->interrupts += block.interrupts;
+	rcuscale_add_counted(&series->counted, &block.counted);
+	series->interrupts_known = series->interrupts_known && block.interrupts_known;
+	free(block.ns);
+}
+
+static size_t list_series(const struct rcuscale_settings *s, struct rcuscale_job job, uint32_t rounds, struct series *all)
+{
+	size_t count = 0, i;
+
 	job.most = (s->calls + rounds - 1) / rounds;
-	job.budget_ns = s->budget_ns / rounds;
-	for (i = 0; i < rcuscale_nr_schemes; i++) {
-		all[i] = (struct series){ .interrupts_known = true };
-		all[i].ns = options_alloc((size_t)job.most * rounds, sizeof(*all[i].ns));
-		all[i].p50 = options_alloc(rounds, sizeof(*all[i].p50));
-	}
-	for (round = 0; round < rounds; round++) {
-		bench_progress("rcuscale: %s, %s, round %u of %u", rcuscale_titles[what],
-			       rcuscale_setup_what[setup], round + 1, rounds);
-		for (i = 0; i < rcuscale_nr_schemes; i++) {
-			struct rcuscale_block block;
-
-			if (!s->chosen[i] || !rcuscale_can(&rcuscale_schemes[i], what))
-				continue;
-			rcuscale_run_scheme(&rcuscale_schemes[i], &job, &block);
-			add_block(&all[i], &block);
-		}
-	}
-	bench_progress_clear();
+	for (i = 0; i < rcuscale_nr_schemes; i++)
+		if (s->chosen[i] && rcuscale_can(&rcuscale_schemes[i], job.what))
+			all[count++] = (struct series){
+				.scheme = &rcuscale_schemes[i],
+				.job = job,
+				.interrupts_known = true,
+				.ns = options_alloc((size_t)job.most * rounds, sizeof(uint64_t)),
+				.p50 = options_alloc(rounds, sizeof(double)),
+			};
+	return count;
 }
 
 static void cell_us(struct bench_table *t, double ns)
@@ -86,9 +83,10 @@ static void cell_us(struct bench_table *t, double ns)
 	bench_cell(t, "%.*f", ns < 99950 ? 2 : 0, ns / 1000);
 }
 
-static void latency_row(struct bench_table *t, const struct rcuscale_scheme *scheme, struct series *series,
-			const char *name, unsigned threads, struct jsonout *json)
+static void latency_row(struct bench_table *t, struct series *series, const char *name, unsigned threads,
+			struct jsonout *json)
 {
+	const struct rcuscale_scheme *scheme = series->scheme;
 	struct bench_latency lat = bench_latency_of(series->ns, series->count);
 	struct bench_stat by_round =
 		bench_stat_scale(bench_stat_of(series->p50, series->rounds), 0.001);
@@ -120,26 +118,28 @@ static void latency_row(struct bench_table *t, const struct rcuscale_scheme *sch
 }
 
 void rcuscale_latency_table(const struct rcuscale_settings *s, enum rcuscale_what what,
-			  enum rcuscale_setup setup, struct jsonout *json)
+			    enum rcuscale_setup setup, double seconds, struct jsonout *json)
 {
 	unsigned threads = setup == SETUP_IDLE ? 1 : setup == SETUP_THREADS64 ? 65 : 2;
+	uint32_t rounds = s->rounds < s->calls ? s->rounds : s->calls;
 	struct series all[RCUSCALE_SCHEMES_MAX];
+	size_t count = list_series(s, (struct rcuscale_job){ .what = what, .setup = setup }, rounds, all), i;
+	char *title = options_printf("%s: %s", rcuscale_titles[what], rcuscale_setup_what[setup]);
 	struct bench_table *t;
-	size_t i;
 
-	measure_series(s, what, setup, all);
-	printf("\n%s: %s; us%s\n", rcuscale_titles[what], rcuscale_setup_what[setup],
+	rcuscale_rounds(&(struct rcuscale_rounds){ title, rounds, count, seconds, all, series_name, run_block });
+	printf("\n%s; us%s\n", title,
 	       what == WHAT_KILL && !lull_percpu_ref_per_cpu() ?
 		       "; no restartable sequences here, so it waits for a grace period" :
 		       "");
 	t = rcuscale_table_new(
 		"scheme|calls|average|min|p50|p90|p99|max|p50 by round|interrupts/call|/s/core");
-	for (i = 0; i < rcuscale_nr_schemes; i++) {
+	for (i = 0; i < count; i++) {
 		if (all[i].count)
-			latency_row(t, &rcuscale_schemes[i], &all[i], rcuscale_metric(what, NULL, setup), threads,
-				    json);
+			latency_row(t, &all[i], rcuscale_metric(what, NULL, setup), threads, json);
 		free(all[i].ns);
 		free(all[i].p50);
 	}
 	bench_table_print(t);
+	free(title);
 }

@@ -12,7 +12,6 @@
 #include "common/figures.h"
 #include "common/options.h"
 #include "engine/peers.h"
-#include "common/progress.h"
 #include "instruments/rcu/rcuscale.h"
 
 static const struct flavor {
@@ -73,6 +72,7 @@ void rcuscale_letter_check(const struct rcuscale_letter *letter)
 
 struct letter_block {
 	const struct flavor *flavor;
+	struct rcuscale_job job;
 	const struct bench_gp_scheme *gp;
 	bool skip;
 	uint64_t *ns;
@@ -81,12 +81,19 @@ struct letter_block {
 	bool known;
 };
 
-static void run_block(const struct rcuscale_job *job, struct letter_block *b)
+static const char *block_name(const void *rows, size_t i)
 {
+	return ((const struct letter_block *)rows)[i].flavor->name;
+}
+
+static void run_block(void *rows, size_t i, uint64_t budget_ns)
+{
+	struct letter_block *b = (struct letter_block *)rows + i;
 	struct rcuscale_block block;
 
+	b->job.budget_ns = budget_ns;
 	lull_shazptr_set_skip_self_scan(b->skip);
-	rcuscale_run(b->gp, job, &block);
+	rcuscale_run(b->gp, &b->job, &block);
 	lull_shazptr_set_skip_self_scan(false);
 	memcpy(b->ns + b->count, block.ns, block.count * sizeof(*block.ns));
 	b->count += block.count;
@@ -145,25 +152,22 @@ static size_t list_blocks(const struct rcuscale_letter *letter, struct letter_bl
 
 void rcuscale_letter(const struct rcuscale_letter *letter, struct jsonout *json)
 {
-	unsigned rounds = letter->rounds > letter->calls ? letter->calls : letter->rounds, round;
+	unsigned rounds = letter->rounds > letter->calls ? letter->calls : letter->rounds;
 	struct rcuscale_job job = { .what = WHAT_SYNCHRONIZE, .setup = letter->setup };
 	struct letter_block blocks[2 * NR_FLAVORS];
 	size_t count, i;
 
 	job.most = (letter->calls + rounds - 1) / rounds;
-	job.budget_ns = letter->budget_ns / rounds;
 	count = list_blocks(letter, blocks, (size_t)job.most * rounds);
-	for (i = 0; i < count; i++)
-		rcuscale_prime(blocks[i].gp);
-	for (round = 0; round < rounds; round++)
-		for (i = 0; i < count; i++) {
-			bench_progress("rcuscale: %s, round %u of %u", blocks[i].flavor->name,
-				       round + 1, rounds);
-			run_block(&job, &blocks[i]);
-		}
-	bench_progress_clear();
 	for (i = 0; i < count; i++) {
-		print_block(&blocks[i], json, letter->setup == SETUP_IDLE ? 1 : 2);
+		blocks[i].job = job;
+		rcuscale_prime(blocks[i].gp);
+	}
+	rcuscale_rounds(&(struct rcuscale_rounds){ "flavors", rounds, count, letter->seconds, blocks, block_name,
+						   run_block });
+	for (i = 0; i < count; i++) {
+		if (blocks[i].count)
+			print_block(&blocks[i], json, letter->setup == SETUP_IDLE ? 1 : 2);
 		free(blocks[i].ns);
 	}
 }

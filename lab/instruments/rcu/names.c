@@ -33,6 +33,10 @@ const char *const rcuscale_titles[NR_WHATS] = {
 	[WHAT_BARRIER_QUEUED] = "barrier, one callback queued",
 	[WHAT_REPLACE] = "replacing 64-byte objects",
 	[WHAT_KILL] = "kill of a percpu_ref until it is confirmed, and one membarrier",
+	[WHAT_INTERRUPTS] = "interrupts",
+	[WHAT_WAKE] = "waking up",
+	[WHAT_PACED] = "deferred calls at a fixed rate",
+	[WHAT_SCAN] = "scans",
 };
 
 const char *rcuscale_metric(enum rcuscale_what what, const char *way, enum rcuscale_setup setup)

@@ -8,7 +8,6 @@
 
 #include "common/figures.h"
 #include "common/options.h"
-#include "common/progress.h"
 #include "engine/text_table.h"
 
 static const unsigned rates[] = { 1000, 100000 }; /* calls per second */
@@ -17,19 +16,28 @@ static const unsigned rates[] = { 1000, 100000 }; /* calls per second */
 
 /* One scheme at one rate, all rounds. */
 struct paced {
+	const struct rcuscale_scheme *scheme;
+	unsigned rate, calls; /* in a second, in a round */
 	uint64_t *call_ns, *until_ns;
 	uint32_t count;
 	uint64_t elapsed_ns, heavy, switches;
 };
 
-static void run_paced(const struct rcuscale_scheme *scheme, unsigned rate, unsigned calls, struct paced *to)
+static const char *paced_name(const void *rows, size_t i)
 {
+	return ((const struct paced *)rows)[i].scheme->name;
+}
+
+static void run_paced(void *rows, size_t i, uint64_t budget_ns)
+{
+	struct paced *to = (struct paced *)rows + i;
 	struct rcuscale_job job = {
-		.what = WHAT_PACED, .setup = SETUP_IDLE, .most = calls, .period_ns = 1000000000u / rate
+		.what = WHAT_PACED, .setup = SETUP_IDLE, .most = to->calls, .period_ns = 1000000000u / to->rate
 	};
 	struct rcuscale_block block;
 
-	rcuscale_run_scheme(scheme, &job, &block);
+	(void)budget_ns; /* it is in the number of calls */
+	rcuscale_run_scheme(to->scheme, &job, &block);
 	memcpy(to->call_ns + to->count, block.ns, block.count * sizeof(*block.ns));
 	memcpy(to->until_ns + to->count, block.until_ns, block.count * sizeof(*block.until_ns));
 	to->count += block.count;
@@ -45,9 +53,10 @@ static void cell_us(struct bench_table *t, double ns)
 	bench_cell(t, "%.*f", ns < 99950 ? 2 : 0, ns / 1000);
 }
 
-static void paced_row(struct bench_table *t, const struct rcuscale_scheme *scheme, unsigned rate, struct paced *p,
-		      struct jsonout *json)
+static void paced_row(struct bench_table *t, struct paced *p, struct jsonout *json)
 {
+	const struct rcuscale_scheme *scheme = p->scheme;
+	unsigned rate = p->rate;
 	struct bench_latency call = bench_latency_of(p->call_ns, p->count), until = bench_latency_of(p->until_ns, p->count);
 	double seconds = (double)p->elapsed_ns / 1e9;
 	char name[32];
@@ -73,47 +82,34 @@ static void paced_row(struct bench_table *t, const struct rcuscale_scheme *schem
 		bench_cell(t, "-");
 }
 
-static void paced_table(const struct rcuscale_scheme *const *schemes, unsigned rate, unsigned rounds, unsigned calls,
-			struct bench_table *t, struct jsonout *json)
-{
-	size_t count = 0, i;
-	struct paced *all;
-	unsigned round;
-
-	while (schemes[count])
-		count++;
-	all = options_alloc(count, sizeof(*all));
-	for (i = 0; i < count; i++) {
-		all[i].call_ns = options_alloc((size_t)calls * rounds, sizeof(*all[i].call_ns));
-		all[i].until_ns = options_alloc((size_t)calls * rounds, sizeof(*all[i].until_ns));
-	}
-	for (round = 0; round < rounds; round++)
-		for (i = 0; i < count; i++) {
-			bench_progress("rcuscale: %u calls per second, %s, round %u of %u", rate, schemes[i]->name,
-				       round + 1, rounds);
-			run_paced(schemes[i], rate, calls, &all[i]);
-		}
-	bench_progress_clear();
-	for (i = 0; i < count; i++) {
-		paced_row(t, schemes[i], rate, &all[i], json);
-		free(all[i].call_ns);
-		free(all[i].until_ns);
-	}
-	free(all);
-}
-
-void rcuscale_paced(const struct rcuscale_scheme *const *schemes, unsigned rounds, uint64_t budget_ns,
+void rcuscale_paced(const struct rcuscale_scheme *const *schemes, unsigned rounds, double seconds,
 		    struct jsonout *json)
 {
 	struct bench_table *t = bench_table_new("scheme|calls/s|the call, p50|p99|until it has run, p50|p99|max|"
 						"switches/s|heavy fences/s");
-	size_t i;
+	size_t of_rate = 0, count, i;
+	struct paced *all;
 
-	printf("\ndeferred calls at a fixed rate, idle process; us\n");
-	for (i = 0; i < RATES; i++) {
-		uint64_t calls = budget_ns / RATES / rounds * rates[i] / 1000000000u;
-
-		paced_table(schemes, rates[i], rounds, calls ? (unsigned)calls : 1, t, json);
+	while (schemes[of_rate])
+		of_rate++;
+	count = of_rate * RATES;
+	rounds = rcuscale_rounds_in(seconds, rounds, count);
+	all = options_alloc(count, sizeof(*all));
+	for (i = 0; i < count; i++) {
+		all[i].scheme = schemes[i % of_rate];
+		all[i].rate = rates[i / of_rate];
+		all[i].calls = (unsigned)(seconds / rounds / (double)count * all[i].rate) + 1;
+		all[i].call_ns = options_alloc((size_t)all[i].calls * rounds, sizeof(*all[i].call_ns));
+		all[i].until_ns = options_alloc((size_t)all[i].calls * rounds, sizeof(*all[i].until_ns));
 	}
+	rcuscale_rounds(&(struct rcuscale_rounds){ "deferred calls", rounds, count, seconds, all, paced_name, run_paced });
+	printf("\ndeferred calls at a fixed rate, idle process; us\n");
+	for (i = 0; i < count; i++) {
+		if (all[i].count)
+			paced_row(t, &all[i], json);
+		free(all[i].call_ns);
+		free(all[i].until_ns);
+	}
+	free(all);
 	bench_table_print(t);
 }

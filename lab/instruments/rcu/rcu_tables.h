@@ -20,9 +20,8 @@ enum gp_engine { GP_EVENT, GP_POLLED };
 struct rcuscale_settings {
 	bool what[NR_WHATS];
 	bool setup[NR_SETUPS];
-	bool what_given, setup_given, calls_given;
+	bool what_given, setup_given, calls_given, rounds_given;
 	uint32_t calls, objects, rounds;
-	uint64_t budget_ns;
 	enum gp_engine gp;
 	struct rcuscale_polled polled;
 	bool kernel_format;
@@ -60,11 +59,11 @@ void rcuscale_counted_json(json_t *row, const struct bench_counted *c);
 /* ---- the tables ------------------------------------------------------------------------------ */
 
 void rcuscale_latency_table(const struct rcuscale_settings *s, enum rcuscale_what what,
-			    enum rcuscale_setup setup, struct jsonout *json);
-void rcuscale_replace_table(const struct rcuscale_settings *s, enum rcuscale_setup setup,
+			    enum rcuscale_setup setup, double seconds, struct jsonout *json);
+void rcuscale_replace_table(const struct rcuscale_settings *s, enum rcuscale_setup setup, double seconds,
 			    struct jsonout *json);
 /* One scheme in one setup, for kvm-recheck-rcuscale.sh. */
-void rcuscale_kernel_format(const struct rcuscale_settings *s);
+void rcuscale_kernel_format(const struct rcuscale_settings *s, double seconds);
 /* Refuse settings for which these lines have no place. */
 void rcuscale_check_kernel_format(const struct rcuscale_settings *s, const struct options *opt);
 

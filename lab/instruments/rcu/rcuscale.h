@@ -99,6 +99,28 @@ void rcuscale_serve_block(const char *arg);
 /* Return what runs for @scheme, here or in that process; NULL: for lull RCU. */
 const struct bench_gp_scheme *rcuscale_gp(const struct rcuscale_scheme *scheme);
 
+/* ---- instruments/rcu/rounds.c ---------------------------------------------------------------- */
+
+/* A table whose rows take turns, block by block. */
+struct rcuscale_rounds {
+	const char *title;
+	unsigned rounds; /* at most; --runs, or the table's own number */
+	size_t count;	 /* of rows */
+	double seconds;	 /* for all */
+	void *rows;
+	const char *(*name)(const void *rows, size_t i); /* of a row, for people */
+	/* Run a block of row @i, in about @budget_ns. */
+	void (*block)(void *rows, size_t i, uint64_t budget_ns);
+};
+
+/*
+ * Run rounds while there is time, and one in any case. Rows for which all time is over in the first round have no block, and
+ * are left out by name.
+ */
+void rcuscale_rounds(const struct rcuscale_rounds *r);
+/* Return how many rounds of @count rows there can be, at most @rounds: a short block measures its own beginning. */
+unsigned rcuscale_rounds_in(double seconds, unsigned rounds, size_t count);
+
 /* ---- instruments/rcu/polled.c ---------------------------------------------------------------- */
 
 enum rcuscale_self_qs { SELF_QS_LATE, SELF_QS_EARLY, SELF_QS_BOTH };
@@ -109,23 +131,22 @@ struct rcuscale_polled {
 	unsigned calls, runs;
 };
 
-/* The two tables of the early report, and lull's own grace periods beside them. */
+/* The two tables of the early report, and lull's own grace periods beside them; shares of the time: 3. */
 void rcuscale_polled(const struct rcuscale_polled *polled, struct jsonout *json);
 
-/* ---- instruments/rcu/interrupts.c, paced.c ------------------------------------------------------------ */
+/* ---- instruments/rcu/interrupts.c, paced.c, updaters.c --------------------------------------- */
 
-/* The schemes to measure; NULL ends the list. */
-void rcuscale_interrupts(const struct rcuscale_scheme *const *schemes, unsigned rounds,
-			 uint64_t round_ns, struct jsonout *json);
+/* Tables of the schemes to measure; NULL ends the list. Of calls and rounds there are fewer when @seconds are over. */
+void rcuscale_interrupts(const struct rcuscale_scheme *const *schemes, unsigned rounds, double seconds,
+			 struct jsonout *json);
 void rcuscale_wake(const struct rcuscale_scheme *const *schemes, unsigned rounds, unsigned calls,
-		   struct jsonout *json);
-void rcuscale_paced(const struct rcuscale_scheme *const *schemes, unsigned rounds, uint64_t budget_ns,
+		   double seconds, struct jsonout *json);
+void rcuscale_paced(const struct rcuscale_scheme *const *schemes, unsigned rounds, double seconds,
 		    struct jsonout *json);
-/* By @threads at a time. updaters.c */
-void rcuscale_updaters(const struct rcuscale_scheme *const *schemes, unsigned threads, uint64_t budget_ns,
-		       struct jsonout *json);
-void rcuscale_scan(const struct rcuscale_scheme *const *schemes, unsigned rounds,
+void rcuscale_scan(const struct rcuscale_scheme *const *schemes, unsigned rounds, double seconds,
 		   struct jsonout *json);
+/* By so many threads at a time as --threads says; each number has a table and a share of the time. */
+void rcuscale_updaters(const struct rcuscale_scheme *const *schemes, const struct options *opt, struct jsonout *json);
 
 /* ---- instruments/rcu/letter_table.c ---------------------------------------------------------- */
 
@@ -136,7 +157,7 @@ struct rcuscale_letter {
 	bool flavor[RCUSCALE_FLAVORS_MAX];
 	bool given, skip_self_scan, both;
 	unsigned calls, rounds;
-	uint64_t budget_ns;
+	double seconds;
 	enum rcuscale_setup setup;
 };
 

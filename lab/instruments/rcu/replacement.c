@@ -7,10 +7,14 @@
 
 #include "common/figures.h"
 #include "common/options.h"
-#include "common/progress.h"
+#include "engine/budget.h"
 #include "engine/text_table.h"
 
 #define REPLACE_ROUNDS 3u
+/* Of a replacement, about, with what comes before and after; most ways wait where a reader is stuck. */
+#define OBJECT_SECONDS 300e-9
+#define STUCK_SECONDS 40e-6
+#define OBJECTS_MIN 1000u
 
 static const char *const way_names[BENCH_GP_WAYS] = {
 	[BENCH_GP_CALL] = "call",
@@ -24,7 +28,8 @@ static const char *const way_names[BENCH_GP_WAYS] = {
 /* One way of one scheme. */
 struct replacement {
 	const struct rcuscale_scheme *scheme;
-	enum bench_gp_way way;
+	struct rcuscale_job job;
+	char name[48];
 	double *ns, *cost, *cpu;
 	struct bench_counted counted;
 	uint32_t rounds;
@@ -50,8 +55,11 @@ static size_t list_replacements(const struct rcuscale_settings *s, enum rcuscale
 			/* Freed at once: no reader could stand it. */
 			if (way == BENCH_GP_NOW && setup != SETUP_IDLE)
 				continue;
-			all[count] = (struct replacement){ .scheme = &rcuscale_schemes[i],
-							   .way = (enum bench_gp_way)way };
+			all[count] = (struct replacement){ .scheme = &rcuscale_schemes[i] };
+			all[count].job = (struct rcuscale_job){ .what = WHAT_REPLACE, .setup = setup,
+								.way = (enum bench_gp_way)way };
+			snprintf(all[count].name, sizeof(all[count].name), "%s %s", rcuscale_schemes[i].name,
+				 way_names[way]);
 			all[count].ns = options_alloc(rounds, sizeof(double));
 			all[count].cost = options_alloc(rounds, sizeof(double));
 			all[count].cpu = options_alloc(rounds, sizeof(double));
@@ -61,15 +69,18 @@ static size_t list_replacements(const struct rcuscale_settings *s, enum rcuscale
 	return count;
 }
 
-static void measure_replacement(const struct rcuscale_settings *s, enum rcuscale_setup setup,
-				struct replacement *r)
+static const char *replacement_name(const void *rows, size_t i)
 {
-	struct rcuscale_job job = {
-		.what = WHAT_REPLACE, .setup = setup, .way = r->way, .most = s->objects
-	};
+	return ((const struct replacement *)rows)[i].name;
+}
+
+static void run_block(void *rows, size_t i, uint64_t budget_ns)
+{
+	struct replacement *r = (struct replacement *)rows + i;
 	struct rcuscale_block block;
 
-	rcuscale_run_scheme(r->scheme, &job, &block);
+	(void)budget_ns; /* it is in the number of objects */
+	rcuscale_run_scheme(r->scheme, &r->job, &block);
 	r->ns[r->rounds] = block.replaced.ns;
 	r->has_cost = block.count > 0;
 	r->cost[r->rounds] = bench_stat_of(block.cost, block.count).median;
@@ -87,14 +98,15 @@ static void replacement_row(struct bench_table *t, struct replacement *r, enum r
 	struct bench_stat cost = bench_stat_of(r->cost, r->has_cost ? r->rounds : 0);
 	struct bench_stat cpu = bench_stat_of(r->cpu, r->has_cost ? r->rounds : 0);
 	json_t *row = jsonout_stat(json, r->scheme->name, setup == SETUP_IDLE ? 1 : 2,
-				   rcuscale_metric(WHAT_REPLACE, way_names[r->way], setup), "ns", &ns);
+				   rcuscale_metric(WHAT_REPLACE, way_names[r->job.way], setup), "ns", &ns);
 
+	jsonout_set(row, "objects", json_integer(r->job.most));
 	jsonout_set(row, "peak_objects", json_integer((json_int_t)r->peak));
 	jsonout_set(row, "retire_ns", r->has_cost ? json_real(cost.median) : json_null());
 	jsonout_set(row, "retire_cpu_ns", r->has_cost ? json_real(cpu.median) : json_null());
 	rcuscale_counted_json(row, &r->counted);
 	bench_cell(t, "%s", r->scheme->name);
-	bench_cell(t, "%s", r->way == BENCH_GP_NOW ? "-" : way_names[r->way]);
+	bench_cell(t, "%s", r->job.way == BENCH_GP_NOW ? "-" : way_names[r->job.way]);
 	bench_cell_stat(t, &ns);
 	bench_cell(t, "%llu", (unsigned long long)r->peak);
 	bench_cell_stat(t, &cost);
@@ -102,29 +114,46 @@ static void replacement_row(struct bench_table *t, struct replacement *r, enum r
 	rcuscale_counted_cells(t, &r->counted);
 }
 
-void rcuscale_replace_table(const struct rcuscale_settings *s, enum rcuscale_setup setup, struct jsonout *json)
+/* With little time there are fewer rounds, and then fewer objects, as many for all. */
+static uint32_t objects_in(const struct rcuscale_settings *s, enum rcuscale_setup setup, double seconds, size_t count,
+			   uint32_t *rounds)
 {
-	uint32_t rounds = s->rounds ? s->rounds : REPLACE_ROUNDS, round;
+	double objects = seconds / ((double)count * (setup == SETUP_STUCK ? STUCK_SECONDS : OBJECT_SECONDS));
+
+	if (budget_is_short())
+		return s->objects;
+	while (*rounds > 1 && objects / *rounds < s->objects)
+		--*rounds;
+	objects = objects > OBJECTS_MIN ? objects : OBJECTS_MIN;
+	return objects < s->objects ? (uint32_t)objects : s->objects;
+}
+
+void rcuscale_replace_table(const struct rcuscale_settings *s, enum rcuscale_setup setup, double seconds,
+			    struct jsonout *json)
+{
+	uint32_t rounds = s->rounds_given ? s->rounds : REPLACE_ROUNDS, objects;
 	struct replacement all[RCUSCALE_SCHEMES_MAX * BENCH_GP_WAYS];
 	size_t count = list_replacements(s, setup, rounds, all), i;
+	char *title = options_printf("%s: %s", rcuscale_titles[WHAT_REPLACE], rcuscale_setup_what[setup]);
 	struct bench_table *t;
 
-	for (round = 0; round < rounds; round++)
-		for (i = 0; i < count; i++) {
-			bench_progress("rcuscale: replacing, %s, %s, round %u of %u",
-				       rcuscale_setup_what[setup], all[i].scheme->name, round + 1, rounds);
-			measure_replacement(s, setup, &all[i]);
-		}
-	bench_progress_clear();
-	printf("\n%s, %u of them: %s; ns per object\n", rcuscale_titles[WHAT_REPLACE], s->objects,
+	objects = objects_in(s, setup, seconds, count, &rounds);
+	if (objects < s->objects)
+		budget_leave_out("%u of %u objects of %s", s->objects - objects, s->objects, title);
+	for (i = 0; i < count; i++)
+		all[i].job.most = objects;
+	rcuscale_rounds(&(struct rcuscale_rounds){ title, rounds, count, seconds, all, replacement_name, run_block });
+	printf("\n%s, %u of them: %s; ns per object\n", rcuscale_titles[WHAT_REPLACE], objects,
 	       rcuscale_setup_what[setup]);
 	t = rcuscale_table_new("scheme|by|until all are freed|deferred at peak|the call "
 			    "alone|processor time of it all");
 	for (i = 0; i < count; i++) {
-		replacement_row(t, &all[i], setup, json);
+		if (all[i].rounds)
+			replacement_row(t, &all[i], setup, json);
 		free(all[i].ns);
 		free(all[i].cost);
 		free(all[i].cpu);
 	}
 	bench_table_print(t);
+	free(title);
 }

@@ -173,15 +173,18 @@ static void measure_replace(const struct measuring *m)
 {
 	struct rcuscale_block *out = m->out;
 	struct bench_counters counters;
+	uint32_t objects;
 
 	bench_counters_open(&counters);
 	m->scheme->replace(m->job->way, m->job->most, &out->replaced);
 	out->counted = bench_counters_end(&counters, m->job->most);
 	if (!m->scheme->retire_cost)
 		return;
-	out->count = COST_OBJECTS / BENCH_GP_COST_BATCH;
+	/* Few objects, where there is little time for more. */
+	objects = m->job->most < COST_OBJECTS ? m->job->most : COST_OBJECTS;
+	out->count = objects < BENCH_GP_COST_BATCH ? 1 : objects / BENCH_GP_COST_BATCH;
 	out->cost = options_alloc(out->count, sizeof(*out->cost));
-	out->cpu_ns = m->scheme->retire_cost(m->job->way, COST_OBJECTS, out->cost);
+	out->cpu_ns = m->scheme->retire_cost(m->job->way, out->count * BENCH_GP_COST_BATCH, out->cost);
 }
 
 /*
@@ -245,7 +248,7 @@ static void measure_paced(const struct measuring *m)
 
 struct holder {
 	const struct bench_gp_scheme *scheme;
-	uint32_t waits;
+	uint32_t stop;
 	uint64_t left_ns;
 	sem_t go, held, done;
 };
@@ -253,12 +256,13 @@ struct holder {
 static void *holder_main(void *arg)
 {
 	struct holder *h = arg;
-	uint32_t i;
 
 	bench_pin(1);
 	h->scheme->sleeper_enter();
-	for (i = 0; i < h->waits; i++) {
+	for (;;) {
 		sem_wait_for(&h->go);
+		if (lull_load_relaxed(&h->stop))
+			break;
 		h->scheme->hold(RCUSCALE_SLEEP_NS, &h->held, &h->left_ns);
 		sem_post(&h->done);
 	}
@@ -288,8 +292,8 @@ static uint64_t wait_once(struct holder *h, uint64_t *cpu_ns)
 static void measure_wake(const struct measuring *m)
 {
 	struct rcuscale_block *out = m->out;
-	struct holder h = { .scheme = m->scheme, .waits = m->job->most + 1 };
-	uint64_t own = 0, all;
+	struct holder h = { .scheme = m->scheme };
+	uint64_t own = 0, all, deadline;
 	pthread_t thread;
 	int err;
 
@@ -303,10 +307,14 @@ static void measure_wake(const struct measuring *m)
 	wait_once(&h, &own); /* faults the code in */
 	own = 0;
 	all = bench_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-	for (out->count = 0; out->count < m->job->most; out->count++)
-		out->ns[out->count] = wait_once(&h, &own);
+	deadline = bench_now_ns() + m->job->budget_ns;
+	do
+		out->ns[out->count++] = wait_once(&h, &own);
+	while (out->count < m->job->most && bench_now_ns() < deadline);
 	out->own_cpu_ns = (double)own / out->count;
 	out->cpu_ns = (double)(bench_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - all) / out->count;
+	lull_store_relaxed(&h.stop, 1u);
+	sem_post(&h.go);
 	pthread_join(thread, NULL);
 	sem_destroy(&h.go);
 	sem_destroy(&h.held);
@@ -367,7 +375,7 @@ void rcuscale_prime(const struct bench_gp_scheme *scheme)
 
 static void write_all(const void *data, size_t size)
 {
-	if (fwrite(data, 1, size, stdout) != size)
+	if (size && fwrite(data, 1, size, stdout) != size)
 		options_fail("cannot write the block: %s", strerror(errno));
 }
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* lull rcuscale: several threads that do nothing but replace, each in a place of its own; see rcuscale.h. */
-#include "instruments/rcu/rcuscale.h"
+#include "instruments/rcu/rcu_tables.h"
 
 #include <stdlib.h>
 
 #include "common/options.h"
+#include "engine/budget.h"
 #include "engine/text_table.h"
 #include "common/bench.h"
 
 #define SLICE_NS 20000000u /* twice the time that liburcu's worker sleeps */
 #define WARM_NS 2000000u
-#define ROUNDS_MIN 3u
 
 struct updating {
 	const struct rcuscale_scheme *scheme;
@@ -100,30 +100,35 @@ static void print_rows(const struct updating *all, const struct bench_result *re
 	bench_table_print(t);
 }
 
-void rcuscale_updaters(const struct rcuscale_scheme *const *schemes, unsigned threads, uint64_t budget_ns,
-		       struct jsonout *json)
+void rcuscale_updaters(const struct rcuscale_scheme *const *schemes, const struct options *opt, struct jsonout *json)
 {
-	size_t most = 0, count;
-	struct bench_plan plan = { .threads = threads, .slices = 1, .slice_ns = SLICE_NS, .warm_ns = WARM_NS,
-				   .label = "rcuscale, updaters" };
-	struct bench_result *results;
-	struct bench_case *cases;
-	struct bench_pool *pool;
-	struct updating *all;
+	struct bench_plan plan = { .slices = 1, .slice_ns = SLICE_NS, .warm_ns = WARM_NS, .label = "rcuscale, updaters" };
+	size_t most = RCUSCALE_SCHEMES_MAX * BENCH_GP_WAYS, count, i;
+	struct updating *all = options_alloc(most, sizeof(*all));
+	struct bench_case *cases = options_alloc(most, sizeof(*cases));
+	struct bench_result *results = options_alloc(most, sizeof(*results));
+	struct bench_pool *pool = bench_pool_new(options_most_threads(opt));
+	double slice, seconds;
+	char name[32];
 
-	while (schemes[most])
-		most++;
-	all = options_alloc(most * BENCH_GP_WAYS, sizeof(*all));
-	cases = options_alloc(most * BENCH_GP_WAYS, sizeof(*cases));
-	results = options_alloc(most * BENCH_GP_WAYS, sizeof(*results));
 	count = list_ways(schemes, all, cases);
-	plan.runs = (unsigned)(budget_ns / (SLICE_NS + WARM_NS) / count);
-	plan.runs = plan.runs < ROUNDS_MIN ? ROUNDS_MIN : plan.runs;
-	pool = bench_pool_new(threads);
-	bench_measure(pool, &plan, cases, count, results);
+	slice = (SLICE_NS + WARM_NS) * 1e-9 * (double)count;
+	for (i = 0; i < opt->nr_threads; i++) {
+		plan.threads = opt->threads[i];
+		snprintf(name, sizeof(name), "%u updater%s", plan.threads, plan.threads == 1 ? "" : "s");
+		seconds = budget_next(1, 2 * slice, name);
+		if (seconds <= 0)
+			continue;
+		plan.runs = seconds < 2 * slice ? 1 : (unsigned)(seconds / slice) - 1; /* one does not count */
+		plan.runs = opt->runs && opt->runs < plan.runs ? opt->runs : plan.runs;
+		plan.most_ns = budget_most_ns(seconds);
+		bench_measure(pool, &plan, cases, count, results);
+		budget_runs(results[0].runs, name);
+		printf("\n%u thread%s, each replaces 64-byte objects in a place of its own\n", plan.threads,
+		       plan.threads == 1 ? "" : "s");
+		print_rows(all, results, count, plan.threads, json);
+	}
 	bench_pool_free(pool);
-	printf("\n%u threads, each replaces 64-byte objects in a place of its own\n", threads);
-	print_rows(all, results, count, threads, json);
 	free(all);
 	free(cases);
 	free(results);

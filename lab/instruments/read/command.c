@@ -18,6 +18,7 @@
 #include "common/json.h"
 #include "common/machine.h"
 #include "common/options.h"
+#include "engine/budget.h"
 #include "engine/peers.h"
 #include "common/progress.h"
 #include "engine/text_table.h"
@@ -27,7 +28,7 @@
 #include "instruments/read/predict.h"
 #include "instruments/read/schemes.h"
 
-#define DEFAULT_SECONDS 2.0
+#define DEFAULT_SECONDS 2.0 /* for each number of threads, and for counting instructions */
 
 static const struct bench_ref_scheme *schemes[READ_SCHEMES_MAX];
 static size_t nr_schemes;
@@ -278,10 +279,16 @@ static void measure(struct run *run, struct bench_pool *pool, struct jsonout *js
 {
 	struct bench_case cases[READ_SCHEMES_MAX + 1];
 	struct bench_result results[READ_SCHEMES_MAX + 1];
-	double seconds = run->opt->seconds > 0 ? run->opt->seconds : DEFAULT_SECONDS;
-	struct bench_plan plan = bench_plan_for(threads, run->opt->runs, seconds, run->count + 1);
+	struct bench_plan plan;
+	char name[32];
+	double seconds;
 	size_t i;
 
+	snprintf(name, sizeof(name), "%u reader%s", threads, threads == 1 ? "" : "s");
+	seconds = budget_next(1, bench_least_seconds(threads, run->count + 1), name);
+	if (seconds <= 0)
+		return;
+	plan = bench_plan_for(threads, run->opt->runs, seconds, run->count + 1);
 	for (i = 0; i < run->count; i++)
 		cases[i] = (struct bench_case){
 			.name = run->entries[i].scheme->name,
@@ -295,10 +302,12 @@ static void measure(struct run *run, struct bench_pool *pool, struct jsonout *js
 					 0,
 		};
 	cases[run->count] = (struct bench_case){ .name = "clock", .body = clock_body };
+	plan.most_ns = budget_most_ns(seconds);
 	plan.label = "refscale";
 	bench_measure(pool, &plan, cases, run->count + 1, results);
+	budget_runs(results[0].runs, name);
 
-	printf("\n%u reader%s\n", threads, threads == 1 ? "" : "s");
+	printf("\n%s\n", name);
 	for (i = 0; i < run->count; i++) {
 		fill_in(&results[i], &run->entries[i], &results[run->count]);
 		write_json(json, run->settings, &run->entries[i], threads, &results[i], &results[0],
@@ -376,13 +385,23 @@ static void choose(struct run *run)
 	}
 }
 
-static void count_instructions(struct run *run)
+/*
+ * The time begins. Counting, if there is to be any, has as much of it as a table: a step is two turns of the scheduler,
+ * which other programs may hold up.
+ */
+static void begin(struct run *run, bool counting)
 {
+	double tables = (double)run->opt->nr_threads, all = tables + counting;
 	size_t i;
 
-	for (i = 0; i < run->count; i++) {
+	budget_begin(run->opt, DEFAULT_SECONDS * all, tables);
+	for (i = 0; counting && i < run->count; i++) {
 		struct entry *e = &run->entries[i];
 
+		if (budget_is_over(1 / all)) {
+			budget_leave_out("instructions of %s", e->scheme->name);
+			continue;
+		}
 		bench_progress("refscale: counting instructions of %s", e->scheme->name);
 		e->instructions = step_count(e->scheme->thread_enter, e->scheme->thread_leave,
 					     run_loop, e);
@@ -431,14 +450,13 @@ int lull_cmd_refscale(int argc, char **argv)
 	struct run run = { .opt = &opt, .settings = &settings };
 	struct bench_pool *pool;
 	struct jsonout *json;
-	unsigned most = 1;
 	bool counters;
 	size_t i;
 
 	opt.own = &settings;
 	options_parse(&opt, own_options, own_option,
 		      "Measures what one read section costs: enter, load a shared pointer, read a "
-		      "field, leave.",
+		      "field, leave." BUDGET_HELP,
 		      argc, argv);
 	nr_schemes = read_schemes(schemes);
 	if (opt.list) {
@@ -451,18 +469,18 @@ int lull_cmd_refscale(int argc, char **argv)
 	init_data();
 	choose(&run);
 	counters = bench_counters_work();
-	if (!counters && settings.mode != MODE_HOLD)
-		count_instructions(&run);
-	for (i = 0; i < opt.nr_threads; i++)
-		most = opt.threads[i] > most ? opt.threads[i] : most;
-	pool = bench_pool_new(most);
+	begin(&run, !counters && settings.mode != MODE_HOLD);
+	pool = bench_pool_new(options_most_threads(&opt));
 	print_head(&settings, counters);
 	jsonout_set(jsonout_root(json), "percpu_ref_per_cpu",
 		    json_boolean(lull_percpu_ref_per_cpu()));
 	for (i = 0; i < opt.nr_threads; i++)
 		measure(&run, pool, json, opt.threads[i]);
-	if (run.many)
+	if (run.many && run.entries[0].one > 0 && run.entries[0].many > 0)
 		predict(&run, json);
+	else if (run.many)
+		budget_leave_out("the prediction");
+	budget_end(json);
 	free(settings.predict);
 	bench_pool_free(pool);
 	jsonout_close(json);

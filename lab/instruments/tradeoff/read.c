@@ -16,22 +16,12 @@ static uint64_t body(struct bench_thread *t, void *arg, uint64_t n)
 	return shared->scheme->get_put(&shared->cell, n);
 }
 
-static unsigned most_threads(const struct options *opt)
-{
-	unsigned most = 1;
-	size_t i;
-
-	for (i = 0; i < opt->nr_threads; i++)
-		most = opt->threads[i] > most ? opt->threads[i] : most;
-	return most;
-}
-
 void tradeoff_measure_read(struct tradeoff_run *run)
 {
 	static struct shared_object shared[TRADEOFF_SCHEMES];
 	struct bench_case cases[TRADEOFF_SCHEMES];
 	struct bench_result results[TRADEOFF_SCHEMES];
-	struct bench_pool *pool = bench_pool_new(most_threads(run->opt));
+	struct bench_pool *pool = bench_pool_new(options_most_threads(run->opt));
 	size_t of[TRADEOFF_SCHEMES], count = 0, i, j;
 
 	for (i = 0; i < TRADEOFF_SCHEMES; i++) {
