@@ -22,6 +22,7 @@
 #include "common/figures.h"
 #include "common/json.h"
 #include "common/machine.h"
+#include "engine/budget.h"
 #include "engine/text_table.h"
 #include "common/bench.h"
 #include "engine/rounds.h"
@@ -29,6 +30,7 @@
 #include "instruments/labels/labelscale.h"
 
 #define DEFAULT_SECONDS 10.0
+#define LEAST_SECONDS 0.02 /* of a scheme with a number of threads: a slice that counts after one that does not */
 #define DEFAULT_REPLACE 10u
 #define PATHS_LIMIT 50000u /* that are looked at */
 #define FILES_LIMIT 4096u  /* that are opened */
@@ -259,15 +261,23 @@ static void print_table(const struct run *run, const struct bench_result *result
 	bench_table_print(table);
 }
 
-static void measure(struct run *run, struct bench_pool *pool, unsigned threads, double seconds)
+static void measure(struct run *run, struct bench_pool *pool, unsigned threads)
 {
-	struct bench_plan plan = rounds_plan(run->opt, threads, seconds, run->count);
 	struct bench_case cases[LABELSCALE_SCHEMES];
 	struct bench_result results[LABELSCALE_SCHEMES];
+	struct bench_plan plan;
 	uint64_t failed = 0;
 	int refused = 0;
+	char name[32];
+	double seconds;
 	size_t i;
 
+	snprintf(name, sizeof(name), "%u thread%s", threads, threads == 1 ? "" : "s");
+	seconds = budget_next(1, LEAST_SECONDS * (double)run->count, name);
+	if (seconds <= 0)
+		return;
+	plan = rounds_plan(run->opt, threads, seconds, run->count);
+	plan.most_ns = budget_most_ns(seconds);
 	for (i = 0; i < run->count; i++) {
 		run->entries[i].failed = 0;
 		run->entries[i].refused = 0;
@@ -281,7 +291,8 @@ static void measure(struct run *run, struct bench_pool *pool, unsigned threads, 
 		};
 	}
 	bench_measure(pool, &plan, cases, run->count, results);
-	printf("\n%u thread%s\n", threads, threads == 1 ? "" : "s");
+	budget_runs(results[0].runs, name);
+	printf("\n%s\n", name);
 	write_json(run, threads, results);
 	print_table(run, results);
 	for (i = 0; i < run->count; i++) {
@@ -300,13 +311,13 @@ static void measure(struct run *run, struct bench_pool *pool, unsigned threads, 
 static void measure_all(struct run *run)
 {
 	const struct options *opt = run->opt;
-	double seconds =
-		(opt->seconds > 0 ? opt->seconds : DEFAULT_SECONDS) / (double)opt->nr_threads;
 	struct bench_pool *pool = bench_pool_new(options_most_threads(opt));
 	size_t i;
 
+	budget_begin(opt, DEFAULT_SECONDS, (double)opt->nr_threads);
 	for (i = 0; i < opt->nr_threads; i++)
-		measure(run, pool, opt->threads[i], seconds);
+		measure(run, pool, opt->threads[i]);
+	budget_end(run->json);
 	bench_pool_free(pool);
 }
 
@@ -342,7 +353,7 @@ int lull_cmd_labelscale(int argc, char **argv)
 	opt.own = &settings;
 	options_parse(&opt, own_options, own_option,
 		      "Measures how many files threads can open when each open uses one label "
-		      "that all of them share.",
+		      "that all of them share." BUDGET_HELP,
 		      argc, argv);
 	if (opt.list) {
 		list_schemes();
