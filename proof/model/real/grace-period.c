@@ -54,13 +54,16 @@ static struct lull__thread readers;
 /* The only updater leads whenever it asks: so it goes beside nobody. */
 #include "base/lock.h"
 #define lull__trylock(lock) (lull__trylock(lock) || (NEVER(), false))
+/* The updater is not alone; to find that out would be two more places where threads switch. */
+#include "base/registry.h"
+#define lull__is_alone() false
 #include "rcu/grace_period.c"
 #undef lull__trylock
 #include "rcu/section.c"
 
 uint32_t lull__fence_full_mode;
 struct lull__thread lull__registry;
-uint32_t lull__registry_awake = 2; /* the updater is not alone */
+uint32_t lull__registry_awake;
 
 static int object = 1;
 static int *pointer = &object;
