@@ -54,7 +54,7 @@ void lull__registry_leave(const struct lull__registry_hold *hold);
 
 void lull__ensure_registered(void);
 
-/* Do less, for who only updates: have the thread's id, and notice its exit. Its record is in no list. */
+/* For a thread that only updates: set its id, and see to it that its exit is noticed. Its record stays in no list. */
 void lull__ensure_known(void);
 
 /*

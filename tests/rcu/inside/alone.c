@@ -298,7 +298,7 @@ TEST(slot_of_a_callback)
 #if CAN_STEP
 static int steps, stop_at;
 
-/* What is out of line blocks signals, and cannot be made in steps. */
+/* Is @at the start of a slow path? A slow path blocks signals, so it cannot be single-stepped. */
 static bool is_out_of_line(greg_t at)
 {
 	return at == (greg_t)(uintptr_t)lull__rcu_read_lock_slow || at == (greg_t)(uintptr_t)lull__hazptr_alloc_slow ||
