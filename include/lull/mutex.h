@@ -122,7 +122,7 @@ LULL_API void lull_mutex_destroy(struct lull_mutex *m);
 
 /*
  * Try to lock @m inline, with lock_tid. That is 0 if each lock has to go out of line: before the thread's
- * first lock, in debug builds, and with oracles that act at each lock.
+ * first lock, in debug builds, with oracles that act at each lock, and for some locks after the thread has met a crowd.
  */
 LULL_INLINE bool lull__mutex_try_inline(struct lull_mutex *m)
 {

@@ -30,6 +30,11 @@
  * WATCH, if no other has, and sleeps no longer than LULL_MUTEX_PATIENCE_MS before it looks; and while WATCH is not set,
  * no sleeper is passed by.
  *
+ * To look before one takes. A compare-and-swap that fails has taken the cache line away from the owner, who is about to
+ * unlock; a load leaves it where it is. But if the lock is free, a load before the compare-and-swap is one transfer of the
+ * line more. So the inline code does not look first, and a thread that has met a crowd locks and unlocks out of line, where
+ * it does, until it has found locks free for a while.
+ *
  * Heirs, waiters for a mutex that processes share, and those that a kernel with FUTEX2_SPIN is to spin for, sleep on the
  * word. If processes share a mutex nobody is counted, since a process may be killed.
  *
@@ -79,7 +84,6 @@ static bool take(struct lull__lock_wait *wait, uint32_t word)
 			wait->counted = false;
 			return true;
 		}
-		wait->lost++;
 	}
 	return false;
 }
@@ -95,19 +99,23 @@ static int lock_until(struct lull_mutex *m, uint64_t deadline_ns, bool woken)
 		.deadline_ns = deadline_ns,
 		.impatient_ns = lull__mutex_shared(m) ? LULL__NEVER : 0,
 	};
-	uint32_t owner;
+	uint32_t word = lull_load_relaxed(&m->word), owner;
 	int err;
 
 	lull__oracle_tries();
-	if (!take(&wait, lull_load_relaxed(&m->word))) {
+	if (!take(&wait, word)) {
 		owner = lull_mutex_owner(m);
 		if (lull_unlikely(owner == wait.tid || (owner && !wait.shared && lull__owner_was_me(owner))))
 			lull__mutex_misuse("locks", m, owner);
 		err = lull__lock_wait_for(&wait);
+		if (wait.changes >= LULL__CROWD_CHANGES)
+			lull__mutex_crowded();
 		if (err) {
 			lull__oracle_released();
 			return err;
 		}
+	} else if (!word) {
+		lull__mutex_calm();
 	}
 	lull__oracle_acquired();
 	return 0;
@@ -232,7 +240,7 @@ static uint32_t forget_sleepers(struct lull_mutex *m)
 	return word;
 }
 
-/* Free the lock, or hand it over. Returns whom to wake: WAITERS, one of the sleepers; HEIR, the heirs. */
+/* Free the lock, or hand it over. Returns whom to wake: WAITERS, one of the sleepers (WATCH: one watches); HEIR, the heirs. */
 static uint32_t free_private(struct lull_mutex *m)
 {
 	uint32_t word, known, wake = 0;
@@ -251,7 +259,7 @@ static uint32_t free_private(struct lull_mutex *m)
 		}
 		/* MTX-1 as in lull_mutex_unlock(). */
 	} while (!lull_cas_release(&m->word, &word, lull__with_crowd(known, lull__crowd(word))));
-	return wake;
+	return wake | (lull__crowd(word) & LULL__WATCH);
 }
 
 /* Processes share @m. */
@@ -274,7 +282,7 @@ void lull__mutex_unlock_slow(struct lull_mutex *m)
 	 * sleep_once(); without it the woken thread sees no change and sleeps again; model/mutex/wake.c
 	 */
 	if ((wake & LULL__MUTEX_WAITERS) && !LULL__BUSTED(MUTEX_NO_WAKE))
-		lull__mutex_wake(m, 1, shared);
+		lull__mutex_wake(m, wake & LULL__WATCH, shared);
 	/* Wake the heir, should it sleep again; or one that has become the heir since hand_over() found none. */
 	if (wake & LULL__MUTEX_HEIR)
 		lull__futex_wake_bits(&m->word, INT_MAX, LULL__MUTEX_HEIRS, false);

@@ -12,6 +12,23 @@
 
 static __thread uint32_t my_tid __attribute__((tls_model("initial-exec"))); /* 0 before the first lock */
 
+static __thread uint32_t inline_tid __attribute__((tls_model("initial-exec"))); /* 0: each lock has to go out of line */
+static __thread uint32_t calm __attribute__((tls_model("initial-exec")));	 /* so many locks were free in a row */
+
+#define CALM 4 /* so many are enough */
+
+void lull__mutex_crowded(void)
+{
+	lull__self.lock_tid = 0;
+	calm = 0;
+}
+
+void lull__mutex_calm(void)
+{
+	if (++calm >= CALM)
+		lull__self.lock_tid = inline_tid;
+}
+
 static void enter_locks(void)
 {
 	lull__owner_enter();
@@ -20,7 +37,7 @@ static void enter_locks(void)
 	lull__oracle_thread_enter();
 #ifndef LULL_DEBUG
 	if (lull__oracle_inline_locks())
-		lull__self.lock_tid = lull__owner_tid();
+		lull__self.lock_tid = inline_tid = lull__owner_tid();
 #endif
 }
 
@@ -44,7 +61,7 @@ void lull__mutex_fork_child(uint32_t old_tid)
 	lull__owner_fork_child();
 	if (!my_tid)
 		return;
-	lull__self.lock_tid = 0;
+	lull__self.lock_tid = inline_tid = 0;
 	enter_locks();
 }
 

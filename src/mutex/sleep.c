@@ -100,7 +100,8 @@ static int futex_wait(struct lull__lock_wait *wait, uint32_t word, uint32_t turn
 	else if (wait->shared || lull__oracle_waits())
 		err = lull__oracle_wait(&wait->m->word, word, LULL__MUTEX_ANY, until_ns, wait->shared);
 	else
-		err = lull__futex_wait_bits(&wait->m->turn, turn, LULL__MUTEX_ANY, until_ns, false);
+		err = lull__futex_wait_bits(&wait->m->turn, turn, watches ? LULL__MUTEX_WATCHES : LULL__MUTEX_ANY, until_ns,
+					    false);
 	if (err != -ETIMEDOUT || until_ns == wait->deadline_ns)
 		return err;
 	if (wait->look_ns < LOOK_MOST_NS / 2)
@@ -162,13 +163,15 @@ static int sleep_once(struct lull__lock_wait *wait)
 	return err == -ETIMEDOUT ? err : 0;
 }
 
-void lull__mutex_wake(struct lull_mutex *m, int most, bool shared)
+void lull__mutex_wake(struct lull_mutex *m, bool watched, bool shared)
 {
-	if (lull__futex_wake_bits(lull__mutex_bed(m, shared), most, LULL__MUTEX_ANY, shared) >= most)
+	if (lull__futex_wake_bits(lull__mutex_bed(m, shared), 1, LULL__MUTEX_ANY, shared))
+		return;
+	if (watched && lull__futex_wake_bits(&m->turn, 1, LULL__MUTEX_WATCHES, false))
 		return;
 #ifdef LULL_ORACLE_KERNEL
 	if (!shared) /* those that the kernel spins for; none that an earlier oracle has put to sleep was there */
-		lull__futex_wake_bits(&m->word, most, LULL__MUTEX_ANY, false);
+		lull__futex_wake_bits(&m->word, 1, LULL__MUTEX_ANY, false);
 #endif
 }
 
@@ -184,7 +187,7 @@ static void pass_on(struct lull_mutex *m, bool shared)
 		if ((word & LULL__MUTEX_WAITERS) || lull_cas_relaxed(&m->word, &word, word | LULL__MUTEX_WAITERS))
 			return;
 	}
-	lull__mutex_wake(m, 1, shared);
+	lull__mutex_wake(m, !shared && lull__crowd(word) & LULL__WATCH, shared);
 }
 
 /* Stop waiting. Returns -ETIMEDOUT, or 0 if the lock has been handed over at the last moment. */

@@ -21,10 +21,10 @@
 #define UNCOUNTED_NS 1000u
 
 /*
- * ... nor if it has been faster than others. One that has seen the lock free, and come too late, so often is in a crowd: all
- * of these together take the line away from the owner, and the time for it is longer than the sections.
+ * ... nor if it has been faster than others. One that has seen the word change too often is in a crowd: all of these
+ * together take the line away from the owner, for longer than the sections last. While nobody sleeps it may see that so often.
  */
-#define LOST_MOST 3
+#define CHANGES_AWAKE 6
 
 /*
  * An owner that sleeps is believed to run, and spun for in vain. A thread that has done so twice in a row spins for
@@ -34,7 +34,14 @@
 
 static __thread uint32_t in_vain __attribute__((tls_model("initial-exec"))); /* how often in a row */
 
-#define LOOK 16 /* pauses before the clock and the oracle are asked again */
+#define LOOK 16 /* looks before the clock and the oracle are asked again */
+
+/*
+ * Pauses between two looks: one, three, four. Where the word has changed since the last look others take turns, and each look
+ * takes the line away from them. A thread that is counted looks less often then: it need not be the next.
+ */
+#define PAUSES	    4
+#define PAUSES_MOST 64
 
 /*
  * May one thread more spin for a lock with this @word? While threads sleep for it, one is enough to take it over; and one
@@ -137,7 +144,8 @@ struct spin {
 
 static bool in_crowd(const struct lull__lock_wait *wait)
 {
-	return !wait->counted && !wait->shared && wait->lost >= LOST_MOST;
+	return !wait->counted && !wait->shared &&
+	       wait->changes >= (wait->looked_at & LULL__MUTEX_WAITERS ? LULL__CROWD_CHANGES : CHANGES_AWAKE);
 }
 
 /* Be counted, if the thread has spun for long enough. Returns false if enough threads are. */
@@ -176,6 +184,21 @@ static bool worth_it(struct lull__lock_wait *wait, struct spin *spin)
 	       (wait->heir || now_ns < wait->impatient_ns) && join_in_time(wait, spin, now_ns);
 }
 
+static void pause_a_while(struct lull__lock_wait *wait)
+{
+	uint32_t word = lull_load_relaxed(&wait->m->word), most = PAUSES;
+
+	if (word != wait->looked_at) {
+		wait->looked_at = word;
+		wait->changes++;
+		if (wait->counted)
+			most = PAUSES_MOST;
+	}
+	wait->pauses = wait->pauses * 2 + 1 < most ? wait->pauses * 2 + 1 : most;
+	for (uint32_t i = 0; i < wait->pauses; i++)
+		lull_cpu_relax();
+}
+
 /* Spin for a moment without asking the oracle: most sections are shorter than that takes. */
 static bool spin_a_while(struct lull__lock_wait *wait)
 {
@@ -184,7 +207,7 @@ static bool spin_a_while(struct lull__lock_wait *wait)
 			return true;
 		if (in_crowd(wait))
 			return false;
-		lull_cpu_relax();
+		pause_a_while(wait);
 	}
 	return false;
 }
@@ -200,13 +223,26 @@ static void learn(const struct spin *spin, bool mine)
 		in_vain++;
 }
 
+/*
+ * Spin for the first time. Where others sleep, a thread is counted at once, if there is room: an unlock that sees nobody wakes
+ * one of them. Returns whether the waiter has the lock.
+ */
+static bool spin_first(struct lull__lock_wait *wait)
+{
+	if (!lull_load_relaxed(&lull__spinners_max))
+		return lull__lock_is_mine(wait);
+	if (!wait->shared && (lull_load_relaxed(&wait->m->word) & LULL__MUTEX_WAITERS) && may_spin(wait) && !wait->counted)
+		return true;
+	return spin_a_while(wait);
+}
+
 /* Spin as long as it is worth it. Returns whether the waiter has the lock. */
 bool lull__lock_spin(struct lull__lock_wait *wait)
 {
 	struct spin spin = { .owner = 0 };
-	bool mine = lull_load_relaxed(&lull__spinners_max) ? spin_a_while(wait) : lull__lock_is_mine(wait);
+	bool mine = spin_first(wait);
 
-	if (mine || !has_room(wait, lull_load_relaxed(&wait->m->word)))
+	if (!wait->counted && (mine || !has_room(wait, lull_load_relaxed(&wait->m->word))))
 		return mine;
 	while (!mine && worth_it(wait, &spin))
 		mine = spin_a_while(wait);

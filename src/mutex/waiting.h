@@ -16,8 +16,9 @@
 #endif
 
 /* Kinds of threads that sleep on a lock's word, as bits of futex bitsets. */
-#define LULL__MUTEX_ANY	 1u
-#define LULL__MUTEX_HEIRS 2u
+#define LULL__MUTEX_ANY	    1u
+#define LULL__MUTEX_HEIRS   2u
+#define LULL__MUTEX_WATCHES 4u /* the one that has set WATCH */
 
 /*
  * Parts of a private mutex's word beside those of mutex.h: its crowd. While there is one, also when the lock is free, the
@@ -64,6 +65,9 @@ static inline uint32_t lull__with_crowd(uint32_t word, uint32_t crowd)
 	return crowd ? word | crowd | lull__generation_in(LULL__CROWD_OF) : word;
 }
 
+/* A waiter that has seen the word change so often, while others sleep, is in a crowd. */
+#define LULL__CROWD_CHANGES 2
+
 #define LULL__OWNERS_SEEN 4
 
 /* One thread's wait for one lock. */
@@ -75,7 +79,9 @@ struct lull__lock_wait {
 	bool heir;	      /* tid is in m->rest */
 	bool shared;	      /* processes share the futex */
 	bool counted;	      /* among those that spin, in the word */
-	uint32_t lost;	      /* so often it saw the lock free, and another thread took it */
+	uint32_t looked_at;   /* the word, when the waiter looked last */
+	uint32_t changes;     /* so often it was another than before */
+	uint32_t pauses;      /* so many between the last two looks */
 	uint64_t look_ns;     /* shared: how long to sleep before it looks by itself; 0: not known yet */
 	uint64_t deadline_ns; /* LULL__NEVER: none */
 	uint64_t impatient_ns; /* when to become the heir; 0: not computed, LULL__NEVER: never */
@@ -112,8 +118,8 @@ static inline uint32_t *lull__mutex_bed(struct lull_mutex *m, bool shared)
 	return shared ? &m->word : &m->turn;
 }
 
-/* Wake @most of those that sleep there. */
-void lull__mutex_wake(struct lull_mutex *m, int most, bool shared);
+/* Wake one of those that sleep there; if the word had WATCH (@watched) and there is no other, the one that watches. */
+void lull__mutex_wake(struct lull_mutex *m, bool watched, bool shared);
 
 /* Abort in the name of @what unless the caller owns @m, or did before fork. */
 void lull__mutex_must_own(struct lull_mutex *m, const char *what);

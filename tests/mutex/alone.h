@@ -18,6 +18,7 @@
 
 #define ANY   LULL__MUTEX_ANY
 #define HEIRS LULL__MUTEX_HEIRS
+#define WATCHES LULL__MUTEX_WATCHES
 
 static struct lull_mutex lock;
 static char calls[256]; /* sleeps and wake-ups, in words */
@@ -26,6 +27,9 @@ static uint64_t slept_until_ns;
 static uint32_t word_in_sleep;
 static bool freed_in_sleep;
 static int heirs_asleep; /* so many heirs */
+static int sleepers = 1; /* so many others, but for one that watches */
+static uint32_t changes; /* so often a waiter sees the word change */
+static int crowds, calms; /* so often the thread has met a crowd, or found the lock free */
 static uint64_t clock_ns = 1000;
 static uint32_t outranking; /* the kernel prefers this thread */
 static int yields;
@@ -34,9 +38,9 @@ static void note_call(const char *what, uint32_t bits, bool shared)
 {
 	size_t length = strlen(calls);
 
-	assert_true(bits == ANY || bits == HEIRS);
-	snprintf(calls + length, sizeof(calls) - length, "%s%s%s%s", length ? ", " : "", what, bits == HEIRS ? " heirs" : "",
-		 shared ? " shared" : "");
+	assert_true(bits == ANY || bits == HEIRS || bits == WATCHES);
+	snprintf(calls + length, sizeof(calls) - length, "%s%s%s%s", length ? ", " : "", what,
+		 bits == HEIRS ? " heirs" : bits == WATCHES ? " that watches" : "", shared ? " shared" : "");
 }
 
 static int sleep_instead(uint32_t *word, uint32_t value, uint32_t bits, uint64_t until_ns, bool shared)
@@ -53,10 +57,12 @@ static int sleep_instead(uint32_t *word, uint32_t value, uint32_t bits, uint64_t
 
 static int wake_instead(uint32_t *word, int most, uint32_t bits, bool shared)
 {
+	if (word == &lock.word && bits == ANY && !shared)
+		return 0; /* those that the kernel would spin for */
 	assert_ptr_equal(word, bits == HEIRS || shared ? &lock.word : &lock.turn);
 	assert_true(most == 1 || most == INT_MAX);
 	note_call(most == 1 ? "wake one" : "wake all", bits, shared);
-	return bits == HEIRS ? heirs_asleep : 1;
+	return bits == HEIRS ? heirs_asleep : bits == WATCHES ? 1 : sleepers;
 }
 
 static bool outranks(uint32_t tid)
@@ -70,6 +76,14 @@ static void hands_over(unsigned *rounds)
 	assert_int_equal((*rounds)++, yields);
 	if (++yields == 3)
 		lock.word = my_tid() | LULL__MUTEX_WAITERS;
+}
+
+static bool spins(struct lull__lock_wait *wait)
+{
+	bool mine = lull__lock_spin(wait);
+
+	wait->changes = changes;
+	return mine;
 }
 
 /* Act as another thread between a load and the exchange that rests on it; once. */
@@ -99,6 +113,9 @@ static void pass_time(void)
 #define lull__futex_wake_bits(word, most, bits, shared)	 wake_instead(word, most, bits, shared)
 #define lull__owner_outranks_me(tid)				 outranks(tid)
 #define lull__give_way(rounds)					 hands_over(rounds)
+#define lull__lock_spin(wait)					 spins(wait)
+#define lull__mutex_crowded()					 crowds++
+#define lull__mutex_calm()					 calms++
 #include "../src/mutex/sleep.c"
 #include "../src/mutex/mutex.c"
 
@@ -123,7 +140,9 @@ SETUP
 {
 	memset(&lock, 0, sizeof(lock));
 	calls[0] = '\0';
-	result = heirs_asleep = yields = 0;
+	changes = 0;
+	result = heirs_asleep = yields = crowds = calms = 0;
+	sleepers = 1;
 	freed_in_sleep = false;
 	meanwhile = NULL;
 	outranking = 0;

@@ -15,7 +15,8 @@ static uint64_t counted_at_ns; /* when it was first seen that the waiter is coun
 static uint64_t patience_ns = UINT64_MAX; /* the waiter's deadline is so far away */
 static struct lull_mutex lock;
 static bool shared, woken;
-static uint32_t lost;
+static uint32_t changes;
+static uint32_t relaxes;
 static uint32_t others; /* the word, beside its owner */
 
 #define OWNER 77u
@@ -40,6 +41,7 @@ static enum lull__runs made_up_runs(struct lull__sighting *sighting, uint32_t ti
 
 #define lull__now_ns made_up_now
 #define lull__oracle_runs made_up_runs
+#define lull_cpu_relax() relaxes++
 #include "../src/mutex/spin.c"
 
 static bool take_it(struct lull__lock_wait *wait, uint32_t word)
@@ -63,7 +65,7 @@ static uint64_t spin_until(uint64_t until_ns)
 	wait.tid = my_tid();
 	wait.shared = shared;
 	wait.woken = woken;
-	wait.lost = lost;
+	wait.changes = changes;
 	wait.deadline_ns = patience_ns == UINT64_MAX ? UINT64_MAX : clock_ns + patience_ns;
 	free_at_ns = until_ns == UINT64_MAX ? UINT64_MAX : clock_ns + until_ns;
 	counted_at_ns = 0;
@@ -85,7 +87,7 @@ SETUP
 	lull_mutex_init(&lock, 0);
 	others = 0;
 	woken = false;
-	lost = 0;
+	changes = 0;
 }
 
 /* Of those that spin, only those that did before. */
@@ -183,12 +185,12 @@ TEST(is_counted)
 	assert_int_equal(lock.word, LULL__MUTEX_WAITERS | my_tid());
 }
 
-/* One that has come too late three times is counted at once, or sleeps. */
+/* One that has seen the word change six times is counted at once, or sleeps. Its first look is a change. */
 TEST(crowd)
 {
-	for (lost = LOST_MOST - 1; lost <= LOST_MOST; lost++) {
+	for (changes = CHANGES_AWAKE - 2; changes < CHANGES_AWAKE; changes++) {
 		assert_int_equal(spin_until(UNCOUNTED_NS / 2), 0);
-		assert_int_equal(counted_at_ns != 0, lost == LOST_MOST);
+		assert_int_equal(counted_at_ns != 0, changes == CHANGES_AWAKE - 1);
 		others = LULL__SPINNER | LULL__MUTEX_WAITERS;
 		assert_true(spin_until(UNCOUNTED_NS) <= 5 * STEP_NS);
 		others = 0;
@@ -197,6 +199,70 @@ TEST(crowd)
 	assert_int_equal(spin_until(UNCOUNTED_NS / 2), 0);
 	assert_int_equal(counted_at_ns, 0);
 	shared = false;
+}
+
+/* Where others sleep one is counted at its first look, or gives up after two changes; while none does, after six. */
+TEST(crowd_with_sleepers)
+{
+	static const struct {
+		uint32_t looked_at, changes;
+		bool counted, shared, crowd;
+	} cases[] = {
+		{ LULL__MUTEX_WAITERS, LULL__CROWD_CHANGES, false, false, true },
+		{ LULL__MUTEX_WAITERS, LULL__CROWD_CHANGES - 1, false, false, false },
+		{ LULL__MUTEX_WAITERS, LULL__CROWD_CHANGES, true, false, false },
+		{ LULL__MUTEX_WAITERS, LULL__CROWD_CHANGES, false, true, false },
+		{ OWNER, CHANGES_AWAKE, false, false, true },
+		{ OWNER, CHANGES_AWAKE - 1, false, false, false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct lull__lock_wait wait = one_wait();
+
+		wait.looked_at = cases[i].looked_at;
+		wait.changes = cases[i].changes;
+		wait.counted = cases[i].counted;
+		wait.shared = cases[i].shared;
+		assert_int_equal(in_crowd(&wait), cases[i].crowd);
+	}
+	others = LULL__MUTEX_WAITERS;
+	assert_int_equal(spin_until(3 * STEP_NS), 0);
+	assert_int_equal(counted_at_ns, clock_ns - 2 * STEP_NS);
+	expect_others();
+	others = 0;
+	assert_int_equal(spin_until(3 * STEP_NS), 0);
+	assert_int_equal(counted_at_ns, 0);
+}
+
+/* So many pauses between two looks at a word that stays, or changes. */
+TEST(pauses)
+{
+	static const struct {
+		bool counted, changes;
+		uint32_t pauses[9];
+	} cases[] = {
+		{ false, false, { 1, 3, 4, 4, 4, 4, 4, 4, 4 } },
+		{ false, true, { 1, 3, 4, 4, 4, 4, 4, 4, 4 } },
+		{ true, false, { 1, 3, 4, 4, 4, 4, 4, 4, 4 } },
+		{ true, true, { 1, 3, 7, 15, 31, 63, 64, 64, 64 } },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct lull__lock_wait wait = one_wait();
+
+		wait.counted = cases[i].counted;
+		lock.word = OWNER;
+		for (size_t look = 0; look < 9; look++) {
+			lock.word += cases[i].changes;
+			relaxes = 0;
+			pause_a_while(&wait);
+			assert_int_equal(relaxes, cases[i].pauses[look]);
+		}
+		assert_int_equal(wait.changes, cases[i].changes ? 9 : 1);
+		relaxes = 0;
+		pause_a_while(&wait); /* the word has not changed */
+		assert_int_equal(relaxes, PAUSES);
+	}
 }
 
 /* A spinner that wants to leave takes the lock if it is free: the lock was left to this thread. */
