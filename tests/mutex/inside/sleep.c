@@ -130,6 +130,7 @@ TEST(watch)
 		waiter.heir = cases[i].heir;
 		waiter.deadline_ns = clock_ns + 10 * LOOK_AGAIN_NS;
 		assert_int_equal(sleep_once(&waiter), i < 2 || LULL__LOOKS_FOR_DEADLOCKS ? 0 : -ETIMEDOUT);
+		expect_calls(i < 2 ? "sleep that watches" : cases[i].heir ? "sleep heirs" : "sleep");
 		assert_int_equal(word_in_sleep, cases[i].asleep);
 		assert_int_equal(lock.word, i < 2 ? cases[i].asleep & ~LULL__WATCH : cases[i].asleep);
 		if (i < 2)
