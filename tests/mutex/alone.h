@@ -57,8 +57,10 @@ static int sleep_instead(uint32_t *word, uint32_t value, uint32_t bits, uint64_t
 
 static int wake_instead(uint32_t *word, int most, uint32_t bits, bool shared)
 {
-	if (word == &lock.word && bits == ANY && !shared)
-		return 0; /* those that the kernel would spin for */
+	if (word == &lock.word && bits == ANY && !shared) { /* those that the kernel would spin for */
+		assert_int_equal(most, 1);
+		return 0;
+	}
 	assert_ptr_equal(word, bits == HEIRS || shared ? &lock.word : &lock.turn);
 	assert_true(most == 1 || most == INT_MAX);
 	note_call(most == 1 ? "wake one" : "wake all", bits, shared);
