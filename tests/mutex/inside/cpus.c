@@ -322,10 +322,10 @@ TEST(crowd)
 		uint64_t busy_us, transfers, sleeps, calls; /* at most */
 		unsigned jain;				 /* at least */
 	} rows[] = {
-		{ 2, 100, 2700, 740, 3200, 0, 0, 99 },	{ 4, 100, 2050, 1950, 6800, 1, 3, 99 },
-		{ 8, 100, 1930, 1720, 6500, 34, 74, 94 },	{ 16, 100, 1930, 1720, 6500, 34, 74, 93 },
+		{ 2, 100, 2700, 740, 3200, 0, 0, 99 },	{ 4, 100, 2050, 1950, 6800, 1, 8, 99 },
+		{ 8, 100, 1930, 1720, 6500, 34, 74, 88 },	{ 16, 100, 1930, 1720, 6500, 34, 74, 88 },
 		{ 2, 1000, 570, 3500, 2100, 0, 0, 99 },	{ 4, 1000, 710, 5600, 7300, 0, 0, 99 },
-		{ 8, 1000, 635, 5100, 5900, 66, 134, 93 }, { 16, 1000, 635, 5100, 5900, 66, 134, 95 },
+		{ 8, 1000, 630, 5100, 5900, 66, 134, 88 }, { 16, 1000, 630, 5100, 5900, 66, 134, 88 },
 	};
 	uint32_t lock_tid = lull__self.lock_tid;
 
@@ -337,11 +337,13 @@ TEST(crowd)
 
 		section_ns = rows[i].section_ns;
 		jain = run(rows[i].threads);
-		if (getenv("LULL_TEST_SHOW"))
-			printf("%d threads, %u ns: %lu, %lu, %lu, %lu, %lu, %u\n", rows[i].threads, section_ns,
+		if (getenv("LULL_TEST_SHOW")) {
+			printf("{ %d, %u, %lu, %lu, %lu, %lu, %lu, %u }\n", rows[i].threads, section_ns,
 			       counts.sections / (END_NS / 1000000), counts.busy_ns / counts.sections,
 			       1000 * counts.transfers / counts.sections, 1000 * counts.sleeps / counts.sections,
 			       1000 * counts.calls / counts.sections, jain);
+			continue;
+		}
 		assert_true(counts.sections >= rows[i].sections * (END_NS / 1000000));
 		assert_true(counts.busy_ns <= rows[i].busy_us * counts.sections);
 		assert_true(1000 * counts.transfers <= rows[i].transfers * counts.sections);
