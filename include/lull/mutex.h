@@ -21,14 +21,15 @@
  * LULL_OWNER_ORACLE=rseq|bpf|kernel|slice|none in the environment forces one. The others are in libraries that were
  * built with them, for those who ask.
  *
- * A thread that finds the lock free takes it, whoever came first: a free lock never waits for a sleeper to
- * wake up. Sleepers are woken in the order in which they went to sleep: one by each unlock, as long as no thread
- * spins; the one that wakes by itself (see below) comes last. Where many threads want a lock it is best if a few of
- * them take turns, so an unlock that sees a thread spin leaves the lock to that one, or to whoever comes, and wakes
- * nobody. No more than LULL_MUTEX_BYPASS - 1 unlocks in a row pass the sleepers by in that way. Three threads spin for
- * one lock, but one if others sleep, beside one that was woken. And while sleepers are passed by, one of them wakes by
- * itself after LULL_MUTEX_PATIENCE_MS, and looks: so the lock does not stay free for longer than that because those
- * that spin have been preempted, or are in a signal handler, which may wait for a sleeper.
+ * A thread that finds the lock free takes it, whoever came first: a free lock never waits for a sleeper to wake up.
+ * Sleepers are woken in the order in which they went to sleep: one by each unlock, as long as no thread spins. The one
+ * that wakes by itself (see below) has its turn if no other sleeps, or by each LULL_MUTEX_BYPASSth unlock that sees a
+ * thread spin. Where many threads want a lock it is best if a few of them take turns, so an unlock that sees a thread
+ * spin leaves the lock to that one, or to whoever comes, and wakes nobody. No more than LULL_MUTEX_BYPASS - 1 unlocks
+ * in a row pass the sleepers by in that way. Three threads spin for one lock, but one if others sleep, beside one that
+ * was woken. And while sleepers are passed by, one of them wakes by itself after LULL_MUTEX_PATIENCE_MS, and looks: so
+ * the lock does not stay free for longer than that because those that spin have been preempted, or are in a signal
+ * handler, which may wait for a sleeper.
  *
  * A waiter becomes the heir if it is awake and finds the lock taken LULL_MUTEX_PATIENCE_MS after it began to wait. The
  * next unlock that finds the heir asleep gives the lock to it and to no other thread. (A thread in a signal handler is

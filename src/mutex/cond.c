@@ -16,7 +16,7 @@
  * A signal that finds UNDER_WAY takes off nothing and wakes one, and relies on no other signal. So the number is never
  * too small while UNDER_WAY is not set; if it is too large, a signal makes a call in vain.
  *
- * A signal by the mutex's owner, and a broadcast, move sleepers to the mutex's word without setting its WAITERS
+ * A signal by the mutex's owner, and a broadcast, move sleepers to the mutex's `turn` without setting its WAITERS
  * bit. A thread that knows of them has to set it (see mutex.c): the caller, if it owns the mutex, sets it now;
  * else one sleeper is woken instead of moved, and takes the lock with WAITERS, as all threads do that come
  * from here.

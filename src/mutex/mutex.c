@@ -14,10 +14,10 @@
  * unlock without a system call.
  *
  * To pass sleepers by. Where many threads want the lock, it is best if few of them take turns, and the others sleep (D.
- * Dice, "Malthusian locks", 2017). A thread that spins for longer than a moment is counted in the word. An unlock that sees
- * one frees the word with WAITERS still in it, and wakes nobody: the spinner takes the lock. Should it leave just then, it
- * looks once more. Were it counted elsewhere, that would need a full fence on both sides, and the owner's look after the word
- * is free, when the memory may be gone. But both are in one word:
+ * Dice, "Malthusian locks", 2017). A thread that spins where others sleep, or for longer than a moment, is counted in
+ * the word. An unlock that sees one frees the word with WAITERS still in it, and wakes nobody: the spinner takes the
+ * lock. Should it leave just then, it looks once more. Were it counted elsewhere, that would need a full fence on both
+ * sides, and the owner's look after the word is free, when the memory may be gone. But both are in one word:
  *
  *	owner						spinner
  *	sees it counted
@@ -33,7 +33,7 @@
  * To look before one takes. A compare-and-swap that fails has taken the cache line away from the owner, who is about to
  * unlock; a load leaves it where it is. But if the lock is free, a load before the compare-and-swap is one transfer of the
  * line more. So the inline code does not look first, and a thread that has met a crowd locks and unlocks out of line, where
- * it does, until it has found locks free for a while.
+ * it does, until it has found a lock free four times.
  *
  * Heirs, waiters for a mutex that processes share, and those that a kernel with FUTEX2_SPIN is to spin for, sleep on the
  * word. If processes share a mutex nobody is counted, since a process may be killed.
@@ -146,6 +146,8 @@ bool lull__mutex_trylock_slow(struct lull_mutex *m)
 	wait = (struct lull__lock_wait){ .m = m, .tid = lull__mutex_self() };
 	lull__oracle_tries();
 	if (take(&wait, word)) {
+		if (!word)
+			lull__mutex_calm();
 		lull__oracle_acquired();
 		return true;
 	}
@@ -240,7 +242,7 @@ static uint32_t forget_sleepers(struct lull_mutex *m)
 	return word;
 }
 
-/* Free the lock, or hand it over. Returns whom to wake: WAITERS, one of the sleepers (WATCH: one watches); HEIR, the heirs. */
+/* Free the lock, or hand it over. Returns whom to wake: WAITERS, one of the sleepers (WATCH: the one that watches last); HEIR, the heirs. */
 static uint32_t free_private(struct lull_mutex *m)
 {
 	uint32_t word, known, wake = 0;
@@ -259,7 +261,8 @@ static uint32_t free_private(struct lull_mutex *m)
 		}
 		/* MTX-1 as in lull_mutex_unlock(). */
 	} while (!lull_cas_release(&m->word, &word, lull__with_crowd(known, lull__crowd(word))));
-	return wake | (lull__crowd(word) & LULL__WATCH);
+	/* With a spinner it is the BYPASSth: the one that watches has its turn. */
+	return lull__crowd(word) & LULL__SPINNERS ? wake : wake | (lull__crowd(word) & LULL__WATCH);
 }
 
 /* Processes share @m. */

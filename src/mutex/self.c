@@ -13,7 +13,7 @@
 static __thread uint32_t my_tid __attribute__((tls_model("initial-exec"))); /* 0 before the first lock */
 
 static __thread uint32_t inline_tid __attribute__((tls_model("initial-exec"))); /* 0: each lock has to go out of line */
-static __thread uint32_t calm __attribute__((tls_model("initial-exec")));	 /* so many locks were free in a row */
+static __thread uint32_t calm __attribute__((tls_model("initial-exec")));	 /* so many locks were free since the crowd */
 
 #define CALM 4 /* so many are enough */
 
@@ -25,8 +25,15 @@ void lull__mutex_crowded(void)
 
 void lull__mutex_calm(void)
 {
-	if (++calm >= CALM)
-		lull__self.lock_tid = inline_tid;
+	uint32_t tid;
+
+	if (++calm < CALM)
+		return;
+	do {
+		tid = lull_load_relaxed(&inline_tid);
+		lull_store_relaxed(&lull__self.lock_tid, tid);
+		lull_compiler_barrier();
+	} while (tid != lull_load_relaxed(&inline_tid)); /* a signal handler has forked: this thread has a new id */
 }
 
 static void enter_locks(void)

@@ -165,7 +165,9 @@ static int sleep_once(struct lull__lock_wait *wait)
 
 void lull__mutex_wake(struct lull_mutex *m, bool watched, bool shared)
 {
-	if (lull__futex_wake_bits(lull__mutex_bed(m, shared), 1, LULL__MUTEX_ANY, shared))
+	uint32_t first = watched ? LULL__MUTEX_ANY : LULL__MUTEX_ANY | LULL__MUTEX_WATCHES;
+
+	if (lull__futex_wake_bits(lull__mutex_bed(m, shared), 1, first, shared))
 		return;
 	if (watched && lull__futex_wake_bits(&m->turn, 1, LULL__MUTEX_WATCHES, false))
 		return;

@@ -15,16 +15,16 @@
 #define CERTAIN_NS  1000000u
 
 /*
- * A thread that spins no longer than this is not counted among those that spin for a lock: it would write to the
- * lock's own cache line twice, while the owner wants that to unlock.
+ * While nobody sleeps, a thread that spins no longer than this is not counted among those that spin for a lock: it would
+ * write to the lock's own cache line twice, while the owner wants that to unlock.
  */
 #define UNCOUNTED_NS 1000u
 
 /*
- * ... nor if it has been faster than others. One that has seen the word change too often is in a crowd: all of these
- * together take the line away from the owner, for longer than the sections last. While nobody sleeps it may see that so often.
+ * A thread that is not counted, and has seen the lock change hands too often, is in a crowd: together they take the line away
+ * from the owner for longer than the sections last. It is counted, or sleeps. While nobody sleeps it may see that so often.
  */
-#define CHANGES_AWAKE 6
+#define CHANGES_AWAKE 5
 
 /*
  * An owner that sleeps is believed to run, and spun for in vain. A thread that has done so twice in a row spins for
@@ -34,11 +34,11 @@
 
 static __thread uint32_t in_vain __attribute__((tls_model("initial-exec"))); /* how often in a row */
 
-#define LOOK 16 /* looks before the clock and the oracle are asked again */
+#define LOOK 64 /* pauses before the clock and the oracle are asked again */
 
 /*
- * Pauses between two looks: one, three, four. Where the word has changed since the last look others take turns, and each look
- * takes the line away from them. A thread that is counted looks less often then: it need not be the next.
+ * Pauses between two looks: one, three, four. Where the owner is another than at the last look threads take turns, and each
+ * look takes the line away from them. A thread that is counted looks less often then: it need not be the next.
  */
 #define PAUSES	    4
 #define PAUSES_MOST 64
@@ -188,11 +188,13 @@ static void pause_a_while(struct lull__lock_wait *wait)
 {
 	uint32_t word = lull_load_relaxed(&wait->m->word), most = PAUSES;
 
-	if (word != wait->looked_at) {
+	if (word & LULL__MUTEX_TID) {
+		if (wait->looked_at && ((word ^ wait->looked_at) & LULL__MUTEX_TID)) {
+			wait->changes++;
+			if (wait->counted)
+				most = PAUSES_MOST;
+		}
 		wait->looked_at = word;
-		wait->changes++;
-		if (wait->counted)
-			most = PAUSES_MOST;
 	}
 	wait->pauses = wait->pauses * 2 + 1 < most ? wait->pauses * 2 + 1 : most;
 	for (uint32_t i = 0; i < wait->pauses; i++)
@@ -202,7 +204,7 @@ static void pause_a_while(struct lull__lock_wait *wait)
 /* Spin for a moment without asking the oracle: most sections are shorter than that takes. */
 static bool spin_a_while(struct lull__lock_wait *wait)
 {
-	for (int i = 0; i < LOOK; i++) {
+	for (uint32_t paused = 0; paused < LOOK; paused += wait->pauses) {
 		if (lull__lock_is_mine(wait))
 			return true;
 		if (in_crowd(wait))

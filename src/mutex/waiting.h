@@ -15,7 +15,7 @@
 #define LULL__LOOKS_FOR_DEADLOCKS false
 #endif
 
-/* Kinds of threads that sleep on a lock's word, as bits of futex bitsets. */
+/* Kinds of threads that sleep for a lock, as bits of futex bitsets. */
 #define LULL__MUTEX_ANY	    1u
 #define LULL__MUTEX_HEIRS   2u
 #define LULL__MUTEX_WATCHES 4u /* the one that has set WATCH */
@@ -65,8 +65,8 @@ static inline uint32_t lull__with_crowd(uint32_t word, uint32_t crowd)
 	return crowd ? word | crowd | lull__generation_in(LULL__CROWD_OF) : word;
 }
 
-/* A waiter that has seen the word change so often, while others sleep, is in a crowd. */
-#define LULL__CROWD_CHANGES 2
+/* A waiter that has seen the lock pass from one owner to another so often has met a crowd. */
+#define LULL__CROWD_CHANGES 1
 
 #define LULL__OWNERS_SEEN 4
 
@@ -79,8 +79,8 @@ struct lull__lock_wait {
 	bool heir;	      /* tid is in m->rest */
 	bool shared;	      /* processes share the futex */
 	bool counted;	      /* among those that spin, in the word */
-	uint32_t looked_at;   /* the word, when the waiter looked last */
-	uint32_t changes;     /* so often it was another than before */
+	uint32_t looked_at;   /* the word, when the waiter looked last and the lock was held */
+	uint32_t changes;     /* so often it had another owner than before */
 	uint32_t pauses;      /* so many between the last two looks */
 	uint64_t look_ns;     /* shared: how long to sleep before it looks by itself; 0: not known yet */
 	uint64_t deadline_ns; /* LULL__NEVER: none */
@@ -118,7 +118,7 @@ static inline uint32_t *lull__mutex_bed(struct lull_mutex *m, bool shared)
 	return shared ? &m->word : &m->turn;
 }
 
-/* Wake one of those that sleep there; if the word had WATCH (@watched) and there is no other, the one that watches. */
+/* Wake one of those that sleep there, in the order in which they went to sleep; @watched: the one that watches is the last. */
 void lull__mutex_wake(struct lull_mutex *m, bool watched, bool shared);
 
 /* Abort in the name of @what unless the caller owns @m, or did before fork. */

@@ -106,6 +106,24 @@ static void locks_and_unlocks(void)
 	unlocks_and_locks();
 }
 
+/* As a thread that has met a crowd, and then found locks free: its next lock out of line is the last. */
+static void comes_out_of_line(void)
+{
+	for (int i = 0; i < 5; i++) {
+		lull__self.lock_tid = 0;
+		locks();
+		unlocks();
+	}
+	lull__self.lock_tid = 0;
+}
+
+/* At the other half of the instructions. */
+static void locks_later(void)
+{
+	__asm__ volatile("nop");
+	locks();
+}
+
 static void sets_hook(void)
 {
 	lull_debug_set_stall_hook(NULL, NULL);
@@ -119,6 +137,8 @@ TEST(fork_at_steps)
 		{ lull_thread_register, makes_context, uses_context, NULL, NULL },
 		{ locks_and_unlocks, locks, unlocks_and_locks, NULL, NULL },
 		{ locks, unlocks, locks_and_unlocks, NULL, NULL },
+		{ comes_out_of_line, locks, unlocks_and_locks, NULL, NULL },
+		{ comes_out_of_line, locks_later, unlocks_and_locks, NULL, NULL },
 		{ nothing, sets_hook, sets_hook, sets_hook, NULL },
 	};
 

@@ -29,6 +29,7 @@ static bool freed_in_sleep;
 static int heirs_asleep; /* so many heirs */
 static int sleepers = 1; /* so many others, but for one that watches */
 static uint32_t changes; /* so often a waiter sees the word change */
+static bool spared; /* the one that watches, by a wake-up */
 static int crowds, calms; /* so often the thread has met a crowd, or found the lock free */
 static uint64_t clock_ns = 1000;
 static uint32_t outranking; /* the kernel prefers this thread */
@@ -38,9 +39,10 @@ static void note_call(const char *what, uint32_t bits, bool shared)
 {
 	size_t length = strlen(calls);
 
-	assert_true(bits == ANY || bits == HEIRS || bits == WATCHES);
+	assert_true(bits == ANY || bits == HEIRS || bits == WATCHES || bits == (ANY | WATCHES));
 	snprintf(calls + length, sizeof(calls) - length, "%s%s%s%s", length ? ", " : "", what,
 		 bits == HEIRS ? " heirs" : bits == WATCHES ? " that watches" : "", shared ? " shared" : "");
+	spared |= !strcmp(what, "wake one") && bits == ANY;
 }
 
 static int sleep_instead(uint32_t *word, uint32_t value, uint32_t bits, uint64_t until_ns, bool shared)

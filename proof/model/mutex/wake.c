@@ -12,7 +12,7 @@
  * was woken and has not got the lock, that passes the wake-up on, or that has yet to make the call.  A sleeper that WAITERS
  * tells of has an owner, or a thread that is awake and will take the free lock; and should all such spinners be in signal
  * handlers for ever, one of the sleepers looks by itself (WATCH).
- * An unlock wakes the one that looks by itself only if no other sleeps; here it may wake any.
+ * Most unlocks wake the one that looks by itself only if no other sleeps; here they may wake any.
  * The broken ones begin anywhere in the invariant, and end with a thread that sleeps while all others are gone, or in
  * handlers; unless these are all in handlers, it must not be left to the one that looks by itself.
  * A step is one read-modify-write of the word or of the count, or one system call, so the memory model is of no
