@@ -117,6 +117,9 @@ static void pass_time(void)
 #define lull__futex_wake_bits(word, most, bits, shared)	 wake_instead(word, most, bits, shared)
 #define lull__owner_outranks_me(tid)				 outranks(tid)
 #define lull__give_way(rounds)					 hands_over(rounds)
+#ifndef LULL_ORACLE_KERNEL
+#define LULL_ORACLE_KERNEL /* its waiters sleep elsewhere */
+#endif
 #define lull__lock_spin(wait)					 spins(wait)
 #define lull__mutex_crowded()					 crowds++
 #define lull__mutex_calm()					 calms++
