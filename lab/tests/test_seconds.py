@@ -16,6 +16,7 @@ COMMANDS = (
     (1, "rcuscale --gp polled --fqs-first 20000 --fqs-next 20000"),
     (1, "rcuscale --gp polled --runs 1000"),
     (1, "labelscale --threads 1,2,4,8 --runs 50"),
+    (1, "keyscale --threads 1,2,4,8,16 --runs 40"),
 )
 
 
