@@ -17,6 +17,10 @@ COMMANDS = (
     (1, "rcuscale --gp polled --runs 1000"),
     (1, "labelscale --threads 1,2,4,8 --runs 50"),
     (1, "keyscale --threads 1,2,4,8,16 --runs 40"),
+    (1, "mutexscale --threads 1,2,4,8,16 --runs 9"),
+    (1, "mutexscale --matrix --threads 2,4 --schemes lull-mutex,futex"),
+    (1, "mutexscale --wait1000 --runs 9"),
+    (1, "mutexscale --uncontended --runs 50"),
 )
 
 

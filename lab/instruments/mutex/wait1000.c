@@ -18,6 +18,7 @@
 #include "common/figures.h"
 #include "common/options.h"
 #include "common/progress.h"
+#include "engine/budget.h"
 #include "engine/text_table.h"
 #include "common/bench.h"
 
@@ -110,15 +111,16 @@ static double run_block(const struct bench_lock_scheme *scheme, unsigned us, dou
 	b.waits = waits > WAITS ? WAITS : waits < WAITS_MIN ? WAITS_MIN : (uint32_t)waits;
 	scheme->renew(scheme);
 	mutexscale_in_thread(block_main, &b);
+	budget_planned(1e3 * b.waits * (us + OVERHEAD_US));
 	return b.total_us;
 }
 
-static void print(const struct mutexscale *m, const struct bench_stat (*total)[MUTEXSCALE_LOCKS])
+static void print(const struct mutexscale *m, const struct bench_stat (*total)[MUTEXSCALE_LOCKS], size_t count)
 {
 	size_t futex = mutexscale_find(m, "futex"), i, j;
 	size_t base = futex < m->count ? futex : 0;
 
-	for (j = 0; j < NR_BUSY; j++) {
+	for (j = 0; j < count; j++) {
 		struct bench_table *table;
 		char *header = options_printf("lock|ms for 1000 waits|x %s", m->locks[base]->name);
 
@@ -142,29 +144,47 @@ static void print(const struct mutexscale *m, const struct bench_stat (*total)[M
 	}
 }
 
-void mutexscale_wait(const struct mutexscale *m, double seconds)
+/* Run all locks with an owner that is busy for so long; the figure of lock i is values[i * stride]. */
+static void run_locks(const struct mutexscale *m, unsigned us, double budget_us, double *values, size_t stride)
 {
-	double budget_us = seconds * 1e6 / (double)(m->count * NR_BUSY) / m->runs;
+	size_t order[MUTEXSCALE_LOCKS], i;
+
+	mutexscale_shuffle(order, m->count);
+	for (i = 0; i < m->count; i++)
+		values[order[i] * stride] = run_block(m->locks[order[i]], us, budget_us);
+}
+
+void mutexscale_wait(const struct mutexscale *m, double standard)
+{
 	double *values = options_alloc(NR_BUSY * m->count * m->runs, sizeof(*values));
 	struct bench_stat total[NR_BUSY][MUTEXSCALE_LOCKS];
-	size_t order[MUTEXSCALE_LOCKS], i, j;
-	unsigned run;
+	double seconds, budget_us;
+	struct budget_rounds r;
+	size_t count = NR_BUSY, i, j;
 
-	for (run = 0; run < m->runs; run++)
-		for (j = 0; j < NR_BUSY; j++) {
-			bench_progress("mutexscale: owner busy for %u us, run %u of %u", busy_us[j],
-				       run + 1, m->runs);
-			mutexscale_shuffle(order, m->count);
-			for (i = 0; i < m->count; i++)
-				values[(j * m->count + order[i]) * m->runs + run] =
-					run_block(m->locks[order[i]], busy_us[j], budget_us);
+	budget_begin(m->opt, standard, 1);
+	seconds = budget_next(1, 0, "waits");
+	budget_us = seconds * 1e6 / (double)(m->count * NR_BUSY) / m->runs;
+	r = budget_rounds(seconds);
+	while (budget_round(&r, m->runs))
+		for (j = 0; j < count; j++) {
+			/* In the first run there may be no time for the longest. */
+			if (r.done == 1 && j && budget_is_over(1)) {
+				count = j;
+				break;
+			}
+			bench_progress("mutexscale: owner busy for %u us, run %u of %u", busy_us[j], r.done, m->runs);
+			run_locks(m, busy_us[j], budget_us, &values[j * m->count * m->runs + r.done - 1], m->runs);
 		}
 	bench_progress_clear();
-	for (j = 0; j < NR_BUSY; j++)
+	for (j = count; j < NR_BUSY; j++)
+		budget_leave_out("owner busy for %u us", busy_us[j]);
+	budget_runs(r.done, "waits");
+	for (j = 0; j < count; j++)
 		for (i = 0; i < m->count; i++)
-			total[j][i] = bench_stat_of(&values[(j * m->count + i) * m->runs], m->runs);
+			total[j][i] = bench_stat_of(&values[(j * m->count + i) * m->runs], r.done);
 	printf("one thread has the lock, is busy and gives it back; another waits for it each "
 	       "time\n");
-	print(m, (const struct bench_stat(*)[MUTEXSCALE_LOCKS])total);
+	print(m, (const struct bench_stat(*)[MUTEXSCALE_LOCKS])total, count);
 	free(values);
 }
