@@ -98,7 +98,7 @@ class Reload(Case):
     def test_each_scheme_beside_one_reader_and_many(self):
         names = self.names("--reload")
         self.assertLessEqual(self.TABLES | {"rwlock-table-each", "rwlock", "rcu"}, names)
-        text, limit, cells = self.measure("--seconds", "1", "--elements", "256", "--threads", "1,6")
+        text, limit, cells = self.measure("--seconds", "0.9", "--elements", "256", "--threads", "1,6")
         self.assertEqual(set(cells), {(name, readers) for name in names for readers in (1, 6)})
         for cell, (whole, each) in cells.items():
             self.check(cell, 256, limit, whole, each)
