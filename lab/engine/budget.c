@@ -104,13 +104,13 @@ struct budget_rounds budget_rounds(double seconds)
 	return (struct budget_rounds){ .until = bench_now_ns() + (uint64_t)(seconds * 1e9) };
 }
 
-bool budget_round(struct budget_rounds *r, unsigned most)
+bool budget_round(struct budget_rounds *r, unsigned least, unsigned most)
 {
 	uint64_t time = bench_now_ns();
 
 	if (r->done && time - r->from > r->longest_ns)
 		r->longest_ns = time - r->from;
-	if (r->done == most || (r->done && time + r->longest_ns > r->until && !budget_is_short()))
+	if (r->done == most || (r->done >= least && time + r->longest_ns > r->until && !budget_is_short()))
 		return false;
 	r->from = time;
 	r->done++;

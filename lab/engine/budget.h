@@ -61,8 +61,8 @@ struct budget_rounds {
 };
 
 struct budget_rounds budget_rounds(double seconds);
-/* Return whether another of at most @most begins, if it takes as long as the longest. The first does in any case. */
-bool budget_round(struct budget_rounds *r, unsigned most);
+/* Return whether another of at most @most fits in, if it takes as long as the longest. The first @least do in any case. */
+bool budget_round(struct budget_rounds *r, unsigned least, unsigned most);
 
 /* Note a row as left out. */
 void budget_leave_out(const char *name, ...) __attribute__((format(printf, 1, 2)));

@@ -109,7 +109,7 @@ void mutexscale_pair(const struct mutexscale *m, double standard)
 	seconds = budget_next(1, 0, "lock and unlock");
 	batches = seconds * 1e9 / BATCH_NS / (double)(m->count * m->runs) - BATCHES_BEFORE;
 	r = budget_rounds(seconds);
-	while (budget_round(&r, m->runs)) {
+	while (budget_round(&r, 1, m->runs)) {
 		bench_progress("mutexscale: uncontended, run %u of %u", r.done, m->runs);
 		mutexscale_shuffle(order, m->count);
 		for (i = 0; i < m->count; i++) {

@@ -166,7 +166,7 @@ void mutexscale_wait(const struct mutexscale *m, double standard)
 	seconds = budget_next(1, 0, "waits");
 	budget_us = seconds * 1e6 / (double)(m->count * NR_BUSY) / m->runs;
 	r = budget_rounds(seconds);
-	while (budget_round(&r, m->runs))
+	while (budget_round(&r, 1, m->runs))
 		for (j = 0; j < count; j++) {
 			/* In the first run there may be no time for the longest. */
 			if (r.done == 1 && j && budget_is_over(1)) {

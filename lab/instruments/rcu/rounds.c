@@ -42,7 +42,7 @@ void rcuscale_rounds(const struct rcuscale_rounds *r)
 
 	if (!r->count)
 		return;
-	while (i == r->count && budget_round(&taken, rounds))
+	while (i == r->count && budget_round(&taken, 1, rounds))
 		i = one_round(r, taken.done - 1, rounds, ns / rounds / r->count);
 	bench_progress_clear();
 	for (; i < r->count; i++)
