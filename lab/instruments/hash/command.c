@@ -394,7 +394,7 @@ static void make_tables(struct hashscale *run)
 	}
 	bench_progress_clear();
 	for (left = i; left < run->count; left++)
-		budget_leave_out("the table of %s", run->entries[left].scheme->name);
+		budget_leave_out("%s", run->entries[left].scheme->name);
 	run->count = i;
 }
 

@@ -297,7 +297,7 @@ static void measure_contended(const struct mutexscale *m, const struct settings 
 
 	budget_begin(opt, standard, (double)(s->nr_sections * opt->nr_threads));
 	print_shape(s);
-	cell.name = "own";
+	cell.name = MUTEXSCALE_OWN;
 	for (i = 0; i < s->nr_sections; i++)
 		for (j = 0; j < opt->nr_threads; j++) {
 			cell.section = s->sections[i];

@@ -17,6 +17,7 @@
 /* Work of the threads in one measurement; times in ns, shares of 1. */
 struct mutexscale_cell {
 	const char *name; /* of the shape, in tables and JSON */
+#define MUTEXSCALE_OWN "own" /* as options say */
 	unsigned threads;
 	unsigned hogs; /* processes beside them that only burn processor time */
 	double section;

@@ -330,8 +330,11 @@ static void finish(const struct slice *slices, size_t count, size_t lock, unsign
 /* "2 threads, sections of 1 us, 5 % longer, hogs" */
 static char *name_of(const struct mutexscale_cell *cell)
 {
-	return options_printf("%u thread%s, sections of %s, %s%s", cell->threads, cell->threads == 1 ? "" : "s",
-			      units_time(cell->section).text, cell->name, cell->hogs ? ", hogs" : "");
+	bool own = !strcmp(cell->name, MUTEXSCALE_OWN);
+
+	return options_printf("%u thread%s, sections of %s%s%s%s", cell->threads, cell->threads == 1 ? "" : "s",
+			      units_time(cell->section).text, own ? "" : ", ", own ? "" : cell->name,
+			      cell->hogs ? ", hogs" : "");
 }
 
 bool mutexscale_measure(const struct mutexscale *m, const struct mutexscale_cell *cell, struct mutexscale_result *results)

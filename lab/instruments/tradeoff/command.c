@@ -6,6 +6,7 @@
  * Each measurement is made in a process of its own, so that none finds what another left behind.
  */
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -189,6 +190,7 @@ static void measure_ways(struct tradeoff_run *run, struct shared *shared, enum p
 	for (i = 0; i < TRADEOFF_SCHEMES; i++)
 		count += is_way(run, i);
 	seconds = budget_next(share, least * count, name);
+	seconds = seconds > 0 ? fmax(seconds, least * count) : 0;
 	for (i = 0; i < TRADEOFF_SCHEMES && seconds > 0; i++) {
 		if (!is_way(run, i))
 			continue;
