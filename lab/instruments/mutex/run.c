@@ -284,19 +284,19 @@ static void run_round(const struct mutexscale *m, const struct mutexscale_cell *
 	}
 }
 
-/* Run as many rounds as there is time for, of @runs. What a round takes more than its share, those after it do without. */
-static unsigned run_rounds(const struct mutexscale *m, const struct mutexscale_cell *cell, unsigned runs, double seconds,
+/* Return how many rounds there was time for. What one takes more than its share, those after it do without. */
+static unsigned run_rounds(const struct mutexscale *m, const struct mutexscale_cell *cell, double seconds,
 			   struct slice *slices)
 {
 	double from = (double)bench_now_ns(), until = from + seconds * 1e9, least = whole(SLICE_MIN_NS) * (double)m->count;
 	struct hogs hogs = hogs_begin(cell->hogs);
 	unsigned round;
 
-	for (round = 0; round < runs && (!round || budget_is_short() || from + least <= until); round++) {
-		double share = fmax((until - from) / (runs - round), least), end = fmin(from + REPEATS * share, until);
+	for (round = 0; round < m->runs && (!round || budget_is_short() || from + least <= until); round++) {
+		double share = fmax((until - from) / (m->runs - round), least), end = fmin(from + REPEATS * share, until);
 		double slice_ns = share / least * SLICE_MIN_NS;
 
-		bench_progress("mutexscale: %s, run %u of %u", describe(cell), round + 1, runs);
+		bench_progress("mutexscale: %s, run %u of %u", describe(cell), round + 1, m->runs);
 		run_round(m, cell, &hogs, slice_ns, false, 0, &slices[round * m->count]);
 		run_round(m, cell, &hogs, slice_ns, true, end, &slices[round * m->count]);
 		from = (double)bench_now_ns();
@@ -342,15 +342,13 @@ bool mutexscale_measure(const struct mutexscale *m, const struct mutexscale_cell
 	double least = whole(SLICE_MIN_NS) * (double)m->count / 1e9, seconds;
 	char *name = name_of(cell);
 	struct slice *slices; /* of all locks in the first round, ... */
-	unsigned runs = m->runs;
+	unsigned runs;
 	size_t i;
 
 	seconds = budget_next(1, least, name);
 	if (seconds > 0) {
-		if (!budget_is_short() && seconds < least * runs)
-			runs = seconds < least ? 1 : (unsigned)(seconds / least);
-		slices = options_alloc(m->count * runs, sizeof(*slices));
-		runs = run_rounds(m, cell, runs, seconds, slices);
+		slices = options_alloc(m->count * m->runs, sizeof(*slices));
+		runs = run_rounds(m, cell, seconds, slices);
 		budget_runs(runs, name);
 		for (i = 0; i < m->count; i++)
 			finish(slices, m->count, i, runs, &results[i]);

@@ -115,12 +115,12 @@ static double run_block(const struct bench_lock_scheme *scheme, unsigned us, dou
 	return b.total_us;
 }
 
-static void print(const struct mutexscale *m, const struct bench_stat (*total)[MUTEXSCALE_LOCKS], size_t count)
+static void print(const struct mutexscale *m, const struct bench_stat (*total)[MUTEXSCALE_LOCKS])
 {
 	size_t futex = mutexscale_find(m, "futex"), i, j;
 	size_t base = futex < m->count ? futex : 0;
 
-	for (j = 0; j < count; j++) {
+	for (j = 0; j < NR_BUSY; j++) {
 		struct bench_table *table;
 		char *header = options_printf("lock|ms for 1000 waits|x %s", m->locks[base]->name);
 
@@ -160,31 +160,24 @@ void mutexscale_wait(const struct mutexscale *m, double standard)
 	struct bench_stat total[NR_BUSY][MUTEXSCALE_LOCKS];
 	double seconds, budget_us;
 	struct budget_rounds r;
-	size_t count = NR_BUSY, i, j;
+	size_t i, j;
 
 	budget_begin(m->opt, standard, 1);
 	seconds = budget_next(1, 0, "waits");
 	budget_us = seconds * 1e6 / (double)(m->count * NR_BUSY) / m->runs;
 	r = budget_rounds(seconds);
 	while (budget_round(&r, 1, m->runs))
-		for (j = 0; j < count; j++) {
-			/* In the first run there may be no time for the longest. */
-			if (r.done == 1 && j && budget_is_over(1)) {
-				count = j;
-				break;
-			}
+		for (j = 0; j < NR_BUSY; j++) {
 			bench_progress("mutexscale: owner busy for %u us, run %u of %u", busy_us[j], r.done, m->runs);
 			run_locks(m, busy_us[j], budget_us, &values[j * m->count * m->runs + r.done - 1], m->runs);
 		}
 	bench_progress_clear();
-	for (j = count; j < NR_BUSY; j++)
-		budget_leave_out("owner busy for %u us", busy_us[j]);
 	budget_runs(r.done, "waits");
-	for (j = 0; j < count; j++)
+	for (j = 0; j < NR_BUSY; j++)
 		for (i = 0; i < m->count; i++)
 			total[j][i] = bench_stat_of(&values[(j * m->count + i) * m->runs], r.done);
 	printf("one thread has the lock, is busy and gives it back; another waits for it each "
 	       "time\n");
-	print(m, (const struct bench_stat(*)[MUTEXSCALE_LOCKS])total, count);
+	print(m, (const struct bench_stat(*)[MUTEXSCALE_LOCKS])total);
 	free(values);
 }
