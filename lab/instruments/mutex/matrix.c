@@ -202,10 +202,13 @@ static void measure_crowd(const struct matrix *x)
 	struct mutexscale_result results[2][MUTEXSCALE_LOCKS];
 	struct mutexscale_cell crowd = few;
 	struct bench_table *table;
+	bool both;
 	size_t i;
 
 	crowd.threads = CROWD * bench_cpus();
-	if (!measure_cell(x, &few, results[0]) || !measure_cell(x, &crowd, results[1]))
+	both = measure_cell(x, &few, results[0]);
+	both &= measure_cell(x, &crowd, results[1]);
+	if (!both)
 		return;
 	printf("\na crowd: sections of 1 us, thousand/s\n");
 	table = bench_table_new("lock|2 threads per CPU|16 per CPU|ratio|longest wait ms|Jain");
