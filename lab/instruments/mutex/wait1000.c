@@ -34,7 +34,8 @@ static const unsigned busy_us[] = { 2, 10, 50, 200, 1000, 8000 };
 struct block {
 	const struct bench_lock_scheme *scheme;
 	uint64_t turns;
-	uint32_t waits;
+	uint64_t budget_ns;
+	uint32_t waits;		/* at most; the waiter lowers it when the time is over */
 	double total_us;	/* of 1000 waits */
 	uint32_t held __attribute__((aligned(BENCH_LINE))); /* round that the owner has it */
 	uint32_t done __attribute__((aligned(BENCH_LINE))); /* that the waiter had it */
@@ -60,8 +61,10 @@ static void *owner_main(void *arg)
 
 	/* On one CPU the waiter would not even ask before the owner is through. */
 	bench_pin(1);
-	for (i = 1; i <= b->waits; i++) {
+	for (i = 1;; i++) {
 		meet(&b->done, i - 1);
+		if (i > lull_load_relaxed(&b->waits))
+			break;
 		b->scheme->lock();
 		lull_store_release(&b->held, i);
 		x = bench_lock_work(x, b->turns);
@@ -74,18 +77,21 @@ static void *owner_main(void *arg)
 static void *waiter_main(void *arg)
 {
 	struct block *b = arg;
-	uint64_t sum = 0;
+	uint64_t sum = 0, begin = bench_now_ns();
 	uint32_t i;
 
 	bench_pin(0);
 	for (i = 1; i <= b->waits; i++) {
-		uint64_t before;
+		uint64_t before, after;
 
 		meet(&b->held, i);
 		before = bench_now_ns();
 		b->scheme->lock();
-		sum += bench_now_ns() - before;
+		after = bench_now_ns();
+		sum += after - before;
 		b->scheme->unlock();
+		if (i >= WAITS_MIN && after - begin > b->budget_ns && i < b->waits)
+			lull_store_relaxed(&b->waits, i);
 		lull_store_release(&b->done, i);
 	}
 	b->total_us = (double)sum / b->waits * WAITS / 1e3;
@@ -106,7 +112,7 @@ static void *block_main(void *arg)
 static double run_block(const struct bench_lock_scheme *scheme, unsigned us, double budget_us)
 {
 	double waits = budget_us / (us + OVERHEAD_US);
-	struct block b = { .scheme = scheme, .turns = bench_turns(us * 1e3) };
+	struct block b = { .scheme = scheme, .turns = bench_turns(us * 1e3), .budget_ns = (uint64_t)(budget_us * 1e3) };
 
 	b.waits = waits > WAITS ? WAITS : waits < WAITS_MIN ? WAITS_MIN : (uint32_t)waits;
 	scheme->renew(scheme);
