@@ -56,6 +56,12 @@ class Sections(Case):
                 self.assertIn(section, listed, scheme)
         self.assertEqual([sections[name] for name in COUNTS], ["refcount-rcu", "refcount-lock", "percpu_ref-rcu"])
 
+    def test_none_has_no_updates_beside_readers(self):
+        text = self.good("hashscale", "--schemes", "none", "--elements", "10", "--threads", "1,2", "--updates", "10", "--seconds",
+                         "1", "--json", "results.json")
+        self.assertEqual({row["threads"] for row in self.results("results.json")["results"]}, {1})
+        self.assertIn("\n2 threads\n", text)
+
     def test_check(self):
         """Measures nothing, and finds what is wrong all the same."""
         self.good("hashscale", "--check", "--schemes", "rcu", "--elements", "100", "--json", "results.json")

@@ -425,7 +425,8 @@ static void measure(struct hashscale *run, unsigned threads)
 	struct hashscale_job *jobs = options_alloc(run->count * run->settings->nr_updates, sizeof(*jobs));
 	struct bench_plan plan[2] = { make_plan(run, threads, false), make_plan(run, threads, true) };
 	size_t split, count = make_all_jobs(run, threads, jobs, &split);
-	double lookups = round_ns(&plan[0], split), both = lookups + round_ns(&plan[1], count - split), seconds;
+	/* There may be none: what has no updates beside readers. */
+	double lookups = round_ns(&plan[0], split), both = fmax(lookups + round_ns(&plan[1], count - split), 1e6), seconds;
 	unsigned rounds, runs, mixed_runs;
 	char name[32];
 
