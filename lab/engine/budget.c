@@ -89,6 +89,13 @@ bool budget_is_over(double part)
 	return gone() >= part * now.b.seconds && !budget_is_short();
 }
 
+double budget_left(void)
+{
+	double left = now.b.seconds - gone();
+
+	return left > 0 ? left : 0;
+}
+
 bool budget_is_short(void)
 {
 	return now.b.seconds < SHORT_SECONDS;

@@ -50,6 +50,8 @@ void budget_begin(const struct options *opt, double standard, double shares);
 double budget_next(double share, double least, const char *name);
 /* Return whether @part of the time has gone; 1: all of it. */
 bool budget_is_over(double part);
+/* Return the seconds that are left. */
+double budget_left(void);
 /* Return whether it is for trying things out: nothing is left out then. */
 bool budget_is_short(void);
 /* Return most_ns of the bench_plan for a table that has @seconds. */

@@ -28,7 +28,7 @@
 #define COUNTERS_BYTES 150 /* heap that belongs to an element's counters */
 #define BUCKET_BYTES 100  /* two arrays; a reader-writer lock is the largest */
 #define DEFAULT_SECONDS 60.0
-#define MAKING 0.5 /* of the time, at most, until all tables are made */
+#define MAKING 0.5 /* of the time that the keys leave, at most, for making tables */
 
 /* Order of the list; schemes that only a module has come last. */
 static const char *const order[] = {
@@ -376,12 +376,13 @@ static void make_tables(struct hashscale *run)
 {
 	const struct bench_hash_shape *shape = &run->shape;
 	bool updates = hashscale_updates(run);
+	uint64_t until = bench_now_ns() + (uint64_t)(MAKING * 1e9 * budget_left());
 	size_t heap, left, i;
 
 	for (i = 0; i < run->count; i++) {
 		struct hashscale_entry *e = &run->entries[i];
 
-		if (i && budget_is_over(MAKING))
+		if (i && bench_now_ns() > until && !budget_is_short())
 			break;
 		bench_progress("hashscale: making tables, %s", e->scheme->name);
 		heap = hashscale_heap();
