@@ -72,6 +72,7 @@ struct choose_way {
 	/* Effects of one reader that stays for slow_ns, at update_rate; negative: not measured. */
 	double wait_ns;	  /* until another object was freed, at most */
 	double held_back; /* bytes that waited, at most */
+	bool memory_unknown; /* there was no time to measure object_bytes, or held_back */
 	struct choose_point point[CHOOSE_AXES][CHOOSE_POINTS_MAX];
 };
 

@@ -31,9 +31,10 @@ static struct choose_ratio times_in(const struct choose_locks *in, size_t lock, 
 	return choose_ratio(&in->lock[than].section[at], &in->lock[lock].section[at]);
 }
 
+/* Return whether a case is one of those that decide, and was measured. */
 static bool counts(const struct choose_locks *in, size_t at)
 {
-	return in->at[at].threads > 1 && !in->at[at].longer;
+	return in->at[at].threads > 1 && !in->at[at].longer && in->lock[0].section[at].count;
 }
 
 static bool both_in(const struct choose_locks *in, size_t lock, size_t than, size_t at)
@@ -262,9 +263,11 @@ static void add_hogs(struct lock_text *t, const struct choose_locks *in)
 static void add_cases(struct lock_text *t, const struct choose_locks *in)
 {
 	unsigned least = 0, most = 0;
+	bool missing = false;
 	size_t i;
 
 	for (i = 0; i < in->cases; i++) {
+		missing |= in->at[i].threads > 1 && !in->at[i].longer && !counts(in, i);
 		if (!counts(in, i))
 			continue;
 		least = !least || in->at[i].threads < least ? in->at[i].threads : least;
@@ -279,8 +282,8 @@ static void add_cases(struct lock_text *t, const struct choose_locks *in)
 		add_hogs(t, in);
 		add(t, " beside them");
 	}
-	add(t, ", sections %s %s", in->sleep ? "that sleep for" : "of",
-	    units_time(in->section_ns).text);
+	add(t, ", sections %s %s%s", in->sleep ? "that sleep for" : "of", units_time(in->section_ns).text,
+	    missing ? "; some of these were not measured" : "");
 }
 
 static void add_case(struct lock_text *t, const struct choose_locks *in, size_t at)

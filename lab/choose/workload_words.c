@@ -211,7 +211,10 @@ static void tell_cost(struct sentences *s)
 			units_bytes(waits).text);
 		told = true;
 	}
-	tell_on(s, told ? "." : " none in memory.");
+	if (way->memory_unknown)
+		tell_on(s, told ? ", as far as it was measured." : " what it takes in memory was not measured.");
+	else
+		tell_on(s, told ? "." : " none in memory.");
 	if (way->may_not_block && !s->work->block) {
 		tell_on(s, " Not for readers that sleep: %s", way->may_not_block);
 		if (s->verdict->sleeping != CHOOSE_NOTHING)

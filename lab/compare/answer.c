@@ -16,26 +16,17 @@ static double at_least_none(const struct bench_stat *bytes)
 	return bytes->count && bytes->median > 0 ? bytes->median : 0;
 }
 
-/* Return the index of the most threads that need not take turns; if there is none, of the first. */
-static size_t readers_at(const struct compare *data)
-{
-	const struct tradeoff *t = &data->tradeoff;
-	size_t i, at = 0;
-
-	for (i = 0; i < t->nr_threads; i++)
-		if (t->threads[i] <= data->machine.cpus_allowed && t->threads[i] > t->threads[at])
-			at = i;
-	return at;
-}
-
 static void set_read(struct choose_way *way, const struct compare *data,
 		     const struct tradeoff_result *s)
 {
-	size_t at = readers_at(data);
-	unsigned measured = data->tradeoff.threads[at];
+	const struct tradeoff *t = &data->tradeoff;
+	unsigned measured = t->mix_threads;
+	size_t at = 0;
 
 	way->shared = predict_is_shared(s->name);
-	if (!s->read[at].count)
+	while (at < t->nr_threads && t->threads[at] != measured)
+		at++;
+	if (at == t->nr_threads || !s->read[at].count)
 		return;
 	way->read_ns = s->read[at].median;
 	if (data->predict > measured && measured > 1)
@@ -58,6 +49,7 @@ static void set_way(struct choose_way *way, const struct compare *data,
 	way->thread_bytes = at_least_none(&s->thread_bytes);
 	way->wait_ns = s->wait.count ? s->wait.max : -1;
 	way->held_back = s->waiting_bytes.count ? s->waiting_bytes.max : -1;
+	way->memory_unknown = !s->is_lock && (!s->object_bytes.count || !s->waiting_bytes.count);
 	set_read(way, data, s);
 	for (i = 0; i < CHOOSE_AXES; i++)
 		for (j = 0; j < t->values[i]; j++) {

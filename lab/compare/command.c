@@ -63,8 +63,10 @@ enum {
 
 static const double shares[PARTS] = { 0.25, 0.13, 0.25, 0.05, 0.17, 0.15 };
 
-/* The parts that can be left out, for people. The verdict needs the first; the second says which schemes there are. */
+/* The parts, for people. The verdict needs the first; the second says which schemes there are. The others can be left out. */
 static const char *const part_names[PARTS] = {
+	[TRADEOFF] = "your workload",
+	[LOOKUPS] = "the table without updates",
 	[MIXED] = "the table with updates",
 	[REFSCALE] = "read sections alone",
 	[LOCKS] = "locks",
@@ -127,8 +129,7 @@ static char *all_schemes(void)
 	return list;
 }
 
-static void add_table_args(struct compare_command *c, const struct settings *s,
-			   const struct options *opt)
+static void add_table_args(struct compare_command *c, const struct settings *s, const struct options *opt)
 {
 	char *list;
 	size_t i;
@@ -244,8 +245,7 @@ static json_t *run_rcuscale(const char *schemes, double seconds)
 	return compare_run(&c);
 }
 
-static json_t *run_tradeoff(const struct workload *work, const struct options *opt,
-			    unsigned most, double seconds)
+static json_t *run_tradeoff(const struct workload *work, const struct options *opt, unsigned most, double seconds)
 {
 	struct compare_command c = { 0 };
 	unsigned threads[33], n;
@@ -387,22 +387,21 @@ static bool has_time(struct compare *data, struct settings *s, size_t part, doub
 	*seconds = seconds_for(s, part);
 	if (*seconds > 0 || s->least <= 0)
 		return true;
-	compare_leave_out(data, part_names[part]);
+	compare_leave_out(data, ", ", part_names[part]);
 	return false;
 }
 
-static void measure(struct compare *data, struct settings *s, const struct options *opt,
-		    json_t **roots)
+static void measure(struct compare *data, struct settings *s, const struct options *opt, json_t **roots)
 {
 	static const unsigned none[] = { 0 };
 	double seconds;
 	char *names;
+	size_t part;
 
 	check_table(s, opt);
 	roots[TRADEOFF] = run_tradeoff(&s->work, opt, data->threads_here, seconds_for(s, TRADEOFF));
 	tradeoff_read_json(roots[TRADEOFF], &data->tradeoff);
-	roots[LOOKUPS] = run_hashscale(s, opt, data->threads, data->nr_threads, none, 1,
-				       seconds_for(s, LOOKUPS));
+	roots[LOOKUPS] = run_hashscale(s, opt, data->threads, data->nr_threads, none, 1, seconds_for(s, LOOKUPS));
 	compare_read_schemes(data, roots[LOOKUPS]);
 	compare_read_keys(data, roots[LOOKUPS]);
 	compare_read_lookups(data, roots[LOOKUPS]);
@@ -425,6 +424,8 @@ static void measure(struct compare *data, struct settings *s, const struct optio
 		compare_read_waits(data, roots[RCUSCALE]);
 	}
 	free(names);
+	for (part = 0; part < INSTRUMENTS; part++)
+		compare_read_left_out(data, roots[part], part_names[part < PARTS ? part : LOCKS]);
 	data->took_seconds = (double)(bench_now_ns() - s->start) / 1e9;
 }
 

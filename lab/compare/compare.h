@@ -18,8 +18,9 @@ void compare_read_schemes(struct compare *data, const json_t *hashscale);
 void compare_read_keys(struct compare *data, const json_t *hashscale);
 void compare_read_lookups(struct compare *data, const json_t *hashscale);
 void compare_read_mixed(struct compare *data, const json_t *hashscale);
-/* Note what there was no time for. */
-void compare_leave_out(struct compare *data, const char *name);
+/* Note what there was no time for, after a separator if it is not the first; what an instrument had none for, in a part. */
+void compare_leave_out(struct compare *data, const char *separator, const char *name);
+void compare_read_left_out(struct compare *data, const json_t *root, const char *part);
 void compare_read_sections(struct compare *data, const json_t *refscale, const json_t *hashscale);
 void compare_read_waits(struct compare *data, const json_t *rcuscale);
 /* Return "none,rcu,...", each read section once: of all schemes, or of those whose updaters defer or wait. */

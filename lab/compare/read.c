@@ -94,6 +94,7 @@ void compare_read_schemes(struct compare *data, const json_t *root)
 		s->defers = json_is_true(json_object_get(one, "defers"));
 		s->object_bytes = jsonin_number(one, "bytes_per_object");
 		s->thread_bytes = jsonin_number(one, "bytes_per_thread");
+		s->waiting_bytes = -1;
 	}
 }
 
@@ -173,20 +174,23 @@ static const char *section_of(const json_t *hashscale, const char *scheme)
 	return "";
 }
 
-void compare_leave_out(struct compare *data, const char *name)
+void compare_leave_out(struct compare *data, const char *separator, const char *name)
 {
-	data->left_out = data->left_out ? compare_append(compare_append(data->left_out, ", "), name)
+	data->left_out = data->left_out ? compare_append(compare_append(data->left_out, separator), name)
 					: options_printf("%s", name);
 }
 
-/* Note what the instrument itself had no time for. */
-static void read_left_out(struct compare *data, const json_t *root)
+void compare_read_left_out(struct compare *data, const json_t *root, const char *part)
 {
-	const json_t *name;
+	const json_t *list = json_object_get(root, "left_out"), *name;
+	char *of = options_printf("of %s: ", part);
 	size_t i;
 
-	json_array_foreach(json_object_get(root, "left_out"), i, name)
-		compare_leave_out(data, json_string_value(name));
+	if (json_array_size(list))
+		compare_leave_out(data, "; ", of);
+	json_array_foreach(list, i, name)
+		compare_leave_out(data, i ? ", " : "", json_string_value(name));
+	free(of);
 }
 
 void compare_read_sections(struct compare *data, const json_t *root, const json_t *hashscale)
@@ -194,7 +198,6 @@ void compare_read_sections(struct compare *data, const json_t *root, const json_
 	const json_t *row;
 	size_t i, j;
 
-	read_left_out(data, root);
 	json_array_foreach(json_object_get(root, "results"), i, row)
 	{
 		unsigned threads = (unsigned)jsonin_number(row, "threads");
@@ -276,7 +279,6 @@ void compare_read_waits(struct compare *data, const json_t *root)
 	const json_t *row;
 	size_t i;
 
-	read_left_out(data, root);
 	json_array_foreach(json_object_get(root, "results"), i, row)
 	{
 		struct compare_scheme *s = compare_find_scheme(data, jsonin_text(row, "scheme"));

@@ -89,6 +89,13 @@ bool budget_is_over(double part)
 	return gone() >= part * now.b.seconds && !budget_is_short();
 }
 
+double budget_left(void)
+{
+	double left = now.b.seconds - gone();
+
+	return left > 0 ? left : 0;
+}
+
 bool budget_is_short(void)
 {
 	return now.b.seconds < SHORT_SECONDS;
@@ -97,6 +104,24 @@ bool budget_is_short(void)
 uint64_t budget_most_ns(double seconds)
 {
 	return budget_is_short() ? 0 : (uint64_t)(seconds * 1e9) + 1;
+}
+
+struct budget_rounds budget_rounds(double seconds)
+{
+	return (struct budget_rounds){ .until = bench_now_ns() + (uint64_t)(seconds * 1e9) };
+}
+
+bool budget_round(struct budget_rounds *r, unsigned least, unsigned most)
+{
+	uint64_t time = bench_now_ns();
+
+	if (r->done && time - r->from > r->longest_ns)
+		r->longest_ns = time - r->from;
+	if (r->done == most || (r->done >= least && time + r->longest_ns > r->until && !budget_is_short()))
+		return false;
+	r->from = time;
+	r->done++;
+	return true;
 }
 
 void budget_planned(double ns)

@@ -50,10 +50,22 @@ void budget_begin(const struct options *opt, double standard, double shares);
 double budget_next(double share, double least, const char *name);
 /* Return whether @part of the time has gone; 1: all of it. */
 bool budget_is_over(double part);
+/* Return the seconds that are left. */
+double budget_left(void);
 /* Return whether it is for trying things out: nothing is left out then. */
 bool budget_is_short(void);
 /* Return most_ns of the bench_plan for a table that has @seconds. */
 uint64_t budget_most_ns(double seconds);
+/* Rounds of a table, while they fit into its time. */
+struct budget_rounds {
+	uint64_t until, from, longest_ns;
+	unsigned done;
+};
+
+struct budget_rounds budget_rounds(double seconds);
+/* Return whether another of at most @most fits in, if it takes as long as the longest. The first @least do in any case. */
+bool budget_round(struct budget_rounds *r, unsigned least, unsigned most);
+
 /* Note a row as left out. */
 void budget_leave_out(const char *name, ...) __attribute__((format(printf, 1, 2)));
 /* Note the runs that --runs asks for and that a table has not @done. */

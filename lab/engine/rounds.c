@@ -3,10 +3,17 @@
 #include "engine/rounds.h"
 
 #include "common/bench.h"
+#include "engine/budget.h"
 
 #define SLICE_NS 20000000.0 /* several turns of the scheduler */
 #define SLICE_NS_MIN 1000000.0
 #define RUNS_MIN 3u
+#define LEAST_SECONDS 0.02
+
+double rounds_least_seconds(size_t nr_cases)
+{
+	return LEAST_SECONDS * (double)nr_cases;
+}
 
 struct bench_plan rounds_plan(const struct options *opt, unsigned threads, double seconds,
 			      size_t nr_cases)
@@ -24,6 +31,7 @@ struct bench_plan rounds_plan(const struct options *opt, unsigned threads, doubl
 		.slices = 1,
 		.slice_ns = (uint64_t)(slice_ns > SLICE_NS_MIN ? slice_ns : SLICE_NS_MIN),
 		.warm_ns = BENCH_WARM_NS,
+		.most_ns = budget_most_ns(seconds),
 		.label = opt->tool,
 	};
 }

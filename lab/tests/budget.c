@@ -171,6 +171,33 @@ TEST(tables_keep_the_time)
 	}
 }
 
+/* Return how many rounds begin, each @longer than the one before, the first of @seconds. */
+static unsigned rounds_of(double seconds, double longer, unsigned least, unsigned most)
+{
+	struct budget_rounds r = budget_rounds(10);
+
+	for (; budget_round(&r, least, most); seconds += longer)
+		made_up_ns += (uint64_t)(seconds * 1e9);
+	return r.done;
+}
+
+TEST(rounds_fit)
+{
+	memset(&now, 0, sizeof(now));
+	now.b.seconds = 10;
+	assert_int_equal(rounds_of(3, 0, 1, 100), 3);
+	assert_int_equal(rounds_of(2, 0, 1, 100), 5);
+	assert_int_equal(rounds_of(2, 0, 1, 4), 4);
+	/* The next is as long as the longest; the first ones are not asked. */
+	assert_int_equal(rounds_of(1, 1, 1, 100), 4);
+	assert_int_equal(rounds_of(6, -1, 1, 100), 1);
+	assert_int_equal(rounds_of(3, 0, 6, 100), 6);
+	assert_int_equal(rounds_of(30, 0, 6, 4), 4);
+	/* Time for trying things out has all. */
+	now.b.seconds = 0.1;
+	assert_int_equal(rounds_of(3, 0, 1, 100), 100);
+}
+
 TEST(plans_fit)
 {
 	static const double seconds[] = { 1, 2, 10, 80 };

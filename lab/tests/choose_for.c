@@ -220,6 +220,14 @@ TEST(names_the_fastest)
 	assert_int_equal(v.next, RCU);
 	assert_true(said("Use a count."));
 	assert_string_equal(line[1], "Cost: none in memory.");
+
+	/* What there was no time for is not called nothing. */
+	way[COUNT].memory_unknown = true;
+	v = run(&w);
+	assert_string_equal(line[1], "Cost: what it takes in memory was not measured.");
+	way[COUNT].point[CHOOSE_UPDATES][1].waiting = 110000;
+	v = run(&w);
+	assert_string_equal(line[1], "Cost: up to 110 kB of memory waits to be freed, as far as it was measured.");
 	set_own(50, 60, 100, 150);
 	assert_int_equal(run(&w).pick.best, RWLOCK);
 	/* Compare the usual way with the next best. */

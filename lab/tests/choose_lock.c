@@ -105,6 +105,26 @@ TEST(names_the_one_that_gets_most_done)
 			 "1 us; geometric mean)"));
 }
 
+/* Cases that there was no time for decide nothing, and are not claimed. */
+TEST(says_that_some_were_not_measured)
+{
+	struct choose_locks in = ordinary();
+	struct choose_lock_verdict v;
+	size_t i;
+
+	for (i = 0; i < LOCKS; i++)
+		lock[i].section[FOUR].count = lock[i].section[FOUR_HOGS].count = 0;
+	v = run(&in);
+	assert_int_equal(v.best, LULL);
+	assert_true(said("(2 threads, with and without 2 busy processes beside them, sections of 1 us; some of these "
+			 "were not measured; geometric mean)"));
+	for (i = 0; i < LOCKS; i++)
+		lock[i].section[TWO_HOGS].count = 0;
+	set_rate(SPIN, TWO, 120, 0.004);
+	run(&in);
+	assert_true(said("(2 threads, sections of 1 us; some"));
+}
+
 TEST(says_where_it_does_not_pay)
 {
 	struct choose_locks in = ordinary();

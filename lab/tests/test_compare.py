@@ -117,7 +117,12 @@ class Compare(Case):
             text = " ".join(process.communicate(timeout=PATIENCE_S)[0].decode().split())
         self.assertEqual(process.returncode, 0)
         root = self.results("results.json")
-        self.assertEqual(root["not_measured"], "the table with updates, read sections alone, locks, updates and waits")
+        # The verdict has what it needs, and no more.
+        self.assertRegex(root["not_measured"], "^the table with updates, read sections alone, locks, updates and waits; "
+                                               "of your workload: 0 % updates, .*, a slow reader, .*, walks along a list$")
+        self.assertNotEqual(root["verdict"]["outcome"], "none")
+        if root["verdict"]["use"] in WAYS[:4]:
+            self.assertRegex(root["answer"][1], "^Cost: .* measured[.]")
         self.assertEqual({row["instrument"] for row in root["results"]}, {"tradeoff", "hashscale"})
         self.assertIsNone(root["locks"])
         line = f"Not measured, since the time was up: {root['not_measured']}. A longer --seconds, or a calmer machine, has them too."

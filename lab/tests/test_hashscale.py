@@ -2,10 +2,14 @@
 """lull hashscale: tables whose elements are counted, what they add to memory, what belongs to which read section, and
 reloads."""
 import os
+import re
 import shutil
+import signal
+import subprocess
+import time
 import unittest
 
-from support import PEERS, SANITIZE, Case
+from support import LULL, PATIENCE_S, PEERS, SANITIZE, Case
 
 COUNTS = ("refcount", "refcount-lock", "percpu_ref")
 RUST = ("papaya", "flurry", "scc-index")
@@ -52,12 +56,49 @@ class Sections(Case):
                 self.assertIn(section, listed, scheme)
         self.assertEqual([sections[name] for name in COUNTS], ["refcount-rcu", "refcount-lock", "percpu_ref-rcu"])
 
+    def test_none_has_no_updates_beside_readers(self):
+        text = self.good("hashscale", "--schemes", "none", "--elements", "10", "--threads", "1,2", "--updates", "10", "--seconds",
+                         "1", "--json", "results.json")
+        self.assertEqual({row["threads"] for row in self.results("results.json")["results"]}, {1})
+        self.assertIn("\n2 threads\n", text)
+
     def test_check(self):
         """Measures nothing, and finds what is wrong all the same."""
         self.good("hashscale", "--check", "--schemes", "rcu", "--elements", "100", "--json", "results.json")
         self.assertEqual(self.results("results.json")["results"], [])
         self.assertIn("--keys: cannot read", self.bad("hashscale", "--check", "--keys", "none"))
         self.assertIn("unknown scheme", self.bad("hashscale", "--check", "--schemes", "rcuu"))
+
+
+class LittleTime(Case):
+    def resident(self, pid):
+        """Megabytes; 0 when it has ended."""
+        with open(f"/proc/{pid}/status", encoding="utf-8") as file:
+            found = re.search(r"VmRSS:\s*(\d+) kB", file.read())
+        return int(found[1]) / 1000 if found else 0
+
+    def test_tables_that_are_not_made(self):
+        """Stopped while tables are made, until the time is over: the schemes that have none are named, the others measured."""
+        with subprocess.Popen([LULL, "hashscale", "--seconds", "2", "--threads", "1", "--updates", "0", "--elements", "50000",
+                               "--json", "results.json"], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              start_new_session=True) as process:
+            end = time.monotonic() + PATIENCE_S
+            while self.resident(process.pid) < 60:
+                self.assertIsNone(process.poll())
+                self.assertLess(time.monotonic(), end)
+                time.sleep(0.005)
+            os.killpg(process.pid, signal.SIGSTOP)
+            time.sleep(2)
+            os.killpg(process.pid, signal.SIGCONT)
+            text = process.communicate(timeout=PATIENCE_S)[0].decode()
+        self.assertEqual(process.returncode, 0)
+        root = self.results("results.json")
+        names = [line.split()[0] for line in self.good("hashscale", "--list").splitlines()]
+        measured = [row["scheme"] for row in root["results"]]
+        self.assertEqual(measured, [scheme["scheme"] for scheme in root["schemes"]])
+        self.assertEqual(measured + root["left_out"], [name for name in names if not name.endswith(":")])
+        self.assertTrue(measured)
+        self.assertIn(f"left out, for there was no time left: {', '.join(root['left_out'])}; ", text)
 
 
 class Reload(Case):
@@ -98,7 +139,7 @@ class Reload(Case):
     def test_each_scheme_beside_one_reader_and_many(self):
         names = self.names("--reload")
         self.assertLessEqual(self.TABLES | {"rwlock-table-each", "rwlock", "rcu"}, names)
-        text, limit, cells = self.measure("--seconds", "1", "--elements", "256", "--threads", "1,6")
+        text, limit, cells = self.measure("--seconds", "0.9", "--elements", "256", "--threads", "1,6")
         self.assertEqual(set(cells), {(name, readers) for name in names for readers in (1, 6)})
         for cell, (whole, each) in cells.items():
             self.check(cell, 256, limit, whole, each)

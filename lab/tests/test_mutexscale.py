@@ -135,6 +135,19 @@ class Modes(Measured):
             self.assertEqual(max(figures), 1, line)
 
 
+    def test_matrix_that_is_left_out_in_part(self):
+        """Only what was measured is a row. No clock decides: all cells together take two seconds at least."""
+        text, root = self.measure("--matrix", "--seconds", "1", "--threads", "2,4,8")
+        left = [name for name in root["left_out"] if " threads, sections of " in name and " runs of " not in name]
+        cells = {(row["shape"], row["section_ns"], row["threads"], row["hogs"]) for row in root["results"]}
+        self.assertEqual(len(cells) + len(left), 6 * 3 * 2 + 2)
+        self.assertTrue(left)
+        shown = text[text.index("of the best lock"):text.index("throughput, x pthread")].splitlines()[2:-3]
+        self.assertEqual(len(shown), len([cell for cell in cells if cell[0] != "crowd"]))
+        self.assertEqual("a crowd: " in text, len([cell for cell in cells if cell[0] == "crowd"]) == 2)
+        self.assertNotIn("nan", text)
+
+
 class Hogs(Case):
     def endless(self):
         return subprocess.Popen([LULL, "mutexscale", *ENDLESS["mutexscale"], "--hogs", "2", "--threads", "1", "--schemes",

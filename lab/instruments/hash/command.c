@@ -18,6 +18,7 @@
 #include "commands.h"
 #include "common/cpus.h"
 #include "common/machine.h"
+#include "engine/budget.h"
 #include "engine/peers.h"
 #include "common/progress.h"
 #include "instruments/hash/hashscale.h"
@@ -26,6 +27,8 @@
 #define ELEMENT_BYTES 100 /* with what malloc adds, and its share of what else there is */
 #define COUNTERS_BYTES 150 /* heap that belongs to an element's counters */
 #define BUCKET_BYTES 100  /* two arrays; a reader-writer lock is the largest */
+#define DEFAULT_SECONDS 60.0
+#define MAKING 0.5 /* of the time that the keys leave, at most, for making tables */
 
 /* Order of the list; schemes that only a module has come last. */
 static const char *const order[] = {
@@ -373,11 +376,14 @@ static void make_tables(struct hashscale *run)
 {
 	const struct bench_hash_shape *shape = &run->shape;
 	bool updates = hashscale_updates(run);
-	size_t heap, i;
+	uint64_t until = bench_now_ns() + (uint64_t)(MAKING * 1e9 * budget_left());
+	size_t heap, left, i;
 
 	for (i = 0; i < run->count; i++) {
 		struct hashscale_entry *e = &run->entries[i];
 
+		if (i && bench_now_ns() > until && !budget_is_short())
+			break;
 		bench_progress("hashscale: making tables, %s", e->scheme->name);
 		heap = hashscale_heap();
 		e->lookups = e->scheme->create(shape);
@@ -388,6 +394,9 @@ static void make_tables(struct hashscale *run)
 			e->scheme->settle();
 	}
 	bench_progress_clear();
+	for (left = i; left < run->count; left++)
+		budget_leave_out("%s", run->entries[left].scheme->name);
+	run->count = i;
 }
 
 static void free_tables(struct hashscale *run)
@@ -445,6 +454,7 @@ static void measure(struct hashscale *run)
 		hashscale_reload(run);
 	else
 		hashscale_measure(run);
+	budget_end(run->json);
 	free_tables(run);
 }
 
@@ -452,8 +462,7 @@ int lull_cmd_hashscale(int argc, char **argv)
 {
 	struct hashscale_settings settings = { .seed = 1 };
 	struct options opt = OPTIONS_INIT("hashscale");
-	struct hashscale run = { .opt = &opt, .settings = &settings, .begun = bench_now_ns() };
-	size_t i;
+	struct hashscale run = { .opt = &opt, .settings = &settings };
 
 	opt.own = &settings;
 	/* 0 is no number of threads: if it is still there afterwards, none was given. */
@@ -462,7 +471,7 @@ int lull_cmd_hashscale(int argc, char **argv)
 	options_parse(
 		&opt, own_options, own_option,
 		"Measures hash table lookups and updates per second, for several numbers of threads "
-		"and shares of updates; or how long a reload takes beside readers (--reload).",
+		"and shares of updates; or how long a reload takes beside readers (--reload)." BUDGET_HELP,
 		argc, argv);
 	find_schemes(settings.reload);
 	if (opt.list) {
@@ -475,10 +484,10 @@ int lull_cmd_hashscale(int argc, char **argv)
 	else
 		fill_in(&settings, &opt);
 	choose(&run);
+	budget_begin(&opt, DEFAULT_SECONDS, hashscale_shares(&run));
 	run.json = jsonout_open(&opt);
 	load_keys(&run);
-	for (i = 0; i < run.count; i++)
-		hashscale_probe(&run.entries[i]);
+	hashscale_probe(run.entries, run.count);
 	check_memory(&run);
 	if (!settings.check)
 		measure(&run);

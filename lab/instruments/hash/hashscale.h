@@ -41,7 +41,6 @@ struct hashscale {
 	struct hashscale_entry entries[HASHSCALE_SCHEMES_MAX];
 	size_t count;
 	struct bench_pool *pool;
-	uint64_t begun; /* when the command was started */
 	struct jsonout *json;
 };
 
@@ -49,9 +48,11 @@ struct hashscale {
 bool hashscale_updates(const struct hashscale *run);
 /* Bytes that malloc has given out. */
 size_t hashscale_heap(void);
-/* Fills in entry->thread_bytes. While this process has a single thread and no tables. */
-void hashscale_probe(struct hashscale_entry *entry);
-/* All the slices; prints, and adds to the JSON. */
+/* Fills in thread_bytes of all entries. While this process has a single thread and no tables. */
+void hashscale_probe(struct hashscale_entry *entries, size_t count);
+/* Return the shares of the time of all tables of figures. */
+double hashscale_shares(const struct hashscale *run);
+/* All the slices that there is time for; prints, and adds to the JSON. */
 void hashscale_measure(struct hashscale *run);
 /* The same for reloads. */
 void hashscale_reload(struct hashscale *run);

@@ -8,6 +8,7 @@
  * at the time when the reload in progress is given up. So a writer whom they keep out comes in then, and the program
  * goes on.
  */
+#include <math.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -19,13 +20,13 @@
 #include "common/clock.h"
 #include "common/figures.h"
 #include "common/progress.h"
+#include "engine/budget.h"
 #include "engine/text_table.h"
 #include "common/units.h"
 #include "engine/other_programs.h"
 #include "lock_scheme.h"
 #include "instruments/hash/hashscale.h"
 
-#define DEFAULT_SECONDS 60.0
 #define LIMITS 6u	       /* that there is time for, in each cell */
 #define LIMIT_NS_MIN 20000000u /* several turns of the scheduler */
 #define SLICES 4u	       /* in a limit, or one slice is longer: short ones are seldom disturbed */
@@ -300,27 +301,26 @@ static void measure_slice(struct cell *c, size_t elements)
 	run_slice(c->entry->scheme, elements);
 	bench_load_read(&after, NULL, 0);
 	add_tally(&c->tally[bench_foreign(&before, &after) > 0], &now.tally);
+	budget_planned(fmin((double)(after.ns - before.ns), (double)(now.limit_ns + now.limit_ns / SLICES + PAUSE_NS)));
 	free(now.tally.reload_ns);
 }
 
-/* Measure in turn, until a further round would end farther from @deadline than this one. */
-static void measure_rounds(struct cell *cell, size_t cells, size_t elements, uint64_t deadline)
+/* Measure in turn while there is time. Return how many cells have a slice. */
+static size_t measure_cells(struct cell *cell, size_t cells, size_t elements)
 {
-	uint64_t begin, end;
-	unsigned round = 0;
-	size_t i;
+	size_t slices;
 
-	do {
-		begin = bench_now_ns();
-		round++;
-		for (i = 0; i < cells; i++) {
-			bench_progress("hashscale: reloads, round %u, %s, %u reader%s", round,
-				       cell[i].entry->scheme->name, cell[i].readers, cell[i].readers == 1 ? "" : "s");
-			measure_slice(&cell[i], elements);
-		}
-		end = bench_now_ns();
-	} while (end + (end - begin) / 2 < deadline);
+	for (slices = 0; slices < cells || !budget_is_short(); slices++) {
+		struct cell *c = &cell[slices % cells];
+
+		if (slices && budget_is_over(1))
+			break;
+		bench_progress("hashscale: reloads, round %zu, %s, %u reader%s", slices / cells + 1,
+			       c->entry->scheme->name, c->readers, c->readers == 1 ? "" : "s");
+		measure_slice(c, elements);
+	}
 	bench_progress_clear();
+	return slices < cells ? slices : cells;
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -383,14 +383,14 @@ static void report_cell(struct hashscale *run, struct bench_table *table, const 
 	bench_cell(table, "%zu", t->waiting);
 }
 
-static void report(struct hashscale *run, const struct cell *cell, unsigned readers)
+static void report(struct hashscale *run, const struct cell *cell, size_t count, unsigned readers)
 {
 	struct bench_table *table = bench_table_new("scheme|reload, median|slowest|through|one update, p50|p99|max|"
 						    "M lookups/s meanwhile|in pauses|elements waiting");
 	size_t i;
 
 	printf("\n%u reader%s\n", readers, readers == 1 ? "" : "s");
-	for (i = 0; i < run->count; i++)
+	for (i = 0; i < count; i++)
 		report_cell(run, table, &cell[i]);
 	bench_table_print(table);
 }
@@ -417,18 +417,15 @@ static void print_disturbed(const struct cell *cell, size_t cells)
 void hashscale_reload(struct hashscale *run)
 {
 	const struct options *opt = run->opt;
-	size_t cells = run->count * opt->nr_threads, i;
+	size_t cells = run->count * opt->nr_threads, measured, i;
 	struct cell *cell = options_alloc(cells, sizeof(*cell));
-	uint64_t begin = bench_now_ns(), deadline = run->begun;
-	unsigned most = 0;
+	double seconds = budget_next(1, 0, "reloads");
 
-	deadline += (uint64_t)((opt->seconds > 0 ? opt->seconds : DEFAULT_SECONDS) * 1e9);
 	for (i = 0; i < cells; i++) {
 		cell[i].entry = &run->entries[i % run->count];
 		cell[i].readers = opt->threads[i / run->count];
-		most = cell[i].readers > most ? cell[i].readers : most;
 	}
-	now.limit_ns = deadline > begin ? (deadline - begin) / cells / LIMITS : 0;
+	now.limit_ns = (uint64_t)(seconds * 1e9) / cells / LIMITS;
 	now.limit_ns = now.limit_ns > LIMIT_NS_MIN ? now.limit_ns : LIMIT_NS_MIN;
 	printf("A reload: one thread replaces every element of the table once, while readers look up all the time.\n"
 	       "A scheme named -table has one lock, or one pointer, for the whole table, and a reload is one step.\n"
@@ -436,12 +433,15 @@ void hashscale_reload(struct hashscale *run)
 	       "The command gives a reload up after %s; more --seconds give it more time.\n",
 	       units_time((double)now.limit_ns).text);
 	jsonout_set(jsonout_root(run->json), "limit_ns", json_real((double)now.limit_ns));
-	make_readers(most);
-	measure_rounds(cell, cells, run->shape.elements, deadline);
+	make_readers(options_most_threads(opt));
+	measured = measure_cells(cell, cells, run->shape.elements);
 	end_readers();
-	for (i = 0; i < opt->nr_threads; i++)
-		report(run, cell + i * run->count, opt->threads[i]);
-	print_disturbed(cell, cells);
+	for (i = 0; i < measured; i += run->count)
+		report(run, cell + i, measured - i < run->count ? measured - i : run->count, cell[i].readers);
+	print_disturbed(cell, measured);
+	for (i = measured; i < cells; i++)
+		budget_leave_out("%s beside %u reader%s", cell[i].entry->scheme->name, cell[i].readers,
+				 cell[i].readers == 1 ? "" : "s");
 	for (i = 0; i < cells; i++) {
 		free(cell[i].tally[0].reload_ns);
 		free(cell[i].tally[1].reload_ns);

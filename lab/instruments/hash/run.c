@@ -5,6 +5,7 @@
  * Slices with updates are long and all of them count, also when a worker was preempted: some
  * libraries free memory in a thread of their own, and its time is part of the price.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,20 +14,22 @@
 #include "common/clock.h"
 #include "common/cpus.h"
 #include "common/figures.h"
+#include "engine/budget.h"
 #include "engine/text_table.h"
 #include "common/units.h"
 #include "common/bench.h"
 #include "instruments/hash/hash_job.h"
 #include "instruments/hash/hashscale.h"
 
-#define DEFAULT_SECONDS 60.0
 #define LOOKUP_SLICE_NS 4000000u
 #define MIXED_SLICE_NS 20000000u   /* twice the time that liburcu's worker sleeps */
 #define CROWDED_SLICE_NS 40000000u /* more threads than CPUs: several turns of the scheduler */
 #define WARM_NS_PER_ELEMENT 60u	   /* a miss in all caches, or nearly */
 #define WARM_NS_MIN 50000u
 #define WARM_NS_MAX 30000000u
-#define ROUNDS_MIN 3u
+#define OVERHEAD_NS 500000u	   /* that a slice takes more: waking workers, settling what was deferred */
+#define ROUNDS_MIN 3u		   /* with less time for these, slices are shorter */
+#define SHORTER_MOST 4		   /* times */
 #define ROUNDS_PER_RUN 3u
 
 /* Operations of one worker in the slice, warming up included. */
@@ -107,6 +110,7 @@ static void job_after(void *arg, unsigned threads, uint64_t ops, uint64_t ns)
 #define UPDATE_SLICE_NS_MIN 10000000u
 #define UPDATE_SLICE_NS_MAX 150000000u
 #define UPDATE_SAMPLES 2000000u
+#define SINGLE_SHARE 0.1 /* of the time of all else */
 
 struct update_job {
 	struct hashscale_job job; /* first: it has functions in common with the others */
@@ -227,7 +231,7 @@ static void report_updates(struct hashscale *run, struct update_job *jobs, size_
 	bench_table_print(table);
 }
 
-static void measure_updates(struct hashscale *run, double seconds)
+static void measure_updates(struct hashscale *run, double share)
 {
 	unsigned cpus = bench_cpus(), threads = cpus < UPDATE_THREADS ? cpus : UPDATE_THREADS;
 	struct update_job *jobs = options_alloc(run->count, sizeof(*jobs));
@@ -239,7 +243,7 @@ static void measure_updates(struct hashscale *run, double seconds)
 				   .warm_ns = WARM_NS_MIN,
 				   .label = "hashscale, single updates" };
 	size_t count = 0, i;
-	double slice;
+	double slice, seconds = budget_next(share, 2e-9 * UPDATE_SLICE_NS_MIN * (double)run->count, "single updates");
 
 	for (i = 0; i < run->count; i++) {
 		if (run->entries[i].scheme->updates_alone && threads > 1)
@@ -264,7 +268,8 @@ static void measure_updates(struct hashscale *run, double seconds)
 						      : (uint64_t)slice;
 	update_ns = options_alloc(UPDATE_SAMPLES, sizeof(*update_ns));
 	measure_clock();
-	if (count) {
+	plan.most_ns = budget_most_ns(seconds);
+	if (count && seconds > 0) {
 		bench_measure(run->pool, &plan, cases, count, results);
 		report_updates(run, jobs, count, threads);
 	}
@@ -319,31 +324,37 @@ static size_t make_jobs(const struct hashscale *run, unsigned threads, unsigned 
 	return count;
 }
 
-/* Time that one round over all these jobs takes. */
-static double round_ns(const struct hashscale *run, unsigned threads)
+/* Time that one round over @count jobs takes. */
+static double round_ns(const struct bench_plan *plan, size_t count)
 {
-	struct bench_plan plan[2] = { make_plan(run, threads, false),
-				      make_plan(run, threads, true) };
-	double ns = 0;
-	size_t i;
-
-	for (i = 0; i < run->settings->nr_updates; i++) {
-		const struct bench_plan *p = &plan[run->settings->updates[i] > 0];
-
-		ns += (double)run->count * (double)(p->slice_ns + p->warm_ns + 500000);
-	}
-	return ns;
+	return (double)count * (double)(plan->slice_ns + plan->warm_ns + OVERHEAD_NS);
 }
 
-static void measure_jobs(struct hashscale *run, struct bench_plan *plan, struct hashscale_job *jobs,
-			 size_t count, bool mixed, unsigned rounds)
+/* Return how many rounds of both plans there is time for, after one that does not count. Few rounds have shorter slices. */
+static unsigned rounds_in(struct bench_plan plan[2], double both_ns, double seconds)
+{
+	double rounds = seconds * 1e9 / both_ns, shorter = fmin(fmax((ROUNDS_MIN + 1) / rounds, 1), SHORTER_MOST);
+	unsigned i;
+
+	for (i = 0; i < 2; i++) {
+		plan[i].slice_ns = (uint64_t)((double)plan[i].slice_ns / shorter);
+		plan[i].warm_ns = (uint64_t)((double)plan[i].warm_ns / shorter);
+	}
+	rounds = rounds * shorter - 1;
+	return rounds < 1 ? 1 : (unsigned)rounds;
+}
+
+/* Return how many runs there was time for. */
+static unsigned measure_jobs(struct hashscale *run, struct bench_plan *plan, struct hashscale_job *jobs,
+			     size_t count, bool mixed, unsigned rounds)
 {
 	struct bench_case *cases = options_alloc(count, sizeof(*cases));
 	struct bench_result *results = options_alloc(count, sizeof(*results));
+	unsigned runs = UINT_MAX;
 	size_t i;
 
 	/* With updates each slice counts, so each is a run. */
-	plan->runs = run->opt->runs ? run->opt->runs : mixed ? rounds : rounds / ROUNDS_PER_RUN;
+	plan->runs = run->opt->runs ? run->opt->runs : mixed ? rounds : (rounds + ROUNDS_PER_RUN - 1) / ROUNDS_PER_RUN;
 	plan->slices = mixed || plan->runs >= rounds ? 1 : rounds / plan->runs;
 	plan->redo = mixed || plan->threads > bench_cpus() ? 0 : (plan->slices + 1) / 2;
 	for (i = 0; i < count; i++)
@@ -358,63 +369,105 @@ static void measure_jobs(struct hashscale *run, struct bench_plan *plan, struct 
 		};
 	if (count)
 		bench_measure(run->pool, plan, cases, count, results);
-	for (i = 0; i < count; i++)
+	for (i = 0; i < count; i++) {
 		jobs[i].result = results[i];
+		runs = results[i].runs;
+	}
 	free(cases);
 	free(results);
+	return runs;
 }
 
-static void measure(struct hashscale *run, unsigned threads, unsigned rounds)
+static void report(struct hashscale *run, struct hashscale_job *jobs, size_t count, bool mixed, unsigned threads)
 {
-	const struct hashscale_settings *s = run->settings;
-	struct hashscale_job *jobs = options_alloc(run->count * s->nr_updates, sizeof(*jobs));
-	struct bench_plan plan;
-	size_t split = 0, count, i;
+	size_t i;
 
-	for (i = 0; i < s->nr_updates; i++)
-		if (s->updates[i] == 0 && !split)
-			split = make_jobs(run, threads, 0, jobs);
-	for (i = 0, count = split; i < s->nr_updates; i++)
-		if (s->updates[i])
-			count += make_jobs(run, threads, s->updates[i], jobs + count);
-	plan = make_plan(run, threads, false);
-	measure_jobs(run, &plan, jobs, split, false, rounds);
-	plan = make_plan(run, threads, true);
-	measure_jobs(run, &plan, jobs + split, count - split, true, rounds);
-
-	printf("\n%u thread%s\n", threads, threads == 1 ? "" : "s");
 	hashscale_write_json(run, jobs, count, threads);
 	hashscale_print_mops(run, jobs, count);
-	if (count > split)
+	if (mixed)
 		hashscale_print_cpu(run, jobs, count);
 	if (bench_pool_counters(run->pool))
 		hashscale_print_counted(run, jobs, count);
 	for (i = 0; i < count; i++)
 		free(jobs[i].cpu);
+}
+
+/* Fill in the jobs that look up alone, then the others. Return how many there are, and of the first kind. */
+static size_t make_all_jobs(const struct hashscale *run, unsigned threads, struct hashscale_job *jobs, size_t *lookups)
+{
+	const struct hashscale_settings *s = run->settings;
+	size_t count, i;
+
+	*lookups = 0;
+	for (i = 0; i < s->nr_updates; i++)
+		if (s->updates[i] == 0 && !*lookups)
+			*lookups = make_jobs(run, threads, 0, jobs);
+	for (i = 0, count = *lookups; i < s->nr_updates; i++)
+		if (s->updates[i])
+			count += make_jobs(run, threads, s->updates[i], jobs + count);
+	return count;
+}
+
+/* The share of a number of threads in the time: its slices. */
+static double share(const struct hashscale *run, unsigned threads)
+{
+	const struct hashscale_settings *s = run->settings;
+	double ns = 0;
+	size_t i;
+
+	for (i = 0; i < s->nr_updates; i++)
+		ns += (double)make_plan(run, threads, s->updates[i] > 0).slice_ns;
+	return ns;
+}
+
+static void measure(struct hashscale *run, unsigned threads)
+{
+	struct hashscale_job *jobs = options_alloc(run->count * run->settings->nr_updates, sizeof(*jobs));
+	struct bench_plan plan[2] = { make_plan(run, threads, false), make_plan(run, threads, true) };
+	size_t split, count = make_all_jobs(run, threads, jobs, &split);
+	/* There may be none: what has no updates beside readers. */
+	double lookups = round_ns(&plan[0], split), both = fmax(lookups + round_ns(&plan[1], count - split), 1e6), seconds;
+	unsigned rounds, runs, mixed_runs;
+	char name[32];
+
+	snprintf(name, sizeof(name), "%u thread%s", threads, threads == 1 ? "" : "s");
+	seconds = budget_next(share(run, threads), 2 * both / SHORTER_MOST / 1e9, name);
+	if (seconds > 0) {
+		rounds = rounds_in(plan, both, seconds);
+		plan[0].most_ns = budget_most_ns(seconds * lookups / both);
+		plan[1].most_ns = budget_most_ns(seconds * (1 - lookups / both));
+		runs = measure_jobs(run, &plan[0], jobs, split, false, rounds);
+		mixed_runs = measure_jobs(run, &plan[1], jobs + split, count - split, true, rounds);
+		budget_runs(runs < mixed_runs ? runs : mixed_runs, name);
+		printf("\n%s\n", name);
+		report(run, jobs, count, count > split, threads);
+	}
 	free(jobs);
+}
+
+double hashscale_shares(const struct hashscale *run)
+{
+	double sum = 0;
+	size_t i;
+
+	for (i = 0; i < run->opt->nr_threads; i++)
+		sum += share(run, run->opt->threads[i]);
+	return run->settings->reload ? 1 : sum * (hashscale_updates(run) ? 1 + SINGLE_SHARE : 1);
 }
 
 void hashscale_measure(struct hashscale *run)
 {
 	const struct options *opt = run->opt;
-	double seconds = opt->seconds > 0 ? opt->seconds : DEFAULT_SECONDS, ns = 0;
-	unsigned most = UPDATE_THREADS, rounds;
-	bool updates = hashscale_updates(run);
+	unsigned most = options_most_threads(opt);
 	size_t i;
 
-	for (i = 0; i < opt->nr_threads; i++)
-		most = opt->threads[i] > most ? opt->threads[i] : most;
+	most = most > UPDATE_THREADS ? most : UPDATE_THREADS;
 	done = bench_hash_alloc(most, sizeof(*done));
 	run->pool = bench_pool_new(most);
 	for (i = 0; i < opt->nr_threads; i++)
-		ns += round_ns(run, opt->threads[i]);
-	/* The engine runs one more, and a tenth is for single updates. */
-	rounds = (unsigned)(seconds * 1e9 * (updates ? 0.85 : 0.95) / ns);
-	rounds = rounds < ROUNDS_MIN + 1 ? ROUNDS_MIN : rounds - 1;
-	for (i = 0; i < opt->nr_threads; i++)
-		measure(run, opt->threads[i], rounds);
-	if (updates)
-		measure_updates(run, seconds / 10);
+		measure(run, opt->threads[i]);
+	if (hashscale_updates(run))
+		measure_updates(run, hashscale_shares(run) * SINGLE_SHARE / (1 + SINGLE_SHARE));
 	bench_pool_free(run->pool);
 	free(done);
 }

@@ -82,9 +82,9 @@ static _Noreturn void probe_child(const struct bench_hash_scheme *scheme, int fd
 	_exit(0);
 }
 
-void hashscale_probe(struct hashscale_entry *e)
+/* Return where a new child will write its result. */
+static int begin_child(const struct bench_hash_scheme *scheme)
 {
-	size_t grown = 0;
 	int fd[2];
 	pid_t pid;
 
@@ -94,11 +94,25 @@ void hashscale_probe(struct hashscale_entry *e)
 	if (pid < 0)
 		options_fail("cannot make a process: %s", strerror(errno));
 	if (pid == 0)
-		probe_child(e->scheme, fd[1]);
+		probe_child(scheme, fd[1]);
 	close(fd[1]);
-	if (read(fd[0], &grown, sizeof(grown)) != (ssize_t)sizeof(grown))
-		options_bad("cannot make the two threads that were asked for");
-	close(fd[0]);
-	waitpid(pid, NULL, 0);
-	e->thread_bytes = e->scheme->thread_bytes + grown;
+	return fd[0];
+}
+
+/* All at a time: each rests most of its time. */
+void hashscale_probe(struct hashscale_entry *entries, size_t count)
+{
+	int fd[HASHSCALE_SCHEMES_MAX];
+	size_t grown, i;
+
+	for (i = 0; i < count; i++)
+		fd[i] = begin_child(entries[i].scheme);
+	for (i = 0; i < count; i++) {
+		if (read(fd[i], &grown, sizeof(grown)) != (ssize_t)sizeof(grown))
+			options_bad("cannot make the two threads that were asked for");
+		close(fd[i]);
+		entries[i].thread_bytes = entries[i].scheme->thread_bytes + grown;
+	}
+	while (wait(NULL) > 0 || errno == EINTR)
+		;
 }

@@ -30,7 +30,6 @@
 #include "instruments/labels/labelscale.h"
 
 #define DEFAULT_SECONDS 10.0
-#define LEAST_SECONDS 0.02 /* of a scheme with a number of threads: a slice that counts after one that does not */
 #define DEFAULT_REPLACE 10u
 #define PATHS_LIMIT 50000u /* that are looked at */
 #define FILES_LIMIT 4096u  /* that are opened */
@@ -273,11 +272,10 @@ static void measure(struct run *run, struct bench_pool *pool, unsigned threads)
 	size_t i;
 
 	snprintf(name, sizeof(name), "%u thread%s", threads, threads == 1 ? "" : "s");
-	seconds = budget_next(1, LEAST_SECONDS * (double)run->count, name);
+	seconds = budget_next(1, rounds_least_seconds(run->count), name);
 	if (seconds <= 0)
 		return;
 	plan = rounds_plan(run->opt, threads, seconds, run->count);
-	plan.most_ns = budget_most_ns(seconds);
 	for (i = 0; i < run->count; i++) {
 		run->entries[i].failed = 0;
 		run->entries[i].refused = 0;

@@ -17,6 +17,8 @@
 #include "common/figures.h"
 #include "common/json.h"
 #include "common/machine.h"
+#include "engine/budget.h"
+#include "engine/rounds.h"
 #include "engine/text_table.h"
 #include "common/units.h"
 #include "common/bench.h"
@@ -128,7 +130,6 @@ struct run {
 	struct bench_pool *pool;
 	struct keyscale_table *table;
 	struct jsonout *json;
-	double seconds; /* for each table of figures */
 };
 
 static void choose(struct run *run)
@@ -201,18 +202,16 @@ static void print_table(const struct run *run, const struct keyscale_result *res
 	bench_table_print(table);
 }
 
-static void print_title(const struct run *run, enum keyscale_setup setup, unsigned lookups)
+static char *title_of(const struct run *run, enum keyscale_setup setup, unsigned lookups)
 {
-	if (setup == KEYSCALE_IDLE) {
-		printf("\nnobody else\n");
-		return;
-	}
-	printf("\n%u thread%s look%s up keys", lookups, lookups == 1 ? "" : "s",
-	       lookups == 1 ? "s" : "");
-	if (setup == KEYSCALE_UNRELATED)
-		printf(", one protects something else for %s at a time",
-		       units_time((double)run->settings->shape.unrelated_ns).text);
-	putchar('\n');
+	const char *s = lookups == 1 ? "" : "s", *looks = lookups == 1 ? "looks" : "look";
+
+	if (setup == KEYSCALE_IDLE)
+		return options_printf("nobody else");
+	if (setup == KEYSCALE_LOOKUPS)
+		return options_printf("%u thread%s %s up keys", lookups, s, looks);
+	return options_printf("%u thread%s %s up keys, one protects something else for %s at a time", lookups, s, looks,
+			      units_time((double)run->settings->shape.unrelated_ns).text);
 }
 
 /* A wrong result that looks like a fast one. */
@@ -229,14 +228,20 @@ static void refuse_faults(const struct run *run, const struct keyscale_result *r
 
 static void measure(struct run *run, enum keyscale_setup setup, unsigned lookups)
 {
+	char *title = title_of(run, setup, lookups);
+	double seconds = budget_next(1, rounds_least_seconds(run->count), title);
 	struct keyscale_result results[KEYSCALE_SCHEMES];
 
-	keyscale_measure(run->pool, run->opt, run->seconds, run->table, setup, lookups, run->scheme,
-			 run->count, results);
-	refuse_faults(run, results);
-	print_title(run, setup, lookups);
-	write_json(run, setup_names[setup], lookups, results);
-	print_table(run, results);
+	if (seconds > 0) {
+		budget_runs(keyscale_measure(run->pool, run->opt, seconds, run->table, setup, lookups, run->scheme,
+					     run->count, results),
+			    title);
+		refuse_faults(run, results);
+		printf("\n%s\n", title);
+		write_json(run, setup_names[setup], lookups, results);
+		print_table(run, results);
+	}
+	free(title);
 }
 
 static void measure_all(struct run *run)
@@ -246,8 +251,7 @@ static void measure_all(struct run *run)
 			   run->opt->nr_threads *
 				   (size_t)(setup[KEYSCALE_LOOKUPS] + setup[KEYSCALE_UNRELATED]);
 
-	run->seconds =
-		(run->opt->seconds > 0 ? run->opt->seconds : DEFAULT_SECONDS) / (double)tables;
+	budget_begin(run->opt, DEFAULT_SECONDS, (double)tables);
 	if (setup[KEYSCALE_IDLE])
 		measure(run, KEYSCALE_IDLE, 0);
 	for (i = 0; i < run->opt->nr_threads; i++) {
@@ -256,6 +260,7 @@ static void measure_all(struct run *run)
 		if (setup[KEYSCALE_UNRELATED])
 			measure(run, KEYSCALE_UNRELATED, run->opt->threads[i]);
 	}
+	budget_end(run->json);
 }
 
 static void print_head(const struct keyscale_shape *shape)
@@ -282,7 +287,7 @@ int lull_cmd_keyscale(int argc, char **argv)
 	opt.threads = options_alloc(1, sizeof(*opt.threads));
 	opt.nr_threads = 1;
 	options_parse(&opt, own_options, own_option,
-		      "Measures how long it takes to unregister keys that other threads look up.",
+		      "Measures how long it takes to unregister keys that other threads look up." BUDGET_HELP,
 		      argc, argv);
 	if (opt.list) {
 		list_schemes();

@@ -71,10 +71,10 @@ struct keyscale_result {
 unsigned keyscale_threads(const struct keyscale_shape *shape, enum keyscale_setup setup,
 			  unsigned lookups);
 
-/* Measures the schemes in turns; results[i] belongs to schemes[i]. */
-void keyscale_measure(struct bench_pool *pool, const struct options *opt, double seconds,
-		      struct keyscale_table *table, enum keyscale_setup setup, unsigned lookups,
-		      const struct keyscale_scheme *const *schemes, size_t count,
-		      struct keyscale_result *results);
+/* Measures the schemes in turns; results[i] belongs to schemes[i]. Returns how many runs there was time for. */
+unsigned keyscale_measure(struct bench_pool *pool, const struct options *opt, double seconds,
+			  struct keyscale_table *table, enum keyscale_setup setup, unsigned lookups,
+			  const struct keyscale_scheme *const *schemes, size_t count,
+			  struct keyscale_result *results);
 
 #endif

@@ -209,10 +209,10 @@ static void free_workers(struct worker *workers, unsigned updaters)
 	free(workers);
 }
 
-void keyscale_measure(struct bench_pool *pool, const struct options *opt, double seconds,
-		      struct keyscale_table *table, enum keyscale_setup setup, unsigned lookups,
-		      const struct keyscale_scheme *const *schemes, size_t count,
-		      struct keyscale_result *results)
+unsigned keyscale_measure(struct bench_pool *pool, const struct options *opt, double seconds,
+			  struct keyscale_table *table, enum keyscale_setup setup, unsigned lookups,
+			  const struct keyscale_scheme *const *schemes, size_t count,
+			  struct keyscale_result *results)
 {
 	unsigned updaters = keyscale_shape(table)->updaters;
 	unsigned threads = keyscale_threads(keyscale_shape(table), setup, lookups);
@@ -250,4 +250,5 @@ void keyscale_measure(struct bench_pool *pool, const struct options *opt, double
 	for (s = 0; s < count; s++)
 		finish_job(&jobs[s], &results[s]);
 	free_workers(workers, updaters);
+	return ignored[0].runs;
 }

@@ -18,6 +18,7 @@
 #include "common/figures.h"
 #include "common/machine.h"
 #include "common/options.h"
+#include "engine/budget.h"
 #include "engine/peers.h"
 #include "engine/text_table.h"
 #include "common/units.h"
@@ -27,7 +28,6 @@
 #define SECTION_MAX_NS 10e6
 #define SLEEP_MAX_NS 100e6
 #define HOGS_MAX 1024u
-#define SLICE_MIN_NS 5e6
 #define OUTSIDE_DEFAULT 4 /* sections, at most */
 
 /*
@@ -258,7 +258,7 @@ static void print_table(const struct mutexscale *m, const struct mutexscale_resu
 		bench_cell(table, "%.2f", stat[FIGURE_JAIN].median);
 	}
 	bench_table_print(table);
-	mutexscale_print_disturbed(m, results, m->count);
+	mutexscale_print_disturbed(results, m->count);
 }
 
 /* ---- the run --------------------------------------------------------------------------------- */
@@ -288,26 +288,24 @@ static void print_shape(const struct settings *s)
 	       "included\n");
 }
 
-static void measure_contended(const struct mutexscale *m, const struct settings *s, double seconds)
+static void measure_contended(const struct mutexscale *m, const struct settings *s, double standard)
 {
 	const struct options *opt = m->opt;
-	double slices = (double)(s->nr_sections * opt->nr_threads * m->count) * m->runs;
-	double slice = seconds * 1e9 / slices * 8 / 9; /* an eighth is for warming up */
 	struct mutexscale_result results[MUTEXSCALE_LOCKS];
 	struct mutexscale_cell cell = s->cell;
 	size_t i, j;
 
+	budget_begin(opt, standard, (double)(s->nr_sections * opt->nr_threads));
 	print_shape(s);
-	cell.name = "own";
+	cell.name = MUTEXSCALE_OWN;
 	for (i = 0; i < s->nr_sections; i++)
 		for (j = 0; j < opt->nr_threads; j++) {
 			cell.section = s->sections[i];
 			cell.outside = s->outside >= 0 ? s->outside :
 							 OUTSIDE_DEFAULT * cell.section;
 			cell.threads = opt->threads[j];
-			mutexscale_measure(m->locks, m->count, &cell, m->runs,
-					   (uint64_t)(slice > SLICE_MIN_NS ? slice : SLICE_MIN_NS),
-					   results);
+			if (!mutexscale_measure(m, &cell, results))
+				continue;
 			printf("\n%u thread%s, sections of %s, up to %s between them\n",
 			       cell.threads, cell.threads == 1 ? "" : "s", units_time(cell.section).text,
 			       units_time(cell.outside).text);
@@ -318,22 +316,23 @@ static void measure_contended(const struct mutexscale *m, const struct settings 
 
 static void measure(const struct mutexscale *m, const struct settings *s)
 {
-	double seconds = m->opt->seconds > 0 ? m->opt->seconds : modes[s->mode].seconds;
+	double standard = modes[s->mode].seconds;
 
 	switch (s->mode) {
 	case MODE_CONTENDED:
-		measure_contended(m, s, seconds);
+		measure_contended(m, s, standard);
 		break;
 	case MODE_MATRIX:
-		mutexscale_matrix(m, seconds);
+		mutexscale_matrix(m, standard);
 		break;
 	case MODE_UNCONTENDED:
-		mutexscale_pair(m, seconds);
+		mutexscale_pair(m, standard);
 		break;
 	case MODE_WAIT:
-		mutexscale_wait(m, seconds);
+		mutexscale_wait(m, standard);
 		break;
 	}
+	budget_end(m->json);
 }
 
 int lull_cmd_mutexscale(int argc, char **argv)
@@ -347,7 +346,7 @@ int lull_cmd_mutexscale(int argc, char **argv)
 	default_threads(&opt);
 	options_parse(&opt, own_options, own_option,
 		      "Measures threads that want one lock: how many sections they get done, how "
-		      "long they wait, and what that costs.",
+		      "long they wait, and what that costs." BUDGET_HELP,
 		      argc, argv);
 	find_locks();
 	if (opt.list) {

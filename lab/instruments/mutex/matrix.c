@@ -12,11 +12,11 @@
 #include "common/cpus.h"
 #include "common/figures.h"
 #include "common/options.h"
+#include "engine/budget.h"
 #include "engine/text_table.h"
 #include "common/units.h"
 
 #define OUTSIDE 4 /* sections, at most */
-#define SLICE_MIN_NS 5e6
 #define FEW 2u /* threads per CPU */
 #define CROWD 16u
 
@@ -31,9 +31,9 @@ static const struct mutexscale_cell shapes[] = {
 
 #define NR_SHAPES (sizeof(shapes) / sizeof(shapes[0]))
 
+/* Those that were measured. */
 struct matrix {
 	const struct mutexscale *m;
-	uint64_t slice_ns;
 	struct mutexscale_cell *cells;
 	struct mutexscale_result *results; /* of all locks in the first cell, then in the next */
 	size_t count;
@@ -139,9 +139,12 @@ static struct bench_table *table_of_locks(const struct mutexscale *m)
 static void print_view(const struct matrix *x, const struct view *v)
 {
 	struct bench_table *table;
+	bool any = false;
 	size_t cell, i;
 
-	if (v->base && mutexscale_find(x->m, v->base) == x->m->count)
+	for (cell = 0; cell < x->count; cell++)
+		any |= shown(v, &x->cells[cell]);
+	if (!any || (v->base && mutexscale_find(x->m, v->base) == x->m->count))
 		return;
 	printf("\n%s\n", v->title);
 	table = table_of_locks(x->m);
@@ -161,30 +164,32 @@ static void print_view(const struct matrix *x, const struct view *v)
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-static void list_cells(struct matrix *x)
+static bool measure_cell(const struct matrix *x, const struct mutexscale_cell *cell,
+			 struct mutexscale_result *results)
+{
+	bool measured = mutexscale_measure(x->m, cell, results);
+
+	if (measured)
+		mutexscale_json(x->m, cell, results);
+	return measured;
+}
+
+static void measure_cells(struct matrix *x)
 {
 	const struct options *opt = x->m->opt;
 	size_t shape, i, hogs;
 
-	x->cells = options_alloc(NR_SHAPES * opt->nr_threads * 2, sizeof(*x->cells));
 	for (shape = 0; shape < NR_SHAPES; shape++)
 		for (i = 0; i < opt->nr_threads; i++)
 			for (hogs = 0; hogs < 2; hogs++) {
-				struct mutexscale_cell *c = &x->cells[x->count++];
+				struct mutexscale_cell *c = &x->cells[x->count];
 
 				*c = shapes[shape];
 				c->outside = OUTSIDE * c->section;
 				c->threads = opt->threads[i];
 				c->hogs = hogs ? bench_cpus() : 0;
+				x->count += measure_cell(x, c, &x->results[x->count * x->m->count]);
 			}
-	x->results = options_alloc(x->count * x->m->count, sizeof(*x->results));
-}
-
-static void measure_cell(const struct matrix *x, const struct mutexscale_cell *cell,
-			 struct mutexscale_result *results)
-{
-	mutexscale_measure(x->m->locks, x->m->count, cell, x->m->runs, x->slice_ns, results);
-	mutexscale_json(x->m, cell, results);
 }
 
 /* Nothing more gets done when more threads want to do it; how much less? */
@@ -195,14 +200,16 @@ static void measure_crowd(const struct matrix *x)
 				       .outside = OUTSIDE * 1000,
 				       .threads = FEW * bench_cpus() };
 	struct mutexscale_result results[2][MUTEXSCALE_LOCKS];
-	struct mutexscale_cell crowd;
+	struct mutexscale_cell crowd = few;
 	struct bench_table *table;
+	bool both;
 	size_t i;
 
-	crowd = few;
 	crowd.threads = CROWD * bench_cpus();
-	measure_cell(x, &few, results[0]);
-	measure_cell(x, &crowd, results[1]);
+	both = measure_cell(x, &few, results[0]);
+	both &= measure_cell(x, &crowd, results[1]);
+	if (!both)
+		return;
 	printf("\na crowd: sections of 1 us, thousand/s\n");
 	table = bench_table_new("lock|2 threads per CPU|16 per CPU|ratio|longest wait ms|Jain");
 	for (i = 0; i < x->m->count; i++) {
@@ -218,24 +225,20 @@ static void measure_crowd(const struct matrix *x)
 		bench_cell(table, "%.2f", to[FIGURE_JAIN].median);
 	}
 	bench_table_print(table);
-	mutexscale_print_disturbed(x->m, results[1], x->m->count);
+	mutexscale_print_disturbed(results[1], x->m->count);
 }
 
-void mutexscale_matrix(const struct mutexscale *m, double seconds)
+void mutexscale_matrix(const struct mutexscale *m, double standard)
 {
-	struct matrix x = { .m = m };
-	double slice;
-	size_t i;
+	size_t cells = NR_SHAPES * m->opt->nr_threads * 2, i;
+	struct matrix x = { .m = m,
+			    .cells = options_alloc(cells, sizeof(*x.cells)),
+			    .results = options_alloc(cells * m->count, sizeof(*x.results)) };
 
-	list_cells(&x);
-	slice = seconds * 1e9 / (double)((x.count + 2) * m->count) / m->runs * 8 / 9;
-	x.slice_ns = (uint64_t)fmax(slice, SLICE_MIN_NS);
-	for (i = 0; i < x.count; i++)
-		measure_cell(&x, &x.cells[i], &x.results[i * m->count]);
-	printf("up to 4 sections' time between two sections; hogs: as many other processes as CPUs "
-	       "burn processor time; %s for each lock, %u times\n",
-	       units_time((double)x.slice_ns).text, m->runs);
-	mutexscale_print_disturbed(m, x.results, x.count * m->count);
+	budget_begin(m->opt, standard, (double)cells + 2);
+	measure_cells(&x);
+	puts("up to 4 sections' time between two sections; hogs: as many other processes as CPUs burn processor time");
+	mutexscale_print_disturbed(x.results, x.count * m->count);
 	for (i = 0; i < sizeof(views) / sizeof(views[0]); i++)
 		print_view(&x, &views[i]);
 	measure_crowd(&x);

@@ -3,6 +3,7 @@
 #ifndef LULL_LAB_MUTEXSCALE_H
 #define LULL_LAB_MUTEXSCALE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -16,6 +17,7 @@
 /* Work of the threads in one measurement; times in ns, shares of 1. */
 struct mutexscale_cell {
 	const char *name; /* of the shape, in tables and JSON */
+#define MUTEXSCALE_OWN "own" /* as options say */
 	unsigned threads;
 	unsigned hogs; /* processes beside them that only burn processor time */
 	double section;
@@ -42,17 +44,9 @@ struct mutexscale_result {
 	struct bench_stat stat[NR_FIGURES];
 	double rate[MUTEXSCALE_ROUNDS]; /* FIGURE_RATE, round by round: in each of them all locks were measured */
 	unsigned rounds;
+	unsigned runs;	    /* that there was time for; 0: it was not measured */
 	unsigned disturbed; /* of the slices: other programs ran meanwhile */
 };
-
-/*
- * Every lock once in each of @runs, in an order that chance decides, @slice_ns each; results[i]
- * belongs to locks[i]. A slice that other programs disturbed is repeated at the end of its round, so that there are
- * up to twice as many; the less disturbed one counts.
- */
-void mutexscale_measure(const struct bench_lock_scheme *const *locks, size_t count,
-			const struct mutexscale_cell *cell, unsigned runs, uint64_t slice_ns,
-			struct mutexscale_result *results);
 /* Puts @order, 0 to count - 1, into an order that chance decides. */
 void mutexscale_shuffle(size_t *order, size_t count);
 /* Runs @main_fn to its end in a thread that is new, and has locked nothing. */
@@ -70,22 +64,28 @@ struct mutexscale {
 	unsigned runs;
 };
 
+/*
+ * Measure a table, which has its share of the time: every lock once in each run, in an order that chance decides, as
+ * long as the time allows; results[i] belongs to m->locks[i]. A slice that other programs disturbed is repeated at the
+ * end of its round, if those that follow can be as much shorter; the less disturbed one counts. Return false when it
+ * was left out: there was no time.
+ */
+bool mutexscale_measure(const struct mutexscale *m, const struct mutexscale_cell *cell, struct mutexscale_result *results);
 /* "(3 of 40 slices ...)", when there were any. */
-void mutexscale_print_disturbed(const struct mutexscale *m, const struct mutexscale_result *results,
-				size_t count);
+void mutexscale_print_disturbed(const struct mutexscale_result *results, size_t count);
 /* One row for each figure of each lock. */
 void mutexscale_json(const struct mutexscale *m, const struct mutexscale_cell *cell,
 		     const struct mutexscale_result *results);
 /* Return which of the locks is called @name, or m->count. */
 size_t mutexscale_find(const struct mutexscale *m, const char *name);
 
-/* ---- the other things to measure ------------------------------------------------------------- */
+/* ---- the other things to measure: in --seconds, or the standard time ------------------------- */
 
 /* instruments/mutex/matrix.c: many cells, each lock against the best one. */
-void mutexscale_matrix(const struct mutexscale *m, double seconds);
+void mutexscale_matrix(const struct mutexscale *m, double standard);
 /* instruments/mutex/pair.c: no other thread wants the lock. */
-void mutexscale_pair(const struct mutexscale *m, double seconds);
+void mutexscale_pair(const struct mutexscale *m, double standard);
 /* instruments/mutex/wait1000.c: one owner, one waiter, how long it waits. */
-void mutexscale_wait(const struct mutexscale *m, double seconds);
+void mutexscale_wait(const struct mutexscale *m, double standard);
 
 #endif

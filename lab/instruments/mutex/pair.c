@@ -9,12 +9,15 @@
 #include "common/figures.h"
 #include "common/options.h"
 #include "common/progress.h"
+#include "engine/budget.h"
 #include "engine/text_table.h"
 #include "common/bench.h"
 #include "engine/instructions.h"
 
 #define BATCH_NS 100000.0
 #define BATCHES_MIN 5.0
+#define BATCHES_BEFORE 2 /* that do not count */
+#define COUNTING 0.5 /* of the time, at most */
 
 struct job {
 	const struct bench_lock_scheme *scheme;
@@ -55,6 +58,11 @@ static void count_instructions(const struct mutexscale *m, double *instructions)
 	size_t i;
 
 	for (i = 0; i < m->count; i++) {
+		instructions[i] = -1;
+		if (i && budget_is_over(COUNTING)) {
+			budget_leave_out("instructions of %s", m->locks[i]->name);
+			continue;
+		}
 		bench_progress("mutexscale: counting instructions of %s", m->locks[i]->name);
 		m->locks[i]->renew(m->locks[i]);
 		instructions[i] = step_count(NULL, NULL, m->locks[i]->pairs, NULL);
@@ -87,18 +95,22 @@ static void print(const struct mutexscale *m, const struct bench_stat *ns,
 	bench_table_print(table);
 }
 
-void mutexscale_pair(const struct mutexscale *m, double seconds)
+void mutexscale_pair(const struct mutexscale *m, double standard)
 {
-	double batches = seconds * 1e9 / BATCH_NS / (double)(m->count * m->runs);
 	double *values = options_alloc(m->count * m->runs, sizeof(*values));
 	double instructions[MUTEXSCALE_LOCKS];
 	struct bench_stat ns[MUTEXSCALE_LOCKS];
 	size_t order[MUTEXSCALE_LOCKS], i;
-	unsigned run;
+	struct budget_rounds r;
+	double seconds, batches;
 
+	budget_begin(m->opt, standard, 1);
 	count_instructions(m, instructions);
-	for (run = 0; run < m->runs; run++) {
-		bench_progress("mutexscale: uncontended, run %u of %u", run + 1, m->runs);
+	seconds = budget_next(1, 0, "lock and unlock");
+	batches = seconds * 1e9 / BATCH_NS / (double)(m->count * m->runs) - BATCHES_BEFORE;
+	r = budget_rounds(seconds);
+	while (budget_round(&r, 1, m->runs)) {
+		bench_progress("mutexscale: uncontended, run %u of %u", r.done, m->runs);
 		mutexscale_shuffle(order, m->count);
 		for (i = 0; i < m->count; i++) {
 			struct job job = { .scheme = m->locks[order[i]] };
@@ -106,12 +118,14 @@ void mutexscale_pair(const struct mutexscale *m, double seconds)
 			job.batches = (unsigned)(batches > BATCHES_MIN ? batches : BATCHES_MIN);
 			job.scheme->renew(job.scheme);
 			mutexscale_in_thread(job_main, &job);
-			values[order[i] * m->runs + run] = job.ns;
+			budget_planned(BATCH_NS * (job.batches + BATCHES_BEFORE));
+			values[order[i] * m->runs + r.done - 1] = job.ns;
 		}
 	}
 	bench_progress_clear();
 	for (i = 0; i < m->count; i++)
-		ns[i] = bench_stat_of(&values[i * m->runs], m->runs);
+		ns[i] = bench_stat_of(&values[i * m->runs], r.done);
+	budget_runs(r.done, "lock and unlock");
 	print(m, ns, instructions);
 	free(values);
 }

@@ -69,16 +69,17 @@ void mutexscale_json(const struct mutexscale *m, const struct mutexscale_cell *c
 		}
 }
 
-void mutexscale_print_disturbed(const struct mutexscale *m, const struct mutexscale_result *results,
-				size_t count)
+void mutexscale_print_disturbed(const struct mutexscale_result *results, size_t count)
 {
-	unsigned disturbed = 0;
+	unsigned disturbed = 0, all = 0;
 	size_t i;
 
-	for (i = 0; i < count; i++)
+	for (i = 0; i < count; i++) {
 		disturbed += results[i].disturbed;
+		all += results[i].runs;
+	}
 	if (disturbed)
-		printf("(other programs ran during %u of %zu measurements, though they were "
+		printf("(other programs ran during %u of %u measurements, though they were "
 		       "repeated)\n",
-		       disturbed, count * m->runs);
+		       disturbed, all);
 }

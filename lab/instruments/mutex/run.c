@@ -7,6 +7,7 @@
  */
 #include "instruments/mutex/mutexscale.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -24,11 +25,14 @@
 #include "common/progress.h"
 #include "common/units.h"
 #include "common/bench.h"
+#include "engine/budget.h"
 #include "engine/other_programs.h"
 #include "engine/turns.h"
 
 #define STACK (256u * 1024)
 #define WARM_SHARE 8 /* of a slice, before it */
+#define SLICE_MIN_NS 5e6
+#define REPEATS 1.5 /* times its share of the time, at most, for a round and what is repeated of it */
 
 /* ---- work ------------------------------------------------------------------------------------ */
 
@@ -254,22 +258,52 @@ static const char *describe(const struct mutexscale_cell *cell)
 	return text;
 }
 
-static void run_round(const struct bench_lock_scheme *const *locks, size_t count, const struct mutexscale_cell *cell,
-		      const struct hogs *hogs, uint64_t slice_ns, bool again, struct slice *kept)
+/* The time of a slice, with what comes before it. */
+static double whole(double slice_ns)
+{
+	return slice_ns * (WARM_SHARE + 1) / WARM_SHARE;
+}
+
+/* A round; or the repetitions that end before @until of its slices that were disturbed. */
+static void run_round(const struct mutexscale *m, const struct mutexscale_cell *cell, const struct hogs *hogs,
+		      double slice_ns, bool again, double until, struct slice *kept)
 {
 	size_t order[MUTEXSCALE_LOCKS], i;
 	struct slice slice;
 
-	mutexscale_shuffle(order, count);
-	for (i = 0; i < count; i++) {
+	mutexscale_shuffle(order, m->count);
+	for (i = 0; i < m->count; i++) {
 		struct slice *before = &kept[order[i]];
 
-		if (again && before->foreign <= 0)
+		if (again && (before->foreign <= 0 || (double)bench_now_ns() + whole(slice_ns) > until))
 			continue;
-		run_slice(locks[order[i]], cell, hogs, slice_ns, &slice);
+		run_slice(m->locks[order[i]], cell, hogs, (uint64_t)slice_ns, &slice);
+		budget_planned(whole(slice_ns));
 		if (!again || slice.foreign < before->foreign)
 			*before = slice;
 	}
+}
+
+/* Return how many rounds there was time for. What one takes more than its share, those after it do without. */
+static unsigned run_rounds(const struct mutexscale *m, const struct mutexscale_cell *cell, double seconds,
+			   struct slice *slices)
+{
+	double from = (double)bench_now_ns(), until = from + seconds * 1e9, least = whole(SLICE_MIN_NS) * (double)m->count;
+	struct hogs hogs = hogs_begin(cell->hogs);
+	unsigned round;
+
+	for (round = 0; round < m->runs && (!round || budget_is_short() || from + least <= until); round++) {
+		double share = fmax((until - from) / (m->runs - round), least), end = fmin(from + REPEATS * share, until);
+		double slice_ns = share / least * SLICE_MIN_NS;
+
+		bench_progress("mutexscale: %s, run %u of %u", describe(cell), round + 1, m->runs);
+		run_round(m, cell, &hogs, slice_ns, false, 0, &slices[round * m->count]);
+		run_round(m, cell, &hogs, slice_ns, true, end, &slices[round * m->count]);
+		from = (double)bench_now_ns();
+	}
+	hogs_end(&hogs);
+	bench_progress_clear();
+	return round;
 }
 
 /* Compute the results of lock @lock, one of @count, from all rounds. */
@@ -279,6 +313,7 @@ static void finish(const struct slice *slices, size_t count, size_t lock, unsign
 	unsigned f, i;
 
 	result->rounds = runs < MUTEXSCALE_ROUNDS ? runs : MUTEXSCALE_ROUNDS;
+	result->runs = runs;
 	result->disturbed = 0;
 	for (i = 0; i < runs; i++)
 		result->disturbed += slices[i * count + lock].foreign > 0;
@@ -292,23 +327,33 @@ static void finish(const struct slice *slices, size_t count, size_t lock, unsign
 	free(v);
 }
 
-void mutexscale_measure(const struct bench_lock_scheme *const *locks, size_t count,
-			const struct mutexscale_cell *cell, unsigned runs, uint64_t slice_ns,
-			struct mutexscale_result *results)
+/* "2 threads, sections of 1 us, 5 % longer, hogs" */
+static char *name_of(const struct mutexscale_cell *cell)
 {
-	struct slice *slices = options_alloc(count * runs, sizeof(*slices)); /* of all locks in the first round, ... */
-	struct hogs hogs = hogs_begin(cell->hogs);
-	unsigned round;
+	bool own = !strcmp(cell->name, MUTEXSCALE_OWN);
+
+	return options_printf("%u thread%s, sections of %s%s%s%s", cell->threads, cell->threads == 1 ? "" : "s",
+			      units_time(cell->section).text, own ? "" : ", ", own ? "" : cell->name,
+			      cell->hogs ? ", hogs" : "");
+}
+
+bool mutexscale_measure(const struct mutexscale *m, const struct mutexscale_cell *cell, struct mutexscale_result *results)
+{
+	double least = whole(SLICE_MIN_NS) * (double)m->count / 1e9, seconds;
+	char *name = name_of(cell);
+	struct slice *slices; /* of all locks in the first round, ... */
+	unsigned runs;
 	size_t i;
 
-	for (round = 0; round < runs; round++) {
-		bench_progress("mutexscale: %s, run %u of %u", describe(cell), round + 1, runs);
-		run_round(locks, count, cell, &hogs, slice_ns, false, &slices[round * count]);
-		run_round(locks, count, cell, &hogs, slice_ns, true, &slices[round * count]);
+	seconds = budget_next(1, least, name);
+	if (seconds > 0) {
+		slices = options_alloc(m->count * m->runs, sizeof(*slices));
+		runs = run_rounds(m, cell, seconds, slices);
+		budget_runs(runs, name);
+		for (i = 0; i < m->count; i++)
+			finish(slices, m->count, i, runs, &results[i]);
+		free(slices);
 	}
-	hogs_end(&hogs);
-	bench_progress_clear();
-	for (i = 0; i < count; i++)
-		finish(slices, count, i, runs, &results[i]);
-	free(slices);
+	free(name);
+	return seconds > 0;
 }

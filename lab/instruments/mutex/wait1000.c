@@ -18,6 +18,7 @@
 #include "common/figures.h"
 #include "common/options.h"
 #include "common/progress.h"
+#include "engine/budget.h"
 #include "engine/text_table.h"
 #include "common/bench.h"
 
@@ -33,7 +34,8 @@ static const unsigned busy_us[] = { 2, 10, 50, 200, 1000, 8000 };
 struct block {
 	const struct bench_lock_scheme *scheme;
 	uint64_t turns;
-	uint32_t waits;
+	uint64_t budget_ns;
+	uint32_t waits;		/* at most; the waiter lowers it when the time is over */
 	double total_us;	/* of 1000 waits */
 	uint32_t held __attribute__((aligned(BENCH_LINE))); /* round that the owner has it */
 	uint32_t done __attribute__((aligned(BENCH_LINE))); /* that the waiter had it */
@@ -59,8 +61,10 @@ static void *owner_main(void *arg)
 
 	/* On one CPU the waiter would not even ask before the owner is through. */
 	bench_pin(1);
-	for (i = 1; i <= b->waits; i++) {
+	for (i = 1;; i++) {
 		meet(&b->done, i - 1);
+		if (i > lull_load_relaxed(&b->waits))
+			break;
 		b->scheme->lock();
 		lull_store_release(&b->held, i);
 		x = bench_lock_work(x, b->turns);
@@ -73,18 +77,21 @@ static void *owner_main(void *arg)
 static void *waiter_main(void *arg)
 {
 	struct block *b = arg;
-	uint64_t sum = 0;
+	uint64_t sum = 0, begin = bench_now_ns();
 	uint32_t i;
 
 	bench_pin(0);
 	for (i = 1; i <= b->waits; i++) {
-		uint64_t before;
+		uint64_t before, after;
 
 		meet(&b->held, i);
 		before = bench_now_ns();
 		b->scheme->lock();
-		sum += bench_now_ns() - before;
+		after = bench_now_ns();
+		sum += after - before;
 		b->scheme->unlock();
+		if (i >= WAITS_MIN && after - begin > b->budget_ns && i < b->waits)
+			lull_store_relaxed(&b->waits, i);
 		lull_store_release(&b->done, i);
 	}
 	b->total_us = (double)sum / b->waits * WAITS / 1e3;
@@ -105,11 +112,12 @@ static void *block_main(void *arg)
 static double run_block(const struct bench_lock_scheme *scheme, unsigned us, double budget_us)
 {
 	double waits = budget_us / (us + OVERHEAD_US);
-	struct block b = { .scheme = scheme, .turns = bench_turns(us * 1e3) };
+	struct block b = { .scheme = scheme, .turns = bench_turns(us * 1e3), .budget_ns = (uint64_t)(budget_us * 1e3) };
 
 	b.waits = waits > WAITS ? WAITS : waits < WAITS_MIN ? WAITS_MIN : (uint32_t)waits;
 	scheme->renew(scheme);
 	mutexscale_in_thread(block_main, &b);
+	budget_planned(1e3 * b.waits * (us + OVERHEAD_US));
 	return b.total_us;
 }
 
@@ -142,27 +150,38 @@ static void print(const struct mutexscale *m, const struct bench_stat (*total)[M
 	}
 }
 
-void mutexscale_wait(const struct mutexscale *m, double seconds)
+/* Run all locks with an owner that is busy for so long; the figure of lock i is values[i * stride]. */
+static void run_locks(const struct mutexscale *m, unsigned us, double budget_us, double *values, size_t stride)
 {
-	double budget_us = seconds * 1e6 / (double)(m->count * NR_BUSY) / m->runs;
+	size_t order[MUTEXSCALE_LOCKS], i;
+
+	mutexscale_shuffle(order, m->count);
+	for (i = 0; i < m->count; i++)
+		values[order[i] * stride] = run_block(m->locks[order[i]], us, budget_us);
+}
+
+void mutexscale_wait(const struct mutexscale *m, double standard)
+{
 	double *values = options_alloc(NR_BUSY * m->count * m->runs, sizeof(*values));
 	struct bench_stat total[NR_BUSY][MUTEXSCALE_LOCKS];
-	size_t order[MUTEXSCALE_LOCKS], i, j;
-	unsigned run;
+	double seconds, budget_us;
+	struct budget_rounds r;
+	size_t i, j;
 
-	for (run = 0; run < m->runs; run++)
+	budget_begin(m->opt, standard, 1);
+	seconds = budget_next(1, 0, "waits");
+	budget_us = seconds * 1e6 / (double)(m->count * NR_BUSY) / m->runs;
+	r = budget_rounds(seconds);
+	while (budget_round(&r, 1, m->runs))
 		for (j = 0; j < NR_BUSY; j++) {
-			bench_progress("mutexscale: owner busy for %u us, run %u of %u", busy_us[j],
-				       run + 1, m->runs);
-			mutexscale_shuffle(order, m->count);
-			for (i = 0; i < m->count; i++)
-				values[(j * m->count + order[i]) * m->runs + run] =
-					run_block(m->locks[order[i]], busy_us[j], budget_us);
+			bench_progress("mutexscale: owner busy for %u us, run %u of %u", busy_us[j], r.done, m->runs);
+			run_locks(m, busy_us[j], budget_us, &values[j * m->count * m->runs + r.done - 1], m->runs);
 		}
 	bench_progress_clear();
+	budget_runs(r.done, "waits");
 	for (j = 0; j < NR_BUSY; j++)
 		for (i = 0; i < m->count; i++)
-			total[j][i] = bench_stat_of(&values[(j * m->count + i) * m->runs], m->runs);
+			total[j][i] = bench_stat_of(&values[(j * m->count + i) * m->runs], r.done);
 	printf("one thread has the lock, is busy and gives it back; another waits for it each "
 	       "time\n");
 	print(m, (const struct bench_stat(*)[MUTEXSCALE_LOCKS])total);

@@ -35,21 +35,17 @@ static size_t one_round(const struct rcuscale_rounds *r, unsigned round, unsigne
 
 void rcuscale_rounds(const struct rcuscale_rounds *r)
 {
-	unsigned rounds = rcuscale_rounds_in(r->seconds, r->rounds, r->count), round;
-	uint64_t ns = (uint64_t)(r->seconds * 1e9), until = bench_now_ns() + ns, from, longest = 0;
+	unsigned rounds = rcuscale_rounds_in(r->seconds, r->rounds, r->count);
+	uint64_t ns = (uint64_t)(r->seconds * 1e9);
+	struct budget_rounds taken = budget_rounds(r->seconds);
 	size_t i = r->count;
 
 	if (!r->count)
 		return;
-	for (round = 0; round < rounds && i == r->count; round++) {
-		from = bench_now_ns();
-		if (round && from + longest > until && !budget_is_short())
-			break;
-		i = one_round(r, round, rounds, ns / rounds / r->count);
-		longest = bench_now_ns() - from > longest ? bench_now_ns() - from : longest;
-	}
+	while (i == r->count && budget_round(&taken, 1, rounds))
+		i = one_round(r, taken.done - 1, rounds, ns / rounds / r->count);
 	bench_progress_clear();
 	for (; i < r->count; i++)
 		budget_leave_out("%s, %s", r->title, r->name(r->rows, i));
-	budget_runs(round, r->title);
+	budget_runs(taken.done, r->title);
 }

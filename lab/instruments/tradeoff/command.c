@@ -6,6 +6,7 @@
  * Each measurement is made in a process of its own, so that none finds what another left behind.
  */
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,11 +17,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/bench.h"
 #include "common/clock.h"
 #include "commands.h"
 #include "common/figures.h"
 #include "common/machine.h"
 #include "common/progress.h"
+#include "engine/budget.h"
 #include "engine/turns.h"
 #include "instruments/tradeoff/ways.h"
 
@@ -30,11 +33,13 @@
 #define DEFAULT_UPDATE_RATE 10000
 #define LIST 100
 
-/* Shares of the time. */
-#define SHARE_READ 0.15
-#define SHARE_HOLD 0.15
-#define SHARE_WALK 0.15
-#define SHARE_MIX 0.55
+/* Shares of the time, in the order of the parts: what decides between the ways comes first. */
+#define SHARE_MIX 0.52
+#define SHARE_MEMORY 0.08
+#define SHARE_HOLD 0.14
+#define SHARE_READ 0.14
+#define SHARE_WALK 0.12
+#define WALK_SECONDS 0.02 /* of a way, at least */
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -85,36 +90,39 @@ static void pick(struct tradeoff_run *run)
 struct shared {
 	struct tradeoff result;
 	double per_object, per_thread;
+	unsigned runs; /* of the readers */
+	uint64_t planned_ns;
 };
 
 enum part { PART_READ, PART_MEMORY, PART_HOLD, PART_WALK, PART_MIX };
 
-static void measure_part(struct tradeoff_run *run, struct shared *shared, enum part part,
-			 size_t scheme)
+/* @which: the scheme; of the readers, which number of threads. */
+static void measure_part(struct tradeoff_run *run, struct shared *shared, enum part part, size_t which)
 {
 	/* Turn off the timer slack: the system must not delay wake-ups to save some. */
 	prctl(PR_SET_TIMERSLACK, 1);
 	switch (part) {
 	case PART_READ:
-		tradeoff_measure_read(run);
+		shared->runs = tradeoff_measure_read(run, which);
 		break;
 	case PART_MEMORY:
-		tradeoff_measure_memory(run, scheme, &shared->per_object, &shared->per_thread);
+		tradeoff_measure_memory(run, which, &shared->per_object, &shared->per_thread);
 		break;
 	case PART_HOLD:
-		tradeoff_measure_hold(run, scheme);
+		tradeoff_measure_hold(run, which);
 		break;
 	case PART_WALK:
-		tradeoff_measure_walk(run, scheme);
+		tradeoff_measure_walk(run, which);
 		break;
 	case PART_MIX:
 		tradeoff_measure_mix(run);
 		break;
 	}
+	shared->planned_ns = bench_planned_ns;
 }
 
 /* A child that ends with anything but 0 has said why. */
-static void in_child(struct tradeoff_run *run, struct shared *shared, enum part part, size_t scheme)
+static void in_child(struct tradeoff_run *run, struct shared *shared, enum part part, size_t which)
 {
 	int status;
 	pid_t pid;
@@ -125,7 +133,7 @@ static void in_child(struct tradeoff_run *run, struct shared *shared, enum part 
 		options_fail("cannot make a process: %s", strerror(errno));
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		measure_part(run, shared, part, scheme);
+		measure_part(run, shared, part, which);
 		_exit(0);
 	}
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -134,51 +142,92 @@ static void in_child(struct tradeoff_run *run, struct shared *shared, enum part 
 		exit(WEXITSTATUS(status));
 	if (!WIFEXITED(status))
 		options_fail("a measurement ended with signal %d", WTERMSIG(status));
+	budget_planned((double)shared->planned_ns);
 }
 
-static void measure_memory(struct tradeoff_run *run, struct shared *shared, size_t scheme)
+/* Locks keep no object: only what reads and the workload take is asked of them. */
+static bool is_way(const struct tradeoff_run *run, size_t scheme)
 {
-	struct tradeoff_result *result = &shared->result.scheme[scheme];
-	double *object = options_alloc(run->runs, sizeof(*object));
-	double *thread = options_alloc(run->runs, sizeof(*thread));
-	unsigned i;
+	return run->chosen[scheme] && !tradeoff_schemes[scheme]->is_lock;
+}
 
-	for (i = 0; i < run->runs; i++) {
-		bench_progress("tradeoff: memory of %s", result->name);
-		in_child(run, shared, PART_MEMORY, scheme);
-		object[i] = shared->per_object;
-		thread[i] = shared->per_thread;
+static void measure_memory(struct tradeoff_run *run, struct shared *shared)
+{
+	double *object = options_alloc((size_t)TRADEOFF_SCHEMES * run->runs, sizeof(*object));
+	double *thread = options_alloc((size_t)TRADEOFF_SCHEMES * run->runs, sizeof(*thread));
+	double seconds = budget_next(SHARE_MEMORY, 0, "memory of objects and threads");
+	struct budget_rounds r = budget_rounds(seconds);
+	size_t i;
+
+	while (seconds > 0 && budget_round(&r, 1, run->runs))
+		for (i = 0; i < TRADEOFF_SCHEMES; i++) {
+			if (!is_way(run, i))
+				continue;
+			bench_progress("tradeoff: memory of %s", tradeoff_schemes[i]->name);
+			in_child(run, shared, PART_MEMORY, i);
+			object[i * run->runs + r.done - 1] = shared->per_object;
+			thread[i * run->runs + r.done - 1] = shared->per_thread;
+		}
+	for (i = 0; i < TRADEOFF_SCHEMES; i++) {
+		if (!r.done || !is_way(run, i))
+			continue;
+		shared->result.scheme[i].object_bytes = bench_stat_of(&object[i * run->runs], r.done);
+		shared->result.scheme[i].thread_bytes = bench_stat_of(&thread[i * run->runs], r.done);
 	}
-	bench_progress_clear();
-	result->object_bytes = bench_stat_of(object, run->runs);
-	result->thread_bytes = bench_stat_of(thread, run->runs);
+	if (r.done)
+		budget_runs(r.done, "memory of objects and threads");
 	free(object);
 	free(thread);
 }
 
-static void measure(struct tradeoff_run *run, struct shared *shared)
+/* Measure a part of one way after the other; each is to have @least seconds. */
+static void measure_ways(struct tradeoff_run *run, struct shared *shared, enum part part, double share, double least,
+			 const char *name)
 {
-	double seconds = run->opt->seconds > 0 ? run->opt->seconds : DEFAULT_SECONDS;
-	size_t count = 0, i;
+	double seconds, count = 0;
+	size_t i;
 
 	for (i = 0; i < TRADEOFF_SCHEMES; i++)
-		count += run->chosen[i] && !tradeoff_schemes[i]->is_lock;
-	run->seconds = seconds * SHARE_READ;
-	in_child(run, shared, PART_READ, 0);
-	for (i = 0; i < TRADEOFF_SCHEMES; i++) {
-		if (!run->chosen[i] || tradeoff_schemes[i]->is_lock)
+		count += is_way(run, i);
+	seconds = budget_next(share, least * count, name);
+	seconds = seconds > 0 ? fmax(seconds, least * count) : 0;
+	for (i = 0; i < TRADEOFF_SCHEMES && seconds > 0; i++) {
+		if (!is_way(run, i))
 			continue;
-		measure_memory(run, shared, i);
-		bench_progress("tradeoff: a slow reader, %s", tradeoff_schemes[i]->name);
-		run->seconds = seconds * SHARE_HOLD / (double)count;
-		in_child(run, shared, PART_HOLD, i);
-		bench_progress("tradeoff: a list, %s", tradeoff_schemes[i]->name);
-		run->seconds = seconds * SHARE_WALK / (double)count;
-		in_child(run, shared, PART_WALK, i);
+		bench_progress("tradeoff: %s, %s", name, tradeoff_schemes[i]->name);
+		run->seconds = seconds / count;
+		in_child(run, shared, part, i);
 	}
-	bench_progress_clear();
-	run->seconds = seconds * SHARE_MIX;
+}
+
+static void measure_readers(struct tradeoff_run *run, struct shared *shared)
+{
+	const struct options *opt = run->opt;
+	char name[64];
+	size_t i;
+
+	for (i = 0; i < opt->nr_threads; i++) {
+		snprintf(name, sizeof(name), "%u thread%s on one object", opt->threads[i], opt->threads[i] == 1 ? "" : "s");
+		run->seconds = budget_next(SHARE_READ / (double)opt->nr_threads,
+					   bench_least_seconds(opt->threads[i], TRADEOFF_SCHEMES), name);
+		if (run->seconds <= 0)
+			continue;
+		in_child(run, shared, PART_READ, i);
+		budget_runs(shared->runs, name);
+	}
+}
+
+static void measure(struct tradeoff_run *run, struct shared *shared)
+{
+	budget_begin(run->opt, DEFAULT_SECONDS, SHARE_MIX + SHARE_MEMORY + SHARE_HOLD + SHARE_READ + SHARE_WALK);
+	run->seconds = budget_next(SHARE_MIX, 0, "the workload");
 	in_child(run, shared, PART_MIX, 0);
+	tradeoff_keep_measured(run);
+	measure_memory(run, shared);
+	measure_ways(run, shared, PART_HOLD, SHARE_HOLD, TRADEOFF_STAYS * run->slow_ns / 1e9, "a slow reader");
+	measure_readers(run, shared);
+	measure_ways(run, shared, PART_WALK, SHARE_WALK, WALK_SECONDS, "walks along a list");
+	bench_progress_clear();
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -250,7 +299,7 @@ int lull_cmd_tradeoff(int argc, char **argv)
 	opt.own = &run;
 	options_parse(&opt, own_options, own_option,
 		      "Measures what four ways to keep an object alive cost, and two locks: readers, memory, long "
-		      "holds, walks that start again, memory that waits.",
+		      "holds, walks that start again, memory that waits." BUDGET_HELP,
 		      argc, argv);
 	if (opt.list) {
 		list_schemes();
@@ -276,6 +325,7 @@ int lull_cmd_tradeoff(int argc, char **argv)
 	putchar('\n');
 	tradeoff_print(run.result);
 	tradeoff_write_json(json, run.result);
+	budget_end(json);
 	jsonout_close(json);
 	munmap(shared, sizeof(*shared));
 	options_free(&opt);

@@ -3,6 +3,7 @@
  * lull tradeoff: what others have of a reader that holds on to an object for long, while objects
  * are replaced at a fixed rate.
  */
+#include <math.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +13,11 @@
 
 #include "common/clock.h"
 #include "common/cpus.h"
+#include "common/bench.h"
 #include "common/figures.h"
 #include "instruments/tradeoff/ways.h"
 
 #define CELLS 64
-#define STAYS 4 /* of the reader, at least */
 #define UPDATES_MOST 4000000
 #define DRAIN_MS 10000
 
@@ -118,8 +119,7 @@ void tradeoff_measure_hold(struct tradeoff_run *run, size_t scheme)
 	struct slow_reader reader = { .scheme = u.scheme,
 				      .ns = run->slow_ns,
 				      .sleeps = run->work.block || run->slow_ns >= 50e3 };
-	double seconds = run->seconds > STAYS * run->slow_ns / 1e9 ? run->seconds :
-								   STAYS * run->slow_ns / 1e9;
+	double seconds = fmax(run->seconds, TRADEOFF_STAYS * run->slow_ns / 1e9);
 	struct tradeoff_pace pace = { .rate = run->update_rate };
 	pthread_t thread;
 
@@ -133,6 +133,7 @@ void tradeoff_measure_hold(struct tradeoff_run *run, size_t scheme)
 	pace.until = pace.start + (uint64_t)(seconds * 1e9);
 	while (tradeoff_due(&pace) && u.count < u.room)
 		update(&u);
+	bench_planned_ns += (uint64_t)(seconds * 1e9);
 	lull_store_relaxed(&reader.stop, 1);
 	pthread_join(thread, NULL);
 	if (lull_reclaim_drain(DRAIN_MS) != 0)

@@ -51,7 +51,8 @@ static void write_scheme(struct jsonout *json, const struct tradeoff *t,
 	size_t i, j;
 
 	for (i = 0; i < t->nr_threads; i++)
-		jsonout_stat(json, s->name, t->threads[i], "get_put", "ns", &s->read[i]);
+		if (s->read[i].count)
+			jsonout_stat(json, s->name, t->threads[i], "get_put", "ns", &s->read[i]);
 	if (!s->is_lock)
 		write_keeping(json, s);
 	for (i = 0; i < CHOOSE_AXES; i++)

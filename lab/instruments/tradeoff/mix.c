@@ -4,6 +4,7 @@
  * share of updates, hold, number of objects.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -13,17 +14,18 @@
 #include "common/figures.h"
 #include "common/progress.h"
 #include "common/bench.h"
+#include "common/units.h"
+#include "engine/budget.h"
 #include "instruments/tradeoff/ways.h"
 
 #define DRAIN_MS 10000
 #define HOLD_BESIDE_NS 10000000.0 /* longer ones than that only where they were asked for */
 #define OBJECTS_BESIDE 200000
 
-#define ROUNDS 7      /* at least */
-#define SLICES 3      /* in a round of the workload itself */
+#define ROUNDS 7      /* or fewer, as many as tell how the figures scatter, where there is no time for so many */
+#define SLICES 3      /* in a round of the workload itself, at most */
 #define SETTLED 0.02  /* a ratio is known when it is known to so much in either direction */
 #define FAR_BEHIND 1.3
-#define SHARE_OWN 0.5 /* of the time, at most, for the workload itself */
 
 struct mix_case {
 	struct tradeoff_mix mix;
@@ -104,33 +106,42 @@ static void after(void *arg, unsigned threads, uint64_t ops, uint64_t ns)
 		c->point->waiting = (double)counts.peak_bytes;
 }
 
-/* Points that have the same objects and the same hold; the schemes take turns at each. */
+/* A point at a time; the schemes take turns at it. */
 struct group {
-	struct mix_case mix[TRADEOFF_SCHEMES * CHOOSE_POINTS_MAX];
-	struct bench_case bench[TRADEOFF_SCHEMES * CHOOSE_POINTS_MAX];
-	struct bench_result result[TRADEOFF_SCHEMES * CHOOSE_POINTS_MAX];
+	struct mix_case mix[TRADEOFF_SCHEMES];
+	struct bench_case bench[TRADEOFF_SCHEMES];
+	struct bench_result result[TRADEOFF_SCHEMES];
 	size_t count;
+	struct tradeoff_cell *cell[TRADEOFF_SCHEMES];
+	size_t objects; /* in each */
+	struct bench_pool *pool;
+	struct budget budget;
+	uint64_t begin;
+	double rest; /* shares of the time that are still to come */
 };
 
-static void add_point(struct tradeoff_run *run, struct group *g,
-		      struct tradeoff_cell *const *cell, size_t objects, enum choose_axis axis,
-		      size_t point)
+static double hold_at(const struct tradeoff_run *run, enum choose_axis axis, size_t point)
+{
+	return axis == CHOOSE_HOLD ? run->result->value[axis][point] : run->work.hold_ns;
+}
+
+static void set_point(struct tradeoff_run *run, struct group *g, enum choose_axis axis, size_t point)
 {
 	struct tradeoff *t = run->result;
 	double updates = axis == CHOOSE_UPDATES ? t->value[axis][point] : run->work.updates;
-	double hold = axis == CHOOSE_HOLD ? t->value[axis][point] : run->work.hold_ns;
 	size_t i;
+
+	g->count = 0;
 
 	for (i = 0; i < TRADEOFF_SCHEMES; i++) {
 		if (!run->chosen[i])
 			continue;
-		t->scheme[i].mix[axis][point] = (struct tradeoff_point){ 0 };
 		g->mix[g->count] = (struct mix_case){
-			.mix = { .cell = cell[i],
-				 .objects = (uint32_t)objects,
+			.mix = { .cell = g->cell[i],
+				 .objects = (uint32_t)g->objects,
 				 .size = run->work.size,
 				 .below = (uint64_t)(updates * 4294967296.0),
-				 .hold_ns = hold,
+				 .hold_ns = hold_at(run, axis, point),
 				 .block = run->work.block },
 			.scheme = tradeoff_schemes[i],
 			.point = &t->scheme[i].mix[axis][point],
@@ -178,99 +189,120 @@ static void add_round(struct group *g)
 	}
 }
 
-/*
- * Rounds of short slices in turn: as many as --runs says, else until there is nothing more to learn or no more time,
- * and then as few as tell how the figures scatter.
- */
-static void measure_group(struct tradeoff_run *run, struct bench_pool *pool, struct group *g,
-			  double hold, double seconds, bool until_settled)
+/* Return how many rounds a point has in any case. */
+static unsigned least_rounds(const struct tradeoff_run *run)
 {
-	unsigned least = run->rounds ? run->rounds : ROUNDS;
-	unsigned most = run->rounds ? run->rounds : CHOOSE_ROUNDS_MAX;
-	struct bench_plan plan =
-		bench_plan_for(run->result->mix_threads, 1, seconds / least, g->count);
-	uint64_t end = bench_now_ns() + (uint64_t)(seconds * 1e9);
-	unsigned done = 0;
+	return run->rounds && run->rounds < CHOOSE_ROUNDS_LEAST ? run->rounds : CHOOSE_ROUNDS_LEAST;
+}
+
+/* Slices have room for a few holds. */
+static struct bench_plan plan_for(const struct tradeoff_run *run, double hold, double seconds, size_t count)
+{
+	struct bench_plan plan = bench_plan_for(run->result->mix_threads, 1, seconds, count);
 
 	plan.label = "tradeoff: your workload";
 	if ((double)plan.slice_ns < 4 * hold) {
 		plan.slice_ns = (uint64_t)(4 * hold);
 		plan.slices = 1;
 		plan.redo = 0;
-	} else if (until_settled && !run->rounds) {
+	}
+	return plan;
+}
+
+/* Return the seconds that a point takes at least: in each round a slice that does not count, and one that does. */
+static double least_seconds(const struct tradeoff_run *run, double hold)
+{
+	struct bench_plan plan = plan_for(run, hold, 0, 1);
+	double slice = (double)plan.slice_ns / 1e9 + hold / 1e9, count = 0;
+	size_t i;
+
+	for (i = 0; i < TRADEOFF_SCHEMES; i++)
+		count += run->chosen[i];
+	return least_rounds(run) * fmax(bench_least_seconds(plan.threads, 1), 2 * slice) * count;
+}
+
+/*
+ * Rounds of short slices in turn: as many as --runs says, else until there is nothing more to learn; no more than there
+ * is time for, but as many as tell how the figures scatter.
+ */
+static void measure_point(struct tradeoff_run *run, struct group *g, enum choose_axis axis, size_t point, double seconds,
+			  bool until_settled)
+{
+	unsigned most = run->rounds ? run->rounds : budget_is_short() ? CHOOSE_ROUNDS_LEAST : CHOOSE_ROUNDS_MAX;
+	struct budget_rounds r = budget_rounds(seconds);
+	struct bench_plan plan;
+
+	set_point(run, g, axis, point);
+	plan = plan_for(run, hold_at(run, axis, point), seconds / (run->rounds ? run->rounds : ROUNDS), g->count);
+	if (until_settled && !run->rounds && plan.slices > SLICES)
 		plan.slices = plan.redo = SLICES;
-	}
-	while (done < most) {
-		bench_measure(pool, &plan, g->bench, g->count, g->result);
+	while (budget_round(&r, least_rounds(run), most)) {
+		bench_measure(g->pool, &plan, g->bench, g->count, g->result);
 		add_round(g);
-		done++;
-		if (run->rounds)
-			continue;
-		if (done >= least && (!until_settled || is_settled(g)))
-			break;
-		if (done >= CHOOSE_ROUNDS_LEAST && bench_now_ns() >= end)
+		if (!run->rounds && r.done >= ROUNDS && (!until_settled || is_settled(g)))
 			break;
 	}
-	g->count = 0;
 }
 
 /* ---- tables of objects ----------------------------------------------------------------------- */
 
-static void make_objects(const struct tradeoff_run *run, struct tradeoff_cell **cell, size_t count)
+static void make_objects(const struct tradeoff_run *run, struct group *g, size_t count)
 {
 	size_t i, j;
 
+	g->objects = count;
 	for (i = 0; i < TRADEOFF_SCHEMES; i++) {
 		if (!run->chosen[i])
 			continue;
 		bench_progress("tradeoff: %zu objects of %s", count, tradeoff_schemes[i]->name);
-		cell[i] = options_alloc(count, sizeof(*cell[i]));
+		g->cell[i] = options_alloc(count, sizeof(*g->cell[i]));
 		for (j = 0; j < count; j++)
-			cell[i][j].object = tradeoff_schemes[i]->make(run->work.size);
+			g->cell[i][j].object = tradeoff_schemes[i]->make(run->work.size);
 	}
 	bench_progress_clear();
 }
 
-static void free_objects(const struct tradeoff_run *run, struct tradeoff_cell **cell, size_t count)
+static void free_objects(const struct tradeoff_run *run, struct group *g)
 {
 	size_t i, j;
 
 	for (i = 0; i < TRADEOFF_SCHEMES; i++) {
 		if (!run->chosen[i])
 			continue;
-		for (j = 0; j < count; j++)
-			tradeoff_schemes[i]->unmake(cell[i][j].object);
-		free(cell[i]);
+		for (j = 0; j < g->objects; j++)
+			tradeoff_schemes[i]->unmake(g->cell[i][j].object);
+		free(g->cell[i]);
 	}
 }
 
-/* The workload itself first: what it takes to settle it is not there for the points around it. */
-static void measure_own(struct tradeoff_run *run, struct bench_pool *pool, struct group *g,
-			struct tradeoff_cell *const *cell, double seconds)
+/* Return the seconds for what has that share and is next; 0: it is left out. */
+static double next(struct group *g, double share, double least)
 {
-	const struct tradeoff *t = run->result;
+	double gone = (double)(bench_now_ns() - g->begin) / 1e9;
+	double seconds = budget_for(&g->budget, gone, share, g->rest, budget_is_short() ? 0 : least);
 
-	add_point(run, g, cell, run->work.objects, CHOOSE_UPDATES, t->at[CHOOSE_UPDATES]);
-	measure_group(run, pool, g, run->work.hold_ns, seconds, true);
+	g->rest -= share;
+	return budget_is_short() ? fmax(seconds, 1e-9) : seconds;
 }
 
-/* Measure the workload's own objects with the other shares of updates, then with the other holds. */
-static void measure_beside(struct tradeoff_run *run, struct bench_pool *pool, struct group *g,
-			   struct tradeoff_cell *const *cell, double seconds)
+/* Measure the other points of an axis: the objects are there, or they are made for each. */
+static void measure_beside(struct tradeoff_run *run, struct group *g, enum choose_axis axis)
 {
 	const struct tradeoff *t = run->result;
+	double seconds;
 	size_t i;
 
-	for (i = 0; i < t->values[CHOOSE_UPDATES]; i++)
-		if (i != t->at[CHOOSE_UPDATES])
-			add_point(run, g, cell, run->work.objects, CHOOSE_UPDATES, i);
-	measure_group(run, pool, g, run->work.hold_ns,
-		      seconds * (double)(t->values[CHOOSE_UPDATES] - 1), false);
-	for (i = 0; i < t->values[CHOOSE_HOLD]; i++) {
-		if (i == t->at[CHOOSE_HOLD])
+	for (i = 0; i < t->values[axis]; i++) {
+		if (i == t->at[axis])
 			continue;
-		add_point(run, g, cell, run->work.objects, CHOOSE_HOLD, i);
-		measure_group(run, pool, g, t->value[CHOOSE_HOLD][i], seconds, false);
+		seconds = next(g, 1, least_seconds(run, hold_at(run, axis, i)));
+		if (seconds <= 0)
+			continue;
+		if (axis == CHOOSE_OBJECTS)
+			make_objects(run, g, (size_t)t->value[axis][i]);
+		measure_point(run, g, axis, i, seconds, false);
+		if (axis == CHOOSE_OBJECTS)
+			free_objects(run, g);
 	}
 }
 
@@ -285,14 +317,6 @@ static void copy_own(struct tradeoff *t)
 
 			s->mix[axis][t->at[axis]] = s->mix[CHOOSE_UPDATES][from];
 		}
-}
-
-/* Seconds from now to @end, shared by @points. */
-static double share(uint64_t end, double points)
-{
-	uint64_t now = bench_now_ns();
-
-	return now < end ? (double)(end - now) / 1e9 / points : 0;
 }
 
 /* CPUs that other programs have used since; what the system rounds off is given away. */
@@ -315,35 +339,72 @@ static double others_since(const struct moment *from)
 	return fmax(0, all - known) / (double)(to.ns - from->ns);
 }
 
+/* The workload itself has half of the time, and comes first: what it takes to settle it is not there for the others. */
 void tradeoff_measure_mix(struct tradeoff_run *run)
 {
 	struct tradeoff *t = run->result;
-	struct bench_pool *pool = bench_pool_new(t->mix_threads);
-	struct tradeoff_cell *cell[TRADEOFF_SCHEMES];
 	struct group *g = options_alloc(1, sizeof(*g));
-	uint64_t end = bench_now_ns() + (uint64_t)(run->seconds * 1e9);
 	struct moment begin = moment_now();
-	size_t own = t->at[CHOOSE_OBJECTS], count, i;
-	double left = (double)(t->values[CHOOSE_UPDATES] + t->values[CHOOSE_HOLD] +
-			       t->values[CHOOSE_OBJECTS] - 3);
+	double beside = (double)(t->values[CHOOSE_UPDATES] + t->values[CHOOSE_HOLD] + t->values[CHOOSE_OBJECTS] - 3);
 
-	make_objects(run, cell, run->work.objects);
-	measure_own(run, pool, g, cell, run->seconds * SHARE_OWN);
-	measure_beside(run, pool, g, cell, share(end, left));
-	free_objects(run, cell, run->work.objects);
-	left = (double)(t->values[CHOOSE_OBJECTS] - 1);
-	for (i = 0; i < t->values[CHOOSE_OBJECTS]; i++) {
-		if (i == own)
-			continue;
-		count = (size_t)t->value[CHOOSE_OBJECTS][i];
-		make_objects(run, cell, count);
-		add_point(run, g, cell, count, CHOOSE_OBJECTS, i);
-		measure_group(run, pool, g, run->work.hold_ns, share(end, left), false);
-		free_objects(run, cell, count);
-		left--;
-	}
+	g->pool = bench_pool_new(t->mix_threads);
+	g->begin = begin.ns;
+	g->budget.seconds = run->seconds;
+	g->rest = 2 * beside;
+	make_objects(run, g, run->work.objects);
+	measure_point(run, g, CHOOSE_UPDATES, t->at[CHOOSE_UPDATES], next(g, beside, 0), true);
+	measure_beside(run, g, CHOOSE_UPDATES);
+	measure_beside(run, g, CHOOSE_HOLD);
+	free_objects(run, g);
+	measure_beside(run, g, CHOOSE_OBJECTS);
 	copy_own(t);
 	t->others_cpus = others_since(&begin);
+	bench_pool_free(g->pool);
 	free(g);
-	bench_pool_free(pool);
+}
+
+/* ---- what there was time for ----------------------------------------------------------------- */
+
+/* Return whether a point was measured; if not, or if it has fewer rounds than were asked for, say so. */
+static bool was_measured(const struct tradeoff_run *run, enum choose_axis axis, size_t point)
+{
+	double value = run->result->value[axis][point];
+	size_t rounds = 0, i;
+	char name[64];
+
+	if (axis == CHOOSE_UPDATES)
+		snprintf(name, sizeof(name), "%.3g %% updates", 100 * value);
+	else if (axis == CHOOSE_HOLD)
+		snprintf(name, sizeof(name), "a hold of %s", units_time(value).text);
+	else
+		snprintf(name, sizeof(name), "%.0f object%s", value, value == 1 ? "" : "s");
+	for (i = 0; i < TRADEOFF_SCHEMES; i++)
+		if (run->chosen[i])
+			rounds = run->result->scheme[i].mix[axis][point].rounds.count;
+	if (!rounds)
+		budget_leave_out("%s", name);
+	else if (rounds < run->rounds && (axis == CHOOSE_UPDATES || point != run->result->at[axis]))
+		budget_runs((unsigned)rounds, name);
+	return rounds > 0;
+}
+
+void tradeoff_keep_measured(struct tradeoff_run *run)
+{
+	struct tradeoff *t = run->result;
+	size_t axis, from, to, own, i;
+
+	for (axis = 0; axis < CHOOSE_AXES; axis++) {
+		own = t->at[axis];
+		for (from = to = 0; from < t->values[axis]; from++) {
+			if (!was_measured(run, (enum choose_axis)axis, from))
+				continue;
+			if (from == own)
+				t->at[axis] = to;
+			t->value[axis][to] = t->value[axis][from];
+			for (i = 0; i < TRADEOFF_SCHEMES; i++)
+				t->scheme[i].mix[axis][to] = t->scheme[i].mix[axis][from];
+			to++;
+		}
+		t->values[axis] = to;
+	}
 }

@@ -106,6 +106,7 @@ void tradeoff_measure_walk(struct tradeoff_run *run, size_t scheme)
 	double *again = options_alloc(run->runs, sizeof(*again));
 	unsigned i, measured = 0;
 
+	bench_planned_ns += (uint64_t)(run->seconds * 1e9);
 	for (i = 0; i < run->runs; i++)
 		measured += walk_once(run, scheme, &restarts[measured], &again[measured]);
 	run->result->scheme[scheme].restarts = bench_stat_of(restarts, measured);

@@ -94,15 +94,18 @@ struct tradeoff_run {
 };
 
 /* Each runs in a process of its own, of one scheme or of all. */
-void tradeoff_measure_read(struct tradeoff_run *run);
+/* With the number of threads that is result->threads[at]. Returns how many runs there was time for. */
+unsigned tradeoff_measure_read(struct tradeoff_run *run, size_t at);
 /* Bytes that one object and one thread add. */
 void tradeoff_measure_memory(struct tradeoff_run *run, size_t scheme, double *per_object,
 			     double *per_thread);
+#define TRADEOFF_STAYS 4 /* of the slow reader, at least */
 void tradeoff_measure_hold(struct tradeoff_run *run, size_t scheme);
 void tradeoff_measure_walk(struct tradeoff_run *run, size_t scheme);
 void tradeoff_measure_mix(struct tradeoff_run *run);
-/* Which points there are around the workload. */
+/* Which points there are around the workload; afterwards, keep those that there was time for, and name the others. */
 void tradeoff_points(struct tradeoff_run *run);
+void tradeoff_keep_measured(struct tradeoff_run *run);
 
 /* Updates at a fixed rate: sleeps until one is due. False: it is `until` before that. */
 struct tradeoff_pace {
