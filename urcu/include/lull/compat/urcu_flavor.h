@@ -114,7 +114,7 @@
 #define LULL__URCU_CALL_RCU(f, kind)                                                               \
 	static inline void urcu_##f##_call_rcu(struct rcu_head *head, void (*func)(struct rcu_head *head)) \
 	{                                                                                          \
-		lull__urcu_call(head, (lull_rcu_func)func, kind);                                  \
+		lull__urcu_call(&head->lull__head, (lull_rcu_func)func, kind);                     \
 	}
 
 #define LULL__URCU_CALL_RCU_DATA(f, kind)                                                          \
