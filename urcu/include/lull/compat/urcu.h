@@ -12,7 +12,7 @@
  * liburcu these headers are complete in themselves, with the few helpers of its <urcu/compiler.h> that programs expect
  * of <urcu.h>.
  *
- * _LGPL_SOURCE makes no difference: everything is inline, and MIT.
+ * Everything is inline, and MIT. _LGPL_SOURCE only brings along what liburcu's inline readers include: <unistd.h> and so on.
  *
  * Flavors. Sections of memb, mb, bp and signal are lull's sections, which need no registration: rcu_register_thread() only
  * makes the first section as fast as the second, rcu_unregister_thread(), rcu_init() and rcu_exit() do nothing, and bp's
