@@ -5,7 +5,7 @@
 #ifndef LULL_COMPAT_URCU_H
 #define LULL_COMPAT_URCU_H
 
-#ifdef LULL_KERNEL_ACCESS_H
+#ifdef LULL_KERNEL_PART_H
 #error "lull/compat/kernel.h and lull/compat/urcu.h have the same names for different things: include one of them."
 #endif
 
