@@ -139,7 +139,7 @@ void lull__urcu_barrier(unsigned kind)
 	bool online = lull__urcu_is_online();
 
 	/* Say so once and return, like liburcu. */
-	if (lull__urcu_in_section()) {
+	if (lull__rcu_in_section()) {
 		if (!lull_xchg_relaxed(&said, 1))
 			lull__ground.say("rcu_barrier in a read section does nothing, as it would wait for itself for ever");
 		return;
