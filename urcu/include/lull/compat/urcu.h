@@ -39,6 +39,9 @@
  * A forked child may use all of this, with or without the calls for fork; its threads for callbacks go on with what the
  * parent's had not run yet.
  *
+ * call_rcu() and defer_rcu() may wait, as liburcu's call_rcu() does not: where more than 65,536 objects wait for the
+ * reclaimer (or what soft_items says where the program has chosen it: reclaim.h), for 2 ms at most in every 64th call.
+ *
  * defer_rcu() allocates 32 bytes for each call. Without memory it waits for a grace period instead, so it must not be
  * called in a section, as liburcu says too.
  *
