@@ -14,7 +14,6 @@
 #include <urcu-bp.h>
 
 #include <lull/detail/ground.h>
-#include <lull/reclaim.h>
 
 #include "child.h"
 
@@ -597,85 +596,6 @@ TEST(fork_waits)
 	urcu_qsbr_call_rcu_after_fork_parent();
 	urcu_qsbr_barrier();
 	assert_int_equal(called, 2);
-}
-
-/* ---- a flood ------------------------------------------------------------------------------------------ */
-
-static struct rcu_head flood_heads[70000];
-
-/* Return how often the calling thread sleeps in calls from @first to @last. */
-static long sleeps_of_flood(int first, int last)
-{
-	struct rusage before_it, after_it;
-
-	getrusage(RUSAGE_THREAD, &before_it);
-	for (int i = first; i < last; i++)
-		call_rcu(&flood_heads[i], callback);
-	getrusage(RUSAGE_THREAD, &after_it);
-	return after_it.ru_nvcsw - before_it.ru_nvcsw;
-}
-
-static void *stays_inside(void *unused)
-{
-	rcu_read_lock();
-	lull_store_release(&inside, 1);
-	await_flag(&inside, 2);
-	rcu_read_unlock();
-	return unused;
-}
-
-static pthread_t start_stay(void)
-{
-	pthread_t reader;
-
-	inside = 0;
-	must(pthread_create(&reader, NULL, stays_inside, NULL) == 0);
-	await_flag(&inside, 1);
-	return reader;
-}
-
-static void end_stay(pthread_t reader)
-{
-	lull_store_release(&inside, 2);
-	must(pthread_join(reader, NULL) == 0);
-	rcu_barrier();
-}
-
-/* While a reader stays. Held back by lull's own limit, the first 60,000 would sleep some 900 times. */
-static void flood(void)
-{
-	pthread_t reader = start_stay();
-
-	called = 0;
-	must(sleeps_of_flood(0, 60000) < 300);
-	must(sleeps_of_flood(60000, 70000) >= 30);
-	end_stay(reader);
-	must(called == 70000);
-}
-
-/* The program's own limit stays, when a library beside it loads liblull-urcu later. */
-static void flood_past_own_limit(void)
-{
-	struct lull_reclaim_config config;
-	pthread_t reader;
-
-	lull_reclaim_default_config(&config);
-	config.soft_items = 128;
-	must(lull_reclaim_configure(&config) == 0);
-	lull__ground.soft_items(65536);
-	reader = start_stay();
-	must(sleeps_of_flood(0, 2000) >= 10);
-	end_stay(reader);
-}
-
-/* In a process of its own, where no worker runs callbacks. */
-FIRST_TEST(flood)
-{
-	NEEDS_THREADS_IN_CHILD();
-	if (under_valgrind())
-		SKIP("valgrind runs one thread at a time, and each sleeps for the others");
-	expect_fine(flood);
-	expect_fine(flood_past_own_limit);
 }
 
 /* ---- memory and threads are short --------------------------------------------------------------------- */
