@@ -14,7 +14,10 @@
 #include "urcu/call-rcu.h"
 #include "urcu/defer.h"
 #include "urcu/pointer.h"
+#ifndef LULL__URCU_POLL_ASKED_FOR
 #include "urcu/urcu-poll.h"
+#undef LULL__URCU_POLL_ASKED_FOR /* others ask: see urcu_flavor_struct.h */
+#endif
 
 /* Define @name as a function that does nothing. */
 #define LULL__URCU_NOTHING(name)                                                                   \
