@@ -179,7 +179,8 @@ void lull__rcu_read_unlock_slow(void)
 	}
 	owes = take_debt();
 	/* A debt alone, or depth alone, leaves the next lock inline. */
-	lull__rcu_end_section(owes || lull_own_low_is_zero(&self->rcu, LULL__RCU_SLOW) ? lull__rest_word() : LULL__RCU_REST);
+	lull__rcu_end_section(owes || lull_own_low_is_zero(&self->rcu, LULL__RCU_SLOW) ? lull__rest_word()
+										       : LULL__RCU_REST);
 	if (self->state & LULL__STATE_EXITED)
 		leave_late();
 	if (owes)

@@ -83,7 +83,7 @@ TEST(held)
 	assert_false(lull_rcu_read_lock_held());
 }
 
-/* A section may be nested as deep as one likes, and lasts until the last of the unlocks; then all is as it was before. */
+/* A section may be nested as deep as one likes, and lasts until the last unlock; then all is as it was before. */
 static void nest(int depths)
 {
 	uint64_t outside = lull__self.rcu;

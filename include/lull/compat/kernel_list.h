@@ -8,7 +8,7 @@
 #define LULL_KERNEL_LIST_H
 
 #ifdef LIST_HEAD_INIT
-#error "this file has lists of its own: include other parts of lull/compat/kernel.h, or all of it, but not kernel_list.h"
+#error "this file has lists of its own: include lull/compat/kernel.h, or other parts of it than kernel_list.h"
 #endif
 
 #include <lull/compat/kernel_part.h>

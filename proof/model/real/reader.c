@@ -5,7 +5,8 @@
  * Where: lull_rcu_read_lock(), lull_rcu_read_unlock(), lull_rcu_quiescent(),
  * lull_rcu_online_read_lock(), lull_rcu_online_read_unlock(), lull__rcu_read_lock_slow(),
  * lull__rcu_read_unlock_slow(), lull__rcu_end_section(), lull__rcu_quiescent_slow(), enter_fenced(),
- * lull__rcu_enter_online(), lull_rcu_online(), lull_rcu_offline(), lull__rcu_in_section(), check_online(), count_apart(),
+ * lull__rcu_enter_online(), lull_rcu_online(), lull_rcu_offline(), lull__rcu_in_section(), check_online(),
+ * count_apart(),
  * lull__rcu_owe(), take_debt(), pay()
  *
  * One thread: from any word that is in order one call, at any depth, while the newest grace period is any,
@@ -71,7 +72,8 @@ static bool online, owes;
 
 static bool in_order(void)
 {
-	uint64_t word = lull__self.rcu, slow = lull__fence_full_mode ? LULL__RCU_SLOW : 0, inside = word & LULL__RCU_DEPTH;
+	uint64_t word = lull__self.rcu, slow = lull__fence_full_mode ? LULL__RCU_SLOW : 0;
+	uint64_t inside = word & LULL__RCU_DEPTH;
 
 	if (lull__self.flags != (owes ? LULL__FLAG_OWES : 0) || (owes && !online && !depth))
 		return false;

@@ -16,7 +16,7 @@
 #include "urcu/pointer.h"
 #ifndef LULL__URCU_POLL_ASKED_FOR
 #include "urcu/urcu-poll.h"
-#undef LULL__URCU_POLL_ASKED_FOR /* others ask: see urcu_flavor_struct.h */
+#undef LULL__URCU_POLL_ASKED_FOR
 #endif
 
 /* Define @name as a function that does nothing. */
