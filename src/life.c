@@ -212,5 +212,6 @@ const struct lull__ground lull__ground = {
 	.wake = lull__futex_wake,
 	.cpus_possible = lull__cpus_possible,
 	.call = ground_call,
+	.soft_items = lull__reclaim_soft_items,
 };
 #endif

@@ -9,7 +9,7 @@
  *
  * How it works. Each thread has one 64-bit word: 0 outside a section, else the number of the newest grace
  * period that the thread knew when it entered, shifted left, with the nesting depth (less one) in the low
- * bits. A grace period makes one heavy fence, then stores its number for new sections to carry, and reads
+ * bits, up to 512. A grace period makes one heavy fence, then stores its number for new sections to carry, and reads
  * every thread's word once. It need not wait for a thread whose word is 0, or carries the new number or a
  * later one. Any other thread may hold an object from before, so the grace period waits until that thread's
  * word changes.
@@ -52,12 +52,11 @@ LULL_BEGIN_DECLS
 
 /* The word: number | flags | depth - 1. */
 #define LULL__RCU_DEPTH 0x3ffu /* nesting depth - 1 */
-#define LULL__RCU_FAR	0x200u /* from this depth on the lock goes out of line, where it looks for DEEP */
+#define LULL__RCU_FAR	0x200u /* from this depth on the lock goes out of line, and the depth is in rcu_deep */
 #define LULL__RCU_SLOW	0x400u /* the outermost unlock must go out of line */
 #define LULL__RCU_REST	0x800u /* outside, or not inside for sure yet: the next lock must go out of line */
 #define LULL__RCU_LOW	0xfffu
 #define LULL__RCU_STEP	0x1000u /* one grace period */
-#define LULL__RCU_DEEP	1000u	/* locks nested deeper than this are a runaway recursion: abort */
 
 /* Number of the newest grace period whose fence is done. Written by its leader alone. */
 extern LULL_API uint64_t lull__rcu_gp;
@@ -84,9 +83,10 @@ LULL_API void lull__rcu_probe_exit(void);
 
 /*
  * Enter a read section. Every object that was reachable at any time in the section stays allocated until the
- * outermost unlock. Cannot fail, never blocks (except to link a new thread's record in). May be nested 1000
- * deep. May be called with any lock held, and in signal handlers (of threads that have used lull before:
- * thread.h). A forked child keeps the section that the forking thread was in.
+ * outermost unlock. Cannot fail, never blocks (except to link a new thread's record in). May be nested 2^32
+ * deep; past 512 each lock is a call with a full fence, until the outermost unlock. Debug builds say once, at a
+ * depth of 1000, that an unlock may be missing, and go on. May be called with any lock held, and in signal handlers
+ * (of threads that have used lull before: thread.h). A forked child keeps the section that the forking thread was in.
  */
 LULL_INLINE void lull_rcu_read_lock(void)
 {
@@ -141,7 +141,7 @@ LULL_INLINE void lull_rcu_read_unlock(void)
 
 	if (lull_unlikely(word < LULL__RCU_STEP))
 		lull__rcu_misuse("lull_rcu_read_unlock: not in a read section");
-	if ((word & LULL__RCU_DEPTH) == (lull__self.state & LULL__STATE_ONLINE ? 1u : 0u)) {
+	if ((word & LULL__RCU_DEPTH) + lull__self.rcu_deep == (lull__self.state & LULL__STATE_ONLINE ? 1u : 0u)) {
 		lull__rcu_probe_exit();
 		lull_store_relaxed(&lull__self.rcu_site, (const void *)NULL);
 	}
@@ -172,6 +172,14 @@ LULL_INLINE void lull_rcu_read_unlock(void)
 /* Is the calling thread in a read section, or online? For assertions. Any context. */
 LULL_INLINE bool lull_rcu_read_lock_held(void)
 {
+	return lull__self.rcu >= LULL__RCU_STEP;
+}
+
+/* Is the calling thread in a section that it has entered by a lock? */
+LULL_INLINE bool lull__rcu_in_section(void)
+{
+	if (lull__self.state & LULL__STATE_ONLINE)
+		return (lull__self.rcu & LULL__RCU_DEPTH) || lull__self.rcu_deep;
 	return lull__self.rcu >= LULL__RCU_STEP;
 }
 

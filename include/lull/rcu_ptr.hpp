@@ -112,8 +112,7 @@ struct no_section_across_await {
 	template <class Awaitable> decltype(auto) await_transform(Awaitable &&awaitable) const noexcept
 	{
 		/* An online thread need not be in a section. */
-		if (lull_unlikely(lull__self.state & LULL__STATE_ONLINE ? (lull__self.rcu & LULL__RCU_DEPTH) != 0
-									: lull__self.rcu >= LULL__RCU_STEP))
+		if (lull_unlikely(lull__rcu_in_section()))
 			lull__rcu_misuse("co_await in a read section: it would be suspended with the coroutine");
 		if constexpr (std::is_lvalue_reference_v<Awaitable> &&
 			      detail::has_await_ready<std::remove_reference_t<Awaitable>>::value)

@@ -80,12 +80,13 @@ struct lull__thread {
 	const void *rcu_site;  /* debug builds: return address of the outermost read lock */
 	struct lull__thread *next, *prev; /* registry; under the registry lock */
 	uint32_t tid;
-	uint32_t callback_depth; /* > 0 while a deferred callback runs on this thread */
+	uint32_t rcu_deep; /* nested sections, where they are more than `rcu` counts */
 	struct lull_hazptr_context hazptr; /* default context, for callers that bring none; hazptr.h */
 	uintptr_t shazptr;	 /* see shazptr.h: 0, an address, or the wildcard */
 	uint64_t shazptr_state;	 /* set by others, and above that a stamp that this thread sets */
 	uint32_t shazptr_nested; /* acquisitions inside the outermost one */
-	uint32_t shazptr_group;	 /* which bit of a waiter's mask is this thread's */
+	uint16_t shazptr_group;	 /* which bit of a waiter's mask is this thread's */
+	uint8_t callback_depth;	 /* > 0 while a deferred callback runs on this thread */
 	uint32_t lock_tid;	 /* see mutex.h: the thread's id if it may lock inline, else 0 */
 	uint16_t walks, walks_counted; /* the walks over queues that this thread is in (src/reclaim/list.c) */
 } __attribute__((aligned(16)));

@@ -13,7 +13,7 @@
 
 #include <lull/thread.h>
 
-#define LULL__IN_THREAD_START 0x10000u /* in callback_depth: in thread_start, of a thread of the library's */
+#define LULL__IN_THREAD_START 0x80u /* in callback_depth: in thread_start, of a thread of the library's */
 
 /* Say in words where the calling thread is, whose callback_depth is not 0. */
 static inline const char *lull__where_called_back(void)

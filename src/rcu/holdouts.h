@@ -35,7 +35,7 @@ static inline void gp_add_holdout(struct lull__thread *thread, uint64_t word, en
 
 		*stall = (struct lull_stall){ .tid = thread->tid };
 		stall->site = lull_load_relaxed(&thread->rcu_site);
-		stall->depth = (unsigned)(word & LULL__RCU_DEPTH) + 1;
+		stall->depth = (unsigned)(word & LULL__RCU_DEPTH) + lull_load_relaxed(&thread->rcu_deep) + 1;
 		if (lull_load_relaxed(&thread->state) & LULL__STATE_ONLINE)
 			stall->depth--;
 	}

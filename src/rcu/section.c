@@ -68,6 +68,32 @@ static void enter_fenced(uint64_t word)
 	lull_store_relaxed(&lull__self.rcu, word);
 }
 
+#define DEEP 1000u /* debug builds ask about a missing unlock */
+
+/*
+ * Count one more section in the record, with all inside the outermost one. The word is as in enter_fenced() then, so
+ * that all locks and unlocks come here or to the unlock below until the section ends. A handler finds `rcu_deep` as it
+ * leaves it: also where it makes these two stores itself, between the two.
+ */
+static void count_apart(struct lull__thread *self)
+{
+	uint64_t inside = self->rcu & LULL__RCU_DEPTH;
+
+	if (inside) {
+		lull_store_relaxed(&self->rcu_deep, (uint32_t)inside);
+		lull_store_release(&self->rcu, (self->rcu & ~(uint64_t)LULL__RCU_DEPTH) | LULL__RCU_REST); /* RCU-6 */
+	}
+	if (self->rcu_deep == UINT32_MAX)
+		lull__misuse("lull_rcu_read_lock: nested too deep; is an unlock missing?");
+	lull_store_relaxed(&self->rcu_deep, self->rcu_deep + 1);
+#ifdef LULL_DEBUG
+	static uint32_t said;
+
+	if (self->rcu_deep == DEEP - 1 && !lull_xchg_relaxed(&said, 1u))
+		lull__say("lull_rcu_read_lock: nested %u deep; is an unlock missing?", DEEP);
+#endif
+}
+
 /*
  * Enter a read section out of line: for threads that are not registered, for all threads if light fences
  * are real ones, and far inside other sections.
@@ -77,9 +103,10 @@ void lull__rcu_read_lock_slow(void)
 	struct lull__thread *self = &lull__self;
 
 	if (self->rcu >= LULL__RCU_STEP) {
-		if ((self->rcu & LULL__RCU_DEPTH) >= LULL__RCU_DEEP)
-			lull__misuse("lull_rcu_read_lock: nested too deep; is an unlock missing?");
-		lull_store_release(&self->rcu, self->rcu + 1); /* RCU-6 */
+		if (self->rcu_deep || !lull_own_low_is_zero(&self->rcu, LULL__RCU_FAR))
+			count_apart(self);
+		else
+			lull_store_release(&self->rcu, self->rcu + 1); /* RCU-6 */
 		lull_fence_full(); /* RCU-11: the outermost section's may not have been made yet */
 		return;
 	}
@@ -146,9 +173,14 @@ void lull__rcu_read_unlock_slow(void)
 	/* REST says nothing here: a handler may have jumped out of enter_fenced(). */
 	if (self->rcu < LULL__RCU_STEP)
 		lull__misuse("lull_rcu_read_unlock: not in a read section");
+	if (self->rcu_deep) {
+		lull_store_relaxed(&self->rcu_deep, self->rcu_deep - 1);
+		return;
+	}
 	owes = take_debt();
-	/* A debt alone leaves the next lock inline. */
-	lull__rcu_end_section(owes ? lull__rest_word() : LULL__RCU_REST);
+	/* A debt alone, or depth alone, leaves the next lock inline. */
+	lull__rcu_end_section(owes || lull_own_low_is_zero(&self->rcu, LULL__RCU_SLOW) ? lull__rest_word()
+										       : LULL__RCU_REST);
 	if (self->state & LULL__STATE_EXITED)
 		leave_late();
 	if (owes)
@@ -169,20 +201,11 @@ void lull__rcu_check_section(const char *what)
 }
 #endif
 
-/* ---- is the calling thread in a section? ----------------------------------------------------- */
-
-static bool in_section(void)
-{
-	struct lull__thread *self = &lull__self;
-
-	if (self->state & LULL__STATE_ONLINE)
-		return (self->rcu & LULL__RCU_DEPTH) != 0;
-	return self->rcu >= LULL__RCU_STEP;
-}
+/* ---- calls that make no sense in a section -------------------------------------------------- */
 
 void lull__rcu_no_section(const char *call)
 {
-	if (lull_unlikely(in_section()))
+	if (lull_unlikely(lull__rcu_in_section()))
 		lull__misuse("%s in a read section would wait for itself for ever; section entered at %p", call,
 			     lull__self.rcu_site);
 }
@@ -193,9 +216,10 @@ void lull__rcu_thread_exit(void)
 
 	if (self->rcu < LULL__RCU_STEP)
 		return;
-	if (in_section())
+	if (lull__rcu_in_section())
 		lull__say("%s exits in a read section (depth %u); the section ends here", lull__thread_words(self->tid).text,
-			  (unsigned)(self->rcu & LULL__RCU_DEPTH) + 1);
+			  (unsigned)(self->rcu & LULL__RCU_DEPTH) + self->rcu_deep + 1);
+	lull_store_relaxed(&self->rcu_deep, 0u);
 	lull_store_relaxed(&self->state, self->state & ~LULL__STATE_ONLINE);
 	lull__rcu_end_section(LULL__RCU_REST);
 }
@@ -228,11 +252,11 @@ void lull_rcu_online(void)
 	lull_store_relaxed(&lull__self.state, lull__self.state | LULL__STATE_ONLINE);
 }
 
-static void check_online(const char *outside, const char *nested)
+static inline void check_online(const char *outside, const char *nested)
 {
 	if (!(lull__self.state & LULL__STATE_ONLINE))
 		lull__misuse("%s", outside);
-	if (in_section())
+	if (lull_unlikely(!lull_own_low_is_zero(&lull__self.rcu, LULL__RCU_LOW)) && lull__rcu_in_section())
 		lull__misuse("%s", nested);
 }
 

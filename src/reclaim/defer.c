@@ -284,7 +284,7 @@ __attribute__((always_inline)) static inline void defer(int kind, void *item, si
 	struct lull__queue *q;
 
 	if ((lull__kind_is_call((uint32_t)kind) && !lull__kind_is_pure((uint32_t)kind)) ||
-	    lull_unlikely(!bag || bytes > MANY_BYTES || lull_nonzero_relaxed(&lull__self.callback_depth))) {
+	    lull_unlikely(!bag || bytes > MANY_BYTES || lull__self.callback_depth)) {
 		defer_slowly(kind, item, bytes, full);
 		return;
 	}

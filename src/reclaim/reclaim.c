@@ -29,6 +29,14 @@ void lull_reclaim_default_config(struct lull_reclaim_config *config)
 	*config = at_start;
 }
 
+void lull__reclaim_soft_items(size_t items)
+{
+	size_t start = at_start.soft_items, hard = lull_load_relaxed(&lull__reclaimer.config.hard_items);
+
+	if (!hard || items < hard)
+		(void)lull_cas_relaxed(&lull__reclaimer.config.soft_items, &start, items);
+}
+
 static void owner_leaves(struct lull__queue *q)
 {
 	lull__lock(&q->lock);

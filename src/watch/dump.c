@@ -159,6 +159,7 @@ static void dump_waits(struct out *out)
 /* A copy of a record: nothing is written while the registry is locked. */
 struct seen_thread {
 	uint64_t rcu;
+	uint32_t deep;
 	uintptr_t site, simple;
 	uint32_t tid, state, flags, slots;
 	bool is_self;
@@ -176,6 +177,7 @@ static unsigned slots_used(const struct lull__thread *t)
 static void read_thread(const struct lull__thread *t, struct seen_thread *seen)
 {
 	seen->rcu = lull_load_relaxed(&t->rcu);
+	seen->deep = lull_load_relaxed(&t->rcu_deep);
 	seen->site = (uintptr_t)lull_load_relaxed(&t->rcu_site);
 	seen->simple = lull_load_relaxed(&t->shazptr);
 	seen->tid = t->tid;
@@ -212,7 +214,7 @@ static int read_some_threads(unsigned from, struct seen_thread seen[THREADS_AT_O
 static void dump_thread(struct out *out, const struct seen_thread *t, uint64_t newest)
 {
 	bool online = t->state & LULL__STATE_ONLINE;
-	uint64_t depth = (t->rcu & LULL__RCU_DEPTH) + !online;
+	uint64_t depth = (t->rcu & LULL__RCU_DEPTH) + t->deep + !online;
 	char name[32];
 
 	lull__thread_name(t->tid, name, sizeof(name));

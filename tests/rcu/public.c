@@ -83,21 +83,86 @@ TEST(held)
 	assert_false(lull_rcu_read_lock_held());
 }
 
-/* A section may be nested 1000 deep, and lasts until the last of the 1000 unlocks. */
-TEST(deep)
+/* A section may be nested as deep as one likes, and lasts until the last unlock; then all is as it was before. */
+static void nest(int depths)
 {
+	uint64_t outside = lull__self.rcu;
 	lull_rcu_cookie cookie;
 
-	for (int depth = 0; depth < 1000; depth++)
+	for (int depth = 0; depth < depths; depth++)
 		lull_rcu_read_lock();
 	cookie = lull_rcu_gp_start();
-	for (int depth = 1000; depth > 0; depth--) {
-		assert_false(lull_rcu_gp_poll(cookie));
+	for (int depth = depths; depth > 0; depth--) {
+		if (depth % 100 < 3)
+			assert_false(lull_rcu_gp_poll(cookie));
+		if (depth % 1000 == 0) { /* a handler, say */
+			lull_rcu_read_lock();
+			lull_rcu_read_unlock();
+		}
 		assert_true(lull_rcu_read_lock_held());
 		lull_rcu_read_unlock();
 	}
 	assert_false(lull_rcu_read_lock_held());
+	assert_int_equal(lull__self.rcu, outside);
 	lull_rcu_gp_wait(cookie);
+}
+
+TEST(deep)
+{
+	lull_rcu_read_lock(); /* registered from now on */
+	lull_rcu_read_unlock();
+	nest(511);
+	nest(512);
+	nest(513);
+	nest(514);
+	nest(8192);
+	nest(100000);
+}
+
+/* So may an online thread's, which is not quiescent until the last unlock, and then is. */
+TEST(deep_online)
+{
+	lull_rcu_cookie cookie;
+
+	lull_rcu_online();
+	for (int depth = 0; depth < 8192; depth++)
+		lull_rcu_read_lock();
+	cookie = lull_rcu_gp_start();
+	for (int depth = 8192; depth > 0; depth--) {
+		assert_true(lull__rcu_in_section());
+		lull_rcu_read_unlock();
+	}
+	assert_false(lull__rcu_in_section());
+	assert_false(lull_rcu_gp_poll(cookie));
+	lull_rcu_quiescent();
+	assert_int_equal(lull__self.rcu & LULL__RCU_LOW, 0);
+	lull_rcu_read_lock();
+	lull_rcu_read_unlock();
+	lull_rcu_offline();
+	lull_rcu_gp_wait(cookie);
+}
+
+static void nest_twice(void)
+{
+	for (int times = 0; times < 2; times++) {
+		for (int depth = 0; depth < 2000; depth++)
+			lull_rcu_read_lock();
+		for (int depth = 0; depth < 2000; depth++)
+			lull_rcu_read_unlock();
+	}
+}
+
+FIRST_TEST(deep_said)
+{
+	char text[4096];
+	int status = run_child(nest_twice, text, sizeof(text));
+
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+#ifdef LULL_DEBUG
+	assert_string_equal(text, "lull: lull_rcu_read_lock: nested 1000 deep; is an unlock missing?\n");
+#else
+	assert_string_equal(text, "");
+#endif
 }
 
 static int guarded(int way)
@@ -875,8 +940,18 @@ TEST(misuse)
 			join_thread(start_thread(uses_key, &key));
 		}
 	EXPECT_MISUSE("lull_rcu_read_lock: nested too deep; is an unlock missing[?]") {
-		for (unsigned i = 0; i < LULL__RCU_DEEP + 2; i++)
+		for (int i = 0; i < 1000; i++)
 			lull_rcu_read_lock();
+		lull__self.rcu_deep = UINT32_MAX - 1;
+		lull_rcu_read_lock();
+		must(lull__self.rcu_deep == UINT32_MAX);
+		lull_rcu_read_lock();
+	}
+	EXPECT_MISUSE("lull_rcu_quiescent: in a read section") {
+		lull_rcu_online();
+		for (int i = 0; i < 600; i++)
+			lull_rcu_read_lock();
+		lull_rcu_quiescent();
 	}
 	expect_misuse(unregister_inside, "lull_thread_unregister " FOR_ITSELF);
 	EXPECT_MISUSE("lull_rcu_read_unlock: not in a read section") {

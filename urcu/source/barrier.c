@@ -9,6 +9,8 @@
 
 #include "barrier.h"
 
+#define SOFT_ITEMS 65536u
+
 struct lull__urcu lull__urcus[LULL__URCU_KINDS];
 
 static struct lull__lock arrival_lock;
@@ -139,7 +141,7 @@ void lull__urcu_barrier(unsigned kind)
 	bool online = lull__urcu_is_online();
 
 	/* Say so once and return, like liburcu. */
-	if (lull__urcu_in_section()) {
+	if (lull__rcu_in_section()) {
 		if (!lull_xchg_relaxed(&said, 1))
 			lull__ground.say("rcu_barrier in a read section does nothing, as it would wait for itself for ever");
 		return;
@@ -168,8 +170,12 @@ static void fork_child(void)
 	}
 }
 
-/* Without it a lock that another thread holds at a fork stays locked in the child. */
+/*
+ * Without the first a lock that another thread holds at a fork stays locked in the child. The second: call_rcu() of
+ * liburcu's never waits, and its programs defer tens of thousands of objects at once.
+ */
 __attribute__((constructor)) static void stand_on_lull(void)
 {
 	lull__ground.at_fork_child(fork_child);
+	lull__ground.soft_items(SOFT_ITEMS);
 }

@@ -239,7 +239,7 @@ void lull__urcu_destroy(struct call_rcu_data *crdp)
 		return; /* as liburcu: the default one stays */
 	kind = crdp->kind;
 	urcu = &lull__urcus[kind];
-	if (lull__urcu_in_section() || lull__self.callback_depth)
+	if (lull__rcu_in_section() || lull__self.callback_depth)
 		lull__ground.misuse("call_rcu_data_free in a %s would wait for itself for ever",
 			     lull__self.callback_depth ? "callback" : "read section");
 	if (kind == LULL__URCU_ONLINE)

@@ -6,8 +6,6 @@
 
 #include "section.h"
 
-__thread uint32_t lull__urcu_deep __attribute__((tls_model("initial-exec")));
-
 static const char *const flavor_words[LULL__URCU_KINDS] = { "memb, mb, bp or signal", "qsbr" };
 
 /*
@@ -16,7 +14,7 @@ static const char *const flavor_words[LULL__URCU_KINDS] = { "memb, mb, bp or sig
  */
 void lull__urcu_check_may_wait(const char *call, unsigned kind)
 {
-	if (lull__urcu_in_section())
+	if (lull__rcu_in_section())
 		lull__ground.misuse("%s in a read section would wait for itself for ever; with lull that is so for sections of all "
 			     "flavors", call);
 	if (kind == LULL__URCU_NESTS && lull__urcu_is_online())

@@ -34,17 +34,27 @@
  * LULL_KERNEL_2003, defined before the include, gives the names of Linux 2.5.44 and of the article "Using RCU in the
  * Linux 2.5 Kernel" (Linux Journal, October 2003) in place of later ones: kernel_2003.h.
  *
+ * In a tree that has a linux/list.h of its own, which this header follows, the lists are the tree's. Define
+ * LULL_KERNEL_OWN_LISTS where this header comes first. Each part, kernel_rcu.h for one, may also be included alone,
+ * before or after such headers, and brings no names but its own; only kernel_list.h is in place of linux/list.h.
+ *
+ * Debug builds evaluate the conditions of rcu_dereference_check() and the like, and so need what these name.
+ * LULL_KERNEL_UNCHECKED, defined before the include, makes them drop the conditions, as other builds do.
+ *
  * For C only, with GNU extensions that -std=c11 also has in gcc and clang. liburcu has other functions by the same
  * names: a file includes this header or urcu.h.
  */
 #ifndef LULL_KERNEL_H
 #define LULL_KERNEL_H
 
+#include <lull/compat/kernel_access.h>
 #include <lull/compat/kernel_count.h>
 #include <lull/compat/kernel_guard.h>
 #include <lull/compat/kernel_hazptr.h>
-#include <lull/compat/kernel_list.h>
 #include <lull/compat/kernel_rcu.h>
+#if !defined(LIST_HEAD_INIT) && !defined(LULL_KERNEL_OWN_LISTS)
+#include <lull/compat/kernel_list.h>
+#endif
 #ifdef LULL_KERNEL_2003
 #include <lull/compat/kernel_2003.h>
 #endif

@@ -7,7 +7,7 @@
 #ifndef LULL_KERNEL_COUNT_H
 #define LULL_KERNEL_COUNT_H
 
-#include <lull/compat/kernel_access.h>
+#include <lull/compat/kernel_part.h>
 #include <lull/percpu_ref.h>
 #include <lull/refcount.h>
 

@@ -30,7 +30,7 @@
 #ifndef LULL_KERNEL_HAZPTR_H
 #define LULL_KERNEL_HAZPTR_H
 
-#include <lull/compat/kernel_access.h>
+#include <lull/compat/kernel_part.h>
 #include <lull/hazptr.h>
 #include <lull/shazptr.h>
 

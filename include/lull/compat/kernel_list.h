@@ -7,7 +7,11 @@
 #ifndef LULL_KERNEL_LIST_H
 #define LULL_KERNEL_LIST_H
 
-#include <lull/compat/kernel_access.h>
+#ifdef LIST_HEAD_INIT
+#error "this file has lists of its own: include lull/compat/kernel.h, or other parts of it than kernel_list.h"
+#endif
+
+#include <lull/compat/kernel_part.h>
 #include <lull/hlist.h>
 #include <lull/list.h>
 
@@ -111,7 +115,7 @@ static inline int list_is_singular(const struct lull_list_head *head)
 #define list_splice_tail_init_rcu lull_list_splice_tail_init_rcu
 
 /* Return the element at the node that @ptr, a pointer variable, points to. */
-#define list_entry_rcu(ptr, type, member) lull_list_entry(smp_load_acquire(&(ptr)), type, member)
+#define list_entry_rcu(ptr, type, member) lull_list_entry(lull__kernel_load(&(ptr)), type, member)
 #define list_first_or_null_rcu(ptr, type, member) lull_list_first_or_null_rcu(ptr, type, member)
 #define list_next_or_null_rcu(head, ptr, type, member)                                             \
 	lull_list_next_or_null_rcu(head, ptr, type, member)

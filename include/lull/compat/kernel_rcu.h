@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-#include <lull/compat/kernel_access.h>
+#include <lull/compat/kernel_part.h>
 #include <lull/rcu.h>
 
 #ifndef LULL_KERNEL_2003
@@ -15,6 +15,11 @@
 #endif
 #define callback_head lull_head
 typedef lull_rcu_func rcu_callback_t;
+
+/* The kernel's checker reads this; compilers do not. */
+#ifndef __rcu
+#define __rcu
+#endif
 
 /* ---- sections --------------------------------------------------------------------------------- */
 
@@ -25,11 +30,11 @@ typedef lull_rcu_func rcu_callback_t;
 
 /* ---- pointers --------------------------------------------------------------------------------- */
 
-/* Abort in debug builds unless @c; other builds do not evaluate it. */
-#ifdef LULL_DEBUG
+/* Abort in debug builds unless @c; other builds do not even look whether what it names is declared. */
+#if defined(LULL_DEBUG) && !defined(LULL_KERNEL_UNCHECKED)
 #define LULL__KERNEL_MUST(c, what) ((c) ? (void)0 : lull__rcu_misuse(what ": suspicious usage"))
 #else
-#define LULL__KERNEL_MUST(c, what) ((void)sizeof((c) ? 1 : 0))
+#define LULL__KERNEL_MUST(c, what) ((void)0)
 #endif
 
 /*
@@ -47,7 +52,7 @@ typedef lull_rcu_func rcu_callback_t;
 #define rcu_dereference_check(p, c)                                                                \
 	(LULL__KERNEL_MUST((c) || lull_rcu_read_lock_held(), "rcu_dereference_check"),             \
 	 rcu_dereference_raw(p))
-#define rcu_dereference_raw(p) smp_load_acquire(&(p))
+#define rcu_dereference_raw(p) lull__kernel_load(&(p))
 #define rcu_dereference_protected(p, c)                                                            \
 	(LULL__KERNEL_MUST(c, "rcu_dereference_protected"), lull_rcu_dereference_protected(p))
 #define rcu_access_pointer(p)  lull_rcu_access(p)

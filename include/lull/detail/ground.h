@@ -34,6 +34,8 @@ struct lull__ground {
 	unsigned (*cpus_possible)(void);
 	/* Call @head's function; debug builds abort if it does not return, and name it as @what. */
 	void (*call)(const char *what, struct lull_head *head);
+	/* Have @items, less than the hard limit at the start, as the soft limit, unless the program has chosen another. */
+	void (*soft_items)(size_t items);
 };
 
 extern LULL_API const struct lull__ground lull__ground;

@@ -5,7 +5,8 @@
  * Where: lull_rcu_read_lock(), lull_rcu_read_unlock(), lull_rcu_quiescent(),
  * lull_rcu_online_read_lock(), lull_rcu_online_read_unlock(), lull__rcu_read_lock_slow(),
  * lull__rcu_read_unlock_slow(), lull__rcu_end_section(), lull__rcu_quiescent_slow(), enter_fenced(),
- * lull__rcu_enter_online(), lull_rcu_online(), lull_rcu_offline(), in_section(), check_online(),
+ * lull__rcu_enter_online(), lull_rcu_online(), lull_rcu_offline(), lull__rcu_in_section(), check_online(),
+ * count_apart(),
  * lull__rcu_owe(), take_debt(), pay()
  *
  * One thread: from any word that is in order one call, at any depth, while the newest grace period is any,
@@ -35,12 +36,12 @@
 #define PAYS
 static void pays(void);
 const struct lull__mechanism lull__mechanisms[] = { { .name = "rest", .pay = pays }, { .name = NULL } };
-#include "rcu/section.c"
-
 #ifdef OUT_OF_DEPTH /* one more is a bit that means something else */
-#undef LULL__RCU_DEEP
-#define LULL__RCU_DEEP 2000u
+#include <lull/rcu.h>
+#undef LULL__RCU_FAR
+#define LULL__RCU_FAR LULL__RCU_SLOW
 #endif
+#include "rcu/section.c"
 
 bool nondet_bool(void);
 unsigned nondet_unsigned(void);
@@ -72,6 +73,7 @@ static bool online, owes;
 static bool in_order(void)
 {
 	uint64_t word = lull__self.rcu, slow = lull__fence_full_mode ? LULL__RCU_SLOW : 0;
+	uint64_t inside = word & LULL__RCU_DEPTH;
 
 	if (lull__self.flags != (owes ? LULL__FLAG_OWES : 0) || (owes && !online && !depth))
 		return false;
@@ -81,9 +83,14 @@ static bool in_order(void)
 		word -= LULL__RCU_SLOW;
 	if (online != !!(lull__self.state & LULL__STATE_ONLINE))
 		return false;
-	if (online)
-		return word == (number | depth);
-	return depth ? word == (number | slow | (depth - 1)) : word == (slow ? LULL__RCU_REST : 0);
+	if (!online && !depth)
+		return word == (slow ? LULL__RCU_REST : 0) && !lull__self.rcu_deep;
+	/* One of the two counts; the word says so as long as it is not written anew. */
+	if (lull__self.rcu_deep && (inside || !(word & LULL__RCU_REST)))
+		return false;
+	if (inside + lull__self.rcu_deep != depth - !online)
+		return false;
+	return (word & ~(uint64_t)LULL__RCU_REST) == (number | (online ? 0 : slow) | inside);
 }
 
 int main(void)
@@ -99,7 +106,8 @@ int main(void)
 	owed = owes = lull__self.flags;
 	number = nondet_uint64_t();
 	depth = nondet_unsigned();
-	__CPROVER_assume(depth <= LULL__RCU_DEEP && number % LULL__RCU_STEP == 0 && number &&
+	lull__self.rcu_deep = nondet_unsigned();
+	__CPROVER_assume(depth < UINT32_MAX && (lull__self.rcu & LULL__RCU_DEPTH) <= LULL__RCU_FAR && number % LULL__RCU_STEP == 0 && number &&
 			 lull__rcu_gp % LULL__RCU_STEP == 0 && lull__rcu_gp >= number);
 	__CPROVER_assume(in_order());
 

@@ -118,6 +118,7 @@ TEST(stall)
 }
 
 #define READERS 3
+#define DEPTH 600 /* more than the word counts */
 
 static pid_t readers_tid[READERS];
 static int readers_inside;
@@ -125,18 +126,20 @@ static uint32_t named[READERS];
 
 static void *reads_as_one_of_several(void *number)
 {
-	lull_rcu_read_lock();
+	for (int i = 0; i < DEPTH; i++)
+		lull_rcu_read_lock();
 	readers_tid[(intptr_t)number] = gettid();
 	lull_add_release(&readers_inside, 1);
 	await_flag(&leave, 1);
-	lull_rcu_read_unlock();
+	for (int i = 0; i < DEPTH; i++)
+		lull_rcu_read_unlock();
 	return NULL;
 }
 
 static void note_tid(const struct lull_stall *stall, void *arg)
 {
 	(void)arg;
-	assert_int_equal(stall->depth, 1);
+	assert_int_equal(stall->depth, DEPTH);
 	if (stalls < READERS)
 		named[stalls] = stall->tid;
 	lull_add_release(&stalls, 1);

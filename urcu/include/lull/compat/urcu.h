@@ -12,7 +12,7 @@
  * liburcu these headers are complete in themselves, with the few helpers of its <urcu/compiler.h> that programs expect
  * of <urcu.h>.
  *
- * _LGPL_SOURCE makes no difference: everything is inline, and MIT.
+ * Everything is inline, and MIT. _LGPL_SOURCE only brings along what liburcu's inline readers include: <unistd.h> and so on.
  *
  * Flavors. Sections of memb, mb, bp and signal are lull's sections, which need no registration: rcu_register_thread() only
  * makes the first section as fast as the second, rcu_unregister_thread(), rcu_init() and rcu_exit() do nothing, and bp's
@@ -38,6 +38,9 @@
  *
  * A forked child may use all of this, with or without the calls for fork; its threads for callbacks go on with what the
  * parent's had not run yet.
+ *
+ * call_rcu() and defer_rcu() may wait, as liburcu's call_rcu() does not: where more than 65,536 objects wait for the
+ * reclaimer (or what soft_items says where the program has chosen it: reclaim.h), for 2 ms at most in every 64th call.
  *
  * defer_rcu() allocates 32 bytes for each call. Without memory it waits for a grace period instead, so it must not be
  * called in a section, as liburcu says too.

@@ -20,37 +20,20 @@ struct urcu_atfork;
 
 /* ---- sections --------------------------------------------------------------------------------- */
 
-/* Locks that the calling thread holds beside those in its word, which count from LULL__RCU_FAR on. */
-__extension__ extern __thread LULL_API uint32_t lull__urcu_deep __attribute__((tls_model("initial-exec")));
-
-/* lull takes a thousand nested locks for a runaway recursion, and liburcu does not: what is deep is counted apart. */
+/* Of flavors that nest. */
 LULL_INLINE void lull__urcu_read_lock(void)
 {
-	if (lull_unlikely(!lull_own_low_is_zero(&lull__self.rcu, LULL__RCU_FAR)))
-		lull__urcu_deep++;
-	else
-		lull_rcu_read_lock();
+	lull_rcu_read_lock();
 }
 
 LULL_INLINE void lull__urcu_read_unlock(void)
 {
-	if (lull_unlikely(!lull_own_low_is_zero(&lull__self.rcu, LULL__RCU_FAR)) && lull__urcu_deep)
-		lull__urcu_deep--;
-	else
-		lull_rcu_read_unlock();
+	lull_rcu_read_unlock();
 }
 
 LULL_INLINE int lull__urcu_is_online(void)
 {
 	return (lull__self.state & LULL__STATE_ONLINE) != 0;
-}
-
-/* Is the calling thread in a section that it has entered by a lock? */
-LULL_INLINE int lull__urcu_in_section(void)
-{
-	if (lull__urcu_is_online())
-		return (lull__self.rcu & LULL__RCU_DEPTH) != 0;
-	return lull__self.rcu >= LULL__RCU_STEP;
 }
 
 /* May be repeated, as liburcu's may. In a section of another flavor they abort, because that section would end. */
@@ -69,7 +52,7 @@ LULL_INLINE void lull__urcu_offline(void)
 /* In a section of another flavor it comes later. */
 LULL_INLINE void lull__urcu_quiescent(void)
 {
-	if (!lull__urcu_in_section())
+	if (!lull__rcu_in_section())
 		lull_rcu_quiescent();
 }
 

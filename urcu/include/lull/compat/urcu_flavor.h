@@ -5,7 +5,7 @@
 #ifndef LULL_COMPAT_URCU_H
 #define LULL_COMPAT_URCU_H
 
-#ifdef LULL_KERNEL_ACCESS_H
+#ifdef LULL_KERNEL_PART_H
 #error "lull/compat/kernel.h and lull/compat/urcu.h have the same names for different things: include one of them."
 #endif
 
@@ -14,7 +14,10 @@
 #include "urcu/call-rcu.h"
 #include "urcu/defer.h"
 #include "urcu/pointer.h"
+#ifndef LULL__URCU_POLL_ASKED_FOR
 #include "urcu/urcu-poll.h"
+#undef LULL__URCU_POLL_ASKED_FOR
+#endif
 
 /* Define @name as a function that does nothing. */
 #define LULL__URCU_NOTHING(name)                                                                   \
@@ -41,7 +44,7 @@
 	}                                                                                          \
 	static inline int urcu_##f##_read_ongoing(void)                                            \
 	{                                                                                          \
-		return lull__urcu_in_section();                                                    \
+		return lull__rcu_in_section();                                                     \
 	}                                                                                          \
 	static inline void urcu_##f##_register_thread(void)                                        \
 	{                                                                                          \
@@ -114,7 +117,7 @@
 #define LULL__URCU_CALL_RCU(f, kind)                                                               \
 	static inline void urcu_##f##_call_rcu(struct rcu_head *head, void (*func)(struct rcu_head *head)) \
 	{                                                                                          \
-		lull__urcu_call(head, (lull_rcu_func)func, kind);                                  \
+		lull__urcu_call(&head->lull__head, (lull_rcu_func)func, kind);                     \
 	}
 
 #define LULL__URCU_CALL_RCU_DATA(f, kind)                                                          \

@@ -10,9 +10,11 @@
 #include "urcu_helpers.h"
 
 #ifdef LULL__URCU_BESIDE
-/* It says by what it includes whether it has them. */
+/* It says by what it includes whether it has them; the program may have included it before. */
+#ifndef _URCU_FLAVOR_H
 #undef LULL__URCU_POLL_ASKED_FOR
 #include <urcu/flavor.h>
+#endif
 #ifdef LULL__URCU_POLL_ASKED_FOR
 #define LULL__URCU_POLL_MEMBERS 2
 #endif

@@ -12,8 +12,10 @@
 #include <urcu/wfcqueue.h>
 #endif
 
-/* The type is lull's, and of the same size as liburcu's: two words. */
-#define rcu_head lull_head
+/* A type of its own, which other files may know by its name alone; lull's head, and two words as liburcu's is. */
+struct rcu_head {
+	struct lull_head lull__head;
+};
 
 #define URCU_CALL_RCU_RT      (1U << 0)
 #define URCU_CALL_RCU_RUNNING (1U << 1)

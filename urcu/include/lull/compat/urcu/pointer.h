@@ -36,4 +36,8 @@
 #define urcu_bp_xchg_pointer(p, v)	rcu_xchg_pointer(p, v)
 #define urcu_bp_cmpxchg_pointer(p, o, n) rcu_cmpxchg_pointer(p, o, n)
 
+#ifdef _LGPL_SOURCE
+#include "static/pointer.h"
+#endif
+
 #endif /* _URCU_POINTER_H */

@@ -21,7 +21,13 @@ LULL__URCU_FLAVOR_STRUCT(bp)
 LULL__URCU_NOTHING(urcu_bp_before_fork)
 LULL__URCU_NOTHING(urcu_bp_after_fork_parent)
 LULL__URCU_NOTHING(urcu_bp_after_fork_child)
+#define rcu_bp_before_fork	 urcu_bp_before_fork
+#define rcu_bp_after_fork_parent urcu_bp_after_fork_parent
+#define rcu_bp_after_fork_child	 urcu_bp_after_fork_child
 
+#ifdef _LGPL_SOURCE
+#include "static/urcu-bp.h"
+#endif
 #ifdef URCU_API_MAP
 #include "map/urcu-bp.h"
 #endif

@@ -17,7 +17,9 @@ LULL__URCU_NESTING_FLAVOR(mb)
 LULL__URCU_FLAVOR_STRUCT(mb)
 #define urcu_mb_flavor LULL__URCU_FLAVOR_OBJECT(mb)
 
-
+#ifdef _LGPL_SOURCE
+#include "static/urcu-mb.h"
+#endif
 #ifdef URCU_API_MAP
 #include "map/urcu-mb.h"
 #endif

@@ -17,7 +17,9 @@ LULL__URCU_NESTING_FLAVOR(memb)
 LULL__URCU_FLAVOR_STRUCT(memb)
 #define urcu_memb_flavor LULL__URCU_FLAVOR_OBJECT(memb)
 
-
+#ifdef _LGPL_SOURCE
+#include "static/urcu-memb.h"
+#endif
 #ifdef URCU_API_MAP
 #include "map/urcu-memb.h"
 #endif

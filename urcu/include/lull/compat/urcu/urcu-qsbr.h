@@ -17,6 +17,9 @@ LULL__URCU_QSBR_FLAVOR(qsbr)
 LULL__URCU_FLAVOR_STRUCT(qsbr)
 #define urcu_qsbr_flavor LULL__URCU_FLAVOR_OBJECT(qsbr)
 
+#ifdef _LGPL_SOURCE
+#include "static/urcu-qsbr.h"
+#endif
 #ifdef URCU_API_MAP
 #include "map/urcu-qsbr.h"
 #endif

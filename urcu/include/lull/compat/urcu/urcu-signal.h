@@ -17,7 +17,9 @@ LULL__URCU_NESTING_FLAVOR(signal)
 LULL__URCU_FLAVOR_STRUCT(signal)
 #define urcu_signal_flavor LULL__URCU_FLAVOR_OBJECT(signal)
 
-
+#ifdef _LGPL_SOURCE
+#include "static/urcu-signal.h"
+#endif
 #ifdef URCU_API_MAP
 #include "map/urcu-signal.h"
 #endif

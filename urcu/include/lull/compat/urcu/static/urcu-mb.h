@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: MIT */
-/* All functions are inline; nothing is apart here. */
+#include "../../urcu_inline.h"
 #include "../urcu-mb.h"

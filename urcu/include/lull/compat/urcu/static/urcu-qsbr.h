@@ -1,3 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* All functions are inline; nothing is apart here. */
+#include <limits.h>
+
+#include "../../urcu_inline.h"
 #include "../urcu-qsbr.h"

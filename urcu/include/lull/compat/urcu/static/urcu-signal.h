@@ -1,3 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* All functions are inline; nothing is apart here. */
+#include "../../urcu_inline.h"
 #include "../urcu-signal.h"
+
+#if defined(LULL__URCU_BESIDE) && __has_include(<urcu/static/urcu-signal-nr.h>)
+#include <urcu/static/urcu-signal-nr.h>
+#endif

@@ -1,2 +1,3 @@
 /* SPDX-License-Identifier: MIT */
+#include "../../urcu_inline.h"
 #include "../urcu.h"
