@@ -156,7 +156,7 @@ static int start(struct call_rcu_data *w)
 
 	if (w->has_thread)
 		return 0;
-	lull__block_signals(&saved); /* for the thread to begin so: liburcu's run no handlers either */
+	lull__block_all_but_faults(&saved); /* of its other signals the program's own threads take care */
 	err = pthread_create(&w->thread, NULL, work, w);
 	lull__restore_signals(&saved);
 	if (!err)
