@@ -67,6 +67,7 @@ struct urcu_domain {
 	unsigned atfork_count;
 	struct urcu_record *(*record)(void); /* the calling thread's */
 	void (*reads)(bool begins);	     /* a worker is about to run callbacks, or has run them; registers it for good */
+	void (*be_worker)(struct call_rcu_data *w); /* the calling thread's, from now on */
 	void (*leave)(void);		     /* the calling thread exits */
 };
 

@@ -17,6 +17,7 @@ URCU_API int URCU(read_ongoing)(void);
 URCU_API void URCU(quiescent_state)(void);
 URCU_API void URCU(thread_offline)(void);
 URCU_API void URCU(thread_online)(void);
+URCU_API void URCU(set_thread_call_rcu_data)(struct call_rcu_data *worker);
 
 extern URCU_API struct urcu_gp URCU(gp);
 extern __thread URCU_API struct urcu_qsbr_reader URCU(reader) __attribute__((tls_model("initial-exec")));
@@ -44,6 +45,7 @@ struct urcu_domain lull__urcu_qsbr = {
 	.number = 1,
 	.record = record,
 	.reads = reads,
+	.be_worker = URCU(set_thread_call_rcu_data),
 	.leave = URCU(unregister_thread),
 };
 

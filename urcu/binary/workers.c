@@ -205,6 +205,7 @@ void lull__urcu_after_fork_child(struct urcu_domain *d)
 	}
 	if (d->by_default)
 		lull__urcu_worker_runs(d->by_default);
+	d->be_worker(lull__urcu_own_worker && lull__urcu_own_worker->domain == d ? lull__urcu_own_worker : NULL);
 }
 
 void lull__urcu_workers_fork_child(struct urcu_domain *d)

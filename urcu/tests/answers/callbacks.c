@@ -1,11 +1,74 @@
 /* SPDX-License-Identifier: MIT */
-/* callbacks.c - questions: what are the signals of a callback's thread? */
+/* callbacks.c - questions: what is a callback's thread to it, and what are its signals? */
 #include "question.h"
 
 #include <signal.h>
 #include <sys/mman.h>
 
 #include <urcu/call-rcu.h>
+
+/* ---- its own worker ----------------------------------------------------------------------------------- */
+
+static struct call_rcu_data *seen_thread, *seen_any;
+
+static void look_at_own(struct rcu_head *head)
+{
+	seen_thread = get_thread_call_rcu_data();
+	seen_any = get_call_rcu_data();
+	count_call(head);
+}
+
+QUESTION(does_a_callback_know_its_worker)
+{
+	call_rcu(new_head(), look_at_own);
+	rcu_barrier();
+	answer("%s", yes_no(seen_thread == get_default_call_rcu_data()));
+	answer("%s", yes_no(seen_any == get_default_call_rcu_data()));
+}
+
+QUESTION(does_a_callback_know_a_worker_that_is_not_the_default)
+{
+	struct call_rcu_data *worker = create_call_rcu_data(0, -1);
+
+	set_thread_call_rcu_data(worker);
+	call_rcu(new_head(), look_at_own);
+	rcu_barrier();
+	answer("%s", yes_no(seen_thread == worker));
+	answer("%s", yes_no(seen_any == worker));
+}
+
+static pthread_t first_thread;
+static _Atomic int elsewhere, rounds;
+
+static void again(struct rcu_head *head)
+{
+	if (atomic_fetch_add(&rounds, 1) == 0)
+		first_thread = pthread_self();
+	else if (!pthread_equal(first_thread, pthread_self()))
+		atomic_fetch_add(&elsewhere, 1);
+	if (atomic_load(&rounds) < 10)
+		call_rcu(head, again);
+	else
+		count_call(head);
+}
+
+QUESTION(how_many_of_ten_rearmed_callbacks_run_elsewhere)
+{
+	call_rcu(new_head(), again);
+	AWAIT(atomic_load(&called));
+	answer("%d", atomic_load(&elsewhere));
+}
+
+QUESTION(how_many_run_elsewhere_than_on_a_worker_of_their_own)
+{
+	struct call_rcu_data *worker = create_call_rcu_data(0, -1);
+
+	set_thread_call_rcu_data(worker);
+	call_rcu(new_head(), again);
+	AWAIT(atomic_load(&called));
+	answer("%d", atomic_load(&elsewhere));
+	answer("%s", yes_no(pthread_equal(first_thread, get_call_rcu_thread(worker))));
+}
 
 /* ---- signals ------------------------------------------------------------------------------------------ */
 
