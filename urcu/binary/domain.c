@@ -66,7 +66,7 @@ static bool is_holdout(const struct urcu_domain *d, unsigned long word)
 }
 
 struct holdouts {
-	const struct urcu_domain *domain;
+	struct urcu_domain *domain;
 	unsigned count;
 	struct lull_stall named[LULL__BLAME_MOST];
 };
@@ -224,9 +224,13 @@ static unsigned blame(void *arg, struct lull_stall *first, unsigned *holders)
 {
 	const struct holdouts *held = arg;
 	unsigned named = held->count < LULL__BLAME_MOST ? held->count : LULL__BLAME_MOST;
+	size_t waiting = lull__urcu_waiting(held->domain);
 
-	for (unsigned i = 0; i < named; i++)
+	for (unsigned i = 0; i < named; i++) {
 		first[i] = held->named[i];
+		first[i].waiting_items = waiting;
+		first[i].waiting_bytes = waiting * sizeof(struct rcu_head); /* what else a callback frees is not known */
+	}
 	*holders = held->count;
 	return named;
 }

@@ -65,6 +65,7 @@ struct urcu_domain {
 	struct call_rcu_data *workers, *by_default, **of_cpu;
 	struct urcu_atfork *atfork;
 	unsigned atfork_count;
+	size_t waiting; /* callbacks of all workers when a report last looked; leader only */
 	struct urcu_record *(*record)(void); /* the calling thread's */
 	void (*reads)(bool begins);	     /* a worker is about to run callbacks, or has run them; registers it for good */
 	void (*be_worker)(struct call_rcu_data *w); /* the calling thread's, from now on */
@@ -138,6 +139,9 @@ void lull__urcu_wake(struct urcu_domain *d, struct urcu_record *record);
 void lull__urcu_synchronize(struct urcu_domain *d);
 uint64_t lull__urcu_cookie(struct urcu_domain *d);
 bool lull__urcu_poll(struct urcu_domain *d, uint64_t cookie);
+
+/* Count the callbacks that wait, of all workers. Leader only. */
+size_t lull__urcu_waiting(struct urcu_domain *d);
 
 /* For life.c. */
 void lull__urcu_life_init(void);

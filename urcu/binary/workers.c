@@ -45,6 +45,18 @@ struct call_rcu_data *lull__urcu_default_worker(struct urcu_domain *d)
 	return d->by_default;
 }
 
+/* What it was before, while the list of workers changes: a thread that is about to fork may wait for this one. */
+size_t lull__urcu_waiting(struct urcu_domain *d)
+{
+	if (lull__trylock(&d->workers_lock)) {
+		d->waiting = 0;
+		for (const struct call_rcu_data *w = d->workers; w; w = w->next)
+			d->waiting += lull_load_relaxed(&w->waiting);
+		lull__unlock(&d->workers_lock);
+	}
+	return d->waiting;
+}
+
 /* ---- workers for each CPU -------------------------------------------------------------------------------- */
 
 static unsigned cpus(void)
