@@ -83,9 +83,9 @@ void URCU(thread_offline)(void)
 
 void URCU(quiescent_state)(void)
 {
-	unsigned long number = lull_load_relaxed(&DOMAIN.number);
+	unsigned long number = lull_load_relaxed(&DOMAIN.number), word = URCU(reader).ctr;
 
-	if (URCU(reader).ctr && number != URCU(reader).ctr)
+	if (number != word && (word || own_record.registered)) /* as inlined, it brings a thread online */
 		set_word(number);
 }
 
