@@ -8,7 +8,13 @@
 #ifndef TESTS_QUESTION_H
 #define TESTS_QUESTION_H
 
+#ifdef QUESTION_OF_ALL
+#include "../binary/urcu_must.h"
+
+#include <pthread.h>
+#else
 #include "../binary/urcu_flavor.h"
+#endif
 
 #include <stdatomic.h>
 #include <stdbool.h>
