@@ -41,10 +41,14 @@ QUESTION(pointer_that_is_exchanged)
 
 QUESTION(pointer_that_is_compared)
 {
+	int *old;
+
 	at = &a;
-	answer("%s", which(rcu_cmpxchg_pointer(&at, &b, NULL)));
+	old = rcu_cmpxchg_pointer(&at, &b, NULL); /* with 0.15's headers no expression, where readers are inlined */
+	answer("%s", which(old));
 	answer("%s", which(rcu_dereference(at)));
-	answer("%s", which(rcu_cmpxchg_pointer(&at, &a, &b)));
+	old = rcu_cmpxchg_pointer(&at, &a, &b);
+	answer("%s", which(old));
 	answer("%s", which(rcu_dereference(at)));
 }
 

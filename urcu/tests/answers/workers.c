@@ -121,7 +121,7 @@ static void stay_on_one_cpu(void)
 
 static void say_error(int returned)
 {
-	answer("%d (errno %d)", returned, errno);
+	answer("%d (errno %d)", returned, returned ? errno : 0);
 	errno = 0;
 }
 
