@@ -135,8 +135,10 @@ static void aborts(struct rcu_head *head)
 
 static void says_aborted(int number)
 {
+	static const char text[] = "its handler runs";
+
 	(void)number;
-	answer("its handler runs");
+	MUST(write(STDOUT_FILENO, text, sizeof(text) - 1) > 0);
 }
 
 QUESTION(what_does_abort_in_a_callback)

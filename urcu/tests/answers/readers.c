@@ -155,21 +155,33 @@ QUESTION(nesting_of_threads_that_bp_registers)
 }
 #endif
 
+static int in_handler;
+
 static void reads_in_handler(int number)
 {
 	(void)number;
 	enter(1);
-	answer("%s", COUNT());
+	in_handler = rcu_read_ongoing();
 	leave(1);
+}
+
+static void ask_handler(void)
+{
+	raise(SIGUSR1);
+#ifdef FLAVOR_qsbr
+	answer("%s", yes_no(in_handler));
+#else
+	answer("%d", in_handler);
+#endif
 }
 
 QUESTION(nesting_in_a_signal_handler)
 {
 	rcu_register_thread();
 	MUST(signal(SIGUSR1, reads_in_handler) != SIG_ERR);
-	raise(SIGUSR1);
+	ask_handler();
 	enter(1);
-	raise(SIGUSR1);
+	ask_handler();
 	answer("%s", COUNT());
 	leave(1);
 	answer("%s", COUNT());
