@@ -191,9 +191,12 @@ QUESTION(worker_of_the_thread_and_of_its_CPU)
 
 QUESTION(where_may_the_worker_of_a_CPU_run)
 {
-	defer_to(create_call_rcu_data(0, 0), look_around);
+	cpu_set_t all;
+
+	MUST(sched_getaffinity(0, sizeof(all), &all) == 0);
+	defer_to(create_call_rcu_data(0, sched_getcpu()), look_around);
 	rcu_barrier();
-	answer("%s", CPU_COUNT(&cpus) == 1 ? "there" : "everywhere");
+	answer("%s", CPU_COUNT(&all) == 1 ? "cannot be asked here" : CPU_COUNT(&cpus) == 1 ? "there" : "everywhere");
 }
 
 QUESTION(worker_that_the_program_pins)
