@@ -201,7 +201,7 @@ void URCU(register)(void)
 	if (!URCU(reader)) {
 		place = take_place();
 		place->record.word = &place->reader.ctr;
-		lull__urcu_register(&DOMAIN, &place->record);
+		lull__urcu_register(&DOMAIN, &place->record, true);
 		URCU(reader) = &place->reader;
 	}
 	lull__restore_signals(&saved);

@@ -93,7 +93,7 @@ void URCU(register_thread)(void)
 {
 	own_record.word = &URCU(reader).ctr;
 	own_record.waiting = &URCU(reader).waiting;
-	lull__urcu_register(&DOMAIN, &own_record);
+	lull__urcu_register(&DOMAIN, &own_record, true);
 	URCU(reader).tid = pthread_self();
 	URCU(reader).registered = 1;
 	URCU(thread_online)();
