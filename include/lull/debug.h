@@ -66,6 +66,10 @@ LULL_API void lull_debug_set_stall_ms(uint32_t stall_ms);
  * standard error elsewhere says so: it calls this with NULL afterwards. The line before an abort also goes to another
  * descriptor 2, if that is a pipe, a socket, a terminal, or a file that was opened to append. lull counts all stalls in
  * any case (stats.h), and a hook gets every line.
+ *
+ * With LULL_MESSAGES=/path/of/a/file in the environment the default appends to that file, which it makes if need be; only
+ * the line before an abort goes to standard error, too. Where the file cannot be had, one line says so, and all go to
+ * standard error. A program that has rights beyond its user's does not follow the variable.
  */
 typedef void (*lull_message_hook)(const char *line) LULL__NOEXCEPT_TYPE;
 LULL_API void lull_debug_set_message_hook(lull_message_hook hook);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * message.c - lines for people, through a hook that can be replaced, or to standard error.
+ * message.c - lines for people, through a hook that can be replaced, to a file that the environment names, or to standard
+ * error.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -45,12 +46,6 @@ static bool is_stderr(bool note)
 	return st.st_ino && st.st_dev == lull_load_relaxed(&stderr_dev) && st.st_ino == lull_load_relaxed(&stderr_ino);
 }
 
-/* One fstat(2): the only system call that loading the library makes for its messages. */
-__attribute__((constructor)) static void note_at_load(void)
-{
-	is_stderr(false);
-}
-
 /*
  * Is standard error such that a line does not harm, whatever it is? A daemon has redirected it to a log. A file that is not
  * appended to, or a device, may be the program's data.
@@ -68,17 +63,60 @@ static bool takes_any_line(void)
 	return takes;
 }
 
+/* Write to standard error, or nowhere. @last: before an abort. */
+static void write_to_stderr(const char *text, int len, bool last)
+{
+	if (is_stderr(false) || (last && takes_any_line()))
+		lull__write(STDERR_FILENO, text, (size_t)len, false);
+}
+
+/* ---- the file of LULL_MESSAGES ------------------------------------------------------------------ */
+
+static char lines_path[512]; /* a copy, for the program may write over its environment; empty: standard error */
+
 /*
- * Write @line to standard error, or nowhere. @last: before an abort. Not by stdio: this may be a signal handler, or
- * stdio's lock may be held.
+ * One fstat(2): the only system call that loading the library makes for its messages. A program with rights beyond its
+ * user's does not see the variable.
  */
+__attribute__((constructor)) static void note_at_load(void)
+{
+	const char *wish = secure_getenv("LULL_MESSAGES");
+
+	is_stderr(false);
+	if (wish)
+		snprintf(lines_path, sizeof(lines_path), "%s", strlen(wish) < sizeof(lines_path) ? wish : "(a long path)");
+}
+
+/* Open it each time: a daemon closes what it does not know. Returns false, once with a line, if that cannot be. */
+static bool append_to_file(const char *text, int len)
+{
+	static uint32_t told;
+	char line[512];
+	int saved = errno, err = EINVAL, fd;
+
+	if (*lines_path == '/') { /* else a daemon, which changes its folder, would have it in two */
+		fd = open(lines_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+			  S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH);
+		err = fd < 0 ? errno : -lull__write(fd, text, (size_t)len, false);
+		if (fd >= 0)
+			close(fd);
+	}
+	errno = saved;
+	if (err && !lull_xchg_relaxed(&told, 1u))
+		write_to_stderr(line, snprintf(line, sizeof(line), "lull: LULL_MESSAGES is \"%.300s\", where no line can go (error "
+					       "%d); it can be the path of a file, from / on\n", lines_path, err), false);
+	return !err;
+}
+
+/* Not by stdio: this may be a signal handler, or stdio's lock may be held. */
 static void write_line(const char *line, bool last)
 {
-	char buf[LINE_BYTES + 16];
-	int len = snprintf(buf, sizeof(buf), "lull: %s\n", line);
+	char text[LINE_BYTES + 16];
+	int len = snprintf(text, sizeof(text), "lull: %s\n", line);
+	bool is_there = *lines_path && append_to_file(text, len);
 
-	if (is_stderr(false) || (last && takes_any_line()))
-		lull__write(STDERR_FILENO, buf, (size_t)len, false);
+	if (!is_there || last) /* who sees the program abort wants to know why */
+		write_to_stderr(text, len, last);
 }
 
 /* ---- lines -------------------------------------------------------------------------------------- */

@@ -94,18 +94,6 @@ static void one_begins(void)
 	lull__futex_wake(&own_threads.begin, INT_MAX);
 }
 
-/* Block all signals but those that faults raise, for the new thread to inherit that. */
-static void block_all_but_faults(sigset_t *saved)
-{
-	static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS };
-	sigset_t most;
-
-	sigfillset(&most);
-	for (unsigned i = 0; i < sizeof(faults) / sizeof(*faults); i++)
-		sigdelset(&most, faults[i]);
-	pthread_sigmask(SIG_SETMASK, &most, saved);
-}
-
 /* The nice value is the one property that cannot be given to a thread before it runs. */
 static void *run(void *arg)
 {
@@ -196,7 +184,7 @@ int lull__own_thread_start(const struct lull__own_thread *own, pthread_t *id)
 	int saved = errno, err, wish = ASK_FOR_ALL;
 	sigset_t mask;
 
-	block_all_but_faults(&mask);
+	lull__block_all_but_faults(&mask);
 	lull_add_relaxed(&own_threads.begin, 1u);
 	do {
 		was_small = small;

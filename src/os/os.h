@@ -82,6 +82,18 @@ static inline void lull__block_signals(sigset_t *saved)
 	pthread_sigmask(SIG_BLOCK, &all, saved);
 }
 
+/* The same, but for those that faults raise: the kernel would end the process past its handler. For threads to inherit. */
+static inline void lull__block_all_but_faults(sigset_t *saved)
+{
+	static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS };
+	sigset_t most;
+
+	sigfillset(&most);
+	for (unsigned i = 0; i < sizeof(faults) / sizeof(*faults); i++)
+		sigdelset(&most, faults[i]);
+	pthread_sigmask(SIG_SETMASK, &most, saved);
+}
+
 static inline void lull__restore_signals(const sigset_t *saved)
 {
 	pthread_sigmask(SIG_SETMASK, saved, NULL);

@@ -135,6 +135,7 @@ static void show_holder(const struct lull__wait *wait, const struct lull_stall *
 static void report(const struct lull__wait *wait, struct lull_stall *stall)
 {
 	uint64_t now_ns = lull__now_ns();
+	size_t items, bytes;
 	struct lull__task task;
 	char site[128];
 	int cancel;
@@ -150,8 +151,11 @@ static void report(const struct lull__wait *wait, struct lull_stall *stall)
 	stall->site_name = site;
 	stall->since_ns = wait->since_ns;
 	stall->age_ms = now_ns > wait->since_ns ? (now_ns - wait->since_ns) / 1000000u : 0;
-	if (wait->kind != LULL_WAIT_LIMIT) /* or there may be less by now than was over the limit */
-		lull__backlog(&stall->waiting_items, &stall->waiting_bytes);
+	if (wait->kind != LULL_WAIT_LIMIT) { /* or there may be less by now than was over the limit */
+		lull__backlog(&items, &bytes);
+		stall->waiting_items += items; /* to what waits elsewhere: urcu/binary/domain.c */
+		stall->waiting_bytes += bytes;
+	}
 	lull__event_count(&lull__page()->stalls, 1);
 	LULL__PROBE5(stall, wait->kind, stall->tid, stall->age_ms, stall->waiting_items, stall->thread_name);
 	lull__report_stall(stall);

@@ -89,6 +89,14 @@ static const char *own_linker(void)
 	return own ? own : "";
 }
 
+/* By whatever names: distributions have it in /lib64, and in /usr/lib64, which are one folder. */
+static int is_same_file(const char *one, const char *other)
+{
+	struct stat a, b;
+
+	return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 static void refuse_unloadable(const char *path, const struct urcu_file *file)
 {
 	size_t size = 0;
@@ -99,7 +107,7 @@ static void refuse_unloadable(const char *path, const struct urcu_file *file)
 	linker = urcu_segment(file, PT_INTERP, &size);
 	if (!linker)
 		options_bad("%s is linked statically, so nothing can be preloaded into it", path);
-	if (strnlen(linker, size) == size || strcmp(linker, own_linker()))
+	if (strnlen(linker, size) == size || !is_same_file(linker, own_linker()))
 		options_bad("%s is for another C library than this command (%.*s, not %s)", path,
 			    (int)strnlen(linker, size), linker, own_linker());
 }

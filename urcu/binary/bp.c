@@ -22,6 +22,7 @@ URCU_API void URCU(unregister_thread)(void);
 URCU_API void URCU(read_lock)(void);
 URCU_API void URCU(read_unlock)(void);
 URCU_API int URCU(read_ongoing)(void);
+URCU_API void URCU(set_thread_call_rcu_data)(struct call_rcu_data *worker);
 URCU_API void URCU(before_fork)(void);
 URCU_API void URCU(after_fork_parent)(void);
 URCU_API void URCU(after_fork_child)(void);
@@ -186,6 +187,7 @@ struct urcu_domain lull__urcu_bp = {
 	.completed = 1,
 	.record = record,
 	.reads = reads,
+	.be_worker = URCU(set_thread_call_rcu_data),
 	.leave = leave,
 };
 
@@ -199,7 +201,7 @@ void URCU(register)(void)
 	if (!URCU(reader)) {
 		place = take_place();
 		place->record.word = &place->reader.ctr;
-		lull__urcu_register(&DOMAIN, &place->record);
+		lull__urcu_register(&DOMAIN, &place->record, true);
 		URCU(reader) = &place->reader;
 	}
 	lull__restore_signals(&saved);

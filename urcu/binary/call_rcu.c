@@ -66,13 +66,16 @@ static struct rcu_head *urcu_take(struct call_rcu_data *w)
 static void run(struct call_rcu_data *w)
 {
 	struct rcu_head *head;
+	size_t called = 0;
 
 	lull__lock(&w->running);
 	w->domain->reads(true);
 	while ((head = w->batch)) {
 		w->batch = head->next;
 		head->func(head);
+		called++;
 	}
+	lull_sub_relaxed(&w->waiting, called);
 	w->domain->reads(false);
 	lull__unlock(&w->running);
 }
@@ -93,6 +96,7 @@ static void begin(struct call_rcu_data *w)
 	cpu_set_t set;
 
 	lull__urcu_own_worker = w;
+	w->domain->be_worker(w); /* what its callbacks defer comes back to it */
 	pthread_setname_np(pthread_self(), "lull-call-rcu");
 	if (w->cpu >= 0) {
 		CPU_ZERO(&set);
@@ -156,7 +160,7 @@ static int start(struct call_rcu_data *w)
 
 	if (w->has_thread)
 		return 0;
-	lull__block_signals(&saved); /* for the thread to begin so: liburcu's run no handlers either */
+	lull__block_all_but_faults(&saved); /* of its other signals the program's own threads take care */
 	err = pthread_create(&w->thread, NULL, work, w);
 	lull__restore_signals(&saved);
 	if (!err)
@@ -202,8 +206,10 @@ pthread_t lull__urcu_worker_thread(struct call_rcu_data *worker)
 
 void lull__urcu_defer(struct call_rcu_data *worker, struct rcu_head *head)
 {
-	bool first = urcu_push(worker, head);
+	bool first;
 
+	lull_add_relaxed(&worker->waiting, (size_t)1); /* before it can be called */
+	first = urcu_push(worker, head);
 	if (lull_unlikely(!lull_load_relaxed(&worker->has_thread))) {
 		lull__urcu_init();
 		lull__urcu_worker_runs(worker);
@@ -226,6 +232,7 @@ static void move_all(struct call_rcu_data *w, struct call_rcu_data *heir)
 			urcu_push(heir, head);
 		}
 	}
+	lull_add_relaxed(&heir->waiting, w->waiting);
 }
 
 static void wake(struct call_rcu_data *w)
@@ -333,6 +340,7 @@ static void barrier_reached(struct rcu_head *head)
 {
 	uint32_t *left = &((struct arrival *)(void *)head)->barrier->left;
 
+	lull_add_relaxed(&lull__urcu_own_worker->waiting, (size_t)1); /* it was not one of those */
 	/*
 	 * ORDER URCU-9: the callbacks of a queue before it is counted; pairs with URCU-9 in lull__urcu_barrier();
 	 * without it what a callback did is not seen behind the barrier; model/urcu/barrier.litmus

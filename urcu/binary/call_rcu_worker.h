@@ -9,6 +9,7 @@
 
 struct call_rcu_data {
 	struct rcu_head *pushed; /* the newest first */
+	size_t waiting;		 /* callbacks that have not run, for reports */
 	uint32_t event;		 /* changes when the worker should look */
 	uint32_t urgent;	 /* a thread waits for this queue */
 	uint32_t has_thread;

@@ -198,7 +198,6 @@ void URCU(call_rcu_after_fork_parent)(void)
 
 void URCU(call_rcu_after_fork_child)(void)
 {
-	own_worker = NULL;
 	lull__urcu_after_fork_child(&DOMAIN);
 }
 

@@ -36,7 +36,7 @@ static struct urcu_record *record(void)
 
 #define OWN_WORD ((const uint64_t *)&URCU(reader).ctr)
 
-static bool register_record(void)
+static bool register_record(bool for_sections)
 {
 	/* Once: a thread that enrolled is registered again by itself, while scans read these. */
 	if (!own_record.word) {
@@ -44,13 +44,12 @@ static bool register_record(void)
 		own_record.slow = &URCU(reader).slow;
 		own_record.outside = &URCU(reader).outside;
 	}
-	return lull__urcu_register(&DOMAIN, &own_record);
+	return lull__urcu_register(&DOMAIN, &own_record, for_sections);
 }
 
 static void register_own(void)
 {
-	register_record();
-	own_record.enrolled = false;
+	register_record(true);
 	URCU(reader).tid = pthread_self();
 	URCU(reader).registered = 1;
 }
@@ -72,13 +71,15 @@ static void reads(bool begins)
 		URCU(register_thread)();
 }
 
-/* A thread that waits is registered once, instead of blocking signals each time: two system calls. */
+/*
+ * A thread that waits is registered once, instead of blocking signals each time: two system calls. It does not count as a
+ * reader, so that threads that only wait do not wait for each other, nor make heavy fences.
+ */
 static void enrol(void)
 {
 	if (lull_likely(own_record.registered) || lull__urcu_leaving)
 		return;
-	own_record.enrolled = true;
-	if (!register_record())
+	if (!register_record(false))
 		URCU(unregister_thread)();
 }
 
@@ -94,7 +95,7 @@ void URCU(exit)(void)
 /* Outside, or not inside for sure: the word has no nested sections, and is not 0. */
 __attribute__((noinline)) static void lock_slowly(void)
 {
-	if (!own_record.registered)
+	if (!own_record.registered || own_record.enrolled)
 		register_own();
 	urcu_enter(&URCU(reader).ctr, &DOMAIN.number);
 	if (lull_load_relaxed(&URCU(reader).slow) & URCU_SLOW_MODE)

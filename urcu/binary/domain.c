@@ -66,7 +66,7 @@ static bool is_holdout(const struct urcu_domain *d, unsigned long word)
 }
 
 struct holdouts {
-	const struct urcu_domain *domain;
+	struct urcu_domain *domain;
 	unsigned count;
 	struct lull_stall named[LULL__BLAME_MOST];
 };
@@ -147,7 +147,7 @@ static bool wants_heavy(struct urcu_domain *d)
 		return false;
 	lull__urcu_hold_signals(d, &hold);
 	lull__lock(&d->registry); /* THR-1 */
-	wants = d->count > (own && own->registered ? 1u : 0u);
+	wants = lull_load_relaxed(&d->count) > (own && own->registered && !own->enrolled ? 1u : 0u);
 	lull__unlock(&d->registry);
 	lull__urcu_release_signals(&hold);
 	return wants;
@@ -178,7 +178,7 @@ static void urcu_begin(struct urcu_domain *d)
 	d->began_ns = d->started % TIMED_ONE_IN ? 0 : lull__now_ns();
 	d->slept = false;
 	/*
-	 * ORDER URCU-10: unlinking before the count of threads; pairs with URCU-10 in set_count(); without it as
+	 * ORDER URCU-10: unlinking before the count of threads; pairs with URCU-10 in count_reader(); without it as
 	 * there; model/urcu/nobody.litmus
 	 * URCU-4: unlinking before the words of online threads; RCU-7: `started` before all of that.
 	 */
@@ -224,9 +224,13 @@ static unsigned blame(void *arg, struct lull_stall *first, unsigned *holders)
 {
 	const struct holdouts *held = arg;
 	unsigned named = held->count < LULL__BLAME_MOST ? held->count : LULL__BLAME_MOST;
+	size_t waiting = lull__urcu_waiting(held->domain);
 
-	for (unsigned i = 0; i < named; i++)
+	for (unsigned i = 0; i < named; i++) {
 		first[i] = held->named[i];
+		first[i].waiting_items = waiting;
+		first[i].waiting_bytes = waiting * sizeof(struct rcu_head); /* what else a callback frees is not known */
+	}
 	*holders = held->count;
 	return named;
 }

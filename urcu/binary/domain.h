@@ -38,7 +38,7 @@ struct urcu_record {
 	struct urcu_record *next, *prev;
 	uint32_t tid;
 	bool registered;
-	bool enrolled; /* it was not the program that registered the thread, and no section: see enrol() in counted.h */
+	bool enrolled; /* only for waits: it has no section, and is not in `count`; see enrol() in counted.h */
 };
 
 struct urcu_domain {
@@ -55,8 +55,9 @@ struct urcu_domain {
 	uint64_t started, completed;
 	struct lull__lock registry;
 	struct urcu_record list; /* of registered threads */
-	uint32_t count;
-	bool waits; /* the open grace period began when there were threads */
+	uint32_t linked; /* records in it */
+	uint32_t count; /* ... of threads that may have sections */
+	bool waits; /* the open grace period began when there were such threads */
 	bool slept; /* its leader has slept for it */
 	uint64_t began_ns; /* 0: it is not timed */
 
@@ -65,8 +66,10 @@ struct urcu_domain {
 	struct call_rcu_data *workers, *by_default, **of_cpu;
 	struct urcu_atfork *atfork;
 	unsigned atfork_count;
+	size_t waiting; /* callbacks of all workers when a report last looked; leader only */
 	struct urcu_record *(*record)(void); /* the calling thread's */
 	void (*reads)(bool begins);	     /* a worker is about to run callbacks, or has run them; registers it for good */
+	void (*be_worker)(struct call_rcu_data *w); /* the calling thread's, from now on */
 	void (*leave)(void);		     /* the calling thread exits */
 };
 
@@ -112,8 +115,11 @@ extern __thread bool lull__urcu_exiting __attribute__((tls_model("initial-exec")
 /* The calling thread exits; a registration for waits alone may outlive it. */
 extern __thread bool lull__urcu_leaving __attribute__((tls_model("initial-exec")));
 
-/* Returns false if the thread's exit will go unnoticed: then it must unregister before. */
-bool lull__urcu_register(struct urcu_domain *d, struct urcu_record *record);
+/*
+ * Register the calling thread, or, if that was for waits alone, now for sections. @reads: it may have sections. Returns false
+ * if the thread's exit will go unnoticed: then it must unregister before.
+ */
+bool lull__urcu_register(struct urcu_domain *d, struct urcu_record *record, bool reads);
 void lull__urcu_unregister(struct urcu_domain *d, struct urcu_record *record);
 
 /*
@@ -137,6 +143,9 @@ void lull__urcu_wake(struct urcu_domain *d, struct urcu_record *record);
 void lull__urcu_synchronize(struct urcu_domain *d);
 uint64_t lull__urcu_cookie(struct urcu_domain *d);
 bool lull__urcu_poll(struct urcu_domain *d, uint64_t cookie);
+
+/* Count the callbacks that wait, of all workers. Leader only. */
+size_t lull__urcu_waiting(struct urcu_domain *d);
 
 /* For life.c. */
 void lull__urcu_life_init(void);

@@ -18,5 +18,6 @@ struct urcu_domain lull__urcu_mb = {
 	.completed = 1,
 	.record = record,
 	.reads = reads,
+	.be_worker = URCU(set_thread_call_rcu_data),
 	.leave = URCU(unregister_thread),
 };

@@ -17,6 +17,7 @@ URCU_API int URCU(read_ongoing)(void);
 URCU_API void URCU(quiescent_state)(void);
 URCU_API void URCU(thread_offline)(void);
 URCU_API void URCU(thread_online)(void);
+URCU_API void URCU(set_thread_call_rcu_data)(struct call_rcu_data *worker);
 
 extern URCU_API struct urcu_gp URCU(gp);
 extern __thread URCU_API struct urcu_qsbr_reader URCU(reader) __attribute__((tls_model("initial-exec")));
@@ -44,6 +45,7 @@ struct urcu_domain lull__urcu_qsbr = {
 	.number = 1,
 	.record = record,
 	.reads = reads,
+	.be_worker = URCU(set_thread_call_rcu_data),
 	.leave = URCU(unregister_thread),
 };
 
@@ -81,9 +83,9 @@ void URCU(thread_offline)(void)
 
 void URCU(quiescent_state)(void)
 {
-	unsigned long number = lull_load_relaxed(&DOMAIN.number);
+	unsigned long number = lull_load_relaxed(&DOMAIN.number), word = URCU(reader).ctr;
 
-	if (URCU(reader).ctr && number != URCU(reader).ctr)
+	if (number != word && (word || own_record.registered)) /* as inlined, it brings a thread online */
 		set_word(number);
 }
 
@@ -91,7 +93,7 @@ void URCU(register_thread)(void)
 {
 	own_record.word = &URCU(reader).ctr;
 	own_record.waiting = &URCU(reader).waiting;
-	lull__urcu_register(&DOMAIN, &own_record);
+	lull__urcu_register(&DOMAIN, &own_record, true);
 	URCU(reader).tid = pthread_self();
 	URCU(reader).registered = 1;
 	URCU(thread_online)();

@@ -19,5 +19,6 @@ struct urcu_domain lull__urcu_signal = {
 	.completed = 1,
 	.record = record,
 	.reads = reads,
+	.be_worker = URCU(set_thread_call_rcu_data),
 	.leave = URCU(unregister_thread),
 };

@@ -98,18 +98,26 @@ static void count_threads(uint32_t more)
 	lull__event_threads(lull_add_relaxed(&threads, more) + more);
 }
 
-static void set_count(struct urcu_domain *d, uint32_t count)
+/* Let the calling thread, whose @record is in the list, have sections. Without the lock: a scan of its own may have that. */
+static void count_reader(struct urcu_domain *d, struct urcu_record *record)
 {
-	lull_store_relaxed(&d->count, count);
+	lull_add_relaxed(&d->count, 1u);
 	/*
 	 * ORDER URCU-10: the count before the loads of the thread's sections; pairs with URCU-10 in urcu_begin();
 	 * without it a grace period that knows of no thread misses one that found the object;
 	 * model/urcu/nobody.litmus
 	 */
 	lull_fence_full();
+	record->enrolled = false;
+	if (record->slow && d->readers != URCU_FULL && !lull__fence_full_mode && !lull__urcu_exiting) {
+		lull_store_relaxed(record->slow, 0u);
+		lull_store_relaxed(record->outside, 0ul);
+		if (!(*record->word & URCU_NEST_MASK))
+			lull_store_relaxed(record->word, 0ul);
+	}
 }
 
-bool lull__urcu_register(struct urcu_domain *d, struct urcu_record *record)
+bool lull__urcu_register(struct urcu_domain *d, struct urcu_record *record, bool reads)
 {
 	sigset_t saved;
 	bool noticed;
@@ -119,23 +127,26 @@ bool lull__urcu_register(struct urcu_domain *d, struct urcu_record *record)
 		lull__die("liburcu-%s needs membarrier(2), which this process cannot have, or must not (LULL_FENCE)",
 			  d->name);
 	lull__block_signals(&saved);
+	if (record->registered && record->enrolled && reads) {
+		/* In a handler, perhaps, amid a scan of this thread's. */
+		count_reader(d, record);
+		lull__restore_signals(&saved);
+		return true;
+	}
 	lull__lock(&d->registry);
 	if (!record->registered) {
 		record->registered = true;
+		record->enrolled = !reads;
 		record->tid = lull__gettid();
 		/* THR-1: behind a scan, or seen by it. */
 		record->next = &d->list;
 		record->prev = d->list.prev;
 		record->prev->next = record;
 		record->next->prev = record;
-		set_count(d, d->count + 1);
+		d->linked++;
 		count_threads(1);
-		if (record->slow && d->readers != URCU_FULL && !lull__fence_full_mode && !lull__urcu_exiting) {
-			lull_store_relaxed(record->slow, 0u);
-			lull_store_relaxed(record->outside, 0ul);
-			if (!(*record->word & URCU_NEST_MASK))
-				lull_store_relaxed(record->word, 0ul);
-		}
+		if (reads)
+			count_reader(d, record);
 		/* There may be no memory for the value. */
 		pthread_setspecific(exit_key, (const void *)(round_now ? round_now : 1));
 	}
@@ -160,7 +171,9 @@ void lull__urcu_unregister(struct urcu_domain *d, struct urcu_record *record)
 		 * ORDER URCU-11: the thread's loads before the count; pairs with URCU-11 in urcu_begin(); without it an
 		 * object is freed that the last thread still looks at; model/urcu/gone.litmus
 		 */
-		lull_store_release(&d->count, d->count - 1);
+		if (!record->enrolled)
+			lull_sub_release(&d->count, 1u);
+		d->linked--;
 		count_threads(UINT32_MAX);
 		if (record->slow) {
 			lull_store_relaxed(record->slow, URCU_SLOW_MODE);
@@ -181,8 +194,8 @@ static void domain_fork_child(struct urcu_domain *d)
 
 	d->leader.word = d->registry.word = 0;
 	d->list.next = d->list.prev = &d->list;
-	threads -= d->count;
-	d->count = 0;
+	threads -= d->linked;
+	d->count = d->linked = 0;
 	if (d->futex)
 		lull_store_relaxed(d->futex, 0u);
 	lull_store_relaxed(d->ctr, lull__urcu_word(d, d->started)); /* the parent may have been about to */
@@ -193,7 +206,8 @@ static void domain_fork_child(struct urcu_domain *d)
 	d->list.next = d->list.prev = own;
 	own->tid = lull__gettid();
 	threads++;
-	d->count = 1;
+	d->linked = 1;
+	d->count = !own->enrolled;
 }
 
 void lull__urcu_fork_child(uint32_t old_tid)

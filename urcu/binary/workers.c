@@ -45,6 +45,18 @@ struct call_rcu_data *lull__urcu_default_worker(struct urcu_domain *d)
 	return d->by_default;
 }
 
+/* What it was before, while the list of workers changes: a thread that is about to fork may wait for this one. */
+size_t lull__urcu_waiting(struct urcu_domain *d)
+{
+	if (lull__trylock(&d->workers_lock)) {
+		d->waiting = 0;
+		for (const struct call_rcu_data *w = d->workers; w; w = w->next)
+			d->waiting += lull_load_relaxed(&w->waiting);
+		lull__unlock(&d->workers_lock);
+	}
+	return d->waiting;
+}
+
 /* ---- workers for each CPU -------------------------------------------------------------------------------- */
 
 static unsigned cpus(void)
@@ -205,6 +217,7 @@ void lull__urcu_after_fork_child(struct urcu_domain *d)
 	}
 	if (d->by_default)
 		lull__urcu_worker_runs(d->by_default);
+	d->be_worker(lull__urcu_own_worker && lull__urcu_own_worker->domain == d ? lull__urcu_own_worker : NULL);
 }
 
 void lull__urcu_workers_fork_child(struct urcu_domain *d)

@@ -158,6 +158,19 @@ class Urcu(Case):
             os.chmod("cut", 0o755)
             self.bad("urcu", "./cut")
 
+    def test_one_linker_by_two_names(self):
+        with open(LULL, "rb") as file:
+            own = re.search(rb"\0(/[^\0]*/ld[^\0/]*\.so[^\0/]*)\0", file.read()).group(1).decode()
+        library(".", 14)
+        for name, make, word in (("linked.so", os.symlink, ""), ("copied.so", shutil.copy, "another C library")):
+            make(own, name)
+            compile_c("extern int urcu_used;\nint main(void)\n{\nreturn urcu_used;\n}\n", "program", "liburcu-memb.so.8",
+                      f"-Wl,-rpath,{self.folder}", f"-Wl,--dynamic-linker={self.folder}/{name}")
+            if word:
+                self.assertIn(word, self.bad("urcu", "--check", "./program"))
+            else:
+                self.assertIn("liblull-urcu-13.so", self.good("urcu", "--check", "./program"))
+
     def test_privileged(self):
         if os.geteuid() != 0:
             self.skipTest("only root can make a program that runs with the rights of another user")

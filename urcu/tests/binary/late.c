@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * late.c - a thread that reads in a destructor of its own, as it exits, and unregisters there: grace periods wait for
- * it. Its readers are inlined, so nothing registers it again.
+ * it. Its readers are inlined, so nothing registers it again. usage: late [waits], where it has waited for readers before it
+ * registers. CALLED: it reads before it exits, its readers are called, and nothing registers it but its first section.
  */
+#ifndef CALLED
 #define _LGPL_SOURCE
+#endif
 #include "urcu_flavor.h"
 
 #include <stdatomic.h>
@@ -24,11 +27,16 @@ static void at_exit(void *unused)
 	rcu_unregister_thread();
 }
 
-static void *registers(void *unused)
+static void *registers(void *waits_before)
 {
-	(void)unused;
+	if (waits_before)
+		synchronize_rcu();
+#ifdef CALLED
+	at_exit(NULL);
+#else
 	rcu_register_thread();
 	pthread_setspecific(key, &key);
+#endif
 	return NULL;
 }
 
@@ -40,14 +48,14 @@ static void *waits(void *unused)
 	return NULL;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	pthread_t reader, waiter;
 
 	alarm(100);
 	synchronize_rcu(); /* what stands in for liburcu has its own key before that of this program */
 	MUST(pthread_key_create(&key, at_exit) == 0);
-	MUST(pthread_create(&reader, NULL, registers, NULL) == 0);
+	MUST(pthread_create(&reader, NULL, registers, argc > 1 ? argv : NULL) == 0);
 	AWAIT(atomic_load(&reads));
 	MUST(pthread_create(&waiter, NULL, waits, NULL) == 0);
 	poll(NULL, 0, 100);

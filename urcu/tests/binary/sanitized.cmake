@@ -27,17 +27,10 @@ function(lull_urcu_sanitized_test name program)
 	set_tests_properties(urcu_${name} PROPERTIES LABELS urcu PROCESSORS 2 TIMEOUT 120)
 endfunction()
 
-lull_urcu_sanitized(lull_urcu_differences differences.c $<$<EQUAL:${version},13>:JOINS>)
-lull_urcu_sanitized_test(differences lull_urcu_differences)
-lull_urcu_sanitized_test(differences-fence-full lull_urcu_differences)
-set_property(TEST urcu_differences-fence-full PROPERTY ENVIRONMENT LULL_FENCE=full)
 set(forms called)
 set(more)
 if(LULL_SANITIZE MATCHES thread)
 	set(more SEES_NO_VOLATILE OBJECTS=24) # few, to be used again soon
-	# The child of a fork goes on in these.
-	set_property(TEST urcu_differences urcu_differences-fence-full APPEND PROPERTY
-		ENVIRONMENT TSAN_OPTIONS=die_after_fork=0)
 else()
 	# liburcu's inlined readers are volatile accesses, which ThreadSanitizer takes for plain ones. It ends a thread in the
 	# last round of destructors, and nothing may run in one after that.

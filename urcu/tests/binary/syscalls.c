@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * syscalls.c - grace periods that wait for no thread make no system call, but for the heavy fence that other threads of
- * memb need. usage: syscalls. The kernel ends whoever makes one.
+ * memb need. Threads that only wait need none. usage: syscalls. The kernel ends whoever makes one.
  */
 #include "urcu_flavor.h"
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -83,6 +84,24 @@ static void behind_updater(void)
 	update(false);
 }
 
+static void *idle_updater(void *unused)
+{
+	synchronize_rcu();
+	sem_post(&ready);
+	while (sem_wait(&never))
+		;
+	return unused;
+}
+
+static void beside_updater(void)
+{
+	pthread_t thread;
+
+	MUST(pthread_create(&thread, NULL, idle_updater, NULL) == 0);
+	MUST(sem_wait(&ready) == 0);
+	update(false);
+}
+
 static pthread_key_t key;
 
 static void waits_at_exit(void *unused)
@@ -122,17 +141,28 @@ static void behind_exit_of_other(void)
 	behind_exit(NULL);
 }
 
-static void beside_reader(void)
+static void beside_reader_that(bool may_need_a_fence)
 {
 	pthread_t thread;
 
 	MUST(pthread_create(&thread, NULL, reader, NULL) == 0);
 	MUST(sem_wait(&ready) == 0);
+	update(may_need_a_fence);
+}
+
+static void beside_reader(void)
+{
 #ifdef FLAVOR_memb
-	update(true);
+	beside_reader_that(true);
 #else
-	update(false);
+	beside_reader_that(false);
 #endif
+}
+
+/* Without its heavy fence: the kernel ends it. */
+static void beside_reader_unfenced(void)
+{
+	beside_reader_that(false);
 }
 
 static int status_of(void (*child)(void), const char *name)
@@ -156,11 +186,17 @@ int main(void)
 	    behind = status_of(behind_updater, "behind an updater that has gone"),
 	    exit1 = status_of(behind_exit_of_registered, "behind a thread that waits at its exit"),
 	    exit2 = status_of(behind_exit_of_other, "behind a thread that first waits at its exit"),
+	    waited = status_of(beside_updater, "beside a thread that has waited"),
 	    beside = status_of(beside_reader, "beside a reader that is outside");
 
 	if (WIFEXITED(nobody) && WEXITSTATUS(nobody) == 77) {
 		printf("skipped: no seccomp filters here\n");
 		return 77;
 	}
-	return nobody || registered || behind || exit1 || exit2 || beside;
+#ifdef FLAVOR_memb
+	/* Where there is PRIVATE_EXPEDITED, and nobody asks for full fences in its place. */
+	MUST(getenv("LULL_FENCE") || !(syscall(SYS_membarrier, 0, 0, 0) & 8) ||
+	     WTERMSIG(status_of(beside_reader_unfenced, "it makes a heavy fence")) == SIGSYS);
+#endif
+	return nobody || registered || behind || exit1 || exit2 || waited || beside;
 }

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * forker.c - a callback forks, which liburcu does not let it. In the child its worker goes on, and is its own as before:
+ * what the callback defers runs on this thread.
+ */
+#include "urcu_flavor.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <urcu/call-rcu.h>
+
+static struct rcu_head first, second;
+static struct call_rcu_data *worker;
+static pthread_t forked_in;
+
+static void ends_child(struct rcu_head *unused)
+{
+	(void)unused;
+	MUST(pthread_equal(pthread_self(), forked_in));
+	_exit(7);
+}
+
+static void forks(struct rcu_head *unused)
+{
+	int status;
+	pid_t child;
+
+	(void)unused;
+	forked_in = pthread_self();
+	call_rcu_before_fork();
+	child = fork();
+	MUST(child >= 0);
+	if (child == 0) {
+		alarm(60);
+		call_rcu_after_fork_child();
+		MUST(get_thread_call_rcu_data() == worker && get_call_rcu_data() == worker);
+		call_rcu(&second, ends_child);
+		return;
+	}
+	call_rcu_after_fork_parent();
+	MUST(get_thread_call_rcu_data() == worker);
+	MUST(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 7);
+}
+
+int main(void)
+{
+	alarm(100);
+	worker = create_call_rcu_data(0, -1);
+	set_thread_call_rcu_data(worker);
+	call_rcu(&first, forks);
+	rcu_barrier();
+	return 0;
+}
