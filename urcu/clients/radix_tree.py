@@ -10,12 +10,10 @@ import shutil
 import subprocess
 import time
 
-import client as clients
 from client import Client, Result
-from debian import Absent, Broken
-from torture import BUILT, HERE, compiler, refusal
+from debian import Broken
+from torture import BUILT, compiler, liburcu, refusal, source_door
 
-ROOT = HERE.parents[1]
 RELEASE, PACKAGE = "bookworm", "linux-source-6.1"
 TREE = "tools/testing/radix-tree"
 PARTS = (TREE, "tools/include", "tools/lib", "tools/arch", "lib", "include/linux", "include/uapi", "include/asm-generic",
@@ -50,19 +48,11 @@ def unpacked(release, folder):
 
 
 def ways(release, folder):
-    """{way: (flags of the compiler, libraries)}"""
-    urcu = next((release.root / "usr/include").glob("*/urcu.h"), None) or release.root / "usr/include/urcu.h"
-    libs = next((release.root / "usr/lib").glob("*/liburcu.so"), None)
-    if not libs:
-        raise Absent(f"there is no liburcu.so in Debian {release.name}'s liburcu-dev")
-    prefix = clients.prefix_of(clients.where["build"])
-    lull = [f"-L{prefix}/lib", f"-Wl,-rpath,{prefix}/lib", "-llull"]
-    source = f"-I{ROOT}/urcu/include/lull/compat -I{ROOT}/urcu/include -I{prefix}/include"
-    return {
-        "liburcu": (f"-I{urcu.parent}", ["-L", libs.parent, "-Wl,--allow-shlib-undefined", "-lurcu", "-lurcu-common"]),
-        "source": (source, [*clients.where["build"].glob("source/liblull-urcu.a"), *lull]),
-        "kernel": (f"-I{folder}/kernel -I{prefix}/include -I{urcu.parent}", lull),
-    }
+    """{way: (headers, libraries)}"""
+    others, source = liburcu(release, ["urcu"]), source_door()
+    # The tree uses uatomic.h of liburcu, which has nothing to do with RCU.
+    kernel = [f"-I{folder}/kernel", *source[0][-1:], *others[0]], source[1][1:]
+    return {"liburcu": others, "source": source, "kernel": kernel}
 
 
 def build(release, folder, _):
@@ -70,10 +60,10 @@ def build(release, folder, _):
     (folder / "kernel/linux").mkdir(parents=True, exist_ok=True)
     (folder / "kernel/linux/rcupdate.h").write_text(KERNEL_NAMES, encoding="utf-8")
     (folder / "shim.h").write_text(SHIM, encoding="utf-8")
-    for way, (flags, libraries) in ways(release, folder).items():
+    for way, (headers, libraries) in ways(release, folder).items():
         words = ["make", "-s", "-C", tree, f"CC={compiler()}", "LDFLAGS=",
-                 f"CFLAGS={flags} -I. -I../../include -O2 -g -w -D_LGPL_SOURCE -include {folder}/shim.h",
-                 f"LDLIBS=-lpthread {' '.join(map(str, libraries))}"]
+                 f"CFLAGS={' '.join(headers)} -I. -I../../include -O2 -g -w -D_LGPL_SOURCE -include {folder}/shim.h",
+                 f"LDLIBS=-lpthread {' '.join(libraries)}"]
         for targets in (["clean"], PROGRAMS):
             done = subprocess.run(list(map(str, [*words, *targets])), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                   text=True, check=False)
