@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A client: a program from elsewhere, and what is done with it."""
 import dataclasses
+import pathlib
+import re
 import typing
 
 # For a shell, for tools, and what the command `lull` is linked with.
@@ -51,3 +53,17 @@ class How:
     @property
     def rate(self):
         return 2000 if self.short else 15000
+
+
+where = {}  # "build": the folder in which the yard urcu is built, before clients are
+
+
+def tool_of(build):
+    """The command that the tests in @build run: the one beside the installed library."""
+    cache = (build / "CMakeCache.txt").read_text(encoding="utf-8")
+    return re.search(r"^LULL_TOOL:FILEPATH=(.*)$", cache, re.M).group(1)
+
+
+def prefix_of(build):
+    """Where the library is installed that @build stands on."""
+    return pathlib.Path(tool_of(build)).parents[1]

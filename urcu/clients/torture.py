@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 
+import client as clients
 from client import Client, Result
 from debian import Absent, Broken
 
@@ -57,19 +58,36 @@ def compiler():
     return found
 
 
-def compiled(release, into, sources, defines, libraries, flags=()):
-    """Compile for @release, whose headers and libraries are used. Does nothing if @into is newer than its sources."""
-    watched = [*map(pathlib.Path, sources), pathlib.Path(__file__)]
-    if into.exists() and all(into.stat().st_mtime > path.stat().st_mtime for path in watched):
-        return
-    into.parent.mkdir(parents=True, exist_ok=True)
+def liburcu(release, libraries):
+    """Words for a compiler: (the headers of @release, its libraries)."""
     urcu = next((release.root / "usr/include").glob("*/urcu.h"), None) or release.root / "usr/include/urcu.h"
     libs = next((release.root / "usr/lib").glob("*/liburcu.so"), None)
     if not libs:
         raise Absent(f"there is no liburcu.so in Debian {release.name}'s liburcu-dev")
+    return ([f"-I{urcu.parent}"], [f"-L{libs.parent}", "-Wl,--allow-shlib-undefined", "-Wl,--no-as-needed",
+                                   *(f"-l{one}" for one in libraries), "-lurcu-common"])
+
+
+def source_door():
+    """The same for a program that is compiled on lull: headers of liburcu's names, and what they need."""
+    build = clients.where["build"]
+    prefix = clients.prefix_of(build)
+    return ([f"-I{HERE.parent}/include/lull/compat", f"-I{HERE.parent}/include", f"-I{prefix}/include"],
+            [str(build / "source/liblull-urcu.a"), f"-L{prefix}/lib", f"-Wl,-rpath,{prefix}/lib", "-llull"])
+
+
+def compiled(release, into, sources, defines, libraries, flags=(), door=None):
+    """
+    Compile for @release, whose headers and libraries are used, or those of another @door. Does nothing if @into is newer
+    than its sources.
+    """
+    watched = [*map(pathlib.Path, sources), pathlib.Path(__file__)]
+    if into.exists() and all(into.stat().st_mtime > path.stat().st_mtime for path in watched):
+        return
+    into.parent.mkdir(parents=True, exist_ok=True)
+    headers, linked = door or liburcu(release, libraries)
     words = [compiler(), "-O2", "-g", "-w", "-pthread", "-D_GNU_SOURCE", *(f"-D{one}" for one in defines if one), *flags,
-             "-I", urcu.parent, *sources, "-L", libs.parent, "-Wl,--allow-shlib-undefined", "-Wl,--no-as-needed",
-             *(f"-l{one}" for one in libraries), "-lurcu-common", "-o", f"{into}.new"]
+             *headers, *sources, *linked, "-o", f"{into}.new"]
     done = subprocess.run(list(map(str, words)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode:
         errors = [line for line in done.stdout.splitlines() if "error" in line] or [done.stdout[-300:]]
@@ -177,7 +195,7 @@ FIGURES = tuple((f"{flavor}, ns for each {cell}",) * 2 + ("less",) for flavor in
                 for cell in ("read", "update", "update, no reader"))
 
 
-def clients():
+def all_clients():
     for release, version in (("bookworm", "0.13"), ("trixie", "0.15")):
         for readers in ("called", "inlined"):
             yield Client(f"torture-{version}-{readers}", release, "liburcu-dev", ("liburcu-dev",), readers,
@@ -190,4 +208,4 @@ def clients():
                          functools.partial(build_tests, readers=readers))
 
 
-CLIENTS = list(clients())
+CLIENTS = list(all_clients())
