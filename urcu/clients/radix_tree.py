@@ -24,8 +24,10 @@ LIMIT_S = 300  # of one program: idr-test takes half a minute of processor time
 # Compiled for this tree alone: its own headers lack the first.
 SHIM = "#define fallthrough __attribute__((__fallthrough__))\n"
 # In the place of the tree's linux/rcupdate.h.
-KERNEL_NAMES = """#include <stdlib.h>
+KERNEL_NAMES = """#pragma once
+#include <stdlib.h>
 #include <unistd.h>
+#include <urcu/uatomic.h>
 #include <lull/compat/kernel_rcu.h>
 static inline void rcu_register_thread(void) { }
 static inline void rcu_unregister_thread(void) { }
