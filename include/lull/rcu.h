@@ -84,7 +84,7 @@ LULL_API void lull__rcu_probe_exit(void);
 /*
  * Enter a read section. Every object that was reachable at any time in the section stays allocated until the
  * outermost unlock. Cannot fail, never blocks (except to link a new thread's record in). May be nested 2^32
- * deep; past 512 each lock is a call with a full fence, until the outermost unlock. Debug builds say once, at a
+ * deep; past 512 each lock is a call with a full fence, until the outermost section ends. Debug builds say once, at a
  * depth of 1000, that an unlock may be missing, and go on. May be called with any lock held, and in signal handlers
  * (of threads that have used lull before: thread.h). A forked child keeps the section that the forking thread was in.
  */

@@ -111,8 +111,8 @@ void lull__stay_loaded(const char *module);
 
 /*
  * Write @len bytes, at most PIPE_BUF of them unless @may_wait. Raises no SIGPIPE, SIGXFSZ or SIGTTOU. Without @may_wait
- * only what there is room for is written, and the call does not block. Returns 0 or -errno. Async-signal-safe, no
- * cancellation point.
+ * only what there is room for is written, and the call does not block. Returns 0 or -errno, -ENOSPC if that is not all.
+ * Async-signal-safe, no cancellation point.
  */
 int lull__write(int fd, const char *buf, size_t len, bool may_wait);
 

@@ -76,5 +76,5 @@ int lull__write(int fd, const char *buf, size_t len, bool may_wait)
 	lull__restore_signals(&before);
 	lull__may_cancel(cancel);
 	errno = saved;
-	return err;
+	return err ? err : len ? -ENOSPC : 0;
 }

@@ -71,27 +71,42 @@ static void enter_fenced(uint64_t word)
 #define DEEP 1000u /* debug builds ask about a missing unlock */
 
 /*
- * Count one more section in the record, with all inside the outermost one. The word is as in enter_fenced() then, so
- * that all locks and unlocks come here or to the unlock below until the section ends. A handler finds `rcu_deep` as it
- * leaves it: also where it makes these two stores itself, between the two.
+ * Count one more section. Up to FAR in the word, and `rcu_deep` is 0; above, all but the outermost one are in `rcu_deep`, and
+ * the word has depth 0 and REST, so that locks and unlocks go out of line. So both say nothing but how deep the thread is,
+ * and a handler leaves them as it found them, between any two instructions of a lock or an unlock, also inline. (REST alone
+ * may stay behind, and does no harm: the section's end goes out of line then.) Between the two stores that change from one
+ * to the other the word looks as in the outermost section: a handler counts from there, and comes back to that.
  */
 static void count_apart(struct lull__thread *self)
 {
-	uint64_t inside = self->rcu & LULL__RCU_DEPTH;
+	uint32_t deep = self->rcu_deep;
 
-	if (inside) {
-		lull_store_relaxed(&self->rcu_deep, (uint32_t)inside);
+	if (!deep) {
 		lull_store_release(&self->rcu, (self->rcu & ~(uint64_t)LULL__RCU_DEPTH) | LULL__RCU_REST); /* RCU-6 */
+		deep = LULL__RCU_FAR;
 	}
-	if (self->rcu_deep == UINT32_MAX)
+	if (deep == UINT32_MAX)
 		lull__misuse("lull_rcu_read_lock: nested too deep; is an unlock missing?");
-	lull_store_relaxed(&self->rcu_deep, self->rcu_deep + 1);
+	lull_compiler_barrier();
+	lull_store_relaxed(&self->rcu_deep, deep + 1);
 #ifdef LULL_DEBUG
 	static uint32_t said;
 
 	if (self->rcu_deep == DEEP - 1 && !lull_xchg_relaxed(&said, 1u))
 		lull__say("lull_rcu_read_lock: nested %u deep; is an unlock missing?", DEEP);
 #endif
+}
+
+/* The reverse. */
+static void uncount_apart(struct lull__thread *self)
+{
+	if (self->rcu_deep > LULL__RCU_FAR + 1) {
+		lull_store_relaxed(&self->rcu_deep, self->rcu_deep - 1);
+		return;
+	}
+	lull_store_relaxed(&self->rcu_deep, 0u);
+	lull_compiler_barrier();
+	lull_own_add_release(&self->rcu, LULL__RCU_FAR); /* RCU-6 */
 }
 
 /*
@@ -174,7 +189,7 @@ void lull__rcu_read_unlock_slow(void)
 	if (self->rcu < LULL__RCU_STEP)
 		lull__misuse("lull_rcu_read_unlock: not in a read section");
 	if (self->rcu_deep) {
-		lull_store_relaxed(&self->rcu_deep, self->rcu_deep - 1);
+		uncount_apart(self);
 		return;
 	}
 	owes = take_debt();

@@ -23,18 +23,25 @@
 #define SOFT_WAIT_MOST_US 1000000u
 
 static const struct lull_reclaim_config at_start = LULL__RECLAIM_AT_START;
+static size_t soft_items_at_start; /* in place of that; 0: none */
 
 void lull_reclaim_default_config(struct lull_reclaim_config *config)
 {
+	size_t soft_items = lull_load_relaxed(&soft_items_at_start);
+
 	*config = at_start;
+	if (soft_items)
+		config->soft_items = soft_items;
 }
 
 void lull__reclaim_soft_items(size_t items)
 {
 	size_t start = at_start.soft_items, hard = lull_load_relaxed(&lull__reclaimer.config.hard_items);
 
-	if (!hard || items < hard)
-		(void)lull_cas_relaxed(&lull__reclaimer.config.soft_items, &start, items);
+	if (hard && items >= hard)
+		return;
+	lull_store_relaxed(&soft_items_at_start, items);
+	(void)lull_cas_relaxed(&lull__reclaimer.config.soft_items, &start, items);
 }
 
 static void owner_leaves(struct lull__queue *q)

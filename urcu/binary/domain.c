@@ -141,13 +141,16 @@ static bool wants_heavy(struct urcu_domain *d)
 {
 	const struct urcu_record *own = d->record();
 	struct urcu_hold hold;
-	bool wants;
+	bool wants, own_counts;
 
 	if (d->readers != URCU_LIGHT || !d->waits)
 		return false;
 	lull__urcu_hold_signals(d, &hold);
 	lull__lock(&d->registry); /* THR-1 */
-	wants = lull_load_relaxed(&d->count) > (own && own->registered && !own->enrolled ? 1u : 0u);
+	/* The count last: a handler's first section may count this thread in between, and one more is on the safe side. */
+	own_counts = own && own->registered && !own->enrolled;
+	lull_compiler_barrier();
+	wants = lull_load_relaxed(&d->count) > (own_counts ? 1u : 0u);
 	lull__unlock(&d->registry);
 	lull__urcu_release_signals(&hold);
 	return wants;

@@ -36,7 +36,8 @@
  *
  * In a tree that has a linux/list.h of its own, which this header follows, the lists are the tree's. Define
  * LULL_KERNEL_OWN_LISTS where this header comes first. Each part, kernel_rcu.h for one, may also be included alone,
- * before or after such headers, and brings no names but its own; only kernel_list.h is in place of linux/list.h.
+ * before or after such headers, and brings no names but its own; only kernel_list.h is in place of linux/list.h, and
+ * kernel_access.h comes behind a tree's own READ_ONCE(), barrier() and cpu_relax().
  *
  * Debug builds evaluate the conditions of rcu_dereference_check() and the like, and so need what these name.
  * LULL_KERNEL_UNCHECKED, defined before the include, makes them drop the conditions, as other builds do.

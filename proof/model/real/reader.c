@@ -6,7 +6,7 @@
  * lull_rcu_online_read_lock(), lull_rcu_online_read_unlock(), lull__rcu_read_lock_slow(),
  * lull__rcu_read_unlock_slow(), lull__rcu_end_section(), lull__rcu_quiescent_slow(), enter_fenced(),
  * lull__rcu_enter_online(), lull_rcu_online(), lull_rcu_offline(), lull__rcu_in_section(), check_online(),
- * count_apart(),
+ * count_apart(), uncount_apart(),
  * lull__rcu_owe(), take_debt(), pay()
  *
  * One thread: from any word that is in order one call, at any depth, while the newest grace period is any,
@@ -86,7 +86,7 @@ static bool in_order(void)
 	if (!online && !depth)
 		return word == (slow ? LULL__RCU_REST : 0) && !lull__self.rcu_deep;
 	/* One of the two counts; the word says so as long as it is not written anew. */
-	if (lull__self.rcu_deep && (inside || !(word & LULL__RCU_REST)))
+	if (lull__self.rcu_deep && (inside || !(word & LULL__RCU_REST) || lull__self.rcu_deep <= LULL__RCU_FAR))
 		return false;
 	if (inside + lull__self.rcu_deep != depth - !online)
 		return false;

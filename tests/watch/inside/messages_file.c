@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "child.h"
@@ -12,6 +13,7 @@
 #include "../src/base/message.h"
 
 static char folder[] = "/tmp/lull-test-messages-XXXXXX", path[64];
+static rlim_t room; /* in the file; 0: enough */
 static uid_t user; /* whose program it is, with root's rights; 0: one like any other */
 
 WITH_ARGUMENTS(argc, argv)
@@ -40,6 +42,7 @@ TEARDOWN
 	unlink(path);
 	assert_int_equal(rmdir(folder), 0);
 	user = 0;
+	room = 0;
 }
 
 static void run_program(const char *messages, const char *argument)
@@ -47,6 +50,7 @@ static void run_program(const char *messages, const char *argument)
 	alarm(60);
 	setenv("LULL_MESSAGES", messages, 1);
 	must(!user || setreuid(user, 0) == 0);
+	must(!room || setrlimit(RLIMIT_FSIZE, &(struct rlimit){ room, room }) == 0);
 	execl(test_program, test_program, "--file", "watch.inside.messages_file", argument, (char *)NULL);
 	_exit(126);
 }
@@ -103,6 +107,13 @@ TEST(bad_paths)
 	check(path_of_600, "says", COMPLAINT("(a long path)"), "");
 	assert_int_equal(mkfifo(path, 0600), 0); /* that nobody reads */
 	check(path, "says", COMPLAINT("*/lines"), "");
+}
+
+/* A line of which only the beginning finds room is on standard error, too. */
+TEST(no_room_for_all)
+{
+	room = 14;
+	check(path, "says", "lull: LULL_MESSAGES is \"*/lines\", where no line can go (error *\nlull: two\n", "lull: one\nlull");
 }
 
 /* As where a program is set to run as its owner: not a file that its caller may not write. */

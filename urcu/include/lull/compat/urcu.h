@@ -40,7 +40,8 @@
  * parent's had not run yet.
  *
  * call_rcu() and defer_rcu() may wait, as liburcu's call_rcu() does not: where more than 65,536 objects wait for the
- * reclaimer (or what soft_items says where the program has chosen it: reclaim.h), for 2 ms at most in every 64th call.
+ * reclaimer (or what soft_items says where the program has chosen it: reclaim.h), for 2 ms at most in every 64th call. In a
+ * section they do not: the end of the outermost one waits for all of them, 64 ms at most.
  *
  * defer_rcu() allocates 32 bytes for each call. Without memory it waits for a grace period instead, so it must not be
  * called in a section, as liburcu says too.
@@ -50,6 +51,7 @@
  * is not linked into one module with a file that includes these: the linker says that a hidden symbol, such as
  * `urcu_memb_read_lock`, isn't defined. Where the two use different objects, define LULL_URCU_MIXED for the file that
  * includes these. The names of the Linux kernel (compat/kernel.h) are other functions: a file includes one of the two.
+ * lull's own calls take a struct lull_head: a struct rcu_head has one inside, `lull__head`.
  */
 #ifndef LULL_COMPAT_URCU_TOP_H
 #define LULL_COMPAT_URCU_TOP_H
