@@ -50,7 +50,6 @@ TEST(sections)
 TEST(pointers)
 {
 	struct object *first = object_new(1), *second = object_new(2);
-	int held = 1;
 
 	RCU_INIT_POINTER(published, NULL);
 	assert_null(rcu_access_pointer(published));
@@ -60,10 +59,10 @@ TEST(pointers)
 	assert_ptr_equal(rcu_pointer_handoff(rcu_dereference(published)), first);
 	assert_ptr_equal(rcu_dereference_check(published, 0), first);
 	rcu_read_unlock();
-	assert_ptr_equal(rcu_dereference_check(published, held == 1), first);
+	assert_ptr_equal(rcu_dereference_check(published, first != NULL), first);
 	assert_ptr_equal(rcu_dereference_raw(published), first);
-	assert_ptr_equal(rcu_dereference_protected(published, held == 1), first);
-	assert_ptr_equal(rcu_replace_pointer(published, second, held == 1), first);
+	assert_ptr_equal(rcu_dereference_protected(published, first != NULL), first);
+	assert_ptr_equal(rcu_replace_pointer(published, second, first != NULL), first);
 	assert_ptr_equal(unrcu_pointer(xchg(&published, NULL)), second);
 	assert_null(rcu_access_pointer(published));
 	free(first);
