@@ -221,7 +221,7 @@ TEST(names_the_fastest)
 	assert_true(said("Use a count."));
 	assert_string_equal(line[1], "Cost: none in memory.");
 
-	/* What there was no time for is not called nothing. */
+	/* A cost that was not measured is named as unknown, not as none. */
 	way[COUNT].memory_unknown = true;
 	v = run(&w);
 	assert_string_equal(line[1], "Cost: what it takes in memory was not measured.");

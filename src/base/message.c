@@ -115,7 +115,7 @@ static void write_line(const char *line, bool last)
 	int len = snprintf(text, sizeof(text), "lull: %s\n", line);
 	bool is_there = *lines_path && append_to_file(text, len);
 
-	if (!is_there || last) /* who sees the program abort wants to know why */
+	if (!is_there || last) /* a person sees the program abort, and looks there */
 		write_to_stderr(text, len, last);
 }
 

@@ -242,7 +242,10 @@ static uint32_t forget_sleepers(struct lull_mutex *m)
 	return word;
 }
 
-/* Free the lock, or hand it over. Returns whom to wake: WAITERS, one of the sleepers (WATCH: the one that watches last); HEIR, the heirs. */
+/*
+ * Free the lock, or hand it over. Returns whom to wake: WAITERS, one of the sleepers (with WATCH, the one that watches is the
+ * last); HEIR, the heirs.
+ */
 static uint32_t free_private(struct lull_mutex *m)
 {
 	uint32_t word, known, wake = 0;

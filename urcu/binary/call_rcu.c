@@ -96,7 +96,7 @@ static void begin(struct call_rcu_data *w)
 	cpu_set_t set;
 
 	lull__urcu_own_worker = w;
-	w->domain->be_worker(w); /* what its callbacks defer comes back to it */
+	w->domain->be_worker(w); /* callbacks that its callbacks defer come back to @w */
 	pthread_setname_np(pthread_self(), "lull-call-rcu");
 	if (w->cpu >= 0) {
 		CPU_ZERO(&set);

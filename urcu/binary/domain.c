@@ -232,7 +232,7 @@ static unsigned blame(void *arg, struct lull_stall *first, unsigned *holders)
 	for (unsigned i = 0; i < named; i++) {
 		first[i] = held->named[i];
 		first[i].waiting_items = waiting;
-		first[i].waiting_bytes = waiting * sizeof(struct rcu_head); /* what else a callback frees is not known */
+		first[i].waiting_bytes = waiting * sizeof(struct rcu_head); /* the heads alone: nobody knows how much a callback frees */
 	}
 	*holders = held->count;
 	return named;

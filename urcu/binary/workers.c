@@ -45,7 +45,7 @@ struct call_rcu_data *lull__urcu_default_worker(struct urcu_domain *d)
 	return d->by_default;
 }
 
-/* What it was before, while the list of workers changes: a thread that is about to fork may wait for this one. */
+/* While the list of workers changes, return the number of before: a thread that is about to fork may wait for this one. */
 size_t lull__urcu_waiting(struct urcu_domain *d)
 {
 	if (lull__trylock(&d->workers_lock)) {

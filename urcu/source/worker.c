@@ -117,7 +117,7 @@ static void *work(void *arg)
 	struct call_rcu_data *w = arg;
 
 	on_worker = true;
-	of_thread[w->kind] = w; /* what its callbacks defer comes back to it */
+	of_thread[w->kind] = w; /* callbacks that its callbacks defer come back to @w */
 	lull_thread_register();
 	if (w->kind == LULL__URCU_ONLINE)
 		lull_rcu_online();

@@ -27,7 +27,7 @@ enum { /* ns */
 	CALL = 500,	  /* into the kernel and back */
 	QUEUE = 400,	  /* in the kernel, one thread at a time */
 	FALL_ASLEEP = 1500,
-	WAKE = 1200,	  /* for who wakes */
+	WAKE = 1200,	  /* for the thread that wakes another */
 	UNTIL_AWAKE = 15000,
 	CPUS = 16,
 };

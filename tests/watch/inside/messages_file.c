@@ -89,7 +89,7 @@ TEST(empty)
 	check("", "says", "lull: one\nlull: two\n", "");
 }
 
-/* Who sees the program abort wants to know why. */
+/* The line before an abort is in both places. */
 TEST(last)
 {
 	check(path, "last", "lull: three\n", "lull: one\nlull: two\nlull: three\n");

@@ -36,7 +36,7 @@ static void after_fork(bool child)
 	child ? call_rcu_after_fork_child() : call_rcu_after_fork_parent();
 }
 
-/* What the child answers comes first. */
+/* The child's answers come first. */
 static void fork_and(void (*in_child)(void))
 {
 	int status;
