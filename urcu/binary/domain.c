@@ -136,21 +136,46 @@ static void take_back_light(const struct urcu_domain *d)
 		lull__die("liburcu-%s says that membarrier(2) works, and it does not", d->name);
 }
 
-/* Is there a thread but this one whose sections may have light fences? Leader only. */
-static bool wants_heavy(struct urcu_domain *d)
+/*
+ * Count the threads that may be in a section, but for the calling one, whose own section is no reason to wait.
+ *
+ * The count last: a handler's first section may count this thread in between, and one more is on the safe side.
+ */
+static uint32_t count_others(const struct urcu_domain *d)
 {
 	const struct urcu_record *own = d->record();
+	uint32_t own_counts = own && own->registered && !own->enrolled;
+
+	lull_compiler_barrier();
+	/*
+	 * ORDER URCU-11: that the last thread has gone before whatever the caller frees; pairs with URCU-11 in
+	 * lull__urcu_unregister(); without it as there; model/urcu/gone.litmus
+	 */
+	return lull_load_acquire(&d->count) - own_counts;
+}
+
+/* Does a caller that has unlinked something need no grace period? */
+static bool urcu_is_needless(const struct urcu_domain *d)
+{
+	/*
+	 * ORDER URCU-10: unlinking before the count of threads; pairs with URCU-10 in count_reader(); without it as
+	 * there; model/urcu/nobody.litmus
+	 */
+	lull_fence_full();
+	return count_others(d) == 0;
+}
+
+/* May a thread be in a section with a light fence, but this one? Leader only. */
+static bool wants_heavy(struct urcu_domain *d)
+{
 	struct urcu_hold hold;
-	bool wants, own_counts;
+	bool wants;
 
 	if (d->readers != URCU_LIGHT || !d->waits)
 		return false;
 	lull__urcu_hold_signals(d, &hold);
 	lull__lock(&d->registry); /* THR-1 */
-	/* The count last: a handler's first section may count this thread in between, and one more is on the safe side. */
-	own_counts = own && own->registered && !own->enrolled;
-	lull_compiler_barrier();
-	wants = lull_load_relaxed(&d->count) > (own_counts ? 1u : 0u);
+	wants = count_others(d) != 0;
 	lull__unlock(&d->registry);
 	lull__urcu_release_signals(&hold);
 	return wants;
@@ -357,8 +382,12 @@ bool lull__urcu_poll(struct urcu_domain *d, uint64_t cookie)
 
 void lull__urcu_synchronize(struct urcu_domain *d)
 {
-	uint64_t cookie = (lull__urcu_init(), lull__urcu_cookie(d));
+	uint64_t cookie;
 
+	lull__urcu_init();
+	if (urcu_is_needless(d))
+		return;
+	cookie = lull__urcu_cookie(d);
 	while (!urcu_is_over(d, cookie)) {
 		if (!lull__trylock(&d->leader)) {
 			lull__lock_await(&d->leader, LULL__NEVER);

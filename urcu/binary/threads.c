@@ -103,8 +103,8 @@ static void count_reader(struct urcu_domain *d, struct urcu_record *record)
 {
 	lull_add_relaxed(&d->count, 1u);
 	/*
-	 * ORDER URCU-10: the count before the loads of the thread's sections; pairs with URCU-10 in urcu_begin();
-	 * without it a grace period that knows of no thread misses one that found the object;
+	 * ORDER URCU-10: the count before the loads of the thread's sections; pairs with URCU-10 in urcu_begin(),
+	 * urcu_is_needless(); without it a grace period that knows of no thread misses one that found the object;
 	 * model/urcu/nobody.litmus
 	 */
 	lull_fence_full();
@@ -168,8 +168,8 @@ void lull__urcu_unregister(struct urcu_domain *d, struct urcu_record *record)
 		record->next->prev = record->prev;
 		record->prev->next = record->next;
 		/*
-		 * ORDER URCU-11: the thread's loads before the count; pairs with URCU-11 in urcu_begin(); without it an
-		 * object is freed that the last thread still looks at; model/urcu/gone.litmus
+		 * ORDER URCU-11: the thread's loads before the count; pairs with URCU-11 in urcu_begin(),
+		 * count_others(); without it an object is freed that the last thread still looks at; model/urcu/gone.litmus
 		 */
 		if (!record->enrolled)
 			lull_sub_release(&d->count, 1u);
