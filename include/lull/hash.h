@@ -279,7 +279,8 @@ LULL_API struct lull_hash_node *lull__hash_iter_next(struct lull_hash_iter *iter
  * Loop over all elements, in no order: @node is each in turn, NULL at the end; @iter as above. In one read
  * section, which lasts as long as the walk. The loop meets every element that is in the table during the
  * whole walk: once, or perhaps more than once if a resize goes on. It may or may not meet an element that
- * comes or goes during the walk. The caller may remove or replace the current element.
+ * comes or goes during the walk. It follows a table that grows, perhaps for ever: hash_cursor.h has a walk
+ * that ends. The caller may remove or replace the current element.
  */
 #define lull_hash_for_each(node, iter, h)                                                          \
 	for ((node) = lull__hash_iter_first(h, iter); (node);                                      \

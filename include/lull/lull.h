@@ -51,6 +51,8 @@
  *
  *	hash.h		elements are found by key; it grows		readers must see one consistent state
  *			while it is read				of all buckets
+ *	hash_cursor.h	a walk over hash.h's table is long, or others	a section is long enough: hash.h's own
+ *			insert meanwhile				walk is faster
  *	list.h, hlist.h	elements are walked through; hlist.h has	readers need to walk an hlist.h list
  *			heads of one word, for tables of your own	backwards
  *	hlist_nulls.h	memory of one type is reused at once,		a grace period before reuse is cheap
@@ -85,6 +87,7 @@
 #include <lull/mutex_robust.h>
 
 #include <lull/hash.h>
+#include <lull/hash_cursor.h>
 #include <lull/hlist.h>
 #include <lull/hlist_nulls.h>
 #include <lull/list.h>

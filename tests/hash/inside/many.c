@@ -5,10 +5,12 @@
  * contains the source that moves elements, with pauses.
  *
  * Steady keys are always there, so every lookup and every walk must find them; their elements are replaced, and spoilt
- * before they are freed, and readers look. The other keys have several updaters, whose successes must add up.
+ * before they are freed, and readers look, walk and step. The other keys have several updaters, whose successes must add up.
  */
 #include "hash/support.h"
 #include "random.h"
+
+#include <lull/hash_cursor.h>
 
 #define STEADY	40
 #define KEYS	48
@@ -96,6 +98,32 @@ static void walks(void)
 		must(met[key]);
 }
 
+/* In many sections; a steady key once, if no other key has its hash. */
+static void steps(void)
+{
+	int met[KEYS] = { 0 };
+	struct lull_hash_cursor cursor;
+	struct item *item;
+
+	lull_hash_cursor_begin(&cursor, &shared);
+	do {
+		lull_rcu_read_lock();
+		while ((item = lull_hash_cursor_next_entry(&cursor, struct item, node)) && dice(&seed, 4)) {
+			int key = lull_load_relaxed(&item->key);
+
+			must(key != SPOILT);
+			met[key]++;
+			pause_somewhat();
+		}
+		if (item)
+			met[lull_load_relaxed(&item->key)]++;
+		lull_rcu_read_unlock();
+		pause_somewhat();
+	} while (item);
+	for (int key = KEYS - HASHES; key < HASHES; key++)
+		must(met[key] == 1);
+}
+
 static void replaces(void)
 {
 	int key = (int)dice(&seed, STEADY);
@@ -151,7 +179,7 @@ static void resizes(void)
 		sched_yield();
 }
 
-static void (*const works[])(void) = { replaces, contends, contends, resizes, resizes, walks, reads, reads, reads };
+static void (*const works[])(void) = { replaces, contends, contends, resizes, resizes, walks, steps, reads, reads, reads };
 
 enum { THREADS = sizeof(works) / sizeof(works[0]) };
 

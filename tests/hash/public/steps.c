@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * steps.c - hash.h: what readers find between any two instructions of an update or a resize. The updater is traced by
- * single steps; the handler is the reader: it looks up, walks, and takes lookups on that rest for any time on their way.
+ * single steps; the handler is the reader: it looks up, walks, and takes lookups and a cursor on that rest for any time on
+ * their way.
  */
 #include "hash/support.h"
 #include "random.h"
 #include "steps.h"
+
+#include <lull/hash_cursor.h>
 
 #if CAN_STEP
 
@@ -23,8 +26,16 @@ static struct lookup {
 static struct lull_hash h;
 static struct item *item_of[KEYS];
 static uint64_t seed;
-static int steps, lost;
+static int steps, walks, lost;
 static bool no_future; /* the fault: lookups that end with the table where they began */
+
+/* A walk from trap to trap; of the update that is traced, the key, and the element that it may put there. */
+static struct lull_hash_cursor cursor;
+static bool is_walking;
+static int changing;
+static struct item *coming;
+
+enum { NEW, WAITS, MET }; /* marks of items: a walk must meet those that wait */
 
 /* Few, and all in few buckets now and then. */
 static uint64_t hash_of(int key)
@@ -66,6 +77,37 @@ static void look(void)
 	lost += (~met & ((1u << STEADY) - 1)) != 0;
 }
 
+static bool stays(int key)
+{
+	return key != changing && item_of[key];
+}
+
+/* One step, to which none may be lost and none come again. */
+static void walk_on(void)
+{
+	struct item *item;
+
+	if (!is_walking) {
+		for (int key = 0; key < KEYS; key++)
+			if (item_of[key])
+				item_of[key]->mark = stays(key) ? WAITS : NEW;
+		coming->mark = NEW;
+		lull_hash_cursor_begin(&cursor, &h);
+		is_walking = true;
+		return;
+	}
+	item = lull_hash_cursor_next_entry(&cursor, struct item, node);
+	if (item) {
+		lost += item->mark == MET;
+		item->mark = MET;
+		return;
+	}
+	for (int key = 0; key < KEYS; key++)
+		lost += stays(key) && item_of[key]->mark == WAITS;
+	is_walking = false;
+	walks++;
+}
+
 static void trapped(int unused)
 {
 	(void)unused;
@@ -75,6 +117,8 @@ static void trapped(int unused)
 		go_on(&resting[dice(&seed, RESTING)]);
 	if (dice(&seed, 8) == 0)
 		look();
+	if (dice(&seed, 4) == 0)
+		walk_on();
 	lull_rcu_read_unlock();
 }
 
@@ -85,6 +129,8 @@ static void update(void)
 	size_t size = (size_t)2 << dice(&seed, 3);
 	struct lull_hash_node *node = NULL;
 
+	changing = what ? key : -1;
+	coming = item;
 	set_trap_flag(true);
 	if (what == 0)
 		lull_hash_resize(&h, size);
@@ -110,6 +156,7 @@ static void updates(unsigned flags)
 {
 	memset(item_of, 0, sizeof(item_of));
 	memset(resting, 0, sizeof(resting));
+	is_walking = false;
 	init_table(&h, 2, flags);
 	for (int key = 0; key < STEADY; key++)
 		lull_hash_insert_dup(&h, &(item_of[key] = new_item(key))->node, hash_of(key));
@@ -133,7 +180,7 @@ static void begin(void)
 	assert_int_equal(sigaction(SIGTRAP, &action, NULL), 0);
 	set_stall_ms(0); /* single steps take their time */
 	seed = test_seed();
-	steps = lost = 0;
+	steps = walks = lost = 0;
 }
 
 /* Shows that what is missed is seen. */
@@ -153,7 +200,7 @@ TEST(steps)
 	updates(LULL_HASH_SHRINK);
 	updates(LULL_HASH_FIXED);
 	assert_int_equal(lost, 0);
-	assert_true(steps > 1000);
+	assert_true(steps > 1000 && walks > 2);
 }
 
 #else
