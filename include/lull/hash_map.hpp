@@ -244,8 +244,7 @@ public:
 	/*
 	 * Erase the elements for which @is_it(element) is true. Returns how many. Elements that other threads insert
 	 * meanwhile may stay. If @is_it throws, what was erased so far is gone. Neither this call nor clear() holds readers'
-	 * updaters up, or lets more wait than the limits of reclaim.h: they leave their section every 64 buckets (but not the
-	 * caller's). So @is_it may be asked about an element again if the table is resized meanwhile.
+	 * updaters up, or lets more wait than the limits of reclaim.h: they go through the map as for_each() does.
 	 */
 	template <class Which> size_type erase_if(Which is_it)
 	{
@@ -268,10 +267,22 @@ public:
 
 	/*
 	 * for (const auto &[key, value] : map). It meets each element that is in the map during the whole walk, once, or
-	 * perhaps more than once while the table is resized. The body may update the map.
+	 * perhaps more than once while the table is resized. The body may update the map. The walk follows a table that grows,
+	 * and all that others retire waits for it: of a large map, or one that grows, take for_each().
 	 */
 	walk begin() const noexcept { return walk(&core.table); }
 	end_of_walk end() const noexcept { return {}; }
+
+	/*
+	 * Call @use(element) for each element, in a read section that is left every 64 elements (but not the caller's): what
+	 * others retire does not wait for the whole walk. It calls for each element that is there during the whole walk, and
+	 * for none twice; one that comes meanwhile is met or not, and the walk ends however many come (hash_cursor.h). @use may
+	 * update the map. If it throws, the walk is over.
+	 */
+	template <class Use> void for_each(Use use) const
+	{
+		core.visit_in_portions([&](const lull_hash_node *node) { use(*value_of(node)); });
+	}
 
 	/* Exact while no thread updates. */
 	size_type size() const noexcept { return lull_hash_count(&core.table); }

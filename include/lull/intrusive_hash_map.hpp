@@ -193,6 +193,15 @@ public:
 	iterator begin() const noexcept { return iterator(&core.table); }
 	end_of_walk end() const noexcept { return {}; }
 
+	/*
+	 * Call @use(object) likewise, but for none twice, and in many short sections: all as hash_map.hpp says of its
+	 * for_each().
+	 */
+	template <class Use> void for_each(Use use) const
+	{
+		core.visit_in_portions([&](const lull_hash_node *node) { use(*entry::object(node)); });
+	}
+
 	size_type size() const noexcept { return lull_hash_count(&core.table); }
 	bool empty() const noexcept { return size() == 0; }
 	size_type bucket_count() const noexcept { return lull_hash_buckets(&core.table); }

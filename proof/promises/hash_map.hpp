@@ -55,5 +55,9 @@ d70995 The body may update the map. | run.hash_maps:walks_while_it_is_resized
 08d9bb Move to a table of @buckets; | run.hash_maps:refuses_configurations
 bef37e finish_resize() helps a resize that goes | run.hash_maps:refuses_configurations
 4ac632 In a loop the old elements | bounded:updates bounded:helps
-4d2774 Neither this call nor clear() holds | bounded:clears
-9cc22c So @is_it may be asked about | bounded:clears_amid_resizes
+1de899 Neither this call nor clear() holds | bounded:clears
+8d3f0f The walk follows a table that | explains
+5aa880 Call @use(element) for each element, in | run.hash_maps:for_each_leaves_sections
+9ba8eb It calls for each element that | run.hash_maps:for_each_meets_each_once run.hash_maps:for_each_ends bounded:clears_amid_resizes
+f66c52 @use may update the map. | run.hash_maps:for_each_ends
+a9c4c6 If it throws, the walk is | run.hash_maps:for_each_leaves_sections

@@ -27,3 +27,4 @@ f78370 Not those that come meanwhile. | untested: a licence: nothing to test
 043493 Meets each object that is there | intrusive_hash_maps:finds_objects intrusive_hash_maps:is_read_while_it_changes
 e5b591 The body may update. | intrusive_hash_maps:finds_objects
 6e544a Take off all objects, and call | intrusive_hash_maps:finds_objects bounded:clears
+3e56a7 Call @use(object) likewise, but for none | intrusive_hash_maps:is_read_while_it_changes

@@ -24,7 +24,7 @@
 #include <optional>
 #endif
 
-#include <lull/hash.h>
+#include <lull/hash_cursor.h>
 
 /*
  * In a program whose files are compiled in part without exceptions, the linker keeps one copy of each function. Such a map
@@ -208,23 +208,25 @@ public:
 	}
 
 	/*
-	 * Call @visit(node) for each element that is in the table all the time, perhaps more than once, in many short
-	 * sections, so that a visit to all holds nobody up. Between two of them the table may be resized. So the place is no
-	 * bucket: it is the low bits that the hashes of a bucket have in common, and these count up from the highest bit
-	 * downwards, as in P. Noordhuis's dictScan() of Redis. What is done is done then for tables of any size.
+	 * Call @visit(node) for each element that is in the table all the time, once, in many short sections, so that a visit
+	 * to all holds nobody up.
 	 */
 	template <class Visit> void visit_in_portions(Visit &&visit) const
 	{
-		uint64_t at = 0;
+		lull_hash_cursor cursor;
 
-		do {
+		lull_hash_cursor_begin(&cursor, &table);
+		while (cursor.h) {
 			const hash_section section;
-			int buckets = 64;
 
-			do
-				at = visit_bucket(at, visit);
-			while (at && --buckets);
-		} while (at);
+			for (int n = 0; n < 64; n++) {
+				lull_hash_node *node = lull__hash_cursor_within(&cursor, 64);
+
+				if (!node)
+					break;
+				visit(node);
+			}
+		}
 	}
 
 	void resize(size_t buckets)
@@ -246,30 +248,6 @@ private:
 
 	Hash hasher;
 	Eq equal;
-
-	/* Visit the elements whose hashes have the low bits of @at, in a section. Returns the next bits; 0: these were the last. */
-	template <class Visit> uint64_t visit_bucket(uint64_t at, Visit &visit) const
-	{
-		const lull__hash_table *in = lull__hash_table_of(&table);
-		const uint64_t low = in->mask / 2;
-
-		at &= low;
-		do {
-			for (uint64_t high = 0; high == 0 || high <= in->mask / 2; high += low + 1) {
-				/* HASH-1, HASH-2 as in lull__hash_first(). */
-				for (lull_hash_node *node = lull__hash_first(in, at | high); node;
-				     node = lull_load_acquire(&node->next))
-					visit(node);
-			}
-			in = lull_load_acquire(&in->future); /* HASH-3 as in lull__hash_seek() */
-		} while (in);
-		for (uint64_t bit = (low + 1) / 2; bit; bit /= 2) {
-			at ^= bit;
-			if (at & bit)
-				break;
-		}
-		return at;
-	}
 
 	/* @then: the answer after an exception. */
 	template <class K, bool then> static bool matches(const lull_hash_node *node, const void *key) noexcept

@@ -525,6 +525,73 @@ TEST(walks_while_it_is_resized)
 	MUST(m.empty());
 }
 
+/* Values are assigned meanwhile, too: the old element or the new one. */
+TEST(for_each_meets_each_once)
+{
+	numbers m;
+	std::atomic<bool> over{ false };
+	constexpr int stay = 300;
+
+	for (int i = 0; i < stay; i++)
+		m.try_emplace(i, i);
+	runner changer([&] {
+		for (size_t i = 0; !over; i++) {
+			m.rehash(i % 2 ? 16 : 2048);
+			for (int key = static_cast<int>(i % 3); key < stay; key += 3)
+				m.insert_or_assign(key, key);
+			m.try_emplace(-1, 0);
+			m.erase(-1);
+		}
+	});
+	for (int turn = 0; turn < 100; turn++) {
+		std::vector<int> met(stay + 1);
+
+		m.for_each([&](const auto &element) {
+			MUST(element.first == -1 || element.first == element.second);
+			met[static_cast<size_t>(element.first + 1)]++;
+			if (element.first % 8 == 0)
+				sched_yield(); /* the table is resized meanwhile */
+		});
+		MUST(met[0] <= 1 && std::count(met.begin() + 1, met.end(), 1) == stay);
+	}
+	over = true;
+	changer.join();
+}
+
+TEST(for_each_ends)
+{
+	numbers m;
+	int next = 0, met = 0;
+
+	while (next < 1000)
+		m.try_emplace(next++);
+	m.for_each([&](const auto &) {
+		m.try_emplace(next++);
+		MUST(++met < 1900);
+	});
+	MUST(met >= 1000 && m.size() == static_cast<size_t>(next));
+}
+
+TEST(for_each_leaves_sections)
+{
+	numbers m;
+	lull_rcu_cookie cookie = 0;
+	int met = 0;
+
+	for (int i = 0; i < 200; i++)
+		m.try_emplace(i);
+	m.for_each([&](const auto &) {
+		MUST(lull_rcu_read_lock_held());
+		if (met++ == 0)
+			cookie = lull_rcu_gp_start();
+		/* The grace period does not wait for this section, which began after it. */
+		while (met == 100 && !lull_rcu_gp_poll(cookie))
+			sched_yield();
+	});
+	MUST(met == 200 && !lull_rcu_read_lock_held());
+	MUST(throws([&] { m.for_each([](const auto &) { throw 1; }); }) && !lull_rcu_read_lock_held());
+}
+
 /* Whichever copies of the map's functions the linker keeps. */
 TEST(catches_beside_code_that_cannot)
 {

@@ -2,7 +2,9 @@
 /*
  * intrusive_hash_maps.cc - what intrusive_hash_map.hpp promises.
  */
+#include <algorithm>
 #include <set>
+#include <vector>
 
 #include <lull/intrusive_hash_map.hpp>
 #include <lull/reclaim.h>
@@ -199,7 +201,13 @@ TEST(is_read_while_it_changes)
 
 	for (int i = 0; i < count; i++)
 		MUST(ids.insert(*new user(i, "first")));
-	in_threads(3, [&](int me) {
+	in_threads(4, [&](int me) {
+		while (me == 3 && !over) {
+			std::vector<int> met(count);
+
+			ids.for_each([&](const user &u) { met[static_cast<size_t>(u.id())]++; });
+			MUST(std::count(met.begin(), met.end(), 1) == count);
+		}
 		for (int i = 0; me < 2 && !over; i = (i + 1) % count) {
 			section s;
 			user *u = ids.find(i);
