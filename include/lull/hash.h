@@ -57,7 +57,7 @@
  * section. So hashes have to be well mixed. Take lull_hash_mix64() for integers and pointers (small numbers
  * that follow each other need no mixing), and lull_hash_bytes() or lull_hash_string() for the rest. If
  * strangers choose the keys, numbers too, take lull_hash_bytes() with a secret seed. A bad hash makes long
- * chains, in a table of any size, and nothing worse.
+ * chains, in a table of any size, and nothing worse. Debug builds say once that a table has such a chain.
  *
  * Sources: J. Triplett, P. McKenney, J. Walpole, "Resizable, Scalable, Concurrent Hash Tables via
  * Relativistic Programming" (2011); moving from the tail and the pointer to the next table as in

@@ -34,6 +34,7 @@ struct lull__hash_control {
 	size_t least, most;
 	size_t seldom[2]; /* a count without these bits: consider a resize; 0 after each resize */
 	uint32_t flags;
+	uint32_t weak; /* debug builds: 1: they have said that the hash is */
 };
 
 /* A table. The words shared by the threads that move its buckets lie well apart from those that lookups read. */

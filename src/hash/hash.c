@@ -7,6 +7,7 @@
 #include "buckets.h"
 #include "../base/callback.h"
 #include "../base/fault.h"
+#include "../base/message.h"
 #include "../base/process.h"
 #include "../base/registry.h"
 
@@ -154,6 +155,51 @@ static inline void count_element(struct lull_hash *h, enum lull__hash_kind kind)
 		lull__hash_consider_resize(h, kind);
 }
 
+/* ---- weak hashes ---------------------------------------------------------------------------- */
+
+#ifdef LULL_DEBUG
+#define SAYS_WHAT_IS_WEAK true
+#else
+#define SAYS_WHAT_IS_WEAK false
+#endif
+
+#define LONG_CHAIN 40 /* by chance, one element per bucket does not make such a chain in 1e40 buckets */
+
+struct crowd {
+	size_t here, all, buckets; /* here: 0, or the elements in one bucket, far more than come together by chance */
+};
+
+/* Look for a crowd in @bucket, to which @hash belongs and which is locked. */
+static inline struct crowd find_crowd(const struct lull_hash *h, const struct lull__hash_bucket *bucket, uint64_t hash)
+{
+	struct crowd crowd = { 0, 0, 0 };
+	const struct lull__hash_table *table;
+	const struct lull_hash_node *node;
+	uint64_t last = hash;
+
+	if (!SAYS_WHAT_IS_WEAK || lull_load_relaxed(&h->control->weak))
+		return crowd;
+	table = lull__hash_current(h);
+	if (bucket != lull__hash_bucket_of(table, hash))
+		return crowd; /* it is in a future table, which may have fewer buckets */
+	for (node = lull_load_relaxed(&bucket->first); node; last = node->hash, node = lull_load_relaxed(&node->next))
+		crowd.here += node->hash == hash || node->hash != last; /* many elements of another key are its user's wish */
+	crowd.buckets = lull__hash_size(table);
+	if (crowd.here > LONG_CHAIN)
+		crowd.all = lull_hash_count(h);
+	if (crowd.here <= LONG_CHAIN + 8 * (crowd.all / crowd.buckets))
+		crowd.here = 0;
+	return crowd;
+}
+
+/* Say of a table, once, that its hash is weak. No bucket is locked: the line goes through the user's hook. */
+static inline void say_crowd(struct lull_hash *h, struct crowd crowd)
+{
+	if (SAYS_WHAT_IS_WEAK && crowd.here && !lull_xchg_relaxed(&h->control->weak, 1u))
+		lull__say("hash table %p has a weak hash: of its %zu elements in %zu buckets, %zu share one; "
+			  "lull_hash_mix64() mixes numbers", (void *)h, crowd.all, crowd.buckets, crowd.here);
+}
+
 /* ---- updates -------------------------------------------------------------------------------- */
 
 /* Enter a read section, help with a resize that goes on, lock the bucket for @hash and return it. */
@@ -175,12 +221,16 @@ static struct lull_hash_node *insert_element(struct lull_hash *h, struct lull_ha
 {
 	struct lull__hash_bucket *bucket = begin_update(h, hash);
 	struct lull_hash_node **link, *found = find_by_key(bucket, hash, match, key, &link);
+	struct crowd crowd;
 
 	if (!found)
 		add_element(bucket, node, hash);
+	crowd = find_crowd(h, bucket, hash);
 	lull__bucket_unlock(bucket);
-	if (!found)
+	if (!found) {
 		count_element(h, LULL__HASH_CAME);
+		say_crowd(h, crowd);
+	}
 	lull_rcu_read_unlock();
 	return found;
 }
@@ -213,14 +263,18 @@ struct lull_hash_node *lull_hash_replace(struct lull_hash *h, struct lull_hash_n
 {
 	struct lull__hash_bucket *bucket = begin_update(h, hash);
 	struct lull_hash_node **link, *old = find_by_key(bucket, hash, match, key, &link);
+	struct crowd crowd;
 
 	if (old)
 		replace_element(link, old, node);
 	else
 		add_element(bucket, node, hash);
+	crowd = find_crowd(h, bucket, hash);
 	lull__bucket_unlock(bucket);
-	if (!old)
+	if (!old) {
 		count_element(h, LULL__HASH_CAME);
+		say_crowd(h, crowd);
+	}
 	lull_rcu_read_unlock();
 	return old;
 }
