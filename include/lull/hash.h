@@ -54,8 +54,8 @@
  * waits for a grace period.
  *
  * The hash. Its low bits choose the bucket, as they are: a multiplication here would cost as much as the read
- * section. So hashes have to be well mixed. Take lull_hash_mix64() for integers and pointers (small numbers
- * that follow each other need no mixing), and lull_hash_bytes() or lull_hash_string() for the rest. If
+ * section. So hashes have to be well mixed. Take lull_hash_mix64() for integers and pointers (hash_integer.h
+ * has functions that do), and lull_hash_bytes() or lull_hash_string() for the rest. If
  * strangers choose the keys, numbers too, take lull_hash_bytes() with a secret seed. A bad hash makes long
  * chains, in a table of any size, and nothing worse. Debug builds say once that a table has such a chain.
  *

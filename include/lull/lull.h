@@ -51,6 +51,7 @@
  *
  *	hash.h		elements are found by key; it grows		readers must see one consistent state
  *			while it is read				of all buckets
+ *	hash_integer.h	a table of hash.h has integers for keys		hashes are mixed already
  *	hash_cursor.h	a walk over hash.h's table is long, or others	a section is long enough: hash.h's own
  *			insert meanwhile				walk is faster
  *	list.h, hlist.h	elements are walked through; hlist.h has	readers need to walk an hlist.h list
@@ -88,6 +89,7 @@
 
 #include <lull/hash.h>
 #include <lull/hash_cursor.h>
+#include <lull/hash_integer.h>
 #include <lull/hlist.h>
 #include <lull/hlist_nulls.h>
 #include <lull/list.h>
