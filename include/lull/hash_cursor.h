@@ -43,8 +43,9 @@
  * together.
  *
  * The cost. A step walks one chain and reverses the hash of each element there. So for a chain of n elements the walk
- * makes n * n hops. It takes no lock, no memory and no fence. For a walk in one short section beside few insertions,
- * hash.h's lull_hash_for_each() is faster.
+ * makes n * n hops. It takes no lock, no memory and no fence. Its order leads all over the table, and if that is larger
+ * than the caches, each step waits for memory. Where one short section is enough and others insert little, hash.h's
+ * lull_hash_for_each() is several times as fast.
  *
  * Sources: P. Noordhuis's dictScan() of Redis (2012), whose cursor is the reversed number of a bucket; O. Shalev, N.
  * Shavit, "Split-Ordered Lists" (2006), for the order.
