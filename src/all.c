@@ -80,6 +80,7 @@
 #include "hash/bucket_lock.c"
 #include "hash/buckets.c"
 #include "hash/bytes.c"
+#include "hash/cursor.c"
 #include "hash/hash.c"
 #include "hash/resize.c"
 
