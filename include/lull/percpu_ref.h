@@ -35,15 +35,29 @@
  * LULL_PERCPU_REF_ALLOW_REINIT until exit), in pages that each belong to one CPU; 24 bytes in the object;
  * some 80 bytes more until exit.
  *
+ * A ref that is made with LULL_PERCPU_REF_ALLOW_REINIT may rest at zero: its owner puts the first reference
+ * without a kill and asks now and then whether the ref is in use.
+ *
+ *	init, put		none is left; the ref rests
+ *	get, put		any number, anywhere, also from zero
+ *	switch_to_atomic_sync	one shared count: is_zero tells whether all that was got is put
+ *	switch_to_percpu	counts per CPU again, also from zero
+ *
+ * Counts per CPU do not see zero. While the ref lives and counts in one place, @release runs each time the count
+ * reaches zero: in a put, or at the end of a switch. So the @release of a ref that rests must not end it. When
+ * is_zero returns, a get may have followed. A kill drops the owner's reference, so who kills a ref at rest gets
+ * one first.
+ *
  * A get needs a reference that lasts during the call: the caller's own, or the owner's, if nobody can kill the
- * ref meanwhile. Callers of tryget and tryget_live need none, but something else has to keep the object
- * allocated during the call (RCU, a hazard pointer: ref_handoff.h). When the ref has been confirmed dead, these
- * calls touch only the struct lull_percpu_ref itself. So a program that frees the object after a grace period,
- * or when no hazard pointer names it, may call exit at once.
+ * ref meanwhile. It needs none if the ref may rest at zero and nobody can kill it meanwhile. Callers of tryget
+ * and tryget_live need none, but something else has to keep the object allocated during the call (RCU, a hazard
+ * pointer: ref_handoff.h). When the ref has been confirmed dead, these calls touch only the struct
+ * lull_percpu_ref itself. So a program that frees the object after a grace period, or when no hazard pointer
+ * names it, may call exit at once.
  *
  * lull reports misuse in one line through the message hook (debug.h). After a count below zero, or a get from
- * zero, the count never reaches zero again: that is a leak, but no use after free. Misuse after which nothing
- * can go on aborts: a second kill, reinit of a ref in use, use after exit.
+ * zero of a ref that may not rest there, the count never reaches zero again: that is a leak, but no use after
+ * free. Misuse after which nothing can go on aborts: a second kill, reinit of a ref in use, use after exit.
  *
  * Contexts: get, put, tryget and tryget_live may be called everywhere and never block. That includes signal
  * handlers, but @release runs in the last put, and most functions that it may want to call are not allowed in
@@ -88,7 +102,7 @@ typedef void (*lull_percpu_ref_func)(struct lull_percpu_ref *ref) LULL__NOEXCEPT
 enum lull_percpu_ref_flags {
 	LULL_PERCPU_REF_INIT_ATOMIC = 1,  /* begin with the shared count; includes ALLOW_REINIT */
 	LULL_PERCPU_REF_INIT_DEAD = 2,	  /* begin killed, with no reference; includes ALLOW_REINIT */
-	LULL_PERCPU_REF_ALLOW_REINIT = 4, /* keep the counters for reinit, resurrect, switch_to_percpu */
+	LULL_PERCPU_REF_ALLOW_REINIT = 4, /* keep the counters for reinit, resurrect, switch_to_percpu; may rest at zero */
 };
 
 LULL_API void lull__percpu_ref_get_slow(struct lull_percpu_ref *ref, intptr_t n) LULL_NOEXCEPT;
@@ -98,7 +112,7 @@ LULL_API bool lull__percpu_ref_tryget_live_slow(struct lull_percpu_ref *ref, int
 
 /* ---- references ------------------------------------------------------------------------------ */
 
-/* Take @n (> 0) more references; one must last during the call, see above. */
+/* Take @n (> 0) more references; one must last during the call, or the ref may rest at zero: see above. */
 LULL_INLINE void lull_percpu_ref_get_many(struct lull_percpu_ref *ref, unsigned n)
 {
 	if (lull_unlikely(!lull__rseq_add(&ref->word, (intptr_t)n, LULL__PERCPU_REF_GETS)))
@@ -110,7 +124,10 @@ LULL_INLINE void lull_percpu_ref_get(struct lull_percpu_ref *ref)
 	lull_percpu_ref_get_many(ref, 1);
 }
 
-/* Take @n (> 0) references, unless none are left: then returns false, and nothing has changed. */
+/*
+ * Take @n (> 0) references, unless none are left: then returns false, and nothing has changed. Where a ref rests at
+ * zero, this finds out only in one place: counts per CPU give a reference.
+ */
 LULL_INLINE bool lull_percpu_ref_tryget_many(struct lull_percpu_ref *ref, unsigned n)
 {
 	return lull_likely(lull__rseq_add(&ref->word, (intptr_t)n, LULL__PERCPU_REF_GETS)) ||
@@ -197,11 +214,11 @@ LULL_API void lull_percpu_ref_reinit(struct lull_percpu_ref *ref);
 LULL_API void lull_percpu_ref_resurrect(struct lull_percpu_ref *ref);
 
 /*
- * Count in one place while the ref lives, for an owner that wants to see zero: it puts its reference without
- * a kill. The ref stays so, over reinit and resurrect as well, until switch_to_percpu. @confirm as for kill.
- * The sync form returns when @confirm would have been called; so do not call it in a read section or
- * callback. switch_to_percpu undoes the switch; for a dead ref, from its reinit or resurrect on. It needs
- * LULL_PERCPU_REF_ALLOW_REINIT.
+ * Count in one place while the ref lives, for an owner that wants to see zero: it has put its reference without
+ * a kill, or does now. The ref stays so, over reinit and resurrect as well, until switch_to_percpu. @confirm as
+ * for kill. If none is left, @release runs at the end of the switch. The sync form returns when @confirm would
+ * have been called; so do not call it in a read section or callback. switch_to_percpu undoes the switch; for a
+ * dead ref, from its reinit or resurrect on. It needs LULL_PERCPU_REF_ALLOW_REINIT.
  */
 LULL_API void lull_percpu_ref_switch_to_atomic(struct lull_percpu_ref *ref, lull_percpu_ref_func confirm);
 LULL_API void lull_percpu_ref_switch_to_atomic_sync(struct lull_percpu_ref *ref);
@@ -214,8 +231,9 @@ LULL_INLINE bool lull_percpu_ref_is_dying(const struct lull_percpu_ref *ref)
 }
 
 /*
- * Has the count reached zero? Always false while the ref counts per CPU. True stays true until reinit; it
- * does not mean that @release has returned. Any context.
+ * Has the count reached zero? Always false while the ref counts per CPU. True stays true until reinit,
+ * resurrect, or a get of a ref that may rest at zero. It does not mean that @release has returned, so it is too
+ * early for exit, unless no other thread can be in a put. Any context.
  */
 LULL_API bool lull_percpu_ref_is_zero(const struct lull_percpu_ref *ref);
 

@@ -54,6 +54,12 @@ static bool add_in_threads(struct lull_percpu_ref *ref, intptr_t n)
 	return !(word & LULL__PERCPU_REF_ATOMIC);
 }
 
+/* May the count of @ref be zero, and go up again? Not when it was killed, nor after exit. */
+static bool may_rest(const struct lull_percpu_ref *ref)
+{
+	return !lull_percpu_ref_is_dying(ref) && lull_load_relaxed(&ref->data)->may_reinit;
+}
+
 void lull__percpu_ref_get_slow(struct lull_percpu_ref *ref, intptr_t n)
 {
 	intptr_t old;
@@ -61,7 +67,7 @@ void lull__percpu_ref_get_slow(struct lull_percpu_ref *ref, intptr_t n)
 	if (add_in_threads(ref, n))
 		return;
 	old = lull_add_relaxed(&ref->count, n);
-	if (lull_unlikely(old <= 0))
+	if (lull_unlikely(old <= 0) && (old < 0 || !may_rest(ref)))
 		lull__percpu_ref_saturate(ref, "lull_percpu_ref_get", old, "it was at its end");
 }
 

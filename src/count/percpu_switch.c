@@ -203,9 +203,9 @@ static void set_marks(struct lull_percpu_ref *ref, uintptr_t marks)
 /*
  * Set @marks in the word, switch to the shared count, call @confirm, and drop @owners references: those
  * and the one of the switch itself at once, so that the ref exists until then and no longer. Releases
- * the lock; @ref may be gone afterwards.
+ * the lock; @ref may be gone afterwards. Returns whether that is over: else the reclaimer does it.
  */
-static void to_shared(struct lull_percpu_ref *ref, uintptr_t marks, lull_percpu_ref_func confirm, intptr_t owners)
+static bool to_shared(struct lull_percpu_ref *ref, uintptr_t marks, lull_percpu_ref_func confirm, intptr_t owners)
 {
 	struct lull__percpu_data *data = ref->data;
 	uintptr_t word = ref->word;
@@ -222,6 +222,7 @@ static void to_shared(struct lull_percpu_ref *ref, uintptr_t marks, lull_percpu_
 		lull_store_relaxed(&data->switching, state_now(WAITS_FOR_READERS));
 		lull__unlock(&data->lock);
 		lull_rcu_call(&data->rcu, switch_after_grace_period);
+		return false;
 	} else {
 		if (!LULL__BUSTED(PERCPU_NO_BARRIER))
 			lull__rseq_barrier(); /* PCR-1: in between */
@@ -229,19 +230,16 @@ static void to_shared(struct lull_percpu_ref *ref, uintptr_t marks, lull_percpu_
 		lull__unlock(&data->lock);
 		end_switch(ref, confirm, owners + 1);
 	}
+	return true;
 }
 
-/* Switch to counters, unless the shared count was asked for or the ref is dead. Under the lock. */
-static void to_counters(struct lull_percpu_ref *ref, const char *call)
+/* Switch to counters, unless the shared count was asked for or the ref is dead. It may be zero. Under the lock. */
+static void to_counters(struct lull_percpu_ref *ref)
 {
 	struct lull__percpu_data *data = ref->data;
 
 	if (data->stay_atomic || !(ref->word & LULL__PERCPU_REF_ATOMIC) || (ref->word & LULL__PERCPU_REF_DEAD))
 		return;
-	if (lull_unlikely(lull_load_relaxed(&ref->count) <= 0)) {
-		lull__percpu_ref_saturate(ref, call, lull_load_relaxed(&ref->count), "it was at its end");
-		return;
-	}
 	lull__percpu_zero(&data->cell);
 	lull_add_relaxed(&ref->count, bias());
 	/*
@@ -283,7 +281,7 @@ int lull_percpu_ref_init(struct lull_percpu_ref *ref, lull_percpu_ref_func relea
 		ref->word |= LULL__PERCPU_REF_DEAD;
 	if (!lull_percpu_ref_per_cpu())
 		ref->word |= LULL__PERCPU_REF_THREADS;
-	to_counters(ref, "lull_percpu_ref_init");
+	to_counters(ref);
 	return 0;
 }
 
@@ -402,7 +400,7 @@ static void resurrect(struct lull_percpu_ref *ref, const char *call, bool from_z
 		lull__die("%s: percpu_ref %p still has references", call, (void *)ref);
 	lull_add_relaxed(&ref->count, 1);
 	lull_store_relaxed(&ref->word, ref->word & ~LULL__PERCPU_REF_DEAD);
-	to_counters(ref, call);
+	to_counters(ref);
 	lull__unlock(&data->lock);
 }
 
@@ -416,26 +414,23 @@ void lull_percpu_ref_resurrect(struct lull_percpu_ref *ref)
 	resurrect(ref, "lull_percpu_ref_resurrect", false);
 }
 
-void lull_percpu_ref_switch_to_atomic(struct lull_percpu_ref *ref, lull_percpu_ref_func confirm)
+static bool switch_to_shared(struct lull_percpu_ref *ref, lull_percpu_ref_func confirm)
 {
 	begin_change(ref, "lull_percpu_ref_switch_to_atomic")->stay_atomic = true;
-	to_shared(ref, LULL__PERCPU_REF_ATOMIC, confirm, 0);
+	return to_shared(ref, LULL__PERCPU_REF_ATOMIC, confirm, 0);
+}
+
+void lull_percpu_ref_switch_to_atomic(struct lull_percpu_ref *ref, lull_percpu_ref_func confirm)
+{
+	switch_to_shared(ref, confirm);
 }
 
 void lull_percpu_ref_switch_to_atomic_sync(struct lull_percpu_ref *ref)
 {
-	struct lull__percpu_data *data;
-	bool held;
-
 	lull__rcu_no_section("lull_percpu_ref_switch_to_atomic_sync");
-	/* A thread that waits for the switch needs the ref. At zero there is no switch to wait for. */
-	held = lull__percpu_ref_tryget_slow(ref, 1);
-	lull_percpu_ref_switch_to_atomic(ref, NULL);
-	if (!held)
-		return;
-	data = begin_change(ref, "lull_percpu_ref_switch_to_atomic_sync");
-	lull__unlock(&data->lock);
-	lull__percpu_ref_put_slow(ref, 1);
+	/* The ref may be gone when the switch is over: if that drops the last reference. */
+	if (!switch_to_shared(ref, NULL))
+		await_readers("lull_percpu_ref_switch_to_atomic_sync");
 }
 
 void lull_percpu_ref_switch_to_percpu(struct lull_percpu_ref *ref)
@@ -446,7 +441,7 @@ void lull_percpu_ref_switch_to_percpu(struct lull_percpu_ref *ref)
 		lull__die("lull_percpu_ref_switch_to_percpu: percpu_ref %p was not made with "
 			  "LULL_PERCPU_REF_ALLOW_REINIT", (void *)ref);
 	data->stay_atomic = false;
-	to_counters(ref, "lull_percpu_ref_switch_to_percpu");
+	to_counters(ref);
 	lull__unlock(&data->lock);
 }
 

@@ -91,12 +91,19 @@ TEST(one_put_too_many)
 	check_heard("lull_percpu_ref_put", &o.ref, 0, MORE_PUT);
 	check_never_released(&o, 1);
 
-	/* ... nor has it a life to go on with. */
-	object_init(&o, LULL_PERCPU_REF_INIT_ATOMIC);
-	lull_percpu_ref_put(&o.ref);
-	lull_percpu_ref_switch_to_percpu(&o.ref);
-	check_heard("lull_percpu_ref_switch_to_percpu", &o.ref, 0, AT_END);
-	check_never_released(&o, 1);
+	/* One that may rest at zero still had a put too many: found by the switch. */
+	for (int sync = 0; sync < 2; sync++) {
+		object_init(&o, LULL_PERCPU_REF_ALLOW_REINIT);
+		lull_percpu_ref_put(&o.ref);
+		lull_percpu_ref_put(&o.ref);
+		if (sync)
+			lull_percpu_ref_switch_to_atomic_sync(&o.ref);
+		else
+			lull_percpu_ref_switch_to_atomic(&o.ref, NULL);
+		settle();
+		check_heard("lull_percpu_ref_put", &o.ref, -1, MORE_PUT);
+		check_never_released(&o, 0);
+	}
 }
 
 TEST(get_from_zero)
@@ -111,6 +118,15 @@ TEST(get_from_zero)
 		check_heard("lull_percpu_ref_get", &o.ref, 0, AT_END);
 		check_never_released(&o, 1);
 	}
+
+	/* Alive, but it may not rest. */
+	object_init(&o, 0);
+	lull_percpu_ref_put(&o.ref);
+	lull_percpu_ref_switch_to_atomic_sync(&o.ref);
+	assert_int_equal(o.released, 1);
+	lull_percpu_ref_get(&o.ref);
+	check_heard("lull_percpu_ref_get", &o.ref, 0, AT_END);
+	check_never_released(&o, 1);
 }
 
 static struct object wrong;

@@ -97,11 +97,17 @@ static bool is_interrupted(void)
 	return rnd(3) == 0;
 }
 
-/* Dead or in one place with none left: then it is over, once. */
+/* Alive and with none left it goes on, if it may be brought back at all. */
+static bool may_rest(void)
+{
+	return may_come_back() && !m.dying;
+}
+
+/* Dead or in one place with none left: then it is over, or at rest. */
 static void count_fewer(long n)
 {
 	m.count -= n;
-	m.released += m.count == 0;
+	m.released += m.in_one_place && m.count == 0;
 }
 
 static void get_some(void)
@@ -110,7 +116,7 @@ static void get_some(void)
 	int how = (int)rnd(5);
 	bool got;
 
-	if (how < 2 && m.count) {
+	if (how < 2 && (m.count || may_rest())) {
 		if (is_interrupted())
 			lull__percpu_ref_get_slow(&m.o.ref, how ? n : 1);
 		else if (how)
@@ -120,7 +126,7 @@ static void get_some(void)
 		m.count += how ? n : 1;
 		return;
 	}
-	if (!m.count && !lull_percpu_ref_per_cpu())
+	if (!m.count && m.in_one_place && !lull_percpu_ref_per_cpu())
 		settle(); /* until the kill is over there seem to be more */
 	if (is_interrupted())
 		got = how < 4 ? lull__percpu_ref_tryget_slow(&m.o.ref, how < 3 ? n : 1) :
@@ -129,14 +135,15 @@ static void get_some(void)
 		got = how < 3  ? lull_percpu_ref_tryget_many(&m.o.ref, n) :
 		      how == 3 ? lull_percpu_ref_tryget(&m.o.ref) :
 				 lull_percpu_ref_tryget_live(&m.o.ref);
-	assert_int_equal(got, m.count && (how < 4 || !m.dying));
+	assert_int_equal(got, (m.count || !m.in_one_place) && (how < 4 || !m.dying));
 	m.count += got ? how < 3 ? n : 1 : 0;
 }
 
-/* The owner's too, if it is seen when that goes: there is no other way to live on with none. */
+/* The owner's too, if it is seen when that goes, or if the ref may rest: there is no other way to live on with none. */
 static void put_some(void)
 {
-	long held = m.count - (m.dying || (m.stays_so && m.in_one_place && rnd(8) == 0) ? 0 : 1);
+	bool all = m.dying || (rnd(8) == 0 && (may_rest() || (m.stays_so && m.in_one_place)));
+	long held = m.count - (all ? 0 : 1);
 	long n;
 
 	if (held < 1)
@@ -214,15 +221,18 @@ static void revive(void)
 static void switch_it(void)
 {
 	if (rnd(2)) {
-		if (!may_come_back() || (!m.dying && !m.count))
+		if (!may_come_back())
 			return;
 		lull_percpu_ref_switch_to_percpu(&m.o.ref);
 		m.stays_so = false;
 		m.in_one_place = m.dying;
 		return;
 	}
+	m.released += !m.in_one_place && !m.count;
 	if (rnd(2)) {
 		lull_percpu_ref_switch_to_atomic_sync(&m.o.ref);
+		assert_int_equal(lull_percpu_ref_is_zero(&m.o.ref), m.count == 0);
+		assert_int_equal(lull_load_acquire(&m.o.released), m.released);
 	} else if (rnd(2)) {
 		lull_percpu_ref_switch_to_atomic(&m.o.ref, NULL);
 		settle();
@@ -280,6 +290,67 @@ TEST(random)
 	}
 	memset(&m.o, 0, sizeof(m.o));
 	check_exit(&m.o);
+}
+
+/* ---- at rest ---------------------------------------------------------------------------------------- */
+
+enum { REQUESTS = 3 };
+static int requests[REQUESTS], idle_over; /* odd while the thread has a reference */
+
+/* By the owner's thread, lull's or one with a request, or by two of them at the same time. */
+static void note_zero(struct lull_percpu_ref *ref)
+{
+	lull_add_release(&object_of(ref)->released, 1);
+}
+
+static void *does_requests(void *number)
+{
+	for (unsigned i = 0; !lull_load_relaxed(&idle_over); i++) {
+		lull_percpu_ref_get(&m.o.ref);
+		lull_add_release((int *)number, 1);
+		if (i % 8 == 0)
+			sched_yield();
+		lull_add_release((int *)number, 1);
+		lull_percpu_ref_put(&m.o.ref);
+		sched_yield();
+	}
+	return NULL;
+}
+
+/* As md of the Linux kernel does it: who holds one from before the switch until after the look is not overlooked. */
+TEST(idle_beside_requests)
+{
+	pthread_t threads[REQUESTS];
+	int before[REQUESTS], zeros = 0, rounds = lull_percpu_ref_per_cpu() ? 3000 : 300;
+	uint64_t since_ns = now_ns();
+	bool zero;
+
+	lull_store_relaxed(&idle_over, 0);
+	memset(&m.o, 0, sizeof(m.o));
+	assert_int_equal(lull_percpu_ref_init(&m.o.ref, note_zero, LULL_PERCPU_REF_ALLOW_REINIT), 0);
+	lull_percpu_ref_put(&m.o.ref);
+	for (int i = 0; i < REQUESTS; i++)
+		threads[i] = start_thread(does_requests, &requests[i]);
+	for (int round = 0; round < rounds || !zeros; round++) {
+		check_patience(since_ns, "a moment without requests", __FILE__, __LINE__);
+		for (int i = 0; i < REQUESTS; i++)
+			before[i] = lull_load_acquire(&requests[i]);
+		lull_percpu_ref_switch_to_atomic_sync(&m.o.ref);
+		zero = lull_percpu_ref_is_zero(&m.o.ref);
+		for (int i = 0; zero && i < REQUESTS; i++)
+			assert_false(before[i] % 2 && lull_load_acquire(&requests[i]) == before[i]);
+		zeros += zero;
+		lull_percpu_ref_switch_to_percpu(&m.o.ref);
+		assert_false(lull_percpu_ref_is_zero(&m.o.ref));
+	}
+	lull_store_relaxed(&idle_over, 1);
+	for (int i = 0; i < REQUESTS; i++)
+		join_thread(threads[i]);
+	lull_percpu_ref_switch_to_atomic_sync(&m.o.ref);
+	assert_true(lull_percpu_ref_is_zero(&m.o.ref));
+	assert_true(lull_load_acquire(&m.o.released) >= zeros);
+	lull_percpu_ref_exit(&m.o.ref);
+	check_silence();
 }
 
 /* Gets and puts that are not interrupted leave the shared count alone, until that is the one. */
