@@ -64,7 +64,9 @@
 
 #include "count/percpu_cells.c"
 #include "count/percpu_ref.c"
+#include "count/percpu_rwsem.c"
 #include "count/percpu_switch.c"
+#include "count/rcu_sync.c"
 #include "count/refcount.c"
 
 #include "owner_runs/owner.c"

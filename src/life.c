@@ -115,6 +115,7 @@ const struct lull__mechanism lull__mechanisms[] = {
 	{ "cohort", .fork_child = lull__cohort_fork_child },
 	{ "percpu cells", .fork_child = lull__percpu_cells_fork_child },
 	{ "percpu_ref", .fork_child = lull__percpu_ref_fork_child },
+	{ "rcu_sync", .fork_child = lull__rcu_sync_fork_child },
 	{ "mutex", .init = lull__oracle_init, .exit = lull__owner_thread_exit, .fork_child = lull__mutex_fork_child },
 	/* Behind all that may call the program's code when a thread exits. */
 	{ "pool", .exit = lull__hazptr_pool_thread_exit, .fork_child = lull__hazptr_pool_fork_child },

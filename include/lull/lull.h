@@ -44,6 +44,10 @@
  *
  *	mutex.h, cond.h	sections are short and threads compete		you need priority inheritance,
  *			for them					recursion or error codes: pthread's
+ *	percpu_rwsem.h	many readers hold it, for long or asleep,	writers are frequent: each interrupts
+ *			beside few writers				all CPUs, or waits for a grace period
+ *	rcu_sync.h	many readers look whether one of few		writers come one by one and far apart:
+ *			writers is there, in a lock of your own		a flag and lull_rcu_synchronize() will do
  *	mutex_robust.h	processes share memory, and one of them		all users are threads of one process
  *			may be killed while it holds the lock		that lives and dies as a whole
  *
@@ -86,6 +90,8 @@
 #include <lull/cond.h>
 #include <lull/mutex.h>
 #include <lull/mutex_robust.h>
+#include <lull/percpu_rwsem.h>
+#include <lull/rcu_sync.h>
 
 #include <lull/hash.h>
 #include <lull/hash_cursor.h>

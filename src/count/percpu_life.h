@@ -9,5 +9,6 @@
 
 void lull__percpu_cells_fork_child(uint32_t old_tid);
 void lull__percpu_ref_fork_child(uint32_t old_tid);
+void lull__rcu_sync_fork_child(uint32_t old_tid);
 
 #endif /* LULL_PERCPU_LIFE_H */

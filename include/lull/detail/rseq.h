@@ -14,7 +14,7 @@
  * a place for each thread since 2.35; there is one per thread, so nobody else may register one. In
  * that place stands the number of the thread's CPU, or a negative one if it has no sequences.
  *
- * Used by percpu_ref.h alone; the instructions are in arch/. Ideas: rseq(2), P. Turner's restartable
+ * Used by percpu_ref.h and percpu_rwsem.h alone; the instructions are in arch/. Ideas: rseq(2), P. Turner's restartable
  * sequences, the librseq library.
  */
 #ifndef LULL_RSEQ_H
@@ -69,9 +69,10 @@
  * debugger's single steps it would never end. No ordering but the compiler's. Any context.
  *
  * Some accesses are ordered all the same: those before the sequence, and the sequence, before a
- * barrier whose mark it does not see (PCR-1: that barrier is a fence here); the load of the word
- * before the counter that it leads to (PCR-3: the address is made of it) and before a later store or
- * release (PCR-2: the branch).
+ * barrier whose mark it does not see (PCR-1, RSY-1: that barrier is a fence here); the load of the
+ * word before the counter that it leads to (PCR-3: the address is made of it) and before a later store
+ * or release (PCR-2: the branch); and a load that no longer sees a mark before all that comes later,
+ * if a barrier was made before the mark was taken back (RSY-4).
  *
  *	3: from 1, to 2, else 4
  *	my sequence = 3
