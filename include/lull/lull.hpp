@@ -10,6 +10,7 @@
  *	lull/held.hpp		one object, kept by a hazard pointer, to be stored and moved
  *	lull/counted.hpp	references to objects that count them
  *	lull/mutex.hpp		mutexes and condition variables in the standard's shapes
+ *	lull/percpu_rwsem.hpp	a lock for many readers, in the shape of std::shared_mutex
  *	lull/list.hpp		the lists, with types
  *	lull/hash_map.hpp	a map from keys to values; its elements are its own
  *	lull/intrusive_hash_map.hpp	a map of objects that are the program's
@@ -29,6 +30,7 @@
 #include <lull/intrusive_hash_map.hpp>
 #include <lull/list.hpp>
 #include <lull/mutex.hpp>
+#include <lull/percpu_rwsem.hpp>
 #include <lull/rcu>
 #include <lull/rcu_ptr.hpp>
 
