@@ -102,7 +102,7 @@ class LittleTime(Case):
 
 
 class Reload(Case):
-    TABLES = {"rcu-table", "rwlock-table", "rwlock-table-writer", "mutex-table"}  # a reload is one step
+    TABLES = {"rcu-table", "rwlock-table", "rwlock-table-writer", "percpu_rwsem-table", "mutex-table"}  # a reload is one step
 
     def names(self, *args):
         """Return the names of the schemes listed."""

@@ -33,7 +33,7 @@
 /* Order of the list; schemes that only a module has come last. */
 static const char *const order[] = {
 	"none", "rcu", "rcu-builtin", "rcu-qsbr", "lull-hash", "seqlock", "brlock", "spinlock",
-	"mutex", "rwlock", "refcount", "hazptr", "hazptr-fenced", "hazptr-rcu", "shazptr",
+	"mutex", "rwlock", "percpu_rwsem", "refcount", "hazptr", "hazptr-fenced", "hazptr-rcu", "shazptr",
 	"refcount-lock", "percpu_ref", "liburcu-memb", "liburcu-mb", "liburcu-qsbr", "liburcu-bp",
 	"liburcu-lfht", "ck-brlock", "ck-epoch", "ck-ht", "cxx-hash_map", "unordered_map",
 	"unordered_map-shared_ptr", "papaya", "flurry", "scc-index", NULL,
@@ -41,7 +41,8 @@ static const char *const order[] = {
 
 /* For reloads alone, and listed first there. */
 static const char *const reload_order[] = {
-	"rcu-table", "rwlock-table", "rwlock-table-writer", "rwlock-table-each", "mutex-table", NULL,
+	"rcu-table", "rwlock-table", "rwlock-table-writer", "rwlock-table-each", "percpu_rwsem-table", "mutex-table",
+	NULL,
 };
 
 static const struct bench_hash_scheme *schemes[HASHSCALE_SCHEMES_MAX];

@@ -229,6 +229,7 @@ static inline void bench_hash_freed(void)
 extern const struct bench_hash_scheme bench_hash_none, bench_hash_spinlock, bench_hash_mutex,
 	bench_hash_rwlock, bench_hash_rwlock_table, bench_hash_rwlock_table_each,
 	bench_hash_rwlock_table_writer, bench_hash_mutex_table, bench_hash_rcu_table,
+	bench_hash_percpu_rwsem, bench_hash_percpu_rwsem_table,
 	bench_hash_brlock, bench_hash_refcount, bench_hash_refcount_lock,
 	bench_hash_percpu_ref, bench_hash_seqlock,
 	bench_hash_rcu, bench_hash_rcu_qsbr, bench_hash_lull_hash, bench_hash_liburcu_memb,

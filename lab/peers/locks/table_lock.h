@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One pthread lock over the whole hash table, as most programs have it; for reloads. A file includes this with
+ * One lock over the whole hash table, as most programs have it; for reloads. A file includes this with
  * FLAVOR_NAME, FLAVOR_WHAT, HASH_BODY, HASH_SECTION, and
  *
  *	TABLE_LOCK		the type of the lock, for TABLE_LOCK_INIT(lock)
  *	TABLE_READ_LOCK(lock), TABLE_WRITE_LOCK(lock), TABLE_UNLOCK(lock)
+ *	TABLE_READ_UNLOCK(lock)	if it is another call than that
  *	TABLE_ONCE		the updater keeps the lock from the first update of a reload to the last; else it
  *				takes it for each
  */
@@ -12,6 +13,10 @@
 #include <pthread.h>
 
 #include "flavor.h"
+
+#ifndef TABLE_READ_UNLOCK
+#define TABLE_READ_UNLOCK TABLE_UNLOCK
+#endif
 
 static struct {
 	TABLE_LOCK lock;
@@ -25,7 +30,7 @@ __attribute__((constructor)) static void flavor_init(void)
 static inline void flavor_thread_enter(void) {}
 static inline void flavor_thread_leave(void) {}
 static inline void flavor_read_lock(void) { TABLE_READ_LOCK(&flavor_shared.lock); }
-static inline void flavor_read_unlock(void) { TABLE_UNLOCK(&flavor_shared.lock); }
+static inline void flavor_read_unlock(void) { TABLE_READ_UNLOCK(&flavor_shared.lock); }
 static inline void flavor_quiescent(void) {}
 
 #define flavor_dereference(p) lull_load_relaxed(&(p))

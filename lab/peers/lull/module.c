@@ -24,10 +24,11 @@ static const void *const gp[] = {
 
 static const void *const hash[] = {
 	&bench_hash_rcu,	&bench_hash_rcu_qsbr, &bench_hash_lull_hash, &bench_hash_hazptr,
-	&bench_hash_hazptr_fenced, &bench_hash_hazptr_rcu, &bench_hash_shazptr, NULL,
+	&bench_hash_hazptr_fenced, &bench_hash_hazptr_rcu, &bench_hash_shazptr,
+	&bench_hash_percpu_rwsem, NULL,
 };
 
-static const void *const reload[] = { &bench_hash_rcu_table, NULL };
+static const void *const reload[] = { &bench_hash_rcu_table, &bench_hash_percpu_rwsem_table, NULL };
 
 static const void *const lock[] = {
 	&bench_lock_lull_mutex,	       &bench_lock_lull_mutex_rseq, &bench_lock_lull_mutex_bpf,
