@@ -68,6 +68,9 @@
 #include "count/percpu_switch.c"
 #include "count/rcu_sync.c"
 #include "count/refcount.c"
+#include "domain/domain.c"
+#include "domain/domain_call.c"
+#include "domain/domain_life.c"
 
 #include "owner_runs/owner.c"
 #include "owner_runs/owner_runs.c"

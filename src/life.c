@@ -23,6 +23,7 @@
 #ifndef LULL_CORE_ALONE
 #include "cohort/cohort_life.h"
 #include "count/percpu_life.h"
+#include "domain/domain_life.h"
 #include "mutex/self.h"
 #include "owner_runs/owner.h"
 #include "owner_runs/owner_runs.h"
@@ -71,6 +72,9 @@ const struct lull__checks lull__checks = {
 #endif
 	.mutex_waits = lull__deadlock_check,
 	.fork = checks_fork,
+#ifndef LULL_CORE_ALONE
+	.any_domain_open = lull__domain_any_open,
+#endif
 };
 #endif
 
@@ -116,6 +120,8 @@ const struct lull__mechanism lull__mechanisms[] = {
 	{ "percpu cells", .fork_child = lull__percpu_cells_fork_child },
 	{ "percpu_ref", .fork_child = lull__percpu_ref_fork_child },
 	{ "rcu_sync", .fork_child = lull__rcu_sync_fork_child },
+	{ "domain calls", .fork_child = lull__domain_call_fork_child },
+	{ "domains", .fork_child = lull__domain_fork_child },
 	{ "mutex", .init = lull__oracle_init, .exit = lull__owner_thread_exit, .fork_child = lull__mutex_fork_child },
 	/* Behind all that may call the program's code when a thread exits. */
 	{ "pool", .exit = lull__hazptr_pool_thread_exit, .fork_child = lull__hazptr_pool_fork_child },

@@ -16,6 +16,8 @@
  *	header		use it when					not when
  *	rcu.h		readers pass many objects and stay for		readers sleep in their sections: all
  *			a short time; the cheapest reads		that RCU defers waits for them
+ *	rcu_domain.h	readers of one part of a program sleep in	sections are short: rcu.h is twice as
+ *			their sections, and hold up no other part	cheap
  *	hazptr.h	a reader keeps one object, for any time,	readers walk long lists: each object
  *			across blocking calls too			costs a store and a second load
  *	bridge.h	readers find by RCU and then keep by		one of the two is enough
@@ -80,6 +82,7 @@
 #include <lull/hazptr_fenced.h>
 #include <lull/hazptr_pool.h>
 #include <lull/rcu.h>
+#include <lull/rcu_domain.h>
 #include <lull/reclaim.h>
 #include <lull/shazptr.h>
 

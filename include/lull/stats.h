@@ -36,6 +36,7 @@ enum lull_wait_kind {
 	LULL_WAIT_SHAZPTR,	  /* lull_shazptr_synchronize() */
 	LULL_WAIT_CALLBACK,	  /* a deferred callback that does not return */
 	LULL_WAIT_LIMIT,	  /* the backlog is over its hard limit (no thread waits; not on the page) */
+	LULL_WAIT_DOMAIN,	  /* a grace period of a domain (rcu_domain.h), for its sections */
 	LULL_WAIT_KINDS
 };
 

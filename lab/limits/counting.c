@@ -8,6 +8,7 @@
 #include <lull/cond.h>
 #include <lull/mutex.h>
 #include <lull/mutex_robust.h>
+#include <lull/rcu_domain.h>
 #include <lull/ref_handoff.h>
 
 struct object {
@@ -21,6 +22,8 @@ static struct lull_refcount one = LULL_REFCOUNT_INIT(1);
 static struct lull_mutex mutex;
 static struct lull_mutex_robust robust;
 static struct lull_cond cond;
+
+static struct lull_rcu_domain domain;
 
 static void released(struct lull_percpu_ref *ref) { (void)ref; }
 static void locked(void) { lull_mutex_lock(&mutex); }
@@ -70,6 +73,17 @@ OPERATION(handoff_rcu_percpu, keep(lull_ref_handoff_rcu_percpu(&shared, ref)))
 OPERATION(handoff_hazptr, keep(lull_ref_handoff_hazptr(&shared, head, count)))
 OPERATION(handoff_hazptr_percpu, keep(lull_ref_handoff_hazptr_percpu(&shared, head, ref)))
 
+static void with_domain(void)
+{
+	if (lull_rcu_domain_init(&domain, "limits") != 0)
+		abort();
+}
+
+#define DOMAIN struct lull_rcu_domain *d = &domain; keep(d)
+
+OPERATION_WITH(domain_section, DOMAIN, lull_rcu_domain_read_unlock(d, lull_rcu_domain_read_lock(d)))
+OPERATION_WITH(domain_synchronize, DOMAIN, lull_rcu_domain_synchronize(d))
+
 /* ---- locks ------------------------------------------------------------------------------------- */
 
 #define MUTEX struct lull_mutex *m = &mutex; keep(m)
@@ -109,6 +123,8 @@ static const struct operation list[] = {
 	{ "percpu_ref_tryget_live", with_ref, percpu_tryget_live, STEPS | NATIVE },
 	{ "percpu_ref_tryget_live_of_dead", with_dead_ref, percpu_tryget_live, STEPS | NATIVE },
 	{ "percpu_ref_is_dying", with_ref, percpu_is_dying, STEPS | NATIVE },
+	{ "rcu_domain_section", with_domain, domain_section, STEPS | NATIVE },
+	{ "rcu_domain_synchronize", with_domain, domain_synchronize, NATIVE },
 	{ "handoff_rcu", NULL, handoff_rcu, STEPS },
 	{ "handoff_rcu_percpu", with_ref, handoff_rcu_percpu, STEPS | NATIVE },
 	{ "handoff_hazptr", NULL, handoff_hazptr, STEPS },

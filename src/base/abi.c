@@ -5,7 +5,7 @@
 #include <lull/detail/abi.h>
 
 #ifdef LULL_DEBUG
-const char lull__library_of_abi_5_with_LULL_DEBUG = 1;
+const char lull__library_of_abi_6_with_LULL_DEBUG = 1;
 #else
-const char lull__library_of_abi_5_without_LULL_DEBUG = 1;
+const char lull__library_of_abi_6_without_LULL_DEBUG = 1;
 #endif

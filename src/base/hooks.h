@@ -81,6 +81,7 @@ struct lull__checks {
 	void (*protects_none)(const char *call);
 	void (*mutex_waits)(const struct lull_mutex *m, uint32_t tid);
 	void (*fork)(bool begins);
+	bool (*any_domain_open)(void); /* may the calling thread be in a section of a domain? */
 };
 
 extern const struct lull__checks lull__checks;

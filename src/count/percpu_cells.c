@@ -161,6 +161,15 @@ intptr_t lull__percpu_sum(const struct lull__percpu *cell)
 	return (intptr_t)sum;
 }
 
+uint64_t lull__percpu_sum_of(const struct lull__percpu *cell, unsigned word)
+{
+	uint64_t sum = 0;
+
+	for (unsigned cpu = 0; cpu < percpu.cpus; cpu++)
+		sum += (uint64_t)lull_load_acquire(of_cpu(cell, cpu) + word); /* DOM-2 */
+	return sum;
+}
+
 void lull__percpu_zero(const struct lull__percpu *cell)
 {
 	/* A store would allocate the page of a CPU that has never counted. */

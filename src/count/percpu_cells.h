@@ -23,6 +23,8 @@ void lull__percpu_free(struct lull__percpu *cell);
 unsigned lull__percpu_count(void); /* return the number of CPUs; not before the first alloc */
 /* Sum up what was counted up less what was counted down. Exact only when no thread adds any more. */
 intptr_t lull__percpu_sum(const struct lull__percpu *cell);
+/* Sum up what was counted up (0) or down (1), with acquire. */
+uint64_t lull__percpu_sum_of(const struct lull__percpu *cell, unsigned word);
 void lull__percpu_zero(const struct lull__percpu *cell);
 
 #endif /* LULL_PERCPU_H */

@@ -62,6 +62,12 @@ static void default_stall(const struct lull_stall *stall)
 			  stall->waiting_items, stall->waiting_bytes);
 		return;
 	}
+	if (stall->what == LULL_WAIT_DOMAIN) {
+		lull__say("a grace period of domain \"%s\" has waited %llu ms for %u open section%s; %zu objects (%zu "
+			  "bytes) wait behind it", stall->site_name, age_ms, stall->slots,
+			  stall->slots == 1 ? "" : "s", stall->waiting_items, stall->waiting_bytes);
+		return;
+	}
 	if (stall->site)
 		snprintf(site, sizeof(site), " entered at %s", stall->site_name);
 	if (!stall->tid) {

@@ -5,6 +5,7 @@
  * A wait is reported when it has lasted for stall_ms, and for twice, four, eight ... times that, unless a report of
  * another wait for the same thread has just been made.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "../base/events.h"
@@ -142,7 +143,10 @@ static void report(const struct lull__wait *wait, struct lull_stall *stall)
 
 	lull__no_cancel(&cancel);
 	lull__task_read(stall->tid, &task);
-	lull__symbol(stall->site, site, sizeof(site));
+	if (wait->kind == LULL_WAIT_DOMAIN) /* its name, and no address */
+		snprintf(site, sizeof(site), "%s", (const char *)stall->site);
+	else
+		lull__symbol(stall->site, site, sizeof(site));
 	stall->what = wait->kind;
 	stall->kind = lull_wait_kind_name(wait->kind);
 	stall->thread_name = task.name;
@@ -213,6 +217,7 @@ const char *lull_wait_kind_name(uint32_t kind)
 		[LULL_WAIT_SHAZPTR] = "shazptr synchronize",
 		[LULL_WAIT_CALLBACK] = "callback",
 		[LULL_WAIT_LIMIT] = "hard limit",
+		[LULL_WAIT_DOMAIN] = "rcu domain",
 	};
 
 	return kind < LULL_WAIT_KINDS ? names[kind] : "?";

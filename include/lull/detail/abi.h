@@ -17,7 +17,7 @@
 
 #include <lull/detail/base.h>
 
-#define LULL_INLINE_ABI 5
+#define LULL_INLINE_ABI 6
 
 /* Kept by ld --gc-sections, too. */
 #ifdef __has_attribute
@@ -32,11 +32,11 @@
 LULL_BEGIN_DECLS
 
 #ifdef LULL_DEBUG
-extern LULL_API const char lull__library_of_abi_5_with_LULL_DEBUG;
-#define LULL__LIBRARY lull__library_of_abi_5_with_LULL_DEBUG
+extern LULL_API const char lull__library_of_abi_6_with_LULL_DEBUG;
+#define LULL__LIBRARY lull__library_of_abi_6_with_LULL_DEBUG
 #else
-extern LULL_API const char lull__library_of_abi_5_without_LULL_DEBUG;
-#define LULL__LIBRARY lull__library_of_abi_5_without_LULL_DEBUG
+extern LULL_API const char lull__library_of_abi_6_without_LULL_DEBUG;
+#define LULL__LIBRARY lull__library_of_abi_6_without_LULL_DEBUG
 #endif
 
 #ifndef LULL__INSIDE /* one of the library's own files */

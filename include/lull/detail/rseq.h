@@ -14,8 +14,8 @@
  * a place for each thread since 2.35; there is one per thread, so nobody else may register one. In
  * that place stands the number of the thread's CPU, or a negative one if it has no sequences.
  *
- * Used by percpu_ref.h and percpu_rwsem.h alone; the instructions are in arch/. Ideas: rseq(2), P. Turner's restartable
- * sequences, the librseq library.
+ * Used by percpu_ref.h, percpu_rwsem.h and rcu_domain.h; the instructions are in arch/. Ideas: rseq(2), P. Turner's
+ * restartable sequences, the librseq library.
  */
 #ifndef LULL_RSEQ_H
 #define LULL_RSEQ_H
@@ -88,15 +88,35 @@ LULL_INLINE bool lull__rseq_add(const uintptr_t *word, intptr_t n, const int at)
 {
 	/* Written as text: to a compiler that does not optimise, the parameter is no constant. */
 	if (at)
-		LULL__RSEQ_SEQUENCE(word, n, "8");
+		LULL__RSEQ_SEQUENCE(LULL__RSEQ_LOADED, *word, n, "8");
 	else
-		LULL__RSEQ_SEQUENCE(word, n, "0");
+		LULL__RSEQ_SEQUENCE(LULL__RSEQ_LOADED, *word, n, "0");
+	return true;
+interrupted:
+	return false;
+}
+
+/* As lull__rseq_add(), with a word that the caller has loaded: the sequence does not see it change. */
+LULL_INLINE bool lull__rseq_add_to(uintptr_t word, intptr_t n, const int at)
+{
+	if (at)
+		LULL__RSEQ_SEQUENCE(LULL__RSEQ_VALUE, word, n, "8");
+	else
+		LULL__RSEQ_SEQUENCE(LULL__RSEQ_VALUE, word, n, "0");
 	return true;
 interrupted:
 	return false;
 }
 
 #else
+
+LULL_INLINE bool lull__rseq_add_to(uintptr_t word, intptr_t n, const int at)
+{
+	(void)word;
+	(void)n;
+	(void)at;
+	return false;
+}
 
 LULL_INLINE bool lull__rseq_add(const uintptr_t *word, intptr_t n, const int at)
 {

@@ -2,8 +2,9 @@
 /*
  * arch/rseq_x86_64.h - the restartable sequence of rseq.h in the instructions of x86-64.
  *
- * LULL__RSEQ_SEQUENCE(word, n, at), for rseq.h alone: the steps that lull__rseq_add() tells, @at
- * as text; goes on at the label `interrupted` when it is not done. The signature in front of 4 is
+ * LULL__RSEQ_SEQUENCE(how, from, n, at), for rseq.h alone: the steps that lull__rseq_add() tells, @at
+ * as text, with the word at @from: LULL__RSEQ_LOADED, or LULL__RSEQ_VALUE that is no address;
+ * goes on at the label `interrupted` when it is not done. The signature in front of 4 is
  * the operand of an ud1, out of the way in a section of its own; a negative CPU number keeps its
  * sign over the shift.
  */
@@ -12,7 +13,10 @@
 
 #include <lull/detail/base.h>
 
-#define LULL__RSEQ_SEQUENCE(word, n, at)							\
+#define LULL__RSEQ_LOADED "movq", "m"
+#define LULL__RSEQ_VALUE  "movq", "r"
+#define LULL__RSEQ_SEQUENCE(how, from, n, at) LULL__RSEQ_STEPS(how, from, n, at)
+#define LULL__RSEQ_STEPS(take, where, word, n, at)						\
 	__asm__ goto(LULL__RSEQ_DESCRIPTOR							\
 		     "leaq 3b(%%rip), %%rax\n\t"						\
 		     "movq %%rax, %%fs:8(%[rseq])\n"						\
@@ -36,7 +40,7 @@
 		     "jmp %l[interrupted]\n\t"							\
 		     ".popsection"								\
 		     :										\
-		     : [from] "m"(*(word)), [rseq] "r"(__rseq_offset), [by] "er"(n)		\
+		     : [from] where(word), [rseq] "r"(__rseq_offset), [by] "er"(n)		\
 		     : "memory", "cc", "rax", "rcx"						\
 		     : interrupted)
 
