@@ -34,7 +34,7 @@ from pathlib import Path
 from source import CXX_HEADERS, HEADERS, ORDERED, Source, files, find, where, where_words
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS, MODELS, PINS = ("include", "src", "urcu/include", "urcu/source", "urcu/binary"), "proof/model", ROOT / "proof/pins"
+FOLDERS, MODELS, PINS = ("include", "src", "urcu/include", "urcu/source", "urcu/binary", "urcu/worker"), "proof/model", ROOT / "proof/pins"
 TABLE, HEADING = ROOT / "docs/ORDERING.md", "## The table\n"
 ID = r"[A-Z]+-\d+"
 RAW = re.compile(r"__atomic_\w|__sync_\w|\b__asm__\b|\b__asm\b|\basm\s*(?:volatile|__volatile__)?\s*\(")

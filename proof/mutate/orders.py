@@ -54,7 +54,7 @@ MAY_HANG = ("flag", "recheck", "wake")  # then a thread is not told, or does not
 HOME = re.compile(r"include/lull/(?:atomic|fence|detail/arch/\w+)\.h")
 FLAVORS = ("rcu", "rcu-qsbr", "hazptr", "shazptr", "bridge", "percpu_ref", "hash", "mutex")
 
-SOURCES = ("include", "src", "compat", "urcu/include", "urcu/source", "urcu/binary")
+SOURCES = ("include", "src", "compat", "urcu/include", "urcu/source", "urcu/binary", "urcu/worker")
 IDS = re.compile(r"\b[A-Z]{2,}-\d+\b")
 
 # Mutants that a function has by what it does. None in COMPAT: the tests of urcu/, which are no unit tests, find what is

@@ -72,7 +72,7 @@ NOT_MEANT = re.compile(r"\b(?:assert\w*|static_assert|lull__static_assert|LULL__
 COMPILER_BARRIER = re.compile(r"\blull_compiler_barrier\(\)")  # what compilers may not move is an order, too
 # Files that have tests of their own in other yards; the rest of those yards talks to the system.
 PURE = ("lab/choose", "lab/compare/budget.c", "tool/common/topology.c", "tool/common/units.c", "tool/doctor/advice.c",
-        "urcu/source")
+        "urcu/source", "urcu/worker")
 UNITS = {"1000": "1000000", "1000000": "1000", "1000000000": "1000000", "1024": "1000"}
 CONSTANTS = {"true": "false", "false": "true", "INT_MAX": "1", "UINT64_MAX": "0", "UINT32_MAX": "0"}
 COMPARISONS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}

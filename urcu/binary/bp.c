@@ -22,7 +22,6 @@ URCU_API void URCU(unregister_thread)(void);
 URCU_API void URCU(read_lock)(void);
 URCU_API void URCU(read_unlock)(void);
 URCU_API int URCU(read_ongoing)(void);
-URCU_API void URCU(set_thread_call_rcu_data)(struct call_rcu_data *worker);
 URCU_API void URCU(before_fork)(void);
 URCU_API void URCU(after_fork_parent)(void);
 URCU_API void URCU(after_fork_child)(void);
@@ -177,20 +176,6 @@ static void leave(void)
 	lull__restore_signals(&saved);
 }
 
-struct urcu_domain lull__urcu_bp = {
-	.name = "bp",
-	.readers = URCU_LIGHT,
-	.ctr = &urcu_bp_gp.ctr,
-	.has_light = &urcu_bp_has_sys_membarrier,
-	.number = URCU_FIRST,
-	.started = 1,
-	.completed = 1,
-	.record = record,
-	.reads = reads,
-	.be_worker = URCU(set_thread_call_rcu_data),
-	.leave = leave,
-};
-
 void URCU(register)(void)
 {
 	struct place *place;
@@ -280,3 +265,16 @@ static void nothing(void)
 }
 
 #include "calls.h"
+
+struct urcu_domain lull__urcu_bp = {
+	.name = "bp",
+	.readers = URCU_LIGHT,
+	.ctr = &urcu_bp_gp.ctr,
+	.has_light = &urcu_bp_has_sys_membarrier,
+	.number = URCU_FIRST,
+	.started = 1,
+	.completed = 1,
+	.record = record,
+	.workers = URCU_WORKERS(chosen, reads),
+	.leave = leave,
+};

@@ -12,7 +12,7 @@
  * and has defined read_lock, read_unlock, read_ongoing, register_thread and what else is the flavor's own.
  */
 #include "../../src/base/message.h"
-#include "call_rcu.h"
+#include "domain.h"
 
 URCU_API void URCU(synchronize_rcu)(void);
 URCU_API void URCU(call_rcu)(struct rcu_head *head, void (*func)(struct rcu_head *head));
@@ -44,6 +44,11 @@ URCU_API void URCU(defer_exit)(void);
 extern URCU_API const struct rcu_flavor_struct URCU(flavor);
 
 static __thread struct call_rcu_data *own_worker __attribute__((tls_model("initial-exec")));
+
+static struct call_rcu_data **chosen(void)
+{
+	return &own_worker;
+}
 
 #define LOOK_ONE_IN 256 /* of a thread's calls looks whether liburcu itself is used */
 
@@ -81,17 +86,24 @@ bool URCU(poll_state_synchronize_rcu)(struct urcu_gp_poll_state state)
 	return lull__urcu_poll(&DOMAIN, state.grace_period_id);
 }
 
+static struct call_rcu_data *worker_here(void)
+{
+	struct call_rcu_data *w = lull__workers_here(&DOMAIN.workers);
+
+	return w ? w : lull__workers_default(&DOMAIN.workers);
+}
+
 void URCU(call_rcu)(struct rcu_head *head, void (*func)(struct rcu_head *head))
 {
-	head->func = func;
+	head->head.func = (lull_rcu_func)func;
 	if (lull_likely(own_worker != NULL)) {
-		lull__urcu_defer(own_worker, head);
-	} else if (!lull_load_relaxed(&DOMAIN.of_cpu)) {
-		lull__urcu_defer(lull__urcu_default_worker(&DOMAIN), head);
+		lull__worker_defer(own_worker, &head->head);
+	} else if (!lull_load_relaxed(&DOMAIN.workers.of_cpu)) {
+		lull__worker_defer(lull__workers_default(&DOMAIN.workers), &head->head);
 	} else {
-		/* In a section: free_all_cpu_call_rcu_data() waits for it. */
+		/* In a section: who takes a worker from a CPU waits for it. */
 		URCU(read_lock)();
-		lull__urcu_defer(lull__urcu_worker_here(&DOMAIN), head);
+		lull__worker_defer(worker_here(), &head->head);
 		URCU(read_unlock)();
 	}
 }
@@ -107,17 +119,25 @@ void URCU(barrier)(void)
 				  URCU_TEXT(barrier));
 		return;
 	}
+	if (lull__worker_here && lull__worker_here->of == &DOMAIN.workers)
+		lull__misuse("%s in a callback would wait for itself for ever", URCU_TEXT(barrier));
 	again = OFFLINE();
 	lull__urcu_look_beside();
-	lull__urcu_barrier(&DOMAIN, URCU_TEXT(barrier));
+	lull__workers_barrier(&DOMAIN.workers);
 	if (again)
 		ONLINE();
 }
 
 struct call_rcu_data *URCU(create_call_rcu_data)(unsigned long flags, int cpu)
 {
+	struct call_rcu_data *w;
+
+	(void)flags; /* URCU_CALL_RCU_RT: that the thread need not be woken; it costs nothing here if it need not */
 	lull__urcu_look_beside();
-	return lull__urcu_create_worker(&DOMAIN, flags, cpu);
+	w = lull__worker_create(&DOMAIN.workers, cpu);
+	if (!w)
+		lull__die("no memory for the thread that runs callbacks");
+	return w;
 }
 
 /* Return @call if the calling thread is in a section that grace periods wait for, else NULL. */
@@ -132,19 +152,19 @@ void URCU(call_rcu_data_free)(struct call_rcu_data *worker)
 {
 	bool again = OFFLINE();
 
-	lull__urcu_free_worker(&DOMAIN, worker, if_in_section(URCU_TEXT(call_rcu_data_free)));
+	lull__worker_free(worker, if_in_section(URCU_TEXT(call_rcu_data_free)));
 	if (again)
 		ONLINE();
 }
 
 struct call_rcu_data *URCU(get_default_call_rcu_data)(void)
 {
-	return lull__urcu_default_worker(&DOMAIN);
+	return lull__workers_default(&DOMAIN.workers);
 }
 
 struct call_rcu_data *URCU(get_cpu_call_rcu_data)(int cpu)
 {
-	return lull__urcu_cpu_worker(&DOMAIN, cpu);
+	return lull__workers_of_cpu(&DOMAIN.workers, cpu);
 }
 
 struct call_rcu_data *URCU(get_thread_call_rcu_data)(void)
@@ -154,12 +174,12 @@ struct call_rcu_data *URCU(get_thread_call_rcu_data)(void)
 
 struct call_rcu_data *URCU(get_call_rcu_data)(void)
 {
-	return own_worker ? own_worker : lull__urcu_worker_here(&DOMAIN);
+	return own_worker ? own_worker : worker_here();
 }
 
 pthread_t URCU(get_call_rcu_thread)(struct call_rcu_data *worker)
 {
-	return lull__urcu_worker_thread(worker);
+	return lull__worker_thread(worker);
 }
 
 void URCU(set_thread_call_rcu_data)(struct call_rcu_data *worker)
@@ -169,46 +189,55 @@ void URCU(set_thread_call_rcu_data)(struct call_rcu_data *worker)
 
 int URCU(set_cpu_call_rcu_data)(int cpu, struct call_rcu_data *worker)
 {
-	return lull__urcu_set_cpu_worker(&DOMAIN, cpu, worker);
+	return lull__workers_set_of_cpu(&DOMAIN.workers, cpu, worker);
 }
 
 int URCU(create_all_cpu_call_rcu_data)(unsigned long flags)
 {
-	return lull__urcu_create_cpu_workers(&DOMAIN, flags);
+	(void)flags;
+	return lull__workers_create_all(&DOMAIN.workers);
 }
 
 void URCU(free_all_cpu_call_rcu_data)(void)
 {
+	const char *call = if_in_section(URCU_TEXT(free_all_cpu_call_rcu_data));
 	bool again = OFFLINE();
 
-	lull__urcu_free_cpu_workers(&DOMAIN, if_in_section(URCU_TEXT(free_all_cpu_call_rcu_data)));
+	if (call && lull_load_relaxed(&DOMAIN.workers.of_cpu))
+		lull__urcu_never_returns(call);
+	lull__workers_free_all(&DOMAIN.workers, call);
 	if (again)
 		ONLINE();
 }
 
 void URCU(call_rcu_before_fork)(void)
 {
-	lull__urcu_before_fork(&DOMAIN);
+	bool again = OFFLINE();
+
+	lull__workers_before_fork(&DOMAIN.workers);
+	if (again)
+		ONLINE();
 }
 
 void URCU(call_rcu_after_fork_parent)(void)
 {
-	lull__urcu_after_fork_parent(&DOMAIN);
+	lull__workers_after_fork_parent(&DOMAIN.workers);
 }
 
 void URCU(call_rcu_after_fork_child)(void)
 {
-	lull__urcu_after_fork_child(&DOMAIN);
+	lull__workers_after_fork_child(&DOMAIN.workers);
 }
 
 void URCU(register_rculfhash_atfork)(struct urcu_atfork *atfork)
 {
-	lull__urcu_register_atfork(&DOMAIN, atfork);
+	lull__workers_register_atfork(&DOMAIN.workers, atfork);
 }
 
 void URCU(unregister_rculfhash_atfork)(struct urcu_atfork *atfork)
 {
-	lull__urcu_unregister_atfork(&DOMAIN, atfork);
+	(void)atfork;
+	lull__workers_unregister_atfork(&DOMAIN.workers);
 }
 
 /* ---- defer_rcu ---------------------------------------------------------------------------------------- */
@@ -222,7 +251,7 @@ void URCU(defer_rcu)(void (*fct)(void *p), void *p)
 		fct(p);
 		return;
 	}
-	lull__urcu_defer(lull__urcu_default_worker(&DOMAIN), &deferred->head);
+	lull__worker_defer(lull__workers_default(&DOMAIN.workers), &deferred->head);
 	if (lull_unlikely(lull__urcu_many_deferred()) && !IN_SECTION())
 		URCU(barrier)();
 }

@@ -18,6 +18,7 @@
 
 #include "../../src/base/lock.h"
 #include "../../src/base/wait.h"
+#include "../worker/workers.h"
 #include "urcu_abi.h"
 
 enum urcu_readers {
@@ -61,15 +62,9 @@ struct urcu_domain {
 	bool slept; /* its leader has slept for it */
 	uint64_t began_ns; /* 0: it is not timed */
 
-	/* Callbacks; see call_rcu.c. */
-	struct lull__lock workers_lock;
-	struct call_rcu_data *workers, *by_default, **of_cpu;
-	struct urcu_atfork *atfork;
-	unsigned atfork_count;
+	struct lull__workers workers; /* for callbacks */
 	size_t waiting; /* callbacks of all workers when a report last looked; leader only */
 	struct urcu_record *(*record)(void); /* the calling thread's */
-	void (*reads)(bool begins);	     /* a worker is about to run callbacks, or has run them; registers it for good */
-	void (*be_worker)(struct call_rcu_data *w); /* the calling thread's, from now on */
 	void (*leave)(void);		     /* the calling thread exits */
 };
 
@@ -144,8 +139,39 @@ void lull__urcu_synchronize(struct urcu_domain *d);
 uint64_t lull__urcu_cookie(struct urcu_domain *d);
 bool lull__urcu_poll(struct urcu_domain *d, uint64_t cookie);
 
+/* ---- callbacks.c ------------------------------------------------------------------------------------ */
+
+/* What workers ask of all domains; @reads is of each. It registers the calling thread for good. */
+void lull__urcu_worker_waits(struct lull__workers *of, uint64_t *number);
+void lull__urcu_worker_leaves(struct lull__workers *of);
+bool lull__urcu_worker_is_stuck(struct call_rcu_data *w, const char *call);
+#define URCU_WORKERS(of_thread, of_reads)                                                          \
+	{                                                                                          \
+		.wait = lull__urcu_worker_waits, .reads = (of_reads), .chosen = (of_thread),       \
+		.leave = lull__urcu_worker_leaves, .is_stuck = lull__urcu_worker_is_stuck,         \
+		.thread_name = "lull-call-rcu", .leaves_threads = LULL_URCU_VERSION < 14,          \
+	}
+
+/* Say that @call never returns, because it waits for a grace period. */
+void lull__urcu_never_returns(const char *call);
+
 /* Count the callbacks that wait, of all workers. Leader only. */
 size_t lull__urcu_waiting(struct urcu_domain *d);
+
+/* defer_rcu() */
+struct urcu_deferred {
+	struct lull_head head;
+	void (*fct)(void *p);
+	void *p;
+};
+struct urcu_deferred *lull__urcu_deferred(void (*fct)(void *p), void *p); /* NULL: there is no memory */
+bool lull__urcu_many_deferred(void); /* ... wait, so the caller should, too, if it can */
+
+/* ---- load.c ----------------------------------------------------------------------------------------- */
+
+/* Say so if a module uses liburcu itself, and end the process if that has words of this library. Not for handlers. */
+void lull__urcu_look_beside(void);
+void lull__urcu_look_no_more(void); /* in a forked child */
 
 /* For life.c. */
 void lull__urcu_life_init(void);

@@ -22,7 +22,7 @@
 #endif
 
 #include "../../src/base/message.h"
-#include "call_rcu.h"
+#include "domain.h"
 
 static pid_t looker; /* the process that may look: the one that loaded this, or a child of one that may, and had one thread */
 static bool may_look, forks_alone;

@@ -17,7 +17,6 @@ URCU_API int URCU(read_ongoing)(void);
 URCU_API void URCU(quiescent_state)(void);
 URCU_API void URCU(thread_offline)(void);
 URCU_API void URCU(thread_online)(void);
-URCU_API void URCU(set_thread_call_rcu_data)(struct call_rcu_data *worker);
 
 extern URCU_API struct urcu_gp URCU(gp);
 extern __thread URCU_API struct urcu_qsbr_reader URCU(reader) __attribute__((tls_model("initial-exec")));
@@ -36,18 +35,6 @@ static void reads(bool begins)
 {
 	begins ? URCU(thread_online)() : URCU(thread_offline)();
 }
-
-struct urcu_domain lull__urcu_qsbr = {
-	.name = "qsbr",
-	.readers = URCU_ONLINE,
-	.ctr = &urcu_qsbr_gp.ctr,
-	.futex = (uint32_t *)&urcu_qsbr_gp.futex,
-	.number = 1,
-	.record = record,
-	.reads = reads,
-	.be_worker = URCU(set_thread_call_rcu_data),
-	.leave = URCU(unregister_thread),
-};
 
 /* Say that the calling thread holds no pointer, and that its word is now @word. */
 static void set_word(unsigned long word)
@@ -140,3 +127,14 @@ static bool offline(void)
 #define THREAD_ONLINE	URCU(thread_online)
 
 #include "calls.h"
+
+struct urcu_domain lull__urcu_qsbr = {
+	.name = "qsbr",
+	.readers = URCU_ONLINE,
+	.ctr = &urcu_qsbr_gp.ctr,
+	.futex = (uint32_t *)&urcu_qsbr_gp.futex,
+	.number = 1,
+	.record = record,
+	.workers = URCU_WORKERS(chosen, reads),
+	.leave = URCU(unregister_thread),
+};

@@ -18,7 +18,6 @@ struct urcu_domain lull__urcu_signal = {
 	.started = 1,
 	.completed = 1,
 	.record = record,
-	.reads = reads,
-	.be_worker = URCU(set_thread_call_rcu_data),
+	.workers = URCU_WORKERS(chosen, reads),
 	.leave = URCU(unregister_thread),
 };

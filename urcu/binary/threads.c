@@ -7,7 +7,7 @@
 #include "../../src/base/events.h"
 #include "../../src/base/message.h"
 #include "../../src/base/process.h"
-#include "call_rcu.h"
+#include "domain.h"
 
 __thread bool lull__urcu_exiting __attribute__((tls_model("initial-exec")));
 __thread bool lull__urcu_leaving __attribute__((tls_model("initial-exec")));
@@ -217,7 +217,7 @@ void lull__urcu_fork_child(uint32_t old_tid)
 	lull__urcu_bp_fork_child();
 	for (struct urcu_domain *const *d = lull__urcu_domains; *d; d++) {
 		domain_fork_child(*d);
-		lull__urcu_workers_fork_child(*d);
+		lull__workers_fork_child(&(*d)->workers);
 	}
 }
 

@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <lull/rcu.h>
+
 #if defined(__x86_64__)
 #define URCU_LINE 128
 #else
@@ -65,16 +67,10 @@ _Static_assert(sizeof(struct urcu_gp) == URCU_LINE && sizeof(struct urcu_reader)
 	       "as in the library that is replaced");
 
 struct rcu_head {
-	struct rcu_head *next;
-	void (*func)(struct rcu_head *head);
+	struct lull_head head; /* two words as well, of the same meaning */
 };
 
-struct urcu_atfork {
-	void (*before_fork)(void *priv);
-	void (*after_fork_parent)(void *priv);
-	void (*after_fork_child)(void *priv);
-	void *priv;
-};
+struct urcu_atfork;
 
 struct urcu_gp_poll_state {
 	unsigned long grace_period_id;

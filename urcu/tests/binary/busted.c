@@ -3,7 +3,7 @@
  * busted.c - what a faulty library does instead: the linker lets all other files call these (--wrap). FAULT_* says which
  * fault it is.
  */
-#include "call_rcu_worker.h"
+#include "domain.h"
 
 void __real_lull__urcu_synchronize(struct urcu_domain *d);
 void __wrap_lull__urcu_synchronize(struct urcu_domain *d);
@@ -16,7 +16,7 @@ void __wrap_lull__urcu_synchronize(struct urcu_domain *d)
 #if defined(FAULT_no_wait) /* grace periods wait for no thread */
 	return;
 #elif defined(FAULT_early_callbacks) /* callbacks wait for no grace period */
-	if (lull__urcu_own_worker)
+	if (lull__worker_here)
 		return;
 #endif
 	__real_lull__urcu_synchronize(d);

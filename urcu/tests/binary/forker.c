@@ -43,9 +43,36 @@ static void forks(struct rcu_head *unused)
 	MUST(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 7);
 }
 
+static int inside, online_again;
+
+static void waits_for_readers(struct rcu_head *unused)
+{
+	(void)unused;
+	CMM_STORE_SHARED(inside, 1);
+	AWAIT(CMM_LOAD_SHARED(online_again));
+	synchronize_rcu();
+	CMM_STORE_SHARED(inside, 2);
+}
+
+/* A thread that is online, in the flavor qsbr, waits before its fork for a callback, which waits for readers. */
+static void online_thread_forks(void)
+{
+	rcu_register_thread();
+	call_rcu(&first, waits_for_readers);
+	rcu_thread_offline();
+	AWAIT(CMM_LOAD_SHARED(inside));
+	rcu_thread_online();
+	CMM_STORE_SHARED(online_again, 1);
+	call_rcu_before_fork();
+	MUST(CMM_LOAD_SHARED(inside) == 2);
+	call_rcu_after_fork_parent();
+	rcu_unregister_thread();
+}
+
 int main(void)
 {
 	alarm(100);
+	online_thread_forks();
 	worker = create_call_rcu_data(0, -1);
 	set_thread_call_rcu_data(worker);
 	call_rcu(&first, forks);

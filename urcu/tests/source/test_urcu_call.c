@@ -445,7 +445,10 @@ static void count_child(void *priv)
 	after_child++;
 }
 
-/* In the child: everything that was deferred before is called, and everything after it. */
+/*
+ * In the child: everything that was deferred before is called, and everything after it. With liburcu's calls it has lost the
+ * worker, as in liburcu.
+ */
 static void check_child(bool with_calls)
 {
 	if (with_calls)
@@ -456,7 +459,7 @@ static void check_child(bool with_calls)
 	rcu_barrier();
 	urcu_qsbr_barrier();
 	must(called == 6);
-	must(get_thread_call_rcu_data() != NULL);
+	must((get_thread_call_rcu_data() == NULL) == with_calls);
 	call_rcu_data_free(get_thread_call_rcu_data());
 	call_rcu(&heads[52], callback);
 	rcu_barrier();
@@ -582,6 +585,35 @@ static void slow(struct rcu_head *head)
 	lull_add_release(&called, 1);
 }
 
+static int online_again;
+
+static void waits_for_readers(struct rcu_head *head)
+{
+	(void)head;
+	lull_store_release(&inside, 1);
+	await_flag(&online_again, 1);
+	urcu_qsbr_synchronize_rcu();
+	lull_store_release(&inside, 0);
+	lull_add_release(&called, 1);
+}
+
+/* An online thread that waits for a callback, which waits for readers, is not one of them. */
+TEST(fork_waits_online)
+{
+	called = inside = 0;
+	urcu_qsbr_register_thread();
+	urcu_qsbr_call_rcu(&heads[0], waits_for_readers);
+	urcu_qsbr_thread_offline();
+	await_flag(&inside, 1);
+	urcu_qsbr_thread_online();
+	lull_store_release(&online_again, 1);
+	urcu_qsbr_call_rcu_before_fork();
+	assert_int_equal(called, 1);
+	assert_true(urcu_qsbr_read_ongoing());
+	urcu_qsbr_call_rcu_after_fork_parent();
+	urcu_qsbr_unregister_thread();
+}
+
 TEST(fork_waits)
 {
 	called = 0;
@@ -670,11 +702,20 @@ static void without_threads(void)
 		_exit(0);
 	called = 0;
 	lull_debug_set_message_hook(hear); /* the reclaimer cannot start either, and says so */
-	must(create_call_rcu_data(0, -1) == NULL);
 	urcu_qsbr_call_rcu(&heads[0], callback);
 	urcu_qsbr_barrier(); /* runs it here */
-	must(called == 1);
+	must(called == 1 && pthread_equal(called_on, pthread_self()));
 	must(!urcu_qsbr_read_ongoing());
+	urcu_qsbr_set_thread_call_rcu_data(urcu_qsbr_create_call_rcu_data(0, -1));
+	must(urcu_qsbr_get_thread_call_rcu_data() != NULL);
+	urcu_qsbr_call_rcu(&heads[0], callback);
+	urcu_qsbr_barrier();
+	must(called == 2);
+	urcu_qsbr_call_rcu(&heads[0], callback);
+	urcu_qsbr_call_rcu_data_free(urcu_qsbr_get_thread_call_rcu_data());
+	must(urcu_qsbr_get_thread_call_rcu_data() == NULL);
+	urcu_qsbr_barrier(); /* the default one has it */
+	must(called == 3);
 }
 
 /* Where no thread can be started, a barrier runs the callbacks. */
