@@ -16,8 +16,10 @@
 
 #if CAN_STEP
 
-/* Fork at each so manieth instruction. Without optimisation a store takes several. */
-#ifdef __OPTIMIZE__
+/* Fork at each so manieth instruction. Without optimisation a store takes several. EACH_STEP: of a short call, at each. */
+#ifdef EACH_STEP
+enum { EACH = 1 };
+#elif defined(__OPTIMIZE__)
 enum { EACH = 2 };
 #else
 enum { EACH = 7 };

@@ -78,19 +78,58 @@ void lull__worker_push(struct call_rcu_data *w, struct lull_head *head)
 	urcu_push(w, head);
 }
 
-/* Take all that waits, the oldest first. */
-static struct lull_head *urcu_take(struct call_rcu_data *w)
+/* Put what was taken into the batch, the oldest first. The compiler barriers are for lull__worker_take_on(). */
+static void turn(struct call_rcu_data *w)
 {
-	struct lull_head *oldest = NULL, *next;
+	struct lull_head *head;
 
+	while ((head = w->taken) != NULL) {
+		w->taken_next = head->next;
+		lull_compiler_barrier();
+		head->next = w->batch;
+		lull_compiler_barrier();
+		w->batch = head;
+		lull_compiler_barrier();
+		w->taken = w->taken_next;
+		lull_compiler_barrier();
+	}
+}
+
+/* Make all that waits the batch, which is empty. */
+static void urcu_take(struct call_rcu_data *w)
+{
+	struct lull_head *newest = lull_load_relaxed(&w->pushed);
+
+	do {
+		w->taken_next = newest;
+		lull_compiler_barrier();
+		w->taken = newest;
+		lull_compiler_barrier();
 	/* ORDER URCU-5: the queue before the grace period, and what was pushed before it is called; pairs with
 	 * URCU-5 in urcu_push(); without it as there; model/urcu/queue.litmus */
-	for (struct lull_head *head = lull_xchg_acquire(&w->pushed, NULL); head; head = next) {
-		next = head->next;
-		head->next = oldest;
-		oldest = head;
+	} while (!lull_cas_acquire(&w->pushed, &newest, NULL));
+	turn(w);
+}
+
+/*
+ * In a child that was forked amid urcu_take(): go on. What is still in the queue has not been taken. In turn() both words
+ * are the same until the next one is known, and the batch begins with what has been put there.
+ */
+void lull__worker_take_on(struct call_rcu_data *w)
+{
+	struct lull_head *head = w->taken;
+
+	for (const struct lull_head *one = w->pushed; head && one; one = one->next)
+		if (one == head)
+			head = w->taken = NULL;
+	if (head && head != w->taken_next) {
+		if (head != w->batch) {
+			head->next = w->batch;
+			w->batch = head;
+		}
+		w->taken = w->taken_next;
 	}
-	return oldest;
+	turn(w);
 }
 
 /*
@@ -136,10 +175,8 @@ static void run(struct call_rcu_data *w)
 static void serve(struct call_rcu_data *w)
 {
 	lull_store_relaxed(&w->urgent, 0u);
-	lull__ground.lock_take(&w->running); /* no fork in between loses what is taken */
 	if (!w->batch)
-		w->batch = urcu_take(w);
-	lull__ground.lock_leave(&w->running);
+		urcu_take(w);
 	w->of->wait(w->of, &w->waits_for);
 	run(w);
 }
@@ -268,14 +305,15 @@ void lull__worker_help(struct call_rcu_data *w)
 /* Put all that waits at @w, which has no thread, behind what waits at @heir. */
 static void move_all(struct call_rcu_data *w, struct call_rcu_data *heir)
 {
-	struct lull_head *head, *next, *lists[2] = { w->batch, urcu_take(w) };
+	struct lull_head *head;
 
-	for (int i = 0; i < 2; i++) {
-		for (head = lists[i]; head; head = next) {
-			next = head->next;
+	do {
+		while ((head = w->batch) != NULL) {
+			w->batch = head->next;
 			urcu_push(heir, head);
 		}
-	}
+		urcu_take(w);
+	} while (w->batch);
 	lull_add_relaxed(&heir->waiting, w->waiting);
 	(void)lull__worker_start(heir);
 	lull__worker_nudge(heir);

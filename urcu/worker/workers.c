@@ -318,6 +318,7 @@ void lull__workers_fork_child(struct lull__workers *of)
 		if (w != lull__worker_here)
 			w->has_thread = w->helped = 0;
 		w->stop = w->ended = 0;
+		lull__worker_take_on(w);
 		w->waits_for = 0;
 	}
 }

@@ -27,6 +27,7 @@ struct call_rcu_data {
 	uint64_t waits_for;	   /* for the door: see wait() */
 	struct lull__lock running; /* held while callbacks run */
 	struct lull_head *batch;   /* those that have not been called yet of what the worker has taken */
+	struct lull_head *taken, *taken_next; /* ... and not put there yet, the newest first: for a forked child */
 	struct lull__workers *of;
 	struct call_rcu_data *next; /* of all; under their lock */
 	struct call_rcu_data *next_to_go; /* ... and of those that free_all() frees */
@@ -110,6 +111,8 @@ struct call_rcu_data *lull__workers_make_default(struct lull__workers *of);
 int lull__worker_start(struct call_rcu_data *w);
 void lull__worker_push(struct call_rcu_data *w, struct lull_head *head);
 void lull__worker_nudge(struct call_rcu_data *w);
+/* In a forked child: complete the batch that the thread may have been taking. */
+void lull__worker_take_on(struct call_rcu_data *w);
 /* Do once what its thread would, for @w, whose `helped` the caller has set. Blocks. */
 void lull__worker_help(struct call_rcu_data *w);
 /* End the thread of @w. @call: see lull__worker_free(). Blocks. */

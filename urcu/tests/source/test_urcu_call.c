@@ -446,8 +446,8 @@ static void count_child(void *priv)
 }
 
 /*
- * In the child: everything that was deferred before is called, and everything after it. With liburcu's calls it has lost the
- * worker, as in liburcu.
+ * In the child: everything that was deferred before is called, and everything after it. With liburcu's calls it has lost
+ * the worker, as in liburcu.
  */
 static void check_child(bool with_calls)
 {
@@ -524,6 +524,74 @@ TEST(fork)
 	NEEDS_THREADS_IN_CHILD();
 	check_fork(false);
 	check_fork(true);
+}
+
+/*
+ * A fork that no worker is told of, in the middle of whatever one does with a long queue. The child calls all that is in
+ * it, but for the one that was being called, perhaps.
+ */
+#define LONG 200000
+
+static int in_order, misplaced;
+
+static void check_order(struct rcu_head *head)
+{
+	static struct rcu_head *last;
+
+	misplaced += in_order && head <= last;
+	last = head;
+	in_order = 1;
+	lull_add_release(&called, 1);
+}
+
+static pid_t child_of_long_queue(void)
+{
+	pid_t child = fork();
+
+	assert_true(child >= 0);
+	if (child == 0) {
+		rcu_barrier();
+		_exit(called >= LONG - 1 && called <= LONG && !misplaced ? 0 : 1);
+	}
+	return child;
+}
+
+/* Until the first callback has been called the worker takes them all, and turns them round. */
+static void forks_amid_queue(struct rcu_head *many)
+{
+	struct blocker blocker = { .entered = 0 };
+	pid_t children[20];
+	int count = 0, status;
+
+	called = misplaced = in_order = 0;
+	call_rcu(&blocker.head, blocks);
+	await_flag(&blocker.entered, 1);
+	for (int i = 0; i < LONG; i++)
+		call_rcu(&many[i], check_order);
+	lull_store_release(&blocker.may_go, 1);
+	do
+		children[count++] = child_of_long_queue();
+	while (count < 20 && !lull_load_acquire(&called));
+	while (count-- > 0) {
+		assert_int_equal(waitpid(children[count], &status, 0), children[count]);
+		assert_int_equal(status, 0);
+	}
+	rcu_barrier();
+	assert_int_equal(called, LONG);
+}
+
+TEST(fork_amid_queue)
+{
+	static struct rcu_head many[LONG];
+	struct call_rcu_data *crdp;
+
+	NEEDS_THREADS_IN_CHILD();
+	crdp = create_call_rcu_data(0, -1);
+	set_thread_call_rcu_data(crdp);
+	for (int i = 0; i < 5; i++)
+		forks_amid_queue(many);
+	set_thread_call_rcu_data(NULL);
+	call_rcu_data_free(crdp);
 }
 
 /* A callback forks: its thread goes on in both, and runs the rest of what it had. */
