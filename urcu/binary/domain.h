@@ -141,7 +141,7 @@ bool lull__urcu_poll(struct urcu_domain *d, uint64_t cookie);
 
 /* ---- callbacks.c ------------------------------------------------------------------------------------ */
 
-/* What workers ask of all domains; @reads is of each. It registers the calling thread for good. */
+/* What workers ask. Two functions are a domain's own: its @of_reads registers the calling thread for good. */
 void lull__urcu_worker_waits(struct lull__workers *of, uint64_t *number);
 void lull__urcu_worker_leaves(struct lull__workers *of);
 bool lull__urcu_worker_is_stuck(struct call_rcu_data *w, const char *call);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * inside.c - a worker is freed in a read section. If it waits for that section the call never returns, as in liburcu, and
- * a line says so; if not, the call returns and nothing is said.
+ * a line says so; if not, the call returns and nothing is said. One that is still in use elsewhere is so no more.
  */
 #include "urcu_flavor.h"
 
@@ -64,6 +64,20 @@ static void frees_none(void)
 	rcu_read_unlock();
 }
 
+/* Outside. liburcu would go on to use it, as that of the CPU, and of the thread. */
+static void frees_an_assigned_one(void)
+{
+	struct call_rcu_data *worker = create_call_rcu_data(0, -1);
+
+	MUST(set_cpu_call_rcu_data(0, worker) == 0);
+	set_thread_call_rcu_data(worker);
+	call_rcu_data_free(worker);
+	MUST(!get_cpu_call_rcu_data(0) && !get_thread_call_rcu_data());
+	call_rcu(&head, count);
+	rcu_barrier();
+	MUST(atomic_load(&called) == 1);
+}
+
 static void *stays(void *unused)
 {
 	rcu_register_thread();
@@ -112,6 +126,7 @@ static const struct {
 	{ frees_an_idle_one, NULL },
 	{ frees_none, NULL },
 	{ frees_one_that_waits_for_another, NULL },
+	{ frees_an_assigned_one, NULL },
 };
 
 #define PARTS (int)(sizeof(parts) / sizeof(*parts))
