@@ -107,7 +107,7 @@ void lull__workers_barrier(struct lull__workers *of)
 	for (struct call_rcu_data *w = of->all; w; w = w->next, one++) {
 		*one = (struct arrival){ .head.func = barrier_reached, .barrier = barrier };
 		lull_add_relaxed(&barrier->left, 1u);
-		lull__worker_push(w, &one->head);
+		(void)lull__worker_push(w, &one->head);
 	}
 	lull__ground.lock_leave(&of->lock);
 	lull_sub_relaxed(&barrier->left, 1u);

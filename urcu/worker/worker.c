@@ -57,8 +57,7 @@ void lull__worker_nudge(struct call_rcu_data *w)
 	lull__ground.wake(&w->event, INT_MAX);
 }
 
-/* Returns whether the queue was empty. */
-static bool urcu_push(struct call_rcu_data *w, struct lull_head *head)
+bool lull__worker_push(struct call_rcu_data *w, struct lull_head *head)
 {
 	struct lull_head *newest = lull_load_relaxed(&w->pushed);
 
@@ -71,11 +70,6 @@ static bool urcu_push(struct call_rcu_data *w, struct lull_head *head)
 	 */
 	while (!lull_cas_release(&w->pushed, &newest, head));
 	return !newest;
-}
-
-void lull__worker_push(struct call_rcu_data *w, struct lull_head *head)
-{
-	urcu_push(w, head);
 }
 
 /* Put what was taken into the batch, the oldest first. The compiler barriers are for lull__worker_take_on(). */
@@ -106,7 +100,7 @@ static void urcu_take(struct call_rcu_data *w)
 		w->taken = newest;
 		lull_compiler_barrier();
 	/* ORDER URCU-5: the queue before the grace period, and what was pushed before it is called; pairs with
-	 * URCU-5 in urcu_push(); without it as there; model/urcu/queue.litmus */
+	 * URCU-5 in lull__worker_push(); without it as there; model/urcu/queue.litmus */
 	} while (!lull_cas_acquire(&w->pushed, &newest, NULL));
 	turn(w);
 }
@@ -141,7 +135,7 @@ void lull__worker_defer(struct call_rcu_data *w, struct lull_head *head)
 	bool first;
 
 	lull_add_relaxed(&w->waiting, (size_t)1); /* before it can be called */
-	first = urcu_push(w, head);
+	first = lull__worker_push(w, head);
 	if (lull_unlikely(!lull_load_relaxed(&w->has_thread))) {
 		lull__ground.init();
 		lull__ground.lock_take(&w->of->lock);
@@ -287,12 +281,13 @@ int lull__worker_start(struct call_rcu_data *w)
 
 void lull__worker_help(struct call_rcu_data *w)
 {
-	struct call_rcu_data *here = lull__worker_here, **chosen = w->of->chosen(), *choice = *chosen;
+	struct call_rcu_data *here = lull__worker_here, **chosen = w->of->chosen();
 
+	w->helpers_choice = *chosen;
 	lull__worker_here = *chosen = w;
 	serve(w);
 	lull__worker_here = here;
-	*chosen = choice;
+	*chosen = w->helpers_choice;
 	lull__ground.lock_take(&w->of->lock);
 	lull_store_relaxed(&w->helped, 0u);
 	lull__ground.wake(&w->helped, INT_MAX);
@@ -310,7 +305,7 @@ static void move_all(struct call_rcu_data *w, struct call_rcu_data *heir)
 	do {
 		while ((head = w->batch) != NULL) {
 			w->batch = head->next;
-			urcu_push(heir, head);
+			(void)lull__worker_push(heir, head);
 		}
 		urcu_take(w);
 	} while (w->batch);

@@ -303,6 +303,8 @@ void lull__workers_after_fork_child(struct lull__workers *of)
 		if (w != here && !lull__worker_is_default(w))
 			lull__worker_bury(w);
 	}
+	if (here)
+		here->helpers_choice = NULL; /* it may be gone */
 	if (of->by_default)
 		(void)lull__worker_start(of->by_default);
 	lull__ground.lock_leave(&of->lock);

@@ -23,6 +23,7 @@ struct call_rcu_data {
 	uint32_t urgent;	  /* a thread waits for this queue */
 	uint32_t has_thread;
 	uint32_t helped;	   /* a barrier stands in for the thread that it has not got */
+	struct call_rcu_data *helpers_choice; /* the worker that was that thread's before */
 	uint32_t stop, ended;
 	uint64_t waits_for;	   /* for the door: see wait() */
 	struct lull__lock running; /* held while callbacks run */
@@ -109,7 +110,7 @@ void lull__worker_link(struct lull__workers *of, struct call_rcu_data *w, int cp
 struct call_rcu_data *lull__workers_make_default(struct lull__workers *of);
 /* Start the thread of @w, unless it has one. Returns 0 or an errno value. With the lock. */
 int lull__worker_start(struct call_rcu_data *w);
-void lull__worker_push(struct call_rcu_data *w, struct lull_head *head);
+bool lull__worker_push(struct call_rcu_data *w, struct lull_head *head); /* was the queue empty? */
 void lull__worker_nudge(struct call_rcu_data *w);
 /* In a forked child: complete the batch that the thread may have been taking. */
 void lull__worker_take_on(struct call_rcu_data *w);

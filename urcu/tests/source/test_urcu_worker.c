@@ -93,7 +93,7 @@ static void fills(void)
 {
 	w = (struct call_rcu_data){ .cpu = -1 };
 	for (int i = 0; i < 3; i++)
-		urcu_push(&w, &heads[i]);
+		lull__worker_push(&w, &heads[i]);
 }
 
 static void takes(void)
