@@ -55,9 +55,10 @@
  *
  * The hash. Its low bits choose the bucket, as they are: a multiplication here would cost as much as the read
  * section. So hashes have to be well mixed. Take lull_hash_mix64() for integers and pointers (hash_integer.h
- * has functions that do), and lull_hash_bytes() or lull_hash_string() for the rest. If
- * strangers choose the keys, numbers too, take lull_hash_bytes() with a secret seed. A bad hash makes long
- * chains, in a table of any size, and nothing worse. Debug builds say once that a table has such a chain.
+ * has functions that do), and lull_hash_bytes() or lull_hash_string() for the rest. If strangers choose the
+ * keys, numbers too, take lull_hash_bytes() with a secret seed. A bad hash makes long chains, in a table of any
+ * size, and nothing worse. Debug builds say once that a table has such a chain, when an insertion that compares
+ * meets it.
  *
  * Sources: J. Triplett, P. McKenney, J. Walpole, "Resizable, Scalable, Concurrent Hash Tables via
  * Relativistic Programming" (2011); moving from the tail and the pointer to the next table as in
@@ -306,10 +307,11 @@ LULL_API size_t lull_hash_buckets(const struct lull_hash *h);
 
 /*
  * Updates of different buckets go on side by side; updates of one bucket, one after the other. They may block
- * for that, and never wait for readers (but see reclaim.h for what the end of a section waits for). Before a thread sleeps for a bucket it makes a heavy fence (fence.h),
- * which interrupts running threads. Other updates make none, but for the one that ends a resize: it frees the old
- * table by lull_rcu_free(). Updates may be called in read sections and in callbacks, but not in signal handlers,
- * nor in a forked child if another thread was updating at the fork.
+ * for that, and never wait for readers (but see reclaim.h for what the end of a section waits for). Before a
+ * thread sleeps for a bucket it makes a heavy fence (fence.h), which interrupts running threads. Other updates
+ * make none, but for the one that ends a resize: it frees the old table by lull_rcu_free(). Updates may be
+ * called in read sections and in callbacks, but not in signal handlers, nor in a forked child if another thread
+ * was updating at the fork.
  *
  * Pass in only a node that is in no table. If a call returns a node as removed or replaced, this call and no
  * other has taken it off. Readers may still stand on it, so do not change it, and free it after a grace

@@ -43,8 +43,10 @@
  * together.
  *
  * The cost. A step walks one chain and reverses the hash of each element there. So for a chain of n elements the walk
- * makes n * n hops. It takes no lock, no memory and no fence. Its order leads all over the table, and if that is larger
- * than the caches, each step waits for memory. Where one short section is enough and others insert little, hash.h's
+ * makes n * n hops, and twice as many if they share a hash. It takes no lock, no memory and no fence. Its order leads
+ * all over the table, and if that is larger than the caches, each step waits for memory. A call passes all buckets that
+ * are empty up to the next element: a table that has grown to 2^24 buckets and is empty again takes it a second, in one
+ * section. While a resize shrinks a table, the step of each old bucket walks the whole new chain. Where one short section is enough and others insert little, hash.h's
  * lull_hash_for_each() is several times as fast.
  *
  * Sources: P. Noordhuis's dictScan() of Redis (2012), whose cursor is the reversed number of a bucket; O. Shalev, N.
@@ -92,7 +94,7 @@ LULL_API struct lull_hash_node *lull_hash_cursor_next(struct lull_hash_cursor *c
 #define lull_hash_cursor_next_entry(cursor, type, member)                                          \
 	lull_hash_entry_or_null(lull_hash_cursor_next(cursor), type, member)
 
-/* Likewise, but after @buckets empty ones return NULL for now: only if cursor->h is NULL, too, the walk is over. */
+/* Likewise, but after more than @buckets empty ones return NULL for now: only if cursor->h is NULL, too, the walk is over. */
 LULL_API struct lull_hash_node *lull__hash_cursor_within(struct lull_hash_cursor *cursor, size_t buckets);
 
 LULL_END_DECLS

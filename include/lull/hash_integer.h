@@ -24,8 +24,9 @@
 #include <lull/hash.h>
 
 /*
- * Define functions @name_lookup(), @name_insert(), @name_replace() and @name_remove() for elements of @type, whose node
- * is @member and whose key is @key, an integer of at most 64 bits. C only.
+ * Define functions @name_lookup(), @name_insert(), @name_replace() and @name_remove(), and @name_hash() and @name_match()
+ * of which they are made, for elements of @type, whose node is @member and whose key is @key, an integer of at most 64
+ * bits. C only.
  */
 #ifndef __cplusplus
 #define LULL_HASH_INTEGER(name, type, member, key)                                                 \

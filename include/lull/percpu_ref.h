@@ -232,8 +232,9 @@ LULL_INLINE bool lull_percpu_ref_is_dying(const struct lull_percpu_ref *ref)
 
 /*
  * Has the count reached zero? Always false while the ref counts per CPU. True stays true until reinit,
- * resurrect, or a get of a ref that may rest at zero. It does not mean that @release has returned, so it is too
- * early for exit, unless no other thread can be in a put. Any context.
+ * resurrect, switch_to_percpu, or a get of a ref that may rest at zero. It does not mean that @release has
+ * returned, so it is too early for exit, unless no other thread can be in a put and no switch is under way. It
+ * orders nothing. Any context.
  */
 LULL_API bool lull_percpu_ref_is_zero(const struct lull_percpu_ref *ref);
 

@@ -146,6 +146,16 @@ void lull_rcu_sync_enter(struct lull_rcu_sync *rs)
 	lull__rcu_sync_enter(rs, "lull_rcu_sync_enter");
 }
 
+static void closes(struct lull_head *head);
+
+/* As callbacks defer: the caller may hold a lock that other callbacks want, so it runs none of them here, nor waits. */
+static void queue_closes(struct lull_rcu_sync *rs)
+{
+	lull__self.callback_depth++;
+	lull_rcu_call(&rs->rcu, closes);
+	lull__self.callback_depth--;
+}
+
 /* Make the word idle, if nobody has been here for a grace period. Not a look at @rs when that is done. */
 static void closes(struct lull_head *head)
 {
@@ -168,8 +178,13 @@ static void closes(struct lull_head *head)
 	 * ORDER RSY-4: the barrier before the idle word; pairs with RSY-4 in lull__rseq_add(); without it a reader
 	 * that has no acquire misses what a writer has stored; model/count/rwsem-exit.tpl
 	 */
-	if (!lull_cas_release(&rs->word, &quiet, idle)) /* RSY-5 */
-		lull_rcu_call(&rs->rcu, closes);
+	if (lull_cas_release(&rs->word, &quiet, idle)) /* RSY-5 */
+		return;
+	/* This process queues it now. */
+	while (queued_by_parent(quiet) &&
+	       !lull_cas_relaxed(&rs->word, &quiet, (quiet & ~SYNC_FORKS) | forks_of_sync))
+		;
+	lull_rcu_call(&rs->rcu, closes);
 }
 
 void lull_rcu_sync_exit(struct lull_rcu_sync *rs)
@@ -195,13 +210,17 @@ void lull_rcu_sync_exit(struct lull_rcu_sync *rs)
 	 * model/count/rcu-sync-head.litmus
 	 */
 	(void)lull_load_acquire(&rs->word);
-	lull_rcu_call(&rs->rcu, closes);
+	queue_closes(rs);
 }
 
 void lull_rcu_sync_dtor(struct lull_rcu_sync *rs)
 {
 	if (anybody_in(lull_load_relaxed(&rs->word)))
 		lull__die("lull_rcu_sync_dtor: somebody has entered %p", (void *)rs);
+	/* Also where nothing is to be waited for: whether it is depends on when a writer was here. */
+	lull__rcu_no_section("lull_rcu_sync_dtor");
+	if (lull__self.callback_depth)
+		lull__misuse("lull_rcu_sync_dtor in %s would wait for itself for ever", lull__where_called_back());
 	/* If the first closes() found that it was not quiet, it has queued a second. */
 	for (int i = 0; i < 2; i++) {
 		/*

@@ -175,15 +175,21 @@ static inline struct crowd find_crowd(const struct lull_hash *h, const struct lu
 	struct crowd crowd = { 0, 0, 0 };
 	const struct lull__hash_table *table;
 	const struct lull_hash_node *node;
-	uint64_t last = hash;
+	uint64_t last = hash, before = hash;
 
 	if (!SAYS_WHAT_IS_WEAK || lull_load_relaxed(&h->control->weak))
 		return crowd;
 	table = lull__hash_current(h);
 	if (bucket != lull__hash_bucket_of(table, hash))
 		return crowd; /* it is in a future table, which may have fewer buckets */
-	for (node = lull_load_relaxed(&bucket->first); node; last = node->hash, node = lull_load_relaxed(&node->next))
-		crowd.here += node->hash == hash || node->hash != last; /* many elements of another key are its user's wish */
+	for (node = lull_load_relaxed(&bucket->first); node; node = lull_load_relaxed(&node->next)) {
+		/* Many elements of another key, or of two, are their user's wish. */
+		crowd.here += node->hash == hash || (node->hash != last && node->hash != before);
+		if (node->hash != last) {
+			before = last;
+			last = node->hash;
+		}
+	}
 	crowd.buckets = lull__hash_size(table);
 	if (crowd.here > LONG_CHAIN)
 		crowd.all = lull_hash_count(h);

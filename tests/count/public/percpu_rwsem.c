@@ -440,6 +440,10 @@ TEST(misuse)
 		lull_rcu_read_lock();
 		lull_percpu_rwsem_write_trylock(&sem);
 	}
+	EXPECT_ABORT("lull_rcu_sync_dtor in a read section would wait for itself for ever") {
+		lull_rcu_read_lock();
+		lull_percpu_rwsem_destroy(&sem);
+	}
 	EXPECT_ABORT("lull_percpu_rwsem_destroy: percpu_rwsem 0x") {
 		lull_percpu_rwsem_read_lock(&sem);
 		lull_percpu_rwsem_destroy(&sem);
