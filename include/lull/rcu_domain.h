@@ -35,7 +35,7 @@
  * for each CPU that the machine can have, however many threads there are. It ends up to an eighth later than
  * its last reader, 10 ms at most, since readers wake nobody. Memory: 64 bytes for each CPU that the machine can
  * have, and some 500. Where there are no restartable sequences (lull_percpu_ref_per_cpu() says so) a section is
- * two atomic additions, and two full fences with LULL_FENCE=full.
+ * two atomic additions, and a full fence with LULL_FENCE=full.
  *
  * When not. rcu.h is cheaper for readers and for whoever defers memory (it needs no head there), limits how
  * much memory waits, and its reports name the thread that is waited for. A report of a domain says how many
@@ -45,7 +45,8 @@
  * be called everywhere, also in signal handlers and in sections of this and other domains, but not in a vfork
  * child. A section belongs to no thread: another one may end it. All else: not in signal handlers. fork: in the
  * child no section of the domain is open, also none that the calling thread has begun; it may end it, without
- * effect. Callbacks that wait are called in both processes.
+ * effect. Callbacks that wait are called in both processes. From the second fork on (a child's child) sections of
+ * domains that were there before are atomic additions. A signal handler must not fork amid a call of this header.
  *
  * Misuse. A grace period inside a section of the same domain waits for itself for ever; after a second a line
  * says how many sections it waits for. An end without a begin, or with the phase of another section that has
@@ -66,7 +67,7 @@ LULL_BEGIN_DECLS
 struct lull__domain;
 
 struct lull_rcu_domain {
-	uint32_t phase;	    /* in which sections begin; 0 or 1, in a child of fork 2 or 3, and so on */
+	uint32_t phase;	    /* in which sections begin; above its two bits how many forks led to this process */
 	uintptr_t cells[4]; /* where CPU 0's counters of each phase are, and LULL__DOMAIN_SLOW */
 	struct lull__domain *data; /* NULL: destroyed */
 };
@@ -97,7 +98,7 @@ LULL_INLINE int lull_rcu_domain_read_lock(struct lull_rcu_domain *d)
 {
 	uint32_t phase = lull_load_relaxed(&d->phase);
 
-	if (lull_unlikely(!lull__rseq_add_to(d->cells[phase], 1, LULL__DOMAIN_BEGINS)))
+	if (lull_unlikely(!lull__rseq_add_to(d->cells[phase & 3u], 1, LULL__DOMAIN_BEGINS)))
 		lull__rcu_domain_begin_slow(d, phase);
 	/*
 	 * ORDER DOM-1: the begin before the section's loads; pairs with DOM-1 in domain_begin() (heavy);
@@ -117,7 +118,7 @@ LULL_INLINE void lull_rcu_domain_read_unlock(struct lull_rcu_domain *d, int phas
 	 * reads; model/domain/exit.tpl A light fence, as above.
 	 */
 	lull_compiler_barrier();
-	if (lull_unlikely(!lull__rseq_add_to(d->cells[phase], 1, LULL__DOMAIN_ENDS)))
+	if (lull_unlikely(!lull__rseq_add_to(d->cells[(unsigned)phase & 3u], 1, LULL__DOMAIN_ENDS)))
 		lull__rcu_domain_end_slow(d, (unsigned)phase);
 }
 
@@ -129,7 +130,7 @@ LULL_API void lull_rcu_domain_synchronize(struct lull_rcu_domain *d);
 
 /*
  * Wait in pieces: start returns a cookie, and a grace period that began after it covers all that was unlinked
- * before the call. poll says whether that is over, and pushes it along; it never waits. wait waits for it as
+ * before the call. poll says whether that is over, and pushes it along; it waits for no reader. wait waits for it as
  * lull_rcu_domain_synchronize() does.
  */
 LULL_API lull_rcu_cookie lull_rcu_domain_gp_start(struct lull_rcu_domain *d);
@@ -138,13 +139,17 @@ LULL_API void lull_rcu_domain_gp_wait(struct lull_rcu_domain *d, lull_rcu_cookie
 
 /*
  * Call @func(@head) after a grace period of @d, on a thread of the library's ("lull-domain"), which starts with
- * the first call; one thread for all domains. Where it cannot start, barriers call. Never blocks, needs no
- * memory, sets no limit to what waits: where updates may come faster than readers leave, synchronize now and
- * then. In sections, too. @head must not be deferred again before @func is called.
+ * the first call; one thread for all domains, and lull_reclaim_start() does not start it. Where it cannot
+ * start, barriers call. Never blocks, needs no memory, sets no limit to what waits: where updates may come
+ * faster than readers leave, synchronize now and then. In sections, too. @head must not be deferred again
+ * before @func is called.
  */
 LULL_API void lull_rcu_domain_call(struct lull_rcu_domain *d, struct lull_head *head, lull_rcu_func func);
 
-/* Wait until all calls of @d that were deferred before have returned. Blocks; aborts in a callback of any domain. */
+/*
+ * Wait until all calls of @d that were deferred before have returned. Blocks. Aborts in a callback of any domain: it
+ * would wait for itself.
+ */
 LULL_API void lull_rcu_domain_barrier(struct lull_rcu_domain *d);
 
 LULL_END_DECLS

@@ -37,7 +37,7 @@ struct lull__domain *lull__domain_of(const struct lull_rcu_domain *d, const char
 /* Return this thread's counter of @what in @phase; NULL: threads have none. */
 static uint64_t *thread_counter(const struct lull_rcu_domain *d, unsigned phase, unsigned what)
 {
-	uintptr_t cells = d->cells[phase];
+	uintptr_t cells = d->cells[phase & 3u];
 	uint64_t cpu = ((uint64_t)(uintptr_t)&lull__self >> 6) * UINT64_C(0x9e3779b97f4a7c15) >> 32; /* any */
 
 	if (!(cells & LULL__DOMAIN_SLOW))
@@ -51,7 +51,7 @@ void lull__rcu_domain_begin_slow(struct lull_rcu_domain *d, unsigned phase)
 	struct lull__domain *data = lull__domain_of(d, "lull_rcu_domain_read_lock");
 	uint64_t *counter = thread_counter(d, phase, LULL__DOMAIN_BEGINS);
 
-	lull_add_relaxed(counter ? counter : &data->phase[phase].begins, (uint64_t)1);
+	lull_add_relaxed(counter ? counter : &data->phase[phase & 3u].begins, (uint64_t)1);
 	lull_fence_light(); /* DOM-1, as a real fence where light ones are */
 }
 
@@ -60,13 +60,13 @@ void lull__rcu_domain_end_slow(struct lull_rcu_domain *d, unsigned phase)
 	struct lull__domain *data = lull__domain_of(d, "lull_rcu_domain_read_unlock");
 	uint64_t *counter = thread_counter(d, phase, LULL__DOMAIN_ENDS);
 
-	if ((phase ^ lull_load_relaxed(&d->phase)) & 2u)
+	if ((phase ^ lull_load_relaxed(&d->phase)) & ~1u)
 		return; /* begun before a fork */
 	/*
 	 * ORDER DOM-2: the section's loads, and its begin, before the end; pairs with DOM-2 in is_drained();
 	 * without it the object is freed while its last reader reads; model/domain/exit-fenced.litmus
 	 */
-	lull_add_release(counter ? counter : &data->phase[phase].ends, (uint64_t)1);
+	lull_add_release(counter ? counter : &data->phase[phase & 3u].ends, (uint64_t)1);
 }
 
 /* ---- sums ---------------------------------------------------------------------------------------- */
@@ -102,15 +102,18 @@ static bool is_drained(const struct lull__domain *data, unsigned phase)
 #endif
 }
 
+/* The ends first, as in is_drained(): none is counted without its begin. */
 unsigned lull__domain_open_sections(const struct lull__domain *data)
 {
-	unsigned base = data->domain->phase & 2u;
-	uint64_t count = 0;
+	unsigned base = lull_load_relaxed(&data->domain->phase) & 2u;
+	uint64_t ends = 0, begins = 0;
 
 	for (unsigned phase = base; phase < base + 2; phase++)
-		count += sum_begins(data, phase) - lull__percpu_sum_of(&data->phase[phase].cell, 1) -
-			 lull_load_relaxed(&data->phase[phase].ends);
-	return count > UINT_MAX ? UINT_MAX : (unsigned)count;
+		ends += lull__percpu_sum_of(&data->phase[phase].cell, 1) +
+			lull_load_acquire(&data->phase[phase].ends); /* DOM-2 */
+	for (unsigned phase = base; phase < base + 2; phase++)
+		begins += sum_begins(data, phase);
+	return begins - ends > UINT_MAX ? UINT_MAX : (unsigned)(begins - ends);
 }
 
 /* ---- grace periods ------------------------------------------------------------------------------- */
@@ -156,12 +159,12 @@ static bool domain_push(struct lull__domain *data)
 	if (data->stage == DOMAIN_IDLE)
 		domain_begin(data);
 	phase = data->domain->phase;
-	if (!is_drained(data, phase ^ 1u))
+	if (!is_drained(data, (phase ^ 1u) & 3u))
 		return false;
 	if (data->stage == DOMAIN_STRAGGLERS) {
 		lull_store_relaxed(&data->domain->phase, phase ^ 1u);
 		data->stage = DOMAIN_FLIPPED;
-		if (!is_drained(data, phase))
+		if (!is_drained(data, phase & 3u))
 			return false;
 	}
 	data->stage = DOMAIN_IDLE;
@@ -192,13 +195,15 @@ static unsigned domain_blame(void *arg, struct lull_stall *first, unsigned *hold
 	return 1;
 }
 
-/* Look whether the wait for sections is to be reported, and sleep until @again_ns if not. Leader only. */
-static bool domain_sleep(struct lull__domain *data, uint64_t again_ns, struct lull__report *report)
+/* Look whether the wait for sections is to be reported; if not, take a nap, with @naps. Leader only. */
+static bool domain_sleep(struct lull__domain *data, bool naps, struct lull__report *report)
 {
 	static uint32_t nobody_wakes;
+	uint64_t again_ns;
 
 	if (data->wait.kind == LULL_WAIT_NONE)
 		lull__wait_begin(&data->wait, LULL_WAIT_DOMAIN, 0);
+	again_ns = naps ? lull__now_ns() + lull__domain_nap_ns(data->wait.since_ns) : 0;
 	return lull__wait_sleep(&data->wait, &nobody_wakes, 0, LULL__NEVER, again_ns, domain_blame, data, report);
 }
 
@@ -212,7 +217,7 @@ static void domain_lead(struct lull__domain *data, lull_rcu_cookie cookie, struc
 			lull_cpu_relax();
 	while (goes_on && !domain_is_over(data, cookie))
 		if (!domain_push(data))
-			goes_on = domain_sleep(data, lull__now_ns() + lull__domain_nap_ns(data->wait.since_ns), report);
+			goes_on = domain_sleep(data, true, report);
 }
 
 bool lull__domain_advance(struct lull__domain *data, lull_rcu_cookie cookie, bool waits)
@@ -227,7 +232,7 @@ bool lull__domain_advance(struct lull__domain *data, lull_rcu_cookie cookie, boo
 	if (!domain_is_over(data, cookie) && domain_push(data) && !domain_is_over(data, cookie))
 		domain_push(data);
 	if (waits && !domain_is_over(data, cookie))
-		domain_sleep(data, 0, &report);
+		domain_sleep(data, false, &report);
 	lull__unlock_wake(&data->leader, INT_MAX);
 	lull__wait_report(&report);
 	return domain_is_over(data, cookie);
@@ -252,6 +257,7 @@ static void domain_wait(struct lull__domain *data, lull_rcu_cookie cookie)
 	}
 	if (online)
 		lull_rcu_online();
+	lull__retry();
 }
 
 void lull_rcu_domain_synchronize(struct lull_rcu_domain *d)

@@ -43,7 +43,8 @@ struct lull__domain {
 	uint64_t called, returned; /* how many were deferred, and how many have returned */
 	uint32_t event;		   /* changes when some have returned */
 	uint32_t forks;		   /* from the process that made the domain to this one */
-	struct lull__lock serving; /* held by the thread that serves this domain */
+	struct lull__lock serving; /* held by the thread that serves this domain: */
+	const struct lull__thread *server;
 	struct lull_head *batch;   /* those that wait for `cookie`, or run */
 	lull_rcu_cookie cookie;
 	uint64_t since_ns; /* when the batch began to wait */

@@ -37,6 +37,8 @@ static struct {
 	pthread_t thread;
 } domain_calls;
 
+static __thread bool in_domain_callback __attribute__((tls_model("initial-exec")));
+
 void lull__domain_calls_init(struct lull__domain *data)
 {
 	data->last = &data->first;
@@ -71,6 +73,7 @@ static void domain_run(struct lull__domain *data)
 	struct lull_head *head;
 
 	lull__self.callback_depth++;
+	in_domain_callback = true;
 	while ((head = data->batch) != NULL) {
 		uint32_t forks = data->forks;
 
@@ -78,6 +81,7 @@ static void domain_run(struct lull__domain *data)
 		LULL__CALLBACK("a callback of lull_rcu_domain_call()", head->func(head));
 		count_returned(data, forks);
 	}
+	in_domain_callback = false;
 	lull__self.callback_depth--;
 	lull__futex_wake(&data->event, INT_MAX);
 }
@@ -86,7 +90,7 @@ static void domain_run(struct lull__domain *data)
  * Do what can be done for @data now. Returns when to look again; 0: it has no callbacks. By one thread at a
  * time; with @hurries, for a barrier.
  */
-static uint64_t domain_serve(struct lull__domain *data, bool hurries)
+static uint64_t serve_batch(struct lull__domain *data, bool hurries)
 {
 	uint64_t now_ns = lull__now_ns();
 
@@ -103,6 +107,20 @@ static uint64_t domain_serve(struct lull__domain *data, bool hurries)
 		return now_ns + lull__domain_nap_ns(data->since_ns);
 	domain_run(data);
 	return lull_load_relaxed(&data->first) ? now_ns : 0;
+}
+
+/* The same, unless another thread does it: then look again soon. */
+static uint64_t domain_serve(struct lull__domain *data, bool hurries)
+{
+	uint64_t again_ns;
+
+	if (!lull__trylock(&data->serving))
+		return lull__now_ns() + DOMAIN_HELP_NS;
+	data->server = &lull__self;
+	again_ns = serve_batch(data, hurries);
+	data->server = NULL;
+	lull__unlock(&data->serving);
+	return again_ns;
 }
 
 /* ---- the thread ------------------------------------------------------------------------------------ */
@@ -126,7 +144,7 @@ static bool unlist_if_done(struct lull__domain *data)
 	return true;
 }
 
-/* Serve each domain of the list once. Returns when the next one is due; LULL__NEVER: the list is empty. *@event: of now. */
+/* Serve each domain of the list once. Returns when the next one is due; LULL__NEVER: the list is empty. *@event: now. */
 static uint64_t domain_serve_all(uint32_t *event)
 {
 	uint64_t due_ns = LULL__NEVER;
@@ -136,14 +154,11 @@ static uint64_t domain_serve_all(uint32_t *event)
 	lull__lock(&domain_calls.lock);
 	*event = domain_calls.event;
 	for (data = domain_calls.listed; data; data = next) {
-		uint64_t again_ns = LULL__NEVER;
+		uint64_t again_ns;
 
 		domain_calls.served = data;
 		lull__unlock(&domain_calls.lock);
-		if (lull__trylock(&data->serving)) { /* else a barrier serves it */
-			again_ns = domain_serve(data, hurries);
-			lull__unlock(&data->serving);
-		}
+		again_ns = domain_serve(data, hurries);
 		lull__lock(&domain_calls.lock);
 		next = data->next_listed;
 		if (again_ns == 0 && !unlist_if_done(data))
@@ -253,6 +268,7 @@ void lull_rcu_domain_call(struct lull_rcu_domain *d, struct lull_head *head, lul
 static void await_returned(struct lull__domain *data, uint64_t count)
 {
 	for (;;) {
+		uint64_t again_ns;
 		uint32_t event;
 		bool done;
 
@@ -262,15 +278,12 @@ static void await_returned(struct lull__domain *data, uint64_t count)
 		lull__unlock(&data->lock);
 		if (done)
 			return;
-		if (!start_domain_thread() && lull__trylock(&data->serving)) {
-			uint64_t again_ns = domain_serve(data, true);
-
-			lull__unlock(&data->serving);
-			if (again_ns > lull__now_ns())
-				lull__futex_wait(&data->event, event, again_ns);
-			continue;
-		}
-		lull__futex_wait(&data->event, event, lull__now_ns() + DOMAIN_HELP_NS);
+		if (start_domain_thread())
+			again_ns = lull__now_ns() + DOMAIN_HELP_NS;
+		else
+			again_ns = domain_serve(data, true);
+		if (again_ns > lull__now_ns())
+			lull__futex_wait(&data->event, event, again_ns);
 	}
 }
 
@@ -281,8 +294,8 @@ void lull_rcu_domain_barrier(struct lull_rcu_domain *d)
 	uint32_t forks = lull_load_relaxed(&domain_calls.forks);
 	uint64_t count;
 
-	if (lull__self.callback_depth)
-		lull__misuse("lull_rcu_domain_barrier in %s would wait for itself for ever", lull__where_called_back());
+	if (in_domain_callback)
+		lull__misuse("lull_rcu_domain_barrier in a callback would wait for itself for ever");
 	lull__lock(&data->lock);
 	count = data->called;
 	done = data->returned == count;
@@ -321,7 +334,9 @@ void lull__domain_calls_fork_child(struct lull__domain *data)
 	uint64_t count = 0;
 
 	data->lock.word = 0;
-	data->serving.word = domain_calls.served == data; /* then a callback of it has forked */
+	if (data->server != &lull__self) /* else a callback of it has forked */
+		data->server = NULL;
+	data->serving.word = data->server != NULL;
 	if (data->batch == data->first)
 		data->batch = NULL; /* it was about to be taken */
 	for (struct lull_head *head = data->batch; head; head = head->next)
@@ -333,7 +348,7 @@ void lull__domain_calls_fork_child(struct lull__domain *data)
 	}
 	data->forks++;
 	data->returned = data->called - count;
-	data->since_ns = 0;
+	data->since_ns = lull__now_ns();
 	data->cookie = lull__domain_cookie(data);
 	data->is_listed = count != 0 || data->serving.word;
 	if (data->is_listed) {

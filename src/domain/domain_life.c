@@ -17,6 +17,19 @@ static struct {
 	struct lull__domain *all; /* a forked child walks it as it is at any moment: each change is one store */
 } domains;
 
+/* Signal handlers read: in debug builds each dereference takes this lock. */
+static void lock_list(sigset_t *saved)
+{
+	lull__block_signals(saved);
+	lull__lock(&domains.lock);
+}
+
+static void unlock_list(const sigset_t *saved)
+{
+	lull__unlock(&domains.lock);
+	lull__restore_signals(saved);
+}
+
 /* Show sections of @phase where to count. */
 static void show_cells(const struct lull__domain *data, unsigned phase)
 {
@@ -34,6 +47,7 @@ static void free_phases(struct lull__domain *data)
 int lull_rcu_domain_init(struct lull_rcu_domain *d, const char *name)
 {
 	struct lull__domain *data = calloc(1, sizeof(*data));
+	sigset_t saved;
 
 	lull__init();
 	if (!data)
@@ -51,23 +65,24 @@ int lull_rcu_domain_init(struct lull_rcu_domain *d, const char *name)
 	d->data = data;
 	for (unsigned phase = 0; phase < LULL__DOMAIN_PHASES; phase++)
 		show_cells(data, phase);
-	lull__lock(&domains.lock);
+	lock_list(&saved);
 	data->next = domains.all;
 	lull_compiler_barrier();
 	lull_store_relaxed(&domains.all, data);
-	lull__unlock(&domains.lock);
+	unlock_list(&saved);
 	return 0;
 }
 
 static void unlist_domain(const struct lull__domain *data)
 {
 	struct lull__domain **at = &domains.all;
+	sigset_t saved;
 
-	lull__lock(&domains.lock);
+	lock_list(&saved);
 	while (*at != data)
 		at = &(*at)->next;
 	lull_store_relaxed(at, data->next);
-	lull__unlock(&domains.lock);
+	unlock_list(&saved);
 }
 
 void lull_rcu_domain_destroy(struct lull_rcu_domain *d)
@@ -91,24 +106,27 @@ void lull_rcu_domain_destroy(struct lull_rcu_domain *d)
 /*
  * Begin afresh in the child, which has none of the threads whose sections were open. Which of them are those of
  * the calling thread nobody knows, so they end here too: new sections count in the other two phases, and ends
- * in these two mean nothing.
+ * in these two mean nothing. A child's child has no other two: there all sections go out of line, where ends of
+ * another process are told by the number of forks.
  */
 static void domain_fork_one(struct lull__domain *data)
 {
-	uint32_t phase = (data->domain->phase & 2u) ^ 2u;
+	uint32_t forks = (data->domain->phase >> 2) + 1, base = forks % 2 * 2;
 
 	data->leader.word = 0;
 	data->stage = DOMAIN_IDLE;
 	data->wait = (struct lull__wait){ .kind = LULL_WAIT_NONE };
 	lull_store_relaxed(&data->completed, data->started);
-	data->domain->cells[phase ^ 2u] |= LULL__DOMAIN_SLOW;
-	data->domain->cells[phase ^ 3u] |= LULL__DOMAIN_SLOW;
-	for (unsigned i = phase; i < phase + 2; i++) {
-		show_cells(data, i);
-		lull__percpu_zero(&data->phase[i].cell);
-		data->phase[i].begins = data->phase[i].ends = 0;
+	if (forks >= 2)
+		data->slow = LULL__DOMAIN_SLOW;
+	for (unsigned phase = base; phase < base + 2; phase++) {
+		show_cells(data, phase);
+		lull__percpu_zero(&data->phase[phase].cell);
+		data->phase[phase].begins = data->phase[phase].ends = 0;
 	}
-	data->domain->phase = phase;
+	data->domain->cells[base ^ 2u] |= LULL__DOMAIN_SLOW;
+	data->domain->cells[base ^ 3u] |= LULL__DOMAIN_SLOW;
+	data->domain->phase = forks << 2 | base;
 	lull__domain_calls_fork_child(data);
 }
 
@@ -116,11 +134,12 @@ static void domain_fork_one(struct lull__domain *data)
 bool lull__domain_any_open(void)
 {
 	bool open = false;
+	sigset_t saved;
 
-	lull__lock(&domains.lock);
+	lock_list(&saved);
 	for (const struct lull__domain *data = domains.all; data && !open; data = data->next)
 		open = lull__domain_open_sections(data) != 0;
-	lull__unlock(&domains.lock);
+	unlock_list(&saved);
 	return open;
 }
 #endif

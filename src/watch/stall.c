@@ -79,17 +79,18 @@ void lull__stall_end(struct lull__wait *wait)
 static struct holder {
 	enum lull_wait_kind kind;
 	uint32_t tid;
+	const void *domain; /* its name; NULL: of another kind */
 	uint64_t since_ns; /* of the oldest wait that it holds up */
 	uint64_t reported_ns, next_ns;
 } holders_named[HOLDERS];
 
 /* Return the place of the holder @tid of a wait of @kind, or else the one that was used longest ago. */
-static struct holder *place_of(enum lull_wait_kind kind, uint32_t tid)
+static struct holder *place_of(enum lull_wait_kind kind, uint32_t tid, const void *domain)
 {
 	struct holder *h = &holders_named[0];
 
 	for (unsigned i = 0; i < HOLDERS; i++) {
-		if (holders_named[i].kind == kind && holders_named[i].tid == tid)
+		if (holders_named[i].kind == kind && holders_named[i].tid == tid && holders_named[i].domain == domain)
 			return &holders_named[i];
 		if (holders_named[i].reported_ns < h->reported_ns)
 			h = &holders_named[i];
@@ -98,21 +99,23 @@ static struct holder *place_of(enum lull_wait_kind kind, uint32_t tid)
 }
 
 /* Has a report spoken for @wait, which @tid holds up? If not, the caller makes one. */
-static bool is_reported(const struct lull__wait *wait, uint32_t tid)
+static bool is_reported(const struct lull__wait *wait, const struct lull_stall *stall)
 {
+	const void *domain = wait->kind == LULL_WAIT_DOMAIN ? stall->site : NULL;
+	uint32_t tid = stall->tid;
 	uint64_t now_ns = lull__now_ns(), since_ns = wait->since_ns, next_ns;
 	struct holder *h;
 	bool spoken_for;
 
 	lull__lock(&places_lock);
-	h = place_of(wait->kind, tid);
-	spoken_for = h->kind == wait->kind && h->tid == tid && since_ns <= h->reported_ns;
+	h = place_of(wait->kind, tid, domain);
+	spoken_for = h->kind == wait->kind && h->tid == tid && h->domain == domain && since_ns <= h->reported_ns;
 	if (spoken_for)
 		since_ns = lull__earlier(since_ns, h->since_ns);
 	spoken_for = spoken_for && now_ns < h->next_ns;
 	if (!spoken_for) {
 		next_ns = now_ns + lull__earlier((now_ns - since_ns) / 2, SILENCE_NS);
-		*h = (struct holder){ wait->kind, tid, since_ns, now_ns, next_ns };
+		*h = (struct holder){ wait->kind, tid, domain, since_ns, now_ns, next_ns };
 	}
 	lull__unlock(&places_lock);
 	return spoken_for;
@@ -128,7 +131,7 @@ static void show_holder(const struct lull__wait *wait, const struct lull_stall *
 	shown = &lull__page()->waits[wait->place];
 	lull_store_relaxed(&shown->tid, stall->tid);
 	lull_store_relaxed(&shown->depth, stall->depth);
-	lull_store_relaxed(&shown->site, (uint64_t)(uintptr_t)stall->site);
+	lull_store_relaxed(&shown->site, wait->kind == LULL_WAIT_DOMAIN ? 0 : (uint64_t)(uintptr_t)stall->site);
 	lull_store_relaxed(&shown->holders, holders);
 }
 
@@ -185,7 +188,7 @@ uint64_t lull__stall_blame(struct lull__wait *wait, const struct lull_stall *fir
 void lull__stall_report(const struct lull__wait *wait, struct lull_stall *first, unsigned named)
 {
 	for (unsigned i = 0; i < named; i++)
-		if (!is_reported(wait, first[i].tid))
+		if (!is_reported(wait, &first[i]))
 			report(wait, &first[i]);
 }
 

@@ -98,10 +98,20 @@ static void check_child(int phase)
 	must(lull_rcu_domain_gp_poll(&d, cookie));
 }
 
-static int childs_phase;
+static int childs_phase, parents_phase;
 
+/* Ends of the parent's and of the parent's parent's sections mean nothing beside an open one. */
 static void check_grandchild(void)
 {
+	int own = lull_rcu_domain_read_lock(&d);
+	lull_rcu_cookie cookie = lull_rcu_domain_gp_start(&d);
+
+	lull_rcu_domain_read_unlock(&d, parents_phase);
+	lull_rcu_domain_read_unlock(&d, childs_phase);
+	for (int i = 0; i < 4; i++)
+		must(!lull_rcu_domain_gp_poll(&d, cookie));
+	lull_rcu_domain_read_unlock(&d, own);
+	must(lull_rcu_domain_gp_poll(&d, cookie));
 	check_child(childs_phase);
 }
 
@@ -116,6 +126,7 @@ TEST(fork_in_sections)
 		EXPECT_FINE {
 			check_child(phase);
 			childs_phase = lull_rcu_domain_read_lock(&d);
+			parents_phase = phase;
 			expect_fine(check_grandchild);
 		}
 		assert_false(lull_rcu_domain_gp_poll(&d, cookie));

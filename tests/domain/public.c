@@ -230,6 +230,34 @@ TEST(online_waiter)
 	join_thread(reader);
 }
 
+/* In debug builds a dereference asks whether any section is open, also in handlers: it sees one that is, whatever others do. */
+static void dereferences(int sig)
+{
+	static int object, *pointer = &object;
+	int phase = lull_rcu_domain_read_lock(&one);
+
+	(void)sig;
+	assert_ptr_equal(lull_rcu_dereference(pointer), &object);
+	lull_rcu_domain_read_unlock(&one, phase);
+}
+
+TEST(dereference)
+{
+	pthread_t other;
+
+	inside = leave = 0;
+	other = start_thread(comes_again, &one);
+	await_flag(&inside, 1);
+	signal(SIGUSR1, dereferences);
+	for (int i = 0; i < 3000; i++) {
+		dereferences(0);
+		if (i % 100 == 0)
+			pthread_kill(pthread_self(), SIGUSR1);
+	}
+	lull_store_release(&leave, 1);
+	join_thread(other);
+}
+
 /* No thread is registered. */
 static void *only_reads(void *unused)
 {
