@@ -161,7 +161,7 @@ TEST(descriptor_closed)
 TEST(names)
 {
 	static const char *const names[] = { "nothing",	 "rcu grace period", "hazptr synchronize", "hazptr barrier",
-					     "shazptr synchronize", "callback", "hard limit", "?" };
+					     "shazptr synchronize", "callback", "hard limit", "rcu domain", "?" };
 
 	for (unsigned kind = LULL_WAIT_NONE; kind <= LULL_WAIT_KINDS; kind++)
 		assert_string_equal(lull_wait_kind_name(kind), names[kind]);
