@@ -207,7 +207,7 @@ TEST(misuse)
 		lull_rcu_sync_dtor(&rs);
 	}
 	if (THREADS_IN_CHILD)
-		EXPECT_ABORT("lull_rcu_barrier in a read section") {
+		EXPECT_ABORT("lull_rcu_sync_dtor in a read section") {
 			lull_rcu_sync_enter(&rs);
 			lull_rcu_read_lock();
 			lull_rcu_sync_exit(&rs);
