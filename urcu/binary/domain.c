@@ -385,8 +385,10 @@ void lull__urcu_synchronize(struct urcu_domain *d)
 	uint64_t cookie;
 
 	lull__urcu_init();
-	if (urcu_is_needless(d))
+	if (urcu_is_needless(d)) {
+		take_back_light(d); /* for readers that come */
 		return;
+	}
 	cookie = lull__urcu_cookie(d);
 	while (!urcu_is_over(d, cookie)) {
 		if (!lull__trylock(&d->leader)) {
