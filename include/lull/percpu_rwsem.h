@@ -22,8 +22,8 @@
  * sets the mark waits for a grace period. The mark stays for some time when the writer has left (rcu_sync.h). So a
  * burst of writers makes the CPUs see the mark once, and its readers count in the shared word.
  *
- * Who waits for how long. From the moment when a writer says so, no reader comes in before it: it waits for those
- * that are in. Readers that wait for a writer come in together when it unlocks, before the next writer: a reader
+ * Bounds. When a writer begins to wait, no reader comes in before it any more: the writer waits only for those that
+ * are in. Readers that wait for a writer come in together when it unlocks, before the next writer: a reader
  * waits for no more than one writer's section. Writers wait for each other in a mutex (mutex.h). So a reader that
  * holds the lock must not lock it again: a writer may have come in between, and the two wait for each other. A thread
  * that holds it for writing must not lock it again either.

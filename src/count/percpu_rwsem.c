@@ -9,8 +9,8 @@
  * is a later writer's, which waits for it. The counters are added to the word by the writer that has set the mark:
  * from then on nobody adds to them.
  *
- * Who sleeps, sleeps on one half of the word while that is as it was. A reader that leaves touches the lock no more
- * after its step; to wake the writer takes the address alone.
+ * Readers and writers sleep on one half of the word, while that half does not change. A reader that leaves does not
+ * touch the lock after its step: to wake the writer it needs only the address.
  */
 #include <limits.h>
 

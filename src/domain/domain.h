@@ -59,7 +59,7 @@ struct lull__domain {
 bool lull__domain_advance(struct lull__domain *data, lull_rcu_cookie cookie, bool waits);
 /* Return the cookie of the first grace period that begins after this. */
 lull_rcu_cookie lull__domain_cookie(struct lull__domain *data);
-/* How long to sleep between two looks, for who has waited from @since_ns on. */
+/* Return how long to sleep before the next look, after a wait that began at @since_ns. */
 uint64_t lull__domain_nap_ns(uint64_t since_ns);
 
 /* Return how many sections are open; some more or less, while they come and go. */

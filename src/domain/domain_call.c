@@ -3,8 +3,8 @@
  * domain_call.c - callbacks after a grace period of a domain, and the thread that runs them.
  *
  * A domain is on the list of those that the thread looks at from its first callback until it has none left.
- * What is in its queue when the thread comes by is a batch: it waits for one grace period, while new callbacks
- * queue up behind. The thread waits for no domain, so a section that stays open holds up no other domain's
+ * The thread takes all callbacks of its queue as a batch. The batch waits for one grace period, while new callbacks
+ * queue up behind it. The thread waits for no domain, so a section that stays open holds up no other domain's
  * callbacks.
  *
  * A barrier counts: it waits until as many have returned as had been deferred when it began. A call that had

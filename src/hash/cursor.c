@@ -9,7 +9,7 @@
 
 #define LOOKS 16 /* at elements that share a hash, until two looks have seen the same */
 
-/* What a look has found. */
+/* The result of a look. */
 struct found {
 	struct lull_hash_node *node; /* the least behind the place, or NULL */
 	uintptr_t highest;	     /* of the elements with its hash that were seen, and are left */

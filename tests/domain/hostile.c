@@ -8,9 +8,7 @@
 #include <errno.h>
 
 #include "child.h"
-#include "threads.h"
-
-#include <lull/rcu_domain.h>
+#include "domain/stay.h"
 
 static int fails; /* calls, of lull's threads */
 
@@ -27,30 +25,6 @@ int pthread_create(pthread_t *id, const pthread_attr_t *attr, void *(*func)(void
 	return real(id, attr, func, arg);
 }
 #endif
-
-static struct lull_rcu_domain d;
-static int inside, leave;
-
-static void *stays(void *unused)
-{
-	int phase = lull_rcu_domain_read_lock(&d);
-
-	lull_store_release(&inside, 1);
-	while (!lull_load_acquire(&leave))
-		nap_ms(1);
-	lull_rcu_domain_read_unlock(&d, phase);
-	return unused;
-}
-
-static pthread_t start_stay(void)
-{
-	pthread_t thread;
-
-	inside = leave = 0;
-	thread = start_thread(stays, NULL);
-	await_flag(&inside, 1);
-	return thread;
-}
 
 static void end_stay(pthread_t thread)
 {

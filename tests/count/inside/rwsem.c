@@ -15,7 +15,7 @@
 static int waited, sleeps, queued; /* for readers; by futex; callbacks that are to come */
 static struct lull_head *queued_head;
 static lull_rcu_func queued_func;
-static void (*meanwhile)(void); /* what another thread does, once */
+static void (*meanwhile)(void); /* called once, in the place of another thread */
 static bool no_memory;
 
 static void do_meanwhile(void)
@@ -128,7 +128,7 @@ static void comes_and_goes(void)
 	goes();
 }
 
-/* What another writer does between the callback's look and the idle word: then that is not made idle. */
+/* Another writer comes between the callback's look and its store: then the word does not become idle. */
 TEST(while_it_closes)
 {
 	static void (*const others[])(void) = { NULL, comes, comes_and_goes };

@@ -325,7 +325,7 @@ static void *writes_often(void *times)
 	return NULL;
 }
 
-/* What a lock is for; and no storm of the ones keeps the others out. */
+/* Writers exclude readers and each other, and neither side is kept out by a storm of the other. */
 TEST(storm)
 {
 	pthread_t readers[READERS], writers[WRITERS];
