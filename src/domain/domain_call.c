@@ -24,6 +24,7 @@
 #define DOMAIN_HELP_NS	       10000000u /* so often a barrier looks whether it must help */
 #define DOMAIN_LEAVE_NS	 100000u /* the thread leaves a domain that has no callbacks as soon as it runs */
 #define DOMAIN_RESTART_NS     10000000u /* between two tries to start the thread */
+#define DOMAIN_EXIT_NS	      100000000u /* exit() waits so long for a callback that does not return */
 
 static struct {
 	struct lull__lock lock;	      /* guards the rest, and `is_listed` */
@@ -33,6 +34,7 @@ static struct {
 	uint32_t barriers;	     /* how many wait: no pace is kept */
 	uint32_t forks;
 	uint32_t has_thread;
+	uint32_t stop; /* the thread is to end */
 	uint64_t again_ns; /* it could not be started: no other try before */
 	pthread_t thread;
 } domain_calls;
@@ -181,15 +183,17 @@ static bool domain_sleep_idle(uint32_t event)
 		lull__futex_wait(&domain_calls.event, event, until_ns);
 	lull__lock(&domain_calls.lock);
 	ends = domain_calls.event == event && !domain_calls.listed && !lull__own_threads_stay();
-	if (ends)
+	if (ends && !domain_calls.stop) { /* else exit() joins it */
 		lull_store_relaxed(&domain_calls.has_thread, 0u);
+		pthread_detach(pthread_self());
+	}
 	lull__unlock(&domain_calls.lock);
 	return ends;
 }
 
 static void domain_thread(void)
 {
-	for (;;) {
+	while (!lull_load_relaxed(&domain_calls.stop)) {
 		uint32_t event;
 		uint64_t due_ns = domain_serve_all(&event);
 
@@ -209,12 +213,10 @@ static bool start_domain_thread(void)
 
 	lull__lock(&domain_calls.lock);
 	if (!domain_calls.has_thread && lull__is_past(domain_calls.again_ns)) {
-		if (lull__own_thread_start(&domain_own_thread, &domain_calls.thread) == 0) {
-			pthread_detach(domain_calls.thread);
+		if (lull__own_thread_start(&domain_own_thread, &domain_calls.thread) == 0)
 			lull_store_relaxed(&domain_calls.has_thread, 1u);
-		} else {
+		else
 			domain_calls.again_ns = lull__now_ns() + DOMAIN_RESTART_NS;
-		}
 	}
 	there = domain_calls.has_thread;
 	lull__unlock(&domain_calls.lock);
@@ -227,6 +229,25 @@ static void notify_domain_thread(void)
 	lull_store_relaxed(&domain_calls.event, domain_calls.event + 1);
 	lull__unlock(&domain_calls.lock);
 	lull__futex_wake(&domain_calls.event, INT_MAX);
+}
+
+/* As the reclaimer's thread (reclaim/wake.c): leak checkers do not report one that has been joined. */
+__attribute__((destructor)) static void stop_domain_thread(void)
+{
+	bool there;
+
+	lull__lock(&domain_calls.lock);
+	there = domain_calls.has_thread && !pthread_equal(domain_calls.thread, pthread_self());
+	lull_store_relaxed(&domain_calls.stop, (uint32_t)there);
+	lull__unlock(&domain_calls.lock);
+	if (!there)
+		return;
+	notify_domain_thread();
+	there = !lull__join(domain_calls.thread, DOMAIN_EXIT_NS);
+	lull__lock(&domain_calls.lock);
+	lull_store_relaxed(&domain_calls.has_thread, (uint32_t)there);
+	lull_store_relaxed(&domain_calls.stop, 0u);
+	lull__unlock(&domain_calls.lock);
 }
 
 /* ---- for programs ---------------------------------------------------------------------------------- */
@@ -366,7 +387,7 @@ void lull__domain_call_fork_child(uint32_t old_tid)
 	domain_calls.lock.word = 0;
 	domain_calls.listed = NULL;
 	domain_calls.has_thread = goes_on;
-	domain_calls.barriers = 0;
+	domain_calls.barriers = domain_calls.stop = 0;
 	domain_calls.forks++;
 	domain_calls.again_ns = 0;
 	if (!goes_on)
