@@ -66,7 +66,7 @@ STAGES = [
     yard("lab", "release", 100, build("release", "tool", "tool-")),
     yard("lab", "clang-asan", 4),
     *(yard("urcu", preset, least) for preset, least in {"dev": 90, "asan": 25, "tsan": 16, "release": 75, "clang-asan": 25,
-                                                        "clang-tsan": 16, "aarch64": 13}.items()),
+                                                        "aarch64": 13}.items()),
     # Programs written elsewhere, on what stands in for liburcu; half a minute, without the network.
     Stage("clients", 4, f"{LIBRARY} urcu", "", "urcu/clients/run --short --offline --lull", needs="clients"),
     # The cost of each operation, counted; also that of the build for aarch64.
