@@ -16,6 +16,9 @@ struct list_head head;
 struct hlist_head bucket;
 struct hlist_nulls_head nulls;
 struct percpu_ref ref;
+struct srcu_struct srcu;
+struct percpu_rw_semaphore sem;
+struct rcu_sync sync;
 
 long f_read(void);
 long f_read(void)
@@ -96,6 +99,26 @@ long f_shazptr(void)
 
 	shazptr_clear(held);
 	return value;
+}
+
+long f_srcu(void);
+long f_srcu(void)
+{
+	int idx = srcu_read_lock(&srcu);
+	long value = srcu_dereference(gp, &srcu)->value + srcu_dereference_check(gp, &srcu, gp->value)->key;
+
+	srcu_read_unlock(&srcu, idx);
+	return value;
+}
+
+bool f_rwsem(void);
+bool f_rwsem(void)
+{
+	percpu_down_read(&sem);
+	percpu_up_read(&sem);
+	percpu_down_write(&sem);
+	percpu_up_write(&sem);
+	return percpu_down_read_trylock(&sem) && rcu_sync_is_idle(&sync);
 }
 
 bool f_counts(struct o *p);

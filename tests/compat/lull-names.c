@@ -16,6 +16,9 @@ struct lull_list_head head;
 struct lull_hlist_head bucket;
 struct lull_hlist_nulls_head nulls;
 struct lull_percpu_ref ref;
+struct lull_rcu_domain srcu;
+struct lull_percpu_rwsem sem;
+struct lull_rcu_sync sync;
 
 long f_read(void);
 long f_read(void)
@@ -96,6 +99,26 @@ long f_shazptr(void)
 
 	lull_shazptr_clear(held);
 	return value;
+}
+
+long f_srcu(void);
+long f_srcu(void)
+{
+	int idx = lull_rcu_domain_read_lock(&srcu);
+	long value = lull_rcu_dereference(gp)->value + lull_rcu_dereference(gp)->key;
+
+	lull_rcu_domain_read_unlock(&srcu, idx);
+	return value;
+}
+
+bool f_rwsem(void);
+bool f_rwsem(void)
+{
+	lull_percpu_rwsem_read_lock(&sem);
+	lull_percpu_rwsem_read_unlock(&sem);
+	lull_percpu_rwsem_write_lock(&sem);
+	lull_percpu_rwsem_write_unlock(&sem);
+	return lull_percpu_rwsem_read_trylock(&sem) && lull_rcu_sync_is_idle(&sync);
 }
 
 bool f_counts(struct o *p);

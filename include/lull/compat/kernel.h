@@ -10,9 +10,9 @@
  *	rcu_read_unlock();
  *
  * Include it for code that comes from the kernel or goes there, or that is tested here before it goes there. The
- * names are those of include/linux: rcupdate.h, rculist.h, rculist_nulls.h, list.h, refcount.h, kref.h,
- * percpu-refcount.h, cleanup.h; the hazard pointers of 2024 and of 2026, and the simple ones of 2025, as their patches
- * have them. Arguments have the kernel's order and types. Everything is a macro or an inline function over lull's
+ * names are those of include/linux: rcupdate.h, srcu.h, rculist.h, rculist_nulls.h, list.h, refcount.h, kref.h,
+ * percpu-refcount.h, percpu-rwsem.h, rcu_sync.h, cleanup.h; the hazard pointers of 2024 and of 2026, and the simple ones
+ * of 2025, as their patches have them. Arguments have the kernel's order and types. Everything is a macro or an inline function over lull's
  * public headers, and costs what the name in lull costs. So all that these headers say holds here, and debug builds
  * make the same checks.
  *
@@ -27,7 +27,8 @@
  *	kfree_rcu() ends in kfree()			in free(3): the memory is malloc's
  *	synchronize_rcu() in a reader hangs		aborts with one line
  *	rcu_dereference_check(), lockdep		debug builds only, and abort with one line
- *	get_state_synchronize_rcu() only looks		begins a grace period, too
+ *	get_state_synchronize_rcu() only looks		begins a grace period, too; so does that of srcu.h
+ *	DEFINE_SRCU(), DEFINE_PERCPU_RWSEM()		do not compile: init_srcu_struct(), percpu_init_rwsem()
  *	hazptr_protect() is for a stable pointer	tries again until the pointer is stable
  *	hlist_nulls_add_tail_rcu()			is missing: hlist_nulls.h says why
  *
@@ -53,6 +54,8 @@
 #include <lull/compat/kernel_guard.h>
 #include <lull/compat/kernel_hazptr.h>
 #include <lull/compat/kernel_rcu.h>
+#include <lull/compat/kernel_rwsem.h>
+#include <lull/compat/kernel_srcu.h>
 #if !defined(LIST_HEAD_INIT) && !defined(LULL_KERNEL_OWN_LISTS)
 #include <lull/compat/kernel_list.h>
 #endif
