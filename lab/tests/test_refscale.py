@@ -11,7 +11,9 @@ PEERS = ("ck-hp", "libcds-hp", "xenium-hp")
 COUNTS = ("refcount", "refcount-lock", "refcount-rcu", "refcount-hazptr", "percpu_ref", "percpu_ref-rcu",
           "percpu_ref-hazptr", "c11-atomic")
 COUNT_PEERS = ("shared_ptr",)
-NESTS = ("rcu", "rcu-qsbr", "rcu-builtin", "hazptr-hold", "shazptr", "shazptr-wildcard", "rwlock") + COUNTS
+OF_CPUS = ("rcu-domain", "percpu_rwsem")  # each CPU counts their readers
+NESTS = ("rcu", "rcu-qsbr", "rcu-builtin", "rcu-domain", "hazptr-hold", "shazptr", "shazptr-wildcard", "rwlock") + \
+    COUNTS
 MODES = (((), "read_section"), (("--chain",), "read_chain"), (("--readers-hold", "2000"), "read_hold"))
 SHORT = ("--seconds", "0.05", "--runs", "1", "--json", "results.json")
 NO_RSEQ = {"GLIBC_TUNABLES": "glibc.pthread.rseq=0"}
@@ -37,10 +39,10 @@ class EveryMode(Case):
         self.measure(OURS + self.listed(PEERS))
 
     def test_counts(self):
-        self.measure(COUNTS + self.listed(COUNT_PEERS))
+        self.measure(COUNTS + OF_CPUS + self.listed(COUNT_PEERS))
 
     def test_counts_without_restartable_sequences(self):
-        self.measure(COUNTS, env=NO_RSEQ)
+        self.measure(COUNTS + OF_CPUS, env=NO_RSEQ)
         self.assertIs(self.results("results.json")["percpu_ref_per_cpu"], False)
 
     def test_nested(self):
@@ -62,7 +64,7 @@ class EveryMode(Case):
 
 class Nested(Case):
     def test_one_at_a_time(self):
-        for name in ("hazptr", "hazptr-alloc", "hazptr-rcu", "seqlock", "spinlock", "mutex", "brlock"):
+        for name in ("hazptr", "hazptr-alloc", "hazptr-rcu", "seqlock", "spinlock", "mutex", "brlock", "percpu_rwsem"):
             line = self.bad("refscale", *ENDLESS["refscale"], "--nested", "2", "--schemes", name)
             self.assertIn(f"'{name}' cannot run: a thread has one at a time", line)
         text = self.good("refscale", "--nested", "1", "--threads", "1", *SHORT)

@@ -8,10 +8,10 @@
 
 /* Order of the list; schemes that only a module has come last. All ratios are taken against the first. */
 static const char *const order[] = {
-	"none", "rcu", "rcu-builtin", "rcu-qsbr", "hazptr", "hazptr-alloc", "hazptr-hold",
+	"none", "rcu", "rcu-builtin", "rcu-qsbr", "rcu-domain", "hazptr", "hazptr-alloc", "hazptr-hold",
 	"hazptr-fenced", "hazptr-rcu", "shazptr", "shazptr-wildcard", "cxx-rcu", "cxx-hazard_pointer", "cxx-hazard_pointer-make",
 	"store-fence-store",
-	"seqlock", "brlock", "spinlock", "mutex", "rwlock", "refcount", "refcount-lock",
+	"seqlock", "brlock", "spinlock", "mutex", "rwlock", "percpu_rwsem", "refcount", "refcount-lock",
 	"refcount-rcu", "refcount-hazptr", "percpu_ref", "percpu_ref-rcu", "percpu_ref-hazptr",
 	"c11-atomic", "shared_ptr", "atomic-shared_ptr", "liburcu-memb", "liburcu-mb", "liburcu-qsbr", "liburcu-bp",
 	"liburcu-memb-call", "ck-brlock", "ck-epoch", "ck-hp", "libcds-hp", "xenium-hp", NULL,

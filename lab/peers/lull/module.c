@@ -13,7 +13,7 @@ static const void *const ref[] = {
 	&bench_ref_rcu,	       &bench_ref_rcu_qsbr,	&bench_ref_hazptr,
 	&bench_ref_hazptr_alloc, &bench_ref_hazptr_hold, &bench_ref_hazptr_fenced,
 	&bench_ref_hazptr_rcu, &bench_ref_shazptr,	&bench_ref_shazptr_wildcard,
-	NULL,
+	&bench_ref_rcu_domain, &bench_ref_percpu_rwsem, NULL,
 };
 
 static const void *const gp[] = {
