@@ -41,6 +41,9 @@ class Words(Case):
         self.assertIn("--threads", self.bad("doctor", "--threads", "1"))
         self.assertIn("--schemes", self.bad("torture", "--schemes", "rcu"))
         self.assertIn("--runs", self.bad("torture", "--runs", "1"))
+        for flavor in ("domain", "percpu_rwsem"):
+            self.assertIn(f"--stall: reports of flavor {flavor} name no thread",
+                          self.bad("torture", "--flavor", flavor, "--stall", "100"))
 
     def test_unknown_scheme(self):
         for name in ("compare", "refscale", "rcuscale", "hashscale"):

@@ -105,7 +105,7 @@ int torture_all(struct options *opt, struct jsonout *json, char **argv)
 			continue;
 		status = run_one(flavor, torture.seconds / count, argv);
 		worst = status <= 128 && status > worst ? status : worst;
-		printf("=== %-10s %-7s %5.1f s, seed %llu\n", flavor->name,
+		printf("=== %-12s %-7s %5.1f s, seed %llu\n", flavor->name,
 		       status > 128 ? "STOPPED" : status ? "FAILURE" : "SUCCESS",
 		       (double)(bench_now_ns() - began_ns) / 1e9, (unsigned long long)torture.seed);
 		json_array_append_new(list, json_pack("{s:s,s:i,s:I}", "flavor", flavor->name, "status", status, "seed",

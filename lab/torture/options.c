@@ -103,8 +103,8 @@ static void set_reclaim(const char *arg)
 static void set_flavor(const char *arg)
 {
 	static const char *const words[] = { "rcu",	   "rcu-qsbr", "hazptr", "shazptr", "bridge",
-					     "percpu_ref", "cohort",   "hash",	 "mutex",   "wild",   "all",
-					     NULL };
+					     "percpu_ref", "cohort",   "hash",	 "mutex",   "domain", "percpu_rwsem",
+					     "wild",	   "all",      NULL };
 	size_t word = options_word("--flavor", arg, words);
 
 	all_flavors = words[word + 1] == NULL;
@@ -143,7 +143,8 @@ static void own_option(int key, char *arg, struct options *opt)
 
 static const struct argp_option words[] = {
 	{ "flavor", OPT_FLAVOR, "FLAVOR", 0,
-	  "what to torture: rcu (the default), rcu-qsbr, hazptr, shazptr, bridge, percpu_ref, cohort, hash, mutex; wild: everything, "
+	  "what to torture: rcu (the default), rcu-qsbr, hazptr, shazptr, bridge, percpu_ref, cohort, hash, mutex, "
+	  "domain, percpu_rwsem; wild: everything, "
 	  "in processes with limits, sandboxes and calls that fail; all: all but wild, one after the other, each for its "
 	  "share of the time",
 	  0 },
@@ -243,6 +244,11 @@ void torture_options_check(void)
 		options_bad("--no-online: flavor rcu-qsbr has only online threads");
 	check_deferral("--hard-items", &torture.hard_items);
 	check_deferral("--memory", &torture.memory_mib);
+	if (torture.stall_ms && torture.flavor && torture.flavor->is_anonymous) {
+		if (!part_of_all)
+			options_bad("--stall: reports of flavor %s name no thread", torture.flavor->name);
+		torture.stall_ms = 0;
+	}
 	if (torture.hard_items && reclaim_word)
 		options_bad("--hard-items and --reclaim: both configure the reclaimer; give only one of them");
 	if ((torture.hard_items || torture.memory_mib) && torture.without[PART_STUTTER])

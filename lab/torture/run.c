@@ -174,7 +174,7 @@ static void on_message(const char *line)
 {
 	if (strstr(line, "refcount ") || strstr(line, "percpu_ref "))
 		torture_fail("a count went wrong, although it was used correctly: %s", line);
-	else if (strstr(line, "mutex ") || strstr(line, "deadlock"))
+	else if (strstr(line, "mutex ") || strstr(line, "percpu_rwsem ") || strstr(line, "deadlock"))
 		torture_fail("a lock went wrong, although it was used correctly: %s", line);
 	else if (!strstr(line, "exit") && !(torture.hard_items && strstr(line, "hard limit")))
 		fprintf(stderr, "lull: %s\n", line);

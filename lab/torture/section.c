@@ -29,6 +29,22 @@ void torture_glimpse_end(const struct glimpse *g, struct torture_tally *tally, c
 
 /* ---- sections -------------------------------------------------------------------------------- */
 
+static void check_letters(uint64_t before, uint64_t after)
+{
+	if (after > before)
+		torture_fail("a section saw letter %llu, written after a grace period, and before "
+			     "it only letter %llu",
+			     (unsigned long long)after, (unsigned long long)before);
+}
+
+void torture_check_mailbox(const struct torture_mailbox *box, uint64_t ns)
+{
+	uint64_t before = lull_load_relaxed(&box->before);
+
+	torture_spin_ns(ns);
+	check_letters(before, lull_load_relaxed(&box->after));
+}
+
 void torture_read_mailbox(uint64_t *rng)
 {
 	const struct torture_mailbox *box = &torture.mailbox[torture_random(rng, torture.updaters)];
@@ -43,10 +59,7 @@ void torture_read_mailbox(uint64_t *rng)
 		torture_linger(rng);
 		before = lull_load_relaxed(&box->before);
 	}
-	if (after > before)
-		torture_fail("a section saw letter %llu, written after a grace period, and before "
-			     "it only letter %llu",
-			     (unsigned long long)after, (unsigned long long)before);
+	check_letters(before, after);
 }
 
 /* A grace period asked for in a section cannot end in it. */

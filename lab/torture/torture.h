@@ -17,7 +17,7 @@
  * wherever that is and whichever thread does it.
  *
  * Counts are tortured with objects of their own: torture_count.h; so are mutexes: torture_mutex.h;
- * so is the hash table: torture_hash.h.
+ * so is the hash table: torture_hash.h; and locks for many readers: rwsem/rwsem.c.
  *
  * From time to time all threads pause. Then no thread holds anything, each element must be back in its place, and
  * limits and lack of memory can be tried with no thread in the way (torture/limits.c).
@@ -215,6 +215,7 @@ struct torture {
 struct torture_use {
 	struct lull_hazptr *h;
 	struct lull_shazptr_guard guard;
+	int phase;
 };
 
 /* Mechanism that is tortured. A function that a flavor does not have is NULL. */
@@ -222,6 +223,7 @@ struct torture_flavor {
 	const char *name;
 	bool is_bridge;	     /* half of the time what is retired goes the bridge's way */
 	bool online_readers; /* and updaters that wait online often */
+	bool is_anonymous;   /* reports of the library name no thread */
 	bool rounds;	     /* processes of their own, seen from outside; see surroundings/; no call below is theirs */
 	const char *wait; /* event that makes an element older */
 	const char *form[TORTURE_FORMS];
@@ -377,6 +379,8 @@ void torture_section_in_handler(struct torturer *t);
  * after its begin.
  */
 void torture_read_mailbox(uint64_t *rng);
+/* Look at one, in the order in which it is written, with a delay in between. */
+void torture_check_mailbox(const struct torture_mailbox *box, uint64_t ns);
 
 void torture_churn_online(struct torturer *t);
 
@@ -384,6 +388,18 @@ void torture_churn_online(struct torturer *t);
 struct element *torture_rcu_begin(struct torture_use *use, struct element **where);
 void torture_rcu_end(struct torture_use *use);
 void torture_rcu_wait_for(struct element *e);
+
+/* ---- torture/pass.c: what one thread begins and another one ends ------------------------------- */
+
+struct torture_held {
+	void (*end)(struct torture_held *held, struct torturer *t); /* also gives its memory back */
+};
+
+/* Leave @held to the next thread that does the same, or to the releaser. */
+void torture_pass_on(struct torture_held *held, struct torturer *t);
+void *torture_pass_releaser(void *arg);
+/* Wait until nothing is left to others. Called while all threads pause. */
+void torture_pass_await(void);
 
 /* ---- torture/delays.c ------------------------------------------------------------------------- */
 

@@ -133,7 +133,7 @@ static void mark(struct lull_percpu_rwsem *sem, const char *call)
 {
 	struct lull__percpu counters = counters_of(sem);
 
-	if (!lull__rcu_sync_enter(&sem->sync, call))
+	if (!lull__rcu_sync_enter(&sem->sync, call) || LULL__BUSTED(RWSEM_NO_SUM))
 		return;
 	lull_add_relaxed(&sem->state, (uint64_t)lull__percpu_sum(&counters) << 32);
 	lull__percpu_zero(&counters);
@@ -165,7 +165,8 @@ void lull_percpu_rwsem_write_lock(struct lull_percpu_rwsem *sem)
 	lull_mutex_lock(&sem->writers);
 	mark(sem, "lull_percpu_rwsem_write_lock");
 	lull_or_relaxed(&sem->state, RWSEM_WRITER);
-	await_no_readers(sem);
+	if (!LULL__BUSTED(RWSEM_NO_WAIT))
+		await_no_readers(sem);
 }
 
 static void leave(struct lull_percpu_rwsem *sem)

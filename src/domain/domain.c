@@ -12,6 +12,7 @@
  */
 #include <limits.h>
 
+#include "../base/fault.h"
 #include "../base/message.h"
 #include "../base/process.h"
 #include "../rcu/section.h"
@@ -93,7 +94,7 @@ static bool is_drained(const struct lull__domain *data, unsigned phase)
 	uint64_t ends = lull__percpu_sum_of(&p->cell, 1) + lull_load_acquire(&p->ends);
 
 	if (sum_begins(data, phase) != ends)
-		return false;
+		return LULL__BUSTED(DOMAIN_NO_WAIT);
 #if !defined(__x86_64__) /* whose loads do not come after later stores, nor stores after later stores */
 	lull_fence_heavy();
 	return sum_begins(data, phase) == ends;
@@ -147,7 +148,8 @@ static void domain_begin(struct lull__domain *data)
 	 * ORDER DOM-3: `started` before the sums; pairs with DOM-3 in lull__domain_cookie(); without it as there;
 	 * model/domain/cookie.tpl
 	 */
-	lull_fence_heavy();
+	if (!LULL__BUSTED(DOMAIN_NO_FENCE))
+		lull_fence_heavy();
 	data->stage = DOMAIN_STRAGGLERS;
 }
 
@@ -159,7 +161,7 @@ static bool domain_push(struct lull__domain *data)
 	if (data->stage == DOMAIN_IDLE)
 		domain_begin(data);
 	phase = data->domain->phase;
-	if (!is_drained(data, (phase ^ 1u) & 3u))
+	if (!is_drained(data, (phase ^ 1u) & 3u) && !LULL__BUSTED(DOMAIN_ONE_PHASE))
 		return false;
 	if (data->stage == DOMAIN_STRAGGLERS) {
 		lull_store_relaxed(&data->domain->phase, phase ^ 1u);

@@ -13,6 +13,7 @@
 #include <limits.h>
 
 #include "../base/callback.h"
+#include "../base/fault.h"
 #include "../base/message.h"
 #include "../base/own_thread.h"
 #include "../base/process.h"
@@ -102,7 +103,7 @@ static uint64_t serve_batch(struct lull__domain *data, bool hurries)
 		if (!hurries && now_ns < data->since_ns + DOMAIN_PACE_NS)
 			return data->since_ns + DOMAIN_PACE_NS;
 		domain_take(data);
-		data->cookie = lull__domain_cookie(data);
+		data->cookie = LULL__BUSTED(DOMAIN_EARLY_CALL) ? 0 : lull__domain_cookie(data);
 		data->since_ns = now_ns;
 	}
 	if (!lull__domain_advance(data, data->cookie, true))

@@ -110,6 +110,18 @@
 	      "the lock is handed over to a thread that is not there")				\
 	fault(OWNER_NO_WAIT, "owner-no-wait", "mutex",						\
 	      "a thread exits while a waiter looks at its memory")				\
+	fault(DOMAIN_NO_FENCE, "domain-no-fence", "domain",					\
+	      "a grace period of a domain sums up without a heavy fence before")		\
+	fault(DOMAIN_NO_WAIT, "domain-no-wait", "domain",					\
+	      "a grace period of a domain does not wait for open sections")			\
+	fault(DOMAIN_ONE_PHASE, "domain-one-phase", "domain",					\
+	      "a grace period of a domain does not wait for the phase that is not current")	\
+	fault(DOMAIN_EARLY_CALL, "domain-early-call", "domain",					\
+	      "callbacks of a domain wait for no grace period")					\
+	fault(RWSEM_NO_WAIT, "rwsem-no-wait", "percpu_rwsem",					\
+	      "a writer does not wait for the readers that are in")				\
+	fault(RWSEM_NO_SUM, "rwsem-no-sum", "percpu_rwsem",					\
+	      "a writer forgets the readers that their CPUs have counted")			\
 	fault(WILD_HANGS, "wild-hangs", "wild", "a round does not end")			\
 	fault(WILD_DIES, "wild-dies", "wild", "a round crashes")				\
 	fault(WILD_EXITS, "wild-exits", "wild", "a round exits with another status than 0")	\

@@ -30,7 +30,7 @@ void torture_faults_list(void)
 	size_t i;
 
 	for (i = 0; i < NR_FAULTS; i++)
-		printf("%-25s %-10s %s\n", faults[i].name, faults[i].flavor, faults[i].what);
+		printf("%-25s %-12s %s\n", faults[i].name, faults[i].flavor, faults[i].what);
 }
 
 static const struct torture_flavor *flavor_named(const char *name)
@@ -44,7 +44,8 @@ static const struct torture_flavor *flavor_named(const char *name)
 
 static void check_fits(const struct fault *fault)
 {
-	bool is_fence = fault->id == LULL__BUSTED_NO_HEAVY_FENCE || fault->id == LULL__BUSTED_HAZPTR_NO_FENCE;
+	bool is_fence = fault->id == LULL__BUSTED_NO_HEAVY_FENCE || fault->id == LULL__BUSTED_HAZPTR_NO_FENCE ||
+			fault->id == LULL__BUSTED_DOMAIN_NO_FENCE;
 
 	/* Rounds use a bit of everything, and so find some faults of the others. */
 	if (torture.flavor && !torture.flavor->rounds && strcmp(torture.flavor->name, fault->flavor) != 0)

@@ -12,17 +12,11 @@
 static void duel(struct torturer *t)
 {
 	const struct torture_mailbox *box = &torture.mailbox[0];
-	uint64_t before, after, ns = torture_random(&t->rng, 2000);
+	uint64_t ns = torture_random(&t->rng, 2000);
 
 	torture_fill_store_buffer(&t->rng);
 	lull_rcu_read_lock();
-	before = lull_load_relaxed(&box->before);
-	torture_spin_ns(ns);
-	after = lull_load_relaxed(&box->after);
-	if (after > before)
-		torture_fail("a section saw letter %llu, written after a grace period, and before "
-			     "it only letter %llu",
-			     (unsigned long long)after, (unsigned long long)before);
+	torture_check_mailbox(box, ns);
 	lull_rcu_read_unlock();
 }
 
