@@ -6,6 +6,7 @@
  *	lull/hazard_pointer	C++26's <hazard_pointer>, with the batches of C++29
  *	lull/rcu		C++26's <rcu>
  *	lull/cohort.hpp		a cohort that waits for what was retired into it
+ *	lull/rcu_domain.hpp	domains of RCU, whose readers may sleep
  *	lull/rcu_ptr.hpp	a pointer that retires what it loses; read sections
  *	lull/held.hpp		one object, kept by a hazard pointer, to be stored and moved
  *	lull/counted.hpp	references to objects that count them
@@ -32,6 +33,7 @@
 #include <lull/mutex.hpp>
 #include <lull/percpu_rwsem.hpp>
 #include <lull/rcu>
+#include <lull/rcu_domain.hpp>
 #include <lull/rcu_ptr.hpp>
 
 #endif /* LULL_LULL_HPP */

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keeping.cc - what cohort.hpp, rcu_ptr.hpp, held.hpp and counted.hpp know to go wrong does not compile.
+ * keeping.cc - what cohort.hpp, rcu_ptr.hpp, rcu_domain.hpp, held.hpp and counted.hpp know to go wrong does not compile.
  */
 // from c++17
 #if __cplusplus >= 201703L
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #include <lull/counted.hpp>
 #include <lull/hazard_pointer>
 #include <lull/rcu>
+#include <lull/rcu_domain.hpp>
 #include <lull/rcu_ptr.hpp>
 
 struct by_hazptr : lull::hazard_pointer_obj_base<by_hazptr> {
@@ -30,6 +32,10 @@ struct scaled : lull::counted_base<scaled, lull::by_percpu_ref> {
 };
 struct for_nothing {
 	void operator()(nothing *) const noexcept {}
+};
+struct of_domain : lull::srcu_obj_base<of_domain> {
+};
+struct wrong_deleter_in_domain : lull::srcu_obj_base<wrong_deleter_in_domain, for_nothing> {
 };
 struct wrong_deleter : lull::cohort_obj_base<wrong_deleter, for_nothing> {
 };
@@ -71,6 +77,8 @@ template struct with_names<base5>;
 template struct with_names<base6>;
 template struct with_names<base7>;
 template struct with_names<base8>;
+template <class T> using base9 = lull::srcu_obj_base<T>;
+template struct with_names<base9>;
 
 /* A coroutine's return value, and the thing it waits for. */
 struct task {
@@ -86,6 +94,7 @@ std::atomic<by_rcu *> rcu;
 std::atomic<by_both *> both;
 lull::rcu_ptr<by_rcu> pointer;
 lull::cohort cohort;
+lull::srcu_domain domain;
 
 void use();
 
@@ -96,11 +105,20 @@ void use()
 	lull::counted<simple> reference = lull::make_counted<simple>();
 	lull::counted_owner<scaled> owner = lull::make_counted<scaled>();
 
+	lull::srcu_section sleeps(domain);
+
 	(void)lull::hold(hazptr);
 	lull::rcu_read([] {});
 	WRONG("deleted", lull::rcu_section copy = section;)
 	WRONG("deleted", lull::rcu_section moved = std::move(section);)
 	WRONG("deleted", delete new lull::rcu_section;)
+	WRONG("deleted", lull::srcu_section copy = sleeps;)
+	WRONG("deleted", lull::srcu_domain copy = std::move(domain);)
+	WRONG("explicit|cannot convert|no viable conversion|could not convert|no matching|conversion from", lull::srcu_section copy = domain;)
+	WRONG("lock", std::lock_guard<lull::srcu_domain> hold(domain);)
+	WRONG("T must have one base srcu_obj_base", struct late : lull::srcu_obj_base<by_rcu> { } object; object.retire(domain);)
+	WRONG("a deleter is called with a T", wrong_deleter_in_domain object; object.retire(domain);)
+	WRONG("a deleter is called with a T", domain.retire(new by_rcu, for_nothing());)
 	WRONG("deleted", lull::held<by_both> copy = kept;)
 	WRONG("deleted", lull::cohort copy = std::move(cohort);)
 	WRONG("a coroutine would be suspended in a read section", lull::rcu_read([] { return task(); });)

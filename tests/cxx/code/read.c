@@ -11,6 +11,7 @@
 #include <lull/list.hpp>
 #include <lull/mutex.hpp>
 #include <lull/rcu>
+#include <lull/rcu_domain.hpp>
 #include <lull/rcu_ptr.hpp>
 
 #define BOTH(type, name, c_arguments, c_body, arguments, ...) extern "C" type name arguments __VA_ARGS__
@@ -60,6 +61,7 @@ extern "C" __attribute__((flatten)) void keep(lull::held<bridged> *kept, bridged
 #include <lull/hlist.h>
 #include <lull/list.h>
 #include <lull/mutex.h>
+#include <lull/rcu_domain.h>
 #include <lull/ref_handoff.h>
 
 #define BOTH(type, name, arguments, body, ...)                                                                         \
@@ -122,6 +124,18 @@ BOTH(int, protect_use_reset, (struct lull_hazptr **h, struct node **src), {
 
 	h.reset_protection();
 	return value;
+})
+
+BOTH(int, domain_section, (struct lull_rcu_domain *d, int *value), {
+	int phase = lull_rcu_domain_read_lock(d);
+	int read = lull_load_relaxed(value);
+
+	lull_rcu_domain_read_unlock(d, phase);
+	return read;
+}, (lull::srcu_domain &d, std::atomic<int> &value), {
+	lull::srcu_section section(d);
+
+	return value.load(std::memory_order_relaxed);
 })
 
 BOTH(void, lock, (void), { lull_rcu_read_lock(); }, (), { lull::rcu_default_domain().lock(); })

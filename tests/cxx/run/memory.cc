@@ -9,6 +9,7 @@
 #include <lull/counted.hpp>
 #include <lull/hazard_pointer>
 #include <lull/rcu>
+#include <lull/rcu_domain.hpp>
 #include <lull/rcu_ptr.hpp>
 
 #include "test.hpp"
@@ -164,6 +165,32 @@ TEST(saferecl_rcu_domain_func_retire_without_memory)
 	lull::rcu_barrier();
 	MUST(*i == 3);
 	delete i;
+}
+
+struct page : lull::srcu_obj_base<page> {
+};
+
+TEST(srcu_memory)
+{
+	page *p = new page;
+	int *i = new int(3);
+
+	no_counts = true;
+	MUST(throws<std::bad_alloc>([] { lull::srcu_domain none; }));
+	no_counts = false;
+	lull::srcu_domain pages;
+	news = 0;
+	no_new = true;
+	p->retire(pages);
+	MUST(news == 0);
+	MUST(throws<std::bad_alloc>([&] { pages.retire(i); }));
+	no_new = false;
+	pages.barrier();
+	MUST(*i == 3);
+	news = 0;
+	pages.retire(i);
+	pages.barrier();
+	MUST(news == 1);
 }
 
 TEST(saferecl_hp_holder_nonmem_make_without_memory)

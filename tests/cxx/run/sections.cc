@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sections.cc - lull::rcu_ptr retires what it loses, and a section keeps what it finds.
+ * sections.cc - lull::rcu_ptr retires what it loses, and a section keeps what it finds; so does a section of a domain.
  */
 #include <memory>
 #include <vector>
 
 #include <lull/rcu>
+#include <lull/rcu_domain.hpp>
 #include <lull/rcu_ptr.hpp>
 
 #include "child.hpp"
@@ -208,6 +209,125 @@ TEST(storm)
 		},
 		[] { global.publish(make(0)); });
 	global.publish(nullptr);
+}
+
+/* ---- domains ------------------------------------------------------------------------------------------- */
+
+struct page : living, lull::srcu_obj_base<page> {
+};
+
+/* Incomplete where it names its base, with a deleter of its own. */
+struct counts_pages;
+struct counted_page;
+struct counts_pages {
+	std::atomic<int> *deleted = nullptr;
+
+	void operator()(counted_page *p) const;
+};
+struct counted_page : lull::srcu_obj_base<counted_page, counts_pages> {
+};
+
+void counts_pages::operator()(counted_page *p) const
+{
+	delete p;
+	++*deleted;
+}
+
+static_assert(!std::is_copy_constructible_v<lull::srcu_section> && std::is_nothrow_move_constructible_v<lull::srcu_section>);
+static_assert(!std::is_copy_assignable_v<lull::srcu_section> && std::is_nothrow_move_assignable_v<lull::srcu_section>);
+static_assert(!std::is_copy_constructible_v<lull::srcu_domain> && !std::is_move_constructible_v<lull::srcu_domain>);
+static_assert(sizeof(lull::srcu_domain) == sizeof(lull_rcu_domain) && std::is_standard_layout_v<lull::srcu_domain>);
+
+TEST(srcu_retires)
+{
+	lull::srcu_domain pages, others("others");
+	std::atomic<int> deleted{0};
+	std::atomic<page *> current{new page};
+	lull::srcu_section section(pages), beside(others);
+	page *found = current;
+
+	current.exchange(new page)->retire(pages);
+	pages.retire(new page);
+	pages.retire(new int(3), [&deleted](int *i) {
+		delete i;
+		++deleted;
+	});
+	(new counted_page)->retire(pages, counts_pages{&deleted});
+	beside.unlock();
+	others.barrier();
+	others.synchronize();
+	nap();
+	MUST(alive == 3 && found->is_whole() && deleted == 0);
+	section.unlock();
+	pages.barrier();
+	MUST(alive == 1 && deleted == 2);
+	current.load()->retire(pages);
+	/* Its destructor calls the deleters that wait. */
+}
+
+TEST(srcu_synchronizes)
+{
+	lull::srcu_domain pages;
+	lull_rcu_domain *c = pages.native_handle();
+	std::atomic<bool> over{false};
+	const int phase = lull_rcu_domain_read_lock(c);
+
+	MUST(static_cast<void *>(c) == static_cast<void *>(&pages));
+	runner waits([&] {
+		pages.synchronize();
+		over = true;
+	});
+	nap();
+	MUST(!over);
+	lull_rcu_domain_read_unlock(c, phase);
+	waits.join();
+	MUST(over);
+}
+
+/* One section goes through other objects, and ends on another thread; each way to end it ends it once. */
+TEST(srcu_section_moves)
+{
+	lull::srcu_domain pages;
+	lull_rcu_domain *c = pages.native_handle();
+	lull::srcu_section none, first(pages);
+	const lull_rcu_cookie cookie = lull_rcu_domain_gp_start(c);
+
+	MUST(!none && static_cast<bool>(first));
+	lull::srcu_section second(std::move(first));
+	MUST(!first && static_cast<bool>(second)); /* NOLINT: it is in no section */
+	first.unlock();
+	none = std::move(second);
+	second = lull::srcu_section();
+	none.swap(first);
+	MUST(!none && static_cast<bool>(first));
+	MUST(!lull_rcu_domain_gp_poll(c, cookie));
+	runner([c, cookie, moved = std::move(first)]() mutable {
+		MUST(!lull_rcu_domain_gp_poll(c, cookie));
+		moved.unlock();
+		MUST(!moved);
+		moved.unlock();
+	}).join();
+	MUST(lull_rcu_domain_gp_poll(c, cookie));
+}
+
+/* Each end is counted where its begin was: a grace period waits for the section from before it, and for no later one. */
+TEST(srcu_section_swaps)
+{
+	lull::srcu_domain pages;
+	lull_rcu_domain *c = pages.native_handle();
+	lull::srcu_section early(pages);
+	const lull_rcu_cookie cookie = lull_rcu_domain_gp_start(c);
+	lull::srcu_section late(pages);
+
+	early.swap(late);
+	MUST(!lull_rcu_domain_gp_poll(c, cookie));
+	late.unlock();
+	MUST(lull_rcu_domain_gp_poll(c, cookie));
+	late = lull::srcu_section(pages);
+	early = std::move(late); /* the one that was there ends now */
+	MUST(static_cast<bool>(early) && !late); /* NOLINT: it is in no section */
+	early.unlock();
+	/* A domain with an open section cannot be destroyed. */
 }
 
 /* Debug builds find what is done outside sections. */
