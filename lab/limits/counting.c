@@ -8,6 +8,7 @@
 #include <lull/cond.h>
 #include <lull/mutex.h>
 #include <lull/mutex_robust.h>
+#include <lull/percpu_rwsem.h>
 #include <lull/rcu_domain.h>
 #include <lull/ref_handoff.h>
 
@@ -24,6 +25,7 @@ static struct lull_mutex_robust robust;
 static struct lull_cond cond;
 
 static struct lull_rcu_domain domain;
+static struct lull_percpu_rwsem rwsem;
 
 static void released(struct lull_percpu_ref *ref) { (void)ref; }
 static void locked(void) { lull_mutex_lock(&mutex); }
@@ -79,10 +81,20 @@ static void with_domain(void)
 		abort();
 }
 
+static void with_domain_beside_another(void)
+{
+	another_thread();
+	with_domain();
+}
+
 #define DOMAIN struct lull_rcu_domain *d = &domain; keep(d)
 
 OPERATION_WITH(domain_section, DOMAIN, lull_rcu_domain_read_unlock(d, lull_rcu_domain_read_lock(d)))
 OPERATION_WITH(domain_synchronize, DOMAIN, lull_rcu_domain_synchronize(d))
+OPERATION_WITH(domain_start_poll, DOMAIN, if (!lull_rcu_domain_gp_poll(d, lull_rcu_domain_gp_start(d))) abort())
+OPERATION_WITH(domain_poll_over, DOMAIN, if (!lull_rcu_domain_gp_poll(d, 0)) abort())
+OPERATION_WITH(domain_barrier, DOMAIN, lull_rcu_domain_barrier(d))
+OPERATION_WITH(domain_destroy, DOMAIN, if (lull_rcu_domain_init(d, "limits") != 0) abort(); lull_rcu_domain_destroy(d))
 
 /* ---- locks ------------------------------------------------------------------------------------- */
 
@@ -101,6 +113,36 @@ OPERATION(signal_nobody, lull_cond_signal(&cond))
 OPERATION(broadcast_nobody, lull_cond_broadcast(&cond))
 OPERATION(wait_past, if (lull_cond_timedwait(&cond, &mutex, 1) != -ETIMEDOUT) abort())
 OPERATION(cond_destroy, lull_cond_init(&cond, 0); lull_cond_destroy(&cond))
+
+/* ---- locks of many readers ------------------------------------------------------------------------ */
+
+static void with_rwsem(void) { lull_percpu_rwsem_init(&rwsem); }
+
+/* The mark stays: nobody runs the callback that takes it back. */
+static void with_marked_rwsem(void)
+{
+	with_rwsem();
+	lull_percpu_rwsem_write_lock(&rwsem);
+	lull_percpu_rwsem_write_unlock(&rwsem);
+}
+
+/* The first use of all that a writer needs is behind it. */
+static void with_unmarked_rwsem(void)
+{
+	static struct lull_percpu_rwsem other;
+
+	lull_percpu_rwsem_init(&other);
+	lull_percpu_rwsem_write_lock(&other);
+	lull_percpu_rwsem_write_unlock(&other);
+	with_rwsem();
+}
+
+#define RWSEM struct lull_percpu_rwsem *sem = &rwsem; keep(sem)
+
+OPERATION_WITH(rwsem_read, RWSEM, lull_percpu_rwsem_read_lock(sem); lull_percpu_rwsem_read_unlock(sem))
+OPERATION_WITH(rwsem_read_try, RWSEM, keep(lull_percpu_rwsem_read_trylock(sem)); lull_percpu_rwsem_read_unlock(sem))
+OPERATION_WITH(rwsem_write, RWSEM, lull_percpu_rwsem_write_lock(sem); lull_percpu_rwsem_write_unlock(sem))
+OPERATION_WITH(rwsem_destroy, RWSEM, lull_percpu_rwsem_init(sem); lull_percpu_rwsem_destroy(sem))
 
 static const struct operation list[] = {
 	{ "refcount_inc", NULL, refcount_inc, STEPS },
@@ -125,6 +167,17 @@ static const struct operation list[] = {
 	{ "percpu_ref_is_dying", with_ref, percpu_is_dying, STEPS | NATIVE },
 	{ "rcu_domain_section", with_domain, domain_section, STEPS | NATIVE },
 	{ "rcu_domain_synchronize", with_domain, domain_synchronize, NATIVE },
+	{ "rcu_domain_synchronize_beside_another", with_domain_beside_another, domain_synchronize, NATIVE },
+	{ "rcu_domain_start_poll", with_domain, domain_start_poll, NATIVE },
+	{ "rcu_domain_poll_over", with_domain, domain_poll_over, NATIVE },
+	{ "rcu_domain_barrier_for_nothing", with_domain, domain_barrier, NATIVE },
+	{ "rcu_domain_init_destroy", NULL, domain_destroy, NATIVE },
+	{ "percpu_rwsem_read_lock_unlock", with_rwsem, rwsem_read, STEPS | NATIVE },
+	{ "percpu_rwsem_read_trylock_unlock", with_rwsem, rwsem_read_try, STEPS | NATIVE },
+	{ "percpu_rwsem_read_lock_unlock_marked", with_marked_rwsem, rwsem_read, STEPS | NATIVE },
+	{ "percpu_rwsem_write_lock_unlock_first", with_unmarked_rwsem, rwsem_write, ONCE },
+	{ "percpu_rwsem_write_lock_unlock_marked", with_marked_rwsem, rwsem_write, 0 },
+	{ "percpu_rwsem_init_destroy", NULL, rwsem_destroy, 0 },
 	{ "handoff_rcu", NULL, handoff_rcu, STEPS },
 	{ "handoff_rcu_percpu", with_ref, handoff_rcu_percpu, STEPS | NATIVE },
 	{ "handoff_hazptr", NULL, handoff_hazptr, STEPS },
