@@ -38,6 +38,9 @@
  * that exits leaves it held. What a thread has locked for writing only that thread can unlock. If it exits before,
  * the lock is lost.
  *
+ * A writer that has waited a second for readers says in a line how many are in, and again after 2, 4, 8 ... seconds
+ * (lull_debug_set_stall_ms()). Nobody knows which threads they are. No stall hook is called.
+ *
  * fork: the child has all holds, its own and those of threads that it does not have. Its thread may unlock what it
  * had locked. A lock that another thread held, or was about to hold, stays held: the child calls lull_rcu_barrier(), and
  * then lull_percpu_rwsem_init() on it.

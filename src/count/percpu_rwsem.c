@@ -21,6 +21,7 @@
 #include "../base/fault.h"
 #include "../base/hooks.h"
 #include "../base/message.h"
+#include "../base/wait.h"
 #include "../os/os.h"
 #include "../rcu/section.h"
 #include "half.h"
@@ -139,8 +140,31 @@ static void mark(struct lull_percpu_rwsem *sem, const char *call)
 	lull__percpu_zero(&counters);
 }
 
+/* A writer's wait for readers. */
+struct rwsem_wait {
+	uint64_t since_ns, report_ms; /* say so when it has lasted this long; 0: never */
+};
+
+/* Sleep while so many are @in; say so if that is a stall, and again at twice, four, eight ... times its length. */
+static void sleep_for_readers(struct lull_percpu_rwsem *sem, int32_t in, struct rwsem_wait *wait)
+{
+	uint64_t due_ns;
+
+	if (!wait->since_ns)
+		*wait = (struct rwsem_wait){ lull__now_ns(), lull__stall_ms() };
+	due_ns = wait->report_ms ? wait->since_ns + wait->report_ms * 1000000u : LULL__NEVER;
+	if (!lull__is_past(due_ns)) {
+		lull__futex_wait(lull__high_half(&sem->state), (uint32_t)in, due_ns);
+		return;
+	}
+	lull__say("a writer of percpu_rwsem %p has waited %llu ms for %d reader%s", (void *)sem,
+		  (unsigned long long)((lull__now_ns() - wait->since_ns) / 1000000u), in, in == 1 ? "" : "s");
+	wait->report_ms *= 2;
+}
+
 static void await_no_readers(struct lull_percpu_rwsem *sem)
 {
+	struct rwsem_wait wait = { 0, 0 };
 	int32_t in;
 
 	for (;;) {
@@ -155,7 +179,7 @@ static void await_no_readers(struct lull_percpu_rwsem *sem)
 			lull__die("lull_percpu_rwsem_write_lock: more readers of percpu_rwsem %p have unlocked than "
 				  "locked", (void *)sem);
 		lull__check_may_block("lull_percpu_rwsem_write_lock");
-		lull__futex_wait(lull__high_half(&sem->state), (uint32_t)in, LULL__NEVER);
+		sleep_for_readers(sem, in, &wait);
 	}
 }
 

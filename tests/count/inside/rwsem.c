@@ -92,6 +92,7 @@ static struct lull_percpu_rwsem sem;
 static void begin(void)
 {
 	start_hearing();
+	lull_debug_set_stall_ms(0);
 	waited = sleeps = queued = 0;
 	meanwhile = NULL;
 	no_memory = false;
@@ -105,6 +106,7 @@ static void end(void)
 	lull_percpu_rwsem_destroy(&sem);
 	check_silence();
 	stop_hearing();
+	lull_debug_set_stall_ms(1000);
 }
 
 USE_SETUP(begin)

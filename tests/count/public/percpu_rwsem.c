@@ -19,6 +19,7 @@ static void begin_lock(void)
 {
 	memset(&sem, 0x5a, sizeof(sem)); /* init needs no cleared memory */
 	lull_percpu_rwsem_init(&sem);
+	lull_debug_set_stall_ms(0); /* a busy machine makes writers wait, too */
 	start_hearing();
 }
 
@@ -27,6 +28,7 @@ static void end_lock(void)
 	lull_percpu_rwsem_destroy(&sem);
 	check_silence();
 	stop_hearing();
+	lull_debug_set_stall_ms(1000);
 }
 
 USE_SETUP(begin_lock)
@@ -253,6 +255,45 @@ static void *writes_once(void *may_leave)
 		await_flag((int *)may_leave, 1);
 	lull_percpu_rwsem_write_unlock(&sem);
 	return NULL;
+}
+
+/* Let a writer wait for one reader until so many lines have been said. */
+static void write_after_lines(int lines)
+{
+	pthread_t writer;
+
+	lull_percpu_rwsem_read_lock(&sem);
+	writer = start_thread(writes_once, NULL);
+	AWAIT(writer_is_near());
+	nap_ms(40);
+	AWAIT(lull_load_relaxed(&heard_lines) >= lines);
+	lull_percpu_rwsem_read_unlock(&sem);
+	join_thread(writer);
+	ordered = 0;
+}
+
+static void no_stall(const struct lull_stall *unused, void *calls)
+{
+	(void)unused;
+	lull_add_relaxed((int *)calls, 1);
+}
+
+/* A writer that waits long says for how many readers, and again after twice the time. */
+TEST(long_wait)
+{
+	static int calls;
+
+	lull_debug_set_stall_hook(no_stall, &calls);
+	write_after_lines(0);
+	check_silence();
+	lull_debug_set_stall_ms(10);
+	write_after_lines(2);
+	assert_non_null(strstr(heard, "a writer of percpu_rwsem "));
+	assert_non_null(strstr(heard, " ms for 1 reader"));
+	assert_null(strstr(heard, "readers"));
+	assert_int_equal(lull_load_relaxed(&calls), 0);
+	lull_debug_set_stall_hook(NULL, NULL);
+	start_hearing();
 }
 
 /*
