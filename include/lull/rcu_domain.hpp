@@ -10,8 +10,8 @@
  *	lull::srcu_section s(files);			file *old = current.exchange(now);
  *	use(current.load()); // may sleep		old->retire(files);
  *
- * lull::rcu_domain of lull/rcu is the standard's one domain, so this one has the name that the kernel gives its kind. An
- * unlock needs what the lock returned. A section therefore is an object, and a domain is not Lockable.
+ * lull::rcu_domain of lull/rcu is the standard's one domain, so this one has the name that the kernel gives its kind.
+ * An unlock needs what the lock returned. A section therefore is an object, and a domain is not Lockable.
  *
  * rcu_domain.h says how domains work, what a section costs, and which contexts there are. A deleter runs on its thread
  * ("lull-domain") and must not throw. The limits of reclaim.h do not hold what is retired here.
@@ -53,15 +53,17 @@ class srcu_domain
 		lull_rcu_domain_synchronize(&domain);
 	}
 
-	/* Wait until every deleter that was scheduled before has been called. Not in a section of it, nor in a deleter. */
+	/*
+	 * Wait until every deleter that was scheduled before has been called. Not in a section of it, nor in a deleter.
+	 */
 	void barrier() noexcept
 	{
 		lull_rcu_domain_barrier(&domain);
 	}
 
 	/*
-	 * Call @d with @p when every section that may have found the object has ended. The object needs no base for that.
-	 * Allocates once. Throws std::bad_alloc, or what the move of @d throws; then nothing is scheduled.
+	 * Call @d with @p when every section that may have found the object has ended. The object needs no base for
+	 * that. Allocates once. Throws std::bad_alloc, or what the move of @d throws; then nothing is scheduled.
 	 */
 	template <class T, class D = std::default_delete<T>> void retire(T *p, D d = D())
 	{
@@ -82,8 +84,8 @@ class srcu_domain
 };
 
 /*
- * A section: what is retired from its begin on stays until its end. It may be moved, stored, and ended by another thread
- * than the one that began it.
+ * A section: what is retired from its begin on stays until its end. It may be moved, stored, and ended by another
+ * thread than the one that began it.
  */
 class [[nodiscard]] srcu_section
 {
@@ -140,7 +142,9 @@ class [[nodiscard]] srcu_section
 template <class T, class D = std::default_delete<T>> class srcu_obj_base
 {
       public:
-	/* Call @d with the object when every section of @domain that may have found it has ended. Once for each object. */
+	/*
+	 * Call @d with the object when every section of @domain that may have found it has ended. Once for each object.
+	 */
 	void retire(srcu_domain &domain, D d = D()) noexcept
 	{
 		static_assert(detail::is_protectable<lull::srcu_obj_base, T>,

@@ -11,10 +11,10 @@
  *
  * Include it for code that comes from the kernel or goes there, or that is tested here before it goes there. The
  * names are those of include/linux: rcupdate.h, srcu.h, rculist.h, rculist_nulls.h, list.h, refcount.h, kref.h,
- * percpu-refcount.h, percpu-rwsem.h, rcu_sync.h, cleanup.h; the hazard pointers of 2024 and of 2026, and the simple ones
- * of 2025, as their patches have them. Arguments have the kernel's order and types. Everything is a macro or an inline function over lull's
- * public headers, and costs what the name in lull costs. So all that these headers say holds here, and debug builds
- * make the same checks.
+ * percpu-refcount.h, percpu-rwsem.h, rcu_sync.h, cleanup.h; the hazard pointers of 2024 and of 2026, and the simple
+ * ones of 2025, as their patches have them. Arguments have the kernel's order and types. Everything is a macro or an
+ * inline function over lull's public headers, and costs what the name in lull costs. So all that these headers say
+ * holds here, and debug builds make the same checks.
  *
  * The types are lull's, under a second name: `struct list_head` is struct lull_list_head, `struct rcu_head` and `struct
  * callback_head` are struct lull_head. A macro does that, so do not use these words for anything else in the file.

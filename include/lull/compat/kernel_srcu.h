@@ -16,7 +16,8 @@
 #define init_srcu_struct(ssp) lull_rcu_domain_init(ssp, #ssp)
 #define cleanup_srcu_struct   lull_rcu_domain_destroy
 /* Do not compile: a domain has memory of its own, which only a call can allocate. */
-#define DEFINE_SRCU(name)	 _Static_assert(0, "DEFINE_SRCU: define a struct srcu_struct, and call init_srcu_struct()")
+#define DEFINE_SRCU(name)                                                                          \
+	_Static_assert(0, "DEFINE_SRCU: define a struct srcu_struct, and call init_srcu_struct()")
 #define DEFINE_STATIC_SRCU(name) DEFINE_SRCU(name)
 
 #define srcu_read_lock	 lull_rcu_domain_read_lock

@@ -86,7 +86,8 @@ extern const struct bench_ref_scheme bench_ref_none, bench_ref_spinlock, bench_r
 	bench_ref_rcu_qsbr, bench_ref_liburcu_memb, bench_ref_liburcu_mb, bench_ref_liburcu_qsbr,
 	bench_ref_liburcu_bp, bench_ref_liburcu_memb_call, bench_ref_ck_epoch, bench_ref_ck_brlock, bench_ref_hazptr,
 	bench_ref_hazptr_alloc, bench_ref_hazptr_hold, bench_ref_hazptr_fenced, bench_ref_hazptr_rcu,
-	bench_ref_shazptr, bench_ref_shazptr_wildcard, bench_ref_rcu_domain, bench_ref_percpu_rwsem, bench_ref_store_fence_store, bench_ref_ck_hp,
+	bench_ref_shazptr, bench_ref_shazptr_wildcard, bench_ref_rcu_domain, bench_ref_percpu_rwsem,
+	bench_ref_store_fence_store, bench_ref_ck_hp,
 	bench_ref_libcds_hp, bench_ref_xenium_hp, bench_ref_cxx_hazard_pointer,
 	bench_ref_cxx_hazard_pointer_make, bench_ref_cxx_rcu, bench_ref_atomic_shared_ptr;
 

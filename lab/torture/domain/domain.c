@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lull torture: readers, updaters, threads and children of domains. Each of two domains has half of the slots: a section
- * keeps what is found in the slots of its own domain. See torture.h.
+ * lull torture: readers, updaters, threads and children of domains. Each of two domains has half of the slots: a
+ * section keeps what is found in the slots of its own domain. See torture.h.
  */
 #include "torture/flavors.h"
 #include "torture/torture.h"
@@ -294,10 +294,11 @@ static void swap_blob(struct dom_updater *u, unsigned nr)
 static void update(struct dom_updater *u)
 {
 	unsigned nr = (unsigned)torture_random(&u->t->rng, TORTURE_SLOTS);
-	enum domain_form form = torture_once_in(&u->t->rng, 2) ? DOM_SYNC :
-								 (enum domain_form)torture_random(&u->t->rng, DOM_FREE + 1);
+	enum domain_form form = (enum domain_form)torture_random(&u->t->rng, DOM_FREE + 1);
 	struct element *old = NULL;
 
+	if (torture_once_in(&u->t->rng, 2))
+		form = DOM_SYNC;
 	torture_doing(torture.flavor->form[form]);
 	lull_add_relaxed(&torture.forms[form], (uint64_t)1);
 	if (form == DOM_FREE) {

@@ -279,8 +279,8 @@ static void *child_thread(void *arg)
 static void check_lock(const struct rwsem_lock *l, const char *when)
 {
 	if (l->a != l->taken || l->b != l->taken)
-		torture_fail("%s: a percpu_rwsem was taken %llu times, what it guards was changed %llu and %llu times", when,
-			     (unsigned long long)l->taken, (unsigned long long)l->a, (unsigned long long)l->b);
+		torture_fail("%s: a percpu_rwsem was taken %llu times, what it guards was changed %llu and %llu times",
+			     when, (unsigned long long)l->taken, (unsigned long long)l->a, (unsigned long long)l->b);
 }
 
 /* Others may have held the locks, so the child makes them anew, and shares them with threads of its own. */
@@ -343,7 +343,8 @@ static uint64_t count(void)
 static void report(const struct torture_tally *sum)
 {
 	printf("%-24s %llu times read, %llu times written, %llu tries that failed\n", "Locks:",
-	       (unsigned long long)sum->sections, (unsigned long long)count(), (unsigned long long)lull_load_relaxed(&busy));
+	       (unsigned long long)sum->sections, (unsigned long long)count(),
+	       (unsigned long long)lull_load_relaxed(&busy));
 }
 
 const struct torture_flavor torture_rwsem = {
