@@ -277,7 +277,7 @@ void lull_rcu_domain_call(struct lull_rcu_domain *d, struct lull_head *head, lul
 	head->next = NULL;
 	lull__lock(&data->lock);
 	lull_store_relaxed(&data->called, data->called + 1);
-	*data->last = head;
+	lull_store_relaxed(data->last, head); /* the thread looks at the first without the lock */
 	lull_compiler_barrier(); /* a forked child looks for the last one by itself */
 	data->last = &head->next;
 	listed = data->is_listed;
