@@ -26,13 +26,16 @@
 
 #include <errno.h>
 
-#include <lull/mutex.h>
+#include <lull/cond.h>
 
 /*
  * A robust mutex of zero bytes is free and private. It has 40 bytes, so that the word is as far from the link
  * as in a pthread mutex of glibc on 64-bit machines; elsewhere all calls return -ENOTSUP. Waiters spin and
  * sleep as those of lull_mutex do; there is no heir. Not in signal handlers. After fork the child holds no
  * robust mutex.
+ *
+ * The kernel marks 2,048 locks of a dead thread at most (ROBUST_LIST_LIMIT), those that it locked last. If the thread
+ * held more, the others stay locked for ever, so hold no more than that, pthread's robust mutexes among them.
  *
  * Do not unmap the memory of a robust mutex while an unlock of it is under way (as for pthread mutexes: the
  * kernel may wake through an address that is something else by then).
@@ -101,6 +104,29 @@ LULL_INLINE void lull_mutex_robust_unlock(struct lull_mutex_robust *m)
 
 /* Say that the data that @m guards are repaired. For the owner only; aborts if the lock returned no -EOWNERDEAD. */
 LULL_API void lull_mutex_robust_consistent(struct lull_mutex_robust *m);
+
+LULL_API int lull__cond_timedwait_robust(struct lull_cond *c, struct lull_mutex_robust *m, uint64_t deadline_ns);
+
+/*
+ * Wait for a condition as lull_cond_timedwait() does, with a robust mutex. Returns 0, -EOWNERDEAD or
+ * -ENOTRECOVERABLE as a lock does, or -ETIMEDOUT with the lock held. The condition variable has to be shared, even if
+ * the mutex is not: else the wait aborts. Signals and broadcasts are those of lull_cond.
+ */
+LULL_INLINE int lull_cond_timedwait_robust(struct lull_cond *c, struct lull_mutex_robust *m, uint64_t deadline_ns)
+{
+	int err;
+
+	LULL__TSAN_MUTEX(__tsan_release(m));
+	err = lull__cond_timedwait_robust(c, m, deadline_ns);
+	lull__mutex_robust_tried(m, err == -ETIMEDOUT ? 0 : err);
+	return err;
+}
+
+/* The same without a deadline. */
+LULL_INLINE int lull_cond_wait_robust(struct lull_cond *c, struct lull_mutex_robust *m)
+{
+	return lull_cond_timedwait_robust(c, m, UINT64_MAX);
+}
 
 LULL_INLINE uint32_t lull_mutex_robust_owner(const struct lull_mutex_robust *m)
 {

@@ -25,6 +25,7 @@
 #include <limits.h>
 
 #include <lull/cond.h>
+#include <lull/mutex_robust.h>
 
 #include "../base/deadline.h"
 #include "../base/hooks.h"
@@ -148,32 +149,47 @@ static void must_be_the_mutex(const struct lull_cond *c, const struct lull_mutex
 			  (const void *)((intptr_t)c + other));
 }
 
+/* Say that the caller will wait on @c with @m, which it holds. Returns the count of signals to sleep on. */
+static uint32_t begin_wait(struct lull_cond *c, struct lull_mutex *m)
+{
+	uint32_t seq;
+
+	lull_store_relaxed(&c->mutex, (intptr_t)m - (intptr_t)c);
+	seq = lull_load_relaxed(&c->seq);
+	cond_enter(c);
+	return seq;
+}
+
 /*
- * Wait on @c until @deadline_ns. Returns 0 or -ETIMEDOUT. If @c is shared, this returns every now and then
- * for no reason, which callers have to expect anyway.
+ * Sleep on @c until @deadline_ns, and leave it. Returns whether a signal may have woken the caller, which then takes the
+ * lock with WAITERS. If @c is shared, this returns every now and then for no reason, which callers have to expect anyway.
  */
-static int wait_until(struct lull_cond *c, struct lull_mutex *m, uint64_t deadline_ns)
+static bool sleep_on_cond(struct lull_cond *c, uint32_t seq, uint64_t deadline_ns, bool *late)
 {
 	bool shared = is_shared(c);
 	uint64_t until_ns = shared ? lull__earlier(deadline_ns, lull__deadline_in_ms(LOOK_AGAIN_MS)) : deadline_ns;
+	int err = lull__futex_wait_bits(&c->seq, seq, LULL__MUTEX_ANY, until_ns, shared);
+
+	/* A signal in time, for this waiter or another, means that it is not late. */
+	*late = err == -ETIMEDOUT && lull_load_relaxed(&c->seq) == seq && lull__now_ns() >= deadline_ns;
+	cond_leave(c, shared);
+	return err == 0;
+}
+
+/* Wait on @c until @deadline_ns. Returns 0 or -ETIMEDOUT. */
+static int wait_until(struct lull_cond *c, struct lull_mutex *m, uint64_t deadline_ns)
+{
+	bool shared = is_shared(c), late;
 	uint32_t seq;
-	bool late;
-	int err;
 
 	lull__mutex_must_own(m, "waits for a condition with");
 	lull__check_may_block("lull_cond_wait");
 	if (shared != lull__mutex_shared(m))
 		lull__die("condition variable %p and mutex %p are not both shared", (void *)c, (void *)m);
 	must_be_the_mutex(c, m, shared);
-	lull_store_relaxed(&c->mutex, (intptr_t)m - (intptr_t)c);
-	seq = lull_load_relaxed(&c->seq);
-	cond_enter(c);
+	seq = begin_wait(c, m);
 	lull__mutex_unlock_slow(m);
-	err = lull__futex_wait_bits(&c->seq, seq, LULL__MUTEX_ANY, until_ns, shared);
-	/* A signal in time, for this waiter or another, means that it is not late. */
-	late = err == -ETIMEDOUT && lull_load_relaxed(&c->seq) == seq && lull__now_ns() >= deadline_ns;
-	cond_leave(c, shared);
-	if (err == 0)
+	if (sleep_on_cond(c, seq, deadline_ns, &late))
 		lull__mutex_lock_woken(m);
 	else
 		lull__mutex_lock_slow(m);
@@ -188,6 +204,26 @@ void lull__cond_wait(struct lull_cond *c, struct lull_mutex *m)
 int lull__cond_timedwait(struct lull_cond *c, struct lull_mutex *m, uint64_t deadline_ns)
 {
 	return wait_until(c, m, deadline_ns);
+}
+
+/*
+ * The kernel wakes a shared futex when an owner dies, so a robust mutex sleeps on one, also within one process: a waiter
+ * can be moved there only from a shared condition variable.
+ */
+int lull__cond_timedwait_robust(struct lull_cond *c, struct lull_mutex_robust *m, uint64_t deadline_ns)
+{
+	uint32_t seq;
+	bool late;
+	int err;
+
+	lull__robust_must_own(m, "waits for a condition with");
+	lull__check_may_block("lull_cond_wait_robust");
+	if (!is_shared(c))
+		lull__die("condition variable %p is not shared, and mutex %p is robust", (void *)c, (void *)m);
+	seq = begin_wait(c, &m->mutex);
+	lull__mutex_robust_unlock(m);
+	err = lull__robust_lock_again(m, sleep_on_cond(c, seq, deadline_ns, &late));
+	return err == 0 && late ? -ETIMEDOUT : err;
 }
 
 /* Does the caller hold @m? Then set WAITERS, so that its own unlock knows of the sleepers to come. */

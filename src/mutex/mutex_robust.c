@@ -136,12 +136,13 @@ static int verdict(struct lull_mutex_robust *m)
 	return rest & INCONSISTENT ? -EOWNERDEAD : 0;
 }
 
-static int lock_robust_until(struct lull_mutex_robust *m, uint64_t deadline_ns, bool waits)
+static int lock_robust_until(struct lull_mutex_robust *m, uint64_t deadline_ns, bool waits, bool woken)
 {
 	struct lull__lock_wait wait = {
 		.m = &m->mutex,
 		.take = take_robust,
 		.tid = lull__mutex_self(),
+		.woken = woken,
 		.shared = true,
 		.deadline_ns = deadline_ns,
 		.impatient_ns = LULL__NEVER,
@@ -166,20 +167,25 @@ static int lock_robust_until(struct lull_mutex_robust *m, uint64_t deadline_ns, 
 
 int lull__mutex_robust_lock(struct lull_mutex_robust *m)
 {
-	return lock_robust_until(m, LULL__NEVER, true);
+	return lock_robust_until(m, LULL__NEVER, true, false);
 }
 
 int lull__mutex_robust_trylock(struct lull_mutex_robust *m)
 {
-	return lock_robust_until(m, 0, false);
+	return lock_robust_until(m, 0, false, false);
 }
 
 int lull__mutex_robust_timedlock(struct lull_mutex_robust *m, uint64_t deadline_ns)
 {
-	return lock_robust_until(m, deadline_ns, true);
+	return lock_robust_until(m, deadline_ns, true, false);
 }
 
-static void must_own(struct lull_mutex_robust *m, const char *what)
+int lull__robust_lock_again(struct lull_mutex_robust *m, bool woken)
+{
+	return lock_robust_until(m, LULL__NEVER, true, woken);
+}
+
+void lull__robust_must_own(struct lull_mutex_robust *m, const char *what)
 {
 	uint32_t owner = lull_mutex_owner(&m->mutex);
 
@@ -189,7 +195,7 @@ static void must_own(struct lull_mutex_robust *m, const char *what)
 
 void lull__mutex_robust_unlock(struct lull_mutex_robust *m)
 {
-	must_own(m, "unlocks");
+	lull__robust_must_own(m, "unlocks");
 	if (lull_load_relaxed(&m->mutex.rest) & INCONSISTENT)
 		lull_or_relaxed(&m->mutex.rest, LOST);
 	unlock(m);
@@ -197,7 +203,7 @@ void lull__mutex_robust_unlock(struct lull_mutex_robust *m)
 
 void lull_mutex_robust_consistent(struct lull_mutex_robust *m)
 {
-	must_own(m, "makes consistent");
+	lull__robust_must_own(m, "makes consistent");
 	if (!(lull_load_relaxed(&m->mutex.rest) & INCONSISTENT))
 		lull__die("lull_mutex_robust_consistent: nothing is wrong with mutex %p", (void *)m);
 	lull_and_relaxed(&m->mutex.rest, ~INCONSISTENT);

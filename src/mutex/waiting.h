@@ -110,6 +110,14 @@ bool lull__lock_is_mine(struct lull__lock_wait *wait);
 /* Lock @m in a thread that was woken and may be the only one that knows of other sleepers. */
 void lull__mutex_lock_woken(struct lull_mutex *m);
 
+struct lull_mutex_robust;
+
+/* Lock @m after a wait for a condition; @woken: as above. Returns what lull_mutex_robust_lock() does. */
+int lull__robust_lock_again(struct lull_mutex_robust *m, bool woken);
+
+/* Abort because the caller @what unless it owns @m. */
+void lull__robust_must_own(struct lull_mutex_robust *m, const char *what);
+
 bool lull__mutex_shared(const struct lull_mutex *m);
 
 /* Return what a waiter for @m sleeps on that is no heir. */

@@ -174,6 +174,17 @@ TEST(nothing_is_wrong)
 	}
 }
 
+TEST(robust_and_not_shared)
+{
+	if (kinds_here() != KINDS)
+		SKIP("no robust mutexes here");
+	EXPECT_WANTED_LINE {
+		want_line("condition variable %p is not shared, and mutex %p is robust", (void *)&cond, (void *)&robust);
+		locks_robust();
+		lull_cond_wait_robust(&cond, &robust);
+	}
+}
+
 TEST(not_both_shared)
 {
 	EXPECT_WANTED_LINE {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* runs: c++, oracles */
 /*
- * robust.c - mutex_robust.h: pthread's robust mutexes on the same list are left alone; and there may be no list. (Threads
- * that end with a lock: hostile/steps.c, processes that are killed: hostile/shared.c.)
+ * robust.c - mutex_robust.h: pthread's robust mutexes on the same list are left alone; the kernel's limit; conditions; and
+ * there may be no list. (Threads that end with a lock: hostile/steps.c, processes that are killed: hostile/shared.c.)
  */
 #include "mutex/support.h"
 #include "random.h"
@@ -101,6 +101,169 @@ TEST(mixed)
 	}
 	for (int i = 0; i < KIND; i++)
 		pthread_mutex_destroy(&theirs[i]);
+}
+
+/* ---- the kernel's limit ----------------------------------------------------------------------------------------- */
+
+enum { LIMIT = 2048 };
+
+static struct lull_mutex_robust many[LIMIT + 1];
+
+static void *locks_many_and_ends(void *unused)
+{
+	for (int i = 0; i <= LIMIT; i++)
+		assert_int_equal(lull_mutex_robust_lock(&many[i]), 0);
+	return unused;
+}
+
+TEST(robust_2049)
+{
+	join_thread(start_thread(locks_many_and_ends, NULL));
+	for (int i = LIMIT; i > 0; i--)
+		assert_int_equal(lull_mutex_robust_trylock(&many[i]), -EOWNERDEAD);
+	assert_int_equal(lull_mutex_robust_trylock(&many[0]), -EBUSY);
+	for (int i = LIMIT; i > 0; i--) {
+		lull_mutex_robust_consistent(&many[i]);
+		lull_mutex_robust_unlock(&many[i]);
+	}
+}
+
+/* ---- conditions ------------------------------------------------------------------------------------------------- */
+
+enum { WAITERS = 4 };
+
+static struct lull_cond cond;
+static bool ready, repairs;   /* under m */
+static int woken, dead, lost; /* so many waiters got up, and got this */
+static bool moved;              /* ... from where an unlock finds them only by the word */
+static uint32_t tids[WAITERS];
+
+static void start_anew(uint32_t flags)
+{
+	lull_cond_init(&cond, LULL_MUTEX_SHARED);
+	lull_mutex_robust_init(&m, flags);
+	ready = moved = false;
+	woken = dead = lost = 0;
+}
+
+static void *waits_until_ready(void *tid)
+{
+	int err = lull_mutex_robust_lock(&m);
+
+	lull_store_release((uint32_t *)tid, my_tid());
+	while (err == 0 && !ready)
+		err = lull_cond_wait_robust(&cond, &m);
+	lull_add_relaxed(&woken, 1);
+	if (err == -ENOTRECOVERABLE) {
+		assert_int_not_equal(lull_mutex_robust_owner(&m), my_tid());
+		lull_add_relaxed(&lost, 1);
+		return NULL;
+	}
+	assert_true(!moved || (lull_load_relaxed(&m.mutex.word) & LULL__MUTEX_WAITERS));
+	assert_int_equal(lull_mutex_robust_owner(&m), my_tid());
+	if (err == -EOWNERDEAD) {
+		lull_add_relaxed(&dead, 1);
+		if (repairs)
+			lull_mutex_robust_consistent(&m);
+	}
+	lull_mutex_robust_unlock(&m);
+	return NULL;
+}
+
+static void start_waiters(pthread_t *threads)
+{
+	for (int i = 0; i < WAITERS; i++) {
+		tids[i] = 0;
+		threads[i] = start_thread(waits_until_ready, &tids[i]);
+	}
+	AWAIT(how_many_wait(&cond) == WAITERS);
+	for (int i = 0; i < WAITERS; i++)
+		AWAIT(sleeps(&tids[i]));
+}
+
+static void *broadcasts_and_ends(void *unused)
+{
+	assert_int_equal(lull_mutex_robust_lock(&m), 0);
+	ready = moved = true;
+	lull_cond_broadcast(&cond);
+	return unused;
+}
+
+/* The owner dies when it has moved all waiters to its mutex. */
+static void owner_dies(uint32_t flags, bool repair)
+{
+	pthread_t threads[WAITERS];
+
+	start_anew(flags);
+	repairs = repair;
+	start_waiters(threads);
+	join_thread(start_thread(broadcasts_and_ends, NULL));
+	for (int i = 0; i < WAITERS; i++)
+		join_thread(threads[i]);
+	assert_int_equal(woken, WAITERS);
+	assert_int_equal(dead, 1);
+	assert_int_equal(lost, repair ? 0 : WAITERS - 1);
+	lull_cond_destroy(&cond);
+}
+
+TEST(cond_owner_dies)
+{
+	for (int i = 0; i < 8; i++)
+		owner_dies(i & 1 ? LULL_MUTEX_SHARED : 0, i & 2);
+}
+
+/* One signal for each: a wake-up that is lost is made good by the next look, which takes 5 s. */
+TEST(cond_signals)
+{
+	pthread_t threads[WAITERS];
+
+	for (int round = 0; round < 50; round++) {
+		start_anew(round & 1 ? LULL_MUTEX_SHARED : 0);
+		start_waiters(threads);
+		assert_int_equal(lull_mutex_robust_lock(&m), 0);
+		ready = true;
+		moved = !(round & 2);
+		if (round & 2)
+			lull_mutex_robust_unlock(&m);
+		for (int i = 0; i < WAITERS; i++)
+			lull_cond_signal(&cond);
+		if (!(round & 2))
+			lull_mutex_robust_unlock(&m);
+		for (int i = 0; i < WAITERS; i++)
+			join_thread(threads[i]);
+		assert_int_equal(dead + lost, 0);
+		assert_int_equal(m.mutex.word & ~LULL__MUTEX_WAITERS, 0);
+	}
+	lull_cond_destroy(&cond);
+}
+
+static uint64_t until_ns;
+
+static void *locks_until_wanted(void *unused)
+{
+	AWAIT(how_many_wait(&cond) == 1);
+	assert_int_equal(lull_mutex_robust_lock(&m), 0);
+	AWAIT(how_many_wait(&cond) == 0 && now_ns() > until_ns);
+	return unused;
+}
+
+TEST(cond_deadline)
+{
+	pthread_t thread;
+
+	start_anew(0);
+	assert_int_equal(lull_mutex_robust_lock(&m), 0);
+	assert_int_equal(lull_cond_timedwait_robust(&cond, &m, now_ns() + MS), -ETIMEDOUT);
+	assert_int_equal(lull_mutex_robust_owner(&m), my_tid());
+	/* It is late, and the owner dies. */
+	thread = start_thread(locks_until_wanted, NULL);
+	until_ns = now_ns() + 100 * MS;
+	assert_int_equal(lull_cond_timedwait_robust(&cond, &m, until_ns), -EOWNERDEAD);
+	join_thread(thread);
+	/* A wait unlocks what is not repaired. */
+	assert_int_equal(lull_cond_timedwait_robust(&cond, &m, now_ns() + MS), -ENOTRECOVERABLE);
+	assert_int_equal(lull_mutex_robust_owner(&m), 0);
+	lull_cond_destroy(&cond);
 }
 
 /* ---- where there is no list ----------------------------------------------------------------------------------- */
