@@ -181,7 +181,7 @@ TEST(robust_and_not_shared)
 	EXPECT_WANTED_LINE {
 		want_line("condition variable %p is not shared, and mutex %p is robust", (void *)&cond, (void *)&robust);
 		locks_robust();
-		lull_cond_wait_robust(&cond, &robust);
+		lull_cond_timedwait_robust(&cond, &robust, 0);
 	}
 }
 
