@@ -161,8 +161,9 @@ static uint32_t begin_wait(struct lull_cond *c, struct lull_mutex *m)
 }
 
 /*
- * Sleep on @c until @deadline_ns, and leave it. Returns whether a signal may have woken the caller, which then takes the
- * lock with WAITERS. If @c is shared, this returns every now and then for no reason, which callers have to expect anyway.
+ * Sleep on @c until @deadline_ns, and leave it. Returns whether a signal may have woken the caller, which then takes
+ * the lock with WAITERS. If @c is shared, this returns every now and then for no reason, which callers have to expect
+ * anyway.
  */
 static bool sleep_on_cond(struct lull_cond *c, uint32_t seq, uint64_t deadline_ns, bool *late)
 {
@@ -207,8 +208,8 @@ int lull__cond_timedwait(struct lull_cond *c, struct lull_mutex *m, uint64_t dea
 }
 
 /*
- * The kernel wakes a shared futex when an owner dies, so a robust mutex sleeps on one, also within one process: a waiter
- * can be moved there only from a shared condition variable.
+ * The kernel wakes a shared futex when an owner dies, so waiters for a robust mutex sleep on one, also within one
+ * process. They can be moved there only from a shared condition variable.
  */
 int lull__cond_timedwait_robust(struct lull_cond *c, struct lull_mutex_robust *m, uint64_t deadline_ns)
 {

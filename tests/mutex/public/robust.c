@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* runs: c++, oracles */
 /*
- * robust.c - mutex_robust.h: pthread's robust mutexes on the same list are left alone; the kernel's limit; conditions; and
- * there may be no list. (Threads that end with a lock: hostile/steps.c, processes that are killed: hostile/shared.c.)
+ * robust.c - mutex_robust.h: pthread's robust mutexes on the same list are left alone; the kernel's limit; conditions;
+ * and there may be no list. (Threads that end with a lock: hostile/steps.c, processes that are killed:
+ * hostile/shared.c.)
  */
 #include "mutex/support.h"
 #include "random.h"
