@@ -61,6 +61,7 @@
 #include "reclaim/worker.c"
 
 #include "cohort/cohort.c"
+#include "cohort/inside.c"
 
 #include "count/percpu_cells.c"
 #include "count/percpu_ref.c"

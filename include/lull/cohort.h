@@ -19,6 +19,14 @@
  * is zero. Each call goes on to one of rcu.h, hazptr.h, bridge.h and reclaim.h, which say what is reclaimed, when, and
  * on which thread.
  *
+ * An object may own a cohort, as a hash table has one for its elements, and may itself be retired into another one. Its
+ * callback then ends its cohort: a wait in a callback runs the members of that cohort there, out of turn, and no other
+ * callbacks. If they still have readers, it waits for these, and holds up what is behind it. Most often the members left
+ * are those that the callback has just retired. Then it costs nothing more than their end. Else it looks at all
+ * callbacks that wait.
+ *
+ * For the whole process there is lull_reclaim_drain(): all that waits, and all that comes of it.
+ *
  * Limits: callbacks wait in one queue for each thread that defers, and most often one thread runs all of them.
  * So a callback of others that does not return holds a cohort up, and so does a reader that stays
  * in a read section, if anything in the cohort waits for a grace period. Readers that hold objects of others by hazard
@@ -82,10 +90,11 @@ LULL_API void lull_cohort_call_rcu_hazptr_sized(struct lull_cohort *c, struct lu
 
 /*
  * Wait until everything that was retired into @c has been called, and has returned; also what the callbacks retire into
- * @c, however many generations. The caller sees all that the callbacks did. Under LULL_RECLAIM_POLL and
- * LULL_RECLAIM_CALLER, or if the background thread cannot be had, this thread runs the callbacks that are ready,
- * also those of others. Blocks. Not with a lock held that a callback takes. Aborts in a read section and in a callback.
- * An online thread is offline while it waits. Not in signal handlers. The timeout form returns -ETIMEDOUT after
+ * @c, however many generations; meanwhile each generation follows the one before it at once. The caller sees all that
+ * the callbacks did. Under LULL_RECLAIM_POLL and LULL_RECLAIM_CALLER, or if the background thread cannot be had, this
+ * thread runs the callbacks that are ready, also those of others. In a callback it runs those of @c alone. Blocks. Not
+ * with a lock held that a callback takes. Aborts in a read section, in thread_start (reclaim.h), and in a callback of @c
+ * itself. An online thread is offline while it waits. Not in signal handlers. The timeout form returns -ETIMEDOUT after
  * @timeout_ms (UINT64_MAX: no limit), else 0. A wait for readers that lasts is reported as one of a barrier (debug.h).
  */
 LULL_API void lull_cohort_wait(struct lull_cohort *c) LULL_NOEXCEPT;

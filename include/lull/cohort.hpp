@@ -12,6 +12,9 @@
  * cohort.h explains cohorts, and says what holds a wait up. The names are those of P3427 (synchronous reclamation). That
  * paper lets the destructor run deleters without a look at hazard pointers; here it waits for the readers.
  *
+ * A class may have a cohort as a member, and objects of the class may be retired into another one: a deleter may end a
+ * cohort, also one that is not empty (cohort.h).
+ *
  * No deleter of a cohort's, and none of the code that lull was given to call one, runs any more after ~cohort() or
  * wait(): the module that has the code may be unloaded.
  */
@@ -39,7 +42,7 @@ class cohort
 
 	/*
 	 * Wait until all that was retired into this has been deleted, also what the deleters retire into it. Blocks; aborts
-	 * in a read section and in a deleter.
+	 * in a read section, and in a deleter of this cohort.
 	 */
 	void wait() noexcept
 	{

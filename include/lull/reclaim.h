@@ -138,8 +138,13 @@ LULL_API int lull_reclaim_start(void);
 LULL_API size_t lull_reclaim_poll(size_t max_items, uint64_t max_ns);
 
 /*
- * Wait as lull_hazptr_barrier() does (it also does all that lull_rcu_barrier() does), but with a time limit.
- * Returns 0, or -ETIMEDOUT if that takes longer than @timeout_ms (UINT64_MAX: no limit). Same contexts.
+ * Wait until all that any thread deferred before the call has been called or freed, and all that these callbacks
+ * defer, however many generations: nothing that comes of it runs any more. It ends although others go on deferring.
+ * Each generation follows the one before it at once. So this is what a program calls before it takes away what its
+ * callbacks use; a barrier (rcu.h, hazptr.h) follows 16 generations. A callback that defers itself again and again has
+ * no end: give a limit then, or stop it before. Returns 0, or -ETIMEDOUT if that takes longer than @timeout_ms
+ * (UINT64_MAX: no limit). It waits for readers as lull_hazptr_barrier() does, and for no callbacks of domains
+ * (rcu_domain.h). Same contexts.
  */
 LULL_API int lull_reclaim_drain(uint64_t timeout_ms);
 

@@ -35,6 +35,7 @@
 #include "../reclaim/overflow.h"
 #include "../reclaim/worker.h"
 #include "cohort_life.h"
+#include "inside.h"
 
 #define SLEEPS	      UINT64_C(1)
 #define ONE	      UINT64_C(2)
@@ -46,8 +47,12 @@
 
 static uint64_t process; /* in its place in the word; another one in a child */
 
-/* The calling thread is in a callback of this cohort. */
-static __thread struct lull_cohort *calling_back __attribute__((tls_model("initial-exec")));
+/* The calling thread is in callbacks of these cohorts: one may run another inside (inside.h). */
+struct calling {
+	struct lull_cohort *cohort;
+	struct calling *outer;
+};
+static __thread struct calling *calling_back __attribute__((tls_model("initial-exec")));
 
 /* ---- the count ---------------------------------------------------------------------------------- */
 
@@ -67,6 +72,8 @@ static void count_one_more(struct lull_cohort *c)
 		return;
 	while (!lull_cas_relaxed(&c->state, &state, in_process(state) + ONE))
 		;
+	if (lull__self.callback_depth && (state & SLEEPS))
+		lull_add_relaxed(&lull__reclaimer.wanted, (uint64_t)1);
 }
 
 static void count_one_less(struct lull_cohort *c)
@@ -81,7 +88,7 @@ static void count_one_less(struct lull_cohort *c)
 			rest &= ~SLEEPS;
 		/*
 		 * ORDER COH-1: what the callback did before the count without it; pairs with COH-1 in
-		 * lull_cohort_is_empty(); without it a thread that has waited does not see that, or frees the cohort
+		 * objects_left(); without it a thread that has waited does not see that, or frees the cohort
 		 * too early; model/cohort/count.litmus
 		 */
 	} while (!lull_cas_release(&c->state, &state, rest));
@@ -90,14 +97,20 @@ static void count_one_less(struct lull_cohort *c)
 		lull__hazptr_wake();
 }
 
-bool lull_cohort_is_empty(const struct lull_cohort *c)
+/* How many objects of @c, a cohort, have not been called, or have not returned? */
+static uint64_t objects_left(const void *c)
 {
-	lull__init(); /* in a child of _Fork() this may be the first use */
 	/*
 	 * ORDER COH-1: the count before what the caller does next; pairs with COH-1 in count_one_less();
 	 * without it as there; model/cohort/count.litmus
 	 */
-	return (in_process(lull_load_acquire(&c->state)) & OBJECTS) <= (LULL__BUSTED(COHORT_ONE_LEFT) ? ONE : 0);
+	return (in_process(lull_load_acquire(&((const struct lull_cohort *)c)->state)) & OBJECTS) / ONE;
+}
+
+bool lull_cohort_is_empty(const struct lull_cohort *c)
+{
+	lull__init(); /* in a child of _Fork() this may be the first use */
+	return objects_left(c) <= (LULL__BUSTED(COHORT_ONE_LEFT) ? 1 : 0);
 }
 
 void lull_cohort_init(struct lull_cohort *c)
@@ -111,15 +124,16 @@ static void run_member(struct lull_head *head)
 {
 	struct lull_cohort_head *mine = lull_container_of(head, struct lull_cohort_head, head);
 	struct lull_cohort *c = mine->cohort;
+	struct calling calling = { c, calling_back };
 
-	calling_back = c;
 	if (LULL__BUSTED(COHORT_COUNTS_FIRST)) {
 		count_one_less(c);
 		mine->func(mine);
 		return;
 	}
+	calling_back = &calling;
 	mine->func(mine);
-	calling_back = NULL;
+	calling_back = calling.outer;
 	count_one_less(c);
 }
 
@@ -168,39 +182,39 @@ void lull_cohort_call_rcu_hazptr(struct lull_cohort *c, struct lull_cohort_head 
 
 /* ---- wait --------------------------------------------------------------------------------------- */
 
-/* Will no background thread run the callbacks, or not all of them? */
+/* Will no background thread run the callbacks, or not all of them? Or does it wait for this thread? */
 static bool must_help(void)
 {
-	return lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_THREAD || !lull__start_worker();
+	return lull__self.callback_depth || lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_THREAD ||
+	       !lull__start_worker();
 }
 
-/* Run what is ready. Returns false if that is nothing, after a moment's wait for readers. */
-static bool help_out(uint64_t deadline_ns)
+static bool is_member(const void *item, const void *c)
 {
-	if (lull_reclaim_poll(SIZE_MAX, 0))
+	const struct lull_head *head = (const struct lull_head *)item;
+
+	return head->func == run_member && lull_container_of(head, struct lull_cohort_head, head)->cohort == c;
+}
+
+/* Run what is ready; in a callback only members of @c. */
+static bool run_ready(const struct lull_cohort *c)
+{
+	struct lull__members members = { is_member, objects_left, c };
+
+	return lull__self.callback_depth ? lull__cohort_run_inside(&members) : lull_reclaim_poll(SIZE_MAX, 0) != 0;
+}
+
+/* The same, and if that is nothing once more after a moment's wait for readers. */
+static bool help_out(const struct lull_cohort *c, uint64_t deadline_ns)
+{
+	struct lull__opened opened;
+
+	if (run_ready(c))
 		return true;
+	lull__cohort_open(&opened);
 	lull__rcu_wait_until(lull__rcu_cookie(), lull__earlier(deadline_ns, lull__now_ns() + HELP_NS), NULL);
-	return false;
-}
-
-/* Describe the slots that keep objects parked: one of these may be of this cohort. */
-static void visit_parked(struct lull_hazptr *h, uintptr_t addr, uint32_t owner, void *arg)
-{
-	struct lull_stall *first = arg;
-
-	if (!addr || !(lull_load_relaxed(&h->state) & LULL__HAZPTR_PARKED))
-		return;
-	if (!first->slots++)
-		first->tid = owner;
-}
-
-static unsigned blame(void *arg, struct lull_stall *first, unsigned *holders)
-{
-	(void)arg;
-	*first = (struct lull_stall){ .tid = 0 };
-	lull__hazptr_for_each_slot(visit_parked, first);
-	*holders = first->slots;
-	return first->slots != 0;
+	lull__cohort_close(&opened);
+	return run_ready(c);
 }
 
 /* Say that this thread is about to sleep. Returns false if there is nothing to sleep for. */
@@ -219,6 +233,7 @@ static bool set_sleeps(struct lull_cohort *c)
 /* Returns false if @deadline_ns is past. */
 static bool await_objects(struct lull_cohort *c, uint64_t deadline_ns)
 {
+	struct lull__opened opened;
 	struct lull__wait wait;
 	uint64_t nap_ns = 0;
 	bool in_time = true;
@@ -230,15 +245,26 @@ static bool await_objects(struct lull_cohort *c, uint64_t deadline_ns)
 		uint64_t again_ns = LULL__NEVER;
 
 		if (must_help()) {
-			nap_ns = help_out(deadline_ns) ? 0 : lull__earlier(2 * nap_ns + NAP_LEAST_NS, HELP_NS);
+			nap_ns = help_out(c, deadline_ns) ? 0 : lull__earlier(2 * nap_ns + NAP_LEAST_NS, HELP_NS);
 			again_ns = lull__now_ns() + nap_ns;
 		}
-		if (set_sleeps(c))
-			in_time = lull__wait_sleep(&wait, &lull__hazptr.event, event, deadline_ns, again_ns, blame,
-						   NULL, NULL);
+		if (!set_sleeps(c))
+			continue;
+		lull__cohort_open(&opened);
+		in_time = lull__wait_sleep(&wait, &lull__hazptr.event, event, deadline_ns, again_ns, lull__blame_parked, NULL, NULL);
+		lull__cohort_close(&opened);
 	}
 	lull__wait_end(&wait);
 	return in_time;
+}
+
+static void no_wait_for_itself(const char *call, const struct lull_cohort *c)
+{
+	if (lull__self.callback_depth & LULL__IN_THREAD_START)
+		lull__die("%s in thread_start would wait for itself for ever", call);
+	for (const struct calling *calling = calling_back; calling; calling = calling->outer)
+		if (calling->cohort == c)
+			lull__die("%s in a callback of the same cohort would wait for itself for ever", call);
 }
 
 static int await_empty(const char *call, struct lull_cohort *c, uint64_t deadline_ns)
@@ -246,8 +272,7 @@ static int await_empty(const char *call, struct lull_cohort *c, uint64_t deadlin
 	bool online = lull__self.state & LULL__STATE_ONLINE, in_time;
 
 	lull__rcu_no_section(call);
-	if (lull__self.callback_depth)
-		lull__die("%s in %s would wait for itself for ever", call, lull__where_called_back());
+	no_wait_for_itself(call, c);
 	if (lull_cohort_is_empty(c))
 		return 0;
 	lull__ensure_known();
@@ -302,6 +327,7 @@ void lull__cohort_fork_child(uint32_t old_tid)
 
 	(void)old_tid;
 	process += UINT64_C(1) << PROCESS_SHIFT;
+	lull__cohort_inside_fork_child();
 	if (LULL__BUSTED(COHORT_FORK_FORGETS))
 		return;
 	lull__for_each_bag(bag)
@@ -309,6 +335,6 @@ void lull__cohort_fork_child(uint32_t old_tid)
 			if (lull__kind_is_call(kind))
 				count_queue(&bag->queue[kind]);
 	lull__overflow_each(count_anew);
-	if (calling_back) /* the callback that has forked goes on */
-		count_one_more(calling_back);
+	for (struct calling *calling = calling_back; calling; calling = calling->outer) /* they go on */
+		count_one_more(calling->cohort);
 }

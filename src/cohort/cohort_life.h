@@ -8,5 +8,6 @@
 #include <stdint.h>
 
 void lull__cohort_fork_child(uint32_t old_tid);
+void lull__cohort_inside_fork_child(void);
 
 #endif /* LULL_COHORT_LIFE_H */

@@ -83,6 +83,7 @@ struct lull__reclaimer {
 	uint64_t noted_items, noted_bytes; /* deferred since the start, to within as many */
 	uint32_t limit_reported; /* the backlog is over its hard limit, and that has been reported */
 	uint64_t from_callbacks; /* deferrals that callbacks made */
+	uint64_t wanted; /* of these, so many that a drain, or a thread that waits for a cohort, waits for */
 
 	/* Written by passes and barriers. */
 	uint64_t passes __attribute__((aligned(LULL__CACHELINE)));
@@ -91,6 +92,7 @@ struct lull__reclaimer {
 	uint32_t flush_event;
 	uint32_t futile;	 /* passes in a row that took something and reclaimed nothing */
 	uint32_t mark_awaited;	 /* a barrier also waits for the entries that passes cannot reclaim */
+	uint32_t drains, flushing; /* so many go on; so many of these still make passes: all that callbacks defer now is theirs */
 	struct lull__lock barrier_lock; /* one barrier at a time marks and waits */
 	struct lull__lock config_lock;
 	struct lull__lock retired_lock; /* one thread at a time frees what others have retired */
@@ -130,6 +132,12 @@ void lull__walk_leave(uint64_t process);
 #define lull__for_each_queue(at, q)                                                                                  \
 	for ((at) = lull_load_acquire(&lull__reclaimer.list); (at) && ((q) = (at)->queue, true);                     \
 	     (at) = lull_load_relaxed(&(at)->next))
+
+/* Return a number that is another one in a forked child. */
+static inline uint64_t lull__reclaim_process(void)
+{
+	return lull_load_relaxed(&lull__reclaimer.walkers) / LULL__WALKS_OF;
+}
 
 /* In a child, before it has a second thread. */
 #define lull__for_each_bag(bag) for ((bag) = lull__reclaimer.all; (bag); (bag) = (bag)->next)

@@ -77,13 +77,13 @@ static bool flush_and_wait(uint64_t deadline_ns, bool *offspring)
 	return in_time;
 }
 
-static bool awaited_is_done(void)
+static bool awaited_is_done(const uint64_t *count)
 {
 	/*
 	 * ORDER REC-11: the count before what the caller does next; pairs with REC-11 in
 	 * lull__awaited_done(); without it as there; model/reclaim/barrier-awaited.litmus
 	 */
-	return lull_load_acquire(&lull__queue_awaited) == 0;
+	return lull_load_acquire(count) == 0;
 }
 
 /* Blame a thread whose slot keeps an object parked that the barrier waits for. */
@@ -99,7 +99,7 @@ static unsigned blame_parked(void *arg, struct lull_stall *first, unsigned *hold
 /* Wait until no slot names an entry that passes have marked. Returns false if the time is up, or if there is a report. */
 static bool sleep_for_awaited(struct lull__wait *wait, uint64_t deadline_ns, struct lull__report *report)
 {
-	while (!awaited_is_done()) {
+	while (!awaited_is_done(&lull__queue_awaited)) {
 		/* HAZ-9: before the slots are scanned. */
 		uint32_t event = lull_load_acquire(&lull__hazptr.event);
 		bool here = lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_POLL ||
@@ -108,7 +108,7 @@ static bool sleep_for_awaited(struct lull__wait *wait, uint64_t deadline_ns, str
 
 		if (here && !flush_here(deadline_ns))
 			return false;
-		if (awaited_is_done())
+		if (awaited_is_done(&lull__queue_awaited))
 			break;
 		/* Not parked, or LULL__PARKED_RECHECK: perhaps no other thread will check again. */
 		if (here && (lull__fence_full_mode || lull__anything_unparked(true) || lull__overflow_waiting()))
@@ -137,7 +137,7 @@ static bool await_awaited(uint64_t deadline_ns, bool *locked)
 	struct lull__wait wait;
 	bool in_time;
 
-	if (awaited_is_done())
+	if (awaited_is_done(&lull__queue_awaited))
 		return true;
 	lull__wait_begin(&wait, LULL_WAIT_HAZPTR_BARRIER, 0);
 	while (!(in_time = sleep_for_awaited(&wait, deadline_ns, &report)) && report.named) {
@@ -169,25 +169,35 @@ static bool flush_protected(uint64_t deadline_ns, bool *offspring)
 	return in_time;
 }
 
-static int await_reclaimed(const char *call, uint64_t deadline_ns, bool hazptr)
+/* Go offline, if the calling thread is online, for a wait by @call. Aborts where that would wait for itself. */
+static bool enter_wait(const char *call)
 {
 	bool online = lull__self.state & LULL__STATE_ONLINE;
-	bool offspring = true, in_time = true;
 
 	lull__rcu_no_section(call);
 	if (lull__self.callback_depth)
 		lull__die("%s in %s would wait for itself for ever", call, lull__where_called_back());
-	if (hazptr && deadline_ns == LULL__NEVER)
-		lull__check_protects_none(call);
 	lull__ensure_known();
 	if (online)
 		lull_rcu_offline();
-	for (int i = 0; i < GENERATIONS && offspring && in_time; i++)
-		in_time = hazptr ? flush_protected(deadline_ns, &offspring) : flush_and_wait(deadline_ns, &offspring);
+	return online;
+}
+
+static int leave_wait(bool online, bool in_time)
+{
 	if (online)
 		lull_rcu_online();
 	lull__backlog_publish();
 	return in_time ? 0 : -ETIMEDOUT;
+}
+
+static int await_reclaimed(const char *call, uint64_t deadline_ns, bool hazptr)
+{
+	bool online = enter_wait(call), offspring = true, in_time = true;
+
+	for (int i = 0; i < GENERATIONS && offspring && in_time; i++)
+		in_time = hazptr ? flush_protected(deadline_ns, &offspring) : flush_and_wait(deadline_ns, &offspring);
+	return leave_wait(online, in_time);
 }
 
 void lull_rcu_barrier(void)
@@ -197,15 +207,98 @@ void lull_rcu_barrier(void)
 
 void lull_hazptr_barrier(void)
 {
+	lull__check_protects_none("lull_hazptr_barrier");
 	await_reclaimed("lull_hazptr_barrier", LULL__NEVER, true);
 }
 
 int lull_hazptr_barrier_timeout(uint64_t timeout_ms)
 {
+	if (timeout_ms == UINT64_MAX)
+		lull__check_protects_none("lull_hazptr_barrier_timeout");
 	return await_reclaimed("lull_hazptr_barrier_timeout", lull__deadline_in_ms(timeout_ms), true);
+}
+
+/* ---- drain ------------------------------------------------------------------------------------------ */
+
+/*
+ * A drain waits for what was deferred before it, and for its descendants: what those callbacks defer, and so on. Two
+ * passes take all that was there. While they go on, whatever a callback defers counts as a descendant. After that only
+ * what a descendant's callback defers does, so the drain ends although other callbacks go on deferring. Why two: a callback
+ * that had begun before the drain may have deferred something behind the first pass, and has returned when that ends.
+ */
+
+/* A handler may have forked meanwhile: then this is the child, where the thread is not counted. */
+static void count_off(uint32_t *count)
+{
+	if (lull_load_relaxed(count))
+		lull_sub_relaxed(count, 1u);
+}
+
+/* Describe the slots that keep objects parked: one of these may be among those that the caller waits for. */
+static void visit_parked(struct lull_hazptr *h, uintptr_t addr, uint32_t owner, void *arg)
+{
+	struct lull_stall *first = arg;
+
+	if (!addr || !(lull_load_relaxed(&h->state) & LULL__HAZPTR_PARKED))
+		return;
+	if (!first->slots++)
+		first->tid = owner;
+}
+
+unsigned lull__blame_parked(void *arg, struct lull_stall *first, unsigned *holders)
+{
+	(void)arg;
+	*first = (struct lull_stall){ .tid = 0 };
+	lull__hazptr_for_each_slot(visit_parked, first);
+	*holders = first->slots;
+	return first->slots != 0;
+}
+
+static bool drain_is_done(void)
+{
+	return awaited_is_done(&lull__descendants) && !lull__overflow_waiting();
+}
+
+static bool await_descendants(uint64_t deadline_ns)
+{
+	struct lull__wait wait;
+	bool in_time = true;
+
+	lull__wait_begin(&wait, LULL_WAIT_HAZPTR_BARRIER, 0);
+	while (in_time && !drain_is_done()) {
+		uint32_t event = lull_load_acquire(&lull__hazptr.event); /* HAZ-9: before the slots are scanned */
+		uint64_t deferred = lull_load_relaxed(&lull__reclaimer.from_callbacks), again_ns = LULL__NEVER;
+
+		if (lull_load_relaxed(&lull__reclaimer.mode) == LULL_RECLAIM_POLL || !lull__start_worker()) {
+			in_time = flush_here(deadline_ns);
+			again_ns = lull__now_ns();
+			if (lull_load_relaxed(&lull__reclaimer.from_callbacks) == deferred)
+				again_ns += BARRIER_RECHECK_NS;
+		} else if (lull__overflow_waiting()) {
+			again_ns = lull__now_ns() + BARRIER_RECHECK_NS;
+		}
+		if (in_time && !drain_is_done())
+			in_time = lull__wait_sleep(&wait, &lull__hazptr.event, event, deadline_ns, again_ns,
+						   lull__blame_parked, NULL, NULL);
+	}
+	lull__wait_end(&wait);
+	return in_time;
 }
 
 int lull_reclaim_drain(uint64_t timeout_ms)
 {
-	return await_reclaimed("lull_reclaim_drain", lull__deadline_in_ms(timeout_ms), true);
+	uint64_t deadline_ns = lull__deadline_in_ms(timeout_ms);
+	bool online = enter_wait("lull_reclaim_drain"), in_time = true, any;
+
+	if (deadline_ns == LULL__NEVER)
+		lull__check_protects_none("lull_reclaim_drain");
+	lull_add_relaxed(&lull__reclaimer.drains, 1u);
+	lull_add_relaxed(&lull__reclaimer.flushing, 1u);
+	for (int i = 0; i < 2 && in_time; i++)
+		in_time = flush_protected(deadline_ns, &any);
+	count_off(&lull__reclaimer.flushing);
+	if (in_time && !drain_is_done()) /* the last pass ends what the last descendant's began: the counts fit then */
+		in_time = await_descendants(deadline_ns) && flush_and_wait(deadline_ns, &any);
+	count_off(&lull__reclaimer.drains);
+	return leave_wait(online, in_time);
 }

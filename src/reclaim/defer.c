@@ -63,6 +63,8 @@ void lull__reclaim_thread_exit(void)
 		if (bag->queue[kind].busy) {
 			lull_store_relaxed(&bag->queue[kind].running, (void *)NULL);
 			lull__queue_awaited_done(&bag->queue[kind]);
+			lull__end_drained();
+			lull_store_relaxed(&bag->queue[kind].holder, NULL);
 		}
 		lull__queue_owner_leave(&bag->queue[kind]);
 	}
@@ -142,18 +144,32 @@ static void after_rare_entry(struct lull__queue *q)
 		lull__check_limits(q, false, 0);
 }
 
+/* Does a drain wait for what the calling thread defers now, since the callback that it is in is one of the drain's? */
+static bool is_descendant(void)
+{
+	return lull__self.callback_depth && (lull__in_drained || lull_load_relaxed(&lull__reclaimer.flushing));
+}
+
 /* Defer in the rare cases: a thread's first deferral, one in a callback, one after the thread's exit handling. */
 static void defer_rarely(int kind, void *item, size_t bytes, bool full)
 {
-	bool has_bag = lull__self.bag != NULL;
+	bool has_bag = lull__self.bag != NULL, drained = is_descendant();
 	struct lull__bag *bag = lull__own_bag();
 
 	if (bag && !full)
 		lull_store_relaxed(&bag->queue[kind].has_light, 1u);
-	if (!bag || !lull__queue_push(&bag->queue[kind], item, bytes))
+	if (drained) {
+		lull_add_relaxed(&lull__descendants, (uint64_t)1); /* before the callback that defers it takes itself off */
+		lull_add_relaxed(&lull__reclaimer.wanted, (uint64_t)1);
+		if (bag)
+			bag->queue[kind].has_drained = 1;
+	}
+	if (!bag || !lull__queue_push(&bag->queue[kind], item, bytes, drained ? LULL__ENTRY_DRAINED : 0)) {
 		lull__defer_without_memory(kind, item);
-	else
+		lull__awaited_done(&lull__descendants, drained);
+	} else {
 		after_rare_entry(&bag->queue[kind]);
+	}
 	/*
 	 * ORDER REC-12: the entry before the count of those that callbacks deferred; pairs with
 	 * REC-12 in flush_and_wait(); without it a barrier has counted the entry, and its pass
@@ -252,7 +268,7 @@ __attribute__((noinline)) static void defer_slowly(int kind, void *item, size_t 
 	q = &bag->queue[kind];
 	if (lull__kind_has_slots((uint32_t)kind) && !full)
 		lull_store_relaxed(&q->has_light, 1u);
-	if (lull__queue_push(q, item, bytes)) {
+	if (lull__queue_push(q, item, bytes, 0)) {
 		take_long_turn(q);
 	} else {
 		lull__defer_without_memory(kind, item);
@@ -267,7 +283,7 @@ __attribute__((noinline)) static void append_and_turn(struct lull__queue *q, voi
 		defer_slowly((int)q->kind, item, bytes, true);
 		return;
 	}
-	lull__queue_append(q, item, bytes);
+	lull__queue_append(q, item, bytes, 0);
 	lull_fence_light(); /* REC-2 */
 	q->put >= q->turn_at || lull_load_relaxed(&q->heed) ? take_turn(q) : lull__queue_may_append(q);
 }
@@ -295,7 +311,7 @@ __attribute__((always_inline)) static inline void defer(int kind, void *item, si
 		append_and_turn(q, item, (uint32_t)bytes);
 		return;
 	}
-	lull__queue_append(q, item, bytes);
+	lull__queue_append(q, item, bytes, 0);
 	/*
 	 * ORDER REC-16: the entry before the load of `heed`; pairs with REC-16 in lull__sweep() and REC-2 in go_to_sleep()
 	 * (heed, heavy, look at the queues); without it the entry waits for the next one; model/reclaim/heed.tpl

@@ -25,6 +25,7 @@ static struct {
 	struct lull_head *kept;	  /* that is over, and slots named them */
 	uint64_t kept_count;
 	bool awaited; /* a barrier waits until none of these is left */
+	const struct lull__thread *runner; /* has the lock, and runs callbacks */
 } overflow;
 
 void lull__overflow_push(struct lull_head *head)
@@ -66,14 +67,27 @@ static bool take_overflow(void)
 /* Run @head, which is in no list any more: a child that is forked by it must not run it again. */
 static void run_head(struct lull_head *head)
 {
+	uint64_t process = lull__reclaim_process();
+	bool outer = lull__in_drained;
+
 	lull_add_relaxed(&overflow.done, (uint64_t)1);
 	lull__check_reclaimed(head);
+	lull__in_drained = lull_load_relaxed(&lull__reclaimer.drains) != 0; /* perhaps of none, but there is no place to note it */
 	LULL__CALLBACK("a deferred callback", head->func(head));
+	lull__in_drained = outer && process == lull__reclaim_process(); /* else it has forked: a child counts anew */
 }
 
 static bool is_unnamed(const struct lull_head *head)
 {
 	return lull__hazptr_wait(NULL, head, 1, lull__now_ns(), false);
+}
+
+static void kept_done(void)
+{
+	if (overflow.kept || !overflow.awaited)
+		return;
+	overflow.awaited = false;
+	lull__awaited_done(&lull__queue_awaited, 1);
 }
 
 /* Run at most @most of those that were kept and that no slot names now. */
@@ -91,11 +105,9 @@ static size_t run_kept(size_t most)
 		overflow.kept_count--;
 		run_head(head);
 		count++;
+		at = &overflow.kept; /* the callback may have run others: lull__overflow_run_chosen() */
 	}
-	if (!overflow.kept && overflow.awaited) {
-		overflow.awaited = false;
-		lull__awaited_done(1);
-	}
+	kept_done();
 	return count;
 }
 
@@ -105,10 +117,12 @@ static size_t run_kept(size_t most)
  */
 static size_t run_over(size_t most)
 {
+	lull_rcu_cookie cookie = overflow.cookie;
 	struct lull_head *head;
 	size_t count = 0;
 
-	while (count < most && (head = overflow.taken) != NULL) {
+	/* A callback may have taken others: lull__overflow_run_chosen(). */
+	while (count < most && (head = overflow.taken) != NULL && overflow.cookie == cookie) {
 		bool runs = is_unnamed(head);
 
 		lull_store_relaxed(&overflow.taken, head->next);
@@ -130,10 +144,51 @@ static size_t run_overflow(size_t most)
 	size_t count;
 
 	lull__self.callback_depth++;
+	lull_store_relaxed(&overflow.runner, &lull__self);
 	count = run_kept(most);
 	if (take_overflow() && lull__rcu_advance(overflow.cookie))
 		count += run_over(most - count);
+	lull_store_relaxed(&overflow.runner, NULL);
 	lull__self.callback_depth--;
+	return count;
+}
+
+/* Run all of the list *@first that @is_chosen picks and that no slot names. Each callback may do the same. */
+static size_t run_chosen(struct lull_head **first, bool (*is_chosen)(const void *item, const void *arg), const void *arg)
+{
+	struct lull_head **at = first, *head;
+	size_t count = 0;
+
+	while ((head = *at) != NULL) {
+		if (!is_chosen(head, arg) || !is_unnamed(head)) {
+			at = &head->next;
+			continue;
+		}
+		lull_store_relaxed(at, head->next);
+		overflow.kept_count -= first == &overflow.kept;
+		run_head(head);
+		count++;
+		at = first;
+	}
+	return count;
+}
+
+size_t lull__overflow_run_chosen(bool (*is_chosen)(const void *item, const void *arg), const void *arg)
+{
+	bool has_lock = lull_load_relaxed(&overflow.runner) == &lull__self;
+	size_t count = 0;
+
+	if (!lull__overflow_waiting() || (!has_lock && !lull__trylock(&overflow.lock)))
+		return 0;
+	lull_store_relaxed(&overflow.runner, &lull__self);
+	count = run_chosen(&overflow.kept, is_chosen, arg);
+	kept_done();
+	if (take_overflow() && lull__rcu_advance(overflow.cookie))
+		count += run_chosen(&overflow.taken, is_chosen, arg);
+	if (!has_lock) {
+		lull_store_relaxed(&overflow.runner, NULL);
+		lull__unlock(&overflow.lock);
+	}
 	return count;
 }
 
@@ -178,6 +233,7 @@ size_t lull__overflow_poll(size_t most)
 void lull__overflow_fork_child(void)
 {
 	overflow.lock.word = 0;
+	overflow.runner = NULL;
 	overflow.awaited = false;
 	overflow.put = overflow.done;
 	for (struct lull_head *head = overflow.newest; head; head = head->next, overflow.put++)

@@ -20,6 +20,8 @@ uint64_t lull__overflow_waiting(void);
  * the others, too.
  */
 size_t lull__overflow_run(bool awaited);
+/* In a callback: run those that @is_chosen picks, called with @arg, and that wait for nothing. Returns how many. */
+size_t lull__overflow_run_chosen(bool (*is_chosen)(const void *item, const void *arg), const void *arg);
 /* Run at most @most of those that wait for no reader any more. Returns how many. */
 size_t lull__overflow_poll(size_t most);
 

@@ -104,9 +104,9 @@ void lull__partition(struct lull__queue *q, struct lull__hazptr_table *table)
 uint64_t lull__mark_awaited(struct lull__queue *q)
 {
 	struct cursor cursor = { q->head, q->ready };
-	uint64_t marked = 0;
+	uint64_t marked = 0, left = q->wait + q->named;
 
-	for (uint64_t i = 0; i < q->named; i++) {
+	while (cursor.at < left) {
 		struct lull__entry *entry = next_entry(&cursor);
 
 		if (entry->bytes & LULL__ENTRY_AWAITED)

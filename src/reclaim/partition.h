@@ -24,7 +24,10 @@ void lull__partition(struct lull__queue *q, struct lull__hazptr_table *table);
  */
 bool lull__park_named(struct lull__queue *taken);
 
-/* Mark the entries of @q that slots name as awaited by a barrier. Returns how many were not marked before. */
+/*
+ * Mark the entries of @q that slots name, and those that wait for a later grace period than the pass did, as awaited by a
+ * barrier. Returns how many were not marked before.
+ */
 uint64_t lull__mark_awaited(struct lull__queue *q);
 
 /* Does @q hold only entries that slots name, and has none of these slots been set since they were parked? */

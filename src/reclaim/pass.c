@@ -16,6 +16,7 @@
 #include "pass.h"
 
 #define RETIRED_WAIT_NS 1000000000u /* longest wait of a thread that retires for another that frees */
+#define OWNER_WAIT_NS 1000000u /* longest wait for an owner that consumes with other queues in hand */
 #define SERVE_NS 10000000u /* in a long grace period, so often reclaim entries that do not wait for it */
 
 /* ---- one queue -------------------------------------------------------------------------------- */
@@ -80,9 +81,11 @@ static bool take_locked(struct lull__queue *q)
 
 /*
  * Wait until the owners of the queues in @taken consume no longer; or, without @wait, give those back. Those that have
- * abandoned what is in there help no more. Not while they consume: who takes the queue next would not revoke then.
+ * abandoned what is in there help no more. Not while they consume: who takes the queue next would not revoke then. One
+ * that is in a callback for long may wait there for what is in the other queues (cohort/inside.h): store its queue in
+ * *@stuck.
  */
-static struct lull__queue *await_owners(struct lull__queue *taken, enum lull__pass what, bool wait)
+static struct lull__queue *await_owners(struct lull__queue *taken, enum lull__pass what, bool wait, struct lull__queue **stuck)
 {
 	bool abandoned = what == PASS_ABANDONED && lull_load_relaxed(&lull__reclaimer.mode) != LULL_RECLAIM_CALLER;
 	struct lull__queue **at = &taken, *q;
@@ -93,8 +96,10 @@ static struct lull__queue *await_owners(struct lull__queue *taken, enum lull__pa
 			lull__queue_release(q);
 			continue;
 		}
-		if (q->revoked)
-			lull__queue_await_owner(q);
+		if (q->revoked && !lull__queue_await_owner(q, lull__now_ns() + OWNER_WAIT_NS)) {
+			*stuck = q;
+			break;
+		}
 		if (abandoned)
 			lull_store_relaxed(&q->owner_helps, 0u);
 		at = &q->next_taken;
@@ -113,6 +118,19 @@ void lull__bag_unpin(struct lull__bag *bag)
 		lull_sub_release(&bag->pins, 1u);
 }
 
+/* Give back all queues in @taken, and wait for the owner of @stuck with nothing but that one in hand. */
+static void await_alone(struct lull__queue *taken, struct lull__queue *stuck)
+{
+	struct lull__queue **at = &taken;
+
+	while (*at != stuck)
+		at = &(*at)->next_taken;
+	*at = stuck->next_taken;
+	lull__give_back(taken);
+	lull__queue_await_owner(stuck, LULL__NEVER);
+	lull__queue_release(stuck);
+}
+
 /*
  * Take the queues that are due, as lull__take_due() does. If another thread has one, and @wait, return it: pinned, for the
  * caller is to wait for it, but not in a walk, in which no bag is freed, and not with other queues in hand.
@@ -126,7 +144,7 @@ static struct lull__queue *take_in_walk(enum lull__pass what, uint32_t kinds, bo
 
 	lull__for_each_queue(at, q) {
 		idle += lull__queue_is_empty(q);
-		if (!(kinds & 1u << q->kind) || !lull__is_due(q, what))
+		if (!(kinds & 1u << q->kind) || lull_load_relaxed(&q->holder) == &lull__self || !lull__is_due(q, what))
 			continue;
 		if (!lull__trylock(&q->lock)) {
 			if (!wait)
@@ -149,25 +167,29 @@ static struct lull__queue *take_in_walk(enum lull__pass what, uint32_t kinds, bo
  */
 struct lull__queue *lull__take_due(enum lull__pass what, uint32_t kinds, bool wait)
 {
-	struct lull__queue *taken, *busy;
+	struct lull__queue *taken, *busy, *stuck;
 	bool revoked;
 	uint64_t process;
 
 	for (;;) {
-		taken = NULL;
+		taken = stuck = NULL;
 		revoked = false;
 		process = lull__walk_enter();
 		busy = take_in_walk(what, kinds, wait, &taken, &revoked);
 		lull__walk_leave(process);
-		if (!busy)
-			break;
-		lull__give_back(taken);
-		lull__lock_await(&busy->lock, LULL__NEVER);
-		lull__bag_unpin(busy->bag);
+		if (busy) {
+			lull__give_back(taken);
+			lull__lock_await(&busy->lock, LULL__NEVER);
+			lull__bag_unpin(busy->bag);
+			continue;
+		}
+		if (revoked)
+			lull_fence_heavy(); /* REC-8 */
+		taken = await_owners(taken, what, wait && what == PASS_ALL, &stuck);
+		if (!stuck)
+			return taken;
+		await_alone(taken, stuck);
 	}
-	if (revoked)
-		lull_fence_heavy(); /* REC-8 */
-	return await_owners(taken, what, wait && what == PASS_ALL);
 }
 
 void lull__give_back(struct lull__queue *taken)
@@ -253,11 +275,14 @@ static void fence_for(bool wants_heavy, lull_rcu_cookie newly)
 }
 
 /*
- * Make [ready, wait) of all queues in @taken ready, except the entries that slots name according to @table.
+ * Make [ready, wait) of all queues in @taken ready, except the entries that slots name according to @table. The grace
+ * period of @latest is over.
  */
-static void make_ready(struct lull__queue *taken, struct lull__hazptr_table *table)
+static void make_ready(struct lull__queue *taken, struct lull__hazptr_table *table, lull_rcu_cookie latest)
 {
 	for (struct lull__queue *q = taken; q; q = q->next_taken) {
+		if (lull__kind_has_gp(q->kind) && q->cookie > latest)
+			continue; /* a callback has asked for a later one (cohort/inside.c); what this pass is for is ready */
 		if (lull__kind_has_slots(q->kind))
 			lull__partition(q, table);
 		else
@@ -287,6 +312,7 @@ static struct lull__hazptr_table *collect_slots(struct lull__queue *taken, lull_
  */
 static size_t run_taken(struct lull__queue *taken, bool calls)
 {
+	struct lull__queue *before = calls ? lull__hold(taken) : NULL;
 	size_t all = 0;
 
 	for (struct lull__queue *q = taken; q; q = q->next_taken) {
@@ -295,6 +321,8 @@ static size_t run_taken(struct lull__queue *taken, bool calls)
 		lull__backlog_sub(q, count, bytes);
 		all += count;
 	}
+	if (calls)
+		lull__unhold(taken, before);
 	return all;
 }
 
@@ -361,7 +389,7 @@ static size_t reclaim_for_slots(struct lull__queue *taken, bool awaited)
 	if (!taken)
 		return 0;
 	fence_for(ask_for_slots(taken), 0);
-	make_ready(taken, collect_slots(taken, 0));
+	make_ready(taken, collect_slots(taken, 0), 0);
 	count = reclaim_taken(taken, awaited);
 	lull__own_table_done();
 	return count;
@@ -423,10 +451,10 @@ static void await_sweep(void)
 static size_t pass_until_report(enum lull__pass what, struct lull__report *report)
 {
 	bool awaited = what == PASS_ALL && lull_load_relaxed(&lull__reclaimer.mark_awaited);
-	struct lull__queue *retired, *taken, *slots_only;
+	struct lull__queue *retired, *taken, *slots_only, *before;
 	struct lull__hazptr_table *table = NULL;
 	lull_rcu_cookie newly, latest;
-	bool any, wants_heavy;
+	bool any, wants_heavy, over;
 	size_t count;
 
 	if (what == PASS_ALL)
@@ -441,20 +469,23 @@ static size_t pass_until_report(enum lull__pass what, struct lull__report *repor
 	latest = ask_for_gp(taken, what == PASS_ALL, &newly);
 	lull_add_relaxed(&lull__reclaimer.passes, (uint64_t)1);
 	lull__event_count(&lull__page()->passes, 1);
+	before = lull__hold(taken);
 	if (slots_only) {
 		fence_for(wants_heavy, newly);
-		make_ready(slots_only, collect_slots(slots_only, 0));
+		make_ready(slots_only, collect_slots(slots_only, 0), 0);
 		count += reclaim_taken(slots_only, awaited);
 	}
 	if (LULL__BUSTED(BRIDGE_SCAN_FIRST))
 		table = collect_slots(taken, latest);
-	if (!await_gp(latest, &count, report)) {
+	over = await_gp(latest, &count, report);
+	lull__unhold(taken, before);
+	if (!over) {
 		lull__give_back(taken);
 		return count;
 	}
 	if (!LULL__BUSTED(BRIDGE_SCAN_FIRST))
 		table = collect_slots(taken, latest); /* BRI-1: after the grace period */
-	make_ready(taken, table);
+	make_ready(taken, table, latest);
 	count += reclaim_taken(taken, awaited);
 	lull__own_table_done();
 	count += lull__overflow_run(awaited);

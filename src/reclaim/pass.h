@@ -32,6 +32,9 @@ void lull__free_retired(struct lull__queue *q);
  */
 void lull__advance(struct lull__queue *q);
 
+/* Advance @q as far as possible without blocking; ask for what it needs, if it waits for nothing yet. Its consumer. */
+void lull__queue_poll(struct lull__queue *q);
+
 /* Does @q have entries for a pass of kind @what? */
 bool lull__is_due(struct lull__queue *q, enum lull__pass what);
 

@@ -29,8 +29,7 @@ static size_t run_in_steps(struct lull__queue *q, size_t most, uint64_t deadline
 	return count;
 }
 
-/* Advance @q as far as possible without blocking. */
-static void poll_queue(struct lull__queue *q)
+void lull__queue_poll(struct lull__queue *q)
 {
 	uint64_t put = lull__queue_put(q);
 
@@ -43,6 +42,7 @@ static void poll_queue(struct lull__queue *q)
 
 static size_t run_polled(struct lull__queue *taken, bool calls, size_t most, uint64_t deadline_ns)
 {
+	struct lull__queue *before = lull__hold(taken);
 	size_t count = 0;
 
 	for (struct lull__queue *q = taken; q && count < most; q = q->next_taken) {
@@ -51,6 +51,7 @@ static size_t run_polled(struct lull__queue *taken, bool calls, size_t most, uin
 		if (count && lull__is_past(deadline_ns)) /* one step at least, however short the time */
 			break;
 	}
+	lull__unhold(taken, before);
 	return count;
 }
 
@@ -120,7 +121,7 @@ size_t lull_reclaim_poll(size_t max_items, uint64_t max_ns)
 	lull__ensure_known();
 	taken = lull__take_due(PASS_ALL, LULL__TAKE_ALL, false);
 	for (struct lull__queue *q = taken; q; q = q->next_taken)
-		poll_queue(q);
+		lull__queue_poll(q);
 	park_polled(taken);
 	count = run_polled(taken, false, max_items, deadline_ns);
 	taken = lull__give_back_frees(taken);

@@ -5,12 +5,16 @@
 #include <limits.h>
 
 #include "../base/callback.h"
+#include "../base/deadline.h"
 #include "../base/events.h"
 #include "../base/fault.h"
 #include "../hazptr/slots.h"
 #include "queue.h"
 
 uint64_t lull__queue_awaited;
+uint64_t lull__descendants;
+__thread struct lull__queue *lull__in_hand;
+__thread bool lull__in_drained;
 
 bool lull__queue_add_chunk(struct lull__queue *q)
 {
@@ -81,14 +85,14 @@ __attribute__((always_inline)) static inline struct lull__entry take_entry(struc
 	return q->head->entry[get % LULL__CHUNK_ITEMS];
 }
 
-void lull__awaited_done(uint64_t done)
+void lull__awaited_done(uint64_t *count, uint64_t done)
 {
 	/*
 	 * ORDER REC-11: what callbacks did before the count of entries that a barrier waits for;
 	 * pairs with REC-11 in awaited_is_done(); without it the barrier returns before it sees what
 	 * they did; model/reclaim/barrier-awaited.litmus
 	 */
-	if (done && lull_add_release(&lull__queue_awaited, -done) == done)
+	if (done && lull_add_release(count, -done) == done)
 		lull__hazptr_wake();
 }
 
@@ -100,7 +104,7 @@ void lull__queue_awaited_done(struct lull__queue *q)
 	if (q->awaited < done)
 		return; /* one of the callbacks has forked: in the child the parent's barriers do not exist */
 	q->awaited -= done;
-	lull__awaited_done(done);
+	lull__awaited_done(&lull__queue_awaited, done);
 }
 
 /* Take an entry, and note its bytes in *bytes and whether a barrier waits for it. Return its item. */
@@ -110,8 +114,10 @@ __attribute__((always_inline)) static inline void *take_item(struct lull__queue 
 
 	lull__check_reclaimed(entry.item);
 	*bytes += entry.bytes & ~LULL__ENTRY_FLAGS;
-	if (lull_unlikely(entry.bytes & LULL__ENTRY_AWAITED))
-		q->running_awaited++;
+	if (lull_unlikely(entry.bytes & (LULL__ENTRY_AWAITED | LULL__ENTRY_DRAINED))) {
+		q->running_awaited += (entry.bytes & LULL__ENTRY_AWAITED) != 0;
+		lull__in_drained = (entry.bytes & LULL__ENTRY_DRAINED) != 0;
+	}
 	return entry.item;
 }
 
@@ -120,8 +126,10 @@ static size_t run_frees(struct lull__queue *q, uint64_t count)
 {
 	size_t bytes = 0;
 
-	for (; count; count--)
+	for (; count; count--) {
 		free(take_item(q, &bytes));
+		lull__end_drained();
+	}
 	return bytes;
 }
 
@@ -132,16 +140,60 @@ static size_t run_calls(struct lull__queue *q, uint64_t count)
 
 	lull_store_relaxed(&q->runner_tid, lull__self.tid);
 	lull__event_batch_start(q->kind, count);
-	for (uint64_t i = 0; i < count; i++) {
+	for (uint64_t i = 0; i < count && q->get < q->ready; i++) { /* a child may have run some out of turn */
 		struct lull_head *head = (struct lull_head *)take_item(q, &bytes);
 
 		if (head) {
 			lull_store_relaxed(&q->running, (void *)(uintptr_t)head->func);
 			LULL__CALLBACK("a deferred callback", lull__busted_run(head));
 		}
+		lull__end_drained();
 	}
 	lull_store_relaxed(&q->running, (void *)NULL);
 	lull__event_batch_end(q->kind, count, bytes);
+	return bytes;
+}
+
+struct lull__queue *lull__hold(struct lull__queue *taken)
+{
+	struct lull__queue *before = lull__in_hand;
+
+	for (struct lull__queue *q = taken; q; q = q->next_taken) {
+		lull_store_relaxed(&q->holder, &lull__self);
+		q->next_held = q->next_taken ? q->next_taken : before;
+	}
+	if (taken)
+		lull__in_hand = taken;
+	return before;
+}
+
+void lull__unhold(struct lull__queue *taken, struct lull__queue *before)
+{
+	if (!taken || lull__in_hand != taken) /* the last: a callback has forked, and this is the child */
+		return;
+	for (struct lull__queue *q = taken; q; q = q->next_taken)
+		lull_store_relaxed(&q->holder, NULL);
+	lull__in_hand = before;
+}
+
+/*
+ * Run callbacks of @q, which is among those that the thread holds, or which it consumes as its owner: then next_taken may
+ * be another thread's, which has taken it and waits for its owner.
+ */
+static size_t run_held(struct lull__queue *q, uint64_t count)
+{
+	size_t bytes;
+
+	if (lull_load_relaxed(&q->holder) == &lull__self)
+		return run_calls(q, count);
+	q->next_held = lull__in_hand;
+	lull_store_relaxed(&q->holder, &lull__self);
+	lull__in_hand = q;
+	bytes = run_calls(q, count);
+	if (lull__in_hand == q) { /* else a callback has forked, and this is the child */
+		lull_store_relaxed(&q->holder, NULL);
+		lull__in_hand = q->next_held;
+	}
 	return bytes;
 }
 
@@ -153,7 +205,7 @@ size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes)
 	if (!count)
 		return 0;
 	lull__self.callback_depth++;
-	these = lull__kind_is_call(q->kind) ? run_calls(q, count) : run_frees(q, count);
+	these = lull__kind_is_call(q->kind) ? run_held(q, count) : run_frees(q, count);
 	lull__self.callback_depth--;
 	lull__queue_set_done(q, q->get, these);
 	if (lull_unlikely(q->running_awaited))
@@ -173,14 +225,18 @@ void lull__queue_revoke(struct lull__queue *q)
 	/* REC-8: the caller's lull_fence_heavy() comes next. */
 }
 
-void lull__queue_await_owner(struct lull__queue *q)
+bool lull__queue_await_owner(struct lull__queue *q, uint64_t deadline_ns)
 {
 	/*
 	 * ORDER REC-9: `busy` before the queue; pairs with REC-9 in lull__queue_owner_leave();
 	 * without it as there; model/reclaim/queue-bias.litmus
 	 */
-	while (lull_load_acquire(&q->busy))
-		lull__futex_wait(&q->busy, 1, LULL__NEVER);
+	while (lull_load_acquire(&q->busy)) {
+		if (lull__is_past(deadline_ns))
+			return false;
+		lull__futex_wait(&q->busy, 1, deadline_ns);
+	}
+	return true;
 }
 
 void lull__queue_release(struct lull__queue *q)

@@ -42,7 +42,8 @@ struct lull__entry {
 
 #define LULL__ENTRY_NAMED  (SIZE_MAX / 2 + 1) /* a slot names it */
 #define LULL__ENTRY_AWAITED	   (SIZE_MAX / 4 + 1) /* a barrier waits for it */
-#define LULL__ENTRY_FLAGS  (LULL__ENTRY_NAMED | LULL__ENTRY_AWAITED)
+#define LULL__ENTRY_DRAINED	   (SIZE_MAX / 8 + 1) /* counted in `descendants` */
+#define LULL__ENTRY_FLAGS  (LULL__ENTRY_NAMED | LULL__ENTRY_AWAITED | LULL__ENTRY_DRAINED)
 
 /*
  * A chunk knows the number of its first entry, so that a child forked between any two instructions of the
@@ -127,6 +128,7 @@ struct lull__queue {
 	uint32_t owner_helps; /* calls: the owner runs them, because it defers more than others can run */
 	uint32_t has_light;   /* LULL__HAZPTR_*: not all entries are protected with full fences */
 	uint32_t heed;	      /* others have written this: after a deferral look whether the queue is listed, and who sleeps */
+	uint32_t has_drained; /* entries may have LULL__ENTRY_DRAINED */
 	/* The consumer's. */
 	uint32_t revoked __attribute__((aligned(64))); /* the owner may not consume */
 	uint32_t listed; /* it is in the list, or about to be */
@@ -151,6 +153,8 @@ struct lull__queue {
 	uint32_t rechecking;	   /* taken because of LULL__PARKED_RECHECK */
 	uint32_t seen_unpark;	   /* unpark_event before PARKED was set in the slots */
 	struct lull__queue *next_taken; /* on the list of the thread that has taken it */
+	const struct lull__thread *holder; /* which runs callbacks with this queue in hand, ... */
+	struct lull__queue *next_held;	   /* ... and with this one */
 	void *running;		   /* the function of the callback that is running */
 	uint32_t runner_tid;	   /* ... and on which thread */
 	uint64_t watched_get;	   /* the watchdog's: `get` at its last check, ... */
@@ -169,14 +173,14 @@ static inline bool lull__queue_needs_chunk(const struct lull__queue *q)
 	return q->put % LULL__CHUNK_ITEMS == 0;
 }
 
-/* Append @item, with which @bytes wait, to @q, whose last chunk has a place for it. */
-static inline void lull__queue_append(struct lull__queue *q, void *item, size_t bytes)
+/* Append @item, with which @bytes wait, to @q, whose last chunk has a place for it. @flag: 0, or LULL__ENTRY_DRAINED. */
+static inline void lull__queue_append(struct lull__queue *q, void *item, size_t bytes, size_t flag)
 {
 	struct lull__entry *entry = &q->tail->entry[q->put % LULL__CHUNK_ITEMS];
 
 	bytes &= ~LULL__ENTRY_FLAGS;
 	entry->item = item;
-	entry->bytes = bytes;
+	entry->bytes = bytes | flag;
 	lull_own_add_relaxed(&q->put_bytes, bytes);
 	/*
 	 * ORDER REC-1: the entry, and the unlinking before it, before the count; pairs with REC-1
@@ -197,12 +201,12 @@ static inline void lull__queue_may_append(struct lull__queue *q)
 	q->append_until = lull__fence_full_mode ? 0 : q->turn_at - 1;
 }
 
-/* Append @item, with which @bytes wait. Returns false when there is no memory for another chunk. */
-static inline bool lull__queue_push(struct lull__queue *q, void *item, size_t bytes)
+/* Append as lull__queue_append() does. Returns false when there is no memory for another chunk. */
+static inline bool lull__queue_push(struct lull__queue *q, void *item, size_t bytes, size_t flag)
 {
 	if (lull_unlikely(lull__queue_needs_chunk(q)) && !lull__queue_add_chunk(q))
 		return false;
-	lull__queue_append(q, item, bytes);
+	lull__queue_append(q, item, bytes, flag);
 	return true;
 }
 
@@ -256,7 +260,7 @@ static inline bool lull__queue_owner_enter(struct lull__queue *q)
  * number of queues), await the owner; at the end release. The owner itself needs only the lock.
  */
 void lull__queue_revoke(struct lull__queue *q);
-void lull__queue_await_owner(struct lull__queue *q);
+bool lull__queue_await_owner(struct lull__queue *q, uint64_t deadline_ns); /* false: it is past */
 void lull__queue_release(struct lull__queue *q);
 
 /* ---- consumer ------------------------------------------------------------------------------- */
@@ -307,9 +311,26 @@ static inline void lull__queue_make_ready(struct lull__queue *q, uint64_t ready)
 
 /* Entries of all queues that a barrier waits for. */
 extern uint64_t lull__queue_awaited;
+/*
+ * Entries with LULL__ENTRY_DRAINED: what callbacks deferred that a drain waits for; so this is what it waits for, too.
+ * While one runs, what it defers in its turn gets the flag.
+ */
+extern uint64_t lull__descendants;
+extern __thread bool lull__in_drained __attribute__((tls_model("initial-exec")));
 
-/* So many of these are done; the last one wakes the barrier. */
-void lull__awaited_done(uint64_t done);
+/* So many of those that @count counts are done; the last one wakes who waits for them. */
+void lull__awaited_done(uint64_t *count, uint64_t done);
+
+/* What the calling thread has just run was a descendant, if it was one: it is done. */
+static inline void lull__end_drained(void)
+{
+	if (lull_likely(!lull__in_drained))
+		return;
+	lull__in_drained = false;
+	if (lull_load_relaxed(&lull__descendants)) /* a handler may have forked amid the deferral: a child counts anew */
+		lull__awaited_done(&lull__descendants, 1);
+}
+
 /* Count the awaited entries that were taken out of @q as done, for a barrier. The consumer of @q. */
 void lull__queue_awaited_done(struct lull__queue *q);
 
@@ -336,6 +357,14 @@ static inline void lull__queue_set_done(struct lull__queue *q, uint64_t done, si
 	lull_store_release(&q->done, done);
 }
 
+/*
+ * Queues that the calling thread has in hand while it runs callbacks, by next_held. A callback may have to run some of
+ * their entries out of turn: see cohort/inside.h. hold() adds the list @taken, and returns what unhold() takes.
+ */
+extern __thread struct lull__queue *lull__in_hand __attribute__((tls_model("initial-exec")));
+struct lull__queue *lull__hold(struct lull__queue *taken);
+void lull__unhold(struct lull__queue *taken, struct lull__queue *before);
+
 /* Reclaim up to @most of what is ready. Returns how many; their bytes are added to *bytes. */
 size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes);
 
@@ -350,8 +379,10 @@ static inline size_t lull__queue_free(struct lull__queue *q, size_t most, size_t
 	struct lull__entry *entry = &chunk->entry[get % LULL__CHUNK_ITEMS], *end = entry + count;
 	size_t these = 0, of_all = 0;
 
-	if (lull_unlikely(q->awaited || get + count > chunk->first + LULL__CHUNK_ITEMS)) {
+	if (lull_unlikely(q->awaited || q->has_drained || get + count > chunk->first + LULL__CHUNK_ITEMS)) {
 		count = lull__queue_run(q, most, &of_all);
+		if (!lull_load_relaxed(&lull__descendants))
+			q->has_drained = 0;
 		*bytes = of_all; /* not stored there: then the caller need not keep it in memory */
 		return (size_t)count;
 	}

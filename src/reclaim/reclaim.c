@@ -51,7 +51,7 @@ static void owner_leaves(struct lull__queue *q)
 	lull__queue_revoke(q);
 	lull_fence_heavy(); /* REC-8 */
 	if (q->bag != lull__self.bag) /* the caller is in no callback, so it does not consume its own */
-		lull__queue_await_owner(q);
+		lull__queue_await_owner(q, LULL__NEVER);
 	lull__queue_release(q);
 }
 
@@ -231,12 +231,14 @@ void lull__reclaim_fork_child(uint32_t old_tid)
 	(void)old_tid;
 	lull__reclaimer.items = lull__reclaimer.bytes = lull__reclaimer.retired = 0;
 	lull__reclaimer.kept_items = lull__reclaimer.kept_bytes = 0;
+	lull__in_hand = NULL;
 	lull__for_each_bag(bag) {
 		for (int kind = 0; kind < LULL__KINDS; kind++) {
 			struct lull__queue *q = &bag->queue[kind];
 
 			q->lock.word = q->revoked = 0;
 			q->lent = q->lent_bytes = 0;
+			q->holder = NULL;
 			if (bag != lull__self.bag)
 				q->busy = 0;
 			lull__queue_fork_child(q, q->busy);
@@ -252,7 +254,9 @@ void lull__reclaim_fork_child(uint32_t old_tid)
 	lull__backlog_fork_child();
 	lull__reclaimer.mark_awaited = lull__reclaimer.held_back = lull__reclaimer.failures = 0;
 	lull__reclaimer.thread = NO_THREAD;
-	lull__reclaimer.passes = lull__reclaimer.wakeups = lull__queue_awaited = 0;
+	lull__reclaimer.passes = lull__reclaimer.wakeups = lull__queue_awaited = lull__descendants = 0;
+	lull__reclaimer.drains = lull__reclaimer.flushing = 0;
+	lull__in_drained = false;
 	lull__reclaimer.sleep = lull__reclaimer.mode == LULL_RECLAIM_POLL ? ASLEEP : GONE;
 	lull__reclaimer.flush_done = lull__reclaimer.flush_wanted;
 	/* A handler that forked in the middle of a wait goes back into the wait: let it find another event there. */

@@ -25,6 +25,7 @@
 #define TRY_NAP_MOST   1000u	 /* ... it is tried after 8 such passes, 24, and so on, but for these */
 #define FENCE_NS       500000u	 /* a heavy fence interrupts readers: on average no more than one in such a time */
 #define SAVED_NS       1000000000u /* ... but after a time without any, those of so long in a row */
+#define WANTED_MOST (1u << 20) /* a callback that defers itself for ever must not keep a processor busy */
 #define LINKS_SAVED_NS (32768 * (uint64_t)FENCE_NS) /* ... or of so long, where callbacks defer callbacks */
 #define IDLE_DOUBLES   5	 /* while parked objects wait it looks for other threads ever more rarely */
 #define FUTILE_NAP_NS  20000u	 /* after a pass that took something and reclaimed nothing; doubles ... */
@@ -236,6 +237,8 @@ struct rounds {
 	uint64_t paid_ns; /* heavy fences that were made take up the time until then, FENCE_NS each */
 	uint64_t links_paid_ns; /* ... and these, of passes that followed at once because callbacks had deferred */
 	uint64_t from_callbacks; /* deferred by callbacks before this round */
+	uint64_t wanted;	 /* ... that threads wait for */
+	uint32_t wanted_free;	 /* rounds for such that are still free */
 	uint32_t idle; /* how often in a row it has slept to the end while parked objects wait */
 	bool waits;
 };
@@ -275,12 +278,18 @@ static bool pay_fence(uint64_t *paid_ns, uint64_t saved_ns, uint64_t now_ns)
 
 /*
  * After a round that reclaimed @count items: have callbacks deferred others, which are due at once? A chain of these
- * would wait for a nap with each link. @can_pay: for the fence of the next round.
+ * would wait for a nap with each link. @can_pay: for the fence of the next round. If a thread waits for the chain,
+ * WANTED_MOST links are free, until the reclaimer has slept.
  */
 static bool callbacks_follow(struct rounds *r, size_t count, bool can_pay, uint64_t now_ns)
 {
-	return count && lull_load_relaxed(&lull__reclaimer.from_callbacks) != r->from_callbacks &&
-	       (can_pay || pay_fence(&r->links_paid_ns, LINKS_SAVED_NS, now_ns));
+	if (!count || lull_load_relaxed(&lull__reclaimer.from_callbacks) == r->from_callbacks)
+		return false;
+	if (lull_load_relaxed(&lull__reclaimer.wanted) != r->wanted && r->wanted_free) {
+		r->wanted_free--;
+		return true;
+	}
+	return can_pay || pay_fence(&r->links_paid_ns, LINKS_SAVED_NS, now_ns);
 }
 
 /*
@@ -324,6 +333,7 @@ static bool rest(struct rounds *r, size_t count)
 		return go_to_sleep(DOZING, now_ns + BATCH_NAP_NS); /* a deeper sleep takes a fence, too */
 	if (r->waits)
 		return go_to_sleep(LINGERING, r->look_at_ns);
+	r->wanted_free = WANTED_MOST;
 	until_ns = lull__idle_end_ns(now_ns, r->idle);
 	ends = go_to_sleep(ASLEEP, until_ns);
 	if (nothing_waits() || !lull__is_past(until_ns))
@@ -335,7 +345,7 @@ static bool rest(struct rounds *r, size_t count)
 
 static void worker(void)
 {
-	struct rounds r = { .look_at_ns = 0 };
+	struct rounds r = { .wanted_free = WANTED_MOST };
 
 	lull__ensure_registered();
 	while (!lull_load_relaxed(&lull__reclaimer.stop)) {
@@ -343,6 +353,7 @@ static void worker(void)
 		size_t count;
 
 		r.from_callbacks = lull_load_relaxed(&lull__reclaimer.from_callbacks);
+		r.wanted = lull_load_relaxed(&lull__reclaimer.wanted);
 		count = round_of(r.waits && now_ns >= r.look_at_ns);
 
 		look_around(&r, now_ns);

@@ -71,4 +71,7 @@ static inline void lull__notify_relisted(void)
 	}
 }
 
+/* For lull__wait_sleep() of a thread that waits for callbacks and what they defer: the slots that keep anything parked. */
+unsigned lull__blame_parked(void *arg, struct lull_stall *first, unsigned *holders);
+
 #endif /* LULL_WORKER_H */

@@ -5,7 +5,7 @@ C rcu-cookie-queue
  * A thread unlinks and defers; the consumer of its queue takes the cookie for it, and another thread
  * leads the grace period.
  * Where: lull__queue_append(), lull__queue_put(), lull__queue_ask(), lull__rcu_cookie(), gp_begin(), gp_scan(),
- * lull_rcu_read_lock(), lull__queue_new(), ask_for_gp(), help(), poll_queue(), await_own_gp(), await_gp(),
+ * lull_rcu_read_lock(), lull__queue_new(), ask_for_gp(), help(), lull__queue_poll(), await_own_gp(), await_gp(),
  * pass_until_report()
  *
  * Never: the reader uses the object while or after the consumer frees it.

@@ -526,7 +526,7 @@ static void defer_one(void)
 	if (has || put >= first_get + entries_most || !chance())
 		return;
 	has = true;
-	if (lull__queue_push(queue, &object[put], bytes_of((unsigned)put)))
+	if (lull__queue_push(queue, &object[put], bytes_of((unsigned)put), 0))
 		assert(queue->put == put + 1);
 	else
 		assert(queue->put == put);

@@ -124,6 +124,35 @@ TEST_OF(T, waits_for_hazard_pointer, by_hazptr, by_both)
 	c.wait();
 }
 
+/* A class with a cohort of its own; its objects are in another one. Its last part goes when the object does. */
+template <class T> struct owns : living, lull::cohort_obj_base<owns<T>> {
+	lull::cohort own;
+	T *last = new T;
+
+	void put()
+	{
+		last->retire_to_cohort(own);
+		last = new T;
+	}
+	~owns() { last->retire_to_cohort(own); }
+};
+
+TEST_OF(T, in_deleters, by_hazptr, by_rcu, by_both)
+{
+	{
+		lull::cohort outer;
+
+		for (int i = 0; i < 10; i++) {
+			auto *object = new owns<T>;
+
+			for (int k = 0; k < 5; k++)
+				object->put();
+			object->retire_to_cohort(outer);
+		}
+	}
+	MUST(alive == 0);
+}
+
 /* No cohort at all. */
 TEST(retires_alone)
 {

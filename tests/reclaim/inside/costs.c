@@ -175,7 +175,7 @@ TEST(lent_over_fork)
 	end_crowd();
 	q = &lull__self.bag->queue[LULL__FREES];
 	sweep_out(q);
-	assert_true(lull__queue_push(q, malloc(24), 24)); /* and forks before it looks whether that is listed */
+	assert_true(lull__queue_push(q, malloc(24), 24, 0)); /* and forks before it looks whether that is listed */
 	EXPECT_FINE {
 		has_added_all();
 	}

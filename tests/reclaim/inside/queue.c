@@ -177,7 +177,7 @@ static void push(struct item *item)
 	item->head.func = run;
 	item->bytes = dice(100000);
 	item->state = NEW;
-	assert_true(lull__queue_push(q, &item->head, item->bytes));
+	assert_true(lull__queue_push(q, &item->head, item->bytes, 0));
 }
 
 static void ask(void)
@@ -224,7 +224,7 @@ static void await_named(void)
 	uint64_t more = lull__mark_awaited(q), expected = 0;
 
 	for (int i = 0; i < ITEMS; i++)
-		if (items[i].state == NAMED && !items[i].awaited) {
+		if ((items[i].state == NAMED || items[i].state == WAITS) && !items[i].awaited) {
 			items[i].awaited = true;
 			expected++;
 		}
@@ -337,7 +337,7 @@ TEST(frees)
 	size_t bytes, all = 0, freed = 0;
 
 	for (size_t i = 0; i < FREES; i++)
-		assert_true(lull__queue_push(frees, malloc(16), i + 1));
+		assert_true(lull__queue_push(frees, malloc(16), i + 1, 0));
 	lull__queue_ask(frees, FREES - 1);
 	assert_int_equal(lull__queue_free(frees, 6, &bytes), 0);
 	lull__queue_make_ready(frees, FREES - 1);
@@ -642,7 +642,7 @@ TEST(two_park)
 	thread = start_thread(parks_another, NULL);
 	AWAIT(lull_load_acquire(&late));
 	parked_by_another = new_queue(LULL__HAZPTR_FREES);
-	assert_true(lull__queue_push(parked_by_another, memory, 16));
+	assert_true(lull__queue_push(parked_by_another, memory, 16, 0));
 	lull__queue_ask(parked_by_another, 1);
 	lull_hazptr_protect_ptr(other, memory);
 	lull_hazptr_protect(h, named, head);
@@ -678,7 +678,7 @@ TEST(park_beside_another)
 	struct lull__queue *other = new_queue(LULL__BRIDGE_FREES);
 	struct item *named = &items[0];
 
-	assert_true(lull__queue_push(other, malloc(16), 16));
+	assert_true(lull__queue_push(other, malloc(16), 16, 0));
 	lull__queue_ask(other, 1);
 	lull_hazptr_protect(slot, named, head);
 	push(&items[0]);
@@ -737,7 +737,7 @@ static void *takes_from_owner(void *unused)
 	lull__lock(&q->lock);
 	lull__queue_revoke(q);
 	lull_fence_heavy();
-	lull__queue_await_owner(q);
+	lull__queue_await_owner(q, LULL__NEVER);
 	assert_int_equal(lull_load_acquire(&owner_may_leave), 1);
 	assert_int_equal(lull_load_relaxed(&q->busy), 0);
 	return unused;

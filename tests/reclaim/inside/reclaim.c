@@ -524,7 +524,7 @@ TEST(bound_while_queue_is_taken)
 	lull__lock(&q->lock);
 	lull__queue_revoke(q);
 	lull_fence_heavy();
-	lull__queue_await_owner(q);
+	lull__queue_await_owner(q, LULL__NEVER);
 	lull_store_release(&go_on, 2);
 	AWAIT(lull_load_acquire(&q->lock.word) == 2 || lull_load_acquire(&all_retired));
 	most = waiting();
