@@ -135,6 +135,17 @@ static bool is_empty(struct lull__bag *bag)
 	return true;
 }
 
+/* Let go of @bag, which this thread has pinned. In a child, which may have been forked meanwhile, nothing is pinned. */
+void lull__bag_unpin(struct lull__bag *bag)
+{
+	/*
+	 * ORDER REC-5: this use of the queue before its bag may go; pairs with REC-5 in is_used(); without it the bag is
+	 * freed while this thread uses it; model/reclaim/pin.litmus
+	 */
+	if (lull_load_relaxed(&bag->pins))
+		lull_sub_release(&bag->pins, 1u);
+}
+
 bool lull__bag_leave(struct lull__bag *bag)
 {
 	bool waits = !is_empty(bag);

@@ -166,6 +166,7 @@ struct lull__hazptr_table *lull__own_table(void);
 /* Free that table unless it is small, so that many threads do not keep a table for the slots of all. */
 void lull__own_table_done(void);
 
+void lull__bag_unpin(struct lull__bag *bag); /* a thread adds to `pins` in a walk */
 /* Make the calling thread's bag an orphan. Returns whether anything waits in it. */
 bool lull__bag_leave(struct lull__bag *bag);
 /*

@@ -81,9 +81,8 @@ static bool take_locked(struct lull__queue *q)
 
 /*
  * Wait until the owners of the queues in @taken consume no longer; or, without @wait, give those back. Those that have
- * abandoned what is in there help no more. Not while they consume: who takes the queue next would not revoke then. One
- * that is in a callback for long may wait there for what is in the other queues (cohort/inside.h): store its queue in
- * *@stuck.
+ * abandoned what is in there help no more. Not while they consume: who takes the queue next would not revoke then. An owner in a
+ * callback may wait there for what is in the others (cohort/inside.h): store its queue in *@stuck.
  */
 static struct lull__queue *await_owners(struct lull__queue *taken, enum lull__pass what, bool wait, struct lull__queue **stuck)
 {
@@ -105,17 +104,6 @@ static struct lull__queue *await_owners(struct lull__queue *taken, enum lull__pa
 		at = &q->next_taken;
 	}
 	return taken;
-}
-
-/* Let go of @bag, which this thread has pinned. In a child, which may have been forked meanwhile, nothing is pinned. */
-void lull__bag_unpin(struct lull__bag *bag)
-{
-	/*
-	 * ORDER REC-5: this use of the queue before its bag may go; pairs with REC-5 in is_used(); without it the bag is
-	 * freed while this thread uses it; model/reclaim/pin.litmus
-	 */
-	if (lull_load_relaxed(&bag->pins))
-		lull_sub_release(&bag->pins, 1u);
 }
 
 /* Give back all queues in @taken, and wait for the owner of @stuck with nothing but that one in hand. */

@@ -56,7 +56,5 @@ struct lull__queue *lull__take_due(enum lull__pass what, uint32_t kinds, bool wa
 /* Give back the queues in @taken from which memory is freed. Returns the others. */
 struct lull__queue *lull__give_back_frees(struct lull__queue *taken);
 void lull__give_back(struct lull__queue *taken);
-void lull__bag_unpin(struct lull__bag *bag); /* a thread adds to `pins` in a walk */
-
 
 #endif /* LULL_PASS_H */

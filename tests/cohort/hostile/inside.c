@@ -97,7 +97,7 @@ static int ended_in_time, part_gone;
 static void ends_another(struct lull_head *unused)
 {
 	(void)unused;
-	ended_in_time = lull_cohort_wait_timeout(&ended, 20);
+	lull_store_relaxed(&ended_in_time, lull_cohort_wait_timeout(&ended, 20));
 	lull_cohort_destroy(&ended);
 }
 
