@@ -297,8 +297,8 @@ int lull_reclaim_drain(uint64_t timeout_ms)
 	for (int i = 0; i < 2 && in_time; i++)
 		in_time = flush_protected(deadline_ns, &any);
 	count_off(&lull__reclaimer.flushing);
-	if (in_time && !drain_is_done()) /* the last pass ends what the last descendant's began: the counts fit then */
-		in_time = await_descendants(deadline_ns) && flush_and_wait(deadline_ns, &any);
+	if (in_time && (any || !drain_is_done())) /* the last pass is for memory that the callbacks have deferred */
+		in_time = await_descendants(deadline_ns) && flush_protected(deadline_ns, &any);
 	count_off(&lull__reclaimer.drains);
 	return leave_wait(online, in_time);
 }

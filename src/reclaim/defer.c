@@ -153,7 +153,7 @@ static bool is_descendant(void)
 /* Defer in the rare cases: a thread's first deferral, one in a callback, one after the thread's exit handling. */
 static void defer_rarely(int kind, void *item, size_t bytes, bool full)
 {
-	bool has_bag = lull__self.bag != NULL, drained = is_descendant();
+	bool has_bag = lull__self.bag != NULL, drained = lull__kind_is_call((uint32_t)kind) && is_descendant();
 	struct lull__bag *bag = lull__own_bag();
 
 	if (bag && !full)
@@ -161,8 +161,6 @@ static void defer_rarely(int kind, void *item, size_t bytes, bool full)
 	if (drained) {
 		lull_add_relaxed(&lull__descendants, (uint64_t)1); /* before the callback that defers it takes itself off */
 		lull_add_relaxed(&lull__reclaimer.wanted, (uint64_t)1);
-		if (bag)
-			bag->queue[kind].has_drained = 1;
 	}
 	if (!bag || !lull__queue_push(&bag->queue[kind], item, bytes, drained ? LULL__ENTRY_DRAINED : 0)) {
 		lull__defer_without_memory(kind, item);

@@ -126,10 +126,8 @@ static size_t run_frees(struct lull__queue *q, uint64_t count)
 {
 	size_t bytes = 0;
 
-	for (; count; count--) {
+	for (; count; count--)
 		free(take_item(q, &bytes));
-		lull__end_drained();
-	}
 	return bytes;
 }
 

@@ -128,7 +128,6 @@ struct lull__queue {
 	uint32_t owner_helps; /* calls: the owner runs them, because it defers more than others can run */
 	uint32_t has_light;   /* LULL__HAZPTR_*: not all entries are protected with full fences */
 	uint32_t heed;	      /* others have written this: after a deferral look whether the queue is listed, and who sleeps */
-	uint32_t has_drained; /* entries may have LULL__ENTRY_DRAINED */
 	/* The consumer's. */
 	uint32_t revoked __attribute__((aligned(64))); /* the owner may not consume */
 	uint32_t listed; /* it is in the list, or about to be */
@@ -312,8 +311,8 @@ static inline void lull__queue_make_ready(struct lull__queue *q, uint64_t ready)
 /* Entries of all queues that a barrier waits for. */
 extern uint64_t lull__queue_awaited;
 /*
- * Entries with LULL__ENTRY_DRAINED: what callbacks deferred that a drain waits for; so this is what it waits for, too.
- * While one runs, what it defers in its turn gets the flag.
+ * Entries with LULL__ENTRY_DRAINED: callbacks that callbacks deferred for which a drain waits; so it waits for these, too.
+ * While one runs, what it defers in its turn gets the flag. Memory needs none: nothing comes of that.
  */
 extern uint64_t lull__descendants;
 extern __thread bool lull__in_drained __attribute__((tls_model("initial-exec")));
@@ -379,10 +378,8 @@ static inline size_t lull__queue_free(struct lull__queue *q, size_t most, size_t
 	struct lull__entry *entry = &chunk->entry[get % LULL__CHUNK_ITEMS], *end = entry + count;
 	size_t these = 0, of_all = 0;
 
-	if (lull_unlikely(q->awaited || q->has_drained || get + count > chunk->first + LULL__CHUNK_ITEMS)) {
+	if (lull_unlikely(q->awaited || get + count > chunk->first + LULL__CHUNK_ITEMS)) {
 		count = lull__queue_run(q, most, &of_all);
-		if (!lull_load_relaxed(&lull__descendants))
-			q->has_drained = 0;
 		*bytes = of_all; /* not stored there: then the caller need not keep it in memory */
 		return (size_t)count;
 	}
