@@ -97,7 +97,7 @@ static int ended_in_time, part_gone;
 static void ends_another(struct lull_head *unused)
 {
 	(void)unused;
-	lull_store_relaxed(&ended_in_time, lull_cohort_wait_timeout(&ended, 20));
+	lull_store_release(&ended_in_time, lull_cohort_wait_timeout(&ended, 20));
 	lull_cohort_destroy(&ended);
 }
 
@@ -113,7 +113,7 @@ static void held_by(void *(*how)(void *), retire_func way)
 	way(&ended, &member->cohort, member_gone);
 	ended_in_time = 1;
 	lull_hazptr_call(&head, ends_another);
-	AWAIT(lull_load_relaxed(&ended_in_time) != 1);
+	AWAIT(lull_load_acquire(&ended_in_time) != 1);
 	assert_int_equal(ended_in_time, -ETIMEDOUT);
 	assert_int_equal(part_gone, 0);
 	end_reader(reader);
