@@ -33,7 +33,7 @@ struct lull__members {
 /* Run those of @m that wait for nothing any more. Returns whether there were any. */
 bool lull__cohort_run_inside(const struct lull__members *m);
 
-/* What a thread that waits has in hand, for others. */
+/* The queues of a thread that waits: others may take members out of them. */
 struct lull__opened {
 	struct lull__queue *held;
 	uint32_t lent; /* members that others run at the moment */

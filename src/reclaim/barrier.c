@@ -221,10 +221,11 @@ int lull_hazptr_barrier_timeout(uint64_t timeout_ms)
 /* ---- drain ------------------------------------------------------------------------------------------ */
 
 /*
- * A drain waits for what was deferred before it, and for its descendants: what those callbacks defer, and so on. Two
- * passes take all that was there. While they go on, whatever a callback defers counts as a descendant. After that only
- * what a descendant's callback defers does, so the drain ends although other callbacks go on deferring. Why two: a callback
- * that had begun before the drain may have deferred something behind the first pass, and has returned when that ends.
+ * A drain waits for all that was deferred before it, and for its descendants: callbacks that these callbacks defer,
+ * and so on. Two passes take all that was there. The second one is for a callback that had begun before the drain: it may
+ * have deferred something behind the first pass, and has returned when that ends. While the passes go on, each callback
+ * that a callback defers counts as a descendant. After that only those that descendants defer do. So the drain ends
+ * although other callbacks go on deferring.
  */
 
 /* A handler may have forked meanwhile: then this is the child, where the thread is not counted. */

@@ -320,7 +320,7 @@ extern __thread bool lull__in_drained __attribute__((tls_model("initial-exec")))
 /* So many of those that @count counts are done; the last one wakes who waits for them. */
 void lull__awaited_done(uint64_t *count, uint64_t done);
 
-/* What the calling thread has just run was a descendant, if it was one: it is done. */
+/* Count the callback that the calling thread has just run as done, if it was a descendant. */
 static inline void lull__end_drained(void)
 {
 	if (lull_likely(!lull__in_drained))

@@ -415,7 +415,7 @@ TEST(forks)
 	expect_fine(fork_inside);
 }
 
-/* What a callback can not wait for: its own cohort. */
+/* A callback cannot wait for its own cohort. */
 static void waits_for_own(struct lull_cohort_head *head)
 {
 	lull_cohort_wait(head->cohort);

@@ -59,7 +59,7 @@ static void ends_alone(struct lull_head *head)
 	owner_ends(lull_container_of(head, struct owner, alone));
 }
 
-/* What ends retires more: into its own cohort, and into none. */
+/* Before a member ends it retires more: into its own cohort, and into none. */
 static void member_ends(struct lull_cohort_head *head)
 {
 	struct owner *owner = lull_container_of(head, struct owner, member);
