@@ -105,9 +105,11 @@
 
 #ifdef LULL_DEBUG
 #include "check/deadlock.c"
+#include "check/edges.c"
 #include "check/guards.c"
 #include "check/ranges.c"
 #include "check/retired.c"
+#include "check/waits.c"
 #endif
 
 #include "life.c"

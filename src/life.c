@@ -44,6 +44,7 @@ void lull__urcu_fork_child(uint32_t old_tid);
 
 #ifdef LULL_DEBUG
 #include "check/checks.h"
+#include "check/waits.h"
 
 static void checks_fork(bool begins)
 {
@@ -57,6 +58,7 @@ static void checks_fork_child(uint32_t old_tid)
 {
 	(void)old_tid;
 	lull__guards_fork_child();
+	lull__waits_fork_child();
 #if LULL__CHECK_RETIRED
 	lull__retired_fork_child();
 #endif
@@ -71,6 +73,9 @@ const struct lull__checks lull__checks = {
 	.protects_none = lull__retired_protects_none,
 #endif
 	.mutex_waits = lull__deadlock_check,
+	.waits = lull__waits_set,
+	.look_for_circle = lull__deadlock_look,
+	.calls_back = lull__waits_calls_back,
 	.fork = checks_fork,
 #ifndef LULL_CORE_ALONE
 	.any_domain_open = lull__domain_any_open,
@@ -132,7 +137,7 @@ const struct lull__mechanism lull__mechanisms[] = {
 	{ "above", .fork_child = fork_child_above },
 #endif
 #ifdef LULL_DEBUG
-	{ "checks", .fork_child = checks_fork_child },
+	{ "checks", .exit = lull__waits_thread_exit, .fork_child = checks_fork_child },
 #endif
 	/* Last: a fork by another thread meets no handler before everything is set up. */
 	{ "process", .init = lull__process_init },

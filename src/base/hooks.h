@@ -11,6 +11,8 @@
 #include <lull/debug.h>
 #include <lull/rcu.h>
 
+#include "../os/os.h"
+
 /* ---- mechanisms: first use, threads that come and go, fork ------------------------------------- */
 
 /* Functions of one mechanism, for the life of the process and of its threads. NULL: there is nothing to do. */
@@ -72,6 +74,24 @@ extern const struct lull__oracle *const lull__oracles[];
 struct lull__queue;
 struct lull_mutex;
 
+/* What a thread waits for, without a deadline. */
+enum lull__awaits {
+	LULL__AWAITS_NOTHING,
+	LULL__AWAITS_MUTEX,	   /* what: it */
+	LULL__AWAITS_GP,	   /* number: the cookie */
+	LULL__AWAITS_HAZPTR,	   /* what, len: the addresses; number: the tick of the clock */
+	LULL__AWAITS_RECLAIMER,	   /* number: the ticket of a barrier */
+	LULL__AWAITS_PARKED,	   /* a barrier, for what slots name */
+	LULL__AWAITS_COHORT,	   /* what: it */
+};
+
+struct lull__awaited {
+	enum lull__awaits kind;
+	const void *what;
+	size_t len;
+	uint64_t number;
+};
+
 #ifdef LULL_DEBUG
 struct lull__checks {
 	void (*may_block)(const char *call);
@@ -80,6 +100,9 @@ struct lull__checks {
 	void (*reclaimed)(void *item);
 	void (*protects_none)(const char *call);
 	void (*mutex_waits)(const struct lull_mutex *m, uint32_t tid);
+	void (*waits)(const struct lull__awaited *awaited);
+	void (*look_for_circle)(void);
+	void (*calls_back)(const void *cohort);
 	void (*fork)(bool begins);
 	bool (*any_domain_open)(void); /* may the calling thread be in a section of a domain? */
 };
@@ -139,12 +162,53 @@ static inline void lull__check_protects_none(const char *call)
 	LULL__CHECK(protects_none, call);
 }
 
-/* Record that thread @tid waits for @m without a deadline, or no longer (NULL). Abort in a deadlock. */
+/* Check before thread @tid sleeps for @m without a deadline: abort in a deadlock. */
 static inline void lull__check_mutex_waits(const struct lull_mutex *m, uint32_t tid)
 {
 	(void)m;
 	(void)tid;
 	LULL__CHECK(mutex_waits, m, tid);
+}
+
+/* Record what the calling thread is about to sleep for, without a deadline. Locks of the library may be held. */
+static inline void lull__check_waits(enum lull__awaits kind, const void *what, size_t len, uint64_t number)
+{
+	struct lull__awaited awaited = { kind, what, len, number };
+
+	(void)awaited;
+	LULL__CHECK(waits, &awaited);
+}
+
+static inline void lull__check_waits_no_more(void)
+{
+	lull__check_waits(LULL__AWAITS_NOTHING, NULL, 0, 0);
+}
+
+#ifdef LULL_DEBUG
+#define LULL__CIRCLE_LOOK_NS UINT64_C(500000000)
+#endif
+
+/*
+ * Abort if the calling thread waits in a circle, with no lock of the library's held. Return when to do that again;
+ * @again_ns: when the thread looks again in any case.
+ */
+static inline uint64_t lull__check_circle(uint64_t again_ns)
+{
+#ifdef LULL_DEBUG
+	uint64_t look_ns = lull__now_ns() + LULL__CIRCLE_LOOK_NS;
+
+	LULL__CHECK(look_for_circle);
+	return look_ns < again_ns ? look_ns : again_ns;
+#else
+	return again_ns;
+#endif
+}
+
+/* Record that the calling thread is in a callback of @cohort, or has left it (NULL). */
+static inline void lull__check_calls_back(const void *cohort)
+{
+	(void)cohort;
+	LULL__CHECK(calls_back, cohort);
 }
 
 /* Say that the process is about to fork, or that it has forked, in the parent. Signals are blocked. */

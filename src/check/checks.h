@@ -24,8 +24,9 @@ void lull__guards_forget(uintptr_t from, uintptr_t to); /* drop the declarations
 void lull__guards_fork(bool begins);
 void lull__guards_fork_child(void);
 
-/* deadlock.c: see mutex_waits in hooks.h */
+/* deadlock.c: see mutex_waits and look_for_circle in hooks.h */
 void lull__deadlock_check(const struct lull_mutex *m, uint32_t tid);
+void lull__deadlock_look(void);
 #endif
 
 #if LULL__CHECK_RETIRED

@@ -126,6 +126,7 @@ static void run_member(struct lull_head *head)
 	struct lull_cohort *c = mine->cohort;
 	struct calling calling = { c, calling_back };
 
+	lull__check_calls_back(c);
 	if (LULL__BUSTED(COHORT_COUNTS_FIRST)) {
 		count_one_less(c);
 		mine->func(mine);
@@ -134,8 +135,33 @@ static void run_member(struct lull_head *head)
 	calling_back = &calling;
 	mine->func(mine);
 	calling_back = calling.outer;
+	lull__check_calls_back(calling.outer ? calling.outer->cohort : NULL);
 	count_one_less(c);
 }
+
+#ifdef LULL_DEBUG
+/* Let the kernel read the pointer at @from. NULL: there is no such memory. */
+static const void *peek_pointer(uintptr_t from)
+{
+	union {
+		uint32_t half[sizeof(void *) / sizeof(uint32_t)];
+		const void *pointer;
+	} got = { .pointer = NULL };
+
+	for (size_t i = 0; i < sizeof(got) / sizeof(uint32_t); i++)
+		if (!lull__peek((const uint32_t *)from + i, &got.half[i]))
+			return NULL;
+	return got.pointer;
+}
+
+bool lull__cohort_has(const void *cohort, uintptr_t addr)
+{
+	const struct lull_cohort_head *mine = lull_container_of((struct lull_head *)addr, struct lull_cohort_head, head);
+
+	return peek_pointer((uintptr_t)&mine->head.func) == (const void *)(uintptr_t)run_member &&
+	       peek_pointer((uintptr_t)&mine->cohort) == cohort;
+}
+#endif
 
 /* Count @head, before it is in a queue. */
 static struct lull_head *count_in(struct lull_cohort *c, struct lull_cohort_head *head, lull_cohort_func func)
@@ -248,6 +274,10 @@ static bool await_objects(struct lull_cohort *c, uint64_t deadline_ns)
 			nap_ns = help_out(c, deadline_ns) ? 0 : lull__earlier(2 * nap_ns + NAP_LEAST_NS, HELP_NS);
 			again_ns = lull__now_ns() + nap_ns;
 		}
+		if (deadline_ns == LULL__NEVER) {
+			lull__check_waits(LULL__AWAITS_COHORT, c, 0, 0);
+			again_ns = lull__check_circle(again_ns);
+		}
 		if (!set_sleeps(c))
 			continue;
 		lull__cohort_open(&opened);
@@ -255,6 +285,8 @@ static bool await_objects(struct lull_cohort *c, uint64_t deadline_ns)
 		lull__cohort_close(&opened);
 	}
 	lull__wait_end(&wait);
+	if (deadline_ns == LULL__NEVER)
+		lull__check_waits_no_more();
 	return in_time;
 }
 

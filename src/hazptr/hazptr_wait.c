@@ -93,11 +93,16 @@ static bool sleep_until_seen(struct slot_wait *w, struct lull__wait *wait, uint6
 {
 	/* A reader of hazptr_fenced.h may miss WAITED if no heavy fence interrupts it. */
 	bool recheck = full || lull__fence_full_mode, is_waited;
-	uint64_t again_ns = LULL__NEVER;
+	uint64_t again_ns;
 	unsigned doubled = 0;
 	uint32_t *word, event;
 
 	do {
+		again_ns = LULL__NEVER;
+		if (deadline_ns == LULL__NEVER) {
+			lull__check_waits(LULL__AWAITS_HAZPTR, (const void *)w->addr, w->len, w->stamp);
+			again_ns = lull__check_circle(again_ns);
+		}
 		w->awaited = w->last;
 		word = lull__hazptr_event_of(w->awaited);
 		/*
@@ -120,7 +125,7 @@ static bool sleep_until_seen(struct slot_wait *w, struct lull__wait *wait, uint6
 		if (!LULL__BUSTED(HAZPTR_NO_RECHECK) && count_holders(w, false) == 0)
 			return true;
 		if (recheck) {
-			again_ns = lull__now_ns() + ((uint64_t)RECHECK_NS << doubled);
+			again_ns = lull__earlier(again_ns, lull__now_ns() + ((uint64_t)RECHECK_NS << doubled));
 			doubled += doubled < RECHECK_DOUBLES;
 		}
 	} while (is_waited && w->awaited_found ?
@@ -168,6 +173,8 @@ bool lull__hazptr_wait(const char *call, const void *addr, size_t len, uint64_t 
 	lull__wait_begin(&wait, LULL_WAIT_HAZPTR, 0);
 	in_time = sleep_until_seen(&w, &wait, deadline_ns, full);
 	lull__wait_end(&wait);
+	if (deadline_ns == LULL__NEVER)
+		lull__check_waits_no_more();
 	return in_time;
 }
 

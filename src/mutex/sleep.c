@@ -93,6 +93,7 @@ static int futex_wait(struct lull__lock_wait *wait, uint32_t word, uint32_t turn
 	int err;
 
 	lull__check_may_block("lull_mutex_lock");
+	lull__owner_set_wish(wait->m, wait->deadline_ns != LULL__NEVER);
 	if (wait->deadline_ns == LULL__NEVER)
 		lull__check_mutex_waits(wait->m, wait->tid);
 	if (wait->heir)
@@ -229,6 +230,7 @@ int lull__lock_wait_for(struct lull__lock_wait *wait)
 	if (wait->heir)
 		withdraw_heir(wait);
 	lull__event_mutex_wait_end(wait->m, slept);
-	lull__check_mutex_waits(NULL, wait->tid);
+	if (slept)
+		lull__owner_set_wish(NULL, false);
 	return err;
 }

@@ -32,8 +32,9 @@ struct owner {
 	uint32_t pins; /* how many waiters read the entry now, and OPEN */
 	const uint32_t *cpu;
 	uint32_t seen; /* bpf: the kernel's table had the thread when it took its last lock */
-	uint32_t waits_seq; /* debug: counts the thread's waits */
-	const struct lull_mutex *waits; /* debug: NULL if the thread does not wait */
+	uint32_t waits_seq; /* counts the thread's waits */
+	uint32_t waits_deadline; /* its wait ends by itself */
+	const struct lull_mutex *waits; /* NULL if the thread does not wait */
 };
 
 static struct owner owners[BUCKETS][WAYS] __attribute__((aligned(LULL__CACHELINE)));
@@ -112,6 +113,7 @@ static struct owner *pin_owner(uint32_t tid)
 static void open_entry(struct owner *entry, const uint32_t *cpu)
 {
 	entry->seen = 0;
+	lull_store_relaxed(&entry->waits, (const struct lull_mutex *)NULL); /* of a thread that ended amid its wait */
 	lull_store_relaxed(&entry->cpu, cpu);
 	/*
 	 * ORDER OWN-1: the rest of the entry before OPEN; pairs with OWN-1 in pin_owner(); without it as
@@ -309,15 +311,15 @@ uint32_t lull__owner_generation(void)
 	return generation;
 }
 
-/* ---- for the search for deadlocks ----------------------------------------------------------- */
+/* ---- which thread waits for which lock -------------------------------------------------------- */
 
-#ifdef LULL_DEBUG
-void lull__owner_set_wish(const struct lull_mutex *m)
+void lull__owner_set_wish(const struct lull_mutex *m, bool deadline)
 {
 	if (!me.entry)
 		return;
 	if (me.entry->waits != m)
 		lull_store_relaxed(&me.entry->waits_seq, me.entry->waits_seq + 1);
+	lull_store_relaxed(&me.entry->waits_deadline, (uint32_t)deadline);
 	lull_store_relaxed(&me.entry->waits, m);
 }
 
@@ -329,8 +331,15 @@ bool lull__owner_wish(uint32_t tid, struct lull__owner_wish *wish)
 		return false;
 	wish->tid = tid;
 	wish->seq = lull_load_relaxed(&entry->waits_seq);
+	wish->deadline = lull_load_relaxed(&entry->waits_deadline);
 	wish->waits = lull_load_relaxed(&entry->waits);
 	unpin_owner(entry);
 	return wish->waits != NULL;
 }
-#endif
+
+uint32_t lull__owner_of(const struct lull_mutex *m)
+{
+	uint32_t word = 0;
+
+	return lull__peek(&m->word, &word) ? word & LULL__MUTEX_TID : 0;
+}

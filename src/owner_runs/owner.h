@@ -42,15 +42,17 @@ bool lull__owner_outranks_me(uint32_t tid);
 /* Let another thread run that will soon be done, whatever its priority. *@rounds: 0 at first. */
 void lull__give_way(unsigned *rounds);
 
-#ifdef LULL_DEBUG
-/* Which mutex a thread waits for; for the search for deadlocks. */
+/* Which mutex a thread waits for; for reports and the search for circles. */
 struct lull__owner_wish {
 	uint32_t tid, seq;
+	bool deadline;
 	const struct lull_mutex *waits;
 };
-void lull__owner_set_wish(const struct lull_mutex *m);	/* the calling thread waits for @m; NULL: no longer */
+/* The calling thread is about to sleep for @m, perhaps with a deadline; NULL: no longer. */
+void lull__owner_set_wish(const struct lull_mutex *m, bool deadline);
 bool lull__owner_wish(uint32_t tid, struct lull__owner_wish *wish); /* does @tid wait, as far as is known? */
-#endif
+/* Return the owner of @m, which may be freed by now: so the kernel reads its word. 0: none. */
+uint32_t lull__owner_of(const struct lull_mutex *m);
 
 void lull__owner_thread_exit(void); /* let no thread read this thread's memory from then on */
 void lull__owner_fork_child(void);

@@ -216,6 +216,13 @@ static bool gp_is_over(lull_rcu_cookie cookie)
 	return lull_load_acquire(&gp.completed) >= cookie;
 }
 
+#ifdef LULL_DEBUG
+bool lull__rcu_is_over(lull_rcu_cookie cookie)
+{
+	return gp_is_over(cookie);
+}
+#endif
+
 /* ---- waiting for readers --------------------------------------------------------------------- */
 
 /*
@@ -423,6 +430,8 @@ bool lull__rcu_wait_until(lull_rcu_cookie cookie, uint64_t deadline_ns, struct l
 		lull__rcu_end_section(LULL__RCU_REST);
 	report->named = 0;
 	while (!gp_is_over(cookie) && !lull__is_past(deadline_ns) && !(later && later->named)) {
+		if (deadline_ns == LULL__NEVER)
+			lull__check_waits(LULL__AWAITS_GP, NULL, 0, cookie);
 		if (!lull__trylock(&gp.leader)) {
 			gp_go_beside();
 			if (!gp_is_over(cookie))
@@ -441,6 +450,8 @@ bool lull__rcu_wait_until(lull_rcu_cookie cookie, uint64_t deadline_ns, struct l
 		if (!later)
 			lull__wait_report(report);
 	}
+	if (deadline_ns == LULL__NEVER)
+		lull__check_waits_no_more();
 	if (online)
 		lull__rcu_enter_online();
 	lull__retry();

@@ -70,6 +70,7 @@ struct lull__reclaimer {
 	uint64_t retry_ns; /* the next try is not made before this time */
 	uint32_t unserved; /* threads that began to defer while it could not be started */
 	pthread_t id;
+	uint32_t tid; /* for debug builds: of the thread; 0: not known yet */
 	struct lull_reclaim_config config;
 	size_t look_bytes; /* a deferrer looks at the limits when so many bytes have come */
 

@@ -15,6 +15,9 @@ uint64_t lull__queue_awaited;
 uint64_t lull__descendants;
 __thread struct lull__queue *lull__in_hand;
 __thread bool lull__in_drained;
+#ifdef LULL_DEBUG
+const void *lull__awaited_item;
+#endif
 
 bool lull__queue_add_chunk(struct lull__queue *q)
 {
@@ -115,7 +118,10 @@ __attribute__((always_inline)) static inline void *take_item(struct lull__queue 
 	lull__check_reclaimed(entry.item);
 	*bytes += entry.bytes & ~LULL__ENTRY_FLAGS;
 	if (lull_unlikely(entry.bytes & (LULL__ENTRY_AWAITED | LULL__ENTRY_DRAINED))) {
-		q->running_awaited += (entry.bytes & LULL__ENTRY_AWAITED) != 0;
+		if (entry.bytes & LULL__ENTRY_AWAITED) {
+			lull__forget_awaited(entry.item);
+			q->running_awaited++;
+		}
 		lull__in_drained = (entry.bytes & LULL__ENTRY_DRAINED) != 0;
 	}
 	return entry.item;

@@ -66,6 +66,8 @@ static bool start_worker(void)
 	 */
 	there = lull_load_relaxed(&lull__reclaimer.thread) == HAS_THREAD;
 	lull_store_relaxed(&lull__reclaimer.thread, (uint32_t)HAS_THREAD);
+	if (!there)
+		lull_store_relaxed(&lull__reclaimer.tid, 0u);
 	/* Under the lock, so that exit() finds a thread to join. */
 	err = there ? 0 : lull__own_thread_start(&lull__reclaimer_thread, &lull__reclaimer.id);
 	lull__config_leave(&saved);

@@ -348,6 +348,7 @@ static void worker(void)
 	struct rounds r = { .wanted_free = WANTED_MOST };
 
 	lull__ensure_registered();
+	lull_store_relaxed(&lull__reclaimer.tid, lull__self.tid);
 	while (!lull_load_relaxed(&lull__reclaimer.stop)) {
 		uint64_t now_ns = lull__now_ns();
 		size_t count;

@@ -5,14 +5,16 @@
  */
 #include "test.h"
 
+#include <lull/mutex.h>
+
 #ifdef LULL_DEBUG
-#define lull__peek		peek_at_lock
-#define lull__owner_wish	wish_of_thread
-#define lull__owner_set_wish	set_wish
+#define lull__waits_of		wish_of_thread
+#define lull__holders_of	holders_of_wish
 #define lull__now_ns		now_made_up
 #define lull__die		say_and_end
 #define lull__thread_words	words_of_thread
 #define lull__deadlock_check	check_for_deadlock
+#define lull__deadlock_look	look_for_deadlock
 #include "../src/check/deadlock.c"
 
 #define THREADS 20
@@ -20,6 +22,7 @@
 /* Thread number n has lock n and waits for lock waits_for[n]; -1: it waits for none. */
 static struct lull_mutex lock[THREADS];
 static int waits_for[THREADS];
+static enum lull__awaits kind[THREADS];
 static uint32_t seq[THREADS];
 static uint64_t clock_ns;
 
@@ -41,29 +44,33 @@ static void count_read(void)
 		waits_for[change] = -1;
 }
 
-bool peek_at_lock(const uint32_t *from, uint32_t *to)
-{
-	count_read();
-	*to = *from;
-	return true;
-}
-
-bool wish_of_thread(uint32_t tid, struct lull__owner_wish *wish)
+bool wish_of_thread(uint32_t tid, struct lull__wish *wish)
 {
 	int n = (int)(tid - TID(0));
 
 	count_read();
 	if (n < 0 || n >= THREADS || waits_for[n] < 0)
 		return false;
-	*wish = (struct lull__owner_wish){ tid, seq[n], &lock[waits_for[n]] };
+	*wish = (struct lull__wish){ .tid = tid, .seq = seq[n], .of = { .kind = kind[n], .what = &lock[waits_for[n]] } };
 	return true;
 }
 
-static const struct lull_mutex *wanted_lock;
+/* The last of several holders is the one in the circle. */
+static int bystanders;
 
-void set_wish(const struct lull_mutex *m)
+unsigned holders_of_wish(const struct lull__wish *wish, uint32_t tids[LULL__HOLDERS_MOST])
 {
-	wanted_lock = m;
+	const struct lull_mutex *m = (const struct lull_mutex *)wish->of.what;
+	unsigned count = 0;
+	uint32_t holder;
+
+	count_read();
+	holder = m->word & LULL__MUTEX_TID;
+	for (int i = 0; i < bystanders; i++)
+		tids[count++] = TID(THREADS - 1 - i);
+	if (holder)
+		tids[count++] = holder;
+	return count;
 }
 
 uint64_t now_made_up(void)
@@ -99,18 +106,20 @@ static void make_circle(int n)
 		lock[i].word = TID(i);
 		waits_for[i] = i < n ? (i + 1) % n : -1;
 		seq[i] = 10;
+		kind[i] = LULL__AWAITS_MUTEX;
 	}
+	bystanders = 0;
 	reads = 0;
 	change_at = -1;
 }
 
 static unsigned find(void)
 {
-	struct lull__owner_wish cycle[CYCLE_MAX];
-	unsigned n = find_cycle(TID(0), cycle);
+	struct search s;
+	unsigned n = find_cycle(TID(0), &s);
 
 	for (unsigned i = 0; i < n; i++)
-		assert_true(cycle[i].tid == TID(i) && cycle[i].waits == &lock[waits_for[i]]);
+		assert_true(s.way[i].tid == TID(i) && s.way[i].of.what == &lock[waits_for[i]]);
 	return n;
 }
 
@@ -136,6 +145,34 @@ TEST(find)
 	make_circle(3);
 	lock[1].word |= 0x80000000u; /* others wait for it, too */
 	assert_int_equal(find(), 3);
+}
+
+/* Of several that hold a thread up, any may be the next of the circle; the others may wait, run, or be in another circle. */
+TEST(branches)
+{
+	for (int n = 2; n <= 3; n++)
+		for (int i = 0; i < (int)LULL__HOLDERS_MOST; i++) {
+			make_circle(n);
+			bystanders = i;
+			for (int by = 0; by < i; by++)
+				waits_for[THREADS - 1 - by] = by % 2 ? THREADS - 1 - by : -1;
+			assert_int_equal(find(), n);
+		}
+	make_circle(2);
+	bystanders = 1;
+	waits_for[1] = -1;
+	assert_int_equal(find(), 0);
+}
+
+/* All of them wait for all others: the way leads through each thread once, so the search ends. */
+TEST(bound)
+{
+	make_circle(CYCLE_MAX + 2);
+	bystanders = (int)LULL__HOLDERS_MOST - 1;
+	for (int i = 0; i < THREADS; i++)
+		waits_for[i] = (i + 1) % THREADS == 0 ? 1 : (i + 1) % THREADS;
+	assert_int_equal(find(), 0);
+	assert_in_range(reads, 1, 2 * SEEN_MAX);
 }
 
 /* A change before the second read means no circle. Each of three threads, each way, each time. */
@@ -167,7 +204,6 @@ static bool looks_again(void)
 	if (setjmp(ended))
 		return true;
 	check_for_deadlock(&lock[1], TID(0));
-	assert_ptr_equal(wanted_lock, &lock[1]);
 	return false;
 }
 
@@ -193,9 +229,31 @@ TEST(lasts)
 		 "%u waits for mutex %p, held by the first", TID(0), (void *)&lock[1], TID(1), (void *)&lock[2], TID(2),
 		 (void *)&lock[0]);
 	assert_string_equal(line, words);
-	/* A thread that waits for nothing is in no circle. */
-	check_for_deadlock(NULL, TID(0));
-	assert_null(wanted_lock);
+}
+
+/* What each kind of edge is called. */
+TEST(words)
+{
+	static const struct {
+		enum lull__awaits kind;
+		const char *words;
+	} rows[] = {
+		{ LULL__AWAITS_GP, "waits for a grace period, which waits for the section of" },
+		{ LULL__AWAITS_RECLAIMER, "waits in a barrier for callbacks on" },
+		{ LULL__AWAITS_PARKED, "waits in a barrier for what a hazard pointer protects of" },
+	};
+	char wanted[256];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct lull__wish way[2] = { { .tid = 1, .of.kind = rows[i].kind }, { .tid = 2, .of.kind = rows[i].kind } };
+
+		snprintf(wanted, sizeof(wanted), "deadlock: thread 1 %s thread 2 %s the first", rows[i].words, rows[i].words);
+		if (!setjmp(ended)) {
+			said = 0;
+			print_cycle(way, 2);
+		}
+		assert_string_equal(line, wanted);
+	}
 }
 #else
 TEST(in_debug_builds)

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/* runs: full-fences */
+/*
+ * circles.c - builds with LULL_DEBUG find circles of threads that wait for each other, over mutexes, read sections, hazard
+ * pointers, barriers and cohorts: they end with one line that names each edge. And find none where a thread may go on.
+ */
+#include "check/support.h"
+
+#include <lull/cohort.h>
+#include <lull/hazptr.h>
+#include <lull/mutex.h>
+
+#ifdef LULL_DEBUG
+
+enum { MOST = 3 };
+
+/* What one thread of a circle holds, and the one before it waits for. */
+enum holds { MUTEX, SECTION, SLOT, RETIRED, CALLBACK, MEMBER_CALLED, MEMBER_KEPT };
+
+/* All have this much of a circle. */
+static struct lull_mutex mutexes[MOST];
+static struct lull_cohort cohorts[MOST];
+static struct object {
+	struct lull_cohort_head member;
+	int which;
+} objects[MOST], *places[MOST] = { &objects[0], &objects[1], &objects[2] };
+
+static const enum holds *circle;
+static int members, holding;
+
+/* In memory that children share: what each thread's part of the line will be. */
+static struct said {
+	char edge[MOST][200];
+} *said;
+
+static void say_edge(int me)
+{
+	static const char *const words[] = {
+		[MUTEX] = "waits for mutex %p, held by ",
+		[SECTION] = "waits for a grace period, which waits for the section of ",
+		[SLOT] = "waits until no hazard pointer protects %p, as does one of ",
+		[RETIRED] = "waits in a barrier for what a hazard pointer protects of ",
+		[CALLBACK] = "waits in a barrier for callbacks on ",
+		[MEMBER_CALLED] = "waits for cohort %p, held up by ",
+		[MEMBER_KEPT] = "waits for cohort %p, held up by ",
+	};
+	int next = (me + 1) % members;
+	const void *of[] = {
+		[MUTEX] = &mutexes[next],	   [SECTION] = NULL,		      [SLOT] = places[next],
+		[RETIRED] = NULL,		   [CALLBACK] = NULL,		      [MEMBER_CALLED] = &cohorts[next],
+		[MEMBER_KEPT] = &cohorts[next],
+	};
+	char *edge = said->edge[me], *what;
+	char rest[100];
+
+	snprintf(rest, sizeof(rest), "%s", words[circle[next]]);
+	what = strstr(rest, "%p");
+	if (what)
+		*what = '\0';
+	snprintf(edge, sizeof(said->edge[me]), "thread \"%s\" (tid %u) %s", own_name(), own_tid(), rest);
+	if (what)
+		snprintf(edge + strlen(edge), sizeof(said->edge[me]) - strlen(edge), "%p%s", of[circle[next]], what + 2);
+}
+
+static void wait_for_next(int me)
+{
+	int next = (me + 1) % members;
+
+	say_edge(me);
+	lull_add_release(&holding, 1);
+	await_flag(&holding, members);
+	switch (circle[next]) {
+	case MUTEX:
+		lull_mutex_lock(&mutexes[next]);
+		break;
+	case SECTION:
+		lull_rcu_synchronize();
+		break;
+	case SLOT:
+		lull_hazptr_synchronize(places[next]);
+		break;
+	case RETIRED:
+		lull_hazptr_barrier();
+		break;
+	case CALLBACK:
+		lull_rcu_barrier(); /* waits for callbacks of either kind */
+		break;
+	case MEMBER_CALLED:
+	case MEMBER_KEPT:
+		lull_cohort_wait(&cohorts[next]);
+		break;
+	}
+}
+
+static void called(struct lull_head *head)
+{
+	wait_for_next(lull_container_of(head, struct object, member.head)->which);
+}
+
+static void member_called(struct lull_cohort_head *member)
+{
+	wait_for_next(lull_container_of(member, struct object, member)->which);
+}
+
+static void nothing(struct lull_head *head)
+{
+	(void)head;
+}
+
+static void member_nothing(struct lull_cohort_head *member)
+{
+	(void)member;
+}
+
+static void *holds_one(void *which)
+{
+	int me = (int)(uintptr_t)which;
+	struct object *mine = &objects[me];
+	struct lull_hazptr_hold hold;
+	char name[16];
+
+	snprintf(name, sizeof(name), "member %d", me);
+	pthread_setname_np(pthread_self(), name);
+	switch (circle[me]) {
+	case MUTEX:
+		lull_mutex_lock(&mutexes[me]);
+		break;
+	case SECTION:
+		lull_rcu_read_lock();
+		break;
+	case SLOT:
+		(void)lull_hazptr_acquire(&hold, &places[me]);
+		break;
+	case RETIRED:
+		(void)lull_hazptr_acquire_member(&hold, &places[me], member.head);
+		lull_hazptr_call(&mine->member.head, nothing);
+		break;
+	case CALLBACK:
+		lull_hazptr_call(&mine->member.head, called);
+		return NULL;
+	case MEMBER_CALLED:
+		lull_cohort_call_hazptr(&cohorts[me], &mine->member, member_called);
+		return NULL;
+	case MEMBER_KEPT:
+		(void)lull_hazptr_acquire_member(&hold, &places[me], member.head);
+		lull_cohort_call_hazptr(&cohorts[me], &mine->member, member_nothing);
+		break;
+	}
+	wait_for_next(me);
+	return NULL;
+}
+
+static const struct row {
+	int members;
+	enum holds holds[MOST];
+} rows[] = {
+	{ 2, { MUTEX, MUTEX } },
+	{ 2, { SECTION, MUTEX } },
+	{ 2, { SLOT, MUTEX } },
+	{ 2, { SLOT, SECTION } },
+	{ 2, { SLOT, SLOT } },
+	{ 2, { RETIRED, MUTEX } },
+	{ 2, { CALLBACK, MUTEX } },
+	{ 2, { CALLBACK, SLOT } },
+	{ 2, { MEMBER_CALLED, MUTEX } },
+	{ 2, { MEMBER_KEPT, MUTEX } },
+	{ 3, { SECTION, MUTEX, MUTEX } },
+	{ 3, { SECTION, SLOT, MUTEX } },
+	{ 3, { SLOT, SLOT, SLOT } },
+	{ 3, { RETIRED, SECTION, MUTEX } },
+	{ 3, { CALLBACK, SECTION, MUTEX } },
+	{ 3, { MEMBER_CALLED, SLOT, MUTEX } },
+	{ 3, { MEMBER_KEPT, SECTION, MUTEX } },
+	{ 3, { MEMBER_KEPT, CALLBACK, MUTEX } },
+};
+enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+
+static void wait_in_circle(const struct row *row)
+{
+	members = row->members;
+	circle = row->holds;
+	alarm(CHILD_SECONDS);
+	lull_debug_set_stall_ms(0);
+	for (int i = 0; i < members; i++) {
+		objects[i].which = i;
+		start_thread(holds_one, (void *)(uintptr_t)i);
+	}
+	while (pause())
+		;
+}
+
+/* The thread that finds it first begins the line; the others come in their order. Two may find it at a time. */
+static bool is_circle(const struct child *child, const struct said *of, int n)
+{
+	char line[MOST * 200 + 50];
+
+	for (int first = 0; first < n; first++) {
+		int at = snprintf(line, sizeof(line), "lull: deadlock: ");
+
+		for (int i = 0; i < n; i++)
+			at += snprintf(line + at, sizeof(line) - (size_t)at, "%s", of->edge[(first + i) % n]);
+		snprintf(line + at, sizeof(line) - (size_t)at, "the first\n");
+		if (strncmp(child->text, line, strlen(line)) == 0)
+			return true;
+	}
+	return false;
+}
+
+TEST(found)
+{
+	static struct child children[ROWS];
+	struct said *all;
+
+	NEEDS_THREADS_IN_CHILD();
+	all = (struct said *)mmap(NULL, sizeof(*all) * ROWS, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	must(all != MAP_FAILED);
+	for (int i = 0; i < ROWS; i++) { /* all at a time, as each of them takes seconds */
+		said = &all[i];
+		if (child_begin(&children[i]))
+			wait_in_circle(&rows[i]);
+	}
+	for (int i = 0; i < ROWS; i++) {
+		child_await(&children[i]);
+		if (!child_aborted(&children[i]) || !is_circle(&children[i], &all[i], rows[i].members))
+			print_error("row %d, status %x, wrote: %s\nand not: %s%s%sthe first\n", i, (unsigned)children[i].status,
+				    children[i].text, all[i].edge[0], all[i].edge[1], all[i].edge[2]);
+	}
+	for (int i = 0; i < ROWS; i++)
+		assert_true(child_aborted(&children[i]) && is_circle(&children[i], &all[i], rows[i].members));
+}
+
+#else
+TEST(found)
+{
+	SKIP("only debug builds have this check");
+}
+#endif
