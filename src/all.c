@@ -93,6 +93,7 @@
 #include "pool/hazptr_pool.c"
 
 #ifdef LULL_WATCH
+#include "watch/awaits.c"
 #include "watch/dump.c"
 #include "watch/report.c"
 #include "watch/shared_file.c"
@@ -107,6 +108,7 @@
 #include "check/deadlock.c"
 #include "check/edges.c"
 #include "check/guards.c"
+#include "check/mixed.c"
 #include "check/ranges.c"
 #include "check/retired.c"
 #include "check/waits.c"

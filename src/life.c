@@ -76,6 +76,8 @@ const struct lull__checks lull__checks = {
 	.waits = lull__waits_set,
 	.look_for_circle = lull__deadlock_look,
 	.calls_back = lull__waits_calls_back,
+	.awaited = lull__edges_awaited,
+	.fenced_waits = lull__mixed_check,
 	.fork = checks_fork,
 #ifndef LULL_CORE_ALONE
 	.any_domain_open = lull__domain_any_open,

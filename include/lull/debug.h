@@ -26,7 +26,11 @@ struct lull_stall {
 	const char *thread_name; /* of the thread that holds it up; "?" if it is gone, or none is known */
 	uint32_t tid;
 	enum lull_thread_state state;
-	const char *where;   /* where the thread is now: "in futex at libc.so.6+0x8ce22"; "": not known */
+	/*
+	 * Where the thread is now: "in futex at libc.so.6+0x8ce22"; "": not known. If it waits there for a mutex of lull's,
+	 * also which one, and which thread has it; if it is in another wait of lull's, which kind, and which thread holds it up.
+	 */
+	const char *where;
 	uint32_t depth;	     /* nesting depth of its read section, or of its simple hazard pointer; 0: online, or neither */
 	uint32_t slots;	     /* hazard pointers, of all threads, that hold it up; 0: something else does */
 	uint64_t since_ns;   /* CLOCK_MONOTONIC: when the wait began */

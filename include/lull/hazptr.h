@@ -82,8 +82,12 @@ LULL_API void lull__hazptr_free_slow(struct lull_hazptr_context *ctx, struct lul
 #ifdef LULL_DEBUG
 LULL_API void lull__hazptr_check_owner(const char *call, const struct lull_hazptr_context *ctx);
 #define LULL__HAZPTR_CHECK(call, ctx) lull__hazptr_check_owner(call, ctx)
+/* Note that the slot @h has had @addr by a light fence; 0: it is about to have another one by a full fence. */
+LULL_API void lull__check_light(const struct lull_hazptr *h, uintptr_t addr) LULL_NOEXCEPT;
+#define LULL__HAZPTR_NOTE_LIGHT(h, addr) lull__check_light(h, addr)
 #else
 #define LULL__HAZPTR_CHECK(call, ctx) ((void)0)
+#define LULL__HAZPTR_NOTE_LIGHT(h, addr) ((void)0)
 #endif
 
 /* Let the slot @h have @addr, or 0. Readers change slots in no other way. */
@@ -108,6 +112,7 @@ LULL_INLINE void lull__hazptr_set(struct lull_hazptr *h, uintptr_t addr)
 	lull_compiler_barrier();
 	if (lull_unlikely(lull_low_nonzero_relaxed(&h->state, LULL__HAZPTR_LOW)))
 		lull__hazptr_slow(h);
+	LULL__HAZPTR_NOTE_LIGHT(h, addr);
 }
 
 /* ---- contexts and their slots --------------------------------------------------------------- */

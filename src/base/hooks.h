@@ -11,8 +11,6 @@
 #include <lull/debug.h>
 #include <lull/rcu.h>
 
-#include "../os/os.h"
-
 /* ---- mechanisms: first use, threads that come and go, fork ------------------------------------- */
 
 /* Functions of one mechanism, for the life of the process and of its threads. NULL: there is nothing to do. */
@@ -100,9 +98,13 @@ struct lull__checks {
 	void (*reclaimed)(void *item);
 	void (*protects_none)(const char *call);
 	void (*mutex_waits)(const struct lull_mutex *m, uint32_t tid);
-	void (*waits)(const struct lull__awaited *awaited);
-	void (*look_for_circle)(void);
-	void (*calls_back)(const void *cohort);
+	void (*waits)(uint64_t deadline_ns, const struct lull__awaited *awaited);
+	uint64_t (*look_for_circle)(uint64_t again_ns);
+	void (*calls_back)(const void *cohort); /* the calling thread is in a callback of @cohort, or has left it (NULL) */
+	/* A barrier has begun to wait for @item, which a slot names (NULL: for none yet); or has no longer to. */
+	void (*awaited)(const void *item, bool begins);
+	/* @call is about to wait for slots that only the functions of hazptr_fenced.h may set. */
+	void (*fenced_waits)(const char *call, const void *addr, size_t len);
 	void (*fork)(bool begins);
 	bool (*any_domain_open)(void); /* may the calling thread be in a section of a domain? */
 };
@@ -170,45 +172,24 @@ static inline void lull__check_mutex_waits(const struct lull_mutex *m, uint32_t 
 	LULL__CHECK(mutex_waits, m, tid);
 }
 
-/* Record what the calling thread is about to sleep for, without a deadline. Locks of the library may be held. */
-static inline void lull__check_waits(enum lull__awaits kind, const void *what, size_t len, uint64_t number)
-{
-	struct lull__awaited awaited = { kind, what, len, number };
-
-	(void)awaited;
-	LULL__CHECK(waits, &awaited);
-}
-
-static inline void lull__check_waits_no_more(void)
-{
-	lull__check_waits(LULL__AWAITS_NOTHING, NULL, 0, 0);
-}
-
-#ifdef LULL_DEBUG
-#define LULL__CIRCLE_LOOK_NS UINT64_C(500000000)
-#endif
+/*
+ * Record what the calling thread is about to sleep for, unless it has a deadline: fields of struct lull__awaited. Locks of
+ * the library may be held.
+ */
+#define LULL__CHECK_WAITS(deadline_ns, ...)                                                                              \
+	LULL__CHECK(waits, (deadline_ns), &(const struct lull__awaited){ __VA_ARGS__ })
 
 /*
- * Abort if the calling thread waits in a circle, with no lock of the library's held. Return when to do that again;
- * @again_ns: when the thread looks again in any case.
+ * With no lock of the library's held, abort if what is recorded is part of a circle. Return when to do that again, or
+ * @again_ns, when the thread looks again in any case.
  */
 static inline uint64_t lull__check_circle(uint64_t again_ns)
 {
 #ifdef LULL_DEBUG
-	uint64_t look_ns = lull__now_ns() + LULL__CIRCLE_LOOK_NS;
-
-	LULL__CHECK(look_for_circle);
-	return look_ns < again_ns ? look_ns : again_ns;
-#else
-	return again_ns;
+	if (lull__checks.look_for_circle)
+		return lull__checks.look_for_circle(again_ns);
 #endif
-}
-
-/* Record that the calling thread is in a callback of @cohort, or has left it (NULL). */
-static inline void lull__check_calls_back(const void *cohort)
-{
-	(void)cohort;
-	LULL__CHECK(calls_back, cohort);
+	return again_ns;
 }
 
 /* Say that the process is about to fork, or that it has forked, in the parent. Signals are blocked. */

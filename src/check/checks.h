@@ -26,7 +26,10 @@ void lull__guards_fork_child(void);
 
 /* deadlock.c: see mutex_waits and look_for_circle in hooks.h */
 void lull__deadlock_check(const struct lull_mutex *m, uint32_t tid);
-void lull__deadlock_look(void);
+uint64_t lull__deadlock_look(uint64_t again_ns);
+
+/* mixed.c: see fenced_waits in hooks.h */
+void lull__mixed_check(const char *call, const void *addr, size_t len);
 #endif
 
 #if LULL__CHECK_RETIRED

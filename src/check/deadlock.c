@@ -17,6 +17,7 @@
 
 #define CYCLE_MAX 16
 #define SEEN_MAX  64
+#define LOOK_NS	  500000000u
 #define SURE_NS	  2000000000u /* a signal handler that holds a lock, and is preempted, does not take so long */
 
 static __thread struct {
@@ -25,14 +26,14 @@ static __thread struct {
 } suspicion __attribute__((tls_model("initial-exec")));
 
 /* A search for the way from one thread's wait back to that thread. */
-struct search {
+struct cycle_search {
 	uint32_t first;
 	struct lull__wish way[CYCLE_MAX];
 	uint32_t seen[SEEN_MAX]; /* the way leads through each thread once */
 	unsigned nr_seen;
 };
 
-static bool is_new(struct search *s, uint32_t tid)
+static bool is_new(struct cycle_search *s, uint32_t tid)
 {
 	for (unsigned i = 0; i < s->nr_seen; i++)
 		if (s->seen[i] == tid)
@@ -44,7 +45,7 @@ static bool is_new(struct search *s, uint32_t tid)
 }
 
 /* Go on from @tid, which is number @n of the way. Returns how long the circle is; 0: none is found. */
-static unsigned follow(struct search *s, uint32_t tid, unsigned n)
+static unsigned follow_way(struct cycle_search *s, uint32_t tid, unsigned n)
 {
 	uint32_t holders[LULL__HOLDERS_MOST];
 	unsigned count, found = 0;
@@ -56,7 +57,7 @@ static unsigned follow(struct search *s, uint32_t tid, unsigned n)
 		if (holders[i] == s->first)
 			return n + 1;
 	for (unsigned i = 0; i < count && !found; i++)
-		found = follow(s, holders[i], n + 1);
+		found = follow_way(s, holders[i], n + 1);
 	return found;
 }
 
@@ -76,14 +77,14 @@ static bool is_held_by(const struct lull__wish *wish, uint32_t tid)
  * for what the first one holds, the caller. A thread that has just been woken may still be published as waiting; but
  * then the next one no longer holds that. So all is read twice, in this order.
  */
-static unsigned find_cycle(uint32_t tid, struct search *s)
+static unsigned find_cycle(uint32_t tid, struct cycle_search *s)
 {
 	struct lull__wish again;
 	unsigned n;
 
 	s->first = tid;
 	s->nr_seen = 0;
-	n = follow(s, tid, 0);
+	n = follow_way(s, tid, 0);
 	for (unsigned i = 0; i < n; i++)
 		if (!is_held_by(&s->way[i], s->way[(i + 1) % n].tid) || !lull__waits_of(s->way[i].tid, &again) ||
 		    again.seq != s->way[i].seq || again.of.kind != s->way[i].of.kind)
@@ -145,9 +146,9 @@ static void print_cycle(const struct lull__wish *cycle, unsigned n)
 	lull__die("deadlock: %sthe first", line);
 }
 
-static void look(uint32_t tid)
+static void look_for_cycle(uint32_t tid)
 {
-	struct search search;
+	struct cycle_search search;
 	unsigned n = find_cycle(tid, &search);
 
 	if (n && persists(search.way, n))
@@ -157,11 +158,14 @@ static void look(uint32_t tid)
 void lull__deadlock_check(const struct lull_mutex *m, uint32_t tid)
 {
 	if (m)
-		look(tid);
+		look_for_cycle(tid);
 }
 
-void lull__deadlock_look(void)
+uint64_t lull__deadlock_look(uint64_t again_ns)
 {
-	look(lull__gettid());
+	uint64_t look_ns = lull__now_ns() + LOOK_NS;
+
+	look_for_cycle(lull__gettid());
+	return look_ns < again_ns ? look_ns : again_ns;
 }
 #endif

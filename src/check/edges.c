@@ -16,6 +16,17 @@
 #include "../reclaim/bag.h"
 #include "waits.h"
 
+/* One of the items that the barrier which waits now waits for, and that a slot named; NULL: none is known. */
+static const void *awaited_item;
+
+void lull__edges_awaited(const void *item, bool begins)
+{
+	if (begins)
+		lull_store_relaxed(&awaited_item, item);
+	else if (lull_load_relaxed(&awaited_item) == item)
+		lull_store_relaxed(&awaited_item, (const void *)NULL); /* it is about to be freed */
+}
+
 struct holders {
 	const struct lull__awaited *of;
 	uint32_t *tids;
@@ -63,12 +74,12 @@ static void visit_named(struct lull_hazptr *slot, uintptr_t addr, uint32_t owner
 
 static void visit_awaited(struct lull_hazptr *slot, uintptr_t addr, uint32_t owner, void *arg)
 {
-	if (addr == (uintptr_t)lull_load_relaxed(&lull__awaited_item) &&
-	    lull_load_relaxed(&slot->state) & LULL__HAZPTR_PARKED)
+	(void)slot;
+	if (addr == (uintptr_t)lull_load_relaxed(&awaited_item))
 		add_holder(arg, owner);
 }
 
-/* A slot with PARKED names a head that waits to be reclaimed, until it changes. */
+/* A slot with PARKED names a head that waits to be reclaimed, until it changes; another may name one that is done. */
 static void visit_member(struct lull_hazptr *slot, uintptr_t addr, uint32_t owner, void *arg)
 {
 	struct holders *h = arg;

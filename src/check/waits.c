@@ -66,34 +66,34 @@ static void waits_leave(const sigset_t *saved)
 }
 
 /* Give @own back if nothing is in it. */
-static void settle(struct place *own)
+static void settle_place(struct place *own)
 {
 	has_place = own->awaited.kind != LULL__AWAITS_NOTHING || own->cohort;
 	if (!has_place)
 		*own = (struct place){ .tid = 0 };
 }
 
-static bool is_same(const struct lull__awaited *a, const struct lull__awaited *b)
+static bool is_same_wait(const struct lull__awaited *a, const struct lull__awaited *b)
 {
 	return a->kind == b->kind && a->what == b->what && a->len == b->len && a->number == b->number;
 }
 
-void lull__waits_set(const struct lull__awaited *awaited)
+void lull__waits_set(uint64_t deadline_ns, const struct lull__awaited *awaited)
 {
 	struct place *own;
 	sigset_t saved;
 
-	if (awaited->kind == LULL__AWAITS_NOTHING && !has_place)
+	if (deadline_ns != LULL__NEVER || (awaited->kind == LULL__AWAITS_NOTHING && !has_place))
 		return;
 	waits_enter(&saved);
 	own = own_place();
-	if (own && !is_same(&own->awaited, awaited)) {
+	if (own && !is_same_wait(&own->awaited, awaited)) {
 		own->tid = lull__gettid();
 		own->seq = ++waits_count;
 		own->awaited = *awaited;
 	}
 	if (own)
-		settle(own);
+		settle_place(own);
 	waits_leave(&saved);
 }
 
@@ -107,14 +107,14 @@ void lull__waits_calls_back(const void *cohort)
 	if (own) {
 		own->tid = lull__gettid();
 		own->cohort = cohort;
-		settle(own);
+		settle_place(own);
 	}
 	waits_leave(&saved);
 }
 
 void lull__waits_thread_exit(void)
 {
-	lull__waits_set(&(struct lull__awaited){ .kind = LULL__AWAITS_NOTHING });
+	lull__waits_set(LULL__NEVER, &(struct lull__awaited){ .kind = LULL__AWAITS_NOTHING });
 	if (has_place)
 		lull__waits_calls_back(NULL);
 }

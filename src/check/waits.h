@@ -15,7 +15,7 @@ struct lull__wish {
 };
 
 /* waits.c: see `waits` and `calls_back` in hooks.h */
-void lull__waits_set(const struct lull__awaited *awaited);
+void lull__waits_set(uint64_t deadline_ns, const struct lull__awaited *awaited);
 void lull__waits_calls_back(const void *cohort);
 void lull__waits_thread_exit(void);
 void lull__waits_fork_child(void);
@@ -26,6 +26,8 @@ bool lull__waits_of(uint32_t tid, struct lull__wish *wish);
 unsigned lull__waits_callers(const void *cohort, uint32_t *tids, unsigned most);
 
 #define LULL__HOLDERS_MOST 8u
+
+void lull__edges_awaited(const void *item, bool begins); /* edges.c: see `awaited` in hooks.h */
 
 /* edges.c: which threads hold @wish up now? Stores some, and returns how many. Takes locks of the registry and of slots. */
 unsigned lull__holders_of(const struct lull__wish *wish, uint32_t tids[LULL__HOLDERS_MOST]);

@@ -126,7 +126,7 @@ static void run_member(struct lull_head *head)
 	struct lull_cohort *c = mine->cohort;
 	struct calling calling = { c, calling_back };
 
-	lull__check_calls_back(c);
+	LULL__CHECK(calls_back, c);
 	if (LULL__BUSTED(COHORT_COUNTS_FIRST)) {
 		count_one_less(c);
 		mine->func(mine);
@@ -135,7 +135,7 @@ static void run_member(struct lull_head *head)
 	calling_back = &calling;
 	mine->func(mine);
 	calling_back = calling.outer;
-	lull__check_calls_back(calling.outer ? calling.outer->cohort : NULL);
+	LULL__CHECK(calls_back, calling.outer ? calling.outer->cohort : NULL);
 	count_one_less(c);
 }
 
@@ -274,10 +274,8 @@ static bool await_objects(struct lull_cohort *c, uint64_t deadline_ns)
 			nap_ns = help_out(c, deadline_ns) ? 0 : lull__earlier(2 * nap_ns + NAP_LEAST_NS, HELP_NS);
 			again_ns = lull__now_ns() + nap_ns;
 		}
-		if (deadline_ns == LULL__NEVER) {
-			lull__check_waits(LULL__AWAITS_COHORT, c, 0, 0);
-			again_ns = lull__check_circle(again_ns);
-		}
+		LULL__CHECK_WAITS(deadline_ns, .kind = LULL__AWAITS_COHORT, .what = c);
+		again_ns = lull__check_circle(again_ns);
 		if (!set_sleeps(c))
 			continue;
 		lull__cohort_open(&opened);
@@ -285,8 +283,7 @@ static bool await_objects(struct lull_cohort *c, uint64_t deadline_ns)
 		lull__cohort_close(&opened);
 	}
 	lull__wait_end(&wait);
-	if (deadline_ns == LULL__NEVER)
-		lull__check_waits_no_more();
+	LULL__CHECK_WAITS(deadline_ns, .kind = LULL__AWAITS_NOTHING);
 	return in_time;
 }
 

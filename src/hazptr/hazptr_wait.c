@@ -98,11 +98,9 @@ static bool sleep_until_seen(struct slot_wait *w, struct lull__wait *wait, uint6
 	uint32_t *word, event;
 
 	do {
-		again_ns = LULL__NEVER;
-		if (deadline_ns == LULL__NEVER) {
-			lull__check_waits(LULL__AWAITS_HAZPTR, (const void *)w->addr, w->len, w->stamp);
-			again_ns = lull__check_circle(again_ns);
-		}
+		LULL__CHECK_WAITS(deadline_ns, .kind = LULL__AWAITS_HAZPTR, .what = (const void *)w->addr, .len = w->len,
+				  .number = w->stamp);
+		again_ns = lull__check_circle(LULL__NEVER);
 		w->awaited = w->last;
 		word = lull__hazptr_event_of(w->awaited);
 		/*
@@ -165,6 +163,8 @@ bool lull__hazptr_wait(const char *call, const void *addr, size_t len, uint64_t 
 		if (call && !w.self)
 			lull__die("%s of %p, which this thread (tid %u) protects, would wait for itself for ever",
 				  call, addr, lull__self.tid);
+		if (call && full)
+			LULL__CHECK(fenced_waits, call, addr, len);
 		for (unsigned pause = 0; pause <= i; pause++)
 			lull_cpu_relax();
 	}
@@ -173,8 +173,7 @@ bool lull__hazptr_wait(const char *call, const void *addr, size_t len, uint64_t 
 	lull__wait_begin(&wait, LULL_WAIT_HAZPTR, 0);
 	in_time = sleep_until_seen(&w, &wait, deadline_ns, full);
 	lull__wait_end(&wait);
-	if (deadline_ns == LULL__NEVER)
-		lull__check_waits_no_more();
+	LULL__CHECK_WAITS(deadline_ns, .kind = LULL__AWAITS_NOTHING);
 	return in_time;
 }
 

@@ -186,9 +186,8 @@ static void gp_complete(uint64_t number)
 	uint64_t was = lull_load_relaxed(&gp.completed);
 
 	/*
-	 * ORDER RCU-8: all that the scan saw before `completed`; pairs with RCU-8 in gp_is_over();
-	 * without it a thread that shares or polls a grace period frees too early;
-	 * model/rcu/completed.litmus
+	 * ORDER RCU-8: all that the scan saw before `completed`; pairs with RCU-8 in gp_is_over(); without it a thread that
+	 * shares or polls a grace period frees too early; model/rcu/completed.litmus
 	 */
 	while (was < number && !lull_cas_release(&gp.completed, &was, number))
 		;
@@ -215,13 +214,6 @@ static bool gp_is_over(lull_rcu_cookie cookie)
 	 */
 	return lull_load_acquire(&gp.completed) >= cookie;
 }
-
-#ifdef LULL_DEBUG
-bool lull__rcu_is_over(lull_rcu_cookie cookie)
-{
-	return gp_is_over(cookie);
-}
-#endif
 
 /* ---- waiting for readers --------------------------------------------------------------------- */
 
@@ -321,9 +313,7 @@ lull_rcu_cookie lull__rcu_cookie(void)
 	 * that covers it; model/rcu/cookie.tpl
 	 */
 	lull_fence_full();
-	if (LULL__BUSTED(STALE_COOKIE))
-		return lull_load_relaxed(&gp.started);
-	return lull_load_relaxed(&gp.started) + LULL__RCU_STEP;
+	return lull_load_relaxed(&gp.started) + (LULL__BUSTED(STALE_COOKIE) ? 0 : LULL__RCU_STEP);
 }
 
 /* Begin a grace period, unless a leader has begun one that is open. Leader only. */
@@ -408,12 +398,16 @@ bool lull__rcu_advance(lull_rcu_cookie cookie)
 	return gp_is_over(cookie);
 }
 
+bool lull__rcu_is_over(lull_rcu_cookie cookie)
+{
+	return gp_is_over(cookie);
+}
+
 bool lull__rcu_has_fenced(lull_rcu_cookie cookie)
 {
 	/*
-	 * ORDER HAZ-11: `fenced`, which is stored after the heavy fence, before the
-	 * caller's scan of slots; pairs with HAZ-11 in gp_begin(); without it the scan runs ahead
-	 * of the fence; model/hazptr/pass.tpl
+	 * ORDER HAZ-11: `fenced`, which is stored after the heavy fence, before the caller's scan of slots; pairs with
+	 * HAZ-11 in gp_begin(); without it the scan runs ahead of the fence; model/hazptr/pass.tpl
 	 */
 	return lull_load_acquire(&gp.fenced) >= cookie;
 }
@@ -430,8 +424,7 @@ bool lull__rcu_wait_until(lull_rcu_cookie cookie, uint64_t deadline_ns, struct l
 		lull__rcu_end_section(LULL__RCU_REST);
 	report->named = 0;
 	while (!gp_is_over(cookie) && !lull__is_past(deadline_ns) && !(later && later->named)) {
-		if (deadline_ns == LULL__NEVER)
-			lull__check_waits(LULL__AWAITS_GP, NULL, 0, cookie);
+		LULL__CHECK_WAITS(deadline_ns, .kind = LULL__AWAITS_GP, .number = cookie);
 		if (!lull__trylock(&gp.leader)) {
 			gp_go_beside();
 			if (!gp_is_over(cookie))
@@ -450,8 +443,7 @@ bool lull__rcu_wait_until(lull_rcu_cookie cookie, uint64_t deadline_ns, struct l
 		if (!later)
 			lull__wait_report(report);
 	}
-	if (deadline_ns == LULL__NEVER)
-		lull__check_waits_no_more();
+	LULL__CHECK_WAITS(deadline_ns, .kind = LULL__AWAITS_NOTHING);
 	if (online)
 		lull__rcu_enter_online();
 	lull__retry();
@@ -462,11 +454,10 @@ void lull_rcu_synchronize(void)
 {
 	lull__rcu_no_section("lull_rcu_synchronize");
 	lull__ensure_known();
-	if (gp_is_needless()) {
+	if (gp_is_needless())
 		lull__retry();
-		return;
-	}
-	lull__rcu_wait(lull__rcu_cookie());
+	else
+		lull__rcu_wait(lull__rcu_cookie());
 }
 
 lull_rcu_cookie lull_rcu_gp_start(void)

@@ -27,9 +27,7 @@ bool lull__rcu_has_fenced(lull_rcu_cookie cookie);
  */
 bool lull__rcu_wait_until(lull_rcu_cookie cookie, uint64_t deadline_ns, struct lull__report *later);
 
-#ifdef LULL_DEBUG
-bool lull__rcu_is_over(lull_rcu_cookie cookie);
-#endif
+bool lull__rcu_is_over(lull_rcu_cookie cookie); /* without a try to advance it */
 
 static inline void lull__rcu_wait(lull_rcu_cookie cookie)
 {

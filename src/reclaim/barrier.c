@@ -58,8 +58,7 @@ static bool flush_there(uint64_t deadline_ns)
 			return flush_here(deadline_ns);
 		if (lull__is_past(deadline_ns))
 			return false;
-		if (deadline_ns == LULL__NEVER)
-			lull__check_waits(LULL__AWAITS_RECLAIMER, NULL, 0, ticket);
+		LULL__CHECK_WAITS(deadline_ns, .kind = LULL__AWAITS_RECLAIMER, .number = ticket);
 		lull__futex_wait(&lull__reclaimer.flush_event, event, deadline_ns);
 	}
 }
@@ -115,8 +114,7 @@ static bool sleep_for_awaited(struct lull__wait *wait, uint64_t deadline_ns, str
 		/* Not parked, or LULL__PARKED_RECHECK: perhaps no other thread will check again. */
 		if (here && (lull__fence_full_mode || lull__anything_unparked(true) || lull__overflow_waiting()))
 			again_ns = lull__now_ns() + BARRIER_RECHECK_NS;
-		if (deadline_ns == LULL__NEVER)
-			lull__check_waits(LULL__AWAITS_PARKED, NULL, 0, 0);
+		LULL__CHECK_WAITS(deadline_ns, .kind = LULL__AWAITS_PARKED);
 		if (!lull__wait_sleep(wait, &lull__hazptr.event, event, deadline_ns, again_ns, blame_parked, NULL, report))
 			return false;
 	}
@@ -163,7 +161,7 @@ static bool flush_protected(uint64_t deadline_ns, bool *offspring)
 
 	if (!locked)
 		return false;
-	lull__note_awaited(NULL);
+	LULL__CHECK(awaited, NULL, true);
 	lull_store_relaxed(&lull__reclaimer.mark_awaited, 1u);
 	in_time = flush_and_wait(deadline_ns, offspring);
 	lull_store_relaxed(&lull__reclaimer.mark_awaited, 0u);
@@ -190,7 +188,7 @@ static bool enter_wait(const char *call)
 
 static int leave_wait(bool online, bool in_time)
 {
-	lull__check_waits_no_more();
+	LULL__CHECK_WAITS(LULL__NEVER, .kind = LULL__AWAITS_NOTHING);
 	if (online)
 		lull_rcu_online();
 	lull__backlog_publish();

@@ -109,7 +109,7 @@ uint64_t lull__mark_awaited(struct lull__queue *q)
 	while (cursor.at < left) {
 		struct lull__entry *entry = next_entry(&cursor);
 
-		lull__note_awaited(entry->item);
+		LULL__CHECK(awaited, entry->item, true);
 		if (entry->bytes & LULL__ENTRY_AWAITED)
 			continue;
 		entry->bytes |= LULL__ENTRY_AWAITED;

@@ -15,9 +15,6 @@ uint64_t lull__queue_awaited;
 uint64_t lull__descendants;
 __thread struct lull__queue *lull__in_hand;
 __thread bool lull__in_drained;
-#ifdef LULL_DEBUG
-const void *lull__awaited_item;
-#endif
 
 bool lull__queue_add_chunk(struct lull__queue *q)
 {
@@ -119,7 +116,7 @@ __attribute__((always_inline)) static inline void *take_item(struct lull__queue 
 	*bytes += entry.bytes & ~LULL__ENTRY_FLAGS;
 	if (lull_unlikely(entry.bytes & (LULL__ENTRY_AWAITED | LULL__ENTRY_DRAINED))) {
 		if (entry.bytes & LULL__ENTRY_AWAITED) {
-			lull__forget_awaited(entry.item);
+			LULL__CHECK(awaited, entry.item, false);
 			q->running_awaited++;
 		}
 		lull__in_drained = (entry.bytes & LULL__ENTRY_DRAINED) != 0;

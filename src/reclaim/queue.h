@@ -330,28 +330,6 @@ static inline void lull__end_drained(void)
 		lull__awaited_done(&lull__descendants, 1);
 }
 
-#ifdef LULL_DEBUG
-extern const void *lull__awaited_item; /* one of these that a slot named */
-#endif
-
-/* Note @item, which a slot names, as one that the barrier waits for. Forget it before it can be freed. */
-static inline void lull__note_awaited(const void *item)
-{
-	(void)item;
-#ifdef LULL_DEBUG
-	lull_store_relaxed(&lull__awaited_item, item);
-#endif
-}
-
-static inline void lull__forget_awaited(const void *item)
-{
-	(void)item;
-#ifdef LULL_DEBUG
-	if (lull_load_relaxed(&lull__awaited_item) == item)
-		lull_store_relaxed(&lull__awaited_item, (const void *)NULL);
-#endif
-}
-
 /* Count the awaited entries that were taken out of @q as done, for a barrier. The consumer of @q. */
 void lull__queue_awaited_done(struct lull__queue *q);
 

@@ -32,7 +32,7 @@ static void hold_words(const struct lull_stall *stall, char *buf, size_t size)
 static void now_words(const struct lull_stall *stall, char *buf, size_t size)
 {
 	static const char *const states[] = {
-		[LULL_THREAD_UNKNOWN] = "",
+		[LULL_THREAD_UNKNOWN] = "it waits",
 		[LULL_THREAD_RUNS] = "it runs",
 		[LULL_THREAD_SLEEPS] = "it sleeps",
 		[LULL_THREAD_STOPPED] = "it is stopped",
@@ -40,14 +40,14 @@ static void now_words(const struct lull_stall *stall, char *buf, size_t size)
 	};
 	bool where = stall->where[0] && stall->state != LULL_THREAD_GONE;
 
-	snprintf(buf, size, "%s%s%s%s", stall->state ? "; " : "", states[stall->state], where ? " " : "",
-		 where ? stall->where : "");
+	snprintf(buf, size, "%s%s%s%s", stall->state || where ? "; " : "", stall->state || where ? states[stall->state] : "",
+		 where ? " " : "", where ? stall->where : "");
 }
 
 /* Say @stall in one line, if no hook is set. */
 static void default_stall(const struct lull_stall *stall)
 {
-	char hold[64], now[256], site[160] = "";
+	char hold[64], now[400], site[160] = "";
 	unsigned long long age_ms = stall->age_ms;
 
 	now_words(stall, now, sizeof(now));
@@ -121,4 +121,20 @@ void lull__report_fork_child(void)
 	if (hook_lock.word)
 		stall_hook = NULL;
 	hook_lock.word = 0;
+}
+
+const char *lull_wait_kind_name(uint32_t kind)
+{
+	static const char *const names[LULL_WAIT_KINDS] = {
+		[LULL_WAIT_NONE] = "nothing",
+		[LULL_WAIT_GP] = "rcu grace period",
+		[LULL_WAIT_HAZPTR] = "hazptr synchronize",
+		[LULL_WAIT_HAZPTR_BARRIER] = "hazptr barrier",
+		[LULL_WAIT_SHAZPTR] = "shazptr synchronize",
+		[LULL_WAIT_CALLBACK] = "callback",
+		[LULL_WAIT_LIMIT] = "hard limit",
+		[LULL_WAIT_DOMAIN] = "rcu domain",
+	};
+
+	return kind < LULL_WAIT_KINDS ? names[kind] : "?";
 }

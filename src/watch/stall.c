@@ -135,13 +135,23 @@ static void show_holder(const struct lull__wait *wait, const struct lull_stall *
 	lull_store_relaxed(&shown->holders, holders);
 }
 
+/* Put into @buf where the thread of @task is, and what of lull's it waits for itself. */
+static void where_words(uint32_t tid, const struct lull__task *task, char *buf, size_t size)
+{
+	char awaits[160] = "";
+
+	if (task->state != LULL_THREAD_RUNS && task->state != LULL_THREAD_GONE)
+		lull__task_awaits(tid, awaits, sizeof(awaits));
+	snprintf(buf, size, "%s%s%s", task->where, task->where[0] && awaits[0] ? ", " : "", awaits);
+}
+
 /* Report @stall, in which tid, depth, slots and site are set, as a stall of @wait. Fills in the rest. */
 static void report(const struct lull__wait *wait, struct lull_stall *stall)
 {
 	uint64_t now_ns = lull__now_ns();
 	size_t items, bytes;
 	struct lull__task task;
-	char site[128];
+	char site[128], where[sizeof(task.where) + 160];
 	int cancel;
 
 	lull__no_cancel(&cancel);
@@ -154,7 +164,8 @@ static void report(const struct lull__wait *wait, struct lull_stall *stall)
 	stall->kind = lull_wait_kind_name(wait->kind);
 	stall->thread_name = task.name;
 	stall->state = task.state;
-	stall->where = task.where;
+	where_words(stall->tid, &task, where, sizeof(where));
+	stall->where = where;
 	stall->site_name = site;
 	stall->since_ns = wait->since_ns;
 	stall->age_ms = now_ns > wait->since_ns ? (now_ns - wait->since_ns) / 1000000u : 0;
@@ -208,20 +219,4 @@ void lull__stall_fork_child(uint32_t old_tid)
 	places = 0;
 	memset(holders_named, 0, sizeof(holders_named));
 	lull__report_fork_child();
-}
-
-const char *lull_wait_kind_name(uint32_t kind)
-{
-	static const char *const names[LULL_WAIT_KINDS] = {
-		[LULL_WAIT_NONE] = "nothing",
-		[LULL_WAIT_GP] = "rcu grace period",
-		[LULL_WAIT_HAZPTR] = "hazptr synchronize",
-		[LULL_WAIT_HAZPTR_BARRIER] = "hazptr barrier",
-		[LULL_WAIT_SHAZPTR] = "shazptr synchronize",
-		[LULL_WAIT_CALLBACK] = "callback",
-		[LULL_WAIT_LIMIT] = "hard limit",
-		[LULL_WAIT_DOMAIN] = "rcu domain",
-	};
-
-	return kind < LULL_WAIT_KINDS ? names[kind] : "?";
 }

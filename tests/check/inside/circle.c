@@ -115,7 +115,7 @@ static void make_circle(int n)
 
 static unsigned find(void)
 {
-	struct search s;
+	struct cycle_search s;
 	unsigned n = find_cycle(TID(0), &s);
 
 	for (unsigned i = 0; i < n; i++)

@@ -4,6 +4,8 @@
  * circles.c - builds with LULL_DEBUG find circles of threads that wait for each other, over mutexes, read sections, hazard
  * pointers, barriers and cohorts: they end with one line that names each edge. And find none where a thread may go on.
  */
+#include <errno.h>
+
 #include "check/support.h"
 
 #include <lull/cohort.h>
@@ -51,13 +53,14 @@ static void say_edge(int me)
 		[MEMBER_KEPT] = &cohorts[next],
 	};
 	char *edge = said->edge[me], *what;
-	char rest[100];
+	char rest[100], name[16];
 
+	must(pthread_getname_np(pthread_self(), name, sizeof(name)) == 0);
 	snprintf(rest, sizeof(rest), "%s", words[circle[next]]);
 	what = strstr(rest, "%p");
 	if (what)
 		*what = '\0';
-	snprintf(edge, sizeof(said->edge[me]), "thread \"%s\" (tid %u) %s", own_name(), own_tid(), rest);
+	snprintf(edge, sizeof(said->edge[me]), "thread \"%s\" (tid %u) %s", name, own_tid(), rest);
 	if (what)
 		snprintf(edge + strlen(edge), sizeof(said->edge[me]) - strlen(edge), "%p%s", of[circle[next]], what + 2);
 }
@@ -227,6 +230,157 @@ TEST(found)
 	}
 	for (int i = 0; i < ROWS; i++)
 		assert_true(child_aborted(&children[i]) && is_circle(&children[i], &all[i], rows[i].members));
+}
+
+/* ---- where a thread may go on --------------------------------------------------------------------- */
+
+enum { LASTS_MS = 5000 }; /* longer than a circle has to last */
+
+static int may_go_on, is_waiting, protected_other;
+
+static void *has_mutex_and(void *waits)
+{
+	lull_mutex_lock(&mutexes[0]);
+	lull_store_release(&is_waiting, 1);
+	(*(void (**)(void))waits)();
+	lull_mutex_unlock(&mutexes[0]);
+	return NULL;
+}
+
+/* Protects @place for a while. */
+static void *protects_a_while(void *place)
+{
+	struct lull_hazptr_hold hold;
+
+	(void)lull_hazptr_acquire_member(&hold, (struct object **)place, member.head);
+	lull_add_release(&holding, 1);
+	nap_ms(LASTS_MS);
+	lull_hazptr_release(&hold, *(struct object **)place);
+	return NULL;
+}
+
+/* Protects @place, and wants the mutex of a thread that does not wait for that. */
+static void *protects_and_wants(void *place)
+{
+	struct lull_hazptr_hold hold;
+
+	(void)lull_hazptr_acquire_member(&hold, (struct object **)place, member.head);
+	lull_store_release(&protected_other, 1);
+	await_flag(&may_go_on, 1);
+	lull_mutex_lock(&mutexes[0]);
+	lull_mutex_unlock(&mutexes[0]);
+	lull_hazptr_release(&hold, *(struct object **)place);
+	return NULL;
+}
+
+static void wait_for_cohort(void)
+{
+	lull_cohort_wait(&cohorts[0]);
+}
+
+/* Object 0 is kept; of object 1, of the same cohort, nothing waits any more. */
+static void member_that_is_done(void)
+{
+	static void (*wait)(void) = wait_for_cohort;
+	pthread_t keeps, wants, waits;
+
+	lull_cohort_call_hazptr(&cohorts[0], &objects[1].member, member_nothing);
+	lull_cohort_wait(&cohorts[0]);
+	keeps = start_thread(protects_a_while, &places[0]);
+	await_flag(&holding, 1);
+	lull_cohort_call_hazptr(&cohorts[0], &objects[0].member, member_nothing);
+	wants = start_thread(protects_and_wants, &places[1]);
+	await_flag(&protected_other, 1);
+	waits = start_thread(has_mutex_and, &wait);
+	await_flag(&is_waiting, 1);
+	lull_store_release(&may_go_on, 1);
+	join_thread(keeps);
+	join_thread(wants);
+	join_thread(waits);
+}
+
+/* A barrier waits for object 0; what protects object 1 keeps that only, which was retired later. */
+static void retired_later(void)
+{
+	static void (*wait)(void) = lull_hazptr_barrier;
+	pthread_t keeps, wants, waits;
+
+	keeps = start_thread(protects_a_while, &places[0]);
+	await_flag(&holding, 1);
+	lull_hazptr_call(&objects[0].member.head, nothing);
+	wants = start_thread(protects_and_wants, &places[1]);
+	await_flag(&protected_other, 1);
+	waits = start_thread(has_mutex_and, &wait);
+	await_flag(&is_waiting, 1);
+	nap_ms(300);
+	lull_hazptr_call(&objects[1].member.head, nothing);
+	lull_store_release(&may_go_on, 1);
+	join_thread(keeps);
+	join_thread(wants);
+	join_thread(waits);
+}
+
+static void *wants_until(void *unused)
+{
+	lull_rcu_read_lock();
+	lull_add_release(&holding, 1);
+	await_flag(&is_waiting, 1);
+	must(lull_mutex_timedlock(&mutexes[0], now_ns() + LASTS_MS * UINT64_C(1000000)) == -ETIMEDOUT);
+	lull_rcu_read_unlock();
+	return unused;
+}
+
+static void wait_for_next_mutex(void)
+{
+	lull_mutex_lock(&mutexes[1]);
+	lull_mutex_unlock(&mutexes[1]);
+}
+
+static void *has_next_mutex(void *unused)
+{
+	lull_mutex_lock(&mutexes[1]);
+	lull_add_release(&holding, 1);
+	lull_rcu_synchronize();
+	lull_mutex_unlock(&mutexes[1]);
+	return unused;
+}
+
+/* A circle of three, of which the one in the section waits with a deadline. */
+static void one_has_a_deadline(void)
+{
+	static void (*wait)(void) = wait_for_next_mutex;
+	pthread_t wants, waits, next;
+
+	wants = start_thread(wants_until, NULL);
+	next = start_thread(has_next_mutex, NULL);
+	await_flag(&holding, 2);
+	waits = start_thread(has_mutex_and, &wait);
+	join_thread(wants);
+	join_thread(next);
+	join_thread(waits);
+}
+
+TEST(none)
+{
+	static void (*const rows_of_none[])(void) = { member_that_is_done, retired_later, one_has_a_deadline };
+	enum { NONE = sizeof(rows_of_none) / sizeof(rows_of_none[0]) };
+	static struct child children[NONE];
+
+	NEEDS_THREADS_IN_CHILD();
+	for (int i = 0; i < NONE; i++)
+		if (child_begin(&children[i])) {
+			alarm(CHILD_SECONDS);
+			lull_debug_set_stall_ms(0);
+			rows_of_none[i]();
+			_exit(0);
+		}
+	for (int i = 0; i < NONE; i++) {
+		child_await(&children[i]);
+		if (children[i].status || children[i].text[0])
+			print_error("row %d, status %x, wrote: %s\n", i, (unsigned)children[i].status, children[i].text);
+	}
+	for (int i = 0; i < NONE; i++)
+		assert_true(!children[i].status && !children[i].text[0]);
 }
 
 #else

@@ -130,6 +130,7 @@ TEST(locked_instructions)
 	lull_hazptr_publish(variable, &first);
 	acquires_name(); /* what it calls in a debug build is found now */
 	clears_name();
+	protects_and_clears();
 	assert_int_equal(locked_in(adds), 1); /* it can count */
 	assert_int_equal(locked_in(exchanges), 1);
 	assert_int_equal(locked_in(fences), 1);

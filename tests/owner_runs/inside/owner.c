@@ -219,7 +219,6 @@ TEST(past_exit)
 	pthread_key_delete(late_key);
 }
 
-#ifdef LULL_DEBUG
 /* The lock a thread waits for, and how often it began to. */
 TEST(wish)
 {
@@ -232,21 +231,26 @@ TEST(wish)
 	assert_false(lull__owner_wish(my_tid(), &wish));
 	assert_int_equal(wish.tid, my_tid());
 	seq = wish.seq;
-	lull__owner_set_wish(&lock);
-	lull__owner_set_wish(&lock);
+	lull__owner_set_wish(&lock, false);
+	lull__owner_set_wish(&lock, false);
 	assert_true(lull__owner_wish(my_tid(), &wish));
 	assert_ptr_equal(wish.waits, &lock);
+	assert_false(wish.deadline);
 	assert_int_equal(wish.seq, seq + 1);
-	lull__owner_set_wish(&other);
+	lull__owner_set_wish(&other, true);
 	assert_true(lull__owner_wish(my_tid(), &wish));
 	assert_ptr_equal(wish.waits, &other);
+	assert_true(wish.deadline);
 	assert_int_equal(wish.seq, seq + 2);
-	lull__owner_set_wish(NULL);
+	lull__owner_set_wish(NULL, false);
 	assert_false(lull__owner_wish(my_tid(), &wish));
 	assert_int_equal(wish.seq, seq + 3);
 	assert_int_equal(me.entry->pins, OPEN);
+	/* Of a thread that ends amid its wait nothing is left to the next one with its entry. */
+	lull__owner_set_wish(&other, false);
+	open_entry(me.entry, me.cpu);
+	assert_false(lull__owner_wish(my_tid(), &wish));
 }
-#endif
 
 /* ---- what the oracles say --------------------------------------------------------------------------------------- */
 

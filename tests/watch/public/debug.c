@@ -10,6 +10,8 @@
 
 #include "watch/stalls.h"
 
+#include <lull/mutex.h>
+
 static void *in_two_sections(void *unused)
 {
 	lull_rcu_read_lock();
@@ -228,6 +230,102 @@ TEST(asleep_in_a_call)
 	check_asleep(reads_a_pipe, "in read at ");
 	snprintf(words, sizeof(words), "in system call %ld at ", (long)SYS_splice);
 	check_asleep(splices_pipes, words);
+}
+
+/* ---- what a holder waits for itself ------------------------------------------------------------------------- */
+
+static struct lull_mutex wanted;
+
+static void *wants_mutex(void *unused)
+{
+	lull_rcu_read_lock();
+	lull_store_release(&inside, 1);
+	lull_mutex_lock(&wanted);
+	lull_mutex_unlock(&wanted);
+	lull_rcu_read_unlock();
+	return unused;
+}
+
+/* Again and again, until it is told to leave. */
+static void *wants_mutex_for_a_while(void *unused)
+{
+	lull_rcu_read_lock();
+	lull_store_release(&inside, 1);
+	while (!lull_load_acquire(&leave))
+		if (lull_mutex_timedlock(&wanted, now_ns() + 200000000) == 0)
+			lull_mutex_unlock(&wanted);
+	lull_rcu_read_unlock();
+	return unused;
+}
+
+static void *wants_slot(void *unused)
+{
+	lull_rcu_read_lock();
+	lull_store_release(&inside, 1);
+	lull_hazptr_synchronize(&object);
+	lull_rcu_read_unlock();
+	return unused;
+}
+
+/* Wait for a report that says so at its end. */
+static void await_words(const char *words)
+{
+	static char now[256];
+	const char *at;
+
+	AWAIT((pthread_mutex_lock(&noting), memcpy(now, last_where, sizeof(now)), pthread_mutex_unlock(&noting),
+	       (at = strstr(now, words)) && !at[strlen(words)]));
+}
+
+static const char *thread_words(const char *name, uint32_t tid)
+{
+	static char words[64];
+
+	snprintf(words, sizeof(words), "thread \"%s\" (tid %u)", name, tid);
+	return words;
+}
+
+static void synchronize_with_mutex(void)
+{
+	lull_mutex_lock(&wanted);
+	lull_rcu_synchronize();
+	lull_mutex_unlock(&wanted);
+}
+
+TEST(holder_waits)
+{
+	struct lull_hazptr_hold hold;
+	char words[200];
+
+	pthread_setname_np(pthread_self(), "an owner");
+	lull_mutex_lock(&wanted);
+	begin_stall(wants_mutex, NULL);
+	waiter = start_waiter(lull_rcu_synchronize);
+	snprintf(words, sizeof(words), "for mutex %p, which %s has", (void *)&wanted, thread_words("an owner", (uint32_t)gettid()));
+	await_words(words);
+	lull_mutex_unlock(&wanted);
+	end_stall();
+
+	inside = leave = 0;
+	waiter_tid = 0;
+	begin_stall(wants_mutex_for_a_while, NULL);
+	waiter = start_waiter(synchronize_with_mutex);
+	AWAIT(lull_load_relaxed(&waiter_tid) != 0);
+	pthread_setname_np(waiter, "a waiter");
+	snprintf(words, sizeof(words), "for mutex %p, which %s has, the one that waits here", (void *)&wanted,
+		 thread_words("a waiter", waiter_tid));
+	await_words(words);
+	end_stall();
+
+	inside = leave = 0;
+	(void)lull_hazptr_acquire(&hold, &place);
+	begin_stall(wants_slot, NULL);
+	waiter = start_waiter(lull_rcu_synchronize);
+	snprintf(words, sizeof(words), "for a wait of kind \"hazptr synchronize\", held up by %s",
+		 thread_words("an owner", (uint32_t)gettid()));
+	await_words(words);
+	lull_hazptr_release(&hold, place);
+	end_stall();
 }
 
 static void *spins_inside(void *unused)
