@@ -352,6 +352,7 @@ static void one_has_a_deadline(void)
 	pthread_t wants, waits, next;
 
 	wants = start_thread(wants_until, NULL);
+	await_flag(&holding, 1); /* else the grace period need not wait for its section */
 	next = start_thread(has_next_mutex, NULL);
 	await_flag(&holding, 2);
 	waits = start_thread(has_mutex_and, &wait);
