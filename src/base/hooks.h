@@ -75,6 +75,7 @@ struct lull_mutex;
 /* What a thread waits for, without a deadline. */
 enum lull__awaits {
 	LULL__AWAITS_NOTHING,
+	LULL__AWAITS_LATER, /* what it did, but it runs callbacks first, which hold nothing up for long */
 	LULL__AWAITS_MUTEX,	   /* what: it */
 	LULL__AWAITS_GP,	   /* number: the cookie */
 	LULL__AWAITS_HAZPTR,	   /* what, len: the addresses; number: the tick of the clock */

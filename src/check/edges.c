@@ -102,6 +102,7 @@ unsigned lull__holders_of(const struct lull__wish *wish, uint32_t tids[LULL__HOL
 
 	switch (wish->of.kind) {
 	case LULL__AWAITS_NOTHING:
+	case LULL__AWAITS_LATER:
 		break;
 	case LULL__AWAITS_MUTEX:
 		add_holder(&h, lull__owner_of(wish->of.what));

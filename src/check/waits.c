@@ -24,6 +24,7 @@ static struct place {
 	uint32_t tid;		/* 0: free */
 	uint32_t seq;
 	struct lull__awaited awaited;
+	bool later;	    /* ... but now it runs callbacks, and waits for nothing */
 	const void *cohort; /* the thread is in a callback of it */
 } place[WAITS_BUCKETS][WAITS_WAYS];
 
@@ -108,12 +109,13 @@ void lull__waits_set(uint64_t deadline_ns, const struct lull__awaited *awaited)
 {
 	struct place *own;
 
-	if (deadline_ns != LULL__NEVER || (awaited->kind == LULL__AWAITS_NOTHING && !in_table.has_place))
+	if (deadline_ns != LULL__NEVER || (awaited->kind <= LULL__AWAITS_LATER && !in_table.has_place))
 		return;
 	own = lock_own_place();
 	if (!own)
 		return;
-	if (!is_same_wait(&own->awaited, awaited)) {
+	own->later = awaited->kind == LULL__AWAITS_LATER;
+	if (!own->later && !is_same_wait(&own->awaited, awaited)) {
 		own->seq = lull_add_relaxed(&waits_count, 1u);
 		own->awaited = *awaited;
 	}
@@ -153,6 +155,8 @@ bool lull__waits_of(uint32_t tid, struct lull__wish *wish)
 		return false;
 	wish->seq = of->seq;
 	wish->of = of->awaited;
+	if (of->later)
+		wish->of.kind = LULL__AWAITS_NOTHING;
 	place_unlock(of);
 	return wish->of.kind != LULL__AWAITS_NOTHING;
 }

@@ -235,6 +235,7 @@ static bool help_out(const struct lull_cohort *c, uint64_t deadline_ns)
 {
 	struct lull__opened opened;
 
+	LULL__CHECK_WAITS(LULL__NEVER, .kind = LULL__AWAITS_LATER);
 	if (run_ready(c))
 		return true;
 	lull__cohort_open(&opened);

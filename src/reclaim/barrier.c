@@ -28,6 +28,7 @@ static bool flush_here(uint64_t deadline_ns)
 	/* Wait for a grace period before the pass, because a pass that has begun cannot be abandoned. */
 	if (!lull__rcu_wait_until(lull__rcu_cookie(), deadline_ns, NULL))
 		return false;
+	LULL__CHECK_WAITS(LULL__NEVER, .kind = LULL__AWAITS_LATER);
 	lull__pass(PASS_ALL);
 	lull__notify_relisted();
 	/* A poll meanwhile could not have these queues, and the program waits to be told: as at the end of a poll. */

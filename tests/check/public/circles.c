@@ -361,9 +361,57 @@ static void one_has_a_deadline(void)
 	join_thread(waits);
 }
 
+static void wait_once_called(struct lull_cohort_head *member)
+{
+	lull_store_release(&is_waiting, 1);
+	await_flag(&may_go_on, 1);
+	lull_cohort_wait(&cohorts[0]);
+	(void)member;
+}
+
+static void lasts(struct lull_cohort_head *member)
+{
+	lull_store_release(&may_go_on, 1);
+	nap_ms(LASTS_MS);
+	(void)member;
+}
+
+static void *has_one_called(void *unused)
+{
+	lull_cohort_call_hazptr(&cohorts[1], &objects[1].member, wait_once_called);
+	lull_cohort_wait(&cohorts[1]);
+	return unused;
+}
+
+static void *waits_for_that(void *unused)
+{
+	lull_add_release(&holding, 1);
+	lull_cohort_wait(&cohorts[1]);
+	return unused;
+}
+
+/* A thread waits for a cohort, and meanwhile runs a long callback of another one, which that cohort's callback waits for. */
+static void waits_and_helps(void)
+{
+	struct lull_reclaim_config config;
+	pthread_t called, helps;
+
+	lull_reclaim_default_config(&config);
+	config.mode = LULL_RECLAIM_POLL;
+	must(lull_reclaim_configure(&config) == 0);
+	called = start_thread(has_one_called, NULL);
+	await_flag(&is_waiting, 1);
+	helps = start_thread(waits_for_that, NULL);
+	await_flag(&holding, 1);
+	nap_ms(300);
+	lull_cohort_call_hazptr(&cohorts[0], &objects[0].member, lasts);
+	join_thread(called);
+	join_thread(helps);
+}
+
 TEST(none)
 {
-	static void (*const rows_of_none[])(void) = { member_that_is_done, retired_later, one_has_a_deadline };
+	static void (*const rows_of_none[])(void) = { member_that_is_done, retired_later, one_has_a_deadline, waits_and_helps };
 	enum { NONE = sizeof(rows_of_none) / sizeof(rows_of_none[0]) };
 	static struct child children[NONE];
 
