@@ -93,12 +93,14 @@ struct lull__awaited {
 
 #ifdef LULL_DEBUG
 struct lull__checks {
-	void (*may_block)(const char *call);
+	void (*may_block)(const char *call); /* the calling thread may sleep in @call: abort if it holds up what it waits for */
+	/* @item is about to be deferred from @site: abort if it is deferred already. @func is NULL for free(3). */
 	void (*deferred)(int kind, void *item, lull_rcu_func func, const void *site);
+	/* Entries [q->ready, @ready) of @q wait for nothing any more: poison them, so that a late read is found. */
 	void (*ready)(const struct lull__queue *q, uint64_t ready);
-	void (*reclaimed)(void *item);
-	void (*protects_none)(const char *call);
-	void (*mutex_waits)(const struct lull_mutex *m, uint32_t tid);
+	void (*reclaimed)(void *item); /* @item is about to be freed, or its callback called */
+	void (*protects_none)(const char *call); /* abort if the calling thread protects a retired object */
+	void (*mutex_waits)(const struct lull_mutex *m, uint32_t tid); /* thread @tid sleeps for @m, without a deadline */
 	void (*waits)(uint64_t deadline_ns, const struct lull__awaited *awaited);
 	uint64_t (*look_for_circle)(uint64_t again_ns);
 	void (*calls_back)(const void *cohort); /* the calling thread is in a callback of @cohort, or has left it (NULL) */
@@ -106,7 +108,7 @@ struct lull__checks {
 	void (*awaited)(const void *item, bool begins);
 	/* @call is about to wait for slots that only the functions of hazptr_fenced.h may set. */
 	void (*fenced_waits)(const char *call, const void *addr, size_t len);
-	void (*fork)(bool begins);
+	void (*fork)(bool begins); /* the process is about to fork, or has, in the parent. Signals are blocked */
 	bool (*any_domain_open)(void); /* may the calling thread be in a section of a domain? */
 };
 
@@ -118,60 +120,9 @@ extern const struct lull__checks lull__checks;
 			lull__checks.hook(__VA_ARGS__);                                            \
 	} while (0)
 #else
-#define LULL__CHECK(hook, ...) ((void)0)
+int lull__no_check(int first, ...); /* is never called, nor its arguments evaluated */
+#define LULL__CHECK(hook, ...) ((void)sizeof(lull__no_check(0, __VA_ARGS__)))
 #endif
-
-/* Check that the calling thread may sleep in @call: abort if it holds up what it waits for. */
-static inline void lull__check_may_block(const char *call)
-{
-	(void)call;
-	LULL__CHECK(may_block, call);
-}
-
-/*
- * Check @item, about to be deferred from @site: abort if it is deferred already. @func is NULL for free(3).
- */
-static inline void lull__check_deferred(int kind, void *item, lull_rcu_func func, const void *site)
-{
-	(void)kind;
-	(void)item;
-	(void)func;
-	(void)site;
-	LULL__CHECK(deferred, kind, item, func, site);
-}
-
-/*
- * Poison the entries [q->ready, @ready) of @q, which wait for nothing any more, so that a late read is
- * found.
- */
-static inline void lull__check_ready(const struct lull__queue *q, uint64_t ready)
-{
-	(void)q;
-	(void)ready;
-	LULL__CHECK(ready, q, ready);
-}
-
-/* Forget @item, which is about to be freed, or its callback called. */
-static inline void lull__check_reclaimed(void *item)
-{
-	(void)item;
-	LULL__CHECK(reclaimed, item);
-}
-
-/* Check before @call waits until no retired object is protected: abort if the calling thread protects one. */
-static inline void lull__check_protects_none(const char *call)
-{
-	(void)call;
-	LULL__CHECK(protects_none, call);
-}
-
-/* Check before thread @tid sleeps for @m without a deadline: abort in a deadlock. */
-static inline void lull__check_mutex_waits(const struct lull_mutex *m, uint32_t tid)
-{
-	(void)m;
-	(void)tid;
-	LULL__CHECK(mutex_waits, m, tid);
-}
 
 /*
  * Record what the calling thread is about to sleep for, unless it has a deadline: fields of struct lull__awaited. Locks of
@@ -191,13 +142,6 @@ static inline uint64_t lull__check_circle(uint64_t again_ns)
 		return lull__checks.look_for_circle(again_ns);
 #endif
 	return again_ns;
-}
-
-/* Say that the process is about to fork, or that it has forked, in the parent. Signals are blocked. */
-static inline void lull__check_fork(bool begins)
-{
-	(void)begins;
-	LULL__CHECK(fork, begins);
 }
 
 #endif /* LULL_HOOKS_H */

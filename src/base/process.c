@@ -44,12 +44,12 @@ static void fork_prepare(void)
 {
 	lull__block_signals(&fork_saved);
 	forking = true;
-	lull__check_fork(true);
+	LULL__CHECK(fork, true);
 }
 
 static void fork_parent(void)
 {
-	lull__check_fork(false);
+	LULL__CHECK(fork, false);
 	forking = false;
 	lull__restore_signals(&fork_saved);
 }

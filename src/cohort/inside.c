@@ -66,7 +66,7 @@ static struct lull__entry take_member(struct lull__entry *entry)
 
 	lull_store_relaxed(&entry->item, NULL);
 	lull_compiler_barrier();
-	lull__check_reclaimed(taken.item);
+	LULL__CHECK(reclaimed, taken.item);
 	LULL__CHECK(awaited, taken.item, false);
 	return taken;
 }

@@ -94,7 +94,7 @@ void lull__percpu_rwsem_read_lock_slow(struct lull_percpu_rwsem *sem)
 	state = come_in(sem, true);
 	if (!(state & RWSEM_WRITER))
 		return;
-	lull__check_may_block("lull_percpu_rwsem_read_lock");
+	LULL__CHECK(may_block, "lull_percpu_rwsem_read_lock");
 	for (phase = state & RWSEM_PHASE;;) {
 		/*
 		 * ORDER RWS-2: the phase before what the lock guards; pairs with RWS-2 in let_readers_in(); without
@@ -178,7 +178,7 @@ static void await_no_readers(struct lull_percpu_rwsem *sem)
 		if (in < 0)
 			lull__die("lull_percpu_rwsem_write_lock: more readers of percpu_rwsem %p have unlocked than "
 				  "locked", (void *)sem);
-		lull__check_may_block("lull_percpu_rwsem_write_lock");
+		LULL__CHECK(may_block, "lull_percpu_rwsem_write_lock");
 		sleep_for_readers(sem, in, &wait);
 	}
 }

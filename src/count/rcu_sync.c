@@ -59,7 +59,7 @@ static bool queued_by_parent(uintptr_t word)
 void lull_rcu_sync_init(struct lull_rcu_sync *rs)
 {
 	if (forks_of_sync)
-		lull__check_reclaimed(&rs->rcu); /* it may have been lost: see forget_of_parent() */
+		LULL__CHECK(reclaimed, &rs->rcu); /* it may have been lost: see forget_of_parent() */
 	*rs = (struct lull_rcu_sync){ 0 };
 }
 
@@ -85,7 +85,7 @@ static void forget_of_parent(struct lull_rcu_sync *rs)
 	word = lull_load_relaxed(&rs->word);
 	while (queued_by_parent(word))
 		if (lull_cas_relaxed(&rs->word, &word, word & ~(SYNC_QUEUED | SYNC_QUIET))) {
-			lull__check_reclaimed(&rs->rcu);
+			LULL__CHECK(reclaimed, &rs->rcu);
 			return;
 		}
 }
@@ -132,7 +132,7 @@ bool lull__rcu_sync_enter(struct lull_rcu_sync *rs, const char *call)
 			break;
 	}
 	if (!(word & SYNC_OPEN))
-		lull__check_may_block(call);
+		LULL__CHECK(may_block, call);
 	while (!(word & SYNC_OPEN)) {
 		word = lull_load_acquire(&rs->word); /* RSY-3 */
 		if (!(word & SYNC_OPEN))

@@ -169,7 +169,7 @@ bool lull__hazptr_wait(const char *call, const void *addr, size_t len, uint64_t 
 			lull_cpu_relax();
 	}
 	if (call)
-		lull__check_may_block(call);
+		LULL__CHECK(may_block, call);
 	lull__wait_begin(&wait, LULL_WAIT_HAZPTR, 0);
 	in_time = sleep_until_seen(&w, &wait, deadline_ns, full);
 	lull__wait_end(&wait);

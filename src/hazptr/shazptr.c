@@ -214,7 +214,7 @@ static bool synchronize_until(const char *call, const void *ptr, uint64_t deadli
 		if (!w.groups)
 			return true;
 	}
-	lull__check_may_block(call);
+	LULL__CHECK(may_block, call);
 	return lull__shazptr_wait(&w, deadline_ns);
 }
 

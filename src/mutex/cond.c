@@ -184,7 +184,7 @@ static int wait_until(struct lull_cond *c, struct lull_mutex *m, uint64_t deadli
 	uint32_t seq;
 
 	lull__mutex_must_own(m, "waits for a condition with");
-	lull__check_may_block("lull_cond_wait");
+	LULL__CHECK(may_block, "lull_cond_wait");
 	if (shared != lull__mutex_shared(m))
 		lull__die("condition variable %p and mutex %p are not both shared", (void *)c, (void *)m);
 	must_be_the_mutex(c, m, shared);
@@ -218,7 +218,7 @@ int lull__cond_timedwait_robust(struct lull_cond *c, struct lull_mutex_robust *m
 	int err;
 
 	lull__robust_must_own(m, "waits for a condition with");
-	lull__check_may_block("lull_cond_wait_robust");
+	LULL__CHECK(may_block, "lull_cond_wait_robust");
 	if (!is_shared(c))
 		lull__die("condition variable %p is not shared, and mutex %p is robust", (void *)c, (void *)m);
 	seq = begin_wait(c, &m->mutex);

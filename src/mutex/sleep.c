@@ -92,10 +92,10 @@ static int futex_wait(struct lull__lock_wait *wait, uint32_t word, uint32_t turn
 	uint64_t until_ns = sleep_until_ns(wait, watches);
 	int err;
 
-	lull__check_may_block("lull_mutex_lock");
+	LULL__CHECK(may_block, "lull_mutex_lock");
 	lull__owner_set_wish(wait->m, wait->deadline_ns != LULL__NEVER);
 	if (wait->deadline_ns == LULL__NEVER)
-		lull__check_mutex_waits(wait->m, wait->tid);
+		LULL__CHECK(mutex_waits, wait->m, wait->tid);
 	if (wait->heir)
 		err = lull__oracle_wait(&wait->m->word, word, LULL__MUTEX_HEIRS, until_ns, false);
 	else if (wait->shared || lull__oracle_waits())

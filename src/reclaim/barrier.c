@@ -212,14 +212,14 @@ void lull_rcu_barrier(void)
 
 void lull_hazptr_barrier(void)
 {
-	lull__check_protects_none("lull_hazptr_barrier");
+	LULL__CHECK(protects_none, "lull_hazptr_barrier");
 	await_reclaimed("lull_hazptr_barrier", LULL__NEVER, true);
 }
 
 int lull_hazptr_barrier_timeout(uint64_t timeout_ms)
 {
 	if (timeout_ms == UINT64_MAX)
-		lull__check_protects_none("lull_hazptr_barrier_timeout");
+		LULL__CHECK(protects_none, "lull_hazptr_barrier_timeout");
 	return await_reclaimed("lull_hazptr_barrier_timeout", lull__deadline_in_ms(timeout_ms), true);
 }
 
@@ -297,7 +297,7 @@ int lull_reclaim_drain(uint64_t timeout_ms)
 	bool online = enter_wait("lull_reclaim_drain"), in_time = true, any;
 
 	if (deadline_ns == LULL__NEVER)
-		lull__check_protects_none("lull_reclaim_drain");
+		LULL__CHECK(protects_none, "lull_reclaim_drain");
 	lull_add_relaxed(&lull__reclaimer.drains, 1u);
 	lull_add_relaxed(&lull__reclaimer.flushing, 1u);
 	for (int i = 0; i < 2 && in_time; i++)

@@ -326,7 +326,7 @@ __attribute__((always_inline)) static inline void defer(int kind, void *item, si
 static inline void defer_call(int kind, struct lull_head *head, lull_rcu_func func, size_t bytes, bool full,
 			      const void *caller)
 {
-	lull__check_deferred(kind, head, func, caller);
+	LULL__CHECK(deferred, kind, head, func, caller);
 	head->func = func;
 	defer(kind, head, bytes, full);
 }
@@ -335,7 +335,7 @@ static inline void defer_free(int kind, void *ptr, size_t bytes, bool full, cons
 {
 	if (!ptr)
 		return;
-	lull__check_deferred(kind, ptr, NULL, caller);
+	LULL__CHECK(deferred, kind, ptr, NULL, caller);
 	defer(kind, ptr, bytes, full);
 }
 

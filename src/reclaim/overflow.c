@@ -71,7 +71,7 @@ static void run_head(struct lull_head *head)
 	bool outer = lull__in_drained;
 
 	lull_add_relaxed(&overflow.done, (uint64_t)1);
-	lull__check_reclaimed(head);
+	LULL__CHECK(reclaimed, head);
 	lull__in_drained = lull_load_relaxed(&lull__reclaimer.drains) != 0; /* perhaps of none, but there is no place to note it */
 	LULL__CALLBACK("a deferred callback", head->func(head));
 	lull__in_drained = outer && process == lull__reclaim_process(); /* else it has forked: a child counts anew */
@@ -274,10 +274,10 @@ void lull__defer_without_memory(int kind, void *item)
 	if (lull__kind_is_call((uint32_t)kind)) {
 		lull__overflow_push((struct lull_head *)item);
 	} else if (lull__can_help() && wait_without_memory(item)) {
-		lull__check_reclaimed(item);
+		LULL__CHECK(reclaimed, item);
 		free(item);
 	} else {
-		lull__check_reclaimed(item);
+		LULL__CHECK(reclaimed, item);
 		lull__say("no memory to defer the free of %p: leaked", item);
 	}
 }

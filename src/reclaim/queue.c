@@ -112,7 +112,7 @@ __attribute__((always_inline)) static inline void *take_item(struct lull__queue 
 {
 	struct lull__entry entry = take_entry(q);
 
-	lull__check_reclaimed(entry.item);
+	LULL__CHECK(reclaimed, entry.item);
 	*bytes += entry.bytes & ~LULL__ENTRY_FLAGS;
 	if (lull_unlikely(entry.bytes & (LULL__ENTRY_AWAITED | LULL__ENTRY_DRAINED))) {
 		if (entry.bytes & LULL__ENTRY_AWAITED) {

@@ -304,7 +304,7 @@ static inline void lull__queue_ask(struct lull__queue *q, uint64_t put)
 /* Make [q->ready, @ready) ready: these entries wait for nothing any more. */
 static inline void lull__queue_make_ready(struct lull__queue *q, uint64_t ready)
 {
-	lull__check_ready(q, ready);
+	LULL__CHECK(ready, q, ready);
 	q->ready = ready;
 }
 
@@ -388,7 +388,7 @@ static inline size_t lull__queue_free(struct lull__queue *q, size_t most, size_t
 		lull_own_add_relaxed(&q->get, 1);
 		lull_compiler_barrier(); /* as in take_entry() */
 		these += entry->bytes;
-		lull__check_reclaimed(entry->item);
+		LULL__CHECK(reclaimed, entry->item);
 		free(entry->item);
 	}
 	lull__self.callback_depth = 0;
