@@ -5,8 +5,9 @@
  * The heavy fence of hazptr.h interrupts every processor that runs a thread of the process. Here readers make
  * a full fence themselves, one locked instruction per protection, and updaters make only a fence of their
  * own. The slots are those of hazptr.h, but the two families must not be mixed freely. If updaters retire an
- * object, or wait for it, by the functions below, readers must protect it by the functions below. Debug builds say so
- * once if a synchronize of below finds a reader that has protected the object by hazptr.h. (Readers may use these functions also for objects that updaters retire by hazptr.h, which does more than they need.)
+ * object, or wait for it, by the functions below, readers must protect it by the functions below. Debug builds
+ * say so once if a synchronize of below finds a reader that has protected the object by hazptr.h. (Readers may
+ * use these functions also for objects that updaters retire by hazptr.h, which does more than they need.)
  *
  * Other parts of lull still make heavy fences: the reclaimer, when it sleeps and when it takes over the objects
  * that an idle or exited thread has not reclaimed; grace periods; updates and resizes of a lull_hash that sleep

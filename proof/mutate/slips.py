@@ -68,7 +68,7 @@ def idea_of(file):
 
 # Statements that change nothing in what the library does: checks, probes, what models and --busted modes are for.
 NOT_MEANT = re.compile(r"\b(?:assert\w*|static_assert|lull__static_assert|LULL__BUSTED\w*|lull__busted\w*|LULL__PROBE\w*|"
-                       r"LULL__CHECK\w*|lull__probe\w*|lull__ghost\w*|va_end|va_start|_Static_assert)\b")
+                       r"LULL__CHECK_\w+|lull__probe\w*|lull__ghost\w*|va_end|va_start|_Static_assert)\b")
 COMPILER_BARRIER = re.compile(r"\blull_compiler_barrier\(\)")  # what compilers may not move is an order, too
 # Files that have tests of their own in other yards; the rest of those yards talks to the system.
 PURE = ("lab/choose", "lab/compare/budget.c", "tool/common/topology.c", "tool/common/units.c", "tool/doctor/advice.c",
@@ -176,7 +176,7 @@ def conditions(text, start, end):
 
 
 ASSIGNMENT = re.compile(r"[*(]*[\w>.\[\]()*+-]+ (?:[-+|&^]|<<|>>)?= ")
-CALL = re.compile(r"[a-z_]\w*\(|[\w>.-]+->\w+\(|\(\*?[\w>.-]+\)\(")
+CALL = re.compile(r"[a-z_]\w*\(|LULL__CHECK\(|[\w>.-]+->\w+\(|\(\*?[\w>.-]+\)\(")
 COUNT = re.compile(r"(?:\+\+|--)?[\w>.\[\]()*-]+(?:\+\+|--)?;$")
 
 
