@@ -14,9 +14,11 @@
 
 #define MIB ((size_t)1 << 20)
 
-/* ThreadSanitizer runs all this some twenty times slower, and qemu-user too. */
-#if UNDER_TSAN || defined(LULL_TEST_EMULATED)
+/* Sanitizers and qemu-user run all this some ten times slower, and debug builds keep a table of what is deferred. */
+#if UNDER_TSAN || UNDER_ASAN || defined(LULL_TEST_EMULATED)
 #define LESS 8
+#elif defined(LULL_DEBUG)
+#define LESS 4
 #else
 #define LESS 1
 #endif

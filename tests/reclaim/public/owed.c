@@ -12,8 +12,10 @@
 
 #include "reader.h"
 
-#if UNDER_TSAN || defined(LULL_TEST_EMULATED)
+#if UNDER_TSAN || UNDER_ASAN || defined(LULL_TEST_EMULATED)
 #define LESS 8
+#elif defined(LULL_DEBUG)
+#define LESS 4
 #else
 #define LESS 1
 #endif
