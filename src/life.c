@@ -169,6 +169,7 @@ static const struct lull__watch watch = {
 	.page_make = lull__stats_page_make,
 	.wait_begin = lull__stall_begin,
 	.wait_end = lull__stall_end,
+	.wait_left = lull__stall_left,
 	.wait_blame = lull__stall_blame,
 	.wait_report = lull__stall_report,
 	.over_limit = lull__stall_over_limit,

@@ -59,6 +59,7 @@ LULL_INLINE void lull__hazptr_set_rcu(struct lull_hazptr *h, uintptr_t addr)
 	 * a reader that kept the object; model/reclaim/bridge.litmus
 	 */
 	lull__hazptr_set(h, addr);
+	LULL__HAZPTR_NOTE_LIGHT(h, addr);
 }
 
 /*

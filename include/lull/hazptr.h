@@ -82,7 +82,7 @@ LULL_API void lull__hazptr_free_slow(struct lull_hazptr_context *ctx, struct lul
 #ifdef LULL_DEBUG
 LULL_API void lull__hazptr_check_owner(const char *call, const struct lull_hazptr_context *ctx);
 #define LULL__HAZPTR_CHECK(call, ctx) lull__hazptr_check_owner(call, ctx)
-/* Note that the slot @h has had @addr by a light fence; 0: it is about to have another one by a full fence. */
+/* Note that the slot @h protects @addr, by a light fence; 0: it is about to have another address. */
 LULL_API void lull__check_light(const struct lull_hazptr *h, uintptr_t addr) LULL_NOEXCEPT;
 #define LULL__HAZPTR_NOTE_LIGHT(h, addr) lull__check_light(h, addr)
 #else
@@ -93,6 +93,7 @@ LULL_API void lull__check_light(const struct lull_hazptr *h, uintptr_t addr) LUL
 /* Let the slot @h have @addr, or 0. Readers change slots in no other way. */
 LULL_INLINE void lull__hazptr_set(struct lull_hazptr *h, uintptr_t addr)
 {
+	LULL__HAZPTR_NOTE_LIGHT(h, 0);
 	/*
 	 * ORDER HAZ-2: all use of the object that the slot named before the slot's new address (0,
 	 * or the next object's); pairs with HAZ-2 in visit_slot(); without it an object is freed
@@ -112,7 +113,6 @@ LULL_INLINE void lull__hazptr_set(struct lull_hazptr *h, uintptr_t addr)
 	lull_compiler_barrier();
 	if (lull_unlikely(lull_low_nonzero_relaxed(&h->state, LULL__HAZPTR_LOW)))
 		lull__hazptr_slow(h);
-	LULL__HAZPTR_NOTE_LIGHT(h, addr);
 }
 
 /* ---- contexts and their slots --------------------------------------------------------------- */
@@ -204,6 +204,8 @@ LULL_INLINE void lull_hazptr_free(struct lull_hazptr_context *ctx, struct lull_h
 		if (lull_unlikely(LULL__CAST(uintptr_t, lull__first) != LULL__CAST(uintptr_t, lull__second))) { \
 			lull_hazptr_clear(lull__h);                                                \
 			lull__second = NULL;                                                       \
+		} else {                                                                           \
+			LULL__HAZPTR_NOTE_LIGHT(lull__h, LULL__CAST(uintptr_t, lull__second) + (offset)); \
 		}                                                                                  \
 		lull__second;                                                                      \
 	})
@@ -227,6 +229,7 @@ LULL_INLINE void lull_hazptr_free(struct lull_hazptr_context *ctx, struct lull_h
 		if (lull_unlikely(LULL__CAST(uintptr_t, lull__first) != LULL__CAST(uintptr_t, lull__second))) \
 			lull__second = LULL__CAST(__typeof__(lull__first), lull__hazptr_protect_again( \
 				lull__h, LULL__ANY(&(gp)), LULL__CAST(uintptr_t, lull__second), (offset))); \
+		LULL__HAZPTR_NOTE_LIGHT(lull__h, LULL__CAST(uintptr_t, lull__second) + (offset));  \
 		lull__second;                                                                      \
 	})
 

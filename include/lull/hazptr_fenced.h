@@ -27,7 +27,7 @@ LULL_API void *lull__hazptr_fenced_protect_again(struct lull_hazptr *h, const vo
 
 LULL_INLINE void lull__hazptr_fenced_set(struct lull_hazptr *h, uintptr_t addr)
 {
-	LULL__HAZPTR_NOTE_LIGHT(h, 0); /* HAZ-2: before the address, if another thread sees that */
+	LULL__HAZPTR_NOTE_LIGHT(h, 0);
 	/*
 	 * ORDER HAZ-6: the slot before the second load of the pointer, by a full fence; pairs with
 	 * HAZ-6 in lull__hazptr_fence(); without it the scan misses a reader that found the object;

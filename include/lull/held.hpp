@@ -152,6 +152,7 @@ template <class T> held<T> hold(const std::atomic<T *> &src)
 		lull_hazptr_pool_put(slot);
 		return nullptr;
 	}
+	LULL__HAZPTR_NOTE_LIGHT(slot, reinterpret_cast<std::uintptr_t>(second) + detail::name_offset<T>());
 	return held<T>(slot, second);
 }
 

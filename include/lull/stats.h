@@ -45,7 +45,7 @@ enum lull_wait_kind {
  */
 struct lull_stats_wait {
 	uint32_t kind;	     /* enum lull_wait_kind; LULL_WAIT_NONE: this place is free */
-	uint32_t waiter_tid; /* the thread that waits; of a callback: 0 */
+	uint32_t waiter_tid; /* the thread that waits; 0: of a callback, or none at the moment */
 	uint32_t tid;	     /* a thread that it waits for; 0: none, or not known yet */
 	uint32_t holders;    /* how many threads, or slots, it waits for */
 	uint32_t depth;	     /* of what that thread holds, as in struct lull_stall */

@@ -1,5 +1,5 @@
 926b6b cohort.hpp - lull::cohort: what a plugin | cohorts:waits_for_reader cohorts:waits_for_section
-c95f50 C++17 and later. | ctest:headers_g++_c++17 ctest:headers_clang++-14_c++17
+c95f50 C++17 and later. | ctest:headers_g++_c++17
 ccb39f cohort.h explains cohorts, and says what | explains
 3e8ae3 The names are those of P3427 | explains
 98a03c That paper lets the destructor run | cohorts:waits_for_reader

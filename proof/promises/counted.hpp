@@ -1,5 +1,5 @@
 cfd15a counted.hpp - lull::counted<T>: a reference to | run.counts:references run.counts:pointers
-c95f50 C++17 and later. | ctest:headers_g++_c++17 ctest:headers_clang++-14_c++17
+c95f50 C++17 and later. | ctest:headers_g++_c++17
 8cead6 The count is in the object. | explains
 511b5c by_refcount is one word, to which | run.counts:references
 fb8ac1 by_percpu_ref is a count for each | run.counts:references run.counts:storm

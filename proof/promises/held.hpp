@@ -1,5 +1,5 @@
 334951 held.hpp - lull::held<T>: one object, kept | run.holds:keeps run.holds:moves
-c95f50 C++17 and later. | ctest:headers_g++_c++17 ctest:headers_clang++-14_c++17
+c95f50 C++17 and later. | ctest:headers_g++_c++17
 cd0cf9 A held<T> is like a unique_ptr | explains
 6d7b00 It is two words: the object, | run.holds:moves
 2d8d37 There are as many as there | run.holds:many run.memory:holds

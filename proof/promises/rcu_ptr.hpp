@@ -1,5 +1,5 @@
 d533eb rcu_ptr.hpp - lull::rcu_ptr<T>: a pointer that | sections:publishes
-c95f50 C++17 and later. | ctest:headers_g++_c++17 ctest:headers_clang++-14_c++17
+c95f50 C++17 and later. | ctest:headers_g++_c++17
 70ace2 An rcu_ptr owns the object that | sections:ends
 c2dfd6 An object that it no longer | sections:publishes sections:exchanges sections:ends
 13c00c Neither can be forgotten by mistake, | run.memory:retires cxx:keeping

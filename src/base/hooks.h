@@ -43,6 +43,7 @@ struct lull__watch {
 	/* @wait, whose kind and beginning are set, is about to sleep; @wait is over. */
 	void (*wait_begin)(struct lull__wait *wait);
 	void (*wait_end)(struct lull__wait *wait);
+	void (*wait_left)(const struct lull__wait *wait); /* by the calling thread; it may go on in another */
 	/*
 	 * @wait goes on because of @holders threads or slots, of which the first @named are described.
 	 * Publish it. Returns when the next report is due; 0: now.
@@ -75,7 +76,7 @@ struct lull_mutex;
 /* What a thread waits for, without a deadline. */
 enum lull__awaits {
 	LULL__AWAITS_NOTHING,
-	LULL__AWAITS_LATER, /* what it did, but it runs callbacks first, which hold nothing up for long */
+	LULL__AWAITS_LATER, /* what it did, but first it runs callbacks or a hook */
 	LULL__AWAITS_MUTEX,	   /* what: it */
 	LULL__AWAITS_GP,	   /* number: the cookie */
 	LULL__AWAITS_HAZPTR,	   /* what, len: the addresses; number: the tick of the clock */
@@ -102,6 +103,10 @@ struct lull__checks {
 	void (*protects_none)(const char *call); /* abort if the calling thread protects a retired object */
 	void (*mutex_waits)(const struct lull_mutex *m, uint32_t tid); /* thread @tid sleeps for @m, without a deadline */
 	void (*waits)(uint64_t deadline_ns, const struct lull__awaited *awaited);
+	/*
+	 * With no lock of the library's held, abort if what is recorded is part of a circle. Return when to do that again, or
+	 * @again_ns, when the thread looks again in any case.
+	 */
 	uint64_t (*look_for_circle)(uint64_t again_ns);
 	void (*calls_back)(const void *cohort); /* the calling thread is in a callback of @cohort, or has left it (NULL) */
 	/* A barrier has begun to wait for @item, which a slot names (NULL: for none yet); or has no longer to. */
@@ -119,7 +124,9 @@ extern const struct lull__checks lull__checks;
 		if (lull__checks.hook)                                                             \
 			lull__checks.hook(__VA_ARGS__);                                            \
 	} while (0)
+#define LULL__CHECK_CIRCLE(again_ns) lull__checks.look_for_circle(again_ns)
 #else
+#define LULL__CHECK_CIRCLE(again_ns) (again_ns)
 int lull__no_check(int first, ...); /* is never called, nor its arguments evaluated */
 #define LULL__CHECK(hook, ...) ((void)sizeof(lull__no_check(0, __VA_ARGS__)))
 #endif
@@ -130,18 +137,5 @@ int lull__no_check(int first, ...); /* is never called, nor its arguments evalua
  */
 #define LULL__CHECK_WAITS(deadline_ns, ...)                                                                              \
 	LULL__CHECK(waits, (deadline_ns), &(const struct lull__awaited){ __VA_ARGS__ })
-
-/*
- * With no lock of the library's held, abort if what is recorded is part of a circle. Return when to do that again, or
- * @again_ns, when the thread looks again in any case.
- */
-static inline uint64_t lull__check_circle(uint64_t again_ns)
-{
-#ifdef LULL_DEBUG
-	if (lull__checks.look_for_circle)
-		return lull__checks.look_for_circle(again_ns);
-#endif
-	return again_ns;
-}
 
 #endif /* LULL_HOOKS_H */

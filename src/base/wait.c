@@ -58,8 +58,17 @@ static uint64_t blame_now(struct lull__wait *wait, lull__blame blame, void *arg,
 
 void lull__wait_report(struct lull__report *report)
 {
-	if (report->named)
-		lull__watch->wait_report(&report->wait, report->first, report->named);
+	if (!report->named)
+		return;
+	LULL__CHECK_WAITS(LULL__NEVER, .kind = LULL__AWAITS_LATER);
+	lull__watch->wait_report(&report->wait, report->first, report->named);
+}
+
+static bool leave(const struct lull__wait *wait)
+{
+	if (lull__watch)
+		lull__watch->wait_left(wait);
+	return false;
 }
 
 bool lull__wait_sleep(struct lull__wait *wait, uint32_t *word, uint32_t value, uint64_t deadline_ns,
@@ -69,14 +78,14 @@ bool lull__wait_sleep(struct lull__wait *wait, uint32_t *word, uint32_t value, u
 	uint64_t report_ns;
 
 	if (lull__is_past(deadline_ns))
-		return false;
+		return leave(wait);
 	report_ns = blame_now(wait, blame, arg, report ? report : &own);
 	if (report_ns) {
 		lull__futex_wait(word, value, lull__earlier(report_ns, lull__earlier(again_ns, deadline_ns)));
 		return true;
 	}
 	if (report)
-		return false;
+		return leave(wait);
 	lull__wait_report(&own);
 	return true; /* the hook may have changed what is waited for */
 }

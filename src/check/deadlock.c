@@ -18,10 +18,13 @@
 #define CYCLE_MAX 16
 #define SEEN_MAX  64
 #define LOOK_NS	  500000000u
+#define SURE_LOOKS 4	   /* a process that was stopped has not run meanwhile */
 #define SURE_NS	  2000000000u /* a signal handler that holds a lock, and is preempted, does not take so long */
 
 static __thread struct {
 	uint32_t cycle;
+	uint32_t looks; /* that have found it */
+	bool said;	/* and its hook for messages may wait for a mutex */
 	uint64_t since_ns;
 } suspicion __attribute__((tls_model("initial-exec")));
 
@@ -106,9 +109,10 @@ static bool persists(const struct lull__wish *cycle, unsigned n)
 		sum = sum * 31 + cycle[i].tid + cycle[i].seq * 7;
 	if (suspicion.cycle != sum) {
 		suspicion.cycle = sum;
+		suspicion.looks = 0;
 		suspicion.since_ns = now_ns;
 	}
-	return now_ns - suspicion.since_ns >= SURE_NS;
+	return ++suspicion.looks >= SURE_LOOKS && now_ns - suspicion.since_ns >= SURE_NS;
 }
 
 /* Put into words what a thread waits for, up to the thread that has it. */
@@ -136,6 +140,7 @@ static void print_cycle(const struct lull__wish *cycle, unsigned n)
 	char line[480], edge[80];
 	size_t at = 0;
 
+	suspicion.said = true;
 	while (lull_xchg_relaxed(&said, 1u))
 		sleep(1); /* another thread of the cycle has found it, and aborts */
 
@@ -149,7 +154,7 @@ static void print_cycle(const struct lull__wish *cycle, unsigned n)
 static void look_for_cycle(uint32_t tid)
 {
 	struct cycle_search search;
-	unsigned n = find_cycle(tid, &search);
+	unsigned n = suspicion.said ? 0 : find_cycle(tid, &search);
 
 	if (n && persists(search.way, n))
 		print_cycle(search.way, n);

@@ -42,7 +42,8 @@ static void add_holder(struct holders *h, uint32_t tid)
 
 /*
  * A grace period waits for threads in sections that are older, and that a leader has flagged because of that. The flag
- * leaves out those which carry an old number, but began after the grace period's scan.
+ * leaves out those which carry an old number, but began after the grace period's scan, unless it was set too late for an
+ * earlier section of theirs.
  */
 static void add_readers(struct holders *h)
 {

@@ -24,7 +24,7 @@ static struct place {
 	uint32_t tid;		/* 0: free */
 	uint32_t seq;
 	struct lull__awaited awaited;
-	bool later;	    /* ... but now it runs callbacks, and waits for nothing */
+	bool later;	    /* ... but now it runs callbacks or a hook, and waits for nothing */
 	const void *cohort; /* the thread is in a callback of it */
 } place[WAITS_BUCKETS][WAITS_WAYS];
 
@@ -74,10 +74,11 @@ static struct place *lock_own_place(void)
 {
 	uint32_t tid = lull__gettid();
 	struct place *own = lock_place(tid, tid);
+	unsigned rounds = 0;
 
 	/* Another thread may be reading it, for a moment. */
 	while (!own && in_table.has_place && !in_table.locks) {
-		sched_yield();
+		lull__give_way(&rounds);
 		own = lock_place(tid, tid);
 	}
 	if (own && !in_table.has_place) { /* of a thread that had the same id, and ended amid its wait */

@@ -276,7 +276,7 @@ static bool await_objects(struct lull_cohort *c, uint64_t deadline_ns)
 			again_ns = lull__now_ns() + nap_ns;
 		}
 		LULL__CHECK_WAITS(deadline_ns, .kind = LULL__AWAITS_COHORT, .what = c);
-		again_ns = lull__check_circle(again_ns);
+		again_ns = LULL__CHECK_CIRCLE(again_ns);
 		if (!set_sleeps(c))
 			continue;
 		lull__cohort_open(&opened);

@@ -100,7 +100,7 @@ static bool sleep_until_seen(struct slot_wait *w, struct lull__wait *wait, uint6
 	do {
 		LULL__CHECK_WAITS(deadline_ns, .kind = LULL__AWAITS_HAZPTR, .what = (const void *)w->addr, .len = w->len,
 				  .number = w->stamp);
-		again_ns = lull__check_circle(LULL__NEVER);
+		again_ns = LULL__CHECK_CIRCLE(LULL__NEVER);
 		w->awaited = w->last;
 		word = lull__hazptr_event_of(w->awaited);
 		/*

@@ -33,6 +33,11 @@ static int take_place(void)
 	return -1;
 }
 
+static uint32_t waiter_of(const struct lull__wait *wait)
+{
+	return wait->kind == LULL_WAIT_CALLBACK ? 0 : lull__self.tid;
+}
+
 void lull__stall_begin(struct lull__wait *wait)
 {
 	struct lull_stats_wait *shown;
@@ -43,7 +48,7 @@ void lull__stall_begin(struct lull__wait *wait)
 	wait->place = take_place();
 	if (wait->place >= 0) {
 		shown = &lull__page()->waits[wait->place];
-		lull_store_relaxed(&shown->waiter_tid, wait->kind == LULL_WAIT_CALLBACK ? 0 : lull__self.tid);
+		lull_store_relaxed(&shown->waiter_tid, waiter_of(wait));
 		lull_store_relaxed(&shown->tid, 0u);
 		lull_store_relaxed(&shown->holders, 0u);
 		lull_store_relaxed(&shown->depth, 0u);
@@ -52,6 +57,12 @@ void lull__stall_begin(struct lull__wait *wait)
 		lull_store_relaxed(&shown->kind, (uint32_t)wait->kind);
 	}
 	lull__unlock(&places_lock);
+}
+
+void lull__stall_left(const struct lull__wait *wait)
+{
+	if (wait->place >= 0)
+		lull_store_relaxed(&lull__page()->waits[wait->place].waiter_tid, 0u);
 }
 
 void lull__stall_end(struct lull__wait *wait)
@@ -129,6 +140,7 @@ static void show_holder(const struct lull__wait *wait, const struct lull_stall *
 	if (wait->place < 0)
 		return;
 	shown = &lull__page()->waits[wait->place];
+	lull_store_relaxed(&shown->waiter_tid, waiter_of(wait));
 	lull_store_relaxed(&shown->tid, stall->tid);
 	lull_store_relaxed(&shown->depth, stall->depth);
 	lull_store_relaxed(&shown->site, wait->kind == LULL_WAIT_DOMAIN ? 0 : (uint64_t)(uintptr_t)stall->site);

@@ -8,6 +8,7 @@
 #include "../base/wait.h"
 
 void lull__stall_begin(struct lull__wait *wait);
+void lull__stall_left(const struct lull__wait *wait);
 void lull__stall_end(struct lull__wait *wait);
 uint64_t lull__stall_blame(struct lull__wait *wait, const struct lull_stall *first, unsigned named, unsigned holders);
 void lull__stall_report(const struct lull__wait *wait, struct lull_stall *first, unsigned named);

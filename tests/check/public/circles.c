@@ -409,9 +409,45 @@ static void waits_and_helps(void)
 	join_thread(helps);
 }
 
+static void *reads_and_wants(void *unused)
+{
+	lull_rcu_read_lock();
+	lull_add_release(&holding, 1);
+	await_flag(&is_waiting, 1);
+	lull_mutex_lock(&mutexes[0]);
+	lull_mutex_unlock(&mutexes[0]);
+	lull_rcu_read_unlock();
+	return unused;
+}
+
+/* As a log that is slow, and has a mutex. */
+static void slow_hook(const struct lull_stall *stall, void *unused)
+{
+	(void)stall;
+	(void)unused;
+	lull_mutex_lock(&mutexes[0]);
+	lull_store_release(&is_waiting, 1);
+	nap_ms(LASTS_MS);
+	lull_mutex_unlock(&mutexes[0]);
+}
+
+/* The stall hook of a thread that waits for a reader has what the reader wants, for a while. */
+static void hook_is_slow(void)
+{
+	pthread_t reads = start_thread(reads_and_wants, NULL);
+
+	await_flag(&holding, 1);
+	lull_debug_set_stall_ms(1);
+	lull_debug_set_stall_hook(slow_hook, NULL);
+	lull_rcu_synchronize();
+	must(lull_load_acquire(&is_waiting));
+	join_thread(reads);
+}
+
 TEST(none)
 {
-	static void (*const rows_of_none[])(void) = { member_that_is_done, retired_later, one_has_a_deadline, waits_and_helps };
+	static void (*const rows_of_none[])(void) = { member_that_is_done, retired_later, one_has_a_deadline, waits_and_helps,
+						      hook_is_slow };
 	enum { NONE = sizeof(rows_of_none) / sizeof(rows_of_none[0]) };
 	static struct child children[NONE];
 

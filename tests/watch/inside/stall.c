@@ -5,9 +5,11 @@
 #include "threads.h"
 
 #include <lull/debug.h>
+#include <lull/rcu.h>
 #include <lull/stats.h>
 #include <lull/thread.h>
 
+#include "../src/base/events.h"
 #include "../src/watch/stall.h"
 
 static unsigned reports;
@@ -66,6 +68,43 @@ TEST(when_reported)
 	assert_int_equal(look_at(&wait, 1), LULL__NEVER);
 	assert_int_equal(reports, 2);
 	lull__stall_end(&wait);
+}
+
+static unsigned blame_one(void *arg, struct lull_stall *first, unsigned *holders)
+{
+	*first = (struct lull_stall){ .tid = 7 };
+	*holders = 1;
+	(void)arg;
+	return 1;
+}
+
+static uint32_t shown_waiter(const struct lull__wait *wait)
+{
+	return lull__page()->waits[wait->place].waiter_tid;
+}
+
+/* A grace period's wait goes on when the thread gives up that leads it, and perhaps in another: the page shows that. */
+TEST(whose)
+{
+	struct lull__wait wait = { .place = -1 };
+	struct lull__report report;
+	uint32_t word = 0;
+
+	lull_rcu_read_lock();
+	lull_rcu_read_unlock();
+	lull__wait_begin(&wait, LULL_WAIT_GP, 0);
+	assert_int_equal(shown_waiter(&wait), (uint32_t)gettid());
+	assert_false(lull__wait_sleep(&wait, &word, 0, 1, LULL__NEVER, blame_one, NULL, NULL));
+	assert_int_equal(shown_waiter(&wait), 0);
+	assert_true(lull__wait_sleep(&wait, &word, 1, LULL__NEVER, LULL__NEVER, blame_one, NULL, NULL));
+	assert_int_equal(shown_waiter(&wait), (uint32_t)gettid());
+	lull_debug_set_stall_ms(1);
+	wait.since_ns = 1;
+	wait.report_ms = 1;
+	assert_false(lull__wait_sleep(&wait, &word, 1, LULL__NEVER, LULL__NEVER, blame_one, NULL, &report));
+	assert_int_equal(shown_waiter(&wait), 0);
+	lull__wait_end(&wait);
+	lull_debug_set_stall_ms(0);
 }
 
 static uint32_t last_tid;
