@@ -2,11 +2,10 @@
 /*
  * hazptr.h - hazard pointers: a reader names the object it uses, an updater frees none that is named.
  *
- * A reader writes the address of the object into a slot that all updaters can see, and checks whether the
- * object can still be found. If so, nobody frees it until the slot's address changes: as long as the reader
- * likes, over blocking calls too. An updater unlinks an object and retires it; lull reclaims it when no slot
- * has its address. The slot holds up no other object, so a reader that sleeps costs one object per slot and
- * no more.
+ * A reader writes the address of the object into a slot that all updaters can see, and checks whether the object can
+ * still be found. If so, nobody frees it until the slot's address changes: as long as the reader likes, over blocking
+ * calls too. An updater unlinks an object and retires it; lull reclaims it when no slot has its address. The slot holds
+ * up no other object, so a reader that sleeps costs one object per slot and no more.
  *
  *	reader					updater
  *	p = load pointer to A			unlink A
@@ -29,27 +28,24 @@
  * any number, on the stack and on the heap. Or it uses holds: a struct lull_hazptr_hold takes one of the
  * thread's slots or, when all of them are in use, the slot inside it, so that it cannot fail.
  *
- * One thread at a time. A context, its slots, and a hold belong to the thread that set them up. To hand one
- * to another thread, detach it first, then hand it over (by a lock, a queue: any release and acquire). Debug
- * builds check this. When a thread exits, the slots that it has not detached stop protecting: if one did
- * protect something, a line says so, and a later use of the slot aborts. Clean up a context on a stack, and
- * release a hold on a stack, before its frame ends, also when the frame ends by pthread_exit() or a
- * cancellation; else the thread's exit aborts. (If a hold has one of the thread's own slots, only its protection ends,
- * with a line that says so.)
+ * One thread at a time. A context, its slots, and a hold belong to the thread that set them up. To hand one to another
+ * thread, detach it first, then hand it over (by a lock, a queue: any release and acquire). Debug builds check this.
+ * When a thread exits, the slots that it has not detached stop protecting: if one did protect something, a line says
+ * so, and a later use of the slot aborts. Clean up a context on a stack, and release a hold on a stack, before its
+ * frame ends, also when the frame ends by pthread_exit() or a cancellation; else the thread's exit aborts. (If a hold
+ * has one of the thread's own slots, only its protection ends, with a line that says so.)
  *
- * How much waits. A thread that retires (lull_hazptr_retire) also reclaims. Whatever readers do, and however
- * long they stall, at most 4096 + 128 * threads + 3 * slots retired objects wait, of all threads together;
- * `slots` is the number of slots of all threads and contexts. (When more than 4096 wait, and more than
- * twice the slots, each thread that retires scans what it has retired. If that is not enough, one thread frees for
- * all; the others wait for it, for a second at most if it does not run.) Of the objects
- * given to lull_hazptr_call(), at most one per slot waits, and those that came in while the reclaimer was
- * busy (reclaim.h).
+ * How much waits. A thread that retires (lull_hazptr_retire) also reclaims. Whatever readers do, and however long they
+ * stall, at most 4096 + 128 * threads + 3 * slots retired objects wait, of all threads together; `slots` is the number
+ * of slots of all threads and contexts. (When more than 4096 wait, and more than twice the slots, each thread that
+ * retires scans what it has retired. If that is not enough, one thread frees for all; the others wait for it, for a
+ * second at most if it does not run.) Of the objects given to lull_hazptr_call(), at most one per slot waits, and those
+ * that came in while the reclaimer was busy (reclaim.h).
  *
  * Objects that callbacks retire are reclaimed after the callbacks have returned, and count from then on.
  *
- * Updaters scan slots one after the other, so a protection must not be copied from slot to slot: let
- * the second slot protect for itself. (lull_hazptr_detach() does move a protection, in the order of
- * the scan.)
+ * Updaters scan slots one after the other, so a protection must not be copied from slot to slot: let the second slot
+ * protect for itself. (lull_hazptr_detach() does move a protection, in the order of the scan.)
  *
  * Signal handlers may use their thread's context and holds, in threads that have used lull before, if they
  * give back all that they took. A forked child keeps the protections of the forking thread and the detached
@@ -129,8 +125,7 @@ LULL_API void lull_hazptr_context_init(struct lull_hazptr_context *ctx);
 LULL_API void lull_hazptr_context_cleanup(struct lull_hazptr_context *ctx);
 
 /*
- * Give up the ownership of @ctx: from here on any thread may use it and clean it up, one thread at a time.
- * Any context.
+ * Give up the ownership of @ctx: from here on any thread may use it and clean it up, one thread at a time. Any context.
  */
 LULL_API void lull_hazptr_context_detach(struct lull_hazptr_context *ctx);
 
@@ -211,8 +206,7 @@ LULL_INLINE void lull_hazptr_free(struct lull_hazptr_context *ctx, struct lull_h
 	})
 
 /*
- * Protect as tryprotect does, again and again until @gp has not changed meanwhile. So NULL means that @gp is
- * NULL.
+ * Protect as tryprotect does, again and again until @gp has not changed meanwhile. So NULL means that @gp is NULL.
  */
 #define lull_hazptr_protect(h, gp, member)                                                         \
 	lull__hazptr_protect(h, gp, lull__member_offset(gp, member))
@@ -232,6 +226,17 @@ LULL_INLINE void lull_hazptr_free(struct lull_hazptr_context *ctx, struct lull_h
 		LULL__HAZPTR_NOTE_LIGHT(lull__h, LULL__CAST(uintptr_t, lull__second) + (offset));  \
 		lull__second;                                                                      \
 	})
+
+/*
+ * Let @h have the address @name, by which updaters retire an object or wait for it; NULL: clear @h. For pointers that do
+ * not have this address themselves, because they have a mark or point into the object. The object is protected if it is
+ * still linked after this call: so load the pointer once more, by lull_load_acquire(), and compare.
+ * examples/marked_list.c does so.
+ */
+LULL_INLINE void lull_hazptr_set(struct lull_hazptr *h, const void *name)
+{
+	lull__hazptr_set(h, LULL__CAST(uintptr_t, name));
+}
 
 /* Return the offset of @member in what @gp points to. @gp is not evaluated. */
 #define lull__member_offset(gp, member) offsetof(__typeof__(*(gp)), member)
@@ -327,12 +332,11 @@ LULL_API void lull_hazptr_detach(struct lull_hazptr_hold *hold);
 /* ---- updaters ------------------------------------------------------------------------------- */
 
 /*
- * Call @func(@head) when no slot names @head any more, on the reclaimer's thread (reclaim.h), with no lock
- * held. The object was unlinked before this call. @func may retire, protect, synchronize, free. Nothing is
- * allocated but one page per 256 calls that wait. In read sections, with locks held, in callbacks, while the
- * caller itself protects the object: yes (debug builds report a caller that still protects it at a later
- * deferral, stall_ms on); in signal handlers: no. Cannot fail. call_sized() takes the number of @bytes that
- * wait with the object, see reclaim.h.
+ * Call @func(@head) when no slot names @head any more, on the reclaimer's thread (reclaim.h), with no lock held. The
+ * object was unlinked before this call. @func may retire, protect, synchronize, free. Nothing is allocated but one page
+ * per 256 calls that wait. In read sections, with locks held, in callbacks, while the caller itself protects the
+ * object: yes (debug builds report a caller that still protects it at a later deferral, stall_ms on); in signal
+ * handlers: no. Cannot fail. call_sized() takes the number of @bytes that wait with the object, see reclaim.h.
  */
 LULL_API void lull_hazptr_call(struct lull_head *head, lull_rcu_func func);
 LULL_API void lull_hazptr_call_sized(struct lull_head *head, lull_rcu_func func, size_t bytes) LULL_NOEXCEPT;
@@ -345,10 +349,9 @@ LULL_API void lull_hazptr_call_sized(struct lull_head *head, lull_rcu_func func,
 LULL_API void lull_hazptr_call_pure_sized(struct lull_head *head, lull_rcu_func func, size_t bytes) LULL_NOEXCEPT;
 
 /*
- * free(3) @ptr when no slot names it any more; NULL is ignored. No user code runs, so the calling thread
- * frees it itself, in later calls; the reclaimer frees the rest. Contexts as for lull_hazptr_call().
- * retire_sized() takes the size, as lull_rcu_free_sized() does. In C++ they refuse the same objects as
- * lull_rcu_free() does.
+ * free(3) @ptr when no slot names it any more; NULL is ignored. No user code runs, so the calling thread frees it
+ * itself, in later calls; the reclaimer frees the rest. Contexts as for lull_hazptr_call(). retire_sized() takes the
+ * size, as lull_rcu_free_sized() does. In C++ they refuse the same objects as lull_rcu_free() does.
  */
 LULL_API void lull_hazptr_retire(void *ptr);
 LULL_API void lull_hazptr_retire_sized(void *ptr, size_t bytes);
@@ -356,14 +359,13 @@ LULL__ENDS_IN_FREE(lull_hazptr_retire);
 LULL__ENDS_IN_FREE(lull_hazptr_retire_sized);
 
 /*
- * Wait until each slot that names @addr, or an address in [@addr, @addr + @len), has once been seen with
- * another address: then no reader that found the object before it was unlinked uses it any more. A slot
- * counts once, so readers that come back to an object that is still linked cannot make this last for ever.
- * Sleeps while it waits; the reader that clears its slot wakes the caller. The _timeout forms give up after
- * @timeout_ms and return -ETIMEDOUT, else 0. Aborts when the calling thread's own context protects the
- * object, because that wait would never end. In read sections: yes, but they last as long as the wait; an
- * online thread stays online (rcu.h). In callbacks: yes. With locks held: not with locks that the readers
- * take. In signal handlers: no.
+ * Wait until each slot that names @addr, or an address in [@addr, @addr + @len), has once been seen with another
+ * address: then no reader that found the object before it was unlinked uses it any more. A slot counts once, so readers
+ * that come back to an object that is still linked cannot make this last for ever. Sleeps while it waits; the reader
+ * that clears its slot wakes the caller. The _timeout forms give up after @timeout_ms and return -ETIMEDOUT, else 0.
+ * Aborts when the calling thread's own context protects the object, because that wait would never end. In read
+ * sections: yes, but they last as long as the wait; an online thread stays online (rcu.h). In callbacks: yes. With
+ * locks held: not with locks that the readers take. In signal handlers: no.
  */
 LULL_API void lull_hazptr_synchronize(const void *addr);
 LULL_API void lull_hazptr_synchronize_range(const void *addr, size_t len);

@@ -203,6 +203,17 @@ static void clear(struct name *name)
 	set_name(name, NULL);
 }
 
+static struct object *protect_by_set(struct lull_hazptr *h)
+{
+	struct object *object;
+
+	do {
+		object = lull_load_relaxed(source());
+		lull_hazptr_set(h, name_of(object, true));
+	} while (lull_load_acquire(source()) != object);
+	return object;
+}
+
 /* By @form: 1 tries once; 2 is by the object's own name; 4 makes a fence. */
 static struct object *protect_by(int form, struct lull_hazptr *h)
 {
@@ -213,12 +224,13 @@ static struct object *protect_by(int form, struct lull_hazptr *h)
 	     : form == 4 ? lull_hazptr_fenced_protect(h, *source(), head)
 	     : form == 5 ? lull_hazptr_fenced_tryprotect(h, *source(), head)
 	     : form == 6 ? lull_hazptr_fenced_protect_ptr(h, *source())
-			 : lull_hazptr_fenced_tryprotect_ptr(h, *source());
+	     : form == 7 ? lull_hazptr_fenced_tryprotect_ptr(h, *source())
+			 : protect_by_set(h);
 }
 
 static void protect(struct name *name)
 {
-	int form = choose_seen(true) ? 4 + die(4) : die(8);
+	int form = choose_seen(true) ? 4 + die(4) : die(9);
 	struct object *object = form & 1 && seen[0] != seen[1] ? NULL : seen[1];
 
 	must(protect_by(form, name->h) == object);
