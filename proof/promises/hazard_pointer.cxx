@@ -16,6 +16,9 @@ fffda9 How many retired objects can wait | explains
 22bb3f At the end of the program | static_order:ends_well
 52db36 Marked pointers, as in Harris's lists: | saferecl_hp:saferecl_hp_holder_mem_reset_protection_of_a_marked_pointer
 428172 So protect what the pointer leads | saferecl_hp:saferecl_hp_holder_mem_reset_protection_of_a_marked_pointer
+778198 Beyond the standard's text, protect() and | saferecl_hp:protect_by_function saferecl_hp:try_protect_by_function
+4966f5 They call it after the hazard | saferecl_hp:protect_by_function
+400dd3 It looks at the source anew | explains
 e5750d Not in signal handlers. | untested: it promises nothing
 0472f9 After fork: hazptr_pool.h. | explains
 023895 Derive T from hazard_pointer_obj_base<T>, publicly, to | saferecl_hp:saferecl_hp_general_owner_protects saferecl_hp:saferecl_hp_base_retire_reclaims_objects_of_any_shape cxx:saferecl
@@ -30,8 +33,13 @@ f833e6 Any call for an empty one | misuse:protects_with_an_empty_one
 a296bc Protect the object that @src points | saferecl_hp:saferecl_hp_holder_mem_protect
 19505e Returns it, or a null pointer | saferecl_hp:saferecl_hp_holder_mem_protect
 9f193f It stays until this hazard pointer | saferecl_hp:saferecl_hp_holder_mem_protect saferecl_hp:saferecl_hp_holder_ctor_destructor_ends_the_epoch
+cac334 Protect where @load() leads to. | saferecl_hp:protect_by_function
+808d06 Returns it, or a null pointer | saferecl_hp:protect_by_function
+eb3f77 Calls @load() at least twice. | saferecl_hp:protect_by_function
 130cb0 Protect @ptr, and look whether @src | saferecl_hp:saferecl_hp_holder_mem_try_protect
 7346e1 If not, stop protecting, return false, | saferecl_hp:saferecl_hp_holder_mem_try_protect
+35552f Protect @ptr, as try_protect() above does, | saferecl_hp:try_protect_by_function
+6e9228 If @load() throws, @ptr stays protected. | saferecl_hp:try_protect_by_function
 2cbc82 Protect @ptr from now on: an | saferecl_hp:saferecl_hp_holder_mem_reset_protection
 0e5ce6 See about marked pointers above. | explains
 a1f928 Protect nothing from now on. | saferecl_hp:saferecl_hp_holder_mem_reset_protection

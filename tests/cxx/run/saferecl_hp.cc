@@ -523,6 +523,62 @@ TEST(saferecl_hp_holder_mem_reset_protection_of_a_marked_pointer)
 	left_are(0);
 }
 
+/* ---- beyond the standard: sources that are no std::atomic<T *> ------------------------------------------------ */
+
+/* A number of an element in a table, which changes between two looks. */
+TEST(protect_by_function)
+{
+	node *table[] = { new node, new node, nullptr };
+	std::atomic<unsigned> index{ 0 };
+	unsigned looks = 0, next = 0;
+	const auto look = [&] {
+		node *p = table[index.load(std::memory_order_acquire)];
+
+		if (++looks == 1)
+			index = next;
+		return p;
+	};
+	const auto nothing = []() noexcept { return static_cast<node *>(nullptr); };
+	hazard_pointer h = make_hazard_pointer();
+
+	static_assert(noexcept(h.protect(nothing)) && !noexcept(h.protect(look)), "it may throw what the function throws");
+	for (const unsigned to : { 0u, 1u, 2u }) {
+		index = 0;
+		looks = 0;
+		next = to;
+		MUST(h.protect(look) == table[to]);
+		MUST(looks == (to ? 3 : 2));
+		MUST(is_named(table[0]) == (to == 0) && is_named(table[1]) == (to == 1));
+	}
+	h.protect([&] { return table[1]; });
+	table[1]->retire();
+	stay(2);
+	h.reset_protection();
+	left_are(1);
+	delete table[0];
+}
+
+TEST(try_protect_by_function)
+{
+	node *a = new node, *b = new node, *seen = a;
+	hazard_pointer h = make_hazard_pointer();
+	bool thrown = false;
+
+	MUST(h.try_protect(seen, [&] { return a; }) && seen == a && is_named(a));
+	MUST(!h.try_protect(seen, [&]() noexcept { return b; }) && seen == b && !is_named(a) && !is_named(b));
+	MUST(!h.try_protect(seen, [] { return nullptr; }) && !seen);
+	MUST(h.try_protect(seen, [] { return nullptr; }) && !seen);
+	try {
+		seen = b;
+		h.try_protect(seen, []() -> node * { throw 1; });
+	} catch (int) {
+		thrown = true;
+	}
+	MUST(thrown && seen == b && is_named(b) && !is_named(a));
+	delete a;
+	delete b;
+}
+
 TEST(saferecl_hp_holder_nonmem_make)
 {
 	std::vector<hazard_pointer> many;
