@@ -52,7 +52,6 @@ QUESTION(pointer_that_is_compared)
 	answer("%s", which(rcu_dereference(at)));
 }
 
-#ifndef FROM_SOURCE /* there they are all inline */
 QUESTION(pointers_by_functions)
 {
 	at = &a;
@@ -62,7 +61,6 @@ QUESTION(pointers_by_functions)
 	answer("%s", which(rcu_cmpxchg_pointer_sym((void **)&at, &a, &b)));
 	answer("%s", which(at));
 }
-#endif
 
 /* ---- lists -------------------------------------------------------------------------------------------------- */
 

@@ -36,6 +36,20 @@ LULL_INLINE int lull__urcu_is_online(void)
 	return (lull__self.state & LULL__STATE_ONLINE) != 0;
 }
 
+/*
+ * How many sections the calling thread is in that it entered by locks. Never 0 in one, which compilers see: an assertion costs
+ * one look.
+ */
+LULL_INLINE int lull__urcu_nesting(void)
+{
+	int depth;
+
+	if (!lull__rcu_in_section())
+		return 0;
+	depth = (int)((lull__self.rcu & LULL__RCU_DEPTH) + lull__self.rcu_deep + !lull__urcu_is_online());
+	return depth ? depth : 1;
+}
+
 /* May be repeated, as liburcu's may. In a section of another flavor they abort, because that section would end. */
 LULL_INLINE void lull__urcu_online(void)
 {

@@ -44,7 +44,7 @@
 	}                                                                                          \
 	static inline int urcu_##f##_read_ongoing(void)                                            \
 	{                                                                                          \
-		return lull__rcu_in_section();                                                     \
+		return lull__urcu_nesting();                                                       \
 	}                                                                                          \
 	static inline void urcu_##f##_register_thread(void)                                        \
 	{                                                                                          \

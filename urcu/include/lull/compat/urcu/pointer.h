@@ -36,6 +36,28 @@
 #define urcu_bp_xchg_pointer(p, v)	rcu_xchg_pointer(p, v)
 #define urcu_bp_cmpxchg_pointer(p, o, n) rcu_cmpxchg_pointer(p, o, n)
 
+/* Functions of liburcu's that such calls are where readers are not inlined. Some programs call them by name. */
+static inline void *rcu_dereference_sym(void *p)
+{
+	return p;
+}
+
+static inline void *rcu_set_pointer_sym(void **p, void *v)
+{
+	rcu_set_pointer(p, v);
+	return v;
+}
+
+static inline void *rcu_xchg_pointer_sym(void **p, void *v)
+{
+	return rcu_xchg_pointer(p, v);
+}
+
+static inline void *rcu_cmpxchg_pointer_sym(void **p, void *old, void *_new)
+{
+	return rcu_cmpxchg_pointer(p, old, _new);
+}
+
 #ifdef _LGPL_SOURCE
 #include "static/pointer.h"
 #endif
