@@ -165,19 +165,16 @@ static bool urcu_is_needless(const struct urcu_domain *d)
 	return count_others(d) == 0;
 }
 
-/* May a thread be in a section with a light fence, but this one? Leader only. */
+/* May a thread be in a section with a light fence, but this one? Leader only, with signals held. */
 static bool wants_heavy(struct urcu_domain *d)
 {
-	struct urcu_hold hold;
 	bool wants;
 
 	if (d->readers != URCU_LIGHT || !d->waits)
 		return false;
-	lull__urcu_hold_signals(d, &hold);
 	lull__lock(&d->registry); /* THR-1 */
 	wants = count_others(d) != 0;
 	lull__unlock(&d->registry);
-	lull__urcu_release_signals(&hold);
 	return wants;
 }
 
@@ -198,6 +195,7 @@ static void count_end(struct urcu_domain *d)
 	lull__event_raise(&page->gp_ns_max, ns);
 }
 
+/* With signals held. */
 static void urcu_begin(struct urcu_domain *d)
 {
 	lull__event_count(&lull__page()->gp_started, 1);
@@ -234,8 +232,12 @@ static void urcu_end(struct urcu_domain *d)
 	 * as there; model/urcu/exit.tpl (Inlined readers make a light fence and a relaxed store there.)
 	 */
 #if !defined(__x86_64__) /* whose loads do not come after later stores */
+	struct urcu_hold hold;
+
+	lull__urcu_hold_signals(d, &hold);
 	if (wants_heavy(d))
 		lull_fence_heavy();
+	lull__urcu_release_signals(&hold);
 #endif
 	lull_store_release(&d->completed, d->started); /* RCU-8 */
 	count_end(d);
@@ -304,36 +306,17 @@ static bool sleep_for(struct urcu_domain *d, uint64_t nap_ns, struct lull__wait 
 	return look_at_readers(d, false, held) != 0;
 }
 
-/* Look again and again for a few microseconds, in which signals wait. Returns false: a reader is still in the way. */
-static bool spin_for(struct urcu_domain *d, struct holdouts *held)
-{
-	struct urcu_hold hold;
-	int spins = 0;
-
-	if (!d->waits)
-		return true;
-	lull__urcu_hold_signals(d, &hold);
-	while (urcu_scan(d, false, held) != 0 && ++spins < URCU_SPINS)
-		for (int pause = 0; pause <= spins / 8; pause++)
-			lull_cpu_relax();
-	lull__urcu_release_signals(&hold);
-	return held->count == 0;
-}
-
-/* Wait until the open grace period waits for no thread. Leader only. */
-static void urcu_await(struct urcu_domain *d)
+/* Sleep until the open grace period waits for no thread. Leader only. */
+static void urcu_await(struct urcu_domain *d, struct holdouts *held)
 {
 	uint64_t nap_ns = URCU_NAP_LEAST_NS;
-	struct holdouts held;
 	struct lull__wait wait;
 
-	if (spin_for(d, &held))
-		return;
 	d->slept = true;
 	if (!d->began_ns)
 		d->began_ns = lull__now_ns();
 	lull__wait_begin(&wait, LULL_WAIT_GP, 0);
-	while (sleep_for(d, nap_ns, &wait, &held))
+	while (sleep_for(d, nap_ns, &wait, held))
 		nap_ns = nap_ns * 2 < URCU_NAP_MOST_NS ? nap_ns * 2 : URCU_NAP_MOST_NS;
 	if (d->futex)
 		lull_store_relaxed(d->futex, 0u);
@@ -348,19 +331,30 @@ uint64_t lull__urcu_cookie(struct urcu_domain *d)
 	return lull_load_relaxed(&d->started) + 1;
 }
 
-/* Begin a grace period, unless one is open. Leader only. */
-static void open_one(struct urcu_domain *d)
+/*
+ * Begin a grace period, unless one is open, and look at most @looks times, for a few microseconds, in which signals wait:
+ * they are held once for all of it. Returns whether it waits for no thread. Leader only.
+ */
+static bool open_and_look(struct urcu_domain *d, int looks, struct holdouts *held)
 {
+	struct urcu_hold hold;
+	int spins = 0;
+
+	lull__urcu_hold_signals(d, &hold);
 	if (d->started == d->completed)
 		urcu_begin(d);
+	while (urcu_scan(d, false, held) != 0 && ++spins < looks)
+		for (int pause = 0; pause <= spins / 8; pause++)
+			lull_cpu_relax();
+	lull__urcu_release_signals(&hold);
+	return held->count == 0;
 }
 
 static bool urcu_advance(struct urcu_domain *d)
 {
 	struct holdouts held;
 
-	open_one(d);
-	if (look_at_readers(d, false, &held) != 0)
+	if (!open_and_look(d, 1, &held))
 		return false;
 	urcu_end(d);
 	return true;
@@ -382,6 +376,7 @@ bool lull__urcu_poll(struct urcu_domain *d, uint64_t cookie)
 
 void lull__urcu_synchronize(struct urcu_domain *d)
 {
+	struct holdouts held;
 	uint64_t cookie;
 
 	lull__urcu_init();
@@ -396,8 +391,8 @@ void lull__urcu_synchronize(struct urcu_domain *d)
 			continue;
 		}
 		if (!urcu_is_over(d, cookie)) {
-			open_one(d);
-			urcu_await(d);
+			if (!open_and_look(d, URCU_SPINS, &held))
+				urcu_await(d, &held);
 			urcu_end(d);
 		}
 		lull__unlock_wake(&d->leader, INT_MAX);

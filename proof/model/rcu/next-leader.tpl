@@ -5,8 +5,8 @@ C rcu-next-leader
  * Two leaders, one grace period.  P1 begins it and leaves; P2, which unlinked and took its cookie
  * before that, gets the leader's lock next, makes no fence, and scans.
  * Where: lull__rcu_advance(), gp_push(), gp_open(), gp_begin(), lull__rcu_cookie(), gp_scan(),
- * lull_rcu_read_lock(), lull__urcu_poll(), lull__urcu_synchronize() in domain.c, urcu_advance(), urcu_begin(),
- * lull__urcu_cookie(), urcu_scan()
+ * lull_rcu_read_lock(), lull__urcu_poll(), lull__urcu_synchronize() in domain.c, urcu_advance(), open_and_look(),
+ * urcu_begin(), lull__urcu_cookie(), urcu_scan()
  *
  * leader is the lock: 1 held by P1, 0 given back.
  * Never: the reader finds the object and P2 takes no notice of the reader's word (0, or 2).
