@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * masks.c - a thread of bp that has never read blocks signals once for each grace period, however often that looks through the
- * list of readers: a handler that reads registers the thread, under the list's lock. usage: masks.
+ * masks.c - a thread of bp that has never read blocks signals once for each grace period, however often that looks
+ * through the list of readers: a handler that reads registers the thread, under the list's lock. usage: masks.
  */
 #include "urcu_flavor.h"
 

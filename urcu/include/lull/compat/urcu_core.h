@@ -37,8 +37,8 @@ LULL_INLINE int lull__urcu_is_online(void)
 }
 
 /*
- * How many sections the calling thread is in that it entered by locks. Never 0 in one, which compilers see: an assertion costs
- * one look.
+ * Count the sections that the calling thread is in, and has entered by locks. Never 0 in one, which compilers see: so an
+ * assertion makes one look.
  */
 LULL_INLINE int lull__urcu_nesting(void)
 {
