@@ -22,10 +22,12 @@
 #include <lull/mutex.h>
 
 /*
- * A condition variable of zero bytes has no waiters; in C++ it begins so. All its waiters use the same mutex.
- * Use another one only after all calls of wait have returned; else, unless @c is shared, the wait aborts. Not
- * in signal handlers. If threads of the parent were waiting at the fork, the child has to call
- * lull_cond_init().
+ * A condition variable of zero bytes has no waiters; in C++ it begins so. All that sleep for a signal use the same
+ * mutex. Use another one as soon as nobody sleeps there: signals or a broadcast, which have returned, have been for all
+ * waiters, and these need not have returned. If a thread still sleeps for a signal, the wait with another mutex aborts.
+ * If @c is shared, that one is woken instead, for its process may be ending. Each change of the mutex while waiters are
+ * still on their way wakes them all. Not in signal handlers. If threads of the parent were waiting at the fork, the
+ * child has to call lull_cond_init().
  */
 struct lull_cond {
 	uint32_t seq LULL__ZERO;     /* counts signals; the futex that waiters sleep on */

@@ -269,7 +269,7 @@ enum class cv_status { no_timeout, timeout };
 /*
  * A struct lull_cond. @lock is a std::unique_lock<lull::mutex>, or of another mutex of lull that is not robust, or
  * anything else whose mutex() returns a pointer to such a mutex. The caller holds it, also when a wait returns or throws.
- * All that wait at a time use the same mutex.
+ * All that sleep at a time use the same mutex.
  */
 class condition_variable
 {

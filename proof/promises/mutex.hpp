@@ -40,7 +40,7 @@ c4d99a Aborts if the lock did not | misuse:says_consistent_for_nothing
 8f0df2 A struct lull_cond. | run.mutexes:conditions_of_c
 4d4385 @lock is a std::unique_lock<lull::mutex>, or of | run.mutexes:producers_and_consumers run.mutexes:waits_end run.mutexes:conditions_of_c misuse:waits_without_the_mutex cxx:mutexes
 0afd77 The caller holds it, also when | run.mutexes:waits_end run.mutexes:predicates_throw
-101722 All that wait at a time | mutex.public.aborts:beside_waiters
+136539 All that sleep at a time | mutex.public.aborts:beside_waiters
 8bf969 All waiters have been notified; they | run.mutexes:goes_when_all_are_told
 3fb357 Aborts if one still sleeps. | misuse:destroys_beside_a_sleeper
 5dab8f May return for no reason. | untested: a licence: nothing to test

@@ -49,6 +49,11 @@ static bool is_shared(const struct lull_cond *c)
 	return lull_load_relaxed(&c->waiters) & LULL_MUTEX_SHARED;
 }
 
+static struct lull_mutex *mutex_of(const struct lull_cond *c)
+{
+	return (struct lull_mutex *)((intptr_t)c + lull_load_relaxed(&c->mutex));
+}
+
 void lull_cond_init(struct lull_cond *c, uint32_t flags)
 {
 	if (flags & ~LULL_MUTEX_SHARED)
@@ -72,13 +77,12 @@ static void await_waiters(struct lull_cond *c)
 {
 	bool shared = is_shared(c);
 	uint64_t until_ns = lull__deadline_in_ms(shared ? GONE_MS : STUCK_MS);
-	struct lull_mutex *m = (struct lull_mutex *)((intptr_t)c + lull_load_relaxed(&c->mutex));
 	uint32_t waiters = lull_or_relaxed(&c->waiters, DESTROYED) | DESTROYED;
 
 	lull_add_relaxed(&c->seq, 1u);
 	if (lull__futex_wake_bits(&c->seq, INT_MAX, LULL__MUTEX_ANY, shared) > 0)
 		waited_for(c);
-	lull__futex_wake_bits(lull__mutex_bed(m, shared), INT_MAX, LULL__MUTEX_ANY, shared);
+	lull__futex_wake_bits(lull__mutex_bed(mutex_of(c), shared), INT_MAX, LULL__MUTEX_ANY, shared);
 	/*
 	 * ORDER CND-1: no waiter before the memory may be used for something else; pairs with CND-1 in
 	 * cond_leave(); without it a waiter's last load comes after that; model/mutex/cond-destroy.litmus
@@ -138,23 +142,38 @@ static void cond_leave(struct lull_cond *c, bool shared)
 		lull__futex_wake_bits(&c->waiters, 1, LULL__MUTEX_ANY, shared);
 }
 
-/* Waiters that still use @c may have been moved to their mutex. Shared: they may have been killed. */
-static void must_be_the_mutex(const struct lull_cond *c, const struct lull_mutex *m, bool shared)
+/*
+ * Let the waiters to come use @m, which the caller holds. Those of the mutex before it need not have left @c: they are
+ * up, or a broadcast has moved them there, and they are woken once more, to leave @c at once. None may still sleep for
+ * a signal. (Shared: one may, as its process is being killed.)
+ */
+static void use_mutex(struct lull_cond *c, struct lull_mutex *m, bool shared)
 {
-	intptr_t other = lull_load_relaxed(&c->mutex);
+	struct lull_mutex *before = mutex_of(c);
 
-	if (lull_unlikely(other != (intptr_t)m - (intptr_t)c) && !shared && lull_load_relaxed(&c->waiters) & COUNT)
+	if (lull_likely(before == m))
+		return;
+	lull_store_relaxed(&c->mutex, (intptr_t)m - (intptr_t)c);
+	/*
+	 * ORDER CND-4: the mutex's place before the count of signals is changed; pairs with CND-4 in cond_wake();
+	 * without it a broadcast that began before moves waiters to the mutex before this one, where no unlock wakes
+	 * them; model/mutex/cond-second-mutex.litmus
+	 */
+	lull_add_release(&c->seq, 1u);
+	if (!(lull_load_relaxed(&c->waiters) & COUNT))
+		return;
+	if (lull__futex_wake_bits(&c->seq, INT_MAX, LULL__MUTEX_ANY, shared) > 0 && !shared)
 		lull__die("%s waits for condition variable %p with mutex %p, and others use mutex %p",
-			  lull__thread_words(lull__mutex_self()).text, (const void *)c, (const void *)m,
-			  (const void *)((intptr_t)c + other));
+			  lull__thread_words(lull__mutex_self()).text, (void *)c, (void *)m, (void *)before);
+	lull__futex_wake_bits(lull__mutex_bed(before, shared), INT_MAX, LULL__MUTEX_ANY, shared);
 }
 
 /* Say that the caller will wait on @c with @m, which it holds. Returns the count of signals to sleep on. */
-static uint32_t begin_wait(struct lull_cond *c, struct lull_mutex *m)
+static uint32_t begin_wait(struct lull_cond *c, struct lull_mutex *m, bool shared)
 {
 	uint32_t seq;
 
-	lull_store_relaxed(&c->mutex, (intptr_t)m - (intptr_t)c);
+	use_mutex(c, m, shared);
 	seq = lull_load_relaxed(&c->seq);
 	cond_enter(c);
 	return seq;
@@ -187,8 +206,7 @@ static int wait_until(struct lull_cond *c, struct lull_mutex *m, uint64_t deadli
 	LULL__CHECK(may_block, "lull_cond_wait");
 	if (shared != lull__mutex_shared(m))
 		lull__die("condition variable %p and mutex %p are not both shared", (void *)c, (void *)m);
-	must_be_the_mutex(c, m, shared);
-	seq = begin_wait(c, m);
+	seq = begin_wait(c, m, shared);
 	lull__mutex_unlock_slow(m);
 	if (sleep_on_cond(c, seq, deadline_ns, &late))
 		lull__mutex_lock_woken(m);
@@ -221,7 +239,7 @@ int lull__cond_timedwait_robust(struct lull_cond *c, struct lull_mutex_robust *m
 	LULL__CHECK(may_block, "lull_cond_wait_robust");
 	if (!is_shared(c))
 		lull__die("condition variable %p is not shared, and mutex %p is robust", (void *)c, (void *)m);
-	seq = begin_wait(c, &m->mutex);
+	seq = begin_wait(c, &m->mutex, true);
 	lull__mutex_robust_unlock(m);
 	err = lull__robust_lock_again(m, sleep_on_cond(c, seq, deadline_ns, &late));
 	return err == 0 && late ? -ETIMEDOUT : err;
@@ -268,22 +286,26 @@ static bool cond_take(struct lull_cond *c, bool all, bool *took)
 static void cond_wake(struct lull_cond *c, bool all)
 {
 	bool shared = is_shared(c), took;
-	int most = all ? INT_MAX : 1, now, err;
+	int most = all ? INT_MAX : 1, now, err = 0;
 	struct lull_mutex *m;
 	uint32_t seq;
 
 	if (!cond_take(c, all, &took))
 		return;
-	m = (struct lull_mutex *)((intptr_t)c + lull_load_relaxed(&c->mutex));
-	seq = lull_add_relaxed(&c->seq, 1u) + 1;
-	for (;;) {
+	m = mutex_of(c);
+	/*
+	 * ORDER CND-4: the count of signals before the mutex's place; pairs with CND-4 in use_mutex(); without it as
+	 * there; model/mutex/cond-second-mutex.litmus
+	 */
+	seq = lull_add_acquire(&c->seq, 1u) + 1;
+	while (mutex_of(c) == m) { /* else all whom this signal was for have been woken */
 		now = announce(m) ? 0 : 1;
 		err = lull__futex_requeue(&c->seq, seq, now, most - now, lull__mutex_bed(m, shared), shared);
 		if (err != -EAGAIN)
 			break;
-		seq = lull_load_relaxed(&c->seq); /* another signal came in between: still move them */
+		seq = lull_load_acquire(&c->seq); /* CND-4; another signal came in between: still move them */
 	}
-	if (err) /* a sandbox that knows futex wait and wake only */
+	if (err) /* a sandbox that knows futex wait and wake only; or waiters use another mutex by now */
 		lull__futex_wake_bits(&c->seq, most, LULL__MUTEX_ANY, shared);
 	/* Relaxed: a thread that sees this needs to know only that this thread has made its system call. */
 	if (took)

@@ -127,6 +127,64 @@ TEST(two_stopped)
 	leave_place();
 }
 
+/* ---- and then others use another mutex ------------------------------------------------------------------------ */
+
+static struct lull_mutex second;
+static uint32_t second_tids[FEW];
+static int gone_second;
+
+static void *waits_with_second(void *tid)
+{
+	lull_mutex_lock(&second);
+	lull_store_release((uint32_t *)tid, my_tid());
+	while (!gone_second)
+		lull_cond_wait(&place->cond, &second);
+	lull_mutex_unlock(&second);
+	return NULL;
+}
+
+static void *waits_for_a_while(void *unused)
+{
+	lull_mutex_lock(&place->lock);
+	while (lull_cond_timedwait(&place->cond, &place->lock, now_ns() + 50 * MS) == 0)
+		;
+	lull_mutex_unlock(&place->lock);
+	return unused;
+}
+
+/*
+ * A broadcast has stopped that was for one whose time is up since. When it goes on, it moves nobody to the mutex of
+ * that one, where no unlock wakes them.
+ */
+TEST(stopped_before_another_mutex)
+{
+	pthread_t threads[FEW], first;
+	struct signaller s;
+
+	make_place(0);
+	gone_second = 0;
+	first = start_thread(waits_for_a_while, NULL);
+	AWAIT(how_many_wait(&place->cond) == 1);
+	start_signaller(&s, true);
+	join_thread(first);
+	for (int i = 0; i < FEW; i++) {
+		second_tids[i] = 0;
+		threads[i] = start_thread(waits_with_second, &second_tids[i]);
+	}
+	for (int i = 0; i < FEW; i++)
+		AWAIT(how_many_wait(&place->cond) == FEW && sleeps(&second_tids[i]));
+	join_signaller(&s);
+	lull_mutex_lock(&second);
+	gone_second = 1;
+	lull_cond_broadcast(&place->cond);
+	lull_mutex_unlock(&second);
+	for (int i = 0; i < FEW; i++)
+		join_thread(threads[i]); /* or one sleeps where nobody unlocks */
+	leave_place();
+}
+
+/* ---- what it costs ---------------------------------------------------------------------------------------------- */
+
 /* A call in vain for each signal beside the one that has stopped, and for each that was beside it. */
 TEST(cost_of_stopped)
 {
