@@ -3,10 +3,11 @@
  * ORDER MTX-3, MTX-4, CND-3
  * cond-requeue.c - waiting for a condition, for cbmc: threads lock, unlock, wait, signal and broadcast as
  * often as they like, with the lock and without, and get up by themselves at any time.
- * Where: wait_until() in cond.c, cond_enter(), cond_leave(), cond_take(), announce(), cond_wake(), take() in
- * mutex.c, sleep_once(), forget_sleepers(), free_private(), lull__mutex_unlock_slow()
+ * Where: wait_until() in cond.c, lull__cond_timedwait_robust(), begin_wait(), cond_enter(), cond_leave(), cond_take(),
+ * announce(), cond_wake(), take() in mutex.c, sleep_once(), forget_sleepers(), free_private(), lull__mutex_unlock_slow()
  *
- * Who signals without the lock may be killed at any time (SHARED).
+ * Who signals without the lock may be killed at any time (SHARED). A robust mutex has sleepers on its word, and no count;
+ * what its owners' deaths do: robust.c.
  *
  * Proved by induction, as wake.c.  Beyond that one's invariant: who began to wait before a broadcast
  * has seen an older count, or sleeps and is about to be woken or moved; and if not `under_way`, there are no more

@@ -61,20 +61,30 @@ SETUP
 
 enum { FROM_INSIDE, FROM_OUTSIDE, BROADCAST, BROADCAST_FROM_OUTSIDE, WAYS };
 
+static struct some_lock kind_lock;
+
 static void make_ready(int way)
 {
 	bool outside = way == FROM_OUTSIDE || way == BROADCAST_FROM_OUTSIDE;
 
-	lull_mutex_lock(&lock);
+	must(acquire(&kind_lock) == 0);
 	ready = 1;
 	if (outside)
-		lull_mutex_unlock(&lock);
+		release(&kind_lock);
 	if (way < BROADCAST)
 		lull_cond_signal(&cond);
 	else
 		lull_cond_broadcast(&cond);
 	if (!outside)
-		lull_mutex_unlock(&lock);
+		release(&kind_lock);
+}
+
+static void wait_once(void)
+{
+	if (kind_lock.kind == ROBUST)
+		assert_int_equal(lull_cond_wait_robust(&cond, &kind_lock.robust), 0);
+	else
+		lull_cond_wait(&cond, &kind_lock.robust.mutex);
 }
 
 struct stopper {
@@ -88,15 +98,23 @@ static void *waits_and_stops(void *arg)
 	struct stopper *s = (struct stopper *)arg;
 
 	lull_store_release(&s->tid, my_tid());
-	lull_mutex_lock(&lock);
+	must(acquire(&kind_lock) == 0);
 	lull_store_release(&s->has_lock, 1);
 	await_flag(&s->may_wait, 1);
 	stops_at = s->at;
 	stops_for = &s->may_go_on;
 	while (!ready)
-		lull_cond_wait(&cond, &lock);
-	lull_mutex_unlock(&lock);
+		wait_once();
+	release(&kind_lock);
 	lull_store_release(&s->back, 1);
+	return NULL;
+}
+
+static void *locks_once(void *tid)
+{
+	lull_store_release((uint32_t *)tid, my_tid());
+	must(acquire(&kind_lock) == 0);
+	release(&kind_lock);
 	return NULL;
 }
 
@@ -104,41 +122,47 @@ static void *waits_and_stops(void *arg)
  * A waiter has unlocked, and is stopped before it sleeps; or earlier, in the call of its unlock that wakes a thread that
  * waits for the lock. Then comes the one signal.
  */
-static void signal_before_sleep(bool in_unlock, int way)
+static void signal_before_sleep(enum kind kind, bool in_unlock, int way)
 {
+	struct lull_mutex *m = &kind_lock.robust.mutex;
+	uint32_t flags = kind == PRIVATE ? 0 : LULL_MUTEX_SHARED, other_tid = 0;
+	pthread_t thread, other;
 	struct stopper s;
-	struct waiter other;
-	pthread_t thread;
 
+	make_lock(&kind_lock, kind);
+	lull_cond_init(&cond, flags);
 	memset(&s, 0, sizeof(s));
-	s.at = in_unlock ? &lock.turn : &cond.seq;
+	s.at = !in_unlock ? &cond.seq : kind == PRIVATE ? &m->turn : &m->word;
 	ready = stopped = 0;
 	thread = start_thread(waits_and_stops, &s);
 	AWAIT(lull_load_acquire(&s.has_lock));
 	if (in_unlock) {
-		waiter_start(&other, &lock, 0);
-		await_asleep(&lock, LULL__MUTEX_WAITERS, &other.tid);
+		other = start_thread(locks_once, &other_tid);
+		await_asleep(m, LULL__MUTEX_WAITERS, &other_tid);
 	}
 	lull_store_release(&s.may_wait, 1);
 	AWAIT(lull_load_acquire(&stopped)); /* it has unlocked */
+	assert_int_equal(how_many_wait(&cond), 1); /* or a signal has nobody to wake */
 	make_ready(way);
 	lull_store_release(&s.may_go_on, 1);
 	if (in_unlock)
-		waiter_join(&other);
+		join_thread(other);
 	AWAIT(lull_load_acquire(&s.back)); /* or it sleeps, after a signal that came before that */
 	join_thread(thread);
-	assert_int_equal(cond.waiters, 0);
-	assert_int_equal(lock.word, 0);
+	assert_int_equal(cond.waiters, flags);
+	assert_int_equal(lull_mutex_owner(m), 0);
+	lull_mutex_destroy(m);
 }
 
 TEST(signal_before_sleep)
 {
-	for (int way = 0; way < WAYS; way++) {
-		signal_before_sleep(false, way);
-		signal_before_sleep(true, way);
+	for (int kind = 0; kind < kinds_here(); kind++) {
+		for (int way = 0; way < WAYS; way++) {
+			signal_before_sleep((enum kind)kind, false, way);
+			signal_before_sleep((enum kind)kind, true, way);
+		}
 	}
-	lull_cond_destroy(&cond);
-	lull_mutex_destroy(&lock);
+	lull_cond_init(&cond, 0);
 }
 
 /* ---- how long they sleep -------------------------------------------------------------------------------------- */

@@ -10,8 +10,10 @@
 /* In memory that processes share. The second half says whether the first was left alone. */
 static struct page {
 	struct some_lock lock;
+	struct lull_cond cond;
 	long value, check, deaths;
-	uint32_t tid; /* of a child that has the lock, or is about to wait */
+	uint32_t tid, waiter_tid; /* of a child that has the lock, or is about to wait */
+	int may_go;
 } *page;
 
 static void make_page(enum kind kind)
@@ -20,6 +22,7 @@ static void make_page(enum kind kind)
 		page = (struct page *)shared_memory(sizeof(*page));
 	memset(page, 0, sizeof(*page));
 	make_lock(&page->lock, kind);
+	lull_cond_init(&page->cond, LULL_MUTEX_SHARED);
 }
 
 /* ---- counting ----------------------------------------------------------------------------------------------- */
@@ -212,7 +215,20 @@ TEST(killed)
 	}
 }
 
-/* For ever. It may be killed between the two. */
+/* With the lock, or after an error. */
+static int wait_a_little(uint64_t *random)
+{
+	int err;
+
+	if (dice(random, 2))
+		lull_cond_signal(&page->cond);
+	else
+		lull_cond_broadcast(&page->cond);
+	err = lull_cond_timedwait_robust(&page->cond, &page->lock.robust, now_ns() + dice(random, 300000));
+	return err == -ETIMEDOUT ? 0 : err;
+}
+
+/* For ever. It may be killed between the two, or as it waits. */
 static void counts_for_ever(void)
 {
 	uint64_t random = (uint64_t)getpid();
@@ -223,6 +239,8 @@ static void counts_for_ever(void)
 
 		if (err == -ETIMEDOUT)
 			continue;
+		if (err == 0 && dice(&random, 2))
+			err = wait_a_little(&random);
 		if (err == -EOWNERDEAD) {
 			page->check = page->value;
 			page->deaths++;
@@ -266,6 +284,76 @@ TEST(killed_anywhere)
 	assert_true(page->value > 0);
 	assert_true(page->deaths > 0);
 	release(&page->lock);
+}
+
+/* ---- killed as they wait for a condition, or have moved those that do -------------------------------------------- */
+
+static void waits_for_value(void)
+{
+	int err = acquire(&page->lock);
+
+	lull_store_release(&page->waiter_tid, my_tid());
+	while (err == 0 && !page->value)
+		err = lull_cond_wait_robust(&page->cond, &page->lock.robust);
+	must(err == 0 || err == -EOWNERDEAD);
+	if (err) {
+		page->deaths++;
+		lull_mutex_robust_consistent(&page->lock.robust);
+	}
+	page->check++;
+	release(&page->lock);
+}
+
+static void broadcasts_and_holds(void)
+{
+	must(acquire(&page->lock) == 0);
+	page->value = 1;
+	lull_cond_broadcast(&page->cond);
+	lull_store_release(&page->tid, my_tid());
+	AWAIT(lull_load_acquire(&page->may_go));
+	release(&page->lock);
+}
+
+enum { ASLEEP = 1, MOVED = 2, OWNER = 4, VICTIMS = 8 };
+
+/* The first of two waiters is killed, asleep for the condition or moved, or the owner is that has moved them, or both. */
+static void kill_beside_waiter(int victims)
+{
+	bool waiter = victims & (ASLEEP | MOVED), owner = victims & OWNER;
+	pid_t waiters[2], child;
+
+	make_page(ROBUST);
+	for (int i = 0; i < 2; i++) {
+		page->waiter_tid = 0;
+		waiters[i] = start_process(waits_for_value);
+		AWAIT(how_many_wait(&page->cond) == (uint32_t)i + 1 && sleeps(&page->waiter_tid));
+	}
+	if (victims & ASLEEP)
+		kill_process(waiters[0]);
+	child = start_process(broadcasts_and_holds);
+	AWAIT(lull_load_acquire(&page->tid));
+	if ((victims & MOVED) && !(victims & ASLEEP))
+		kill_process(waiters[0]);
+	if (owner)
+		kill_process(child);
+	lull_store_release(&page->may_go, 1);
+	if (!owner)
+		assert_int_equal(join_process(child), 0);
+	for (int i = waiter; i < 2; i++)
+		assert_int_equal(join_process(waiters[i]), 0);
+	assert_int_equal(page->check, waiter ? 1 : 2);
+	assert_int_equal(page->deaths, owner);
+	assert_int_equal(how_many_wait(&page->cond), waiter); /* for ever */
+	assert_int_equal(acquire(&page->lock), 0);
+	release(&page->lock);
+}
+
+TEST(killed_beside_waiter)
+{
+	if (kinds_here() != KINDS)
+		SKIP("no robust mutexes here");
+	for (int victims = 0; victims < VICTIMS; victims++)
+		kill_beside_waiter(victims);
 }
 
 /* ---- over fork ------------------------------------------------------------------------------------------------ */
