@@ -17,6 +17,11 @@
  *
  * fork: the child keeps the record of the thread that called fork and no other.
  *
+ * Coroutines with stacks of their own (fibers, ucontext) may go on in another thread, but not within a read section,
+ * with a lock held, or with a slot or a hold in use that is not detached. Compilers take it that a function stays in
+ * one thread, and may use the address of thread-local data again after the switch, which is the record of a thread left
+ * behind. So call lull in functions of your own that do not switch, and that are noinline.
+ *
  * A child of _Fork(), which calls no fork handlers, should call lull_thread_register() before any other
  * function of lull, from the thread that forked. Without that call lull notices the fork by itself, when the
  * child waits for readers, polls, or has deferred 64 objects, but not when it locks a mutex that processes
