@@ -126,7 +126,7 @@ static void signal_before_sleep(enum kind kind, bool in_unlock, int way)
 {
 	struct lull_mutex *m = &kind_lock.robust.mutex;
 	uint32_t flags = kind == PRIVATE ? 0 : LULL_MUTEX_SHARED, other_tid = 0;
-	pthread_t thread, other;
+	pthread_t thread, other = 0;
 	struct stopper s;
 
 	make_lock(&kind_lock, kind);

@@ -73,7 +73,7 @@ static void *wakes_with_other(void *unused)
 /* The caller has the first mutex, so nobody returns while it waits with the second: till a time, or a signal. */
 static void wait_beside_woken(enum kind kind, enum way way, bool signalled)
 {
-	pthread_t threads[FEW], other;
+	pthread_t threads[FEW], other = 0;
 
 	make_both(kind);
 	told = false;
