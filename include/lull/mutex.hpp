@@ -190,6 +190,7 @@ public:
 	native_handle_type native_handle() noexcept { return &m; }
 
 private:
+	friend class condition_variable;
 	lull_mutex_robust m;
 
 	static robust_status status(int err) noexcept
@@ -261,6 +262,8 @@ inline lull_mutex *native(mutex *m) noexcept
 }
 
 template <class Lock> using if_ours = decltype(native(std::declval<Lock &>().mutex()));
+template <class Lock>
+using if_robust = std::enable_if_t<std::is_same<decltype(std::declval<Lock &>().mutex()), robust_mutex *>::value>;
 
 } // namespace detail
 
@@ -290,6 +293,19 @@ public:
 	template <class Lock, class = detail::if_ours<Lock>> void wait(Lock &lock) noexcept
 	{
 		lull_cond_wait(&c, detail::native(lock.mutex()));
+	}
+
+	/*
+	 * With a robust mutex; the condition variable has LULL_MUTEX_SHARED. Returns locked or owner_died, with the mutex
+	 * held, or not_recoverable, without: then @lock.release() has been called.
+	 */
+	template <class Lock, class = detail::if_robust<Lock>> robust_status wait(Lock &lock) noexcept
+	{
+		const robust_status got = robust_mutex::status(lull_cond_wait_robust(&c, lock.mutex()->native_handle()));
+
+		if (got == robust_status::not_recoverable)
+			lock.release();
+		return got;
 	}
 
 	/* Waits until @ready() is true. Throws what that throws. */

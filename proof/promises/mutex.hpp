@@ -44,6 +44,8 @@ c4d99a Aborts if the lock did not | misuse:says_consistent_for_nothing
 8bf969 All waiters have been notified; they | run.mutexes:goes_when_all_are_told
 3fb357 Aborts if one still sleeps. | misuse:destroys_beside_a_sleeper
 5dab8f May return for no reason. | untested: a licence: nothing to test
+ea294a With a robust mutex; the condition | run.mutexes:robust_waits
+0e5189 Returns locked or owner_died, with the | run.mutexes:robust_waits
 4a2e4d Waits until @ready() is true. | run.mutexes:producers_and_consumers run.mutexes:waits_end_when_told
 8a402e Throws what that throws. | run.mutexes:predicates_throw
 4685e2 The clocks are as in timed_mutex. | run.mutexes:waits_end

@@ -607,6 +607,48 @@ ROBUST_TEST(repairs)
 	MUST(repaired == 1);
 }
 
+/* Two wait, and the owner that tells them dies: the first learns of it, the second of what the first has done. */
+void wait_beside_death(bool repair)
+{
+	lull::robust_mutex m;
+	lull::condition_variable c(LULL_MUTEX_SHARED);
+	bool ready = false;
+	int died = 0, lost = 0;
+	auto waits = [&] {
+		std::unique_lock<lull::robust_mutex> hold(m);
+		status got = status::locked;
+
+		while (got == status::locked && !ready)
+			got = c.wait(hold);
+		MUST(hold.owns_lock() == (got != status::not_recoverable));
+		if (got == status::owner_died) {
+			died++;
+			if (repair)
+				m.make_consistent();
+		} else if (got == status::not_recoverable) {
+			lost++;
+		}
+	};
+	runner first(waits), second(waits);
+
+	while ((lull_load_acquire(&c.native_handle()->waiters) & 0x3fffff00u) != 0x200u)
+		sched_yield();
+	runner([&] {
+		m.lock();
+		ready = true;
+		c.notify_all();
+	}).join();
+	first.join();
+	second.join();
+	MUST(died == 1 && lost == !repair);
+}
+
+ROBUST_TEST(robust_waits)
+{
+	wait_beside_death(true);
+	wait_beside_death(false);
+}
+
 /* The guards of the standard cannot repair, so they let no thread in. */
 ROBUST_TEST(guards_refuse)
 {
