@@ -114,29 +114,32 @@ TEST(destroy_beside_stuck)
 	}
 }
 
+static void wait_in_vain(struct lull_mutex *m)
+{
+	lull_mutex_lock(m);
+	assert_int_equal(lull_cond_timedwait(&cond, m, 1), -ETIMEDOUT);
+	lull_mutex_unlock(m);
+}
+
 /* The first to wait with another mutex wakes those that were moved to the one before it; nobody else does. */
 TEST(another_mutex_wakes)
 {
 	struct lull_mutex first = LULL_MUTEX_INIT, second = LULL_MUTEX_INIT;
 
 	lull_cond_init(&cond, 0);
-	lull_mutex_lock(&first);
-	lull_mutex_lock(&second);
 	wakes = 0;
-	assert_int_equal(lull_cond_timedwait(&cond, &first, 1), -ETIMEDOUT);
-	assert_int_equal(lull_cond_timedwait(&cond, &second, 1), -ETIMEDOUT);
+	wait_in_vain(&first);
+	wait_in_vain(&second);
 	assert_int_equal(wakes, 0); /* nobody waited */
 	assert_int_equal(cond.seq, 2);
 	lull_store_relaxed(&cond.waiters, WAITER);
-	assert_int_equal(lull_cond_timedwait(&cond, &second, 1), -ETIMEDOUT);
+	wait_in_vain(&second);
 	assert_int_equal(wakes, 0);
-	assert_int_equal(lull_cond_timedwait(&cond, &first, 1), -ETIMEDOUT);
+	wait_in_vain(&first);
 	assert_int_equal(wakes, 2);
 	assert_ptr_equal(woken[0], &cond.seq);
 	assert_ptr_equal(woken[1], &second.turn);
 	assert_int_equal(cond.seq, 3); /* no thread on its way goes to sleep there */
-	lull_mutex_unlock(&second);
-	lull_mutex_unlock(&first);
 	lull_cond_init(&cond, 0);
 }
 
