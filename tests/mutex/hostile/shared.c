@@ -224,7 +224,7 @@ static int wait_a_little(uint64_t *random)
 		lull_cond_signal(&page->cond);
 	else
 		lull_cond_broadcast(&page->cond);
-	err = lull_cond_timedwait_robust(&page->cond, &page->lock.robust, now_ns() + dice(random, 300000));
+	err = lull_cond_timedwait_robust(&page->cond, &page->lock.robust, now_ns() + dice(random, 30000));
 	return err == -ETIMEDOUT ? 0 : err;
 }
 
@@ -239,7 +239,7 @@ static void counts_for_ever(void)
 
 		if (err == -ETIMEDOUT)
 			continue;
-		if (err == 0 && dice(&random, 2))
+		if (err == 0 && dice(&random, 256) == 0)
 			err = wait_a_little(&random);
 		if (err == -EOWNERDEAD) {
 			page->check = page->value;
