@@ -15,9 +15,9 @@
 #include "common/clock.h"
 #include "common/counters.h"
 #include "common/cpus.h"
-#include "common/figures.h"
 #include "common/options.h"
 #include "common/progress.h"
+#include "common/slices.h"
 
 #define CHUNK_MIN_NS 10000u	   /* shorter chunks and the clock shows in the result */
 #define CHUNK_MAX_NS 60000u	   /* longer ones and threads stop too far apart */
@@ -34,17 +34,9 @@ void bench_sink(uint64_t value)
 
 /* ---- workers --------------------------------------------------------------------------------- */
 
-/* Work of one worker in one slice. */
-struct sample {
-	uint64_t ops, start, end;
-	uint64_t cycles, instructions;
-	bool counted, preempted;
-};
-
 struct worker {
 	struct bench_thread t;
 	struct bench_pool *pool;
-	struct sample sample;
 	uint64_t *chunk; /* per case; this worker's own calibration */
 	struct bench_counters counters;
 	sem_t go;
@@ -53,6 +45,7 @@ struct worker {
 
 struct bench_pool {
 	struct worker *worker;
+	struct bench_sample *sample; /* of the slice, by worker */
 	unsigned size;
 	bool counters;
 	sem_t done;
@@ -119,7 +112,7 @@ static void measured_part(struct worker *w, const struct bench_case *c, uint64_t
 			  uint64_t deadline)
 {
 	uint64_t cycles0 = 0, instructions0 = 0, cycles1, instructions1;
-	struct sample s = { 0 };
+	struct bench_sample s = { 0 };
 	struct rusage before;
 
 	getrusage(RUSAGE_THREAD, &before);
@@ -136,7 +129,7 @@ static void measured_part(struct worker *w, const struct bench_case *c, uint64_t
 		s.instructions = instructions1 - instructions0;
 	}
 	s.preempted = preempted_since(&before);
-	w->sample = s;
+	w->pool->sample[w->t.index] = s;
 }
 
 /*
@@ -225,6 +218,7 @@ struct bench_pool *bench_pool_new(unsigned threads)
 	int err = 0;
 
 	pool->worker = bench_alloc_lines(threads, sizeof(*pool->worker));
+	pool->sample = bench_alloc_lines(threads, sizeof(*pool->sample));
 	sem_init(&pool->done, 0, 0);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, WORKER_STACK);
@@ -258,6 +252,7 @@ void bench_pool_free(struct bench_pool *pool)
 	}
 	sem_destroy(&pool->done);
 	free(pool->worker);
+	free(pool->sample);
 	free(pool);
 }
 
@@ -268,46 +263,11 @@ bool bench_pool_counters(const struct bench_pool *pool)
 
 /* ---- slices ---------------------------------------------------------------------------------- */
 
-enum figure { FIGURE_NS, FIGURE_MOPS, FIGURE_CYCLES, FIGURE_INSTRUCTIONS, NR_FIGURES };
-
-/* One slice's figures, all workers together. */
-struct slice {
-	double figure[NR_FIGURES];
-	uint64_t ops;
-	bool counted, disturbed;
-};
-
-static struct slice sum_up(const struct bench_pool *pool)
-{
-	uint64_t ops = 0, elapsed = 0, cycles = 0, instructions = 0, first = UINT64_MAX, last = 0;
-	struct slice s = { .counted = true };
-	unsigned i;
-
-	for (i = 0; i < pool->active; i++) {
-		const struct sample *one = &pool->worker[i].sample;
-
-		ops += one->ops;
-		elapsed += one->end - one->start;
-		cycles += one->cycles;
-		instructions += one->instructions;
-		first = one->start < first ? one->start : first;
-		last = one->end > last ? one->end : last;
-		s.counted = s.counted && one->counted;
-		s.disturbed = s.disturbed || one->preempted;
-	}
-	s.ops = ops;
-	s.figure[FIGURE_NS] = (double)elapsed / (double)ops;
-	s.figure[FIGURE_MOPS] = (double)ops * 1000 / (double)(last - first);
-	s.figure[FIGURE_CYCLES] = (double)cycles / (double)ops;
-	s.figure[FIGURE_INSTRUCTIONS] = (double)instructions / (double)ops;
-	return s;
-}
-
-static struct slice measure_slice(struct bench_pool *pool, const struct bench_plan *plan,
-				  const struct bench_case *c, size_t index)
+static struct bench_slice measure_slice(struct bench_pool *pool, const struct bench_plan *plan,
+					const struct bench_case *c, size_t index)
 {
 	uint64_t begin = bench_now_ns();
-	struct slice s;
+	struct bench_slice s;
 
 	pool->work = c;
 	pool->work_index = index;
@@ -321,51 +281,13 @@ static struct slice measure_slice(struct bench_pool *pool, const struct bench_pl
 	release_workers(pool, plan->threads);
 	sem_wait_all(&pool->done, plan->threads);
 	bench_planned_ns += plan->slice_ns + plan->warm_ns;
-	s = sum_up(pool);
+	s = bench_slice_of(pool->sample, plan->threads, plan->threads > bench_cpus());
 	if (c->after)
 		c->after(c->arg, plan->threads, s.ops, bench_now_ns() - begin);
-	if (plan->threads > bench_cpus())
-		s.disturbed = false; /* taking turns is what is measured */
 	return s;
 }
 
 /* ---- runs ------------------------------------------------------------------------------------ */
-
-/*
- * The slices of one case in one run: the good ones from the front, the disturbed ones from the
- * back.
- */
-struct tally {
-	struct slice *slice;
-	unsigned good, bad, room;
-};
-
-/*
- * Half as many good slices as planned, or as there was time for, are enough; with fewer, disturbed ones are better than a
- * figure from a handful, and the result says so.
- */
-static void keep_good(struct tally *y, const struct bench_plan *plan, struct bench_result *r)
-{
-	unsigned taken = y->good + y->bad;
-
-	if (y->good * 2 >= (taken < plan->slices ? taken : plan->slices)) {
-		r->dropped += y->bad;
-	} else {
-		memmove(y->slice + y->good, y->slice + y->room - y->bad,
-			y->bad * sizeof(*y->slice));
-		r->disturbed += y->bad;
-		y->good += y->bad;
-	}
-	r->slices += y->good;
-}
-
-static void tally_add(struct tally *y, struct slice s)
-{
-	if (s.disturbed)
-		y->slice[y->room - ++y->bad] = s;
-	else
-		y->slice[y->good++] = s;
-}
 
 /* When a measurement began, and how long its longest round of all cases took. */
 struct pace {
@@ -380,7 +302,7 @@ static bool has_time(const struct pace *pace, uint64_t until)
 
 /* All cases in turn, until each has its slices or has used up its attempts, or the run's time is up. */
 static void run_once(struct bench_pool *pool, const struct bench_plan *plan,
-		     const struct bench_case *cases, size_t nr_cases, struct tally *tally,
+		     const struct bench_case *cases, size_t nr_cases, struct bench_tally *tally,
 		     unsigned run, struct pace *pace)
 {
 	uint64_t until = plan->most_ns ? pace->began + plan->most_ns / plan->runs * (run + 1) : UINT64_MAX, from;
@@ -388,7 +310,7 @@ static void run_once(struct bench_pool *pool, const struct bench_plan *plan,
 	size_t i;
 
 	for (i = 0; i < nr_cases; i++)
-		tally[i].good = tally[i].bad = 0;
+		bench_tally_begin(&tally[i]);
 	for (round = 0; round < plan->slices + plan->redo && (!round || has_time(pace, until)); round++) {
 		from = bench_now_ns();
 		bench_progress("%s: %u thread%s, run %u of %u, round %u of %u",
@@ -397,50 +319,10 @@ static void run_once(struct bench_pool *pool, const struct bench_plan *plan,
 			       round < plan->slices ? round + 1 : plan->slices, plan->slices);
 		for (i = 0; i < nr_cases; i++)
 			if (tally[i].good < plan->slices)
-				tally_add(&tally[i], measure_slice(pool, plan, &cases[i], i));
+				bench_tally_add(&tally[i], measure_slice(pool, plan, &cases[i], i));
 		if (bench_now_ns() - from > pace->round_ns)
 			pace->round_ns = bench_now_ns() - from;
 	}
-}
-
-/* The medians of every run; of a single run, its slices. */
-struct figures {
-	double *value[NR_FIGURES];
-	size_t count;
-	bool counted;
-};
-
-static void collect(const struct bench_plan *plan, const struct tally *y, struct figures *f,
-		    struct bench_result *r, unsigned run)
-{
-	double *v = options_alloc(y->good, sizeof(*v));
-	unsigned which, i;
-
-	for (which = 0; which < NR_FIGURES; which++) {
-		for (i = 0; i < y->good; i++)
-			v[i] = y->slice[i].figure[which];
-		if (plan->runs == 1)
-			memcpy(f->value[which], v, y->good * sizeof(*v));
-		else
-			f->value[which][run] = bench_stat_of(v, y->good).median;
-	}
-	f->count = plan->runs == 1 ? y->good : run + 1;
-	for (i = 0; i < y->good; i++)
-		r->ops += y->slice[i].ops;
-	free(v);
-}
-
-static void finish(struct figures *f, struct bench_result *r)
-{
-	size_t hardware = f->counted ? f->count : 0;
-	unsigned which;
-
-	r->ns = bench_stat_of(f->value[FIGURE_NS], f->count);
-	r->mops = bench_stat_of(f->value[FIGURE_MOPS], f->count);
-	r->cycles = bench_stat_of(f->value[FIGURE_CYCLES], hardware);
-	r->instructions = bench_stat_of(f->value[FIGURE_INSTRUCTIONS], hardware);
-	for (which = 0; which < NR_FIGURES; which++)
-		free(f->value[which]);
 }
 
 static void reset_chunks(struct bench_pool *pool, unsigned threads, size_t nr_cases)
@@ -459,11 +341,10 @@ static void reset_chunks(struct bench_pool *pool, unsigned threads, size_t nr_ca
 void bench_measure(struct bench_pool *pool, const struct bench_plan *plan,
 		   const struct bench_case *cases, size_t nr_cases, struct bench_result *results)
 {
-	struct tally *tally = options_alloc(nr_cases, sizeof(*tally));
-	struct figures *figures = options_alloc(nr_cases, sizeof(*figures));
+	struct bench_tally *tally = options_alloc(nr_cases, sizeof(*tally));
 	struct pace pace = { .began = bench_now_ns() };
 	uint64_t until = plan->most_ns ? pace.began + plan->most_ns : UINT64_MAX;
-	unsigned room = plan->slices + plan->redo, run, which;
+	unsigned run;
 	size_t i;
 
 	if (plan->threads > pool->size)
@@ -471,30 +352,20 @@ void bench_measure(struct bench_pool *pool, const struct bench_plan *plan,
 	reset_chunks(pool, plan->threads, nr_cases);
 	memset(results, 0, nr_cases * sizeof(*results));
 	for (i = 0; i < nr_cases; i++) {
-		tally[i].slice = options_alloc(room, sizeof(struct slice));
-		tally[i].room = room;
-		for (which = 0; which < NR_FIGURES; which++)
-			figures[i].value[which] = options_alloc(
-				room > plan->runs ? room : plan->runs, sizeof(double));
+		tally[i] = bench_tally_new(plan);
 		/*
 		 * The first slice of a case faults its pages in and finds the chunk; it counts for
 		 * nothing.
 		 */
-		figures[i].counted = measure_slice(pool, plan, &cases[i], i).counted;
+		tally[i].counted = measure_slice(pool, plan, &cases[i], i).counted;
 	}
 	for (run = 0; run < plan->runs && (!run || has_time(&pace, until)); run++) {
 		run_once(pool, plan, cases, nr_cases, tally, run, &pace);
-		for (i = 0; i < nr_cases; i++) {
-			results[i].runs++;
-			keep_good(&tally[i], plan, &results[i]);
-			collect(plan, &tally[i], &figures[i], &results[i], run);
-		}
+		for (i = 0; i < nr_cases; i++)
+			bench_tally_end_run(&tally[i], plan, &results[i]);
 	}
 	bench_progress_clear();
-	for (i = 0; i < nr_cases; i++) {
-		finish(&figures[i], &results[i]);
-		free(tally[i].slice);
-	}
-	free(figures);
+	for (i = 0; i < nr_cases; i++)
+		bench_tally_finish(&tally[i], &results[i]);
 	free(tally);
 }

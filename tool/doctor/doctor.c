@@ -15,10 +15,8 @@
 #include "common/clock.h"
 #include "commands.h"
 #include "common/cpus.h"
-#include "common/figures.h"
 #include "common/machine.h"
 #include "common/progress.h"
-#include "common/units.h"
 #include "common/bench.h"
 #include "doctor/advice.h"
 
@@ -96,24 +94,12 @@ static void say_reader_fences(struct report *r)
 	struct bench_plan plan = bench_plan_for(1, 5, 0.3, 3);
 	struct bench_pool *pool = bench_pool_new(1);
 	struct bench_result results[3];
-	size_t i;
 
 	plan.label = "doctor: fences";
 	bench_measure(pool, &plan, cases, 3, results);
 	bench_pool_free(pool);
-	for (i = 1; i < 3; i++) {
-		/*
-		 * Subtract the store and the load without the fence; noise can make the rest a little less than
-		 * nothing.
-		 */
-		double base = results[0].ns.median, ns = results[i].ns.median - base;
-		struct bench_stat added = { results[i].ns.min - base, ns, results[i].ns.max - base,
-					    results[i].ns.count };
-
-		doctor_say(r, cases[i].name, "%s between a store and a load (without: %s)",
-		    units_time(ns > 0 ? ns : 0).text, units_time(base).text);
-		*(i == 1 ? &r->light : &r->full) = added;
-	}
+	doctor_say_fence(r, cases[1].name, &results[1].ns, &results[0].ns, &r->light);
+	doctor_say_fence(r, cases[2].name, &results[2].ns, &results[0].ns, &r->full);
 }
 
 /* A sibling thread that computes on the second CPU, so that a heavy fence has a thread to interrupt. */
@@ -226,9 +212,6 @@ static void say_heavy(struct report *r, bool with_sibling)
 {
 	const char *key = with_sibling ? "heavy, sibling" : "heavy, alone";
 	struct heavy *h = options_alloc(1, sizeof(*h));
-	char interrupts[96] = "interrupts n/a";
-	struct doctor_heavy *told = with_sibling ? &r->sibling : &r->alone;
-	struct bench_latency latency;
 	pthread_t thread;
 
 	bench_progress("doctor: %s", key);
@@ -238,18 +221,8 @@ static void say_heavy(struct report *r, bool with_sibling)
 		options_fail("cannot make a thread");
 	pthread_join(thread, NULL);
 	bench_progress_clear();
-	latency = bench_latency_of(h->ns, h->count);
-	if (h->interrupts_known && h->count)
-		snprintf(interrupts, sizeof(interrupts), "%.2f interrupts each",
-			 (double)h->interrupts / h->count);
-	if (!h->count)
-		doctor_say(r, key,
-		    "n/a: the sibling never had its CPU to itself, other programs are too busy");
-	else
-		doctor_say(r, key, "%s, p99 %s, %s", units_time(latency.p50).text, units_time(latency.p99).text,
-		    interrupts);
-	*told = (struct doctor_heavy){ true, latency,
-				       h->interrupts_known && h->count ? (double)h->interrupts / h->count : -1 };
+	doctor_say_heavy(r, key, h->ns, h->count, h->interrupts_known ? &h->interrupts : NULL,
+			 with_sibling ? &r->sibling : &r->alone);
 	free(h);
 }
 

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "common/figures.h"
 #include "common/options.h"
@@ -38,6 +39,15 @@ void doctor_forget(struct report *r);
 
 void doctor_say_kernel(struct report *r); /* sections membarrier, rseq, futex */
 void doctor_say_mutex(struct report *r);
+
+/* ---- figures of what was measured (fences.c) -------------------------------------------------- */
+
+/* Say, and write to @added, what a fence takes: the time @with it, less that @without. */
+void doctor_say_fence(struct report *r, const char *key, const struct bench_stat *with, const struct bench_stat *without,
+		      struct bench_stat *added);
+/* The same for @count calls that took @ns, which are sorted; @interrupts in all of them, NULL: not known. */
+void doctor_say_heavy(struct report *r, const char *key, uint64_t *ns, size_t count, const uint64_t *interrupts,
+		      struct doctor_heavy *told);
 
 /* ---- for programs (json.c, or nojson.c in a build without jansson) ---------------------------- */
 
