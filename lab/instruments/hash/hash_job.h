@@ -19,6 +19,16 @@ struct hashscale_job {
 	struct bench_result result;
 };
 
+#define HASHSCALE_UPDATE_SLICES 3u
+
+/* Single updates of a scheme. */
+struct hashscale_update {
+	struct hashscale_job job; /* first: it has functions in common with the others */
+	size_t elements;
+	struct bench_latency slice[HASHSCALE_UPDATE_SLICES + 1]; /* the engine runs one before the first */
+	unsigned slices;
+};
+
 /* Write the JSON rows and print the tables of @count jobs, each with @threads. */
 void hashscale_write_json(struct hashscale *run, const struct hashscale_job *jobs, size_t count,
 			  unsigned threads);
@@ -26,5 +36,8 @@ void hashscale_print_mops(const struct hashscale *run, const struct hashscale_jo
 void hashscale_print_cpu(const struct hashscale *run, const struct hashscale_job *jobs, size_t count);
 /* Print what the operating threads did in user mode, where there are hardware counters. */
 void hashscale_print_counted(const struct hashscale *run, const struct hashscale_job *jobs, size_t count);
+
+/* Write the rows and print the table of single updates; frees what the jobs have of the time. */
+void hashscale_report_updates(struct hashscale *run, struct hashscale_update *jobs, size_t count, unsigned threads);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "common/figures.h"
 #include "common/options.h"
+#include "common/units.h"
 #include "engine/text_table.h"
 
 static const struct hashscale_job *find_job(const struct hashscale_job *jobs, size_t count, const char *scheme,
@@ -146,4 +147,66 @@ void hashscale_print_counted(const struct hashscale *run, const struct hashscale
 	print_one(run, jobs, count, "cycles/operation", cycles_of);
 	putchar('\n');
 	print_one(run, jobs, count, "instructions/operation", instructions_of);
+}
+
+/* ---- single updates -------------------------------------------------------------------------- */
+
+/* The median over the slices of each figure, but the extremes of the extremes. */
+static struct bench_latency update_latency(const struct hashscale_update *u)
+{
+	struct bench_latency l = u->slice[1];
+	double mean[HASHSCALE_UPDATE_SLICES], p50[HASHSCALE_UPDATE_SLICES], p90[HASHSCALE_UPDATE_SLICES], p99[HASHSCALE_UPDATE_SLICES];
+	unsigned i, n = u->slices - 1;
+
+	l.count = 0;
+	for (i = 0; i < n; i++) {
+		const struct bench_latency *one = &u->slice[i + 1];
+
+		mean[i] = one->mean;
+		p50[i] = one->p50;
+		p90[i] = one->p90;
+		p99[i] = one->p99;
+		l.min = one->min < l.min ? one->min : l.min;
+		l.max = one->max > l.max ? one->max : l.max;
+		l.count += one->count;
+	}
+	l.mean = bench_stat_of(mean, n).median;
+	l.p50 = bench_stat_of(p50, n).median;
+	l.p90 = bench_stat_of(p90, n).median;
+	l.p99 = bench_stat_of(p99, n).median;
+	return l;
+}
+
+static void cell_time(struct bench_table *table, double ns)
+{
+	bench_cell(table, "%s", units_time(ns).text);
+}
+
+void hashscale_report_updates(struct hashscale *run, struct hashscale_update *jobs, size_t count, unsigned threads)
+{
+	struct bench_table *table =
+		bench_table_new("scheme|update p50|p90|p99|max|waiting at most|bytes");
+	size_t i;
+
+	printf("\nsingle updates, %s\n", threads > 1 ? "while another thread looks up" : "alone");
+	for (i = 0; i < count; i++) {
+		struct bench_latency l = update_latency(&jobs[i]);
+		struct hashscale_job *job = &jobs[i].job;
+		json_t *row =
+			jsonout_latency(run->json, job->entry->scheme->name, threads, "update", &l);
+
+		jsonout_set(row, "deferred_items", json_integer((json_int_t)job->waiting));
+		jsonout_set(row, "deferred_bytes",
+			    json_integer((json_int_t)(job->waiting *
+						      sizeof(struct bench_hash_element))));
+		bench_cell(table, "%s", job->entry->scheme->name);
+		cell_time(table, l.p50);
+		cell_time(table, l.p90);
+		cell_time(table, l.p99);
+		cell_time(table, l.max);
+		bench_cell(table, "%zu", job->waiting);
+		bench_cell(table, "%zu", job->waiting * sizeof(struct bench_hash_element));
+		free(job->cpu);
+	}
+	bench_table_print(table);
 }

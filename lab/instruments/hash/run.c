@@ -15,8 +15,6 @@
 #include "common/cpus.h"
 #include "common/figures.h"
 #include "engine/budget.h"
-#include "engine/text_table.h"
-#include "common/units.h"
 #include "common/bench.h"
 #include "instruments/hash/hash_job.h"
 #include "instruments/hash/hashscale.h"
@@ -106,18 +104,10 @@ static void job_after(void *arg, unsigned threads, uint64_t ops, uint64_t ns)
 /* ---- single updates -------------------------------------------------------------------------- */
 
 #define UPDATE_THREADS 2u /* one that updates and is timed, one that reads */
-#define UPDATE_SLICES 3u
 #define UPDATE_SLICE_NS_MIN 10000000u
 #define UPDATE_SLICE_NS_MAX 150000000u
 #define UPDATE_SAMPLES 2000000u
 #define SINGLE_SHARE 0.1 /* of the time of all else */
-
-struct update_job {
-	struct hashscale_job job; /* first: it has functions in common with the others */
-	size_t elements;
-	struct bench_latency slice[UPDATE_SLICES + 1]; /* the engine runs one before the first */
-	unsigned slices;
-};
 
 static uint64_t *update_ns;
 static size_t update_count;
@@ -138,7 +128,7 @@ static void measure_clock(void)
 
 static uint64_t update_body(struct bench_thread *t, void *arg, uint64_t n)
 {
-	const struct update_job *u = arg;
+	const struct hashscale_update *u = arg;
 	uint64_t start, took, i;
 
 	if (t->index)
@@ -164,81 +154,20 @@ static void update_before(void *arg, unsigned threads)
 
 static void update_after(void *arg, unsigned threads, uint64_t ops, uint64_t ns)
 {
-	struct update_job *u = arg;
+	struct hashscale_update *u = arg;
 
 	u->slice[u->slices++] = bench_latency_of(update_ns, update_count);
 	job_after(arg, threads, ops, ns);
 }
 
-/* The median over the slices of each figure, but the extremes of the extremes. */
-static struct bench_latency update_latency(const struct update_job *u)
-{
-	struct bench_latency l = u->slice[1];
-	double mean[UPDATE_SLICES], p50[UPDATE_SLICES], p90[UPDATE_SLICES], p99[UPDATE_SLICES];
-	unsigned i, n = u->slices - 1;
-
-	l.count = 0;
-	for (i = 0; i < n; i++) {
-		const struct bench_latency *one = &u->slice[i + 1];
-
-		mean[i] = one->mean;
-		p50[i] = one->p50;
-		p90[i] = one->p90;
-		p99[i] = one->p99;
-		l.min = one->min < l.min ? one->min : l.min;
-		l.max = one->max > l.max ? one->max : l.max;
-		l.count += one->count;
-	}
-	l.mean = bench_stat_of(mean, n).median;
-	l.p50 = bench_stat_of(p50, n).median;
-	l.p90 = bench_stat_of(p90, n).median;
-	l.p99 = bench_stat_of(p99, n).median;
-	return l;
-}
-
-static void cell_time(struct bench_table *table, double ns)
-{
-	bench_cell(table, "%s", units_time(ns).text);
-}
-
-static void report_updates(struct hashscale *run, struct update_job *jobs, size_t count,
-			   unsigned threads)
-{
-	struct bench_table *table =
-		bench_table_new("scheme|update p50|p90|p99|max|waiting at most|bytes");
-	size_t i;
-
-	printf("\nsingle updates, %s\n", threads > 1 ? "while another thread looks up" : "alone");
-	for (i = 0; i < count; i++) {
-		struct bench_latency l = update_latency(&jobs[i]);
-		struct hashscale_job *job = &jobs[i].job;
-		json_t *row =
-			jsonout_latency(run->json, job->entry->scheme->name, threads, "update", &l);
-
-		jsonout_set(row, "deferred_items", json_integer((json_int_t)job->waiting));
-		jsonout_set(row, "deferred_bytes",
-			    json_integer((json_int_t)(job->waiting *
-						      sizeof(struct bench_hash_element))));
-		bench_cell(table, "%s", job->entry->scheme->name);
-		cell_time(table, l.p50);
-		cell_time(table, l.p90);
-		cell_time(table, l.p99);
-		cell_time(table, l.max);
-		bench_cell(table, "%zu", job->waiting);
-		bench_cell(table, "%zu", job->waiting * sizeof(struct bench_hash_element));
-		free(job->cpu);
-	}
-	bench_table_print(table);
-}
-
 static void measure_updates(struct hashscale *run, double share)
 {
 	unsigned cpus = bench_cpus(), threads = cpus < UPDATE_THREADS ? cpus : UPDATE_THREADS;
-	struct update_job *jobs = options_alloc(run->count, sizeof(*jobs));
+	struct hashscale_update *jobs = options_alloc(run->count, sizeof(*jobs));
 	struct bench_case *cases = options_alloc(run->count, sizeof(*cases));
 	struct bench_result *results = options_alloc(run->count, sizeof(*results));
 	struct bench_plan plan = { .threads = threads,
-				   .runs = UPDATE_SLICES,
+				   .runs = HASHSCALE_UPDATE_SLICES,
 				   .slices = 1,
 				   .warm_ns = WARM_NS_MIN,
 				   .label = "hashscale, single updates" };
@@ -262,7 +191,7 @@ static void measure_updates(struct hashscale *run, double share)
 		};
 		count++;
 	}
-	slice = seconds * 1e9 / ((double)count * (UPDATE_SLICES + 1));
+	slice = seconds * 1e9 / ((double)count * (HASHSCALE_UPDATE_SLICES + 1));
 	plan.slice_ns = slice < UPDATE_SLICE_NS_MIN   ? UPDATE_SLICE_NS_MIN
 			: slice > UPDATE_SLICE_NS_MAX ? UPDATE_SLICE_NS_MAX
 						      : (uint64_t)slice;
@@ -271,7 +200,7 @@ static void measure_updates(struct hashscale *run, double share)
 	plan.most_ns = budget_most_ns(seconds);
 	if (count && seconds > 0) {
 		bench_measure(run->pool, &plan, cases, count, results);
-		report_updates(run, jobs, count, threads);
+		hashscale_report_updates(run, jobs, count, threads);
 	}
 	free(update_ns);
 	free(jobs);

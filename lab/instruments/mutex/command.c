@@ -20,7 +20,6 @@
 #include "common/options.h"
 #include "engine/budget.h"
 #include "engine/peers.h"
-#include "engine/text_table.h"
 #include "common/units.h"
 #include "engine/workload.h"
 #include "common/bench.h"
@@ -237,30 +236,6 @@ static void choose(struct mutexscale *m)
 	}
 }
 
-/* ---- tables ---------------------------------------------------------------------------------- */
-
-static void print_table(const struct mutexscale *m, const struct mutexscale_result *results)
-{
-	struct bench_table *table = bench_table_new(
-		"lock|thousand/s|x pthread|wait us|p99|p99.9|longest|CPU us|switches|Jain");
-	size_t i, f;
-
-	for (i = 0; i < m->count; i++) {
-		const struct bench_stat *stat = results[i].stat;
-		struct bench_stat rate = bench_stat_scale(stat[FIGURE_RATE], 1e-3);
-
-		bench_cell(table, "%s", m->locks[i]->name);
-		bench_cell_stat(table, &rate);
-		bench_cell_ratio(table, &stat[FIGURE_RATE], &results[0].stat[FIGURE_RATE]);
-		for (f = FIGURE_WAIT; f <= FIGURE_CPU; f++)
-			bench_cell(table, "%.2f", stat[f].median / 1e3);
-		bench_cell(table, "%.3f", stat[FIGURE_SWITCHES].median);
-		bench_cell(table, "%.2f", stat[FIGURE_JAIN].median);
-	}
-	bench_table_print(table);
-	mutexscale_print_disturbed(results, m->count);
-}
-
 /* ---- the run --------------------------------------------------------------------------------- */
 
 static void print_head(const char *oracle)
@@ -310,7 +285,7 @@ static void measure_contended(const struct mutexscale *m, const struct settings 
 			       cell.threads, cell.threads == 1 ? "" : "s", units_time(cell.section).text,
 			       units_time(cell.outside).text);
 			mutexscale_json(m, &cell, results);
-			print_table(m, results);
+			mutexscale_print(m, results);
 		}
 }
 

@@ -10,6 +10,7 @@
 
 #include "common/figures.h"
 #include "common/json.h"
+#include "engine/other_programs.h"
 #include "lock_scheme.h"
 
 /* ---- instruments/mutex/run.c ----------------------------------------------------------------- */
@@ -52,6 +53,26 @@ void mutexscale_shuffle(size_t *order, size_t count);
 /* Runs @main_fn to its end in a thread that is new, and has locked nothing. */
 void mutexscale_in_thread(void *(*main_fn)(void *), void *arg);
 
+/* ---- instruments/mutex/figures.c -------------------------------------------------------------- */
+
+/* Resources that the process had used at one time. */
+struct mutexscale_used {
+	struct bench_load load;
+	uint64_t ticks, switches;
+};
+
+struct mutexscale_slice {
+	double value[NR_FIGURES];
+	double foreign; /* bench_foreign() */
+};
+
+/* Compute the figures of a slice; one in which nothing happened gives figures near zero. */
+void mutexscale_figures(const struct bench_lock_waits *const *waits, unsigned threads, const struct mutexscale_used *from,
+			const struct mutexscale_used *to, double *value);
+/* Compute the results of lock @lock, one of @count, from @runs rounds of slices of all locks. */
+void mutexscale_finish(const struct mutexscale_slice *slices, size_t count, size_t lock, unsigned runs,
+		       struct mutexscale_result *result);
+
 /* ---- instruments/mutex/results.c -------------------------------------------------------------- */
 
 #define MUTEXSCALE_LOCKS 16 /* no more than so many */
@@ -76,6 +97,8 @@ void mutexscale_print_disturbed(const struct mutexscale_result *results, size_t 
 /* One row for each figure of each lock. */
 void mutexscale_json(const struct mutexscale *m, const struct mutexscale_cell *cell,
 		     const struct mutexscale_result *results);
+/* The table of one cell. */
+void mutexscale_print(const struct mutexscale *m, const struct mutexscale_result *results);
 /* Return which of the locks is called @name, or m->count. */
 size_t mutexscale_find(const struct mutexscale *m, const char *name);
 

@@ -5,6 +5,7 @@
 
 #include "common/figures.h"
 #include "common/json.h"
+#include "engine/text_table.h"
 #include "instruments/mutex/mutexscale.h"
 
 size_t mutexscale_find(const struct mutexscale *m, const char *name)
@@ -82,4 +83,26 @@ void mutexscale_print_disturbed(const struct mutexscale_result *results, size_t 
 		printf("(other programs ran during %u of %u measurements, though they were "
 		       "repeated)\n",
 		       disturbed, all);
+}
+
+void mutexscale_print(const struct mutexscale *m, const struct mutexscale_result *results)
+{
+	struct bench_table *table = bench_table_new(
+		"lock|thousand/s|x pthread|wait us|p99|p99.9|longest|CPU us|switches|Jain");
+	size_t i, f;
+
+	for (i = 0; i < m->count; i++) {
+		const struct bench_stat *stat = results[i].stat;
+		struct bench_stat rate = bench_stat_scale(stat[FIGURE_RATE], 1e-3);
+
+		bench_cell(table, "%s", m->locks[i]->name);
+		bench_cell_stat(table, &rate);
+		bench_cell_ratio(table, &stat[FIGURE_RATE], &results[0].stat[FIGURE_RATE]);
+		for (f = FIGURE_WAIT; f <= FIGURE_CPU; f++)
+			bench_cell(table, "%.2f", stat[f].median / 1e3);
+		bench_cell(table, "%.3f", stat[FIGURE_SWITCHES].median);
+		bench_cell(table, "%.2f", stat[FIGURE_JAIN].median);
+	}
+	bench_table_print(table);
+	mutexscale_print_disturbed(results, m->count);
 }

@@ -20,7 +20,6 @@
 #include <lull/atomic.h>
 
 #include "common/clock.h"
-#include "common/figures.h"
 #include "common/options.h"
 #include "common/progress.h"
 #include "common/units.h"
@@ -130,16 +129,10 @@ void mutexscale_in_thread(void *(*main_fn)(void *), void *arg)
 
 /* ---- a slice --------------------------------------------------------------------------------- */
 
-/* Resources that the process had used at one time. */
-struct used {
-	struct bench_load load;
-	uint64_t ticks, switches;
-};
-
-static struct used used_now(const struct hogs *hogs)
+static struct mutexscale_used used_now(const struct hogs *hogs)
 {
 	struct rusage usage;
-	struct used u;
+	struct mutexscale_used u;
 
 	u.ticks = bench_lock_ticks();
 	bench_load_read(&u.load, hogs->pid, hogs->count);
@@ -148,61 +141,33 @@ static struct used used_now(const struct hogs *hogs)
 	return u;
 }
 
-struct slice {
-	double value[NR_FIGURES];
-	double foreign; /* bench_foreign() */
-};
-
-/* Compute the figures of one slice; a slice in which nothing happened gives figures near zero. */
-static void figures_of(const struct bench_lock_waits *all, double jain, const struct used *from,
-		       const struct used *to, double *value)
-{
-	double count = all->count ? (double)all->count : 1;
-	double elapsed = (double)(to->load.ns - from->load.ns);
-	double tick = elapsed / (double)(to->ticks - from->ticks);
-
-	value[FIGURE_RATE] = count * 1e9 / elapsed;
-	value[FIGURE_WAIT] = (double)all->sum * tick / count;
-	value[FIGURE_P99] = bench_lock_waits_above(all, 0.01) * tick;
-	value[FIGURE_P999] = bench_lock_waits_above(all, 0.001) * tick;
-	value[FIGURE_MAX] = (double)all->max * tick;
-	value[FIGURE_CPU] = (double)(to->load.own_ns - from->load.own_ns) / count;
-	value[FIGURE_SWITCHES] = (double)(to->switches - from->switches) / count;
-	value[FIGURE_JAIN] = jain;
-}
-
 static void sum_up(const struct bench_lock_scheme *scheme, const struct bench_lock_plan *plan,
-		   const struct worker *workers, unsigned threads, const struct used *from,
-		   const struct used *to, double *value)
+		   const struct worker *workers, unsigned threads, const struct mutexscale_used *from,
+		   const struct mutexscale_used *to, double *value)
 {
-	struct bench_lock_waits *all = options_alloc(1, sizeof(*all));
-	double squares = 0, sum = 0;
+	const struct bench_lock_waits **waits = options_alloc(threads, sizeof(*waits));
 	uint64_t sections = 0;
 	unsigned i;
 
 	for (i = 0; i < threads; i++) {
-		double count = (double)workers[i].t.waits.count;
-
-		bench_lock_waits_add(all, &workers[i].t.waits);
+		waits[i] = &workers[i].t.waits;
 		sections += workers[i].t.sections;
-		squares += count * count;
-		sum += count;
 	}
 	/* Two that were in the section at a time have lost one of their additions. */
 	if (sections != plan->guarded)
 		options_fail("%s lets more than one in: %llu sections, counted under the lock %llu",
 			     scheme->name, (unsigned long long)sections,
 			     (unsigned long long)plan->guarded);
-	figures_of(all, sum > 0 ? sum * sum / (threads * squares) : 1, from, to, value);
-	free(all);
+	mutexscale_figures(waits, threads, from, to, value);
+	free(waits);
 }
 
 static void run_slice(const struct bench_lock_scheme *scheme, const struct mutexscale_cell *cell,
-		      const struct hogs *hogs, uint64_t slice_ns, struct slice *slice)
+		      const struct hogs *hogs, uint64_t slice_ns, struct mutexscale_slice *slice)
 {
 	struct bench_lock_plan *plan = bench_alloc_lines(1, sizeof(*plan));
 	struct worker *workers = bench_alloc_lines(cell->threads, sizeof(*workers));
-	struct used from, to;
+	struct mutexscale_used from, to;
 	unsigned i;
 
 	plan->section = bench_turns(cell->section);
@@ -266,14 +231,14 @@ static double whole(double slice_ns)
 
 /* A round; or the repetitions that end before @until of its slices that were disturbed. */
 static void run_round(const struct mutexscale *m, const struct mutexscale_cell *cell, const struct hogs *hogs,
-		      double slice_ns, bool again, double until, struct slice *kept)
+		      double slice_ns, bool again, double until, struct mutexscale_slice *kept)
 {
 	size_t order[MUTEXSCALE_LOCKS], i;
-	struct slice slice;
+	struct mutexscale_slice slice;
 
 	mutexscale_shuffle(order, m->count);
 	for (i = 0; i < m->count; i++) {
-		struct slice *before = &kept[order[i]];
+		struct mutexscale_slice *before = &kept[order[i]];
 
 		if (again && (before->foreign <= 0 || (double)bench_now_ns() + whole(slice_ns) > until))
 			continue;
@@ -286,7 +251,7 @@ static void run_round(const struct mutexscale *m, const struct mutexscale_cell *
 
 /* Return how many rounds there was time for. What one takes more than its share, those after it do without. */
 static unsigned run_rounds(const struct mutexscale *m, const struct mutexscale_cell *cell, double seconds,
-			   struct slice *slices)
+			   struct mutexscale_slice *slices)
 {
 	double from = (double)bench_now_ns(), until = from + seconds * 1e9, least = whole(SLICE_MIN_NS) * (double)m->count;
 	struct hogs hogs = hogs_begin(cell->hogs);
@@ -306,27 +271,6 @@ static unsigned run_rounds(const struct mutexscale *m, const struct mutexscale_c
 	return round;
 }
 
-/* Compute the results of lock @lock, one of @count, from all rounds. */
-static void finish(const struct slice *slices, size_t count, size_t lock, unsigned runs, struct mutexscale_result *result)
-{
-	double *v = options_alloc(runs, sizeof(*v));
-	unsigned f, i;
-
-	result->rounds = runs < MUTEXSCALE_ROUNDS ? runs : MUTEXSCALE_ROUNDS;
-	result->runs = runs;
-	result->disturbed = 0;
-	for (i = 0; i < runs; i++)
-		result->disturbed += slices[i * count + lock].foreign > 0;
-	for (i = 0; i < result->rounds; i++)
-		result->rate[i] = slices[i * count + lock].value[FIGURE_RATE];
-	for (f = 0; f < NR_FIGURES; f++) {
-		for (i = 0; i < runs; i++)
-			v[i] = slices[i * count + lock].value[f];
-		result->stat[f] = bench_stat_of(v, runs);
-	}
-	free(v);
-}
-
 /* "2 threads, sections of 1 us, 5 % longer, hogs" */
 static char *name_of(const struct mutexscale_cell *cell)
 {
@@ -341,7 +285,7 @@ bool mutexscale_measure(const struct mutexscale *m, const struct mutexscale_cell
 {
 	double least = whole(SLICE_MIN_NS) * (double)m->count / 1e9, seconds;
 	char *name = name_of(cell);
-	struct slice *slices; /* of all locks in the first round, ... */
+	struct mutexscale_slice *slices; /* of all locks in the first round, ... */
 	unsigned runs;
 	size_t i;
 
@@ -351,7 +295,7 @@ bool mutexscale_measure(const struct mutexscale *m, const struct mutexscale_cell
 		runs = run_rounds(m, cell, seconds, slices);
 		budget_runs(runs, name);
 		for (i = 0; i < m->count; i++)
-			finish(slices, m->count, i, runs, &results[i]);
+			mutexscale_finish(slices, m->count, i, runs, &results[i]);
 		free(slices);
 	}
 	free(name);

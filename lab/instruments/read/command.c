@@ -26,6 +26,7 @@
 #include "engine/instructions.h"
 #include "ref_scheme.h"
 #include "instruments/read/predict.h"
+#include "instruments/read/results.h"
 #include "instruments/read/schemes.h"
 
 #define DEFAULT_SECONDS 2.0 /* for each number of threads, and for counting instructions */
@@ -33,14 +34,10 @@
 static const struct bench_ref_scheme *schemes[READ_SCHEMES_MAX];
 static size_t nr_schemes;
 
-enum mode { MODE_READ, MODE_CHAIN, MODE_HOLD, MODE_NESTED };
-
 #define NESTED_MAX 16 /* twice the hazard pointers that a thread has at hand */
 
 struct settings {
-	enum mode mode;
-	uint64_t hold_ns;
-	unsigned nested;
+	struct read_sections sections;
 	unsigned *predict; /* readers to predict for */
 	size_t nr_predict;
 };
@@ -68,7 +65,7 @@ static const struct argp_option own_options[] = {
 static void own_option(int key, char *arg, struct options *opt)
 {
 	struct settings *s = opt->own;
-	enum mode mode;
+	enum read_mode mode;
 
 	if (key == OPT_PREDICT) {
 		free(s->predict);
@@ -78,13 +75,13 @@ static void own_option(int key, char *arg, struct options *opt)
 	}
 	mode = key == OPT_CHAIN ? MODE_CHAIN : key == OPT_HOLD ? MODE_HOLD : MODE_NESTED;
 
-	if (s->mode != MODE_READ && s->mode != mode)
+	if (s->sections.mode != MODE_READ && s->sections.mode != mode)
 		options_bad("--chain, --readers-hold and --nested exclude each other");
-	s->mode = mode;
+	s->sections.mode = mode;
 	if (key == OPT_HOLD)
-		s->hold_ns = options_unsigned("--readers-hold", arg, 1, 1000000000);
+		s->sections.hold_ns = options_unsigned("--readers-hold", arg, 1, 1000000000);
 	else if (key == OPT_NESTED)
-		s->nested = (unsigned)options_unsigned("--nested", arg, 1, NESTED_MAX);
+		s->sections.nested = (unsigned)options_unsigned("--nested", arg, 1, NESTED_MAX);
 }
 
 /* ---- cases ----------------------------------------------------------------------------------- */
@@ -101,15 +98,15 @@ static uint64_t run_loop(void *arg, uint64_t n)
 {
 	const struct entry *e = arg;
 
-	switch (e->settings->mode) {
+	switch (e->settings->sections.mode) {
 	case MODE_READ:
 		return e->scheme->read(&data, n);
 	case MODE_CHAIN:
 		return e->scheme->chain(&data, n);
 	case MODE_NESTED:
-		return e->scheme->nested(&data, n, e->settings->nested);
+		return e->scheme->nested(&data, n, e->settings->sections.nested);
 	default:
-		return e->scheme->hold(&data, n, e->settings->hold_ns);
+		return e->scheme->hold(&data, n, e->settings->sections.hold_ns);
 	}
 }
 
@@ -143,13 +140,7 @@ static void init_data(void)
 	}
 }
 
-/*
- * The processor's clock, where its cycles cannot be counted: a chain of multiplications, each 3
- * cycles on every x86-64 of the last fifteen years. Measured among the schemes, so it sees the same
- * clock.
- */
-#define CLOCK_CYCLES 3
-
+/* The processor's clock, where its cycles cannot be counted: READ_CLOCK_CHAIN multiplications. */
 static uint64_t clock_body(struct bench_thread *t, void *arg, uint64_t n)
 {
 	uint64_t x = t->rng | 1;
@@ -168,102 +159,6 @@ static uint64_t clock_body(struct bench_thread *t, void *arg, uint64_t n)
 	return x;
 }
 
-static bool clock_known(void)
-{
-#ifdef __x86_64__
-	return true;
-#else
-	return false;
-#endif
-}
-
-/* ---- results --------------------------------------------------------------------------------- */
-
-/*
- * Cycles and instructions come from the counters where there are any, else from clock and single
- * steps.
- */
-static void fill_in(struct bench_result *r, const struct entry *e, const struct bench_result *clock)
-{
-	if (!r->cycles.count && clock_known())
-		r->cycles = bench_stat_scale(r->ns, 8 * CLOCK_CYCLES / clock->ns.median);
-	if (!r->instructions.count && e->instructions >= 0)
-		r->instructions = (struct bench_stat){ e->instructions, e->instructions,
-						       e->instructions, 1 };
-}
-
-static const char *metric_name(const struct settings *s)
-{
-	static const char *const names[] = { [MODE_READ] = "read_section",
-					     [MODE_CHAIN] = "read_chain",
-					     [MODE_HOLD] = "read_hold",
-					     [MODE_NESTED] = "read_nested" };
-
-	return names[s->mode];
-}
-
-static void write_json(struct jsonout *json, const struct settings *s, const struct entry *e,
-		       unsigned threads, const struct bench_result *r,
-		       const struct bench_result *none, bool counters)
-{
-	json_t *row = jsonout_stat(json, e->scheme->name, threads, metric_name(s), "ns", &r->ns);
-
-	if (!row)
-		return;
-	jsonout_set(row, "mops", r->mops.count ? json_real(r->mops.median) : json_null());
-	jsonout_set(row, "cycles", r->cycles.count ? json_real(r->cycles.median) : json_null());
-	jsonout_set(row, "cycles_from",
-		    json_string(!r->cycles.count ? "n/a" :
-				counters	 ? "counter" :
-						   "clock"));
-	jsonout_set(row, "instructions",
-		    r->instructions.count ? json_real(r->instructions.median) : json_null());
-	jsonout_set(row, "instructions_from",
-		    json_string(!r->instructions.count ? "n/a" :
-				counters	       ? "counter" :
-							 "single-step"));
-	jsonout_set(row, "times_none", json_real(r->ns.median / none->ns.median));
-	jsonout_set(row, "slices", json_integer(r->slices));
-	jsonout_set(row, "slices_dropped", json_integer(r->dropped));
-	jsonout_set(row, "slices_disturbed", json_integer(r->disturbed));
-	if (s->mode == MODE_HOLD)
-		jsonout_set(row, "hold_ns", json_integer((json_int_t)s->hold_ns));
-	if (s->mode == MODE_NESTED)
-		jsonout_set(row, "nested", json_integer(s->nested));
-}
-
-static void print_table(const struct entry *entries, size_t count,
-			const struct bench_result *results)
-{
-	struct bench_table *table =
-		bench_table_new("scheme|ns per section|x none|cycles|instructions|Mops/s");
-	unsigned disturbed = 0;
-	size_t i;
-
-	for (i = 0; i < count; i++) {
-		const struct bench_result *r = &results[i];
-
-		bench_cell(table, "%s", entries[i].scheme->name);
-		bench_cell_stat(table, &r->ns);
-		bench_cell_ratio(table, &r->ns, &results[0].ns);
-		if (r->cycles.count)
-			bench_cell(table, "%.1f", r->cycles.median);
-		else
-			bench_cell(table, "n/a");
-		if (r->instructions.count)
-			bench_cell(table, "%.1f", r->instructions.median);
-		else
-			bench_cell(table, "n/a");
-		bench_cell(table, "%.1f", r->mops.median);
-		disturbed += r->disturbed;
-	}
-	bench_table_print(table);
-	if (disturbed)
-		printf("(%u slices were disturbed by other programs and had to be used all the "
-		       "same)\n",
-		       disturbed);
-}
-
 /* ---- the run --------------------------------------------------------------------------------- */
 
 struct run {
@@ -279,6 +174,7 @@ static void measure(struct run *run, struct bench_pool *pool, struct jsonout *js
 {
 	struct bench_case cases[READ_SCHEMES_MAX + 1];
 	struct bench_result results[READ_SCHEMES_MAX + 1];
+	const char *names[READ_SCHEMES_MAX];
 	struct bench_plan plan;
 	char name[32];
 	double seconds;
@@ -296,8 +192,8 @@ static void measure(struct run *run, struct bench_pool *pool, struct jsonout *js
 			.enter = case_enter,
 			.body = case_body,
 			.leave = case_leave,
-			.chunk = run->settings->mode == MODE_HOLD &&
-						 run->settings->hold_ns > 20000 ?
+			.chunk = run->settings->sections.mode == MODE_HOLD &&
+						 run->settings->sections.hold_ns > 20000 ?
 					 1 :
 					 0,
 		};
@@ -309,15 +205,16 @@ static void measure(struct run *run, struct bench_pool *pool, struct jsonout *js
 
 	printf("\n%s\n", name);
 	for (i = 0; i < run->count; i++) {
-		fill_in(&results[i], &run->entries[i], &results[run->count]);
-		write_json(json, run->settings, &run->entries[i], threads, &results[i], &results[0],
-			   bench_pool_counters(pool));
+		names[i] = run->entries[i].scheme->name;
+		read_fill_in(&results[i], run->entries[i].instructions, &results[run->count]);
+		read_write_json(json, &run->settings->sections, names[i], threads, &results[i], &results[0],
+				bench_pool_counters(pool));
 		if (threads == 1)
 			run->entries[i].one = results[i].ns.median;
 		if (threads == run->many)
 			run->entries[i].many = results[i].ns.median;
 	}
-	print_table(run->entries, run->count, results);
+	read_print(names, run->count, results);
 }
 
 static void print_head(const struct settings *s, bool counters)
@@ -328,23 +225,23 @@ static void print_head(const struct settings *s, bool counters)
 	machine_print(&machine);
 	if (!lull_percpu_ref_per_cpu())
 		printf("no restartable sequences here: a percpu_ref counts by atomic additions\n");
-	if (s->mode == MODE_HOLD)
+	if (s->sections.mode == MODE_HOLD)
 		printf("section: enter, load a pointer, read a field, stay for %llu ns, leave; "
 		       "loop included\n",
-		       (unsigned long long)s->hold_ns);
-	else if (s->mode == MODE_NESTED)
+		       (unsigned long long)s->sections.hold_ns);
+	else if (s->sections.mode == MODE_NESTED)
 		printf("section: enter, load a pointer, read a field, the next section, leave; "
 		       "%u inside each other, loop included\n",
-		       s->nested);
+		       s->sections.nested);
 	else
 		printf("section: enter, load a pointer, read a field, leave; loop included%s\n",
-		       s->mode == MODE_CHAIN ? "; the field says which pointer comes next" : "");
+		       s->sections.mode == MODE_CHAIN ? "; the field says which pointer comes next" : "");
 	if (counters)
 		return;
 	printf("no hardware counters here: cycles %s, instructions %s\n",
-	       clock_known() ? "are times over the clock that a chain of multiplications shows" :
+	       read_clock_known() ? "are times over the clock that a chain of multiplications shows" :
 			       "are n/a",
-	       s->mode == MODE_HOLD ? "are n/a" : "are counted by single steps");
+	       s->sections.mode == MODE_HOLD ? "are n/a" : "are counted by single steps");
 }
 
 /*
@@ -371,7 +268,7 @@ static void choose(struct run *run)
 			continue;
 		if (schemes[i]->setup)
 			wrong = schemes[i]->setup(schemes[i], &data);
-		if (!wrong && run->settings->mode == MODE_NESTED && !schemes[i]->nested)
+		if (!wrong && run->settings->sections.mode == MODE_NESTED && !schemes[i]->nested)
 			wrong = "a thread has one at a time";
 		if (wrong && run->opt->schemes)
 			options_bad("scheme '%s' cannot run: %s", schemes[i]->name, wrong);
@@ -418,7 +315,7 @@ static void choose_prediction(struct run *run)
 
 	if (!run->settings->nr_predict)
 		return;
-	if (run->settings->mode != MODE_READ)
+	if (run->settings->sections.mode != MODE_READ)
 		options_bad("--predict is for plain sections: not with --chain, --readers-hold or "
 			    "--nested");
 	for (i = 0; i < opt->nr_threads; i++) {
@@ -445,7 +342,7 @@ static void predict(const struct run *run, struct jsonout *json)
 
 int lull_cmd_refscale(int argc, char **argv)
 {
-	struct settings settings = { .mode = MODE_READ };
+	struct settings settings = { .sections = { .mode = MODE_READ } };
 	struct options opt = OPTIONS_INIT("refscale");
 	struct run run = { .opt = &opt, .settings = &settings };
 	struct bench_pool *pool;
@@ -469,7 +366,7 @@ int lull_cmd_refscale(int argc, char **argv)
 	init_data();
 	choose(&run);
 	counters = bench_counters_work();
-	begin(&run, !counters && settings.mode != MODE_HOLD);
+	begin(&run, !counters && settings.sections.mode != MODE_HOLD);
 	pool = bench_pool_new(options_most_threads(&opt));
 	print_head(&settings, counters);
 	jsonout_set(jsonout_root(json), "percpu_ref_per_cpu",
