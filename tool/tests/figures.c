@@ -240,14 +240,12 @@ TEST(rows)
 	jsonout_latency(json, "c", 2, "wait", &latency);
 	jsonout_latency(json, "d", 3, "wait", &nothing);
 	assert_rows(json,
-		    "{\"scheme\":\"a\",\"threads\":4,\"metric\":\"read\",\"unit\":\"ns\",\"min\":1.5,\"median\":2.25,"
-		    "\"max\":70.0}\n"
-		    "{\"scheme\":\"b\",\"threads\":1,\"metric\":\"write\",\"unit\":\"1/s\",\"min\":null,\"median\":null,"
-		    "\"max\":null}\n"
-		    "{\"scheme\":\"c\",\"threads\":2,\"metric\":\"wait\",\"unit\":\"ns\",\"min\":1.0,\"median\":3.0,\"max\":600.0,"
-		    "\"mean\":20.0,\"p50\":3.0,\"p90\":4.0,\"p99\":50.0,\"count\":7}\n"
-		    "{\"scheme\":\"d\",\"threads\":3,\"metric\":\"wait\",\"unit\":\"ns\",\"min\":null,\"median\":null,\"max\":null,"
-		    "\"mean\":null,\"p50\":null,\"p90\":null,\"p99\":null,\"count\":0}\n");
+		"{scheme:a,threads:4,metric:read,unit:ns,min:1.5,median:2.25,max:70.0}\n"
+		"{scheme:b,threads:1,metric:write,unit:1/s,min:null,median:null,max:null}\n"
+		"{scheme:c,threads:2,metric:wait,unit:ns,min:1.0,median:3.0,max:600.0,mean:20.0,p50:3.0,p90:4.0,"
+		"p99:50.0,count:7}\n"
+		"{scheme:d,threads:3,metric:wait,unit:ns,min:null,median:null,max:null,mean:null,p50:null,"
+		"p90:null,p99:null,count:0}\n");
 }
 
 /* What a row says is what is read of it again. */

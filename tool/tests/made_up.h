@@ -54,17 +54,20 @@ static inline struct jsonout *made_up_json(void)
 	return jsonout_open(&opt);
 }
 
-/* Compare the rows, a line each, and free @json. */
+/* Compare the rows, a line each and without quotes, and free @json. */
 static inline void assert_rows(struct jsonout *json, const char *expected)
 {
 	json_t *rows = json_object_get(jsonout_root(json), "results"), *row;
-	char *text = NULL, *line;
+	char *text = NULL, *line, *c;
 	size_t size, i;
 	FILE *to = open_memstream(&text, &size);
 
 	json_array_foreach(rows, i, row) {
 		line = json_dumps(row, JSON_COMPACT | JSON_REAL_PRECISION(6));
-		fprintf(to, "%s\n", line);
+		for (c = line; *c; c++)
+			if (*c != '"')
+				fputc(*c, to);
+		fputc('\n', to);
 		free(line);
 	}
 	fclose(to);
