@@ -318,7 +318,6 @@ bool mutexscale_measure(const struct mutexscale *m, const struct mutexscale_cell
 
 TEST(matrix)
 {
-	struct jsonout *json = made_up_json();
 	struct mutexscale m = three_locks(NULL);
 
 	begin_printing();
@@ -407,7 +406,6 @@ TEST(matrix)
 		"futex         423 [338..465]  1935 [1548..2128]  x4.58              3.4  4.23\n"
 		"spin-park     275 [220..303]  3000 [2400..3300]  x10.9              6.3  8.06\n"
 		"(other programs ran during 3 of 9 measurements, though they were repeated)\n");
-	jsonout_close(json);
 }
 
 /* ---- costs that are known -------------------------------------------------------------------- */
