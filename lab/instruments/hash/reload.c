@@ -18,14 +18,13 @@
 #include <lull/atomic.h>
 
 #include "common/clock.h"
-#include "common/figures.h"
 #include "common/progress.h"
 #include "engine/budget.h"
-#include "engine/text_table.h"
 #include "common/units.h"
 #include "engine/other_programs.h"
 #include "lock_scheme.h"
 #include "instruments/hash/hashscale.h"
+#include "instruments/hash/reload.h"
 
 #define LIMITS 6u	       /* that there is time for, in each cell */
 #define LIMIT_NS_MIN 20000000u /* several turns of the scheduler */
@@ -41,23 +40,6 @@ struct reader {
 	pthread_t thread;
 } __attribute__((aligned(BENCH_LINE)));
 
-/* Measurements of one slice, or the sum of many. */
-struct tally {
-	unsigned slices;
-	uint64_t *reload_ns; /* one that was given up counts as the limit, which is longer than all others */
-	size_t reloads, given_up;
-	struct bench_lock_waits updates;    /* ns of each */
-	uint64_t lookups[2], lookups_ns[2]; /* in pauses; during reloads */
-	size_t waiting;			    /* elements at most */
-};
-
-/* A scheme beside a number of readers. */
-struct cell {
-	const struct hashscale_entry *entry;
-	unsigned readers;
-	struct tally tally[2]; /* quiet slices; those that other programs disturbed */
-};
-
 /* State of the current slice. All but the atomic fields is written before the readers are released. */
 static struct {
 	struct reader *reader;
@@ -68,7 +50,7 @@ static struct {
 	unsigned begun; /* readers that look up; atomic */
 	uint64_t until; /* readers look up until then; atomic */
 	uint64_t limit_ns;
-	struct tally tally;
+	struct hashscale_tally tally;
 } now;
 
 /* ---- readers --------------------------------------------------------------------------------- */
@@ -154,46 +136,6 @@ static uint64_t all_lookups(void)
 	return sum;
 }
 
-/* ---- tallies --------------------------------------------------------------------------------- */
-
-static void add_reload(struct tally *t, uint64_t ns)
-{
-	/* There is room for a power of two, less one. */
-	if (!(t->reloads & (t->reloads + 1))) {
-		t->reload_ns = realloc(t->reload_ns, (2 * t->reloads + 1) * sizeof(*t->reload_ns));
-		if (!t->reload_ns)
-			options_fail("out of memory");
-	}
-	t->reload_ns[t->reloads++] = ns;
-}
-
-static void add_tally(struct tally *to, const struct tally *t)
-{
-	size_t i;
-
-	to->slices++;
-	for (i = 0; i < t->reloads; i++)
-		add_reload(to, t->reload_ns[i]);
-	to->given_up += t->given_up;
-	bench_lock_waits_add(&to->updates, &t->updates);
-	for (i = 0; i < 2; i++) {
-		to->lookups[i] += t->lookups[i];
-		to->lookups_ns[i] += t->lookups_ns[i];
-	}
-	to->waiting = t->waiting > to->waiting ? t->waiting : to->waiting;
-}
-
-/* Return the tally that counts: the quiet slices', if there are any. */
-static const struct tally *counted(const struct cell *c)
-{
-	return &c->tally[!c->tally[0].slices];
-}
-
-static double mops(const struct tally *t, bool during)
-{
-	return t->lookups_ns[during] ? (double)t->lookups[during] * 1e3 / (double)t->lookups_ns[during] : 0;
-}
-
 /* ---- the writer ------------------------------------------------------------------------------ */
 
 /* Lookups of all readers, and the time, between then and now. */
@@ -241,7 +183,7 @@ static bool reload(size_t elements)
 	lull_store_relaxed(&now.until, limit);
 	end = replace_all(elements, begin, limit);
 	add_lookups(true, lookups, begin, end);
-	add_reload(&now.tally, end - begin);
+	hashscale_add_reload(&now.tally, end - begin);
 	if (end == limit) {
 		now.tally.given_up++;
 		return false;
@@ -290,7 +232,7 @@ static void run_slice(const struct bench_hash_scheme *scheme, size_t elements)
 		scheme->settle();
 }
 
-static void measure_slice(struct cell *c, size_t elements)
+static void measure_slice(struct hashscale_cell *c, size_t elements)
 {
 	struct bench_load before, after;
 
@@ -300,18 +242,18 @@ static void measure_slice(struct cell *c, size_t elements)
 	bench_load_read(&before, NULL, 0);
 	run_slice(c->entry->scheme, elements);
 	bench_load_read(&after, NULL, 0);
-	add_tally(&c->tally[bench_foreign(&before, &after) > 0], &now.tally);
+	hashscale_add_tally(&c->tally[bench_foreign(&before, &after) > 0], &now.tally);
 	budget_planned(fmin((double)(after.ns - before.ns), (double)(now.limit_ns + now.limit_ns / SLICES + PAUSE_NS)));
 	free(now.tally.reload_ns);
 }
 
 /* Measure in turn while there is time. Return how many cells have a slice. */
-static size_t measure_cells(struct cell *cell, size_t cells, size_t elements)
+static size_t measure_cells(struct hashscale_cell *cell, size_t cells, size_t elements)
 {
 	size_t slices;
 
 	for (slices = 0; slices < cells || !budget_is_short(); slices++) {
-		struct cell *c = &cell[slices % cells];
+		struct hashscale_cell *c = &cell[slices % cells];
 
 		if (slices && budget_is_over(1))
 			break;
@@ -323,102 +265,11 @@ static size_t measure_cells(struct cell *cell, size_t cells, size_t elements)
 	return slices < cells ? slices : cells;
 }
 
-/* ---- results --------------------------------------------------------------------------------- */
-
-static struct bench_latency update_latency(const struct bench_lock_waits *w)
-{
-	double count = (double)w->count;
-	struct bench_latency l = { .count = w->count };
-
-	if (!w->count)
-		return l;
-	l.min = bench_lock_waits_above(w, (count - 1) / count);
-	l.mean = (double)w->sum / count;
-	l.p50 = bench_lock_waits_above(w, 0.5);
-	l.p90 = bench_lock_waits_above(w, 0.1);
-	l.p99 = bench_lock_waits_above(w, 0.01);
-	l.max = (double)w->max;
-	return l;
-}
-
-/* A time; what was given up took longer than the limit. */
-static void cell_time(struct bench_table *table, double ns)
-{
-	bench_cell(table, "%s%s", ns < (double)now.limit_ns ? "" : "> ", units_time(ns).text);
-}
-
-static void cell_updates(struct bench_table *table, const struct bench_latency *l)
-{
-	const double ns[] = { l->p50, l->p99, l->max };
-	size_t i;
-
-	for (i = 0; i < sizeof(ns) / sizeof(ns[0]); i++)
-		if (l->count)
-			cell_time(table, ns[i]);
-		else
-			bench_cell(table, "-");
-}
-
-static void report_cell(struct hashscale *run, struct bench_table *table, const struct cell *c)
-{
-	const struct tally *t = counted(c);
-	struct bench_latency whole = bench_latency_of(t->reload_ns, t->reloads), one = update_latency(&t->updates);
-	const char *name = c->entry->scheme->name;
-	json_t *row = jsonout_latency(run->json, name, c->readers, "reload", &whole);
-
-	jsonout_set(row, "given_up", json_integer((json_int_t)t->given_up));
-	jsonout_set(row, "lookups_mops", json_real(mops(t, true)));
-	jsonout_set(row, "lookups_mops_in_pauses", json_real(mops(t, false)));
-	jsonout_set(row, "deferred_items", json_integer((json_int_t)t->waiting));
-	jsonout_set(row, "slices", json_integer(t->slices));
-	jsonout_set(row, "slices_disturbed", json_integer(c->tally[1].slices));
-	jsonout_latency(run->json, name, c->readers, "reload_update", &one);
-	bench_cell(table, "%s", name);
-	cell_time(table, whole.p50);
-	cell_time(table, whole.max);
-	bench_cell(table, "%zu of %zu", t->reloads - t->given_up, t->reloads);
-	cell_updates(table, &one);
-	bench_cell(table, "%.2f", mops(t, true));
-	bench_cell(table, "%.2f", mops(t, false));
-	bench_cell(table, "%zu", t->waiting);
-}
-
-static void report(struct hashscale *run, const struct cell *cell, size_t count, unsigned readers)
-{
-	struct bench_table *table = bench_table_new("scheme|reload, median|slowest|through|one update, p50|p99|max|"
-						    "M lookups/s meanwhile|in pauses|elements waiting");
-	size_t i;
-
-	printf("\n%u reader%s\n", readers, readers == 1 ? "" : "s");
-	for (i = 0; i < count; i++)
-		report_cell(run, table, &cell[i]);
-	bench_table_print(table);
-}
-
-static void print_disturbed(const struct cell *cell, size_t cells)
-{
-	unsigned all = 0, disturbed = 0, used = 0;
-	size_t i;
-
-	for (i = 0; i < cells; i++) {
-		disturbed += cell[i].tally[1].slices;
-		all += cell[i].tally[0].slices + cell[i].tally[1].slices;
-		used += !cell[i].tally[0].slices;
-	}
-	if (disturbed)
-		printf("\nOther programs took a tenth of the processors or more in %u of %u slices. These slices are left out",
-		       disturbed, all);
-	if (used)
-		printf(", except in %u of %zu rows, which have no others", used, cells);
-	if (disturbed)
-		puts(".");
-}
-
 void hashscale_reload(struct hashscale *run)
 {
 	const struct options *opt = run->opt;
 	size_t cells = run->count * opt->nr_threads, measured, i;
-	struct cell *cell = options_alloc(cells, sizeof(*cell));
+	struct hashscale_cell *cell = options_alloc(cells, sizeof(*cell));
 	double seconds = budget_next(1, 0, "reloads");
 
 	for (i = 0; i < cells; i++) {
@@ -437,8 +288,9 @@ void hashscale_reload(struct hashscale *run)
 	measured = measure_cells(cell, cells, run->shape.elements);
 	end_readers();
 	for (i = 0; i < measured; i += run->count)
-		report(run, cell + i, measured - i < run->count ? measured - i : run->count, cell[i].readers);
-	print_disturbed(cell, measured);
+		hashscale_report_reloads(run, cell + i, measured - i < run->count ? measured - i : run->count,
+					 now.limit_ns);
+	hashscale_print_disturbed(cell, measured);
 	for (i = measured; i < cells; i++)
 		budget_leave_out("%s beside %u reader%s", cell[i].entry->scheme->name, cell[i].readers,
 				 cell[i].readers == 1 ? "" : "s");

@@ -228,44 +228,13 @@ static void choose(struct run *run)
 						.shared = run->settings->shared };
 }
 
-static void write_json(struct run *run, unsigned threads, const struct bench_result *results)
-{
-	size_t i;
-
-	for (i = 0; i < run->count && run->json; i++) {
-		struct bench_stat per_second = bench_stat_scale(results[i].mops, 1e6);
-		json_t *row = jsonout_stat(run->json, run->entries[i].scheme->name, threads,
-					   "opens", "1/s", &per_second);
-
-		jsonout_set(row, "ns", json_real(results[i].ns.median));
-		jsonout_set(row, "times_none",
-			    json_real(results[i].mops.median / results[0].mops.median));
-		jsonout_set(row, "failed", json_integer((json_int_t)run->entries[i].failed));
-	}
-}
-
-static void print_table(const struct run *run, const struct bench_result *results)
-{
-	struct bench_table *table = bench_table_new("scheme|thousand opens/s|of none|ns per open");
-	size_t i;
-
-	for (i = 0; i < run->count; i++) {
-		struct bench_stat thousands = bench_stat_scale(results[i].mops, 1e3);
-
-		bench_cell(table, "%s", run->entries[i].scheme->name);
-		bench_cell_stat(table, &thousands);
-		bench_cell(table, "%.1f %%", 100 * results[i].mops.median / results[0].mops.median);
-		bench_cell_stat(table, &results[i].ns);
-	}
-	bench_table_print(table);
-}
-
 static void measure(struct run *run, struct bench_pool *pool, unsigned threads)
 {
 	struct bench_case cases[LABELSCALE_SCHEMES];
 	struct bench_result results[LABELSCALE_SCHEMES];
+	const char *names[LABELSCALE_SCHEMES];
+	uint64_t fails[LABELSCALE_SCHEMES], failed = 0;
 	struct bench_plan plan;
-	uint64_t failed = 0;
 	int refused = 0;
 	char name[32];
 	double seconds;
@@ -291,8 +260,12 @@ static void measure(struct run *run, struct bench_pool *pool, unsigned threads)
 	bench_measure(pool, &plan, cases, run->count, results);
 	budget_runs(results[0].runs, name);
 	printf("\n%s\n", name);
-	write_json(run, threads, results);
-	print_table(run, results);
+	for (i = 0; i < run->count; i++)
+		names[i] = run->entries[i].scheme->name;
+	for (i = 0; i < run->count; i++)
+		fails[i] = run->entries[i].failed;
+	labelscale_write_json(run->json, names, fails, run->count, threads, results);
+	labelscale_print(names, run->count, results);
 	for (i = 0; i < run->count; i++) {
 		failed += run->entries[i].failed;
 		refused = refused ? refused : run->entries[i].refused;

@@ -3,7 +3,11 @@
 #ifndef LULL_LAB_LABELSCALE_H
 #define LULL_LAB_LABELSCALE_H
 
+#include <stddef.h>
 #include <stdint.h>
+
+#include "common/bench.h"
+#include "common/json.h"
 
 struct label;
 
@@ -31,5 +35,10 @@ void labelscale_use(const struct labelscale_scheme *scheme);
 int labelscale_be_apart(void);
 /* No more opens. Returns how often the label was replaced. */
 uint64_t labelscale_end(void);
+
+/* results.c; ratios are taken against the first. */
+void labelscale_write_json(struct jsonout *json, const char *const *names, const uint64_t *failed, size_t count,
+			   unsigned threads, const struct bench_result *results);
+void labelscale_print(const char *const *names, size_t count, const struct bench_result *results);
 
 #endif

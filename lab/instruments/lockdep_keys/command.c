@@ -146,62 +146,6 @@ static void choose(struct run *run)
 			run->scheme[run->count++] = keyscale_schemes[i];
 }
 
-/* Return the time of rcu, which the others are compared with; missing when rcu was not chosen. */
-static struct bench_stat base_of(const struct run *run, const struct keyscale_result *results)
-{
-	static const struct bench_stat missing;
-
-	return run->scheme[0] == keyscale_schemes[0] ? results[0].ms : missing;
-}
-
-static void write_json(struct run *run, const char *setup, unsigned lookups,
-		       const struct keyscale_result *results)
-{
-	struct bench_stat base = base_of(run, results);
-	char metric[64];
-	size_t i;
-
-	snprintf(metric, sizeof(metric), "unregister_1000_%s", setup);
-	for (i = 0; i < run->count && run->json; i++) {
-		const struct keyscale_result *r = &results[i];
-		json_t *row = jsonout_stat(run->json, keyscale_name(run->scheme[i]), lookups,
-					   metric, "ms", &r->ms);
-
-		jsonout_set(row, "updaters",
-			    json_integer((json_int_t)run->settings->shape.updaters));
-		jsonout_set(row, "times_rcu",
-			    base.count ? json_real(r->ms.median / base.median) : json_null());
-		jsonout_set(row, "p50_ns", json_real(r->one.p50));
-		jsonout_set(row, "p99_ns", json_real(r->one.p99));
-		jsonout_set(row, "max_ns", json_real(r->one.max));
-		jsonout_set(row, "count", json_integer((json_int_t)r->one.count));
-		jsonout_set(row, "lookups_per_second",
-			    r->per_second.count ? json_real(r->per_second.median) : json_null());
-	}
-}
-
-static void print_table(const struct run *run, const struct keyscale_result *results)
-{
-	struct bench_table *table = bench_table_new(
-		"scheme|ms for 1000|speed-up|one: p50 us|p99 us|max us|million lookups/s");
-	struct bench_stat base = base_of(run, results);
-	size_t i;
-
-	for (i = 0; i < run->count; i++) {
-		const struct keyscale_result *r = &results[i];
-		struct bench_stat millions = bench_stat_scale(r->per_second, 1e-6);
-
-		bench_cell(table, "%s", keyscale_name(run->scheme[i]));
-		bench_cell_stat(table, &r->ms);
-		bench_cell_ratio(table, &base, &r->ms);
-		bench_cell(table, "%.2f", r->one.p50 / 1000);
-		bench_cell(table, "%.2f", r->one.p99 / 1000);
-		bench_cell(table, "%.0f", r->one.max / 1000);
-		bench_cell_stat(table, &millions);
-	}
-	bench_table_print(table);
-}
-
 static char *title_of(const struct run *run, enum keyscale_setup setup, unsigned lookups)
 {
 	const char *s = lookups == 1 ? "" : "s", *looks = lookups == 1 ? "looks" : "look";
@@ -238,8 +182,9 @@ static void measure(struct run *run, enum keyscale_setup setup, unsigned lookups
 			    title);
 		refuse_faults(run, results);
 		printf("\n%s\n", title);
-		write_json(run, setup_names[setup], lookups, results);
-		print_table(run, results);
+		keyscale_write_json(run->json, run->scheme, run->count, setup_names[setup], lookups,
+				    run->settings->shape.updaters, results);
+		keyscale_print(run->scheme, run->count, results);
 	}
 	free(title);
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "common/figures.h"
+#include "common/json.h"
 #include "common/options.h"
 #include "common/bench.h"
 
@@ -76,5 +77,10 @@ unsigned keyscale_measure(struct bench_pool *pool, const struct options *opt, do
 			  struct keyscale_table *table, enum keyscale_setup setup, unsigned lookups,
 			  const struct keyscale_scheme *const *schemes, size_t count,
 			  struct keyscale_result *results);
+
+/* results.c; ratios are taken against rcu, the first of keyscale_schemes, where it was measured. */
+void keyscale_write_json(struct jsonout *json, const struct keyscale_scheme *const *scheme, size_t count, const char *setup,
+			 unsigned lookups, unsigned updaters, const struct keyscale_result *results);
+void keyscale_print(const struct keyscale_scheme *const *scheme, size_t count, const struct keyscale_result *results);
 
 #endif

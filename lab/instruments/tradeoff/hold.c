@@ -142,6 +142,5 @@ void tradeoff_measure_hold(struct tradeoff_run *run, size_t scheme)
 	result->update = bench_latency_of(u.took, u.count);
 	result->wait = bench_latency_of(seen.wait, seen.waits);
 	result->waiting = bench_stat_of(u.waiting, u.count);
-	result->waiting_bytes =
-		bench_stat_scale(result->waiting, (double)(u.scheme->head + u.size));
+	result->waiting_bytes = bench_stat_scale(result->waiting, (double)(u.scheme->head + u.size));
 }

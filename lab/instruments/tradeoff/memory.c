@@ -19,7 +19,6 @@
 #define OBJECTS 20000
 #define BYTES_MOST (256.0 * 1024 * 1024)
 #define THREADS 48
-#define NOISE_PAGES 2
 
 /* Pages that are this process's own and in memory, in bytes. */
 static double resident(void)
@@ -40,14 +39,6 @@ static double resident(void)
 		options_fail("neither /proc/self/smaps_rollup nor statm can be read");
 	fclose(file);
 	return (total - with_files) * (double)sysconf(_SC_PAGESIZE);
-}
-
-/* Return the memory of one of @count objects; a few pages of noise are normal. */
-static double share(double with, double without, size_t count)
-{
-	double more = with - without, noise = NOISE_PAGES * (double)sysconf(_SC_PAGESIZE);
-
-	return more <= noise && more >= -noise ? 0 : more / (double)count;
 }
 
 /* ---- objects --------------------------------------------------------------------------------- */
@@ -108,7 +99,7 @@ static double bytes_per_object(const struct tradeoff_scheme *scheme, size_t size
 	}
 	use_everywhere(&crowd);
 	with = resident();
-	return share(with - plain, plain - before, count);
+	return tradeoff_object_bytes(before, plain, with, count);
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */
@@ -161,5 +152,5 @@ void tradeoff_measure_memory(struct tradeoff_run *run, size_t scheme, double *pe
 	sem_init(&using.ready, 0, 0);
 	bytes_of_threads(&plain); /* the first ones find stacks that were used before */
 	without = bytes_of_threads(&plain);
-	*per_thread = share(bytes_of_threads(&using), without, THREADS);
+	*per_thread = tradeoff_bytes_each(bytes_of_threads(&using), without, THREADS);
 }

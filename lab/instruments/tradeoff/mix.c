@@ -179,14 +179,8 @@ static void add_round(struct group *g)
 {
 	size_t i;
 
-	for (i = 0; i < g->count; i++) {
-		struct tradeoff_point *p = g->mix[i].point;
-		double v[CHOOSE_ROUNDS_MAX];
-
-		p->rounds.ns[p->rounds.count++] = g->result[i].ns.median;
-		memcpy(v, p->rounds.ns, sizeof(v));
-		p->ns = bench_stat_of(v, p->rounds.count);
-	}
+	for (i = 0; i < g->count; i++)
+		tradeoff_add_round(g->mix[i].point, g->result[i].ns.median);
 }
 
 /* Return how many rounds a point has in any case. */
@@ -319,24 +313,10 @@ static void copy_own(struct tradeoff *t)
 		}
 }
 
-/* CPUs that other programs have used since; what the system rounds off is given away. */
-struct moment {
-	uint64_t ns, own_ns, idle_ns;
-};
-
-static struct moment moment_now(void)
+static struct tradeoff_moment moment_now(void)
 {
-	return (struct moment){ bench_now_ns(), bench_clock_ns(CLOCK_PROCESS_CPUTIME_ID),
+	return (struct tradeoff_moment){ bench_now_ns(), bench_clock_ns(CLOCK_PROCESS_CPUTIME_ID),
 				bench_idle_ns() };
-}
-
-static double others_since(const struct moment *from)
-{
-	struct moment to = moment_now();
-	double all = (double)(to.ns - from->ns) * bench_cpus();
-	double known = (double)(to.idle_ns - from->idle_ns) + (double)(to.own_ns - from->own_ns);
-
-	return fmax(0, all - known) / (double)(to.ns - from->ns);
 }
 
 /* The workload itself has half of the time, and comes first: what it takes to settle it is not there for the others. */
@@ -344,7 +324,7 @@ void tradeoff_measure_mix(struct tradeoff_run *run)
 {
 	struct tradeoff *t = run->result;
 	struct group *g = options_alloc(1, sizeof(*g));
-	struct moment begin = moment_now();
+	struct tradeoff_moment begin = moment_now(), end;
 	double beside = (double)(t->values[CHOOSE_UPDATES] + t->values[CHOOSE_HOLD] + t->values[CHOOSE_OBJECTS] - 3);
 
 	g->pool = bench_pool_new(t->mix_threads);
@@ -358,7 +338,8 @@ void tradeoff_measure_mix(struct tradeoff_run *run)
 	free_objects(run, g);
 	measure_beside(run, g, CHOOSE_OBJECTS);
 	copy_own(t);
-	t->others_cpus = others_since(&begin);
+	end = moment_now();
+	t->others_cpus = tradeoff_others(&begin, &end, bench_cpus());
 	bench_pool_free(g->pool);
 	free(g);
 }

@@ -95,8 +95,8 @@ static bool walk_once(struct tradeoff_run *run, size_t scheme, double *restarts,
 	free(walker);
 	if (!sum.steps)
 		return false;
-	*restarts = 1e6 * (double)sum.restarts / (double)sum.steps;
-	*again = 1e6 * (double)sum.again / (double)sum.steps;
+	*restarts = tradeoff_per_million(sum.restarts, sum.steps);
+	*again = tradeoff_per_million(sum.again, sum.steps);
 	return true;
 }
 

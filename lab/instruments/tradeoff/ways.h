@@ -81,6 +81,23 @@ extern void (*tradeoff_seen)(const uint64_t *body);
 /* Stay @ns with the object that was found, asleep if @block. */
 void tradeoff_stay(double ns, bool block);
 
+/* ---- figures.c ------------------------------------------------------------------------------- */
+
+/* Return the bytes of one of @count more than @without; a few pages of noise are none. */
+double tradeoff_bytes_each(double with, double without, size_t count);
+/* Return what an object takes more than a plain one: memory @before, with @count @plain ones, and @with as many objects. */
+double tradeoff_object_bytes(double before, double plain, double with, size_t count);
+double tradeoff_per_million(uint64_t what, uint64_t steps);
+void tradeoff_add_round(struct tradeoff_point *p, double ns);
+
+/* Time, processor time of this process, and idle time of all CPUs, so far. */
+struct tradeoff_moment {
+	uint64_t ns, own_ns, idle_ns;
+};
+
+/* Return how many CPUs other programs have used; what the system rounds off is given away. */
+double tradeoff_others(const struct tradeoff_moment *from, const struct tradeoff_moment *to, unsigned cpus);
+
 /* ---- the measurements ------------------------------------------------------------------------ */
 
 struct tradeoff_run {
