@@ -115,6 +115,46 @@ TEST(waits)
 	assert_float_equal(bench_lock_waits_above(&w, 0), 12, 0);
 }
 
+/* ---- what threads do beside locking -------------------------------------------------------------- */
+
+static uint64_t after_turns(uint64_t x, uint64_t turns)
+{
+	while (turns--)
+		x = x * 0x5851f42d4c957f2du + 1;
+	return x;
+}
+
+/* Chance says, in this order: whether the section is longer, whether it sleeps, how long the thread is outside. */
+TEST(sections)
+{
+	struct bench_lock_plan plan = { .section = 100, .outside = 1000, .longer = 700, .longer_share = 1u << 31,
+					.sleep_ns = 3, .sleep_share = 1u << 30 };
+	struct bench_lock_thread t = { .rng = 12345, .sections = 7 };
+	uint64_t rng = 12345, sink = 0, turns, sleep_ns;
+	unsigned i;
+
+	for (i = 0; i < 200; i++) {
+		turns = bench_random(&rng) >> 32 < 1u << 31 ? 800 : 100;
+		sleep_ns = bench_random(&rng) >> 32 < 1u << 30 ? 3 : 0;
+		bench_lock_outside(&plan, &t);
+		assert_int_equal(t.turns, turns);
+		assert_int_equal(t.sleep_ns, sleep_ns);
+		sink = after_turns(sink, (bench_random(&rng) >> 32) * 1000 >> 32);
+		assert_true(t.sink == sink);
+		bench_lock_inside(&plan, &t);
+		sink = after_turns(sink, turns);
+		assert_true(t.sink == sink);
+	}
+	assert_int_equal(plan.guarded, 200);
+	assert_int_equal(t.sections, 207);
+	/* Shares of 0 ask chance for nothing. */
+	plan.longer_share = plan.sleep_share = 0;
+	bench_lock_outside(&plan, &t);
+	bench_random(&rng);
+	assert_true(t.rng == rng);
+	assert_int_equal(t.turns, 100);
+}
+
 /* ---- cells of tables ---------------------------------------------------------------------------- */
 
 TEST(cells)

@@ -70,9 +70,53 @@ def idea_of(file):
 NOT_MEANT = re.compile(r"\b(?:assert\w*|static_assert|lull__static_assert|LULL__BUSTED\w*|lull__busted\w*|LULL__PROBE\w*|"
                        r"LULL__CHECK_\w+|lull__probe\w*|lull__ghost\w*|va_end|va_start|_Static_assert)\b")
 COMPILER_BARRIER = re.compile(r"\blull_compiler_barrier\(\)")  # what compilers may not move is an order, too
-# Files that have tests of their own in other yards; the rest of those yards talks to the system.
-PURE = ("lab/choose", "lab/compare/budget.c", "tool/common/topology.c", "tool/common/units.c", "tool/doctor/advice.c",
-        "urcu/source", "urcu/worker")
+# Pure files of other yards, and the tests that are named for each; (): all of the yard. The rest of those yards talks to the
+# system.
+PURE = {
+    "lab/choose/": ("lab_choose_for", "lab_choose_lock"),
+    "lab/engine/budget.c": ("lab_budget",),
+    "lab/engine/other_programs.c": ("lab_engine_figures",),
+    "lab/engine/text_table.c": ("lab_engine_figures",),
+    "lab/engine/turns.c": ("lab_engine_figures",),
+    "lab/peers/body/lock_work.c": ("lab_engine_figures", "lab_mutex_figures"),
+    "lab/instruments/hash/reload_results.c": ("lab_table_figures",),
+    "lab/instruments/hash/results.c": ("lab_table_figures",),
+    "lab/instruments/labels/results.c": ("lab_table_figures",),
+    "lab/instruments/lockdep_keys/results.c": ("lab_table_figures",),
+    "lab/instruments/mutex/figures.c": ("lab_mutex_figures",),
+    "lab/instruments/mutex/matrix.c": ("lab_mutex_figures",),
+    "lab/instruments/mutex/pair.c": ("lab_mutex_figures",),
+    "lab/instruments/mutex/results.c": ("lab_mutex_figures",),
+    "lab/instruments/mutex/wait1000.c": ("lab_mutex_figures",),
+    "lab/instruments/rcu/counted.c": ("lab_rcu_figures",),
+    "lab/instruments/rcu/interrupts.c": ("lab_rcu_figures",),
+    "lab/instruments/rcu/latency.c": ("lab_rcu_figures",),
+    "lab/instruments/rcu/letter_table.c": ("lab_rcu_figures",),
+    "lab/instruments/rcu/paced.c": ("lab_rcu_figures",),
+    "lab/instruments/rcu/replacement.c": ("lab_rcu_figures",),
+    "lab/instruments/rcu/updaters.c": ("lab_rcu_figures",),
+    "lab/instruments/read/results.c": ("lab_table_figures",),
+    "lab/instruments/tradeoff/figures.c": ("lab_tradeoff_figures",),
+    "lab/instruments/tradeoff/json.c": ("lab_tradeoff_figures",),
+    "lab/instruments/tradeoff/print.c": ("lab_tradeoff_figures",),
+    "tool/common/figures.c": ("tool_figures",),
+    "tool/common/json.c": ("tool_figures",),
+    "tool/common/proc_counts.c": ("tool_figures",),
+    "tool/common/slices.c": ("tool_figures",),
+    "tool/common/topology.c": ("tool_topology",),
+    "tool/common/units.c": ("tool_units",),
+    "tool/doctor/advice.c": ("tool_advice",),
+    "tool/doctor/fences.c": ("tool_doctor_figures",),
+    "tool/doctor/findings.c": ("tool_doctor_figures",),
+    "tool/doctor/json.c": ("tool_doctor_figures",),
+    "tool/top/figures.c": ("tool_top_figures",),
+    "tool/top/json.c": ("tool_top_figures",),
+    "tool/top/lines.c": ("tool_top_figures",),
+    "tool/top/waits.c": ("tool_top_figures",),
+    "tool/top/words.c": ("tool_top_figures",),
+    "urcu/source": (),
+    "urcu/worker": (),
+}
 UNITS = {"1000": "1000000", "1000000": "1000", "1000000000": "1000000", "1024": "1000"}
 CONSTANTS = {"true": "false", "false": "true", "INT_MAX": "1", "UINT64_MAX": "0", "UINT32_MAX": "0"}
 COMPARISONS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
@@ -266,7 +310,7 @@ def slips_of(source):
 
 def sources(root):
     names = list(files(root, ("include/lull", "src"), (".h", ".c"))) + \
-        [name for name in files(root, YARDS, (".h", ".c")) if name.startswith(PURE)]
+        [name for name in files(root, YARDS, (".h", ".c")) if name.startswith(tuple(PURE))]
     # atomic.h is nothing but orders.
     return [Source(root, name) for name in names if os.path.basename(name) not in ("all.c", "abi.h", "atomic.h")]
 
@@ -300,8 +344,15 @@ def yards_of(slips):
     return {idea_of(slip.file) for slip in slips} & set(YARDS)
 
 
+def named_for(slip):
+    """The tests that are named for a file of another yard."""
+    return next((names for start, names in PURE.items() if slip.file.startswith(start)), ())
+
+
 def groups(slip, tests, kills):
     """All that may notice, in the order in which it runs: what noticed most, the idea's own, those above."""
+    if named := named_for(slip):
+        return [[name for name in named if name in tests]]
     ideas = ABOVE.get(idea_of(slip.file), [idea_of(slip.file)])
     mine = [[name for name, test in tests.items() if test.idea == idea] for idea in ideas]
     often = sorted((name for names in mine for name in names if kills.get(name)), key=lambda name: -kills[name])[:AT_A_TIME]
@@ -328,7 +379,7 @@ def judge(slips, ledger, lanes, keep):
         judge_all("slips", [slip for slip in slips if slip.name in known], lambda slip, lane: [[known[slip.name]]], found, lanes,
                   yards_of(slips), "what noticed last time")
     for kind, rest in (("slips", lambda: left("unknown", "green", "same")),
-                       ("sanitized", lambda: [slip for slip in left("green") if slip.name not in because])):
+                       ("sanitized", lambda: [slip for slip in left("green") if slip.name not in because and not named_for(slip)])):
         if due := rest():
             judge_all(kind, due, lambda slip, lane: groups(slip, lane.tests, ledger.kills(slip.file)), found, lanes, yards_of(due))
     for slip in left("green", "same"):

@@ -5,9 +5,9 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "common/proc_counts.h"
 #include "common/topology.h"
 
 #define MAX_CPUS 8192
@@ -75,57 +75,17 @@ int bench_pin(unsigned index)
 	return cpu;
 }
 
-/* Reads "CPU0 CPU3 ..." into the CPU number of each column. */
-static size_t interrupt_columns(char *header, unsigned *cpu, size_t room)
-{
-	size_t count = 0;
-	char *word, *rest;
-
-	for (word = strtok_r(header, " \t\n", &rest); word && count < room;
-	     word = strtok_r(NULL, " \t\n", &rest))
-		if (!strncmp(word, "CPU", 3))
-			cpu[count++] = (unsigned)strtoul(word + 3, NULL, 10);
-	return count;
-}
-
 bool bench_call_interrupts(uint64_t *total, uint64_t *per_cpu, unsigned nr)
 {
-	static unsigned column_cpu[MAX_CPUS];
 	FILE *file = fopen("/proc/interrupts", "re");
-	size_t columns, room = 0, i;
-	char *line = NULL, *p, *end;
-	bool found = false;
+	bool found = file && proc_call_interrupts(file, total, per_cpu, nr);
 
-	*total = 0;
-	if (per_cpu)
-		memset(per_cpu, 0, nr * sizeof(*per_cpu));
-	if (!file || getline(&line, &room, file) < 0)
-		goto out;
-	columns = interrupt_columns(line, column_cpu, MAX_CPUS);
-	while (!found && getline(&line, &room, file) >= 0) {
-		if (!strstr(line, "Function call interrupts"))
-			continue;
-		p = strchr(line, ':');
-		for (i = 0; p && i < columns; i++) {
-			uint64_t value = strtoull(p + 1, &end, 10);
-
-			if (end == p + 1)
-				break;
-			*total += value;
-			if (per_cpu && column_cpu[i] < nr)
-				per_cpu[column_cpu[i]] = value;
-			p = end - 1;
-		}
-		found = true;
-	}
-out:
-	free(line);
 	if (file)
 		fclose(file);
+	else
+		*total = 0;
 	return found;
 }
-
-/* ---- idle ------------------------------------------------------------------------------------ */
 
 static bool allowed(int cpu)
 {
@@ -140,16 +100,9 @@ static bool allowed(int cpu)
 uint64_t bench_idle_ns(void)
 {
 	FILE *file = fopen("/proc/stat", "re");
-	double tick_ns = 1e9 / (double)sysconf(_SC_CLK_TCK), sum = 0;
-	unsigned long long idle, iowait;
-	char line[512];
-	int cpu;
+	uint64_t ns = file ? proc_idle_ns(file, 1e9 / (double)sysconf(_SC_CLK_TCK), allowed) : 0;
 
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "cpu%d %*u %*u %*u %llu %llu", &cpu, &idle, &iowait) == 3 &&
-		    allowed(cpu))
-			sum += (double)(idle + iowait) * tick_ns;
 	if (file)
 		fclose(file);
-	return (uint64_t)sum;
+	return ns;
 }

@@ -8,6 +8,7 @@
 #include "common/bench.h"
 #include "common/clock.h"
 #include "common/counters.h"
+#include "common/proc_counts.h"
 #include "common/slices.h"
 
 #include "made_up.h"
@@ -225,6 +226,54 @@ TEST(enough_good_slices)
 		assert_int_equal(r.dropped, rows[i].dropped);
 		assert_int_equal(r.disturbed, rows[i].disturbed);
 	}
+}
+
+/* ---- what the kernel counts ------------------------------------------------------------------ */
+
+static const char interrupts[] = "           CPU0       CPU2       CPU3\n"
+				 "  0:         41         42         43   IO-APIC    2-edge      timer\n"
+				 "RES:       1000       2000       3000   Rescheduling interrupts\n"
+				 "CAL:         70        800       9000   Function call interrupts\n"
+				 "TLB:          5          6          7   TLB shootdowns\n";
+
+TEST(interrupts)
+{
+	uint64_t total = 1, per_cpu[] = { 1, 1, 1, 1, 77 };
+	FILE *file = fmemopen((char *)(uintptr_t)interrupts, sizeof(interrupts) - 1, "r");
+
+	assert_true(proc_call_interrupts(file, &total, per_cpu, 4));
+	assert_int_equal(total, 9870);
+	assert_int_equal(per_cpu[0], 70);
+	assert_int_equal(per_cpu[1], 0);
+	assert_int_equal(per_cpu[2], 800);
+	assert_int_equal(per_cpu[3], 9000);
+	assert_int_equal(per_cpu[4], 77);
+	rewind(file);
+	assert_true(proc_call_interrupts(file, &total, NULL, 0));
+	assert_int_equal(total, 9870);
+	/* Nothing is left: there is no such line. */
+	assert_false(proc_call_interrupts(file, &total, NULL, 0));
+	assert_int_equal(total, 0);
+	fclose(file);
+}
+
+static const char stat_lines[] = "cpu  900 90 80 70 60 5 4 3 2 1\n"
+				 "cpu0 1 2 3 100 20 6 7 8 9 10\n"
+				 "cpu1 1 2 3 4000 500 6 7 8 9 10\n"
+				 "cpu12 1 2 3 30 4 6 7 8 9 10\n"
+				 "intr 1 2 3 4 5\n";
+
+static bool but_the_second(int cpu)
+{
+	return cpu != 1;
+}
+
+TEST(idle)
+{
+	FILE *file = fmemopen((char *)(uintptr_t)stat_lines, sizeof(stat_lines) - 1, "r");
+
+	assert_int_equal(proc_idle_ns(file, 1e7, but_the_second), 1540000000);
+	fclose(file);
 }
 
 /* ---- rows of the JSON ------------------------------------------------------------------------ */
