@@ -13,6 +13,8 @@ static uint64_t made_up_ns;
 #include "../engine/budget.c"
 #include "../instruments/rcu/rounds.c"
 
+#include "tests/made_up.h"
+
 static const double share[] = { 0.25, 0.25, 0.4, 0.1 };
 
 #define PARTS (sizeof(share) / sizeof(share[0]))
@@ -220,4 +222,27 @@ TEST(plans_fit)
 		if (s >= 10 * least)
 			assert_true(all > 0.6 * s);
 	}
+}
+
+/* What was left out is said, and written beside the seconds that were given, and planned. */
+TEST(end)
+{
+	struct options opt = { .seconds = 12, .runs = 5 };
+	struct jsonout *json = made_up_json();
+	json_t *root = jsonout_root(json);
+
+	now.planned_ns = 0;
+	bench_planned_ns = 1500000000;
+	budget_begin(&opt, 60, 2);
+	budget_planned(2e9);
+	budget_leave_out("row %d", 3);
+	budget_runs(3, "reading");
+	budget_runs(5, "all of it");
+	begin_printing();
+	budget_end(json);
+	assert_printed("\nleft out, for there was no time left: row 3, 2 of 5 runs of reading; a longer --seconds has all\n");
+	assert_float_equal(jsonin_number(root, "seconds"), 12, 0);
+	assert_float_equal(jsonin_number(root, "planned_seconds"), 3.5, 1e-9);
+	assert_int_equal(json_array_size(json_object_get(root, "left_out")), 2);
+	jsonout_close(json);
 }

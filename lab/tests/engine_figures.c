@@ -82,6 +82,24 @@ TEST(foreign)
 	assert_float_equal(bench_foreign(&from, &to), (3 - 2.3 - 0.03) / 3 - 0.1, 1e-9);
 }
 
+/* This process stands for two hogs. */
+TEST(load)
+{
+	const pid_t hogs[] = { getpid(), getpid() };
+	struct bench_load one, two;
+	unsigned i;
+
+	/* Some time that it has used. */
+	for (i = 0; i < 10000; i++)
+		bench_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	bench_load_read(&one, hogs, 1);
+	bench_load_read(&two, hogs, 2);
+	assert_true(one.own_ns && one.hogs_ns >= one.own_ns);
+	assert_true(two.hogs_ns >= 2 * one.hogs_ns);
+	bench_load_read(&one, hogs, 0);
+	assert_int_equal(one.hogs_ns, 0);
+}
+
 /* ---- the distribution of waits ------------------------------------------------------------------ */
 
 TEST(waits)

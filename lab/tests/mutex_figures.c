@@ -43,9 +43,12 @@ static const char *renew(const struct bench_lock_scheme *scheme)
 	return NULL;
 }
 
+static uint64_t pairs_asked; /* of the first lock, last */
+
 static uint64_t pairs_of_20(void *arg, uint64_t n)
 {
 	(void)arg;
+	pairs_asked = n;
 	made_up_ns += 20 * n;
 	return n;
 }
@@ -402,6 +405,7 @@ TEST(pair)
 
 	begin_printing();
 	mutexscale_pair(&m, 60);
+	assert_int_equal(pairs_asked, 100000 / 21 + 1);
 	assert_printed(
 		"lock and unlock, one thread; instructions are counted by single steps\n"
 		"\n"

@@ -219,6 +219,29 @@ TEST(replacing)
 		"instructions:120.616}\n");
 }
 
+/* Fewer rounds, then fewer objects: 1500 of 5000 in the time of one round. */
+TEST(replacing_in_little_time)
+{
+	struct rcuscale_settings many = settings;
+
+	many.objects = 5000;
+	begin(false);
+	rcuscale_replace_table(&many, SETUP_IDLE, 0.0018, NULL);
+	assert_printed(
+		"\n"
+		"replacing 64-byte objects, 1500 of them: idle process; ns per object\n"
+		"scheme    by  until all are freed  deferred at peak     the call alone  processor time of it "
+		"all\n"
+		"one     call       161 [161..161]              3000  21.5 [21.5..21.5]            831 "
+		"[831..831]\n"
+		"one     free       172 [172..172]              2000  22.5 [22.5..22.5]            862 "
+		"[862..862]\n"
+		"two     call       333 [333..333]              8000  36.5 [36.5..36.5]         1693 "
+		"[1693..1693]\n"
+		"two        -       344 [344..344]              7000  37.5 [37.5..37.5]         1724 "
+		"[1724..1724]\n");
+}
+
 TEST(interrupts)
 {
 	struct jsonout *json = made_up_json();

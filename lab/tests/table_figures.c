@@ -77,6 +77,8 @@ TEST(read_without_counters)
 	read_fill_in(&results[0], 7, &clock);
 	read_fill_in(&results[1], -1, &clock);
 	read_fill_in(&results[2], 9, &clock);
+	read_fill_in(&clock, 0, &clock);
+	assert_int_equal(clock.instructions.count, 1);
 	assert_float_equal(results[0].cycles.median, 4, 1e-9);
 	assert_float_equal(results[1].cycles.max, 3.5 * 1.3 * 2, 1e-9);
 	assert_float_equal(results[2].cycles.median, 15, 1e-9);

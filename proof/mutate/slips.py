@@ -379,7 +379,7 @@ def judge(slips, ledger, lanes, keep):
         judge_all("slips", [slip for slip in slips if slip.name in known], lambda slip, lane: [[known[slip.name]]], found, lanes,
                   yards_of(slips), "what noticed last time")
     for kind, rest in (("slips", lambda: left("unknown", "green", "same")),
-                       ("sanitized", lambda: [slip for slip in left("green") if slip.name not in because and not named_for(slip)])):
+                       ("sanitized", lambda: [slip for slip in left("green") if slip.name not in because])):
         if due := rest():
             judge_all(kind, due, lambda slip, lane: groups(slip, lane.tests, ledger.kills(slip.file)), found, lanes, yards_of(due))
     for slip in left("green", "same"):

@@ -288,6 +288,26 @@ TEST(percentiles)
 	}
 }
 
+/* JSON is UTF-8, and a command any bytes. */
+TEST(command)
+{
+	static const struct {
+		const char *command, *told;
+	} rows[] = { { "\xc3\xa9", "\"command\":\"\\u00E9\"," }, { "a\xff", "\"command\":\"a?\"," }, { "b\177", "\"command\":\"b?\"," } };
+	struct top_sample s = sample_at(150 * S);
+	struct top_view view = view_of(NULL, &s);
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char *text;
+
+		strcpy(view.command, rows[i].command);
+		text = top_told(&view);
+		assert_non_null(strstr(text, rows[i].told));
+		free(text);
+	}
+}
+
 /* ---- who waits for whom ---------------------------------------------------------------------- */
 
 static struct lull_stats_wait wait_at(uint32_t kind, uint32_t waiter, uint32_t holder, uint64_t since_ns)
