@@ -231,6 +231,8 @@ TEST(end)
 	struct jsonout *json = made_up_json();
 	json_t *root = jsonout_root(json);
 
+	now.b.seconds = 0.5; /* for trying things out: nothing is cut off */
+	assert_int_equal(budget_most_ns(2), 0);
 	now.planned_ns = 0;
 	bench_planned_ns = 1500000000;
 	budget_begin(&opt, 60, 2);
@@ -238,6 +240,7 @@ TEST(end)
 	budget_leave_out("row %d", 3);
 	budget_runs(3, "reading");
 	budget_runs(5, "all of it");
+	assert_int_equal(budget_most_ns(2), 2000000001);
 	begin_printing();
 	budget_end(json);
 	assert_printed("\nleft out, for there was no time left: row 3, 2 of 5 runs of reading; a longer --seconds has all\n");

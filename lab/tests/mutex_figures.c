@@ -60,11 +60,13 @@ static uint64_t steps_of_none(void *arg, uint64_t n)
 	return n;
 }
 
-/* Who waits is on the first CPU. */
+static unsigned locked, unlocked; /* by who waits, on the first CPU */
+
 static void lock_for(uint64_t ns)
 {
 	static unsigned calls;
 
+	locked += !here;
 	if (!here)
 		made_up_ns += ns + 60 * (calls++ % 3);
 }
@@ -81,6 +83,7 @@ static void lock_1800(void)
 
 static void unlock(void)
 {
+	unlocked += !here;
 }
 
 static const struct bench_lock_scheme pthread_lock = { .name = "pthread", .renew = renew, .pairs = pairs_of_20,
@@ -430,6 +433,9 @@ TEST(wait1000)
 	m.count = 2;
 	begin_printing();
 	mutexscale_wait(&m, 60);
+	/* All that were asked for, but for the longest, of which there is time for 207. */
+	assert_int_equal(locked, 2 * 3 * (5 * 1000 + 207));
+	assert_int_equal(unlocked, locked);
 	assert_printed(
 		"one thread has the lock, is busy and gives it back; another waits for it each time\n"
 		"\n"

@@ -87,19 +87,18 @@ static void say_reader_fences(struct report *r)
 {
 	static uint64_t words[16] __attribute__((aligned(BENCH_LINE)));
 	const struct bench_case cases[] = {
-		{ .name = "none", .arg = words, .body = body_none },
-		{ .name = "light", .arg = words, .body = body_light },
-		{ .name = "full", .arg = words, .body = body_full },
+		[DOCTOR_NONE] = { .name = "none", .arg = words, .body = body_none },
+		[DOCTOR_LIGHT] = { .name = "light", .arg = words, .body = body_light },
+		[DOCTOR_FULL] = { .name = "full", .arg = words, .body = body_full },
 	};
 	struct bench_plan plan = bench_plan_for(1, 5, 0.3, 3);
 	struct bench_pool *pool = bench_pool_new(1);
-	struct bench_result results[3];
+	struct bench_result results[DOCTOR_FENCES];
 
 	plan.label = "doctor: fences";
-	bench_measure(pool, &plan, cases, 3, results);
+	bench_measure(pool, &plan, cases, DOCTOR_FENCES, results);
 	bench_pool_free(pool);
-	doctor_say_fence(r, cases[1].name, &results[1].ns, &results[0].ns, &r->light);
-	doctor_say_fence(r, cases[2].name, &results[2].ns, &results[0].ns, &r->full);
+	doctor_say_fences(r, results);
 }
 
 /* A sibling thread that computes on the second CPU, so that a heavy fence has a thread to interrupt. */

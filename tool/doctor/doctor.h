@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/bench.h"
 #include "common/figures.h"
 #include "common/options.h"
 
@@ -42,9 +43,10 @@ void doctor_say_mutex(struct report *r);
 
 /* ---- figures of what was measured (fences.c) -------------------------------------------------- */
 
-/* Say, and write to @added, what a fence takes: the time @with it, less that @without. */
-void doctor_say_fence(struct report *r, const char *key, const struct bench_stat *with, const struct bench_stat *without,
-		      struct bench_stat *added);
+enum { DOCTOR_NONE, DOCTOR_LIGHT, DOCTOR_FULL, DOCTOR_FENCES };
+
+/* Say, and note in @r, what each fence takes: the time with it, less that without. */
+void doctor_say_fences(struct report *r, const struct bench_result results[DOCTOR_FENCES]);
 /* The same for @count calls that took @ns, which are sorted; @interrupts in all of them, NULL: not known. */
 void doctor_say_heavy(struct report *r, const char *key, uint64_t *ns, size_t count, const uint64_t *interrupts,
 		      struct doctor_heavy *told);

@@ -7,14 +7,20 @@
 #include "common/units.h"
 
 /* Subtract the store and the load without the fence; noise can make the rest a little less than nothing. */
-void doctor_say_fence(struct report *r, const char *key, const struct bench_stat *with, const struct bench_stat *without,
-		      struct bench_stat *added)
+static struct bench_stat say_fence(struct report *r, const char *key, const struct bench_stat *with,
+				   const struct bench_stat *without)
 {
 	double base = without->median, ns = with->median - base;
 
 	doctor_say(r, key, "%s between a store and a load (without: %s)", units_time(ns > 0 ? ns : 0).text,
 		   units_time(base).text);
-	*added = (struct bench_stat){ with->min - base, ns, with->max - base, with->count };
+	return (struct bench_stat){ with->min - base, ns, with->max - base, with->count };
+}
+
+void doctor_say_fences(struct report *r, const struct bench_result results[DOCTOR_FENCES])
+{
+	r->light = say_fence(r, "light", &results[DOCTOR_LIGHT].ns, &results[DOCTOR_NONE].ns);
+	r->full = say_fence(r, "full", &results[DOCTOR_FULL].ns, &results[DOCTOR_NONE].ns);
 }
 
 void doctor_say_heavy(struct report *r, const char *key, uint64_t *ns, size_t count, const uint64_t *interrupts,

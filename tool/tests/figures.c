@@ -297,6 +297,21 @@ TEST(rows)
 		"p90:null,p99:null,count:0}\n");
 }
 
+/* JSON is UTF-8; what is not has a mark for each byte. And without --json there is none. */
+TEST(strings)
+{
+	struct options opt = OPTIONS_INIT("made-up");
+	json_t *plain = jsonout_string("caf\xc3\xa9"), *other = jsonout_string("caf\xe9 \x7f~");
+
+	assert_string_equal(json_string_value(plain), "caf\xc3\xa9");
+	assert_string_equal(json_string_value(other), "caf? ?~");
+	json_decref(plain);
+	json_decref(other);
+	assert_null(jsonout_open(&opt));
+	assert_null(jsonout_stat(NULL, "a", 1, "read", "ns", NULL));
+	jsonout_close(NULL);
+}
+
 /* What a row says is what is read of it again. */
 TEST(rows_read_again)
 {

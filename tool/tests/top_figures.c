@@ -28,13 +28,13 @@ static struct top_sample sample_at(uint64_t taken_ns)
 	s.first.page = (struct lull_stats_page){
 		.magic = LULL_STATS_MAGIC, .version = LULL_STATS_VERSION, .size = sizeof(struct lull_stats_page),
 		.pid = 42, .fence = LULL_FENCE_MEMBARRIER, .threads = 7, .began_ns = 50 * S,
-		.gp_started = 31, .gp_ended = 30, .gp_ns_sum = 600000, .gp_ns_max = 70000,
+		.gp_started = 34, .gp_ended = 33, .gp_ns_sum = 600000, .gp_ns_max = 70000,
 		.heavy_fences = 202, .queued_items = 3003, .queued_bytes = 404040, .done_items = 2505, .done_bytes = 303030,
 		.waiting_items = 498, .waiting_bytes = 101010, .peak_items = 888, .peak_bytes = 777000,
 		.hard_items = 1000, .hard_bytes = 200000, .passes = 66, .wakeups = 77, .scans = 88, .shazptr_scans = 99,
 		.slots_in_use = 13, .kept = 17, .mutex_sleeps = 111, .stalls = 3,
 	};
-	/* 30 grace periods: 20 of 8.192 to 16.384 us, 10 of 32.768 to 65.536 us, but the longest took 70 us. */
+	/* 30 of 33 grace periods: 20 of 8.192 to 16.384 us, 10 of 32.768 to 65.536 us, but the longest took 70 us. */
 	s.first.page.gp_ns[13] = 20;
 	s.first.page.gp_ns[15] = 9;
 	s.first.page.gp_ns[16] = 1;
@@ -85,15 +85,15 @@ TEST(since_it_began)
 	look(&view, 0,
 		"process 42 (made-up), up 1 min 40 s, threads 7, fence membarrier\n"
 		"               per second         ever                  per second         ever\n"
-		"grace periods         0.3           30   reclaimed            25.1         2505\n"
+		"grace periods         0.3           33   reclaimed            25.1         2505\n"
 		"heavy fences          2.0          202     their bytes     3.03 kB       303 kB\n"
 		"passes                0.7           66   hazptr scans          0.9           88\n"
 		"wake-ups              0.8           77   shazptr scans         1.0           99\n"
 		"deferred             30.0         3003   mutex sleeps          1.1          111\n"
 		"  their bytes     4.04 kB       404 kB   stalls                0.0            3\n"
 		"grace periods            mean        p50        p99          max    number\n"
-		"  last 1 min 40 s       20 us    14.3 us      70 us        70 us        30\n"
-		"  ever                  20 us    14.3 us      70 us        70 us        30\n"
+		"  last 1 min 40 s       20 us    14.3 us      70 us        70 us        33\n"
+		"  ever                  20 us    14.3 us      70 us        70 us        33\n"
 		"waiting to be reclaimed\n"
 		"  items  [#########...........]         498  of        1000   peak         888\n"
 		"  bytes  [##########..........]      101 kB  of      200 kB   peak      777 kB\n"
@@ -102,14 +102,14 @@ TEST(since_it_began)
 	told(&view, "\"pid\"",
 		"\"pid\":42,\"command\":\"made-up\",\"began_ns\":50000000000,\"up_seconds\":100.0,"
 		"\"seconds\":100.0,\"threads\":7,\"fence\":\"membarrier\",\"debug\":false,"
-		"\"per_second\":{\"grace_periods\":0.3,\"heavy_fences\":2.02,\"passes\":0.66,\"wakeups\":0.77,"
+		"\"per_second\":{\"grace_periods\":0.33,\"heavy_fences\":2.02,\"passes\":0.66,\"wakeups\":0.77,"
 		"\"queued_items\":30.03,\"queued_bytes\":4040.4,\"done_items\":25.05,\"done_bytes\":3030.3,"
 		"\"scans\":0.88,\"shazptr_scans\":0.99,\"mutex_sleeps\":1.11,\"stalls\":0.03},"
-		"\"total\":{\"grace_periods\":30,\"heavy_fences\":202,\"passes\":66,\"wakeups\":77,"
+		"\"total\":{\"grace_periods\":33,\"heavy_fences\":202,\"passes\":66,\"wakeups\":77,"
 		"\"queued_items\":3003,\"queued_bytes\":404040,\"done_items\":2505,\"done_bytes\":303030,"
 		"\"scans\":88,\"shazptr_scans\":99,\"mutex_sleeps\":111,\"stalls\":3},"
-		"\"gp_latency_ns\":{\"lately\":{\"count\":30,\"mean\":20000.0,\"p50\":14336.0,\"p99\":70000.0,"
-		"\"max\":70000.0,\"at_most\":70000.0},\"ever\":{\"count\":30,\"mean\":20000.0,\"p50\":14336.0,"
+		"\"gp_latency_ns\":{\"lately\":{\"count\":33,\"mean\":20000.0,\"p50\":14336.0,\"p99\":70000.0,"
+		"\"max\":70000.0,\"at_most\":70000.0},\"ever\":{\"count\":33,\"mean\":20000.0,\"p50\":14336.0,"
 		"\"p99\":70000.0,\"max\":70000.0,\"at_most\":70000.0}},\"waiting\":{\"items\":{\"now\":498,"
 		"\"peak\":888,\"hard_limit\":1000},\"bytes\":{\"now\":101010,\"peak\":777000,"
 		"\"hard_limit\":200000}},\"slots_in_use\":13,\"kept\":17,\"waits\":[]}");
@@ -121,8 +121,8 @@ static struct top_sample later(void)
 	struct top_sample s = sample_at(154 * S);
 	struct lull_stats_page *p = &s.again.page;
 
-	p->gp_started += 10;
-	p->gp_ended += 10;
+	p->gp_started += 11;
+	p->gp_ended += 11;
 	p->gp_ns_sum += 31000;
 	p->gp_ns[10] += 4;
 	p->gp_ns[11] += 6;
@@ -151,15 +151,15 @@ TEST(between_two_looks)
 	look(&view, 0,
 		"process 42 (made-up), up 1 min 44 s, threads 7, fence membarrier\n"
 		"               per second         ever                  per second         ever\n"
-		"grace periods         2.5           40   reclaimed             200         3305\n"
+		"grace periods         2.8           44   reclaimed             200         3305\n"
 		"heavy fences          5.5          224     their bytes     12.5 kB       353 kB\n"
 		"passes                1.0           70   hazptr scans          3.5          102\n"
 		"wake-ups              1.5           83   shazptr scans         7.5          129\n"
 		"deferred              250         4003   mutex sleeps          0.2          112\n"
 		"  their bytes       16 kB       468 kB   stalls                0.0            3\n"
 		"grace periods            mean        p50        p99          max    number\n"
-		"  last 4 s             3.1 us    2.39 us    4.06 us     < 4.1 us        10\n"
-		"  ever                15.8 us    12.3 us      70 us        70 us        40\n"
+		"  last 4 s             3.1 us    2.39 us    4.06 us     < 4.1 us        11\n"
+		"  ever                15.8 us    12.3 us      70 us        70 us        44\n"
 		"waiting to be reclaimed\n"
 		"  items  [####################]        1200  of        1000   peak         888  OVER\n"
 		"  bytes  [....................]         0 B  of    no limit   peak      777 kB\n"
@@ -168,14 +168,14 @@ TEST(between_two_looks)
 	told(&view, "\"pid\"",
 		"\"pid\":42,\"command\":\"made-up\",\"began_ns\":50000000000,\"up_seconds\":104.0,"
 		"\"seconds\":4.0,\"threads\":7,\"fence\":\"membarrier\",\"debug\":false,"
-		"\"per_second\":{\"grace_periods\":2.5,\"heavy_fences\":5.5,\"passes\":1.0,\"wakeups\":1.5,"
+		"\"per_second\":{\"grace_periods\":2.75,\"heavy_fences\":5.5,\"passes\":1.0,\"wakeups\":1.5,"
 		"\"queued_items\":250.0,\"queued_bytes\":16000.0,\"done_items\":200.0,\"done_bytes\":12500.0,"
 		"\"scans\":3.5,\"shazptr_scans\":7.5,\"mutex_sleeps\":0.25,\"stalls\":0.0},"
-		"\"total\":{\"grace_periods\":40,\"heavy_fences\":224,\"passes\":70,\"wakeups\":83,"
+		"\"total\":{\"grace_periods\":44,\"heavy_fences\":224,\"passes\":70,\"wakeups\":83,"
 		"\"queued_items\":4003,\"queued_bytes\":468040,\"done_items\":3305,\"done_bytes\":353030,"
 		"\"scans\":102,\"shazptr_scans\":129,\"mutex_sleeps\":112,\"stalls\":3},"
-		"\"gp_latency_ns\":{\"lately\":{\"count\":10,\"mean\":3100.0,\"p50\":2389.33333,"
-		"\"p99\":4061.86667,\"max\":null,\"at_most\":4096.0},\"ever\":{\"count\":40,\"mean\":15775.0,"
+		"\"gp_latency_ns\":{\"lately\":{\"count\":11,\"mean\":3100.0,\"p50\":2389.33333,"
+		"\"p99\":4061.86667,\"max\":null,\"at_most\":4096.0},\"ever\":{\"count\":44,\"mean\":15775.0,"
 		"\"p50\":12288.0,\"p99\":70000.0,\"max\":70000.0,\"at_most\":70000.0}},"
 		"\"waiting\":{\"items\":{\"now\":1200,\"peak\":888,\"hard_limit\":1000},\"bytes\":{\"now\":0,"
 		"\"peak\":777000,\"hard_limit\":null}},\"slots_in_use\":13,\"kept\":17,\"waits\":[]}");
@@ -193,7 +193,7 @@ TEST(longest_was_lately)
 	after.again.page.gp_ns_max = 140000;
 	view = view_of(&before, &after);
 	assert_true(view.lately.known && view.lately.timed && view.lately.max_exact);
-	assert_int_equal(view.lately.count, 11);
+	assert_int_equal(view.lately.count, 12);
 	assert_float_equal(view.lately.max, 140000, 0);
 	assert_float_equal(view.lately.mean, 171000. / 11, 1e-9);
 	/* The 5.5th is one and a half into the six of 2.048 to 4.096 us; the 10.89th would be at 247 us. */
@@ -240,7 +240,7 @@ TEST(latency_backwards)
 	after.again.page.gp_ns_sum = 599999;
 	assert_false(view_of(&before, &after).lately.known);
 	after = later();
-	after.again.page.gp_ended = 29;
+	after.again.page.gp_ended = 32;
 	assert_false(view_of(&before, &after).lately.known);
 	after = later();
 	after.again.page.gp_ns[16] = 0;
@@ -248,7 +248,7 @@ TEST(latency_backwards)
 	after = later();
 	assert_true(view_of(&before, &after).lately.known);
 	before.again.page.began_ns++;
-	assert_int_equal(view_of(&before, &after).lately.count, 40);
+	assert_int_equal(view_of(&before, &after).lately.count, 44);
 	assert_float_equal(view_of(&before, &after).seconds, 104, 0);
 }
 
@@ -278,7 +278,7 @@ TEST(percentiles)
 		p->gp_ns[rows[i].bucket[1]] += rows[i].count[1];
 		p->gp_ns_sum = rows[i].sum;
 		p->gp_ns_max = rows[i].max;
-		p->gp_ended = p->gp_started = rows[i].count[0] + rows[i].count[1];
+		p->gp_ended = p->gp_started = rows[i].count[0] + rows[i].count[1] + 3;
 		s.first = s.again;
 		l = view_of(NULL, &s).ever;
 		assert_true(l.known);
