@@ -175,6 +175,21 @@ TEST(hash)
 		"slices_dropped:3,slices_disturbed:4}\n");
 }
 
+TEST(hash_slices)
+{
+	struct hashscale_job job = { .waiting = 0 };
+
+	hashscale_note_slice(&job, 9000, 300, 5);
+	hashscale_note_slice(&job, 8000, 400, 9);
+	hashscale_note_slice(&job, 7000, 100, 7);
+	assert_int_equal(job.slices, 3);
+	assert_float_equal(job.cpu[0], 30, 0);
+	assert_float_equal(job.cpu[1], 20, 0);
+	assert_float_equal(job.cpu[2], 70, 0);
+	assert_int_equal(job.waiting, 9);
+	free(job.cpu);
+}
+
 /* Without the unprotected table there is nothing to hold against. */
 TEST(hash_without_none)
 {
@@ -348,12 +363,15 @@ const char *keyscale_name(const struct keyscale_scheme *scheme)
 
 TEST(keys)
 {
+	/* 30 in 2 ms are 15000 a second, of which 1000 take 66.7 ms. */
 	const struct keyscale_result results[] = {
 		{ .ms = { 20, 23, 29, 3 }, .one = { 1, 2, 17000, 4, 66000, 130000, 8 }, .per_second = { 2e6, 3.3e6, 4e6, 3 } },
 		{ .ms = { 1, 1.5, 2, 3 }, .one = { 1, 2, 900, 4, 5000, 26000, 9 } },
 	};
 	struct jsonout *json = made_up_json();
 
+	assert_float_equal(keyscale_per_second(30, 2000000), 15000, 1e-9);
+	assert_float_equal(keyscale_ms_for_1000(15000), 1000 / 15., 1e-9);
 	begin_printing();
 	keyscale_print(keyscale_schemes, 2, results);
 	keyscale_print(keyscale_schemes + 1, 1, results + 1);

@@ -29,6 +29,8 @@ struct hashscale_update {
 	unsigned slices;
 };
 
+/* Note what the @ops of a slice have cost all threads in processor time, and how many elements were @waiting at most. */
+void hashscale_note_slice(struct hashscale_job *job, double cpu_ns, uint64_t ops, size_t waiting);
 /* Write the JSON rows and print the tables of @count jobs, each with @threads. */
 void hashscale_write_json(struct hashscale *run, const struct hashscale_job *jobs, size_t count,
 			  unsigned threads);

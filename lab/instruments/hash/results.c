@@ -22,6 +22,15 @@ static const struct hashscale_job *find_job(const struct hashscale_job *jobs, si
 	return NULL;
 }
 
+void hashscale_note_slice(struct hashscale_job *job, double cpu_ns, uint64_t ops, size_t waiting)
+{
+	job->cpu = realloc(job->cpu, (job->slices + 1) * sizeof(*job->cpu));
+	if (!job->cpu)
+		options_fail("out of memory");
+	job->cpu[job->slices++] = cpu_ns / (double)ops;
+	job->waiting = waiting > job->waiting ? waiting : job->waiting;
+}
+
 static json_t *counted_json(const struct bench_stat *s)
 {
 	return s->count ? json_real(s->median) : json_null();

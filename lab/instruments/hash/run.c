@@ -84,7 +84,6 @@ static void job_after(void *arg, unsigned threads, uint64_t ops, uint64_t ns)
 	const struct bench_hash_scheme *scheme = ((struct hashscale_job *)arg)->entry->scheme;
 	struct hashscale_job *job = arg;
 	uint64_t all = 0;
-	size_t waiting;
 	unsigned i;
 
 	(void)ops;
@@ -93,12 +92,7 @@ static void job_after(void *arg, unsigned threads, uint64_t ops, uint64_t ns)
 		scheme->settle();
 	for (i = 0; i < threads; i++)
 		all += done[i].ops;
-	job->cpu = realloc(job->cpu, (job->slices + 1) * sizeof(*job->cpu));
-	if (!job->cpu)
-		options_fail("out of memory");
-	job->cpu[job->slices++] = (cpu_ns() - job->cpu_before) / (double)all;
-	waiting = scheme->deferred ? scheme->deferred(false) : 0;
-	job->waiting = waiting > job->waiting ? waiting : job->waiting;
+	hashscale_note_slice(job, cpu_ns() - job->cpu_before, all, scheme->deferred ? scheme->deferred(false) : 0);
 }
 
 /* ---- single updates -------------------------------------------------------------------------- */

@@ -78,7 +78,10 @@ unsigned keyscale_measure(struct bench_pool *pool, const struct options *opt, do
 			  const struct keyscale_scheme *const *schemes, size_t count,
 			  struct keyscale_result *results);
 
-/* results.c; ratios are taken against rcu, the first of keyscale_schemes, where it was measured. */
+/* results.c */
+double keyscale_per_second(uint64_t ops, uint64_t ns);
+double keyscale_ms_for_1000(double per_second);
+/* Ratios are taken against rcu, the first of keyscale_schemes, where it was measured. */
 void keyscale_write_json(struct jsonout *json, const struct keyscale_scheme *const *scheme, size_t count, const char *setup,
 			 unsigned lookups, unsigned updaters, const struct keyscale_result *results);
 void keyscale_print(const struct keyscale_scheme *const *scheme, size_t count, const struct keyscale_result *results);

@@ -5,6 +5,16 @@
 #include "engine/text_table.h"
 #include "instruments/lockdep_keys/keyscale.h"
 
+double keyscale_per_second(uint64_t ops, uint64_t ns)
+{
+	return (double)ops * 1e9 / (double)ns;
+}
+
+double keyscale_ms_for_1000(double per_second)
+{
+	return 1000 * 1000 / per_second;
+}
+
 /* Return the time of rcu, which the others are compared with; missing when rcu was not chosen. */
 static struct bench_stat base_of(const struct keyscale_scheme *const *scheme, const struct keyscale_result *results)
 {

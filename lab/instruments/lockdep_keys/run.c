@@ -149,7 +149,7 @@ static void job_after(void *arg, unsigned threads, uint64_t ops, uint64_t ns)
 	(void)ns;
 	for (i = 0; i < threads; i++) {
 		const struct worker *w = &job->worker[i];
-		double here = (double)w->ops * 1e9 / (double)w->ns;
+		double here = keyscale_per_second(w->ops, w->ns);
 
 		job->met_freed += w->reader.met_freed;
 		if (i >= job->updaters) {
@@ -165,7 +165,7 @@ static void job_after(void *arg, unsigned threads, uint64_t ops, uint64_t ns)
 		}
 	}
 	job->per_second[job->slices] = per_second;
-	job->ms[job->slices] = 1000 * 1000 / updaters_per_second;
+	job->ms[job->slices] = keyscale_ms_for_1000(updaters_per_second);
 	job->slices++;
 }
 
