@@ -122,6 +122,12 @@ void mutexscale_shuffle(size_t *order, size_t count)
 		order[i] = count - 1 - i;
 }
 
+TEARDOWN
+{
+	json_decref(now.left_out);
+	now.left_out = NULL;
+}
+
 /* ---- a slice --------------------------------------------------------------------------------- */
 
 /* Ticks are a third of a nanosecond. 1990 short waits, 9 longer, and one that is the longest. */

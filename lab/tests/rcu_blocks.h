@@ -69,8 +69,10 @@ static void make_block(uint64_t times, const struct rcuscale_job *job, struct rc
 		return;
 	}
 	out->ns = options_alloc(out->count, sizeof(*out->ns));
-	out->until_ns = options_alloc(out->count, sizeof(*out->until_ns));
 	fill(out->ns, out->count, 1000 * times);
+	if (job->what != WHAT_PACED)
+		return;
+	out->until_ns = options_alloc(out->count, sizeof(*out->until_ns));
 	fill(out->until_ns, out->count, 200000 * times);
 }
 
@@ -114,6 +116,12 @@ void rcuscale_prime(const struct bench_gp_scheme *scheme)
 
 static unsigned three_threads[] = { 3 };
 static const struct options given = { .seconds = 100, .threads = three_threads, .nr_threads = 1 };
+
+TEARDOWN
+{
+	json_decref(now.left_out);
+	now.left_out = NULL;
+}
 
 static void begin(bool with_counters)
 {
