@@ -241,6 +241,10 @@ TEST(end)
 	budget_runs(3, "reading");
 	budget_runs(5, "all of it");
 	assert_int_equal(budget_most_ns(2), 2000000001);
+	made_up_ns += 3000000000;
+	assert_true(budget_is_over(0.25));
+	assert_false(budget_is_over(0.2501));
+	assert_float_equal(budget_left(), 9, 1e-9);
 	begin_printing();
 	budget_end(json);
 	assert_printed("\nleft out, for there was no time left: row 3, 2 of 5 runs of reading; a longer --seconds has all\n");

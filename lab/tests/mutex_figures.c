@@ -31,7 +31,10 @@ static uint64_t steps_of_none(void *arg, uint64_t n);
 #include "../instruments/mutex/pair.c"
 #undef print
 #include "../instruments/mutex/results.c"
+#define bench_lock_work(x, turns) note_work(x, turns)
+static uint64_t note_work(uint64_t x, uint64_t turns);
 #include "../instruments/mutex/wait1000.c"
+#undef bench_lock_work
 
 #include "tests/made_up.h"
 
@@ -43,12 +46,21 @@ static const char *renew(const struct bench_lock_scheme *scheme)
 	return NULL;
 }
 
-static uint64_t pairs_asked; /* of the first lock, last */
+static uint64_t worked; /* turns, by owners */
+
+static uint64_t note_work(uint64_t x, uint64_t turns)
+{
+	worked += turns;
+	return x;
+}
+
+static uint64_t pairs_asked, batches_asked; /* of the first lock */
 
 static uint64_t pairs_of_20(void *arg, uint64_t n)
 {
 	(void)arg;
 	pairs_asked = n;
+	batches_asked++;
 	made_up_ns += 20 * n;
 	return n;
 }
@@ -333,10 +345,14 @@ bool mutexscale_measure(const struct mutexscale *m, const struct mutexscale_cell
 
 TEST(matrix)
 {
-	struct mutexscale m = three_locks(NULL);
+	struct jsonout *json = made_up_json();
+	struct mutexscale m = three_locks(json);
 
 	begin_printing();
 	mutexscale_matrix(&m, 60);
+	/* Nine tables were measured. */
+	assert_int_equal(json_array_size(json_object_get(jsonout_root(json), "results")), 9 * 3 * NR_FIGURES);
+	jsonout_close(json);
 	assert_printed(
 		"up to 4 sections' time between two sections; hogs: as many other processes as CPUs burn "
 		"processor time\n"
@@ -417,6 +433,8 @@ TEST(pair)
 	begin_printing();
 	mutexscale_pair(&m, 60);
 	assert_int_equal(pairs_asked, 100000 / 21 + 1);
+	/* Batches of 0.1 ms in a minute, of three locks and three runs; two more find out how long a batch is. */
+	assert_int_equal(batches_asked, 3 * (60 * 10000 / 9 - 2 + 2));
 	assert_printed(
 		"lock and unlock, one thread; instructions are counted by single steps\n"
 		"\n"
@@ -444,6 +462,8 @@ TEST(wait1000)
 	/* All that were asked for, but for the longest, of which there is time for 207. */
 	assert_int_equal(locked, 2 * 3 * (5 * 1000 + 207));
 	assert_int_equal(unlocked, locked);
+	/* A turn is a microsecond here. */
+	assert_int_equal(worked, 2 * 3 * ((2 + 10 + 50 + 200 + 1000) * 1000 + 8000 * 207));
 	assert_printed(
 		"one thread has the lock, is busy and gives it back; another waits for it each time\n"
 		"\n"

@@ -73,7 +73,7 @@ static void make_block(uint64_t times, const struct rcuscale_job *job, struct rc
 	if (job->what != WHAT_PACED)
 		return;
 	out->until_ns = options_alloc(out->count, sizeof(*out->until_ns));
-	fill(out->until_ns, out->count, 200000 * times);
+	fill(out->until_ns, out->count, 200000 * times + job->period_ns / 10);
 }
 
 static const struct bench_gp_scheme gps[] = {

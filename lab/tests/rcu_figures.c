@@ -98,49 +98,44 @@ TEST(not_known)
 
 	begin(true);
 	uncounted = true;
-	rcuscale_replace_table(&settings, SETUP_IDLE, 10, json);
+	rcuscale_replace_table(&settings, SETUP_BUSY, 10, json);
 	rcuscale_latency_table(&settings, WHAT_CALL, SETUP_THREADS64, 10, json);
 	uncounted = false;
 	assert_printed(
 		"\n"
-		"replacing 64-byte objects, 1000 of them: idle process; ns per object\n"
+		"replacing 64-byte objects, 1000 of them: one busy reader; ns per object\n"
 		"scheme    by  until all are freed  deferred at peak  the call alone  processor time of it all  "
 		"cycles  instructions\n"
-		"one     call       205 [161..249]              4000             n/a                       n/a   "
+		"one     call       194 [161..227]              3000             n/a                       n/a   "
 		"  n/a           n/a\n"
-		"one     free       216 [172..260]              4000             n/a                       n/a   "
+		"one     free       205 [172..238]              2000             n/a                       n/a   "
 		"  n/a           n/a\n"
-		"two     call       377 [333..421]              8000             n/a                       n/a   "
-		"  n/a           n/a\n"
-		"two        -       388 [344..432]              8000             n/a                       n/a   "
+		"two     call       366 [333..399]              8000             n/a                       n/a   "
 		"  n/a           n/a\n"
 		"\n"
 		"call until its callback runs, one at a time: 64 registered threads asleep; us\n"
-		"scheme  calls  average   min    p50    p90    p99    max       p50 by round  interrupts/call  "
+		"scheme  calls  average   min    p50    p90    p99    max        p50 by round  interrupts/call  "
 		"/s/core  cycles  instructions\n"
-		"one       300    12.80  2.69  10.19  26.97  32.02  32.61   10.2 [9.9..10.4]              n/a    "
-		"  n/a     n/a           n/a\n"
-		"two       300    13.93  3.82  11.32  28.10  33.15  33.74  11.3 [11.0..11.5]              n/a    "
-		"  n/a     n/a           n/a\n");
+		"one       300    12.41  2.30   9.80  26.58  31.63  32.22  9.76 [9.50..10.02]              n/a   "
+		"   n/a     n/a           n/a\n"
+		"two       300    13.54  3.43  10.93  27.71  32.76  33.35   10.9 [10.6..11.2]              n/a   "
+		"   n/a     n/a           n/a\n");
 	assert_rows(json,
-		"{scheme:one,threads:1,metric:replace_call_idle,unit:ns,min:161.0,median:205.0,max:249.0,"
-		"objects:1000,peak_objects:4000,retire_ns:null,retire_cpu_ns:null,cycles:null,"
+		"{scheme:one,threads:2,metric:replace_call_busy,unit:ns,min:161.0,median:194.0,max:227.0,"
+		"objects:1000,peak_objects:3000,retire_ns:null,retire_cpu_ns:null,cycles:null,"
 		"instructions:null}\n"
-		"{scheme:one,threads:1,metric:replace_free_idle,unit:ns,min:172.0,median:216.0,max:260.0,"
-		"objects:1000,peak_objects:4000,retire_ns:null,retire_cpu_ns:null,cycles:null,"
+		"{scheme:one,threads:2,metric:replace_free_busy,unit:ns,min:172.0,median:205.0,max:238.0,"
+		"objects:1000,peak_objects:2000,retire_ns:null,retire_cpu_ns:null,cycles:null,"
 		"instructions:null}\n"
-		"{scheme:two,threads:1,metric:replace_call_idle,unit:ns,min:333.0,median:377.0,max:421.0,"
+		"{scheme:two,threads:2,metric:replace_call_busy,unit:ns,min:333.0,median:366.0,max:399.0,"
 		"objects:1000,peak_objects:8000,retire_ns:null,retire_cpu_ns:null,cycles:null,"
 		"instructions:null}\n"
-		"{scheme:two,threads:1,metric:replace_now_idle,unit:ns,min:344.0,median:388.0,max:432.0,"
-		"objects:1000,peak_objects:8000,retire_ns:null,retire_cpu_ns:null,cycles:null,"
-		"instructions:null}\n"
-		"{scheme:one,threads:65,metric:call_threads64,unit:ns,min:2690.0,median:10190.0,max:32613.0,"
-		"mean:12800.5,p50:10190.0,p90:26973.0,p99:32022.0,count:300,p50_round_min:9893.0,"
-		"p50_round_median:10153.0,p50_round_max:10413.0,cycles:null,instructions:null}\n"
-		"{scheme:two,threads:65,metric:call_threads64,unit:ns,min:3820.0,median:11320.0,max:33743.0,"
-		"mean:13930.5,p50:11320.0,p90:28103.0,p99:33152.0,count:300,p50_round_min:11023.0,"
-		"p50_round_median:11283.0,p50_round_max:11543.0,cycles:null,instructions:null}\n");
+		"{scheme:one,threads:65,metric:call_threads64,unit:ns,min:2300.0,median:9800.0,max:32223.0,"
+		"mean:12410.5,p50:9800.0,p90:26583.0,p99:31632.0,count:300,p50_round_min:9503.0,"
+		"p50_round_median:9763.0,p50_round_max:10023.0,cycles:null,instructions:null}\n"
+		"{scheme:two,threads:65,metric:call_threads64,unit:ns,min:3430.0,median:10930.0,max:33353.0,"
+		"mean:13540.5,p50:10930.0,p90:27713.0,p99:32762.0,count:300,p50_round_min:10633.0,"
+		"p50_round_median:10893.0,p50_round_max:11153.0,cycles:null,instructions:null}\n");
 }
 
 /* Fewer rounds, then fewer objects: 1500 of 5000 in the time of one round. */

@@ -139,6 +139,8 @@ static struct top_sample later(void)
 	p->waiting_items = 1200;
 	p->waiting_bytes = 0;
 	p->hard_bytes = 0;
+	p->debug = 1;
+	p->fence = LULL_FENCE_FULL;
 	s.first.page = *p;
 	return s;
 }
@@ -149,7 +151,7 @@ TEST(between_two_looks)
 	struct top_view view = view_of(&before, &after);
 
 	look(&view, 0,
-		"process 42 (made-up), up 1 min 44 s, threads 7, fence membarrier\n"
+		"process 42 (made-up), up 1 min 44 s, threads 7, fence full, debug build\n"
 		"               per second         ever                  per second         ever\n"
 		"grace periods         2.8           44   reclaimed             200         3305\n"
 		"heavy fences          5.5          224     their bytes     12.5 kB       353 kB\n"
@@ -167,7 +169,7 @@ TEST(between_two_looks)
 		"who waits for whom: nobody\n");
 	told(&view, "\"pid\"",
 		"\"pid\":42,\"command\":\"made-up\",\"began_ns\":50000000000,\"up_seconds\":104.0,"
-		"\"seconds\":4.0,\"threads\":7,\"fence\":\"membarrier\",\"debug\":false,"
+		"\"seconds\":4.0,\"threads\":7,\"fence\":\"full\",\"debug\":true,"
 		"\"per_second\":{\"grace_periods\":2.75,\"heavy_fences\":5.5,\"passes\":1.0,\"wakeups\":1.5,"
 		"\"queued_items\":250.0,\"queued_bytes\":16000.0,\"done_items\":200.0,\"done_bytes\":12500.0,"
 		"\"scans\":3.5,\"shazptr_scans\":7.5,\"mutex_sleeps\":0.25,\"stalls\":0.0},"
@@ -296,6 +298,7 @@ TEST(command)
 	} rows[] = { { "\xc3\xa9", "\"command\":\"\\u00E9\"," }, { "a\xff", "\"command\":\"a?\"," }, { "b\177", "\"command\":\"b?\"," } };
 	struct top_sample s = sample_at(150 * S);
 	struct top_view view = view_of(NULL, &s);
+	struct top_lines lines;
 	size_t i;
 
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -306,6 +309,10 @@ TEST(command)
 		assert_non_null(strstr(text, rows[i].told));
 		free(text);
 	}
+	/* Nothing that could steer a terminal. */
+	strcpy(view.command, "a\x1b[2J\xff");
+	top_lines(&lines, &view, 30);
+	assert_string_equal(lines.text[0], "process 42 (a?[2J?), up 1 min");
 }
 
 /* ---- who waits for whom ---------------------------------------------------------------------- */
@@ -330,6 +337,38 @@ static void name(struct top_thread *t, const char *text, char state, const char 
 	strcpy(t->name, text);
 	t->state = state;
 	strcpy(t->where, where);
+}
+
+TEST(threads)
+{
+	static const struct {
+		const char *comm, *stat, *where;
+		char state;
+		bool gone;
+		const char *name, *told;
+	} rows[] = {
+		{ "reader", "7 (reader) S 1", "futex_wait", 'S', false, "futex_wait", "sleeps" },
+		{ "reader", "7 (reader) I 1", "0", 'I', false, "", "sleeps" },
+		{ "reader", "7 (reader) R 1", NULL, 'R', false, "", "runs" },
+		{ "reader", "7 (reader) D 1", "", 'D', false, "", "waits for a device" },
+		{ "reader", "7 (reader) t 1", "0", 't', false, "", "is stopped" },
+		{ "reader", "7 (reader) T 1", "0", 'T', false, "", "is stopped" },
+		{ "reader", "7 (reader) Z 1", "0", 'Z', true, "", "has exited" },
+		{ "reader", "7 (reader) X 1", "0", 'X', true, "", "has exited" },
+		{ NULL, NULL, NULL, 0, false, "", "?" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct top_thread t = { .tid = 7 };
+
+		top_thread_is(&t, rows[i].comm, rows[i].stat, rows[i].where);
+		assert_int_equal(t.state, rows[i].state);
+		assert_int_equal(t.gone, rows[i].gone);
+		assert_string_equal(t.name, rows[i].comm ? rows[i].comm : "?");
+		assert_string_equal(t.where, rows[i].name);
+		assert_string_equal(top_state_name(&t), rows[i].told);
+	}
 }
 
 TEST(waits)
@@ -358,6 +397,7 @@ TEST(waits)
 	strcpy(view.waits[1].site_name, "program+0x12f0");
 	name(&view.waits[2].holder, "gone", 'Z', "");
 	view.waits[2].holder.gone = true;
+	view.waits[3].waiter.tid = TOP_PID_MAX + 1;
 	look(&view, 15,
 		"who waits for whom\n"
 		" 2 min 00 s  callback on 206 callback does not return\n"
@@ -366,19 +406,18 @@ TEST(waits)
 		"             depth 3, the thread runs; entered at program+0x12f0\n"
 		"        1 s  rcu grace period: 101  waits for 202 gone\n"
 		"             depth 2, the thread has exited\n"
-		"          ?  rcu grace period: 111  waits for 212 , one of 2\n"
+		"          ?  rcu grace period: ? waits for 212 , one of 2\n"
 		"             depth 2, the thread is not known\n");
 	told(&view, "\"waits\"",
-		"\"waits\":[{\"kind\":\"callback\","
-		"\"waiter\":null,\"holder\":{\"tid\":206,\"name\":\"callback\",\"state\":\"sleeps\","
-		"\"where\":\"futex_wait\"},\"holders\":2,\"depth\":1,\"seconds\":120.0,\"site\":null},"
-		"{\"kind\":\"rcu grace period\",\"waiter\":{\"tid\":107,\"name\":\"updater\","
+		"\"waits\":[{\"kind\":\"callback\",\"waiter\":null,\"holder\":{\"tid\":206,\"name\":\"callback\","
+		"\"state\":\"sleeps\",\"where\":\"futex_wait\"},\"holders\":2,\"depth\":1,\"seconds\":120.0,"
+		"\"site\":null},{\"kind\":\"rcu grace period\",\"waiter\":{\"tid\":107,\"name\":\"updater\","
 		"\"state\":\"sleeps\",\"where\":\"\"},\"holder\":{\"tid\":208,\"name\":\"reader\","
 		"\"state\":\"runs\",\"where\":\"not shown\"},\"holders\":1,\"depth\":3,\"seconds\":2.5,"
 		"\"site\":\"program+0x12f0\"},{\"kind\":\"rcu grace period\",\"waiter\":{\"tid\":101,"
 		"\"name\":\"\",\"state\":\"?\",\"where\":\"\"},\"holder\":{\"tid\":202,\"name\":\"gone\","
 		"\"state\":\"has exited\",\"where\":\"\"},\"holders\":1,\"depth\":2,\"seconds\":1.0,"
-		"\"site\":null},{\"kind\":\"rcu grace period\",\"waiter\":{\"tid\":111,\"name\":\"\","
+		"\"site\":null},{\"kind\":\"rcu grace period\",\"waiter\":{\"tid\":4194305,\"name\":\"\","
 		"\"state\":\"?\",\"where\":\"\"},\"holder\":{\"tid\":212,\"name\":\"\",\"state\":\"?\","
 		"\"where\":\"\"},\"holders\":2,\"depth\":2,\"seconds\":null,\"site\":null}]}");
 }

@@ -59,6 +59,9 @@ TEST(age)
 	assert_string_equal(units_age(59.96).text, "1 min 00 s");
 	assert_string_equal(units_age(125.9).text, "2 min 05 s");
 	assert_string_equal(units_age(3599.9).text, "59 min 59 s");
+	assert_string_equal(units_age(3600).text, "1 h 00 min");
+	assert_string_equal(units_age(86399).text, "23 h 59 min");
+	assert_string_equal(units_age(86400).text, "1 d 00 h");
 	assert_string_equal(units_age(12000).text, "3 h 20 min");
 	assert_string_equal(units_age(86400 + 2 * 3600).text, "1 d 02 h");
 	assert_string_equal(units_age(-1).text, "n/a");
