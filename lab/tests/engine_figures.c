@@ -76,8 +76,8 @@ TEST(turns)
 /* 1 s of three CPUs: 0.7 s idle, 1.1 s for this process, 0.5 s for its hogs; 0.03 s is the grain. */
 TEST(foreign)
 {
-	const struct bench_load from = { 1000, 100, 400000000, 1 },
-				to = { 1000001000, 1100000100, 1100000000, 500000001 };
+	const struct bench_load from = { 1000, 300000000, 400000000, 200000000 },
+				to = { 1000001000, 1400000000, 1100000000, 700000000 };
 
 	assert_float_equal(bench_foreign(&from, &to), (3 - 2.3 - 0.03) / 3 - 0.1, 1e-9);
 }

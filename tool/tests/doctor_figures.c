@@ -34,9 +34,14 @@ TEST(fences)
 	results[1].ns.median = 1.25;
 	doctor_say_fences(&r, results);
 	assert_float_equal(r.light.median, -0.25, 1e-9);
+	/* Less than a nanosecond is said. */
+	results[1].ns.median = 2.2;
+	doctor_say_fences(&r, results);
 	assert_printed("  light            1.25 ns between a store and a load (without: 1.5 ns)\n"
 		       "  full             20 ns between a store and a load (without: 1.5 ns)\n"
 		       "  light            0 ns between a store and a load (without: 1.5 ns)\n"
+		       "  full             20 ns between a store and a load (without: 1.5 ns)\n"
+		       "  light            0.7 ns between a store and a load (without: 1.5 ns)\n"
 		       "  full             20 ns between a store and a load (without: 1.5 ns)\n");
 	doctor_forget(&r);
 }
