@@ -64,7 +64,7 @@ void lull__wait_report(struct lull__report *report)
 	lull__watch->wait_report(&report->wait, report->first, report->named);
 }
 
-static bool leave(const struct lull__wait *wait)
+static bool give_up_wait(const struct lull__wait *wait)
 {
 	if (lull__watch)
 		lull__watch->wait_left(wait);
@@ -78,14 +78,14 @@ bool lull__wait_sleep(struct lull__wait *wait, uint32_t *word, uint32_t value, u
 	uint64_t report_ns;
 
 	if (lull__is_past(deadline_ns))
-		return leave(wait);
+		return give_up_wait(wait);
 	report_ns = blame_now(wait, blame, arg, report ? report : &own);
 	if (report_ns) {
 		lull__futex_wait(word, value, lull__earlier(report_ns, lull__earlier(again_ns, deadline_ns)));
 		return true;
 	}
 	if (report)
-		return leave(wait);
+		return give_up_wait(wait);
 	lull__wait_report(&own);
 	return true; /* the hook may have changed what is waited for */
 }
