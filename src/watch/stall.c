@@ -163,7 +163,7 @@ static void report(const struct lull__wait *wait, struct lull_stall *stall)
 	uint64_t now_ns = lull__now_ns();
 	size_t items, bytes;
 	struct lull__task task;
-	char site[128], where[sizeof(task.where) + 160];
+	char site[128], where[sizeof(task.where) + 162];
 	int cancel;
 
 	lull__no_cancel(&cancel);
