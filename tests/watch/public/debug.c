@@ -313,7 +313,7 @@ TEST(holder_waits)
 	AWAIT(lull_load_relaxed(&waiter_tid) != 0);
 	pthread_setname_np(waiter, "a waiter");
 	snprintf(words, sizeof(words), "for mutex %p, which %s has, the one that waits here", (void *)&wanted,
-		 thread_words("a waiter", waiter_tid));
+		 thread_words("a waiter", lull_load_relaxed(&waiter_tid)));
 	await_words(words);
 	end_stall();
 
