@@ -26,8 +26,9 @@
  * mutex. Use another one as soon as nobody sleeps there: signals or a broadcast, which have returned, have been for all
  * waiters, and these need not have returned. If a thread still sleeps for a signal, the wait with another mutex aborts.
  * If @c is shared, that one is woken instead, for its process may be ending. Each change of the mutex while waiters are
- * still on their way wakes them all. Not in signal handlers. If threads of the parent were waiting at the fork, the
- * child has to call lull_cond_init().
+ * still on their way wakes them all. A signal that begins while waiters are on their way looks at their mutex: so keep
+ * that until such signals have returned, too; and if a waiter of a shared @c was killed, until another mutex is in use.
+ * Not in signal handlers. If threads of the parent were waiting at the fork, the child has to call lull_cond_init().
  */
 struct lull_cond {
 	uint32_t seq LULL__ZERO;     /* counts signals; the futex that waiters sleep on */
