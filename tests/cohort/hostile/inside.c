@@ -438,14 +438,11 @@ static void outer(struct lull_cohort_head *head)
 
 static void waits_at_start(const char *unused)
 {
-	static struct lull_cohort_head head;
 	static int others;
 
 	(void)unused;
-	if (lull_add_relaxed(&others, 1)) /* lull starts two threads */
-		return;
-	lull_cohort_call_rcu(&all, &head, waits_for_own);
-	lull_cohort_wait(&all);
+	if (!lull_add_relaxed(&others, 1)) /* lull starts two threads */
+		lull_cohort_wait(&all);
 }
 
 TEST(misuse)
