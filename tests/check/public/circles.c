@@ -28,7 +28,7 @@ static struct object {
 } objects[MOST], *places[MOST] = { &objects[0], &objects[1], &objects[2] };
 
 static const enum holds *circle;
-static int members, holding;
+static int members, holding, kept;
 
 /* In memory that children share: what each thread's part of the line will be. */
 static struct said {
@@ -138,7 +138,10 @@ static void *holds_one(void *which)
 		(void)lull_hazptr_acquire_member(&hold, &places[me], member.head);
 		lull_hazptr_call(&mine->member.head, nothing);
 		break;
-	case CALLBACK:
+	case CALLBACK: /* while the reclaimer is in it, nobody finds out that a member is kept */
+		for (int i = 0; i < members; i++)
+			if (circle[i] == MEMBER_KEPT)
+				await_flag(&kept, 1);
 		lull_hazptr_call(&mine->member.head, called);
 		return NULL;
 	case MEMBER_CALLED:
@@ -147,6 +150,8 @@ static void *holds_one(void *which)
 	case MEMBER_KEPT:
 		(void)lull_hazptr_acquire_member(&hold, &places[me], member.head);
 		lull_cohort_call_hazptr(&cohorts[me], &mine->member, member_nothing);
+		AWAIT(lull_load_relaxed(&hold.slot->state) & LULL__HAZPTR_PARKED);
+		lull_store_release(&kept, 1);
 		break;
 	}
 	wait_for_next(me);
