@@ -287,8 +287,8 @@ FIRST_TEST(reader_has_left)
 		lull_store_release(&reader_has_left, 1);
 		join_thread(thread);
 		lull_rcu_barrier();
-		assert_true(run.slept >= 3);
-		went_on = run.slept_again < LOOKS / 2 && run.grace_periods < 10 * LOOKS;
+		/* Preempted at a look, a thread finds its time up, and does not sleep. */
+		went_on = run.slept >= 3 && run.slept_again < LOOKS / 2 && run.grace_periods < 10 * LOOKS;
 		if (!went_on)
 			print_message("%ld: %ld sleeps, %lu grace periods\n", run.slept, run.slept_again, (unsigned long)run.grace_periods);
 	}
