@@ -72,7 +72,7 @@ static struct place *lock_place(uint32_t hash, uint32_t tid)
 /* Lock the calling thread's entry, or a new one; NULL: there is no room, or a handler has interrupted its thread here. */
 static struct place *lock_own_place(void)
 {
-	uint32_t tid = lull__gettid();
+	uint32_t tid = lull__self.tid ? lull__self.tid : lull__gettid();
 	struct place *own = lock_place(tid, tid);
 	unsigned rounds = 0;
 
