@@ -5,7 +5,10 @@
 #ifndef LULL_CHECKS_H
 #define LULL_CHECKS_H
 
+#include <lull/thread.h>
+
 #include "../base/hooks.h"
+#include "../os/os.h"
 
 /*
  * Not in a library with faults (LULL_BUSTED): the checks' own lock and fence, at every deferral, would hide
@@ -18,6 +21,12 @@
 #endif
 
 #ifdef LULL_DEBUG
+/* Return the calling thread's id; that of a registered thread needs no system call. */
+static inline uint32_t lull__check_tid(void)
+{
+	return lull__self.tid ? lull__self.tid : lull__gettid();
+}
+
 /* guards.c */
 void lull__check_sleeps_online(const char *call); /* say so if an online thread sleeps, once each */
 void lull__guards_forget(uintptr_t from, uintptr_t to); /* drop the declarations for memory that is freed */

@@ -170,7 +170,7 @@ uint64_t lull__deadlock_look(uint64_t again_ns)
 {
 	uint64_t look_ns = lull__now_ns() + LOOK_NS;
 
-	look_for_cycle(lull__gettid());
+	look_for_cycle(lull__check_tid());
 	return look_ns < again_ns ? look_ns : again_ns;
 }
 #endif

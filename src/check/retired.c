@@ -239,7 +239,7 @@ void lull__retired_add(int kind, void *item, lull_rcu_func func, const void *sit
 		.site = site,
 		.since_ns = lull__now_ns(),
 		.cookie = lull__rcu_cookie(),
-		.tid = lull__self.tid ? lull__self.tid : lull__gettid(),
+		.tid = lull__check_tid(),
 		.kind = (uint16_t)kind,
 	};
 	struct deferred before, late, *found;

@@ -14,6 +14,7 @@
 
 #include "../base/lock.h"
 #include "../owner_runs/owner.h"
+#include "checks.h"
 #include "waits.h"
 
 #define WAITS_BUCKETS 64
@@ -72,7 +73,7 @@ static struct place *lock_place(uint32_t hash, uint32_t tid)
 /* Lock the calling thread's entry, or a new one; NULL: there is no room, or a handler has interrupted its thread here. */
 static struct place *lock_own_place(void)
 {
-	uint32_t tid = lull__self.tid ? lull__self.tid : lull__gettid();
+	uint32_t tid = lull__check_tid();
 	struct place *own = lock_place(tid, tid);
 	unsigned rounds = 0;
 
