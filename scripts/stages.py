@@ -57,7 +57,7 @@ STAGES = [
     library("clang-tsan", 146, needs="clang"),
     library("aarch64", 130, needs="aarch64"),
     # The headers in each language, and programs outside of the project that use what is installed.
-    Stage("dev-outside", 97, f"{LIBRARY} tests examples", "", "ctest --preset dev-outside", "build/dev/ctest-outside.xml"),
+    Stage("dev-outside", 85, f"{LIBRARY} tests examples", "", "ctest --preset dev-outside", "build/dev/ctest-outside.xml"),
     yard("tool", "dev", 8),
     yard("tool", "asan", 7),
     yard("lab", "dev", 30),

@@ -28,7 +28,7 @@ int main()
 	WRONG("deleted", lull::robust_mutex copy(std::move(r));)
 	/* A mutex that lull cannot unlock. */
 	WRONG("no matching (member )?function", std::mutex other; std::unique_lock<std::mutex> of_other(other); c.wait(of_other);)
-	WRONG("no matching (member )?function", std::unique_lock<lull::robust_mutex> of_robust(r); c.wait(of_robust);)
+	WRONG("ignoring return(ed)? value", std::unique_lock<lull::robust_mutex> of_robust(r); c.wait(of_robust);)
 	WRONG("no matching (member )?function", t.try_lock_for(1000);) /* of what? */
 	WRONG("ignoring return", r.acquire();)
 	WRONG("no matching (member )?function", c.wait(a);) /* who unlocks it if the wait throws? */
