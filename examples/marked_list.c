@@ -193,7 +193,7 @@ int main(void)
 
 		for (int i = 0; i < THREADS; i++)
 			balance += user[i].balance[key];
-		wrong |= balance != (int)seek(&w, key); /* what was inserted and not removed is there, once */
+		wrong |= balance != (int)seek(&w, key); /* a key is there if it was inserted more often than removed */
 		wrong |= remove_key(&w, key) != (balance == 1) || seek(&w, key);
 	}
 	wrong |= first != 0;

@@ -224,7 +224,7 @@ TEST(plans_fit)
 	}
 }
 
-/* What was left out is said, and written beside the seconds that were given, and planned. */
+/* The JSON lists the parts that were left out, beside the seconds that were given and those that were planned. */
 TEST(end)
 {
 	struct options opt = { .seconds = 12, .runs = 5 };

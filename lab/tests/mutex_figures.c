@@ -71,7 +71,7 @@ static uint64_t steps_of_none(void *arg, uint64_t n)
 	return n;
 }
 
-static unsigned locked, unlocked; /* by who waits, on the first CPU */
+static unsigned locked, unlocked; /* by the threads that wait on the first CPU */
 
 static void lock_for(uint64_t ns)
 {

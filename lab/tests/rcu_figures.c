@@ -91,7 +91,7 @@ TEST(replacing)
 		"instructions:120.616}\n");
 }
 
-/* What one block does not know the figure does not either. */
+/* A figure is unknown if one block does not know it. */
 TEST(not_known)
 {
 	struct jsonout *json = made_up_json();

@@ -130,7 +130,7 @@ TEST(print)
 
 	begin_printing();
 	tradeoff_print(&t);
-	/* What was not measured; and times of a number of threads, of which there is one. */
+	/* Take figures away, as if they had not been measured, and leave one number of threads. */
 	t.nr_threads = t.mix_threads = 1;
 	t.block = true;
 	t.scheme[0].read[0].count = t.scheme[0].object_bytes.count = t.scheme[0].thread_bytes.count = 0;

@@ -6,8 +6,8 @@
  * Where: wait_until() in cond.c, lull__cond_timedwait_robust(), begin_wait(), cond_enter(), cond_leave(), cond_take(),
  * announce(), cond_wake(), take() in mutex.c, sleep_once(), forget_sleepers(), free_private(), lull__mutex_unlock_slow()
  *
- * Who signals without the lock may be killed at any time (SHARED). A robust mutex has sleepers on its word, and no count;
- * what its owners' deaths do: robust.c.
+ * A thread that signals without the lock may be killed at any time (SHARED). A robust mutex has sleepers on its word, and
+ * no count; robust.c has the deaths of its owners.
  *
  * Proved by induction, as wake.c.  Beyond that one's invariant: who began to wait before a broadcast
  * has seen an older count, or sleeps and is about to be woken or moved; and if not `under_way`, there are no more

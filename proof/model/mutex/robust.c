@@ -16,7 +16,7 @@
  * A thread may be killed that was on its way to those that sleep, while another has the lock already and
  * knows nothing of them; the kernel does nothing then.  `missed` is that.  Nobody sleeps for ever for all
  * that, because each sleep has an end, and the sleeper then looks again (futex_wait(), sleep_on_cond()).
- * Who waits for a condition is not pending until it is up, also when it has been moved to those that sleep for the lock.
+ * A thread that waits for a condition is not pending until it is up, even if it has been moved to the sleepers of the lock.
  * That no signal is lost is cond-requeue.c's part: here who sleeps for a condition may sleep for ever.
  * A step is one access or one system call; a thread's own are seen by the kernel in their order.
  * Flags: --stop-on-fail
