@@ -74,6 +74,13 @@ static void end_crowd(void)
 	lull_hazptr_barrier();
 }
 
+/* A sweep takes queues out of the list, and lends what their owners have not added after that. */
+static void await_sweep(void)
+{
+	lull__lock(&lull__reclaimer.sweep_lock);
+	lull__unlock(&lull__reclaimer.sweep_lock);
+}
+
 /* Reclaim until the list has lost the queues in which nothing waits. */
 static void await_short_list(void)
 {
@@ -82,6 +89,7 @@ static void await_short_list(void)
 		nap_ms(1);
 	}
 	assert_in_range(lull_load_relaxed(&lull__reclaimer.listed), 0, LULL__SPARE_PLACES);
+	await_sweep();
 }
 
 /* Walks look at each queue that is listed, so the list is what they cost. */
@@ -110,6 +118,7 @@ TEST(what_they_have_not_added_is)
 	lull_hazptr_barrier();
 	assert_in_range((ssize_t)lull_load_relaxed(&lull__reclaimer.items) + 6 * CROWD, 0, 12 * CROWD);
 	end_crowd();
+	await_sweep();
 	assert_in_range((ssize_t)lull_load_relaxed(&lull__reclaimer.items) + few, 0, 2 * few);
 }
 
