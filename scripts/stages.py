@@ -84,8 +84,11 @@ STANDS_ON = {f"{name}-{preset}": preset for name in BELOW for preset in
              "dev asan tsan release clang-asan clang-tsan aarch64".split()}
 STANDS_ON.update({"dev-outside": "dev", "clients": "urcu-release", "limits": "lab-release"})
 
-# Failures that no second run excuses: found by chance, and a fault of the code at any time.
-FOUND = re.compile(r"(Address|Leak|Memory|Thread|UndefinedBehavior)Sanitizer:|runtime error:|uninitialised value|Invalid (read|write)")
+# Failures that no second run excuses: found by chance, and a fault of the code at any time. A test that fails leaves threads
+# and memory behind, which is no finding.
+FOUND = re.compile(r"(Address|Memory|UndefinedBehavior)Sanitizer:|ThreadSanitizer: (?!thread leak|reported )|runtime error:|uninitialised value"
+                   r"|Invalid (read|write)")
+LEFT, FAILED = re.compile(r"(Leak|Thread)Sanitizer:"), re.compile(r"^\[  FAILED  \]", re.M)
 FOUND_BY = re.compile(r"torture_(?!busted_)")
 
 
@@ -145,7 +148,8 @@ class Verdict:
 
     def excusable(self):
         return 0 < len(self.failures) == len(self.said) <= 2 and \
-            not any(FOUND.search(text) or FOUND_BY.match(name) for name, text in self.said.items())
+            not any(FOUND.search(text) or FOUND_BY.match(name) or LEFT.search(text) and not FAILED.search(text)
+                    for name, text in self.said.items())
 
 
 def key_of(stage):
