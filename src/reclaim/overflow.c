@@ -90,24 +90,26 @@ static void kept_done(void)
 	lull__awaited_done(&lull__queue_awaited, 1);
 }
 
-/* Run at most @most of those that were kept and that no slot names now. */
-static size_t run_kept(size_t most)
+/*
+ * Run at most @most of the list *@first: those that @is_chosen picks (NULL: any) and that no slot names. Each callback may
+ * do the same.
+ */
+static size_t run_list(struct lull_head **first, size_t most, bool (*is_chosen)(const void *item, const void *arg), const void *arg)
 {
-	struct lull_head **at = &overflow.kept, *head;
+	struct lull_head **at = first, *head;
 	size_t count = 0;
 
 	while (count < most && (head = *at) != NULL) {
-		if (!is_unnamed(head)) {
+		if ((is_chosen && !is_chosen(head, arg)) || !is_unnamed(head)) {
 			at = &head->next;
 			continue;
 		}
 		lull_store_relaxed(at, head->next);
-		overflow.kept_count--;
+		overflow.kept_count -= first == &overflow.kept;
 		run_head(head);
 		count++;
-		at = &overflow.kept; /* the callback may have run others: lull__overflow_run_chosen() */
+		at = first;
 	}
-	kept_done();
 	return count;
 }
 
@@ -145,31 +147,12 @@ static size_t run_overflow(size_t most)
 
 	lull__self.callback_depth++;
 	lull_store_relaxed(&overflow.runner, &lull__self);
-	count = run_kept(most);
+	count = run_list(&overflow.kept, most, NULL, NULL);
+	kept_done();
 	if (take_overflow() && lull__rcu_advance(overflow.cookie))
 		count += run_over(most - count);
 	lull_store_relaxed(&overflow.runner, NULL);
 	lull__self.callback_depth--;
-	return count;
-}
-
-/* Run all of the list *@first that @is_chosen picks and that no slot names. Each callback may do the same. */
-static size_t run_chosen(struct lull_head **first, bool (*is_chosen)(const void *item, const void *arg), const void *arg)
-{
-	struct lull_head **at = first, *head;
-	size_t count = 0;
-
-	while ((head = *at) != NULL) {
-		if (!is_chosen(head, arg) || !is_unnamed(head)) {
-			at = &head->next;
-			continue;
-		}
-		lull_store_relaxed(at, head->next);
-		overflow.kept_count -= first == &overflow.kept;
-		run_head(head);
-		count++;
-		at = first;
-	}
 	return count;
 }
 
@@ -181,10 +164,10 @@ size_t lull__overflow_run_chosen(bool (*is_chosen)(const void *item, const void 
 	if (!lull__overflow_waiting() || (!has_lock && !lull__trylock(&overflow.lock)))
 		return 0;
 	lull_store_relaxed(&overflow.runner, &lull__self);
-	count = run_chosen(&overflow.kept, is_chosen, arg);
+	count = run_list(&overflow.kept, SIZE_MAX, is_chosen, arg);
 	kept_done();
 	if (take_overflow() && lull__rcu_advance(overflow.cookie))
-		count += run_chosen(&overflow.taken, is_chosen, arg);
+		count += run_list(&overflow.taken, SIZE_MAX, is_chosen, arg);
 	if (!has_lock) {
 		lull_store_relaxed(&overflow.runner, NULL);
 		lull__unlock(&overflow.lock);
