@@ -26,6 +26,8 @@
  *			must not interrupt other threads		costs a locked instruction
  *	hazptr_pool.h	a hazard pointer is stored in an object, or	a hold of one thread will do: it needs
  *			goes from thread to thread			no memory, and cannot fail
+ *	hazptr_key.h	readers name an address that is no head's:	an object has room for a head, and
+ *			of pages, of another library's structure	readers can name that
  *	shazptr.h	updaters wait often and briefly, for the	reads are hot, or a reader stays for
  *			readers of one place				long: each thread has only one slot
  *	reclaim.h	you want to limit what may wait, or to run	the defaults suit you: one background
@@ -80,6 +82,7 @@
 #include <lull/cohort.h>
 #include <lull/hazptr.h>
 #include <lull/hazptr_fenced.h>
+#include <lull/hazptr_key.h>
 #include <lull/hazptr_pool.h>
 #include <lull/rcu.h>
 #include <lull/rcu_domain.h>

@@ -15,6 +15,7 @@
 #include "backlog.h"
 #include "limits.h"
 #include "overflow.h"
+#include "partition.h"
 #include "pass.h"
 #include "reclaim_life.h"
 #include "worker.h"
@@ -377,6 +378,12 @@ void lull_hazptr_call_sized(struct lull_head *head, lull_rcu_func func, size_t b
 void lull_hazptr_call(struct lull_head *head, lull_rcu_func func)
 {
 	defer_call(LULL__HAZPTR_CALLS, head, func, sizeof(*head), false, CALLER);
+}
+
+void lull_hazptr_call_key(struct lull_hazptr_key *k, const void *key, lull_rcu_func func)
+{
+	*k = (struct lull_hazptr_key){ .func = func, .key = key };
+	defer_call(LULL__HAZPTR_CALLS, &k->head, lull__call_keyed, sizeof(*k), false, CALLER);
 }
 
 void lull_hazptr_call_pure_sized(struct lull_head *head, lull_rcu_func func, size_t bytes)

@@ -13,6 +13,7 @@
 #include "../hazptr/hazptr_wait.h"
 #include "bag.h"
 #include "overflow.h"
+#include "partition.h"
 
 #define OOM_WAIT_MS 1000u /* memory for which there is no place in a queue waits no longer than this */
 
@@ -79,7 +80,7 @@ static void run_head(struct lull_head *head)
 
 static bool is_unnamed(const struct lull_head *head)
 {
-	return lull__hazptr_wait(NULL, head, 1, lull__now_ns(), false);
+	return lull__hazptr_wait(NULL, lull__name_of(LULL__HAZPTR_CALLS, head), 1, lull__now_ns(), false);
 }
 
 static void kept_done(void)

@@ -7,6 +7,11 @@
 #include "../hazptr/table.h"
 #include "partition.h"
 
+void lull__call_keyed(struct lull_head *head)
+{
+	lull_container_of(head, struct lull_hazptr_key, head)->func(head);
+}
+
 struct cursor {
 	struct lull__chunk *chunk;
 	uint64_t at; /* number of the next entry */
@@ -37,8 +42,12 @@ static void exchange(struct lull__entry *a, struct lull__entry *b)
 	lull_store_relaxed(&b->item, was_a.item);
 }
 
-/* Mark the entries that slots name. Returns how many, and in *bytes how many bytes wait with these. */
-static uint64_t mark_named(struct lull__queue *q, struct lull__hazptr_table *table, uint64_t *bytes)
+/*
+ * Mark the entries that slots name. Returns how many, and in *bytes how many bytes wait with these. Compiled once
+ * for the @kind that may have keys and once for the others: they cost not an instruction more.
+ */
+__attribute__((always_inline)) static inline uint64_t mark_named(struct lull__queue *q, struct lull__hazptr_table *table,
+								  uint32_t kind, uint64_t *bytes)
 {
 	struct cursor cursor = { q->head, q->ready };
 	uint64_t named = 0;
@@ -46,13 +55,14 @@ static uint64_t mark_named(struct lull__queue *q, struct lull__hazptr_table *tab
 	*bytes = 0;
 	while (cursor.at < q->wait) {
 		struct lull__entry *entry = next_entry(&cursor);
+		const void *name = lull__name_of(kind, entry->item);
 
 		entry->bytes &= ~LULL__ENTRY_NAMED;
-		if (entry->item && lull__hazptr_is_named(table, entry->item, 0)) {
-			*bytes += entry->bytes & ~LULL__ENTRY_FLAGS;
-			entry->bytes |= LULL__ENTRY_NAMED;
-			named++;
-		}
+		if (!name || !lull__hazptr_is_named(table, name, 0))
+			continue;
+		*bytes += entry->bytes & ~LULL__ENTRY_FLAGS;
+		entry->bytes |= LULL__ENTRY_NAMED;
+		named++;
 	}
 	return named;
 }
@@ -91,7 +101,8 @@ void lull__partition(struct lull__queue *q, struct lull__hazptr_table *table)
 
 	if (q->ready == q->wait)
 		return;
-	named = mark_named(q, table, &bytes);
+	named = q->kind == LULL__HAZPTR_CALLS ? mark_named(q, table, LULL__HAZPTR_CALLS, &bytes) :
+						mark_named(q, table, LULL__KINDS, &bytes);
 	if (named)
 		move_to_end(q, named);
 	count_kept(q, named, bytes);
@@ -125,10 +136,10 @@ static void insert_named(struct lull__queue *q, struct lull__hazptr_table *table
 	struct cursor cursor = { q->head, q->ready };
 
 	for (uint64_t i = 0; i < q->named; i++) {
-		struct lull__entry *entry = next_entry(&cursor);
+		const void *name = lull__name_of(q->kind, next_entry(&cursor)->item);
 
-		if (entry->item)
-			lull__hazptr_table_insert(table, (uintptr_t)entry->item);
+		if (name)
+			lull__hazptr_table_insert(table, (uintptr_t)name);
 	}
 }
 
@@ -142,7 +153,7 @@ static bool all_parked(const struct lull__queue *q, struct lull__hazptr_table *t
 	struct cursor cursor = { q->head, q->ready };
 
 	for (uint64_t i = 0; i < q->named; i++)
-		if (!lull__hazptr_is_named(table, next_entry(&cursor)->item, LULL__HAZPTR_PARKED))
+		if (!lull__hazptr_is_named(table, lull__name_of(q->kind, next_entry(&cursor)->item), LULL__HAZPTR_PARKED))
 			return false;
 	return true;
 }

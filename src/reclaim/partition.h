@@ -9,7 +9,19 @@
 #ifndef LULL_PARTITION_H
 #define LULL_PARTITION_H
 
+#include <lull/hazptr_key.h>
+
 #include "bag.h"
+
+void lull__call_keyed(struct lull_head *head); /* the function in heads that lull_hazptr_call_key() defers */
+
+/* Return the address by which slots protect @item, of a queue of @kind. */
+static inline const void *lull__name_of(uint32_t kind, const void *item)
+{
+	const struct lull_hazptr_key *k = (const struct lull_hazptr_key *)item;
+
+	return kind == LULL__HAZPTR_CALLS && k && k->head.func == lull__call_keyed ? k->key : item;
+}
 
 /*
  * Make ready those entries of [ready, wait) of @q that no slot named when @table was filled. The fence

@@ -190,15 +190,15 @@ void lull__give_back(struct lull__queue *taken)
 	}
 }
 
-/* Move the queues that wait for slots only from @taken to a list of their own, and return that. */
-static struct lull__queue *split(struct lull__queue **taken)
+/* Move the queues of the kinds that @is_picked picks from @taken to a list of their own, and return that. */
+static struct lull__queue *split(struct lull__queue **taken, bool (*is_picked)(uint32_t kind))
 {
 	struct lull__queue *picked = NULL, **end = &picked, **at = taken;
 
 	while (*at) {
 		struct lull__queue *q = *at;
 
-		if (lull__kind_has_gp(q->kind)) {
+		if (!is_picked(q->kind)) {
 			at = &q->next_taken;
 			continue;
 		}
@@ -328,20 +328,9 @@ static void mark_taken_awaited(struct lull__queue *taken)
 /* Give back the queues of memory to free. Returns the others. */
 struct lull__queue *lull__give_back_frees(struct lull__queue *taken)
 {
-	struct lull__queue *calls = NULL, **end = &calls;
+	struct lull__queue *calls = split(&taken, lull__kind_is_call);
 
-	while (taken) {
-		struct lull__queue *q = taken;
-
-		taken = q->next_taken;
-		if (!lull__kind_is_call(q->kind)) {
-			lull__queue_release(q);
-			continue;
-		}
-		*end = q;
-		end = &q->next_taken;
-	}
-	*end = NULL;
+	lull__give_back(taken);
 	return calls;
 }
 
@@ -451,7 +440,8 @@ static size_t pass_until_report(enum lull__pass what, struct lull__report *repor
 	count = reclaim_for_slots(retired, awaited);
 	taken = lull__take_due(what, LULL__TAKE_ALL & ~LULL__TAKE_RETIRED, true);
 	any = retired || taken || lull__overflow_waiting();
-	slots_only = split(&taken);
+	slots_only = taken;
+	taken = split(&slots_only, lull__kind_has_gp);
 	/* First, so that the fence of a new grace period serves them too. */
 	wants_heavy = ask_for_slots(slots_only);
 	latest = ask_for_gp(taken, what == PASS_ALL, &newly);

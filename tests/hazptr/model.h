@@ -11,6 +11,7 @@
 #include "random.h"
 
 #include <lull/hazptr_fenced.h>
+#include <lull/hazptr_key.h>
 
 enum { ACTORS = 3, WAITERS = 3, CONTEXTS = 4, NAMES = 50, OBJECTS = 40, CALLS = 6, SAID_BYTES = 100000, ANY_THREAD = -1, NO_THREAD = -2 };
 
@@ -18,6 +19,7 @@ enum { ACTORS = 3, WAITERS = 3, CONTEXTS = 4, NAMES = 50, OBJECTS = 40, CALLS = 
 struct object {
 	long value; /* 42 while it is alive */
 	struct lull_head head;
+	struct lull_hazptr_key keyed;
 	int *gone;
 };
 
@@ -41,7 +43,7 @@ static struct name {
 static struct {
 	struct object *object;
 	int gone; /* by its callback */
-	bool is_fenced, is_retired, by_head;
+	bool is_fenced, is_retired, is_called, by_head;
 	size_t bytes; /* said to wait with it */
 } objects[OBJECTS];
 
@@ -356,6 +358,11 @@ static void object_gone(struct lull_head *head)
 	lull_add_release(count, 1);
 }
 
+static void keyed_gone(struct lull_head *head)
+{
+	object_gone(&lull_container_of(head, struct object, keyed.head)->head);
+}
+
 static void retire_by(int form, struct object *object)
 {
 	if (form == 0)
@@ -372,8 +379,10 @@ static void retire_by(int form, struct object *object)
 		lull_hazptr_retire_sized(object, SAID_BYTES);
 	else if (form == 6)
 		lull_rcu_free_hazptr(object);
-	else
+	else if (form == 7)
 		lull_hazptr_fenced_retire(object);
+	else
+		lull_hazptr_call_key(&object->keyed, object, keyed_gone);
 }
 
 /* Also what the thread itself protects, and in a read section. */
@@ -384,6 +393,9 @@ static void retire(void)
 
 	if (objects[n].is_retired)
 		return;
+	if (die(6) == 0)
+		form = 8;
+	objects[n].is_called = form < 4 || form == 8;
 	objects[n].is_retired = true;
 	objects[n].by_head = form < 4;
 	objects[n].bytes = form % 4 == 1 ? SAID_BYTES : 0;

@@ -132,7 +132,7 @@ static void check_objects(enum lull_reclaim_mode mode)
 	for (int n = 0; n < OBJECTS; n++) {
 		bool is_gone = !objects[n].object || (objects[n].is_retired && !is_kept(n));
 
-		if (objects[n].by_head)
+		if (objects[n].is_called)
 			AWAIT_SOON(lull_load_acquire(&objects[n].gone) == is_gone);
 		if (is_gone) {
 			memset(&objects[n], 0, sizeof(objects[n]));

@@ -9,6 +9,7 @@
 #include <lull/bridge.h>
 #include <lull/hazptr.h>
 #include <lull/hazptr_fenced.h>
+#include <lull/hazptr_key.h>
 
 #include "reader.h"
 
@@ -797,7 +798,21 @@ TEST(poll_without_memory)
 	assert_int_equal(lull_reclaim_poll(MANY, 0), 0);
 }
 
-static void protected_without_memory(void (*call)(struct lull_head *head, lull_rcu_func func))
+/* With heads for keys, of which these are the keys. */
+static void keyed_run(struct lull_rcu_head *head)
+{
+	count_run((struct lull_rcu_head *)(uintptr_t)lull_container_of(head, struct lull_hazptr_key, head)->key);
+}
+
+static void call_key(struct lull_rcu_head *head, lull_rcu_func unused)
+{
+	static struct lull_hazptr_key keyed[600], *next = keyed;
+
+	(void)unused;
+	lull_hazptr_call_key(next++, head, keyed_run);
+}
+
+static void protected_without_memory(void (*call)(struct lull_head *head, lull_rcu_func func), size_t bytes)
 {
 	enum { MANY = 600, KEPT = 599 }; /* the last: it has no place in a queue */
 	struct lull_hazptr_context *own = lull_hazptr_thread_context();
@@ -824,7 +839,7 @@ static void protected_without_memory(void (*call)(struct lull_head *head, lull_r
 	lull_reclaim_stats(&stats);
 	give_back_memory(memory);
 	assert_int_equal(stats.items, MANY);
-	assert_true(stats.bytes < MANY * sizeof(struct lull_rcu_head)); /* not all are in queues */
+	assert_true(stats.bytes < MANY * bytes); /* not all are in queues */
 	for (int i = 0; i < 20; i++)
 		lull_reclaim_poll(SIZE_MAX, 0);
 	assert_int_equal(runs, MANY - 1);
@@ -846,8 +861,9 @@ TEST(protected_without_memory)
 {
 	if (!MALLOC_MAY_FAIL || under_valgrind())
 		SKIP(OWN_MEMORY);
-	protected_without_memory(lull_hazptr_call);
-	protected_without_memory(lull_rcu_call_hazptr);
+	protected_without_memory(lull_hazptr_call, sizeof(struct lull_rcu_head));
+	protected_without_memory(lull_rcu_call_hazptr, sizeof(struct lull_rcu_head));
+	protected_without_memory(call_key, sizeof(struct lull_hazptr_key));
 }
 
 /* A time of UINT64_MAX is no limit: it does not wrap. A minute is enough for 3000 calls, too. */
