@@ -255,6 +255,30 @@ TEST(adds_what_it_meets)
 	}
 }
 
+/* The walk of hash.h follows a table that grows: where a cursor meets 1.7 times what was there, it has no end. */
+TEST(for_each_follows)
+{
+	enum { THERE = 1000, MOST = 20 * THERE };
+	struct lull_hash_node *node;
+	struct lull_hash_iter iter;
+	struct lull_hash h;
+	int key = 0, met = 0;
+
+	init_table(&h, 16, 0);
+	for (; key < THERE; key++)
+		lull_hash_insert_dup(&h, &new_item(key)->node, lull_hash_mix64((uint64_t)key));
+	lull_rcu_read_lock();
+	lull_hash_for_each(node, &iter, &h) {
+		if (++met == MOST)
+			break;
+		lull_hash_insert_dup(&h, &new_item(key)->node, lull_hash_mix64((uint64_t)key));
+		key++;
+	}
+	lull_rcu_read_unlock();
+	assert_int_equal(met, MOST);
+	finish(&h, key);
+}
+
 /* One hash, and each element that is met adds one with a greater address: those lie behind all that was there. */
 TEST(adds_to_one_hash)
 {
