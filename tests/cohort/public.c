@@ -292,10 +292,18 @@ TEST(who)
 	lull_cohort_wait(&many);
 }
 
+static int left_ran;
+
+static void notes_run(struct lull_cohort_head *head)
+{
+	(void)head;
+	lull_add_release(&left_ran, 1);
+}
+
 /* An object that another thread has deferred and left behind: under CALLER it would have run that itself. */
 static void *retires_one(void *arg)
 {
-	lull_cohort_call_rcu(&many, (struct lull_cohort_head *)arg, notes_thread);
+	lull_cohort_call_rcu(&many, (struct lull_cohort_head *)arg, notes_run);
 	return NULL;
 }
 
@@ -306,8 +314,10 @@ TEST(left_behind)
 
 	for (int mode = 0; mode < 3; mode++) {
 		set_mode(modes[mode]);
+		left_ran = 0;
 		join_thread(start_thread(retires_one, &head));
-		lull_cohort_wait(&many);
+		assert_int_equal(lull_cohort_wait_timeout(&many, PATIENCE_NS / 1000000), 0);
+		assert_int_equal(lull_load_acquire(&left_ran), 1);
 	}
 }
 

@@ -85,6 +85,8 @@ TEST(own_sections)
 }
 
 /* New sections hold up no grace period: it ends while there is always one. */
+static unsigned came;
+
 static void *comes_again(void *arg)
 {
 	struct lull_rcu_domain *d = (struct lull_rcu_domain *)arg;
@@ -93,6 +95,7 @@ static void *comes_again(void *arg)
 		int phase = lull_rcu_domain_read_lock(d), next;
 
 		lull_store_release(&inside, 1);
+		lull_add_relaxed(&came, 1u);
 		next = lull_rcu_domain_read_lock(d);
 		lull_rcu_domain_read_unlock(d, phase);
 		sched_yield();
@@ -108,8 +111,14 @@ TEST(new_sections)
 	inside = leave = 0;
 	start_threads(readers, 3, comes_again, &one);
 	await_flag(&inside, 1);
-	for (int i = 0; i < 20; i++)
+	for (int i = 0; i < 20; i++) {
+		lull_rcu_cookie cookie = lull_rcu_domain_gp_start(&one);
+		unsigned before = lull_load_relaxed(&came);
+
+		AWAIT(lull_rcu_domain_gp_poll(&one, cookie));
+		AWAIT_SOON(lull_load_relaxed(&came) != before); /* the readers have not ended, and begin more */
 		lull_rcu_domain_synchronize(&one);
+	}
 	lull_store_release(&leave, 1);
 	join_threads(readers, 3);
 }

@@ -7,15 +7,27 @@
 
 /* ---- nobody waits for ever ------------------------------------------------------------------- */
 
+#define WAITS	   200
+#define SCANS_LEAST 20 /* or no reader was in the way */
+/* Scans that one wait may make: its own, one more after each of two readers, those of naps while a busy machine stops a reader. */
+#define SCANS_MOST 40
+
 BOTH_WAYS(toggling_readers)
 {
+	uint64_t since_ns = now_ns(), before = lull_shazptr_scan_count(), scans = 0;
 	pthread_t reader[2];
+	int waits = 0;
 
 	lull_store_relaxed(&toggle_stop, 0);
 	for (int i = 0; i < 2; i++)
 		reader[i] = start_thread(toggles, &name_a);
-	for (int i = 0; i < 200; i++)
-		lull_shazptr_synchronize(&name_a);
+	for (; waits < WAITS || scans < SCANS_LEAST; waits++) {
+		assert_int_equal(lull_shazptr_synchronize_timeout(&name_a, PATIENCE_NS / 1000000), 0);
+		scans = lull_shazptr_scan_count() - before;
+		check_patience(since_ns, "readers that are in the way", __FILE__, __LINE__);
+	}
+	print_message("%d waits, %d scans\n", waits, (int)scans);
+	assert_true(scans <= (uint64_t)waits * SCANS_MOST);
 	lull_store_relaxed(&toggle_stop, 1);
 	for (int i = 0; i < 2; i++)
 		join_thread(reader[i]);

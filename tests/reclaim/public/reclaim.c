@@ -581,32 +581,50 @@ TEST(as_many_out_as_in)
 	assert_true(least >= 64);
 }
 
-/* A thread that begins to help does so for itself, not for the next thread that gets its bag. */
+/* A thread that begins to help does so for itself, not for the next thread that gets its bag. Nobody polls meanwhile. */
+#define LEFT   500
+#define LITTLE 3000
+
+static void *floods_until_it_helps(void *unused)
+{
+	int count = 0;
+
+	while (!lull_load_relaxed(&runs)) {
+		lull_rcu_call(new_head(), count_run);
+		assert_true(count++ < 20000);
+	}
+	assert_true(pthread_equal(lull_load_relaxed(&run_by), pthread_self()));
+	for (int i = 0; i < LEFT; i++)
+		lull_rcu_call(new_head(), count_run);
+	return unused;
+}
+
 static void *floods_a_little(void *unused)
 {
-	for (int i = 0; i < 5000; i++) {
+	for (int i = 0; i < LITTLE; i++)
 		lull_rcu_call(new_head(), count_run);
-		if (lull_load_relaxed(&runs))
-			assert_false(pthread_equal(lull_load_relaxed(&run_by), pthread_self()));
-	}
 	return unused;
 }
 
 TEST(help_is_not_inherited)
 {
 	struct lull_reclaim_config config;
+	int helped;
 
 	lull_reclaim_default_config(&config);
-	config.soft_items = 5000;
-	config.hard_items = 6000;
+	config.mode = LULL_RECLAIM_POLL;
+	config.soft_items = config.hard_items = 6000;
+	config.soft_wait_us = 0;
 	config.on_hard = LULL_RECLAIM_HELP;
 	assert_int_equal(lull_reclaim_configure(&config), 0);
-	join_thread(start_thread(floods, NULL));
-	lull_rcu_barrier();
-	lull_store_relaxed(&runs, 0);
+	join_thread(start_thread(floods_until_it_helps, NULL));
+	helped = runs;
+	assert_in_range(waiting(), LEFT, 2 * LEFT); /* what the next thread gets */
 	join_thread(start_thread(floods_a_little, NULL));
+	assert_int_equal(runs, helped);
+	assert_in_range(waiting(), LEFT + LITTLE, 2 * LEFT + LITTLE);
 	lull_rcu_barrier();
-	assert_int_equal(runs, 5000);
+	assert_int_equal(waiting(), 0);
 }
 
 /* Large blocks are what limits in bytes are for. */
