@@ -60,6 +60,28 @@ static inline void check_patience(uint64_t since_ns, const char *what, const cha
 		}                                                                                  \
 	} while (0)
 
+/* Count a round of a storm. No locked instruction, which would be a fence; so some that are counted at once are lost. */
+static inline void came_round(int *rounds)
+{
+	lull_store_relaxed(rounds, lull_load_relaxed(rounds) + 1);
+}
+
+/*
+ * Does a storm go on? For @ns from @since_ns on, and until its threads have come round @least times: where others have the
+ * processors, nothing has happened yet.
+ */
+#define storm_goes_on(since_ns, ns, rounds, least) storm_goes_on_at(since_ns, ns, rounds, least, #rounds, __FILE__, __LINE__)
+static inline bool storm_goes_on_at(uint64_t since_ns, uint64_t ns, const int *rounds, int least, const char *what,
+				    const char *file, int line)
+{
+	if (now_ns() < since_ns + ns)
+		return true;
+	if (lull_load_relaxed(rounds) >= least)
+		return false;
+	check_patience(since_ns, what, file, line);
+	return true;
+}
+
 /* Wait until *flag, set by another thread, has this value. */
 #define await_flag(flag, value) await_flag_at(flag, value, #flag " == " #value, __FILE__, __LINE__)
 static inline void await_flag_at(const int *flag, int value, const char *what, const char *file, int line)

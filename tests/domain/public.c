@@ -410,7 +410,7 @@ static struct shared {
 	struct lull_rcu_domain d;
 	struct object *object;
 } shared[FEW];
-static int stop_readers;
+static int stop_readers, came_in;
 
 static void *reads_all(void *unused)
 {
@@ -425,6 +425,7 @@ static void *reads_all(void *unused)
 			sched_yield();
 		assert_int_equal(lull_load_relaxed(&object->value), ALIVE);
 		lull_rcu_domain_read_unlock(&s->d, phase);
+		came_round(&came_in);
 	}
 	return unused;
 }
@@ -467,12 +468,13 @@ TEST(storm)
 {
 	pthread_t readers[READERS], updaters[FEW];
 
-	stop_readers = 0;
+	stop_readers = came_in = 0;
 	for (int i = 0; i < FEW; i++) {
 		assert_int_equal(lull_rcu_domain_init(&shared[i].d, "storm"), 0);
 		shared[i].object = new_object();
 	}
 	start_threads(readers, READERS, reads_all, NULL);
+	AWAIT(lull_load_relaxed(&came_in) > READERS);
 	for (int i = 0; i < FEW; i++)
 		updaters[i] = start_thread(updates, &shared[i]);
 	join_threads(updaters, FEW);

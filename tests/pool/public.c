@@ -225,7 +225,8 @@ TEST(wakes)
 
 /* Slots wander between threads, each with something that it protects. */
 static struct lull_hazptr *stage[16];
-static int storm_stop;
+static int storm_stop, wandered;
+#define WANDERED_LEAST 1000
 
 static void *storm_run(void *arg)
 {
@@ -243,18 +244,21 @@ static void *storm_run(void *arg)
 			continue;
 		check_alive((struct thing *)lull_load_relaxed(&other->addr));
 		lull_hazptr_pool_put(other);
+		came_round(&wandered);
 	}
 	return NULL;
 }
 
 TEST(storm)
 {
+	uint64_t since_ns = now_ns();
 	pthread_t thread[3];
 
-	storm_stop = 0;
+	storm_stop = wandered = 0;
 	for (uintptr_t i = 0; i < 3; i++)
 		thread[i] = start_thread(storm_run, (void *)(i * 77));
-	nap_ms(500);
+	while (storm_goes_on(since_ns, 500000000u, &wandered, WANDERED_LEAST))
+		nap_ms(1);
 	lull_store_relaxed(&storm_stop, 1);
 	for (int i = 0; i < 3; i++)
 		join_thread(thread[i]);

@@ -986,7 +986,8 @@ TEST(debug_checks)
 /* ---- many threads: a reader must never see what was given up before its section ---------------------------- */
 
 static struct thing *current;
-static int storm_stop;
+static int storm_stop, reads;
+#define READS_LEAST 1000
 
 static void *storm_reader(void *unused)
 {
@@ -998,6 +999,7 @@ static void *storm_reader(void *unused)
 		for (int i = 0; i < 20; i++)
 			assert_int_equal(lull_load_relaxed(&thing->value), 42);
 		lull_rcu_read_unlock();
+		came_round(&reads);
 	}
 	return NULL;
 }
@@ -1022,14 +1024,14 @@ static struct thing *new_thing(void)
 TEST(storm)
 {
 	pthread_t readers[3];
-	uint64_t end;
+	uint64_t since_ns;
 
-	storm_stop = 0;
+	storm_stop = reads = 0;
 	current = new_thing();
 	for (int i = 0; i < 3; i++)
 		readers[i] = start_thread(storm_reader, NULL);
-	end = now_ns() + 300000000u;
-	while (now_ns() < end) {
+	since_ns = now_ns();
+	while (storm_goes_on(since_ns, 300000000u, &reads, READS_LEAST)) {
 		for (int i = 0; i < 50; i++)
 			lull_rcu_call(head_by_either_name(&lull_rcu_replace(current, new_thing())->rcu), storm_dead);
 		struct thing *old = lull_rcu_replace(current, new_thing());

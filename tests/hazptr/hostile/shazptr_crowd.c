@@ -175,6 +175,8 @@ struct thing {
 
 static struct thing *bucket[BUCKETS];
 static int storm_stop;
+static int looks, updates;
+#define ROUNDS_LEAST 100
 
 static struct thing *new_thing(void)
 {
@@ -206,6 +208,7 @@ static void *storm_reader(void *unused)
 			look_at_bucket(other);
 		}
 		look_at_bucket(at);
+		came_round(&looks);
 	}
 	return NULL;
 }
@@ -220,6 +223,7 @@ static void *storm_updater(void *arg)
 		lull_shazptr_synchronize(at);
 		lull_store_relaxed(&old->value, -1);
 		free(old);
+		came_round(&updates);
 	}
 	return NULL;
 }
@@ -227,15 +231,18 @@ static void *storm_updater(void *arg)
 BOTH_WAYS(storm)
 {
 	pthread_t reader[2], updater[2];
+	uint64_t since_ns = now_ns();
 
 	lull_store_relaxed(&storm_stop, 0);
+	looks = updates = 0;
 	for (int i = 0; i < BUCKETS; i++)
 		bucket[i] = new_thing();
 	for (int i = 0; i < 2; i++) {
 		reader[i] = start_thread(storm_reader, NULL);
 		updater[i] = start_thread(storm_updater, &bucket[i]);
 	}
-	nap_ms(300);
+	while (storm_goes_on(since_ns, 300000000u, &looks, ROUNDS_LEAST) || storm_goes_on(since_ns, 0, &updates, ROUNDS_LEAST))
+		nap_ms(1);
 	lull_store_relaxed(&storm_stop, 1);
 	for (int i = 0; i < 2; i++) {
 		join_thread(reader[i]);

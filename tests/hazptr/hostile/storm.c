@@ -15,7 +15,8 @@ static struct handed {
 	struct lull_hazptr_hold hold;
 	struct thing *thing;
 } *mailbox;
-static int storm_stop;
+static int storm_stop, reads, updates;
+#define ROUNDS_LEAST 100
 
 static void hand_over(struct handed *handed)
 {
@@ -66,6 +67,7 @@ static void *storm_reader(void *unused)
 				check_alive(kept);
 		lull_hazptr_free(ctx, other);
 		lull_hazptr_free(ctx, h);
+		came_round(&reads);
 	}
 	return unused;
 }
@@ -113,22 +115,25 @@ static void *storm_updater(void *unused)
 			break;
 		}
 		replace_fenced(n);
+		came_round(&updates);
 	}
 	return unused;
 }
 
 TEST(storm)
 {
+	uint64_t since_ns = now_ns();
 	pthread_t thread[4];
 
-	storm_stop = 0;
+	storm_stop = reads = updates = 0;
 	for (int i = 0; i < SHARED; i++)
 		shared[i] = new_thing(NULL);
 	for (int i = 0; i < FENCED; i++)
 		fenced[i] = new_thing(NULL);
 	for (int i = 0; i < 4; i++)
 		thread[i] = start_thread(i < 2 ? storm_reader : storm_updater, NULL);
-	nap_ms(1000);
+	while (storm_goes_on(since_ns, 1000000000u, &reads, ROUNDS_LEAST) || storm_goes_on(since_ns, 0, &updates, ROUNDS_LEAST))
+		nap_ms(1);
 	lull_store_relaxed(&storm_stop, 1);
 	for (int i = 0; i < 2; i++)
 		join_thread(thread[i]);

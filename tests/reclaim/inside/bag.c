@@ -314,7 +314,7 @@ TEST(counts_stay)
 }
 
 /* Walk the bags while threads come and go. */
-static int stop_walking;
+static int stop_walking, walked;
 
 static void *walks(void *unused)
 {
@@ -323,6 +323,7 @@ static void *walks(void *unused)
 
 		lull_reclaim_stats(&counts);
 		bags();
+		came_round(&walked);
 	}
 	return unused;
 }
@@ -331,10 +332,10 @@ TEST(walkers)
 {
 	pthread_t walkers[2], threads[8];
 
-	stop_walking = 0;
+	stop_walking = walked = 0;
 	for (int i = 0; i < 2; i++)
 		walkers[i] = start_thread(walks, NULL);
-	for (int round = 0; round < BURST / 10; round++) {
+	for (int round = 0; round < BURST / 10 || lull_load_relaxed(&walked) < BURST; round++) {
 		for (int i = 0; i < 8; i++)
 			threads[i] = start_thread(defers, NULL);
 		for (int i = 0; i < 8; i++)

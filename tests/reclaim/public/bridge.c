@@ -405,6 +405,8 @@ static void after_slots(struct lull_rcu_head *head)
 }
 
 static int storm_stop;
+static int rounds;
+#define ROUNDS_LEAST 100
 static struct thing *other_order;
 
 static void *validating_reader(void *unused)
@@ -418,8 +420,10 @@ static void *validating_reader(void *unused)
 		check_alive(lull_rcu_dereference(other_order));
 		thing = lull_hazptr_tryprotect(h, other_order, rcu);
 		lull_rcu_read_unlock();
-		if (thing)
+		if (thing) {
 			check_alive(thing);
+			came_round(&rounds);
+		}
 		lull_hazptr_clear(h);
 	}
 	lull_hazptr_free(lull_hazptr_thread_context(), h);
@@ -428,13 +432,14 @@ static void *validating_reader(void *unused)
 
 TEST(other_order)
 {
+	uint64_t since_ns = now_ns();
 	pthread_t thread[2];
 
-	storm_stop = 0;
+	storm_stop = rounds = 0;
 	other_order = new_thing(NULL);
 	for (int i = 0; i < 2; i++)
 		thread[i] = start_thread(validating_reader, NULL);
-	for (uint64_t end = now_ns() + 200000000u; now_ns() < end;)
+	while (storm_goes_on(since_ns, 200000000u, &rounds, ROUNDS_LEAST))
 		lull_hazptr_call(&lull_rcu_replace(other_order, new_thing(NULL))->rcu, after_slots);
 	lull_store_relaxed(&storm_stop, 1);
 	for (int i = 0; i < 2; i++)
@@ -498,6 +503,7 @@ static void *bridge_reader(void *unused)
 			lull_hazptr_detach(next);
 		check_alive(thing);
 		lull_hazptr_release(next, thing);
+		came_round(&rounds);
 	}
 	lull_hazptr_free(ctx, h);
 	return unused;
@@ -507,13 +513,14 @@ TEST(storm)
 {
 	static void *(*const readers[4])(void *) = { rcu_reader, hazptr_reader, bridge_reader,
 						     bridge_reader };
+	uint64_t since_ns = now_ns();
 	pthread_t thread[4];
 
-	storm_stop = 0;
+	storm_stop = rounds = 0;
 	variable = new_thing(NULL);
 	for (int i = 0; i < 4; i++)
 		thread[i] = start_thread(readers[i], NULL);
-	for (uint64_t end = now_ns() + 1000000000u; now_ns() < end;) {
+	while (storm_goes_on(since_ns, 1000000000u, &rounds, ROUNDS_LEAST)) {
 		for (int i = 0; i < 20; i++)
 			lull_rcu_call_hazptr(&lull_rcu_replace(variable, new_thing(NULL))->rcu, thing_gone);
 		lull_rcu_free_hazptr(lull_rcu_replace(variable, new_thing(NULL)));
