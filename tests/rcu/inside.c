@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* runs: full-fences */
 /*
  * inside.c - grace periods from the inside: how many threads' records they look at, which fences they make.
  */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* runs: full-fences */
 /*
  * rwsem.c - rcu_sync and percpu_rwsem from the inside, in steps: this program contains their sources, and whatever
  * waits, sleeps, or is put off there lets a test do meanwhile what another thread would.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* runs: full-fences */
 /*
  * table.c - from the inside: the table of the addresses that slots name, when it has to grow, is full, or
  * there is no memory for it; what callbacks cost in memory; threads that retire and wait for one of them.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* runs: full-fences */
 /*
  * queue.c - a queue of deferrals from the inside: the five numbers that divide its entries, what a scan of the slots
  * moves to the end, what a barrier waits for, and what a forked child finds.

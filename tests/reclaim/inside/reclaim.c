@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* runs: full-fences */
 /*
  * reclaim.c - reclaiming from the inside: the estimate of what waits, by which all limits go; how many share a scan;
  * threads that take no turn; threads that wait while another has their queue.
