@@ -15,6 +15,8 @@
 #include "reader.h"
 #include "threads.h"
 
+#include "../src/base/deadline.h"
+#include "../src/base/own_thread.h"
 #include "../src/hazptr/slots.h"
 #include "../src/reclaim/backlog.h"
 #include "../src/reclaim/pass.h"
@@ -174,6 +176,74 @@ TEST(not_often_at_once)
 		for (int i = 0; i < 2000; i++)
 			lull_rcu_free_sized(malloc(16), 16);
 		must(lull_load_relaxed(&lull__reclaimer.thread) == HAS_THREAD);
+	}
+}
+
+/* ---- limits, and times, by themselves ------------------------------------------------------------------------------ */
+
+#define GIB ((size_t)1 << 30)
+
+/* Limits of items alone, of bytes alone, of both; what slots name is in neither; numbers beyond 2^32. */
+TEST(soft_limits)
+{
+	static const struct {
+		size_t soft_items, soft_bytes, items, bytes, kept_items, kept_bytes;
+		bool over, over_twice;
+	} rows[] = {
+		{ 100, 0, 100, 9 * GIB, 0, 0, false, false }, { 100, 0, 101, 0, 0, 0, true, false },
+		{ 100, 0, 201, 0, 0, 0, true, true },	      { 100, 0, 201, 0, 101, 0, false, false },
+		{ 100, 0, 301, 0, 101, 0, true, false },      { 0, 5 * GIB, SIZE_MAX / 4, 5 * GIB, 0, 0, false, false },
+		{ 0, 5 * GIB, 1, 5 * GIB + 1, 0, 0, true, true }, { 0, 5 * GIB, 1, 9 * GIB, 0, 5 * GIB, false, false },
+		{ 0, 5 * GIB, 1, 11 * GIB, 0, 5 * GIB, true, true }, { 100, GIB, 50, 2 * GIB, 0, 0, true, true },
+		{ 100, GIB, 150, GIB / 2, 0, 0, true, false }, { 100, GIB, 150, 2 * GIB, 60, 2 * GIB, false, false },
+		{ 5 * GIB, 0, 4 * GIB + 7, 0, 0, 0, false, false }, { 5 * GIB, 0, 5 * GIB + 1, 0, 0, 0, true, false },
+		{ SIZE_MAX / 2 + 2, 0, 100, 0, 0, 0, false, false }, { 0, 0, SIZE_MAX / 4, SIZE_MAX / 4, 0, 0, false, false },
+	};
+	const struct lull_reclaim_config config = lull__reclaimer.config;
+
+	set_mode(LULL_RECLAIM_POLL); /* nobody counts meanwhile */
+	lull_rcu_barrier();
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		bool over, over_twice;
+
+		lull__reclaimer.config.soft_items = rows[i].soft_items;
+		lull__reclaimer.config.soft_bytes = rows[i].soft_bytes;
+		lull__reclaimer.items += rows[i].items;
+		lull__reclaimer.bytes += rows[i].bytes;
+		lull__reclaimer.kept_items += rows[i].kept_items;
+		lull__reclaimer.kept_bytes += rows[i].kept_bytes;
+		over = lull__over_soft(false);
+		over_twice = lull__over_soft(true);
+		lull__reclaimer.items -= rows[i].items;
+		lull__reclaimer.bytes -= rows[i].bytes;
+		lull__reclaimer.kept_items -= rows[i].kept_items;
+		lull__reclaimer.kept_bytes -= rows[i].kept_bytes;
+		if (over != rows[i].over || over_twice != rows[i].over_twice)
+			print_error("row %zu\n", i);
+		assert_int_equal(over, rows[i].over);
+		assert_int_equal(over_twice, rows[i].over_twice);
+	}
+	lull__reclaimer.config = config;
+}
+
+/* An hour is more milliseconds than nanoseconds that fit in 32 bits. */
+TEST(idle_times)
+{
+	static const struct {
+		uint32_t idle_ms, doubled;
+		uint64_t end_ns;
+	} rows[] = {
+		{ 1, 0, 1000000 + 7 }, { 4294, 0, UINT64_C(4294000007) }, { 4295, 0, UINT64_C(4295000007) },
+		{ 2000, 3, UINT64_C(16000000007) }, { 3600000, 0, UINT64_C(3600000000007) },
+		{ UINT32_MAX - 1, 0, UINT64_C(4294967294000007) }, { UINT32_MAX, 0, LULL__NEVER },
+	};
+	struct lull_reclaim_config config;
+
+	lull_reclaim_default_config(&config);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		config.idle_ms = rows[i].idle_ms;
+		assert_int_equal(lull_reclaim_configure(&config), 0);
+		assert_true(lull__idle_end_ns(7, rows[i].doubled) == rows[i].end_ns);
 	}
 }
 
