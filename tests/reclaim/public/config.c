@@ -190,6 +190,55 @@ TEST(hard_bytes)
 	end_hold_up(reader);
 }
 
+#define ALONE (MIB / 16) /* just as much as a 16th of the limit below: each is a reason to look */
+
+static int have_deferred, may_end;
+
+/* Less than a reason to look; the thread stays, so nobody adds it. */
+static void *defers_a_part(void *unused)
+{
+	lull_rcu_free_sized(malloc(16), ALONE * 9 / 10);
+	lull_add_release(&have_deferred, 1);
+	await_flag(&may_end, 1);
+	return unused;
+}
+
+/* A hard limit of bytes alone: threads look at it as often as at a soft one, and count what others have not added yet. */
+TEST(hard_bytes_alone)
+{
+	struct lull_reclaim_config config;
+
+	lull_reclaim_default_config(&config);
+	config.soft_bytes = config.soft_items = config.hard_items = 0;
+	config.hard_bytes = 16 * (ALONE - 1);
+	assert_int_equal(lull_reclaim_configure(&config), 0);
+	lull_rcu_free_sized(malloc(16), ALONE); /* the next look comes after so much from here on */
+	lull_rcu_barrier();
+	for (int others = 0; others <= 2; others += 2) {
+		pthread_t reader = start_hold_up(), threads[2];
+		int silent = others ? 14 : 15;
+
+		have_deferred = may_end = 0;
+		for (int i = 0; i < others; i++)
+			threads[i] = start_thread(defers_a_part, NULL);
+		await_flag(&have_deferred, others);
+		start_hearing();
+		lull_rcu_read_lock();
+		for (int i = 0; i < silent; i++)
+			lull_rcu_free_sized(malloc(16), ALONE);
+		check_silence();
+		lull_rcu_free_sized(malloc(16), ALONE);
+		assert_int_equal(heard_lines, 1);
+		lull_rcu_read_unlock();
+		stop_hearing();
+		end_hold_up(reader);
+		lull_store_release(&may_end, 1);
+		for (int i = 0; i < others; i++)
+			join_thread(threads[i]);
+		lull_rcu_barrier();
+	}
+}
+
 static pthread_t deferrer;
 static int runs_here;
 
