@@ -239,6 +239,28 @@ TEST(hard_bytes_alone)
 	}
 }
 
+/* Sizes beyond 32 bits are counted as they are, by whichever way an entry comes to its queue. */
+TEST(beyond_32_bits)
+{
+	const size_t bytes = ((size_t)1 << 32) + 5;
+	struct lull_reclaim_config config;
+	size_t before = counts().bytes;
+	pthread_t reader;
+
+	lull_reclaim_default_config(&config);
+	config.soft_items = config.soft_bytes = config.hard_items = config.hard_bytes = 0;
+	assert_int_equal(lull_reclaim_configure(&config), 0);
+	reader = start_hold_up();
+	for (int i = 0; i < 300; i++) {
+		lull_rcu_free_sized(malloc(16), bytes);
+		lull_rcu_free_sized(malloc(16), 16);
+	}
+	assert_true(counts().bytes == before + 300 * (bytes + 16));
+	end_hold_up(reader);
+	lull_hazptr_barrier();
+	assert_true(counts().bytes == 0);
+}
+
 static pthread_t deferrer;
 static int runs_here;
 
