@@ -788,12 +788,15 @@ static void change_hlist(int which, int place, struct item *fresh, struct item *
 	} else if (old && fresh) {
 		insert(which, place, fresh);
 		take_out(which, place + 1);
-		if (what % 2)
+		if (what % 2) {
+			const struct lull_hlist_node before = old->hlink;
+
 			lull_hlist_replace(&old->hlink, &fresh->hlink);
-		else
+			leaves(old, before.next, before.pprev); /* unchanged */
+		} else {
 			STEPS(true, false, false, lull_hlist_replace_rcu(&old->hlink, &fresh->hlink));
-		if (what % 2 == 0)
 			leaves(old, kept, LULL_HLIST_POISON_PPREV);
+		}
 	}
 }
 
