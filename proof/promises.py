@@ -40,7 +40,7 @@ import sys
 from pathlib import Path
 
 from ctests import ctests
-from source import CXX_HEADERS, HEADERS, Source, files
+from source import COMPAT, CXX_HEADERS, HEADERS, Source, files
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "proof/promises"
@@ -74,7 +74,7 @@ def declared_name(code):
 
 
 class Header:
-    """The sentences of a header's public comments, each with its line."""
+    """The sentences of a header's public comments, each with its line, and the name that the comment is about, or ""."""
 
     def __init__(self, path):
         base = os.path.basename(path)
@@ -114,7 +114,7 @@ class Header:
         for paragraph in re.split(r"\n\s*\n", "\n".join(lines)):
             paragraph = " ".join(paragraph.split())
             if paragraph and not re.match(r"LULL_\w+$|SPDX-|-{4} |ORDER [A-Z]+-\d+:", paragraph):
-                self.add_paragraph(re.sub(r" ORDER [A-Z]+-\d+:.*", "", paragraph), line + 1)
+                self.add_paragraph(re.sub(r" ORDER [A-Z]+-\d+:.*", "", paragraph), line + 1, about)
 
     def enclosing(self, line):
         """The name of the structure or enumeration that line @line is in, or ""."""
@@ -125,12 +125,12 @@ class Header:
                 return ""
         return ""
 
-    def add_paragraph(self, paragraph, line):
+    def add_paragraph(self, paragraph, line, about):
         begin = 0
         for found in list(re.finditer(END, paragraph)) + [None]:
             end = len(paragraph) if found is None else found.end() - 1
             if found is None or not NO_END.search(paragraph[:end]):
-                self.sentences.append((paragraph[begin:end], line))
+                self.sentences.append((paragraph[begin:end], line, about))
                 begin = end + 1
 
 
@@ -208,7 +208,7 @@ class Check:
 
     def check_header(self, header):
         sentences = collections.defaultdict(list)  # hash -> [(sentence, line)]
-        for sentence, line in header.sentences:
+        for sentence, line, _ in header.sentences:
             sentences[hash_of(sentence)].append((sentence, line))
         strangers = []
         for place, line in self.lines(FOLDER / header.name):

@@ -76,6 +76,8 @@ STAGES = [
     Stage("proof", 4, f"{LIBRARY} proof tests docs examples urcu tool lab", "", "proof/run check"),
     # Ten slips of a careless maintainer, by chance.
     Stage("slips", 10, f"{LIBRARY} proof tests urcu tool lab", "", "proof/run slips --sample 10"),
+    # Five promises that are broken, by chance, for the test that is named.
+    Stage("promises", 5, f"{LIBRARY} proof tests", "", "proof/run promises --sample 5"),
     Stage("models", 800, f"{LIBRARY} proof urcu", "", "proof/run models", needs="models", beside=True),
 ]
 QUICK = ["dev", "asan", "proof"]  # three minutes on two processors after a change of src/

@@ -183,9 +183,14 @@ class Lane:
                                                                  "--seconds", str(TORTURE_SECONDS)], {})
 
     def find(self, name):
-        """The test of this name, "NAME@full" with one more variable, or None. Kept, for it is measured."""
+        """The test of this name, "NAME@full" with one more variable, "NAME:TEST" of a file's tests that one, or None. Kept, for
+        it is measured."""
         if name not in self.tests:
             plain, _, how = name.partition("@")
+            file, _, only = plain.partition(":")
+            if only and file in self.tests:
+                test = self.tests[file]
+                self.tests[plain] = Test(test.yard, self.out(test.yard), plain, test.command + ["--only", only], test.environment)
             if plain.startswith("torture:"):
                 self.tests[plain] = self.torture(plain.partition(":")[2])
             if not how or plain not in self.tests:
@@ -286,6 +291,20 @@ class Lane:
                 if noticed := self.run_all(changed, mutant):
                     return "red", noticed + (" sanitized" if self.kind == "sanitized" else "")
             return ("green" if differs else "same"), "-"
+        finally:
+            self.put(mutant.file, mutant.source.text.encode())
+
+    def noticed_by(self, mutant, names):
+        """Those of the tests @names that notice, each for itself; None: it does not compile, or changes no program."""
+        try:
+            self.put(mutant.file, mutant.apply().encode())
+            if self.build(names):
+                return None
+            changed = [name for name in names if self.hash(self.tests[name]) != self.good[name]]
+            with concurrent.futures.ThreadPoolExecutor(self.at_a_time()) as pool:
+                said = dict(zip(changed, pool.map(
+                    lambda name: self.run(self.tests[name], self.tests[name].limit(mutant.may_hang), threading.Event()), changed)))
+            return [name for name in changed if said[name] != "green"] if changed else None
         finally:
             self.put(mutant.file, mutant.source.text.encode())
 
