@@ -199,24 +199,25 @@ TEST(soft_limits)
 		{ 5 * GIB, 0, 4 * GIB + 7, 0, 0, 0, false, false }, { 5 * GIB, 0, 5 * GIB + 1, 0, 0, 0, true, false },
 		{ SIZE_MAX / 2 + 2, 0, 100, 0, 0, 0, false, false }, { 0, 0, SIZE_MAX / 4, SIZE_MAX / 4, 0, 0, false, false },
 	};
-	const struct lull_reclaim_config config = lull__reclaimer.config;
+	const size_t soft_items = lull_load_relaxed(&lull__reclaimer.config.soft_items);
+	const size_t soft_bytes = lull_load_relaxed(&lull__reclaimer.config.soft_bytes);
 	size_t items, bytes, kept_items, kept_bytes;
 
 	set_mode(LULL_RECLAIM_POLL);
 	lull_rcu_barrier(); /* then nobody counts */
-	items = lull__reclaimer.items; /* perhaps not 0: an estimate */
-	bytes = lull__reclaimer.bytes;
-	kept_items = lull__reclaimer.kept_items;
-	kept_bytes = lull__reclaimer.kept_bytes;
+	items = lull_load_relaxed(&lull__reclaimer.items); /* perhaps not 0: an estimate */
+	bytes = lull_load_relaxed(&lull__reclaimer.bytes);
+	kept_items = lull_load_relaxed(&lull__reclaimer.kept_items);
+	kept_bytes = lull_load_relaxed(&lull__reclaimer.kept_bytes);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		bool over, over_twice;
 
-		lull__reclaimer.config.soft_items = rows[i].soft_items;
-		lull__reclaimer.config.soft_bytes = rows[i].soft_bytes;
-		lull__reclaimer.items = rows[i].items;
-		lull__reclaimer.bytes = rows[i].bytes;
-		lull__reclaimer.kept_items = rows[i].kept_items;
-		lull__reclaimer.kept_bytes = rows[i].kept_bytes;
+		lull_store_relaxed(&lull__reclaimer.config.soft_items, rows[i].soft_items);
+		lull_store_relaxed(&lull__reclaimer.config.soft_bytes, rows[i].soft_bytes);
+		lull_store_relaxed(&lull__reclaimer.items, rows[i].items);
+		lull_store_relaxed(&lull__reclaimer.bytes, rows[i].bytes);
+		lull_store_relaxed(&lull__reclaimer.kept_items, rows[i].kept_items);
+		lull_store_relaxed(&lull__reclaimer.kept_bytes, rows[i].kept_bytes);
 		over = lull__over_soft(false);
 		over_twice = lull__over_soft(true);
 		if (over != rows[i].over || over_twice != rows[i].over_twice)
@@ -224,11 +225,12 @@ TEST(soft_limits)
 		assert_int_equal(over, rows[i].over);
 		assert_int_equal(over_twice, rows[i].over_twice);
 	}
-	lull__reclaimer.config = config;
-	lull__reclaimer.items = items;
-	lull__reclaimer.bytes = bytes;
-	lull__reclaimer.kept_items = kept_items;
-	lull__reclaimer.kept_bytes = kept_bytes;
+	lull_store_relaxed(&lull__reclaimer.config.soft_items, soft_items);
+	lull_store_relaxed(&lull__reclaimer.config.soft_bytes, soft_bytes);
+	lull_store_relaxed(&lull__reclaimer.items, items);
+	lull_store_relaxed(&lull__reclaimer.bytes, bytes);
+	lull_store_relaxed(&lull__reclaimer.kept_items, kept_items);
+	lull_store_relaxed(&lull__reclaimer.kept_bytes, kept_bytes);
 }
 
 /* An hour is more milliseconds than nanoseconds that fit in 32 bits. */
