@@ -31,7 +31,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from source import CXX_HEADERS, HEADERS, ORDERED, Source, files, find, where, where_words
+from source import CXX_HEADERS, HEADERS, ORDERED, SAID_IN, Source, files, find, where, where_words
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS, MODELS, PINS = ("include", "src", "urcu/include", "urcu/source", "urcu/binary", "urcu/worker"), "proof/model", ROOT / "proof/pins"
@@ -45,12 +45,14 @@ ORDERED_CXX = re.compile(r"\bmemory_order(?:_|::)(?:acquire|release|acq_rel|cons
 ATOMIC_CXX = re.compile(r"(?:\.|->)(?:load|store|exchange|fetch_\w+|compare_exchange_\w+)\s*\(")
 WORD = re.compile(r"\w+|'(?:[^'\\]|\\.)*'|->|\+\+|--|(?:<<|>>|[-+*/%&|^!=<>])=?|&&|\|\||[^\s\\]")
 NOT_PINNED = re.compile(r"static|inline|lull_(?:un)?likely|LULL_(?:INLINE|API|NOEXCEPT)")
+# What is said to ThreadSanitizer orders nothing, and is no instruction for a program without it.
+SAYS = re.compile(r"\b(?:LULL__TSAN_(?:ACQUIRE|RELEASE)|lull__tsan_(?:acquire|release|batch|seen))\((?:[^()]|\([^()]*\))*\);")
 TIME = re.compile(r"\w+_[NUM]S")
 
 
 def hash_of(code, renamed):
     """With the names as they were before they were @renamed (new -> old), unless old and new names are both in use."""
-    words = [word for word in WORD.findall(code) if not NOT_PINNED.fullmatch(word)]
+    words = [word for word in WORD.findall(SAYS.sub("", code)) if not NOT_PINNED.fullmatch(word)]
     if not any(new in words and old in words for new, old in renamed.items()):
         words = [renamed.get(word, word) for word in words]
     return hashlib.sha256(" ".join(words).encode()).hexdigest()[:12]
@@ -82,7 +84,7 @@ class Check:
     def __init__(self, renamed):
         self.renamed = renamed
         self.defects, self.checked = [], 0
-        self.sources = [Source(ROOT, name) for name in files(ROOT, FOLDERS, HEADERS + (".c",))]
+        self.sources = [Source(ROOT, name) for name in files(ROOT, FOLDERS, HEADERS + (".c",)) if not SAID_IN.fullmatch(name)]
         self.orders = {}  # id -> [(where it is made, what before what, [(id, function)] of partners, failure)]
         self.ids = {}  # model -> those on its ORDER lines
         self.wanted = {}  # as read_pins(), of the code as it is

@@ -12,6 +12,8 @@ KEYWORDS = ("if", "for", "while", "switch", "return", "sizeof", "defined")
 # How the names of headers end: for C, and for C++; two of these are called as the standard's.
 CXX_HEADERS = (".hpp", "hazard_pointer", "rcu")
 HEADERS = (".h",) + CXX_HEADERS
+# What programs and library say to ThreadSanitizer: no access of theirs, and functions in front of others.
+SAID_IN = re.compile(r"include/lull/detail/tsan\w*\.h|src/tsan/.*")
 # Headers with the names of other projects. The library uses none of them, and they may use all of it.
 COMPAT = "include/lull/compat/"
 # Words that stand before a ( in the head of a C++ function and are not its name.

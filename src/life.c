@@ -19,6 +19,7 @@
 #include "rcu/grace_period.h"
 #include "rcu/section.h"
 #include "reclaim/reclaim_life.h"
+#include "tsan/seen.h"
 
 #ifndef LULL_CORE_ALONE
 #include "cohort/cohort_life.h"
@@ -41,6 +42,12 @@ void lull__urcu_fork_child(uint32_t old_tid);
 #include "watch/stats_page.h"
 #include "watch/watchdog.h"
 #endif
+
+const struct lull__tsan lull__tsan = {
+	.sections = lull__tsan_sections,
+	.slots = lull__tsan_slots,
+	.simple = lull__tsan_simple,
+};
 
 #ifdef LULL_DEBUG
 #include "check/checks.h"

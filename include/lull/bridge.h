@@ -91,4 +91,6 @@ LULL__ENDS_IN_FREE(lull_rcu_free_hazptr);
 
 LULL_END_DECLS
 
+#include <lull/detail/tsan_bridge.h>
+
 #endif /* LULL_BRIDGE_H */

@@ -114,4 +114,6 @@ LULL_API bool lull_cohort_is_empty(const struct lull_cohort *c) LULL_NOEXCEPT;
 
 LULL_END_DECLS
 
+#include <lull/detail/tsan_cohort.h>
+
 #endif /* LULL_COHORT_H */

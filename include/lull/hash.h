@@ -158,8 +158,7 @@ LULL_API void lull_hash_destroy(struct lull_hash *h,
 
 /* ---- lookups: in a read section (debug builds check it), signal handlers too ----------------- */
 
-LULL_INLINE struct lull__hash_bucket *lull__hash_bucket_of(const struct lull__hash_table *table,
-							uint64_t hash)
+LULL_INLINE struct lull__hash_bucket *lull__hash_bucket_of(const struct lull__hash_table *table, uint64_t hash)
 {
 	/* In words, not bytes: x86 doubles and copies the hash in one instruction, and multiplies by 8 in the load. */
 	uint64_t word = (hash * 2) & table->mask;
@@ -167,9 +166,9 @@ LULL_INLINE struct lull__hash_bucket *lull__hash_bucket_of(const struct lull__ha
 	return (struct lull__hash_bucket *)((uintptr_t)table + sizeof(*table) + (uintptr_t)word * 8);
 }
 
-LULL_INLINE struct lull_hash_node *lull__hash_first(const struct lull__hash_table *table,
-						    uint64_t hash)
+LULL_INLINE struct lull_hash_node *lull__hash_first(const struct lull__hash_table *table, uint64_t hash)
 {
+	LULL__TSAN_ACQUIRE(table);
 	/*
 	 * ORDER HASH-1: the link before the element; pairs with HASH-1 in lull__hash_link(); without
 	 * it a reader sees an element before its contents; model/structure/hash-publish.litmus
@@ -181,12 +180,12 @@ LULL_INLINE struct lull_hash_node *lull__hash_first(const struct lull__hash_tabl
 }
 
 /* Find the next element with @key from @node on, in *@table or its futures; set *@table to its table. */
-LULL_INLINE struct lull_hash_node *lull__hash_seek(const struct lull__hash_table **table,
-						   struct lull_hash_node *node, uint64_t hash,
-						   lull_hash_match_fn match, const void *key)
+LULL_INLINE struct lull_hash_node *lull__hash_seek(const struct lull__hash_table **table, struct lull_hash_node *node,
+						   uint64_t hash, lull_hash_match_fn match, const void *key)
 {
 	for (;;) {
 		for (; node; node = lull_load_acquire(&node->next)) {
+			LULL__TSAN_ACQUIRE(node);
 			if (node->hash == hash && match(node, key))
 				return node;
 		}
@@ -243,10 +242,8 @@ struct lull_hash_iter {
 	size_t bucket;
 };
 
-LULL_INLINE struct lull_hash_node *lull__hash_first_match(const struct lull_hash *h,
-							  struct lull_hash_iter *iter,
-							  uint64_t hash, lull_hash_match_fn match,
-							  const void *key)
+LULL_INLINE struct lull_hash_node *lull__hash_first_match(const struct lull_hash *h, struct lull_hash_iter *iter,
+							  uint64_t hash, lull_hash_match_fn match, const void *key)
 {
 	LULL__RCU_CHECK("lull_hash_for_each_match");
 	iter->table = lull__hash_table_of(h);
@@ -396,5 +393,7 @@ LULL_API uint64_t lull_hash_bytes(const void *bytes, size_t size, uint64_t seed)
 LULL_API uint64_t lull_hash_string(const char *string, uint64_t seed);
 
 LULL_END_DECLS
+
+#include <lull/detail/tsan_hash.h>
 
 #endif /* LULL_HASH_H */

@@ -99,4 +99,6 @@ LULL_API struct lull_hash_node *lull__hash_cursor_within(struct lull_hash_cursor
 
 LULL_END_DECLS
 
+#include <lull/detail/tsan_hash_cursor.h>
+
 #endif /* LULL_HASH_CURSOR_H */

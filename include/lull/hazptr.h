@@ -287,6 +287,7 @@ LULL_INLINE void lull_hazptr_release(struct lull_hazptr_hold *hold, const void *
 		lull_hazptr_clear(h);
 		lull_store_relaxed(&ctx->top, h);
 	} else {
+		LULL__TSAN_RELEASE(LULL__TSAN_READERS);
 		lull__hazptr_release_slow(hold);
 	}
 #ifdef LULL_DEBUG
@@ -391,5 +392,7 @@ LULL_API int lull_hazptr_barrier_timeout(uint64_t timeout_ms);
 #define lull_hazptr_publish(p, v) lull_store_release(&(p), (v))
 
 LULL_END_DECLS
+
+#include <lull/detail/tsan_hazptr.h>
 
 #endif /* LULL_HAZPTR_H */

@@ -93,4 +93,6 @@ LULL_API int lull_hazptr_fenced_synchronize_range_timeout(const void *addr, size
 
 LULL_END_DECLS
 
+#include <lull/detail/tsan_hazptr_fenced.h>
+
 #endif /* LULL_HAZPTR_FENCED_H */

@@ -74,6 +74,7 @@
 
 #include <lull/detail/abi.h>
 #include <lull/detail/rseq.h>
+#include <lull/detail/tsan.h>
 
 LULL_BEGIN_DECLS
 
@@ -154,6 +155,7 @@ LULL_INLINE bool lull_percpu_ref_tryget_live(struct lull_percpu_ref *ref)
  */
 LULL_INLINE void lull_percpu_ref_put_many(struct lull_percpu_ref *ref, unsigned n)
 {
+	LULL__TSAN_RELEASE(ref);
 	if (lull_unlikely(!lull__rseq_add(&ref->word, (intptr_t)n, LULL__PERCPU_REF_PUTS)))
 		lull__percpu_ref_put_slow(ref, (intptr_t)n);
 }
@@ -242,5 +244,7 @@ LULL_API bool lull_percpu_ref_is_zero(const struct lull_percpu_ref *ref);
 LULL_API bool lull_percpu_ref_per_cpu(void);
 
 LULL_END_DECLS
+
+#include <lull/detail/tsan_percpu_ref.h>
 
 #endif /* LULL_PERCPU_REF_H */

@@ -92,6 +92,7 @@ LULL_INLINE void lull_percpu_rwsem_read_lock(struct lull_percpu_rwsem *sem)
 {
 	if (lull_unlikely(!lull__rseq_add(&sem->sync.word, 1, LULL__PERCPU_RWSEM_CAME)))
 		lull__percpu_rwsem_read_lock_slow(sem);
+	LULL__TSAN_ACQUIRE(sem);
 }
 
 /* Lock @sem for reading, unless that would have to wait: then returns false. */
@@ -104,6 +105,7 @@ LULL_INLINE bool lull_percpu_rwsem_read_trylock(struct lull_percpu_rwsem *sem)
 /* Undo one lock for reading. Wakes a writer that waits for this one. */
 LULL_INLINE void lull_percpu_rwsem_read_unlock(struct lull_percpu_rwsem *sem)
 {
+	LULL__TSAN_RELEASE(&sem->state);
 	if (lull_unlikely(!lull__rseq_add(&sem->sync.word, 1, LULL__PERCPU_RWSEM_LEFT)))
 		lull__percpu_rwsem_read_unlock_slow(sem);
 }
@@ -168,5 +170,7 @@ LULL_INLINE void lull__percpu_write_guard_leave(struct lull_percpu_write_guard *
 	LULL__GUARD(lull_percpu_write_guard, lull__percpu_write_guard_leave, lull__percpu_write_guard_enter(sem))
 
 LULL_END_DECLS
+
+#include <lull/detail/tsan_percpu_rwsem.h>
 
 #endif /* LULL_PERCPU_RWSEM_H */

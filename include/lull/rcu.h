@@ -165,6 +165,7 @@ LULL_INLINE void lull_rcu_read_unlock(void)
 		/* RCU-6 again, on the way out: the word keeps its number. */
 		lull_own_add_release(&lull__self.rcu, -(uint64_t)1);
 	} else {
+		LULL__TSAN_RELEASE(&lull__self.rcu);
 		lull__rcu_read_unlock_slow();
 	}
 }
@@ -358,6 +359,7 @@ LULL_INLINE void lull_rcu_quiescent(void)
 {
 	uint64_t number = lull_load_relaxed(&lull__rcu_gp);
 
+	LULL__TSAN_RELEASE(&lull__self.rcu);
 	if (lull_unlikely(lull__self.rcu != number))
 		lull__rcu_quiescent_slow(number);
 }
@@ -383,5 +385,7 @@ LULL_INLINE void lull_rcu_online_read_unlock(void)
 }
 
 LULL_END_DECLS
+
+#include <lull/detail/tsan_rcu.h>
 
 #endif /* LULL_RCU_H */

@@ -118,6 +118,7 @@ LULL_INLINE void lull_rcu_domain_read_unlock(struct lull_rcu_domain *d, int phas
 	 * reads; model/domain/exit.tpl A light fence, as above.
 	 */
 	lull_compiler_barrier();
+	LULL__TSAN_RELEASE(d);
 	if (lull_unlikely(!lull__rseq_add_to(d->cells[(unsigned)phase & 3u], 1, LULL__DOMAIN_ENDS)))
 		lull__rcu_domain_end_slow(d, (unsigned)phase);
 }
@@ -153,5 +154,7 @@ LULL_API void lull_rcu_domain_call(struct lull_rcu_domain *d, struct lull_head *
 LULL_API void lull_rcu_domain_barrier(struct lull_rcu_domain *d);
 
 LULL_END_DECLS
+
+#include <lull/detail/tsan_rcu_domain.h>
 
 #endif /* LULL_RCU_DOMAIN_H */

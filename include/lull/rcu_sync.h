@@ -77,4 +77,6 @@ LULL_API void lull_rcu_sync_dtor(struct lull_rcu_sync *rs);
 
 LULL_END_DECLS
 
+#include <lull/detail/tsan_rcu_sync.h>
+
 #endif /* LULL_RCU_SYNC_H */

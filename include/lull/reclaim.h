@@ -166,4 +166,6 @@ LULL_API void lull_reclaim_reset_peak(void);
 
 LULL_END_DECLS
 
+#include <lull/detail/tsan_reclaim.h>
+
 #endif /* LULL_RECLAIM_H */

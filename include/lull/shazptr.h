@@ -170,4 +170,6 @@ LULL_API uint64_t lull_shazptr_scan_count(void);
 
 LULL_END_DECLS
 
+#include <lull/detail/tsan_shazptr.h>
+
 #endif /* LULL_SHAZPTR_H */

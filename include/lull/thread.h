@@ -32,6 +32,7 @@
 
 #include <lull/atomic.h>
 #include <lull/detail/abi.h>
+#include <lull/detail/tsan.h>
 
 LULL_BEGIN_DECLS
 

@@ -46,7 +46,7 @@ import re
 import expand
 from mutate import slips, tree
 from mutate.tree import ENVIRONMENT, ROOT
-from source import ORDERED, Source, files, find, where
+from source import ORDERED, SAID_IN, Source, files, find, where
 
 LIST = "proof/mutants"
 MODEL = os.path.join(ROOT, "proof", "model")
@@ -200,7 +200,8 @@ class List:
     """The mutants, and what they are about."""
 
     def __init__(self, root=ROOT):
-        self.sources = {name: Source(root, name) for name in files(root, SOURCES, (".h", ".c"))}
+        self.sources = {name: Source(root, name) for name in files(root, SOURCES, (".h", ".c"))
+                        if not SAID_IN.fullmatch(name)}
         self.mutants, self.defects, self.models = [], [], Models(root)
         self.read()
         self.derive()

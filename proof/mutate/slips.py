@@ -29,7 +29,7 @@ import random
 import re
 
 from mutate.tree import AT_A_TIME, ROOT, YARDS, judge_all
-from source import COMPAT, ORDERED, Source, files
+from source import COMPAT, ORDERED, SAID_IN, Source, files
 
 EQUIVALENT = os.path.join(ROOT, "proof", "equivalent")
 TRIES = 5  # of a sampled slip: a test that goes by chance has several
@@ -312,7 +312,8 @@ def sources(root):
     names = list(files(root, ("include/lull", "src"), (".h", ".c"))) + \
         [name for name in files(root, YARDS, (".h", ".c")) if name.startswith(tuple(PURE))]
     # atomic.h is nothing but orders.
-    return [Source(root, name) for name in names if os.path.basename(name) not in ("all.c", "abi.h", "atomic.h")]
+    return [Source(root, name) for name in names if os.path.basename(name) not in ("all.c", "abi.h", "atomic.h") and
+            not SAID_IN.fullmatch(name)]
 
 
 def chance(name):

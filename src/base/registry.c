@@ -16,8 +16,7 @@
  * linker may replace that instruction, as gcc 12 emits it, by one that sets no flags.
  */
 __thread struct lull__thread lull__self __attribute__((tls_model("initial-exec"))) = {
-	.rcu = LULL__RCU_REST,
-	.shazptr = LULL__SHAZPTR_REST,
+	.rcu = LULL__RCU_REST, .shazptr = LULL__SHAZPTR_REST,
 };
 _Static_assert(sizeof(struct lull__thread) <= 256, "must fit the static TLS reserve of dlopen");
 
@@ -115,6 +114,7 @@ static void unlink_record(void)
 	self->next = self->prev = NULL;
 	lull_store_relaxed(&lull__registry_left, lull__registry_left + 1);
 	set_thread_count(lull__registry_count - 1);
+	lull__tsan_release(LULL__TSAN_READERS);
 	/*
 	 * ORDER THR-4: all loads of the thread before the count; pairs with THR-4 in lull__is_alone(); without it an
 	 * object is freed that this thread still looks at; model/base/alone.litmus
@@ -319,6 +319,7 @@ void lull__thread_rest(void)
 	 * gp_wants_heavy(); without it as there; model/rcu/rest.litmus
 	 */
 	lull_store_release(&lull__self.state, lull__self.state | LULL__STATE_RESTS);
+	lull__tsan_release(LULL__TSAN_READERS);
 	lull_sub_release(&lull__registry_awake, 1u); /* THR-4 */
 }
 

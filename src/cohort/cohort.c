@@ -134,6 +134,7 @@ static void run_member(struct lull_head *head)
 	}
 	calling_back = &calling;
 	mine->func(mine);
+	lull__tsan_release(LULL__TSAN_DEFERRED);
 	calling_back = calling.outer;
 	LULL__CHECK(calls_back, calling.outer ? calling.outer->cohort : NULL);
 	count_one_less(c);

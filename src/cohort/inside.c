@@ -79,7 +79,9 @@ static void run_taken_out(struct lull__entry entry)
 	bool outer = lull__in_drained;
 
 	lull__in_drained = (entry.bytes & LULL__ENTRY_DRAINED) != 0;
+	lull__tsan_batch();
 	LULL__CALLBACK("a deferred callback", head->func(head));
+	lull__tsan_release(LULL__TSAN_DEFERRED);
 	lull__in_drained = outer && process == lull__reclaim_process(); /* else it has forked: a child counts anew */
 }
 

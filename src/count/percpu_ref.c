@@ -91,6 +91,7 @@ bool lull__percpu_ref_drop(struct lull_percpu_ref *ref, intptr_t n)
 	 * (the puts before it); without it as there; model/count/refcount-put.litmus
 	 */
 	(void)lull_load_acquire(&ref->count);
+	lull__tsan_acquire(ref);
 	return true;
 }
 

@@ -155,6 +155,7 @@ static void fold(struct lull_percpu_ref *ref, intptr_t drops)
 /* End a switch: the shared count is in use, and the lock is free. @ref may be gone afterwards. */
 static void end_switch(struct lull_percpu_ref *ref, lull_percpu_ref_func confirm, intptr_t drops)
 {
+	lull__tsan_acquire(ref);
 	if (confirm)
 		confirm(ref);
 	if (drops && lull__percpu_ref_drop(ref, drops))
@@ -168,6 +169,7 @@ static void switch_after_grace_period(struct lull_head *head)
 	bool last;
 
 	fold(ref, data->drops);
+	lull__tsan_acquire(ref);
 	if (data->confirm)
 		data->confirm(ref);
 	/*

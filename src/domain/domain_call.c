@@ -81,7 +81,10 @@ static void domain_run(struct lull__domain *data)
 		uint32_t forks = data->forks;
 
 		lull_store_relaxed(&data->batch, head->next);
+		lull__tsan_acquire(data->domain);
+		lull__tsan_acquire(LULL__TSAN_DEFERRED);
 		LULL__CALLBACK("a callback of lull_rcu_domain_call()", head->func(head));
+		lull__tsan_release(LULL__TSAN_DEFERRED);
 		count_returned(data, forks);
 	}
 	in_domain_callback = false;

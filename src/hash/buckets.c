@@ -33,6 +33,7 @@ struct lull__hash_table *lull__hash_new_table(size_t buckets)
 		return NULL;
 	lull__lock(&table->leaving);
 	table->seen.mask = 2 * (buckets - 1);
+	lull__tsan_release(&table->seen);
 	return &table->seen;
 }
 

@@ -106,6 +106,7 @@ static void end_resize(struct lull_hash *h, struct lull__hash_table *old)
 	/* HASH-4 again: a thread that sees the number sees the table. */
 	lull_add_release(&control->resizes, (uint64_t)1);
 	lull__unlock_wake(&lull__hash_whole(old)->leaving, INT_MAX);
+	lull__tsan_release(LULL__TSAN_DEFERRED);
 	lull_rcu_free(lull__hash_whole(old));
 }
 

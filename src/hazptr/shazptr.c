@@ -221,6 +221,7 @@ static bool synchronize_until(const char *call, const void *ptr, uint64_t deadli
 void lull_shazptr_synchronize(const void *ptr)
 {
 	synchronize_until("lull_shazptr_synchronize", ptr, LULL__NEVER);
+	lull__tsan_seen(simple);
 }
 
 int lull_shazptr_synchronize_timeout(const void *ptr, uint64_t timeout_ms)
@@ -228,6 +229,7 @@ int lull_shazptr_synchronize_timeout(const void *ptr, uint64_t timeout_ms)
 	uint64_t deadline_ns = lull__deadline_in_ms(timeout_ms);
 	bool done = synchronize_until("lull_shazptr_synchronize_timeout", ptr, deadline_ns);
 
+	lull__tsan_seen(simple);
 	return done ? 0 : -ETIMEDOUT;
 }
 

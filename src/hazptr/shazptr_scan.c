@@ -297,10 +297,8 @@ static unsigned blame_readers(void *arg, struct lull_stall *first, unsigned *hol
 		    lull_load_relaxed(&thread->shazptr_state) / LULL__SHAZPTR_STAMP >= w->tick)
 			continue;
 		if (count < LULL__BLAME_MOST)
-			first[count] = (struct lull_stall){
-				.tid = thread->tid,
-				.depth = lull_load_relaxed(&thread->shazptr_nested) + 1,
-			};
+			first[count] = (struct lull_stall){ .tid = thread->tid,
+							    .depth = lull_load_relaxed(&thread->shazptr_nested) + 1 };
 		count++;
 	}
 	lull__registry_leave(&hold);

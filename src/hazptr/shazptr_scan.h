@@ -14,8 +14,7 @@
 
 enum lull__shazptr_word {
 	LULL__SHAZPTR_WAITS, /* another waiter leads */
-	LULL__SHAZPTR_LEADS,
-	LULL__SHAZPTR_DONE,
+	LULL__SHAZPTR_LEADS, LULL__SHAZPTR_DONE,
 };
 
 /* One waiting thread, on its stack. Guarded by the domain's lock; `word` may be loaded without. */

@@ -119,6 +119,7 @@ static inline void lull__hazptr_for_each_slot(lull__hazptr_visit visit, void *ar
 	 */
 	visit_thread_slots(visit, arg);
 	visit_listed_slots(visit, arg);
+	lull__tsan_seen(slots);
 }
 
 /* Make the fence between an unlinking and the visit to the slots. @full: readers make full fences. */

@@ -21,18 +21,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <lull/atomic.h>
+#include <lull/detail/tsan.h>
 
 #include "os.h"
 
 int lull__futex_wait_bits(uint32_t *word, uint32_t value, uint32_t bitset, uint64_t deadline_ns, bool shared)
 {
-	struct timespec deadline = {
-		.tv_sec = (time_t)(deadline_ns / 1000000000u),
-		.tv_nsec = (long)(deadline_ns % 1000000000u),
-	};
-	int op = shared ? FUTEX_WAIT_BITSET : FUTEX_WAIT_BITSET_PRIVATE;
-	int saved = errno, result = 0;
+	struct timespec deadline = { .tv_sec = (time_t)(deadline_ns / 1000000000u),
+				     .tv_nsec = (long)(deadline_ns % 1000000000u) };
+	int op = shared ? FUTEX_WAIT_BITSET : FUTEX_WAIT_BITSET_PRIVATE, saved = errno, result = 0;
 
 	if (syscall(SYS_futex, word, op, value, deadline_ns == LULL__NEVER ? NULL : &deadline, NULL, bitset) != 0)
 		result = -errno;
@@ -56,8 +53,7 @@ void lull__futex_wake(uint32_t *word, int how_many)
 
 int lull__futex_wake_bits(uint32_t *word, int how_many, uint32_t bitset, bool shared)
 {
-	int op = shared ? FUTEX_WAKE_BITSET : FUTEX_WAKE_BITSET_PRIVATE;
-	int saved = errno, woken;
+	int op = shared ? FUTEX_WAKE_BITSET : FUTEX_WAKE_BITSET_PRIVATE, saved = errno, woken;
 
 	woken = (int)syscall(SYS_futex, word, op, how_many, NULL, NULL, bitset);
 	errno = saved;
@@ -66,8 +62,7 @@ int lull__futex_wake_bits(uint32_t *word, int how_many, uint32_t bitset, bool sh
 
 int lull__futex_requeue(uint32_t *from, uint32_t value, int wake, int move, uint32_t *to, bool shared)
 {
-	int op = shared ? FUTEX_CMP_REQUEUE : FUTEX_CMP_REQUEUE_PRIVATE;
-	int saved = errno, result = 0;
+	int op = shared ? FUTEX_CMP_REQUEUE : FUTEX_CMP_REQUEUE_PRIVATE, saved = errno, result = 0;
 
 	if (syscall(SYS_futex, from, op, wake, (unsigned long)move, to, value) < 0)
 		result = -errno;
@@ -273,8 +268,9 @@ bool lull__peek(const uint32_t *from, uint32_t *to)
 
 /* A clock that steps back must not make exit() wait. ThreadSanitizer does not know the newer function. */
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 31) && !defined(LULL__TSAN)
-#define JOIN_CLOCK		     CLOCK_MONOTONIC
-#define JOIN_UNTIL(thread, deadline) pthread_clockjoin_np(thread, NULL, JOIN_CLOCK, deadline)
+#define JOIN_CLOCK		     (lull__tsan_watches() ? CLOCK_REALTIME : CLOCK_MONOTONIC)
+#define JOIN_UNTIL(thread, deadline) (lull__tsan_watches() ? pthread_timedjoin_np(thread, NULL, deadline) \
+				      : pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, deadline))
 #else
 #define JOIN_CLOCK		     CLOCK_REALTIME
 #define JOIN_UNTIL(thread, deadline) pthread_timedjoin_np(thread, NULL, deadline)

@@ -13,9 +13,8 @@
  * A grace period must see each thread outside its old section once. So its first scan looks at all records, the next one
  * moves those in the way to the front of the registry, and from then on scans look at these only.
  *
- * One grace period is open at a time: the next one begins when it is over, however many ask for it meanwhile. If each
- * new cookie began one of its own, a thread that polls an old cookie would wait for the readers that the newest one
- * waits for, and never see an end.
+ * One grace period is open at a time: the next one begins when it is over, however many ask for it meanwhile. If each new
+ * cookie began one of its own, a thread that polls an old cookie would wait for the newest one's readers, and never end.
  *
  * A cookie is the number of the first grace period that starts after the cookie was taken.
  *
@@ -64,8 +63,7 @@ static struct {
 	uint64_t clock_for;
 	struct lull__wait wait;
 } gp __attribute__((aligned(LULL__CACHELINE))) = {
-	.started = LULL__RCU_STEP,
-	.completed = LULL__RCU_STEP,
+	.started = LULL__RCU_STEP, .completed = LULL__RCU_STEP,
 };
 
 #define FRONT_ALL UINT32_MAX
@@ -185,6 +183,7 @@ static void gp_complete(uint64_t number)
 {
 	uint64_t was = lull_load_relaxed(&gp.completed);
 
+	lull__tsan_seen(sections);
 	/*
 	 * ORDER RCU-8: all that the scan saw before `completed`; pairs with RCU-8 in gp_is_over(); without it a thread that
 	 * shares or polls a grace period frees too early; model/rcu/completed.litmus

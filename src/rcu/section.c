@@ -235,6 +235,7 @@ void lull__rcu_thread_exit(void)
 	if (lull__rcu_in_section())
 		lull__say("%s exits in a read section (depth %u); the section ends here", lull__thread_words(self->tid).text,
 			  (unsigned)(self->rcu & LULL__RCU_DEPTH) + self->rcu_deep + 1);
+	lull__tsan_release(&self->rcu);
 	lull_store_relaxed(&self->rcu_deep, 0u);
 	lull_store_relaxed(&self->state, self->state & ~LULL__STATE_ONLINE);
 	lull__rcu_end_section(LULL__RCU_REST);

@@ -15,9 +15,7 @@
 #define TABLE_KEPT 2048u /* places in a table that a thread keeps between its scans: 16 KiB */
 
 struct lull__reclaimer lull__reclaimer = {
-	.sleep = GONE,
-	.config = LULL__RECLAIM_AT_START,
-	.look_bytes = LULL__LOOK_BYTES((size_t)16 << 20),
+	.sleep = GONE, .config = LULL__RECLAIM_AT_START, .look_bytes = LULL__LOOK_BYTES((size_t)16 << 20),
 };
 
 /* ---- owners ------------------------------------------------------------------------------------- */

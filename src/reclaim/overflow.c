@@ -74,7 +74,9 @@ static void run_head(struct lull_head *head)
 	lull_add_relaxed(&overflow.done, (uint64_t)1);
 	LULL__CHECK(reclaimed, head);
 	lull__in_drained = lull_load_relaxed(&lull__reclaimer.drains) != 0; /* perhaps of none, but there is no place to note it */
+	lull__tsan_batch();
 	LULL__CALLBACK("a deferred callback", head->func(head));
+	lull__tsan_release(LULL__TSAN_DEFERRED);
 	lull__in_drained = outer && process == lull__reclaim_process(); /* else it has forked: a child counts anew */
 }
 

@@ -205,9 +205,11 @@ size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes)
 
 	if (!count)
 		return 0;
+	lull__tsan_batch();
 	lull__self.callback_depth++;
 	these = lull__kind_is_call(q->kind) ? run_held(q, count) : run_frees(q, count);
 	lull__self.callback_depth--;
+	lull__tsan_release(LULL__TSAN_DEFERRED); /* for barriers */
 	lull__queue_set_done(q, q->get, these);
 	if (lull_unlikely(q->running_awaited))
 		lull__queue_awaited_done(q);

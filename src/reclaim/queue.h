@@ -113,8 +113,7 @@ enum {
 
 struct lull__queue {
 	/* The producer's: other threads write only heed and owner_helps, and rarely. */
-	uint64_t put;
-	uint64_t put_bytes;
+	uint64_t put, put_bytes;
 	uint64_t append_until; /* while `put` is below this, a deferral is an append and no more */
 	struct lull__chunk *tail;
 	uint64_t turn_at;      /* the owner takes its next turn of reclaiming when `put` is there */
@@ -141,8 +140,7 @@ struct lull__queue {
 	uint64_t get, ready, wait;
 	lull_rcu_cookie cookie;
 	struct lull__chunk *head;
-	uint64_t done;
-	uint64_t done_bytes;
+	uint64_t done, done_bytes;
 	struct lull__chunk *spare; /* a used chunk on its way back to the producer */
 	uint64_t last_done;	   /* `done` when the background thread last checked for abandoned entries */
 	uint64_t named;		   /* entries from `wait` on that a slot named at the last scan */
@@ -305,6 +303,7 @@ static inline void lull__queue_ask(struct lull__queue *q, uint64_t put)
 static inline void lull__queue_make_ready(struct lull__queue *q, uint64_t ready)
 {
 	LULL__CHECK(ready, q, ready);
+	lull__tsan_batch();
 	q->ready = ready;
 }
 

@@ -230,8 +230,7 @@ static uint64_t futile_nap_ns(uint32_t futile)
 /* State of the thread between two rounds. */
 struct rounds {
 	uint64_t look_at_ns; /* when to look for abandoned entries, if any wait */
-	uint32_t doubled;
-	uint32_t futile;
+	uint32_t doubled, futile;
 	uint32_t quick, left; /* passes without a nap after the last one in vain, and those still to come */
 	bool napped; /* before this round */
 	uint64_t paid_ns; /* heavy fences that were made take up the time until then, FENCE_NS each */

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* tsan_rcu_sync.h - what the calls of rcu_sync.h say to ThreadSanitizer: see tsan.h. */
+#ifndef LULL_TSAN_RCU_SYNC_H
+#define LULL_TSAN_RCU_SYNC_H
+
+#ifdef LULL__TSAN_APART
+
+LULL_BEGIN_DECLS
+
+LULL__TSAN_CALL(lull_rcu_sync_enter, (struct lull_rcu_sync *rs), (rs),
+		LULL__TSAN_LEAVES, LULL__TSAN_SEES_READERS)
+#define lull_rcu_sync_enter lull__tsan_lull_rcu_sync_enter
+
+LULL_END_DECLS
+
+#endif
+
+#endif /* LULL_TSAN_RCU_SYNC_H */
