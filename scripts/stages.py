@@ -56,6 +56,8 @@ STAGES = [
     library("clang-asan", 147, needs="clang"),
     library("clang-tsan", 146, needs="clang"),
     library("aarch64", 130, needs="aarch64"),
+    # Another libc: the library, and static examples.
+    Stage("musl", 20, f"{LIBRARY} examples urcu/CMakeLists.txt tests/install/with-musl", "", "tests/install/with-musl", needs="musl"),
     # The headers in each language, and programs outside of the project that use what is installed.
     Stage("dev-outside", 85, f"{LIBRARY} tests examples", "", "ctest --preset dev-outside", "build/dev/ctest-outside.xml"),
     yard("tool", "dev", 8),

@@ -14,6 +14,10 @@
 #include "lock.h"
 #include "own_thread.h"
 
+/* musl has none: there a thread begins on the CPUs of the one that starts it. */
+#ifndef __GLIBC__
+#define pthread_attr_setaffinity_np(attr, size, cpus) ((void)(attr))
+#endif
 #define LEAST_STACK ((size_t)256 << 10) /* and all that there is where each new page takes up memory */
 
 static struct {

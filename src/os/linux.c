@@ -267,7 +267,7 @@ bool lull__peek(const uint32_t *from, uint32_t *to)
 }
 
 /* A clock that steps back must not make exit() wait. ThreadSanitizer does not know the newer function. */
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 31) && !defined(LULL__TSAN)
+#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 31) && !defined(LULL__TSAN)
 #define JOIN_CLOCK		     (lull__tsan_watches() ? CLOCK_REALTIME : CLOCK_MONOTONIC)
 #define JOIN_UNTIL(thread, deadline) (lull__tsan_watches() ? pthread_timedjoin_np(thread, NULL, deadline) \
 				      : pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, deadline))
