@@ -56,12 +56,14 @@ public:
 	using mapped_type = T;
 	using value_type = std::pair<const Key, T>;
 	using size_type = size_t;
-	using hasher = Hash;
+	using hasher = detail::hash_of_keys<Key, Hash>;
 	using key_equal = Eq;
+	static_assert(std::is_invocable_v<const Hash &, const Key &>,
+		      "lull::hash_map: there is no std::hash of these keys, or Hash does not take them; say how to hash them");
 
 private:
 	using entry = detail::hash_entry<value_type, Reclaim>;
-	using core_type = detail::hash_core<Key, entry, Hash, Eq>;
+	using core_type = detail::hash_core<Key, entry, hasher, Eq>;
 	template <class K> using argument = typename core_type::template argument<K>;
 	template <class K> static constexpr bool quiet = core_type::template looks_quietly<K>;
 
@@ -127,11 +129,11 @@ public:
 
 	/* Throws std::bad_alloc, bad_hash_config. @buckets: at the start; 0: a few. hash.h has the rest. */
 	hash_map() : hash_map(lull_hash_config()) {}
-	explicit hash_map(size_type buckets, Hash hash = Hash(), Eq equal = Eq())
+	explicit hash_map(size_type buckets, hasher hash = hasher(), Eq equal = Eq())
 		: hash_map(lull_hash_config{ buckets, 0, 0 }, std::move(hash), std::move(equal))
 	{
 	}
-	explicit hash_map(const lull_hash_config &config, Hash hash = Hash(), Eq equal = Eq())
+	explicit hash_map(const lull_hash_config &config, hasher hash = hasher(), Eq equal = Eq())
 		: core(config, std::move(hash), std::move(equal))
 	{
 	}

@@ -27,6 +27,7 @@
 #define LULL_HELD_HPP
 
 #include <lull/cohort.hpp>
+#include <lull/hazard_pointer>
 
 namespace lull
 {

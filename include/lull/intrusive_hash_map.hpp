@@ -78,12 +78,14 @@ public:
 	using key_type = typename detail::intrusive_key<T, KeyOf>::type;
 	using value_type = T;
 	using size_type = size_t;
-	using hasher = Hash;
+	using hasher = detail::hash_of_keys<key_type, Hash>;
 	using key_equal = Eq;
+	static_assert(std::is_invocable_v<const Hash &, const key_type &>,
+		      "lull::intrusive_hash_map: there is no std::hash of these keys, or Hash does not take them; say how to hash them");
 
 private:
 	using entry = detail::intrusive_entry<T, Node, KeyOf>;
-	using core_type = detail::hash_core<key_type, entry, Hash, Eq>;
+	using core_type = detail::hash_core<key_type, entry, hasher, Eq>;
 	template <class K> using argument = typename core_type::template argument<K>;
 	template <class K> static constexpr bool quiet = core_type::template looks_quietly<K>;
 	static constexpr bool updates_quietly = quiet<key_type>;
@@ -114,11 +116,11 @@ public:
 
 	/* Throws std::bad_alloc, bad_hash_config. @buckets: at the start; 0: a few. hash.h has the rest. */
 	intrusive_hash_map() : intrusive_hash_map(lull_hash_config()) {}
-	explicit intrusive_hash_map(size_type buckets, Hash hash = Hash(), Eq equal = Eq())
+	explicit intrusive_hash_map(size_type buckets, hasher hash = hasher(), Eq equal = Eq())
 		: intrusive_hash_map(lull_hash_config{ buckets, 0, 0 }, std::move(hash), std::move(equal))
 	{
 	}
-	explicit intrusive_hash_map(const lull_hash_config &config, Hash hash = Hash(), Eq equal = Eq())
+	explicit intrusive_hash_map(const lull_hash_config &config, hasher hash = hasher(), Eq equal = Eq())
 		: core(config, std::move(hash), std::move(equal))
 	{
 	}

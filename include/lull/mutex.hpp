@@ -28,11 +28,20 @@
 #include <lull/mutex_robust.h>
 #include <lull/detail/timing.hpp>
 
+/* For clang's -Wthread-safety. The body of what locks is not looked into: it calls C. */
+#ifdef __clang__
+#define LULL__CAPABILITY __attribute__((capability("mutex")))
+#define LULL__LOCKS(how) __attribute__((how, no_thread_safety_analysis))
+#else
+#define LULL__CAPABILITY
+#define LULL__LOCKS(how)
+#endif
+
 namespace lull
 {
 
 /* A struct lull_mutex, and nothing else: C code may lock native_handle(), and cast the one to the other. */
-class mutex
+class LULL__CAPABILITY mutex
 {
 public:
 	using native_handle_type = lull_mutex *;
@@ -44,11 +53,11 @@ public:
 	mutex &operator=(const mutex &) = delete;
 
 	/* Waits as long as it takes. Cannot fail. */
-	void lock() noexcept { lull_mutex_lock(&m); }
+	void lock() noexcept LULL__LOCKS(acquire_capability()) { lull_mutex_lock(&m); }
 	/* Returns false if a thread holds it, also if this thread does; never for another reason. */
-	bool try_lock() noexcept { return lull_mutex_trylock(&m); }
+	bool try_lock() noexcept LULL__LOCKS(try_acquire_capability(true)) { return lull_mutex_trylock(&m); }
 	/* Another thread may free the mutex at once. */
-	void unlock() noexcept { lull_mutex_unlock(&m); }
+	void unlock() noexcept LULL__LOCKS(release_capability()) { lull_mutex_unlock(&m); }
 
 	native_handle_type native_handle() noexcept { return &m; }
 
@@ -69,6 +78,7 @@ public:
 	/* Waits for @length at most. More than 500 years are for ever. */
 	template <class Rep, class Period, template <class, class> class Duration>
 	bool try_lock_for(const Duration<Rep, Period> &length) noexcept(std::is_arithmetic<Rep>::value)
+		LULL__LOCKS(try_acquire_capability(true))
 	{
 		return try_lock() || lull_mutex_timedlock(&m, detail::deadline_after(length)) == 0;
 	}
@@ -79,6 +89,7 @@ public:
 	 */
 	template <class Clock, class Length, template <class, class> class TimePoint>
 	bool try_lock_until(const TimePoint<Clock, Length> &when) noexcept(detail::steps_quietly<Clock, Length>)
+		LULL__LOCKS(try_acquire_capability(true))
 	{
 		return try_lock() || detail::attempt_until(when, [this](uint64_t deadline) noexcept {
 			       return lull_mutex_timedlock(&m, deadline) == 0;

@@ -28,6 +28,7 @@
 #define LULL_RCU_PTR_HPP
 
 #include <lull/held.hpp>
+#include <lull/rcu>
 
 namespace lull
 {

@@ -71,6 +71,13 @@ template <class F>
 constexpr bool is_avalanching<F, std::void_t<typename F::is_avalanching>> =
 	!std::is_same<typename F::is_avalanching, std::false_type>::value;
 
+/* Stands in for a hash that does not take the keys, so that the compiler says only that. */
+struct no_hash {
+	template <class K> constexpr uint64_t operator()(const K &) const noexcept { return 0; }
+};
+template <class Key, class Hash>
+using hash_of_keys = std::conditional_t<std::is_invocable_v<const Hash &, const Key &>, Hash, no_hash>;
+
 /* The type of a parameter for keys: anything, if that is allowed; else Key, to which arguments are converted. */
 template <bool any> struct key_argument {
 	template <class K, class Key> using type = Key;

@@ -23,7 +23,9 @@
 #else
 #include <memory>
 #endif
-#ifndef __cpp_exceptions
+#ifdef __GLIBCXX__
+#include <bits/functexcept.h>
+#elif !defined(__cpp_exceptions)
 #include <exception>
 #endif
 
@@ -35,10 +37,15 @@ template <class T, class D> class hazard_pointer_obj_base; /* lull/hazard_pointe
 namespace detail
 {
 
-/* Say that there is no memory: by an exception; without exceptions the program ends. */
+/*
+ * Say that there is no memory: by an exception; without exceptions the program ends. In a program whose files are compiled in
+ * part without, the linker keeps one copy of what calls this. So both kinds call the function of libstdc++, which throws.
+ */
 [[noreturn]] inline void no_memory()
 {
-#ifdef __cpp_exceptions
+#ifdef __GLIBCXX__
+	std::__throw_bad_alloc();
+#elif defined(__cpp_exceptions)
 	throw std::bad_alloc();
 #else
 	std::terminate();
