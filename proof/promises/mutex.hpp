@@ -51,3 +51,5 @@ ea294a With a robust mutex; the condition | run.mutexes:robust_waits
 4685e2 The clocks are as in timed_mutex. | run.mutexes:waits_end
 0f0213 Without a predicate it may return | run.mutexes:waits_end
 08763a Returns @ready(), at the end. | run.mutexes:waits_end
+bb63ea For clang's -Wthread-safety. | explains
+da45cc The body of what locks is | explains

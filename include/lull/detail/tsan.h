@@ -58,27 +58,29 @@
 	LULL__TSAN_ACQUIRE(LULL__TSAN_READERS);                                                    \
 	LULL__TSAN_ACQUIRE(LULL__TSAN_DEFERRED)
 
-#ifdef LULL__INSIDE
 /*
  * The library's part. The functions are NULL in a program without ThreadSanitizer; so they are asked for where a batch ends
  * or a wait does, and on no fast path.
  */
-#ifndef LULL__TSAN
+#if defined(LULL__INSIDE) && !defined(LULL__TSAN)
 void __tsan_acquire(void *at) __attribute__((weak));
 void __tsan_release(void *at) __attribute__((weak));
 #define lull__tsan_watches()   lull_unlikely(__tsan_acquire != NULL)
 #define lull__tsan_acquire(at) (lull__tsan_watches() ? __tsan_acquire((void *)(uintptr_t)(at)) : (void)0)
 #define lull__tsan_release(at) (lull__tsan_watches() ? __tsan_release((void *)(uintptr_t)(at)) : (void)0)
+#define lull__tsan_seen(what)  (lull__tsan_watches() ? lull__tsan.what() : (void)0)
 #else
 #define lull__tsan_watches()   false
 #define lull__tsan_acquire(at) ((void)(at))
 #define lull__tsan_release(at) ((void)(at))
+#define lull__tsan_seen(what)  ((void)0)
 #endif
 
 /* A batch of things begins that readers have left. */
 #define lull__tsan_batch()                                                                         \
 	(lull__tsan_acquire(LULL__TSAN_READERS), lull__tsan_acquire(LULL__TSAN_DEFERRED))
 
+#ifdef LULL__INSIDE
 /* Readers have been seen: sections when a grace period is over, slots, simple hazard pointers. src/life.c fills it in. */
 struct lull__tsan {
 	void (*sections)(void);
@@ -86,7 +88,6 @@ struct lull__tsan {
 	void (*simple)(void);
 };
 extern const struct lull__tsan lull__tsan;
-#define lull__tsan_seen(what) (lull__tsan_watches() ? lull__tsan.what() : (void)0)
 #endif
 
 #endif /* LULL_TSAN_H */
