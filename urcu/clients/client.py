@@ -34,6 +34,7 @@ class Client:
     build: typing.Callable = None  # (release, folder, sources) before the room is made, with the machine's compiler
     options: tuple = ()  # for lull urcu
     alone: bool = False  # on lull only: there is nothing to compare
+    source_release: str = "bookworm"  # whose source it is built from
 
 
 @dataclasses.dataclass

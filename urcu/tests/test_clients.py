@@ -18,6 +18,7 @@ import debian  # noqa: E402 (behind the path)
 import dns  # noqa: E402
 import load  # noqa: E402
 import mutants  # noqa: E402
+import newest  # noqa: E402
 import storm  # noqa: E402
 import torture  # noqa: E402
 from client import Client, Result  # noqa: E402
@@ -50,6 +51,21 @@ class Torture(unittest.TestCase):
         self.assertEqual(torture.refusal(2, "lull urcu: no\n"), "lull urcu: no")
         self.assertEqual(torture.refusal(0, "lull urcu: no\n"), "")
         self.assertEqual(torture.refusal(-11, "Segmentation fault\n"), "")
+
+
+class Newest(unittest.TestCase):
+    def test_all_is_ok(self):
+        self.assertEqual(newest.judge("fork", 0, "1..2\nok 1 - forks\nok 2 - waits\n"), "")
+        self.assertEqual(newest.judge("torture-mb", 0, stress("114618391 14826 0 0 0 0 0 0 0 0 0")), "")
+
+    def test_not_ok(self):
+        for name, status, text in (("fork", 0, "ok 1 - forks\nnot ok 2 - waits\n"), ("fork", -6, "ok 1 - forks\n"), ("fork", 0, ""),
+                                   ("fork", 0, "ok 1 - forks\nlull: a reader has been in its section for 1 s\n"),
+                                   ("torture-mb", 0, stress("5 1 1 0 0 0 0 0 0 0 0")), ("torture-mb", 0, "ok 1 - stresstest\n")):
+            self.assertTrue(newest.judge(name, status, text), (name, status, text))
+
+    def test_source_is_its_own_release_s(self):
+        self.assertEqual([one.source_release for one in newest.CLIENTS], ["trixie"])
 
 
 class Storm(unittest.TestCase):
