@@ -40,6 +40,7 @@ static __thread bool changing __attribute__((tls_model("initial-exec"))); /* the
 static void lock_pool(void)
 {
 	lull__lock(&pool.lock);
+	lull__tsan_acquire(&pool);
 	lull_store_relaxed(&changing, true);
 	lull_compiler_barrier();
 }
@@ -48,6 +49,7 @@ static void unlock_pool(void)
 {
 	lull_compiler_barrier();
 	lull_store_relaxed(&changing, false);
+	lull__tsan_release(&pool); /* the program's threads change blocks inline */
 	lull__unlock(&pool.lock);
 }
 

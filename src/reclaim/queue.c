@@ -151,6 +151,7 @@ static size_t run_calls(struct lull__queue *q, uint64_t count)
 		lull__end_drained();
 	}
 	lull_store_relaxed(&q->running, (void *)NULL);
+	lull__tsan_release(LULL__TSAN_DEFERRED); /* for barriers */
 	lull__event_batch_end(q->kind, count, bytes);
 	return bytes;
 }
@@ -209,7 +210,6 @@ size_t lull__queue_run(struct lull__queue *q, size_t most, size_t *bytes)
 	lull__self.callback_depth++;
 	these = lull__kind_is_call(q->kind) ? run_held(q, count) : run_frees(q, count);
 	lull__self.callback_depth--;
-	lull__tsan_release(LULL__TSAN_DEFERRED); /* for barriers */
 	lull__queue_set_done(q, q->get, these);
 	if (lull_unlikely(q->running_awaited))
 		lull__queue_awaited_done(q);

@@ -303,7 +303,6 @@ static inline void lull__queue_ask(struct lull__queue *q, uint64_t put)
 static inline void lull__queue_make_ready(struct lull__queue *q, uint64_t ready)
 {
 	LULL__CHECK(ready, q, ready);
-	lull__tsan_batch();
 	q->ready = ready;
 }
 
