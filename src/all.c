@@ -11,6 +11,9 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#ifndef LULL__INSIDE
+#define LULL__INSIDE
+#endif
 #if !defined(LULL_NO_WATCH) && !defined(LULL_WATCH)
 #define LULL_WATCH
 #endif
@@ -91,6 +94,7 @@
 #include "hash/resize.c"
 
 #include "pool/hazptr_pool.c"
+#include "tsan/seen.c"
 
 #ifdef LULL_WATCH
 #include "watch/awaits.c"
