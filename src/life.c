@@ -43,11 +43,13 @@ void lull__urcu_fork_child(uint32_t old_tid);
 #include "watch/watchdog.h"
 #endif
 
+#ifdef LULL__INSIDE /* else, as in all.c, a program that is told of races has compiled all of it */
 const struct lull__tsan lull__tsan = {
 	.sections = lull__tsan_sections,
 	.slots = lull__tsan_slots,
 	.simple = lull__tsan_simple,
 };
+#endif
 
 #ifdef LULL_DEBUG
 #include "check/checks.h"
