@@ -55,6 +55,7 @@ enum choose_axis { CHOOSE_UPDATES, CHOOSE_HOLD, CHOOSE_OBJECTS, CHOOSE_AXES };
 struct choose_point {
 	struct choose_rounds rounds; /* thread time of an operation, the hold included */
 	double ns;		     /* their median; 0: not measured */
+	double least, most;	     /* of them */
 	double waiting;		     /* bytes that waited to be freed, at most */
 };
 
@@ -67,6 +68,7 @@ struct choose_way {
 	bool unbounded; /* one reader that stalls can hold up any amount of memory */
 	bool shared;	/* all readers of an object write to the same cache line */
 	double read_ns; /* a read, all threads on one object; 0: not measured */
+	double read_least, read_most; /* its rounds */
 	double predicted_ns; /* the same with work.predict threads; 0: not known */
 	double object_bytes, thread_bytes; /* that it adds; 0 also if not measured */
 	/* Effects of one reader that stays for slow_ns, at update_rate; negative: not measured. */
@@ -106,7 +108,12 @@ struct choose_pick {
 	size_t best, fastest;	     /* ways, or CHOOSE_NOTHING */
 	bool level[CHOOSE_WAYS_MAX]; /* as fast as the fastest, beyond doubt */
 	bool among[CHOOSE_WAYS_MAX]; /* CHOOSE_CLOSE: one of these */
-	double scatter; /* half the width of the ratio to the fastest; of the median way */
+	bool tied[CHOOSE_WAYS_MAX];  /* not slower than the best, as far as the figures say */
+	bool unranked[CHOOSE_WAYS_MAX]; /* their figures scatter too much; the others are compared without them */
+	/* The answer rests on these two: their ratio, and half its width. The rival is the fastest but for the best. */
+	size_t rival, than;
+	struct choose_ratio lead;
+	double scatter;
 };
 
 /* Another answer on that side of what was measured. */
@@ -120,7 +127,7 @@ struct choose_change {
 
 struct choose_verdict {
 	struct choose_pick pick;
-	size_t next;	/* the fastest of those that are not level, or CHOOSE_NOTHING */
+	size_t next;	/* the fastest of those that are slower beyond doubt, or CHOOSE_NOTHING */
 	size_t usual;	/* the usual first choice: the least effort; may be best */
 	/* Ways to name if readers had to sleep, if memory had to stay bounded, if readers need not sleep. */
 	size_t sleeping, bounded, awake;
@@ -133,6 +140,7 @@ struct choose_verdict {
 /* The figures must repeat so well that there is a verdict at all, and that it is called certain. */
 #define CHOOSE_SCATTER_MOST 0.15
 #define CHOOSE_SCATTER_LITTLE 0.04
+#define CHOOSE_BEHIND 1.10 /* times the fastest, at least, beyond doubt: slower in another run, too */
 
 void choose_for(const struct choose_work *work, struct choose_verdict *out);
 /*

@@ -10,8 +10,9 @@
  * Keep a gap between the two. Two runs of one program differ by some percent however well each repeats, by where its
  * memory happens to lie; a way that is level in one run must not be behind in the other.
  */
-#define LEVEL 1.05  /* times the fastest, at most */
-#define BEHIND 1.10 /* times the fastest, at least */
+#define LEVEL  1.05 /* times the fastest, at most */
+#define BEHIND CHOOSE_BEHIND
+#define FAR    1.5  /* times the fastest: one that scatters too much to be ranked is no match for it all the same */
 
 /* Memory counts when it is worth a word, and much beside the objects themselves. */
 #define HEAVY_BYTES 1e6
@@ -33,10 +34,22 @@ static const struct choose_point *at(const struct choose_work *w, size_t way,
 	return &w->way[way].point[place->axis][place->point];
 }
 
+/* Tables show medians, so bounds that left their ratio out would contradict them. */
 static struct choose_ratio ratio_at(const struct choose_work *w, size_t way, size_t than,
 				    const struct place *place)
 {
-	return choose_ratio(&at(w, way, place)->rounds, &at(w, than, place)->rounds);
+	const struct choose_point *a = at(w, way, place), *b = at(w, than, place);
+	struct choose_ratio r = choose_ratio(&a->rounds, &b->rounds);
+
+	r.median = a->ns / b->ns;
+	r.low = fmin(r.low, r.median);
+	r.high = fmax(r.high, r.median);
+	return r;
+}
+
+static double scatter_of(struct choose_ratio r)
+{
+	return (r.high - r.low) / 2 / r.median;
 }
 
 static bool is_usable(const struct choose_work *w, size_t way, const struct place *place)
@@ -72,30 +85,16 @@ static bool is_heavier(const struct choose_work *w, size_t way, size_t than,
 
 /* ---- one point ------------------------------------------------------------------------------- */
 
-static size_t fastest_at(const struct choose_work *w, const struct place *place)
+/* Return the fastest that may be used and is not marked in @but. */
+static size_t fastest_but(const struct choose_work *w, const struct place *place, const bool *but)
 {
 	size_t best = CHOOSE_NOTHING, i;
 
 	for (i = 0; i < w->ways; i++)
-		if (is_usable(w, i, place) &&
+		if (is_usable(w, i, place) && !but[i] &&
 		    (best == CHOOSE_NOTHING || at(w, i, place)->ns < at(w, best, place)->ns))
 			best = i;
 	return best;
-}
-
-static double scatter_at(const struct choose_work *w, const struct place *place, size_t fastest)
-{
-	double v[CHOOSE_WAYS_MAX];
-	size_t n = 0, i;
-
-	for (i = 0; i < w->ways; i++)
-		if (i != fastest && is_usable(w, i, place)) {
-			struct choose_ratio r = ratio_at(w, i, fastest, place);
-
-			v[n++] = (r.high - r.low) / 2 / r.median;
-		}
-	qsort(v, n, sizeof(*v), choose_compare);
-	return n ? v[n / 2] : 0;
 }
 
 /* Level with the fastest, and another that is level takes much less memory. */
@@ -137,7 +136,7 @@ static bool find_close(const struct choose_work *w, struct choose_pick *p, const
 	size_t i;
 
 	for (i = 0; i < w->ways; i++) {
-		if (!is_usable(w, i, place) || p->level[i] || !is_easier(w, i, p->best) ||
+		if (!is_usable(w, i, place) || p->level[i] || p->unranked[i] || !is_easier(w, i, p->best) ||
 		    is_heavier(w, i, p->best, place) || ratio_at(w, i, p->fastest, place).low > BEHIND)
 			continue;
 		p->among[i] = p->among[p->best] = found = true;
@@ -145,47 +144,112 @@ static bool find_close(const struct choose_work *w, struct choose_pick *p, const
 	return found;
 }
 
-/* Return the scatter of the worst: a way that scatters too much to be told from the fastest is not close to it. */
-static double scatter_among(const struct choose_work *w, const struct choose_pick *p, const struct place *place)
+/* Take the scatter of these two for that of the answer. */
+static void rest_on(const struct choose_work *w, struct choose_pick *p, size_t way, size_t than, const struct place *place)
 {
-	double worst = 0;
+	p->rival = way;
+	p->than = than;
+	p->lead = ratio_at(w, way, than, place);
+	p->scatter = scatter_of(p->lead);
+}
+
+/* Rest on the worst: a way that scatters too much to be told from the fastest is not close to it. */
+static void rest_on_among(const struct choose_work *w, struct choose_pick *p, const struct place *place)
+{
+	double worst = -1;
 	size_t i;
 
 	for (i = 0; i < w->ways; i++)
-		if (p->among[i] && i != p->fastest) {
-			struct choose_ratio r = ratio_at(w, i, p->fastest, place);
-
-			worst = fmax(worst, (r.high - r.low) / 2 / r.median);
+		if (p->among[i] && i != p->fastest && scatter_of(ratio_at(w, i, p->fastest, place)) > worst) {
+			rest_on(w, p, i, p->fastest, place);
+			worst = p->scatter;
 		}
-	return worst;
+}
+
+/* Mark the ways that are level with the fastest, and those that scatter too much to say, but are no match for it. */
+static void rank(const struct choose_work *w, struct choose_pick *p, const struct place *place)
+{
+	size_t i;
+
+	for (i = 0; i < w->ways; i++) {
+		struct choose_ratio r;
+
+		if (!is_usable(w, i, place))
+			continue;
+		r = ratio_at(w, i, p->fastest, place);
+		p->level[i] = i == p->fastest || r.high <= LEVEL;
+		p->unranked[i] = r.low <= BEHIND && r.median > FAR && scatter_of(r) > CHOOSE_SCATTER_MOST && !isinf(r.high);
+	}
+}
+
+/* Mark the ways that are not slower than the best one beyond doubt. */
+static void find_tied(const struct choose_work *w, struct choose_pick *p, const struct place *place)
+{
+	size_t i;
+
+	for (i = 0; i < w->ways; i++) {
+		struct choose_ratio r;
+
+		if (!is_usable(w, i, place) || i == p->best || p->unranked[i])
+			continue;
+		r = ratio_at(w, i, p->best, place);
+		p->tied[i] = p->level[i] || r.low <= 1;
+		/* Another one whose lead is known decides. */
+		p->unranked[i] = p->tied[i] && i != p->rival && !is_easier(w, i, p->best) && scatter_of(r) > CHOOSE_SCATTER_MOST;
+		p->tied[i] = p->tied[i] && !p->unranked[i];
+	}
+}
+
+/* Return whether the scatter of the two fastest, or else of one that was not ranked, says nothing. */
+static bool is_noisy(const struct choose_work *w, struct choose_pick *p, const struct place *place)
+{
+	bool but[CHOOSE_WAYS_MAX], none[CHOOSE_WAYS_MAX] = { false };
+	bool alone = true;
+	size_t rival, i;
+
+	memcpy(but, p->unranked, sizeof(but));
+	but[p->best] = none[p->best] = true;
+	rival = fastest_but(w, place, but);
+	if (rival == CHOOSE_NOTHING)
+		rival = fastest_but(w, place, none);
+	if (rival == CHOOSE_NOTHING)
+		return false;
+	rest_on(w, p, rival, p->best, place);
+	for (i = 0; i < w->ways; i++)
+		alone &= !p->unranked[i];
+	return (!alone || p->lead.low <= BEHIND) && p->scatter > (alone ? CHOOSE_SCATTER_MOST : CHOOSE_SCATTER_MOST / 2);
+}
+
+static struct choose_pick no_verdict(struct choose_pick p, enum choose_outcome outcome)
+{
+	p.outcome = outcome;
+	p.best = CHOOSE_NOTHING;
+	return p;
 }
 
 static struct choose_pick pick_at(const struct choose_work *w, const struct place *place)
 {
-	struct choose_pick p = { .outcome = CHOOSE_NONE, .best = CHOOSE_NOTHING };
+	static const bool none[CHOOSE_WAYS_MAX];
+	struct choose_pick p = { .outcome = CHOOSE_NONE, .best = CHOOSE_NOTHING, .rival = CHOOSE_NOTHING };
 	size_t usable = 0, level = 0, i;
 
-	p.fastest = fastest_at(w, place);
+	p.fastest = fastest_but(w, place, none);
 	if (p.fastest == CHOOSE_NOTHING)
 		return p;
+	rank(w, &p, place);
+	p.best = easiest_level(w, &p, place);
+	if (is_noisy(w, &p, place))
+		return no_verdict(p, CHOOSE_NOISY);
+	find_tied(w, &p, place);
+	if (find_close(w, &p, place)) {
+		rest_on_among(w, &p, place);
+		return no_verdict(p, p.scatter > CHOOSE_SCATTER_MOST ? CHOOSE_NOISY : CHOOSE_CLOSE);
+	}
 	for (i = 0; i < w->ways; i++) {
-		p.level[i] = is_usable(w, i, place) &&
-			     (i == p.fastest || ratio_at(w, i, p.fastest, place).high <= LEVEL);
 		usable += is_usable(w, i, place);
 		level += p.level[i];
 	}
-	p.scatter = scatter_at(w, place, p.fastest);
-	if (p.scatter > CHOOSE_SCATTER_MOST) {
-		p.outcome = CHOOSE_NOISY;
-		return p;
-	}
-	p.best = easiest_level(w, &p, place);
 	p.outcome = usable > 1 && level == usable ? CHOOSE_LEVEL : CHOOSE_WINNER;
-	if (find_close(w, &p, place)) {
-		p.scatter = scatter_among(w, &p, place);
-		p.outcome = p.scatter > CHOOSE_SCATTER_MOST ? CHOOSE_NOISY : CHOOSE_CLOSE;
-		p.best = CHOOSE_NOTHING;
-	}
 	return p;
 }
 
@@ -224,43 +288,29 @@ static void look(const struct choose_work *w, struct choose_verdict *v, enum cho
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static size_t next_of(const struct choose_work *w, const struct choose_verdict *v,
-		      const struct place *place)
-{
-	size_t next = CHOOSE_NOTHING, i;
-
-	for (i = 0; i < w->ways; i++)
-		if (is_usable(w, i, place) && !v->pick.level[i] &&
-		    (next == CHOOSE_NOTHING || at(w, i, place)->ns < at(w, next, place)->ns))
-			next = i;
-	return next;
-}
-
-/* Usable or not: programs begin with it all the same. */
 static size_t usual_of(const struct choose_work *w, const struct place *place)
 {
 	size_t usual = CHOOSE_NOTHING, i;
 
 	for (i = 0; i < w->ways; i++)
-		if (at(w, i, place)->ns > 0 &&
+		if (is_usable(w, i, place) &&
 		    (usual == CHOOSE_NOTHING || w->way[i].effort < w->way[usual].effort))
 			usual = i;
 	return usual;
 }
 
-/* The answer itself if its readers share nothing; else who reads fastest of those that do not. */
+/* The answer itself, unless its readers share a line and others, who do not, are predicted to read faster. */
 static size_t predicted(const struct choose_work *w, const struct choose_verdict *v,
 			const struct place *place)
 {
-	size_t best = CHOOSE_NOTHING, i;
+	size_t best, i;
 
 	if (w->predict <= w->threads || w->updates >= 1 || w->way[v->pick.best].predicted_ns <= 0)
 		return CHOOSE_NOTHING;
-	if (!w->way[v->pick.best].shared)
-		return v->pick.best;
-	for (i = 0; i < w->ways; i++)
+	best = v->pick.best;
+	for (i = 0; i < w->ways && w->way[v->pick.best].shared; i++)
 		if (is_usable(w, i, place) && w->way[i].predicted_ns > 0 && !w->way[i].shared &&
-		    (best == CHOOSE_NOTHING || w->way[i].read_ns < w->way[best].read_ns))
+		    w->way[i].predicted_ns < w->way[best].predicted_ns)
 			best = i;
 	return best;
 }
@@ -268,6 +318,7 @@ static size_t predicted(const struct choose_work *w, const struct choose_verdict
 void choose_for(const struct choose_work *w, struct choose_verdict *out)
 {
 	struct place own = { CHOOSE_UPDATES, w->at[CHOOSE_UPDATES], w->block, false }, other = own;
+	bool ahead[CHOOSE_WAYS_MAX] = { false };
 	size_t i;
 
 	memset(out, 0, sizeof(*out));
@@ -285,7 +336,9 @@ void choose_for(const struct choose_work *w, struct choose_verdict *out)
 		out->low[i] = out->high[i] = w->at[i];
 	if (out->pick.outcome != CHOOSE_WINNER && out->pick.outcome != CHOOSE_LEVEL)
 		return;
-	out->next = next_of(w, out, &own);
+	for (i = 0; i < w->ways; i++)
+		ahead[i] = i == out->pick.best || out->pick.tied[i] || out->pick.unranked[i];
+	out->next = fastest_but(w, &own, ahead);
 	out->predicted = predicted(w, out, &own);
 	for (i = 0; i < CHOOSE_AXES; i++) {
 		look(w, out, (enum choose_axis)i, false);

@@ -60,9 +60,10 @@ static const struct choose_point *here(const struct sentences *s, size_t way)
 	return &way_of(s, way)->point[CHOOSE_UPDATES][s->work->at[CHOOSE_UPDATES]];
 }
 
-static bool may_be_used(const struct sentences *s, size_t way)
+/* "1.5"; two decimals where they tell it from one. */
+static int decimals_of(double times)
 {
-	return here(s, way)->ns > 0 && !(s->work->block && way_of(s, way)->may_not_block);
+	return times < 1.995 ? 2 : times < 9.95 ? 1 : 0;
 }
 
 struct value_text {
@@ -88,32 +89,76 @@ static struct value_text value_at(const struct sentences *s, enum choose_axis ax
 	return w;
 }
 
-/* "a, b and c" of those that are marked; of all that may be used where there are no marks. */
+/* "a, b and c" of those that are marked. */
 static void tell_names(struct sentences *s, const bool *marked)
 {
 	size_t i, left = 0;
 
 	for (i = 0; i < s->work->ways; i++)
-		left += marked ? marked[i] : may_be_used(s, i);
+		left += marked[i];
 	for (i = 0; i < s->work->ways; i++) {
-		if (!(marked ? marked[i] : may_be_used(s, i)))
+		if (!marked[i])
 			continue;
 		left--;
 		tell_on(s, "%s%s", called(s, i), left > 1 ? ", " : left ? " and " : "");
 	}
 }
 
-/* Tell why @best is named among those that are level. */
-static void tell_easiest(struct sentences *s, const bool *level, size_t best)
+/* "100 ns", or "100 ns to 103 ns" */
+static void tell_range(struct sentences *s, double least, double most)
+{
+	struct units_text from = units_time(least), to = units_time(most);
+
+	tell_on(s, "%s", from.text);
+	if (strcmp(from.text, to.text))
+		tell_on(s, " to %s", to.text);
+}
+
+/* "1.02 to 1.05 times" */
+static void tell_times(struct sentences *s, double low, double high)
+{
+	char from[32], to[32];
+
+	snprintf(from, sizeof(from), "%.*f", decimals_of(low), low);
+	snprintf(to, sizeof(to), "%.*f", decimals_of(high), high);
+	tell_on(s, "%s%s%s times", from, strcmp(from, to) ? " to " : "", strcmp(from, to) ? to : "");
+}
+
+/* Tell what an operation takes with @pick's best and those that tie with it, and why the best is named. */
+static void tell_tie(struct sentences *s, const struct choose_pick *pick, enum choose_axis axis, size_t point)
+{
+	bool marked[CHOOSE_WAYS_MAX], easier = false;
+	double least = INFINITY, most = 0;
+	size_t i;
+
+	memcpy(marked, pick->tied, sizeof(marked));
+	marked[pick->best] = true;
+	for (i = 0; i < s->work->ways; i++) {
+		double ns = way_of(s, i)->point[axis][point].ns;
+
+		if (!marked[i])
+			continue;
+		least = fmin(least, ns);
+		most = fmax(most, ns);
+		easier |= way_of(s, i)->effort < way_of(s, pick->best)->effort;
+	}
+	tell_on(s, "an operation takes ");
+	tell_range(s, least, most);
+	tell_on(s, " with ");
+	tell_names(s, marked);
+	tell_on(s, easier ? ", and those that are easier to use than %s take more memory." :
+			    ", and none of the others is easier to use than %s.",
+		called(s, pick->best));
+}
+
+static bool is_tie(const struct sentences *s, const struct choose_pick *pick)
 {
 	size_t i;
 
 	for (i = 0; i < s->work->ways; i++)
-		if (level[i] && way_of(s, i)->effort < way_of(s, best)->effort) {
-			tell_on(s, ". Those that are easier to use than %s take more memory.", called(s, best));
-			return;
-		}
-	tell_on(s, ", and %s is the easiest of them.", called(s, best));
+		if (pick->tied[i])
+			return true;
+	return false;
 }
 
 static void tell_header(struct sentences *s, size_t way)
@@ -124,11 +169,13 @@ static void tell_header(struct sentences *s, size_t way)
 
 /* ---- what to use, and why -------------------------------------------------------------------- */
 
-/* The one that the answer is held against: what most programs begin with, or else the next. */
-static size_t other_of(const struct choose_verdict *v, size_t best)
+/* The one that the answer is held against: what most programs begin with, if it is slower, or else the next. */
+static size_t other_of(const struct choose_verdict *v)
 {
-	if (v->usual != best && v->usual != CHOOSE_NOTHING)
-		return v->usual;
+	size_t usual = v->usual;
+
+	if (usual != CHOOSE_NOTHING && usual != v->pick.best && !v->pick.tied[usual])
+		return usual;
 	return v->next;
 }
 
@@ -136,8 +183,8 @@ static void tell_against(struct sentences *s, size_t best, size_t other)
 {
 	const struct choose_way *a = way_of(s, best), *b = way_of(s, other);
 
-	/* A slower read is no reason, and where nothing is read none at all. */
-	if (a->read_ns > 0 && b->read_ns > a->read_ns && s->work->updates < 1) {
+	/* A read that is no faster beyond doubt is no reason, and where nothing is read none at all. */
+	if (a->read_ns > 0 && b->read_least > a->read_most && s->work->updates < 1) {
 		tell_on(s, " A read takes %s,", units_time(a->read_ns).text);
 		tell_on(s, " with %s %s", b->said, units_time(b->read_ns).text);
 		if (s->work->threads > 1)
@@ -150,28 +197,23 @@ static void tell_against(struct sentences *s, size_t best, size_t other)
 
 static void tell_winner(struct sentences *s)
 {
-	size_t best = s->verdict->pick.best, other = other_of(s->verdict, best);
+	const struct choose_pick *p = &s->verdict->pick;
+	size_t other = other_of(s->verdict);
 
-	tell(s, "Use %s", called(s, best));
-	tell_header(s, best);
+	tell(s, "Use %s", called(s, p->best));
+	tell_header(s, p->best);
 	tell_on(s, ".");
-	if (other == CHOOSE_NOTHING)
+	if (is_tie(s, p)) {
+		tell_on(s, p->outcome == CHOOSE_LEVEL ? " It makes no difference here: " : " It is a tie: ");
+		tell_tie(s, p, CHOOSE_UPDATES, s->work->at[CHOOSE_UPDATES]);
+		if (other != CHOOSE_NOTHING)
+			tell_on(s, " With %s it takes %s.", called(s, other), units_time(here(s, other)->ns).text);
+	} else if (other == CHOOSE_NOTHING) {
 		tell_on(s, " An operation of your workload takes %s; nothing else was measured that may be used.",
-			units_time(here(s, best)->ns).text);
-	else
-		tell_against(s, best, other);
-}
-
-static void tell_level(struct sentences *s)
-{
-	size_t best = s->verdict->pick.best;
-
-	tell(s, "Use %s", called(s, best));
-	tell_header(s, best);
-	tell_on(s, ". It makes no difference here: an operation takes %s with ",
-		units_time(here(s, best)->ns).text);
-	tell_names(s, s->verdict->pick.level);
-	tell_easiest(s, s->verdict->pick.level, best);
+			units_time(here(s, p->best)->ns).text);
+	} else {
+		tell_against(s, p->best, other);
+	}
 }
 
 static void tell_close(struct sentences *s)
@@ -181,7 +223,7 @@ static void tell_close(struct sentences *s)
 
 	tell(s, "No winner: ");
 	tell_names(s, p->among);
-	tell_on(s, " are too close to each other. Take the one that you know best. An operation takes ");
+	tell_on(s, " tie. Take the one that you know best. An operation takes ");
 	for (i = 0; i < s->work->ways; i++)
 		left += p->among[i];
 	for (i = 0; i < s->work->ways; i++) {
@@ -206,6 +248,11 @@ static void tell_cost(struct sentences *s)
 		tell_on(s, " %s more for each object", units_bytes(way->object_bytes).text);
 		told = true;
 	}
+	if (way->thread_bytes >= 1) {
+		tell_on(s, "%s %s%s for each thread", told ? "," : "", units_bytes(way->thread_bytes).text,
+			told ? "" : " more");
+		told = true;
+	}
 	if (waits > 0) {
 		tell_on(s, "%s up to %s of memory waits to be freed", told ? ", and" : "",
 			units_bytes(waits).text);
@@ -225,19 +272,65 @@ static void tell_cost(struct sentences *s)
 
 /* ---- how sure -------------------------------------------------------------------------------- */
 
-/* "4 %"; two digits at most */
-static double percent(double share)
+/* Return whether the rounds of a way stay near their median: a reader of the tables would not believe it otherwise. */
+static bool repeats(const struct choose_point *p)
 {
-	return fmax(1, ceil(100 * share));
+	return (p->most - p->least) / 2 <= CHOOSE_SCATTER_MOST * p->ns;
+}
+
+/* "high" where the ratio that the answer rests on is known well, and the figures that it is made of repeat. */
+static const char *how_sure(const struct sentences *s)
+{
+	const struct choose_pick *p = &s->verdict->pick;
+
+	return p->scatter <= CHOOSE_SCATTER_LITTLE && s->work->load <= LOADED && repeats(here(s, p->rival)) &&
+			       repeats(here(s, p->than)) ?
+		       "high" :
+		       "fair";
+}
+
+/* Name the ways that were left out of the answer, and why. */
+static void tell_unranked(struct sentences *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->work->ways; i++)
+		if (s->verdict->pick.unranked[i]) {
+			tell(s, "Not ranked: %s, whose figures scatter too much: an operation took ", called(s, i));
+			tell_range(s, here(s, i)->least, here(s, i)->most);
+			tell_on(s, ".");
+		}
+}
+
+/* Tell what the answer rests on: "round by round, an operation takes 1.4 to 1.6 times as long with b as with a". */
+static void tell_lead(struct sentences *s)
+{
+	const struct choose_pick *p = &s->verdict->pick;
+
+	tell_on(s, "round by round, an operation takes ");
+	tell_times(s, p->lead.low, p->lead.high);
+	tell_on(s, " as long with %s%s as with %s", called(s, p->rival),
+		s->verdict->next == p->rival ? ", the next best," : "", called(s, p->than));
+}
+
+/* The least and the most of both, as tables have them. */
+static void tell_rounds(struct sentences *s)
+{
+	const struct choose_pick *p = &s->verdict->pick;
+
+	tell_on(s, ". Rounds took ");
+	tell_range(s, here(s, p->rival)->least, here(s, p->rival)->most);
+	tell_on(s, ", and ");
+	tell_range(s, here(s, p->than)->least, here(s, p->than)->most);
+	tell_on(s, ".");
 }
 
 static void tell_sure(struct sentences *s)
 {
-	const struct choose_verdict *v = s->verdict;
-	const struct choose_pick *p = &v->pick;
+	const struct choose_pick *p = &s->verdict->pick;
 	const struct choose_work *w = s->work;
 
-	if (!p->scatter) {
+	if (p->rival == CHOOSE_NOTHING) {
 		tell(s, "Confidence: there was nothing to compare with.");
 		return;
 	}
@@ -245,20 +338,11 @@ static void tell_sure(struct sentences *s)
 		tell(s, "Confidence: low: this is a debug build, in which lull's own ways take longer than they would.");
 		return;
 	}
+	tell(s, "Confidence: %s: ", p->outcome == CHOOSE_CLOSE ? "none in any of them" : how_sure(s));
+	tell_lead(s);
+	tell_rounds(s);
 	if (p->outcome == CHOOSE_CLOSE)
-		tell(s, "Confidence: none in any of them: the figures repeat within %.0f %%, which does not tell them apart",
-		     percent(p->scatter));
-	else
-		tell(s, "Confidence: %s: the figures repeat within %.0f %%",
-		     p->scatter <= CHOOSE_SCATTER_LITTLE && w->load <= LOADED ? "high" : "fair",
-		     percent(p->scatter));
-	if (p->outcome == CHOOSE_WINNER && v->next != CHOOSE_NOTHING) {
-		double times = here(s, v->next)->ns / here(s, p->best)->ns;
-
-		tell_on(s, ", and the next best (%s) takes %.*f times as long", called(s, v->next),
-			times < 1.095 ? 2 : times < 9.95 ? 1 : 0, times);
-	}
-	tell_on(s, ".");
+		tell_on(s, " Two runs may differ by %.0f %%.", 100 * (CHOOSE_BEHIND - 1));
 	if (w->load > LOADED)
 		tell_on(s, " Other programs used %.1f of %u CPUs meanwhile.", w->load, w->cpus);
 }
@@ -273,9 +357,10 @@ static void tell_noisy(struct sentences *s)
 		     here(s, p->fastest)->rounds.count, here(s, p->fastest)->rounds.count == 1 ? "" : "s");
 		tell(s, "What is missing: at least %d rounds (--runs).", CHOOSE_ROUNDS_LEAST);
 	} else {
-		tell(s, "No verdict: the figures scatter by %s%.0f %%; a verdict takes %.0f %% at most.",
-		     p->scatter > 1 ? "more than " : "", percent(fmin(p->scatter, 1)),
-		     100 * CHOOSE_SCATTER_MOST);
+		tell(s, "No verdict: ");
+		tell_lead(s);
+		tell_on(s, ", which does not say which to use");
+		tell_rounds(s);
 		tell(s, "What is missing:");
 		if (w->load > LOADED)
 			tell_on(s, " an idle machine (other programs used %.1f of %u CPUs), or",
@@ -334,11 +419,11 @@ static void tell_prediction(struct sentences *s)
 			     w->predict);
 		return;
 	}
-	other = then == best ? other_of(s->verdict, best) : best;
+	other = then == best ? other_of(s->verdict) : best;
 	tell(s, "With %u threads that read the same object: %s. A read is predicted, not measured, to take %s",
 	     w->predict, then == best ? "the same" : called(s, then),
 	     units_time(way_of(s, then)->predicted_ns).text);
-	if (other != CHOOSE_NOTHING && way_of(s, other)->predicted_ns > 0)
+	if (other != CHOOSE_NOTHING && way_of(s, other)->predicted_ns > way_of(s, then)->predicted_ns)
 		tell_on(s, ", with %s %s", called(s, other),
 			units_time(way_of(s, other)->predicted_ns).text);
 	tell_on(s, ".");
@@ -351,14 +436,14 @@ static void tell_change(struct sentences *s, const struct choose_change *c)
 	const struct choose_point *b = &way_of(s, best)->point[c->axis][c->point];
 
 	tell(s, "With %s: ", value_at(s, c->axis, c->point).text);
-	if (b->ns > 0 && !c->pick.level[best]) {
-		tell_on(s, "%s; an operation takes %s", called(s, then), units_time(a->ns).text);
-		tell_on(s, ", with %s %s.", called(s, best), units_time(b->ns).text);
+	tell_on(s, "%s; ", called(s, then));
+	if (c->pick.tied[best]) {
+		tell_on(s, "it is a tie: ");
+		tell_tie(s, &c->pick, c->axis, c->point);
 		return;
 	}
-	tell_on(s, "%s. There is no difference between ", called(s, then));
-	tell_names(s, c->pick.level);
-	tell_easiest(s, c->pick.level, then);
+	tell_on(s, "an operation takes %s", units_time(a->ns).text);
+	tell_on(s, ", with %s %s.", called(s, best), units_time(b->ns).text);
 }
 
 /* Tell where else the same answer was measured. */
@@ -400,19 +485,20 @@ size_t choose_for_words(const struct choose_work *work, const struct choose_verd
 		return s.count;
 	case CHOOSE_CLOSE:
 		tell_close(&s);
-		tell(&s, "All others%s take longer or are harder to use.", work->block ? " that may be used" : "");
+		tell(&s, "All others%s take longer than the fastest of these, take more memory or are no easier to use.",
+		     work->block ? " that may be used" : "");
 		tell_sure(&s);
+		tell_unranked(&s);
 		tell_forbidden(&s);
 		return s.count;
 	case CHOOSE_LEVEL:
-		tell_level(&s);
-		break;
 	case CHOOSE_WINNER:
 		tell_winner(&s);
 		break;
 	}
 	tell_cost(&s);
 	tell_sure(&s);
+	tell_unranked(&s);
 	tell_other_readers(&s);
 	tell_prediction(&s);
 	for (i = 0; i < verdict->changes; i++)

@@ -29,6 +29,8 @@ static void set_read(struct choose_way *way, const struct compare *data,
 	if (at == t->nr_threads || !s->read[at].count)
 		return;
 	way->read_ns = s->read[at].median;
+	way->read_least = s->read[at].min;
+	way->read_most = s->read[at].max;
 	if (data->predict > measured && measured > 1)
 		way->predicted_ns = predict_read_ns(way->shared, way->read_ns, measured, data->predict);
 }
@@ -56,7 +58,7 @@ static void set_way(struct choose_way *way, const struct compare *data,
 			const struct tradeoff_point *p = &s->mix[i][j];
 
 			way->point[i][j] = (struct choose_point){
-				p->rounds, p->ns.count ? p->ns.median : 0, p->waiting
+				p->rounds, p->ns.count ? p->ns.median : 0, p->ns.min, p->ns.max, p->waiting
 			};
 		}
 }
@@ -124,6 +126,22 @@ static json_t *names_of(const struct compare *data, const bool *marked)
 	return list;
 }
 
+/* The ratio that the answer rests on; null: nothing was compared. */
+static json_t *lead_json(const struct compare *data, const struct choose_pick *p)
+{
+	json_t *to;
+
+	if (p->rival == CHOOSE_NOTHING)
+		return json_null();
+	to = json_object();
+	json_object_set_new(to, "of", name_of(data, p->rival));
+	json_object_set_new(to, "over", name_of(data, p->than));
+	json_object_set_new(to, "low", json_real(p->lead.low));
+	json_object_set_new(to, "median", json_real(p->lead.median));
+	json_object_set_new(to, "high", isfinite(p->lead.high) ? json_real(p->lead.high) : json_null());
+	return to;
+}
+
 json_t *compare_verdict_json(const struct compare *data)
 {
 	static const char *const outcomes[] = { "none", "noisy", "close", "level", "winner" };
@@ -139,6 +157,9 @@ json_t *compare_verdict_json(const struct compare *data)
 	/* JSON has no infinity: null is "not known". */
 	json_object_set_new(to, "scatter",
 			    isfinite(v->pick.scatter) ? json_real(v->pick.scatter) : json_null());
+	json_object_set_new(to, "tied", names_of(data, v->pick.tied));
+	json_object_set_new(to, "not_ranked", names_of(data, v->pick.unranked));
+	json_object_set_new(to, "lead", lead_json(data, &v->pick));
 	json_object_set_new(to, "next", name_of(data, v->next));
 	json_object_set_new(to, "if_readers_sleep", name_of(data, v->sleeping));
 	json_object_set_new(to, "if_readers_do_not_sleep", name_of(data, v->awake));

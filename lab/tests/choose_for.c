@@ -32,7 +32,7 @@ static void set_point(struct choose_point *p, double ns)
 	size_t i, j;
 
 	memset(p, 0, sizeof(*p));
-	p->ns = ns;
+	p->ns = p->least = p->most = ns;
 	for (i = 0; i < rounds && ns > 0; i++)
 		p->rounds.ns[p->rounds.count++] = ns * (1 + noise * chance());
 	if (!p->rounds.count || noise <= 0)
@@ -43,6 +43,16 @@ static void set_point(struct choose_point *p, double ns)
 		v[j] = p->rounds.ns[i];
 	}
 	p->ns = v[rounds / 2];
+	p->least = v[0];
+	p->most = v[rounds - 1];
+}
+
+/* A read takes @ns, give or take a tenth. */
+static void set_read(size_t which, double ns)
+{
+	way[which].read_ns = ns;
+	way[which].read_least = 0.9 * ns;
+	way[which].read_most = 1.1 * ns;
 }
 
 static void set_ns(enum choose_axis axis, size_t point, double rwlock, double count, double rcu,
@@ -197,8 +207,8 @@ TEST(names_the_fastest)
 
 	noise = 0;
 	set_own(900, 400, 100, 150);
-	way[RCU].read_ns = 0.9;
-	way[RWLOCK].read_ns = 46;
+	set_read(RCU, 0.9);
+	set_read(RWLOCK, 46);
 	way[RCU].point[CHOOSE_UPDATES][1].waiting = 110000;
 	v = run(&w);
 	assert_int_equal(v.pick.outcome, CHOOSE_WINNER);
@@ -242,12 +252,12 @@ TEST(gives_no_reason_against_itself)
 
 	noise = 0;
 	set_own(120, 60, 80, 90);
-	way[RWLOCK].read_ns = 46;
-	way[COUNT].read_ns = 101;
+	set_read(RWLOCK, 46);
+	set_read(COUNT, 101);
 	run(&w);
 	assert_string_equal(line[0], "Use a count. An operation of your workload takes 60 ns, with one rwlock 120 ns.");
 	/* Nor what is never done. */
-	way[COUNT].read_ns = 18;
+	set_read(COUNT, 18);
 	run(&w);
 	assert_true(said("A read takes 18 ns, with one rwlock 46 ns"));
 	w.updates = 1;
@@ -256,16 +266,26 @@ TEST(gives_no_reason_against_itself)
 	w.updates = 0;
 	run(&w);
 	assert_false(said("memory waits"));
-	/* Nor what takes the same. */
-	way[COUNT].read_ns = way[RWLOCK].read_ns;
+	/* Nor what may take the same: some rounds were as long as one of the other's. */
+	set_read(COUNT, 39);
+	w.updates = 0.01;
 	run(&w);
 	assert_string_equal(line[0], "Use a count. An operation of your workload takes 60 ns, with one rwlock 120 ns.");
+	/* The usual way may not be used: it was measured, and would be faster. */
+	w.block = true;
+	set_own(120, 60, 80, 90);
+	way[RWLOCK].may_not_block = "a section holds up all";
+	set_own(20, 60, 80, 90);
+	run(&w);
+	assert_string_equal(line[0], "Use a count. An operation of your workload takes 60 ns, with hazard pointers 90 ns.");
 
 	/* Others were measured, though none is slower beyond doubt. */
+	w = ordinary();
 	noise = 0.05;
 	set_own(100, 102, 102, 102);
 	assert_int_equal(run(&w).pick.best, RWLOCK);
-	assert_true(said("Use one rwlock. An operation of your workload takes 10"));
+	assert_true(said("Use one rwlock. It is a tie: an operation takes "));
+	assert_true(said(", and none of the others is easier to use than one rwlock."));
 	assert_false(said("nothing else was measured"));
 }
 
@@ -273,18 +293,161 @@ TEST(says_how_many_times)
 {
 	struct choose_work w = ordinary();
 
+	noise = 0;
 	set_own(1e5, 1.2e5, 80, 1.3e5);
 	run(&w);
-	assert_true(said("the next best (one rwlock) takes 125"));
-	set_own(104, 20000, 100, 108);
+	assert_true(said("an operation takes 1250 times as long with one rwlock, the next best, as with RCU."));
+	set_own(900, 900, 100, 700);
 	run(&w);
-	assert_true(said("the next best (hazard pointers) takes 1.0"));
-	assert_false(said("takes 1 times"));
-	/* One that may be level is the next, before one that is far behind. */
-	noise = 0.05;
+	assert_true(said("an operation takes 7.0 times as long with hazard pointers, the next best, as with RCU."));
+	set_own(900, 900, 100, 107);
+	run(&w);
+	assert_true(said("an operation takes 1.07 times as long with hazard pointers, the next best, as with RCU. Rounds took 107 ns, "
+			 "and 100 ns."));
+}
+
+/* The lead is 6 %, and the scatter more: no winner is claimed, and the easier one is named for what it is. */
+TEST(a_lead_below_the_scatter_is_a_tie)
+{
+	struct choose_work w = ordinary();
+	struct choose_verdict v;
+
+	noise = 0.08;
 	set_own(900, 400, 100, 106);
-	assert_int_equal(run(&w).next, HAZARD);
-	assert_true(said("and the next best (hazard pointers) takes 1.0"));
+	v = run(&w);
+	assert_int_equal(v.pick.best, RCU);
+	assert_int_equal(v.pick.rival, HAZARD);
+	assert_true(v.pick.tied[HAZARD] && !v.pick.level[HAZARD]);
+	assert_int_equal(v.next, COUNT);
+	assert_true(said("Use RCU (lull/rcu.h). It is a tie: an operation takes "));
+	assert_true(said(" with RCU and hazard pointers, and none of the others is easier to use than RCU. With one rwlock it takes "));
+	assert_true(said("Confidence: fair: round by round, an operation takes 0.9"));
+	assert_false(said("the next best"));
+	/* A lead that is small, and known, is none. */
+	noise = 0.003;
+	set_own(900, 400, 100, 106);
+	v = run(&w);
+	assert_false(v.pick.tied[HAZARD]);
+	assert_int_equal(v.next, HAZARD);
+	/* Memory decides, and is the reason. */
+	noise = 0.08;
+	set_own(900, 102, 100, 400);
+	way[COUNT].object_bytes = 5000;
+	v = run(&w);
+	assert_int_equal(v.pick.best, RCU);
+	assert_true(v.pick.tied[COUNT]);
+	assert_true(said(", and those that are easier to use than RCU take more memory. With one rwlock"));
+}
+
+/* Medians are what tables show: rounds that say otherwise do not make a winner of the slower one. */
+TEST(medians_count_too)
+{
+	struct choose_work w = ordinary();
+	struct choose_verdict v;
+
+	set_own(900, 400, 100, 120);
+	for (size_t axis = 0; axis < CHOOSE_AXES; axis++)
+		way[HAZARD].point[axis][1].ns = way[RCU].point[axis][1].ns * 1.005;
+	v = run(&w);
+	assert_true(v.pick.lead.low < 1.01);
+	assert_true(v.pick.lead.high > 1.15);
+	assert_float_equal(v.pick.lead.median, 1.005, 1e-9);
+}
+
+/* Its rounds are @low and @high in turn, its median as given. */
+static void scatter(size_t which, double low, double median, double high)
+{
+	struct choose_point *p = &way[which].point[CHOOSE_UPDATES][1];
+	size_t i;
+
+	for (i = 0; i < ROUNDS; i++)
+		p->rounds.ns[i] = i % 3 ? high : low;
+	p->least = low;
+	p->ns = median;
+	p->most = high;
+}
+
+TEST(a_lead_that_the_scatter_leaves)
+{
+	struct choose_work w = ordinary();
+	struct choose_verdict v;
+
+	noise = 0;
+	set_own(900, 400, 100, 200);
+	/* Surely slower, whatever it is in truth. */
+	scatter(HAZARD, 112, 200, 300);
+	v = run(&w);
+	assert_int_equal(v.pick.outcome, CHOOSE_WINNER);
+	assert_true(v.pick.scatter > 0.4);
+	assert_true(said("Confidence: fair: round by round, an operation takes 1.12 to 3.0 times as long"));
+	/* Perhaps level in another run. */
+	scatter(HAZARD, 109, 140, 250);
+	assert_int_equal(run(&w).pick.outcome, CHOOSE_NOISY);
+	/* One that is harder to use and scatters is left out, also as the second. */
+	set_own(900, 100, 115, 120);
+	scatter(HAZARD, 80, 120, 200);
+	v = run(&w);
+	assert_int_equal(v.pick.best, COUNT);
+	assert_true(v.pick.unranked[HAZARD] && !v.pick.tied[HAZARD]);
+	set_own(900, 700, 100, 600);
+	scatter(RWLOCK, 95, 560, 560);
+	v = run(&w);
+	assert_int_equal(v.pick.best, RCU);
+	assert_int_equal(v.pick.rival, HAZARD);
+	assert_true(v.pick.unranked[RWLOCK]);
+	/* Where one is left out, the others must repeat better than else. */
+	scatter(HAZARD, 100, 108, 119);
+	assert_int_equal(run(&w).pick.outcome, CHOOSE_NOISY);
+	set_own(900, 700, 100, 108);
+	scatter(HAZARD, 100, 108, 119);
+	assert_int_equal(run(&w).pick.best, RCU);
+	/* One that is easier to use and near is not left out. */
+	set_own(900, 120, 100, 110);
+	scatter(COUNT, 80, 120, 200);
+	assert_int_equal(run(&w).pick.outcome, CHOOSE_NOISY);
+	/* The usual way ties, and is not held against the answer. */
+	set_own(101, 100, 300, 300);
+	way[RWLOCK].object_bytes = 5000;
+	v = run(&w);
+	assert_int_equal(v.pick.best, COUNT);
+	assert_true(said(" and those that are easier to use than a count take more memory. With RCU it takes 300 ns."));
+}
+
+/* One way scatters from 95 to 560, and all others repeat: they are compared without it, and it is named. */
+TEST(one_that_scatters_decides_for_no_other)
+{
+	struct choose_work w = ordinary();
+	struct choose_verdict v;
+	size_t i, way_that;
+
+	for (way_that = 0; way_that < WAYS; way_that++) {
+		struct choose_point *p = &way[way_that].point[CHOOSE_UPDATES][1];
+
+		if (way_that == RCU)
+			continue;
+		w = ordinary();
+		for (i = 0; i < ROUNDS; i++)
+			p->rounds.ns[i] = i < 6 ? 95 : 560;
+		p->ns = p->most = 560;
+		p->least = 95;
+		v = run(&w);
+		assert_int_equal(v.pick.outcome, CHOOSE_WINNER);
+		assert_int_equal(v.pick.best, RCU);
+		assert_true(v.pick.unranked[way_that]);
+		assert_int_not_equal(v.next, way_that);
+		assert_true(v.pick.scatter < 0.04);
+		assert_true(said("Confidence: high: "));
+		assert_true(said(", whose figures scatter too much: an operation took 95 ns to 560 ns."));
+		/* Not so where it is the one to beat. */
+		p->ns = 110;
+		assert_int_equal(run(&w).pick.outcome, CHOOSE_NOISY);
+		/* Nor where there is no other. */
+		for (i = 0; i < WAYS; i++)
+			if (i != RCU && i != way_that)
+				way[i].point[CHOOSE_UPDATES][1].ns = 0;
+		p->ns = 560;
+		assert_int_equal(run(&w).pick.outcome, CHOOSE_NOISY);
+	}
 }
 
 TEST(says_how_sure)
@@ -292,17 +455,21 @@ TEST(says_how_sure)
 	struct choose_work w = ordinary();
 
 	run(&w);
-	assert_string_equal(line[2], "Confidence: high: the figures repeat within 1 %, and the next best (hazard "
-				     "pointers) takes 1.5 times as long.");
+	assert_string_equal(line[2], "Confidence: high: round by round, an operation takes 1.48 to 1.51 times as long with hazard "
+				     "pointers, the next best, as with RCU. Rounds took 149 ns to 151 ns, and 99 ns to 101 ns.");
+	/* Figures that a reader sees scatter are not called sure, however well their ratio is known. */
+	way[RCU].point[CHOOSE_UPDATES][1].most = 131;
+	run(&w);
+	assert_true(said("Confidence: fair: round by round, an operation takes 1.48 to 1.51 times"));
 	noise = 0.1;
 	set_own(900, 400, 100, 200);
 	assert_int_equal(run(&w).pick.best, RCU);
-	assert_true(said("Confidence: fair: the figures repeat within "));
+	assert_true(said("Confidence: fair: round by round, "));
 	/* A loaded machine is told, and is never high. */
 	w = ordinary();
 	w.load = 1.3;
 	run(&w);
-	assert_true(said("Confidence: fair: the figures repeat within 1 %"));
+	assert_true(said("Confidence: fair: round by round, an operation takes 1.48 to 1.51 times"));
 	assert_true(said("Other programs used 1.3 of 2 CPUs meanwhile."));
 	w.checked = true;
 	run(&w);
@@ -340,14 +507,13 @@ TEST(doubt_names_nobody)
 	assert_int_equal(v.pick.best, CHOOSE_NOTHING);
 	assert_true(v.pick.among[RCU] && v.pick.among[HAZARD]);
 	assert_false(v.pick.among[COUNT]);
-	assert_true(said("No winner: RCU and hazard pointers are too close to each other."));
-	assert_true(said("Confidence: none in any of them: the figures repeat within "));
+	assert_true(said("No winner: RCU and hazard pointers tie."));
+	assert_true(said("Confidence: none in any of them: round by round, an operation takes 1.0"));
 	assert_int_equal(v.changes, 0);
 	noise = 0;
 	set_own(900, 108, 107, 100);
 	run(&w);
-	assert_string_equal(line[0], "No winner: a count, RCU and hazard pointers are too close to each other. Take the one "
-				     "that you know best. An operation takes 108 ns, 107 ns and 100 ns.");
+	assert_string_equal(line[0], "No winner: a count, RCU and hazard pointers tie. Take the one that you know best. An operation takes 108 ns, 107 ns and 100 ns.");
 
 	/* A harder one that may be as fast is no rival. */
 	w = ordinary();
@@ -365,7 +531,8 @@ TEST(doubt_names_nobody)
 	set_own(900, 107, 20, 100);
 	w.block = true;
 	assert_int_equal(run(&w).pick.outcome, CHOOSE_CLOSE);
-	assert_string_equal(line[1], "All others that may be used take longer or are harder to use.");
+	assert_string_equal(line[1], "All others that may be used take longer than the fastest of these, take more memory or are no easier to "
+				     "use.");
 	assert_true(said("Not RCU, because readers sleep: a section holds up all."));
 
 	/* Equal by their medians, but the scatter could hide a tenth. */
@@ -390,27 +557,27 @@ TEST(too_much_scatter_is_no_verdict)
 	assert_int_equal(v.pick.outcome, CHOOSE_NOISY);
 	assert_int_equal(v.pick.best, CHOOSE_NOTHING);
 	assert_int_equal(lines, CHOOSE_HEADLINES);
-	assert_true(said("No verdict: the figures scatter by "));
-	assert_true(said("a verdict takes 15 % at most."));
+	assert_true(said("No verdict: round by round, an operation takes 0."));
+	assert_true(said(" times as long with hazard pointers as with RCU, which does not say which to use. Rounds took "));
 	assert_true(said("What is missing: an idle machine (other programs used 1.3 of 2 CPUs), or more time "
 			 "(--seconds=400)."));
 	assert_true(said("Confidence: none."));
 	assert_false(said("Use "));
 
-	/* A way that may be as fast or three times as slow is not close, and is not called so. */
+	/* A way that may be as fast or half as slow again is not close, and is not called so. */
 	w = ordinary();
-	set_own(293, 500, 100, 150);
+	set_own(120, 500, 100, 150);
 	for (i = 0; i < ROUNDS; i++)
-		way[RWLOCK].point[CHOOSE_UPDATES][1].rounds.ns[i] = i < 5 ? 101 : 293;
+		way[RWLOCK].point[CHOOSE_UPDATES][1].rounds.ns[i] = i < 5 ? 101 : 150;
 	assert_int_equal(run(&w).pick.outcome, CHOOSE_NOISY);
-	assert_false(said("too close"));
+	assert_false(said("tie"));
 	assert_false(said("you know best"));
 	/* Wherever it stands in the list. */
 	w = ordinary();
-	set_own(900, 500, 100, 293);
+	set_own(900, 500, 100, 120);
 	way[HAZARD].effort = 0;
 	for (i = 0; i < ROUNDS; i++)
-		way[HAZARD].point[CHOOSE_UPDATES][1].rounds.ns[i] = i < 5 ? 101 : 293;
+		way[HAZARD].point[CHOOSE_UPDATES][1].rounds.ns[i] = i < 5 ? 101 : 150;
 	assert_int_equal(run(&w).pick.outcome, CHOOSE_NOISY);
 
 	/* One round tells nothing. */
@@ -432,7 +599,7 @@ TEST(drift_is_no_noise)
 		for (j = 0; j < ROUNDS; j++)
 			way[i].point[CHOOSE_UPDATES][1].rounds.ns[j] *= 1 + (double)(j % 4);
 	assert_int_equal(run(&w).pick.best, RCU);
-	assert_true(said("repeat within 1 %"));
+	assert_true(said("round by round, an operation takes 1.48 to 1.51 times as long"));
 }
 
 /*
@@ -486,8 +653,9 @@ TEST(it_does_not_matter)
 	v = run(&w);
 	assert_int_equal(v.pick.outcome, CHOOSE_LEVEL);
 	assert_int_equal(v.pick.best, RWLOCK);
-	assert_string_equal(line[0], "Use one rwlock. It makes no difference here: an operation takes 1.03 us with one "
-				     "rwlock, a count, RCU and hazard pointers, and one rwlock is the easiest of them.");
+	assert_string_equal(line[0], "Use one rwlock. It makes no difference here: an operation takes 1 us to 1.03 us with one "
+				     "rwlock, a count, RCU and hazard pointers, and none of the others is easier to use than one "
+				     "rwlock.");
 	/* One that is slower makes a difference. */
 	set_own(1030, 1020, 1000, 1300);
 	assert_int_equal(run(&w).pick.outcome, CHOOSE_WINNER);
@@ -514,8 +682,13 @@ TEST(memory_decides_between_equals)
 	assert_int_equal(run(&w).pick.best, HAZARD);
 	w.size = 400000;
 	assert_int_equal(run(&w).pick.best, RCU);
+	way[RCU].thread_bytes = 2000;
+	run(&w);
+	assert_true(said("Cost: 1.1 kB more for each object, 2 kB for each thread, and up to 14 kB of memory waits to be freed."));
 	w.size = 64;
 	way[RCU].object_bytes = 0;
+	assert_int_equal(run(&w).pick.best, RCU);
+	assert_true(said("Cost: 2 kB more for each thread, and up to 14 kB of memory waits to be freed."));
 	way[RCU].thread_bytes = 600000;
 	assert_int_equal(run(&w).pick.best, HAZARD);
 	way[RCU].thread_bytes = 0;
@@ -570,9 +743,11 @@ TEST(readers_that_sleep)
 TEST(more_threads_are_a_prediction)
 {
 	struct choose_work w = ordinary();
+	struct choose_verdict v;
 
-	way[RCU].read_ns = way[RCU].predicted_ns = 0.9;
-	way[RWLOCK].read_ns = 46;
+	set_read(RCU, 0.9);
+	way[RCU].predicted_ns = 0.9;
+	set_read(RWLOCK, 46);
 	way[RWLOCK].predicted_ns = 368;
 	assert_int_equal(run(&w).predicted, CHOOSE_NOTHING);
 	assert_false(said("predicted"));
@@ -598,13 +773,27 @@ TEST(more_threads_are_a_prediction)
 	w.threads = 2;
 	way[RCU].predicted_ns = 0.9;
 	way[RWLOCK].predicted_ns = 368;
+	/* A rival that is predicted to be faster does not speak for the answer, nor does one that is slower change it. */
+	way[HAZARD].predicted_ns = 400;
+	way[RCU].predicted_ns = 380;
+	set_own(50, 400, 100, 150);
+	v = run(&w);
+	assert_int_equal(v.predicted, RWLOCK);
+	assert_true(said("the same. A read is predicted, not measured, to take 368 ns, with RCU 380 ns."));
+	set_own(500, 400, 100, 150);
+	run(&w);
+	assert_true(said("the same. A read is predicted, not measured, to take 380 ns."));
+	set_own(50, 400, 100, 150);
+	way[RCU].predicted_ns = 0.9;
+	way[HAZARD].predicted_ns = 0;
 	/* Predict no reads for a workload without reads. */
 	w.updates = 1;
 	assert_int_equal(run(&w).predicted, CHOOSE_NOTHING);
 	w.updates = 0.01;
 	/* Predict no change to a way that its readers may not use. */
 	w.block = true;
-	way[HAZARD].read_ns = way[HAZARD].predicted_ns = 1.2;
+	set_read(HAZARD, 1.2);
+	way[HAZARD].predicted_ns = 1.2;
 	assert_int_equal(run(&w).predicted, HAZARD);
 }
 
@@ -648,8 +837,20 @@ TEST(equals_further_on_are_a_change)
 	c = change_of(&v, CHOOSE_HOLD, true);
 	assert_non_null(c);
 	assert_int_equal(c->pick.best, COUNT);
-	assert_true(said("With a hold of 10 us: a count. There is no difference between a count, RCU and hazard pointers, and "
-			 "a count is the easiest of them."));
+	assert_true(said("With a hold of 10 us: a count; it is a tie: an operation takes "));
+
+	/* A tie by its scatter is one, too. */
+	w = ordinary();
+	noise = 0;
+	set_ns(CHOOSE_HOLD, 2, 20000, 10100, 10150, 10000);
+	for (size_t i = 0; i < ROUNDS; i++)
+		way[RCU].point[CHOOSE_HOLD][2].rounds.ns[i] = i % 2 ? 9500 : 11200;
+	v = run(&w);
+	c = change_of(&v, CHOOSE_HOLD, true);
+	assert_non_null(c);
+	assert_true(c->pick.tied[RCU] && !c->pick.level[RCU]);
+	assert_true(said("With a hold of 10 us: a count; it is a tie: an operation takes 10 us to 10.2 us with a count, RCU and hazard "
+			 "pointers, and none of the others is easier to use than a count."));
 
 	/* The same name among more equals is the same answer. */
 	w = ordinary();
@@ -668,8 +869,8 @@ TEST(equals_further_on_are_a_change)
 	way[RCU].object_bytes = 50;
 	v = run(&w);
 	assert_int_equal(v.pick.best, RCU);
-	assert_true(said("With 100000 objects: hazard pointers. There is no difference between RCU and hazard pointers. Those "
-			 "that are easier to use than hazard pointers take more memory."));
+	assert_true(said("With 100000 objects: hazard pointers; it is a tie: an operation takes 100 ns to 101 ns with RCU and hazard "
+			 "pointers, and those that are easier to use than hazard pointers take more memory."));
 
 	/* Nor when the easiest is the last of the list. */
 	way[RCU].object_bytes = 0;
@@ -678,8 +879,8 @@ TEST(equals_further_on_are_a_change)
 	way[HAZARD].object_bytes = 50;
 	v = run(&w);
 	assert_int_equal(v.pick.best, HAZARD);
-	assert_true(said("With 100000 objects: RCU. There is no difference between RCU and hazard pointers. Those that are easier to "
-			 "use than RCU take more memory."));
+	assert_true(said("With 100000 objects: RCU; it is a tie: an operation takes 100 ns to 101 ns with RCU and hazard pointers, and "
+			 "those that are easier to use than RCU take more memory."));
 }
 
 /* No claim about what was not measured, and none from noise. */
