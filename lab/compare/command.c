@@ -447,7 +447,7 @@ static const char doc[] =
 	"It takes about 100 seconds, or as many as --seconds says: 20 at least, and more with long holds. On a busy "
 	"machine, tables that the time is too short for are left out. The verdict is for as many threads as "
 	"there are CPUs here, or for the most that --threads names. For more threads than CPUs there is a "
-	"prediction. The verdict always compares six ways; --schemes, --keys, --elements and --buckets "
+	"prediction. The verdict always compares seven ways; --schemes, --keys, --elements and --buckets "
 	"change the tables alone.";
 
 int lull_cmd_compare(int argc, char **argv)

@@ -23,6 +23,7 @@ static const struct compare_style styles[] = {
 	{ "spinlock", COMPARE_LOCK, 6, "#6e40c9", "#b79bff" },
 	{ "mutex", COMPARE_LOCK, 8, "#57606a", "#9aa4af" },
 	{ "rwlock", COMPARE_LOCK, 10, "#7a4a2b", "#d9a06f" },
+	{ "percpu_rwsem", COMPARE_LOCK, 3, "#9c5f2e", "#e3b587" },
 	{ "refcount", COMPARE_LOCK, 5, "#c8470a", "#ff9466" },
 	{ "refcount-lock", COMPARE_LOCK, 12, "#a3261f", "#ff8a80" },
 	{ "percpu_ref", COMPARE_DEFERRED, 4, "#b0417f", "#f29ac6" },

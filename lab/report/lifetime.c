@@ -30,6 +30,7 @@ static const struct way {
 	{ "hazptr", "#007a5a", "#4fd1a5", PLOT_DIAMOND_FULL, "fast and scalable", "~O(objects)",
 	  "can be long", "if any object is deleted", "depends on the scan interval" },
 	{ "rwlock", "#7a4a2b", "#d9a06f", PLOT_TRIANGLE, NULL, NULL, NULL, NULL, NULL },
+	{ "percpu_rwsem", "#9c5f2e", "#e3b587", PLOT_TRIANGLE_FULL, NULL, NULL, NULL, NULL, NULL },
 	{ "spinlock", "#6e40c9", "#b79bff", PLOT_CIRCLE, NULL, NULL, NULL, NULL, NULL },
 };
 
@@ -202,7 +203,7 @@ void out_foot_table(struct report *r)
 	out_property(r, "deferred memory", "at most, beside that reader", cell_deferred,
 		     offsetof(struct way, deferred));
 	out_property(r, "a replacement", "of the updater&#39;s time", cell_updater, 0);
-	out(r, "</tbody></table></div>\n<details><summary>The four, and two locks that the pictures "
+	out(r, "</tbody></table></div>\n<details><summary>The four, and three locks that the pictures "
 	       "have beside them</summary><dl>\n");
 	for (i = 0; i < all->count; i++) {
 		out(r, "<dt>");

@@ -16,7 +16,7 @@ from support import ENDLESS, LULL, PATIENCE_S, Case
 SCHEMES = {"none", "rcu", "spinlock", "refcount", "hazptr", "hazptr-rcu", "shazptr"}
 FEW = ["--seconds", "0.01", "--runs", "6", "--threads", "1,2", "--schemes", "none,rcu", "--elements", "100"]
 SHORT = ["--seconds", "0.01", "--runs", "1", "--threads", "1,2", "--schemes"]
-WAYS = ["refcount", "percpu_ref", "rcu", "hazptr", "rwlock", "spinlock"]
+WAYS = ["refcount", "percpu_ref", "rcu", "hazptr", "rwlock", "percpu_rwsem", "spinlock"]
 
 # Elements without an end tag.
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}

@@ -5,7 +5,7 @@ import unittest
 from support import ENDLESS, SANITIZE, Case
 
 WAYS = ["refcount", "percpu_ref", "rcu", "hazptr"]
-LOCKS = ["rwlock", "spinlock"]  # only what reads and the workload take
+LOCKS = ["rwlock", "percpu_rwsem", "spinlock"]  # only what reads and the workload take
 SHORT = ["--seconds", "0.4", "--runs", "2", "--threads", "1,2", "--objects", "500", "--size", "40", "--updates", "0.2",
          "--hold", "2us", "--slow", "5ms", "--update-rate", "5000", "--json", "results.json"]
 

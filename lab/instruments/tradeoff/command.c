@@ -298,7 +298,7 @@ int lull_cmd_tradeoff(int argc, char **argv)
 
 	opt.own = &run;
 	options_parse(&opt, own_options, own_option,
-		      "Measures what four ways to keep an object alive cost, and two locks: readers, memory, long "
+		      "Measures what four ways to keep an object alive cost, and three locks: readers, memory, long "
 		      "holds, walks that start again, memory that waits." BUDGET_HELP,
 		      argc, argv);
 	if (opt.list) {

@@ -14,7 +14,7 @@
 #include "common/figures.h"
 #include "common/json.h"
 
-#define TRADEOFF_SCHEMES 6 /* refcount, percpu_ref, rcu, hazptr, in the order of the slides; two locks */
+#define TRADEOFF_SCHEMES 7 /* refcount, percpu_ref, rcu, hazptr, in the order of the slides; three locks */
 #define TRADEOFF_THREADS_MAX 40
 
 /* The workload, or the same with one thing changed. */

@@ -3,59 +3,16 @@
 #include <pthread.h>
 
 #include "common/bench.h"
-#include "instruments/tradeoff/bare_object.h"
-#include "instruments/tradeoff/ways.h"
 
 static struct {
 	pthread_rwlock_t lock;
 } all __attribute__((aligned(BENCH_LINE))) = { PTHREAD_RWLOCK_INITIALIZER };
 
-struct found {
-	struct keep *object;
-};
-
-static inline void find(struct found *found, struct tradeoff_cell *cell)
-{
-	pthread_rwlock_rdlock(&all.lock);
-	found->object = cell->object;
-}
-
-static inline void drop(struct found *found)
-{
-	(void)found;
-	pthread_rwlock_unlock(&all.lock);
-}
-
-static inline uint64_t once(struct tradeoff_cell *cell, struct keep *object)
-{
-	uint64_t value;
-
-	(void)object;
-	pthread_rwlock_rdlock(&all.lock);
-	value = cell->object->body[0];
-	pthread_rwlock_unlock(&all.lock);
-	return value;
-}
-
-static inline struct keep *publish(struct tradeoff_cell *cell, struct keep *object)
-{
-	struct keep *old;
-
-	pthread_rwlock_wrlock(&all.lock);
-	old = cell->object;
-	cell->object = object;
-	pthread_rwlock_unlock(&all.lock);
-	return old;
-}
-
-static inline void let_go(struct keep *object, size_t size)
-{
-	(void)size;
-	free(object);
-}
-
-#define WAY_IS_LOCK
-#include "instruments/tradeoff/way_body.h"
+#define READ_LOCK()    pthread_rwlock_rdlock(&all.lock)
+#define READ_UNLOCK()  pthread_rwlock_unlock(&all.lock)
+#define WRITE_LOCK()   pthread_rwlock_wrlock(&all.lock)
+#define WRITE_UNLOCK() pthread_rwlock_unlock(&all.lock)
+#include "instruments/tradeoff/way_shared_lock.h"
 
 const struct tradeoff_scheme tradeoff_rwlock = {
 	.name = "rwlock",

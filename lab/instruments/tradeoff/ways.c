@@ -8,5 +8,6 @@ const struct tradeoff_scheme *const tradeoff_schemes[TRADEOFF_SCHEMES] = {
 	&tradeoff_rcu,
 	&tradeoff_hazptr,
 	&tradeoff_rwlock,
+	&tradeoff_percpu_rwsem,
 	&tradeoff_spinlock,
 };

@@ -66,7 +66,7 @@ struct tradeoff_scheme {
 };
 
 extern const struct tradeoff_scheme tradeoff_refcount, tradeoff_percpu_ref, tradeoff_rcu,
-	tradeoff_hazptr, tradeoff_rwlock, tradeoff_spinlock;
+	tradeoff_hazptr, tradeoff_rwlock, tradeoff_percpu_rwsem, tradeoff_spinlock;
 extern const struct tradeoff_scheme *const tradeoff_schemes[TRADEOFF_SCHEMES];
 
 /*
