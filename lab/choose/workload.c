@@ -276,8 +276,8 @@ static void look(const struct choose_work *w, struct choose_verdict *v, enum cho
 			still = place.point;
 			continue;
 		}
-		/* Claim nothing where the named way was not measured. */
-		if (at(w, v->pick.best, &place)->ns > 0 &&
+		/* Claim nothing where the named way was not measured, or scatters. */
+		if (at(w, v->pick.best, &place)->ns > 0 && !p.unranked[v->pick.best] &&
 		    (p.outcome == CHOOSE_WINNER || p.outcome == CHOOSE_LEVEL))
 			v->change[v->changes++] =
 				(struct choose_change){ axis, above, still, place.point, p };

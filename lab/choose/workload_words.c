@@ -151,6 +151,8 @@ static void tell_tie(struct sentences *s, const struct choose_pick *pick, enum c
 		called(s, pick->best));
 }
 
+#define TIE " is a tie, within 5 %% or the scatter: "
+
 static bool is_tie(const struct sentences *s, const struct choose_pick *pick)
 {
 	size_t i;
@@ -204,7 +206,7 @@ static void tell_winner(struct sentences *s)
 	tell_header(s, p->best);
 	tell_on(s, ".");
 	if (is_tie(s, p)) {
-		tell_on(s, p->outcome == CHOOSE_LEVEL ? " It makes no difference here: " : " It is a tie: ");
+		tell_on(s, p->outcome == CHOOSE_LEVEL ? " It makes no difference here: " : " It" TIE);
 		tell_tie(s, p, CHOOSE_UPDATES, s->work->at[CHOOSE_UPDATES]);
 		if (other != CHOOSE_NOTHING)
 			tell_on(s, " With %s it takes %s.", called(s, other), units_time(here(s, other)->ns).text);
@@ -223,7 +225,8 @@ static void tell_close(struct sentences *s)
 
 	tell(s, "No winner: ");
 	tell_names(s, p->among);
-	tell_on(s, " tie. Take the one that you know best. An operation takes ");
+	tell_on(s, " may differ by less than %.0f %%. Take the one that you know best. An operation takes ",
+		100 * (CHOOSE_BEHIND - 1));
 	for (i = 0; i < s->work->ways; i++)
 		left += p->among[i];
 	for (i = 0; i < s->work->ways; i++) {
@@ -438,7 +441,7 @@ static void tell_change(struct sentences *s, const struct choose_change *c)
 	tell(s, "With %s: ", value_at(s, c->axis, c->point).text);
 	tell_on(s, "%s; ", called(s, then));
 	if (c->pick.tied[best]) {
-		tell_on(s, "it is a tie: ");
+		tell_on(s, "it" TIE);
 		tell_tie(s, &c->pick, c->axis, c->point);
 		return;
 	}

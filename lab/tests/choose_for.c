@@ -284,7 +284,7 @@ TEST(gives_no_reason_against_itself)
 	noise = 0.05;
 	set_own(100, 102, 102, 102);
 	assert_int_equal(run(&w).pick.best, RWLOCK);
-	assert_true(said("Use one rwlock. It is a tie: an operation takes "));
+	assert_true(said("Use one rwlock. It is a tie, within 5 % or the scatter: an operation takes "));
 	assert_true(said(", and none of the others is easier to use than one rwlock."));
 	assert_false(said("nothing else was measured"));
 }
@@ -302,8 +302,8 @@ TEST(says_how_many_times)
 	assert_true(said("an operation takes 7.0 times as long with hazard pointers, the next best, as with RCU."));
 	set_own(900, 900, 100, 107);
 	run(&w);
-	assert_true(said("an operation takes 1.07 times as long with hazard pointers, the next best, as with RCU. Rounds took 107 ns, "
-			 "and 100 ns."));
+	assert_true(said("an operation takes 1.07 times as long with hazard pointers, the next best, as with RCU. Rounds "
+			 "took 107 ns, and 100 ns."));
 }
 
 /* The lead is 6 %, and the scatter more: no winner is claimed, and the easier one is named for what it is. */
@@ -319,8 +319,9 @@ TEST(a_lead_below_the_scatter_is_a_tie)
 	assert_int_equal(v.pick.rival, HAZARD);
 	assert_true(v.pick.tied[HAZARD] && !v.pick.level[HAZARD]);
 	assert_int_equal(v.next, COUNT);
-	assert_true(said("Use RCU (lull/rcu.h). It is a tie: an operation takes "));
-	assert_true(said(" with RCU and hazard pointers, and none of the others is easier to use than RCU. With one rwlock it takes "));
+	assert_true(said("Use RCU (lull/rcu.h). It is a tie, within 5 % or the scatter: an operation takes "));
+	assert_true(said(" with RCU and hazard pointers, and none of the others is easier to use than RCU. With one rwlock it "
+			 "takes "));
 	assert_true(said("Confidence: fair: round by round, an operation takes 0.9"));
 	assert_false(said("the next best"));
 	/* A lead that is small, and known, is none. */
@@ -507,13 +508,14 @@ TEST(doubt_names_nobody)
 	assert_int_equal(v.pick.best, CHOOSE_NOTHING);
 	assert_true(v.pick.among[RCU] && v.pick.among[HAZARD]);
 	assert_false(v.pick.among[COUNT]);
-	assert_true(said("No winner: RCU and hazard pointers tie."));
+	assert_true(said("No winner: RCU and hazard pointers may differ by less than 10 %."));
 	assert_true(said("Confidence: none in any of them: round by round, an operation takes 1.0"));
 	assert_int_equal(v.changes, 0);
 	noise = 0;
 	set_own(900, 108, 107, 100);
 	run(&w);
-	assert_string_equal(line[0], "No winner: a count, RCU and hazard pointers tie. Take the one that you know best. An operation takes 108 ns, 107 ns and 100 ns.");
+	assert_string_equal(line[0], "No winner: a count, RCU and hazard pointers may differ by less than 10 %. Take the one that you "
+				     "know best. An operation takes 108 ns, 107 ns and 100 ns.");
 
 	/* A harder one that may be as fast is no rival. */
 	w = ordinary();
@@ -531,8 +533,8 @@ TEST(doubt_names_nobody)
 	set_own(900, 107, 20, 100);
 	w.block = true;
 	assert_int_equal(run(&w).pick.outcome, CHOOSE_CLOSE);
-	assert_string_equal(line[1], "All others that may be used take longer than the fastest of these, take more memory or are no easier to "
-				     "use.");
+	assert_string_equal(line[1], "All others that may be used take longer than the fastest of these, take more memory or "
+				     "are no easier to use.");
 	assert_true(said("Not RCU, because readers sleep: a section holds up all."));
 
 	/* Equal by their medians, but the scatter could hide a tenth. */
@@ -570,7 +572,7 @@ TEST(too_much_scatter_is_no_verdict)
 	for (i = 0; i < ROUNDS; i++)
 		way[RWLOCK].point[CHOOSE_UPDATES][1].rounds.ns[i] = i < 5 ? 101 : 150;
 	assert_int_equal(run(&w).pick.outcome, CHOOSE_NOISY);
-	assert_false(said("tie"));
+	assert_false(said("may differ"));
 	assert_false(said("you know best"));
 	/* Wherever it stands in the list. */
 	w = ordinary();
@@ -837,7 +839,7 @@ TEST(equals_further_on_are_a_change)
 	c = change_of(&v, CHOOSE_HOLD, true);
 	assert_non_null(c);
 	assert_int_equal(c->pick.best, COUNT);
-	assert_true(said("With a hold of 10 us: a count; it is a tie: an operation takes "));
+	assert_true(said("With a hold of 10 us: a count; it is a tie, within 5 % or the scatter: an operation takes "));
 
 	/* A tie by its scatter is one, too. */
 	w = ordinary();
@@ -849,8 +851,8 @@ TEST(equals_further_on_are_a_change)
 	c = change_of(&v, CHOOSE_HOLD, true);
 	assert_non_null(c);
 	assert_true(c->pick.tied[RCU] && !c->pick.level[RCU]);
-	assert_true(said("With a hold of 10 us: a count; it is a tie: an operation takes 10 us to 10.2 us with a count, RCU and hazard "
-			 "pointers, and none of the others is easier to use than a count."));
+	assert_true(said("With a hold of 10 us: a count; it is a tie, within 5 % or the scatter: an operation takes 10 us to 10.2 us "
+			 "with a count, RCU and hazard pointers, and none of the others is easier to use than a count."));
 
 	/* The same name among more equals is the same answer. */
 	w = ordinary();
@@ -869,8 +871,8 @@ TEST(equals_further_on_are_a_change)
 	way[RCU].object_bytes = 50;
 	v = run(&w);
 	assert_int_equal(v.pick.best, RCU);
-	assert_true(said("With 100000 objects: hazard pointers; it is a tie: an operation takes 100 ns to 101 ns with RCU and hazard "
-			 "pointers, and those that are easier to use than hazard pointers take more memory."));
+	assert_true(said("With 100000 objects: hazard pointers; it is a tie, within 5 % or the scatter: an operation takes 100 ns to "
+			 "101 ns with RCU and hazard pointers, and those that are easier to use than hazard pointers take more memory."));
 
 	/* Nor when the easiest is the last of the list. */
 	way[RCU].object_bytes = 0;
@@ -879,8 +881,8 @@ TEST(equals_further_on_are_a_change)
 	way[HAZARD].object_bytes = 50;
 	v = run(&w);
 	assert_int_equal(v.pick.best, HAZARD);
-	assert_true(said("With 100000 objects: RCU; it is a tie: an operation takes 100 ns to 101 ns with RCU and hazard pointers, and "
-			 "those that are easier to use than RCU take more memory."));
+	assert_true(said("With 100000 objects: RCU; it is a tie, within 5 % or the scatter: an operation takes 100 ns to 101 ns with "
+			 "RCU and hazard pointers, and those that are easier to use than RCU take more memory."));
 }
 
 /* No claim about what was not measured, and none from noise. */
