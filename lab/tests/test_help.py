@@ -2,6 +2,7 @@
 """--help, --version and --list; nothing but text in a pipe, a progress line on a terminal."""
 import os
 import pty
+import re
 import subprocess
 import unittest
 
@@ -21,6 +22,16 @@ class Help(Case):
             self.assertTrue(text.startswith("Usage: lull " + name), text)
             for option in ("--json", "--list", "--help", "--version"):
                 self.assertIn(option, text, name)
+
+    def test_json_of_each(self):
+        """The commands that have --json take it in the same way."""
+        commands = re.findall(r"^  (\w+) ", self.good("--help"), re.M)
+        self.assertLess(set(INSTRUMENTS) | {"top", "trace"}, set(commands))
+        for name in commands:
+            text = " ".join(self.good(name, "--help").split())
+            if name not in ("peers", "urcu"):
+                self.assertRegex(text, r"--json=FILE [^=]*FILE[^=]*; -: to standard output", name)
+            self.assertEqual("--json=FILE" in text, "--json" in text, name)
 
     def test_other_ways_to_ask(self):
         self.assertEqual(self.good("-h"), self.good("--help"))

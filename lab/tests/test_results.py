@@ -48,6 +48,20 @@ class Json(Case):
         text = self.good(*QUICK, "--json", "/dev/stdout")
         self.assert_documented(json.loads(text[text.index("\n{\n"):]), QUICK[0])
 
+    def test_standard_output(self):
+        """It has the results alone, with every command. Nothing is printed, and no file is made."""
+        few = ["--seconds", "0.01", "--runs", "1", "--threads", "1", "--schemes", "none,rcu", "--elements", "100"]
+        for name, options in {**SHORT, "compare": [*few, "--report", "/dev/null"]}.items():
+            with self.subTest(name):
+                self.assert_documented(json.loads(self.good(name, *options, "--json", "-")), name)
+                self.assertEqual(self.files(), [])
+        self.assertIn("already the file", self.bad("compare", *ENDLESS["compare"], "--json", "-", "--report", "-"))
+        with open("/dev/full", "wb") as full:
+            result = subprocess.run([LULL, *QUICK, "--json", "-"], stdout=full, stderr=subprocess.PIPE, check=False)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(b"--json: cannot write to standard output: ", result.stderr)
+        self.assert_one_line(result.stderr, QUICK)
+
     def test_disk_is_full_at_the_end(self):
         result = self.lull(*QUICK, "--json", "/dev/full")
         self.assertEqual(result.returncode, 1)

@@ -134,6 +134,8 @@ json_t *jsonout_latency(struct jsonout *json, const char *scheme, unsigned threa
  */
 static _Noreturn void write_failed(struct jsonout *json, int err)
 {
+	if (outfile_is_stdout(outfile_path(json->out)))
+		options_fail("--json: cannot write to standard output: %s", strerror(err));
 	json_dumpf(json->root, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
 	putchar('\n');
 	options_fail("--json: cannot write '%s': %s; the results are on stdout",

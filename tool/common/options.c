@@ -35,7 +35,7 @@ static const struct argp_option common_options[] = {
 	{ "threads", KEY_THREADS, "1,2,...", 0, "thread counts to measure", 10 },
 	{ "seconds", KEY_SECONDS, "S", 0, "seconds to spend, in all", 10 },
 	{ "runs", KEY_RUNS, "N", 0, "figures are medians over N runs", 10 },
-	{ "json", KEY_JSON, "FILE", 0, "also write the results to FILE", 10 },
+	{ "json", KEY_JSON, "FILE", 0, "also write the results to FILE; -: to standard output, and nothing else", 10 },
 	{ "list", KEY_LIST, NULL, 0, "list the names that this command knows, and exit", 10 },
 	{ "help", KEY_HELP, NULL, 0, "print this and exit", 10 },
 	{ "version", KEY_VERSION, NULL, 0, "print the version and exit", 10 },

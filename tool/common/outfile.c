@@ -3,6 +3,7 @@
 #include "common/outfile.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -66,6 +67,8 @@ static bool check_target(const char *option, const char *path)
 
 	if (!*path)
 		options_bad("%s: the file name is empty", option);
+	if (outfile_is_stdout(path))
+		return false;
 	if (stat(path, &st) != 0)
 		return true;
 	if (S_ISDIR(st.st_mode))
@@ -73,6 +76,23 @@ static bool check_target(const char *option, const char *path)
 	if (access(path, W_OK) != 0)
 		options_bad("%s: cannot write '%s': %s", option, path, strerror(errno));
 	return S_ISREG(st.st_mode);
+}
+
+bool outfile_is_stdout(const char *path)
+{
+	return !strcmp(path, "-");
+}
+
+/* Return standard output; what is printed from now on goes nowhere, so that a reader gets the results alone. */
+static FILE *take_stdout(void)
+{
+	int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	fflush(stdout);
+	if (fd < 0 || null < 0 || dup2(null, STDOUT_FILENO) < 0)
+		return NULL;
+	close(null);
+	return fdopen(fd, "w");
 }
 
 struct outfile *outfile_open(const char *option, const char *path)
@@ -84,7 +104,7 @@ struct outfile *outfile_open(const char *option, const char *path)
 	int err;
 
 	for (other = unfinished; other; other = other->next)
-		if (replace && !strcmp(other->path, path))
+		if ((replace || outfile_is_stdout(path)) && !strcmp(other->path, path))
 			options_bad("%s: '%s' is already the file of another option", option, path);
 	if (!owner)
 		clean_up_at_end();
@@ -95,7 +115,7 @@ struct outfile *outfile_open(const char *option, const char *path)
 	/* Block signals: one comes before the file exists, or after the handler knows the file. */
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &saved);
-	out->file = fopen(out->temporary ? out->temporary : path, "we");
+	out->file = outfile_is_stdout(path) ? take_stdout() : fopen(out->temporary ? out->temporary : path, "we");
 	err = errno;
 	if (out->file) {
 		out->next = unfinished;

@@ -7,11 +7,17 @@
 #ifndef LULL_TOOL_OUTFILE_H
 #define LULL_TOOL_OUTFILE_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct outfile;
 
-/* option is what the path was given to, for the complaint. Unwritable: exit 2. */
+/* Return whether @path means standard output: "-". */
+bool outfile_is_stdout(const char *path);
+/*
+ * option is what the path was given to, for the complaint. Unwritable: exit 2. Standard output is for the results alone
+ * then: what is printed goes nowhere.
+ */
 struct outfile *outfile_open(const char *option, const char *path);
 FILE *outfile_stream(struct outfile *out);
 const char *outfile_path(const struct outfile *out);

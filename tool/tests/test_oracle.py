@@ -3,6 +3,7 @@
 else sees it, a table that is loaded on this machine is left alone, and nothing stays."""
 import ctypes
 import errno
+import json
 import mmap
 import os
 import re
@@ -186,6 +187,7 @@ class Loaded(Case):
         self.assert_documented(root, "oracle status")
         told = root["oracle"]
         self.assertEqual((told["loaded"], told["readable"], told["live"], told["mode"]), (True, True, True, 0o666))
+        self.assertEqual(json.loads(self.good("oracle", "status", "--json", "-"))["oracle"].keys(), told.keys())
         self.good("oracle", "unload")
         self.assertEqual(os.listdir(MOUNT).count("lull"), 0)
         self.assertEqual(self.good("oracle", "status"), "table     not loaded\n")

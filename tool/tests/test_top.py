@@ -55,7 +55,7 @@ class Processes(Case):
 
     def look(self, pid, *options):
         """One look, since the process began, as JSON."""
-        text = self.good("top", "--once", "--json", "--interval", "0", *options, str(pid))
+        text = self.good("top", "--once", "--json", "-", "--interval", "0", *options, str(pid))
         self.assertTrue(text.isascii() and text.endswith("}\n") and text.count("\n") == 1, text)
         return json.loads(text)
 
@@ -96,7 +96,7 @@ class Words(Processes):
         self.assertIn("--interval needs a value", self.bad("top", "1", "--interval"))
         for seconds in ("", "x", "-1", "nan", "1e99"):
             self.assertIn("--interval: ", self.bad("top", "--interval", seconds, "1"))
-        self.assertIn("--interval: ", self.bad("top", "--json", "--interval", "0", "1"))
+        self.assertIn("--interval: ", self.bad("top", "--json", "-", "--interval", "0", "1"))
 
 
 class NoPage(Processes):
@@ -187,9 +187,32 @@ class StalledReader(Processes):
         self.assertEqual(self.look(pid)["pid"], pid)
 
 
+class Files(Processes):
+    def test_line_in_a_file(self):
+        """The text is printed beside it, as with other commands; and standard output has the line alone."""
+        target = self.start(TARGET)
+        text = self.good("top", "--once", "--interval", "0", "--json", "top.json", str(target.pid))
+        self.assertIn("who waits for whom", text)
+        self.assertEqual(self.files(), ["top.json"])
+        self.assertEqual(self.results("top.json")["pid"], target.pid)
+        self.assertEqual(self.look(target.pid)["pid"], target.pid)
+        self.assertEqual(self.files(), ["top.json"])
+        for path in ("nowhere/top.json", ".", ""):
+            self.assertIn("--json: ", self.bad("top", "--once", "--json", path, str(target.pid)))
+        result = self.lull("top", "--once", "--interval", "0", "--json", "/dev/full", str(target.pid))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(b"--json: cannot write '/dev/full': ", result.stderr)
+        self.end(target)
+
+    def test_other_way(self):
+        """The form without a file, of old scripts, says what is missing."""
+        self.assertIn("no process given", self.bad("top", "--once", "--json", "1"))
+        self.assertIn("--json needs a value", self.bad("top", "--once", "1", "--json"))
+
+
 class Stream(Processes):
     def stream(self, pid):
-        process = subprocess.Popen([LULL, "top", "--json", "--interval", "0.01", str(pid)], stdin=subprocess.DEVNULL,
+        process = subprocess.Popen([LULL, "top", "--json=-", "--interval", "0.01", str(pid)], stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.stdout.close)

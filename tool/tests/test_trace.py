@@ -390,6 +390,14 @@ class Traced(Timeline):
         if result.returncode and NOT_HERE.search(result.stderr):
             raise unittest.SkipTest(result.stderr.decode())
 
+    def test_standard_output(self):
+        """It has the timeline alone; the program's own words are beside it."""
+        result = self.lull("trace", "--json", "-", "--object", SMALL, "--run", "echo", "own", "words")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("traceEvents", json.loads(result.stdout))
+        self.assertIn(b"own words\n", result.stderr)
+        self.assertEqual(self.files(), [])
+
     def timeline(self, name="lull-trace.json"):
         with open(self.path(name), encoding="utf-8") as file:
             return self.parse(file.read())

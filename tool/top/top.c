@@ -2,19 +2,23 @@
 /* lull top PID: what lull does in a running process, on a terminal or for scripts. */
 #include "top/top.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/clock.h"
 #include "commands.h"
 #include "common/options.h"
+#include "common/outfile.h"
 
 enum { OPT_ONCE = OPTIONS_OWN_KEYS, OPT_JSON, OPT_INTERVAL };
 
 static const struct argp_option own[] = {
 	{ "once", OPT_ONCE, NULL, 0, "look once, write plain text, and exit", 0 },
-	{ "json", OPT_JSON, NULL, 0, "write a line of JSON at each look (with --once: one line)", 0 },
+	{ "json", OPT_JSON, "FILE", 0, "write a line of JSON to FILE at each look (with --once: one line, beside the text); -: to "
+	  "standard output, and nothing else", 0 },
 	{ "interval", OPT_INTERVAL, "S", 0,
 	  "seconds between two looks (1); with --once and 0: figures since the process began",
 	  0 },
@@ -22,7 +26,9 @@ static const struct argp_option own[] = {
 };
 
 struct top_options {
-	bool once, json;
+	bool once;
+	const char *json_path; /* NULL: no JSON is asked for */
+	FILE *json;
 	double interval;
 };
 
@@ -33,7 +39,7 @@ static void own_option(int key, char *arg, struct options *opt)
 	if (key == OPT_ONCE)
 		mine->once = true;
 	else if (key == OPT_JSON)
-		mine->json = true;
+		mine->json_path = arg;
 	else
 		mine->interval = options_double("--interval", arg, 0, 86400);
 }
@@ -49,17 +55,29 @@ static void read_options(struct options *opt, int argc, char **argv, uint32_t *p
 		      "long they take, how much waits to be reclaimed, and which thread waits for "
 		      "which. Costs that process nothing.",
 		      argc, argv);
-	if (mine->json)
+	if (mine->json_path)
 		top_need_json();
 	if (!opt->arg)
 		options_bad("no process given: lull top PID");
 	*pid = (uint32_t)options_unsigned("PID", opt->arg, 1, TOP_PID_MAX);
 	/* Without a terminal there is nothing to draw on. */
-	if (!mine->json && (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)))
+	if (!mine->json_path && (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)))
 		mine->once = true;
 	if (!mine->once && mine->interval < 0.01)
 		options_bad("--interval: %g is out of range; 0.01 to 86400 are allowed; 0 with --once",
 			    mine->interval);
+}
+
+/* Write to the file itself: who follows it wants each line at once, and Ctrl-C ends it. */
+static void open_json(struct top_options *mine)
+{
+	if (!mine->json_path)
+		return;
+	if (!*mine->json_path)
+		options_bad("--json: the file name is empty");
+	mine->json = outfile_is_stdout(mine->json_path) ? stdout : fopen(mine->json_path, "we");
+	if (!mine->json)
+		options_bad("--json: cannot write '%s': %s", mine->json_path, strerror(errno));
 }
 
 static void print_lines(const struct top_view *view)
@@ -72,14 +90,16 @@ static void print_lines(const struct top_view *view)
 		puts(lines.text[i]);
 }
 
-static void print_json(const struct top_view *view)
+static void print_json(const struct top_view *view, const struct top_options *mine)
 {
 	char *line = top_told(view);
 
 	if (!line)
 		options_fail("out of memory");
-	puts(line);
+	fprintf(mine->json, "%s\n", line);
 	free(line);
+	if (fflush(mine->json) != 0 && mine->json != stdout)
+		options_fail("--json: cannot write '%s': %s", mine->json_path, strerror(errno));
 }
 
 /* Wait where there is no screen and no key. */
@@ -123,8 +143,8 @@ static enum top_state look_once(struct look *l, const struct top_options *mine)
 		state = look(l, false);
 	}
 	if (state == TOP_OK && mine->json)
-		print_json(&l->view);
-	else if (state == TOP_OK)
+		print_json(&l->view, mine);
+	if (state == TOP_OK && mine->json != stdout)
 		print_lines(&l->view);
 	return state;
 }
@@ -137,7 +157,7 @@ static enum top_state watch(struct look *l, const struct top_options *mine)
 
 	while (state == TOP_OK && stay) {
 		if (mine->json) {
-			print_json(&l->view);
+			print_json(&l->view, mine);
 			stay = wait_quietly(mine->interval);
 		} else {
 			top_screen_show(&l->view, mine->interval);
@@ -161,6 +181,8 @@ int lull_cmd_top(int argc, char **argv)
 	opt.own = &mine;
 	read_options(&opt, argc, argv, &pid);
 	state = top_find(&l.process, pid);
+	if (state == TOP_OK)
+		open_json(&mine);
 	if (state == TOP_OK && !mine.once && !mine.json) {
 		missing = top_screen_open();
 		if (missing)

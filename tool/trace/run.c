@@ -168,6 +168,9 @@ int trace_run(const struct trace_order *order, pid_t pid, struct trace_files *fi
 	/* From here on it is this process, even if another gets its number after its end. */
 	pidfd = order->run ? -1 : open_process(pid);
 	out = outfile_open("--json", order->json_path);
+	/* The program's own output is not lost, and not among the results. */
+	if (outfile_is_stdout(order->json_path))
+		dup2(STDERR_FILENO, STDOUT_FILENO);
 	trace_files_find(files, order, pid);
 	if (!order->run)
 		check_process(pidfd, pid);

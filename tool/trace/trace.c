@@ -15,7 +15,8 @@ static const struct argp_option own_options[] = {
 	{ "run", OPT_RUN, "CMD", 0,
 	  "start CMD, with all words that follow as its arguments, and trace it until it ends", 0 },
 	{ "seconds", OPT_SECONDS, "S", 0, "stop after S seconds, not only at the end of the process or at Ctrl-C", 0 },
-	{ "json", OPT_JSON, "FILE", 0, "write the timeline to FILE (" DEFAULT_FILE ")", 0 },
+	{ "json", OPT_JSON, "FILE", 0, "write the timeline to FILE (" DEFAULT_FILE "); -: to standard output, and "
+	  "all else to standard error", 0 },
 	{ "object", OPT_OBJECT, "FILE", 0,
 	  "also look for probes in FILE: a library that CMD loads later, or a program that a script starts", 0 },
 	{ "no-sections", OPT_NO_SECTIONS, NULL, 0,

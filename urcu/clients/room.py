@@ -158,7 +158,7 @@ class Room:
         """How many lull has made for @pid; returns None on liburcu, which does not say."""
         if self.side != "lull":
             return None
-        status, text = self.run(self.prefix[0], "top", "--once", "--interval=0", "--json", pid, client=False)
+        status, text = self.run(self.prefix[0], "top", "--once", "--interval=0", "--json=-", pid, client=False)
         # There is nothing to look at before the first one.
         return json.loads(text)["total"]["grace_periods"] if status == 0 else 0
 
