@@ -203,8 +203,8 @@ static void find_tied(const struct choose_work *w, struct choose_pick *p, const 
 /* Return whether the scatter of the two fastest, or else of one that was not ranked, says nothing. */
 static bool is_noisy(const struct choose_work *w, struct choose_pick *p, const struct place *place)
 {
-	bool but[CHOOSE_WAYS_MAX], none[CHOOSE_WAYS_MAX] = { false };
-	bool alone = true;
+	bool but[CHOOSE_WAYS_MAX], none[CHOOSE_WAYS_MAX] = { false }, ranked[CHOOSE_WAYS_MAX];
+	bool alone = true, noisy;
 	size_t rival, i;
 
 	memcpy(but, p->unranked, sizeof(but));
@@ -215,9 +215,14 @@ static bool is_noisy(const struct choose_work *w, struct choose_pick *p, const s
 	if (rival == CHOOSE_NOTHING)
 		return false;
 	rest_on(w, p, rival, p->best, place);
-	for (i = 0; i < w->ways; i++)
-		alone &= !p->unranked[i];
-	return (!alone || p->lead.low <= BEHIND) && p->scatter > (alone ? CHOOSE_SCATTER_MOST : CHOOSE_SCATTER_MOST / 2);
+	for (i = 0; i < w->ways; i++) {
+		ranked[i] = !p->unranked[i];
+		alone &= ranked[i];
+	}
+	noisy = (!alone || p->lead.low <= BEHIND) && p->scatter > (alone ? CHOOSE_SCATTER_MOST : CHOOSE_SCATTER_MOST / 2);
+	if (noisy && p->lead.low > BEHIND) /* this lead is certain: those that are not ranked leave no verdict */
+		rest_on(w, p, fastest_but(w, place, ranked), p->best, place);
+	return noisy;
 }
 
 static struct choose_pick no_verdict(struct choose_pick p, enum choose_outcome outcome)

@@ -318,7 +318,9 @@ def unchanged(report, words):
 
 
 def no_verdict(report, words):
-    report.case.assertGreater(report.scatter(*lead(report, words)), SCATTER_MOST / 2 - NEAR)
+    both = lead(report, words)
+    report.case.assertGreater(report.scatter(*both), SCATTER_MOST / 2 - NEAR)
+    report.case.assertLess(report.ratio(*both)[0], 1.10 + NEAR, words)
 
 
 def few_rounds(report, number, plural):
