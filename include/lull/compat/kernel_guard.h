@@ -4,6 +4,7 @@
  *
  *	guard(rcu)();				a section until the end of the enclosing block
  *	scoped_guard(rcu) { ... }		a section for one statement
+ *	guard(srcu)(&ssp);			a section of a domain until the end of the block
  *	guard(shazptr)(bucket);			a simple hazard pointer until the end of the block
  *
  * A guard ends however its block ends: by return, break, goto.
@@ -13,6 +14,7 @@
 
 #include <lull/compat/kernel_hazptr.h>
 #include <lull/compat/kernel_rcu.h>
+#include <lull/compat/kernel_srcu.h>
 
 /* Hold a guard @name from here to the end of the block; its argument, if it has one, follows in parentheses. */
 #define guard(name) LULL__KERNEL_GUARD(name, LULL__CAT(lull__guard_, __COUNTER__))
@@ -64,7 +66,33 @@
 	}                                                                                          \
 	struct lull__nothing
 
+/*
+ * Define guard(@name): of a pointer _T->lock to @type, which is not NULL, with members of _T that @acquire sets for @release.
+ *	DEFINE_LOCK_GUARD_1(srcu, struct srcu_struct, _T->idx = srcu_read_lock(_T->lock),
+ *			    srcu_read_unlock(_T->lock, _T->idx), int idx)
+ */
+#define DEFINE_LOCK_GUARD_1(name, type, acquire, release, ...)                                     \
+	__extension__ typedef struct {                                                             \
+		type *lock;                                                                        \
+		__VA_ARGS__;                                                                       \
+	} lull__guard_##name##_t;                                                                  \
+	static inline lull__guard_##name##_t lull__guard_##name##_enter(type *lull__lock)          \
+	{                                                                                          \
+		lull__guard_##name##_t lull__guard = { .lock = lull__lock }, *_T = &lull__guard;   \
+		if (_T->lock)                                                                      \
+			acquire;                                                                   \
+		return lull__guard;                                                                \
+	}                                                                                          \
+	static inline void lull__guard_##name##_leave(lull__guard_##name##_t *_T)                  \
+	{                                                                                          \
+		if (_T->lock)                                                                      \
+			release;                                                                   \
+	}                                                                                          \
+	struct lull__nothing
+
 DEFINE_LOCK_GUARD_0(rcu, lull_rcu_read_lock(), lull_rcu_read_unlock());
+DEFINE_LOCK_GUARD_1(srcu, struct lull_rcu_domain, _T->idx = lull_rcu_domain_read_lock(_T->lock),
+		    lull_rcu_domain_read_unlock(_T->lock, _T->idx), int idx);
 
 typedef struct lull_shazptr_guard lull__guard_shazptr_t;
 static inline lull__guard_shazptr_t lull__guard_shazptr_enter(const void *ptr)

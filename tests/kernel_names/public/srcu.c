@@ -73,6 +73,33 @@ TEST(srcu)
 	}
 }
 
+DEFINE_LOCK_GUARD_1(counted, int, _T->before = (*_T->lock)++, *_T->lock = _T->before, int before);
+
+static bool has_readers(struct srcu_struct *ssp)
+{
+	return !poll_state_synchronize_srcu(ssp, start_poll_synchronize_srcu(ssp));
+}
+
+/* A section of the domain that is named, and of no other, until the block ends. */
+TEST(guard)
+{
+	int count = 7, *none = NULL;
+
+	{
+		guard(srcu)(&srcu);
+		guard(counted)(&count);
+		guard(counted)(none);
+		assert_int_equal(count, 8);
+		assert_true(has_readers(&srcu));
+		assert_false(has_readers(&other));
+	}
+	assert_int_equal(count, 7);
+	assert_false(has_readers(&srcu));
+	scoped_guard(srcu, &srcu)
+		assert_true(has_readers(&srcu));
+	assert_false(has_readers(&srcu));
+}
+
 TEST(srcu_polled)
 {
 	int idx = srcu_read_lock(&srcu);
