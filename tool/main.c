@@ -28,7 +28,7 @@ static const struct command {
 	const char *missing; /* thing that the command would need; NULL: it has all */
 	const char *what;
 } commands[] = {
-	{ "compare", NULL, NULL, "measure on your keys what each protection costs, and recommend one" },
+	{ "compare", NULL, NULL, "measure what each protection costs here, and recommend one for your workload" },
 	{ "refscale", NULL, NULL, "cost of one read section" },
 	{ "rcuscale", NULL, NULL, "latency of grace periods, deferred calls and barriers" },
 	{ "hashscale", NULL, NULL, "hash table lookups and updates per second, and how long a reload takes" },

@@ -180,8 +180,8 @@ void out_foot_table(struct report *r)
 	if (!all->count)
 		return;
 	out(r, "<h2>Four ways to keep an object alive, from 50,000 feet</h2>\n"
-	       "<p class=\"muted\">The table of the 2024 slides with what was measured here; the "
-	       "last line of each cell is what the slides say there.</p>\n"
+	       "<p class=\"muted\">The table of the slides of \u201cHazard pointers in Linux kernel\u201d (Linux Plumbers "
+	       "Conference 2024) with what was measured here; the last line of each cell is what the slides say there.</p>\n"
 	       "<div class=\"box scroll\" tabindex=\"0\"><table class=\"ways\">\n"
 	       "<thead><tr><th></th>");
 	for (i = 0; i < all->count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The report's pictures of throughput: the article's figures, and other libraries. */
+/* The report's pictures of throughput: those of an article of 2003, and other libraries. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -273,9 +273,12 @@ static void out_counted(struct report *r)
 
 void out_figures(struct report *r)
 {
-	out(r, "<h2>The article\u2019s figures, over your keys</h2>\n"
-	       "<p class=\"muted\">Solid lines: readers that do not write to what they share; "
-	       "dashed ones: locks and counts. The numbers are behind a click under each "
+	out(r, "<h2>Lookups and updates in a hash table</h2>\n"
+	       "<p class=\"muted\">Over ");
+	out_text(r, r->data->keys);
+	out(r, ". The pictures have the numbers of those in <a href=\"https://www.linuxjournal.com/article/6993\">Using RCU "
+	       "in the Linux 2.5 Kernel</a> (Linux Journal, October 2003). Solid lines: readers that do not write to what "
+	       "they share; dashed ones: locks and counts. The numbers are behind a click under each "
 	       "picture.</p>\n<div class=\"grid\">\n");
 	out_by_threads(r);
 	out_by_updates(r);

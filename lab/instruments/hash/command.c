@@ -72,8 +72,8 @@ static const struct argp_option own_options[] = {
 	  0 },
 	{ "updates", OPT_UPDATES, "0,1,3,...", 0, "percentages of updates to measure", 0 },
 	{ "figure", OPT_FIGURE, "1|4|5", 0,
-	  "measure that figure of the 2003 article; 1: locks, by number of threads; 4: all schemes, by "
-	  "number of threads (1024 integers in 1024 buckets); 5: all schemes, by share of updates (8192 "
+	  "measure that figure of \"Using RCU in the Linux 2.5 Kernel\" (2003); 1: locks, by number of threads; "
+	  "4: all schemes, by number of threads (1024 integers in 1024 buckets); 5: all schemes, by share of updates (8192 "
 	  "integers in 1024 buckets)",
 	  0 },
 	{ "seed", OPT_SEED, "N", 0, "seed of the order of the keys", 0 },
