@@ -43,4 +43,6 @@ LULL_API void lull_hazptr_call_key(struct lull_hazptr_key *k, const void *key, l
 
 LULL_END_DECLS
 
+#include <lull/detail/tsan_hazptr_key.h>
+
 #endif /* LULL_HAZPTR_KEY_H */

@@ -61,7 +61,6 @@ LULL_INLINE struct lull_hazptr *lull_hazptr_pool_get(void)
 	struct lull__hazptr_block *block = lull__hazptr_block;
 	unsigned n;
 
-	LULL__TSAN_ACQUIRE(LULL__TSAN_READERS);
 	if (lull_unlikely(!block || !block->free))
 		return lull__hazptr_pool_get_slow();
 	n = (unsigned)__builtin_ctz(block->free);
@@ -79,7 +78,6 @@ LULL_INLINE void lull_hazptr_pool_put(struct lull_hazptr *h)
 	uintptr_t at = (uintptr_t)h - (uintptr_t)block;
 
 	lull_hazptr_clear(h);
-	LULL__TSAN_RELEASE(LULL__TSAN_READERS);
 #ifdef LULL_DEBUG
 	if (at < sizeof(block->ctx.slot) && (block->free >> at / sizeof(*h) & 1)) {
 		lull__hazptr_pool_put_slow(h);

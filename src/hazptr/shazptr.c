@@ -229,7 +229,8 @@ int lull_shazptr_synchronize_timeout(const void *ptr, uint64_t timeout_ms)
 	uint64_t deadline_ns = lull__deadline_in_ms(timeout_ms);
 	bool done = synchronize_until("lull_shazptr_synchronize_timeout", ptr, deadline_ns);
 
-	lull__tsan_seen(simple);
+	if (done)
+		lull__tsan_seen(simple);
 	return done ? 0 : -ETIMEDOUT;
 }
 

@@ -172,6 +172,7 @@ static void free_block(struct lull__hazptr_block *block)
 {
 	if (!block)
 		return;
+	lull__tsan_release(LULL__TSAN_READERS); /* its slots are looked at no more */
 	lull_hazptr_context_cleanup(&block->ctx);
 	free(block);
 }

@@ -62,4 +62,5 @@ void lull__tsan_slots(void)
 	for (unsigned n = 0; n < LULL__HAZPTR_SHARDS; n++)
 		see_shard(&lull__hazptr.shard[n]);
 	lull__tsan_acquire(LULL__TSAN_READERS);
+	lull__tsan_release(LULL__TSAN_READERS); /* another thread may run what was found */
 }

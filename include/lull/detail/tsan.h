@@ -23,22 +23,33 @@
 #include <sanitizer/tsan_interface.h>
 #define LULL__TSAN_ACQUIRE(at) __tsan_acquire(LULL__CAST(void *, LULL__CAST(uintptr_t, at)))
 #define LULL__TSAN_RELEASE(at) __tsan_release(LULL__CAST(void *, LULL__CAST(uintptr_t, at)))
-/* Define the function in front of @name, without a result and with one. @before and @after: what it says. */
+/* A callback may throw through a call. */
+#ifdef __cplusplus
+#define LULL__TSAN_THROWS_AS(call) noexcept(noexcept(call))
+#else
+#define LULL__TSAN_THROWS_AS(call)
+#endif
+/*
+ * Define the function in front of @name, without a result and with one. @before and @after: what it says; @after only
+ * if @got, which may ask for the result.
+ */
 #define LULL__TSAN_CALL(name, params, args, before, after)                                         \
-	LULL_INLINE void lull__tsan_##name params LULL_NOEXCEPT                                    \
+	LULL_INLINE void lull__tsan_##name params LULL__TSAN_THROWS_AS(name args)                  \
 	{                                                                                          \
 		before;                                                                            \
 		name args;                                                                         \
 		after;                                                                             \
 	}
-#define LULL__TSAN_RESULT(type, name, params, args, before, after)                                 \
-	LULL_INLINE type lull__tsan_##name params LULL_NOEXCEPT                                    \
+#define LULL__TSAN_RESULT(type, name, params, args, before, got, after)                            \
+	LULL_INLINE type lull__tsan_##name params LULL__TSAN_THROWS_AS(name args)                  \
 	{                                                                                          \
 		type result;                                                                       \
                                                                                                    \
 		before;                                                                            \
 		result = name args;                                                                \
-		after;                                                                             \
+		if (got) {                                                                         \
+			after;                                                                     \
+		}                                                                                  \
 		return result;                                                                     \
 	}
 #else

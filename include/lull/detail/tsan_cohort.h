@@ -42,13 +42,13 @@ LULL__TSAN_CALL(lull_cohort_wait, (struct lull_cohort *c), (c),
 #define lull_cohort_wait lull__tsan_lull_cohort_wait
 LULL__TSAN_RESULT(int, lull_cohort_wait_timeout, (struct lull_cohort *c, uint64_t timeout_ms),
 		(c, timeout_ms),
-		LULL__TSAN_LEAVES, LULL__TSAN_SEES_CALLS)
+		LULL__TSAN_LEAVES, result == 0, LULL__TSAN_SEES_CALLS)
 #define lull_cohort_wait_timeout lull__tsan_lull_cohort_wait_timeout
 LULL__TSAN_CALL(lull_cohort_destroy, (struct lull_cohort *c), (c),
 		LULL__TSAN_LEAVES, LULL__TSAN_SEES_CALLS)
 #define lull_cohort_destroy lull__tsan_lull_cohort_destroy
 LULL__TSAN_RESULT(bool, lull_cohort_is_empty, (const struct lull_cohort *c), (c),
-		(void)0, LULL__TSAN_SEES_CALLS)
+		(void)0, result, LULL__TSAN_SEES_CALLS)
 #define lull_cohort_is_empty lull__tsan_lull_cohort_is_empty
 
 LULL_END_DECLS

@@ -55,7 +55,7 @@ LULL__TSAN_MATCH(struct lull_hash_node *, lull_hash_replace,
 LULL__TSAN_RESULT(int, lull_hash_replace_node,
 		(struct lull_hash *h, struct lull_hash_node *old, struct lull_hash_node *node),
 		(h, old, node),
-		LULL__TSAN_RELEASE(node), (void)0)
+		LULL__TSAN_RELEASE(node), result == 0, (void)0)
 #define lull_hash_replace_node lull__tsan_lull_hash_replace_node
 LULL__TSAN_MATCH(struct lull_hash_node *, lull_hash_remove,
 		(struct lull_hash *h, uint64_t hash, lull_hash_match_fn match, const void *key),
@@ -65,12 +65,12 @@ LULL__TSAN_MATCH(struct lull_hash_node *, lull_hash_remove,
 LULL__TSAN_RESULT(struct lull_hash_node *, lull__hash_iter_first,
 		(const struct lull_hash *h, struct lull_hash_iter *iter),
 		(h, iter),
-		(void)0, if (result) LULL__TSAN_ACQUIRE(result))
+		(void)0, true, if (result) LULL__TSAN_ACQUIRE(result))
 #define lull__hash_iter_first lull__tsan_lull__hash_iter_first
 LULL__TSAN_RESULT(struct lull_hash_node *, lull__hash_iter_next,
 		(struct lull_hash_iter *iter, const struct lull_hash_node *node),
 		(iter, node),
-		(void)0, if (result) LULL__TSAN_ACQUIRE(result))
+		(void)0, true, if (result) LULL__TSAN_ACQUIRE(result))
 #define lull__hash_iter_next lull__tsan_lull__hash_iter_next
 
 /* What lull_hash_destroy() calls, and its argument. */

@@ -10,7 +10,7 @@ LULL_BEGIN_DECLS
 LULL__TSAN_RESULT(void *, lull__hazptr_protect_again,
 		(struct lull_hazptr *h, const void *src, uintptr_t seen, uintptr_t offset),
 		(h, src, seen, offset),
-		(void)0, LULL__TSAN_ACQUIRE(src))
+		(void)0, true, LULL__TSAN_ACQUIRE(src))
 #define lull__hazptr_protect_again lull__tsan_lull__hazptr_protect_again
 LULL__TSAN_CALL(lull_hazptr_detach, (struct lull_hazptr_hold *hold), (hold),
 		LULL__TSAN_RELEASE(LULL__TSAN_READERS), (void)0)
@@ -44,16 +44,16 @@ LULL__TSAN_CALL(lull_hazptr_synchronize_range, (const void *addr, size_t len), (
 #define lull_hazptr_synchronize_range lull__tsan_lull_hazptr_synchronize_range
 LULL__TSAN_RESULT(int, lull_hazptr_synchronize_timeout, (const void *addr, uint64_t timeout_ms),
 		(addr, timeout_ms),
-		(void)0, LULL__TSAN_SEES_READERS)
+		(void)0, result == 0, LULL__TSAN_SEES_READERS)
 #define lull_hazptr_synchronize_timeout lull__tsan_lull_hazptr_synchronize_timeout
 LULL__TSAN_RESULT(int, lull_hazptr_synchronize_range_timeout, (const void *addr, size_t len, uint64_t timeout_ms),
 		(addr, len, timeout_ms),
-		(void)0, LULL__TSAN_SEES_READERS)
+		(void)0, result == 0, LULL__TSAN_SEES_READERS)
 #define lull_hazptr_synchronize_range_timeout lull__tsan_lull_hazptr_synchronize_range_timeout
 LULL__TSAN_CALL(lull_hazptr_barrier, (void), (), LULL__TSAN_LEAVES, LULL__TSAN_SEES_CALLS)
 #define lull_hazptr_barrier lull__tsan_lull_hazptr_barrier
 LULL__TSAN_RESULT(int, lull_hazptr_barrier_timeout, (uint64_t timeout_ms), (timeout_ms),
-		LULL__TSAN_LEAVES, LULL__TSAN_SEES_CALLS)
+		LULL__TSAN_LEAVES, result == 0, LULL__TSAN_SEES_CALLS)
 #define lull_hazptr_barrier_timeout lull__tsan_lull_hazptr_barrier_timeout
 
 LULL_END_DECLS

@@ -10,7 +10,7 @@ LULL_BEGIN_DECLS
 LULL__TSAN_RESULT(void *, lull__hazptr_fenced_protect_again,
 		(struct lull_hazptr *h, const void *src, uintptr_t seen, uintptr_t offset),
 		(h, src, seen, offset),
-		(void)0, LULL__TSAN_ACQUIRE(src))
+		(void)0, true, LULL__TSAN_ACQUIRE(src))
 #define lull__hazptr_fenced_protect_again lull__tsan_lull__hazptr_fenced_protect_again
 LULL__TSAN_CALL(lull_hazptr_fenced_call, (struct lull_head *head, lull_rcu_func func), (head, func),
 		LULL__TSAN_DEFERS, (void)0)
@@ -24,7 +24,7 @@ LULL__TSAN_CALL(lull_hazptr_fenced_synchronize, (const void *addr), (addr),
 LULL__TSAN_RESULT(int, lull_hazptr_fenced_synchronize_range_timeout,
 		(const void *addr, size_t len, uint64_t timeout_ms),
 		(addr, len, timeout_ms),
-		(void)0, LULL__TSAN_SEES_READERS)
+		(void)0, result == 0, LULL__TSAN_SEES_READERS)
 #define lull_hazptr_fenced_synchronize_range_timeout lull__tsan_lull_hazptr_fenced_synchronize_range_timeout
 
 LULL_END_DECLS

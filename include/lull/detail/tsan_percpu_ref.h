@@ -31,9 +31,6 @@ LULL__TSAN_CALL(lull_percpu_ref_kill_many, (struct lull_percpu_ref *const *refs,
 LULL__TSAN_CALL(lull_percpu_ref_switch_to_atomic_sync, (struct lull_percpu_ref *ref), (ref),
 		LULL__TSAN_RELEASE(ref), LULL__TSAN_ACQUIRE(ref))
 #define lull_percpu_ref_switch_to_atomic_sync lull__tsan_lull_percpu_ref_switch_to_atomic_sync
-LULL__TSAN_RESULT(bool, lull_percpu_ref_is_zero, (const struct lull_percpu_ref *ref), (ref),
-		(void)0, LULL__TSAN_ACQUIRE(ref))
-#define lull_percpu_ref_is_zero lull__tsan_lull_percpu_ref_is_zero
 
 LULL_END_DECLS
 

@@ -8,14 +8,14 @@
 LULL_BEGIN_DECLS
 
 LULL__TSAN_RESULT(bool, lull_percpu_rwsem_read_trylock, (struct lull_percpu_rwsem *sem), (sem),
-		(void)0, LULL__TSAN_ACQUIRE(sem))
+		(void)0, result, LULL__TSAN_ACQUIRE(sem))
 #define lull_percpu_rwsem_read_trylock lull__tsan_lull_percpu_rwsem_read_trylock
 
 LULL__TSAN_CALL(lull_percpu_rwsem_write_lock, (struct lull_percpu_rwsem *sem), (sem),
 		(void)0, LULL__TSAN_ACQUIRE(sem); LULL__TSAN_ACQUIRE(&sem->state))
 #define lull_percpu_rwsem_write_lock lull__tsan_lull_percpu_rwsem_write_lock
 LULL__TSAN_RESULT(bool, lull_percpu_rwsem_write_trylock, (struct lull_percpu_rwsem *sem), (sem),
-		(void)0, LULL__TSAN_ACQUIRE(sem); LULL__TSAN_ACQUIRE(&sem->state))
+		(void)0, result, LULL__TSAN_ACQUIRE(sem); LULL__TSAN_ACQUIRE(&sem->state))
 #define lull_percpu_rwsem_write_trylock lull__tsan_lull_percpu_rwsem_write_trylock
 LULL__TSAN_CALL(lull_percpu_rwsem_write_unlock, (struct lull_percpu_rwsem *sem), (sem),
 		LULL__TSAN_RELEASE(sem), (void)0)

@@ -10,7 +10,7 @@ LULL_BEGIN_DECLS
 LULL__TSAN_CALL(lull_rcu_synchronize, (void), (), LULL__TSAN_LEAVES, LULL__TSAN_SEES_READERS)
 #define lull_rcu_synchronize lull__tsan_lull_rcu_synchronize
 LULL__TSAN_RESULT(bool, lull_rcu_gp_poll, (lull_rcu_cookie cookie), (cookie),
-		(void)0, LULL__TSAN_SEES_READERS)
+		(void)0, result, LULL__TSAN_SEES_READERS)
 #define lull_rcu_gp_poll lull__tsan_lull_rcu_gp_poll
 LULL__TSAN_CALL(lull_rcu_gp_wait, (lull_rcu_cookie cookie), (cookie),
 		LULL__TSAN_LEAVES, LULL__TSAN_SEES_READERS)

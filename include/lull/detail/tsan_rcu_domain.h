@@ -12,7 +12,7 @@ LULL__TSAN_CALL(lull_rcu_domain_synchronize, (struct lull_rcu_domain *d), (d),
 #define lull_rcu_domain_synchronize lull__tsan_lull_rcu_domain_synchronize
 LULL__TSAN_RESULT(bool, lull_rcu_domain_gp_poll, (struct lull_rcu_domain *d, lull_rcu_cookie cookie),
 		(d, cookie),
-		(void)0, LULL__TSAN_ACQUIRE(d))
+		(void)0, result, LULL__TSAN_ACQUIRE(d))
 #define lull_rcu_domain_gp_poll lull__tsan_lull_rcu_domain_gp_poll
 LULL__TSAN_CALL(lull_rcu_domain_gp_wait, (struct lull_rcu_domain *d, lull_rcu_cookie cookie), (d, cookie),
 		LULL__TSAN_LEAVES, LULL__TSAN_ACQUIRE(d))

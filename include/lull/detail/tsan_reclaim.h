@@ -10,7 +10,7 @@
 LULL_BEGIN_DECLS
 
 LULL__TSAN_RESULT(int, lull_reclaim_drain, (uint64_t timeout_ms), (timeout_ms),
-		LULL__TSAN_LEAVES, LULL__TSAN_SEES_CALLS)
+		LULL__TSAN_LEAVES, result == 0, LULL__TSAN_SEES_CALLS)
 #define lull_reclaim_drain lull__tsan_lull_reclaim_drain
 
 LULL_END_DECLS

@@ -12,7 +12,7 @@ LULL__TSAN_CALL(lull_shazptr_synchronize, (const void *ptr), (ptr),
 #define lull_shazptr_synchronize lull__tsan_lull_shazptr_synchronize
 LULL__TSAN_RESULT(int, lull_shazptr_synchronize_timeout, (const void *ptr, uint64_t timeout_ms),
 		(ptr, timeout_ms),
-		(void)0, LULL__TSAN_SEES_READERS)
+		(void)0, result == 0, LULL__TSAN_SEES_READERS)
 #define lull_shazptr_synchronize_timeout lull__tsan_lull_shazptr_synchronize_timeout
 
 LULL_END_DECLS
