@@ -432,7 +432,8 @@ static void forks(struct lull_head *head)
 	if (child == 0)
 		_exit(lull__self.bag->queue[LULL__CALLS].busy ? 0 : 1);
 	assert_int_equal(waitpid(child, &status, 0), child);
-	busy_in_child |= status == 0;
+	if (status == 0)
+		lull_store_relaxed(&busy_in_child, true);
 }
 
 /* The thread that forks amid its own queue goes on with that in the child: no other thread may have the queue. */
@@ -441,9 +442,9 @@ TEST(child_has_its_queue)
 	set_mode(LULL_RECLAIM_CALLER);
 	busy_in_child = false;
 	/* One that runs in a pass of the thread is not amid the thread's own queue. */
-	for (int i = 0; i < 20000 && !busy_in_child; i++)
+	for (int i = 0; i < 20000 && !lull_load_relaxed(&busy_in_child); i++)
 		lull_rcu_call(new_head(), i % 1000 ? free_head : forks);
-	assert_true(busy_in_child);
+	assert_true(lull_load_relaxed(&busy_in_child));
 	lull_rcu_barrier();
 	set_mode(LULL_RECLAIM_THREAD);
 }
