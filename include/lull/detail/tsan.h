@@ -17,7 +17,7 @@
 
 #include <lull/atomic.h>
 
-/* LULL__TSAN_SEES_ALL: the library is compiled with ThreadSanitizer, too, and by itself. */
+/* LULL__TSAN_SEES_ALL: nobody is to be told, as where the library is compiled with ThreadSanitizer, too. */
 #if defined(LULL__TSAN) && !defined(LULL__INSIDE) && !defined(LULL__TSAN_SEES_ALL)
 #define LULL__TSAN_APART 1
 #include <sanitizer/tsan_interface.h>
@@ -73,7 +73,7 @@
  * The library's part. The functions are NULL in a program without ThreadSanitizer; so they are asked for where a batch ends
  * or a wait does, and on no fast path.
  */
-#if defined(LULL__INSIDE) && !defined(LULL__TSAN)
+#if defined(LULL__INSIDE) && !defined(LULL__TSAN) && !defined(LULL__TSAN_SEES_ALL)
 void __tsan_acquire(void *at) __attribute__((weak));
 void __tsan_release(void *at) __attribute__((weak));
 #define lull__tsan_watches()   lull_unlikely(__tsan_acquire != NULL)

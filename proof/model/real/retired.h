@@ -24,6 +24,7 @@
 #include <time.h>
 
 #define LULL__INSIDE
+#define LULL__TSAN_SEES_ALL
 
 #define OBJECTS 8u
 #define CHUNKS	6u
