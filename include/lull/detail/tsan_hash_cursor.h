@@ -3,6 +3,8 @@
 #ifndef LULL_TSAN_HASH_CURSOR_H
 #define LULL_TSAN_HASH_CURSOR_H
 
+#include <lull/detail/tsan.h>
+
 #ifdef LULL__TSAN_APART
 
 LULL_BEGIN_DECLS

@@ -3,6 +3,8 @@
 #ifndef LULL_TSAN_RECLAIM_H
 #define LULL_TSAN_RECLAIM_H
 
+#include <lull/detail/tsan.h>
+
 #ifdef LULL__TSAN_APART
 
 #include <lull/rcu.h>
