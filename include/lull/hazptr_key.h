@@ -28,7 +28,7 @@
 
 LULL_BEGIN_DECLS
 
-/* What waits. The library fills it in. */
+/* One callback that waits. The library fills it in. */
 struct lull_hazptr_key {
 	struct lull_head head;
 	lull_rcu_func func;

@@ -153,14 +153,9 @@ static void tell_tie(struct sentences *s, const struct choose_pick *pick, enum c
 
 #define TIE " is a tie, within 5 %% or the scatter: "
 
-static bool is_tie(const struct sentences *s, const struct choose_pick *pick)
+static bool is_tie(const struct choose_pick *pick)
 {
-	size_t i;
-
-	for (i = 0; i < s->work->ways; i++)
-		if (pick->tied[i])
-			return true;
-	return false;
+	return memchr(pick->tied, true, sizeof(pick->tied)) != NULL;
 }
 
 static void tell_header(struct sentences *s, size_t way)
@@ -205,7 +200,7 @@ static void tell_winner(struct sentences *s)
 	tell(s, "Use %s", called(s, p->best));
 	tell_header(s, p->best);
 	tell_on(s, ".");
-	if (is_tie(s, p)) {
+	if (is_tie(p)) {
 		tell_on(s, p->outcome == CHOOSE_LEVEL ? " It makes no difference here: " : " It" TIE);
 		tell_tie(s, p, CHOOSE_UPDATES, s->work->at[CHOOSE_UPDATES]);
 		if (other != CHOOSE_NOTHING)
@@ -305,23 +300,18 @@ static void tell_unranked(struct sentences *s)
 		}
 }
 
-/* Tell what the answer rests on: "round by round, an operation takes 1.4 to 1.6 times as long with b as with a". */
-static void tell_lead(struct sentences *s)
+/*
+ * Tell what the answer rests on: "round by round, an operation takes 1.4 to 1.6 times as long with b as with a", then
+ * @more, and the least and the most of both, as tables have them.
+ */
+static void tell_lead(struct sentences *s, const char *more)
 {
 	const struct choose_pick *p = &s->verdict->pick;
 
 	tell_on(s, "round by round, an operation takes ");
 	tell_times(s, p->lead.low, p->lead.high);
-	tell_on(s, " as long with %s%s as with %s", called(s, p->rival),
-		s->verdict->next == p->rival ? ", the next best," : "", called(s, p->than));
-}
-
-/* The least and the most of both, as tables have them. */
-static void tell_rounds(struct sentences *s)
-{
-	const struct choose_pick *p = &s->verdict->pick;
-
-	tell_on(s, ". Rounds took ");
+	tell_on(s, " as long with %s%s as with %s%s. Rounds took ", called(s, p->rival),
+		s->verdict->next == p->rival ? ", the next best," : "", called(s, p->than), more);
 	tell_range(s, here(s, p->rival)->least, here(s, p->rival)->most);
 	tell_on(s, ", and ");
 	tell_range(s, here(s, p->than)->least, here(s, p->than)->most);
@@ -342,8 +332,7 @@ static void tell_sure(struct sentences *s)
 		return;
 	}
 	tell(s, "Confidence: %s: ", p->outcome == CHOOSE_CLOSE ? "none in any of them" : how_sure(s));
-	tell_lead(s);
-	tell_rounds(s);
+	tell_lead(s, "");
 	if (p->outcome == CHOOSE_CLOSE)
 		tell_on(s, " Two runs may differ by %.0f %%.", 100 * (CHOOSE_BEHIND - 1));
 	if (w->load > LOADED)
@@ -361,9 +350,7 @@ static void tell_noisy(struct sentences *s)
 		tell(s, "What is missing: at least %d rounds (--runs).", CHOOSE_ROUNDS_LEAST);
 	} else {
 		tell(s, "No verdict: ");
-		tell_lead(s);
-		tell_on(s, ", which does not say which to use");
-		tell_rounds(s);
+		tell_lead(s, ", which does not say which to use");
 		tell(s, "What is missing:");
 		if (w->load > LOADED)
 			tell_on(s, " an idle machine (other programs used %.1f of %u CPUs), or",

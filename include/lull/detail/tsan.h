@@ -61,7 +61,7 @@
 #define LULL__TSAN_READERS  (&lull__fence_full_mode)
 #define LULL__TSAN_DEFERRED (&lull__rcu_gp)
 
-/* What most calls say. LEAVES: an online thread counts as quiescent in the call. */
+/* Shorter names for what calls say. LEAVES: an online thread counts as quiescent in the call. */
 #define LULL__TSAN_DEFERS	LULL__TSAN_RELEASE(LULL__TSAN_DEFERRED)
 #define LULL__TSAN_LEAVES	LULL__TSAN_RELEASE(&lull__self.rcu)
 #define LULL__TSAN_SEES_READERS LULL__TSAN_ACQUIRE(LULL__TSAN_READERS)

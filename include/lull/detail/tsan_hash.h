@@ -75,7 +75,7 @@ LULL__TSAN_RESULT(struct lull_hash_node *, lull__hash_iter_next,
 		(void)0, true, if (result) LULL__TSAN_ACQUIRE(result))
 #define lull__hash_iter_next lull__tsan_lull__hash_iter_next
 
-/* What lull_hash_destroy() calls, and its argument. */
+/* The caller's function for lull_hash_destroy(), and the argument of that function. */
 struct lull__tsan_gone {
 	void (*gone)(struct lull_hash_node *node, void *arg) LULL__NOEXCEPT_TYPE;
 	void *arg;

@@ -331,7 +331,8 @@ TEST(without_memory)
 {
 	if (!MALLOC_MAY_FAIL || under_valgrind())
 		SKIP(OWN_MEMORY);
-	for (int i = 0; i < MANY; i++) /* what debug builds know deferred objects by has room for as many */
+	/* Debug builds keep a table of deferred objects: let it grow now, while there is memory. */
+	for (int i = 0; i < MANY; i++)
 		lull_cohort_call_rcu(&cohort, &heads[i], counts);
 	lull_cohort_wait(&cohort);
 	expect_fine(without_memory);

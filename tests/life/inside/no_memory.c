@@ -2,7 +2,8 @@
 /* runs: full-fences, alone */
 /*
  * no_memory.c - each allocation of a call fails in turn: that one alone, or all from there on, while a reader is inside.
- * What the reader may use is there until it leaves; then all is reclaimed once, and a call that fails leaves nothing behind.
+ * Nothing that the reader may use is gone before it leaves. Then each thing is reclaimed once, and a call that fails leaves
+ * nothing behind.
  *
  * Takes the place of malloc() and its kind. Each trial is a child, in which nothing has been allocated yet.
  */
@@ -125,7 +126,7 @@ static void member_called(struct lull_cohort_head *head)
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
-/* Who waits where there is no place must not wait for the reader for ever: lull gives up after a second, and says so. */
+/* A call without memory waits for the reader for a second at most: then lull gives up, and says so. */
 #define DEFERS(name, ...)                                                                          \
 	static int name(void)                                                                       \
 	{                                                                                          \
@@ -225,10 +226,10 @@ static int pool(void)
 	return n == 20 ? 0 : -ENOMEM;
 }
 
-#define KEEPS	  1u /* what it does not defer, and has not made, is no more when it returns */
+#define KEEPS	  1u /* a call that fails has freed all that it has allocated */
 #define MAY_FAIL  2u
 #define READS_RCU 4u /* nothing is gone before the reader leaves; else not what it names */
-#define MEMBERS	  8u /* what is deferred are they */
+#define MEMBERS	  8u /* defers members of the cohort, not the things themselves */
 #define WAITS	  16u /* where there is no memory; so the reader leaves by itself */
 
 static const struct call {
