@@ -43,7 +43,7 @@ void lull__urcu_fork_child(uint32_t old_tid);
 #include "watch/watchdog.h"
 #endif
 
-#ifdef LULL__INSIDE /* else, as in all.c, a program that is told of races has compiled all of it */
+#ifdef LULL__INSIDE /* else, as in the test of the core alone, nobody tells ThreadSanitizer anything */
 const struct lull__tsan lull__tsan = {
 	.sections = lull__tsan_sections,
 	.slots = lull__tsan_slots,
